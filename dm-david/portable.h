@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The portability seam: all that the portable sources (range table, remap
+ * bitmap, content, classifier/, model/) know of the world around them. In the
+ * kernel it is the kernel's own headers; elsewhere a few lines over libc, so
+ * that the same sources run in unit tests, fuzzers and offline tools.
+ *
+ * Portable code takes no locks, does no I/O, uses no floating point, and gets
+ * the time as an argument.
+ */
+#ifndef DAVID_PORTABLE_H
+#define DAVID_PORTABLE_H
+
+#ifdef __KERNEL__
+
+#include <linux/bitops.h>
+#include <linux/bug.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#else
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+typedef unsigned int gfp_t;
+
+#define GFP_KERNEL	0u
+#define GFP_NOIO	0u
+#define GFP_NOWAIT	0u
+#define __GFP_NOWARN	0u
+
+#define U32_MAX		UINT32_MAX
+#define U64_MAX		UINT64_MAX
+#define BITS_PER_LONG	64
+
+#define WARN_ON_ONCE(x)	({ bool w_ = !!(x); assert(!w_); w_; })
+#define BUILD_BUG_ON(x)	_Static_assert(!(x), #x)
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+#define min(a, b)	({ typeof(a) a_ = (a); typeof(b) b_ = (b); a_ < b_ ? a_ : b_; })
+#define max(a, b)	({ typeof(a) a_ = (a); typeof(b) b_ = (b); a_ > b_ ? a_ : b_; })
+#define min_t(t, a, b)	min((t)(a), (t)(b))
+#define max_t(t, a, b)	max((t)(a), (t)(b))
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+
+static inline unsigned long __ffs64(u64 word)
+{
+	return __builtin_ctzll(word);
+}
+
+static inline int fls64(u64 word)
+{
+	return word ? 64 - __builtin_clzll(word) : 0;
+}
+
+static inline void *kmalloc(size_t size, gfp_t gfp)
+{
+	(void)gfp;
+	return malloc(size);
+}
+
+static inline void kfree(const void *p)
+{
+	free((void *)p);
+}
+
+static inline void *kvzalloc(size_t size, gfp_t gfp)
+{
+	(void)gfp;
+	return calloc(1, size);
+}
+
+static inline void kvfree(const void *p)
+{
+	free((void *)p);
+}
+
+#endif /* !__KERNEL__ */
+#endif

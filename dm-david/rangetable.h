@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Range table: what each block of the target disk holds.
+ *
+ * Maps ranges of target blocks to one of the kinds below. A disk of 2^40
+ * blocks and millions of ranges must be looked up on every request, and an
+ * update must not fail once a write has reached the backing device. So it is
+ * a B+ tree in memory whose nodes are reserved first, outside the caller's
+ * lock, where sleeping is allowed; the update itself cannot fail.
+ *
+ * Neighbouring ranges are joined whenever the result reads the same: FILL with
+ * the same word, SQUASHED with SQUASHED, STORED with consecutive destinations.
+ * Blocks with no entry are holes.
+ *
+ * Portable. The caller serialises all calls on one table, except
+ * rt_node_alloc() and rt_node_free(), which touch no table. No call but
+ * rt_node_alloc() allocates; all but rt_destroy() may run in hard interrupt
+ * context. Blocks and destinations are in units of the store's block size and
+ * below 2^60.
+ */
+#ifndef DAVID_RANGETABLE_H
+#define DAVID_RANGETABLE_H
+
+#include "portable.h"
+
+enum rt_kind {
+	RT_HOLE,	/* never written or discarded */
+	RT_FILL,	/* value: the 8-byte word that the range repeats */
+	RT_SQUASHED,	/* value: 0 */
+	RT_STORED,	/* value: destination of the range's first block */
+	RT_KINDS
+};
+
+struct rt_range {
+	u64 start;
+	u64 len;
+	u64 value;
+	enum rt_kind kind;
+};
+
+struct rt_node;
+
+struct rangetable {
+	struct rt_node *root;	/* NULL: one great hole */
+	unsigned int height;	/* levels, 0 without a root */
+	unsigned int promised;	/* updates promised, not yet made or returned */
+	u64 nodes;		/* nodes in the tree */
+	u64 spare;		/* nodes in the reserve */
+	struct rt_node *pool;	/* the reserve, a stack */
+	u64 ranges[RT_KINDS];	/* entries by kind; RT_HOLE stays 0 */
+	u64 blocks[RT_KINDS];	/* blocks by kind; RT_HOLE stays 0 */
+};
+
+/*
+ * Called for every run of destinations that an update gave up. Must not touch
+ * the table.
+ */
+typedef void (*rt_freed_fn)(void *ctx, u64 dest, u64 len);
+
+void rt_init(struct rangetable *rt);
+
+/* Free all nodes, promised ones included. The table is then as after rt_init(). */
+void rt_destroy(struct rangetable *rt);
+
+/* Allocate a node for rt_add_node(); NULL if there is no memory. Sleeps if @gfp does. */
+struct rt_node *rt_node_alloc(gfp_t gfp);
+void rt_node_free(struct rt_node *node);
+
+/* Put @node into the reserve. */
+void rt_add_node(struct rangetable *rt, struct rt_node *node);
+
+/* Take a node out of the reserve that no promise needs, or NULL: to free the surplus. */
+struct rt_node *rt_take_spare(struct rangetable *rt);
+
+/*
+ * Nodes that the reserve lacks for one more promise, 0 if rt_promise() would
+ * succeed now. Counts for the worst case of an update at the present height of
+ * the tree and of all updates already promised, which may each raise it.
+ */
+unsigned int rt_lacks(const struct rangetable *rt);
+
+/*
+ * Promise one rt_set(). Returns false, with nothing changed, if rt_lacks() is
+ * not 0. Every promise is used up by one rt_set() or returned by rt_unpromise().
+ */
+bool rt_promise(struct rangetable *rt);
+void rt_unpromise(struct rangetable *rt);
+
+/*
+ * Look up @block: *out becomes the part of its range (or hole) from @block to
+ * the end, with out->start == @block and out->value fitting that start. A hole
+ * at the end of the table extends to U64_MAX.
+ * Cost: one descent, about 35 instructions a level, whatever the table's size.
+ */
+void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out);
+
+/*
+ * Set @r (any kind, RT_HOLE removes), whatever was there before. Uses up one
+ * promise. Cannot fail, but stops after it has removed @max_entries (at least
+ * 1) old entries, so that a discard of the whole disk can be cut into pieces
+ * that hold a spinlock briefly. Returns the number of blocks set, counted from
+ * r->start; if less than r->len, promise again and go on with the rest.
+ * Destinations given up are told to @freed, in any order; a destination that
+ * stays (setting STORED over the same STORED) is not.
+ */
+u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
+	   rt_freed_fn freed, void *ctx);
+
+/* Bytes of all nodes, in the tree and in reserve. */
+u64 rt_bytes(const struct rangetable *rt);
+
+/*
+ * Check every invariant (order, fill, balance, joined neighbours, counters).
+ * Returns NULL or what is wrong. Reads the whole table: for tests.
+ */
+const char *rt_check(const struct rangetable *rt);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * What dm-david tells user space: ioctls on /dev/david.
+ *
+ * The caller sets the version that it was written for and the size of the
+ * struct it knows. The kernel answers with its own version and fills at most
+ * that many bytes. Fields are only ever added at the end, in place of the
+ * reserved words of an array or behind the last field; a change that is not
+ * of this kind raises the version, and the kernel refuses other versions
+ * with EPROTONOSUPPORT (having written its own version into the struct).
+ */
+#ifndef _UAPI_DM_DAVID_H
+#define _UAPI_DM_DAVID_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define DAVID_ABI_VERSION	1
+#define DAVID_NAME_LEN		128	/* DM_NAME_LEN */
+
+/* Memory by component: index into david_stats.mem, bytes. */
+enum david_mem {
+	DAVID_MEM_RANGES,	/* range table: nodes in use and in reserve */
+	DAVID_MEM_BITMAP,	/* remap bitmap */
+	DAVID_MEM_POOLS,	/* mempools and biosets that promise progress */
+	DAVID_MEM_TARGET,	/* everything else: targets, counters, content */
+	DAVID_MEM_NR
+};
+
+/* CPU time by component: index into david_stats.cpu, nanoseconds. */
+enum david_cpu {
+	DAVID_CPU_CLASSIFY,	/* evidence and verdict, search for constant blocks */
+	DAVID_CPU_MAP,		/* range table, remap bitmap, range lock */
+	DAVID_CPU_CONTENT,	/* making up what reads return */
+	DAVID_CPU_IO,		/* requests to the backing device, submission */
+	DAVID_CPU_NR
+};
+
+/* What became of blocks written: index into david_stats.verdict, blocks. */
+enum david_written {
+	DAVID_WRITTEN_KEPT,	/* stored on the backing device */
+	DAVID_WRITTEN_FILL,	/* constant: an 8-byte word in the range table */
+	DAVID_WRITTEN_SQUASHED,	/* content dropped */
+	DAVID_WRITTEN_NR
+};
+
+/* Why: index into david_stats.evidence, blocks written. */
+enum david_evidence {
+	DAVID_EV_MODE,		/* classify=keep or classify=data decided */
+	DAVID_EV_FLAGS,		/* REQ_META, REQ_PRIO or REQ_SWAP: kept */
+	DAVID_EV_BDEV,		/* page of a block device: kept */
+	DAVID_EV_DIRECTORY,	/* page of a directory or symbolic link: kept */
+	DAVID_EV_INTERNAL,	/* page of a file system's internal inode: kept */
+	DAVID_EV_UNOWNED,	/* page without an owner (slab, bounce): kept */
+	DAVID_EV_UNPROVEN,	/* owner's file system not known to be safe: kept */
+	DAVID_EV_UNMOUNTED,	/* file or anonymous page, not mounted here: kept */
+	DAVID_EV_FILE,		/* page of a regular file mounted here: squashed */
+	DAVID_EV_ANON,		/* anonymous page, mounted here: squashed */
+	DAVID_EV_PARTIAL,	/* part of a block whose rest is not data: kept */
+	DAVID_EV_NR
+};
+
+/* Kinds of target range: index into david_stats.ranges and .blocks. */
+enum david_range {
+	DAVID_RANGE_HOLE,	/* never written: counted nowhere, reads as zeros */
+	DAVID_RANGE_FILL,
+	DAVID_RANGE_SQUASHED,
+	DAVID_RANGE_STORED,
+	DAVID_RANGE_NR
+};
+
+/* Requests by kind: index into david_stats.requests and .sectors. */
+enum david_request {
+	DAVID_REQ_READ,
+	DAVID_REQ_WRITE,
+	DAVID_REQ_FLUSH,
+	DAVID_REQ_DISCARD,
+	DAVID_REQ_ZEROES,
+	DAVID_REQ_NR
+};
+
+enum david_state {
+	DAVID_STATE_OK,
+	DAVID_STATE_LOW,	/* fewer free store blocks than low_water */
+	DAVID_STATE_FULL,	/* a write got ENOSPC since the last time there was room */
+};
+
+#define DAVID_SLOTS		16	/* room in each array, for kinds to come */
+
+struct david_stats {
+	__u32 version;		/* in and out: DAVID_ABI_VERSION */
+	__u32 size;		/* in: sizeof the caller's struct; out: bytes filled */
+	char name[DAVID_NAME_LEN];	/* in: device-mapper name, NUL-terminated */
+	__u32 state;		/* enum david_state */
+	__u32 block_size;	/* bytes */
+	__u64 target_sectors;	/* size of the fake disk, 512-byte sectors */
+	__u64 store_blocks;	/* backing device, blocks of block_size */
+	__u64 store_used;
+	__u64 store_low_water;
+	__u64 nospc;		/* requests that got ENOSPC */
+	__u64 errors;		/* requests failed by the backing device */
+	__u64 range_locks;	/* requests that waited for an overlapping one */
+	__u64 mem[DAVID_SLOTS];
+	__u64 cpu[DAVID_SLOTS];
+	__u64 verdict[DAVID_SLOTS];
+	__u64 evidence[DAVID_SLOTS];
+	__u64 ranges[DAVID_SLOTS];	/* entries in the range table */
+	__u64 blocks[DAVID_SLOTS];	/* target blocks in that state now */
+	__u64 requests[DAVID_SLOTS];
+	__u64 sectors[DAVID_SLOTS];
+};
+
+struct david_version {
+	__u32 abi;		/* out: DAVID_ABI_VERSION */
+	__u32 target[3];	/* out: version of the dm target */
+};
+
+#define DAVID_IOC_VERSION	_IOR('D', 0, struct david_version)
+#define DAVID_IOC_STATS		_IOWR('D', 1, struct david_stats)
+
+#endif
