@@ -21,7 +21,7 @@
 #define BM_NONE		U64_MAX
 
 struct remap_bitmap {
-	u64 *level[BM_LEVELS];	/* level[0]: one bit a block; level[i]: "word full" of level[i - 1] */
+	u64 *level[BM_LEVELS];	/* [0]: one bit a block; [i]: "word full" of [i - 1] */
 	unsigned int levels;
 	u64 size;		/* blocks */
 	u64 used;		/* blocks */
