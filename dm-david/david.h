@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One david target: a line of a device-mapper table. */
+#ifndef DM_DAVID_DAVID_H
+#define DM_DAVID_DAVID_H
+
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
+#include <linux/mempool.h>
+#include <linux/workqueue.h>
+#include "../classifier/verdict.h"
+#include "content.h"
+#include "owner.h"
+#include "store.h"
+
+#define DM_MSG_PREFIX "david"
+
+#define DAVID_VERSION { 0, 1, 0 }
+
+struct david {
+	struct dm_target *ti;
+	struct dm_dev *dev;		/* the backing device */
+	struct store *store;
+	struct owner_watch owners;
+
+	/* Parameters, as the table line gives them. */
+	enum classify_mode classify;
+	enum content_kind content;
+	u64 seed;
+	unsigned int block_size;	/* bytes */
+	u64 low_water;			/* blocks */
+
+	struct bio_set subs;		/* struct sub, in map.c */
+	mempool_t bounces;		/* pages, for writes of less than a block */
+	struct workqueue_struct *wq;	/* requests that had to wait, and events */
+	struct work_struct event;
+};
+
+/* map.c: the way of a request */
+extern const unsigned int david_io_size;	/* per-bio data */
+int david_pools_init(struct david *d);
+void david_pools_exit(struct david *d);
+int david_map(struct dm_target *ti, struct bio *bio);
+int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
+
+/* ctl.c: /dev/david */
+int david_ctl_init(void);
+void david_ctl_exit(void);
+
+#endif

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dm-david: a disk much larger than the storage behind it, for benchmarks.
+ *
+ * A file system on this target keeps all of its metadata and none of its data.
+ * Blocks that carry metadata are stored on a small backing device, compactly
+ * and wherever there is room (store.c); the content of data blocks is dropped
+ * and made up again when it is read (map.c); a range table (rangetable.c) says
+ * which is which for every block of the large disk. What a block carries is
+ * decided from evidence (owner.c, classifier/), and where evidence is missing
+ * the block is stored: losing metadata is the one thing that must not happen.
+ *
+ * After David: N. Agrawal, L. Arulraj, A. Arpaci-Dusseau, R. Arpaci-Dusseau,
+ * "Emulating Goliath Storage Systems with David", FAST 2011.
+ *
+ * This file is the target as device-mapper sees it: the table line and its
+ * parameters, status and messages, limits, resume.
+ */
+#include "david.h"
+
+#include <linux/log2.h>
+#include <linux/module.h>
+#include "compat.h"
+
+/*
+ * The words of a table line: one table for the parser, the printer and, by its
+ * error texts, the user.
+ */
+struct option {
+	const char *name;
+	int (*parse)(struct david *d, const char *value);
+	void (*print)(const struct david *d, char *value, size_t size);
+	char *error;
+};
+
+#define VALUE_MAX 24
+
+static int parse_mode(struct david *d, const char *value)
+{
+	return strcmp(value, "speedup") ? -EINVAL : 0;
+}
+
+static void print_mode(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, "speedup", size);
+}
+
+static int parse_classify(struct david *d, const char *value)
+{
+	int mode = classify_parse(value);
+
+	if (mode < 0)
+		return mode;
+	d->classify = mode;
+	return 0;
+}
+
+static void print_classify(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, classify_name(d->classify), size);
+}
+
+static int parse_content(struct david *d, const char *value)
+{
+	int kind = content_parse(value);
+
+	if (kind < 0)
+		return kind;
+	d->content = kind;
+	return 0;
+}
+
+static void print_content(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, content_name(d->content), size);
+}
+
+static int parse_seed(struct david *d, const char *value)
+{
+	return kstrtou64(value, 0, &d->seed);
+}
+
+static void print_seed(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%llu", d->seed);
+}
+
+static int parse_block_size(struct david *d, const char *value)
+{
+	int r = kstrtouint(value, 10, &d->block_size);
+
+	if (r)
+		return r;
+	if (!is_power_of_2(d->block_size) || d->block_size < SECTOR_SIZE || d->block_size > 4096)
+		return -EINVAL;
+	return 0;
+}
+
+static void print_block_size(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->block_size);
+}
+
+static int parse_low_water(struct david *d, const char *value)
+{
+	return kstrtou64(value, 10, &d->low_water);
+}
+
+static void print_low_water(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%llu", d->low_water);
+}
+
+static const struct option options[] = {
+	{ "mode", parse_mode, print_mode,
+	  "mode: must be speedup (timing needs a modelled disk, which this version has not)" },
+	{ "classify", parse_classify, print_classify,
+	  "classify: must be auto, explicit, keep or data" },
+	{ "content", parse_content, print_content,
+	  "content: must be incompressible or zeros" },
+	{ "seed", parse_seed, print_seed,
+	  "seed: must be a number from 0 to 2^64 - 1" },
+	{ "block_size", parse_block_size, print_block_size,
+	  "block_size: must be 512, 1024, 2048 or 4096" },
+	{ "low_water", parse_low_water, print_low_water,
+	  "low_water: must be a number of blocks" },
+};
+
+static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
+{
+	char *value = strchr(word, '=');
+	unsigned int i;
+
+	if (!value) {
+		*error = "A word after the count is not of the form name=value";
+		return -EINVAL;
+	}
+	*value++ = '\0';
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		if (strcmp(word, options[i].name))
+			continue;
+		if (*seen & (1u << i)) {
+			*error = "A name stands twice among the name=value words";
+			return -EINVAL;
+		}
+		*seen |= 1u << i;
+		if (options[i].parse(d, value)) {
+			*error = options[i].error;
+			return -EINVAL;
+		}
+		return 0;
+	}
+	*error = "Unknown name; known are mode, classify, content, seed, block_size, low_water";
+	return -EINVAL;
+}
+
+/* [<number of words> <name=value>...] */
+static int parse_options(struct david *d, unsigned int argc, char **argv, char **error)
+{
+	unsigned int count, seen = 0;
+	int r;
+
+	if (!argc)
+		return 0;
+	if (kstrtouint(argv[0], 10, &count)) {
+		*error = "After the backing device comes the number of words that follow";
+		return -EINVAL;
+	}
+	if (count != argc - 1) {
+		*error = "The number of words differs from the number that was announced";
+		return -EINVAL;
+	}
+	for (argv++; count; count--, argv++) {
+		r = parse_option(d, *argv, &seen, error);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Tell the user, in process context, that the store is low or full. */
+static void event_work(struct work_struct *work)
+{
+	struct david *d = container_of(work, struct david, event);
+	struct store *store = d->store;
+
+	if (READ_ONCE(store->full))
+		DMERR("%s: store full: %llu blocks used; what must be stored gets ENOSPC",
+		      dm_table_device_name(d->ti->table), store->bitmap.size);
+	else
+		DMWARN("%s: store low: %llu of %llu blocks of the backing device are used",
+		       dm_table_device_name(d->ti->table), READ_ONCE(store->bitmap.used),
+		       store->bitmap.size);
+	dm_table_event(d->ti->table);
+}
+
+/* Takes half-built targets: what is not there yet is NULL. */
+static void david_free(struct david *d)
+{
+	if (d->wq)
+		destroy_workqueue(d->wq);
+	if (d->store) {
+		if (mempool_initialized(&d->bounces))
+			david_pools_exit(d);
+		atomic64_sub(sizeof(*d), &d->store->target_bytes);
+		store_put(d->store);
+	}
+	if (d->dev)
+		dm_put_device(d->ti, d->dev);
+	kfree(d);
+}
+
+static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	struct mapped_device *md = dm_table_get_md(ti->table);
+	sector_t sectors;
+	struct store *store;
+	struct david *d;
+	int r;
+
+	if (!argc) {
+		ti->error = "Backing device is missing: <device> [<count> <name=value>...]";
+		return -EINVAL;
+	}
+	d = kzalloc(sizeof(*d), GFP_KERNEL);
+	if (!d) {
+		ti->error = "Not enough memory for the target";
+		return -ENOMEM;
+	}
+	d->ti = ti;
+	INIT_WORK(&d->event, event_work);
+	d->classify = CLASSIFY_AUTO;
+	d->content = CONTENT_INCOMPRESSIBLE;
+	d->block_size = 4096;
+	d->low_water = U64_MAX;
+
+	r = parse_options(d, argc - 1, argv + 1, &ti->error);
+	if (r)
+		goto bad;
+
+	r = dm_get_device(ti, argv[0], dm_table_get_mode(ti->table), &d->dev);
+	if (r) {
+		ti->error = "Backing device is not there, not a block device, or in use";
+		goto bad;
+	}
+	r = -EINVAL;
+	if (d->dev->bdev->bd_disk == dm_disk(md)) {
+		ti->error = "Backing device is the device itself";
+		goto bad;
+	}
+	if (bdev_logical_block_size(d->dev->bdev) > d->block_size) {
+		ti->error = "block_size is smaller than the backing device's logical block size";
+		goto bad;
+	}
+	sectors = bdev_nr_sectors(d->dev->bdev);
+	store = store_get(md, ti->begin, d->dev->bdev->bd_dev,
+			  sectors >> (ilog2(d->block_size) - SECTOR_SHIFT), d->block_size,
+			  &ti->error);
+	if (IS_ERR(store)) {
+		r = PTR_ERR(store);
+		goto bad;
+	}
+	d->store = store;
+	atomic64_add(sizeof(*d), &store->target_bytes);
+	if (d->low_water == U64_MAX)
+		d->low_water = store->bitmap.size / 16;
+	if (d->low_water > store->bitmap.size) {
+		ti->error = "low_water: more blocks than the backing device has";
+		goto bad;
+	}
+
+	r = david_pools_init(d);
+	if (r) {
+		ti->error = "Not enough memory for the pools";
+		goto bad;
+	}
+	d->wq = alloc_workqueue("dm-david", WQ_MEM_RECLAIM, 0);
+	if (!d->wq) {
+		ti->error = "Not enough memory for the work queue";
+		r = -ENOMEM;
+		goto bad;
+	}
+	d->owners.bdev = dm_disk(md)->part0;
+
+	ti->private = d;
+	ti->per_io_data_size = david_io_size;
+	ti->num_flush_bios = 1;
+	ti->flush_supported = true;
+	ti->num_discard_bios = 1;
+	ti->discards_supported = true;
+	ti->num_write_zeroes_bios = 1;
+	return 0;
+bad:
+	david_free(d);
+	return r;
+}
+
+static void david_dtr(struct dm_target *ti)
+{
+	david_free(ti->private);
+}
+
+static void david_resume(struct dm_target *ti)
+{
+	struct david *d = ti->private;
+	struct store *store = d->store;
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	store->target_sectors = ti->len;
+	store->low_water = d->low_water;
+	spin_unlock_irqrestore(&store->lock, flags);
+	compat_allow_write_zeroes(dm_disk(dm_table_get_md(ti->table))->queue);
+}
+
+static void print_table(const struct david *d, char *result, unsigned int maxlen)
+{
+	char value[VALUE_MAX];
+	unsigned int sz = 0;
+	unsigned int i;
+
+	DMEMIT("%s %zu", d->dev->name, ARRAY_SIZE(options));
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		options[i].print(d, value, sizeof(value));
+		DMEMIT(" %s=%s", options[i].name, value);
+	}
+}
+
+static void print_ima(const struct david *d, char *result, unsigned int maxlen)
+{
+	char value[VALUE_MAX];
+	unsigned int sz = 0;
+	unsigned int i;
+
+	DMEMIT_TARGET_NAME_VERSION(d->ti->type);
+	DMEMIT(",backing=%s", d->dev->name);
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		options[i].print(d, value, sizeof(value));
+		DMEMIT(",%s=%s", options[i].name, value);
+	}
+	DMEMIT(";");
+}
+
+static void print_stats(const struct david *d, char *result, unsigned int maxlen)
+{
+	struct david_stats *st = kzalloc(sizeof(*st), GFP_KERNEL);
+
+	result[0] = '\0';
+	if (!st)
+		return;
+	store_stats(d->store, st);
+	stats_print(st, result, maxlen);
+	kfree(st);
+}
+
+static void david_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,
+			 char *result, unsigned int maxlen)
+{
+	switch (type) {
+	case STATUSTYPE_INFO:
+		print_stats(ti->private, result, maxlen);
+		break;
+	case STATUSTYPE_TABLE:
+		print_table(ti->private, result, maxlen);
+		break;
+	case STATUSTYPE_IMA:
+		print_ima(ti->private, result, maxlen);
+		break;
+	}
+}
+
+static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
+			 char *result, unsigned int maxlen)
+{
+	if (argc == 1 && !strcmp(argv[0], "stats")) {
+		print_stats(ti->private, result, maxlen);
+		return 1;
+	}
+	DMERR("%s: unknown message \"%s\"; known is: stats",
+	      dm_table_device_name(ti->table), argv[0]);
+	return -EINVAL;
+}
+
+static int david_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
+{
+	struct david *d = ti->private;
+
+	return fn(ti, d->dev, 0, bdev_nr_sectors(d->dev->bdev), data);
+}
+
+static void david_io_hints(struct dm_target *ti, struct queue_limits *limits)
+{
+	struct david *d = ti->private;
+
+	/* Less than a block costs more than a block: it may need the rest of it. */
+	limits->physical_block_size = max(d->block_size, limits->logical_block_size);
+	limits->io_min = limits->physical_block_size;
+	limits->io_opt = 0;
+	limits->alignment_offset = 0;
+	limits->discard_granularity = d->block_size;
+	limits->discard_alignment = 0;
+	limits->max_discard_sectors = UINT_MAX >> SECTOR_SHIFT;
+	limits->max_hw_discard_sectors = UINT_MAX >> SECTOR_SHIFT;
+}
+
+static struct target_type david_target = {
+	.name = "david",
+	.version = DAVID_VERSION,
+	.module = THIS_MODULE,
+	.ctr = david_ctr,
+	.dtr = david_dtr,
+	.map = david_map,
+	.end_io = david_end_io,
+	.resume = david_resume,
+	.status = david_status,
+	.message = david_message,
+	.iterate_devices = david_iterate_devices,
+	.io_hints = david_io_hints,
+};
+
+static int __init david_init(void)
+{
+	int r;
+
+	r = david_ctl_init();
+	if (r)
+		return r;
+	r = dm_register_target(&david_target);
+	if (r)
+		david_ctl_exit();
+	return r;
+}
+
+static void __exit david_exit(void)
+{
+	dm_unregister_target(&david_target);
+	david_ctl_exit();
+}
+
+module_init(david_init);
+module_exit(david_exit);
+
+MODULE_DESCRIPTION("device-mapper target that fakes a large disk for benchmarks");
+MODULE_AUTHOR("The dm-david authors");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,829 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The way of a request through the target.
+ *
+ * A request covers blocks that are stored on the backing device, squashed,
+ * constant or never written, in any mixture, and begins and ends at any
+ * sector. It is served as the one request that it is: from left to right, one
+ * piece at a time, a piece being as long a run as can be treated alike.
+ *
+ *   piece                        what happens
+ *   write, constant blocks       range table: FILL
+ *   write, data                  range table: SQUASHED
+ *   write, kept, stored already  sub-bio to the same destination
+ *   write, kept, else            allocate, sub-bio; range table: STORED once it is written
+ *   write, part of a block       as above, if need be after the rest of the block was
+ *                                copied or made up into a bounce page
+ *   read                         sub-bio, or content made up in place
+ *   discard, write zeroes        range table only
+ *
+ * The most frequent request is one single piece for the backing device. It
+ * needs no sub-bio: the clone that device-mapper made is redirected.
+ *
+ * Waiting and progress: a request holds its range lock (rangelock.h) from the
+ * first piece to its end. The first piece may sleep for memory, from mempools
+ * if need be. A further piece finds sub-bios of the same request outstanding,
+ * which may still be queued behind this very call, so it must not sleep: if it
+ * gets no memory, the request is parked, and goes on from a worker when its own
+ * sub-bios have returned. No request ever waits for a pool while it holds an
+ * element of it.
+ */
+#include "david.h"
+
+#include <linux/highmem.h>
+#include <linux/slab.h>
+
+#define MIN_SUBS	16
+#define MIN_BOUNCES	4
+
+/* A run of blocks on its way to the backing device. */
+struct piece {
+	u64 block;
+	u64 dest;
+	u64 blocks;
+	bool commit;		/* newly allocated: to be entered into the range table */
+};
+
+/* A request: device-mapper's per-bio data, not zeroed. */
+struct david_io {
+	struct david *d;
+	struct bio *bio;
+	struct bvec_iter iter;	/* what is left to do, bi_sector relative to the target */
+	struct range_lock lock;
+	struct work_struct work;
+	struct piece whole;	/* valid if redirected */
+	struct owner_cache owners;
+	atomic_t pending;	/* sub-bios in flight, and one while being served */
+	blk_status_t status;
+	bool locked;
+	bool redirected;	/* the clone itself went to the backing device */
+};
+
+const unsigned int david_io_size = sizeof(struct david_io);
+
+struct sub {
+	struct david_io *io;
+	struct piece piece;
+	struct page *bounce;
+	struct bio bio;		/* last: see bioset_init() */
+};
+
+/* What serving a piece says. */
+enum served {
+	SERVED,			/* go on with the next piece */
+	SERVED_PARK,		/* out of memory, go on when own sub-bios have returned */
+	SERVED_REDIRECT,	/* the clone is to go to the backing device */
+	SERVED_FAILED,		/* io->status says why */
+};
+
+static unsigned int block_mask(const struct david *d)
+{
+	return (1u << d->store->block_shift) - 1;
+}
+
+static u64 first_block(const struct david_io *io)
+{
+	return io->iter.bi_sector >> io->d->store->block_shift;
+}
+
+/* Sleep for memory only with no sub-bio of the same request outstanding. */
+static gfp_t io_gfp(const struct david_io *io)
+{
+	return atomic_read(&io->pending) == 1 ? GFP_NOIO : GFP_NOWAIT | __GFP_NOWARN;
+}
+
+static void io_advance(struct david_io *io, unsigned int bytes)
+{
+	bio_advance_iter(io->bio, &io->iter, bytes);
+}
+
+static void serve_work(struct work_struct *work);
+
+static void io_queue(struct david_io *io)
+{
+	INIT_WORK(&io->work, serve_work);
+	queue_work(io->d->wq, &io->work);
+}
+
+static void io_put(struct david_io *io)
+{
+	if (!atomic_dec_and_test(&io->pending))
+		return;
+	if (io->iter.bi_size && !io->status) {
+		io_queue(io);
+		return;
+	}
+	io->bio->bi_status = io->status;
+	bio_endio(io->bio);
+}
+
+static enum served io_fail(struct david_io *io, blk_status_t status)
+{
+	io->status = status;
+	return SERVED_FAILED;
+}
+
+/* Stored pieces */
+
+static void piece_done(struct david *d, const struct piece *piece, blk_status_t status)
+{
+	struct rt_range r = {
+		.start = piece->block,
+		.len = piece->blocks,
+		.value = piece->dest,
+		.kind = RT_STORED,
+	};
+
+	if (!piece->commit)
+		return;
+	/* What could not be written keeps its old content. */
+	if (status)
+		store_abort(d->store, piece->dest, piece->blocks);
+	else
+		store_commit(d->store, &r);
+}
+
+static void sub_endio(struct bio *bio)
+{
+	struct sub *sub = container_of(bio, struct sub, bio);
+	struct david_io *io = sub->io;
+
+	piece_done(io->d, &sub->piece, bio->bi_status);
+	if (unlikely(bio->bi_status))
+		WRITE_ONCE(io->status, bio->bi_status);
+	if (sub->bounce)
+		mempool_free(sub->bounce, &io->d->bounces);
+	bio_put(bio);
+	io_put(io);
+}
+
+static void sub_submit(struct david_io *io, struct bio *bio, const struct piece *piece,
+		       unsigned int offset, struct page *bounce)
+{
+	struct sub *sub = container_of(bio, struct sub, bio);
+
+	sub->io = io;
+	sub->piece = *piece;
+	sub->bounce = bounce;
+	bio->bi_iter.bi_sector = (piece->dest << io->d->store->block_shift) +
+				 (offset >> SECTOR_SHIFT);
+	bio->bi_end_io = sub_endio;
+	atomic_inc(&io->pending);
+	submit_bio_noacct(bio);
+}
+
+/*
+ * Send the next @bytes of the request to the destination of @piece, @offset
+ * bytes into its first block.
+ */
+static enum served send_piece(struct david_io *io, const struct piece *piece,
+			      unsigned int offset, unsigned int bytes, bool may_redirect)
+{
+	struct david *d = io->d;
+	struct bio *bio;
+
+	if (may_redirect && bytes == io->bio->bi_iter.bi_size) {
+		io->whole = *piece;
+		io->redirected = true;
+		bio_set_dev(io->bio, d->dev->bdev);
+		io->bio->bi_iter.bi_sector = (piece->dest << d->store->block_shift) +
+					     (offset >> SECTOR_SHIFT);
+		io->iter.bi_size = 0;
+		return SERVED_REDIRECT;
+	}
+	bio = bio_alloc_clone(d->dev->bdev, io->bio, io_gfp(io), &d->subs);
+	if (!bio)
+		return SERVED_PARK;
+	bio->bi_iter = io->iter;
+	bio->bi_iter.bi_size = bytes;
+	sub_submit(io, bio, piece, offset, NULL);
+	io_advance(io, bytes);
+	return SERVED;
+}
+
+/*
+ * Allocate up to @want blocks in the store for @piece, which says the first
+ * block. The promise to enter them comes along.
+ */
+static enum served piece_alloc(struct david_io *io, struct piece *piece, u64 want)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+	unsigned long flags;
+	bool was_low, tell;
+
+	spin_lock_irqsave(&store->lock, flags);
+	while (!rt_promise(&store->table)) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		if (!store_refill(store, io_gfp(io)))
+			return SERVED_PARK;
+		spin_lock_irqsave(&store->lock, flags);
+	}
+	was_low = store->low;
+	piece->dest = store_alloc(store, piece->block, want, &piece->blocks);
+	piece->commit = true;
+	if (unlikely(piece->dest == BM_NONE))
+		rt_unpromise(&store->table);
+	tell = store->low && !was_low;
+	if (unlikely(store->full && !store->full_told)) {
+		store->full_told = true;
+		tell = true;
+	}
+	spin_unlock_irqrestore(&store->lock, flags);
+
+	if (unlikely(tell))
+		queue_work(d->wq, &d->event);
+	if (likely(piece->dest != BM_NONE))
+		return SERVED;
+	this_cpu_inc(store->stats->nospc);
+	return io_fail(io, BLK_STS_NOSPC);
+}
+
+/* Content made up */
+
+/* Fill @len bytes at @buf, @pos bytes after the start of @sector, which lies in @r. */
+static void make_content(struct david *d, const struct rt_range *r, void *buf, sector_t sector,
+			 unsigned int pos, unsigned int len)
+{
+	unsigned int i;
+
+	switch (r->kind) {
+	case RT_SQUASHED:
+		content_fill(buf, d->content, d->seed, sector, pos, len);
+		break;
+	case RT_FILL:
+		if (r->value && !((pos | len) & 7)) {
+			memset64(buf, r->value, len / 8);
+			break;
+		}
+		if (r->value) {
+			for (i = 0; i < len; i++)
+				((u8 *)buf)[i] = ((const u8 *)&r->value)[(pos + i) & 7];
+			break;
+		}
+		fallthrough;
+	default:
+		memset(buf, 0, len);
+	}
+}
+
+static void fill_read(struct david_io *io, const struct rt_range *r, unsigned int bytes)
+{
+	struct bvec_iter iter, start = io->iter;
+	unsigned int pos = 0;
+	struct bio_vec bv;
+	void *p;
+
+	start.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		p = bvec_kmap_local(&bv);
+		make_content(io->d, r, p, io->iter.bi_sector, pos, bv.bv_len);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+		pos += bv.bv_len;
+	}
+	io_advance(io, bytes);
+}
+
+/* Verdicts */
+
+struct look {
+	enum verdict verdict;
+	enum david_evidence evidence;
+	bool constant;		/* one repeated word */
+	u64 word;
+};
+
+/* Do all @n words from @p on equal @word? Four at a time: constant blocks are read to the end. */
+static bool all_equal(const u64 *p, unsigned int n, u64 word)
+{
+	for (; n >= 4; n -= 4, p += 4)
+		if ((p[0] ^ word) | (p[1] ^ word) | (p[2] ^ word) | (p[3] ^ word))
+			return false;
+	for (; n; n--, p++)
+		if (*p != word)
+			return false;
+	return true;
+}
+
+/* Look at @bytes of a write from @from on: evidence of every page, and whether it is constant. */
+static void look_at(struct david_io *io, struct bvec_iter from, unsigned int bytes,
+		    struct look *look)
+{
+	struct david *d = io->d;
+	bool by_owner = d->classify != CLASSIFY_KEEP && d->classify != CLASSIFY_DATA;
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	bool first = true;
+	u64 *p;
+
+	look->evidence = DAVID_EV_MODE;
+	if (by_owner && (io->bio->bi_opf & (REQ_META | REQ_PRIO | REQ_SWAP))) {
+		look->evidence = DAVID_EV_FLAGS;
+		by_owner = false;
+	}
+	look->verdict = verdict_of(d->classify, look->evidence);
+	look->constant = true;
+
+	from.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, from) {
+		/* One page that says metadata is enough to keep the block. */
+		if (by_owner && (first || look->verdict != VERDICT_KEEP)) {
+			look->evidence = owner_evidence(&d->owners, &io->owners, bv.bv_page);
+			look->verdict = verdict_of(d->classify, look->evidence);
+		}
+		if (look->constant && !((bv.bv_offset | bv.bv_len) & 7)) {
+			p = bvec_kmap_local(&bv);
+			if (first)
+				look->word = *p;
+			look->constant = all_equal(p, bv.bv_len / 8, look->word);
+			kunmap_local(p);
+		} else {
+			look->constant = false;
+		}
+		first = false;
+	}
+}
+
+static enum rt_kind look_kind(const struct look *look)
+{
+	if (look->constant)
+		return RT_FILL;
+	return look->verdict == VERDICT_SQUASH ? RT_SQUASHED : RT_STORED;
+}
+
+/* Whole blocks to be written */
+
+static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_redirect)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+	struct stats __percpu *stats = store->stats;
+	u64 left = io->iter.bi_size / store->block_size;
+	struct piece piece = { .block = first_block(io) };
+	struct rt_range r = { .start = piece.block };
+	struct bvec_iter iter = io->iter;
+	struct look look, next;
+	enum served served;
+
+	look_at(io, iter, store->block_size, &look);
+	r.kind = look_kind(&look);
+	for (r.len = 1; r.len < left; r.len++) {
+		bio_advance_iter(io->bio, &iter, store->block_size);
+		look_at(io, iter, store->block_size, &next);
+		if (look_kind(&next) != r.kind || next.evidence != look.evidence ||
+		    (r.kind == RT_FILL && next.word != look.word))
+			break;
+	}
+	lap_charge(lap, DAVID_CPU_CLASSIFY);
+
+	if (r.kind != RT_STORED) {
+		u64 blocks = r.len;
+
+		r.value = r.kind == RT_FILL ? look.word : 0;
+		if (!store_set(store, &r, io_gfp(io)))
+			return SERVED_PARK;
+		this_cpu_add(stats->evidence[look.evidence], blocks);
+		this_cpu_add(stats->verdict[r.kind == RT_FILL ? DAVID_WRITTEN_FILL :
+					    DAVID_WRITTEN_SQUASHED], blocks);
+		io_advance(io, blocks * store->block_size);
+		lap_charge(lap, DAVID_CPU_MAP);
+		return SERVED;
+	}
+
+	piece.blocks = r.len;
+	store_lookup(store, piece.block, &r);
+	piece.blocks = min(piece.blocks, r.len);
+	if (r.kind == RT_STORED) {
+		piece.dest = r.value;
+		piece.commit = false;
+	} else {
+		served = piece_alloc(io, &piece, piece.blocks);
+		if (served != SERVED)
+			return served;
+	}
+	lap_charge(lap, DAVID_CPU_MAP);
+	served = send_piece(io, &piece, 0, piece.blocks * store->block_size, may_redirect);
+	if (served == SERVED_PARK) {
+		if (piece.commit)
+			store_abort(store, piece.dest, piece.blocks);
+		return served;
+	}
+	this_cpu_add(stats->evidence[look.evidence], piece.blocks);
+	this_cpu_add(stats->verdict[DAVID_WRITTEN_KEPT], piece.blocks);
+	lap_charge(lap, DAVID_CPU_IO);
+	return served;
+}
+
+/* Parts of blocks to be written */
+
+static void copy_from_request(struct david_io *io, void *to, unsigned int bytes)
+{
+	struct bvec_iter iter, start = io->iter;
+	struct bio_vec bv;
+
+	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES) {
+		memset(to, 0, bytes);
+		return;
+	}
+	start.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		memcpy_from_bvec(to, &bv);
+		to += bv.bv_len;
+	}
+}
+
+/*
+ * Write @bytes at @offset into the block of @r through a bounce page: the whole
+ * block to a new destination if it is not stored yet, with the rest of it as
+ * reads would show it, else the part alone.
+ */
+static enum served write_bounce(struct david_io *io, const struct rt_range *r,
+				unsigned int offset, unsigned int bytes)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+	struct piece piece = { .block = r->start, .dest = r->value, .blocks = 1 };
+	bool stored = r->kind == RT_STORED;
+	struct page *page;
+	enum served served;
+	struct bio *bio;
+	void *p;
+
+	/* Two pools, always taken in this order, and none held while sleeping for more. */
+	page = mempool_alloc(&d->bounces, io_gfp(io));
+	if (!page)
+		return SERVED_PARK;
+	bio = bio_alloc_bioset(d->dev->bdev, 1, io->bio->bi_opf, io_gfp(io), &d->subs);
+	if (!bio) {
+		served = SERVED_PARK;
+		goto free_page;
+	}
+	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES)
+		bio->bi_opf = REQ_OP_WRITE | (io->bio->bi_opf & REQ_FUA);
+	bio->bi_ioprio = io->bio->bi_ioprio;
+	bio_clone_blkg_association(bio, io->bio);
+	if (!stored) {
+		served = piece_alloc(io, &piece, 1);
+		if (served != SERVED)
+			goto free_bio;
+	}
+
+	p = kmap_local_page(page);
+	if (!stored)
+		make_content(d, r, p, r->start << store->block_shift, 0, store->block_size);
+	copy_from_request(io, p + offset, bytes);
+	kunmap_local(p);
+	if (stored) {
+		__bio_add_page(bio, page, bytes, offset);
+		sub_submit(io, bio, &piece, offset, page);
+	} else {
+		__bio_add_page(bio, page, store->block_size, 0);
+		sub_submit(io, bio, &piece, 0, page);
+	}
+	io_advance(io, bytes);
+	return SERVED;
+
+free_bio:
+	bio_put(bio);
+free_page:
+	mempool_free(page, &d->bounces);
+	return served;
+}
+
+/*
+ * A write of less than a block is dropped only if the whole block is data
+ * already. Else the rest of it might be metadata, or zeros that somebody counts
+ * on, and the block is kept whole. (classify=data means: nothing is.)
+ */
+static enum served write_part(struct david_io *io, struct lap *lap, unsigned int offset,
+			      unsigned int bytes, bool may_redirect)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+	struct look look = {
+		.verdict = VERDICT_KEEP, .evidence = DAVID_EV_MODE, .constant = true
+	};
+	struct piece piece = { .block = first_block(io), .blocks = 1 };
+	enum david_written written = DAVID_WRITTEN_KEPT;
+	enum served served;
+	struct rt_range r;
+	bool zeroes = bio_op(io->bio) == REQ_OP_WRITE_ZEROES;
+
+	if (!zeroes)
+		look_at(io, io->iter, bytes, &look);
+	lap_charge(lap, DAVID_CPU_CLASSIFY);
+	store_lookup(store, piece.block, &r);
+
+	if (look.constant && (r.kind == RT_FILL || r.kind == RT_HOLE) &&
+	    look.word == r.value) {
+		/* It reads so already. */
+		written = DAVID_WRITTEN_FILL;
+		io_advance(io, bytes);
+		served = SERVED;
+	} else if (look.verdict == VERDICT_SQUASH && r.kind == RT_SQUASHED) {
+		written = DAVID_WRITTEN_SQUASHED;
+		io_advance(io, bytes);
+		served = SERVED;
+	} else if (d->classify == CLASSIFY_DATA && !zeroes && r.kind != RT_STORED) {
+		written = DAVID_WRITTEN_SQUASHED;
+		r.len = 1;
+		r.value = 0;
+		r.kind = RT_SQUASHED;
+		if (!store_set(store, &r, io_gfp(io)))
+			return SERVED_PARK;
+		io_advance(io, bytes);
+		served = SERVED;
+	} else {
+		if (look.verdict == VERDICT_SQUASH)
+			look.evidence = DAVID_EV_PARTIAL;
+		if (r.kind == RT_STORED && !zeroes) {
+			piece.dest = r.value;
+			served = send_piece(io, &piece, offset, bytes, may_redirect);
+		} else {
+			served = write_bounce(io, &r, offset, bytes);
+		}
+	}
+	lap_charge(lap, DAVID_CPU_IO);
+	if (!zeroes && (served == SERVED || served == SERVED_REDIRECT)) {
+		this_cpu_inc(store->stats->evidence[look.evidence]);
+		this_cpu_inc(store->stats->verdict[written]);
+	}
+	return served;
+}
+
+/* Pieces, by kind of request */
+
+static enum served serve_write(struct david_io *io, struct lap *lap, bool may_redirect)
+{
+	struct store *store = io->d->store;
+	unsigned int offset = (io->iter.bi_sector & block_mask(io->d)) << SECTOR_SHIFT;
+	unsigned int bytes = min(store->block_size - offset, io->iter.bi_size);
+	struct rt_range r;
+
+	if (bytes < store->block_size)
+		return write_part(io, lap, offset, bytes, may_redirect);
+	if (bio_op(io->bio) != REQ_OP_WRITE_ZEROES)
+		return write_blocks(io, lap, may_redirect);
+
+	r.start = first_block(io);
+	r.len = io->iter.bi_size / store->block_size;
+	r.value = 0;
+	r.kind = RT_FILL;
+	bytes = r.len * store->block_size;
+	if (!store_set(store, &r, io_gfp(io)))
+		return SERVED_PARK;
+	io_advance(io, bytes);
+	lap_charge(lap, DAVID_CPU_MAP);
+	return SERVED;
+}
+
+static enum served serve_discard(struct david_io *io, struct lap *lap)
+{
+	unsigned int shift = io->d->store->block_shift;
+	sector_t end = io->iter.bi_sector + bio_sectors(io->bio);
+	struct rt_range r = { .kind = RT_HOLE };
+
+	/* What is not a whole block is left as it is. */
+	r.start = (io->iter.bi_sector + block_mask(io->d)) >> shift;
+	if (r.start < end >> shift) {
+		r.len = (end >> shift) - r.start;
+		store_set(io->d->store, &r, GFP_NOIO);
+	}
+	io_advance(io, io->iter.bi_size);
+	lap_charge(lap, DAVID_CPU_MAP);
+	return SERVED;
+}
+
+/* Bytes of the request that lie in @r, looked up from the first block that is left. */
+static unsigned int bytes_in_range(const struct david_io *io, const struct rt_range *r)
+{
+	unsigned int shift = io->d->store->block_shift;
+	sector_t end;
+
+	if (r->len > U32_MAX)
+		return io->iter.bi_size;
+	end = (r->start + r->len) << shift;
+	return min_t(u64, io->iter.bi_size, (u64)(end - io->iter.bi_sector) << SECTOR_SHIFT);
+}
+
+static enum served serve_read_range(struct david_io *io, struct lap *lap,
+				    const struct rt_range *r, bool may_redirect)
+{
+	unsigned int bytes = bytes_in_range(io, r);
+	struct piece piece = { .block = r->start, .dest = r->value };
+	enum served served;
+
+	lap_charge(lap, DAVID_CPU_MAP);
+	if (r->kind != RT_STORED) {
+		fill_read(io, r, bytes);
+		lap_charge(lap, DAVID_CPU_CONTENT);
+		return SERVED;
+	}
+	served = send_piece(io, &piece,
+			    (io->iter.bi_sector & block_mask(io->d)) << SECTOR_SHIFT,
+			    bytes, may_redirect);
+	lap_charge(lap, DAVID_CPU_IO);
+	return served;
+}
+
+static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_redirect)
+{
+	struct rt_range r;
+
+	switch (bio_op(io->bio)) {
+	case REQ_OP_READ:
+		store_lookup(io->d->store, first_block(io), &r);
+		return serve_read_range(io, lap, &r, may_redirect);
+	case REQ_OP_DISCARD:
+		return serve_discard(io, lap);
+	default:
+		return serve_write(io, lap, may_redirect);
+	}
+}
+
+/* Serve a request whose range lock, if it needs one, is granted. */
+static int serve(struct david_io *io, struct lap *lap, bool may_redirect)
+{
+	enum served served;
+
+	atomic_set(&io->pending, 1);
+	do {
+		served = serve_piece(io, lap, may_redirect);
+	} while (served == SERVED && io->iter.bi_size && !READ_ONCE(io->status));
+
+	if (served == SERVED_REDIRECT)
+		return DM_MAPIO_REMAPPED;
+	io_put(io);
+	return DM_MAPIO_SUBMITTED;
+}
+
+static void serve_work(struct work_struct *work)
+{
+	struct david_io *io = container_of(work, struct david_io, work);
+	struct lap lap;
+
+	lap_start(&lap, io->d->store->stats);
+	serve(io, &lap, false);
+}
+
+/* Where a request begins and ends */
+
+static void io_lock_range(struct david_io *io)
+{
+	unsigned int shift = io->d->store->block_shift;
+
+	io->lock.start = io->iter.bi_sector >> shift;
+	io->lock.last = (io->iter.bi_sector + bio_sectors(io->bio) - 1) >> shift;
+	io->lock.shared = bio_op(io->bio) == REQ_OP_READ;
+	io->locked = true;
+}
+
+static int map_read(struct david_io *io, struct lap *lap)
+{
+	struct store *store = io->d->store;
+	struct rt_range r;
+	unsigned long flags;
+	bool granted = true;
+
+	owner_learn(&io->d->owners, io->bio);
+
+	spin_lock_irqsave(&store->lock, flags);
+	rt_lookup(&store->table, first_block(io), &r);
+	/* What needs no I/O needs no lock either: the content is made up at once. */
+	if (r.kind == RT_STORED || bytes_in_range(io, &r) < io->iter.bi_size) {
+		io_lock_range(io);
+		granted = range_lock(&store->locks, &io->lock);
+	}
+	spin_unlock_irqrestore(&store->lock, flags);
+
+	if (unlikely(!granted)) {
+		this_cpu_inc(store->stats->range_locks);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (likely(bytes_in_range(io, &r) == io->iter.bi_size)) {
+		atomic_set(&io->pending, 1);
+		if (serve_read_range(io, lap, &r, true) == SERVED_REDIRECT)
+			return DM_MAPIO_REMAPPED;
+		io_put(io);
+		return DM_MAPIO_SUBMITTED;
+	}
+	return serve(io, lap, true);
+}
+
+static int map_change(struct david_io *io, struct lap *lap)
+{
+	struct store *store = io->d->store;
+	unsigned long flags;
+	bool granted;
+
+	owner_cache_init(&io->owners);
+	io_lock_range(io);
+	spin_lock_irqsave(&store->lock, flags);
+	granted = range_lock(&store->locks, &io->lock);
+	spin_unlock_irqrestore(&store->lock, flags);
+	if (unlikely(!granted)) {
+		this_cpu_inc(store->stats->range_locks);
+		return DM_MAPIO_SUBMITTED;
+	}
+	return serve(io, lap, true);
+}
+
+static enum david_request request_kind(const struct bio *bio)
+{
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		return DAVID_REQ_READ;
+	case REQ_OP_DISCARD:
+		return DAVID_REQ_DISCARD;
+	case REQ_OP_WRITE_ZEROES:
+		return DAVID_REQ_ZEROES;
+	default:
+		return DAVID_REQ_WRITE;
+	}
+}
+
+int david_map(struct dm_target *ti, struct bio *bio)
+{
+	struct david *d = ti->private;
+	struct david_io *io = dm_per_bio_data(bio, sizeof(*io));
+	struct stats __percpu *stats = d->store->stats;
+	enum david_request kind;
+	struct lap lap;
+
+	io->d = d;
+	io->bio = bio;
+	io->locked = false;
+	io->redirected = false;
+	io->status = BLK_STS_OK;
+
+	if (!bio_sectors(bio)) {
+		/* An empty flush: the tables are in memory, the blocks are not. */
+		this_cpu_inc(stats->requests[DAVID_REQ_FLUSH]);
+		bio_set_dev(bio, d->dev->bdev);
+		return DM_MAPIO_REMAPPED;
+	}
+
+	lap_start(&lap, stats);
+	io->iter = bio->bi_iter;
+	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
+	kind = request_kind(bio);
+	this_cpu_inc(stats->requests[kind]);
+	this_cpu_add(stats->sectors[kind], bio_sectors(bio));
+	return kind == DAVID_REQ_READ ? map_read(io, &lap) : map_change(io, &lap);
+}
+
+int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct david *d = ti->private;
+	struct david_io *io = dm_per_bio_data(bio, sizeof(*io));
+	struct store *store = d->store;
+	struct david_io *next, *tmp;
+	unsigned long flags;
+	LIST_HEAD(granted);
+	struct lap lap;
+
+	if (unlikely(*error && *error != BLK_STS_NOSPC))
+		this_cpu_inc(store->stats->errors);
+	if (!io->locked)
+		return DM_ENDIO_DONE;
+	lap_start(&lap, store->stats);
+	if (io->redirected)
+		piece_done(d, &io->whole, *error);
+
+	spin_lock_irqsave(&store->lock, flags);
+	range_unlock(&store->locks, &io->lock, &granted);
+	spin_unlock_irqrestore(&store->lock, flags);
+
+	/* This may be hard interrupt context: they go on from a worker. */
+	list_for_each_entry_safe(next, tmp, &granted, lock.granted)
+		io_queue(next);
+	lap_charge(&lap, DAVID_CPU_MAP);
+	return DM_ENDIO_DONE;
+}
+
+int david_pools_init(struct david *d)
+{
+	int r;
+
+	r = bioset_init(&d->subs, MIN_SUBS, offsetof(struct sub, bio), 0);
+	if (r)
+		return r;
+	r = mempool_init_page_pool(&d->bounces, MIN_BOUNCES, 0);
+	if (r) {
+		bioset_exit(&d->subs);
+		return r;
+	}
+	/* Device-mapper keeps as many of our per-bio data ready. */
+	atomic64_add(MIN_SUBS * (sizeof(struct sub) + sizeof(struct david_io)) +
+		     MIN_BOUNCES * PAGE_SIZE, &d->store->pools);
+	return 0;
+}
+
+void david_pools_exit(struct david *d)
+{
+	atomic64_sub(MIN_SUBS * (sizeof(struct sub) + sizeof(struct david_io)) +
+		     MIN_BOUNCES * PAGE_SIZE, &d->store->pools);
+	mempool_exit(&d->bounces);
+	bioset_exit(&d->subs);
+}

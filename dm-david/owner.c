@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Evidence from page owners and mount state: see owner.h.
+ *
+ * Inodes, their mappings and superblocks are freed after an RCU grace period,
+ * so all looking is done inside one read-side section, and nothing is kept of
+ * it but pointers to compare with.
+ */
+#include "owner.h"
+
+#include <linux/bio.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include "compat.h"
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC	0x58465342
+#endif
+
+/* Below these numbers an inode is the file system's own. */
+#define EXT4_FIRST_INO	11	/* EXT4_GOOD_OLD_FIRST_INO */
+#define BTRFS_FIRST_INO	256	/* BTRFS_FIRST_FREE_OBJECTID */
+
+/*
+ * The file systems for which it was shown (docs/CLASSIFICATION.md) that a
+ * regular file's page is data. Others may keep metadata in inodes that look
+ * like regular files: nilfs2 does.
+ */
+static bool proven(const struct super_block *sb)
+{
+	switch (sb->s_magic) {
+	case EXT4_SUPER_MAGIC:	/* ext2 and ext3 use the same */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Inodes that a file system keeps for itself though they may look regular. */
+static bool internal(const struct inode *inode)
+{
+	switch (inode->i_sb->s_magic) {
+	case EXT4_SUPER_MAGIC:
+		return inode->i_ino < EXT4_FIRST_INO;
+	case BTRFS_SUPER_MAGIC:
+		/*
+		 * Besides the low numbers: free-space caches (v1) and the
+		 * relocation inode are regular and have numbers like files,
+		 * but no name. A file whose name was dropped from the dcache
+		 * is kept with them: that costs space, not safety.
+		 */
+		return inode->i_ino < BTRFS_FIRST_INO || hlist_empty(&inode->i_dentry);
+	default:
+		return false;
+	}
+}
+
+/*
+ * btrfs claims its devices with its file system type, which the superblock
+ * names too. The pointer is only ever compared.
+ */
+static bool holds_as_btrfs(const struct owner_watch *watch, const struct super_block *sb)
+{
+	return sb->s_magic == BTRFS_SUPER_MAGIC &&
+	       READ_ONCE(watch->bdev->bd_holder) == (void *)sb->s_type;
+}
+
+static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
+{
+	if (READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
+		WRITE_ONCE(watch->btrfs_holder, sb->s_type);
+}
+
+/* An anonymous page, or what is no better: data if this disk is mounted. */
+static enum david_evidence anonymous(const struct owner_watch *watch)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	const struct super_block *sb;
+
+	if (!holder)
+		return DAVID_EV_UNMOUNTED;
+	if (holder == READ_ONCE(watch->btrfs_holder))
+		return DAVID_EV_ANON;
+	sb = compat_bdev_super(watch->bdev);
+	/*
+	 * Not before mounting is complete (log recovery is over then), and not
+	 * while read-only: xfs_repair -d works on such a one.
+	 */
+	if (!sb || (READ_ONCE(sb->s_flags) & (SB_ACTIVE | SB_RDONLY)) != SB_ACTIVE)
+		return DAVID_EV_UNMOUNTED;
+	return proven(sb) ? DAVID_EV_ANON : DAVID_EV_UNPROVEN;
+}
+
+static enum david_evidence mapped(struct owner_watch *watch, const struct inode *inode)
+{
+	const struct super_block *sb = inode->i_sb;
+	bool btrfs = holds_as_btrfs(watch, sb);
+
+	if (btrfs)
+		learn_btrfs(watch, sb);
+	/* Internal inodes first: their mode may be unset. */
+	if (internal(inode))
+		return DAVID_EV_INTERNAL;
+	if (S_ISBLK(inode->i_mode))
+		return DAVID_EV_BDEV;
+	if (S_ISDIR(inode->i_mode) || S_ISLNK(inode->i_mode))
+		return DAVID_EV_DIRECTORY;
+	if (!S_ISREG(inode->i_mode))
+		return DAVID_EV_INTERNAL;
+	/*
+	 * A file elsewhere (tmpfs, memfd, hugetlbfs, another disk) that is the
+	 * buffer of direct I/O: a guest's memory may be such a file.
+	 */
+	if (!btrfs && sb->s_bdev != watch->bdev)
+		return anonymous(watch);
+	return proven(sb) ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
+}
+
+enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
+				   struct page *page)
+{
+	struct folio *folio = page_folio(page);
+	struct address_space *mapping;
+	enum david_evidence ev;
+
+	rcu_read_lock();
+	if (folio_test_anon(folio)) {
+		ev = anonymous(watch);
+		goto out;
+	}
+	mapping = folio_mapping(folio);
+	if (mapping && mapping == cache->mapping) {
+		ev = cache->evidence;
+		goto out;
+	}
+	/* Slab, vmalloc and bounce pages have no mapping, swap space no inode. */
+	if (!mapping || !mapping->host) {
+		ev = DAVID_EV_UNOWNED;
+		goto out;
+	}
+	ev = mapped(watch, mapping->host);
+	cache->mapping = mapping;
+	cache->evidence = ev;
+out:
+	rcu_read_unlock();
+	return ev;
+}
+
+void owner_learn(struct owner_watch *watch, struct bio *bio)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	struct address_space *mapping;
+	const struct super_block *sb;
+
+	if (likely(!holder || holder == READ_ONCE(watch->btrfs_holder)) ||
+	    !bio->bi_iter.bi_size)
+		return;
+	rcu_read_lock();
+	mapping = folio_mapping(page_folio(bio_page(bio)));
+	if (mapping && mapping->host) {
+		sb = mapping->host->i_sb;
+		if (holds_as_btrfs(watch, sb))
+			learn_btrfs(watch, sb);
+	}
+	rcu_read_unlock();
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Evidence from the pages of a request: who owns the page that a block is
+ * written from, and is a file system mounted on this disk.
+ *
+ * A page-cache page says to which inode it belongs. That is the modern form of
+ * the explicit notification of David (FAST 2011, section 3.2), and needs no
+ * change of the kernel. Pages that belong to nobody, or to a process, say
+ * nothing by themselves: mkfs.xfs, xfs_repair and guests write metadata from
+ * such pages. They count as data only while this host has the disk mounted,
+ * since then nobody but the file system writes metadata, from pages of its own.
+ */
+#ifndef DM_DAVID_OWNER_H
+#define DM_DAVID_OWNER_H
+
+#include <linux/blk_types.h>
+#include "uapi/dm-david.h"
+
+struct address_space;
+
+/* What is known about one fake disk's mount, and the last page's owner. */
+struct owner_watch {
+	struct block_device *bdev;	/* the fake disk's own */
+	const void *btrfs_holder;	/* how btrfs claims this disk, once seen */
+};
+
+/* One request's memory of the page before: neighbours mostly share an owner. */
+struct owner_cache {
+	struct address_space *mapping;
+	enum david_evidence evidence;
+};
+
+static inline void owner_cache_init(struct owner_cache *cache)
+{
+	cache->mapping = NULL;
+}
+
+/* The evidence of @page in a write to the disk of @watch. Any context but NMI. */
+enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
+				   struct page *page);
+
+/*
+ * Learn from a read how btrfs claims its device: the first that it does when
+ * mounted is to read its trees into pages that it owns. Cheap where there is
+ * nothing to learn.
+ */
+void owner_learn(struct owner_watch *watch, struct bio *bio);
+
+#endif

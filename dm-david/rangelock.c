@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Range locks. What they promise stands in rangelock.h. */
+#include "rangelock.h"
+
+#include <linux/interval_tree_generic.h>
+
+#define LOCK_START(lock) ((lock)->start)
+#define LOCK_LAST(lock) ((lock)->last)
+
+INTERVAL_TREE_DEFINE(struct range_lock, rb, u64, subtree_last,
+		     LOCK_START, LOCK_LAST, static inline, lock_tree)
+
+static bool conflict(const struct range_lock *a, const struct range_lock *b)
+{
+	return !a->shared || !b->shared;
+}
+
+bool range_lock(struct range_locks *locks, struct range_lock *lock)
+{
+	struct range_lock *other;
+
+	lock->blockers = 0;
+	for (other = lock_tree_iter_first(&locks->tree, lock->start, lock->last); other;
+	     other = lock_tree_iter_next(other, lock->start, lock->last))
+		lock->blockers += conflict(lock, other);
+	lock_tree_insert(lock, &locks->tree);
+	return !lock->blockers;
+}
+
+void range_unlock(struct range_locks *locks, struct range_lock *lock,
+		  struct list_head *granted)
+{
+	struct range_lock *other;
+
+	lock_tree_remove(lock, &locks->tree);
+	/*
+	 * Whatever conflicts with a granted lock came after it, for otherwise
+	 * this one would still be waiting: each counted this lock.
+	 */
+	for (other = lock_tree_iter_first(&locks->tree, lock->start, lock->last); other;
+	     other = lock_tree_iter_next(other, lock->start, lock->last)) {
+		if (conflict(lock, other) && !--other->blockers)
+			list_add_tail(&other->granted, granted);
+	}
+}

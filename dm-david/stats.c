@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Counters: summing up and printing. */
+#include "stats.h"
+
+#include <linux/cpumask.h>
+#include <linux/kernel.h>
+
+void stats_sum(struct stats __percpu *stats, struct stats *sum)
+{
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	for_each_possible_cpu(cpu) {
+		/* All fields are u64: an array to be added up. */
+		const u64 *from = (const u64 *)per_cpu_ptr(stats, cpu);
+		u64 *to = (u64 *)sum;
+		size_t i;
+
+		for (i = 0; i < sizeof(*sum) / sizeof(u64); i++)
+			to[i] += READ_ONCE(from[i]);
+	}
+}
+
+static const char * const state_names[] = {
+	[DAVID_STATE_OK] = "ok",
+	[DAVID_STATE_LOW] = "low",
+	[DAVID_STATE_FULL] = "full",
+};
+
+static const char * const mem_names[DAVID_SLOTS] = {
+	[DAVID_MEM_RANGES] = "ranges",
+	[DAVID_MEM_BITMAP] = "bitmap",
+	[DAVID_MEM_POOLS] = "pools",
+	[DAVID_MEM_TARGET] = "target",
+};
+
+static const char * const cpu_names[DAVID_SLOTS] = {
+	[DAVID_CPU_CLASSIFY] = "classify",
+	[DAVID_CPU_MAP] = "map",
+	[DAVID_CPU_CONTENT] = "content",
+	[DAVID_CPU_IO] = "io",
+};
+
+static const char * const verdict_names[DAVID_SLOTS] = {
+	[DAVID_WRITTEN_KEPT] = "kept",
+	[DAVID_WRITTEN_FILL] = "fill",
+	[DAVID_WRITTEN_SQUASHED] = "squashed",
+};
+
+static const char * const evidence_names[DAVID_SLOTS] = {
+	[DAVID_EV_MODE] = "mode",
+	[DAVID_EV_FLAGS] = "flags",
+	[DAVID_EV_BDEV] = "bdev",
+	[DAVID_EV_DIRECTORY] = "directory",
+	[DAVID_EV_INTERNAL] = "internal",
+	[DAVID_EV_UNOWNED] = "unowned",
+	[DAVID_EV_UNPROVEN] = "unproven",
+	[DAVID_EV_UNMOUNTED] = "unmounted",
+	[DAVID_EV_FILE] = "file",
+	[DAVID_EV_ANON] = "anon",
+	[DAVID_EV_PARTIAL] = "partial",
+};
+
+static const char * const range_names[DAVID_SLOTS] = {
+	[DAVID_RANGE_FILL] = "fill",
+	[DAVID_RANGE_SQUASHED] = "squashed",
+	[DAVID_RANGE_STORED] = "stored",
+};
+
+static const char * const request_names[DAVID_SLOTS] = {
+	[DAVID_REQ_READ] = "read",
+	[DAVID_REQ_WRITE] = "write",
+	[DAVID_REQ_FLUSH] = "flush",
+	[DAVID_REQ_DISCARD] = "discard",
+	[DAVID_REQ_ZEROES] = "zeroes",
+};
+
+#define FIELD(field) { #field, offsetof(struct david_stats, field) }
+#define ARRAY(field, prefix, names) { prefix, offsetof(struct david_stats, field), names }
+
+/* Every figure by its name; an array by a prefix and the names of its slots. */
+static const struct {
+	const char *name;
+	size_t offset;
+	const char * const *slots;
+} figures[] = {
+	FIELD(target_sectors),
+	FIELD(store_blocks),
+	FIELD(store_used),
+	FIELD(store_low_water),
+	FIELD(nospc),
+	FIELD(errors),
+	FIELD(range_locks),
+	ARRAY(mem, "mem", mem_names),
+	ARRAY(cpu, "cpu", cpu_names),
+	ARRAY(verdict, "written", verdict_names),
+	ARRAY(evidence, "ev", evidence_names),
+	ARRAY(ranges, "ranges", range_names),
+	ARRAY(blocks, "blocks", range_names),
+	ARRAY(requests, "requests", request_names),
+	ARRAY(sectors, "sectors", request_names),
+};
+
+int stats_print(const struct david_stats *st, char *result, unsigned int maxlen)
+{
+	unsigned int i, slot;
+	int len;
+
+	len = scnprintf(result, maxlen, "state=%s block_size=%u",
+			state_names[st->state], st->block_size);
+	for (i = 0; i < ARRAY_SIZE(figures); i++) {
+		const u64 *value = (const void *)st + figures[i].offset;
+
+		if (!figures[i].slots) {
+			len += scnprintf(result + len, maxlen - len, " %s=%llu",
+					 figures[i].name, *value);
+			continue;
+		}
+		for (slot = 0; slot < DAVID_SLOTS; slot++)
+			if (figures[i].slots[slot])
+				len += scnprintf(result + len, maxlen - len, " %s_%s=%llu",
+						 figures[i].name, figures[i].slots[slot],
+						 value[slot]);
+	}
+	return len;
+}

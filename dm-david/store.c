@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The store: see store.h. */
+#include "store.h"
+
+#include <linux/device-mapper.h>
+#include <linux/log2.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+/* Nodes added to the reserve beyond need: most requests need not allocate. */
+#define RESERVE_MIN	32
+#define RESERVE_MAX	128
+
+/* Old entries replaced under one hold of the lock: some ten microseconds. */
+#define MAX_ENTRIES	64
+
+static LIST_HEAD(stores);
+static DEFINE_MUTEX(stores_lock);
+
+static struct store *store_create(u64 blocks, unsigned int block_size, char **error)
+{
+	struct store *store;
+	int r;
+
+	store = kzalloc(sizeof(*store), GFP_KERNEL);
+	if (!store)
+		goto no_memory;
+	store->stats = alloc_percpu(struct stats);
+	if (!store->stats)
+		goto free_store;
+	r = bm_init(&store->bitmap, blocks);
+	if (r == -EINVAL) {
+		*error = "Backing device is smaller than one block or too large";
+		free_percpu(store->stats);
+		kfree(store);
+		return ERR_PTR(-EINVAL);
+	}
+	if (r)
+		goto free_stats;
+
+	kref_init(&store->ref);
+	spin_lock_init(&store->lock);
+	rt_init(&store->table);
+	range_locks_init(&store->locks);
+	store->block_size = block_size;
+	store->block_shift = ilog2(block_size) - SECTOR_SHIFT;
+	store->seq_block = U64_MAX;
+	atomic64_set(&store->target_bytes,
+		     sizeof(*store) + nr_cpu_ids * sizeof(struct stats));
+	return store;
+
+free_stats:
+	free_percpu(store->stats);
+free_store:
+	kfree(store);
+no_memory:
+	*error = "Not enough memory for the remap bitmap";
+	return ERR_PTR(-ENOMEM);
+}
+
+struct store *store_get(struct mapped_device *md, sector_t begin, dev_t backing, u64 blocks,
+			unsigned int block_size, char **error)
+{
+	struct store *store;
+
+	mutex_lock(&stores_lock);
+	list_for_each_entry(store, &stores, list) {
+		bool here = store->md == md && store->begin == begin;
+
+		if (here && store->backing != backing) {
+			*error = "A reload must name the same backing device";
+			goto refuse;
+		}
+		if (!here && store->backing == backing) {
+			*error = "Backing device is in use by another david device";
+			goto refuse;
+		}
+		if (!here)
+			continue;
+		if (store->block_size != block_size) {
+			*error = "A reload must keep block_size";
+			goto refuse;
+		}
+		if (store->bitmap.size != blocks) {
+			*error = "Backing device has changed its size since the device was created";
+			goto refuse;
+		}
+		kref_get(&store->ref);
+		goto out;
+	}
+	store = store_create(blocks, block_size, error);
+	if (IS_ERR(store))
+		goto out;
+	store->md = md;
+	store->begin = begin;
+	store->backing = backing;
+	list_add_tail(&store->list, &stores);
+out:
+	mutex_unlock(&stores_lock);
+	return store;
+refuse:
+	mutex_unlock(&stores_lock);
+	return ERR_PTR(-EINVAL);
+}
+
+static void store_release(struct kref *ref)
+{
+	struct store *store = container_of(ref, struct store, ref);
+
+	list_del(&store->list);
+	mutex_unlock(&stores_lock);
+	rt_destroy(&store->table);
+	bm_destroy(&store->bitmap);
+	free_percpu(store->stats);
+	kfree(store);
+}
+
+void store_put(struct store *store)
+{
+	kref_put_mutex(&store->ref, store_release, &stores_lock);
+}
+
+bool store_refill(struct store *store, gfp_t gfp)
+{
+	struct rt_node *node;
+	unsigned long flags;
+	unsigned int lacks, i;
+
+	spin_lock_irqsave(&store->lock, flags);
+	lacks = rt_lacks(&store->table);
+	spin_unlock_irqrestore(&store->lock, flags);
+
+	for (i = 0; i < lacks + RESERVE_MIN; i++) {
+		/* The reserve beyond need is only worth memory that is easily had. */
+		node = rt_node_alloc(i < lacks ? gfp : GFP_NOWAIT | __GFP_NOWARN);
+		if (!node)
+			break;
+		spin_lock_irqsave(&store->lock, flags);
+		rt_add_node(&store->table, node);
+		spin_unlock_irqrestore(&store->lock, flags);
+	}
+	return i >= lacks || gfpflags_allow_blocking(gfp);
+}
+
+static void freed(void *ctx, u64 dest, u64 len)
+{
+	struct store *store = ctx;
+
+	bm_free(&store->bitmap, dest, len);
+	store->full = false;
+	if (store->bitmap.size - store->bitmap.used > store->low_water) {
+		store->low = false;
+		store->full_told = false;
+	}
+}
+
+/* Give memory back once a large part of the table is gone. */
+static void trim_reserve(struct store *store)
+{
+	struct rt_node *node;
+	unsigned long flags;
+
+	while (READ_ONCE(store->table.spare) > RESERVE_MAX) {
+		spin_lock_irqsave(&store->lock, flags);
+		node = rt_take_spare(&store->table);
+		spin_unlock_irqrestore(&store->lock, flags);
+		if (!node)
+			return;
+		rt_node_free(node);
+	}
+}
+
+bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
+{
+	unsigned long flags;
+	u64 done;
+
+	for (;;) {
+		spin_lock_irqsave(&store->lock, flags);
+		while (!rt_promise(&store->table)) {
+			spin_unlock_irqrestore(&store->lock, flags);
+			if (!store_refill(store, gfp))
+				return false;
+			spin_lock_irqsave(&store->lock, flags);
+		}
+		done = rt_set(&store->table, r, MAX_ENTRIES, freed, store);
+		spin_unlock_irqrestore(&store->lock, flags);
+		if (likely(done == r->len))
+			break;
+		r->start += done;
+		r->len -= done;
+		if (gfpflags_allow_blocking(gfp))
+			cond_resched();
+	}
+	r->len = 0;
+	if (unlikely(READ_ONCE(store->table.spare) > RESERVE_MAX))
+		trim_reserve(store);
+	return true;
+}
+
+void store_commit(struct store *store, const struct rt_range *r)
+{
+	unsigned long flags;
+	u64 done;
+
+	spin_lock_irqsave(&store->lock, flags);
+	/* Destinations are allocated hole by hole or block by block: one old entry. */
+	done = rt_set(&store->table, r, UINT_MAX, freed, store);
+	spin_unlock_irqrestore(&store->lock, flags);
+	WARN_ON_ONCE(done != r->len);
+}
+
+void store_abort(struct store *store, u64 dest, u64 len)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	rt_unpromise(&store->table);
+	freed(store, dest, len);
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+void store_lookup(struct store *store, u64 block, struct rt_range *out)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	rt_lookup(&store->table, block, out);
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+u64 store_alloc(struct store *store, u64 block, u64 want, u64 *got)
+{
+	struct rt_range before;
+	u64 hint = BM_NONE;
+	u64 dest;
+
+	if (block == store->seq_block) {
+		hint = store->seq_dest;
+	} else if (block) {
+		rt_lookup(&store->table, block - 1, &before);
+		if (before.kind == RT_STORED)
+			hint = before.value + 1;
+	}
+	dest = bm_alloc(&store->bitmap, hint, want, got);
+	if (unlikely(dest == BM_NONE)) {
+		store->full = true;
+		return BM_NONE;
+	}
+	store->seq_block = block + *got;
+	store->seq_dest = dest + *got;
+	if (store->bitmap.size - store->bitmap.used <= store->low_water)
+		store->low = true;
+	return dest;
+}
+
+enum david_state store_state(struct store *store)
+{
+	if (READ_ONCE(store->full))
+		return DAVID_STATE_FULL;
+	return READ_ONCE(store->low) ? DAVID_STATE_LOW : DAVID_STATE_OK;
+}
+
+#define COPY_ARRAY(to, from) do {					\
+	BUILD_BUG_ON(sizeof(from) > sizeof(to));			\
+	memcpy(to, from, sizeof(from));					\
+} while (0)
+
+void store_stats(struct store *store, struct david_stats *st)
+{
+	unsigned long flags;
+	struct stats sum;
+
+	stats_sum(store->stats, &sum);
+	st->state = store_state(store);
+	st->block_size = store->block_size;
+	st->target_sectors = store->target_sectors;
+	st->store_low_water = store->low_water;
+	st->nospc = sum.nospc;
+	st->errors = sum.errors;
+	st->range_locks = sum.range_locks;
+	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
+	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes);
+	COPY_ARRAY(st->cpu, sum.cpu);
+	COPY_ARRAY(st->verdict, sum.verdict);
+	COPY_ARRAY(st->evidence, sum.evidence);
+	COPY_ARRAY(st->requests, sum.requests);
+	COPY_ARRAY(st->sectors, sum.sectors);
+
+	spin_lock_irqsave(&store->lock, flags);
+	st->store_blocks = store->bitmap.size;
+	st->store_used = store->bitmap.used;
+	st->mem[DAVID_MEM_BITMAP] = store->bitmap.bytes;
+	st->mem[DAVID_MEM_RANGES] = rt_bytes(&store->table);
+	/* The two enums number the kinds alike. */
+	BUILD_BUG_ON((int)DAVID_RANGE_STORED != (int)RT_STORED);
+	BUILD_BUG_ON((int)DAVID_RANGE_FILL != (int)RT_FILL);
+	COPY_ARRAY(st->ranges, store->table.ranges);
+	COPY_ARRAY(st->blocks, store->table.blocks);
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+int store_stats_by_name(const char *name, struct david_stats *st)
+{
+	struct store *store;
+	char *their_name;
+	int r = -ENODEV;
+
+	their_name = kmalloc(DM_NAME_LEN + DM_UUID_LEN, GFP_KERNEL);
+	if (!their_name)
+		return -ENOMEM;
+	mutex_lock(&stores_lock);
+	list_for_each_entry(store, &stores, list) {
+		/* Asked anew each time: devices can be renamed. */
+		if (dm_copy_name_and_uuid(store->md, their_name, their_name + DM_NAME_LEN) ||
+		    strcmp(name, their_name))
+			continue;
+		store_stats(store, st);
+		r = 0;
+		break;
+	}
+	mutex_unlock(&stores_lock);
+	kfree(their_name);
+	return r;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The store: what dm-david keeps of a fake disk, and where.
+ *
+ * One store belongs to one backing device and to one place (mapped device and
+ * start sector) in device-mapper. It outlives single tables: when a table is
+ * reloaded, the new table's target finds the store of the old one and goes on
+ * with it, so that nothing is lost. Loading a table only takes a reference;
+ * the store is touched by I/O alone, and device-mapper lets only one table's
+ * I/O through at a time.
+ *
+ * In memory for now: the last reference gone, the disk's content is gone.
+ */
+#ifndef DM_DAVID_STORE_H
+#define DM_DAVID_STORE_H
+
+#include <linux/atomic.h>
+#include <linux/blk_types.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include "bitmap.h"
+#include "rangelock.h"
+#include "rangetable.h"
+#include "stats.h"
+
+struct mapped_device;
+
+struct store {
+	struct kref ref;		/* under stores_lock */
+	struct list_head list;		/* under stores_lock */
+
+	/* Identity, constant. */
+	struct mapped_device *md;
+	sector_t begin;			/* of the target in the mapped device */
+	dev_t backing;
+	unsigned int block_size;	/* bytes */
+	unsigned int block_shift;	/* log2 of sectors a block */
+
+	sector_t target_sectors;	/* of the live table, set when it resumes */
+	u64 low_water;			/* blocks, likewise */
+
+	spinlock_t lock;		/* irqsave; guards the following */
+	struct rangetable table;
+	struct remap_bitmap bitmap;
+	struct range_locks locks;
+	u64 seq_block;			/* the block after the one stored last */
+	u64 seq_dest;			/* and the destination to go with it */
+	bool full;			/* an allocation failed, nothing freed since */
+	bool low;			/* less free than low_water */
+	bool full_told;			/* full was reported, and low has been true since */
+
+	struct stats __percpu *stats;
+	atomic64_t pools;		/* bytes held by the targets' pools */
+	atomic64_t target_bytes;	/* bytes held otherwise */
+};
+
+/*
+ * Find the store of (@md, @begin) or make one on @backing of @blocks blocks.
+ * Takes a reference. On error returns ERR_PTR and sets *@error to a text for
+ * the user: the backing device serves another store, or the geometry differs
+ * from that of the live one. Sleeps.
+ */
+struct store *store_get(struct mapped_device *md, sector_t begin, dev_t backing, u64 blocks,
+			unsigned int block_size, char **error);
+void store_put(struct store *store);
+
+/* Fill all of @st but name, version and size for the device called @name; -ENODEV if none is. */
+int store_stats_by_name(const char *name, struct david_stats *st);
+void store_stats(struct store *store, struct david_stats *st);
+
+/*
+ * Add nodes to the range table's reserve after rt_promise() failed; store->lock
+ * is not held. Returns false if it is no use to try again: there is no memory,
+ * and @gfp does not sleep for it.
+ */
+bool store_refill(struct store *store, gfp_t gfp);
+
+/*
+ * Apply @r to the table piecewise, each piece under a promise of its own, and
+ * free the destinations given up. The caller holds a range lock on all of it.
+ * Returns false without memory, with @r cut down to what is left to do.
+ */
+bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
+
+/* As store_set(), for one update already promised, of destinations newly written: any context. */
+void store_commit(struct store *store, const struct rt_range *r);
+
+/* Give back a promise and the destinations that were allocated under it: any context. */
+void store_abort(struct store *store, u64 dest, u64 len);
+
+/* The part of the table from @block on. */
+void store_lookup(struct store *store, u64 block, struct rt_range *out);
+
+/*
+ * Allocate destinations for up to @want blocks from target block @block on,
+ * behind the preceding block's destination if possible. Returns BM_NONE if the
+ * store is full. store->lock is held; sets store->full and store->low.
+ */
+u64 store_alloc(struct store *store, u64 block, u64 want, u64 *got);
+
+/* The state to report, enum david_state; @store->lock need not be held. */
+enum david_state store_state(struct store *store);
+
+#endif
