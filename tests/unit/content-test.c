@@ -97,10 +97,12 @@ static void no_word_repeats_on_disks_with_different_seeds(struct kunit *test)
 /* An entropy coder gains nothing: each byte value is about as frequent as the others. */
 static void bytes_are_evenly_distributed(struct kunit *test)
 {
-	u32 n = PAGES * 4096, count[256] = { 0 }, i;
+	static u32 count[256];	/* too large for a kernel stack */
+	u32 n = PAGES * 4096, i;
 	u8 *byte = kvzalloc(n, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, byte);
+	memset(count, 0, sizeof(count));
 	content_fill(byte, CONTENT_INCOMPRESSIBLE, 7, 1000, 0, n);
 	for (i = 0; i < n; i++)
 		count[byte[i]]++;
