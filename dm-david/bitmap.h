@@ -21,8 +21,7 @@
 #define BM_NONE		U64_MAX
 
 struct remap_bitmap {
-	/* level[0]: one bit a block; level[i]: one bit a word of level[i - 1] that is full */
-	u64 *level[BM_LEVELS];
+	u64 *level[BM_LEVELS];	/* [0]: one bit a block; [i]: "word full" of [i - 1] */
 	unsigned int levels;
 	u64 size;		/* blocks */
 	u64 used;		/* blocks */

@@ -70,6 +70,11 @@ static inline unsigned long __ffs64(u64 word)
 	return __builtin_ctzll(word);
 }
 
+static inline unsigned int hweight64(u64 word)
+{
+	return __builtin_popcountll(word);
+}
+
 static inline int fls64(u64 word)
 {
 	return word ? 64 - __builtin_clzll(word) : 0;
@@ -90,6 +95,12 @@ static inline void *kvzalloc(size_t size, gfp_t gfp)
 {
 	(void)gfp;
 	return calloc(1, size);
+}
+
+static inline void *kvcalloc(size_t n, size_t size, gfp_t gfp)
+{
+	(void)gfp;
+	return calloc(n, size);
 }
 
 static inline void kvfree(const void *p)
