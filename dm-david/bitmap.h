@@ -21,7 +21,8 @@
 #define BM_NONE		U64_MAX
 
 struct remap_bitmap {
-	u64 *level[BM_LEVELS];	/* [0]: one bit a block; [i]: "word full" of [i - 1] */
+	/* level[0]: one bit a block; level[i]: one bit a word of level[i - 1] that is full */
+	u64 *level[BM_LEVELS];
 	unsigned int levels;
 	u64 size;		/* blocks */
 	u64 used;		/* blocks */

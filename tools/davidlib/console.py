@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A lab's kernel console: what to show of it, and what in it means trouble."""
+
+import re
+
+TRACE_LINES = 60
+KEEP = 256 << 10
+# What a kernel prints when something is wrong with it, although it goes on.
+TROUBLE = re.compile(r"WARNING: |BUG: |BUG at |Oops|KASAN|UBSAN|KCSAN: |INFO: task .* blocked|"
+                     r"INFO: possible |INFO: trying to register|suspicious RCU|rcu_\w+ (self-)?detected stall|"
+                     r"unreferenced object|general protection fault|soft lockup|"
+                     r"Modules linked in: .*\bDISABLED\b|sleeping function called")
+PANIC = re.compile(r"Kernel panic - not syncing|Kernel BUG|end Kernel panic")
+
+
+class Console:
+    """Collects console output as it comes."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.warnings: list[str] = []
+        self.panicked = False
+        self._partial = ""
+
+    def feed(self, data: bytes) -> None:
+        lines = (self._partial + data.decode(errors="replace").replace("\r", "")).split("\n")
+        self._partial = lines.pop()
+        for line in lines:
+            self._line(line)
+
+    def close(self) -> None:
+        if self._partial:
+            self._line(self._partial)
+        self._partial = ""
+
+    def _line(self, line: str) -> None:
+        self.text += line + "\n"
+        if len(self.text) > 2 * KEEP:
+            self.text = self.text[-KEEP:]
+        if PANIC.search(line):
+            self.panicked = True
+        elif TROUBLE.search(line):
+            self.warnings.append(line.strip())
+
+    def tail(self, lines: int = TRACE_LINES) -> str:
+        return "\n".join(self.text.splitlines()[-lines:])

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Run a command in a lab machine that has dm-david loaded: the interface for tests and tools.
+
+    result = run_lab(["dmsetup", "targets"], kind="uml", kernel="6.12")
+
+Output goes to the caller's own standard output and error as it is printed, or
+is collected with capture=True. Exit statuses below 124 and from 128 on are the
+command's own.
+"""
+
+import contextlib
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .util import TREE, UserError
+
+TIMED_OUT = 124
+LAB_FAILED = 125
+KERNEL_WARNED = 126
+
+# Fresh in the guest, so that what the host has there is not to be seen.
+FRESH = [Path("/tmp"), Path("/run"), Path("/var/tmp")]
+# The guest has its own of these; nothing of the host's can be shown there.
+KERNELS_OWN = [Path("/dev"), Path("/proc"), Path("/sys")]
+DEFAULT_MEMORY = {"uml": "1G", "vm": "2G"}
+DEFAULT_TIMEOUT = 600
+SBIN = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+
+
+@dataclass
+class Lab:
+    """What to run, where. The fields are the options of `david lab run`."""
+
+    argv: Sequence[str]
+    kind: str = "uml"
+    kernel: str = "6.12"
+    virtual_time: bool = False
+    memory: str | None = None
+    cpus: int = 2
+    rw: Sequence[str | Path] = ()
+    timeout: float = DEFAULT_TIMEOUT
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: Path = field(default_factory=Path.cwd)
+    load_module: bool = True
+
+    def megabytes(self) -> int:
+        return parse_memory(self.memory or DEFAULT_MEMORY[self.kind])
+
+
+@dataclass
+class Result:
+    """What became of it; returncode as `david lab run` exits."""
+
+    returncode: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+    console: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Streams:
+    """Where the command's output and the lab's own messages go."""
+
+    stdout: Callable[[bytes], None]
+    stderr: Callable[[bytes], None]
+
+    def tell(self, message: str) -> None:
+        self.stderr(f"lab: {message}\n".encode())
+
+
+def run_lab(argv: Sequence[str], *, capture: bool = False, **options) -> Result:
+    """Run ARGV in a lab; OPTIONS are Lab's fields. UserError when it cannot be started at all."""
+    lab = Lab(argv, **options)
+    if lab.kind == "uml":
+        from .lab_uml import run
+    elif lab.kind == "vm":
+        from .lab_vm import run
+    else:
+        raise UserError(f"--kind {lab.kind}: there are two kinds, uml and vm")
+    if lab.virtual_time and lab.kind != "uml":
+        raise UserError("--virtual-time: only the uml lab has it; use --kind uml, "
+                        "or `david lab icount` for virtual time on a stock kernel")
+    if not argv:
+        raise UserError("no command given: put it behind `--`")
+    out, err = bytearray(), bytearray()
+    streams = Streams(out.extend, err.extend) if capture else Streams(to_fd(1), to_fd(2))
+    result = run(lab, streams)
+    result.stdout, result.stderr = bytes(out), bytes(err)
+    return result
+
+
+def to_fd(fd: int) -> Callable[[bytes], None]:
+    def write(data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view):]
+    return write
+
+
+def parse_memory(text: str) -> int:
+    """Megabytes of "512M" or "2G"."""
+    factor = {"M": 1, "G": 1024}.get(text[-1:].upper())
+    if factor is None or not text[:-1].isdigit() or not int(text[:-1]):
+        raise UserError(f"--memory {text}: want a number with M or G behind it, such as 512M or 2G")
+    return int(text[:-1]) * factor
+
+
+@contextlib.contextmanager
+def private_directory(min_free_megabytes: int = 256) -> Iterator[Path]:
+    """A directory for one lab, in memory where there is room: files in it are written synchronously."""
+    shm = Path("/dev/shm")
+    roomy = shm.is_dir() and os.access(shm, os.W_OK) and \
+        shutil.disk_usage(shm).free >> 20 >= min_free_megabytes
+    where = Path(tempfile.mkdtemp(prefix="david-lab-", dir=shm if roomy else None))
+    try:
+        yield where
+    finally:
+        shutil.rmtree(where, ignore_errors=True)
+
+
+def environment(lab: Lab) -> dict[str, str]:
+    """The command's environment: sane, the caller's DAVID_*, and what the caller asked for."""
+    ours = os.environ
+    path = ours.get("PATH", "").split(":")
+    env = {
+        "PATH": ":".join(p for p in dict.fromkeys(path + SBIN) if p),
+        "HOME": ours.get("HOME", "/root"),
+        "LANG": ours.get("LC_ALL") or ours.get("LANG") or "C.UTF-8",
+        "TERM": ours.get("TERM", "dumb"),
+        "USER": "root",
+        "LOGNAME": "root",
+        "SHELL": "/bin/sh",
+        # There is no udev in a lab: libdevmapper makes /dev/mapper/NAME itself.
+        "DM_DISABLE_UDEV": "1",
+        # Which lab a script finds itself in.
+        "DAVID_LAB": lab.kind,
+        "DAVID_LAB_KERNEL": lab.kernel,
+        "DAVID_LAB_VIRTUAL_TIME": "1" if lab.virtual_time else "0",
+    }
+    if "XDG_CACHE_HOME" in ours:
+        env["XDG_CACHE_HOME"] = ours["XDG_CACHE_HOME"]
+    env |= {k: v for k, v in ours.items() if k.startswith("DAVID_") and k not in env}
+    return env | lab.env
+
+
+def command_script(lab: Lab) -> str:
+    """A shell script that becomes the command, to be started with an empty environment."""
+    exports = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment(lab).items())
+    return (f"{exports}cd {shlex.quote(str(lab.cwd))} || exit {LAB_FAILED}\n"
+            f"exec {shlex.join(lab.argv)}\n")
+
+
+def below(path: Path, tops: Sequence[Path]) -> Path | None:
+    return next((top for top in tops if path == top or top in path.parents), None)
+
+
+def named_paths(lab: Lab) -> list[Path]:
+    """The tree, the working directory and the existing paths that the command names."""
+    found = [TREE, lab.cwd]
+    for word in lab.argv:
+        for part in {word, word.partition("=")[2]}:
+            if part and "\0" not in part and len(part) < 4096:
+                path = lab.cwd / part
+                with contextlib.suppress(OSError):
+                    if path.exists():
+                        found += [Path(os.path.abspath(path)), path.resolve()]
+    return found
+
+
+def shown_paths(lab: Lab) -> list[Path]:
+    """Host paths to be put back over the fresh directories, outermost first."""
+    shown: set[Path] = set()
+    for path in named_paths(lab):
+        top = below(path, FRESH)
+        if not top or path == top:
+            continue
+        # A script's neighbours are part of it.
+        if not path.is_dir() and path.parent not in FRESH:
+            path = path.parent
+        shown.add(path)
+    return sorted(p for p in shown if not any(q in shown for q in p.parents))
+
+
+def rw_paths(lab: Lab) -> list[Path]:
+    paths = []
+    for name in lab.rw:
+        path = Path(name).resolve()
+        if not path.is_dir():
+            raise UserError(f"--rw {name}: there is no such directory; make it first")
+        if below(path, KERNELS_OWN) and not below(path, [Path("/dev/shm")]) or path == Path("/"):
+            raise UserError(f"--rw {name}: the lab has its own {path}; name another directory")
+        paths.append(path)
+    return paths

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The uml lab: User Mode Linux with the host's root, read-only, as its own.
+
+The guest's processes are processes of the host, its directories the host's
+through hostfs.
+"""
+
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+
+from . import host, module, uml
+from .lab import Lab, Result, Streams, private_directory
+
+
+def run(lab: Lab, streams: Streams) -> Result:
+    tree = uml.ensure(lab.kernel)
+    modules = module.ensure("uml", lab.kernel) if lab.load_module else []
+    with private_directory() as private:
+        host.prepare(lab, private, modules, mount_rw)
+        shutil.copy(host.GUEST / "uml-init", private / "init")
+        return host.run_guest(lab, command_line(lab, tree, private), uml_environment(lab), private, streams)
+
+
+def mount_rw(path: Path) -> str:
+    there = shlex.quote(str(path))
+    return f"mount -t hostfs -o {there} none {there}"
+
+
+def uml_environment(lab: Lab) -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TMPDIR": memory_directory(lab.megabytes())}
+
+
+def memory_directory(megabytes: int) -> str:
+    """UML maps its memory from a file; it has to lie where that much fits."""
+    shm = "/dev/shm"
+    if os.access(shm, os.W_OK) and shutil.disk_usage(shm).free >> 20 > megabytes:
+        return shm
+    return tempfile.gettempdir()
+
+
+def command_line(lab: Lab, tree: Path, private: Path) -> list[str]:
+    line = [str(tree / "linux"), f"mem={lab.megabytes()}M", f"uml_dir={private}/", "umid=uml", "noreboot",
+            "con=null", "con0=null,fd:2", "ssl=null", "console=tty0", "stderr=1",
+            "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "devtmpfs.mount=0",
+            f"init={private}/init", f"david_lab={private}",
+            "panic=-1", "oops=panic"]
+    if lab.virtual_time:
+        line.append("time-travel=inf-cpu")
+    return line

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""dm-david.ko for a lab's kernel.
+
+One source tree is built for several kernels, at once if need be, so each has
+its own copy of the sources, in build/KIND-VERSION/, and Kbuild's objects stay
+out of the tree. Warnings are errors: the module has none with W=1.
+"""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from . import kernels, uml
+from .util import BUILD, TREE, UserError, jobs, locked, say
+
+SOURCES = ["Makefile", "dm-david", "model", "classifier", "tests/unit", "tests/kunit"]
+SUFFIXES = {".c", ".h", ".S", ".lds"}
+MODULE = "dm-david/dm-david.ko"
+
+
+def where(kind: str, kernel: str) -> Path:
+    return BUILD / f"{kind}-{kernel}"
+
+
+def sources() -> list[Path]:
+    """What the module and its tests are built from, relative to the tree."""
+    found = []
+    for name in SOURCES:
+        top = TREE / name
+        for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+            if path.is_file() and not path.name.startswith(".") and not path.name.endswith(".mod.c") and \
+                    (path.suffix in SUFFIXES or path.name in ("Kbuild", "Makefile")):
+                found.append(path.relative_to(TREE))
+    return found
+
+
+def kernel_build(kind: str, kernel: str) -> list[str]:
+    """make's arguments that choose the kernel to build for."""
+    if kind == "uml":
+        return ["ARCH=um", "-C", str(uml.ensure(kernel))]
+    return ["-C", str(kernels.headers(kernel))]
+
+
+def ensure(kind: str, kernel: str) -> list[Path]:
+    """Build what has changed; return the modules to load, none when the tree has none yet."""
+    if not (TREE / "dm-david" / "Kbuild").exists():
+        return []
+    place, target = where(kind, kernel), kernel_build(kind, kernel)
+    with locked(place.with_name(place.name + ".lock"), f"it is building the module in {place}"):
+        names = sources()
+        state = fingerprint(names, target)
+        stamp = place / ".built"
+        if not stamp.exists() or stamp.read_text() != state:
+            stamp.unlink(missing_ok=True)
+            refresh(place, names)
+            build(place, target, kind, kernel)
+            stamp.write_text(state)
+    return [place / MODULE]
+
+
+def fingerprint(names: list[Path], target: list[str]) -> str:
+    digest = hashlib.sha256(repr(target).encode())
+    for name in names:
+        digest.update(f"{name}\0".encode())
+        digest.update((TREE / name).read_bytes())
+    return digest.hexdigest()
+
+
+def refresh(place: Path, names: list[Path]) -> None:
+    """Bring the copy up to date; a file that is the same keeps its time, for make's sake."""
+    wanted = set(names)
+    for path in [p for top in SOURCES for p in (place / top).rglob("*") if p.suffix in SUFFIXES]:
+        if path.is_file() and path.relative_to(place) not in wanted and not path.name.endswith(".mod.c"):
+            path.unlink()
+    for name in names:
+        copy, text = place / name, (TREE / name).read_bytes()
+        if not copy.exists() or copy.read_bytes() != text:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(text)
+
+
+def build(place: Path, target: list[str], kind: str, kernel: str) -> None:
+    say(f"building dm-david.ko for {kind} {kernel}")
+    run = subprocess.run(["make", *target, f"M={place}", f"-j{jobs()}", "W=1", "KCFLAGS=-Werror", "modules"],
+                         check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, errors="replace")
+    (place / "build.log").write_text(run.stdout)
+    if run.returncode or not (place / MODULE).exists():
+        raise UserError(f"building the module for {kind} {kernel} failed:\n{run.stdout.rstrip()}\n"
+                        f"(this was `make {' '.join(target)} M={place}`)")

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The uml lab's kernel: User Mode Linux from Debian's linux-source package.
+
+Built once per Debian version and configuration, into
+CACHE/kernels/uml-VERSION-HASH. What stays there afterwards is the kernel
+(`linux`) and what `make ARCH=um M=...` needs to build modules for it.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from .util import KERNELS, UserError, jobs, locked, say
+
+FRAGMENT = Path(__file__).with_name("uml.config")
+# Bump when the way of building changes and old trees must not be used any more.
+RECIPE = 1
+# Kbuild steps of a full build, for the progress line; a guess is good enough.
+STEPS = {"6.1": 1750, "6.12": 1900}
+# Large, and neither Kconfig nor an ARCH=um build looks at them.
+UNPACK_WITHOUT = ["Documentation/*/*", "tools/testing", "tools/perf", "drivers/gpu/drm/amd/include",
+                  "drivers/gpu/drm/*/*.[ch]", "drivers/net/*/*/*/*.[ch]", "drivers/media/*/*.[ch]",
+                  "drivers/staging/*/*.[ch]", "sound/*/*.[ch]", "sound/*/*/*.[ch]",
+                  "arch/*/boot/dts", "arch/arm*/*/*.[ch]", "arch/[bchlmnops]*/*/*.[chS]"]
+# After the build only these are of use to an external module's build.
+KEEP_TOP = {"include", "arch", "scripts", "linux", "Makefile", "Kbuild", "Kconfig", ".config",
+            "Module.symvers", "modules.builtin", "modules.builtin.modinfo", "modules.order", "System.map"}
+
+
+def source_version(kernel: str) -> str:
+    """Debian's version of the installed linux-source package, such as 6.12.117-1~deb12u1."""
+    package = f"linux-source-{kernel}"
+    run = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", package],
+                         check=False, capture_output=True, text=True)
+    status, _, version = run.stdout.partition(" ")
+    if run.returncode or status != "installed":
+        raise UserError(f"the uml lab's kernel is built from {package}, which is not installed: "
+                        "run `tools/setup packages`")
+    return version
+
+
+def tree(kernel: str) -> Path:
+    """Where the kernel of this version and configuration is, or will be."""
+    digest = hashlib.sha256(FRAGMENT.read_bytes() + b"recipe %d" % RECIPE).hexdigest()[:10]
+    return KERNELS / f"uml-{source_version(kernel)}-{digest}"
+
+
+def ensure(kernel: str) -> Path:
+    """Build the kernel unless that was done before; return its tree."""
+    where = tree(kernel)
+    if (where / "built").exists():
+        return where
+    with locked(where.with_name(where.name + ".lock"), f"it is building the uml kernel in {where}"):
+        if not (where / "built").exists():
+            build(kernel, where)
+    return where
+
+
+def build(kernel: str, where: Path) -> None:
+    start = time.monotonic()
+    say(f"building the uml kernel from linux-source-{kernel}, once; "
+        f"this usually takes about 6 minutes on 2 cores ({where})")
+    if where.exists():
+        shutil.rmtree(where)
+    where.mkdir(parents=True)
+    unpack(kernel, where)
+    log = where.with_name(where.name + ".log")
+    with open(log, "w") as out:
+        configure(where, out)
+        make(where, ["linux", "modules"], out, STEPS.get(kernel, 1900))
+    prune(where)
+    (where / "built").write_text(f"{time.monotonic() - start:.0f} s\n")
+    say(f"uml kernel ready after {time.monotonic() - start:.0f} s")
+
+
+def unpack(kernel: str, where: Path) -> None:
+    say("unpacking the source, about half a minute")
+    tarball = f"/usr/src/linux-source-{kernel}.tar.xz"
+    excludes = [f"--exclude=linux-source-{kernel}/{pattern}" for pattern in UNPACK_WITHOUT]
+    subprocess.run(["tar", "-C", where, "--strip-components=1", "--wildcards", *excludes, "-xJf", tarball],
+                   check=True)
+
+
+def make_command(where: Path) -> list[str]:
+    return ["make", "ARCH=um", "-C", str(where), f"-j{jobs()}"]
+
+
+def configure(where: Path, log) -> None:
+    for step in (["make", "ARCH=um", "defconfig"],
+                 ["scripts/kconfig/merge_config.sh", "-m", ".config", str(FRAGMENT)],
+                 ["make", "ARCH=um", "olddefconfig"]):
+        run = subprocess.run(step, cwd=where, stdout=log, stderr=log,
+                             env=os.environ | {"ARCH": "um"}, check=False)
+        if run.returncode:
+            raise UserError(f"configuring the uml kernel failed at `{' '.join(step)}`; see {log.name}")
+    refused = lost_options((where / ".config").read_text())
+    if refused:
+        raise UserError("the uml kernel's configuration refuses these options of "
+                        f"{FRAGMENT.name}: {' '.join(refused)}")
+
+
+def lost_options(config: str) -> list[str]:
+    """The fragment's lines that did not survive olddefconfig."""
+    have = set(config.splitlines())
+    lost = []
+    for line in FRAGMENT.read_text().splitlines():
+        off = re.fullmatch(r"# (CONFIG_\w+) is not set", line)
+        if off and any(h.startswith(off[1] + "=") for h in have) or \
+                line.startswith("CONFIG_") and line not in have:
+            lost.append(line)
+    return lost
+
+
+def make(where: Path, targets: list[str], log, steps: int) -> None:
+    """Run make, and say every quarter of a minute how far it is."""
+    done, told = 0, time.monotonic()
+    start = told
+    with subprocess.Popen([*make_command(where), *targets], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace") as run:
+        for line in run.stdout:
+            log.write(line)
+            done += re.match(r"  [A-Z]+ +(\[M\] +)?\S", line) is not None
+            if time.monotonic() - told > 15:
+                told = time.monotonic()
+                say(f"uml kernel: step {done} of about {steps}, {told - start:.0f} s")
+    if run.returncode:
+        log.flush()
+        tail = Path(log.name).read_text().splitlines()[-25:]
+        raise UserError("building the uml kernel failed; its last lines:\n  " + "\n  ".join(tail) +
+                        f"\nthe whole log: {log.name}")
+
+
+def prune(where: Path) -> None:
+    """Drop what is of no use any more: a gigabyte of sources and objects."""
+    for entry in where.iterdir():
+        if entry.name not in KEEP_TOP:
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+    for arch in (where / "arch").iterdir():
+        if arch.is_dir() and arch.name not in ("um", "x86"):
+            shutil.rmtree(arch)
+    for path in (where / "arch").rglob("*.[oa]"):
+        path.unlink()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Paths, progress lines, locks and errors that every part of tools/david shares."""
+
+import contextlib
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+BUILD = TREE / "build"
+# Kernels and the Python environment outlive a clone and are shared between clones.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dm-david"
+KERNELS = CACHE / "kernels"
+
+
+class UserError(Exception):
+    """Something the user can put right; the message says what and how."""
+
+
+def say(message: str) -> None:
+    """One progress line. Standard output belongs to the command that runs in the lab."""
+    print(f"david: {message}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def locked(path: Path, waiting_for: str) -> Iterator[None]:
+    """Hold an exclusive lock on PATH; say what is being waited for when another holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            start = time.monotonic()
+            say(f"waiting for another process: {waiting_for}")
+            fcntl.flock(f, fcntl.LOCK_EX)
+            say(f"waited {time.monotonic() - start:.0f} s")
+        yield
+
+
+def jobs() -> int:
+    return os.cpu_count() or 1
