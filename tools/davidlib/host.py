@@ -54,7 +54,7 @@ def load_command(ko: Path, private: Path) -> str:
     depends = subprocess.run(["/sbin/modinfo", "-F", "depends", ko],
                              check=True, capture_output=True, text=True)
     needed = [f"/sbin/modprobe {name}\n" for name in depends.stdout.strip().split(",") if name]
-    return "".join(needed) + f"/sbin/insmod /run/lab/{ko.name}\n"
+    return "".join(needed) + f"/sbin/insmod /run/lab/{ko.name} || exec busybox poweroff -f -n\n"
 
 
 def mount_script(lab: Lab, mount_rw: Callable[[Path], str]) -> str:
@@ -67,7 +67,8 @@ def mount_script(lab: Lab, mount_rw: Callable[[Path], str]) -> str:
             f"mkdir -p {shlex.quote(str(path.parent))}; : >{there}"
         lines += [make, f"mount --bind /run/host{there} {there}"]
     for path in sorted(rw_paths(lab)):
-        lines += [f"mkdir -p {shlex.quote(str(path))} 2>/dev/null", mount_rw(path)]
+        lines += [f"mkdir -p {shlex.quote(str(path))} 2>/dev/null",
+                  f"{mount_rw(path)} || exec busybox poweroff -f -n"]
     return "\n".join(lines) + "\n"
 
 
