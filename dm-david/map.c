@@ -802,11 +802,16 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	return DM_ENDIO_DONE;
 }
 
+/* Device-mapper keeps as many of our per-bio data ready as we keep sub-bios. */
+static const long pool_bytes = MIN_SUBS * (sizeof(struct sub) + sizeof(struct david_io) +
+					   BIO_MAX_VECS * sizeof(struct bio_vec)) +
+			       MIN_BOUNCES * PAGE_SIZE;
+
 int david_pools_init(struct david *d)
 {
 	int r;
 
-	r = bioset_init(&d->subs, MIN_SUBS, offsetof(struct sub, bio), 0);
+	r = bioset_init(&d->subs, MIN_SUBS, offsetof(struct sub, bio), BIOSET_NEED_BVECS);
 	if (r)
 		return r;
 	r = mempool_init_page_pool(&d->bounces, MIN_BOUNCES, 0);
@@ -814,16 +819,13 @@ int david_pools_init(struct david *d)
 		bioset_exit(&d->subs);
 		return r;
 	}
-	/* Device-mapper keeps as many of our per-bio data ready. */
-	atomic64_add(MIN_SUBS * (sizeof(struct sub) + sizeof(struct david_io)) +
-		     MIN_BOUNCES * PAGE_SIZE, &d->store->pools);
+	atomic64_add(pool_bytes, &d->store->pools);
 	return 0;
 }
 
 void david_pools_exit(struct david *d)
 {
-	atomic64_sub(MIN_SUBS * (sizeof(struct sub) + sizeof(struct david_io)) +
-		     MIN_BOUNCES * PAGE_SIZE, &d->store->pools);
+	atomic64_sub(pool_bytes, &d->store->pools);
 	mempool_exit(&d->bounces);
 	bioset_exit(&d->subs);
 }

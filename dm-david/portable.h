@@ -13,9 +13,11 @@
 
 #ifdef __KERNEL__
 
+#include <asm/byteorder.h>
 #include <linux/bitops.h>
 #include <linux/bug.h>
 #include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -29,6 +31,7 @@
 #else
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -36,6 +39,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/types.h>	/* __le64, in <linux> of any C library */
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -53,7 +57,11 @@ typedef unsigned int gfp_t;
 #define U64_MAX		UINT64_MAX
 #define BITS_PER_LONG	64
 
+#define cpu_to_le64(x)	((__le64)htole64(x))
+
 #define WARN_ON_ONCE(x)	({ bool w_ = !!(x); assert(!w_); w_; })
+#define BIT(n)		(1UL << (n))
+#define OPTIMIZER_HIDE_VAR(x)	__asm__("" : "+r" (x))
 #define BUILD_BUG_ON(x)	_Static_assert(!(x), #x)
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -68,6 +76,11 @@ typedef unsigned int gfp_t;
 static inline unsigned long __ffs64(u64 word)
 {
 	return __builtin_ctzll(word);
+}
+
+static inline unsigned int hweight64(u64 word)
+{
+	return __builtin_popcountll(word);
 }
 
 static inline int fls64(u64 word)
@@ -90,6 +103,12 @@ static inline void *kvzalloc(size_t size, gfp_t gfp)
 {
 	(void)gfp;
 	return calloc(1, size);
+}
+
+static inline void *kvcalloc(size_t n, size_t size, gfp_t gfp)
+{
+	(void)gfp;
+	return calloc(n, size);
 }
 
 static inline void kvfree(const void *p)

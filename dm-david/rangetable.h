@@ -40,11 +40,14 @@ struct rt_range {
 
 struct rt_node;
 
+#define RT_LEVELS	12	/* 2 * 16^11 nodes at least: more than there is memory */
+
 struct rangetable {
 	struct rt_node *root;	/* NULL: one great hole */
 	unsigned int height;	/* levels, 0 without a root */
 	unsigned int promised;	/* updates promised, not yet made or returned */
 	u64 nodes;		/* nodes in the tree */
+	u64 level[RT_LEVELS];	/* the same by level, 0: leaves */
 	u64 spare;		/* nodes in the reserve */
 	struct rt_node *pool;	/* the reserve, a stack */
 	u64 ranges[RT_KINDS];	/* entries by kind; RT_HOLE stays 0 */

@@ -13,7 +13,7 @@ from pathlib import Path
 from . import kernels, uml
 from .util import BUILD, TREE, UserError, jobs, locked, say
 
-SOURCES = ["Makefile", "dm-david", "model", "classifier", "tests/kunit"]
+SOURCES = ["Makefile", "dm-david", "model", "classifier", "tests/unit", "tests/kunit"]
 SUFFIXES = {".c", ".h", ".S", ".lds"}
 MODULE = "dm-david/dm-david.ko"
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From evidence to a verdict.
+ *
+ * "No metadata block is ever misclassified" (David, FAST 2011, section 3.1).
+ * So the safe side is to keep: a block is squashed only when some evidence
+ * says data and none says metadata. With neither it is undecided. Evidence
+ * that this file does not know says metadata.
+ *
+ * Portable, any context.
+ */
+#ifndef CLASSIFIER_VERDICT_H
+#define CLASSIFIER_VERDICT_H
+
+#include "../dm-david/portable.h"
+#include "../dm-david/uapi/dm-david.h"
+
+enum verdict {
+	VERDICT_UNDECIDED,
+	VERDICT_KEEP,
+	VERDICT_SQUASH,
+};
+
+enum classify_mode {
+	CLASSIFY_AUTO,		/* all evidence there is */
+	CLASSIFY_EXPLICIT,	/* page owners, mount state and request flags */
+	CLASSIFY_KEEP,		/* store everything */
+	CLASSIFY_DATA,		/* squash everything */
+	CLASSIFY_MODES
+};
+
+/* The verdict on a block for which all evidence in @set, BIT(enum david_evidence), was seen. */
+enum verdict verdict_of_set(enum classify_mode mode, u32 set);
+
+/* The same for one piece of evidence. */
+static inline enum verdict verdict_of(enum classify_mode mode, enum david_evidence evidence)
+{
+	return verdict_of_set(mode, BIT(evidence));
+}
+
+/* The name in a table line, NULL if there is no such mode; and back, or -EINVAL. */
+const char *classify_name(enum classify_mode mode);
+int classify_parse(const char *name);
+
+#endif

@@ -1,0 +1,852 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Range table: a B+ tree of ranges whose updates cannot fail.
+ *
+ * A node is 1 KiB, a table of rows stored by column: a search reads the key
+ * column only. A leaf row is a range (start, length and kind, value), an inner
+ * row is a child and the lowest start below it. Keys are exact at all times,
+ * so the row in front of a block is always found by one descent.
+ *
+ * An update changes rows in one leaf; if its range reaches into further
+ * leaves, those are emptied first, one descent each, and what is left to do is
+ * then one row in one leaf. Rows are only ever added in that last step, two at
+ * the most (a range cut in the middle), so that an update splits at most one
+ * node a level and adds at most one level.
+ *
+ * Balance. Every node has at least MIN_ROWS rows, except the last node of each
+ * level, which has at least one (the root is one of them, and has two children
+ * or more). The exception lets a table that is filled from left to right keep
+ * its leaves full: a full last node is not divided but followed by a new one.
+ * Elsewhere a full node first gives rows to a sibling, which keeps random
+ * updates at four fifths full. Hence, for n ranges, at most
+ * n / MIN_ROWS + 1 leaves, n / MIN_ROWS^2 + 1 nodes above and so on: less than
+ * 69 bytes a range and a node for each level. Usual figures are 25 to 31 bytes.
+ *
+ * The reserve. Let E be the number of ranges, N[l] the nodes in level l, and P
+ * the number of promised updates. Whatever these do, at no time will level l
+ * have more than
+ *
+ *	X[l] = min(N[l] + P, most(X[l - 1])),  X[-1] = E + 2 P
+ *
+ * nodes, where most(c) = (c - 1) / MIN_ROWS + 1 is the largest number of nodes
+ * that c rows can fill: an update adds one node to a level at most, and two
+ * ranges at most. Levels end where X is 1. So the reserve needs sum(X - N)
+ * nodes. This stays true from update to update: one of them makes
+ * E' <= E + 2, N'[l] <= N[l] + 1, P' = P - 1, so that X' <= X in each level by
+ * induction, and N + spare never changes, since a node leaves the tree for the
+ * reserve and comes from it. Within an update, rows are removed before any are
+ * added, so that the tree is never larger than before or after it.
+ * For one promise that is one node a level and a root; for 300 promises on a
+ * million ranges, about two nodes each; for a small table, nearly nothing.
+ */
+#include "rangetable.h"
+
+#define WORDS		126
+#define LEAF_COLS	3
+#define INNER_COLS	2
+#define LEAF_ROWS	(WORDS / LEAF_COLS)
+#define INNER_ROWS	(WORDS / INNER_COLS)
+#define MIN_ROWS	16	/* less than half of what is divided */
+
+#define KIND_BITS	3
+#define KIND_MASK	((1u << KIND_BITS) - 1)
+
+struct rt_node {
+	struct rt_node *next;	/* in the reserve */
+	u16 rows;
+	u16 level;		/* 0: leaf */
+	u64 word[WORDS];
+};
+
+/* The way from the root to a row. Level 0 is the leaf. */
+struct trail {
+	struct rt_node *node[RT_LEVELS];
+	unsigned int at[RT_LEVELS];	/* row; in the leaf, where to insert */
+	u64 next;			/* first start in the next leaf, or U64_MAX */
+};
+
+/* One update on its way. */
+struct update {
+	struct rt_range new;	/* grows as it joins neighbours; len is set last */
+	u64 end;		/* end of what is to be set */
+	u64 joined;		/* end of what it joins on the right, or 0 */
+	struct rt_range right;	/* what sticks out of an old range at @end, if len is not 0 */
+	unsigned int budget;	/* old ranges that may still be removed */
+	bool more;		/* the next leaf may hold ranges that overlap or join */
+	rt_freed_fn freed;
+	void *ctx;
+};
+
+static inline unsigned int cap(unsigned int level)
+{
+	return level ? INNER_ROWS : LEAF_ROWS;
+}
+
+static inline u64 *column(struct rt_node *node, unsigned int level, unsigned int col)
+{
+	return node->word + col * cap(level);
+}
+
+static inline struct rt_node *child(const struct rt_node *node, unsigned int row)
+{
+	return (struct rt_node *)(uintptr_t)node->word[INNER_ROWS + row];
+}
+
+static inline void put_child(struct rt_node *node, unsigned int row, struct rt_node *kid)
+{
+	node->word[INNER_ROWS + row] = (uintptr_t)kid;
+	node->word[row] = kid->word[0];
+}
+
+static inline struct rt_range get_range(const struct rt_node *leaf, unsigned int row)
+{
+	return (struct rt_range) {
+		.start = leaf->word[row],
+		.len = leaf->word[LEAF_ROWS + row] >> KIND_BITS,
+		.kind = leaf->word[LEAF_ROWS + row] & KIND_MASK,
+		.value = leaf->word[2 * LEAF_ROWS + row],
+	};
+}
+
+static inline void put_range(struct rt_node *leaf, unsigned int row, const struct rt_range *r)
+{
+	leaf->word[row] = r->start;
+	leaf->word[LEAF_ROWS + row] = r->len << KIND_BITS | r->kind;
+	leaf->word[2 * LEAF_ROWS + row] = r->value;
+}
+
+static inline void count_range(struct rangetable *rt, const struct rt_range *r)
+{
+	rt->ranges[r->kind]++;
+	rt->blocks[r->kind] += r->len;
+}
+
+static inline void uncount_range(struct rangetable *rt, const struct rt_range *r)
+{
+	rt->ranges[r->kind]--;
+	rt->blocks[r->kind] -= r->len;
+}
+
+/* The value of @r seen from @block instead of from its start. */
+static inline u64 value_at(const struct rt_range *r, u64 block)
+{
+	return r->kind == RT_STORED ? r->value + (block - r->start) : r->value;
+}
+
+/* Do both say the same of a block that they share, or continue each other if they touch? */
+static inline bool same(const struct rt_range *a, const struct rt_range *b)
+{
+	return a->kind == b->kind && a->value == value_at(b, a->start);
+}
+
+/* Number of @key's @n values (at least one) that are less than @x; no branch depends on them. */
+static inline unsigned int count_less(const u64 *key, unsigned int n, u64 x)
+{
+	const u64 *base = key;
+
+	while (n > 1) {
+		unsigned int half = n / 2;
+
+		base = base[half - 1] < x ? base + half : base;
+		n -= half;
+	}
+	return base - key + (*base < x);
+}
+
+/* Rows of @src from @si to row @di of @dst, which may be the same node. */
+static void move_rows(struct rt_node *dst, unsigned int di, struct rt_node *src, unsigned int si,
+		      unsigned int n)
+{
+	unsigned int level = src->level, col;
+
+	for (col = 0; col < (level ? INNER_COLS : LEAF_COLS); col++)
+		memmove(column(dst, level, col) + di, column(src, level, col) + si,
+			n * sizeof(u64));
+}
+
+/* Move the last @n rows of @left to the front of @right. */
+static void give_right(struct rt_node *left, struct rt_node *right, unsigned int n)
+{
+	move_rows(right, n, right, 0, right->rows);
+	move_rows(right, 0, left, left->rows - n, n);
+	left->rows -= n;
+	right->rows += n;
+}
+
+/* Move the first @n rows of @right to the end of @left. */
+static void give_left(struct rt_node *left, struct rt_node *right, unsigned int n)
+{
+	move_rows(left, left->rows, right, 0, n);
+	move_rows(right, 0, right, n, right->rows - n);
+	left->rows += n;
+	right->rows -= n;
+}
+
+static void remove_rows(struct rt_node *node, unsigned int row, unsigned int n)
+{
+	move_rows(node, row, node, row + n, node->rows - row - n);
+	node->rows -= n;
+}
+
+/* From the reserve, which the promise has filled. */
+static struct rt_node *node_get(struct rangetable *rt, unsigned int level)
+{
+	struct rt_node *node = rt->pool;
+
+	rt->pool = node->next;
+	rt->spare--;
+	rt->nodes++;
+	rt->level[level]++;
+	node->rows = 0;
+	node->level = level;
+	return node;
+}
+
+static void node_put(struct rangetable *rt, struct rt_node *node)
+{
+	rt->level[node->level]--;
+	rt->nodes--;
+	rt_add_node(rt, node);
+}
+
+/* The way to where a range that starts at @block would be inserted. */
+static void descend(const struct rangetable *rt, u64 block, struct trail *p)
+{
+	struct rt_node *node = rt->root;
+	unsigned int level;
+
+	p->next = U64_MAX;
+	for (level = rt->height - 1; level; level--) {
+		unsigned int at = count_less(node->word, node->rows, block);
+
+		at -= at > 0;
+		p->node[level] = node;
+		p->at[level] = at;
+		if (at + 1 < node->rows)
+			p->next = node->word[at + 1];
+		node = child(node, at);
+	}
+	p->node[0] = node;
+	p->at[0] = count_less(node->word, node->rows, block);
+}
+
+/* The first row of the node in @level has changed: tell its ancestors. */
+static void fix_keys(const struct rangetable *rt, struct trail *p, unsigned int level)
+{
+	u64 key = p->node[level]->word[0];
+
+	while (++level < rt->height) {
+		p->node[level]->word[p->at[level]] = key;
+		if (p->at[level])
+			return;
+	}
+}
+
+static struct rt_node *right_sibling(const struct rangetable *rt, const struct trail *p,
+				     unsigned int level)
+{
+	if (++level < rt->height && p->at[level] + 1 < p->node[level]->rows)
+		return child(p->node[level], p->at[level] + 1);
+	return NULL;
+}
+
+static struct rt_node *left_sibling(const struct rangetable *rt, const struct trail *p,
+				    unsigned int level)
+{
+	if (++level < rt->height && p->at[level])
+		return child(p->node[level], p->at[level] - 1);
+	return NULL;
+}
+
+static bool is_last(const struct rangetable *rt, const struct trail *p, unsigned int level)
+{
+	while (++level < rt->height)
+		if (p->at[level] + 1 < p->node[level]->rows)
+			return false;
+	return true;
+}
+
+/* Worth giving rows to: a quarter free, so that it is not done again soon. */
+static bool roomy(const struct rt_node *node)
+{
+	return node && node->rows <= cap(node->level) * 3 / 4;
+}
+
+/*
+ * Follow the row of the path after rows [@cut, …) of its node went to @right,
+ * the next child of its parent. A leaf's row is where to insert: at the cut it
+ * stays left, unless @ahead. An inner row is a child: at the cut it has moved.
+ */
+static void follow_right(struct trail *p, unsigned int level, struct rt_node *right,
+			 unsigned int cut, bool ahead)
+{
+	if (p->at[level] < cut || (p->at[level] == cut && !level && !ahead))
+		return;
+	p->node[level] = right;
+	p->at[level] -= cut;
+	p->at[level + 1]++;
+}
+
+/* Where in its node a row will be added: at the path's row, or behind the child that it is. */
+static bool adds_at_end(const struct trail *p, unsigned int level)
+{
+	return p->at[level] + !!level == p->node[level]->rows;
+}
+
+/* Make room in the full node of @level by a sibling; false if none has enough of it. */
+static bool shift(struct rangetable *rt, struct trail *p, unsigned int level)
+{
+	struct rt_node *node = p->node[level], *sibling;
+	unsigned int n;
+
+	sibling = right_sibling(rt, p, level);
+	if (roomy(sibling)) {
+		bool ahead = adds_at_end(p, level);
+
+		/* Filled from left to right: leave this one full and go on in the next. */
+		n = ahead ? !!level : (node->rows - sibling->rows) / 2;
+		give_right(node, sibling, n);
+		p->node[level + 1]->word[p->at[level + 1] + 1] = sibling->word[0];
+		follow_right(p, level, sibling, node->rows, ahead);
+		return true;
+	}
+	sibling = left_sibling(rt, p, level);
+	if (roomy(sibling)) {
+		n = (node->rows - sibling->rows) / 2;
+		give_left(sibling, node, n);
+		p->node[level + 1]->word[p->at[level + 1]] = node->word[0];
+		if (p->at[level] < n || (p->at[level] == n && !level)) {
+			p->node[level] = sibling;
+			p->at[level] += sibling->rows - n;
+			p->at[level + 1]--;
+		} else {
+			p->at[level] -= n;
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Divide the full node of @level, whose parent has room; @start is what will be inserted. */
+static void split(struct rangetable *rt, struct trail *p, unsigned int level, u64 start)
+{
+	struct rt_node *node = p->node[level], *parent = p->node[level + 1];
+	struct rt_node *right = node_get(rt, level);
+	unsigned int row = p->at[level + 1] + 1;
+	bool ahead = adds_at_end(p, level) && is_last(rt, p, level);
+
+	give_right(node, right, ahead ? !!level : node->rows / 2);
+	if (!right->rows)
+		right->word[0] = start;
+	move_rows(parent, row + 1, parent, row, parent->rows - row);
+	parent->rows++;
+	put_child(parent, row, right);
+	follow_right(p, level, right, node->rows, ahead);
+}
+
+/* Make room for @n rows in the leaf. Climbs to the first level that can help, and back. */
+static void make_room(struct rangetable *rt, struct trail *p, unsigned int n, u64 start)
+{
+	unsigned int level = 0;
+
+	while (p->node[level]->rows + (level ? 1 : n) > cap(level) && !shift(rt, p, level)) {
+		if (++level < rt->height)
+			continue;
+		rt->root = node_get(rt, level);
+		rt->root->rows = 1;
+		rt->height++;
+		put_child(rt->root, 0, p->node[level - 1]);
+		p->node[level] = rt->root;
+		p->at[level] = 0;
+	}
+	while (level--)
+		if (!shift(rt, p, level))
+			split(rt, p, level, start);
+}
+
+static void drop_root(struct rangetable *rt)
+{
+	struct rt_node *root = rt->root;
+
+	while (root && root->rows <= !!root->level) {
+		rt->root = root->level ? child(root, 0) : NULL;
+		rt->height--;
+		node_put(rt, root);
+		root = rt->root;
+	}
+}
+
+/* Rows were removed from the leaf: restore the balance, upwards as far as needed. */
+static void rebalance(struct rangetable *rt, struct trail *p)
+{
+	unsigned int level;
+
+	for (level = 0; level + 1 < rt->height && p->node[level]->rows < MIN_ROWS; level++) {
+		struct rt_node *parent = p->node[level + 1], *left, *right;
+
+		right = right_sibling(rt, p, level);
+		left = left_sibling(rt, p, level);
+		if (right) {
+			left = p->node[level];
+		} else if (left) {
+			right = p->node[level];
+			p->node[level] = left;
+			p->at[level + 1]--;
+		} else {
+			/* The last node of its level, alone below its parent. */
+			if (p->node[level]->rows)
+				return;
+			node_put(rt, p->node[level]);
+			parent->rows = 0;
+			continue;
+		}
+		if (left->rows + right->rows > cap(level)) {
+			if (left->rows < right->rows)
+				give_left(left, right, (right->rows - left->rows) / 2);
+			else
+				give_right(left, right, (left->rows - right->rows) / 2);
+			parent->word[p->at[level + 1] + 1] = right->word[0];
+			fix_keys(rt, p, level);
+			return;
+		}
+		give_left(left, right, right->rows);
+		node_put(rt, right);
+		remove_rows(parent, p->at[level + 1] + 1, 1);
+		fix_keys(rt, p, level);
+	}
+	drop_root(rt);
+}
+
+/* Replace @n rows of the path's leaf, from its row on, by the @m ranges @r. */
+static void replace(struct rangetable *rt, struct trail *p, unsigned int n,
+		    const struct rt_range *r, unsigned int m)
+{
+	struct rt_node *leaf = p->node[0];
+	unsigned int at = p->at[0], i;
+
+	for (i = 0; i < n; i++) {
+		struct rt_range old = get_range(leaf, at + i);
+
+		uncount_range(rt, &old);
+	}
+	for (i = 0; i < m; i++)
+		count_range(rt, &r[i]);
+	for (i = 0; i < n && i < m; i++)
+		put_range(leaf, at + i, &r[i]);
+	if (i && !at)
+		fix_keys(rt, p, 0);
+
+	if (i < m) {
+		p->at[0] = at + i;
+		if (leaf->rows + m - i > LEAF_ROWS)
+			make_room(rt, p, m - i, r[i].start);
+		leaf = p->node[0];
+		at = p->at[0];
+		move_rows(leaf, at + m - i, leaf, at, leaf->rows - at);
+		leaf->rows += m - i;
+		if (!at) {
+			put_range(leaf, 0, &r[i]);
+			fix_keys(rt, p, 0);
+		}
+		for (; i < m; i++)
+			put_range(leaf, at++, &r[i]);
+	} else if (i < n) {
+		remove_rows(leaf, at + i, n - i);
+		if (!(at + i) && leaf->rows)
+			fix_keys(rt, p, 0);
+		if (leaf->rows < MIN_ROWS)
+			rebalance(rt, p);
+	}
+}
+
+/* Destinations of @r from @from to @to are no longer in use. */
+static void give_up(const struct update *u, const struct rt_range *r, u64 from, u64 to)
+{
+	if (r->kind == RT_STORED)
+		u->freed(u->ctx, value_at(r, from), to - from);
+}
+
+/* The part of @r from @block to its end. */
+static struct rt_range tail(const struct rt_range *r, u64 block)
+{
+	return (struct rt_range) {
+		.start = block,
+		.len = r->start + r->len - block,
+		.kind = r->kind,
+		.value = value_at(r, block),
+	};
+}
+
+/*
+ * Go over the leaf's ranges from @row on, all of which start inside the update
+ * or behind it. Returns the number of those that the update takes the place of.
+ */
+static unsigned int swallow(struct update *u, const struct rt_node *leaf, unsigned int row)
+{
+	unsigned int first = row;
+	struct rt_range old;
+
+	u->more = false;
+	for (; row < leaf->rows && leaf->word[row] < u->end; row++) {
+		u64 end;
+
+		old = get_range(leaf, row);
+		if (!u->budget) {
+			/* Enough for this time, but what starts here may still join. */
+			u->end = old.start;
+			break;
+		}
+		u->budget--;
+		end = old.start + old.len;
+		if (end > u->end) {
+			if (same(&old, &u->new)) {
+				u->joined = end;
+			} else {
+				give_up(u, &old, old.start, u->end);
+				u->right = tail(&old, u->end);
+			}
+			return row + 1 - first;
+		}
+		if (!same(&old, &u->new))
+			give_up(u, &old, old.start, end);
+	}
+	if (row == leaf->rows) {
+		u->more = true;
+	} else if (leaf->word[row] == u->end) {
+		old = get_range(leaf, row);
+		if (same(&old, &u->new)) {
+			u->joined = old.start + old.len;
+			row++;
+		}
+	}
+	return row - first;
+}
+
+/* Take what the update covers, or joins, out of the leaves behind its first. */
+static void swallow_rest(struct rangetable *rt, struct update *u, u64 next)
+{
+	struct trail p;
+
+	while (u->more && next <= u->end) {
+		unsigned int n;
+
+		/* The row that starts at @next, wherever balancing has put it. */
+		descend(rt, next + 1, &p);
+		p.at[0]--;
+		next = p.next;
+		n = swallow(u, p.node[0], p.at[0]);
+		replace(rt, &p, n, &u->right, u->right.len != 0);
+	}
+}
+
+/* Add the one range @r, which overlaps and joins none. */
+static void add(struct rangetable *rt, const struct rt_range *r)
+{
+	struct trail p;
+
+	if (rt->root) {
+		descend(rt, r->start, &p);
+	} else {
+		rt->root = node_get(rt, 0);
+		rt->height = 1;
+		p.node[0] = rt->root;
+		p.at[0] = 0;
+	}
+	replace(rt, &p, 0, r, 1);
+}
+
+u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
+	   rt_freed_fn freed, void *ctx)
+{
+	struct update u = {
+		.new = *r,
+		.end = r->start + r->len,
+		.budget = max(max_entries, 1u),
+		.freed = freed,
+		.ctx = ctx,
+	};
+	unsigned int n = 0, m = 0;
+	struct rt_range out[3];
+	struct trail p;
+
+	if (!WARN_ON_ONCE(!rt->promised))
+		rt->promised--;
+	if (!r->len)
+		return 0;
+	if (!rt->root) {
+		if (r->kind != RT_HOLE)
+			add(rt, r);
+		return r->len;
+	}
+
+	descend(rt, r->start, &p);
+	if (p.at[0]) {
+		struct rt_range left = get_range(p.node[0], p.at[0] - 1);
+		u64 end = left.start + left.len;
+
+		if (end >= r->start && same(&u.new, &left)) {
+			if (end >= u.end)
+				return r->len;
+			u.new.start = left.start;
+			u.new.value = left.value;
+			n = 1;
+		} else if (end > r->start) {
+			u.budget--;
+			give_up(&u, &left, r->start, min(end, u.end));
+			if (end > u.end)
+				u.right = tail(&left, u.end);
+			left.len = r->start - left.start;
+			out[m++] = left;
+			n = 1;
+		}
+	}
+	p.at[0] -= n;
+	if (!u.right.len)
+		n += swallow(&u, p.node[0], p.at[0] + n);
+
+	if (u.more && p.next <= u.end) {
+		u64 next = p.next;
+
+		replace(rt, &p, n, out, m);
+		swallow_rest(rt, &u, next);
+		u.new.len = max(u.end, u.joined) - u.new.start;
+		if (r->kind != RT_HOLE)
+			add(rt, &u.new);
+	} else {
+		u.new.len = max(u.end, u.joined) - u.new.start;
+		if (r->kind != RT_HOLE)
+			out[m++] = u.new;
+		if (u.right.len)
+			out[m++] = u.right;
+		replace(rt, &p, n, out, m);
+	}
+	return u.end - r->start;
+}
+
+void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out)
+{
+	u64 next = U64_MAX;
+	struct trail p;
+
+	if (rt->root) {
+		const struct rt_node *leaf;
+
+		descend(rt, block + 1, &p);
+		leaf = p.node[0];
+		if (p.at[0]) {
+			struct rt_range r = get_range(leaf, p.at[0] - 1);
+
+			if (r.start + r.len > block) {
+				*out = tail(&r, block);
+				return;
+			}
+		}
+		next = p.at[0] < leaf->rows ? leaf->word[p.at[0]] : p.next;
+	}
+	*out = (struct rt_range) { .start = block, .len = next - block, .kind = RT_HOLE };
+}
+
+/* Nodes that the reserve must hold for @promises updates: see the head of this file. */
+static u64 needed(const struct rangetable *rt, u64 promises)
+{
+	u64 below = 2 * promises, need = 0;
+	unsigned int level, kind;
+
+	if (!promises)
+		return 0;
+	for (kind = 0; kind < RT_KINDS; kind++)
+		below += rt->ranges[kind];
+	for (level = 0; level < rt->height || below > 1 || !level; level++) {
+		u64 now = level < RT_LEVELS ? rt->level[level] : 0;
+		u64 most = min((below - 1) / MIN_ROWS + 1, now + promises);
+
+		need += most - now;
+		below = most;
+	}
+	return need;
+}
+
+unsigned int rt_lacks(const struct rangetable *rt)
+{
+	u64 need = needed(rt, (u64)rt->promised + 1);
+
+	return need > rt->spare ? need - rt->spare : 0;
+}
+
+bool rt_promise(struct rangetable *rt)
+{
+	if (rt_lacks(rt))
+		return false;
+	rt->promised++;
+	return true;
+}
+
+void rt_unpromise(struct rangetable *rt)
+{
+	if (!WARN_ON_ONCE(!rt->promised))
+		rt->promised--;
+}
+
+struct rt_node *rt_node_alloc(gfp_t gfp)
+{
+	BUILD_BUG_ON(sizeof(struct rt_node) != 1024);
+	BUILD_BUG_ON((RT_KINDS - 1) & ~KIND_MASK);
+	return kmalloc(sizeof(struct rt_node), gfp);
+}
+
+void rt_node_free(struct rt_node *node)
+{
+	kfree(node);
+}
+
+void rt_add_node(struct rangetable *rt, struct rt_node *node)
+{
+	node->next = rt->pool;
+	rt->pool = node;
+	rt->spare++;
+}
+
+struct rt_node *rt_take_spare(struct rangetable *rt)
+{
+	struct rt_node *node = rt->pool;
+
+	if (rt->spare <= needed(rt, rt->promised))
+		return NULL;
+	rt->pool = node->next;
+	rt->spare--;
+	return node;
+}
+
+void rt_init(struct rangetable *rt)
+{
+	memset(rt, 0, sizeof(*rt));
+}
+
+void rt_destroy(struct rangetable *rt)
+{
+	struct rt_node *node, *list = rt->root;
+
+	if (list)
+		list->next = NULL;
+	while (list) {
+		unsigned int row;
+
+		node = list;
+		list = node->next;
+		for (row = 0; node->level && row < node->rows; row++) {
+			child(node, row)->next = list;
+			list = child(node, row);
+		}
+		rt_node_free(node);
+	}
+	while (rt->pool) {
+		node = rt->pool;
+		rt->pool = node->next;
+		rt_node_free(node);
+	}
+	rt_init(rt);
+}
+
+u64 rt_bytes(const struct rangetable *rt)
+{
+	return (rt->nodes + rt->spare) * sizeof(struct rt_node);
+}
+
+/* What rt_check() has seen so far. */
+struct census {
+	u64 level[RT_LEVELS];
+	u64 ranges[RT_KINDS];
+	u64 blocks[RT_KINDS];
+	struct rt_range last;
+};
+
+static const char *check_leaf(const struct rt_node *leaf, struct census *c)
+{
+	unsigned int row;
+
+	for (row = 0; row < leaf->rows; row++) {
+		struct rt_range r = get_range(leaf, row);
+		u64 end = c->last.start + c->last.len;
+
+		if (r.kind == RT_HOLE || r.kind >= RT_KINDS)
+			return "range of no kind";
+		if (!r.len)
+			return "empty range";
+		if (r.start < end)
+			return "ranges out of order or overlapping";
+		if (c->last.len && r.start == end && same(&r, &c->last))
+			return "neighbours not joined";
+		c->ranges[r.kind]++;
+		c->blocks[r.kind] += r.len;
+		c->last = r;
+	}
+	return NULL;
+}
+
+static const char *check_node(const struct rangetable *rt, const struct rt_node *node,
+			      unsigned int level, bool last, struct census *c)
+{
+	unsigned int row;
+
+	c->level[level]++;
+	if (node->level != level)
+		return "leaves not all at one level";
+	if (node->rows > cap(level))
+		return "node overfull";
+	if (!node->rows)
+		return "node empty";
+	if (node == rt->root && level && node->rows < 2)
+		return "root with one child";
+	if (node != rt->root && !last && node->rows < MIN_ROWS)
+		return "node under-full";
+	if (!level)
+		return check_leaf(node, c);
+	for (row = 0; row < node->rows; row++) {
+		const struct rt_node *kid = child(node, row);
+		const char *wrong;
+
+		if (kid->word[0] != node->word[row])
+			return "key is not the child's first start";
+		wrong = check_node(rt, kid, level - 1, last && row + 1 == node->rows, c);
+		if (wrong)
+			return wrong;
+	}
+	return NULL;
+}
+
+const char *rt_check(const struct rangetable *rt)
+{
+	const struct rt_node *node;
+	struct census c = { };
+	u64 spare = 0, nodes = 0;
+	unsigned int i;
+
+	if (!rt->root != !rt->height)
+		return "height without a root, or root without height";
+	if (rt->height > RT_LEVELS)
+		return "too high";
+	if (rt->root) {
+		const char *wrong = check_node(rt, rt->root, rt->height - 1, true, &c);
+
+		if (wrong)
+			return wrong;
+	}
+	for (i = 0; i < RT_LEVELS; i++) {
+		if (c.level[i] != rt->level[i])
+			return "nodes of a level miscounted";
+		nodes += c.level[i];
+	}
+	if (nodes != rt->nodes)
+		return "nodes miscounted";
+	if (memcmp(c.ranges, rt->ranges, sizeof(c.ranges)))
+		return "ranges miscounted";
+	if (memcmp(c.blocks, rt->blocks, sizeof(c.blocks)))
+		return "blocks miscounted";
+	for (node = rt->pool; node; node = node->next)
+		spare++;
+	if (spare != rt->spare)
+		return "reserve miscounted";
+	if (rt->spare < needed(rt, rt->promised))
+		return "reserve smaller than promised";
+	return NULL;
+}
