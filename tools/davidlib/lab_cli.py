@@ -19,10 +19,19 @@ caller's. Output and exit status are the command's, except
   126  the command succeeded, but the guest's kernel printed a warning
 """
 
+ICOUNT_HELP = """\
+Run COMMAND on Debian's stock kernel, one CPU, with dm-david loaded, in a machine
+whose clock counts instructions: one is one nanosecond, waiting takes no time, and
+figures repeat. It shares nothing with the host. There are busybox, dmsetup, the
+modules dm-mod, dm-zero, brd and null_blk (modprobe finds them), the files that
+COMMAND names and those of --files, with their libraries, at their own paths.
+Exit statuses as with `lab run`.
+"""
+
 
 def add_parsers(sub: argparse._SubParsersAction) -> None:
     lab = sub.add_parser("lab", help="run a command in a lab machine that has dm-david loaded")
-    labs = lab.add_subparsers(dest="lab", required=True, metavar="run|module|setup")
+    labs = lab.add_subparsers(dest="lab", required=True, metavar="run|icount|module|setup")
     run = labs.add_parser("run", help="run a command in a lab machine", description=RUN_HELP,
                           formatter_class=argparse.RawDescriptionHelpFormatter)
     add_machine(run)
@@ -36,6 +45,17 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
                      help=f"end the guest after so many seconds (default: {DEFAULT_TIMEOUT})")
     run.add_argument("command", nargs="+", metavar="COMMAND", help="behind `--`")
     run.set_defaults(func=run_command)
+
+    icount = labs.add_parser("icount", help="run a command where one instruction is one nanosecond",
+                             description=ICOUNT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
+    icount.add_argument("--kernel", choices=kernels.VERSIONS, default="6.12", help="(default: 6.12)")
+    icount.add_argument("--memory", metavar="M", help="such as 512M or 4G (default: 2G)")
+    icount.add_argument("--files", nargs="+", action="extend", default=[], metavar="FILE",
+                        help="files and directories of the host that the guest needs")
+    icount.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT, metavar="S",
+                        help=f"end the guest after so many seconds (default: {DEFAULT_TIMEOUT})")
+    icount.add_argument("command", nargs="+", metavar="COMMAND", help="behind `--`")
+    icount.set_defaults(func=run_icount)
 
     build = labs.add_parser("module", help="build dm-david.ko for a lab, without running anything")
     add_machine(build)
@@ -59,6 +79,12 @@ def run_command(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     return run_lab(args.command, kind=args.kind, kernel=args.kernel, virtual_time=args.virtual_time,
                    memory=args.memory, cpus=args.cpus, rw=args.rw, timeout=args.timeout).returncode
+
+
+def run_icount(args: argparse.Namespace) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    return run_lab(args.command, kind="icount", kernel=args.kernel, memory=args.memory, files=args.files,
+                   timeout=args.timeout).returncode
 
 
 def build_module(args: argparse.Namespace) -> int:
