@@ -58,7 +58,7 @@ class Output:
         return found
 
     def ended_well(self) -> None:
-        """Fails the test unless the lab ended with status 0: all its checks held, and its kernel was quiet."""
+        """Fails the test unless the status is 0: all checks held, and the kernel was quiet."""
         status = self.labs.end(self.job)
         if status:
             pytest.fail(f"{self.job.describe()}: {self.labs.tail(self.job)}", pytrace=False)
