@@ -55,7 +55,7 @@ struct rt_node {
 	struct rt_node *next;	/* in the reserve */
 	u16 rows;
 	u16 level;		/* 0: leaf */
-	u64 word[WORDS];
+	u64 word[WORDS];	/* unused keys: U64_MAX */
 };
 
 /* The way from the root to a row. Level 0 is the leaf. */
@@ -139,18 +139,23 @@ static inline bool same(const struct rt_range *a, const struct rt_range *b)
 	return a->kind == b->kind && a->value == value_at(b, a->start);
 }
 
-/* Number of @key's @n values (at least one) that are less than @x; no branch depends on them. */
-static inline unsigned int count_less(const u64 *key, unsigned int n, u64 x)
+/*
+ * Number of rows of @node whose key is less than @x: a binary search over the
+ * whole key column, since unused keys are U64_MAX, and without branches, since
+ * nobody could predict them.
+ */
+static inline unsigned int count_less(const struct rt_node *node, bool leaf, u64 x)
 {
-	const u64 *base = key;
+	const unsigned int first = (leaf ? LEAF_ROWS : INNER_ROWS) - 31;
+	const u64 *key = node->word;
+	unsigned long n;
 
-	while (n > 1) {
-		unsigned int half = n / 2;
-
-		base = base[half - 1] < x ? base + half : base;
-		n -= half;
-	}
-	return base - key + (*base < x);
+	n = -(unsigned long)(key[first - 1] < x) & first;
+	n += -(unsigned long)(key[n + 15] < x) & 16;
+	n += -(unsigned long)(key[n + 7] < x) & 8;
+	n += -(unsigned long)(key[n + 3] < x) & 4;
+	n += -(unsigned long)(key[n + 1] < x) & 2;
+	return n + (key[n] < x);
 }
 
 /* Rows of @src from @si to row @di of @dst, which may be the same node. */
@@ -164,13 +169,20 @@ static void move_rows(struct rt_node *dst, unsigned int di, struct rt_node *src,
 			n * sizeof(u64));
 }
 
+/* The last @n rows are gone: their keys become unused ones. */
+static void drop_rows(struct rt_node *node, unsigned int n)
+{
+	node->rows -= n;
+	memset(node->word + node->rows, 0xff, n * sizeof(u64));
+}
+
 /* Move the last @n rows of @left to the front of @right. */
 static void give_right(struct rt_node *left, struct rt_node *right, unsigned int n)
 {
 	move_rows(right, n, right, 0, right->rows);
 	move_rows(right, 0, left, left->rows - n, n);
-	left->rows -= n;
 	right->rows += n;
+	drop_rows(left, n);
 }
 
 /* Move the first @n rows of @right to the end of @left. */
@@ -179,13 +191,13 @@ static void give_left(struct rt_node *left, struct rt_node *right, unsigned int 
 	move_rows(left, left->rows, right, 0, n);
 	move_rows(right, 0, right, n, right->rows - n);
 	left->rows += n;
-	right->rows -= n;
+	drop_rows(right, n);
 }
 
 static void remove_rows(struct rt_node *node, unsigned int row, unsigned int n)
 {
 	move_rows(node, row, node, row + n, node->rows - row - n);
-	node->rows -= n;
+	drop_rows(node, n);
 }
 
 /* From the reserve, which the promise has filled. */
@@ -197,8 +209,9 @@ static struct rt_node *node_get(struct rangetable *rt, unsigned int level)
 	rt->spare--;
 	rt->nodes++;
 	rt->level[level]++;
-	node->rows = 0;
 	node->level = level;
+	node->rows = cap(level);
+	drop_rows(node, cap(level));
 	return node;
 }
 
@@ -217,7 +230,7 @@ static void descend(const struct rangetable *rt, u64 block, struct trail *p)
 
 	p->next = U64_MAX;
 	for (level = rt->height - 1; level; level--) {
-		unsigned int at = count_less(node->word, node->rows, block);
+		unsigned int at = count_less(node, false, block);
 
 		at -= at > 0;
 		p->node[level] = node;
@@ -227,7 +240,7 @@ static void descend(const struct rangetable *rt, u64 block, struct trail *p)
 		node = child(node, at);
 	}
 	p->node[0] = node;
-	p->at[0] = count_less(node->word, node->rows, block);
+	p->at[0] = count_less(node, true, block);
 }
 
 /* The first row of the node in @level has changed: tell its ancestors. */
@@ -668,8 +681,12 @@ static u64 needed(const struct rangetable *rt, u64 promises)
 
 unsigned int rt_lacks(const struct rangetable *rt)
 {
-	u64 need = needed(rt, (u64)rt->promised + 1);
+	u64 promises = (u64)rt->promised + 1, need;
 
+	/* One node for each promise in each level there is, and above: always enough. */
+	if (likely(rt->spare >= promises * (rt->height + 1)))
+		return 0;
+	need = needed(rt, promises);
 	return need > rt->spare ? need - rt->spare : 0;
 }
 
@@ -797,6 +814,9 @@ static const char *check_node(const struct rangetable *rt, const struct rt_node 
 		return "node empty";
 	if (node == rt->root && level && node->rows < 2)
 		return "root with one child";
+	for (row = node->rows; row < cap(level); row++)
+		if (node->word[row] != U64_MAX)
+			return "unused key not at the end of all";
 	if (node != rt->root && !last && node->rows < MIN_ROWS)
 		return "node under-full";
 	if (!level)
