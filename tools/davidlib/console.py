@@ -7,9 +7,9 @@ TRACE_LINES = 60
 KEEP = 256 << 10
 # What a kernel prints when something is wrong with it, although it goes on.
 TROUBLE = re.compile(r"WARNING: |BUG: |BUG at |Oops|KASAN|UBSAN|KCSAN: |INFO: task .* blocked|"
-                     r"INFO: possible |INFO: trying to register|suspicious RCU|rcu_\w+ (self-)?detected stall|"
-                     r"unreferenced object|general protection fault|soft lockup|"
-                     r"Modules linked in: .*\bDISABLED\b|sleeping function called")
+                     r"INFO: possible |INFO: trying to register|suspicious RCU|"
+                     r"rcu_\w+ (self-)?detected stall|soft lockup|general protection fault|"
+                     r"unreferenced object|sleeping function called")
 PANIC = re.compile(r"Kernel panic - not syncing|Kernel BUG|end Kernel panic")
 
 

@@ -17,8 +17,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .console import Console
-from .lab import FRESH, KERNEL_WARNED, LAB_FAILED, TIMED_OUT, Lab, Result, Streams
-from .lab import command_script, rw_paths, shown_paths
+from .lab import (
+    FRESH,
+    KERNEL_WARNED,
+    LAB_FAILED,
+    TIMED_OUT,
+    Lab,
+    Result,
+    Streams,
+    command_script,
+    rw_paths,
+    shown_paths,
+)
 
 GUEST = Path(__file__).with_name("guest")
 POLL = 0.05
@@ -34,19 +44,21 @@ def prepare(lab: Lab, private: Path, modules: list[Path], mount_rw: Callable[[Pa
     (private / "modules").write_text("".join(load_command(ko, private) for ko in modules))
     (private / "command").write_text(command_script(lab))
     (private / "mounts").write_text(mount_script(lab, mount_rw))
-    (private / "rest").write_text("".join(f"sync -f {shlex.quote(str(path))}\n" for path in rw_paths(lab)))
+    rest = [f"sync -f {shlex.quote(str(path))}\n" for path in rw_paths(lab)]
+    (private / "rest").write_text("".join(rest))
 
 
 def load_command(ko: Path, private: Path) -> str:
     # A copy, because the tree's may be built anew meanwhile.
     shutil.copy(ko, private)
-    depends = subprocess.run(["/sbin/modinfo", "-F", "depends", ko], check=True, capture_output=True, text=True)
-    needed = [f"modprobe {name}\n" for name in depends.stdout.strip().split(",") if name]
-    return "".join(needed) + f"insmod /run/lab/{ko.name}\n"
+    depends = subprocess.run(["/sbin/modinfo", "-F", "depends", ko],
+                             check=True, capture_output=True, text=True)
+    needed = [f"/sbin/modprobe {name}\n" for name in depends.stdout.strip().split(",") if name]
+    return "".join(needed) + f"/sbin/insmod /run/lab/{ko.name} || exec busybox poweroff -f -n\n"
 
 
 def mount_script(lab: Lab, mount_rw: Callable[[Path], str]) -> str:
-    """Shell commands that arrange the guest's file tree: fresh places, what the command needs in them, --rw."""
+    """Shell commands that arrange the guest's file tree: fresh places, what is named in them, --rw."""
     lines = ["mkdir -p /run/host", "mount --bind / /run/host"]
     lines += [f"mount -t tmpfs tmpfs {top}" for top in FRESH if str(top) != "/run" and top.is_dir()]
     for path in shown_paths(lab):
@@ -55,7 +67,8 @@ def mount_script(lab: Lab, mount_rw: Callable[[Path], str]) -> str:
             f"mkdir -p {shlex.quote(str(path.parent))}; : >{there}"
         lines += [make, f"mount --bind /run/host{there} {there}"]
     for path in sorted(rw_paths(lab)):
-        lines += [f"mkdir -p {shlex.quote(str(path))} 2>/dev/null", mount_rw(path)]
+        lines += [f"mkdir -p {shlex.quote(str(path))} 2>/dev/null",
+                  f"{mount_rw(path)} || exec busybox poweroff -f -n"]
     return "\n".join(lines) + "\n"
 
 
@@ -91,7 +104,7 @@ def watch(lab: Lab, guest: subprocess.Popen, private: Path, console: Console, st
             if ended:
                 return False
             now = time.monotonic()
-            if (private / "status").exists():
+            if read_status(private) is not None:
                 deadline = now + GRACE if moved else min(deadline, now + GRACE)
             if now > deadline:
                 return True
@@ -128,8 +141,7 @@ def judge(lab: Lab, private: Path, timed_out: bool, console: Console, streams: S
         if console.panicked:
             code, what = LAB_FAILED, "the guest's kernel panicked"
         elif timed_out:
-            code, what = TIMED_OUT, (f"the command was not done after {lab.timeout:g} s and the guest was ended "
-                                     "(--timeout gives it more)")
+            code, what = TIMED_OUT, f"the command was not done after {lab.timeout:g} s, see --timeout"
         else:
             code, what = LAB_FAILED, "the guest ended before the command did"
         show_end(what, private, console, streams)

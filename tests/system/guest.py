@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What test programs need inside a lab: commands, backing devices, fake disks, and the kernel's
+complaints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "tools"))
+
+from davidlib import dm, kmsg, sizes, stats  # noqa: E402, F401
+
+DAVID = str(TREE / "tools" / "david")
+SCRATCH = Path("/tmp/david-tests")
+
+# What no run may leave in the kernel log.
+COMPLAINTS = re.compile(
+    r"BUG:|WARNING:|Oops|Call Trace|possible (recursive|circular) locking|inconsistent lock state|"
+    r"blocked for more than|UBSAN|KASAN|EXT4-fs (error|warning)|EXT2-fs.*error|"
+    r"BTRFS (error|critical|warning)|XFS .*([Cc]orruption|error|Unmount and run)|I/O error|JBD2: .*error"
+)
+# Known and none of ours: said on every mount of the kind.
+HARMLESS = re.compile(r"mounting with \"discard\"|checking for lazytime|has been deprecated|EXPERIMENTAL")
+
+
+class Failed(Exception):
+    """A check did not hold; the text is for the one who reads the test's report."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def run(*command: str, ok: tuple[int, ...] = (0,), env: dict[str, str] | None = None) -> str:
+    """Output of a command; with an unwanted exit status, Failed with the end of what it said."""
+    done = subprocess.run(
+        command, env={**dm.environment(), **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    output = done.stdout.decode(errors="replace")
+    if done.returncode not in ok:
+        raise Failed(f"{' '.join(command)}: exit status {done.returncode}: {output.strip()[-1500:]}")
+    return output
+
+
+def david(*args: str) -> str:
+    return run(sys.executable, DAVID, *args)
+
+
+class Complaints:
+    """The kernel log from now on."""
+
+    def __init__(self) -> None:
+        self.log = kmsg.KernelLog()
+
+    def found(self) -> list[str]:
+        return [
+            text for text in self.log.new_lines() if COMPLAINTS.search(text) and not HARMLESS.search(text)
+        ]
+
+
+def settle_size(device: str, size: int) -> str:
+    real = int(run("blockdev", "--getsize64", device))
+    if real != size:
+        raise Failed(f"{device} has {real} bytes instead of {size}")
+    return device
+
+
+def built_in_ram_disk(size: int) -> str:
+    """A brd that came with the kernel, if it has that size."""
+    for path in sorted(Path("/sys/block").glob("ram*/size")):
+        device = f"/dev/{path.parent.name}"
+        number = f"{path.parent.joinpath('dev').read_text().strip()}"
+        if int(path.read_text()) << 9 == size and not dm.users(number):
+            return device
+    return ""
+
+
+@contextmanager
+def ram_disk(size: int) -> Iterator[str]:
+    """brd of that size, or else a loop device over a file in RAM."""
+    loaded = subprocess.run(
+        ["modprobe", "brd", "rd_nr=1", f"rd_size={size >> 10}"], capture_output=True, env=dm.environment()
+    )
+    if loaded.returncode == 0 and Path("/sys/module/brd/refcnt").exists() and Path("/dev/ram0").exists():
+        try:
+            yield settle_size("/dev/ram0", size)
+        finally:
+            run("modprobe", "-r", "brd")
+        return
+    if device := built_in_ram_disk(size):
+        yield device
+        return
+    with loop_disk(size) as device:
+        yield device
+
+
+@contextmanager
+def loop_disk(size: int, directory: Path = SCRATCH, prepare: Callable[[str], object] = id) -> Iterator[str]:
+    """A loop device over a sparse file of that size, which `prepare` may write to before."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"disk-{os.getpid()}-{time.monotonic_ns()}"
+    with open(path, "wb") as file:
+        file.truncate(size)
+    subprocess.run(["modprobe", "loop"], capture_output=True, env=dm.environment())
+    device = ""
+    try:
+        prepare(str(path))
+        device = run("losetup", "--find", "--show", str(path)).strip()
+        yield settle_size(device, size)
+    finally:
+        if device:
+            run("losetup", "--detach", device)
+        path.unlink()
+
+
+@contextmanager
+def mapped(name: str, table: str) -> Iterator[str]:
+    """A device-mapper device of any target, removed in the end."""
+    run("dmsetup", "create", name, "--table", table)
+    try:
+        dm.make_node(name)
+        yield f"/dev/mapper/{name}"
+    finally:
+        remove(name)
+
+
+@contextmanager
+def fake_disk(name: str, size: int, backing: str, *options: str) -> Iterator[str]:
+    """A disk made and removed by tools/david."""
+    david("create", name, "--size", str(size), "--backing", backing, "--format", *options)
+    try:
+        yield f"/dev/mapper/{name}"
+    finally:
+        if dm.exists(name):
+            david("remove", name)
+
+
+@contextmanager
+def linear_disk(
+    name: str, size: int, directory: Path = SCRATCH, prepare: Callable[[str], object] = id
+) -> Iterator[str]:
+    """The reference: dm-linear over a sparse file of full size."""
+    with loop_disk(size, directory, prepare) as loop, mapped(name, f"0 {size >> 9} linear {loop} 0") as disk:
+        yield disk
+
+
+def remove(name: str) -> None:
+    for attempt in range(50):
+        done = subprocess.run(["dmsetup", "remove", name], capture_output=True, env=dm.environment())
+        if done.returncode == 0:
+            return
+        time.sleep(0.1 * (attempt > 3))
+    raise Failed(f"cannot remove {name}: {done.stderr.decode().strip()}; {dm.users(dm.minor(name))}")
+
+
+@contextmanager
+def mounted(device: str, fs: str, options: str = "") -> Iterator[str]:
+    point = SCRATCH / f"mnt-{os.path.basename(device)}"
+    point.mkdir(parents=True, exist_ok=True)
+    run("mount", "-t", fs, *(["-o", options] if options else []), device, str(point))
+    try:
+        yield str(point)
+    finally:
+        for _ in range(20):
+            with suppress(Failed):
+                run("umount", str(point))
+                break
+            time.sleep(0.2)
+        else:
+            run("umount", str(point))
+
+
+def device_stats(name: str) -> dict[str, object]:
+    return stats.as_dict(stats.fetch(name))

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david create, remove, list and stats: fake disks made, removed and looked at.
+
+The kernel checks the table line itself and strictly. What is checked here is what the kernel cannot say well:
+who uses a device, whether something of value stands on the backing device, what to do about it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Callable
+
+from . import dm, stats
+from .dm import DeviceError
+from .kmsg import KernelLog
+from .sizes import SECTOR, format_size, size_arg
+
+LATER = "comes with the modelled disk, not in this version"
+LATER_EVIDENCE = "comes with evidence from the blocks themselves, not in this version"
+MODES = ("speedup",)
+LATER_MODES = ("timing-accurate", "model-only")
+CLASSIFY = ("auto", "explicit", "keep", "data")
+LATER_CLASSIFY = ("implicit",)
+CONTENT = ("incompressible", "zeros")
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def _choice(now: tuple[str, ...], later: tuple[str, ...] = ()) -> Callable[[str], str]:
+    """An argparse type: choices, with an own word for those that are documented but not there yet."""
+
+    def check(text: str) -> str:
+        if text in later:
+            what = LATER if later is LATER_MODES else LATER_EVIDENCE
+            raise argparse.ArgumentTypeError(f"'{text}' {what}; use {' or '.join(now)}")
+        if text not in now:
+            raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(now)}")
+        return text
+
+    return check
+
+
+def _name(text: str) -> str:
+    # device-mapper's own set: other characters would be replaced by \\xNN in /dev/mapper.
+    if not re.fullmatch(r"[A-Za-z0-9#+.:=@_][A-Za-z0-9#+.:=@_-]*", text) or len(text) >= stats.NAME_LEN:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' cannot be a device's name; use up to {stats.NAME_LEN - 1} letters, digits and #+-.:=@_"
+        )
+    return text
+
+
+def _option(text: str) -> str:
+    key, equals, value = text.partition("=")
+    if not key or not equals or not value or any(char.isspace() for char in text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form KEY=VALUE, without spaces")
+    if key in ("mode", "classify", "content"):
+        raise argparse.ArgumentTypeError(f"'{text}': use --{key} {value}")
+    return text
+
+
+def _profile(text: str) -> str:
+    raise argparse.ArgumentTypeError(f"'{text}': a drive's profile {LATER}; leave --profile out")
+
+
+def _need_root(what: str) -> None:
+    if os.geteuid():
+        raise DeviceError(f"{what} needs root; use sudo, or try it in a lab: tools/david lab run -- COMMAND")
+
+
+def check_backing(path: str, format_it: bool) -> None:
+    """Refuse what is no block device, in use, or carries something that the store would overwrite."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise DeviceError(f"--backing {path}: {error.strerror}; name a block device (see lsblk)") from None
+    if not stat.S_ISBLK(mode):
+        remedy = "make one of it: losetup --find --show FILE" if stat.S_ISREG(mode) else "see lsblk"
+        raise DeviceError(f"--backing {path}: not a block device; {remedy}")
+    try:
+        # O_EXCL on a block device is refused while anyone has claimed it: a mount, md, dm, swap.
+        os.close(os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise DeviceError(f"--backing {path}: cannot be opened for writing: {error.strerror}") from None
+        number = os.stat(path).st_rdev
+        who = dm.users(f"{os.major(number)}:{os.minor(number)}")
+        raise DeviceError(
+            f"--backing {path}: in use ({', '.join(who) or 'claimed by the kernel, perhaps swap or RAID'}); "
+            "free it first, or name another device"
+        ) from None
+    done = dm.run("wipefs", "--no-act", "--noheadings", "--output", "TYPE", path)
+    if done.returncode:
+        raise DeviceError(f"--backing {path}: cannot be looked at: {done.stderr.strip()}")
+    found = sorted(set(done.stdout.split()))
+    if found and not format_it:
+        raise DeviceError(
+            f"--backing {path}: carries {', '.join(found)}, which would be overwritten; "
+            "give --format if nothing on it is needed any more, or name another device"
+        )
+
+
+def table_line(args: argparse.Namespace) -> str:
+    words = [f"mode={args.mode}", f"classify={args.classify}", f"content={args.content}", *args.option]
+    return f"0 {args.size // SECTOR} {dm.TARGET} {args.backing} {len(words)} {' '.join(words)}"
+
+
+def kernel_says(lines: list[str]) -> str:
+    """The newest line of the kernel log about a david table, without what names only the place."""
+    mine = [line for line in lines if "device-mapper" in line and dm.TARGET in line]
+    if not mine:
+        return ""
+    return mine[-1].removeprefix("device-mapper: ").removeprefix("table: ").split(f"{dm.TARGET}: ", 1)[-1]
+
+
+def create(args: argparse.Namespace) -> int:
+    _need_root("create")
+    dm.load_module()
+    if dm.exists(args.name):
+        raise DeviceError(f"NAME {args.name}: in use; choose another, or first: david remove {args.name}")
+    check_backing(args.backing, args.format)
+    table = table_line(args)
+    with KernelLog() as log:
+        try:
+            dm.dmsetup("create", args.name, "--table", table)
+        except DeviceError as error:
+            says = kernel_says(log.new_lines())
+            # dmsetup takes back a device whose table was refused; make sure, nothing half-made may stay.
+            if dm.exists(args.name):
+                dm.run("dmsetup", "remove", args.name)
+            raise DeviceError(f"the kernel refuses the device: {says or error} (table: {table})") from None
+    dm.make_node(args.name)
+    print(f"/dev/mapper/{args.name}: {format_size(args.size)} on {args.backing}")
+    return 0
+
+
+def _is_david(name: str) -> None:
+    """DeviceError unless there is a david device of that name."""
+    if name in (device.name for device in dm.devices()):
+        return
+    if dm.exists(name):
+        raise DeviceError(f"NAME {name}: not a david device; dmsetup handles the others")
+    raise DeviceError(f"NAME {name}: no such device; 'david list' shows those there are")
+
+
+def remove(args: argparse.Namespace) -> int:
+    _need_root("remove")
+    _is_david(args.name)
+    number = dm.minor(args.name)
+    deadline = time.monotonic() + args.wait
+    while True:
+        done = dm.run("dmsetup", "remove", args.name)
+        if done.returncode == 0:
+            return 0
+        if "busy" not in done.stderr:
+            raise DeviceError(f"NAME {args.name}: {done.stderr.strip()}")
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(0.1)
+    who = dm.users(number)
+    raise DeviceError(
+        f"NAME {args.name}: busy for {args.wait:g} s ({', '.join(who) or 'opened by someone out of sight'}); "
+        "unmount it or end what has it open, then try again"
+    )
+
+
+def list_devices(_args: argparse.Namespace) -> int:
+    _need_root("list")
+    rows = [("NAME", "SIZE", "BACKING", "STATE", "STORE USED", "OPTIONS")]
+    for device in dm.devices():
+        status = stats.parse_words(dm.dmsetup("status", device.name))
+        used = total = "?"
+        if {"store_used", "store_blocks", "block_size"} <= status.keys():
+            block = int(status["block_size"])
+            used = format_size(int(status["store_used"]) * block)
+            total = format_size(int(status["store_blocks"]) * block)
+        rows.append(
+            (
+                device.name,
+                format_size(device.sectors * SECTOR),
+                device.backing,
+                status.get("state", "?"),
+                f"{used} of {total}",
+                " ".join(device.words),
+            )
+        )
+    if len(rows) == 1:
+        print("no david devices; 'david create --help' tells how to make one", file=sys.stderr)
+        return 0
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    return 0
+
+
+def show_stats(args: argparse.Namespace) -> int:
+    _need_root("stats")
+    figures = stats.as_dict(stats.fetch(args.name))
+    print(json.dumps(figures, indent=2) if args.json else stats.as_text(figures))
+    return 0
+
+
+def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def add(name: str, func: Command, text: str, example: str) -> argparse.ArgumentParser:
+        parser = sub.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog="example:\n" + example,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        parser.set_defaults(func=func)
+        return parser
+
+    parser = add(
+        "create",
+        create,
+        "make a fake disk, /dev/mapper/NAME",
+        "  modprobe brd rd_nr=1 rd_size=131072\n"
+        "  tools/david create big --size 1T --backing /dev/ram0\n"
+        "  mkfs.ext4 /dev/mapper/big && mount /dev/mapper/big /mnt",
+    )
+    parser.add_argument("name", metavar="NAME", type=_name, help="device-mapper name of the new disk")
+    parser.add_argument(
+        "--size",
+        type=size_arg,
+        required=True,
+        metavar="SIZE",
+        help="size of the fake disk, a multiple of 512 bytes: 1T, 1.5T, 100G, 512M, 64K or bytes; "
+        "units are powers of 1024",
+    )
+    parser.add_argument(
+        "--backing",
+        required=True,
+        metavar="DEV",
+        help="block device that holds what is kept; its content is overwritten",
+    )
+    parser.add_argument(
+        "--profile", type=_profile, metavar="P", help=f"drive whose times the disk takes; {LATER}"
+    )
+    parser.add_argument(
+        "--mode",
+        type=_choice(MODES, LATER_MODES),
+        default="speedup",
+        metavar="MODE",
+        help="speedup (default): requests complete at once; others come with the modelled disk",
+    )
+    parser.add_argument(
+        "--classify",
+        type=_choice(CLASSIFY, LATER_CLASSIFY),
+        default="auto",
+        metavar="HOW",
+        help="what is kept: auto (default): all but file data, by all evidence; explicit: by request flags "
+        "and page owner only; keep: everything; data: nothing, for benchmarks of the raw disk",
+    )
+    parser.add_argument(
+        "--content",
+        type=_choice(CONTENT),
+        default="incompressible",
+        metavar="KIND",
+        help="what squashed blocks read as: incompressible (default) or zeros",
+    )
+    parser.add_argument(
+        "--option",
+        "-o",
+        type=_option,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="seed=N: of the made-up content; block_size=512|1024|2048|4096 (default 4096); "
+        "low_water=BLOCKS: free blocks of the store below which an event is raised; repeatable",
+    )
+    parser.add_argument(
+        "--format", action="store_true", help="use a backing device even if it carries a known signature"
+    )
+
+    parser = add("remove", remove, "remove a fake disk; all it held is lost", "  tools/david remove big")
+    parser.add_argument("name", metavar="NAME", type=_name)
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=5,
+        metavar="SECONDS",
+        help="how long to wait for those who have it open (default %(default)s)",
+    )
+
+    add("list", list_devices, "list the fake disks", "  tools/david list")
+
+    parser = add(
+        "stats",
+        show_stats,
+        "show a fake disk's memory, CPU time, verdicts and store use",
+        "  tools/david stats big\n  tools/david stats big --json | jq '.mem | add'",
+    )
+    parser.add_argument("name", metavar="NAME", type=_name)
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")

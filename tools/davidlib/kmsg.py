@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the kernel log says from now on: dmsetup reports a refused table only as "Invalid argument"."""
+
+from __future__ import annotations
+
+import os
+
+
+class KernelLog:
+    """Remembers the end of the log; new_lines() gives what has been written since."""
+
+    def __init__(self) -> None:
+        self.fd = -1
+        try:
+            self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.lseek(self.fd, 0, os.SEEK_END)
+        except OSError:
+            self.close()
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
+    def __enter__(self) -> KernelLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def new_lines(self) -> list[str]:
+        lines: list[str] = []
+        while self.fd >= 0:
+            try:
+                record = os.read(self.fd, 8192).decode(errors="replace")
+            except BrokenPipeError:  # records were overwritten before they were read
+                continue
+            except OSError:
+                break
+            lines.append(record.split(";", 1)[-1].split("\n", 1)[0])
+        return lines

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The vm lab: Debian's stock kernel in QEMU, by way of virtme-ng.
+
+virtme-run is virtme-ng's lower half: it boots a kernel with the host's root
+over 9p, without the writable overlays that virtme-ng puts over it. Output goes
+through files, as in every lab, so that the serial console is the kernel's alone.
+"""
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+from . import host, kernels, kvm, module, venv
+from .lab import Lab, Result, Streams, private_directory, rw_paths
+from .util import UserError
+
+QEMU = "qemu-system-x86_64"
+
+
+def run(lab: Lab, streams: Streams) -> Result:
+    if lab.cpus < 1:
+        raise UserError(f"--cpus {lab.cpus}: want at least one")
+    modules = module.ensure("vm", lab.kernel) if lab.load_module else []
+    return boot(lab, modules, kvm.works(lab.kernel, probe), streams)
+
+
+def boot(lab: Lab, modules: list[Path], use_kvm: bool, streams: Streams) -> Result:
+    with private_directory() as private:
+        rw = sorted(rw_paths(lab))
+        host.prepare(lab, private, modules,
+                     lambda path: f"mount --bind /run/rw/{rw.index(path)} {shlex.quote(str(path))}")
+        line = command_line(lab, private, rw, use_kvm)
+        return host.run_guest(lab, line, vm_environment(), private, streams)
+
+
+def probe(kernel: str, seconds: float) -> bool:
+    """Whether a guest under KVM gets as far as running a command, in that time."""
+    lab = Lab(["true"], kind="vm", kernel=kernel, cpus=1, memory="512M", timeout=seconds, cwd=Path("/"))
+    return boot(lab, [], True, Streams(lambda _: None, lambda _: None)).returncode == 0
+
+
+def vm_environment() -> dict[str, str]:
+    path = [str(venv.ensure()), os.environ.get("PATH", ""), "/usr/sbin:/usr/bin:/sbin:/bin"]
+    return os.environ | {"PATH": ":".join(path)}
+
+
+def command_line(lab: Lab, private: Path, rw: list[Path], use_kvm: bool) -> list[str]:
+    line = ["virtme-run", "--kimg", str(kernels.vmlinuz(lab.kernel)), "--mods", "auto",
+            "--qemu-bin", str(host.GUEST / "qemu"), "--force-9p", "--name", "lab",
+            "--memory", f"{lab.megabytes()}M", "--cpus", str(lab.cpus),
+            "--show-boot-console", "--script-sh", "exec busybox sh /run/lab/main",
+            "--rwdir", f"/run/lab={private}"]
+    for n, path in enumerate(rw):
+        line += ["--rwdir", f"/run/rw/{n}={path}"]
+    # loglevel: notices and worse; every character costs a slow serial port's time.
+    # PATH: for virtme's init, which finds quicker programs there than the host's.
+    options = ["loglevel=6", "oops=panic", f"PATH={host.GUEST / 'vm-bin'}:/usr/sbin:/usr/bin:/sbin:/bin"]
+    if not use_kvm:
+        line += ["--disable-kvm"]
+        options += ["mitigations=off"]
+    for option in options:
+        line += ["--kopt", option]
+    # No CD-ROM, floppy, network card: drivers would be loaded for them.
+    return line + ["-q=-nodefaults"]
+
+
+def qemu_version() -> str:
+    try:
+        return subprocess.run([QEMU, "--version"], check=True, capture_output=True, text=True).stdout
+    except FileNotFoundError:
+        raise UserError(f"the vm lab needs {QEMU}: run `tools/setup packages`") from None
