@@ -569,6 +569,58 @@ static void add(struct rangetable *rt, const struct rt_range *r)
 	replace(rt, &p, 0, r, 1);
 }
 
+/*
+ * The two most frequent updates, in place: @r continues the range before it,
+ * into a hole, or gives new content to exactly one range, joining none. Also
+ * where there is nothing to do. Returns false, nothing done, if @r is neither.
+ */
+static bool set_in_place(struct rangetable *rt, const struct trail *p, const struct rt_range *r,
+			 rt_freed_fn freed, void *ctx)
+{
+	struct rt_node *leaf = p->node[0];
+	unsigned int at = p->at[0];
+	u64 end = r->start + r->len;
+	struct rt_range old;
+
+	if (at) {
+		struct rt_range left = get_range(leaf, at - 1);
+		u64 left_end = left.start + left.len;
+
+		if (left_end >= r->start && same(r, &left)) {
+			if (left_end >= end)
+				return true;
+			if ((at < leaf->rows ? leaf->word[at] : p->next) <= end)
+				return false;
+			leaf->word[LEAF_ROWS + at - 1] += (end - left_end) << KIND_BITS;
+			rt->blocks[r->kind] += end - left_end;
+			return true;
+		}
+		if (left_end > r->start)
+			return false;
+	}
+	if (at == leaf->rows || leaf->word[at] != r->start || r->kind == RT_HOLE)
+		return false;
+	old = get_range(leaf, at);
+	if (old.len != r->len)
+		return false;
+	if (at + 1 < leaf->rows && leaf->word[at + 1] == end) {
+		struct rt_range right = get_range(leaf, at + 1);
+
+		if (same(&right, r))
+			return false;
+	} else if (at + 1 == leaf->rows && p->next == end) {
+		return false;
+	}
+	if (!same(&old, r)) {
+		uncount_range(rt, &old);
+		count_range(rt, r);
+		put_range(leaf, at, r);
+		if (old.kind == RT_STORED)
+			freed(ctx, old.value, old.len);
+	}
+	return true;
+}
+
 u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
 	   rt_freed_fn freed, void *ctx)
 {
@@ -581,6 +633,16 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 		rt->promised--;
 	if (!r->len)
 		return 0;
+	if (!rt->root) {
+		if (r->kind != RT_HOLE)
+			add(rt, r);
+		return r->len;
+	}
+
+	descend(rt, r->start, &p);
+	if (set_in_place(rt, &p, r, freed, ctx))
+		return r->len;
+
 	u.new = *r;
 	u.end = r->start + r->len;
 	u.joined = 0;
@@ -589,20 +651,11 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 	u.more = false;
 	u.freed = freed;
 	u.ctx = ctx;
-	if (!rt->root) {
-		if (r->kind != RT_HOLE)
-			add(rt, r);
-		return r->len;
-	}
-
-	descend(rt, r->start, &p);
 	if (p.at[0]) {
 		struct rt_range left = get_range(p.node[0], p.at[0] - 1);
 		u64 end = left.start + left.len;
 
 		if (end >= r->start && same(&u.new, &left)) {
-			if (end >= u.end)
-				return r->len;
 			u.new.start = left.start;
 			u.new.value = left.value;
 			n = 1;
