@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Direct I/O on a block device, and what it costs. Statically linked, it runs
+ * in a lab where one instruction takes one nanosecond of virtual time: the
+ * figure that it prints is then instructions per operation.
+ *
+ *	dio read|write seq|other|random DEVICE OPS START SPAN
+ *		OPS requests of one 4 KiB block each, within SPAN blocks from
+ *		block START on: one after the other, every other one, or at
+ *		random. Random visits each block once before it visits one
+ *		again, and needs a SPAN that is a power of two. Prints
+ *		nanoseconds per request, without opening and closing.
+ *	dio ranges DEVICE COUNT START
+ *		Write COUNT blocks that each need a range of their own: each is one
+ *		repeated word, never its neighbour's. Large requests, not timed.
+ *	dio fill DEVICE
+ *		Write all of the device once, so that it has allocated its memory.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/fs.h>
+
+#define BLOCK		4096
+#define LARGE_BLOCKS	256
+
+enum pattern { SEQ, OTHER, RANDOM, PATTERNS };
+
+static const char *device;
+
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "dio: %s: %s: %s\n", device, what, strerror(errno));
+	exit(1);
+}
+
+static _Noreturn void usage(void)
+{
+	fprintf(stderr, "usage: dio read|write seq|other|random DEVICE OPS START SPAN\n"
+		"       dio ranges DEVICE COUNT START\n"
+		"       dio fill DEVICE\n");
+	exit(2);
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 10);
+
+	if (end == text || *end) {
+		fprintf(stderr, "dio: %s: not a number\n", text);
+		usage();
+	}
+	return n;
+}
+
+static int open_device(int flags)
+{
+	int fd = open(device, flags | O_DIRECT);
+
+	if (fd < 0)
+		fail("open");
+	return fd;
+}
+
+static uint64_t *aligned(size_t size)
+{
+	void *p = aligned_alloc(BLOCK, size);
+
+	if (!p)
+		fail("memory");
+	memset(p, 0, size);
+	return p;
+}
+
+static void transfer(int fd, int writing, void *buf, size_t len, uint64_t block)
+{
+	ssize_t done = writing ? pwrite(fd, buf, len, block * BLOCK) :
+				 pread(fd, buf, len, block * BLOCK);
+
+	if (done < 0)
+		fail(writing ? "write" : "read");
+	if (done != (ssize_t)len) {
+		errno = EIO;
+		fail("short transfer");
+	}
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static int measure(int writing, enum pattern pattern, uint64_t ops, uint64_t start, uint64_t span)
+{
+	int fd = open_device(writing ? O_WRONLY : O_RDONLY);
+	uint64_t *buf = aligned(BLOCK), at = 0, i, begin, end, word = 1;
+
+	if (!ops || !span || (pattern == RANDOM && span & (span - 1)))
+		usage();
+	/* No block may be constant: those are stored without their content. */
+	for (i = 0; i < BLOCK / 8; i++)
+		buf[i] = word = word * 6364136223846793005 + 1442695040888963407;
+
+	transfer(fd, writing, buf, BLOCK, start);
+	begin = now();
+	for (i = 0; i < ops; i++) {
+		transfer(fd, writing, buf, BLOCK, start + at);
+		at = pattern == RANDOM ? (at * 1103515245 + 12345) & (span - 1) :
+		     (pattern == OTHER ? 2 : 1) * (i + 1) % span;
+	}
+	end = now();
+	printf("%.1f\n", (double)(end - begin) / ops);
+	close(fd);
+	return 0;
+}
+
+static int ranges(uint64_t count, uint64_t start)
+{
+	int fd = open_device(O_WRONLY);
+	uint64_t *buf = aligned(LARGE_BLOCKS * BLOCK), i, n;
+
+	for (i = 0; i < LARGE_BLOCKS * BLOCK / 8; i++)
+		buf[i] = 1 + i / (BLOCK / 8) % 2;
+	for (; count; count -= n, start += n) {
+		n = count < LARGE_BLOCKS ? count : LARGE_BLOCKS;
+		transfer(fd, 1, buf, n * BLOCK, start);
+	}
+	close(fd);
+	return 0;
+}
+
+static int fill(void)
+{
+	int fd = open_device(O_WRONLY);
+	uint64_t *buf = aligned(LARGE_BLOCKS * BLOCK), size, at, n;
+
+	if (ioctl(fd, BLKGETSIZE64, &size))
+		fail("size");
+	for (at = 0; at < size / BLOCK; at += n) {
+		n = size / BLOCK - at < LARGE_BLOCKS ? size / BLOCK - at : LARGE_BLOCKS;
+		transfer(fd, 1, buf, n * BLOCK, at);
+	}
+	close(fd);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 7) {
+		static const char * const patterns[] = { "seq", "other", "random" };
+		int writing = !strcmp(argv[1], "write");
+		enum pattern pattern = SEQ;
+
+		while (pattern < PATTERNS && strcmp(argv[2], patterns[pattern]))
+			pattern++;
+		if ((!writing && strcmp(argv[1], "read")) || pattern == PATTERNS)
+			usage();
+		device = argv[3];
+		return measure(writing, pattern, number(argv[4]), number(argv[5]), number(argv[6]));
+	}
+	if (argc == 5 && !strcmp(argv[1], "ranges")) {
+		device = argv[2];
+		return ranges(number(argv[3]), number(argv[4]));
+	}
+	if (argc == 3 && !strcmp(argv[1], "fill")) {
+		device = argv[2];
+		return fill();
+	}
+	usage();
+}
