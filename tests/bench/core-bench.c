@@ -147,7 +147,7 @@ static void operate(const struct operation *op, u64 n)
 	rt_destroy(&rt);
 }
 
-static void memory(u64 n, bool in_order)
+static void measure_memory(u64 n, bool in_order)
 {
 	struct rangetable rt;
 
@@ -170,8 +170,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "core-bench: %s: want a number of ranges\n", *argv);
 			return 2;
 		}
-		memory(n, true);
-		memory(n, false);
+		measure_memory(n, true);
+		measure_memory(n, false);
 		for (i = 0; i < ARRAY_SIZE(operations); i++)
 			operate(&operations[i], n);
 	}

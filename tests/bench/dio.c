@@ -19,9 +19,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -35,13 +35,13 @@ enum pattern { SEQ, OTHER, RANDOM, PATTERNS };
 
 static const char *device;
 
-static _Noreturn void fail(const char *what)
+static noreturn void fail(const char *what)
 {
 	fprintf(stderr, "dio: %s: %s: %s\n", device, what, strerror(errno));
 	exit(1);
 }
 
-static _Noreturn void usage(void)
+static noreturn void bad_usage(void)
 {
 	fprintf(stderr, "usage: dio read|write seq|other|random DEVICE OPS START SPAN\n"
 		"       dio ranges DEVICE COUNT START\n"
@@ -49,14 +49,14 @@ static _Noreturn void usage(void)
 	exit(2);
 }
 
-static uint64_t number(const char *text)
+static __u64 parse_number(const char *text)
 {
 	char *end;
-	uint64_t n = strtoull(text, &end, 10);
+	__u64 n = strtoull(text, &end, 10);
 
 	if (end == text || *end) {
 		fprintf(stderr, "dio: %s: not a number\n", text);
-		usage();
+		bad_usage();
 	}
 	return n;
 }
@@ -70,7 +70,7 @@ static int open_device(int flags)
 	return fd;
 }
 
-static uint64_t *aligned(size_t size)
+static __u64 *aligned(size_t size)
 {
 	void *p = aligned_alloc(BLOCK, size);
 
@@ -80,7 +80,7 @@ static uint64_t *aligned(size_t size)
 	return p;
 }
 
-static void transfer(int fd, int writing, void *buf, size_t len, uint64_t block)
+static void transfer(int fd, int writing, void *buf, size_t len, __u64 block)
 {
 	ssize_t done = writing ? pwrite(fd, buf, len, block * BLOCK) :
 				 pread(fd, buf, len, block * BLOCK);
@@ -89,11 +89,11 @@ static void transfer(int fd, int writing, void *buf, size_t len, uint64_t block)
 		fail(writing ? "write" : "read");
 	if (done != (ssize_t)len) {
 		errno = EIO;
-		fail("short transfer");
+		fail("came back short");
 	}
 }
 
-static uint64_t now(void)
+static __u64 now(void)
 {
 	struct timespec t;
 
@@ -101,16 +101,18 @@ static uint64_t now(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-static int measure(int writing, enum pattern pattern, uint64_t ops, uint64_t start, uint64_t span)
+static int measure(int writing, enum pattern pattern, __u64 ops, __u64 start, __u64 span)
 {
 	int fd = open_device(writing ? O_WRONLY : O_RDONLY);
-	uint64_t *buf = aligned(BLOCK), at = 0, i, begin, end, word = 1;
+	__u64 *buf = aligned(BLOCK), at = 0, i, begin, end, word = 1;
 
 	if (!ops || !span || (pattern == RANDOM && span & (span - 1)))
-		usage();
+		bad_usage();
 	/* No block may be constant: those are stored without their content. */
-	for (i = 0; i < BLOCK / 8; i++)
-		buf[i] = word = word * 6364136223846793005 + 1442695040888963407;
+	for (i = 0; i < BLOCK / 8; i++) {
+		word *= 6364136223846793005;
+		buf[i] = word;
+	}
 
 	transfer(fd, writing, buf, BLOCK, start);
 	begin = now();
@@ -125,10 +127,10 @@ static int measure(int writing, enum pattern pattern, uint64_t ops, uint64_t sta
 	return 0;
 }
 
-static int ranges(uint64_t count, uint64_t start)
+static int ranges(__u64 count, __u64 start)
 {
 	int fd = open_device(O_WRONLY);
-	uint64_t *buf = aligned(LARGE_BLOCKS * BLOCK), i, n;
+	__u64 *buf = aligned(LARGE_BLOCKS * BLOCK), i, n;
 
 	for (i = 0; i < LARGE_BLOCKS * BLOCK / 8; i++)
 		buf[i] = 1 + i / (BLOCK / 8) % 2;
@@ -143,7 +145,7 @@ static int ranges(uint64_t count, uint64_t start)
 static int fill(void)
 {
 	int fd = open_device(O_WRONLY);
-	uint64_t *buf = aligned(LARGE_BLOCKS * BLOCK), size, at, n;
+	__u64 *buf = aligned(LARGE_BLOCKS * BLOCK), size, at, n;
 
 	if (ioctl(fd, BLKGETSIZE64, &size))
 		fail("size");
@@ -165,17 +167,17 @@ int main(int argc, char **argv)
 		while (pattern < PATTERNS && strcmp(argv[2], patterns[pattern]))
 			pattern++;
 		if ((!writing && strcmp(argv[1], "read")) || pattern == PATTERNS)
-			usage();
+			bad_usage();
 		device = argv[3];
-		return measure(writing, pattern, number(argv[4]), number(argv[5]), number(argv[6]));
+		return measure(writing, pattern, parse_number(argv[4]), parse_number(argv[5]), parse_number(argv[6]));
 	}
 	if (argc == 5 && !strcmp(argv[1], "ranges")) {
 		device = argv[2];
-		return ranges(number(argv[3]), number(argv[4]));
+		return ranges(parse_number(argv[3]), parse_number(argv[4]));
 	}
 	if (argc == 3 && !strcmp(argv[1], "fill")) {
 		device = argv[2];
 		return fill();
 	}
-	usage();
+	bad_usage();
 }
