@@ -169,7 +169,8 @@ int main(int argc, char **argv)
 		if ((!writing && strcmp(argv[1], "read")) || pattern == PATTERNS)
 			bad_usage();
 		device = argv[3];
-		return measure(writing, pattern, parse_number(argv[4]), parse_number(argv[5]), parse_number(argv[6]));
+		return measure(writing, pattern, parse_number(argv[4]), parse_number(argv[5]),
+			       parse_number(argv[6]));
 	}
 	if (argc == 5 && !strcmp(argv[1], "ranges")) {
 		device = argv[2];
