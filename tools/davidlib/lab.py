@@ -10,6 +10,7 @@ command's own.
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -168,12 +169,13 @@ def named_paths(lab: Lab) -> list[Path]:
     """The tree, the working directory and the existing paths that the command names."""
     found = [TREE, lab.cwd]
     for word in lab.argv:
-        for part in {word, word.partition("=")[2]}:
-            if part and "\0" not in part and len(part) < 4096:
-                path = lab.cwd / part
-                with contextlib.suppress(OSError):
-                    if path.exists():
-                        found += [Path(os.path.abspath(path)), path.resolve()]
+        # An argument, its value, or inside a script that is one.
+        for part in [word, word.partition("=")[2], *re.findall(r"/[\w.,+@%/-]+", word)]:
+            path = lab.cwd / part
+            # A whole script is too long for a name.
+            with contextlib.suppress(OSError, ValueError):
+                if part and path.exists():
+                    found += [Path(os.path.abspath(path)), path.resolve()]
     return found
 
 

@@ -21,8 +21,8 @@ caller's. Output and exit status are the command's, except
 
 ICOUNT_HELP = """\
 Run COMMAND on Debian's stock kernel, one CPU, with dm-david loaded, in a machine
-whose clock counts instructions: one is one nanosecond, waiting takes no time, and
-figures repeat. It shares nothing with the host. There are busybox, dmsetup, the
+whose clock counts instructions: one is one nanosecond, waiting takes no time.
+It shares nothing with the host. There are busybox, dmsetup, the
 modules dm-mod, dm-zero, brd and null_blk (modprobe finds them), the files that
 COMMAND names and those of --files, with their libraries, at their own paths.
 Exit statuses as with `lab run`.
