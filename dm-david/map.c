@@ -125,7 +125,8 @@ static enum served io_fail(struct david_io *io, blk_status_t status)
 
 /* Stored pieces */
 
-static void piece_done(struct david *d, const struct piece *piece, blk_status_t status)
+/* store->lock is held. */
+static void piece_done(struct store *store, const struct piece *piece, blk_status_t status)
 {
 	struct rt_range r = {
 		.start = piece->block,
@@ -138,17 +139,32 @@ static void piece_done(struct david *d, const struct piece *piece, blk_status_t 
 		return;
 	/* What could not be written keeps its old content. */
 	if (status)
-		store_abort(d->store, piece->dest, piece->blocks);
+		store_abort(store, piece->dest, piece->blocks);
 	else
-		store_commit(d->store, &r);
+		store_commit(store, &r);
+}
+
+static void piece_drop(struct store *store, const struct piece *piece)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	piece_done(store, piece, BLK_STS_RESOURCE);
+	spin_unlock_irqrestore(&store->lock, flags);
 }
 
 static void sub_endio(struct bio *bio)
 {
 	struct sub *sub = container_of(bio, struct sub, bio);
 	struct david_io *io = sub->io;
+	struct store *store = io->d->store;
+	unsigned long flags;
 
-	piece_done(io->d, &sub->piece, bio->bi_status);
+	if (sub->piece.commit) {
+		spin_lock_irqsave(&store->lock, flags);
+		piece_done(store, &sub->piece, bio->bi_status);
+		spin_unlock_irqrestore(&store->lock, flags);
+	}
 	if (unlikely(bio->bi_status))
 		WRITE_ONCE(io->status, bio->bi_status);
 	if (sub->bounce)
@@ -176,7 +192,7 @@ static void sub_submit(struct david_io *io, struct bio *bio, const struct piece 
  * Send the next @bytes of the request to the destination of @piece, @offset
  * bytes into its first block.
  */
-static enum served send_piece(struct david_io *io, const struct piece *piece,
+static enum served send_piece(struct david_io *io, struct lap *lap, const struct piece *piece,
 			      unsigned int offset, unsigned int bytes, bool may_redirect)
 {
 	struct david *d = io->d;
@@ -191,6 +207,7 @@ static enum served send_piece(struct david_io *io, const struct piece *piece,
 		io->iter.bi_size = 0;
 		return SERVED_REDIRECT;
 	}
+	lap_charge(lap, DAVID_CPU_MAP);
 	bio = bio_alloc_clone(d->dev->bdev, io->bio, io_gfp(io), &d->subs);
 	if (!bio)
 		return SERVED_PARK;
@@ -198,21 +215,33 @@ static enum served send_piece(struct david_io *io, const struct piece *piece,
 	bio->bi_iter.bi_size = bytes;
 	sub_submit(io, bio, piece, offset, NULL);
 	io_advance(io, bytes);
+	lap_charge(lap, DAVID_CPU_IO);
 	return SERVED;
 }
 
 /*
- * Allocate up to @want blocks in the store for @piece, which says the first
- * block. The promise to enter them comes along.
+ * Find the destination of @piece, which says the first block and how many are
+ * wanted: where it is stored already, or newly allocated, with the promise to
+ * enter it. The piece is cut down to what lies there in one run.
  */
-static enum served piece_alloc(struct david_io *io, struct piece *piece, u64 want)
+static enum served piece_place(struct david_io *io, struct piece *piece)
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
-	unsigned long flags;
 	bool was_low, tell;
+	unsigned long flags;
+	struct rt_range r;
+	u64 hint;
 
 	spin_lock_irqsave(&store->lock, flags);
+	hint = rt_lookup_hint(&store->table, piece->block, &r);
+	piece->blocks = min(piece->blocks, r.len);
+	piece->dest = r.value;
+	piece->commit = r.kind != RT_STORED;
+	if (!piece->commit) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		return SERVED;
+	}
 	while (!rt_promise(&store->table)) {
 		spin_unlock_irqrestore(&store->lock, flags);
 		if (!store_refill(store, io_gfp(io)))
@@ -220,8 +249,7 @@ static enum served piece_alloc(struct david_io *io, struct piece *piece, u64 wan
 		spin_lock_irqsave(&store->lock, flags);
 	}
 	was_low = store->low;
-	piece->dest = store_alloc(store, piece->block, want, &piece->blocks);
-	piece->commit = true;
+	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);
 	if (unlikely(piece->dest == BM_NONE))
 		rt_unpromise(&store->table);
 	tell = store->low && !was_low;
@@ -354,65 +382,73 @@ static enum rt_kind look_kind(const struct look *look)
 
 /* Whole blocks to be written */
 
-static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_redirect)
+/* A run of whole blocks that one thing becomes of. */
+struct span {
+	struct rt_range r;	/* kind: RT_STORED means kept, wherever that will be */
+	enum david_evidence evidence;
+};
+
+/* Judge the whole blocks that are left, up to the first that differs. */
+static void look_at_blocks(struct david_io *io, struct lap *lap, struct span *span)
 {
-	struct david *d = io->d;
-	struct store *store = d->store;
-	struct stats __percpu *stats = store->stats;
-	u64 left = io->iter.bi_size / store->block_size;
-	struct piece piece = { .block = first_block(io) };
-	struct rt_range r = { .start = piece.block };
+	unsigned int block_size = io->d->store->block_size;
+	u64 left = io->iter.bi_size / block_size;
 	struct bvec_iter iter = io->iter;
 	struct look look, next;
-	enum served served;
 
-	look_at(io, iter, store->block_size, &look);
-	r.kind = look_kind(&look);
-	for (r.len = 1; r.len < left; r.len++) {
-		bio_advance_iter(io->bio, &iter, store->block_size);
-		look_at(io, iter, store->block_size, &next);
-		if (look_kind(&next) != r.kind || next.evidence != look.evidence ||
-		    (r.kind == RT_FILL && next.word != look.word))
+	look_at(io, iter, block_size, &look);
+	span->evidence = look.evidence;
+	span->r.start = first_block(io);
+	span->r.kind = look_kind(&look);
+	span->r.value = span->r.kind == RT_FILL ? look.word : 0;
+	for (span->r.len = 1; span->r.len < left; span->r.len++) {
+		bio_advance_iter(io->bio, &iter, block_size);
+		look_at(io, iter, block_size, &next);
+		if (look_kind(&next) != span->r.kind || next.evidence != span->evidence ||
+		    (span->r.kind == RT_FILL && next.word != span->r.value))
 			break;
 	}
 	lap_charge(lap, DAVID_CPU_CLASSIFY);
+}
 
-	if (r.kind != RT_STORED) {
-		u64 blocks = r.len;
+static void count_blocks(struct david_io *io, const struct span *span, u64 blocks)
+{
+	struct stats __percpu *stats = io->d->store->stats;
+	enum david_written written = DAVID_WRITTEN_KEPT;
 
-		r.value = r.kind == RT_FILL ? look.word : 0;
-		if (!store_set(store, &r, io_gfp(io)))
+	if (span->r.kind != RT_STORED)
+		written = span->r.kind == RT_FILL ? DAVID_WRITTEN_FILL : DAVID_WRITTEN_SQUASHED;
+	this_cpu_add(stats->evidence[span->evidence], blocks);
+	this_cpu_add(stats->verdict[written], blocks);
+}
+
+static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_redirect,
+				struct span *span)
+{
+	struct store *store = io->d->store;
+	struct piece piece = { .block = span->r.start, .blocks = span->r.len };
+	enum served served;
+
+	if (span->r.kind != RT_STORED) {
+		if (!store_set(store, &span->r, io_gfp(io)))
 			return SERVED_PARK;
-		this_cpu_add(stats->evidence[look.evidence], blocks);
-		this_cpu_add(stats->verdict[r.kind == RT_FILL ? DAVID_WRITTEN_FILL :
-					    DAVID_WRITTEN_SQUASHED], blocks);
-		io_advance(io, blocks * store->block_size);
-		lap_charge(lap, DAVID_CPU_MAP);
-		return SERVED;
-	}
-
-	piece.blocks = r.len;
-	store_lookup(store, piece.block, &r);
-	piece.blocks = min(piece.blocks, r.len);
-	if (r.kind == RT_STORED) {
-		piece.dest = r.value;
-		piece.commit = false;
 	} else {
-		served = piece_alloc(io, &piece, piece.blocks);
+		served = piece_place(io, &piece);
 		if (served != SERVED)
 			return served;
+		served = send_piece(io, lap, &piece, 0, piece.blocks * store->block_size,
+				    may_redirect);
+		if (served == SERVED_PARK) {
+			piece_drop(store, &piece);
+			return served;
+		}
 	}
+	count_blocks(io, span, piece.blocks);
 	lap_charge(lap, DAVID_CPU_MAP);
-	served = send_piece(io, &piece, 0, piece.blocks * store->block_size, may_redirect);
-	if (served == SERVED_PARK) {
-		if (piece.commit)
-			store_abort(store, piece.dest, piece.blocks);
+	if (span->r.kind == RT_STORED)
 		return served;
-	}
-	this_cpu_add(stats->evidence[look.evidence], piece.blocks);
-	this_cpu_add(stats->verdict[DAVID_WRITTEN_KEPT], piece.blocks);
-	lap_charge(lap, DAVID_CPU_IO);
-	return served;
+	io_advance(io, piece.blocks * store->block_size);
+	return SERVED;
 }
 
 /* Parts of blocks to be written */
@@ -443,7 +479,7 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
-	struct piece piece = { .block = r->start, .dest = r->value, .blocks = 1 };
+	struct piece piece = { .block = r->start, .blocks = 1 };
 	bool stored = r->kind == RT_STORED;
 	struct page *page;
 	enum served served;
@@ -463,11 +499,9 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 		bio->bi_opf = REQ_OP_WRITE | (io->bio->bi_opf & REQ_FUA);
 	bio->bi_ioprio = io->bio->bi_ioprio;
 	bio_clone_blkg_association(bio, io->bio);
-	if (!stored) {
-		served = piece_alloc(io, &piece, 1);
-		if (served != SERVED)
-			goto free_bio;
-	}
+	served = piece_place(io, &piece);
+	if (served != SERVED)
+		goto free_bio;
 
 	p = kmap_local_page(page);
 	if (!stored)
@@ -539,7 +573,7 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 			look.evidence = DAVID_EV_PARTIAL;
 		if (r.kind == RT_STORED && !zeroes) {
 			piece.dest = r.value;
-			served = send_piece(io, &piece, offset, bytes, may_redirect);
+			served = send_piece(io, lap, &piece, offset, bytes, may_redirect);
 		} else {
 			served = write_bounce(io, &r, offset, bytes);
 		}
@@ -554,17 +588,24 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 
 /* Pieces, by kind of request */
 
-static enum served serve_write(struct david_io *io, struct lap *lap, bool may_redirect)
+static enum served serve_write(struct david_io *io, struct lap *lap, bool may_redirect,
+			       struct span *span)
 {
 	struct store *store = io->d->store;
 	unsigned int offset = (io->iter.bi_sector & block_mask(io->d)) << SECTOR_SHIFT;
 	unsigned int bytes = min(store->block_size - offset, io->iter.bi_size);
+	struct span judged;
 	struct rt_range r;
 
 	if (bytes < store->block_size)
 		return write_part(io, lap, offset, bytes, may_redirect);
-	if (bio_op(io->bio) != REQ_OP_WRITE_ZEROES)
-		return write_blocks(io, lap, may_redirect);
+	if (bio_op(io->bio) != REQ_OP_WRITE_ZEROES) {
+		if (!span) {
+			span = &judged;
+			look_at_blocks(io, lap, span);
+		}
+		return write_blocks(io, lap, may_redirect, span);
+	}
 
 	r.start = first_block(io);
 	r.len = io->iter.bi_size / store->block_size;
@@ -612,22 +653,20 @@ static enum served serve_read_range(struct david_io *io, struct lap *lap,
 {
 	unsigned int bytes = bytes_in_range(io, r);
 	struct piece piece = { .block = r->start, .dest = r->value };
-	enum served served;
 
-	lap_charge(lap, DAVID_CPU_MAP);
 	if (r->kind != RT_STORED) {
+		lap_charge(lap, DAVID_CPU_MAP);
 		fill_read(io, r, bytes);
 		lap_charge(lap, DAVID_CPU_CONTENT);
 		return SERVED;
 	}
-	served = send_piece(io, &piece,
-			    (io->iter.bi_sector & block_mask(io->d)) << SECTOR_SHIFT,
-			    bytes, may_redirect);
-	lap_charge(lap, DAVID_CPU_IO);
-	return served;
+	return send_piece(io, lap, &piece,
+			  (io->iter.bi_sector & block_mask(io->d)) << SECTOR_SHIFT,
+			  bytes, may_redirect);
 }
 
-static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_redirect)
+static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_redirect,
+			       struct span *span)
 {
 	struct rt_range r;
 
@@ -638,18 +677,22 @@ static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_re
 	case REQ_OP_DISCARD:
 		return serve_discard(io, lap);
 	default:
-		return serve_write(io, lap, may_redirect);
+		return serve_write(io, lap, may_redirect, span);
 	}
 }
 
-/* Serve a request whose range lock, if it needs one, is granted. */
-static int serve(struct david_io *io, struct lap *lap, bool may_redirect)
+/*
+ * Serve a request whose range lock, if it needs one, is granted. @span is the
+ * verdict on its first blocks if that is known already, or NULL.
+ */
+static int serve(struct david_io *io, struct lap *lap, bool may_redirect, struct span *span)
 {
 	enum served served;
 
 	atomic_set(&io->pending, 1);
 	do {
-		served = serve_piece(io, lap, may_redirect);
+		served = serve_piece(io, lap, may_redirect, span);
+		span = NULL;
 	} while (served == SERVED && io->iter.bi_size && !READ_ONCE(io->status));
 
 	if (served == SERVED_REDIRECT)
@@ -664,7 +707,7 @@ static void serve_work(struct work_struct *work)
 	struct lap lap;
 
 	lap_start(&lap, io->d->store->stats);
-	serve(io, &lap, false);
+	serve(io, &lap, false, NULL);
 }
 
 /* Where a request begins and ends */
@@ -708,16 +751,15 @@ static int map_read(struct david_io *io, struct lap *lap)
 		io_put(io);
 		return DM_MAPIO_SUBMITTED;
 	}
-	return serve(io, lap, true);
+	return serve(io, lap, true, NULL);
 }
 
-static int map_change(struct david_io *io, struct lap *lap)
+static int map_change(struct david_io *io, struct lap *lap, struct span *span)
 {
 	struct store *store = io->d->store;
 	unsigned long flags;
 	bool granted;
 
-	owner_cache_init(&io->owners);
 	io_lock_range(io);
 	spin_lock_irqsave(&store->lock, flags);
 	granted = range_lock(&store->locks, &io->lock);
@@ -726,7 +768,27 @@ static int map_change(struct david_io *io, struct lap *lap)
 		this_cpu_inc(store->stats->range_locks);
 		return DM_MAPIO_SUBMITTED;
 	}
-	return serve(io, lap, true);
+	return serve(io, lap, true, span);
+}
+
+static int map_write(struct david_io *io, struct lap *lap)
+{
+	struct store *store = io->d->store;
+	struct span span;
+
+	owner_cache_init(&io->owners);
+	if ((io->iter.bi_sector & block_mask(io->d)) || io->iter.bi_size % store->block_size)
+		return map_change(io, lap, NULL);
+
+	look_at_blocks(io, lap, &span);
+	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
+	if (span.r.kind == RT_STORED || span.r.len < io->iter.bi_size / store->block_size ||
+	    !store_set_at_once(store, &span.r, GFP_NOIO))
+		return map_change(io, lap, &span);
+	count_blocks(io, &span, span.r.len);
+	lap_charge(lap, DAVID_CPU_MAP);
+	bio_endio(io->bio);
+	return DM_MAPIO_SUBMITTED;
 }
 
 static enum david_request request_kind(const struct bio *bio)
@@ -770,7 +832,14 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	kind = request_kind(bio);
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));
-	return kind == DAVID_REQ_READ ? map_read(io, &lap) : map_change(io, &lap);
+	switch (kind) {
+	case DAVID_REQ_READ:
+		return map_read(io, &lap);
+	case DAVID_REQ_WRITE:
+		return map_write(io, &lap);
+	default:
+		return map_change(io, &lap, NULL);
+	}
 }
 
 int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
@@ -788,10 +857,9 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	if (!io->locked)
 		return DM_ENDIO_DONE;
 	lap_start(&lap, store->stats);
-	if (io->redirected)
-		piece_done(d, &io->whole, *error);
-
 	spin_lock_irqsave(&store->lock, flags);
+	if (io->redirected)
+		piece_done(store, &io->whole, *error);
 	range_unlock(&store->locks, &io->lock, &granted);
 	spin_unlock_irqrestore(&store->lock, flags);
 

@@ -27,6 +27,11 @@ bool range_lock(struct range_locks *locks, struct range_lock *lock)
 	return !lock->blockers;
 }
 
+bool range_busy(struct range_locks *locks, u64 start, u64 last)
+{
+	return lock_tree_iter_first(&locks->tree, start, last);
+}
+
 void range_unlock(struct range_locks *locks, struct range_lock *lock,
 		  struct list_head *granted)
 {

@@ -44,6 +44,9 @@ static inline void range_locks_init(struct range_locks *locks)
 /* Queue @lock, whose start, last and shared are set. True if it is granted now. */
 bool range_lock(struct range_locks *locks, struct range_lock *lock);
 
+/* Does any lock, granted or waiting, overlap the blocks from @start to @last? */
+bool range_busy(struct range_locks *locks, u64 start, u64 last);
+
 /*
  * Give up a granted @lock. Locks whose turn it is now are appended to @granted
  * (by their member of that name), in the order of their start.

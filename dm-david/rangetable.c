@@ -692,40 +692,87 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 	return u.end - r->start;
 }
 
-void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out)
+/*
+ * The leaf that holds @block's range or would hold it, and in *@rows how many
+ * of its rows start at or before @block. *@next is the start of the range behind.
+ */
+static inline const struct rt_node *find(const struct rangetable *rt, u64 block,
+					 unsigned int *rows, u64 *next)
 {
 	const struct rt_node *node = rt->root;
-	u64 next = U64_MAX, len, word;
 	unsigned int level, at;
 
-	if (unlikely(!node))
-		goto hole;
+	*next = U64_MAX;
 	for (level = rt->height - 1; level; level--) {
 		at = count_less(node, false, block + 1);
 		if (at < node->rows)
-			next = node->word[at];
+			*next = node->word[at];
 		node = child(node, at ? at - 1 : 0);
 	}
 	at = count_less(node, true, block + 1);
 	if (at < node->rows)
-		next = node->word[at];
-	if (at--) {
-		u64 into = block - node->word[at];
+		*next = node->word[at];
+	*rows = at;
+	return node;
+}
 
-		word = node->word[LEAF_ROWS + at];
-		len = word >> KIND_BITS;
-		if (into < len) {
-			out->start = block;
-			out->len = len - into;
-			out->kind = word & KIND_MASK;
-			out->value = node->word[2 * LEAF_ROWS + at];
-			if (out->kind == RT_STORED)
-				out->value += into;
-			return;
-		}
-	}
-hole:
+/* The part from @block on of the range in @row, if it reaches so far. */
+static inline bool read_row(const struct rt_node *leaf, unsigned int row, u64 block,
+			    struct rt_range *out)
+{
+	u64 into = block - leaf->word[row], word = leaf->word[LEAF_ROWS + row];
+	u64 len = word >> KIND_BITS;
+
+	if (into >= len)
+		return false;
+	out->start = block;
+	out->len = len - into;
+	out->kind = word & KIND_MASK;
+	out->value = leaf->word[2 * LEAF_ROWS + row];
+	if (out->kind == RT_STORED)
+		out->value += into;
+	return true;
+}
+
+static inline void hole(u64 block, u64 next, struct rt_range *out)
+{
 	*out = (struct rt_range) { .start = block, .len = next - block, .kind = RT_HOLE };
+}
+
+void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out)
+{
+	const struct rt_node *leaf;
+	u64 next = U64_MAX;
+	unsigned int rows;
+
+	if (likely(rt->root)) {
+		leaf = find(rt, block, &rows, &next);
+		if (rows && read_row(leaf, rows - 1, block, out))
+			return;
+	}
+	hole(block, next, out);
+}
+
+u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out)
+{
+	const struct rt_node *leaf;
+	struct rt_range before;
+	u64 next = U64_MAX;
+	unsigned int rows;
+
+	if (unlikely(!rt->root)) {
+		hole(block, next, out);
+		return U64_MAX;
+	}
+	leaf = find(rt, block, &rows, &next);
+	if (!rows || !read_row(leaf, rows - 1, block, out))
+		hole(block, next, out);
+	else if (leaf->word[rows - 1] == block)
+		rows--;
+	if (!rows || !block || !read_row(leaf, rows - 1, block - 1, &before) ||
+	    before.kind != RT_STORED)
+		return U64_MAX;
+	return before.value + 1;
 }
 
 /* Nodes that the reserve must hold for @promises updates: see the head of this file. */

@@ -98,6 +98,13 @@ void rt_unpromise(struct rangetable *rt);
 void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out);
 
 /*
+ * As rt_lookup(), and returns the destination next to that of the block before
+ * @block, if that block is stored and the same descent shows it; else U64_MAX.
+ * A hint for allocation that costs next to nothing, and is missed now and then.
+ */
+u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out);
+
+/*
  * Set @r (any kind, RT_HOLE removes), whatever was there before. Uses up one
  * promise. Cannot fail, but stops after it has removed @max_entries (at least
  * 1) old entries, so that a discard of the whole disk can be cut into pieces

@@ -198,26 +198,36 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
 	return true;
 }
 
-void store_commit(struct store *store, const struct rt_range *r)
+bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 {
 	unsigned long flags;
-	u64 done;
+	u64 done = 0;
 
 	spin_lock_irqsave(&store->lock, flags);
-	/* Destinations are allocated hole by hole or block by block: one old entry. */
-	done = rt_set(&store->table, r, UINT_MAX, freed, store);
+	while (!rt_promise(&store->table)) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		if (!store_refill(store, gfp))
+			return false;
+		spin_lock_irqsave(&store->lock, flags);
+	}
+	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1)))
+		done = rt_set(&store->table, r, MAX_ENTRIES, freed, store);
+	else
+		rt_unpromise(&store->table);
 	spin_unlock_irqrestore(&store->lock, flags);
-	WARN_ON_ONCE(done != r->len);
+	return done == r->len;
+}
+
+void store_commit(struct store *store, const struct rt_range *r)
+{
+	/* Allocated for the part of one old range: one old entry. */
+	WARN_ON_ONCE(rt_set(&store->table, r, UINT_MAX, freed, store) != r->len);
 }
 
 void store_abort(struct store *store, u64 dest, u64 len)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&store->lock, flags);
 	rt_unpromise(&store->table);
 	freed(store, dest, len);
-	spin_unlock_irqrestore(&store->lock, flags);
 }
 
 void store_lookup(struct store *store, u64 block, struct rt_range *out)
@@ -229,19 +239,12 @@ void store_lookup(struct store *store, u64 block, struct rt_range *out)
 	spin_unlock_irqrestore(&store->lock, flags);
 }
 
-u64 store_alloc(struct store *store, u64 block, u64 want, u64 *got)
+u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
 {
-	struct rt_range before;
-	u64 hint = BM_NONE;
 	u64 dest;
 
-	if (block == store->seq_block) {
+	if (block == store->seq_block)
 		hint = store->seq_dest;
-	} else if (block) {
-		rt_lookup(&store->table, block - 1, &before);
-		if (before.kind == RT_STORED)
-			hint = before.value + 1;
-	}
 	dest = bm_alloc(&store->bitmap, hint, want, got);
 	if (unlikely(dest == BM_NONE)) {
 		store->full = true;

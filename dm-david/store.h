@@ -84,21 +84,32 @@ bool store_refill(struct store *store, gfp_t gfp);
  */
 bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
 
-/* As store_set(), for one update already promised, of destinations newly written: any context. */
+/*
+ * As store_set(), but without a range lock: for an update that touches nothing
+ * that other requests are at work on, and that is small enough for one hold of
+ * the lock. Returns false if it is not, or without memory; the caller then does
+ * it the long way.
+ */
+bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp);
+
+/*
+ * Enter newly written destinations, under a promise made before. store->lock
+ * is held. Any context.
+ */
 void store_commit(struct store *store, const struct rt_range *r);
 
-/* Give back a promise and the destinations that were allocated under it: any context. */
+/* Give back a promise and the destinations allocated under it. store->lock is held. Any context. */
 void store_abort(struct store *store, u64 dest, u64 len);
 
 /* The part of the table from @block on. */
 void store_lookup(struct store *store, u64 block, struct rt_range *out);
 
 /*
- * Allocate destinations for up to @want blocks from target block @block on,
- * behind the preceding block's destination if possible. Returns BM_NONE if the
- * store is full. store->lock is held; sets store->full and store->low.
+ * Allocate up to @want destinations for target blocks from @block on: behind
+ * those allocated last if @block follows them, else at @hint. Returns BM_NONE
+ * if the store is full. store->lock is held. Sets store->full and store->low.
  */
-u64 store_alloc(struct store *store, u64 block, u64 want, u64 *got);
+u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got);
 
 /* The state to report, enum david_state; @store->lock need not be held. */
 enum david_state store_state(struct store *store);

@@ -40,6 +40,7 @@ struct world {
 	u64 next_dest;
 	u64 given_up;	/* sum over all freed destinations, told by the table */
 	u64 expected;	/* the same, told by the oracle */
+	u64 hints;
 };
 
 static u64 mix(u64 dest)
@@ -183,6 +184,27 @@ static void compare(struct world *w)
 	}
 }
 
+/* A hint may be missing, but the one given is the destination behind the block before. */
+static void compare_hint(struct world *w, u32 i, u64 into, const struct rt_range *r)
+{
+	const struct cell *before = into ? &w->cell[i] : &w->cell[i - !!i];
+	struct rt_range again;
+	u64 hint;
+
+	hint = rt_lookup_hint(&w->rt, w->base + i * w->scale + into, &again);
+	KUNIT_ASSERT_TRUE_MSG(w->test, again.start == r->start && again.len == r->len &&
+			      again.kind == r->kind && again.value == r->value,
+			      "seed %llu cell %u", (unsigned long long)w->seed, i);
+	if (hint == U64_MAX)
+		return;
+	w->hints++;
+	KUNIT_ASSERT_TRUE_MSG(w->test, into || i, "seed %llu", (unsigned long long)w->seed);
+	KUNIT_ASSERT_EQ_MSG(w->test, before->kind, RT_STORED, "seed %llu cell %u",
+			    (unsigned long long)w->seed, i);
+	KUNIT_ASSERT_EQ_MSG(w->test, hint, before->value + (into ? into : w->scale),
+			    "seed %llu cell %u", (unsigned long long)w->seed, i);
+}
+
 /* Inside a range, too, a lookup begins at the block that it was asked for. */
 static void compare_some(struct world *w)
 {
@@ -200,6 +222,7 @@ static void compare_some(struct world *w)
 			KUNIT_ASSERT_EQ_MSG(w->test, r.value,
 					    w->cell[i].value + (r.kind == RT_STORED ? into : 0),
 					    "seed %llu cell %u", (unsigned long long)w->seed, i);
+		compare_hint(w, i, into, &r);
 	}
 }
 
@@ -275,7 +298,7 @@ static void world_end(struct world *w)
 static void random_updates_match_the_oracle(struct kunit *test)
 {
 	struct world *w = kvzalloc(sizeof(*w), GFP_KERNEL);
-	u64 seed;
+	u64 seed, hints = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	for (seed = 1; seed <= SEEDS; seed++) {
@@ -290,8 +313,10 @@ static void random_updates_match_the_oracle(struct kunit *test)
 		/* Grow, shrink, and grow again. */
 		for (phase = 0; phase < 3; phase++)
 			random_steps(w, STEPS / 3, phase == 1 ? 14 : 2);
+		hints += w->hints;
 		world_end(w);
 	}
+	KUNIT_EXPECT_NE(test, hints, 0ULL);
 	kvfree(w);
 }
 
