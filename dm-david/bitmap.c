@@ -110,50 +110,67 @@ static inline u64 next_word(u64 at)
 	return ((at >> SHIFT) + 1) << SHIFT;
 }
 
+/* Set bits of one word of level 0; full words set their bit in the level above, and so on. */
+static inline void set_bits(struct remap_bitmap *bm, u64 index, u64 mask)
+{
+	unsigned int i = 0;
+
+	bm->level[0][index] |= mask;
+	while (unlikely(!~bm->level[i][index]) && ++i < bm->levels) {
+		bm->level[i][index >> SHIFT] |= 1ULL << (index % BITS);
+		index >>= SHIFT;
+	}
+}
+
 static void take(struct remap_bitmap *bm, u64 start, u64 len)
 {
 	u64 at, end = start + len;
 
-	for (at = start; at < end; at = next_word(at)) {
-		u64 mask = mask_of(at, end), index = at >> SHIFT;
-		unsigned int i = 0;
-
-		bm->level[0][index] |= mask;
-		while (!~bm->level[i][index] && ++i < bm->levels) {
-			bm->level[i][index >> SHIFT] |= 1ULL << (index % BITS);
-			index >>= SHIFT;
-		}
-	}
+	for (at = start; at < end; at = next_word(at))
+		set_bits(bm, at >> SHIFT, mask_of(at, end));
 	bm->used += len;
+}
+
+/* The longest of the first runs from @at, or the first that is long enough. */
+static u64 find_run(const struct remap_bitmap *bm, u64 at, u64 want, u64 *got)
+{
+	u64 best = at;
+	unsigned int i;
+
+	for (i = 0; i < RUNS_LOOKED_AT && at != BM_NONE; i++) {
+		u64 len = run_length(bm, at, want);
+
+		if (len > *got) {
+			best = at;
+			*got = len;
+		}
+		if (len == want)
+			break;
+		at = next_free(bm, at + len);
+	}
+	return best;
 }
 
 u64 bm_alloc(struct remap_bitmap *bm, u64 hint, u64 want, u64 *got)
 {
-	u64 best = BM_NONE, best_len = 0, at, len;
-	unsigned int i;
+	bool hinted = hint < bm->size && !bm_test(bm, hint);
+	u64 at = hinted ? hint : next_free(bm, 0);
 
 	*got = 0;
-	if (hint < bm->size && !bm_test(bm, hint)) {
-		best = hint;
-		best_len = run_length(bm, hint, want);
-	} else {
-		at = next_free(bm, 0);
-		for (i = 0; i < RUNS_LOOKED_AT && at != BM_NONE; i++) {
-			len = run_length(bm, at, want);
-			if (len > best_len) {
-				best = at;
-				best_len = len;
-			}
-			if (len == want)
-				break;
-			at = next_free(bm, at + len);
-		}
-	}
-	if (best == BM_NONE)
+	if (at == BM_NONE)
 		return BM_NONE;
-	take(bm, best, best_len);
-	*got = best_len;
-	return best;
+	if (want == 1) {
+		set_bits(bm, at >> SHIFT, 1ULL << (at % BITS));
+		bm->used++;
+		*got = 1;
+		return at;
+	}
+	if (hinted)
+		*got = run_length(bm, at, want);
+	else
+		at = find_run(bm, at, want, got);
+	take(bm, at, *got);
+	return at;
 }
 
 void bm_free(struct remap_bitmap *bm, u64 start, u64 len)

@@ -172,8 +172,8 @@ static void move_rows(struct rt_node *dst, unsigned int di, struct rt_node *src,
 /* The last @n rows are gone: their keys become unused ones. */
 static void drop_rows(struct rt_node *node, unsigned int n)
 {
-	node->rows -= n;
-	memset(node->word + node->rows, 0xff, n * sizeof(u64));
+	while (n--)
+		node->word[--node->rows] = U64_MAX;
 }
 
 /* Move the last @n rows of @left to the front of @right. */

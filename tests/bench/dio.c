@@ -9,7 +9,8 @@
  *		block START on: one after the other, every other one, or at
  *		random. Random visits each block once before it visits one
  *		again, and needs a SPAN that is a power of two. Prints
- *		nanoseconds per request, without opening and closing.
+ *		nanoseconds per request: the median over batches of them, so
+ *		that a timer tick does not count.
  *	dio ranges DEVICE COUNT START
  *		Write COUNT blocks that each need a range of their own: each is one
  *		repeated word, never its neighbour's. Large requests, not timed.
@@ -30,6 +31,7 @@
 
 #define BLOCK		4096
 #define LARGE_BLOCKS	256
+#define BATCH		40	/* requests */
 
 enum pattern { SEQ, OTHER, RANDOM, PATTERNS };
 
@@ -101,13 +103,23 @@ static __u64 now(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+static int compare(const void *a, const void *b)
+{
+	const __u64 *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
 static int measure(int writing, enum pattern pattern, __u64 ops, __u64 start, __u64 span)
 {
 	int fd = open_device(writing ? O_WRONLY : O_RDONLY);
-	__u64 *buf = aligned(BLOCK), at = 0, i, begin, end, word = 1;
+	__u64 *buf = aligned(BLOCK), *time, at = 0, i, begin, word = 1;
 
-	if (!ops || !span || (pattern == RANDOM && span & (span - 1)))
+	if (ops < BATCH || !span || (pattern == RANDOM && span & (span - 1)))
 		bad_usage();
+	time = calloc(ops / BATCH, sizeof(*time));
+	if (!time)
+		fail("memory");
 	/* No block may be constant: those are stored without their content. */
 	for (i = 0; i < BLOCK / 8; i++) {
 		word *= 6364136223846793005;
@@ -120,9 +132,16 @@ static int measure(int writing, enum pattern pattern, __u64 ops, __u64 start, __
 		transfer(fd, writing, buf, BLOCK, start + at);
 		at = pattern == RANDOM ? (at * 1103515245 + 12345) & (span - 1) :
 		     (pattern == OTHER ? 2 : 1) * (i + 1) % span;
+		if (i % BATCH == BATCH - 1) {
+			__u64 end = now();
+
+			time[i / BATCH] = end - begin;
+			begin = end;
+		}
 	}
-	end = now();
-	printf("%.1f\n", (double)(end - begin) / ops);
+	qsort(time, ops / BATCH, sizeof(*time), compare);
+	printf("%.1f\n", (double)time[ops / BATCH / 2] / BATCH);
+	free(time);
 	close(fd);
 	return 0;
 }
@@ -169,7 +188,8 @@ int main(int argc, char **argv)
 		if ((!writing && strcmp(argv[1], "read")) || pattern == PATTERNS)
 			bad_usage();
 		device = argv[3];
-		return measure(writing, pattern, parse_number(argv[4]), parse_number(argv[5]), parse_number(argv[6]));
+		return measure(writing, pattern, parse_number(argv[4]), parse_number(argv[5]),
+			       parse_number(argv[6]));
 	}
 	if (argc == 5 && !strcmp(argv[1], "ranges")) {
 		device = argv[2];
