@@ -4,12 +4,81 @@ ifneq ($(KERNELRELEASE),)
 # Kbuild's part: called with M= set to this directory, or to a copy of it.
 obj-m += dm-david/
 ifdef CONFIG_KUNIT
-obj-m += $(if $(wildcard $(src)/tests/kunit/Kbuild $(src)/tests/kunit/Makefile),tests/kunit/)
+obj-m += $(if $(wildcard $(src)/tests/kunit/Kbuild),tests/kunit/)
 endif
 
 else
 
-help:
-	@echo later
+# Everything else. A target that needs more than a compiler begins with its own set-up.
+KDIR ?= /lib/modules/$(shell uname -r)/build
+VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david/venv
+DAVID = tools/david
+
+all: module ## the module, for KDIR (default: the running kernel)
+
+help: ## this list
+	@echo 'make TARGET, where TARGET is one of'
+	@sed -n 's/^\([a-z0-9. -]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		while IFS="$$(printf '\t')" read -r names what; do printf '  %-32s %s\n' "$$names" "$$what"; done
+	@echo
+	@echo 'KDIR=DIR  kernel build directory for `make`; now $(KDIR)'
+	@echo 'tools/david --help tells of fake disks, tools/david lab run --help of the lab machines.'
+
+module:
+	@test -e $(KDIR)/Makefile || { \
+		echo "There are no kernel headers in $(KDIR). Install them (linux-headers-$$(uname -r)," >&2; \
+		echo "if your distribution serves it), or name a kernel's build directory: make KDIR=..." >&2; \
+		exit 1; }
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
+	tests/demo/run
+
+check: ## every test, about 40 minutes the first time
+	@start=$$(date +%s); \
+	for part in lint modules unit kunit system; do \
+		echo "== make $$part, after $$(( $$(date +%s) - start )) s" >&2; \
+		$(MAKE) --no-print-directory $$part || { echo "== make $$part failed" >&2; exit 1; }; \
+	done; \
+	echo "== all tests passed after $$(( $$(date +%s) - start )) s" >&2
+
+bench: setup ## instructions per request beside dm-linear, dm-zero, brd and null_blk
+	tests/bench/run
+
+setup: ## packages and Python tools; other targets do this by themselves
+	@tools/setup
+
+modules: modules-6.1 modules-6.12 modules-uml sparse ## the module for every lab, warnings are errors
+
+modules-6.1 modules-6.12: modules-%: setup
+	@$(DAVID) lab module --kind vm --kernel $*
+
+modules-uml: setup
+	@$(DAVID) lab module --kind uml --kernel 6.12
+
+sparse: setup ## sparse over the module's sources
+	@$(DAVID) lab module --kind vm --kernel 6.12 --sparse
+
+lint: setup ## checkpatch --strict and ruff
+	@tools/lint
+
+unit: setup ## unit tests of the portable sources, in user space under sanitizers
+	$(MAKE) -C tests/unit
+
+kunit: setup ## the same as KUnit, in the uml lab
+	tests/kunit/run
+
+system: setup ## system tests, in both labs
+	$(VENV)/bin/pytest tests/system
+
+clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
+	rm -rf build
+	find dm-david model classifier tests \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
+		-o -name '.*.cmd' -o -name modules.order \) -delete
+	rm -f Module.symvers modules.order .*.cmd .module-common.o
+
+.PHONY: all help module demo check bench setup modules modules-6.1 modules-6.12 modules-uml sparse lint
+.PHONY: unit kunit system clean
+.NOTPARALLEL:
 
 endif

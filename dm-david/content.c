@@ -48,7 +48,7 @@ static u64 base_of(u64 seed, u64 page)
 	       b >> BASE_BITS;
 }
 
-static inline void put_word(u8 *p, u64 x)
+static __always_inline void put_word(u8 *p, u64 x)
 {
 	__le64 word = cpu_to_le64(x);
 
@@ -56,7 +56,7 @@ static inline void put_word(u8 *p, u64 x)
 }
 
 /* Four and sixteen words, unrolled by hand: a loop's own instructions would be a third more. */
-static inline u64 put4(u8 *p, u64 x, u64 step)
+static __always_inline u64 put4(u8 *p, u64 x, u64 step)
 {
 	put_word(p, x);
 	x += step;
@@ -68,7 +68,7 @@ static inline u64 put4(u8 *p, u64 x, u64 step)
 	return x + step;
 }
 
-static inline u64 put16(u8 *p, u64 x, u64 step)
+static __always_inline u64 put16(u8 *p, u64 x, u64 step)
 {
 	x = put4(p, x, step);
 	x = put4(p + 32, x, step);

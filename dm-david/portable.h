@@ -11,6 +11,16 @@
 #ifndef DAVID_PORTABLE_H
 #define DAVID_PORTABLE_H
 
+/*
+ * For a large variable on a hot path that is written before it is read: kernels
+ * that zero every variable on the stack leave this one alone.
+ */
+#if __has_attribute(__uninitialized__)
+#define __uninit	__attribute__((__uninitialized__))
+#else
+#define __uninit
+#endif
+
 #ifdef __KERNEL__
 
 #include <asm/byteorder.h>
@@ -39,6 +49,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/cdefs.h>		/* __always_inline */
 #include <linux/types.h>	/* __le64, in <linux> of any C library */
 
 typedef uint8_t u8;

@@ -494,7 +494,8 @@ static struct rt_range tail(const struct rt_range *r, u64 block)
  * Go over the leaf's ranges from @row on, all of which start inside the update
  * or behind it. Returns the number of those that the update takes the place of.
  */
-static unsigned int swallow(struct update *u, const struct rt_node *leaf, unsigned int row)
+static __always_inline unsigned int swallow(struct update *u, const struct rt_node *leaf,
+					    unsigned int row)
 {
 	unsigned int first = row;
 	struct rt_range old;
@@ -538,7 +539,7 @@ static unsigned int swallow(struct update *u, const struct rt_node *leaf, unsign
 /* Take what the update covers, or joins, out of the leaves behind its first. */
 static void swallow_rest(struct rangetable *rt, struct update *u, u64 next)
 {
-	struct trail p;
+	struct trail p __uninit;
 
 	while (u->more && next <= u->end) {
 		unsigned int n;
@@ -555,7 +556,7 @@ static void swallow_rest(struct rangetable *rt, struct update *u, u64 next)
 /* Add the one range @r, which overlaps and joins none. */
 static void add(struct rangetable *rt, const struct rt_range *r)
 {
-	struct trail p;
+	struct trail p __uninit;
 
 	if (rt->root) {
 		descend(rt, r->start, &p);
@@ -568,19 +569,65 @@ static void add(struct rangetable *rt, const struct rt_range *r)
 	replace(rt, &p, 0, r, 1);
 }
 
+/*
+ * The two most frequent updates, in place: @r continues the range before it,
+ * into a hole, or gives new content to exactly one range, joining none. Also
+ * where there is nothing to do. Returns false, nothing done, if @r is neither.
+ */
+static bool set_in_place(struct rangetable *rt, const struct trail *p, const struct rt_range *r,
+			 rt_freed_fn freed, void *ctx)
+{
+	struct rt_node *leaf = p->node[0];
+	unsigned int at = p->at[0];
+	u64 end = r->start + r->len;
+	struct rt_range old;
+
+	if (at) {
+		struct rt_range left = get_range(leaf, at - 1);
+		u64 left_end = left.start + left.len;
+
+		if (left_end >= r->start && same(r, &left)) {
+			if (left_end >= end)
+				return true;
+			if ((at < leaf->rows ? leaf->word[at] : p->next) <= end)
+				return false;
+			leaf->word[LEAF_ROWS + at - 1] += (end - left_end) << KIND_BITS;
+			rt->blocks[r->kind] += end - left_end;
+			return true;
+		}
+		if (left_end > r->start)
+			return false;
+	}
+	if (at == leaf->rows || leaf->word[at] != r->start || r->kind == RT_HOLE)
+		return false;
+	old = get_range(leaf, at);
+	if (old.len != r->len)
+		return false;
+	if (at + 1 < leaf->rows && leaf->word[at + 1] == end) {
+		struct rt_range right = get_range(leaf, at + 1);
+
+		if (same(&right, r))
+			return false;
+	} else if (at + 1 == leaf->rows && p->next == end) {
+		return false;
+	}
+	if (!same(&old, r)) {
+		uncount_range(rt, &old);
+		count_range(rt, r);
+		put_range(leaf, at, r);
+		if (old.kind == RT_STORED)
+			freed(ctx, old.value, old.len);
+	}
+	return true;
+}
+
 u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
 	   rt_freed_fn freed, void *ctx)
 {
-	struct update u = {
-		.new = *r,
-		.end = r->start + r->len,
-		.budget = max(max_entries, 1u),
-		.freed = freed,
-		.ctx = ctx,
-	};
+	struct update u __uninit;
 	unsigned int n = 0, m = 0;
-	struct rt_range out[3];
-	struct trail p;
+	struct rt_range out[3] __uninit;
+	struct trail p __uninit;
 
 	if (!WARN_ON_ONCE(!rt->promised))
 		rt->promised--;
@@ -593,13 +640,22 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 	}
 
 	descend(rt, r->start, &p);
+	if (set_in_place(rt, &p, r, freed, ctx))
+		return r->len;
+
+	u.new = *r;
+	u.end = r->start + r->len;
+	u.joined = 0;
+	u.right.len = 0;
+	u.budget = max(max_entries, 1u);
+	u.more = false;
+	u.freed = freed;
+	u.ctx = ctx;
 	if (p.at[0]) {
 		struct rt_range left = get_range(p.node[0], p.at[0] - 1);
 		u64 end = left.start + left.len;
 
 		if (end >= r->start && same(&u.new, &left)) {
-			if (end >= u.end)
-				return r->len;
 			u.new.start = left.start;
 			u.new.value = left.value;
 			n = 1;
@@ -638,24 +694,37 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 
 void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out)
 {
-	u64 next = U64_MAX;
-	struct trail p;
+	const struct rt_node *node = rt->root;
+	u64 next = U64_MAX, len, word;
+	unsigned int level, at;
 
-	if (rt->root) {
-		const struct rt_node *leaf;
-
-		descend(rt, block + 1, &p);
-		leaf = p.node[0];
-		if (p.at[0]) {
-			struct rt_range r = get_range(leaf, p.at[0] - 1);
-
-			if (r.start + r.len > block) {
-				*out = tail(&r, block);
-				return;
-			}
-		}
-		next = p.at[0] < leaf->rows ? leaf->word[p.at[0]] : p.next;
+	if (unlikely(!node))
+		goto hole;
+	for (level = rt->height - 1; level; level--) {
+		at = count_less(node, false, block + 1);
+		if (at < node->rows)
+			next = node->word[at];
+		node = child(node, at ? at - 1 : 0);
 	}
+	at = count_less(node, true, block + 1);
+	if (at < node->rows)
+		next = node->word[at];
+	if (at--) {
+		u64 into = block - node->word[at];
+
+		word = node->word[LEAF_ROWS + at];
+		len = word >> KIND_BITS;
+		if (into < len) {
+			out->start = block;
+			out->len = len - into;
+			out->kind = word & KIND_MASK;
+			out->value = node->word[2 * LEAF_ROWS + at];
+			if (out->kind == RT_STORED)
+				out->value += into;
+			return;
+		}
+	}
+hole:
 	*out = (struct rt_range) { .start = block, .len = next - block, .kind = RT_HOLE };
 }
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the range table costs: memory for a million ranges, and operations to
- * be counted by callgrind (tests/bench/core does that).
+ * What the range table costs by itself: memory, and time an operation, which
+ * in the icount lab is instructions.
  *
- *	core-bench memory RANGES
- *	core-bench lookup|squash|split|append RANGES OPERATIONS
+ *	core-bench RANGES...
  *
- * Tables for the operations are filled at random: blocks 8 apart, 3 long.
+ * The table is filled with ranges 8 blocks apart and 3 long.
  */
 #include <stdio.h>
+#include <time.h>
 
 #include "../../dm-david/rangetable.h"
 #include "../unit/random.h"
+
+#define OPERATIONS	1000
 
 static void freed(void *ctx, u64 dest, u64 len)
 {
@@ -74,65 +76,104 @@ static void fill(struct rangetable *rt, u64 n, bool in_order)
 	}
 }
 
-static void memory(u64 n)
+static void lookup(struct rangetable *rt, u64 n, u64 i, u64 block)
 {
-	struct rangetable rt;
-	int in_order;
+	struct rt_range r;
 
-	for (in_order = 1; in_order >= 0; in_order--) {
-		rt_init(&rt);
-		fill(&rt, n, in_order);
-		trim(&rt);
-		printf("%-9s %llu ranges, %u levels, %llu bytes: %.1f bytes a range\n",
-		       in_order ? "in order:" : "random:", (unsigned long long)n, rt.height,
-		       (unsigned long long)rt_bytes(&rt), (double)rt_bytes(&rt) / n);
-		rt_destroy(&rt);
-	}
+	(void)n;
+	(void)i;
+	rt_lookup(rt, block + 1, &r);
 }
 
-static int operate(const char *what, u64 n, u64 times)
+/* In place of one range. */
+static void overwrite(struct rangetable *rt, u64 n, u64 i, u64 block)
 {
+	(void)n;
+	(void)i;
+	set(rt, block, 3, RT_SQUASHED, 0);
+}
+
+/* One range becomes three. */
+static void split(struct rangetable *rt, u64 n, u64 i, u64 block)
+{
+	(void)n;
+	(void)i;
+	set(rt, block + 1, 1, RT_FILL, 0);
+}
+
+/* The last range becomes longer. */
+static void append(struct rangetable *rt, u64 n, u64 i, u64 block)
+{
+	(void)block;
+	set(rt, 8 * n + i, 1, RT_SQUASHED, 0);
+}
+
+static const struct operation {
+	const char *name;
+	void (*run)(struct rangetable *rt, u64 n, u64 i, u64 block);
+} operations[] = {
+	{ "lookup", lookup },
+	{ "overwrite", overwrite },
+	{ "split", split },
+	{ "append", append },
+};
+
+static u64 now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static void operate(const struct operation *op, u64 n)
+{
+	static u64 block[OPERATIONS];
 	struct rnd rnd = { 1 };
 	struct rangetable rt;
-	struct rt_range r;
-	u64 i, sum = 0;
+	u64 i, begin, end;
 
 	rt_init(&rt);
 	fill(&rt, n, false);
 	stock(&rt);
-	for (i = 0; i < times; i++) {
-		u64 block = 8 * (((rnd_next(&rnd) >> 32) * n) >> 32);
-
-		if (!strcmp(what, "lookup")) {
-			rt_lookup(&rt, block + 1, &r);
-			sum += r.value;
-		} else if (!strcmp(what, "squash")) {
-			set(&rt, block, 3, RT_SQUASHED, 0);	/* in place of one range */
-		} else if (!strcmp(what, "split")) {
-			set(&rt, block + 1, 1, RT_SQUASHED, 0);	/* one becomes three */
-		} else if (!strcmp(what, "append")) {
-			set(&rt, 8 * n + i, 1, RT_SQUASHED, 0);	/* joins the last */
-		} else {
-			fprintf(stderr, "core-bench: %s: no such operation; want lookup, squash, "
-				"split or append\n", what);
-			return 2;
-		}
-	}
+	for (i = 0; i < OPERATIONS; i++)
+		block[i] = 8 * (((rnd_next(&rnd) >> 32) * n) >> 32);
+	begin = now();
+	for (i = 0; i < OPERATIONS; i++)
+		op->run(&rt, n, i, block[i]);
+	end = now();
+	printf("operation %s %llu %.1f\n", op->name, (unsigned long long)n,
+	       (double)(end - begin) / OPERATIONS);
 	rt_destroy(&rt);
-	return sum == 1;	/* which it is not: keeps the lookups alive */
+}
+
+static void measure_memory(u64 n, bool in_order)
+{
+	struct rangetable rt;
+
+	rt_init(&rt);
+	fill(&rt, n, in_order);
+	trim(&rt);
+	printf("memory %s %llu %.1f\n", in_order ? "in-order" : "random", (unsigned long long)n,
+	       (double)rt_bytes(&rt) / n);
+	rt_destroy(&rt);
 }
 
 int main(int argc, char **argv)
 {
-	u64 n = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
+	unsigned int i;
 
-	if (n && n < 1ULL << 32 && argc == 3 && !strcmp(argv[1], "memory")) {
-		memory(n);
-		return 0;
+	while (--argc) {
+		u64 n = strtoull(*++argv, NULL, 0);
+
+		if (!n || n >> 32) {
+			fprintf(stderr, "core-bench: %s: want a number of ranges\n", *argv);
+			return 2;
+		}
+		measure_memory(n, true);
+		measure_memory(n, false);
+		for (i = 0; i < ARRAY_SIZE(operations); i++)
+			operate(&operations[i], n);
 	}
-	if (n && n < 1ULL << 32 && argc == 4)
-		return operate(argv[1], n, strtoull(argv[3], NULL, 0));
-	fprintf(stderr, "usage: core-bench memory RANGES\n"
-		"       core-bench lookup|squash|split|append RANGES OPERATIONS\n");
-	return 2;
+	return 0;
 }

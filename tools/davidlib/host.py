@@ -104,7 +104,7 @@ def watch(lab: Lab, guest: subprocess.Popen, private: Path, console: Console, st
             if ended:
                 return False
             now = time.monotonic()
-            if (private / "status").exists():
+            if read_status(private) is not None:
                 deadline = now + GRACE if moved else min(deadline, now + GRACE)
             if now > deadline:
                 return True

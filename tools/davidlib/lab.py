@@ -10,6 +10,7 @@ command's own.
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -27,7 +28,7 @@ KERNEL_WARNED = 126
 FRESH = [Path("/tmp"), Path("/run"), Path("/var/tmp")]
 # The guest has its own of these; nothing of the host's can be shown there.
 KERNELS_OWN = [Path("/dev"), Path("/proc"), Path("/sys")]
-DEFAULT_MEMORY = {"uml": "1G", "vm": "2G"}
+DEFAULT_MEMORY = {"uml": "1G", "vm": "2G", "icount": "2G"}
 DEFAULT_TIMEOUT = 600
 SBIN = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
@@ -47,6 +48,8 @@ class Lab:
     env: dict[str, str] = field(default_factory=dict)
     cwd: Path = field(default_factory=Path.cwd)
     load_module: bool = True
+    # icount only: what the guest needs of the host, besides what the command names
+    files: Sequence[str | Path] = ()
 
     def megabytes(self) -> int:
         return parse_memory(self.memory or DEFAULT_MEMORY[self.kind])
@@ -81,8 +84,10 @@ def run_lab(argv: Sequence[str], *, capture: bool = False, **options) -> Result:
         from .lab_uml import run
     elif lab.kind == "vm":
         from .lab_vm import run
+    elif lab.kind == "icount":
+        from .lab_icount import run
     else:
-        raise UserError(f"--kind {lab.kind}: there are two kinds, uml and vm")
+        raise UserError(f"--kind {lab.kind}: there are uml, vm and icount")
     if lab.virtual_time and lab.kind != "uml":
         raise UserError("--virtual-time: only the uml lab has it; use --kind uml, "
                         "or `david lab icount` for virtual time on a stock kernel")
@@ -164,12 +169,13 @@ def named_paths(lab: Lab) -> list[Path]:
     """The tree, the working directory and the existing paths that the command names."""
     found = [TREE, lab.cwd]
     for word in lab.argv:
-        for part in {word, word.partition("=")[2]}:
-            if part and "\0" not in part and len(part) < 4096:
-                path = lab.cwd / part
-                with contextlib.suppress(OSError):
-                    if path.exists():
-                        found += [Path(os.path.abspath(path)), path.resolve()]
+        # An argument, its value, or inside a script that is one.
+        for part in [word, word.partition("=")[2], *re.findall(r"/[\w.,+@%/-]+", word)]:
+            path = lab.cwd / part
+            # A whole script is too long for a name.
+            with contextlib.suppress(OSError, ValueError):
+                if part and path.exists():
+                    found += [Path(os.path.abspath(path)), path.resolve()]
     return found
 
 

@@ -5,8 +5,9 @@ import argparse
 import signal
 import sys
 
-from . import kernels
+from . import kernels, module, uml
 from .lab import DEFAULT_TIMEOUT, run_lab
+from .util import say
 
 RUN_HELP = """\
 Run COMMAND as root in a lab machine that has dm-david loaded. The host's root is
@@ -18,16 +19,22 @@ caller's. Output and exit status are the command's, except
   126  the command succeeded, but the guest's kernel printed a warning
 """
 
+ICOUNT_HELP = """\
+Run COMMAND on Debian's stock kernel, one CPU, with dm-david loaded, in a machine
+whose clock counts instructions: one is one nanosecond, waiting takes no time.
+It shares nothing with the host. There are busybox, dmsetup, the
+modules dm-mod, dm-zero, brd and null_blk (modprobe finds them), the files that
+COMMAND names and those of --files, with their libraries, at their own paths.
+Exit statuses as with `lab run`.
+"""
+
 
 def add_parsers(sub: argparse._SubParsersAction) -> None:
     lab = sub.add_parser("lab", help="run a command in a lab machine that has dm-david loaded")
-    labs = lab.add_subparsers(dest="lab", required=True, metavar="run")
+    labs = lab.add_subparsers(dest="lab", required=True, metavar="run|icount|module|setup")
     run = labs.add_parser("run", help="run a command in a lab machine", description=RUN_HELP,
                           formatter_class=argparse.RawDescriptionHelpFormatter)
-    run.add_argument("--kind", choices=("uml", "vm"), default="uml",
-                     help="uml: User Mode Linux, one CPU, starts in 2 s. "
-                          "vm: Debian's stock kernel in QEMU (default: uml)")
-    run.add_argument("--kernel", choices=kernels.VERSIONS, default="6.12", help="(default: 6.12)")
+    add_machine(run)
     run.add_argument("--virtual-time", action="store_true",
                      help="uml only: waiting takes no real time, a run repeats to the nanosecond")
     run.add_argument("--memory", metavar="M", help="such as 512M or 4G (default: uml 1G, vm 2G)")
@@ -39,9 +46,60 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     run.add_argument("command", nargs="+", metavar="COMMAND", help="behind `--`")
     run.set_defaults(func=run_command)
 
+    icount = labs.add_parser("icount", help="run a command where one instruction is one nanosecond",
+                             description=ICOUNT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
+    icount.add_argument("--kernel", choices=kernels.VERSIONS, default="6.12", help="(default: 6.12)")
+    icount.add_argument("--memory", metavar="M", help="such as 512M or 4G (default: 2G)")
+    icount.add_argument("--files", nargs="+", action="extend", default=[], metavar="FILE",
+                        help="files and directories of the host that the guest needs")
+    icount.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT, metavar="S",
+                        help=f"end the guest after so many seconds (default: {DEFAULT_TIMEOUT})")
+    icount.add_argument("command", nargs="+", metavar="COMMAND", help="behind `--`")
+    icount.set_defaults(func=run_icount)
+
+    build = labs.add_parser("module", help="build dm-david.ko for a lab, without running anything")
+    add_machine(build)
+    build.add_argument("--sparse", action="store_true", help="check the sources with sparse instead")
+    build.set_defaults(func=build_module)
+
+    setup = labs.add_parser("setup", help="fetch or build a lab's kernels now, not when they are needed")
+    setup.add_argument("kind", choices=("uml", "vm"))
+    setup.set_defaults(func=set_up)
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kind", choices=("uml", "vm"), default="uml",
+                        help="uml: User Mode Linux, one CPU, starts in a second. "
+                             "vm: Debian's stock kernel in QEMU (default: uml)")
+    parser.add_argument("--kernel", choices=kernels.VERSIONS, default="6.12", help="(default: 6.12)")
+
 
 def run_command(args: argparse.Namespace) -> int:
     # Leave by way of the clean-up when told to stop.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     return run_lab(args.command, kind=args.kind, kernel=args.kernel, virtual_time=args.virtual_time,
                    memory=args.memory, cpus=args.cpus, rw=args.rw, timeout=args.timeout).returncode
+
+
+def run_icount(args: argparse.Namespace) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    return run_lab(args.command, kind="icount", kernel=args.kernel, memory=args.memory, files=args.files,
+                   timeout=args.timeout).returncode
+
+
+def build_module(args: argparse.Namespace) -> int:
+    if args.sparse:
+        module.sparse(args.kind, args.kernel)
+        return 0
+    for ko in module.ensure(args.kind, args.kernel):
+        print(ko)
+    return 0
+
+
+def set_up(args: argparse.Namespace) -> int:
+    if args.kind == "uml":
+        say(f"uml kernel: {uml.ensure('6.12')}")
+    else:
+        for kernel in kernels.VERSIONS:
+            say(f"vm kernel: {kernels.vmlinuz(kernel)}")
+    return 0

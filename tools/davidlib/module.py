@@ -7,6 +7,7 @@ out of the tree. Warnings are errors: the module has none with W=1.
 """
 
 import hashlib
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -81,10 +82,27 @@ def refresh(place: Path, names: list[Path]) -> None:
 
 def build(place: Path, target: list[str], kind: str, kernel: str) -> None:
     say(f"building dm-david.ko for {kind} {kernel}")
-    run = subprocess.run(["make", *target, f"M={place}", f"-j{jobs()}", "W=1", "KCFLAGS=-Werror", "modules"],
-                         check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    kbuild(place, target, "KCFLAGS=-Werror")
+    if not (place / MODULE).exists():
+        raise UserError(f"make said nothing of an error, but there is no {place / MODULE}")
+
+
+def kbuild(place: Path, target: list[str], *more: str) -> str:
+    command = ["make", *target, f"M={place}", f"-j{jobs()}", "W=1", *more, "modules"]
+    run = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, errors="replace")
-    (place / "build.log").write_text(run.stdout)
-    if run.returncode or not (place / MODULE).exists():
-        raise UserError(f"building the module for {kind} {kernel} failed:\n{run.stdout.rstrip()}\n"
-                        f"(this was `make {' '.join(target)} M={place}`)")
+    if run.returncode:
+        raise UserError(f"{run.stdout.rstrip()}\nbuilding the module failed; this was {shlex.join(command)}")
+    return run.stdout
+
+
+def sparse(kind: str, kernel: str) -> None:
+    """Check all sources with sparse, in a copy of their own; UserError when it has something to say."""
+    place, target = where(f"sparse-{kind}", kernel), kernel_build(kind, kernel)
+    with locked(place.with_name(place.name + ".lock"), f"it is running sparse in {place}"):
+        refresh(place, sources())
+        said = kbuild(place, target, "C=2", "CF=-D__CHECK_ENDIAN__")
+    complaints = [line.removeprefix(f"{place}/") for line in said.splitlines()
+                  if ": warning: " in line or ": error: " in line]
+    if complaints:
+        raise UserError("sparse complains:\n  " + "\n  ".join(complaints))

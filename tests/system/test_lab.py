@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The labs keep their promises: what `david lab run` passes on, and how it tells of what goes wrong."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+DAVID = TREE / "tools" / "david"
+UML = ("--kind", "uml")
+VM = ("--kind", "vm")
+VM_OLD = ("--kind", "vm", "--kernel", "6.1")
+
+
+def lab(*args: str, cwd: Path = TREE, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([DAVID, "lab", "run", *args], cwd=cwd, env=os.environ | (env or {}),
+                          capture_output=True, text=True, timeout=900, check=False)
+
+
+def shell(kind: tuple[str, ...], script: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return lab(*kind, *options, "--", "sh", "-c", script)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    """So that no test's time or output has a build in it."""
+    for kind in (UML, VM, VM_OLD):
+        subprocess.run([DAVID, "lab", "module", *kind], check=True)
+
+
+@pytest.fixture
+def leftovers() -> Iterator[None]:
+    """Nothing of the test's guests may run on, or stay behind."""
+    before = set(Path("/dev/shm").glob("david-lab-*"))
+    yield
+    assert set(Path("/dev/shm").glob("david-lab-*")) <= before
+    assert guests_of(os.getpid()) == []
+
+
+def guests_of(pid: int) -> list[str]:
+    """Command lines of guests that were started below a process, or by nobody who is alive."""
+    found = []
+    for proc in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((proc / "stat").read_text().rpartition(")")[2].split()[1])
+            words = (proc / "cmdline").read_bytes().split(b"\0")
+        except (OSError, ValueError):
+            continue
+        if parent in (1, pid) and any(b"david-lab-" in word for word in words):
+            found.append(b" ".join(words).decode(errors="replace"))
+    return found
+
+
+@pytest.mark.parametrize("kind", [UML, VM_OLD, VM], ids=["uml", "vm-6.1", "vm-6.12"])
+def test_output_and_exit_status_are_the_commands_and_the_target_is_there(kind: tuple[str, ...]) -> None:
+    run = shell(kind, "echo out; echo err >&2; id -u; uname -r; pwd; dmsetup targets; exit 7")
+    assert run.returncode == 7, run.stderr
+    lines = run.stdout.splitlines()
+    assert lines[:2] == ["out", "0"]
+    assert lines[2].startswith("6.1." if kind == VM_OLD else "6.12.")
+    assert lines[3] == str(TREE)
+    assert any(line.startswith("david ") for line in lines[4:])
+    assert run.stderr == "err\n"
+
+
+def test_large_output_comes_through_whole() -> None:
+    run = shell(UML, "seq 300000")
+    assert run.stdout == "".join(f"{n}\n" for n in range(1, 300001))
+
+
+def test_output_streams_while_the_command_runs() -> None:
+    with subprocess.Popen([DAVID, "lab", "run", "--", "sh", "-c", "echo first; sleep 30"],
+                          stdout=subprocess.PIPE, text=True) as run:
+        start = time.monotonic()
+        assert run.stdout.readline() == "first\n"
+        assert time.monotonic() - start < 20
+        run.terminate()
+
+
+def test_a_lab_that_is_told_to_stop_leaves_nothing_behind(leftovers: None) -> None:
+    with subprocess.Popen([DAVID, "lab", "run", "--", "sh", "-c", "echo up; sleep 100"],
+                          stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline() == "up\n"
+        run.terminate()
+        assert run.wait(timeout=20) == 143
+
+
+def test_a_lab_that_is_killed_takes_its_guest_along() -> None:
+    with subprocess.Popen([DAVID, "lab", "run", "--", "sh", "-c", "echo up; sleep 100"],
+                          stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline() == "up\n"
+        private = [word for line in guests_of(run.pid) for word in line.split() if "uml_dir=" in word]
+        assert private
+        run.kill()
+    deadline = time.monotonic() + 10
+    while any(private[0] in line for line in guests_of(1)):
+        assert time.monotonic() < deadline, "the guest runs on"
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("kind", [UML, VM], ids=["uml", "vm"])
+def test_a_panic_is_told_with_the_end_of_the_console(kind: tuple[str, ...], leftovers: None) -> None:
+    run = shell(kind, "echo before; sleep 1; echo c >/proc/sysrq-trigger; sleep 5")
+    assert run.returncode == 125
+    assert run.stdout == "before\n"
+    assert "kernel panicked" in run.stderr
+    assert "sysrq triggered crash" in run.stderr
+
+
+def test_a_command_that_takes_too_long_is_told(leftovers: None) -> None:
+    start = time.monotonic()
+    run = shell(UML, "echo before; sleep 100", "--timeout", "5")
+    assert time.monotonic() - start < 30
+    assert run.returncode == 124
+    assert run.stdout == "before\n"
+    assert "not done after 5 s" in run.stderr
+
+
+def test_a_kernel_warning_fails_a_command_that_succeeded() -> None:
+    warn = "echo '<4>WARNING: a test of the lab' >/dev/kmsg"
+    run = shell(UML, f"{warn}; exit 0")
+    assert run.returncode == 126
+    assert "lab: kernel warning: " in run.stderr
+    assert shell(UML, f"{warn}; exit 3").returncode == 3
+
+
+def test_a_process_left_behind_does_not_keep_the_lab() -> None:
+    start = time.monotonic()
+    run = shell(UML, "sleep 100 & echo done")
+    assert (run.returncode, run.stdout) == (0, "done\n")
+    assert time.monotonic() - start < 30
+
+
+def test_a_suspended_device_does_not_keep_the_lab() -> None:
+    run = shell(UML, "dmsetup create t --table '0 8 linear /dev/ram0 0' && dmsetup suspend t &&"
+                     "{ dd if=/dev/mapper/t of=/dev/null & sleep 1; echo done; }")
+    assert (run.returncode, run.stdout) == (0, "done\n")
+
+
+def test_two_labs_at_once() -> None:
+    command = [DAVID, "lab", "run", "--", "sh", "-c", 'echo "$0"; sleep 3; touch /tmp/$0; ls /tmp']
+    runs = [subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True, cwd="/")
+            for name in ("one", "two")]
+    for run, name, other in zip(runs, ("one", "two"), ("two", "one"), strict=True):
+        out = run.communicate(timeout=300)[0]
+        assert run.returncode == 0
+        assert name in out.split()
+        assert other not in out.split()
+
+
+def test_virtual_time_makes_waiting_free_and_exact() -> None:
+    start = time.monotonic()
+    run = lab("--virtual-time", "--", "python3", "-c",
+              "import time; t = time.monotonic_ns(); time.sleep(1000); print(time.monotonic_ns() - t)")
+    assert run.returncode == 0, run.stderr
+    # The guest's clock moves a little with every look at it.
+    assert 0 <= int(run.stdout) - 1000 * 10**9 < 10**6
+    assert time.monotonic() - start < 60
+
+
+def test_virtual_time_repeats_to_the_nanosecond() -> None:
+    script = "dd if=/dev/zero of=/dev/ram0 bs=4k count=100 oflag=direct 2>/dev/null; sleep 0.5; " \
+             "python3 -c 'import time; print(time.monotonic_ns())'"
+    first, second = (shell(UML, script, "--virtual-time").stdout for _ in range(2))
+    assert first == second != ""
+
+
+@pytest.mark.parametrize("kind", [UML, VM], ids=["uml", "vm"])
+def test_the_hosts_files_are_read_only_but_for_rw(kind: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "rw").mkdir()
+    (tmp_path / "ro").mkdir()
+    (tmp_path / "ro" / "file").write_text("host\n")
+    run = shell(kind, f"cat {tmp_path}/ro/file; echo new >{tmp_path}/rw/file; echo bad >{tmp_path}/ro/file;"
+                      f"touch {TREE}/bad /usr/bad; touch /tmp/good /run/good",
+                "--rw", str(tmp_path / "rw"))
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("host\n"), run.stderr
+    assert run.stderr.count("Read-only file system") == 3
+    assert (tmp_path / "rw/file").read_text() == "new\n"
+    assert (tmp_path / "ro/file").read_text() == "host\n"
+    assert not (TREE / "bad").exists()
+    assert not Path("/tmp/good").exists()
+
+
+def test_what_the_command_names_is_visible_below_tmp(tmp_path: Path) -> None:
+    script = tmp_path / "deep" / "script"
+    script.parent.mkdir()
+    script.write_text('#!/bin/sh\necho "$1"; ls "$(dirname "$0")"; pwd\n')
+    script.chmod(0o755)
+    (script.parent / "neighbour").touch()
+    run = lab("--", str(script), "an argument with 'quotes' and $signs", cwd=tmp_path)
+    assert run.stdout == f"an argument with 'quotes' and $signs\nneighbour\nscript\n{tmp_path}\n", run.stderr
+
+
+def test_the_environment_is_clean_and_has_the_callers_david_variables() -> None:
+    run = lab("--", "env", env={"DAVID_SEED": "42 with space", "SECRET": "x"})
+    have = dict(line.split("=", 1) for line in run.stdout.splitlines())
+    assert have["DAVID_SEED"] == "42 with space"
+    assert "SECRET" not in have
+    assert have["DAVID_LAB"] == "uml"
+    assert have["DM_DISABLE_UDEV"] == "1"
+    assert "/sbin" in have["PATH"]
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (("--memory", "lots"), "--memory lots"),
+    (("--rw", "/does/not/exist"), "--rw /does/not/exist"),
+    (("--kind", "vm", "--virtual-time"), "--virtual-time"),
+])
+def test_a_bad_option_is_named(options: tuple[str, ...], said: str) -> None:
+    run = lab(*options, "--", "true")
+    assert run.returncode == 125
+    assert said in run.stderr
+
+
+def test_icount_counts_instructions_and_skips_waiting(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("""#!/bin/sh
+        dmsetup targets | grep -c ^david
+        modprobe null_blk queue_mode=0
+        now() { sed -n 's/now at \\([0-9]*\\) .*/\\1/p' /proc/timer_list; }
+        now
+        sleep 1000
+        now
+        dd if=/dev/zero of=/dev/nullb0 bs=4k count=10000 oflag=direct
+        now
+        exit 9""")
+    script.chmod(0o755)
+    start = time.monotonic()
+    run = subprocess.run([DAVID, "lab", "icount", "--kernel", "6.12", "--", script],
+                         capture_output=True, text=True, check=False)
+    assert time.monotonic() - start < 300
+    assert run.returncode == 9, run.stderr
+    targets, before, middle, after = map(int, run.stdout.split())
+    assert targets == 1
+    assert 1000 * 10**9 < middle - before < 1001 * 10**9
+    # Some thousand instructions a request, system call included, whatever the host.
+    assert 3000 < (after - middle) / 10000 < 30000
