@@ -5,19 +5,21 @@ complaints.
 
 from __future__ import annotations
 
+import argparse
+import io
 import os
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
 
-from davidlib import dm, kmsg, sizes, stats  # noqa: E402, F401
+from davidlib import device, dm, kmsg, sizes, stats, util  # noqa: E402, F401
 
 DAVID = str(TREE / "tools" / "david")
 SCRATCH = Path("/tmp/david-tests")
@@ -52,7 +54,19 @@ def run(*command: str, ok: tuple[int, ...] = (0,), env: dict[str, str] | None = 
 
 
 def david(*args: str) -> str:
-    return run(sys.executable, DAVID, *args)
+    """tools/david in this process: a start of Python takes seconds in a lab without KVM."""
+    parser = argparse.ArgumentParser(prog="david")
+    device.add_parsers(parser.add_subparsers())
+    parsed = parser.parse_args(args)
+    output = io.StringIO()
+    with redirect_stdout(output):
+        try:
+            status = parsed.func(parsed)
+        except util.UserError as error:
+            raise Failed(f"david {' '.join(args)}: {error}") from None
+    if status:
+        raise Failed(f"david {' '.join(args)}: exit status {status}")
+    return output.getvalue()
 
 
 class Complaints:

@@ -6,6 +6,7 @@ host; its console comes through a pipe, everything else through files in the
 private directory.
 """
 
+import math
 import os
 import selectors
 import shlex
@@ -32,6 +33,8 @@ from .lab import (
 
 GUEST = Path(__file__).with_name("guest")
 POLL = 0.05
+# The first thing that guest/main makes.
+MAIN_LOG = "main.log"
 # A guest with its command done has nothing to do any more but to switch itself off.
 GRACE = 10
 
@@ -72,7 +75,12 @@ def mount_script(lab: Lab, mount_rw: Callable[[Path], str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def run_guest(lab: Lab, machine: list[str], env: dict[str, str], private: Path, streams: Streams) -> Result:
+class NeverUp(Exception):
+    """The guest did not get as far as our script in time: nothing has been run, so it may be tried again."""
+
+
+def run_guest(lab: Lab, machine: list[str], env: dict[str, str], private: Path, streams: Streams,
+              boot_limit: float = math.inf) -> Result:
     """Start MACHINE, pass on what its command prints, and judge how it ended."""
     console = Console()
     # It goes when this process goes, however that comes about.
@@ -80,13 +88,14 @@ def run_guest(lab: Lab, machine: list[str], env: dict[str, str], private: Path, 
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as guest:
         try:
-            timed_out = watch(lab, guest, private, console, streams)
+            timed_out = watch(lab, guest, private, console, streams, time.monotonic() + boot_limit)
         finally:
             end(guest)
     return judge(lab, private, timed_out, console, streams)
 
 
-def watch(lab: Lab, guest: subprocess.Popen, private: Path, console: Console, streams: Streams) -> bool:
+def watch(lab: Lab, guest: subprocess.Popen, private: Path, console: Console, streams: Streams,
+          up_by: float) -> bool:
     """Pass output on until the guest is done; true when it had to be given up."""
     deadline = time.monotonic() + lab.timeout
     with selectors.DefaultSelector() as ready, \
@@ -108,6 +117,8 @@ def watch(lab: Lab, guest: subprocess.Popen, private: Path, console: Console, st
                 deadline = now + GRACE if moved else min(deadline, now + GRACE)
             if now > deadline:
                 return True
+            if now > up_by and not (private / MAIN_LOG).exists():
+                raise NeverUp
 
 
 def pump(source, sink: Callable[[bytes], None]) -> int:
@@ -156,6 +167,6 @@ def judge(lab: Lab, private: Path, timed_out: bool, console: Console, streams: S
 
 def show_end(what: str, private: Path, console: Console, streams: Streams) -> None:
     streams.tell(f"{what}; the end of its console:")
-    log = private / "main.log"
+    log = private / MAIN_LOG
     text = console.tail() + "\n" + (log.read_text(errors="replace") if log.exists() else "")
     streams.stderr(text.encode())

@@ -6,6 +6,7 @@ over 9p, without the writable overlays that virtme-ng puts over it. Output goes
 through files, as in every lab, so that the serial console is the kernel's alone.
 """
 
+import math
 import os
 import shlex
 import subprocess
@@ -16,22 +17,32 @@ from .lab import Lab, Result, Streams, private_directory, rw_paths
 from .util import UserError
 
 QEMU = "qemu-system-x86_64"
+# An emulated machine is up after 10 to 50 s. On a host with more work than CPUs one
+# in some dozens never comes up, for its kernel fails to calibrate its clocks.
+BOOT_LIMIT = 150
+BOOTS = 3
 
 
 def run(lab: Lab, streams: Streams) -> Result:
     if lab.cpus < 1:
         raise UserError(f"--cpus {lab.cpus}: want at least one")
     modules = module.ensure("vm", lab.kernel) if lab.load_module else []
-    return boot(lab, modules, kvm.works(lab.kernel, probe), streams)
+    use_kvm = kvm.works(lab.kernel, probe)
+    for _ in range(BOOTS):
+        try:
+            return boot(lab, modules, use_kvm, streams, BOOT_LIMIT)
+        except host.NeverUp:
+            streams.tell(f"the guest was not up after {BOOT_LIMIT} s")
+    raise UserError(f"the vm lab's guest never came up, {BOOTS} times over; is this machine overloaded?")
 
 
-def boot(lab: Lab, modules: list[Path], use_kvm: bool, streams: Streams) -> Result:
+def boot(lab: Lab, modules: list[Path], use_kvm: bool, streams: Streams, limit: float = math.inf) -> Result:
     with private_directory() as private:
         rw = sorted(rw_paths(lab))
         host.prepare(lab, private, modules,
                      lambda path: f"mount --bind /run/rw/{rw.index(path)} {shlex.quote(str(path))}")
         line = command_line(lab, private, rw, use_kvm)
-        return host.run_guest(lab, line, vm_environment(), private, streams)
+        return host.run_guest(lab, line, vm_environment(), private, streams, limit)
 
 
 def probe(kernel: str, seconds: float) -> bool:
@@ -58,7 +69,8 @@ def command_line(lab: Lab, private: Path, rw: list[Path], use_kvm: bool) -> list
     options = ["loglevel=6", "oops=panic", f"PATH={host.GUEST / 'vm-bin'}:/usr/sbin:/usr/bin:/sbin:/bin"]
     if not use_kvm:
         line += ["--disable-kvm"]
-        options += ["mitigations=off"]
+        # Emulated on a busy host, a CPU may well be away for half a minute.
+        options += ["mitigations=off", "rcupdate.rcu_cpu_stall_timeout=120", "watchdog_thresh=60"]
     for option in options:
         line += ["--kopt", option]
     # No CD-ROM, floppy, network card: drivers would be loaded for them.

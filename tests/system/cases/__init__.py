@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 Case = Callable[[], None]
 
-GROUPS = ("tables", "content", "store")
+GROUPS = ("tables", "content", "store", "life", "tools")
 
 
 def load(groups: tuple[str, ...] = GROUPS) -> dict[str, Case]:

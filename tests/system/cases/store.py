@@ -15,7 +15,7 @@ from raw import BLOCK, SECTOR
 
 from cases import case
 
-from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, run
+from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, remove, run
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
@@ -228,7 +228,7 @@ def errors_of_the_backing_device_are_passed_on() -> None:
                 except OSError as error:
                     assert error.errno == errno.EIO, error
         finally:
-            run("dmsetup", "remove", "bad")
+            remove("bad")
 
 
 errors_of_the_backing_device_are_passed_on.complaints = re.compile("I/O error")  # type: ignore[attr-defined]

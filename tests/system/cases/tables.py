@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import random
 import subprocess
@@ -351,8 +352,6 @@ def create_list_stats_remove() -> None:
         text = david("stats", "new")
         for word in ("new: ok", "1.50 TiB", "memory", "CPU time", "squashed"):
             assert word in text, text
-        import json
-
         figures = json.loads(david("stats", "new", "--json"))
         assert (
             figures["block_size"] == 2048 and figures["mem"]["bitmap"] > 0 and "classify" in figures["cpu"]
