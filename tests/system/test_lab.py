@@ -35,9 +35,9 @@ def built() -> None:
 @pytest.fixture
 def leftovers() -> Iterator[None]:
     """Nothing of the test's guests may run on, or stay behind."""
-    before = set(Path("/dev/shm").glob("david-lab-*"))
+    before = set(Path("/dev/shm").glob("dm-david-lab-*"))
     yield
-    assert set(Path("/dev/shm").glob("david-lab-*")) <= before
+    assert set(Path("/dev/shm").glob("dm-david-lab-*")) <= before
     assert guests_of(os.getpid()) == []
 
 
@@ -50,7 +50,7 @@ def guests_of(pid: int) -> list[str]:
             words = (proc / "cmdline").read_bytes().split(b"\0")
         except (OSError, ValueError):
             continue
-        if parent in (1, pid) and any(b"david-lab-" in word for word in words):
+        if parent in (1, pid) and any(b"dm-david-lab-" in word for word in words):
             found.append(b" ".join(words).decode(errors="replace"))
     return found
 

@@ -9,11 +9,13 @@ command's own.
 """
 
 import contextlib
+import fcntl
 import os
 import re
 import shlex
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +32,7 @@ FRESH = [Path("/tmp"), Path("/run"), Path("/var/tmp")]
 KERNELS_OWN = [Path("/dev"), Path("/proc"), Path("/sys")]
 DEFAULT_MEMORY = {"uml": "1G", "vm": "2G", "icount": "2G"}
 DEFAULT_TIMEOUT = 600
+PRIVATE = "dm-david-lab-"
 SBIN = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
 
@@ -122,11 +125,30 @@ def private_directory(min_free_megabytes: int = 256) -> Iterator[Path]:
     shm = Path("/dev/shm")
     roomy = shm.is_dir() and os.access(shm, os.W_OK) and \
         shutil.disk_usage(shm).free >> 20 >= min_free_megabytes
-    where = Path(tempfile.mkdtemp(prefix="david-lab-", dir=shm if roomy else None))
+    sweep(shm)
+    where = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=shm if roomy else None))
+    lock = os.open(where, os.O_RDONLY)
     try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield where
     finally:
         shutil.rmtree(where, ignore_errors=True)
+        os.close(lock)
+
+
+def sweep(top: Path) -> None:
+    """Remove what labs left in memory that were killed: their directories are not locked any more."""
+    for where in top.glob(f"{PRIVATE}*"):
+        with contextlib.suppress(OSError):
+            # One that is just being made may not be locked yet.
+            if time.time() - where.stat().st_mtime < 60:
+                continue
+            lock = os.open(where, os.O_RDONLY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(where, ignore_errors=True)
+            finally:
+                os.close(lock)
 
 
 def environment(lab: Lab) -> dict[str, str]:
