@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The labs keep their promises: what `david lab run` passes on, and how it tells of what goes wrong."""
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import time
@@ -35,10 +37,24 @@ def built() -> None:
 @pytest.fixture
 def leftovers() -> Iterator[None]:
     """Nothing of the test's guests may run on, or stay behind."""
-    before = set(Path("/dev/shm").glob("dm-david-lab-*"))
+    before = abandoned()
     yield
-    assert set(Path("/dev/shm").glob("dm-david-lab-*")) <= before
+    assert abandoned() <= before
     assert guests_of(os.getpid()) == []
+
+
+def abandoned() -> set[Path]:
+    """Private directories of labs that are no more; others may be running meanwhile."""
+    found = set()
+    for where in Path("/dev/shm").glob("dm-david-lab-*"):
+        with contextlib.suppress(OSError):
+            lock = os.open(where, os.O_RDONLY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                found.add(where)
+            finally:
+                os.close(lock)
+    return found
 
 
 def guests_of(pid: int) -> list[str]:
