@@ -73,7 +73,7 @@ system: setup ## system tests, in both labs
 
 clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -rf build
-	find dm-david model classifier tests \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
+	find $(wildcard dm-david model classifier tests) \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
