@@ -32,7 +32,7 @@ module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
-	tests/demo/run
+	tools/demo
 
 check: ## every test, about 40 minutes the first time
 	@start=$$(date +%s); \

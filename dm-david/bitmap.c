@@ -154,9 +154,13 @@ static u64 find_run(const struct remap_bitmap *bm, u64 at, u64 want, u64 *got)
 u64 bm_alloc(struct remap_bitmap *bm, u64 hint, u64 want, u64 *got)
 {
 	bool hinted = hint < bm->size && !bm_test(bm, hint);
-	u64 at = hinted ? hint : next_free(bm, 0);
+	u64 at = hint;
 
 	*got = 0;
+	if (!hinted) {
+		at = next_free(bm, bm->first);
+		bm->first = min(at, bm->size);
+	}
 	if (at == BM_NONE)
 		return BM_NONE;
 	if (want == 1) {
@@ -179,6 +183,7 @@ void bm_free(struct remap_bitmap *bm, u64 start, u64 len)
 
 	if (WARN_ON_ONCE(start > bm->size || len > bm->size - start))
 		return;
+	bm->first = min(bm->first, start);
 	for (at = start, end = start + len; at < end; at = next_word(at)) {
 		u64 index = at >> SHIFT, mask = mask_of(at, end) & bm->level[0][index];
 		bool full = !~bm->level[0][index];
@@ -218,6 +223,9 @@ const char *bm_check(const struct remap_bitmap *bm)
 		bytes += words * sizeof(u64);
 		bits = words;
 	}
+	for (n = 0; n < bm->first; n++)
+		if (!bm_test(bm, n))
+			return "free block before the first";
 	if (bits != 1)
 		return "levels missing";
 	if (used != bm->used)

@@ -26,6 +26,7 @@ struct remap_bitmap {
 	unsigned int levels;
 	u64 size;		/* blocks */
 	u64 used;		/* blocks */
+	u64 first;		/* no block before this one is free */
 	u64 bytes;		/* memory of all levels */
 };
 

@@ -595,9 +595,8 @@ static bool set_in_place(struct rangetable *rt, const struct trail *p, const str
 			rt->blocks[r->kind] += end - left_end;
 			return true;
 		}
-		if (left_end > r->start)
-			return false;
 	}
+	/* None starts there either if the one before it reaches beyond. */
 	if (at == leaf->rows || leaf->word[at] != r->start || r->kind == RT_HOLE)
 		return false;
 	old = get_range(leaf, at);

@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from labjob import Job, Labs  # noqa: E402
+from labjob import Job, Labs
 
 LABS = pytest.StashKey[Labs]()
 

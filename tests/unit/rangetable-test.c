@@ -320,6 +320,36 @@ static void random_updates_match_the_oracle(struct kunit *test)
 	kvfree(w);
 }
 
+/* Every block a range of its own; then a stretch of them takes the content of the next, or last. */
+static void neighbours_join_across_leaves(struct kunit *test)
+{
+	struct world *w = kvzalloc(sizeof(*w), GFP_KERNEL);
+	u32 i, k;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	world_begin(w, test, 1, 400);
+	for (i = 0; i < w->cells; i++) {
+		promise(test, &w->rt);
+		set_piece(w, i, 1, RT_FILL, 1000 + i, 1);
+	}
+	for (k = 0; k < STEPS; k++) {
+		u32 n = 1 + rnd_below(&w->rnd, k % 2 ? 3 : 120);
+		u32 first = 1 + rnd_below(&w->rnd, w->cells - n - 1);
+		u32 like = k % 3 ? first + n : first - 1;
+
+		promise(test, &w->rt);
+		set_piece(w, first, n, RT_FILL, w->cell[like].value, ~0u);
+		check(test, &w->rt, k);
+		for (i = first; i < first + n; i++) {
+			promise(test, &w->rt);
+			set_piece(w, i, 1, RT_FILL, 1000 + i, 1);
+		}
+	}
+	compare(w);
+	world_end(w);
+	kvfree(w);
+}
+
 static void set_all(struct kunit *test, struct rangetable *rt, u64 start, u64 len,
 		    enum rt_kind kind, u64 value)
 {
@@ -407,55 +437,77 @@ static void pieces_remove_no_more_than_asked(struct kunit *test)
 	rt_destroy(&rt);
 }
 
+#define BASE	0x10000000000ULL
+
 /* Ranges that do not join, filled from left to right: every leaf but the last is full. */
 static void fill(struct kunit *test, struct rangetable *rt, u64 n)
 {
 	u64 i;
 
 	for (i = 0; i < n; i++)
-		set_all(test, rt, 4 * i, 3, RT_FILL, i);
+		set_all(test, rt, BASE + 4 * i, 3, RT_FILL, i);
 }
 
-/* Blocks of a sum of leaves (42 ranges each) apart: as many nodes as possible are split. */
+enum attack { CUT_RANGES_FAR_APART, ADD_BEHIND, ADD_BEFORE, ADD_ANYWHERE, ATTACKS };
+
+/* Where the @k-th of @n updates goes, so as to split as many nodes of @ranges as possible. */
+static u64 aim(enum attack attack, u64 k, u64 n, u64 ranges, struct rnd *rnd)
+{
+	u64 step = max(ranges / n, 1ULL);
+
+	switch (attack) {
+	case CUT_RANGES_FAR_APART:
+		return BASE + 4 * ((k * step + k * step / ranges) % ranges) + 1;
+	case ADD_BEHIND:
+		return BASE + 4 * (ranges + k);
+	case ADD_BEFORE:
+		return BASE - 4 * (k + 1);
+	default:
+		return 2 * (rnd_next(rnd) >> 24);
+	}
+}
+
+static void attack(struct kunit *test, enum attack how, u64 ranges, u32 n)
+{
+	struct world w = { .test = test, .scale = 1, .rnd.state = n };
+	struct rangetable rt;
+	u64 reserve, nodes;
+	u32 k;
+
+	rt_init(&rt);
+	fill(test, &rt, ranges);
+	trim(&rt);
+	KUNIT_ASSERT_EQ(test, rt.spare, 0ULL);
+	for (k = 0; k < n; k++)
+		promise(test, &rt);
+	reserve = rt.spare;
+	nodes = rt.nodes;
+	for (k = 0; k < n; k++) {
+		struct rt_range r = {
+			.start = aim(how, k, n, ranges, &w.rnd), .len = 1, .kind = RT_SQUASHED,
+		};
+
+		KUNIT_ASSERT_EQ(test, rt_set(&rt, &r, 1, freed, &w), 1ULL);
+	}
+	check(test, &rt, ranges);
+	if (n == 300 && how == CUT_RANGES_FAR_APART)
+		kunit_info(test, "%llu ranges, %u promises: %llu nodes reserved, %llu used",
+			   (unsigned long long)ranges, n, (unsigned long long)reserve,
+			   (unsigned long long)(rt.nodes - nodes));
+	rt_destroy(&rt);
+}
+
 static void promises_hold_against_an_adversary(struct kunit *test)
 {
 	static const u32 promises[] = { 1, 2, 3, 10, 100, 300, 3000 };
-	struct world w = { .test = test, .scale = 1 };
-	struct rangetable rt;
+	enum attack how;
 	u64 ranges;
-	u32 i, k;
+	u32 i;
 
-	for (ranges = 1; ranges <= MANY; ranges = ranges * 3 + 1) {
-		for (i = 0; i < ARRAY_SIZE(promises); i++) {
-			u32 n = promises[i];
-			u64 step = max(ranges / n, 1ULL), reserve, nodes;
-
-			rt_init(&rt);
-			fill(test, &rt, ranges);
-			trim(&rt);
-			KUNIT_ASSERT_EQ(test, rt.spare, 0ULL);
-			for (k = 0; k < n; k++)
-				promise(test, &rt);
-			reserve = rt.spare;
-			nodes = rt.nodes;
-			for (k = 0; k < n; k++) {
-				u64 at = k * step % ranges + k * step / ranges;
-				struct rt_range r = {
-					.start = 4 * (at % ranges) + 1, .len = 1,
-					.kind = RT_SQUASHED,
-				};
-
-				KUNIT_ASSERT_EQ(test, rt_set(&rt, &r, 1, freed, &w), 1ULL);
-			}
-			check(test, &rt, ranges);
-			if (n == 300)
-				kunit_info(test, "%llu ranges, %u promises: %llu nodes reserved, %llu used",
-					   (unsigned long long)ranges, n,
-					   (unsigned long long)reserve,
-					   (unsigned long long)(rt.nodes - nodes));
-			rt_destroy(&rt);
-		}
-	}
+	for (how = 0; how < ATTACKS; how++)
+		for (ranges = 1; ranges <= MANY; ranges = ranges * 3 + 1)
+			for (i = 0; i < ARRAY_SIZE(promises); i++)
+				attack(test, how, ranges, promises[i]);
 }
 
 static void memory_follows_the_number_of_ranges(struct kunit *test)
@@ -475,7 +527,7 @@ static void memory_follows_the_number_of_ranges(struct kunit *test)
 		u64 step = MANY / left;
 
 		for (i = 0; i < MANY; i += 2 * step)
-			set_all(test, &rt, 4 * i, 3, RT_HOLE, 0);
+			set_all(test, &rt, BASE + 4 * i, 3, RT_HOLE, 0);
 		check(test, &rt, left);
 		trim(&rt);
 		KUNIT_EXPECT_LE(test, rt_bytes(&rt), rt.ranges[RT_FILL] * 69 + rt.height * 1024);
@@ -503,6 +555,7 @@ static void leaves_stay_filled_by_random_updates(struct kunit *test)
 static struct kunit_case rangetable_cases[] = {
 	KUNIT_CASE(ranges_are_cut_and_joined),
 	KUNIT_CASE(pieces_remove_no_more_than_asked),
+	KUNIT_CASE(neighbours_join_across_leaves),
 	KUNIT_CASE(random_updates_match_the_oracle),
 	KUNIT_CASE(promises_hold_against_an_adversary),
 	KUNIT_CASE(memory_follows_the_number_of_ranges),

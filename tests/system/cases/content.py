@@ -110,6 +110,8 @@ class Shadow:
     def discard(self) -> None:
         window, offset, length = self.extent(SECTOR)
         raw.discard(self.direct, window + offset, length)
+        # The kernel zeroes what it has cached of all that was to be discarded, parts of blocks included.
+        raw.drop_caches(self.buffered)
         # Whole blocks become zeros, the rest stays.
         first = -(-(window + offset) // self.block) * self.block - window
         last = (window + offset + length) // self.block * self.block - window
