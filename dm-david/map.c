@@ -242,11 +242,9 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 		spin_unlock_irqrestore(&store->lock, flags);
 		return SERVED;
 	}
-	while (!rt_promise(&store->table)) {
+	if (!store_promise(store, io_gfp(io), &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
-		if (!store_refill(store, io_gfp(io)))
-			return SERVED_PARK;
-		spin_lock_irqsave(&store->lock, flags);
+		return SERVED_PARK;
 	}
 	was_low = store->low;
 	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);

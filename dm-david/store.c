@@ -177,11 +177,9 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
 
 	for (;;) {
 		spin_lock_irqsave(&store->lock, flags);
-		while (!rt_promise(&store->table)) {
+		if (!store_promise(store, gfp, &flags)) {
 			spin_unlock_irqrestore(&store->lock, flags);
-			if (!store_refill(store, gfp))
-				return false;
-			spin_lock_irqsave(&store->lock, flags);
+			return false;
 		}
 		done = rt_set(&store->table, r, MAX_ENTRIES, freed, store);
 		spin_unlock_irqrestore(&store->lock, flags);
@@ -204,11 +202,9 @@ bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 	u64 done = 0;
 
 	spin_lock_irqsave(&store->lock, flags);
-	while (!rt_promise(&store->table)) {
+	if (!store_promise(store, gfp, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
-		if (!store_refill(store, gfp))
-			return false;
-		spin_lock_irqsave(&store->lock, flags);
+		return false;
 	}
 	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1)))
 		done = rt_set(&store->table, r, MAX_ENTRIES, freed, store);

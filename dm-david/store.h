@@ -78,6 +78,25 @@ void store_stats(struct store *store, struct david_stats *st);
 bool store_refill(struct store *store, gfp_t gfp);
 
 /*
+ * Promise one update of the range table. store->lock is held, with @flags, and
+ * is let go in between where nodes have to be allocated. Returns false without
+ * memory; never where @gfp may sleep, as the kernel does not fail allocations
+ * this small.
+ */
+static inline bool store_promise(struct store *store, gfp_t gfp, unsigned long *flags)
+	__must_hold(&store->lock)
+{
+	bool again = true;
+
+	while (again && unlikely(!rt_promise(&store->table))) {
+		spin_unlock_irqrestore(&store->lock, *flags);
+		again = store_refill(store, gfp);
+		spin_lock_irqsave(&store->lock, *flags);
+	}
+	return again;
+}
+
+/*
  * Apply @r to the table piecewise, each piece under a promise of its own, and
  * free the destinations given up. The caller holds a range lock on all of it.
  * Returns false without memory, with @r cut down to what is left to do.

@@ -322,18 +322,15 @@ def a_file_system_lives_through_suspend_and_reload() -> None:
     with ram_disk(128 * MIB) as dev, fake_disk("lively", TIB, dev) as disk:
         run("mkfs.xfs", "-q", disk)
         with mounted(disk, "xfs") as top:
-            copier = subprocess.Popen(
-                [
-                    "sh",
-                    "-c",
-                    f"for i in $(seq 30); do mkdir {top}/$i; cp /etc/*.conf {top}/$i/; sync -f {top}; done",
-                ],
-                stderr=subprocess.DEVNULL,
-            )
+            each = f"mkdir {top}/$i; seq 9999 >{top}/$i/a; ln {top}/$i/a {top}/$i/b; sync"
+            script = f"for i in $(seq 12); do {each}; done"
+            copier = subprocess.Popen(["sh", "-c", script])
             while copier.poll() is None:
                 # Freezes the file system, too.
                 run("dmsetup", "suspend", "lively")
                 run("dmsetup", "load", "lively", "--table", table_of("lively"))
                 run("dmsetup", "resume", "lively")
                 time.sleep(0.1)
+            assert copier.returncode == 0, f"exit status {copier.returncode}"
+            assert len(os.listdir(top)) == 12
         run("xfs_repair", "-n", disk)

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import subprocess
+import time
 from contextlib import ExitStack
 
 import raw
@@ -184,9 +185,14 @@ def status_message_and_ioctl_say_the_same() -> None:
             raw.zero_out(fd, 1 << 33, 1 << 20)
             raw.read(fd, 8192, 1 << 30)
             os.fsync(fd)
-        status = stats.parse_words(run("dmsetup", "status", "same"))
-        message = stats.parse_words(run("dmsetup", "message", "same", "0", "stats"))
-        ioctl = stats.words(stats.as_dict(stats.fetch("same")))
+        # Where udev runs, it reads from every new disk for a while.
+        for _ in range(30):
+            status = stats.parse_words(run("dmsetup", "status", "same"))
+            message = stats.parse_words(run("dmsetup", "message", "same", "0", "stats"))
+            ioctl = stats.words(stats.as_dict(stats.fetch("same")))
+            if stats.parse_words(run("dmsetup", "status", "same")) == status:
+                break
+            time.sleep(0.5)
         assert status == message, difference(status, message)
         assert status == ioctl, difference(status, ioctl)
         for key, least in {

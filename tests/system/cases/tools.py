@@ -24,7 +24,7 @@ OTHER = "0d4f1f2c-58a2-4b6e-9f5b-9a1fd1c5a7b1"
 HASH = f"hash_seed={UUID}"
 MODES = ("auto", "explicit")
 # The same times in both superblocks and inodes.
-FIXED = {"E2FSPROGS_FAKE_TIME": "1700000000"}
+FIXED = {"E2FSPROGS_FAKE_TIME": "1700000000", "E2FSCK_TIME": "1700000000"}
 
 Step = Callable[[str], None]
 
