@@ -275,7 +275,7 @@ class Workload:
             # Up to 59 bytes stand in ext's inode; xfs's limit is 1023.
             length = self.random.choice((8, 40, 59, 60, 61, 200, 700, 1000))
             os.symlink(
-                f"{i:x}/" + "target" * 170 if length > 990 else ("s" * length + f"{i:x}")[-length:],
+                f"{i:x}/" + "target" * 169 if length > 990 else ("s" * length + f"{i:x}")[-length:],
                 f"{base}/links/symbolic-{i}",
             )
 
