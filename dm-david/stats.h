@@ -6,6 +6,7 @@
 #ifndef DM_DAVID_STATS_H
 #define DM_DAVID_STATS_H
 
+#include <linux/irqflags.h>	/* which 6.1's percpu.h needs in UML */
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
 #include "uapi/dm-david.h"
