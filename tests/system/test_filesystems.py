@@ -49,8 +49,8 @@ MODES = [
 ]
 
 VM_MEMORY = "9G" if FULL else "4G"
-# The backing device is a file in RAM there, of which half may be used: btrfs leaves 0.5 GB of old tree blocks.
-UML_MEMORY = "6G" if FULL else None
+# The backing device is a file in RAM there, which may use half: btrfs leaves 0.5 GB of old tree blocks.
+UML_MEMORY = "6G" if FULL else "3G"
 # The longest first: two labs run at a time.
 JOBS = [
     (job("filesystems", "vm", "6.1", VM, 300, memory=VM_MEMORY, timeout=1500), VM),
