@@ -34,6 +34,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -46,7 +47,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/cdefs.h>		/* __always_inline */
@@ -83,6 +86,45 @@ typedef unsigned int gfp_t;
 #define min_t(t, a, b)	min((t)(a), (t)(b))
 #define max_t(t, a, b)	max((t)(a), (t)(b))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define __printf(format, first)	__attribute__((__format__(__printf__, format, first)))
+#define check_mul_overflow(a, b, d)	__builtin_mul_overflow(a, b, d)
+
+static inline u64 div64_u64(u64 dividend, u64 divisor)
+{
+	return dividend / divisor;
+}
+
+static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 divisor)
+{
+	return (__uint128_t)a * b / divisor;
+}
+
+/* The largest integer whose square is no more than @x */
+static inline u32 int_sqrt64(u64 x)
+{
+	u64 root = 0, bit = 1ULL << 62;
+
+	for (; bit; bit >>= 2) {
+		if (x >= root + bit) {
+			x -= root + bit;
+			root = (root >> 1) + bit;
+		} else {
+			root >>= 1;
+		}
+	}
+	return root;
+}
+
+static inline long strscpy(char *to, const char *from, size_t size)
+{
+	size_t n = strnlen(from, size);
+
+	if (!size)
+		return -E2BIG;
+	memcpy(to, from, n < size ? n + 1 : size);
+	to[size - 1] = '\0';
+	return n < size ? (long)n : -E2BIG;
+}
 
 static inline unsigned long __ffs64(u64 word)
 {
