@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What must be true between the parameters of a profile, so that nobody else needs to ask. */
+#include "profile-options.h"
+
+struct check {
+	const struct profile *profile;
+	const struct profile_lines *lines;
+	struct profile_error *error;
+};
+
+/* The line of a scalar parameter, or that of its stand-in when it was not given. */
+static u32 line_of(const struct check *check, const void *field)
+{
+	size_t offset = (const char *)field - (const char *)check->profile;
+	unsigned int i;
+
+	for (i = ITEM_NR; i < profile_nr_options; i++)
+		if (profile_options[i].offset == offset && check->lines->options[i])
+			return check->lines->options[i];
+	return 1;
+}
+
+static bool power_of_two(u32 n)
+{
+	return n && !(n & (n - 1));
+}
+
+static u64 multiple_of(u64 n, u32 of)
+{
+	return div64_u64(n, of) * of == n;
+}
+
+static int check_blocks(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+	u32 logical = profile->logical_block, physical = profile->physical_block;
+
+	if (!power_of_two(logical))
+		return profile_fail(check->error, line_of(check, &profile->logical_block),
+				    "logical_block is %u bytes, not a power of two", logical);
+	if (!power_of_two(physical) || physical < logical)
+		return profile_fail(check->error, line_of(check, &profile->physical_block),
+				    "physical_block is %u bytes, not a power of two from logical_block (%u) on",
+				    physical, logical);
+	if (!multiple_of(profile->sectors, logical / 512))
+		return profile_fail(check->error, line_of(check, &profile->sectors),
+				    "capacity is no multiple of logical_block");
+	if (!multiple_of(profile->max_sectors, logical / 512))
+		return profile_fail(check->error, line_of(check, &profile->max_sectors),
+				    "max_sectors is no multiple of logical_block");
+	return 0;
+}
+
+static u64 zone_total(const struct check *check, const struct profile_zone *zone)
+{
+	return (u64)(zone->last_cyl - zone->first_cyl + 1) * check->profile->heads *
+	       zone->sectors_per_track;
+}
+
+static int check_zone(const struct check *check, u32 i)
+{
+	const struct profile_zone *zone = &check->profile->zones[i];
+	u32 line = check->lines->items[ITEM_ZONE][i];
+
+	if (zone->last_cyl < zone->first_cyl)
+		return profile_fail(check->error, line, "zone %u ends before it begins", i);
+	if (zone->last_cyl >= check->profile->cylinders)
+		return profile_fail(check->error, line,
+				    "zone %u ends with cylinder %u, but there are only %u", i,
+				    zone->last_cyl, check->profile->cylinders);
+	if (i && zone->first_cyl <= zone[-1].last_cyl)
+		return profile_fail(check->error, line, "zone %u %s zone %u", i,
+				    zone->last_cyl < zone[-1].first_cyl ?
+				    "must come before" : "overlaps", i - 1);
+	if (zone->sectors + zone->front_empty > zone_total(check, zone))
+		return profile_fail(check->error, line,
+				    "zone %u cannot hold %llu sectors: its tracks have %llu, the first %u empty",
+				    i, (unsigned long long)zone->sectors,
+				    (unsigned long long)zone_total(check, zone),
+				    zone->front_empty);
+	return 0;
+}
+
+static int check_zones(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+	u64 sum = 0;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < profile->nr_zones; i++) {
+		ret = check_zone(check, i);
+		if (ret)
+			return ret;
+		sum += profile->zones[i].sectors;
+	}
+	if (sum != profile->sectors)
+		return profile_fail(check->error, line_of(check, &profile->sectors),
+				    "capacity is %llu sectors, but the zones hold %llu",
+				    (unsigned long long)profile->sectors, (unsigned long long)sum);
+	return 0;
+}
+
+static int check_seeks(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+	const struct profile_seek *seek = profile->seeks;
+	u32 i;
+
+	if (!profile->nr_seeks && !profile->seek_short_base && !profile->seek_short_factor &&
+	    !profile->seek_long_base && !profile->seek_long_factor)
+		return profile_fail(check->error, 1,
+				    "no seek times: give items 'seek', or the curve seek_short_base ...");
+	if (profile->nr_seeks && (profile->seek_short_base || profile->seek_short_factor ||
+				  profile->seek_long_base || profile->seek_long_factor))
+		return profile_fail(check->error, check->lines->items[ITEM_SEEK][0],
+				    "both items 'seek' and the curve seek_short_base ...; give one");
+	for (i = 1; i < profile->nr_seeks; i++)
+		if (seek[i].cylinders <= seek[i - 1].cylinders)
+			return profile_fail(check->error, check->lines->items[ITEM_SEEK][i],
+					    "seek of %u cylinders follows one of %u; distances must grow",
+					    seek[i].cylinders, seek[i - 1].cylinders);
+	return 0;
+}
+
+static int check_remaps(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+	const struct profile_remap *remap = profile->remaps;
+	u64 total;
+	u32 i;
+
+	for (i = 0; i < profile->nr_remaps; i++, remap++) {
+		u32 line = check->lines->items[ITEM_REMAP][i];
+
+		if (remap->zone >= profile->nr_zones)
+			return profile_fail(check->error, line,
+					    "remap in zone %u, but zones are 0 to %u",
+					    remap->zone, profile->nr_zones - 1);
+		total = zone_total(check, &profile->zones[remap->zone]);
+		if (max(remap->from, remap->to) >= total)
+			return profile_fail(check->error, line,
+					    "remap of %u to %u, but zone %u has only %llu sectors",
+					    remap->from, remap->to, remap->zone,
+					    (unsigned long long)total);
+	}
+	return 0;
+}
+
+static int check_cache(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+
+	if (!profile->segments) {
+		if (profile->write_cache > WRITE_CACHE_THROUGH)
+			return profile_fail(check->error, line_of(check, &profile->write_cache),
+					    "write_cache needs a cache, but there are no segments");
+		if (profile->readahead != READAHEAD_NONE)
+			return profile_fail(check->error, line_of(check, &profile->readahead),
+					    "readahead needs a cache, but there are no segments");
+		return 0;
+	}
+	if (!profile->segment_sectors)
+		return profile_fail(check->error, line_of(check, &profile->segments),
+				    "segments have no size; give segment_sectors");
+	if (profile->write_segments > profile->segments)
+		return profile_fail(check->error, line_of(check, &profile->write_segments),
+				    "write_segments is %u, but there are only %u segments",
+				    profile->write_segments, profile->segments);
+	if (profile->readahead_min > profile->readahead_max)
+		return profile_fail(check->error, line_of(check, &profile->readahead_min),
+				    "readahead_min is more than readahead_max");
+	return 0;
+}
+
+int profile_check(const struct profile *profile, const struct profile_lines *lines,
+		  struct profile_error *error)
+{
+	const struct check check = { .profile = profile, .lines = lines, .error = error };
+
+	return check_blocks(&check) ?: check_zones(&check) ?: check_seeks(&check) ?:
+	       check_remaps(&check) ?: check_cache(&check);
+}

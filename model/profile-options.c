@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every parameter of a profile: name, kind, place, limits, value when it is not given.
+ *
+ * The limits keep the model's arithmetic within 64 bits, and a hostile profile from
+ * costing more memory or time than a drive can have use for.
+ */
+#include "profile-options.h"
+
+#define NSEC_US		1000LL
+#define NSEC_MS		1000000LL
+#define NSEC_S		1000000000LL
+
+/* No mechanical step and no command overhead takes longer. */
+#define LONGEST		(10 * NSEC_S)
+
+#define COLUMN(s, f)	.size = sizeof(((struct s *)0)->f), .offset = offsetof(struct s, f)
+#define FIELD(f)	COLUMN(profile, f)
+
+#define COUNT(n, f, l, m, p, h)							\
+	{ .name = n, .kind = OPTION_COUNT, FIELD(f), .least = l, .most = m, .preset = p, .help = h }
+#define SECTORS(n, f, l, m, p, h)						\
+	{ .name = n, .kind = OPTION_SECTORS, FIELD(f),				\
+	  .least = l, .most = m, .preset = p, .help = h }
+#define TIME(n, f, p, h)							\
+	{ .name = n, .kind = OPTION_TIME, FIELD(f), .most = LONGEST, .preset = p, .help = h }
+#define SHARE(n, f, h)								\
+	{ .name = n, .kind = OPTION_SHARE, FIELD(f), .most = 1000, .help = h }
+#define FLAG(n, f, p, h)							\
+	{ .name = n, .kind = OPTION_FLAG, FIELD(f), .most = 1, .preset = p, .help = h }
+#define CHOICE(n, f, c, p, h)							\
+	{ .name = n, .kind = OPTION_CHOICE, FIELD(f), .choices = c, .preset = p, .help = h }
+
+static const char *const sparing_names[] = {
+	[SPARING_NONE] = "none",
+	[SPARING_TRACKS] = "tracks",
+	[SPARING_CYLINDER] = "cylinder",
+	[SPARING_TRACK] = "track",
+	[4] = "", [5] = "", [6] = "",
+	[SPARING_DISK_END] = "disk-end",
+	[SPARING_RANGE] = "range",
+	[SPARING_ZONE_END] = "zone-end",
+	NULL
+};
+
+static const char *const readahead_names[] = {
+	[READAHEAD_NONE] = "none",
+	[READAHEAD_TRACK] = "track",
+	[2] = "",
+	[READAHEAD_MAX] = "max",
+	[READAHEAD_TRACK_NEXT] = "track-next",
+	NULL
+};
+
+static const char *const write_cache_names[] = {
+	[WRITE_CACHE_OFF] = "off",
+	[WRITE_CACHE_THROUGH] = "through",
+	[WRITE_CACHE_SEQUENTIAL] = "sequential",
+	[WRITE_CACHE_BACK] = "back",
+	NULL
+};
+
+static const char *const scheduler_names[] = {
+	[SCHEDULER_FIFO] = "fifo",
+	[SCHEDULER_DEADLINE] = "deadline",
+	[SCHEDULER_CLOOK] = "clook",
+	NULL
+};
+
+#define MAX_HEADS	256
+#define MAX_TRACK	65536		/* sectors of a track */
+
+static const struct profile_option zone_columns[] = {
+	{ .name = "first_cyl", .kind = OPTION_COUNT, COLUMN(profile_zone, first_cyl),
+	  .required = true, .most = PROFILE_MAX_CYLINDERS - 1 },
+	{ .name = "last_cyl", .kind = OPTION_COUNT, COLUMN(profile_zone, last_cyl),
+	  .required = true, .most = PROFILE_MAX_CYLINDERS - 1 },
+	{ .name = "sectors_per_track", .kind = OPTION_COUNT,
+	  COLUMN(profile_zone, sectors_per_track), .required = true,
+	  .least = 1, .most = MAX_TRACK },
+	{ .name = "sectors", .kind = OPTION_COUNT, COLUMN(profile_zone, sectors),
+	  .required = true, .least = 1, .most = PROFILE_MAX_SECTORS },
+	{ .name = "track_skew", .kind = OPTION_COUNT, COLUMN(profile_zone, track_skew),
+	  .most = MAX_TRACK },
+	{ .name = "cyl_skew", .kind = OPTION_COUNT, COLUMN(profile_zone, cyl_skew),
+	  .most = MAX_TRACK },
+	{ .name = "first_offset", .kind = OPTION_COUNT, COLUMN(profile_zone, first_offset),
+	  .most = MAX_TRACK },
+	{ .name = "front_empty", .kind = OPTION_COUNT, COLUMN(profile_zone, front_empty),
+	  .most = 1 << 30 },
+	{ .name = "spares", .kind = OPTION_COUNT, COLUMN(profile_zone, spares),
+	  .most = 1 << 24 },
+	{ }
+};
+
+static const struct profile_option seek_columns[] = {
+	{ .name = "cylinders", .kind = OPTION_COUNT, COLUMN(profile_seek, cylinders),
+	  .required = true, .least = 1, .most = PROFILE_MAX_CYLINDERS },
+	{ .name = "time", .kind = OPTION_TIME, COLUMN(profile_seek, ns),
+	  .required = true, .most = LONGEST },
+	{ }
+};
+
+/* A slip's zone only says whose it is: it is stored in no field of its own. */
+static const struct profile_option slip_columns[] = {
+	{ .name = "zone", .kind = OPTION_COUNT, COLUMN(profile_remap, zone),
+	  .required = true, .most = PROFILE_MAX_ZONES - 1 },
+	{ .name = "location", .kind = OPTION_COUNT, COLUMN(profile_remap, from),
+	  .required = true, .most = U32_MAX },
+	{ }
+};
+
+static const struct profile_option remap_columns[] = {
+	{ .name = "zone", .kind = OPTION_COUNT, COLUMN(profile_remap, zone),
+	  .required = true, .most = PROFILE_MAX_ZONES - 1 },
+	{ .name = "from", .kind = OPTION_COUNT, COLUMN(profile_remap, from),
+	  .required = true, .most = U32_MAX },
+	{ .name = "to", .kind = OPTION_COUNT, COLUMN(profile_remap, to),
+	  .required = true, .most = U32_MAX },
+	{ }
+};
+
+const struct profile_option profile_options[] = {
+	[ITEM_ZONE] = { .name = "zone", .kind = OPTION_ITEMS, .required = true,
+	  .most = PROFILE_MAX_ZONES, .columns = zone_columns,
+	  .help = "a zone, from the first sector on; angles and skews in sectors" },
+	[ITEM_SEEK] = { .name = "seek", .kind = OPTION_ITEMS,
+	  .most = PROFILE_MAX_SEEKS, .columns = seek_columns,
+	  .help = "time of a seek by distance; linear between and past the entries" },
+	[ITEM_SLIP] = { .name = "slip", .kind = OPTION_ITEMS,
+	  .most = PROFILE_MAX_SLIPS, .columns = slip_columns,
+	  .help = "a defect that was slipped: sector of the zone, or track with sparing=tracks" },
+	[ITEM_REMAP] = { .name = "remap", .kind = OPTION_ITEMS,
+	  .most = PROFILE_MAX_REMAPS, .columns = remap_columns,
+	  .help = "a defect that was replaced by another sector of the zone" },
+
+	{ .name = "name", .kind = OPTION_NAME, FIELD(name), .required = true,
+	  .help = "of the drive: letters, digits, dots, dashes, underscores" },
+
+	{ .name = "capacity", .kind = OPTION_SECTORS, FIELD(sectors), .required = true,
+	  .least = 1, .most = PROFILE_MAX_SECTORS, .help = "as the drive reports it" },
+	{ .name = "logical_block", .kind = OPTION_BYTES, FIELD(logical_block),
+	  .least = 512, .most = 4096, .preset = 512, .help = "512 or 4096" },
+	{ .name = "physical_block", .kind = OPTION_BYTES, FIELD(physical_block),
+	  .least = 512, .most = 4096, .preset = 512, .help = "512, or 4096 for 512e and 4Kn" },
+	{ .name = "rpm", .kind = OPTION_SPEED, FIELD(rpm), .required = true,
+	  .least = 60000, .most = 100000000, .help = "spindle speed" },
+	{ .name = "cylinders", .kind = OPTION_COUNT, FIELD(cylinders), .required = true,
+	  .least = 1, .most = PROFILE_MAX_CYLINDERS, .help = "in all zones, and between them" },
+	{ .name = "heads", .kind = OPTION_COUNT, FIELD(heads), .required = true,
+	  .least = 1, .most = MAX_HEADS, .help = "data surfaces" },
+	FLAG("serpentine", serpentine, 0, "heads run backwards on odd cylinders of a zone"),
+	CHOICE("sparing", sparing, sparing_names, SPARING_NONE, "where the spares lie"),
+	COUNT("sparing_range", sparing_range, 1, PROFILE_MAX_CYLINDERS, 1,
+	      "cylinders that share spares with sparing=range"),
+
+	TIME("seek_short_base", seek_short_base, 0, "seeks shorter than seek_limit: base"),
+	TIME("seek_short_factor", seek_short_factor, 0,
+	     "... + factor * square root of the distance"),
+	TIME("seek_long_base", seek_long_base, 0, "longer seeks: base"),
+	{ .name = "seek_long_factor", .kind = OPTION_FINE_TIME, FIELD(seek_long_factor),
+	  .most = 1000 * NSEC_S, .help = "... + factor * distance, time a cylinder" },
+	COUNT("seek_limit", seek_limit, 0, PROFILE_MAX_CYLINDERS, 0,
+	      "distance of the first long seek"),
+	TIME("head_switch", head_switch, 0, "change to another head of the cylinder"),
+	TIME("cylinder_switch", cylinder_switch, 0,
+	     "least time of any seek; 0: as the curve says"),
+	{ .name = "write_settle", .kind = OPTION_TIME, FIELD(write_settle),
+	  .least = -100 * NSEC_MS, .most = 100 * NSEC_MS,
+	  .help = "added to a seek or head switch before a write; may be negative" },
+
+	TIME("bus_read", bus_read, 0, "time on the host bus of a sector read"),
+	TIME("bus_write", bus_write, 0, "time on the host bus of a sector written"),
+
+	COUNT("segments", segments, 0, 1024, 0, "of the cache; 0: no cache"),
+	SECTORS("segment_sectors", segment_sectors, 0, 1 << 24, 0, "size of a segment"),
+	COUNT("write_segments", write_segments, 0, 1024, 1, "segments that writes may use"),
+	FLAG("read_cache", read_cache, 1, "reads may be served from the cache"),
+	CHOICE("write_cache", write_cache, write_cache_names, WRITE_CACHE_OFF,
+	       "when a write is done"),
+	CHOICE("readahead", readahead, readahead_names, READAHEAD_NONE,
+	       "how far a read goes on by itself"),
+	SECTORS("readahead_min", readahead_min, 0, 1 << 24, 0, "read ahead whatever waits"),
+	SECTORS("readahead_max", readahead_max, 0, 1 << 24, 0, "read ahead at most"),
+	FLAG("readahead_over_requested", readahead_over_requested, 0,
+	     "read-ahead may overwrite what was asked for"),
+	FLAG("readahead_on_idle_hit", readahead_on_idle_hit, 0,
+	     "a hit on an idle drive starts read-ahead anew"),
+	FLAG("read_any_free", read_any_free, 0, "read what comes under the head before the data"),
+	FLAG("read_hits_on_write_data", read_hits_on_write_data, 1,
+	     "reads may be served with data written"),
+	FLAG("separate_write_segment", separate_write_segment, 0,
+	     "writes have a segment of their own"),
+	FLAG("combine_sequential_writes", combine_sequential_writes, 1,
+	     "sequential writes share a segment"),
+	FLAG("stop_prefetch_in_sector", stop_prefetch_in_sector, 0,
+	     "read-ahead stops in the middle of a sector"),
+	FLAG("write_hit_stops_prefetch", write_hit_stops_prefetch, 1,
+	     "a write taken by the cache stops read-ahead"),
+	FLAG("read_directly_to_buffer", read_directly_to_buffer, 1,
+	     "reads may begin before the segment is free"),
+	FLAG("transfer_partial_hit", transfer_partial_hit, 1,
+	     "what is in the cache goes to the host before the rest is read"),
+	FLAG("immediate_read", immediate_read, 0, "a track is read from where the head comes down"),
+	FLAG("immediate_write", immediate_write, 0,
+	     "a track is written from where the head comes down"),
+	FLAG("water_mark_by_request", water_mark_by_request, 1,
+	     "water marks are shares of the request, not of a segment"),
+	SHARE("read_water_mark", read_water_mark,
+	      "share in the buffer when a read takes the bus"),
+	SHARE("write_water_mark", write_water_mark,
+	      "share left in the buffer when a write takes the bus again"),
+	TIME("destage_idle", destage_idle, 0, "idle time before the write cache is written out"),
+
+	TIME("overhead", overhead, 0, "of every command"),
+	TIME("overhead_read_hit_after_read", overhead_by_kind[KIND_READ_HIT][0],
+	     0, "by kind of the command and of the one before"),
+	TIME("overhead_read_hit_after_write", overhead_by_kind[KIND_READ_HIT][1], 0, "..."),
+	TIME("overhead_read_miss_after_read", overhead_by_kind[KIND_READ_MISS][0], 0, "..."),
+	TIME("overhead_read_miss_after_write", overhead_by_kind[KIND_READ_MISS][1], 0, "..."),
+	TIME("overhead_write_hit_after_read", overhead_by_kind[KIND_WRITE_HIT][0], 0, "..."),
+	TIME("overhead_write_hit_after_write", overhead_by_kind[KIND_WRITE_HIT][1], 0, "..."),
+	TIME("overhead_write_miss_after_read", overhead_by_kind[KIND_WRITE_MISS][0], 0, "..."),
+	TIME("overhead_write_miss_after_write", overhead_by_kind[KIND_WRITE_MISS][1], 0, "..."),
+	TIME("read_completion", read_completion, 0, "end of a read, on the bus"),
+	TIME("write_completion", write_completion, 0, "end of a write, on the bus"),
+	TIME("data_preparation", data_preparation, 0, "before data go over the bus"),
+	TIME("first_reselect", first_reselect, 0, "first taking the bus again after a disconnect"),
+	TIME("other_reselect", other_reselect, 0, "each later one"),
+	TIME("read_disconnect_after_read", read_disconnect_after_read, 0,
+	     "leaving the bus in a read that follows a read"),
+	TIME("read_disconnect_after_write", read_disconnect_after_write, 0,
+	     "leaving the bus in a read that follows a write"),
+	TIME("write_disconnect", write_disconnect, 0, "leaving the bus in a write"),
+	FLAG("extra_write_disconnect", extra_write_disconnect, 0,
+	     "writes leave the bus once more after the command"),
+	TIME("xd_command", xd_command, 0, "that extra disconnect: command overhead before it"),
+	TIME("xd_disconnect", xd_disconnect, 0, "... leaving the bus"),
+	TIME("xd_inter", xd_inter, 0, "... off the bus"),
+	TIME("xd_second", xd_second, 0, "... second leaving"),
+	TIME("xd_seek_delta", xd_seek_delta, 0, "... delay of the seek"),
+	TIME("min_seek_delay", min_seek_delay, 0, "least time from command to start of the seek"),
+	FLAG("hold_bus_read", hold_bus_read, 0, "a read keeps the bus once it has data to send"),
+	FLAG("hold_bus_write", hold_bus_write, 0, "a write keeps the bus until it has its data"),
+	FLAG("never_disconnect", never_disconnect, 0,
+	     "the drive keeps the bus for all of a command"),
+	TIME("flush_overhead", flush_overhead, 0, "of a flush, beside the writing"),
+
+	COUNT("ncq_depth", ncq_depth, 1, 256, 1,
+	      "commands the drive chooses from; 1: none queued"),
+	TIME("ncq_age_limit", ncq_age_limit, 500 * NSEC_MS,
+	     "a command that waited longer in the drive goes first"),
+
+	/* Linux 2.6.23, block/ll_rw_blk.c and include/linux/blkdev.h */
+	COUNT("nr_requests", nr_requests, 1, 2048, 128, "requests of the queue, each direction"),
+	COUNT("nr_batching", nr_batching, 0, 2048, 32,
+	      "requests that a woken submitter may add to a full queue"),
+	SECTORS("max_sectors", max_sectors, 8, 65536, 1024, "largest request"),
+	COUNT("max_segments", max_segments, 1, 65536, 128, "memory pages of the largest request"),
+	CHOICE("scheduler", scheduler, scheduler_names, SCHEDULER_FIFO, "of the host's queue"),
+	TIME("plug_time", plug_time, 3 * NSEC_MS,
+	     "a plugged queue waits this long; 0: no plugging"),
+	COUNT("plug_threshold", plug_threshold, 1, 2048, 4, "requests that unplug it"),
+};
+
+const unsigned int profile_nr_options = ARRAY_SIZE(profile_options);
+
+static const struct option_unit no_unit[] = { { "", 1 } };
+
+static const struct option_unit sector_units[] = {
+	{ "TiB", 1ULL << 31 }, { "GiB", 1 << 21 }, { "MiB", 1 << 11 }, { "KiB", 2 },
+	{ "sectors", 1 }, { "", 1 }
+};
+
+static const struct option_unit byte_units[] = { { "KiB", 1024 }, { "B", 1 }, { "", 1 } };
+
+static const struct option_unit speed_units[] = { { "rpm", 1000 }, { "", 1000 } };
+
+static const struct option_unit share_units[] = { { "%", 10 }, { "", 1000 } };
+
+static const struct option_unit time_units[] = {
+	{ "s", NSEC_S }, { "ms", NSEC_MS }, { "us", NSEC_US }, { "ns", 1 }, { "", 0 }
+};
+
+static const struct option_unit fine_time_units[] = {
+	{ "ms", 1000 * NSEC_MS }, { "us", 1000 * NSEC_US }, { "ns", 1000 }, { "ps", 1 }, { "", 0 }
+};
+
+const struct option_unit *profile_units(enum option_kind kind)
+{
+	switch (kind) {
+	case OPTION_SECTORS:
+		return sector_units;
+	case OPTION_BYTES:
+		return byte_units;
+	case OPTION_SPEED:
+		return speed_units;
+	case OPTION_SHARE:
+		return share_units;
+	case OPTION_TIME:
+		return time_units;
+	case OPTION_FINE_TIME:
+		return fine_time_units;
+	default:
+		return no_unit;
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Another size of the same drive.
+ *
+ * The areal density stays as it is: tracks keep their sectors, a larger disk has
+ * more cylinders. Zones keep their share of the capacity and of the cylinders,
+ * long seeks their share of the full stroke: a benchmark that uses all of the
+ * disk sees the same mix of seek times and rates as on the original. A seek to
+ * the next cylinder costs what it did. Spares and defects belong to one piece
+ * of hardware, and are not carried over.
+ */
+#include "profile-options.h"
+
+static u64 scaled(u64 value, u64 to, u64 from)
+{
+	return mul_u64_u64_div_u64(value, to, from);
+}
+
+/* Zones that are left no room by rounding are dropped. Returns the cylinders used. */
+static u64 scale_zones(struct profile *profile, u64 sectors)
+{
+	u64 end, begin = 0, old_end = 0, cylinders = 0, needed;
+	u32 i, n = 0, unit = profile->logical_block / 512;
+
+	for (i = 0; i < profile->nr_zones; i++) {
+		struct profile_zone zone = profile->zones[i];
+		u64 share = scaled(zone.last_cyl - zone.first_cyl + 1, sectors, profile->sectors);
+
+		old_end += zone.sectors;
+		end = scaled(old_end, sectors, profile->sectors);
+		end = i + 1 < profile->nr_zones ? div64_u64(end, unit) * unit : sectors;
+		if (end == begin)
+			continue;
+		needed = (u64)profile->heads * zone.sectors_per_track;
+		needed = div64_u64(end - begin + needed - 1, needed);
+		share = max(share, needed);
+		if (cylinders + share > PROFILE_MAX_CYLINDERS)
+			return U64_MAX;
+		zone.first_cyl = cylinders;
+		zone.last_cyl = cylinders + share - 1;
+		zone.sectors = end - begin;
+		zone.front_empty = 0;
+		zone.spares = 0;
+		zone.first_slip = 0;
+		zone.slips = 0;
+		profile->zones[n++] = zone;
+		cylinders += share;
+		begin = end;
+	}
+	profile->nr_zones = n;
+	return cylinders;
+}
+
+/* The first entry stays, the others keep their share of the stroke. */
+static void scale_seeks(struct profile *profile, u32 cylinders)
+{
+	struct profile_seek *seek = profile->seeks;
+	u32 i, n = 1;
+	u64 distance;
+
+	for (i = 1; i < profile->nr_seeks; i++) {
+		distance = scaled(seek[i].cylinders, cylinders, profile->cylinders);
+		distance = min_t(u64, distance, PROFILE_MAX_CYLINDERS);
+		if (distance <= seek[n - 1].cylinders)
+			continue;	/* shrunk onto the one before */
+		seek[n].cylinders = distance;
+		seek[n++].ns = seek[i].ns;
+	}
+	profile->nr_seeks = min(n, profile->nr_seeks);
+}
+
+static void scale_curve(struct profile *profile, u32 cylinders)
+{
+	u64 factor = profile->seek_short_factor;
+
+	/* factor * sqrt(distance) with distance in new cylinders; below 10^10, its square fits */
+	profile->seek_short_factor = int_sqrt64(scaled(factor * factor, profile->cylinders,
+						       cylinders));
+	profile->seek_long_factor = scaled(profile->seek_long_factor, profile->cylinders,
+					   cylinders);
+	profile->seek_limit = min_t(u64, PROFILE_MAX_CYLINDERS,
+				    scaled(profile->seek_limit, cylinders, profile->cylinders));
+}
+
+int profile_scale(struct profile *profile, u64 sectors)
+{
+	u64 cylinders;
+
+	if (sectors == profile->sectors)
+		return 0;
+	if (!sectors || sectors > PROFILE_MAX_SECTORS ||
+	    sectors & (profile->logical_block / 512 - 1))
+		return -EINVAL;
+	cylinders = scale_zones(profile, sectors);
+	if (cylinders > PROFILE_MAX_CYLINDERS)
+		return -EINVAL;
+	if (profile->nr_seeks)
+		scale_seeks(profile, cylinders);
+	else
+		scale_curve(profile, cylinders);
+	profile->cylinders = cylinders;
+	profile->sectors = sectors;
+	profile->sparing = SPARING_NONE;
+	profile->nr_slips = 0;
+	profile->nr_remaps = 0;
+	profile_derive(profile);
+	return 0;
+}

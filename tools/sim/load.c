@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <limits.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "params.h"
+
+#define LARGEST		(16 << 20)	/* no profile is as large; stops at devices and the like */
+
+static int complain(const char *name, const char *why)
+{
+	fprintf(stderr, "%s: %s\n", name, why);
+	return -1;
+}
+
+/* profiles/NAME.profile beside the build directory that this program stands in */
+static FILE *open_named(const char *name)
+{
+	char self[PATH_MAX], path[PATH_MAX + 300];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+	int level;
+
+	if (n < 0 || strchr(name, '/') || strlen(name) > 255)
+		return NULL;
+	self[n] = '\0';
+	for (level = 0; level < 2; level++) {
+		slash = strrchr(self, '/');
+		if (!slash)
+			return NULL;
+		*slash = '\0';
+	}
+	snprintf(path, sizeof(path), "%s/profiles/%s.profile", self, name);
+	return fopen(path, "r");
+}
+
+static char *read_all(FILE *file, size_t *len)
+{
+	char *text = malloc(LARGEST);
+
+	*len = text ? fread(text, 1, LARGEST, file) : 0;
+	if (text && (ferror(file) || *len == LARGEST)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+char *load_text(const char *name, size_t *len)
+{
+	struct profile_error error = { };
+	FILE *file = fopen(name, "r") ?: open_named(name);
+	char *text, *profile;
+
+	if (!file) {
+		complain(name, "neither a file nor the name of a profile");
+		return NULL;
+	}
+	text = read_all(file, len);
+	fclose(file);
+	if (!text) {
+		complain(name, "cannot be read as a profile");
+		return NULL;
+	}
+	if (!params_recognize(text, *len))
+		return text;
+	profile = params_to_profile(text, *len, strrchr(name, '/') ? strrchr(name, '/') + 1 : name,
+				    &error);
+	free(text);
+	if (!profile) {
+		fprintf(stderr, "%s:%u: %s\n", name, error.line, error.text);
+		return NULL;
+	}
+	*len = strlen(profile);
+	return profile;
+}
+
+char *print_profile(const struct profile *profile)
+{
+	size_t len = profile_print(profile, NULL, 0);
+	char *text = malloc(len + 1);
+
+	if (text)
+		profile_print(profile, text, len + 1);
+	return text;
+}
+
+/* @text without the item that @option replaces, and with @option. */
+static char *replace(char *text, const char *option)
+{
+	size_t name_len = strcspn(option, "= ");
+	char *result = NULL, *item, *rest = text;
+	size_t len;
+	FILE *out = open_memstream(&result, &len);
+
+	if (!out)
+		return NULL;
+	fputs(option, out);
+	while ((item = strsep(&rest, ";")))
+		if (strncmp(item, option, name_len) || item[name_len] != '=')
+			fprintf(out, ";%s", item);
+	fclose(out);
+	return result;
+}
+
+static int apply(struct profile *profile, const char *option)
+{
+	struct profile_error error;
+	char *text = print_profile(profile), *changed = text ? replace(text, option) : NULL;
+	int ret = -ENOMEM;
+
+	profile_free(profile);
+	if (changed)
+		ret = profile_parse(profile, changed, strlen(changed), &error);
+	if (ret == -EINVAL)
+		complain(option, error.text);
+	else if (ret)
+		complain(option, "out of memory");
+	free(text);
+	free(changed);
+	return ret ? -1 : 0;
+}
+
+int load_profile(struct profile *profile, const char *name, char *const *options,
+		 unsigned int nr_options)
+{
+	struct profile_error error;
+	size_t len;
+	char *text = load_text(name, &len);
+	unsigned int i;
+	int ret;
+
+	if (!text)
+		return -1;
+	ret = profile_parse(profile, text, len, &error);
+	if (ret == -EINVAL)
+		fprintf(stderr, "%s:%u: %s\n", name, error.line, error.text);
+	else if (ret)
+		complain(name, "out of memory");
+	free(text);
+	if (ret)
+		return -1;
+	for (i = 0; i < nr_options; i++)
+		if (apply(profile, options[i]))
+			return -1;
+	return 0;
+}

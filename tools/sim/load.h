@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Profiles from files. */
+#ifndef DAVID_SIM_LOAD_H
+#define DAVID_SIM_LOAD_H
+
+#include "../../model/profile.h"
+
+/*
+ * Load a profile: @name is a file with a profile or with DiskSim parameters, or the
+ * name of one in profiles/. @options, "name=value", replace values of it. Complains on
+ * standard error and returns -1 when that does not work.
+ */
+int load_profile(struct profile *profile, const char *name, char *const *options,
+		 unsigned int nr_options);
+
+/* Its text as it stands in the file, or as imported; to be freed. NULL: has complained. */
+char *load_text(const char *name, size_t *len);
+
+/* The one-word form, to be freed. */
+char *print_profile(const struct profile *profile);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Drive parameters extracted from DiskSim ("key = value" lines, then tables
+ * [zones], [slips], [remaps], [seek]), made into a profile's text.
+ */
+#ifndef DAVID_SIM_PARAMS_H
+#define DAVID_SIM_PARAMS_H
+
+#include "../../model/profile.h"
+
+/* Does the text look like such a file? */
+bool params_recognize(const char *text, size_t len);
+
+/*
+ * The text of a profile, to be freed by the caller, or NULL with @error filled.
+ * @source is named in it as where the values come from. What is not understood
+ * and might matter is told on standard error.
+ */
+char *params_to_profile(const char *text, size_t len, const char *source,
+			struct profile_error *error);
+
+#endif
