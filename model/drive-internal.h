@@ -28,6 +28,7 @@ struct drive {
 	struct destage destage;
 	u64 media_free;			/* time when the mechanics are, but for the above two */
 	u64 last_end;			/* of a command */
+	u64 last_write;			/* the sector after the last write */
 	bool wrote;			/* the last command was a write */
 };
 

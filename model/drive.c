@@ -5,9 +5,6 @@
  */
 #include "drive-internal.h"
 
-/* A write's data are waited for up to so many sectors before the media may begin. */
-#define WRITE_AHEAD	10
-
 struct command {
 	u64 sector;
 	u64 sectors;
@@ -64,7 +61,17 @@ struct transfer {
 	u64 bus;		/* ns per sector */
 	u64 bus_end;		/* no earlier than this */
 	u64 media_end;
+	u64 wanted;		/* sectors in the buffer that the bus waits for at first */
+	u64 setup;		/* ns from then on until it begins */
 };
+
+/* Sectors come in order, but for the last ones of a stretch begun in its middle. */
+static u64 when_in(const struct media_stretch *stretch, u64 sectors)
+{
+	u64 ns = (stretch->first - stretch->begin) * sectors;
+
+	return min(stretch->begin + ns, stretch->end);
+}
 
 static void take_stretch(struct drive *drive, struct media_pass *pass, struct command *cmd,
 			 struct transfer *transfer)
@@ -74,7 +81,17 @@ static void take_stretch(struct drive *drive, struct media_pass *pass, struct co
 	media_next(&drive->media, pass, &s);
 	cmd->parts.seek += s.seek;
 	cmd->parts.rotation += s.wait;
-	transfer->bus_end = max(transfer->bus_end, s.first + transfer->sectors * transfer->bus);
+	if (transfer->wanted && transfer->wanted <= s.sectors) {
+		transfer->bus_end = max(transfer->bus_end,
+					when_in(&s, transfer->wanted) + transfer->setup +
+					cmd->sectors * transfer->bus);
+		transfer->wanted = 0;
+	} else if (transfer->wanted) {
+		transfer->wanted -= s.sectors;
+	} else {
+		transfer->bus_end = max(transfer->bus_end,
+					s.first + transfer->sectors * transfer->bus);
+	}
 	transfer->sectors -= s.sectors;
 	transfer->bus_end = max(transfer->bus_end,
 				s.end + (transfer->sectors + s.late) * transfer->bus);
@@ -101,12 +118,14 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 			limit = max(end, cmd->sector + profile->segment_sectors);
 		break;
 	case READAHEAD_TRACK_NEXT:
-		limit = geometry_track_end(drive->media.geometry, end - 1);
+		if (end == profile->sectors)
+			break;
+		limit = geometry_track_end(drive->media.geometry, end);
 		if (segment->start < cmd->sector) {
 			struct place place;
 
-			geometry_find(drive->media.geometry, end - 1, &place);
-			if (segment->start + place.before < end - 1 && limit < profile->sectors)
+			geometry_find(drive->media.geometry, end, &place);
+			if (segment->start + place.before < end && limit < profile->sectors)
 				limit = geometry_track_end(drive->media.geometry, limit);
 		}
 		break;
@@ -141,11 +160,23 @@ static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *se
 	return bus_end + profile->read_completion;
 }
 
+/* Sectors of a read that are to be in the buffer before the bus is taken. */
+static u64 water_mark(const struct profile *profile, u64 sectors)
+{
+	u64 mark;
+
+	if (profile->water_mark_by_request)
+		mark = div_u64(sectors * profile->read_water_mark, 1000);
+	else
+		mark = div_u64((u64)profile->segment_sectors * profile->read_water_mark + 999, 1000);
+	return min(sectors, max_t(u64, mark, 1));
+}
+
 /* The first @cached sectors are in @segment, if that is not NULL. */
 static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *segment)
 {
 	const struct profile *profile = drive->profile;
-	u64 end = cmd->sector + cmd->sectors, command_end, water_mark, start, cached = 0;
+	u64 end = cmd->sector + cmd->sectors, command_end, cached = 0;
 	struct media_pass pass = { .any_order = profile->immediate_read };
 	struct transfer transfer = { .bus = profile->bus_read };
 
@@ -158,24 +189,15 @@ static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *s
 	pass.left = cmd->sectors - cached;
 	pass.time = max(command_end, drive->media_free);
 
-	water_mark = profile->water_mark_by_request ? cmd->sectors : profile->segment_sectors;
-	water_mark = min(cmd->sectors, div_u64(water_mark * profile->read_water_mark + 999, 1000));
-	start = profile->data_preparation;
-	if (!profile->never_disconnect)
-		start += profile->first_reselect;
-
 	transfer.sectors = pass.left;
-	while (pass.left) {
-		u64 before = cmd->sectors - transfer.sectors;
-		u64 after = before + pass.left;
-
+	transfer.wanted = water_mark(profile, cmd->sectors);
+	transfer.wanted = transfer.wanted > cached ? transfer.wanted - cached : 0;
+	transfer.setup = profile->data_preparation;
+	if (!profile->never_disconnect)
+		transfer.setup += profile->first_reselect;
+	while (pass.left)
 		take_stretch(drive, &pass, cmd, &transfer);
-		(void)after;
-		(void)before;
-	}
 	drive->media_free = transfer.media_end;
-	(void)water_mark;
-	transfer.bus_end += start;
 
 	if (!segment && drive->cache->nr)
 		segment = cache_take(drive->cache, false, NULL);
@@ -190,7 +212,7 @@ static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *s
 			readahead_start(drive, segment, readahead_limit(drive, segment, cmd),
 					transfer.media_end);
 	}
-	cmd->parts.overhead = command_end - cmd->now + start + profile->read_completion;
+	cmd->parts.overhead = command_end - cmd->now + profile->read_completion;
 	return transfer.bus_end + profile->read_completion;
 }
 
@@ -206,6 +228,17 @@ static u64 serve_read(struct drive *drive, struct command *cmd)
 	if (segment && segment->write)
 		segment = NULL;
 	return read_miss(drive, cmd, segment);
+}
+
+/*
+ * How many sectors of a write must have arrived before the first goes to the media. A
+ * drive that disconnects before the data come wants to be sure of some of them.
+ */
+static u64 write_ahead(const struct profile *profile, u64 sectors)
+{
+	if (!profile->extra_write_disconnect)
+		return 1;
+	return sectors < 45 ? min_t(u64, sectors, 10) : 15;
 }
 
 /* Into the buffer, and that is it for the host. */
@@ -229,7 +262,7 @@ static u64 write_hit(struct drive *drive, struct command *cmd, struct segment *s
 	}
 	bus_end = start + cmd->sectors * profile->bus_write;
 	if (!was_dirty)
-		segment->dirty_since = start + min_t(u64, cmd->sectors, WRITE_AHEAD) *
+		segment->dirty_since = start + write_ahead(profile, cmd->sectors) *
 				       profile->bus_write;
 	segment->dirty += cmd->sectors;
 	cache_append(drive->cache, segment, cmd->sectors);
@@ -250,6 +283,8 @@ static u64 write_hit(struct drive *drive, struct command *cmd, struct segment *s
 static u64 write_miss(struct drive *drive, struct command *cmd)
 {
 	const struct profile *profile = drive->profile;
+	bool extra = profile->extra_write_disconnect && drive->wrote &&
+		     cmd->sector != drive->last_write;
 	u64 start, bus_start, bus_end, end;
 	struct media_pass pass = { .write = true, .any_order = profile->immediate_write };
 	struct transfer transfer = { .sectors = cmd->sectors };
@@ -257,7 +292,7 @@ static u64 write_miss(struct drive *drive, struct command *cmd)
 
 	readahead_stop(drive, cmd->now);
 	destage_all(drive, cmd->now);
-	if (profile->extra_write_disconnect) {
+	if (extra) {
 		start = cmd->now + profile->overhead + profile->xd_command;
 		bus_start = start + profile->xd_disconnect + profile->xd_inter +
 			    profile->first_reselect;
@@ -272,16 +307,17 @@ static u64 write_miss(struct drive *drive, struct command *cmd)
 	pass.sector = cmd->sector;
 	pass.left = cmd->sectors;
 	pass.time = max(start, drive->media_free);
-	pass.not_before = max(start + profile->min_seek_delay,
-			      bus_start + min_t(u64, cmd->sectors, WRITE_AHEAD) *
-			      profile->bus_write);
+	pass.data = bus_start;
+	pass.data_time = profile->bus_write;
+	pass.not_before = bus_start + write_ahead(profile, cmd->sectors) * profile->bus_write;
+	if (cmd->sector != drive->last_write || pass.time != drive->media_free)
+		pass.not_before = max(pass.not_before, pass.time + profile->min_seek_delay);
 	while (pass.left)
 		take_stretch(drive, &pass, cmd, &transfer);
 	drive->media_free = transfer.media_end;
 	end = max(transfer.media_end, bus_end);
 	if (!profile->never_disconnect)
-		end += profile->extra_write_disconnect ? profile->other_reselect :
-							 profile->first_reselect;
+		end += extra ? profile->other_reselect : profile->first_reselect;
 	cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
 	if (drive->cache->nr)
 		segment = cache_take(drive->cache, true, NULL);
@@ -355,6 +391,7 @@ u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 se
 	} else {
 		end = serve_write(drive, &cmd, flags);
 		drive->wrote = true;
+		drive->last_write = sector + sectors;
 	}
 	drive->last_end = end;
 	split(&cmd.parts, end - now);

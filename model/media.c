@@ -27,22 +27,35 @@ void media_access(const struct media *media, const struct place *place, bool wri
 	*wait = ready - now - *seek + (due >= angle ? due - angle : due + revolution - angle);
 }
 
+/*
+ * The earliest time to begin writing @sectors in @span, so that the data of each of
+ * them are there when it passes: the first, and if the bus is slower, the last.
+ */
+static u64 data_time(const struct media_pass *pass, u32 sectors, u64 span)
+{
+	u64 first = pass->data + pass->data_time, last = pass->data + sectors * pass->data_time;
+	u64 ahead = span - div_u64(span, sectors);
+
+	return last > first + ahead ? last - ahead : first;
+}
+
 void media_next(struct media *media, struct media_pass *pass, struct media_stretch *stretch)
 {
 	struct place place;
-	u64 span, rotation;
+	u64 span, not_before, rotation;
 
 	geometry_find(media->geometry, pass->sector, &place);
 	stretch->sector = pass->sector;
 	stretch->sectors = min_t(u64, place.run, pass->left);
 	stretch->late = 1;
-	media_access(media, &place, pass->write, pass->time, pass->not_before, &stretch->seek,
-		     &stretch->wait);
 	span = media_time(media, place.slots, place.slot, stretch->sectors);
+	not_before = max(pass->not_before, data_time(pass, stretch->sectors, span));
+	media_access(media, &place, pass->write, pass->time, not_before, &stretch->seek,
+		     &stretch->wait);
 	stretch->begin = pass->time + stretch->seek + stretch->wait;
 	stretch->first = stretch->begin + media_time(media, place.slots, place.slot, 1);
 	stretch->end = stretch->begin + span;
-	rotation = stretch->begin - max(pass->time + stretch->seek, pass->not_before);
+	rotation = stretch->begin - max(pass->time + stretch->seek, not_before);
 	if (pass->any_order && media->profile->revolution - rotation < span) {
 		/* The head arrives within the stretch, and is through with it a revolution later. */
 		u64 inside = span - (media->profile->revolution - rotation);
@@ -57,4 +70,5 @@ void media_next(struct media *media, struct media_pass *pass, struct media_stret
 	pass->sector += stretch->sectors;
 	pass->left -= stretch->sectors;
 	pass->time = stretch->end;
+	pass->data += stretch->sectors * pass->data_time;
 }

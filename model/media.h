@@ -19,7 +19,9 @@ struct media_pass {
 	u64 sector;		/* the next one */
 	u64 left;
 	u64 time;		/* when the head has done all before it */
-	u64 not_before;		/* no transfer begins earlier: the data must be there */
+	u64 not_before;		/* no transfer begins earlier */
+	u64 data;		/* when the bus begins to bring the next sector's data, */
+	u64 data_time;		/* and ns that it takes for one: none goes unwritten past the head */
 	bool write;
 	bool any_order;		/* a stretch may begin in its middle */
 };
