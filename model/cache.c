@@ -96,16 +96,6 @@ void cache_forget(struct cache *cache, u64 sector, u64 sectors, const struct seg
 	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
 		if (segment == keep || segment->end <= sector || segment->start >= end)
 			continue;
-		/* What is left must be one run, and what is dirty must stay. */
-		if (segment->end > end)
-			segment->start = min(end, segment->end - segment->dirty);
-		else if (segment->dirty)
-			segment->start = segment->end - segment->dirty;
-		else
-			segment->end = max(sector, segment->start);
-		if (segment->start == segment->end) {
-			segment->start = 0;
-			segment->end = 0;
-		}
+		segment->start = segment->end - segment->dirty;
 	}
 }

@@ -41,7 +41,10 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 /* @sectors more at the end. */
 void cache_append(struct cache *cache, struct segment *segment, u64 sectors);
 
-/* Forget [@sector, @sector + @sectors) wherever it is held, but for @keep. */
+/*
+ * Forget what is clean in the segments, but for @keep, that hold any of [@sector, @sector +
+ * @sectors): drives do not cut segments in two.
+ */
 void cache_forget(struct cache *cache, u64 sector, u64 sectors, const struct segment *keep);
 
 #endif

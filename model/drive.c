@@ -61,6 +61,7 @@ struct transfer {
 	u64 bus;		/* ns per sector */
 	u64 bus_end;		/* no earlier than this */
 	u64 media_end;
+	bool wrapped;		/* the last stretch was begun in its middle */
 	u64 wanted;		/* sectors in the buffer that the bus waits for at first */
 	u64 setup;		/* ns from then on until it begins */
 };
@@ -96,6 +97,7 @@ static void take_stretch(struct drive *drive, struct media_pass *pass, struct co
 	transfer->bus_end = max(transfer->bus_end,
 				s.end + (transfer->sectors + s.late) * transfer->bus);
 	transfer->media_end = s.end;
+	transfer->wrapped = s.late > 1;
 }
 
 /* What the read-ahead after a read up to @end should reach. */
@@ -195,6 +197,8 @@ static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *s
 	transfer.setup = profile->data_preparation;
 	if (!profile->never_disconnect)
 		transfer.setup += profile->first_reselect;
+	if (cached)
+		transfer.bus_end = command_end + transfer.setup + cmd->sectors * transfer.bus;
 	while (pass.left)
 		take_stretch(drive, &pass, cmd, &transfer);
 	drive->media_free = transfer.media_end;
@@ -208,9 +212,17 @@ static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *s
 		}
 		cache_append(drive->cache, segment, end - segment->end);
 		cache_use(drive->cache, segment);
-		if (profile->read_cache)
-			readahead_start(drive, segment, readahead_limit(drive, segment, cmd),
-					transfer.media_end);
+		if (profile->read_cache) {
+			u64 limit = readahead_limit(drive, segment, cmd);
+
+			if (transfer.wrapped && limit > end) {
+				u64 passed = min(limit, geometry_track_end(drive->media.geometry,
+									   end - 1));
+
+				cache_append(drive->cache, segment, passed - end);
+			}
+			readahead_start(drive, segment, limit, transfer.media_end);
+		}
 	}
 	cmd->parts.overhead = command_end - cmd->now + profile->read_completion;
 	return transfer.bus_end + profile->read_completion;
