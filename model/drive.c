@@ -105,19 +105,22 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 			   const struct command *cmd)
 {
 	const struct profile *profile = drive->profile;
-	u64 end = cmd->sector + cmd->sectors, limit = end;
+	u64 end = cmd->sector + cmd->sectors, limit = end, most;
 
+	if (profile->readahead_max)
+		most = end + profile->readahead_max;
+	else if (profile->readahead_over_requested)
+		most = end + profile->segment_sectors;
+	else
+		most = max(end, cmd->sector + profile->segment_sectors);
 	switch (profile->readahead) {
 	case READAHEAD_NONE:
 		break;
 	case READAHEAD_TRACK:
-		limit = geometry_track_end(drive->media.geometry, end - 1);
+		limit = min(most, geometry_track_end(drive->media.geometry, end - 1));
 		break;
 	case READAHEAD_MAX:
-		limit = end + profile->readahead_max;
-		if (!profile->readahead_over_requested &&
-		    limit > cmd->sector + profile->segment_sectors)
-			limit = max(end, cmd->sector + profile->segment_sectors);
+		limit = most;
 		break;
 	case READAHEAD_TRACK_NEXT:
 		if (end == profile->sectors)
