@@ -117,7 +117,8 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 	case READAHEAD_NONE:
 		break;
 	case READAHEAD_TRACK:
-		limit = min(most, geometry_track_end(drive->media.geometry, end - 1));
+		if (end < profile->sectors)
+			limit = min(most, geometry_track_end(drive->media.geometry, end));
 		break;
 	case READAHEAD_MAX:
 		limit = most;
@@ -185,11 +186,11 @@ static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *s
 	struct media_pass pass = { .any_order = profile->immediate_read };
 	struct transfer transfer = { .bus = profile->bus_read };
 
-	command_end = cmd->now + overhead(drive, KIND_READ_MISS);
 	readahead_stop(drive, cmd->now);
 	destage_finish(drive);
 	if (segment)
 		cached = segment->end - cmd->sector;
+	command_end = cmd->now + overhead(drive, cached ? KIND_READ_HIT : KIND_READ_MISS);
 	pass.sector = cmd->sector + cached;
 	pass.left = cmd->sectors - cached;
 	pass.time = max(command_end, drive->media_free);
@@ -246,14 +247,15 @@ static u64 serve_read(struct drive *drive, struct command *cmd)
 }
 
 /*
- * How many sectors of a write must have arrived before the first goes to the media. A
- * drive that disconnects before the data come wants to be sure of some of them.
+ * How many sectors of a write must have arrived before the first goes to the media: all of
+ * them, or as many as the buffer takes. A drive that disconnects before the data come
+ * begins with some, which is what DiskSim has, too.
  */
 static u64 write_ahead(const struct profile *profile, u64 sectors)
 {
-	if (!profile->extra_write_disconnect)
-		return 1;
-	return sectors < 45 ? min_t(u64, sectors, 10) : 15;
+	if (profile->extra_write_disconnect)
+		return sectors < 45 ? min_t(u64, sectors, 10) : 15;
+	return min_t(u64, sectors, (u64)profile->segments * profile->segment_sectors);
 }
 
 /* Into the buffer, and that is it for the host. */

@@ -23,7 +23,7 @@ struct media_pass {
 	u64 data;		/* when the bus begins to bring the next sector's data, */
 	u64 data_time;		/* and ns that it takes for one: none goes unwritten past the head */
 	bool write;
-	bool any_order;		/* a stretch may begin in its middle */
+	bool any_order;		/* the last stretch may begin in its middle */
 };
 
 struct media_stretch {
