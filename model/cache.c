@@ -39,6 +39,39 @@ struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends)
 	return ends;
 }
 
+struct segment *cache_find_written(struct cache *cache, u64 sector)
+{
+	struct segment *segment;
+
+	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++)
+		if (segment->write && segment->start != segment->end && segment->end == sector)
+			return segment;
+	return NULL;
+}
+
+bool cache_overwrite(struct cache *cache, u64 sector, u64 sectors, const struct segment *except)
+{
+	struct segment *segment;
+
+	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
+		if (segment == except || sector < segment->end - segment->dirty ||
+		    sector + sectors > segment->end)
+			continue;
+		cache_use(cache, segment);
+		return true;
+	}
+	return false;
+}
+
+bool cache_has_room(const struct cache *cache)
+{
+	u32 dirty = 0, i;
+
+	for (i = 0; i < cache->nr; i++)
+		dirty += cache->segments[i].dirty != 0;
+	return dirty < cache->nr_writes;
+}
+
 void cache_use(struct cache *cache, struct segment *segment)
 {
 	segment->used = ++cache->clock;

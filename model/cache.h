@@ -32,6 +32,15 @@ size_t cache_bytes(const struct cache *cache);
 /* The segment that has @sector, or ends right before it if @or_ends; NULL if none. */
 struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends);
 
+/* The segment with written data that ends right before @sector; NULL if none. */
+struct segment *cache_find_written(struct cache *cache, u64 sector);
+
+/* Is all of this in a segment, but for @except, and dirty, so that new data just take its place? */
+bool cache_overwrite(struct cache *cache, u64 sector, u64 sectors, const struct segment *except);
+
+/* Is there a segment that a write could have without one's being written out? */
+bool cache_has_room(const struct cache *cache);
+
 /* Mark as the last used. */
 void cache_use(struct cache *cache, struct segment *segment);
 

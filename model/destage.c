@@ -18,14 +18,14 @@ void destage_start(struct drive *drive, struct segment *segment, u64 now)
 	};
 }
 
-/* One stretch more. Data that have come since then are part of it. */
-static void step(struct drive *drive)
+/* One stretch more, until @left sectors are left. Data that have come since are part of it. */
+static void step(struct drive *drive, u64 left)
 {
 	struct destage *destage = &drive->destage;
 	struct segment *segment = destage->segment;
 	struct media_stretch stretch;
 
-	destage->pass.left = segment->dirty;
+	destage->pass.left = segment->dirty - left;
 	media_next(&drive->media, &destage->pass, &stretch);
 	segment->dirty -= stretch.sectors;
 	drive->media_free = destage->pass.time;
@@ -50,7 +50,7 @@ void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64
 		destage_start(drive, segment, max(now, drive->media_free));
 	}
 	while (segment->dirty > left)
-		step(drive);
+		step(drive, left);
 	if (!segment->dirty)
 		done(drive);
 }
@@ -82,6 +82,30 @@ struct segment *destage_choose(struct drive *drive, u64 now)
 	return best;
 }
 
+void destage_one(struct drive *drive, u64 now)
+{
+	struct segment *segment = drive->destage.segment;
+
+	if (!segment)
+		segment = destage_choose(drive, max(now, drive->media_free));
+	if (segment)
+		destage_segment(drive, segment, 0, now);
+}
+
+void destage_overlap(struct drive *drive, u64 sector, u64 sectors, u64 now)
+{
+	struct segment *segment;
+	u32 i;
+
+	destage_finish(drive);
+	for (i = 0; i < drive->cache->nr; i++) {
+		segment = &drive->cache->segments[i];
+		if (segment->dirty && sector < segment->end &&
+		    sector + sectors > segment->end - segment->dirty)
+			destage_segment(drive, segment, 0, now);
+	}
+}
+
 void destage_all(struct drive *drive, u64 now)
 {
 	struct segment *segment;
@@ -103,7 +127,7 @@ void destage_advance(struct drive *drive, u64 now)
 		if (segment) {
 			if (drive->destage.pass.time >= now)
 				return;
-			step(drive);
+			step(drive, 0);
 			if (!segment->dirty)
 				done(drive);
 			continue;

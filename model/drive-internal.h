@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a drive consists of: drive.c serves commands, readahead.c and destage.c go on between. */
+/*
+ * What a drive consists of: drive-read.c and drive-write.c serve commands, readahead.c
+ * and destage.c go on between them.
+ */
 #ifndef DAVID_MODEL_DRIVE_INTERNAL_H
 #define DAVID_MODEL_DRIVE_INTERNAL_H
 
@@ -32,8 +35,31 @@ struct drive {
 	bool wrote;			/* the last command was a write */
 };
 
-/* Let read-ahead, and what is destaged, go on until @now. */
-void drive_background(struct drive *drive, u64 now);
+struct command {
+	u64 sector;
+	u64 sectors;
+	u64 now;
+	struct drive_parts parts;	/* overhead, seek, rotation, hit; the rest is transfer */
+};
+
+/* Both return when the command ends. */
+u64 drive_read(struct drive *drive, struct command *cmd);
+u64 drive_write(struct drive *drive, struct command *cmd, unsigned int flags);
+
+static inline u64 drive_overhead(const struct drive *drive, enum profile_kind kind)
+{
+	return drive->profile->overhead + drive->profile->overhead_by_kind[kind][drive->wrote];
+}
+
+/* The media's next stretch of a command. */
+static inline void drive_stretch(struct drive *drive, struct media_pass *pass,
+				 struct command *cmd, struct media_stretch *stretch)
+{
+	media_next(&drive->media, pass, stretch);
+	cmd->parts.seek += stretch->seek;
+	cmd->parts.rotation += stretch->wait;
+	drive->media_free = stretch->end;
+}
 
 /* Read on behind @segment, from @time on, up to sector @limit. */
 void readahead_start(struct drive *drive, struct segment *segment, u64 limit, u64 time);
@@ -51,6 +77,10 @@ void destage_advance(struct drive *drive, u64 now);
 void destage_all(struct drive *drive, u64 now);
 /* The mechanics are free from @now on, and need not wait for more idle time. */
 void destage_start(struct drive *drive, struct segment *segment, u64 now);
+/* Write the segment that has begun, or else that to be written next, if there is one. */
+void destage_one(struct drive *drive, u64 now);
+/* Finish what has begun, and write what is dirty of these sectors. */
+void destage_overlap(struct drive *drive, u64 sector, u64 sectors, u64 now);
 /* Finish what has begun; media_free is then its end. */
 void destage_finish(struct drive *drive);
 /* Write @segment's dirty sectors, from @now on, until no more than @left of them are left. */

@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * How a drive serves a command: overhead, cache, mechanics and bus, and what is
- * hidden behind what.
- */
 #include "drive-internal.h"
-
-struct command {
-	u64 sector;
-	u64 sectors;
-	u64 now;
-	struct drive_parts parts;
-};
 
 struct drive *drive_create(const struct profile *profile, gfp_t gfp)
 {
@@ -43,339 +32,15 @@ size_t drive_bytes(const struct drive *drive)
 	return sizeof(*drive) + geometry_bytes(drive->media.geometry) + cache_bytes(drive->cache);
 }
 
-static u64 overhead(const struct drive *drive, enum profile_kind kind)
-{
-	return drive->profile->overhead + drive->profile->overhead_by_kind[kind][drive->wrote];
-}
-
-void drive_background(struct drive *drive, u64 now)
+/* Read-ahead has the mechanics first: it began with the last read. */
+static void background(struct drive *drive, u64 now)
 {
 	readahead_advance(drive, now);
 	if (!drive->readahead.segment)
 		destage_advance(drive, now);
 }
 
-/* The media's part of a command, and when the bus can be done with it. */
-struct transfer {
-	u64 sectors;		/* still to pass, from the next stretch on */
-	u64 bus;		/* ns per sector */
-	u64 bus_end;		/* no earlier than this */
-	u64 media_end;
-	bool wrapped;		/* the last stretch was begun in its middle */
-	u64 wanted;		/* sectors in the buffer that the bus waits for at first */
-	u64 setup;		/* ns from then on until it begins */
-};
-
-/* Sectors come in order, but for the last ones of a stretch begun in its middle. */
-static u64 when_in(const struct media_stretch *stretch, u64 sectors)
-{
-	u64 ns = (stretch->first - stretch->begin) * sectors;
-
-	return min(stretch->begin + ns, stretch->end);
-}
-
-static void take_stretch(struct drive *drive, struct media_pass *pass, struct command *cmd,
-			 struct transfer *transfer)
-{
-	struct media_stretch s;
-
-	media_next(&drive->media, pass, &s);
-	cmd->parts.seek += s.seek;
-	cmd->parts.rotation += s.wait;
-	if (transfer->wanted && transfer->wanted <= s.sectors) {
-		transfer->bus_end = max(transfer->bus_end,
-					when_in(&s, transfer->wanted) + transfer->setup +
-					cmd->sectors * transfer->bus);
-		transfer->wanted = 0;
-	} else if (transfer->wanted) {
-		transfer->wanted -= s.sectors;
-	} else {
-		transfer->bus_end = max(transfer->bus_end,
-					s.first + transfer->sectors * transfer->bus);
-	}
-	transfer->sectors -= s.sectors;
-	transfer->bus_end = max(transfer->bus_end,
-				s.end + (transfer->sectors + s.late) * transfer->bus);
-	transfer->media_end = s.end;
-	transfer->wrapped = s.late > 1;
-}
-
-/* What the read-ahead after a read up to @end should reach. */
-static u64 readahead_limit(struct drive *drive, const struct segment *segment,
-			   const struct command *cmd)
-{
-	const struct profile *profile = drive->profile;
-	u64 end = cmd->sector + cmd->sectors, limit = end, most;
-
-	if (profile->readahead_max)
-		most = end + profile->readahead_max;
-	else if (profile->readahead_over_requested)
-		most = end + profile->segment_sectors;
-	else
-		most = max(end, cmd->sector + profile->segment_sectors);
-	switch (profile->readahead) {
-	case READAHEAD_NONE:
-		break;
-	case READAHEAD_TRACK:
-		if (end < profile->sectors)
-			limit = min(most, geometry_track_end(drive->media.geometry, end));
-		break;
-	case READAHEAD_MAX:
-		limit = most;
-		break;
-	case READAHEAD_TRACK_NEXT:
-		if (end == profile->sectors)
-			break;
-		limit = geometry_track_end(drive->media.geometry, end);
-		if (segment->start < cmd->sector) {
-			struct place place;
-
-			geometry_find(drive->media.geometry, end, &place);
-			if (segment->start + place.before < end && limit < profile->sectors)
-				limit = geometry_track_end(drive->media.geometry, limit);
-		}
-		break;
-	}
-	return min(limit, profile->sectors);
-}
-
-/* All of it is in @segment, or is being read into it. */
-static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *segment)
-{
-	const struct profile *profile = drive->profile;
-	u64 end = cmd->sector + cmd->sectors, start, bus_end, limit;
-	bool reading = drive->readahead.segment == segment;
-
-	start = cmd->now + overhead(drive, KIND_READ_HIT) + profile->data_preparation;
-	bus_end = start + cmd->sectors * profile->bus_read;
-	cmd->parts.overhead = start - cmd->now + profile->read_completion;
-	limit = readahead_limit(drive, segment, cmd);
-	if (reading) {
-		readahead_extend(drive, max(limit, end));
-		if (end > segment->end) {
-			u64 ready = readahead_reach(drive, end);
-
-			bus_end = max(bus_end, ready + profile->bus_read);
-		}
-	} else if (profile->readahead_on_idle_hit && !drive->readahead.segment &&
-		   !drive->destage.segment) {
-		readahead_start(drive, segment, limit, max(drive->media_free, start));
-	}
-	cache_use(drive->cache, segment);
-	cmd->parts.hit = true;
-	return bus_end + profile->read_completion;
-}
-
-/* Sectors of a read that are to be in the buffer before the bus is taken. */
-static u64 water_mark(const struct profile *profile, u64 sectors)
-{
-	u64 mark;
-
-	if (profile->water_mark_by_request)
-		mark = div_u64(sectors * profile->read_water_mark, 1000);
-	else
-		mark = div_u64((u64)profile->segment_sectors * profile->read_water_mark + 999, 1000);
-	return min(sectors, max_t(u64, mark, 1));
-}
-
-/* The first @cached sectors are in @segment, if that is not NULL. */
-static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *segment)
-{
-	const struct profile *profile = drive->profile;
-	u64 end = cmd->sector + cmd->sectors, command_end, cached = 0;
-	struct media_pass pass = { .any_order = profile->immediate_read };
-	struct transfer transfer = { .bus = profile->bus_read };
-
-	readahead_stop(drive, cmd->now);
-	destage_finish(drive);
-	if (segment)
-		cached = segment->end - cmd->sector;
-	command_end = cmd->now + overhead(drive, cached ? KIND_READ_HIT : KIND_READ_MISS);
-	pass.sector = cmd->sector + cached;
-	pass.left = cmd->sectors - cached;
-	pass.time = max(command_end, drive->media_free);
-
-	transfer.sectors = pass.left;
-	transfer.wanted = water_mark(profile, cmd->sectors);
-	transfer.wanted = transfer.wanted > cached ? transfer.wanted - cached : 0;
-	transfer.setup = profile->data_preparation;
-	if (!profile->never_disconnect)
-		transfer.setup += profile->first_reselect;
-	if (cached)
-		transfer.bus_end = command_end + transfer.setup + cmd->sectors * transfer.bus;
-	while (pass.left)
-		take_stretch(drive, &pass, cmd, &transfer);
-	drive->media_free = transfer.media_end;
-
-	if (!segment && drive->cache->nr)
-		segment = cache_take(drive->cache, false, NULL);
-	if (segment) {
-		if (segment->start == segment->end) {
-			segment->start = cmd->sector;
-			segment->end = cmd->sector;
-		}
-		cache_append(drive->cache, segment, end - segment->end);
-		cache_use(drive->cache, segment);
-		if (profile->read_cache) {
-			u64 limit = readahead_limit(drive, segment, cmd);
-
-			if (transfer.wrapped && limit > end) {
-				u64 passed = min(limit, geometry_track_end(drive->media.geometry,
-									   end - 1));
-
-				cache_append(drive->cache, segment, passed - end);
-			}
-			readahead_start(drive, segment, limit, transfer.media_end);
-		}
-	}
-	cmd->parts.overhead = command_end - cmd->now + profile->read_completion;
-	return transfer.bus_end + profile->read_completion;
-}
-
-static u64 serve_read(struct drive *drive, struct command *cmd)
-{
-	u64 end = cmd->sector + cmd->sectors;
-	struct segment *segment = NULL;
-
-	if (drive->profile->read_cache)
-		segment = cache_find(drive->cache, cmd->sector, true);
-	if (segment && (end <= segment->end || drive->readahead.segment == segment))
-		return read_hit(drive, cmd, segment);
-	if (segment && segment->write)
-		segment = NULL;
-	return read_miss(drive, cmd, segment);
-}
-
-/*
- * How many sectors of a write must have arrived before the first goes to the media: all of
- * them, or as many as the buffer takes. A drive that disconnects before the data come
- * begins with some, which is what DiskSim has, too.
- */
-static u64 write_ahead(const struct profile *profile, u64 sectors)
-{
-	if (profile->extra_write_disconnect)
-		return sectors < 45 ? min_t(u64, sectors, 10) : 15;
-	return min_t(u64, sectors, (u64)profile->segments * profile->segment_sectors);
-}
-
-/* Into the buffer, and that is it for the host. */
-static u64 write_hit(struct drive *drive, struct command *cmd, struct segment *segment)
-{
-	const struct profile *profile = drive->profile;
-	u64 command_end, start, bus_end;
-	bool was_dirty = segment && segment->dirty;
-
-	command_end = cmd->now + overhead(drive, KIND_WRITE_HIT);
-	start = command_end + profile->data_preparation;
-	if (!segment) {
-		segment = cache_take(drive->cache, true, NULL);
-		if (!segment) {
-			destage_all(drive, cmd->now);
-			start = max(start, drive->media_free);
-			segment = cache_take(drive->cache, true, NULL);
-		}
-		segment->start = cmd->sector;
-		segment->end = cmd->sector;
-	}
-	bus_end = start + cmd->sectors * profile->bus_write;
-	if (!was_dirty)
-		segment->dirty_since = start + write_ahead(profile, cmd->sectors) *
-				       profile->bus_write;
-	segment->dirty += cmd->sectors;
-	cache_append(drive->cache, segment, cmd->sectors);
-	cache_use(drive->cache, segment);
-	cache_forget(drive->cache, cmd->sector, cmd->sectors, segment);
-	if (!profile->destage_idle && !drive->destage.segment) {
-		if (profile->write_hit_stops_prefetch)
-			readahead_stop(drive, cmd->now);
-		if (!drive->readahead.segment)
-			destage_start(drive, segment, max(command_end, drive->media_free));
-	}
-	cmd->parts.hit = true;
-	cmd->parts.overhead = start - cmd->now + profile->write_completion;
-	return bus_end + profile->write_completion;
-}
-
-/* To the media. */
-static u64 write_miss(struct drive *drive, struct command *cmd)
-{
-	const struct profile *profile = drive->profile;
-	bool extra = profile->extra_write_disconnect && drive->wrote &&
-		     cmd->sector != drive->last_write;
-	u64 start, bus_start, bus_end, end;
-	struct media_pass pass = { .write = true, .any_order = profile->immediate_write };
-	struct transfer transfer = { .sectors = cmd->sectors };
-	struct segment *segment = NULL;
-
-	readahead_stop(drive, cmd->now);
-	destage_all(drive, cmd->now);
-	if (extra) {
-		start = cmd->now + profile->overhead + profile->xd_command;
-		bus_start = start + profile->xd_disconnect + profile->xd_inter +
-			    profile->first_reselect;
-		start += profile->xd_seek_delta;
-	} else {
-		start = cmd->now + overhead(drive, KIND_WRITE_MISS);
-		bus_start = start;
-	}
-	bus_start += profile->data_preparation;
-	bus_end = bus_start + cmd->sectors * profile->bus_write;
-	cmd->parts.overhead = start - cmd->now;
-	pass.sector = cmd->sector;
-	pass.left = cmd->sectors;
-	pass.time = max(start, drive->media_free);
-	pass.data = bus_start;
-	pass.data_time = profile->bus_write;
-	pass.not_before = bus_start + write_ahead(profile, cmd->sectors) * profile->bus_write;
-	if (cmd->sector != drive->last_write || pass.time != drive->media_free)
-		pass.not_before = max(pass.not_before, pass.time + profile->min_seek_delay);
-	while (pass.left)
-		take_stretch(drive, &pass, cmd, &transfer);
-	drive->media_free = transfer.media_end;
-	end = max(transfer.media_end, bus_end);
-	if (!profile->never_disconnect)
-		end += extra ? profile->other_reselect : profile->first_reselect;
-	cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
-	if (drive->cache->nr)
-		segment = cache_take(drive->cache, true, NULL);
-	if (segment && profile->read_hits_on_write_data) {
-		segment->start = cmd->sector;
-		segment->end = cmd->sector;
-		cache_append(drive->cache, segment, cmd->sectors);
-	}
-	return end + profile->write_completion;
-}
-
-static struct segment *dirty_before(struct drive *drive, u64 sector)
-{
-	u32 i;
-
-	for (i = 0; i < drive->cache->nr; i++) {
-		struct segment *segment = &drive->cache->segments[i];
-
-		if (segment->dirty && segment->end == sector)
-			return segment;
-	}
-	return NULL;
-}
-
-static u64 serve_write(struct drive *drive, struct command *cmd, unsigned int flags)
-{
-	const struct profile *profile = drive->profile;
-	struct segment *segment = NULL;
-
-	if ((flags & DISK_FUA) || profile->write_cache < WRITE_CACHE_SEQUENTIAL ||
-	    !drive->cache->nr)
-		return write_miss(drive, cmd);
-	if (profile->combine_sequential_writes)
-		segment = dirty_before(drive, cmd->sector);
-	if (!segment && profile->write_cache == WRITE_CACHE_SEQUENTIAL &&
-	    destage_choose(drive, cmd->now))
-		return write_miss(drive, cmd);
-	return write_hit(drive, cmd, segment);
-}
-
-static u64 serve_flush(struct drive *drive, struct command *cmd)
+static u64 flush(struct drive *drive, struct command *cmd)
 {
 	cmd->parts.overhead = drive->profile->overhead + drive->profile->flush_overhead;
 	destage_all(drive, cmd->now);
@@ -399,14 +64,14 @@ u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 se
 	struct command cmd = { .sector = sector, .sectors = sectors, .now = now };
 	u64 end;
 
-	drive_background(drive, now);
+	background(drive, now);
 	if (op == DISK_FLUSH || !sectors) {
-		end = serve_flush(drive, &cmd);
+		end = flush(drive, &cmd);
 	} else if (op == DISK_READ) {
-		end = serve_read(drive, &cmd);
+		end = drive_read(drive, &cmd);
 		drive->wrote = false;
 	} else {
-		end = serve_write(drive, &cmd, flags);
+		end = drive_write(drive, &cmd, flags);
 		drive->wrote = true;
 		drive->last_write = sector + sectors;
 	}
@@ -417,20 +82,34 @@ u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 se
 	return end;
 }
 
+/* Is the command served without waiting for the mechanics? */
+static bool hits(const struct drive *drive, enum disk_op op, u64 sector, u32 sectors)
+{
+	const struct segment *segment;
+
+	if (op == DISK_WRITE)
+		return drive->profile->write_cache == WRITE_CACHE_BACK &&
+		       cache_has_room(drive->cache);
+	if (op != DISK_READ)
+		return true;
+	if (!drive->profile->read_cache)
+		return false;
+	segment = cache_find(drive->cache, sector, false);
+	return segment && sector + sectors <= segment->end;
+}
+
 u64 drive_access_time(const struct drive *drive, enum disk_op op, u64 sector, u32 sectors,
 		      u64 now)
 {
+	u64 seek, wait, start;
 	struct place place;
-	u64 seek, wait;
 
-	if (op == DISK_FLUSH)
+	if (hits(drive, op, sector, sectors))
 		return 0;
-	if (op == DISK_READ && drive->profile->read_cache &&
-	    cache_find(drive->cache, sector, true))
-		return 0;
-	(void)sectors;
+	start = now + drive_overhead(drive, op == DISK_WRITE ? KIND_WRITE_MISS : KIND_READ_MISS);
+	if (!drive->readahead.segment)
+		start = max(start, drive->media_free);
 	geometry_find(drive->media.geometry, sector, &place);
-	media_access(&drive->media, &place, op == DISK_WRITE, max(now, drive->media_free), 0,
-		     &seek, &wait);
-	return seek + wait;
+	media_access(&drive->media, &place, op == DISK_WRITE, start, 0, &seek, &wait);
+	return start - now + seek + wait;
 }

@@ -56,6 +56,8 @@ void media_next(struct media *media, struct media_pass *pass, struct media_stret
 	stretch->first = stretch->begin + media_time(media, place.slots, place.slot, 1);
 	stretch->end = stretch->begin + span;
 	rotation = stretch->begin - max(pass->time + stretch->seek, not_before);
+	stretch->passed = min_t(u64, place.before, div64_u64(rotation * place.slots,
+							     media->profile->revolution));
 	if (pass->any_order && stretch->sectors == pass->left &&
 	    media->profile->revolution - rotation < span) {
 		/* The head arrives within the stretch, and is through with it a revolution later. */

@@ -30,6 +30,7 @@ struct media_stretch {
 	u64 sector;
 	u32 sectors;
 	u32 late;		/* sectors that cannot leave the buffer before its end */
+	u32 passed;		/* sectors right before it that came past during the wait */
 	u64 seek;		/* ns from the start of the stretch on: first comes seek, */
 	u64 wait;		/* then rotation, then the transfer */
 	u64 begin;		/* time when the transfer begins */

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How a read is served: from the buffer, from what read-ahead is about to bring, or
+ * from the media, with the bus overlapping the media as far as it can.
+ */
+#include "drive-internal.h"
+
+/* What is still to come of a read from the media, and when the bus can be done with it. */
+struct transfer {
+	u64 sectors;		/* from the next stretch on */
+	u64 bus;		/* ns per sector */
+	u64 bus_end;		/* no earlier than this */
+	u64 wanted;		/* sectors in the buffer that the bus waits for at first */
+	u64 setup;		/* ns from then on until it begins */
+	u32 passed;		/* sectors before the first that came past before it */
+	bool wrapped;		/* the last stretch was begun in its middle */
+};
+
+/* Sectors come in order, but for the last ones of a stretch begun in its middle. */
+static u64 when_in(const struct media_stretch *stretch, u64 sectors)
+{
+	u64 ns = (stretch->first - stretch->begin) * sectors;
+
+	return min(stretch->begin + ns, stretch->end);
+}
+
+static void take_stretch(struct drive *drive, struct media_pass *pass, struct command *cmd,
+			 struct transfer *transfer)
+{
+	struct media_stretch s;
+
+	drive_stretch(drive, pass, cmd, &s);
+	if (transfer->sectors == cmd->sectors)
+		transfer->passed = s.passed;
+	if (transfer->wanted && transfer->wanted <= s.sectors) {
+		transfer->bus_end = max(transfer->bus_end,
+					when_in(&s, transfer->wanted) + transfer->setup +
+					cmd->sectors * transfer->bus);
+		transfer->wanted = 0;
+	} else if (transfer->wanted) {
+		transfer->wanted -= s.sectors;
+	} else {
+		transfer->bus_end = max(transfer->bus_end,
+					s.first + transfer->sectors * transfer->bus);
+	}
+	transfer->sectors -= s.sectors;
+	transfer->bus_end = max(transfer->bus_end,
+				s.end + (transfer->sectors + s.late) * transfer->bus);
+	transfer->wrapped = s.late > 1;
+}
+
+/* What the read-ahead after a read up to @end should reach. */
+static u64 readahead_limit(struct drive *drive, const struct segment *segment,
+			   const struct command *cmd)
+{
+	const struct profile *profile = drive->profile;
+	u64 end = cmd->sector + cmd->sectors, limit = end, most;
+
+	if (profile->readahead_max)
+		most = end + profile->readahead_max;
+	else if (profile->readahead_over_requested)
+		most = end + profile->segment_sectors;
+	else
+		most = max(end, cmd->sector + profile->segment_sectors);
+	switch (profile->readahead) {
+	case READAHEAD_NONE:
+		break;
+	case READAHEAD_TRACK:
+		if (end < profile->sectors)
+			limit = min(most, geometry_track_end(drive->media.geometry, end));
+		break;
+	case READAHEAD_MAX:
+		limit = most;
+		break;
+	case READAHEAD_TRACK_NEXT:
+		if (end == profile->sectors)
+			break;
+		limit = geometry_track_end(drive->media.geometry, end);
+		if (segment->start < cmd->sector) {
+			struct place place;
+
+			geometry_find(drive->media.geometry, end, &place);
+			if (segment->start + place.before < end && limit < profile->sectors)
+				limit = geometry_track_end(drive->media.geometry, limit);
+		}
+		break;
+	}
+	return min(limit, profile->sectors);
+}
+
+/* All of it is in @segment, or is being read into it. */
+static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *segment)
+{
+	const struct profile *profile = drive->profile;
+	u64 end = cmd->sector + cmd->sectors, start, bus_end, limit;
+	bool reading = drive->readahead.segment == segment;
+
+	start = cmd->now + drive_overhead(drive, KIND_READ_HIT) + profile->data_preparation;
+	bus_end = start + cmd->sectors * profile->bus_read;
+	cmd->parts.overhead = start - cmd->now + profile->read_completion;
+	limit = readahead_limit(drive, segment, cmd);
+	if (reading) {
+		readahead_extend(drive, max(limit, end));
+		if (end > segment->end) {
+			u64 ready = readahead_reach(drive, end);
+
+			bus_end = max(bus_end, ready + profile->bus_read);
+		}
+	} else if (profile->readahead_on_idle_hit && !drive->readahead.segment &&
+		   !drive->destage.segment) {
+		readahead_start(drive, segment, limit, max(drive->media_free, start));
+	}
+	cache_use(drive->cache, segment);
+	cmd->parts.hit = true;
+	return bus_end + profile->read_completion;
+}
+
+/* Sectors of a read that are to be in the buffer before the bus is taken. */
+static u64 water_mark(const struct profile *profile, u64 sectors)
+{
+	u64 mark;
+
+	if (profile->water_mark_by_request)
+		mark = div_u64(sectors * profile->read_water_mark, 1000);
+	else
+		mark = div_u64((u64)profile->segment_sectors * profile->read_water_mark + 999, 1000);
+	return min(sectors, max_t(u64, mark, 1));
+}
+
+/* Put what was read into a segment, the one that has its beginning if that is not NULL. */
+static void keep(struct drive *drive, struct command *cmd, struct segment *segment,
+		 const struct transfer *transfer)
+{
+	u64 end = cmd->sector + cmd->sectors, limit;
+
+	if (!segment) {
+		segment = cache_take(drive->cache, false, NULL);
+		if (!segment)
+			return;
+		segment->start = cmd->sector - transfer->passed;
+		segment->end = cmd->sector;
+	}
+	cache_append(drive->cache, segment, end - segment->end);
+	cache_use(drive->cache, segment);
+	limit = readahead_limit(drive, segment, cmd);
+	if (transfer->wrapped && limit > end) {
+		/* On the way round the rest of the track came past. */
+		u64 track_end = geometry_track_end(drive->media.geometry, end - 1);
+
+		cache_append(drive->cache, segment, min(limit, track_end) - end);
+	}
+	readahead_start(drive, segment, limit, drive->media_free);
+}
+
+/* The media have all of it, or all but the beginning, which is in @segment if not NULL. */
+static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *segment)
+{
+	const struct profile *profile = drive->profile;
+	struct media_pass pass = { .any_order = profile->immediate_read };
+	struct transfer transfer = { .bus = profile->bus_read };
+	u64 command_end, cached;
+
+	readahead_stop(drive, cmd->now);
+	destage_overlap(drive, cmd->sector, cmd->sectors, cmd->now);
+	cached = segment ? segment->end - cmd->sector : 0;
+	command_end = cmd->now + drive_overhead(drive, cached ? KIND_READ_HIT : KIND_READ_MISS);
+	pass.sector = cmd->sector + cached;
+	pass.left = cmd->sectors - cached;
+	pass.time = max(command_end, drive->media_free);
+
+	transfer.sectors = pass.left;
+	transfer.wanted = water_mark(profile, cmd->sectors);
+	transfer.wanted = transfer.wanted > cached ? transfer.wanted - cached : 0;
+	transfer.setup = profile->data_preparation;
+	if (!profile->never_disconnect)
+		transfer.setup += profile->first_reselect;
+	if (cached)
+		transfer.bus_end = command_end + transfer.setup + cmd->sectors * transfer.bus;
+	while (pass.left)
+		take_stretch(drive, &pass, cmd, &transfer);
+	if (!profile->read_any_free)
+		transfer.passed = 0;
+	if (profile->read_cache && drive->cache->nr)
+		keep(drive, cmd, segment, &transfer);
+	cmd->parts.overhead = command_end - cmd->now + profile->read_completion;
+	return transfer.bus_end + profile->read_completion;
+}
+
+u64 drive_read(struct drive *drive, struct command *cmd)
+{
+	struct segment *segment = NULL;
+
+	if (drive->profile->read_cache)
+		segment = cache_find(drive->cache, cmd->sector, true);
+	if (segment && (cmd->sector + cmd->sectors <= segment->end ||
+			drive->readahead.segment == segment))
+		return read_hit(drive, cmd, segment);
+	/* What follows on written data goes to a segment of its own. */
+	if (segment && segment->write)
+		segment = NULL;
+	return read_miss(drive, cmd, segment);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How a write is served: into the buffer, if the drive reports it from there, or to the
+ * media.
+ */
+#include "drive-internal.h"
+
+/*
+ * How many sectors of a write must have arrived before the first goes to the media: all of
+ * them, or as many as the buffer takes. A drive that disconnects before the data come
+ * begins with some, which is what DiskSim has, too.
+ */
+static u64 write_ahead(const struct profile *profile, u64 sectors)
+{
+	if (profile->extra_write_disconnect)
+		return sectors < 45 ? min_t(u64, sectors, 10) : 15;
+	return min_t(u64, sectors, (u64)profile->segments * profile->segment_sectors);
+}
+
+/*
+ * The segment that takes a write of the buffer: the one whose data it goes on with, or
+ * another, for which something may have to be written out before the bus can @start.
+ */
+static struct segment *find_room(struct drive *drive, const struct command *cmd, u64 *start)
+{
+	struct segment *segment = NULL;
+
+	if (drive->profile->combine_sequential_writes)
+		segment = cache_find_written(drive->cache, cmd->sector);
+	if (segment)
+		return segment;
+	segment = cache_take(drive->cache, true, drive->readahead.segment);
+	if (!segment) {
+		readahead_stop(drive, cmd->now);
+		segment = cache_take(drive->cache, true, NULL);
+	}
+	while (!segment) {
+		destage_one(drive, cmd->now);
+		*start = max(*start, drive->media_free);
+		segment = cache_take(drive->cache, true, NULL);
+	}
+	segment->start = cmd->sector;
+	segment->end = cmd->sector;
+	return segment;
+}
+
+/* Into the buffer, and that is it for the host. */
+static u64 write_hit(struct drive *drive, struct command *cmd)
+{
+	const struct profile *profile = drive->profile;
+	u64 room = profile->segment_sectors, ahead = write_ahead(profile, cmd->sectors);
+	u64 command_end, start, bus_end;
+	struct segment *segment;
+
+	command_end = cmd->now + drive_overhead(drive, KIND_WRITE_HIT);
+	start = command_end + profile->data_preparation;
+	cmd->parts.hit = true;
+	cmd->parts.overhead = start - cmd->now + profile->write_completion;
+	if (cache_overwrite(drive->cache, cmd->sector, cmd->sectors, drive->destage.segment))
+		return start + cmd->sectors * profile->bus_write + profile->write_completion;
+
+	segment = find_room(drive, cmd, &start);
+	bus_end = start + cmd->sectors * profile->bus_write;
+	if (!segment->dirty)
+		segment->dirty_since = start + min(ahead, room) * profile->bus_write;
+	segment->dirty += cmd->sectors;
+	cache_append(drive->cache, segment, cmd->sectors);
+	cache_use(drive->cache, segment);
+	cache_forget(drive->cache, cmd->sector, cmd->sectors, segment);
+	if (segment->dirty > room) {
+		/* The host waits until the media have made room for the rest. */
+		destage_segment(drive, segment, room, command_end);
+		bus_end = max(bus_end, drive->media_free);
+	} else if (!profile->destage_idle && !drive->destage.segment) {
+		if (profile->write_hit_stops_prefetch)
+			readahead_stop(drive, cmd->now);
+		if (!drive->readahead.segment)
+			destage_start(drive, segment, max(command_end, drive->media_free));
+	}
+	return bus_end + profile->write_completion;
+}
+
+/* To the media. */
+static u64 write_miss(struct drive *drive, struct command *cmd)
+{
+	const struct profile *profile = drive->profile;
+	bool extra = profile->extra_write_disconnect && drive->wrote &&
+		     cmd->sector != drive->last_write;
+	struct media_pass pass = { .write = true, .any_order = profile->immediate_write };
+	struct media_stretch stretch;
+	struct segment *segment;
+	u64 start, bus_start, end;
+
+	readahead_stop(drive, cmd->now);
+	if (profile->write_cache == WRITE_CACHE_SEQUENTIAL)
+		destage_all(drive, cmd->now);
+	else
+		destage_overlap(drive, cmd->sector, cmd->sectors, cmd->now);
+	if (extra) {
+		start = cmd->now + profile->overhead + profile->xd_command;
+		bus_start = start + profile->xd_disconnect + profile->xd_inter +
+			    profile->first_reselect;
+		start += profile->xd_seek_delta;
+	} else {
+		start = cmd->now + drive_overhead(drive, KIND_WRITE_MISS);
+		bus_start = start;
+	}
+	bus_start += profile->data_preparation;
+	cmd->parts.overhead = start - cmd->now + profile->write_completion;
+	pass.sector = cmd->sector;
+	pass.left = cmd->sectors;
+	pass.time = max(start, drive->media_free);
+	pass.data = bus_start;
+	pass.data_time = profile->bus_write;
+	pass.not_before = bus_start + write_ahead(profile, cmd->sectors) * profile->bus_write;
+	if (cmd->sector != drive->last_write || pass.time != drive->media_free)
+		pass.not_before = max(pass.not_before, pass.time + profile->min_seek_delay);
+	while (pass.left)
+		drive_stretch(drive, &pass, cmd, &stretch);
+	end = max(drive->media_free, bus_start + cmd->sectors * profile->bus_write);
+	if (!profile->never_disconnect)
+		end += extra ? profile->other_reselect : profile->first_reselect;
+
+	cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
+	if (profile->write_cache != WRITE_CACHE_OFF && profile->read_hits_on_write_data) {
+		segment = cache_take(drive->cache, true, NULL);
+		if (segment) {
+			segment->start = cmd->sector;
+			segment->end = cmd->sector;
+			cache_append(drive->cache, segment, cmd->sectors);
+		}
+	}
+	return end + profile->write_completion;
+}
+
+u64 drive_write(struct drive *drive, struct command *cmd, unsigned int flags)
+{
+	const struct profile *profile = drive->profile;
+
+	if ((flags & DISK_FUA) || !drive->cache->nr)
+		return write_miss(drive, cmd);
+	switch (profile->write_cache) {
+	case WRITE_CACHE_BACK:
+		return write_hit(drive, cmd);
+	case WRITE_CACHE_SEQUENTIAL:
+		/* Reported early if it goes on with what is dirty, or nothing is. */
+		if (!destage_choose(drive, cmd->now) ||
+		    (profile->combine_sequential_writes && cmd->sector == drive->last_write))
+			return write_hit(drive, cmd);
+		return write_miss(drive, cmd);
+	default:
+		return write_miss(drive, cmd);
+	}
+}
