@@ -14,7 +14,7 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david/venv
 DAVID = tools/david
 
-all: module ## the module, for KDIR (default: the running kernel)
+all: module sim ## the module, for KDIR (default: the running kernel), and the tools
 
 help: ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -30,6 +30,9 @@ module:
 		echo "if your distribution serves it), or name a kernel's build directory: make KDIR=..." >&2; \
 		exit 1; }
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+sim: ## build/david-sim, the offline simulator
+	$(MAKE) -C tools/sim
 
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
@@ -77,7 +80,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
-.PHONY: all help module demo check bench setup modules modules-6.1 modules-6.12 modules-uml sparse lint
+.PHONY: all help module sim demo check bench setup modules modules-6.1 modules-6.12 modules-uml sparse lint
 .PHONY: unit kunit system clean
 .NOTPARALLEL:
 

@@ -39,7 +39,6 @@ size_t drive_bytes(const struct drive *drive);
 /*
  * Serve a command of @sectors from @sector on, which must lie on the disk, that
  * the drive begins with at @now, no earlier than the end of the one before.
- * @queued says that it had arrived before that end, so that there was no idle time.
  * Returns when it ends, and fills @parts if not NULL.
  */
 u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 sector,

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "cache.h"
+
+struct cache *cache_create(const struct profile *profile, gfp_t gfp)
+{
+	struct cache *cache;
+
+	cache = kvzalloc(sizeof(*cache) + profile->segments * sizeof(struct segment), gfp);
+	if (!cache)
+		return NULL;
+	cache->profile = profile;
+	cache->nr = profile->segments;
+	cache->nr_writes = min(profile->segments, max(profile->write_segments, 1U));
+	return cache;
+}
+
+void cache_destroy(struct cache *cache)
+{
+	kvfree(cache);
+}
+
+size_t cache_bytes(const struct cache *cache)
+{
+	return sizeof(*cache) + cache->nr * sizeof(struct segment);
+}
+
+struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends)
+{
+	struct segment *segment, *ends = NULL;
+
+	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
+		if (segment->start == segment->end)
+			continue;
+		if (sector >= segment->start && sector < segment->end)
+			return segment;
+		if (or_ends && sector == segment->end)
+			ends = segment;
+	}
+	return ends;
+}
+
+void cache_use(struct cache *cache, struct segment *segment)
+{
+	segment->used = ++cache->clock;
+}
+
+/* With a segment set aside for writes it is the first, and reads never get it. */
+struct segment *cache_take(struct cache *cache, bool write, const struct segment *keep)
+{
+	struct segment *segment, *oldest = NULL, *oldest_write = NULL;
+	u32 reserved = cache->profile->separate_write_segment && cache->nr > 1 ?
+		       cache->nr_writes : 0;
+	u32 writes = 0, i;
+
+	if (reserved == cache->nr)
+		reserved--;
+	for (i = 0; i < cache->nr; i++) {
+		segment = &cache->segments[i];
+		if (segment->write && segment->start != segment->end)
+			writes++;
+		if (segment->dirty || segment == keep)
+			continue;
+		if (reserved && (i < reserved) != write)
+			continue;
+		if (!oldest || segment->used < oldest->used)
+			oldest = segment;
+		if (segment->write && (!oldest_write || segment->used < oldest_write->used))
+			oldest_write = segment;
+	}
+	segment = oldest;
+	if (write && !reserved && writes >= cache->nr_writes)
+		segment = oldest_write;
+	if (!segment)
+		return NULL;
+	segment->start = 0;
+	segment->end = 0;
+	segment->write = write;
+	cache_use(cache, segment);
+	return segment;
+}
+
+void cache_append(struct cache *cache, struct segment *segment, u64 sectors)
+{
+	u64 room = max_t(u64, cache->profile->segment_sectors, segment->dirty);
+
+	segment->end += sectors;
+	if (segment->end - segment->start > room)
+		segment->start = segment->end - room;
+}
+
+void cache_forget(struct cache *cache, u64 sector, u64 sectors, const struct segment *keep)
+{
+	struct segment *segment;
+	u64 end = sector + sectors;
+
+	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
+		if (segment == keep || segment->end <= sector || segment->start >= end)
+			continue;
+		/* What is left must be one run, and what is dirty must stay. */
+		if (segment->end > end)
+			segment->start = min(end, segment->end - segment->dirty);
+		else if (segment->dirty)
+			segment->start = segment->end - segment->dirty;
+		else
+			segment->end = max(sector, segment->start);
+		if (segment->start == segment->end) {
+			segment->start = 0;
+			segment->end = 0;
+		}
+	}
+}

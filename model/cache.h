@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The drive's buffer: segments, each of which holds one run of sectors. As more
+ * are added at its end than it has room for, the first ones scroll out. Data that
+ * is to be written yet is at a segment's end.
+ */
+#ifndef DAVID_MODEL_CACHE_H
+#define DAVID_MODEL_CACHE_H
+
+#include "profile.h"
+
+struct segment {
+	u64 start, end;		/* empty if the same */
+	u64 dirty;		/* sectors at the end that are not on the media */
+	u64 dirty_since;	/* time when the first of these arrived */
+	u64 used;		/* the larger the later */
+	bool write;		/* was last given to a write */
+};
+
+struct cache {
+	const struct profile *profile;
+	u64 clock;		/* for struct segment's used */
+	u32 nr;
+	u32 nr_writes;		/* segments that writes may have */
+	struct segment segments[];
+};
+
+struct cache *cache_create(const struct profile *profile, gfp_t gfp);
+void cache_destroy(struct cache *cache);
+size_t cache_bytes(const struct cache *cache);
+
+/* The segment that has @sector, or ends right before it if @or_ends; NULL if none. */
+struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends);
+
+/* Mark as the last used. */
+void cache_use(struct cache *cache, struct segment *segment);
+
+/* An empty segment, at the cost of the least recently used that is not dirty; or NULL. */
+struct segment *cache_take(struct cache *cache, bool write, const struct segment *keep);
+
+/* @sectors more at the end. */
+void cache_append(struct cache *cache, struct segment *segment, u64 sectors);
+
+/* Forget [@sector, @sector + @sectors) wherever it is held, but for @keep. */
+void cache_forget(struct cache *cache, u64 sector, u64 sectors, const struct segment *keep);
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "media.h"
+#include "seek.h"
+
+/* When in a revolution @slot begins to pass. */
+static u64 slot_time(const struct media *media, u32 slots, u64 slot)
+{
+	return div_u64(slot * media->profile->revolution, slots);
+}
+
+u64 media_time(const struct media *media, u32 slots, u32 slot, u32 sectors)
+{
+	return slot_time(media, slots, (u64)slot + sectors) - slot_time(media, slots, slot);
+}
+
+void media_access(const struct media *media, const struct place *place, bool write, u64 now,
+		  u64 not_before, u64 *seek, u64 *wait)
+{
+	u64 revolution = media->profile->revolution, ready, angle, due;
+	u32 distance = place->cylinder > media->cylinder ? place->cylinder - media->cylinder :
+		       media->cylinder - place->cylinder;
+
+	*seek = seek_reposition(media->profile, distance, place->head != media->head, write);
+	ready = max(now + *seek, not_before);
+	div64_u64_rem(ready, revolution, &angle);
+	due = slot_time(media, place->slots, place->slot);
+	*wait = ready - now - *seek + (due >= angle ? due - angle : due + revolution - angle);
+}
+
+void media_next(struct media *media, struct media_pass *pass, struct media_stretch *stretch)
+{
+	struct place place;
+	u64 span, rotation;
+
+	geometry_find(media->geometry, pass->sector, &place);
+	stretch->sector = pass->sector;
+	stretch->sectors = min_t(u64, place.run, pass->left);
+	stretch->late = 1;
+	media_access(media, &place, pass->write, pass->time, pass->not_before, &stretch->seek,
+		     &stretch->wait);
+	span = media_time(media, place.slots, place.slot, stretch->sectors);
+	stretch->begin = pass->time + stretch->seek + stretch->wait;
+	stretch->first = stretch->begin + media_time(media, place.slots, place.slot, 1);
+	stretch->end = stretch->begin + span;
+	rotation = stretch->begin - max(pass->time + stretch->seek, pass->not_before);
+	if (pass->any_order && media->profile->revolution - rotation < span) {
+		/* The head arrives within the stretch, and is through with it a revolution later. */
+		u64 inside = span - (media->profile->revolution - rotation);
+		u32 early = div64_u64(inside * place.slots, media->profile->revolution);
+
+		stretch->late = 1 + early;
+		stretch->end = stretch->begin + media_time(media, place.slots, place.slot,
+							   stretch->sectors - early);
+	}
+	media->cylinder = place.cylinder;
+	media->head = place.head;
+	pass->sector += stretch->sectors;
+	pass->left -= stretch->sectors;
+	pass->time = stretch->end;
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Read-ahead: after a read the head reads on into its segment, until the limit
+ * or until the mechanics are needed. Nothing happens by itself: what has been read
+ * is worked out when somebody asks.
+ */
+#include "drive-internal.h"
+
+void readahead_start(struct drive *drive, struct segment *segment, u64 limit, u64 time)
+{
+	struct readahead *ra = &drive->readahead;
+
+	if (limit <= segment->end)
+		return;
+	ra->segment = segment;
+	ra->pass = (struct media_pass) {
+		.sector = segment->end,
+		.left = limit - segment->end,
+		.time = time,
+	};
+	ra->stretch.sectors = 0;
+	ra->done = 0;
+	ra->least = min(limit, segment->end + drive->profile->readahead_min);
+}
+
+static void add(struct drive *drive, u32 done)
+{
+	struct readahead *ra = &drive->readahead;
+
+	cache_append(drive->cache, ra->segment, done - ra->done);
+	ra->done = done;
+}
+
+/* Take the next stretch if this one is done. Returns false if there is none. */
+static bool next_stretch(struct drive *drive)
+{
+	struct readahead *ra = &drive->readahead;
+
+	if (ra->done < ra->stretch.sectors)
+		return true;
+	if (!ra->pass.left)
+		return false;
+	media_next(&drive->media, &ra->pass, &ra->stretch);
+	ra->done = 0;
+	return true;
+}
+
+void readahead_advance(struct drive *drive, u64 now)
+{
+	struct readahead *ra = &drive->readahead;
+
+	while (ra->segment) {
+		const struct media_stretch *s = &ra->stretch;
+
+		if (!next_stretch(drive)) {
+			drive->media_free = ra->pass.time;
+			ra->segment = NULL;
+		} else if (now >= s->end) {
+			add(drive, s->sectors);
+		} else {
+			if (now > s->begin)
+				add(drive, max_t(u64, ra->done,
+						 div64_u64((now - s->begin) * s->sectors,
+							   s->end - s->begin)));
+			break;
+		}
+	}
+}
+
+void readahead_extend(struct drive *drive, u64 limit)
+{
+	struct media_pass *pass = &drive->readahead.pass;
+
+	if (limit > pass->sector + pass->left)
+		pass->left = limit - pass->sector;
+}
+
+u64 readahead_reach(struct drive *drive, u64 sector)
+{
+	struct readahead *ra = &drive->readahead;
+	const struct media_stretch *s = &ra->stretch;
+	u64 span;
+	u32 n;
+
+	while (next_stretch(drive)) {
+		if (sector >= s->sector + s->sectors) {
+			add(drive, s->sectors);
+			if (sector == s->sector + s->sectors)
+				return s->end;
+			continue;
+		}
+		n = sector - s->sector;
+		span = (s->end - s->begin) * n + s->sectors - 1;
+		if (n > ra->done)
+			add(drive, n);
+		return s->begin + div64_u64(span, s->sectors);
+	}
+	return ra->pass.time;
+}
+
+void readahead_stop(struct drive *drive, u64 now)
+{
+	struct readahead *ra = &drive->readahead;
+
+	readahead_advance(drive, now);
+	if (ra->segment && ra->segment->end < ra->least)
+		now = max(now, readahead_reach(drive, ra->least));
+	if (!ra->segment)
+		return;
+	if (!drive->profile->stop_prefetch_in_sector && ra->done < ra->stretch.sectors &&
+	    now > ra->stretch.begin)
+		now = max(now, readahead_reach(drive, ra->segment->end + 1));
+	drive->media_free = now;
+	ra->segment = NULL;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/* david-sim: the modelled disk without a kernel, fed from files. */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "compare.h"
+#include "load.h"
+
+static const char usage[] =
+"Usage: david-sim replay --profile P --trace T.csv --out MODELLED.csv [--json]\n"
+"       david-sim validate --profile P --trace T.csv [--json]\n"
+"\n"
+"replay    Serve the trace's requests one at a time by the modelled drive, each as long after\n"
+"          the end of the one before as the trace says, and write a line \"index,modelled_us\"\n"
+"          for each, counted from 0.\n"
+"validate  The same, held against the times in the trace: number, mean, demerit (root mean square\n"
+"          distance of the two distributions: Ruemmler and Wilkes 1994) and root mean square\n"
+"          error of single requests; for all requests, for reads and for writes. And the share of\n"
+"          reads not following on the request before that are within a tenth of a revolution.\n"
+"\n"
+"  --profile P         a profile or a file of DiskSim parameters (.params), or the name of\n"
+"                      one in profiles/\n"
+"  --trace T.csv       requests; the first line names the columns, of which op (R or W), lbn,\n"
+"                      blocks (of 512 bytes), delay_us and, for validate, measured_us are used\n"
+"  --out FILE          where replay writes; - is standard output\n"
+"  --option NAME=VALUE replace a value of the profile; may be given many times\n"
+"  --json              print the figures as JSON\n"
+"  -h, --help          this text\n"
+"\n"
+"The exit status is 0 if all went well, 1 if a file is bad, 2 if the command line is.\n";
+
+enum { OPTION_PROFILE = 256, OPTION_TRACE, OPTION_OUT, OPTION_OPTION, OPTION_JSON };
+
+static const struct option long_options[] = {
+	{ "profile", required_argument, NULL, OPTION_PROFILE },
+	{ "trace", required_argument, NULL, OPTION_TRACE },
+	{ "out", required_argument, NULL, OPTION_OUT },
+	{ "option", required_argument, NULL, OPTION_OPTION },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+#define MAX_OPTIONS	64
+
+struct arguments {
+	const char *profile, *trace, *out;
+	char *options[MAX_OPTIONS];
+	unsigned int nr_options;
+	bool json;
+};
+
+static int bad_usage(const char *text)
+{
+	if (text)
+		fprintf(stderr, "david-sim: %s\n", text);
+	fprintf(stderr, "Try 'david-sim --help'.\n");
+	return 2;
+}
+
+static int parse_arguments(int argc, char **argv, struct arguments *args)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		switch (c) {
+		case OPTION_PROFILE:
+			args->profile = optarg;
+			break;
+		case OPTION_TRACE:
+			args->trace = optarg;
+			break;
+		case OPTION_OUT:
+			args->out = optarg;
+			break;
+		case OPTION_OPTION:
+			if (args->nr_options == MAX_OPTIONS)
+				return bad_usage("too many --option");
+			args->options[args->nr_options++] = optarg;
+			break;
+		case OPTION_JSON:
+			args->json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			return bad_usage(NULL);
+		}
+	}
+	if (optind < argc)
+		return bad_usage("there is an argument that is no option");
+	if (!args->profile || !args->trace)
+		return bad_usage("--profile and --trace are needed");
+	return 0;
+}
+
+static int write_times(const struct trace *trace, const char *name)
+{
+	FILE *file = strcmp(name, "-") ? fopen(name, "w") : stdout;
+	size_t i;
+	int bad;
+
+	if (!file) {
+		fprintf(stderr, "%s: %s\n", name, strerror(errno));
+		return -1;
+	}
+	fprintf(file, "index,modelled_us\n");
+	for (i = 0; i < trace->nr; i++) {
+		u64 ns = trace->requests[i].modelled;
+
+		fprintf(file, "%zu,%llu.%03u\n", i, (unsigned long long)(ns / 1000),
+			(unsigned int)(ns % 1000));
+	}
+	bad = ferror(file);
+	if (file != stdout)
+		bad |= fclose(file);
+	else
+		bad |= fflush(file);
+	if (bad)
+		fprintf(stderr, "%s: %s\n", name, strerror(errno));
+	return bad ? -1 : 0;
+}
+
+static int replay(const struct arguments *args, const struct profile *profile,
+		  struct trace *trace)
+{
+	double sum = 0;
+	size_t i;
+
+	if (write_times(trace, args->out))
+		return 1;
+	if (!args->json)
+		return 0;
+	for (i = 0; i < trace->nr; i++)
+		sum += trace->requests[i].modelled / 1e6;
+	fprintf(strcmp(args->out, "-") ? stdout : stderr,
+		"{\"profile\": \"%s\", \"n\": %zu, \"modelled_mean_ms\": %.6f}\n",
+		profile->name, trace->nr, sum / trace->nr);
+	return 0;
+}
+
+static double percent(double of, double mean)
+{
+	return mean ? 100 * of / mean : 0;
+}
+
+static void print_json(const struct profile *profile, const struct comparison *all,
+		       size_t nonsequential, double share)
+{
+	static const char *const names[] = { "reads", "writes", "pooled" };
+	int i;
+
+	printf("{\"profile\": \"%s\"", profile->name);
+	for (i = 0; i < 3; i++) {
+		const struct comparison *c = &all[i];
+
+		printf(",\n \"%s\": {\"n\": %zu, \"mean_ms\": %.6f, \"modelled_mean_ms\": %.6f, ",
+		       names[i], c->n, c->measured_mean, c->modelled_mean);
+		printf("\"demerit_ms\": %.6f, \"demerit_percent\": %.4f, \"rms_ms\": %.6f, ",
+		       c->demerit, percent(c->demerit, c->measured_mean), c->rms);
+		printf("\"rms_percent\": %.4f}", percent(c->rms, c->measured_mean));
+	}
+	printf(",\n \"nonsequential_reads\": {\"n\": %zu, \"within_tenth_revolution\": %.6f}}\n",
+	       nonsequential, share);
+}
+
+static void print_text(const struct profile *profile, const struct comparison *all,
+		       size_t nonsequential, double share)
+{
+	static const char *const names[] = { "reads", "writes", "pooled" };
+	int i;
+
+	printf("%s\n\n%-8s%8s%12s%12s%12s%9s%12s%9s\n", profile->name, "", "n", "mean ms",
+	       "model ms", "demerit ms", "%", "request rms", "%");
+	for (i = 0; i < 3; i++) {
+		const struct comparison *c = &all[i];
+
+		printf("%-8s%8zu%12.3f%12.3f%12.3f%9.2f%12.3f%9.2f\n", names[i], c->n,
+		       c->measured_mean, c->modelled_mean, c->demerit,
+		       percent(c->demerit, c->measured_mean), c->rms,
+		       percent(c->rms, c->measured_mean));
+	}
+	printf("\n%zu reads not following on the request before: %.1f %% within a tenth of a revolution\n",
+	       nonsequential, 100 * share);
+}
+
+static int validate(const struct arguments *args, const struct profile *profile,
+		    struct trace *trace)
+{
+	static const int ops[] = { DISK_READ, DISK_WRITE, DISK_OP_NR };
+	struct comparison all[3];
+	size_t nonsequential;
+	double share;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (compare(trace, ops[i], &all[i]))
+			return 1;
+	share = compare_share(trace, profile->revolution / 10, &nonsequential);
+	if (args->json)
+		print_json(profile, all, nonsequential, share);
+	else
+		print_text(profile, all, nonsequential, share);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments args = { };
+	struct profile profile = { };
+	struct trace trace;
+	bool replaying;
+	int status;
+
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (argc < 2 || (strcmp(argv[1], "replay") && strcmp(argv[1], "validate")))
+		return bad_usage("the first argument must be replay or validate");
+	replaying = !strcmp(argv[1], "replay");
+	status = parse_arguments(argc - 1, argv + 1, &args);
+	if (status)
+		return status;
+	if (replaying != !!args.out)
+		return bad_usage(replaying ? "replay needs --out" : "validate takes no --out");
+	if (load_profile(&profile, args.profile, args.options, args.nr_options))
+		return 1;
+	status = trace_load(&trace, args.trace, profile.sectors) ? 1 : 0;
+	if (!status && !replaying && !trace.measured) {
+		fprintf(stderr, "%s: no column \"measured_us\" to compare with\n", args.trace);
+		status = 1;
+	}
+	if (!status && trace_run(&trace, &profile))
+		status = 1;
+	if (!status)
+		status = replaying ? replay(&args, &profile, &trace) :
+				     validate(&args, &profile, &trace);
+	trace_free(&trace);
+	profile_free(&profile);
+	return status;
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE	/* strsep */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "trace.h"
+
+enum column { OP, LBN, BLOCKS, DELAY, MEASURED, COLUMNS };
+
+static const char *const column_names[COLUMNS] = {
+	"op", "lbn", "blocks", "delay_us", "measured_us",
+};
+
+#define MAX_FIELDS	32
+#define MAX_BLOCKS	(1u << 24)
+
+struct reader {
+	const char *file;
+	unsigned long line;
+	int field[COLUMNS];	/* where in a line it is; -1: nowhere */
+	u64 disk_sectors;
+};
+
+#define complain(reader, fmt, ...)						\
+	(fprintf(stderr, "%s:%lu: " fmt "\n", (reader)->file, (reader)->line,	\
+		 ##__VA_ARGS__), -1)
+
+static int split_line(char *line, char **fields)
+{
+	int n = 0;
+
+	line[strcspn(line, "\r\n")] = '\0';
+	do {
+		fields[n++] = strsep(&line, ",");
+	} while (line && n < MAX_FIELDS);
+	return line ? MAX_FIELDS + 1 : n;
+}
+
+static int parse_header(struct reader *reader, char *line)
+{
+	char *fields[MAX_FIELDS];
+	int n = split_line(line, fields), i, c;
+
+	if (n > MAX_FIELDS)
+		return complain(reader, "more than %d columns", MAX_FIELDS);
+	for (c = 0; c < COLUMNS; c++) {
+		reader->field[c] = -1;
+		for (i = 0; i < n; i++)
+			if (!strcmp(fields[i], column_names[c]))
+				reader->field[c] = i;
+		if (reader->field[c] < 0 && c != MEASURED)
+			return complain(reader,
+					"no column \"%s\"; the first line must name the columns op, lbn, blocks, delay_us and, for validate, measured_us",
+					column_names[c]);
+	}
+	return 0;
+}
+
+static bool parse_number(const char *text, u64 *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+/* Microseconds with any number of decimals, to the nanosecond. */
+static bool parse_time(const char *text, u64 *ns)
+{
+	u64 us = 0, unit = 100;
+	const char *c;
+
+	for (c = text; *c >= '0' && *c <= '9'; c++) {
+		us = us * 10 + (*c - '0');
+		if (us > U64_MAX / 1000000)
+			return false;
+	}
+	if (c == text)
+		return false;
+	*ns = us * 1000;
+	if (*c == '.')
+		for (c++; *c >= '0' && *c <= '9'; c++, unit /= 10)
+			*ns += unit * (*c - '0');
+	return !*c;
+}
+
+static int parse_request(struct reader *reader, char *line, struct trace_request *request)
+{
+	char *fields[MAX_FIELDS];
+	int n = split_line(line, fields), c;
+	const char *text[COLUMNS];
+	u64 blocks;
+
+	for (c = 0; c < COLUMNS; c++) {
+		if (reader->field[c] >= n)
+			return complain(reader, "no value for column \"%s\"", column_names[c]);
+		text[c] = reader->field[c] < 0 ? "0" : fields[reader->field[c]];
+	}
+	if (strcmp(text[OP], "R") && strcmp(text[OP], "W"))
+		return complain(reader, "op \"%s\" is neither R nor W", text[OP]);
+	request->op = text[OP][0] == 'R' ? DISK_READ : DISK_WRITE;
+	if (!parse_number(text[LBN], &request->sector))
+		return complain(reader, "lbn \"%s\" is not a number", text[LBN]);
+	if (!parse_number(text[BLOCKS], &blocks) || !blocks || blocks > MAX_BLOCKS)
+		return complain(reader, "blocks \"%s\" is not a number from 1 to %u",
+				text[BLOCKS], MAX_BLOCKS);
+	request->sectors = blocks;
+	if (request->sector >= reader->disk_sectors ||
+	    blocks > reader->disk_sectors - request->sector)
+		return complain(reader, "%" PRIu64 " blocks from %" PRIu64 " on do not lie on the disk, which has %" PRIu64,
+				blocks, request->sector, reader->disk_sectors);
+	if (!parse_time(text[DELAY], &request->delay))
+		return complain(reader, "delay_us \"%s\" is not a time in microseconds",
+				text[DELAY]);
+	if (!parse_time(text[MEASURED], &request->measured))
+		return complain(reader, "measured_us \"%s\" is not a time in microseconds",
+				text[MEASURED]);
+	return 0;
+}
+
+static struct trace_request *next_request(struct trace *trace)
+{
+	size_t room = trace->nr ? trace->nr * 2 : 1024;
+	struct trace_request *larger;
+
+	/* The room is always a power of two of at least 1024. */
+	if (!trace->nr || (trace->nr >= 1024 && !(trace->nr & (trace->nr - 1)))) {
+		larger = realloc(trace->requests, room * sizeof(*larger));
+		if (!larger)
+			return NULL;
+		trace->requests = larger;
+	}
+	trace->requests[trace->nr] = (struct trace_request) { };
+	return &trace->requests[trace->nr++];
+}
+
+static int load_lines(struct trace *trace, struct reader *reader, FILE *file)
+{
+	struct trace_request *request;
+	char *line = NULL;
+	size_t room = 0;
+	int error = 0;
+
+	while (!error && getline(&line, &room, file) >= 0) {
+		if (++reader->line == 1) {
+			error = parse_header(reader, line);
+		} else {
+			request = next_request(trace);
+			error = request ? parse_request(reader, line, request) :
+					  complain(reader, "out of memory");
+		}
+	}
+	free(line);
+	if (!error && ferror(file))
+		error = complain(reader, "%s", strerror(errno));
+	if (!error && !trace->nr)
+		error = complain(reader, "no requests");
+	return error;
+}
+
+int trace_load(struct trace *trace, const char *name, u64 sectors)
+{
+	struct reader reader = { .file = name, .disk_sectors = sectors };
+	FILE *file = fopen(name, "r");
+	int error;
+
+	*trace = (struct trace) { };
+	if (!file) {
+		fprintf(stderr, "%s: %s\n", name, strerror(errno));
+		return -1;
+	}
+	error = load_lines(trace, &reader, file);
+	fclose(file);
+	trace->measured = reader.field[MEASURED] >= 0;
+	if (error)
+		trace_free(trace);
+	return error;
+}
+
+void trace_free(struct trace *trace)
+{
+	free(trace->requests);
+	trace->requests = NULL;
+	trace->nr = 0;
+}
+
+int trace_run(struct trace *trace, const struct profile *profile)
+{
+	struct drive *drive = drive_create(profile, GFP_KERNEL);
+	struct trace_request *r;
+	u64 now = 0, end;
+
+	if (!drive) {
+		fprintf(stderr, "out of memory\n");
+		return -1;
+	}
+	for (r = trace->requests; r < trace->requests + trace->nr; r++) {
+		end = drive_serve(drive, r->op, 0, r->sector, r->sectors, now, NULL);
+		r->modelled = end - now;
+		now = end + r->delay;
+	}
+	drive_destroy(drive);
+	return 0;
+}
