@@ -281,6 +281,12 @@ static u32 waiting(const struct disk *disk)
 	return disk->count[0] + disk->count[1] - disk->nr_window - !!disk->active;
 }
 
+static void update_full(struct disk *disk, unsigned int direction)
+{
+	if (disk->count[direction] < disk->profile->nr_requests)
+		disk->full[direction] = false;
+}
+
 /* Events */
 
 static void finish_request(struct disk *disk, struct disk_request *request)
@@ -307,8 +313,7 @@ static void finish_command(struct disk *disk)
 	queue_complete(&disk->queue, command);
 	disk->active = NULL;
 	disk->count[direction]--;
-	if (disk->count[direction] < disk->profile->nr_requests)
-		disk->full[direction] = false;
+	update_full(disk, direction);
 	place_pending(disk);
 	unplug(disk);	/* as the SCSI layer runs the queue when a command is done */
 }
@@ -408,7 +413,8 @@ void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 
 void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 {
-	struct request_list *pending = &disk->pending[direction_of(request->op)];
+	unsigned int direction = direction_of(request->op);
+	struct request_list *pending = &disk->pending[direction];
 	bool now_please = request->flags & DISK_SYNC || request->op == DISK_FLUSH;
 	u32 before;
 
@@ -428,6 +434,7 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 	before = waiting(disk);
 	if (pending->first || behind(disk, request) || !place(disk, request))
 		append(pending, request);
+	update_full(disk, direction);	/* it may have been merged, and left the slot unused */
 	if (!before && disk->profile->plug_time)
 		disk->unplug_at = disk->now + disk->profile->plug_time;
 	if (now_please || waiting(disk) >= disk->profile->plug_threshold)
