@@ -50,6 +50,11 @@ static bool oracle_meet(u64 a, u32 an, u64 b, u32 bn)
 	return a < b + bn && b < a + an;
 }
 
+static bool oracle_writes(const struct oracle_request *r)
+{
+	return r->op != DISK_READ;
+}
+
 static bool oracle_conflict(const struct oracle_command *c, u8 op, u64 sector, u32 sectors)
 {
 	return c->state != ORACLE_DONE && c->op != DISK_FLUSH &&
@@ -75,7 +80,8 @@ static u32 oracle_count(const struct oracle *o, bool write)
 	u32 i, n = 0;
 
 	for (i = 0; i < o->nr; i++)
-		n += o->commands[i].state != ORACLE_DONE && (o->commands[i].op != DISK_READ) == write;
+		n += o->commands[i].state != ORACLE_DONE &&
+		     write == (o->commands[i].op != DISK_READ);
 	return n;
 }
 
@@ -169,7 +175,7 @@ static void oracle_place(struct oracle *o, u32 request)
 
 		if (oracle_merge(o, request, sector, n))
 			continue;
-		if (oracle_count(o, r->op != DISK_READ) >=
+		if (oracle_count(o, oracle_writes(r)) >=
 		    (r->placed ? o->profile->nr_requests : limit))
 			return;
 		oracle_new(o, request, sector, n);
@@ -186,7 +192,7 @@ static bool oracle_blocked(const struct oracle *o, u32 request)
 	for (i = 0; i < request; i++) {
 		const struct oracle_request *p = &o->requests[i];
 
-		if (p->pending && ((p->op == DISK_READ) == (r->op == DISK_READ) ||
+		if (p->pending && (oracle_writes(p) == oracle_writes(r) ||
 				   oracle_meet(p->sector, p->sectors, r->sector, r->sectors)))
 			return true;
 	}
@@ -204,7 +210,7 @@ static void oracle_place_pending(struct oracle *o)
 			for (i = 0; i < o->nr_requests; i++) {
 				struct oracle_request *r = &o->requests[i];
 
-				if (!r->pending || (r->op != DISK_READ) != write)
+				if (!r->pending || oracle_writes(r) != write)
 					continue;
 				if (!oracle_blocked(o, i))
 					oracle_place(o, i);

@@ -150,11 +150,11 @@ static void random_streams_go_as_the_oracle_says(struct kunit *test)
 		check_once(test, stream);
 		for (i = 0; i < STREAM; i++) {
 			KUNIT_ASSERT_EQ_MSG(test, stream->requests[i].dispatch,
-					    requests[i].dispatch, "dispatch of %u in round %u, scheduler %u",
-					    i, round, profile.scheduler);
+					    requests[i].dispatch, "request %u, round %u, %u", i,
+					    round, profile.scheduler);
 			KUNIT_ASSERT_EQ_MSG(test, stream->requests[i].completion,
-					    requests[i].completion, "end of %u in round %u, scheduler %u",
-					    i, round, profile.scheduler);
+					    requests[i].completion, "request %u, round %u, %u", i,
+					    round, profile.scheduler);
 		}
 		disk_destroy(disk);
 	}
@@ -225,7 +225,7 @@ static void run_host(struct host *host, struct rnd *cuts)
 				disk_submit(host->disk, &stream->requests[i], now);
 			else
 				host->queue[way][host->last[way]++] = i;
-			host->most = max(host->most, max(host->disk->count[0], host->disk->count[1]));
+			host->most = max(host->most, host->disk->count[way]);
 			i++;
 		}
 	}
@@ -444,7 +444,7 @@ static void the_threshold_unplugs(struct kunit *test)
 {
 	struct profile profile = base_profile();
 	struct disk *disk = create(test, &profile);
-	struct disk_request r[4];
+	static struct disk_request r[4];	/* the kernel's stack is small */
 	u32 i;
 
 	for (i = 0; i < 4; i++) {
@@ -475,7 +475,8 @@ static void who_waits_unplugs(struct kunit *test)
 static void a_flush_waits_for_what_the_drive_has(struct kunit *test)
 {
 	struct profile profile = base_profile();
-	struct disk_request w[4], flush = request(DISK_FLUSH, 0, 0, 0);
+	struct disk_request flush = request(DISK_FLUSH, 0, 0, 0);
+	static struct disk_request w[4];
 	struct disk *disk;
 	u32 i;
 
@@ -499,7 +500,8 @@ static void a_flush_waits_for_what_the_drive_has(struct kunit *test)
 static u64 far_request(struct kunit *test, u64 age_limit)
 {
 	struct profile profile = base_profile();
-	struct disk_request far = request(DISK_READ, 900000, 8, DISK_SYNC), near[300];
+	struct disk_request far = request(DISK_READ, 900000, 8, DISK_SYNC);
+	static struct disk_request near[300];
 	struct disk *disk;
 	u32 i;
 
@@ -615,7 +617,7 @@ static void a_batch_ends_after_20_ms(struct kunit *test)
 	struct profile profile = base_profile();
 	struct disk *disk;
 	struct disk_submitter who = { }, other = { };
-	struct disk_request r[8];
+	static struct disk_request r[8];
 	u32 i;
 
 	profile.nr_requests = 4;
@@ -655,8 +657,9 @@ static void a_batch_ends_after_20_ms(struct kunit *test)
 static void writes_are_not_starved_by_reads(struct kunit *test)
 {
 	struct profile profile = base_profile();
+	static struct disk_request r[100];
+	struct disk_request w = request(DISK_WRITE, 500000, 8, 0);
 	struct disk *disk;
-	struct disk_request r[100], w = request(DISK_WRITE, 500000, 8, 0);
 	u32 i;
 
 	profile.scheduler = SCHEDULER_DEADLINE;
@@ -711,4 +714,5 @@ static struct kunit_suite disk_suite = {
 	.name = "disk",
 	.test_cases = disk_cases,
 };
+
 kunit_test_suite(disk_suite);
