@@ -40,6 +40,7 @@ struct disk_request {
 
 	/* The disk's until then, and after that the caller's */
 	struct disk_request *next;
+	u64 seq;
 	u32 left;			/* sectors that are in no command yet */
 	u32 commands;			/* unfinished commands that carry part of it */
 };
@@ -48,6 +49,7 @@ struct disk_request {
 struct disk_submitter {
 	u32 batch[2];			/* requests it may still add to a full queue */
 	u64 batch_until;
+	bool woken[2];			/* and has not entered yet */
 };
 
 /* Returns NULL without memory. @profile must outlive the disk. */
@@ -65,7 +67,11 @@ bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 /* How many waiting submitters of @op may be woken now; asking does not use them up. */
 u32 disk_wakeups(const struct disk *disk, enum disk_op op);
 
-/* @who waited, is woken, and gets its batching privilege. */
+/*
+ * @who waited, is woken, and gets its batching privilege. It takes one of those that
+ * disk_wakeups() tells of until it calls disk_enter(), which it must; if that still
+ * refuses it, it waits again as if it had just come.
+ */
 void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now);
 
 /* @request arrives at @now. It must have been let in by disk_enter(). */

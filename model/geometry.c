@@ -2,7 +2,7 @@
 #include "geometry.h"
 
 /* What is the same for every sector of a zone. A unit is what has spares of its own. */
-struct zone {
+struct geometry_zone {
 	u64 first_sector;
 	u64 end_sector;
 	u64 unit_places;
@@ -17,7 +17,7 @@ struct geometry {
 	u32 nr_zones;
 	u32 *slips;			/* each zone's in ascending order */
 	struct profile_remap *remaps;	/* in ascending order of zone and place */
-	struct zone zones[];
+	struct geometry_zone zones[];
 };
 
 static void sort_slips(u32 *slips, u32 n)
@@ -51,7 +51,7 @@ static void sort_remaps(struct profile_remap *remaps, u32 n)
 	}
 }
 
-static void set_unit(struct zone *zone, const struct profile *profile,
+static void set_unit(struct geometry_zone *zone, const struct profile *profile,
 		     const struct profile_zone *from)
 {
 	u64 track = from->sectors_per_track;
@@ -79,7 +79,7 @@ struct geometry *geometry_create(const struct profile *profile, gfp_t gfp)
 	u32 i, remap = 0;
 	size_t bytes;
 
-	bytes = sizeof(*geometry) + profile->nr_zones * sizeof(struct zone) +
+	bytes = sizeof(*geometry) + profile->nr_zones * sizeof(struct geometry_zone) +
 		profile->nr_remaps * sizeof(struct profile_remap) +
 		profile->nr_slips * sizeof(u32);
 	geometry = kvzalloc(bytes, gfp);
@@ -98,7 +98,7 @@ struct geometry *geometry_create(const struct profile *profile, gfp_t gfp)
 	sort_remaps(geometry->remaps, profile->nr_remaps);
 	for (i = 0; i < profile->nr_zones; i++) {
 		const struct profile_zone *from = &profile->zones[i];
-		struct zone *zone = &geometry->zones[i];
+		struct geometry_zone *zone = &geometry->zones[i];
 
 		zone->first_sector = from->first_sector;
 		zone->end_sector = from->first_sector + from->sectors;
@@ -175,7 +175,7 @@ static u32 slips_passed(const u32 *slips, u32 n, u64 place)
 }
 
 /* The first remap of @zone from @place on; zone->remaps if there is none. */
-static u32 find_remap(const struct geometry *geometry, const struct zone *zone, u64 place)
+static u32 find_remap(const struct geometry *geometry, const struct geometry_zone *zone, u64 place)
 {
 	const struct profile_remap *remaps = geometry->remaps + zone->first_remap;
 	u32 low = 0, high = zone->remaps;
@@ -192,7 +192,7 @@ static u32 find_remap(const struct geometry *geometry, const struct zone *zone, 
 }
 
 /* Number @at is a place, or a track where tracks are slipped and remapped. Returns its own. */
-static u64 remapped(const struct geometry *geometry, const struct zone *zone, u64 at,
+static u64 remapped(const struct geometry *geometry, const struct geometry_zone *zone, u64 at,
 		    u64 *next, u64 *previous)
 {
 	const struct profile_remap *remaps = geometry->remaps + zone->first_remap;
@@ -231,7 +231,7 @@ static void set_place(const struct geometry *geometry, struct place *place, u64 
 	place->slot = slot;
 }
 
-static void find_by_track(const struct geometry *geometry, const struct zone *zone,
+static void find_by_track(const struct geometry *geometry, const struct geometry_zone *zone,
 			  u64 place_number, struct place *place)
 {
 	u32 slots = geometry->profile->zones[place->zone].sectors_per_track, in_track;
@@ -249,7 +249,7 @@ static void find_by_track(const struct geometry *geometry, const struct zone *zo
  * Where spares are in each cylinder or track, its first sector is laid out as if
  * those slipped before it were not there: they turn all behind them on by a sector.
  */
-static u32 skew_slips(const struct geometry *geometry, const struct zone *zone, u64 track_start)
+static u32 skew_slips(const struct geometry *geometry, const struct geometry_zone *zone, u64 track_start)
 {
 	u64 start = track_start;
 
@@ -266,7 +266,7 @@ static u32 skew_slips(const struct geometry *geometry, const struct zone *zone, 
 	return slips_below(geometry->slips + zone->first_slip, zone->slips, start);
 }
 
-static void find_by_sector(const struct geometry *geometry, const struct zone *zone,
+static void find_by_sector(const struct geometry *geometry, const struct geometry_zone *zone,
 			   u64 place_number, struct place *place)
 {
 	const u32 *slips = geometry->slips + zone->first_slip;
@@ -305,7 +305,7 @@ static void find_by_sector(const struct geometry *geometry, const struct zone *z
 
 void geometry_find(const struct geometry *geometry, u64 sector, struct place *place)
 {
-	const struct zone *zone;
+	const struct geometry_zone *zone;
 	u64 number, left;
 
 	place->zone = find_zone(geometry, sector);

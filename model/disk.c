@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The engine: requests into the queue, commands from the queue into the drive's
+ * window, one command after another under the heads.
+ *
+ * There are two kinds of events, the end of the command that the drive serves and
+ * the unplug timer, in this order when they fall together. Every entry point first
+ * lets all events happen up to its own time, each with the clock at the event's
+ * time. So nothing depends on when the caller comes by.
+ */
+#include "queue.h"
+
+/* Linux 2.6.23, block/ll_rw_blk.c: BLK_BATCH_TIME */
+#define BATCH_TIME	(20ULL * 1000 * 1000)
+
+#define NEVER		U64_MAX
+
+struct request_list {
+	struct disk_request *first, *last;
+};
+
+struct disk {
+	const struct profile *profile;
+	struct drive *drive;
+	struct queue queue;
+	u64 now;
+	u64 seq;
+
+	/* Requests let in, by direction, as struct request_list of Linux 2.6 counts them */
+	u32 count[2];
+	u32 woken[2];			/* submitters that were woken and have not come yet */
+	bool full[2];			/* only batching submitters may add */
+	struct request_list pending[2];	/* that no slot is left for, or for a part of them */
+
+	u64 unplug_at;			/* NEVER: not plugged */
+
+	/* The drive */
+	struct disk_command *active;	/* under the heads, until */
+	u64 busy_until;
+	struct drive_parts parts;	/* of it */
+	struct disk_command **window;	/* in the drive and not active, in order of dispatch */
+	u32 nr_window;
+
+	struct request_list done;
+};
+
+struct disk *disk_create(const struct profile *profile, gfp_t gfp)
+{
+	struct disk *disk = kvzalloc(sizeof(*disk), gfp);
+
+	if (!disk)
+		return NULL;
+	disk->profile = profile;
+	disk->unplug_at = NEVER;
+	if (queue_init(&disk->queue, profile, gfp))
+		goto free_disk;
+	disk->window = kvcalloc(profile->ncq_depth, sizeof(*disk->window), gfp);
+	if (!disk->window)
+		goto exit_queue;
+	disk->drive = drive_create(profile, gfp);
+	if (!disk->drive)
+		goto free_window;
+	return disk;
+
+free_window:
+	kvfree(disk->window);
+exit_queue:
+	queue_exit(&disk->queue);
+free_disk:
+	kvfree(disk);
+	return NULL;
+}
+
+void disk_destroy(struct disk *disk)
+{
+	if (!disk)
+		return;
+	drive_destroy(disk->drive);
+	kvfree(disk->window);
+	queue_exit(&disk->queue);
+	kvfree(disk);
+}
+
+size_t disk_bytes(const struct disk *disk)
+{
+	return sizeof(*disk) + queue_bytes(&disk->queue) + drive_bytes(disk->drive) +
+	       disk->profile->ncq_depth * sizeof(*disk->window);
+}
+
+static void append(struct request_list *list, struct disk_request *request)
+{
+	request->next = NULL;
+	if (list->last)
+		list->last->next = request;
+	else
+		list->first = request;
+	list->last = request;
+}
+
+static struct disk_request *pop(struct request_list *list)
+{
+	struct disk_request *request = list->first;
+
+	list->first = request->next;
+	if (!list->first)
+		list->last = NULL;
+	return request;
+}
+
+/* The drive */
+
+/* Which of the window comes next: the one that waited too long, else the nearest. */
+static u32 choose(const struct disk *disk)
+{
+	u64 time, least = NEVER;
+	u32 i, best = 0;
+
+	if (disk->nr_window == 1 ||
+	    disk->now - disk->window[0]->dispatch > disk->profile->ncq_age_limit)
+		return 0;	/* dispatched first, waited longest */
+	for (i = 0; i < disk->nr_window; i++) {
+		const struct disk_command *command = disk->window[i];
+
+		time = drive_access_time(disk->drive, command->op, command->sector,
+					 command->sectors, disk->now);
+		if (time < least) {
+			least = time;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void serve(struct disk *disk, struct disk_command *command)
+{
+	disk->active = command;
+	disk->busy_until = drive_serve(disk->drive, command->op, command->flags, command->sector,
+				       command->sectors, disk->now, &disk->parts);
+}
+
+static void serve_next(struct disk *disk)
+{
+	u32 i;
+
+	if (disk->active || !disk->nr_window)
+		return;
+	i = choose(disk);
+	serve(disk, disk->window[i]);
+	memmove(&disk->window[i], &disk->window[i + 1],
+		(--disk->nr_window - i) * sizeof(*disk->window));
+}
+
+static void mark_dispatched(struct disk *disk, struct disk_command *command)
+{
+	struct disk_request *request;
+
+	command->dispatch = disk->now;
+	for (request = command->first; request; request = request->next)
+		request->dispatch = min(request->dispatch, disk->now);
+	if (command->part)
+		command->part->dispatch = min(command->part->dispatch, disk->now);
+}
+
+/*
+ * Fill the window, and keep the drive busy. A flush is not queued by the drive: it
+ * waits for what the drive has got, and nothing goes with it.
+ */
+static void dispatch(struct disk *disk)
+{
+	struct disk_command *command;
+
+	if (disk->active && disk->active->op == DISK_FLUSH)
+		return;
+	while (disk->unplug_at == NEVER &&
+	       disk->nr_window + !!disk->active < disk->profile->ncq_depth) {
+		if (disk->queue.flushes.first) {
+			if (disk->nr_window || disk->active)
+				break;
+			command = queue_next_flush(&disk->queue);
+			mark_dispatched(disk, command);
+			serve(disk, command);
+			return;
+		}
+		command = queue_next(&disk->queue, disk->now);
+		if (!command)
+			break;
+		mark_dispatched(disk, command);
+		disk->window[disk->nr_window++] = command;
+	}
+	serve_next(disk);
+}
+
+static void unplug(struct disk *disk)
+{
+	disk->unplug_at = NEVER;
+	dispatch(disk);
+}
+
+/* Requests into commands */
+
+static bool flush_fits(struct disk *disk, struct disk_request *request)
+{
+	if (disk->count[DISK_WRITE] >= queue_most(disk->profile))
+		return false;
+	disk->count[DISK_WRITE]++;
+	queue_add_flush(&disk->queue, request, disk->now);
+	return true;
+}
+
+/*
+ * Make commands of as much of @request as there are slots for. The first slot was
+ * given by disk_enter(). For the others the target's host would have waited with no
+ * batching left to it, so they are to be had below the limit only.
+ */
+static bool place(struct disk *disk, struct disk_request *request)
+{
+	unsigned int direction = direction_of(request->op);
+	u32 limit = queue_most(disk->profile);
+
+	if (request->op == DISK_FLUSH)
+		return flush_fits(disk, request);
+	while (request->left) {
+		u32 sectors = min(request->left, disk->queue.piece);
+
+		if (queue_merge(&disk->queue, request, sectors))
+			continue;
+		if (request->left < request->sectors)
+			limit = disk->profile->nr_requests;
+		if (disk->count[direction] >= limit)
+			return false;
+		disk->count[direction]++;
+		queue_add(&disk->queue, request, sectors, disk->now);
+	}
+	return true;
+}
+
+/* Must @request wait for what is pending in the other direction? */
+static bool behind(const struct disk *disk, const struct disk_request *request)
+{
+	const struct disk_request *other = disk->pending[!direction_of(request->op)].first;
+
+	for (; other; other = other->next)
+		if (other->seq < request->seq &&
+		    other->sector < request->sector + request->sectors &&
+		    request->sector < other->sector + other->sectors)
+			return true;
+	return false;
+}
+
+/* A slot was freed: those that wait for one come first, in order. */
+static void place_pending(struct disk *disk)
+{
+	bool progress;
+	unsigned int direction;
+
+	do {
+		progress = false;
+		for (direction = DISK_READ; direction <= DISK_WRITE; direction++) {
+			struct request_list *pending = &disk->pending[direction];
+
+			while (pending->first && !behind(disk, pending->first)) {
+				struct disk_request *request = pop(pending);
+
+				if (place(disk, request)) {
+					progress = true;
+					continue;
+				}
+				request->next = pending->first;
+				pending->first = request;
+				if (!request->next)
+					pending->last = request;
+				break;
+			}
+		}
+	} while (progress && (disk->pending[0].first || disk->pending[1].first));
+}
+
+/* Commands that are in the host's queue, not in the drive. */
+static u32 waiting(const struct disk *disk)
+{
+	return disk->count[0] + disk->count[1] - disk->nr_window - !!disk->active;
+}
+
+static void update_full(struct disk *disk, unsigned int direction)
+{
+	if (disk->count[direction] < disk->profile->nr_requests)
+		disk->full[direction] = false;
+}
+
+/* Events */
+
+static void finish_request(struct disk *disk, struct disk_request *request)
+{
+	request->parts = disk->parts;
+	request->completion = disk->now;
+	if (--request->commands || request->left)
+		return;
+	append(&disk->done, request);
+}
+
+static void finish_command(struct disk *disk)
+{
+	struct disk_command *command = disk->active;
+	unsigned int direction = direction_of(command->op);
+	struct disk_request *request, *next;
+
+	for (request = command->first; request; request = next) {
+		next = request->next;
+		finish_request(disk, request);
+	}
+	if (command->part)
+		finish_request(disk, command->part);
+	queue_complete(&disk->queue, command);
+	disk->active = NULL;
+	disk->count[direction]--;
+	update_full(disk, direction);
+	place_pending(disk);
+	unplug(disk);	/* as the SCSI layer runs the queue when a command is done */
+}
+
+static u64 next_event(const struct disk *disk)
+{
+	return min(disk->active ? disk->busy_until : NEVER, disk->unplug_at);
+}
+
+static void run(struct disk *disk, u64 now)
+{
+	u64 next;
+
+	while ((next = next_event(disk)) <= now && next != NEVER) {
+		disk->now = next;
+		if (disk->active && disk->busy_until == next)
+			finish_command(disk);
+		else
+			unplug(disk);
+	}
+	disk->now = max(disk->now, now);
+}
+
+/* The callers' side */
+
+static bool batching(const struct disk *disk, const struct disk_submitter *who,
+		     unsigned int direction)
+{
+	return who->batch[direction] && (who->batch[direction] == disk->profile->nr_batching ||
+					 disk->now < who->batch_until);
+}
+
+static void start_batch(const struct disk *disk, struct disk_submitter *who,
+			unsigned int direction)
+{
+	who->batch[direction] = disk->profile->nr_batching;
+	who->batch_until = disk->now + BATCH_TIME;
+}
+
+/* The rules of Linux 2.6's get_request(). */
+static bool let_in(struct disk *disk, struct disk_submitter *who, unsigned int direction)
+{
+	bool privileged = who->woken[direction];
+
+	if (privileged) {
+		who->woken[direction] = false;
+		disk->woken[direction]--;
+	}
+	if (disk->pending[direction].first ||
+	    disk->count[direction] >= queue_most(disk->profile))
+		return false;
+	if (disk->count[direction] + 1 >= disk->profile->nr_requests) {
+		if (!disk->full[direction]) {
+			/* Whoever fills the queue may go on for a batch. */
+			if (!batching(disk, who, direction))
+				start_batch(disk, who, direction);
+			disk->full[direction] = true;
+		} else if (!privileged && !batching(disk, who, direction)) {
+			return false;
+		}
+	}
+	if (batching(disk, who, direction))
+		who->batch[direction]--;
+	return true;
+}
+
+bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now)
+{
+	run(disk, now);
+	if (let_in(disk, who, direction_of(op)))
+		return true;
+	unplug(disk);	/* it waits: no use in collecting more */
+	return false;
+}
+
+u32 disk_wakeups(const struct disk *disk, enum disk_op op)
+{
+	unsigned int direction = direction_of(op);
+	u32 used = disk->count[direction] + disk->woken[direction];
+
+	if (disk->pending[direction].first || used >= disk->profile->nr_requests)
+		return 0;
+	return disk->profile->nr_requests - used;
+}
+
+void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now)
+{
+	unsigned int direction = direction_of(op);
+
+	run(disk, now);
+	start_batch(disk, who, direction);
+	if (!who->woken[direction]) {
+		who->woken[direction] = true;
+		disk->woken[direction]++;
+	}
+}
+
+void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
+{
+	unsigned int direction = direction_of(request->op);
+	struct request_list *pending = &disk->pending[direction];
+	bool now_please = request->flags & DISK_SYNC || request->op == DISK_FLUSH;
+	u32 before;
+
+	run(disk, now);
+	request->arrival = disk->now;
+	request->dispatch = NEVER;
+	request->seq = disk->seq++;
+	request->left = request->op == DISK_FLUSH ? 0 : request->sectors;
+	request->commands = 0;
+	request->next = NULL;
+	if (!request->sectors && request->op != DISK_FLUSH) {	/* nothing to do */
+		request->completion = disk->now;
+		request->dispatch = disk->now;
+		append(&disk->done, request);
+		return;
+	}
+	before = waiting(disk);
+	if (pending->first || behind(disk, request) || !place(disk, request))
+		append(pending, request);
+	update_full(disk, direction);	/* it may have been merged, and left the slot unused */
+	if (!before && disk->profile->plug_time)
+		disk->unplug_at = disk->now + disk->profile->plug_time;
+	if (now_please || waiting(disk) >= disk->profile->plug_threshold)
+		disk->unplug_at = NEVER;
+	dispatch(disk);
+}
+
+u64 disk_next_event(const struct disk *disk)
+{
+	return disk->done.first ? disk->done.first->completion : next_event(disk);
+}
+
+struct disk_request *disk_advance(struct disk *disk, u64 now)
+{
+	struct disk_request *done;
+
+	run(disk, now);
+	done = disk->done.first;
+	disk->done = (struct request_list){ };
+	return done;
+}

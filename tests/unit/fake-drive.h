@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The disk's engine over a drive whose times are easily foretold: this file includes
+ * model/disk.c with other names for its functions and for the drive's. A command
+ * takes FAKE_FIXED, and FAKE_SECTOR for each sector of its distance to the end of the
+ * one before.
+ */
+#ifndef UNIT_FAKE_DRIVE_H
+#define UNIT_FAKE_DRIVE_H
+
+#define drive_create		fake_drive_create
+#define drive_destroy		fake_drive_destroy
+#define drive_bytes		fake_drive_bytes
+#define drive_serve		fake_drive_serve
+#define drive_access_time	fake_drive_access_time
+#define disk_create		fake_disk_create
+#define disk_destroy		fake_disk_destroy
+#define disk_bytes		fake_disk_bytes
+#define disk_enter		fake_disk_enter
+#define disk_wakeups		fake_disk_wakeups
+#define disk_woken		fake_disk_woken
+#define disk_submit		fake_disk_submit
+#define disk_next_event		fake_disk_next_event
+#define disk_advance		fake_disk_advance
+
+#include "../../model/disk.c"
+
+#define FAKE_FIXED	1000000		/* ns */
+#define FAKE_SECTOR	7
+
+struct drive {
+	u64 head;
+	u64 end;
+	u32 served;
+};
+
+/* What the drive last served, for tests to look at */
+static struct {
+	enum disk_op op;
+	u64 sector;
+	u32 sectors;
+	u32 served;
+} fake_last;
+
+struct drive *drive_create(const struct profile *profile, gfp_t gfp)
+{
+	return kvzalloc(sizeof(struct drive), gfp);
+}
+
+void drive_destroy(struct drive *drive)
+{
+	kvfree(drive);
+}
+
+size_t drive_bytes(const struct drive *drive)
+{
+	return sizeof(*drive);
+}
+
+static u64 fake_distance(u64 from, u64 to)
+{
+	return from < to ? to - from : from - to;
+}
+
+u64 drive_access_time(const struct drive *drive, enum disk_op op, u64 sector, u32 sectors,
+		      u64 now)
+{
+	return FAKE_SECTOR * fake_distance(drive->head, sector);
+}
+
+u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 sector,
+		u32 sectors, u64 now, struct drive_parts *parts)
+{
+	u64 seek = op == DISK_FLUSH ? 0 : drive_access_time(drive, op, sector, sectors, now);
+
+	/* A drive serves one command after another. */
+	WARN_ON_ONCE(now < drive->end);
+	*parts = (struct drive_parts){ .overhead = FAKE_FIXED, .seek = seek };
+	if (op != DISK_FLUSH)
+		drive->head = sector + sectors;
+	drive->end = now + FAKE_FIXED + seek;
+	fake_last.op = op;
+	fake_last.sector = sector;
+	fake_last.sectors = sectors;
+	fake_last.served = ++drive->served;
+	return drive->end;
+}
+
+#endif
