@@ -6,7 +6,7 @@
 # Where they disagree:
 # - Cylinders per zone: [T1] has 1444 to 1521 in each of 30 zones, half of its own 88283. The number of
 #   cylinders is followed: with the tracks' sectors it gives the capacity on two surfaces.
-# - Time of a random read: with [T1]'s seek curve 4096 of them take 46 s and a little, and [DS] says
+# - Time of a random read: with [T1]'s seek curve 4096 of them take 47.3 s here, and [DS] says
 #   55.9 s typical. [DS] is followed.
 
 name = hitachi-hds728080pla380

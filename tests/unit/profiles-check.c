@@ -74,21 +74,22 @@ static double stream(const struct profile *profile, u64 start)
 }
 
 /*
- * The 7K80's specification, sections 4.5.5.1 and 4.5.5.2: the time of a sequential read is
- * that of the transfer and one average command overhead, seek and latency.
+ * The specification's table of throughput: 4096 random reads, and 16 MiB from the first
+ * and from the last zone, by its formula the time of the transfer and of one average
+ * command overhead, seek and latency.
  */
-static void check_80gb(const char *file)
+static void check_specified(const char *file, double random, double first, double last)
 {
 	struct profile p;
 	double access;
 
 	load(&p, file, NULL, 0);
-	expect(p.name, "s for 4096 random reads", seconds(&p, DISK_READ, 4096, 1, true, 0), 55.9,
-	       3);
+	expect(p.name, "s for 4096 random reads", seconds(&p, DISK_READ, 4096, 1, true, 0),
+	       random, 3);
 	access = seconds(&p, DISK_READ, 4096, 1, true, 0) / 4096;
-	expect(p.name, "s for 16 MiB in zone 0", access + stream(&p, 0), 0.30, 3);
+	expect(p.name, "s for 16 MiB in zone 0", access + stream(&p, 0), first, 3);
 	expect(p.name, "s for 16 MiB in zone 29",
-	       access + stream(&p, p.zones[p.nr_zones - 1].first_sector), 0.61, 3);
+	       access + stream(&p, p.zones[p.nr_zones - 1].first_sector), last, 3);
 	profile_free(&p);
 }
 
@@ -102,7 +103,10 @@ int main(int argc, char **argv)
 		if (strstr(argv[i], "hds721010kla330"))
 			check_1tb(argv[i]);
 		if (strstr(argv[i], "hds728080pla380"))
-			check_80gb(argv[i]);
+			check_specified(argv[i], 55.9, 0.30, 0.61);
+		/* Its typical values are 105 % of what its data give, and the profile has its data. */
+		if (strstr(argv[i], "deskstar-7k500"))
+			check_specified(argv[i], 55.5 / 1.05, 0.29 / 1.05, 0.59 / 1.05);
 		load(&profile, argv[i], NULL, 0);
 		if (profile_scale(&profile, 1 << 21) || profile_scale(&profile, 1ULL << 30)) {
 			printf("not ok %s does not scale\n", argv[i]);
