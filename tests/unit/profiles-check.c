@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 			check_1tb(argv[i]);
 		if (strstr(argv[i], "hds728080pla380"))
 			check_specified(argv[i], 55.9, 0.30, 0.61);
-		/* Its typical values are 105 % of what its data give, and the profile has its data. */
+		/* typical values are 105 % of what the data give, and the profile has the data */
 		if (strstr(argv[i], "deskstar-7k500"))
 			check_specified(argv[i], 55.5 / 1.05, 0.29 / 1.05, 0.59 / 1.05);
 		load(&profile, argv[i], NULL, 0);
