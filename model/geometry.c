@@ -70,7 +70,8 @@ static void set_unit(struct geometry_zone *zone, const struct profile *profile,
 		zone->unit_sectors = U64_MAX;
 		return;
 	}
-	zone->unit_sectors = zone->unit_places - from->spares;
+	/* Nothing but spares would be no unit at all. */
+	zone->unit_sectors = max(zone->unit_places, from->spares + 1ULL) - from->spares;
 }
 
 struct geometry *geometry_create(const struct profile *profile, gfp_t gfp)

@@ -148,7 +148,7 @@ static double percent(double of, double mean)
 }
 
 static void print_json(const struct profile *profile, const struct comparison *all,
-		       size_t nonsequential, double share)
+		       const struct trace *trace, size_t nonsequential, double share)
 {
 	static const char *const names[] = { "reads", "writes", "pooled" };
 	int i;
@@ -163,8 +163,9 @@ static void print_json(const struct profile *profile, const struct comparison *a
 		       c->demerit, percent(c->demerit, c->measured_mean), c->rms);
 		printf("\"rms_percent\": %.4f}", percent(c->rms, c->measured_mean));
 	}
-	printf(",\n \"nonsequential_reads\": {\"n\": %zu, \"within_tenth_revolution\": %.6f}}\n",
+	printf(",\n \"nonsequential_reads\": {\"n\": %zu, \"within_tenth_revolution\": %.6f}",
 	       nonsequential, share);
+	printf(",\n \"state_bytes\": %zu}\n", trace->state_bytes);
 }
 
 static void print_text(const struct profile *profile, const struct comparison *all,
@@ -201,7 +202,7 @@ static int validate(const struct arguments *args, const struct profile *profile,
 			return 1;
 	share = compare_share(trace, profile->revolution / 10, &nonsequential);
 	if (args->json)
-		print_json(profile, all, nonsequential, share);
+		print_json(profile, all, trace, nonsequential, share);
 	else
 		print_text(profile, all, nonsequential, share);
 	return 0;

@@ -200,6 +200,7 @@ int trace_run(struct trace *trace, const struct profile *profile)
 		r->modelled = end - now;
 		now = end + r->delay;
 	}
+	trace->state_bytes = drive_bytes(drive);
 	drive_destroy(drive);
 	return 0;
 }

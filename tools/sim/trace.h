@@ -18,6 +18,7 @@ struct trace {
 	struct trace_request *requests;
 	size_t nr;
 	bool measured;		/* there are measured times */
+	size_t state_bytes;	/* of the drive, by trace_run() */
 };
 
 /*

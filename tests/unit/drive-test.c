@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The drive against what can be worked out by hand, and against any profile and any
+ * commands: times that add up, never run backwards, and repeat.
+ */
+#include <kunit/test.h>
+
+#include "../../model/drive.h"
+#include "../../model/geometry.h"
+#include "../../model/seek.h"
+#include "random.h"
+
+#ifdef __KERNEL__
+#define COMMANDS	2000
+#define PROFILES	10
+#else
+#define COMMANDS	20000
+#define PROFILES	150
+#endif
+
+#define US		1000ULL
+#define MS		(1000 * US)
+#define SECOND		(1000 * MS)
+
+/* Two zones of 200 cylinders, 4 heads, at 6000 rpm: a revolution takes 10 ms. */
+#define HEADS		4
+#define CYLINDERS	400
+#define OUTER		100	/* sectors of a track */
+#define INNER		50
+
+struct bench {
+	struct kunit *test;
+	struct profile profile;
+	struct profile_zone zones[2];
+	struct profile_seek seeks[3];
+	struct drive *drive;
+	u64 now;
+};
+
+static void set_rpm(struct bench *b, u32 rpm)
+{
+	b->profile.rpm = rpm * 1000;
+	b->profile.revolution = div_u64(60 * SECOND, rpm);
+}
+
+/* No cache, no overhead, a bus without end: mechanics only. */
+static void prepare(struct bench *b, struct kunit *test)
+{
+	*b = (struct bench) {
+		.test = test,
+		.zones = {
+			{ .first_cyl = 0, .last_cyl = CYLINDERS / 2 - 1,
+			  .sectors_per_track = OUTER, .track_skew = 10, .cyl_skew = 20,
+			  .sectors = CYLINDERS / 2 * HEADS * OUTER },
+			{ .first_cyl = CYLINDERS / 2, .last_cyl = CYLINDERS - 1,
+			  .sectors_per_track = INNER, .track_skew = 5, .cyl_skew = 10,
+			  .first_sector = CYLINDERS / 2 * HEADS * OUTER,
+			  .sectors = CYLINDERS / 2 * HEADS * INNER },
+		},
+		.seeks = { { 1, 1 * MS }, { 100, 5 * MS }, { 400, 9 * MS } },
+		.profile = {
+			.name = "test",
+			.sectors = CYLINDERS / 2 * HEADS * (OUTER + INNER),
+			.logical_block = 512,
+			.physical_block = 512,
+			.cylinders = CYLINDERS,
+			.heads = HEADS,
+			.nr_zones = 2,
+			.nr_seeks = 3,
+			.head_switch = 900 * US,
+			.ncq_depth = 1,
+		},
+	};
+	b->profile.zones = b->zones;
+	b->profile.seeks = b->seeks;
+	set_rpm(b, 6000);
+}
+
+/* A cache of 8 segments of 100 sectors, of which 4 may hold what was written. */
+static void add_cache(struct bench *b)
+{
+	b->profile.segments = 8;
+	b->profile.segment_sectors = 100;
+	b->profile.write_segments = 4;
+	b->profile.read_cache = true;
+	b->profile.readahead = READAHEAD_MAX;
+	b->profile.readahead_max = 64;
+	b->profile.readahead_on_idle_hit = true;
+	b->profile.combine_sequential_writes = true;
+	b->profile.read_hits_on_write_data = true;
+	b->profile.write_hit_stops_prefetch = true;
+	b->profile.bus_read = US;
+	b->profile.bus_write = US;
+	b->profile.overhead = 100 * US;
+}
+
+static void start(struct bench *b)
+{
+	b->drive = drive_create(&b->profile, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(b->test, b->drive);
+	b->now = 0;
+}
+
+static void stop(struct bench *b)
+{
+	drive_destroy(b->drive);
+}
+
+/* Serves one command and lets the clock go to its end. Returns how long it took. */
+static u64 serve(struct bench *b, enum disk_op op, u64 sector, u32 sectors)
+{
+	struct drive_parts parts;
+	u64 begin = b->now;
+
+	b->now = drive_serve(b->drive, op, 0, sector, sectors, begin, &parts);
+	KUNIT_ASSERT_GE(b->test, b->now, begin);
+	KUNIT_ASSERT_EQ(b->test, parts.overhead + parts.seek + parts.rotation + parts.transfer,
+			b->now - begin);
+	return b->now - begin;
+}
+
+/* A zone passes at a revolution for each track, and a skew for each switch. */
+static void sequential_rate_is_tracks_less_switches(struct kunit *test)
+{
+	struct bench b;
+	u32 z;
+
+	for (z = 0; z < 2; z++) {
+		const u32 tracks = 40, cylinders = tracks / HEADS;
+		u32 spt = z ? INNER : OUTER;
+		u64 skews, got;
+
+		prepare(&b, test);
+		start(&b);
+		/* First the sector before, so that the head is where the transfer begins. */
+		serve(&b, DISK_READ, b.zones[z].first_sector, spt);
+		got = serve(&b, DISK_READ, b.zones[z].first_sector + spt, tracks * spt);
+		skews = (u64)tracks * b.zones[z].track_skew +
+			(u64)cylinders * (b.zones[z].cyl_skew - b.zones[z].track_skew);
+		KUNIT_EXPECT_EQ(test, got, tracks * b.profile.revolution +
+				div_u64(skews * b.profile.revolution, spt));
+		stop(&b);
+	}
+}
+
+/* Mean seek over all pairs of cylinders of the outer zone, drawn as the reads draw them. */
+static void random_reads_cost_seek_and_half_a_revolution(struct kunit *test)
+{
+	u64 sum = 0, expected = 0, mean;
+	struct rnd rnd = { 1 };
+	u32 last = 0, i;
+	struct bench b;
+
+	prepare(&b, test);
+	b.profile.overhead = 300 * US;
+	b.profile.bus_read = 20 * US;
+	start(&b);
+	for (i = 0; i < COMMANDS; i++) {
+		u32 sector = rnd_below(&rnd, CYLINDERS / 2 * HEADS * OUTER);
+		u32 cylinder = sector / (HEADS * OUTER), head = sector / OUTER % HEADS;
+		u32 last_cylinder = last / (HEADS * OUTER), last_head = last / OUTER % HEADS;
+
+		b.now += rnd_below(&rnd, 10 * MS);
+		sum += serve(&b, DISK_READ, sector, 1);
+		expected += seek_reposition(&b.profile, cylinder > last_cylinder ?
+					    cylinder - last_cylinder : last_cylinder - cylinder,
+					    head != last_head, false);
+		last = sector;
+	}
+	/* overhead, half a revolution, one sector of media and of bus */
+	mean = div_u64(expected, COMMANDS) + 300 * US + 5 * MS + 100 * US + 20 * US;
+	sum = div_u64(sum, COMMANDS);
+	KUNIT_EXPECT_LE(test, sum, mean + mean / 50);
+	KUNIT_EXPECT_GE(test, sum, mean - mean / 50);
+	stop(&b);
+}
+
+/*
+ * Without a cache the next sector has just passed when the next command comes: each takes
+ * a revolution and its own transfer, one that writes the same again a revolution sharp.
+ */
+static void without_cache_each_command_takes_a_revolution(struct kunit *test)
+{
+	enum disk_op op;
+	struct bench b;
+	u32 i;
+
+	for (op = DISK_READ; op <= DISK_WRITE; op++) {
+		prepare(&b, test);
+		b.profile.overhead = 500 * US;
+		start(&b);
+		serve(&b, op, 0, 8);
+		for (i = 1; i < 12; i++)
+			KUNIT_EXPECT_EQ(test, serve(&b, op, 8 * i, 8), 10 * MS + 8 * 100 * US);
+		for (i = 1; i < 12; i++)
+			KUNIT_EXPECT_EQ(test, serve(&b, op, 88, 8), 10 * MS);
+		stop(&b);
+	}
+}
+
+static u64 random_work(struct bench *b, enum disk_op op)
+{
+	struct rnd rnd = { 5 };
+	u32 i;
+
+	start(b);
+	for (i = 0; i < COMMANDS / 4; i++)
+		serve(b, op, rnd_below(&rnd, b->profile.sectors - 8), 8);
+	stop(b);
+	return b->now;
+}
+
+static void faster_spindle_is_faster(struct kunit *test)
+{
+	u64 before = U64_MAX, time;
+	struct bench b;
+	u32 rpm;
+
+	for (rpm = 3600; rpm <= 15000; rpm += 1900) {
+		prepare(&b, test);
+		set_rpm(&b, rpm);
+		time = random_work(&b, DISK_READ);
+		KUNIT_EXPECT_LE(test, time + 1, before);
+		before = time;
+	}
+}
+
+static void slower_seek_and_settle_are_slower(struct kunit *test)
+{
+	u64 before = 0, time;
+	struct bench b;
+	u32 factor, i;
+
+	for (factor = 1; factor <= 4; factor++) {
+		prepare(&b, test);
+		for (i = 0; i < 3; i++)
+			b.seeks[i].ns *= factor;
+		time = random_work(&b, DISK_READ);
+		KUNIT_EXPECT_GE(test, time, before + 1);
+		before = time;
+	}
+	for (before = 0, i = 0; i < 4; i++) {
+		prepare(&b, test);
+		b.profile.write_settle = (s64)i * 2 * MS - 1 * (s64)MS;
+		time = random_work(&b, DISK_WRITE);
+		KUNIT_EXPECT_GE(test, time, before + 1);
+		before = time;
+	}
+}
+
+static void seeks_go_through_their_table_and_past_it(struct kunit *test)
+{
+	struct bench b;
+
+	prepare(&b, test);
+	KUNIT_EXPECT_EQ(test, seek_time(&b.profile, 0), 0ULL);
+	KUNIT_EXPECT_EQ(test, seek_time(&b.profile, 1), 1 * MS);
+	KUNIT_EXPECT_EQ(test, seek_time(&b.profile, 100), 5 * MS);
+	KUNIT_EXPECT_EQ(test, seek_time(&b.profile, 250), 7 * MS);
+	KUNIT_EXPECT_EQ(test, seek_time(&b.profile, 550), 11 * MS);
+	b.profile.nr_seeks = 0;
+	b.profile.seek_short_base = 2 * MS;
+	b.profile.seek_short_factor = 100 * US;
+	b.profile.seek_long_base = 3 * MS;
+	b.profile.seek_long_factor = 10 * MS;	/* picoseconds: 10 us a cylinder */
+	b.profile.seek_limit = 200;
+	KUNIT_EXPECT_EQ(test, seek_time(&b.profile, 144), 3200 * US);
+	KUNIT_EXPECT_EQ(test, seek_time(&b.profile, 200), 5 * MS);
+	/* A head switch hides in a seek, and the settle comes after either. */
+	b.profile.write_settle = 300 * US;
+	KUNIT_EXPECT_EQ(test, seek_reposition(&b.profile, 0, false, true), 0ULL);
+	KUNIT_EXPECT_EQ(test, seek_reposition(&b.profile, 0, true, false), 900 * US);
+	KUNIT_EXPECT_EQ(test, seek_reposition(&b.profile, 144, true, true), 3500 * US);
+	b.profile.write_settle = -1000 * (s64)US;
+	KUNIT_EXPECT_EQ(test, seek_reposition(&b.profile, 0, true, true), 0ULL);
+}
+
+static void second_read_hits(struct kunit *test)
+{
+	struct bench b;
+
+	prepare(&b, test);
+	add_cache(&b);
+	start(&b);
+	serve(&b, DISK_READ, 1000, 16);
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 1000, 16), 116 * US);
+	/* A write there makes it miss: it goes to the media and the data are not kept. */
+	b.profile.read_hits_on_write_data = false;
+	serve(&b, DISK_WRITE, 1008, 1);
+	KUNIT_EXPECT_GE(test, serve(&b, DISK_READ, 1000, 16), 1 * MS);
+	stop(&b);
+}
+
+/* Read-ahead goes on while the drive is idle, sector by sector and no further than it should. */
+static void readahead_goes_on_while_idle(struct kunit *test)
+{
+	struct bench b;
+	u64 idle;
+
+	for (idle = 0; idle <= 20; idle += 20) {
+		prepare(&b, test);
+		add_cache(&b);
+		start(&b);
+		serve(&b, DISK_READ, 0, 10);
+		b.now += idle * MS;
+		/* It began with the media's end, a sector on the bus ago; then overhead, bus. */
+		if (idle)
+			KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 10, 64), 164 * US);
+		else
+			KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 10, 64), 64 * 100 * US);
+		stop(&b);
+	}
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.readahead_on_idle_hit = false;
+	start(&b);
+	serve(&b, DISK_READ, 0, 10);
+	b.now += SECOND;
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 73, 1), 101 * US);
+	KUNIT_EXPECT_GE(test, serve(&b, DISK_READ, 74, 1), 200 * US);
+	stop(&b);
+}
+
+/* With read-ahead, a reader that keeps up gets what the media give. */
+static void sequential_reads_stream(struct kunit *test)
+{
+	struct bench b;
+	u64 time = 0;
+	u32 i;
+
+	prepare(&b, test);
+	add_cache(&b);
+	start(&b);
+	serve(&b, DISK_READ, 0, 10);
+	for (i = 1; i <= 400; i++)
+		time += serve(&b, DISK_READ, 10 * i, 10);
+	/* 40 tracks, of which 10 end a cylinder */
+	KUNIT_EXPECT_EQ(test, time, 40 * 10 * MS + 40 * 1 * MS + 10 * 1 * MS);
+	stop(&b);
+}
+
+static void write_back_is_done_with_the_bus(struct kunit *test)
+{
+	struct bench b;
+	u64 time;
+
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.write_cache = WRITE_CACHE_BACK;
+	b.profile.destage_idle = 50 * MS;
+	start(&b);
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_WRITE, 3000, 8), 108 * US);
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_WRITE, 3008, 8), 108 * US);
+	/* Written again, and read, in the buffer */
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_WRITE, 3004, 4), 104 * US);
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 3002, 12), 112 * US);
+	/* A flush waits for the media: a seek and 16 sectors at least. */
+	time = serve(&b, DISK_FLUSH, 0, 0);
+	KUNIT_EXPECT_GE(test, time, 1600 * US);
+	KUNIT_EXPECT_LE(test, time, 20 * MS);
+	/* Nothing left */
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_FLUSH, 0, 0), 100 * US);
+	/* After enough idle time there is nothing left either, before that there is. */
+	serve(&b, DISK_WRITE, 9000, 8);
+	b.now += 50 * MS - 1;
+	KUNIT_EXPECT_GE(test, serve(&b, DISK_FLUSH, 0, 0), 800 * US);
+	serve(&b, DISK_WRITE, 9000, 8);
+	b.now += 100 * MS;
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_FLUSH, 0, 0), 100 * US);
+	stop(&b);
+}
+
+static void forced_write_goes_to_the_media(struct kunit *test)
+{
+	struct bench b;
+	u64 end;
+
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.write_cache = WRITE_CACHE_BACK;
+	start(&b);
+	end = drive_serve(b.drive, DISK_WRITE, DISK_FUA, 5000, 8, 0, NULL);
+	KUNIT_EXPECT_GE(test, end, 1 * MS);
+	stop(&b);
+}
+
+/* Scattered writes fill the write segments; from then on each waits for the media. */
+static void full_write_cache_waits(struct kunit *test)
+{
+	struct bench b;
+	u64 time = 0;
+	u32 i;
+
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.write_cache = WRITE_CACHE_BACK;
+	b.profile.destage_idle = SECOND;
+	start(&b);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, serve(&b, DISK_WRITE, 8037 * i, 8), 108 * US);
+	for (; i < 14; i++)
+		time += serve(&b, DISK_WRITE, 8037 * i, 8);
+	KUNIT_EXPECT_GE(test, time, 10 * 800 * US);
+	/* Four to choose from: better than a seek and half a revolution each */
+	KUNIT_EXPECT_LE(test, time, 10 * 6 * MS);
+	stop(&b);
+
+	/* A stream is held to the media's pace: 900 sectors of 1000 must be written. */
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.write_cache = WRITE_CACHE_BACK;
+	start(&b);
+	for (i = 0, time = 0; i < 50; i++)
+		time += serve(&b, DISK_WRITE, 20 * i, 20);
+	KUNIT_EXPECT_GE(test, time, 90 * MS);
+	KUNIT_EXPECT_LE(test, time, 130 * MS);
+	stop(&b);
+}
+
+/* What shortest access first compares is what the mechanics then need. */
+static void access_time_is_what_the_mechanics_need(struct kunit *test)
+{
+	struct rnd rnd = { 9 };
+	struct bench b;
+	u32 i;
+
+	prepare(&b, test);
+	b.profile.overhead = 70 * US;
+	b.profile.write_settle = 400 * US;
+	start(&b);
+	for (i = 0; i < COMMANDS / 10; i++) {
+		enum disk_op op = rnd_below(&rnd, 2) ? DISK_READ : DISK_WRITE;
+		u64 sector = rnd_below(&rnd, b.profile.sectors), estimate;
+		u64 transfer = sector < b.zones[1].first_sector ? 100 * US : 200 * US;
+
+		b.now += rnd_below(&rnd, 3 * MS);
+		estimate = drive_access_time(b.drive, op, sector, 1, b.now);
+		KUNIT_EXPECT_EQ(test, serve(&b, op, sector, 1), estimate + transfer);
+	}
+	stop(&b);
+}
+
+static void random_profile(struct bench *b, struct rnd *rnd)
+{
+	struct profile *p = &b->profile;
+	u32 k;
+
+	set_rpm(b, 4200 + rnd_below(rnd, 11000));
+	p->serpentine = rnd_below(rnd, 2);
+	p->write_settle = (s64)rnd_below(rnd, 1 * MS) - 500 * (s64)US;
+	p->bus_read = rnd_below(rnd, 200 * US);
+	p->bus_write = rnd_below(rnd, 200 * US);
+	p->segments = rnd_below(rnd, 9);
+	p->segment_sectors = 1 + rnd_below(rnd, 300);
+	p->write_segments = rnd_below(rnd, p->segments + 1);
+	p->read_cache = rnd_below(rnd, 4);
+	p->write_cache = p->segments ? rnd_below(rnd, 4) : rnd_below(rnd, 2);
+	p->readahead = rnd_below(rnd, 5);
+	if (!p->segments || p->readahead == 2)
+		p->readahead = READAHEAD_NONE;
+	p->readahead_max = rnd_below(rnd, 300);
+	p->readahead_min = rnd_below(rnd, p->readahead_max + 1);
+	p->readahead_over_requested = rnd_below(rnd, 2);
+	p->readahead_on_idle_hit = rnd_below(rnd, 2);
+	p->read_any_free = rnd_below(rnd, 2);
+	p->read_hits_on_write_data = rnd_below(rnd, 2);
+	p->separate_write_segment = rnd_below(rnd, 2);
+	p->combine_sequential_writes = rnd_below(rnd, 2);
+	p->stop_prefetch_in_sector = rnd_below(rnd, 2);
+	p->write_hit_stops_prefetch = rnd_below(rnd, 2);
+	p->immediate_read = rnd_below(rnd, 2);
+	p->immediate_write = rnd_below(rnd, 2);
+	p->never_disconnect = rnd_below(rnd, 2);
+	p->extra_write_disconnect = rnd_below(rnd, 2);
+	p->water_mark_by_request = rnd_below(rnd, 2);
+	p->read_water_mark = rnd_below(rnd, 1001);
+	p->destage_idle = rnd_below(rnd, 3) * 7 * MS;
+	for (k = 0; k < KIND_NR; k++) {
+		p->overhead_by_kind[k][0] = rnd_below(rnd, 2 * MS);
+		p->overhead_by_kind[k][1] = rnd_below(rnd, 2 * MS);
+	}
+	p->xd_command = rnd_below(rnd, 1 * MS);
+	p->min_seek_delay = rnd_below(rnd, 1 * MS);
+	p->first_reselect = rnd_below(rnd, 300 * US);
+}
+
+/* A sum over all the ends: the same commands must give the same. */
+static u64 random_commands(struct bench *b, u64 seed)
+{
+	struct rnd rnd = { seed };
+	u64 sector = 0, sum = 0;
+	u32 i;
+
+	start(b);
+	for (i = 0; i < COMMANDS / 20; i++) {
+		enum disk_op op = rnd_below(&rnd, 20) ? rnd_below(&rnd, 2) : DISK_FLUSH;
+		u32 sectors = 1 + rnd_below(&rnd, rnd_below(&rnd, 10) ? 32 : 700), flags, k;
+		u64 begin = b->now, estimate;
+		struct drive_parts parts;
+
+		/* Sequential, near or far */
+		k = rnd_below(&rnd, 3);
+		if (k == 1)
+			sector += rnd_below(&rnd, 200) - 100ULL;
+		if (k == 2 || sector >= b->profile.sectors - sectors)
+			sector = rnd_below(&rnd, b->profile.sectors - sectors);
+		if (rnd_below(&rnd, 2))
+			begin += rnd_below(&rnd, 40 * MS);
+		flags = rnd_below(&rnd, 10) ? 0 : DISK_FUA;
+		if (op == DISK_FLUSH)
+			sectors = 0;
+		estimate = drive_access_time(b->drive, op, sector, sectors, begin);
+		KUNIT_ASSERT_LE(b->test, estimate, SECOND);
+		b->now = drive_serve(b->drive, op, flags, sector, sectors, begin, &parts);
+		KUNIT_ASSERT_GE(b->test, b->now, begin);
+		KUNIT_ASSERT_LE(b->test, b->now, begin + 10 * SECOND);
+		KUNIT_ASSERT_EQ(b->test, parts.overhead + parts.seek + parts.rotation +
+				parts.transfer, b->now - begin);
+		sum = sum * 31 + b->now;
+		sector += sectors;
+	}
+	KUNIT_EXPECT_LE(b->test, drive_bytes(b->drive), (size_t)1 << 20);
+	stop(b);
+	return sum;
+}
+
+static void any_profile_serves_any_commands_and_repeats(struct kunit *test)
+{
+	struct rnd rnd = { 3 };
+	struct bench b;
+	u64 seed;
+	u32 i;
+
+	for (i = 0; i < PROFILES; i++) {
+		prepare(&b, test);
+		random_profile(&b, &rnd);
+		seed = rnd_next(&rnd);
+		KUNIT_EXPECT_EQ(test, random_commands(&b, seed), random_commands(&b, seed));
+	}
+}
+
+static struct kunit_case drive_cases[] = {
+	KUNIT_CASE(sequential_rate_is_tracks_less_switches),
+	KUNIT_CASE(random_reads_cost_seek_and_half_a_revolution),
+	KUNIT_CASE(without_cache_each_command_takes_a_revolution),
+	KUNIT_CASE(faster_spindle_is_faster),
+	KUNIT_CASE(slower_seek_and_settle_are_slower),
+	KUNIT_CASE(seeks_go_through_their_table_and_past_it),
+	KUNIT_CASE(second_read_hits),
+	KUNIT_CASE(readahead_goes_on_while_idle),
+	KUNIT_CASE(sequential_reads_stream),
+	KUNIT_CASE(write_back_is_done_with_the_bus),
+	KUNIT_CASE(forced_write_goes_to_the_media),
+	KUNIT_CASE(full_write_cache_waits),
+	KUNIT_CASE(access_time_is_what_the_mechanics_need),
+	KUNIT_CASE(any_profile_serves_any_commands_and_repeats),
+	{}
+};
+
+static struct kunit_suite drive_suite = {
+	.name = "drive",
+	.test_cases = drive_cases,
+};
+
+kunit_test_suite(drive_suite);
