@@ -5,10 +5,12 @@
 
 #include "compare.h"
 #include "load.h"
+#include "recorded.h"
 #include "profiles.h"
 
 static const char usage[] =
 "Usage: david-sim replay --profile P --trace T.csv --out MODELLED.csv [--json]\n"
+"       david-sim replay --profile P --recorded FILE [--size S] [--device D] [--out FILE] [--json]\n"
 "       david-sim validate --profile P --trace T.csv [--json]\n"
 "       david-sim profile list|show|import|check|options ...; david-sim profile --help tells more\n"
 "\n"
@@ -20,10 +22,20 @@ static const char usage[] =
 "          error of single requests; for all requests, for reads and for writes. And the share of\n"
 "          reads not following on the request before that are within a tenth of a revolution.\n"
 "\n"
+"replay --recorded  Send the requests that the kernel's trace points david_queue, david_wait and\n"
+"          david_complete told of through the whole modelled disk, queue included, at their\n"
+"          recorded times. The model's completions must be the kernel's to the nanosecond:\n"
+"          otherwise the exit status is 1. --out gets a line \"id,arrival_ns,dispatch_ns,completion_ns\"\n"
+"          for each. The recording must begin before the disk is made.\n"
+"\n"
 "  --profile P         a profile or a file of DiskSim parameters (.params), or the name of\n"
 "                      one in profiles/\n"
 "  --trace T.csv       requests; the first line names the columns, of which op (R or W), lbn,\n"
 "                      blocks (of 512 bytes), delay_us and, for validate, measured_us are used\n"
+"  --recorded FILE     /sys/kernel/tracing/trace, or the output of trace-cmd report; - is standard\n"
+"                      input\n"
+"  --size S            the recorded disk's size, in sectors of 512 bytes (default: the profile's)\n"
+"  --device MAJOR:MINOR  which of several recorded disks\n"
 "  --out FILE          where replay writes; - is standard output\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
 "  --json              print the figures as JSON\n"
@@ -31,7 +43,8 @@ static const char usage[] =
 "\n"
 "The exit status is 0 if all went well, 1 if a file is bad, 2 if the command line is.\n";
 
-enum { OPTION_PROFILE = 256, OPTION_TRACE, OPTION_OUT, OPTION_OPTION, OPTION_JSON };
+enum { OPTION_PROFILE = 256, OPTION_TRACE, OPTION_OUT, OPTION_OPTION, OPTION_JSON,
+	OPTION_RECORDED, OPTION_SIZE, OPTION_DEVICE };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
@@ -39,6 +52,9 @@ static const struct option long_options[] = {
 	{ "out", required_argument, NULL, OPTION_OUT },
 	{ "option", required_argument, NULL, OPTION_OPTION },
 	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "recorded", required_argument, NULL, OPTION_RECORDED },
+	{ "size", required_argument, NULL, OPTION_SIZE },
+	{ "device", required_argument, NULL, OPTION_DEVICE },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
@@ -46,7 +62,8 @@ static const struct option long_options[] = {
 #define MAX_OPTIONS	64
 
 struct arguments {
-	const char *profile, *trace, *out;
+	const char *profile, *trace, *out, *recorded, *device;
+	u64 size;		/* sectors; 0: the profile's */
 	char *options[MAX_OPTIONS];
 	unsigned int nr_options;
 	bool json;
@@ -62,6 +79,7 @@ static int bad_usage(const char *text)
 
 static int parse_arguments(int argc, char **argv, struct arguments *args)
 {
+	char *end;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
@@ -83,6 +101,17 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 		case OPTION_JSON:
 			args->json = true;
 			break;
+		case OPTION_RECORDED:
+			args->recorded = optarg;
+			break;
+		case OPTION_SIZE:
+			args->size = strtoull(optarg, &end, 10);
+			if (!args->size || *end)
+				return bad_usage("--size: a number of sectors of 512 bytes");
+			break;
+		case OPTION_DEVICE:
+			args->device = optarg;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
@@ -92,8 +121,8 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 	}
 	if (optind < argc)
 		return bad_usage("there is an argument that is no option");
-	if (!args->profile || !args->trace)
-		return bad_usage("--profile and --trace are needed");
+	if (!args->profile || !args->trace == !args->recorded)
+		return bad_usage("--profile and either --trace or --recorded are needed");
 	return 0;
 }
 
@@ -208,6 +237,18 @@ static int validate(const struct arguments *args, const struct profile *profile,
 	return 0;
 }
 
+/* What the kernel recorded, on a disk of the size that it had there. */
+static int replay_kernel(const struct arguments *args, struct profile *profile)
+{
+	int r = args->size ? profile_scale(profile, args->size) : 0;
+
+	if (r) {
+		fprintf(stderr, "%s: --size: %s\n", args->profile, strerror(-r));
+		return 1;
+	}
+	return replay_recorded(profile, args->recorded, args->device, args->out, args->json);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments args = { };
@@ -228,10 +269,19 @@ int main(int argc, char **argv)
 	status = parse_arguments(argc - 1, argv + 1, &args);
 	if (status)
 		return status;
-	if (replaying != !!args.out)
+	if (args.recorded && !replaying)
+		return bad_usage("--recorded is for replay");
+	if (!args.recorded && (args.size || args.device))
+		return bad_usage("--size and --device go with --recorded");
+	if (!args.recorded && replaying != !!args.out)
 		return bad_usage(replaying ? "replay needs --out" : "validate takes no --out");
 	if (load_profile(&profile, args.profile, args.options, args.nr_options))
 		return 1;
+	if (args.recorded) {
+		status = replay_kernel(&args, &profile);
+		profile_free(&profile);
+		return status;
+	}
 	status = trace_load(&trace, args.trace, profile.sectors) ? 1 : 0;
 	if (!status && !replaying && !trace.measured) {
 		fprintf(stderr, "%s: no column \"measured_us\" to compare with\n", args.trace);

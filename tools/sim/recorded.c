@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The model sees a recorded request when the kernel's model saw it: back-pressure
+ * has had its effect on the arrival times already, and plays no part here.
+ */
+#define _GNU_SOURCE		/* getline */
+#include "recorded.h"
+
+#include <stdio.h>
+
+struct recorded {
+	struct disk_request request;
+	u64 arrival;
+	u64 completion;		/* the kernel's; 0 if it was not recorded */
+	u64 refused;		/* when another was first refused by the full queue since the
+				 * request before; 0: none
+				 */
+	u8 refused_op;
+	bool queued;
+};
+
+struct recording {
+	struct recorded *requests;	/* by id */
+	size_t nr, room;
+	char device[24];
+	const char *file;
+	size_t line;
+	bool refused_at_end;	/* and what was refused never came: the slot behind the last */
+};
+
+static int complain(const struct recording *rec, const char *text)
+{
+	fprintf(stderr, "%s, line %zu: %s\n", rec->file, rec->line, text);
+	return -1;
+}
+
+static struct recorded *slot(struct recording *rec, u64 id)
+{
+	struct recorded *more;
+	size_t room;
+
+	if (id >= rec->room) {
+		room = max((size_t)id + 1, rec->room * 2);
+		more = realloc(rec->requests, room * sizeof(*more));
+		if (!more)
+			return NULL;
+		memset(more + rec->room, 0, (room - rec->room) * sizeof(*more));
+		rec->requests = more;
+		rec->room = room;
+	}
+	rec->nr = max(rec->nr, (size_t)id + 1);
+	return &rec->requests[id];
+}
+
+/* The number behind " @name=" in @line. */
+static int value(const struct recording *rec, const char *line, const char *name, u64 most,
+		 u64 *result)
+{
+	char key[24], text[80], *end;
+	const char *at;
+
+	snprintf(key, sizeof(key), " %s=", name);
+	at = strstr(line, key);
+	if (at) {
+		errno = 0;
+		*result = strtoull(at + strlen(key), &end, 10);
+		if (end != at + strlen(key) && !errno && *result <= most)
+			return 0;
+	}
+	snprintf(text, sizeof(text), "no number %s=, or too large a one", name);
+	return complain(rec, text);
+}
+
+/* 1 if the line belongs to the chosen device. */
+static int check_device(struct recording *rec, const char *line, bool chosen)
+{
+	char device[sizeof(rec->device)] = "";
+	const char *at = strstr(line, " dev=");
+
+	if (!at || sscanf(at, " dev=%23[0-9:]", device) != 1)
+		return complain(rec, "no dev=");
+	if (!rec->device[0])
+		memcpy(rec->device, device, sizeof(device));
+	if (!strcmp(rec->device, device))
+		return 1;
+	return chosen ? 0 : complain(rec, "a second device; choose one with --device");
+}
+
+static int take_queued(struct recording *rec, const char *line)
+{
+	u64 id, arrival, op, sector, sectors, flags;
+	struct recorded *r;
+
+	if (value(rec, line, "id", rec->line, &id) ||
+	    value(rec, line, "arrival", U64_MAX / 2, &arrival) ||
+	    value(rec, line, "op", DISK_OP_NR - 1, &op) ||
+	    value(rec, line, "sector", U64_MAX / 2, &sector) ||
+	    value(rec, line, "sectors", U32_MAX, &sectors) ||
+	    value(rec, line, "flags", 255, &flags))
+		return -1;
+	r = slot(rec, id);
+	if (!r)
+		return complain(rec, "not enough memory");
+	if (r->queued)
+		return complain(rec, "this id was queued before; record one device's life only");
+	r->queued = true;
+	r->arrival = arrival;
+	r->request.sector = sector;
+	r->request.sectors = sectors;
+	r->request.op = op;
+	r->request.flags = flags;
+	return 0;
+}
+
+static int take_completed(struct recording *rec, const char *line)
+{
+	struct recorded *r;
+	u64 id, completion;
+
+	if (value(rec, line, "id", rec->line, &id) ||
+	    value(rec, line, "completion", U64_MAX / 2, &completion))
+		return -1;
+	r = slot(rec, id);
+	if (!r)
+		return complain(rec, "not enough memory");
+	r->completion = completion;
+	return 0;
+}
+
+static int take_refused(struct recording *rec, const char *line)
+{
+	struct recorded *r;
+	u64 id, now, op;
+
+	if (value(rec, line, "id", rec->line, &id) ||
+	    value(rec, line, "now", U64_MAX / 2, &now) ||
+	    value(rec, line, "op", DISK_OP_NR - 1, &op))
+		return -1;
+	r = slot(rec, id);
+	if (!r)
+		return complain(rec, "not enough memory");
+	if (r->refused)
+		return 0;
+	r->refused = now;
+	r->refused_op = op;
+	return 0;
+}
+
+static int take_line(struct recording *rec, const char *line, bool chosen)
+{
+	const char *queued = strstr(line, "david_queue:");
+	const char *completed = strstr(line, "david_complete:");
+	const char *refused = strstr(line, "david_wait:");
+	int mine;
+
+	if (strstr(line, "LOST") && strstr(line, "EVENTS"))
+		return complain(rec, "events were lost; record with a larger buffer");
+	if (!queued && !completed && !refused)
+		return 0;
+	mine = check_device(rec, line, chosen);
+	if (mine <= 0)
+		return mine;
+	if (refused)
+		return take_refused(rec, refused);
+	return queued ? take_queued(rec, queued) : take_completed(rec, completed);
+}
+
+static int check(struct recording *rec, const struct profile *profile)
+{
+	const struct recorded *r;
+	u64 last = 0;
+	size_t id;
+
+	if (rec->nr && !rec->requests[rec->nr - 1].queued && rec->requests[rec->nr - 1].refused) {
+		rec->refused_at_end = true;
+		rec->nr--;
+	}
+
+	if (!rec->nr) {
+		fprintf(stderr, "%s: no david_queue events\n", rec->file);
+		return -1;
+	}
+	for (id = 0; id < rec->nr; id++) {
+		r = &rec->requests[id];
+		if (!r->queued) {
+			fprintf(stderr, "%s: request %zu is missing; ", rec->file, id);
+			fprintf(stderr, "record from before the disk is made\n");
+			return -1;
+		}
+		if (r->arrival < last) {
+			fprintf(stderr, "%s: request %zu arrives before the one before it\n",
+				rec->file, id);
+			return -1;
+		}
+		last = r->arrival;
+		if (r->request.sector > profile->sectors ||
+		    r->request.sectors > profile->sectors - r->request.sector) {
+			fprintf(stderr, "%s: request %zu is not on a disk of %llu sectors\n",
+				rec->file, id, (unsigned long long)profile->sectors);
+			fprintf(stderr, "Give the size that it had there with --size.\n");
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int load(struct recording *rec, bool chosen)
+{
+	FILE *file = strcmp(rec->file, "-") ? fopen(rec->file, "r") : stdin;
+	size_t size = 0;
+	char *line = NULL;
+	int r = 0;
+
+	if (!file) {
+		fprintf(stderr, "%s: %s\n", rec->file, strerror(errno));
+		return -1;
+	}
+	while (!r && getline(&line, &size, file) >= 0) {
+		rec->line++;
+		r = take_line(rec, line, chosen);
+	}
+	if (ferror(file))
+		r = complain(rec, "cannot be read");
+	free(line);
+	if (file != stdin)
+		fclose(file);
+	return r;
+}
+
+/*
+ * A refusal unplugs the queue. Without those who came before, the first to come
+ * to a full queue may be let in, by the privilege of whoever fills it; no second is.
+ */
+static void refuse(struct disk *disk, const struct recorded *r)
+{
+	struct disk_submitter first = { }, second = { };
+
+	if (disk_enter(disk, &first, r->refused_op, r->refused))
+		disk_enter(disk, &second, r->refused_op, r->refused);
+}
+
+static int run(struct recording *rec, const struct profile *profile)
+{
+	struct disk *disk = disk_create(profile, GFP_KERNEL);
+	u64 next;
+	size_t id;
+
+	if (!disk) {
+		fprintf(stderr, "david-sim: not enough memory for the disk\n");
+		return -1;
+	}
+	for (id = 0; id < rec->nr; id++) {
+		if (rec->requests[id].refused)
+			refuse(disk, &rec->requests[id]);
+		disk_advance(disk, rec->requests[id].arrival);
+		disk_submit(disk, &rec->requests[id].request, rec->requests[id].arrival);
+	}
+	if (rec->refused_at_end)
+		refuse(disk, &rec->requests[rec->nr]);
+	while ((next = disk_next_event(disk)) != U64_MAX)
+		disk_advance(disk, next);
+	disk_destroy(disk);
+	return 0;
+}
+
+static int write_out(const struct recording *rec, const char *name)
+{
+	FILE *file = strcmp(name, "-") ? fopen(name, "w") : stdout;
+	size_t id;
+	bool bad;
+
+	if (!file) {
+		fprintf(stderr, "%s: %s\n", name, strerror(errno));
+		return -1;
+	}
+	fprintf(file, "id,arrival_ns,dispatch_ns,completion_ns\n");
+	for (id = 0; id < rec->nr; id++) {
+		const struct disk_request *r = &rec->requests[id].request;
+
+		fprintf(file, "%zu,%llu,%llu,%llu\n", id, (unsigned long long)r->arrival,
+			(unsigned long long)r->dispatch, (unsigned long long)r->completion);
+	}
+	bad = ferror(file);
+	bad |= file == stdout ? fflush(file) : fclose(file);
+	if (bad)
+		fprintf(stderr, "%s: %s\n", name, strerror(errno));
+	return bad ? -1 : 0;
+}
+
+/* The number of completions that differ; the first is told. */
+static size_t compare(const struct recording *rec, size_t *compared, u64 *last)
+{
+	size_t id, differ = 0;
+
+	*compared = 0;
+	*last = 0;
+	for (id = 0; id < rec->nr; id++) {
+		const struct recorded *r = &rec->requests[id];
+
+		*last = max(*last, r->request.completion);
+		if (!r->completion)
+			continue;
+		(*compared)++;
+		if (r->completion == r->request.completion)
+			continue;
+		if (!differ++) {
+			fprintf(stderr, "%s: request %zu: done at %llu ns by the kernel's model, ",
+				rec->file, id, (unsigned long long)r->completion);
+			fprintf(stderr, "at %llu ns by this one\n",
+				(unsigned long long)r->request.completion);
+		}
+	}
+	return differ;
+}
+
+int replay_recorded(const struct profile *profile, const char *name, const char *device,
+		    const char *out, bool json)
+{
+	struct recording rec = { .file = name };
+	size_t compared, differ;
+	unsigned long long total;
+	int status = 1;
+	u64 last;
+	FILE *to;
+
+	if (device)
+		snprintf(rec.device, sizeof(rec.device), "%s", device);
+	if (load(&rec, device) || check(&rec, profile) || run(&rec, profile) ||
+	    (out && write_out(&rec, out)))
+		goto out;
+	differ = compare(&rec, &compared, &last);
+	to = out && !strcmp(out, "-") ? stderr : stdout;
+	total = last - rec.requests[0].arrival;
+	if (json)
+		fprintf(to, "{\"n\": %zu, \"compared\": %zu, \"differ\": %zu, ", rec.nr,
+			compared, differ);
+	if (json)
+		fprintf(to, "\"total_ns\": %llu}\n", total);
+	else
+		fprintf(to, "%zu requests, %zu completions compared, %zu differ; %llu ns in all\n",
+			rec.nr, compared, differ, total);
+	status = differ ? 1 : 0;
+out:
+	free(rec.requests);
+	return status;
+}

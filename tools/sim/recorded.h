@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Streams of requests as the kernel's trace points david_queue and david_complete told them. */
+#ifndef DAVID_SIM_RECORDED_H
+#define DAVID_SIM_RECORDED_H
+
+#include "../../model/disk.h"
+
+/*
+ * Send the requests recorded in @file ("-": standard input), the text form of a
+ * trace, through the modelled disk at their arrival times, and write a line
+ * "id,arrival_ns,dispatch_ns,completion_ns" for each to @out, unless that is NULL. The
+ * model's completions are held against the recorded ones: a summary goes to standard
+ * output. @device ("252:0") chooses one if several were recorded. @profile is that
+ * of the kernel, scaled to the disk. Returns the exit status: 0, or 1 if something
+ * cannot be read or any completion differs; complains on standard error.
+ */
+int replay_recorded(const struct profile *profile, const char *file, const char *device,
+		    const char *out, bool json);
+
+#endif
