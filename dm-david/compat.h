@@ -8,6 +8,7 @@
 
 #include <linux/blkdev.h>
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/version.h>
 
 /*
@@ -33,20 +34,71 @@ static inline struct super_block *compat_bdev_super(struct block_device *bdev)
 }
 
 /*
- * Let @q accept WRITE_ZEROES of any size, which device-mapper turns off when
- * the backing device cannot do it: this target needs no backing device for it.
- * Called while the queue is quiet, after every change of table.
+ * What device-mapper takes over from the backing devices after it has asked the
+ * target for its limits, put right: called while the queue is quiet, after every
+ * change of table. WRITE_ZEROES of any size need no backing device here. The
+ * other features are those of the disk that is faked, but where other targets have a
+ * part in the device (@sole is not set) device-mapper's mixture stands.
  */
-static inline void compat_allow_write_zeroes(struct request_queue *q)
+static inline void compat_finish_limits(struct request_queue *q, bool sole, bool rotational,
+					bool write_cache)
 {
 #ifdef BLK_FEAT_WRITE_CACHE
 	struct queue_limits lim = queue_limits_start_update(q);
 
 	lim.max_write_zeroes_sectors = UINT_MAX >> SECTOR_SHIFT;
+	if (sole) {
+		lim.features &= ~(BLK_FEAT_ROTATIONAL | BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA |
+				  BLK_FEAT_POLL);
+		if (rotational)
+			lim.features |= BLK_FEAT_ROTATIONAL;
+		if (write_cache)
+			lim.features |= BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA;
+	}
 	WARN_ON_ONCE(queue_limits_commit_update(q, &lim));
 #else
 	blk_queue_max_write_zeroes_sectors(q, UINT_MAX >> SECTOR_SHIFT);
+	if (!sole)
+		return;
+	blk_queue_flag_clear(QUEUE_FLAG_POLL, q);
+	if (rotational)
+		blk_queue_flag_clear(QUEUE_FLAG_NONROT, q);
+	else
+		blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	blk_queue_write_cache(q, write_cache, write_cache);
 #endif
 }
+
+/* In 6.1 device-mapper has it its own way: see compat_finish_limits(). */
+static inline void compat_rotational(struct queue_limits *limits, bool rotational)
+{
+#ifdef BLK_FEAT_WRITE_CACHE
+	limits->features &= ~(BLK_FEAT_ROTATIONAL | BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA);
+	if (rotational)
+		limits->features |= BLK_FEAT_ROTATIONAL;
+#endif
+}
+
+/* Advertise @sectors as the largest request. */
+static inline void compat_max_sectors(struct queue_limits *limits, unsigned int sectors)
+{
+	limits->max_sectors = sectors;
+	limits->max_hw_sectors = sectors;
+	limits->max_dev_sectors = 0;
+#ifdef BLK_FEAT_WRITE_CACHE
+	/* Else the kernel has a limit of its own. */
+	limits->max_user_sectors = sectors;
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *timer),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
 
 #endif

@@ -6,11 +6,13 @@
 #include <linux/bio.h>
 #include <linux/device-mapper.h>
 #include <linux/mempool.h>
+#include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include "../classifier/verdict.h"
 #include "content.h"
 #include "owner.h"
 #include "store.h"
+#include "timing.h"
 
 #define DM_MSG_PREFIX "david"
 
@@ -21,18 +23,25 @@ struct david {
 	struct dm_dev *dev;		/* the backing device */
 	struct store *store;
 	struct owner_watch owners;
+	struct timing *timing;		/* NULL without a profile */
 
 	/* Parameters, as the table line gives them. */
+	enum david_mode mode;		/* messages change it, under mode_lock */
+	const char *profile;		/* in ctr only */
 	enum classify_mode classify;
 	enum content_kind content;
 	u64 seed;
 	unsigned int block_size;	/* bytes */
+	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
 	u64 low_water;			/* blocks */
 
 	struct bio_set subs;		/* struct sub, in map.c */
-	mempool_t bounces;		/* pages, for writes of less than a block */
+	mempool_t bounces;		/* pages, for less than a block */
 	struct workqueue_struct *wq;	/* requests that had to wait, and events */
+	/* Bounce pages to be written back: they must not wait for those that wait for pages. */
+	struct workqueue_struct *change_wq;	/* NULL where the backing device needs none */
 	struct work_struct event;
+	struct mutex mode_lock;		/* messages that change the mode take turns */
 };
 
 /* map.c: the way of a request */

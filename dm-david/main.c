@@ -13,6 +13,8 @@
  * After David: N. Agrawal, L. Arulraj, A. Arpaci-Dusseau, R. Arpaci-Dusseau,
  * "Emulating Goliath Storage Systems with David", FAST 2011.
  *
+ * A profile gives it the times of a drive (timing.c, model/).
+ *
  * This file is the target as device-mapper sees it: the table line and its
  * parameters, status and messages, limits, resume.
  */
@@ -33,16 +35,30 @@ struct option {
 	char *error;
 };
 
+/* Of every value but the profile's. */
 #define VALUE_MAX 24
+
+#define MODE_UNSET	((enum david_mode)-1)
 
 static int parse_mode(struct david *d, const char *value)
 {
-	return strcmp(value, "speedup") ? -EINVAL : 0;
+	int mode = mode_parse(value);
+
+	if (mode < 0)
+		return mode;
+	d->mode = mode;
+	return 0;
 }
 
 static void print_mode(const struct david *d, char *value, size_t size)
 {
-	strscpy(value, "speedup", size);
+	strscpy(value, mode_name(READ_ONCE(d->mode)), size);
+}
+
+static int parse_profile(struct david *d, const char *value)
+{
+	d->profile = value;
+	return 0;
 }
 
 static int parse_classify(struct david *d, const char *value)
@@ -113,7 +129,7 @@ static void print_low_water(const struct david *d, char *value, size_t size)
 
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
-	  "mode: must be speedup (timing needs a modelled disk, which this version has not)" },
+	  "mode: must be timing-accurate, speedup or model-only" },
 	{ "classify", parse_classify, print_classify,
 	  "classify: must be auto, explicit, keep or data" },
 	{ "content", parse_content, print_content,
@@ -124,6 +140,8 @@ static const struct option options[] = {
 	  "block_size: must be 512, 1024, 2048 or 4096" },
 	{ "low_water", parse_low_water, print_low_water,
 	  "low_water: must be a number of blocks" },
+	/* Last: it can be very long, and has no print() for that reason. */
+	{ "profile", parse_profile, NULL, NULL },
 };
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
@@ -150,7 +168,8 @@ static int parse_option(struct david *d, char *word, unsigned int *seen, char **
 		}
 		return 0;
 	}
-	*error = "Unknown name; known are mode, classify, content, seed, block_size, low_water";
+	*error =
+"Unknown name; known are mode, classify, content, seed, block_size, low_water, profile";
 	return -EINVAL;
 }
 
@@ -178,6 +197,21 @@ static int parse_options(struct david *d, unsigned int argc, char **argv, char *
 	return 0;
 }
 
+/* Features of the disk that is faked. Without a profile: of any that is fast. */
+
+/* The largest request without a profile, sectors: Linux's own limit for disks. */
+#define MAX_SECTORS	2560
+
+static bool david_rotational(const struct david *d)
+{
+	return d->timing && timing_profile(d->timing)->rpm;
+}
+
+static bool david_write_cache(const struct david *d)
+{
+	return !d->timing || !timing_writes_through(d->timing);
+}
+
 /* Tell the user, in process context, that the store is low or full. */
 static void event_work(struct work_struct *work)
 {
@@ -197,17 +231,59 @@ static void event_work(struct work_struct *work)
 /* Takes half-built targets: what is not there yet is NULL. */
 static void david_free(struct david *d)
 {
+	if (d->change_wq)
+		destroy_workqueue(d->change_wq);
 	if (d->wq)
 		destroy_workqueue(d->wq);
 	if (d->store) {
 		if (mempool_initialized(&d->bounces))
 			david_pools_exit(d);
+		timing_destroy(d->timing);
 		atomic64_sub(sizeof(*d), &d->store->target_bytes);
 		store_put(d->store);
 	}
 	if (d->dev)
 		dm_put_device(d->ti, d->dev);
 	kfree(d);
+}
+
+/* What model-only mode asks of the devices; @error says what is wrong. */
+static int check_model_only(const struct david *d, char **error)
+{
+	struct block_device *backing = d->dev->bdev;
+
+	if (bdev_nr_sectors(backing) < d->ti->len)
+		*error = "mode: model-only needs a backing device at least as large as the target";
+	else if (bdev_logical_block_size(backing) > timing_profile(d->timing)->logical_block)
+		*error =
+"mode: model-only needs logical blocks no smaller than the backing device's: logical_block";
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static int make_timing(struct david *d, char **error)
+{
+	int r;
+
+	d->timing = timing_create(d->ti, d->store, d->profile, error);
+	d->profile = NULL;
+	if (IS_ERR(d->timing)) {
+		r = PTR_ERR(d->timing);
+		d->timing = NULL;
+		return r;
+	}
+	if (d->mode == MODE_UNSET)
+		d->mode = DAVID_MODE_TIMING_ACCURATE;
+	if (d->mode == DAVID_MODE_MODEL_ONLY) {
+		r = check_model_only(d, error);
+		if (r)
+			return r;
+	}
+	r = timing_set_mode(d->timing, d->mode);
+	if (r)
+		*error = "Not enough memory for the modelled disk";
+	return r;
 }
 
 static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
@@ -233,6 +309,8 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->content = CONTENT_INCOMPRESSIBLE;
 	d->block_size = 4096;
 	d->low_water = U64_MAX;
+	d->mode = MODE_UNSET;
+	mutex_init(&d->mode_lock);
 
 	r = parse_options(d, argc - 1, argv + 1, &ti->error);
 	if (r)
@@ -252,6 +330,11 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "block_size is smaller than the backing device's logical block size";
 		goto bad;
 	}
+	d->backing_mask = bdev_logical_block_size(d->dev->bdev) - 1;
+	if (!d->profile && d->mode != MODE_UNSET && d->mode != DAVID_MODE_SPEEDUP) {
+		ti->error = "mode: without a profile there is no time: must be speedup";
+		goto bad;
+	}
 	sectors = bdev_nr_sectors(d->dev->bdev);
 	store = store_get(md, ti->begin, d->dev->bdev->bd_dev,
 			  sectors >> (ilog2(d->block_size) - SECTOR_SHIFT), d->block_size,
@@ -269,13 +352,23 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 
+	if (d->profile) {
+		r = make_timing(d, &ti->error);
+		if (r)
+			goto bad;
+	} else {
+		d->mode = DAVID_MODE_SPEEDUP;
+	}
+
 	r = david_pools_init(d);
 	if (r) {
 		ti->error = "Not enough memory for the pools";
 		goto bad;
 	}
 	d->wq = alloc_workqueue("dm-david", WQ_MEM_RECLAIM, 0);
-	if (!d->wq) {
+	if (d->wq && d->backing_mask >= SECTOR_SIZE)
+		d->change_wq = alloc_workqueue("dm-david-change", WQ_MEM_RECLAIM, 0);
+	if (!d->wq || (d->backing_mask >= SECTOR_SIZE && !d->change_wq)) {
 		ti->error = "Not enough memory for the work queue";
 		r = -ENOMEM;
 		goto bad;
@@ -285,7 +378,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->private = d;
 	ti->per_io_data_size = david_io_size;
 	ti->num_flush_bios = 1;
-	ti->flush_supported = true;
+	ti->flush_supported = david_write_cache(d);
 	ti->num_discard_bios = 1;
 	ti->discards_supported = true;
 	ti->num_write_zeroes_bios = 1;
@@ -300,29 +393,53 @@ static void david_dtr(struct dm_target *ti)
 	david_free(ti->private);
 }
 
+/*
+ * Not in ctr: the table before this one may be at work on the store until now.
+ * To and from model-only a disk's content cannot be taken along.
+ */
+static int david_preresume(struct dm_target *ti)
+{
+	struct david *d = ti->private;
+
+	if (d->mode == READ_ONCE(d->store->mode) || store_empty(d->store) ||
+	    (d->mode != DAVID_MODE_MODEL_ONLY && d->store->mode != DAVID_MODE_MODEL_ONLY))
+		return 0;
+	DMERR("%s: mode: cannot become %s, as the store is not empty",
+	      dm_table_device_name(ti->table), mode_name(d->mode));
+	return -EINVAL;
+}
+
 static void david_resume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 	struct store *store = d->store;
+	bool sole = ti->len == dm_table_get_size(ti->table);
 	unsigned long flags;
 
 	spin_lock_irqsave(&store->lock, flags);
 	store->target_sectors = ti->len;
 	store->low_water = d->low_water;
+	WRITE_ONCE(store->mode, d->mode);
 	spin_unlock_irqrestore(&store->lock, flags);
-	compat_allow_write_zeroes(dm_disk(dm_table_get_md(ti->table))->queue);
+	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
+			     david_rotational(d), david_write_cache(d));
 }
 
 static void print_table(const struct david *d, char *result, unsigned int maxlen)
 {
+	unsigned int nr = ARRAY_SIZE(options) - !d->timing;
 	char value[VALUE_MAX];
 	unsigned int sz = 0;
 	unsigned int i;
 
-	DMEMIT("%s %zu", d->dev->name, ARRAY_SIZE(options));
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
-		options[i].print(d, value, sizeof(value));
-		DMEMIT(" %s=%s", options[i].name, value);
+	DMEMIT("%s %u", d->dev->name, nr);
+	for (i = 0; i < nr; i++) {
+		if (options[i].print) {
+			options[i].print(d, value, sizeof(value));
+			DMEMIT(" %s=%s", options[i].name, value);
+		} else {
+			DMEMIT(" %s=%s", options[i].name, timing_word(d->timing));
+		}
 	}
 }
 
@@ -335,9 +452,14 @@ static void print_ima(const struct david *d, char *result, unsigned int maxlen)
 	DMEMIT_TARGET_NAME_VERSION(d->ti->type);
 	DMEMIT(",backing=%s", d->dev->name);
 	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		if (!options[i].print)
+			continue;
 		options[i].print(d, value, sizeof(value));
 		DMEMIT(",%s=%s", options[i].name, value);
 	}
+	/* Parameters of a drive are no matter of security, and too long. */
+	if (d->timing)
+		DMEMIT(",profile=%s", timing_profile(d->timing)->name);
 	DMEMIT(";");
 }
 
@@ -369,6 +491,47 @@ static void david_status(struct dm_target *ti, status_type_t type, unsigned int 
 	}
 }
 
+static int change_mode(struct david *d, const char *name)
+{
+	int mode = mode_parse(name);
+	char *error = NULL;
+	int r = -EINVAL;
+
+	mutex_lock(&d->mode_lock);
+	if (mode < 0) {
+		error = "mode: must be timing-accurate, speedup or model-only";
+	} else if (mode == d->mode) {
+		r = 0;
+	} else if (!d->timing) {
+		error = "mode: without a profile there is no time: must be speedup";
+	} else if (mode == DAVID_MODE_MODEL_ONLY || d->mode == DAVID_MODE_MODEL_ONLY) {
+		/* A request that is under way now would change the store after the look at it. */
+		if (!dm_suspended(d->ti))
+			error =
+"mode: to or from model-only the device must be suspended: dmsetup suspend";
+		else if (!store_empty(d->store))
+			error = "mode: to or from model-only the store must be empty";
+		else
+			r = mode == DAVID_MODE_MODEL_ONLY ? check_model_only(d, &error) : 0;
+	} else {
+		r = 0;
+	}
+	if (!r && mode != d->mode) {
+		r = timing_set_mode(d->timing, mode);
+		if (r)
+			error = "Not enough memory for the modelled disk";
+	}
+	if (!r) {
+		/* Requests look at it once, pairs with map_timed(): the model is there. */
+		smp_store_release(&d->mode, mode);
+		WRITE_ONCE(d->store->mode, mode);
+	}
+	mutex_unlock(&d->mode_lock);
+	if (error)
+		DMERR("%s: %s", dm_table_device_name(d->ti->table), error);
+	return r;
+}
+
 static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 			 char *result, unsigned int maxlen)
 {
@@ -376,7 +539,9 @@ static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 		print_stats(ti->private, result, maxlen);
 		return 1;
 	}
-	DMERR("%s: unknown message \"%s\"; known is: stats",
+	if (argc == 2 && !strcmp(argv[0], "mode"))
+		return change_mode(ti->private, argv[1]);
+	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE",
 	      dm_table_device_name(ti->table), argv[0]);
 	return -EINVAL;
 }
@@ -384,20 +549,37 @@ static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 static int david_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
 {
 	struct david *d = ti->private;
+	sector_t blocks = bdev_nr_sectors(d->dev->bdev) >> d->store->block_shift;
 
-	return fn(ti, d->dev, 0, bdev_nr_sectors(d->dev->bdev), data);
+	/* Whole blocks: device-mapper asks for no less than whole logical blocks of the target. */
+	return fn(ti, d->dev, 0, blocks << d->store->block_shift, data);
 }
 
+/* The disk that is faked, and nothing of the backing device. */
 static void david_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct david *d = ti->private;
+	const struct profile *profile = d->timing ? timing_profile(d->timing) : NULL;
 
+	limits->logical_block_size = profile ? profile->logical_block : SECTOR_SIZE;
 	/* Less than a block costs more than a block: it may need the rest of it. */
-	limits->physical_block_size = max(d->block_size, limits->logical_block_size);
+	limits->physical_block_size = profile ? profile->physical_block : d->block_size;
+	limits->physical_block_size = max(limits->physical_block_size, limits->logical_block_size);
 	limits->io_min = limits->physical_block_size;
 	limits->io_opt = 0;
 	limits->alignment_offset = 0;
-	limits->discard_granularity = d->block_size;
+	limits->chunk_sectors = 0;
+	/* Requests are cut for the backing device below this target. */
+	limits->seg_boundary_mask = BLK_SEG_BOUNDARY_MASK;
+	limits->virt_boundary_mask = 0;
+	limits->max_segment_size = UINT_MAX;
+	limits->max_segments = USHRT_MAX;
+	if (profile && profile->max_segments < USHRT_MAX)
+		limits->max_segments = profile->max_segments;
+	compat_max_sectors(limits, profile ? max_t(u32, profile->max_sectors, PAGE_SECTORS) :
+					     MAX_SECTORS);
+	compat_rotational(limits, david_rotational(d));
+	limits->discard_granularity = max(d->block_size, limits->logical_block_size);
 	limits->discard_alignment = 0;
 	limits->max_discard_sectors = UINT_MAX >> SECTOR_SHIFT;
 	limits->max_hw_discard_sectors = UINT_MAX >> SECTOR_SHIFT;
@@ -406,11 +588,14 @@ static void david_io_hints(struct dm_target *ti, struct queue_limits *limits)
 static struct target_type david_target = {
 	.name = "david",
 	.version = DAVID_VERSION,
+	/* A request that must not sleep does not: see map_nowait() and timing_arrive(). */
+	.features = DM_TARGET_NOWAIT,
 	.module = THIS_MODULE,
 	.ctr = david_ctr,
 	.dtr = david_dtr,
 	.map = david_map,
 	.end_io = david_end_io,
+	.preresume = david_preresume,
 	.resume = david_resume,
 	.status = david_status,
 	.message = david_message,

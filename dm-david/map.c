@@ -27,6 +27,9 @@
  * gets no memory, the request is parked, and goes on from a worker when its own
  * sub-bios have returned. No request ever waits for a pool while it holds an
  * element of it.
+ *
+ * A disk with a profile has its times, too: map_timed(). The request that the
+ * model sees is the whole one, before it is cut into pieces.
  */
 #include "david.h"
 
@@ -44,6 +47,12 @@ struct piece {
 	bool commit;		/* newly allocated: to be entered into the range table */
 };
 
+/* david_io->at_end: what its end has to see to. */
+#define END_UNLOCK	BIT(0)	/* release the range lock */
+#define END_TIMED	BIT(1)	/* wait for the model */
+#define END_MEASURED	BIT(2)	/* model-only */
+#define END_DELIVERED	BIT(3)	/* nothing: it comes for the second time */
+
 /* A request: device-mapper's per-bio data, not zeroed. */
 struct david_io {
 	struct david *d;
@@ -55,16 +64,35 @@ struct david_io {
 	struct owner_cache owners;
 	atomic_t pending;	/* sub-bios in flight, and one while being served */
 	blk_status_t status;
-	bool locked;
+	u8 at_end;
 	bool redirected;	/* the clone itself went to the backing device */
+	union {			/* with a profile only */
+		struct timed timed;
+		struct {
+			enum david_request kind;
+			u64 came;
+		} measured;
+	};
 };
 
 const unsigned int david_io_size = sizeof(struct david_io);
+
+/* What becomes of a sub-bio's bounce page when the backing device is done with it. */
+enum bounce_use {
+	BOUNCE_WRITTEN,		/* nothing */
+	BOUNCE_READ,		/* the request's part is copied to it */
+	BOUNCE_CHANGE,		/* the request's part is copied in, and the page written back */
+};
 
 struct sub {
 	struct david_io *io;
 	struct piece piece;
 	struct page *bounce;
+	/* The following with BOUNCE_READ and BOUNCE_CHANGE only */
+	enum bounce_use use;
+	unsigned int offset;	/* into the block, bytes */
+	struct bvec_iter iter;	/* the request's part */
+	struct work_struct work;
 	struct bio bio;		/* last: see bioset_init() */
 };
 
@@ -153,12 +181,53 @@ static void piece_drop(struct store *store, const struct piece *piece)
 	spin_unlock_irqrestore(&store->lock, flags);
 }
 
+static void copy_to_request(struct david_io *io, struct bvec_iter start, void *from)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		memcpy_to_bvec(&bv, from);
+		from += bv.bv_len;
+	}
+}
+
+static void copy_from_request(struct david_io *io, struct bvec_iter start, void *to)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+
+	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES) {
+		memset(to, 0, start.bi_size);
+		return;
+	}
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		memcpy_from_bvec(to, &bv);
+		to += bv.bv_len;
+	}
+}
+
+static void change_work(struct work_struct *work);
+
 static void sub_endio(struct bio *bio)
 {
 	struct sub *sub = container_of(bio, struct sub, bio);
 	struct david_io *io = sub->io;
 	struct store *store = io->d->store;
 	unsigned long flags;
+	void *p;
+
+	if (unlikely(sub->bounce && sub->use != BOUNCE_WRITTEN) && !bio->bi_status) {
+		if (sub->use == BOUNCE_CHANGE) {
+			/* This may be hard interrupt context. */
+			INIT_WORK(&sub->work, change_work);
+			queue_work(io->d->change_wq, &sub->work);
+			return;
+		}
+		p = kmap_local_page(sub->bounce);
+		copy_to_request(io, sub->iter, p + sub->offset);
+		kunmap_local(p);
+	}
 
 	if (sub->piece.commit) {
 		spin_lock_irqsave(&store->lock, flags);
@@ -173,50 +242,134 @@ static void sub_endio(struct bio *bio)
 	io_put(io);
 }
 
-static void sub_submit(struct david_io *io, struct bio *bio, const struct piece *piece,
-		       unsigned int offset, struct page *bounce)
+static void sub_init(struct david_io *io, struct bio *bio, const struct piece *piece,
+		     unsigned int offset, struct page *bounce)
 {
 	struct sub *sub = container_of(bio, struct sub, bio);
 
 	sub->io = io;
 	sub->piece = *piece;
 	sub->bounce = bounce;
+	sub->use = BOUNCE_WRITTEN;
 	bio->bi_iter.bi_sector = (piece->dest << io->d->store->block_shift) +
 				 (offset >> SECTOR_SHIFT);
 	bio->bi_end_io = sub_endio;
+}
+
+static void sub_submit(struct david_io *io, struct bio *bio)
+{
 	atomic_inc(&io->pending);
 	submit_bio_noacct(bio);
 }
 
+/* Parts of blocks, on a backing device that reads and writes no less than more than that */
+
+static bool aligned(const struct david *d, unsigned int offset, unsigned int bytes)
+{
+	return likely(!((offset | bytes) & d->backing_mask));
+}
+
+static blk_opf_t bounce_opf(const struct david_io *io)
+{
+	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES)
+		return REQ_OP_WRITE | (io->bio->bi_opf & REQ_FUA);
+	return io->bio->bi_opf;
+}
+
+/* The block is there: put the request's part in its place and write it back. */
+static void change_work(struct work_struct *work)
+{
+	struct sub *sub = container_of(work, struct sub, work);
+	struct david_io *io = sub->io;
+	struct bio *bio = &sub->bio;
+	void *p;
+
+	p = kmap_local_page(sub->bounce);
+	copy_from_request(io, sub->iter, p + sub->offset);
+	kunmap_local(p);
+	bio_reset(bio, io->d->dev->bdev, bounce_opf(io));
+	bio_clone_blkg_association(bio, io->bio);
+	bio->bi_ioprio = io->bio->bi_ioprio;
+	__bio_add_page(bio, sub->bounce, io->d->store->block_size, 0);
+	sub_init(io, bio, &sub->piece, 0, sub->bounce);
+	submit_bio_noacct(bio);
+}
+
+/*
+ * Read all of the block of @piece into a bounce page, to copy from it or into it
+ * @bytes at @offset, which are the request's next.
+ */
+static enum served read_block(struct david_io *io, const struct piece *piece,
+			      unsigned int offset, unsigned int bytes, enum bounce_use use)
+{
+	struct david *d = io->d;
+	struct page *page;
+	struct sub *sub;
+	struct bio *bio;
+
+	page = mempool_alloc(&d->bounces, io_gfp(io));
+	if (!page)
+		return SERVED_PARK;
+	bio = bio_alloc_bioset(d->dev->bdev, 1,
+			       REQ_OP_READ | (io->bio->bi_opf & REQ_SYNC),
+			       io_gfp(io), &d->subs);
+	if (!bio) {
+		mempool_free(page, &d->bounces);
+		return SERVED_PARK;
+	}
+	bio->bi_ioprio = io->bio->bi_ioprio;
+	bio_clone_blkg_association(bio, io->bio);
+	__bio_add_page(bio, page, d->store->block_size, 0);
+	sub_init(io, bio, piece, 0, page);
+	sub = container_of(bio, struct sub, bio);
+	sub->use = use;
+	sub->offset = offset;
+	sub->iter = io->iter;
+	sub->iter.bi_size = bytes;
+	io_advance(io, bytes);
+	sub_submit(io, bio);
+	return SERVED;
+}
+
 /*
  * Send the next @bytes of the request to the destination of @piece, @offset
- * bytes into its first block.
+ * bytes into its first block: a part of it, as a sub-bio.
  */
-static enum served send_piece(struct david_io *io, struct lap *lap, const struct piece *piece,
-			      unsigned int offset, unsigned int bytes, bool may_redirect)
+static noinline enum served send_part(struct david_io *io, struct lap *lap,
+				      const struct piece *piece, unsigned int offset,
+				      unsigned int bytes)
 {
 	struct david *d = io->d;
 	struct bio *bio;
 
-	if (may_redirect && bytes == io->bio->bi_iter.bi_size) {
-		io->whole = *piece;
-		io->redirected = true;
-		bio_set_dev(io->bio, d->dev->bdev);
-		io->bio->bi_iter.bi_sector = (piece->dest << d->store->block_shift) +
-					     (offset >> SECTOR_SHIFT);
-		io->iter.bi_size = 0;
-		return SERVED_REDIRECT;
-	}
 	lap_charge(lap, DAVID_CPU_MAP);
 	bio = bio_alloc_clone(d->dev->bdev, io->bio, io_gfp(io), &d->subs);
 	if (!bio)
 		return SERVED_PARK;
 	bio->bi_iter = io->iter;
 	bio->bi_iter.bi_size = bytes;
-	sub_submit(io, bio, piece, offset, NULL);
+	sub_init(io, bio, piece, offset, NULL);
+	sub_submit(io, bio);
 	io_advance(io, bytes);
 	lap_charge(lap, DAVID_CPU_IO);
 	return SERVED;
+}
+
+/* Likewise; if it is all of the request, the clone itself is redirected where that can be. */
+static enum served send_piece(struct david_io *io, struct lap *lap, const struct piece *piece,
+			      unsigned int offset, unsigned int bytes, bool may_redirect)
+{
+	struct david *d = io->d;
+
+	if (!may_redirect || bytes != io->bio->bi_iter.bi_size)
+		return send_part(io, lap, piece, offset, bytes);
+	io->whole = *piece;
+	io->redirected = true;
+	bio_set_dev(io->bio, d->dev->bdev);
+	io->bio->bi_iter.bi_sector = (piece->dest << d->store->block_shift) +
+				     (offset >> SECTOR_SHIFT);
+	io->iter.bi_size = 0;
+	return SERVED_REDIRECT;
 }
 
 /*
@@ -451,26 +604,10 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 
 /* Parts of blocks to be written */
 
-static void copy_from_request(struct david_io *io, void *to, unsigned int bytes)
-{
-	struct bvec_iter iter, start = io->iter;
-	struct bio_vec bv;
-
-	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES) {
-		memset(to, 0, bytes);
-		return;
-	}
-	start.bi_size = bytes;
-	__bio_for_each_segment(bv, io->bio, iter, start) {
-		memcpy_from_bvec(to, &bv);
-		to += bv.bv_len;
-	}
-}
-
 /*
  * Write @bytes at @offset into the block of @r through a bounce page: the whole
  * block to a new destination if it is not stored yet, with the rest of it as
- * reads would show it, else the part alone.
+ * reads would show it, else the part alone if the backing device can do that.
  */
 static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 				unsigned int offset, unsigned int bytes)
@@ -479,22 +616,26 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 	struct store *store = d->store;
 	struct piece piece = { .block = r->start, .blocks = 1 };
 	bool stored = r->kind == RT_STORED;
+	struct bvec_iter part = io->iter;
 	struct page *page;
 	enum served served;
 	struct bio *bio;
 	void *p;
 
+	if (stored && !aligned(d, offset, bytes)) {
+		piece.dest = r->value;
+		return read_block(io, &piece, offset, bytes, BOUNCE_CHANGE);
+	}
+
 	/* Two pools, always taken in this order, and none held while sleeping for more. */
 	page = mempool_alloc(&d->bounces, io_gfp(io));
 	if (!page)
 		return SERVED_PARK;
-	bio = bio_alloc_bioset(d->dev->bdev, 1, io->bio->bi_opf, io_gfp(io), &d->subs);
+	bio = bio_alloc_bioset(d->dev->bdev, 1, bounce_opf(io), io_gfp(io), &d->subs);
 	if (!bio) {
 		served = SERVED_PARK;
 		goto free_page;
 	}
-	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES)
-		bio->bi_opf = REQ_OP_WRITE | (io->bio->bi_opf & REQ_FUA);
 	bio->bi_ioprio = io->bio->bi_ioprio;
 	bio_clone_blkg_association(bio, io->bio);
 	served = piece_place(io, &piece);
@@ -504,15 +645,17 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 	p = kmap_local_page(page);
 	if (!stored)
 		make_content(d, r, p, r->start << store->block_shift, 0, store->block_size);
-	copy_from_request(io, p + offset, bytes);
+	part.bi_size = bytes;
+	copy_from_request(io, part, p + offset);
 	kunmap_local(p);
 	if (stored) {
 		__bio_add_page(bio, page, bytes, offset);
-		sub_submit(io, bio, &piece, offset, page);
+		sub_init(io, bio, &piece, offset, page);
 	} else {
 		__bio_add_page(bio, page, store->block_size, 0);
-		sub_submit(io, bio, &piece, 0, page);
+		sub_init(io, bio, &piece, 0, page);
 	}
+	sub_submit(io, bio);
 	io_advance(io, bytes);
 	return SERVED;
 
@@ -569,7 +712,7 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 	} else {
 		if (look.verdict == VERDICT_SQUASH)
 			look.evidence = DAVID_EV_PARTIAL;
-		if (r.kind == RT_STORED && !zeroes) {
+		if (r.kind == RT_STORED && !zeroes && aligned(d, offset, bytes)) {
 			piece.dest = r.value;
 			served = send_piece(io, lap, &piece, offset, bytes, may_redirect);
 		} else {
@@ -650,7 +793,9 @@ static enum served serve_read_range(struct david_io *io, struct lap *lap,
 				    const struct rt_range *r, bool may_redirect)
 {
 	unsigned int bytes = bytes_in_range(io, r);
+	unsigned int offset = (io->iter.bi_sector & block_mask(io->d)) << SECTOR_SHIFT;
 	struct piece piece = { .block = r->start, .dest = r->value };
+	struct david *d = io->d;
 
 	if (r->kind != RT_STORED) {
 		lap_charge(lap, DAVID_CPU_MAP);
@@ -658,9 +803,14 @@ static enum served serve_read_range(struct david_io *io, struct lap *lap,
 		lap_charge(lap, DAVID_CPU_CONTENT);
 		return SERVED;
 	}
-	return send_piece(io, lap, &piece,
-			  (io->iter.bi_sector & block_mask(io->d)) << SECTOR_SHIFT,
-			  bytes, may_redirect);
+	if (!aligned(d, offset, bytes)) {
+		if (!aligned(d, offset, 0) || bytes <= d->backing_mask) {
+			bytes = min(bytes, d->store->block_size - offset);
+			return read_block(io, &piece, offset, bytes, BOUNCE_READ);
+		}
+		bytes &= ~d->backing_mask;
+	}
+	return send_piece(io, lap, &piece, offset, bytes, may_redirect);
 }
 
 static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_redirect,
@@ -717,7 +867,7 @@ static void io_lock_range(struct david_io *io)
 	io->lock.start = io->iter.bi_sector >> shift;
 	io->lock.last = (io->iter.bi_sector + bio_sectors(io->bio) - 1) >> shift;
 	io->lock.shared = bio_op(io->bio) == REQ_OP_READ;
-	io->locked = true;
+	io->at_end |= END_UNLOCK;
 }
 
 static int map_read(struct david_io *io, struct lap *lap)
@@ -789,6 +939,97 @@ static int map_write(struct david_io *io, struct lap *lap)
 	return DM_MAPIO_SUBMITTED;
 }
 
+/* One that must not sleep: all but its place among others is for the worker, which may. */
+static int map_nowait(struct david_io *io)
+{
+	struct store *store = io->d->store;
+	unsigned long flags;
+	bool granted;
+
+	io->bio->bi_opf &= ~REQ_NOWAIT;
+	owner_cache_init(&io->owners);
+	owner_learn(&io->d->owners, io->bio);
+	io_lock_range(io);
+	spin_lock_irqsave(&store->lock, flags);
+	granted = range_lock(&store->locks, &io->lock);
+	spin_unlock_irqrestore(&store->lock, flags);
+	if (granted)
+		io_queue(io);
+	else
+		this_cpu_inc(store->stats->range_locks);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* Time, for disks that have a profile */
+
+/* model-only: the backing device holds all, and at its own place. */
+static int map_through(struct david_io *io, enum david_request kind)
+{
+	struct david *d = io->d;
+	struct bio *bio = io->bio;
+	bool able = true;
+
+	bio_set_dev(bio, d->dev->bdev);
+	if (bio_sectors(bio))
+		bio->bi_iter.bi_sector = dm_target_offset(d->ti, bio->bi_iter.bi_sector);
+	switch (kind) {
+	case DAVID_REQ_DISCARD:
+		/* Nobody can count on what it does. */
+		if (bdev_max_discard_sectors(d->dev->bdev))
+			break;
+		bio_endio(bio);
+		return DM_MAPIO_SUBMITTED;
+	case DAVID_REQ_ZEROES:
+		able = bdev_write_zeroes_sectors(d->dev->bdev);
+		break;
+	default:
+		io->measured.kind = kind;
+		io->measured.came = timing_beside(d->timing, bio);
+		io->at_end |= END_MEASURED;
+	}
+	if (able)
+		return DM_MAPIO_REMAPPED;
+	/* The block layer writes zeros instead. */
+	bio->bi_status = BLK_STS_NOTSUPP;
+	bio_endio(bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* True if the store's turn is next, otherwise *@result is what map returns. */
+static bool map_timed(struct david_io *io, enum david_request kind, int *result)
+{
+	struct david *d = io->d;
+	struct bio *bio = io->bio;
+	bool range_only = kind == DAVID_REQ_DISCARD || kind == DAVID_REQ_ZEROES;
+
+	/*
+	 * The mode may change at any time, so it is looked at once: what the
+	 * request is to be at its end stands in at_end. Pairs with change_mode().
+	 */
+	switch (smp_load_acquire(&d->mode)) {
+	case DAVID_MODE_MODEL_ONLY:
+		*result = map_through(io, kind);
+		return false;
+	case DAVID_MODE_TIMING_ACCURATE:
+		if (range_only)
+			break;
+		if (unlikely(!timing_arrive(d->timing, &io->timed, bio))) {
+			bio_wouldblock_error(bio);
+			*result = DM_MAPIO_SUBMITTED;
+			return false;
+		}
+		io->at_end |= END_TIMED;
+		break;
+	default:
+		if (!range_only)
+			timing_charge(d->timing, bio);
+	}
+	/* Without a cache to flush, the host takes what is complete for durable. */
+	if (kind == DAVID_REQ_WRITE && timing_writes_through(d->timing))
+		bio->bi_opf |= REQ_FUA;
+	return true;
+}
+
 static enum david_request request_kind(const struct bio *bio)
 {
 	switch (bio_op(bio)) {
@@ -810,26 +1051,34 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	struct stats __percpu *stats = d->store->stats;
 	enum david_request kind;
 	struct lap lap;
+	int result;
 
 	io->d = d;
 	io->bio = bio;
-	io->locked = false;
+	io->at_end = 0;
 	io->redirected = false;
 	io->status = BLK_STS_OK;
 
 	if (!bio_sectors(bio)) {
 		/* An empty flush: the tables are in memory, the blocks are not. */
 		this_cpu_inc(stats->requests[DAVID_REQ_FLUSH]);
+		if (d->timing && !map_timed(io, DAVID_REQ_FLUSH, &result))
+			return result;
 		bio_set_dev(bio, d->dev->bdev);
 		return DM_MAPIO_REMAPPED;
 	}
 
-	lap_start(&lap, stats);
-	io->iter = bio->bi_iter;
-	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	kind = request_kind(bio);
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));
+	if (d->timing && !map_timed(io, kind, &result))
+		return result;
+
+	lap_start(&lap, stats);
+	io->iter = bio->bi_iter;
+	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
+	if (unlikely(bio->bi_opf & REQ_NOWAIT))
+		return map_nowait(io);
 	switch (kind) {
 	case DAVID_REQ_READ:
 		return map_read(io, &lap);
@@ -840,24 +1089,18 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	}
 }
 
-int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+static void end_unlock(struct david_io *io, blk_status_t error)
 {
-	struct david *d = ti->private;
-	struct david_io *io = dm_per_bio_data(bio, sizeof(*io));
-	struct store *store = d->store;
+	struct store *store = io->d->store;
 	struct david_io *next, *tmp;
 	unsigned long flags;
 	LIST_HEAD(granted);
 	struct lap lap;
 
-	if (unlikely(*error && *error != BLK_STS_NOSPC))
-		this_cpu_inc(store->stats->errors);
-	if (!io->locked)
-		return DM_ENDIO_DONE;
 	lap_start(&lap, store->stats);
 	spin_lock_irqsave(&store->lock, flags);
 	if (io->redirected)
-		piece_done(store, &io->whole, *error);
+		piece_done(store, &io->whole, error);
 	range_unlock(&store->locks, &io->lock, &granted);
 	spin_unlock_irqrestore(&store->lock, flags);
 
@@ -865,7 +1108,36 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	list_for_each_entry_safe(next, tmp, &granted, lock.granted)
 		io_queue(next);
 	lap_charge(&lap, DAVID_CPU_MAP);
-	return DM_ENDIO_DONE;
+}
+
+static bool is_failure(blk_status_t error)
+{
+	return error != BLK_STS_NOSPC && error != BLK_STS_AGAIN && error != BLK_STS_NOTSUPP;
+}
+
+int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct david_io *io = dm_per_bio_data(bio, sizeof(struct david_io));
+	u8 at_end = io->at_end;
+	struct timing *timing;
+
+	if (unlikely(*error) && at_end != END_DELIVERED && is_failure(*error))
+		this_cpu_inc(io->d->store->stats->errors);
+	if (!at_end)
+		return DM_ENDIO_DONE;
+	if (at_end & END_UNLOCK) {
+		end_unlock(io, *error);
+		if (likely(at_end == END_UNLOCK))
+			return DM_ENDIO_DONE;
+	}
+	timing = io->d->timing;
+	if (at_end & END_MEASURED)
+		timing_measured(timing, io->measured.kind, io->measured.came);
+	if (!(at_end & END_TIMED))
+		return DM_ENDIO_DONE;
+	/* From timing_stored() on the timer may deliver it. */
+	io->at_end = END_DELIVERED;
+	return timing_stored(timing, &io->timed) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
 }
 
 /* Device-mapper keeps as many of our per-bio data ready as we keep sub-bios. */

@@ -27,11 +27,28 @@ static const char * const state_names[] = {
 	[DAVID_STATE_FULL] = "full",
 };
 
+static const char * const mode_names[] = {
+	[DAVID_MODE_SPEEDUP] = "speedup",
+	[DAVID_MODE_TIMING_ACCURATE] = "timing-accurate",
+	[DAVID_MODE_MODEL_ONLY] = "model-only",
+};
+
+const char *mode_name(enum david_mode mode)
+{
+	return mode_names[mode];
+}
+
+int mode_parse(const char *name)
+{
+	return match_string(mode_names, ARRAY_SIZE(mode_names), name);
+}
+
 static const char * const mem_names[DAVID_SLOTS] = {
 	[DAVID_MEM_RANGES] = "ranges",
 	[DAVID_MEM_BITMAP] = "bitmap",
 	[DAVID_MEM_POOLS] = "pools",
 	[DAVID_MEM_TARGET] = "target",
+	[DAVID_MEM_MODEL] = "model",
 };
 
 static const char * const cpu_names[DAVID_SLOTS] = {
@@ -39,6 +56,7 @@ static const char * const cpu_names[DAVID_SLOTS] = {
 	[DAVID_CPU_MAP] = "map",
 	[DAVID_CPU_CONTENT] = "content",
 	[DAVID_CPU_IO] = "io",
+	[DAVID_CPU_MODEL] = "model",
 };
 
 static const char * const verdict_names[DAVID_SLOTS] = {
@@ -75,10 +93,31 @@ static const char * const request_names[DAVID_SLOTS] = {
 	[DAVID_REQ_ZEROES] = "zeroes",
 };
 
+static const char * const part_names[DAVID_SLOTS] = {
+	[DAVID_PART_OVERHEAD] = "overhead",
+	[DAVID_PART_SEEK] = "seek",
+	[DAVID_PART_ROTATION] = "rotation",
+	[DAVID_PART_TRANSFER] = "transfer",
+};
+
+/* Kinds of requests that take time. */
+static const char * const timed_names[DAVID_SLOTS] = {
+	[DAVID_REQ_READ] = "read",
+	[DAVID_REQ_WRITE] = "write",
+	[DAVID_REQ_FLUSH] = "flush",
+};
+
+/* Stands for the names of a histogram's buckets, which have none. */
+static const char * const histogram[1];
+
 #define FIELD(field) { #field, offsetof(struct david_stats, field) }
 #define ARRAY(field, prefix, names) { prefix, offsetof(struct david_stats, field), names }
+#define HISTOGRAM(field) { #field, offsetof(struct david_stats, field), histogram }
 
-/* Every figure by its name; an array by a prefix and the names of its slots. */
+/*
+ * Every figure by its name; an array by a prefix and the names of its slots; a
+ * histogram is a word whose value is a list, up to its last bucket that is not 0.
+ */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -99,21 +138,55 @@ static const struct {
 	ARRAY(blocks, "blocks", range_names),
 	ARRAY(requests, "requests", request_names),
 	ARRAY(sectors, "sectors", request_names),
+	HISTOGRAM(late),
+	FIELD(late_50us),
+	FIELD(late_max),
+	FIELD(late_ns),
+	FIELD(busy_ns),
+	FIELD(queue_waits),
+	FIELD(queue_wait_ns),
+	FIELD(unmodelled),
+	FIELD(hits),
+	ARRAY(parts, "part", part_names),
+	ARRAY(modelled, "modelled", timed_names),
+	ARRAY(modelled_ns, "modelled_ns", timed_names),
+	HISTOGRAM(modelled_times),
+	ARRAY(measured, "measured", timed_names),
+	ARRAY(measured_ns, "measured_ns", timed_names),
+	HISTOGRAM(measured_times),
 };
+
+static int print_histogram(const u64 *value, char *result, unsigned int maxlen)
+{
+	unsigned int nr = DAVID_BUCKETS, i;
+	int len;
+
+	while (nr > 1 && !value[nr - 1])
+		nr--;
+	len = scnprintf(result, maxlen, "%llu", value[0]);
+	for (i = 1; i < nr; i++)
+		len += scnprintf(result + len, maxlen - len, ",%llu", value[i]);
+	return len;
+}
 
 int stats_print(const struct david_stats *st, char *result, unsigned int maxlen)
 {
 	unsigned int i, slot;
 	int len;
 
-	len = scnprintf(result, maxlen, "state=%s block_size=%u",
-			state_names[st->state], st->block_size);
+	len = scnprintf(result, maxlen, "state=%s mode=%s block_size=%u",
+			state_names[st->state], mode_names[st->mode], st->block_size);
 	for (i = 0; i < ARRAY_SIZE(figures); i++) {
 		const u64 *value = (const void *)st + figures[i].offset;
 
 		if (!figures[i].slots) {
 			len += scnprintf(result + len, maxlen - len, " %s=%llu",
 					 figures[i].name, *value);
+			continue;
+		}
+		if (figures[i].slots == histogram) {
+			len += scnprintf(result + len, maxlen - len, " %s=", figures[i].name);
+			len += print_histogram(value, result + len, maxlen - len);
 			continue;
 		}
 		for (slot = 0; slot < DAVID_SLOTS; slot++)

@@ -6,9 +6,15 @@
 #ifndef DM_DAVID_STATS_H
 #define DM_DAVID_STATS_H
 
+#include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/irqflags.h>	/* which 6.1's percpu.h needs in UML */
 #include <linux/percpu.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/sched/clock.h>
+#include <linux/spinlock.h>
+#include <linux/time64.h>
 #include "uapi/dm-david.h"
 
 struct stats {
@@ -20,6 +26,29 @@ struct stats {
 	u64 nospc;
 	u64 errors;
 	u64 range_locks;
+	u64 late[DAVID_BUCKETS];
+	u64 late_50us;
+	u64 late_ns;
+	u64 measured[DAVID_REQ_NR];
+	u64 measured_ns[DAVID_REQ_NR];
+	u64 measured_times[DAVID_BUCKETS];
+};
+
+/* The model's figures: changed in the order of its events, so there is one copy. */
+struct model_figures {
+	spinlock_t lock;	/* irqsave; guards the live target's model, too */
+	u64 requests[DAVID_REQ_NR];
+	u64 ns[DAVID_REQ_NR];
+	u64 times[DAVID_BUCKETS];
+	u64 parts[DAVID_PART_NR];
+	u64 hits;
+	u64 busy_ns;
+	u64 busy_until;
+	u64 last_completion;
+	u64 queue_waits;
+	u64 queue_wait_ns;
+	u64 unmodelled;
+	atomic64_t late_max;	/* outside of the lock */
 };
 
 /* A stopwatch that charges the time since the last border to a component. */
@@ -47,8 +76,18 @@ static inline void lap_charge(struct lap *lap, enum david_cpu component)
 	lap->since = now;
 }
 
+/* The bucket of a histogram (DAVID_BUCKETS) that @ns belongs to. */
+static inline unsigned int stats_bucket(u64 ns)
+{
+	return min(fls64(div_u64(ns, NSEC_PER_USEC)), DAVID_BUCKETS - 1);
+}
+
 /* Add up all CPUs' counters into @sum. */
 void stats_sum(struct stats __percpu *stats, struct stats *sum);
+
+/* A mode's name in a table line, and back, or -EINVAL. */
+const char *mode_name(enum david_mode mode);
+int mode_parse(const char *name);
 
 /*
  * Print @st as words "name=value", separated by blanks, into @result of

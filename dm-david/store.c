@@ -40,6 +40,7 @@ static struct store *store_create(u64 blocks, unsigned int block_size, char **er
 
 	kref_init(&store->ref);
 	spin_lock_init(&store->lock);
+	spin_lock_init(&store->model.lock);
 	rt_init(&store->table);
 	range_locks_init(&store->locks);
 	store->block_size = block_size;
@@ -253,6 +254,18 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
 	return dest;
 }
 
+bool store_empty(struct store *store)
+{
+	unsigned long flags;
+	bool empty;
+
+	spin_lock_irqsave(&store->lock, flags);
+	empty = !store->bitmap.used && !store->table.ranges[RT_FILL] &&
+		!store->table.ranges[RT_SQUASHED] && !store->table.ranges[RT_STORED];
+	spin_unlock_irqrestore(&store->lock, flags);
+	return empty;
+}
+
 enum david_state store_state(struct store *store)
 {
 	if (READ_ONCE(store->full))
@@ -265,26 +278,64 @@ enum david_state store_state(struct store *store)
 	memcpy(to, from, sizeof(from));					\
 } while (0)
 
-void store_stats(struct store *store, struct david_stats *st)
+static void model_stats(struct store *store, struct david_stats *st)
 {
+	struct model_figures *model = &store->model;
 	unsigned long flags;
-	struct stats sum;
 
+	st->late_max = atomic64_read(&model->late_max);
+	spin_lock_irqsave(&model->lock, flags);
+	COPY_ARRAY(st->modelled, model->requests);
+	COPY_ARRAY(st->modelled_ns, model->ns);
+	COPY_ARRAY(st->modelled_times, model->times);
+	COPY_ARRAY(st->parts, model->parts);
+	st->hits = model->hits;
+	st->busy_ns = model->busy_ns;
+	st->queue_waits = model->queue_waits;
+	st->queue_wait_ns = model->queue_wait_ns;
+	st->unmodelled = model->unmodelled;
+	spin_unlock_irqrestore(&model->lock, flags);
+}
+
+static void count_stats(struct store *store, struct david_stats *st)
+{
+	/* Too large for the stack. */
+	static DEFINE_MUTEX(lock);
+	static struct stats sum;
+
+	mutex_lock(&lock);
 	stats_sum(store->stats, &sum);
-	st->state = store_state(store);
-	st->block_size = store->block_size;
-	st->target_sectors = store->target_sectors;
-	st->store_low_water = store->low_water;
 	st->nospc = sum.nospc;
 	st->errors = sum.errors;
 	st->range_locks = sum.range_locks;
-	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
-	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes);
 	COPY_ARRAY(st->cpu, sum.cpu);
 	COPY_ARRAY(st->verdict, sum.verdict);
 	COPY_ARRAY(st->evidence, sum.evidence);
 	COPY_ARRAY(st->requests, sum.requests);
 	COPY_ARRAY(st->sectors, sum.sectors);
+	COPY_ARRAY(st->late, sum.late);
+	st->late_50us = sum.late_50us;
+	st->late_ns = sum.late_ns;
+	COPY_ARRAY(st->measured, sum.measured);
+	COPY_ARRAY(st->measured_ns, sum.measured_ns);
+	COPY_ARRAY(st->measured_times, sum.measured_times);
+	mutex_unlock(&lock);
+}
+
+void store_stats(struct store *store, struct david_stats *st)
+{
+	unsigned long flags;
+
+	count_stats(store, st);
+	model_stats(store, st);
+	st->state = store_state(store);
+	st->mode = READ_ONCE(store->mode);
+	st->block_size = store->block_size;
+	st->target_sectors = store->target_sectors;
+	st->store_low_water = store->low_water;
+	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
+	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes);
+	st->mem[DAVID_MEM_MODEL] = atomic64_read(&store->model_bytes);
 
 	spin_lock_irqsave(&store->lock, flags);
 	st->store_blocks = store->bitmap.size;

@@ -52,6 +52,9 @@ struct store {
 	bool full_told;			/* full was reported, and low has been true since */
 
 	struct stats __percpu *stats;
+	struct model_figures model;
+	enum david_mode mode;		/* of the live table */
+	atomic64_t model_bytes;		/* bytes held by the targets' models */
 	atomic64_t pools;		/* bytes held by the targets' pools */
 	atomic64_t target_bytes;	/* bytes held otherwise */
 };
@@ -129,6 +132,9 @@ void store_lookup(struct store *store, u64 block, struct rt_range *out);
  * if the store is full. store->lock is held. Sets store->full and store->low.
  */
 u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got);
+
+/* Does the store hold nothing at all? Only the caller can know that it will stay so. */
+bool store_empty(struct store *store);
 
 /* The state to report, enum david_state; @store->lock need not be held. */
 enum david_state store_state(struct store *store);

@@ -24,6 +24,7 @@ enum david_mem {
 	DAVID_MEM_BITMAP,	/* remap bitmap */
 	DAVID_MEM_POOLS,	/* mempools and biosets that promise progress */
 	DAVID_MEM_TARGET,	/* everything else: targets, counters, content */
+	DAVID_MEM_MODEL,	/* the modelled disk, its profile, requests beside it */
 	DAVID_MEM_NR
 };
 
@@ -33,6 +34,7 @@ enum david_cpu {
 	DAVID_CPU_MAP,		/* range table, remap bitmap, range lock */
 	DAVID_CPU_CONTENT,	/* making up what reads return */
 	DAVID_CPU_IO,		/* requests to the backing device, submission */
+	DAVID_CPU_MODEL,	/* the modelled disk, its timer */
 	DAVID_CPU_NR
 };
 
@@ -85,7 +87,29 @@ enum david_state {
 	DAVID_STATE_FULL,	/* a write got ENOSPC since the last time there was room */
 };
 
+/* When requests complete. */
+enum david_mode {
+	DAVID_MODE_SPEEDUP,		/* once their effect on the store is done */
+	DAVID_MODE_TIMING_ACCURATE,	/* and not before the modelled disk would have */
+	DAVID_MODE_MODEL_ONLY,		/* as the backing device does, which holds everything */
+};
+
+/* Where the modelled time went: index into david_stats.parts, nanoseconds. */
+enum david_part {
+	DAVID_PART_OVERHEAD,
+	DAVID_PART_SEEK,
+	DAVID_PART_ROTATION,
+	DAVID_PART_TRANSFER,
+	DAVID_PART_NR
+};
+
 #define DAVID_SLOTS		16	/* room in each array, for kinds to come */
+
+/*
+ * Histograms of times: bucket 0 holds those of less than 1 us, bucket i those
+ * of at least 2^(i - 1) us and less than 2^i us, the last one all above, too.
+ */
+#define DAVID_BUCKETS		32
 
 struct david_stats {
 	__u32 version;		/* in and out: DAVID_ABI_VERSION */
@@ -108,6 +132,25 @@ struct david_stats {
 	__u64 blocks[DAVID_SLOTS];	/* target blocks in that state now */
 	__u64 requests[DAVID_SLOTS];
 	__u64 sectors[DAVID_SLOTS];
+	/* Times. Those of the model are of requests that it has completed. */
+	__u32 mode;		/* enum david_mode */
+	__u32 reserved;
+	__u64 late[DAVID_BUCKETS];	/* lateness: delivered minus modelled completion */
+	__u64 late_50us;	/* requests that were later than 50 us */
+	__u64 late_max;		/* ns */
+	__u64 late_ns;		/* sum */
+	__u64 busy_ns;		/* in which the modelled drive had a request */
+	__u64 queue_waits;	/* requests that waited for room in the replica queue */
+	__u64 queue_wait_ns;	/* sum; part of the response times */
+	__u64 unmodelled;	/* mode=model-only: too many outstanding for the model */
+	__u64 hits;		/* commands served from the drive's cache, or taken by it */
+	__u64 parts[DAVID_SLOTS];	/* of commands, of each request's last one only */
+	__u64 modelled[DAVID_SLOTS];	/* requests, by enum david_request */
+	__u64 modelled_ns[DAVID_SLOTS];	/* sums of their response times */
+	__u64 modelled_times[DAVID_BUCKETS];	/* response times of reads and writes */
+	__u64 measured[DAVID_SLOTS];	/* mode=model-only: the backing device's */
+	__u64 measured_ns[DAVID_SLOTS];
+	__u64 measured_times[DAVID_BUCKETS];
 };
 
 struct david_version {

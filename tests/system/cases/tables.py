@@ -22,7 +22,7 @@ from guest import DAVID, TREE, Failed, david, dm, fake_disk, kmsg, loop_disk, ma
 MIB, TIB = 1 << 20, 1 << 40
 SECTORS = TIB >> 9
 
-KNOWN = "known are mode, classify, content, seed, block_size, low_water"
+KNOWN = "known are mode, classify, content, seed, block_size, low_water, profile"
 
 # Words behind "david": {dev} is a backing device of 4 MiB.
 BAD_TABLES = [
@@ -41,11 +41,8 @@ BAD_TABLES = [
     ("{dev} 1 colour=red", f"Unknown name; {KNOWN}"),
     ("{dev} 1 =red", f"Unknown name; {KNOWN}"),
     ("{dev} 1 Mode=speedup", f"Unknown name; {KNOWN}"),
-    ("{dev} 1 mode=", "mode: must be speedup (timing needs a modelled disk, which this version has not)"),
-    (
-        "{dev} 1 mode=timing-accurate",
-        "mode: must be speedup (timing needs a modelled disk, which this version has not)",
-    ),
+    ("{dev} 1 mode=", "mode: must be timing-accurate, speedup or model-only"),
+    ("{dev} 1 mode=timing-accurate", "mode: without a profile there is no time: must be speedup"),
     ("{dev} 1 classify=", "classify: must be auto, explicit, keep or data"),
     ("{dev} 1 classify=implicit", "classify: must be auto, explicit, keep or data"),
     ("{dev} 1 classify=kee", "classify: must be auto, explicit, keep or data"),
@@ -107,7 +104,7 @@ def a_block_smaller_than_the_backing_devices_is_refused() -> None:
         said = refused("bad", f"{dev} 1 block_size=512")
         assert said.startswith("block_size is smaller than the backing device's logical block size"), said
         with mapped("good", f"0 {SECTORS} david {dev}") as disk:
-            assert run("blockdev", "--getss", disk).strip() == "4096"
+            assert run("blockdev", "--getss", disk).strip() == "512"
     finally:
         run("losetup", "--detach", dev)
         os.unlink(path)
@@ -315,11 +312,9 @@ def the_command_line_names_argument_and_remedy() -> None:
             ([*create, "/etc/passwd"], ["--backing /etc/passwd", "not a block device", "losetup"]),
             ([*create, used], [f"--backing {used}", "in use", "/dev/dm-"]),
             ([*create, fs], [f"--backing {fs}", "ext4", "--format"]),
-            (
-                [*create, dev, "--mode", "timing-accurate"],
-                ["--mode", "comes with the modelled disk", "speedup"],
-            ),
-            ([*create, dev, "--profile", "hp97560"], ["--profile", "comes with the modelled disk"]),
+            ([*create, dev, "--mode", "timing-accurate"], ["--mode", "--profile"]),
+            ([*create, dev, "--mode", "fast"], ["--mode", "timing-accurate, speedup, model-only"]),
+            ([*create, dev, "--profile", "no-such-drive"], ["--profile no-such-drive", "profiles/"]),
             ([*create, dev, "--classify", "implicit"], ["--classify", "not in this version"]),
             ([*create, dev, "--classify", "some"], ["--classify", "auto, explicit, keep, data"]),
             ([*create, dev, "--content", "jpeg"], ["--content", "incompressible, zeros"]),

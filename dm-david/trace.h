@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A request's way through the modelled disk, for perf and trace-cmd. Times are
+ * nanoseconds of CLOCK_MONOTONIC. `david-sim replay --recorded` reads the text form
+ * back, so words are only ever added at the end of a line.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM david
+
+#if !defined(DM_DAVID_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define DM_DAVID_TRACE_H
+
+#include <linux/kdev_t.h>
+#include <linux/tracepoint.h>
+#include "timing.h"
+
+/* A request enters the replica queue. Ids count the requests of a device in this order. */
+TRACE_EVENT(david_queue,
+	TP_PROTO(dev_t dev, const struct timed *timed, u64 arrival),
+	TP_ARGS(dev, timed, arrival),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, id)
+		__field(u64, arrival)
+		__field(u8, op)
+		__field(u64, sector)
+		__field(u32, sectors)
+		__field(u8, flags)
+		__field(u64, waited)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->id = timed->id;
+		__entry->arrival = arrival;
+		__entry->op = timed->request.op;
+		__entry->sector = timed->request.sector;
+		__entry->sectors = timed->request.sectors;
+		__entry->flags = timed->request.flags;
+		__entry->waited = arrival - timed->came;
+	),
+	TP_printk("dev=%u:%u id=%llu arrival=%llu op=%u sector=%llu sectors=%u flags=%u waited=%llu",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->arrival,
+		  __entry->op, __entry->sector, __entry->sectors, __entry->flags, __entry->waited)
+);
+
+/* The queue is full, and the request has to wait. It would have been number id. */
+TRACE_EVENT(david_wait,
+	TP_PROTO(dev_t dev, const struct timed *timed, u64 id),
+	TP_ARGS(dev, timed, id),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, id)
+		__field(u64, now)
+		__field(u8, op)
+		__field(u64, sector)
+		__field(u32, sectors)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->id = id;
+		__entry->now = timed->came;
+		__entry->op = timed->request.op;
+		__entry->sector = timed->request.sector;
+		__entry->sectors = timed->request.sectors;
+	),
+	TP_printk("dev=%u:%u id=%llu now=%llu op=%u sector=%llu sectors=%u",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->now,
+		  __entry->op, __entry->sector, __entry->sectors)
+);
+
+/* A request is delivered; with mode=model-only, the model has completed it. */
+TRACE_EVENT(david_complete,
+	TP_PROTO(dev_t dev, const struct timed *timed, u64 delivered),
+	TP_ARGS(dev, timed, delivered),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, id)
+		__field(u64, arrival)
+		__field(u64, dispatch)
+		__field(u64, completion)
+		__field(u64, delivered)
+		__field(u64, lateness)
+		__field(u64, overhead)
+		__field(u64, seek)
+		__field(u64, rotation)
+		__field(u64, transfer)
+		__field(u8, hit)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->id = timed->id;
+		__entry->arrival = timed->request.arrival;
+		__entry->dispatch = timed->request.dispatch;
+		__entry->completion = timed->request.completion;
+		__entry->delivered = delivered;
+		__entry->lateness = delivered - timed->request.completion;
+		__entry->overhead = timed->request.parts.overhead;
+		__entry->seek = timed->request.parts.seek;
+		__entry->rotation = timed->request.parts.rotation;
+		__entry->transfer = timed->request.parts.transfer;
+		__entry->hit = timed->request.parts.hit;
+	),
+	TP_printk("dev=%u:%u id=%llu arrival=%llu dispatch=%llu completion=%llu delivered=%llu lateness=%llu overhead=%llu seek=%llu rotation=%llu transfer=%llu hit=%u",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->arrival,
+		  __entry->dispatch, __entry->completion, __entry->delivered, __entry->lateness,
+		  __entry->overhead, __entry->seek, __entry->rotation, __entry->transfer,
+		  __entry->hit)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
