@@ -19,7 +19,7 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
 
-from davidlib import device, dm, kmsg, sizes, stats, util  # noqa: E402, F401
+from davidlib import device, dm, kmsg, profileword, sizes, stats, util  # noqa: E402, F401
 
 DAVID = str(TREE / "tools" / "david")
 SCRATCH = Path("/tmp/david-tests")

@@ -17,15 +17,13 @@ import sys
 import time
 from collections.abc import Callable
 
-from . import dm, stats
+from . import dm, profileword, stats
 from .dm import DeviceError
 from .kmsg import KernelLog
 from .sizes import SECTOR, format_size, size_arg
 
-LATER = "comes with the modelled disk, not in this version"
 LATER_EVIDENCE = "comes with evidence from the blocks themselves, not in this version"
-MODES = ("speedup",)
-LATER_MODES = ("timing-accurate", "model-only")
+MODES = ("timing-accurate", "speedup", "model-only")
 CLASSIFY = ("auto", "explicit", "keep", "data")
 LATER_CLASSIFY = ("implicit",)
 CONTENT = ("incompressible", "zeros")
@@ -38,8 +36,7 @@ def _choice(now: tuple[str, ...], later: tuple[str, ...] = ()) -> Callable[[str]
 
     def check(text: str) -> str:
         if text in later:
-            what = LATER if later is LATER_MODES else LATER_EVIDENCE
-            raise argparse.ArgumentTypeError(f"'{text}' {what}; use {' or '.join(now)}")
+            raise argparse.ArgumentTypeError(f"'{text}' {LATER_EVIDENCE}; use {' or '.join(now)}")
         if text not in now:
             raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(now)}")
         return text
@@ -60,13 +57,9 @@ def _option(text: str) -> str:
     key, equals, value = text.partition("=")
     if not key or not equals or not value or any(char.isspace() for char in text):
         raise argparse.ArgumentTypeError(f"'{text}' is not of the form KEY=VALUE, without spaces")
-    if key in ("mode", "classify", "content"):
+    if key in ("mode", "classify", "content", "profile"):
         raise argparse.ArgumentTypeError(f"'{text}': use --{key} {value}")
     return text
-
-
-def _profile(text: str) -> str:
-    raise argparse.ArgumentTypeError(f"'{text}': a drive's profile {LATER}; leave --profile out")
 
 
 def _need_root(what: str) -> None:
@@ -106,8 +99,12 @@ def check_backing(path: str, format_it: bool) -> None:
         )
 
 
-def table_line(args: argparse.Namespace) -> str:
-    words = [f"mode={args.mode}", f"classify={args.classify}", f"content={args.content}", *args.option]
+def table_line(args: argparse.Namespace, profile: profileword.Word | None) -> str:
+    words = [f"classify={args.classify}", f"content={args.content}", *args.option]
+    if args.mode:
+        words.insert(0, f"mode={args.mode}")
+    if profile:
+        words.append(f"profile={profile.text()}")
     return f"0 {args.size // SECTOR} {dm.TARGET} {args.backing} {len(words)} {' '.join(words)}"
 
 
@@ -119,24 +116,44 @@ def kernel_says(lines: list[str]) -> str:
     return mine[-1].removeprefix("device-mapper: ").removeprefix("table: ").split(f"{dm.TARGET}: ", 1)[-1]
 
 
+def _shortened(words: str) -> str:
+    """A table line, or its words, with the name of the profile in place of all of it."""
+    return re.sub(r"profile=(?:\S*?;)?name=([^;\s]*)\S*", r"profile=\1", words)
+
+
+def _check_mode(args: argparse.Namespace) -> None:
+    if args.profile:
+        return
+    if args.mode not in (None, "speedup"):
+        raise DeviceError(f"--mode {args.mode}: times need a drive; name one with --profile")
+    if args.profile_option:
+        raise DeviceError("--profile-option: there is no --profile that it could change")
+
+
 def create(args: argparse.Namespace) -> int:
     _need_root("create")
+    _check_mode(args)
+    profile = profileword.load(args.profile, args.profile_option) if args.profile else None
     dm.load_module()
     if dm.exists(args.name):
         raise DeviceError(f"NAME {args.name}: in use; choose another, or first: david remove {args.name}")
     check_backing(args.backing, args.format)
-    table = table_line(args)
+    table = table_line(args, profile)
     with KernelLog() as log:
         try:
             dm.dmsetup("create", args.name, "--table", table)
         except DeviceError as error:
             says = kernel_says(log.new_lines())
+            if profile:
+                says = profile.explain(says)
             # dmsetup takes back a device whose table was refused; make sure, nothing half-made may stay.
             if dm.exists(args.name):
                 dm.run("dmsetup", "remove", args.name)
+            table = _shortened(table)
             raise DeviceError(f"the kernel refuses the device: {says or error} (table: {table})") from None
     dm.make_node(args.name)
-    print(f"/dev/mapper/{args.name}: {format_size(args.size)} on {args.backing}")
+    drive = f", {args.mode or 'timing-accurate'}, drive {profile.name()}" if profile else ""
+    print(f"/dev/mapper/{args.name}: {format_size(args.size)} on {args.backing}{drive}")
     return 0
 
 
@@ -187,7 +204,7 @@ def list_devices(_args: argparse.Namespace) -> int:
                 device.backing,
                 status.get("state", "?"),
                 f"{used} of {total}",
-                " ".join(device.words),
+                _shortened(" ".join(device.words)),
             )
         )
     if len(rows) == 1:
@@ -223,7 +240,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         create,
         "make a fake disk, /dev/mapper/NAME",
         "  modprobe brd rd_nr=1 rd_size=131072\n"
-        "  tools/david create big --size 1T --backing /dev/ram0\n"
+        "  tools/david create big --size 1T --backing /dev/ram0 --profile hitachi-hds721010kla330\n"
         "  mkfs.ext4 /dev/mapper/big && mount /dev/mapper/big /mnt",
     )
     parser.add_argument("name", metavar="NAME", type=_name, help="device-mapper name of the new disk")
@@ -242,14 +259,25 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="block device that holds what is kept; its content is overwritten",
     )
     parser.add_argument(
-        "--profile", type=_profile, metavar="P", help=f"drive whose times the disk takes; {LATER}"
+        "--profile",
+        metavar="P",
+        help="drive whose times and properties the disk takes, scaled to its size: a name in profiles/ "
+        "(see david profile list), or a file",
+    )
+    parser.add_argument(
+        "--profile-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a parameter of the profile, such as write_cache=off; repeatable",
     )
     parser.add_argument(
         "--mode",
-        type=_choice(MODES, LATER_MODES),
-        default="speedup",
+        type=_choice(MODES),
         metavar="MODE",
-        help="speedup (default): requests complete at once; others come with the modelled disk",
+        help="timing-accurate (default with --profile): requests complete when the drive would have; speedup "
+        "(default without): at once, the drive's time is only added up; model-only: everything is "
+        "stored, on a backing device as large as the disk, and its times are compared with the drive's",
     )
     parser.add_argument(
         "--classify",

@@ -11,6 +11,7 @@ import ctypes
 import errno
 import fcntl
 import os
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .sizes import SECTOR, format_size, format_time
@@ -21,12 +22,15 @@ ABI_VERSION = 1
 NAME_LEN = 128
 SLOTS = 16
 
+BUCKETS = 32
+
 STATES = ("ok", "low", "full")
+MODES = ("speedup", "timing-accurate", "model-only")
 
 # JSON group -> (field of the struct, prefix of the kernel's words, names by index, "" for one not counted)
 GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target")),
-    "cpu": ("cpu", "cpu_", ("classify", "map", "content", "io")),
+    "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model")),
+    "cpu": ("cpu", "cpu_", ("classify", "map", "content", "io", "model")),
     "written": ("verdict", "written_", ("kept", "fill", "squashed")),
     "evidence": (
         "evidence",
@@ -63,6 +67,33 @@ SCALARS = (
 )
 
 
+TIMED = ("read", "write", "flush")
+# The part about time, in the struct's order: groups as above, scalars, histograms.
+TIME_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "parts": ("parts", "part_", ("overhead", "seek", "rotation", "transfer")),
+    "modelled": ("modelled", "modelled_", TIMED),
+    "modelled_ns": ("modelled_ns", "modelled_ns_", TIMED),
+    "measured": ("measured", "measured_", TIMED),
+    "measured_ns": ("measured_ns", "measured_ns_", TIMED),
+}
+TIME_SCALARS = (
+    "late_50us",
+    "late_max",
+    "late_ns",
+    "busy_ns",
+    "queue_waits",
+    "queue_wait_ns",
+    "unmodelled",
+    "hits",
+)
+HISTOGRAMS = ("late", "modelled_times", "measured_times")
+ALL_GROUPS = GROUPS | TIME_GROUPS
+ALL_SCALARS = SCALARS + TIME_SCALARS
+
+_SLOT_ARRAY = ctypes.c_uint64 * SLOTS
+_HISTOGRAM = ctypes.c_uint64 * BUCKETS
+
+
 class Struct(ctypes.Structure):
     """struct david_stats"""
 
@@ -73,7 +104,18 @@ class Struct(ctypes.Structure):
         ("state", ctypes.c_uint32),
         ("block_size", ctypes.c_uint32),
         *((name, ctypes.c_uint64) for name in SCALARS[1:]),
-        *((field, ctypes.c_uint64 * SLOTS) for field, _, _ in GROUPS.values()),
+        *((field, _SLOT_ARRAY) for field, _, _ in GROUPS.values()),
+        ("mode", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("late", _HISTOGRAM),
+        *((name, ctypes.c_uint64) for name in TIME_SCALARS),
+        ("parts", _SLOT_ARRAY),
+        ("modelled", _SLOT_ARRAY),
+        ("modelled_ns", _SLOT_ARRAY),
+        ("modelled_times", _HISTOGRAM),
+        ("measured", _SLOT_ARRAY),
+        ("measured_ns", _SLOT_ARRAY),
+        ("measured_times", _HISTOGRAM),
     ]
 
 
@@ -118,19 +160,40 @@ def fetch(name: str) -> Struct:
 def as_dict(stats: Struct) -> dict[str, Any]:
     """For --json: scalars, and one object a group."""
     state = STATES[stats.state] if stats.state < len(STATES) else str(stats.state)
-    result: dict[str, Any] = {"name": stats.name.decode(), "state": state}
-    result.update({name: getattr(stats, name) for name in SCALARS})
-    for group, (field, _, names) in GROUPS.items():
+    mode = MODES[stats.mode] if stats.mode < len(MODES) else str(stats.mode)
+    result: dict[str, Any] = {"name": stats.name.decode(), "state": state, "mode": mode}
+    result.update({name: getattr(stats, name) for name in ALL_SCALARS})
+    for group, (field, _, names) in ALL_GROUPS.items():
         values = getattr(stats, field)
         result[group] = {name: values[slot] for slot, name in enumerate(names) if name}
+    for name in HISTOGRAMS:
+        result[name] = _without_tail(list(getattr(stats, name)))
     return result
+
+
+def _without_tail(counts: list[int]) -> list[int]:
+    """A histogram up to its last bucket that is not 0."""
+    while len(counts) > 1 and not counts[-1]:
+        counts.pop()
+    return counts
+
+
+def quantile_us(counts: list[int], share: float) -> int:
+    """Microseconds that this share of the requests stayed below: the upper end of its bucket."""
+    wanted = share * sum(counts)
+    for bucket, count in enumerate(counts):
+        wanted -= count
+        if wanted <= 0:
+            return 1 << bucket
+    return 1 << len(counts)
 
 
 def words(stats: dict[str, Any]) -> dict[str, str]:
     """as_dict() in the kernel's own words, for comparison with status and message."""
-    result = {key: str(stats[key]) for key in ("state", *SCALARS)}
-    for group, (_, prefix, names) in GROUPS.items():
+    result = {key: str(stats[key]) for key in ("state", "mode", *ALL_SCALARS)}
+    for group, (_, prefix, names) in ALL_GROUPS.items():
         result.update({prefix + name: str(stats[group][name]) for name in names if name})
+    result.update({name: ",".join(map(str, stats[name])) for name in HISTOGRAMS})
     return result
 
 
@@ -152,6 +215,53 @@ EVIDENCE_MEANS = {
     "anon": "anonymous page, mounted here: squashed",
     "partial": "part of a block whose rest is not data: kept",
 }
+
+
+def _mean(total_ns: int, count: int) -> str:
+    return format_time(total_ns // count) if count else "-"
+
+
+def _histogram(counts: list[int]) -> Iterator[tuple[str, int]]:
+    for bucket, count in enumerate(counts):
+        if count:
+            yield f"< {format_time(1000 << bucket)}", count
+
+
+def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str], None]) -> None:
+    """Of a disk with a profile: what the drive took, and whether the host kept up."""
+    total = sum(stats["modelled"].values())
+    busy = stats["busy_ns"]
+    title(f"modelled times ({stats['mode']})")
+    for name, count in stats["modelled"].items():
+        row(name, _mean(stats["modelled_ns"][name], count), f"mean response of {count} requests")
+    rate = f"{total * 1_000_000_000 / busy:.1f} requests a second of it" if busy else ""
+    row("drive busy", format_time(busy), rate)
+    for name, ns in stats["parts"].items():
+        row(name, format_time(ns))
+    row("cache hits", str(stats["hits"]), "commands that the drive's cache served or took")
+    waits = f"waited to enter the queue, {format_time(stats['queue_wait_ns'])} in all"
+    row("queue waits", str(stats["queue_waits"]), waits)
+    if late := sum(stats["late"]):
+        over = stats["late_50us"]
+        title("lateness: delivered minus modelled")
+        half = format_time(1000 * quantile_us(stats["late"], 0.5))
+        row("requests", str(late), f"half of them less than {half}")
+        row("over 50 us", str(over), f"{100 * over / late:.2f} %")
+        row("mean", _mean(stats["late_ns"], late))
+        row("most", format_time(stats["late_max"]))
+        for label, count in _histogram(stats["late"]):
+            row(label, str(count))
+    if sum(stats["measured"].values()):
+        title("measured times of the backing device")
+        for name, count in stats["measured"].items():
+            row(name, _mean(stats["measured_ns"][name], count), f"mean response of {count} requests")
+        row("unmodelled", str(stats["unmodelled"]), "requests that the model was too far behind for")
+        title("response times of reads and writes: modelled, measured")
+        modelled, measured = stats["modelled_times"], stats["measured_times"]
+        for bucket in range(max(len(modelled), len(measured))):
+            counts = [series[bucket] if bucket < len(series) else 0 for series in (modelled, measured)]
+            if any(counts):
+                row(f"< {format_time(1000 << bucket)}", str(counts[0]), str(counts[1]))
 
 
 def as_text(stats: dict[str, Any]) -> str:
@@ -201,4 +311,6 @@ def as_text(stats: dict[str, Any]) -> str:
     lines.append("requests")
     for name, count in stats["requests"].items():
         row(name, str(count), format_size(stats["sectors"][name] * SECTOR))
+    if stats["mem"]["model"]:
+        _times(stats, row, lines.append)
     return "\n".join(lines)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A drive's profile as the one word that a table line takes: no comments or blanks, and ";" for a line's end.
+
+What stands in it is checked by the kernel alone. Its complaints count items; Word knows their lines.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .util import TREE, UserError
+
+DIRECTORY = TREE / "profiles"
+SUFFIX = ".profile"
+# zone, seek, slip and remap stand in a profile many times: no single one can be meant.
+REPEATED = ("zone", "seek", "slip", "remap")
+
+
+class ProfileError(UserError):
+    """There is no such profile, or it cannot be read; the text says what to do."""
+
+
+@dataclass
+class Word:
+    """A profile's items, and where each of them comes from."""
+
+    items: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+
+    def add(self, item: str, place: str) -> None:
+        self.items.append(item)
+        self.places.append(place)
+
+    def text(self) -> str:
+        return ";".join(self.items)
+
+    def name(self) -> str:
+        return next((item[5:] for item in self.items if item.startswith("name=")), "?")
+
+    def explain(self, complaint: str) -> str:
+        """The kernel's complaint "profile: item N: ..." with the item's place in the file."""
+        match = re.search(r"profile: item (\d+): (.*)", complaint)
+        if not match or not 0 < int(match[1]) <= len(self.items):
+            return complaint
+        return f"{self.places[int(match[1]) - 1]}: {match[2]}"
+
+
+def names() -> list[str]:
+    return sorted(path.name.removesuffix(SUFFIX) for path in DIRECTORY.glob(f"*{SUFFIX}"))
+
+
+def find(name: str) -> Path:
+    """The file that --profile NAME means: a path, or a name in profiles/."""
+    path = Path(name) if "/" in name or Path(name).is_file() else DIRECTORY / f"{name}{SUFFIX}"
+    if not path.is_file():
+        known = ", ".join(names()) or "none"
+        raise ProfileError(f"--profile {name}: no such file; name one, or a drive in profiles/: {known}")
+    return path
+
+
+def parse(text: str, place: str) -> Word:
+    word = Word()
+    for number, line in enumerate(text.splitlines(), 1):
+        for item in line.partition("#")[0].split(";"):
+            if squeezed := "".join(item.split()):
+                word.add(squeezed, f"{place}, line {number}")
+    return word
+
+
+def override(word: Word, option: str) -> None:
+    """Put `option`, KEY=VALUE, in the place of the item of that name, or at the end."""
+    key, equals, value = option.partition("=")
+    if not key or not equals or not value or any(c.isspace() or c in ";#\\" for c in option):
+        raise ProfileError(f"--profile-option '{option}' is not of the form KEY=VALUE, without spaces")
+    if key in REPEATED:
+        raise ProfileError(
+            f"--profile-option {option}: a profile has many items '{key}'; change them in a copy of the file"
+        )
+    place = f"--profile-option {option}"
+    for number, item in enumerate(word.items):
+        if item.partition("=")[0] == key:
+            word.items[number], word.places[number] = option, place
+            return
+    word.add(option, place)
+
+
+def load(name: str, options: list[str]) -> Word:
+    path = find(name)
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ProfileError(f"--profile {path}: {error.strerror}") from None
+    if "topology" in text and text.lstrip().startswith("disksim"):
+        raise ProfileError(f"--profile {path}: of DiskSim; first: david profile import {path} -o OUT")
+    word = parse(text, str(path))
+    for option in options:
+        override(word, option)
+    return word
