@@ -71,7 +71,7 @@ unit: setup ## unit tests of the portable sources, in user space under sanitizer
 kunit: setup ## the same as KUnit, in the uml lab
 	tests/kunit/run
 
-system: setup ## system tests, in both labs
+system: setup sim ## system tests, in both labs
 	$(VENV)/bin/pytest tests/system
 
 clean: ## remove what was built here; kernels in ~/.cache/dm-david stay

@@ -34,6 +34,7 @@ class Job:
     timeout: int = 900
     usually: int = 60  # seconds on two cores, for the progress line
     rw: str = ""
+    virtual_time: bool = False
 
     def describe(self) -> str:
         return f"{self.name} in {self.kind}-{self.kernel}"
@@ -42,6 +43,7 @@ class Job:
         argv = [sys.executable, str(TREE / "tools" / "david"), "lab", "run", "--kind", self.kind]
         argv += ["--kernel", self.kernel, "--memory", self.memory, "--timeout", str(self.timeout)]
         argv += ["--rw", self.rw] if self.rw else []
+        argv += ["--virtual-time"] if self.virtual_time else []
         return [*argv, "--", *self.command]
 
     def log(self) -> Path:
@@ -53,6 +55,7 @@ class Labs:
         self.changed = threading.Condition()
         self.results: dict[Job, list[dict[str, Any]]] = {job: [] for job in jobs}
         self.ended: dict[Job, int] = {}
+        self.seconds: dict[Job, float] = {}
         self.waiting = list(jobs)
         self.running: set[subprocess.Popen[str]] = set()
         self.stopping = False
@@ -131,7 +134,8 @@ class Labs:
             status = process.wait()
             with self.changed:
                 self.running.discard(process)
-        say(f"{job.describe()}: ended with status {status} after {time.monotonic() - start:.0f} s")
+        self.seconds[job] = time.monotonic() - start
+        say(f"{job.describe()}: ended with status {status} after {self.seconds[job]:.0f} s")
         return status
 
     def _take(self, job: Job, line: str) -> None:

@@ -18,6 +18,7 @@ PROGRAM = str(Path(__file__).with_name("caserun.py"))
 BOTH = (
     *("content.files*", "content.a_page*", "content.anonymous*", "store.full*", "store.a_flush*"),
     *("life.suspend*", "life.reload*", "life.overlapping*", "life.a_file_system*", "life.deep*"),
+    *("timing.the_disk*", "timing.requests*", "timing.suspend*", "timing.a_full*"),
 )
 ONLY_6_1 = (
     "tables.every_bad*",
@@ -33,6 +34,7 @@ ONLY_6_12 = (
     "content.one_request*",
     "store.*",
     "life.*",
+    "timing.modes*",
 )
 ALL = ("*",)
 FULL = os.environ.get("DAVID_SCALE") == "full"

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 Case = Callable[[], None]
 
-GROUPS = ("tables", "content", "store", "life", "tools")
+GROUPS = ("tables", "content", "store", "life", "tools", "timing")
+VIRTUAL = ("vtime",)  # for the virtual clock only
 
 
 def load(groups: tuple[str, ...] = GROUPS) -> dict[str, Case]:

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Times under a virtual clock: what the disk takes is what david-sim says, to the nanosecond."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import time
+
+import raw
+
+from cases import case
+
+from guest import SCRATCH, Failed, device_stats, mounted, ram_disk, run, say, stats
+from timed import READ, SIM, WRITE, Recording, profile, recording, timed_disk
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+RAM = 128 * MIB
+PLAIN, QUICK = profile("plain"), profile("quick")
+
+
+def settle() -> None:
+    """The kernel's clock ticks coarsely at first."""
+    time.sleep(1 - time.monotonic() if time.monotonic() < 1 else 0)
+
+
+def span(recorded: Recording) -> int:
+    """From the first arrival to the last completion, as the kernel delivered it."""
+    first = min(event["arrival"] for event in recorded.events("queue"))
+    return max(event["completion"] for event in recorded.events("complete")) - first
+
+
+def check_lateness(name: str) -> None:
+    """The virtual clock moves when it is read, and for nothing else."""
+    figures = device_stats(name)
+    if figures["late_50us"] or figures["late_max"] > 20_000:
+        raise Failed(f"late by up to {figures['late_max']} ns, {figures['late_50us']} requests over 50 us")
+
+
+def fio(*jobs: str) -> dict:
+    """fio's own view; one start for all jobs, as it calibrates for long."""
+    command = ["fio", "--output-format=json", "--clocksource=clock_gettime", "--direct=1", "--bs=4k"]
+    output = run(*command, *jobs)
+    return json.loads(output[output.index("{") :])
+
+
+@case
+def random_reads_and_writes_take_what_the_simulator_says() -> None:
+    settle()
+    rng = random.Random(1)
+    with ram_disk(RAM) as dev:
+        for drive in (PLAIN, QUICK):
+            with recording() as result, timed_disk("vt", TIB, dev, drive, "--classify", "data") as disk:
+                with raw.opened(disk) as fd:
+                    for _ in range(300):
+                        offset = rng.randrange(TIB // 4096 - 256) * 4096
+                        size = rng.choice((512, 4096, 65536, MIB))
+                        if rng.randrange(2):
+                            raw.write(fd, bytes(size), offset)
+                        else:
+                            raw.read(fd, size, offset)
+                        if not rng.randrange(20):
+                            os.fsync(fd)
+                check_lateness("vt")
+                figures = device_stats("vt")
+            said = result[0].replay(drive, TIB)
+            assert said["n"] == said["compared"] >= 300 and not said["differ"], said
+            # One at a time, and the program takes next to nothing: the disk's time is all there is.
+            assert said["total_ns"] == span(result[0]), (said, span(result[0]))
+            if drive == PLAIN:
+                assert abs(said["total_ns"] - figures["busy_ns"]) < 0.01 * said["total_ns"], (said, figures)
+
+
+@case
+def fio_takes_what_the_simulator_says_raw_and_on_ext4() -> None:
+    settle()
+    with ram_disk(RAM) as dev, recording() as result, timed_disk("vt", GIB, dev, PLAIN) as disk:
+        run("mkfs.ext4", "-q", "-O", "^has_journal", disk)
+        with mounted(disk, "ext4") as point:
+            on_raw = [f"--filename={disk}", "--stonewall", "--rw=randread", "--number_ios=300"]
+            on_fs = [
+                f"--directory={point}",
+                "--size=16m",
+                "--stonewall",
+                "--number_ios=300",
+                "--fallocate=none",
+            ]
+            # Each job's requests are known by their size.
+            report = fio(
+                *("--name=raw", *on_raw, "--bs=12k", "--ioengine=psync"),
+                *("--name=deep", *on_raw, "--bs=20k", "--ioengine=libaio", "--iodepth=16"),
+                *("--name=fs", *on_fs, "--bs=16k", "--rw=randwrite", "--ioengine=psync", "--fsync=16"),
+            )
+    said = result[0].replay(PLAIN, GIB)
+    assert said["n"] == said["compared"] >= 900 and not said["differ"], said
+    for job, op, sectors in zip(report["jobs"], (READ, READ, WRITE), (24, 40, 32), strict=True):
+        side = job["write" if op == WRITE else "read"]
+        first, last, mean = of_job(result[0], op, sectors)
+        name, seen = job["jobname"], side["clat_ns" if job["jobname"] == "deep" else "lat_ns"]["mean"]
+        say(f"fio {name}: {side['runtime']} ms, mean {seen:.0f} ns, modelled {mean:.0f} ns")
+        # fio sees each request's modelled time, its own readings of the clock, and on ext4 other requests.
+        if name == "raw":
+            assert 0 <= seen - mean < 5_000, (seen, mean)
+        else:
+            assert mean <= seen + 5_000, (seen, mean)
+        # It counts the start of a job's thread, and looks for its end now and then.
+        if name != "fs":
+            assert 0 <= side["runtime"] - (last - first) / 1e6 < 50, (side["runtime"], first, last)
+
+
+def of_job(recorded: Recording, op: int, sectors: int) -> tuple[int, int, float]:
+    """First arrival, last completion and mean response of the 300 requests of this kind."""
+    queued = {e["id"]: e for e in recorded.events("queue") if e["op"] == op and e["sectors"] == sectors}
+    done = [event for event in recorded.events("complete") if event["id"] in queued]
+    if len(done) != 300:
+        raise Failed(f"{len(done)} requests of {sectors} sectors instead of 300")
+    first = min(event["arrival"] for event in done)
+    mean = sum(event["completion"] - event["arrival"] for event in done) / len(done)
+    return first, max(event["completion"] for event in done), mean
+
+
+@case
+def a_run_that_is_repeated() -> None:
+    """Its trace is compared with another boot's by the test."""
+    settle()
+    rng = random.Random(2)
+    with ram_disk(RAM) as dev, recording() as result, timed_disk("vt", TIB, dev, QUICK) as disk:
+        with raw.opened(disk) as fd:
+            for number in range(400):
+                offset = rng.randrange(TIB // 4096) * 4096
+                (raw.write(fd, b"x" * 4096, offset) if number % 2 else raw.read(fd, 4096, offset))
+    said = result[0].replay(QUICK, TIB)
+    lines = [line.split(": ", 1)[1] for line in result[0].text.splitlines() if " david_" in line]
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    print("RESULT " + json.dumps({"repeated": True, "digest": digest, "n": said["n"]}), flush=True)
+
+
+@case
+def an_hour_of_disk_time() -> None:
+    """The test looks at how long this took outside."""
+    settle()
+    rng = random.Random(3)
+    start = time.monotonic()
+    with ram_disk(RAM) as dev, timed_disk("vt", TIB, dev, PLAIN, "--classify", "data") as disk:
+        with raw.opened(disk) as fd:
+            while time.monotonic() - start < 3600:
+                raw.read(fd, 4096, rng.randrange(TIB // 4096) * 4096)
+                time.sleep(0.25)
+        figures = device_stats("vt")
+    assert figures["modelled"]["read"] > 13_000, figures["modelled"]
+
+
+@case
+def a_burst_of_writes_waits_in_the_queue() -> None:
+    """2,000 random writes from 8 threads: each takes milliseconds, and waits for a hundred others."""
+    settle()
+    with ram_disk(RAM) as dev, recording() as result:
+        with timed_disk("vt", TIB, dev, PLAIN, "--classify", "data") as disk:
+            fio(
+                *(
+                    "--name=burst",
+                    f"--filename={disk}",
+                    "--rw=randwrite",
+                    "--ioengine=libaio",
+                    "--iodepth=250",
+                ),
+                *("--numjobs=8", "--number_ios=250", "--thread", "--group_reporting", "--norandommap"),
+            )
+            figures = device_stats("vt")
+            check_lateness("vt")
+    said = result[0].replay(PLAIN, TIB)
+    writes = {event["id"]: event for event in result[0].events("queue") if event["op"] == WRITE}
+    done = [event for event in result[0].events("complete") if event["id"] in writes]
+    assert len(writes) == 2000 and not said["differ"], (len(writes), said)
+    service = figures["busy_ns"] / figures["modelled"]["write"]
+    response = figures["modelled_ns"]["write"] / figures["modelled"]["write"]
+    in_queue = sum(event["dispatch"] - event["arrival"] for event in done) / len(done)
+    waited = sorted(event["waited"] for event in writes.values())
+    say(
+        f"burst: service {service / 1e6:.2f} ms, response {response / 1e6:.1f} ms, "
+        f"in the queue {in_queue / 1e6:.1f} ms; {figures['queue_waits']} waited to enter, "
+        f"the longest {waited[-1] / 1e6:.1f} ms"
+    )
+    # The queue holds 128 (192 with batching): who is in it waits for as many services.
+    assert 0.8 * 128 * service < in_queue < 192 * service, (in_queue, service)
+    assert response > 100 * service, (response, service)
+    # A woken thread adds 32 at once, so one in about 32 of those that did not fit at first had to wait.
+    assert (2000 - 192 - 8 * 32) / 33 < figures["queue_waits"] < 400, figures["queue_waits"]
+    assert most_in_queue(result[0]) <= 192, most_in_queue(result[0])
+
+
+def most_in_queue(recorded: Recording) -> int:
+    moments = [(event["arrival"], 1) for event in recorded.events("queue")]
+    moments += [(event["completion"], -1) for event in recorded.events("complete")]
+    most = now = 0
+    for _, change in sorted(moments, key=lambda moment: (moment[0], moment[1])):
+        now += change
+        most = max(most, now)
+    return most
+
+
+@case
+def speedup_adds_up_what_the_simulator_says() -> None:
+    settle()
+    rng = random.Random(4)
+    with ram_disk(RAM) as dev:
+        options = ("--mode", "speedup", "--classify", "data")
+        with timed_disk("vt", 64 * GIB, dev, PLAIN, *options) as disk:
+            lines = ["op,lbn,blocks,delay_us"]
+            before = time.monotonic()
+            known = device_stats("vt")
+            with raw.opened(disk) as fd:
+                for number in range(200):
+                    sector = rng.randrange((64 * GIB >> 9) - 8)
+                    (
+                        raw.write(fd, bytes(4096), sector * 512)
+                        if number % 3
+                        else raw.read(fd, 4096, sector * 512)
+                    )
+                    lines.append(f"{'W' if number % 3 else 'R'},{sector},8,0")
+            took = time.monotonic() - before
+            figures = device_stats("vt")
+    assert took < 1, f"{took} s for requests that should not wait"
+    assert not known["busy_ns"], known["busy_ns"]
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    trace, out = SCRATCH / "speedup.csv", SCRATCH / "speedup.out"
+    trace.write_text("\n".join(lines) + "\n")
+    run(str(SIM), "replay", "--profile", PLAIN, "--trace", str(trace), "--out", str(out))
+    modelled = sum(round(float(line.split(",")[1]) * 1000) for line in out.read_text().splitlines()[1:])
+    assert figures["busy_ns"] == modelled, (figures["busy_ns"], modelled)
+
+
+@case
+def model_only_tells_modelled_beside_measured() -> None:
+    settle()
+    size = 64 * MIB
+    with ram_disk(RAM) as dev, recording() as result:
+        with timed_disk("vt", size, dev, PLAIN, "--mode", "model-only") as disk:
+            data = raw.patterned(1, MIB)
+            with raw.opened(disk) as fd, raw.opened(dev) as beneath:
+                raw.write(fd, data, 8 * MIB)
+                # At its own place on the backing device, and as it is.
+                raw.must_read(beneath, data, 8 * MIB)
+                for number in range(100):
+                    raw.read(fd, 4096, number * 37 % 1000 * 4096)
+                os.fsync(fd)
+                time.sleep(5)
+            figures = device_stats("vt")
+    said = result[0].replay(PLAIN, size)
+    assert said["n"] == said["compared"] >= 101 and not said["differ"], said
+    assert figures["measured"] == figures["modelled"], figures
+    assert figures["store_used"] == 0 and not any(figures["blocks"].values()), figures
+    reads = figures["measured"]["read"]
+    # The RAM disk is done before the model has begun.
+    assert figures["measured_ns"]["read"] < 100_000 * reads < figures["modelled_ns"]["read"], figures
+    assert sum(figures["modelled_times"]) == sum(figures["measured_times"]) == said["n"], figures
+    assert "measured times" in stats.as_text(figures)

@@ -1,0 +1,21 @@
+# For tests: no real drive. No caches, so that every request shows seek and rotation.
+name = plain
+capacity = 64 GiB
+rpm = 7200
+cylinders = 65536
+heads = 2
+serpentine = no
+zone = 0,32767,1200,78643200,20,40
+zone = 32768,65535,848,55574528,20,40
+seek_short_base = 0.8 ms
+seek_short_factor = 20 us
+seek_limit = 10000
+seek_long_base = 2.6 ms
+seek_long_factor = 100 ns
+head_switch = 0.5 ms
+write_settle = 0.3 ms
+bus_read = 2 us
+bus_write = 2 us
+overhead = 0.1 ms
+max_sectors = 512 sectors
+max_segments = 64

@@ -1,0 +1,23 @@
+# For tests that run in real time: no real drive, but a quick one with a write cache.
+name = quick
+capacity = 4 GiB
+logical_block = 512
+physical_block = 4096
+rpm = 60000
+cylinders = 4096
+heads = 2
+zone = 0,4095,1024,8388608,4,8
+seek_short_base = 0.1 ms
+seek_short_factor = 2 us
+seek_limit = 4096
+head_switch = 0.05 ms
+bus_read = 1 us
+bus_write = 1 us
+overhead = 0.02 ms
+segments = 8
+segment_sectors = 512 sectors
+write_segments = 4
+write_cache = back
+destage_idle = 1 ms
+readahead = track
+max_sectors = 2048 sectors

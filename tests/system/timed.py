@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Disks with a profile: making them, recording their requests, and asking david-sim about the recording."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from guest import SCRATCH, TREE, Failed, david, dm, run
+
+PROFILES = Path(__file__).with_name("profiles")
+SIM = TREE / "build" / "david-sim"
+TRACING = Path("/sys/kernel/tracing")
+EVENTS = TRACING / "events" / "david"
+READ, WRITE, FLUSH = range(3)
+
+
+def profile(name: str) -> str:
+    """The file of a profile that only tests use."""
+    return str(PROFILES / f"{name}.profile")
+
+
+@contextmanager
+def timed_disk(name: str, size: int, backing: str, drive: str, *options: str) -> Iterator[str]:
+    """A disk with the times of `drive`, made and removed by tools/david."""
+    args = ["--size", str(size), "--backing", backing, "--format", "--profile", drive, *options]
+    david("create", name, *args)
+    try:
+        yield f"/dev/mapper/{name}"
+    finally:
+        if dm.exists(name):
+            david("remove", name)
+
+
+@dataclass
+class Event:
+    """A line of the trace: david_queue, david_wait or david_complete."""
+
+    kind: str
+    fields: dict[str, int]
+
+    def __getitem__(self, name: str) -> int:
+        return self.fields[name]
+
+
+class Recording:
+    """The events of all david disks since it began."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def events(self, kind: str) -> list[Event]:
+        found = []
+        for line in self.text.splitlines():
+            if match := re.search(rf" david_{kind}: dev=\S+ (.*)", line):
+                pairs = (word.split("=") for word in match[1].split())
+                found.append(Event(kind, {key: int(value) for key, value in pairs}))
+        return found
+
+    def replay(self, drive: str, size: int, *options: str) -> dict[str, int]:
+        """What david-sim says to it; Failed if any completion is not the kernel's."""
+        if not SIM.exists():
+            raise Failed(f"{SIM} is missing: make sim")
+        SCRATCH.mkdir(parents=True, exist_ok=True)
+        path = SCRATCH / "recorded"
+        path.write_text(self.text)
+        command = [str(SIM), "replay", "--profile", drive, "--size", str(size >> 9), "--recorded", str(path)]
+        done = subprocess.run([*command, "--json", *options], capture_output=True, text=True)
+        path.unlink()
+        if done.returncode:
+            raise Failed(
+                f"david-sim: exit status {done.returncode}: {done.stderr.strip()} {done.stdout.strip()}"
+            )
+        return json.loads(done.stdout)
+
+
+@contextmanager
+def recording(kilobytes: int = 20000) -> Iterator[list[Recording]]:
+    """Record while the block runs; the list has the recording afterwards."""
+    if not EVENTS.exists():
+        with suppress(Failed):
+            run("mount", "-t", "tracefs", "tracefs", str(TRACING))
+    if not EVENTS.exists():
+        raise Failed("the kernel has no trace points of the module: is tracefs there?")
+    result: list[Recording] = []
+    (TRACING / "trace").write_text("")
+    (TRACING / "buffer_size_kb").write_text(str(kilobytes))
+    (EVENTS / "enable").write_text("1")
+    try:
+        yield result
+    finally:
+        (EVENTS / "enable").write_text("0")
+        result.append(Recording((TRACING / "trace").read_text()))
+        (TRACING / "trace").write_text("")
+        (TRACING / "buffer_size_kb").write_text("8")
