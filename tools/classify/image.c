@@ -190,10 +190,11 @@ static void print_ranges(const struct walk *w, bool json)
 			end++;
 		if (is_metadata(kind)) {
 			if (json)
-				printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\"]", comma, block, end - block,
-				       name_of(kind));
+				printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\"]", comma, block,
+				       end - block, name_of(kind));
 			else
-				printf("%" PRIu64 "\t%" PRIu64 "\t%s\n", block, end - 1, name_of(kind));
+				printf("%" PRIu64 "\t%" PRIu64 "\t%s\n", block, end - 1,
+				       name_of(kind));
 			comma = ", ";
 		}
 		block = end;
@@ -261,8 +262,8 @@ static bool find(const u8 *base, u64 bytes, u64 *start, struct ext_geo *geo)
 	u64 sector = *start;
 
 	while ((sector + 4) * SECTOR <= bytes) {
-		if (!ext_parse_super(base + sector * SECTOR + EXT_SUPER_OFFSET, bytes - sector * SECTOR,
-				     geo)) {
+		if (!ext_parse_super(base + sector * SECTOR + EXT_SUPER_OFFSET,
+				     bytes - sector * SECTOR, geo)) {
 			*start = sector;
 			return true;
 		}
