@@ -7,7 +7,7 @@
 
 #include "../../classifier/classifier.h"
 
-#define SECTORS		(1u << 16)
+#define SECTORS		65536u
 #define BLOCK		4096u
 #define BLOCKS		2000u
 #define TABLE		20u	/* inode table */

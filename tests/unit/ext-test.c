@@ -4,7 +4,7 @@
 
 #include "../../classifier/ext-inode.h"
 
-#define BYTES	(1ULL << 40)
+#define BYTES	0x10000000000ULL
 
 struct sb {
 	u8 raw[EXT_SUPER_SIZE];
@@ -223,7 +223,6 @@ static void note(void *ctx, const struct ext_run *run)
 
 static void inode_of(struct ext_geo *geo, struct ext_inode *inode, u32 mode, u32 flags, u32 size)
 {
-
 	make(&sb);
 	ext_parse_super(sb.raw, BYTES, geo);
 	memset(&raw, 0, sizeof(raw));

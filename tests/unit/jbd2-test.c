@@ -417,6 +417,24 @@ static void nonsense_is_counted_and_keeps(struct kunit *test)
 	discard(jn);
 }
 
+static void a_transaction_that_went_by_unseen_is_noticed(struct kunit *test)
+{
+	struct journal *jn = clean(test, F_REVOKE);
+
+	descriptor(jn, 1, 11, 300);	/* the first after a clean mount may be one on */
+	commit(jn, 4, 11);
+	KUNIT_EXPECT_TRUE(test, jbd2_complete(&jn->j));
+	descriptor(jn, 9, 13, 400);
+	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
+	super(jn, 20, 14);
+	put(jn, 0);
+	KUNIT_EXPECT_TRUE(test, jbd2_complete(&jn->j));
+	/* Older than the tail: makes no sense. */
+	descriptor(jn, 12, 9, 400);
+	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
+	discard(jn);
+}
+
 static void more_revokes_than_room_keep_more(struct kunit *test)
 {
 	struct journal *jn = clean(test, F_REVOKE);
@@ -446,6 +464,7 @@ static struct kunit_case jbd2_cases[] = {
 	KUNIT_CASE(an_emptied_log_proves_everything),
 	KUNIT_CASE(escaped_and_foreign_blocks_say_nothing),
 	KUNIT_CASE(nonsense_is_counted_and_keeps),
+	KUNIT_CASE(a_transaction_that_went_by_unseen_is_noticed),
 	KUNIT_CASE(more_revokes_than_room_keep_more),
 	{}
 };

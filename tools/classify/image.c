@@ -214,8 +214,9 @@ static void print_volume(const struct walk *w, u64 start, const struct image_opt
 	if (options->json) {
 		printf("{\"type\": \"ext\", \"start_sector\": %" PRIu64 ", \"block_size\": %u, "
 		       "\"blocks\": %" PRIu64 ", \"metadata\": %" PRIu64 ", \"errors\": %" PRIu64
-		       ", \"count\": {", start, ext_block_size(&w->geo), w->geo.blocks, metadata,
-		       w->errors);
+		       ", \"bigalloc\": %s, \"count\": {",
+		       start, ext_block_size(&w->geo), w->geo.blocks, metadata, w->errors,
+		       w->geo.ro_compat & EXT_RO_COMPAT_BIGALLOC ? "true" : "false");
 		for (kind = 0; kind <= IN_USE; kind++) {
 			if (!count[kind])
 				continue;

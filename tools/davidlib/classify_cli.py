@@ -28,7 +28,8 @@ def program() -> Path:
         return PROGRAM
     if not shutil.which("make") or not shutil.which("cc"):
         raise UserError("classify: needs make and a C compiler to build itself; run tools/setup packages")
-    done = subprocess.run(["make", "-s", "-C", str(TREE / "tools" / "classify")], capture_output=True, text=True)
+    make = ["make", "-s", "-C", str(TREE / "tools" / "classify")]
+    done = subprocess.run(make, capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"classify: building build/david-classify failed:\n{done.stderr.strip()}")
     return PROGRAM
@@ -46,11 +47,11 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = sub.add_parser(
         "classify",
         help="print which blocks of an image are metadata, and why",
-        description="Print which blocks of the ext2, ext3 and ext4 file systems on an image or a block device "
-        "are metadata, and why: by the classifier that the kernel target uses, with the whole disk at hand. "
+        description="Print which blocks of the ext2, ext3 and ext4 file systems on an image or a block "
+        "device are metadata, and why: by the kernel target's own classifier, with the whole disk at hand. "
         "Ranges are first block, last block, kind, in blocks of the file system from its start.",
-        epilog="exit status: 0; 1: no such file system there; 2: IMAGE cannot be read; 3: parts of it made no "
-        "sense and were left out\n\nexample:\n  tools/david classify --summary disk.img",
+        epilog="exit status: 0; 1: no such file system there; 2: IMAGE cannot be read; 3: parts of it "
+        "made no sense and were left out\n\nexample:\n  tools/david classify --summary disk.img",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("image", metavar="IMAGE|DEV")
