@@ -18,6 +18,7 @@
 static const char * const names[IMAGES] = {
 	"ext2", "ext3", "ext4", "ext4-1k", "no-csum", "meta-bg",
 };
+
 static u8 images[IMAGES][SECTORS * 512];
 static struct classifier c;
 static u8 *disk;
