@@ -63,6 +63,12 @@ static u32 block_sectors(const struct volume *v)
 	return 1u << (v->ext->geo.block_bits - SECTOR_BITS);
 }
 
+static enum volume_state super_state(const struct ext_geo *geo)
+{
+	return geo->journal_ino && geo->incompat & EXT_INCOMPAT_RECOVER ? VOLUME_MOUNTED :
+									   VOLUME_UNMOUNTED;
+}
+
 /* The superblock at @super stands for a volume at sector @start. NULL if it makes no sense. */
 static struct volume *learn_super(struct classifier *c, u64 start, const void *super)
 {
@@ -83,12 +89,17 @@ static struct volume *learn_super(struct classifier *c, u64 start, const void *s
 	v = volume_at(&c->volumes, start);
 	if (v && ext_same(&v->ext->geo, &geo)) {
 		ext_live_super(v->ext, &geo);
+		if (c->by_super)
+			v->state = super_state(&geo);
 		volume_resize(&c->volumes, v, sectors);
 		return volume_at(&c->volumes, start);
 	}
 	v = volume_add_ext(&c->volumes, start, sectors);
-	if (v)
-		ext_live_init(v->ext, &geo, (c->sectors - start) >> (geo.block_bits - SECTOR_BITS));
+	if (!v)
+		return NULL;
+	ext_live_init(v->ext, &geo, (c->sectors - start) >> (geo.block_bits - SECTOR_BITS));
+	if (c->by_super)
+		v->state = super_state(&geo);
 	return v;
 }
 
@@ -133,7 +144,7 @@ static void own_super(struct classifier *c, struct volume *v, const struct class
 	}
 	if (now) {
 		/* A new one is not mounted; the same one stays what it was. */
-		if (now->state != state)
+		if (now->state != state && !c->by_super)
 			now->state = VOLUME_UNKNOWN;
 		return;
 	}
@@ -301,6 +312,12 @@ void classifier_mount(struct classifier *c, u64 start, enum volume_state state)
 	c->pending = true;
 }
 
+void classifier_by_super(struct classifier *c)
+{
+	c->by_super = true;
+	classifier_mount(c, 0, VOLUME_MOUNTED);
+}
+
 static struct ext_live *wants_memory(struct classifier *c, size_t *bytes)
 {
 	unsigned int i;
@@ -374,7 +391,7 @@ static bool learn_probe(struct classifier *c, u64 sector, const void *super)
 		v = volume_at(&c->volumes, sector - SUPER_SECTOR);
 		if (!v && super)
 			v = learn_super(c, sector - SUPER_SECTOR, super);
-		if (v)
+		if (v && !c->by_super)
 			v->state = state;
 		return true;
 	}

@@ -67,6 +67,7 @@ struct classifier {
 	u64 sectors;			/* of the disk */
 	size_t log_limit;		/* bytes of one volume's log set, at most */
 	bool pending;			/* the worker is wanted */
+	bool by_super;			/* superblocks say what is mounted: classifier_by_super() */
 	struct volume_table volumes;
 
 	/* superblocks to read, because something was mounted there */
@@ -115,6 +116,14 @@ void classifier_read(struct classifier *c, const struct classify_write *w);
  * nobody knows.
  */
 void classifier_mount(struct classifier *c, u64 start, enum volume_state state);
+
+/*
+ * Nobody will say what is mounted: take it from the superblocks. A journaling
+ * file system marks its own as needing recovery from the end of its mount's
+ * recovery to its unmount, and repair tools take the mark away before they write.
+ * Others count as not mounted. A volume that begins at sector 0 is looked for.
+ */
+void classifier_by_super(struct classifier *c);
 
 /* Bytes of zeroed memory wanted next, 0: none. */
 size_t classifier_memory(struct classifier *c);

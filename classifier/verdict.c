@@ -3,7 +3,7 @@
 
 /* The mode is no evidence; where it decides, it does so alone. */
 #define SILENT	BIT(DAVID_EV_MODE)
-#define DATA	(BIT(DAVID_EV_FILE) | BIT(DAVID_EV_ANON))
+#define DATA	(BIT(DAVID_EV_FILE) | BIT(DAVID_EV_ANON) | BIT(DAVID_EV_IMPLIED))
 
 enum verdict verdict_of_set(enum classify_mode mode, u32 set)
 {
@@ -20,6 +20,7 @@ enum verdict verdict_of_set(enum classify_mode mode, u32 set)
 
 static const char * const names[CLASSIFY_MODES] = {
 	[CLASSIFY_AUTO] = "auto",
+	[CLASSIFY_IMPLICIT] = "implicit",
 	[CLASSIFY_EXPLICIT] = "explicit",
 	[CLASSIFY_KEEP] = "keep",
 	[CLASSIFY_DATA] = "data",

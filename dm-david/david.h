@@ -23,6 +23,7 @@ struct david {
 	struct dm_dev *dev;		/* the backing device */
 	struct store *store;
 	struct owner_watch owners;
+	struct implicit *implicit;	/* classify=implicit, else NULL */
 	struct timing *timing;		/* NULL without a profile */
 
 	/* Parameters, as the table line gives them. */

@@ -20,6 +20,8 @@
  */
 #include "david.h"
 
+#include "implicit.h"
+
 #include <linux/log2.h>
 #include <linux/module.h>
 #include "compat.h"
@@ -131,7 +133,7 @@ static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
 	{ "classify", parse_classify, print_classify,
-	  "classify: must be auto, explicit, keep or data" },
+	  "classify: must be auto, implicit, explicit, keep or data" },
 	{ "content", parse_content, print_content,
 	  "content: must be incompressible or zeros" },
 	{ "seed", parse_seed, print_seed,
@@ -238,6 +240,7 @@ static void david_free(struct david *d)
 	if (d->store) {
 		if (mempool_initialized(&d->bounces))
 			david_pools_exit(d);
+		implicit_destroy(d->implicit);
 		timing_destroy(d->timing);
 		atomic64_sub(sizeof(*d), &d->store->target_bytes);
 		store_put(d->store);
@@ -374,6 +377,14 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 	d->owners.bdev = dm_disk(md)->part0;
+	if (d->classify == CLASSIFY_IMPLICIT) {
+		d->implicit = implicit_create(d);
+		if (!d->implicit) {
+			ti->error = "Not enough memory for classification";
+			r = -ENOMEM;
+			goto bad;
+		}
+	}
 
 	ti->private = d;
 	ti->per_io_data_size = david_io_size;
@@ -409,6 +420,22 @@ static int david_preresume(struct dm_target *ti)
 	return -EINVAL;
 }
 
+static void david_presuspend(struct dm_target *ti)
+{
+	struct david *d = ti->private;
+
+	if (d->implicit)
+		implicit_stop(d->implicit);
+}
+
+static void david_presuspend_undo(struct dm_target *ti)
+{
+	struct david *d = ti->private;
+
+	if (d->implicit)
+		implicit_start(d->implicit);
+}
+
 static void david_resume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
@@ -423,6 +450,8 @@ static void david_resume(struct dm_target *ti)
 	spin_unlock_irqrestore(&store->lock, flags);
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d));
+	if (d->implicit)
+		implicit_start(d->implicit);
 }
 
 static void print_table(const struct david *d, char *result, unsigned int maxlen)
@@ -595,6 +624,8 @@ static struct target_type david_target = {
 	.dtr = david_dtr,
 	.map = david_map,
 	.end_io = david_end_io,
+	.presuspend = david_presuspend,
+	.presuspend_undo = david_presuspend_undo,
 	.preresume = david_preresume,
 	.resume = david_resume,
 	.status = david_status,

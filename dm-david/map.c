@@ -32,6 +32,7 @@
  * model sees is the whole one, before it is cut into pieces.
  */
 #include "david.h"
+#include "implicit.h"
 
 #include <linux/highmem.h>
 #include <linux/slab.h>
@@ -62,6 +63,8 @@ struct david_io {
 	struct work_struct work;
 	struct piece whole;	/* valid if redirected */
 	struct owner_cache owners;
+	struct implied implied;		/* classify=implicit only */
+	sector_t first;			/* of the request: implied counts from there */
 	atomic_t pending;	/* sub-bios in flight, and one while being served */
 	blk_status_t status;
 	u8 at_end;
@@ -490,7 +493,7 @@ static void look_at(struct david_io *io, struct bvec_iter from, unsigned int byt
 		    struct look *look)
 {
 	struct david *d = io->d;
-	bool by_owner = d->classify != CLASSIFY_KEEP && d->classify != CLASSIFY_DATA;
+	bool by_owner = d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT;
 	struct bvec_iter iter;
 	struct bio_vec bv;
 	bool first = true;
@@ -501,6 +504,9 @@ static void look_at(struct david_io *io, struct bvec_iter from, unsigned int byt
 		look->evidence = DAVID_EV_FLAGS;
 		by_owner = false;
 	}
+	if (d->implicit)
+		look->evidence = implied_at(&io->implied, from.bi_sector - io->first,
+					    bytes >> SECTOR_SHIFT);
 	look->verdict = verdict_of(d->classify, look->evidence);
 	look->constant = true;
 
@@ -1044,6 +1050,16 @@ static enum david_request request_kind(const struct bio *bio)
 	}
 }
 
+/* Once for each request, in the order of arrival: the classifier learns from it. */
+static void look_implicitly(struct david_io *io, enum david_request kind)
+{
+	io->first = io->iter.bi_sector;
+	if (kind == DAVID_REQ_WRITE)
+		implicit_write(io->d->implicit, io->bio, io->first, &io->implied);
+	else
+		implicit_discard(io->d->implicit, io->first, bio_sectors(io->bio));
+}
+
 int david_map(struct dm_target *ti, struct bio *bio)
 {
 	struct david *d = ti->private;
@@ -1068,15 +1084,23 @@ int david_map(struct dm_target *ti, struct bio *bio)
 		return DM_MAPIO_REMAPPED;
 	}
 
+	io->iter = bio->bi_iter;
+	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	kind = request_kind(bio);
+	if (unlikely(d->implicit && kind == DAVID_REQ_READ && bio->bi_opf & REQ_DAVID_LEARN)) {
+		lap_start(&lap, stats);
+		return map_read(io, &lap);
+	}
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));
 	if (d->timing && !map_timed(io, kind, &result))
 		return result;
 
 	lap_start(&lap, stats);
-	io->iter = bio->bi_iter;
-	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
+	if (unlikely(d->implicit && kind != DAVID_REQ_READ)) {
+		look_implicitly(io, kind);
+		lap_charge(&lap, DAVID_CPU_CLASSIFY);
+	}
 	if (unlikely(bio->bi_opf & REQ_NOWAIT))
 		return map_nowait(io);
 	switch (kind) {

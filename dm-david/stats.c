@@ -48,6 +48,7 @@ static const char * const mem_names[DAVID_SLOTS] = {
 	[DAVID_MEM_BITMAP] = "bitmap",
 	[DAVID_MEM_POOLS] = "pools",
 	[DAVID_MEM_TARGET] = "target",
+	[DAVID_MEM_CLASSIFY] = "classify",
 	[DAVID_MEM_MODEL] = "model",
 };
 
@@ -77,6 +78,11 @@ static const char * const evidence_names[DAVID_SLOTS] = {
 	[DAVID_EV_FILE] = "file",
 	[DAVID_EV_ANON] = "anon",
 	[DAVID_EV_PARTIAL] = "partial",
+	[DAVID_EV_UNKNOWN] = "unknown",
+	[DAVID_EV_LAYOUT] = "layout",
+	[DAVID_EV_LOGGED] = "logged",
+	[DAVID_EV_SELF] = "self",
+	[DAVID_EV_IMPLIED] = "implied",
 };
 
 static const char * const range_names[DAVID_SLOTS] = {

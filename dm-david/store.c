@@ -335,6 +335,7 @@ void store_stats(struct store *store, struct david_stats *st)
 	st->store_low_water = store->low_water;
 	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
 	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes);
+	st->mem[DAVID_MEM_CLASSIFY] = atomic64_read(&store->classify_bytes);
 	st->mem[DAVID_MEM_MODEL] = atomic64_read(&store->model_bytes);
 
 	spin_lock_irqsave(&store->lock, flags);

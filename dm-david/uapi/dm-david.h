@@ -25,6 +25,7 @@ enum david_mem {
 	DAVID_MEM_POOLS,	/* mempools and biosets that promise progress */
 	DAVID_MEM_TARGET,	/* everything else: targets, counters, content */
 	DAVID_MEM_MODEL,	/* the modelled disk, its profile, requests beside it */
+	DAVID_MEM_CLASSIFY,	/* what implicit classification has learned */
 	DAVID_MEM_NR
 };
 
@@ -59,6 +60,11 @@ enum david_evidence {
 	DAVID_EV_FILE,		/* page of a regular file mounted here: squashed */
 	DAVID_EV_ANON,		/* anonymous page, mounted here: squashed */
 	DAVID_EV_PARTIAL,	/* part of a block whose rest is not data: kept */
+	DAVID_EV_UNKNOWN,	/* implicit: nothing known for certain there: kept */
+	DAVID_EV_LAYOUT,	/* implicit: metadata or journal by its place: kept */
+	DAVID_EV_LOGGED,	/* implicit: in the journal's log: kept */
+	DAVID_EV_SELF,		/* implicit: says itself that it is metadata: kept */
+	DAVID_EV_IMPLIED,	/* implicit: data, as nothing else is possible: squashed */
 	DAVID_EV_NR
 };
 

@@ -24,8 +24,7 @@ from .sizes import SECTOR, format_size, size_arg
 
 LATER_EVIDENCE = "comes with evidence from the blocks themselves, not in this version"
 MODES = ("timing-accurate", "speedup", "model-only")
-CLASSIFY = ("auto", "explicit", "keep", "data")
-LATER_CLASSIFY = ("implicit",)
+CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
 CONTENT = ("incompressible", "zeros")
 
 Command = Callable[[argparse.Namespace], int]
@@ -281,7 +280,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument(
         "--classify",
-        type=_choice(CLASSIFY, LATER_CLASSIFY),
+        type=_choice(CLASSIFY),
         default="auto",
         metavar="HOW",
         help="what is kept: auto (default): all but file data, by all evidence; explicit: by request flags "

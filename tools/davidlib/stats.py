@@ -29,7 +29,7 @@ MODES = ("speedup", "timing-accurate", "model-only")
 
 # JSON group -> (field of the struct, prefix of the kernel's words, names by index, "" for one not counted)
 GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model")),
+    "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model", "classify")),
     "cpu": ("cpu", "cpu_", ("classify", "map", "content", "io", "model")),
     "written": ("verdict", "written_", ("kept", "fill", "squashed")),
     "evidence": (
@@ -47,6 +47,11 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "file",
             "anon",
             "partial",
+            "unknown",
+            "layout",
+            "logged",
+            "self",
+            "implied",
         ),
     ),
     "ranges": ("ranges", "ranges_", ("", "fill", "squashed", "stored")),
@@ -214,6 +219,11 @@ EVIDENCE_MEANS = {
     "file": "page of a regular file mounted here: squashed",
     "anon": "anonymous page, mounted here: squashed",
     "partial": "part of a block whose rest is not data: kept",
+    "unknown": "implicit: nothing known for certain there: kept",
+    "layout": "implicit: metadata or journal by its place: kept",
+    "logged": "implicit: in the journal's log: kept",
+    "self": "implicit: says itself that it is metadata: kept",
+    "implied": "implicit: nothing but data is possible: squashed",
 }
 
 

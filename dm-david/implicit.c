@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Implicit evidence in a running kernel: see implicit.h. */
+#include "implicit.h"
+
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include "../classifier/classifier.h"
+#include "david.h"
+
+/* Of one volume's log set. ext4's largest journal has 2^18 blocks by default. */
+#define LOG_LIMIT	(4u << 20)
+
+struct implicit {
+	struct david *d;
+	spinlock_t lock;		/* the classifier; process context only */
+	struct classifier c;
+	bool stopped;
+	struct work_struct work;
+	u8 page[CLASSIFIER_BLOCK] __aligned(CLASSIFIER_BLOCK);
+};
+
+/* What the classifier's reasons are to the verdict. */
+static const enum david_evidence evidence_of[CLASSIFY_REASONS] = {
+	[CLASSIFY_NO_VOLUME] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_UNMOUNTED] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_LEARNING] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_UNSAFE] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_STATIC] = DAVID_EV_LAYOUT,
+	[CLASSIFY_JOURNAL] = DAVID_EV_LAYOUT,
+	[CLASSIFY_LOGGED] = DAVID_EV_LOGGED,
+	[CLASSIFY_UNLOGGED] = DAVID_EV_IMPLIED,
+	[CLASSIFY_NO_INODE] = DAVID_EV_UNKNOWN,
+};
+
+/* The content of a request: mostly read from left to right. */
+struct content_source {
+	struct bio *bio;
+	struct bvec_iter iter;
+	u32 pos;		/* bytes before iter */
+};
+
+static void copy_content(void *ctx, u32 offset, void *to, u32 len)
+{
+	struct content_source *source = ctx;
+	struct bvec_iter iter, start;
+	struct bio_vec bv;
+
+	if (offset < source->pos) {
+		source->iter = source->bio->bi_iter;
+		source->pos = 0;
+	}
+	bio_advance_iter(source->bio, &source->iter, offset - source->pos);
+	source->pos = offset;
+	start = source->iter;
+	start.bi_size = len;
+	__bio_for_each_segment(bv, source->bio, iter, start) {
+		memcpy_from_bvec(to, &bv);
+		to += bv.bv_len;
+	}
+}
+
+static void add_run(struct implied *implied, u32 end, enum david_evidence evidence)
+{
+	unsigned int last = implied->runs - 1;
+
+	if (implied->runs && implied->run[last].evidence == evidence) {
+		implied->run[last].end = end;
+	} else if (implied->runs < IMPLIED_RUNS) {
+		implied->run[implied->runs].end = end;
+		implied->run[implied->runs++].evidence = evidence;
+	} else {
+		implied->run[last].end = end;
+		implied->run[last].evidence = DAVID_EV_UNKNOWN;
+	}
+}
+
+/* The lock is held. */
+static void wake_worker(struct implicit *im)
+{
+	if (im->c.pending && !im->stopped)
+		queue_work(im->d->wq, &im->work);
+}
+
+void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struct implied *implied)
+{
+	struct content_source source = { .bio = bio, .iter = bio->bi_iter };
+	struct classify_write w = {
+		.sector = sector,
+		.sectors = bio_sectors(bio),
+		.copy = copy_content,
+		.ctx = &source,
+	};
+	enum classify_reason reason;
+	u32 pos, len;
+
+	implied->runs = 0;
+	spin_lock(&im->lock);
+	for (pos = 0; pos < w.sectors; pos += len) {
+		classifier_write(&im->c, &w, pos, &len, &reason);
+		add_run(implied, pos + len, evidence_of[reason]);
+	}
+	wake_worker(im);
+	spin_unlock(&im->lock);
+}
+
+void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors)
+{
+	spin_lock(&im->lock);
+	classifier_discard(&im->c, sector, sectors);
+	spin_unlock(&im->lock);
+}
+
+enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n)
+{
+	unsigned int i;
+
+	for (i = 0; i < implied->runs; i++) {
+		if (implied->run[i].end <= pos)
+			continue;
+		if (implied->run[i].evidence != DAVID_EV_IMPLIED ||
+		    implied->run[i].end >= pos + n)
+			return implied->run[i].evidence;
+	}
+	return DAVID_EV_UNKNOWN;
+}
+
+/* The worker */
+
+/*
+ * Read as the disk's user would, but for what was squashed. Going through the
+ * disk, the read waits for writes of the same blocks that are under way.
+ */
+static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
+{
+	struct david *d = im->d;
+	struct bio_vec bv;
+	struct rt_range r;
+	struct bio bio;
+	int error;
+	u64 block;
+
+	bio_init(&bio, d->owners.bdev, &bv, 1, REQ_OP_READ | REQ_META | REQ_DAVID_LEARN);
+	bio.bi_iter.bi_sector = d->ti->begin + sector;
+	__bio_add_page(&bio, virt_to_page(im->page), bytes, offset_in_page(im->page));
+	error = submit_bio_wait(&bio);
+	bio_uninit(&bio);
+	if (error)
+		return false;
+	for (block = sector >> d->store->block_shift;
+	     block <= (sector + (bytes >> SECTOR_SHIFT) - 1) >> d->store->block_shift; block++) {
+		store_lookup(d->store, block, &r);
+		if (r.kind == RT_SQUASHED)
+			return false;
+	}
+	return true;
+}
+
+/* True if there was something to be done. */
+static bool give_memory(struct implicit *im)
+{
+	size_t bytes, before;
+	unsigned int noio;
+	void *memory, *old = NULL;
+
+	spin_lock(&im->lock);
+	bytes = classifier_memory(&im->c);
+	spin_unlock(&im->lock);
+	if (!bytes)
+		return false;
+	noio = memalloc_noio_save();
+	memory = kvzalloc(bytes, GFP_KERNEL | __GFP_NOWARN);
+	memalloc_noio_restore(noio);
+	spin_lock(&im->lock);
+	before = classifier_bytes(&im->c);
+	if (memory)
+		old = classifier_give(&im->c, memory, bytes);
+	else
+		im->c.pending = true;	/* the next write tries again; until then all is kept */
+	atomic64_add(classifier_bytes(&im->c) - before, &im->d->store->classify_bytes);
+	spin_unlock(&im->lock);
+	kvfree(old);
+	return memory;
+}
+
+static bool learn(struct implicit *im)
+{
+	u64 sector;
+	u32 bytes;
+	bool wanted, able;
+
+	spin_lock(&im->lock);
+	wanted = classifier_want(&im->c, &sector, &bytes);
+	spin_unlock(&im->lock);
+	if (!wanted)
+		return false;
+	able = read_disk(im, sector, bytes);
+	spin_lock(&im->lock);
+	classifier_learn(&im->c, sector, able ? im->page : NULL);
+	spin_unlock(&im->lock);
+	return true;
+}
+
+static void implicit_work(struct work_struct *work)
+{
+	struct implicit *im = container_of(work, struct implicit, work);
+
+	while (give_memory(im) || learn(im))
+		cond_resched();
+}
+
+/* Making and unmaking */
+
+struct implicit *implicit_create(struct david *d)
+{
+	/* As large as a page or more, and so aligned as its page wants to be. */
+	struct implicit *im = kzalloc(roundup_pow_of_two(sizeof(*im)), GFP_KERNEL);
+
+	if (!im)
+		return NULL;
+	im->d = d;
+	spin_lock_init(&im->lock);
+	INIT_WORK(&im->work, implicit_work);
+	classifier_init(&im->c, d->ti->len, LOG_LIMIT);
+	im->stopped = true;
+	atomic64_add(sizeof(*im), &d->store->classify_bytes);
+	classifier_by_super(&im->c);
+	return im;
+}
+
+static void release(const void *memory)
+{
+	kvfree(memory);
+}
+
+void implicit_destroy(struct implicit *im)
+{
+	if (!im)
+		return;
+	cancel_work_sync(&im->work);
+	atomic64_sub(sizeof(*im) + classifier_bytes(&im->c), &im->d->store->classify_bytes);
+	classifier_destroy(&im->c, release);
+	kfree(im);
+}
+
+void implicit_stop(struct implicit *im)
+{
+	spin_lock(&im->lock);
+	im->stopped = true;
+	spin_unlock(&im->lock);
+	flush_work(&im->work);
+}
+
+void implicit_start(struct implicit *im)
+{
+	spin_lock(&im->lock);
+	im->stopped = false;
+	wake_worker(im);
+	spin_unlock(&im->lock);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Implicit evidence (classifier/classifier.h) in a running kernel: what the
+ * writes themselves say, for disks whose file system is mounted elsewhere, by a
+ * guest or over a network, so that page owners say nothing.
+ *
+ * Each write is looked at once, in the order of arrival, before anything else
+ * happens to it: the classifier learns from it, and the request carries what it
+ * said. What the classifier wants to read, a worker reads from the fake disk
+ * itself, as a request among others, but not in the model's time.
+ */
+#ifndef DM_DAVID_IMPLICIT_H
+#define DM_DAVID_IMPLICIT_H
+
+#include <linux/bio.h>
+#include "uapi/dm-david.h"
+
+struct david;
+struct implicit;
+
+/* The most runs of different evidence that a request carries; what is behind them is kept. */
+#define IMPLIED_RUNS	6
+
+/* Evidence of a request's sectors, from left to right. */
+struct implied {
+	unsigned int runs;
+	struct {
+		u32 end;	/* sectors from the request's start */
+		enum david_evidence evidence;
+	} run[IMPLIED_RUNS];
+};
+
+/* A read of the worker's own: it takes no modelled time. */
+#define REQ_DAVID_LEARN	REQ_DRV
+
+/* @d->store is there. Returns NULL without memory. Sleeps. */
+struct implicit *implicit_create(struct david *d);
+/* The device is suspended, or was never resumed. Takes NULL. Sleeps. */
+void implicit_destroy(struct implicit *im);
+
+/* Look at the write @bio at @sector of the target. Process context. */
+void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struct implied *implied);
+/* Sectors are discarded, or set to zeros without a write. */
+void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors);
+
+/* The evidence of the @n sectors, @pos sectors behind the request's start: the worst there is. */
+enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n);
+
+/* From presuspend on no reads of its own, from resume (or presuspend_undo) on again. Sleeps. */
+void implicit_stop(struct implicit *im);
+void implicit_start(struct implicit *im);
+
+#endif
