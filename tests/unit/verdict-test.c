@@ -17,6 +17,11 @@ static const enum verdict says[DAVID_EV_NR] = {
 	[DAVID_EV_FILE] = VERDICT_SQUASH,
 	[DAVID_EV_ANON] = VERDICT_SQUASH,
 	[DAVID_EV_PARTIAL] = VERDICT_KEEP,
+	[DAVID_EV_UNKNOWN] = VERDICT_KEEP,
+	[DAVID_EV_LAYOUT] = VERDICT_KEEP,
+	[DAVID_EV_LOGGED] = VERDICT_KEEP,
+	[DAVID_EV_SELF] = VERDICT_KEEP,
+	[DAVID_EV_IMPLIED] = VERDICT_SQUASH,
 };
 
 static void each_evidence_says_what_is_documented(struct kunit *test)
@@ -79,7 +84,7 @@ static void mode_names_are_read_back(struct kunit *test)
 
 	for (mode = 0; mode < CLASSIFY_MODES; mode++)
 		KUNIT_EXPECT_EQ(test, classify_parse(classify_name(mode)), mode);
-	KUNIT_EXPECT_EQ(test, classify_parse("implicit"), -EINVAL);
+	KUNIT_EXPECT_EQ(test, classify_parse("implied"), -EINVAL);
 	KUNIT_EXPECT_EQ(test, classify_parse(""), -EINVAL);
 	KUNIT_EXPECT_EQ(test, classify_parse("keeper"), -EINVAL);
 	KUNIT_EXPECT_TRUE(test, !classify_name(CLASSIFY_MODES));

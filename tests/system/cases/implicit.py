@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Classification from the writes alone: no page owners, no request flags."""
+
+from __future__ import annotations
+
+import fcntl
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from manifest import difference, manifest
+from workload import SCALES, Workload
+
+from cases import case
+
+from guest import Failed, device_stats, fake_disk, mounted, ram_disk, run
+
+MIB, GIB = 1 << 20, 1 << 30
+FS_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
+
+
+@contextmanager
+def disk_of(size: int = 16 * GIB) -> Iterator[str]:
+    with ram_disk(128 * MIB) as dev, fake_disk("implied", size, dev, "--classify", "implicit") as disk:
+        yield disk
+
+
+@contextmanager
+def looped(disk: str, offset: int = 0) -> Iterator[str]:
+    """A loop device that reads and writes the disk past the page cache, as a guest's machine would."""
+    loop = run("losetup", "--find", "--show", "--direct-io=on", f"--offset={offset}", disk).strip()
+    try:
+        yield loop
+    finally:
+        run("losetup", "--detach", loop)
+
+
+def live(disk: str, seed: int, options: str = "") -> list[str]:
+    """Work on the file system on @disk; its tree before it is unmounted."""
+    with mounted(disk, "ext4", options) as top:
+        Workload(top, seed, SCALES["tiny"]).run()
+        return manifest(top, content=False)
+
+
+def same_and_clean(disk: str, before: list[str]) -> None:
+    run("e2fsck", "-fn", disk)
+    with mounted(disk, "ext4") as top:
+        wrong = difference(before, manifest(top, content=False))
+    if wrong:
+        raise Failed("tree differs: " + "\n".join(wrong[:20]))
+
+
+def squashed_share() -> float:
+    written = device_stats("implied")["written"]
+    return written["squashed"] / (written["squashed"] + written["kept"])  # type: ignore[index]
+
+
+def shut_down(top: str) -> None:
+    """What a power cut leaves: nothing more is written, not even the journal."""
+    with open(top) as directory_of_file:
+        fcntl.ioctl(directory_of_file, FS_IOC_SHUTDOWN, struct.pack("I", NOLOGFLUSH))
+
+
+@case
+def ext4_behind_a_loop_device_is_told_apart() -> None:
+    with disk_of() as disk, looped(disk) as loop:
+        run("mkfs.ext4", "-q", loop)
+        before = live(loop, 1)
+        assert squashed_share() > 0.6, f"{squashed_share():.0%} of the blocks were squashed"
+        same_and_clean(loop, before)
+
+
+@case
+def two_volumes_and_a_new_one_over_both() -> None:
+    with disk_of() as disk:
+        with looped(disk, 2 * GIB) as second:
+            with looped(disk) as first:
+                run("mkfs.ext3", "-q", first, "400000")
+                run("mkfs.ext4", "-q", "-b", "1024", second, "4000000")
+                trees = live(first, 2), live(second, 3)
+                same_and_clean(first, trees[0])
+                same_and_clean(second, trees[1])
+        run("mkfs.ext4", "-q", "-F", "-b", "2048", disk)
+        same_and_clean(disk, live(disk, 4))
+
+
+@case
+def the_journal_is_replayed_after_a_crash() -> None:
+    with disk_of() as disk:
+        run("mkfs.ext4", "-q", disk)
+        for seed in range(5, 9):
+            with mounted(disk, "ext4") as top:
+                Workload(top, seed, SCALES["tiny"]).run()
+                run("sync", "-f", top)
+                before = manifest(top, content=False)
+                run("sh", "-c", f"for i in $(seq 300); do echo $i >{top}/late-{seed}-$i; done")
+                shut_down(f"{top}/late-{seed}-1")
+            if seed % 2:
+                run("e2fsck", "-fy", disk, ok=(0, 1))
+            with mounted(disk, "ext4") as top:
+                after = [line for line in manifest(top, content=False) if "late-" not in line]
+                run("sh", "-c", f"rm -rf {top}/*")
+            # The root directory itself has grown.
+            lost = {line for line in before if not line.startswith("'/' ")} - set(after)
+            if lost:
+                raise Failed("lost: " + "\n".join(sorted(lost)[:20]))
+            run("e2fsck", "-fn", disk)
+
+
+@case
+def a_table_reload_in_the_middle_loses_nothing() -> None:
+    with disk_of() as disk:
+        run("mkfs.ext4", "-q", disk)
+        with mounted(disk, "ext4") as top:
+            Workload(top, 10, SCALES["tiny"]).run()
+            table = run("dmsetup", "table", "implied").strip()
+            run("dmsetup", "suspend", "implied")
+            run("dmsetup", "load", "implied", "--table", table)
+            run("dmsetup", "resume", "implied")
+            run("sh", "-c", f"rm -rf {top}/*")
+            Workload(top, 11, SCALES["tiny"]).run()
+            before = manifest(top, content=False)
+        same_and_clean(disk, before)
+
+
+@case
+def growing_while_mounted() -> None:
+    with disk_of() as disk:
+        run("mkfs.ext4", "-q", disk, "1000000")
+        with mounted(disk, "ext4") as top:
+            run("resize2fs", disk)
+            Workload(top, 12, SCALES["tiny"]).run()
+            before = manifest(top, content=False)
+        same_and_clean(disk, before)
+
+
+@case
+def tools_on_the_unmounted_disk_lose_nothing() -> None:
+    with disk_of() as disk:
+        run("mkfs.ext4", "-q", disk)
+        before = live(disk, 13)
+        run("tune2fs", "-I", "512", disk, ok=(0, 1))
+        run("e2fsck", "-fy", disk, ok=(0, 1))
+        run("tune2fs", "-O", "^has_journal", disk)
+        run("tune2fs", "-j", disk)
+        run("resize2fs", "-f", disk, "2000000")
+        same_and_clean(disk, before)
+
+
+@case
+def every_way_of_journaling_data() -> None:
+    with disk_of() as disk:
+        for seed, options in enumerate(("data=journal", "data=writeback", "data=ordered,nodelalloc")):
+            run("mkfs.ext4", "-q", "-F", "-O", "inline_data,ea_inode", disk)
+            same_and_clean(disk, live(disk, 20 + seed, options))
