@@ -56,6 +56,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int32_t s32;
 typedef int64_t s64;
 typedef unsigned int gfp_t;
 
@@ -68,12 +69,22 @@ typedef unsigned int gfp_t;
 #define U64_MAX		UINT64_MAX
 #define BITS_PER_LONG	64
 
+#define cpu_to_le16(x)	((__le16)htole16(x))
+#define cpu_to_le32(x)	((__le32)htole32(x))
 #define cpu_to_le64(x)	((__le64)htole64(x))
+#define cpu_to_be16(x)	((__be16)htobe16(x))
+#define cpu_to_be32(x)	((__be32)htobe32(x))
+#define le16_to_cpu(x)	le16toh((u16)(x))
+#define le32_to_cpu(x)	le32toh((u32)(x))
+#define le64_to_cpu(x)	le64toh((u64)(x))
+#define be16_to_cpu(x)	be16toh((u16)(x))
+#define be32_to_cpu(x)	be32toh((u32)(x))
 
 #define WARN_ON_ONCE(x)	({ bool w_ = !!(x); assert(!w_); w_; })
 #define BIT(n)		(1UL << (n))
 #define OPTIMIZER_HIDE_VAR(x)	__asm__("" : "+r" (x))
 #define BUILD_BUG_ON(x)	_Static_assert(!(x), #x)
+#define __aligned(n)	__attribute__((__aligned__(n)))
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -97,6 +108,12 @@ static inline unsigned int hweight64(u64 word)
 static inline int fls64(u64 word)
 {
 	return word ? 64 - __builtin_clzll(word) : 0;
+}
+
+static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
+{
+	*remainder = dividend % divisor;
+	return dividend / divisor;
 }
 
 static inline void *kmalloc(size_t size, gfp_t gfp)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Implicit classification of one disk: verdicts on writes from nothing but the
+ * writes themselves, the mount state, and blocks read back from the store.
+ *
+ * The kernel target and the offline tool both call this. The caller owns all
+ * I/O and all memory:
+ *
+ *   on each write    classifier_write(), left to right over the request; reads
+ *                    a block's content only where it may teach something
+ *   in a worker,     while classifier_memory() or classifier_want() has something:
+ *   when             allocate, or read from the store, without the lock; then
+ *   ->pending        classifier_give() or classifier_learn() under it
+ *   when it changes  classifier_mount()
+ *
+ * The safe side is KEEP, everywhere: no volume known there, not mounted or not
+ * known to be, something not learned yet, memory not given yet, a journal not
+ * seen from its beginning, a format that is not understood. What was learned
+ * about a volume is thrown away when blocks that it came from are written
+ * while it is not mounted.
+ *
+ * A block found to be one repeated word is stored as that word by the caller,
+ * whatever the verdict: so writes of zeros (lazy inode table initialisation)
+ * need no care here.
+ *
+ * Sectors are of 512 bytes and count from the disk's start. Portable, any
+ * context; the caller serialises all calls on one classifier. Nothing here
+ * allocates, sleeps or loops over more than a block or the log set.
+ */
+#ifndef CLASSIFIER_CLASSIFIER_H
+#define CLASSIFIER_CLASSIFIER_H
+
+#include "verdict.h"
+#include "volume.h"
+
+#define CLASSIFIER_BLOCK	4096	/* largest file system block that is understood */
+#define CLASSIFIER_PROBES	8
+
+/* Why a verdict was given. */
+enum classify_reason {
+	CLASSIFY_NO_VOLUME,	/* keep: no file system known there */
+	CLASSIFY_UNMOUNTED,	/* keep: not mounted read-write, or not known to be */
+	CLASSIFY_LEARNING,	/* keep: layout or journal not known completely (yet) */
+	CLASSIFY_UNSAFE,	/* keep: this file system cannot be decided about */
+	CLASSIFY_STATIC,	/* keep: metadata by its place */
+	CLASSIFY_JOURNAL,	/* keep: journal */
+	CLASSIFY_LOGGED,	/* keep: in the journal's log */
+	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
+	CLASSIFY_NO_INODE,	/* undecided: no inode is known to point to it */
+	CLASSIFY_REASONS
+};
+
+const char *classify_reason_name(enum classify_reason reason);
+
+/* Copy @len bytes at byte @offset of the request's content to @to. Must not fail. */
+typedef void (*classify_copy_fn)(void *ctx, u32 offset, void *to, u32 len);
+
+struct classify_write {
+	u64 sector;
+	u32 sectors;
+	classify_copy_fn copy;
+	void *ctx;
+};
+
+struct classifier {
+	u64 sectors;			/* of the disk */
+	size_t log_limit;		/* bytes of one volume's log set, at most */
+	bool pending;			/* the worker is wanted */
+	struct volume_table volumes;
+
+	/* superblocks to read, because something was mounted there */
+	struct {
+		u64 start;
+		enum volume_state state;
+		bool asked;
+	} probe[CLASSIFIER_PROBES];
+	unsigned int probes;
+
+	u64 count[CLASSIFY_REASONS];	/* sectors by reason */
+	u64 errors;			/* superblocks and such that made no sense */
+	u8 block[CLASSIFIER_BLOCK] __aligned(8);
+};
+
+/*
+ * Begin on a disk of which nothing is known. @log_limit: bytes that the log
+ * set of one volume may take, at least LOGSET_MIN_BYTES; 8 bytes a block of
+ * the journal always suffice twice over. Past it everything is kept until the
+ * journal's tail has moved on.
+ */
+void classifier_init(struct classifier *c, u64 sectors, size_t log_limit);
+
+/* Free with @release all memory that was given. */
+void classifier_destroy(struct classifier *c, void (*release)(const void *));
+
+/*
+ * The verdict on the part of @w that begins @pos sectors from its start; *len
+ * becomes the length of that part in sectors (never more than a file-system
+ * block where one is known). Call with pos = 0, then pos += *len up to
+ * w->sectors: also learns from what it passes. A block of the store that has
+ * parts with several verdicts is kept if one of them is.
+ */
+enum verdict classifier_write(struct classifier *c, const struct classify_write *w, u32 pos,
+			      u32 *len, enum classify_reason *reason);
+
+/* The sectors are discarded or zeroed, without a write. */
+void classifier_discard(struct classifier *c, u64 sector, u64 sectors);
+
+/* @w was read: find file systems on a disk of which nothing is known. Optional. */
+void classifier_read(struct classifier *c, const struct classify_write *w);
+
+/*
+ * The file system that begins at sector @start is now mounted read-write
+ * (VOLUME_MOUNTED: since log recovery is over), read-only, not mounted, or
+ * nobody knows.
+ */
+void classifier_mount(struct classifier *c, u64 start, enum volume_state state);
+
+/* Bytes of zeroed memory wanted next, 0: none. */
+size_t classifier_memory(struct classifier *c);
+
+/* @memory of exactly the size wanted. Returns memory that is no longer needed, or NULL. */
+void *classifier_give(struct classifier *c, void *memory, size_t bytes);
+
+/*
+ * What to read next: false if nothing. @bytes is at most CLASSIFIER_BLOCK.
+ * Every true is answered by one classifier_learn() with the same sector, with
+ * NULL if it could not be read. Read as the disk's user would: fills count as
+ * what they are; a block that was squashed counts as not readable.
+ */
+bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes);
+void classifier_learn(struct classifier *c, u64 sector, const void *content);
+
+/* Bytes of memory given and in use. */
+size_t classifier_bytes(const struct classifier *c);
+
+#endif

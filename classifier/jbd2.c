@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Journal snooping: see jbd2.h. The formats are those of include/linux/jbd2.h
+ * and fs/jbd2/recovery.c; everything in a journal is big-endian.
+ */
+#include "jbd2.h"
+
+#define TYPE_DESCRIPTOR	1
+#define TYPE_COMMIT	2
+#define TYPE_SUPER_V1	3
+#define TYPE_SUPER_V2	4
+#define TYPE_REVOKE	5
+
+#define TAG_SAME_UUID	2
+#define TAG_LAST	8
+
+#define FEATURE_REVOKE		0x01
+#define FEATURE_64BIT		0x02
+#define FEATURE_ASYNC_COMMIT	0x04
+#define FEATURE_CSUM_V2		0x08
+#define FEATURE_CSUM_V3		0x10
+#define FEATURE_FAST_COMMIT	0x20
+#define FEATURES_KNOWN		0x3f
+
+#define UUID_BYTES	16
+#define TAIL_BYTES	4	/* checksum at the end of descriptor and revoke blocks */
+
+struct header {
+	__be32 magic;
+	__be32 type;
+	__be32 tid;
+};
+
+struct super {
+	struct header h;
+	__be32 block_size;
+	__be32 maxlen;
+	__be32 first;
+	__be32 sequence;
+	__be32 start;
+	__be32 error;
+	__be32 compat;
+	__be32 incompat;
+	__be32 ro_compat;
+};
+
+/* Is transaction @a older than @b? Numbers wrap. */
+static inline bool before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+void jbd2_init(struct jbd2 *j, u64 blocks, u32 block_size)
+{
+	struct logset set = j->set;
+	u64 *pending = j->pending;
+	u32 room = j->pending_room;
+
+	memset(j, 0, sizeof(*j));
+	j->set = set;
+	logset_clear(&j->set);
+	j->pending = pending;
+	j->pending_room = room;
+	j->blocks = blocks;
+	j->block_size = block_size;
+}
+
+void jbd2_missed(struct jbd2 *j)
+{
+	j->count.missed++;
+	j->joined = false;
+	j->tail_fresh = false;
+}
+
+bool jbd2_complete(const struct jbd2 *j)
+{
+	return j->known && j->joined && !before(j->tail, j->complete_from);
+}
+
+/* The superblock's own fields. */
+static const char *parse_super(struct jbd2 *j, const void *block, u32 maxlen)
+{
+	struct super s;
+	u32 features = 0;
+
+	memcpy(&s, block, sizeof(s));
+	if (s.h.magic != cpu_to_be32(JBD2_MAGIC) ||
+	    (be32_to_cpu(s.h.type) != TYPE_SUPER_V1 && be32_to_cpu(s.h.type) != TYPE_SUPER_V2))
+		return "no journal superblock";
+	if (be32_to_cpu(s.block_size) != j->block_size)
+		return "the journal's block size is not the file system's";
+	if (be32_to_cpu(s.maxlen) > maxlen || !s.maxlen)
+		return "the journal is longer than its inode";
+	if (be32_to_cpu(s.first) >= be32_to_cpu(s.maxlen) || !s.first)
+		return "the log begins beyond its end";
+	if (be32_to_cpu(s.start) >= be32_to_cpu(s.maxlen))
+		return "the log's tail is beyond its end";
+	if (be32_to_cpu(s.h.type) == TYPE_SUPER_V2)
+		features = be32_to_cpu(s.incompat);
+	if (features & ~FEATURES_KNOWN ||
+	    (features & (FEATURE_CSUM_V2 | FEATURE_CSUM_V3)) == (FEATURE_CSUM_V2 | FEATURE_CSUM_V3))
+		return "the journal has unknown features";
+	j->maxlen = be32_to_cpu(s.maxlen);
+	j->features = features;
+	j->start = be32_to_cpu(s.start);
+	j->tail = be32_to_cpu(s.sequence);
+	return NULL;
+}
+
+static const char *learn_super(struct jbd2 *j, const void *block, u32 maxlen)
+{
+	const char *wrong = parse_super(j, block, maxlen);
+
+	if (wrong) {
+		j->known = false;
+		j->count.bad++;
+		jbd2_missed(j);
+		return wrong;
+	}
+	j->known = true;
+	j->count.supers++;
+	return NULL;
+}
+
+/* An empty log: every transaction that may ever be written home is still to come. */
+static void begin_empty(struct jbd2 *j)
+{
+	j->joined = true;
+	j->complete_from = j->tail;
+	j->head = j->tail;
+}
+
+void jbd2_expect_super(struct jbd2 *j)
+{
+	j->unseen = false;
+}
+
+const char *jbd2_read_super(struct jbd2 *j, const void *block, u32 maxlen)
+{
+	const char *wrong = learn_super(j, block, maxlen);
+
+	if (wrong)
+		return wrong;
+	/* What was read may be older than what was written since. */
+	if (!j->start && !j->unseen)
+		begin_empty(j);
+	j->tail_fresh = !j->unseen;
+	return NULL;
+}
+
+static enum jbd2_block_kind write_super(struct jbd2 *j, const void *block)
+{
+	if (learn_super(j, block, j->maxlen))
+		return JBD2_BAD;
+	if (!j->start)
+		begin_empty(j);
+	j->tail_fresh = true;
+	return JBD2_SUPER;
+}
+
+/* A control block of transaction @tid at @logical. */
+static void seen(struct jbd2 *j, u32 logical, u32 tid)
+{
+	if (!j->joined) {
+		/*
+		 * Whether this transaction's beginning was missed is not known,
+		 * unless it is the tail and begins here.
+		 */
+		bool whole = j->tail_fresh && tid == j->tail && logical == j->start;
+
+		j->complete_from = whole ? tid : tid + 1;
+		j->head = tid;
+		j->joined = true;
+	}
+	if (before(j->head, tid))
+		j->head = tid;
+}
+
+/* Transaction @tid has home blocks that are not in the set: not complete before it has gone. */
+static void incomplete(struct jbd2 *j, u32 tid)
+{
+	j->count.missed++;
+	if (before(j->complete_from, tid + 1))
+		j->complete_from = tid + 1;
+}
+
+static u32 tag_bytes(const struct jbd2 *j)
+{
+	u32 bytes = 8;
+
+	if (j->features & FEATURE_CSUM_V3)
+		return 16;
+	if (j->features & FEATURE_CSUM_V2)
+		bytes += 2;
+	if (j->features & FEATURE_64BIT)
+		bytes += 4;
+	return bytes;
+}
+
+/* End of what a descriptor or revoke block may hold. */
+static u32 content_end(const struct jbd2 *j)
+{
+	return j->features & (FEATURE_CSUM_V2 | FEATURE_CSUM_V3) ?
+	       j->block_size - TAIL_BYTES : j->block_size;
+}
+
+static u32 load_be32(const void *p)
+{
+	__be32 word;
+
+	memcpy(&word, p, sizeof(word));
+	return be32_to_cpu(word);
+}
+
+static u32 load_be16(const void *p)
+{
+	__be16 word;
+
+	memcpy(&word, p, sizeof(word));
+	return be16_to_cpu(word);
+}
+
+static bool add(struct jbd2 *j, u64 block, u32 tid)
+{
+	if (logset_add(&j->set, block, tid))
+		return true;
+	/* No room: what the log no longer holds can go. */
+	return logset_expire(&j->set, j->tail, j->head) && logset_add(&j->set, block, tid);
+}
+
+static enum jbd2_block_kind write_descriptor(struct jbd2 *j, u32 tid, const void *block)
+{
+	u32 bytes = tag_bytes(j), end = content_end(j), at = sizeof(struct header);
+	bool whole = true;
+	u32 flags = 0;
+
+	j->count.descriptors++;
+	while (!(flags & TAG_LAST)) {
+		u64 home;
+
+		if (at + bytes > end)
+			goto bad;
+		home = load_be32(block + at);
+		/* v3 has 32 bits of flags, of which only the low half is used so far. */
+		if (j->features & FEATURE_CSUM_V3)
+			flags = load_be32(block + at + 4);
+		else
+			flags = load_be16(block + at + 6);
+		if (j->features & FEATURE_64BIT)
+			home |= (u64)load_be32(block + at + 8) << 32;
+		at += bytes;
+		if (!(flags & TAG_SAME_UUID))
+			at += UUID_BYTES;
+		if (home >= j->blocks)
+			goto bad;
+		j->count.tags++;
+		whole &= add(j, home, tid);
+	}
+	if (!whole)
+		incomplete(j, tid);
+	return JBD2_DESCRIPTOR;
+bad:
+	j->count.bad++;
+	incomplete(j, tid);
+	return JBD2_BAD;
+}
+
+static enum jbd2_block_kind write_revoke(struct jbd2 *j, u32 tid, const void *block)
+{
+	u32 bytes = j->features & FEATURE_64BIT ? 8 : 4;
+	u32 at = sizeof(struct header) + 4;
+	u32 end = load_be32(block + sizeof(struct header));
+
+	j->count.revokes++;
+	if (end > content_end(j)) {
+		/* Nothing is taken out: that only keeps more. */
+		j->count.bad++;
+		return JBD2_BAD;
+	}
+	if (j->pending_nr && j->pending_tid != tid)
+		j->pending_nr = 0;
+	j->pending_tid = tid;
+	for (; at + bytes <= end; at += bytes) {
+		u64 home = load_be32(block + at);
+
+		if (bytes == 8)
+			home = home << 32 | load_be32(block + at + 4);
+		if (j->pending_nr < j->pending_room)
+			j->pending[j->pending_nr++] = home;
+	}
+	return JBD2_REVOKE;
+}
+
+static enum jbd2_block_kind write_commit(struct jbd2 *j, u32 tid)
+{
+	u32 i;
+
+	j->count.commits++;
+	for (i = 0; i < j->pending_nr && j->pending_tid == tid; i++) {
+		u32 used = j->set.used;
+
+		/* A block that this transaction itself logged stays. */
+		logset_revoke(&j->set, j->pending[i], tid);
+		j->count.revoked += used - j->set.used;
+	}
+	j->pending_nr = 0;
+	return JBD2_COMMIT;
+}
+
+enum jbd2_block_kind jbd2_write(struct jbd2 *j, u32 logical, const void *block)
+{
+	struct header h;
+	u32 type, tid;
+
+	memcpy(&h, block, sizeof(h));
+	if (!jbd2_control(h.magic))
+		return JBD2_LOGGED;
+	type = be32_to_cpu(h.type);
+	if (!j->known) {
+		/* Its superblock is going to be read; then this may be newer. */
+		j->unseen = true;
+		return JBD2_BAD;
+	}
+	if (!logical)
+		return write_super(j, block);
+	if (logical >= j->maxlen)
+		return JBD2_LOGGED;
+	tid = be32_to_cpu(h.tid);
+	if (type == TYPE_DESCRIPTOR || type == TYPE_COMMIT || type == TYPE_REVOKE)
+		seen(j, logical, tid);
+	switch (type) {
+	case TYPE_DESCRIPTOR:
+		return write_descriptor(j, tid, block);
+	case TYPE_COMMIT:
+		return write_commit(j, tid);
+	case TYPE_REVOKE:
+		return write_revoke(j, tid, block);
+	default:
+		j->count.bad++;
+		jbd2_missed(j);
+		return JBD2_BAD;
+	}
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The ext file systems whose writes are recorded and classified again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Case:
+    mkfs: list[str]
+    options: str = ""
+    fstype: str = "ext4"
+    extra: tuple[str, ...] = ()  # steps of life(): crash, e2fsck, fsync, verity, resize
+    size: int = 1024  # MiB
+    squashed: float = 0.999  # of the data blocks written, at least
+
+
+CASES = {
+    "ext4": Case(["-t", "ext4"]),
+    "ext4-1k": Case(["-t", "ext4", "-b", "1024"]),
+    "ext4-2k": Case(["-t", "ext4", "-b", "2048"]),
+    "ext4-old": Case(["-t", "ext4", "-O", "^metadata_csum,^64bit,^flex_bg"]),
+    "ext4-writeback": Case(["-t", "ext4"], "data=writeback"),
+    "ext4-data": Case(["-t", "ext4"], "data=journal", squashed=0),
+    "ext4-crash": Case(["-t", "ext4"], extra=("crash",)),
+    "ext4-fsck": Case(["-t", "ext4", "-O", "fast_commit"], extra=("crash", "fsync", "e2fsck")),
+    "ext4-fc": Case(["-t", "ext4", "-O", "fast_commit"], extra=("crash", "fsync")),
+    "ext4-quota": Case(["-t", "ext4", "-O", "quota,project", "-I", "256"]),
+    "ext4-features": Case(["-t", "ext4", "-O", "ea_inode,inline_data,large_dir,orphan_file,mmp"]),
+    "ext4-bigalloc": Case(["-t", "ext4", "-O", "bigalloc", "-C", "16384"]),
+    "ext4-meta-bg": Case(["-t", "ext4", "-b", "1024", "-O", "meta_bg,^resize_inode"]),
+    "ext4-sparse2": Case(["-t", "ext4", "-O", "sparse_super2,^resize_inode"]),
+    "ext4-small-log": Case(["-t", "ext4", "-J", "size=4"]),
+    "ext4-resize": Case(["-t", "ext4"], extra=("resize",)),
+    "ext4-verity": Case(["-t", "ext4", "-O", "verity"], extra=("verity",), squashed=0),
+    "ext3": Case(["-t", "ext3"], fstype="ext3"),
+    "ext3-1k": Case(["-t", "ext3", "-b", "1024"], fstype="ext3"),
+    "ext3-crash": Case(["-t", "ext3"], fstype="ext3", extra=("crash",)),
+    "ext2": Case(["-t", "ext2"], fstype="ext2", squashed=0),
+    "ext2-1k": Case(["-t", "ext2", "-b", "1024"], fstype="ext2", squashed=0),
+    "ext4-nojournal": Case(["-t", "ext4", "-O", "^has_journal"], squashed=0),
+}

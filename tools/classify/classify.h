@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* david-classify: the classifier of dm-david in user space, over images and recorded writes. */
+#ifndef CLASSIFY_H
+#define CLASSIFY_H
+
+#include "../../classifier/classifier.h"
+
+/* Exit statuses. */
+enum {
+	STATUS_OK,
+	STATUS_NOTHING = 1,	/* no file system that is known */
+	STATUS_USAGE = 2,
+	STATUS_DAMAGED = 3,	/* some of it made no sense; what is printed is what could be read */
+};
+
+struct image_options {
+	const char *path;
+	bool json;
+	bool summary;		/* counts only, no ranges */
+};
+
+int classify_image(const struct image_options *options);
+
+struct replay_options {
+	const char *log;	/* of dm-log-writes */
+	const char *out;	/* what the store would hold; squashed blocks are overwritten with noise */
+	u64 bytes;		/* of the disk */
+	size_t log_limit;
+	bool probe;		/* find file systems when they are mounted, not when they are made */
+	u64 from;		/* learn nothing from the first so many entries */
+};
+
+int classify_replay(const struct replay_options *options);
+
+/* Print "david-classify: ..." and end with STATUS_USAGE. */
+void die(const char *format, ...) __attribute__((__noreturn__, __format__(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which blocks of a file system are metadata, and why: with the whole disk at
+ * hand, everything can be looked up. The layout's and the inodes' parsers are
+ * those that the kernel target uses.
+ *
+ * Every block has one kind in a map of a byte each. A block that two things
+ * claim keeps the kind that is metadata. A node of a map is read once only,
+ * whatever points to it, so no damage makes this run on.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <linux/fs.h>
+#include <unistd.h>
+
+#include "classify.h"
+
+#define SECTOR		512u
+#define IN_USE		EXT_KINDS	/* data of a file, as opposed to a free block */
+
+struct node {
+	u64 block;
+	u64 logical;
+	u32 level;
+};
+
+struct walk {
+	const u8 *base;		/* of the volume */
+	u64 bytes;		/* that are really there */
+	struct ext_geo geo;
+	u8 *kind;		/* by block */
+	u64 errors;
+	struct ext_inode inode;	/* the one being walked */
+	u64 end;		/* first file block that is no longer its content: Merkle trees */
+	struct node *node;	/* to be read */
+	size_t nodes, room;
+};
+
+static void claim(struct walk *w, u64 block, u64 n, u8 kind)
+{
+	for (; n--; block++)
+		if (!w->kind[block] || w->kind[block] == IN_USE)
+			w->kind[block] = kind;
+}
+
+static const void *at(const struct walk *w, u64 block)
+{
+	u64 offset = block << w->geo.block_bits;
+
+	return offset + ext_block_size(&w->geo) <= w->bytes ? w->base + offset : NULL;
+}
+
+static void add_run(void *ctx, const struct ext_run *run)
+{
+	struct walk *w = ctx;
+	u64 inside = run->len;
+
+	if (run->level) {
+		u8 kind = w->inode.extents ? EXT_EXTENT_NODE : EXT_INDIRECT;
+
+		if (w->kind[run->start] == kind) {
+			w->errors++;
+			return;
+		}
+		/* The resize inode's are group descriptors, too. */
+		claim(w, run->start, 1, kind);
+		if (w->nodes == w->room) {
+			w->room = w->room * 2 + 64;
+			w->node = realloc(w->node, w->room * sizeof(*w->node));
+		}
+		w->node[w->nodes++] = (struct node) { run->start, run->logical, run->level };
+		return;
+	}
+	if (w->inode.kind != EXT_DATA) {
+		claim(w, run->start, run->len, w->inode.kind);
+		return;
+	}
+	if (w->inode.verity) {
+		inside = run->logical < w->end ? min(inside, w->end - run->logical) : 0;
+		claim(w, run->start + inside, run->len - inside, EXT_VERITY);
+	}
+	claim(w, run->start, inside, IN_USE);
+}
+
+static void walk_inode(struct walk *w, u32 ino, const void *raw)
+{
+	struct ext_inode *inode = &w->inode;
+
+	ext_parse_inode(&w->geo, ino, raw, inode);
+	if (!inode->used)
+		return;
+	if (inode->xattr_block) {
+		if (inode->xattr_block < w->geo.blocks)
+			claim(w, inode->xattr_block, 1, EXT_XATTR);
+		else
+			w->errors++;
+	}
+	w->end = (inode->size + ext_block_size(&w->geo) - 1) >> w->geo.block_bits;
+	w->nodes = 0;
+	w->errors += ext_map_inode(&w->geo, inode, add_run, w);
+	while (w->nodes) {
+		struct node node = w->node[--w->nodes];
+		const void *block = at(w, node.block);
+
+		if (block)
+			w->errors += ext_map_node(&w->geo, inode->extents, node.level, node.logical,
+						  block, add_run, w);
+		else
+			w->errors++;
+	}
+}
+
+static void walk_group(struct walk *w, u32 number, const struct ext_group *group)
+{
+	const struct ext_geo *geo = &w->geo;
+	u32 i;
+
+	claim(w, group->block_bitmap, 1, EXT_BLOCK_BITMAP);
+	claim(w, group->inode_bitmap, 1, EXT_INODE_BITMAP);
+	claim(w, group->inode_table, geo->itable_blocks, EXT_INODE_TABLE);
+	for (i = 0; i < group->inodes; i++) {
+		u64 ino = (u64)number * geo->inodes_per_group + i + 1;
+		const u8 *block;
+		u32 offset;
+
+		if (ino > geo->inodes)
+			break;
+		block = at(w, ext_inode_block(geo, group, ino, &offset));
+		if (!block)
+			w->errors++;
+		else
+			walk_inode(w, ino, block + offset);
+	}
+}
+
+static void walk_fixed(struct walk *w)
+{
+	u64 block;
+
+	for (block = 0; block < w->geo.blocks; block++) {
+		enum ext_kind kind = ext_fixed_kind(&w->geo, block);
+
+		if (kind != EXT_DATA)
+			w->kind[block] = kind;
+	}
+}
+
+static void walk_volume(struct walk *w)
+{
+	const struct ext_geo *geo = &w->geo;
+	u32 per_block = 1u << geo->desc_bits;
+	u32 number;
+
+	walk_fixed(w);
+	for (number = 0; number < geo->groups; number++) {
+		const void *block = at(w, ext_gdt_block(geo, number >> geo->desc_bits));
+		struct ext_group group;
+
+		if (block && ext_parse_group(geo, block, number & (per_block - 1), &group))
+			walk_group(w, number, &group);
+		else
+			w->errors++;
+	}
+}
+
+static const char *name_of(u8 kind)
+{
+	return kind == IN_USE ? "data" : kind == EXT_DATA ? "free" : ext_kind_name(kind);
+}
+
+static bool is_metadata(u8 kind)
+{
+	return kind != IN_USE && kind != EXT_DATA;
+}
+
+static void print_ranges(const struct walk *w, bool json)
+{
+	const char *comma = "";
+	u64 block = 0;
+
+	while (block < w->geo.blocks) {
+		u8 kind = w->kind[block];
+		u64 end = block + 1;
+
+		while (end < w->geo.blocks && w->kind[end] == kind)
+			end++;
+		if (is_metadata(kind)) {
+			if (json)
+				printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\"]", comma, block, end - block,
+				       name_of(kind));
+			else
+				printf("%" PRIu64 "\t%" PRIu64 "\t%s\n", block, end - 1, name_of(kind));
+			comma = ", ";
+		}
+		block = end;
+	}
+}
+
+static void print_volume(const struct walk *w, u64 start, const struct image_options *options)
+{
+	u64 count[EXT_KINDS + 1] = { }, metadata = 0, block;
+	const char *comma = "";
+	int kind;
+
+	for (block = 0; block < w->geo.blocks; block++)
+		count[w->kind[block]]++;
+	for (kind = 0; kind <= IN_USE; kind++)
+		metadata += is_metadata(kind) ? count[kind] : 0;
+	if (options->json) {
+		printf("{\"type\": \"ext\", \"start_sector\": %" PRIu64 ", \"block_size\": %u, "
+		       "\"blocks\": %" PRIu64 ", \"metadata\": %" PRIu64 ", \"errors\": %" PRIu64
+		       ", \"count\": {", start, ext_block_size(&w->geo), w->geo.blocks, metadata,
+		       w->errors);
+		for (kind = 0; kind <= IN_USE; kind++) {
+			if (!count[kind])
+				continue;
+			printf("%s\"%s\": %" PRIu64, comma, name_of(kind), count[kind]);
+			comma = ", ";
+		}
+		printf("}, \"ranges\": [");
+		if (!options->summary)
+			print_ranges(w, true);
+		printf("]}");
+		return;
+	}
+	printf("# ext at sector %" PRIu64 ": %" PRIu64 " blocks of %u bytes, %" PRIu64
+	       " of them metadata\n", start, w->geo.blocks, ext_block_size(&w->geo), metadata);
+	for (kind = 0; kind <= IN_USE; kind++)
+		if (count[kind])
+			printf("# %12" PRIu64 "  %s\n", count[kind], name_of(kind));
+	if (w->errors)
+		printf("# %12" PRIu64 "  pointers or counts that made no sense\n", w->errors);
+	if (!options->summary) {
+		printf("# first block, last block, what\n");
+		print_ranges(w, false);
+	}
+}
+
+static u64 size_of(int fd, const char *path)
+{
+	struct stat st;
+	u64 bytes;
+
+	if (fstat(fd, &st))
+		die("%s: %s", path, strerror(errno));
+	if (S_ISBLK(st.st_mode)) {
+		if (ioctl(fd, BLKGETSIZE64, &bytes))
+			die("%s: %s", path, strerror(errno));
+		return bytes;
+	}
+	return st.st_size;
+}
+
+/* A superblock may be that of a partition: at every MiB, and at DOS's sector 63. */
+static bool find(const u8 *base, u64 bytes, u64 *start, struct ext_geo *geo)
+{
+	u64 sector = *start;
+
+	while ((sector + 4) * SECTOR <= bytes) {
+		if (!ext_parse_super(base + sector * SECTOR + EXT_SUPER_OFFSET, bytes - sector * SECTOR,
+				     geo)) {
+			*start = sector;
+			return true;
+		}
+		sector = sector ? sector == 63 ? 2048 : sector + 2048 : 63;
+		if (sector > 2048)
+			sector &= ~2047ULL;
+	}
+	return false;
+}
+
+int classify_image(const struct image_options *options)
+{
+	int fd = open(options->path, O_RDONLY);
+	const char *comma = "";
+	unsigned int found = 0;
+	u64 bytes, start = 0, errors = 0;
+	struct ext_geo geo;
+	const u8 *base;
+
+	if (fd < 0)
+		die("%s: %s", options->path, strerror(errno));
+	bytes = size_of(fd, options->path);
+	base = bytes ? mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+	if (base == MAP_FAILED)
+		die("%s: %s", options->path, bytes ? strerror(errno) : "empty");
+	if (options->json)
+		printf("{\"volumes\": [");
+	while (find(base, bytes, &start, &geo)) {
+		struct walk w = {
+			.base = base + start * SECTOR, .bytes = bytes - start * SECTOR, .geo = geo,
+		};
+
+		w.kind = calloc(geo.blocks, 1);
+		if (!w.kind)
+			die("no memory for a map of %" PRIu64 " blocks", geo.blocks);
+		walk_volume(&w);
+		fputs(comma, stdout);
+		comma = ", ";
+		print_volume(&w, start, options);
+		free(w.kind);
+		free(w.node);
+		found++;
+		errors += w.errors;
+		start += geo.blocks << (geo.block_bits - 9);
+		start = (start + 2047) & ~2047ULL;
+	}
+	if (options->json)
+		printf("]}\n");
+	munmap((void *)base, bytes);
+	close(fd);
+	if (!found && !options->json)
+		fprintf(stderr, "david-classify: %s: no ext2, ext3 or ext4 file system there\n",
+			options->path);
+	return !found ? STATUS_NOTHING : errors ? STATUS_DAMAGED : STATUS_OK;
+}

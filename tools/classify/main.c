@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/* david-classify: command line. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "classify.h"
+
+static const char usage[] =
+	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"
+	"       david-classify replay --size BYTES --out FILE [--log-limit BYTES] [--probe]\n"
+	"                             [--from ENTRY] LOG\n"
+	"\n"
+	"image   print which blocks of a file system are metadata, and why.\n"
+	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
+	"replay  feed a log of dm-log-writes to the classifier, as the kernel would, and print\n"
+	"        its figures as JSON. Marks in the log: mounted, unmounted, unknown.\n";
+
+void die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("david-classify: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(STATUS_USAGE);
+}
+
+/* The value of the option at argv[*at], which moves on to it. */
+static const char *value(int argc, char **argv, int *at)
+{
+	if (*at + 1 >= argc)
+		die("%s needs a value", argv[*at]);
+	return argv[++*at];
+}
+
+static u64 number(const char *option, const char *text)
+{
+	char *end;
+	u64 n;
+
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-')
+		die("%s: '%s' is not a number", option, text);
+	return n;
+}
+
+static int image(int argc, char **argv)
+{
+	struct image_options options = { };
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			options.json = true;
+		else if (!strcmp(argv[i], "--summary"))
+			options.summary = true;
+		else if (argv[i][0] == '-')
+			die("unknown option %s", argv[i]);
+		else if (options.path)
+			die("one IMAGE only, '%s' is too many", argv[i]);
+		else
+			options.path = argv[i];
+	}
+	if (!options.path)
+		die("IMAGE is missing");
+	return classify_image(&options);
+}
+
+static int replay(int argc, char **argv)
+{
+	struct replay_options options = { .log_limit = 8 << 20 };
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		const char *option = argv[i];
+
+		if (!strcmp(option, "--size"))
+			options.bytes = number(option, value(argc, argv, &i));
+		else if (!strcmp(option, "--out"))
+			options.out = value(argc, argv, &i);
+		else if (!strcmp(option, "--log-limit"))
+			options.log_limit = number(option, value(argc, argv, &i));
+		else if (!strcmp(option, "--from"))
+			options.from = number(option, value(argc, argv, &i));
+		else if (!strcmp(option, "--probe"))
+			options.probe = true;
+		else if (option[0] == '-')
+			die("unknown option %s", option);
+		else if (options.log)
+			die("one LOG only, '%s' is too many", option);
+		else
+			options.log = option;
+	}
+	if (!options.log || !options.out || !options.bytes)
+		die("replay needs LOG, --out and --size");
+	return classify_replay(&options);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "image"))
+		return image(argc - 2, argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "replay"))
+		return replay(argc - 2, argv + 2);
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(usage, stdout);
+		return STATUS_OK;
+	}
+	fputs(usage, stderr);
+	return STATUS_USAGE;
+}

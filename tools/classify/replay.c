@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A log of dm-log-writes, fed to the classifier as the kernel target would.
+ *
+ * The output file holds what the store would: kept blocks as they were
+ * written, blocks of one repeated word too (the target keeps those in its
+ * range table), and noise where a block was squashed. So a file system checker
+ * and a comparison with the real disk tell whether anything was lost.
+ *
+ * Writes that the log marks as metadata (REQ_META: ext4 and jbd2 set it) and
+ * the classifier squashed are counted: there must be none. Of all others while
+ * mounted the share that was squashed is what the classifier saves.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "classify.h"
+
+#define LOG_MAGIC	0x6a736677736872ULL
+#define FLAG_DISCARD	4
+#define FLAG_MARK	8
+#define FLAG_METADATA	16
+
+#define SECTOR		512u
+
+struct log_super {
+	__le64 magic;
+	__le64 version;
+	__le64 entries;
+	__le32 sector_size;
+};
+
+struct log_entry {
+	__le64 sector;
+	__le64 sectors;
+	__le64 flags;
+	__le64 data_len;
+};
+
+struct replay {
+	struct classifier classifier;
+	int out;
+	u64 bytes;
+	u64 *squashed;		/* bit a sector */
+	bool mounted;
+	u64 entries, marks;
+	u64 data, data_squashed;	/* sectors while mounted, not REQ_META, not constant */
+	u64 meta_squashed;		/* sectors */
+	u64 undecided;
+	u64 kept;			/* sectors not constant */
+	size_t memory;			/* peak */
+};
+
+static void copy_from(void *ctx, u32 offset, void *to, u32 len)
+{
+	memcpy(to, ctx + offset, len);
+}
+
+static bool constant(const u8 *data, u32 bytes)
+{
+	return !memcmp(data, data + 8, bytes - 8);
+}
+
+static void set_squashed(struct replay *r, u64 sector, u64 n, bool squashed)
+{
+	for (; n--; sector++) {
+		if (squashed)
+			r->squashed[sector / 64] |= 1ULL << sector % 64;
+		else
+			r->squashed[sector / 64] &= ~(1ULL << sector % 64);
+	}
+}
+
+static bool any_squashed(const struct replay *r, u64 sector, u64 n)
+{
+	for (; n--; sector++)
+		if (r->squashed[sector / 64] >> sector % 64 & 1)
+			return true;
+	return false;
+}
+
+static void put(struct replay *r, u64 sector, const void *data, u32 sectors)
+{
+	if (pwrite(r->out, data, (size_t)sectors * SECTOR, sector * SECTOR) < 0)
+		die("output: %s", strerror(errno));
+}
+
+/* What the kernel's worker would do. */
+static void work(struct replay *r)
+{
+	struct classifier *c = &r->classifier;
+
+	while (c->pending) {
+		static u8 block[CLASSIFIER_BLOCK];
+		size_t memory;
+		u64 sector;
+		u32 bytes;
+
+		while ((memory = classifier_memory(c)))
+			free(classifier_give(c, calloc(1, memory), memory));
+		if (!classifier_want(c, &sector, &bytes))
+			continue;
+		if (any_squashed(r, sector, bytes / SECTOR) ||
+		    pread(r->out, block, bytes, sector * SECTOR) != (ssize_t)bytes)
+			classifier_learn(c, sector, NULL);
+		else
+			classifier_learn(c, sector, block);
+	}
+	r->memory = max(r->memory, classifier_bytes(c));
+}
+
+static void squash(struct replay *r, u64 sector, u32 sectors)
+{
+	static u8 noise[CLASSIFIER_BLOCK * 16];
+	u32 i;
+
+	if (!noise[0])
+		for (i = 0; i < sizeof(noise); i++)
+			noise[i] = 0xa5 ^ i * 7;
+	while (sectors) {
+		u32 n = min(sectors, (u32)sizeof(noise) / SECTOR);
+
+		put(r, sector, noise, n);
+		set_squashed(r, sector, n, true);
+		sector += n;
+		sectors -= n;
+	}
+}
+
+static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verdict verdict,
+		  bool meta)
+{
+	bool plain = constant(data, n * SECTOR);
+
+	if (r->mounted && !meta && !plain) {
+		r->data += n;
+		r->data_squashed += verdict == VERDICT_SQUASH ? n : 0;
+	}
+	if (verdict == VERDICT_UNDECIDED)
+		r->undecided += n;
+	if (verdict == VERDICT_SQUASH && meta) {
+		if (!r->meta_squashed)
+			fprintf(stderr, "metadata squashed: sector %llu, entry %llu\n",
+				(unsigned long long)sector, (unsigned long long)r->entries);
+		r->meta_squashed += n;
+	}
+	if (verdict == VERDICT_SQUASH && !plain) {
+		squash(r, sector, n);
+	} else {
+		put(r, sector, data, n);
+		set_squashed(r, sector, n, false);
+		r->kept += plain ? 0 : n;
+	}
+}
+
+static void write_entry(struct replay *r, u64 sector, const u8 *data, u32 sectors, bool meta,
+			bool feed)
+{
+	struct classify_write w = {
+		.sector = sector, .sectors = sectors, .copy = copy_from, .ctx = (void *)data,
+	};
+	enum classify_reason reason;
+	enum verdict verdict;
+	u32 pos, len;
+
+	for (pos = 0; pos < sectors; pos += len) {
+		verdict = VERDICT_KEEP;
+		len = sectors - pos;
+		if (feed)
+			verdict = classifier_write(&r->classifier, &w, pos, &len, &reason);
+		piece(r, sector + pos, data + (size_t)pos * SECTOR, len, verdict, meta);
+	}
+}
+
+static void discard(struct replay *r, u64 sector, u64 sectors, bool feed)
+{
+	if (feed)
+		classifier_discard(&r->classifier, sector, sectors);
+	if (fallocate(r->out, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, sector * SECTOR,
+		      sectors * SECTOR))
+		die("output: punch hole: %s", strerror(errno));
+	set_squashed(r, sector, sectors, false);
+}
+
+static void mark(struct replay *r, const char *text)
+{
+	enum volume_state state;
+
+	r->marks++;
+	if (!strcmp(text, "mounted"))
+		state = VOLUME_MOUNTED;
+	else if (!strcmp(text, "unmounted"))
+		state = VOLUME_UNMOUNTED;
+	else if (!strcmp(text, "unknown"))
+		state = VOLUME_UNKNOWN;
+	else
+		return;
+	r->mounted = state == VOLUME_MOUNTED;
+	classifier_mount(&r->classifier, 0, state);
+}
+
+static void report(const struct replay *r)
+{
+	const struct classifier *c = &r->classifier;
+	int i;
+
+	printf("{\"entries\": %" PRIu64 ", \"marks\": %" PRIu64 ", \"data_sectors\": %" PRIu64
+	       ", \"data_squashed\": %" PRIu64 ", \"metadata_squashed\": %" PRIu64
+	       ", \"undecided\": %" PRIu64 ", \"kept\": %" PRIu64 ", \"errors\": %" PRIu64
+	       ", \"memory\": %zu, \"reasons\": {",
+	       r->entries, r->marks, r->data, r->data_squashed, r->meta_squashed, r->undecided,
+	       r->kept, c->errors, r->memory);
+	for (i = 0; i < CLASSIFY_REASONS; i++)
+		printf("%s\"%s\": %" PRIu64, i ? ", " : "", classify_reason_name(i), c->count[i]);
+	printf("}, \"volumes\": [");
+	for (i = 0; i < c->volumes.nr; i++) {
+		const struct ext_live *e = c->volumes.volume[i].ext;
+		const struct jbd2_counters *n = &e->jbd2.count;
+
+		printf("%s{\"start\": %" PRIu64 ", \"stage\": %d, \"wrong\": \"%s\", "
+		       "\"descriptors\": %" PRIu64 ", \"commits\": %" PRIu64 ", \"revokes\": %" PRIu64
+		       ", \"tags\": %" PRIu64 ", \"revoked\": %" PRIu64 ", \"bad\": %" PRIu64
+		       ", \"missed\": %" PRIu64 ", \"logged_most\": %u, \"errors\": %" PRIu64 "}",
+		       i ? ", " : "", c->volumes.volume[i].start, e->stage, e->wrong ?: "",
+		       n->descriptors, n->commits, n->revokes, n->tags, n->revoked, n->bad, n->missed,
+		       e->jbd2.set.most, e->errors);
+	}
+	printf("]}\n");
+}
+
+static void release(const void *memory)
+{
+	free((void *)memory);
+}
+
+int classify_replay(const struct replay_options *options)
+{
+	static struct replay r;
+	struct log_super super;
+	struct log_entry entry;
+	u64 i, entries, sectors = options->bytes / SECTOR;
+	u32 unit;
+	FILE *log = fopen(options->log, "rb");
+
+	if (!log)
+		die("%s: %s", options->log, strerror(errno));
+	if (fread(&super, sizeof(super), 1, log) != 1 || le64_to_cpu(super.magic) != LOG_MAGIC)
+		die("%s: not a log of dm-log-writes", options->log);
+	unit = le32_to_cpu(super.sector_size);
+	entries = le64_to_cpu(super.entries);
+	if (unit < SECTOR || unit > 65536 || unit % SECTOR)
+		die("%s: its sector size of %u makes no sense", options->log, unit);
+	r.out = open(options->out, O_RDWR | O_CREAT | O_TRUNC, 0666);
+	if (r.out < 0 || ftruncate(r.out, options->bytes))
+		die("%s: %s", options->out, strerror(errno));
+	r.bytes = options->bytes;
+	r.squashed = calloc(sectors / 64 + 1, sizeof(u64));
+	classifier_init(&r.classifier, sectors, options->log_limit);
+
+	fseeko(log, unit, SEEK_SET);
+	for (i = 0; i < entries; i++) {
+		u64 flags, sector, n, len;
+		bool feed = i >= options->from;
+		u8 *data;
+
+		if (fread(&entry, sizeof(entry), 1, log) != 1)
+			die("%s: ends in entry %llu of %llu", options->log, (unsigned long long)i,
+			    (unsigned long long)entries);
+		flags = le64_to_cpu(entry.flags);
+		/* The log counts in its own sectors. */
+		sector = le64_to_cpu(entry.sector) * (unit / SECTOR);
+		n = le64_to_cpu(entry.sectors) * (unit / SECTOR);
+		len = le64_to_cpu(entry.data_len);
+		r.entries = i;
+		if (flags & FLAG_MARK) {
+			char text[64] = "";
+
+			if (!fread(text, min_t(size_t, len, sizeof(text) - 1), 1, log))
+				die("%s: a mark without text", options->log);
+			fseeko(log, unit - sizeof(entry) - min_t(size_t, len, sizeof(text) - 1), SEEK_CUR);
+			mark(&r, text);
+			work(&r);
+			continue;
+		}
+		fseeko(log, unit - sizeof(entry), SEEK_CUR);
+		if (sector > sectors || n > sectors - sector)
+			die("%s: entry %llu is beyond the disk", options->log, (unsigned long long)i);
+		if (flags & FLAG_DISCARD) {
+			discard(&r, sector, n, feed);
+			work(&r);
+			continue;
+		}
+		if (!n)
+			continue;
+		data = malloc(n * SECTOR);
+		if (!data || fread(data, n * SECTOR, 1, log) != 1)
+			die("%s: entry %llu is cut off", options->log, (unsigned long long)i);
+		write_entry(&r, sector, data, n, flags & FLAG_METADATA, feed);
+		free(data);
+		work(&r);
+	}
+	r.entries = entries;
+	report(&r);
+	classifier_destroy(&r.classifier, release);
+	free(r.squashed);
+	fclose(log);
+	close(r.out);
+	return STATUS_OK;
+}
