@@ -156,7 +156,7 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 	geo->directory_blocks = 1u << s->directory_bits;
 	geo->unsafe = unsafe(s);
 	if (sector_bytes > bytes)
-		geo->unsafe = "sectors larger than 4096 bytes";
+		geo->unsafe = "sectors larger than 4096 bytes, or not written as one";
 	return parse_layout(s, sectors, geo);
 }
 
@@ -245,11 +245,11 @@ enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32
 	return SELFID_DATA;
 }
 
-const char *xfs_live_init(struct xfs_live *x, const void *super, u64 sectors)
+const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors)
 {
 	x->errors = 0;
 	memset(&x->open, 0, sizeof(x->open));
-	x->wrong = xfs_parse_super(super, sizeof(x->super), sectors, &x->geo);
+	x->wrong = xfs_parse_super(super, bytes, sectors, &x->geo);
 	if (x->wrong)
 		return x->wrong;
 	x->wrong = x->geo.unsafe;

@@ -60,8 +60,8 @@ struct xfs_live {
 	u8 super[4096] __aligned(8);
 };
 
-/* As btrfs_live_init(). @super: 4096 bytes of the volume's beginning. */
-const char *xfs_live_init(struct xfs_live *x, const void *super, u64 sectors);
+/* As btrfs_live_init(). @super: the @bytes at the volume's beginning that are known, at least 512. */
+const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors);
 
 /* As btrfs_live_write(). Undecided never becomes anything else: it is the same as keep. */
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
