@@ -7,7 +7,6 @@ static const char * const names[SELFID_REASONS] = {
 	[SELFID_SUPER] = "superblock",
 	[SELFID_BEYOND] = "beyond",
 	[SELFID_LOG] = "log",
-	[SELFID_LOGGED] = "logged",
 	[SELFID_AG] = "ag-header",
 	[SELFID_BTREE] = "btree",
 	[SELFID_DIRECTORY] = "directory",

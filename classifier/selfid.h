@@ -31,7 +31,6 @@ enum selfid_reason {
 	SELFID_SUPER,		/* keep: superblock, or reserved beside it */
 	SELFID_BEYOND,		/* keep: behind the file system's end */
 	SELFID_LOG,		/* keep: xfs log */
-	SELFID_LOGGED,		/* keep: xfs log names it as part of a scattered directory block */
 	SELFID_AG,		/* keep: xfs allocation group header */
 	SELFID_BTREE,		/* keep: xfs btree block */
 	SELFID_DIRECTORY,	/* keep: xfs directory, or node of one */

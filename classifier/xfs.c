@@ -151,9 +151,6 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 		return "wrong checksum";
 	memcpy(geo->uuid, be32_to_cpu(s->incompat) & INCOMPAT_META_UUID ? s->meta_uuid : s->uuid,
 	       sizeof(geo->uuid));
-	if (s->directory_bits > MAX_BLOCK_BITS || s->block_bits + s->directory_bits > MAX_BLOCK_BITS)
-		return "sb_dirblklog is impossible";
-	geo->directory_blocks = 1u << s->directory_bits;
 	geo->unsafe = unsafe(s);
 	if (sector_bytes > bytes)
 		geo->unsafe = "sectors larger than 4096 bytes, or not written as one";
@@ -190,7 +187,6 @@ static enum selfid_reason by_magic(const struct xfs_geo *geo, const void *head, 
 	case 0x58444233:	/* XDB3: the only block */
 	case 0x58444433:	/* XDD3: data */
 	case 0x58444633:	/* XDF3: free space */
-		*blocks = geo->directory_blocks;
 		return SELFID_DIRECTORY;
 	case 0x5841524d:	/* XARM: remote value, every block */
 		return SELFID_ATTR;
@@ -214,12 +210,10 @@ static enum selfid_reason by_magic(const struct xfs_geo *geo, const void *head, 
 	case 0x3df1:		/* directory leaf, the only one */
 	case 0x3dff:		/* one of several */
 	case 0x3ebe:		/* node, of directories and of attributes */
-		*blocks = geo->directory_blocks;
 		return SELFID_DIRECTORY;
 	case 0x3bee:
 		return SELFID_ATTR;
 	}
-	*blocks = geo->directory_blocks;
 	return SELFID_NAMED;
 }
 

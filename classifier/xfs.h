@@ -8,12 +8,12 @@
  * superblock is enough, and a verdict holds whatever came before.
  *
  * What has no uuid: realtime bitmap and summary, so a file system that has a
- * realtime section is kept whole; and the later blocks of directory blocks of
- * more than one file-system block. Those follow their header, unless free
- * space was so scattered that the directory block is in pieces: then nothing in
- * the piece, nor beside it, says what it is. So file systems with such directory
- * blocks are kept whole as well. (mkfs makes them with blocks below 4 KiB, or
- * on demand.)
+ * realtime section is kept whole. And the later blocks of a directory block that
+ * is several file-system blocks large: where free space is scattered, such a
+ * directory block is in pieces (xfs_da_grow_inode_int()), and nothing in a piece
+ * nor beside it says what it is. So a file system with directory blocks larger
+ * than its blocks is kept whole as well; mkfs makes them with -n size=, and
+ * for blocks below 4 KiB.
  *
  * Portable; the caller serialises.
  */
@@ -34,7 +34,6 @@ struct xfs_geo {
 	u32 ag_sectors;
 	u32 ag_header_sectors;
 	u32 block_bytes;
-	u32 directory_blocks;	/* in a directory block */
 	const char *unsafe;	/* why it cannot be decided about, or NULL */
 };
 
