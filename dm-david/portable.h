@@ -120,17 +120,20 @@ static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
 	return dividend / divisor;
 }
 
-/* As the kernel's: no inversion, neither before nor after. Not for speed. */
+/* As the kernel's: no inversion, neither before nor after. */
 static inline u32 crc32c(u32 crc, const void *data, size_t bytes)
 {
+	static u32 table[256];
 	const u8 *p = data;
-	int bit;
+	u32 i, bit, word;
 
-	while (bytes--) {
-		crc ^= *p++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+	for (i = 0; !table[255] && i < 256; i++) {
+		for (word = i, bit = 0; bit < 8; bit++)
+			word = word >> 1 ^ (word & 1 ? 0x82f63b78 : 0);
+		table[i] = word;
 	}
+	while (bytes--)
+		crc = crc >> 8 ^ table[(u8)crc ^ *p++];
 	return crc;
 }
 

@@ -35,7 +35,6 @@ CASES = {
     ),
     "xfs": Case("xfs", [], extra=("fsync",)),
     "xfs-1k": Case("xfs", ["-b", "size=1024"], squashed=0),
-    "xfs-1k-dir1k": Case("xfs", ["-b", "size=1024", "-n", "size=1024"]),
     "xfs-dir16k": Case("xfs", ["-n", "size=16384"], squashed=0),
     "xfs-plain": Case("xfs", ["-m", "reflink=0,rmapbt=0,finobt=0", "-i", "sparse=0"]),
     "xfs-rmap": Case("xfs", ["-m", "reflink=1,rmapbt=1", "-i", "size=2048"], extra=("reflink",)),
