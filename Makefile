@@ -36,7 +36,7 @@ demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures
 
 check: ## every test, about 40 minutes the first time
 	@start=$$(date +%s); \
-	for part in lint modules unit kunit system; do \
+	for part in lint modules unit fuzz kunit system; do \
 		echo "== make $$part, after $$(( $$(date +%s) - start )) s" >&2; \
 		$(MAKE) --no-print-directory $$part || { echo "== make $$part failed" >&2; exit 1; }; \
 	done; \
@@ -65,6 +65,9 @@ lint: setup ## checkpatch --strict and ruff
 unit: setup ## unit tests of the portable sources, in user space under sanitizers
 	$(MAKE) -C tests/unit
 
+fuzz: setup ## fuzzers of the parsers of what stands on disks, a minute; FUZZ_SECONDS=15 each
+	$(MAKE) -C tests/fuzz
+
 kunit: setup ## the same as KUnit, in the uml lab
 	tests/kunit/run
 
@@ -78,7 +81,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
 .PHONY: all help module demo check bench setup modules modules-6.1 modules-6.12 modules-uml sparse lint
-.PHONY: unit kunit system clean
+.PHONY: unit fuzz kunit system clean
 .NOTPARALLEL:
 
 endif

@@ -3,9 +3,9 @@
 #include "btrfs-live.h"
 
 #define LOG_TREE	((u64)-6)
-#define FIRST_ROOM	1024u
-#define MOST_ROOM	(1u << 20)
-#define MOST_NODES	(1u << 16)
+#define FIRST_ROOM	1024
+#define MOST_ROOM	1048576
+#define MOST_NODES	65536
 #define MIRRORS		2
 #define SUPER_SECTORS	(BTRFS_SUPER_BYTES >> 9)
 

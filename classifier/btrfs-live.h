@@ -75,7 +75,7 @@ struct btrfs_live {
 
 	struct selfid_open open;
 	u64 errors;
-	u8 super[BTRFS_SUPER_BYTES] __aligned(8);
+	u8 super[BTRFS_SUPER_BYTES];
 };
 
 /*

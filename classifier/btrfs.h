@@ -68,7 +68,7 @@ bool btrfs_same(const struct btrfs_geo *a, const struct btrfs_geo *b);
 /* Sector of a copy of the tree block at @logical in a system chunk, 0: not on this device. */
 u64 btrfs_system_sector(const struct btrfs_geo *geo, u64 logical);
 
-/* The header of a tree block, from its first BTRFS_HEADER_BYTES; false: not one of this file system. */
+/* A tree block's first BTRFS_HEADER_BYTES; false: it is not one of this file system. */
 struct btrfs_header {
 	u64 logical;
 	u64 generation;

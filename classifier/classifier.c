@@ -66,11 +66,16 @@ static struct volume *learn_super(struct classifier *c, u64 start, const void *s
 {
 	struct ext_geo geo;
 	struct volume *v;
+	const char *wrong;
 	u64 sectors;
 
-	if (start >= c->sectors ||
-	    ext_parse_super(super, (c->sectors - start) << SECTOR_BITS, &geo))
+	if (start >= c->sectors)
 		return NULL;
+	wrong = ext_parse_super(super, (c->sectors - start) << SECTOR_BITS, &geo);
+	if (wrong) {
+		c->errors += !ext_is_backup(super);
+		return NULL;
+	}
 	sectors = geo.blocks << (geo.block_bits - SECTOR_BITS);
 	c->pending = true;
 	v = volume_at(&c->volumes, start);
@@ -105,8 +110,7 @@ static void scan(struct classifier *c, const struct classify_write *w, u32 pos, 
 		if (le16_to_cpu(magic) != EXT_MAGIC || volume_at(&c->volumes, at - SUPER_SECTOR))
 			continue;
 		get(w, i, SUPER_SECTORS, c->block);
-		if (!learn_super(c, at - SUPER_SECTOR, c->block))
-			c->errors++;
+		learn_super(c, at - SUPER_SECTOR, c->block);
 	}
 }
 
@@ -362,8 +366,6 @@ static bool learn_probe(struct classifier *c, u64 sector, const void *super)
 			v = learn_super(c, sector - SUPER_SECTOR, super);
 		if (v)
 			v->state = state;
-		else
-			c->errors++;
 		return true;
 	}
 	return false;

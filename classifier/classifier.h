@@ -78,7 +78,7 @@ struct classifier {
 
 	u64 count[CLASSIFY_REASONS];	/* sectors by reason */
 	u64 errors;			/* superblocks and such that made no sense */
-	u8 block[CLASSIFIER_BLOCK] __aligned(8);
+	u64 block[CLASSIFIER_BLOCK / 8];	/* one block's content, for a moment */
 };
 
 /*

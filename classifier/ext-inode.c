@@ -191,7 +191,7 @@ static unsigned int map_extents(const struct ext_geo *geo, const void *node, u32
 	return wrong;
 }
 
-/* @count pointers at @p of @level, each for @step file blocks from @logical on; equal steps join. */
+/* @count pointers at @p of @level, each for @step file blocks from @logical on; runs join. */
 static unsigned int map_pointers(const struct ext_geo *geo, const void *p, u32 count, u32 level,
 				 u64 logical, u64 step, ext_run_fn fn, void *ctx)
 {
@@ -266,6 +266,6 @@ unsigned int ext_map_node(const struct ext_geo *geo, bool extents, u32 level, u6
 		return map_extents(geo, block, ext_block_size(geo), level - 1, fn, ctx);
 	if (level > 3)
 		return 1;
-	return map_pointers(geo, block, 1u << bits, level - 1, logical, 1ULL << (bits * (level - 1)),
-			    fn, ctx);
+	return map_pointers(geo, block, 1u << bits, level - 1, logical,
+			    1ULL << (bits * (level - 1)), fn, ctx);
 }

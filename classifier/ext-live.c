@@ -10,7 +10,7 @@
 
 #define MAX_BLOCK_BITS	12
 #define MAP_MIN_BYTES	8192
-#define MAP_MAX_BYTES	(1u << 20)
+#define MAP_MAX_BYTES	1048576
 
 static void give_up(struct ext_live *e, const char *wrong)
 {
@@ -53,7 +53,7 @@ static void restart(struct ext_live *e)
 		return give_up(e, "the journal is on another device");
 	if (geo->journal_ino > geo->inodes)
 		return give_up(e, "the journal's inode is beyond the last");
-	/* Merkle trees are written like file content, and before anything tells that they are none. */
+	/* Merkle trees are written like file content, before anything tells that they are none. */
 	if (geo->ro_compat & EXT_RO_COMPAT_VERITY)
 		return give_up(e, "files may have Merkle trees (verity)");
 	group = (geo->journal_ino - 1) / geo->inodes_per_group;

@@ -48,7 +48,7 @@ struct ext_live {
 	u32 inode_offset;
 	struct ext_inode inode;
 
-	/* in memory given: runs from the front, blocks of the map from the back; then both sorted */
+	/* in memory given: runs from the front, map blocks from the back; then both sorted */
 	struct ext_journal_entry *entry;
 	u32 entries;
 	u32 runs, nodes;

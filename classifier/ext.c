@@ -6,7 +6,7 @@
 #include "ext.h"
 
 #define MAX_BLOCK_BITS		16
-#define MAX_GROUPS		(1u << 30)
+#define MAX_GROUPS		0x40000000
 #define MIN_DESC_SIZE		32
 #define MIN_INODE_SIZE		128
 
@@ -130,7 +130,7 @@ static const char *parse_size(const struct super *s, u64 bytes, struct ext_geo *
 	if (geo->first_data > 1 || geo->first_data >= geo->blocks)
 		return "s_first_data_block is neither 0 nor 1";
 	geo->blocks_per_group = le32_to_cpu(s->blocks_per_group);
-	/* One bitmap block a group, of blocks or, with bigalloc, of clusters of at most 2^16 blocks. */
+	/* One bitmap block a group: of blocks or, with bigalloc, of clusters. */
 	if (geo->blocks_per_group < 8 ||
 	    geo->blocks_per_group > (geo->ro_compat & EXT_RO_COMPAT_BIGALLOC ?
 				     1u << 30 : 8u << geo->block_bits))
@@ -315,6 +315,15 @@ enum ext_kind ext_fixed_kind(const struct ext_geo *geo, u64 block)
 	if (at < gdt)
 		return EXT_GDT;
 	return at < gdt + geo->reserved_gdt ? EXT_GDT_RESERVED : EXT_DATA;
+}
+
+bool ext_is_backup(const void *super)
+{
+	const struct super *s = super;
+	__le16 group;
+
+	memcpy(&group, &s->group, sizeof(group));
+	return group;
 }
 
 u64 ext_gdt_block(const struct ext_geo *geo, u32 index)

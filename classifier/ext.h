@@ -110,6 +110,9 @@ static inline u32 ext_block_size(const struct ext_geo *geo)
  */
 const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo);
 
+/* Does what has a superblock's magic number say that it is a backup? */
+bool ext_is_backup(const void *super);
+
 /* Do both describe the same file system, perhaps resized or with other features? */
 bool ext_same(const struct ext_geo *a, const struct ext_geo *b);
 

@@ -158,17 +158,25 @@ static enum jbd2_block_kind write_super(struct jbd2 *j, const void *block)
 	return JBD2_SUPER;
 }
 
-/* A control block of transaction @tid at @logical. */
+/*
+ * A control block of transaction @tid at @logical. Numbers are consecutive, so
+ * a gap is a transaction that was not seen, and one older than the tail makes
+ * no sense. (An empty log's superblock names the next number or the one before.)
+ */
 static void seen(struct jbd2 *j, u32 logical, u32 tid)
 {
-	if (!j->joined) {
-		/*
-		 * Whether this transaction's beginning was missed is not known,
-		 * unless it is the tail and begins here.
-		 */
-		bool whole = j->tail_fresh && tid == j->tail && logical == j->start;
+	/* Seen from its beginning? Surely, if that is the log's tail and stands here. */
+	bool first = j->tail_fresh && tid == j->tail && logical == j->start;
 
-		j->complete_from = whole ? tid : tid + 1;
+	if (before(tid, j->tail)) {
+		j->count.bad++;
+		jbd2_missed(j);
+		return;
+	}
+	if (j->joined && before(j->head + 1, tid) && !first)
+		jbd2_missed(j);
+	if (!j->joined) {
+		j->complete_from = first ? tid : tid + 1;
 		j->head = tid;
 		j->joined = true;
 	}

@@ -36,7 +36,7 @@
 #include "logset.h"
 
 #define JBD2_MAGIC		0xc03b3998u
-#define JBD2_PENDING_MAX	(1u << 16)	/* revoke records of one transaction, at most */
+#define JBD2_PENDING_MAX	65536	/* revoke records of one transaction, at most */
 #define JBD2_PENDING_MIN	512
 
 enum jbd2_block_kind {

@@ -8,7 +8,7 @@
 #define MAX_BLOCK_BITS		16
 #define AG_HEADERS		4	/* superblock, free space, inodes, free list: a sector each */
 
-/* File types, sparse inodes, metadata uuid, bigtime, needsrepair, nrext64, exchange, parent. */
+/* ftype, sparse inodes, metadata uuid, bigtime, needsrepair, nrext64, exchange, parent. */
 #define INCOMPAT_SAFE		0xffu
 #define INCOMPAT_META_UUID	BIT(2)
 /* Free-inode and reverse-mapping btrees, reflink, inode btree counts. */
@@ -52,7 +52,7 @@ struct super {
 	u8 unused_e4[20];
 	u8 meta_uuid[SELFID_UUID];	/* 0xf8 */
 	u8 unused_108[248];
-};
+} __packed;
 
 /* The checksum is over the whole sector, its own place counting as 0. */
 static bool crc_holds(const void *super, u32 bytes)

@@ -56,10 +56,10 @@ struct xfs_live {
 	const char *wrong;		/* keep everything, NULL: nothing wrong */
 	struct selfid_open open;
 	u64 errors;
-	u8 super[4096] __aligned(8);
+	u8 super[4096];
 };
 
-/* As btrfs_live_init(). @super: the @bytes at the volume's beginning that are known, at least 512. */
+/* As btrfs_live_init(). @super: so many @bytes from the volume's start on, at least 512. */
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors);
 
 /* As btrfs_live_write(). Undecided never becomes anything else: it is the same as keep. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A btrfs from its superblock on: hostile superblocks, chunk trees and requests. Checksums are put right, and the
- * headers of tree blocks that are asked for, so that what is behind them is reached.
+ * A btrfs from its superblock on: hostile superblocks, chunk trees and requests. Checksums are
+ * put right, and the headers of tree blocks that are asked for, so that what is behind them is
+ * reached.
  *
  * Input: superblock; one block that all reads of the chunk tree return; then requests of 8 bytes.
  */
@@ -53,7 +54,7 @@ static void work(const u8 *block)
 			free(btrfs_live_give(&b, calloc(1, bytes), bytes));
 		if (!btrfs_live_want(&b, &sector, &n))
 			break;
-		if (sector + (n >> 9) > b.geo.sectors + BTRFS_MAX_NODE / 512 || n > BTRFS_READ_BYTES)
+		if (sector + (n >> 9) > b.geo.sectors || n > BTRFS_READ_BYTES)
 			abort();
 		if (!b.filled) {
 			const struct btrfs_walk_entry *e = &b.stack[b.depth - 1];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An xfs from its superblock on, whose checksum is put right. Input: superblock, a block's head, requests of 8 bytes.
+ * An xfs from its superblock on, whose checksum is put right. Input: superblock, a block's head,
+ * requests of 8 bytes.
  */
 #include <stdlib.h>
 

@@ -229,7 +229,8 @@ static void work(void)
 static void hand_over(const struct part *p)
 {
 	struct selfid_request request = {
-		.sector = p->sector - r.start, .sectors = p->sectors, .copy = copy, .ctx = (void *)p,
+		.sector = p->sector - r.start, .sectors = p->sectors,
+		.copy = copy, .ctx = (void *)p,
 	};
 	u32 pos, len, i;
 

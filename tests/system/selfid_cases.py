@@ -22,7 +22,7 @@ CASES = {
     "btrfs-4k": Case("btrfs", ["-n", "4096"], extra=("snapshots", "fsync")),
     "btrfs-64k": Case("btrfs", ["-n", "65536"], extra=("snapshots", "balance", "fsync")),
     "btrfs-single": Case("btrfs", ["-m", "single"], extra=("balance",)),
-    "btrfs-mixed": Case("btrfs", ["-M"], extra=("fsync", "balance")),
+    "btrfs-mixed": Case("btrfs", ["-M"], extra=("fsync", "balance"), squashed=0.998),
     "btrfs-cache-v1": Case("btrfs", ["-R", "^free-space-tree"], "space_cache=v1", extra=("fsync",)),
     "btrfs-lzo": Case("btrfs", [], "compress-force=lzo"),
     "btrfs-raid1": Case("btrfs", ["-m", "raid1", "-d", "raid1"], extra=("fsync",), devices=2),
@@ -30,9 +30,7 @@ CASES = {
     "btrfs-xxhash": Case("btrfs", ["--csum", "xxhash"], extra=("fsync",)),
     "btrfs-crash": Case("btrfs", [], extra=("fsync", "crash")),
     "btrfs-resize": Case("btrfs", [], extra=("resize", "balance")),
-    "btrfs-raid5": Case(
-        "btrfs", ["-m", "raid5", "-d", "raid5"], devices=3, squashed=0
-    ),
+    "btrfs-raid5": Case("btrfs", ["-m", "raid5", "-d", "raid5"], devices=3, squashed=0),
     "xfs": Case("xfs", [], extra=("fsync",)),
     "xfs-1k": Case("xfs", ["-b", "size=1024"], squashed=0),
     "xfs-dir16k": Case("xfs", ["-n", "size=16384"], squashed=0),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Record every write of a btrfs's or xfs's life, in order, with content, and classify it again. Runs in a lab.
+"""Record every write of a btrfs's or xfs's life, with content, and classify it again. Runs in a lab.
 
 dm-log-writes stands under each device of the file system. selfid-replay then classifies the log and leaves
 behind a device of which everything squashed is noise: the checker must find it clean, and it must mount with
@@ -16,7 +16,6 @@ import io
 import json
 import os
 import random
-import struct
 import subprocess
 import sys
 from contextlib import ExitStack, redirect_stderr
@@ -186,8 +185,11 @@ def listing(top: Path) -> list[str]:
             path = os.path.join(parent, name)
             s = os.lstat(path)
             target = os.readlink(path) if os.path.islink(path) else ""
-            attributes = [(a, os.getxattr(path, a, follow_symlinks=False)) for a in os.listxattr(path, follow_symlinks=False)]
-            lines.append(f"{path} {s.st_mode:o} {s.st_size} {s.st_nlink} {s.st_uid} {target} {sorted(attributes)}")
+            attributes = {
+                a: os.getxattr(path, a, follow_symlinks=False)
+                for a in sorted(os.listxattr(path, follow_symlinks=False))
+            }
+            lines.append(f"{path} {s.st_mode:o} {s.st_size} {s.st_nlink} {s.st_uid} {target} {attributes}")
     return sorted(lines)
 
 
@@ -216,10 +218,10 @@ def record(case: Case, images: list[Path], logs: list[Path]) -> list[str]:
 def replay(case: Case, logs: list[Path], outs: list[Path], seed: int) -> list[dict[str, object]]:
     results = []
     for log, out in zip(logs, outs, strict=True):
-        words = [REPLAY, case.fstype, str(log), str(out), str(case.size * MIB), *([str(seed)] if seed else [])]
+        words = [REPLAY, case.fstype, str(log), str(out), str(case.size * MIB), str(seed)]
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
-            raise Failed(f"selfid-replay: {done.stdout[-1000:]}")
+            raise Failed(f"selfid-replay, seed {seed}: status {done.returncode}: {done.stdout[-1000:]}")
         lines = done.stdout.splitlines()
         result = json.loads(lines[-1])
         if result["lost"]:
@@ -252,7 +254,9 @@ def check(case: Case, outs: list[Path], tree: list[str]) -> None:
 
 def one(name: str, directory: Path, seeds: list[int], keep: bool) -> dict[str, object]:
     case = CASES[name]
-    images, logs = ([directory / f"{name}-{i}.{kind}" for i in range(case.devices)] for kind in ("img", "log"))
+    images, logs = (
+        [directory / f"{name}-{i}.{kind}" for i in range(case.devices)] for kind in ("img", "log")
+    )
     outs = [Path(f"/tmp/{name}-{i}.out") for i in range(case.devices)]
     try:
         tree = record(case, images, logs)

@@ -41,3 +41,6 @@ CASES = {
     "ext2-1k": Case(["-t", "ext2", "-b", "1024"], fstype="ext2", squashed=0),
     "ext4-nojournal": Case(["-t", "ext4", "-O", "^has_journal"], squashed=0),
 }
+
+# Those of `make check`; DAVID_SCALE=full takes all.
+CHECK = ("ext4", "ext4-1k", "ext4-fc", "ext4-features", "ext3-crash")

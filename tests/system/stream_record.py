@@ -4,7 +4,7 @@
 
 dm-log-writes stands under the file system and writes a log into OUT/NAME.log; the disk itself stays behind
 as OUT/NAME.img. Marks in the log tell what dm-log-writes cannot see: mounted, unmounted. The classifier's
-stream test (streams.py) feeds both to `david-classify replay`.
+stream test (test_streams.py) feeds both to `david-classify replay`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import json
 import os
 import random
 import subprocess
 import sys
 from pathlib import Path
 
-from guest import Failed, mapped, run, say
+from guest import Failed, mapped, run
 from stream_cases import CASES, Case
 from workload import Scale, Workload
 
@@ -139,6 +140,10 @@ def record(name: str, out: Path) -> None:
             run("losetup", "--detach", loop)
 
 
+def tell(name: str, error: str) -> None:
+    print("RESULT " + json.dumps({"case": name, "error": error}), flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path)
@@ -149,10 +154,10 @@ def main() -> int:
     for name in args.names:
         try:
             record(name, args.out)
-            say(f"recorded {name}")
+            tell(name, "")
         except (Failed, OSError) as error:
             failed = 1
-            say(f"FAILED {name}: {error}")
+            tell(name, str(error))
             with contextlib.suppress(Exception):
                 subprocess.run(["umount", str(MOUNT)])
     return failed

@@ -16,7 +16,7 @@
 #define DATA		(32 * MIB)
 #define DATA_END	(64 * MIB)
 #define NOWHERE		(128 * MIB)
-#define CHUNK_ROOT	(1u << 20)
+#define CHUNK_ROOT	0x100000
 #define LOG_TREE	((u64)-6)
 
 /* Too large for a kernel's stack. */

@@ -10,7 +10,7 @@ enum {
 	STATUS_OK,
 	STATUS_NOTHING = 1,	/* no file system that is known */
 	STATUS_USAGE = 2,
-	STATUS_DAMAGED = 3,	/* some of it made no sense; what is printed is what could be read */
+	STATUS_DAMAGED = 3,	/* some of it made no sense and is not in what was printed */
 };
 
 struct image_options {
@@ -23,16 +23,17 @@ int classify_image(const struct image_options *options);
 
 struct replay_options {
 	const char *log;	/* of dm-log-writes */
-	const char *out;	/* what the store would hold; squashed blocks are overwritten with noise */
+	const char *out;	/* what the store would hold, with noise for squashed blocks */
 	u64 bytes;		/* of the disk */
 	size_t log_limit;
-	bool probe;		/* find file systems when they are mounted, not when they are made */
-	u64 from;		/* learn nothing from the first so many entries */
+	u64 from;		/* first entry that the classifier sees */
+	u64 until;		/* entry in front of which to stop */
 };
 
 int classify_replay(const struct replay_options *options);
 
 /* Print "david-classify: ..." and end with STATUS_USAGE. */
-void die(const char *format, ...) __attribute__((__noreturn__, __format__(printf, 1, 2)));
+void die(const char *format, ...)
+	__attribute__((__noreturn__, __format__(printf, 1, 2)));
 
 #endif

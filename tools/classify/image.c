@@ -190,10 +190,11 @@ static void print_ranges(const struct walk *w, bool json)
 			end++;
 		if (is_metadata(kind)) {
 			if (json)
-				printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\"]", comma, block, end - block,
-				       name_of(kind));
+				printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\"]", comma, block,
+				       end - block, name_of(kind));
 			else
-				printf("%" PRIu64 "\t%" PRIu64 "\t%s\n", block, end - 1, name_of(kind));
+				printf("%" PRIu64 "\t%" PRIu64 "\t%s\n", block, end - 1,
+				       name_of(kind));
 			comma = ", ";
 		}
 		block = end;
@@ -213,8 +214,9 @@ static void print_volume(const struct walk *w, u64 start, const struct image_opt
 	if (options->json) {
 		printf("{\"type\": \"ext\", \"start_sector\": %" PRIu64 ", \"block_size\": %u, "
 		       "\"blocks\": %" PRIu64 ", \"metadata\": %" PRIu64 ", \"errors\": %" PRIu64
-		       ", \"count\": {", start, ext_block_size(&w->geo), w->geo.blocks, metadata,
-		       w->errors);
+		       ", \"bigalloc\": %s, \"count\": {",
+		       start, ext_block_size(&w->geo), w->geo.blocks, metadata, w->errors,
+		       w->geo.ro_compat & EXT_RO_COMPAT_BIGALLOC ? "true" : "false");
 		for (kind = 0; kind <= IN_USE; kind++) {
 			if (!count[kind])
 				continue;
@@ -261,8 +263,8 @@ static bool find(const u8 *base, u64 bytes, u64 *start, struct ext_geo *geo)
 	u64 sector = *start;
 
 	while ((sector + 4) * SECTOR <= bytes) {
-		if (!ext_parse_super(base + sector * SECTOR + EXT_SUPER_OFFSET, bytes - sector * SECTOR,
-				     geo)) {
+		if (!ext_parse_super(base + sector * SECTOR + EXT_SUPER_OFFSET,
+				     bytes - sector * SECTOR, geo)) {
 			*start = sector;
 			return true;
 		}

@@ -7,8 +7,8 @@
 
 static const char usage[] =
 	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"
-	"       david-classify replay --size BYTES --out FILE [--log-limit BYTES] [--probe]\n"
-	"                             [--from ENTRY] LOG\n"
+	"       david-classify replay --size BYTES --out FILE [--log-limit BYTES]\n"
+	"                             [--from ENTRY] [--until ENTRY] LOG\n"
 	"\n"
 	"image   print which blocks of a file system are metadata, and why.\n"
 	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
@@ -28,14 +28,14 @@ void die(const char *format, ...)
 }
 
 /* The value of the option at argv[*at], which moves on to it. */
-static const char *value(int argc, char **argv, int *at)
+static const char *next_word(int argc, char **argv, int *at)
 {
 	if (*at + 1 >= argc)
 		die("%s needs a value", argv[*at]);
 	return argv[++*at];
 }
 
-static u64 number(const char *option, const char *text)
+static u64 parse_u64(const char *option, const char *text)
 {
 	char *end;
 	u64 n;
@@ -47,7 +47,7 @@ static u64 number(const char *option, const char *text)
 	return n;
 }
 
-static int image(int argc, char **argv)
+static int run_image(int argc, char **argv)
 {
 	struct image_options options = { };
 	int i;
@@ -69,24 +69,24 @@ static int image(int argc, char **argv)
 	return classify_image(&options);
 }
 
-static int replay(int argc, char **argv)
+static int run_replay(int argc, char **argv)
 {
-	struct replay_options options = { .log_limit = 8 << 20 };
+	struct replay_options options = { .log_limit = 8 << 20, .until = U64_MAX };
 	int i;
 
 	for (i = 0; i < argc; i++) {
 		const char *option = argv[i];
 
 		if (!strcmp(option, "--size"))
-			options.bytes = number(option, value(argc, argv, &i));
+			options.bytes = parse_u64(option, next_word(argc, argv, &i));
 		else if (!strcmp(option, "--out"))
-			options.out = value(argc, argv, &i);
+			options.out = next_word(argc, argv, &i);
 		else if (!strcmp(option, "--log-limit"))
-			options.log_limit = number(option, value(argc, argv, &i));
+			options.log_limit = parse_u64(option, next_word(argc, argv, &i));
 		else if (!strcmp(option, "--from"))
-			options.from = number(option, value(argc, argv, &i));
-		else if (!strcmp(option, "--probe"))
-			options.probe = true;
+			options.from = parse_u64(option, next_word(argc, argv, &i));
+		else if (!strcmp(option, "--until"))
+			options.until = parse_u64(option, next_word(argc, argv, &i));
 		else if (option[0] == '-')
 			die("unknown option %s", option);
 		else if (options.log)
@@ -102,9 +102,9 @@ static int replay(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "image"))
-		return image(argc - 2, argv + 2);
+		return run_image(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "replay"))
-		return replay(argc - 2, argv + 2);
+		return run_replay(argc - 2, argv + 2);
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(usage, stdout);
 		return STATUS_OK;

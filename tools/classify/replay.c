@@ -222,12 +222,14 @@ static void report(const struct replay *r)
 		const struct jbd2_counters *n = &e->jbd2.count;
 
 		printf("%s{\"start\": %" PRIu64 ", \"stage\": %d, \"wrong\": \"%s\", "
-		       "\"descriptors\": %" PRIu64 ", \"commits\": %" PRIu64 ", \"revokes\": %" PRIu64
-		       ", \"tags\": %" PRIu64 ", \"revoked\": %" PRIu64 ", \"bad\": %" PRIu64
-		       ", \"missed\": %" PRIu64 ", \"logged_most\": %u, \"errors\": %" PRIu64 "}",
+		       "\"descriptors\": %" PRIu64 ", \"commits\": %" PRIu64
+		       ", \"revokes\": %" PRIu64 ", \"tags\": %" PRIu64
+		       ", \"revoked\": %" PRIu64 ", \"bad\": %" PRIu64
+		       ", \"missed\": %" PRIu64 ", \"logged_most\": %u, "
+		       "\"errors\": %" PRIu64 "}",
 		       i ? ", " : "", c->volumes.volume[i].start, e->stage, e->wrong ?: "",
-		       n->descriptors, n->commits, n->revokes, n->tags, n->revoked, n->bad, n->missed,
-		       e->jbd2.set.most, e->errors);
+		       n->descriptors, n->commits, n->revokes, n->tags, n->revoked, n->bad,
+		       n->missed, e->jbd2.set.most, e->errors);
 	}
 	printf("]}\n");
 }
@@ -262,6 +264,7 @@ int classify_replay(const struct replay_options *options)
 	classifier_init(&r.classifier, sectors, options->log_limit);
 
 	fseeko(log, unit, SEEK_SET);
+	entries = min(entries, options->until);
 	for (i = 0; i < entries; i++) {
 		u64 flags, sector, n, len;
 		bool feed = i >= options->from;
@@ -278,17 +281,19 @@ int classify_replay(const struct replay_options *options)
 		r.entries = i;
 		if (flags & FLAG_MARK) {
 			char text[64] = "";
+			size_t taken = min_t(size_t, len, sizeof(text) - 1);
 
-			if (!fread(text, min_t(size_t, len, sizeof(text) - 1), 1, log))
+			if (!fread(text, taken, 1, log))
 				die("%s: a mark without text", options->log);
-			fseeko(log, unit - sizeof(entry) - min_t(size_t, len, sizeof(text) - 1), SEEK_CUR);
+			fseeko(log, unit - sizeof(entry) - taken, SEEK_CUR);
 			mark(&r, text);
 			work(&r);
 			continue;
 		}
 		fseeko(log, unit - sizeof(entry), SEEK_CUR);
 		if (sector > sectors || n > sectors - sector)
-			die("%s: entry %llu is beyond the disk", options->log, (unsigned long long)i);
+			die("%s: entry %llu is beyond the disk", options->log,
+			    (unsigned long long)i);
 		if (flags & FLAG_DISCARD) {
 			discard(&r, sector, n, feed);
 			work(&r);

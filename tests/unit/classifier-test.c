@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The classifier as the target calls it, on small disks made by hand: what is
+ * kept and what is squashed in a volume's life.
+ */
+#include <kunit/test.h>
+
+#include "../../classifier/classifier.h"
+
+#define SECTORS		65536u
+#define BLOCK		4096u
+#define BLOCKS		2000u
+#define TABLE		20u	/* inode table */
+#define JOURNAL		100u	/* first of 64 blocks */
+#define JOURNAL_BLOCKS	64u
+
+struct disk {
+	struct classifier c;
+	u64 start;
+	u32 limit;		/* bytes of the log set */
+	u8 *store;		/* the first 4 MiB of the volume */
+};
+
+#define STORE_BLOCKS	1024u
+
+static u8 block[2 * BLOCK];	/* one being made; too large for a kernel's stack */
+
+static void le32_at(u32 at, u32 value)
+{
+	__le32 word = cpu_to_le32(value);
+
+	memcpy(block + at, &word, sizeof(word));
+}
+
+static void le16_at(u32 at, u32 value)
+{
+	__le16 word = cpu_to_le16(value);
+
+	memcpy(block + at, &word, sizeof(word));
+}
+
+static void be32_at(u32 at, u32 value)
+{
+	__be32 word = cpu_to_be32(value);
+
+	memcpy(block + at, &word, sizeof(word));
+}
+
+static void copy(void *ctx, u32 offset, void *to, u32 len)
+{
+	memcpy(to, (const u8 *)ctx + offset, len);
+}
+
+static void work(struct kunit *test, struct disk *d)
+{
+	static u64 content[CLASSIFIER_BLOCK / 8];
+	int rounds = 0;
+
+	while (d->c.pending) {
+		size_t memory;
+		u64 sector;
+		u32 bytes;
+
+		KUNIT_ASSERT_LE_MSG(test, ++rounds, 1000, "the worker never ends");
+		while ((memory = classifier_memory(&d->c)))
+			kvfree(classifier_give(&d->c, kvzalloc(memory, GFP_KERNEL), memory));
+		if (!classifier_want(&d->c, &sector, &bytes))
+			continue;
+		memcpy(content, d->store + (sector - d->start) * 512, bytes);
+		classifier_learn(&d->c, sector, content);
+	}
+}
+
+/* Write @sectors from block[] at @sector of the volume; the reason for the last part. */
+static enum classify_reason put(struct kunit *test, struct disk *d, u64 sector, u32 sectors)
+{
+	struct classify_write w = {
+		.sector = d->start + sector, .sectors = sectors, .copy = copy, .ctx = block,
+	};
+	enum classify_reason reason = CLASSIFY_REASONS;
+	u32 pos, len;
+
+	if ((sector + sectors) * 512 <= STORE_BLOCKS * BLOCK)
+		memcpy(d->store + sector * 512, block, sectors * 512);
+	for (pos = 0; pos < sectors; pos += len)
+		classifier_write(&d->c, &w, pos, &len, &reason);
+	KUNIT_EXPECT_EQ(test, pos, sectors);
+	work(test, d);
+	return reason;
+}
+
+static enum classify_reason put_block(struct kunit *test, struct disk *d, u64 at)
+{
+	return put(test, d, at * 8, 8);
+}
+
+static enum classify_reason data(struct kunit *test, struct disk *d, u64 at)
+{
+	memset(block, 0x5a, BLOCK);
+	return put_block(test, d, at);
+}
+
+static void super(u32 uuid, u32 compat, u32 ro_compat, u32 journal_ino)
+{
+	memset(block, 0, BLOCK);
+	le32_at(1024 + 0x00, 512);
+	le32_at(1024 + 0x04, BLOCKS);
+	le32_at(1024 + 0x18, 2);
+	le32_at(1024 + 0x20, 32768);
+	le32_at(1024 + 0x28, 512);
+	le16_at(1024 + 0x38, EXT_MAGIC);
+	le32_at(1024 + 0x4c, 1);
+	le32_at(1024 + 0x54, 11);
+	le16_at(1024 + 0x58, 256);
+	le32_at(1024 + 0x5c, compat);
+	le32_at(1024 + 0x64, ro_compat);
+	le32_at(1024 + 0x68, uuid);
+	le32_at(1024 + 0xe0, journal_ino);
+}
+
+static void journal_super(u32 start, u32 tail)
+{
+	memset(block, 0, BLOCK);
+	be32_at(0, JBD2_MAGIC);
+	be32_at(4, 4);
+	be32_at(12, BLOCK);
+	be32_at(16, JOURNAL_BLOCKS);
+	be32_at(20, 1);
+	be32_at(24, tail);
+	be32_at(28, start);
+}
+
+/* As mke2fs does: the superblock last. */
+static void mkfs(struct kunit *test, struct disk *d, u32 uuid)
+{
+	memset(block, 0, BLOCK);
+	le32_at(0, 10);
+	le32_at(4, 11);
+	le32_at(8, TABLE);
+	put_block(test, d, 1);
+	/* Inode 8: one extent. */
+	memset(block, 0, BLOCK);
+	le16_at(7 * 256, 0x8180);
+	le32_at(7 * 256 + 0x04, JOURNAL_BLOCKS * BLOCK);
+	le16_at(7 * 256 + 0x1a, 1);
+	le32_at(7 * 256 + 0x20, 0x80000);
+	le16_at(7 * 256 + 0x28, 0xf30a);
+	le16_at(7 * 256 + 0x2a, 1);
+	le16_at(7 * 256 + 0x2c, 4);
+	le32_at(7 * 256 + 0x38, JOURNAL_BLOCKS);
+	le32_at(7 * 256 + 0x3c, JOURNAL);
+	put_block(test, d, TABLE);
+	journal_super(0, 1);
+	put_block(test, d, JOURNAL);
+	super(uuid, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+	put_block(test, d, 0);
+}
+
+static void descriptor(struct kunit *test, struct disk *d, u32 at, u32 tid, u32 home)
+{
+	memset(block, 0, BLOCK);
+	be32_at(0, JBD2_MAGIC);
+	be32_at(4, 1);
+	be32_at(8, tid);
+	be32_at(12, home);
+	be32_at(16, 8);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), CLASSIFY_JOURNAL);
+}
+
+static void commit(struct kunit *test, struct disk *d, u32 at, u32 tid)
+{
+	memset(block, 0, BLOCK);
+	be32_at(0, JBD2_MAGIC);
+	be32_at(4, 2);
+	be32_at(8, tid);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), CLASSIFY_JOURNAL);
+}
+
+static struct disk *make(struct kunit *test, u64 start)
+{
+	struct disk *d = kvzalloc(sizeof(*d), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, d);
+	d->store = kvzalloc(STORE_BLOCKS * BLOCK, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, d->store);
+	d->start = start;
+	classifier_init(&d->c, SECTORS, 1 << 20);
+	return d;
+}
+
+static void done(struct disk *d)
+{
+	classifier_destroy(&d->c, kvfree);
+	kvfree(d->store);
+	kvfree(d);
+}
+
+static void a_life(struct kunit *test, u64 start)
+{
+	struct disk *d = make(test, start);
+
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_NO_VOLUME);
+	mkfs(test, d, 1);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNMOUNTED);
+	classifier_mount(&d->c, start, VOLUME_MOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	descriptor(test, d, 1, 1, 500);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNLOGGED);
+	commit(test, d, 3, 1);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, BLOCKS - 1), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, BLOCKS), CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, data(test, d, 1), CLASSIFY_STATIC);
+	classifier_mount(&d->c, start, VOLUME_UNMOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 600), CLASSIFY_UNMOUNTED);
+	classifier_mount(&d->c, start, VOLUME_READONLY);
+	KUNIT_EXPECT_EQ(test, data(test, d, 600), CLASSIFY_UNMOUNTED);
+	done(d);
+}
+
+static void a_life_on_the_whole_disk(struct kunit *test)
+{
+	a_life(test, 0);
+}
+
+static void a_life_on_a_partition(struct kunit *test)
+{
+	a_life(test, 63);
+	a_life(test, 2048);
+}
+
+static void another_mkfs_ends_what_was_known(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	/* Nobody has said that the first one was unmounted. */
+	super(2, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNMOUNTED);
+	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 1);
+	done(d);
+}
+
+static void a_superblock_overwritten_ends_the_volume(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	memset(block, 0, BLOCK);
+	put(test, d, 2, 1);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_NO_VOLUME);
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	classifier_discard(&d->c, 0, 16);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_NO_VOLUME);
+	done(d);
+}
+
+static void what_cannot_be_decided_is_kept(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	super(1, 0, 0, 0);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	super(1, EXT_COMPAT_HAS_JOURNAL, 0, 0);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	super(1, EXT_COMPAT_HAS_JOURNAL, EXT_RO_COMPAT_VERITY, EXT_JOURNAL_INO);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	/* Back again: the journal's tail was in the meantime not seen. */
+	super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	done(d);
+}
+
+static void half_a_journal_block_keeps_everything(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	memset(block, 0, BLOCK);
+	KUNIT_EXPECT_EQ(test, put(test, d, (JOURNAL + 1) * 8, 4), CLASSIFY_JOURNAL);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LEARNING);
+	/* Until the log was empty once. */
+	journal_super(0, 2);
+	put_block(test, d, JOURNAL);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	done(d);
+}
+
+static void a_mount_on_an_unknown_disk_is_looked_up(struct kunit *test)
+{
+	struct disk *d = make(test, 2048);
+
+	mkfs(test, d, 1);
+	classifier_destroy(&d->c, kvfree);
+	classifier_init(&d->c, SECTORS, 1 << 20);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_NO_VOLUME);
+	classifier_mount(&d->c, 2048, VOLUME_MOUNTED);
+	KUNIT_EXPECT_TRUE(test, d->c.pending);
+	work(test, d);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	done(d);
+}
+
+static void a_moved_journal_is_learned_again(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	mkfs(test, d, 1);
+	/* tune2fs: the journal inode now points elsewhere, where there is no journal. */
+	memcpy(block, d->store + TABLE * BLOCK, BLOCK);
+	le32_at(7 * 256 + 0x3c, JOURNAL + 200);
+	put_block(test, d, TABLE);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	/* And now there is. */
+	classifier_mount(&d->c, 0, VOLUME_UNMOUNTED);
+	journal_super(0, 1);
+	put_block(test, d, JOURNAL + 200);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	done(d);
+}
+
+static void volumes_side_by_side_do_not_mix(struct kunit *test)
+{
+	struct disk *d = make(test, 2048);
+
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 2048, VOLUME_MOUNTED);
+	d->start = 2048 + BLOCKS * 8;
+	mkfs(test, d, 2);
+	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNMOUNTED);
+	d->start = 2048;
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	/* A file that holds an image of a file system makes no volume. */
+	super(3, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
+	/* One that begins before both and reaches into the first ends that one only. */
+	d->start = 1024;
+	super(4, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNMOUNTED);
+	done(d);
+}
+
+static void with_too_many_volumes_the_rest_is_kept(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+	u32 i;
+
+	/* Small ones: 2 MiB apart, of 256 blocks. */
+	for (i = 0; i < VOLUMES_MAX + 4; i++) {
+		d->start = i * 2048;
+		super(i, 0, 0, 0);
+		le32_at(1024 + 0x04, 256);
+		put_block(test, d, 0);
+	}
+	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, VOLUMES_MAX);
+	KUNIT_EXPECT_EQ(test, d->c.volumes.refused, 4);
+	KUNIT_EXPECT_EQ(test, data(test, d, 100), CLASSIFY_NO_VOLUME);
+	done(d);
+}
+
+static struct kunit_case classifier_cases[] = {
+	KUNIT_CASE(a_life_on_the_whole_disk),
+	KUNIT_CASE(a_life_on_a_partition),
+	KUNIT_CASE(another_mkfs_ends_what_was_known),
+	KUNIT_CASE(a_superblock_overwritten_ends_the_volume),
+	KUNIT_CASE(what_cannot_be_decided_is_kept),
+	KUNIT_CASE(half_a_journal_block_keeps_everything),
+	KUNIT_CASE(a_mount_on_an_unknown_disk_is_looked_up),
+	KUNIT_CASE(a_moved_journal_is_learned_again),
+	KUNIT_CASE(volumes_side_by_side_do_not_mix),
+	KUNIT_CASE(with_too_many_volumes_the_rest_is_kept),
+	{}
+};
+
+static struct kunit_suite classifier_suite = {
+	.name = "classifier",
+	.test_cases = classifier_cases,
+};
+
+kunit_test_suite(classifier_suite);
