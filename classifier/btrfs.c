@@ -33,7 +33,7 @@ struct dev_item {
 	u8 unused_10[82];
 } __packed;
 
-struct super {
+struct btrfs_super {
 	u8 csum[CSUM_BYTES];
 	u8 fsid[SELFID_UUID];
 	__le64 bytenr;
@@ -67,7 +67,7 @@ struct super {
 	u8 unused_b2b[1237];
 } __packed;
 
-struct header {
+struct btrfs_block_header {
 	u8 csum[CSUM_BYTES];
 	u8 fsid[SELFID_UUID];
 	__le64 logical;
@@ -79,31 +79,31 @@ struct header {
 	u8 level;
 } __packed;
 
-struct key {
+struct disk_key {
 	__le64 objectid;
 	u8 type;
 	__le64 offset;
 } __packed;
 
-struct item {
-	struct key key;
+struct leaf_item {
+	struct disk_key key;
 	__le32 offset;
 	__le32 size;
 } __packed;
 
 struct key_ptr {
-	struct key key;
+	struct disk_key key;
 	__le64 logical;
 	__le64 generation;
 } __packed;
 
-struct stripe {
+struct disk_stripe {
 	__le64 devid;
 	__le64 offset;
 	u8 dev_uuid[SELFID_UUID];
 } __packed;
 
-struct chunk {
+struct disk_chunk {
 	__le64 length;
 	__le64 owner;
 	__le64 stripe_len;
@@ -131,10 +131,10 @@ static bool csum_holds(const void *block, u32 bytes)
  * The extents of @chunk, with its stripes behind it in @bytes, on this device: their number, and
  * number @nth of them. -EINVAL: impossible.
  */
-static int chunk_extents(const struct btrfs_geo *geo, const struct key *key, const void *chunk,
+static int chunk_extents(const struct btrfs_geo *geo, const struct disk_key *key, const void *chunk,
 			 u32 bytes, unsigned int nth, struct btrfs_extent *extent)
 {
-	struct chunk c;
+	struct disk_chunk c;
 	unsigned int i, stripes, found = 0;
 	u64 type, length;
 	u32 parts = 1;
@@ -144,7 +144,7 @@ static int chunk_extents(const struct btrfs_geo *geo, const struct key *key, con
 	memcpy(&c, chunk, sizeof(c));
 	stripes = le16_to_cpu(c.stripes);
 	type = le64_to_cpu(c.type);
-	if (!stripes || bytes < sizeof(c) + stripes * sizeof(struct stripe))
+	if (!stripes || bytes < sizeof(c) + stripes * sizeof(struct disk_stripe))
 		return -EINVAL;
 	if (type & ~BLOCK_SAFE || !(type & (BTRFS_CHUNK_DATA | BTRFS_CHUNK_SYSTEM |
 					    BTRFS_CHUNK_METADATA)))
@@ -161,7 +161,7 @@ static int chunk_extents(const struct btrfs_geo *geo, const struct key *key, con
 	if (!length || length & 511)
 		return -EINVAL;
 	for (i = 0; i < stripes; i++) {
-		struct stripe s;
+		struct disk_stripe s;
 		u64 offset;
 
 		memcpy(&s, chunk + sizeof(c) + i * sizeof(s), sizeof(s));
@@ -183,7 +183,7 @@ static int chunk_extents(const struct btrfs_geo *geo, const struct key *key, con
 	return found;
 }
 
-static const char *parse_system_chunks(const struct super *s, struct btrfs_geo *geo)
+static const char *parse_system_chunks(const struct btrfs_super *s, struct btrfs_geo *geo)
 {
 	u32 bytes = le32_to_cpu(s->sys_chunk_bytes), at = 0;
 
@@ -192,8 +192,8 @@ static const char *parse_system_chunks(const struct super *s, struct btrfs_geo *
 	while (at < bytes) {
 		struct btrfs_system_chunk *to = &geo->system[geo->system_chunks];
 		struct btrfs_extent extent = { };
-		struct chunk c;
-		struct key key;
+		struct disk_chunk c;
+		struct disk_key key;
 		int found;
 
 		if (bytes - at < sizeof(key) + sizeof(c))
@@ -204,7 +204,7 @@ static const char *parse_system_chunks(const struct super *s, struct btrfs_geo *
 		found = chunk_extents(geo, &key, s->sys_chunk + at, bytes - at, 0, &extent);
 		if (found < 0 || key.type != CHUNK_ITEM)
 			return "sys_chunk_array holds an impossible chunk";
-		at += sizeof(c) + le16_to_cpu(c.stripes) * sizeof(struct stripe);
+		at += sizeof(c) + le16_to_cpu(c.stripes) * sizeof(struct disk_stripe);
 		/* Nobody makes striped ones; their blocks are not at one place in a row. */
 		if (!found || le64_to_cpu(c.type) & (BLOCK_RAID0 | BLOCK_RAID10))
 			continue;
@@ -221,7 +221,7 @@ static const char *parse_system_chunks(const struct super *s, struct btrfs_geo *
 }
 
 /* Features of which it is not known that nothing is lost. */
-static const char *unsafe(const struct super *s, u64 devid)
+static const char *unsafe(const struct btrfs_super *s, u64 devid)
 {
 	u64 incompat = le64_to_cpu(s->incompat);
 
@@ -240,19 +240,19 @@ static const char *unsafe(const struct super *s, u64 devid)
 
 const char *btrfs_parse_super(const void *super, u64 sectors, struct btrfs_geo *geo)
 {
-	const struct super *s = super;
+	const struct btrfs_super *s = super;
 	u64 incompat;
 
-	BUILD_BUG_ON(sizeof(struct super) != BTRFS_SUPER_BYTES);
-	BUILD_BUG_ON(offsetof(struct super, magic) != BTRFS_MAGIC_OFFSET);
-	BUILD_BUG_ON(offsetof(struct super, csum_type) != 196);
-	BUILD_BUG_ON(offsetof(struct super, label) != 299);
-	BUILD_BUG_ON(offsetof(struct super, sys_chunk) != 811);
+	BUILD_BUG_ON(sizeof(struct btrfs_super) != BTRFS_SUPER_BYTES);
+	BUILD_BUG_ON(offsetof(struct btrfs_super, magic) != BTRFS_MAGIC_OFFSET);
+	BUILD_BUG_ON(offsetof(struct btrfs_super, csum_type) != 196);
+	BUILD_BUG_ON(offsetof(struct btrfs_super, label) != 299);
+	BUILD_BUG_ON(offsetof(struct btrfs_super, sys_chunk) != 811);
 	BUILD_BUG_ON(sizeof(struct dev_item) != 98);
-	BUILD_BUG_ON(sizeof(struct header) != BTRFS_HEADER_BYTES);
-	BUILD_BUG_ON(sizeof(struct item) != 25);
+	BUILD_BUG_ON(sizeof(struct btrfs_block_header) != BTRFS_HEADER_BYTES);
+	BUILD_BUG_ON(sizeof(struct leaf_item) != 25);
 	BUILD_BUG_ON(sizeof(struct key_ptr) != 33);
-	BUILD_BUG_ON(sizeof(struct chunk) != 48);
+	BUILD_BUG_ON(sizeof(struct disk_chunk) != 48);
 
 	memset(geo, 0, sizeof(*geo));
 	if (le64_to_cpu(s->magic) != MAGIC)
@@ -317,7 +317,7 @@ u64 btrfs_system_sector(const struct btrfs_geo *geo, u64 logical)
 
 bool btrfs_parse_header(const struct btrfs_geo *geo, const void *block, struct btrfs_header *h)
 {
-	struct header copy;
+	struct btrfs_block_header copy;
 
 	memcpy(&copy, block, sizeof(copy));
 	h->logical = le64_to_cpu(copy.logical);
@@ -330,10 +330,10 @@ bool btrfs_parse_header(const struct btrfs_geo *geo, const void *block, struct b
 
 bool btrfs_node_valid(const struct btrfs_geo *geo, const void *node, const struct btrfs_header *h)
 {
-	u32 room = geo->node_bytes - sizeof(struct header);
+	u32 room = geo->node_bytes - sizeof(struct btrfs_block_header);
 
 	if (h->level > 7 ||
-	    h->items > room / (h->level ? sizeof(struct key_ptr) : sizeof(struct item)))
+	    h->items > room / (h->level ? sizeof(struct key_ptr) : sizeof(struct leaf_item)))
 		return false;
 	return geo->csum_type != CSUM_CRC32C || csum_holds(node, geo->node_bytes);
 }
@@ -342,7 +342,7 @@ void btrfs_node_child(const void *node, u32 slot, u64 *logical, u64 *generation)
 {
 	struct key_ptr p;
 
-	memcpy(&p, node + sizeof(struct header) + slot * sizeof(p), sizeof(p));
+	memcpy(&p, node + sizeof(struct btrfs_block_header) + slot * sizeof(p), sizeof(p));
 	*logical = le64_to_cpu(p.logical);
 	*generation = le64_to_cpu(p.generation);
 }
@@ -350,19 +350,19 @@ void btrfs_node_child(const void *node, u32 slot, u64 *logical, u64 *generation)
 int btrfs_leaf_chunk(const struct btrfs_geo *geo, const void *leaf, u32 slot, unsigned int nth,
 		     struct btrfs_extent *extent)
 {
-	u32 room = geo->node_bytes - sizeof(struct header);
+	u32 room = geo->node_bytes - sizeof(struct btrfs_block_header);
 	u32 offset, size;
-	struct item item;
+	struct leaf_item item;
 	int found;
 
-	memcpy(&item, leaf + sizeof(struct header) + slot * sizeof(item), sizeof(item));
+	memcpy(&item, leaf + sizeof(struct btrfs_block_header) + slot * sizeof(item), sizeof(item));
 	if (item.key.type != CHUNK_ITEM)
 		return 0;
 	offset = le32_to_cpu(item.offset);
 	size = le32_to_cpu(item.size);
 	if (offset > room || size > room - offset)
 		return -EINVAL;
-	found = chunk_extents(geo, &item.key, leaf + sizeof(struct header) + offset, size, nth,
-			      extent);
+	leaf += sizeof(struct btrfs_block_header);
+	found = chunk_extents(geo, &item.key, leaf + offset, size, nth, extent);
 	return found < 0 ? found : found + 1;
 }

@@ -6,7 +6,7 @@
 #define VERSION_5		5
 #define MIN_BLOCK_BITS		10
 #define MAX_BLOCK_BITS		16
-#define AG_HEADERS		4	/* superblock, free space, inodes, free list: a sector each */
+#define AG_HEADERS		4	/* a sector each: superblock, free space, inodes, free list */
 
 /* ftype, sparse inodes, metadata uuid, bigtime, needsrepair, nrext64, exchange, parent. */
 #define INCOMPAT_SAFE		0xffu
@@ -14,7 +14,7 @@
 /* Free-inode and reverse-mapping btrees, reflink, inode btree counts. */
 #define RO_COMPAT_SAFE		0xfu
 
-struct super {
+struct xfs_super {
 	__be32 magic;		/* 0x00 */
 	__be32 block_bytes;
 	__be64 blocks;
@@ -57,7 +57,7 @@ struct super {
 /* The checksum is over the whole sector, its own place counting as 0. */
 static bool crc_holds(const void *super, u32 bytes)
 {
-	const u32 at = offsetof(struct super, crc);
+	const u32 at = offsetof(struct xfs_super, crc);
 	const __le32 none = 0;
 	u32 crc = crc32c(~0u, super, at);
 	__le32 stored;
@@ -68,7 +68,7 @@ static bool crc_holds(const void *super, u32 bytes)
 	return le32_to_cpu(stored) == ~crc;
 }
 
-static const char *unsafe(const struct super *s)
+static const char *unsafe(const struct xfs_super *s)
 {
 	if (be32_to_cpu(s->incompat) & ~INCOMPAT_SAFE)
 		return "incompatible features that are not known";
@@ -85,7 +85,7 @@ static const char *unsafe(const struct super *s)
 	return NULL;
 }
 
-static const char *parse_layout(const struct super *s, u64 sectors, struct xfs_geo *geo)
+static const char *parse_layout(const struct xfs_super *s, u64 sectors, struct xfs_geo *geo)
 {
 	u32 sector_bytes = be16_to_cpu(s->sector_bytes);
 	u32 to_sectors = s->block_bits - 9;
@@ -120,15 +120,15 @@ static const char *parse_layout(const struct super *s, u64 sectors, struct xfs_g
 
 const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xfs_geo *geo)
 {
-	const struct super *s = super;
+	const struct xfs_super *s = super;
 	u32 sector_bytes;
 
-	BUILD_BUG_ON(sizeof(struct super) != XFS_SUPER_BYTES);
-	BUILD_BUG_ON(offsetof(struct super, log_blocks) != 96);
-	BUILD_BUG_ON(offsetof(struct super, block_bits) != 120);
-	BUILD_BUG_ON(offsetof(struct super, directory_bits) != 192);
-	BUILD_BUG_ON(offsetof(struct super, crc) != 224);
-	BUILD_BUG_ON(offsetof(struct super, meta_uuid) != 248);
+	BUILD_BUG_ON(sizeof(struct xfs_super) != XFS_SUPER_BYTES);
+	BUILD_BUG_ON(offsetof(struct xfs_super, log_blocks) != 96);
+	BUILD_BUG_ON(offsetof(struct xfs_super, block_bits) != 120);
+	BUILD_BUG_ON(offsetof(struct xfs_super, directory_bits) != 192);
+	BUILD_BUG_ON(offsetof(struct xfs_super, crc) != 224);
+	BUILD_BUG_ON(offsetof(struct xfs_super, meta_uuid) != 248);
 
 	memset(geo, 0, sizeof(*geo));
 	if (be32_to_cpu(s->magic) != XFS_MAGIC)

@@ -16,8 +16,6 @@
 #define MOST_READS	40
 #define REQUESTS	16
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-
 static struct btrfs_live b;
 static u8 super[BTRFS_SUPER_BYTES], node[BTRFS_MAX_NODE], content[CONTENT];
 

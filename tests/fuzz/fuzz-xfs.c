@@ -9,8 +9,6 @@
 
 #define HEAD	(512 + 192)
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-
 static struct xfs_live x;
 static u8 super[512], content[256 * 512];
 
