@@ -268,6 +268,25 @@ static void write_super(struct xfs_live *x, const struct selfid_request *r, u32 
 	x->wrong = x->geo.unsafe;
 }
 
+/*
+ * A copy of the superblock at a group's start is written. After xfs_growfs they tell the new size
+ * at once, the superblock itself only when the log has to move on.
+ */
+static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 pos)
+{
+	const struct xfs_geo *fresh = &x->fresh;
+	u32 bytes = min_t(u32, sizeof(x->super), (r->sectors - pos) << 9);
+
+	memset(x->super, 0, sizeof(x->super));
+	selfid_copy(r, pos, x->super, bytes);
+	if (xfs_parse_super(x->super, bytes, U64_MAX, &x->fresh))
+		return;
+	if (!memcmp(fresh->uuid, x->geo.uuid, sizeof(fresh->uuid)) &&
+	    fresh->ag_sectors == x->geo.ag_sectors && fresh->log_start == x->geo.log_start &&
+	    fresh->block_bytes == x->geo.block_bytes)
+		x->geo.sectors = max(x->geo.sectors, fresh->sectors);
+}
+
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
 			    enum selfid_reason *reason)
 {
@@ -295,6 +314,8 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 	*reason = SELFID_AG;
 	div_u64_rem(at, geo->ag_sectors, &in_ag);
 	if (in_ag < geo->ag_header_sectors) {
+		if (!in_ag && at)
+			write_copy(x, r, pos);
 		*len = min(left, geo->ag_header_sectors - in_ag);
 		return VERDICT_KEEP;
 	}

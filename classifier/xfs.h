@@ -62,7 +62,10 @@ struct xfs_live {
 /* As btrfs_live_init(). @super: so many @bytes from the volume's start on, at least 512. */
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors);
 
-/* As btrfs_live_write(). Undecided never becomes anything else: it is the same as keep. */
+/*
+ * As btrfs_live_write(); never undecided. What is behind ->geo.sectors is kept, which may grow here:
+ * the caller is to enlarge the volume then.
+ */
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
 			    enum selfid_reason *reason);
 

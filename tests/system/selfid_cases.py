@@ -36,10 +36,9 @@ CASES = {
     "xfs-dir16k": Case("xfs", ["-n", "size=16384"], squashed=0),
     "xfs-plain": Case("xfs", ["-m", "reflink=0,rmapbt=0,finobt=0", "-i", "sparse=0"]),
     "xfs-rmap": Case("xfs", ["-m", "reflink=1,rmapbt=1", "-i", "size=2048"], extra=("reflink",)),
-    "xfs-quota": Case("xfs", [], "uquota,gquota,pquota", extra=("fsync",)),
     "xfs-grow": Case("xfs", [], extra=("resize",)),
     "xfs-crash": Case("xfs", [], extra=("fsync", "crash")),
     "xfs-repair": Case("xfs", [], extra=("crash", "repair")),
-    "xfs-ags": Case("xfs", ["-d", "agcount=16", "-i", "size=512"], extra=("fragment",)),
+    "xfs-ags": Case("xfs", ["-d", "agcount=8", "-i", "size=512"], extra=("fragment",)),
     "xfs-v4": Case("xfs", ["-m", "crc=0"], squashed=0),
 }

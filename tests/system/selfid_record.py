@@ -29,7 +29,8 @@ MIB = 1 << 20
 SCALE = Scale(150, 400, 8 * MIB, 2)
 LOG_SIZE = 4 << 30
 MOUNT = Path("/tmp/selfid-mount")
-REPLAY = str(TREE / "build" / "streams" / "selfid-replay")
+BUILD = "/tmp/selfid-build"
+REPLAY = f"{BUILD}/selfid-replay"
 FICLONE = 0x40049409
 
 
@@ -287,6 +288,7 @@ def main() -> int:
     parser.add_argument("names", nargs="+", metavar="NAME")
     args = parser.parse_args()
     MOUNT.mkdir(parents=True, exist_ok=True)
+    run("make", "-C", str(TREE / "tests" / "streams"), f"BUILD={BUILD}")
     failed = 0
     for name in args.names:
         result: dict[str, object] = {"name": name, "ok": False}

@@ -20,7 +20,7 @@ JOB = Job(
     "selfid",
     "uml",
     "6.12",
-    ("python3", PROGRAM, "--build", *NAMES),
+    ("python3", PROGRAM, *NAMES),
     memory="4G",
     timeout=3600,
     usually=20 * len(NAMES),

@@ -253,6 +253,31 @@ static void written_superblock_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xfs.errors, 1);
 }
 
+static void copy_of_the_superblock_tells_of_growth(struct kunit *test)
+{
+	start(test);
+	expect(test, SECTORS, 8, 8, VERDICT_KEEP, SELFID_BEYOND);
+	set32(super, 12, 4000);
+	seal(super);
+	memcpy(content, super, 512);
+	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
+	memset(content, 0x5a, sizeof(content));
+	expect(test, SECTORS, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	/* Only the superblock itself may tell of less, and other file systems tell nothing. */
+	start(test);
+	set32(super, 12, 3000);
+	seal(super);
+	memcpy(content, super, 512);
+	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+	set32(super, 12, 4000);
+	super[40]++;
+	seal(super);
+	memcpy(content, super, 512);
+	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+}
+
 static struct kunit_case xfs_cases[] = {
 	KUNIT_CASE(superblock_is_understood),
 	KUNIT_CASE(impossible_superblocks_are_refused),
@@ -262,6 +287,7 @@ static struct kunit_case xfs_cases[] = {
 	KUNIT_CASE(parts_of_blocks_are_kept),
 	KUNIT_CASE(symlink_of_two_blocks_is_kept_whole),
 	KUNIT_CASE(written_superblock_counts),
+	KUNIT_CASE(copy_of_the_superblock_tells_of_growth),
 	{}
 };
 
