@@ -269,8 +269,11 @@ void classifier_discard(struct classifier *c, u64 sector, u64 sectors)
 	while (i < c->volumes.nr) {
 		struct volume *v = &c->volumes.volume[i];
 		u64 super = v->start + SUPER_SECTOR;
+		u64 inode = v->start + v->ext->inode_block * block_sectors(v);
 
-		if (sector < super + SUPER_SECTORS && super < sector + sectors)
+		/* No file system discards its own superblock or its journal's inode. */
+		if ((sector < super + SUPER_SECTORS && super < sector + sectors) ||
+		    (v->ext->inode_block && sector <= inode && inode < sector + sectors))
 			volume_remove(&c->volumes, v);
 		else
 			i++;

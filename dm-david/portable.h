@@ -28,6 +28,7 @@
 #include <linux/bug.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
+#include <linux/crc32c.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -82,11 +83,14 @@ typedef unsigned int gfp_t;
 #define le64_to_cpu(x)	le64toh((u64)(x))
 #define be16_to_cpu(x)	be16toh((u16)(x))
 #define be32_to_cpu(x)	be32toh((u32)(x))
+#define be64_to_cpu(x)	be64toh((u64)(x))
+#define cpu_to_be64(x)	((__be64)htobe64(x))
 
 #define WARN_ON_ONCE(x)	({ bool w_ = !!(x); assert(!w_); w_; })
 #define BIT(n)		(1UL << (n))
 #define OPTIMIZER_HIDE_VAR(x)	__asm__("" : "+r" (x))
 #define BUILD_BUG_ON(x)	_Static_assert(!(x), #x)
+#define __packed	__attribute__((__packed__))
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -154,6 +158,28 @@ static inline int fls64(u64 word)
 static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
 {
 	*remainder = dividend % divisor;
+	return dividend / divisor;
+}
+
+/* As the kernel's: no inversion, neither before nor after. */
+static inline u32 crc32c(u32 crc, const void *data, size_t bytes)
+{
+	static u32 table[256];
+	const u8 *p = data;
+	u32 i, bit, word;
+
+	for (i = 0; !table[255] && i < 256; i++) {
+		for (word = i, bit = 0; bit < 8; bit++)
+			word = word >> 1 ^ (word & 1 ? 0x82f63b78 : 0);
+		table[i] = word;
+	}
+	while (bytes--)
+		crc = crc >> 8 ^ table[(u8)crc ^ *p++];
+	return crc;
+}
+
+static inline u64 div_u64(u64 dividend, u32 divisor)
+{
 	return dividend / divisor;
 }
 

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A mounted xfs: see xfs.h. The structures are those of the kernel's xfs_format.h. */
+#include "xfs.h"
+
+#define VERSION_MASK		0xf
+#define VERSION_5		5
+#define MIN_BLOCK_BITS		10
+#define MAX_BLOCK_BITS		16
+#define AG_HEADERS		4	/* a sector each: superblock, free space, inodes, free list */
+
+/* ftype, sparse inodes, metadata uuid, bigtime, needsrepair, nrext64, exchange, parent. */
+#define INCOMPAT_SAFE		0xffu
+#define INCOMPAT_META_UUID	BIT(2)
+/* Free-inode and reverse-mapping btrees, reflink, inode btree counts. */
+#define RO_COMPAT_SAFE		0xfu
+
+struct xfs_super {
+	__be32 magic;		/* 0x00 */
+	__be32 block_bytes;
+	__be64 blocks;
+	__be64 rt_blocks;	/* 0x10 */
+	__be64 rt_extents;
+	u8 uuid[SELFID_UUID];	/* 0x20 */
+	__be64 log_start;	/* 0x30 */
+	__be64 unused_38[3];
+	__be32 unused_50;	/* 0x50 */
+	__be32 ag_blocks;
+	__be32 ags;
+	__be32 unused_5c;
+	__be32 log_blocks;	/* 0x60 */
+	__be16 version;
+	__be16 sector_bytes;
+	__be16 inode_bytes;	/* 0x68 */
+	__be16 inodes_per_block;
+	u8 name[12];
+	u8 block_bits;		/* 0x78 */
+	u8 sector_bits;
+	u8 inode_bits;
+	u8 inodes_per_block_bits;
+	u8 ag_block_bits;
+	u8 unused_7d;
+	u8 in_progress;
+	u8 unused_7f;
+	u8 unused_80[64];
+	u8 directory_bits;	/* 0xc0 */
+	u8 unused_c1[15];
+	__be32 compat;		/* 0xd0 */
+	__be32 ro_compat;
+	__be32 incompat;
+	__be32 log_incompat;
+	__le32 crc;		/* 0xe0 */
+	u8 unused_e4[20];
+	u8 meta_uuid[SELFID_UUID];	/* 0xf8 */
+	u8 unused_108[248];
+} __packed;
+
+/* The checksum is over the whole sector, its own place counting as 0. */
+static bool crc_holds(const void *super, u32 bytes)
+{
+	const u32 at = offsetof(struct xfs_super, crc);
+	const __le32 none = 0;
+	u32 crc = crc32c(~0u, super, at);
+	__le32 stored;
+
+	memcpy(&stored, super + at, sizeof(stored));
+	crc = crc32c(crc, &none, sizeof(none));
+	crc = crc32c(crc, super + at + sizeof(none), bytes - at - sizeof(none));
+	return le32_to_cpu(stored) == ~crc;
+}
+
+static const char *unsafe(const struct xfs_super *s)
+{
+	if (be32_to_cpu(s->incompat) & ~INCOMPAT_SAFE)
+		return "incompatible features that are not known";
+	if (be32_to_cpu(s->ro_compat) & ~RO_COMPAT_SAFE)
+		return "read-only compatible features that are not known";
+	if (s->rt_blocks || s->rt_extents)
+		return "a realtime section";
+	if (!s->log_start)
+		return "the log is on another device";
+	if (s->directory_bits)
+		return "directory blocks of several blocks may lie scattered";
+	if (s->in_progress)
+		return "mkfs has not finished";
+	return NULL;
+}
+
+static const char *parse_layout(const struct xfs_super *s, u64 sectors, struct xfs_geo *geo)
+{
+	u32 sector_bytes = be16_to_cpu(s->sector_bytes);
+	u32 to_sectors = s->block_bits - 9;
+	u32 ag_blocks = be32_to_cpu(s->ag_blocks);
+	u64 log = be64_to_cpu(s->log_start);
+	u64 blocks = be64_to_cpu(s->blocks);
+
+	if (!ag_blocks || ag_blocks > U32_MAX >> to_sectors || s->ag_block_bits > 32 ||
+	    ag_blocks > 1ULL << s->ag_block_bits)
+		return "sb_agblocks is impossible";
+	if (!blocks || blocks > sectors >> to_sectors)
+		return "sb_dblocks is 0 or more than the device holds";
+	if (blocks > (u64)be32_to_cpu(s->ags) * ag_blocks)
+		return "sb_dblocks is more than the allocation groups hold";
+	geo->sectors = blocks << to_sectors;
+	geo->ag_sectors = ag_blocks << to_sectors;
+	geo->ag_header_sectors = max(AG_HEADERS * sector_bytes, geo->block_bytes) >> 9;
+	if (log) {
+		u64 ag = log >> s->ag_block_bits;
+		u64 block = log & ((1ULL << s->ag_block_bits) - 1);
+
+		if (ag >= be32_to_cpu(s->ags) || block >= ag_blocks)
+			return "sb_logstart is impossible";
+		geo->log_start = (ag * ag_blocks + block) << to_sectors;
+		geo->log_sectors = (u64)be32_to_cpu(s->log_blocks) << to_sectors;
+		if (!geo->log_sectors || geo->log_sectors > geo->sectors ||
+		    geo->log_start > geo->sectors - geo->log_sectors)
+			return "sb_logblocks is impossible";
+	}
+	return NULL;
+}
+
+const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xfs_geo *geo)
+{
+	const struct xfs_super *s = super;
+	u32 sector_bytes;
+
+	BUILD_BUG_ON(sizeof(struct xfs_super) != XFS_SUPER_BYTES);
+	BUILD_BUG_ON(offsetof(struct xfs_super, log_blocks) != 96);
+	BUILD_BUG_ON(offsetof(struct xfs_super, block_bits) != 120);
+	BUILD_BUG_ON(offsetof(struct xfs_super, directory_bits) != 192);
+	BUILD_BUG_ON(offsetof(struct xfs_super, crc) != 224);
+	BUILD_BUG_ON(offsetof(struct xfs_super, meta_uuid) != 248);
+
+	memset(geo, 0, sizeof(*geo));
+	if (be32_to_cpu(s->magic) != XFS_MAGIC)
+		return "no magic number";
+	if (s->block_bits < 9 || s->block_bits > MAX_BLOCK_BITS ||
+	    be32_to_cpu(s->block_bytes) != 1u << s->block_bits)
+		return "sb_blocksize is impossible";
+	geo->block_bytes = 1u << s->block_bits;
+	sector_bytes = be16_to_cpu(s->sector_bytes);
+	if (s->sector_bits < 9 || s->sector_bits > 15 || sector_bytes != 1u << s->sector_bits ||
+	    s->sector_bits > s->block_bits)
+		return "sb_sectsize is impossible";
+	if ((be16_to_cpu(s->version) & VERSION_MASK) != VERSION_5) {
+		geo->unsafe = "not version 5";
+		return parse_layout(s, sectors, geo);
+	}
+	if (s->block_bits < MIN_BLOCK_BITS)
+		return "sb_blocksize is impossible";
+	if (sector_bytes <= bytes && !crc_holds(super, sector_bytes))
+		return "wrong checksum";
+	memcpy(geo->uuid, be32_to_cpu(s->incompat) & INCOMPAT_META_UUID ? s->meta_uuid : s->uuid,
+	       sizeof(geo->uuid));
+	geo->unsafe = unsafe(s);
+	if (sector_bytes > bytes)
+		geo->unsafe = "sectors larger than 4096 bytes, or not written as one";
+	return parse_layout(s, sectors, geo);
+}
+
+static u16 be16_at(const void *p, u32 offset)
+{
+	__be16 value;
+
+	memcpy(&value, p + offset, sizeof(value));
+	return be16_to_cpu(value);
+}
+
+static u32 be32_at(const void *p, u32 offset)
+{
+	__be32 value;
+
+	memcpy(&value, p + offset, sizeof(value));
+	return be32_to_cpu(value);
+}
+
+static enum selfid_reason by_magic(const struct xfs_geo *geo, const void *head, u32 *blocks)
+{
+	switch (be32_at(head, 0)) {
+	case 0x41423342:	/* AB3B: free space by block */
+	case 0x41423343:	/* AB3C: by count */
+	case 0x49414233:	/* IAB3: inodes */
+	case 0x46494233:	/* FIB3: free inodes */
+	case 0x524d4233:	/* RMB3: reverse mapping */
+	case 0x52334643:	/* R3FC: reference counts */
+	case 0x424d4133:	/* BMA3: a file's extents */
+		return SELFID_BTREE;
+	case 0x58444233:	/* XDB3: the only block */
+	case 0x58444433:	/* XDD3: data */
+	case 0x58444633:	/* XDF3: free space */
+		return SELFID_DIRECTORY;
+	case 0x5841524d:	/* XARM: remote value, every block */
+		return SELFID_ATTR;
+	case 0x58534c4d:	/* XSLM: 1023 bytes, and one header only */
+		if (geo->block_bytes == 1u << MIN_BLOCK_BITS)
+			*blocks = 2;
+		return SELFID_SYMLINK;
+	case 0x58465342:	/* XFSB */
+	case 0x58414746:	/* XAGF */
+	case 0x58414749:	/* XAGI */
+	case 0x5841464c:	/* XAFL */
+		return SELFID_AG;
+	}
+	switch (be16_at(head, 0)) {
+	case 0x494e:		/* IN */
+		return SELFID_INODE;
+	case 0x4451:		/* DQ */
+		return SELFID_DQUOT;
+	}
+	switch (be16_at(head, 8)) {
+	case 0x3df1:		/* directory leaf, the only one */
+	case 0x3dff:		/* one of several */
+	case 0x3ebe:		/* node, of directories and of attributes */
+		return SELFID_DIRECTORY;
+	case 0x3bee:
+		return SELFID_ATTR;
+	}
+	return SELFID_NAMED;
+}
+
+enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32 *blocks)
+{
+	/*
+	 * Remote values and symbolic links; directories; short btrees, leaves and nodes; long
+	 * btrees; quota; inodes.
+	 */
+	static const u8 offset[] = { 16, 24, 32, 40, 120, 160 };
+	unsigned int i;
+	u64 first, there;
+
+	memcpy(&first, geo->uuid, sizeof(first));
+	for (i = 0; i < ARRAY_SIZE(offset); i++) {
+		memcpy(&there, head + offset[i], sizeof(there));
+		if (likely(there != first) ||
+		    memcmp(head + offset[i], geo->uuid, sizeof(geo->uuid)))
+			continue;
+		*blocks = 1;
+		return by_magic(geo, head, blocks);
+	}
+	return SELFID_DATA;
+}
+
+const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors)
+{
+	x->errors = 0;
+	memset(&x->open, 0, sizeof(x->open));
+	x->wrong = xfs_parse_super(super, bytes, sectors, &x->geo);
+	if (x->wrong)
+		return x->wrong;
+	x->wrong = x->geo.unsafe;
+	return NULL;
+}
+
+/* The superblock is written. */
+static void write_super(struct xfs_live *x, const struct selfid_request *r, u32 pos)
+{
+	u32 bytes = min_t(u32, sizeof(x->super), (r->sectors - pos) << 9);
+	const char *wrong;
+
+	memset(x->super, 0, sizeof(x->super));
+	selfid_copy(r, pos, x->super, bytes);
+	wrong = xfs_parse_super(x->super, bytes, U64_MAX, &x->fresh);
+	if (wrong) {
+		x->errors++;
+		x->wrong = wrong;
+		return;
+	}
+	x->geo = x->fresh;
+	x->wrong = x->geo.unsafe;
+}
+
+/*
+ * A copy of the superblock at a group's start is written. After xfs_growfs they tell the new size
+ * at once, the superblock itself only when the log has to move on.
+ */
+static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 pos)
+{
+	const struct xfs_geo *fresh = &x->fresh;
+	u32 bytes = min_t(u32, sizeof(x->super), (r->sectors - pos) << 9);
+
+	memset(x->super, 0, sizeof(x->super));
+	selfid_copy(r, pos, x->super, bytes);
+	if (xfs_parse_super(x->super, bytes, U64_MAX, &x->fresh))
+		return;
+	if (!memcmp(fresh->uuid, x->geo.uuid, sizeof(fresh->uuid)) &&
+	    fresh->ag_sectors == x->geo.ag_sectors && fresh->log_start == x->geo.log_start &&
+	    fresh->block_bytes == x->geo.block_bytes)
+		x->geo.sectors = max(x->geo.sectors, fresh->sectors);
+}
+
+enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
+			    enum selfid_reason *reason)
+{
+	const struct xfs_geo *geo = &x->geo;
+	u32 left = r->sectors - pos, unit = geo->block_bytes >> 9;
+	u64 at = r->sector + pos, end;
+	u8 head[XFS_HEAD_BYTES];
+	u32 in_ag, blocks, n;
+
+	*len = left;
+	if (!at)
+		write_super(x, r, pos);
+	*reason = SELFID_UNSAFE;
+	if (x->wrong)
+		return VERDICT_KEEP;
+	*reason = SELFID_BEYOND;
+	if (at >= geo->sectors)
+		return VERDICT_KEEP;
+	*reason = SELFID_LOG;
+	end = geo->log_start + geo->log_sectors;
+	if (at >= geo->log_start && at < end) {
+		*len = min_t(u64, left, end - at);
+		return VERDICT_KEEP;
+	}
+	*reason = SELFID_AG;
+	div_u64_rem(at, geo->ag_sectors, &in_ag);
+	if (in_ag < geo->ag_header_sectors) {
+		if (!in_ag && at)
+			write_copy(x, r, pos);
+		*len = min(left, geo->ag_header_sectors - in_ag);
+		return VERDICT_KEEP;
+	}
+
+	n = min_t(u64, left, unit - (at & (unit - 1)));
+	*len = n;
+	if (at & (unit - 1)) {
+		n = selfid_open_take(&x->open, at, n);
+		if (n)
+			*len = n;
+		*reason = n ? SELFID_REST : SELFID_PART;
+		return VERDICT_KEEP;
+	}
+	selfid_copy(r, pos, head, sizeof(head));
+	*reason = xfs_identify(geo, head, &blocks);
+	if (*reason != SELFID_DATA) {
+		*len = min(left, blocks * unit);
+		selfid_open_add(&x->open, at + *len, at + blocks * unit);
+		return VERDICT_KEEP;
+	}
+	if (selfid_open_take(&x->open, at, n)) {
+		*reason = SELFID_REST;
+		return VERDICT_KEEP;
+	}
+	return VERDICT_SQUASH;
+}

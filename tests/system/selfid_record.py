@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Record every write of a btrfs's or xfs's life, with content, and classify it again. Runs in a lab.
+
+dm-log-writes stands under each device of the file system. selfid-replay then classifies the log and leaves
+behind a device of which everything squashed is noise: the checker must find it clean, and it must mount with
+the same tree, contents aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+from contextlib import ExitStack, redirect_stderr
+from pathlib import Path
+
+from guest import TREE, Failed, mapped, run, say
+from selfid_cases import CASES, Case
+from workload import Scale, Workload
+
+MIB = 1 << 20
+SCALE = Scale(150, 400, 8 * MIB, 2)
+LOG_SIZE = 4 << 30
+MOUNT = Path("/tmp/selfid-mount")
+BUILD = "/tmp/selfid-build"
+REPLAY = f"{BUILD}/selfid-replay"
+FICLONE = 0x40049409
+
+
+class Life:
+    def __init__(self, case: Case, devices: list[str], tops: list[str]) -> None:
+        self.case = case
+        self.devices = devices
+        self.tops = tops
+        self.tree: list[str] = []
+
+    def mark(self, text: str) -> None:
+        """Behind everything written so far: unflushed writes would come after the mark."""
+        for number, device in enumerate(self.devices):
+            fd = os.open(device, os.O_RDWR)
+            os.fsync(fd)
+            os.close(fd)
+            run("dmsetup", "message", f"selfid-{number}", "0", "mark", text)
+
+    def mount(self) -> None:
+        options = ",".join(filter(None, [self.case.options, *(f"device={d}" for d in self.others())]))
+        run("mount", "-t", self.case.fstype, "-o", options or "rw", self.tops[0], str(MOUNT))
+        self.mark("mounted")
+
+    def others(self) -> list[str]:
+        return self.tops[1:]
+
+    def umount(self) -> None:
+        self.tree = listing(MOUNT)
+        run("umount", str(MOUNT))
+        self.mark("unmounted")
+
+    def has(self, step: str) -> bool:
+        return step in self.case.extra
+
+    def crash(self) -> None:
+        """The disk goes away under the file system, and comes back."""
+        sectors = int(run("blockdev", "--getsz", self.devices[0]))
+        run("dmsetup", "suspend", "--noflush", "--nolockfs", "selfid-top-0")
+        run("dmsetup", "load", "selfid-top-0", "--table", f"0 {sectors} error")
+        run("dmsetup", "resume", "selfid-top-0")
+        run("umount", str(MOUNT))
+        self.mark("unmounted")
+        run("dmsetup", "suspend", "selfid-top-0")
+        run("dmsetup", "load", "selfid-top-0", "--table", f"0 {sectors} linear {self.devices[0]} 0")
+        run("dmsetup", "resume", "selfid-top-0")
+
+    def work(self, seed: int) -> None:
+        directory = MOUNT / f"life-{seed}"
+        directory.mkdir()
+        with redirect_stderr(io.StringIO()):
+            Workload(str(directory), seed, SCALE).run()
+
+    def fsyncs(self) -> None:
+        directory = MOUNT / "fsyncs"
+        directory.mkdir(exist_ok=True)
+        noise = random.Random(5)
+        for i in range(300):
+            with open(directory / f"f{i % 60}", "ab") as file:
+                file.write(noise.randbytes(9000))
+                file.flush()
+                os.fsync(file.fileno())
+            if i % 7 == 0:
+                os.rename(directory / f"f{i % 60}", directory / f"r{i % 60}")
+
+    def snapshots(self) -> None:
+        for i in range(4):
+            run("btrfs", "subvolume", "snapshot", str(MOUNT), str(MOUNT / f"snapshot-{i}"))
+            (MOUNT / f"between-{i}").write_bytes(random.Random(i).randbytes(300000))
+        run("btrfs", "subvolume", "delete", str(MOUNT / "snapshot-1"))
+
+    def balance(self) -> None:
+        run("btrfs", "balance", "start", "--full-balance", str(MOUNT))
+
+    def reflinks(self) -> None:
+        source = MOUNT / "cloned"
+        source.write_bytes(random.Random(3).randbytes(4 * MIB))
+        for i in range(20):
+            with open(source, "rb") as one, open(MOUNT / f"clone-{i}", "w+b") as two:
+                fcntl.ioctl(two, FICLONE, one.fileno())
+                for k in range(10):
+                    os.pwrite(two.fileno(), random.Random(k).randbytes(5000), (k * 37 + i) * 10000)
+
+    def fragment(self) -> None:
+        """Nearly full, then every second file deleted: free space is in small pieces."""
+        directory = MOUNT / "fragment"
+        directory.mkdir()
+        noise = random.Random(9).randbytes(MIB)
+        names = []
+        with contextlib.suppress(OSError):
+            for i in range(40000):
+                names.append(directory / f"{i}")
+                names[-1].write_bytes(noise[i % 1000 : i % 1000 + 24000])
+        os.sync()
+        for name in names[::2]:
+            name.unlink()
+        os.sync()
+
+    def resize(self) -> None:
+        if self.case.fstype == "xfs":
+            run("xfs_growfs", str(MOUNT))
+        else:
+            run("btrfs", "filesystem", "resize", "max", str(MOUNT))
+
+    def repair(self) -> None:
+        run("xfs_repair", "-L", self.tops[0])
+
+    def mkfs(self) -> None:
+        half = self.case.size // 2
+        if self.case.fstype == "xfs":
+            size = ["-d", f"size={half}m"] if self.has("resize") else []
+            run("mkfs.xfs", "-q", "-f", *self.case.mkfs, *size, self.tops[0])
+        else:
+            size = ["-b", f"{half}M"] if self.has("resize") else []
+            run("mkfs.btrfs", "-q", "-f", *self.case.mkfs, *size, *self.tops)
+        self.mark("mkfs")
+
+    def run(self) -> None:
+        self.mkfs()
+        self.mount()
+        self.work(1)
+        if self.has("snapshots"):
+            self.snapshots()
+        if self.has("reflink"):
+            self.reflinks()
+        if self.has("fsync"):
+            self.fsyncs()
+        self.umount()
+        self.mount()
+        if self.has("fragment"):
+            self.fragment()
+        if self.has("resize"):
+            self.resize()
+        self.work(2)
+        if self.has("balance"):
+            self.balance()
+            self.work(3)
+        if self.has("crash"):
+            if self.has("fsync"):
+                self.fsyncs()
+            self.crash()
+            if self.has("repair"):
+                self.repair()
+            self.mount()
+            self.work(4)
+        self.umount()
+
+
+def listing(top: Path) -> list[str]:
+    """Names, kinds, sizes, link counts, and targets of symbolic links."""
+    lines = []
+    for parent, directories, files in os.walk(top):
+        for name in directories + files:
+            path = os.path.join(parent, name)
+            s = os.lstat(path)
+            target = os.readlink(path) if os.path.islink(path) else ""
+            attributes = {
+                a: os.getxattr(path, a, follow_symlinks=False)
+                for a in sorted(os.listxattr(path, follow_symlinks=False))
+            }
+            lines.append(f"{path} {s.st_mode:o} {s.st_size} {s.st_nlink} {s.st_uid} {target} {attributes}")
+    return sorted(lines)
+
+
+def loop(stack: ExitStack, path: Path) -> str:
+    device = run("losetup", "--find", "--show", str(path)).strip()
+    stack.callback(run, "losetup", "--detach", device)
+    return device
+
+
+def record(case: Case, images: list[Path], logs: list[Path]) -> list[str]:
+    sectors = case.size * 2048
+    with ExitStack() as stack:
+        devices, tops = [], []
+        for i, (image, log) in enumerate(zip(images, logs, strict=True)):
+            for path, size in ((image, case.size * MIB), (log, LOG_SIZE)):
+                with open(path, "wb") as file:
+                    file.truncate(size)
+            below = f"0 {sectors} log-writes {loop(stack, image)} {loop(stack, log)}"
+            devices.append(stack.enter_context(mapped(f"selfid-{i}", below)))
+            tops.append(stack.enter_context(mapped(f"selfid-top-{i}", f"0 {sectors} linear {devices[i]} 0")))
+        life = Life(case, devices, tops)
+        life.run()
+        return life.tree
+
+
+def replay(case: Case, logs: list[Path], outs: list[Path], seed: int) -> list[dict[str, object]]:
+    results = []
+    for log, out in zip(logs, outs, strict=True):
+        words = [REPLAY, case.fstype, str(log), str(out), str(case.size * MIB), str(seed)]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            raise Failed(f"selfid-replay, seed {seed}: status {done.returncode}: {done.stdout[-1000:]}")
+        lines = done.stdout.splitlines()
+        result = json.loads(lines[-1])
+        if result["lost"]:
+            raise Failed(f"seed {seed}: {done.stdout[:1500]}")
+        results.append(result)
+    return results
+
+
+def check(case: Case, outs: list[Path], tree: list[str]) -> None:
+    """What the store holds is a clean file system with the same names and attributes."""
+    with ExitStack() as stack:
+        devices = [loop(stack, out) for out in outs]
+        if case.fstype == "xfs":
+            run("xfs_repair", "-n", devices[0])
+        else:
+            run("btrfs", "device", "scan", *devices)
+            run("btrfs", "check", devices[0])
+        options = ",".join(["ro", *(f"device={d}" for d in devices[1:])])
+        run("mount", "-t", case.fstype, "-o", options, devices[0], str(MOUNT))
+        try:
+            found = listing(MOUNT)
+        finally:
+            run("umount", str(MOUNT))
+            if case.fstype == "btrfs":
+                subprocess.run(["btrfs", "device", "scan", "--forget"], capture_output=True)
+        if found != tree:
+            differing = sorted(set(found) ^ set(tree))
+            raise Failed(f"another tree: {differing[:6]}")
+
+
+def one(name: str, directory: Path, seeds: list[int], keep: bool) -> dict[str, object]:
+    case = CASES[name]
+    images, logs = (
+        [directory / f"{name}-{i}.{kind}" for i in range(case.devices)] for kind in ("img", "log")
+    )
+    outs = [Path(f"/tmp/{name}-{i}.out") for i in range(case.devices)]
+    try:
+        tree = record(case, images, logs)
+        for image in images:
+            image.unlink()
+        result: dict[str, object] = {}
+        for seed in seeds:
+            results = replay(case, logs, outs, seed)
+            check(case, outs, tree)
+            if not seed:
+                result = results[0]
+                data = sum(int(str(r["data"])) for r in results)
+                squashed = sum(int(str(r["squashed"])) for r in results)
+                result["share"] = squashed / max(data, 1)
+                if squashed < case.squashed * data:
+                    raise Failed(f"only {squashed} of {data} sectors of data were squashed: {result}")
+        return result
+    finally:
+        for path in [*images, *outs, *([] if keep else logs)]:
+            path.unlink(missing_ok=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--directory", type=Path, default=Path("/tmp"))
+    parser.add_argument("--seeds", type=int, default=1, help="how many ways to tear requests, besides not to")
+    parser.add_argument("--keep", action="store_true", help="leave the logs behind")
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    args = parser.parse_args()
+    MOUNT.mkdir(parents=True, exist_ok=True)
+    run("make", "-C", str(TREE / "tests" / "streams"), f"BUILD={BUILD}")
+    failed = 0
+    for name in args.names:
+        result: dict[str, object] = {"name": name, "ok": False}
+        try:
+            result |= one(name, args.directory, list(range(args.seeds + 1)), args.keep)
+            result["ok"] = True
+        except (Failed, OSError) as error:
+            failed = 1
+            result["why"] = str(error)
+            say(f"FAILED {name}: {error}")
+            with contextlib.suppress(Exception):
+                subprocess.run(["umount", str(MOUNT)], capture_output=True)
+        print("RESULT " + json.dumps(result), flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

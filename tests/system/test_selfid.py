@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every write of a btrfs's and an xfs's life, classified by itself: no metadata is lost, nearly all data is
+squashed.
+
+DAVID_SCALE=full runs all cases of selfid_cases.py.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from labjob import Job
+from selfid_cases import CASES
+
+PROGRAM = str(Path(__file__).with_name("selfid_record.py"))
+NAMES = list(CASES) if os.environ.get("DAVID_SCALE") == "full" else ["btrfs-single", "xfs"]
+JOB = Job(
+    "selfid",
+    "uml",
+    "6.12",
+    ("python3", PROGRAM, *NAMES),
+    memory="4G",
+    timeout=3600,
+    usually=20 * len(NAMES),
+)
+
+
+@pytest.mark.lab(JOB)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_metadata_is_squashed_and_data_is(lab, name: str) -> None:
+    result = lab.result(name=name)
+    assert result["ok"], result.get("why")

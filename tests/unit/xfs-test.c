@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/* xfs by hand: superblock, metadata and data. Real ones: tests/system/selfid_record.py. */
+#include <kunit/test.h>
+
+#include "../../classifier/xfs.h"
+
+#define AG_SECTORS	(1000 * 8)
+#define LOG_START	(AG_SECTORS + 500 * 8)
+#define SECTORS		(4 * AG_SECTORS - 80)
+
+/* Too large for a kernel's stack. */
+static u8 super[512];
+static u8 content[16 * 4096];
+static struct xfs_live xfs;
+static struct xfs_geo geo;
+
+static void set32(u8 *to, u32 at, u32 value)
+{
+	__be32 word = cpu_to_be32(value);
+
+	memcpy(to + at, &word, sizeof(word));
+}
+
+static void set16(u8 *to, u32 at, u32 value)
+{
+	__be16 word = cpu_to_be16(value);
+
+	memcpy(to + at, &word, sizeof(word));
+}
+
+static void seal(u8 *to)
+{
+	__le32 crc = 0;
+
+	memcpy(to + 224, &crc, sizeof(crc));
+	crc = cpu_to_le32(~crc32c(~0u, to, 512));
+	memcpy(to + 224, &crc, sizeof(crc));
+}
+
+static void set_uuid(u8 *to)
+{
+	int i;
+
+	for (i = 0; i < SELFID_UUID; i++)
+		to[i] = 0x30 + i;
+}
+
+/* 4 groups of 1000 blocks of 4 KiB, but for 10 at the end; the log in group 1. */
+static void make(u8 *to)
+{
+	memset(to, 0, 512);
+	set32(to, 0, XFS_MAGIC);
+	set32(to, 4, 4096);
+	set32(to, 12, 3990);
+	set_uuid(to + 32);
+	set32(to, 52, 1 << 10 | 500);
+	set32(to, 84, 1000);
+	set32(to, 88, 4);
+	set32(to, 96, 100);
+	set16(to, 100, 0xb4a5);
+	set16(to, 102, 512);
+	to[120] = 12;
+	to[121] = 9;
+	to[124] = 10;
+	seal(to);
+}
+
+static void start(struct kunit *test)
+{
+	make(super);
+	KUNIT_ASSERT_TRUE(test, !xfs_live_init(&xfs, super, sizeof(super), 1 << 20));
+	memset(content, 0x5a, sizeof(content));
+}
+
+static void copy(void *ctx, u32 offset, void *to, u32 len)
+{
+	memcpy(to, ctx + offset, len);
+}
+
+static enum verdict write_at(u64 sector, u32 sectors, u32 *len, enum selfid_reason *reason)
+{
+	struct selfid_request request = { .sector = sector, .sectors = sectors, .copy = copy,
+					  .ctx = content };
+
+	return xfs_live_write(&xfs, &request, 0, len, reason);
+}
+
+static void expect(struct kunit *test, u64 sector, u32 sectors, u32 wanted_len,
+		   enum verdict wanted, enum selfid_reason wanted_reason)
+{
+	enum selfid_reason reason;
+	enum verdict verdict;
+	u32 len;
+
+	verdict = write_at(sector, sectors, &len, &reason);
+	KUNIT_EXPECT_EQ_MSG(test, verdict, wanted, "sector %u", (u32)sector);
+	KUNIT_EXPECT_EQ_MSG(test, reason, wanted_reason, "sector %u", (u32)sector);
+	KUNIT_EXPECT_EQ_MSG(test, len, wanted_len, "sector %u", (u32)sector);
+}
+
+static void superblock_is_understood(struct kunit *test)
+{
+	make(super);
+	KUNIT_ASSERT_TRUE(test, !xfs_parse_super(super, 512, SECTORS, &geo));
+	KUNIT_EXPECT_TRUE(test, !geo.unsafe);
+	KUNIT_EXPECT_EQ(test, geo.sectors, SECTORS);
+	KUNIT_EXPECT_EQ(test, geo.ag_sectors, AG_SECTORS);
+	KUNIT_EXPECT_EQ(test, geo.log_start, LOG_START);
+	KUNIT_EXPECT_EQ(test, geo.log_sectors, 800);
+}
+
+static void impossible_superblocks_are_refused(struct kunit *test)
+{
+	static const struct {
+		u32 at, value;
+	} cases[] = {
+		{ 0, 0x58465343 }, { 4, 2048 }, { 12, 0 }, { 12, 4001 }, { 12, 3991 + 20 },
+		{ 52, 4 << 10 }, { 52, 1 << 10 | 1001 }, { 84, 0 }, { 84, 1025 }, { 88, 3 },
+		{ 96, 0 }, { 96, 5000 }, { 120, 0 },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		make(super);
+		set32(super, cases[i].at, cases[i].value);
+		seal(super);
+		KUNIT_EXPECT_EQ_MSG(test, !xfs_parse_super(super, 512, SECTORS, &geo), false,
+				    "case %d", i);
+	}
+	make(super);
+	super[108]++;
+	KUNIT_EXPECT_TRUE(test, xfs_parse_super(super, 512, SECTORS, &geo));
+	make(super);
+	KUNIT_EXPECT_TRUE(test, xfs_parse_super(super, 512, SECTORS - 1, &geo));
+}
+
+static void what_is_not_proven_is_kept_whole(struct kunit *test)
+{
+	static const struct {
+		u32 at, value;
+	} cases[] = {
+		{ 20, 1 }, { 28, 1 }, { 52, 0 }, { 212, 0x10 }, { 216, 0x100 }, { 192, 1 << 24 },
+		{ 100, 0xb4a40200 },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		start(test);
+		set32(super, cases[i].at, cases[i].value);
+		seal(super);
+		KUNIT_EXPECT_EQ_MSG(test, !xfs_live_init(&xfs, super, 512, SECTORS), true,
+				    "case %d", i);
+		expect(test, 800, 8, 8, VERDICT_KEEP, SELFID_UNSAFE);
+	}
+}
+
+static void every_header_is_kept(struct kunit *test)
+{
+	static const struct {
+		u32 magic_at, magic, bytes, uuid_at;
+		enum selfid_reason reason;
+	} cases[] = {
+		{ 0, 0x41423342, 4, 32, SELFID_BTREE },
+		{ 0, 0x41423343, 4, 32, SELFID_BTREE },
+		{ 0, 0x49414233, 4, 32, SELFID_BTREE },
+		{ 0, 0x46494233, 4, 32, SELFID_BTREE },
+		{ 0, 0x524d4233, 4, 32, SELFID_BTREE },
+		{ 0, 0x52334643, 4, 32, SELFID_BTREE },
+		{ 0, 0x424d4133, 4, 40, SELFID_BTREE },
+		{ 0, 0x58444233, 4, 24, SELFID_DIRECTORY },
+		{ 0, 0x58444433, 4, 24, SELFID_DIRECTORY },
+		{ 0, 0x58444633, 4, 24, SELFID_DIRECTORY },
+		{ 8, 0x3df1, 2, 32, SELFID_DIRECTORY },
+		{ 8, 0x3dff, 2, 32, SELFID_DIRECTORY },
+		{ 8, 0x3ebe, 2, 32, SELFID_DIRECTORY },
+		{ 8, 0x3bee, 2, 32, SELFID_ATTR },
+		{ 0, 0x5841524d, 4, 16, SELFID_ATTR },
+		{ 0, 0x58534c4d, 4, 16, SELFID_SYMLINK },
+		{ 0, 0x4451, 2, 120, SELFID_DQUOT },
+		{ 0, 0x494e, 2, 160, SELFID_INODE },
+		{ 0, 0x12345678, 4, 24, SELFID_NAMED },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		start(test);
+		if (cases[i].bytes == 4)
+			set32(content, cases[i].magic_at, cases[i].magic);
+		else
+			set16(content, cases[i].magic_at, cases[i].magic);
+		expect(test, 1600, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+		set_uuid(content + cases[i].uuid_at);
+		expect(test, 1600, 8, 8, VERDICT_KEEP, cases[i].reason);
+		content[cases[i].uuid_at + 15]++;
+		expect(test, 1600, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	}
+}
+
+static void places_are_kept(struct kunit *test)
+{
+	start(test);
+	expect(test, 2 * AG_SECTORS, 4, 4, VERDICT_KEEP, SELFID_AG);
+	expect(test, 2 * AG_SECTORS + 3, 16, 5, VERDICT_KEEP, SELFID_AG);
+	expect(test, 2 * AG_SECTORS + 8, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	expect(test, LOG_START, 1, 1, VERDICT_KEEP, SELFID_LOG);
+	expect(test, LOG_START + 792, 16, 8, VERDICT_KEEP, SELFID_LOG);
+	expect(test, LOG_START + 800, 16, 8, VERDICT_SQUASH, SELFID_DATA);
+	expect(test, LOG_START - 8, 16, 8, VERDICT_SQUASH, SELFID_DATA);
+	expect(test, SECTORS, 8, 8, VERDICT_KEEP, SELFID_BEYOND);
+}
+
+static void parts_of_blocks_are_kept(struct kunit *test)
+{
+	start(test);
+	/* Its first sector shows that it is no metadata. */
+	expect(test, 1600, 3, 3, VERDICT_SQUASH, SELFID_DATA);
+	expect(test, 1603, 5, 5, VERDICT_KEEP, SELFID_PART);
+	set32(content, 0, 0x58444233);
+	set_uuid(content + 24);
+	expect(test, 1600, 3, 3, VERDICT_KEEP, SELFID_DIRECTORY);
+	expect(test, 1605, 3, 3, VERDICT_KEEP, SELFID_REST);
+	expect(test, 1603, 2, 2, VERDICT_KEEP, SELFID_REST);
+}
+
+static void symlink_of_two_blocks_is_kept_whole(struct kunit *test)
+{
+	start(test);
+	make(super);
+	set32(super, 4, 1024);
+	super[120] = 10;
+	seal(super);
+	KUNIT_ASSERT_TRUE(test, !xfs_live_init(&xfs, super, 512, SECTORS));
+	set32(content, 0, 0x58534c4d);
+	set_uuid(content + 16);
+	expect(test, 400, 8, 4, VERDICT_KEEP, SELFID_SYMLINK);
+	expect(test, 500, 2, 2, VERDICT_KEEP, SELFID_SYMLINK);
+	memset(content, 0x5a, sizeof(content));
+	expect(test, 502, 2, 2, VERDICT_KEEP, SELFID_REST);
+	expect(test, 504, 2, 2, VERDICT_SQUASH, SELFID_DATA);
+}
+
+static void written_superblock_counts(struct kunit *test)
+{
+	start(test);
+	set32(super, 12, 3000);
+	seal(super);
+	memcpy(content, super, 512);
+	expect(test, 0, 1, 1, VERDICT_KEEP, SELFID_AG);
+	expect(test, 24000, 8, 8, VERDICT_KEEP, SELFID_BEYOND);
+	content[32]++;
+	expect(test, 0, 1, 1, VERDICT_KEEP, SELFID_UNSAFE);
+	expect(test, 800, 8, 8, VERDICT_KEEP, SELFID_UNSAFE);
+	KUNIT_EXPECT_EQ(test, xfs.errors, 1);
+}
+
+static void copy_of_the_superblock_tells_of_growth(struct kunit *test)
+{
+	start(test);
+	expect(test, SECTORS, 8, 8, VERDICT_KEEP, SELFID_BEYOND);
+	set32(super, 12, 4000);
+	seal(super);
+	memcpy(content, super, 512);
+	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
+	memset(content, 0x5a, sizeof(content));
+	expect(test, SECTORS, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	/* Only the superblock itself may tell of less, and other file systems tell nothing. */
+	start(test);
+	set32(super, 12, 3000);
+	seal(super);
+	memcpy(content, super, 512);
+	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+	set32(super, 12, 4000);
+	super[40]++;
+	seal(super);
+	memcpy(content, super, 512);
+	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+}
+
+static struct kunit_case xfs_cases[] = {
+	KUNIT_CASE(superblock_is_understood),
+	KUNIT_CASE(impossible_superblocks_are_refused),
+	KUNIT_CASE(what_is_not_proven_is_kept_whole),
+	KUNIT_CASE(every_header_is_kept),
+	KUNIT_CASE(places_are_kept),
+	KUNIT_CASE(parts_of_blocks_are_kept),
+	KUNIT_CASE(symlink_of_two_blocks_is_kept_whole),
+	KUNIT_CASE(written_superblock_counts),
+	KUNIT_CASE(copy_of_the_superblock_tells_of_growth),
+	{}
+};
+
+static struct kunit_suite xfs_suite = {
+	.name = "xfs",
+	.test_cases = xfs_cases,
+};
+
+kunit_test_suite(xfs_suite);
