@@ -146,8 +146,9 @@ static void serve_next(struct disk *disk)
 		return;
 	i = choose(disk);
 	serve(disk, disk->window[i]);
-	memmove(&disk->window[i], &disk->window[i + 1],
-		(--disk->nr_window - i) * sizeof(*disk->window));
+	if (--disk->nr_window > i)
+		memmove(&disk->window[i], &disk->window[i + 1],
+			(disk->nr_window - i) * sizeof(*disk->window));
 }
 
 static void mark_dispatched(struct disk *disk, struct disk_command *command)
@@ -171,7 +172,7 @@ static void dispatch(struct disk *disk)
 
 	if (disk->active && disk->active->op == DISK_FLUSH)
 		return;
-	while (disk->unplug_at == NEVER &&
+	while (disk->unplug_at == NEVER && queue_ready(&disk->queue) &&
 	       disk->nr_window + !!disk->active < disk->profile->ncq_depth) {
 		if (disk->queue.flushes.first) {
 			if (disk->nr_window || disk->active)
@@ -182,8 +183,6 @@ static void dispatch(struct disk *disk)
 			return;
 		}
 		command = queue_next(&disk->queue, disk->now);
-		if (!command)
-			break;
 		mark_dispatched(disk, command);
 		disk->window[disk->nr_window++] = command;
 	}
