@@ -313,7 +313,8 @@ static void finish_command(struct disk *disk)
 	disk->active = NULL;
 	disk->count[direction]--;
 	update_full(disk, direction);
-	place_pending(disk);
+	if (disk->pending[DISK_READ].first || disk->pending[DISK_WRITE].first)
+		place_pending(disk);
 	unplug(disk);	/* as the SCSI layer runs the queue when a command is done */
 }
 
@@ -322,7 +323,7 @@ static u64 next_event(const struct disk *disk)
 	return min(disk->active ? disk->busy_until : NEVER, disk->unplug_at);
 }
 
-static void run(struct disk *disk, u64 now)
+static noinline void run_events(struct disk *disk, u64 now)
 {
 	u64 next;
 
@@ -333,6 +334,12 @@ static void run(struct disk *disk, u64 now)
 		else
 			unplug(disk);
 	}
+}
+
+static inline void run(struct disk *disk, u64 now)
+{
+	if (next_event(disk) <= now)
+		run_events(disk, now);
 	disk->now = max(disk->now, now);
 }
 
