@@ -11,8 +11,8 @@
 #define NSEC_MS		1000000LL
 #define NSEC_S		1000000000LL
 
-/* No mechanical step and no command overhead takes longer. */
-#define LONGEST		(10 * NSEC_S)
+/* No mechanical step and no command overhead takes longer; the square fits in 64 bits. */
+#define LONGEST		PROFILE_LONGEST
 
 #define COLUMN(s, f)	.size = sizeof(((struct s *)0)->f), .offset = offsetof(struct s, f)
 #define FIELD(f)	COLUMN(profile, f)
@@ -159,7 +159,7 @@ const struct profile_option profile_options[] = {
 	     "... + factor * square root of the distance"),
 	TIME("seek_long_base", seek_long_base, 0, "longer seeks: base"),
 	{ .name = "seek_long_factor", .kind = OPTION_FINE_TIME, FIELD(seek_long_factor),
-	  .most = 1000 * NSEC_S, .help = "... + factor * distance, time a cylinder" },
+	  .most = PROFILE_LONGEST_FINE, .help = "... + factor * distance, time a cylinder" },
 	COUNT("seek_limit", seek_limit, 0, PROFILE_MAX_CYLINDERS, 0,
 	      "distance of the first long seek"),
 	TIME("head_switch", head_switch, 0, "change to another head of the cylinder"),

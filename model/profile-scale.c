@@ -73,11 +73,11 @@ static void scale_curve(struct profile *profile, u32 cylinders)
 {
 	u64 factor = profile->seek_short_factor;
 
-	/* factor * sqrt(distance) with distance in new cylinders; below 10^10, its square fits */
-	profile->seek_short_factor = int_sqrt64(scaled(factor * factor, profile->cylinders,
-						       cylinders));
-	profile->seek_long_factor = scaled(profile->seek_long_factor, profile->cylinders,
-					   cylinders);
+	/* factor * sqrt(distance), with distance in new cylinders */
+	factor = int_sqrt64(scaled(factor * factor, profile->cylinders, cylinders));
+	profile->seek_short_factor = min_t(u64, factor, PROFILE_LONGEST);
+	factor = scaled(profile->seek_long_factor, profile->cylinders, cylinders);
+	profile->seek_long_factor = min_t(u64, factor, PROFILE_LONGEST_FINE);
 	profile->seek_limit = min_t(u64, PROFILE_MAX_CYLINDERS,
 				    scaled(profile->seek_limit, cylinders, profile->cylinders));
 }

@@ -258,7 +258,7 @@ static const struct bad_case bad_cases[] = {
 	  "head_switch has the unit 'min'; it takes s, ms, us, ns" },
 	{ NULL, "head_switch = 0.5 ns", 13,
 	  "head_switch has more decimals than it is kept with" },
-	{ NULL, "head_switch = 11 s", 13, "head_switch is 11s, more than 10s" },
+	{ NULL, "head_switch = 5 s", 13, "head_switch is 5s, more than 4s" },
 	{ NULL, "head_switch = 1234567890123456789 ns", 13,
 	  "head_switch has more than 18 digits" },
 	{ NULL, "head_switch = 99999999999999999 s", 13, "head_switch is too large" },

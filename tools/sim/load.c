@@ -134,7 +134,9 @@ int load_profile(struct profile *profile, const char *name, char *const *options
 		return -1;
 	ret = profile_parse(profile, text, len, &error);
 	if (ret == -EINVAL)
-		fprintf(stderr, "%s:%u: %s\n", name, error.line, error.text);
+		fprintf(stderr, "%s:%u: %s%s\n", name, error.line, error.text,
+			strncmp(text, PARAMS_HEAD, strlen(PARAMS_HEAD)) ? "" :
+			" (the line is that of 'david-sim profile import')");
 	else if (ret)
 		complain(name, "out of memory");
 	free(text);

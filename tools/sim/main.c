@@ -5,10 +5,12 @@
 
 #include "compare.h"
 #include "load.h"
+#include "profiles.h"
 
 static const char usage[] =
 "Usage: david-sim replay --profile P --trace T.csv --out MODELLED.csv [--json]\n"
 "       david-sim validate --profile P --trace T.csv [--json]\n"
+"       david-sim profile list|show|import|check|options ...; david-sim profile --help tells more\n"
 "\n"
 "replay    Serve the trace's requests one at a time by the modelled drive, each as long after\n"
 "          the end of the one before as the trace says, and write a line \"index,modelled_us\"\n"
@@ -218,6 +220,8 @@ int main(int argc, char **argv)
 		fputs(usage, stdout);
 		return 0;
 	}
+	if (argc > 1 && !strcmp(argv[1], "profile"))
+		return profiles_main(argc - 1, argv + 1);
 	if (argc < 2 || (strcmp(argv[1], "replay") && strcmp(argv[1], "validate")))
 		return bad_usage("the first argument must be replay or validate");
 	replaying = !strcmp(argv[1], "replay");

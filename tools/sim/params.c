@@ -312,7 +312,7 @@ char *params_to_profile(const char *text, size_t len, const char *source,
 	import.out = open_memstream(&profile, &size);
 	if (!import.out)
 		return NULL;
-	fprintf(import.out, "# Imported from %s.\n", source);
+	fprintf(import.out, PARAMS_HEAD "%s.\n", source);
 	for (; text < end && !ret; text = next + 1) {
 		import.line++;
 		next = memchr(text, '\n', end - text) ?: end;

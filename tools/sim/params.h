@@ -8,6 +8,8 @@
 
 #include "../../model/profile.h"
 
+#define PARAMS_HEAD	"# Imported from "	/* begin of what is made */
+
 /* Does the text look like such a file? */
 bool params_recognize(const char *text, size_t len);
 

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/* david-sim profile: look at profiles, check and import them. */
+#include <getopt.h>
+
+#include "../../model/profile-options.h"
+#include "load.h"
+#include "params.h"
+#include "profiles.h"
+
+static const char usage[] =
+"Usage: david-sim profile list P...\n"
+"       david-sim profile show P [--word] [--sectors N] [--option NAME=VALUE]...\n"
+"       david-sim profile import FILE.params [-o OUT]\n"
+"       david-sim profile check FILE\n"
+"       david-sim profile options\n"
+"\n"
+"list      a line for each profile: name, size, speed, heads\n"
+"show      all parameters of a profile, those not given in it, too\n"
+"import    make a profile of DiskSim's drive parameters\n"
+"check     say what is wrong with a profile, with its line, or that nothing is\n"
+"options   the parameters that a profile can have, with units, limits and presets\n"
+"\n"
+"  --word              in one word, as in a device-mapper table\n"
+"  --sectors N         scaled to a disk of this size\n"
+"  --option NAME=VALUE replace a value; may be given many times\n"
+"  -o OUT              write there, and not to standard output\n"
+"\n"
+"P is a file, or the name of a profile in profiles/.\n";
+
+#define MAX_OPTIONS	64
+
+struct arguments {
+	char *options[MAX_OPTIONS];
+	unsigned int nr_options;
+	bool word;
+	const char *sectors, *out;
+	char **files;
+	int nr_files;
+};
+
+static int bad_usage(const char *why)
+{
+	if (why)
+		fprintf(stderr, "david-sim: %s\n", why);
+	fprintf(stderr, "Try 'david-sim profile --help'.\n");
+	return 2;
+}
+
+static int parse_arguments(int argc, char **argv, struct arguments *args)
+{
+	static const struct option long_options[] = {
+		{ "word", no_argument, NULL, 'w' },
+		{ "sectors", required_argument, NULL, 's' },
+		{ "option", required_argument, NULL, 'p' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "ho:", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'w':
+			args->word = true;
+			break;
+		case 's':
+			args->sectors = optarg;
+			break;
+		case 'o':
+			args->out = optarg;
+			break;
+		case 'p':
+			if (args->nr_options == MAX_OPTIONS)
+				return bad_usage("too many --option");
+			args->options[args->nr_options++] = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			return bad_usage(NULL);
+		}
+	}
+	args->files = argv + optind;
+	args->nr_files = argc - optind;
+	return 0;
+}
+
+static int list(const struct arguments *args)
+{
+	int i, status = 0;
+
+	printf("%-32s %10s %9s %6s\n", "NAME", "GB", "RPM", "HEADS");
+	for (i = 0; i < args->nr_files; i++) {
+		struct profile profile;
+
+		if (load_profile(&profile, args->files[i], NULL, 0)) {
+			status = 1;
+			continue;
+		}
+		printf("%-32s %10.1f %9.0f %6u\n", profile.name, profile.sectors * 512 / 1e9,
+		       profile.rpm / 1e3, profile.heads);
+		profile_free(&profile);
+	}
+	return status;
+}
+
+static int scale(struct profile *profile, const char *sectors)
+{
+	char *end;
+	unsigned long long n = strtoull(sectors, &end, 10);
+
+	if (*end || !n || profile_scale(profile, n)) {
+		fprintf(stderr,
+			"david-sim: %s cannot be scaled to %s sectors: not a number, no multiple of the logical block, or too large\n",
+			profile->name, sectors);
+		return -1;
+	}
+	return 0;
+}
+
+/* An item on each line. */
+static void print_lines(char *word)
+{
+	char *item, *equals;
+
+	while ((item = strsep(&word, ";"))) {
+		equals = strchr(item, '=');
+		printf("%.*s = %s\n", (int)(equals - item), item, equals + 1);
+	}
+}
+
+static int show(const struct arguments *args)
+{
+	struct profile profile;
+	char *word = NULL;
+
+	if (load_profile(&profile, args->files[0], args->options, args->nr_options))
+		return 1;
+	if (!args->sectors || !scale(&profile, args->sectors))
+		word = print_profile(&profile);
+	profile_free(&profile);
+	if (!word)
+		return 1;
+	if (args->word)
+		puts(word);
+	else
+		print_lines(word);
+	free(word);
+	return 0;
+}
+
+static int check(const struct arguments *args)
+{
+	struct profile profile;
+
+	if (load_profile(&profile, args->files[0], args->options, args->nr_options))
+		return 1;
+	printf("%s: '%s', %.1f GB, is sound\n", args->files[0], profile.name,
+	       profile.sectors * 512 / 1e9);
+	profile_free(&profile);
+	return 0;
+}
+
+static int write_text(const char *name, const char *text)
+{
+	FILE *file = name ? fopen(name, "w") : stdout;
+	int bad = !file || fputs(text, file) < 0;
+
+	if (file)
+		bad |= name ? fclose(file) : fflush(file);
+	if (bad)
+		fprintf(stderr, "%s: %s\n", name ?: "standard output", strerror(errno));
+	return bad ? 1 : 0;
+}
+
+static int import(const struct arguments *args)
+{
+	const char *name = args->files[0];
+	struct profile_error error;
+	struct profile profile;
+	size_t len;
+	char *text = load_text(name, &len);
+	int status = 1;
+
+	if (!text)
+		return 1;
+	if (profile_parse(&profile, text, len, &error)) {
+		fprintf(stderr, "%s: %s (line %u as a profile)\n", name, error.text, error.line);
+	} else {
+		status = write_text(args->out, text);
+		profile_free(&profile);
+	}
+	free(text);
+	return status;
+}
+
+static void print_limit(enum option_kind kind, s64 value)
+{
+	const struct option_unit *unit = profile_units(kind);
+	double size = value < 0 ? -(double)value : value;
+
+	if (kind == OPTION_SECTORS || kind == OPTION_COUNT) {
+		printf("%lld", (long long)value);
+		return;
+	}
+	while (unit[1].scale && unit->scale > size && unit->scale > 1)
+		unit++;
+	printf("%g%s", (double)value / unit->scale, unit->name);
+}
+
+static void print_choices(const struct profile_option *option)
+{
+	unsigned int i;
+
+	for (i = 0; option->choices[i]; i++)
+		if (option->choices[i][0])
+			printf("%s%s", i ? "|" : "", option->choices[i]);
+	printf(" [%s]", option->choices[option->preset]);
+}
+
+static void print_columns(const struct profile_option *option)
+{
+	const struct profile_option *column;
+
+	for (column = option->columns; column->name; column++)
+		printf("%s%s%s%s", column == option->columns ? "" : ",",
+		       column->required ? "" : "[", column->name, column->required ? "" : "]");
+	printf("; up to %lld of them", (long long)option->most);
+}
+
+static void print_option(const struct profile_option *option)
+{
+	const struct option_unit *unit;
+
+	printf("%s\n    %s%s\n    ", option->name, option->help,
+	       option->required ? " (required)" : "");
+	switch (option->kind) {
+	case OPTION_NAME:
+		printf("up to %d characters", PROFILE_NAME_LEN - 1);
+		break;
+	case OPTION_FLAG:
+		printf("yes|no [%s]", option->preset ? "yes" : "no");
+		break;
+	case OPTION_CHOICE:
+		print_choices(option);
+		break;
+	case OPTION_ITEMS:
+		print_columns(option);
+		break;
+	default:
+		print_limit(option->kind, option->least);
+		printf(" to ");
+		print_limit(option->kind, option->most);
+		if (!option->required) {
+			printf(" [");
+			print_limit(option->kind, option->preset);
+			printf("]");
+		}
+		for (unit = profile_units(option->kind); unit->name[0]; unit++)
+			printf("%s%s", unit == profile_units(option->kind) ? "; units " : ", ",
+			       unit->name);
+	}
+	printf("\n");
+}
+
+static int options(const struct arguments *args)
+{
+	unsigned int i;
+
+	printf("A profile is lines \"name = value unit\", or in one word \"name=value;...\".\n");
+	printf("\"#\" begins a comment. What stands in [] is taken when nothing is given.\n\n");
+	for (i = 0; i < profile_nr_options; i++)
+		print_option(&profile_options[i]);
+	return 0;
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(const struct arguments *args);
+	int least, most;	/* files */
+} commands[] = {
+	{ "list", list, 1, INT_MAX },
+	{ "show", show, 1, 1 },
+	{ "import", import, 1, 1 },
+	{ "check", check, 1, 1 },
+	{ "options", options, 0, 0 },
+};
+
+int profiles_main(int argc, char **argv)
+{
+	struct arguments args = { };
+	unsigned int i;
+	int status;
+
+	status = parse_arguments(argc, argv, &args);
+	if (status)
+		return status;
+	if (!args.nr_files)
+		return bad_usage("profile needs a command: list, show, import, check or options");
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(args.files[0], commands[i].name))
+			break;
+	if (i == ARRAY_SIZE(commands))
+		return bad_usage("profile has the commands list, show, import, check and options");
+	args.files++;
+	args.nr_files--;
+	if (args.nr_files < commands[i].least || args.nr_files > commands[i].most)
+		return bad_usage(args.nr_files ? "too many files" : "which profile?");
+	return commands[i].run(&args);
+}
