@@ -49,12 +49,14 @@ static void take_stretch(struct drive *drive, struct media_pass *pass, struct co
 	transfer->wrapped = s.late > 1;
 }
 
-/* What the read-ahead after a read up to @end should reach. */
+/* What the read-ahead after this read should reach. */
 static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 			   const struct command *cmd)
 {
+	const struct geometry *geometry = drive->media.geometry;
 	const struct profile *profile = drive->profile;
 	u64 end = cmd->sector + cmd->sectors, limit = end, most;
+	struct place place;
 
 	if (profile->readahead_max)
 		most = end + profile->readahead_max;
@@ -62,27 +64,26 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 		most = end + profile->segment_sectors;
 	else
 		most = max(end, cmd->sector + profile->segment_sectors);
+	if (end == profile->sectors)
+		return end;
 	switch (profile->readahead) {
 	case READAHEAD_NONE:
 		break;
 	case READAHEAD_TRACK:
-		if (end < profile->sectors)
-			limit = min(most, geometry_track_end(drive->media.geometry, end));
+		geometry_find(geometry, end, &place);
+		limit = min(most, geometry_track_end(geometry, end, &place));
 		break;
 	case READAHEAD_MAX:
 		limit = most;
 		break;
 	case READAHEAD_TRACK_NEXT:
-		if (end == profile->sectors)
+		geometry_find(geometry, end, &place);
+		limit = geometry_track_end(geometry, end, &place);
+		if (segment->start + place.before >= end || limit == profile->sectors)
 			break;
-		limit = geometry_track_end(drive->media.geometry, end);
-		if (segment->start < cmd->sector) {
-			struct place place;
-
-			geometry_find(drive->media.geometry, end, &place);
-			if (segment->start + place.before < end && limit < profile->sectors)
-				limit = geometry_track_end(drive->media.geometry, limit);
-		}
+		/* The segment has data of an earlier track: a sequential reader. */
+		geometry_find(geometry, limit, &place);
+		limit = geometry_track_end(geometry, limit, &place);
 		break;
 	}
 	return min(limit, profile->sectors);
@@ -118,12 +119,12 @@ static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *se
 /* Sectors of a read that are to be in the buffer before the bus is taken. */
 static u64 water_mark(const struct profile *profile, u64 sectors)
 {
-	u64 mark;
+	u64 mark = profile->read_water_mark;
 
 	if (profile->water_mark_by_request)
-		mark = div_u64(sectors * profile->read_water_mark, 1000);
+		mark = div_u64(sectors * mark, 1000);
 	else
-		mark = div_u64((u64)profile->segment_sectors * profile->read_water_mark + 999, 1000);
+		mark = div_u64(profile->segment_sectors * mark + 999, 1000);
 	return min(sectors, max_t(u64, mark, 1));
 }
 
@@ -145,8 +146,11 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 	limit = readahead_limit(drive, segment, cmd);
 	if (transfer->wrapped && limit > end) {
 		/* On the way round the rest of the track came past. */
-		u64 track_end = geometry_track_end(drive->media.geometry, end - 1);
+		struct place place;
+		u64 track_end;
 
+		geometry_find(drive->media.geometry, end - 1, &place);
+		track_end = geometry_track_end(drive->media.geometry, end - 1, &place);
 		cache_append(drive->cache, segment, min(limit, track_end) - end);
 	}
 	readahead_start(drive, segment, limit, drive->media_free);

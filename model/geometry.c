@@ -243,6 +243,7 @@ static void find_by_track(const struct geometry *geometry, const struct geometry
 	track = remapped(geometry, zone, track, &next, &previous);
 	place->run = slots - in_track;
 	place->before = in_track;
+	place->to_end = true;
 	set_place(geometry, place, track, in_track, 0);
 }
 
@@ -250,7 +251,8 @@ static void find_by_track(const struct geometry *geometry, const struct geometry
  * Where spares are in each cylinder or track, its first sector is laid out as if
  * those slipped before it were not there: they turn all behind them on by a sector.
  */
-static u32 skew_slips(const struct geometry *geometry, const struct geometry_zone *zone, u64 track_start)
+static u32 skew_slips(const struct geometry *geometry, const struct geometry_zone *zone,
+		      u64 track_start)
 {
 	u64 start = track_start;
 
@@ -273,7 +275,7 @@ static void find_by_sector(const struct geometry *geometry, const struct geometr
 	const u32 *slips = geometry->slips + zone->first_slip;
 	u32 slots = geometry->profile->zones[place->zone].sectors_per_track;
 	u64 unit_start = 0, in_unit = place_number, at, to, track, next, previous;
-	u32 in_track, skipped, passed;
+	u32 in_track, skipped, passed, rest;
 
 	if (zone->unit_sectors != U64_MAX) {
 		unit_start = div64_u64_rem(place_number, zone->unit_sectors, &in_unit);
@@ -287,6 +289,7 @@ static void find_by_sector(const struct geometry *geometry, const struct geometr
 	to = remapped(geometry, zone, at, &next, &previous);
 	place->run = slots - in_track;
 	place->run = min_t(u64, place->run, zone->unit_sectors - in_unit);
+	rest = place->run;
 	if (skipped + passed < zone->slips)
 		place->run = min_t(u64, place->run, slips[skipped + passed] - at);
 	place->before = min_t(u64, in_track, in_unit);
@@ -301,6 +304,7 @@ static void find_by_sector(const struct geometry *geometry, const struct geometr
 		place->before = min_t(u64, place->before, at - previous);
 	}
 
+	place->to_end = to == at && place->run == rest;
 	set_place(geometry, place, track, in_track, skew_slips(geometry, zone, track * slots));
 }
 
@@ -324,17 +328,15 @@ void geometry_find(const struct geometry *geometry, u64 sector, struct place *pl
 		place->before = sector - zone->first_sector;
 }
 
-u64 geometry_track_end(const struct geometry *geometry, u64 sector)
+u64 geometry_track_end(const struct geometry *geometry, u64 sector, const struct place *place)
 {
-	struct place place, next;
+	struct place next = *place;
 
-	geometry_find(geometry, sector, &place);
 	do {
-		sector += place.run;
-		if (sector >= geometry->profile->sectors)
-			return geometry->profile->sectors;
+		sector += next.run;
+		if (next.to_end || sector >= geometry->profile->sectors)
+			break;
 		geometry_find(geometry, sector, &next);
-		place.run = next.run;
-	} while (next.cylinder == place.cylinder && next.head == place.head);
+	} while (next.cylinder == place->cylinder && next.head == place->head);
 	return sector;
 }

@@ -24,6 +24,7 @@ struct place {
 	u32 slots;		/* sectors of the track, data or not */
 	u32 run;		/* sectors from this one on that lie one behind the other */
 	u32 before;		/* and those before it, on this track */
+	bool to_end;		/* the run is the rest of the track */
 };
 
 /* Returns NULL without memory. @profile must outlive the geometry. */
@@ -34,7 +35,10 @@ size_t geometry_bytes(const struct geometry *geometry);
 /* Where @sector is; it must lie on the disk. */
 void geometry_find(const struct geometry *geometry, u64 sector, struct place *place);
 
-/* The first sector behind @sector that is not on its track, or the disk's end. */
-u64 geometry_track_end(const struct geometry *geometry, u64 sector);
+/*
+ * The first sector behind @sector, which is at @place, that is not on its track, or the
+ * disk's end. Sectors remapped onto the track may be left out.
+ */
+u64 geometry_track_end(const struct geometry *geometry, u64 sector, const struct place *place);
 
 #endif
