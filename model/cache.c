@@ -93,7 +93,7 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 			writes++;
 		if (segment->dirty || segment == keep)
 			continue;
-		if (reserved && (i < reserved) != write)
+		if (i < reserved ? !write : write && reserved)
 			continue;
 		if (!oldest || segment->used < oldest->used)
 			oldest = segment;
