@@ -97,7 +97,7 @@ def test_the_measured_drives_can_be_imported(path: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(("change", "error"), [
     (("rpm = 7200", "rpm = 72O0"), "rpm has the unit 'O0'; it takes rpm (line 4 as a profile)"),
     (("fast_write_level = 0", "fast_write_level = 7"), "9: fast_write_level '7' is not known"),
-    (("1 50 99 40 0 0 5 6 0 0 6000 4000", "1 50 99 40"), "12: a zone has 12 numbers, but this is '1 50 99 40'"),
+    (("40 0 0 5 6 0 0 6000 4000", "40"), "12: a zone has 12 numbers, but this is '1 50 99 40'"),
     (("6000 4000", "6001 4000"), "12: zone 1 begins with block 6001, but those before end at 6000"),
     (("[remaps]", "[spares]"), "14: there is no table '[spares]'"),
     (("sector_bytes = 512", "sector_bytes = 520"), "7: sectors of 520 bytes are not supported, only 512"),
