@@ -107,8 +107,8 @@ static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *se
 
 			bus_end = max(bus_end, ready + profile->bus_read);
 		}
-	} else if (profile->readahead_on_idle_hit && !drive->readahead.segment &&
-		   !drive->destage.segment) {
+	} else if (profile->readahead_on_idle_hit && !segment->write &&
+		   !drive->readahead.segment && !drive->destage.segment) {
 		readahead_start(drive, segment, limit, max(drive->media_free, start));
 	}
 	cache_use(drive->cache, segment);
