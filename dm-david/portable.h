@@ -77,6 +77,7 @@ typedef unsigned int gfp_t;
 #define BIT(n)		(1UL << (n))
 #define OPTIMIZER_HIDE_VAR(x)	__asm__("" : "+r" (x))
 #define BUILD_BUG_ON(x)	_Static_assert(!(x), #x)
+#define noinline	__attribute__((__noinline__))
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

@@ -84,20 +84,21 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 	u32 reserved = cache->profile->separate_write_segment && cache->nr > 1 ?
 		       cache->nr_writes : 0;
 	u32 writes = 0, i;
+	bool written;
 
 	if (reserved == cache->nr)
 		reserved--;
 	for (i = 0; i < cache->nr; i++) {
 		segment = &cache->segments[i];
-		if (segment->write && segment->start != segment->end)
-			writes++;
+		written = segment->write && segment->start != segment->end;
+		writes += written;
 		if (segment->dirty || segment == keep)
 			continue;
-		if (reserved && (i < reserved) != write)
+		if (i < reserved ? !write : write && reserved)
 			continue;
 		if (!oldest || segment->used < oldest->used)
 			oldest = segment;
-		if (segment->write && (!oldest_write || segment->used < oldest_write->used))
+		if (written && (!oldest_write || segment->used < oldest_write->used))
 			oldest_write = segment;
 	}
 	segment = oldest;

@@ -47,7 +47,7 @@ void cache_use(struct cache *cache, struct segment *segment);
 /* An empty segment, at the cost of the least recently used that is not dirty; or NULL. */
 struct segment *cache_take(struct cache *cache, bool write, const struct segment *keep);
 
-/* @sectors more at the end. */
+/* @sectors more at the end, at the cost of what is clean at the front. */
 void cache_append(struct cache *cache, struct segment *segment, u64 sectors);
 
 /*

@@ -146,8 +146,9 @@ static void serve_next(struct disk *disk)
 		return;
 	i = choose(disk);
 	serve(disk, disk->window[i]);
-	memmove(&disk->window[i], &disk->window[i + 1],
-		(--disk->nr_window - i) * sizeof(*disk->window));
+	if (--disk->nr_window > i)
+		memmove(&disk->window[i], &disk->window[i + 1],
+			(disk->nr_window - i) * sizeof(*disk->window));
 }
 
 static void mark_dispatched(struct disk *disk, struct disk_command *command)
@@ -171,7 +172,7 @@ static void dispatch(struct disk *disk)
 
 	if (disk->active && disk->active->op == DISK_FLUSH)
 		return;
-	while (disk->unplug_at == NEVER &&
+	while (disk->unplug_at == NEVER && queue_ready(&disk->queue) &&
 	       disk->nr_window + !!disk->active < disk->profile->ncq_depth) {
 		if (disk->queue.flushes.first) {
 			if (disk->nr_window || disk->active)
@@ -182,8 +183,6 @@ static void dispatch(struct disk *disk)
 			return;
 		}
 		command = queue_next(&disk->queue, disk->now);
-		if (!command)
-			break;
 		mark_dispatched(disk, command);
 		disk->window[disk->nr_window++] = command;
 	}
@@ -314,7 +313,8 @@ static void finish_command(struct disk *disk)
 	disk->active = NULL;
 	disk->count[direction]--;
 	update_full(disk, direction);
-	place_pending(disk);
+	if (disk->pending[DISK_READ].first || disk->pending[DISK_WRITE].first)
+		place_pending(disk);
 	unplug(disk);	/* as the SCSI layer runs the queue when a command is done */
 }
 
@@ -323,7 +323,7 @@ static u64 next_event(const struct disk *disk)
 	return min(disk->active ? disk->busy_until : NEVER, disk->unplug_at);
 }
 
-static void run(struct disk *disk, u64 now)
+static noinline void run_events(struct disk *disk, u64 now)
 {
 	u64 next;
 
@@ -334,6 +334,12 @@ static void run(struct disk *disk, u64 now)
 		else
 			unplug(disk);
 	}
+}
+
+static inline void run(struct disk *disk, u64 now)
+{
+	if (next_event(disk) <= now)
+		run_events(disk, now);
 	disk->now = max(disk->now, now);
 }
 

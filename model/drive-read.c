@@ -107,8 +107,8 @@ static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *se
 
 			bus_end = max(bus_end, ready + profile->bus_read);
 		}
-	} else if (profile->readahead_on_idle_hit && !drive->readahead.segment &&
-		   !drive->destage.segment) {
+	} else if (profile->readahead_on_idle_hit && !segment->write &&
+		   !drive->readahead.segment && !drive->destage.segment) {
 		readahead_start(drive, segment, limit, max(drive->media_free, start));
 	}
 	cache_use(drive->cache, segment);
@@ -119,12 +119,12 @@ static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *se
 /* Sectors of a read that are to be in the buffer before the bus is taken. */
 static u64 water_mark(const struct profile *profile, u64 sectors)
 {
-	u64 mark;
+	u64 mark = profile->read_water_mark;
 
 	if (profile->water_mark_by_request)
-		mark = div_u64(sectors * profile->read_water_mark, 1000);
+		mark = div_u64(sectors * mark, 1000);
 	else
-		mark = div_u64((u64)profile->segment_sectors * profile->read_water_mark + 999, 1000);
+		mark = div_u64(profile->segment_sectors * mark + 999, 1000);
 	return min(sectors, max_t(u64, mark, 1));
 }
 

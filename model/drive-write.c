@@ -70,6 +70,7 @@ static u64 write_hit(struct drive *drive, struct command *cmd)
 	if (segment->dirty > room) {
 		/* The host waits until the media have made room for the rest. */
 		destage_segment(drive, segment, room, command_end);
+		cache_append(drive->cache, segment, 0);
 		bus_end = max(bus_end, drive->media_free);
 	} else if (!profile->destage_idle && !drive->destage.segment) {
 		if (profile->write_hit_stops_prefetch)

@@ -251,7 +251,8 @@ static void find_by_track(const struct geometry *geometry, const struct geometry
  * Where spares are in each cylinder or track, its first sector is laid out as if
  * those slipped before it were not there: they turn all behind them on by a sector.
  */
-static u32 skew_slips(const struct geometry *geometry, const struct geometry_zone *zone, u64 track_start)
+static u32 skew_slips(const struct geometry *geometry, const struct geometry_zone *zone,
+		      u64 track_start)
 {
 	u64 start = track_start;
 

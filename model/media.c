@@ -60,7 +60,7 @@ void media_next(struct media *media, struct media_pass *pass, struct media_stret
 							     media->profile->revolution));
 	if (pass->any_order && stretch->sectors == pass->left &&
 	    media->profile->revolution - rotation < span) {
-		/* The head arrives within the stretch, and is through with it a revolution later. */
+		/* The head arrives within it, and is through with it a revolution later. */
 		u64 inside = span - (media->profile->revolution - rotation);
 		u32 early = div64_u64(inside * place.slots, media->profile->revolution);
 

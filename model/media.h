@@ -21,7 +21,7 @@ struct media_pass {
 	u64 time;		/* when the head has done all before it */
 	u64 not_before;		/* no transfer begins earlier */
 	u64 data;		/* when the bus begins to bring the next sector's data, */
-	u64 data_time;		/* and ns that it takes for one: none goes unwritten past the head */
+	u64 data_time;		/* and ns for each: none must pass the head unwritten */
 	bool write;
 	bool any_order;		/* the last stretch may begin in its middle */
 };

@@ -104,8 +104,10 @@ static void sorted_insert(struct queue *queue, struct disk_command *command)
 	unsigned int direction = direction_of(command->op);
 	struct disk_command **sorted = queue->sorted[direction];
 	u32 at = lower_bound(queue, direction, command->sector, command->seq);
+	u32 after = queue->live[direction]++ - at;
 
-	memmove(&sorted[at + 1], &sorted[at], (queue->live[direction]++ - at) * sizeof(*sorted));
+	if (after)
+		memmove(&sorted[at + 1], &sorted[at], after * sizeof(*sorted));
 	sorted[at] = command;
 }
 
@@ -114,8 +116,10 @@ static void sorted_remove(struct queue *queue, struct disk_command *command)
 	unsigned int direction = direction_of(command->op);
 	struct disk_command **sorted = queue->sorted[direction];
 	u32 at = lower_bound(queue, direction, command->sector, command->seq);
+	u32 after = --queue->live[direction] - at;
 
-	memmove(&sorted[at], &sorted[at + 1], (--queue->live[direction] - at) * sizeof(*sorted));
+	if (after)
+		memmove(&sorted[at], &sorted[at + 1], after * sizeof(*sorted));
 }
 
 static bool overlaps(const struct disk_command *command, u64 sector, u32 sectors)

@@ -87,6 +87,12 @@ static inline u32 queue_live(const struct queue *queue)
 	return queue->live[0] + queue->live[1];
 }
 
+/* Is there anything that may go to the drive? */
+static inline bool queue_ready(const struct queue *queue)
+{
+	return queue->fifo[0].first || queue->fifo[1].first || queue->flushes.first;
+}
+
 /*
  * Put the next @sectors of @request into a command that is there already. Returns
  * false if there is none that may take them.

@@ -5,8 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../model/drive.h"
-#include "../../model/geometry.h"
+#include "../../model/drive-internal.h"
 #include "../../model/seek.h"
 #include "random.h"
 
@@ -484,6 +483,26 @@ static void random_profile(struct bench *b, struct rnd *rnd)
 	p->first_reselect = rnd_below(rnd, 300 * US);
 }
 
+/* Dirty sectors are at the end of their segment, and nothing is read in behind them. */
+static void check_cache(struct bench *b)
+{
+	const struct segment *reading = b->drive->readahead.segment;
+	const struct cache *cache = b->drive->cache;
+	u32 dirty = 0, i;
+
+	for (i = 0; i < cache->nr; i++) {
+		const struct segment *s = &cache->segments[i];
+
+		dirty += s->dirty != 0;
+		KUNIT_ASSERT_LE(b->test, s->start + s->dirty, s->end);
+		KUNIT_ASSERT_LE(b->test, s->end, b->profile.sectors);
+		KUNIT_ASSERT_LE(b->test, s->end - s->start, (u64)b->profile.segment_sectors);
+		KUNIT_ASSERT_TRUE(b->test, !s->dirty || s->write);
+	}
+	KUNIT_ASSERT_LE(b->test, dirty, cache->nr_writes);
+	KUNIT_ASSERT_TRUE(b->test, !reading || !reading->write);
+}
+
 /* A sum over all the ends: the same commands must give the same. */
 static u64 random_commands(struct bench *b, u64 seed)
 {
@@ -516,6 +535,7 @@ static u64 random_commands(struct bench *b, u64 seed)
 		KUNIT_ASSERT_LE(b->test, b->now, begin + 10 * SECOND);
 		KUNIT_ASSERT_EQ(b->test, parts.overhead + parts.seek + parts.rotation +
 				parts.transfer, b->now - begin);
+		check_cache(b);
 		sum = sum * 31 + b->now;
 		sector += sectors;
 	}

@@ -31,7 +31,8 @@ static double demerit(u64 *measured, u64 *modelled, size_t n)
 
 int compare(const struct trace *trace, int op, struct comparison *comparison)
 {
-	u64 *measured = malloc(trace->nr * sizeof(u64)), *modelled = malloc(trace->nr * sizeof(u64));
+	u64 *measured = malloc(trace->nr * sizeof(u64));
+	u64 *modelled = malloc(trace->nr * sizeof(u64));
 	double squares = 0, measured_sum = 0, modelled_sum = 0;
 	size_t i, n = 0;
 

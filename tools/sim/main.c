@@ -213,8 +213,8 @@ static void print_text(const struct profile *profile, const struct comparison *a
 		       percent(c->demerit, c->measured_mean), c->rms,
 		       percent(c->rms, c->measured_mean));
 	}
-	printf("\n%zu reads not following on the request before: %.1f %% within a tenth of a revolution\n",
-	       nonsequential, 100 * share);
+	printf("\n%zu reads not following on the request before: ", nonsequential);
+	printf("%.1f %% within a tenth of a revolution\n", 100 * share);
 }
 
 static int validate(const struct arguments *args, const struct profile *profile,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #define _GNU_SOURCE	/* strsep */
-#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "trace.h"
@@ -12,7 +12,7 @@ static const char *const column_names[COLUMNS] = {
 };
 
 #define MAX_FIELDS	32
-#define MAX_BLOCKS	(1u << 24)
+#define MAX_BLOCKS	16777216u
 
 struct reader {
 	const char *file;
@@ -21,9 +21,18 @@ struct reader {
 	u64 disk_sectors;
 };
 
-#define complain(reader, fmt, ...)						\
-	(fprintf(stderr, "%s:%lu: " fmt "\n", (reader)->file, (reader)->line,	\
-		 ##__VA_ARGS__), -1)
+__printf(2, 3)
+static int complain(const struct reader *reader, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s:%lu: ", reader->file, reader->line);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return -1;
+}
 
 static int split_line(char *line, char **fields)
 {
@@ -108,8 +117,10 @@ static int parse_request(struct reader *reader, char *line, struct trace_request
 	request->sectors = blocks;
 	if (request->sector >= reader->disk_sectors ||
 	    blocks > reader->disk_sectors - request->sector)
-		return complain(reader, "%" PRIu64 " blocks from %" PRIu64 " on do not lie on the disk, which has %" PRIu64,
-				blocks, request->sector, reader->disk_sectors);
+		return complain(reader,
+				"%llu blocks from %llu on do not lie on the disk, which has %llu",
+				(unsigned long long)blocks, (unsigned long long)request->sector,
+				(unsigned long long)reader->disk_sectors);
 	if (!parse_time(text[DELAY], &request->delay))
 		return complain(reader, "delay_us \"%s\" is not a time in microseconds",
 				text[DELAY]);

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david profile: the drives in profiles/, and others.
+
+There is one parser of profiles, the model's own: david-sim is called for everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+from pathlib import Path
+
+from .util import BUILD, TREE, UserError, locked, say
+
+DIRECTORY = TREE / "profiles"
+SUFFIX = ".profile"
+SIM = BUILD / "david-sim"
+
+
+def simulator() -> Path:
+    """david-sim, built if it is not there."""
+    if not SIM.exists():
+        with locked(BUILD / "sim.lock", "it is building david-sim"):
+            if not SIM.exists():
+                say("building david-sim")
+                run = subprocess.run(["make", "-C", str(TREE / "tools" / "sim")],
+                                     capture_output=True, text=True, check=False)
+                if run.returncode:
+                    raise UserError(f"{run.stderr.rstrip()}\nbuilding david-sim failed; try 'make sim'")
+    return SIM
+
+
+def names() -> list[str]:
+    return sorted(path.name.removesuffix(SUFFIX) for path in DIRECTORY.glob("*" + SUFFIX))
+
+
+def find(profile: str) -> str:
+    """The file of a profile that is named by its file or by its name in profiles/."""
+    for path in (DIRECTORY / (profile + SUFFIX), Path(profile)):
+        if path.is_file():
+            return str(path)
+    raise UserError(f"there is no profile '{profile}': neither a file nor one of {', '.join(names())}")
+
+
+def call(*words: str) -> int:
+    return subprocess.run([simulator(), "profile", *words], check=False).returncode
+
+
+def cmd_list(_: argparse.Namespace) -> int:
+    return call("list", *(str(DIRECTORY / (name + SUFFIX)) for name in names()))
+
+
+def cmd_show(args: argparse.Namespace) -> int:
+    options = [word for option in args.option for word in ("--option", option)]
+    return call("show", *options, "--", find(args.profile))
+
+
+def cmd_import(args: argparse.Namespace) -> int:
+    return call("import", *(("-o", args.out) if args.out else ()), "--", args.file)
+
+
+def cmd_check(args: argparse.Namespace) -> int:
+    return call("check", "--", find(args.profile))
+
+
+def cmd_options(_: argparse.Namespace) -> int:
+    return call("options")
+
+
+def add_parsers(sub: argparse._SubParsersAction) -> None:
+    parser = sub.add_parser("profile", help="drives that a disk can be modelled on",
+                            description="Look at drives' profiles, check them, import others.")
+    commands = parser.add_subparsers(dest="profile_command", required=True, metavar="COMMAND")
+    one = commands.add_parser("list", help="the profiles in profiles/: name, size, speed, heads")
+    one.set_defaults(func=cmd_list)
+    one = commands.add_parser("show", help="all parameters of a profile, those not given in it, too")
+    one.add_argument("profile", metavar="P", help="a name in profiles/, or a file")
+    one.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
+                     help="replace a value; repeatable")
+    one.set_defaults(func=cmd_show)
+    one = commands.add_parser("import", help="make a profile of DiskSim's drive parameters")
+    one.add_argument("file", metavar="FILE.params")
+    one.add_argument("-o", dest="out", metavar="OUT", help="write there, not to standard output")
+    one.set_defaults(func=cmd_import)
+    one = commands.add_parser("check", help="say what is wrong with a profile, with its line",
+                              description="Say what is wrong with a profile, with its line; or that it is "
+                              "sound. 'david profile options' lists what can stand in one.")
+    one.add_argument("profile", metavar="FILE", help="a file, or a name in profiles/")
+    one.set_defaults(func=cmd_check)
+    one = commands.add_parser("options", help="the parameters of a profile, with units, limits and presets")
+    one.set_defaults(func=cmd_options)
