@@ -324,6 +324,22 @@ static bool is_header(struct btrfs_live *b, const struct selfid_request *r, u32 
 	return true;
 }
 
+/* Does a free-space cache of version 1 begin there? */
+static bool is_cache(struct btrfs_live *b, const struct selfid_request *r, u32 pos)
+{
+	u64 at = r->sector + pos;
+	u32 n;
+
+	if (r->sectors - pos < 8)
+		return false;
+	selfid_copy(r, pos, b->super, 4096);
+	n = btrfs_cache_sectors(b->super, b->geo.generation + 1);
+	if (!n)
+		n = btrfs_cache_sectors(b->super, b->geo.generation + 2);
+	selfid_open_add(&b->open, at + 8, at + n);
+	return n;
+}
+
 static bool near_mirror(u64 sector, u32 sectors)
 {
 	int i;
@@ -379,8 +395,8 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	if (at >= b->geo.sectors)
 		return VERDICT_KEEP;
 
-	/* Where slots are not where they ought to be, every sector of btrfs may begin one. */
-	if (b->misaligned || !b->mapped)
+	/* Where slots are not where they ought to be, any sector may begin one, or a cache. */
+	if (b->misaligned || !b->mapped || b->geo.space_cache)
 		unit = b->geo.sector_bytes >> 9;
 	n = min_t(u64, left, unit - (at & (unit - 1)));
 	*len = n;
@@ -394,7 +410,12 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 			selfid_open_add(&b->open, at + n, at + (b->geo.node_bytes >> 9));
 			return VERDICT_KEEP;
 		}
-		if (b->geo.node_bytes >> 9 == unit)
+		if (b->geo.space_cache && is_cache(b, r, pos)) {
+			*len = min(n, 8u);
+			*reason = SELFID_CACHE;
+			return VERDICT_KEEP;
+		}
+		if (b->geo.node_bytes >> 9 == unit && !b->geo.space_cache)
 			selfid_open_end(&b->open, at, unit);
 	}
 	e = find(b, at, &end);
@@ -404,7 +425,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 		*reason = SELFID_CHUNK;
 		return VERDICT_KEEP;
 	}
-	if (b->geo.node_bytes >> 9 == unit && !(at & (unit - 1))) {
+	if (b->geo.node_bytes >> 9 == unit && !(at & (unit - 1)) && !b->geo.space_cache) {
 		*reason = SELFID_DATA;
 		return VERDICT_SQUASH;
 	}

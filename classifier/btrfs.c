@@ -328,6 +328,27 @@ bool btrfs_parse_header(const struct btrfs_geo *geo, const void *block, struct b
 	return !memcmp(copy.fsid, geo->fsid, sizeof(copy.fsid));
 }
 
+/*
+ * A checksum for each page, the generation, then entries. It has 16 pages for each 256 MiB of its
+ * chunk, which has at most 10 GiB (cache_save_setup()).
+ */
+u32 btrfs_cache_sectors(const void *page, u64 generation)
+{
+	const __le64 wanted = cpu_to_le64(generation);
+	u32 at;
+
+	for (at = 64; at <= 64 * 40; at += 64) {
+		__le32 stored;
+
+		if (memcmp(page + at, &wanted, sizeof(wanted)))
+			continue;
+		memcpy(&stored, page, sizeof(stored));
+		if (le32_to_cpu(stored) == ~crc32c(~0u, page + at, 4096 - at))
+			return at / sizeof(stored) * 8;
+	}
+	return 0;
+}
+
 bool btrfs_node_valid(const struct btrfs_geo *geo, const void *node, const struct btrfs_header *h)
 {
 	u32 room = geo->node_bytes - sizeof(struct btrfs_block_header);

@@ -6,7 +6,7 @@
 #define VERSION_5		5
 #define MIN_BLOCK_BITS		10
 #define MAX_BLOCK_BITS		16
-#define AG_HEADERS		4	/* a sector each: superblock, free space, inodes, free list */
+#define AG_HEADERS		4	/* sectors: superblock, free space, inodes, free list */
 
 /* ftype, sparse inodes, metadata uuid, bigtime, needsrepair, nrext64, exchange, parent. */
 #define INCOMPAT_SAFE		0xffu

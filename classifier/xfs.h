@@ -63,8 +63,8 @@ struct xfs_live {
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors);
 
 /*
- * As btrfs_live_write(); never undecided. What is behind ->geo.sectors is kept, which may grow here:
- * the caller is to enlarge the volume then.
+ * As btrfs_live_write(); never undecided. What is behind ->geo.sectors is kept, which may grow
+ * here: the caller is to enlarge the volume then.
  */
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
 			    enum selfid_reason *reason);

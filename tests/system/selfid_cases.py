@@ -22,7 +22,7 @@ CASES = {
     "btrfs-4k": Case("btrfs", ["-n", "4096"], extra=("snapshots", "fsync")),
     "btrfs-64k": Case("btrfs", ["-n", "65536"], extra=("snapshots", "balance", "fsync")),
     "btrfs-single": Case("btrfs", ["-m", "single"], extra=("balance",)),
-    "btrfs-mixed": Case("btrfs", ["-M"], extra=("fsync", "balance"), squashed=0.998),
+    "btrfs-mixed": Case("btrfs", ["-M"], extra=("fsync", "balance"), squashed=0.997),
     "btrfs-cache-v1": Case("btrfs", ["-R", "^free-space-tree"], "space_cache=v1", extra=("fsync",)),
     "btrfs-lzo": Case("btrfs", [], "compress-force=lzo"),
     "btrfs-raid1": Case("btrfs", ["-m", "raid1", "-d", "raid1"], extra=("fsync",), devices=2),

@@ -114,15 +114,13 @@ class Life:
                     os.pwrite(two.fileno(), random.Random(k).randbytes(5000), (k * 37 + i) * 10000)
 
     def fragment(self) -> None:
-        """Nearly full, then every second file deleted: free space is in small pieces."""
+        """Three quarters full, then every second file deleted: free space is mostly in small pieces."""
         directory = MOUNT / "fragment"
         directory.mkdir()
         noise = random.Random(9).randbytes(MIB)
-        names = []
-        with contextlib.suppress(OSError):
-            for i in range(40000):
-                names.append(directory / f"{i}")
-                names[-1].write_bytes(noise[i % 1000 : i % 1000 + 24000])
+        names = [directory / f"{i}" for i in range(self.case.size * 30)]
+        for i, name in enumerate(names):
+            name.write_bytes(noise[i % 1000 : i % 1000 + 24000])
         os.sync()
         for name in names[::2]:
             name.unlink()
@@ -211,6 +209,7 @@ def record(case: Case, images: list[Path], logs: list[Path]) -> list[str]:
             below = f"0 {sectors} log-writes {loop(stack, image)} {loop(stack, log)}"
             devices.append(stack.enter_context(mapped(f"selfid-{i}", below)))
             tops.append(stack.enter_context(mapped(f"selfid-top-{i}", f"0 {sectors} linear {devices[i]} 0")))
+        stack.callback(subprocess.run, ["umount", str(MOUNT)], capture_output=True)
         life = Life(case, devices, tops)
         life.run()
         return life.tree

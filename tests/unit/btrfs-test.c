@@ -506,6 +506,27 @@ static void torn_superblock_stops_everything(struct kunit *test)
 	end();
 }
 
+static void space_cache_is_kept(struct kunit *test)
+{
+	start(test);
+	set64(super + 180, 0);
+	set64(super + 555, 10);
+	seal(super, sizeof(super));
+	KUNIT_ASSERT_TRUE(test, !btrfs_live_init(&btrfs, super, SECTORS));
+	KUNIT_EXPECT_TRUE(test, btrfs.geo.space_cache);
+	work(test);
+	btrfs.committing = false;
+	/* 16 pages: their checksums, the generation, and the rest of the first. */
+	set64(content + 64, 11);
+	set32(content, ~crc32c(~0u, content + 64, 4096 - 64));
+	expect(test, DATA + 8, 64, 8, VERDICT_KEEP, SELFID_CACHE);
+	content[1]++;
+	expect(test, DATA + 15 * 8, 8, 8, VERDICT_KEEP, SELFID_REST);
+	expect(test, DATA + 256, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	expect(test, DATA + 17 * 8, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	end();
+}
+
 static struct kunit_case btrfs_cases[] = {
 	KUNIT_CASE(superblock_is_understood),
 	KUNIT_CASE(impossible_superblocks_are_refused),
@@ -524,6 +545,7 @@ static struct kunit_case btrfs_cases[] = {
 	KUNIT_CASE(mixed_chunks_go_by_headers_alone),
 	KUNIT_CASE(several_devices_make_parts_wait),
 	KUNIT_CASE(torn_superblock_stops_everything),
+	KUNIT_CASE(space_cache_is_kept),
 	{}
 };
 
