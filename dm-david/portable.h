@@ -104,6 +104,23 @@ typedef unsigned int gfp_t;
 #define __printf(format, first)	__attribute__((__format__(__printf__, format, first)))
 #define check_mul_overflow(a, b, d)	__builtin_mul_overflow(a, b, d)
 
+static inline u64 div_u64(u64 dividend, u32 divisor)
+{
+	return dividend / divisor;
+}
+
+static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
+{
+	*remainder = dividend % divisor;
+	return dividend / divisor;
+}
+
+static inline u64 div64_u64_rem(u64 dividend, u64 divisor, u64 *remainder)
+{
+	*remainder = dividend % divisor;
+	return dividend / divisor;
+}
+
 static inline u64 div64_u64(u64 dividend, u64 divisor)
 {
 	return dividend / divisor;
@@ -156,12 +173,6 @@ static inline int fls64(u64 word)
 	return word ? 64 - __builtin_clzll(word) : 0;
 }
 
-static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
-{
-	*remainder = dividend % divisor;
-	return dividend / divisor;
-}
-
 /* As the kernel's: no inversion, neither before nor after. */
 static inline u32 crc32c(u32 crc, const void *data, size_t bytes)
 {
@@ -177,11 +188,6 @@ static inline u32 crc32c(u32 crc, const void *data, size_t bytes)
 	while (bytes--)
 		crc = crc >> 8 ^ table[(u8)crc ^ *p++];
 	return crc;
-}
-
-static inline u64 div_u64(u64 dividend, u32 divisor)
-{
-	return dividend / divisor;
 }
 
 static inline void *kmalloc(size_t size, gfp_t gfp)
@@ -210,23 +216,6 @@ static inline void *kvcalloc(size_t n, size_t size, gfp_t gfp)
 static inline void kvfree(const void *p)
 {
 	free((void *)p);
-}
-
-static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
-{
-	*remainder = dividend % divisor;
-	return dividend / divisor;
-}
-
-static inline u64 div64_u64_rem(u64 dividend, u64 divisor, u64 *remainder)
-{
-	*remainder = dividend % divisor;
-	return dividend / divisor;
-}
-
-static inline u64 div_u64(u64 dividend, u32 divisor)
-{
-	return dividend / divisor;
 }
 
 #endif /* !__KERNEL__ */
