@@ -10,10 +10,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .util import TREE, UserError
+from .profile import DIRECTORY, SUFFIX, names
+from .util import UserError
 
-DIRECTORY = TREE / "profiles"
-SUFFIX = ".profile"
 # zone, seek, slip and remap stand in a profile many times: no single one can be meant.
 REPEATED = ("zone", "seek", "slip", "remap")
 
@@ -45,10 +44,6 @@ class Word:
         if not match or not 0 < int(match[1]) <= len(self.items):
             return complaint
         return f"{self.places[int(match[1]) - 1]}: {match[2]}"
-
-
-def names() -> list[str]:
-    return sorted(path.name.removesuffix(SUFFIX) for path in DIRECTORY.glob(f"*{SUFFIX}"))
 
 
 def find(name: str) -> Path:
