@@ -21,6 +21,7 @@ QEMU = "qemu-system-x86_64"
 # in some dozens never comes up, for its kernel fails to calibrate its clocks.
 BOOT_LIMIT = 150
 BOOTS = 3
+GUEST_ROOT = shlex.quote(str(host.GUEST / "vm-root"))
 
 
 def run(lab: Lab, streams: Streams) -> Result:
@@ -60,7 +61,7 @@ def command_line(lab: Lab, private: Path, rw: list[Path], use_kvm: bool) -> list
     line = ["virtme-run", "--kimg", str(kernels.vmlinuz(lab.kernel)), "--mods", "auto",
             "--qemu-bin", str(host.GUEST / "qemu"), "--force-9p", "--name", "lab",
             "--memory", f"{lab.megabytes()}M", "--cpus", str(lab.cpus),
-            "--show-boot-console", "--script-sh", "exec busybox sh /run/lab/main",
+            "--show-boot-console", "--script-sh", f"exec busybox sh {GUEST_ROOT}",
             "--rwdir", f"/run/lab={private}"]
     for n, path in enumerate(rw):
         line += ["--rwdir", f"/run/rw/{n}={path}"]
@@ -74,7 +75,10 @@ def command_line(lab: Lab, private: Path, rw: list[Path], use_kvm: bool) -> list
     for option in options:
         line += ["--kopt", option]
     # No CD-ROM, floppy, network card: drivers would be loaded for them.
-    return line + ["-q=-nodefaults"]
+    line += ["-q=-nodefaults"]
+    # The host's root once more, for guest/vm-root.
+    return line + ["-q=-fsdev", "-q=local,id=cached,path=/,security_model=none,readonly=on,multidevs=remap",
+                   "-q=-device", "-q=virtio-9p-pci,fsdev=cached,mount_tag=cached"]
 
 
 def qemu_version() -> str:
