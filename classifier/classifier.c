@@ -16,7 +16,6 @@ static const char * const reason_names[CLASSIFY_REASONS] = {
 	[CLASSIFY_JOURNAL] = "journal",
 	[CLASSIFY_LOGGED] = "logged",
 	[CLASSIFY_UNLOGGED] = "unlogged",
-	[CLASSIFY_NO_INODE] = "no-inode",
 };
 
 static const enum verdict says[CLASSIFY_REASONS] = {
@@ -29,7 +28,6 @@ static const enum verdict says[CLASSIFY_REASONS] = {
 	[CLASSIFY_JOURNAL] = VERDICT_KEEP,
 	[CLASSIFY_LOGGED] = VERDICT_KEEP,
 	[CLASSIFY_UNLOGGED] = VERDICT_SQUASH,
-	[CLASSIFY_NO_INODE] = VERDICT_UNDECIDED,
 };
 
 const char *classify_reason_name(enum classify_reason reason)

@@ -47,7 +47,6 @@ enum classify_reason {
 	CLASSIFY_JOURNAL,	/* keep: journal */
 	CLASSIFY_LOGGED,	/* keep: in the journal's log */
 	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
-	CLASSIFY_NO_INODE,	/* undecided: no inode is known to point to it */
 	CLASSIFY_REASONS
 };
 
