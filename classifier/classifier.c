@@ -11,11 +11,11 @@ static const char * const reason_names[CLASSIFY_REASONS] = {
 	[CLASSIFY_UNMOUNTED] = "unmounted",
 	[CLASSIFY_LEARNING] = "learning",
 	[CLASSIFY_UNSAFE] = "unsafe",
+	[CLASSIFY_UNJOURNALED] = "unjournaled",
 	[CLASSIFY_STATIC] = "static",
 	[CLASSIFY_JOURNAL] = "journal",
 	[CLASSIFY_LOGGED] = "logged",
 	[CLASSIFY_UNLOGGED] = "unlogged",
-	[CLASSIFY_NO_INODE] = "no-inode",
 };
 
 static const enum verdict says[CLASSIFY_REASONS] = {
@@ -23,11 +23,11 @@ static const enum verdict says[CLASSIFY_REASONS] = {
 	[CLASSIFY_UNMOUNTED] = VERDICT_KEEP,
 	[CLASSIFY_LEARNING] = VERDICT_KEEP,
 	[CLASSIFY_UNSAFE] = VERDICT_KEEP,
+	[CLASSIFY_UNJOURNALED] = VERDICT_KEEP,
 	[CLASSIFY_STATIC] = VERDICT_KEEP,
 	[CLASSIFY_JOURNAL] = VERDICT_KEEP,
 	[CLASSIFY_LOGGED] = VERDICT_KEEP,
 	[CLASSIFY_UNLOGGED] = VERDICT_SQUASH,
-	[CLASSIFY_NO_INODE] = VERDICT_UNDECIDED,
 };
 
 const char *classify_reason_name(enum classify_reason reason)
@@ -179,6 +179,14 @@ static enum classify_reason mounted(const struct volume *v, u64 block)
 		return CLASSIFY_STATIC;
 	if (e->stage == EXT_KEEP)
 		return CLASSIFY_UNSAFE;
+	/*
+	 * Mounted, but with its journal? ext4 without one (noload), ext2's own
+	 * driver, or tune2fs -j on a mounted ext2 write metadata unlogged. The
+	 * flag that recovery is needed is in the superblock on the disk whenever
+	 * a journal is in use, and neither mounts read-write while it is set.
+	 */
+	if (!(e->geo.incompat & EXT_INCOMPAT_RECOVER))
+		return CLASSIFY_UNJOURNALED;
 	if (!ext_live_complete(e))
 		return CLASSIFY_LEARNING;
 	return jbd2_has(&e->jbd2, block) ? CLASSIFY_LOGGED : CLASSIFY_UNLOGGED;

@@ -42,11 +42,11 @@ enum classify_reason {
 	CLASSIFY_UNMOUNTED,	/* keep: not mounted read-write, or not known to be */
 	CLASSIFY_LEARNING,	/* keep: layout or journal not known completely (yet) */
 	CLASSIFY_UNSAFE,	/* keep: this file system cannot be decided about */
+	CLASSIFY_UNJOURNALED,	/* keep: mounted, but its journal is not in use */
 	CLASSIFY_STATIC,	/* keep: metadata by its place */
 	CLASSIFY_JOURNAL,	/* keep: journal */
 	CLASSIFY_LOGGED,	/* keep: in the journal's log */
 	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
-	CLASSIFY_NO_INODE,	/* undecided: no inode is known to point to it */
 	CLASSIFY_REASONS
 };
 

@@ -2,9 +2,8 @@
 /* Inodes, extent nodes and indirect blocks: whatever they say, runs are inside of the volume. */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "../../classifier/ext-inode.h"
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 static struct ext_geo geo;
 static unsigned int runs;

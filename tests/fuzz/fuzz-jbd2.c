@@ -6,12 +6,11 @@
  */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "../../classifier/jbd2.h"
 
 #define BLOCK	1024u
 #define MAXLEN	1024u
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {

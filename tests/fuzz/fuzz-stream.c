@@ -8,27 +8,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "../../classifier/classifier.h"
 
 #define SECTORS	32768u
 #define IMAGES	6
 #define CHANGES	512u
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
 static const char * const names[IMAGES] = {
 	"ext2", "ext3", "ext4", "ext4-1k", "no-csum", "meta-bg",
 };
+
 static u8 images[IMAGES][SECTORS * 512];
 static struct classifier c;
 static u8 *disk;
 
 /* To be undone when an input is done: copying an image takes too long. */
-static struct {
+struct change {
 	u32 at, bytes;
 	u8 was[256];
-} change[CHANGES];
+};
+
+static struct change change[CHANGES];
 static u32 changes;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

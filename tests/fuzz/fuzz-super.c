@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Superblock and what is computed from it: every block of a volume has a kind, every descriptor a place. */
+/* Superblock and what is computed from it: every block has a kind, every descriptor a place. */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "../../classifier/ext.h"
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {

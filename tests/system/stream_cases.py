@@ -11,7 +11,7 @@ class Case:
     mkfs: list[str]
     options: str = ""
     fstype: str = "ext4"
-    extra: tuple[str, ...] = ()  # steps of life(): crash, e2fsck, fsync, verity, resize
+    extra: tuple[str, ...] = ()  # steps of life(): crash, e2fsck, fsync, verity, resize, tune2fs
     size: int = 1024  # MiB
     squashed: float = 0.999  # of the data blocks written, at least
 
@@ -37,10 +37,13 @@ CASES = {
     "ext3": Case(["-t", "ext3"], fstype="ext3"),
     "ext3-1k": Case(["-t", "ext3", "-b", "1024"], fstype="ext3"),
     "ext3-crash": Case(["-t", "ext3"], fstype="ext3", extra=("crash",)),
+    # A journal, but not in use: mounted without it, or made while mounted.
+    "ext4-noload": Case(["-t", "ext4"], "noload", squashed=0),
+    "ext2-tune2fs": Case(["-t", "ext2"], fstype="ext2", extra=("tune2fs",), squashed=0),
     "ext2": Case(["-t", "ext2"], fstype="ext2", squashed=0),
     "ext2-1k": Case(["-t", "ext2", "-b", "1024"], fstype="ext2", squashed=0),
     "ext4-nojournal": Case(["-t", "ext4", "-O", "^has_journal"], squashed=0),
 }
 
 # Those of `make check`; DAVID_SCALE=full takes all.
-CHECK = ("ext4", "ext4-1k", "ext4-fc", "ext4-features", "ext3-crash")
+CHECK = ("ext4", "ext4-1k", "ext4-fc", "ext4-features", "ext3-crash", "ext4-noload")

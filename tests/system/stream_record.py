@@ -108,6 +108,8 @@ class Recorder:
             self.fast_commits()
         self.umount()
         self.mount()
+        if "tune2fs" in self.case.extra:
+            run("tune2fs", "-j", self.top)
         self.work(2)
         if "resize" in self.case.extra:
             run("resize2fs", self.top)

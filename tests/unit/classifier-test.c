@@ -113,6 +113,7 @@ static void super(u32 uuid, u32 compat, u32 ro_compat, u32 journal_ino)
 	le32_at(1024 + 0x54, 11);
 	le16_at(1024 + 0x58, 256);
 	le32_at(1024 + 0x5c, compat);
+	le32_at(1024 + 0x60, EXT_INCOMPAT_RECOVER);
 	le32_at(1024 + 0x64, ro_compat);
 	le32_at(1024 + 0x68, uuid);
 	le32_at(1024 + 0xe0, journal_ino);
@@ -284,6 +285,23 @@ static void what_cannot_be_decided_is_kept(struct kunit *test)
 	done(d);
 }
 
+static void mounted_without_its_journal_all_is_kept(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+	le32_at(1024 + 0x60, 0);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNJOURNALED);
+	super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	done(d);
+}
+
 static void half_a_journal_block_keeps_everything(struct kunit *test)
 {
 	struct disk *d = make(test, 0);
@@ -384,6 +402,7 @@ static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(another_mkfs_ends_what_was_known),
 	KUNIT_CASE(a_superblock_overwritten_ends_the_volume),
 	KUNIT_CASE(what_cannot_be_decided_is_kept),
+	KUNIT_CASE(mounted_without_its_journal_all_is_kept),
 	KUNIT_CASE(half_a_journal_block_keeps_everything),
 	KUNIT_CASE(a_mount_on_an_unknown_disk_is_looked_up),
 	KUNIT_CASE(a_moved_journal_is_learned_again),

@@ -186,7 +186,7 @@ static void discard(struct replay *r, u64 sector, u64 sectors, bool feed)
 	set_squashed(r, sector, sectors, false);
 }
 
-static void mark(struct replay *r, const char *text)
+static void mark(struct replay *r, const char *text, bool feed)
 {
 	enum volume_state state;
 
@@ -200,7 +200,8 @@ static void mark(struct replay *r, const char *text)
 	else
 		return;
 	r->mounted = state == VOLUME_MOUNTED;
-	classifier_mount(&r->classifier, 0, state);
+	if (feed)
+		classifier_mount(&r->classifier, 0, state);
 }
 
 static void report(const struct replay *r)
@@ -279,6 +280,12 @@ int classify_replay(const struct replay_options *options)
 		n = le64_to_cpu(entry.sectors) * (unit / SECTOR);
 		len = le64_to_cpu(entry.data_len);
 		r.entries = i;
+		if (i && i == options->from) {
+			/* As if the target had just been loaded over an existing store. */
+			classifier_mount(&r.classifier, 0,
+					 r.mounted ? VOLUME_MOUNTED : VOLUME_UNKNOWN);
+			work(&r);
+		}
 		if (flags & FLAG_MARK) {
 			char text[64] = "";
 			size_t taken = min_t(size_t, len, sizeof(text) - 1);
@@ -286,7 +293,7 @@ int classify_replay(const struct replay_options *options)
 			if (!fread(text, taken, 1, log))
 				die("%s: a mark without text", options->log);
 			fseeko(log, unit - sizeof(entry) - taken, SEEK_CUR);
-			mark(&r, text);
+			mark(&r, text, feed);
 			work(&r);
 			continue;
 		}
