@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,7 +64,6 @@ static struct {
 	bool is_xfs, live, mounted;
 	struct btrfs_live btrfs;
 	struct xfs_live xfs;
-	u8 *out;			/* mapped */
 	int fd;
 	u64 sectors;
 	u64 start;			/* of the volume */
@@ -93,7 +91,8 @@ static u64 rnd(void)
 
 static void put(u64 sector, const void *data, u32 sectors)
 {
-	memcpy(r.out + (sector << 9), data, (size_t)sectors << 9);
+	if (pwrite(r.fd, data, (size_t)sectors << 9, sector << 9) != (ssize_t)sectors << 9)
+		err(1, "output");
 }
 
 static void noise(u64 sector, u32 sectors)
@@ -110,9 +109,13 @@ static void noise(u64 sector, u32 sectors)
 		memcpy(block + i, &x, 8);
 	}
 	filled = true;
-	for (; sectors; sector++, sectors--) {
-		put(sector, block + (sector * 512 & 0xfe00), 1);
-		r.squashed[sector] = 1;
+	while (sectors) {
+		u32 n = min_t(u32, sectors, sizeof(block) >> 9);
+
+		put(sector, block, n);
+		memset(r.squashed + sector, 1, n);
+		sector += n;
+		sectors -= n;
 	}
 }
 
@@ -201,6 +204,7 @@ static void copy(void *ctx, u32 offset, void *to, u32 len)
 
 static void work(void)
 {
+	static u8 block[BTRFS_READ_BYTES];
 	size_t bytes;
 	u64 sector;
 	u32 n, i;
@@ -215,7 +219,9 @@ static void work(void)
 		const void *content;
 
 		sector += r.start;
-		content = r.out + (sector << 9);
+		content = block;
+		if (pread(r.fd, block, n, sector << 9) != (ssize_t)n)
+			err(1, "output");
 		for (i = 0; i < n >> 9; i++)
 			if (r.squashed[sector + i])
 				content = NULL;
@@ -422,9 +428,6 @@ int main(int argc, char **argv)
 	r.fd = open(argv[3], O_RDWR | O_CREAT | O_TRUNC, 0666);
 	if (r.fd < 0 || ftruncate(r.fd, r.sectors << 9))
 		err(2, "%s", argv[3]);
-	r.out = mmap(NULL, r.sectors << 9, PROT_READ | PROT_WRITE, MAP_SHARED, r.fd, 0);
-	if (r.out == MAP_FAILED)
-		err(2, "%s: mmap", argv[3]);
 	r.version = calloc(r.sectors, sizeof(*r.version));
 	r.squashed = calloc(r.sectors, 1);
 	if (!r.version || !r.squashed)
