@@ -29,7 +29,7 @@ static const enum david_evidence evidence_of[CLASSIFY_REASONS] = {
 	[CLASSIFY_JOURNAL] = DAVID_EV_LAYOUT,
 	[CLASSIFY_LOGGED] = DAVID_EV_LOGGED,
 	[CLASSIFY_UNLOGGED] = DAVID_EV_IMPLIED,
-	[CLASSIFY_NO_INODE] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_UNJOURNALED] = DAVID_EV_UNKNOWN,
 };
 
 /* The content of a request: mostly read from left to right. */
