@@ -24,7 +24,7 @@ struct david {
 
 	/* Parameters, as the table line gives them. */
 	enum classify_mode classify;
-	enum content_kind content;
+	struct content content;
 	u64 seed;
 	unsigned int block_size;	/* bytes */
 	u64 low_water;			/* blocks */
