@@ -70,6 +70,9 @@ typedef unsigned int gfp_t;
 #define BITS_PER_LONG	64
 
 #define cpu_to_le64(x)	((__le64)htole64(x))
+#define le64_to_cpu(x)	le64toh(x)
+#define cpu_to_le32(x)	((__le32)htole32(x))
+#define le32_to_cpu(x)	le32toh(x)
 
 #define WARN_ON_ONCE(x)	({ bool w_ = !!(x); assert(!w_); w_; })
 #define BIT(n)		(1UL << (n))
