@@ -175,14 +175,7 @@ static void fill_compressible(u8 *p, u64 seed, u32 ratio, u64 at, unsigned int l
 #define LINE		(PANGRAM_LEN + 1u)
 #define PAGE_LINES	(PAGE_BYTES / LINE)
 
-/* Which pangram the line is that word @x stands for. */
-static __always_inline const u8 *line_of(u64 x)
-{
-	BUILD_BUG_ON(PANGRAMS != 64);
-	return (const u8 *)pangrams[((x ^ (x >> 32)) * MIX1) >> 58];
-}
-
-static __always_inline void put_line(u8 *p, const u8 *line)
+static __always_inline void put_line(u8 *p, const char *line)
 {
 	unsigned int i;
 
@@ -206,15 +199,15 @@ static void fill_text(u8 *p, u64 seed, u64 at, unsigned int len)
 {
 	while (len) {
 		unsigned int line = at % PAGE_BYTES / LINE, from = at % LINE;
-		u64 x = base_of(seed, at / PAGE_BYTES) + line * STEP;
+		u64 x = base_of(seed, at / PAGE_BYTES) + line * PANGRAM_STEP;
 
-		for (; len && line < PAGE_LINES; line++, x += STEP) {
+		for (; len && line < PAGE_LINES; line++, x += PANGRAM_STEP) {
 			unsigned int n = min(LINE - from, len);
 
 			if (n == LINE) {
-				put_line(p, line_of(x));
+				put_line(p, pangram_for(x));
 			} else {
-				memcpy(p, line_of(x) + from, n);
+				memcpy(p, pangram_for(x) + from, n);
 				if (from + n == LINE)
 					p[n - 1] = '\n';
 			}

@@ -88,6 +88,17 @@ typedef unsigned int gfp_t;
 #define max_t(t, a, b)	max((t)(a), (t)(b))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 
+static inline u64 div_u64_rem(u64 n, u32 divisor, u32 *rest)
+{
+	*rest = n % divisor;
+	return n / divisor;
+}
+
+static inline u64 div_u64(u64 n, u32 divisor)
+{
+	return n / divisor;
+}
+
 static inline unsigned long __ffs64(u64 word)
 {
 	return __builtin_ctzll(word);
