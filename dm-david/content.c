@@ -338,7 +338,7 @@ static const char *parse_word(const char *text, struct content *c)
 const char *content_parse(const char *text, struct content *c)
 {
 	const char *colon = strchr(text, ':');
-	size_t len = colon ? colon - text : strlen(text);
+	size_t len = strcspn(text, ":");
 	struct content new = { .kind = 0 };
 	const char *error = NULL;
 

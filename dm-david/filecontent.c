@@ -12,8 +12,6 @@
 #include "filecontent.h"
 #include "pangrams.h"
 
-#define STR(s)		(s), sizeof(s) - 1	/* a literal and its length */
-
 struct window {
 	u8 *buf;
 	u64 from, to;	/* bytes of the file that @buf takes */
@@ -41,6 +39,11 @@ static void put(const struct window *w, u64 at, const void *bytes, u64 len)
 
 	if (p)
 		memcpy(p, (const u8 *)bytes + (at - start), len);
+}
+
+static void put_string(const struct window *w, u64 at, const char *string)
+{
+	put(w, at, string, strlen(string));
 }
 
 static void put_byte(const struct window *w, u64 at, u64 len, u8 byte)
@@ -159,17 +162,17 @@ static const char * const pdf_object[] = {
 	"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n",
 	"1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n",
 	"2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n",
-	"3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]"
-	"/Resources<</Font<</F 4 0 R>>>>/Contents 5 0 R>>\nendobj\n",
+	"3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 5 0 R\n"
+	"/Resources<</Font<</F 4 0 R>>>>>>\nendobj\n",
 	"4 0 obj\n<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>\nendobj\n",
-	"5 0 obj\n<</Length 49>>\nstream\n"
-	"BT /F 24 Tf 72 720 Td (Generated content) Tj ET  \nendstream\nendobj\n",
+	"5 0 obj\n<</Length 47>>\nstream\nBT /F 24 Tf 72 720 Td (Generated content) Tj ET\nendstream\n"
+	"endobj\n",
 	"6 0 obj\n<</Length ",
 };
 
 #define PDF_OBJECTS	(ARRAY_SIZE(pdf_object) - 1)
 #define PDF_STREAM	">>\nstream\n"
-#define PDF_TAIL	"\nendstream\nendobj\nxref\n0 7\n0000000000 65535 f \n"
+#define PDF_TAIL	"\nendstream\nendobj\nxref\n0 7\n0000000000 65535 f\x20\n"
 #define PDF_XREF	18	/* of those bytes, in front of xref */
 #define PDF_ENTRY	20
 #define PDF_TRAILER	"trailer\n<</Size 7/Root 1 0 R>>\nstartxref\n"
@@ -199,18 +202,18 @@ static void put_pdf_tail(const struct window *w, u64 at)
 	u64 xref = at + PDF_XREF;
 	unsigned int i;
 
-	put(w, at, STR(PDF_TAIL));
+	put_string(w, at, PDF_TAIL);
 	at += sizeof(PDF_TAIL) - 1;
 	for (i = 1; i <= PDF_OBJECTS; i++) {
-		snprintf(text, sizeof(text), "%010u 00000 n \n", pdf_offset(i));
+		snprintf(text, sizeof(text), "%010u 00000 n\x20\n", pdf_offset(i));
 		put(w, at, text, PDF_ENTRY);
 		at += PDF_ENTRY;
 	}
-	put(w, at, STR(PDF_TRAILER));
+	put_string(w, at, PDF_TRAILER);
 	at += sizeof(PDF_TRAILER) - 1;
 	print_number(text, xref);
 	put(w, at, text, NUMBER);
-	put(w, at + NUMBER, STR(PDF_EOF));
+	put_string(w, at + NUMBER, PDF_EOF);
 }
 
 static void put_pdf(const struct window *w, const struct file_place *f)
@@ -221,12 +224,12 @@ static void put_pdf(const struct window *w, const struct file_place *f)
 
 	if (w->from < smallest_pdf()) {
 		for (i = 0; i <= PDF_OBJECTS; i++) {
-			put(w, at, pdf_object[i], strlen(pdf_object[i]));
+			put_string(w, at, pdf_object[i]);
 			at += strlen(pdf_object[i]);
 		}
 		print_number(length, body);
 		put(w, at, length, NUMBER);
-		put(w, at + NUMBER, STR(PDF_STREAM));
+		put_string(w, at + NUMBER, PDF_STREAM);
 	}
 	at = pdf_offset(PDF_OBJECTS + 1) + NUMBER + sizeof(PDF_STREAM) - 1;
 	put_random(w, at, body, f->seed);
@@ -364,9 +367,11 @@ static void put_gzip(const struct window *w, const struct file_place *f)
 }
 
 /*
- * JPEG (ITU-T T.81): one grey square of 8 x 8 pixels. In front of its tables
- * stand comments (B.2.4.5) of any bytes, 64 KiB each; up to three bytes too few
- * for one are fill bytes, which may stand before any marker (B.1.1.2).
+ * JPEG (ITU-T T.81): one grey square of 8 x 8 pixels. Between the frame's header
+ * and the scan stand comments (B.2.4.5) of any bytes, 64 KiB each; up to three
+ * bytes too few for one are fill bytes, which may stand before any marker
+ * (B.1.1.2). One always stands before the first comment: file(1) then looks no
+ * further. It would print the comments, and gives up at the fiftieth.
  */
 
 #define COMMENT		65536u
@@ -374,16 +379,17 @@ static void put_gzip(const struct window *w, const struct file_place *f)
 static const u8 jpeg_head[] = {
 	0xff, 0xd8,						/* start of image */
 	0xff, 0xe0, 0, 16, 'J', 'F', 'I', 'F', 0, 1, 1, 0, 0, 1, 0, 1, 0, 0,
+	0xff, 0xdb, 0, 67, 0,					/* quantisation: all alike */
+	[25 ... 88] = 16,
+	0xff, 0xc0, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0,	/* baseline, 8 x 8, one component */
+	0xff,							/* fill byte */
 };
 
-#define EIGHT	16, 16, 16, 16, 16, 16, 16, 16
-
 static const u8 jpeg_image[] = {
-	0xff, 0xdb, 0, 67, 0,					/* quantisation: all alike */
-	EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
-	0xff, 0xc0, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0,	/* baseline, 8 x 8, one component */
-	0xff, 0xc4, 0, 20, 0x00, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,	/* DC codes */
-	0xff, 0xc4, 0, 20, 0x10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,	/* AC codes */
+	0xff, 0xc4, 0, 20, 0x00,				/* DC: a code of one bit, for 0 */
+	1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0xff, 0xc4, 0, 20, 0x10,				/* AC: the same */
+	1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0xff, 0xda, 0, 8, 1, 1, 0x00, 0, 63, 0,			/* scan */
 	0x3f,							/* no difference, end of block */
 	0xff, 0xd9,						/* end of image */

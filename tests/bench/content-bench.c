@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "../../dm-david/content.h"
 #include "../../dm-david/crcforge.h"
 #include "../../dm-david/filecontent.h"
 
@@ -24,7 +25,7 @@
 
 static u8 *memory;
 static struct crcforge forge;
-static volatile u32 sink;
+static u32 sink;		/* looked at in the end, so that nothing is left out */
 
 struct job {
 	const char *name;
@@ -99,7 +100,8 @@ static const struct job jobs[] = {
 	{ .name = "compressible:300", .run = fill,
 	  .content = { .kind = CONTENT_COMPRESSIBLE, .ratio = 300 } },
 	{ .name = "text", .run = fill, .content = { .kind = CONTENT_TEXT } },
-	{ .name = "pattern", .run = fill, .content = { .kind = CONTENT_PATTERN, .word = "12345678" } },
+	{ .name = "pattern", .run = fill,
+	  .content = { .kind = CONTENT_PATTERN, .word = "david" } },
 	{ .name = "stamp", .run = fill, .content = { .kind = CONTENT_STAMP } },
 	{ .name = "file:text", .run = file, .file = FILE_TEXT },
 	{ .name = "file:html", .run = file, .file = FILE_HTML },
@@ -192,7 +194,7 @@ int main(int argc, char **argv)
 	crc_setup();
 	crcforge_init(&forge, PAGE, PAGE - 4);
 	if (!strcmp(argv[1], "time"))
-		return times();
+		return times() | !sink;
 	for (k = 0; k < ARRAY_SIZE(jobs); k++) {
 		if (strcmp(argv[1], jobs[k].name))
 			continue;

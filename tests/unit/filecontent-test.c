@@ -192,7 +192,7 @@ static void bad_suffixes_are_told_exactly(struct kunit *test)
 	}
 	for (i = 0; i <= SUFFIXES; i++)
 		snprintf(text + 3 * i, 5, "%02u%c", i, i < SUFFIXES ? ',' : '=');
-	strcpy(text + 3 * i, "pdf");
+	memcpy(text + 3 * i, "pdf", 4);
 	KUNIT_EXPECT_EQ(test, suffix_map_parse(map, text, error, sizeof(error)), -EINVAL);
 	KUNIT_EXPECT_STREQ(test, error,
 			   "suffixes, character 193, '64': these are more than 64 suffixes");
