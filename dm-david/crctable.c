@@ -268,11 +268,11 @@ static u64 next_slot(const struct crctable *ct, u64 *number)
 			/* Nothing more below this node: from the top, behind it. */
 			node = ct->root;
 			level = ct->height;
-		} else if (!level) {
-			return node->slot[i];
-		} else {
-			node = pointer(node->slot[i]);
+			continue;
 		}
+		if (!level)
+			return node->slot[i];
+		node = pointer(node->slot[i]);
 	}
 	return 0;
 }
@@ -582,7 +582,7 @@ int crct_load(struct crctable *ct, const struct crct_want *want, const void *buf
 	*slot = (uintptr_t)chunk;
 	ct->spilled--;
 	ct->loads++;
-	ct->entries += chunk->used - used_of(old);	/* the same, unless an old image came back */
+	ct->entries += chunk->used - used_of(old);	/* nothing, normally */
 	return 0;
 }
 
