@@ -13,7 +13,7 @@ static const char * const words[TABLES] = {
 	[SECTORS] = "sectors",
 };
 
-struct range {
+struct raw_range {
 	u64 volume;	/* 0 for sectors */
 	u64 first, last;
 };
@@ -25,7 +25,7 @@ struct suffix {
 struct rawset {
 	unsigned int count[TABLES];
 	unsigned int suffixes;
-	struct range *range[TABLES];	/* behind this struct, room for one more each */
+	struct raw_range *range[TABLES];	/* behind this struct, room for one more each */
 	struct suffix *suffix;
 };
 
@@ -33,7 +33,7 @@ struct rawset {
 struct rule {
 	bool is_suffix;
 	enum table table;
-	struct range range;
+	struct raw_range range;
 	struct suffix suffix;
 };
 
@@ -42,16 +42,16 @@ static struct rawset *alloc_set(const unsigned int *count, unsigned int suffixes
 {
 	size_t ranges = 0, bytes = sizeof(struct rawset);
 	struct rawset *set;
-	struct range *place;
+	struct raw_range *place;
 	int i;
 
 	for (i = 0; i < TABLES; i++)
 		ranges += count[i] + 2;
-	bytes += ranges * sizeof(struct range) + (suffixes + 2) * sizeof(struct suffix);
+	bytes += ranges * sizeof(struct raw_range) + (suffixes + 2) * sizeof(struct suffix);
 	set = kvzalloc(bytes, gfp);
 	if (!set)
 		return NULL;
-	place = (struct range *)(set + 1);
+	place = (struct raw_range *)(set + 1);
 	for (i = 0; i < TABLES; i++) {
 		set->range[i] = place;
 		place += count[i] + 2;
@@ -81,7 +81,7 @@ static struct rawset *copy_set(const struct rawset *old, gfp_t gfp)
 		return NULL;
 	for (i = 0; i < TABLES; i++) {
 		set->count[i] = old->count[i];
-		memcpy(set->range[i], old->range[i], old->count[i] * sizeof(struct range));
+		memcpy(set->range[i], old->range[i], old->count[i] * sizeof(struct raw_range));
 	}
 	set->suffixes = old->suffixes;
 	memcpy(set->suffix, old->suffix, old->suffixes * sizeof(struct suffix));
@@ -117,10 +117,10 @@ static int read_number(const char *text, size_t len, u64 *value, char *error)
 	return 0;
 }
 
-static int read_range(const char *text, struct rule *rule, char *error)
+static int parse_range(const char *text, struct rule *rule, char *error)
 {
 	size_t len = strcspn(text, "/");
-	struct range *r = &rule->range;
+	struct raw_range *r = &rule->range;
 	int bad;
 
 	if (text[len]) {
@@ -179,7 +179,7 @@ static int read_rule(const char *text, struct rule *rule, char *error)
 			if (strlen(words[table]) != len || memcmp(words[table], text, len))
 				continue;
 			rule->table = table;
-			return read_range(text + len + 1, rule, error);
+			return parse_range(text + len + 1, rule, error);
 		}
 	}
 	return wrong(error, text, strlen(text),
@@ -193,7 +193,7 @@ unsigned int rawset_count(const struct rawset *set)
 
 void rawset_print(const struct rawset *set, unsigned int n, char *text, size_t size)
 {
-	const struct range *r;
+	const struct raw_range *r;
 	int table, at;
 
 	for (table = 0; table < TABLES; n -= set->count[table++])
@@ -215,13 +215,13 @@ void rawset_print(const struct rawset *set, unsigned int n, char *text, size_t s
 /* Tables */
 
 /* The number of ranges that end before @at in @volume: where it is or would be. */
-static unsigned int find_range(const struct rawset *set, enum table table, u64 volume, u64 at)
+static unsigned int locate_range(const struct rawset *set, enum table table, u64 volume, u64 at)
 {
 	unsigned int low = 0, high = set->count[table];
 
 	while (low < high) {
 		unsigned int middle = (low + high) / 2;
-		const struct range *r = &set->range[table][middle];
+		const struct raw_range *r = &set->range[table][middle];
 
 		if (r->volume < volume || (r->volume == volume && r->last < at))
 			low = middle + 1;
@@ -233,7 +233,7 @@ static unsigned int find_range(const struct rawset *set, enum table table, u64 v
 
 static bool has(const struct rawset *set, enum table table, u64 volume, u64 at)
 {
-	unsigned int i = find_range(set, table, volume, at);
+	unsigned int i = locate_range(set, table, volume, at);
 
 	return i < set->count[table] && set->range[table][i].volume == volume &&
 	       set->range[table][i].first <= at;
@@ -241,9 +241,9 @@ static bool has(const struct rawset *set, enum table table, u64 volume, u64 at)
 
 /* Put @m ranges in the place of @n from @i on. */
 static void replace(struct rawset *set, enum table table, unsigned int i, unsigned int n,
-		    const struct range *r, unsigned int m)
+		    const struct raw_range *r, unsigned int m)
 {
-	struct range *at = set->range[table] + i;
+	struct raw_range *at = set->range[table] + i;
 
 	memmove(at + m, at + n, (set->count[table] - i - n) * sizeof(*r));
 	memcpy(at, r, m * sizeof(*r));
@@ -251,14 +251,14 @@ static void replace(struct rawset *set, enum table table, unsigned int i, unsign
 	set->count[table] -= n;
 }
 
-static void add_range(struct rawset *set, enum table table, struct range new)
+static void insert_range(struct rawset *set, enum table table, struct raw_range new)
 {
 	/* Directories are of one, and stay so: neighbours mean nothing. */
 	u64 reach = table != DIR && new.first ? 1 : 0;
-	unsigned int i = find_range(set, table, new.volume, new.first - reach), n;
+	unsigned int i = locate_range(set, table, new.volume, new.first - reach), n;
 
 	for (n = 0; i + n < set->count[table]; n++) {
-		const struct range *r = &set->range[table][i + n];
+		const struct raw_range *r = &set->range[table][i + n];
 
 		if (r->volume != new.volume ||
 		    (r->first > new.last && (table == DIR || r->first - new.last > 1)))
@@ -270,13 +270,13 @@ static void add_range(struct rawset *set, enum table table, struct range new)
 }
 
 /* Returns false if nothing of @old is there. */
-static bool remove_range(struct rawset *set, enum table table, const struct range *old)
+static bool cut_range(struct rawset *set, enum table table, const struct raw_range *old)
 {
-	unsigned int i = find_range(set, table, old->volume, old->first), n, m = 0;
-	struct range rest[2];
+	unsigned int i = locate_range(set, table, old->volume, old->first), n, m = 0;
+	struct raw_range rest[2];
 
 	for (n = 0; i + n < set->count[table]; n++) {
-		struct range r = set->range[table][i + n];
+		struct raw_range r = set->range[table][i + n];
 
 		if (r.volume != old->volume || r.first > old->last)
 			break;
@@ -356,7 +356,7 @@ struct rawset *rawset_add(const struct rawset *old, const char *text, gfp_t gfp,
 	if (rule.is_suffix)
 		add_suffix(set, &rule.suffix);
 	else
-		add_range(set, rule.table, rule.range);
+		insert_range(set, rule.table, rule.range);
 	if (is_full(set, &rule)) {
 		wrong(error, text, strlen(text),
 		      "there are 4096 rules of this kind, the most there can be");
@@ -382,7 +382,7 @@ struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t g
 	if (rule.is_suffix)
 		done = remove_suffix(set, &rule.suffix);
 	else
-		done = remove_range(set, rule.table, &rule.range);
+		done = cut_range(set, rule.table, &rule.range);
 	if (done && !is_full(set, &rule))
 		return set;
 	wrong(error, text, strlen(text), done ?
@@ -430,8 +430,8 @@ bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_pare
 
 bool rawset_sector(const struct rawset *set, u64 sector, u64 *len)
 {
-	unsigned int i = find_range(set, SECTORS, 0, sector);
-	const struct range *r = &set->range[SECTORS][i];
+	unsigned int i = locate_range(set, SECTORS, 0, sector);
+	const struct raw_range *r = &set->range[SECTORS][i];
 
 	if (i == set->count[SECTORS]) {
 		*len = U64_MAX;

@@ -127,8 +127,8 @@ static void rules_have_a_limit(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, change(&set, true, text, error));
 	}
 	KUNIT_EXPECT_FALSE(test, change(&set, true, "ino:100000", error));
-	KUNIT_EXPECT_STREQ(test, error, "'ino:100000': "
-			   "there are 4096 rules of this kind, the most there can be");
+	KUNIT_EXPECT_STREQ(test, error,
+			   "'ino:100000': there are 4096 rules of this kind, the most there can be");
 	KUNIT_EXPECT_FALSE(test, change(&set, false, "ino:1", error));
 	KUNIT_EXPECT_TRUE(test, change(&set, true, "ino:3", error));	/* joins two */
 	KUNIT_EXPECT_TRUE(test, change(&set, true, "dir:3", error));	/* of another kind */
