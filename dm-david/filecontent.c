@@ -90,7 +90,8 @@ static void put_text(const struct window *w, const struct file_place *f)
 /* HTML and JSON: a head, a pangram in each record, spaces for what is no record, a tail. */
 
 struct document {
-	const char *head, *front, *back, *tail;
+	const char *head, *tail;
+	char front[8], back[8];		/* padded, to be copied as words */
 	unsigned int head_len, front_len, back_len, tail_len;
 };
 
@@ -125,13 +126,16 @@ static void put_records(const struct window *w, const struct document *d, u64 at
 	for (at += i * size; i < count && at < w->to; i++, at += size) {
 		const char *line = pangram_for(seed + i * PANGRAM_STEP);
 
-		if (at >= w->from && at + size <= w->to) {
+		/* By words, too far by some bytes: what is there will be written later. */
+		if (at >= w->from && at + size + 8 <= w->to) {
 			u8 *p = w->buf + (at - w->from);
+			unsigned int k;
 
-			memcpy(p, d->front, d->front_len);
+			memcpy(p, d->front, 8);
 			p += d->front_len;
-			memcpy(p, line, PANGRAM_LEN);
-			memcpy(p + PANGRAM_LEN, d->back, d->back_len);
+			for (k = 0; k <= PANGRAM_LEN; k += 8)
+				memcpy(p + k, line + k, 8);
+			memcpy(p + PANGRAM_LEN, d->back, 8);
 		} else {
 			put(w, at, d->front, d->front_len);
 			put(w, at + d->front_len, line, PANGRAM_LEN);

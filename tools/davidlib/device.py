@@ -28,7 +28,7 @@ MODES = ("speedup",)
 LATER_MODES = ("timing-accurate", "model-only")
 CLASSIFY = ("auto", "explicit", "keep", "data")
 LATER_CLASSIFY = ("implicit",)
-CONTENT = ("incompressible", "zeros")
+CONTENT = ("incompressible", "zeros", "compressible:20 to compressible:1000", "text", "pattern:HEX", "stamp")
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -45,6 +45,13 @@ def _choice(now: tuple[str, ...], later: tuple[str, ...] = ()) -> Callable[[str]
         return text
 
     return check
+
+
+def _content(text: str) -> str:
+    """The kind only: the module says what is wrong with its value."""
+    if text.partition(":")[0] not in {kind.partition(":")[0] for kind in CONTENT}:
+        raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(CONTENT)}")
+    return text
 
 
 def _name(text: str) -> str:
@@ -261,10 +268,11 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument(
         "--content",
-        type=_choice(CONTENT),
+        type=_content,
         default="incompressible",
         metavar="KIND",
-        help="what squashed blocks read as: incompressible (default) or zeros",
+        help="what squashed blocks read as: incompressible (default), zeros, compressible:THOUSANDTHS, text, "
+        "pattern:HEX or stamp",
     )
     parser.add_argument(
         "--option",
