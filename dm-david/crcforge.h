@@ -8,8 +8,8 @@
  * checksum is the same. They are at one place, the last of the block by
  * default; a read that does not touch that place needs no forging at all.
  *
- * The checksum is that of btrfs (fs/btrfs/disk-io.c, btrfs_csum_data(), with
- * the kernel's "crc32c"): the register starts with ~0 and is inverted at the end.
+ * The checksum is that of btrfs (fs/btrfs/file-item.c, btrfs_csum_one_bio(), with
+ * the crypto API's "crc32c"): the register starts with ~0 and is inverted at the end.
  *
  * Portable, any context, after crc_setup(). Cost: the checksum once, and one
  * product of polynomials.
