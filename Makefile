@@ -77,6 +77,9 @@ kunit: setup ## the same as KUnit, in the uml lab
 system: setup ## system tests, in both labs
 	$(VENV)/bin/pytest tests/system
 
+check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
+	DAVID_DEBUG=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k uml
+
 clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -rf build
 	find $(wildcard dm-david model classifier tests) \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
@@ -84,7 +87,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
 .PHONY: all help module demo check bench bench-content setup modules modules-6.1 modules-6.12 modules-uml sparse lint
-.PHONY: unit kunit system clean
+.PHONY: unit kunit system check-debug clean
 .NOTPARALLEL:
 
 endif

@@ -13,7 +13,7 @@ import traceback
 
 from cases import load
 
-from guest import Complaints, Failed, dm, remove, run, say
+from guest import Complaints, Failed, dm, leaks, remove, run, say
 
 
 def clean_up() -> list[str]:
@@ -57,7 +57,9 @@ def main() -> int:
         say(f"caserun: {number}/{len(chosen)} {name}: {error or 'ok'} ({seconds} s)")
         print("RESULT " + json.dumps({"case": name, "error": error, "seconds": seconds}), flush=True)
         failed += bool(error)
-    return int(failed > 0)
+    if lost := leaks():
+        say(f"caserun: kmemleak: {lost}")
+    return int(failed > 0 or bool(lost))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from guest import (
     Failed,
     device_stats,
     fake_disk,
+    leaks,
     linear_disk,
     mounted,
     ram_disk,
@@ -289,7 +290,9 @@ def main() -> int:
                 result.difference = difference(expected, lines)
             print("RESULT " + json.dumps(vars(result)), flush=True)
             failed = failed or bool(result.errors or result.difference)
-    return int(failed)
+    if lost := leaks():
+        say(f"fsrun: kmemleak: {lost}")
+    return int(failed or bool(lost))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ TREE = Path(__file__).resolve().parents[2]
 LOGS = TREE / "build" / "system-tests"
 AT_ONCE = 2
 RESULT = "RESULT "
+# The debug kernel is slow, and takes more memory for its own books.
+DEBUG = bool(os.environ.get("DAVID_DEBUG"))
+SLOWER = 6
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class Job:
 
     def argv(self) -> list[str]:
         argv = [sys.executable, str(TREE / "tools" / "david"), "lab", "run", "--kind", self.kind]
-        argv += ["--kernel", self.kernel, "--memory", self.memory, "--timeout", str(self.timeout)]
+        argv += ["--kernel", self.kernel, "--memory", self.memory]
+        argv += ["--timeout", str(self.timeout * (SLOWER if DEBUG else 1)), *(["--debug"] if DEBUG else [])]
         argv += ["--rw", self.rw] if self.rw else []
         return [*argv, "--", *self.command]
 

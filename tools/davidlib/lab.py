@@ -44,6 +44,7 @@ class Lab:
     kind: str = "uml"
     kernel: str = "6.12"
     virtual_time: bool = False
+    debug: bool = False
     memory: str | None = None
     cpus: int = 2
     rw: Sequence[str | Path] = ()
@@ -94,6 +95,8 @@ def run_lab(argv: Sequence[str], *, capture: bool = False, **options) -> Result:
     if lab.virtual_time and lab.kind != "uml":
         raise UserError("--virtual-time: only the uml lab has it; use --kind uml, "
                         "or `david lab icount` for virtual time on a stock kernel")
+    if lab.debug and lab.kind != "uml":
+        raise UserError("--debug: only the uml lab has a debug kernel; use --kind uml")
     if not argv:
         raise UserError("no command given: put it behind `--`")
     out, err = bytearray(), bytearray()

@@ -37,6 +37,8 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     add_machine(run)
     run.add_argument("--virtual-time", action="store_true",
                      help="uml only: waiting takes no real time, a run repeats to the nanosecond")
+    run.add_argument("--debug", action="store_true",
+                     help="uml only: a kernel with KASAN, lockdep, kmemleak and the like (built once)")
     run.add_argument("--memory", metavar="M", help="such as 512M or 4G (default: uml 1G, vm 2G)")
     run.add_argument("--cpus", type=int, default=2, metavar="N", help="vm only (default: 2)")
     run.add_argument("--rw", action="append", default=[], metavar="DIR",
@@ -78,7 +80,8 @@ def run_command(args: argparse.Namespace) -> int:
     # Leave by way of the clean-up when told to stop.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     return run_lab(args.command, kind=args.kind, kernel=args.kernel, virtual_time=args.virtual_time,
-                   memory=args.memory, cpus=args.cpus, rw=args.rw, timeout=args.timeout).returncode
+                   debug=args.debug, memory=args.memory, cpus=args.cpus, rw=args.rw,
+                   timeout=args.timeout).returncode
 
 
 def run_icount(args: argparse.Namespace) -> int:

@@ -16,8 +16,8 @@ from .lab import Lab, Result, Streams, private_directory
 
 
 def run(lab: Lab, streams: Streams) -> Result:
-    tree = uml.ensure(lab.kernel)
-    modules = module.ensure("uml", lab.kernel) if lab.load_module else []
+    tree = uml.ensure(lab.kernel, lab.debug)
+    modules = module.ensure("uml", lab.kernel, lab.debug) if lab.load_module else []
     with private_directory() as private:
         host.prepare(lab, private, modules, mount_rw)
         shutil.copy(host.GUEST / "uml-init", private / "init")

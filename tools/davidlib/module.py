@@ -19,8 +19,8 @@ SUFFIXES = {".c", ".h", ".S", ".lds"}
 MODULE = "dm-david/dm-david.ko"
 
 
-def where(kind: str, kernel: str) -> Path:
-    return BUILD / f"{kind}-{kernel}"
+def where(kind: str, kernel: str, debug: bool = False) -> Path:
+    return BUILD / f"{kind}-{kernel}{'-debug' if debug else ''}"
 
 
 def sources() -> list[Path]:
@@ -35,18 +35,18 @@ def sources() -> list[Path]:
     return found
 
 
-def kernel_build(kind: str, kernel: str) -> list[str]:
+def kernel_build(kind: str, kernel: str, debug: bool = False) -> list[str]:
     """make's arguments that choose the kernel to build for."""
     if kind == "uml":
-        return ["ARCH=um", "-C", str(uml.ensure(kernel))]
+        return ["ARCH=um", "-C", str(uml.ensure(kernel, debug))]
     return ["-C", str(kernels.headers(kernel))]
 
 
-def ensure(kind: str, kernel: str) -> list[Path]:
+def ensure(kind: str, kernel: str, debug: bool = False) -> list[Path]:
     """Build what has changed; return the modules to load, none when the tree has none yet."""
     if not (TREE / "dm-david" / "Kbuild").exists():
         return []
-    place, target = where(kind, kernel), kernel_build(kind, kernel)
+    place, target = where(kind, kernel, debug), kernel_build(kind, kernel, debug)
     with locked(place.with_name(place.name + ".lock"), f"it is building the module in {place}"):
         names = sources()
         state = fingerprint(names, target)

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from .util import KERNELS, UserError, jobs, locked, say
 
-FRAGMENT = Path(__file__).with_name("uml.config")
+FRAGMENTS = [Path(__file__).with_name("uml.config")]
+DEBUG_FRAGMENTS = [*FRAGMENTS, Path(__file__).with_name("uml-debug.config")]
 # Bump when the way of building changes and old trees must not be used any more.
 RECIPE = 1
 # Kbuild steps of a full build, for the progress line; a guess is good enough.
@@ -43,24 +44,29 @@ def source_version(kernel: str) -> str:
     return version
 
 
-def tree(kernel: str) -> Path:
+def fragments(debug: bool) -> list[Path]:
+    return DEBUG_FRAGMENTS if debug else FRAGMENTS
+
+
+def tree(kernel: str, debug: bool = False) -> Path:
     """Where the kernel of this version and configuration is, or will be."""
-    digest = hashlib.sha256(FRAGMENT.read_bytes() + b"recipe %d" % RECIPE).hexdigest()[:10]
+    text = b"".join(path.read_bytes() for path in fragments(debug))
+    digest = hashlib.sha256(text + b"recipe %d" % RECIPE).hexdigest()[:10]
     return KERNELS / f"uml-{source_version(kernel)}-{digest}"
 
 
-def ensure(kernel: str) -> Path:
+def ensure(kernel: str, debug: bool = False) -> Path:
     """Build the kernel unless that was done before; return its tree."""
-    where = tree(kernel)
+    where = tree(kernel, debug)
     if (where / "built").exists():
         return where
     with locked(where.with_name(where.name + ".lock"), f"it is building the uml kernel in {where}"):
         if not (where / "built").exists():
-            build(kernel, where)
+            build(kernel, where, debug)
     return where
 
 
-def build(kernel: str, where: Path) -> None:
+def build(kernel: str, where: Path, debug: bool) -> None:
     start = time.monotonic()
     say(f"building the uml kernel from linux-source-{kernel}, once; "
         f"this usually takes about 6 minutes on 2 cores ({where})")
@@ -70,7 +76,7 @@ def build(kernel: str, where: Path) -> None:
     unpack(kernel, where)
     log = where.with_name(where.name + ".log")
     with open(log, "w") as out:
-        configure(where, out)
+        configure(where, out, fragments(debug))
         make(where, ["linux", "modules"], out, STEPS.get(kernel, 1900))
     prune(where)
     (where / "built").write_text(f"{time.monotonic() - start:.0f} s\n")
@@ -89,25 +95,25 @@ def make_command(where: Path) -> list[str]:
     return ["make", "ARCH=um", "-C", str(where), f"-j{jobs()}"]
 
 
-def configure(where: Path, log) -> None:
+def configure(where: Path, log, fragments: list[Path]) -> None:
     for step in (["make", "ARCH=um", "defconfig"],
-                 ["scripts/kconfig/merge_config.sh", "-m", ".config", str(FRAGMENT)],
+                 ["scripts/kconfig/merge_config.sh", "-m", ".config", *map(str, fragments)],
                  ["make", "ARCH=um", "olddefconfig"]):
         run = subprocess.run(step, cwd=where, stdout=log, stderr=log,
                              env=os.environ | {"ARCH": "um"}, check=False)
         if run.returncode:
             raise UserError(f"configuring the uml kernel failed at `{' '.join(step)}`; see {log.name}")
-    refused = lost_options((where / ".config").read_text())
+    refused = lost_options((where / ".config").read_text(), fragments)
     if refused:
         raise UserError("the uml kernel's configuration refuses these options of "
-                        f"{FRAGMENT.name}: {' '.join(refused)}")
+                        f"{fragments[-1].name} and before: {' '.join(refused)}")
 
 
-def lost_options(config: str) -> list[str]:
-    """The fragment's lines that did not survive olddefconfig."""
+def lost_options(config: str, fragments: list[Path]) -> list[str]:
+    """The fragments' lines that did not survive olddefconfig."""
     have = set(config.splitlines())
     lost = []
-    for line in FRAGMENT.read_text().splitlines():
+    for line in "\n".join(path.read_text() for path in fragments).splitlines():
         off = re.fullmatch(r"# (CONFIG_\w+) is not set", line)
         if off and any(h.startswith(off[1] + "=") for h in have) or \
                 line.startswith("CONFIG_") and line not in have:
