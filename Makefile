@@ -48,6 +48,12 @@ check: ## every test, about 40 minutes the first time
 bench: setup ## instructions per request beside dm-linear, dm-zero, brd and null_blk
 	tests/bench/run
 
+bench-content: ## made-up content, checksums and forging beside copying a page, in user space
+	@mkdir -p build/bench
+	$(CC) -O2 -Wall -Wextra -o build/bench/content-bench tests/bench/content-bench.c \
+		$(patsubst %,dm-david/%.c,content pangrams crc crcforge filecontent)
+	build/bench/content-bench time
+
 setup: ## packages and Python tools; other targets do this by themselves
 	@tools/setup
 
@@ -86,7 +92,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
-.PHONY: all help module sim demo check bench setup modules modules-6.1 modules-6.12 modules-uml sparse lint
+.PHONY: all help module sim demo check bench bench-content setup modules modules-6.1 modules-6.12 modules-uml sparse lint
 .PHONY: unit fuzz kunit system check-debug clean
 .NOTPARALLEL:
 

@@ -12,8 +12,13 @@
  * only be equal at the same place in two pages, hence if the pages' bases are
  * equal, and those are a permutation of the page numbers. Compressors, which
  * look for repeated strings and for uneven byte counts, find neither.
+ *
+ * Compressible content is the front of that page, and zeros. Compressors pass
+ * over zeros at next to no cost, so that the front's share is the ratio, for
+ * any compressor and for any piece of one or more pages.
  */
 #include "content.h"
+#include "pangrams.h"
 
 #define PAGE_BYTES	4096u	/* of content; the machine's pages may be others */
 #define INDEX_BITS	9	/* 512 words a page */
@@ -53,6 +58,15 @@ static __always_inline void put_word(u8 *p, u64 x)
 	__le64 word = cpu_to_le64(x);
 
 	memcpy(p, &word, sizeof(word));
+}
+
+/* One word four times, in the byte order that it has. */
+static __always_inline void put_raw4(u8 *p, u64 word)
+{
+	memcpy(p, &word, 8);
+	memcpy(p + 8, &word, 8);
+	memcpy(p + 16, &word, 8);
+	memcpy(p + 24, &word, 8);
 }
 
 /* Four and sixteen words, unrolled by hand: a loop's own instructions would be a third more. */
@@ -124,21 +138,157 @@ static void fill_incompressible(u8 *p, u64 seed, u64 at, unsigned int len)
 	}
 }
 
-void content_fill(void *buf, enum content_kind kind, u64 seed, u64 sector, unsigned int offset,
-		  unsigned int len)
+/*
+ * Bytes of a page that are not zeros. A compressor adds its headers and
+ * tables to each piece, and they are part of the ratio: 60 bytes a page for
+ * gzip -6 with pieces of 4 KiB, 20 with 128 KiB. FRAMING is in the middle.
+ */
+#define FRAMING		44
+
+static unsigned int front_of(u32 ratio)
 {
-	switch (kind) {
+	unsigned int n = ratio * PAGE_BYTES / 1000;
+
+	if (ratio >= CONTENT_MAX_RATIO)
+		return PAGE_BYTES;
+	return n > FRAMING ? n - FRAMING : 1;
+}
+
+static void fill_compressible(u8 *p, u64 seed, u32 ratio, u64 at, unsigned int len)
+{
+	unsigned int front = front_of(ratio);
+
+	while (len) {
+		unsigned int in_page = at % PAGE_BYTES;
+		unsigned int n = min(PAGE_BYTES - in_page, len);
+		unsigned int random = in_page < front ? min(front - in_page, n) : 0;
+
+		if (random)
+			fill_page(p, base_of(seed, at / PAGE_BYTES), in_page, random);
+		memset(p + random, 0, n - random);
+		p += n;
+		at += n;
+		len -= n;
+	}
+}
+
+#define LINE		(PANGRAM_LEN + 1u)
+#define PAGE_LINES	(PAGE_BYTES / LINE)
+
+static __always_inline void put_line(u8 *p, const char *line)
+{
+	unsigned int i;
+
+	/* By words: memcpy() is a call in the kernel, and its start-up the larger part. */
+	for (i = 0; i < LINE; i += 32) {
+		u64 a, b, c, d;
+
+		memcpy(&a, line + i, 8);
+		memcpy(&b, line + i + 8, 8);
+		memcpy(&c, line + i + 16, 8);
+		memcpy(&d, line + i + 24, 8);
+		memcpy(p + i, &a, 8);
+		memcpy(p + i + 8, &b, 8);
+		memcpy(p + i + 16, &c, 8);
+		memcpy(p + i + 24, &d, 8);
+	}
+	p[PANGRAM_LEN] = '\n';
+}
+
+static void fill_text(u8 *p, u64 seed, u64 at, unsigned int len)
+{
+	while (len) {
+		unsigned int line = at % PAGE_BYTES / LINE, from = at % LINE;
+		u64 x = base_of(seed, at / PAGE_BYTES) + line * PANGRAM_STEP;
+
+		for (; len && line < PAGE_LINES; line++, x += PANGRAM_STEP) {
+			unsigned int n = min(LINE - from, len);
+
+			if (n == LINE) {
+				put_line(p, pangram_for(x));
+			} else {
+				memcpy(p, pangram_for(x) + from, n);
+				if (from + n == LINE)
+					p[n - 1] = '\n';
+			}
+			from = 0;
+			p += n;
+			at += n;
+			len -= n;
+		}
+	}
+}
+
+/* @word over and over, as it stands in memory, so that its first byte is where @at % 8 is 0. */
+static void fill_word(u8 *p, u64 word, u64 at, unsigned int len)
+{
+	unsigned int turn = at % 8;
+
+	for (; turn && len; turn = (turn + 1) % 8, len--)
+		*p++ = ((u8 *)&word)[turn];
+	for (; len >= 64; len -= 64, p += 64) {
+		put_raw4(p, word);
+		put_raw4(p + 32, word);
+	}
+	for (; len >= 8; len -= 8, p += 8)
+		memcpy(p, &word, 8);
+	memcpy(p, &word, len);
+}
+
+static void fill_stamp(u8 *p, u64 at, unsigned int len)
+{
+	while (len) {
+		unsigned int n = min(512 - (unsigned int)(at % 512), len);
+		__le64 sector = cpu_to_le64(at >> 9);
+		u64 word;
+
+		memcpy(&word, &sector, 8);
+		fill_word(p, word, at, n);
+		p += n;
+		at += n;
+		len -= n;
+	}
+}
+
+void content_fill_at(void *buf, const struct content *c, u64 seed, u64 at, unsigned int len)
+{
+	u64 word;
+
+	switch (c->kind) {
 	case CONTENT_INCOMPRESSIBLE:
-		fill_incompressible(buf, seed, (sector << 9) + offset, len);
+		fill_incompressible(buf, seed, at, len);
+		break;
+	case CONTENT_COMPRESSIBLE:
+		fill_compressible(buf, seed, c->ratio, at, len);
+		break;
+	case CONTENT_TEXT:
+		fill_text(buf, seed, at, len);
+		break;
+	case CONTENT_PATTERN:
+		memcpy(&word, c->word, 8);
+		fill_word(buf, word, at, len);
+		break;
+	case CONTENT_STAMP:
+		fill_stamp(buf, at, len);
 		break;
 	default:
 		memset(buf, 0, len);
 	}
 }
 
+void content_fill(void *buf, const struct content *c, u64 seed, u64 sector, unsigned int offset,
+		  unsigned int len)
+{
+	content_fill_at(buf, c, seed, (sector << 9) + offset, len);
+}
+
 static const char * const names[CONTENT_KINDS] = {
 	[CONTENT_ZEROS] = "zeros",
 	[CONTENT_INCOMPRESSIBLE] = "incompressible",
+	[CONTENT_COMPRESSIBLE] = "compressible",
+	[CONTENT_TEXT] = "text",
+	[CONTENT_PATTERN] = "pattern",
+	[CONTENT_STAMP] = "stamp",
 };
 
 const char *content_name(enum content_kind kind)
@@ -146,12 +296,85 @@ const char *content_name(enum content_kind kind)
 	return kind < CONTENT_KINDS ? names[kind] : NULL;
 }
 
-int content_parse(const char *name)
+static const char *parse_ratio(const char *text, struct content *c)
 {
-	int kind;
+	u32 ratio = 0;
+	const char *p;
 
-	for (kind = 0; kind < CONTENT_KINDS; kind++)
-		if (!strcmp(name, names[kind]))
-			return kind;
-	return -EINVAL;
+	for (p = text; *p >= '0' && *p <= '9' && p < text + 4; p++)
+		ratio = ratio * 10 + (*p - '0');
+	if (p == text || *p || ratio < CONTENT_MIN_RATIO || ratio > CONTENT_MAX_RATIO)
+		return "compressible: wants a ratio from 20 to 1000 thousandths, like :300";
+	c->ratio = ratio;
+	return NULL;
+}
+
+static int hex_digit(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	digit |= 0x20;
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static const char *parse_word(const char *text, struct content *c)
+{
+	size_t digits = strlen(text);
+	unsigned int i;
+
+	for (i = 0; i < digits && i < 16; i++)
+		if (hex_digit(text[i]) < 0)
+			break;
+	if (i != digits || (digits != 2 && digits != 4 && digits != 8 && digits != 16))
+		return "pattern: wants 2, 4, 8 or 16 hex digits, like :deadbeef";
+	for (i = 0; i < 8; i++) {
+		unsigned int at = 2 * i % digits;
+
+		c->word[i] = hex_digit(text[at]) << 4 | hex_digit(text[at + 1]);
+	}
+	return NULL;
+}
+
+const char *content_parse(const char *text, struct content *c)
+{
+	const char *colon = strchr(text, ':');
+	size_t len = strcspn(text, ":");
+	struct content new = { .kind = 0 };
+	const char *error = NULL;
+
+	while (strlen(names[new.kind]) != len || memcmp(names[new.kind], text, len))
+		if (++new.kind == CONTENT_KINDS)
+			return "unknown kind; known are " CONTENT_WORDS;
+	switch (new.kind) {
+	case CONTENT_COMPRESSIBLE:
+		error = parse_ratio(colon ? colon + 1 : "", &new);
+		break;
+	case CONTENT_PATTERN:
+		error = parse_word(colon ? colon + 1 : "", &new);
+		break;
+	default:
+		if (colon)
+			error = "only compressible and pattern take a value behind a colon";
+	}
+	if (!error)
+		*c = new;
+	return error;
+}
+
+void content_print(const struct content *c, char *text, size_t size)
+{
+	const char *name = content_name(c->kind);
+
+	switch (c->kind) {
+	case CONTENT_COMPRESSIBLE:
+		snprintf(text, size, "%s:%u", name, c->ratio);
+		break;
+	case CONTENT_PATTERN:
+		snprintf(text, size, "%s:%02x%02x%02x%02x%02x%02x%02x%02x", name,
+			 c->word[0], c->word[1], c->word[2], c->word[3],
+			 c->word[4], c->word[5], c->word[6], c->word[7]);
+		break;
+	default:
+		snprintf(text, size, "%s", name ? name : "?");
+	}
 }

@@ -7,8 +7,8 @@
  * same sector reads the same twice, across reboots, and whatever was squashed
  * in one request reads whole in another.
  *
- * Portable, any context. Cost of CONTENT_INCOMPRESSIBLE: about 1,200
- * instructions for 4 KiB.
+ * Portable, any context. Cost for 4 KiB: see docs/CONTENT.md; of
+ * CONTENT_INCOMPRESSIBLE about 1,200 instructions.
  */
 #ifndef DAVID_CONTENT_H
 #define DAVID_CONTENT_H
@@ -18,18 +18,47 @@
 enum content_kind {
 	CONTENT_ZEROS,
 	CONTENT_INCOMPRESSIBLE,	/* no two words of a disk are equal */
+	CONTENT_COMPRESSIBLE,	/* each 4 KiB: incompressible bytes, then zeros */
+	CONTENT_TEXT,		/* pangrams, a line of 64 bytes each */
+	CONTENT_PATTERN,	/* one word of 8 bytes, repeated */
+	CONTENT_STAMP,		/* each word of a sector is the sector's number, little-endian */
 	CONTENT_KINDS
+};
+
+/* Of compressible content: what gzip -6 makes of it, in thousandths of its size. */
+#define CONTENT_MIN_RATIO	20
+#define CONTENT_MAX_RATIO	1000
+
+struct content {
+	enum content_kind kind;
+	u32 ratio;		/* CONTENT_COMPRESSIBLE */
+	u8 word[8];		/* CONTENT_PATTERN: as they stand on the disk */
 };
 
 /*
  * Fill @buf with @len bytes of the target disk from @offset bytes behind the
  * start of @sector (512 bytes each) on. Both may be any number.
  */
-void content_fill(void *buf, enum content_kind kind, u64 seed, u64 sector, unsigned int offset,
+void content_fill(void *buf, const struct content *c, u64 seed, u64 sector, unsigned int offset,
 		  unsigned int len);
 
-/* The name in a table line, NULL if there is no such kind; and back, or -EINVAL. */
+/* The same for the place @at in bytes: of a disk, or of a file with a seed of its own. */
+void content_fill_at(void *buf, const struct content *c, u64 seed, u64 at, unsigned int len);
+
+/*
+ * As it stands in a table line: KIND, compressible:RATIO or pattern:HEX, where
+ * HEX is 1, 2, 4 or 8 bytes. content_parse() returns NULL, or what is wrong,
+ * with *c as it was. content_print() writes at most @size bytes, the final 0
+ * included; CONTENT_TEXT_SIZE are enough for all.
+ */
+#define CONTENT_TEXT_SIZE	32
+#define CONTENT_WORDS \
+	"zeros, incompressible, compressible:20 (to 1000), text, pattern:HEX, stamp"
+
+const char *content_parse(const char *text, struct content *c);
+void content_print(const struct content *c, char *text, size_t size);
+
+/* The word of a kind, NULL if there is no such kind. */
 const char *content_name(enum content_kind kind);
-int content_parse(const char *name);
 
 #endif

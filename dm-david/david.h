@@ -30,7 +30,7 @@ struct david {
 	enum david_mode mode;		/* messages change it, under mode_lock */
 	const char *profile;		/* in ctr only */
 	enum classify_mode classify;
-	enum content_kind content;
+	struct content content;
 	u64 seed;
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */

@@ -38,7 +38,7 @@ struct option {
 };
 
 /* Of every value but the profile's. */
-#define VALUE_MAX 24
+#define VALUE_MAX CONTENT_TEXT_SIZE
 
 #define MODE_UNSET	((enum david_mode)-1)
 
@@ -80,17 +80,12 @@ static void print_classify(const struct david *d, char *value, size_t size)
 
 static int parse_content(struct david *d, const char *value)
 {
-	int kind = content_parse(value);
-
-	if (kind < 0)
-		return kind;
-	d->content = kind;
-	return 0;
+	return content_parse(value, &d->content) ? -EINVAL : 0;
 }
 
 static void print_content(const struct david *d, char *value, size_t size)
 {
-	strscpy(value, content_name(d->content), size);
+	content_print(&d->content, value, size);
 }
 
 static int parse_seed(struct david *d, const char *value)
@@ -135,7 +130,7 @@ static const struct option options[] = {
 	{ "classify", parse_classify, print_classify,
 	  "classify: must be auto, implicit, explicit, keep or data" },
 	{ "content", parse_content, print_content,
-	  "content: must be incompressible or zeros" },
+	  "content: must be one of " CONTENT_WORDS },
 	{ "seed", parse_seed, print_seed,
 	  "seed: must be a number from 0 to 2^64 - 1" },
 	{ "block_size", parse_block_size, print_block_size,
@@ -309,7 +304,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->ti = ti;
 	INIT_WORK(&d->event, event_work);
 	d->classify = CLASSIFY_AUTO;
-	d->content = CONTENT_INCOMPRESSIBLE;
+	d->content.kind = CONTENT_INCOMPRESSIBLE;
 	d->block_size = 4096;
 	d->low_water = U64_MAX;
 	d->mode = MODE_UNSET;

@@ -431,7 +431,7 @@ static void make_content(struct david *d, const struct rt_range *r, void *buf, s
 
 	switch (r->kind) {
 	case RT_SQUASHED:
-		content_fill(buf, d->content, d->seed, sector, pos, len);
+		content_fill(buf, &d->content, d->seed, sector, pos, len);
 		break;
 	case RT_FILL:
 		if (r->value && !((pos | len) & 7)) {

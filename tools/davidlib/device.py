@@ -25,7 +25,7 @@ from .sizes import SECTOR, format_size, size_arg
 LATER_EVIDENCE = "comes with evidence from the blocks themselves, not in this version"
 MODES = ("timing-accurate", "speedup", "model-only")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
-CONTENT = ("incompressible", "zeros")
+CONTENT = ("incompressible", "zeros", "compressible:20 to compressible:1000", "text", "pattern:HEX", "stamp")
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -41,6 +41,13 @@ def _choice(now: tuple[str, ...], later: tuple[str, ...] = ()) -> Callable[[str]
         return text
 
     return check
+
+
+def _content(text: str) -> str:
+    """The kind only: the module says what is wrong with its value."""
+    if text.partition(":")[0] not in {kind.partition(":")[0] for kind in CONTENT}:
+        raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(CONTENT)}")
+    return text
 
 
 def _name(text: str) -> str:
@@ -288,10 +295,11 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument(
         "--content",
-        type=_choice(CONTENT),
+        type=_content,
         default="incompressible",
         metavar="KIND",
-        help="what squashed blocks read as: incompressible (default) or zeros",
+        help="what squashed blocks read as: incompressible (default), zeros, compressible:THOUSANDTHS, text, "
+        "pattern:HEX or stamp",
     )
     parser.add_argument(
         "--option",

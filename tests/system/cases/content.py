@@ -9,6 +9,7 @@ import mmap
 import os
 import random
 import zlib
+from string import ascii_lowercase
 
 import raw
 from raw import BLOCK, SECTOR
@@ -224,6 +225,29 @@ def content_zeros_reads_as_zeros() -> None:
         raw.write(fd, raw.patterned(1, MIB), GIB)
         raw.must_read(fd, bytes(MIB), GIB)
         assert device_stats("zeros")["blocks"]["squashed"] == MIB // BLOCK
+
+
+def squashed_as(kind: str, size: int) -> bytes:
+    """What @size bytes at 1 GiB of a disk with that content read as."""
+    options = ("--classify", "data", "--content", kind)
+    with loop_disk(MIB) as dev, fake_disk("kind", TIB, dev, *options) as disk, raw.opened(disk) as fd:
+        raw.write(fd, raw.patterned(1, size), GIB)
+        seen = raw.read(fd, size, GIB)
+        raw.must_read(fd, seen[512 : 512 + 12 * KIB], GIB + 512, "part read alone")
+        return seen
+
+
+@case
+def content_of_each_kind_is_what_it_says() -> None:
+    size = 256 * KIB
+    packed = len(zlib.compress(squashed_as("compressible:300", size), 6)) * 1000 / size
+    assert 285 <= packed <= 315, f"compressible:300 packs to {packed:.0f} thousandths"
+    lines = squashed_as("text", size).decode("ascii").splitlines()
+    assert len(lines) == size // 64
+    assert all(set(ascii_lowercase) <= set(line.lower()) for line in lines), "a line is no pangram"
+    assert squashed_as("pattern:0123456789abcdef", size) == bytes.fromhex("0123456789abcdef") * (size // 8)
+    sectors = range(GIB // 512, (GIB + size) // 512)
+    assert squashed_as("stamp", size) == b"".join(sector.to_bytes(8, "little") * 64 for sector in sectors)
 
 
 @case

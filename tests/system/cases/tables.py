@@ -46,7 +46,10 @@ BAD_TABLES = [
     ("{dev} 1 classify=", "classify: must be auto, implicit, explicit, keep or data"),
     ("{dev} 1 classify=implied", "classify: must be auto, implicit, explicit, keep or data"),
     ("{dev} 1 classify=kee", "classify: must be auto, implicit, explicit, keep or data"),
-    ("{dev} 1 content=text", "content: must be incompressible or zeros"),
+    (
+        "{dev} 1 content=ones",
+        "content: must be one of zeros, incompressible, compressible:20 (to 1000), text, pattern:HEX, stamp",
+    ),
     ("{dev} 1 seed=", "seed: must be a number from 0 to 2^64 - 1"),
     ("{dev} 1 seed=-1", "seed: must be a number from 0 to 2^64 - 1"),
     ("{dev} 1 seed=18446744073709551616", "seed: must be a number from 0 to 2^64 - 1"),

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Content by file: what a squashed file reads as, where file, size and offset
+ * are known.
+ *
+ * The whole of what is returned is a well-formed file of exactly the size it
+ * has, for each size from the format's smallest on; smaller ones read as text.
+ * Any page is computed without the others, at a cost that does not depend on the
+ * file's size, except for a few products a doubling at the end of gzip files.
+ *
+ * The bytes depend on kind, size and seed alone. So when a file grows, what was
+ * its end reads differently: nothing else would be well-formed.
+ *
+ * Portable, any context, after crc_setup().
+ */
+#ifndef DAVID_FILECONTENT_H
+#define DAVID_FILECONTENT_H
+
+#include "portable.h"
+
+enum file_kind {
+	FILE_NONE,	/* no kind of file: what the disk returns elsewhere */
+	FILE_TEXT,	/* lines of pangrams */
+	FILE_HTML,	/* paragraphs of them */
+	FILE_JSON,	/* an object with an array of them */
+	FILE_PDF,	/* one page, and a stream of incompressible bytes that it does not show */
+	FILE_GZIP,	/* stored blocks: no smaller once compressed, and unpacks to the like */
+	FILE_JPEG,	/* 8 x 8 pixels, and comments of incompressible bytes */
+	FILE_KINDS
+};
+
+struct file_place {
+	enum file_kind kind;
+	u64 size;	/* of the file, below 2^63 */
+	u64 seed;	/* the disk's and the file's: another file, other bytes */
+};
+
+/* The format's smallest file. */
+u64 file_smallest(enum file_kind kind);
+
+/*
+ * Fill @buf with @len bytes of the file from byte @offset on; zeros beyond its
+ * end. With FILE_NONE, zeros.
+ */
+void file_fill(void *buf, const struct file_place *place, u64 offset, unsigned int len);
+
+/*
+ * Which suffix is which kind: "htm,html=html;gz=gzip". Data of the device, read
+ * in places that may not sleep, and small enough to be copied.
+ */
+#define SUFFIX_LEN	11	/* the longest, without the dot */
+#define SUFFIXES	64
+
+#define SUFFIX_DEFAULT	\
+	"txt,text,log,md=text;htm,html=html;json=json;pdf=pdf;gz=gzip;jpg,jpeg=jpeg"
+
+struct suffix_map {
+	unsigned int count;
+	struct {
+		char suffix[SUFFIX_LEN];	/* lower case, padded with 0 */
+		u8 kind;
+	} entry[SUFFIXES];
+};
+
+/*
+ * Read @text into @map. Returns 0, or -EINVAL with an empty map and what is
+ * wrong, with its place, in @error. An empty text is an empty map.
+ */
+int suffix_map_parse(struct suffix_map *map, const char *text, char *error, size_t size);
+
+/* The kind for a file's @name of @len bytes, by what is behind its last dot, in any case. */
+enum file_kind suffix_map_find(const struct suffix_map *map, const char *name, size_t len);
+
+/* The word of a kind in such a text, or NULL. */
+const char *file_kind_name(enum file_kind kind);
+
+#endif

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RAW rules: three tables of ranges, sorted and without neighbours that could be
+ * one, and a sorted table of suffixes. A directory is a range of one.
+ */
+#include "rawset.h"
+
+enum table { INO, DIR, SECTORS, TABLES };
+
+static const char * const words[TABLES] = {
+	[INO] = "ino",
+	[DIR] = "dir",
+	[SECTORS] = "sectors",
+};
+
+struct raw_range {
+	u64 volume;	/* 0 for sectors */
+	u64 first, last;
+};
+
+struct suffix {
+	char text[RAW_SUFFIX_LEN + 1];	/* padded with 0 */
+};
+
+struct rawset {
+	unsigned int count[TABLES];
+	unsigned int suffixes;
+	struct raw_range *range[TABLES];	/* behind this struct, room for one more each */
+	struct suffix *suffix;
+};
+
+/* A rule in words, read. */
+struct rule {
+	bool is_suffix;
+	enum table table;
+	struct raw_range range;
+	struct suffix suffix;
+};
+
+/* Room for @count and @suffixes, and two more of each: what a change may add. */
+static struct rawset *alloc_set(const unsigned int *count, unsigned int suffixes, gfp_t gfp)
+{
+	size_t ranges = 0, bytes = sizeof(struct rawset);
+	struct rawset *set;
+	struct raw_range *place;
+	int i;
+
+	for (i = 0; i < TABLES; i++)
+		ranges += count[i] + 2;
+	bytes += ranges * sizeof(struct raw_range) + (suffixes + 2) * sizeof(struct suffix);
+	set = kvzalloc(bytes, gfp);
+	if (!set)
+		return NULL;
+	place = (struct raw_range *)(set + 1);
+	for (i = 0; i < TABLES; i++) {
+		set->range[i] = place;
+		place += count[i] + 2;
+	}
+	set->suffix = (struct suffix *)place;
+	return set;
+}
+
+struct rawset *rawset_new(gfp_t gfp)
+{
+	static const unsigned int none[TABLES];
+
+	return alloc_set(none, 0, gfp);
+}
+
+void rawset_free(struct rawset *set)
+{
+	kvfree(set);
+}
+
+static struct rawset *copy_set(const struct rawset *old, gfp_t gfp)
+{
+	struct rawset *set = alloc_set(old->count, old->suffixes, gfp);
+	int i;
+
+	if (!set)
+		return NULL;
+	for (i = 0; i < TABLES; i++) {
+		set->count[i] = old->count[i];
+		memcpy(set->range[i], old->range[i], old->count[i] * sizeof(struct raw_range));
+	}
+	set->suffixes = old->suffixes;
+	memcpy(set->suffix, old->suffix, old->suffixes * sizeof(struct suffix));
+	return set;
+}
+
+/* Words */
+
+static int wrong(char *error, const char *part, size_t len, const char *what)
+{
+	snprintf(error, RAW_ERROR_SIZE, "'%.*s': %s", (int)min_t(size_t, len, 40), part, what);
+	return -EINVAL;
+}
+
+/* The number in the @len bytes at @text. */
+static int read_number(const char *text, size_t len, u64 *value, char *error)
+{
+	u64 n = 0;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		unsigned int digit = text[i] - '0';
+
+		if (digit > 9)
+			return wrong(error, text, len, "is not a decimal number");
+		if (n > (U64_MAX - digit) / 10)
+			return wrong(error, text, len, "is more than 2^64 - 1");
+		n = n * 10 + digit;
+	}
+	if (!len)
+		return wrong(error, text, len, "a number is missing");
+	*value = n;
+	return 0;
+}
+
+static int parse_range(const char *text, struct rule *rule, char *error)
+{
+	size_t len = strcspn(text, "/");
+	struct raw_range *r = &rule->range;
+	int bad;
+
+	if (text[len]) {
+		if (rule->table == SECTORS)
+			return wrong(error, text, strlen(text),
+				     "sectors are of the disk, not of a volume");
+		bad = read_number(text, len, &r->volume, error);
+		if (bad)
+			return bad;
+		text += len + 1;
+	}
+	len = strcspn(text, "-");
+	bad = read_number(text, len, &r->first, error);
+	if (bad)
+		return bad;
+	r->last = r->first;
+	if (!text[len])
+		return 0;
+	if (rule->table == DIR)
+		return wrong(error, text, strlen(text), "wants one directory, not a range");
+	bad = read_number(text + len + 1, strlen(text + len + 1), &r->last, error);
+	if (bad)
+		return bad;
+	if (r->last < r->first)
+		return wrong(error, text, strlen(text), "ends before it begins");
+	return 0;
+}
+
+static int read_suffix(const char *text, struct rule *rule, char *error)
+{
+	size_t len = strlen(text), i;
+
+	if (!len)
+		return wrong(error, text, len, "a suffix is missing");
+	if (len > RAW_SUFFIX_LEN)
+		return wrong(error, text, len, "a suffix has 23 characters at most");
+	for (i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] == '.' || text[i] == '/')
+			return wrong(error, text, len, "a suffix has no dot, slash or space");
+	memcpy(rule->suffix.text, text, len);
+	return 0;
+}
+
+static int read_rule(const char *text, struct rule *rule, char *error)
+{
+	size_t len = strcspn(text, ":");
+	int table;
+
+	memset(rule, 0, sizeof(*rule));
+	if (text[len]) {
+		if (len == 6 && !memcmp(text, "suffix", 6)) {
+			rule->is_suffix = true;
+			return read_suffix(text + len + 1, rule, error);
+		}
+		for (table = 0; table < TABLES; table++) {
+			if (strlen(words[table]) != len || memcmp(words[table], text, len))
+				continue;
+			rule->table = table;
+			return parse_range(text + len + 1, rule, error);
+		}
+	}
+	return wrong(error, text, strlen(text),
+		     "wants ino:, dir:, suffix: or sectors: and what is meant");
+}
+
+unsigned int rawset_count(const struct rawset *set)
+{
+	return set->count[INO] + set->count[DIR] + set->count[SECTORS] + set->suffixes;
+}
+
+void rawset_print(const struct rawset *set, unsigned int n, char *text, size_t size)
+{
+	const struct raw_range *r;
+	int table, at;
+
+	for (table = 0; table < TABLES; n -= set->count[table++])
+		if (n < set->count[table])
+			break;
+	if (table == TABLES) {
+		snprintf(text, size, "suffix:%s", n < set->suffixes ? set->suffix[n].text : "");
+		return;
+	}
+	r = &set->range[table][n];
+	at = snprintf(text, size, "%s:", words[table]);
+	if (r->volume)
+		at += snprintf(text + at, size - at, "%llu/", (unsigned long long)r->volume);
+	at += snprintf(text + at, size - at, "%llu", (unsigned long long)r->first);
+	if (r->last != r->first)
+		snprintf(text + at, size - at, "-%llu", (unsigned long long)r->last);
+}
+
+/* Tables */
+
+/* The number of ranges that end before @at in @volume: where it is or would be. */
+static unsigned int locate_range(const struct rawset *set, enum table table, u64 volume, u64 at)
+{
+	unsigned int low = 0, high = set->count[table];
+
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+		const struct raw_range *r = &set->range[table][middle];
+
+		if (r->volume < volume || (r->volume == volume && r->last < at))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool has(const struct rawset *set, enum table table, u64 volume, u64 at)
+{
+	unsigned int i = locate_range(set, table, volume, at);
+
+	return i < set->count[table] && set->range[table][i].volume == volume &&
+	       set->range[table][i].first <= at;
+}
+
+/* Put @m ranges in the place of @n from @i on. */
+static void replace(struct rawset *set, enum table table, unsigned int i, unsigned int n,
+		    const struct raw_range *r, unsigned int m)
+{
+	struct raw_range *at = set->range[table] + i;
+
+	memmove(at + m, at + n, (set->count[table] - i - n) * sizeof(*r));
+	memcpy(at, r, m * sizeof(*r));
+	set->count[table] += m;
+	set->count[table] -= n;
+}
+
+static void insert_range(struct rawset *set, enum table table, struct raw_range new)
+{
+	/* Directories are of one, and stay so: neighbours mean nothing. */
+	u64 reach = table != DIR && new.first ? 1 : 0;
+	unsigned int i = locate_range(set, table, new.volume, new.first - reach), n;
+
+	for (n = 0; i + n < set->count[table]; n++) {
+		const struct raw_range *r = &set->range[table][i + n];
+
+		if (r->volume != new.volume ||
+		    (r->first > new.last && (table == DIR || r->first - new.last > 1)))
+			break;
+		new.first = min(new.first, r->first);
+		new.last = max(new.last, r->last);
+	}
+	replace(set, table, i, n, &new, 1);
+}
+
+/* Returns false if nothing of @old is there. */
+static bool cut_range(struct rawset *set, enum table table, const struct raw_range *old)
+{
+	unsigned int i = locate_range(set, table, old->volume, old->first), n, m = 0;
+	struct raw_range rest[2];
+
+	for (n = 0; i + n < set->count[table]; n++) {
+		struct raw_range r = set->range[table][i + n];
+
+		if (r.volume != old->volume || r.first > old->last)
+			break;
+		if (r.first < old->first) {
+			rest[m] = r;
+			rest[m++].last = old->first - 1;
+		}
+		if (r.last > old->last) {
+			rest[m] = r;
+			rest[m++].first = old->last + 1;
+		}
+	}
+	replace(set, table, i, n, rest, m);
+	return n;
+}
+
+/* Where @suffix is or would be; *there says which. */
+static unsigned int find_suffix(const struct rawset *set, const struct suffix *suffix, bool *there)
+{
+	unsigned int low = 0, high = set->suffixes;
+
+	*there = false;
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+		int order = memcmp(&set->suffix[middle], suffix, sizeof(*suffix));
+
+		*there |= !order;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void add_suffix(struct rawset *set, const struct suffix *suffix)
+{
+	bool there;
+	unsigned int i = find_suffix(set, suffix, &there);
+
+	if (there)
+		return;
+	memmove(&set->suffix[i + 1], &set->suffix[i], (set->suffixes - i) * sizeof(*suffix));
+	set->suffix[i] = *suffix;
+	set->suffixes++;
+}
+
+static bool remove_suffix(struct rawset *set, const struct suffix *suffix)
+{
+	bool there;
+	unsigned int i = find_suffix(set, suffix, &there);
+
+	if (!there)
+		return false;
+	set->suffixes--;
+	memmove(&set->suffix[i], &set->suffix[i + 1], (set->suffixes - i) * sizeof(*suffix));
+	return true;
+}
+
+static bool is_full(const struct rawset *set, const struct rule *rule)
+{
+	return (rule->is_suffix ? set->suffixes : set->count[rule->table]) > RAW_RULES;
+}
+
+struct rawset *rawset_add(const struct rawset *old, const char *text, gfp_t gfp, char *error)
+{
+	struct rawset *set;
+	struct rule rule;
+
+	if (read_rule(text, &rule, error))
+		return NULL;
+	set = copy_set(old, gfp);
+	if (!set) {
+		wrong(error, text, strlen(text), "no memory for one rule more");
+		return NULL;
+	}
+	if (rule.is_suffix)
+		add_suffix(set, &rule.suffix);
+	else
+		insert_range(set, rule.table, rule.range);
+	if (is_full(set, &rule)) {
+		wrong(error, text, strlen(text),
+		      "there are 4096 rules of this kind, the most there can be");
+		rawset_free(set);
+		return NULL;
+	}
+	return set;
+}
+
+struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t gfp, char *error)
+{
+	struct rawset *set;
+	struct rule rule;
+	bool done;
+
+	if (read_rule(text, &rule, error))
+		return NULL;
+	set = copy_set(old, gfp);
+	if (!set) {
+		wrong(error, text, strlen(text), "no memory for the change");
+		return NULL;
+	}
+	if (rule.is_suffix)
+		done = remove_suffix(set, &rule.suffix);
+	else
+		done = cut_range(set, rule.table, &rule.range);
+	if (done && !is_full(set, &rule))
+		return set;
+	wrong(error, text, strlen(text), done ?
+	      "would make two rules of one, and 4096 is the most there can be" :
+	      "there is no such rule");
+	rawset_free(set);
+	return NULL;
+}
+
+/* Lookups */
+
+static bool has_suffix(const struct rawset *set, const char *name, size_t len)
+{
+	struct suffix suffix = {};
+	size_t at = len;
+	bool there;
+
+	while (at && name[at - 1] != '.')
+		at--;
+	if (at < 2 || at == len || len - at > RAW_SUFFIX_LEN)
+		return false;
+	memcpy(suffix.text, name + at, len - at);
+	find_suffix(set, &suffix, &there);
+	return there;
+}
+
+bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_parent_fn parent,
+		 void *ctx)
+{
+	unsigned int depth = RAW_DEPTH;
+	u64 ino = file->ino;
+
+	if (set->count[INO] && has(set, INO, file->volume, ino))
+		return true;
+	if (set->suffixes && file->name && has_suffix(set, file->name, file->name_len))
+		return true;
+	if (!set->count[DIR])
+		return false;
+	do {
+		if (has(set, DIR, file->volume, ino))
+			return true;
+	} while (depth-- && parent && parent(ctx, file->volume, ino, &ino));
+	return false;
+}
+
+bool rawset_sector(const struct rawset *set, u64 sector, u64 *len)
+{
+	unsigned int i = locate_range(set, SECTORS, 0, sector);
+	const struct raw_range *r = &set->range[SECTORS][i];
+
+	if (i == set->count[SECTORS]) {
+		*len = U64_MAX;
+		return false;
+	}
+	if (r->first > sector) {
+		*len = r->first - sector;
+		return false;
+	}
+	*len = r->last == U64_MAX ? U64_MAX : r->last - sector + 1;
+	return true;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is RAW: kept as it was written, by the user's rules.
+ *
+ *	ino:[VOLUME/]FIRST[-LAST]	files, by inode number
+ *	dir:[VOLUME/]INO		a directory and all below it, now and later
+ *	suffix:SUFFIX			files by name
+ *	sectors:FIRST-LAST		a range of the target disk
+ *
+ * VOLUME is the target's sector where the file system begins: 0, the default,
+ * unless it is in a partition. All ends are included.
+ *
+ * A set does not change: to change the rules is to make a new set, which is then
+ * put in place of the old one. So lookups need no lock, only that their set
+ * lives (RCU), and a rule that is refused has changed nothing.
+ *
+ * Portable. rawset_add() and rawset_remove() allocate; all else may be called in
+ * any context and costs a binary search.
+ */
+#ifndef DAVID_RAWSET_H
+#define DAVID_RAWSET_H
+
+#include "portable.h"
+
+/* Limits, so that a set is at most some 400 KiB, and a lookup bounded. */
+#define RAW_RULES	4096	/* of each kind, neighbours of ino and sectors joined */
+#define RAW_SUFFIX_LEN	23	/* without the dot */
+#define RAW_DEPTH	256	/* directories that a lookup climbs */
+#define RAW_TEXT_SIZE	80	/* of a rule in words */
+#define RAW_ERROR_SIZE	160
+
+struct rawset;
+
+/* A set of no rules, NULL if there is no memory. */
+struct rawset *rawset_new(gfp_t gfp);
+void rawset_free(struct rawset *set);
+
+/*
+ * A copy of @old with the rule @text more, or less. NULL with what is wrong in
+ * @error, of RAW_ERROR_SIZE bytes; it names the part of @text that is wrong.
+ * Adding what is there already is no error; removing what is not there is. Of
+ * ino and sectors, any part of what is there can be removed.
+ */
+struct rawset *rawset_add(const struct rawset *old, const char *text, gfp_t gfp, char *error);
+struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t gfp, char *error);
+
+unsigned int rawset_count(const struct rawset *set);
+
+/* Rule @n (below rawset_count()) as rawset_add() takes it. At most RAW_TEXT_SIZE bytes. */
+void rawset_print(const struct rawset *set, unsigned int n, char *text, size_t size);
+
+struct raw_file {
+	u64 volume;
+	u64 ino;
+	const char *name;	/* or NULL: not known, suffixes do not count */
+	size_t name_len;
+};
+
+/*
+ * The directory that @ino is in; false if that is not known or @ino is the top.
+ * Called only if there are rules for directories.
+ */
+typedef bool (*raw_parent_fn)(void *ctx, u64 volume, u64 ino, u64 *parent);
+
+/* Is the file RAW? @parent may be NULL: then a rule for a directory is for itself only. */
+bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_parent_fn parent,
+		 void *ctx);
+
+/*
+ * Is @sector RAW by its place? *len becomes the number of sectors from it on
+ * of which the same is true, U64_MAX for the rest of all disks.
+ */
+bool rawset_sector(const struct rawset *set, u64 sector, u64 *len);
+
+#endif
