@@ -74,8 +74,9 @@ lint: setup ## checkpatch --strict and ruff
 unit: setup ## unit tests of the portable sources, in user space under sanitizers
 	$(MAKE) -C tests/unit
 
-fuzz: setup ## fuzzers of the parsers of what stands on disks, a minute; FUZZ_SECONDS=15 each
+fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=5 each
 	$(MAKE) -C tests/fuzz
+	$(MAKE) -C tests/fuzz -f selfid.mk
 
 kunit: setup ## the same as KUnit, in the uml lab
 	tests/kunit/run

@@ -16,12 +16,13 @@ PROGRAM = str(Path(__file__).with_name("caserun.py"))
 # Without KVM the vm is slow, above all at starting programs. There run the cases that more than one CPU or
 # the stock kernels' own code may change; the two kernels share those that depend on neither version.
 BOTH = (
-    *("content.files*", "content.a_page*", "content.anonymous*", "store.full*", "store.a_flush*"),
-    *("life.suspend*", "life.reload*", "life.overlapping*", "life.a_file_system*", "life.deep*"),
+    *("content.a_page*", "content.anonymous*", "store.full*", "store.a_flush*"),
+    *("life.suspend*", "life.reload*", "life.overlapping*", "life.deep*"),
     *("timing.the_disk*", "timing.requests*", "timing.suspend*", "timing.a_full*"),
 )
 ONLY_6_1 = (
     "tables.every_bad*",
+    "content.files*",
     "tables.status*",
     "content.keep*_4096",
     "content.an_unmounted*",
