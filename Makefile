@@ -37,7 +37,7 @@ sim: ## build/david-sim, the offline simulator
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
 
-check: ## every test, about 40 minutes the first time
+check: ## every test, about 15 minutes, and 15 more the first time
 	@start=$$(date +%s); \
 	for part in lint modules unit fuzz kunit system; do \
 		echo "== make $$part, after $$(( $$(date +%s) - start )) s" >&2; \
@@ -74,7 +74,7 @@ lint: setup ## checkpatch --strict and ruff
 unit: setup ## unit tests of the portable sources, in user space under sanitizers
 	$(MAKE) -C tests/unit
 
-fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=5 each
+fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=3 each
 	$(MAKE) -C tests/fuzz
 	$(MAKE) -C tests/fuzz -f selfid.mk
 

@@ -4,7 +4,7 @@
 TOP := ../..
 BUILD := $(TOP)/build/fuzz
 CC := clang
-FUZZ_SECONDS ?= 5
+FUZZ_SECONDS ?= 3
 TARGETS ?= btrfs xfs
 LIMIT := $(if $(RUNS),-runs=$(RUNS),-max_total_time=$(FUZZ_SECONDS))
 CFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Wno-sign-compare -Werror -fsanitize=fuzzer,address,undefined \

@@ -34,7 +34,8 @@ ONLY_6_12 = (
     "content.keep*_512",
     "content.one_request*",
     "store.*",
-    "life.*",
+    "life.[!a]*",
+    "life.a_s*",
     "timing.modes*",
 )
 ALL = ("*",)

@@ -33,9 +33,9 @@ STORE = "1G" if FULL else "128M"
 
 # 1 TB; for ext2 and ext3 in the vm less: mkfs and e2fsck take long without KVM over all inode tables.
 UML = [f"{fs}:1T:{STORE}:{UML_SCALE}" for fs in ("ext4", "xfs", "btrfs", "ext3", "ext2")]
-SMALLER = "64G" if FULL else "16G"
+SMALLER, SMALL_SCALE = ("64G", "vm") if FULL else ("16G", "tiny")
 VM = [f"{fs}:1T:{STORE}:{VM_SCALE}" for fs in ("ext4", "xfs", "btrfs")]
-VM += [f"{fs}:{SMALLER}:{STORE}:{VM_SCALE}" for fs in ("ext3", "ext2")]
+VM += [f"{fs}:{SMALLER}:{STORE}:{SMALL_SCALE}" for fs in ("ext3", "ext2")]
 LARGE = ["xfs:100T:128M:tiny", "ext4:16T:512M:tiny"]
 # With everything kept, contents are compared too, and btrfs checks its own.
 MODES = [
