@@ -22,7 +22,6 @@ from .dm import DeviceError
 from .kmsg import KernelLog
 from .sizes import SECTOR, format_size, size_arg
 
-LATER_EVIDENCE = "comes with evidence from the blocks themselves, not in this version"
 MODES = ("timing-accurate", "speedup", "model-only")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
 CONTENT = ("incompressible", "zeros", "compressible:20 to compressible:1000", "text", "pattern:HEX", "stamp")
@@ -30,14 +29,12 @@ CONTENT = ("incompressible", "zeros", "compressible:20 to compressible:1000", "t
 Command = Callable[[argparse.Namespace], int]
 
 
-def _choice(now: tuple[str, ...], later: tuple[str, ...] = ()) -> Callable[[str], str]:
-    """An argparse type: choices, with an own word for those that are documented but not there yet."""
+def _choice(known: tuple[str, ...]) -> Callable[[str], str]:
+    """An argparse type: one of these words."""
 
     def check(text: str) -> str:
-        if text in later:
-            raise argparse.ArgumentTypeError(f"'{text}' {LATER_EVIDENCE}; use {' or '.join(now)}")
-        if text not in now:
-            raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(now)}")
+        if text not in known:
+            raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(known)}")
         return text
 
     return check
