@@ -209,20 +209,24 @@ static bool david_write_cache(const struct david *d)
 	return !d->timing || !timing_writes_through(d->timing);
 }
 
-/* Tell the user, in process context, that the store is low or full. */
+/* Tell the user, in process context, that the store is low, full, or both in turn. */
 static void event_work(struct work_struct *work)
 {
 	struct david *d = container_of(work, struct david, event);
 	struct store *store = d->store;
+	int tell = atomic_xchg(&d->tell, 0);
 
-	if (READ_ONCE(store->full))
-		DMERR("%s: store full: %llu blocks used; what must be stored gets ENOSPC",
-		      dm_table_device_name(d->ti->table), store->bitmap.size);
-	else
+	if (tell & DAVID_TELL_LOW) {
 		DMWARN("%s: store low: %llu of %llu blocks of the backing device are used",
 		       dm_table_device_name(d->ti->table), READ_ONCE(store->bitmap.used),
 		       store->bitmap.size);
-	dm_table_event(d->ti->table);
+		dm_table_event(d->ti->table);
+	}
+	if (tell & DAVID_TELL_FULL) {
+		DMERR("%s: store full: %llu blocks used; what must be stored gets ENOSPC",
+		      dm_table_device_name(d->ti->table), store->bitmap.size);
+		dm_table_event(d->ti->table);
+	}
 }
 
 /* Takes half-built targets: what is not there yet is NULL. */

@@ -384,9 +384,10 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
-	bool was_low, tell;
 	unsigned long flags;
+	int tell = 0;
 	struct rt_range r;
+	bool was_low;
 	u64 hint;
 
 	spin_lock_irqsave(&store->lock, flags);
@@ -406,15 +407,18 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);
 	if (unlikely(piece->dest == BM_NONE))
 		rt_unpromise(&store->table);
-	tell = store->low && !was_low;
+	if (unlikely(store->low && !was_low))
+		tell |= DAVID_TELL_LOW;
 	if (unlikely(store->full && !store->full_told)) {
 		store->full_told = true;
-		tell = true;
+		tell |= DAVID_TELL_FULL;
 	}
 	spin_unlock_irqrestore(&store->lock, flags);
 
-	if (unlikely(tell))
+	if (unlikely(tell)) {
+		atomic_or(tell, &d->tell);
 		queue_work(d->wq, &d->event);
+	}
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
 	this_cpu_inc(store->stats->nospc);
