@@ -13,6 +13,7 @@ else
 KDIR ?= /lib/modules/$(shell uname -r)/build
 VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david/venv
 DAVID = tools/david
+CPUS := $(shell nproc)
 
 all: module sim ## the module, for KDIR (default: the running kernel), and the tools
 
@@ -72,11 +73,11 @@ lint: setup ## checkpatch --strict and ruff
 	@tools/lint
 
 unit: setup ## unit tests of the portable sources, in user space under sanitizers
-	$(MAKE) -C tests/unit
+	$(MAKE) -j$(CPUS) -C tests/unit
 
 fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=3 each
-	$(MAKE) -C tests/fuzz
-	$(MAKE) -C tests/fuzz -f selfid.mk
+	$(MAKE) -j$(CPUS) -C tests/fuzz
+	$(MAKE) -j$(CPUS) -C tests/fuzz -f selfid.mk
 
 kunit: setup ## the same as KUnit, in the uml lab
 	tests/kunit/run
