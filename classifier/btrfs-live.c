@@ -241,6 +241,7 @@ const char *btrfs_live_init(struct btrfs_live *b, const void *super, u64 sectors
 		return b->wrong;
 	b->wrong = b->geo.unsafe;
 	b->errors = 0;
+	b->sign = SELFID_NO_SIGN;
 	restart(b);
 	return NULL;
 }
@@ -266,6 +267,7 @@ static void new_super(struct btrfs_live *b, const char *wrong)
 	/* A log commit: the same generation once more. */
 	if (fresh->generation == b->geo.generation)
 		return;
+	b->sign = SELFID_AT_WORK;
 	same = fresh->chunk_root == b->geo.chunk_root &&
 	       fresh->chunk_generation == b->geo.chunk_generation;
 	b->geo = *fresh;
@@ -317,7 +319,7 @@ static bool is_header(struct btrfs_live *b, const struct selfid_request *r, u32 
 
 	selfid_copy(r, pos, block, sizeof(block));
 	if (!btrfs_parse_header(&b->geo, block, &h))
-		return false;
+		return btrfs_looks_like_header(&b->geo, block);
 	if (h.generation > b->geo.generation + 1 ||
 	    (h.generation > b->geo.generation && h.owner != LOG_TREE))
 		b->committing = true;

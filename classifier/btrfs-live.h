@@ -74,6 +74,7 @@ struct btrfs_live {
 	u32 wanted;			/* the same, as it ought to be */
 
 	struct selfid_open open;
+	enum selfid_sign sign;		/* of the last write; whoever looks clears it */
 	u64 errors;
 	u8 super[BTRFS_SUPER_BYTES];
 };
@@ -93,6 +94,12 @@ const char *btrfs_live_init(struct btrfs_live *b, const void *super, u64 sectors
  */
 enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request *r, u32 pos,
 			      u32 *len, enum selfid_reason *reason);
+
+/* The sector at which the chunk tree's root is read, at each mount, 0: not known. */
+static inline u64 btrfs_live_root(const struct btrfs_live *b)
+{
+	return b->wrong ? 0 : btrfs_system_sector(&b->geo, b->geo.chunk_root);
+}
 
 /* To be kept with an undecided block, and given to btrfs_live_decide(). */
 static inline u64 btrfs_live_tag(const struct btrfs_live *b)

@@ -24,6 +24,11 @@
 #define COMPAT_RO_SAFE		0xfUL
 #define COMPAT_RO_SPACE_TREE	0x3UL
 
+/* Of a tree block: written, of a relocation tree, with a new checksum; above them the revision. */
+#define HEADER_WRITTEN		BIT(0)
+#define HEADER_FLAGS		(BIT(0) | BIT(1) | BIT(16))
+#define MIXED_BACKREF_REV	1
+
 #define BLOCK_RAID0		BIT(3)
 #define BLOCK_RAID10		BIT(6)
 #define BLOCK_RAID56		(BIT(7) | BIT(8))
@@ -328,6 +333,18 @@ bool btrfs_parse_header(const struct btrfs_geo *geo, const void *block, struct b
 	h->items = le32_to_cpu(copy.items);
 	h->level = copy.level;
 	return !memcmp(copy.fsid, geo->fsid, sizeof(copy.fsid));
+}
+
+bool btrfs_looks_like_header(const struct btrfs_geo *geo, const void *block)
+{
+	struct btrfs_block_header h;
+	u64 flags;
+
+	memcpy(&h, block, sizeof(h));
+	flags = le64_to_cpu(h.flags);
+	return flags >> 56 == MIXED_BACKREF_REV && !(flags << 8 >> 8 & ~HEADER_FLAGS) &&
+	       flags & HEADER_WRITTEN && h.level < 8 && h.generation &&
+	       !(le64_to_cpu(h.logical) & (geo->sector_bytes - 1));
 }
 
 /*
