@@ -377,7 +377,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 	d->owners.bdev = dm_disk(md)->part0;
-	if (d->classify == CLASSIFY_IMPLICIT) {
+	if (d->classify == CLASSIFY_IMPLICIT || d->classify == CLASSIFY_AUTO) {
 		d->implicit = implicit_create(d);
 		if (!d->implicit) {
 			ti->error = "Not enough memory for classification";

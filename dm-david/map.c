@@ -63,7 +63,7 @@ struct david_io {
 	struct work_struct work;
 	struct piece whole;	/* valid if redirected */
 	struct owner_cache owners;
-	struct implied implied;		/* classify=implicit only */
+	struct implied implied;		/* what the request says itself */
 	sector_t first;			/* of the request: implied counts from there */
 	atomic_t pending;	/* sub-bios in flight, and one while being served */
 	blk_status_t status;
@@ -492,6 +492,19 @@ static bool all_equal(const u64 *p, unsigned int n, u64 word)
 	return true;
 }
 
+/* classify=auto: the page owner says data. Does the write itself say something else? */
+static noinline void hear_objection(const struct david_io *io, const struct bvec_iter *from,
+				    struct look *look)
+{
+	enum david_evidence implied = implied_at(&io->implied, from->bi_sector - io->first,
+						 from->bi_size >> SECTOR_SHIFT);
+
+	if (io->d->classify != CLASSIFY_AUTO || !verdict_objects(implied, look->evidence))
+		return;
+	look->evidence = implied;
+	look->verdict = VERDICT_KEEP;
+}
+
 /* Look at @bytes of a write from @from on: evidence of every page, and whether it is constant. */
 static void look_at(struct david_io *io, struct bvec_iter from, unsigned int bytes,
 		    struct look *look)
@@ -508,7 +521,7 @@ static void look_at(struct david_io *io, struct bvec_iter from, unsigned int byt
 		look->evidence = DAVID_EV_FLAGS;
 		by_owner = false;
 	}
-	if (d->implicit)
+	if (unlikely(io->implied.runs) && d->classify == CLASSIFY_IMPLICIT)
 		look->evidence = implied_at(&io->implied, from.bi_sector - io->first,
 					    bytes >> SECTOR_SHIFT);
 	look->verdict = verdict_of(d->classify, look->evidence);
@@ -532,6 +545,8 @@ static void look_at(struct david_io *io, struct bvec_iter from, unsigned int byt
 		}
 		first = false;
 	}
+	if (look->verdict == VERDICT_SQUASH && unlikely(io->implied.runs))
+		hear_objection(io, &from, look);
 }
 
 static enum rt_kind look_kind(const struct look *look)
@@ -1058,7 +1073,9 @@ static enum david_request request_kind(const struct bio *bio)
 static void look_implicitly(struct david_io *io, enum david_request kind)
 {
 	io->first = io->iter.bi_sector;
-	if (kind == DAVID_REQ_WRITE)
+	if (kind == DAVID_REQ_READ)
+		implicit_read(io->d->implicit, io->first, bio_sectors(io->bio));
+	else if (kind == DAVID_REQ_WRITE)
 		implicit_write(io->d->implicit, io->bio, io->first, &io->implied);
 	else
 		implicit_discard(io->d->implicit, io->first, bio_sectors(io->bio));
@@ -1091,7 +1108,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->iter = bio->bi_iter;
 	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	kind = request_kind(bio);
-	if (unlikely(d->implicit && kind == DAVID_REQ_READ && bio->bi_opf & REQ_DAVID_LEARN)) {
+	if (kind == DAVID_REQ_READ && unlikely(bio->bi_opf & REQ_DAVID_LEARN && d->implicit)) {
 		lap_start(&lap, stats);
 		return map_read(io, &lap);
 	}
@@ -1101,7 +1118,8 @@ int david_map(struct dm_target *ti, struct bio *bio)
 		return result;
 
 	lap_start(&lap, stats);
-	if (unlikely(d->implicit && kind != DAVID_REQ_READ)) {
+	io->implied.runs = 0;
+	if (unlikely(io->iter.bi_sector < READ_ONCE(d->watch_below))) {
 		look_implicitly(io, kind);
 		lap_charge(&lap, DAVID_CPU_CLASSIFY);
 	}
