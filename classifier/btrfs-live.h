@@ -18,6 +18,10 @@
  * part in a place that is in no known chunk is undecided until the next commit
  * (btrfs_live_decide()).
  *
+ * Parts of a slot that has begun as data since the last commit are data as well,
+ * wherever that is: its space was not free then, and will not be used for
+ * anything else before the next.
+ *
  * A chunk that is gone with the commit being written may be another one's place
  * by then, before that commit's superblock is seen. So while a commit is being
  * written, parts in chunks of data are undecided as well. It is being written
@@ -73,7 +77,8 @@ struct btrfs_live {
 	u32 room;			/* extents in each map */
 	u32 wanted;			/* the same, as it ought to be */
 
-	struct selfid_open open;
+	struct selfid_open open;	/* slots that began as tree blocks */
+	struct selfid_open begun;	/* as data, since the last superblock */
 	enum selfid_sign sign;		/* of the last write; whoever looks clears it */
 	u64 errors;
 	u8 super[BTRFS_SUPER_BYTES];
