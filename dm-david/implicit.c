@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include "../classifier/classifier.h"
 #include "david.h"
+#include "trace.h"
 
 /* Of one volume's log set. ext4's largest journal has 2^18 blocks by default. */
 #define LOG_LIMIT	(4u << 20)
@@ -134,6 +135,8 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 	spin_lock(&im->lock);
 	for (pos = 0; pos < w.sectors; pos += len) {
 		classifier_write(&im->c, &w, pos, &len, &reason);
+		trace_david_implied(im->d->owners.bdev->bd_dev, w.sector + pos, len,
+				    classify_reason_name(reason));
 		add_run(implied, pos + len, evidence_for(im->d, reason));
 	}
 	set_watch(im);

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from manifest import difference, manifest
 from workload import Scale, Workload
@@ -313,3 +314,30 @@ def auto_hears_no_objection_to_journaled_data() -> None:
             with mounted(disk, "ext4") as top:
                 os.unlink(f"{top}/large")
             same_and_clean(disk, EXT4, before)
+
+
+@case
+def verdicts_and_their_reasons_can_be_traced() -> None:
+    tracing = Path("/sys/kernel/tracing")
+    if not (tracing / "events").exists():
+        run("mount", "-t", "tracefs", "tracefs", str(tracing))
+    events = tracing / "events/david"
+    with disk_of() as disk:
+        run(*XFS.mkfs, disk)
+        with mount_of(disk, XFS) as top:
+            run("sync", "-f", top)
+            (tracing / "trace").write_text("")
+            for name in ("verdict", "implied"):
+                (events / f"david_{name}/enable").write_text("1")
+            all_but_all_data_is_squashed(top, 3)
+            for name in ("verdict", "implied"):
+                (events / f"david_{name}/enable").write_text("0")
+        text = (tracing / "trace").read_text()
+    for wanted in (
+        r"david_implied: dev=\d+:\d+ sector=\d+ sectors=8 reason=unnamed",
+        r"david_implied: .* reason=journal",
+        r"david_verdict: dev=\d+:\d+ sector=\d+ sectors=\d+ written=squashed evidence=implied",
+        r"david_verdict: .* written=kept evidence=layout",
+    ):
+        if not re.search(wanted, text):
+            raise Failed(f"nothing traced like {wanted}: {text[:1000]}")
