@@ -11,7 +11,7 @@ static const char usage[] =
 	"       david-classify replay --size BYTES --out FILE [--log-limit BYTES]\n"
 	"                             [--from ENTRY] [--until ENTRY] LOG\n"
 	"\n"
-	"image   print which blocks of a file system are metadata, and why.\n"
+	"image   print which blocks of an ext, btrfs or xfs file system are metadata, and why.\n"
 	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
 	"replay  feed a log of dm-log-writes to the classifier, as the kernel would, and print\n"
 	"        its figures as JSON. Marks in the log: mounted, unmounted, unknown.\n";
