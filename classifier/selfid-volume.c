@@ -76,7 +76,7 @@ static void resize(struct classifier *c, struct volume *v, u64 sectors)
 	volume_resize(&c->volumes, v, min(sectors, c->sectors - v->start));
 }
 
-/* The superblock of a group of a known xfs: no volume. One behind its end tells that it has grown. */
+/* The superblock of a group of a known xfs: no volume. One behind its end tells of its growth. */
 static bool is_copy(struct classifier *c, u64 start)
 {
 	const struct xfs_geo *fresh = &c->fresh.xfs;

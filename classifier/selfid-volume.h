@@ -32,7 +32,7 @@
 /* So many bytes tell whether a superblock may begin there. */
 #define SELFID_PEEK_BYTES	(BTRFS_MAGIC_OFFSET + 8)
 
-/* Where the superblock is, in sectors from the volume's start, and how many of them are looked at. */
+/* Where the superblock is, in sectors from the volume's start; so many of them are looked at. */
 static inline u32 selfid_super_sector(enum volume_fs fs)
 {
 	return fs == VOLUME_BTRFS ? BTRFS_SUPER_SECTOR : 0;

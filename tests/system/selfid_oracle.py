@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What btrfs-progs and xfsprogs call metadata on a disk, against what david-classify does.
 
-`btrfs inspect-internal dump-tree` names every tree block and every chunk, so where each copy of a tree block lies;
-`xfs_metadump` copies all of xfs's metadata, and says from where. No block that they name may be data to us.
+`btrfs inspect-internal dump-tree` names every tree block and every chunk, and so where each copy of a tree
+block lies; `xfs_metadump` copies all of xfs's metadata, and says from where. No block that they name may be
+data to us.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SUPERS = (64 << 10, 64 << 20, 256 << 30)
 
 
 def output(*command: str) -> bytes:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run(command, capture_output=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.decode(errors='replace')[-500:]}")
     return done.stdout

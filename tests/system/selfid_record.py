@@ -228,7 +228,7 @@ def look_offline(case: Case, images: list[Path], devices: list[str]) -> None:
         except RuntimeError as error:
             raise Failed(str(error)) from None
         say(f"selfid: {metadata} pieces of metadata, {data} blocks of data")
-        if case.squashed and (metadata < 100 or data < 1000):
+        if case.squashed and (metadata < 50 or data < 1000):
             raise Failed(f"{metadata} pieces of metadata, {data} blocks of data: too few to tell")
 
 

@@ -238,7 +238,7 @@ static void who_looks_for_what_is_there_may_be_another(struct kunit *test)
 	EXPECT_DATA(800, CLASSIFY_UNNAMED);
 	classifier_looked(c, START, 2);
 	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);
-	/* A copy of the disk being made is no mount; nor is a log record that is not in its place. */
+	/* A copy of the disk being made is no mount; nor is a log record out of its place. */
 	classifier_looked(c, START + LOG_START, 256);
 	log_record(test, 32, 16, false);
 	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);

@@ -81,7 +81,7 @@ def counts(group: str) -> dict[str, int]:
 
 
 def all_but_all_data_is_squashed(top: str, megabytes: int) -> None:
-    """Write so much noise, by buffered, direct and small synchronous writes; 999 of 1000 blocks are dropped."""
+    """Write noise, by buffered, direct and small synchronous writes: 999 of 1000 blocks are dropped."""
     run("sync", "-f", top)
     before = counts("written")["squashed"]
     noise = random.Random(7).randbytes(MIB)
