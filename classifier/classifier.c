@@ -430,8 +430,14 @@ static bool want_probe(struct classifier *c, u64 *sector, u32 *bytes)
 	for (i = 0; i < c->probes; i++) {
 		if (c->probe[i].asked == CLASSIFIER_LOOKS)
 			continue;
-		*sector = probe_sector(c->probe[i].start, c->probe[i].asked++);
+		*sector = probe_sector(c->probe[i].start, c->probe[i].asked);
 		*bytes = CLASSIFIER_BLOCK;
+		/* A disk too small for that has none. */
+		if (*sector + (CLASSIFIER_BLOCK >> SECTOR_BITS) > c->sectors) {
+			c->probe[i--] = c->probe[--c->probes];
+			continue;
+		}
+		c->probe[i].asked++;
 		return true;
 	}
 	return false;

@@ -456,6 +456,28 @@ static void a_disk_that_was_there_before_is_looked_up(struct kunit *test)
 	end();
 }
 
+static void nothing_is_read_behind_a_small_disks_end(struct kunit *test)
+{
+	static const u64 sizes[] = { 1, 7, 8, 100, BTRFS_SUPER_SECTOR + 7 };
+	u64 sector;
+	u32 bytes;
+	int i;
+
+	c = kvzalloc(sizeof(*c), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	memset(content, 0, CLASSIFIER_BLOCK);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		classifier_init(c, sizes[i], 1 << 20);
+		classifier_by_super(c);
+		while (classifier_want(c, &sector, &bytes)) {
+			KUNIT_EXPECT_LE(test, sector + bytes / 512, sizes[i]);
+			classifier_learn(c, sector, content);
+		}
+		classifier_destroy(c, kvfree);
+	}
+	kvfree(c);
+}
+
 static struct kunit_case selfid_cases[] = {
 	KUNIT_CASE(xfs_is_mounted_from_the_read_of_its_log_to_the_unmount_record),
 	KUNIT_CASE(who_looks_for_what_is_there_may_be_another),
@@ -470,6 +492,7 @@ static struct kunit_case selfid_cases[] = {
 	KUNIT_CASE(memory_is_taken_when_needed_and_used_again),
 	KUNIT_CASE(where_only_whole_disks_count_partitions_are_not_found),
 	KUNIT_CASE(a_disk_that_was_there_before_is_looked_up),
+	KUNIT_CASE(nothing_is_read_behind_a_small_disks_end),
 	{}
 };
 
