@@ -23,7 +23,8 @@ struct david {
 	struct dm_dev *dev;		/* the backing device */
 	struct store *store;
 	struct owner_watch owners;
-	struct implicit *implicit;	/* classify=implicit, else NULL */
+	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
+	u64 watch_below;		/* it is shown requests from before this sector on */
 	struct timing *timing;		/* NULL without a profile */
 
 	/* Parameters, as the table line gives them. */

@@ -20,6 +20,7 @@
  */
 #include "david.h"
 
+#include "crc.h"
 #include "implicit.h"
 
 #include <linux/log2.h>
@@ -376,7 +377,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 	d->owners.bdev = dm_disk(md)->part0;
-	if (d->classify == CLASSIFY_IMPLICIT) {
+	if (d->classify == CLASSIFY_IMPLICIT || d->classify == CLASSIFY_AUTO) {
 		d->implicit = implicit_create(d);
 		if (!d->implicit) {
 			ti->error = "Not enough memory for classification";
@@ -637,6 +638,7 @@ static int __init david_init(void)
 {
 	int r;
 
+	crc_setup();
 	r = david_ctl_init();
 	if (r)
 		return r;

@@ -36,6 +36,7 @@
 
 #include <linux/highmem.h>
 #include <linux/slab.h>
+#include "trace.h"
 
 #define MIN_SUBS	16
 #define MIN_BOUNCES	4
@@ -63,7 +64,7 @@ struct david_io {
 	struct work_struct work;
 	struct piece whole;	/* valid if redirected */
 	struct owner_cache owners;
-	struct implied implied;		/* classify=implicit only */
+	struct implied implied;		/* what the request says itself */
 	sector_t first;			/* of the request: implied counts from there */
 	atomic_t pending;	/* sub-bios in flight, and one while being served */
 	blk_status_t status;
@@ -493,8 +494,8 @@ static bool all_equal(const u64 *p, unsigned int n, u64 word)
 }
 
 /* Look at @bytes of a write from @from on: evidence of every page, and whether it is constant. */
-static void look_at(struct david_io *io, struct bvec_iter from, unsigned int bytes,
-		    struct look *look)
+static void look_at_pages(struct david_io *io, struct bvec_iter from, unsigned int bytes,
+			  struct look *look)
 {
 	struct david *d = io->d;
 	bool by_owner = d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT;
@@ -508,7 +509,7 @@ static void look_at(struct david_io *io, struct bvec_iter from, unsigned int byt
 		look->evidence = DAVID_EV_FLAGS;
 		by_owner = false;
 	}
-	if (d->implicit)
+	if (unlikely(io->implied.runs) && d->classify == CLASSIFY_IMPLICIT)
 		look->evidence = implied_at(&io->implied, from.bi_sector - io->first,
 					    bytes >> SECTOR_SHIFT);
 	look->verdict = verdict_of(d->classify, look->evidence);
@@ -532,6 +533,28 @@ static void look_at(struct david_io *io, struct bvec_iter from, unsigned int byt
 		}
 		first = false;
 	}
+}
+
+/* classify=auto: the page owner says data. Does the write itself say something else? */
+static noinline void hear_objection(const struct david_io *io, sector_t sector, unsigned int bytes,
+				    struct look *look)
+{
+	enum david_evidence implied = implied_at(&io->implied, sector - io->first,
+						 bytes >> SECTOR_SHIFT);
+
+	if (io->d->classify != CLASSIFY_AUTO || !verdict_objects(implied, look->evidence))
+		return;
+	look->evidence = implied;
+	look->verdict = VERDICT_KEEP;
+}
+
+/* The same, and what the write itself says. */
+static __always_inline void look_at(struct david_io *io, struct bvec_iter from, unsigned int bytes,
+				    struct look *look)
+{
+	look_at_pages(io, from, bytes, look);
+	if (look->verdict == VERDICT_SQUASH && unlikely(io->implied.runs))
+		hear_objection(io, from.bi_sector, bytes, look);
 }
 
 static enum rt_kind look_kind(const struct look *look)
@@ -572,6 +595,13 @@ static void look_at_blocks(struct david_io *io, struct lap *lap, struct span *sp
 	lap_charge(lap, DAVID_CPU_CLASSIFY);
 }
 
+/* Apart, so that its caller has nothing to save for it where nobody traces. */
+static noinline void trace_verdict(const struct david *d, sector_t sector, u32 sectors,
+				   enum david_written written, enum david_evidence evidence)
+{
+	trace_david_verdict(d->owners.bdev->bd_dev, sector, sectors, written, evidence);
+}
+
 static void count_blocks(struct david_io *io, const struct span *span, u64 blocks)
 {
 	struct stats __percpu *stats = io->d->store->stats;
@@ -581,6 +611,9 @@ static void count_blocks(struct david_io *io, const struct span *span, u64 block
 		written = span->r.kind == RT_FILL ? DAVID_WRITTEN_FILL : DAVID_WRITTEN_SQUASHED;
 	this_cpu_add(stats->evidence[span->evidence], blocks);
 	this_cpu_add(stats->verdict[written], blocks);
+	if (trace_david_verdict_enabled())
+		trace_verdict(io->d, span->r.start << io->d->store->block_shift,
+			      blocks << io->d->store->block_shift, written, span->evidence);
 }
 
 static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_redirect,
@@ -733,6 +766,10 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 	if (!zeroes && (served == SERVED || served == SERVED_REDIRECT)) {
 		this_cpu_inc(store->stats->evidence[look.evidence]);
 		this_cpu_inc(store->stats->verdict[written]);
+		if (trace_david_verdict_enabled())
+			trace_verdict(d, (piece.block << store->block_shift) +
+				      (offset >> SECTOR_SHIFT), bytes >> SECTOR_SHIFT, written,
+				      look.evidence);
 	}
 	return served;
 }
@@ -1058,7 +1095,9 @@ static enum david_request request_kind(const struct bio *bio)
 static void look_implicitly(struct david_io *io, enum david_request kind)
 {
 	io->first = io->iter.bi_sector;
-	if (kind == DAVID_REQ_WRITE)
+	if (kind == DAVID_REQ_READ)
+		implicit_read(io->d->implicit, io->first, bio_sectors(io->bio));
+	else if (kind == DAVID_REQ_WRITE)
 		implicit_write(io->d->implicit, io->bio, io->first, &io->implied);
 	else
 		implicit_discard(io->d->implicit, io->first, bio_sectors(io->bio));
@@ -1091,7 +1130,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->iter = bio->bi_iter;
 	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	kind = request_kind(bio);
-	if (unlikely(d->implicit && kind == DAVID_REQ_READ && bio->bi_opf & REQ_DAVID_LEARN)) {
+	if (kind == DAVID_REQ_READ && unlikely(bio->bi_opf & REQ_DAVID_LEARN && d->implicit)) {
 		lap_start(&lap, stats);
 		return map_read(io, &lap);
 	}
@@ -1101,7 +1140,8 @@ int david_map(struct dm_target *ti, struct bio *bio)
 		return result;
 
 	lap_start(&lap, stats);
-	if (unlikely(d->implicit && kind != DAVID_REQ_READ)) {
+	io->implied.runs = 0;
+	if (unlikely(io->iter.bi_sector < READ_ONCE(d->watch_below))) {
 		look_implicitly(io, kind);
 		lap_charge(&lap, DAVID_CPU_CLASSIFY);
 	}
