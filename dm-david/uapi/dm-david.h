@@ -26,6 +26,7 @@ enum david_mem {
 	DAVID_MEM_TARGET,	/* everything else: targets, counters, content */
 	DAVID_MEM_MODEL,	/* the modelled disk, its profile, requests beside it */
 	DAVID_MEM_CLASSIFY,	/* what implicit classification has learned */
+	DAVID_MEM_CHECKSUMS,	/* checksums of squashed blocks: in memory, and their index */
 	DAVID_MEM_NR
 };
 
@@ -109,6 +110,15 @@ enum david_part {
 	DAVID_PART_NR
 };
 
+/* Checksums of squashed blocks: index into david_stats.checksums. */
+enum david_sums {
+	DAVID_SUMS_BLOCKS,	/* checksums, each of 4 KiB */
+	DAVID_SUMS_STORE,	/* store blocks that hold some of them */
+	DAVID_SUMS_LOADS,	/* chunks read from the store, so far */
+	DAVID_SUMS_EVICTIONS,	/* chunks that left memory */
+	DAVID_SUMS_NR
+};
+
 #define DAVID_SLOTS		16	/* room in each array, for kinds to come */
 
 /*
@@ -157,6 +167,7 @@ struct david_stats {
 	__u64 measured[DAVID_SLOTS];	/* mode=model-only: the backing device's */
 	__u64 measured_ns[DAVID_SLOTS];
 	__u64 measured_times[DAVID_BUCKETS];
+	__u64 checksums[DAVID_SLOTS];
 };
 
 struct david_version {
