@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 #include "../classifier/verdict.h"
 #include "content.h"
+#include "exact.h"
 #include "owner.h"
 #include "store.h"
 #include "sums.h"
@@ -28,6 +29,8 @@ struct david {
 	struct implicit *implicit;	/* classify=implicit, else NULL */
 	struct timing *timing;		/* NULL without a profile */
 	struct sums_watch sums;
+	unsigned int exact_megabytes;
+	struct work_struct exact_work;
 
 	/* Parameters, as the table line gives them. */
 	enum david_mode mode;		/* messages change it, under mode_lock */

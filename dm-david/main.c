@@ -152,6 +152,16 @@ static void print_checksum_memory(const struct david *d, char *value, size_t siz
 	snprintf(value, size, "%u", d->sums.megabytes);
 }
 
+static int parse_exact(struct david *d, const char *value)
+{
+	return kstrtouint(value, 10, &d->exact_megabytes);
+}
+
+static void print_exact(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->exact_megabytes);
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -169,9 +179,14 @@ static const struct option options[] = {
 	  "checksums: must be auto, on or off" },
 	{ "checksum_memory", parse_checksum_memory, print_checksum_memory,
 	  "checksum_memory: must be a number of megabytes" },
+	{ "exact", parse_exact, print_exact,
+	  "exact: must be a number of megabytes" },
 	/* Last: it can be very long, and has no print() for that reason. */
 	{ "profile", parse_profile, NULL, NULL },
 };
+
+#define OPTION_NAMES \
+"mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, profile"
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
 {
@@ -197,8 +212,7 @@ static int parse_option(struct david *d, char *word, unsigned int *seen, char **
 		}
 		return 0;
 	}
-	*error =
-"Unknown name; known are mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, profile";
+	*error = "Unknown name; known are " OPTION_NAMES;
 	return -EINVAL;
 }
 
@@ -396,9 +410,9 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->mode = DAVID_MODE_SPEEDUP;
 	}
 
-	r = sums_create(d);
+	r = sums_create(d) ?: exact_create(d);
 	if (r) {
-		ti->error = "Not enough memory for checksums";
+		ti->error = "Not enough memory for checksums or exact data";
 		goto bad;
 	}
 	r = david_pools_init(d);
@@ -489,6 +503,7 @@ static void david_resume(struct dm_target *ti)
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d));
 	sums_resume(d);
+	exact_resume(d);
 	if (d->implicit)
 		implicit_start(d->implicit);
 }

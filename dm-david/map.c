@@ -46,6 +46,7 @@ struct piece {
 	u64 dest;
 	u64 blocks;
 	bool commit;		/* newly allocated: to be entered into the range table */
+	bool data;		/* stored for a while only: exact.h */
 };
 
 /* david_io->at_end: what its end has to see to. */
@@ -196,7 +197,7 @@ static void piece_done(struct store *store, const struct piece *piece, blk_statu
 		return;
 	}
 	store_commit(store, &r);
-	if (unlikely(store->has_sums))
+	if (unlikely(store->has_sums) && !piece->data)
 		sums_forget_few(store, r.start, r.len);
 }
 
@@ -400,6 +401,15 @@ static enum served send_piece(struct david_io *io, struct lap *lap, const struct
 	return SERVED_REDIRECT;
 }
 
+/* What stands at the destination of @piece is about to be replaced. store->lock is held. */
+static void place_exact(struct david *d, const struct piece *piece)
+{
+	if (!piece->data)
+		exact_cleared(d->store, piece->dest, piece->blocks);
+	else if (exact_taken(d->store, piece->block, piece->dest, piece->blocks))
+		queue_work(d->wq, &d->exact_work);
+}
+
 /*
  * Find the destination of @piece, which says the first block and how many are
  * wanted: where it is stored already, or newly allocated, with the promise to
@@ -421,6 +431,8 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 	piece->dest = r.value;
 	piece->commit = r.kind != RT_STORED;
 	if (!piece->commit) {
+		if (unlikely(store->exact))
+			place_exact(d, piece);
 		spin_unlock_irqrestore(&store->lock, flags);
 		return SERVED;
 	}
@@ -438,6 +450,8 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 		store->full_told = true;
 		tell |= DAVID_TELL_FULL;
 	}
+	if (unlikely(piece->data) && piece->dest != BM_NONE)
+		place_exact(d, piece);
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	if (unlikely(tell)) {
@@ -569,7 +583,7 @@ static enum served read_squashed(struct david_io *io, const struct rt_range *r, 
 	return SERVED;
 }
 
-/* All of a block that is not stored, at @p, which has room for a unit; @crc: of its unit, or NULL. */
+/* All of a block that is not stored, at @p, which has room for a unit; @crc of that, or NULL. */
 static void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *crc)
 {
 	sector_t sector = r->start << d->store->block_shift;
@@ -608,7 +622,7 @@ static bool all_equal(const u64 *p, unsigned int n, u64 word)
 	return true;
 }
 
-/* Where checksums may matter: what is no whole unit, or has none that we can keep, is kept itself. */
+/* Where checksums may matter: what is no whole unit, or has one we cannot keep, is kept itself. */
 static noinline void look_checked(struct david_io *io, struct bvec_iter from, unsigned int bytes,
 				  struct look *look)
 {
@@ -760,6 +774,51 @@ static enum served squash_units(struct david_io *io, struct span *span)
 	return SERVED;
 }
 
+/* Store the blocks of @span for a while, as far as one piece goes. SERVED_FAILED: it cannot be. */
+static enum served write_exact(struct david_io *io, struct lap *lap, bool may_redirect,
+			       struct span *span)
+{
+	struct store *store = io->d->store;
+	struct rt_range r = span->r;
+	struct piece piece;
+	enum served served;
+
+	r.kind = RT_STORED;
+	r.len = min_t(u64, r.len, SUMS_BATCH * SUMS_UNIT / store->block_size);
+	if (!exact_wants(store, r.len, io_gfp(io)))
+		return SERVED_FAILED;
+	switch (sums_say(io->d)) {
+	case SUMS_NONE:
+		break;
+	case SUMS_KEPT:
+		switch (sums_squash(io->d, &r, io->bio, io->iter, io_gfp(io), &io->want)) {
+		case CRCT_DONE:
+			break;
+		case CRCT_LOAD:
+			return fetch(io);
+		default:
+			return SERVED_PARK;
+		}
+		break;
+	default:
+		return SERVED_FAILED;
+	}
+	piece = (struct piece){ .block = r.start, .blocks = r.len, .data = true };
+	served = piece_place(io, &piece);
+	if (served == SERVED_FAILED)
+		cmpxchg(&io->status, BLK_STS_NOSPC, BLK_STS_OK);
+	if (served != SERVED)
+		return served;
+	served = send_piece(io, lap, &piece, 0, piece.blocks * store->block_size, may_redirect);
+	if (served == SERVED_PARK) {
+		piece_drop(store, &piece);
+		return served;
+	}
+	this_cpu_add(store->stats->evidence[span->evidence], piece.blocks);
+	this_cpu_add(store->stats->verdict[DAVID_WRITTEN_EXACT], piece.blocks);
+	return served;
+}
+
 /* Squash the blocks of @span; checksums may matter, or have mattered. */
 static noinline enum served squash_checked(struct david_io *io, struct lap *lap, struct span *span)
 {
@@ -799,6 +858,11 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 	struct piece piece = { .block = span->r.start, .blocks = span->r.len };
 	enum served served;
 
+	if (span->r.kind == RT_SQUASHED && unlikely(store->exact)) {
+		served = write_exact(io, lap, may_redirect, span);
+		if (served != SERVED_FAILED)
+			return served;
+	}
 	if (span->r.kind == RT_SQUASHED && unlikely(checked(io->d)))
 		return squash_checked(io, lap, span);
 	if (span->r.kind != RT_STORED) {
@@ -949,6 +1013,8 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 	} else {
 		if (look.verdict == VERDICT_SQUASH)
 			look.evidence = DAVID_EV_PARTIAL;
+		else if (r.kind == RT_STORED && unlikely(store->exact))
+			exact_clear(store, r.value, 1);
 		if (r.kind == RT_STORED && !zeroes && aligned(d, offset, bytes)) {
 			piece.dest = r.value;
 			served = send_piece(io, lap, &piece, offset, bytes, may_redirect);
@@ -1181,7 +1247,8 @@ static int map_write(struct david_io *io, struct lap *lap)
 
 	look_at_blocks(io, lap, &span);
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
-	if (span.r.kind == RT_STORED || unlikely(checked(io->d)) || span.r.len < io->iter.bi_size / store->block_size ||
+	if (span.r.kind == RT_STORED || unlikely(checked(io->d) || store->exact) ||
+	    span.r.len < io->iter.bi_size / store->block_size ||
 	    !store_set_at_once(store, &span.r, GFP_NOIO))
 		return map_change(io, lap, &span);
 	count_blocks(io, &span, span.r.len);

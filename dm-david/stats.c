@@ -65,6 +65,7 @@ static const char * const verdict_names[DAVID_SLOTS] = {
 	[DAVID_WRITTEN_KEPT] = "kept",
 	[DAVID_WRITTEN_FILL] = "fill",
 	[DAVID_WRITTEN_SQUASHED] = "squashed",
+	[DAVID_WRITTEN_EXACT] = "exact",
 };
 
 static const char * const evidence_names[DAVID_SLOTS] = {
@@ -169,6 +170,8 @@ static const struct {
 	ARRAY(measured_ns, "measured_ns", timed_names),
 	HISTOGRAM(measured_times),
 	ARRAY(checksums, "checksums", sums_names),
+	FIELD(exact_blocks),
+	FIELD(exact_limit),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

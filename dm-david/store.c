@@ -6,6 +6,7 @@
 #include <linux/log2.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include "exact.h"
 #include "sums.h"
 
 /* Nodes added to the reserve beyond need: most requests need not allocate. */
@@ -111,6 +112,7 @@ static void store_release(struct kref *ref)
 
 	list_del(&store->list);
 	mutex_unlock(&stores_lock);
+	exact_destroy(store->exact);
 	sums_destroy(store->sums);
 	rt_destroy(&store->table);
 	bm_destroy(&store->bitmap);
@@ -150,6 +152,8 @@ static void freed(void *ctx, u64 dest, u64 len)
 	struct store *store = ctx;
 
 	bm_free(&store->bitmap, dest, len);
+	if (unlikely(store->exact))
+		exact_cleared(store, dest, len);
 	store->full = false;
 	if (store->bitmap.size - store->bitmap.used > store->low_water) {
 		store->low = false;
@@ -366,6 +370,7 @@ void store_stats(struct store *store, struct david_stats *st)
 	COPY_ARRAY(st->ranges, store->table.ranges);
 	COPY_ARRAY(st->blocks, store->table.blocks);
 	sums_stats(store, st);
+	exact_stats(store, st);
 	spin_unlock_irqrestore(&store->lock, flags);
 }
 

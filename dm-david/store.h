@@ -52,6 +52,7 @@ struct store {
 	bool full_told;			/* full was reported, and low has been true since */
 	bool has_sums;			/* squashed blocks may have checksums */
 	struct sums *sums;		/* them, NULL if no table ever wanted any */
+	struct exact *exact;		/* NULL if no table ever wanted it */
 
 	struct stats __percpu *stats;
 	struct model_figures model;

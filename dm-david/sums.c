@@ -33,7 +33,7 @@ enum sums_type {
 
 struct sums {
 	struct crctable table;		/* under store->lock */
-	u64 limit;			/* bytes, likewise; table.limit is no less than it must be */
+	u64 limit;			/* bytes, likewise; see over() */
 	struct crcforge forge;
 	u64 places;			/* chunks that have one in the store, under store->lock */
 	struct mutex lock;		/* guards the following; workers only */
@@ -152,7 +152,7 @@ void sums_see(struct david *d, struct bio *bio, struct bvec_iter iter, unsigned 
 	if (data && d->sums.mode == SUMS_ON && (first | bio_sectors(bio)) % SUMS_SECTORS &&
 	    !READ_ONCE(d->sums.across)) {
 		WRITE_ONCE(d->sums.across, true);
-		DMWARN("%s: checksums: a write at sector %llu is not made of whole 4 KiB: all is kept now",
+		DMWARN("%s: checksums: a write at sector %llu is not of whole 4 KiB: all is kept",
 		       dm_table_device_name(d->ti->table), (u64)first);
 	}
 	if (likely(iter.bi_sector != SUPER_SECTOR) || bytes < SECTOR_SIZE)
@@ -274,7 +274,10 @@ static void calculate(struct bio *bio, struct bvec_iter iter, u32 *crc, unsigned
 	}
 }
 
-/* The index cannot leave memory, so it does not count against the least. store->lock is held. */
+/*
+ * Is more in memory than there may be? The index cannot leave, so it does not
+ * count against the least. store->lock is held.
+ */
 static bool over(struct sums *sums)
 {
 	sums->table.limit = max(sums->limit,
@@ -318,12 +321,14 @@ enum crct_result sums_squash(struct david *d, const struct rt_range *r, struct b
 		if (!refill(store, want, gfp))
 			return CRCT_MEMORY;
 	}
-	if (!store_promise(store, gfp, &flags)) {
-		crct_unpromise(&sums->table, unit, units, give_up_place, store);
-		spin_unlock_irqrestore(&store->lock, flags);
-		return CRCT_MEMORY;
+	if (r->kind == RT_SQUASHED) {
+		if (!store_promise(store, gfp, &flags)) {
+			crct_unpromise(&sums->table, unit, units, give_up_place, store);
+			spin_unlock_irqrestore(&store->lock, flags);
+			return CRCT_MEMORY;
+		}
+		store_commit(store, r);
 	}
-	store_commit(store, r);
 	crct_set(&sums->table, unit, units, crc);
 	WRITE_ONCE(store->has_sums, true);
 	too_much = over(sums);
@@ -516,7 +521,7 @@ static blk_status_t load(struct david *d, const struct crct_want *want)
 		spin_unlock_irqrestore(&store->lock, flags);
 	} while (r == -ENOMEM);
 	if (r)
-		DMERR("%s: checksums of %u blocks are lost: block %llu of the backing device was changed",
+		DMERR("%s: checksums of %u blocks are lost: backing block %llu was changed",
 		      dm_table_device_name(d->ti->table), CRCT_BLOCKS, want->place);
 	if (too_much)
 		queue_work(d->wq, &d->sums.evict);

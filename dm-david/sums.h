@@ -99,6 +99,7 @@ enum sums_say sums_say(const struct david *d);
  * Squash the blocks of @r, which are whole units, with the checksums of
  * @bio from @iter on. At most SUMS_BATCH units. CRCT_DONE; CRCT_MEMORY: there is
  * none, and @gfp does not sleep for it; CRCT_LOAD: sums_fetch(@want), then again.
+ * If @r says RT_STORED the blocks will be squashed later, and this is for then.
  */
 enum crct_result sums_squash(struct david *d, const struct rt_range *r, struct bio *bio,
 			     struct bvec_iter iter, gfp_t gfp, struct crct_want *want);

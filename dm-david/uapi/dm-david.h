@@ -45,6 +45,7 @@ enum david_written {
 	DAVID_WRITTEN_KEPT,	/* stored on the backing device */
 	DAVID_WRITTEN_FILL,	/* constant: an 8-byte word in the range table */
 	DAVID_WRITTEN_SQUASHED,	/* content dropped */
+	DAVID_WRITTEN_EXACT,	/* to be squashed, but stored for a while: exact= */
 	DAVID_WRITTEN_NR
 };
 
@@ -168,6 +169,8 @@ struct david_stats {
 	__u64 measured_ns[DAVID_SLOTS];
 	__u64 measured_times[DAVID_BUCKETS];
 	__u64 checksums[DAVID_SLOTS];
+	__u64 exact_blocks;	/* stored now for that reason */
+	__u64 exact_limit;	/* how many there may be */
 };
 
 struct david_version {

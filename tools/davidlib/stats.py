@@ -31,7 +31,7 @@ MODES = ("speedup", "timing-accurate", "model-only")
 GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model", "classify", "checksums")),
     "cpu": ("cpu", "cpu_", ("classify", "map", "content", "io", "model")),
-    "written": ("verdict", "written_", ("kept", "fill", "squashed")),
+    "written": ("verdict", "written_", ("kept", "fill", "squashed", "exact")),
     "evidence": (
         "evidence",
         "ev_",
@@ -94,7 +94,8 @@ TIME_SCALARS = (
 HISTOGRAMS = ("late", "modelled_times", "measured_times")
 CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions"))
 ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS}
-ALL_SCALARS = SCALARS + TIME_SCALARS
+EXACT = ("exact_blocks", "exact_limit")
+ALL_SCALARS = SCALARS + TIME_SCALARS + EXACT
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -123,6 +124,7 @@ class Struct(ctypes.Structure):
         ("measured_ns", _SLOT_ARRAY),
         ("measured_times", _HISTOGRAM),
         ("checksums", _SLOT_ARRAY),
+        *((name, ctypes.c_uint64) for name in EXACT),
     ]
 
 
@@ -328,6 +330,8 @@ def as_text(stats: dict[str, Any]) -> str:
     lines.append("target now")
     for name, count in stats["blocks"].items():
         row(name, str(count), f"blocks in {stats['ranges'][name]} ranges, {format_size(count * block)}")
+    if limit := stats["exact_limit"]:
+        row("exact", str(stats["exact_blocks"]), f"of the stored are data, the newest; limit {limit}")
     if stats["checksums"]["blocks"]:
         lines.append("checksums of squashed blocks")
         for name, note in CHECKSUMS_MEAN.items():

@@ -13,6 +13,7 @@ from collections.abc import Callable
 Case = Callable[[], None]
 
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit", "sums")
+LONG = ("sumslong",)  # only where named
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 

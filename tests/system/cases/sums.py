@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -106,100 +107,6 @@ def live(disk: str, seed: int) -> None:
     assert before["blocks"] > 1000, before
 
 
-@case
-def btrfs_finds_its_checksums_right() -> None:
-    with btrfs_disk() as disk:
-        live(disk, 31)
-        clean(disk)
-        # Compressed extents are kept exactly, beside data that is not.
-        with mounted(disk, "btrfs", "compress-force=zlib") as top:
-            some_files(top, 1)
-            with open(f"{top}/words", "w") as file:
-                file.write("one and the same\n" * 50_000)
-            run("sync", "-f", top)
-        with mounted(disk, "btrfs") as top, open(f"{top}/words") as file:
-            assert file.read() == "one and the same\n" * 50_000
-        clean(disk)
-        assert figures()["written"]["squashed"] > 2000
-
-
-@case
-def checksums_that_do_not_fit_in_memory_stand_in_the_store() -> None:
-    with btrfs_disk("-o", "checksum_memory=0") as disk:
-        with mounted(disk, "btrfs") as top:
-            large_file(top, 72)
-        live(disk, 32)
-        clean(disk)
-        after = figures()["checksums"]
-        assert after["evictions"] > 20 and after["loads"] > 20 and after["store"] > 0, after
-        assert figures()["mem"]["checksums"] < 400 * KIB, figures()["mem"]
-
-
-@case
-def without_page_flags_or_mount_state() -> None:
-    with btrfs_disk("--classify", "explicit", "-o", "block_size=1024") as disk:
-        live(disk, 33)
-        clean(disk)
-
-
-@case
-def a_wrong_checksum_is_found() -> None:
-    """The oracles above can fail: without checksums, and with one block changed."""
-    with btrfs_disk("-o", "checksums=off") as disk:
-        with mounted(disk, "btrfs") as top:
-            some_files(top, 2)
-        said = run("btrfs", "check", "--check-data-csum", disk, ok=(0, 1))
-        assert "mirror 1 bytenr" in said or "csum" in said.split("checking csums", 1)[-1], said
-        assert figures()["checksums"]["blocks"] == 0
-    with btrfs_disk() as disk:
-        with mounted(disk, "btrfs") as top:
-            some_files(top, 2)
-            run("sync", "-f", top)
-            where = run("filefrag", "-v", f"{top}/some-2-3")
-            scrub(top)
-        run("btrfs", "check", "--check-data-csum", disk)
-        logical = int(re.search(r"^ +0: +\d+\.\. +\d+: +(\d+)", where, re.M).group(1)) * BLOCK
-        said = run("btrfs-map-logical", "-l", str(logical), disk)
-        place = int(re.search(r"physical (\d+)", said).group(1))
-        with raw.opened(disk) as fd:
-            raw.write(fd, random.Random(3).randbytes(BLOCK), place)
-        said = run("btrfs", "check", "--check-data-csum", disk, ok=(0, 1))
-        assert str(logical) in said, said
-
-
-@case
-def other_checksums_are_not_forged_so_data_is_kept() -> None:
-    with btrfs_disk(mkfs=("--csum", "sha256")) as disk:
-        with mounted(disk, "btrfs") as top:
-            some_files(top, 4)
-        clean(disk)
-        after = figures()
-        assert after["written"]["squashed"] == 0 and after["evidence"]["unproven"] > 100, after
-        # The superblock of a new file system is seen.
-        run("mkfs.btrfs", "-q", "-f", disk)
-        with mounted(disk, "btrfs") as top:
-            some_files(top, 5)
-        clean(disk)
-        assert figures()["written"]["squashed"] > 100
-
-
-@case
-def a_large_file_costs_4_4_bytes_a_block() -> None:
-    with btrfs_disk("-o", "checksum_memory=0") as disk, mounted(disk, "btrfs") as top:
-        before = figures()
-        large_file(top, 400)
-        after = figures()
-        blocks = after["checksums"]["blocks"] - before["checksums"]["blocks"]
-        assert blocks >= 100 * 1024, after["checksums"]
-        assert after["checksums"]["evictions"] > 10, after["checksums"]
-        memory = after["mem"]["checksums"] - before["mem"]["checksums"]
-        in_store = after["checksums"]["store"] * after["block_size"]
-        assert memory < 600 * KIB, memory
-        print(f"sums: {memory} bytes of memory, {in_store} of the store, {blocks} blocks")
-        assert (memory + in_store) / blocks <= 4.4, (memory, in_store, blocks)
-        scrub(top)
-
-
 def units_keep_their_checksums(block: int, steps: int) -> None:
     """Random whole units, zeros and discards; sometimes less than a unit is set to zeros."""
     rng = random.Random(block)
@@ -243,7 +150,7 @@ def units_keep_their_checksums(block: int, steps: int) -> None:
                 parts = b"".join(raw.read(fd, 512, first * UNIT + at) for at in range(0, UNIT, 512))
                 assert whole == parts, f"unit {first} reads differently in pieces"
         reload()
-        for unit, crc in rng.sample(sorted(sums.items()), min(len(sums), 800)):
+        for unit, crc in rng.sample(sorted(sums.items()), min(len(sums), 300)):
             assert crc32c(raw.read(fd, UNIT, unit * UNIT)) == crc, f"unit {unit}: another checksum"
         for unit, data in exact.items():
             raw.must_read(fd, data, unit * UNIT)
@@ -263,14 +170,128 @@ def units_keep_their_checksums(block: int, steps: int) -> None:
         assert crc32c(raw.read(fd, UNIT, unit * UNIT)) != crcs[0]
 
 
+@contextmanager
+def exact_disk(*options: str) -> Iterator[str]:
+    with ram_disk(128 * MIB) as dev, fake_disk("sums", 64 * GIB, dev, *options) as disk:
+        yield disk
+
+
+def settled() -> dict:
+    """When the worker has squashed what is too much."""
+    for _ in range(50):
+        after = figures()
+        if after["exact_blocks"] <= after["exact_limit"]:
+            return after
+        time.sleep(0.05)
+    raise Failed(f"{after['exact_blocks']} blocks are exact instead of {after['exact_limit']}")
+
+
+@case
+def btrfs_finds_its_checksums_right() -> None:
+    with btrfs_disk() as disk:
+        live(disk, 31)
+        clean(disk)
+        # Compressed extents are kept exactly, beside data that is not.
+        with mounted(disk, "btrfs", "compress-force=zlib") as top:
+            some_files(top, 1)
+            with open(f"{top}/words", "w") as file:
+                file.write("one and the same\n" * 50_000)
+            run("sync", "-f", top)
+        with mounted(disk, "btrfs") as top, open(f"{top}/words") as file:
+            assert file.read() == "one and the same\n" * 50_000
+        clean(disk)
+        assert figures()["written"]["squashed"] > 2000
+
+
+@case
+def a_wrong_checksum_is_found() -> None:
+    """The oracles above can fail: without checksums, and with one block changed."""
+    with btrfs_disk("-o", "checksums=off") as disk:
+        with mounted(disk, "btrfs") as top:
+            some_files(top, 2)
+        said = run("btrfs", "check", "--check-data-csum", disk, ok=(0, 1))
+        assert "mirror 1 bytenr" in said or "csum" in said.split("checking csums", 1)[-1], said
+        assert figures()["checksums"]["blocks"] == 0
+    with btrfs_disk() as disk:
+        with mounted(disk, "btrfs") as top:
+            some_files(top, 2)
+            run("sync", "-f", top)
+            where = run("filefrag", "-v", f"{top}/some-2-3")
+            scrub(top)
+        run("btrfs", "check", "--check-data-csum", disk)
+        logical = int(re.search(r"^ +0: +\d+\.\. +\d+: +(\d+)", where, re.M).group(1)) * BLOCK
+        said = run("btrfs-map-logical", "-l", str(logical), disk)
+        place = int(re.search(r"physical (\d+)", said).group(1))
+        with raw.opened(disk) as fd:
+            raw.write(fd, random.Random(3).randbytes(BLOCK), place)
+        said = run("btrfs", "check", "--check-data-csum", disk, ok=(0, 1))
+        assert str(logical) in said, said
+
+
 @case
 def squashed_units_read_with_the_checksum_of_what_was_written() -> None:
-    units_keep_their_checksums(4096, 1200)
+    units_keep_their_checksums(4096, 700)
 
 
 @case
-def smaller_blocks_make_units_as_well() -> None:
-    units_keep_their_checksums(512, 600)
+def the_newest_data_reads_exactly() -> None:
+    rng = random.Random(9)
+    piece = 64 * KIB
+    data = [rng.randbytes(piece) for _ in range(256)]
+    options = ("--classify", "data", "-o", "exact=4", "-o", "checksums=on")
+    with exact_disk(*options) as disk, raw.opened(disk) as fd:
+        for number, content in enumerate(data):
+            raw.write(fd, content, number * 10 * MIB)
+            if number % 16 == 15:
+                # What is written again and again is as new as its last time.
+                raw.write(fd, data[0], 0)
+                settled()
+        after = settled()
+        newest = [raw.read(fd, piece, number * 10 * MIB) == content for number, content in enumerate(data)]
+        assert newest[0] and all(newest[-50:]) and not any(newest[16:160]), newest
+        assert 800 <= after["exact_blocks"] <= 1024 == after["exact_limit"], after
+        assert after["store_used"] - after["checksums"]["store"] == after["exact_blocks"], after
+        # Squashed since, with the checksum of what was written.
+        for number in rng.sample(range(1, 160), 30):
+            assert crc32c(raw.read(fd, UNIT, number * 10 * MIB)) == crc32c(data[number][:UNIT])
+        raw.discard(fd, 0, 64 * GIB)
+        after = figures()
+        assert after["exact_blocks"] == 0 and after["store_used"] == 0, after
+        # A budget of nothing: what is held is squashed.
+        raw.write(fd, data[1], 0)
+        assert figures()["exact_blocks"] == piece // BLOCK
+        reload(("exact=4", "exact=0"))
+        assert settled()["store_used"] == 0 and raw.read(fd, piece, 0) != data[1]
+
+
+@case
+def metadata_is_safe_where_exact_data_stood() -> None:
+    """What is written over data in place, in any way, is not squashed with it later."""
+    rng = random.Random(12)
+    with exact_disk("-o", "exact=8") as disk:
+        run("mkfs.ext4", "-q", disk)
+        with mounted(disk, "ext4") as top:
+            large_file(top, 4)
+            where = run("filefrag", "-v", f"{top}/sequential")
+        place = int(re.search(r"^ +0: +\d+\.\. +\d+: +(\d+)", where, re.M).group(1)) * BLOCK
+        assert figures()["exact_blocks"] == 4 * MIB // BLOCK
+        with raw.opened(disk) as fd:
+            old = raw.read(fd, 64 * KIB, place)
+            assert old == random.Random(6).randbytes(4 * MIB)[: len(old)]
+            expected = bytearray(old)
+            for at, size in ((0, 8192), (5 * BLOCK, 512), (7 * BLOCK + 512, 9000 // 512 * 512)):
+                expected[at : at + size] = rng.randbytes(size)
+                raw.write(fd, expected[at : at + size], place + at)
+            raw.zero_out(fd, place + 12 * BLOCK + 512, 512)
+            expected[12 * BLOCK + 512 : 12 * BLOCK + 1024] = bytes(512)
+            reload(("exact=8", "exact=0"))
+            assert settled()["exact_blocks"] == 0
+            for block in (0, 1, 5, 7, 8, 9, 12):
+                at = block * BLOCK
+                raw.must_read(fd, expected[at : at + BLOCK], place + at, "what was kept")
+            for block in (2, 3, 4, 6, 10, 11, 13):
+                assert raw.read(fd, BLOCK, place + block * BLOCK) != old[block * BLOCK :][:BLOCK]
+        run("e2fsck", "-fn", disk)
 
 
 @case

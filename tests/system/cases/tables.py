@@ -23,7 +23,8 @@ MIB, TIB = 1 << 20, 1 << 40
 SECTORS = TIB >> 9
 
 KNOWN = (
-    "known are mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, profile"
+    "known are mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, "
+    "profile"
 )
 
 # Words behind "david": {dev} is a backing device of 4 MiB.
