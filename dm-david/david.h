@@ -7,11 +7,14 @@
 #include <linux/device-mapper.h>
 #include <linux/mempool.h>
 #include <linux/mutex.h>
+#include <linux/seqlock.h>
 #include <linux/workqueue.h>
 #include "../classifier/verdict.h"
 #include "content.h"
+#include "exact.h"
 #include "owner.h"
 #include "store.h"
+#include "sums.h"
 #include "timing.h"
 
 #define DM_MSG_PREFIX "david"
@@ -26,12 +29,16 @@ struct david {
 	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
 	u64 watch_below;		/* it is shown requests from before this sector on */
 	struct timing *timing;		/* NULL without a profile */
+	struct sums_watch sums;
+	unsigned int exact_megabytes;
+	struct work_struct exact_work;
 
 	/* Parameters, as the table line gives them. */
 	enum david_mode mode;		/* messages change it, under mode_lock */
 	const char *profile;		/* in ctr only */
 	enum classify_mode classify;
-	struct content content;
+	struct content content;		/* a message changes it */
+	seqlock_t content_lock;		/* guards it */
 	u64 seed;
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
@@ -48,6 +55,18 @@ struct david {
 #define DAVID_TELL_FULL	2
 	struct mutex mode_lock;		/* messages that change the mode take turns */
 };
+
+static inline struct content david_content(const struct david *d)
+{
+	struct content content;
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&d->content_lock);
+		content = d->content;
+	} while (unlikely(read_seqretry(&d->content_lock, seq)));
+	return content;
+}
 
 /* map.c: the way of a request */
 extern const unsigned int david_io_size;	/* per-bio data */

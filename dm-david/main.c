@@ -86,7 +86,9 @@ static int parse_content(struct david *d, const char *value)
 
 static void print_content(const struct david *d, char *value, size_t size)
 {
-	content_print(&d->content, value, size);
+	struct content content = david_content(d);
+
+	content_print(&content, value, size);
 }
 
 static int parse_seed(struct david *d, const char *value)
@@ -125,6 +127,41 @@ static void print_low_water(const struct david *d, char *value, size_t size)
 	snprintf(value, size, "%llu", d->low_water);
 }
 
+static int parse_checksums(struct david *d, const char *value)
+{
+	int mode = sums_mode_parse(value);
+
+	if (mode < 0)
+		return mode;
+	d->sums.mode = mode;
+	return 0;
+}
+
+static void print_checksums(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, sums_mode_name(d->sums.mode), size);
+}
+
+static int parse_checksum_memory(struct david *d, const char *value)
+{
+	return kstrtouint(value, 10, &d->sums.megabytes);
+}
+
+static void print_checksum_memory(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->sums.megabytes);
+}
+
+static int parse_exact(struct david *d, const char *value)
+{
+	return kstrtouint(value, 10, &d->exact_megabytes);
+}
+
+static void print_exact(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->exact_megabytes);
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -138,9 +175,18 @@ static const struct option options[] = {
 	  "block_size: must be 512, 1024, 2048 or 4096" },
 	{ "low_water", parse_low_water, print_low_water,
 	  "low_water: must be a number of blocks" },
+	{ "checksums", parse_checksums, print_checksums,
+	  "checksums: must be auto, on or off" },
+	{ "checksum_memory", parse_checksum_memory, print_checksum_memory,
+	  "checksum_memory: must be a number of megabytes" },
+	{ "exact", parse_exact, print_exact,
+	  "exact: must be a number of megabytes" },
 	/* Last: it can be very long, and has no print() for that reason. */
 	{ "profile", parse_profile, NULL, NULL },
 };
+
+#define OPTION_NAMES \
+"mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, profile"
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
 {
@@ -166,8 +212,7 @@ static int parse_option(struct david *d, char *word, unsigned int *seen, char **
 		}
 		return 0;
 	}
-	*error =
-"Unknown name; known are mode, classify, content, seed, block_size, low_water, profile";
+	*error = "Unknown name; known are " OPTION_NAMES;
 	return -EINVAL;
 }
 
@@ -310,6 +355,8 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	INIT_WORK(&d->event, event_work);
 	d->classify = CLASSIFY_AUTO;
 	d->content.kind = CONTENT_INCOMPRESSIBLE;
+	seqlock_init(&d->content_lock);
+	d->sums.megabytes = 16;
 	d->block_size = 4096;
 	d->low_water = U64_MAX;
 	d->mode = MODE_UNSET;
@@ -363,6 +410,11 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->mode = DAVID_MODE_SPEEDUP;
 	}
 
+	r = sums_create(d) ?: exact_create(d);
+	if (r) {
+		ti->error = "Not enough memory for checksums or exact data";
+		goto bad;
+	}
 	r = david_pools_init(d);
 	if (r) {
 		ti->error = "Not enough memory for the pools";
@@ -450,6 +502,8 @@ static void david_resume(struct dm_target *ti)
 	spin_unlock_irqrestore(&store->lock, flags);
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d));
+	sums_resume(d);
+	exact_resume(d);
 	if (d->implicit)
 		implicit_start(d->implicit);
 }
@@ -561,6 +615,22 @@ static int change_mode(struct david *d, const char *name)
 	return r;
 }
 
+/* What is squashed already reads as the new kind, too. */
+static int change_content(struct david *d, const char *text)
+{
+	struct content content;
+	const char *error = content_parse(text, &content);
+
+	if (error) {
+		DMERR("%s: content: %s", dm_table_device_name(d->ti->table), error);
+		return -EINVAL;
+	}
+	write_seqlock(&d->content_lock);
+	d->content = content;
+	write_sequnlock(&d->content_lock);
+	return 0;
+}
+
 static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 			 char *result, unsigned int maxlen)
 {
@@ -570,7 +640,9 @@ static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 	}
 	if (argc == 2 && !strcmp(argv[0], "mode"))
 		return change_mode(ti->private, argv[1]);
-	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE",
+	if (argc == 2 && !strcmp(argv[0], "content"))
+		return change_content(ti->private, argv[1]);
+	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE, content KIND",
 	      dm_table_device_name(ti->table), argv[0]);
 	return -EINVAL;
 }

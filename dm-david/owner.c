@@ -72,6 +72,8 @@ static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
 {
 	if (READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
 		WRITE_ONCE(watch->btrfs_holder, sb->s_type);
+	if (watch->tell_btrfs && !READ_ONCE(watch->checksums))
+		WRITE_ONCE(watch->checksums, true);
 }
 
 /* An anonymous page, or what is no better: data if this disk is mounted. */

@@ -22,6 +22,8 @@ struct address_space;
 struct owner_watch {
 	struct block_device *bdev;	/* the fake disk's own */
 	const void *btrfs_holder;	/* how btrfs claims this disk, once seen */
+	bool tell_btrfs;		/* that sets the following */
+	bool checksums;			/* of data may matter: sums.h */
 };
 
 /* One request's memory of the page before: neighbours mostly share an owner. */

@@ -50,6 +50,7 @@ static const char * const mem_names[DAVID_SLOTS] = {
 	[DAVID_MEM_TARGET] = "target",
 	[DAVID_MEM_CLASSIFY] = "classify",
 	[DAVID_MEM_MODEL] = "model",
+	[DAVID_MEM_CHECKSUMS] = "checksums",
 };
 
 static const char * const cpu_names[DAVID_SLOTS] = {
@@ -64,6 +65,7 @@ static const char * const verdict_names[DAVID_SLOTS] = {
 	[DAVID_WRITTEN_KEPT] = "kept",
 	[DAVID_WRITTEN_FILL] = "fill",
 	[DAVID_WRITTEN_SQUASHED] = "squashed",
+	[DAVID_WRITTEN_EXACT] = "exact",
 };
 
 static const char * const evidence_names[DAVID_SLOTS] = {
@@ -97,6 +99,13 @@ static const char * const request_names[DAVID_SLOTS] = {
 	[DAVID_REQ_FLUSH] = "flush",
 	[DAVID_REQ_DISCARD] = "discard",
 	[DAVID_REQ_ZEROES] = "zeroes",
+};
+
+static const char * const sums_names[DAVID_SLOTS] = {
+	[DAVID_SUMS_BLOCKS] = "blocks",
+	[DAVID_SUMS_STORE] = "store",
+	[DAVID_SUMS_LOADS] = "loads",
+	[DAVID_SUMS_EVICTIONS] = "evictions",
 };
 
 static const char * const part_names[DAVID_SLOTS] = {
@@ -160,6 +169,9 @@ static const struct {
 	ARRAY(measured, "measured", timed_names),
 	ARRAY(measured_ns, "measured_ns", timed_names),
 	HISTOGRAM(measured_times),
+	ARRAY(checksums, "checksums", sums_names),
+	FIELD(exact_blocks),
+	FIELD(exact_limit),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

@@ -6,6 +6,8 @@
 #include <linux/log2.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include "exact.h"
+#include "sums.h"
 
 /* Nodes added to the reserve beyond need: most requests need not allocate. */
 #define RESERVE_MIN	32
@@ -110,6 +112,8 @@ static void store_release(struct kref *ref)
 
 	list_del(&store->list);
 	mutex_unlock(&stores_lock);
+	exact_destroy(store->exact);
+	sums_destroy(store->sums);
 	rt_destroy(&store->table);
 	bm_destroy(&store->bitmap);
 	free_percpu(store->stats);
@@ -148,6 +152,8 @@ static void freed(void *ctx, u64 dest, u64 len)
 	struct store *store = ctx;
 
 	bm_free(&store->bitmap, dest, len);
+	if (unlikely(store->exact))
+		exact_cleared(store, dest, len);
 	store->full = false;
 	if (store->bitmap.size - store->bitmap.used > store->low_water) {
 		store->low = false;
@@ -254,6 +260,21 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
 	return dest;
 }
 
+u64 store_alloc_run(struct store *store, u64 blocks)
+{
+	u64 got, dest = bm_alloc(&store->bitmap, BM_NONE, blocks, &got);
+
+	if (dest == BM_NONE || got == blocks)
+		return dest;
+	bm_free(&store->bitmap, dest, got);
+	return BM_NONE;
+}
+
+void store_free_run(struct store *store, u64 dest, u64 blocks)
+{
+	freed(store, dest, blocks);
+}
+
 bool store_empty(struct store *store)
 {
 	unsigned long flags;
@@ -348,6 +369,8 @@ void store_stats(struct store *store, struct david_stats *st)
 	BUILD_BUG_ON((int)DAVID_RANGE_FILL != (int)RT_FILL);
 	COPY_ARRAY(st->ranges, store->table.ranges);
 	COPY_ARRAY(st->blocks, store->table.blocks);
+	sums_stats(store, st);
+	exact_stats(store, st);
 	spin_unlock_irqrestore(&store->lock, flags);
 }
 

@@ -50,6 +50,9 @@ struct store {
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
 	bool full_told;			/* full was reported, and low has been true since */
+	bool has_sums;			/* squashed blocks may have checksums */
+	struct sums *sums;		/* them, NULL if no table ever wanted any */
+	struct exact *exact;		/* NULL if no table ever wanted it */
 
 	struct stats __percpu *stats;
 	struct model_figures model;
@@ -133,6 +136,13 @@ void store_lookup(struct store *store, u64 block, struct rt_range *out);
  * if the store is full. store->lock is held. Sets store->full and store->low.
  */
 u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got);
+
+/*
+ * Destinations for the module's own use, as one run: the first, or BM_NONE if
+ * there is no such run. They belong to no target block. store->lock is held. Any context.
+ */
+u64 store_alloc_run(struct store *store, u64 blocks);
+void store_free_run(struct store *store, u64 dest, u64 blocks);
 
 /* Does the store hold nothing at all? Only the caller can know that it will stay so. */
 bool store_empty(struct store *store);

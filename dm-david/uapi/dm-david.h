@@ -26,6 +26,7 @@ enum david_mem {
 	DAVID_MEM_TARGET,	/* everything else: targets, counters, content */
 	DAVID_MEM_MODEL,	/* the modelled disk, its profile, requests beside it */
 	DAVID_MEM_CLASSIFY,	/* what implicit classification has learned */
+	DAVID_MEM_CHECKSUMS,	/* checksums of squashed blocks: in memory, and their index */
 	DAVID_MEM_NR
 };
 
@@ -44,6 +45,7 @@ enum david_written {
 	DAVID_WRITTEN_KEPT,	/* stored on the backing device */
 	DAVID_WRITTEN_FILL,	/* constant: an 8-byte word in the range table */
 	DAVID_WRITTEN_SQUASHED,	/* content dropped */
+	DAVID_WRITTEN_EXACT,	/* to be squashed, but stored for a while: exact= */
 	DAVID_WRITTEN_NR
 };
 
@@ -109,6 +111,15 @@ enum david_part {
 	DAVID_PART_NR
 };
 
+/* Checksums of squashed blocks: index into david_stats.checksums. */
+enum david_sums {
+	DAVID_SUMS_BLOCKS,	/* checksums, each of 4 KiB */
+	DAVID_SUMS_STORE,	/* store blocks that hold some of them */
+	DAVID_SUMS_LOADS,	/* chunks read from the store, so far */
+	DAVID_SUMS_EVICTIONS,	/* chunks that left memory */
+	DAVID_SUMS_NR
+};
+
 #define DAVID_SLOTS		16	/* room in each array, for kinds to come */
 
 /*
@@ -157,6 +168,9 @@ struct david_stats {
 	__u64 measured[DAVID_SLOTS];	/* mode=model-only: the backing device's */
 	__u64 measured_ns[DAVID_SLOTS];
 	__u64 measured_times[DAVID_BUCKETS];
+	__u64 checksums[DAVID_SLOTS];
+	__u64 exact_blocks;	/* stored now for that reason */
+	__u64 exact_limit;	/* how many there may be */
 };
 
 struct david_version {

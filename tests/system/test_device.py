@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from cases import load
+from cases import GROUPS, LONG, load
 from labjob import Job
 
 PROGRAM = str(Path(__file__).with_name("caserun.py"))
@@ -47,10 +47,13 @@ JOBS = [
     (Job("device", "vm", "6.1", ("python3", PROGRAM, *VM_6_1), timeout=1500, usually=180), VM_6_1),
     (Job("device", "uml", "6.12", ("python3", PROGRAM), timeout=600, usually=120), ALL),
 ]
+if FULL:
+    LONGER = tuple(f"{group}.*" for group in LONG)
+    JOBS.append((Job("long", "uml", "6.12", ("python3", PROGRAM, *LONGER), timeout=900, usually=90), LONGER))
 
 
 def params() -> list:
-    names = load()
+    names = load(GROUPS + LONG if FULL else GROUPS)
     return [
         pytest.param(name, id=f"{job.kind}-{job.kernel}-{name}", marks=pytest.mark.lab(job))
         for job, patterns in JOBS

@@ -29,9 +29,9 @@ MODES = ("speedup", "timing-accurate", "model-only")
 
 # JSON group -> (field of the struct, prefix of the kernel's words, names by index, "" for one not counted)
 GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model", "classify")),
+    "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model", "classify", "checksums")),
     "cpu": ("cpu", "cpu_", ("classify", "map", "content", "io", "model")),
-    "written": ("verdict", "written_", ("kept", "fill", "squashed")),
+    "written": ("verdict", "written_", ("kept", "fill", "squashed", "exact")),
     "evidence": (
         "evidence",
         "ev_",
@@ -92,8 +92,10 @@ TIME_SCALARS = (
     "hits",
 )
 HISTOGRAMS = ("late", "modelled_times", "measured_times")
-ALL_GROUPS = GROUPS | TIME_GROUPS
-ALL_SCALARS = SCALARS + TIME_SCALARS
+CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions"))
+ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS}
+EXACT = ("exact_blocks", "exact_limit")
+ALL_SCALARS = SCALARS + TIME_SCALARS + EXACT
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -121,6 +123,8 @@ class Struct(ctypes.Structure):
         ("measured", _SLOT_ARRAY),
         ("measured_ns", _SLOT_ARRAY),
         ("measured_times", _HISTOGRAM),
+        ("checksums", _SLOT_ARRAY),
+        *((name, ctypes.c_uint64) for name in EXACT),
     ]
 
 
@@ -227,6 +231,14 @@ EVIDENCE_MEANS = {
 }
 
 
+CHECKSUMS_MEAN = {
+    "blocks": "each of 4 KiB",
+    "store": "blocks of the store that hold some of them",
+    "loads": "times that some were read from there",
+    "evictions": "times that some left memory",
+}
+
+
 def _mean(total_ns: int, count: int) -> str:
     return format_time(total_ns // count) if count else "-"
 
@@ -318,6 +330,12 @@ def as_text(stats: dict[str, Any]) -> str:
     lines.append("target now")
     for name, count in stats["blocks"].items():
         row(name, str(count), f"blocks in {stats['ranges'][name]} ranges, {format_size(count * block)}")
+    if limit := stats["exact_limit"]:
+        row("exact", str(stats["exact_blocks"]), f"of the stored are data, the newest; limit {limit}")
+    if stats["checksums"]["blocks"]:
+        lines.append("checksums of squashed blocks")
+        for name, note in CHECKSUMS_MEAN.items():
+            row(name, str(stats["checksums"][name]), note)
     lines.append("requests")
     for name, count in stats["requests"].items():
         row(name, str(count), format_size(stats["sectors"][name] * SECTOR))

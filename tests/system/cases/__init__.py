@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 Case = Callable[[], None]
 
-GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit", "selfid")
+GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit", "selfid", "sums")
+LONG = ("sumslong",)  # only where named
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 

@@ -22,7 +22,10 @@ from guest import DAVID, TREE, Failed, david, dm, fake_disk, kmsg, loop_disk, ma
 MIB, TIB = 1 << 20, 1 << 40
 SECTORS = TIB >> 9
 
-KNOWN = "known are mode, classify, content, seed, block_size, low_water, profile"
+KNOWN = (
+    "known are mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, "
+    "profile"
+)
 
 # Words behind "david": {dev} is a backing device of 4 MiB.
 BAD_TABLES = [
