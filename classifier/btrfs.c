@@ -2,6 +2,8 @@
 /* btrfs on the disk: see btrfs.h. The structures are those of the kernel's btrfs_tree.h. */
 #include "btrfs.h"
 
+#include "../dm-david/crc.h"
+
 #define MAGIC			0x4d5f53665248425fULL	/* "_BHRfS_M" */
 #define CHUNK_ITEM		228
 #define CSUM_CRC32C		0
@@ -124,7 +126,7 @@ static bool csum_holds(const void *block, u32 bytes)
 	__le32 stored;
 
 	memcpy(&stored, block, sizeof(stored));
-	return le32_to_cpu(stored) == ~crc32c(~0u, block + CSUM_BYTES, bytes - CSUM_BYTES);
+	return le32_to_cpu(stored) == crc_of(CRC_32C, block + CSUM_BYTES, bytes - CSUM_BYTES);
 }
 
 /*
@@ -343,7 +345,7 @@ u32 btrfs_cache_sectors(const void *page, u64 generation)
 		if (memcmp(page + at, &wanted, sizeof(wanted)))
 			continue;
 		memcpy(&stored, page, sizeof(stored));
-		if (le32_to_cpu(stored) == ~crc32c(~0u, page + at, 4096 - at))
+		if (le32_to_cpu(stored) == crc_of(CRC_32C, page + at, 4096 - at))
 			return at / sizeof(stored) * 8;
 	}
 	return 0;

@@ -2,6 +2,8 @@
 /* A mounted xfs: see xfs.h. The structures are those of the kernel's xfs_format.h. */
 #include "xfs.h"
 
+#include "../dm-david/crc.h"
+
 #define VERSION_MASK		0xf
 #define VERSION_5		5
 #define MIN_BLOCK_BITS		10
@@ -59,12 +61,12 @@ static bool crc_holds(const void *super, u32 bytes)
 {
 	const u32 at = offsetof(struct xfs_super, crc);
 	const __le32 none = 0;
-	u32 crc = crc32c(~0u, super, at);
+	u32 crc = crc_update(CRC_32C, ~0u, super, at);
 	__le32 stored;
 
 	memcpy(&stored, super + at, sizeof(stored));
-	crc = crc32c(crc, &none, sizeof(none));
-	crc = crc32c(crc, super + at + sizeof(none), bytes - at - sizeof(none));
+	crc = crc_update(CRC_32C, crc, &none, sizeof(none));
+	crc = crc_update(CRC_32C, crc, super + at + sizeof(none), bytes - at - sizeof(none));
 	return le32_to_cpu(stored) == ~crc;
 }
 

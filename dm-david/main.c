@@ -20,6 +20,7 @@
  */
 #include "david.h"
 
+#include "crc.h"
 #include "implicit.h"
 
 #include <linux/log2.h>
@@ -637,6 +638,7 @@ static int __init david_init(void)
 {
 	int r;
 
+	crc_setup();
 	r = david_ctl_init();
 	if (r)
 		return r;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "classify.h"
+#include "../../dm-david/crc.h"
 
 static const char usage[] =
 	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"
@@ -101,6 +102,7 @@ static int run_replay(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	crc_setup();
 	if (argc > 1 && !strcmp(argv[1], "image"))
 		return run_image(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "replay"))
