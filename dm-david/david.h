@@ -31,6 +31,7 @@ struct david {
 	const char *profile;		/* in ctr only */
 	enum classify_mode classify;
 	struct content content;
+	struct raw raw;			/* rules to add when it resumes */
 	u64 seed;
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */

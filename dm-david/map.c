@@ -549,6 +549,24 @@ struct span {
 	enum david_evidence evidence;
 };
 
+/* Blocks of data on a disk that has rules for what to keep: cut to those that are alike. */
+static noinline void look_at_place(struct david_io *io, struct span *span)
+{
+	struct store *store = io->d->store;
+	unsigned int shift = store->block_shift;
+	u64 block = span->r.start, end = block + span->r.len;
+	bool keep = raw_has_sectors(&store->raw, block << shift, 1u << shift);
+
+	while (++block < end)
+		if (raw_has_sectors(&store->raw, block << shift, 1u << shift) != keep)
+			break;
+	span->r.len = block - span->r.start;
+	if (keep) {
+		span->r.kind = RT_STORED;
+		span->evidence = DAVID_EV_RAW;
+	}
+}
+
 /* Judge the whole blocks that are left, up to the first that differs. */
 static void look_at_blocks(struct david_io *io, struct lap *lap, struct span *span)
 {
@@ -569,6 +587,8 @@ static void look_at_blocks(struct david_io *io, struct lap *lap, struct span *sp
 		    (span->r.kind == RT_FILL && next.word != span->r.value))
 			break;
 	}
+	if (span->r.kind == RT_SQUASHED && raw_any(&io->d->store->raw))
+		look_at_place(io, span);
 	lap_charge(lap, DAVID_CPU_CLASSIFY);
 }
 
@@ -697,6 +717,11 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 
 	if (!zeroes)
 		look_at(io, io->iter, bytes, &look);
+	if (look.verdict == VERDICT_SQUASH && raw_any(&store->raw) &&
+	    raw_has_sectors(&store->raw, io->iter.bi_sector, bytes >> SECTOR_SHIFT)) {
+		look.evidence = DAVID_EV_RAW;
+		look.verdict = VERDICT_KEEP;
+	}
 	lap_charge(lap, DAVID_CPU_CLASSIFY);
 	store_lookup(store, piece.block, &r);
 
@@ -710,7 +735,8 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 		written = DAVID_WRITTEN_SQUASHED;
 		io_advance(io, bytes);
 		served = SERVED;
-	} else if (d->classify == CLASSIFY_DATA && !zeroes && r.kind != RT_STORED) {
+	} else if (d->classify == CLASSIFY_DATA && look.verdict == VERDICT_SQUASH &&
+		   r.kind != RT_STORED) {
 		written = DAVID_WRITTEN_SQUASHED;
 		r.len = 1;
 		r.value = 0;

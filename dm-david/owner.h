@@ -17,11 +17,13 @@
 #include "uapi/dm-david.h"
 
 struct address_space;
+struct raw;
 
 /* What is known about one fake disk's mount, and the last page's owner. */
 struct owner_watch {
 	struct block_device *bdev;	/* the fake disk's own */
 	const void *btrfs_holder;	/* how btrfs claims this disk, once seen */
+	const struct raw *raw;		/* what is data, but to be kept */
 };
 
 /* One request's memory of the page before: neighbours mostly share an owner. */

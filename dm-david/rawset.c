@@ -204,11 +204,6 @@ bool rawset_has_files(const struct rawset *set)
 	return set->count[INO] || rawset_has_names(set);
 }
 
-bool rawset_has_sectors(const struct rawset *set)
-{
-	return set->count[SECTORS];
-}
-
 size_t rawset_bytes(const struct rawset *set)
 {
 	return set->bytes;

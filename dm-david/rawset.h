@@ -47,10 +47,9 @@ struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t g
 
 unsigned int rawset_count(const struct rawset *set);
 
-/* Are there rules for files by number, name or directory; by name or directory; for sectors? */
+/* Are there rules for files, by number, name or directory; by name or directory? */
 bool rawset_has_files(const struct rawset *set);
 bool rawset_has_names(const struct rawset *set);
-bool rawset_has_sectors(const struct rawset *set);
 
 /* Memory of it. */
 size_t rawset_bytes(const struct rawset *set);
@@ -66,8 +65,8 @@ struct raw_file {
 };
 
 /*
- * Put the directory that *ino of *volume is in in their place; false if that is not
- * known or they are the top. Called only if there are rules for directories.
+ * Take *volume and *ino up to the directory they lie in; false if that is not known or
+ * they are the top. Called only if there are rules for directories.
  */
 typedef bool (*raw_parent_fn)(void *ctx, u64 *volume, u64 *ino);
 

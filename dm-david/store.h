@@ -23,6 +23,7 @@
 #include "bitmap.h"
 #include "rangelock.h"
 #include "rangetable.h"
+#include "raw.h"
 #include "stats.h"
 
 struct mapped_device;
@@ -50,6 +51,8 @@ struct store {
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
 	bool full_told;			/* full was reported, and low has been true since */
+
+	struct raw raw;			/* what is kept by the user's rules */
 
 	struct stats __percpu *stats;
 	struct model_figures model;

@@ -227,8 +227,11 @@ static void files_are_found_by_number_name_and_directory(struct kunit *test)
 	u32 i, calls;
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
-	for (i = 0; i < ARRAY_SIZE(rules); i++)
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
 		KUNIT_ASSERT_TRUE(test, change(&set, true, rules[i], error));
+		KUNIT_EXPECT_TRUE(test, rawset_has_files(set));
+		KUNIT_EXPECT_EQ(test, rawset_has_names(set), i >= 2);
+	}
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
 		calls = 0;
 		KUNIT_EXPECT_EQ_MSG(test, rawset_file(set, &files[i].file, parent_of, &calls),

@@ -52,6 +52,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "logged",
             "self",
             "implied",
+            "raw",
         ),
     ),
     "ranges": ("ranges", "ranges_", ("", "fill", "squashed", "stored")),
@@ -121,6 +122,7 @@ class Struct(ctypes.Structure):
         ("measured", _SLOT_ARRAY),
         ("measured_ns", _SLOT_ARRAY),
         ("measured_times", _HISTOGRAM),
+        ("more_evidence", _SLOT_ARRAY),
     ]
 
 
@@ -169,7 +171,9 @@ def as_dict(stats: Struct) -> dict[str, Any]:
     result: dict[str, Any] = {"name": stats.name.decode(), "state": state, "mode": mode}
     result.update({name: getattr(stats, name) for name in ALL_SCALARS})
     for group, (field, _, names) in ALL_GROUPS.items():
-        values = getattr(stats, field)
+        values = list(getattr(stats, field))
+        if group == "evidence":
+            values += stats.more_evidence
         result[group] = {name: values[slot] for slot, name in enumerate(names) if name}
     for name in HISTOGRAMS:
         result[name] = _without_tail(list(getattr(stats, name)))
@@ -224,6 +228,7 @@ EVIDENCE_MEANS = {
     "logged": "implicit: in the journal's log: kept",
     "self": "implicit: says itself that it is metadata: kept",
     "implied": "implicit: nothing but data is possible: squashed",
+    "raw": "data that a RAW rule keeps: kept",
 }
 
 
