@@ -9,6 +9,7 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include "../classifier/verdict.h"
+#include "byfile.h"
 #include "content.h"
 #include "owner.h"
 #include "store.h"
@@ -31,6 +32,7 @@ struct david {
 	const char *profile;		/* in ctr only */
 	enum classify_mode classify;
 	struct content content;
+	struct byfile byfile;		/* messages change it, under mode_lock */
 	struct raw raw;			/* rules to add when it resumes */
 	u64 seed;
 	unsigned int block_size;	/* bytes */
@@ -46,7 +48,7 @@ struct david {
 	atomic_t tell;			/* what it is to tell of */
 #define DAVID_TELL_LOW	1
 #define DAVID_TELL_FULL	2
-	struct mutex mode_lock;		/* messages that change the mode take turns */
+	struct mutex mode_lock;		/* messages that change parameters take turns */
 };
 
 /* map.c: the way of a request */

@@ -127,6 +127,18 @@ static void print_low_water(const struct david *d, char *value, size_t size)
 	snprintf(value, size, "%llu", d->low_water);
 }
 
+static int parse_files(struct david *d, const char *value)
+{
+	char error[BYFILE_ERROR_SIZE];
+
+	return byfile_set(&d->byfile, value, error);
+}
+
+static unsigned int emit_files(struct david *d, char *value, unsigned int size)
+{
+	return byfile_print(&d->byfile, value, size);
+}
+
 static int parse_raw(struct david *d, const char *value)
 {
 	char error[RAW_ERROR_SIZE];
@@ -160,6 +172,9 @@ static const struct option options[] = {
 	  "block_size: must be 512, 1024, 2048 or 4096" },
 	{ "low_water", parse_low_water, print_low_water,
 	  "low_water: must be a number of blocks" },
+	{ "files", parse_files, NULL,
+	  "files: must be off, default, or suffixes and kinds: htm,html=html;gz=gzip",
+	  emit_files },
 	{ "raw", parse_raw, NULL,
 	  "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:",
 	  emit_raw },
@@ -192,7 +207,7 @@ static int parse_option(struct david *d, char *word, unsigned int *seen, char **
 		return 0;
 	}
 	*error =
-"Unknown name; known are mode, classify, content, seed, block_size, low_water, raw, profile";
+"Unknown name; known are mode, classify, content, seed, block_size, low_water, files, raw, profile";
 	return -EINVAL;
 }
 
@@ -267,11 +282,12 @@ static void david_free(struct david *d)
 			david_pools_exit(d);
 		implicit_destroy(d->implicit);
 		timing_destroy(d->timing);
-		atomic64_sub(sizeof(*d), &d->store->target_bytes);
+		atomic64_sub(sizeof(*d) + byfile_bytes(&d->byfile), &d->store->target_bytes);
 		store_put(d->store);
 	}
 	if (d->dev)
 		dm_put_device(d->ti, d->dev);
+	byfile_set(&d->byfile, NULL, NULL);
 	raw_destroy(&d->raw);
 	kfree(d);
 }
@@ -374,7 +390,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 	d->store = store;
-	atomic64_add(sizeof(*d), &store->target_bytes);
+	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->target_bytes);
 	if (d->low_water == U64_MAX)
 		d->low_water = store->bitmap.size / 16;
 	if (d->low_water > store->bitmap.size) {
@@ -605,6 +621,21 @@ static int change_mode(struct david *d, const char *name)
 	return r;
 }
 
+static int change_files(struct david *d, const char *text)
+{
+	char error[BYFILE_ERROR_SIZE];
+	int r;
+
+	mutex_lock(&d->mode_lock);
+	atomic64_sub(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	r = byfile_set(&d->byfile, text, error);
+	atomic64_add(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	mutex_unlock(&d->mode_lock);
+	if (r)
+		DMERR("%s: files: %s", dm_table_device_name(d->ti->table), error);
+	return r;
+}
+
 /* Rules for files need to be told of files. */
 static bool deaf_to_files(const struct david *d)
 {
@@ -642,9 +673,11 @@ static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 	}
 	if (argc == 2 && !strcmp(argv[0], "mode"))
 		return change_mode(ti->private, argv[1]);
+	if (argc == 2 && !strcmp(argv[0], "files"))
+		return change_files(ti->private, argv[1]);
 	if (argc && !strcmp(argv[0], "raw"))
 		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
-	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE, raw ...",
+	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE, files SUFFIXES, raw ...",
 	      dm_table_device_name(ti->table), argv[0]);
 	return -EINVAL;
 }

@@ -32,6 +32,7 @@
  * model sees is the whole one, before it is cut into pieces.
  */
 #include "david.h"
+#include "byfile.h"
 #include "implicit.h"
 
 #include <linux/highmem.h>
@@ -453,6 +454,33 @@ static void make_content(struct david *d, const struct rt_range *r, void *buf, s
 	}
 }
 
+/*
+ * Squashed, on a disk that has content by file: the usual where the file is not known,
+ * or its content not by its name. This is the place to say no because of what is kept of a
+ * block (its checksum), whoever reads it.
+ */
+static noinline void fill_by_file(struct david_io *io, const struct rt_range *r,
+				  unsigned int bytes)
+{
+	struct byfile_cache cache = { .mapping = NULL };
+	struct bvec_iter iter, start = io->iter;
+	struct david *d = io->d;
+	unsigned int pos = 0;
+	struct bio_vec bv;
+	void *p;
+
+	start.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		p = bvec_kmap_local(&bv);
+		if (!byfile_fill(&d->byfile, &d->owners, d->seed, &cache, &bv, p))
+			make_content(d, r, p, io->iter.bi_sector, pos, bv.bv_len);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+		pos += bv.bv_len;
+	}
+	io_advance(io, bytes);
+}
+
 static void fill_read(struct david_io *io, const struct rt_range *r, unsigned int bytes)
 {
 	struct bvec_iter iter, start = io->iter;
@@ -835,7 +863,10 @@ static enum served serve_read_range(struct david_io *io, struct lap *lap,
 
 	if (r->kind != RT_STORED) {
 		lap_charge(lap, DAVID_CPU_MAP);
-		fill_read(io, r, bytes);
+		if (r->kind == RT_SQUASHED && byfile_any(&d->byfile))
+			fill_by_file(io, r, bytes);
+		else
+			fill_read(io, r, bytes);
 		lap_charge(lap, DAVID_CPU_CONTENT);
 		return SERVED;
 	}

@@ -102,7 +102,8 @@ static enum david_evidence anonymous(const struct owner_watch *watch)
 	return proven(sb) ? of_no_file(watch) : DAVID_EV_UNPROVEN;
 }
 
-static enum david_evidence mapped(struct owner_watch *watch, const struct inode *inode)
+static __always_inline enum david_evidence mapped(struct owner_watch *watch,
+						  const struct inode *inode)
 {
 	const struct super_block *sb = inode->i_sb;
 	bool btrfs = holds_as_btrfs(watch, sb);
@@ -157,6 +158,22 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 out:
 	rcu_read_unlock();
 	return ev;
+}
+
+struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio)
+{
+	struct address_space *mapping;
+
+	/*
+	 * A page that is read into the cache is locked, and has no content yet. One that
+	 * has may be the buffer, mapped from a file, of a direct read of another file.
+	 */
+	if (folio_test_anon(folio) || !folio_test_locked(folio) || folio_test_uptodate(folio))
+		return NULL;
+	mapping = folio_mapping(folio);
+	if (!mapping || !mapping->host || mapped(watch, mapping->host) != DAVID_EV_FILE)
+		return NULL;
+	return mapping->host;
 }
 
 void owner_learn(struct owner_watch *watch, struct bio *bio)
