@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 Case = Callable[[], None]
 
-GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
+GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit", "rawfiles", "byfile")
+LONG = ("long",)  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 
