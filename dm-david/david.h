@@ -10,6 +10,7 @@
 #include <linux/seqlock.h>
 #include <linux/workqueue.h>
 #include "../classifier/verdict.h"
+#include "byfile.h"
 #include "content.h"
 #include "exact.h"
 #include "owner.h"
@@ -39,6 +40,8 @@ struct david {
 	enum classify_mode classify;
 	struct content content;		/* a message changes it */
 	seqlock_t content_lock;		/* guards it */
+	struct byfile byfile;		/* messages change it, under mode_lock */
+	struct raw raw;			/* rules to add when it resumes */
 	u64 seed;
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
@@ -53,7 +56,7 @@ struct david {
 	atomic_t tell;			/* what it is to tell of */
 #define DAVID_TELL_LOW	1
 #define DAVID_TELL_FULL	2
-	struct mutex mode_lock;		/* messages that change the mode take turns */
+	struct mutex mode_lock;		/* messages that change parameters take turns */
 };
 
 static inline struct content david_content(const struct david *d)

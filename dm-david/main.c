@@ -36,9 +36,11 @@ struct option {
 	int (*parse)(struct david *d, const char *value);
 	void (*print)(const struct david *d, char *value, size_t size);
 	char *error;
+	/* In place of print(), of what can be long: the length, less than @size. */
+	unsigned int (*emit)(struct david *d, char *value, unsigned int size);
 };
 
-/* Of every value but the profile's. */
+/* Of every value that has a print(). */
 #define VALUE_MAX CONTENT_TEXT_SIZE
 
 #define MODE_UNSET	((enum david_mode)-1)
@@ -162,6 +164,38 @@ static void print_exact(const struct david *d, char *value, size_t size)
 	snprintf(value, size, "%u", d->exact_megabytes);
 }
 
+static int parse_files(struct david *d, const char *value)
+{
+	char error[BYFILE_ERROR_SIZE];
+
+	return byfile_set(&d->byfile, value, error);
+}
+
+static unsigned int emit_files(struct david *d, char *value, unsigned int size)
+{
+	return byfile_print(&d->byfile, value, size);
+}
+
+static int parse_raw(struct david *d, const char *value)
+{
+	char error[RAW_ERROR_SIZE];
+	char *copy = kstrdup(value, GFP_KERNEL);
+	int r = copy ? raw_add_text(&d->raw, copy, error) : -ENOMEM;
+
+	kfree(copy);
+	return r;
+}
+
+static unsigned int emit_raw(struct david *d, char *value, unsigned int size)
+{
+	return raw_print(&d->store->raw, ',', value, size) ?: scnprintf(value, size, "none");
+}
+
+static unsigned int emit_profile(struct david *d, char *value, unsigned int size)
+{
+	return scnprintf(value, size, "%s", timing_word(d->timing));
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -181,12 +215,19 @@ static const struct option options[] = {
 	  "checksum_memory: must be a number of megabytes" },
 	{ "exact", parse_exact, print_exact,
 	  "exact: must be a number of megabytes" },
-	/* Last: it can be very long, and has no print() for that reason. */
-	{ "profile", parse_profile, NULL, NULL },
+	{ "files", parse_files, NULL,
+	  "files: must be off, default, or suffixes and kinds: htm,html=html;gz=gzip",
+	  emit_files },
+	{ "raw", parse_raw, NULL,
+	  "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:",
+	  emit_raw },
+	/* Last, as there may be none. */
+	{ "profile", parse_profile, NULL, NULL, emit_profile },
 };
 
 #define OPTION_NAMES \
-"mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, profile"
+"mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, files, " \
+"raw, profile"
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
 {
@@ -287,11 +328,13 @@ static void david_free(struct david *d)
 			david_pools_exit(d);
 		implicit_destroy(d->implicit);
 		timing_destroy(d->timing);
-		atomic64_sub(sizeof(*d), &d->store->target_bytes);
+		atomic64_sub(sizeof(*d) + byfile_bytes(&d->byfile), &d->store->target_bytes);
 		store_put(d->store);
 	}
 	if (d->dev)
 		dm_put_device(d->ti, d->dev);
+	byfile_set(&d->byfile, NULL, NULL);
+	raw_destroy(&d->raw);
 	kfree(d);
 }
 
@@ -361,6 +404,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->low_water = U64_MAX;
 	d->mode = MODE_UNSET;
 	mutex_init(&d->mode_lock);
+	raw_init(&d->raw);
 
 	r = parse_options(d, argc - 1, argv + 1, &ti->error);
 	if (r)
@@ -394,7 +438,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 	d->store = store;
-	atomic64_add(sizeof(*d), &store->target_bytes);
+	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->target_bytes);
 	if (d->low_water == U64_MAX)
 		d->low_water = store->bitmap.size / 16;
 	if (d->low_water > store->bitmap.size) {
@@ -429,6 +473,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 	d->owners.bdev = dm_disk(md)->part0;
+	d->owners.raw = &store->raw;
 	if (d->classify == CLASSIFY_IMPLICIT || d->classify == CLASSIFY_AUTO) {
 		d->implicit = implicit_create(d);
 		if (!d->implicit) {
@@ -460,7 +505,7 @@ static void david_dtr(struct dm_target *ti)
  * Not in ctr: the table before this one may be at work on the store until now.
  * To and from model-only a disk's content cannot be taken along.
  */
-static int david_preresume(struct dm_target *ti)
+static int check_mode(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 
@@ -470,6 +515,20 @@ static int david_preresume(struct dm_target *ti)
 	DMERR("%s: mode: cannot become %s, as the store is not empty",
 	      dm_table_device_name(ti->table), mode_name(d->mode));
 	return -EINVAL;
+}
+
+static int david_preresume(struct dm_target *ti)
+{
+	struct david *d = ti->private;
+	char error[RAW_ERROR_SIZE];
+	int r = check_mode(ti);
+
+	if (r)
+		return r;
+	r = raw_take(&d->store->raw, &d->raw, error);
+	if (r)
+		DMERR("%s: raw: %s", dm_table_device_name(ti->table), error);
+	return r;
 }
 
 static void david_presuspend(struct dm_target *ti)
@@ -508,7 +567,7 @@ static void david_resume(struct dm_target *ti)
 		implicit_start(d->implicit);
 }
 
-static void print_table(const struct david *d, char *result, unsigned int maxlen)
+static void print_table(struct david *d, char *result, unsigned int maxlen)
 {
 	unsigned int nr = ARRAY_SIZE(options) - !d->timing;
 	char value[VALUE_MAX];
@@ -521,7 +580,9 @@ static void print_table(const struct david *d, char *result, unsigned int maxlen
 			options[i].print(d, value, sizeof(value));
 			DMEMIT(" %s=%s", options[i].name, value);
 		} else {
-			DMEMIT(" %s=%s", options[i].name, timing_word(d->timing));
+			DMEMIT(" %s=", options[i].name);
+			if (sz < maxlen)
+				sz += options[i].emit(d, result + sz, maxlen - sz);
 		}
 	}
 }
@@ -540,7 +601,7 @@ static void print_ima(const struct david *d, char *result, unsigned int maxlen)
 		options[i].print(d, value, sizeof(value));
 		DMEMIT(",%s=%s", options[i].name, value);
 	}
-	/* Parameters of a drive are no matter of security, and too long. */
+	/* The others are no matter of security, and too long. */
 	if (d->timing)
 		DMEMIT(",profile=%s", timing_profile(d->timing)->name);
 	DMEMIT(";");
@@ -631,6 +692,49 @@ static int change_content(struct david *d, const char *text)
 	return 0;
 }
 
+static int change_files(struct david *d, const char *text)
+{
+	char error[BYFILE_ERROR_SIZE];
+	int r;
+
+	mutex_lock(&d->mode_lock);
+	atomic64_sub(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	r = byfile_set(&d->byfile, text, error);
+	atomic64_add(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	mutex_unlock(&d->mode_lock);
+	if (r)
+		DMERR("%s: files: %s", dm_table_device_name(d->ti->table), error);
+	return r;
+}
+
+/* Rules for files need to be told of files. */
+static bool deaf_to_files(const struct david *d)
+{
+	return d->classify == CLASSIFY_DATA || d->classify == CLASSIFY_IMPLICIT;
+}
+
+/* raw list | add RULE... | remove RULE... */
+static int raw_message(struct david *d, unsigned int argc, char **argv, char *result,
+		       unsigned int maxlen)
+{
+	char error[RAW_ERROR_SIZE] = "wants list, add RULE... or remove RULE...";
+	bool add = argc && !strcmp(argv[0], "add");
+	int r = -EINVAL;
+
+	if (argc == 1 && !strcmp(argv[0], "list")) {
+		raw_print(&d->store->raw, '\n', result, maxlen);
+		return 1;
+	}
+	if (argc > 1 && (add || !strcmp(argv[0], "remove")))
+		r = raw_change(&d->store->raw, add, argc - 1, argv + 1, error);
+	if (r)
+		DMERR("%s: raw: %s", dm_table_device_name(d->ti->table), error);
+	else if (add && deaf_to_files(d) && raw_has_file_rules(&d->store->raw))
+		DMWARN("%s: raw: classify=%s is not told of files: only sectors: has a meaning",
+		       dm_table_device_name(d->ti->table), classify_name(d->classify));
+	return r;
+}
+
 static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 			 char *result, unsigned int maxlen)
 {
@@ -642,7 +746,11 @@ static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 		return change_mode(ti->private, argv[1]);
 	if (argc == 2 && !strcmp(argv[0], "content"))
 		return change_content(ti->private, argv[1]);
-	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE, content KIND",
+	if (argc == 2 && !strcmp(argv[0], "files"))
+		return change_files(ti->private, argv[1]);
+	if (argc && !strcmp(argv[0], "raw"))
+		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
+	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE, content KIND, files SUFFIXES, raw ...",
 	      dm_table_device_name(ti->table), argv[0]);
 	return -EINVAL;
 }

@@ -32,6 +32,7 @@
  * model sees is the whole one, before it is cut into pieces.
  */
 #include "david.h"
+#include "byfile.h"
 #include "implicit.h"
 
 #include <linux/highmem.h>
@@ -495,6 +496,33 @@ static void make_content(struct david *d, const struct rt_range *r, void *buf, s
 	}
 }
 
+/*
+ * Squashed, on a disk that has content by file: the usual where the file is not known,
+ * or its content not by its name. This is the place to say no because of what is kept of a
+ * block (its checksum), whoever reads it.
+ */
+static noinline void fill_by_file(struct david_io *io, const struct rt_range *r,
+				  unsigned int bytes)
+{
+	struct byfile_cache cache = { .mapping = NULL };
+	struct bvec_iter iter, start = io->iter;
+	struct david *d = io->d;
+	unsigned int pos = 0;
+	struct bio_vec bv;
+	void *p;
+
+	start.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		p = bvec_kmap_local(&bv);
+		if (!byfile_fill(&d->byfile, &d->owners, d->seed, &cache, &bv, p))
+			make_content(d, r, p, io->iter.bi_sector, pos, bv.bv_len);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+		pos += bv.bv_len;
+	}
+	io_advance(io, bytes);
+}
+
 static void fill_read(struct david_io *io, const struct rt_range *r, unsigned int bytes)
 {
 	struct bvec_iter iter, start = io->iter;
@@ -740,6 +768,27 @@ static unsigned int look_bytes(const struct david_io *io)
 	return min(bytes, round_down(io->iter.bi_size, block_size));
 }
 
+/*
+ * Blocks of data on a disk that has rules for what to keep: cut to those that are alike, @step of
+ * them at a time.
+ */
+static noinline void look_at_place(struct david_io *io, struct span *span, u64 step)
+{
+	struct store *store = io->d->store;
+	unsigned int shift = store->block_shift;
+	u64 block = span->r.start, end = block + span->r.len;
+	bool keep = raw_has_sectors(&store->raw, block << shift, step << shift);
+
+	while ((block += step) < end)
+		if (raw_has_sectors(&store->raw, block << shift, step << shift) != keep)
+			break;
+	span->r.len = block - span->r.start;
+	if (keep) {
+		span->r.kind = RT_STORED;
+		span->evidence = DAVID_EV_RAW;
+	}
+}
+
 /* Judge the whole blocks that are left, up to the first that differs. */
 static void look_at_blocks(struct david_io *io, struct lap *lap, struct span *span)
 {
@@ -760,6 +809,8 @@ static void look_at_blocks(struct david_io *io, struct lap *lap, struct span *sp
 		    (span->r.kind == RT_FILL && next.word != span->r.value))
 			break;
 	}
+	if (span->r.kind == RT_SQUASHED && raw_any(&io->d->store->raw))
+		look_at_place(io, span, step);
 	lap_charge(lap, DAVID_CPU_CLASSIFY);
 }
 
@@ -1020,6 +1071,11 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 
 	if (!zeroes)
 		look_at(io, io->iter, bytes, &look);
+	if (look.verdict == VERDICT_SQUASH && raw_any(&store->raw) &&
+	    raw_has_sectors(&store->raw, io->iter.bi_sector, bytes >> SECTOR_SHIFT)) {
+		look.evidence = DAVID_EV_RAW;
+		look.verdict = VERDICT_KEEP;
+	}
 	lap_charge(lap, DAVID_CPU_CLASSIFY);
 	store_lookup(store, piece.block, &r);
 
@@ -1151,6 +1207,8 @@ static enum served serve_read_range(struct david_io *io, struct lap *lap,
 		lap_charge(lap, DAVID_CPU_MAP);
 		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_sums)))
 			served = read_squashed(io, r, bytes);
+		else if (r->kind == RT_SQUASHED && byfile_any(&d->byfile))
+			fill_by_file(io, r, bytes);
 		else
 			fill_read(io, r, bytes);
 		lap_charge(lap, DAVID_CPU_CONTENT);

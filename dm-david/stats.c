@@ -68,7 +68,7 @@ static const char * const verdict_names[DAVID_SLOTS] = {
 	[DAVID_WRITTEN_EXACT] = "exact",
 };
 
-static const char * const evidence_names[DAVID_SLOTS] = {
+static const char * const evidence_names[2 * DAVID_SLOTS] = {
 	[DAVID_EV_MODE] = "mode",
 	[DAVID_EV_FLAGS] = "flags",
 	[DAVID_EV_BDEV] = "bdev",
@@ -85,6 +85,7 @@ static const char * const evidence_names[DAVID_SLOTS] = {
 	[DAVID_EV_LOGGED] = "logged",
 	[DAVID_EV_SELF] = "self",
 	[DAVID_EV_IMPLIED] = "implied",
+	[DAVID_EV_RAW] = "raw",
 };
 
 static const char * const range_names[DAVID_SLOTS] = {
@@ -149,6 +150,7 @@ static const struct {
 	ARRAY(cpu, "cpu", cpu_names),
 	ARRAY(verdict, "written", verdict_names),
 	ARRAY(evidence, "ev", evidence_names),
+	ARRAY(more_evidence, "ev", evidence_names + DAVID_SLOTS),
 	ARRAY(ranges, "ranges", range_names),
 	ARRAY(blocks, "blocks", range_names),
 	ARRAY(requests, "requests", request_names),

@@ -45,6 +45,7 @@ static struct store *store_create(u64 blocks, unsigned int block_size, char **er
 	spin_lock_init(&store->model.lock);
 	rt_init(&store->table);
 	range_locks_init(&store->locks);
+	raw_init(&store->raw);
 	store->block_size = block_size;
 	store->block_shift = ilog2(block_size) - SECTOR_SHIFT;
 	store->seq_block = U64_MAX;
@@ -114,6 +115,7 @@ static void store_release(struct kref *ref)
 	mutex_unlock(&stores_lock);
 	exact_destroy(store->exact);
 	sums_destroy(store->sums);
+	raw_destroy(&store->raw);
 	rt_destroy(&store->table);
 	bm_destroy(&store->bitmap);
 	free_percpu(store->stats);
@@ -331,7 +333,10 @@ static void count_stats(struct store *store, struct david_stats *st)
 	st->range_locks = sum.range_locks;
 	COPY_ARRAY(st->cpu, sum.cpu);
 	COPY_ARRAY(st->verdict, sum.verdict);
-	COPY_ARRAY(st->evidence, sum.evidence);
+	BUILD_BUG_ON(DAVID_EV_NR > 2 * DAVID_SLOTS);
+	memcpy(st->evidence, sum.evidence, sizeof(st->evidence));
+	memcpy(st->more_evidence, sum.evidence + DAVID_SLOTS,
+	       sizeof(sum.evidence) - sizeof(st->evidence));
 	COPY_ARRAY(st->requests, sum.requests);
 	COPY_ARRAY(st->sectors, sum.sectors);
 	COPY_ARRAY(st->late, sum.late);
@@ -355,7 +360,7 @@ void store_stats(struct store *store, struct david_stats *st)
 	st->target_sectors = store->target_sectors;
 	st->store_low_water = store->low_water;
 	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
-	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes);
+	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes) + raw_bytes(&store->raw);
 	st->mem[DAVID_MEM_CLASSIFY] = atomic64_read(&store->classify_bytes);
 	st->mem[DAVID_MEM_MODEL] = atomic64_read(&store->model_bytes);
 

@@ -23,6 +23,7 @@
 #include "bitmap.h"
 #include "rangelock.h"
 #include "rangetable.h"
+#include "raw.h"
 #include "stats.h"
 
 struct mapped_device;
@@ -53,6 +54,8 @@ struct store {
 	bool has_sums;			/* squashed blocks may have checksums */
 	struct sums *sums;		/* them, NULL if no table ever wanted any */
 	struct exact *exact;		/* NULL if no table ever wanted it */
+
+	struct raw raw;			/* what is kept by the user's rules */
 
 	struct stats __percpu *stats;
 	struct model_figures model;

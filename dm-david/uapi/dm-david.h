@@ -49,7 +49,10 @@ enum david_written {
 	DAVID_WRITTEN_NR
 };
 
-/* Why: index into david_stats.evidence, blocks written. */
+/*
+ * Why, in blocks written: index into david_stats.evidence, from DAVID_SLOTS on into
+ * david_stats.more_evidence.
+ */
 enum david_evidence {
 	DAVID_EV_MODE,		/* classify=keep or classify=data decided */
 	DAVID_EV_FLAGS,		/* REQ_META, REQ_PRIO or REQ_SWAP: kept */
@@ -67,6 +70,7 @@ enum david_evidence {
 	DAVID_EV_LOGGED,	/* implicit: in the journal's log: kept */
 	DAVID_EV_SELF,		/* implicit: says itself that it is metadata: kept */
 	DAVID_EV_IMPLIED,	/* implicit: data, as nothing else is possible: squashed */
+	DAVID_EV_RAW,		/* data that a rule says to keep, or may mean: kept */
 	DAVID_EV_NR
 };
 
@@ -171,6 +175,7 @@ struct david_stats {
 	__u64 checksums[DAVID_SLOTS];
 	__u64 exact_blocks;	/* stored now for that reason */
 	__u64 exact_limit;	/* how many there may be */
+	__u64 more_evidence[DAVID_SLOTS];	/* what has no room in evidence */
 };
 
 struct david_version {

@@ -52,6 +52,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "logged",
             "self",
             "implied",
+            "raw",
         ),
     ),
     "ranges": ("ranges", "ranges_", ("", "fill", "squashed", "stored")),
@@ -125,6 +126,7 @@ class Struct(ctypes.Structure):
         ("measured_times", _HISTOGRAM),
         ("checksums", _SLOT_ARRAY),
         *((name, ctypes.c_uint64) for name in EXACT),
+        ("more_evidence", _SLOT_ARRAY),
     ]
 
 
@@ -173,7 +175,9 @@ def as_dict(stats: Struct) -> dict[str, Any]:
     result: dict[str, Any] = {"name": stats.name.decode(), "state": state, "mode": mode}
     result.update({name: getattr(stats, name) for name in ALL_SCALARS})
     for group, (field, _, names) in ALL_GROUPS.items():
-        values = getattr(stats, field)
+        values = list(getattr(stats, field))
+        if group == "evidence":
+            values += stats.more_evidence
         result[group] = {name: values[slot] for slot, name in enumerate(names) if name}
     for name in HISTOGRAMS:
         result[name] = _without_tail(list(getattr(stats, name)))
@@ -228,6 +232,7 @@ EVIDENCE_MEANS = {
     "logged": "implicit: in the journal's log: kept",
     "self": "implicit: says itself that it is metadata: kept",
     "implied": "implicit: nothing but data is possible: squashed",
+    "raw": "data that a RAW rule keeps: kept",
 }
 
 

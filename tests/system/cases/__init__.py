@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 Case = Callable[[], None]
 
-GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit", "selfid", "sums")
-LONG = ("sumslong",)  # only where named
+GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit", "selfid", "sums", "rawfiles", "byfile")
+LONG = ("long", "sumslong")  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 

@@ -24,8 +24,10 @@ SECTORS = TIB >> 9
 
 KNOWN = (
     "known are mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, "
-    "profile"
+    "files, raw, profile"
 )
+BAD_FILES = "files: must be off, default, or suffixes and kinds: htm,html=html;gz=gzip"
+BAD_RAW = "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:"
 
 # Words behind "david": {dev} is a backing device of 4 MiB.
 BAD_TABLES = [
@@ -63,9 +65,17 @@ BAD_TABLES = [
     ("{dev} 1 block_size=4K", "block_size: must be 512, 1024, 2048 or 4096"),
     ("{dev} 1 low_water=many", "low_water: must be a number of blocks"),
     ("{dev} 1 low_water=1025", "low_water: more blocks than the backing device has"),
+    ("{dev} 1 files=gz", BAD_FILES),
+    ("{dev} 1 files=gz=zip", BAD_FILES),
+    ("{dev} 1 raw=", BAD_RAW),
+    ("{dev} 1 raw=dir:2,none", BAD_RAW),
+    ("{dev} 1 raw=dir:2,,dir:3", BAD_RAW),
 ]
 
-ALL_WORDS = "6 mode=speedup classify=keep content=zeros seed=18446744073709551615 block_size=1024 low_water=7"
+ALL_WORDS = (
+    "8 mode=speedup classify=keep content=zeros seed=18446744073709551615 block_size=1024 low_water=7 "
+    "files=htm,html=html;gz=gzip raw=ino:5-7,ino:257/3,dir:2,sectors:0-99,suffix:db"
+)
 
 
 def refused(name: str, words: str) -> str:
