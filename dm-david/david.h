@@ -32,6 +32,8 @@ struct david {
 	enum classify_mode classify;
 	struct content content;
 	u64 seed;
+	bool seed_given;
+	enum store_kind store_kind;	/* in ctr only */
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
 	u64 low_water;			/* blocks */
