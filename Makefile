@@ -78,12 +78,17 @@ unit: setup ## unit tests of the portable sources, in user space under sanitizer
 fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=3 each
 	$(MAKE) -j$(CPUS) -C tests/fuzz
 	$(MAKE) -j$(CPUS) -C tests/fuzz -f selfid.mk
+	$(MAKE) -j$(CPUS) -C tests/fuzz -f store.mk
 
 kunit: setup ## the same as KUnit, in the uml lab
 	tests/kunit/run
 
 system: setup sim ## system tests, in both labs
 	$(VENV)/bin/pytest tests/system
+
+powercut: setup ## power cuts at thousands of places, an hour; then bugs planted to be found by that
+	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 10000 -- python3 tests/system/caserun.py 'powercut.*'
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*'
 
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k uml
@@ -95,7 +100,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
 .PHONY: all help module sim demo check bench bench-content setup modules modules-6.1 modules-6.12 modules-uml sparse lint
-.PHONY: unit fuzz kunit system check-debug clean
+.PHONY: unit fuzz kunit system powercut check-debug clean
 .NOTPARALLEL:
 
 endif

@@ -43,6 +43,8 @@ struct david {
 	struct byfile byfile;		/* messages change it, under mode_lock */
 	struct raw raw;			/* rules to add when it resumes */
 	u64 seed;
+	bool seed_given;
+	enum store_kind store_kind;	/* in ctr only */
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
 	u64 low_water;			/* blocks */

@@ -240,7 +240,7 @@ static bool squash_some(struct store *store, struct run *run)
 
 	refill(store, GFP_NOIO);
 	spin_lock_irqsave(&store->lock, flags);
-	if (!store_promise(store, GFP_NOIO, &flags)) {
+	if (!store_promise(store, RT_SQUASHED, GFP_NOIO, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
 		return false;
 	}

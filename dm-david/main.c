@@ -95,6 +95,7 @@ static void print_content(const struct david *d, char *value, size_t size)
 
 static int parse_seed(struct david *d, const char *value)
 {
+	d->seed_given = true;
 	return kstrtou64(value, 0, &d->seed);
 }
 
@@ -196,6 +197,28 @@ static unsigned int emit_profile(struct david *d, char *value, unsigned int size
 	return scnprintf(value, size, "%s", timing_word(d->timing));
 }
 
+static const char * const store_names[] = {
+	[STORE_AUTO] = "auto",
+	[STORE_FORMAT] = "format",
+	[STORE_MEMORY] = "memory",
+};
+
+static int parse_store(struct david *d, const char *value)
+{
+	int kind = match_string(store_names, ARRAY_SIZE(store_names), value);
+
+	if (kind < 0)
+		return kind;
+	d->store_kind = kind;
+	return 0;
+}
+
+/* What recreates the device: it is formatted once only. */
+static void print_store(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, store_names[d->store->durable ? STORE_AUTO : STORE_MEMORY], size);
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -221,13 +244,15 @@ static const struct option options[] = {
 	{ "raw", parse_raw, NULL,
 	  "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:",
 	  emit_raw },
+	{ "store", parse_store, print_store,
+	  "store: must be auto, format or memory" },
 	/* Last, as there may be none. */
 	{ "profile", parse_profile, NULL, NULL, emit_profile },
 };
 
 #define OPTION_NAMES \
 "mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, files, " \
-"raw, profile"
+"raw, store, profile"
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
 {
@@ -302,16 +327,22 @@ static void event_work(struct work_struct *work)
 	struct david *d = container_of(work, struct david, event);
 	struct store *store = d->store;
 	int tell = atomic_xchg(&d->tell, 0);
+	unsigned long flags;
+	u64 used;
+
+	spin_lock_irqsave(&store->lock, flags);
+	used = store_used(store);
+	spin_unlock_irqrestore(&store->lock, flags);
 
 	if (tell & DAVID_TELL_LOW) {
 		DMWARN("%s: store low: %llu of %llu blocks of the backing device are used",
-		       dm_table_device_name(d->ti->table), READ_ONCE(store->bitmap.used),
-		       store->bitmap.size);
+		       dm_table_device_name(d->ti->table), used,
+		       store_blocks(store));
 		dm_table_event(d->ti->table);
 	}
 	if (tell & DAVID_TELL_FULL) {
 		DMERR("%s: store full: %llu blocks used; what must be stored gets ENOSPC",
-		      dm_table_device_name(d->ti->table), store->bitmap.size);
+		      dm_table_device_name(d->ti->table), store_blocks(store));
 		dm_table_event(d->ti->table);
 	}
 }
@@ -380,7 +411,6 @@ static int make_timing(struct david *d, char **error)
 static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct mapped_device *md = dm_table_get_md(ti->table);
-	sector_t sectors;
 	struct store *store;
 	struct david *d;
 	int r;
@@ -429,19 +459,23 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "mode: without a profile there is no time: must be speedup";
 		goto bad;
 	}
-	sectors = bdev_nr_sectors(d->dev->bdev);
-	store = store_get(md, ti->begin, d->dev->bdev->bd_dev,
-			  sectors >> (ilog2(d->block_size) - SECTOR_SHIFT), d->block_size,
-			  &ti->error);
+	/* There the backing device is all the disk's own. */
+	if (d->mode == DAVID_MODE_MODEL_ONLY)
+		d->store_kind = STORE_MEMORY;
+	store = store_get(md, ti->begin, d->dev->bdev,
+			  dm_table_get_mode(ti->table) & COMPAT_MODE_WRITE, d->block_size,
+			  d->store_kind, &ti->error);
 	if (IS_ERR(store)) {
 		r = PTR_ERR(store);
 		goto bad;
 	}
 	d->store = store;
+	if (!d->seed_given)
+		d->seed = store->seed;
 	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->target_bytes);
 	if (d->low_water == U64_MAX)
-		d->low_water = store->bitmap.size / 16;
-	if (d->low_water > store->bitmap.size) {
+		d->low_water = store_blocks(store) / 16;
+	if (d->low_water > store_blocks(store)) {
 		ti->error = "low_water: more blocks than the backing device has";
 		goto bad;
 	}
@@ -509,9 +543,11 @@ static int check_mode(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 
-	if (d->mode == READ_ONCE(d->store->mode) || store_empty(d->store) ||
+	if (d->mode == READ_ONCE(d->store->mode) ||
+	    (store_empty(d->store) && !d->store->durable) ||
 	    (d->mode != DAVID_MODE_MODEL_ONLY && d->store->mode != DAVID_MODE_MODEL_ONLY))
-		return 0;
+		return d->store->durable ? durable_start(d->store, d->dev->bdev, ti->len, d->seed) :
+					   0;
 	DMERR("%s: mode: cannot become %s, as the store is not empty",
 	      dm_table_device_name(ti->table), mode_name(d->mode));
 	return -EINVAL;
@@ -547,6 +583,14 @@ static void david_presuspend_undo(struct dm_target *ti)
 		implicit_start(d->implicit);
 }
 
+static void david_postsuspend(struct dm_target *ti)
+{
+	struct david *d = ti->private;
+
+	if (d->store->durable)
+		durable_stop(d->store);
+}
+
 static void david_resume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
@@ -557,6 +601,7 @@ static void david_resume(struct dm_target *ti)
 	spin_lock_irqsave(&store->lock, flags);
 	store->target_sectors = ti->len;
 	store->low_water = d->low_water;
+	store->seed = d->seed;
 	WRITE_ONCE(store->mode, d->mode);
 	spin_unlock_irqrestore(&store->lock, flags);
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
@@ -653,6 +698,8 @@ static int change_mode(struct david *d, const char *name)
 		if (!dm_suspended(d->ti))
 			error =
 "mode: to or from model-only the device must be suspended: dmsetup suspend";
+		else if (d->store->durable)
+			error = "mode: to or from model-only there must be no store: store=memory";
 		else if (!store_empty(d->store))
 			error = "mode: to or from model-only the store must be empty";
 		else
@@ -735,6 +782,8 @@ static int raw_message(struct david *d, unsigned int argc, char **argv, char *re
 	return r;
 }
 
+#define MESSAGES "stats, mode MODE, content KIND, files SUFFIXES, raw ..."
+
 static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 			 char *result, unsigned int maxlen)
 {
@@ -750,7 +799,7 @@ static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 		return change_files(ti->private, argv[1]);
 	if (argc && !strcmp(argv[0], "raw"))
 		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
-	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE, content KIND, files SUFFIXES, raw ...",
+	DMERR("%s: unknown message \"%s\"; known are: " MESSAGES,
 	      dm_table_device_name(ti->table), argv[0]);
 	return -EINVAL;
 }
@@ -806,6 +855,7 @@ static struct target_type david_target = {
 	.end_io = david_end_io,
 	.presuspend = david_presuspend,
 	.presuspend_undo = david_presuspend_undo,
+	.postsuspend = david_postsuspend,
 	.preresume = david_preresume,
 	.resume = david_resume,
 	.status = david_status,
@@ -813,6 +863,11 @@ static struct target_type david_target = {
 	.iterate_devices = david_iterate_devices,
 	.io_hints = david_io_hints,
 };
+
+#ifdef DAVID_PLANT
+char *david_plant;
+module_param_named(plant, david_plant, charp, 0600);
+#endif
 
 static int __init david_init(void)
 {

@@ -56,6 +56,7 @@ struct piece {
 #define END_TIMED	BIT(1)	/* wait for the model */
 #define END_MEASURED	BIT(2)	/* model-only */
 #define END_DELIVERED	BIT(3)	/* nothing: it comes for the second time */
+#define END_DURABLE	BIT(4)	/* wait until it is logged */
 
 /* A request: device-mapper's per-bio data, not zeroed. */
 struct david_io {
@@ -63,7 +64,10 @@ struct david_io {
 	struct bio *bio;
 	struct bvec_iter iter;	/* what is left to do, bi_sector relative to the target */
 	struct range_lock lock;
-	struct work_struct work;
+	union {			/* per-bio data is zeroed by some kernels, so its size is time */
+		struct work_struct work;
+		struct durable_wait wait;	/* when served: a flush, or END_DURABLE */
+	};
 	union {
 		struct piece whole;	/* valid if redirected */
 		struct crct_want want;	/* while parked for checksums: fetch() */
@@ -177,6 +181,19 @@ static enum served io_fail(struct david_io *io, blk_status_t status)
 {
 	io->status = status;
 	return SERVED_FAILED;
+}
+
+/*
+ * No promise was given. The last word on it has the worker, who may sleep for
+ * one: if that is who asked, the store refuses it.
+ */
+static noinline enum served no_promise(struct david_io *io)
+{
+	if (!gfpflags_allow_blocking(io_gfp(io)))
+		return SERVED_PARK;
+	if (store_refused(io->d->store) == BLK_STS_NOSPC)
+		this_cpu_inc(io->d->store->stats->nospc);
+	return io_fail(io, store_refused(io->d->store));
 }
 
 /* Stored pieces */
@@ -436,11 +453,12 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 		if (unlikely(store->exact))
 			place_exact(d, piece);
 		spin_unlock_irqrestore(&store->lock, flags);
-		return SERVED;
+		/* For what is new the promise asks. */
+		return unlikely(store->failed) ? io_fail(io, BLK_STS_IOERR) : SERVED;
 	}
-	if (!store_promise(store, io_gfp(io), &flags)) {
+	if (!store_promise(store, RT_STORED, io_gfp(io), &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
-		return SERVED_PARK;
+		return no_promise(io);
 	}
 	was_low = store->low;
 	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);
@@ -462,6 +480,9 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 	}
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
+	/* What was given up is not free before that is durable: try again then, from a worker. */
+	if (store->durable && durable_wait_free(store, io_gfp(io)))
+		return SERVED_PARK;
 	this_cpu_inc(store->stats->nospc);
 	return io_fail(io, BLK_STS_NOSPC);
 }
@@ -850,7 +871,7 @@ static enum served squash_units(struct david_io *io, struct span *span)
 		case CRCT_LOAD:
 			return fetch(io);
 		default:
-			return SERVED_PARK;
+			return no_promise(io);
 		}
 		count_blocks(io, span, r.len);
 		io_advance(io, r.len * store->block_size);
@@ -881,7 +902,7 @@ static enum served write_exact(struct david_io *io, struct lap *lap, bool may_re
 		case CRCT_LOAD:
 			return fetch(io);
 		default:
-			return SERVED_PARK;
+			return no_promise(io);
 		}
 		break;
 	default:
@@ -928,7 +949,7 @@ static noinline enum served squash_checked(struct david_io *io, struct lap *lap,
 		return fetch(io);
 	r = span->r;
 	if (!store_set(store, &r, io_gfp(io)))
-		return SERVED_PARK;
+		return no_promise(io);
 	count_blocks(io, span, span->r.len);
 	lap_charge(lap, DAVID_CPU_MAP);
 	io_advance(io, span->r.len * store->block_size);
@@ -951,7 +972,7 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 		return squash_checked(io, lap, span);
 	if (span->r.kind != RT_STORED) {
 		if (!store_set(store, &span->r, io_gfp(io)))
-			return SERVED_PARK;
+			return no_promise(io);
 		if (unlikely(READ_ONCE(store->has_sums)))
 			sums_forget(store, piece.block, piece.blocks);
 	} else {
@@ -1069,6 +1090,8 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 	struct rt_range r;
 	bool zeroes = bio_op(io->bio) == REQ_OP_WRITE_ZEROES;
 
+	if (unlikely(store->failed))
+		return io_fail(io, BLK_STS_IOERR);
 	if (!zeroes)
 		look_at(io, io->iter, bytes, &look);
 	if (look.verdict == VERDICT_SQUASH && raw_any(&store->raw) &&
@@ -1096,7 +1119,7 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 		r.value = 0;
 		r.kind = RT_SQUASHED;
 		if (!store_set(store, &r, io_gfp(io)))
-			return SERVED_PARK;
+			return no_promise(io);
 		io_advance(io, bytes);
 		served = SERVED;
 	} else {
@@ -1150,7 +1173,7 @@ static enum served serve_write(struct david_io *io, struct lap *lap, bool may_re
 	r.kind = RT_FILL;
 	bytes = r.len * store->block_size;
 	if (!store_set(store, &r, io_gfp(io)))
-		return SERVED_PARK;
+		return no_promise(io);
 	if (unlikely(READ_ONCE(store->has_sums)))
 		sums_forget(store, first_block(io), bytes / store->block_size);
 	io_advance(io, bytes);
@@ -1172,7 +1195,8 @@ static enum served serve_discard(struct david_io *io, struct lap *lap)
 	if (r.start < end >> shift) {
 		r.len = (end >> shift) - r.start;
 		blocks = r.len;
-		store_set(store, &r, GFP_NOIO);
+		if (!store_set(store, &r, io_gfp(io)))
+			return no_promise(io);
 		if (unlikely(READ_ONCE(store->has_sums)))
 			sums_forget(store, first, blocks);
 	}
@@ -1457,6 +1481,27 @@ static enum david_request request_kind(const struct bio *bio)
 	}
 }
 
+static void flush_durable(struct durable_wait *wait, blk_status_t status)
+{
+	struct bio *bio = container_of(wait, struct david_io, wait)->bio;
+
+	bio->bi_status = status;
+	bio_endio(bio);
+}
+
+static int map_flush(struct david_io *io)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+
+	io->wait.flush = true;
+	io->wait.done = flush_durable;
+	if (store->durable && durable_sync(store, &io->wait))
+		return DM_MAPIO_SUBMITTED;
+	bio_set_dev(io->bio, d->dev->bdev);
+	return DM_MAPIO_REMAPPED;
+}
+
 /* Once for each request, in the order of arrival: the classifier learns from it. */
 static void look_implicitly(struct david_io *io, enum david_request kind)
 {
@@ -1485,12 +1530,11 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->status = BLK_STS_OK;
 
 	if (!bio_sectors(bio)) {
-		/* An empty flush: the tables are in memory, the blocks are not. */
+		/* An empty flush: what was written before is to be durable. */
 		this_cpu_inc(stats->requests[DAVID_REQ_FLUSH]);
 		if (d->timing && !map_timed(io, DAVID_REQ_FLUSH, &result))
 			return result;
-		bio_set_dev(bio, d->dev->bdev);
-		return DM_MAPIO_REMAPPED;
+		return map_flush(io);
 	}
 
 	io->iter = bio->bi_iter;
@@ -1511,8 +1555,12 @@ int david_map(struct dm_target *ti, struct bio *bio)
 		look_implicitly(io, kind);
 		lap_charge(&lap, DAVID_CPU_CLASSIFY);
 	}
-	if (unlikely(bio->bi_opf & REQ_NOWAIT))
-		return map_nowait(io);
+	if (unlikely(bio->bi_opf & (REQ_NOWAIT | REQ_FUA))) {
+		if (bio->bi_opf & REQ_FUA && kind != DAVID_REQ_READ && d->store->durable)
+			io->at_end |= END_DURABLE;
+		if (bio->bi_opf & REQ_NOWAIT)
+			return map_nowait(io);
+	}
 	switch (kind) {
 	case DAVID_REQ_READ:
 		return map_read(io, &lap);
@@ -1544,6 +1592,16 @@ static void end_unlock(struct david_io *io, blk_status_t error)
 	lap_charge(&lap, DAVID_CPU_MAP);
 }
 
+/* It has ended before, and was held back: device-mapper's end of it comes anew. */
+static void write_durable(struct durable_wait *wait, blk_status_t status)
+{
+	struct bio *bio = container_of(wait, struct david_io, wait)->bio;
+
+	if (status)
+		bio->bi_status = status;
+	bio->bi_end_io(bio);
+}
+
 static bool is_failure(blk_status_t error)
 {
 	return error != BLK_STS_NOSPC && error != BLK_STS_AGAIN && error != BLK_STS_NOTSUPP;
@@ -1563,6 +1621,13 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		end_unlock(io, *error);
 		if (likely(at_end == END_UNLOCK))
 			return DM_ENDIO_DONE;
+	}
+	if (at_end & END_DURABLE && !*error) {
+		io->at_end = at_end & END_TIMED;
+		io->wait.flush = false;
+		io->wait.done = write_durable;
+		if (durable_sync(io->d->store, &io->wait))
+			return DM_ENDIO_INCOMPLETE;
 	}
 	timing = io->d->timing;
 	if (at_end & END_MEASURED)

@@ -25,6 +25,7 @@ static const char * const state_names[] = {
 	[DAVID_STATE_OK] = "ok",
 	[DAVID_STATE_LOW] = "low",
 	[DAVID_STATE_FULL] = "full",
+	[DAVID_STATE_FAILED] = "failed",
 };
 
 static const char * const mode_names[] = {

@@ -322,7 +322,7 @@ enum crct_result sums_squash(struct david *d, const struct rt_range *r, struct b
 			return CRCT_MEMORY;
 	}
 	if (r->kind == RT_SQUASHED) {
-		if (!store_promise(store, gfp, &flags)) {
+		if (!store_promise(store, r->kind, gfp, &flags)) {
 			crct_unpromise(&sums->table, unit, units, give_up_place, store);
 			spin_unlock_irqrestore(&store->lock, flags);
 			return CRCT_MEMORY;

@@ -97,6 +97,7 @@ enum david_state {
 	DAVID_STATE_OK,
 	DAVID_STATE_LOW,	/* fewer free store blocks than low_water */
 	DAVID_STATE_FULL,	/* a write got ENOSPC since the last time there was room */
+	DAVID_STATE_FAILED,	/* the store's log cannot be written: writes get EIO */
 };
 
 /* When requests complete. */

@@ -50,8 +50,8 @@ JOBS = [
     (Job("device", "uml", "6.12", ("python3", PROGRAM), timeout=600, usually=120), ALL),
 ]
 if FULL:
-    LONG_ONES = tuple(f"{group}.*" for group in LONG)
-    JOBS.append((Job("long", "uml", "6.12", ("python3", PROGRAM, *LONG_ONES), timeout=900, usually=240), LONG_ONES))
+    LONGER = tuple(f"{group}.*" for group in LONG)
+    JOBS.append((Job("long", "uml", "6.12", ("python3", PROGRAM, *LONGER), timeout=900, usually=240), LONGER))
 
 
 def params() -> list:

@@ -24,7 +24,7 @@ SLOTS = 16
 
 BUCKETS = 32
 
-STATES = ("ok", "low", "full")
+STATES = ("ok", "low", "full", "failed")
 MODES = ("speedup", "timing-accurate", "model-only")
 
 # JSON group -> (field of the struct, prefix of the kernel's words, names by index, "" for one not counted)

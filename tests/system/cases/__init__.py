@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 Case = Callable[[], None]
 
-GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit", "selfid", "sums", "rawfiles", "byfile")
+GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
+GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "powercut")
 LONG = ("long", "sumslong")  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
