@@ -118,7 +118,7 @@ FILE_SYSTEMS = {
         ("mkfs.ext3", *EXT),
         EXT_CHECK,
         (SIZES, INODES, ((), ("-J", "size=4"), ("-J", "size=64"))),
-        ("", "data=journal", "data=writeback", "commit=1", "discard", "nodelalloc"),
+        ("", "data=writeback", "commit=1", "discard", "nodelalloc"),
         ("auto", "explicit", "implicit"),
         EXT_REPAIR,
         size=2 * GIB,

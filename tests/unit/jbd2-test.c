@@ -291,7 +291,7 @@ static void after_recovery_the_tail_itself_is_seen(struct kunit *test)
 	discard(jn);
 }
 
-/* e2fsck replays a log of small blocks: pages of the old log are written along with the superblock's. */
+/* e2fsck replays a log of small blocks: the pages around its superblock are written too. */
 static void an_old_tail_written_again_is_no_new_one(struct kunit *test)
 {
 	struct journal *jn = kvzalloc(sizeof(*jn), GFP_KERNEL);
