@@ -33,7 +33,7 @@ COMPLAINTS = re.compile(
 # Known and none of ours: said on every mount of the kind; and udev, in the vm, may find the reference's
 # btrfs on the loop device below dm-linear as well.
 HARMLESS = re.compile(
-    r"mounting with \"discard\"|checking for lazytime|has been deprecated|EXPERIMENTAL|"
+    r"mounting with \"discard\"|checking for lazytime|(has been|is being) deprecated|EXPERIMENTAL|"
     r"BTRFS warning: duplicate device /dev/loop\d+ .* scanned by"
 )
 
