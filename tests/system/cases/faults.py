@@ -27,6 +27,10 @@ from cases import case
 
 from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run
 
+# A log that cannot be written makes the whole device fail, and says so: cases/durable.py.
+IN_MEMORY = ("-o", "store=memory")
+KEPT = ("--classify", "keep", *IN_MEMORY)
+
 MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
 RUNS = 100 if os.environ.get("DAVID_SCALE") == "full" else 1
 # What the kernel says of a disk that fails.
@@ -101,7 +105,7 @@ def an_error_below_fails_the_request_that_meets_it_and_no_other() -> None:
     data = raw.patterned(1, blocks * BLOCK)
     other = raw.patterned(2, blocks * BLOCK)
     rng = random.Random(3)
-    with shaky_disk() as shaky, fake_disk("upon", TIB, shaky.disk, "--classify", "keep") as disk:
+    with shaky_disk() as shaky, fake_disk("upon", TIB, shaky.disk, *KEPT) as disk:
         with raw.opened(disk) as fd:
             order = list(range(blocks))
             rng.shuffle(order)
@@ -136,7 +140,7 @@ def an_error_below_fails_the_request_that_meets_it_and_no_other() -> None:
 @failing
 def bad_blocks_of_dust_fail_reads_until_they_are_written() -> None:
     data = raw.patterned(4, 16 * BLOCK)
-    with shaky_disk() as shaky, fake_disk("dusty", TIB, shaky.disk, "--classify", "keep") as disk:
+    with shaky_disk() as shaky, fake_disk("dusty", TIB, shaky.disk, *KEPT) as disk:
         shaky.become(shaky.dust())
         with raw.opened(disk) as fd:
             raw.write(fd, data, GIB)
@@ -196,7 +200,7 @@ class Tolerant:
 
 def tolerant_run(seed: int) -> int:
     rng = random.Random(seed)
-    with shaky_disk() as shaky, fake_disk("tough", TIB, shaky.disk, "--classify", "keep") as disk:
+    with shaky_disk() as shaky, fake_disk("tough", TIB, shaky.disk, *KEPT) as disk:
         table = run("dmsetup", "table", "tough").strip()
         with raw.opened(disk) as fd:
             work = Tolerant(fd, seed)
@@ -242,7 +246,7 @@ def flaky_life(
     """Faults while operations are under way, in a directory of their own; what was synced must be there."""
     rng = random.Random(f"{fs} {seed}")
     size = 128 * MIB
-    with shaky_disk(size) as shaky, fake_disk("shaken", 4 * GIB, shaky.disk) as disk:
+    with shaky_disk(size) as shaky, fake_disk("shaken", 4 * GIB, shaky.disk, *IN_MEMORY) as disk:
         run(*mkfs, disk)
         with mounted(disk, fs) as top:
             os.mkdir(f"{top}/late")
@@ -358,7 +362,7 @@ def suspend_reload_and_remove_with_io_in_flight_under_faults() -> None:
 
     for seed in range(RUNS):
         rng = random.Random(seed)
-        with shaky_disk() as shaky, fake_disk("torn", TIB, shaky.disk, "--classify", "keep") as disk:
+        with shaky_disk() as shaky, fake_disk("torn", TIB, shaky.disk, *KEPT) as disk:
             table = run("dmsetup", "table", "torn").strip()
             hammers = [Hammer(disk, seed * 4 + number, GIB * (1 + number)) for number in range(2)]
             for _ in range(6):

@@ -218,7 +218,7 @@ def rules_are_told_and_survive_with_the_table() -> None:
             else:
                 raise Failed(f"raw {words} was taken")
         david("raw", "remove", "raw", f"{top}/old", f"{top}/new", ".db", "sectors:0-99", "ino:77")
-        assert run("dmsetup", "table", "raw").strip().endswith("raw=none")
+        assert " raw=none " in run("dmsetup", "table", "raw")
 
 
 def work_with(top: str) -> None:
