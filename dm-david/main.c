@@ -874,6 +874,7 @@ static int __init david_init(void)
 	int r;
 
 	crc_setup();
+	lap_setup();
 	r = david_ctl_init();
 	if (r)
 		return r;

@@ -5,9 +5,30 @@
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
 
+#ifdef LAP_TSC
+DEFINE_STATIC_KEY_FALSE(lap_tsc);
+#endif
+
+void lap_setup(void)
+{
+#ifdef LAP_TSC
+	if (boot_cpu_has(X86_FEATURE_TSC) && tsc_khz && !check_tsc_unstable())
+		static_branch_enable(&lap_tsc);
+#endif
+}
+
+static u64 lap_ns(u64 ticks)
+{
+#ifdef LAP_TSC
+	if (static_branch_likely(&lap_tsc))
+		return mul_u64_u32_div(ticks, USEC_PER_SEC, tsc_khz);
+#endif
+	return ticks;
+}
+
 void stats_sum(struct stats __percpu *stats, struct stats *sum)
 {
-	int cpu;
+	int cpu, component;
 
 	memset(sum, 0, sizeof(*sum));
 	for_each_possible_cpu(cpu) {
@@ -19,6 +40,8 @@ void stats_sum(struct stats __percpu *stats, struct stats *sum)
 		for (i = 0; i < sizeof(*sum) / sizeof(u64); i++)
 			to[i] += READ_ONCE(from[i]);
 	}
+	for (component = 0; component < DAVID_CPU_NR; component++)
+		sum->cpu[component] = lap_ns(sum->cpu[component]);
 }
 
 static const char * const state_names[] = {
