@@ -17,16 +17,17 @@ PROGRAM = str(Path(__file__).with_name("caserun.py"))
 # the stock kernels' own code may change; the two kernels share those that depend on neither version.
 BOTH = (
     *("content.a_page*", "content.anonymous*", "store.full*", "store.a_flush*"),
-    *("life.suspend*", "life.reload*", "life.overlapping*", "life.deep*"),
-    *("timing.the_disk*", "timing.requests*", "timing.suspend*", "timing.a_full*"),
+    *("life.reload*", "life.overlapping*"),
+    *("timing.the_disk*", "timing.requests*", "timing.a_full*"),
 )
 ONLY_6_1 = (
-    "tables.every_bad*",
-    "content.files*",
     "tables.status*",
+    "content.files*",
     "content.keep*_4096",
     "content.an_unmounted*",
     "content.a_partition*",
+    "life.suspend*",
+    "timing.suspend*",
 )
 ONLY_6_12 = (
     "tables.what*",
@@ -34,7 +35,7 @@ ONLY_6_12 = (
     "content.keep*_512",
     "content.one_request*",
     "store.*",
-    "life.[!a]*",
+    "life.[!as]*",
     "life.a_s*",
     "timing.modes*",
 )
