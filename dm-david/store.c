@@ -299,9 +299,7 @@ void store_commit(struct store *store, const struct rt_range *r)
 void store_abort(struct store *store, u64 dest, u64 len)
 {
 	rt_unpromise(&store->table);
-	/* It never was in the table, and so not in the log. */
-	bm_free(&store->bitmap, dest, len);
-	has_room(store);
+	store_free_run(store, dest, len);
 }
 
 void store_lookup(struct store *store, u64 block, struct rt_range *out)

@@ -268,7 +268,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--backing",
         required=True,
         metavar="DEV",
-        help="block device that holds what is kept; its content is overwritten",
+        help="block device that holds what is kept: a store, which is opened, or blank (or --format)",
     )
     parser.add_argument(
         "--profile",
