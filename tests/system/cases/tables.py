@@ -10,6 +10,7 @@ import json
 import os
 import random
 import subprocess
+import sys
 import time
 from contextlib import ExitStack
 
@@ -308,7 +309,7 @@ def what_the_disk_says_of_itself() -> None:
 
 
 def command(*args: str) -> tuple[int, str, str]:
-    done = subprocess.run(["python3", DAVID, *args], capture_output=True, text=True, env=dm.environment())
+    done = subprocess.run([sys.executable, "-S", DAVID, *args], capture_output=True, text=True, env=dm.environment())
     return done.returncode, done.stdout, done.stderr
 
 
