@@ -13,7 +13,7 @@ from collections.abc import Callable
 Case = Callable[[], None]
 
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
-GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "powercut", "faults", "ways")
+GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 LONG = ("long", "sumslong")  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
