@@ -36,6 +36,13 @@
 #define FORMAT_BATCH_MAX	64u	/* pages written at once */
 #define FORMAT_LOG_MAGIC	0x676f4c44u	/* "DLog" */
 
+/*
+ * Addresses of the range table from here on are not the disk's, which ends long before,
+ * but the module's own pages: own.h. Each area has so many.
+ */
+#define FORMAT_OWN		((u64)1 << 59)
+#define FORMAT_OWN_AREA		((u64)1 << 56)
+
 #define FORMAT_CLEAN		BIT(0)	/* the log ends at log_end, and exactly there */
 
 struct format_disk_super {

@@ -93,7 +93,7 @@ TIME_SCALARS = (
     "hits",
 )
 HISTOGRAMS = ("late", "modelled_times", "measured_times")
-CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions"))
+CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions", "saves"))
 ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS}
 EXACT = ("exact_blocks", "exact_limit")
 ALL_SCALARS = SCALARS + TIME_SCALARS + EXACT
