@@ -3,7 +3,8 @@
 its output.
 
 A test says which lab it needs with `@pytest.mark.lab(Job(...))` and asks the fixture `lab` for its result,
-a line "RESULT {json}" that the program in the lab prints. Jobs behind the first are run for it, too. DAVID_SCALE=full runs the issue's full sizes.
+a line "RESULT {json}" that the program in the lab prints. Jobs behind the first are run for it, too.
+DAVID_SCALE=full runs the issue's full sizes.
 """
 
 from __future__ import annotations

@@ -309,7 +309,8 @@ def what_the_disk_says_of_itself() -> None:
 
 
 def command(*args: str) -> tuple[int, str, str]:
-    done = subprocess.run([sys.executable, "-S", DAVID, *args], capture_output=True, text=True, env=dm.environment())
+    line = [sys.executable, "-S", DAVID, *args]
+    done = subprocess.run(line, capture_output=True, text=True, env=dm.environment())
     return done.returncode, done.stdout, done.stderr
 
 

@@ -237,7 +237,8 @@ def flood(disk: str, number: int) -> subprocess.Popen[bytes]:
         "rng = random.Random(int(sys.argv[2])); page = mmap.mmap(-1, 4096)\n"
         "while True: os.pwrite(fd, page, rng.randrange(1 << 28) * 4096)\n"
     )
-    return subprocess.Popen([sys.executable, "-S", "-c", script, disk, str(number)], stderr=subprocess.DEVNULL)
+    line = [sys.executable, "-S", "-c", script, disk, str(number)]
+    return subprocess.Popen(line, stderr=subprocess.DEVNULL)
 
 
 def wait_until_busy(name: str) -> None:
