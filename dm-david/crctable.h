@@ -45,7 +45,7 @@ struct crctable {
 	u64 nodes;			/* of the index */
 	u64 spare_chunks, spare_nodes;	/* in reserve */
 	u64 loads, evictions;		/* so far, for statistics */
-	u64 unsaved;			/* resident chunks that differ from the store, or are leaving */
+	u64 unsaved;			/* resident chunks not in the store as they are */
 	struct crct_chunk *hand;	/* in the ring of resident chunks */
 	struct crct_chunk *oldest, *newest;	/* of the unsaved that are not leaving */
 	struct crct_chunk *chunk_pool;
@@ -122,8 +122,9 @@ u64 crct_clear(struct crctable *ct, u64 start, u64 len, unsigned int max_chunks,
 
 /*
  * Take up the chunk that was wanted. Uses a chunk of the reserve, and nodes if
- * it was not in the tree: up to CRCT_PATH; -ENOMEM if they are not there; -EBADMSG if @image is not that chunk, whose blocks the caller
- * may then crct_clear(). 0 also if it has been loaded or dropped meanwhile.
+ * it was not in the tree: up to CRCT_PATH; -ENOMEM if they are not there; -EBADMSG
+ * if @image is not that chunk, whose blocks the caller may then crct_clear(). 0 also
+ * if it has been loaded or dropped meanwhile.
  */
 int crct_load(struct crctable *ct, const struct crct_want *want, const void *image);
 

@@ -21,7 +21,6 @@ struct store;
 
 enum own_area {
 	OWN_SUMS,	/* page n: chunk n of the checksums, crctable.h */
-	OWN_RAW,	/* the rules for RAW, one after the other: rawkeep.c */
 	OWN_AREAS
 };
 
@@ -42,7 +41,7 @@ u64 own_place(const struct store *store, enum own_area area, u64 page);
  */
 void own_move(struct store *store, enum own_area area, u64 page, u64 pages, u64 dest);
 
-/* Likewise nowhere, of as many as may be. Returns false if no promise was given: see store_set(). */
+/* Likewise nowhere, however many. Sleeps if @gfp does. False without a promise: see store_set(). */
 bool own_forget(struct store *store, enum own_area area, u64 page, u64 pages, gfp_t gfp);
 
 /* Read or write up to OWN_BATCH pages of memory, at @dest in a row. Sleeps. */

@@ -127,7 +127,8 @@ enum crct_result sums_drop(struct store *store, u64 block, u64 blocks, struct cr
 
 /*
  * Drop those that no I/O is needed for, of blocks that are not squashed any
- * more, under their range lock. sums_forget_few() is for some thousand blocks, with store->lock held.
+ * more, under their range lock. sums_forget_few() is for some thousand blocks,
+ * with store->lock held.
  */
 void sums_forget(struct store *store, u64 block, u64 blocks, gfp_t gfp);
 void sums_forget_few(struct store *store, u64 block, u64 blocks);

@@ -270,7 +270,7 @@ static void evict(struct world *w)
 	}
 }
 
-/* A flush: all that is unsaved now is saved then. Sometimes at the second try, or used meanwhile. */
+/* A flush: all that is unsaved now is saved then. Sometimes the second time, or used meanwhile. */
 static void save(struct world *w)
 {
 	u64 left = w->ct.unsaved, place;
