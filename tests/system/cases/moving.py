@@ -36,7 +36,7 @@ def an_exported_disk_is_the_same_on_another_backing_device() -> None:
     image = SCRATCH / "disk.image"
     with loop_disk(256 * MIB) as first:
         with mapped("moved", table(first, "seed=5")) as disk:
-            run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-J", "size=16", disk)
+            run("mkfs.ext4", "-q", "-N", "65536", "-J", "size=16", disk)
             with mounted(disk, "ext4") as top:
                 Workload(top, 7, SCALES["tiny"]).run()
             # Not what is in the page cache, but what is made up.
