@@ -171,6 +171,18 @@ struct format_room {
 
 void format_room(u64 log_pages, struct format_room *room);
 
+/*
+ * Pages of checkpoint to go with @ops pages of operations, when @debt are owed: with somebody
+ * waiting no more than must be, else as many as there is room for. Rounds of that kind leave less
+ * than no debt.
+ */
+static inline unsigned int format_walk(const struct format_room *room, s64 debt, unsigned int ops)
+{
+	if (!ops || debt > (s64)room->walk)
+		return room->walk;
+	return debt > 0 ? debt : 0;
+}
+
 /* Pages that must be free when a checkpoint of @ranges begins. */
 static inline u64 format_need(const struct format_room *room, u64 ranges)
 {

@@ -11,14 +11,27 @@ import os
 
 import raw
 from manifest import difference, manifest
+from randomops import Operations
 from raw import BLOCK
 from storetool import says
 from workload import SCALES, Workload
 
 from cases import case
 from cases.durable import table
+from cases.life import Hammer
 
-from guest import SCRATCH, Failed, loop_disk, mapped, mounted, ram_disk, run
+from guest import (
+    SCRATCH,
+    Failed,
+    david,
+    fake_disk,
+    linear_disk,
+    loop_disk,
+    mapped,
+    mounted,
+    ram_disk,
+    run,
+)
 
 FULL = os.environ.get("DAVID_SCALE") == "full"
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
@@ -36,7 +49,7 @@ def an_exported_disk_is_the_same_on_another_backing_device() -> None:
     image = SCRATCH / "disk.image"
     with loop_disk(256 * MIB) as first:
         with mapped("moved", table(first, "seed=5")) as disk:
-            run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-J", "size=16", disk)
+            run("mkfs.ext4", "-q", "-N", "65536", "-J", "size=16", disk, "64G")
             with mounted(disk, "ext4") as top:
                 Workload(top, 7, SCALES["tiny"]).run()
             # Not what is in the page cache, but what is made up.
@@ -117,3 +130,66 @@ def a_torn_image_leaves_the_backing_device_as_it_was() -> None:
                 raw.must_read(fd, raw.patterned(number, BLOCK), number * 2 * BLOCK)
     image.unlink()
     torn.unlink()
+
+
+@case
+def a_disk_grows_under_its_file_system_and_a_workload() -> None:
+    with ram_disk(128 * MIB) as dev, fake_disk("grown", 8 * GIB, dev, "--classify", "keep") as disk:
+        run("mkfs.ext4", "-q", disk, "4G")
+        with mounted(disk, "ext4") as top:
+            # Behind the file system.
+            workers = [Hammer(disk, number, (6 + number) * GIB) for number in range(2)]
+            Workload(top, 1, SCALES["tiny"]).run()
+            for size in (9 * GIB, 64 * GIB):
+                david("resize", "grown", str(size))
+                assert int(run("blockdev", "--getsize64", disk)) == size
+            for worker in workers:
+                done, error = worker.finish()
+                assert done and not error, f"{done} requests, {error}"
+            run("resize2fs", disk)
+            assert os.statvfs(top).f_blocks * os.statvfs(top).f_frsize > 57 * GIB
+            os.mkdir(f"{top}/more")
+            Workload(f"{top}/more", 2, SCALES["tiny"]).run()
+            tree = manifest(top, content=False)
+        run("e2fsck", "-fn", disk)
+        try:
+            david("resize", "grown", str(8 * GIB))
+            raise AssertionError("a disk was made smaller")
+        except Failed as error:
+            assert "can only grow" in str(error), error
+        line = run("dmsetup", "table", "grown").strip()
+        david("remove", "grown")
+        with mapped("grown", line) as disk, mounted(disk, "ext4") as top:
+            wrong = difference(tree, manifest(top, content=False))
+            assert not wrong, "\n".join(wrong)
+
+
+@case
+def removed_and_made_again_time_after_time_it_is_as_its_reference() -> None:
+    """The same random operations on dm-linear: the trees are equal after each life."""
+    lives = 100 if FULL else 2
+    size = 4 * GIB
+    with ram_disk(128 * MIB) as dev, linear_disk("reference", size) as reference:
+        line = f"0 {size >> 9} david {dev} 0"
+        # What stands on the device from cases before is none of this one's.
+        run("dd", "if=/dev/zero", f"of={dev}", "bs=1M", "count=1", "conv=fsync")
+        for life in range(lives):
+            trees = []
+            with mapped("lives", line) as disk:
+                for path in (disk, reference):
+                    if not life:
+                        run("mkfs.ext4", "-q", "-F", path)
+                    with mounted(path, "ext4") as top:
+                        if not life:
+                            os.mkdir(f"{top}/tree")
+                        os.makedirs(f"{top}/tree/{life % 10}", exist_ok=True)
+                        work = Operations(f"{top}/tree/{life % 10}", f"life {life}")
+                        work.run(100)
+                        work.close_all()
+                        trees.append(manifest(f"{top}/tree", content=False))
+            with mapped("lives", line) as disk:
+                run("e2fsck", "-fn", disk)
+                with mounted(disk, "ext4") as top:
+                    found = manifest(f"{top}/tree", content=False)
+            for wrong in (difference(trees[1], trees[0]), difference(trees[1], found)):
+                assert not wrong, f"life {life}: " + "\n".join(wrong)
