@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a block's content rules out: see exclude.h. */
+#include "exclude.h"
+
+#define EXTENT_MAGIC	0xf30a
+#define XATTR_MAGIC	0xea020000u
+#define XATTR_MAGIC_OLD	0xea010000u
+#define JOURNAL_MAGIC	0xc03b3998u
+#define ORPHAN_MAGIC	0x0b10ca04u
+#define MMP_MAGIC	0x004d4d50u
+
+static const u32 quota_magic[] = { 0xd9c01f11u, 0xd9c01927u, 0xd9c03f14u };
+
+#define SYMLINK_MIN	60u
+#define ENTRY_MIN	8	/* inode number, length, length of the name */
+#define QUOTA_BLOCK	1024u	/* of the new format, whatever the file system's */
+#define QUOTA_HEADER	16u
+#define QUOTA_ENTRIES	21	/* in one of these, at most */
+#define QUOTA_BLOCKS	4194304u	/* of a quota file: 4 GiB of it */
+#define QUOTA_RECORD	32u	/* of the old format */
+#define QUOTA_GRACE	16777216u	/* seconds */
+#define QUOTA_DATE	1000000000u
+
+static u32 word_at(const void *block, u32 at)
+{
+	__le32 word;
+
+	memcpy(&word, block + at, sizeof(word));
+	return le32_to_cpu(word);
+}
+
+static u32 half_at(const void *block, u32 at)
+{
+	__le16 half;
+
+	memcpy(&half, block + at, sizeof(half));
+	return le16_to_cpu(half);
+}
+
+static bool has_magic(const void *block, u32 size)
+{
+	u32 first = word_at(block, 0), i;
+	__be32 big;
+
+	memcpy(&big, block, sizeof(big));
+	if ((first & 0xffff) == EXTENT_MAGIC || first == XATTR_MAGIC || first == XATTR_MAGIC_OLD ||
+	    first == MMP_MAGIC || be32_to_cpu(big) == JOURNAL_MAGIC ||
+	    word_at(block, size - 8) == ORPHAN_MAGIC)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(quota_magic); i++)
+		if (first == quota_magic[i])
+			return true;
+	return half_at(block, EXT_MAGIC_OFFSET) == EXT_MAGIC;
+}
+
+/*
+ * Entries that follow each other to the very end of the block. A node of the
+ * hash tree is one that fills the block, a root two, a checksum a last one of 12.
+ */
+static bool is_directory(const void *block, u32 size)
+{
+	u32 at, len;
+
+	for (at = 0; at <= size - ENTRY_MIN; at += len) {
+		len = half_at(block, at + 4);
+		if (len < ENTRY_MIN || len % 4 || len > size - at)
+			return false;
+	}
+	return at == size;
+}
+
+static bool is_indirect(const void *block, u32 size, u64 blocks)
+{
+	u32 at;
+
+	for (at = 0; at < size; at += 4)
+		if (word_at(block, at) >= blocks)
+			return false;
+	return true;
+}
+
+static bool is_zero(const u8 *p, u32 len)
+{
+	while (len && !*p) {
+		p++;
+		len--;
+	}
+	return !len;
+}
+
+/* A target has no NUL and at least one behind it; short ones stand in the inode. */
+static bool is_symlink(const u8 *block, u32 size)
+{
+	u32 len;
+
+	if (block[size - 1])
+		return false;
+	len = strnlen((const char *)block, size);
+	return len >= SYMLINK_MIN && is_zero(block + len, size - len);
+}
+
+static bool is_doubtful(const u8 *block, u32 size)
+{
+	u32 len = strnlen((const char *)block, size);
+
+	return len >= SYMLINK_MIN && len < size;
+}
+
+/* A block of a tree, like a small indirect block, or of records behind a header of 16 bytes. */
+static bool is_quota_piece(const void *piece)
+{
+	u32 next = word_at(piece, 0), last = word_at(piece, 4);
+
+	if (is_indirect(piece, QUOTA_BLOCK, QUOTA_BLOCKS))
+		return true;
+	if (next >= QUOTA_BLOCKS || last >= QUOTA_BLOCKS || half_at(piece, 10) ||
+	    word_at(piece, 12))
+		return false;
+	/* A record that is taken out is filled with zeros. */
+	if (!half_at(piece, 8))
+		return is_zero(piece + QUOTA_HEADER, QUOTA_BLOCK - QUOTA_HEADER);
+	return half_at(piece, 8) <= QUOTA_ENTRIES;
+}
+
+static bool is_quota(const void *block, u32 size)
+{
+	u32 at;
+
+	for (at = 0; at < size; at += QUOTA_BLOCK)
+		if (!is_quota_piece(block + at))
+			return false;
+	return true;
+}
+
+/*
+ * The old format: limits and use of blocks, the same of inodes, and two times, which
+ * are dates, periods of grace or nothing.
+ */
+static bool is_old_quota(const void *block, u32 size)
+{
+	u32 at, i;
+
+	for (at = 0; at < size; at += QUOTA_RECORD) {
+		for (i = 24; i < 32; i += 4) {
+			u32 time = word_at(block, at + i);
+
+			if (time > QUOTA_GRACE && time < QUOTA_DATE)
+				return false;
+		}
+		/* More than 2^30 inodes: not in any that this format serves. */
+		for (i = 12; i < 24; i += 4)
+			if (word_at(block, at + i) >> 30)
+				return false;
+	}
+	return true;
+}
+
+enum ext_look ext_look(const struct ext_geo *geo, const void *block)
+{
+	u32 size = ext_block_size(geo);
+
+	if (has_magic(block, size))
+		return EXT_LOOK_MAGIC;
+	if (is_directory(block, size))
+		return EXT_LOOK_DIRECTORY;
+	if (is_indirect(block, size, geo->blocks))
+		return EXT_LOOK_INDIRECT;
+	if (is_symlink(block, size))
+		return EXT_LOOK_SYMLINK;
+	if (is_quota(block, size) || is_old_quota(block, size))
+		return EXT_LOOK_QUOTA;
+	return is_doubtful(block, size) ? EXT_LOOK_DOUBTFUL : EXT_LOOK_NONE;
+}

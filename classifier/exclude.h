@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a block's content rules out: may it be metadata of ext2, ext3 or ext4
+ * that is not known by its place?
+ *
+ * Pointers on a disk can be stale: a file was truncated in memory, its block
+ * given to a directory and written as such, and then the inode block is written
+ * for another inode's sake, with the old pointers. So that an inode points to a
+ * block does not prove what the block holds. Its content does, for every kind
+ * of metadata that has a form: then the block is kept for good. What has no form
+ * (values of large attributes, Merkle trees, encrypted symbolic links) is
+ * listed in docs/CLASSIFICATION.md, and volumes that may hold it are treated
+ * otherwise (assoc.h).
+ *
+ * The tests are wide: whatever a driver or e2fsprogs ever writes must pass,
+ * and data that happens to pass is merely kept. Portable, any context, no state.
+ */
+#ifndef CLASSIFIER_EXCLUDE_H
+#define CLASSIFIER_EXCLUDE_H
+
+#include "ext.h"
+
+/* How a block might be metadata. */
+enum ext_look {
+	EXT_LOOK_NONE,		/* it cannot be */
+	EXT_LOOK_MAGIC,		/* extent node, attributes, journal, orphan file, quota header */
+	EXT_LOOK_DIRECTORY,	/* a chain of entries; also the hash tree's nodes */
+	EXT_LOOK_INDIRECT,	/* nothing but block numbers and zeros; also quota trees */
+	EXT_LOOK_SYMLINK,	/* a text of 60 bytes or more, then zeros to the end */
+	EXT_LOOK_QUOTA,		/* records of quota files, old and new format */
+	/*
+	 * No NUL in the first 60 bytes, but one behind. ext4 writes targets into buffers that may
+	 * hold something else behind them: most data looks so, and any may be a target.
+	 */
+	EXT_LOOK_DOUBTFUL,
+};
+
+/* @block: a whole block of the file system, aligned to 8 bytes. */
+enum ext_look ext_look(const struct ext_geo *geo, const void *block);
+
+#endif
