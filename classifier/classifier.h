@@ -11,6 +11,8 @@
  *   in a worker,     while classifier_memory() or classifier_want() has something:
  *   when             allocate, or read from the store, without the lock; then
  *   ->pending        classifier_give() or classifier_learn() under it
+ *   as well          classifier_claim(), and classifier_is_data() and _done() on what it
+ *                    tells: blocks that were undecided when written, and are data
  *   when it changes  classifier_mount()
  *
  * The safe side is KEEP, everywhere: no volume known there, not mounted or not
@@ -30,6 +32,7 @@
 #ifndef CLASSIFIER_CLASSIFIER_H
 #define CLASSIFIER_CLASSIFIER_H
 
+#include "assoc.h"
 #include "verdict.h"
 #include "volume.h"
 
@@ -47,6 +50,8 @@ enum classify_reason {
 	CLASSIFY_JOURNAL,	/* keep: journal */
 	CLASSIFY_LOGGED,	/* keep: in the journal's log */
 	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
+	CLASSIFY_LOOKS,		/* keep: no journal decides, and its content may be metadata */
+	CLASSIFY_UNDECIDED,	/* kept for now: an inode has to tell */
 	CLASSIFY_REASONS
 };
 
@@ -77,6 +82,14 @@ struct classifier {
 	} probe[CLASSIFIER_PROBES];
 	unsigned int probes;
 
+	struct undecided undecided;
+	struct assoc assoc;
+	enum classify_reader {
+		CLASSIFY_READS_LIVE,
+		CLASSIFY_READS_LAYOUT,
+		CLASSIFY_READS_ASSOC,
+	} reader;			/* who wanted what is being read */
+
 	u64 count[CLASSIFY_REASONS];	/* sectors by reason */
 	u64 errors;			/* superblocks and such that made no sense */
 	u64 block[CLASSIFIER_BLOCK / 8];	/* one block's content, for a moment */
@@ -89,6 +102,13 @@ struct classifier {
  * journal's tail has moved on.
  */
 void classifier_init(struct classifier *c, u64 sectors, size_t log_limit);
+
+/*
+ * Blocks that nothing decides about at once may be remembered, up to @bytes of
+ * content, until an inode tells what they are. Before the first write. Without
+ * this call, or with 0, they stay kept.
+ */
+void classifier_remember(struct classifier *c, u64 bytes);
 
 /* Free with @release all memory that was given. */
 void classifier_destroy(struct classifier *c, void (*release)(const void *));
@@ -123,6 +143,23 @@ void classifier_mount(struct classifier *c, u64 start, enum volume_state state);
  * Others count as not mounted. A volume that begins at sector 0 is looked for.
  */
 void classifier_by_super(struct classifier *c);
+
+/*
+ * A run of sectors in which there are blocks that were undecided when they were
+ * written and are found to be data. False if there is none. The caller asks
+ * classifier_is_data() about each block of the store in it, under the lock
+ * that keeps writes to that block from going on, then drops its content, and
+ * says classifier_done(). What was written since is no longer data.
+ */
+bool classifier_claim(struct classifier *c, u64 *sector, u32 *sectors);
+bool classifier_is_data(struct classifier *c, u64 sector, u32 sectors);
+void classifier_done(struct classifier *c, u64 sector, u32 sectors);
+
+/*
+ * To be called every few seconds while undecided_any(): blocks may have been
+ * written after the inodes that tell of them were looked at.
+ */
+void classifier_again(struct classifier *c);
 
 /* Bytes of zeroed memory wanted next, 0: none. */
 size_t classifier_memory(struct classifier *c);
