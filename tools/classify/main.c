@@ -71,7 +71,9 @@ static int run_image(int argc, char **argv)
 
 static int run_replay(int argc, char **argv)
 {
-	struct replay_options options = { .log_limit = 8 << 20, .until = U64_MAX };
+	struct replay_options options = {
+		.log_limit = 8 << 20, .unclassified = 64 << 20, .until = U64_MAX, .lag = 1,
+	};
 	int i;
 
 	for (i = 0; i < argc; i++) {
@@ -83,6 +85,12 @@ static int run_replay(int argc, char **argv)
 			options.out = next_word(argc, argv, &i);
 		else if (!strcmp(option, "--log-limit"))
 			options.log_limit = parse_u64(option, next_word(argc, argv, &i));
+		else if (!strcmp(option, "--unclassified"))
+			options.unclassified = parse_u64(option, next_word(argc, argv, &i));
+		else if (!strcmp(option, "--lag"))
+			options.lag = parse_u64(option, next_word(argc, argv, &i));
+		else if (!strcmp(option, "--by-super"))
+			options.by_super = true;
 		else if (!strcmp(option, "--from"))
 			options.from = parse_u64(option, next_word(argc, argv, &i));
 		else if (!strcmp(option, "--until"))
