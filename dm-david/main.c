@@ -37,6 +37,10 @@ struct option {
 	char *error;
 };
 
+/* Megabytes. Memory for a block that waits is at most 21 bytes, for all of them 88 MB. */
+#define UNCLASSIFIED_DEFAULT	64
+#define UNCLASSIFIED_MAX	1048576
+
 /* Of every value but the profile's. */
 #define VALUE_MAX CONTENT_TEXT_SIZE
 
@@ -124,6 +128,18 @@ static void print_low_water(const struct david *d, char *value, size_t size)
 	snprintf(value, size, "%llu", d->low_water);
 }
 
+static int parse_unclassified(struct david *d, const char *value)
+{
+	int r = kstrtouint(value, 10, &d->unclassified);
+
+	return r ? r : d->unclassified > UNCLASSIFIED_MAX ? -EINVAL : 0;
+}
+
+static void print_unclassified(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->unclassified);
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -137,9 +153,13 @@ static const struct option options[] = {
 	  "block_size: must be 512, 1024, 2048 or 4096" },
 	{ "low_water", parse_low_water, print_low_water,
 	  "low_water: must be a number of blocks" },
+	{ "unclassified", parse_unclassified, print_unclassified,
+	  "unclassified: must be a number of MB from 0 to 1048576" },
 	/* Last: it can be very long, and has no print() for that reason. */
 	{ "profile", parse_profile, NULL, NULL },
 };
+
+#define KNOWN_LATER "unclassified, profile"
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
 {
@@ -166,7 +186,7 @@ static int parse_option(struct david *d, char *word, unsigned int *seen, char **
 		return 0;
 	}
 	*error =
-"Unknown name; known are mode, classify, content, seed, block_size, low_water, profile";
+"Unknown name; known are mode, classify, content, seed, block_size, low_water, " KNOWN_LATER;
 	return -EINVAL;
 }
 
@@ -311,6 +331,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->content.kind = CONTENT_INCOMPRESSIBLE;
 	d->block_size = 4096;
 	d->low_water = U64_MAX;
+	d->unclassified = UNCLASSIFIED_DEFAULT;
 	d->mode = MODE_UNSET;
 	mutex_init(&d->mode_lock);
 

@@ -787,6 +787,14 @@ static enum served serve_discard(struct david_io *io, struct lap *lap)
 	return SERVED;
 }
 
+/* The worker's own: blocks that were kept and are found to be data. */
+static enum served serve_squash(struct david_io *io)
+{
+	implicit_squash(io->d->implicit, io->iter.bi_sector, bio_sectors(io->bio));
+	io_advance(io, io->iter.bi_size);
+	return SERVED;
+}
+
 /* Bytes of the request that lie in @r, looked up from the first block that is left. */
 static unsigned int bytes_in_range(const struct david_io *io, const struct rt_range *r)
 {
@@ -833,6 +841,8 @@ static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_re
 		store_lookup(io->d->store, first_block(io), &r);
 		return serve_read_range(io, lap, &r, may_redirect);
 	case REQ_OP_DISCARD:
+		if (unlikely(io->bio->bi_opf & REQ_DAVID_LEARN))
+			return serve_squash(io);
 		return serve_discard(io, lap);
 	default:
 		return serve_write(io, lap, may_redirect, span);
@@ -1091,9 +1101,9 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->iter = bio->bi_iter;
 	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	kind = request_kind(bio);
-	if (unlikely(d->implicit && kind == DAVID_REQ_READ && bio->bi_opf & REQ_DAVID_LEARN)) {
+	if (unlikely(d->implicit && bio->bi_opf & REQ_DAVID_LEARN)) {
 		lap_start(&lap, stats);
-		return map_read(io, &lap);
+		return kind == DAVID_REQ_READ ? map_read(io, &lap) : map_change(io, &lap, NULL);
 	}
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));

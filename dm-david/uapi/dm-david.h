@@ -109,6 +109,19 @@ enum david_part {
 	DAVID_PART_NR
 };
 
+/*
+ * Blocks that nothing decided about when they were written, which are kept until an inode tells:
+ * index into david_stats.unclassified, blocks.
+ */
+enum david_unclassified {
+	DAVID_UNCLASSIFIED_NOW,
+	DAVID_UNCLASSIFIED_MOST,	/* at any time so far */
+	DAVID_UNCLASSIFIED_SPILLED,	/* past the bound: kept for good */
+	DAVID_UNCLASSIFIED_DATA,	/* told to be data: content dropped */
+	DAVID_UNCLASSIFIED_METADATA,	/* told to be metadata */
+	DAVID_UNCLASSIFIED_NR
+};
+
 #define DAVID_SLOTS		16	/* room in each array, for kinds to come */
 
 /*
@@ -157,6 +170,7 @@ struct david_stats {
 	__u64 measured[DAVID_SLOTS];	/* mode=model-only: the backing device's */
 	__u64 measured_ns[DAVID_SLOTS];
 	__u64 measured_times[DAVID_BUCKETS];
+	__u64 unclassified[DAVID_SLOTS];	/* classify=implicit */
 };
 
 struct david_version {

@@ -307,7 +307,8 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         default=[],
         metavar="KEY=VALUE",
         help="seed=N: of the made-up content; block_size=512|1024|2048|4096 (default 4096); "
-        "low_water=BLOCKS: free blocks of the store below which an event is raised; repeatable",
+        "low_water=BLOCKS: free blocks of the store below which an event is raised; "
+        "unclassified=MB: with classify=implicit, what may wait for an inode (default 64); repeatable",
     )
     parser.add_argument(
         "--format", action="store_true", help="use a backing device even if it carries a known signature"

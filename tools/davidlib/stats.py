@@ -91,8 +91,12 @@ TIME_SCALARS = (
     "unmodelled",
     "hits",
 )
+# Behind the part about time.
+LATE_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "unclassified": ("unclassified", "unclassified_", ("now", "most", "spilled", "data", "metadata")),
+}
 HISTOGRAMS = ("late", "modelled_times", "measured_times")
-ALL_GROUPS = GROUPS | TIME_GROUPS
+ALL_GROUPS = GROUPS | TIME_GROUPS | LATE_GROUPS
 ALL_SCALARS = SCALARS + TIME_SCALARS
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
@@ -121,6 +125,7 @@ class Struct(ctypes.Structure):
         ("measured", _SLOT_ARRAY),
         ("measured_ns", _SLOT_ARRAY),
         ("measured_times", _HISTOGRAM),
+        ("unclassified", _SLOT_ARRAY),
     ]
 
 
@@ -227,6 +232,15 @@ EVIDENCE_MEANS = {
 }
 
 
+UNCLASSIFIED_MEANS = {
+    "now": "blocks kept until an inode tells what they are",
+    "most": "at any time so far",
+    "spilled": "past the bound: kept for good",
+    "data": "told to be data: content dropped",
+    "metadata": "told to be metadata",
+}
+
+
 def _mean(total_ns: int, count: int) -> str:
     return format_time(total_ns // count) if count else "-"
 
@@ -321,6 +335,10 @@ def as_text(stats: dict[str, Any]) -> str:
     lines.append("requests")
     for name, count in stats["requests"].items():
         row(name, str(count), format_size(stats["sectors"][name] * SECTOR))
+    if stats["unclassified"]["most"]:
+        lines.append("written undecided (classify=implicit)")
+        for name, count in stats["unclassified"].items():
+            row(name, str(count), UNCLASSIFIED_MEANS[name])
     if stats["mem"]["model"]:
         _times(stats, row, lines.append)
     return "\n".join(lines)

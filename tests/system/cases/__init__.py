@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 Case = Callable[[], None]
 
-GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
+GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit", "unclassified")
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 

@@ -22,7 +22,7 @@ from guest import DAVID, TREE, Failed, david, dm, fake_disk, kmsg, loop_disk, ma
 MIB, TIB = 1 << 20, 1 << 40
 SECTORS = TIB >> 9
 
-KNOWN = "known are mode, classify, content, seed, block_size, low_water, profile"
+KNOWN = "known are mode, classify, content, seed, block_size, low_water, unclassified, profile"
 
 # Words behind "david": {dev} is a backing device of 4 MiB.
 BAD_TABLES = [
@@ -59,10 +59,14 @@ BAD_TABLES = [
     ("{dev} 1 block_size=8192", "block_size: must be 512, 1024, 2048 or 4096"),
     ("{dev} 1 block_size=4K", "block_size: must be 512, 1024, 2048 or 4096"),
     ("{dev} 1 low_water=many", "low_water: must be a number of blocks"),
+    ("{dev} 1 unclassified=1048577", "unclassified: must be a number of MB from 0 to 1048576"),
     ("{dev} 1 low_water=1025", "low_water: more blocks than the backing device has"),
 ]
 
-ALL_WORDS = "6 mode=speedup classify=keep content=zeros seed=18446744073709551615 block_size=1024 low_water=7"
+ALL_WORDS = (
+    "7 mode=speedup classify=keep content=zeros seed=18446744073709551615 block_size=1024 low_water=7 "
+    "unclassified=9"
+)
 
 
 def refused(name: str, words: str) -> str:
