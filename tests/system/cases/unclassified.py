@@ -23,9 +23,9 @@ def counts(group: str) -> dict[str, int]:
 
 
 def settle(top: str) -> None:
-    """Until the worker has looked at everything there is: it does so every two seconds."""
+    """Until the worker has looked at everything there is: it does so every two seconds. What is doubtful stays."""
     run("sync", "-f", top)
-    end = time.monotonic() + 5
+    end = time.monotonic() + 2.5
     while counts("unclassified")["now"] and time.monotonic() < end:
         time.sleep(0.2)
 
