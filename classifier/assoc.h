@@ -16,7 +16,8 @@
  * the pointers in the inode itself count, only for blocks that were written
  * before the inode was, and only once the journal has gone on since: an inode
  * block on its way home is as new as the last commit, whatever is replayed
- * after a crash.
+ * after a crash. Doubtful blocks count elsewhere, too, only if the inode itself
+ * points to them and was written later.
  *
  * Blocks may be written after the inode that maps them, and indirect blocks
  * too: so blocks of inodes that have been looked at are looked at again on

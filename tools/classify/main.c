@@ -8,7 +8,8 @@
 static const char usage[] =
 	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"
 	"       david-classify replay --size BYTES --out FILE [--log-limit BYTES]\n"
-	"                             [--from ENTRY] [--until ENTRY] LOG\n"
+	"                             [--from ENTRY] [--until ENTRY] [--unclassified BYTES]\n"
+	"                             [--lag ENTRIES] [--by-super] LOG\n"
 	"\n"
 	"image   print which blocks of a file system are metadata, and why.\n"
 	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
