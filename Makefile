@@ -11,8 +11,11 @@ else
 
 # Everything else. A target that needs more than a compiler begins with its own set-up.
 KDIR ?= /lib/modules/$(shell uname -r)/build
+SEEDS ?= 200
+FS ?= ext2 ext3 ext4 xfs btrfs
 VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david/venv
 DAVID = tools/david
+CPUS := $(shell nproc)
 
 all: module sim ## the module, for KDIR (default: the running kernel), and the tools
 
@@ -72,11 +75,12 @@ lint: setup ## checkpatch --strict and ruff
 	@tools/lint
 
 unit: setup ## unit tests of the portable sources, in user space under sanitizers
-	$(MAKE) -C tests/unit
+	$(MAKE) -j$(CPUS) -C tests/unit
 
 fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=3 each
-	$(MAKE) -C tests/fuzz
-	$(MAKE) -C tests/fuzz -f selfid.mk
+	$(MAKE) -j$(CPUS) -C tests/fuzz
+	$(MAKE) -j$(CPUS) -C tests/fuzz -f selfid.mk
+	$(MAKE) -j$(CPUS) -C tests/fuzz -f store.mk
 
 kunit: setup ## the same as KUnit, in the uml lab
 	tests/kunit/run
@@ -84,8 +88,24 @@ kunit: setup ## the same as KUnit, in the uml lab
 system: setup sim ## system tests, in both labs
 	$(VENV)/bin/pytest tests/system
 
+powercut: setup ## power cuts at thousands of places, an hour; then bugs planted to be found by that
+	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 10000 -- python3 tests/system/caserun.py 'powercut.*'
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*'
+
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k uml
+
+trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs"
+	@mkdir -p build/trials
+	@printf '%s\n' $(FS) | xargs -P 2 -I{} sh -c 'log=build/trials/$$(echo {} | tr : -).log; \
+		$(DAVID) lab run --kind uml --memory 1500M --timeout 36000 -- \
+		python3 tests/system/trials.py --seeds $(SEEDS) {} >$$log 2>&1; status=$$?; \
+		grep -a "^trials:" $$log | grep -v ": clean ("; exit $$status'
+
+faults: setup ## 100 runs of backing devices that fail; the debug kernel also runs out of memory
+	DAVID_SCALE=full $(DAVID) lab run --kind uml --timeout 7200 -- python3 tests/system/caserun.py 'faults.*'
+	DAVID_SCALE=full $(DAVID) lab run --kind uml --debug --memory 4G --timeout 7200 -- \
+		python3 tests/system/caserun.py 'faults.*alloc*' 'faults.*memory*'
 
 clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -rf build
@@ -94,7 +114,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
 .PHONY: all help module sim demo check bench bench-content setup modules modules-6.1 modules-6.12 modules-uml sparse lint
-.PHONY: unit fuzz kunit system check-debug clean
+.PHONY: unit fuzz kunit system powercut check-debug trials faults clean
 .NOTPARALLEL:
 
 endif

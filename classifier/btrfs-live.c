@@ -229,6 +229,7 @@ static void restart(struct btrfs_live *b)
 	b->map_generation = 0;
 	b->committing = true;
 	memset(&b->open, 0, sizeof(b->open));
+	memset(&b->begun, 0, sizeof(b->begun));
 	if (!b->wanted)
 		b->wanted = FIRST_ROOM;
 	walk_begin(b);
@@ -241,6 +242,7 @@ const char *btrfs_live_init(struct btrfs_live *b, const void *super, u64 sectors
 		return b->wrong;
 	b->wrong = b->geo.unsafe;
 	b->errors = 0;
+	b->sign = SELFID_NO_SIGN;
 	restart(b);
 	return NULL;
 }
@@ -266,10 +268,12 @@ static void new_super(struct btrfs_live *b, const char *wrong)
 	/* A log commit: the same generation once more. */
 	if (fresh->generation == b->geo.generation)
 		return;
+	b->sign = SELFID_AT_WORK;
 	same = fresh->chunk_root == b->geo.chunk_root &&
 	       fresh->chunk_generation == b->geo.chunk_generation;
 	b->geo = *fresh;
 	b->committing = false;
+	memset(&b->begun, 0, sizeof(b->begun));
 	if (same && b->settled) {
 		b->map_generation = fresh->generation;
 		return;
@@ -317,7 +321,7 @@ static bool is_header(struct btrfs_live *b, const struct selfid_request *r, u32 
 
 	selfid_copy(r, pos, block, sizeof(block));
 	if (!btrfs_parse_header(&b->geo, block, &h))
-		return false;
+		return btrfs_looks_like_header(&b->geo, block);
 	if (h.generation > b->geo.generation + 1 ||
 	    (h.generation > b->geo.generation && h.owner != LOG_TREE))
 		b->committing = true;
@@ -354,6 +358,7 @@ static bool near_mirror(u64 sector, u32 sectors)
 static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum selfid_reason *reason)
 {
 	const struct btrfs_extent *e;
+	bool settled;
 	u64 end;
 	u32 n = selfid_open_take(&b->open, at, *len);
 
@@ -362,11 +367,18 @@ static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum self
 		*reason = SELFID_REST;
 		return VERDICT_KEEP;
 	}
+	/* What decides the rest may change, or has changed, unseen. */
+	settled = !b->committing && b->geo.devices == 1;
+	n = settled ? selfid_open_take(&b->begun, at, *len) : 0;
+	if (n) {
+		*len = n;
+		*reason = SELFID_DATA;
+		return VERDICT_SQUASH;
+	}
 	e = find(b, at, &end);
 	*len = min_t(u64, *len, end - at);
 	*reason = SELFID_PART;
-	if (!e || e->type != BTRFS_CHUNK_DATA || !b->settled || b->committing ||
-	    b->geo.devices != 1)
+	if (!e || e->type != BTRFS_CHUNK_DATA || !b->settled || !settled)
 		return VERDICT_UNDECIDED;
 	*reason = SELFID_DATA;
 	return VERDICT_SQUASH;
@@ -407,6 +419,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	if (!(at & (unit - 1))) {
 		if (is_header(b, r, pos)) {
 			*reason = SELFID_TREE;
+			selfid_open_end(&b->begun, at, b->geo.node_bytes >> 9);
 			selfid_open_add(&b->open, at + n, at + (b->geo.node_bytes >> 9));
 			return VERDICT_KEEP;
 		}
@@ -427,6 +440,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	}
 	if (b->geo.node_bytes >> 9 == unit && !(at & (unit - 1)) && !b->geo.space_cache) {
 		*reason = SELFID_DATA;
+		selfid_open_add(&b->begun, at + n, at + unit);
 		return VERDICT_SQUASH;
 	}
 	return judge_part(b, at, len, reason);

@@ -18,6 +18,10 @@
  * part in a place that is in no known chunk is undecided until the next commit
  * (btrfs_live_decide()).
  *
+ * Parts of a slot that has begun as data since the last commit are data as well,
+ * wherever that is: its space was not free then, and will not be used for
+ * anything else before the next.
+ *
  * A chunk that is gone with the commit being written may be another one's place
  * by then, before that commit's superblock is seen. So while a commit is being
  * written, parts in chunks of data are undecided as well. It is being written
@@ -73,7 +77,9 @@ struct btrfs_live {
 	u32 room;			/* extents in each map */
 	u32 wanted;			/* the same, as it ought to be */
 
-	struct selfid_open open;
+	struct selfid_open open;	/* slots that began as tree blocks */
+	struct selfid_open begun;	/* as data, since the last superblock */
+	enum selfid_sign sign;		/* of the last write; whoever looks clears it */
 	u64 errors;
 	u8 super[BTRFS_SUPER_BYTES];
 };
@@ -93,6 +99,12 @@ const char *btrfs_live_init(struct btrfs_live *b, const void *super, u64 sectors
  */
 enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request *r, u32 pos,
 			      u32 *len, enum selfid_reason *reason);
+
+/* The sector at which the chunk tree's root is read, at each mount, 0: not known. */
+static inline u64 btrfs_live_root(const struct btrfs_live *b)
+{
+	return b->wrong ? 0 : btrfs_system_sector(&b->geo, b->geo.chunk_root);
+}
 
 /* To be kept with an undecided block, and given to btrfs_live_decide(). */
 static inline u64 btrfs_live_tag(const struct btrfs_live *b)

@@ -2,6 +2,8 @@
 /* btrfs on the disk: see btrfs.h. The structures are those of the kernel's btrfs_tree.h. */
 #include "btrfs.h"
 
+#include "../dm-david/crc.h"
+
 #define MAGIC			0x4d5f53665248425fULL	/* "_BHRfS_M" */
 #define CHUNK_ITEM		228
 #define CSUM_CRC32C		0
@@ -21,6 +23,11 @@
 /* Free-space tree and its valid bit, verity, block-group tree. */
 #define COMPAT_RO_SAFE		0xfUL
 #define COMPAT_RO_SPACE_TREE	0x3UL
+
+/* Of a tree block: written, of a relocation tree, with a new checksum; above them the revision. */
+#define HEADER_WRITTEN		BIT(0)
+#define HEADER_FLAGS		(BIT(0) | BIT(1) | BIT(16))
+#define MIXED_BACKREF_REV	1
 
 #define BLOCK_RAID0		BIT(3)
 #define BLOCK_RAID10		BIT(6)
@@ -124,7 +131,7 @@ static bool csum_holds(const void *block, u32 bytes)
 	__le32 stored;
 
 	memcpy(&stored, block, sizeof(stored));
-	return le32_to_cpu(stored) == ~crc32c(~0u, block + CSUM_BYTES, bytes - CSUM_BYTES);
+	return le32_to_cpu(stored) == crc_of(CRC_32C, block + CSUM_BYTES, bytes - CSUM_BYTES);
 }
 
 /*
@@ -328,6 +335,18 @@ bool btrfs_parse_header(const struct btrfs_geo *geo, const void *block, struct b
 	return !memcmp(copy.fsid, geo->fsid, sizeof(copy.fsid));
 }
 
+bool btrfs_looks_like_header(const struct btrfs_geo *geo, const void *block)
+{
+	struct btrfs_block_header h;
+	u64 flags;
+
+	memcpy(&h, block, sizeof(h));
+	flags = le64_to_cpu(h.flags);
+	return flags >> 56 == MIXED_BACKREF_REV && !(flags << 8 >> 8 & ~HEADER_FLAGS) &&
+	       flags & HEADER_WRITTEN && h.level < 8 && h.generation &&
+	       !(le64_to_cpu(h.logical) & (geo->sector_bytes - 1));
+}
+
 /*
  * A checksum for each page, the generation, then entries. It has 16 pages for each 256 MiB of its
  * chunk, which has at most 10 GiB (cache_save_setup()).
@@ -343,7 +362,7 @@ u32 btrfs_cache_sectors(const void *page, u64 generation)
 		if (memcmp(page + at, &wanted, sizeof(wanted)))
 			continue;
 		memcpy(&stored, page, sizeof(stored));
-		if (le32_to_cpu(stored) == ~crc32c(~0u, page + at, 4096 - at))
+		if (le32_to_cpu(stored) == crc_of(CRC_32C, page + at, 4096 - at))
 			return at / sizeof(stored) * 8;
 	}
 	return 0;

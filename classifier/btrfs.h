@@ -79,6 +79,13 @@ struct btrfs_header {
 
 bool btrfs_parse_header(const struct btrfs_geo *geo, const void *block, struct btrfs_header *h);
 
+/*
+ * Does it look like a tree block, of whatever file system? btrfstune gives each block another
+ * fsid; mkfs.btrfs writes those of a new file system before its superblock. Data has by chance one
+ * in some 10^17 times what this asks for.
+ */
+bool btrfs_looks_like_header(const struct btrfs_geo *geo, const void *block);
+
 /* A whole tree block: is its header's content possible, and does its checksum hold where known? */
 bool btrfs_node_valid(const struct btrfs_geo *geo, const void *node, const struct btrfs_header *h);
 

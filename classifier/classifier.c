@@ -2,6 +2,7 @@
 /* Implicit classification of one disk: see classifier.h. */
 #include "classifier.h"
 #include "exclude.h"
+#include "selfid-volume.h"
 
 #define SECTOR_BITS	9
 #define SUPER_SECTOR	(EXT_SUPER_OFFSET >> SECTOR_BITS)
@@ -19,6 +20,9 @@ static const char * const reason_names[CLASSIFY_REASONS] = {
 	[CLASSIFY_UNLOGGED] = "unlogged",
 	[CLASSIFY_LOOKS] = "looks",
 	[CLASSIFY_UNDECIDED] = "undecided",
+	[CLASSIFY_NAMED] = "named",
+	[CLASSIFY_PART] = "part",
+	[CLASSIFY_UNNAMED] = "unnamed",
 };
 
 static const enum verdict says[CLASSIFY_REASONS] = {
@@ -33,6 +37,9 @@ static const enum verdict says[CLASSIFY_REASONS] = {
 	[CLASSIFY_UNLOGGED] = VERDICT_SQUASH,
 	[CLASSIFY_LOOKS] = VERDICT_KEEP,
 	[CLASSIFY_UNDECIDED] = VERDICT_UNDECIDED,
+	[CLASSIFY_NAMED] = VERDICT_KEEP,
+	[CLASSIFY_PART] = VERDICT_KEEP,
+	[CLASSIFY_UNNAMED] = VERDICT_SQUASH,
 };
 
 const char *classify_reason_name(enum classify_reason reason)
@@ -44,6 +51,7 @@ void classifier_init(struct classifier *c, u64 sectors, size_t log_limit)
 {
 	memset(c, 0, sizeof(*c));
 	c->sectors = sectors;
+	c->last_start = U64_MAX;
 	c->log_limit = max_t(size_t, log_limit, LOGSET_MIN_BYTES);
 	undecided_init(&c->undecided, 0);
 	assoc_init(&c->assoc);
@@ -65,6 +73,10 @@ void classifier_destroy(struct classifier *c, void (*release)(const void *))
 		release(e->jbd2.pending);
 		release(e->jbd2.set.slot);
 		release(e->layout.run);
+		if (c->volumes.btrfs[i])
+			release(c->volumes.btrfs[i]->memory);
+		release(c->volumes.btrfs[i]);
+		release(c->volumes.xfs[i]);
 	}
 	release(c->undecided.chunk);
 	release(c->assoc.inodes);
@@ -95,8 +107,8 @@ static enum volume_state super_state(const struct ext_geo *geo)
 static void state_is_set(struct classifier *c, struct volume *v)
 {
 	/* Every block will be asked about: better know the layout before the first one comes. */
-	if (v->state == VOLUME_MOUNTED && ext_live_plain(v->ext) && c->undecided.limit &&
-	    v->ext->association != ASSOC_NOTHING) {
+	if (v->fs == VOLUME_EXT && v->state == VOLUME_MOUNTED && ext_live_plain(v->ext) &&
+	    c->undecided.limit && v->ext->association != ASSOC_NOTHING) {
 		layout_need(&v->ext->layout);
 		c->undecided.wanted = true;
 	}
@@ -120,7 +132,7 @@ static struct volume *learn_super(struct classifier *c, u64 start, const void *s
 	sectors = geo.blocks << (geo.block_bits - SECTOR_BITS);
 	c->pending = true;
 	v = volume_at(&c->volumes, start);
-	if (v && ext_same(&v->ext->geo, &geo)) {
+	if (v && v->fs == VOLUME_EXT && ext_same(&v->ext->geo, &geo)) {
 		ext_live_super(v->ext, &geo);
 		if (c->by_super)
 			v->state = super_state(&geo);
@@ -128,7 +140,7 @@ static struct volume *learn_super(struct classifier *c, u64 start, const void *s
 		volume_resize(&c->volumes, v, sectors);
 		return volume_at(&c->volumes, start);
 	}
-	v = volume_add_ext(&c->volumes, start, sectors);
+	v = volume_add(&c->volumes, VOLUME_EXT, start, sectors);
 	if (!v)
 		return NULL;
 	undecided_forget(&c->undecided, slot_of(c, v->ext));
@@ -145,30 +157,52 @@ static void get(const struct classify_write *w, u32 sector, u32 sectors, void *t
 	w->copy(w->ctx, sector << SECTOR_BITS, to, sectors << SECTOR_BITS);
 }
 
+static void scan_ext(struct classifier *c, const struct classify_write *w, u32 i, const u8 *head)
+{
+	u64 at = w->sector + i;
+	__le16 magic;
+
+	memcpy(&magic, head + EXT_MAGIC_OFFSET, sizeof(magic));
+	if (likely(le16_to_cpu(magic) != EXT_MAGIC) || at < SUPER_SECTOR ||
+	    w->sectors - i < SUPER_SECTORS || at - SUPER_SECTOR > c->last_start ||
+	    volume_at(&c->volumes, at - SUPER_SECTOR))
+		return;
+	get(w, i, SUPER_SECTORS, c->block);
+	learn_super(c, at - SUPER_SECTOR, c->block);
+}
+
+static void scan_selfid(struct classifier *c, const struct classify_write *w, u32 i,
+			const u8 *head)
+{
+	enum volume_fs fs = selfid_peek(head);
+	u32 from = selfid_super_sector(fs), n;
+	u64 at = w->sector + i;
+
+	if (likely(fs == VOLUME_EXT) || at < from || at - from > c->last_start)
+		return;
+	n = min_t(u32, w->sectors - i, SELFID_SUPER_SECTORS);
+	get(w, i, n, c->block);
+	selfid_super(c, fs, at - from, c->block, n << SECTOR_BITS);
+}
+
 /* Superblocks that begin in the @n sectors from @pos on, of volumes not known so far. */
 static void scan(struct classifier *c, const struct classify_write *w, u32 pos, u32 n)
 {
+	u8 head[SELFID_PEEK_BYTES];
 	u32 i;
 
 	for (i = pos; i < pos + n; i++) {
-		u64 at = w->sector + i;
-		__le16 magic;
-
-		if (at < SUPER_SECTOR || w->sectors - i < SUPER_SECTORS)
-			continue;
-		w->copy(w->ctx, (i << SECTOR_BITS) + EXT_MAGIC_OFFSET, &magic, sizeof(magic));
-		if (le16_to_cpu(magic) != EXT_MAGIC || volume_at(&c->volumes, at - SUPER_SECTOR))
-			continue;
-		get(w, i, SUPER_SECTORS, c->block);
-		learn_super(c, at - SUPER_SECTOR, c->block);
+		w->copy(w->ctx, i << SECTOR_BITS, head, sizeof(head));
+		scan_ext(c, w, i, head);
+		scan_selfid(c, w, i, head);
 	}
 }
 
 /*
  * A write that touches the sectors of the volume's own superblock. Anything
- * but the whole of a superblock of the same file system ends the volume.
+ * but the whole of a superblock of ext ends the volume; false: there is none now.
  */
-static void own_super(struct classifier *c, struct volume *v, const struct classify_write *w)
+static bool own_super(struct classifier *c, struct volume *v, const struct classify_write *w)
 {
 	u64 at = v->start + SUPER_SECTOR;
 	enum volume_state state = v->state;
@@ -183,11 +217,12 @@ static void own_super(struct classifier *c, struct volume *v, const struct class
 		/* A new one is not mounted; the same one stays what it was. */
 		if (now->state != state && !c->by_super)
 			now->state = VOLUME_UNKNOWN;
-		return;
+		return true;
 	}
 	v = volume_at(&c->volumes, start);
 	if (v)
 		volume_remove(&c->volumes, v);
+	return false;
 }
 
 /* The whole block of the file system at @pos, or NULL if the write is only of a part. */
@@ -340,8 +375,8 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 			scan(c, w, pos, n);
 		/* The scan may have ended it. */
 		v = volume_at(&c->volumes, w->sector + pos - offset);
-		if (v)
-			own_super(c, v, w);
+		if (v && v->fs == VOLUME_EXT && !own_super(c, v, w))
+			scan(c, w, pos, n);
 		return CLASSIFY_STATIC;
 	}
 	logical = ext_live_journal(v->ext, block);
@@ -373,7 +408,11 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 	u64 next, sector = w->sector + pos;
 	struct volume *v = volume_find(&c->volumes, sector, &next);
 
-	if (v) {
+	if (v && v->fs != VOLUME_EXT && !selfid_outlasts(c, v, w, pos))
+		v = volume_find(&c->volumes, sector, &next);
+	if (v && v->fs != VOLUME_EXT) {
+		*reason = selfid_write(c, v, w, pos, len);
+	} else if (v) {
 		*reason = in_volume(c, v, w, pos, len);
 	} else {
 		*len = min_t(u64, w->sectors - pos, next - sector);
@@ -386,23 +425,24 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 	return says[*reason];
 }
 
-/* Blocks of @v that have one of the sectors; false: none. */
+/* Blocks of @v, if it is of ext, that have one of the sectors; false: none. */
 static bool blocks_of(const struct volume *v, u64 sector, u64 sectors, u64 *block, u64 *len)
 {
 	u64 from = max(sector, v->start), end = min(sector + sectors, v->start + v->sectors);
-	u32 shift = v->ext->geo.block_bits - SECTOR_BITS;
+	u32 shift;
 
-	if (from >= end)
+	if (v->fs != VOLUME_EXT || from >= end)
 		return false;
+	shift = v->ext->geo.block_bits - SECTOR_BITS;
 	*block = (from - v->start) >> shift;
 	*len = ((end - v->start - 1) >> shift) + 1 - *block;
 	return true;
 }
 
-void classifier_discard(struct classifier *c, u64 sector, u64 sectors)
+void classifier_kept(struct classifier *c, u64 sector, u64 sectors)
 {
-	unsigned int i = 0;
 	u64 block, len;
+	unsigned int i;
 
 	for (i = 0; undecided_any(&c->undecided) && i < c->volumes.nr; i++) {
 		const struct volume *v = &c->volumes.volume[i];
@@ -410,15 +450,28 @@ void classifier_discard(struct classifier *c, u64 sector, u64 sectors)
 		if (blocks_of(v, sector, sectors, &block, &len))
 			undecided_remove(&c->undecided, slot_of(c, v->ext), block, len);
 	}
-	i = 0;
+}
+
+/* No file system discards its own superblock or its journal's inode. */
+static bool ext_discarded(const struct volume *v, u64 sector, u64 sectors)
+{
+	u64 super = v->start + SUPER_SECTOR;
+	u64 inode = v->start + v->ext->inode_block * block_sectors(v);
+
+	return (sector < super + SUPER_SECTORS && super < sector + sectors) ||
+	       (v->ext->inode_block && sector <= inode && inode < sector + sectors);
+}
+
+void classifier_discard(struct classifier *c, u64 sector, u64 sectors)
+{
+	unsigned int i = 0;
+
+	classifier_kept(c, sector, sectors);
 	while (i < c->volumes.nr) {
 		struct volume *v = &c->volumes.volume[i];
-		u64 super = v->start + SUPER_SECTOR;
-		u64 inode = v->start + v->ext->inode_block * block_sectors(v);
 
-		/* No file system discards its own superblock or its journal's inode. */
-		if ((sector < super + SUPER_SECTORS && super < sector + sectors) ||
-		    (v->ext->inode_block && sector <= inode && inode < sector + sectors))
+		if (v->fs == VOLUME_EXT ? ext_discarded(v, sector, sectors) :
+					  selfid_discarded(v, sector, sectors))
 			volume_remove(&c->volumes, v);
 		else
 			i++;
@@ -433,6 +486,15 @@ void classifier_read(struct classifier *c, const struct classify_write *w)
 	for (pos = 0; pos < w->sectors; pos++)
 		if (!volume_find(&c->volumes, w->sector + pos, &next))
 			scan(c, w, pos, 1);
+}
+
+void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
+{
+	unsigned int i;
+
+	for (i = 0; c->by_super && i < c->volumes.nr; i++)
+		if (c->volumes.volume[i].fs != VOLUME_EXT)
+			selfid_looked(&c->volumes.volume[i], sector, sectors);
 }
 
 void classifier_mount(struct classifier *c, u64 start, enum volume_state state)
@@ -457,7 +519,7 @@ void classifier_mount(struct classifier *c, u64 start, enum volume_state state)
 		return;
 	c->probe[c->probes].start = start;
 	c->probe[c->probes].state = state;
-	c->probe[c->probes].asked = false;
+	c->probe[c->probes].asked = 0;
 	c->probes++;
 	c->pending = true;
 }
@@ -466,6 +528,11 @@ void classifier_by_super(struct classifier *c)
 {
 	c->by_super = true;
 	classifier_mount(c, 0, VOLUME_MOUNTED);
+}
+
+void classifier_only_whole(struct classifier *c)
+{
+	c->last_start = 0;
 }
 
 void classifier_again(struct classifier *c)
@@ -479,7 +546,7 @@ void classifier_again(struct classifier *c)
 /* Who wants memory: the table, the notes, or one of a volume's two. */
 struct memory_want {
 	size_t bytes;
-	struct ext_live *e;	/* NULL: one of those that all volumes share */
+	struct volume *v;	/* NULL: one of those that all volumes share */
 	bool layout;
 };
 
@@ -489,16 +556,22 @@ static struct memory_want wants_memory(struct classifier *c)
 	unsigned int i;
 
 	for (i = 0; i < c->volumes.nr; i++) {
-		want.e = c->volumes.volume[i].ext;
-		want.bytes = ext_live_memory(want.e, c->log_limit);
+		want.v = &c->volumes.volume[i];
+		if (want.v->fs != VOLUME_EXT) {
+			want.bytes = selfid_memory(want.v);
+			if (want.bytes)
+				return want;
+			continue;
+		}
+		want.bytes = ext_live_memory(want.v->ext, c->log_limit);
 		if (want.bytes)
 			return want;
-		want.bytes = layout_memory(&want.e->layout);
+		want.bytes = layout_memory(&want.v->ext->layout);
 		want.layout = want.bytes;
 		if (want.bytes)
 			return want;
 	}
-	want.e = NULL;
+	want.v = NULL;
 	want.bytes = undecided_memory(&c->undecided);
 	if (!want.bytes)
 		want.bytes = assoc_memory(&c->assoc, &c->undecided);
@@ -518,10 +591,12 @@ void *classifier_give(struct classifier *c, void *memory, size_t bytes)
 
 	if (!want.bytes || want.bytes != bytes)
 		return memory;
+	if (want.v && want.v->fs != VOLUME_EXT)
+		return selfid_give(&c->volumes, want.v, memory, bytes);
 	if (want.layout)
-		return layout_give(&want.e->layout, memory, bytes);
-	if (want.e)
-		return ext_live_give(want.e, memory, bytes);
+		return layout_give(&want.v->ext->layout, memory, bytes);
+	if (want.v)
+		return ext_live_give(want.v->ext, memory, bytes);
 	if (undecided_memory(&c->undecided))
 		undecided_give(&c->undecided, memory, bytes);
 	else
@@ -529,13 +604,13 @@ void *classifier_give(struct classifier *c, void *memory, size_t bytes)
 	return NULL;
 }
 
-/* The volume whose place in the table @slot is, or NULL. */
+/* The volume of ext whose place in the table @slot is, or NULL. */
 static struct volume *volume_of(struct classifier *c, u32 slot)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->volumes.nr; i++)
-		if (slot_of(c, c->volumes.volume[i].ext) == slot)
+		if (c->volumes.volume[i].fs == VOLUME_EXT && c->volumes.volume[i].slot == slot)
 			return &c->volumes.volume[i];
 	return NULL;
 }
@@ -578,28 +653,54 @@ void classifier_done(struct classifier *c, u64 sector, u32 sectors)
 		undecided_done(&c->undecided, slot_of(c, v->ext), block, len);
 }
 
+/* What a probe reads: the first block has the superblocks of ext and xfs, the other btrfs's. */
+static u64 probe_sector(u64 start, unsigned int look)
+{
+	return start + (look ? BTRFS_SUPER_SECTOR : 0);
+}
+
+static bool want_probe(struct classifier *c, u64 *sector, u32 *bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->probes; i++) {
+		if (c->probe[i].asked == CLASSIFIER_LOOKS)
+			continue;
+		*sector = probe_sector(c->probe[i].start, c->probe[i].asked);
+		*bytes = CLASSIFIER_BLOCK;
+		/* A disk too small for that has none. */
+		if (*sector + (CLASSIFIER_BLOCK >> SECTOR_BITS) > c->sectors) {
+			c->probe[i--] = c->probe[--c->probes];
+			continue;
+		}
+		c->probe[i].asked++;
+		return true;
+	}
+	return false;
+}
+
 bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 {
 	unsigned int i;
 	u64 block;
 	u32 slot;
 
-	for (i = 0; i < c->probes; i++) {
-		if (c->probe[i].asked)
-			continue;
-		c->probe[i].asked = true;
-		*sector = c->probe[i].start + SUPER_SECTOR;
-		*bytes = EXT_SUPER_SIZE;
+	c->reading = CLASSIFY_READS_LIVE;
+	if (want_probe(c, sector, bytes))
 		return true;
-	}
 	for (i = 0; i < c->volumes.nr; i++) {
-		const struct volume *v = &c->volumes.volume[i];
+		struct volume *v = &c->volumes.volume[i];
 
+		if (v->fs != VOLUME_EXT) {
+			if (selfid_want(c, v, sector, bytes))
+				return true;
+			continue;
+		}
 		block = ext_live_want(v->ext);
-		c->reader = CLASSIFY_READS_LIVE;
+		c->reading = CLASSIFY_READS_LIVE;
 		if (!block) {
 			block = layout_want(&v->ext->layout, &v->ext->geo);
-			c->reader = CLASSIFY_READS_LAYOUT;
+			c->reading = CLASSIFY_READS_LAYOUT;
 		}
 		if (!block)
 			continue;
@@ -610,7 +711,7 @@ bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 	if (assoc_want(&c->assoc, &c->undecided, c->volumes.ext, &slot, &block)) {
 		const struct volume *v = volume_of(c, slot);
 
-		c->reader = CLASSIFY_READS_ASSOC;
+		c->reading = CLASSIFY_READS_ASSOC;
 		*sector = v->start + block * block_sectors(v);
 		*bytes = ext_block_size(&v->ext->geo);
 		return true;
@@ -618,21 +719,42 @@ bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 	return false;
 }
 
-static bool learn_probe(struct classifier *c, u64 sector, const void *super)
+/* A superblock written since is newer than what was read. */
+static struct volume *found(struct classifier *c, u64 start, unsigned int look, const u8 *content)
+{
+	struct volume *v = volume_at(&c->volumes, start);
+	enum volume_fs fs = selfid_peek(content);
+	__le16 magic;
+
+	if (v)
+		return v;
+	if (look)
+		return fs == VOLUME_BTRFS ?
+		       selfid_super(c, fs, start, content, CLASSIFIER_BLOCK) : NULL;
+	if (fs == VOLUME_XFS)
+		return selfid_super(c, fs, start, content, CLASSIFIER_BLOCK);
+	memcpy(&magic, content + EXT_SUPER_OFFSET + EXT_MAGIC_OFFSET, sizeof(magic));
+	if (le16_to_cpu(magic) != EXT_MAGIC)
+		return NULL;
+	return learn_super(c, start, content + EXT_SUPER_OFFSET);
+}
+
+static bool learn_probe(struct classifier *c, u64 sector, const void *content)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->probes; i++) {
 		enum volume_state state = c->probe[i].state;
-		struct volume *v;
+		u64 start = c->probe[i].start;
+		unsigned int look = c->probe[i].asked - 1;
+		struct volume *v = NULL;
 
-		if (!c->probe[i].asked || c->probe[i].start + SUPER_SECTOR != sector)
+		if (!c->probe[i].asked || probe_sector(start, look) != sector)
 			continue;
-		c->probe[i] = c->probe[--c->probes];
-		/* A superblock written since is newer than what was read. */
-		v = volume_at(&c->volumes, sector - SUPER_SECTOR);
-		if (!v && super)
-			v = learn_super(c, sector - SUPER_SECTOR, super);
+		if (content)
+			v = found(c, start, look, content);
+		if (v || look == CLASSIFIER_LOOKS - 1)
+			c->probe[i] = c->probe[--c->probes];
 		if (v && !c->by_super) {
 			v->state = state;
 			state_is_set(c, v);
@@ -644,24 +766,34 @@ static bool learn_probe(struct classifier *c, u64 sector, const void *super)
 
 void classifier_learn(struct classifier *c, u64 sector, const void *content)
 {
+	struct btrfs_live *reader = c->reader;
 	struct volume *v;
 	u64 next, offset, block;
 
 	c->pending = true;
 	if (learn_probe(c, sector, content))
 		return;
-	if (c->reader == CLASSIFY_READS_ASSOC) {
+	if (reader && sector == c->reader_sector) {
+		c->reader = NULL;
+		btrfs_live_learn(reader, content);
+		return;
+	}
+	if (c->reading == CLASSIFY_READS_ASSOC) {
 		assoc_learn(&c->assoc, &c->undecided, c->volumes.ext, content);
 		return;
 	}
 	v = volume_find(&c->volumes, sector, &next);
 	if (!v)
 		return;
+	if (v->fs != VOLUME_EXT) {
+		selfid_learn(c, v, sector, content);
+		return;
+	}
 	offset = sector - v->start;
 	if (offset & (block_sectors(v) - 1))
 		return;
 	block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
-	if (c->reader == CLASSIFY_READS_LAYOUT)
+	if (c->reading == CLASSIFY_READS_LAYOUT)
 		layout_learn(&v->ext->layout, &v->ext->geo, block, content);
 	else
 		ext_live_learn(v->ext, block, content);
@@ -672,7 +804,12 @@ size_t classifier_bytes(const struct classifier *c)
 	size_t bytes = undecided_bytes(&c->undecided) + assoc_bytes(&c->assoc);
 	unsigned int i;
 
-	for (i = 0; i < VOLUMES_MAX; i++)
+	for (i = 0; i < VOLUMES_MAX; i++) {
+		const struct btrfs_live *b = c->volumes.btrfs[i];
+
 		bytes += ext_live_bytes(&c->volumes.ext[i]);
+		bytes += b ? sizeof(*b) + b->bytes : 0;
+		bytes += c->volumes.xfs[i] ? sizeof(struct xfs_live) : 0;
+	}
 	return bytes;
 }

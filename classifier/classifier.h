@@ -38,6 +38,7 @@
 
 #define CLASSIFIER_BLOCK	4096	/* largest file system block that is understood */
 #define CLASSIFIER_PROBES	8
+#define CLASSIFIER_LOOKS	2	/* blocks in which a volume's superblock may be */
 
 /* Why a verdict was given. */
 enum classify_reason {
@@ -52,6 +53,9 @@ enum classify_reason {
 	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
 	CLASSIFY_LOOKS,		/* keep: no journal decides, and its content may be metadata */
 	CLASSIFY_UNDECIDED,	/* kept for now: an inode has to tell */
+	CLASSIFY_NAMED,		/* keep: carries its file system's name, or is part of what does */
+	CLASSIFY_PART,		/* keep: may be part of what does */
+	CLASSIFY_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
 	CLASSIFY_REASONS
 };
 
@@ -72,13 +76,14 @@ struct classifier {
 	size_t log_limit;		/* bytes of one volume's log set, at most */
 	bool pending;			/* the worker is wanted */
 	bool by_super;			/* superblocks say what is mounted: classifier_by_super() */
+	u64 last_start;			/* volumes that begin behind it are not looked for */
 	struct volume_table volumes;
 
 	/* superblocks to read, because something was mounted there */
 	struct {
 		u64 start;
 		enum volume_state state;
-		bool asked;
+		unsigned int asked;	/* blocks, of CLASSIFIER_LOOKS */
 	} probe[CLASSIFIER_PROBES];
 	unsigned int probes;
 
@@ -88,7 +93,13 @@ struct classifier {
 		CLASSIFY_READS_LIVE,
 		CLASSIFY_READS_LAYOUT,
 		CLASSIFY_READS_ASSOC,
-	} reader;			/* who wanted what is being read */
+	} reading;			/* who wanted what is being read */
+	struct btrfs_live *reader;	/* whose chunk tree is being read */
+	u64 reader_sector;
+	union {				/* a superblock being parsed */
+		struct btrfs_geo btrfs;
+		struct xfs_geo xfs;
+	} fresh;
 
 	u64 count[CLASSIFY_REASONS];	/* sectors by reason */
 	u64 errors;			/* superblocks and such that made no sense */
@@ -130,6 +141,12 @@ void classifier_discard(struct classifier *c, u64 sector, u64 sectors);
 void classifier_read(struct classifier *c, const struct classify_write *w);
 
 /*
+ * Somebody else than classifier_want() read the sectors, with whatever result:
+ * with classifier_by_super() that may tell who is at work.
+ */
+void classifier_looked(struct classifier *c, u64 sector, u64 sectors);
+
+/*
  * The file system that begins at sector @start is now mounted read-write
  * (VOLUME_MOUNTED: since log recovery is over), read-only, not mounted, or
  * nobody knows.
@@ -137,12 +154,19 @@ void classifier_read(struct classifier *c, const struct classify_write *w);
 void classifier_mount(struct classifier *c, u64 start, enum volume_state state);
 
 /*
- * Nobody will say what is mounted: take it from the superblocks. A journaling
- * file system marks its own as needing recovery from the end of its mount's
- * recovery to its unmount, and repair tools take the mark away before they write.
- * Others count as not mounted. A volume that begins at sector 0 is looked for.
+ * Nobody will say what is mounted: take it from what is seen. A journaling ext
+ * marks its superblock as needing recovery from the end of its mount's recovery
+ * to its unmount, and repair tools take the mark away before they write. For
+ * btrfs and xfs see selfid-volume.h. Others count as not mounted. A volume that
+ * begins at sector 0 is looked for.
  */
 void classifier_by_super(struct classifier *c);
+
+/* Only volumes that begin at sector 0 are of interest: then no others are found from now on. */
+void classifier_only_whole(struct classifier *c);
+
+/* With that: while no volume is known, writes from this sector on need not be looked at. */
+#define CLASSIFIER_SUPERS_END	(BTRFS_SUPER_SECTOR + 8)
 
 /*
  * A run of sectors in which there are blocks that were undecided when they were
@@ -160,6 +184,12 @@ void classifier_done(struct classifier *c, u64 sector, u32 sectors);
  * written after the inodes that tell of them were looked at.
  */
 void classifier_again(struct classifier *c);
+
+/*
+ * What was just written to these sectors is kept for a reason that the
+ * classifier does not know of: it stays kept, whatever inodes tell of it.
+ */
+void classifier_kept(struct classifier *c, u64 sector, u64 sectors);
 
 /* Bytes of zeroed memory wanted next, 0: none. */
 size_t classifier_memory(struct classifier *c);

@@ -144,17 +144,35 @@ const char *jbd2_read_super(struct jbd2 *j, const void *block, u32 maxlen)
 	/* What was read may be older than what was written since. */
 	if (!j->start && !j->unseen)
 		begin_empty(j);
-	j->tail_fresh = !j->unseen;
+	j->tail_fresh = !j->start && !j->unseen;
 	return NULL;
 }
 
+/*
+ * jbd2 empties its log once all of it is written home. e2fsck says so too when
+ * it has replayed one, but leaves it to the page cache which of these writes
+ * comes first. Those home blocks are in the set of one who saw them logged; one
+ * who did not has to wait for the next transaction, which begins the log anew.
+ */
 static enum jbd2_block_kind write_super(struct jbd2 *j, const void *block)
 {
+	u32 start = j->start, tail = j->tail;
+	bool complete = jbd2_complete(j);
+
 	if (learn_super(j, block, j->maxlen))
 		return JBD2_BAD;
-	if (!j->start)
-		begin_empty(j);
-	j->tail_fresh = true;
+	if (!j->start) {
+		if (complete)
+			begin_empty(j);
+		else
+			jbd2_missed(j);
+	}
+	/*
+	 * Only news: where the blocks are smaller than a page, the page cache
+	 * may write an old superblock again, and an old first transaction with it.
+	 */
+	if (j->start != start || j->tail != tail)
+		j->tail_fresh = true;
 	return JBD2_SUPER;
 }
 

@@ -69,7 +69,7 @@ struct jbd2 {
 	u32 tail;		/* its number */
 
 	bool unseen;		/* control blocks went by before the superblock was known */
-	bool tail_fresh;	/* ->tail was written since anything was last missed */
+	bool tail_fresh;	/* ->tail moved since anything was last missed */
 	bool joined;		/* ->complete_from is valid */
 	u32 complete_from;	/* this transaction and all later ones were seen whole */
 	u32 head;		/* newest transaction seen */

@@ -50,6 +50,19 @@ enum selfid_reason {
 
 const char *selfid_reason_name(enum selfid_reason reason);
 
+/*
+ * What a write told of the mount. While a file system is mounted nobody else
+ * writes to its disk, and what carries none of its names is data. While it is
+ * not, that may be another file system on its way to take the place. So
+ * whoever wants to know who is at work watches for these, and for reads: see
+ * selfid-volume.c.
+ */
+enum selfid_sign {
+	SELFID_NO_SIGN,
+	SELFID_AT_WORK,		/* a write that only those make who mount it, or know it as well */
+	SELFID_AT_REST,		/* unmounted, frozen or read-only from now on */
+};
+
 /* A request, or that part of it which concerns the volume. */
 struct selfid_request {
 	u64 sector;

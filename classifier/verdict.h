@@ -39,6 +39,17 @@ static inline enum verdict verdict_of(enum classify_mode mode, enum david_eviden
 	return verdict_of_set(mode, BIT(evidence));
 }
 
+/*
+ * classify=auto: the page owner said @owner, which is data. Does what the write itself says,
+ * @implied, object to that? A regular file's page that is in the log is one of data=journal; a
+ * process's is never logged.
+ */
+static inline bool verdict_objects(enum david_evidence implied, enum david_evidence owner)
+{
+	return implied == DAVID_EV_LAYOUT || implied == DAVID_EV_SELF ||
+	       (implied == DAVID_EV_LOGGED && owner != DAVID_EV_FILE);
+}
+
 /* The name in a table line, NULL if there is no such mode; and back, or -EINVAL. */
 const char *classify_name(enum classify_mode mode);
 int classify_parse(const char *name);

@@ -33,7 +33,8 @@ void volume_remove(struct volume_table *t, struct volume *v)
 {
 	unsigned int at = v - t->volume;
 
-	v->ext->in_use = false;
+	if (v->fs == VOLUME_EXT)
+		v->ext->in_use = false;
 	memmove(v, v + 1, (t->nr - at - 1) * sizeof(*v));
 	t->nr--;
 	t->ended++;
@@ -54,28 +55,77 @@ static void end_overlapping(struct volume_table *t, u64 start, u64 sectors, u64 
 	}
 }
 
-struct volume *volume_add_ext(struct volume_table *t, u64 start, u64 sectors)
+static bool in_use(const struct volume_table *t, enum volume_fs fs, unsigned int slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr; i++)
+		if (t->volume[i].fs == fs && t->volume[i].slot == slot)
+			return true;
+	return false;
+}
+
+static bool has_memory(const struct volume_table *t, enum volume_fs fs, unsigned int slot)
+{
+	switch (fs) {
+	case VOLUME_BTRFS:
+		return t->btrfs[slot];
+	case VOLUME_XFS:
+		return t->xfs[slot];
+	default:
+		return true;
+	}
+}
+
+/* A free slot, one with memory if there is one. There are as many as volumes. */
+static unsigned int free_slot(const struct volume_table *t, enum volume_fs fs)
+{
+	unsigned int slot, found = VOLUMES_MAX;
+
+	for (slot = 0; slot < VOLUMES_MAX; slot++) {
+		if (in_use(t, fs, slot))
+			continue;
+		if (has_memory(t, fs, slot))
+			return slot;
+		if (found == VOLUMES_MAX)
+			found = slot;
+	}
+	return found;
+}
+
+struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, u64 sectors)
 {
 	struct volume *v;
 	unsigned int at, slot;
 
 	end_overlapping(t, start, sectors, U64_MAX);
-	for (slot = 0; slot < VOLUMES_MAX && t->ext[slot].in_use; slot++)
-		;
-	if (slot == VOLUMES_MAX) {
+	if (t->nr == VOLUMES_MAX) {
 		t->refused++;
 		return NULL;
 	}
+	slot = free_slot(t, fs);
 	at = count_until(t, start);
 	v = &t->volume[at];
 	memmove(v + 1, v, (t->nr - at) * sizeof(*v));
 	t->nr++;
+	memset(v, 0, sizeof(*v));
 	v->start = start;
 	v->sectors = sectors;
-	v->fs = VOLUME_EXT;
+	v->fs = fs;
 	v->state = VOLUME_UNKNOWN;
-	v->ext = &t->ext[slot];
-	v->ext->in_use = true;
+	v->slot = slot;
+	switch (fs) {
+	case VOLUME_EXT:
+		v->ext = &t->ext[slot];
+		v->ext->in_use = true;
+		break;
+	case VOLUME_BTRFS:
+		v->btrfs = t->btrfs[slot];
+		break;
+	case VOLUME_XFS:
+		v->xfs = t->xfs[slot];
+		break;
+	}
 	return v;
 }
 

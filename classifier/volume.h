@@ -13,13 +13,16 @@
 #ifndef CLASSIFIER_VOLUME_H
 #define CLASSIFIER_VOLUME_H
 
+#include "btrfs-live.h"
 #include "ext-live.h"
+#include "xfs.h"
 
 #define VOLUMES_MAX	16
 
 enum volume_fs {
 	VOLUME_EXT,
-	/* btrfs and xfs have their place here: a type, and a member of the union below */
+	VOLUME_BTRFS,
+	VOLUME_XFS,
 };
 
 enum volume_state {
@@ -34,15 +37,26 @@ struct volume {
 	u64 sectors;
 	enum volume_fs fs;
 	enum volume_state state;
+	unsigned int slot;	/* in the table, of its kind */
 	union {
 		struct ext_live *ext;
+		struct btrfs_live *btrfs;
+		struct xfs_live *xfs;
+		void *live;	/* one of these; NULL until there is memory */
 	};
+	/* btrfs and xfs */
+	bool ready;		/* what is pointed to knows the superblock */
+	bool asked;		/* the superblock is being read */
+	u8 uuid[SELFID_UUID];	/* as metadata carries it */
 };
 
 struct volume_table {
 	struct volume volume[VOLUMES_MAX];	/* sorted by start, disjoint */
 	unsigned int nr;
 	struct ext_live ext[VOLUMES_MAX];	/* in use: those that a volume points to */
+	/* Of btrfs and xfs, memory given when it was needed first, and kept for the next one. */
+	struct btrfs_live *btrfs[VOLUMES_MAX];
+	struct xfs_live *xfs[VOLUMES_MAX];
 	u64 ended;		/* volumes that others replaced */
 	u64 refused;		/* for lack of room */
 };
@@ -54,10 +68,10 @@ struct volume *volume_find(struct volume_table *t, u64 sector, u64 *next);
 struct volume *volume_at(struct volume_table *t, u64 start);
 
 /*
- * A new ext volume; those that it overlaps end. NULL if there is no room.
- * The caller fills in ->ext with ext_live_init().
+ * A new volume; those that it overlaps end. NULL if there is no room. The
+ * caller fills in what ->ext, ->btrfs or ->xfs points to.
  */
-struct volume *volume_add_ext(struct volume_table *t, u64 start, u64 sectors);
+struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, u64 sectors);
 
 void volume_remove(struct volume_table *t, struct volume *v);
 

@@ -2,6 +2,8 @@
 /* A mounted xfs: see xfs.h. The structures are those of the kernel's xfs_format.h. */
 #include "xfs.h"
 
+#include "../dm-david/crc.h"
+
 #define VERSION_MASK		0xf
 #define VERSION_5		5
 #define MIN_BLOCK_BITS		10
@@ -11,6 +13,12 @@
 /* ftype, sparse inodes, metadata uuid, bigtime, needsrepair, nrext64, exchange, parent. */
 #define INCOMPAT_SAFE		0xffu
 #define INCOMPAT_META_UUID	BIT(2)
+
+#define LOG_MAGIC		0xfeedbabeu
+#define LOG_CLIENT		0xaa
+#define LOG_UNMOUNT		0x20
+#define LOG_HEADER_BYTES	32768	/* of a record, for which one sector of header is enough */
+
 /* Free-inode and reverse-mapping btrees, reflink, inode btree counts. */
 #define RO_COMPAT_SAFE		0xfu
 
@@ -54,17 +62,35 @@ struct xfs_super {
 	u8 unused_108[248];
 } __packed;
 
+/* A log record begins with this, in a sector of its own. */
+struct log_header {
+	__be32 magic;
+	__be32 cycle;
+	__be32 version;
+	__be32 bytes;
+	__be32 lsn_cycle;
+	__be32 lsn_block;	/* its own place in the log, in sectors */
+	__be64 tail_lsn;
+	__le32 crc;
+	__be32 previous;
+	__be32 operations;
+	__be32 cycle_data[64];
+	__be32 format;
+	u8 uuid[SELFID_UUID];
+	__be32 size;
+} __packed;
+
 /* The checksum is over the whole sector, its own place counting as 0. */
 static bool crc_holds(const void *super, u32 bytes)
 {
 	const u32 at = offsetof(struct xfs_super, crc);
 	const __le32 none = 0;
-	u32 crc = crc32c(~0u, super, at);
+	u32 crc = crc_update(CRC_32C, ~0u, super, at);
 	__le32 stored;
 
 	memcpy(&stored, super + at, sizeof(stored));
-	crc = crc32c(crc, &none, sizeof(none));
-	crc = crc32c(crc, super + at + sizeof(none), bytes - at - sizeof(none));
+	crc = crc_update(CRC_32C, crc, &none, sizeof(none));
+	crc = crc_update(CRC_32C, crc, super + at + sizeof(none), bytes - at - sizeof(none));
 	return le32_to_cpu(stored) == ~crc;
 }
 
@@ -129,6 +155,7 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 	BUILD_BUG_ON(offsetof(struct xfs_super, directory_bits) != 192);
 	BUILD_BUG_ON(offsetof(struct xfs_super, crc) != 224);
 	BUILD_BUG_ON(offsetof(struct xfs_super, meta_uuid) != 248);
+	BUILD_BUG_ON(offsetof(struct log_header, uuid) != 304);
 
 	memset(geo, 0, sizeof(*geo));
 	if (be32_to_cpu(s->magic) != XFS_MAGIC)
@@ -151,6 +178,7 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 		return "wrong checksum";
 	memcpy(geo->uuid, be32_to_cpu(s->incompat) & INCOMPAT_META_UUID ? s->meta_uuid : s->uuid,
 	       sizeof(geo->uuid));
+	memcpy(geo->log_uuid, s->uuid, sizeof(geo->log_uuid));
 	geo->unsafe = unsafe(s);
 	if (sector_bytes > bytes)
 		geo->unsafe = "sectors larger than 4096 bytes, or not written as one";
@@ -242,6 +270,7 @@ enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors)
 {
 	x->errors = 0;
+	x->sign = SELFID_NO_SIGN;
 	memset(&x->open, 0, sizeof(x->open));
 	x->wrong = xfs_parse_super(super, bytes, sectors, &x->geo);
 	if (x->wrong)
@@ -287,6 +316,44 @@ static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 p
 		x->geo.sectors = max(x->geo.sectors, fresh->sectors);
 }
 
+/* Is the record whose header is at @pos the one that is written when the log comes to rest? */
+static bool is_unmount_record(const struct selfid_request *r, u32 pos, const struct log_header *h)
+{
+	u32 headers = max(DIV_ROUND_UP(be32_to_cpu(h->size), LOG_HEADER_BYTES), 1u);
+	u8 operation[12];
+
+	if (be32_to_cpu(h->operations) != 1)
+		return false;
+	/* One operation, but not here to be seen: it may be. */
+	if (headers >= r->sectors - pos)
+		return true;
+	selfid_copy(r, pos + headers, operation, sizeof(operation));
+	return operation[8] == LOG_CLIENT && operation[9] & LOG_UNMOUNT;
+}
+
+/*
+ * @n sectors of the log are written: records tell that somebody is at work, but
+ * for the one that unmounting, freezing and remounting read-only leave, and mkfs
+ * and xfs_repair. A record names its own place, so one in an image of this file
+ * system elsewhere is none.
+ */
+static void write_log(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 n)
+{
+	struct log_header h;
+	u32 i;
+
+	for (i = pos; i < pos + n; i++) {
+		selfid_copy(r, i, &h.magic, sizeof(h.magic));
+		if (be32_to_cpu(h.magic) != LOG_MAGIC)
+			continue;
+		selfid_copy(r, i, &h, sizeof(h));
+		if (memcmp(h.uuid, x->geo.log_uuid, sizeof(h.uuid)) ||
+		    be32_to_cpu(h.lsn_block) != r->sector + i - x->geo.log_start)
+			continue;
+		x->sign = is_unmount_record(r, i, &h) ? SELFID_AT_REST : SELFID_AT_WORK;
+	}
+}
+
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
 			    enum selfid_reason *reason)
 {
@@ -309,6 +376,7 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 	end = geo->log_start + geo->log_sectors;
 	if (at >= geo->log_start && at < end) {
 		*len = min_t(u64, left, end - at);
+		write_log(x, r, pos, *len);
 		return VERDICT_KEEP;
 	}
 	*reason = SELFID_AG;

@@ -28,6 +28,7 @@
 
 struct xfs_geo {
 	u8 uuid[SELFID_UUID];	/* as metadata carries it */
+	u8 log_uuid[SELFID_UUID];	/* as log records do */
 	u64 sectors;
 	u64 log_start;		/* sectors; internal log */
 	u64 log_sectors;
@@ -55,6 +56,7 @@ struct xfs_live {
 	struct xfs_geo fresh;		/* being parsed */
 	const char *wrong;		/* keep everything, NULL: nothing wrong */
 	struct selfid_open open;
+	enum selfid_sign sign;		/* of the last write; whoever looks clears it */
 	u64 errors;
 	u8 super[4096];
 };

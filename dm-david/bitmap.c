@@ -177,6 +177,15 @@ u64 bm_alloc(struct remap_bitmap *bm, u64 hint, u64 want, u64 *got)
 	return at;
 }
 
+bool bm_claim(struct remap_bitmap *bm, u64 start, u64 len)
+{
+	if (start > bm->size || len > bm->size - start ||
+	    (len && run_length(bm, start, len) != len))
+		return false;
+	take(bm, start, len);
+	return true;
+}
+
 void bm_free(struct remap_bitmap *bm, u64 start, u64 len)
 {
 	u64 at, end;

@@ -47,6 +47,9 @@ u64 bm_alloc(struct remap_bitmap *bm, u64 hint, u64 want, u64 *got);
 /* Free @len blocks from @start, all of them in use (warns and skips those that are not). */
 void bm_free(struct remap_bitmap *bm, u64 start, u64 len);
 
+/* Take exactly these blocks. Returns false, with nothing taken, if one of them is in use. */
+bool bm_claim(struct remap_bitmap *bm, u64 start, u64 len);
+
 bool bm_test(const struct remap_bitmap *bm, u64 block);
 
 /* Check the levels and the counter against the bits. NULL or what is wrong. For tests. */

@@ -79,6 +79,13 @@ static inline void compat_rotational(struct queue_limits *limits, bool rotationa
 #endif
 }
 
+/* fmode_t or blk_mode_t, as dm_table_get_mode() returns it */
+#ifdef BLK_OPEN_WRITE
+#define COMPAT_MODE_WRITE	BLK_OPEN_WRITE
+#else
+#define COMPAT_MODE_WRITE	FMODE_WRITE
+#endif
+
 /* Advertise @sectors as the largest request. */
 static inline void compat_max_sectors(struct queue_limits *limits, unsigned int sectors)
 {

@@ -73,7 +73,8 @@ static bool cpu_can(void)
 
 static __always_inline u64 cpu_word(u64 state, const u8 *p)
 {
-	asm("crc32q %1, %0" : "+r" (state) : "m" (*(const u64 *)p));
+	/* Eight bytes at any place: no u64, which would have to be aligned. */
+	asm("crc32q %1, %0" : "+r" (state) : "m" (*(const u8 (*)[8])p));
 	return state;
 }
 

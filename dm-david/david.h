@@ -7,11 +7,15 @@
 #include <linux/device-mapper.h>
 #include <linux/mempool.h>
 #include <linux/mutex.h>
+#include <linux/seqlock.h>
 #include <linux/workqueue.h>
 #include "../classifier/verdict.h"
+#include "byfile.h"
 #include "content.h"
+#include "exact.h"
 #include "owner.h"
 #include "store.h"
+#include "sums.h"
 #include "timing.h"
 
 #define DM_MSG_PREFIX "david"
@@ -23,15 +27,24 @@ struct david {
 	struct dm_dev *dev;		/* the backing device */
 	struct store *store;
 	struct owner_watch owners;
-	struct implicit *implicit;	/* classify=implicit, else NULL */
+	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
+	u64 watch_below;		/* it is shown requests from before this sector on */
 	struct timing *timing;		/* NULL without a profile */
+	struct sums_watch sums;
+	unsigned int exact_megabytes;
+	struct work_struct exact_work;
 
 	/* Parameters, as the table line gives them. */
 	enum david_mode mode;		/* messages change it, under mode_lock */
 	const char *profile;		/* in ctr only */
 	enum classify_mode classify;
-	struct content content;
+	struct content content;		/* a message changes it */
+	seqlock_t content_lock;		/* guards it */
+	struct byfile byfile;		/* messages change it, under mode_lock */
+	struct raw raw;			/* rules to add when it resumes */
 	u64 seed;
+	bool seed_given;
+	enum store_kind store_kind;	/* in ctr only */
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
 	u64 low_water;			/* blocks */
@@ -46,8 +59,20 @@ struct david {
 	atomic_t tell;			/* what it is to tell of */
 #define DAVID_TELL_LOW	1
 #define DAVID_TELL_FULL	2
-	struct mutex mode_lock;		/* messages that change the mode take turns */
+	struct mutex mode_lock;		/* messages that change parameters take turns */
 };
+
+static inline struct content david_content(const struct david *d)
+{
+	struct content content;
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&d->content_lock);
+		content = d->content;
+	} while (unlikely(read_seqretry(&d->content_lock, seq)));
+	return content;
+}
 
 /* map.c: the way of a request */
 extern const unsigned int david_io_size;	/* per-bio data */

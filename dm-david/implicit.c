@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include "../classifier/classifier.h"
 #include "david.h"
+#include "trace.h"
 
 /* Of one volume's log set. ext4's largest journal has 2^18 blocks by default. */
 #define LOG_LIMIT	(4u << 20)
@@ -37,7 +38,34 @@ static const enum david_evidence evidence_of[CLASSIFY_REASONS] = {
 	[CLASSIFY_UNJOURNALED] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_LOOKS] = DAVID_EV_SELF,
 	[CLASSIFY_UNDECIDED] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_NAMED] = DAVID_EV_SELF,
+	[CLASSIFY_PART] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_UNNAMED] = DAVID_EV_IMPLIED,
 };
+
+/* The same where page owners decide: what is merely not known is no objection. */
+static enum david_evidence evidence_for(const struct david *d, enum classify_reason reason)
+{
+	enum david_evidence evidence = evidence_of[reason];
+
+	if (d->classify == CLASSIFY_AUTO &&
+	    (evidence == DAVID_EV_UNKNOWN || reason == CLASSIFY_LOOKS))
+		return DAVID_EV_IMPLIED;
+	return evidence;
+}
+
+/* Of two pieces of evidence the one that keeps, and rather the more certain one. */
+static enum david_evidence worse(enum david_evidence a, enum david_evidence b)
+{
+	static const u8 rank[DAVID_EV_NR] = {
+		[DAVID_EV_LOGGED] = 1,
+		[DAVID_EV_UNKNOWN] = 2,
+		[DAVID_EV_SELF] = 3,
+		[DAVID_EV_LAYOUT] = 4,
+	};
+
+	return rank[a] < rank[b] ? b : a;
+}
 
 /* The content of a request: mostly read from left to right. */
 struct content_source {
@@ -77,8 +105,19 @@ static void add_run(struct implied *implied, u32 end, enum david_evidence eviden
 		implied->run[implied->runs++].evidence = evidence;
 	} else {
 		implied->run[last].end = end;
-		implied->run[last].evidence = DAVID_EV_UNKNOWN;
+		implied->run[last].evidence = worse(implied->run[last].evidence, evidence);
 	}
+}
+
+/*
+ * The lock is held. Without a file system classify=auto need not look at what
+ * cannot be the beginning of one.
+ */
+static void set_watch(struct implicit *im)
+{
+	bool all = im->d->classify != CLASSIFY_AUTO || im->c.volumes.nr;
+
+	WRITE_ONCE(im->d->watch_below, all ? U64_MAX : CLASSIFIER_SUPERS_END);
 }
 
 /* The lock is held. */
@@ -125,9 +164,15 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 	spin_lock(&im->lock);
 	for (pos = 0; pos < w.sectors; pos += len) {
 		classifier_write(&im->c, &w, pos, &len, &reason);
-		add_run(implied, pos + len, evidence_of[reason]);
+		trace_david_implied(im->d->owners.bdev->bd_dev, w.sector + pos, len,
+				    classify_reason_name(reason));
+		add_run(implied, pos + len, evidence_for(im->d, reason));
 	}
+	/* Inodes call it file content, too. */
+	if (unlikely(bio->bi_opf & REQ_SWAP))
+		classifier_kept(&im->c, sector, w.sectors);
 	tell_figures(im);
+	set_watch(im);
 	wake_worker(im);
 	spin_unlock(&im->lock);
 }
@@ -137,21 +182,32 @@ void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors)
 	spin_lock(&im->lock);
 	classifier_discard(&im->c, sector, sectors);
 	tell_figures(im);
+	set_watch(im);
+	spin_unlock(&im->lock);
+}
+
+void implicit_read(struct implicit *im, sector_t sector, sector_t sectors)
+{
+	/* What page owners say does not depend on who was at work. */
+	if (im->d->classify == CLASSIFY_AUTO)
+		return;
+	spin_lock(&im->lock);
+	classifier_looked(&im->c, sector, sectors);
 	spin_unlock(&im->lock);
 }
 
 enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n)
 {
+	enum david_evidence evidence = DAVID_EV_IMPLIED;
+	u32 begin = 0;
 	unsigned int i;
 
-	for (i = 0; i < implied->runs; i++) {
-		if (implied->run[i].end <= pos)
-			continue;
-		if (implied->run[i].evidence != DAVID_EV_IMPLIED ||
-		    implied->run[i].end >= pos + n)
-			return implied->run[i].evidence;
+	for (i = 0; i < implied->runs && begin < pos + n; i++) {
+		if (implied->run[i].end > pos)
+			evidence = worse(evidence, implied->run[i].evidence);
+		begin = implied->run[i].end;
 	}
-	return DAVID_EV_UNKNOWN;
+	return begin < pos + n ? DAVID_EV_UNKNOWN : evidence;
 }
 
 /* The worker */
@@ -229,11 +285,13 @@ static bool learn(struct implicit *im)
 	spin_lock(&im->lock);
 	classifier_learn(&im->c, sector, able ? im->page : NULL);
 	tell_figures(im);
+	set_watch(im);
 	spin_unlock(&im->lock);
 	lap_charge(&lap, DAVID_CPU_CLASSIFY);
 	return true;
 }
 
+/* Data, and not to be kept by the user's rules. */
 static bool is_data(struct implicit *im, u64 block)
 {
 	unsigned int shift = im->d->store->block_shift;
@@ -242,7 +300,7 @@ static bool is_data(struct implicit *im, u64 block)
 	spin_lock(&im->lock);
 	data = classifier_is_data(&im->c, block << shift, 1u << shift);
 	spin_unlock(&im->lock);
-	return data;
+	return data && !raw_has_sectors(&im->d->store->raw, block << shift, 1u << shift);
 }
 
 static void squash_run(struct implicit *im, u64 block, u64 end)
@@ -260,7 +318,11 @@ static void squash_run(struct implicit *im, u64 block, u64 end)
 		r.len = at - block;
 		r.value = 0;
 		r.kind = RT_SQUASHED;
-		store_set(store, &r, GFP_NOIO);
+		/* What the store refuses stays kept. */
+		if (!store_set(store, &r, GFP_NOIO)) {
+			end = r.start;
+			break;
+		}
 	}
 	spin_lock(&im->lock);
 	classifier_done(&im->c, start << store->block_shift, (end - start) << store->block_shift);
@@ -344,10 +406,16 @@ struct implicit *implicit_create(struct david *d)
 	INIT_WORK(&im->work, implicit_work);
 	INIT_DELAYED_WORK(&im->again, implicit_again);
 	classifier_init(&im->c, d->ti->len, LOG_LIMIT);
-	classifier_remember(&im->c, (u64)d->unclassified << 20);
+	/* Page owners need no inodes to tell. */
+	if (d->classify == CLASSIFY_IMPLICIT)
+		classifier_remember(&im->c, (u64)d->unclassified << 20);
 	im->stopped = true;
 	atomic64_add(sizeof(*im), &d->store->classify_bytes);
 	classifier_by_super(&im->c);
+	/* Page owners say nothing of partitions. */
+	if (d->classify == CLASSIFY_AUTO)
+		classifier_only_whole(&im->c);
+	set_watch(im);
 	return im;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Implicit evidence (classifier/classifier.h) in a running kernel: what the
  * writes themselves say, for disks whose file system is mounted elsewhere, by a
- * guest or over a network, so that page owners say nothing.
+ * guest or over a network, so that page owners say nothing. With classify=auto
+ * it is heard besides the page owners, where it says metadata and they do not.
  *
  * Each write is looked at once, in the order of arrival, before anything else
  * happens to it: the classifier learns from it, and the request carries what it
@@ -22,10 +23,13 @@
 struct david;
 struct implicit;
 
-/* The most runs of different evidence that a request carries; what is behind them is kept. */
+/* The most runs of different evidence that a request carries; the last is the worst of the rest. */
 #define IMPLIED_RUNS	6
 
-/* Evidence of a request's sectors, from left to right. */
+/*
+ * Evidence of a request's sectors, from left to right; no runs: nothing is known. With
+ * classify=auto all but what says metadata is DAVID_EV_IMPLIED.
+ */
 struct implied {
 	unsigned int runs;
 	struct {
@@ -46,6 +50,9 @@ void implicit_destroy(struct implicit *im);
 void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struct implied *implied);
 /* Sectors are discarded, or set to zeros without a write. */
 void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors);
+
+/* The sectors are read by the disk's user, and by whom may be told from that. */
+void implicit_read(struct implicit *im, sector_t sector, sector_t sectors);
 
 /*
  * Drop the content of the blocks among these that are stored, are known to be

@@ -20,6 +20,7 @@
  */
 #include "david.h"
 
+#include "crc.h"
 #include "implicit.h"
 
 #include <linux/log2.h>
@@ -35,13 +36,15 @@ struct option {
 	int (*parse)(struct david *d, const char *value);
 	void (*print)(const struct david *d, char *value, size_t size);
 	char *error;
+	/* In place of print(), of what can be long: the length, less than @size. */
+	unsigned int (*emit)(struct david *d, char *value, unsigned int size);
 };
 
 /* Megabytes. Memory for a block that waits is at most 21 bytes, for all of them 88 MB. */
 #define UNCLASSIFIED_DEFAULT	64
 #define UNCLASSIFIED_MAX	1048576
 
-/* Of every value but the profile's. */
+/* Of every value that has a print(). */
 #define VALUE_MAX CONTENT_TEXT_SIZE
 
 #define MODE_UNSET	((enum david_mode)-1)
@@ -89,11 +92,14 @@ static int parse_content(struct david *d, const char *value)
 
 static void print_content(const struct david *d, char *value, size_t size)
 {
-	content_print(&d->content, value, size);
+	struct content content = david_content(d);
+
+	content_print(&content, value, size);
 }
 
 static int parse_seed(struct david *d, const char *value)
 {
+	d->seed_given = true;
 	return kstrtou64(value, 0, &d->seed);
 }
 
@@ -140,6 +146,95 @@ static void print_unclassified(const struct david *d, char *value, size_t size)
 	snprintf(value, size, "%u", d->unclassified);
 }
 
+static int parse_checksums(struct david *d, const char *value)
+{
+	int mode = sums_mode_parse(value);
+
+	if (mode < 0)
+		return mode;
+	d->sums.mode = mode;
+	return 0;
+}
+
+static void print_checksums(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, sums_mode_name(d->sums.mode), size);
+}
+
+static int parse_checksum_memory(struct david *d, const char *value)
+{
+	return kstrtouint(value, 10, &d->sums.megabytes);
+}
+
+static void print_checksum_memory(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->sums.megabytes);
+}
+
+static int parse_exact(struct david *d, const char *value)
+{
+	return kstrtouint(value, 10, &d->exact_megabytes);
+}
+
+static void print_exact(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->exact_megabytes);
+}
+
+static int parse_files(struct david *d, const char *value)
+{
+	char error[BYFILE_ERROR_SIZE];
+
+	return byfile_set(&d->byfile, value, error);
+}
+
+static unsigned int emit_files(struct david *d, char *value, unsigned int size)
+{
+	return byfile_print(&d->byfile, value, size);
+}
+
+static int parse_raw(struct david *d, const char *value)
+{
+	char error[RAW_ERROR_SIZE];
+	char *copy = kstrdup(value, GFP_KERNEL);
+	int r = copy ? raw_add_text(&d->raw, copy, error) : -ENOMEM;
+
+	kfree(copy);
+	return r;
+}
+
+static unsigned int emit_raw(struct david *d, char *value, unsigned int size)
+{
+	return raw_print(&d->store->raw, ',', value, size) ?: scnprintf(value, size, "none");
+}
+
+static unsigned int emit_profile(struct david *d, char *value, unsigned int size)
+{
+	return scnprintf(value, size, "%s", timing_word(d->timing));
+}
+
+static const char * const store_names[] = {
+	[STORE_AUTO] = "auto",
+	[STORE_FORMAT] = "format",
+	[STORE_MEMORY] = "memory",
+};
+
+static int parse_store(struct david *d, const char *value)
+{
+	int kind = match_string(store_names, ARRAY_SIZE(store_names), value);
+
+	if (kind < 0)
+		return kind;
+	d->store_kind = kind;
+	return 0;
+}
+
+/* What recreates the device: it is formatted once only. */
+static void print_store(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, store_names[d->store->durable ? STORE_AUTO : STORE_MEMORY], size);
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -155,11 +250,27 @@ static const struct option options[] = {
 	  "low_water: must be a number of blocks" },
 	{ "unclassified", parse_unclassified, print_unclassified,
 	  "unclassified: must be a number of MB from 0 to 1048576" },
-	/* Last: it can be very long, and has no print() for that reason. */
-	{ "profile", parse_profile, NULL, NULL },
+	{ "checksums", parse_checksums, print_checksums,
+	  "checksums: must be auto, on or off" },
+	{ "checksum_memory", parse_checksum_memory, print_checksum_memory,
+	  "checksum_memory: must be a number of megabytes" },
+	{ "exact", parse_exact, print_exact,
+	  "exact: must be a number of megabytes" },
+	{ "files", parse_files, NULL,
+	  "files: must be off, default, or suffixes and kinds: htm,html=html;gz=gzip",
+	  emit_files },
+	{ "raw", parse_raw, NULL,
+	  "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:",
+	  emit_raw },
+	{ "store", parse_store, print_store,
+	  "store: must be auto, format or memory" },
+	/* Last, as there may be none. */
+	{ "profile", parse_profile, NULL, NULL, emit_profile },
 };
 
-#define KNOWN_LATER "unclassified, profile"
+#define OPTION_NAMES \
+"mode, classify, content, seed, block_size, low_water, unclassified, checksums, " \
+"checksum_memory, exact, files, raw, store, profile"
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
 {
@@ -185,8 +296,7 @@ static int parse_option(struct david *d, char *word, unsigned int *seen, char **
 		}
 		return 0;
 	}
-	*error =
-"Unknown name; known are mode, classify, content, seed, block_size, low_water, " KNOWN_LATER;
+	*error = "Unknown name; known are " OPTION_NAMES;
 	return -EINVAL;
 }
 
@@ -235,16 +345,22 @@ static void event_work(struct work_struct *work)
 	struct david *d = container_of(work, struct david, event);
 	struct store *store = d->store;
 	int tell = atomic_xchg(&d->tell, 0);
+	unsigned long flags;
+	u64 used;
+
+	spin_lock_irqsave(&store->lock, flags);
+	used = store_used(store);
+	spin_unlock_irqrestore(&store->lock, flags);
 
 	if (tell & DAVID_TELL_LOW) {
 		DMWARN("%s: store low: %llu of %llu blocks of the backing device are used",
-		       dm_table_device_name(d->ti->table), READ_ONCE(store->bitmap.used),
-		       store->bitmap.size);
+		       dm_table_device_name(d->ti->table), used,
+		       store_blocks(store));
 		dm_table_event(d->ti->table);
 	}
 	if (tell & DAVID_TELL_FULL) {
 		DMERR("%s: store full: %llu blocks used; what must be stored gets ENOSPC",
-		      dm_table_device_name(d->ti->table), store->bitmap.size);
+		      dm_table_device_name(d->ti->table), store_blocks(store));
 		dm_table_event(d->ti->table);
 	}
 }
@@ -261,11 +377,13 @@ static void david_free(struct david *d)
 			david_pools_exit(d);
 		implicit_destroy(d->implicit);
 		timing_destroy(d->timing);
-		atomic64_sub(sizeof(*d), &d->store->target_bytes);
+		atomic64_sub(sizeof(*d) + byfile_bytes(&d->byfile), &d->store->target_bytes);
 		store_put(d->store);
 	}
 	if (d->dev)
 		dm_put_device(d->ti, d->dev);
+	byfile_set(&d->byfile, NULL, NULL);
+	raw_destroy(&d->raw);
 	kfree(d);
 }
 
@@ -311,7 +429,6 @@ static int make_timing(struct david *d, char **error)
 static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct mapped_device *md = dm_table_get_md(ti->table);
-	sector_t sectors;
 	struct store *store;
 	struct david *d;
 	int r;
@@ -329,11 +446,14 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	INIT_WORK(&d->event, event_work);
 	d->classify = CLASSIFY_AUTO;
 	d->content.kind = CONTENT_INCOMPRESSIBLE;
+	seqlock_init(&d->content_lock);
+	d->sums.megabytes = 16;
 	d->block_size = 4096;
 	d->low_water = U64_MAX;
 	d->unclassified = UNCLASSIFIED_DEFAULT;
 	d->mode = MODE_UNSET;
 	mutex_init(&d->mode_lock);
+	raw_init(&d->raw);
 
 	r = parse_options(d, argc - 1, argv + 1, &ti->error);
 	if (r)
@@ -358,19 +478,23 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "mode: without a profile there is no time: must be speedup";
 		goto bad;
 	}
-	sectors = bdev_nr_sectors(d->dev->bdev);
-	store = store_get(md, ti->begin, d->dev->bdev->bd_dev,
-			  sectors >> (ilog2(d->block_size) - SECTOR_SHIFT), d->block_size,
-			  &ti->error);
+	/* There the backing device is all the disk's own. */
+	if (d->mode == DAVID_MODE_MODEL_ONLY)
+		d->store_kind = STORE_MEMORY;
+	store = store_get(md, ti->begin, d->dev->bdev,
+			  dm_table_get_mode(ti->table) & COMPAT_MODE_WRITE, d->block_size,
+			  d->store_kind, &ti->error);
 	if (IS_ERR(store)) {
 		r = PTR_ERR(store);
 		goto bad;
 	}
 	d->store = store;
-	atomic64_add(sizeof(*d), &store->target_bytes);
+	if (!d->seed_given)
+		d->seed = store->seed;
+	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->target_bytes);
 	if (d->low_water == U64_MAX)
-		d->low_water = store->bitmap.size / 16;
-	if (d->low_water > store->bitmap.size) {
+		d->low_water = store_blocks(store) / 16;
+	if (d->low_water > store_blocks(store)) {
 		ti->error = "low_water: more blocks than the backing device has";
 		goto bad;
 	}
@@ -383,6 +507,11 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->mode = DAVID_MODE_SPEEDUP;
 	}
 
+	r = sums_create(d) ?: exact_create(d);
+	if (r) {
+		ti->error = "Not enough memory for checksums or exact data";
+		goto bad;
+	}
 	r = david_pools_init(d);
 	if (r) {
 		ti->error = "Not enough memory for the pools";
@@ -397,7 +526,8 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 	d->owners.bdev = dm_disk(md)->part0;
-	if (d->classify == CLASSIFY_IMPLICIT) {
+	d->owners.raw = &store->raw;
+	if (d->classify == CLASSIFY_IMPLICIT || d->classify == CLASSIFY_AUTO) {
 		d->implicit = implicit_create(d);
 		if (!d->implicit) {
 			ti->error = "Not enough memory for classification";
@@ -428,16 +558,32 @@ static void david_dtr(struct dm_target *ti)
  * Not in ctr: the table before this one may be at work on the store until now.
  * To and from model-only a disk's content cannot be taken along.
  */
-static int david_preresume(struct dm_target *ti)
+static int check_mode(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 
-	if (d->mode == READ_ONCE(d->store->mode) || store_empty(d->store) ||
+	if (d->mode == READ_ONCE(d->store->mode) ||
+	    (store_empty(d->store) && !d->store->durable) ||
 	    (d->mode != DAVID_MODE_MODEL_ONLY && d->store->mode != DAVID_MODE_MODEL_ONLY))
-		return 0;
+		return d->store->durable ? durable_start(d->store, d->dev->bdev, ti->len, d->seed) :
+					   0;
 	DMERR("%s: mode: cannot become %s, as the store is not empty",
 	      dm_table_device_name(ti->table), mode_name(d->mode));
 	return -EINVAL;
+}
+
+static int david_preresume(struct dm_target *ti)
+{
+	struct david *d = ti->private;
+	char error[RAW_ERROR_SIZE];
+	int r = check_mode(ti);
+
+	if (r)
+		return r;
+	r = raw_take(&d->store->raw, &d->raw, error);
+	if (r)
+		DMERR("%s: raw: %s", dm_table_device_name(ti->table), error);
+	return r;
 }
 
 static void david_presuspend(struct dm_target *ti)
@@ -456,6 +602,14 @@ static void david_presuspend_undo(struct dm_target *ti)
 		implicit_start(d->implicit);
 }
 
+static void david_postsuspend(struct dm_target *ti)
+{
+	struct david *d = ti->private;
+
+	if (d->store->durable)
+		durable_stop(d->store);
+}
+
 static void david_resume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
@@ -466,15 +620,18 @@ static void david_resume(struct dm_target *ti)
 	spin_lock_irqsave(&store->lock, flags);
 	store->target_sectors = ti->len;
 	store->low_water = d->low_water;
+	store->seed = d->seed;
 	WRITE_ONCE(store->mode, d->mode);
 	spin_unlock_irqrestore(&store->lock, flags);
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d));
+	sums_resume(d);
+	exact_resume(d);
 	if (d->implicit)
 		implicit_start(d->implicit);
 }
 
-static void print_table(const struct david *d, char *result, unsigned int maxlen)
+static void print_table(struct david *d, char *result, unsigned int maxlen)
 {
 	unsigned int nr = ARRAY_SIZE(options) - !d->timing;
 	char value[VALUE_MAX];
@@ -487,7 +644,9 @@ static void print_table(const struct david *d, char *result, unsigned int maxlen
 			options[i].print(d, value, sizeof(value));
 			DMEMIT(" %s=%s", options[i].name, value);
 		} else {
-			DMEMIT(" %s=%s", options[i].name, timing_word(d->timing));
+			DMEMIT(" %s=", options[i].name);
+			if (sz < maxlen)
+				sz += options[i].emit(d, result + sz, maxlen - sz);
 		}
 	}
 }
@@ -506,7 +665,7 @@ static void print_ima(const struct david *d, char *result, unsigned int maxlen)
 		options[i].print(d, value, sizeof(value));
 		DMEMIT(",%s=%s", options[i].name, value);
 	}
-	/* Parameters of a drive are no matter of security, and too long. */
+	/* The others are no matter of security, and too long. */
 	if (d->timing)
 		DMEMIT(",profile=%s", timing_profile(d->timing)->name);
 	DMEMIT(";");
@@ -558,6 +717,8 @@ static int change_mode(struct david *d, const char *name)
 		if (!dm_suspended(d->ti))
 			error =
 "mode: to or from model-only the device must be suspended: dmsetup suspend";
+		else if (d->store->durable)
+			error = "mode: to or from model-only there must be no store: store=memory";
 		else if (!store_empty(d->store))
 			error = "mode: to or from model-only the store must be empty";
 		else
@@ -581,6 +742,67 @@ static int change_mode(struct david *d, const char *name)
 	return r;
 }
 
+/* What is squashed already reads as the new kind, too. */
+static int change_content(struct david *d, const char *text)
+{
+	struct content content;
+	const char *error = content_parse(text, &content);
+
+	if (error) {
+		DMERR("%s: content: %s", dm_table_device_name(d->ti->table), error);
+		return -EINVAL;
+	}
+	write_seqlock(&d->content_lock);
+	d->content = content;
+	write_sequnlock(&d->content_lock);
+	return 0;
+}
+
+static int change_files(struct david *d, const char *text)
+{
+	char error[BYFILE_ERROR_SIZE];
+	int r;
+
+	mutex_lock(&d->mode_lock);
+	atomic64_sub(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	r = byfile_set(&d->byfile, text, error);
+	atomic64_add(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	mutex_unlock(&d->mode_lock);
+	if (r)
+		DMERR("%s: files: %s", dm_table_device_name(d->ti->table), error);
+	return r;
+}
+
+/* Rules for files need to be told of files. */
+static bool deaf_to_files(const struct david *d)
+{
+	return d->classify == CLASSIFY_DATA || d->classify == CLASSIFY_IMPLICIT;
+}
+
+/* raw list | add RULE... | remove RULE... */
+static int raw_message(struct david *d, unsigned int argc, char **argv, char *result,
+		       unsigned int maxlen)
+{
+	char error[RAW_ERROR_SIZE] = "wants list, add RULE... or remove RULE...";
+	bool add = argc && !strcmp(argv[0], "add");
+	int r = -EINVAL;
+
+	if (argc == 1 && !strcmp(argv[0], "list")) {
+		raw_print(&d->store->raw, '\n', result, maxlen);
+		return 1;
+	}
+	if (argc > 1 && (add || !strcmp(argv[0], "remove")))
+		r = raw_change(&d->store->raw, add, argc - 1, argv + 1, error);
+	if (r)
+		DMERR("%s: raw: %s", dm_table_device_name(d->ti->table), error);
+	else if (add && deaf_to_files(d) && raw_has_file_rules(&d->store->raw))
+		DMWARN("%s: raw: classify=%s is not told of files: only sectors: has a meaning",
+		       dm_table_device_name(d->ti->table), classify_name(d->classify));
+	return r;
+}
+
+#define MESSAGES "stats, mode MODE, content KIND, files SUFFIXES, raw ..."
+
 static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 			 char *result, unsigned int maxlen)
 {
@@ -590,7 +812,13 @@ static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
 	}
 	if (argc == 2 && !strcmp(argv[0], "mode"))
 		return change_mode(ti->private, argv[1]);
-	DMERR("%s: unknown message \"%s\"; known are: stats, mode MODE",
+	if (argc == 2 && !strcmp(argv[0], "content"))
+		return change_content(ti->private, argv[1]);
+	if (argc == 2 && !strcmp(argv[0], "files"))
+		return change_files(ti->private, argv[1]);
+	if (argc && !strcmp(argv[0], "raw"))
+		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
+	DMERR("%s: unknown message \"%s\"; known are: " MESSAGES,
 	      dm_table_device_name(ti->table), argv[0]);
 	return -EINVAL;
 }
@@ -646,6 +874,7 @@ static struct target_type david_target = {
 	.end_io = david_end_io,
 	.presuspend = david_presuspend,
 	.presuspend_undo = david_presuspend_undo,
+	.postsuspend = david_postsuspend,
 	.preresume = david_preresume,
 	.resume = david_resume,
 	.status = david_status,
@@ -654,10 +883,16 @@ static struct target_type david_target = {
 	.io_hints = david_io_hints,
 };
 
+#ifdef DAVID_PLANT
+char *david_plant;
+module_param_named(plant, david_plant, charp, 0600);
+#endif
+
 static int __init david_init(void)
 {
 	int r;
 
+	crc_setup();
 	r = david_ctl_init();
 	if (r)
 		return r;

@@ -32,10 +32,12 @@
  * model sees is the whole one, before it is cut into pieces.
  */
 #include "david.h"
+#include "byfile.h"
 #include "implicit.h"
 
 #include <linux/highmem.h>
 #include <linux/slab.h>
+#include "trace.h"
 
 #define MIN_SUBS	16
 #define MIN_BOUNCES	4
@@ -46,6 +48,7 @@ struct piece {
 	u64 dest;
 	u64 blocks;
 	bool commit;		/* newly allocated: to be entered into the range table */
+	bool data;		/* stored for a while only: exact.h */
 };
 
 /* david_io->at_end: what its end has to see to. */
@@ -53,6 +56,7 @@ struct piece {
 #define END_TIMED	BIT(1)	/* wait for the model */
 #define END_MEASURED	BIT(2)	/* model-only */
 #define END_DELIVERED	BIT(3)	/* nothing: it comes for the second time */
+#define END_DURABLE	BIT(4)	/* wait until it is logged */
 
 /* A request: device-mapper's per-bio data, not zeroed. */
 struct david_io {
@@ -60,10 +64,16 @@ struct david_io {
 	struct bio *bio;
 	struct bvec_iter iter;	/* what is left to do, bi_sector relative to the target */
 	struct range_lock lock;
-	struct work_struct work;
-	struct piece whole;	/* valid if redirected */
+	union {			/* per-bio data is zeroed by some kernels, so its size is time */
+		struct work_struct work;
+		struct durable_wait wait;	/* when served: a flush, or END_DURABLE */
+	};
+	union {
+		struct piece whole;	/* valid if redirected */
+		struct crct_want want;	/* while parked for checksums: fetch() */
+	};
 	struct owner_cache owners;
-	struct implied implied;		/* classify=implicit only */
+	struct implied implied;		/* what the request says itself */
 	sector_t first;			/* of the request: implied counts from there */
 	atomic_t pending;	/* sub-bios in flight, and one while being served */
 	blk_status_t status;
@@ -102,7 +112,7 @@ struct sub {
 /* What serving a piece says. */
 enum served {
 	SERVED,			/* go on with the next piece */
-	SERVED_PARK,		/* out of memory, go on when own sub-bios have returned */
+	SERVED_PARK,		/* go on when own sub-bios have returned: out of memory; fetch() */
 	SERVED_REDIRECT,	/* the clone is to go to the backing device */
 	SERVED_FAILED,		/* io->status says why */
 };
@@ -148,10 +158,42 @@ static void io_put(struct david_io *io)
 	bio_endio(io->bio);
 }
 
+static void fetch_work(struct work_struct *work)
+{
+	struct david_io *io = container_of(work, struct david_io, work);
+	blk_status_t status = sums_fetch(io->d, &io->want);
+
+	if (unlikely(status))
+		WRITE_ONCE(io->status, status);
+	io_put(io);
+}
+
+/* Let a worker get io->want, and go on then. */
+static enum served fetch(struct david_io *io)
+{
+	atomic_inc(&io->pending);
+	INIT_WORK(&io->work, fetch_work);
+	queue_work(io->d->wq, &io->work);
+	return SERVED_PARK;
+}
+
 static enum served io_fail(struct david_io *io, blk_status_t status)
 {
 	io->status = status;
 	return SERVED_FAILED;
+}
+
+/*
+ * No promise was given. The last word on it has the worker, who may sleep for
+ * one: if that is who asked, the store refuses it.
+ */
+static noinline enum served no_promise(struct david_io *io)
+{
+	if (!gfpflags_allow_blocking(io_gfp(io)))
+		return SERVED_PARK;
+	if (store_refused(io->d->store) == BLK_STS_NOSPC)
+		this_cpu_inc(io->d->store->stats->nospc);
+	return io_fail(io, store_refused(io->d->store));
 }
 
 /* Stored pieces */
@@ -169,10 +211,13 @@ static void piece_done(struct store *store, const struct piece *piece, blk_statu
 	if (!piece->commit)
 		return;
 	/* What could not be written keeps its old content. */
-	if (status)
+	if (status) {
 		store_abort(store, piece->dest, piece->blocks);
-	else
-		store_commit(store, &r);
+		return;
+	}
+	store_commit(store, &r);
+	if (unlikely(store->has_sums) && !piece->data)
+		sums_forget_few(store, r.start, r.len);
 }
 
 static void piece_drop(struct store *store, const struct piece *piece)
@@ -375,6 +420,15 @@ static enum served send_piece(struct david_io *io, struct lap *lap, const struct
 	return SERVED_REDIRECT;
 }
 
+/* What stands at the destination of @piece is about to be replaced. store->lock is held. */
+static void place_exact(struct david *d, const struct piece *piece)
+{
+	if (!piece->data)
+		exact_cleared(d->store, piece->dest, piece->blocks);
+	else if (exact_taken(d->store, piece->block, piece->dest, piece->blocks))
+		queue_work(d->wq, &d->exact_work);
+}
+
 /*
  * Find the destination of @piece, which says the first block and how many are
  * wanted: where it is stored already, or newly allocated, with the promise to
@@ -396,12 +450,15 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 	piece->dest = r.value;
 	piece->commit = r.kind != RT_STORED;
 	if (!piece->commit) {
+		if (unlikely(store->exact))
+			place_exact(d, piece);
 		spin_unlock_irqrestore(&store->lock, flags);
-		return SERVED;
+		/* For what is new the promise asks. */
+		return unlikely(store->failed) ? io_fail(io, BLK_STS_IOERR) : SERVED;
 	}
-	if (!store_promise(store, io_gfp(io), &flags)) {
+	if (!store_promise(store, RT_STORED, io_gfp(io), &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
-		return SERVED_PARK;
+		return no_promise(io);
 	}
 	was_low = store->low;
 	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);
@@ -413,6 +470,8 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 		store->full_told = true;
 		tell |= DAVID_TELL_FULL;
 	}
+	if (unlikely(piece->data) && piece->dest != BM_NONE)
+		place_exact(d, piece);
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	if (unlikely(tell)) {
@@ -421,6 +480,9 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 	}
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
+	/* What was given up is not free before that is durable: try again then, from a worker. */
+	if (store->durable && durable_wait_free(store, io_gfp(io)))
+		return SERVED_PARK;
 	this_cpu_inc(store->stats->nospc);
 	return io_fail(io, BLK_STS_NOSPC);
 }
@@ -431,11 +493,13 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 static void make_content(struct david *d, const struct rt_range *r, void *buf, sector_t sector,
 			 unsigned int pos, unsigned int len)
 {
+	struct content content;
 	unsigned int i;
 
 	switch (r->kind) {
 	case RT_SQUASHED:
-		content_fill(buf, &d->content, d->seed, sector, pos, len);
+		content = david_content(d);
+		content_fill(buf, &content, d->seed, sector, pos, len);
 		break;
 	case RT_FILL:
 		if (r->value && !((pos | len) & 7)) {
@@ -451,6 +515,33 @@ static void make_content(struct david *d, const struct rt_range *r, void *buf, s
 	default:
 		memset(buf, 0, len);
 	}
+}
+
+/*
+ * Squashed, on a disk that has content by file: the usual where the file is not known,
+ * or its content not by its name. This is the place to say no because of what is kept of a
+ * block (its checksum), whoever reads it.
+ */
+static noinline void fill_by_file(struct david_io *io, const struct rt_range *r,
+				  unsigned int bytes)
+{
+	struct byfile_cache cache = { .mapping = NULL };
+	struct bvec_iter iter, start = io->iter;
+	struct david *d = io->d;
+	unsigned int pos = 0;
+	struct bio_vec bv;
+	void *p;
+
+	start.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		p = bvec_kmap_local(&bv);
+		if (!byfile_fill(&d->byfile, &d->owners, d->seed, &cache, &bv, p))
+			make_content(d, r, p, io->iter.bi_sector, pos, bv.bv_len);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+		pos += bv.bv_len;
+	}
+	io_advance(io, bytes);
 }
 
 static void fill_read(struct david_io *io, const struct rt_range *r, unsigned int bytes)
@@ -469,6 +560,95 @@ static void fill_read(struct david_io *io, const struct rt_range *r, unsigned in
 		pos += bv.bv_len;
 	}
 	io_advance(io, bytes);
+}
+
+/* Squashed blocks whose checksums are known */
+
+/* The unit that @sector is in, with its checksum. */
+static void make_unit(struct david *d, void *buf, sector_t sector, u32 crc)
+{
+	struct content content = david_content(d);
+
+	content_fill(buf, &content, d->seed, round_down(sector, SUMS_SECTORS), 0, SUMS_UNIT);
+	sums_forge(d->store, buf, crc);
+}
+
+/* Read @bytes, which are in one unit. */
+static enum served read_unit(struct david_io *io, unsigned int bytes, u32 crc)
+{
+	unsigned int pos = (io->iter.bi_sector % SUMS_SECTORS) << SECTOR_SHIFT;
+	struct bio_vec bv = bio_iter_iovec(io->bio, io->iter);
+	struct bvec_iter part = io->iter;
+	struct david *d = io->d;
+	struct page *page;
+	void *p;
+
+	if (likely(bytes == SUMS_UNIT && bv.bv_len >= SUMS_UNIT)) {
+		p = bvec_kmap_local(&bv);
+		make_unit(d, p, io->iter.bi_sector, crc);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+	} else {
+		page = mempool_alloc(&d->bounces, io_gfp(io));
+		if (!page)
+			return SERVED_PARK;
+		p = kmap_local_page(page);
+		make_unit(d, p, io->iter.bi_sector, crc);
+		part.bi_size = bytes;
+		copy_to_request(io, part, p + pos);
+		kunmap_local(p);
+		mempool_free(page, &d->bounces);
+	}
+	io_advance(io, bytes);
+	return SERVED;
+}
+
+/* Read @bytes of the squashed range @r, as fill_read() would without checksums. */
+static enum served read_squashed(struct david_io *io, const struct rt_range *r, unsigned int bytes)
+{
+	struct store *store = io->d->store;
+	enum served served;
+	unsigned int pos, n;
+	u32 crc;
+
+	for (; bytes; bytes -= n) {
+		pos = (io->iter.bi_sector % SUMS_SECTORS) << SECTOR_SHIFT;
+		n = min(SUMS_UNIT - pos, bytes);
+		if (!sums_touches(store, pos, n)) {
+			fill_read(io, r, n);
+			continue;
+		}
+		switch (sums_find(store, io->iter.bi_sector, &crc, &io->want)) {
+		case CRCT_DONE:
+			served = read_unit(io, n, crc);
+			if (served != SERVED)
+				return served;
+			break;
+		case CRCT_LOAD:
+			return fetch(io);
+		default:
+			fill_read(io, r, n);
+		}
+	}
+	return SERVED;
+}
+
+/* All of a block that is not stored, at @p, which has room for a unit; @crc of that, or NULL. */
+static void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *crc)
+{
+	sector_t sector = r->start << d->store->block_shift;
+
+	if (!crc) {
+		make_content(d, r, p, sector, 0, d->store->block_size);
+		return;
+	}
+	make_unit(d, p, sector, *crc);
+	memmove(p, p + ((sector % SUMS_SECTORS) << SECTOR_SHIFT), d->store->block_size);
+}
+
+static bool checked(const struct david *d)
+{
+	return READ_ONCE(d->owners.checksums) || READ_ONCE(d->store->has_sums);
 }
 
 /* Verdicts */
@@ -492,9 +672,31 @@ static bool all_equal(const u64 *p, unsigned int n, u64 word)
 	return true;
 }
 
+/* Where checksums may matter: what is no whole unit, or has one we cannot keep, is kept itself. */
+static noinline void look_checked(struct david_io *io, struct bvec_iter from, unsigned int bytes,
+				  struct look *look)
+{
+	bool data = look->verdict == VERDICT_SQUASH;
+	enum sums_say say;
+
+	sums_see(io->d, io->bio, from, bytes, data);
+	if (!data)
+		return;
+	say = sums_say(io->d);
+	if (say == SUMS_NONE)
+		return;
+	if (say == SUMS_REFUSE)
+		look->evidence = DAVID_EV_UNPROVEN;
+	else if (bytes < SUMS_UNIT || from.bi_sector % SUMS_SECTORS)
+		look->evidence = DAVID_EV_PARTIAL;
+	else
+		return;
+	look->verdict = VERDICT_KEEP;
+}
+
 /* Look at @bytes of a write from @from on: evidence of every page, and whether it is constant. */
-static void look_at(struct david_io *io, struct bvec_iter from, unsigned int bytes,
-		    struct look *look)
+static void look_at_pages(struct david_io *io, struct bvec_iter from, unsigned int bytes,
+			  struct look *look)
 {
 	struct david *d = io->d;
 	bool by_owner = d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT;
@@ -508,8 +710,9 @@ static void look_at(struct david_io *io, struct bvec_iter from, unsigned int byt
 		look->evidence = DAVID_EV_FLAGS;
 		by_owner = false;
 	}
-	if (d->implicit)
-		look->evidence = implied_at(&io->implied, from.bi_sector - io->first,
+	if (unlikely(io->implied.runs) && d->classify == CLASSIFY_IMPLICIT)
+		look->evidence = io->bio->bi_opf & REQ_SWAP ? DAVID_EV_FLAGS :
+				 implied_at(&io->implied, from.bi_sector - io->first,
 					    bytes >> SECTOR_SHIFT);
 	look->verdict = verdict_of(d->classify, look->evidence);
 	look->constant = true;
@@ -532,6 +735,30 @@ static void look_at(struct david_io *io, struct bvec_iter from, unsigned int byt
 		}
 		first = false;
 	}
+	if (unlikely(READ_ONCE(d->owners.checksums)))
+		look_checked(io, from, bytes, look);
+}
+
+/* classify=auto: the page owner says data. Does the write itself say something else? */
+static noinline void hear_objection(const struct david_io *io, sector_t sector, unsigned int bytes,
+				    struct look *look)
+{
+	enum david_evidence implied = implied_at(&io->implied, sector - io->first,
+						 bytes >> SECTOR_SHIFT);
+
+	if (io->d->classify != CLASSIFY_AUTO || !verdict_objects(implied, look->evidence))
+		return;
+	look->evidence = implied;
+	look->verdict = VERDICT_KEEP;
+}
+
+/* The same, and what the write itself says. */
+static __always_inline void look_at(struct david_io *io, struct bvec_iter from, unsigned int bytes,
+				    struct look *look)
+{
+	look_at_pages(io, from, bytes, look);
+	if (look->verdict == VERDICT_SQUASH && unlikely(io->implied.runs))
+		hear_objection(io, from.bi_sector, bytes, look);
 }
 
 static enum rt_kind look_kind(const struct look *look)
@@ -549,27 +776,71 @@ struct span {
 	enum david_evidence evidence;
 };
 
+/*
+ * What is judged at a time: a block, or a unit where checksums may matter. From
+ * within a unit on only what is left of it.
+ */
+static unsigned int look_bytes(const struct david_io *io)
+{
+	unsigned int block_size = io->d->store->block_size, bytes;
+
+	if (likely(block_size == SUMS_UNIT || !READ_ONCE(io->d->owners.checksums)))
+		return block_size;
+	bytes = SUMS_UNIT - ((io->iter.bi_sector % SUMS_SECTORS) << SECTOR_SHIFT);
+	return min(bytes, round_down(io->iter.bi_size, block_size));
+}
+
+/*
+ * Blocks of data on a disk that has rules for what to keep: cut to those that are alike, @step of
+ * them at a time.
+ */
+static noinline void look_at_place(struct david_io *io, struct span *span, u64 step)
+{
+	struct store *store = io->d->store;
+	unsigned int shift = store->block_shift;
+	u64 block = span->r.start, end = block + span->r.len;
+	bool keep = raw_has_sectors(&store->raw, block << shift, step << shift);
+
+	while ((block += step) < end)
+		if (raw_has_sectors(&store->raw, block << shift, step << shift) != keep)
+			break;
+	span->r.len = block - span->r.start;
+	if (keep) {
+		span->r.kind = RT_STORED;
+		span->evidence = DAVID_EV_RAW;
+	}
+}
+
 /* Judge the whole blocks that are left, up to the first that differs. */
 static void look_at_blocks(struct david_io *io, struct lap *lap, struct span *span)
 {
-	unsigned int block_size = io->d->store->block_size;
-	u64 left = io->iter.bi_size / block_size;
+	unsigned int bytes = look_bytes(io), block_size = io->d->store->block_size;
+	u64 left = io->iter.bi_size / block_size, step = bytes / block_size;
 	struct bvec_iter iter = io->iter;
 	struct look look, next;
 
-	look_at(io, iter, block_size, &look);
+	look_at(io, iter, bytes, &look);
 	span->evidence = look.evidence;
 	span->r.start = first_block(io);
 	span->r.kind = look_kind(&look);
 	span->r.value = span->r.kind == RT_FILL ? look.word : 0;
-	for (span->r.len = 1; span->r.len < left; span->r.len++) {
-		bio_advance_iter(io->bio, &iter, block_size);
-		look_at(io, iter, block_size, &next);
+	for (span->r.len = step; span->r.len + step <= left; span->r.len += step) {
+		bio_advance_iter(io->bio, &iter, bytes);
+		look_at(io, iter, bytes, &next);
 		if (look_kind(&next) != span->r.kind || next.evidence != span->evidence ||
 		    (span->r.kind == RT_FILL && next.word != span->r.value))
 			break;
 	}
+	if (span->r.kind == RT_SQUASHED && raw_any(&io->d->store->raw))
+		look_at_place(io, span, step);
 	lap_charge(lap, DAVID_CPU_CLASSIFY);
+}
+
+/* Apart, so that its caller has nothing to save for it where nobody traces. */
+static noinline void trace_verdict(const struct david *d, sector_t sector, u32 sectors,
+				   enum david_written written, enum david_evidence evidence)
+{
+	trace_david_verdict(d->owners.bdev->bd_dev, sector, sectors, written, evidence);
 }
 
 static void count_blocks(struct david_io *io, const struct span *span, u64 blocks)
@@ -581,6 +852,109 @@ static void count_blocks(struct david_io *io, const struct span *span, u64 block
 		written = span->r.kind == RT_FILL ? DAVID_WRITTEN_FILL : DAVID_WRITTEN_SQUASHED;
 	this_cpu_add(stats->evidence[span->evidence], blocks);
 	this_cpu_add(stats->verdict[written], blocks);
+	if (trace_david_verdict_enabled())
+		trace_verdict(io->d, span->r.start << io->d->store->block_shift,
+			      blocks << io->d->store->block_shift, written, span->evidence);
+}
+
+/* Squash the blocks of @span with their checksums. */
+static enum served squash_units(struct david_io *io, struct span *span)
+{
+	struct store *store = io->d->store;
+	struct rt_range r = span->r;
+
+	for (; span->r.len; span->r.start += r.len, span->r.len -= r.len) {
+		r.start = span->r.start;
+		r.len = min_t(u64, span->r.len, SUMS_BATCH * SUMS_UNIT / store->block_size);
+		switch (sums_squash(io->d, &r, io->bio, io->iter, io_gfp(io), &io->want)) {
+		case CRCT_DONE:
+			break;
+		case CRCT_LOAD:
+			return fetch(io);
+		default:
+			return no_promise(io);
+		}
+		count_blocks(io, span, r.len);
+		io_advance(io, r.len * store->block_size);
+	}
+	return SERVED;
+}
+
+/* Store the blocks of @span for a while, as far as one piece goes. SERVED_FAILED: it cannot be. */
+static enum served write_exact(struct david_io *io, struct lap *lap, bool may_redirect,
+			       struct span *span)
+{
+	struct store *store = io->d->store;
+	struct rt_range r = span->r;
+	struct piece piece;
+	enum served served;
+
+	r.kind = RT_STORED;
+	r.len = min_t(u64, r.len, SUMS_BATCH * SUMS_UNIT / store->block_size);
+	if (!exact_wants(store, r.len, io_gfp(io)))
+		return SERVED_FAILED;
+	switch (sums_say(io->d)) {
+	case SUMS_NONE:
+		break;
+	case SUMS_KEPT:
+		switch (sums_squash(io->d, &r, io->bio, io->iter, io_gfp(io), &io->want)) {
+		case CRCT_DONE:
+			break;
+		case CRCT_LOAD:
+			return fetch(io);
+		default:
+			return no_promise(io);
+		}
+		break;
+	default:
+		return SERVED_FAILED;
+	}
+	piece = (struct piece){ .block = r.start, .blocks = r.len, .data = true };
+	served = piece_place(io, &piece);
+	if (served == SERVED_FAILED)
+		cmpxchg(&io->status, BLK_STS_NOSPC, BLK_STS_OK);
+	if (served != SERVED)
+		return served;
+	served = send_piece(io, lap, &piece, 0, piece.blocks * store->block_size, may_redirect);
+	if (served == SERVED_PARK) {
+		piece_drop(store, &piece);
+		return served;
+	}
+	this_cpu_add(store->stats->evidence[span->evidence], piece.blocks);
+	this_cpu_add(store->stats->verdict[DAVID_WRITTEN_EXACT], piece.blocks);
+	return served;
+}
+
+/* Squash the blocks of @span; checksums may matter, or have mattered. */
+static noinline enum served squash_checked(struct david_io *io, struct lap *lap, struct span *span)
+{
+	struct store *store = io->d->store;
+	enum served served;
+	struct rt_range r;
+
+	switch (sums_say(io->d)) {
+	case SUMS_KEPT:
+		served = squash_units(io, span);
+		lap_charge(lap, DAVID_CPU_MAP);
+		return served;
+	case SUMS_ASK:
+		sums_want_super(&io->want);
+		return fetch(io);
+	case SUMS_REFUSE:
+		/* Not when they were looked at: look again. */
+		return SERVED_PARK;
+	default:
+		break;
+	}
+	if (store->has_sums && sums_drop(store, span->r.start, span->r.len, &io->want) != CRCT_DONE)
+		return fetch(io);
+	r = span->r;
+	if (!store_set(store, &r, io_gfp(io)))
+		return no_promise(io);
+	count_blocks(io, span, span->r.len);
+	lap_charge(lap, DAVID_CPU_MAP);
+	io_advance(io, span->r.len * store->block_size);
+	return SERVED;
 }
 
 static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_redirect,
@@ -590,9 +964,18 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 	struct piece piece = { .block = span->r.start, .blocks = span->r.len };
 	enum served served;
 
+	if (span->r.kind == RT_SQUASHED && unlikely(store->exact)) {
+		served = write_exact(io, lap, may_redirect, span);
+		if (served != SERVED_FAILED)
+			return served;
+	}
+	if (span->r.kind == RT_SQUASHED && unlikely(checked(io->d)))
+		return squash_checked(io, lap, span);
 	if (span->r.kind != RT_STORED) {
 		if (!store_set(store, &span->r, io_gfp(io)))
-			return SERVED_PARK;
+			return no_promise(io);
+		if (unlikely(READ_ONCE(store->has_sums)))
+			sums_forget(store, piece.block, piece.blocks);
 	} else {
 		served = piece_place(io, &piece);
 		if (served != SERVED)
@@ -627,14 +1010,27 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 	struct piece piece = { .block = r->start, .blocks = 1 };
 	bool stored = r->kind == RT_STORED;
 	struct bvec_iter part = io->iter;
+	const u32 *known = NULL;
 	struct page *page;
 	enum served served;
 	struct bio *bio;
 	void *p;
+	u32 crc;
 
 	if (stored && !aligned(d, offset, bytes)) {
 		piece.dest = r->value;
 		return read_block(io, &piece, offset, bytes, BOUNCE_CHANGE);
+	}
+	if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(store->has_sums))) {
+		switch (sums_find(store, r->start << store->block_shift, &crc, &io->want)) {
+		case CRCT_DONE:
+			known = &crc;
+			break;
+		case CRCT_LOAD:
+			return fetch(io);
+		default:
+			break;
+		}
 	}
 
 	/* Two pools, always taken in this order, and none held while sleeping for more. */
@@ -654,7 +1050,7 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 
 	p = kmap_local_page(page);
 	if (!stored)
-		make_content(d, r, p, r->start << store->block_shift, 0, store->block_size);
+		make_block(d, r, p, known);
 	part.bi_size = bytes;
 	copy_from_request(io, part, p + offset);
 	kunmap_local(p);
@@ -695,8 +1091,15 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 	struct rt_range r;
 	bool zeroes = bio_op(io->bio) == REQ_OP_WRITE_ZEROES;
 
+	if (unlikely(store->failed))
+		return io_fail(io, BLK_STS_IOERR);
 	if (!zeroes)
 		look_at(io, io->iter, bytes, &look);
+	if (look.verdict == VERDICT_SQUASH && raw_any(&store->raw) &&
+	    raw_has_sectors(&store->raw, io->iter.bi_sector, bytes >> SECTOR_SHIFT)) {
+		look.evidence = DAVID_EV_RAW;
+		look.verdict = VERDICT_KEEP;
+	}
 	lap_charge(lap, DAVID_CPU_CLASSIFY);
 	store_lookup(store, piece.block, &r);
 
@@ -710,18 +1113,21 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 		written = DAVID_WRITTEN_SQUASHED;
 		io_advance(io, bytes);
 		served = SERVED;
-	} else if (d->classify == CLASSIFY_DATA && !zeroes && r.kind != RT_STORED) {
+	} else if (d->classify == CLASSIFY_DATA && look.verdict == VERDICT_SQUASH &&
+		   r.kind != RT_STORED) {
 		written = DAVID_WRITTEN_SQUASHED;
 		r.len = 1;
 		r.value = 0;
 		r.kind = RT_SQUASHED;
 		if (!store_set(store, &r, io_gfp(io)))
-			return SERVED_PARK;
+			return no_promise(io);
 		io_advance(io, bytes);
 		served = SERVED;
 	} else {
 		if (look.verdict == VERDICT_SQUASH)
 			look.evidence = DAVID_EV_PARTIAL;
+		else if (r.kind == RT_STORED && unlikely(store->exact))
+			exact_clear(store, r.value, 1);
 		if (r.kind == RT_STORED && !zeroes && aligned(d, offset, bytes)) {
 			piece.dest = r.value;
 			served = send_piece(io, lap, &piece, offset, bytes, may_redirect);
@@ -733,6 +1139,10 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 	if (!zeroes && (served == SERVED || served == SERVED_REDIRECT)) {
 		this_cpu_inc(store->stats->evidence[look.evidence]);
 		this_cpu_inc(store->stats->verdict[written]);
+		if (trace_david_verdict_enabled())
+			trace_verdict(d, (piece.block << store->block_shift) +
+				      (offset >> SECTOR_SHIFT), bytes >> SECTOR_SHIFT, written,
+				      look.evidence);
 	}
 	return served;
 }
@@ -764,7 +1174,9 @@ static enum served serve_write(struct david_io *io, struct lap *lap, bool may_re
 	r.kind = RT_FILL;
 	bytes = r.len * store->block_size;
 	if (!store_set(store, &r, io_gfp(io)))
-		return SERVED_PARK;
+		return no_promise(io);
+	if (unlikely(READ_ONCE(store->has_sums)))
+		sums_forget(store, first_block(io), bytes / store->block_size);
 	io_advance(io, bytes);
 	lap_charge(lap, DAVID_CPU_MAP);
 	return SERVED;
@@ -772,15 +1184,22 @@ static enum served serve_write(struct david_io *io, struct lap *lap, bool may_re
 
 static enum served serve_discard(struct david_io *io, struct lap *lap)
 {
-	unsigned int shift = io->d->store->block_shift;
+	struct store *store = io->d->store;
+	unsigned int shift = store->block_shift;
 	sector_t end = io->iter.bi_sector + bio_sectors(io->bio);
 	struct rt_range r = { .kind = RT_HOLE };
+	u64 first, blocks;
 
 	/* What is not a whole block is left as it is. */
-	r.start = (io->iter.bi_sector + block_mask(io->d)) >> shift;
+	first = (io->iter.bi_sector + block_mask(io->d)) >> shift;
+	r.start = first;
 	if (r.start < end >> shift) {
 		r.len = (end >> shift) - r.start;
-		store_set(io->d->store, &r, GFP_NOIO);
+		blocks = r.len;
+		if (!store_set(store, &r, io_gfp(io)))
+			return no_promise(io);
+		if (unlikely(READ_ONCE(store->has_sums)))
+			sums_forget(store, first, blocks);
 	}
 	io_advance(io, io->iter.bi_size);
 	lap_charge(lap, DAVID_CPU_MAP);
@@ -816,10 +1235,17 @@ static enum served serve_read_range(struct david_io *io, struct lap *lap,
 	struct david *d = io->d;
 
 	if (r->kind != RT_STORED) {
+		enum served served = SERVED;
+
 		lap_charge(lap, DAVID_CPU_MAP);
-		fill_read(io, r, bytes);
+		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_sums)))
+			served = read_squashed(io, r, bytes);
+		else if (r->kind == RT_SQUASHED && byfile_any(&d->byfile))
+			fill_by_file(io, r, bytes);
+		else
+			fill_read(io, r, bytes);
 		lap_charge(lap, DAVID_CPU_CONTENT);
-		return SERVED;
+		return served;
 	}
 	if (!aligned(d, offset, bytes)) {
 		if (!aligned(d, offset, 0) || bytes <= d->backing_mask) {
@@ -902,7 +1328,8 @@ static int map_read(struct david_io *io, struct lap *lap)
 	spin_lock_irqsave(&store->lock, flags);
 	rt_lookup(&store->table, first_block(io), &r);
 	/* What needs no I/O needs no lock either: the content is made up at once. */
-	if (r.kind == RT_STORED || bytes_in_range(io, &r) < io->iter.bi_size) {
+	if (r.kind == RT_STORED || bytes_in_range(io, &r) < io->iter.bi_size ||
+	    (r.kind == RT_SQUASHED && unlikely(store->has_sums))) {
 		io_lock_range(io);
 		granted = range_lock(&store->locks, &io->lock);
 	}
@@ -950,7 +1377,8 @@ static int map_write(struct david_io *io, struct lap *lap)
 
 	look_at_blocks(io, lap, &span);
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
-	if (span.r.kind == RT_STORED || span.r.len < io->iter.bi_size / store->block_size ||
+	if (span.r.kind == RT_STORED || unlikely(checked(io->d) || store->exact) ||
+	    span.r.len < io->iter.bi_size / store->block_size ||
 	    !store_set_at_once(store, &span.r, GFP_NOIO))
 		return map_change(io, lap, &span);
 	count_blocks(io, &span, span.r.len);
@@ -1064,11 +1492,34 @@ static enum david_request request_kind(const struct bio *bio)
 	}
 }
 
+static void flush_durable(struct durable_wait *wait, blk_status_t status)
+{
+	struct bio *bio = container_of(wait, struct david_io, wait)->bio;
+
+	bio->bi_status = status;
+	bio_endio(bio);
+}
+
+static int map_flush(struct david_io *io)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+
+	io->wait.flush = true;
+	io->wait.done = flush_durable;
+	if (store->durable && durable_sync(store, &io->wait))
+		return DM_MAPIO_SUBMITTED;
+	bio_set_dev(io->bio, d->dev->bdev);
+	return DM_MAPIO_REMAPPED;
+}
+
 /* Once for each request, in the order of arrival: the classifier learns from it. */
 static void look_implicitly(struct david_io *io, enum david_request kind)
 {
 	io->first = io->iter.bi_sector;
-	if (kind == DAVID_REQ_WRITE)
+	if (kind == DAVID_REQ_READ)
+		implicit_read(io->d->implicit, io->first, bio_sectors(io->bio));
+	else if (kind == DAVID_REQ_WRITE)
 		implicit_write(io->d->implicit, io->bio, io->first, &io->implied);
 	else
 		implicit_discard(io->d->implicit, io->first, bio_sectors(io->bio));
@@ -1090,18 +1541,17 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->status = BLK_STS_OK;
 
 	if (!bio_sectors(bio)) {
-		/* An empty flush: the tables are in memory, the blocks are not. */
+		/* An empty flush: what was written before is to be durable. */
 		this_cpu_inc(stats->requests[DAVID_REQ_FLUSH]);
 		if (d->timing && !map_timed(io, DAVID_REQ_FLUSH, &result))
 			return result;
-		bio_set_dev(bio, d->dev->bdev);
-		return DM_MAPIO_REMAPPED;
+		return map_flush(io);
 	}
 
 	io->iter = bio->bi_iter;
 	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	kind = request_kind(bio);
-	if (unlikely(d->implicit && bio->bi_opf & REQ_DAVID_LEARN)) {
+	if (kind != DAVID_REQ_WRITE && unlikely(bio->bi_opf & REQ_DAVID_LEARN && d->implicit)) {
 		lap_start(&lap, stats);
 		return kind == DAVID_REQ_READ ? map_read(io, &lap) : map_change(io, &lap, NULL);
 	}
@@ -1111,12 +1561,17 @@ int david_map(struct dm_target *ti, struct bio *bio)
 		return result;
 
 	lap_start(&lap, stats);
-	if (unlikely(d->implicit && kind != DAVID_REQ_READ)) {
+	io->implied.runs = 0;
+	if (unlikely(io->iter.bi_sector < READ_ONCE(d->watch_below))) {
 		look_implicitly(io, kind);
 		lap_charge(&lap, DAVID_CPU_CLASSIFY);
 	}
-	if (unlikely(bio->bi_opf & REQ_NOWAIT))
-		return map_nowait(io);
+	if (unlikely(bio->bi_opf & (REQ_NOWAIT | REQ_FUA))) {
+		if (bio->bi_opf & REQ_FUA && kind != DAVID_REQ_READ && d->store->durable)
+			io->at_end |= END_DURABLE;
+		if (bio->bi_opf & REQ_NOWAIT)
+			return map_nowait(io);
+	}
 	switch (kind) {
 	case DAVID_REQ_READ:
 		return map_read(io, &lap);
@@ -1148,6 +1603,16 @@ static void end_unlock(struct david_io *io, blk_status_t error)
 	lap_charge(&lap, DAVID_CPU_MAP);
 }
 
+/* It has ended before, and was held back: device-mapper's end of it comes anew. */
+static void write_durable(struct durable_wait *wait, blk_status_t status)
+{
+	struct bio *bio = container_of(wait, struct david_io, wait)->bio;
+
+	if (status)
+		bio->bi_status = status;
+	bio->bi_end_io(bio);
+}
+
 static bool is_failure(blk_status_t error)
 {
 	return error != BLK_STS_NOSPC && error != BLK_STS_AGAIN && error != BLK_STS_NOTSUPP;
@@ -1167,6 +1632,13 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		end_unlock(io, *error);
 		if (likely(at_end == END_UNLOCK))
 			return DM_ENDIO_DONE;
+	}
+	if (at_end & END_DURABLE && !*error) {
+		io->at_end = at_end & END_TIMED;
+		io->wait.flush = false;
+		io->wait.done = write_durable;
+		if (durable_sync(io->d->store, &io->wait))
+			return DM_ENDIO_INCOMPLETE;
 	}
 	timing = io->d->timing;
 	if (at_end & END_MEASURED)

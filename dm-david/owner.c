@@ -13,6 +13,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include "compat.h"
+#include "raw.h"
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC	0x58465342
@@ -72,6 +73,15 @@ static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
 {
 	if (READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
 		WRITE_ONCE(watch->btrfs_holder, sb->s_type);
+	if (watch->tell_btrfs && !READ_ONCE(watch->checksums))
+		WRITE_ONCE(watch->checksums, true);
+}
+
+/* Data, but nobody says of which file. */
+static noinline enum david_evidence of_no_file(const struct owner_watch *watch)
+{
+	return raw_any(watch->raw) && raw_has_file(watch->raw, NULL) ? DAVID_EV_RAW :
+								       DAVID_EV_ANON;
 }
 
 /* An anonymous page, or what is no better: data if this disk is mounted. */
@@ -83,7 +93,7 @@ static enum david_evidence anonymous(const struct owner_watch *watch)
 	if (!holder)
 		return DAVID_EV_UNMOUNTED;
 	if (holder == READ_ONCE(watch->btrfs_holder))
-		return DAVID_EV_ANON;
+		return of_no_file(watch);
 	sb = compat_bdev_super(watch->bdev);
 	/*
 	 * Not before mounting is complete (log recovery is over then), and not
@@ -91,10 +101,11 @@ static enum david_evidence anonymous(const struct owner_watch *watch)
 	 */
 	if (!sb || (READ_ONCE(sb->s_flags) & (SB_ACTIVE | SB_RDONLY)) != SB_ACTIVE)
 		return DAVID_EV_UNMOUNTED;
-	return proven(sb) ? DAVID_EV_ANON : DAVID_EV_UNPROVEN;
+	return proven(sb) ? of_no_file(watch) : DAVID_EV_UNPROVEN;
 }
 
-static enum david_evidence mapped(struct owner_watch *watch, const struct inode *inode)
+static __always_inline enum david_evidence mapped(struct owner_watch *watch,
+						  const struct inode *inode)
 {
 	const struct super_block *sb = inode->i_sb;
 	bool btrfs = holds_as_btrfs(watch, sb);
@@ -142,11 +153,29 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 		goto out;
 	}
 	ev = mapped(watch, mapping->host);
+	if (ev == DAVID_EV_FILE && raw_any(watch->raw) && raw_has_file(watch->raw, mapping->host))
+		ev = DAVID_EV_RAW;
 	cache->mapping = mapping;
 	cache->evidence = ev;
 out:
 	rcu_read_unlock();
 	return ev;
+}
+
+struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio)
+{
+	struct address_space *mapping;
+
+	/*
+	 * A page that is read into the cache is locked, and has no content yet. One that
+	 * has may be the buffer, mapped from a file, of a direct read of another file.
+	 */
+	if (folio_test_anon(folio) || !folio_test_locked(folio) || folio_test_uptodate(folio))
+		return NULL;
+	mapping = folio_mapping(folio);
+	if (!mapping || !mapping->host || mapped(watch, mapping->host) != DAVID_EV_FILE)
+		return NULL;
+	return mapping->host;
 }
 
 void owner_learn(struct owner_watch *watch, struct bio *bio)

@@ -17,11 +17,17 @@
 #include "uapi/dm-david.h"
 
 struct address_space;
+struct folio;
+struct inode;
+struct raw;
 
 /* What is known about one fake disk's mount, and the last page's owner. */
 struct owner_watch {
 	struct block_device *bdev;	/* the fake disk's own */
 	const void *btrfs_holder;	/* how btrfs claims this disk, once seen */
+	bool tell_btrfs;		/* that sets the following */
+	bool checksums;			/* of data may matter: sums.h */
+	const struct raw *raw;		/* what is data, but to be kept */
 };
 
 /* One request's memory of the page before: neighbours mostly share an owner. */
@@ -38,6 +44,12 @@ static inline void owner_cache_init(struct owner_cache *cache)
 /* The evidence of @page in a write to the disk of @watch. Any context but NMI. */
 enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
 				   struct page *page);
+
+/*
+ * The regular file on the disk of @watch that a read into @folio brings into the page
+ * cache, or NULL if it is no such read. The caller is in an RCU read-side section.
+ */
+struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
 
 /*
  * Learn from a read how btrfs claims its device: the first that it does when

@@ -28,7 +28,6 @@
 #include <linux/bug.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
-#include <linux/crc32c.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -171,23 +170,6 @@ static inline unsigned int hweight64(u64 word)
 static inline int fls64(u64 word)
 {
 	return word ? 64 - __builtin_clzll(word) : 0;
-}
-
-/* As the kernel's: no inversion, neither before nor after. */
-static inline u32 crc32c(u32 crc, const void *data, size_t bytes)
-{
-	static u32 table[256];
-	const u8 *p = data;
-	u32 i, bit, word;
-
-	for (i = 0; !table[255] && i < 256; i++) {
-		for (word = i, bit = 0; bit < 8; bit++)
-			word = word >> 1 ^ (word & 1 ? 0x82f63b78 : 0);
-		table[i] = word;
-	}
-	while (bytes--)
-		crc = crc >> 8 ^ table[(u8)crc ^ *p++];
-	return crc;
 }
 
 static inline void *kmalloc(size_t size, gfp_t gfp)

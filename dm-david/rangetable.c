@@ -591,6 +591,7 @@ static bool set_in_place(struct rangetable *rt, const struct trail *p, const str
 				return true;
 			if ((at < leaf->rows ? leaf->word[at] : p->next) <= end)
 				return false;
+			rt->changes++;
 			leaf->word[LEAF_ROWS + at - 1] += (end - left_end) << KIND_BITS;
 			rt->blocks[r->kind] += end - left_end;
 			return true;
@@ -611,6 +612,7 @@ static bool set_in_place(struct rangetable *rt, const struct trail *p, const str
 		return false;
 	}
 	if (!same(&old, r)) {
+		rt->changes++;
 		uncount_range(rt, &old);
 		count_range(rt, r);
 		put_range(leaf, at, r);
@@ -633,14 +635,18 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 	if (!r->len)
 		return 0;
 	if (!rt->root) {
-		if (r->kind != RT_HOLE)
+		if (r->kind != RT_HOLE) {
+			rt->changes++;
 			add(rt, r);
+		}
 		return r->len;
 	}
 
 	descend(rt, r->start, &p);
 	if (set_in_place(rt, &p, r, freed, ctx))
 		return r->len;
+	/* Or not: nothing depends on that here. */
+	rt->changes++;
 
 	u.new = *r;
 	u.end = r->start + r->len;

@@ -50,6 +50,7 @@ struct rangetable {
 	u64 level[RT_LEVELS];	/* the same by level, 0: leaves */
 	u64 spare;		/* nodes in the reserve */
 	struct rt_node *pool;	/* the reserve, a stack */
+	u64 changes;		/* rt_set() that changed what is in the table */
 	u64 ranges[RT_KINDS];	/* entries by kind; RT_HOLE stays 0 */
 	u64 blocks[RT_KINDS];	/* blocks by kind; RT_HOLE stays 0 */
 };

@@ -25,6 +25,7 @@ struct suffix {
 struct rawset {
 	unsigned int count[TABLES];
 	unsigned int suffixes;
+	size_t bytes;
 	struct raw_range *range[TABLES];	/* behind this struct, room for one more each */
 	struct suffix *suffix;
 };
@@ -51,6 +52,7 @@ static struct rawset *alloc_set(const unsigned int *count, unsigned int suffixes
 	set = kvzalloc(bytes, gfp);
 	if (!set)
 		return NULL;
+	set->bytes = bytes;
 	place = (struct raw_range *)(set + 1);
 	for (i = 0; i < TABLES; i++) {
 		set->range[i] = place;
@@ -158,8 +160,9 @@ static int read_suffix(const char *text, struct rule *rule, char *error)
 	if (len > RAW_SUFFIX_LEN)
 		return wrong(error, text, len, "a suffix has 23 characters at most");
 	for (i = 0; i < len; i++)
-		if (text[i] <= ' ' || text[i] == '.' || text[i] == '/')
-			return wrong(error, text, len, "a suffix has no dot, slash or space");
+		if (text[i] <= ' ' || text[i] == '.' || text[i] == '/' || text[i] == ',')
+			return wrong(error, text, len,
+				     "a suffix has no dot, slash, comma or space");
 	memcpy(rule->suffix.text, text, len);
 	return 0;
 }
@@ -189,6 +192,21 @@ static int read_rule(const char *text, struct rule *rule, char *error)
 unsigned int rawset_count(const struct rawset *set)
 {
 	return set->count[INO] + set->count[DIR] + set->count[SECTORS] + set->suffixes;
+}
+
+bool rawset_has_names(const struct rawset *set)
+{
+	return set->count[DIR] || set->suffixes;
+}
+
+bool rawset_has_files(const struct rawset *set)
+{
+	return set->count[INO] || rawset_has_names(set);
+}
+
+size_t rawset_bytes(const struct rawset *set)
+{
+	return set->bytes;
 }
 
 void rawset_print(const struct rawset *set, unsigned int n, char *text, size_t size)
@@ -412,20 +430,22 @@ static bool has_suffix(const struct rawset *set, const char *name, size_t len)
 bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_parent_fn parent,
 		 void *ctx)
 {
-	unsigned int depth = RAW_DEPTH;
-	u64 ino = file->ino;
+	u64 volume = file->volume, ino = file->ino;
+	unsigned int depth;
 
-	if (set->count[INO] && has(set, INO, file->volume, ino))
+	if (set->count[INO] && has(set, INO, volume, ino))
 		return true;
 	if (set->suffixes && file->name && has_suffix(set, file->name, file->name_len))
 		return true;
 	if (!set->count[DIR])
 		return false;
-	do {
-		if (has(set, DIR, file->volume, ino))
+	for (depth = 0; !has(set, DIR, volume, ino); depth++) {
+		if (depth == RAW_DEPTH)
 			return true;
-	} while (depth-- && parent && parent(ctx, file->volume, ino, &ino));
-	return false;
+		if (!parent || !parent(ctx, &volume, &ino))
+			return false;
+	}
+	return true;
 }
 
 bool rawset_sector(const struct rawset *set, u64 sector, u64 *len)

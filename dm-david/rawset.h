@@ -7,8 +7,9 @@
  *	suffix:SUFFIX			files by name
  *	sectors:FIRST-LAST		a range of the target disk
  *
- * VOLUME is the target's sector where the file system begins: 0, the default,
- * unless it is in a partition. All ends are included.
+ * VOLUME is what inode numbers are counted in: 0, the default, for the one file
+ * system on a disk, the subvolume's number on btrfs, the target's first sector of
+ * a file system in a partition. All ends are included.
  *
  * A set does not change: to change the rules is to make a new set, which is then
  * put in place of the old one. So lookups need no lock, only that their set
@@ -46,6 +47,13 @@ struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t g
 
 unsigned int rawset_count(const struct rawset *set);
 
+/* Are there rules for files, by number, name or directory; by name or directory? */
+bool rawset_has_files(const struct rawset *set);
+bool rawset_has_names(const struct rawset *set);
+
+/* Memory of it. */
+size_t rawset_bytes(const struct rawset *set);
+
 /* Rule @n (below rawset_count()) as rawset_add() takes it. At most RAW_TEXT_SIZE bytes. */
 void rawset_print(const struct rawset *set, unsigned int n, char *text, size_t size);
 
@@ -57,12 +65,15 @@ struct raw_file {
 };
 
 /*
- * The directory that @ino is in; false if that is not known or @ino is the top.
- * Called only if there are rules for directories.
+ * Take *volume and *ino up to the directory they lie in; false if that is not known or
+ * they are the top. Called only if there are rules for directories.
  */
-typedef bool (*raw_parent_fn)(void *ctx, u64 volume, u64 ino, u64 *parent);
+typedef bool (*raw_parent_fn)(void *ctx, u64 *volume, u64 *ino);
 
-/* Is the file RAW? @parent may be NULL: then a rule for a directory is for itself only. */
+/*
+ * Is the file RAW? @parent may be NULL: then a rule for a directory is for itself only.
+ * What lies deeper than RAW_DEPTH is, if there are rules for directories.
+ */
 bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_parent_fn parent,
 		 void *ctx);
 

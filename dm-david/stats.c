@@ -25,6 +25,7 @@ static const char * const state_names[] = {
 	[DAVID_STATE_OK] = "ok",
 	[DAVID_STATE_LOW] = "low",
 	[DAVID_STATE_FULL] = "full",
+	[DAVID_STATE_FAILED] = "failed",
 };
 
 static const char * const mode_names[] = {
@@ -50,6 +51,7 @@ static const char * const mem_names[DAVID_SLOTS] = {
 	[DAVID_MEM_TARGET] = "target",
 	[DAVID_MEM_CLASSIFY] = "classify",
 	[DAVID_MEM_MODEL] = "model",
+	[DAVID_MEM_CHECKSUMS] = "checksums",
 };
 
 static const char * const cpu_names[DAVID_SLOTS] = {
@@ -64,9 +66,10 @@ static const char * const verdict_names[DAVID_SLOTS] = {
 	[DAVID_WRITTEN_KEPT] = "kept",
 	[DAVID_WRITTEN_FILL] = "fill",
 	[DAVID_WRITTEN_SQUASHED] = "squashed",
+	[DAVID_WRITTEN_EXACT] = "exact",
 };
 
-static const char * const evidence_names[DAVID_SLOTS] = {
+static const char * const evidence_names[2 * DAVID_SLOTS] = {
 	[DAVID_EV_MODE] = "mode",
 	[DAVID_EV_FLAGS] = "flags",
 	[DAVID_EV_BDEV] = "bdev",
@@ -83,6 +86,7 @@ static const char * const evidence_names[DAVID_SLOTS] = {
 	[DAVID_EV_LOGGED] = "logged",
 	[DAVID_EV_SELF] = "self",
 	[DAVID_EV_IMPLIED] = "implied",
+	[DAVID_EV_RAW] = "raw",
 };
 
 static const char * const range_names[DAVID_SLOTS] = {
@@ -97,6 +101,13 @@ static const char * const request_names[DAVID_SLOTS] = {
 	[DAVID_REQ_FLUSH] = "flush",
 	[DAVID_REQ_DISCARD] = "discard",
 	[DAVID_REQ_ZEROES] = "zeroes",
+};
+
+static const char * const sums_names[DAVID_SLOTS] = {
+	[DAVID_SUMS_BLOCKS] = "blocks",
+	[DAVID_SUMS_STORE] = "store",
+	[DAVID_SUMS_LOADS] = "loads",
+	[DAVID_SUMS_EVICTIONS] = "evictions",
 };
 
 static const char * const part_names[DAVID_SLOTS] = {
@@ -148,6 +159,7 @@ static const struct {
 	ARRAY(cpu, "cpu", cpu_names),
 	ARRAY(verdict, "written", verdict_names),
 	ARRAY(evidence, "ev", evidence_names),
+	ARRAY(more_evidence, "ev", evidence_names + DAVID_SLOTS),
 	ARRAY(ranges, "ranges", range_names),
 	ARRAY(blocks, "blocks", range_names),
 	ARRAY(requests, "requests", request_names),
@@ -168,6 +180,9 @@ static const struct {
 	ARRAY(measured, "measured", timed_names),
 	ARRAY(measured_ns, "measured_ns", timed_names),
 	HISTOGRAM(measured_times),
+	ARRAY(checksums, "checksums", sums_names),
+	FIELD(exact_blocks),
+	FIELD(exact_limit),
 	ARRAY(unclassified, "unclassified", unclassified_names),
 };
 

@@ -6,6 +6,8 @@
 #include <linux/log2.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include "exact.h"
+#include "sums.h"
 
 /* Nodes added to the reserve beyond need: most requests need not allocate. */
 #define RESERVE_MIN	32
@@ -43,9 +45,11 @@ static struct store *store_create(u64 blocks, unsigned int block_size, char **er
 	spin_lock_init(&store->model.lock);
 	rt_init(&store->table);
 	range_locks_init(&store->locks);
+	raw_init(&store->raw);
 	store->block_size = block_size;
 	store->block_shift = ilog2(block_size) - SECTOR_SHIFT;
 	store->seq_block = U64_MAX;
+	store->allowance = S64_MAX;
 	atomic64_set(&store->target_bytes,
 		     sizeof(*store) + nr_cpu_ids * sizeof(struct stats));
 	return store;
@@ -59,10 +63,26 @@ no_memory:
 	return ERR_PTR(-ENOMEM);
 }
 
-struct store *store_get(struct mapped_device *md, sector_t begin, dev_t backing, u64 blocks,
-			unsigned int block_size, char **error)
+static void store_destroy(struct store *store)
 {
+	durable_close(store);
+	exact_destroy(store->exact);
+	sums_destroy(store->sums);
+	raw_destroy(&store->raw);
+	rt_destroy(&store->table);
+	bm_destroy(&store->bitmap);
+	free_percpu(store->stats);
+	kfree(store);
+}
+
+struct store *store_get(struct mapped_device *md, sector_t begin, struct block_device *bdev,
+			bool may_write, unsigned int block_size, enum store_kind kind,
+			char **error)
+{
+	u64 blocks = bdev_nr_sectors(bdev) >> (ilog2(block_size) - SECTOR_SHIFT);
+	dev_t backing = bdev->bd_dev;
 	struct store *store;
+	int r;
 
 	mutex_lock(&stores_lock);
 	list_for_each_entry(store, &stores, list) {
@@ -86,12 +106,25 @@ struct store *store_get(struct mapped_device *md, sector_t begin, dev_t backing,
 			*error = "Backing device has changed its size since the device was created";
 			goto refuse;
 		}
+		if (kind == STORE_FORMAT || (kind == STORE_MEMORY && store->durable)) {
+			*error = "A reload must keep the store: store=auto";
+			goto refuse;
+		}
 		kref_get(&store->ref);
 		goto out;
 	}
 	store = store_create(blocks, block_size, error);
 	if (IS_ERR(store))
 		goto out;
+	if (kind != STORE_MEMORY) {
+		r = durable_open(store, bdev, kind == STORE_FORMAT, may_write, error);
+		if (r) {
+			store_destroy(store);
+			store = ERR_PTR(r);
+			goto out;
+		}
+		atomic64_add(durable_bytes(store), &store->pools);
+	}
 	store->md = md;
 	store->begin = begin;
 	store->backing = backing;
@@ -110,10 +143,7 @@ static void store_release(struct kref *ref)
 
 	list_del(&store->list);
 	mutex_unlock(&stores_lock);
-	rt_destroy(&store->table);
-	bm_destroy(&store->bitmap);
-	free_percpu(store->stats);
-	kfree(store);
+	store_destroy(store);
 }
 
 void store_put(struct store *store)
@@ -143,16 +173,61 @@ bool store_refill(struct store *store, gfp_t gfp)
 	return i >= lacks || gfpflags_allow_blocking(gfp);
 }
 
+u64 store_blocks(const struct store *store)
+{
+	return store->bitmap.size - durable_reserved(store);
+}
+
+u64 store_used(const struct store *store)
+{
+	return store->bitmap.used - durable_reserved(store) - durable_pending(store);
+}
+
+/* There are free blocks again, or soon. */
+static void has_room(struct store *store)
+{
+	store->full = false;
+	if (store_blocks(store) - store_used(store) > store->low_water) {
+		store->low = false;
+		store->full_told = false;
+	}
+}
+
 static void freed(void *ctx, u64 dest, u64 len)
 {
 	struct store *store = ctx;
 
-	bm_free(&store->bitmap, dest, len);
-	store->full = false;
-	if (store->bitmap.size - store->bitmap.used > store->low_water) {
-		store->low = false;
-		store->full_told = false;
-	}
+	if (unlikely(store->exact))
+		exact_cleared(store, dest, len);
+	if (store->durable && !PLANTED(reuse))
+		durable_freed(store, dest, len);
+	else
+		bm_free(&store->bitmap, dest, len);
+	has_room(store);
+}
+
+/* Set @r in the table, under a promise, and log it if that changed anything. */
+static __always_inline u64 set(struct store *store, const struct rt_range *r,
+			       unsigned int max_entries)
+{
+	u64 changes, done;
+
+	if (!store->durable)
+		return rt_set(&store->table, r, max_entries, freed, store);
+	changes = store->table.changes;
+	done = rt_set(&store->table, r, max_entries, freed, store);
+	if (store->table.changes != changes)
+		durable_note(store, r, done);
+	return done;
+}
+
+/* Is @r in the table already? */
+static bool is_set(struct store *store, const struct rt_range *r)
+{
+	struct rt_range old;
+
+	store_lookup(store, r->start, &old);
+	return !store->failed && old.kind == r->kind && old.value == r->value && old.len >= r->len;
 }
 
 /* Give memory back once a large part of the table is gone. */
@@ -178,11 +253,11 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
 
 	for (;;) {
 		spin_lock_irqsave(&store->lock, flags);
-		if (!store_promise(store, gfp, &flags)) {
+		if (!store_promise(store, r->kind, gfp, &flags)) {
 			spin_unlock_irqrestore(&store->lock, flags);
-			return false;
+			return is_set(store, r);
 		}
-		done = rt_set(&store->table, r, MAX_ENTRIES, freed, store);
+		done = set(store, r, MAX_ENTRIES);
 		spin_unlock_irqrestore(&store->lock, flags);
 		if (likely(done == r->len))
 			break;
@@ -203,12 +278,12 @@ bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 	u64 done = 0;
 
 	spin_lock_irqsave(&store->lock, flags);
-	if (!store_promise(store, gfp, &flags)) {
+	if (!store_promise(store, r->kind, gfp, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
 		return false;
 	}
 	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1)))
-		done = rt_set(&store->table, r, MAX_ENTRIES, freed, store);
+		done = set(store, r, MAX_ENTRIES);
 	else
 		rt_unpromise(&store->table);
 	spin_unlock_irqrestore(&store->lock, flags);
@@ -218,13 +293,15 @@ bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 void store_commit(struct store *store, const struct rt_range *r)
 {
 	/* Allocated for the part of one old range: one old entry. */
-	WARN_ON_ONCE(rt_set(&store->table, r, UINT_MAX, freed, store) != r->len);
+	WARN_ON_ONCE(set(store, r, UINT_MAX) != r->len);
 }
 
 void store_abort(struct store *store, u64 dest, u64 len)
 {
 	rt_unpromise(&store->table);
-	freed(store, dest, len);
+	/* It never was in the table, and so not in the log. */
+	bm_free(&store->bitmap, dest, len);
+	has_room(store);
 }
 
 void store_lookup(struct store *store, u64 block, struct rt_range *out)
@@ -244,14 +321,32 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
 		hint = store->seq_dest;
 	dest = bm_alloc(&store->bitmap, hint, want, got);
 	if (unlikely(dest == BM_NONE)) {
-		store->full = true;
+		store->full = !durable_pending(store);
 		return BM_NONE;
 	}
 	store->seq_block = block + *got;
 	store->seq_dest = dest + *got;
-	if (store->bitmap.size - store->bitmap.used <= store->low_water)
+	if (store->bitmap.size - store->bitmap.used <= store->low_water &&
+	    store_blocks(store) - store_used(store) <= store->low_water)
 		store->low = true;
 	return dest;
+}
+
+u64 store_alloc_run(struct store *store, u64 blocks)
+{
+	u64 got, dest = bm_alloc(&store->bitmap, BM_NONE, blocks, &got);
+
+	if (dest == BM_NONE || got == blocks)
+		return dest;
+	bm_free(&store->bitmap, dest, got);
+	return BM_NONE;
+}
+
+void store_free_run(struct store *store, u64 dest, u64 blocks)
+{
+	/* It never was in the table, and so not in the log. */
+	bm_free(&store->bitmap, dest, blocks);
+	has_room(store);
 }
 
 bool store_empty(struct store *store)
@@ -260,7 +355,7 @@ bool store_empty(struct store *store)
 	bool empty;
 
 	spin_lock_irqsave(&store->lock, flags);
-	empty = !store->bitmap.used && !store->table.ranges[RT_FILL] &&
+	empty = !store_used(store) && !store->table.ranges[RT_FILL] &&
 		!store->table.ranges[RT_SQUASHED] && !store->table.ranges[RT_STORED];
 	spin_unlock_irqrestore(&store->lock, flags);
 	return empty;
@@ -268,6 +363,8 @@ bool store_empty(struct store *store)
 
 enum david_state store_state(struct store *store)
 {
+	if (READ_ONCE(store->failed))
+		return DAVID_STATE_FAILED;
 	if (READ_ONCE(store->full))
 		return DAVID_STATE_FULL;
 	return READ_ONCE(store->low) ? DAVID_STATE_LOW : DAVID_STATE_OK;
@@ -310,7 +407,10 @@ static void count_stats(struct store *store, struct david_stats *st)
 	st->range_locks = sum.range_locks;
 	COPY_ARRAY(st->cpu, sum.cpu);
 	COPY_ARRAY(st->verdict, sum.verdict);
-	COPY_ARRAY(st->evidence, sum.evidence);
+	BUILD_BUG_ON(DAVID_EV_NR > 2 * DAVID_SLOTS);
+	memcpy(st->evidence, sum.evidence, sizeof(st->evidence));
+	memcpy(st->more_evidence, sum.evidence + DAVID_SLOTS,
+	       sizeof(sum.evidence) - sizeof(st->evidence));
 	COPY_ARRAY(st->requests, sum.requests);
 	COPY_ARRAY(st->sectors, sum.sectors);
 	COPY_ARRAY(st->late, sum.late);
@@ -338,20 +438,23 @@ void store_stats(struct store *store, struct david_stats *st)
 	st->target_sectors = store->target_sectors;
 	st->store_low_water = store->low_water;
 	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
-	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes);
+	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes) + raw_bytes(&store->raw);
 	st->mem[DAVID_MEM_CLASSIFY] = atomic64_read(&store->classify_bytes);
 	st->mem[DAVID_MEM_MODEL] = atomic64_read(&store->model_bytes);
 
 	spin_lock_irqsave(&store->lock, flags);
-	st->store_blocks = store->bitmap.size;
-	st->store_used = store->bitmap.used;
-	st->mem[DAVID_MEM_BITMAP] = store->bitmap.bytes;
+	st->store_blocks = store_blocks(store);
+	st->store_used = store_used(store);
+	/* The log has two of them. */
+	st->mem[DAVID_MEM_BITMAP] = store->bitmap.bytes * (store->durable ? 3 : 1);
 	st->mem[DAVID_MEM_RANGES] = rt_bytes(&store->table);
 	/* The two enums number the kinds alike. */
 	BUILD_BUG_ON((int)DAVID_RANGE_STORED != (int)RT_STORED);
 	BUILD_BUG_ON((int)DAVID_RANGE_FILL != (int)RT_FILL);
 	COPY_ARRAY(st->ranges, store->table.ranges);
 	COPY_ARRAY(st->blocks, store->table.blocks);
+	sums_stats(store, st);
+	exact_stats(store, st);
 	spin_unlock_irqrestore(&store->lock, flags);
 }
 

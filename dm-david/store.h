@@ -9,7 +9,8 @@
  * the store is touched by I/O alone, and device-mapper lets only one table's
  * I/O through at a time.
  *
- * In memory for now: the last reference gone, the disk's content is gone.
+ * It lasts (durable.h), unless it is to be in memory only: then, the last
+ * reference gone, the disk's content is gone.
  */
 #ifndef DM_DAVID_STORE_H
 #define DM_DAVID_STORE_H
@@ -21,15 +22,26 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include "bitmap.h"
+#include "durable.h"
 #include "rangelock.h"
 #include "rangetable.h"
+#include "raw.h"
 #include "stats.h"
 
 struct mapped_device;
+struct durable;
+
+/* store=: what is to become of the content. */
+enum store_kind {
+	STORE_AUTO,	/* open what is there; a blank device becomes a store */
+	STORE_FORMAT,	/* make a new one, whatever is there */
+	STORE_MEMORY,	/* nothing but blocks is written */
+};
 
 struct store {
 	struct kref ref;		/* under stores_lock */
 	struct list_head list;		/* under stores_lock */
+	struct durable *durable;	/* constant; NULL: in memory only */
 
 	/* Identity, constant. */
 	struct mapped_device *md;
@@ -40,6 +52,7 @@ struct store {
 
 	sector_t target_sectors;	/* of the live table, set when it resumes */
 	u64 low_water;			/* blocks, likewise */
+	u64 seed;			/* likewise, or as it was recorded */
 
 	spinlock_t lock;		/* irqsave; guards the following */
 	struct rangetable table;
@@ -47,9 +60,16 @@ struct store {
 	struct range_locks locks;
 	u64 seq_block;			/* the block after the one stored last */
 	u64 seq_dest;			/* and the destination to go with it */
+	s64 allowance;			/* promises that the log has room for */
+	bool failed;			/* the log cannot be written: for good */
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
 	bool full_told;			/* full was reported, and low has been true since */
+	bool has_sums;			/* squashed blocks may have checksums */
+	struct sums *sums;		/* them, NULL if no table ever wanted any */
+	struct exact *exact;		/* NULL if no table ever wanted it */
+
+	struct raw raw;			/* what is kept by the user's rules */
 
 	struct stats __percpu *stats;
 	struct model_figures model;
@@ -62,14 +82,21 @@ struct store {
 };
 
 /*
- * Find the store of (@md, @begin) or make one on @backing of @blocks blocks.
+ * Find the store of (@md, @begin), open the one on @backing, or make one there.
  * Takes a reference. On error returns ERR_PTR and sets *@error to a text for
- * the user: the backing device serves another store, or the geometry differs
- * from that of the live one. Sleeps.
+ * the user: the backing device serves another store, the geometry differs
+ * from that of the live one, or what stands on it is no store. Writes nothing. Sleeps.
  */
-struct store *store_get(struct mapped_device *md, sector_t begin, dev_t backing, u64 blocks,
-			unsigned int block_size, char **error);
+struct store *store_get(struct mapped_device *md, sector_t begin, struct block_device *backing,
+			bool may_write, unsigned int block_size, enum store_kind kind,
+			char **error);
 void store_put(struct store *store);
+
+/* Blocks for the disk's content: without what the store needs for itself. */
+u64 store_blocks(const struct store *store);
+
+/* Of those, the ones in use. store->lock is held. */
+u64 store_used(const struct store *store);
 
 /* Fill all of @st but name, version and size for the device called @name; -ENODEV if none is. */
 int store_stats_by_name(const char *name, struct david_stats *st);
@@ -84,11 +111,13 @@ bool store_refill(struct store *store, gfp_t gfp);
 
 /*
  * Promise one update of the range table. store->lock is held, with @flags, and
- * is let go in between where nodes have to be allocated. Returns false without
- * memory; never where @gfp may sleep, as the kernel does not fail allocations
- * this small.
+ * is let go in between where nodes have to be allocated, or room in the log
+ * waited for. Returns false without memory or room; where @gfp may sleep, only
+ * if the store refuses it: see store_refused(), as the kernel does not fail
+ * allocations this small.
  */
-static inline bool store_promise(struct store *store, gfp_t gfp, unsigned long *flags)
+static inline bool store_promise(struct store *store, enum rt_kind kind, gfp_t gfp,
+				 unsigned long *flags)
 	__must_hold(&store->lock)
 {
 	bool again = true;
@@ -98,13 +127,24 @@ static inline bool store_promise(struct store *store, gfp_t gfp, unsigned long *
 		again = store_refill(store, gfp);
 		spin_lock_irqsave(&store->lock, *flags);
 	}
+	if (again && unlikely(store->table.promised > store->allowance)) {
+		again = durable_promise(store, kind, gfp, flags);
+		if (!again)
+			rt_unpromise(&store->table);
+	}
 	return again;
+}
+
+/* Why a promise was refused that could have slept: the table is full, or the store failed. */
+static inline blk_status_t store_refused(const struct store *store)
+{
+	return READ_ONCE(store->failed) ? BLK_STS_IOERR : BLK_STS_NOSPC;
 }
 
 /*
  * Apply @r to the table piecewise, each piece under a promise of its own, and
  * free the destinations given up. The caller holds a range lock on all of it.
- * Returns false without memory, with @r cut down to what is left to do.
+ * Returns false without a promise, with @r cut down to what is left to do.
  */
 bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
 
@@ -134,6 +174,13 @@ void store_lookup(struct store *store, u64 block, struct rt_range *out);
  * if the store is full. store->lock is held. Sets store->full and store->low.
  */
 u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got);
+
+/*
+ * Destinations for the module's own use, as one run: the first, or BM_NONE if
+ * there is no such run. They belong to no target block. store->lock is held. Any context.
+ */
+u64 store_alloc_run(struct store *store, u64 blocks);
+void store_free_run(struct store *store, u64 dest, u64 blocks);
 
 /* Does the store hold nothing at all? Only the caller can know that it will stay so. */
 bool store_empty(struct store *store);

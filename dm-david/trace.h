@@ -107,6 +107,74 @@ TRACE_EVENT(david_complete,
 		  __entry->hit)
 );
 
+/* In the order of the enums in uapi/dm-david.h. */
+#define david_show_written(what) __print_symbolic(what, \
+	{ DAVID_WRITTEN_KEPT,		"kept" }, \
+	{ DAVID_WRITTEN_FILL,		"fill" }, \
+	{ DAVID_WRITTEN_SQUASHED,	"squashed" })
+#define david_show_evidence(what) __print_symbolic(what, \
+	{ DAVID_EV_MODE,		"mode" }, \
+	{ DAVID_EV_FLAGS,		"flags" }, \
+	{ DAVID_EV_BDEV,		"bdev" }, \
+	{ DAVID_EV_DIRECTORY,		"directory" }, \
+	{ DAVID_EV_INTERNAL,		"internal" }, \
+	{ DAVID_EV_UNOWNED,		"unowned" }, \
+	{ DAVID_EV_UNPROVEN,		"unproven" }, \
+	{ DAVID_EV_UNMOUNTED,		"unmounted" }, \
+	{ DAVID_EV_FILE,		"file" }, \
+	{ DAVID_EV_ANON,		"anon" }, \
+	{ DAVID_EV_PARTIAL,		"partial" }, \
+	{ DAVID_EV_UNKNOWN,		"unknown" }, \
+	{ DAVID_EV_LAYOUT,		"layout" }, \
+	{ DAVID_EV_LOGGED,		"logged" }, \
+	{ DAVID_EV_SELF,		"self" }, \
+	{ DAVID_EV_IMPLIED,		"implied" })
+
+/* What became of a run of blocks of a write, or of a part of one, and the evidence that decided. */
+TRACE_EVENT(david_verdict,
+	TP_PROTO(dev_t dev, u64 sector, u32 sectors, enum david_written written,
+		 enum david_evidence evidence),
+	TP_ARGS(dev, sector, sectors, written, evidence),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, sector)
+		__field(u32, sectors)
+		__field(u8, written)
+		__field(u8, evidence)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->sector = sector;
+		__entry->sectors = sectors;
+		__entry->written = written;
+		__entry->evidence = evidence;
+	),
+	TP_printk("dev=%u:%u sector=%llu sectors=%u written=%s evidence=%s",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->sector, __entry->sectors,
+		  david_show_written(__entry->written), david_show_evidence(__entry->evidence))
+);
+
+/* What the classifier said of a run of sectors of a write, and why: docs/CLASSIFICATION.md. */
+TRACE_EVENT(david_implied,
+	TP_PROTO(dev_t dev, u64 sector, u32 sectors, const char *reason),
+	TP_ARGS(dev, sector, sectors, reason),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, sector)
+		__field(u32, sectors)
+		__array(char, reason, 16)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->sector = sector;
+		__entry->sectors = sectors;
+		strscpy(__entry->reason, reason, sizeof(__entry->reason));
+	),
+	TP_printk("dev=%u:%u sector=%llu sectors=%u reason=%s",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->sector, __entry->sectors,
+		  __entry->reason)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

@@ -26,6 +26,7 @@ enum david_mem {
 	DAVID_MEM_TARGET,	/* everything else: targets, counters, content */
 	DAVID_MEM_MODEL,	/* the modelled disk, its profile, requests beside it */
 	DAVID_MEM_CLASSIFY,	/* what implicit classification has learned */
+	DAVID_MEM_CHECKSUMS,	/* checksums of squashed blocks: in memory, and their index */
 	DAVID_MEM_NR
 };
 
@@ -44,10 +45,14 @@ enum david_written {
 	DAVID_WRITTEN_KEPT,	/* stored on the backing device */
 	DAVID_WRITTEN_FILL,	/* constant: an 8-byte word in the range table */
 	DAVID_WRITTEN_SQUASHED,	/* content dropped */
+	DAVID_WRITTEN_EXACT,	/* to be squashed, but stored for a while: exact= */
 	DAVID_WRITTEN_NR
 };
 
-/* Why: index into david_stats.evidence, blocks written. */
+/*
+ * Why, in blocks written: index into david_stats.evidence, from DAVID_SLOTS on into
+ * david_stats.more_evidence.
+ */
 enum david_evidence {
 	DAVID_EV_MODE,		/* classify=keep or classify=data decided */
 	DAVID_EV_FLAGS,		/* REQ_META, REQ_PRIO or REQ_SWAP: kept */
@@ -65,6 +70,7 @@ enum david_evidence {
 	DAVID_EV_LOGGED,	/* implicit: in the journal's log: kept */
 	DAVID_EV_SELF,		/* implicit: says itself that it is metadata: kept */
 	DAVID_EV_IMPLIED,	/* implicit: data, as nothing else is possible: squashed */
+	DAVID_EV_RAW,		/* data that a rule says to keep, or may mean: kept */
 	DAVID_EV_NR
 };
 
@@ -91,6 +97,7 @@ enum david_state {
 	DAVID_STATE_OK,
 	DAVID_STATE_LOW,	/* fewer free store blocks than low_water */
 	DAVID_STATE_FULL,	/* a write got ENOSPC since the last time there was room */
+	DAVID_STATE_FAILED,	/* the store's log cannot be written: writes get EIO */
 };
 
 /* When requests complete. */
@@ -120,6 +127,15 @@ enum david_unclassified {
 	DAVID_UNCLASSIFIED_DATA,	/* told to be data: content dropped */
 	DAVID_UNCLASSIFIED_METADATA,	/* told to be metadata */
 	DAVID_UNCLASSIFIED_NR
+};
+
+/* Checksums of squashed blocks: index into david_stats.checksums. */
+enum david_sums {
+	DAVID_SUMS_BLOCKS,	/* checksums, each of 4 KiB */
+	DAVID_SUMS_STORE,	/* store blocks that hold some of them */
+	DAVID_SUMS_LOADS,	/* chunks read from the store, so far */
+	DAVID_SUMS_EVICTIONS,	/* chunks that left memory */
+	DAVID_SUMS_NR
 };
 
 #define DAVID_SLOTS		16	/* room in each array, for kinds to come */
@@ -170,6 +186,10 @@ struct david_stats {
 	__u64 measured[DAVID_SLOTS];	/* mode=model-only: the backing device's */
 	__u64 measured_ns[DAVID_SLOTS];
 	__u64 measured_times[DAVID_BUCKETS];
+	__u64 checksums[DAVID_SLOTS];
+	__u64 exact_blocks;	/* stored now for that reason */
+	__u64 exact_limit;	/* how many there may be */
+	__u64 more_evidence[DAVID_SLOTS];	/* what has no room in evidence */
 	__u64 unclassified[DAVID_SLOTS];	/* classify=implicit */
 };
 

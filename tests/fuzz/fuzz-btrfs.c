@@ -8,7 +8,9 @@
  */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "../../classifier/btrfs-live.h"
+#include "../../dm-david/crc.h"
 
 #define NODE_BYTES	4096
 #define HEAD		(BTRFS_SUPER_BYTES + NODE_BYTES)
@@ -21,7 +23,7 @@ static u8 super[BTRFS_SUPER_BYTES], node[BTRFS_MAX_NODE], content[CONTENT];
 
 static void seal(u8 *block, u32 bytes)
 {
-	__le32 crc = cpu_to_le32(~crc32c(~0u, block + 32, bytes - 32));
+	__le32 crc = cpu_to_le32(crc_of(CRC_32C, block + 32, bytes - 32));
 
 	memcpy(block, &crc, sizeof(crc));
 }
@@ -109,6 +111,14 @@ static void request(const u8 *data)
 			abort();
 		btrfs_live_decide(&b, at, len, data[1]);
 	}
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	crc_setup();
+	return 0;
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

@@ -5,7 +5,9 @@
  */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "../../classifier/xfs.h"
+#include "../../dm-david/crc.h"
 
 #define HEAD	(512 + 192)
 
@@ -49,6 +51,14 @@ static void request(const u8 *data, const u8 *head)
 	}
 }
 
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	crc_setup();
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	__le32 crc = 0;
@@ -59,7 +69,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memset(&x, 0, sizeof(x));
 	memcpy(super, data, sizeof(super));
 	memcpy(super + 224, &crc, sizeof(crc));
-	crc = cpu_to_le32(~crc32c(~0u, super, sizeof(super)));
+	crc = cpu_to_le32(crc_of(CRC_32C, super, sizeof(super)));
 	memcpy(super + 224, &crc, sizeof(crc));
 	if (xfs_live_init(&x, super, sizeof(super), 1ULL << 40))
 		return 0;

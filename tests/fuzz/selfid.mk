@@ -9,7 +9,7 @@ TARGETS ?= btrfs xfs
 LIMIT := $(if $(RUNS),-runs=$(RUNS),-max_total_time=$(FUZZ_SECONDS))
 CFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Wno-sign-compare -Werror -fsanitize=fuzzer,address,undefined \
 	  -fno-sanitize-recover=all -fno-omit-frame-pointer
-SOURCES := $(addprefix $(TOP)/classifier/,btrfs.c btrfs-live.c selfid.c xfs.c)
+SOURCES := $(addprefix $(TOP)/classifier/,btrfs.c btrfs-live.c selfid.c xfs.c) $(TOP)/dm-david/crc.c
 PROGRAMS := $(addprefix $(BUILD)/fuzz-,$(TARGETS))
 
 run: $(PROGRAMS) $(BUILD)/seeds/btrfs/plain

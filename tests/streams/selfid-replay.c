@@ -22,6 +22,7 @@
 
 #include "../../classifier/btrfs-live.h"
 #include "../../classifier/xfs.h"
+#include "../../dm-david/crc.h"
 
 #define LOG_MAGIC	0x6a736677736872ULL
 #define FLAG_DISCARD	4
@@ -419,6 +420,7 @@ int main(int argc, char **argv)
 
 	if (argc < 5 || argc > 6)
 		errx(2, "usage: selfid-replay btrfs|xfs LOG OUT BYTES [SEED]");
+	crc_setup();
 	r.is_xfs = !strcmp(argv[1], "xfs");
 	log = fopen(argv[2], "rb");
 	if (!log)

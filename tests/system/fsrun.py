@@ -66,8 +66,7 @@ FILE_SYSTEMS = {
         300_000,
         reference=("-l", "size=64m"),
     ),
-    # A squashed block has another content and so another checksum than what was written.
-    "btrfs": FileSystem(["mkfs.btrfs", "-q", "-f"], ["btrfs", "check"], "nodatasum", 600_000),
+    "btrfs": FileSystem(["mkfs.btrfs", "-q", "-f"], ["btrfs", "check", "--check-data-csum"], "", 600_000),
 }
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
 
-from davidlib import device, dm, kmsg, profileword, sizes, stats, util  # noqa: E402, F401
+from davidlib import device, dm, kmsg, profileword, rawrules, sizes, stats, util  # noqa: E402, F401
 
 DAVID = str(TREE / "tools" / "david")
 SCRATCH = Path("/tmp/david-tests")
@@ -33,7 +33,7 @@ COMPLAINTS = re.compile(
 # Known and none of ours: said on every mount of the kind; and udev, in the vm, may find the reference's
 # btrfs on the loop device below dm-linear as well.
 HARMLESS = re.compile(
-    r"mounting with \"discard\"|checking for lazytime|has been deprecated|EXPERIMENTAL|"
+    r"mounting with \"discard\"|checking for lazytime|(has been|is being) deprecated|EXPERIMENTAL|"
     r"BTRFS warning: duplicate device /dev/loop\d+ .* scanned by"
 )
 
@@ -60,7 +60,9 @@ def run(*command: str, ok: tuple[int, ...] = (0,), env: dict[str, str] | None = 
 def david(*args: str) -> str:
     """tools/david in this process: a start of Python takes seconds in a lab without KVM."""
     parser = argparse.ArgumentParser(prog="david")
-    device.add_parsers(parser.add_subparsers())
+    commands = parser.add_subparsers()
+    device.add_parsers(commands)
+    rawrules.add_parsers(commands)
     parsed = parser.parse_args(args)
     output = io.StringIO()
     with redirect_stdout(output):

@@ -311,9 +311,13 @@ static void half_a_journal_block_keeps_everything(struct kunit *test)
 	memset(block, 0, BLOCK);
 	KUNIT_EXPECT_EQ(test, put(test, d, (JOURNAL + 1) * 8, 4), CLASSIFY_JOURNAL);
 	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LEARNING);
-	/* Until the log was empty once. */
+	/* Until the log begins anew. */
 	journal_super(0, 2);
 	put_block(test, d, JOURNAL);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LEARNING);
+	journal_super(1, 3);
+	put_block(test, d, JOURNAL);
+	descriptor(test, d, 1, 3, 600);
 	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
 	done(d);
 }

@@ -291,6 +291,26 @@ static void after_recovery_the_tail_itself_is_seen(struct kunit *test)
 	discard(jn);
 }
 
+/* e2fsck replays a log of small blocks: the pages around its superblock are written too. */
+static void an_old_tail_written_again_is_no_new_one(struct kunit *test)
+{
+	struct journal *jn = kvzalloc(sizeof(*jn), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, jn);
+	open_journal(test, jn, F_REVOKE);
+	super(jn, 1, 10);
+	jbd2_expect_super(&jn->j);
+	KUNIT_ASSERT_TRUE(test, !jbd2_read_super(&jn->j, jn->block, MAXLEN));
+	put(jn, 0);
+	descriptor(jn, 1, 10, 300);
+	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
+	super(jn, 0, 20);
+	put(jn, 0);
+	descriptor(jn, 1, 10, 300);
+	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
+	discard(jn);
+}
+
 static void control_blocks_before_the_superblock_was_read_count(struct kunit *test)
 {
 	struct journal *jn = kvzalloc(sizeof(*jn), GFP_KERNEL);
@@ -345,15 +365,34 @@ static void without_room_nothing_is_proven(struct kunit *test)
 	discard(jn);
 }
 
-static void an_emptied_log_proves_everything(struct kunit *test)
+static void an_emptied_log_of_which_nothing_was_missed_stays_known(struct kunit *test)
+{
+	struct journal *jn = clean(test, F_REVOKE);
+
+	descriptor(jn, 1, 10, 300);
+	super(jn, 0, 11);
+	put(jn, 0);
+	KUNIT_EXPECT_TRUE(test, jbd2_complete(&jn->j));
+	/* e2fsck may still be about to write it. */
+	KUNIT_EXPECT_TRUE(test, jbd2_has(&jn->j, 300));
+	discard(jn);
+}
+
+static void an_emptied_log_that_was_not_seen_proves_nothing(struct kunit *test)
 {
 	struct journal *jn = clean(test, F_REVOKE);
 
 	jbd2_missed(&jn->j);
 	descriptor(jn, 1, 10, 300);
 	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
+	/* The tail has passed 10, but e2fsck may write its blocks after this. */
 	super(jn, 0, 11);
 	put(jn, 0);
+	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
+	super(jn, 1, 12);
+	put(jn, 0);
+	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
+	descriptor(jn, 1, 12, 400);
 	KUNIT_EXPECT_TRUE(test, jbd2_complete(&jn->j));
 	discard(jn);
 }
@@ -384,8 +423,9 @@ static void nonsense_is_counted_and_keeps(struct kunit *test)
 	tag(jn, 300, 0);
 	KUNIT_EXPECT_EQ(test, put(jn, 1), JBD2_BAD);
 	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
-	super(jn, 0, 11);
+	super(jn, 1, 11);
 	put(jn, 0);
+	descriptor(jn, 1, 11, 400);
 	KUNIT_EXPECT_TRUE(test, jbd2_complete(&jn->j));
 	/* A home beyond the disk. */
 	jn->j.blocks = 1000;
@@ -393,7 +433,7 @@ static void nonsense_is_counted_and_keeps(struct kunit *test)
 	tag(jn, 1000, LAST);
 	KUNIT_EXPECT_EQ(test, put(jn, 1), JBD2_BAD);
 	KUNIT_EXPECT_TRUE(test, !jbd2_complete(&jn->j));
-	super(jn, 0, 12);
+	super(jn, 1, 12);
 	put(jn, 0);
 	/* A revoke block longer than a block: takes nothing out. */
 	descriptor(jn, 1, 12, 300);
@@ -458,10 +498,12 @@ static struct kunit_case jbd2_cases[] = {
 	KUNIT_CASE(a_block_logged_in_the_revoking_transaction_stays),
 	KUNIT_CASE(joined_in_the_middle_it_waits_for_the_tail),
 	KUNIT_CASE(after_recovery_the_tail_itself_is_seen),
+	KUNIT_CASE(an_old_tail_written_again_is_no_new_one),
 	KUNIT_CASE(control_blocks_before_the_superblock_was_read_count),
 	KUNIT_CASE(what_was_missed_keeps_until_the_tail_has_passed),
 	KUNIT_CASE(without_room_nothing_is_proven),
-	KUNIT_CASE(an_emptied_log_proves_everything),
+	KUNIT_CASE(an_emptied_log_of_which_nothing_was_missed_stays_known),
+	KUNIT_CASE(an_emptied_log_that_was_not_seen_proves_nothing),
 	KUNIT_CASE(escaped_and_foreign_blocks_say_nothing),
 	KUNIT_CASE(nonsense_is_counted_and_keeps),
 	KUNIT_CASE(a_transaction_that_went_by_unseen_is_noticed),

@@ -95,7 +95,8 @@ static void bad_rules_are_told_exactly(struct kunit *test)
 		{ true, "dir:5-6", "'5-6': wants one directory, not a range" },
 		{ true, "sectors:1/5", "'1/5': sectors are of the disk, not of a volume" },
 		{ true, "suffix:", "'': a suffix is missing" },
-		{ true, "suffix:.db", "'.db': a suffix has no dot, slash or space" },
+		{ true, "suffix:.db", "'.db': a suffix has no dot, slash, comma or space" },
+		{ true, "suffix:a,b", "'a,b': a suffix has no dot, slash, comma or space" },
 		{ true, "suffix:aaaaaaaaaaaaaaaaaaaaaaaa",
 		  "'aaaaaaaaaaaaaaaaaaaaaaaa': a suffix has 23 characters at most" },
 		{ false, "ino:77", "'ino:77': there is no such rule" },
@@ -172,12 +173,24 @@ static void ranges_are_what_was_added_and_not_removed(struct kunit *test)
 	rawset_free(set);
 }
 
-/* Directories 1 > 10 > 100 > 1000; each file is below the one of its number by ten. */
-static bool parent_of(void *ctx, u64 volume, u64 ino, u64 *parent)
+/*
+ * Directories 1 > 10 > 100 > 1000; each file is below the one of its number by ten.
+ * Volume 8 hangs below number 23 of volume 0; volume 7 is damaged: a loop.
+ */
+static bool parent_of(void *ctx, u64 *volume, u64 *ino)
 {
 	(*(u32 *)ctx)++;
-	*parent = volume == 7 ? ino : ino / 10;		/* volume 7 is damaged: a loop */
-	return ino >= 10 || volume == 7;
+	if (*volume == 7)
+		return true;
+	if (*volume == 8 && *ino < 10) {
+		*volume = 0;
+		*ino = 23;
+		return true;
+	}
+	if (*ino < 10)
+		return false;
+	*ino /= 10;
+	return true;
 }
 
 static void files_are_found_by_number_name_and_directory(struct kunit *test)
@@ -205,15 +218,20 @@ static void files_are_found_by_number_name_and_directory(struct kunit *test)
 		{ { 0, 24456, "a", 1 }, false },
 		{ { 2048, 23456, "a", 1 }, false },
 		{ { 2048, 45678, NULL, 0 }, true },
-		{ { 7, 45678, "a", 1 }, false },
+		{ { 7, 45678, "a", 1 }, true },
+		{ { 8, 45678, "a", 1 }, true },
+		{ { 9, 45678, "a", 1 }, false },
 	};
 	struct rawset *set = rawset_new(GFP_KERNEL);
 	char error[RAW_ERROR_SIZE];
 	u32 i, calls;
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
-	for (i = 0; i < ARRAY_SIZE(rules); i++)
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
 		KUNIT_ASSERT_TRUE(test, change(&set, true, rules[i], error));
+		KUNIT_EXPECT_TRUE(test, rawset_has_files(set));
+		KUNIT_EXPECT_EQ(test, rawset_has_names(set), i >= 2);
+	}
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
 		calls = 0;
 		KUNIT_EXPECT_EQ_MSG(test, rawset_file(set, &files[i].file, parent_of, &calls),

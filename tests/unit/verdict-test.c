@@ -22,6 +22,7 @@ static const enum verdict says[DAVID_EV_NR] = {
 	[DAVID_EV_LOGGED] = VERDICT_KEEP,
 	[DAVID_EV_SELF] = VERDICT_KEEP,
 	[DAVID_EV_IMPLIED] = VERDICT_SQUASH,
+	[DAVID_EV_RAW] = VERDICT_KEEP,
 };
 
 static void each_evidence_says_what_is_documented(struct kunit *test)
@@ -90,11 +91,29 @@ static void mode_names_are_read_back(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !classify_name(CLASSIFY_MODES));
 }
 
+static void only_what_says_metadata_objects(struct kunit *test)
+{
+	enum david_evidence implied;
+
+	for (implied = 0; implied < DAVID_EV_NR; implied++) {
+		bool sure = implied == DAVID_EV_LAYOUT || implied == DAVID_EV_SELF;
+
+		KUNIT_EXPECT_EQ_MSG(test, verdict_objects(implied, DAVID_EV_FILE), sure,
+				    "evidence %u", implied);
+		/* Direct I/O is never journaled. */
+		KUNIT_EXPECT_EQ_MSG(test, verdict_objects(implied, DAVID_EV_ANON),
+				    sure || implied == DAVID_EV_LOGGED, "evidence %u", implied);
+		if (verdict_objects(implied, DAVID_EV_ANON))
+			KUNIT_EXPECT_EQ(test, verdict_of(CLASSIFY_AUTO, implied), VERDICT_KEEP);
+	}
+}
+
 static struct kunit_case verdict_cases[] = {
 	KUNIT_CASE(each_evidence_says_what_is_documented),
 	KUNIT_CASE(squashed_only_if_data_is_said_and_metadata_is_not),
 	KUNIT_CASE(keep_and_data_need_no_evidence),
 	KUNIT_CASE(unknown_evidence_keeps),
+	KUNIT_CASE(only_what_says_metadata_objects),
 	KUNIT_CASE(mode_names_are_read_back),
 	{}
 };

@@ -21,6 +21,29 @@ struct image_options {
 
 int classify_image(const struct image_options *options);
 
+/* What the blocks of one volume are, to be printed. */
+struct picture {
+	const char *type;
+	u64 start;		/* sector on the disk */
+	u32 block_size;		/* bytes */
+	u64 blocks;
+	u64 errors;
+	bool bigalloc;
+	u8 *kind;		/* by block */
+	unsigned int kinds;
+	const char *(*name)(u8 kind);
+	bool (*is_metadata)(u8 kind);
+};
+
+void print_picture(const struct picture *p, const struct image_options *options);
+
+/*
+ * A btrfs or xfs at @base, of which @bytes are there: p->kind is to be freed. False: there is none.
+ * *sectors is its length.
+ */
+bool picture_btrfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors);
+bool picture_xfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors);
+
 struct replay_options {
 	const char *log;	/* of dm-log-writes */
 	const char *out;	/* what the store would hold, with noise for squashed blocks */

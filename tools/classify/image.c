@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which blocks of a file system are metadata, and why: with the whole disk at
- * hand, everything can be looked up. The layout's and the inodes' parsers are
- * those that the kernel target uses.
+ * Which blocks of a file system are metadata, and why. Of ext, here: with the
+ * whole disk at hand, everything can be looked up. The layout's and the inodes'
+ * parsers are those that the kernel target uses. Others: selfid-image.c.
  *
  * Every block has one kind in a map of a byte each. A block that two things
  * claim keeps the kind that is metadata. A node of a map is read once only,
@@ -177,71 +177,6 @@ static bool is_metadata(u8 kind)
 	return kind != IN_USE && kind != EXT_DATA;
 }
 
-static void print_ranges(const struct walk *w, bool json)
-{
-	const char *comma = "";
-	u64 block = 0;
-
-	while (block < w->geo.blocks) {
-		u8 kind = w->kind[block];
-		u64 end = block + 1;
-
-		while (end < w->geo.blocks && w->kind[end] == kind)
-			end++;
-		if (is_metadata(kind)) {
-			if (json)
-				printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\"]", comma, block,
-				       end - block, name_of(kind));
-			else
-				printf("%" PRIu64 "\t%" PRIu64 "\t%s\n", block, end - 1,
-				       name_of(kind));
-			comma = ", ";
-		}
-		block = end;
-	}
-}
-
-static void print_volume(const struct walk *w, u64 start, const struct image_options *options)
-{
-	u64 count[EXT_KINDS + 1] = { }, metadata = 0, block;
-	const char *comma = "";
-	int kind;
-
-	for (block = 0; block < w->geo.blocks; block++)
-		count[w->kind[block]]++;
-	for (kind = 0; kind <= IN_USE; kind++)
-		metadata += is_metadata(kind) ? count[kind] : 0;
-	if (options->json) {
-		printf("{\"type\": \"ext\", \"start_sector\": %" PRIu64 ", \"block_size\": %u, "
-		       "\"blocks\": %" PRIu64 ", \"metadata\": %" PRIu64 ", \"errors\": %" PRIu64
-		       ", \"bigalloc\": %s, \"count\": {",
-		       start, ext_block_size(&w->geo), w->geo.blocks, metadata, w->errors,
-		       w->geo.ro_compat & EXT_RO_COMPAT_BIGALLOC ? "true" : "false");
-		for (kind = 0; kind <= IN_USE; kind++) {
-			if (!count[kind])
-				continue;
-			printf("%s\"%s\": %" PRIu64, comma, name_of(kind), count[kind]);
-			comma = ", ";
-		}
-		printf("}, \"ranges\": [");
-		if (!options->summary)
-			print_ranges(w, true);
-		printf("]}");
-		return;
-	}
-	printf("# ext at sector %" PRIu64 ": %" PRIu64 " blocks of %u bytes, %" PRIu64
-	       " of them metadata\n", start, w->geo.blocks, ext_block_size(&w->geo), metadata);
-	for (kind = 0; kind <= IN_USE; kind++)
-		if (count[kind])
-			printf("# %12" PRIu64 "  %s\n", count[kind], name_of(kind));
-	if (w->errors)
-		printf("# %12" PRIu64 "  pointers or counts that made no sense\n", w->errors);
-	if (!options->summary) {
-		printf("# first block, last block, what\n");
-		print_ranges(w, false);
-	}
-}
-
 static u64 size_of(int fd, const char *path)
 {
 	struct stat st;
@@ -257,14 +192,39 @@ static u64 size_of(int fd, const char *path)
 	return st.st_size;
 }
 
-/* A superblock may be that of a partition: at every MiB, and at DOS's sector 63. */
-static bool find(const u8 *base, u64 bytes, u64 *start, struct ext_geo *geo)
+static bool picture_ext(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
+{
+	struct walk w = { .base = base, .bytes = bytes };
+
+	if (bytes < 4 * SECTOR || ext_parse_super(base + EXT_SUPER_OFFSET, bytes, &w.geo))
+		return false;
+	w.kind = calloc(w.geo.blocks, 1);
+	if (!w.kind)
+		die("no memory for a map of %" PRIu64 " blocks", w.geo.blocks);
+	walk_volume(&w);
+	free(w.node);
+	*p = (struct picture) {
+		.type = "ext", .block_size = ext_block_size(&w.geo), .blocks = w.geo.blocks,
+		.errors = w.errors, .bigalloc = w.geo.ro_compat & EXT_RO_COMPAT_BIGALLOC,
+		.kind = w.kind, .kinds = EXT_KINDS + 1, .name = name_of,
+		.is_metadata = is_metadata,
+	};
+	*sectors = w.geo.blocks << (w.geo.block_bits - 9);
+	return true;
+}
+
+/* A volume may begin where a partition does: at every MiB, and at DOS's sector 63. */
+static bool find(struct picture *p, const u8 *base, u64 bytes, u64 *start, u64 *sectors)
 {
 	u64 sector = *start;
 
 	while ((sector + 4) * SECTOR <= bytes) {
-		if (!ext_parse_super(base + sector * SECTOR + EXT_SUPER_OFFSET,
-				     bytes - sector * SECTOR, geo)) {
+		const u8 *from = base + sector * SECTOR;
+		u64 left = bytes - sector * SECTOR;
+
+		if (picture_xfs(p, from, left, sectors) || picture_ext(p, from, left, sectors) ||
+		    picture_btrfs(p, from, left, sectors)) {
+			p->start = sector;
 			*start = sector;
 			return true;
 		}
@@ -280,8 +240,8 @@ int classify_image(const struct image_options *options)
 	int fd = open(options->path, O_RDONLY);
 	const char *comma = "";
 	unsigned int found = 0;
-	u64 bytes, start = 0, errors = 0;
-	struct ext_geo geo;
+	u64 bytes, sectors, start = 0, errors = 0;
+	struct picture picture;
 	const u8 *base;
 
 	if (fd < 0)
@@ -292,23 +252,14 @@ int classify_image(const struct image_options *options)
 		die("%s: %s", options->path, bytes ? strerror(errno) : "empty");
 	if (options->json)
 		printf("{\"volumes\": [");
-	while (find(base, bytes, &start, &geo)) {
-		struct walk w = {
-			.base = base + start * SECTOR, .bytes = bytes - start * SECTOR, .geo = geo,
-		};
-
-		w.kind = calloc(geo.blocks, 1);
-		if (!w.kind)
-			die("no memory for a map of %" PRIu64 " blocks", geo.blocks);
-		walk_volume(&w);
-		fputs(comma, stdout);
+	while (find(&picture, base, bytes, &start, &sectors)) {
+		fputs(options->json ? comma : "", stdout);
 		comma = ", ";
-		print_volume(&w, start, options);
-		free(w.kind);
-		free(w.node);
+		print_picture(&picture, options);
+		free(picture.kind);
 		found++;
-		errors += w.errors;
-		start += geo.blocks << (geo.block_bits - 9);
+		errors += picture.errors;
+		start += sectors;
 		start = (start + 2047) & ~2047ULL;
 	}
 	if (options->json)
@@ -316,7 +267,7 @@ int classify_image(const struct image_options *options)
 	munmap((void *)base, bytes);
 	close(fd);
 	if (!found && !options->json)
-		fprintf(stderr, "david-classify: %s: no ext2, ext3 or ext4 file system there\n",
+		fprintf(stderr, "david-classify: %s: no ext, btrfs or xfs file system there\n",
 			options->path);
 	return !found ? STATUS_NOTHING : errors ? STATUS_DAMAGED : STATUS_OK;
 }

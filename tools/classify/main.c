@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "classify.h"
+#include "../../dm-david/crc.h"
 
 static const char usage[] =
 	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"
@@ -11,7 +12,7 @@ static const char usage[] =
 	"                             [--from ENTRY] [--until ENTRY] [--unclassified BYTES]\n"
 	"                             [--lag ENTRIES] [--by-super] LOG\n"
 	"\n"
-	"image   print which blocks of a file system are metadata, and why.\n"
+	"image   print which blocks of an ext, btrfs or xfs file system are metadata, and why.\n"
 	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
 	"replay  feed a log of dm-log-writes to the classifier, as the kernel would, and print\n"
 	"        its figures as JSON. Marks in the log: mounted, unmounted, unknown.\n";
@@ -110,6 +111,7 @@ static int run_replay(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	crc_setup();
 	if (argc > 1 && !strcmp(argv[1], "image"))
 		return run_image(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "replay"))

@@ -267,7 +267,7 @@ static void report(const struct replay *r)
 	for (i = 0; i < CLASSIFY_REASONS; i++)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "", classify_reason_name(i), c->count[i]);
 	printf("}, \"volumes\": [");
-	for (i = 0; i < c->volumes.nr; i++) {
+	for (i = 0; i < c->volumes.nr && c->volumes.volume[i].fs == VOLUME_EXT; i++) {
 		const struct ext_live *e = c->volumes.volume[i].ext;
 		const struct jbd2_counters *n = &e->jbd2.count;
 

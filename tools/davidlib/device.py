@@ -24,6 +24,7 @@ from .sizes import SECTOR, format_size, size_arg
 
 MODES = ("timing-accurate", "speedup", "model-only")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
+STORE_MAGIC = b"dm-david store\n\0"
 CONTENT = ("incompressible", "zeros", "compressible:20 to compressible:1000", "text", "pattern:HEX", "stamp")
 
 Command = Callable[[argparse.Namespace], int]
@@ -95,15 +96,23 @@ def check_backing(path: str, format_it: bool) -> None:
     if done.returncode:
         raise DeviceError(f"--backing {path}: cannot be looked at: {done.stderr.strip()}")
     found = sorted(set(done.stdout.split()))
-    if found and not format_it:
+    if found and not format_it and not is_store(path):
         raise DeviceError(
             f"--backing {path}: carries {', '.join(found)}, which would be overwritten; "
             "give --format if nothing on it is needed any more, or name another device"
         )
 
 
+def is_store(path: str) -> bool:
+    """A store of dm-david: what stood there before it may show through, but is gone."""
+    with open(path, "rb") as file:
+        return file.read(len(STORE_MAGIC)) == STORE_MAGIC
+
+
 def table_line(args: argparse.Namespace, profile: profileword.Word | None) -> str:
     words = [f"classify={args.classify}", f"content={args.content}", *args.option]
+    if args.format and not any(word.startswith("store=") for word in args.option):
+        words.append("store=format")
     if args.mode:
         words.insert(0, f"mode={args.mode}")
     if profile:
@@ -308,13 +317,18 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="KEY=VALUE",
         help="seed=N: of the made-up content; block_size=512|1024|2048|4096 (default 4096); "
         "low_water=BLOCKS: free blocks of the store below which an event is raised; "
-        "unclassified=MB: with classify=implicit, what may wait for an inode (default 64); repeatable",
+        "unclassified=MB: with classify=implicit, what may wait for an inode (default 64); "
+        "checksums=auto|on|off, "
+        "checksum_memory=MB: of squashed data, for btrfs; exact=MB: the newest data is stored; "
+        "files=default: files read as well-formed ones by their suffix; raw=RULE,...: see david raw; "
+        "repeatable",
     )
     parser.add_argument(
-        "--format", action="store_true", help="use a backing device even if it carries a known signature"
+        "--format", action="store_true", help="make a new store, whatever is on the backing device"
     )
 
-    parser = add("remove", remove, "remove a fake disk; all it held is lost", "  tools/david remove big")
+    text = "remove a fake disk; what it held stays on the backing device"
+    parser = add("remove", remove, text, "  tools/david remove big")
     parser.add_argument("name", metavar="NAME", type=_name)
     parser.add_argument(
         "--wait",

@@ -24,14 +24,14 @@ SLOTS = 16
 
 BUCKETS = 32
 
-STATES = ("ok", "low", "full")
+STATES = ("ok", "low", "full", "failed")
 MODES = ("speedup", "timing-accurate", "model-only")
 
 # JSON group -> (field of the struct, prefix of the kernel's words, names by index, "" for one not counted)
 GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model", "classify")),
+    "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model", "classify", "checksums")),
     "cpu": ("cpu", "cpu_", ("classify", "map", "content", "io", "model")),
-    "written": ("verdict", "written_", ("kept", "fill", "squashed")),
+    "written": ("verdict", "written_", ("kept", "fill", "squashed", "exact")),
     "evidence": (
         "evidence",
         "ev_",
@@ -52,6 +52,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "logged",
             "self",
             "implied",
+            "raw",
         ),
     ),
     "ranges": ("ranges", "ranges_", ("", "fill", "squashed", "stored")),
@@ -96,8 +97,10 @@ LATE_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "unclassified": ("unclassified", "unclassified_", ("now", "most", "spilled", "data", "metadata")),
 }
 HISTOGRAMS = ("late", "modelled_times", "measured_times")
-ALL_GROUPS = GROUPS | TIME_GROUPS | LATE_GROUPS
-ALL_SCALARS = SCALARS + TIME_SCALARS
+CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions"))
+ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS
+EXACT = ("exact_blocks", "exact_limit")
+ALL_SCALARS = SCALARS + TIME_SCALARS + EXACT
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -125,6 +128,9 @@ class Struct(ctypes.Structure):
         ("measured", _SLOT_ARRAY),
         ("measured_ns", _SLOT_ARRAY),
         ("measured_times", _HISTOGRAM),
+        ("checksums", _SLOT_ARRAY),
+        *((name, ctypes.c_uint64) for name in EXACT),
+        ("more_evidence", _SLOT_ARRAY),
         ("unclassified", _SLOT_ARRAY),
     ]
 
@@ -174,7 +180,9 @@ def as_dict(stats: Struct) -> dict[str, Any]:
     result: dict[str, Any] = {"name": stats.name.decode(), "state": state, "mode": mode}
     result.update({name: getattr(stats, name) for name in ALL_SCALARS})
     for group, (field, _, names) in ALL_GROUPS.items():
-        values = getattr(stats, field)
+        values = list(getattr(stats, field))
+        if group == "evidence":
+            values += stats.more_evidence
         result[group] = {name: values[slot] for slot, name in enumerate(names) if name}
     for name in HISTOGRAMS:
         result[name] = _without_tail(list(getattr(stats, name)))
@@ -229,6 +237,15 @@ EVIDENCE_MEANS = {
     "logged": "implicit: in the journal's log: kept",
     "self": "implicit: says itself that it is metadata: kept",
     "implied": "implicit: nothing but data is possible: squashed",
+    "raw": "data that a RAW rule keeps: kept",
+}
+
+
+CHECKSUMS_MEAN = {
+    "blocks": "each of 4 KiB",
+    "store": "blocks of the store that hold some of them",
+    "loads": "times that some were read from there",
+    "evictions": "times that some left memory",
 }
 
 
@@ -332,6 +349,12 @@ def as_text(stats: dict[str, Any]) -> str:
     lines.append("target now")
     for name, count in stats["blocks"].items():
         row(name, str(count), f"blocks in {stats['ranges'][name]} ranges, {format_size(count * block)}")
+    if limit := stats["exact_limit"]:
+        row("exact", str(stats["exact_blocks"]), f"of the stored are data, the newest; limit {limit}")
+    if stats["checksums"]["blocks"]:
+        lines.append("checksums of squashed blocks")
+        for name, note in CHECKSUMS_MEAN.items():
+            row(name, str(stats["checksums"][name]), note)
     lines.append("requests")
     for name, count in stats["requests"].items():
         row(name, str(count), format_size(stats["sectors"][name] * SECTOR))

@@ -69,7 +69,7 @@ def ensure(kernel: str, debug: bool = False) -> Path:
 def build(kernel: str, where: Path, debug: bool) -> None:
     start = time.monotonic()
     say(f"building the uml kernel from linux-source-{kernel}, once; "
-        f"this usually takes about 6 minutes on 2 cores ({where})")
+        f"this usually takes about {18 if debug else 6} minutes on 2 cores ({where})")
     if where.exists():
         shutil.rmtree(where)
     where.mkdir(parents=True)

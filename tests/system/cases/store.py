@@ -53,10 +53,10 @@ def fill_up(fd: int, blocks: int, data: bytes) -> dict[int, int]:
 
 
 def full_store_fails_clearly() -> None:
-    blocks = MIB // BLOCK
     data = raw.patterned(1, MIB)
     options = ("--classify", "keep", "-o", "low_water=64")
     with loop_disk(MIB) as dev, fake_disk("full", TIB, dev, *options) as disk, raw.opened(disk) as fd:
+        blocks = int(device_stats("full")["store_blocks"])
         assert state("full") == "ok"
         start = events("full")
         waiter = subprocess.Popen(["dmsetup", "wait", "full", str(start)], env=dm.environment())
@@ -198,7 +198,7 @@ def errors_of_the_backing_device_are_passed_on() -> None:
             dm.make_node("bad")
             sectors = TIB >> 9
             with (
-                mapped("top", f"0 {sectors} david /dev/mapper/bad 1 classify=keep") as disk,
+                mapped("top", f"0 {sectors} david /dev/mapper/bad 2 classify=keep store=memory") as disk,
                 raw.opened(disk) as fd,
             ):
                 data = raw.patterned(1, 512 * KIB)

@@ -22,7 +22,12 @@ from guest import DAVID, TREE, Failed, david, dm, fake_disk, kmsg, loop_disk, ma
 MIB, TIB = 1 << 20, 1 << 40
 SECTORS = TIB >> 9
 
-KNOWN = "known are mode, classify, content, seed, block_size, low_water, unclassified, profile"
+KNOWN = (
+    "known are mode, classify, content, seed, block_size, low_water, unclassified, checksums, "
+    "checksum_memory, exact, files, raw, store, profile"
+)
+BAD_FILES = "files: must be off, default, or suffixes and kinds: htm,html=html;gz=gzip"
+BAD_RAW = "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:"
 
 # Words behind "david": {dev} is a backing device of 4 MiB.
 BAD_TABLES = [
@@ -60,12 +65,19 @@ BAD_TABLES = [
     ("{dev} 1 block_size=4K", "block_size: must be 512, 1024, 2048 or 4096"),
     ("{dev} 1 low_water=many", "low_water: must be a number of blocks"),
     ("{dev} 1 unclassified=1048577", "unclassified: must be a number of MB from 0 to 1048576"),
+    ("{dev} 1 store=disk", "store: must be auto, format or memory"),
     ("{dev} 1 low_water=1025", "low_water: more blocks than the backing device has"),
+    ("{dev} 1 files=gz", BAD_FILES),
+    ("{dev} 1 files=gz=zip", BAD_FILES),
+    ("{dev} 1 raw=", BAD_RAW),
+    ("{dev} 1 raw=dir:2,none", BAD_RAW),
+    ("{dev} 1 raw=dir:2,,dir:3", BAD_RAW),
 ]
 
 ALL_WORDS = (
-    "7 mode=speedup classify=keep content=zeros seed=18446744073709551615 block_size=1024 low_water=7 "
-    "unclassified=9"
+    "10 mode=speedup classify=keep content=zeros seed=18446744073709551615 block_size=1024 low_water=7 "
+    "unclassified=9 files=htm,html=html;gz=gzip "
+    "raw=ino:5-7,ino:257/3,dir:2,sectors:0-99,suffix:db store=memory"
 )
 
 
@@ -354,7 +366,7 @@ def create_list_stats_remove() -> None:
         for word in ("mode=speedup", "seed=7", "block_size=2048", "content=zeros", "classify=data"):
             assert word in table, table
         listed = david("list")
-        for word in ("new", "1.50 TiB", dev, "ok", "16.0 MiB", "seed=7"):
+        for word in ("new", "1.50 TiB", dev, "ok", "15.0 MiB", "seed=7"):
             assert word in listed, listed
         text = david("stats", "new")
         for word in ("new: ok", "1.50 TiB", "memory", "CPU time", "squashed"):

@@ -354,7 +354,12 @@ def model_only_needs_room_and_an_empty_store() -> None:
         assert said.startswith("mode: model-only needs a backing device at least as large as the target"), (
             said
         )
-        with timed_disk("both", 64 * MIB, large, PLAIN, "--classify", "keep", "--mode", "speedup") as disk:
+        with timed_disk("both", 64 * MIB, large, PLAIN, "--mode", "speedup"):
+            run("dmsetup", "suspend", "both")
+            assert "there must be no store" in message_error("both", "mode", "model-only")
+            run("dmsetup", "resume", "both")
+        options = ("--classify", "keep", "--mode", "speedup", "--option", "store=memory")
+        with timed_disk("both", 64 * MIB, large, PLAIN, *options) as disk:
             assert "must be suspended" in message_error("both", "mode", "model-only")
             with raw.opened(disk) as fd:
                 raw.write(fd, b"x" * 4096, 0)
@@ -387,7 +392,7 @@ def model_only_needs_room_and_an_empty_store() -> None:
                 raw.zero_out(fd, 2 * MIB, MIB)
                 raw.discard(fd, 4 * MIB, MIB)
             assert device_stats("both")["store_used"] == 0
-        with timed_disk("both", 64 * MIB, dev, PLAIN, "--mode", "speedup"):
+        with timed_disk("both", 64 * MIB, dev, PLAIN, "--mode", "speedup", "-o", "store=memory"):
             run("dmsetup", "suspend", "both")
             said = message_error("both", "mode", "model-only")
             run("dmsetup", "resume", "both")

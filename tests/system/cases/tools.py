@@ -123,9 +123,12 @@ def ext4_tools_change_every_byte_they_should() -> None:
 @case
 def ext4_damage_is_repaired_alike() -> None:
     def damage(disk: str) -> None:
-        run("debugfs", "-w", "-R", "clri /directory-3", disk)
-        run("debugfs", "-w", "-R", "set_inode_field /directory-1/file-1 links_count 7", disk)
-        run("debugfs", "-w", "-R", "set_super_value free_blocks_count 5", disk)
+        for request in (
+            "clri /directory-3",
+            "set_inode_field /directory-1/file-1 links_count 7",
+            "set_super_value free_blocks_count 5",
+        ):
+            run("debugfs", "-w", "-R", request, disk, env=FIXED)
 
     unmounted(
         256 * MIB,

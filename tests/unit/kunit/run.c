@@ -2,6 +2,8 @@
 /* Runs the registered suites, or those named on the command line. */
 #include <kunit/test.h>
 
+#include "../../../dm-david/crc.h"
+
 static struct kunit_suite *suites;
 static unsigned int passed, failed;
 
@@ -43,6 +45,7 @@ int main(int argc, char **argv)
 	struct kunit_suite *suite;
 	int i;
 
+	crc_setup();
 	for (suite = suites; suite; suite = suite->next) {
 		bool wanted = argc < 2;
 

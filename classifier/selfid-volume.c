@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/* btrfs and xfs on a disk: see selfid-volume.h. */
+#include "selfid-volume.h"
+
+#define SECTOR_BITS	9
+
+static const enum classify_reason reasons[SELFID_REASONS] = {
+	[SELFID_UNSAFE] = CLASSIFY_UNSAFE,
+	[SELFID_SUPER] = CLASSIFY_STATIC,
+	[SELFID_BEYOND] = CLASSIFY_NO_VOLUME,
+	[SELFID_LOG] = CLASSIFY_JOURNAL,
+	[SELFID_AG] = CLASSIFY_STATIC,
+	[SELFID_BTREE] = CLASSIFY_NAMED,
+	[SELFID_DIRECTORY] = CLASSIFY_NAMED,
+	[SELFID_ATTR] = CLASSIFY_NAMED,
+	[SELFID_SYMLINK] = CLASSIFY_NAMED,
+	[SELFID_DQUOT] = CLASSIFY_NAMED,
+	[SELFID_INODE] = CLASSIFY_NAMED,
+	[SELFID_NAMED] = CLASSIFY_NAMED,
+	[SELFID_TREE] = CLASSIFY_NAMED,
+	[SELFID_CHUNK] = CLASSIFY_STATIC,
+	[SELFID_CACHE] = CLASSIFY_NAMED,
+	[SELFID_REST] = CLASSIFY_NAMED,
+	[SELFID_PART] = CLASSIFY_PART,
+	[SELFID_DATA] = CLASSIFY_UNNAMED,
+};
+
+enum volume_fs selfid_peek(const void *head)
+{
+	__be32 xfs;
+
+	memcpy(&xfs, head, sizeof(xfs));
+	if (be32_to_cpu(xfs) == XFS_MAGIC)
+		return VOLUME_XFS;
+	return memcmp(head + BTRFS_MAGIC_OFFSET, "_BHRfS_M", 8) ? VOLUME_EXT : VOLUME_BTRFS;
+}
+
+/*
+ * The superblock parsed into @c->fresh; NULL, or what is wrong with it. Then
+ * *sectors and @uuid are the volume's.
+ */
+static const char *parse(struct classifier *c, enum volume_fs fs, u64 start, const void *super,
+			 u32 bytes, u64 *sectors, const u8 **uuid)
+{
+	u64 room = start < c->sectors ? c->sectors - start : 0;
+	const char *wrong;
+
+	if (fs == VOLUME_BTRFS) {
+		if (bytes < BTRFS_SUPER_BYTES)
+			return "not all of it";
+		wrong = btrfs_parse_super(super, room, &c->fresh.btrfs);
+		*sectors = c->fresh.btrfs.sectors;
+		*uuid = c->fresh.btrfs.fsid;
+		return wrong;
+	}
+	wrong = xfs_parse_super(super, bytes, room, &c->fresh.xfs);
+	*sectors = c->fresh.xfs.sectors;
+	*uuid = c->fresh.xfs.uuid;
+	return wrong;
+}
+
+/* @v has memory, and this is its superblock. */
+static void begin(struct classifier *c, struct volume *v, const void *super, u32 bytes)
+{
+	u64 room = c->sectors - v->start;
+	const char *wrong = v->fs == VOLUME_BTRFS ?
+			    btrfs_live_init(v->btrfs, super, room) :
+			    xfs_live_init(v->xfs, super, bytes, room);
+
+	v->ready = !wrong;
+	c->pending = true;
+}
+
+static void resize(struct classifier *c, struct volume *v, u64 sectors)
+{
+	volume_resize(&c->volumes, v, min(sectors, c->sectors - v->start));
+}
+
+/* The superblock of a group of a known xfs: no volume. One behind its end tells of its growth. */
+static bool is_copy(struct classifier *c, u64 start)
+{
+	const struct xfs_geo *fresh = &c->fresh.xfs;
+	unsigned int i;
+
+	for (i = 0; i < c->volumes.nr; i++) {
+		struct volume *v = &c->volumes.volume[i];
+
+		u32 behind = 0;
+
+		if (v->fs != VOLUME_XFS || v->start >= start ||
+		    memcmp(v->uuid, fresh->uuid, sizeof(v->uuid)))
+			continue;
+		div_u64_rem(start - v->start, fresh->ag_sectors, &behind);
+		if (behind)
+			continue;
+		if (v->ready && !v->xfs->wrong && fresh->ag_sectors == v->xfs->geo.ag_sectors &&
+		    fresh->sectors > v->sectors && fresh->sectors <= c->sectors - v->start) {
+			v->xfs->geo.sectors = fresh->sectors;
+			resize(c, v, fresh->sectors);
+		}
+		return true;
+	}
+	return false;
+}
+
+struct volume *selfid_super(struct classifier *c, enum volume_fs fs, u64 start, const void *super,
+			    u32 bytes)
+{
+	struct volume *v = volume_at(&c->volumes, start);
+	const u8 *uuid;
+	u64 sectors;
+
+	if (parse(c, fs, start, super, bytes, &sectors, &uuid)) {
+		c->errors++;
+		return NULL;
+	}
+	if (fs == VOLUME_XFS && is_copy(c, start))
+		return NULL;
+	if (!v || v->fs != fs || memcmp(v->uuid, uuid, sizeof(v->uuid))) {
+		v = volume_add(&c->volumes, fs, start, sectors);
+		if (!v)
+			return NULL;
+		memcpy(v->uuid, uuid, sizeof(v->uuid));
+	}
+	if (!v->ready && v->live)
+		begin(c, v, super, bytes);
+	c->pending = true;
+	return v;
+}
+
+bool selfid_outlasts(struct classifier *c, struct volume *v, const struct classify_write *w,
+		     u32 pos)
+{
+	u64 start = v->start, offset = w->sector + pos - start;
+	u64 n = min_t(u64, w->sectors - pos, v->sectors - offset);
+	u32 bytes = min_t(u64, n, SELFID_SUPER_SECTORS) << SECTOR_BITS;
+	u32 at = selfid_super_sector(v->fs);
+	enum volume_fs fs = v->fs;
+
+	if (likely(offset >= at + (fs == VOLUME_BTRFS ? SELFID_SUPER_SECTORS : 1)))
+		return true;
+	if (offset == at) {
+		const u8 *uuid;
+		u64 sectors;
+
+		w->copy(w->ctx, pos << SECTOR_BITS, c->block, bytes);
+		if (!parse(c, fs, start, c->block, bytes, &sectors, &uuid) &&
+		    !memcmp(v->uuid, uuid, sizeof(v->uuid))) {
+			if (!v->ready && v->live)
+				begin(c, v, c->block, bytes);
+			return true;
+		}
+	}
+	volume_remove(&c->volumes, v);
+	return false;
+}
+
+/* A request that begins in front of the volume: its part from the volume's start on. */
+struct later_part {
+	const struct classify_write *w;
+	u32 skip;
+};
+
+static void copy_later(void *ctx, u32 offset, void *to, u32 len)
+{
+	const struct later_part *part = ctx;
+
+	part->w->copy(part->w->ctx, (part->skip << SECTOR_BITS) + offset, to, len);
+}
+
+/* The verdict of what @v points to; *sign and *sectors are what it says now. */
+static enum verdict judge(struct volume *v, const struct selfid_request *r, u32 pos, u32 *len,
+			  enum selfid_reason *why, enum selfid_sign *sign, u64 *sectors)
+{
+	enum verdict verdict;
+
+	if (v->fs == VOLUME_BTRFS) {
+		verdict = btrfs_live_write(v->btrfs, r, pos, len, why);
+		*sign = v->btrfs->sign;
+		v->btrfs->sign = SELFID_NO_SIGN;
+		*sectors = v->btrfs->geo.sectors;
+	} else {
+		verdict = xfs_live_write(v->xfs, r, pos, len, why);
+		*sign = v->xfs->sign;
+		v->xfs->sign = SELFID_NO_SIGN;
+		*sectors = v->xfs->geo.sectors;
+	}
+	return verdict;
+}
+
+static bool wants_work(const struct volume *v)
+{
+	return v->fs == VOLUME_BTRFS && ((v->btrfs->walking && !v->btrfs->asked) ||
+					 btrfs_live_memory(v->btrfs));
+}
+
+enum classify_reason selfid_write(struct classifier *c, struct volume *v,
+				  const struct classify_write *w, u32 pos, u32 *len)
+{
+	u64 end = min(w->sector + w->sectors, v->start + v->sectors);
+	struct later_part part = { .w = w };
+	struct selfid_request r = { .copy = w->copy, .ctx = w->ctx };
+	enum selfid_reason why;
+	enum selfid_sign sign;
+	enum verdict verdict;
+	u64 sectors;
+
+	if (unlikely(w->sector < v->start)) {
+		part.skip = v->start - w->sector;
+		r.copy = copy_later;
+		r.ctx = &part;
+	}
+	r.sector = w->sector + part.skip - v->start;
+	r.sectors = end - v->start - r.sector;
+	*len = end - w->sector - pos;
+	if (unlikely(!v->ready))
+		return CLASSIFY_LEARNING;
+
+	verdict = judge(v, &r, pos - part.skip, len, &why, &sign, &sectors);
+	if (unlikely(sign != SELFID_NO_SIGN) && c->by_super)
+		v->state = sign == SELFID_AT_WORK ? VOLUME_MOUNTED : VOLUME_UNKNOWN;
+	if (unlikely(wants_work(v)))
+		c->pending = true;
+	if (likely(v->state == VOLUME_MOUNTED) || verdict == VERDICT_KEEP) {
+		if (unlikely(sectors != v->sectors))
+			resize(c, v, sectors);
+		return reasons[why];
+	}
+	return CLASSIFY_UNMOUNTED;
+}
+
+static bool overlap(u64 a, u64 n, u64 b, u64 m)
+{
+	return a < b + m && b < a + n;
+}
+
+bool selfid_discarded(const struct volume *v, u64 sector, u64 sectors)
+{
+	u32 n = v->fs == VOLUME_BTRFS ? SELFID_SUPER_SECTORS : 1;
+
+	/* No file system discards these of its own. */
+	if (overlap(sector, sectors, v->start + selfid_super_sector(v->fs), n))
+		return true;
+	return v->fs == VOLUME_XFS && v->ready && v->xfs->geo.log_sectors &&
+	       overlap(sector, sectors, v->start + v->xfs->geo.log_start, 1);
+}
+
+void selfid_looked(struct volume *v, u64 sector, u64 sectors)
+{
+	u32 n = v->fs == VOLUME_BTRFS ? SELFID_SUPER_SECTORS : 1;
+	u64 root;
+
+	if (overlap(sector, sectors, v->start + selfid_super_sector(v->fs), n)) {
+		v->state = VOLUME_UNKNOWN;
+		return;
+	}
+	if (!v->ready || sector < v->start)
+		return;
+	sector -= v->start;
+	if (v->fs == VOLUME_XFS) {
+		if (v->xfs->geo.log_sectors && sector == v->xfs->geo.log_start &&
+		    sectors <= SELFID_SUPER_SECTORS)
+			v->state = VOLUME_MOUNTED;
+		return;
+	}
+	root = btrfs_live_root(v->btrfs);
+	/* Tools read through the page cache, and so other lengths. */
+	if (root && sector == root && sectors == v->btrfs->geo.node_bytes >> SECTOR_BITS)
+		v->state = VOLUME_MOUNTED;
+}
+
+size_t selfid_memory(const struct volume *v)
+{
+	if (!v->live)
+		return v->fs == VOLUME_XFS ? sizeof(struct xfs_live) : sizeof(struct btrfs_live);
+	return v->fs == VOLUME_BTRFS && v->ready ? btrfs_live_memory(v->btrfs) : 0;
+}
+
+void *selfid_give(struct volume_table *t, struct volume *v, void *memory, size_t bytes)
+{
+	if (v->live)
+		return btrfs_live_give(v->btrfs, memory, bytes);
+	v->live = memory;
+	if (v->fs == VOLUME_XFS)
+		t->xfs[v->slot] = memory;
+	else
+		t->btrfs[v->slot] = memory;
+	return NULL;
+}
+
+bool selfid_want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
+{
+	if (!v->ready) {
+		if (!v->live || v->asked)
+			return false;
+		v->asked = true;
+		*sector = v->start + selfid_super_sector(v->fs);
+		*bytes = SELFID_SUPER_SECTORS << SECTOR_BITS;
+		return true;
+	}
+	if (v->fs != VOLUME_BTRFS || !btrfs_live_want(v->btrfs, sector, bytes))
+		return false;
+	*sector += v->start;
+	c->reader = v->btrfs;
+	c->reader_sector = *sector;
+	return true;
+}
+
+void selfid_learn(struct classifier *c, struct volume *v, u64 sector, const void *content)
+{
+	const u8 *uuid;
+	u64 sectors;
+
+	/* It may have been written since. */
+	if (v->ready || !v->asked || sector != v->start + selfid_super_sector(v->fs))
+		return;
+	v->asked = false;
+	if (content && !parse(c, v->fs, v->start, content, SELFID_SUPER_SECTORS << SECTOR_BITS,
+			      &sectors, &uuid) &&
+	    !memcmp(v->uuid, uuid, sizeof(v->uuid)))
+		begin(c, v, content, SELFID_SUPER_SECTORS << SECTOR_BITS);
+	if (!v->ready)
+		volume_remove(&c->volumes, v);
+}

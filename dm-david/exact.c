@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Exact for a while: see exact.h. */
+#include "exact.h"
+
+#include <linux/bitmap.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include "david.h"
+
+/* Blocks that must be free beyond low_water: others take some at the same time. */
+#define SPARE_BLOCKS	1024
+
+struct run {
+	u64 block;
+	u64 dest;
+	u64 blocks;
+};
+
+#define PAGE_RUNS	((PAGE_SIZE - sizeof(struct list_head) - 2 * sizeof(u32)) / \
+			 sizeof(struct run))
+
+struct run_page {
+	struct list_head list;
+	u32 first, end;			/* of the runs in use */
+	struct run run[PAGE_RUNS];
+};
+
+/* All under store->lock. */
+struct exact {
+	unsigned long *map;		/* by store block: data */
+	unsigned long *again;		/* written since it was queued */
+	u64 budget;			/* blocks */
+	u64 held;			/* bits in map */
+	u64 runs;			/* in the queue, the oldest first */
+	u64 pages;
+	struct list_head queue;		/* struct run_page */
+	struct run_page *spare;
+};
+
+static void exact_work(struct work_struct *work);
+
+int exact_create(struct david *d)
+{
+	struct store *store = d->store;
+	struct exact *exact;
+
+	INIT_WORK(&d->exact_work, exact_work);
+	if (!d->exact_megabytes || READ_ONCE(store->exact))
+		return 0;
+	exact = kzalloc(sizeof(*exact), GFP_KERNEL);
+	if (!exact)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&exact->queue);
+	exact->map = kvcalloc(BITS_TO_LONGS(store->bitmap.size), sizeof(long), GFP_KERNEL);
+	exact->again = kvcalloc(BITS_TO_LONGS(store->bitmap.size), sizeof(long), GFP_KERNEL);
+	if (!exact->map || !exact->again) {
+		exact_destroy(exact);
+		return -ENOMEM;
+	}
+	/* Two tables may be loaded at once. */
+	if (cmpxchg(&store->exact, NULL, exact))
+		exact_destroy(exact);
+	return 0;
+}
+
+void exact_destroy(struct exact *exact)
+{
+	struct run_page *page, *next;
+
+	if (!exact)
+		return;
+	list_for_each_entry_safe(page, next, &exact->queue, list)
+		kfree(page);
+	kfree(exact->spare);
+	kvfree(exact->again);
+	kvfree(exact->map);
+	kfree(exact);
+}
+
+void exact_resume(struct david *d)
+{
+	struct store *store = d->store;
+	unsigned long flags;
+
+	if (!store->exact)
+		return;
+	spin_lock_irqsave(&store->lock, flags);
+	store->exact->budget = ((u64)d->exact_megabytes << 20) / store->block_size;
+	spin_unlock_irqrestore(&store->lock, flags);
+	queue_work(d->wq, &d->exact_work);
+}
+
+/* Have a page ready for push(), if there is memory. */
+static void refill(struct store *store, gfp_t gfp)
+{
+	struct exact *exact = store->exact;
+	struct run_page *page;
+	unsigned long flags;
+
+	BUILD_BUG_ON(sizeof(*page) > PAGE_SIZE);
+	if (likely(READ_ONCE(exact->spare)))
+		return;
+	page = kmalloc(sizeof(*page), gfp);
+	spin_lock_irqsave(&store->lock, flags);
+	if (!exact->spare)
+		swap(exact->spare, page);
+	spin_unlock_irqrestore(&store->lock, flags);
+	kfree(page);
+}
+
+bool exact_wants(struct store *store, u64 blocks, gfp_t gfp)
+{
+	struct exact *exact = store->exact;
+	unsigned long flags;
+	bool wants;
+
+	refill(store, gfp);
+	spin_lock_irqsave(&store->lock, flags);
+	/* The worker may be behind by an eighth. */
+	wants = exact->spare && exact->budget &&
+		exact->held + blocks <= exact->budget + exact->budget / 8 &&
+		exact->runs <= exact->budget + exact->budget / 8 &&
+		store->bitmap.size - store->bitmap.used >
+			store->low_water + SPARE_BLOCKS + blocks;
+	spin_unlock_irqrestore(&store->lock, flags);
+	return wants;
+}
+
+/* There is a page for it. */
+static bool push(struct exact *exact, const struct run *run)
+{
+	struct run_page *page = NULL;
+
+	if (!list_empty(&exact->queue))
+		page = list_last_entry(&exact->queue, struct run_page, list);
+	if (!page || page->end == PAGE_RUNS) {
+		page = exact->spare;
+		if (!page)
+			return false;
+		exact->spare = NULL;
+		page->first = 0;
+		page->end = 0;
+		list_add_tail(&page->list, &exact->queue);
+		exact->pages++;
+	}
+	page->run[page->end++] = *run;
+	exact->runs++;
+	return true;
+}
+
+static bool pop(struct exact *exact, struct run *run)
+{
+	struct run_page *page;
+
+	if (list_empty(&exact->queue))
+		return false;
+	page = list_first_entry(&exact->queue, struct run_page, list);
+	*run = page->run[page->first++];
+	exact->runs--;
+	if (page->first == page->end) {
+		list_del(&page->list);
+		exact->pages--;
+		kfree(exact->spare);
+		exact->spare = page;
+	}
+	return true;
+}
+
+bool exact_taken(struct store *store, u64 block, u64 dest, u64 blocks)
+{
+	struct exact *exact = store->exact;
+	struct run run = { .block = block, .dest = dest, .blocks = blocks };
+	u64 i, new = 0;
+
+	for (i = dest; i < dest + blocks; i++) {
+		if (__test_and_set_bit(i, exact->map))
+			__set_bit(i, exact->again);
+		else
+			new++;
+	}
+	exact->held += new;
+	/* Another request took the page: then it is stored for good. */
+	if (new && !push(exact, &run))
+		exact_cleared(store, dest, blocks);
+	return exact->held > exact->budget || exact->runs > exact->budget;
+}
+
+void exact_cleared(struct store *store, u64 dest, u64 blocks)
+{
+	struct exact *exact = store->exact;
+	u64 i;
+
+	for (i = dest; i < dest + blocks; i++) {
+		exact->held -= __test_and_clear_bit(i, exact->map);
+		__clear_bit(i, exact->again);
+	}
+}
+
+void exact_clear(struct store *store, u64 dest, u64 blocks)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	exact_cleared(store, dest, blocks);
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+/* Squashing again */
+
+enum fate {
+	FATE_GONE,		/* not ours any more */
+	FATE_LATER,		/* written again, or a request is at it */
+	FATE_SQUASH,
+};
+
+/* store->lock is held. */
+static enum fate fate_of(struct store *store, u64 block, u64 dest)
+{
+	struct exact *exact = store->exact;
+	struct rt_range r;
+
+	if (!test_bit(dest, exact->map))
+		return FATE_GONE;
+	if (range_busy(&store->locks, block, block))
+		return FATE_LATER;
+	rt_lookup(&store->table, block, &r);
+	if (r.kind != RT_STORED || r.value != dest)
+		return FATE_GONE;
+	return test_bit(dest, exact->again) ? FATE_LATER : FATE_SQUASH;
+}
+
+/* The first blocks of @run that one thing becomes of. False without memory. */
+static bool squash_some(struct store *store, struct run *run)
+{
+	struct rt_range r = { .start = run->block, .kind = RT_SQUASHED };
+	struct run later = *run;
+	unsigned long flags;
+	enum fate fate;
+
+	refill(store, GFP_NOIO);
+	spin_lock_irqsave(&store->lock, flags);
+	if (!store_promise(store, RT_SQUASHED, GFP_NOIO, &flags)) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		return false;
+	}
+	fate = fate_of(store, run->block, run->dest);
+	for (r.len = 1; r.len < min_t(u64, run->blocks, 64); r.len++)
+		if (fate_of(store, run->block + r.len, run->dest + r.len) != fate)
+			break;
+	if (fate == FATE_SQUASH) {
+		/* What it frees leaves the map. */
+		store_commit(store, &r);
+	} else {
+		rt_unpromise(&store->table);
+		later.blocks = r.len;
+		if (fate == FATE_LATER) {
+			bitmap_clear(store->exact->again, later.dest, later.blocks);
+			if (!push(store->exact, &later))
+				exact_cleared(store, later.dest, later.blocks);
+		}
+	}
+	spin_unlock_irqrestore(&store->lock, flags);
+	run->block += r.len;
+	run->dest += r.len;
+	run->blocks -= r.len;
+	return true;
+}
+
+static bool next_run(struct store *store, struct run *run)
+{
+	struct exact *exact = store->exact;
+	unsigned long flags;
+	bool more;
+
+	spin_lock_irqsave(&store->lock, flags);
+	more = (exact->held > exact->budget || exact->runs > exact->budget) && pop(exact, run);
+	spin_unlock_irqrestore(&store->lock, flags);
+	return more;
+}
+
+static void exact_work(struct work_struct *work)
+{
+	struct david *d = container_of(work, struct david, exact_work);
+	struct store *store = d->store;
+	u64 turns = READ_ONCE(store->exact->runs) * 2 + 64;
+	struct run run;
+
+	/* Requests may be at all there is: then the next one asks again. */
+	while (turns-- && next_run(store, &run)) {
+		while (run.blocks && squash_some(store, &run))
+			cond_resched();
+		if (run.blocks)
+			exact_clear(store, run.dest, run.blocks);
+	}
+}
+
+void exact_stats(const struct store *store, struct david_stats *st)
+{
+	const struct exact *exact = store->exact;
+
+	if (!exact)
+		return;
+	st->exact_blocks = exact->held;
+	st->exact_limit = exact->budget;
+	st->mem[DAVID_MEM_TARGET] += sizeof(*exact) +
+				     2 * BITS_TO_LONGS(store->bitmap.size) * sizeof(long) +
+				     (exact->pages + !!exact->spare) * PAGE_SIZE;
+}

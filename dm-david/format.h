@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The store as it stands on the backing device. docs/FORMAT.md describes every
+ * field; this file is what it describes.
+ *
+ *   page 0, page 1     the superblock, twice: a new generation replaces the older copy
+ *   page 2 ...         the log: a ring of pages
+ *   behind it          stored blocks
+ *
+ * The log is all there is of tables. Each of its pages holds operations on the
+ * range table: "blocks from start on, so many, are now of this kind". One after
+ * the other, from the page that the superblock names, they make the table. As
+ * the ring is finite, the whole table is written into it again now and then,
+ * between the operations that go on (a checkpoint); once that is complete, the
+ * superblock names the page where it began.
+ *
+ * All that is read here may be anything: it is checked once, in this file.
+ * Portable. Nothing here is for the I/O path but the log page's layout.
+ */
+#ifndef DAVID_FORMAT_H
+#define DAVID_FORMAT_H
+
+#include "bitmap.h"
+#include "portable.h"
+#include "rangetable.h"
+
+#define FORMAT_VERSION		1
+#define FORMAT_MAGIC		"dm-david store\n"	/* and a NUL: 16 bytes */
+#define FORMAT_PAGE		4096u
+#define FORMAT_SUPERS		2u	/* pages, and where the log begins */
+/* As much must be zeros before a device is taken for blank: btrfs begins at 64 KiB. */
+#define FORMAT_LOOK		17u	/* pages */
+#define FORMAT_LOG_MIN		64u	/* pages */
+#define FORMAT_LOG_MAX		1048576u	/* 4 GiB */
+#define FORMAT_PAGES_MIN	128u	/* of the backing device */
+#define FORMAT_BATCH_MAX	64u	/* pages written at once */
+#define FORMAT_LOG_MAGIC	0x676f4c44u	/* "DLog" */
+
+#define FORMAT_CLEAN		BIT(0)	/* the log ends at log_end, and exactly there */
+
+struct format_disk_super {
+	u8 magic[16];
+	__le32 crc;		/* crc32c of the page with this field 0 */
+	__le32 version;
+	u8 uuid[16];
+	__le64 generation;
+	__le64 epoch;		/* the number of the opening, from 1 */
+	__le32 block_size;
+	__le32 flags;
+	__le64 backing_blocks;
+	__le64 target_sectors;
+	__le64 seed;
+	__le64 log_pages;
+	__le64 log_start;	/* sequence of the first page to read */
+	__le64 log_end;		/* no page before this one may be missing */
+	u8 zero[3984];
+};
+
+#define FORMAT_KIND_BITS	3
+
+struct format_op {
+	__le64 start;
+	__le64 len_kind;	/* len << 3 | enum rt_kind */
+	__le64 value;
+};
+
+#define FORMAT_OPS		169u
+
+/* The page of sequence n is page n % log_pages of the log. */
+struct format_log_page {
+	__le32 crc;		/* crc32c of what follows */
+	__le32 magic;
+	u8 uuid[16];		/* the superblock's */
+	__le64 sequence;
+	__le32 epoch;		/* the lower half of the superblock's */
+	__le16 batch;		/* pages written at once with this one and before it */
+	__le16 ops;
+	struct format_op op[FORMAT_OPS];
+};
+
+static inline void format_asserts(void)
+{
+	BUILD_BUG_ON(sizeof(struct format_disk_super) != FORMAT_PAGE);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, crc) != 16);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, uuid) != 24);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, generation) != 40);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, epoch) != 48);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, block_size) != 56);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, backing_blocks) != 64);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, log_pages) != 88);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, log_end) != 104);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, zero) != 112);
+	BUILD_BUG_ON(sizeof(struct format_op) != 24);
+	BUILD_BUG_ON(sizeof(struct format_log_page) != FORMAT_PAGE);
+	BUILD_BUG_ON(offsetof(struct format_log_page, sequence) != 24);
+	BUILD_BUG_ON(offsetof(struct format_log_page, batch) != 36);
+	BUILD_BUG_ON(offsetof(struct format_log_page, op) != 40);
+}
+
+/* The superblock in memory. */
+struct format_super {
+	u8 uuid[16];
+	u64 generation;
+	u64 epoch;
+	u32 block_size;
+	u32 flags;
+	u64 backing_blocks;	/* of block_size, when it was opened last */
+	u64 target_sectors;	/* likewise */
+	u64 seed;
+	u64 log_pages;
+	u64 log_start;
+	u64 log_end;
+};
+
+enum format_found {
+	FORMAT_BLANK,		/* nothing but zeros */
+	FORMAT_STORE,
+	FORMAT_OTHER_VERSION,
+	FORMAT_BROKEN,		/* a store, but no copy of the superblock is whole */
+	FORMAT_FOREIGN,
+};
+
+/* Look at the first FORMAT_LOOK pages, one after the other in @pages. */
+enum format_found format_look(const void *pages, struct format_super *super);
+
+/* Make a page of @super. It belongs into page generation % 2. */
+void format_pack(const struct format_super *super, void *page);
+
+/*
+ * Begin a new store: fills @super but for uuid, target_sectors and seed.
+ * Returns -ENOSPC if @pages, the size of the backing device, are too few.
+ */
+int format_begin(struct format_super *super, u64 pages, u32 block_size);
+
+/* The first block of the backing device that may hold a stored block. */
+static inline u64 format_data(const struct format_super *super)
+{
+	return (FORMAT_SUPERS + super->log_pages) * (FORMAT_PAGE / super->block_size);
+}
+
+/* The page of the backing device where the log's page @sequence is. */
+static inline u64 format_place(const struct format_super *super, u64 sequence)
+{
+	u64 at;
+
+	div64_u64_rem(sequence, super->log_pages, &at);
+	return FORMAT_SUPERS + at;
+}
+
+/*
+ * What a log of that size has room for. A checkpoint of T pages of table needs
+ * 3 T / 2 + slack pages if one page of operations comes with at least
+ * FORMAT_WALK_RATIO pages of checkpoint. The one before may be as long, and the
+ * next begins when its room is about to be taken.
+ */
+#define FORMAT_WALK_RATIO	8
+
+struct format_room {
+	unsigned int ring;	/* pages of operations collected in memory */
+	unsigned int walk;	/* pages of checkpoint written at once */
+	u64 slack;		/* pages */
+	u64 ranges;		/* that the table may have; a sixteenth of it for discards only */
+};
+
+void format_room(u64 log_pages, struct format_room *room);
+
+/* Pages that must be free when a checkpoint of @ranges begins. */
+static inline u64 format_need(const struct format_room *room, u64 ranges)
+{
+	u64 table = div_u64(ranges, FORMAT_OPS) + 1;
+
+	return table + table / 2 + room->slack;
+}
+
+/* Make @page, whose op[] are filled in, the page @sequence. */
+void format_seal(struct format_log_page *page, const struct format_super *super, u64 sequence,
+		 unsigned int batch, unsigned int ops);
+
+static inline void format_put(struct format_op *op, const struct rt_range *r)
+{
+	op->start = cpu_to_le64(r->start);
+	op->len_kind = cpu_to_le64(r->len << FORMAT_KIND_BITS | r->kind);
+	op->value = cpu_to_le64(r->value);
+}
+
+/* Reading the log: pages are fed in, from log_start on, until it is told to stop. */
+struct format_replay {
+	const struct format_super *super;
+	struct rangetable *rt;	/* empty at first */
+	u64 next;		/* sequence of the first page that is not there */
+	u32 epoch;		/* of the last page taken */
+	unsigned int beyond;	/* pages looked at behind the end */
+	u64 ops;
+	const char *why;	/* with FORMAT_DAMAGED */
+};
+
+enum format_step {
+	FORMAT_MORE,
+	FORMAT_END,
+	FORMAT_DAMAGED,
+	FORMAT_NO_MEMORY,
+};
+
+void format_replay_begin(struct format_replay *replay, const struct format_super *super,
+			 struct rangetable *rt);
+
+/* The page of the sequence next + beyond. Sleeps. */
+enum format_step format_replay_page(struct format_replay *replay, const void *page);
+
+/* Call after log_pages pages, or after FORMAT_END. */
+enum format_step format_replay_end(struct format_replay *replay);
+
+/*
+ * Take in @bm all blocks that the table says are stored. Returns NULL, or what
+ * is wrong, and in *@block the target's block. (Portable sources have no
+ * printing.) Blocks before @data are not for stored blocks.
+ */
+const char *format_claim(const struct rangetable *rt, struct remap_bitmap *bm, u64 data,
+			 u64 *block);
+
+#endif

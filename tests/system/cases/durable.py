@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A store lasts: it is opened again as it was, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import re
+import subprocess
+import time
+
+import raw
+from raw import BLOCK
+
+from cases import case
+from cases.store import state
+from cases.tables import refused
+
+from guest import SCRATCH, TREE, Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, run
+
+TOOL = ("format", "rangetable", "bitmap", "crc")  # what the kernel and tools/store share
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+
+
+def table(device: str, *words: str) -> str:
+    return f"0 {TIB >> 9} david {device} {len(words)} {' '.join(words)}"
+
+
+class Disk:
+    """Random changes of all kinds, and what the disk must hold; unit is the block size."""
+
+    def __init__(self, seed: int, unit: int, blocks: int) -> None:
+        self.rng = random.Random(seed)
+        self.pool = self.rng.randbytes(MIB)
+        self.unit, self.blocks = unit, blocks
+        self.memory = bytearray(unit * blocks)
+
+    def change(self, fd: int) -> None:
+        start = self.rng.randrange(self.blocks)
+        count = min(self.rng.choice((1, 1, 2, 9)), self.blocks - start)
+        at, size = start * self.unit, count * self.unit
+        what = self.rng.random()
+        if what < 0.4:
+            source = self.rng.randrange(MIB - size)
+            data = self.pool[source : source + size]
+            raw.write(fd, data, GIB + at)
+        elif what < 0.7:
+            data = bytes([self.rng.randrange(256)]) * size
+            raw.write(fd, data, GIB + at)
+        else:
+            data = bytes(size)
+            raw.discard(fd, GIB + at, size)
+        self.memory[at : at + size] = data
+
+    def check(self, fd: int) -> None:
+        raw.must_read(fd, self.memory, GIB)
+
+
+@case
+def a_store_is_opened_as_it_was_left() -> None:
+    for unit in (512, 4096):
+        words = ("classify=keep", f"block_size={unit}")
+        disk = Disk(unit, unit, 600)
+        with loop_disk(8 * MIB) as dev:
+            seen: dict[str, object] = {}
+            for life in range(5):
+                with mapped("again", table(dev, *words)) as path, raw.opened(path) as fd:
+                    figures = device_stats("again")
+                    for name in ("store_used", "ranges", "blocks"):
+                        assert seen.get(name, figures[name]) == figures[name], f"{name}: {figures}"
+                    disk.check(fd)
+                    for _ in range(120 * life):
+                        disk.change(fd)
+                        if disk.rng.random() < 0.05:
+                            os.fsync(fd)
+                    seen = device_stats("again")
+                    assert state("again") == "ok"
+
+
+@case
+def the_seed_is_remembered_and_the_table_recreates_the_disk() -> None:
+    with loop_disk(MIB) as dev:
+        first = table(dev, "classify=data", "seed=7", "store=format")
+        with mapped("seed", first) as path, raw.opened(path) as fd:
+            raw.write(fd, raw.patterned(1, 64 * KIB), GIB)
+            before = raw.read(fd, 64 * KIB, GIB)
+            line = run("dmsetup", "table", "seed").strip()
+        assert " store=auto" in line, line
+        for again in (line, table(dev, "classify=data")):
+            with mapped("seed", again) as path, raw.opened(path) as fd:
+                raw.must_read(fd, before, GIB)
+
+
+@case
+def a_log_goes_round_and_round() -> None:
+    """Thousands of changes and flushes on the smallest store: checkpoints follow each other."""
+    disk = Disk(5, BLOCK, 500)
+    with loop_disk(MIB) as dev:
+        for _ in range(2):
+            with mapped("round", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
+                for number in range(1000):
+                    try:
+                        disk.change(fd)
+                    except OSError as error:
+                        assert error.errno == errno.ENOSPC, error
+                        raw.discard(fd, GIB, 500 * BLOCK)
+                        disk.memory[:] = bytes(500 * BLOCK)
+                    if number % 3 == 0:
+                        os.fsync(fd)
+                disk.check(fd)
+        with mapped("round", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
+            disk.check(fd)
+
+
+a_log_goes_round_and_round.complaints = re.compile("store full|store low|critical")  # type: ignore[attr-defined]
+
+
+@case
+def what_is_no_store_is_refused_and_left_alone() -> None:
+    def refuses(dev: str, words: str, expected: str) -> None:
+        said = refused("bad", f"{dev} {words}")
+        assert said.startswith(expected), f"'{said}' instead of '{expected}'"
+
+    with loop_disk(MIB) as dev:
+        with open(dev, "r+b") as file:
+            file.write(b"something of value")
+        refuses(dev, "", "Backing device holds something else than a david store: store=format")
+        with open(dev, "r+b") as file:
+            assert file.read(18) == b"something of value"
+            file.write(bytes(BLOCK))
+            # Where only btrfs has something.
+            file.seek(64 * KIB + 64)
+            file.write(b"_BHRfS_M")
+        refuses(dev, "", "Backing device holds something else than a david store: store=format")
+        with mapped("made", table(dev, "store=format", "block_size=2048")) as path, raw.opened(path) as fd:
+            raw.write(fd, raw.patterned(1, BLOCK), GIB)
+        refuses(dev, "", "The store on the backing device has block_size=2048")
+        with open(dev, "r+b") as file:
+            first = bytearray(file.read(2 * BLOCK))
+            # One copy of the superblock is enough.
+            for broken in (0, BLOCK):
+                file.seek(broken)
+                file.write(bytes(BLOCK))
+                file.flush()
+                os.fsync(file.fileno())
+                run("blockdev", "--flushbufs", dev)
+                if broken:
+                    continue
+                with mapped("made", table(dev, "block_size=2048")) as path, raw.opened(path) as fd:
+                    raw.must_read(fd, raw.patterned(1, BLOCK), GIB)
+                file.seek(0)
+                first = bytearray(file.read(2 * BLOCK))
+            first[100] ^= 1
+            first[BLOCK + 100] ^= 1
+            file.seek(0)
+            file.write(first)
+            file.flush()
+            os.fsync(file.fileno())
+        refuses(dev, "1 block_size=2048", "Backing device holds a david store that is broken")
+    with loop_disk(256 * KIB) as dev:
+        refuses(dev, "", "Backing device is too small for a store that lasts")
+    with loop_disk(2 * MIB) as dev:
+        with mapped("made", table(dev)):
+            pass
+        run("dmsetup", "create", "less", "--table", f"0 2048 linear {dev} 0")
+        dm.make_node("less")
+        try:
+            refuses("/dev/mapper/less", "", "Backing device is smaller than when the store")
+        finally:
+            run("dmsetup", "remove", "less")
+
+
+@case
+def a_damaged_log_is_told_and_a_torn_end_is_not() -> None:
+    with loop_disk(2 * MIB) as dev:
+        with mapped("made", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
+            for number in range(20):
+                raw.write(fd, raw.patterned(number, BLOCK), GIB + number * 2 * BLOCK)
+                os.fsync(fd)
+        with open(dev, "r+b") as file:
+            file.seek((2 + 7) * BLOCK + 500)
+            file.write(b"damage")
+            os.fsync(file.fileno())
+        said = refused("made", dev)
+        assert said.startswith("The store on the backing device is damaged"), said
+
+
+a_damaged_log_is_told_and_a_torn_end_is_not.complaints = re.compile("store damaged")  # type: ignore[attr-defined]
+
+
+def a_store_whose_log_fails_says_so_and_takes_nothing_more() -> None:
+    with loop_disk(2 * MIB) as dev:
+        sectors = 2 * MIB >> 9
+        # Pages 2 and 3 of the log are bad; data lies behind it.
+        good = f"0 {sectors} linear {dev} 0"
+        bad = f"0 32 linear {dev} 0\n32 16 error\n48 {sectors - 48} linear {dev} 48"
+        with mapped("under", good), mapped("top", table("/dev/mapper/under", "classify=keep")) as path:
+            with raw.opened(path) as fd:
+                raw.write(fd, raw.patterned(1, BLOCK), GIB)
+                os.fsync(fd)
+                run("dmsetup", "load", "under", "--table", bad)
+                run("dmsetup", "suspend", "--noflush", "under")
+                run("dmsetup", "resume", "under")
+                failed = 0
+                for number in range(8):
+                    try:
+                        raw.write(fd, raw.patterned(number, BLOCK), GIB + (number + 9) * BLOCK)
+                        os.fsync(fd)
+                    except OSError as error:
+                        assert error.errno == errno.EIO, error
+                        failed += 1
+                assert failed >= 4, f"{failed} of 8 writes and flushes failed"
+                assert state("top") == "failed", state("top")
+                for action in (lambda: raw.write(fd, bytes(BLOCK), GIB), lambda: raw.discard(fd, GIB, BLOCK)):
+                    try:
+                        action()
+                        raise Failed("a failed store took a change")
+                    except OSError as error:
+                        assert error.errno == errno.EIO, error
+                raw.must_read(fd, raw.patterned(1, BLOCK), GIB)
+                run("dmsetup", "load", "under", "--table", good)
+                run("dmsetup", "suspend", "--noflush", "under")
+                run("dmsetup", "resume", "under")
+        with mapped("top", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
+            raw.must_read(fd, raw.patterned(1, BLOCK), GIB)
+            assert state("top") == "ok"
+
+
+a_store_whose_log_fails_says_so_and_takes_nothing_more.complaints = re.compile("I/O error")  # type: ignore
+case(a_store_whose_log_fails_says_so_and_takes_nothing_more)
+
+
+@case
+def a_flush_costs_one_write_at_most_and_none_without_changes() -> None:
+    with loop_disk(16 * MIB) as dev, fake_disk("cost", TIB, dev, "--classify", "keep") as disk:
+
+        def written() -> int:
+            """Pages; a flush by itself has none."""
+            return int(open(f"/sys/block/{os.path.basename(dev)}/stat").read().split()[6]) // 8
+
+        def writes() -> int:
+            return int(open(f"/sys/block/{os.path.basename(dev)}/stat").read().split()[4])
+
+        with raw.opened(disk) as fd:
+            for number in range(40):
+                before = writes()
+                raw.write(fd, raw.patterned(number, BLOCK), GIB + number * 3 * BLOCK)
+                data = writes()
+                os.fsync(fd)
+                flush = writes()
+                data, flush = data - before, flush - data
+                assert data == 1 and flush <= 1, f"{data} writes, and {flush} by the flush"
+            before = written()
+            for number in range(10):
+                raw.write(fd, raw.patterned(100 + number, BLOCK), GIB + number * 3 * BLOCK)
+                os.fsync(fd)
+            cost = written() - before
+            assert cost == 10, f"10 blocks written to their places took {cost} pages"
+
+
+@case
+def a_full_table_refuses_what_would_grow_and_is_emptied_by_discards() -> None:
+    with loop_disk(MIB) as dev, fake_disk("ranges", TIB, dev, "--classify", "data") as disk:
+        with raw.opened(disk) as fd:
+            data = raw.patterned(1, BLOCK)
+            taken = 0
+            for number in range(20000):
+                try:
+                    raw.write(fd, data, number * 2 * BLOCK)
+                except OSError as error:
+                    assert error.errno == errno.ENOSPC, error
+                    break
+                taken += 1
+            else:
+                raise Failed("the table has no end")
+            assert 1000 < taken < 3000, taken
+            # What is there may be written again, and flushed.
+            raw.write(fd, data, 0)
+            os.fsync(fd)
+            raw.discard(fd, 0, 1000 * BLOCK)
+            raw.write(fd, data, 4 * BLOCK)
+            os.fsync(fd)
+        with raw.opened(disk) as fd:
+            raw.must_read(fd, bytes(BLOCK), 0)
+
+
+a_full_table_refuses_what_would_grow_and_is_emptied_by_discards.complaints = re.compile(  # type: ignore
+    "critical"
+)
+
+
+@case
+def given_up_blocks_come_back_when_they_are_needed() -> None:
+    """Without any flush: the store makes its own."""
+    with loop_disk(MIB) as dev, fake_disk("needed", TIB, dev, "--classify", "keep") as disk:
+        with raw.opened(disk) as fd:
+            blocks = int(device_stats("needed")["store_blocks"])
+            for turn in range(5):
+                for number in range(blocks):
+                    raw.write(fd, raw.patterned(turn, BLOCK), (turn * blocks + number) * BLOCK)
+                raw.discard(fd, turn * blocks * BLOCK, blocks * BLOCK)
+            assert device_stats("needed")["nospc"] == 0
+
+
+given_up_blocks_come_back_when_they_are_needed.complaints = re.compile("store low")  # type: ignore[attr-defined]
+
+
+@case
+def a_file_system_survives_remove_and_create() -> None:
+    for fs in ("ext4", "xfs", "btrfs"):
+        with loop_disk(64 * MIB) as dev:
+            options = ("-f",) if fs != "ext4" else ("-q",)
+            for life in range(2):
+                with mapped("lasting", table(dev)) as disk:
+                    if not life:
+                        run(f"mkfs.{fs}", *options, disk)
+                    with mounted(disk, fs) as top:
+                        assert len(os.listdir(top)) >= life
+                        for old in range(life):
+                            assert os.path.getsize(f"{top}/life-{old}/file") == 100000 + old
+                        os.mkdir(f"{top}/life-{life}")
+                        with open(f"{top}/life-{life}/file", "wb") as file:
+                            file.write(random.Random(life).randbytes(100000 + life))
+
+
+@case
+def opening_a_store_of_many_ranges_takes_no_time() -> None:
+    """A fiftieth of the million that docs/MEASURED.md tells of."""
+    many = int(os.environ.get("DAVID_RANGES", "20000"))
+    with loop_disk(max(64, many // 1000) * 2 * MIB) as dev:
+        with mapped("many", table(dev, "classify=data", "low_water=0")) as path:
+            with raw.opened(path) as fd:
+                raw.BUFFER.view[:BLOCK] = raw.patterned(1, BLOCK)
+                for number in range(many):
+                    os.pwrite(fd, raw.BUFFER.view[:BLOCK], number * 2 * BLOCK)
+            ranges = sum(device_stats("many")["ranges"].values())
+            assert ranges == many, f"{ranges} ranges"
+        start = time.monotonic()
+        run("dmsetup", "create", "many", "--table", table(dev, "classify=data"))
+        seconds = time.monotonic() - start
+        try:
+            assert sum(device_stats("many")["ranges"].values()) == ranges
+        finally:
+            run("dmsetup", "remove", "many")
+        print(f"opening a store of {ranges} ranges: {seconds:.2f} s", flush=True)
+        assert seconds < max(1.0, many / 10**6), f"{seconds:.2f} s for {ranges} ranges"
+
+
+@case
+def the_tool_checks_dumps_and_repairs() -> None:
+    tool = SCRATCH / "david-store"
+    sources = [TREE / "tools/store/main.c", *(TREE / f"dm-david/{name}.c" for name in TOOL)]
+    run("cc", "-o", str(tool), *map(str, sources))
+
+    def says(*words: str) -> tuple[int, str]:
+        done = subprocess.run([str(tool), *words], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    with loop_disk(2 * MIB) as dev:
+        assert says("check", dev)[0] == 1
+        with mapped("made", table(dev, "classify=keep")) as path:
+            with raw.opened(path) as fd:
+                for number in range(20):
+                    raw.write(fd, raw.patterned(number, BLOCK), number * 2 * BLOCK)
+                    os.fsync(fd)
+                raw.write(fd, b"\x55" * BLOCK, GIB)
+            assert says("check", dev)[0] == 2, "a store in use was looked at"
+        assert says("check", dev) == (0, "no fault found\n"), says("check", dev)
+        status, text = says("info", dev)
+        words = dict(line.split(" ", 1) for line in text.splitlines())
+        assert (words["clean"], words["used"], words["ranges_stored"]) == ("yes", "20", "20"), text
+        status, text = says("dump", dev)
+        lines = text.splitlines()
+        assert len(lines) == 21 and lines[-1] == f"{GIB // BLOCK} {GIB // BLOCK} fill {'55' * 8}", text
+        with open(dev, "r+b") as file:
+            file.seek((2 + 7) * BLOCK + 500)
+            file.write(b"damage")
+            file.flush()
+            os.fsync(file.fileno())
+        status, text = says("check", dev)
+        assert status == 1 and "log page 7: " in text, text
+        status, text = says("repair", dev)
+        assert status == 0 and "repaired" in text, text
+        assert says("check", dev) == (0, "no fault found\n"), says("check", dev)
+        run("blockdev", "--flushbufs", dev)
+        with mapped("made", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
+            for number in range(7):
+                raw.must_read(fd, raw.patterned(number, BLOCK), number * 2 * BLOCK)
+            raw.must_read(fd, bytes(BLOCK), 8 * 2 * BLOCK)

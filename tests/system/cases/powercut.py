@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Power cuts: what the backing device holds at any moment opens, and nothing is lost that was flushed.
+
+dm-log-writes under the backing device records. Then the recording is played back, and cut at a flush or
+somewhere between two; of what came after the last flush any part is there. `make powercut` does it at all
+flushes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+from collections import defaultdict
+from pathlib import Path
+
+import raw
+import writelog
+from raw import BLOCK
+
+from cases import case
+
+from guest import SCRATCH, Failed, fake_disk, loop_disk, mapped, mounted, run
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+FULL = os.environ.get("DAVID_SCALE") == "full"
+# Backing device, and how many flushes: small enough for the log to go round many times.
+RAW_SIZE, RAW_FLUSHES, RAW_CUTS = MIB, 2000 if FULL else 70, 4000 if FULL else 20
+BASE = GIB
+BLOCKS = 400
+
+
+def version(number: int) -> bytes:
+    """What the write of that number leaves in a block."""
+    return struct.pack("<Q", number) * 3 + random.Random(number).randbytes(BLOCK - 24)
+
+
+class Life:
+    """Random writes to a disk, with what each block has held, and since when that is durable."""
+
+    def __init__(self, disk: str, recorder: str, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.recorder = recorder
+        self.direct = os.open(disk, raw.DIRECT)
+        self.durable = os.open(disk, raw.DIRECT | os.O_DSYNC)
+        self.number = 0
+        # By block: (flushes before, version); 0 is zeros, a negative one a constant.
+        self.held: dict[int, list[tuple[int, int]]] = defaultdict(lambda: [(-1, 0)])
+        self.flushes = 0
+        self.stored: set[int] = set()
+
+    def put(self, block: int, number: int) -> None:
+        self.held[block].append((self.flushes, number))
+        if number > 0:
+            self.stored.add(block)
+        else:
+            self.stored.discard(block)
+
+    def flushed(self) -> None:
+        writelog.mark(self.recorder, str(self.flushes))
+        self.flushes += 1
+
+    def write(self, fd: int) -> None:
+        # Apart from the others: dm-log-writes puts FUA before what was written, but not flushed, before it.
+        first, end = (BLOCKS - 60, BLOCKS - 5) if fd == self.durable else (0, BLOCKS - 70)
+        block, count = self.rng.randrange(first, end), self.rng.choice((1, 1, 1, 2, 5))
+        data = []
+        for each in range(block, block + count):
+            self.number += 1
+            data.append(version(self.number))
+            self.put(each, self.number)
+        raw.write(fd, b"".join(data), BASE + block * BLOCK)
+
+    def step(self) -> None:
+        what = self.rng.random()
+        block, count = self.rng.randrange(BLOCKS - 70), self.rng.randrange(1, 9)
+        if what < 0.45 and len(self.stored) < 120:
+            self.write(self.direct)
+        elif what < 0.5 and len(self.stored) < 120:
+            self.write(self.durable)
+            self.flushed()
+        elif what < 0.8:
+            for each in range(block, block + count):
+                self.put(each, 0)
+            raw.discard(self.direct, BASE + block * BLOCK, count * BLOCK)
+        else:
+            for each in range(block, block + count):
+                self.put(each, -1 - count)
+            raw.write(self.direct, bytes([1 + count]) * BLOCK * count, BASE + block * BLOCK)
+
+    def run(self, flushes: int) -> None:
+        while self.flushes < flushes:
+            for _ in range(self.rng.choice((0, 1, 3, 10))):
+                self.step()
+            os.fsync(self.direct)
+            self.flushed()
+        os.close(self.durable)
+        os.close(self.direct)
+
+    def wrong(self, disk: str, flushed: int) -> str:
+        """What is not as it may be after the flush of that number (-1: none) and before the next."""
+        with raw.opened(disk) as fd:
+            found = raw.read(fd, BLOCKS * BLOCK, BASE)
+        for block in range(BLOCKS):
+            held = self.held[block]
+            # The last version before the flush, and any between it and the end of the next.
+            base = max(i for i, (when, _) in enumerate(held) if when <= flushed)
+            may = {number for when, number in held[base:] if when <= flushed + 1}
+            data = found[block * BLOCK : (block + 1) * BLOCK]
+            if not any(data == content(number) for number in may):
+                seen = struct.unpack("<QQQ", data[:24])
+                return f"block {block} after flush {flushed} holds {seen}, and may hold {sorted(may)}"
+        return ""
+
+
+def content(number: int) -> bytes:
+    return version(number) if number > 0 else bytes([-number if number else 0]) * BLOCK
+
+
+def table(size: int, device: str) -> str:
+    return f"0 {size >> 9} david {device} 1 classify=keep"
+
+
+def cut_raw(flushes: int, cuts: int, seed: int) -> None:
+    rng = random.Random(seed)
+    with writelog.log_disk(256 * MIB if FULL else 64 * MIB) as log:
+        with (
+            loop_disk(RAW_SIZE) as dev,
+            writelog.recorded("recorded", dev, log) as backing,
+            fake_disk("cut", TIB, backing, "--classify", "keep") as disk,
+        ):
+            life = Life(disk, "recorded", seed)
+            life.run(flushes)
+        found = writelog.entries(log)
+    # Where a power cut may come: behind an entry. Not before the store is there.
+    first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
+    places = writelog.places(found, first, cuts, rng)
+    with loop_disk(RAW_SIZE) as dev, open(SCRATCH / "base", "w+b") as base:
+        base.truncate(RAW_SIZE)
+        done, flushed, solid = 0, -1, 0
+        for place in places:
+            for entry in found[done : place + 1]:
+                if entry.flags & writelog.MARK:
+                    flushed = int(entry.data)
+            done = place + 1
+            # All before the last flush is there; a flush says so of what came before itself.
+            last = max(
+                (i for i in range(solid, done) if found[i].flags & writelog.FLUSH), default=solid
+            )
+            for entry in found[solid:last]:
+                writelog.apply(base.fileno(), entry)
+            solid = last
+            image = os.pread(base.fileno(), RAW_SIZE, 0)
+            with raw.opened(dev, os.O_RDWR) as fd:
+                os.pwrite(fd, image, 0)
+                writelog.left_at(fd, found, solid, done, rng)
+                os.fsync(fd)
+            with mapped("back", table(TIB, dev)) as disk:
+                wrong = life.wrong(disk, flushed)
+            if wrong:
+                raise Failed(f"cut behind entry {place} of {len(found)}: {wrong}")
+        (SCRATCH / "base").unlink()
+
+
+@case
+def every_flushed_block_survives_a_power_cut() -> None:
+    cut_raw(RAW_FLUSHES, RAW_CUTS, 1)
+
+
+class Files:
+    """Files made, synced, renamed and removed; those that are synced stay."""
+
+    def __init__(self, top: str, recorder: str, seed: int) -> None:
+        self.top, self.recorder = top, recorder
+        self.rng = random.Random(seed)
+        self.synced: list[tuple[str, int]] = []
+        self.loose: list[str] = []
+
+    def make(self, name: str) -> int:
+        size = self.rng.choice((0, 100, 5000, 70000, 300000))
+        with open(f"{self.top}/{name}", "wb") as file:
+            file.write(self.rng.randbytes(size))
+            if name.startswith("keep"):
+                file.flush()
+                os.fsync(file.fileno())
+        return size
+
+    def step(self, number: int) -> None:
+        for each in range(self.rng.randrange(6)):
+            name = f"loose-{number}-{each}"
+            self.make(name)
+            self.loose.append(name)
+        while len(self.loose) > 12:
+            os.unlink(f"{self.top}/{self.loose.pop(self.rng.randrange(len(self.loose)))}")
+        if number % 5 == 0:
+            os.mkdir(f"{self.top}/directory-{number}")
+        name = f"keep-{number}"
+        size = self.make(name)
+        self.synced.append((name, size))
+        writelog.mark(self.recorder, str(number))
+
+    def wrong(self, top: str, synced: int) -> str:
+        for name, size in self.synced[: synced + 1]:
+            if not os.path.exists(f"{top}/{name}"):
+                return f"{name} is not there"
+            found = os.path.getsize(f"{top}/{name}")
+            if found != size:
+                return f"{name} has {found} bytes instead of {size}"
+        return ""
+
+
+FILE_SYSTEMS = {
+    "ext4": (["mkfs.ext4", "-q", "-J", "size=8"], ["e2fsck", "-fn"]),
+    "btrfs": (["mkfs.btrfs", "-q", "-f"], ["btrfs", "check"]),
+    "xfs": (["mkfs.xfs", "-q", "-f"], ["xfs_repair", "-n"]),
+}
+FS_SIZE, FS_BACKING = 2 * GIB, 48 * MIB
+
+
+def cut_file_system(fs: str, syncs: int, cuts: int, seed: int) -> None:
+    rng = random.Random(seed)
+    mkfs, check = FILE_SYSTEMS[fs]
+    with writelog.log_disk(2 * GIB) as log:
+        with (
+            loop_disk(FS_BACKING) as dev,
+            writelog.recorded("recorded", dev, log) as backing,
+            fake_disk("cut", FS_SIZE, backing) as disk,
+        ):
+            run(*mkfs, disk)
+            with mounted(disk, fs) as top:
+                os.sync()
+                writelog.mark("recorded", "mounted")
+                files = Files(top, "recorded", seed)
+                for number in range(syncs):
+                    files.step(number)
+        found = writelog.entries(log)
+    first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
+    base = SCRATCH / "base"
+    with open(base, "w+b") as image:
+        image.truncate(FS_BACKING)
+        done, synced, solid = 0, -1, 0
+        for place in writelog.places(found, first, cuts, rng):
+            for entry in found[done : place + 1]:
+                if entry.flags & writelog.MARK:
+                    synced = -1 if entry.data == b"mounted" else int(entry.data)
+            done = place + 1
+            last = max((i for i in range(solid, done) if found[i].flags & writelog.FLUSH), default=solid)
+            for entry in found[solid:last]:
+                writelog.apply(image.fileno(), entry)
+            solid = last
+            image.flush()
+
+            def prepare(path: str, solid: int = solid, done: int = done) -> None:
+                run("cp", "--sparse=always", str(base), path)
+                with open(path, "r+b") as copy:
+                    writelog.left_at(copy.fileno(), found, solid, done, rng)
+
+            where = f"{fs}, cut behind entry {place} of {len(found)}, after sync {synced}"
+            try:
+                with (
+                    loop_disk(FS_BACKING, prepare=prepare) as dev,
+                    mapped("back", f"0 {FS_SIZE >> 9} david {dev}") as disk,
+                ):
+                    with mounted(disk, fs) as top:
+                        wrong = files.wrong(top, synced)
+                    run(*check, disk)
+            except Failed as error:
+                wrong = str(error)
+            if wrong:
+                raise Failed(f"{where}: {wrong}")
+    base.unlink()
+
+
+def file_systems_recover(fs: str) -> None:
+    cut_file_system(fs, 700 if FULL else 15, 4000 if FULL else 3, 3)
+
+
+@case
+def ext4_recovers_from_a_power_cut() -> None:
+    file_systems_recover("ext4")
+
+
+@case
+def btrfs_recovers_from_a_power_cut() -> None:
+    file_systems_recover("btrfs")
+
+
+@case
+def xfs_recovers_from_a_power_cut() -> None:
+    file_systems_recover("xfs")
+
+
+@case
+def the_test_finds_planted_bugs() -> None:
+    """Only where the module was built with them: `make powercut` does that."""
+    plant = Path("/sys/module/dm_david/parameters/plant")
+    if not plant.exists():
+        return
+    missed = []
+    for bug in ("flush", "late", "reuse"):
+        plant.write_text(bug)
+        try:
+            cut_raw(100, 60, 2)
+            missed.append(bug)
+        except Failed as found:
+            print(f"{bug}: {found}", flush=True)
+        finally:
+            plant.write_text("none")
+    if missed:
+        raise Failed(f"planted and not found: {', '.join(missed)}")

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Checksums of squashed blocks: btrfs with its own data checksums finds nothing wrong."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import raw
+from fsrun import read_all
+from raw import BLOCK
+from workload import SCALES, Workload
+
+from cases import case
+
+from guest import Failed, device_stats, fake_disk, loop_disk, mounted, ram_disk, run
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+UNIT = 4096
+
+CRC_TABLE = []
+for number in range(256):
+    for _ in range(8):
+        number = number >> 1 ^ (0x82F63B78 if number & 1 else 0)
+    CRC_TABLE.append(number)
+
+
+def crc32c(data: bytes) -> int:
+    state = 0xFFFFFFFF
+    for byte in data:
+        state = state >> 8 ^ CRC_TABLE[(state ^ byte) & 255]
+    return state ^ 0xFFFFFFFF
+
+
+@contextmanager
+def btrfs_disk(*options: str, mkfs: tuple[str, ...] = (), store: int = 256 * MIB) -> Iterator[str]:
+    with ram_disk(store) as dev, fake_disk("sums", 64 * GIB, dev, *options) as disk:
+        run("mkfs.btrfs", "-q", "-f", *mkfs, disk)
+        yield disk
+
+
+def figures() -> dict:
+    return device_stats("sums")  # type: ignore[return-value]
+
+
+def scrub(top: str) -> None:
+    said = run("btrfs", "scrub", "start", "-B", top)
+    if "no errors found" not in said:
+        raise Failed(f"scrub: {said}")
+
+
+def clean(disk: str, options: str = "") -> None:
+    """btrfs's two checkers, and every file to its end: through the page cache and past it."""
+    run("btrfs", "check", "--check-data-csum", disk)
+    with mounted(disk, "btrfs", options) as top:
+        assert read_all(top) > MIB
+        scrub(top)
+
+
+def read_directly(path: str) -> None:
+    with raw.opened(path, os.O_RDONLY | os.O_DIRECT) as fd:
+        for offset in range(0, os.fstat(fd).st_size // BLOCK * BLOCK, MIB):
+            os.preadv(fd, [raw.BUFFER.view[:MIB]], offset)
+
+
+def some_files(top: str, seed: int, count: int = 20, size: int = 200 * KIB) -> None:
+    rng = random.Random(seed)
+    for i in range(count):
+        with open(f"{top}/some-{seed}-{i}", "wb") as file:
+            file.write(rng.randbytes(rng.randrange(size) + 5000))
+    # What is written at umount only has no name any more and is kept.
+    run("sync", "-f", top)
+
+
+def large_file(top: str, mib: int) -> None:
+    data = random.Random(6).randbytes(4 * MIB)
+    with open(f"{top}/sequential", "wb") as file:
+        for _ in range(mib // 4):
+            file.write(data)
+    run("sync", "-f", top)
+
+
+def reload(change: tuple[str, str] = ("", "")) -> None:
+    table = run("dmsetup", "table", "sums").strip().replace(*change)
+    run("dmsetup", "suspend", "sums")
+    run("dmsetup", "load", "sums", "--table", table)
+    run("dmsetup", "resume", "sums")
+
+
+def live(disk: str, seed: int) -> None:
+    """Everything that btrfs does with data, on a disk whose table is reloaded in the middle."""
+    with mounted(disk, "btrfs") as top:
+        Workload(top, seed, SCALES["tiny"]).run()
+        run("btrfs", "subvolume", "snapshot", top, f"{top}/snapshot")
+        run("cp", "--reflink=always", f"{top}/large", f"{top}/cloned")
+        reload()
+        with open(f"{top}/large", "r+b") as file:
+            file.write(random.Random(seed).randbytes(300_000))
+        run("sync", "-f", top)
+        run("btrfs", "balance", "start", "-dusage=100", "-musage=0", top)
+        read_directly(f"{top}/cloned")
+    before = figures()["checksums"]
+    assert before["blocks"] > 1000, before
+
+
+def units_keep_their_checksums(block: int, steps: int) -> None:
+    """Random whole units, zeros and discards; sometimes less than a unit is set to zeros."""
+    rng = random.Random(block)
+    # Groups of 16, of which few are in the same chunk of the table.
+    groups = 300
+    sums: dict[int, int] = {}
+    exact: dict[int, bytes] = {}
+    options = ("-o", f"block_size={block}", "-o", "checksums=on", "-o", "checksum_memory=0")
+    pool = [rng.randbytes(UNIT) for _ in range(60)]
+    crcs = [crc32c(data) for data in pool]
+    with (
+        loop_disk(32 * MIB) as dev,
+        fake_disk("sums", TIB, dev, "--classify", "data", *options) as disk,
+        raw.opened(disk) as fd,
+    ):
+        for _ in range(steps):
+            first = rng.randrange(groups) * 1000
+            count = rng.choice((1, 1, 2, 5, 40))
+            action = rng.random()
+            if action < 0.6:
+                chosen = [rng.randrange(len(pool)) for _ in range(count)]
+                raw.write(fd, b"".join(pool[i] for i in chosen), first * UNIT)
+                for unit, i in enumerate(chosen, first):
+                    sums[unit] = crcs[i]
+                    exact.pop(unit, None)
+            elif action < 0.7:
+                raw.discard(fd, first * UNIT, count * UNIT)
+                for unit in range(first, first + count):
+                    sums.pop(unit, None)
+                    exact[unit] = bytes(UNIT)
+            elif action < 0.85 and first in sums:
+                old = bytearray(raw.read(fd, UNIT, first * UNIT))
+                at, size = rng.randrange(7) * 512, 512
+                raw.zero_out(fd, first * UNIT + at, size)
+                old[at : at + size] = bytes(size)
+                exact[first] = bytes(old)
+                del sums[first]
+            else:
+                # In pieces as well as in one.
+                whole = raw.read(fd, UNIT, first * UNIT)
+                parts = b"".join(raw.read(fd, 512, first * UNIT + at) for at in range(0, UNIT, 512))
+                assert whole == parts, f"unit {first} reads differently in pieces"
+        reload()
+        for unit, crc in rng.sample(sorted(sums.items()), min(len(sums), 300)):
+            assert crc32c(raw.read(fd, UNIT, unit * UNIT)) == crc, f"unit {unit}: another checksum"
+        for unit, data in exact.items():
+            raw.must_read(fd, data, unit * UNIT)
+        after = figures()
+        assert after["checksums"]["blocks"] >= len(sums) > 100, after
+        assert after["checksums"]["loads"] > 0, after
+        # One that lies across: from here on all is kept, exactly.
+        data = rng.randbytes(5 * UNIT)
+        raw.write(fd, data, 5_000_000 * UNIT + 512)
+        raw.write(fd, data, 6_000_000 * UNIT)
+        raw.must_read(fd, data, 5_000_000 * UNIT + 512)
+        raw.must_read(fd, data, 6_000_000 * UNIT)
+        # Off: no checksum is kept, and none of those there were is in the way.
+        reload(("checksums=on", "checksums=off"))
+        unit = next(iter(sums))
+        raw.write(fd, pool[0], unit * UNIT)
+        assert crc32c(raw.read(fd, UNIT, unit * UNIT)) != crcs[0]
+
+
+@contextmanager
+def exact_disk(*options: str) -> Iterator[str]:
+    with ram_disk(128 * MIB) as dev, fake_disk("sums", 64 * GIB, dev, *options) as disk:
+        yield disk
+
+
+def settled() -> dict:
+    """When the worker has squashed what is too much."""
+    for _ in range(50):
+        after = figures()
+        if after["exact_blocks"] <= after["exact_limit"]:
+            return after
+        time.sleep(0.05)
+    raise Failed(f"{after['exact_blocks']} blocks are exact instead of {after['exact_limit']}")
+
+
+@case
+def btrfs_finds_its_checksums_right() -> None:
+    with btrfs_disk() as disk:
+        live(disk, 31)
+        clean(disk)
+        # Compressed extents are kept exactly, beside data that is not.
+        with mounted(disk, "btrfs", "compress-force=zlib") as top:
+            some_files(top, 1)
+            with open(f"{top}/words", "w") as file:
+                file.write("one and the same\n" * 50_000)
+            run("sync", "-f", top)
+        with mounted(disk, "btrfs") as top, open(f"{top}/words") as file:
+            assert file.read() == "one and the same\n" * 50_000
+        clean(disk)
+        assert figures()["written"]["squashed"] > 2000
+
+
+@case
+def a_wrong_checksum_is_found() -> None:
+    """The oracles above can fail: without checksums, and with one block changed."""
+    with btrfs_disk("-o", "checksums=off") as disk:
+        with mounted(disk, "btrfs") as top:
+            some_files(top, 2)
+        said = run("btrfs", "check", "--check-data-csum", disk, ok=(0, 1))
+        assert "mirror 1 bytenr" in said or "csum" in said.split("checking csums", 1)[-1], said
+        assert figures()["checksums"]["blocks"] == 0
+    with btrfs_disk() as disk:
+        with mounted(disk, "btrfs") as top:
+            some_files(top, 2)
+            run("sync", "-f", top)
+            where = run("filefrag", "-v", f"{top}/some-2-3")
+            scrub(top)
+        run("btrfs", "check", "--check-data-csum", disk)
+        logical = int(re.search(r"^ +0: +\d+\.\. +\d+: +(\d+)", where, re.M).group(1)) * BLOCK
+        said = run("btrfs-map-logical", "-l", str(logical), disk)
+        place = int(re.search(r"physical (\d+)", said).group(1))
+        with raw.opened(disk) as fd:
+            raw.write(fd, random.Random(3).randbytes(BLOCK), place)
+        said = run("btrfs", "check", "--check-data-csum", disk, ok=(0, 1))
+        assert str(logical) in said, said
+
+
+@case
+def squashed_units_read_with_the_checksum_of_what_was_written() -> None:
+    units_keep_their_checksums(4096, 700)
+
+
+@case
+def the_newest_data_reads_exactly() -> None:
+    rng = random.Random(9)
+    piece = 64 * KIB
+    data = [rng.randbytes(piece) for _ in range(256)]
+    options = ("--classify", "data", "-o", "exact=4", "-o", "checksums=on")
+    with exact_disk(*options) as disk, raw.opened(disk) as fd:
+        for number, content in enumerate(data):
+            raw.write(fd, content, number * 10 * MIB)
+            if number % 16 == 15:
+                # What is written again and again is as new as its last time.
+                raw.write(fd, data[0], 0)
+                settled()
+        after = settled()
+        newest = [raw.read(fd, piece, number * 10 * MIB) == content for number, content in enumerate(data)]
+        assert newest[0] and all(newest[-50:]) and not any(newest[16:160]), newest
+        assert 800 <= after["exact_blocks"] <= 1024 == after["exact_limit"], after
+        assert after["store_used"] - after["checksums"]["store"] == after["exact_blocks"], after
+        # Squashed since, with the checksum of what was written.
+        for number in rng.sample(range(1, 160), 30):
+            assert crc32c(raw.read(fd, UNIT, number * 10 * MIB)) == crc32c(data[number][:UNIT])
+        raw.discard(fd, 0, 64 * GIB)
+        after = figures()
+        assert after["exact_blocks"] == 0 and after["store_used"] == 0, after
+        # A budget of nothing: what is held is squashed.
+        raw.write(fd, data[1], 0)
+        assert figures()["exact_blocks"] == piece // BLOCK
+        reload(("exact=4", "exact=0"))
+        assert settled()["store_used"] == 0 and raw.read(fd, piece, 0) != data[1]
+
+
+@case
+def metadata_is_safe_where_exact_data_stood() -> None:
+    """What is written over data in place, in any way, is not squashed with it later."""
+    rng = random.Random(12)
+    with exact_disk("-o", "exact=8") as disk:
+        run("mkfs.ext4", "-q", disk)
+        with mounted(disk, "ext4") as top:
+            large_file(top, 4)
+            where = run("filefrag", "-v", f"{top}/sequential")
+        place = int(re.search(r"^ +0: +\d+\.\. +\d+: +(\d+)", where, re.M).group(1)) * BLOCK
+        assert figures()["exact_blocks"] == 4 * MIB // BLOCK
+        with raw.opened(disk) as fd:
+            old = raw.read(fd, 64 * KIB, place)
+            assert old == random.Random(6).randbytes(4 * MIB)[: len(old)]
+            expected = bytearray(old)
+            for at, size in ((0, 8192), (5 * BLOCK, 512), (7 * BLOCK + 512, 9000 // 512 * 512)):
+                expected[at : at + size] = rng.randbytes(size)
+                raw.write(fd, expected[at : at + size], place + at)
+            raw.zero_out(fd, place + 12 * BLOCK + 512, 512)
+            expected[12 * BLOCK + 512 : 12 * BLOCK + 1024] = bytes(512)
+            reload(("exact=8", "exact=0"))
+            assert settled()["exact_blocks"] == 0
+            for block in (0, 1, 5, 7, 8, 9, 12):
+                at = block * BLOCK
+                raw.must_read(fd, expected[at : at + BLOCK], place + at, "what was kept")
+            for block in (2, 3, 4, 6, 10, 11, 13):
+                assert raw.read(fd, BLOCK, place + block * BLOCK) != old[block * BLOCK :][:BLOCK]
+        run("e2fsck", "-fn", disk)
+
+
+@case
+def the_kind_of_content_changes_by_message() -> None:
+    with btrfs_disk("--content", "text") as disk:
+        with mounted(disk, "btrfs") as top:
+            some_files(top, 7)
+            run("sync", "-f", top)
+            run("dmsetup", "message", "sums", "0", "content", "compressible:300")
+            assert "content=compressible:300" in run("dmsetup", "table", "sums")
+            scrub(top)
+        clean(disk)
+        run("dmsetup", "message", "sums", "0", "content", "ones", ok=(1,))
+        assert "content=compressible:300" in run("dmsetup", "table", "sums")
+    with loop_disk(16 * MIB) as dev, fake_disk("sums", GIB, dev, "--classify", "data") as disk:
+        with raw.opened(disk) as fd:
+            raw.write(fd, random.Random(8).randbytes(BLOCK), 0)
+            run("dmsetup", "message", "sums", "0", "content", "pattern:0123")
+            assert raw.read(fd, BLOCK, 0) == bytes.fromhex("0123") * (BLOCK // 2)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Checksums of squashed blocks, what takes longer: with DAVID_SCALE=full, or by name."""
+
+from __future__ import annotations
+
+from manifest import difference, manifest
+from workload import SCALES, Workload
+
+from cases import case
+from cases.sums import (
+    KIB,
+    btrfs_disk,
+    clean,
+    exact_disk,
+    figures,
+    large_file,
+    live,
+    scrub,
+    settled,
+    some_files,
+    units_keep_their_checksums,
+)
+
+from guest import mounted, run
+
+
+@case
+def checksums_that_do_not_fit_in_memory_stand_in_the_store() -> None:
+    with btrfs_disk("-o", "checksum_memory=0") as disk:
+        with mounted(disk, "btrfs") as top:
+            large_file(top, 72)
+        live(disk, 32)
+        clean(disk)
+        after = figures()["checksums"]
+        assert after["evictions"] > 20 and after["loads"] > 20 and after["store"] > 0, after
+        assert figures()["mem"]["checksums"] < 400 * KIB, figures()["mem"]
+
+
+@case
+def without_page_flags_or_mount_state() -> None:
+    with btrfs_disk("--classify", "explicit", "-o", "block_size=1024") as disk:
+        live(disk, 33)
+        clean(disk)
+
+
+@case
+def other_checksums_are_not_forged_so_data_is_kept() -> None:
+    with btrfs_disk(mkfs=("--csum", "sha256")) as disk:
+        with mounted(disk, "btrfs") as top:
+            some_files(top, 4)
+        clean(disk)
+        after = figures()
+        assert after["written"]["squashed"] == 0 and after["evidence"]["unproven"] > 100, after
+        # The superblock of a new file system is seen.
+        run("mkfs.btrfs", "-q", "-f", disk)
+        with mounted(disk, "btrfs") as top:
+            some_files(top, 5)
+        clean(disk)
+        assert figures()["written"]["squashed"] > 100
+
+
+@case
+def a_large_file_costs_4_4_bytes_a_block() -> None:
+    with btrfs_disk("-o", "checksum_memory=0") as disk, mounted(disk, "btrfs") as top:
+        before = figures()
+        large_file(top, 400)
+        after = figures()
+        blocks = after["checksums"]["blocks"] - before["checksums"]["blocks"]
+        assert blocks >= 100 * 1024, after["checksums"]
+        assert after["checksums"]["evictions"] > 10, after["checksums"]
+        memory = after["mem"]["checksums"] - before["mem"]["checksums"]
+        in_store = after["checksums"]["store"] * after["block_size"]
+        assert memory < 600 * KIB, memory
+        print(f"sums: {memory} bytes of memory, {in_store} of the store, {blocks} blocks")
+        assert (memory + in_store) / blocks <= 4.4, (memory, in_store, blocks)
+        scrub(top)
+
+
+@case
+def smaller_blocks_make_units_as_well() -> None:
+    units_keep_their_checksums(512, 600)
+
+
+@case
+def btrfs_with_its_newest_data_exact() -> None:
+    with btrfs_disk("-o", "exact=2", "-o", "checksum_memory=0") as disk:
+        live(disk, 34)
+        clean(disk)
+        after = settled()
+        assert after["written"]["exact"] > 1000 and after["blocks"]["squashed"] > 1000, after
+
+
+@case
+def ext4_lives_with_exact_data() -> None:
+    """Blocks change from data to metadata and back, with a budget that is always used up."""
+    for classify in ("auto", "implicit"):
+        with exact_disk("-o", "exact=6", "--classify", classify) as disk:
+            run("mkfs.ext4", "-q", disk, "75000")
+            before: list[str] = []
+            for seed in (10, 11):
+                with mounted(disk, "ext4") as top:
+                    run("sh", "-c", f"rm -rf {top}/round*")
+                    Workload(top, seed, SCALES["tiny"]).run()
+                    before = manifest(top, content=False)
+                run("e2fsck", "-fn", disk)
+            after = settled()
+            assert after["written"]["exact"] > 1000 and after["blocks"]["squashed"] > 1000, after
+            with mounted(disk, "ext4") as top:
+                wrong = difference(before, manifest(top, content=False))
+            assert not wrong, wrong

@@ -1,0 +1,458 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Random lives of file systems: one seed is one life, lived on the reference and on the fake disk, and the
+trees must be equal and the checker content. Runs in a lab.
+
+A life is a mkfs with features that the seed chooses, and some episodes. Each mounts with options that the
+seed chooses, does random operations (randomops.py), perhaps grows or shrinks or balances what is mounted, and
+ends in one of four ways: unmounted; remounted read-only and back, then unmounted; cut off after a sync; cut
+off in the midst of operations. Cut off means that the disk is gone from one request to the next, with the
+file system still mounted; then it is there again with all that had been completed, and is recovered by mount
+or by the checker. What was synced before must be there. Operations in the midst of which a cut falls have a
+directory of their own, which is looked at by the checker alone and removed afterwards.
+
+Prints one line "RESULT {json}" a life.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from guest import Complaints, Failed, device_stats, fake_disk, leaks, linear_disk, mounted, ram_disk, run, say
+from manifest import difference, manifest
+from randomops import Operations
+
+MIB, GIB = 1 << 20, 1 << 30
+UUID = "6a7d1d3e-8d1c-4f0b-9d5f-3b1c2a4e5f60"
+STORE = 128 * MIB
+COUNT, EPISODES = 120, 4
+LATE = "late"  # the directory of operations that may be cut off
+
+Choices = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """What a seed may choose from, and how the file system is looked after."""
+
+    mkfs: tuple[str, ...]
+    check: tuple[str, ...]  # must find nothing
+    features: Choices  # one of each, words for mkfs
+    mounts: tuple[str, ...]
+    classify: tuple[str, ...]  # how the disk may be told to decide
+    repair: tuple[str, ...] = ()  # after a cut; () if only mount recovers
+    must_repair: bool = False  # no journal
+    size: int = 4 * GIB
+    grow: Callable[[str, str], None] | None = None
+    first: float = 1.0  # how much of the disk mkfs takes if it may grow
+    other: Callable[[str, random.Random], None] | None = None  # something else while mounted
+    always: str = ""  # mount option
+    driver: str = ""
+
+
+def grow_ext(disk: str, top: str) -> None:
+    run("resize2fs", disk)
+
+
+def grow_xfs(disk: str, top: str) -> None:
+    run("xfs_growfs", top)
+
+
+def grow_btrfs(disk: str, top: str) -> None:
+    run("btrfs", "filesystem", "resize", "max", top)
+
+
+def other_btrfs(top: str, rng: random.Random) -> None:
+    kind = rng.randrange(4)
+    if kind == 0:
+        run("btrfs", "balance", "start", "-dusage=100", "-musage=100", "--force", top)
+    elif kind == 1:
+        run("btrfs", "filesystem", "resize", "-300m", top)
+    elif kind == 2:
+        run("btrfs", "subvolume", "snapshot", top, f"{top}/{LATE}/snapshot-{rng.randrange(1 << 30)}")
+    else:
+        run("btrfs", "filesystem", "defragment", "-r", top)
+
+
+SEED = f"hash_seed={UUID}"  # directories of both disks must split alike
+EXT = ("-q", "-F", "-U", UUID, "-E", SEED)
+EXT_CHECK = ("e2fsck", "-fn")
+EXT_REPAIR = ("e2fsck", "-fy")
+SIZES = (("-b", "4096"), ("-b", "4096"), ("-b", "1024"), ("-b", "2048"))
+INODES = ((), ("-I", "128"), ("-I", "512"))
+EXT4_FEATURES = (
+    *((), (), (), ("-O", "bigalloc"), ("-O", "inline_data"), ("-O", "ea_inode"), ("-O", "^metadata_csum")),
+    *(("-O", "^64bit"), ("-O", "meta_bg,^resize_inode"), ("-O", "sparse_super2"), ("-O", "quota")),
+    *(("-O", "^flex_bg"), ("-O", "orphan_file"), ("-O", "fast_commit"), ("-J", "size=4")),
+    *(
+        ("-O", "large_dir"),
+        ("-O", "^dir_index"),
+        ("-O", "^extent,^64bit"),
+        ("-E", f"{SEED},packed_meta_blocks=1"),
+    ),
+)
+
+FILE_SYSTEMS = {
+    "ext2": FileSystem(
+        ("mkfs.ext2", *EXT),
+        EXT_CHECK,
+        (SIZES, INODES, ((), ("-O", "^dir_index"), ("-O", "^resize_inode"))),
+        ("", "sync", "discard"),
+        ("auto", "explicit"),
+        EXT_REPAIR,
+        must_repair=True,
+        size=2 * GIB,
+        grow=grow_ext,
+        first=0.8,
+    ),
+    "ext3": FileSystem(
+        ("mkfs.ext3", *EXT),
+        EXT_CHECK,
+        (SIZES, INODES, ((), ("-J", "size=4"), ("-J", "size=64"))),
+        ("", "data=writeback", "commit=1", "discard", "nodelalloc"),
+        ("auto", "explicit", "implicit"),
+        EXT_REPAIR,
+        size=2 * GIB,
+        grow=grow_ext,
+        first=0.8,
+    ),
+    "ext4": FileSystem(
+        ("mkfs.ext4", *EXT),
+        EXT_CHECK,
+        (SIZES, INODES, EXT4_FEATURES),
+        (
+            *("", "", "data=journal", "data=writeback", "nodelalloc", "commit=1", "discard"),
+            *("journal_async_commit,journal_checksum,data=writeback", "nobarrier", "dioread_lock"),
+        ),
+        ("auto", "explicit", "implicit"),
+        EXT_REPAIR,
+        grow=grow_ext,
+        first=0.5,
+    ),
+    "xfs": FileSystem(
+        ("mkfs.xfs", "-q", "-f"),
+        ("xfs_repair", "-n"),
+        (
+            ((), ("-b", "size=1024"), ("-b", "size=2048")),
+            ((), ("-n", "size=8192"), ("-n", "size=65536")),
+            ((), ("-i", "size=1024"), ("-i", "sparse=1"), ("-i", "maxpct=90")),
+            ((), ("-m", "reflink=0"), ("-m", "rmapbt=1"), ("-m", "finobt=0,inobtcount=0")),
+            ((), ("-l", "su=64k"), ("-d", "agcount=9")),
+        ),
+        ("", "", "wsync", "discard", "logbsize=256k", "allocsize=64k", "inode64", "swalloc"),
+        ("auto", "explicit"),
+        grow=grow_xfs,
+        first=0.6,
+    ),
+    "btrfs": FileSystem(
+        ("mkfs.btrfs", "-q", "-f"),
+        ("btrfs", "check"),
+        (
+            ((), ("-n", "4k"), ("-n", "64k"), ("-M",)),
+            # Cut off on dm-linear, btrfs itself loses sizes without no-holes, and warns without the tree.
+            ((), ("-m", "single")),
+        ),
+        ("", "", "discard=async", "discard=sync", "ssd", "autodefrag", "commit=1"),
+        ("auto", "explicit"),
+        grow=grow_btrfs,
+        first=0.6,
+        other=other_btrfs,
+        # A squashed block has another content and so another checksum than what was written.
+        always="nodatasum",
+    ),
+}
+
+
+@dataclass
+class Life:
+    """One life on one disk; the same plan on any disk but for the cuts, which the reference is spared."""
+
+    fs: FileSystem
+    driver: str
+    seed: str
+    count: int
+    episodes: int
+    disk: str
+    cut: Cut | None  # None: the reference
+    trees: list[list[str]] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    written: int = 0
+
+    def live(self) -> None:
+        fs, rng = self.fs, random.Random(self.seed)
+        size = int(fs.size * (fs.first if fs.grow else 1)) >> 20 << 20
+        features = [word for choice in fs.features for word in rng.choice(choice)]
+        command = [*fs.mkfs, *features]
+        if fs.mkfs[0] == "mkfs.xfs":
+            command += ["-d", f"size={size}", self.disk]
+        elif fs.mkfs[0] == "mkfs.btrfs":
+            command += ["-b", str(size), self.disk]
+        else:
+            command += [self.disk, f"{size >> 10}k"]
+        self.told.append(" ".join(command))
+        run(*command)
+        work: Operations | None = None
+        for number in range(self.episodes):
+            work = self.episode(number, work, random.Random(f"{self.seed} {number}"))
+            run(*fs.check, self.disk)
+
+    def episode(self, number: int, work: Operations | None, rng: random.Random) -> Operations:
+        fs = self.fs
+        end = rng.choice(("unmount", "remount", "idle cut", "busy cut"))
+        options = ",".join(word for word in (rng.choice(fs.mounts), fs.always) if word)
+        repair = rng.random() < 0.5
+        grow = fs.grow is not None and rng.random() < 0.4
+        other = fs.other is not None and rng.random() < 0.3
+        self.told.append(f"{number}: mount {options or '-'}{' grow' * grow}{' other' * other}, {end}")
+        with self.mounted_with(options) as top:
+            if work is None:
+                os.mkdir(f"{top}/{LATE}")
+                os.mkdir(f"{top}/tree")
+                work = Operations(f"{top}/tree", self.seed)
+            work.run(self.count // 2)
+            if grow and fs.grow:
+                fs.grow(self.disk, top)
+            if other and fs.other:
+                fs.other(top, rng)
+            work.run(self.count - self.count // 2)
+            if end == "remount":
+                work.close_all()
+                run("mount", "-o", "remount,ro", top)
+                self.look(top)
+                run("mount", "-o", "remount,rw", top)
+                work.run(self.count // 4)
+            if not end.endswith("cut"):
+                work.close_all()
+            else:
+                os.sync()
+            self.look(top)
+            if self.cut and end == "idle cut":
+                self.cut.cut()
+            elif self.cut and end == "busy cut":
+                self.busy(f"{top}/{LATE}", f"{self.seed} {number} late")
+            work.close_all()
+        if end.endswith("cut") and self.cut:
+            self.cut.restore()
+            if fs.must_repair:
+                # What e2fsck -y mends without a journal, it sometimes has to mend twice.
+                run(*fs.repair, self.disk, ok=(0, 1, 4))
+            if fs.must_repair or (fs.repair and repair):
+                run(*fs.repair, self.disk, ok=(0, 1))
+            # The log is replayed, orphans are removed.
+            with mounted(self.disk, self.driver, fs.always) as top:
+                self.look(top, "after the cut")
+                run("sh", "-c", f"rm -rf {top}/{LATE}/*")
+        elif end.endswith("cut"):
+            with mounted(self.disk, self.driver, fs.always) as top:
+                self.look(top)
+        else:
+            with mounted(self.disk, self.driver, ",".join(filter(None, ("ro", fs.always)))) as top:
+                self.look(top)
+        self.written += work.written
+        return work
+
+    @contextmanager
+    def mounted_with(self, options: str) -> Iterator[str]:
+        """Not every option goes with every feature: both disks refuse then, or the lives differ."""
+        with ExitStack() as stack:
+            try:
+                top = stack.enter_context(mounted(self.disk, self.driver, options))
+            except Failed:
+                self.told.append("refused")
+                top = stack.enter_context(mounted(self.disk, self.driver, self.fs.always))
+            yield top
+
+    def look(self, top: str, when: str = "") -> None:
+        lines = manifest(f"{top}/tree", content=False)
+        # Against what was seen before the cut, too: that was synced.
+        if when and (wrong := difference(self.trees[-1], lines)):
+            raise Failed(f"{when}, the tree is not as it was synced: " + "\n".join(wrong))
+        self.trees.append(lines)
+
+    def busy(self, where: str, seed: str) -> None:
+        """Cut while another process is at work."""
+        child = os.fork()
+        if not child:
+            status = 0
+            try:
+                late = Operations(where, seed)
+                while True:
+                    late.run(50)
+            except OSError:
+                status = 1  # the cut
+            finally:
+                os._exit(status)
+        rng = random.Random(seed)
+        time.sleep(rng.uniform(0.02, 0.3))
+        assert self.cut
+        self.cut.cut()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            done, _ = os.waitpid(child, os.WNOHANG)
+            if done:
+                return
+            time.sleep(0.02)
+            if time.monotonic() > deadline - 50:
+                os.kill(child, signal.SIGKILL)
+        raise Failed("a process hangs on a disk that was cut off")
+
+
+def swap_table(name: str, table: str) -> None:
+    """From one request to the next: nothing is flushed, no file system frozen."""
+    run("dmsetup", "suspend", "--noflush", "--nolockfs", name)
+    run("dmsetup", "load", name, "--table", table)
+    run("dmsetup", "resume", name)
+
+
+class Cut:
+    """Takes a fake disk away and brings it back.
+
+    The store lives as long as a target of its disk does: one of a single sector stays, on which no file
+    system has anything but a boot block (xfs: its superblock, which it does not write once it is shut down).
+    """
+
+    def __init__(self, name: str, log: Complaints) -> None:
+        self.name, self.log = name, log
+        self.table = run("dmsetup", "table", name).strip()
+        self.complaints: list[str] = []  # while the disk was there
+
+    def cut(self) -> None:
+        self.complaints += self.log.found()
+        words = self.table.split()
+        swap_table(self.name, f"0 1 {' '.join(words[2:])}\n1 {int(words[1]) - 1} error")
+
+    def restore(self) -> None:
+        swap_table(self.name, self.table)
+        self.log.found()
+
+
+def driver_of(fs: str) -> str:
+    """Kernels without a driver of its own for ext3 leave it to ext4's."""
+    with open("/proc/filesystems") as file:
+        return "ext4" if fs == "ext3" and "ext3" not in file.read().split() else fs
+
+
+@dataclass
+class Result:
+    fs: str
+    classify: str
+    seed: int
+    error: str = ""
+    seconds: float = 0
+    squashed: int = 0
+    kept: int = 0
+    lived: list[str] = field(default_factory=list)
+
+
+def live(name: str, seed: int, count: int, episodes: int, disk: str, cut: Cut | None) -> Life:
+    life = Life(FILE_SYSTEMS[name], driver_of(name), f"{name} {seed}", count, episodes, disk, cut)
+    try:
+        life.live()
+    except (Failed, OSError) as error:
+        raise Failed(f"{'; '.join(life.told)}: {type(error).__name__}: {error}") from None
+    return life
+
+
+def reference(name: str, seed: int, count: int, episodes: int) -> Life:
+    with linear_disk("trial", FILE_SYSTEMS[name].size) as disk:
+        return live(name, seed, count, episodes, disk, None)
+
+
+def judge(result: Result, life: Life, expected: Life) -> None:
+    if life.told != expected.told:
+        raise Failed(f"{'; '.join(life.told)}: the reference went another way: {'; '.join(expected.told)}")
+    for number, (ours, theirs) in enumerate(zip(life.trees, expected.trees, strict=True)):
+        if wrong := difference(theirs, ours):
+            raise Failed(
+                f"{'; '.join(life.told)}: look {number}: the tree differs from the reference:\n"
+                + "\n".join(wrong)
+            )
+    figures = device_stats("trial")
+    written: dict[str, int] = figures["written"]  # type: ignore[assignment]
+    result.squashed, result.kept = written["squashed"], written["kept"]
+    if figures["errors"] or figures["nospc"]:
+        raise Failed(f"{figures['errors']} requests failed, {figures['nospc']} for want of space")
+
+
+def one(name: str, classify: str, seed: int, count: int, episodes: int, expected: Life) -> Result:
+    result = Result(name, classify, seed)
+    start = time.monotonic()
+    complaints = Complaints()
+    try:
+        with ExitStack() as stack:
+            backing = stack.enter_context(ram_disk(STORE))
+            size = FILE_SYSTEMS[name].size
+            disk = stack.enter_context(fake_disk("trial", size, backing, "--classify", classify))
+            cut = Cut("trial", complaints)
+            life = live(name, seed, count, episodes, disk, cut)
+            result.lived = life.told
+            judge(result, life, expected)
+            if wrong := cut.complaints + complaints.found():
+                raise Failed(f"{'; '.join(life.told)}: kernel: " + "\nkernel: ".join(wrong[:10]))
+    except (Failed, OSError) as error:
+        last = complaints.log.new_lines()[-8:]
+        result.error = "\nkernel: ".join([f"{type(error).__name__}: {error}", *last])
+    result.seconds = round(time.monotonic() - start, 2)
+    return result
+
+
+def seeds_of(text: str) -> range:
+    """The seeds of "200" (1 to 200) or "17-19"."""
+    first, _, last = text.rpartition("-")
+    try:
+        return range(int(first or 1), int(last) + 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is neither COUNT nor FIRST-LAST") from None
+
+
+def run_of(text: str) -> tuple[str, tuple[str, ...]]:
+    name, _, classify = text.partition(":")
+    if name not in FILE_SYSTEMS:
+        raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(FILE_SYSTEMS)}")
+    return name, (classify,) if classify else FILE_SYSTEMS[name].classify
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("runs", nargs="*", type=run_of, metavar="FS[:CLASSIFY]")
+    parser.add_argument("--seeds", type=seeds_of, default=range(1, 2), metavar="COUNT|FIRST-LAST")
+    parser.add_argument(
+        "--count", type=int, default=COUNT, help="operations an episode (default: %(default)s)"
+    )
+    parser.add_argument("--episodes", type=int, default=EPISODES, help="mounts a life (default: %(default)s)")
+    args = parser.parse_args()
+    failed = clean = 0
+    for seed in args.seeds:
+        for name, modes in args.runs or [(name, fs.classify) for name, fs in FILE_SYSTEMS.items()]:
+            shape = (seed, args.count, args.episodes)
+            try:
+                expected = reference(name, *shape)
+            except (Failed, OSError) as error:
+                say(f"trials: {name} {seed}: the reference itself failed: {error}")
+                failed += 1
+                continue
+            for classify in modes:
+                result = one(name, classify, *shape, expected)
+                print("RESULT " + json.dumps(vars(result)), flush=True)
+                say(f"trials: {name}:{classify} {seed}: {result.error or 'clean'} ({result.seconds} s)")
+                clean += not result.error
+                failed += bool(result.error)
+                if result.error:
+                    say(f"trials: to repeat it: make trials FS={name}:{classify} SEEDS={seed}-{seed}")
+    if lost := leaks():
+        say(f"trials: kmemleak: {lost}")
+    say(f"trials: {clean} lives clean, {failed} not")
+    return int(failed > 0 or bool(lost))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

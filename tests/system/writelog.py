@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What dm-log-writes has recorded, and the disks that a power cut could have left of it."""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from guest import Failed, loop_disk, mapped, run
+
+FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
+SECTOR, PAGE = 512, 4096
+MAGIC = 0x6A736677736872
+
+
+@dataclass
+class Entry:
+    sector: int
+    sectors: int
+    flags: int
+    data: bytes  # of a mark: its text
+
+
+@contextmanager
+def recorded(name: str, device: str, log: str) -> Iterator[str]:
+    """A device that passes everything on to `device` and records it in `log`."""
+    sectors = int(run("blockdev", "--getsz", device))
+    with mapped(name, f"0 {sectors} log-writes {device} {log}") as path:
+        yield path
+
+
+def mark(name: str, text: str) -> None:
+    run("dmsetup", "message", name, "0", "mark", text)
+
+
+def entries(log: str) -> list[Entry]:
+    found = []
+    with open(log, "rb") as file:
+        magic, version, count, size = struct.unpack("<QQQL", file.read(28))
+        if magic != MAGIC or version != 1 or size != SECTOR:
+            raise Failed(f"{log} is no log of dm-log-writes")
+        at = SECTOR
+        for _ in range(count):
+            file.seek(at)
+            sector, sectors, flags, length = struct.unpack("<QQQQ", file.read(32))
+            at += SECTOR
+            if flags & MARK:
+                found.append(Entry(sector, 0, flags, file.read(length)))
+                continue
+            data = b""
+            if not flags & DISCARD:
+                file.seek(at)
+                data = file.read(sectors * SECTOR)
+                at += len(data)
+            found.append(Entry(sector, sectors, flags, data))
+    return found
+
+
+def apply(fd: int, entry: Entry) -> None:
+    if entry.flags & MARK or not entry.sectors:
+        return
+    os.pwrite(fd, entry.data or bytes(entry.sectors * SECTOR), entry.sector * SECTOR)
+
+
+def left_by_a_cut(fd: int, tail: list[Entry], rng: random.Random) -> None:
+    """Of what no flush has made durable any part may be there; FUA is durable by itself."""
+    for entry in tail:
+        if entry.flags & FUA or rng.random() < 0.5:
+            apply(fd, entry)
+
+
+def torn(fd: int, entry: Entry, rng: random.Random) -> None:
+    """A write that was under way: some of its pages."""
+    for start in range(0, len(entry.data), PAGE):
+        if rng.random() < 0.5:
+            os.pwrite(fd, entry.data[start : start + PAGE], entry.sector * SECTOR + start)
+
+
+def left_at(fd: int, found: list[Entry], solid: int, done: int, rng: random.Random) -> None:
+    """What a cut behind the first `done` entries may leave, those before `solid` being there."""
+    following = found[done] if done < len(found) else None
+    if following and following.flags & FLUSH and following.data and rng.random() < 0.5:
+        # It has flushed what was before, and is itself on its way.
+        for entry in found[solid:done]:
+            apply(fd, entry)
+        torn(fd, following, rng)
+    else:
+        left_by_a_cut(fd, found[solid:done], rng)
+
+
+def places(found: list[Entry], first: int, cuts: int, rng: random.Random) -> list[int]:
+    """Entries behind which to cut: half of them where the most is at stake, just before a flush."""
+    every = range(first, len(found))
+    before = [i for i in every if i + 1 < len(found) and found[i + 1].flags & FLUSH]
+    chosen = set(rng.sample(before, min(cuts // 2, len(before))))
+    return sorted(chosen | set(rng.sample(every, min(cuts - len(chosen), len(every)))))
+
+
+@contextmanager
+def log_disk(size: int) -> Iterator[str]:
+    with loop_disk(size) as device:
+        yield device

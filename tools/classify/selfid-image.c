@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which blocks of a btrfs or xfs are metadata. The classifiers that the target
+ * uses are shown the whole image, as if it were just being written: so what
+ * carries the file system's name is called metadata, also where it is none any
+ * more, and so is everything of a file system that they do not decide about.
+ */
+#include <inttypes.h>
+
+#include "classify.h"
+
+static const char *name_of(u8 kind)
+{
+	return selfid_reason_name(kind);
+}
+
+static bool is_metadata(u8 kind)
+{
+	return kind != SELFID_DATA;
+}
+
+static void copy_from(void *ctx, u32 offset, void *to, u32 len)
+{
+	memcpy(to, (const u8 *)ctx + offset, len);
+}
+
+static void picture_begin(struct picture *p, const char *type, u32 block_size, u64 sectors)
+{
+	*p = (struct picture) {
+		.type = type, .block_size = block_size, .blocks = sectors / (block_size >> 9),
+		.kinds = SELFID_REASONS, .name = name_of, .is_metadata = is_metadata,
+	};
+	p->kind = calloc(p->blocks, 1);
+	if (!p->kind)
+		die("no memory for a map of %" PRIu64 " blocks", p->blocks);
+}
+
+/* One of the two classifiers' verdicts. */
+typedef enum verdict (*judge_fn)(void *live, const struct selfid_request *r, u32 pos, u32 *len,
+				 enum selfid_reason *reason);
+
+/* Show @unit bytes after @unit bytes. */
+static void show(struct picture *p, const u8 *base, u32 unit, judge_fn judge, void *live)
+{
+	u64 at, end = p->blocks * p->block_size;
+
+	for (at = 0; at < end; at += unit) {
+		struct selfid_request r = {
+			.sector = at >> 9, .sectors = min_t(u64, unit, end - at) >> 9,
+			.copy = copy_from, .ctx = (void *)(base + at),
+		};
+		u32 pos, len, i;
+
+		for (pos = 0; pos < r.sectors; pos += len) {
+			enum selfid_reason reason;
+
+			judge(live, &r, pos, &len, &reason);
+			for (i = pos; i < pos + len; i += p->block_size >> 9)
+				p->kind[((r.sector + i) << 9) / p->block_size] = reason;
+		}
+	}
+}
+
+static enum verdict judge_xfs(void *live, const struct selfid_request *r, u32 pos, u32 *len,
+			      enum selfid_reason *reason)
+{
+	return xfs_live_write(live, r, pos, len, reason);
+}
+
+bool picture_xfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
+{
+	static struct xfs_live x;
+
+	if (bytes < sizeof(x.super) ||
+	    xfs_live_init(&x, base, sizeof(x.super), bytes >> 9))
+		return false;
+	*sectors = x.geo.sectors;
+	picture_begin(p, "xfs", x.geo.block_bytes, *sectors);
+	show(p, base, x.geo.block_bytes, judge_xfs, &x);
+	p->errors = x.errors;
+	return true;
+}
+
+static enum verdict judge_btrfs(void *live, const struct selfid_request *r, u32 pos, u32 *len,
+				enum selfid_reason *reason)
+{
+	return btrfs_live_write(live, r, pos, len, reason);
+}
+
+/* What the target's worker does. */
+static void read_chunks(struct btrfs_live *b, const u8 *base, u64 bytes)
+{
+	size_t wanted;
+	u64 sector;
+	u32 n;
+
+	do {
+		while ((wanted = btrfs_live_memory(b)))
+			free(btrfs_live_give(b, calloc(1, wanted), wanted));
+		if (!btrfs_live_want(b, &sector, &n))
+			break;
+		btrfs_live_learn(b, (sector << 9) + n <= bytes ? base + (sector << 9) : NULL);
+	} while (true);
+}
+
+/* Free-space caches of version 1, whenever they were written. */
+static void find_caches(struct picture *p, const u8 *base, u64 generation)
+{
+	u64 block;
+	u32 at, n;
+
+	for (block = 0; block < p->blocks; block++) {
+		const u8 *page = base + block * p->block_size;
+
+		for (at = 64; at <= 64 * 40; at += 64) {
+			__le64 word;
+
+			memcpy(&word, page + at, sizeof(word));
+			if (!word || le64_to_cpu(word) > generation)
+				continue;
+			n = btrfs_cache_sectors(page, le64_to_cpu(word)) / 8;
+			for (; n && block + n <= p->blocks; n--)
+				if (p->kind[block + n - 1] == SELFID_DATA)
+					p->kind[block + n - 1] = SELFID_CACHE;
+		}
+	}
+}
+
+bool picture_btrfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
+{
+	static struct btrfs_live b;
+	u64 super = BTRFS_SUPER_SECTOR << 9;
+
+	if (bytes < super + BTRFS_SUPER_BYTES || btrfs_live_init(&b, base + super, bytes >> 9))
+		return false;
+	*sectors = b.geo.sectors;
+	picture_begin(p, "btrfs", b.geo.sector_bytes, *sectors);
+	read_chunks(&b, base, bytes);
+	/* Nobody is writing to it. */
+	b.committing = false;
+	show(p, base, b.geo.node_bytes, judge_btrfs, &b);
+	if (b.geo.space_cache && b.geo.sector_bytes == 4096)
+		find_caches(p, base, b.geo.generation);
+	p->errors = b.errors;
+	return true;
+}
