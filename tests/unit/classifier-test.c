@@ -492,6 +492,11 @@ static void inodes_tell_what_no_journal_tells(struct kunit *test)
 	classifier_discard(&d->c, d->start + 501 * 8, 8);
 	classifier_again(&d->c);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	/* Kept for a reason of the caller's. */
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	classifier_kept(&d->c, d->start + 501 * 8, 8);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
 	done(d);
 }
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
+from pathlib import Path
 
 from manifest import difference, manifest
 from workload import SCALES, Workload
@@ -97,3 +99,23 @@ for crashing in (
 ):
     crashing.complaints = re.compile("I/O error|EXT[24]-fs|error -5")  # type: ignore[attr-defined]
 del crashing
+
+
+@case
+def what_is_raw_by_its_place_is_not_dropped_later() -> None:
+    noise = random.Random(61).randbytes(8 * MIB)
+    for rule, keeps in (f"raw=sectors:0-{SIZE // 512 - 1}", True), ("raw=none", False):
+        options = ("--classify", "implicit", "-o", rule)
+        with ram_disk(64 * MIB) as dev, fake_disk("waits", SIZE, dev, *options) as disk:
+            run("mke2fs", "-q", "-t", "ext2", disk)
+            with mounted(disk, "ext2") as top:
+                # The first writes only teach where the file system's own blocks are.
+                for name in ("first", "second"):
+                    with open(f"{top}/{name}", "wb") as file:
+                        file.write(noise)
+                    run("sync", "-f", top)
+                    time.sleep(1.2)
+            dropped = counts("unclassified")["data"]
+            with mounted(disk, "ext2") as top:
+                exact = all(Path(f"{top}/{name}").read_bytes() == noise for name in ("first", "second"))
+            assert exact == keeps and (dropped == 0) == keeps, f"{rule}: {dropped} dropped, exact: {exact}"
