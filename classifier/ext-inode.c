@@ -7,6 +7,7 @@
 #define MODE_REG	0x8000
 #define MODE_LINK	0xa000
 
+#define FLAG_IMMUTABLE	0x00000010
 #define FLAG_EXTENTS	0x00080000
 #define FLAG_VERITY	0x00100000
 #define FLAG_EA_INODE	0x00200000
@@ -124,6 +125,8 @@ void ext_parse_inode(const struct ext_geo *geo, u32 ino, const void *raw,
 	inode->used = inode->links || ino < geo->first_ino || (inode->mode && !inode->dtime);
 	inode->extents = inode->flags & FLAG_EXTENTS;
 	inode->verity = inode->flags & FLAG_VERITY;
+	inode->regular = type == MODE_REG;
+	inode->immutable = inode->flags & FLAG_IMMUTABLE;
 	inode->mapped = inode->used && !(inode->flags & FLAG_INLINE);
 	switch (type) {
 	case MODE_DIR:

@@ -35,6 +35,8 @@ struct ext_inode {
 	bool mapped;		/* has pointers to blocks */
 	bool extents;		/* they are extents, not indirect blocks */
 	bool verity;
+	bool regular;
+	bool immutable;
 	u8 map[EXT_INODE_MAP];
 };
 

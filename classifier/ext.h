@@ -43,6 +43,21 @@
 #define EXT_INCOMPAT_64BIT		0x0080
 #define EXT_INCOMPAT_MMP		0x0100
 #define EXT_INCOMPAT_EA_INODE		0x0400
+#define EXT_INCOMPAT_ENCRYPT		0x10000
+
+/*
+ * Features that are understood as far as inode association goes: of the
+ * incompatible ones filetype, recover, extents, flex_bg, csum_seed, largedir,
+ * inline_data and casefold besides those above; of the read-only ones all up to
+ * metadata_csum but snapshots and shared blocks, and project, orphan_present.
+ */
+#define EXT_INCOMPAT_KNOWN	(0x2e246 | EXT_INCOMPAT_META_BG | EXT_INCOMPAT_64BIT | \
+				 EXT_INCOMPAT_MMP | EXT_INCOMPAT_EA_INODE | EXT_INCOMPAT_ENCRYPT)
+#define EXT_RO_COMPAT_KNOWN	(0x1277f | EXT_RO_COMPAT_VERITY)
+
+/* s_state; both are clear while a file system without a journal is mounted read-write. */
+#define EXT_STATE_VALID		0x0001
+#define EXT_STATE_ERROR		0x0002
 
 /* What a block is. */
 enum ext_kind {

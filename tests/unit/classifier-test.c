@@ -400,6 +400,203 @@ static void with_too_many_volumes_the_rest_is_kept(struct kunit *test)
 	done(d);
 }
 
+/* A file's inode, number 11 + @n, with one extent. */
+static void inode(u32 n, u32 mode, u32 size, u32 flags, u32 first, u32 len)
+{
+	u32 at = (10 + n) * 256 % BLOCK;
+
+	le16_at(at, mode);
+	le32_at(at + 0x04, size);
+	le16_at(at + 0x1a, 1);
+	le32_at(at + 0x20, flags | 0x80000);
+	le16_at(at + 0x28, 0xf30a);
+	le16_at(at + 0x2a, 1);
+	le16_at(at + 0x2c, 4);
+	le16_at(at + 0x38, len);
+	le32_at(at + 0x3c, first);
+}
+
+static struct disk *make_plain(struct kunit *test, u32 incompat, u32 ro_compat)
+{
+	struct disk *d = make(test, 2048);
+
+	classifier_remember(&d->c, 1 << 20);
+	memset(block, 0, BLOCK);
+	le32_at(0, 10);
+	le32_at(4, 11);
+	le32_at(8, TABLE);
+	put_block(test, d, 1);
+	super(1, 0, ro_compat, 0);
+	le32_at(1024 + 0x60, incompat);
+	put_block(test, d, 0);
+	classifier_mount(&d->c, d->start, VOLUME_MOUNTED);
+	work(test, d);
+	return d;
+}
+
+/* Which of the first 64 blocks from 500 on are told to be data, and are then done with. */
+static u64 told(struct kunit *test, struct disk *d)
+{
+	u64 sector, blocks = 0;
+	u32 sectors, i;
+
+	work(test, d);
+	while (classifier_claim(&d->c, &sector, &sectors)) {
+		KUNIT_EXPECT_EQ(test, sectors % 8, 0);
+		for (i = 0; i < sectors; i += 8) {
+			u64 at = (sector + i - d->start) / 8 - 500;
+
+			if (!classifier_is_data(&d->c, sector + i, 8))
+				continue;
+			classifier_done(&d->c, sector + i, 8);
+			KUNIT_EXPECT_FALSE(test, classifier_is_data(&d->c, sector + i, 8));
+			KUNIT_ASSERT_LE(test, at, 63);
+			blocks |= 1ULL << at;
+		}
+	}
+	return blocks;
+}
+
+static void inodes_tell_what_no_journal_tells(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+	u32 i;
+
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, data(test, d, 500 + i), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 11), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	/* Three blocks of a file, of which one is beyond its end; none of others. */
+	memset(block, 0, BLOCK);
+	inode(0, 0x81a4, BLOCK + 1, 0, 500, 3);
+	inode(1, 0x41ed, BLOCK, 0, 504, 1);		/* directory: known to be metadata */
+	inode(2, 0x81a4, BLOCK, 0x10, 505, 1);		/* immutable, as quota files are */
+	inode(3, 0x81a4, BLOCK, 0x200000, 506, 1);	/* value of an attribute */
+	inode(4, 0x81a4, BLOCK, 0, 507, 1);
+	le16_at(14 * 256 + 0x1a, 0);			/* unlinked */
+	KUNIT_EXPECT_EQ(test, put_block(test, d, TABLE), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, told(test, d), 3);
+	KUNIT_EXPECT_EQ(test, d->c.undecided.figures.metadata, 2 * BLOCK);
+	KUNIT_EXPECT_EQ(test, d->c.undecided.figures.now, 6 * BLOCK);
+	/* Written again, with what may be a directory, and with data. */
+	memset(block, 0, BLOCK);
+	le32_at(0, 12);
+	le16_at(4, BLOCK);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 500), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 2);
+	/* Discarded. */
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	classifier_discard(&d->c, d->start + 501 * 8, 8);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	/* Kept for a reason of the caller's. */
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	classifier_kept(&d->c, d->start + 501 * 8, 8);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	done(d);
+}
+
+static void what_is_written_after_it_was_told_is_not_data(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+	u64 sector;
+	u32 sectors;
+
+	data(test, d, 500);
+	memset(block, 0, BLOCK);
+	inode(0, 0x81a4, BLOCK, 0, 500, 1);
+	put_block(test, d, TABLE);
+	KUNIT_ASSERT_TRUE(test, classifier_claim(&d->c, &sector, &sectors));
+	KUNIT_EXPECT_TRUE(test, classifier_is_data(&d->c, sector, 8));
+	memset(block, 0, BLOCK);
+	le32_at(0, 12);
+	le16_at(4, BLOCK);
+	put_block(test, d, 500);
+	KUNIT_EXPECT_FALSE(test, classifier_is_data(&d->c, sector, 8));
+	done(d);
+}
+
+static void what_a_deleted_file_left_is_data(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+
+	data(test, d, 500);
+	data(test, d, 501);
+	memset(block, 0xff, BLOCK);
+	block[501 / 8] &= ~(1 << 501 % 8);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 10), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, told(test, d), 2);
+	done(d);
+}
+
+static void indirect_blocks_are_followed(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x2, 0);
+	u32 i;
+
+	for (i = 0; i < 20; i++)
+		data(test, d, 500 + i);
+	memset(block, 0, BLOCK);
+	for (i = 0; i < 5; i++)
+		le32_at(4 * i, 513 + i);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 512), CLASSIFY_LOOKS);
+	memset(block, 0, BLOCK);
+	le16_at(10 * 256, 0x81a4);
+	le32_at(10 * 256 + 0x04, 16 * BLOCK);
+	le16_at(10 * 256 + 0x1a, 1);
+	for (i = 0; i < 13; i++)
+		le32_at(10 * 256 + 0x28 + 4 * i, 500 + i);
+	put_block(test, d, TABLE);
+	/* 12 blocks, and of those that the indirect one tells of the first four. */
+	KUNIT_EXPECT_EQ(test, told(test, d), 0x1efff);
+	done(d);
+}
+
+static void where_metadata_has_no_form_all_is_kept_without_a_journal(struct kunit *test)
+{
+	static const u32 features[][2] = {
+		{ EXT_INCOMPAT_EA_INODE, 0 }, { EXT_INCOMPAT_ENCRYPT, 0 },
+		{ 0, EXT_RO_COMPAT_VERITY }, { 0x1000, 0 }, { 0, 0x4000 },
+	};
+	struct disk *d;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(features); i++) {
+		d = make_plain(test, features[i][0], features[i][1]);
+		KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+		done(d);
+	}
+}
+
+static void with_verity_an_inode_counts_once_the_journal_has_gone_on(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	classifier_remember(&d->c, 1 << 20);
+	mkfs(test, d, 1);
+	super(1, EXT_COMPAT_HAS_JOURNAL, EXT_RO_COMPAT_VERITY, EXT_JOURNAL_INO);
+	put_block(test, d, 0);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	/* The first ones only say that layout and memory are wanted. */
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	data(test, d, 500);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 502), CLASSIFY_UNDECIDED);
+	memcpy(block, d->store + TABLE * BLOCK, BLOCK);
+	inode(0, 0x81a4, 2 * BLOCK, 0, 500, 3);
+	put_block(test, d, TABLE);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	commit(test, d, 3, 1);
+	/* One was written after the inode, one is beyond the end, where Merkle trees are. */
+	KUNIT_EXPECT_EQ(test, told(test, d), 1);
+	done(d);
+}
+
 static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(a_life_on_the_whole_disk),
 	KUNIT_CASE(a_life_on_a_partition),
@@ -412,6 +609,12 @@ static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(a_moved_journal_is_learned_again),
 	KUNIT_CASE(volumes_side_by_side_do_not_mix),
 	KUNIT_CASE(with_too_many_volumes_the_rest_is_kept),
+	KUNIT_CASE(inodes_tell_what_no_journal_tells),
+	KUNIT_CASE(what_is_written_after_it_was_told_is_not_data),
+	KUNIT_CASE(what_a_deleted_file_left_is_data),
+	KUNIT_CASE(indirect_blocks_are_followed),
+	KUNIT_CASE(where_metadata_has_no_form_all_is_kept_without_a_journal),
+	KUNIT_CASE(with_verity_an_inode_counts_once_the_journal_has_gone_on),
 	{}
 };
 

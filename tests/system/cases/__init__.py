@@ -13,8 +13,8 @@ from collections.abc import Callable
 Case = Callable[[], None]
 
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
-GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "powercut", "faults", "ways")
-LONG = ("long", "sumslong")  # run where they are asked for by name
+GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "powercut", "faults", "ways", "unclassified")
+LONG = ("long", "sumslong", "unclassifiedlong")  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 
