@@ -13,8 +13,9 @@ void assoc_init(struct assoc *a)
 
 static size_t bytes_needed(void)
 {
-	return ASSOC_NOTES * sizeof(struct assoc_note) +
-	       ASSOC_NODES * sizeof(struct assoc_node) + BLOCK_MAX;
+	return BLOCK_MAX + ASSOC_NOTES * sizeof(struct assoc_note) +
+	       ASSOC_NODES * sizeof(struct assoc_node) +
+	       ASSOC_WRITTEN * sizeof(struct assoc_written);
 }
 
 size_t assoc_memory(const struct assoc *a, const struct undecided *u)
@@ -27,6 +28,7 @@ void assoc_give(struct assoc *a, void *memory)
 	a->inodes = memory;
 	a->note = memory + BLOCK_MAX;
 	a->node = (void *)(a->note + ASSOC_NOTES);
+	a->written = (void *)(a->node + ASSOC_NODES);
 }
 
 size_t assoc_bytes(const struct assoc *a)
@@ -40,6 +42,25 @@ static u64 progress(const struct ext_live *e)
 	return e->jbd2.count.commits + e->jbd2.count.supers;
 }
 
+/* Not against intent, which could write what it likes anyway. */
+static u64 hash_of(const struct ext_live *e, const void *content)
+{
+	u32 at, size = ext_block_size(&e->geo);
+	u64 hash = size, word;
+
+	for (at = 0; at < size; at += sizeof(word)) {
+		memcpy(&word, content + at, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static u32 bucket_of(u64 block)
+{
+	return (block * 0x9e3779b97f4a7c15ULL) >> 40;
+}
+
 static void set_state(struct assoc *a, struct assoc_note *note, enum assoc_state state)
 {
 	a->notes += (state == ASSOC_FRESH) - (note->state == ASSOC_FRESH);
@@ -49,7 +70,7 @@ static void set_state(struct assoc *a, struct assoc_note *note, enum assoc_state
 /* Where @block is noted, or else the place to note it, or NULL. */
 static struct assoc_note *place_of(struct assoc *a, u32 slot, u64 block)
 {
-	u32 at = (block * 0x9e3779b97f4a7c15ULL) >> 40, i;
+	u32 at = bucket_of(block), i;
 	struct assoc_note *best = NULL;
 
 	for (i = 0; i < PROBES; i++) {
@@ -63,8 +84,8 @@ static struct assoc_note *place_of(struct assoc *a, u32 slot, u64 block)
 	return best;
 }
 
-void assoc_note(struct assoc *a, u32 slot, const struct ext_live *e, u64 block, u32 first,
-		bool bitmap)
+void assoc_note(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
+		const void *content, u32 first, bool bitmap)
 {
 	struct assoc_note *note;
 
@@ -81,7 +102,28 @@ void assoc_note(struct assoc *a, u32 slot, const struct ext_live *e, u64 block, 
 	note->bitmap = bitmap;
 	note->time = ++a->time;
 	note->progress = progress(e);
+	note->hash = hash_of(e, content);
 	set_state(a, note, ASSOC_FRESH);
+}
+
+static struct assoc_written *written_at(const struct assoc *a, u64 block)
+{
+	return &a->written[bucket_of(block) & (ASSOC_WRITTEN - 1)];
+}
+
+void assoc_note_node(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
+		     const void *content)
+{
+	struct assoc_written *w;
+
+	if (!a->note)
+		return;
+	w = written_at(a, block);
+	w->block = block;
+	w->slot = slot;
+	w->time = ++a->time;
+	w->progress = progress(e);
+	w->hash = hash_of(e, content);
 }
 
 void assoc_again(struct assoc *a)
@@ -107,6 +149,9 @@ void assoc_forget(struct assoc *a, u32 slot)
 	for (i = 0; a->note && i < ASSOC_NOTES; i++)
 		if (a->note[i].slot == slot)
 			set_state(a, &a->note[i], ASSOC_FREE);
+	for (i = 0; a->note && i < ASSOC_WRITTEN; i++)
+		if (a->written[i].slot == slot)
+			a->written[i].block = 0;
 	if (a->now.slot == slot)
 		stop(a);
 }
@@ -127,7 +172,7 @@ struct walk {
 	struct undecided *u;
 	bool data;
 	bool follow;		/* through nodes; and however old the inode is */
-	bool direct;		/* the inode itself says so, not a node */
+	u64 time;		/* when it was written what tells of it, 0: not known */
 };
 
 static void found(void *ctx, const struct ext_run *run)
@@ -143,8 +188,8 @@ static void found(void *ctx, const struct ext_run *run)
 			len = min(len, a->size - run->logical);
 		if (w->follow)
 			undecided_decide(w->u, a->now.slot, run->start, len, UNDECIDED_ANY, true);
-		if (w->direct)
-			undecided_decide(w->u, a->now.slot, run->start, len, a->now.time, w->data);
+		if (w->time)
+			undecided_decide(w->u, a->now.slot, run->start, len, w->time, w->data);
 		return;
 	}
 	if (!w->follow)
@@ -168,7 +213,7 @@ static void look_at_inode(struct assoc *a, struct undecided *u, const struct ext
 {
 	const struct ext_geo *geo = &e->geo;
 	u32 ino = a->now.first + a->next;
-	struct walk w = { .a = a, .u = u, .direct = true };
+	struct walk w = { .a = a, .u = u, .time = a->now.time };
 
 	ext_parse_inode(geo, ino, a->inodes + a->next * geo->inode_size, &a->inode);
 	if (!a->inode.mapped || ino > geo->inodes || ino < geo->first_ino)
@@ -187,19 +232,18 @@ static void look_at_bitmap(struct assoc *a, struct undecided *u, const struct ex
 {
 	const struct ext_geo *geo = &e->geo;
 	u64 start = geo->first_data + (u64)a->now.first * geo->blocks_per_group;
-	bool follow = e->association == ASSOC_NODES_TOO;
 	u32 n = min_t(u64, geo->blocks_per_group, geo->blocks - start), from, at;
 
-	a->files = follow;
-	/* A bit is a cluster there. */
-	if (geo->ro_compat & EXT_RO_COMPAT_BIGALLOC)
+	/* A bit is a cluster with bigalloc. And what has no form may have been anything. */
+	if (geo->ro_compat & EXT_RO_COMPAT_BIGALLOC || e->association != ASSOC_NODES_TOO)
 		return;
+	a->files = true;
 	for (at = 0; at < n && undecided_any(u); at++) {
 		for (from = at; at < n && !(a->inodes[at / 8] >> at % 8 & 1); at++)
 			;
 		if (at > from)
-			undecided_decide(u, a->now.slot, start + from, at - from,
-					 follow ? UNDECIDED_ANY : a->now.time, true);
+			undecided_decide(u, a->now.slot, start + from, at - from, UNDECIDED_ANY,
+					 true);
 	}
 }
 
@@ -216,10 +260,10 @@ static void look_at_inodes(struct assoc *a, struct undecided *u, const struct ex
 		finish(a);
 }
 
-/* Where the journal decides how new an inode block is, it must have gone on since. */
-static bool ripe(const struct assoc_note *note, const struct ext_live *e)
+/* What was written when the journal was at @before counts once that has gone on. */
+static bool ripe(const struct ext_live *e, u64 before)
 {
-	return e->association == ASSOC_NODES_TOO || progress(e) != note->progress;
+	return ext_live_plain(e) || progress(e) != before;
 }
 
 static bool next_note(struct assoc *a, const struct ext_live *ext)
@@ -236,7 +280,7 @@ static bool next_note(struct assoc *a, const struct ext_live *ext)
 			set_state(a, note, ASSOC_FREE);
 			continue;
 		}
-		if (!ripe(note, e))
+		if (!ripe(e, note->progress))
 			continue;
 		a->now = *note;
 		a->place = note - a->note;
@@ -244,6 +288,18 @@ static bool next_note(struct assoc *a, const struct ext_live *ext)
 		return true;
 	}
 	return false;
+}
+
+/* When the node @block was written, if it was this inode's then; 0: not known. */
+static u64 time_of_node(const struct assoc *a, const struct ext_live *e, u64 block,
+			const void *content)
+{
+	const struct assoc_written *w = written_at(a, block);
+
+	if (w->block != block || w->slot != a->now.slot || !ripe(e, w->progress) ||
+	    hash_of(e, content) != w->hash || !ext_node_is_of(&e->geo, &a->inode, content))
+		return 0;
+	return w->time;
 }
 
 bool assoc_want(struct assoc *a, struct undecided *u, const struct ext_live *ext, u32 *slot,
@@ -268,9 +324,9 @@ bool assoc_want(struct assoc *a, struct undecided *u, const struct ext_live *ext
 void assoc_learn(struct assoc *a, struct undecided *u, const struct ext_live *ext,
 		 const void *content)
 {
+	struct walk w = { .a = a, .u = u, .data = true, .follow = true };
 	const struct ext_live *e;
 	struct assoc_node node;
-	struct walk w = { .a = a, .u = u, .data = true, .follow = true };
 
 	/* Forgotten while it was read. */
 	if (a->now.slot == UNDECIDED_NONE)
@@ -279,6 +335,11 @@ void assoc_learn(struct assoc *a, struct undecided *u, const struct ext_live *ex
 	if (a->reading) {
 		if (!content)
 			return stop(a);
+		if (hash_of(e, content) != a->now.hash) {
+			/* Overtaken by its own reading: another time. */
+			a->files = true;
+			return finish(a);
+		}
 		memcpy(a->inodes, content, ext_block_size(&e->geo));
 		a->reading = false;
 		a->files = false;
@@ -290,9 +351,11 @@ void assoc_learn(struct assoc *a, struct undecided *u, const struct ext_live *ex
 	} else if (a->nodes) {
 		node = a->node[--a->nodes];
 		a->read++;
-		if (content)
+		if (content) {
+			w.time = time_of_node(a, e, node.start, content);
 			ext_map_node(&e->geo, a->inode.extents, node.level, node.logical, content,
 				     found, &w);
+		}
 	}
 	if (!a->nodes)
 		look_at_inodes(a, u, e);

@@ -11,13 +11,18 @@
  * deleted file left behind, which the bitmap of blocks says is free.
  *
  * That a map says so is not proof by itself: docs/CLASSIFICATION.md has the
- * argument. What is undecided cannot be metadata by its content (exclude.h).
- * On volumes that have metadata without form (ext_live's ->association) only
- * the pointers in the inode itself count, only for blocks that were written
- * before the inode was, and only once the journal has gone on since: an inode
- * block on its way home is as new as the last commit, whatever is replayed
- * after a crash. Doubtful blocks count elsewhere, too, only if the inode itself
- * points to them and was written later.
+ * argument. What is undecided cannot be metadata by its content (exclude.h), or
+ * is doubtful: then what tells of it must have been written later. The inode
+ * itself can be that, or an extent node that by its checksum was this inode's
+ * when it was written. On volumes that have metadata without form (ext_live's
+ * ->association) only the pointers in the inode itself count, and for all blocks
+ * only if it was written later. With a journal nothing counts before the journal
+ * has gone on since: a block on its way home is as new as the last commit,
+ * whatever is replayed after a crash.
+ *
+ * What is read back may be older than the write that was noted, as requests in
+ * flight overtake each other: so a hash of the content is noted with the time,
+ * and what is read with another one tells nothing.
  *
  * Blocks may be written after the inode that maps them, and indirect blocks
  * too: so blocks of inodes that have been looked at are looked at again on
@@ -35,6 +40,7 @@
 
 #define ASSOC_NOTES	4096u	/* a power of 2 */
 #define ASSOC_NODES	4096u	/* more than two levels of any tree */
+#define ASSOC_WRITTEN	4096u	/* a power of 2 */
 
 enum assoc_state {
 	ASSOC_FREE,
@@ -46,12 +52,23 @@ struct assoc_note {
 	u64 block;		/* of an inode table, or a bitmap of blocks */
 	u64 time;		/* of its last write */
 	u64 progress;		/* of the journal at that time */
+	u64 hash;		/* of its content */
 	u32 slot;
 	u32 first;		/* inode in it, or the group that it is of */
 	bool bitmap;
 	enum assoc_state state;
 };
 
+/* When an extent node was written, and what. */
+struct assoc_written {
+	u64 block;		/* 0: none */
+	u64 time;
+	u64 progress;
+	u64 hash;
+	u32 slot;
+};
+
+/* One to be read. */
 struct assoc_node {
 	u64 start;
 	u32 logical;
@@ -62,6 +79,7 @@ struct assoc {
 	u64 time;		/* grows with every note */
 	struct assoc_note *note;	/* a hash, in memory given; NULL: none yet */
 	struct assoc_node *node;	/* a stack */
+	struct assoc_written *written;	/* a hash; the newest stays */
 	u8 *inodes;		/* the block that is looked at */
 	u32 notes;		/* those that are fresh */
 	u32 hand;		/* where to look for the next */
@@ -87,11 +105,15 @@ void assoc_give(struct assoc *a, void *memory);
 size_t assoc_bytes(const struct assoc *a);
 
 /*
- * @block of the volume of @slot is written: inodes from number @first on, or the bitmap
- * of the blocks in group @first.
+ * @block of the volume of @slot is written with @content: inodes from number @first on, or the
+ * bitmap of the blocks in group @first.
  */
-void assoc_note(struct assoc *a, u32 slot, const struct ext_live *e, u64 block, u32 first,
-		bool bitmap);
+void assoc_note(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
+		const void *content, u32 first, bool bitmap);
+
+/* The same of what may be an extent node. */
+void assoc_note_node(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
+		     const void *content);
 
 /* Look again at the inodes that were looked at: more may be undecided, and more on the disk. */
 void assoc_again(struct assoc *a);

@@ -94,6 +94,15 @@ static u32 slot_of(const struct classifier *c, const struct ext_live *e)
 	return e - c->volumes.ext;
 }
 
+/*
+ * Without a journal nothing tells a repair after a crash from the driver's own work, but that whoever
+ * begins to work on a volume reads its superblock, and the driver counts the mount.
+ */
+static bool strange(const struct classifier *c, const struct ext_live *e)
+{
+	return c->by_super && ext_live_plain(e) && e->stranger;
+}
+
 static enum volume_state super_state(const struct ext_geo *geo)
 {
 	if (!(geo->compat & EXT_COMPAT_HAS_JOURNAL))
@@ -259,8 +268,11 @@ static void journal_write(struct classifier *c, const struct volume *v,
 		c->pending = true;
 }
 
-/* Blocks whose place the descriptors tell. Those that tell of others are noted. */
-static bool in_layout(struct classifier *c, const struct volume *v, u64 block, bool whole)
+/*
+ * Blocks whose place the descriptors tell. Those that tell of others are noted. @whole: the
+ * content, NULL: not all of it is written.
+ */
+static bool in_layout(struct classifier *c, const struct volume *v, u64 block, const void *whole)
 {
 	struct ext_live *e = v->ext;
 	enum layout_kind kind;
@@ -269,8 +281,9 @@ static bool in_layout(struct classifier *c, const struct volume *v, u64 block, b
 	if (!e->layout.known)
 		return false;
 	kind = layout_find(&e->layout, &e->geo, block, &first);
-	if (whole && (kind == LAYOUT_INODES || kind == LAYOUT_BLOCK_BITMAP)) {
-		assoc_note(&c->assoc, slot_of(c, e), e, block, first, kind == LAYOUT_BLOCK_BITMAP);
+	if (whole && !strange(c, e) && (kind == LAYOUT_INODES || kind == LAYOUT_BLOCK_BITMAP)) {
+		assoc_note(&c->assoc, slot_of(c, e), e, block, whole, first,
+			   kind == LAYOUT_BLOCK_BITMAP);
 		c->pending |= undecided_any(&c->undecided);
 	}
 	return kind != LAYOUT_OTHER;
@@ -289,7 +302,7 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 	enum ext_look look;
 	const void *whole;
 
-	if (e->association == ASSOC_NOTHING || !c->undecided.limit)
+	if (e->association == ASSOC_NOTHING || !c->undecided.limit || strange(c, e))
 		return otherwise;
 	if (!e->layout.known) {
 		if (!e->layout.needed)
@@ -298,10 +311,12 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 		c->undecided.wanted = true;
 		return otherwise;
 	}
-	if (in_layout(c, v, block, !part && n == block_sectors(v)))
-		return CLASSIFY_STATIC;
 	whole = content(c, v, w, pos, part, n);
+	if (in_layout(c, v, block, whole))
+		return CLASSIFY_STATIC;
 	look = whole ? ext_look(&e->geo, whole) : EXT_LOOK_MAGIC;
+	if (look == EXT_LOOK_MAGIC && whole)
+		assoc_note_node(&c->assoc, slot_of(c, e), e, block, whole);
 	if (look && look != EXT_LOOK_DOUBTFUL)
 		return otherwise == CLASSIFY_LOGGED ? CLASSIFY_LOGGED : CLASSIFY_LOOKS;
 	undecided_add(&c->undecided, slot_of(c, e), block, e->geo.block_bits, c->assoc.time,
@@ -320,6 +335,22 @@ static void static_write(struct classifier *c, const struct volume *v,
 		return;
 	layout_gdt_write(&v->ext->layout, &v->ext->geo, block, content(c, v, w, pos, part, n));
 	c->pending = true;
+}
+
+/*
+ * A block of no log is written. If it holds anything, file content is not logged: then what is
+ * logged is metadata, and stays kept, whatever inodes may tell. Where blocks are zeroed by the
+ * driver it proves nothing.
+ */
+static void look_for_order(struct classifier *c, const struct volume *v,
+			   const struct classify_write *w, u32 pos, u32 part, u32 n)
+{
+	const u8 *whole = content(c, v, w, pos, part, n);
+
+	if (whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8))
+		return;
+	v->ext->ordered = true;
+	undecided_forget(&c->undecided, slot_of(c, v->ext));
 }
 
 static enum classify_reason mounted(struct classifier *c, const struct volume *v,
@@ -346,10 +377,17 @@ static enum classify_reason mounted(struct classifier *c, const struct volume *v
 	if (!(e->geo.incompat & EXT_INCOMPAT_RECOVER))
 		return CLASSIFY_UNJOURNALED;
 	if (!ext_live_complete(e))
-		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_LEARNING);
-	/* With data=journal file content is logged, too. */
-	if (jbd2_has(&e->jbd2, block))
-		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_LOGGED);
+		return CLASSIFY_LEARNING;
+	if (jbd2_has(&e->jbd2, block)) {
+		/* With data=journal file content is logged, too. */
+		if (!e->ordered)
+			return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_LOGGED);
+		if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
+			in_layout(c, v, block, content(c, v, w, pos, part, n));
+		return CLASSIFY_LOGGED;
+	}
+	if (unlikely(!e->ordered && c->undecided.limit))
+		look_for_order(c, v, w, pos, part, n);
 	/* Merkle trees are not logged. */
 	if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
 		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
@@ -394,7 +432,8 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 	ext_live_write(v->ext, block, content(c, v, w, pos, part, n));
 	note_work(c, v->ext);
 	/* The last inodes of a mount are written when the superblock has said that it is over. */
-	in_layout(c, v, block, !part && n == size);
+	if (undecided_any(&c->undecided))
+		in_layout(c, v, block, content(c, v, w, pos, part, n));
 	kind = ext_fixed_kind(&v->ext->geo, block);
 	if (kind != EXT_DATA)
 		static_write(c, v, w, pos, part, n, block, kind);
@@ -492,9 +531,15 @@ void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 {
 	unsigned int i;
 
-	for (i = 0; c->by_super && i < c->volumes.nr; i++)
-		if (c->volumes.volume[i].fs != VOLUME_EXT)
-			selfid_looked(&c->volumes.volume[i], sector, sectors);
+	for (i = 0; c->by_super && i < c->volumes.nr; i++) {
+		struct volume *v = &c->volumes.volume[i];
+		u64 super = v->start + SUPER_SECTOR;
+
+		if (v->fs != VOLUME_EXT)
+			selfid_looked(v, sector, sectors);
+		else if (sector < super + SUPER_SECTORS && super < sector + sectors)
+			v->ext->stranger = true;
+	}
 }
 
 void classifier_mount(struct classifier *c, u64 start, enum volume_state state)

@@ -60,24 +60,16 @@ static void restart(struct ext_live *e)
 	need(e, EXT_NEED_GROUP, e->group_block);
 }
 
-/*
- * Metadata without a form that could be told: Merkle trees (verity), values of
- * extended attributes (ea_inode), encrypted symbolic links.
- */
-static bool has_formless(const struct ext_geo *geo)
-{
-	return geo->ro_compat & EXT_RO_COMPAT_VERITY ||
-	       geo->incompat & (EXT_INCOMPAT_EA_INODE | EXT_INCOMPAT_ENCRYPT);
-}
 
 static void set_association(struct ext_live *e)
 {
 	const struct ext_geo *geo = &e->geo;
 
 	e->association = ASSOC_NODES_TOO;
-	if (has_formless(geo))
+	/* Merkle trees have no form that could be told; with a journal it is known who has them. */
+	if (geo->ro_compat & EXT_RO_COMPAT_VERITY)
 		e->association = ext_live_plain(e) ? ASSOC_NOTHING : ASSOC_INODES;
-	/* What is not known may be anything. */
+	/* Values of attributes, encrypted links and what is not known may be anything. */
 	if (geo->incompat & ~EXT_INCOMPAT_KNOWN || geo->ro_compat & ~EXT_RO_COMPAT_KNOWN ||
 	    geo->block_bits > MAX_BLOCK_BITS)
 		e->association = ASSOC_NOTHING;
@@ -87,6 +79,8 @@ void ext_live_init(struct ext_live *e, const struct ext_geo *geo, u64 most_block
 {
 	e->geo = *geo;
 	e->errors = 0;
+	e->ordered = false;
+	e->stranger = true;
 	e->layout.needed = false;
 	layout_forget(&e->layout);
 	set_association(e);
@@ -110,6 +104,11 @@ void ext_live_super(struct ext_live *e, const struct ext_geo *geo)
 {
 	bool same = same_journal(&e->geo, geo);
 
+	/* Nobody but the driver counts mounts, and it does so before all else. */
+	if ((u16)(e->geo.mounts + 1) == geo->mounts) {
+		e->ordered = false;
+		e->stranger = false;
+	}
 	if (e->geo.blocks != geo->blocks || !same)
 		layout_forget(&e->layout);
 	e->geo = *geo;

@@ -47,6 +47,8 @@ struct ext_live {
 	enum ext_stage stage;
 	const char *wrong;
 	enum ext_association association;
+	bool ordered;		/* file content was written unlogged: nothing logged is any */
+	bool stranger;		/* no journal, and who is at work need not be the driver */
 	struct layout layout;
 
 	u64 want;		/* block to be read next, 0: none */

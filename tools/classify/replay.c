@@ -244,6 +244,9 @@ static void mark(struct replay *r, const char *text, bool feed)
 		return;
 	r->mounted = state == VOLUME_MOUNTED;
 	classifier_again(&r->classifier);
+	/* The log has no reads. Whoever comes next reads the superblock. */
+	if (feed && state != VOLUME_MOUNTED)
+		classifier_looked(&r->classifier, 0, STORE_BLOCK);
 	if (feed && !r->classifier.by_super)
 		classifier_mount(&r->classifier, 0, state);
 }
