@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MIB = 1 << 20
+
 
 @dataclass(frozen=True)
 class Case:
@@ -24,7 +26,7 @@ CASES = {
     "ext4-2k": Case(["-t", "ext4", "-b", "2048"]),
     "ext4-old": Case(["-t", "ext4", "-O", "^metadata_csum,^64bit,^flex_bg"]),
     "ext4-writeback": Case(["-t", "ext4"], "data=writeback"),
-    "ext4-data": Case(["-t", "ext4"], "data=journal", squashed=0, later=0.3),
+    "ext4-data": Case(["-t", "ext4"], "data=journal", squashed=0, later=0.6),
     "ext4-crash": Case(["-t", "ext4"], extra=("crash",)),
     "ext4-fsck": Case(["-t", "ext4", "-O", "fast_commit"], extra=("crash", "fsync", "e2fsck")),
     "ext4-fc": Case(["-t", "ext4", "-O", "fast_commit"], extra=("crash", "fsync")),
@@ -45,15 +47,24 @@ CASES = {
     "ext2": Case(["-t", "ext2"], fstype="ext2", squashed=0, later=0.25),
     "ext2-1k": Case(["-t", "ext2", "-b", "1024"], fstype="ext2", squashed=0, later=0.01),
     "ext2-crash": Case(["-t", "ext2"], fstype="ext2", extra=("crash", "e2fsck"), squashed=0, later=0.2),
-    "ext4-nojournal": Case(["-t", "ext4", "-O", "^has_journal"], squashed=0, later=0.6),
+    "ext4-nojournal": Case(["-t", "ext4", "-O", "^has_journal"], squashed=0, later=0.9),
     "ext4-nojournal-resize": Case(
-        ["-t", "ext4", "-O", "^has_journal"], extra=("resize", "crash", "e2fsck"), squashed=0, later=0.6
+        ["-t", "ext4", "-O", "^has_journal"], extra=("resize", "crash", "e2fsck"), squashed=0, later=0.9
     ),
     "ext4-nojournal-bigalloc": Case(
-        ["-t", "ext4", "-O", "^has_journal,bigalloc,quota", "-C", "16384"], squashed=0, later=0.3
+        ["-t", "ext4", "-O", "^has_journal,bigalloc", "-C", "16384"], squashed=0, later=0.9
+    ),
+    "ext4-nojournal-old": Case(
+        ["-t", "ext4", "-O", "^has_journal,^metadata_csum,inline_data,large_dir"],
+        extra=("crash", "e2fsck"),
+        squashed=0,
+        later=0.5,
     ),
     # Metadata that has no form, and no journal: all is kept.
     "ext4-nojournal-ea": Case(["-t", "ext4", "-O", "^has_journal,ea_inode"], squashed=0),
+    "ext4-nojournal-quota": Case(["-t", "ext4", "-O", "^has_journal,quota"], squashed=0),
+    "ext3-data": Case(["-t", "ext3"], "data=journal", fstype="ext3", extra=("crash",), squashed=0, later=0.3),
+    "ext4-data-crash": Case(["-t", "ext4"], "data=journal", extra=("crash", "e2fsck"), squashed=0, later=0.3),
 }
 
 # Those of `make check`; DAVID_SCALE=full takes all.

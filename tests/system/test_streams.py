@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from labjob import TREE, Job
-from stream_cases import CASES, CHECK, Case
+from stream_cases import CASES, CHECK, MIB
+from streams import differences, lost, replay
 
 FULL = os.environ.get("DAVID_SCALE") == "full"
 NAMES = tuple(CASES) if FULL else CHECK
@@ -37,7 +37,6 @@ RECORD = Job(
     usually=15 * len(NAMES),
     rw=str(STREAMS),
 )
-MIB = 1 << 20
 # Loaded in the middle of the life; with too little memory for the log set.
 OPTIONS = ("--from 1111", "--from 2500", "--log-limit 8192")
 # As the target sees it; a worker that comes late; that, and little room.
@@ -48,53 +47,6 @@ WAITING = ("--by-super", "--by-super --lag 50", "--lag 1000 --unclassified 83886
 def program() -> Path:
     subprocess.run(["make", "-s", "-C", TREE / "tools" / "classify"], check=True)
     return CLASSIFY
-
-
-def metadata_blocks(image: Path, program: Path) -> Iterator[tuple[int, int, str]]:
-    """Offset, length and origin of what must be on both disks: e2image's word, and the classifier's."""
-    done = subprocess.run([program, "image", "--json", image], check=True, stdout=subprocess.PIPE)
-    volume = json.loads(done.stdout)["volumes"][0]
-    size = volume["block_size"]
-    for first, count, kind in volume["ranges"]:
-        yield first * size, count * size, kind
-    if volume["bigalloc"]:
-        return  # e2image copies whole clusters, of which an xattr block uses the first block only
-    with tempfile.NamedTemporaryFile(dir=STREAMS) as raw:
-        subprocess.run(["e2image", "-r", image, raw.name], check=True, capture_output=True)
-        offset, end = 0, os.path.getsize(raw.name)
-        while offset < end:
-            try:
-                offset = os.lseek(raw.fileno(), offset, os.SEEK_DATA)
-            except OSError:
-                return
-            hole = os.lseek(raw.fileno(), offset, os.SEEK_HOLE)
-            for at in range(offset, hole, size):
-                if any(os.pread(raw.fileno(), size, at)):
-                    yield at, size, "e2image"
-            offset = hole
-
-
-def differences(image: Path, out: Path, program: Path) -> list[str]:
-    found = []
-    with open(image, "rb") as real, open(out, "rb") as fake:
-        for offset, length, kind in metadata_blocks(image, program):
-            while length:
-                n = min(length, MIB)
-                if os.pread(real.fileno(), n, offset) != os.pread(fake.fileno(), n, offset):
-                    found.append(f"{kind} at byte {offset}, {n} bytes")
-                offset, length = offset + n, length - n
-    return found
-
-
-def replay(program: Path, case: Case, out: Path, log: Path, *options: str) -> dict[str, int]:
-    words = [program, "replay", "--size", str(case.size * MIB), "--out", out, *options, log]
-    return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)
-
-
-def lost(case: Case, figures: dict[str, int]) -> int:
-    """Sectors squashed that were written as metadata: with data=journal file content is so, too."""
-    later = 0 if "data=journal" in case.options else figures["later_metadata"]
-    return figures["metadata_squashed"] + later
 
 
 def free_blocks(image: Path) -> Iterator[range]:

@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 
 #include "../../classifier/classifier.h"
+#include "../../dm-david/crc.h"
 
 #define SECTORS		65536u
 #define BLOCK		4096u
@@ -416,6 +417,16 @@ static void inode(u32 n, u32 mode, u32 size, u32 flags, u32 first, u32 len)
 	le32_at(at + 0x3c, first);
 }
 
+/* No one word repeated, and nothing that is doubtful. */
+static enum classify_reason noise(struct kunit *test, struct disk *d, u64 at)
+{
+	u32 i;
+
+	for (i = 0; i < BLOCK; i++)
+		block[i] = i * 7 >> 1;
+	return put_block(test, d, at);
+}
+
 static struct disk *make_plain(struct kunit *test, u32 incompat, u32 ro_compat)
 {
 	struct disk *d = make(test, 2048);
@@ -561,6 +572,7 @@ static void where_metadata_has_no_form_all_is_kept_without_a_journal(struct kuni
 	static const u32 features[][2] = {
 		{ EXT_INCOMPAT_EA_INODE, 0 }, { EXT_INCOMPAT_ENCRYPT, 0 },
 		{ 0, EXT_RO_COMPAT_VERITY }, { 0x1000, 0 }, { 0, 0x4000 },
+		{ 0, EXT_RO_COMPAT_QUOTA },
 	};
 	struct disk *d;
 	u32 i;
@@ -581,8 +593,8 @@ static void with_verity_an_inode_counts_once_the_journal_has_gone_on(struct kuni
 	super(1, EXT_COMPAT_HAS_JOURNAL, EXT_RO_COMPAT_VERITY, EXT_JOURNAL_INO);
 	put_block(test, d, 0);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
-	/* The first ones only say that layout and memory are wanted. */
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	/* The first ones only say that layout and memory are wanted, and that data is not logged. */
+	KUNIT_EXPECT_EQ(test, noise(test, d, 510), CLASSIFY_UNSAFE);
 	data(test, d, 500);
 	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNDECIDED);
 	KUNIT_EXPECT_EQ(test, data(test, d, 502), CLASSIFY_UNDECIDED);
@@ -594,6 +606,164 @@ static void with_verity_an_inode_counts_once_the_journal_has_gone_on(struct kuni
 	commit(test, d, 3, 1);
 	/* One was written after the inode, one is beyond the end, where Merkle trees are. */
 	KUNIT_EXPECT_EQ(test, told(test, d), 1);
+	done(d);
+}
+
+static void what_a_reading_missed_is_no_evidence(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+	u8 *old = d->store + TABLE * BLOCK;
+	struct classify_write w = {
+		.sector = d->start + TABLE * 8, .sectors = 8, .copy = copy, .ctx = block,
+	};
+	enum classify_reason reason;
+	u32 len;
+
+	data(test, d, 500);
+	/* An old inode is still on the disk when its block is read: the write comes later. */
+	memset(block, 0, BLOCK);
+	inode(0, 0x81a4, BLOCK, 0, 500, 1);
+	memcpy(old, block, BLOCK);
+	memset(block, 0, BLOCK);
+	classifier_write(&d->c, &w, 0, &len, &reason);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	/* It has come. */
+	inode(0, 0x81a4, BLOCK, 0, 500, 1);
+	put_block(test, d, TABLE);
+	KUNIT_EXPECT_EQ(test, told(test, d), 1);
+	done(d);
+}
+
+/* A leaf of inode 11 that tells of 500 and 501, with a checksum. */
+static void leaf(u32 number)
+{
+	__le32 word;
+	u32 sum;
+
+	memset(block, 0, BLOCK);
+	le16_at(0, 0xf30a);
+	le16_at(2, 1);
+	le16_at(4, (BLOCK - 12) / 12);
+	le16_at(12 + 4, 2);
+	le32_at(12 + 8, 500);
+	word = cpu_to_le32(1);
+	sum = crc_update(CRC_32C, ~0u, &word, 4);
+	word = 0;
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	word = cpu_to_le32(number);
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	word = 0;
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	sum = crc_update(CRC_32C, sum, block, BLOCK - 4);
+	le32_at(BLOCK - 4, sum);
+}
+
+/* A block that may be a symbolic link: no NUL in front, and one behind. */
+static void doubtful(struct kunit *test, struct disk *d, u64 at)
+{
+	u32 i;
+
+	for (i = 0; i < BLOCK; i++)
+		block[i] = 1 + i % 251;
+	block[100] = 0;
+	block[BLOCK - 1] = 7;
+	KUNIT_EXPECT_EQ(test, put_block(test, d, at), CLASSIFY_UNDECIDED);
+}
+
+static void doubtful_blocks_want_a_later_node_with_a_checksum(struct kunit *test)
+{
+	static const struct {
+		u32 ro_compat, number;
+		u64 told;
+	} cases[] = { { 0x400, 11, 1 }, { 0x400, 12, 0 }, { 0, 11, 0 } };
+	struct disk *d;
+	u32 i;
+
+	crc_setup();
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		d = make_plain(test, 0x40, cases[i].ro_compat);
+		doubtful(test, d, 500);
+		leaf(cases[i].number);
+		KUNIT_EXPECT_EQ(test, put_block(test, d, 505), CLASSIFY_LOOKS);
+		/* This one was written after the node. */
+		doubtful(test, d, 501);
+		memset(block, 0, BLOCK);
+		inode(0, 0x81a4, 2 * BLOCK, 0, 505, 1);
+		le16_at(10 * 256 + 0x2e, 1);
+		le32_at(10 * 256 + 0x38, 505);
+		le32_at(10 * 256 + 0x3c, 0);
+		put_block(test, d, TABLE);
+		KUNIT_EXPECT_EQ(test, told(test, d), cases[i].told);
+		done(d);
+	}
+}
+
+static void without_a_journal_a_stranger_is_not_believed(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+	u32 mounts;
+
+	classifier_by_super(&d->c);
+	classifier_remember(&d->c, 1 << 20);
+	work(test, d);
+	memset(block, 0, BLOCK);
+	le32_at(0, 10);
+	le32_at(4, 11);
+	le32_at(8, TABLE);
+	put_block(test, d, 1);
+	for (mounts = 0; mounts < 3; mounts++) {
+		super(1, 0, 0, 0);
+		le32_at(1024 + 0x60, 0x40);
+		le16_at(1024 + 0x34, mounts);
+		put_block(test, d, 0);
+		data(test, d, 500);
+		data(test, d, 500);
+		/* Of the first superblock nobody knows who wrote it. */
+		KUNIT_EXPECT_EQ(test, data(test, d, 500),
+				mounts ? CLASSIFY_UNDECIDED : CLASSIFY_UNSAFE);
+		/* Somebody looks at it: e2fsck, or the next mount. */
+		classifier_looked(&d->c, 0, 8);
+		KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNSAFE);
+		memset(block, 0, BLOCK);
+		inode(0, 0x81a4, BLOCK, 0, 500, 1);
+		put_block(test, d, TABLE);
+		KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	}
+	done(d);
+}
+
+static void what_is_logged_is_asked_about_only_where_data_is_logged(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	classifier_remember(&d->c, 1 << 20);
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	noise(test, d, 600);
+	descriptor(test, d, 1, 1, 500);
+	commit(test, d, 3, 1);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	done(d);
+
+	d = make(test, 0);
+	classifier_remember(&d->c, 1 << 20);
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	descriptor(test, d, 1, 1, 500);
+	commit(test, d, 3, 1);
+	noise(test, d, 500);
+	noise(test, d, 500);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_UNDECIDED);
+	/* Data behind the journal's back: forgotten, and kept from now on. */
+	KUNIT_EXPECT_EQ(test, noise(test, d, 600), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_FALSE(test, undecided_any(&d->c.undecided));
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
 	done(d);
 }
 
@@ -615,6 +785,10 @@ static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(indirect_blocks_are_followed),
 	KUNIT_CASE(where_metadata_has_no_form_all_is_kept_without_a_journal),
 	KUNIT_CASE(with_verity_an_inode_counts_once_the_journal_has_gone_on),
+	KUNIT_CASE(what_a_reading_missed_is_no_evidence),
+	KUNIT_CASE(doubtful_blocks_want_a_later_node_with_a_checksum),
+	KUNIT_CASE(without_a_journal_a_stranger_is_not_believed),
+	KUNIT_CASE(what_is_logged_is_asked_about_only_where_data_is_logged),
 	{}
 };
 
