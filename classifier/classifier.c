@@ -95,8 +95,8 @@ static u32 slot_of(const struct classifier *c, const struct ext_live *e)
 }
 
 /*
- * Without a journal nothing tells a repair after a crash from the driver's own work, but that whoever
- * begins to work on a volume reads its superblock, and the driver counts the mount.
+ * Without a journal nothing tells a repair after a crash from the driver's own work, but that
+ * whoever begins to work on a volume reads its superblock, and the driver counts the mount.
  */
 static bool strange(const struct classifier *c, const struct ext_live *e)
 {

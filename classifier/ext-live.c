@@ -60,7 +60,6 @@ static void restart(struct ext_live *e)
 	need(e, EXT_NEED_GROUP, e->group_block);
 }
 
-
 static void set_association(struct ext_live *e)
 {
 	const struct ext_geo *geo = &e->geo;

@@ -159,6 +159,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 3:
 			classifier_again(&c);
+			classifier_looked(&c, sector, sectors);
 			write_disk(sector, sectors);
 			break;
 		case 2:

@@ -65,14 +65,19 @@ def checked(image: Path) -> str:
     said = done.stdout.decode(errors="replace")
     if done.returncode & ~3:
         raise RuntimeError(f"{image}: {said}")
-    return re.sub(r"^.*: (recovering journal|\d+/\d+ files).*$", "", said.replace(str(image), ""), flags=re.M)
+    # An indirect block that never reached the disk: what is in its place is data, and differs.
+    said = re.sub(r"^(Illegal block #\d+) \(\d+\)", r"\1", said, flags=re.M)
+    said = said.replace(str(image), "")
+    return re.sub(r"^.*: (recovering journal|\d+/\d+ files).*$", "", said, flags=re.M)
 
 
 def copy(source: Path, target: Path) -> None:
     subprocess.run(["cp", "--sparse=always", source, target], check=True)
 
 
-def cut(name: str, case: Case, directory: Path, work: Path, disk: Disk, at: int, options: str, program: Path) -> str:
+def cut(
+    name: str, case: Case, directory: Path, work: Path, disk: Disk, at: int, options: str, program: Path
+) -> str:
     disk.go(at)
     real, fake = work / "real", work / "fake"
     copy(Path(disk.file.name), real)
@@ -131,7 +136,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600, help="in all (default 600)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--loads", type=int, default=2, help="beginnings tried for each end (default 2)")
-    parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), help="1 GiB for each of three images")
+    parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), help="for images")
     parser.add_argument("directory", type=Path, help="with NAME.img and NAME.log")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()

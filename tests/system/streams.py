@@ -40,14 +40,15 @@ def metadata_blocks(image: Path, program: Path, scratch: Path) -> Iterator[tuple
 
 
 def differences(image: Path, out: Path, program: Path, before: Path | None = None) -> list[str]:
-    """Metadata of the one that the other does not have; what is not the same @before either was not on the disk."""
+    """Metadata that is on one only, but for what was not the same @before either: it never was on a disk."""
     found = []
     with open(image, "rb") as real, open(out, "rb") as fake, open(before or image, "rb") as old:
         for offset, length, kind in metadata_blocks(image, program, out.parent):
             while length:
                 n = min(length, BLOCK)
                 content = os.pread(real.fileno(), n, offset)
-                if content != os.pread(fake.fileno(), n, offset) and content == os.pread(old.fileno(), n, offset):
+                there = content == os.pread(old.fileno(), n, offset)
+                if there and content != os.pread(fake.fileno(), n, offset):
                     found.append(f"{kind} at byte {offset}")
                 offset, length = offset + n, length - n
     return found

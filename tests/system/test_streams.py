@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from labjob import TREE, Job
-from stream_cases import CASES, CHECK, MIB
+from stream_cases import CASES, CHECK
 from streams import differences, lost, replay
 
 FULL = os.environ.get("DAVID_SCALE") == "full"

@@ -593,7 +593,7 @@ static void with_verity_an_inode_counts_once_the_journal_has_gone_on(struct kuni
 	super(1, EXT_COMPAT_HAS_JOURNAL, EXT_RO_COMPAT_VERITY, EXT_JOURNAL_INO);
 	put_block(test, d, 0);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
-	/* The first ones only say that layout and memory are wanted, and that data is not logged. */
+	/* These say that layout and memory are wanted, and that data is not logged. */
 	KUNIT_EXPECT_EQ(test, noise(test, d, 510), CLASSIFY_UNSAFE);
 	data(test, d, 500);
 	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNDECIDED);
