@@ -97,7 +97,7 @@ system: setup sim ## system tests, in both labs
 
 powercut: setup ## power cuts at thousands of places, an hour; then bugs planted to be found by that
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 10000 -- python3 tests/system/caserun.py 'powercut.*'
-	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*'
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*' 'sumslong.scrub_finds*'
 
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k uml

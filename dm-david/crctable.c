@@ -9,13 +9,17 @@
  *
  * Who leaves memory is found by a clock: a hand goes round the resident chunks
  * and takes the first one that was not used since it last came by.
+ *
+ * A table that lasts knows places that its tree does not: ct->where() tells of them.
+ * Its chunks stay in the list of the unsaved, the oldest first, from the change on
+ * to the write that has it.
  */
 #include "crc.h"
 #include "crctable.h"
 
 #define NODE_BITS	6
 #define NODE_SLOTS	64
-#define LEVELS		9	/* chunk numbers are below 2^51 */
+#define LEVELS		9	/* chunk numbers are below 2^51: CRCT_PATH is twice that */
 #define MAP_WORDS	(CRCT_BLOCKS / 64)
 #define EVICT_STEPS	128
 
@@ -23,6 +27,7 @@ struct crct_chunk {
 	u64 number;
 	u64 home;		/* place in the store, or CRCT_NOWHERE */
 	struct crct_chunk *next, *prev;	/* ring of resident chunks; next: reserve */
+	struct crct_chunk *newer, *older;	/* list of the dirty that are not leaving */
 	u32 pins;		/* promises */
 	u16 used;		/* checksums */
 	bool referenced;	/* since the hand came by */
@@ -81,6 +86,12 @@ void crct_init(struct crctable *ct, u64 limit)
 	BUILD_BUG_ON(sizeof(struct image) != CRCT_IMAGE);
 	memset(ct, 0, sizeof(*ct));
 	ct->limit = limit;
+}
+
+void crct_last(struct crctable *ct, u64 (*where)(void *ctx, u64 number), void *ctx)
+{
+	ct->where = where;
+	ct->where_ctx = ctx;
 }
 
 struct crct_chunk *crct_chunk_alloc(gfp_t gfp)
@@ -310,6 +321,58 @@ static void ring_remove(struct crctable *ct, struct crct_chunk *chunk)
 		ct->hand = chunk->next;
 }
 
+/* Chunks that differ from the store */
+
+static void list_dirty(struct crctable *ct, struct crct_chunk *chunk)
+{
+	chunk->newer = NULL;
+	chunk->older = ct->newest;
+	if (ct->newest)
+		ct->newest->newer = chunk;
+	else
+		ct->oldest = chunk;
+	ct->newest = chunk;
+}
+
+static void unlist_dirty(struct crctable *ct, struct crct_chunk *chunk)
+{
+	if (chunk->older)
+		chunk->older->newer = chunk->newer;
+	else
+		ct->oldest = chunk->newer;
+	if (chunk->newer)
+		chunk->newer->older = chunk->older;
+	else
+		ct->newest = chunk->older;
+}
+
+static void set_dirty(struct crctable *ct, struct crct_chunk *chunk)
+{
+	if (!chunk->dirty && !chunk->leaving) {
+		list_dirty(ct, chunk);
+		ct->unsaved++;
+	}
+	chunk->dirty = true;
+}
+
+/* @chunk, which is dirty, is about to be written. */
+static void begin_leaving(struct crctable *ct, struct crct_chunk *chunk)
+{
+	unlist_dirty(ct, chunk);
+	chunk->leaving = true;
+	chunk->dirty = false;
+}
+
+static void end_leaving(struct crctable *ct, struct crct_chunk *chunk, bool good)
+{
+	chunk->leaving = false;
+	chunk->dirty |= !good;
+	if (chunk->dirty)
+		list_dirty(ct, chunk);
+	else
+		ct->unsaved--;
+}
+
 static struct crct_chunk *new_chunk(struct crctable *ct, u64 number)
 {
 	struct crct_chunk *chunk = crct_take_chunk(ct);
@@ -328,11 +391,35 @@ static void drop_if_empty(struct crctable *ct, struct crct_chunk *chunk, crct_fr
 {
 	if (chunk->used || chunk->pins || chunk->leaving)
 		return;
-	if (chunk->home != CRCT_NOWHERE)
+	if (chunk->home != CRCT_NOWHERE) {
+		if (ct->where) {
+			/* That it is gone must be saved first. */
+			set_dirty(ct, chunk);
+			return;
+		}
 		freed(ctx, chunk->home);
+	}
+	if (chunk->dirty) {
+		unlist_dirty(ct, chunk);
+		ct->unsaved--;
+	}
 	clear_slot(ct, chunk->number);
 	ring_remove(ct, chunk);
 	crct_add_chunk(ct, chunk);
+}
+
+/* Where chunk @number is, whose slot is empty: a place, or CRCT_NOWHERE. */
+static u64 unknown_place(const struct crctable *ct, u64 number)
+{
+	return ct->where ? ct->where(ct->where_ctx, number) : CRCT_NOWHERE;
+}
+
+static enum crct_result want_load(struct crct_want *want, u64 number, u64 place)
+{
+	memset(want, 0, sizeof(*want));
+	want->number = number;
+	want->place = place;
+	return CRCT_LOAD;
 }
 
 /* Runs */
@@ -362,14 +449,16 @@ enum crct_result crct_promise(struct crctable *ct, u64 start, u64 len, struct cr
 	memset(want, 0, sizeof(*want));
 	for (at = start; at < end; at += p.to - p.from) {
 		unsigned int missing = 0;
-		u64 *slot;
+		u64 *slot, place;
 
 		p = piece_at(at, end);
 		slot = find_slot(ct, p.number, &missing);
-		if (slot && is_spilled(*slot)) {
-			want->number = p.number;
-			want->place = place_of(*slot);
-			return CRCT_LOAD;
+		if (slot && is_spilled(*slot))
+			return want_load(want, p.number, place_of(*slot));
+		if (!slot || !*slot) {
+			place = unknown_place(ct, p.number);
+			if (place != CRCT_NOWHERE)
+				return want_load(want, p.number, place);
 		}
 		want->chunks += !slot || !*slot;
 		/* Chunks of one run may need the same nodes: then this is more than enough. */
@@ -437,7 +526,7 @@ static void set_piece(struct crctable *ct, struct crct_chunk *chunk, const struc
 	chunk->used += new;
 	ct->entries += new;
 	chunk->referenced = true;
-	chunk->dirty = true;
+	set_dirty(ct, chunk);
 }
 
 void crct_set(struct crctable *ct, u64 start, u64 len, const u32 *crc)
@@ -460,15 +549,16 @@ enum crct_result crct_find(struct crctable *ct, u64 block, u32 *crc, struct crct
 	struct piece p = piece_at(block, block + 1);
 	u64 slot = slot_of(ct, p.number);
 	struct crct_chunk *chunk;
+	u64 place;
 
-	if (is_spilled(slot)) {
-		memset(want, 0, sizeof(*want));
-		want->number = p.number;
-		want->place = place_of(slot);
-		return CRCT_LOAD;
+	if (is_spilled(slot))
+		return want_load(want, p.number, place_of(slot));
+	if (!slot) {
+		place = unknown_place(ct, p.number);
+		return place == CRCT_NOWHERE ? CRCT_NONE : want_load(want, p.number, place);
 	}
 	chunk = pointer(slot);
-	if (!chunk || !(chunk->map[p.from / 64] >> p.from % 64 & 1))
+	if (!(chunk->map[p.from / 64] >> p.from % 64 & 1))
 		return CRCT_NONE;
 	chunk->referenced = true;
 	*crc = chunk->crc[p.from];
@@ -487,7 +577,8 @@ static void clear_piece(struct crctable *ct, struct crct_chunk *chunk, const str
 	}
 	chunk->used -= old;
 	ct->entries -= old;
-	chunk->dirty |= old > 0;
+	if (old)
+		set_dirty(ct, chunk);
 }
 
 u64 crct_clear(struct crctable *ct, u64 start, u64 len, unsigned int max_chunks,
@@ -564,25 +655,29 @@ int crct_load(struct crctable *ct, const struct crct_want *want, const void *buf
 {
 	const struct image *image = buf;
 	struct crct_chunk *chunk;
-	unsigned int missing;
+	unsigned int missing = 0;
 	u64 *slot = find_slot(ct, want->number, &missing);
 	u64 old = slot ? *slot : 0;
 
-	if (!is_spilled(old) || place_of(old) != want->place)
+	if (old ? !is_spilled(old) || place_of(old) != want->place :
+		  unknown_place(ct, want->number) != want->place)
 		return 0;
 	if (le64_to_cpu(image->magic) != IMAGE_MAGIC ||
 	    le64_to_cpu(image->number) != want->number ||
 	    le32_to_cpu(image->check) != crc_of(CRC_32C, image, offsetof(struct image, check)))
 		return -EBADMSG;
-	if (!ct->spare_chunks)
+	if (!ct->spare_chunks || missing > ct->spare_nodes)
 		return -ENOMEM;
 	chunk = new_chunk(ct, want->number);
 	unpack(chunk, image);
 	chunk->home = want->place;
-	*slot = (uintptr_t)chunk;
-	ct->spilled--;
+	*make_slot(ct, want->number) = (uintptr_t)chunk;
 	ct->loads++;
-	ct->entries += chunk->used - used_of(old);	/* nothing, normally */
+	ct->entries += chunk->used;
+	if (old) {
+		ct->spilled--;
+		ct->entries -= used_of(old);
+	}
 	return 0;
 }
 
@@ -626,24 +721,49 @@ struct crct_chunk *crct_evict(struct crctable *ct, u64 *place)
 			spill(ct, chunk);
 			continue;
 		}
-		chunk->leaving = true;
-		chunk->dirty = false;
+		begin_leaving(ct, chunk);
 		*place = chunk->home;
 		return chunk;
 	}
 	return NULL;
 }
 
+struct crct_chunk *crct_save(struct crctable *ct)
+{
+	struct crct_chunk *chunk = ct->oldest;
+
+	if (chunk)
+		begin_leaving(ct, chunk);
+	return chunk;
+}
+
+u64 crct_number(const struct crct_chunk *chunk)
+{
+	return chunk->number;
+}
+
+bool crct_is_empty(const struct crct_chunk *chunk)
+{
+	return !chunk->used;
+}
+
+void crct_saved(struct crctable *ct, struct crct_chunk *chunk, u64 place, bool good,
+		crct_freed_fn freed, void *ctx)
+{
+	end_leaving(ct, chunk, good);
+	if (good)
+		chunk->home = place;
+	drop_if_empty(ct, chunk, freed, ctx);
+}
+
 void crct_evicted(struct crctable *ct, struct crct_chunk *chunk, u64 place, bool good,
 		  crct_freed_fn freed, void *ctx)
 {
-	chunk->leaving = false;
+	end_leaving(ct, chunk, good);
 	if (good) {
 		if (chunk->home != CRCT_NOWHERE && chunk->home != place)
 			freed(ctx, chunk->home);
 		chunk->home = place;
-	} else {
-		chunk->dirty = true;
 	}
 	if (!chunk->used)
 		drop_if_empty(ct, chunk, freed, ctx);
@@ -680,6 +800,7 @@ u64 crct_bytes(const struct crctable *ct)
 const char *crct_check(const struct crctable *ct)
 {
 	u64 number, last = 0, slot, entries = 0, resident = 0, gone = 0, nodes = 0;
+	u64 unsaved = 0, dirty = 0;
 	const struct crct_chunk *chunk = ct->hand;
 	unsigned int level, i;
 
@@ -701,9 +822,20 @@ const char *crct_check(const struct crctable *ct)
 			return "a chunk is at another's place";
 		for (i = 0; i < MAP_WORDS; i++)
 			entries += hweight64(chunk->map[i]);
-		if (!chunk->used && !chunk->pins && !chunk->leaving)
+		if (!chunk->used && !chunk->pins && !chunk->leaving && !(ct->where && chunk->dirty))
 			return "an empty chunk was not freed";
+		unsaved += chunk->dirty || chunk->leaving;
+		dirty += chunk->dirty && !chunk->leaving;
 	}
+	if (unsaved != ct->unsaved)
+		return "the number of unsaved chunks is wrong";
+	for (chunk = ct->oldest; chunk; chunk = chunk->newer, dirty--)
+		if (!chunk->dirty || chunk->leaving ||
+		    (chunk->newer ? chunk->newer->older : ct->newest) != chunk)
+			return "the list of dirty chunks is wrong";
+	if (dirty)
+		return "the list of dirty chunks is of another length";
+	chunk = ct->hand;
 	if (entries != ct->entries)
 		return "the number of checksums is wrong";
 	if (resident != ct->resident || gone != ct->spilled)

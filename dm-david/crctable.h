@@ -29,6 +29,7 @@
 
 #define CRCT_BLOCKS	960
 #define CRCT_IMAGE	4096		/* bytes of a chunk in the store */
+#define CRCT_PATH	18		/* nodes that one more chunk may need */
 #define CRCT_NOWHERE	U64_MAX		/* no place in the store; places are below 2^53 */
 
 struct crct_chunk;
@@ -44,9 +45,14 @@ struct crctable {
 	u64 nodes;			/* of the index */
 	u64 spare_chunks, spare_nodes;	/* in reserve */
 	u64 loads, evictions;		/* so far, for statistics */
+	u64 unsaved;			/* resident chunks not in the store as they are */
 	struct crct_chunk *hand;	/* in the ring of resident chunks */
+	struct crct_chunk *oldest, *newest;	/* of the unsaved that are not leaving */
 	struct crct_chunk *chunk_pool;
 	struct crct_node *node_pool;
+	/* A table that lasts: see crct_last(). */
+	u64 (*where)(void *ctx, u64 number);
+	void *where_ctx;
 };
 
 /* A place in the store, of CRCT_IMAGE bytes, is not needed any more. Must not touch the table. */
@@ -65,6 +71,15 @@ struct crct_want {
 };
 
 void crct_init(struct crctable *ct, u64 limit);
+
+/*
+ * The table lasts: where chunks are is known elsewhere, too, and outlives it. @where
+ * tells the place of a chunk, or CRCT_NOWHERE; it is asked for those that this table
+ * has not seen. Then no place is given up by the table itself: @freed is not of
+ * use, each write goes to a new place, and a chunk that was emptied stays until
+ * crct_save() has told so. What crct_clear() does not find in the tree stays as it is.
+ */
+void crct_last(struct crctable *ct, u64 (*where)(void *ctx, u64 number), void *ctx);
 
 /* Free all memory, the reserve included. Places in the store are not told. */
 void crct_destroy(struct crctable *ct);
@@ -106,9 +121,10 @@ u64 crct_clear(struct crctable *ct, u64 start, u64 len, unsigned int max_chunks,
 	       crct_freed_fn freed, void *ctx, struct crct_want *want);
 
 /*
- * Take up the chunk that was wanted. Uses a chunk of the reserve, -ENOMEM if
- * there is none; -EBADMSG if @image is not that chunk, whose blocks the caller
- * may then crct_clear(). 0 also if it has been loaded or dropped meanwhile.
+ * Take up the chunk that was wanted. Uses a chunk of the reserve, and nodes if
+ * it was not in the tree: up to CRCT_PATH; -ENOMEM if they are not there; -EBADMSG
+ * if @image is not that chunk, whose blocks the caller may then crct_clear(). 0 also
+ * if it has been loaded or dropped meanwhile.
  */
 int crct_load(struct crctable *ct, const struct crct_want *want, const void *image);
 
@@ -131,6 +147,18 @@ void crct_pack(const struct crct_chunk *chunk, void *image);
  */
 void crct_evicted(struct crctable *ct, struct crct_chunk *chunk, u64 place, bool good,
 		  crct_freed_fn freed, void *ctx);
+
+/*
+ * Saving without leaving memory: the chunk that has differed from the store for
+ * the longest time, or NULL. Then, if it is empty: tell where() that it is nowhere,
+ * else crct_pack() it and write the image. Then crct_saved(), with the place (none for
+ * an empty one), or that it failed (!@good). It can be used and changed meanwhile.
+ */
+struct crct_chunk *crct_save(struct crctable *ct);
+void crct_saved(struct crctable *ct, struct crct_chunk *chunk, u64 place, bool good,
+		crct_freed_fn freed, void *ctx);
+u64 crct_number(const struct crct_chunk *chunk);
+bool crct_is_empty(const struct crct_chunk *chunk);
 
 /* Bytes of memory, the reserve included. */
 u64 crct_bytes(const struct crctable *ct);

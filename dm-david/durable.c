@@ -404,11 +404,7 @@ static int write_round(struct durable *d, unsigned int ops, bool *end_of_walk)
 	*end_of_walk = false;
 	if (d->walking) {
 		d->debt += (s64)n * FORMAT_WALK_RATIO;
-		/*
-		 * With somebody waiting no more than must be, else as much as there is room. Rounds
-		 * of that kind leave less than no debt.
-		 */
-		most = n ? clamp_t(s64, d->debt, 0, d->room.walk) : d->room.walk;
+		most = format_walk(&d->room, d->debt, n);
 		for (i = 0; i < most && d->walking; i++) {
 			count[n] = walk_page(d, d->walk[i]);
 			if (count[n])

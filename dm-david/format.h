@@ -36,6 +36,13 @@
 #define FORMAT_BATCH_MAX	64u	/* pages written at once */
 #define FORMAT_LOG_MAGIC	0x676f4c44u	/* "DLog" */
 
+/*
+ * Addresses of the range table from here on are not the disk's, which ends long before,
+ * but the module's own pages: own.h. Each area has so many.
+ */
+#define FORMAT_OWN		((u64)1 << 59)
+#define FORMAT_OWN_AREA		((u64)1 << 56)
+
 #define FORMAT_CLEAN		BIT(0)	/* the log ends at log_end, and exactly there */
 
 struct format_disk_super {
@@ -163,6 +170,18 @@ struct format_room {
 };
 
 void format_room(u64 log_pages, struct format_room *room);
+
+/*
+ * Pages of checkpoint to go with @ops pages of operations, when @debt are owed: with somebody
+ * waiting no more than must be, else as many as there is room for. Rounds of that kind leave less
+ * than no debt.
+ */
+static inline unsigned int format_walk(const struct format_room *room, s64 debt, unsigned int ops)
+{
+	if (!ops || debt > (s64)room->walk)
+		return room->walk;
+	return debt > 0 ? debt : 0;
+}
 
 /* Pages that must be free when a checkpoint of @ranges begins. */
 static inline u64 format_need(const struct format_room *room, u64 ranges)

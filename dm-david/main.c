@@ -606,6 +606,9 @@ static void david_postsuspend(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 
+	/* Requests have ended, but not what they left to workers. */
+	flush_workqueue(d->wq);
+	sums_stop(d);
 	if (d->store->durable)
 		durable_stop(d->store);
 }

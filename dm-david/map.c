@@ -975,7 +975,7 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 		if (!store_set(store, &span->r, io_gfp(io)))
 			return no_promise(io);
 		if (unlikely(READ_ONCE(store->has_sums)))
-			sums_forget(store, piece.block, piece.blocks);
+			sums_forget(store, piece.block, piece.blocks, io_gfp(io));
 	} else {
 		served = piece_place(io, &piece);
 		if (served != SERVED)
@@ -1176,7 +1176,7 @@ static enum served serve_write(struct david_io *io, struct lap *lap, bool may_re
 	if (!store_set(store, &r, io_gfp(io)))
 		return no_promise(io);
 	if (unlikely(READ_ONCE(store->has_sums)))
-		sums_forget(store, first_block(io), bytes / store->block_size);
+		sums_forget(store, first_block(io), bytes / store->block_size, io_gfp(io));
 	io_advance(io, bytes);
 	lap_charge(lap, DAVID_CPU_MAP);
 	return SERVED;
@@ -1199,7 +1199,7 @@ static enum served serve_discard(struct david_io *io, struct lap *lap)
 		if (!store_set(store, &r, io_gfp(io)))
 			return no_promise(io);
 		if (unlikely(READ_ONCE(store->has_sums)))
-			sums_forget(store, first, blocks);
+			sums_forget(store, first, blocks, io_gfp(io));
 	}
 	io_advance(io, io->iter.bi_size);
 	lap_charge(lap, DAVID_CPU_MAP);
@@ -1507,7 +1507,7 @@ static int map_flush(struct david_io *io)
 
 	io->wait.flush = true;
 	io->wait.done = flush_durable;
-	if (store->durable && durable_sync(store, &io->wait))
+	if (store->durable && (sums_sync(d, &io->wait) || durable_sync(store, &io->wait)))
 		return DM_MAPIO_SUBMITTED;
 	bio_set_dev(io->bio, d->dev->bdev);
 	return DM_MAPIO_REMAPPED;
@@ -1637,7 +1637,7 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		io->at_end = at_end & END_TIMED;
 		io->wait.flush = false;
 		io->wait.done = write_durable;
-		if (durable_sync(io->d->store, &io->wait))
+		if (sums_sync(io->d, &io->wait) || durable_sync(io->d->store, &io->wait))
 			return DM_ENDIO_INCOMPLETE;
 	}
 	timing = io->d->timing;

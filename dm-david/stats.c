@@ -131,6 +131,7 @@ static const char * const sums_names[DAVID_SLOTS] = {
 	[DAVID_SUMS_STORE] = "store",
 	[DAVID_SUMS_LOADS] = "loads",
 	[DAVID_SUMS_EVICTIONS] = "evictions",
+	[DAVID_SUMS_SAVES] = "saves",
 };
 
 static const char * const part_names[DAVID_SLOTS] = {

@@ -124,6 +124,7 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 			goto out;
 		}
 		atomic64_add(durable_bytes(store), &store->pools);
+		own_open(store);
 	}
 	store->md = md;
 	store->begin = begin;
@@ -422,6 +423,7 @@ static void count_stats(struct store *store, struct david_stats *st)
 
 void store_stats(struct store *store, struct david_stats *st)
 {
+	enum own_area area;
 	unsigned long flags;
 	unsigned int i;
 
@@ -451,6 +453,8 @@ void store_stats(struct store *store, struct david_stats *st)
 	BUILD_BUG_ON((int)DAVID_RANGE_FILL != (int)RT_FILL);
 	COPY_ARRAY(st->ranges, store->table.ranges);
 	COPY_ARRAY(st->blocks, store->table.blocks);
+	for (area = 0; area < OWN_AREAS; area++)
+		st->blocks[DAVID_RANGE_STORED] -= store->own[area];
 	sums_stats(store, st);
 	exact_stats(store, st);
 	spin_unlock_irqrestore(&store->lock, flags);

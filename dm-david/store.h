@@ -23,6 +23,7 @@
 #include <linux/spinlock.h>
 #include "bitmap.h"
 #include "durable.h"
+#include "own.h"
 #include "rangelock.h"
 #include "rangetable.h"
 #include "raw.h"
@@ -65,6 +66,7 @@ struct store {
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
 	bool full_told;			/* full was reported, and low has been true since */
+	u64 own[OWN_AREAS];		/* blocks that the module's own pages take */
 	bool has_sums;			/* squashed blocks may have checksums */
 	struct sums *sums;		/* them, NULL if no table ever wanted any */
 	struct exact *exact;		/* NULL if no table ever wanted it */

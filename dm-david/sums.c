@@ -2,6 +2,7 @@
 /* Checksums of squashed blocks on a live disk: see sums.h. */
 #include "sums.h"
 
+#include <linux/blkdev.h>
 #include <linux/highmem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -35,9 +36,10 @@ struct sums {
 	struct crctable table;		/* under store->lock */
 	u64 limit;			/* bytes, likewise; see over() */
 	struct crcforge forge;
-	u64 places;			/* chunks that have one in the store, under store->lock */
+	u64 places;			/* of a store in memory: chunks that have one, likewise */
 	struct mutex lock;		/* guards the following; workers only */
 	void *page;			/* a chunk's image */
+	u64 saves;			/* chunks saved, for statistics */
 	bool stuck;			/* making room made none: nobody waits for it */
 };
 
@@ -68,6 +70,15 @@ int sums_mode_parse(const char *name)
 /* Making and unmaking */
 
 static void evict_work(struct work_struct *work);
+static void sync_work(struct work_struct *work);
+
+/* Of chunks that were saved: crct_last(). */
+static u64 where(void *ctx, u64 number)
+{
+	u64 place = own_place(ctx, OWN_SUMS, number);
+
+	return place == BM_NONE ? CRCT_NOWHERE : place;
+}
 
 int sums_create(struct david *d)
 {
@@ -75,10 +86,12 @@ int sums_create(struct david *d)
 	struct sums *sums;
 
 	INIT_WORK(&d->sums.evict, evict_work);
+	INIT_WORK(&d->sums.sync, sync_work);
+	INIT_LIST_HEAD(&d->sums.waiters);
 	d->owners.tell_btrfs = d->sums.mode == SUMS_AUTO &&
 			       (d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT);
 	d->owners.checksums = d->sums.mode == SUMS_ON;
-	if (d->sums.mode == SUMS_OFF || READ_ONCE(store->sums))
+	if (READ_ONCE(store->sums) || (d->sums.mode == SUMS_OFF && !store->own[OWN_SUMS]))
 		return 0;
 
 	sums = kzalloc(sizeof(*sums), GFP_KERNEL);
@@ -92,10 +105,14 @@ int sums_create(struct david *d)
 	mutex_init(&sums->lock);
 	crct_init(&sums->table, 0);
 	sums->limit = (u64)d->sums.megabytes << 20;
+	if (store->durable)
+		crct_last(&sums->table, where, store);
 	crcforge_init(&sums->forge, SUMS_UNIT, SUMS_UNIT - 4);
 	/* Two tables may be loaded at once. */
 	if (cmpxchg(&store->sums, NULL, sums))
 		sums_destroy(sums);
+	if (store->own[OWN_SUMS])
+		WRITE_ONCE(store->has_sums, true);
 	return 0;
 }
 
@@ -213,6 +230,9 @@ static void give_up_place(void *ctx, u64 place)
 {
 	struct store *store = ctx;
 
+	/* There the range table has the places. */
+	if (store->durable)
+		return;
 	store_free_run(store, place, CRCT_IMAGE / store->block_size);
 	store->sums->places--;
 }
@@ -329,6 +349,8 @@ enum crct_result sums_squash(struct david *d, const struct rt_range *r, struct b
 		}
 		store_commit(store, r);
 	}
+	if (PLANTED(unit))
+		swap(crc[0], crc[units - 1]);
 	crct_set(&sums->table, unit, units, crc);
 	WRITE_ONCE(store->has_sums, true);
 	too_much = over(sums);
@@ -341,12 +363,30 @@ enum crct_result sums_squash(struct david *d, const struct rt_range *r, struct b
 
 /* Dropping them */
 
+/* Is any of these in a chunk that was saved and is not in memory? */
+static bool any_away(struct store *store, u64 unit, u64 units, struct crct_want *want)
+{
+	struct crctable *table = &store->sums->table;
+	u64 end = unit + units;
+	enum crct_result r = CRCT_NONE;
+	unsigned long flags;
+	u32 crc;
+
+	spin_lock_irqsave(&store->lock, flags);
+	for (; unit < end && r != CRCT_LOAD; unit = (div_u64(unit, CRCT_BLOCKS) + 1) * CRCT_BLOCKS)
+		r = crct_find(table, unit, &crc, want);
+	spin_unlock_irqrestore(&store->lock, flags);
+	return r == CRCT_LOAD;
+}
+
 enum crct_result sums_drop(struct store *store, u64 block, u64 blocks, struct crct_want *want)
 {
 	unsigned long flags;
 	u64 unit, units, done;
 
 	units = units_within(store, block, blocks, &unit);
+	if (store->durable && any_away(store, unit, units, want))
+		return CRCT_LOAD;
 	while (units) {
 		spin_lock_irqsave(&store->lock, flags);
 		done = crct_clear(&store->sums->table, unit, units, CLEAR_CHUNKS, give_up_place,
@@ -383,12 +423,14 @@ void sums_forget_few(struct store *store, u64 block, u64 blocks)
 		forget(store, unit, units);
 }
 
-void sums_forget(struct store *store, u64 block, u64 blocks)
+void sums_forget(struct store *store, u64 block, u64 blocks, gfp_t gfp)
 {
+	u64 unit, units, done, first, end;
 	unsigned long flags;
-	u64 unit, units, done;
 
 	units = units_within(store, block, blocks, &unit);
+	first = div_u64(unit + CRCT_BLOCKS - 1, CRCT_BLOCKS);
+	end = div_u64(unit + units, CRCT_BLOCKS);
 	while (units) {
 		spin_lock_irqsave(&store->lock, flags);
 		done = forget(store, unit, units);
@@ -396,6 +438,9 @@ void sums_forget(struct store *store, u64 block, u64 blocks)
 		unit += done;
 		units -= done;
 	}
+	/* Whole chunks: all that is saved of them. Without memory they stay, and mean nothing. */
+	if (store->durable && end > first)
+		own_forget(store, OWN_SUMS, first, end - first, gfp);
 }
 
 /* Reading */
@@ -423,6 +468,7 @@ bool sums_touches(struct store *store, unsigned int pos, unsigned int len)
 
 /* Workers */
 
+/* At @place, from or to sums->page. */
 static int backing_io(struct david *d, u64 place, unsigned int bytes, blk_opf_t opf)
 {
 	void *page = d->store->sums->page;
@@ -436,6 +482,197 @@ static int backing_io(struct david *d, u64 place, unsigned int bytes, blk_opf_t 
 	error = submit_bio_wait(&bio);
 	bio_uninit(&bio);
 	return error;
+}
+
+/*
+ * In a store that lasts: @chunk was written to @place, or not (@written), or is empty
+ * and needs none (CRCT_NOWHERE). Enter that, and let it leave memory if it is to (@evict).
+ */
+static blk_status_t enter_chunk(struct david *d, struct crct_chunk *chunk, u64 place,
+				bool written, bool evict)
+{
+	struct store *store = d->store;
+	struct crctable *table = &store->sums->table;
+	bool empty = place == CRCT_NOWHERE, good;
+	blk_status_t status = BLK_STS_IOERR;
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	good = written;
+	if (good && !store_promise(store, empty ? RT_HOLE : RT_STORED, GFP_NOIO, &flags)) {
+		status = store_refused(store);
+		good = false;
+	}
+	if (good) {
+		status = BLK_STS_OK;
+		if (empty && !crct_is_empty(chunk)) {
+			/* Not any more. */
+			rt_unpromise(&store->table);
+			good = false;
+		} else {
+			own_move(store, OWN_SUMS, crct_number(chunk), 1, place);
+		}
+	} else if (!empty) {
+		store_free_run(store, place, own_page_blocks(store));
+	}
+	if (evict)
+		crct_evicted(table, chunk, place, good, give_up_place, store);
+	else
+		crct_saved(table, chunk, place, good, give_up_place, store);
+	spin_unlock_irqrestore(&store->lock, flags);
+	return status;
+}
+
+/* Pages for images: at least the one that is always there. Returns how many. */
+static unsigned int get_images(struct sums *sums, void **image, unsigned int most)
+{
+	unsigned int n;
+
+	image[0] = sums->page;
+	for (n = 1; n < most; n++) {
+		image[n] = kmalloc(CRCT_IMAGE, GFP_NOWAIT | __GFP_NOWARN);
+		if (!image[n])
+			break;
+	}
+	return n;
+}
+
+/* Save at most OWN_BATCH chunks, by one write. Sets *@done to how many. sums->lock is held. */
+static blk_status_t save_some(struct david *d, u64 most, u64 *done)
+{
+	struct store *store = d->store;
+	struct sums *sums = store->sums;
+	struct crct_chunk *chunk[OWN_BATCH];
+	unsigned int blocks = own_page_blocks(store), images, full = 0, n = 0, i;
+	blk_status_t status = BLK_STS_OK, entered;
+	void *image[OWN_BATCH];
+	u64 place[OWN_BATCH], dest;
+	unsigned long flags;
+	bool written = true;
+
+	images = get_images(sums, image, min_t(u64, most, OWN_BATCH));
+	spin_lock_irqsave(&store->lock, flags);
+	most = images;
+	dest = store_alloc_run(store, most * blocks);
+	if (dest == BM_NONE && most > 1) {
+		most = 1;
+		dest = store_alloc_run(store, blocks);
+	}
+	while (dest != BM_NONE && n < most && (chunk[n] = crct_save(&sums->table))) {
+		place[n] = CRCT_NOWHERE;
+		if (!crct_is_empty(chunk[n])) {
+			crct_pack(chunk[n], image[full]);
+			place[n] = dest + full++ * blocks;
+		}
+		n++;
+	}
+	if (dest != BM_NONE && full < most)
+		store_free_run(store, dest + full * blocks, (most - full) * blocks);
+	spin_unlock_irqrestore(&store->lock, flags);
+
+	*done = n;
+	if (dest == BM_NONE && !durable_wait_free(store, GFP_NOIO))
+		status = BLK_STS_NOSPC;
+	if (full)
+		written = !own_io(store, d->dev->bdev, dest, image, full,
+				  REQ_OP_WRITE | REQ_META | REQ_SYNC);
+	for (i = 0; i < n; i++) {
+		entered = enter_chunk(d, chunk[i], place[i],
+				      written || place[i] == CRCT_NOWHERE, false);
+		status = status ?: entered;
+	}
+	sums->saves += full;
+	for (i = 1; i < images; i++)
+		kfree(image[i]);
+	return status;
+}
+
+/* Save the @left oldest of the unsaved. sums->lock is held. */
+static blk_status_t save(struct david *d, u64 left)
+{
+	struct sums *sums = d->store->sums;
+	blk_status_t status = BLK_STS_OK;
+	unsigned int noio = memalloc_noio_save();
+	u64 done;
+
+	while (left && !status && READ_ONCE(sums->table.unsaved)) {
+		status = save_some(d, left, &done);
+		left -= done;
+		cond_resched();
+	}
+	memalloc_noio_restore(noio);
+	if (status)
+		DMERR_LIMIT("%s: checksums: %llu chunks cannot be written: %s",
+			    dm_table_device_name(d->ti->table), sums->table.unsaved,
+			    status == BLK_STS_NOSPC ? "the store is full" : "error");
+	return status;
+}
+
+/* Durable what is in the log; checksums are, or cannot be (@status). */
+static void sync_log(struct david *d, struct durable_wait *wait, blk_status_t status)
+{
+	if (!status) {
+		if (durable_sync(d->store, wait))
+			return;
+		if (wait->flush)
+			status = errno_to_blk_status(blkdev_issue_flush(d->dev->bdev));
+	}
+	wait->done(wait, status);
+}
+
+static void sync_work(struct work_struct *work)
+{
+	struct david *d = container_of(work, struct david, sums.sync);
+	struct store *store = d->store;
+	struct sums *sums = store->sums;
+	struct durable_wait *wait, *next;
+	blk_status_t status;
+	unsigned long flags;
+	LIST_HEAD(waiters);
+	u64 left;
+
+	mutex_lock(&sums->lock);
+	spin_lock_irqsave(&store->lock, flags);
+	list_splice_init(&d->sums.waiters, &waiters);
+	/* Under the mutex none is leaving: the oldest are those that they wait for. */
+	left = sums->table.unsaved;
+	spin_unlock_irqrestore(&store->lock, flags);
+	status = save(d, left);
+	mutex_unlock(&sums->lock);
+
+	list_for_each_entry_safe(wait, next, &waiters, list) {
+		list_del_init(&wait->list);
+		sync_log(d, wait, status);
+	}
+}
+
+bool sums_sync(struct david *d, struct durable_wait *wait)
+{
+	struct store *store = d->store;
+	struct sums *sums = READ_ONCE(store->sums);
+	unsigned long flags;
+
+	/* A flush speaks of what completed before it: that is seen here. */
+	if (!sums || !READ_ONCE(sums->table.unsaved) || PLANTED(sums))
+		return false;
+	spin_lock_irqsave(&store->lock, flags);
+	list_add_tail(&wait->list, &d->sums.waiters);
+	spin_unlock_irqrestore(&store->lock, flags);
+	queue_work(d->wq, &d->sums.sync);
+	return true;
+}
+
+void sums_stop(struct david *d)
+{
+	struct store *store = d->store;
+	struct sums *sums = store->sums;
+
+	if (!sums || !store->durable || store->failed)
+		return;
+	mutex_lock(&sums->lock);
+	if (sums->table.unsaved && !PLANTED(sums))
+		save(d, U64_MAX);
+	mutex_unlock(&sums->lock);
 }
 
 /* Write chunks to the store until there is room, one after the other. sums->lock is held. */
@@ -455,9 +692,9 @@ static void make_room(struct david *d)
 		spin_lock_irqsave(&store->lock, flags);
 		chunk = over(sums) ? crct_evict(&sums->table, &place) : NULL;
 		old = place;
-		if (chunk && old == CRCT_NOWHERE) {
+		if (chunk && (old == CRCT_NOWHERE || store->durable)) {
 			place = store_alloc_run(store, CRCT_IMAGE / store->block_size);
-			sums->places += place != BM_NONE;
+			sums->places += place != BM_NONE && !store->durable;
 		}
 		if (chunk)
 			crct_pack(chunk, sums->page);
@@ -467,6 +704,10 @@ static void make_room(struct david *d)
 			continue;
 		good = place != BM_NONE &&
 		       !backing_io(d, place, CRCT_IMAGE, REQ_OP_WRITE | REQ_META);
+		if (store->durable && place != BM_NONE) {
+			good = !enter_chunk(d, chunk, place, good, true);
+			continue;
+		}
 		spin_lock_irqsave(&store->lock, flags);
 		crct_evicted(&sums->table, chunk, place, good, give_up_place, store);
 		if (!good && old == CRCT_NOWHERE && place != BM_NONE)
@@ -499,7 +740,7 @@ static void evict_work(struct work_struct *work)
 /* sums->lock is held. */
 static blk_status_t load(struct david *d, const struct crct_want *want)
 {
-	static const struct crct_want one = { .chunks = 1 };
+	struct crct_want one = { .chunks = 1 };
 	struct store *store = d->store;
 	struct sums *sums = store->sums;
 	struct crct_want left;
@@ -519,7 +760,11 @@ static blk_status_t load(struct david *d, const struct crct_want *want)
 				   give_up_place, store, &left);
 		too_much = over(sums);
 		spin_unlock_irqrestore(&store->lock, flags);
+		/* It may not be in the tree, either. */
+		one.nodes = CRCT_PATH;
 	} while (r == -ENOMEM);
+	if (r && store->durable)
+		own_forget(store, OWN_SUMS, want->number, 1, GFP_NOIO);
 	if (r)
 		DMERR("%s: checksums of %u blocks are lost: backing block %llu was changed",
 		      dm_table_device_name(d->ti->table), CRCT_BLOCKS, want->place);
@@ -577,7 +822,9 @@ void sums_stats(const struct store *store, struct david_stats *st)
 		return;
 	st->mem[DAVID_MEM_CHECKSUMS] = sizeof(*sums) + CRCT_IMAGE + crct_bytes(&sums->table);
 	st->checksums[DAVID_SUMS_BLOCKS] = sums->table.entries;
-	st->checksums[DAVID_SUMS_STORE] = sums->places * (CRCT_IMAGE / store->block_size);
+	st->checksums[DAVID_SUMS_STORE] = store->own[OWN_SUMS] +
+					  sums->places * (CRCT_IMAGE / store->block_size);
 	st->checksums[DAVID_SUMS_LOADS] = sums->table.loads;
 	st->checksums[DAVID_SUMS_EVICTIONS] = sums->table.evictions;
+	st->checksums[DAVID_SUMS_SAVES] = sums->saves;
 }

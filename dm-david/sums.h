@@ -28,12 +28,20 @@
  * where that needs no I/O.
  *
  * What is not in memory is read by a worker while the request is parked.
+ *
+ * In a store that lasts the chunks last, too, as own pages (own.h). A flush that
+ * finds unsaved ones waits in sums_sync() until a worker has written them, and only
+ * then goes on to the log, which says where they are. So when it completes, a block
+ * that was squashed before has its checksum. (The log may have been ahead, and said
+ * that a block is squashed whose checksum a power cut took: then no flush came after
+ * it, and nothing that survives speaks of its content.)
  */
 #ifndef DM_DAVID_SUMS_H
 #define DM_DAVID_SUMS_H
 
 #include <linux/bio.h>
 #include "crctable.h"
+#include "durable.h"
 #include "rangetable.h"
 
 struct david;
@@ -63,6 +71,8 @@ struct sums_watch {
 	bool told;		/* a crc32c btrfs, by sums_tell() */
 	bool across;		/* see above */
 	struct work_struct evict;
+	struct work_struct sync;
+	struct list_head waiters;	/* for it; under store->lock */
 };
 
 /* What is to be done about a block that would be squashed. */
@@ -79,6 +89,14 @@ int sums_create(struct david *d);
 void sums_destroy(struct sums *sums);
 /* The target's limit becomes the store's. */
 void sums_resume(struct david *d);
+/* All I/O and work has ended: what is not saved yet is saved. Before durable_stop(). Sleeps. */
+void sums_stop(struct david *d);
+
+/*
+ * durable_sync() for checksums, to be asked first: true if @wait has to wait for them.
+ * Then it goes on to durable_sync() by itself. Any context.
+ */
+bool sums_sync(struct david *d, struct durable_wait *wait);
 
 /*
  * For classification that needs no page owners: there is (or is no more) a btrfs
@@ -109,9 +127,10 @@ enum crct_result sums_drop(struct store *store, u64 block, u64 blocks, struct cr
 
 /*
  * Drop those that no I/O is needed for, of blocks that are not squashed any
- * more. sums_forget_few() is for some thousand blocks, with store->lock held.
+ * more, under their range lock. sums_forget_few() is for some thousand blocks,
+ * with store->lock held.
  */
-void sums_forget(struct store *store, u64 block, u64 blocks);
+void sums_forget(struct store *store, u64 block, u64 blocks, gfp_t gfp);
 void sums_forget_few(struct store *store, u64 block, u64 blocks);
 
 /* The checksum of the unit at @sector: CRCT_DONE, CRCT_NONE, CRCT_LOAD. */

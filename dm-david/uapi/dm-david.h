@@ -131,10 +131,11 @@ enum david_unclassified {
 
 /* Checksums of squashed blocks: index into david_stats.checksums. */
 enum david_sums {
-	DAVID_SUMS_BLOCKS,	/* checksums, each of 4 KiB */
+	DAVID_SUMS_BLOCKS,	/* checksums of 4 KiB, entered or read since the start */
 	DAVID_SUMS_STORE,	/* store blocks that hold some of them */
 	DAVID_SUMS_LOADS,	/* chunks read from the store, so far */
 	DAVID_SUMS_EVICTIONS,	/* chunks that left memory */
+	DAVID_SUMS_SAVES,	/* chunks written for a flush */
 	DAVID_SUMS_NR
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The fuzzer of the store's own format: make -f store.mk. FUZZ_SECONDS, or RUNS=N.
+# The fuzzers of the store's own format and of its images: make -f store.mk. FUZZ_SECONDS, or RUNS=N.
 
 TOP := ../..
 BUILD := $(TOP)/build/fuzz
@@ -8,15 +8,23 @@ FUZZ_SECONDS ?= 3
 LIMIT := $(if $(RUNS),-runs=$(RUNS),-max_total_time=$(FUZZ_SECONDS))
 CFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -Werror \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-SOURCES := $(addprefix $(TOP)/dm-david/,format.c rangetable.c bitmap.c crc.c)
+SOURCES_store := $(addprefix $(TOP)/dm-david/,format.c rangetable.c bitmap.c crc.c)
+SOURCES_image := $(TOP)/tools/store/image.c $(TOP)/dm-david/crc.c
+TARGETS := store image
 
-run: $(BUILD)/fuzz-store
-	mkdir -p $(BUILD)/corpus/store
-	$(BUILD)/fuzz-store $(LIMIT) -max_len=16384 -timeout=10 -print_final_stats=1 -verbosity=0 \
-		-artifact_prefix=$(BUILD)/store- $(BUILD)/corpus/store
+run: $(addprefix run-,$(TARGETS))
 
-$(BUILD)/fuzz-store: fuzz-store.c $(SOURCES) $(wildcard $(TOP)/dm-david/*.h)
+$(addprefix run-,$(TARGETS)): run-%: $(BUILD)/fuzz-%
+	mkdir -p $(BUILD)/corpus/$*
+	@# Nothing short goes far: without a beginning of some length it would try short ones only.
+	tr '\0' '\1' </dev/zero | head -c 4096 >$(BUILD)/corpus/$*/ones
+	$< $(LIMIT) -len_control=0 -max_len=16384 -timeout=10 -print_final_stats=1 -verbosity=0 \
+		-artifact_prefix=$(BUILD)/$*- $(BUILD)/corpus/$*
+
+.SECONDEXPANSION:
+$(addprefix $(BUILD)/fuzz-,$(TARGETS)): $(BUILD)/fuzz-%: fuzz-%.c $$(SOURCES_$$*) \
+		$(wildcard $(TOP)/dm-david/*.h $(TOP)/tools/store/*.h)
 	@mkdir -p $(BUILD)
-	$(CC) $(CFLAGS) -o $@ $< $(SOURCES)
+	$(CC) $(CFLAGS) -o $@ $< $(SOURCES_$*) $(if $(filter image,$*),-lz)
 
-.PHONY: run
+.PHONY: run $(addprefix run-,$(TARGETS))

@@ -3,7 +3,8 @@
 its output.
 
 A test says which lab it needs with `@pytest.mark.lab(Job(...))` and asks the fixture `lab` for its result,
-a line "RESULT {json}" that the program in the lab prints. DAVID_SCALE=full runs the issue's full sizes.
+a line "RESULT {json}" that the program in the lab prints. Jobs behind the first are run for it, too.
+DAVID_SCALE=full runs the issue's full sizes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def jobs_of(items: list[pytest.Item]) -> list[Job]:
     """The labs that the chosen tests need, in the tests' order."""
     marks = [item.get_closest_marker("lab") for item in items]
-    return list(dict.fromkeys(mark.args[0] for mark in marks if mark))
+    return list(dict.fromkeys(job for mark in marks if mark for job in mark.args))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -47,14 +48,13 @@ class Output:
     def __init__(self, labs: Labs, job: Job) -> None:
         self.labs, self.job = labs, job
 
-    def result(self, **wanted: object) -> dict[str, object]:
+    def result(self, job: Job | None = None, **wanted: object) -> dict[str, object]:
         """The first result line with these values; fails the test if the lab ends without it."""
-        found = self.labs.wait(self.job, wanted)
+        job = job or self.job
+        found = self.labs.wait(job, wanted)
         if found is None:
             what = ", ".join(f"{key}={value}" for key, value in wanted.items())
-            pytest.fail(
-                f"no result {what} from {self.job.describe()}:\n{self.labs.tail(self.job)}", pytrace=False
-            )
+            pytest.fail(f"no result {what} from {job.describe()}:\n{self.labs.tail(job)}", pytrace=False)
         return found
 
     def ended_well(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cases import GROUPS, LONG, load
-from labjob import Job
+from labjob import PYTHON, Job
 
 PROGRAM = str(Path(__file__).with_name("caserun.py"))
 
@@ -46,13 +46,13 @@ FULL = os.environ.get("DAVID_SCALE") == "full"
 VM_6_1, VM_6_12 = (VM_ALL, VM_ALL) if FULL else (BOTH + ONLY_6_1, BOTH + ONLY_6_12)
 
 JOBS = [
-    (Job("device", "vm", "6.12", ("python3", PROGRAM, *VM_6_12), timeout=1500, usually=240), VM_6_12),
-    (Job("device", "vm", "6.1", ("python3", PROGRAM, *VM_6_1), timeout=1500, usually=180), VM_6_1),
-    (Job("device", "uml", "6.12", ("python3", PROGRAM), timeout=600, usually=120), ALL),
+    (Job("device", "vm", "6.12", (*PYTHON, PROGRAM, *VM_6_12), timeout=1500, usually=240), VM_6_12),
+    (Job("device", "vm", "6.1", (*PYTHON, PROGRAM, *VM_6_1), timeout=1500, usually=180), VM_6_1),
+    (Job("device", "uml", "6.12", (*PYTHON, PROGRAM), timeout=600, usually=120), ALL),
 ]
 if FULL:
     LONGER = tuple(f"{group}.*" for group in LONG)
-    JOBS.append((Job("long", "uml", "6.12", ("python3", PROGRAM, *LONGER), timeout=900, usually=240), LONGER))
+    JOBS.append((Job("long", "uml", "6.12", (*PYTHON, PROGRAM, *LONGER), timeout=900, usually=240), LONGER))
 
 
 def params() -> list:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 import pytest
-from labjob import Job
+from labjob import PYTHON, Job
 from selfid_cases import CASES
 
 PROGRAM = str(Path(__file__).with_name("selfid_record.py"))
@@ -20,7 +20,7 @@ JOB = Job(
     "selfid",
     "uml",
     "6.12",
-    ("python3", PROGRAM, *NAMES),
+    (*PYTHON, PROGRAM, *NAMES),
     memory="4G",
     timeout=3600,
     usually=20 * len(NAMES),

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labjob import TREE, Job
+from labjob import PYTHON, TREE, Job
 from stream_cases import CASES, CHECK
 from streams import differences, lost, replay
 
@@ -31,7 +31,7 @@ RECORD = Job(
     "streams",
     "uml",
     "6.12",
-    ("python3", PROGRAM, str(STREAMS), *NAMES),
+    (*PYTHON, PROGRAM, str(STREAMS), *NAMES),
     memory="1G",
     timeout=1200,
     usually=15 * len(NAMES),

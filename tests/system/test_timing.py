@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from cases import VIRTUAL, load
-from labjob import Job
+from labjob import PYTHON, Job
 
 PROGRAM = str(Path(__file__).with_name("caserun.py"))
 
 
 def job(name: str, *patterns: str, usually: int) -> Job:
-    command = ("python3", PROGRAM, *patterns)
+    command = (*PYTHON, PROGRAM, *patterns)
     return Job(name, "uml", "6.12", command, timeout=600, usually=usually, virtual_time=True)
 
 

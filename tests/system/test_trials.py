@@ -6,12 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from labjob import Job
+from labjob import PYTHON, Job
 
 PROGRAM = str(Path(__file__).with_name("trials.py"))
 # Short enough for `make check`: one seed a file system, and implicit, which sees least, for two.
 RUNS = ("ext2:auto", "ext3:implicit", "ext4:auto", "ext4:implicit", "xfs:auto", "btrfs:auto")
-COMMAND = ("python3", PROGRAM, "--seeds", "1", "--count", "60", "--episodes", "2", *RUNS)
+COMMAND = (*PYTHON, PROGRAM, "--seeds", "1", "--count", "60", "--episodes", "2", *RUNS)
 JOB = Job("trials", "uml", "6.12", COMMAND, memory="1500M", timeout=300, usually=20)
 
 

@@ -31,12 +31,55 @@ struct world {
 	bool taken[PLACES];
 	u8 store[PLACES][CRCT_IMAGE];
 	u32 run[AREA];
+	/* A table that lasts: whose chunks the places are; what a flush saw. */
+	bool lasts;
+	u64 owner[PLACES];
+	u32 reopened;
 };
+
+/* What the range table is in a store. */
+static u64 where(void *ctx, u64 number)
+{
+	struct world *w = ctx;
+	u32 i;
+
+	for (i = 0; i < PLACES; i++)
+		if (w->taken[i] && w->owner[i] == number)
+			return i;
+	return CRCT_NOWHERE;
+}
+
+static u64 new_place(struct world *w)
+{
+	u64 place;
+
+	for (place = 0; place < PLACES && w->taken[place]; place++)
+		;
+	KUNIT_ASSERT_TRUE(w->test, place < PLACES);
+	return place;
+}
+
+/* Chunk @number is at @place from now on, and nowhere else. */
+static void move(struct world *w, u64 number, u64 place)
+{
+	u64 old = where(w, number);
+
+	if (old != CRCT_NOWHERE) {
+		w->taken[old] = false;
+		memset(w->store[old], 0xee, CRCT_IMAGE);
+	}
+	if (place != CRCT_NOWHERE) {
+		w->taken[place] = true;
+		w->owner[place] = number;
+	}
+}
 
 static void freed(void *ctx, u64 place)
 {
 	struct world *w = ctx;
 
+	if (w->lasts)
+		return;
 	KUNIT_ASSERT_TRUE(w->test, place < PLACES && w->taken[place]);
 	w->taken[place] = false;
 	memset(w->store[place], 0xee, CRCT_IMAGE);	/* whoever reads it will notice */
@@ -55,8 +98,10 @@ static void load(struct world *w, const struct crct_want *want)
 	KUNIT_ASSERT_TRUE(w->test, want->place < PLACES && w->taken[want->place]);
 	if (!w->ct.spare_chunks) {
 		KUNIT_ASSERT_EQ(w->test, crct_load(&w->ct, want, w->store[want->place]), -ENOMEM);
-		supply(w, 1, 0);
+		supply(w, 1, w->lasts ? CRCT_PATH : 0);
 	}
+	if (w->lasts && w->ct.spare_nodes < CRCT_PATH)
+		supply(w, 0, CRCT_PATH);
 	KUNIT_ASSERT_EQ(w->test, crct_load(&w->ct, want, w->store[want->place]), 0);
 }
 
@@ -93,10 +138,45 @@ static void set(struct world *w, u32 area, u32 from, u32 n)
 	crct_set(&w->ct, area_at[area] + from, n, w->run);
 }
 
-static void clear(struct world *w, u64 start, u64 len)
+/*
+ * A table that lasts does not see what it has not read: as sums.c does, read what is
+ * cleared in part, and tell where() of whole chunks.
+ */
+static void before_clear(struct world *w, u64 start, u64 len)
 {
 	struct crct_want want;
+	u32 i, crc;
+
+	for (i = 0; i < PLACES; i++) {
+		u64 from = w->owner[i] * CRCT_BLOCKS, at = max(from, start);
+
+		if (w->taken[i] && (from < start || start + len - from < CRCT_BLOCKS) &&
+		    from < start + len && from + CRCT_BLOCKS > start &&
+		    crct_find(&w->ct, at, &crc, &want) == CRCT_LOAD)
+			load(w, &want);
+	}
+}
+
+static void after_clear(struct world *w, u64 start, u64 len)
+{
+	u32 i;
+
+	for (i = 0; i < PLACES; i++) {
+		u64 from = w->owner[i] * CRCT_BLOCKS;
+
+		if (w->taken[i] && from >= start && from + CRCT_BLOCKS <= start + len)
+			move(w, w->owner[i], CRCT_NOWHERE);
+	}
+}
+
+static void clear(struct world *w, u64 start, u64 len)
+{
+	u64 all = len, first = start;
+	struct crct_want want;
 	u32 area, i;
+
+	if (w->lasts)
+		before_clear(w, start, len);
 
 	for (area = 0; area < AREAS; area++)
 		for (i = 0; i < AREA; i++)
@@ -115,6 +195,8 @@ static void clear(struct world *w, u64 start, u64 len)
 		else
 			KUNIT_ASSERT_TRUE(w->test, done > 0);
 	}
+	if (w->lasts)
+		after_clear(w, first, all);
 }
 
 static void look(struct world *w, u32 area, u32 i)
@@ -169,10 +251,10 @@ static void evict(struct world *w)
 
 		if (!chunk)
 			continue;
-		if (place == CRCT_NOWHERE || elsewhere) {
-			for (place = 0; place < PLACES && w->taken[place]; place++)
-				;
-			KUNIT_ASSERT_TRUE(w->test, place < PLACES);
+		if (w->lasts) {
+			place = new_place(w);
+		} else if (place == CRCT_NOWHERE || elsewhere) {
+			place = new_place(w);
 			w->taken[place] = true;
 		} else {
 			good = true;	/* what was there is overwritten */
@@ -182,8 +264,46 @@ static void evict(struct world *w)
 			any_step(w);
 		if (!good)
 			w->taken[place] = false;
+		else if (w->lasts)
+			move(w, crct_number(chunk), place);
 		crct_evicted(&w->ct, chunk, place, good, freed, w);
 	}
+}
+
+/* A flush: all that is unsaved now is saved then. Sometimes the second time, or used meanwhile. */
+static void save(struct world *w)
+{
+	u64 left = w->ct.unsaved, place;
+	struct crct_chunk *chunk;
+	bool good, empty;
+
+	while (left && (chunk = crct_save(&w->ct))) {
+		empty = crct_is_empty(chunk);
+		good = rnd_below(&w->rnd, 8);
+		place = empty ? CRCT_NOWHERE : new_place(w);
+		if (!empty)
+			crct_pack(chunk, w->store[place]);
+		if (rnd_below(&w->rnd, 8) == 0)
+			any_step(w);
+		/* Emptied means nowhere only if it still is. */
+		if (empty && !crct_is_empty(chunk))
+			good = false;
+		if (good)
+			move(w, crct_number(chunk), place);
+		crct_saved(&w->ct, chunk, place, good, freed, w);
+		left -= good;
+	}
+}
+
+/* Removed and created again. */
+static void reopen(struct world *w)
+{
+	while (w->ct.unsaved)
+		save(w);
+	crct_destroy(&w->ct);
+	crct_init(&w->ct, 12 * 4096);
+	crct_last(&w->ct, where, w);
+	w->reopened++;
 }
 
 static struct world *new_world(struct kunit *test, u64 limit)
@@ -230,6 +350,40 @@ static void holds_what_was_set_resident_or_not(struct kunit *test)
 	clear(w, 0, 1ULL << 60);
 	KUNIT_EXPECT_TRUE(test, !crct_check(&w->ct));
 	KUNIT_EXPECT_EQ(test, w->ct.nodes + w->ct.resident + w->ct.spilled, 0);
+	for (i = 0; i < PLACES; i++)
+		KUNIT_EXPECT_FALSE(test, w->taken[i]);
+	end_world(w);
+}
+
+static void lasts_from_one_opening_to_the_next(struct kunit *test)
+{
+	struct world *w = new_world(test, 12 * 4096);
+	u32 i, area;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->lasts = true;
+	crct_last(&w->ct, where, w);
+	for (i = 0; i < STEPS; i++) {
+		any_step(w);
+		if (i % 4 == 0)
+			evict(w);
+		if (rnd_below(&w->rnd, 50) == 0)
+			save(w);
+		if (rnd_below(&w->rnd, 500) == 0)
+			reopen(w);
+		if (i % 64 == 0)
+			KUNIT_ASSERT_TRUE_MSG(test, !crct_check(&w->ct), "step %u: %s", i,
+					      crct_check(&w->ct));
+	}
+	for (area = 0; area < AREAS; area++)
+		for (i = 0; i < AREA; i++)
+			look(w, area, i);
+	/* Now that all of it has been seen. */
+	KUNIT_EXPECT_EQ(test, w->ct.entries, w->entries);
+	KUNIT_EXPECT_GE(test, w->reopened, 2);
+	KUNIT_EXPECT_GE(test, w->ct.loads, 10);
+	clear(w, 0, 1ULL << 60);
+	reopen(w);
 	for (i = 0; i < PLACES; i++)
 		KUNIT_EXPECT_FALSE(test, w->taken[i]);
 	end_world(w);
@@ -291,6 +445,7 @@ static void a_damaged_image_is_refused(struct kunit *test)
 
 static struct kunit_case crctable_cases[] = {
 	KUNIT_CASE(holds_what_was_set_resident_or_not),
+	KUNIT_CASE(lasts_from_one_opening_to_the_next),
 	KUNIT_CASE(a_full_table_takes_less_than_a_tenth_more),
 	KUNIT_CASE(a_damaged_image_is_refused),
 	{}

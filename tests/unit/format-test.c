@@ -371,11 +371,41 @@ static void two_blocks_in_one_place_are_refused(struct kunit *test)
 	}
 }
 
+/* Rounds with and without somebody waiting, in any order: never more pages than there are. */
+static void a_checkpoint_ahead_of_its_debt_writes_no_more_than_it_has(struct kunit *test)
+{
+	struct rnd rnd = { 9 };
+	struct format_room room;
+	s64 debt = 0;
+	unsigned int i, ops, most;
+
+	format_room(4096, &room);
+	for (i = 0; i < 10000; i++) {
+		ops = rnd_below(&rnd, 4) ? 0 : rnd_below(&rnd, room.ring + 2);
+		/* Operations may not get ahead of it: durable.c's one_round(). */
+		if (debt > 0)
+			ops = 0;
+		debt += (s64)ops * FORMAT_WALK_RATIO;
+		most = format_walk(&room, debt, ops);
+		KUNIT_ASSERT_LE(test, most, room.walk);
+		if (!ops)
+			KUNIT_ASSERT_EQ(test, most, room.walk);
+		else if (debt > 0)
+			KUNIT_ASSERT_TRUE(test, most == room.walk || most == debt);
+		else
+			KUNIT_ASSERT_EQ(test, most, 0u);
+		debt -= most;
+	}
+	/* It was: one of many rounds without anybody. */
+	KUNIT_EXPECT_EQ(test, format_walk(&room, -1000000, 1), 0u);
+}
+
 static struct kunit_case format_cases[] = {
 	KUNIT_CASE(a_superblock_is_read_as_it_was_written),
 	KUNIT_CASE(no_changed_byte_of_a_superblock_goes_unseen),
 	KUNIT_CASE(a_superblock_made_to_deceive_is_refused),
 	KUNIT_CASE(every_log_has_room_for_two_checkpoints),
+	KUNIT_CASE(a_checkpoint_ahead_of_its_debt_writes_no_more_than_it_has),
 	KUNIT_CASE(a_log_is_read_as_it_was_written),
 	KUNIT_CASE(a_torn_batch_ends_the_log_and_never_comes_back),
 	KUNIT_CASE(a_page_lost_in_the_midst_is_found_out),

@@ -199,6 +199,32 @@ def remove(args: argparse.Namespace) -> int:
     )
 
 
+def resize(args: argparse.Namespace) -> int:
+    """The same table line with another length: the store goes on, requests wait for a moment."""
+    _need_root("resize")
+    _is_david(args.name)
+    fields = dm.dmsetup("table", args.name).split()
+    old, new = int(fields[1]), args.size // SECTOR
+    if len(dm.dmsetup("table", args.name).splitlines()) != 1:
+        raise DeviceError(f"NAME {args.name}: its table has more than one line; use dmsetup")
+    if new < old:
+        raise DeviceError(
+            f"SIZE {format_size(args.size)}: the disk has {format_size(old * SECTOR)}, and what is behind "
+            "its new end would be lost; a disk can only grow"
+        )
+    fields[1] = str(new)
+    with KernelLog() as log:
+        try:
+            dm.dmsetup("load", args.name, "--table", " ".join(fields))
+        except DeviceError as error:
+            says = kernel_says(log.new_lines())
+            raise DeviceError(f"the kernel refuses the new size: {says or error}") from None
+    # Suspends the disk as it is, waits for requests under way, and resumes with the new table.
+    dm.dmsetup("resume", args.name)
+    print(f"/dev/mapper/{args.name}: {format_size(old * SECTOR)}, now {format_size(args.size)}")
+    return 0
+
+
 def list_devices(_args: argparse.Namespace) -> int:
     _need_root("list")
     rows = [("NAME", "SIZE", "BACKING", "STATE", "STORE USED", "OPTIONS")]
@@ -337,6 +363,11 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="SECONDS",
         help="how long to wait for those who have it open (default %(default)s)",
     )
+
+    text = "grow a fake disk while it is in use; the file system on it has to be told after that"
+    parser = add("resize", resize, text, "  tools/david resize big 2T && resize2fs /dev/mapper/big")
+    parser.add_argument("name", metavar="NAME", type=_name)
+    parser.add_argument("size", metavar="SIZE", type=size_arg, help="the new size; see david create --help")
 
     add("list", list_devices, "list the fake disks", "  tools/david list")
 

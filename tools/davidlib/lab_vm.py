@@ -70,8 +70,9 @@ def command_line(lab: Lab, private: Path, rw: list[Path], use_kvm: bool) -> list
     options = ["loglevel=6", "oops=panic", f"PATH={host.GUEST / 'vm-bin'}:/usr/sbin:/usr/bin:/sbin:/bin"]
     if not use_kvm:
         line += ["--disable-kvm"]
-        # Emulated on a busy host, a CPU may well be away for half a minute.
-        options += ["mitigations=off", "rcupdate.rcu_cpu_stall_timeout=120", "watchdog_thresh=60"]
+        # Emulated on a busy host, a CPU may well be away for half a minute. A fifth level of page
+        # tables is one more to walk for every miss, which is software here.
+        options += ["no5lvl", "mitigations=off", "rcupdate.rcu_cpu_stall_timeout=120", "watchdog_thresh=60"]
     for option in options:
         line += ["--kopt", option]
     # No CD-ROM, floppy, network card: drivers would be loaded for them.

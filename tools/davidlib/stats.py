@@ -97,7 +97,7 @@ LATE_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "unclassified": ("unclassified", "unclassified_", ("now", "most", "spilled", "data", "metadata")),
 }
 HISTOGRAMS = ("late", "modelled_times", "measured_times")
-CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions"))
+CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions", "saves"))
 ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS
 EXACT = ("exact_blocks", "exact_limit")
 ALL_SCALARS = SCALARS + TIME_SCALARS + EXACT

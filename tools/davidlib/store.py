@@ -30,22 +30,41 @@ def program() -> Path:
 
 
 def store(args: argparse.Namespace) -> int:
-    return subprocess.run([str(program()), args.action, args.device]).returncode
+    words = [args.action, *(["--format"] if args.format else []), *args.places]
+    return subprocess.run([str(program()), *words]).returncode
 
 
 def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = sub.add_parser(
         "store",
-        help="look at a store while no device uses it, check it, repair it",
-        description="Look at the store on a backing device, or on an image of one, while no device uses it. "
-        "info: what it says of itself, one name and value a line. check: read all of it as the kernel "
-        "does. dump: what each range of the disk's blocks is: first, last, kind, and a fill's word or where "
-        "it is stored. "
-        "repair: give back a broken copy of the superblock, and cut the log before a page that is lost.",
-        epilog="exit status: 0; 1: damaged, or no store; 2: DEV cannot be read or is in use\n\n"
-        "example:\n  tools/david store check /dev/ram0",
+        help="look at a store while no device uses it, check it, repair it, move the disk on it",
+        description="Look at the store on a backing device, or on an image of one, while no device uses it, "
+        "or move the disk that is on it.",
+        epilog="exit status: 0; 1: damaged, or no store; 2: cannot be read or written, or is in use\n\n"
+        "example:\n  tools/david store check /dev/ram0\n"
+        "  tools/david store export /dev/ram0 aged.image && tools/david store import aged.image /dev/sdx",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("action", choices=("info", "check", "dump", "repair"))
-    parser.add_argument("device", metavar="DEV")
-    parser.set_defaults(func=store)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    def add(name: str, text: str, *places: str) -> argparse.ArgumentParser:
+        action = actions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        for place in places:
+            action.add_argument("places", action="append", metavar=place)
+        action.set_defaults(func=store, format=False)
+        return action
+
+    add("info", "what a store says of itself, one name and value a line", "DEV")
+    add("check", "read all of it as the kernel does", "DEV")
+    text = "what each range of the disk's blocks is: first, last, kind, and a fill's word or its place"
+    add("dump", text, "DEV")
+    text = "give back a broken copy of the superblock, and cut the log before a page that is lost"
+    add("repair", text, "DEV")
+    text = "write the disk, what is stored of it and its tables, to one packed file ('-': standard output)"
+    add("export", text, "DEV", "FILE")
+    text = (
+        "make the store of an exported disk ('-': standard input) on a blank device of any size that has "
+        "room for it; a file is checked before anything is written"
+    )
+    action = add("import", text, "FILE", "DEV")
+    action.add_argument("--format", action="store_true", help="overwrite what is on the device")

@@ -1,147 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * david-store: a store looked at and repaired while it is not in use, by the
- * kernel's own reading of it (dm-david/format.c).
+ * david-store: a store looked at, repaired, and moved while it is not in use, by
+ * the kernel's own reading of it (dm-david/format.c).
  *
  * repair does what can be done without guessing: it gives back a copy of the
  * superblock that is broken, and cuts the log before a page that is lost, so
  * that the disk is as it was when that page had not been written. Two blocks in one
  * place it leaves: which of them is right nobody knows.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
+#include "store.h"
+
 #include <inttypes.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../dm-david/crc.h"
-#include "../../dm-david/format.h"
-
-enum status {
-	STATUS_GOOD,
-	STATUS_DAMAGED,		/* or no store at all */
-	STATUS_UNREADABLE,	/* nothing can be said */
-};
-
-struct opened {
-	int fd;
-	const char *path;
-	struct format_super super;
-	bool copy_broken;		/* one of the two */
-	struct rangetable table;
-	struct remap_bitmap bitmap;
-	struct format_replay replay;
-	enum format_step step;
-	const char *claim;		/* what is wrong with the table */
-	u64 claim_block;
-};
-
-static bool read_page(const struct opened *o, u64 page, void *buf)
-{
-	return pread(o->fd, buf, FORMAT_PAGE, page * FORMAT_PAGE) == FORMAT_PAGE;
-}
-
-static bool write_page(const struct opened *o, u64 page, const void *buf)
-{
-	if (pwrite(o->fd, buf, FORMAT_PAGE, page * FORMAT_PAGE) == FORMAT_PAGE)
-		return true;
-	perror(o->path);
-	return false;
-}
-
-static enum status open_store(struct opened *o, const char *path, bool write)
-{
-	static u8 look[FORMAT_LOOK * FORMAT_PAGE];
-	struct format_super super;
-	struct stat st;
-	unsigned int i;
-
-	o->path = path;
-	/* On a block device O_EXCL is refused while anybody has it in use. */
-	o->fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_EXCL);
-	if (o->fd < 0 || fstat(o->fd, &st)) {
-		perror(path);
-		return STATUS_UNREADABLE;
-	}
-	for (i = 0; i < FORMAT_LOOK; i++) {
-		if (!read_page(o, i, look + i * FORMAT_PAGE)) {
-			fprintf(stderr, "%s: cannot be read, or too small for a store\n", path);
-			return STATUS_UNREADABLE;
-		}
-	}
-	switch (format_look(look, &o->super)) {
-	case FORMAT_STORE:
-		break;
-	case FORMAT_BLANK:
-		fprintf(stderr, "%s: blank\n", path);
-		return STATUS_DAMAGED;
-	case FORMAT_OTHER_VERSION:
-		fprintf(stderr, "%s: a store of another version\n", path);
-		return STATUS_DAMAGED;
-	case FORMAT_BROKEN:
-		fprintf(stderr, "%s: a store with both copies of its superblock broken\n", path);
-		return STATUS_DAMAGED;
-	default:
-		fprintf(stderr, "%s: no store\n", path);
-		return STATUS_DAMAGED;
-	}
-	/* Each copy by itself. */
-	for (i = 0; i < FORMAT_SUPERS; i++) {
-		u8 *other = look + (1 - i) * FORMAT_PAGE, keep[FORMAT_PAGE];
-
-		memcpy(keep, other, FORMAT_PAGE);
-		memset(other, 0, FORMAT_PAGE);
-		o->copy_broken |= format_look(look, &super) != FORMAT_STORE ||
-				  memcmp(super.uuid, o->super.uuid, sizeof(super.uuid));
-		memcpy(other, keep, FORMAT_PAGE);
-	}
-	return STATUS_GOOD;
-}
-
-static enum status read_table(struct opened *o)
-{
-	static u8 page[FORMAT_PAGE];
-	u64 i;
-
-	rt_init(&o->table);
-	format_replay_begin(&o->replay, &o->super, &o->table);
-	o->step = FORMAT_MORE;
-	for (i = 0; i < o->super.log_pages && o->step == FORMAT_MORE; i++) {
-		/* What cannot be read is not what is expected. */
-		if (!read_page(o, format_place(&o->super, o->super.log_start + i), page))
-			memset(page, 0, sizeof(page));
-		o->step = format_replay_page(&o->replay, page);
-	}
-	if (o->step == FORMAT_MORE)
-		o->step = format_replay_end(&o->replay);
-	if (o->step == FORMAT_NO_MEMORY || bm_init(&o->bitmap, o->super.backing_blocks)) {
-		fprintf(stderr, "%s: not enough memory\n", o->path);
-		return STATUS_UNREADABLE;
-	}
-	bm_claim(&o->bitmap, 0, format_data(&o->super));
-	o->claim = format_claim(&o->table, &o->bitmap, format_data(&o->super), &o->claim_block);
-	return STATUS_GOOD;
-}
-
-static enum status verdict(const struct opened *o)
-{
-	enum status status = STATUS_GOOD;
-
-	if (o->copy_broken) {
-		printf("one copy of the superblock is broken (david store repair)\n");
-		status = STATUS_DAMAGED;
-	}
-	if (o->step == FORMAT_DAMAGED) {
-		printf("log page %" PRIu64 ": %s (david store repair)\n", o->replay.next,
-		       o->replay.why);
-		status = STATUS_DAMAGED;
-	}
-	if (o->claim) {
-		printf("block %" PRIu64 " of the disk: %s\n", o->claim_block, o->claim);
-		status = STATUS_DAMAGED;
-	}
-	return status;
-}
 
 static void info(const struct opened *o)
 {
@@ -184,6 +56,14 @@ static void dump(const struct opened *o)
 	}
 }
 
+static bool write_page(const struct opened *o, u64 page, const void *buf)
+{
+	if (write_at(o->fd, buf, FORMAT_PAGE, page * FORMAT_PAGE))
+		return true;
+	perror(o->path);
+	return false;
+}
+
 static enum status repair(struct opened *o)
 {
 	static u8 page[FORMAT_PAGE];
@@ -214,18 +94,30 @@ static enum status repair(struct opened *o)
 	return STATUS_GOOD;
 }
 
+static int bad_arguments(void)
+{
+	fprintf(stderr,
+		"usage: david-store info|check|dump|repair DEV\n"
+		"       david-store export DEV FILE\n"
+		"       david-store import [--format] FILE DEV\n");
+	return STATUS_UNREADABLE;
+}
+
 int main(int argc, char **argv)
 {
 	static struct opened o;
-	const char *command = argc == 3 ? argv[1] : "";
+	const char *command = argc > 1 ? argv[1] : "";
+	bool format = argc == 5 && !strcmp(argv[2], "--format");
 	enum status status;
 
 	crc_setup();
+	if (!strcmp(command, "import") && argc == 4 + format)
+		return import_store(argv[2 + format], argv[3 + format], format);
+	if (strcmp(command, "export") ? argc != 3 : argc != 4)
+		return bad_arguments();
 	if (strcmp(command, "info") && strcmp(command, "check") && strcmp(command, "dump") &&
-	    strcmp(command, "repair")) {
-		fprintf(stderr, "usage: david-store info|check|dump|repair DEV\n");
-		return STATUS_UNREADABLE;
-	}
+	    strcmp(command, "repair") && strcmp(command, "export"))
+		return bad_arguments();
 	status = open_store(&o, argv[2], command[0] == 'r');
 	if (!status)
 		status = read_table(&o);
@@ -237,6 +129,9 @@ int main(int argc, char **argv)
 		break;
 	case 'd':
 		dump(&o);
+		break;
+	case 'e':
+		status = export_store(&o, argv[3]);
 		break;
 	default:
 		status = verdict(&o);

@@ -13,7 +13,8 @@ from collections.abc import Callable
 Case = Callable[[], None]
 
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
-GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "powercut", "faults", "ways", "unclassified")
+GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
+GROUPS += ("unclassified",)
 LONG = ("long", "sumslong", "unclassifiedlong")  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 

@@ -7,19 +7,18 @@ import errno
 import os
 import random
 import re
-import subprocess
 import time
 
 import raw
 from raw import BLOCK
+from storetool import says
 
 from cases import case
 from cases.store import state
 from cases.tables import refused
 
-from guest import SCRATCH, TREE, Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, run
+from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, run
 
-TOOL = ("format", "rangetable", "bitmap", "crc")  # what the kernel and tools/store share
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
 
@@ -349,14 +348,6 @@ def opening_a_store_of_many_ranges_takes_no_time() -> None:
 
 @case
 def the_tool_checks_dumps_and_repairs() -> None:
-    tool = SCRATCH / "david-store"
-    sources = [TREE / "tools/store/main.c", *(TREE / f"dm-david/{name}.c" for name in TOOL)]
-    run("cc", "-o", str(tool), *map(str, sources))
-
-    def says(*words: str) -> tuple[int, str]:
-        done = subprocess.run([str(tool), *words], capture_output=True, text=True)
-        return done.returncode, done.stdout + done.stderr
-
     with loop_disk(2 * MIB) as dev:
         assert says("check", dev)[0] == 1
         with mapped("made", table(dev, "classify=keep")) as path:

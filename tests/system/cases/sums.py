@@ -7,8 +7,8 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import raw
 from fsrun import read_all
@@ -17,7 +17,7 @@ from workload import SCALES, Workload
 
 from cases import case
 
-from guest import Failed, device_stats, fake_disk, loop_disk, mounted, ram_disk, run
+from guest import Failed, device_stats, fake_disk, loop_disk, mapped, mounted, ram_disk, run
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 UNIT = 4096
@@ -261,7 +261,9 @@ def the_newest_data_reads_exactly() -> None:
         raw.write(fd, data[1], 0)
         assert figures()["exact_blocks"] == piece // BLOCK
         reload(("exact=4", "exact=0"))
-        assert settled()["store_used"] == 0 and raw.read(fd, piece, 0) != data[1]
+        after = settled()
+        assert after["store_used"] == after["checksums"]["store"], after
+        assert raw.read(fd, piece, 0) != data[1]
 
 
 @case
@@ -292,6 +294,50 @@ def metadata_is_safe_where_exact_data_stood() -> None:
             for block in (2, 3, 4, 6, 10, 11, 13):
                 assert raw.read(fd, BLOCK, place + block * BLOCK) != old[block * BLOCK :][:BLOCK]
         run("e2fsck", "-fn", disk)
+
+
+def copy_of(dev: str) -> Callable[[str], object]:
+    """What a crash leaves: the backing device as it is at that moment."""
+    return lambda path: run("cp", "--sparse=always", dev, path)
+
+
+def opened_again(dev: str, *words: str) -> AbstractContextManager[str]:
+    return mapped("sums", f"0 {64 * GIB >> 9} david {dev} {len(words)} {' '.join(words)}")
+
+
+@case
+def checksums_survive_remove_and_create_and_a_crash() -> None:
+    store = 96 * MIB
+    with loop_disk(store) as dev:
+        with fake_disk("sums", 64 * GIB, dev, "-o", "checksum_memory=0") as disk:
+            run("mkfs.btrfs", "-q", "-f", disk)
+            with mounted(disk, "btrfs") as top:
+                large_file(top, 24)
+                some_files(top, 21)
+            assert figures()["checksums"]["saves"] > 0, figures()["checksums"]
+        with opened_again(dev) as disk:
+            before = figures()["checksums"]
+            assert before["store"] > 6 * MIB // 960 // BLOCK and before["blocks"] == 0, before
+            clean(disk)
+            after = figures()["checksums"]
+            assert after["store"] == before["store"] and after["loads"] > 5, (before, after)
+            # Written over, cloned and freed, then the machine stops while it is mounted.
+            with mounted(disk, "btrfs") as top:
+                some_files(top, 22)
+                run("cp", "--reflink=always", f"{top}/sequential", f"{top}/cloned")
+                run("sh", "-c", f"rm {top}/some-21-1* && sync -f {top} && fstrim {top}")
+                some_files(top, 23)
+                with loop_disk(store, prepare=copy_of(dev)) as copy:
+                    crashed = f"0 {64 * GIB >> 9} david {copy} 1 checksums=off"
+                    with mapped("crashed", crashed) as other:
+                        # Nobody wants new ones there, and those that there are count.
+                        run("btrfs", "check", "--check-data-csum", other)
+        with opened_again(dev) as disk:
+            clean(disk)
+            # All is discarded: so are they.
+            run("blkdiscard", disk)
+            after = figures()
+            assert after["store_used"] == after["checksums"]["store"] <= 1, after
 
 
 @case

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import subprocess
+import sys
 import time
 from contextlib import ExitStack
 
@@ -310,7 +311,8 @@ def what_the_disk_says_of_itself() -> None:
 
 
 def command(*args: str) -> tuple[int, str, str]:
-    done = subprocess.run(["python3", DAVID, *args], capture_output=True, text=True, env=dm.environment())
+    line = [sys.executable, "-S", DAVID, *args]
+    done = subprocess.run(line, capture_output=True, text=True, env=dm.environment())
     return done.returncode, done.stdout, done.stderr
 
 

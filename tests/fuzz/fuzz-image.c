@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Images of emulated disks (tools/store/image.h) as anybody may have made them.
+ * Input: a byte; if it is even, the image as it is. Else a header and chunks, which
+ * are given right checksums: the header's numbers, then kind, length (2 bytes), content each;
+ * at last one byte of it is changed where the first byte says so.
+ */
+#include "fuzz.h"
+
+#include "../../tools/store/image.h"
+#include "../../dm-david/crc.h"
+
+static u8 image[1 << 18];
+static size_t made, taken;
+
+static bool put(void *ctx, const void *buf, size_t len)
+{
+	if (len > sizeof(image) - made)
+		return false;
+	memcpy(image + made, buf, len);
+	made += len;
+	return true;
+}
+
+static bool get(void *ctx, void *buf, size_t len)
+{
+	if (len > made - taken)
+		return false;
+	memcpy(buf, image + taken, len);
+	taken += len;
+	return true;
+}
+
+static void make(const u8 *data, size_t size)
+{
+	struct image_writer w = { .write = put };
+	u8 first = data[0];
+	struct image_head head = {
+		.block_size = 512u << (data[1] & 3),
+		.flags = data[2] & 0xfe,
+		.target_sectors = data[3],
+		.ranges = data[4],
+		.blocks = data[5],
+	};
+
+	if (!image_begin(&w, &head))
+		return;
+	for (data += 6, size -= 6; size > 3;) {
+		size_t len = min(size - 3, (size_t)(data[1] | data[2] << 8));
+		u8 kind = data[0] & 3;
+
+		if (!image_chunk(&w, kind, data + 3, kind == IMAGE_END ? 0 : len))
+			break;
+		data += 3 + len;
+		size -= 3 + len;
+	}
+	image_chunk(&w, IMAGE_END, NULL, 0);
+	image_finish(&w);
+	if (first & 2)
+		image[first * 37u % made] ^= first;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct image_reader r = { .read = get };
+	enum image_kind kind = 0;
+	u64 ranges = 0, bytes = 0;
+	bool good;
+	u32 len;
+
+	crc_setup();
+	made = 0;
+	taken = 0;
+	if (size < 7)
+		return 0;
+	if (data[0] & 1)
+		make(data, size);
+	else
+		put(NULL, data + 1, size - 1);
+	if (image_open(&r)) {
+		while ((kind = image_next(&r, &len)) && kind != IMAGE_END) {
+			if (kind == IMAGE_RANGES)
+				ranges += len / sizeof(struct format_op);
+			else
+				bytes += len;
+		}
+	}
+	good = kind == IMAGE_END;
+	/* Taken for good, or with a reason, and never more than was announced. */
+	if (good == !!r.why || ranges > r.head.ranges ||
+	    (r.why && bytes > r.head.blocks * 4096))
+		abort();
+	if (good &&
+	    (ranges != r.head.ranges || bytes != r.head.blocks * r.head.block_size))
+		abort();
+	image_close(&r);
+	return 0;
+}

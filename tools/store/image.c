@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Images of emulated disks: see image.h. */
+#include "image.h"
+
+#include <zlib.h>
+
+#include "../../dm-david/crc.h"
+
+#define LEVEL		4	/* metadata packs well at any */
+#define RANGE_END	((u64)1 << 60)
+
+static void layout(void)
+{
+	BUILD_BUG_ON(sizeof(struct image_disk_head) != 88);
+	BUILD_BUG_ON(offsetof(struct image_disk_head, uuid) != 40);
+	BUILD_BUG_ON(offsetof(struct image_disk_head, blocks) != 80);
+	BUILD_BUG_ON(sizeof(struct image_disk_chunk) != 16);
+}
+
+static u32 crc_on(u32 crc, const void *data, size_t len)
+{
+	return ~crc_update(CRC_32C, ~crc, data, len);
+}
+
+/* Of all but the field itself, which is the first. */
+static u32 chunk_crc(u32 before, const struct image_disk_chunk *chunk, const void *packed)
+{
+	u32 crc = crc_on(before, (const u8 *)chunk + sizeof(chunk->crc),
+			 sizeof(*chunk) - sizeof(chunk->crc));
+
+	return crc_on(crc, packed, le32_to_cpu(chunk->packed));
+}
+
+static u32 head_crc(struct image_disk_head disk)
+{
+	disk.crc = 0;
+	return crc_on(0, &disk, sizeof(disk));
+}
+
+bool image_begin(struct image_writer *w, const struct image_head *head)
+{
+	struct image_disk_head disk = {
+		.version = cpu_to_le32(IMAGE_VERSION),
+		.store_version = cpu_to_le32(FORMAT_VERSION),
+		.block_size = cpu_to_le32(head->block_size),
+		.flags = cpu_to_le32(head->flags),
+		.target_sectors = cpu_to_le64(head->target_sectors),
+		.seed = cpu_to_le64(head->seed),
+		.ranges = cpu_to_le64(head->ranges),
+		.blocks = cpu_to_le64(head->blocks),
+	};
+
+	layout();
+	memcpy(disk.magic, IMAGE_MAGIC, sizeof(disk.magic));
+	memcpy(disk.uuid, head->uuid, sizeof(disk.uuid));
+	w->crc = head_crc(disk);
+	disk.crc = cpu_to_le32(w->crc);
+	w->packed = malloc(compressBound(IMAGE_CHUNK));
+	if (w->packed && w->write(w->ctx, &disk, sizeof(disk)))
+		return true;
+	image_finish(w);
+	return false;
+}
+
+void image_finish(struct image_writer *w)
+{
+	free(w->packed);
+	w->packed = NULL;
+}
+
+bool image_chunk(struct image_writer *w, enum image_kind kind, const void *data, u32 len)
+{
+	struct image_disk_chunk chunk = { .kind = cpu_to_le32(kind), .len = cpu_to_le32(len) };
+	uLongf packed = compressBound(IMAGE_CHUNK);
+
+	if (!len || compress2(w->packed, &packed, data, len, LEVEL) != Z_OK || packed >= len)
+		packed = len;
+	else
+		data = w->packed;
+	chunk.packed = cpu_to_le32((u32)packed);
+	w->crc = chunk_crc(w->crc, &chunk, data);
+	chunk.crc = cpu_to_le32(w->crc);
+	return w->write(w->ctx, &chunk, sizeof(chunk)) &&
+	       (!packed || w->write(w->ctx, data, packed));
+}
+
+static bool bad(struct image_reader *r, const char *why)
+{
+	r->why = why;
+	return false;
+}
+
+static bool head_sane(const struct image_head *h)
+{
+	return h->block_size >= 512 && h->block_size <= FORMAT_PAGE &&
+	       !(h->block_size & (h->block_size - 1)) && !(h->flags & FORMAT_CLEAN) &&
+	       h->target_sectors < (u64)1 << 55 && h->blocks < (u64)1 << 40 &&
+	       h->ranges < (u64)1 << 40;
+}
+
+bool image_open(struct image_reader *r)
+{
+	struct image_head *h = &r->head;
+	struct image_disk_head disk;
+
+	layout();
+	r->ranges = 0;
+	r->blocks = 0;
+	r->stored = 0;
+	r->next = 0;
+	r->why = NULL;
+	r->data = NULL;
+	r->packed = NULL;
+	if (!r->read(r->ctx, &disk, sizeof(disk)) ||
+	    memcmp(disk.magic, IMAGE_MAGIC, sizeof(disk.magic)))
+		return bad(r, "no image of an emulated disk");
+	r->crc = le32_to_cpu(disk.crc);
+	if (head_crc(disk) != r->crc)
+		return bad(r, "its header is damaged");
+	if (le32_to_cpu(disk.version) != IMAGE_VERSION ||
+	    le32_to_cpu(disk.store_version) != FORMAT_VERSION)
+		return bad(r, "an image of another version");
+	h->block_size = le32_to_cpu(disk.block_size);
+	h->flags = le32_to_cpu(disk.flags);
+	memcpy(h->uuid, disk.uuid, sizeof(h->uuid));
+	h->target_sectors = le64_to_cpu(disk.target_sectors);
+	h->seed = le64_to_cpu(disk.seed);
+	h->ranges = le64_to_cpu(disk.ranges);
+	h->blocks = le64_to_cpu(disk.blocks);
+	if (!head_sane(h))
+		return bad(r, "its header makes no sense");
+	/* No more than it can need. */
+	r->room = min_t(u64, IMAGE_CHUNK, max(h->ranges * sizeof(struct format_op),
+					      h->blocks * h->block_size) + 1);
+	r->data = malloc(r->room);
+	r->packed = malloc(r->room);
+	return (r->data && r->packed) || bad(r, "not enough memory");
+}
+
+void image_close(struct image_reader *r)
+{
+	free(r->data);
+	free(r->packed);
+}
+
+void image_range(const struct image_reader *r, u32 i, struct rt_range *out)
+{
+	const struct format_op *op = (const struct format_op *)r->data + i;
+	u64 len_kind = le64_to_cpu(op->len_kind);
+
+	out->start = le64_to_cpu(op->start);
+	out->len = len_kind >> FORMAT_KIND_BITS;
+	out->kind = len_kind & ((1u << FORMAT_KIND_BITS) - 1);
+	out->value = le64_to_cpu(op->value);
+}
+
+static bool take_ranges(struct image_reader *r, u32 len)
+{
+	u32 n = len / sizeof(struct format_op), i;
+	struct rt_range range;
+
+	if (len % sizeof(struct format_op) || r->blocks || n > r->head.ranges - r->ranges)
+		return bad(r, "more ranges than its header announces");
+	for (i = 0; i < n; i++) {
+		image_range(r, i, &range);
+		if (range.kind == RT_HOLE || range.kind >= RT_KINDS || !range.len ||
+		    range.start < r->next || range.start >= RANGE_END ||
+		    range.len > RANGE_END - range.start ||
+		    (range.kind == RT_SQUASHED && range.value))
+			return bad(r, "a range makes no sense");
+		if (range.kind == RT_STORED) {
+			if (range.value != r->stored || range.len > r->head.blocks - r->stored)
+				return bad(r, "a range names blocks that are not its own");
+			r->stored += range.len;
+		}
+		r->next = range.start + range.len;
+	}
+	r->ranges += n;
+	return true;
+}
+
+static bool take_blocks(struct image_reader *r, u32 len)
+{
+	u32 n = len / r->head.block_size;
+
+	if (r->ranges != r->head.ranges || r->stored != r->head.blocks)
+		return bad(r, "fewer ranges than its header announces");
+	if (len % r->head.block_size || n > r->head.blocks - r->blocks)
+		return bad(r, "more blocks than its header announces");
+	r->blocks += n;
+	return true;
+}
+
+static bool take_end(struct image_reader *r, u32 len)
+{
+	u8 more;
+
+	if (len || r->ranges != r->head.ranges || r->stored != r->head.blocks ||
+	    r->blocks != r->head.blocks)
+		return bad(r, "less in it than its header announces");
+	return !r->read(r->ctx, &more, 1) || bad(r, "something follows its end");
+}
+
+/* Into r->data, checked against its checksum. */
+static bool read_chunk(struct image_reader *r, u32 *kind, u32 *len)
+{
+	struct image_disk_chunk chunk;
+	uLongf size;
+	u32 packed;
+
+	if (!r->read(r->ctx, &chunk, sizeof(chunk)))
+		return bad(r, "it ends before its time");
+	*kind = le32_to_cpu(chunk.kind);
+	*len = le32_to_cpu(chunk.len);
+	packed = le32_to_cpu(chunk.packed);
+	if (*len > r->room || packed > *len)
+		return bad(r, "it is damaged");
+	if (packed && !r->read(r->ctx, r->packed, packed))
+		return bad(r, "it ends before its time");
+	r->crc = chunk_crc(r->crc, &chunk, r->packed);
+	if (r->crc != le32_to_cpu(chunk.crc))
+		return bad(r, "it is damaged");
+	size = *len;
+	if (packed == *len)
+		memcpy(r->data, r->packed, *len);
+	else if (uncompress(r->data, &size, r->packed, packed) != Z_OK || size != *len)
+		return bad(r, "a part of it cannot be unpacked");
+	return true;
+}
+
+enum image_kind image_next(struct image_reader *r, u32 *len)
+{
+	bool good;
+	u32 kind;
+
+	if (!read_chunk(r, &kind, len))
+		return 0;
+	if (kind == IMAGE_RANGES && *len)
+		good = take_ranges(r, *len);
+	else if (kind == IMAGE_BLOCKS && *len)
+		good = take_blocks(r, *len);
+	else if (kind == IMAGE_END)
+		good = take_end(r, *len);
+	else
+		good = bad(r, "a part of it is of no known kind");
+	return good ? kind : 0;
+}
