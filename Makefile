@@ -51,6 +51,13 @@ check: ## every test, about 20 minutes, and 10 more the first time
 bench: setup ## instructions per request beside dm-linear, dm-zero, brd and null_blk
 	tests/bench/run
 
+figure4: setup ## the paper's figure 4: what waits unclassified while a large file is made; 5 minutes
+	@mkdir -p build/figure4
+	$(DAVID) lab run --kind uml --memory 3G --timeout 1800 --rw build/figure4 -- \
+		python3 tests/bench/figure4 measure build/figure4/figure4.csv
+	cp build/figure4/figure4.csv docs/figure4.csv
+	tests/bench/figure4 draw docs/figure4.csv docs/figure4.svg
+
 bench-content: ## made-up content, checksums and forging beside copying a page, in user space
 	@mkdir -p build/bench
 	$(CC) -O2 -Wall -Wextra -o build/bench/content-bench tests/bench/content-bench.c \
@@ -95,6 +102,15 @@ powercut: setup ## power cuts at thousands of places, an hour; then bugs planted
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k uml
 
+HUNTED = ext2 ext2-1k ext2-crash ext4-nojournal ext4-nojournal-old ext4-nojournal-resize ext4-nojournal-bigalloc \
+	 ext4-data ext4-data-crash ext3-data ext4-verity ext4-features
+hunt: setup ## recorded lives classified from many beginnings and cut at many ends; SECONDS=600
+	@mkdir -p build/hunt
+	$(DAVID) lab run --kind uml --memory 1G --timeout 3600 --rw build/hunt -- \
+		python3 tests/system/stream_record.py build/hunt $(HUNTED)
+	$(MAKE) -s -C tools/classify
+	python3 tests/system/stream_hunt.py --seconds $(or $(SECONDS),600) build/hunt $(HUNTED)
+
 trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs"
 	@mkdir -p build/trials
 	@printf '%s\n' $(FS) | xargs -P 2 -I{} sh -c 'log=build/trials/$$(echo {} | tr : -).log; \
@@ -113,7 +129,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
-.PHONY: all help module sim demo check bench bench-content setup modules modules-6.1 modules-6.12 modules-uml sparse lint
+.PHONY: all help module sim demo check bench figure4 hunt bench-content setup modules modules-6.1 modules-6.12 modules-uml sparse lint
 .PHONY: unit fuzz kunit system powercut check-debug trials faults clean
 .NOTPARALLEL:
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Implicit classification of one disk: see classifier.h. */
 #include "classifier.h"
+#include "exclude.h"
 #include "selfid-volume.h"
 
 #define SECTOR_BITS	9
@@ -17,6 +18,8 @@ static const char * const reason_names[CLASSIFY_REASONS] = {
 	[CLASSIFY_JOURNAL] = "journal",
 	[CLASSIFY_LOGGED] = "logged",
 	[CLASSIFY_UNLOGGED] = "unlogged",
+	[CLASSIFY_LOOKS] = "looks",
+	[CLASSIFY_UNDECIDED] = "undecided",
 	[CLASSIFY_NAMED] = "named",
 	[CLASSIFY_PART] = "part",
 	[CLASSIFY_UNNAMED] = "unnamed",
@@ -32,6 +35,8 @@ static const enum verdict says[CLASSIFY_REASONS] = {
 	[CLASSIFY_JOURNAL] = VERDICT_KEEP,
 	[CLASSIFY_LOGGED] = VERDICT_KEEP,
 	[CLASSIFY_UNLOGGED] = VERDICT_SQUASH,
+	[CLASSIFY_LOOKS] = VERDICT_KEEP,
+	[CLASSIFY_UNDECIDED] = VERDICT_UNDECIDED,
 	[CLASSIFY_NAMED] = VERDICT_KEEP,
 	[CLASSIFY_PART] = VERDICT_KEEP,
 	[CLASSIFY_UNNAMED] = VERDICT_SQUASH,
@@ -48,6 +53,13 @@ void classifier_init(struct classifier *c, u64 sectors, size_t log_limit)
 	c->sectors = sectors;
 	c->last_start = U64_MAX;
 	c->log_limit = max_t(size_t, log_limit, LOGSET_MIN_BYTES);
+	undecided_init(&c->undecided, 0);
+	assoc_init(&c->assoc);
+}
+
+void classifier_remember(struct classifier *c, u64 bytes)
+{
+	undecided_init(&c->undecided, bytes);
 }
 
 void classifier_destroy(struct classifier *c, void (*release)(const void *))
@@ -60,11 +72,14 @@ void classifier_destroy(struct classifier *c, void (*release)(const void *))
 		release(e->entry);
 		release(e->jbd2.pending);
 		release(e->jbd2.set.slot);
+		release(e->layout.run);
 		if (c->volumes.btrfs[i])
 			release(c->volumes.btrfs[i]->memory);
 		release(c->volumes.btrfs[i]);
 		release(c->volumes.xfs[i]);
 	}
+	release(c->undecided.chunk);
+	release(c->assoc.inodes);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -73,10 +88,39 @@ static u32 block_sectors(const struct volume *v)
 	return 1u << (v->ext->geo.block_bits - SECTOR_BITS);
 }
 
+/* What stands for @e in the tables that all volumes share. */
+static u32 slot_of(const struct classifier *c, const struct ext_live *e)
+{
+	return e - c->volumes.ext;
+}
+
+/*
+ * Without a journal nothing tells a repair after a crash from the driver's own work, but that
+ * whoever begins to work on a volume reads its superblock, and the driver counts the mount.
+ */
+static bool strange(const struct classifier *c, const struct ext_live *e)
+{
+	return c->by_super && ext_live_plain(e) && e->stranger;
+}
+
 static enum volume_state super_state(const struct ext_geo *geo)
 {
+	if (!(geo->compat & EXT_COMPAT_HAS_JOURNAL))
+		return geo->mount_state & (EXT_STATE_VALID | EXT_STATE_ERROR) ? VOLUME_UNMOUNTED :
+										VOLUME_MOUNTED;
 	return geo->journal_ino && geo->incompat & EXT_INCOMPAT_RECOVER ? VOLUME_MOUNTED :
 									   VOLUME_UNMOUNTED;
+}
+
+/* @v's state was set. */
+static void state_is_set(struct classifier *c, struct volume *v)
+{
+	/* Every block will be asked about: better know the layout before the first one comes. */
+	if (v->fs == VOLUME_EXT && v->state == VOLUME_MOUNTED && ext_live_plain(v->ext) &&
+	    c->undecided.limit && v->ext->association != ASSOC_NOTHING) {
+		layout_need(&v->ext->layout);
+		c->undecided.wanted = true;
+	}
 }
 
 /* The superblock at @super stands for a volume at sector @start. NULL if it makes no sense. */
@@ -101,15 +145,19 @@ static struct volume *learn_super(struct classifier *c, u64 start, const void *s
 		ext_live_super(v->ext, &geo);
 		if (c->by_super)
 			v->state = super_state(&geo);
+		state_is_set(c, v);
 		volume_resize(&c->volumes, v, sectors);
 		return volume_at(&c->volumes, start);
 	}
 	v = volume_add(&c->volumes, VOLUME_EXT, start, sectors);
 	if (!v)
 		return NULL;
+	undecided_forget(&c->undecided, slot_of(c, v->ext));
+	assoc_forget(&c->assoc, slot_of(c, v->ext));
 	ext_live_init(v->ext, &geo, (c->sectors - start) >> (geo.block_bits - SECTOR_BITS));
 	if (c->by_super)
 		v->state = super_state(&geo);
+	state_is_set(c, v);
 	return v;
 }
 
@@ -215,14 +263,109 @@ static void journal_write(struct classifier *c, const struct volume *v,
 	}
 	ext_live_journal_write(v->ext, logical, content(c, v, w, pos, part, n));
 	note_work(c, v->ext);
+	/* Some notes wait for the journal to go on. */
+	if (c->assoc.notes)
+		c->pending = true;
 }
 
-static enum classify_reason mounted(const struct volume *v, u64 block)
+/*
+ * Blocks whose place the descriptors tell. Those that tell of others are noted. @whole: the
+ * content, NULL: not all of it is written.
+ */
+static bool in_layout(struct classifier *c, const struct volume *v, u64 block, const void *whole)
+{
+	struct ext_live *e = v->ext;
+	enum layout_kind kind;
+	u32 first;
+
+	if (!e->layout.known)
+		return false;
+	kind = layout_find(&e->layout, &e->geo, block, &first);
+	if (whole && !strange(c, e) && (kind == LAYOUT_INODES || kind == LAYOUT_BLOCK_BITMAP)) {
+		assoc_note(&c->assoc, slot_of(c, e), e, block, whole, first,
+			   kind == LAYOUT_BLOCK_BITMAP);
+		c->pending |= undecided_any(&c->undecided);
+	}
+	return kind != LAYOUT_OTHER;
+}
+
+/*
+ * No order of writes says what @block is. If it cannot be metadata by its
+ * place and content, remember it until an inode tells; @otherwise: the reason
+ * to keep it if it can.
+ */
+static enum classify_reason ask_inodes(struct classifier *c, const struct volume *v,
+				       const struct classify_write *w, u32 pos, u32 part, u32 n,
+				       u64 block, enum classify_reason otherwise)
+{
+	struct ext_live *e = v->ext;
+	enum ext_look look;
+	const void *whole;
+
+	if (e->association == ASSOC_NOTHING || !c->undecided.limit || strange(c, e))
+		return otherwise;
+	if (!e->layout.known) {
+		if (!e->layout.needed)
+			c->pending = true;
+		layout_need(&e->layout);
+		c->undecided.wanted = true;
+		return otherwise;
+	}
+	whole = content(c, v, w, pos, part, n);
+	if (in_layout(c, v, block, whole))
+		return CLASSIFY_STATIC;
+	look = whole ? ext_look(&e->geo, whole) : EXT_LOOK_MAGIC;
+	if (look == EXT_LOOK_MAGIC && whole)
+		assoc_note_node(&c->assoc, slot_of(c, e), e, block, whole);
+	if (look && look != EXT_LOOK_DOUBTFUL)
+		return otherwise == CLASSIFY_LOGGED ? CLASSIFY_LOGGED : CLASSIFY_LOOKS;
+	undecided_add(&c->undecided, slot_of(c, e), block, e->geo.block_bits, c->assoc.time,
+		      look == EXT_LOOK_DOUBTFUL);
+	if (c->undecided.wanted)
+		c->pending = true;
+	return CLASSIFY_UNDECIDED;
+}
+
+/* Metadata by its place: what can be learned from it. */
+static void static_write(struct classifier *c, const struct volume *v,
+			 const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block,
+			 enum ext_kind kind)
+{
+	if (kind != EXT_GDT || !v->ext->layout.needed)
+		return;
+	layout_gdt_write(&v->ext->layout, &v->ext->geo, block, content(c, v, w, pos, part, n));
+	c->pending = true;
+}
+
+/*
+ * A block of no log is written. If it holds anything, file content is not logged: then what is
+ * logged is metadata, and stays kept, whatever inodes may tell. Where blocks are zeroed by the
+ * driver it proves nothing.
+ */
+static void look_for_order(struct classifier *c, const struct volume *v,
+			   const struct classify_write *w, u32 pos, u32 part, u32 n)
+{
+	const u8 *whole = content(c, v, w, pos, part, n);
+
+	if (whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8))
+		return;
+	v->ext->ordered = true;
+	undecided_forget(&c->undecided, slot_of(c, v->ext));
+}
+
+static enum classify_reason mounted(struct classifier *c, const struct volume *v,
+				    const struct classify_write *w, u32 pos, u32 part, u32 n,
+				    u64 block)
 {
 	const struct ext_live *e = v->ext;
+	enum ext_kind kind = ext_fixed_kind(&e->geo, block);
 
-	if (ext_fixed_kind(&e->geo, block) != EXT_DATA)
+	if (kind != EXT_DATA) {
+		static_write(c, v, w, pos, part, n, block, kind);
 		return CLASSIFY_STATIC;
+	}
+	if (ext_live_plain(e))
+		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
 	if (e->stage == EXT_KEEP)
 		return CLASSIFY_UNSAFE;
 	/*
@@ -235,7 +378,20 @@ static enum classify_reason mounted(const struct volume *v, u64 block)
 		return CLASSIFY_UNJOURNALED;
 	if (!ext_live_complete(e))
 		return CLASSIFY_LEARNING;
-	return jbd2_has(&e->jbd2, block) ? CLASSIFY_LOGGED : CLASSIFY_UNLOGGED;
+	if (jbd2_has(&e->jbd2, block)) {
+		/* With data=journal file content is logged, too. */
+		if (!e->ordered)
+			return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_LOGGED);
+		if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
+			in_layout(c, v, block, content(c, v, w, pos, part, n));
+		return CLASSIFY_LOGGED;
+	}
+	if (unlikely(!e->ordered && c->undecided.limit))
+		look_for_order(c, v, w, pos, part, n);
+	/* Merkle trees are not logged. */
+	if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
+		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
+	return CLASSIFY_UNLOGGED;
 }
 
 static enum classify_reason in_volume(struct classifier *c, struct volume *v,
@@ -246,9 +402,12 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 	u64 block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
 	u32 part = offset & (size - 1);
 	u32 n = min(size - part, w->sectors - pos);
+	enum ext_kind kind;
 	u32 logical;
 
 	*len = n;
+	if (undecided_any(&c->undecided))
+		undecided_remove(&c->undecided, slot_of(c, v->ext), block, 1);
 	if (unlikely(offset < SUPER_SECTOR + SUPER_SECTORS && offset + n > SUPER_SECTOR)) {
 		if (v->state != VOLUME_MOUNTED)
 			scan(c, w, pos, n);
@@ -268,10 +427,16 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 			ext_live_write(v->ext, block, content(c, v, w, pos, part, n));
 			note_work(c, v->ext);
 		}
-		return mounted(v, block);
+		return mounted(c, v, w, pos, part, n, block);
 	}
 	ext_live_write(v->ext, block, content(c, v, w, pos, part, n));
 	note_work(c, v->ext);
+	/* The last inodes of a mount are written when the superblock has said that it is over. */
+	if (undecided_any(&c->undecided))
+		in_layout(c, v, block, content(c, v, w, pos, part, n));
+	kind = ext_fixed_kind(&v->ext->geo, block);
+	if (kind != EXT_DATA)
+		static_write(c, v, w, pos, part, n, block, kind);
 	scan(c, w, pos, n);
 	return CLASSIFY_UNMOUNTED;
 }
@@ -299,6 +464,33 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 	return says[*reason];
 }
 
+/* Blocks of @v, if it is of ext, that have one of the sectors; false: none. */
+static bool blocks_of(const struct volume *v, u64 sector, u64 sectors, u64 *block, u64 *len)
+{
+	u64 from = max(sector, v->start), end = min(sector + sectors, v->start + v->sectors);
+	u32 shift;
+
+	if (v->fs != VOLUME_EXT || from >= end)
+		return false;
+	shift = v->ext->geo.block_bits - SECTOR_BITS;
+	*block = (from - v->start) >> shift;
+	*len = ((end - v->start - 1) >> shift) + 1 - *block;
+	return true;
+}
+
+void classifier_kept(struct classifier *c, u64 sector, u64 sectors)
+{
+	u64 block, len;
+	unsigned int i;
+
+	for (i = 0; undecided_any(&c->undecided) && i < c->volumes.nr; i++) {
+		const struct volume *v = &c->volumes.volume[i];
+
+		if (blocks_of(v, sector, sectors, &block, &len))
+			undecided_remove(&c->undecided, slot_of(c, v->ext), block, len);
+	}
+}
+
 /* No file system discards its own superblock or its journal's inode. */
 static bool ext_discarded(const struct volume *v, u64 sector, u64 sectors)
 {
@@ -313,6 +505,7 @@ void classifier_discard(struct classifier *c, u64 sector, u64 sectors)
 {
 	unsigned int i = 0;
 
+	classifier_kept(c, sector, sectors);
 	while (i < c->volumes.nr) {
 		struct volume *v = &c->volumes.volume[i];
 
@@ -338,9 +531,15 @@ void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 {
 	unsigned int i;
 
-	for (i = 0; c->by_super && i < c->volumes.nr; i++)
-		if (c->volumes.volume[i].fs != VOLUME_EXT)
-			selfid_looked(&c->volumes.volume[i], sector, sectors);
+	for (i = 0; c->by_super && i < c->volumes.nr; i++) {
+		struct volume *v = &c->volumes.volume[i];
+		u64 super = v->start + SUPER_SECTOR;
+
+		if (v->fs != VOLUME_EXT)
+			selfid_looked(v, sector, sectors);
+		else if (sector < super + SUPER_SECTORS && super < sector + sectors)
+			v->ext->stranger = true;
+	}
 }
 
 void classifier_mount(struct classifier *c, u64 start, enum volume_state state)
@@ -350,6 +549,8 @@ void classifier_mount(struct classifier *c, u64 start, enum volume_state state)
 
 	if (v) {
 		v->state = state;
+		state_is_set(c, v);
+		c->pending = true;
 		return;
 	}
 	for (i = 0; i < c->probes; i++) {
@@ -379,42 +580,122 @@ void classifier_only_whole(struct classifier *c)
 	c->last_start = 0;
 }
 
-static struct volume *wants_memory(struct classifier *c, size_t *bytes)
+void classifier_again(struct classifier *c)
 {
+	if (!undecided_any(&c->undecided))
+		return;
+	assoc_again(&c->assoc);
+	c->pending = true;
+}
+
+/* Who wants memory: the table, the notes, or one of a volume's two. */
+struct memory_want {
+	size_t bytes;
+	struct volume *v;	/* NULL: one of those that all volumes share */
+	bool layout;
+};
+
+static struct memory_want wants_memory(struct classifier *c)
+{
+	struct memory_want want = { };
 	unsigned int i;
 
 	for (i = 0; i < c->volumes.nr; i++) {
-		struct volume *v = &c->volumes.volume[i];
-
-		*bytes = v->fs == VOLUME_EXT ? ext_live_memory(v->ext, c->log_limit) :
-					       selfid_memory(v);
-		if (*bytes)
-			return v;
+		want.v = &c->volumes.volume[i];
+		if (want.v->fs != VOLUME_EXT) {
+			want.bytes = selfid_memory(want.v);
+			if (want.bytes)
+				return want;
+			continue;
+		}
+		want.bytes = ext_live_memory(want.v->ext, c->log_limit);
+		if (want.bytes)
+			return want;
+		want.bytes = layout_memory(&want.v->ext->layout);
+		want.layout = want.bytes;
+		if (want.bytes)
+			return want;
 	}
-	*bytes = 0;
-	return NULL;
+	want.v = NULL;
+	want.bytes = undecided_memory(&c->undecided);
+	if (!want.bytes)
+		want.bytes = assoc_memory(&c->assoc, &c->undecided);
+	return want;
 }
 
 size_t classifier_memory(struct classifier *c)
 {
-	size_t bytes;
-
 	/* The worker is here; what comes up from now on wants it again. */
 	c->pending = false;
-	wants_memory(c, &bytes);
-	return bytes;
+	return wants_memory(c).bytes;
 }
 
 void *classifier_give(struct classifier *c, void *memory, size_t bytes)
 {
-	size_t wanted;
-	struct volume *v = wants_memory(c, &wanted);
+	struct memory_want want = wants_memory(c);
 
-	if (!v || wanted != bytes)
+	if (!want.bytes || want.bytes != bytes)
 		return memory;
-	if (v->fs != VOLUME_EXT)
-		return selfid_give(&c->volumes, v, memory, bytes);
-	return ext_live_give(v->ext, memory, bytes);
+	if (want.v && want.v->fs != VOLUME_EXT)
+		return selfid_give(&c->volumes, want.v, memory, bytes);
+	if (want.layout)
+		return layout_give(&want.v->ext->layout, memory, bytes);
+	if (want.v)
+		return ext_live_give(want.v->ext, memory, bytes);
+	if (undecided_memory(&c->undecided))
+		undecided_give(&c->undecided, memory, bytes);
+	else
+		assoc_give(&c->assoc, memory);
+	return NULL;
+}
+
+/* The volume of ext whose place in the table @slot is, or NULL. */
+static struct volume *volume_of(struct classifier *c, u32 slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->volumes.nr; i++)
+		if (c->volumes.volume[i].fs == VOLUME_EXT && c->volumes.volume[i].slot == slot)
+			return &c->volumes.volume[i];
+	return NULL;
+}
+
+bool classifier_claim(struct classifier *c, u64 *sector, u32 *sectors)
+{
+	struct volume *v;
+	u32 slot, len;
+	u64 block;
+
+	while (undecided_take(&c->undecided, &slot, &block, &len)) {
+		v = volume_of(c, slot);
+		if (!v) {
+			undecided_forget(&c->undecided, slot);
+			continue;
+		}
+		*sector = v->start + block * block_sectors(v);
+		*sectors = len * block_sectors(v);
+		return true;
+	}
+	return false;
+}
+
+bool classifier_is_data(struct classifier *c, u64 sector, u32 sectors)
+{
+	u64 next, block, len;
+	struct volume *v = volume_find(&c->volumes, sector, &next);
+
+	return v && sector + sectors <= v->start + v->sectors &&
+	       blocks_of(v, sector, sectors, &block, &len) &&
+	       undecided_is_data(&c->undecided, slot_of(c, v->ext), block, len);
+}
+
+void classifier_done(struct classifier *c, u64 sector, u32 sectors)
+{
+	u64 next, block, len;
+	struct volume *v = volume_find(&c->volumes, sector, &next);
+
+	if (v && blocks_of(v, sector, sectors, &block, &len))
+		undecided_done(&c->undecided, slot_of(c, v->ext), block, len);
 }
 
 /* What a probe reads: the first block has the superblocks of ext and xfs, the other btrfs's. */
@@ -446,12 +727,14 @@ static bool want_probe(struct classifier *c, u64 *sector, u32 *bytes)
 bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 {
 	unsigned int i;
+	u64 block;
+	u32 slot;
 
+	c->reading = CLASSIFY_READS_LIVE;
 	if (want_probe(c, sector, bytes))
 		return true;
 	for (i = 0; i < c->volumes.nr; i++) {
 		struct volume *v = &c->volumes.volume[i];
-		u64 block;
 
 		if (v->fs != VOLUME_EXT) {
 			if (selfid_want(c, v, sector, bytes))
@@ -459,8 +742,21 @@ bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 			continue;
 		}
 		block = ext_live_want(v->ext);
+		c->reading = CLASSIFY_READS_LIVE;
+		if (!block) {
+			block = layout_want(&v->ext->layout, &v->ext->geo);
+			c->reading = CLASSIFY_READS_LAYOUT;
+		}
 		if (!block)
 			continue;
+		*sector = v->start + block * block_sectors(v);
+		*bytes = ext_block_size(&v->ext->geo);
+		return true;
+	}
+	if (assoc_want(&c->assoc, &c->undecided, c->volumes.ext, &slot, &block)) {
+		const struct volume *v = volume_of(c, slot);
+
+		c->reading = CLASSIFY_READS_ASSOC;
 		*sector = v->start + block * block_sectors(v);
 		*bytes = ext_block_size(&v->ext->geo);
 		return true;
@@ -504,8 +800,10 @@ static bool learn_probe(struct classifier *c, u64 sector, const void *content)
 			v = found(c, start, look, content);
 		if (v || look == CLASSIFIER_LOOKS - 1)
 			c->probe[i] = c->probe[--c->probes];
-		if (v && !c->by_super)
+		if (v && !c->by_super) {
 			v->state = state;
+			state_is_set(c, v);
+		}
 		return true;
 	}
 	return false;
@@ -515,7 +813,7 @@ void classifier_learn(struct classifier *c, u64 sector, const void *content)
 {
 	struct btrfs_live *reader = c->reader;
 	struct volume *v;
-	u64 next, offset;
+	u64 next, offset, block;
 
 	c->pending = true;
 	if (learn_probe(c, sector, content))
@@ -523,6 +821,10 @@ void classifier_learn(struct classifier *c, u64 sector, const void *content)
 	if (reader && sector == c->reader_sector) {
 		c->reader = NULL;
 		btrfs_live_learn(reader, content);
+		return;
+	}
+	if (c->reading == CLASSIFY_READS_ASSOC) {
+		assoc_learn(&c->assoc, &c->undecided, c->volumes.ext, content);
 		return;
 	}
 	v = volume_find(&c->volumes, sector, &next);
@@ -535,12 +837,16 @@ void classifier_learn(struct classifier *c, u64 sector, const void *content)
 	offset = sector - v->start;
 	if (offset & (block_sectors(v) - 1))
 		return;
-	ext_live_learn(v->ext, offset >> (v->ext->geo.block_bits - SECTOR_BITS), content);
+	block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
+	if (c->reading == CLASSIFY_READS_LAYOUT)
+		layout_learn(&v->ext->layout, &v->ext->geo, block, content);
+	else
+		ext_live_learn(v->ext, block, content);
 }
 
 size_t classifier_bytes(const struct classifier *c)
 {
-	size_t bytes = 0;
+	size_t bytes = undecided_bytes(&c->undecided) + assoc_bytes(&c->assoc);
 	unsigned int i;
 
 	for (i = 0; i < VOLUMES_MAX; i++) {

@@ -11,6 +11,8 @@
  *   in a worker,     while classifier_memory() or classifier_want() has something:
  *   when             allocate, or read from the store, without the lock; then
  *   ->pending        classifier_give() or classifier_learn() under it
+ *   as well          classifier_claim(), and classifier_is_data() and _done() on what it
+ *                    tells: blocks that were undecided when written, and are data
  *   when it changes  classifier_mount()
  *
  * The safe side is KEEP, everywhere: no volume known there, not mounted or not
@@ -30,6 +32,7 @@
 #ifndef CLASSIFIER_CLASSIFIER_H
 #define CLASSIFIER_CLASSIFIER_H
 
+#include "assoc.h"
 #include "verdict.h"
 #include "volume.h"
 
@@ -48,6 +51,8 @@ enum classify_reason {
 	CLASSIFY_JOURNAL,	/* keep: journal */
 	CLASSIFY_LOGGED,	/* keep: in the journal's log */
 	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
+	CLASSIFY_LOOKS,		/* keep: no journal decides, and its content may be metadata */
+	CLASSIFY_UNDECIDED,	/* kept for now: an inode has to tell */
 	CLASSIFY_NAMED,		/* keep: carries its file system's name, or is part of what does */
 	CLASSIFY_PART,		/* keep: may be part of what does */
 	CLASSIFY_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
@@ -82,6 +87,13 @@ struct classifier {
 	} probe[CLASSIFIER_PROBES];
 	unsigned int probes;
 
+	struct undecided undecided;
+	struct assoc assoc;
+	enum classify_reader {
+		CLASSIFY_READS_LIVE,
+		CLASSIFY_READS_LAYOUT,
+		CLASSIFY_READS_ASSOC,
+	} reading;			/* who wanted what is being read */
 	struct btrfs_live *reader;	/* whose chunk tree is being read */
 	u64 reader_sector;
 	union {				/* a superblock being parsed */
@@ -101,6 +113,13 @@ struct classifier {
  * journal's tail has moved on.
  */
 void classifier_init(struct classifier *c, u64 sectors, size_t log_limit);
+
+/*
+ * Blocks that nothing decides about at once may be remembered, up to @bytes of
+ * content, until an inode tells what they are. Before the first write. Without
+ * this call, or with 0, they stay kept.
+ */
+void classifier_remember(struct classifier *c, u64 bytes);
 
 /* Free with @release all memory that was given. */
 void classifier_destroy(struct classifier *c, void (*release)(const void *));
@@ -148,6 +167,29 @@ void classifier_only_whole(struct classifier *c);
 
 /* With that: while no volume is known, writes from this sector on need not be looked at. */
 #define CLASSIFIER_SUPERS_END	(BTRFS_SUPER_SECTOR + 8)
+
+/*
+ * A run of sectors in which there are blocks that were undecided when they were
+ * written and are found to be data. False if there is none. The caller asks
+ * classifier_is_data() about each block of the store in it, under the lock
+ * that keeps writes to that block from going on, then drops its content, and
+ * says classifier_done(). What was written since is no longer data.
+ */
+bool classifier_claim(struct classifier *c, u64 *sector, u32 *sectors);
+bool classifier_is_data(struct classifier *c, u64 sector, u32 sectors);
+void classifier_done(struct classifier *c, u64 sector, u32 sectors);
+
+/*
+ * To be called every few seconds while undecided_any(): blocks may have been
+ * written after the inodes that tell of them were looked at.
+ */
+void classifier_again(struct classifier *c);
+
+/*
+ * What was just written to these sectors is kept for a reason that the
+ * classifier does not know of: it stays kept, whatever inodes tell of it.
+ */
+void classifier_kept(struct classifier *c, u64 sector, u64 sectors);
 
 /* Bytes of zeroed memory wanted next, 0: none. */
 size_t classifier_memory(struct classifier *c);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Inodes and their maps: see ext-inode.h. */
+#include "../dm-david/crc.h"
 #include "ext-inode.h"
 
 #define MODE_TYPE	0xf000
@@ -7,6 +8,7 @@
 #define MODE_REG	0x8000
 #define MODE_LINK	0xa000
 
+#define FLAG_IMMUTABLE	0x00000010
 #define FLAG_EXTENTS	0x00080000
 #define FLAG_VERITY	0x00100000
 #define FLAG_EA_INODE	0x00200000
@@ -108,6 +110,7 @@ void ext_parse_inode(const struct ext_geo *geo, u32 ino, const void *raw,
 	inode->flags = le32_to_cpu(r.flags);
 	inode->links = le16_to_cpu(r.links);
 	inode->dtime = le32_to_cpu(r.dtime);
+	inode->generation = le32_to_cpu(r.generation);
 	inode->size = le32_to_cpu(r.size_lo) | (u64)le32_to_cpu(r.size_hi) << 32;
 	inode->xattr_block = le32_to_cpu(r.xattr_lo);
 	if (geo->incompat & EXT_INCOMPAT_64BIT)
@@ -124,6 +127,8 @@ void ext_parse_inode(const struct ext_geo *geo, u32 ino, const void *raw,
 	inode->used = inode->links || ino < geo->first_ino || (inode->mode && !inode->dtime);
 	inode->extents = inode->flags & FLAG_EXTENTS;
 	inode->verity = inode->flags & FLAG_VERITY;
+	inode->regular = type == MODE_REG;
+	inode->immutable = inode->flags & FLAG_IMMUTABLE;
 	inode->mapped = inode->used && !(inode->flags & FLAG_INLINE);
 	switch (type) {
 	case MODE_DIR:
@@ -268,4 +273,24 @@ unsigned int ext_map_node(const struct ext_geo *geo, bool extents, u32 level, u6
 		return 1;
 	return map_pointers(geo, block, 1u << bits, level - 1, logical,
 			    1ULL << (bits * (level - 1)), fn, ctx);
+}
+
+bool ext_node_is_of(const struct ext_geo *geo, const struct ext_inode *inode, const void *block)
+{
+	__le32 ino = cpu_to_le32(inode->ino), generation = cpu_to_le32(inode->generation), said;
+	u32 seed = geo->checksum_seed, tail;
+	struct extent_header h;
+
+	if (!(geo->ro_compat & EXT_RO_COMPAT_METADATA_CSUM) || !inode->extents)
+		return false;
+	memcpy(&h, block, sizeof(h));
+	tail = sizeof(h) + le16_to_cpu(h.max) * sizeof(struct extent);
+	if (le16_to_cpu(h.magic) != EXTENT_MAGIC || tail > ext_block_size(geo) - sizeof(said))
+		return false;
+	if (!(geo->incompat & EXT_INCOMPAT_CSUM_SEED))
+		seed = crc_update(CRC_32C, ~0u, geo->uuid, sizeof(geo->uuid));
+	seed = crc_update(CRC_32C, seed, &ino, sizeof(ino));
+	seed = crc_update(CRC_32C, seed, &generation, sizeof(generation));
+	memcpy(&said, block + tail, sizeof(said));
+	return le32_to_cpu(said) == crc_update(CRC_32C, seed, block, tail);
 }

@@ -30,11 +30,14 @@ struct ext_inode {
 	u32 dtime;
 	u64 size;		/* bytes */
 	u64 xattr_block;	/* 0: none */
+	u32 generation;		/* i_generation */
 	enum ext_kind kind;	/* of its content; EXT_DATA for a regular file */
 	bool used;
 	bool mapped;		/* has pointers to blocks */
 	bool extents;		/* they are extents, not indirect blocks */
 	bool verity;
+	bool regular;
+	bool immutable;
 	u8 map[EXT_INODE_MAP];
 };
 
@@ -62,5 +65,11 @@ unsigned int ext_map_inode(const struct ext_geo *geo, const struct ext_inode *in
 /* The same for the node @block, which a run of @level > 0 with file block @logical told of. */
 unsigned int ext_map_node(const struct ext_geo *geo, bool extents, u32 level, u64 logical,
 			  const void *block, ext_run_fn fn, void *ctx);
+
+/*
+ * Was the node @block written as one of this inode's extent tree, and of no other's? Its checksum
+ * says so, if the file system has metadata_csum; without, nothing does.
+ */
+bool ext_node_is_of(const struct ext_geo *geo, const struct ext_inode *inode, const void *block);
 
 #endif

@@ -53,9 +53,6 @@ static void restart(struct ext_live *e)
 		return give_up(e, "the journal is on another device");
 	if (geo->journal_ino > geo->inodes)
 		return give_up(e, "the journal's inode is beyond the last");
-	/* Merkle trees are written like file content, before anything tells that they are none. */
-	if (geo->ro_compat & EXT_RO_COMPAT_VERITY)
-		return give_up(e, "files may have Merkle trees (verity)");
 	group = (geo->journal_ino - 1) / geo->inodes_per_group;
 	if (group >= geo->groups)
 		return give_up(e, "the journal's inode is beyond the last group");
@@ -63,10 +60,29 @@ static void restart(struct ext_live *e)
 	need(e, EXT_NEED_GROUP, e->group_block);
 }
 
+static void set_association(struct ext_live *e)
+{
+	const struct ext_geo *geo = &e->geo;
+
+	e->association = ASSOC_NODES_TOO;
+	/* Merkle trees have no form that could be told; with a journal it is known who has them. */
+	if (geo->ro_compat & EXT_RO_COMPAT_VERITY)
+		e->association = ext_live_plain(e) ? ASSOC_NOTHING : ASSOC_INODES;
+	/* Values of attributes, encrypted links and what is not known may be anything. */
+	if (geo->incompat & ~EXT_INCOMPAT_KNOWN || geo->ro_compat & ~EXT_RO_COMPAT_KNOWN ||
+	    geo->block_bits > MAX_BLOCK_BITS)
+		e->association = ASSOC_NOTHING;
+}
+
 void ext_live_init(struct ext_live *e, const struct ext_geo *geo, u64 most_blocks)
 {
 	e->geo = *geo;
 	e->errors = 0;
+	e->ordered = false;
+	e->stranger = true;
+	e->layout.needed = false;
+	layout_forget(&e->layout);
+	set_association(e);
 	jbd2_init(&e->jbd2, most_blocks, ext_block_size(geo));
 	restart(e);
 }
@@ -87,7 +103,15 @@ void ext_live_super(struct ext_live *e, const struct ext_geo *geo)
 {
 	bool same = same_journal(&e->geo, geo);
 
+	/* Nobody but the driver counts mounts, and it does so before all else. */
+	if ((u16)(e->geo.mounts + 1) == geo->mounts) {
+		e->ordered = false;
+		e->stranger = false;
+	}
+	if (e->geo.blocks != geo->blocks || !same)
+		layout_forget(&e->layout);
 	e->geo = *geo;
+	set_association(e);
 	if (!same)
 		restart(e);
 }
@@ -403,5 +427,5 @@ void *ext_live_give(struct ext_live *e, void *memory, size_t bytes)
 size_t ext_live_bytes(const struct ext_live *e)
 {
 	return e->entries * sizeof(*e->entry) + e->jbd2.pending_room * sizeof(u64) +
-	       (size_t)e->jbd2.set.slots * sizeof(u64);
+	       (size_t)e->jbd2.set.slots * sizeof(u64) + e->layout.room * sizeof(*e->layout.run);
 }

@@ -16,6 +16,7 @@
 
 #include "ext-inode.h"
 #include "jbd2.h"
+#include "layout.h"
 
 enum ext_stage {
 	EXT_NEED_GROUP,		/* descriptor of the journal inode's group */
@@ -24,6 +25,13 @@ enum ext_stage {
 	EXT_NEED_JOURNAL,	/* journal's superblock */
 	EXT_READY,
 	EXT_KEEP,		/* nothing to learn: ->wrong says why */
+};
+
+/* How far inodes tell what blocks are: assoc.h. */
+enum ext_association {
+	ASSOC_NOTHING,		/* not at all */
+	ASSOC_INODES,		/* by the pointers within them */
+	ASSOC_NODES_TOO,	/* and by those in the blocks they point to */
 };
 
 /* A run of the journal's blocks, or a block of the journal inode's map. */
@@ -38,6 +46,10 @@ struct ext_live {
 	struct ext_geo geo;
 	enum ext_stage stage;
 	const char *wrong;
+	enum ext_association association;
+	bool ordered;		/* file content was written unlogged: nothing logged is any */
+	bool stranger;		/* no journal, and who is at work need not be the driver */
+	struct layout layout;
 
 	u64 want;		/* block to be read next, 0: none */
 	bool asked;		/* its reading was begun */
@@ -84,6 +96,12 @@ u32 ext_live_journal(const struct ext_live *e, u64 block);
 
 /* Journal block number @logical is written. @content NULL: partly. */
 void ext_live_journal_write(struct ext_live *e, u32 logical, const void *content);
+
+/* Is there no journal whose order might decide? */
+static inline bool ext_live_plain(const struct ext_live *e)
+{
+	return !(e->geo.compat & EXT_COMPAT_HAS_JOURNAL);
+}
 
 /* Is the journal known so that its blocks can be told, and everything else in it complete? */
 static inline bool ext_live_complete(const struct ext_live *e)

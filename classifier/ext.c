@@ -22,7 +22,8 @@ struct super {
 	__le32 clusters_per_group;
 	__le32 inodes_per_group;
 	__le32 unused_2c[2];
-	__le16 unused_34[2];
+	__le16 mounts;			/* 0x34 */
+	__le16 unused_36;
 	__le16 magic;			/* 0x38 */
 	__le16 state;
 	__le32 unused_3c[4];
@@ -56,7 +57,8 @@ struct super {
 	__le32 backup_groups[2];	/* 0x24c */
 	u8 unused_254[24];
 	__le32 prj_quota_ino;		/* 0x26c */
-	__le32 unused_270[4];
+	__le32 checksum_seed;		/* 0x270 */
+	__le32 unused_274[3];
 	__le32 orphan_ino;		/* 0x280 */
 	u8 unused_284[0x17c];
 };
@@ -202,6 +204,7 @@ const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo)
 
 	BUILD_BUG_ON(sizeof(struct super) != EXT_SUPER_SIZE);
 	BUILD_BUG_ON(offsetof(struct super, magic) != EXT_MAGIC_OFFSET);
+	BUILD_BUG_ON(offsetof(struct super, checksum_seed) != 0x270);
 	BUILD_BUG_ON(offsetof(struct super, reserved_gdt) != 0xce);
 	BUILD_BUG_ON(offsetof(struct super, desc_size) != 0xfe);
 	BUILD_BUG_ON(offsetof(struct super, mmp_block) != 0x168);
@@ -213,6 +216,7 @@ const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo)
 	if (le16_to_cpu(s->magic) != EXT_MAGIC)
 		return "no magic number";
 	geo->mount_state = le16_to_cpu(s->state);
+	geo->mounts = le16_to_cpu(s->mounts);
 	if (le32_to_cpu(s->revision)) {
 		if (le16_to_cpu(s->group))
 			return "a backup";
@@ -230,6 +234,8 @@ const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo)
 	if (wrong)
 		return wrong;
 
+	if (geo->incompat & EXT_INCOMPAT_CSUM_SEED)
+		geo->checksum_seed = le32_to_cpu(s->checksum_seed);
 	if (geo->incompat & EXT_INCOMPAT_MMP)
 		geo->mmp_block = le64_to_cpu(s->mmp_block);
 	if (geo->compat & EXT_COMPAT_HAS_JOURNAL)

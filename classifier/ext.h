@@ -43,6 +43,24 @@
 #define EXT_INCOMPAT_64BIT		0x0080
 #define EXT_INCOMPAT_MMP		0x0100
 #define EXT_INCOMPAT_EA_INODE		0x0400
+#define EXT_INCOMPAT_CSUM_SEED		0x2000
+#define EXT_INCOMPAT_ENCRYPT		0x10000
+
+/*
+ * Features whose metadata has a form that content can be compared with, which
+ * inode association wants (assoc.h): of the incompatible ones filetype, recover,
+ * extents, flex_bg, csum_seed, largedir, inline_data and casefold besides those
+ * above, but not ea_inode, dirdata and encrypt; of the read-only ones all up to
+ * metadata_csum but quota, snapshots and shared blocks, and project, verity,
+ * orphan_present.
+ */
+#define EXT_INCOMPAT_KNOWN	(0x2c242 | EXT_INCOMPAT_RECOVER | EXT_INCOMPAT_META_BG | \
+				 EXT_INCOMPAT_64BIT | EXT_INCOMPAT_MMP | EXT_INCOMPAT_CSUM_SEED)
+#define EXT_RO_COMPAT_KNOWN	(0x1267f | EXT_RO_COMPAT_VERITY)
+
+/* s_state; both are clear while a file system without a journal is mounted read-write. */
+#define EXT_STATE_VALID		0x0001
+#define EXT_STATE_ERROR		0x0002
 
 /* What a block is. */
 enum ext_kind {
@@ -95,6 +113,8 @@ struct ext_geo {
 	u32 quota_ino[3];
 	u32 orphan_ino;
 	u32 mount_state;	/* s_state */
+	u32 mounts;		/* so far: s_mnt_count, 16 bits */
+	u32 checksum_seed;	/* with that feature; otherwise the uuid's checksum is it */
 	u8 uuid[16];
 };
 

@@ -48,6 +48,7 @@ struct david {
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
 	u64 low_water;			/* blocks */
+	unsigned int unclassified;	/* MB of content that may wait for an inode to tell */
 
 	struct bio_set subs;		/* struct sub, in map.c */
 	mempool_t bounces;		/* pages, for less than a block */

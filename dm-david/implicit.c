@@ -11,12 +11,17 @@
 /* Of one volume's log set. ext4's largest journal has 2^18 blocks by default. */
 #define LOG_LIMIT	(4u << 20)
 
+/* From one look at what is undecided to the next. */
+#define AGAIN		(2 * HZ)
+
 struct implicit {
 	struct david *d;
 	spinlock_t lock;		/* the classifier; process context only */
 	struct classifier c;
 	bool stopped;
+	struct undecided_figures told;	/* of classifier.undecided, what the store was told */
 	struct work_struct work;
+	struct delayed_work again;	/* look again at what is undecided */
 	u8 page[CLASSIFIER_BLOCK] __aligned(CLASSIFIER_BLOCK);
 };
 
@@ -31,6 +36,8 @@ static const enum david_evidence evidence_of[CLASSIFY_REASONS] = {
 	[CLASSIFY_LOGGED] = DAVID_EV_LOGGED,
 	[CLASSIFY_UNLOGGED] = DAVID_EV_IMPLIED,
 	[CLASSIFY_UNJOURNALED] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_LOOKS] = DAVID_EV_SELF,
+	[CLASSIFY_UNDECIDED] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_NAMED] = DAVID_EV_SELF,
 	[CLASSIFY_PART] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_UNNAMED] = DAVID_EV_IMPLIED,
@@ -41,7 +48,8 @@ static enum david_evidence evidence_for(const struct david *d, enum classify_rea
 {
 	enum david_evidence evidence = evidence_of[reason];
 
-	if (d->classify == CLASSIFY_AUTO && evidence == DAVID_EV_UNKNOWN)
+	if (d->classify == CLASSIFY_AUTO &&
+	    (evidence == DAVID_EV_UNKNOWN || reason == CLASSIFY_LOOKS))
 		return DAVID_EV_IMPLIED;
 	return evidence;
 }
@@ -115,8 +123,29 @@ static void set_watch(struct implicit *im)
 /* The lock is held. */
 static void wake_worker(struct implicit *im)
 {
-	if (im->c.pending && !im->stopped)
+	if (im->stopped)
+		return;
+	if (im->c.pending)
 		queue_work(im->d->wq, &im->work);
+	if (undecided_any(&im->c.undecided))
+		queue_delayed_work(im->d->wq, &im->again, AGAIN);
+}
+
+/* The lock is held. Figures belong to the store: they outlive a reloaded table. */
+static void tell_figures(struct implicit *im)
+{
+	const struct undecided_figures *now = &im->c.undecided.figures;
+	atomic64_t *sum = im->d->store->unclassified;
+
+	if (!memcmp(now, &im->told, sizeof(*now)))
+		return;
+	atomic64_add(now->now - im->told.now, &sum[DAVID_UNCLASSIFIED_NOW]);
+	atomic64_add(now->spilled - im->told.spilled, &sum[DAVID_UNCLASSIFIED_SPILLED]);
+	atomic64_add(now->data - im->told.data, &sum[DAVID_UNCLASSIFIED_DATA]);
+	atomic64_add(now->metadata - im->told.metadata, &sum[DAVID_UNCLASSIFIED_METADATA]);
+	if (now->most > atomic64_read(&sum[DAVID_UNCLASSIFIED_MOST]))
+		atomic64_set(&sum[DAVID_UNCLASSIFIED_MOST], now->most);
+	im->told = *now;
 }
 
 void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struct implied *implied)
@@ -139,6 +168,10 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 				    classify_reason_name(reason));
 		add_run(implied, pos + len, evidence_for(im->d, reason));
 	}
+	/* Inodes call it file content, too. */
+	if (unlikely(bio->bi_opf & REQ_SWAP))
+		classifier_kept(&im->c, sector, w.sectors);
+	tell_figures(im);
 	set_watch(im);
 	wake_worker(im);
 	spin_unlock(&im->lock);
@@ -148,6 +181,7 @@ void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors)
 {
 	spin_lock(&im->lock);
 	classifier_discard(&im->c, sector, sectors);
+	tell_figures(im);
 	set_watch(im);
 	spin_unlock(&im->lock);
 }
@@ -236,6 +270,7 @@ static bool give_memory(struct implicit *im)
 
 static bool learn(struct implicit *im)
 {
+	struct lap lap;
 	u64 sector;
 	u32 bytes;
 	bool wanted, able;
@@ -246,10 +281,91 @@ static bool learn(struct implicit *im)
 	if (!wanted)
 		return false;
 	able = read_disk(im, sector, bytes);
+	lap_start(&lap, im->d->store->stats);
 	spin_lock(&im->lock);
 	classifier_learn(&im->c, sector, able ? im->page : NULL);
+	tell_figures(im);
 	set_watch(im);
 	spin_unlock(&im->lock);
+	lap_charge(&lap, DAVID_CPU_CLASSIFY);
+	return true;
+}
+
+/* Data, and not to be kept by the user's rules. */
+static bool is_data(struct implicit *im, u64 block)
+{
+	unsigned int shift = im->d->store->block_shift;
+	bool data;
+
+	spin_lock(&im->lock);
+	data = classifier_is_data(&im->c, block << shift, 1u << shift);
+	spin_unlock(&im->lock);
+	return data && !raw_has_sectors(&im->d->store->raw, block << shift, 1u << shift);
+}
+
+static void squash_run(struct implicit *im, u64 block, u64 end)
+{
+	struct store *store = im->d->store;
+	u64 at, start = block;
+	struct rt_range r;
+
+	/* Constant blocks and what was discarded stay what they are. */
+	for (; block < end; block = at) {
+		store_lookup(store, block, &r);
+		at = r.len < end - block ? block + r.len : end;
+		if (r.kind != RT_STORED)
+			continue;
+		r.len = at - block;
+		r.value = 0;
+		r.kind = RT_SQUASHED;
+		/* What the store refuses stays kept. */
+		if (!store_set(store, &r, GFP_NOIO)) {
+			end = r.start;
+			break;
+		}
+	}
+	spin_lock(&im->lock);
+	classifier_done(&im->c, start << store->block_shift, (end - start) << store->block_shift);
+	tell_figures(im);
+	spin_unlock(&im->lock);
+}
+
+void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors)
+{
+	unsigned int shift = im->d->store->block_shift;
+	u64 block = (sector + (1u << shift) - 1) >> shift;
+	u64 end = (sector + sectors) >> shift;
+	u64 start;
+
+	while (block < end) {
+		for (start = block; block < end && is_data(im, block); block++)
+			;
+		if (block > start)
+			squash_run(im, start, block);
+		else
+			block++;
+	}
+}
+
+/* True if there was something to be dropped. */
+static bool squash(struct implicit *im)
+{
+	struct bio bio;
+	u64 sector;
+	u32 sectors;
+	bool claimed;
+
+	spin_lock(&im->lock);
+	claimed = classifier_claim(&im->c, &sector, &sectors);
+	spin_unlock(&im->lock);
+	if (!claimed)
+		return false;
+	bio_init(&bio, im->d->owners.bdev, NULL, 0, REQ_OP_DISCARD | REQ_META | REQ_DAVID_LEARN);
+	bio.bi_iter.bi_sector = im->d->ti->begin + sector;
+	bio.bi_iter.bi_size = sectors << SECTOR_SHIFT;
+	/* If it fails they stay kept. */
+	submit_bio_wait(&bio);
+	bio_uninit(&bio);
 	return true;
 }
 
@@ -257,8 +373,23 @@ static void implicit_work(struct work_struct *work)
 {
 	struct implicit *im = container_of(work, struct implicit, work);
 
-	while (give_memory(im) || learn(im))
+	/* One that is about to be suspended does not wait for a long file's map. */
+	while (!READ_ONCE(im->stopped) && (give_memory(im) || squash(im) || learn(im)))
 		cond_resched();
+	spin_lock(&im->lock);
+	if (im->stopped)
+		im->c.pending = true;
+	spin_unlock(&im->lock);
+}
+
+static void implicit_again(struct work_struct *work)
+{
+	struct implicit *im = container_of(to_delayed_work(work), struct implicit, again);
+
+	spin_lock(&im->lock);
+	classifier_again(&im->c);
+	wake_worker(im);
+	spin_unlock(&im->lock);
 }
 
 /* Making and unmaking */
@@ -273,7 +404,11 @@ struct implicit *implicit_create(struct david *d)
 	im->d = d;
 	spin_lock_init(&im->lock);
 	INIT_WORK(&im->work, implicit_work);
+	INIT_DELAYED_WORK(&im->again, implicit_again);
 	classifier_init(&im->c, d->ti->len, LOG_LIMIT);
+	/* Page owners need no inodes to tell. */
+	if (d->classify == CLASSIFY_IMPLICIT)
+		classifier_remember(&im->c, (u64)d->unclassified << 20);
 	im->stopped = true;
 	atomic64_add(sizeof(*im), &d->store->classify_bytes);
 	classifier_by_super(&im->c);
@@ -293,7 +428,9 @@ void implicit_destroy(struct implicit *im)
 {
 	if (!im)
 		return;
+	cancel_delayed_work_sync(&im->again);
 	cancel_work_sync(&im->work);
+	atomic64_sub(im->told.now, &im->d->store->unclassified[DAVID_UNCLASSIFIED_NOW]);
 	atomic64_sub(sizeof(*im) + classifier_bytes(&im->c), &im->d->store->classify_bytes);
 	classifier_destroy(&im->c, release);
 	kfree(im);
@@ -304,6 +441,7 @@ void implicit_stop(struct implicit *im)
 	spin_lock(&im->lock);
 	im->stopped = true;
 	spin_unlock(&im->lock);
+	cancel_delayed_work_sync(&im->again);
 	flush_work(&im->work);
 }
 

@@ -9,6 +9,10 @@
  * happens to it: the classifier learns from it, and the request carries what it
  * said. What the classifier wants to read, a worker reads from the fake disk
  * itself, as a request among others, but not in the model's time.
+ *
+ * Blocks that nothing decides about at once are kept. When it is found that they
+ * are data, the worker drops their content: by a request, too, a discard with
+ * REQ_DAVID_LEARN, so that its range lock keeps writes to them apart.
  */
 #ifndef DM_DAVID_IMPLICIT_H
 #define DM_DAVID_IMPLICIT_H
@@ -34,7 +38,7 @@ struct implied {
 	} run[IMPLIED_RUNS];
 };
 
-/* A read of the worker's own: it takes no modelled time. */
+/* A read or discard of the worker's own: it takes no modelled time. */
 #define REQ_DAVID_LEARN	REQ_DRV
 
 /* @d->store is there. Returns NULL without memory. Sleeps. */
@@ -49,6 +53,12 @@ void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors);
 
 /* The sectors are read by the disk's user, and by whom may be told from that. */
 void implicit_read(struct implicit *im, sector_t sector, sector_t sectors);
+
+/*
+ * Drop the content of the blocks among these that are stored, are known to be
+ * data, and were not written since. The caller holds a range lock. May sleep.
+ */
+void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors);
 
 /* The evidence of the @n sectors, @pos sectors behind the request's start: the worst there is. */
 enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n);

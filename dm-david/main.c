@@ -40,6 +40,10 @@ struct option {
 	unsigned int (*emit)(struct david *d, char *value, unsigned int size);
 };
 
+/* Megabytes. Memory for a block that waits is at most 21 bytes, for all of them 88 MB. */
+#define UNCLASSIFIED_DEFAULT	64
+#define UNCLASSIFIED_MAX	1048576
+
 /* Of every value that has a print(). */
 #define VALUE_MAX CONTENT_TEXT_SIZE
 
@@ -128,6 +132,18 @@ static int parse_low_water(struct david *d, const char *value)
 static void print_low_water(const struct david *d, char *value, size_t size)
 {
 	snprintf(value, size, "%llu", d->low_water);
+}
+
+static int parse_unclassified(struct david *d, const char *value)
+{
+	int r = kstrtouint(value, 10, &d->unclassified);
+
+	return r ? r : d->unclassified > UNCLASSIFIED_MAX ? -EINVAL : 0;
+}
+
+static void print_unclassified(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->unclassified);
 }
 
 static int parse_checksums(struct david *d, const char *value)
@@ -232,6 +248,8 @@ static const struct option options[] = {
 	  "block_size: must be 512, 1024, 2048 or 4096" },
 	{ "low_water", parse_low_water, print_low_water,
 	  "low_water: must be a number of blocks" },
+	{ "unclassified", parse_unclassified, print_unclassified,
+	  "unclassified: must be a number of MB from 0 to 1048576" },
 	{ "checksums", parse_checksums, print_checksums,
 	  "checksums: must be auto, on or off" },
 	{ "checksum_memory", parse_checksum_memory, print_checksum_memory,
@@ -251,8 +269,8 @@ static const struct option options[] = {
 };
 
 #define OPTION_NAMES \
-"mode, classify, content, seed, block_size, low_water, checksums, checksum_memory, exact, files, " \
-"raw, store, profile"
+"mode, classify, content, seed, block_size, low_water, unclassified, checksums, " \
+"checksum_memory, exact, files, raw, store, profile"
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
 {
@@ -432,6 +450,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->sums.megabytes = 16;
 	d->block_size = 4096;
 	d->low_water = U64_MAX;
+	d->unclassified = UNCLASSIFIED_DEFAULT;
 	d->mode = MODE_UNSET;
 	mutex_init(&d->mode_lock);
 	raw_init(&d->raw);

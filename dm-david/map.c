@@ -711,7 +711,8 @@ static void look_at_pages(struct david_io *io, struct bvec_iter from, unsigned i
 		by_owner = false;
 	}
 	if (unlikely(io->implied.runs) && d->classify == CLASSIFY_IMPLICIT)
-		look->evidence = implied_at(&io->implied, from.bi_sector - io->first,
+		look->evidence = io->bio->bi_opf & REQ_SWAP ? DAVID_EV_FLAGS :
+				 implied_at(&io->implied, from.bi_sector - io->first,
 					    bytes >> SECTOR_SHIFT);
 	look->verdict = verdict_of(d->classify, look->evidence);
 	look->constant = true;
@@ -1205,6 +1206,14 @@ static enum served serve_discard(struct david_io *io, struct lap *lap)
 	return SERVED;
 }
 
+/* The worker's own: blocks that were kept and are found to be data. */
+static enum served serve_squash(struct david_io *io)
+{
+	implicit_squash(io->d->implicit, io->iter.bi_sector, bio_sectors(io->bio));
+	io_advance(io, io->iter.bi_size);
+	return SERVED;
+}
+
 /* Bytes of the request that lie in @r, looked up from the first block that is left. */
 static unsigned int bytes_in_range(const struct david_io *io, const struct rt_range *r)
 {
@@ -1258,6 +1267,8 @@ static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_re
 		store_lookup(io->d->store, first_block(io), &r);
 		return serve_read_range(io, lap, &r, may_redirect);
 	case REQ_OP_DISCARD:
+		if (unlikely(io->bio->bi_opf & REQ_DAVID_LEARN))
+			return serve_squash(io);
 		return serve_discard(io, lap);
 	default:
 		return serve_write(io, lap, may_redirect, span);
@@ -1540,9 +1551,9 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->iter = bio->bi_iter;
 	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	kind = request_kind(bio);
-	if (kind == DAVID_REQ_READ && unlikely(bio->bi_opf & REQ_DAVID_LEARN && d->implicit)) {
+	if (kind != DAVID_REQ_WRITE && unlikely(bio->bi_opf & REQ_DAVID_LEARN && d->implicit)) {
 		lap_start(&lap, stats);
-		return map_read(io, &lap);
+		return kind == DAVID_REQ_READ ? map_read(io, &lap) : map_change(io, &lap, NULL);
 	}
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));

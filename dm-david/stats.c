@@ -148,6 +148,14 @@ static const char * const timed_names[DAVID_SLOTS] = {
 	[DAVID_REQ_FLUSH] = "flush",
 };
 
+static const char * const unclassified_names[DAVID_SLOTS] = {
+	[DAVID_UNCLASSIFIED_NOW] = "now",
+	[DAVID_UNCLASSIFIED_MOST] = "most",
+	[DAVID_UNCLASSIFIED_SPILLED] = "spilled",
+	[DAVID_UNCLASSIFIED_DATA] = "data",
+	[DAVID_UNCLASSIFIED_METADATA] = "metadata",
+};
+
 /* Stands for the names of a histogram's buckets, which have none. */
 static const char * const histogram[1];
 
@@ -199,6 +207,7 @@ static const struct {
 	ARRAY(checksums, "checksums", sums_names),
 	FIELD(exact_blocks),
 	FIELD(exact_limit),
+	ARRAY(unclassified, "unclassified", unclassified_names),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

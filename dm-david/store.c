@@ -425,7 +425,11 @@ void store_stats(struct store *store, struct david_stats *st)
 {
 	enum own_area area;
 	unsigned long flags;
+	unsigned int i;
 
+	for (i = 0; i < DAVID_UNCLASSIFIED_NR; i++)
+		st->unclassified[i] = div_u64(atomic64_read(&store->unclassified[i]),
+					      store->block_size);
 	count_stats(store, st);
 	model_stats(store, st);
 	st->state = store_state(store);

@@ -77,6 +77,7 @@ struct store {
 	struct model_figures model;
 	enum david_mode mode;		/* of the live table */
 	atomic64_t classify_bytes;	/* of implicit classification */
+	atomic64_t unclassified[DAVID_UNCLASSIFIED_NR];	/* bytes */
 	atomic64_t model_bytes;		/* bytes held by the targets' models */
 	atomic64_t pools;		/* bytes held by the targets' pools */
 	atomic64_t target_bytes;	/* bytes held otherwise */

@@ -116,6 +116,19 @@ enum david_part {
 	DAVID_PART_NR
 };
 
+/*
+ * Blocks that nothing decided about when they were written, which are kept until an inode tells:
+ * index into david_stats.unclassified, blocks.
+ */
+enum david_unclassified {
+	DAVID_UNCLASSIFIED_NOW,
+	DAVID_UNCLASSIFIED_MOST,	/* at any time so far */
+	DAVID_UNCLASSIFIED_SPILLED,	/* past the bound: kept for good */
+	DAVID_UNCLASSIFIED_DATA,	/* told to be data: content dropped */
+	DAVID_UNCLASSIFIED_METADATA,	/* told to be metadata */
+	DAVID_UNCLASSIFIED_NR
+};
+
 /* Checksums of squashed blocks: index into david_stats.checksums. */
 enum david_sums {
 	DAVID_SUMS_BLOCKS,	/* checksums of 4 KiB, entered or read since the start */
@@ -178,6 +191,7 @@ struct david_stats {
 	__u64 exact_blocks;	/* stored now for that reason */
 	__u64 exact_limit;	/* how many there may be */
 	__u64 more_evidence[DAVID_SLOTS];	/* what has no room in evidence */
+	__u64 unclassified[DAVID_SLOTS];	/* classify=implicit */
 };
 
 struct david_version {

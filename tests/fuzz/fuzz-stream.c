@@ -90,12 +90,19 @@ static void work(void)
 		static u64 content[CLASSIFIER_BLOCK / 8];
 		size_t memory;
 		u64 sector;
-		u32 bytes;
+		u32 bytes, claimed;
 
 		if (++rounds > 20000)
 			abort();
 		while ((memory = classifier_memory(&c)))
 			free(classifier_give(&c, calloc(1, memory), memory));
+		while (classifier_claim(&c, &sector, &claimed)) {
+			if (!claimed || sector + claimed > SECTORS)
+				abort();
+			for (; claimed >= 8; claimed -= 8, sector += 8)
+				if (classifier_is_data(&c, sector, 8))
+					classifier_done(&c, sector, 8);
+		}
 		if (!classifier_want(&c, &sector, &bytes))
 			continue;
 		if (bytes > CLASSIFIER_BLOCK || sector + bytes / 512 > SECTORS)
@@ -135,6 +142,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	data++;
 	size--;
 	classifier_init(&c, SECTORS, 65536);
+	classifier_remember(&c, 1 << 20);
 	write_disk(0, 16);
 	while (size >= 8 && changes < CHANGES) {
 		u32 sector = (data[1] << 8 | data[2]) % SECTORS;
@@ -148,6 +156,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 1:
 			classifier_mount(&c, 0, VOLUME_MOUNTED);
+			break;
+		case 3:
+			classifier_again(&c);
+			classifier_looked(&c, sector, sectors);
+			write_disk(sector, sectors);
 			break;
 		case 2:
 			classifier_discard(&c, sector, sectors);

@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 
 #include "../../classifier/classifier.h"
+#include "../../dm-david/crc.h"
 
 #define SECTORS		65536u
 #define BLOCK		4096u
@@ -400,6 +401,372 @@ static void with_too_many_volumes_the_rest_is_kept(struct kunit *test)
 	done(d);
 }
 
+/* A file's inode, number 11 + @n, with one extent. */
+static void inode(u32 n, u32 mode, u32 size, u32 flags, u32 first, u32 len)
+{
+	u32 at = (10 + n) * 256 % BLOCK;
+
+	le16_at(at, mode);
+	le32_at(at + 0x04, size);
+	le16_at(at + 0x1a, 1);
+	le32_at(at + 0x20, flags | 0x80000);
+	le16_at(at + 0x28, 0xf30a);
+	le16_at(at + 0x2a, 1);
+	le16_at(at + 0x2c, 4);
+	le16_at(at + 0x38, len);
+	le32_at(at + 0x3c, first);
+}
+
+/* No one word repeated, and nothing that is doubtful. */
+static enum classify_reason noise(struct kunit *test, struct disk *d, u64 at)
+{
+	u32 i;
+
+	for (i = 0; i < BLOCK; i++)
+		block[i] = i * 7 >> 1;
+	return put_block(test, d, at);
+}
+
+static struct disk *make_plain(struct kunit *test, u32 incompat, u32 ro_compat)
+{
+	struct disk *d = make(test, 2048);
+
+	classifier_remember(&d->c, 1 << 20);
+	memset(block, 0, BLOCK);
+	le32_at(0, 10);
+	le32_at(4, 11);
+	le32_at(8, TABLE);
+	put_block(test, d, 1);
+	super(1, 0, ro_compat, 0);
+	le32_at(1024 + 0x60, incompat);
+	put_block(test, d, 0);
+	classifier_mount(&d->c, d->start, VOLUME_MOUNTED);
+	work(test, d);
+	return d;
+}
+
+/* Which of the first 64 blocks from 500 on are told to be data, and are then done with. */
+static u64 told(struct kunit *test, struct disk *d)
+{
+	u64 sector, blocks = 0;
+	u32 sectors, i;
+
+	work(test, d);
+	while (classifier_claim(&d->c, &sector, &sectors)) {
+		KUNIT_EXPECT_EQ(test, sectors % 8, 0);
+		for (i = 0; i < sectors; i += 8) {
+			u64 at = (sector + i - d->start) / 8 - 500;
+
+			if (!classifier_is_data(&d->c, sector + i, 8))
+				continue;
+			classifier_done(&d->c, sector + i, 8);
+			KUNIT_EXPECT_FALSE(test, classifier_is_data(&d->c, sector + i, 8));
+			KUNIT_ASSERT_LE(test, at, 63);
+			blocks |= 1ULL << at;
+		}
+	}
+	return blocks;
+}
+
+static void inodes_tell_what_no_journal_tells(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+	u32 i;
+
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, data(test, d, 500 + i), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 11), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	/* Three blocks of a file, of which one is beyond its end; none of others. */
+	memset(block, 0, BLOCK);
+	inode(0, 0x81a4, BLOCK + 1, 0, 500, 3);
+	inode(1, 0x41ed, BLOCK, 0, 504, 1);		/* directory: known to be metadata */
+	inode(2, 0x81a4, BLOCK, 0x10, 505, 1);		/* immutable, as quota files are */
+	inode(3, 0x81a4, BLOCK, 0x200000, 506, 1);	/* value of an attribute */
+	inode(4, 0x81a4, BLOCK, 0, 507, 1);
+	le16_at(14 * 256 + 0x1a, 0);			/* unlinked */
+	KUNIT_EXPECT_EQ(test, put_block(test, d, TABLE), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, told(test, d), 3);
+	KUNIT_EXPECT_EQ(test, d->c.undecided.figures.metadata, 2 * BLOCK);
+	KUNIT_EXPECT_EQ(test, d->c.undecided.figures.now, 6 * BLOCK);
+	/* Written again, with what may be a directory, and with data. */
+	memset(block, 0, BLOCK);
+	le32_at(0, 12);
+	le16_at(4, BLOCK);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 500), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 2);
+	/* Discarded. */
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	classifier_discard(&d->c, d->start + 501 * 8, 8);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	/* Kept for a reason of the caller's. */
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	classifier_kept(&d->c, d->start + 501 * 8, 8);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	done(d);
+}
+
+static void what_is_written_after_it_was_told_is_not_data(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+	u64 sector;
+	u32 sectors;
+
+	data(test, d, 500);
+	memset(block, 0, BLOCK);
+	inode(0, 0x81a4, BLOCK, 0, 500, 1);
+	put_block(test, d, TABLE);
+	KUNIT_ASSERT_TRUE(test, classifier_claim(&d->c, &sector, &sectors));
+	KUNIT_EXPECT_TRUE(test, classifier_is_data(&d->c, sector, 8));
+	memset(block, 0, BLOCK);
+	le32_at(0, 12);
+	le16_at(4, BLOCK);
+	put_block(test, d, 500);
+	KUNIT_EXPECT_FALSE(test, classifier_is_data(&d->c, sector, 8));
+	done(d);
+}
+
+static void what_a_deleted_file_left_is_data(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+
+	data(test, d, 500);
+	data(test, d, 501);
+	memset(block, 0xff, BLOCK);
+	block[501 / 8] &= ~(1 << 501 % 8);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 10), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, told(test, d), 2);
+	done(d);
+}
+
+static void indirect_blocks_are_followed(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x2, 0);
+	u32 i;
+
+	for (i = 0; i < 20; i++)
+		data(test, d, 500 + i);
+	memset(block, 0, BLOCK);
+	for (i = 0; i < 5; i++)
+		le32_at(4 * i, 513 + i);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 512), CLASSIFY_LOOKS);
+	memset(block, 0, BLOCK);
+	le16_at(10 * 256, 0x81a4);
+	le32_at(10 * 256 + 0x04, 16 * BLOCK);
+	le16_at(10 * 256 + 0x1a, 1);
+	for (i = 0; i < 13; i++)
+		le32_at(10 * 256 + 0x28 + 4 * i, 500 + i);
+	put_block(test, d, TABLE);
+	/* 12 blocks, and of those that the indirect one tells of the first four. */
+	KUNIT_EXPECT_EQ(test, told(test, d), 0x1efff);
+	done(d);
+}
+
+static void where_metadata_has_no_form_all_is_kept_without_a_journal(struct kunit *test)
+{
+	static const u32 features[][2] = {
+		{ EXT_INCOMPAT_EA_INODE, 0 }, { EXT_INCOMPAT_ENCRYPT, 0 },
+		{ 0, EXT_RO_COMPAT_VERITY }, { 0x1000, 0 }, { 0, 0x4000 },
+		{ 0, EXT_RO_COMPAT_QUOTA },
+	};
+	struct disk *d;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(features); i++) {
+		d = make_plain(test, features[i][0], features[i][1]);
+		KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+		done(d);
+	}
+}
+
+static void with_verity_an_inode_counts_once_the_journal_has_gone_on(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	classifier_remember(&d->c, 1 << 20);
+	mkfs(test, d, 1);
+	super(1, EXT_COMPAT_HAS_JOURNAL, EXT_RO_COMPAT_VERITY, EXT_JOURNAL_INO);
+	put_block(test, d, 0);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	/* These say that layout and memory are wanted, and that data is not logged. */
+	KUNIT_EXPECT_EQ(test, noise(test, d, 510), CLASSIFY_UNSAFE);
+	data(test, d, 500);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 502), CLASSIFY_UNDECIDED);
+	memcpy(block, d->store + TABLE * BLOCK, BLOCK);
+	inode(0, 0x81a4, 2 * BLOCK, 0, 500, 3);
+	put_block(test, d, TABLE);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	commit(test, d, 3, 1);
+	/* One was written after the inode, one is beyond the end, where Merkle trees are. */
+	KUNIT_EXPECT_EQ(test, told(test, d), 1);
+	done(d);
+}
+
+static void what_a_reading_missed_is_no_evidence(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+	u8 *old = d->store + TABLE * BLOCK;
+	struct classify_write w = {
+		.sector = d->start + TABLE * 8, .sectors = 8, .copy = copy, .ctx = block,
+	};
+	enum classify_reason reason;
+	u32 len;
+
+	data(test, d, 500);
+	/* An old inode is still on the disk when its block is read: the write comes later. */
+	memset(block, 0, BLOCK);
+	inode(0, 0x81a4, BLOCK, 0, 500, 1);
+	memcpy(old, block, BLOCK);
+	memset(block, 0, BLOCK);
+	classifier_write(&d->c, &w, 0, &len, &reason);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	classifier_again(&d->c);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	/* It has come. */
+	inode(0, 0x81a4, BLOCK, 0, 500, 1);
+	put_block(test, d, TABLE);
+	KUNIT_EXPECT_EQ(test, told(test, d), 1);
+	done(d);
+}
+
+/* A leaf of inode 11 that tells of 500 and 501, with a checksum. */
+static void leaf(u32 number)
+{
+	__le32 word;
+	u32 sum;
+
+	memset(block, 0, BLOCK);
+	le16_at(0, 0xf30a);
+	le16_at(2, 1);
+	le16_at(4, (BLOCK - 12) / 12);
+	le16_at(12 + 4, 2);
+	le32_at(12 + 8, 500);
+	word = cpu_to_le32(1);
+	sum = crc_update(CRC_32C, ~0u, &word, 4);
+	word = 0;
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	word = cpu_to_le32(number);
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	word = 0;
+	sum = crc_update(CRC_32C, sum, &word, 4);
+	sum = crc_update(CRC_32C, sum, block, BLOCK - 4);
+	le32_at(BLOCK - 4, sum);
+}
+
+/* A block that may be a symbolic link: no NUL in front, and one behind. */
+static void doubtful(struct kunit *test, struct disk *d, u64 at)
+{
+	u32 i;
+
+	for (i = 0; i < BLOCK; i++)
+		block[i] = 1 + i % 251;
+	block[100] = 0;
+	block[BLOCK - 1] = 7;
+	KUNIT_EXPECT_EQ(test, put_block(test, d, at), CLASSIFY_UNDECIDED);
+}
+
+static void doubtful_blocks_want_a_later_node_with_a_checksum(struct kunit *test)
+{
+	static const struct {
+		u32 ro_compat, number;
+		u64 told;
+	} cases[] = { { 0x400, 11, 1 }, { 0x400, 12, 0 }, { 0, 11, 0 } };
+	struct disk *d;
+	u32 i;
+
+	crc_setup();
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		d = make_plain(test, 0x40, cases[i].ro_compat);
+		doubtful(test, d, 500);
+		leaf(cases[i].number);
+		KUNIT_EXPECT_EQ(test, put_block(test, d, 505), CLASSIFY_LOOKS);
+		/* This one was written after the node. */
+		doubtful(test, d, 501);
+		memset(block, 0, BLOCK);
+		inode(0, 0x81a4, 2 * BLOCK, 0, 505, 1);
+		le16_at(10 * 256 + 0x2e, 1);
+		le32_at(10 * 256 + 0x38, 505);
+		le32_at(10 * 256 + 0x3c, 0);
+		put_block(test, d, TABLE);
+		KUNIT_EXPECT_EQ(test, told(test, d), cases[i].told);
+		done(d);
+	}
+}
+
+static void without_a_journal_a_stranger_is_not_believed(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+	u32 mounts;
+
+	classifier_by_super(&d->c);
+	classifier_remember(&d->c, 1 << 20);
+	work(test, d);
+	memset(block, 0, BLOCK);
+	le32_at(0, 10);
+	le32_at(4, 11);
+	le32_at(8, TABLE);
+	put_block(test, d, 1);
+	for (mounts = 0; mounts < 3; mounts++) {
+		super(1, 0, 0, 0);
+		le32_at(1024 + 0x60, 0x40);
+		le16_at(1024 + 0x34, mounts);
+		put_block(test, d, 0);
+		data(test, d, 500);
+		data(test, d, 500);
+		/* Of the first superblock nobody knows who wrote it. */
+		KUNIT_EXPECT_EQ(test, data(test, d, 500),
+				mounts ? CLASSIFY_UNDECIDED : CLASSIFY_UNSAFE);
+		/* Somebody looks at it: e2fsck, or the next mount. */
+		classifier_looked(&d->c, 0, 8);
+		KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNSAFE);
+		memset(block, 0, BLOCK);
+		inode(0, 0x81a4, BLOCK, 0, 500, 1);
+		put_block(test, d, TABLE);
+		KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	}
+	done(d);
+}
+
+static void what_is_logged_is_asked_about_only_where_data_is_logged(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	classifier_remember(&d->c, 1 << 20);
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	noise(test, d, 600);
+	descriptor(test, d, 1, 1, 500);
+	commit(test, d, 3, 1);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	done(d);
+
+	d = make(test, 0);
+	classifier_remember(&d->c, 1 << 20);
+	mkfs(test, d, 1);
+	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+	descriptor(test, d, 1, 1, 500);
+	commit(test, d, 3, 1);
+	noise(test, d, 500);
+	noise(test, d, 500);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_UNDECIDED);
+	/* Data behind the journal's back: forgotten, and kept from now on. */
+	KUNIT_EXPECT_EQ(test, noise(test, d, 600), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_FALSE(test, undecided_any(&d->c.undecided));
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	done(d);
+}
+
 static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(a_life_on_the_whole_disk),
 	KUNIT_CASE(a_life_on_a_partition),
@@ -412,6 +779,16 @@ static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(a_moved_journal_is_learned_again),
 	KUNIT_CASE(volumes_side_by_side_do_not_mix),
 	KUNIT_CASE(with_too_many_volumes_the_rest_is_kept),
+	KUNIT_CASE(inodes_tell_what_no_journal_tells),
+	KUNIT_CASE(what_is_written_after_it_was_told_is_not_data),
+	KUNIT_CASE(what_a_deleted_file_left_is_data),
+	KUNIT_CASE(indirect_blocks_are_followed),
+	KUNIT_CASE(where_metadata_has_no_form_all_is_kept_without_a_journal),
+	KUNIT_CASE(with_verity_an_inode_counts_once_the_journal_has_gone_on),
+	KUNIT_CASE(what_a_reading_missed_is_no_evidence),
+	KUNIT_CASE(doubtful_blocks_want_a_later_node_with_a_checksum),
+	KUNIT_CASE(without_a_journal_a_stranger_is_not_believed),
+	KUNIT_CASE(what_is_logged_is_asked_about_only_where_data_is_logged),
 	{}
 };
 

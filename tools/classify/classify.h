@@ -49,6 +49,9 @@ struct replay_options {
 	const char *out;	/* what the store would hold, with noise for squashed blocks */
 	u64 bytes;		/* of the disk */
 	size_t log_limit;
+	u64 unclassified;	/* bytes that may wait for an inode */
+	u64 lag;		/* entries of the log from one turn of the worker to the next */
+	bool by_super;		/* superblocks tell what is mounted, not marks: as in the target */
 	u64 from;		/* first entry that the classifier sees */
 	u64 until;		/* entry in front of which to stop */
 };

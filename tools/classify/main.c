@@ -9,7 +9,8 @@
 static const char usage[] =
 	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"
 	"       david-classify replay --size BYTES --out FILE [--log-limit BYTES]\n"
-	"                             [--from ENTRY] [--until ENTRY] LOG\n"
+	"                             [--from ENTRY] [--until ENTRY] [--unclassified BYTES]\n"
+	"                             [--lag ENTRIES] [--by-super] LOG\n"
 	"\n"
 	"image   print which blocks of an ext, btrfs or xfs file system are metadata, and why.\n"
 	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
@@ -72,7 +73,9 @@ static int run_image(int argc, char **argv)
 
 static int run_replay(int argc, char **argv)
 {
-	struct replay_options options = { .log_limit = 8 << 20, .until = U64_MAX };
+	struct replay_options options = {
+		.log_limit = 8 << 20, .unclassified = 64 << 20, .until = U64_MAX, .lag = 1,
+	};
 	int i;
 
 	for (i = 0; i < argc; i++) {
@@ -84,6 +87,12 @@ static int run_replay(int argc, char **argv)
 			options.out = next_word(argc, argv, &i);
 		else if (!strcmp(option, "--log-limit"))
 			options.log_limit = parse_u64(option, next_word(argc, argv, &i));
+		else if (!strcmp(option, "--unclassified"))
+			options.unclassified = parse_u64(option, next_word(argc, argv, &i));
+		else if (!strcmp(option, "--lag"))
+			options.lag = parse_u64(option, next_word(argc, argv, &i));
+		else if (!strcmp(option, "--by-super"))
+			options.by_super = true;
 		else if (!strcmp(option, "--from"))
 			options.from = parse_u64(option, next_word(argc, argv, &i));
 		else if (!strcmp(option, "--until"))

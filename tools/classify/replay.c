@@ -26,6 +26,8 @@
 #define FLAG_METADATA	16
 
 #define SECTOR		512u
+#define STORE_BLOCK	8u	/* sectors */
+#define AGAIN		1000u	/* entries */
 
 struct log_super {
 	__le64 magic;
@@ -46,12 +48,14 @@ struct replay {
 	int out;
 	u64 bytes;
 	u64 *squashed;		/* bit a sector */
+	u64 *meta;		/* likewise: last written with REQ_META */
 	bool mounted;
 	u64 entries, marks;
 	u64 data, data_squashed;	/* sectors while mounted, not REQ_META, not constant */
 	u64 meta_squashed;		/* sectors */
 	u64 undecided;
 	u64 kept;			/* sectors not constant */
+	u64 later, later_meta;		/* sectors squashed later; those written with REQ_META */
 	size_t memory;			/* peak */
 };
 
@@ -65,20 +69,30 @@ static bool constant(const u8 *data, u32 bytes)
 	return !memcmp(data, data + 8, bytes - 8);
 }
 
-static void set_squashed(struct replay *r, u64 sector, u64 n, bool squashed)
+static void set_bits(u64 *map, u64 sector, u64 n, bool value)
 {
 	for (; n--; sector++) {
-		if (squashed)
-			r->squashed[sector / 64] |= 1ULL << sector % 64;
+		if (value)
+			map[sector / 64] |= 1ULL << sector % 64;
 		else
-			r->squashed[sector / 64] &= ~(1ULL << sector % 64);
+			map[sector / 64] &= ~(1ULL << sector % 64);
 	}
+}
+
+static void set_squashed(struct replay *r, u64 sector, u64 n, bool squashed)
+{
+	set_bits(r->squashed, sector, n, squashed);
+}
+
+static bool get_bit(const u64 *map, u64 sector)
+{
+	return map[sector / 64] >> sector % 64 & 1;
 }
 
 static bool any_squashed(const struct replay *r, u64 sector, u64 n)
 {
 	for (; n--; sector++)
-		if (r->squashed[sector / 64] >> sector % 64 & 1)
+		if (get_bit(r->squashed, sector))
 			return true;
 	return false;
 }
@@ -87,30 +101,6 @@ static void put(struct replay *r, u64 sector, const void *data, u32 sectors)
 {
 	if (pwrite(r->out, data, (size_t)sectors * SECTOR, sector * SECTOR) < 0)
 		die("output: %s", strerror(errno));
-}
-
-/* What the kernel's worker would do. */
-static void work(struct replay *r)
-{
-	struct classifier *c = &r->classifier;
-
-	while (c->pending) {
-		static u8 block[CLASSIFIER_BLOCK];
-		size_t memory;
-		u64 sector;
-		u32 bytes;
-
-		while ((memory = classifier_memory(c)))
-			free(classifier_give(c, calloc(1, memory), memory));
-		if (!classifier_want(c, &sector, &bytes))
-			continue;
-		if (any_squashed(r, sector, bytes / SECTOR) ||
-		    pread(r->out, block, bytes, sector * SECTOR) != (ssize_t)bytes)
-			classifier_learn(c, sector, NULL);
-		else
-			classifier_learn(c, sector, block);
-	}
-	r->memory = max(r->memory, classifier_bytes(c));
 }
 
 static void squash(struct replay *r, u64 sector, u32 sectors)
@@ -129,6 +119,58 @@ static void squash(struct replay *r, u64 sector, u32 sectors)
 		sector += n;
 		sectors -= n;
 	}
+}
+
+/* Blocks of the store that were kept and are data, as the kernel's worker drops them. */
+static bool squash_later(struct replay *r)
+{
+	struct classifier *c = &r->classifier;
+	u64 sector, end;
+	u32 sectors, i;
+
+	if (!classifier_claim(c, &sector, &sectors))
+		return false;
+	end = sector + sectors;
+	for (sector = (sector + STORE_BLOCK - 1) / STORE_BLOCK * STORE_BLOCK;
+	     sector + STORE_BLOCK <= end; sector += STORE_BLOCK) {
+		if (!classifier_is_data(c, sector, STORE_BLOCK))
+			continue;
+		for (i = 0; i < STORE_BLOCK; i++) {
+			if (get_bit(r->meta, sector + i) && !r->later_meta++)
+				fprintf(stderr, "metadata squashed later: sector %llu\n",
+					(unsigned long long)sector + i);
+		}
+		r->later += STORE_BLOCK;
+		squash(r, sector, STORE_BLOCK);
+		classifier_done(c, sector, STORE_BLOCK);
+	}
+	return true;
+}
+
+/* What the kernel's worker would do. */
+static void work(struct replay *r)
+{
+	struct classifier *c = &r->classifier;
+
+	while (c->pending) {
+		static u8 block[CLASSIFIER_BLOCK];
+		size_t memory;
+		u64 sector;
+		u32 bytes;
+
+		while ((memory = classifier_memory(c)))
+			free(classifier_give(c, calloc(1, memory), memory));
+		while (squash_later(r))
+			;
+		if (!classifier_want(c, &sector, &bytes))
+			continue;
+		if (any_squashed(r, sector, bytes / SECTOR) ||
+		    pread(r->out, block, bytes, sector * SECTOR) != (ssize_t)bytes)
+			classifier_learn(c, sector, NULL);
+		else
+			classifier_learn(c, sector, block);
+	}
+	r->memory = max(r->memory, classifier_bytes(c));
 }
 
 static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verdict verdict,
@@ -153,6 +195,7 @@ static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verd
 	} else {
 		put(r, sector, data, n);
 		set_squashed(r, sector, n, false);
+		set_bits(r->meta, sector, n, meta);
 		r->kept += plain ? 0 : n;
 	}
 }
@@ -200,21 +243,30 @@ static void mark(struct replay *r, const char *text, bool feed)
 	else
 		return;
 	r->mounted = state == VOLUME_MOUNTED;
-	if (feed)
+	classifier_again(&r->classifier);
+	/* The log has no reads. Whoever comes next reads the superblock. */
+	if (feed && state != VOLUME_MOUNTED)
+		classifier_looked(&r->classifier, 0, STORE_BLOCK);
+	if (feed && !r->classifier.by_super)
 		classifier_mount(&r->classifier, 0, state);
 }
 
 static void report(const struct replay *r)
 {
 	const struct classifier *c = &r->classifier;
+	const struct undecided_figures *u = &c->undecided.figures;
 	int i;
 
 	printf("{\"entries\": %" PRIu64 ", \"marks\": %" PRIu64 ", \"data_sectors\": %" PRIu64
 	       ", \"data_squashed\": %" PRIu64 ", \"metadata_squashed\": %" PRIu64
 	       ", \"undecided\": %" PRIu64 ", \"kept\": %" PRIu64 ", \"errors\": %" PRIu64
-	       ", \"memory\": %zu, \"reasons\": {",
+	       ", \"memory\": %zu, \"later\": %" PRIu64 ", \"later_metadata\": %" PRIu64
+	       ", \"unclassified\": {\"now\": %" PRIu64 ", \"most\": %" PRIu64
+	       ", \"spilled\": %" PRIu64 ", \"data\": %" PRIu64 ", \"metadata\": %" PRIu64
+	       ", \"missed\": %" PRIu64 ", \"read\": %" PRIu64 "}, \"reasons\": {",
 	       r->entries, r->marks, r->data, r->data_squashed, r->meta_squashed, r->undecided,
-	       r->kept, c->errors, r->memory);
+	       r->kept, c->errors, r->memory, r->later, r->later_meta, u->now, u->most, u->spilled,
+	       u->data, u->metadata, c->assoc.missed, c->assoc.read);
 	for (i = 0; i < CLASSIFY_REASONS; i++)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "", classify_reason_name(i), c->count[i]);
 	printf("}, \"volumes\": [");
@@ -262,7 +314,11 @@ int classify_replay(const struct replay_options *options)
 		die("%s: %s", options->out, strerror(errno));
 	r.bytes = options->bytes;
 	r.squashed = calloc(sectors / 64 + 1, sizeof(u64));
+	r.meta = calloc(sectors / 64 + 1, sizeof(u64));
 	classifier_init(&r.classifier, sectors, options->log_limit);
+	classifier_remember(&r.classifier, options->unclassified);
+	if (options->by_super)
+		classifier_by_super(&r.classifier);
 
 	fseeko(log, unit, SEEK_SET);
 	entries = min(entries, options->until);
@@ -282,8 +338,8 @@ int classify_replay(const struct replay_options *options)
 		r.entries = i;
 		if (i && i == options->from) {
 			/* As if the target had just been loaded over an existing store. */
-			classifier_mount(&r.classifier, 0,
-					 r.mounted ? VOLUME_MOUNTED : VOLUME_UNKNOWN);
+			classifier_mount(&r.classifier, 0, r.mounted || options->by_super ?
+					 VOLUME_MOUNTED : VOLUME_UNKNOWN);
 			work(&r);
 		}
 		if (flags & FLAG_MARK) {
@@ -313,12 +369,19 @@ int classify_replay(const struct replay_options *options)
 			die("%s: entry %llu is cut off", options->log, (unsigned long long)i);
 		write_entry(&r, sector, data, n, flags & FLAG_METADATA, feed);
 		free(data);
-		work(&r);
+		if (i % options->lag == 0)
+			work(&r);
+		/* The kernel does it by the clock. */
+		if (i % AGAIN == AGAIN - 1)
+			classifier_again(&r.classifier);
 	}
+	classifier_again(&r.classifier);
+	work(&r);
 	r.entries = entries;
 	report(&r);
 	classifier_destroy(&r.classifier, release);
 	free(r.squashed);
+	free(r.meta);
 	fclose(log);
 	close(r.out);
 	return STATUS_OK;

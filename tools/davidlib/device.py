@@ -342,7 +342,9 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         default=[],
         metavar="KEY=VALUE",
         help="seed=N: of the made-up content; block_size=512|1024|2048|4096 (default 4096); "
-        "low_water=BLOCKS: free blocks of the store below which an event is raised; checksums=auto|on|off, "
+        "low_water=BLOCKS: free blocks of the store below which an event is raised; "
+        "unclassified=MB: with classify=implicit, what may wait for an inode (default 64); "
+        "checksums=auto|on|off, "
         "checksum_memory=MB: of squashed data, for btrfs; exact=MB: the newest data is stored; "
         "files=default: files read as well-formed ones by their suffix; raw=RULE,...: see david raw; "
         "repeatable",

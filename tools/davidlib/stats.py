@@ -92,9 +92,13 @@ TIME_SCALARS = (
     "unmodelled",
     "hits",
 )
+# Behind the part about time.
+LATE_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "unclassified": ("unclassified", "unclassified_", ("now", "most", "spilled", "data", "metadata")),
+}
 HISTOGRAMS = ("late", "modelled_times", "measured_times")
 CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions", "saves"))
-ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS}
+ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS
 EXACT = ("exact_blocks", "exact_limit")
 ALL_SCALARS = SCALARS + TIME_SCALARS + EXACT
 
@@ -127,6 +131,7 @@ class Struct(ctypes.Structure):
         ("checksums", _SLOT_ARRAY),
         *((name, ctypes.c_uint64) for name in EXACT),
         ("more_evidence", _SLOT_ARRAY),
+        ("unclassified", _SLOT_ARRAY),
     ]
 
 
@@ -244,6 +249,15 @@ CHECKSUMS_MEAN = {
 }
 
 
+UNCLASSIFIED_MEANS = {
+    "now": "blocks kept until an inode tells what they are",
+    "most": "at any time so far",
+    "spilled": "past the bound: kept for good",
+    "data": "told to be data: content dropped",
+    "metadata": "told to be metadata",
+}
+
+
 def _mean(total_ns: int, count: int) -> str:
     return format_time(total_ns // count) if count else "-"
 
@@ -344,6 +358,10 @@ def as_text(stats: dict[str, Any]) -> str:
     lines.append("requests")
     for name, count in stats["requests"].items():
         row(name, str(count), format_size(stats["sectors"][name] * SECTOR))
+    if stats["unclassified"]["most"]:
+        lines.append("written undecided (classify=implicit)")
+        for name, count in stats["unclassified"].items():
+            row(name, str(count), UNCLASSIFIED_MEANS[name])
     if stats["mem"]["model"]:
         _times(stats, row, lines.append)
     return "\n".join(lines)

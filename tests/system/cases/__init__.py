@@ -14,7 +14,8 @@ Case = Callable[[], None]
 
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
-LONG = ("long", "sumslong")  # run where they are asked for by name
+GROUPS += ("unclassified",)
+LONG = ("long", "sumslong", "unclassifiedlong")  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 

@@ -246,7 +246,7 @@ def what_is_swapped_out_comes_back_from_the_disk_itself() -> None:
 
 @case
 def what_is_swapped_out_comes_back_from_a_file() -> None:
-    for classify in ("auto",):
+    for classify in ("auto", "implicit"):
         with ram_disk(128 * MIB) as dev, fake_disk("swap", GIB, dev, "--classify", classify) as disk:
             run("mkfs.ext4", "-q", disk)
             with mounted(disk, "ext4") as top:

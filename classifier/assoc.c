@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Inode association: see assoc.h. */
+#include "assoc.h"
+
+#define BLOCK_MAX	4096u
+#define PROBES		8u
+
+void assoc_init(struct assoc *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->now.slot = UNDECIDED_NONE;
+}
+
+static size_t bytes_needed(void)
+{
+	return BLOCK_MAX + ASSOC_NOTES * sizeof(struct assoc_note) +
+	       ASSOC_NODES * sizeof(struct assoc_node) +
+	       ASSOC_WRITTEN * sizeof(struct assoc_written);
+}
+
+size_t assoc_memory(const struct assoc *a, const struct undecided *u)
+{
+	return u->chunk && !a->note ? bytes_needed() : 0;
+}
+
+void assoc_give(struct assoc *a, void *memory)
+{
+	a->inodes = memory;
+	a->note = memory + BLOCK_MAX;
+	a->node = (void *)(a->note + ASSOC_NOTES);
+	a->written = (void *)(a->node + ASSOC_NODES);
+}
+
+size_t assoc_bytes(const struct assoc *a)
+{
+	return a->note ? bytes_needed() : 0;
+}
+
+/* Grows whenever the journal has come to a point that recovery cannot go back behind. */
+static u64 progress(const struct ext_live *e)
+{
+	return e->jbd2.count.commits + e->jbd2.count.supers;
+}
+
+/* Not against intent, which could write what it likes anyway. */
+static u64 hash_of(const struct ext_live *e, const void *content)
+{
+	u32 at, size = ext_block_size(&e->geo);
+	u64 hash = size, word;
+
+	for (at = 0; at < size; at += sizeof(word)) {
+		memcpy(&word, content + at, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static u32 bucket_of(u64 block)
+{
+	return (block * 0x9e3779b97f4a7c15ULL) >> 40;
+}
+
+static void set_state(struct assoc *a, struct assoc_note *note, enum assoc_state state)
+{
+	a->notes += (state == ASSOC_FRESH) - (note->state == ASSOC_FRESH);
+	note->state = state;
+}
+
+/* Where @block is noted, or else the place to note it, or NULL. */
+static struct assoc_note *place_of(struct assoc *a, u32 slot, u64 block)
+{
+	u32 at = bucket_of(block), i;
+	struct assoc_note *best = NULL;
+
+	for (i = 0; i < PROBES; i++) {
+		struct assoc_note *note = &a->note[(at + i) & (ASSOC_NOTES - 1)];
+
+		if (note->state != ASSOC_FREE && note->block == block && note->slot == slot)
+			return note;
+		if (note->state != ASSOC_FRESH && (!best || note->state < best->state))
+			best = note;
+	}
+	return best;
+}
+
+void assoc_note(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
+		const void *content, u32 first, bool bitmap)
+{
+	struct assoc_note *note;
+
+	if (!a->note)
+		return;
+	note = place_of(a, slot, block);
+	if (!note) {
+		a->missed++;
+		return;
+	}
+	note->block = block;
+	note->slot = slot;
+	note->first = first;
+	note->bitmap = bitmap;
+	note->time = ++a->time;
+	note->progress = progress(e);
+	note->hash = hash_of(e, content);
+	set_state(a, note, ASSOC_FRESH);
+}
+
+static struct assoc_written *written_at(const struct assoc *a, u64 block)
+{
+	return &a->written[bucket_of(block) & (ASSOC_WRITTEN - 1)];
+}
+
+void assoc_note_node(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
+		     const void *content)
+{
+	struct assoc_written *w;
+
+	if (!a->note)
+		return;
+	w = written_at(a, block);
+	w->block = block;
+	w->slot = slot;
+	w->time = ++a->time;
+	w->progress = progress(e);
+	w->hash = hash_of(e, content);
+}
+
+void assoc_again(struct assoc *a)
+{
+	u32 i;
+
+	for (i = 0; a->note && i < ASSOC_NOTES; i++)
+		if (a->note[i].state == ASSOC_SEEN)
+			set_state(a, &a->note[i], ASSOC_FRESH);
+}
+
+static void stop(struct assoc *a)
+{
+	a->now.slot = UNDECIDED_NONE;
+	a->reading = false;
+	a->nodes = 0;
+}
+
+void assoc_forget(struct assoc *a, u32 slot)
+{
+	u32 i;
+
+	for (i = 0; a->note && i < ASSOC_NOTES; i++)
+		if (a->note[i].slot == slot)
+			set_state(a, &a->note[i], ASSOC_FREE);
+	for (i = 0; a->note && i < ASSOC_WRITTEN; i++)
+		if (a->written[i].slot == slot)
+			a->written[i].block = 0;
+	if (a->now.slot == slot)
+		stop(a);
+}
+
+/* The block is done with. It was read since it was noted, if it was not noted again. */
+static void finish(struct assoc *a)
+{
+	struct assoc_note *note = &a->note[a->place];
+
+	if (a->files && note->state == ASSOC_FREE && note->block == a->now.block &&
+	    note->slot == a->now.slot)
+		set_state(a, note, ASSOC_SEEN);
+	stop(a);
+}
+
+struct walk {
+	struct assoc *a;
+	struct undecided *u;
+	bool data;
+	bool follow;		/* through nodes; and however old the inode is */
+	u64 time;		/* when it was written what tells of it, 0: not known */
+};
+
+static void found(void *ctx, const struct ext_run *run)
+{
+	struct walk *w = ctx;
+	struct assoc *a = w->a;
+	u64 len = run->len;
+
+	if (w->data && run->logical >= a->size)
+		return;
+	if (!run->level) {
+		if (w->data)
+			len = min(len, a->size - run->logical);
+		if (w->follow)
+			undecided_decide(w->u, a->now.slot, run->start, len, UNDECIDED_ANY, true);
+		if (w->time)
+			undecided_decide(w->u, a->now.slot, run->start, len, w->time, w->data);
+		return;
+	}
+	if (!w->follow)
+		return;
+	if (a->nodes == ASSOC_NODES) {
+		a->missed++;
+		return;
+	}
+	a->node[a->nodes].start = run->start;
+	a->node[a->nodes].logical = run->logical;
+	a->node[a->nodes++].level = run->level;
+}
+
+static bool is_file(const struct ext_inode *inode)
+{
+	return inode->kind == EXT_DATA && inode->regular && inode->links && !inode->dtime &&
+	       !inode->immutable;
+}
+
+static void look_at_inode(struct assoc *a, struct undecided *u, const struct ext_live *e)
+{
+	const struct ext_geo *geo = &e->geo;
+	u32 ino = a->now.first + a->next;
+	struct walk w = { .a = a, .u = u, .time = a->now.time };
+
+	ext_parse_inode(geo, ino, a->inodes + a->next * geo->inode_size, &a->inode);
+	if (!a->inode.mapped || ino > geo->inodes || ino < geo->first_ino)
+		return;
+	w.data = is_file(&a->inode);
+	/* Orphans, and what must be left alone, is neither. */
+	if (!w.data && a->inode.kind == EXT_DATA)
+		return;
+	w.follow = w.data && e->association == ASSOC_NODES_TOO;
+	a->files |= w.follow;
+	a->size = (a->inode.size + ext_block_size(geo) - 1) >> geo->block_bits;
+	ext_map_inode(geo, &a->inode, found, &w);
+}
+
+static void look_at_bitmap(struct assoc *a, struct undecided *u, const struct ext_live *e)
+{
+	const struct ext_geo *geo = &e->geo;
+	u64 start = geo->first_data + (u64)a->now.first * geo->blocks_per_group;
+	u32 n = min_t(u64, geo->blocks_per_group, geo->blocks - start), from, at;
+
+	/* A bit is a cluster with bigalloc. And what has no form may have been anything. */
+	if (geo->ro_compat & EXT_RO_COMPAT_BIGALLOC || e->association != ASSOC_NODES_TOO)
+		return;
+	a->files = true;
+	for (at = 0; at < n && undecided_any(u); at++) {
+		for (from = at; at < n && !(a->inodes[at / 8] >> at % 8 & 1); at++)
+			;
+		if (at > from)
+			undecided_decide(u, a->now.slot, start + from, at - from, UNDECIDED_ANY,
+					 true);
+	}
+}
+
+/* Go on in the block that was read, until a node has to be read. */
+static void look_at_inodes(struct assoc *a, struct undecided *u, const struct ext_live *e)
+{
+	u32 n = ext_block_size(&e->geo) / e->geo.inode_size;
+
+	while (!a->nodes && a->next < n && undecided_any(u)) {
+		look_at_inode(a, u, e);
+		a->next++;
+	}
+	if (!a->nodes)
+		finish(a);
+}
+
+/* What was written when the journal was at @before counts once that has gone on. */
+static bool ripe(const struct ext_live *e, u64 before)
+{
+	return ext_live_plain(e) || progress(e) != before;
+}
+
+static bool next_note(struct assoc *a, const struct ext_live *ext)
+{
+	u32 left = a->note ? ASSOC_NOTES : 0;
+
+	for (; left && a->notes; left--, a->hand++) {
+		struct assoc_note *note = &a->note[a->hand & (ASSOC_NOTES - 1)];
+		const struct ext_live *e = &ext[note->slot];
+
+		if (note->state != ASSOC_FRESH)
+			continue;
+		if (!e->in_use || e->association == ASSOC_NOTHING || note->block >= e->geo.blocks) {
+			set_state(a, note, ASSOC_FREE);
+			continue;
+		}
+		if (!ripe(e, note->progress))
+			continue;
+		a->now = *note;
+		a->place = note - a->note;
+		set_state(a, note, ASSOC_FREE);
+		return true;
+	}
+	return false;
+}
+
+/* When the node @block was written, if it was this inode's then; 0: not known. */
+static u64 time_of_node(const struct assoc *a, const struct ext_live *e, u64 block,
+			const void *content)
+{
+	const struct assoc_written *w = written_at(a, block);
+
+	if (w->block != block || w->slot != a->now.slot || !ripe(e, w->progress) ||
+	    hash_of(e, content) != w->hash || !ext_node_is_of(&e->geo, &a->inode, content))
+		return 0;
+	return w->time;
+}
+
+bool assoc_want(struct assoc *a, struct undecided *u, const struct ext_live *ext, u32 *slot,
+		u64 *block)
+{
+	if (!undecided_any(u))
+		return false;
+	if (a->now.slot != UNDECIDED_NONE && !ext[a->now.slot].in_use)
+		stop(a);
+	if (a->now.slot != UNDECIDED_NONE && !a->reading && !a->nodes)
+		look_at_inodes(a, u, &ext[a->now.slot]);
+	if (a->now.slot == UNDECIDED_NONE) {
+		if (!next_note(a, ext))
+			return false;
+		a->reading = true;
+	}
+	*slot = a->now.slot;
+	*block = a->nodes ? a->node[a->nodes - 1].start : a->now.block;
+	return true;
+}
+
+void assoc_learn(struct assoc *a, struct undecided *u, const struct ext_live *ext,
+		 const void *content)
+{
+	struct walk w = { .a = a, .u = u, .data = true, .follow = true };
+	const struct ext_live *e;
+	struct assoc_node node;
+
+	/* Forgotten while it was read. */
+	if (a->now.slot == UNDECIDED_NONE)
+		return;
+	e = &ext[a->now.slot];
+	if (a->reading) {
+		if (!content)
+			return stop(a);
+		if (hash_of(e, content) != a->now.hash) {
+			/* Overtaken by its own reading: another time. */
+			a->files = true;
+			return finish(a);
+		}
+		memcpy(a->inodes, content, ext_block_size(&e->geo));
+		a->reading = false;
+		a->files = false;
+		a->next = 0;
+		if (a->now.bitmap) {
+			look_at_bitmap(a, u, e);
+			return finish(a);
+		}
+	} else if (a->nodes) {
+		node = a->node[--a->nodes];
+		a->read++;
+		if (content) {
+			w.time = time_of_node(a, e, node.start, content);
+			ext_map_node(&e->geo, a->inode.extents, node.level, node.logical, content,
+				     found, &w);
+		}
+	}
+	if (!a->nodes)
+		look_at_inodes(a, u, e);
+}

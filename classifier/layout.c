@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Where bitmaps and inode tables lie: see layout.h. */
+#include "layout.h"
+
+void layout_forget(struct layout *l)
+{
+	l->known = false;
+	l->failed = false;
+	l->overflow = false;
+	l->next = 0;
+	l->runs = 0;
+	l->stale = true;
+}
+
+/* Shell's sort, by start: nearly sorted already, as a rule. */
+static void sort(struct layout_run *a, u32 n)
+{
+	u32 gap = 1, i, j;
+
+	while (gap < n / 3)
+		gap = 3 * gap + 1;
+	for (; gap; gap /= 3) {
+		for (i = gap; i < n; i++) {
+			struct layout_run moved = a[i];
+
+			for (j = i; j >= gap && a[j - gap].start > moved.start; j -= gap)
+				a[j] = a[j - gap];
+			a[j] = moved;
+		}
+	}
+}
+
+static const struct layout_run *run_of(const struct layout *l, u64 block)
+{
+	u32 low = 0, high = l->runs;
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (l->run[middle].start <= block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || block - l->run[low - 1].start >= l->run[low - 1].len)
+		return NULL;
+	return &l->run[low - 1];
+}
+
+enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, u64 block,
+			     u32 *first)
+{
+	const struct layout_run *run = run_of(l, block);
+	u32 group, at;
+
+	if (!run)
+		return LAYOUT_OTHER;
+	if (run->kind == LAYOUT_INODES) {
+		group = run->group + div_u64_rem(block - run->start, geo->itable_blocks, &at);
+		*first = group * geo->inodes_per_group +
+			 at * (ext_block_size(geo) / geo->inode_size) + 1;
+	} else {
+		*first = run->group + (block - run->start);
+	}
+	return run->kind;
+}
+
+/* Add to the last run of the kind, if that is among the last three. */
+static void add(struct layout *l, enum layout_kind kind, u64 start, u32 len, u32 group)
+{
+	struct layout_run *run;
+	u32 i;
+
+	for (i = 1; i <= 3 && i <= l->runs; i++) {
+		run = &l->run[l->runs - i];
+		if (run->kind == kind && run->start + run->len == start &&
+		    run->len < U32_MAX - len &&
+		    run->group + run->len / len == group) {
+			run->len += len;
+			return;
+		}
+	}
+	if (l->runs == l->room) {
+		l->overflow = true;
+		return;
+	}
+	run = &l->run[l->runs++];
+	run->start = start;
+	run->len = len;
+	run->group = group;
+	run->kind = kind;
+}
+
+/* The descriptor block that @block is, or U32_MAX: a backup, or none. */
+static u32 index_of(const struct ext_geo *geo, u64 block)
+{
+	u64 first = ext_gdt_block(geo, 0);
+	u32 index = U32_MAX, rest;
+
+	if (block >= first && block - first < ext_gdt_count(geo) &&
+	    ext_gdt_block(geo, block - first) == block)
+		return block - first;
+	if (geo->meta_bg_from != U32_MAX && block >= geo->first_data)
+		index = (u32)div_u64_rem(block - geo->first_data, geo->blocks_per_group, &rest) >>
+			geo->desc_bits;
+	return index < ext_gdt_count(geo) && ext_gdt_block(geo, index) == block ? index : U32_MAX;
+}
+
+/* Groups of descriptor block @index. */
+static u32 groups_in(const struct ext_geo *geo, u32 index)
+{
+	return min(1u << geo->desc_bits, geo->groups - (index << geo->desc_bits));
+}
+
+static bool same(const struct layout *l, const struct ext_geo *geo, u32 index, const void *content)
+{
+	u32 n = groups_in(geo, index), group = index << geo->desc_bits, i, first;
+	struct ext_group desc;
+
+	for (i = 0; i < n; i++, group++) {
+		if (!ext_parse_group(geo, content, i, &desc) ||
+		    layout_find(l, geo, desc.block_bitmap, &first) != LAYOUT_BLOCK_BITMAP ||
+		    first != group ||
+		    layout_find(l, geo, desc.inode_bitmap, &first) != LAYOUT_INODE_BITMAP ||
+		    first != group ||
+		    layout_find(l, geo, desc.inode_table, &first) != LAYOUT_INODES ||
+		    first != group * geo->inodes_per_group + 1)
+			return false;
+	}
+	return true;
+}
+
+void layout_gdt_write(struct layout *l, const struct ext_geo *geo, u64 block, const void *content)
+{
+	u32 index = index_of(geo, block);
+
+	if (index == U32_MAX || !l->needed)
+		return;
+	if (!l->known || !content || !same(l, geo, index, content))
+		layout_forget(l);
+}
+
+u64 layout_want(struct layout *l, const struct ext_geo *geo)
+{
+	if (!l->needed || l->known || l->failed || l->overflow || !l->run)
+		return 0;
+	l->stale = false;
+	return ext_gdt_block(geo, l->next);
+}
+
+void layout_learn(struct layout *l, const struct ext_geo *geo, u64 block, const void *content)
+{
+	u32 n, first, i;
+
+	if (l->stale || block != layout_want(l, geo))
+		return;
+	if (!content) {
+		l->failed = true;
+		return;
+	}
+	n = groups_in(geo, l->next);
+	first = l->next << geo->desc_bits;
+	for (i = 0; i < n; i++) {
+		struct ext_group group;
+
+		if (!ext_parse_group(geo, content, i, &group)) {
+			l->failed = true;
+			return;
+		}
+		add(l, LAYOUT_BLOCK_BITMAP, group.block_bitmap, 1, first + i);
+		add(l, LAYOUT_INODE_BITMAP, group.inode_bitmap, 1, first + i);
+		add(l, LAYOUT_INODES, group.inode_table, geo->itable_blocks, first + i);
+	}
+	if (l->overflow)
+		return;
+	if (++l->next < ext_gdt_count(geo))
+		return;
+	sort(l->run, l->runs);
+	for (i = 1; i < l->runs; i++)
+		if (l->run[i - 1].start + l->run[i - 1].len > l->run[i].start)
+			l->failed = true;
+	l->known = !l->failed;
+}
+
+/* The memory that was given for @bytes of runs. */
+static size_t roundup_bytes(size_t bytes)
+{
+	size_t given = LAYOUT_MIN_BYTES;
+
+	while (given < bytes)
+		given *= 2;
+	return given;
+}
+
+size_t layout_memory(const struct layout *l)
+{
+	size_t bytes = (size_t)l->room * sizeof(*l->run);
+
+	if (!l->needed)
+		return 0;
+	if (!l->run)
+		return LAYOUT_MIN_BYTES;
+	return l->overflow && bytes < LAYOUT_MAX_BYTES / 2 ? roundup_bytes(bytes) * 2 : 0;
+}
+
+void *layout_give(struct layout *l, void *memory, size_t bytes)
+{
+	void *old = l->run;
+
+	l->run = memory;
+	l->room = bytes / sizeof(*l->run);
+	layout_forget(l);
+	return old;
+}
