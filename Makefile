@@ -40,7 +40,7 @@ sim: ## build/david-sim, the offline simulator
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
 
-check: ## every test, about 20 minutes, and 10 more the first time
+check: ## every test, about 15 minutes, and 10 more the first time
 	@start=$$(date +%s); \
 	for part in lint modules unit fuzz kunit system; do \
 		echo "== make $$part, after $$(( $$(date +%s) - start )) s" >&2; \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Labs in the background: started in order, two at a time, their result lines handed to whoever waits for
+"""Labs in the background: the longest first, two at a time, their result lines handed to whoever waits for
 them.
 """
 
@@ -62,7 +62,7 @@ class Labs:
         self.results: dict[Job, list[dict[str, Any]]] = {job: [] for job in jobs}
         self.ended: dict[Job, int] = {}
         self.seconds: dict[Job, float] = {}
-        self.waiting = list(jobs)
+        self.waiting = sorted(jobs, key=lambda job: -job.usually)
         self.running: set[subprocess.Popen[str]] = set()
         self.stopping = False
         LOGS.mkdir(parents=True, exist_ok=True)
