@@ -63,7 +63,7 @@ CASES = {
     # Metadata that has no form, and no journal: all is kept.
     "ext4-nojournal-ea": Case(["-t", "ext4", "-O", "^has_journal,ea_inode"], squashed=0),
     "ext4-nojournal-quota": Case(["-t", "ext4", "-O", "^has_journal,quota"], squashed=0),
-    "ext3-data": Case(["-t", "ext3"], "data=journal", fstype="ext3", extra=("crash",), squashed=0, later=0.3),
+    "ext3-data": Case(["-t", "ext3"], "data=journal", fstype="ext3", extra=("crash",), squashed=0, later=0.2),
     "ext4-data-crash": Case(["-t", "ext4"], "data=journal", extra=("crash", "e2fsck"), squashed=0, later=0.3),
 }
 
