@@ -118,6 +118,10 @@ trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:impl
 		python3 tests/system/trials.py --seeds $(SEEDS) {} >$$log 2>&1; status=$$?; \
 		grep -a "^trials:" $$log | grep -v ": clean ("; exit $$status'
 
+races: setup ## several CPUs at once, in the vm with 2 and 4 of them; an hour
+	for cpus in 4 2; do DAVID_SCALE=full $(DAVID) lab run --kind vm --cpus $$cpus --memory 4G --timeout 6000 -- \
+		python3 tests/system/caserun.py 'races.*' || exit; done
+
 faults: setup ## 100 runs of backing devices that fail; the debug kernel also runs out of memory
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --timeout 7200 -- python3 tests/system/caserun.py 'faults.*'
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --debug --memory 4G --timeout 7200 -- \
@@ -130,7 +134,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
 .PHONY: all help module sim demo check bench figure4 hunt bench-content setup modules modules-6.1 modules-6.12 modules-uml sparse lint
-.PHONY: unit fuzz kunit system powercut check-debug trials faults clean
+.PHONY: unit fuzz kunit system powercut check-debug trials races faults clean
 .NOTPARALLEL:
 
 endif

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What several CPUs at once might break. `make races` runs it in the vm with 2 and 4 of them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import re
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import raw
+from manifest import difference, manifest
+from raw import BLOCK, SECTOR
+from storetool import says
+from workload import SCALES, Workload
+
+from cases import case
+from cases.life import FORK, table_of
+
+from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+SECONDS = 120 if os.environ.get("DAVID_SCALE") == "full" else 4
+WORKERS = 4
+BLOCKS = 192
+# Sectors of each block that belong to each process.
+SHARE = BLOCK // SECTOR // WORKERS
+
+
+def stamp(worker: int, number: int) -> bytes:
+    return struct.pack("<II", worker, number) * (SECTOR // 8)
+
+
+class Processes:
+    """Runs each function in a process of its own, until they are told to stop; what they raise is told."""
+
+    def __init__(self, *functions: Callable[[Callable[[], bool]], None]) -> None:
+        self.stop = FORK.Event()
+        self.all = []
+        for function in functions:
+            ours, theirs = FORK.Pipe(duplex=False)
+            process = FORK.Process(target=self._work, args=(function, theirs))
+            process.start()
+            theirs.close()
+            self.all.append((ours, process))
+
+    def _work(self, function: Callable[[Callable[[], bool]], None], report: object) -> None:
+        error = ""
+        try:
+            function(self.stop.is_set)
+        except Exception as wrong:
+            error = f"{type(wrong).__name__}: {wrong}"
+        report.send(error)  # type: ignore[attr-defined]
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for _, process in self.all:
+            process.kill()
+            process.join(10)
+
+    def finish(self, timeout: float = 200) -> None:
+        self.stop.set()
+        errors = []
+        for ours, process in self.all:
+            if not ours.poll(timeout):
+                process.kill()
+                raise Failed("a process cannot be stopped: its I/O hangs")
+            errors.append(ours.recv())
+            process.join(10)
+        assert not any(errors), errors
+
+
+def sharer(disk: str, worker: int, base: int) -> Callable[[Callable[[], bool]], None]:
+    """Writes its own sectors of blocks that others write to, too, and finds them as it left them."""
+
+    def work(stopped: Callable[[], bool]) -> None:
+        rng = random.Random(worker)
+        held = [0] * (BLOCKS * SHARE)
+        number = 0
+        with raw.opened(disk) as fd:
+
+            def look(block: int) -> None:
+                content = raw.read(fd, BLOCK, base + block * BLOCK)
+                for i in range(SHARE):
+                    at = (i * WORKERS + worker) * SECTOR
+                    last = held[block * SHARE + i]
+                    expected = stamp(worker, last) if last else bytes(SECTOR)
+                    if content[at : at + SECTOR] != expected:
+                        raise Failed(
+                            f"block {block}, sector {at // SECTOR}: {content[at : at + 8].hex()}, "
+                            f"not number {last} of process {worker}"
+                        )
+
+            while not stopped():
+                number += 1
+                block, i = rng.randrange(BLOCKS), rng.randrange(SHARE)
+                at = base + block * BLOCK + (i * WORKERS + worker) * SECTOR
+                if rng.randrange(8):
+                    raw.write(fd, stamp(worker, number), at)
+                    held[block * SHARE + i] = number
+                else:
+                    raw.zero_out(fd, at, SECTOR)
+                    held[block * SHARE + i] = 0
+                if number % 4 == 0:
+                    look(rng.randrange(BLOCKS))
+                if number % 64 == 0:
+                    os.fsync(fd)
+            for block in range(BLOCKS):
+                look(block)
+
+    return work
+
+
+def whole_blocks(disk: str, base: int) -> Callable[[Callable[[], bool]], None]:
+    """Runs of blocks, discarded and made constant in between: the store is taken and given back."""
+
+    def work(stopped: Callable[[], bool]) -> None:
+        rng = random.Random(77)
+        pool = rng.randbytes(MIB)
+        held: list[bytes] = [bytes(BLOCK)] * BLOCKS
+        with raw.opened(disk) as fd:
+            while not stopped():
+                block = rng.randrange(BLOCKS)
+                n = rng.randrange(1, min(33, BLOCKS - block + 1))
+                what = rng.randrange(4)
+                at = rng.randrange(MIB - n * BLOCK) // 8 * 8
+                data = (pool[at : at + n * BLOCK], bytes([what]) * (n * BLOCK))[what == 3]
+                if what == 0:
+                    data = bytes(n * BLOCK)
+                    raw.discard(fd, base + block * BLOCK, n * BLOCK)
+                else:
+                    raw.write(fd, data, base + block * BLOCK)
+                held[block : block + n] = [data[i * BLOCK : (i + 1) * BLOCK] for i in range(n)]
+                block = rng.randrange(BLOCKS)
+                raw.must_read(fd, held[block], base + block * BLOCK)
+            raw.must_read(fd, b"".join(held), base, "at the end, content")
+
+    return work
+
+
+def disturb(name: str, seconds: float, seed: int) -> None:
+    """All that may be done to a disk while it is in use."""
+    rng = random.Random(seed)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        what = rng.randrange(5)
+        if what == 0:
+            run("dmsetup", "suspend", "--nolockfs", *(["--noflush"] if rng.randrange(2) else []), name)
+            run("dmsetup", "resume", name)
+        elif what == 1:
+            run("dmsetup", "load", name, "--table", table_of(name))
+            run("dmsetup", "suspend", "--nolockfs", name)
+            run("dmsetup", "resume", name)
+        elif what == 2:
+            run("dmsetup", "message", name, "0", "content", rng.choice(("zeros", "incompressible", "text")))
+        elif what == 3:
+            run("dmsetup", "status", name)
+        else:
+            device_stats(name)
+        time.sleep(rng.random() / 4)
+
+
+@case
+def nothing_is_torn_or_lost_between_cpus() -> None:
+    with loop_disk(16 * MIB) as dev:
+        with fake_disk("races", TIB, dev, "--classify", "keep") as disk:
+            base, other = GIB, 2 * GIB
+            workers = [sharer(disk, worker, base) for worker in range(WORKERS)]
+            with Processes(*workers, whole_blocks(disk, other)) as processes:
+                disturb("races", SECONDS, 1)
+                processes.finish()
+            with raw.opened(disk) as fd:
+                before = raw.read(fd, BLOCKS * BLOCK, base) + raw.read(fd, BLOCKS * BLOCK, other)
+            assert device_stats("races")["errors"] == 0
+        status, said = says("check", dev)
+        assert status == 0, said
+        with mapped("races", f"0 {TIB >> 9} david {dev} 1 classify=keep") as disk, raw.opened(disk) as fd:
+            after = raw.read(fd, BLOCKS * BLOCK, base) + raw.read(fd, BLOCKS * BLOCK, other)
+            at = raw.first_difference(before, after)
+            assert at < 0, f"another content after remove and create at {at}"
+
+
+def life(top: str, seed: int) -> Callable[[Callable[[], bool]], None]:
+    """Workloads one after the other, each in the place of the last."""
+
+    def work(stopped: Callable[[], bool]) -> None:
+        for again in itertools.count():
+            subprocess.run(["rm", "-rf", top], check=True)
+            os.mkdir(top)
+            Workload(top, seed + again * WORKERS, SCALES["tiny"]).run()
+            if stopped():
+                return
+
+    return work
+
+
+CHECKS = {
+    "ext4": [["e2fsck", "-fn"]],
+    "xfs": [["xfs_repair", "-n"]],
+    "btrfs": [["btrfs", "check", "--check-data-csum"]],
+}
+
+
+def file_system_lives(fs: str, classify: str) -> None:
+    with ExitStack() as stack:
+        dev = stack.enter_context(ram_disk(384 * MIB))
+        disk = stack.enter_context(fake_disk("races", 64 * GIB, dev, "--classify", classify, "-o", "exact=8"))
+        run(f"mkfs.{fs}", "-q", disk)
+        with mounted(disk, fs) as top:
+            lives = [life(f"{top}/{seed}", seed) for seed in range(WORKERS)]
+            with Processes(*lives) as processes:
+                disturb("races", SECONDS, 2)
+                processes.finish(600)
+            run("sync", "-f", top)
+            before = manifest(top, content=False)
+        for check in CHECKS[fs]:
+            run(*check, disk)
+        with mounted(disk, fs) as top:
+            wrong = difference(before, manifest(top, content=False))
+            assert not wrong, wrong[:20]
+            if fs == "btrfs":
+                said = run("btrfs", "scrub", "start", "-B", top)
+                assert re.search("no errors found", said), said
+
+
+@case
+def ext4_lives_with_several_cpus() -> None:
+    file_system_lives("ext4", "auto")
+    file_system_lives("ext4", "implicit")
+
+
+@case
+def xfs_lives_with_several_cpus() -> None:
+    file_system_lives("xfs", "auto")
+
+
+@case
+def btrfs_lives_with_several_cpus() -> None:
+    file_system_lives("btrfs", "auto")
+
+
+@case
+def several_disks_come_and_go() -> None:
+    """Pools, caches and books that all disks share."""
+
+    def one(number: int) -> Callable[[Callable[[], bool]], None]:
+        def work(stopped: Callable[[], bool]) -> None:
+            rng = random.Random(number)
+            name = f"comes{number}"
+            while not stopped():
+                data = rng.randbytes(64 * KIB)
+                with loop_disk(8 * MIB) as dev, fake_disk(name, TIB, dev, "--classify", "keep") as disk:
+                    for again in range(2):
+                        with raw.opened(disk) as fd:
+                            raw.write(fd, data, (number + 1) * GIB)
+                        run("dmsetup", "remove", "--retry", name)
+                        run("dmsetup", "create", name, "--table", f"0 {TIB >> 9} david {dev} 1 classify=keep")
+                        with raw.opened(disk) as fd:
+                            raw.must_read(fd, data, (number + 1) * GIB, f"after {again + 1} times: content")
+
+        return work
+
+    with Processes(*(one(number) for number in range(WORKERS))) as processes:
+        time.sleep(SECONDS)
+        processes.finish()
+    assert not dm.exists("comes0")
