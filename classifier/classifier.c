@@ -724,6 +724,18 @@ static bool want_probe(struct classifier *c, u64 *sector, u32 *bytes)
 	return false;
 }
 
+/* The next block of descriptors. One behind the volume's end would never be learned: give it up. */
+static u64 want_layout(const struct volume *v)
+{
+	struct layout *l = &v->ext->layout;
+	u64 block = layout_want(l, &v->ext->geo);
+
+	if (!block || (block + 1) * block_sectors(v) <= v->sectors)
+		return block;
+	layout_learn(l, &v->ext->geo, block, NULL);
+	return 0;
+}
+
 bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 {
 	unsigned int i;
@@ -744,7 +756,7 @@ bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 		block = ext_live_want(v->ext);
 		c->reading = CLASSIFY_READS_LIVE;
 		if (!block) {
-			block = layout_want(&v->ext->layout, &v->ext->geo);
+			block = want_layout(v);
 			c->reading = CLASSIFY_READS_LAYOUT;
 		}
 		if (!block)

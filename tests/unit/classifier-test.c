@@ -383,6 +383,22 @@ static void volumes_side_by_side_do_not_mix(struct kunit *test)
 	done(d);
 }
 
+static void descriptors_behind_the_end_are_given_up(struct kunit *test)
+{
+	struct disk *d = make(test, 2048);
+
+	classifier_remember(&d->c, 1 << 20);
+	super(1, 0, 0, 0);
+	le32_at(1024 + 0x04, 1);
+	put_block(test, d, 0);
+	classifier_mount(&d->c, d->start, VOLUME_MOUNTED);
+	/* The worker comes to an end. */
+	work(test, d);
+	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 1);
+	KUNIT_EXPECT_TRUE(test, d->c.volumes.volume[0].ext->layout.failed);
+	done(d);
+}
+
 static void with_too_many_volumes_the_rest_is_kept(struct kunit *test)
 {
 	struct disk *d = make(test, 0);
@@ -778,6 +794,7 @@ static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(a_mount_on_an_unknown_disk_is_looked_up),
 	KUNIT_CASE(a_moved_journal_is_learned_again),
 	KUNIT_CASE(volumes_side_by_side_do_not_mix),
+	KUNIT_CASE(descriptors_behind_the_end_are_given_up),
 	KUNIT_CASE(with_too_many_volumes_the_rest_is_kept),
 	KUNIT_CASE(inodes_tell_what_no_journal_tells),
 	KUNIT_CASE(what_is_written_after_it_was_told_is_not_data),
