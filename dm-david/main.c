@@ -575,15 +575,9 @@ static int check_mode(struct dm_target *ti)
 static int david_preresume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
-	char error[RAW_ERROR_SIZE];
-	int r = check_mode(ti);
+	bool may_write = dm_table_get_mode(ti->table) & COMPAT_MODE_WRITE;
 
-	if (r)
-		return r;
-	r = raw_take(&d->store->raw, &d->raw, error);
-	if (r)
-		DMERR("%s: raw: %s", dm_table_device_name(ti->table), error);
-	return r;
+	return check_mode(ti) ?: rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
 }
 
 static void david_presuspend(struct dm_target *ti)
@@ -609,6 +603,7 @@ static void david_postsuspend(struct dm_target *ti)
 	/* Requests have ended, but not what they left to workers. */
 	flush_workqueue(d->wq);
 	sums_stop(d);
+	rawstore_stop(d->store);
 	if (d->store->durable)
 		durable_stop(d->store);
 }
