@@ -771,10 +771,17 @@ static int change_files(struct david *d, const char *text)
 	return r;
 }
 
-/* Rules for files need to be told of files. */
-static bool deaf_to_files(const struct david *d)
+/* Rules for files need to be told of files: by page owners, or on ext by inodes. */
+static void warn_of_deafness(const struct david *d)
 {
-	return d->classify == CLASSIFY_DATA || d->classify == CLASSIFY_IMPLICIT;
+	const struct raw *raw = &d->store->raw;
+
+	if (d->classify == CLASSIFY_DATA && raw_has_file_rules(raw))
+		DMWARN("%s: raw: classify=data is not told of files: sectors: works",
+		       dm_table_device_name(d->ti->table));
+	if (d->classify == CLASSIFY_IMPLICIT && raw_has_name_rules(raw))
+		DMWARN("%s: raw: classify=implicit is not told of names: ino: and sectors: work",
+		       dm_table_device_name(d->ti->table));
 }
 
 /* raw list | add RULE... | remove RULE... */
@@ -789,13 +796,17 @@ static int raw_message(struct david *d, unsigned int argc, char **argv, char *re
 		raw_print(&d->store->raw, '\n', result, maxlen);
 		return 1;
 	}
-	if (argc > 1 && (add || !strcmp(argv[0], "remove")))
+	if (argc > 1 && (add || !strcmp(argv[0], "remove"))) {
+		if (!add && d->implicit)
+			implicit_rules_going(d->implicit);
 		r = raw_change(&d->store->raw, add, argc - 1, argv + 1, error);
+		if (!add && d->implicit)
+			implicit_rules_gone(d->implicit);
+	}
 	if (r)
 		DMERR("%s: raw: %s", dm_table_device_name(d->ti->table), error);
-	else if (add && deaf_to_files(d) && raw_has_file_rules(&d->store->raw))
-		DMWARN("%s: raw: classify=%s is not told of files: only sectors: has a meaning",
-		       dm_table_device_name(d->ti->table), classify_name(d->classify));
+	else if (add)
+		warn_of_deafness(d);
 	return r;
 }
 

@@ -124,14 +124,42 @@ bool raw_has_sectors(const struct raw *raw, u64 sector, u64 sectors)
 	return found;
 }
 
-bool raw_has_file_rules(const struct raw *raw)
+static bool has_rules(const struct raw *raw, bool (*has)(const struct rawset *set))
 {
 	const struct rawset *set;
 	bool found;
 
 	rcu_read_lock();
 	set = rcu_dereference(raw->set);
-	found = set && rawset_has_files(set);
+	found = set && has(set);
+	rcu_read_unlock();
+	return found;
+}
+
+bool raw_has_file_rules(const struct raw *raw)
+{
+	return has_rules(raw, rawset_has_files);
+}
+
+bool raw_has_name_rules(const struct raw *raw)
+{
+	return has_rules(raw, rawset_has_names);
+}
+
+bool raw_has_inode_rules(const struct raw *raw)
+{
+	return has_rules(raw, rawset_has_inodes);
+}
+
+bool raw_has_inode(const struct raw *raw, u64 volume, u64 ino)
+{
+	struct raw_file file = { .volume = volume, .ino = ino };
+	const struct rawset *set;
+	bool found;
+
+	rcu_read_lock();
+	set = rcu_dereference(raw->set);
+	found = set && rawset_file(set, &file, NULL, NULL);
 	rcu_read_unlock();
 	return found;
 }

@@ -59,8 +59,13 @@ bool raw_has_file(const struct raw *raw, struct inode *inode);
 /* Is any of @sectors from @sector on RAW by its place? */
 bool raw_has_sectors(const struct raw *raw, u64 sector, u64 sectors);
 
-/* Are there rules for files? */
+/* Are there rules for files; by name or directory; by number? */
 bool raw_has_file_rules(const struct raw *raw);
+bool raw_has_name_rules(const struct raw *raw);
+bool raw_has_inode_rules(const struct raw *raw);
+
+/* Is the file RAW by its number, counted in @volume? Of rules by name nothing is known here. */
+bool raw_has_inode(const struct raw *raw, u64 volume, u64 ino);
 
 /*
  * Put all of the rules in @words in, or take them away; all or none. Returns 0 or a

@@ -202,6 +202,11 @@ bool rawset_has_names(const struct rawset *set)
 	return set->count[DIR] || set->suffixes;
 }
 
+bool rawset_has_inodes(const struct rawset *set)
+{
+	return set->count[INO];
+}
+
 bool rawset_has_files(const struct rawset *set)
 {
 	return set->count[INO] || rawset_has_names(set);
