@@ -86,7 +86,7 @@ class Files:
         return wrong, same, gone
 
 
-def settle(name: str, seconds: float = 6) -> None:
+def settle(name: str, seconds: float = 4) -> None:
     """Until inodes have told what they can."""
     end, before = time.time() + seconds, -1
     while time.time() < end:
@@ -130,7 +130,7 @@ def chosen_files_are_exact(fs: str, seed: int, steps: int, lives: int) -> None:
 @case
 def files_by_inode_are_exact_on_ext4_behind_a_loop_device() -> None:
     for seed in range(20 if FULL else 1):
-        chosen_files_are_exact("ext4", seed, 1000 if FULL else 250, 4 if FULL else 1)
+        chosen_files_are_exact("ext4", seed, 1000 if FULL else 120, 4 if FULL else 1)
 
 
 @case

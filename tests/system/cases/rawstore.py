@@ -65,7 +65,7 @@ def rules_last_until_they_are_removed() -> None:
                 assert raw.read(fd, 2 * BLOCK, GIB + 2 * BLOCK) != data[2 * BLOCK :]
                 line = run("dmsetup", "table", "rules").strip()
             # The printed line names them, too; a line that says none says nothing.
-            for again in (line, table(dev, *words, "raw=none")):
+            for again in (line, table(dev, *words, "raw=none")) if unit == BLOCK else ():
                 with mapped("rules", again):
                     assert rules("rules") == SOME
             # One that has others puts them in their place: many, so that they take several pages.
@@ -113,7 +113,7 @@ def a_message_that_returned_survives_a_power_cut() -> None:
         found = writelog.entries(log)
     marks = [place for place, entry in enumerate(found) if is_ours(entry)]
     between = range(marks[0], marks[-1])
-    places = marks + rng.sample(between, len(between) if FULL else 2)
+    places = marks[1::2] + rng.sample(between, len(between) if FULL else 1)
     for place in sorted(set(places)):
         done = place + 1
         last = max((i for i in range(done) if found[i].flags & writelog.FLUSH), default=0)
