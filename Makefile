@@ -64,6 +64,12 @@ bench-content: ## made-up content, checksums and forging beside copying a page, 
 		$(patsubst %,dm-david/%.c,content pangrams crc crcforge filecontent)
 	build/bench/content-bench time
 
+bench-files: setup ## lookups among RAW rules; files read by format and written with rules, in uml
+	@mkdir -p build/bench
+	$(CC) -O2 -Wall -Wextra -o build/bench/raw-bench tests/bench/raw-bench.c dm-david/rawset.c
+	build/bench/raw-bench time
+	$(DAVID) lab run --kind uml --timeout 600 -- python3 tests/bench/files
+
 setup: ## packages and Python tools; other targets do this by themselves
 	@tools/setup
 
@@ -133,7 +139,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
-.PHONY: all help module sim demo check bench figure4 hunt bench-content setup modules modules-6.1 modules-6.12 modules-uml sparse lint
+.PHONY: all help module sim demo check bench figure4 hunt bench-content bench-files setup modules modules-6.1 modules-6.12 modules-uml sparse lint
 .PHONY: unit fuzz kunit system powercut check-debug trials races faults clean
 .NOTPARALLEL:
 

@@ -186,7 +186,7 @@ static void found(void *ctx, const struct ext_run *run)
 	if (!run->level) {
 		if (w->data)
 			len = min(len, a->size - run->logical);
-		if (w->follow)
+		if (w->follow && w->data)
 			undecided_decide(w->u, a->now.slot, run->start, len, UNDECIDED_ANY, true);
 		if (w->time)
 			undecided_decide(w->u, a->now.slot, run->start, len, w->time, w->data);
@@ -223,6 +223,8 @@ static void look_at_inode(struct assoc *a, struct undecided *u, const struct ext
 	if (!w.data && a->inode.kind == EXT_DATA)
 		return;
 	w.follow = w.data && e->association == ASSOC_NODES_TOO;
+	a->spare = w.data && a->chosen && a->chosen(a->chosen_ctx, a->now.slot, ino);
+	w.data &= !a->spare;
 	a->files |= w.follow;
 	a->size = (a->inode.size + ext_block_size(geo) - 1) >> geo->block_bits;
 	ext_map_inode(geo, &a->inode, found, &w);
@@ -324,7 +326,7 @@ bool assoc_want(struct assoc *a, struct undecided *u, const struct ext_live *ext
 void assoc_learn(struct assoc *a, struct undecided *u, const struct ext_live *ext,
 		 const void *content)
 {
-	struct walk w = { .a = a, .u = u, .data = true, .follow = true };
+	struct walk w = { .a = a, .u = u, .data = !a->spare, .follow = true };
 	const struct ext_live *e;
 	struct assoc_node node;
 

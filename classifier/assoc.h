@@ -24,6 +24,10 @@
  * flight overtake each other: so a hash of the content is noted with the time,
  * and what is read with another one tells nothing.
  *
+ * A file that is kept by choice (->chosen) tells the opposite of its blocks. What may be
+ * such a file's must be doubtful from the beginning: else a map that is older than the
+ * block, of another file that had it before, would call it data.
+ *
  * Blocks may be written after the inode that maps them, and indirect blocks
  * too: so blocks of inodes that have been looked at are looked at again on
  * assoc_again(), as long as something is undecided.
@@ -91,7 +95,12 @@ struct assoc {
 	bool files;		/* there are files in it */
 	u32 next;		/* inode within it */
 	struct ext_inode inode;
+	bool spare;		/* its blocks are to be kept */
 	u64 size;		/* of the inode's file, blocks */
+
+	/* Files whose content is kept by choice; NULL: none. */
+	bool (*chosen)(void *ctx, u32 slot, u32 ino);
+	void *chosen_ctx;
 
 	u64 missed;		/* notes and nodes that found no room */
 	u64 read;		/* nodes */

@@ -62,6 +62,32 @@ void classifier_remember(struct classifier *c, u64 bytes)
 	undecided_init(&c->undecided, bytes);
 }
 
+static struct volume *volume_of(struct classifier *c, u32 slot);
+
+static bool is_chosen(void *ctx, u32 slot, u32 ino)
+{
+	struct classifier *c = ctx;
+	const struct volume *v = volume_of(c, slot);
+
+	return !v || c->chosen(c->chosen_ctx, v->start, ino);
+}
+
+void classifier_choose(struct classifier *c, classify_chosen_fn chosen, void *ctx)
+{
+	c->chosen = chosen;
+	c->chosen_ctx = ctx;
+	c->assoc.chosen = is_chosen;
+	c->assoc.chosen_ctx = c;
+}
+
+void classifier_chosen_anew(struct classifier *c)
+{
+	u32 slot;
+
+	for (slot = 0; slot < VOLUMES_MAX; slot++)
+		undecided_forget(&c->undecided, slot);
+}
+
 void classifier_destroy(struct classifier *c, void (*release)(const void *))
 {
 	unsigned int i;
@@ -353,6 +379,40 @@ static void look_for_order(struct classifier *c, const struct volume *v,
 	undecided_forget(&c->undecided, slot_of(c, v->ext));
 }
 
+/*
+ * Files are chosen to be kept: an inode has to tell whose @block is, and only one that is
+ * written after it can. Also with a journal: the data is written before the inode's commit, but
+ * after the commit of the transaction in which another file gave the block up.
+ */
+static enum classify_reason whose_data(struct classifier *c, const struct volume *v,
+				       const struct classify_write *w, u32 part, u32 n, u64 block)
+{
+	struct ext_live *e = v->ext;
+
+	if (e->association != ASSOC_NODES_TOO || part || n != block_sectors(v))
+		return CLASSIFY_UNDECIDED;
+	if (!e->layout.known) {
+		c->pending |= !e->layout.needed;
+		layout_need(&e->layout);
+		c->undecided.wanted = true;
+		return CLASSIFY_UNDECIDED;
+	}
+	undecided_add(&c->undecided, slot_of(c, e), block, e->geo.block_bits, c->assoc.time, true);
+	c->pending |= c->undecided.wanted;
+	return CLASSIFY_UNDECIDED;
+}
+
+/* A logged block comes home: it may be one that tells of others. */
+static void note_logged(struct classifier *c, const struct volume *v,
+			const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block)
+{
+	const void *whole = content(c, v, w, pos, part, n);
+
+	if (whole && !in_layout(c, v, block, whole) &&
+	    ext_look(&v->ext->geo, whole) == EXT_LOOK_MAGIC)
+		assoc_note_node(&c->assoc, slot_of(c, v->ext), v->ext, block, whole);
+}
+
 static enum classify_reason mounted(struct classifier *c, const struct volume *v,
 				    const struct classify_write *w, u32 pos, u32 part, u32 n,
 				    u64 block)
@@ -365,7 +425,8 @@ static enum classify_reason mounted(struct classifier *c, const struct volume *v
 		return CLASSIFY_STATIC;
 	}
 	if (ext_live_plain(e))
-		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
+		return unlikely(c->by_inode) ? CLASSIFY_UNJOURNALED :
+		       ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
 	if (e->stage == EXT_KEEP)
 		return CLASSIFY_UNSAFE;
 	/*
@@ -379,6 +440,10 @@ static enum classify_reason mounted(struct classifier *c, const struct volume *v
 	if (!ext_live_complete(e))
 		return CLASSIFY_LEARNING;
 	if (jbd2_has(&e->jbd2, block)) {
+		if (unlikely(c->by_inode)) {
+			note_logged(c, v, w, pos, part, n, block);
+			return CLASSIFY_LOGGED;
+		}
 		/* With data=journal file content is logged, too. */
 		if (!e->ordered)
 			return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_LOGGED);
@@ -388,6 +453,8 @@ static enum classify_reason mounted(struct classifier *c, const struct volume *v
 	}
 	if (unlikely(!e->ordered && c->undecided.limit))
 		look_for_order(c, v, w, pos, part, n);
+	if (unlikely(c->by_inode))
+		return whose_data(c, v, w, part, n, block);
 	/* Merkle trees are not logged. */
 	if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
 		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
@@ -460,6 +527,9 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 		scan(c, w, pos, *len);
 		*reason = CLASSIFY_NO_VOLUME;
 	}
+	/* What no inode can tell might be a chosen file's. */
+	if (unlikely(c->by_inode) && says[*reason] == VERDICT_SQUASH)
+		*reason = CLASSIFY_UNDECIDED;
 	c->count[*reason] += *len;
 	return says[*reason];
 }

@@ -71,6 +71,9 @@ struct classify_write {
 	void *ctx;
 };
 
+/* Is the content of the file @ino of the volume that begins at sector @start kept by choice? */
+typedef bool (*classify_chosen_fn)(void *ctx, u64 start, u32 ino);
+
 struct classifier {
 	u64 sectors;			/* of the disk */
 	size_t log_limit;		/* bytes of one volume's log set, at most */
@@ -89,6 +92,9 @@ struct classifier {
 
 	struct undecided undecided;
 	struct assoc assoc;
+	classify_chosen_fn chosen;	/* classifier_choose() */
+	void *chosen_ctx;
+	bool by_inode;			/* likewise */
 	enum classify_reader {
 		CLASSIFY_READS_LIVE,
 		CLASSIFY_READS_LAYOUT,
@@ -120,6 +126,17 @@ void classifier_init(struct classifier *c, u64 sectors, size_t log_limit);
  * this call, or with 0, they stay kept.
  */
 void classifier_remember(struct classifier *c, u64 bytes);
+
+/*
+ * Some files of ext are chosen to be kept. While ->by_inode is set, which the caller does when
+ * there are any, no block is called data when it is written: with a journal that has only
+ * metadata it is undecided, whatever its content, until an inode that was written
+ * after it and is not chosen maps it; everything else is kept. Before the first write.
+ */
+void classifier_choose(struct classifier *c, classify_chosen_fn chosen, void *ctx);
+
+/* Other files are chosen: what is undecided now stays kept, as it may have been one's that was. */
+void classifier_chosen_anew(struct classifier *c);
 
 /* Free with @release all memory that was given. */
 void classifier_destroy(struct classifier *c, void (*release)(const void *));

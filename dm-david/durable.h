@@ -35,8 +35,8 @@ struct store;
  * Bugs for the test of the power-cut test, which must find them:
  * flush: a flush completes at once; late: and before its operations are written;
  * reuse: a destination is allocated anew as soon as it is given up;
- * sums: a flush does not wait for checksums. And one for btrfs's scrub, unit: the checksum that
- * is kept is another block's.
+ * sums: a flush does not wait for checksums; rules: a change of RAW rules is not waited for.
+ * And one for btrfs's scrub, unit: the checksum that is kept is another block's.
  */
 #ifdef DAVID_PLANT
 extern char *david_plant;

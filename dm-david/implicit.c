@@ -19,6 +19,8 @@ struct implicit {
 	spinlock_t lock;		/* the classifier; process context only */
 	struct classifier c;
 	bool stopped;
+	bool by_inode;			/* rules for files are by inode: no page owner tells */
+	bool rules_going;		/* until then any file may have been chosen */
 	struct undecided_figures told;	/* of classifier.undecided, what the store was told */
 	struct work_struct work;
 	struct delayed_work again;	/* look again at what is undecided */
@@ -162,6 +164,8 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 
 	implied->runs = 0;
 	spin_lock(&im->lock);
+	im->c.by_inode = im->by_inode && raw_any(&im->d->store->raw) &&
+			 raw_has_inode_rules(&im->d->store->raw);
 	for (pos = 0; pos < w.sectors; pos += len) {
 		classifier_write(&im->c, &w, pos, &len, &reason);
 		trace_david_implied(im->d->owners.bdev->bd_dev, w.sector + pos, len,
@@ -392,6 +396,31 @@ static void implicit_again(struct work_struct *work)
 	spin_unlock(&im->lock);
 }
 
+/* RAW files */
+
+static bool is_raw(void *ctx, u64 start, u32 ino)
+{
+	struct implicit *im = ctx;
+
+	return im->rules_going || raw_has_inode(&im->d->store->raw, start, ino);
+}
+
+void implicit_rules_going(struct implicit *im)
+{
+	spin_lock(&im->lock);
+	im->rules_going = true;
+	spin_unlock(&im->lock);
+}
+
+void implicit_rules_gone(struct implicit *im)
+{
+	spin_lock(&im->lock);
+	im->rules_going = false;
+	classifier_chosen_anew(&im->c);
+	tell_figures(im);
+	spin_unlock(&im->lock);
+}
+
 /* Making and unmaking */
 
 struct implicit *implicit_create(struct david *d)
@@ -407,8 +436,11 @@ struct implicit *implicit_create(struct david *d)
 	INIT_DELAYED_WORK(&im->again, implicit_again);
 	classifier_init(&im->c, d->ti->len, LOG_LIMIT);
 	/* Page owners need no inodes to tell. */
-	if (d->classify == CLASSIFY_IMPLICIT)
+	if (d->classify == CLASSIFY_IMPLICIT) {
 		classifier_remember(&im->c, (u64)d->unclassified << 20);
+		classifier_choose(&im->c, is_raw, im);
+		im->by_inode = true;
+	}
 	im->stopped = true;
 	atomic64_add(sizeof(*im), &d->store->classify_bytes);
 	classifier_by_super(&im->c);

@@ -63,6 +63,13 @@ void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors);
 /* The evidence of the @n sectors, @pos sectors behind the request's start: the worst there is. */
 enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n);
 
+/*
+ * RAW rules are about to be taken away, and were: what is not decided by then stays kept, as
+ * if they were still there.
+ */
+void implicit_rules_going(struct implicit *im);
+void implicit_rules_gone(struct implicit *im);
+
 /* From presuspend on no reads of its own, from resume (or presuspend_undo) on again. Sleeps. */
 void implicit_stop(struct implicit *im);
 void implicit_start(struct implicit *im);

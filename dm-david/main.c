@@ -575,15 +575,9 @@ static int check_mode(struct dm_target *ti)
 static int david_preresume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
-	char error[RAW_ERROR_SIZE];
-	int r = check_mode(ti);
+	bool may_write = dm_table_get_mode(ti->table) & COMPAT_MODE_WRITE;
 
-	if (r)
-		return r;
-	r = raw_take(&d->store->raw, &d->raw, error);
-	if (r)
-		DMERR("%s: raw: %s", dm_table_device_name(ti->table), error);
-	return r;
+	return check_mode(ti) ?: rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
 }
 
 static void david_presuspend(struct dm_target *ti)
@@ -609,6 +603,7 @@ static void david_postsuspend(struct dm_target *ti)
 	/* Requests have ended, but not what they left to workers. */
 	flush_workqueue(d->wq);
 	sums_stop(d);
+	rawstore_stop(d->store);
 	if (d->store->durable)
 		durable_stop(d->store);
 }
@@ -776,10 +771,17 @@ static int change_files(struct david *d, const char *text)
 	return r;
 }
 
-/* Rules for files need to be told of files. */
-static bool deaf_to_files(const struct david *d)
+/* Rules for files need to be told of files: by page owners, or on ext by inodes. */
+static void warn_of_deafness(const struct david *d)
 {
-	return d->classify == CLASSIFY_DATA || d->classify == CLASSIFY_IMPLICIT;
+	const struct raw *raw = &d->store->raw;
+
+	if (d->classify == CLASSIFY_DATA && raw_has_file_rules(raw))
+		DMWARN("%s: raw: classify=data is not told of files: sectors: works",
+		       dm_table_device_name(d->ti->table));
+	if (d->classify == CLASSIFY_IMPLICIT && raw_has_name_rules(raw))
+		DMWARN("%s: raw: classify=implicit is not told of names: ino: and sectors: work",
+		       dm_table_device_name(d->ti->table));
 }
 
 /* raw list | add RULE... | remove RULE... */
@@ -794,13 +796,17 @@ static int raw_message(struct david *d, unsigned int argc, char **argv, char *re
 		raw_print(&d->store->raw, '\n', result, maxlen);
 		return 1;
 	}
-	if (argc > 1 && (add || !strcmp(argv[0], "remove")))
+	if (argc > 1 && (add || !strcmp(argv[0], "remove"))) {
+		if (!add && d->implicit)
+			implicit_rules_going(d->implicit);
 		r = raw_change(&d->store->raw, add, argc - 1, argv + 1, error);
+		if (!add && d->implicit)
+			implicit_rules_gone(d->implicit);
+	}
 	if (r)
 		DMERR("%s: raw: %s", dm_table_device_name(d->ti->table), error);
-	else if (add && deaf_to_files(d) && raw_has_file_rules(&d->store->raw))
-		DMWARN("%s: raw: classify=%s is not told of files: only sectors: has a meaning",
-		       dm_table_device_name(d->ti->table), classify_name(d->classify));
+	else if (add)
+		warn_of_deafness(d);
 	return r;
 }
 

@@ -21,6 +21,7 @@ struct store;
 
 enum own_area {
 	OWN_SUMS,	/* page n: chunk n of the checksums, crctable.h */
+	OWN_RAW,	/* the user's rules, rawpage.h */
 	OWN_AREAS
 };
 

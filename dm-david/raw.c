@@ -124,14 +124,42 @@ bool raw_has_sectors(const struct raw *raw, u64 sector, u64 sectors)
 	return found;
 }
 
-bool raw_has_file_rules(const struct raw *raw)
+static bool has_rules(const struct raw *raw, bool (*has)(const struct rawset *set))
 {
 	const struct rawset *set;
 	bool found;
 
 	rcu_read_lock();
 	set = rcu_dereference(raw->set);
-	found = set && rawset_has_files(set);
+	found = set && has(set);
+	rcu_read_unlock();
+	return found;
+}
+
+bool raw_has_file_rules(const struct raw *raw)
+{
+	return has_rules(raw, rawset_has_files);
+}
+
+bool raw_has_name_rules(const struct raw *raw)
+{
+	return has_rules(raw, rawset_has_names);
+}
+
+bool raw_has_inode_rules(const struct raw *raw)
+{
+	return has_rules(raw, rawset_has_inodes);
+}
+
+bool raw_has_inode(const struct raw *raw, u64 volume, u64 ino)
+{
+	struct raw_file file = { .volume = volume, .ino = ino };
+	const struct rawset *set;
+	bool found;
+
+	rcu_read_lock();
+	set = rcu_dereference(raw->set);
+	found = set && rawset_file(set, &file, NULL, NULL);
 	rcu_read_unlock();
 	return found;
 }
@@ -158,6 +186,23 @@ static struct rawset *change_words(const struct rawset *from, bool add, unsigned
 		set = next;
 	}
 	return set;
+}
+
+/* @set (NULL: none) takes the place of @old, which is freed, if it can be saved. */
+static int put_in_place(struct raw *raw, struct rawset *old, struct rawset *set, char *error)
+{
+	int r = 0;
+
+	if (raw->save && !rawset_same(old, set))
+		r = raw->save(raw, set, error);
+	if (r)
+		return r;
+	rcu_assign_pointer(raw->set, set);
+	if (old) {
+		synchronize_rcu();
+		rawset_free(old);
+	}
+	return 0;
 }
 
 int raw_change(struct raw *raw, bool add, unsigned int n, char **words, char *error)
@@ -187,12 +232,9 @@ int raw_change(struct raw *raw, bool add, unsigned int n, char **words, char *er
 		rawset_free(set);
 		set = NULL;
 	}
-	rcu_assign_pointer(raw->set, set);
-	if (old) {
-		synchronize_rcu();
-		rawset_free(old);
-	}
-	r = 0;
+	r = put_in_place(raw, old, set, error);
+	if (r)
+		rawset_free(set);
 out:
 	mutex_unlock(&raw->lock);
 	memalloc_noio_restore(noio);
@@ -223,39 +265,42 @@ int raw_add_text(struct raw *raw, char *text, char *error)
 	return r;
 }
 
-int raw_take(struct raw *raw, struct raw *from, char *error)
+int raw_take(struct raw *raw, struct raw *from, bool replace, char *error)
 {
-	struct rawset *set = rcu_dereference_protected(from->set, true);
+	struct rawset *set = rcu_dereference_protected(from->set, true), *old;
+	bool others = false, done = false;
 	unsigned int noio, size;
 	char *text = NULL;
 	int r = -ENOMEM;
 
 	if (!set)
 		return 0;
+	noio = memalloc_noio_save();
 	mutex_lock(&raw->lock);
-	if (!held(raw)) {
-		rcu_assign_pointer(raw->set, set);
-		RCU_INIT_POINTER(from->set, NULL);
-		mutex_unlock(&raw->lock);
-		return 0;
+	old = held(raw);
+	if (!old || replace) {
+		others = old && !rawset_same(old, set);
+		r = put_in_place(raw, old, set, error);
+		done = true;
 	}
 	mutex_unlock(&raw->lock);
-
-	size = rawset_count(set) * RAW_TEXT_SIZE;
-	noio = memalloc_noio_save();
-	text = kvmalloc(size, GFP_KERNEL);
-	strscpy(error, "no memory for rules", RAW_ERROR_SIZE);
-	if (text) {
-		raw_print(from, ',', text, size);
-		r = raw_add_text(raw, text, error);
+	if (!done) {
+		size = rawset_count(set) * RAW_TEXT_SIZE;
+		text = kvmalloc(size, GFP_KERNEL);
+		strscpy(error, "no memory for rules", RAW_ERROR_SIZE);
+		if (text) {
+			raw_print(from, ',', text, size);
+			r = raw_add_text(raw, text, error);
+		}
+		kvfree(text);
 	}
 	memalloc_noio_restore(noio);
-	kvfree(text);
 	if (r)
 		return r;
 	RCU_INIT_POINTER(from->set, NULL);
-	rawset_free(set);
-	return 0;
+	if (!done)
+		rawset_free(set);
+	return others;
 }
 
 unsigned int raw_print(struct raw *raw, char separator, char *result, unsigned int size)

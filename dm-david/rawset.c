@@ -3,31 +3,12 @@
  * RAW rules: three tables of ranges, sorted and without neighbours that could be
  * one, and a sorted table of suffixes. A directory is a range of one.
  */
-#include "rawset.h"
-
-enum table { INO, DIR, SECTORS, TABLES };
+#include "rawtables.h"
 
 static const char * const words[TABLES] = {
 	[INO] = "ino",
 	[DIR] = "dir",
 	[SECTORS] = "sectors",
-};
-
-struct raw_range {
-	u64 volume;	/* 0 for sectors */
-	u64 first, last;
-};
-
-struct suffix {
-	char text[RAW_SUFFIX_LEN + 1];	/* padded with 0 */
-};
-
-struct rawset {
-	unsigned int count[TABLES];
-	unsigned int suffixes;
-	size_t bytes;
-	struct raw_range *range[TABLES];	/* behind this struct, room for one more each */
-	struct suffix *suffix;
 };
 
 /* A rule in words, read. */
@@ -38,8 +19,7 @@ struct rule {
 	struct suffix suffix;
 };
 
-/* Room for @count and @suffixes, and two more of each: what a change may add. */
-static struct rawset *alloc_set(const unsigned int *count, unsigned int suffixes, gfp_t gfp)
+struct rawset *rawset_alloc(const unsigned int *count, unsigned int suffixes, gfp_t gfp)
 {
 	size_t ranges = 0, bytes = sizeof(struct rawset);
 	struct rawset *set;
@@ -66,7 +46,7 @@ struct rawset *rawset_new(gfp_t gfp)
 {
 	static const unsigned int none[TABLES];
 
-	return alloc_set(none, 0, gfp);
+	return rawset_alloc(none, 0, gfp);
 }
 
 void rawset_free(struct rawset *set)
@@ -76,7 +56,7 @@ void rawset_free(struct rawset *set)
 
 static struct rawset *copy_set(const struct rawset *old, gfp_t gfp)
 {
-	struct rawset *set = alloc_set(old->count, old->suffixes, gfp);
+	struct rawset *set = rawset_alloc(old->count, old->suffixes, gfp);
 	int i;
 
 	if (!set)
@@ -151,18 +131,27 @@ static int parse_range(const char *text, struct rule *rule, char *error)
 	return 0;
 }
 
-static int read_suffix(const char *text, struct rule *rule, char *error)
+const char *rawset_bad_suffix(const char *text, size_t len)
 {
-	size_t len = strlen(text), i;
+	size_t i;
 
 	if (!len)
-		return wrong(error, text, len, "a suffix is missing");
+		return "a suffix is missing";
 	if (len > RAW_SUFFIX_LEN)
-		return wrong(error, text, len, "a suffix has 23 characters at most");
+		return "a suffix has 23 characters at most";
 	for (i = 0; i < len; i++)
-		if (text[i] <= ' ' || text[i] == '.' || text[i] == '/' || text[i] == ',')
-			return wrong(error, text, len,
-				     "a suffix has no dot, slash, comma or space");
+		if ((u8)text[i] <= ' ' || text[i] == '.' || text[i] == '/' || text[i] == ',')
+			return "a suffix has no dot, slash, comma or space";
+	return NULL;
+}
+
+static int read_suffix(const char *text, struct rule *rule, char *error)
+{
+	size_t len = strlen(text);
+	const char *bad = rawset_bad_suffix(text, len);
+
+	if (bad)
+		return wrong(error, text, len, bad);
 	memcpy(rule->suffix.text, text, len);
 	return 0;
 }
@@ -189,6 +178,20 @@ static int read_rule(const char *text, struct rule *rule, char *error)
 		     "wants ino:, dir:, suffix: or sectors: and what is meant");
 }
 
+bool rawset_same(const struct rawset *a, const struct rawset *b)
+{
+	int i;
+
+	if (!a || !b)
+		return !(a ? rawset_count(a) : 0) && !(b ? rawset_count(b) : 0);
+	for (i = 0; i < TABLES; i++)
+		if (a->count[i] != b->count[i] ||
+		    memcmp(a->range[i], b->range[i], a->count[i] * sizeof(struct raw_range)))
+			return false;
+	return a->suffixes == b->suffixes &&
+	       !memcmp(a->suffix, b->suffix, a->suffixes * sizeof(struct suffix));
+}
+
 unsigned int rawset_count(const struct rawset *set)
 {
 	return set->count[INO] + set->count[DIR] + set->count[SECTORS] + set->suffixes;
@@ -197,6 +200,11 @@ unsigned int rawset_count(const struct rawset *set)
 bool rawset_has_names(const struct rawset *set)
 {
 	return set->count[DIR] || set->suffixes;
+}
+
+bool rawset_has_inodes(const struct rawset *set)
+{
+	return set->count[INO];
 }
 
 bool rawset_has_files(const struct rawset *set)

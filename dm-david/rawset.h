@@ -47,9 +47,13 @@ struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t g
 
 unsigned int rawset_count(const struct rawset *set);
 
-/* Are there rules for files, by number, name or directory; by name or directory? */
+/* Do they have the same rules? NULL has none. */
+bool rawset_same(const struct rawset *a, const struct rawset *b);
+
+/* Are there rules for files, by number, name or directory; by name or directory; by number? */
 bool rawset_has_files(const struct rawset *set);
 bool rawset_has_names(const struct rawset *set);
+bool rawset_has_inodes(const struct rawset *set);
 
 /* Memory of it. */
 size_t rawset_bytes(const struct rawset *set);

@@ -118,13 +118,17 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 		goto out;
 	if (kind != STORE_MEMORY) {
 		r = durable_open(store, bdev, kind == STORE_FORMAT, may_write, error);
+		if (!r) {
+			own_open(store);
+			*error = "Not enough memory for the store's rules";
+			r = rawstore_open(store, bdev);
+		}
 		if (r) {
 			store_destroy(store);
 			store = ERR_PTR(r);
 			goto out;
 		}
 		atomic64_add(durable_bytes(store), &store->pools);
-		own_open(store);
 	}
 	store->md = md;
 	store->begin = begin;

@@ -27,6 +27,7 @@
 #include "rangelock.h"
 #include "rangetable.h"
 #include "raw.h"
+#include "rawstore.h"
 #include "stats.h"
 
 struct mapped_device;
@@ -72,6 +73,7 @@ struct store {
 	struct exact *exact;		/* NULL if no table ever wanted it */
 
 	struct raw raw;			/* what is kept by the user's rules */
+	struct rawstore rules;		/* their place; under raw.lock */
 
 	struct stats __percpu *stats;
 	struct model_figures model;

@@ -8,7 +8,8 @@ import subprocess
 from guest import SCRATCH, TREE, run
 
 PROGRAM = SCRATCH / "david-store"
-SHARED = ("format", "rangetable", "bitmap", "crc")  # what the kernel and tools/store have in common
+# What the kernel and tools/store have in common.
+SHARED = ("format", "rangetable", "bitmap", "crc", "rawset", "rawpage")
 
 
 def says(*words: str) -> tuple[int, str]:

@@ -191,15 +191,23 @@ def _prepare(args: argparse.Namespace) -> list[tuple[str, str]]:
     return [rule_of(args.name, text) for text in args.what]
 
 
+def _without_effect(how: str, rule: str) -> str:
+    """Why the rule means nothing, and what would; empty if it does."""
+    if how == "data" and not rule.startswith("sectors:"):
+        return "does not look at files; sectors: would work"
+    if how == "implicit" and rule.startswith(("dir:", "suffix:")):
+        return "is not told of names; ino: of each file would work, and sectors:"
+    return ""
+
+
 def add(args: argparse.Namespace) -> int:
     rules = _prepare(args)
     _send(args.name, "add", *(rule for rule, _ in rules))
     how = _classify(args.name)
     for rule, path in rules:
         print(f"{rule}: kept from now on" + (f" ({path})" if path else ""))
-        if how in ("implicit", "data") and not rule.startswith("sectors:"):
-            says = f"{rule}: without effect, as classify={how} does not look at files; sectors: would work"
-            print(says, file=sys.stderr)
+        if remedy := _without_effect(how, rule):
+            print(f"{rule}: without effect, as classify={how} {remedy}", file=sys.stderr)
         warn(args.name, rule, path)
     return 0
 

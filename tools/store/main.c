@@ -34,6 +34,7 @@ static void info(const struct opened *o)
 	       o->replay.next - s->log_start, room.ranges);
 	printf("ranges_fill %" PRIu64 "\nranges_squashed %" PRIu64 "\nranges_stored %" PRIu64 "\n",
 	       o->table.ranges[RT_FILL], o->table.ranges[RT_SQUASHED], o->table.ranges[RT_STORED]);
+	print_rules(o);
 }
 
 /* First block, last block, kind, value: as `david classify` prints ranges. */
@@ -135,10 +136,13 @@ int main(int argc, char **argv)
 		break;
 	default:
 		status = verdict(&o);
-		if (command[0] == 'r' && status)
+		if (command[0] == 'r' && status) {
 			status = repair(&o);
-		else if (!status)
-			printf("no fault found\n");
+		} else if (!status) {
+			status = check_rules(&o);
+			if (!status)
+				printf("no fault found\n");
+		}
 	}
 	rt_destroy(&o.table);
 	bm_destroy(&o.bitmap);

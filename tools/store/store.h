@@ -35,6 +35,10 @@ enum status read_table(struct opened *o);
 /* What read_table() found wrong, on standard output. */
 enum status verdict(const struct opened *o);
 
+/* The RAW rules in it, as info prints them; and what is wrong with them, on standard output. */
+void print_rules(const struct opened *o);
+enum status check_rules(const struct opened *o);
+
 /* A line on a terminal, now and then: @done of @all. At the end @done == @all. */
 void progress(const char *what, u64 done, u64 all);
 

@@ -19,6 +19,7 @@ import writelog
 from raw import BLOCK
 
 from cases import case
+from cases.rawstore import a_message_that_returned_survives_a_power_cut
 
 from guest import SCRATCH, Failed, fake_disk, loop_disk, mapped, mounted, run
 
@@ -298,11 +299,13 @@ def the_test_finds_planted_bugs() -> None:
     if not plant.exists():
         return
     missed = []
-    for bug in ("flush", "late", "reuse", "sums"):
+    for bug in ("flush", "late", "reuse", "sums", "rules"):
         plant.write_text(bug)
         try:
             if bug == "sums":
                 cut_file_system("btrfs", 15, 3, 3)
+            elif bug == "rules":
+                a_message_that_returned_survives_a_power_cut()
             else:
                 cut_raw(100, 60, 2)
             missed.append(bug)

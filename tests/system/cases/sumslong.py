@@ -8,11 +8,14 @@ from pathlib import Path
 
 from manifest import difference, manifest
 from raw import BLOCK
+from storetool import says
 from workload import SCALES, Workload
 
 from cases import case
 from cases.sums import (
+    GIB,
     KIB,
+    MIB,
     btrfs_disk,
     clean,
     exact_disk,
@@ -25,7 +28,7 @@ from cases.sums import (
     units_keep_their_checksums,
 )
 
-from guest import Failed, mounted, run
+from guest import SCRATCH, Failed, fake_disk, loop_disk, mapped, mounted, run
 
 
 @case
@@ -113,6 +116,32 @@ def ext4_lives_with_exact_data() -> None:
             with mounted(disk, "ext4") as top:
                 wrong = difference(before, manifest(top, content=False))
             assert not wrong, wrong
+
+
+@case
+def checksums_move_with_an_exported_disk() -> None:
+    """What was squashed keeps its checksums on another backing device; so does what is written there."""
+    image = SCRATCH / "sums.image"
+    size = 64 * GIB >> 9
+    with loop_disk(96 * MIB) as first, loop_disk(64 * MIB) as second:
+        with fake_disk("sums", 64 * GIB, first, "-o", "checksum_memory=0") as disk:
+            run("mkfs.btrfs", "-q", "-f", disk)
+            with mounted(disk, "btrfs") as top:
+                large_file(top, 24)
+                some_files(top, 41)
+        assert says("export", first, str(image)) == (0, ""), says("export", first, str(image))
+        assert says("import", str(image), second) == (0, ""), says("check", second)
+        run("blockdev", "--flushbufs", second)
+        assert says("check", second) == (0, "no fault found\n"), says("check", second)
+        with mapped("sums", f"0 {size} david {second}") as disk:
+            clean(disk)
+            assert figures()["checksums"]["loads"] > 5, figures()["checksums"]
+            with mounted(disk, "btrfs") as top:
+                some_files(top, 42)
+            clean(disk)
+        with mapped("sums", f"0 {size} david {second}") as disk:
+            clean(disk)
+    image.unlink()
 
 
 @case
