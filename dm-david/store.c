@@ -433,6 +433,8 @@ void store_stats(struct store *store, struct david_stats *st)
 	count_stats(store, st);
 	model_stats(store, st);
 	st->state = store_state(store);
+	st->fault = READ_ONCE(store->fault);
+	st->log_retries = READ_ONCE(store->log_retries);
 	st->mode = READ_ONCE(store->mode);
 	st->block_size = store->block_size;
 	st->target_sectors = store->target_sectors;

@@ -63,6 +63,8 @@ struct store {
 	u64 seq_dest;			/* and the destination to go with it */
 	s64 allowance;			/* promises that the log has room for */
 	bool failed;			/* the log cannot be written: for good */
+	enum david_fault fault;		/* why */
+	u64 log_retries;
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
 	bool full_told;			/* full was reported, and low has been true since */

@@ -188,48 +188,6 @@ def a_damaged_log_is_told_and_a_torn_end_is_not() -> None:
 a_damaged_log_is_told_and_a_torn_end_is_not.complaints = re.compile("store damaged")  # type: ignore[attr-defined]
 
 
-def a_store_whose_log_fails_says_so_and_takes_nothing_more() -> None:
-    with loop_disk(2 * MIB) as dev:
-        sectors = 2 * MIB >> 9
-        # Pages 2 and 3 of the log are bad; data lies behind it.
-        good = f"0 {sectors} linear {dev} 0"
-        bad = f"0 32 linear {dev} 0\n32 16 error\n48 {sectors - 48} linear {dev} 48"
-        with mapped("under", good), mapped("top", table("/dev/mapper/under", "classify=keep")) as path:
-            with raw.opened(path) as fd:
-                raw.write(fd, raw.patterned(1, BLOCK), GIB)
-                os.fsync(fd)
-                run("dmsetup", "load", "under", "--table", bad)
-                run("dmsetup", "suspend", "--noflush", "under")
-                run("dmsetup", "resume", "under")
-                failed = 0
-                for number in range(8):
-                    try:
-                        raw.write(fd, raw.patterned(number, BLOCK), GIB + (number + 9) * BLOCK)
-                        os.fsync(fd)
-                    except OSError as error:
-                        assert error.errno == errno.EIO, error
-                        failed += 1
-                assert failed >= 4, f"{failed} of 8 writes and flushes failed"
-                assert state("top") == "failed", state("top")
-                for action in (lambda: raw.write(fd, bytes(BLOCK), GIB), lambda: raw.discard(fd, GIB, BLOCK)):
-                    try:
-                        action()
-                        raise Failed("a failed store took a change")
-                    except OSError as error:
-                        assert error.errno == errno.EIO, error
-                raw.must_read(fd, raw.patterned(1, BLOCK), GIB)
-                run("dmsetup", "load", "under", "--table", good)
-                run("dmsetup", "suspend", "--noflush", "under")
-                run("dmsetup", "resume", "under")
-        with mapped("top", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
-            raw.must_read(fd, raw.patterned(1, BLOCK), GIB)
-            assert state("top") == "ok"
-
-
-a_store_whose_log_fails_says_so_and_takes_nothing_more.complaints = re.compile("I/O error")  # type: ignore
-case(a_store_whose_log_fails_says_so_and_takes_nothing_more)
-
-
 @case
 def a_flush_costs_one_write_at_most_and_none_without_changes() -> None:
     with loop_disk(16 * MIB) as dev, fake_disk("cost", TIB, dev, "--classify", "keep") as disk:
@@ -238,18 +196,15 @@ def a_flush_costs_one_write_at_most_and_none_without_changes() -> None:
             """Pages; a flush by itself has none."""
             return int(open(f"/sys/block/{os.path.basename(dev)}/stat").read().split()[6]) // 8
 
-        def writes() -> int:
-            return int(open(f"/sys/block/{os.path.basename(dev)}/stat").read().split()[4])
-
         with raw.opened(disk) as fd:
             for number in range(40):
-                before = writes()
+                before = written()
                 raw.write(fd, raw.patterned(number, BLOCK), GIB + number * 3 * BLOCK)
-                data = writes()
+                data = written()
                 os.fsync(fd)
-                flush = writes()
+                flush = written()
                 data, flush = data - before, flush - data
-                assert data == 1 and flush <= 1, f"{data} writes, and {flush} by the flush"
+                assert data == 1 and flush <= 1, f"{data} pages, and {flush} by the flush"
             before = written()
             for number in range(10):
                 raw.write(fd, raw.patterned(100 + number, BLOCK), GIB + number * 3 * BLOCK)
