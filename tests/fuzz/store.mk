@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# The fuzzers of the store's own format and of its images: make -f store.mk. FUZZ_SECONDS, or RUNS=N.
+# The fuzzers of the store's own format, of its images, and of the words of table lines and messages:
+# make -f store.mk. FUZZ_SECONDS, or RUNS=N.
 
 TOP := ../..
 BUILD := $(TOP)/build/fuzz
@@ -10,7 +11,9 @@ CFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Wno-sign-compare -Wno-unused-paramete
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SOURCES_store := $(addprefix $(TOP)/dm-david/,format.c rangetable.c bitmap.c crc.c)
 SOURCES_image := $(TOP)/tools/store/image.c $(TOP)/dm-david/crc.c
-TARGETS := store image
+SOURCES_words := $(addprefix $(TOP)/dm-david/,content.c pangrams.c filecontent.c rawset.c crc.c) \
+		 $(wildcard $(TOP)/model/profile*.c)
+TARGETS := store image words
 
 run: $(addprefix run-,$(TARGETS))
 
@@ -18,6 +21,7 @@ $(addprefix run-,$(TARGETS)): run-%: $(BUILD)/fuzz-%
 	mkdir -p $(BUILD)/corpus/$*
 	@# Nothing short goes far: without a beginning of some length it would try short ones only.
 	tr '\0' '\1' </dev/zero | head -c 4096 >$(BUILD)/corpus/$*/ones
+	@test $* != words || ./word-seeds $(BUILD)/corpus/$*
 	$< $(LIMIT) -len_control=0 -max_len=16384 -timeout=10 -print_final_stats=1 -verbosity=0 \
 		-artifact_prefix=$(BUILD)/$*- $(BUILD)/corpus/$*
 
