@@ -588,6 +588,27 @@ static int format(struct durable *d)
 	return r;
 }
 
+int durable_check_copy(struct store *store, struct block_device *bdev)
+{
+	struct durable *d = store->durable;
+	void *page[FORMAT_SUPERS];
+	unsigned int i;
+	void *buf;
+	int r;
+
+	/* The disk is suspended: memory is not to be had by writing to it. */
+	buf = kmalloc(FORMAT_SUPERS * FORMAT_PAGE, GFP_NOIO);
+	if (!buf)
+		return -ENOMEM;
+	for (i = 0; i < FORMAT_SUPERS; i++)
+		page[i] = buf + i * FORMAT_PAGE;
+	r = transfer(d, bdev, REQ_OP_READ | REQ_META, 0, page, FORMAT_SUPERS);
+	if (!r && (store->failed || !format_is_copy(buf, &d->super, page_address(d->page))))
+		r = -EINVAL;
+	kfree(buf);
+	return r;
+}
+
 int durable_start(struct store *store, struct block_device *bdev, sector_t target_sectors,
 		  u64 seed, struct workqueue_struct *wq, struct work_struct *event)
 {

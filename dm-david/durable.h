@@ -73,6 +73,12 @@ void durable_close(struct store *store);
 int durable_start(struct store *store, struct block_device *bdev, sector_t target_sectors,
 		  u64 seed, struct workqueue_struct *wq, struct work_struct *event);
 
+/*
+ * Before that, where the table names another backing device: 0 if the store was stopped well and
+ * stands on @bdev just as it was left, else -EINVAL, or what reading gave. Sleeps.
+ */
+int durable_check_copy(struct store *store, struct block_device *bdev);
+
 /* All I/O has ended: write everything. Does nothing if durable_start() was not called. Sleeps. */
 void durable_stop(struct store *store);
 

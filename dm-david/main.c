@@ -581,8 +581,14 @@ static int david_preresume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 	char error[RAW_ERROR_SIZE];
-	int r = check_mode(ti);
+	const char *why;
+	int r = store_follow(d->store, d->dev->bdev, &why);
 
+	if (r) {
+		DMERR("%s: %s", dm_table_device_name(ti->table), why);
+		return r;
+	}
+	r = check_mode(ti);
 	if (r)
 		return r;
 	r = raw_take(&d->store->raw, &d->raw, error);

@@ -43,11 +43,11 @@ struct store {
 	struct kref ref;		/* under stores_lock */
 	struct list_head list;		/* under stores_lock */
 	struct durable *durable;	/* constant; NULL: in memory only */
+	dev_t backing;			/* under stores_lock */
 
 	/* Identity, constant. */
 	struct mapped_device *md;
 	sector_t begin;			/* of the target in the mapped device */
-	dev_t backing;
 	unsigned int block_size;	/* bytes */
 	unsigned int block_shift;	/* log2 of sectors a block */
 
@@ -95,6 +95,12 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 			bool may_write, unsigned int block_size, enum store_kind kind,
 			char **error);
 void store_put(struct store *store);
+
+/*
+ * A table becomes live: if @bdev is another backing device than before, see to it that the store
+ * stands there, and go on with it. 0, or an error and what is wrong in *@error. Sleeps.
+ */
+int store_follow(struct store *store, struct block_device *bdev, const char **error);
 
 /* Blocks for the disk's content: without what the store needs for itself. */
 u64 store_blocks(const struct store *store);
