@@ -56,6 +56,7 @@ struct david {
 	/* Bounce pages to be written back: they must not wait for those that wait for pages. */
 	struct workqueue_struct *change_wq;	/* NULL where the backing device needs none */
 	struct work_struct event;
+	bool failed_told;		/* its own */
 	atomic_t tell;			/* what it is to tell of */
 #define DAVID_TELL_LOW	1
 #define DAVID_TELL_FULL	2

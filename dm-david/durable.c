@@ -15,8 +15,13 @@
  * which is allowed of anything not flushed; the block itself is durable,
  * since every write here begins with a flush.
  *
- * Errors. If the log cannot be written, nothing that comes can be made durable, and
- * what is not must not look so: the store fails for good. Reads go on.
+ * Errors. A write that failed is tried once more: the same pages to the same place, as
+ * a page's sequence says where it stands. A flush is not, since a device that could not
+ * write what it had in its cache may have forgotten it, and say that all is well the
+ * next time. So that the two can be told apart they are requests of their own, and FUA
+ * is not asked of a device that may make it of a write and a flush. If it comes to
+ * nothing, nothing that comes can be made durable, and what is not must not look so: the
+ * store fails for good. Reads go on.
  */
 #include "durable.h"
 
@@ -40,10 +45,13 @@
 #define BATCH_MAX	(RING_MAX + 1 + WALK_MAX)
 #define READ_PAGES	64
 #define PAGE_SECTORS_4K	(FORMAT_PAGE >> SECTOR_SHIFT)
+#define RETRY_MS	500	/* a path may have come back by then */
 
 struct durable {
 	struct store *store;
 	struct block_device *bdev;	/* the live table's */
+	struct workqueue_struct *event_wq;	/* likewise */
+	struct work_struct *event;		/* likewise */
 	struct workqueue_struct *wq;
 	struct work_struct work;
 	wait_queue_head_t wait;		/* for the end of a round */
@@ -68,6 +76,7 @@ struct durable {
 	u64 nr_pending;			/* in both */
 
 	/* The worker's own, or of who has stopped it: */
+	enum david_fault fault;		/* of the request that failed last */
 	struct format_super super;	/* the newest one written */
 	u64 head;			/* sequence of the next page */
 	u64 walk_begin;
@@ -109,15 +118,58 @@ static int transfer(struct durable *d, struct block_device *bdev, blk_opf_t opf,
 	return r;
 }
 
-#define WRITE_DURABLY	(REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA)
+/* What was written before is durable after this, or never known to be. */
+static int flush(struct durable *d)
+{
+	int r = blkdev_issue_flush(d->bdev);
+
+	if (r)
+		d->fault = DAVID_FAULT_FLUSH;
+	return r;
+}
+
+/*
+ * Is a failed write with FUA a failed write and nothing more? The block layer makes a write
+ * and a flush of it where a drive has no FUA. A driver that passes requests on, like
+ * device-mapper, may say that it has and pass them to some that have not.
+ */
+static blk_opf_t honest_fua(struct block_device *bdev)
+{
+	return bdev_fua(bdev) && !bdev->bd_disk->fops->submit_bio ? REQ_FUA : 0;
+}
+
+/* Write @n pages from page @at on, as @what. */
+static int write_twice(struct durable *d, enum david_fault what, blk_opf_t fua, u64 at, void **buf,
+		       unsigned int n)
+{
+	const blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | fua;
+	int r = transfer(d, d->bdev, opf, at, buf, n);
+
+	if (likely(!r))
+		return 0;
+	DMWARN("%pg: the store's %s cannot be written: error %d; a second try follows", d->bdev,
+	       what == DAVID_FAULT_LOG ? "log" : "superblock", r);
+	WRITE_ONCE(d->store->log_retries, d->store->log_retries + 1);
+	msleep(RETRY_MS);
+	r = transfer(d, d->bdev, opf, at, buf, n);
+	if (r)
+		d->fault = what;
+	return r;
+}
 
 static int write_super(struct durable *d, const struct format_super *super)
 {
+	const blk_opf_t fua = honest_fua(d->bdev);
 	void *p = page_address(d->page);
 	int r;
 
 	format_pack(super, p);
-	r = transfer(d, d->bdev, WRITE_DURABLY, super->generation % FORMAT_SUPERS, &p, 1);
+	r = flush(d);
+	if (!r)
+		r = write_twice(d, DAVID_FAULT_SUPER, fua, super->generation % FORMAT_SUPERS,
+				&p, 1);
+	if (!r && !fua)
+		r = flush(d);
 	if (!r)
 		d->super = *super;
 	return r;
@@ -126,15 +178,18 @@ static int write_super(struct durable *d, const struct format_super *super)
 /* Write @n pages of the log, sealed, at its head: one bio, or two where the ring ends. */
 static int write_log(struct durable *d, struct format_log_page **page, unsigned int n)
 {
+	const blk_opf_t fua = honest_fua(d->bdev);
 	unsigned int done, some;
-	int r = 0;
+	int r = flush(d);
 
 	for (done = 0; done < n && !r; done += some) {
 		u64 at = format_place(&d->super, d->head + done);
 
 		some = min_t(u64, n - done, FORMAT_SUPERS + d->super.log_pages - at);
-		r = transfer(d, d->bdev, WRITE_DURABLY, at, (void **)page + done, some);
+		r = write_twice(d, DAVID_FAULT_LOG, fua, at, (void **)page + done, some);
 	}
+	if (!r && !fua)
+		r = flush(d);
 	if (!r)
 		d->head += n;
 	return r;
@@ -143,17 +198,26 @@ static int write_log(struct durable *d, struct format_log_page **page, unsigned 
 /* Failing */
 
 /* What the user is told, once. */
-static void fail(struct durable *d, const char *what, int error)
+static void fail(struct durable *d, int error)
 {
+	static const char * const why[] = {
+		[DAVID_FAULT_FLUSH] = "it cannot flush, and may have forgotten what it had",
+		[DAVID_FAULT_LOG] = "the store's log cannot be written",
+		[DAVID_FAULT_SUPER] = "the store's superblock cannot be written",
+		[DAVID_FAULT_ROOM] = "the store's log has no room, which cannot be",
+	};
 	struct store *store = d->store;
 	unsigned long flags;
 
-	DMERR("%pg: %s: error %d; the disk is read-only from now on", d->bdev, what, error);
+	DMERR("%pg: %s: error %d; the disk is read-only from now on", d->bdev, why[d->fault],
+	      error);
 	spin_lock_irqsave(&store->lock, flags);
+	WRITE_ONCE(store->fault, d->fault);
 	WRITE_ONCE(store->failed, true);
 	store->allowance = S64_MIN / 2;
 	spin_unlock_irqrestore(&store->lock, flags);
 	wake_up_all(&d->wait);
+	queue_work(d->event_wq, d->event);
 }
 
 /* The order of operations */
@@ -413,8 +477,10 @@ static int write_round(struct durable *d, unsigned int ops, bool *end_of_walk)
 		d->debt -= i;
 		*end_of_walk = !d->walking;
 	}
-	if (n > d->super.log_pages - (d->head - d->super.log_start))
-		return -ENOSPC;	/* cannot be: see format_room() */
+	if (n > d->super.log_pages - (d->head - d->super.log_start)) {
+		d->fault = DAVID_FAULT_ROOM;	/* cannot be: see format_room() */
+		return -ENOSPC;
+	}
 	for (i = 0; i < n; i++)
 		format_seal(batch[i], &d->super, d->head + i, i, count[i]);
 	return n ? write_log(d, batch, n) : 0;
@@ -446,7 +512,7 @@ static bool one_round(struct durable *d)
 {
 	struct store *store = d->store;
 	struct durable_wait *wait;
-	bool end_of_walk = false, flush = false, sealed;
+	bool end_of_walk = false, wants_flush = false, sealed;
 	unsigned int ops = 0;
 	unsigned long flags;
 	LIST_HEAD(waiters);
@@ -467,19 +533,19 @@ static bool one_round(struct durable *d)
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	list_for_each_entry(wait, &waiters, list)
-		flush |= wait->flush;
+		wants_flush |= wait->flush;
 	if (store->failed)
 		r = -EIO;
 	else if (ops || d->nr_taken || d->walking)
 		r = write_round(d, ops, &end_of_walk);
-	else if (flush)
-		r = blkdev_issue_flush(d->bdev);
+	else if (wants_flush)
+		r = flush(d);
 	if (!r && end_of_walk)
 		r = end_walk(d);
 	if (r) {
 		d->walking = false;
 		if (!store->failed)
-			fail(d, "the log cannot be written", r);
+			fail(d, r);
 	} else if (sealed) {
 		release_sealed(d);
 	}
@@ -522,18 +588,39 @@ static int format(struct durable *d)
 	return r;
 }
 
+int durable_check_copy(struct store *store, struct block_device *bdev)
+{
+	struct durable *d = store->durable;
+	void *page[FORMAT_SUPERS];
+	unsigned int i;
+	void *buf;
+	int r;
+
+	/* The disk is suspended: memory is not to be had by writing to it. */
+	buf = kmalloc(FORMAT_SUPERS * FORMAT_PAGE, GFP_NOIO);
+	if (!buf)
+		return -ENOMEM;
+	for (i = 0; i < FORMAT_SUPERS; i++)
+		page[i] = buf + i * FORMAT_PAGE;
+	r = transfer(d, bdev, REQ_OP_READ | REQ_META, 0, page, FORMAT_SUPERS);
+	if (!r && (store->failed || !format_is_copy(buf, &d->super, page_address(d->page))))
+		r = -EINVAL;
+	kfree(buf);
+	return r;
+}
+
 int durable_start(struct store *store, struct block_device *bdev, sector_t target_sectors,
-		  u64 seed)
+		  u64 seed, struct workqueue_struct *wq, struct work_struct *event)
 {
 	struct durable *d = store->durable;
 	struct format_super super;
 	int r = 0;
 
-	if (!d->may_write)
-		return 0;
-	if (store->failed)
-		return -EIO;
 	d->bdev = bdev;
+	d->event_wq = wq;
+	d->event = event;
+	if (!d->may_write || store->failed)
+		return 0;
 	if (d->fresh) {
 		get_random_bytes(d->super.uuid, sizeof(d->super.uuid));
 		r = format(d);

@@ -4,8 +4,8 @@
  *
  * Every change of the range table leaves an operation in a page in memory,
  * under store->lock, which gives them their order. At a flush a worker writes the
- * pages that have something in them, by one bio with PREFLUSH and FUA: blocks are
- * durable before the operations that speak of them, and those before the flush
+ * pages that have something in them, after a flush, and sees to it that they last:
+ * blocks are durable before the operations that speak of them, and those before the flush
  * returns. Flushes that come meanwhile are served together by the next round.
  * With nothing to write and nothing under way a flush passes by as it is.
  *
@@ -30,6 +30,8 @@
 #include "format.h"
 
 struct store;
+struct workqueue_struct;
+struct work_struct;
 
 /*
  * Bugs for the test of the power-cut test, which must find them:
@@ -63,9 +65,19 @@ int durable_open(struct store *store, struct block_device *bdev, bool format, bo
 /* Only when no I/O is under way, after durable_stop(). */
 void durable_close(struct store *store);
 
-/* A table becomes live: mark the store as open. Returns 0 or what writing gave. Sleeps. */
+/*
+ * A table becomes live: mark the store as open. Should it fail before durable_stop(),
+ * @event is queued on @wq. A store that has failed stays so: it can be read, and 0 is
+ * returned. Else what writing gave. Sleeps.
+ */
 int durable_start(struct store *store, struct block_device *bdev, sector_t target_sectors,
-		  u64 seed);
+		  u64 seed, struct workqueue_struct *wq, struct work_struct *event);
+
+/*
+ * Before that, where the table names another backing device: 0 if the store was stopped well and
+ * stands on @bdev just as it was left, else -EINVAL, or what reading gave. Sleeps.
+ */
+int durable_check_copy(struct store *store, struct block_device *bdev);
 
 /* All I/O has ended: write everything. Does nothing if durable_start() was not called. Sleeps. */
 void durable_stop(struct store *store);

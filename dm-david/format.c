@@ -18,6 +18,8 @@
 #include "crc.h"
 
 #define LEN_MAX		((u64)1 << 60)
+#define CLAIM_RANGES	16	/* looked at in a row, on the stack */
+#define SPARE_NODES	8	/* of the range table, in a replay */
 
 static bool is_zero(const void *p, size_t len)
 {
@@ -123,6 +125,20 @@ void format_pack(const struct format_super *super, void *page)
 	disk->crc = cpu_to_le32(super_crc(page));
 }
 
+bool format_is_copy(const void *pages, const struct format_super *super, void *scratch)
+{
+	unsigned int place = super->generation % FORMAT_SUPERS;
+	struct format_super other;
+
+	format_pack(super, scratch);
+	if (!(super->flags & FORMAT_CLEAN) ||
+	    memcmp(pages + place * FORMAT_PAGE, scratch, FORMAT_PAGE))
+		return false;
+	/* One that has been used since has a newer superblock beside it. */
+	return look_at_super(pages + (1 - place) * FORMAT_PAGE, &other) != FORMAT_STORE ||
+	       other.generation < super->generation;
+}
+
 int format_begin(struct format_super *super, u64 pages, u32 block_size)
 {
 	if (pages < FORMAT_PAGES_MIN)
@@ -181,6 +197,20 @@ static void ignore_freed(void *ctx, u64 dest, u64 len)
 {
 }
 
+/* With some nodes more than it takes: how many that is takes divisions to say. */
+static bool promise(struct rangetable *rt)
+{
+	struct rt_node *node;
+
+	while (rt->spare < SPARE_NODES || !rt_promise(rt)) {
+		node = rt_node_alloc(GFP_KERNEL);
+		if (!node)
+			return false;
+		rt_add_node(rt, node);
+	}
+	return true;
+}
+
 static enum format_step apply(struct format_replay *replay, const struct format_log_page *page)
 {
 	unsigned int i, ops = le16_to_cpu(page->ops);
@@ -202,13 +232,8 @@ static enum format_step apply(struct format_replay *replay, const struct format_
 			replay->why = "an operation in the log makes no sense";
 			return FORMAT_DAMAGED;
 		}
-		while (!rt_promise(rt)) {
-			struct rt_node *node = rt_node_alloc(GFP_KERNEL);
-
-			if (!node)
-				return FORMAT_NO_MEMORY;
-			rt_add_node(rt, node);
-		}
+		if (!promise(rt))
+			return FORMAT_NO_MEMORY;
 		rt_set(rt, &r, UINT_MAX, ignore_freed, NULL);
 	}
 	replay->ops += ops;
@@ -261,16 +286,23 @@ enum format_step format_replay_end(struct format_replay *replay)
 const char *format_claim(const struct rangetable *rt, struct remap_bitmap *bm, u64 data,
 			 u64 *block)
 {
-	struct rt_range r;
+	struct rt_range range[CLAIM_RANGES];
+	const struct rt_range *r;
+	unsigned int n;
+	u64 at = 0;
 
-	for (*block = 0; *block < LEN_MAX; *block += r.len) {
-		rt_lookup(rt, *block, &r);
-		if (r.kind != RT_STORED)
-			continue;
-		if (r.value < data || r.value > bm->size || r.len > bm->size - r.value)
-			return "stored outside of the backing device's room for it";
-		if (!bm_claim(bm, r.value, r.len))
-			return "stored where another block is";
+	while ((n = rt_read(rt, at, range, CLAIM_RANGES))) {
+		for (r = range; r < range + n; r++) {
+			if (r->kind != RT_STORED)
+				continue;
+			*block = r->start;
+			if (r->value < data || r->value > bm->size ||
+			    r->len > bm->size - r->value)
+				return "stored outside of the backing device's room for it";
+			if (!bm_claim(bm, r->value, r->len))
+				return "stored where another block is";
+		}
+		at = range[n - 1].start + range[n - 1].len;
 	}
 	return NULL;
 }

@@ -134,6 +134,13 @@ enum format_found format_look(const void *pages, struct format_super *super);
 void format_pack(const struct format_super *super, void *page);
 
 /*
+ * @pages are the first FORMAT_SUPERS of a device. Is it a copy of the store whose newest
+ * superblock is @super, as it is now? Not if that superblock says that the store is in use.
+ * Uses @scratch, a page.
+ */
+bool format_is_copy(const void *pages, const struct format_super *super, void *scratch);
+
+/*
  * Begin a new store: fills @super but for uuid, target_sectors and seed.
  * Returns -ENOSPC if @pages, the size of the backing device, are too few.
  */

@@ -339,7 +339,7 @@ static bool david_write_cache(const struct david *d)
 	return !d->timing || !timing_writes_through(d->timing);
 }
 
-/* Tell the user, in process context, that the store is low, full, or both in turn. */
+/* Tell the user, in process context, that the store is low, full, both in turn, or failed. */
 static void event_work(struct work_struct *work)
 {
 	struct david *d = container_of(work, struct david, event);
@@ -361,6 +361,11 @@ static void event_work(struct work_struct *work)
 	if (tell & DAVID_TELL_FULL) {
 		DMERR("%s: store full: %llu blocks used; what must be stored gets ENOSPC",
 		      dm_table_device_name(d->ti->table), store_blocks(store));
+		dm_table_event(d->ti->table);
+	}
+	/* Once; durable.c has said why. */
+	if (READ_ONCE(store->failed) && !d->failed_told) {
+		d->failed_told = true;
 		dm_table_event(d->ti->table);
 	}
 }
@@ -565,8 +570,8 @@ static int check_mode(struct dm_target *ti)
 	if (d->mode == READ_ONCE(d->store->mode) ||
 	    (store_empty(d->store) && !d->store->durable) ||
 	    (d->mode != DAVID_MODE_MODEL_ONLY && d->store->mode != DAVID_MODE_MODEL_ONLY))
-		return d->store->durable ? durable_start(d->store, d->dev->bdev, ti->len, d->seed) :
-					   0;
+		return d->store->durable ? durable_start(d->store, d->dev->bdev, ti->len, d->seed,
+							 d->wq, &d->event) : 0;
 	DMERR("%s: mode: cannot become %s, as the store is not empty",
 	      dm_table_device_name(ti->table), mode_name(d->mode));
 	return -EINVAL;
@@ -576,7 +581,13 @@ static int david_preresume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 	bool may_write = dm_table_get_mode(ti->table) & COMPAT_MODE_WRITE;
+	const char *why;
+	int r = store_follow(d->store, d->dev->bdev, &why);
 
+	if (r) {
+		DMERR("%s: %s", dm_table_device_name(ti->table), why);
+		return r;
+	}
 	return check_mode(ti) ?: rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
 }
 

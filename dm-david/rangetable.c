@@ -758,6 +758,30 @@ void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out)
 	hole(block, next, out);
 }
 
+unsigned int rt_read(const struct rangetable *rt, u64 block, struct rt_range *out,
+		     unsigned int max)
+{
+	const struct rt_node *leaf;
+	unsigned int rows, n = 0;
+	u64 next;
+
+	if (!rt->root)
+		return 0;
+	leaf = find(rt, block, &rows, &next);
+	if (rows && read_row(leaf, rows - 1, block, out))
+		n = 1;
+	if (!n && rows == leaf->rows) {
+		if (next == U64_MAX)
+			return 0;
+		/* It is the first of its leaf. */
+		leaf = find(rt, next, &rows, &next);
+		rows = 0;
+	}
+	for (; rows < leaf->rows && n < max; rows++)
+		out[n++] = get_range(leaf, rows);
+	return n;
+}
+
 u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out)
 {
 	const struct rt_node *leaf;

@@ -106,6 +106,15 @@ void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out);
 u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out);
 
 /*
+ * Copy up to @max (at least 1) ranges to @out, the first as rt_lookup() shows it, holes left out:
+ * from @block on, those of one node only. Returns their number, 0 if there are none to the end.
+ * To go through a whole table in a descent a node, and not two a range: begin at 0, and go on
+ * behind the last one.
+ */
+unsigned int rt_read(const struct rangetable *rt, u64 block, struct rt_range *out,
+		     unsigned int max);
+
+/*
  * Set @r (any kind, RT_HOLE removes), whatever was there before. Uses up one
  * promise. Cannot fail, but stops after it has removed @max_entries (at least
  * 1) old entries, so that a discard of the whole disk can be cut into pieces

@@ -51,6 +51,14 @@ static const char * const state_names[] = {
 	[DAVID_STATE_FAILED] = "failed",
 };
 
+static const char * const fault_names[] = {
+	[DAVID_FAULT_NONE] = "none",
+	[DAVID_FAULT_FLUSH] = "flush",
+	[DAVID_FAULT_LOG] = "log",
+	[DAVID_FAULT_SUPER] = "superblock",
+	[DAVID_FAULT_ROOM] = "room",
+};
+
 static const char * const mode_names[] = {
 	[DAVID_MODE_SPEEDUP] = "speedup",
 	[DAVID_MODE_TIMING_ACCURATE] = "timing-accurate",
@@ -208,6 +216,7 @@ static const struct {
 	FIELD(exact_blocks),
 	FIELD(exact_limit),
 	ARRAY(unclassified, "unclassified", unclassified_names),
+	FIELD(log_retries),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)
@@ -228,8 +237,9 @@ int stats_print(const struct david_stats *st, char *result, unsigned int maxlen)
 	unsigned int i, slot;
 	int len;
 
-	len = scnprintf(result, maxlen, "state=%s mode=%s block_size=%u",
-			state_names[st->state], mode_names[st->mode], st->block_size);
+	len = scnprintf(result, maxlen, "state=%s fault=%s mode=%s block_size=%u",
+			state_names[st->state], fault_names[st->fault], mode_names[st->mode],
+			st->block_size);
 	for (i = 0; i < ARRAY_SIZE(figures); i++) {
 		const u64 *value = (const void *)st + figures[i].offset;
 

@@ -88,8 +88,9 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 	list_for_each_entry(store, &stores, list) {
 		bool here = store->md == md && store->begin == begin;
 
-		if (here && store->backing != backing) {
-			*error = "A reload must name the same backing device";
+		if (here && store->backing != backing && (!store->durable || kind != STORE_AUTO)) {
+			*error =
+"A reload must name the same backing device, or with store=auto a copy of it";
 			goto refuse;
 		}
 		if (!here && store->backing == backing) {
@@ -102,8 +103,9 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 			*error = "A reload must keep block_size";
 			goto refuse;
 		}
-		if (store->bitmap.size != blocks) {
-			*error = "Backing device has changed its size since the device was created";
+		/* If it is larger, that is used when the store is opened the next time. */
+		if (store->bitmap.size > blocks) {
+			*error = "Backing device is smaller than the store in use";
 			goto refuse;
 		}
 		if (kind == STORE_FORMAT || (kind == STORE_MEMORY && store->durable)) {
@@ -140,6 +142,31 @@ out:
 refuse:
 	mutex_unlock(&stores_lock);
 	return ERR_PTR(-EINVAL);
+}
+
+int store_follow(struct store *store, struct block_device *bdev, const char **error)
+{
+	struct store *other;
+	int r = 0;
+
+	mutex_lock(&stores_lock);
+	if (store->backing == bdev->bd_dev)
+		goto out;
+	r = -EBUSY;
+	*error = "backing device is in use by another david device";
+	list_for_each_entry(other, &stores, list)
+		if (other->backing == bdev->bd_dev)
+			goto out;
+	*error = "backing device cannot be read";
+	r = durable_check_copy(store, bdev);
+	if (r == -EINVAL)
+		*error =
+"backing device is no copy of the one before, made while the disk was suspended";
+	if (!r)
+		store->backing = bdev->bd_dev;
+out:
+	mutex_unlock(&stores_lock);
+	return r;
 }
 
 static void store_release(struct kref *ref)
@@ -437,6 +464,8 @@ void store_stats(struct store *store, struct david_stats *st)
 	count_stats(store, st);
 	model_stats(store, st);
 	st->state = store_state(store);
+	st->fault = READ_ONCE(store->fault);
+	st->log_retries = READ_ONCE(store->log_retries);
 	st->mode = READ_ONCE(store->mode);
 	st->block_size = store->block_size;
 	st->target_sectors = store->target_sectors;

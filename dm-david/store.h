@@ -44,11 +44,11 @@ struct store {
 	struct kref ref;		/* under stores_lock */
 	struct list_head list;		/* under stores_lock */
 	struct durable *durable;	/* constant; NULL: in memory only */
+	dev_t backing;			/* under stores_lock */
 
 	/* Identity, constant. */
 	struct mapped_device *md;
 	sector_t begin;			/* of the target in the mapped device */
-	dev_t backing;
 	unsigned int block_size;	/* bytes */
 	unsigned int block_shift;	/* log2 of sectors a block */
 
@@ -64,6 +64,8 @@ struct store {
 	u64 seq_dest;			/* and the destination to go with it */
 	s64 allowance;			/* promises that the log has room for */
 	bool failed;			/* the log cannot be written: for good */
+	enum david_fault fault;		/* why */
+	u64 log_retries;
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
 	bool full_told;			/* full was reported, and low has been true since */
@@ -95,6 +97,12 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 			bool may_write, unsigned int block_size, enum store_kind kind,
 			char **error);
 void store_put(struct store *store);
+
+/*
+ * A table becomes live: if @bdev is another backing device than before, see to it that the store
+ * stands there, and go on with it. 0, or an error and what is wrong in *@error. Sleeps.
+ */
+int store_follow(struct store *store, struct block_device *bdev, const char **error);
 
 /* Blocks for the disk's content: without what the store needs for itself. */
 u64 store_blocks(const struct store *store);

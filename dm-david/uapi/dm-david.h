@@ -100,6 +100,15 @@ enum david_state {
 	DAVID_STATE_FAILED,	/* the store's log cannot be written: writes get EIO */
 };
 
+/* Why it is in the state DAVID_STATE_FAILED. */
+enum david_fault {
+	DAVID_FAULT_NONE,
+	DAVID_FAULT_FLUSH,	/* the backing device could not flush: it may have forgotten */
+	DAVID_FAULT_LOG,	/* it would not take the log's pages, twice */
+	DAVID_FAULT_SUPER,	/* nor the superblock */
+	DAVID_FAULT_ROOM,	/* the log is full, which cannot be */
+};
+
 /* When requests complete. */
 enum david_mode {
 	DAVID_MODE_SPEEDUP,		/* once their effect on the store is done */
@@ -170,7 +179,7 @@ struct david_stats {
 	__u64 sectors[DAVID_SLOTS];
 	/* Times. Those of the model are of requests that it has completed. */
 	__u32 mode;		/* enum david_mode */
-	__u32 reserved;
+	__u32 fault;		/* enum david_fault */
 	__u64 late[DAVID_BUCKETS];	/* lateness: delivered minus modelled completion */
 	__u64 late_50us;	/* requests that were later than 50 us */
 	__u64 late_max;		/* ns */
@@ -192,6 +201,7 @@ struct david_stats {
 	__u64 exact_limit;	/* how many there may be */
 	__u64 more_evidence[DAVID_SLOTS];	/* what has no room in evidence */
 	__u64 unclassified[DAVID_SLOTS];	/* classify=implicit */
+	__u64 log_retries;	/* writes of the log or the superblock that were tried again */
 };
 
 struct david_version {

@@ -234,6 +234,37 @@ static u32 pick_length(struct world *w, u32 max)
 }
 
 /* @holes: of 16 updates, how many discard. */
+/* rt_read() and rt_lookup() are to see the same table, from any block on. */
+static void compare_read(struct world *w)
+{
+	unsigned int max = 1 + rnd_below(&w->rnd, 12), turns = 3, n, i;
+	u64 at = w->base + rnd_below(&w->rnd, w->cells) * w->scale;
+	struct rt_range range[12], r;
+
+	do {
+		n = rt_read(&w->rt, at, range, max);
+		KUNIT_ASSERT_LE(w->test, n, max);
+		for (i = 0; i <= n; i++) {
+			rt_lookup(&w->rt, at, &r);
+			if (r.kind == RT_HOLE) {
+				at = r.start + r.len;
+				if (at != U64_MAX)
+					rt_lookup(&w->rt, at, &r);
+			}
+			if (i == n)
+				break;
+			KUNIT_ASSERT_EQ_MSG(w->test, range[i].start, r.start, "seed %llu",
+					    (unsigned long long)w->seed);
+			KUNIT_ASSERT_EQ(w->test, range[i].len, r.len);
+			KUNIT_ASSERT_EQ(w->test, range[i].value, r.value);
+			KUNIT_ASSERT_EQ(w->test, (int)range[i].kind, (int)r.kind);
+			at = r.start + r.len;
+		}
+	} while (n && --turns);
+	if (!n)
+		KUNIT_EXPECT_EQ(w->test, at, U64_MAX);
+}
+
 static void random_steps(struct world *w, u32 steps, u32 holes)
 {
 	while (steps) {
@@ -268,6 +299,7 @@ static void random_steps(struct world *w, u32 steps, u32 holes)
 		}
 		check(w->test, &w->rt, w->seed);
 		compare_some(w);
+		compare_read(w);
 		if (!rnd_below(&w->rnd, 16))
 			compare(w);
 	}

@@ -25,6 +25,7 @@ SLOTS = 16
 BUCKETS = 32
 
 STATES = ("ok", "low", "full", "failed")
+FAULTS = ("none", "flush", "log", "superblock", "room")
 MODES = ("speedup", "timing-accurate", "model-only")
 
 # JSON group -> (field of the struct, prefix of the kernel's words, names by index, "" for one not counted)
@@ -100,7 +101,7 @@ HISTOGRAMS = ("late", "modelled_times", "measured_times")
 CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions", "saves"))
 ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS
 EXACT = ("exact_blocks", "exact_limit")
-ALL_SCALARS = SCALARS + TIME_SCALARS + EXACT
+ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, "log_retries")
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -118,7 +119,7 @@ class Struct(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in SCALARS[1:]),
         *((field, _SLOT_ARRAY) for field, _, _ in GROUPS.values()),
         ("mode", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("fault", ctypes.c_uint32),
         ("late", _HISTOGRAM),
         *((name, ctypes.c_uint64) for name in TIME_SCALARS),
         ("parts", _SLOT_ARRAY),
@@ -132,6 +133,7 @@ class Struct(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in EXACT),
         ("more_evidence", _SLOT_ARRAY),
         ("unclassified", _SLOT_ARRAY),
+        ("log_retries", ctypes.c_uint64),
     ]
 
 
@@ -177,7 +179,8 @@ def as_dict(stats: Struct) -> dict[str, Any]:
     """For --json: scalars, and one object a group."""
     state = STATES[stats.state] if stats.state < len(STATES) else str(stats.state)
     mode = MODES[stats.mode] if stats.mode < len(MODES) else str(stats.mode)
-    result: dict[str, Any] = {"name": stats.name.decode(), "state": state, "mode": mode}
+    fault = FAULTS[stats.fault] if stats.fault < len(FAULTS) else str(stats.fault)
+    result: dict[str, Any] = {"name": stats.name.decode(), "state": state, "fault": fault, "mode": mode}
     result.update({name: getattr(stats, name) for name in ALL_SCALARS})
     for group, (field, _, names) in ALL_GROUPS.items():
         values = list(getattr(stats, field))
@@ -208,7 +211,7 @@ def quantile_us(counts: list[int], share: float) -> int:
 
 def words(stats: dict[str, Any]) -> dict[str, str]:
     """as_dict() in the kernel's own words, for comparison with status and message."""
-    result = {key: str(stats[key]) for key in ("state", "mode", *ALL_SCALARS)}
+    result = {key: str(stats[key]) for key in ("state", "fault", "mode", *ALL_SCALARS)}
     for group, (_, prefix, names) in ALL_GROUPS.items():
         result.update({prefix + name: str(stats[group][name]) for name in names if name})
     result.update({name: ",".join(map(str, stats[name])) for name in HISTOGRAMS})
@@ -218,6 +221,15 @@ def words(stats: dict[str, Any]) -> dict[str, str]:
 def parse_words(text: str) -> dict[str, str]:
     """The words key=value in a line of dmsetup."""
     return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+
+FAULTS_MEAN = {
+    "none": "",
+    "flush": ": the backing device could not flush, and may have forgotten what it had",
+    "log": ": the backing device would not take the store's log, at a second try neither",
+    "superblock": ": the backing device would not take the store's superblock, at a second try neither",
+    "room": ": the store's log has no room, which cannot be",
+}
 
 
 EVIDENCE_MEANS = {
@@ -317,7 +329,7 @@ def as_text(stats: dict[str, Any]) -> str:
     def size_row(label: str, size: int, note: str = "") -> None:
         row(label, format_size(size), note)
 
-    lines.append(f"{stats['name']}: {stats['state']}")
+    lines.append(f"{stats['name']}: {stats['state']}{FAULTS_MEAN.get(stats['fault'], '')}")
     sectors = stats["target_sectors"]
     size_row("target", sectors * SECTOR, f"{sectors} sectors of {SECTOR} bytes")
     size_row("store", total * block, f"{total} blocks of {block} bytes")
@@ -326,6 +338,8 @@ def as_text(stats: dict[str, Any]) -> str:
     row("no space", str(stats["nospc"]), "requests that got ENOSPC")
     row("errors", str(stats["errors"]), "requests failed by the backing device")
     row("range locks", str(stats["range_locks"]), "requests that waited for an overlapping one")
+    if retries := stats["log_retries"]:
+        row("log retries", str(retries), "writes of the store's log that failed at first")
 
     mem = stats["mem"]
     lines.append("memory")

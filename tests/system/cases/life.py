@@ -149,7 +149,7 @@ def reload_changes_size_and_parameters_but_not_the_store() -> None:
     data = raw.patterned(1, MIB)
     with ExitStack() as stack:
         dev = stack.enter_context(loop_disk(16 * MIB))
-        other = stack.enter_context(loop_disk(16 * MIB))
+        other = stack.enter_context(loop_disk(8 * MIB))
         disk = stack.enter_context(fake_disk("grow", TIB, dev, "--classify", "keep"))
         with raw.opened(disk) as fd:
             raw.write(fd, data, GIB)
@@ -159,7 +159,7 @@ def reload_changes_size_and_parameters_but_not_the_store() -> None:
         for bad, expected in (
             (
                 table.replace(f"david {backing}", f"david {os.major(number)}:{os.minor(number)}"),
-                "A reload must name the same backing device",
+                "Backing device is smaller than the store in use",
             ),
             (table.replace("block_size=4096", "block_size=512"), "A reload must keep block_size"),
         ):

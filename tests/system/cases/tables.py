@@ -8,7 +8,6 @@ import errno
 import fcntl
 import json
 import os
-import random
 import subprocess
 import sys
 import time
@@ -142,41 +141,6 @@ def one_backing_device_serves_one_disk() -> None:
     with loop_disk(4 * MIB) as dev, mapped("first", f"0 {SECTORS} david {dev}"):
         said = refused("second", dev)
         assert said.startswith("Backing device is in use by another david device"), said
-
-
-@case
-def random_table_lines_do_no_harm() -> None:
-    rng = random.Random(1)
-    with loop_disk(MIB) as dev:
-        tokens = [
-            dev,
-            "0",
-            "1",
-            "2",
-            "3",
-            "mode=speedup",
-            "seed=1",
-            "classify=data",
-            "block_size=512",
-            "=",
-            "==",
-            "x" * 500,
-            "\\",
-            "low_water=0",
-            "content=zeros",
-            "mode",
-            "-1",
-            "99999999999999999999",
-        ]
-        for _ in range(60):
-            words = " ".join(rng.choice(tokens) for _ in range(rng.randrange(6)))
-            subprocess.run(
-                ["dmsetup", "create", "fuzz", "--table", f"0 2048 david {words}"],
-                capture_output=True,
-                env=dm.environment(),
-            )
-            if dm.exists("fuzz"):
-                run("dmsetup", "remove", "fuzz")
 
 
 @case
