@@ -17,16 +17,19 @@ Prints one line "RESULT {json}" a life.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import random
 import signal
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+import raw
 from guest import Complaints, Failed, device_stats, fake_disk, leaks, linear_disk, mounted, ram_disk, run, say
 from manifest import difference, manifest
 from randomops import Operations
@@ -35,6 +38,7 @@ MIB, GIB = 1 << 20, 1 << 30
 UUID = "6a7d1d3e-8d1c-4f0b-9d5f-3b1c2a4e5f60"
 STORE = 128 * MIB
 COUNT, EPISODES = 120, 4
+F2FS_GARBAGE_COLLECT = 0x4004F506
 LATE = "late"  # the directory of operations that may be cut off
 
 Choices = tuple[tuple[str, ...], ...]
@@ -71,6 +75,16 @@ def grow_btrfs(disk: str, top: str) -> None:
     run("btrfs", "filesystem", "resize", "max", top)
 
 
+def other_f2fs(top: str, rng: random.Random) -> None:
+    """Moves what is in use out of segments that are partly free."""
+    with raw.opened(top, os.O_RDONLY) as fd:
+        for _ in range(rng.randrange(1, 20)):
+            try:
+                fcntl.ioctl(fd, F2FS_GARBAGE_COLLECT, struct.pack("I", 1))
+            except OSError:  # nothing to be collected
+                break
+
+
 def other_btrfs(top: str, rng: random.Random) -> None:
     kind = rng.randrange(4)
     if kind == 0:
@@ -99,6 +113,13 @@ EXT4_FEATURES = (
         ("-O", "^extent,^64bit"),
         ("-E", f"{SEED},packed_meta_blocks=1"),
     ),
+)
+
+# Its exit status does not tell.
+F2FS_CHECK = (
+    *("sh", "-c"),
+    'out=$(fsck.f2fs -f --dry-run "$0" 2>&1) && ! echo "$out" | grep -E "\\[Fail\\]|ASSERT" || '
+    '{ echo "$out"; exit 1; }',
 )
 
 FILE_SYSTEMS = {
@@ -168,6 +189,34 @@ FILE_SYSTEMS = {
         other=other_btrfs,
         # A squashed block has another content and so another checksum than what was written.
         always="nodatasum",
+    ),
+    "f2fs": FileSystem(
+        ("mkfs.f2fs", "-q", "-f", "-t", "0"),
+        F2FS_CHECK,
+        (
+            *(((), ("-s", "2")), ((), ("-i",)), ((), ("-o", "10"))),
+            (
+                *((), (), ("-O", "extra_attr,inode_checksum,inode_crtime,sb_checksum")),
+                *(("-O", "extra_attr,flexible_inline_xattr"), ("-O", "extra_attr,quota,project_quota")),
+                *(("-O", "extra_attr,compression"), ("-O", "encrypt,verity"), ("-O", "lost_found")),
+            ),
+        ),
+        (
+            *("", "", "mode=lfs", "noinline_data,noinline_dentry", "active_logs=2", "fsync_mode=strict"),
+            *("background_gc=sync", "discard", "nobarrier", "noextent_cache", "inline_xattr"),
+            *("compress_algorithm=lzo,compress_extension=*", "usrquota,grpquota", "checkpoint_merge"),
+        ),
+        ("auto", "explicit"),
+        other=other_f2fs,
+    ),
+    # Kept whole: so it is looked at as closely, but nothing can be squashed.
+    "nilfs2": FileSystem(
+        ("mkfs.nilfs2", "-q", "-f"),
+        ("true",),  # there is no checker; mount reads the checksums of the last logs
+        (((), ("-b", "1024"), ("-b", "2048")), ((), ("-B", "16"), ("-B", "512"))),
+        ("", "", "order=strict", "nobarrier", "discard"),
+        ("auto", "explicit"),
+        size=1 * GIB,
     ),
 }
 

@@ -14,7 +14,7 @@ Case = Callable[[], None]
 
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
-GROUPS += ("unclassified", "nbd")
+GROUPS += ("unclassified", "nbd", "otherfs")
 LONG = ("long", "sumslong", "unclassifiedlong")  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
