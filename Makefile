@@ -12,7 +12,7 @@ else
 # Everything else. A target that needs more than a compiler begins with its own set-up.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 SEEDS ?= 200
-FS ?= ext2 ext3 ext4 xfs btrfs
+FS ?= ext2 ext3 ext4 xfs btrfs f2fs nilfs2
 VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david/venv
 DAVID = tools/david
 CPUS := $(shell nproc)
@@ -57,6 +57,9 @@ figure4: setup ## the paper's figure 4: what waits unclassified while a large fi
 		python3 tests/bench/figure4 measure build/figure4/figure4.csv
 	cp build/figure4/figure4.csv docs/figure4.csv
 	tests/bench/figure4 draw docs/figure4.csv docs/figure4.svg
+
+cpu-share: setup ## what classification costs of a metadata-heavy run, of the kernel's CPU time; 2 minutes
+	$(DAVID) lab run --kind uml --memory 3G --timeout 900 -- python3 tests/bench/cpu-share
 
 bench-content: ## made-up content, checksums and forging beside copying a page, in user space
 	@mkdir -p build/bench
@@ -139,8 +142,9 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
-.PHONY: all help module sim demo check bench figure4 hunt bench-content bench-files setup modules modules-6.1 modules-6.12 modules-uml sparse lint
-.PHONY: unit fuzz kunit system powercut check-debug trials races faults clean
+.PHONY: all help module sim demo check bench figure4 cpu-share hunt bench-content bench-files setup
+.PHONY: modules modules-6.1 modules-6.12 modules-uml sparse lint unit fuzz kunit system
+.PHONY: powercut check-debug trials races faults clean
 .NOTPARALLEL:
 
 endif

@@ -707,7 +707,7 @@ void *classifier_give(struct classifier *c, void *memory, size_t bytes)
 	if (!want.bytes || want.bytes != bytes)
 		return memory;
 	if (want.v && want.v->fs != VOLUME_EXT)
-		return selfid_give(&c->volumes, want.v, memory, bytes);
+		return selfid_give(c, want.v, memory, bytes);
 	if (want.layout)
 		return layout_give(&want.v->ext->layout, memory, bytes);
 	if (want.v)

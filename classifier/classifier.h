@@ -107,6 +107,16 @@ struct classifier {
 		struct xfs_geo xfs;
 	} fresh;
 
+	/*
+	 * The superblock of btrfs or xfs that waits for its volume's memory. Not read again
+	 * then: it may still be on its way, as reads and writes are in no order.
+	 */
+	struct {
+		u64 start;		/* the volume's */
+		u32 bytes;		/* 0: none */
+		u64 content[CLASSIFIER_BLOCK / 8];
+	} held;
+
 	u64 count[CLASSIFY_REASONS];	/* sectors by reason */
 	u64 errors;			/* superblocks and such that made no sense */
 	u64 block[CLASSIFIER_BLOCK / 8];	/* one block's content, for a moment */

@@ -71,6 +71,20 @@ static void begin(struct classifier *c, struct volume *v, const void *super, u32
 	c->pending = true;
 }
 
+/* @v's superblock was written. It is held, one for all, while @v has no memory. */
+static void began(struct classifier *c, struct volume *v, const void *super, u32 bytes)
+{
+	if (v->ready)
+		return;
+	if (v->live) {
+		begin(c, v, super, bytes);
+		return;
+	}
+	c->held.start = v->start;
+	c->held.bytes = bytes;
+	memcpy(c->held.content, super, bytes);
+}
+
 static void resize(struct classifier *c, struct volume *v, u64 sectors)
 {
 	volume_resize(&c->volumes, v, min(sectors, c->sectors - v->start));
@@ -122,8 +136,7 @@ struct volume *selfid_super(struct classifier *c, enum volume_fs fs, u64 start, 
 			return NULL;
 		memcpy(v->uuid, uuid, sizeof(v->uuid));
 	}
-	if (!v->ready && v->live)
-		begin(c, v, super, bytes);
+	began(c, v, super, bytes);
 	c->pending = true;
 	return v;
 }
@@ -146,8 +159,7 @@ bool selfid_outlasts(struct classifier *c, struct volume *v, const struct classi
 		w->copy(w->ctx, pos << SECTOR_BITS, c->block, bytes);
 		if (!parse(c, fs, start, c->block, bytes, &sectors, &uuid) &&
 		    !memcmp(v->uuid, uuid, sizeof(v->uuid))) {
-			if (!v->ready && v->live)
-				begin(c, v, c->block, bytes);
+			began(c, v, c->block, bytes);
 			return true;
 		}
 	}
@@ -276,15 +288,19 @@ size_t selfid_memory(const struct volume *v)
 	return v->fs == VOLUME_BTRFS && v->ready ? btrfs_live_memory(v->btrfs) : 0;
 }
 
-void *selfid_give(struct volume_table *t, struct volume *v, void *memory, size_t bytes)
+void *selfid_give(struct classifier *c, struct volume *v, void *memory, size_t bytes)
 {
 	if (v->live)
 		return btrfs_live_give(v->btrfs, memory, bytes);
 	v->live = memory;
 	if (v->fs == VOLUME_XFS)
-		t->xfs[v->slot] = memory;
+		c->volumes.xfs[v->slot] = memory;
 	else
-		t->btrfs[v->slot] = memory;
+		c->volumes.btrfs[v->slot] = memory;
+	if (c->held.bytes && c->held.start == v->start) {
+		begin(c, v, c->held.content, c->held.bytes);
+		c->held.bytes = 0;
+	}
 	return NULL;
 }
 

@@ -72,7 +72,7 @@ void selfid_looked(struct volume *v, u64 sector, u64 sectors);
 
 /* As classifier_memory() and so on, for @v. */
 size_t selfid_memory(const struct volume *v);
-void *selfid_give(struct volume_table *t, struct volume *v, void *memory, size_t bytes);
+void *selfid_give(struct classifier *c, struct volume *v, void *memory, size_t bytes);
 bool selfid_want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes);
 void selfid_learn(struct classifier *c, struct volume *v, u64 sector, const void *content);
 

@@ -22,11 +22,13 @@
 /* Below these numbers an inode is the file system's own. */
 #define EXT4_FIRST_INO	11	/* EXT4_GOOD_OLD_FIRST_INO */
 #define BTRFS_FIRST_INO	256	/* BTRFS_FIRST_FREE_OBJECTID */
+#define F2FS_FIRST_INO	4	/* behind node, meta and root */
+#define F2FS_BEHIND_QUOTA	7	/* mkfs makes up to three quota files before all else */
 
 /*
  * The file systems for which it was shown (docs/CLASSIFICATION.md) that a
  * regular file's page is data. Others may keep metadata in inodes that look
- * like regular files: nilfs2 does.
+ * like regular files, or need the data to recover: nilfs2 does both.
  */
 static bool proven(const struct super_block *sb)
 {
@@ -34,6 +36,7 @@ static bool proven(const struct super_block *sb)
 	case EXT4_SUPER_MAGIC:	/* ext2 and ext3 use the same */
 	case XFS_SUPER_MAGIC:
 	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
 		return true;
 	default:
 		return false;
@@ -54,9 +57,25 @@ static bool internal(const struct inode *inode)
 		 * is kept with them: that costs space, not safety.
 		 */
 		return inode->i_ino < BTRFS_FIRST_INO || hlist_empty(&inode->i_dentry);
+	case F2FS_SUPER_MAGIC:
+		/* Quota goes through the pages of its files, those with a name as well. */
+		return inode->i_ino < F2FS_FIRST_INO || IS_NOQUOTA(inode) ||
+		       (inode->i_ino < F2FS_BEHIND_QUOTA && hlist_empty(&inode->i_dentry));
 	default:
 		return false;
 	}
+}
+
+/*
+ * A regular file's page that is none of its content. Behind its end ext4 and f2fs have
+ * Merkle trees (verity), already while those are being made. And f2fs writes clusters that
+ * it has compressed from pages that name the file, but are not in its cache.
+ */
+static noinline bool has_no_content(struct address_space *mapping, struct folio *folio,
+				    unsigned long index, unsigned long end)
+{
+	return index >= end || (mapping->host->i_sb->s_magic == F2FS_SUPER_MAGIC &&
+				xa_load(&mapping->i_pages, folio->index) != folio);
 }
 
 /*
@@ -136,6 +155,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 	struct folio *folio = page_folio(page);
 	struct address_space *mapping;
 	enum david_evidence ev;
+	unsigned long index, end = ULONG_MAX;
 
 	rcu_read_lock();
 	if (folio_test_anon(folio)) {
@@ -143,7 +163,8 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 		goto out;
 	}
 	mapping = folio_mapping(folio);
-	if (mapping && mapping == cache->mapping) {
+	index = folio->index + folio_page_idx(folio, page);
+	if (mapping && mapping == cache->mapping && index < cache->end) {
 		ev = cache->evidence;
 		goto out;
 	}
@@ -153,10 +174,21 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 		goto out;
 	}
 	ev = mapped(watch, mapping->host);
-	if (ev == DAVID_EV_FILE && raw_any(watch->raw) && raw_has_file(watch->raw, mapping->host))
-		ev = DAVID_EV_RAW;
+	if (ev == DAVID_EV_FILE) {
+		end = DIV_ROUND_UP_ULL(i_size_read(mapping->host), PAGE_SIZE);
+		if (has_no_content(mapping, folio, index, end)) {
+			ev = DAVID_EV_INTERNAL;
+			goto out;
+		}
+		/* There each page is looked at by itself. */
+		if (mapping->host->i_sb->s_magic == F2FS_SUPER_MAGIC)
+			end = 0;
+		if (raw_any(watch->raw) && raw_has_file(watch->raw, mapping->host))
+			ev = DAVID_EV_RAW;
+	}
 	cache->mapping = mapping;
 	cache->evidence = ev;
+	cache->end = end;
 out:
 	rcu_read_unlock();
 	return ev;

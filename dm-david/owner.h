@@ -33,7 +33,8 @@ struct owner_watch {
 /* One request's memory of the page before: neighbours mostly share an owner. */
 struct owner_cache {
 	struct address_space *mapping;
-	enum david_evidence evidence;
+	enum david_evidence evidence;	/* of its pages with a smaller index than */
+	unsigned long end;
 };
 
 static inline void owner_cache_init(struct owner_cache *cache)

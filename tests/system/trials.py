@@ -11,22 +11,28 @@ file system still mounted; then it is there again with all that had been complet
 or by the checker. What was synced before must be there. Operations in the midst of which a cut falls have a
 directory of their own, which is looked at by the checker alone and removed afterwards.
 
+In place of a mode, FS:linear cuts dm-linear at the same places: e2fsck -fy, for one, does not always mend a
+cut ext2, whatever the disk.
+
 Prints one line "RESULT {json}" a life.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import random
 import signal
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+import raw
 from guest import Complaints, Failed, device_stats, fake_disk, leaks, linear_disk, mounted, ram_disk, run, say
 from manifest import difference, manifest
 from randomops import Operations
@@ -35,6 +41,8 @@ MIB, GIB = 1 << 20, 1 << 30
 UUID = "6a7d1d3e-8d1c-4f0b-9d5f-3b1c2a4e5f60"
 STORE = 128 * MIB
 COUNT, EPISODES = 120, 4
+F2FS_GARBAGE_COLLECT = 0x4004F506
+LINEAR = "linear"  # in place of a mode
 LATE = "late"  # the directory of operations that may be cut off
 
 Choices = tuple[tuple[str, ...], ...]
@@ -71,6 +79,16 @@ def grow_btrfs(disk: str, top: str) -> None:
     run("btrfs", "filesystem", "resize", "max", top)
 
 
+def other_f2fs(top: str, rng: random.Random) -> None:
+    """Moves what is in use out of segments that are partly free."""
+    with raw.opened(top, os.O_RDONLY) as fd:
+        for _ in range(rng.randrange(1, 20)):
+            try:
+                fcntl.ioctl(fd, F2FS_GARBAGE_COLLECT, struct.pack("I", 1))
+            except OSError:  # nothing to be collected
+                break
+
+
 def other_btrfs(top: str, rng: random.Random) -> None:
     kind = rng.randrange(4)
     if kind == 0:
@@ -101,13 +119,20 @@ EXT4_FEATURES = (
     ),
 )
 
+# Its exit status does not tell.
+F2FS_CHECK = (
+    *("sh", "-c"),
+    'out=$(fsck.f2fs -f --dry-run "$0" 2>&1) && ! echo "$out" | grep -E "\\[Fail\\]|ASSERT" || '
+    '{ echo "$out"; exit 1; }',
+)
+
 FILE_SYSTEMS = {
     "ext2": FileSystem(
         ("mkfs.ext2", *EXT),
         EXT_CHECK,
         (SIZES, INODES, ((), ("-O", "^dir_index"), ("-O", "^resize_inode"))),
         ("", "sync", "discard"),
-        ("auto", "explicit"),
+        ("auto", "explicit", "implicit"),
         EXT_REPAIR,
         must_repair=True,
         size=2 * GIB,
@@ -149,7 +174,7 @@ FILE_SYSTEMS = {
             ((), ("-l", "su=64k"), ("-d", "agcount=9")),
         ),
         ("", "", "wsync", "discard", "logbsize=256k", "allocsize=64k", "inode64", "swalloc"),
-        ("auto", "explicit"),
+        ("auto", "explicit", "implicit"),
         grow=grow_xfs,
         first=0.6,
     ),
@@ -162,12 +187,40 @@ FILE_SYSTEMS = {
             ((), ("-m", "single")),
         ),
         ("", "", "discard=async", "discard=sync", "ssd", "autodefrag", "commit=1"),
-        ("auto", "explicit"),
+        ("auto", "explicit", "implicit"),
         grow=grow_btrfs,
         first=0.6,
         other=other_btrfs,
         # A squashed block has another content and so another checksum than what was written.
         always="nodatasum",
+    ),
+    "f2fs": FileSystem(
+        ("mkfs.f2fs", "-q", "-f", "-t", "0"),
+        F2FS_CHECK,
+        (
+            *(((), ("-s", "2")), ((), ("-i",)), ((), ("-o", "10"))),
+            (
+                *((), (), ("-O", "extra_attr,inode_checksum,inode_crtime,sb_checksum")),
+                *(("-O", "extra_attr,flexible_inline_xattr"), ("-O", "extra_attr,quota,project_quota")),
+                *(("-O", "extra_attr,compression"), ("-O", "encrypt,verity"), ("-O", "lost_found")),
+            ),
+        ),
+        (
+            *("", "", "mode=lfs", "noinline_data,noinline_dentry", "active_logs=2", "fsync_mode=strict"),
+            *("background_gc=sync", "discard", "nobarrier", "noextent_cache", "inline_xattr"),
+            *("compress_algorithm=lzo,compress_extension=*", "usrquota,grpquota", "checkpoint_merge"),
+        ),
+        ("auto", "explicit"),
+        other=other_f2fs,
+    ),
+    # Kept whole: so it is looked at as closely, but nothing can be squashed.
+    "nilfs2": FileSystem(
+        ("mkfs.nilfs2", "-q", "-f"),
+        ("true",),  # there is no checker; mount reads the checksums of the last logs
+        (((), ("-b", "1024"), ("-b", "2048")), ((), ("-B", "16"), ("-B", "512"))),
+        ("", "", "order=strict", "nobarrier", "discard"),
+        ("auto", "explicit"),
+        size=1 * GIB,
     ),
 }
 
@@ -243,8 +296,9 @@ class Life:
         if end.endswith("cut") and self.cut:
             self.cut.restore()
             if fs.must_repair:
-                # What e2fsck -y mends without a journal, it sometimes has to mend twice.
-                run(*fs.repair, self.disk, ok=(0, 1, 4))
+                # What e2fsck -y mends without a journal, it sometimes has to mend again, on any disk.
+                for _ in range(3):
+                    run(*fs.repair, self.disk, ok=(0, 1, 4))
             if fs.must_repair or (fs.repair and repair):
                 run(*fs.repair, self.disk, ok=(0, 1))
             # The log is replayed, orphans are removed.
@@ -328,6 +382,9 @@ class Cut:
     def cut(self) -> None:
         self.complaints += self.log.found()
         words = self.table.split()
+        if words[2] == "linear":
+            swap_table(self.name, f"0 {words[1]} error")
+            return
         swap_table(self.name, f"0 1 {' '.join(words[2:])}\n1 {int(words[1]) - 1} error")
 
     def restore(self) -> None:
@@ -383,6 +440,19 @@ def judge(result: Result, life: Life, expected: Life) -> None:
         raise Failed(f"{figures['errors']} requests failed, {figures['nospc']} for want of space")
 
 
+def one_linear(name: str, seed: int, count: int, episodes: int) -> Result:
+    """The same cuts on dm-linear, which loses nothing: what a file system or its checker does of its own."""
+    result = Result(name, LINEAR, seed)
+    start = time.monotonic()
+    try:
+        with linear_disk("trial", FILE_SYSTEMS[name].size) as disk:
+            live(name, seed, count, episodes, disk, Cut("trial", Complaints()))
+    except (Failed, OSError) as error:
+        result.error = f"{type(error).__name__}: {error}"
+    result.seconds = round(time.monotonic() - start, 2)
+    return result
+
+
 def one(name: str, classify: str, seed: int, count: int, episodes: int, expected: Life) -> Result:
     result = Result(name, classify, seed)
     start = time.monotonic()
@@ -429,11 +499,20 @@ def main() -> int:
         "--count", type=int, default=COUNT, help="operations an episode (default: %(default)s)"
     )
     parser.add_argument("--episodes", type=int, default=EPISODES, help="mounts a life (default: %(default)s)")
+    parser.add_argument("--rotate", action="store_true", help="one mode a seed, in turn")
     args = parser.parse_args()
     failed = clean = 0
     for seed in args.seeds:
         for name, modes in args.runs or [(name, fs.classify) for name, fs in FILE_SYSTEMS.items()]:
             shape = (seed, args.count, args.episodes)
+            if args.rotate:
+                modes = (modes[seed % len(modes)],)
+            if modes == (LINEAR,):
+                result = one_linear(name, *shape)
+                say(f"trials: {name}:{LINEAR} {seed}: {result.error or 'clean'} ({result.seconds} s)")
+                clean += not result.error
+                failed += bool(result.error)
+                continue
             try:
                 expected = reference(name, *shape)
             except (Failed, OSError) as error:

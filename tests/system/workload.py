@@ -286,6 +286,12 @@ class Workload:
         os.mknod(f"{base}/socket", stat.S_IFSOCK | 0o600)
 
     def xattrs(self, base: str) -> None:
+        try:
+            os.getxattr(base, "user.none")
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                self.skipped.add("xattrs: EOPNOTSUPP")
+                return
         for i, path in enumerate(self.sample(self.scale.files // 10)):
             os.setxattr(path, "user.small", bytes(self.data(self.random.randrange(1, 40))))
             if i % 2:

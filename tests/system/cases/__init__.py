@@ -14,7 +14,7 @@ Case = Callable[[], None]
 
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
-GROUPS += ("unclassified", "logfault", "security", "rawstore", "rawinode", "crossings")
+GROUPS += ("unclassified", "nbd", "otherfs", "logfault", "security", "rawstore", "rawinode", "crossings")
 LONG = ("long", "sumslong", "unclassifiedlong", "races")  # run where they are asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The fake disk served to another machine by programs that are made for it, and a file system that lives at
+the other end: nbd-server, which reads and writes through the disk's page cache, and QEMU's, past it.
+
+Client and server are the same machine here, and the file system is mounted on the network block device. To
+the fake disk that is no different from two: no page that it sees belongs to a file of that file system.
+(ways.py has a server that writes from a memfd, as a virtual machine would.)
+
+DAVID_SCALE=full takes all file systems and both servers, and pulls the plug.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from manifest import difference, manifest
+from workload import SCALES, Workload
+
+from cases import case
+
+from guest import SCRATCH, Failed, device_stats, dm, fake_disk, mounted, ram_disk, run
+
+MIB, GIB = 1 << 20, 1 << 30
+SIZE, STORE = 16 * GIB, 192 * MIB
+FULL = os.environ.get("DAVID_SCALE") == "full"
+DEVICE = "/dev/nbd0"
+NAME = "fake"  # of the export
+
+
+@dataclass(frozen=True)
+class Fs:
+    mkfs: tuple[str, ...]
+    check: tuple[str, ...]
+    squashed: float  # at least this part of all blocks that are written
+    options: str = ""  # of mount
+    create: tuple[str, ...] = ()  # of the fake disk
+    repair: tuple[str, ...] = ()
+
+
+EXT = {"check": ("e2fsck", "-fn"), "repair": ("e2fsck", "-fp")}
+# Of small files much is metadata. What is known of each is told in docs/CLASSIFICATION.md.
+FILE_SYSTEMS = {
+    "ext4": Fs(("mkfs.ext4", "-q"), squashed=0.6, **EXT),  # type: ignore[arg-type]
+    "ext3": Fs(("mkfs.ext3", "-q"), squashed=0.5, **EXT),  # type: ignore[arg-type]
+    "xfs": Fs(("mkfs.xfs", "-q", "-f"), ("xfs_repair", "-n"), 0.6),
+    # nbd-server writes page by page, and btrfs's nodes are larger: most parts of them are kept undecided.
+    "btrfs": Fs(("mkfs.btrfs", "-q", "-f"), ("btrfs", "check"), 0.25, "nodatasum"),
+    "btrfs with checksums": Fs(
+        ("mkfs.btrfs", "-q", "-f"),
+        ("btrfs", "check", "--check-data-csum"),
+        0.25,
+        create=("--option", "checksums=on"),
+    ),
+}
+
+
+def wait_for(what: str, done: Callable[[], bool], log: str) -> None:
+    for _ in range(250):
+        if done():
+            return
+        time.sleep(0.02)
+    with open(log) as file:
+        raise Failed(f"{what} takes more than 5 s: {file.read()[-1000:]}")
+
+
+@contextmanager
+def program(*command: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A server that runs until it is told to end."""
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    log = f"{SCRATCH}/server.log"
+    with open(log, "wb") as output:
+        server = subprocess.Popen(command, stdout=output, stderr=output, env=dm.environment())
+    try:
+        yield server, log
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def listens(port: int) -> bool:
+    """Without connecting, which nbd-server would take for a client."""
+    with open("/proc/net/tcp") as file:
+        return any(f":{port:04X} 00000000:0000 0A" in line for line in file)
+
+
+@contextmanager
+def nbd_server(disk: str) -> Iterator[tuple[subprocess.Popen[bytes], tuple[str, ...]]]:
+    run("ip", "link", "set", "lo", "up")
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    config = f"{SCRATCH}/nbd-server.conf"
+    with open(config, "w") as file:
+        file.write(
+            "[generic]\nuser = root\ngroup = root\nlistenaddr = 127.0.0.1\n"
+            f"[{NAME}]\nexportname = {disk}\nflush = true\nfua = true\ntrim = true\n"
+        )
+    with program("nbd-server", "-d", "-C", config) as (server, log):
+        wait_for("nbd-server", lambda: listens(10809), log)
+        yield server, ("127.0.0.1",)
+
+
+@contextmanager
+def qemu(disk: str) -> Iterator[tuple[subprocess.Popen[bytes], tuple[str, ...]]]:
+    socket = f"{SCRATCH}/qemu.sock"
+    node = f"driver=host_device,node-name=d,filename={disk},cache.direct=on,discard=unmap"
+    with program(
+        "qemu-storage-daemon",
+        *("--blockdev", node, "--nbd-server", f"addr.type=unix,addr.path={socket}"),
+        *("--export", f"type=nbd,id=e,node-name=d,name={NAME},writable=on"),
+    ) as (server, log):
+        try:
+            wait_for("qemu-storage-daemon", lambda: os.path.exists(socket), log)
+            yield server, ("-u", socket)
+        finally:
+            if os.path.exists(socket):
+                os.unlink(socket)
+
+
+SERVERS = {"nbd-server": nbd_server, "qemu": qemu}
+
+
+@contextmanager
+def served(disk: str, by: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The disk as its client sees it, and the server."""
+    subprocess.run(["modprobe", "nbd"], capture_output=True, env=dm.environment())
+    with SERVERS[by](disk) as (server, where):
+        run("nbd-client", "-N", NAME, "-b", "4096", *where, DEVICE)
+        try:
+            yield DEVICE, server
+        finally:
+            run("nbd-client", "-d", DEVICE)
+            # The next one to look at it shall not see what this one remembers.
+            run("blockdev", "--flushbufs", DEVICE)
+    run("blockdev", "--flushbufs", disk)
+
+
+def squashed_share(name: str) -> float:
+    written = device_stats(name)["written"]
+    return written["squashed"] / max(written["squashed"] + written["kept"], 1)  # type: ignore[index]
+
+
+def looked_at(device: str, name: str, before: list[str]) -> None:
+    """The checker, and every name."""
+    fs = FILE_SYSTEMS[name]
+    run(*fs.check, device)
+    with mounted(device, name.split()[0], fs.options) as top:
+        if wrong := difference(before, manifest(top, content=False)):
+            raise Failed(f"{name}: the tree differs:\n" + "\n".join(wrong))
+        if "--check-data-csum" in fs.check:
+            run("btrfs", "scrub", "start", "-B", top)
+    run(*fs.check, device)
+
+
+def a_life(name: str, by: str) -> None:
+    fs = FILE_SYSTEMS[name]
+    with (
+        ram_disk(STORE) as dev,
+        fake_disk("served", SIZE, dev, "--classify", "implicit", *fs.create) as disk,
+    ):
+        with served(disk, by) as (device, _):
+            run(*fs.mkfs, device)
+            with mounted(device, name.split()[0], fs.options) as top:
+                Workload(top, 71, SCALES["check" if FULL else "tiny"]).run()
+                before = manifest(top, content=False)
+        share = squashed_share("served")
+        if share < fs.squashed:
+            raise Failed(f"{name} by {by}: only {share:.1%} of the blocks written are squashed")
+        with served(disk, by) as (device, _):
+            looked_at(device, name, before)
+        # And on the machine that serves it.
+        run(*fs.check, disk)
+
+
+@case
+def a_network_clients_file_system_is_told_apart() -> None:
+    for name in FILE_SYSTEMS if FULL else ("ext4",):
+        for by in SERVERS if FULL else ("nbd-server",):
+            a_life(name, by)
+
+
+@case
+def a_server_that_dies_costs_its_client_nothing_that_was_synced() -> None:
+    """The client is cut off while it is mounted; another server takes over, and the file system recovers."""
+    for name in ("ext4", "ext3", "xfs", "btrfs") if FULL else ():
+        for by in SERVERS:
+            the_server_dies(name, by)
+
+
+# What the client's kernel says of a device that is gone.
+a_server_that_dies_costs_its_client_nothing_that_was_synced.complaints = re.compile(  # type: ignore[attr-defined]
+    r"nbd0|BTRFS (error|warning|critical)|EXT4-fs|JBD2|XFS \(nbd"
+)
+
+
+def the_server_dies(name: str, by: str) -> None:
+    fs = FILE_SYSTEMS[name]
+    with ram_disk(STORE) as dev, fake_disk("served", SIZE, dev, "--classify", "implicit") as disk:
+        with served(disk, by) as (device, server):
+            run(*fs.mkfs, device)
+            with mounted(device, name, fs.options) as top:
+                os.mkdir(f"{top}/tree")
+                Workload(f"{top}/tree", 72, SCALES["tiny"]).run()
+                os.sync()
+                before = manifest(f"{top}/tree", content=False)
+                server.kill()
+                server.wait()
+        run("blockdev", "--flushbufs", disk)
+        with served(disk, by) as (device, _):
+            # The log is replayed by the kernel.
+            with mounted(device, name, fs.options) as top:
+                after = manifest(f"{top}/tree", content=False)
+            if wrong := difference(before, after):
+                raise Failed(f"{name} by {by}: the tree differs:\n" + "\n".join(wrong))
+            run(*fs.check, device)

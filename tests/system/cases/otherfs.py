@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What only page owners can tell: f2fs, whose files' pages are dropped; nilfs2, of which everything is kept,
+as its recovery reads the checksum of all that it logged; and Merkle trees, metadata in a file's own pages.
+
+Random lives of both file systems, with cuts and garbage collection: trials.py. The scripted ones here take a
+minute on nilfs2; DAVID_SCALE=full has them, in every mode.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import random
+import re
+
+from manifest import difference, manifest
+from trials import FILE_SYSTEMS, Cut
+from workload import SCALES, Workload
+
+from cases import case
+
+from guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+
+MIB, GIB = 1 << 20, 1 << 30
+SIZE, NAME = 2 * GIB, "other"
+OPTIONS = {"f2fs": "", "nilfs2": "nogc"}
+MODES = ("auto", "explicit")
+FULL = os.environ.get("DAVID_SCALE") == "full"
+CRASH = re.compile(r"F2FS-fs|NILFS|[Nn]ilfs|I/O error|lost async page write")
+FS_IOC_ENABLE_VERITY, FS_IOC_READ_VERITY_METADATA = 0x40806685, 0xC0286687
+
+
+def counts(group: str) -> dict[str, int]:
+    return dict(device_stats(NAME)[group])  # type: ignore[call-overload]
+
+
+def check(fs: str, disk: str) -> None:
+    run(*FILE_SYSTEMS[fs].check, disk)
+
+
+def differs(when: str, expected: list[str], top: str, content: bool) -> None:
+    if wrong := difference(expected, manifest(top, content=content)):
+        raise Failed(f"{when}: the tree differs:\n" + "\n".join(wrong))
+
+
+def live_on_the_reference(fs: str, content: bool) -> list[str]:
+    with linear_disk("reference", SIZE) as disk:
+        run(*FILE_SYSTEMS[fs].mkfs, disk)
+        with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
+            Workload(top, 81, SCALES["tiny"]).run()
+            return manifest(top, content=content)
+
+
+def live_and_crash(fs: str, classify: str, content: bool, expected: list[str]) -> None:
+    """The workload, mounted again; then cut off with the file system mounted, and recovered."""
+    with ram_disk(192 * MIB) as dev, fake_disk(NAME, SIZE, dev, "--classify", classify) as disk:
+        run(*FILE_SYSTEMS[fs].mkfs, disk)
+        with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
+            Workload(top, 81, SCALES["tiny"]).run()
+            differs(f"{fs}:{classify}", expected, top, content)
+        check(fs, disk)
+        cut = Cut(NAME, Complaints())
+        with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
+            differs(f"{fs}:{classify} mounted again", expected, top, content)
+            for i in range(40):
+                with open(f"{top}/late-{i}", "wb") as file:
+                    file.write(random.Random(i).randbytes(5000 * (i % 9) + 1))
+                    file.flush()
+                    if i % 3 == 0:
+                        os.fsync(file.fileno())
+            before = manifest(top, content=content)
+            os.sync()
+            with open(f"{top}/late-0", "ab") as file:  # rolled forward from the last checkpoint
+                file.write(b"more" * 3000)
+                file.flush()
+                os.fsync(file.fileno())
+            cut.cut()
+        cut.restore()
+        with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
+            os.truncate(f"{top}/late-0", 1)
+            differs(f"{fs}:{classify} after the crash", before, top, content)
+        check(fs, disk)
+
+
+@case
+def f2fs_lives_and_recovers_without_its_data() -> None:
+    expected = live_on_the_reference("f2fs", False)
+    for classify in MODES if FULL else ("explicit",):
+        live_and_crash("f2fs", classify, False, expected)
+
+
+@case
+def nilfs2_lives_and_recovers_as_it_is_kept_whole() -> None:
+    if not FULL:
+        return
+    expected = live_on_the_reference("nilfs2", True)
+    for classify in MODES:
+        live_and_crash("nilfs2", classify, True, expected)
+
+
+f2fs_lives_and_recovers_without_its_data.complaints = CRASH  # type: ignore[attr-defined]
+nilfs2_lives_and_recovers_as_it_is_kept_whole.complaints = CRASH  # type: ignore[attr-defined]
+
+
+@case
+def data_of_f2fs_is_dropped_and_status_says_that_nilfs2s_is_not() -> None:
+    """Noise, by buffered and by direct writes: 999 of 1000 blocks."""
+    blocks = 24 * MIB // 4096
+    noise = random.Random(7).randbytes(MIB)
+    for fs in ("f2fs", "nilfs2"):
+        with ram_disk(192 * MIB) as dev, fake_disk(NAME, SIZE, dev, "--classify", "explicit") as disk:
+            run(*FILE_SYSTEMS[fs].mkfs, disk)
+            with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
+                for name in ("one", "two"):
+                    with open(f"{top}/{name}", "wb") as file:
+                        for _ in range(8):
+                            file.write(noise)
+                # Unmounting forgets names first, and without one the first three numbers may be quota's.
+                os.sync()
+                run("dd", f"if={top}/one", f"of={top}/direct", "bs=256K", "oflag=direct")
+            squashed, evidence = counts("written")["squashed"], counts("evidence")
+            if fs == "f2fs" and squashed < 0.999 * blocks:
+                raise Failed(f"{squashed} of {blocks} blocks of data were squashed: {evidence}")
+            if fs == "nilfs2" and (squashed or evidence["unproven"] < blocks // 2):
+                raise Failed(f"{squashed} blocks of nilfs2 were squashed: {evidence}")
+
+
+def enable_verity(path: str) -> None:
+    argument = (ctypes.c_uint8 * 128)()
+    argument[0], argument[4] = 1, 1  # version; SHA-256
+    ctypes.c_uint32.from_buffer(argument, 8).value = 4096
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.ioctl(fd, FS_IOC_ENABLE_VERITY, bytes(argument))
+    finally:
+        os.close(fd)
+
+
+def merkle_tree(path: str) -> bytes:
+    """As it stands on the disk."""
+    room = MIB
+    buffer = ctypes.create_string_buffer(room)
+    argument = (ctypes.c_uint64 * 5)(1, 0, room, ctypes.addressof(buffer), 0)
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return buffer.raw[: fcntl.ioctl(fd, FS_IOC_READ_VERITY_METADATA, argument)]
+    finally:
+        os.close(fd)
+
+
+@case
+def merkle_trees_behind_a_files_end_are_kept() -> None:
+    for fs, mkfs in (("ext4", ("mkfs.ext4", "-q")), ("f2fs", ("mkfs.f2fs", "-q", "-f"))):
+        for classify in MODES if FULL else ("explicit",):
+            with ram_disk(128 * MIB) as dev, fake_disk(NAME, SIZE, dev, "--classify", classify) as disk:
+                run(*mkfs, "-O", "verity", disk)
+                sizes = (1, 4096, 65536, 200_000, 3 * MIB + 77)
+                with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
+                    for size in sizes:
+                        with open(f"{top}/{size}", "wb") as file:
+                            file.write(random.Random(size).randbytes(size))
+                        enable_verity(f"{top}/{size}")
+                    trees = [merkle_tree(f"{top}/{size}") for size in sizes]
+                with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
+                    for size, tree in zip(sizes, trees, strict=True):
+                        # To be opened it needs the descriptor that lies behind the tree.
+                        if merkle_tree(f"{top}/{size}") != tree:
+                            raise Failed(f"{fs}:{classify}: the tree of {size} bytes is not as it was")
+                if not counts("written")["squashed"]:
+                    raise Failed(f"{fs}:{classify}: nothing was squashed")
