@@ -384,8 +384,8 @@ static void look_for_order(struct classifier *c, const struct volume *v,
  * written after it can. Also with a journal: the data is written before the inode's commit, but
  * after the commit of the transaction in which another file gave the block up.
  */
-static enum classify_reason whose_data(struct classifier *c, const struct volume *v,
-				       const struct classify_write *w, u32 part, u32 n, u64 block)
+static enum classify_reason whose_data(struct classifier *c, const struct volume *v, u32 part,
+				       u32 n, u64 block)
 {
 	struct ext_live *e = v->ext;
 
@@ -454,7 +454,7 @@ static enum classify_reason mounted(struct classifier *c, const struct volume *v
 	if (unlikely(!e->ordered && c->undecided.limit))
 		look_for_order(c, v, w, pos, part, n);
 	if (unlikely(c->by_inode))
-		return whose_data(c, v, w, part, n, block);
+		return whose_data(c, v, part, n, block);
 	/* Merkle trees are not logged. */
 	if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
 		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
