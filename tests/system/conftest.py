@@ -32,6 +32,11 @@ def jobs_of(items: list[pytest.Item]) -> list[Job]:
     return list(dict.fromkeys(job for mark in marks if mark for job in mark.args))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts labs of its own comes first, beside the others: at the end it would have a CPU idle."""
+    items.sort(key=lambda item: item.get_closest_marker("lab") is not None)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     if not session.config.option.collectonly:
         session.config.stash[LABS] = Labs(jobs_of(session.items))

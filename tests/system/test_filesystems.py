@@ -58,8 +58,8 @@ VM_MEMORY = "9G" if FULL else "4G"
 # The backing device is a file in RAM there, which may use half: btrfs leaves 0.5 GB of old tree blocks.
 UML_MEMORY = "6G" if FULL else "3G"
 # The longest first: two labs run at a time.
-VM_JOBS = [job("filesystems", "vm", k, VM, 200, memory=VM_MEMORY, timeout=1500) for k in ("6.1", "6.12")]
-UML_JOB = job("filesystems", "uml", "6.12", UML, 150, memory=UML_MEMORY)
+VM_JOBS = [job("filesystems", "vm", k, VM, 180, memory=VM_MEMORY, timeout=1500) for k in ("6.1", "6.12")]
+UML_JOB = job("filesystems", "uml", "6.12", UML, 130, memory=UML_MEMORY)
 OTHERS = [*LARGE, *MODES, *([] if FULL else VM_SMALLER)]
 OTHERS_JOB = job("large", "uml", "6.12", OTHERS, 60)
 JOBS = [*((job, VM) for job in VM_JOBS), (UML_JOB, UML), (OTHERS_JOB, OTHERS)]
