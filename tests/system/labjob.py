@@ -40,6 +40,7 @@ class Job:
     usually: int = 60  # seconds on two cores, for the progress line
     rw: str = ""
     virtual_time: bool = False
+    cpus: int = 0  # vm; 0: what is usual
 
     def describe(self) -> str:
         return f"{self.name} in {self.kind}-{self.kernel}"
@@ -50,6 +51,7 @@ class Job:
         argv += ["--timeout", str(self.timeout * (SLOWER if DEBUG else 1)), *(["--debug"] if DEBUG else [])]
         argv += ["--rw", self.rw] if self.rw else []
         argv += ["--virtual-time"] if self.virtual_time else []
+        argv += ["--cpus", str(self.cpus)] if self.cpus else []
         return [*argv, "--", *self.command]
 
     def log(self) -> Path:
