@@ -62,7 +62,16 @@ void classifier_remember(struct classifier *c, u64 bytes)
 	undecided_init(&c->undecided, bytes);
 }
 
-static struct volume *volume_of(struct classifier *c, u32 slot);
+/* The volume of ext whose place in the table @slot is, or NULL. */
+static struct volume *volume_of(struct classifier *c, u32 slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->volumes.nr; i++)
+		if (c->volumes.volume[i].fs == VOLUME_EXT && c->volumes.volume[i].slot == slot)
+			return &c->volumes.volume[i];
+	return NULL;
+}
 
 static bool is_chosen(void *ctx, u32 slot, u32 ino)
 {
@@ -138,15 +147,21 @@ static enum volume_state super_state(const struct ext_geo *geo)
 									   VOLUME_UNMOUNTED;
 }
 
+/* Inodes will be asked about blocks of @e: the layout and a table for them are wanted. */
+static void need_layout(struct classifier *c, struct ext_live *e)
+{
+	c->pending |= !e->layout.needed;
+	layout_need(&e->layout);
+	c->undecided.wanted = true;
+}
+
 /* @v's state was set. */
 static void state_is_set(struct classifier *c, struct volume *v)
 {
 	/* Every block will be asked about: better know the layout before the first one comes. */
 	if (v->fs == VOLUME_EXT && v->state == VOLUME_MOUNTED && ext_live_plain(v->ext) &&
-	    c->undecided.limit && v->ext->association != ASSOC_NOTHING) {
-		layout_need(&v->ext->layout);
-		c->undecided.wanted = true;
-	}
+	    c->undecided.limit && v->ext->association != ASSOC_NOTHING)
+		need_layout(c, v->ext);
 }
 
 /* The superblock at @super stands for a volume at sector @start. NULL if it makes no sense. */
@@ -315,6 +330,14 @@ static bool in_layout(struct classifier *c, const struct volume *v, u64 block, c
 	return kind != LAYOUT_OTHER;
 }
 
+/* Remember @block; @doubtful: only what is written later than it can tell. */
+static void wait_for_inode(struct classifier *c, struct ext_live *e, u64 block, bool doubtful)
+{
+	undecided_add(&c->undecided, slot_of(c, e), block, e->geo.block_bits, c->assoc.time,
+		      doubtful);
+	c->pending |= c->undecided.wanted;
+}
+
 /*
  * No order of writes says what @block is. If it cannot be metadata by its
  * place and content, remember it until an inode tells; @otherwise: the reason
@@ -331,10 +354,7 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 	if (e->association == ASSOC_NOTHING || !c->undecided.limit || strange(c, e))
 		return otherwise;
 	if (!e->layout.known) {
-		if (!e->layout.needed)
-			c->pending = true;
-		layout_need(&e->layout);
-		c->undecided.wanted = true;
+		need_layout(c, e);
 		return otherwise;
 	}
 	whole = content(c, v, w, pos, part, n);
@@ -345,10 +365,7 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 		assoc_note_node(&c->assoc, slot_of(c, e), e, block, whole);
 	if (look && look != EXT_LOOK_DOUBTFUL)
 		return otherwise == CLASSIFY_LOGGED ? CLASSIFY_LOGGED : CLASSIFY_LOOKS;
-	undecided_add(&c->undecided, slot_of(c, e), block, e->geo.block_bits, c->assoc.time,
-		      look == EXT_LOOK_DOUBTFUL);
-	if (c->undecided.wanted)
-		c->pending = true;
+	wait_for_inode(c, e, block, look == EXT_LOOK_DOUBTFUL);
 	return CLASSIFY_UNDECIDED;
 }
 
@@ -391,14 +408,10 @@ static enum classify_reason whose_data(struct classifier *c, const struct volume
 
 	if (e->association != ASSOC_NODES_TOO || part || n != block_sectors(v))
 		return CLASSIFY_UNDECIDED;
-	if (!e->layout.known) {
-		c->pending |= !e->layout.needed;
-		layout_need(&e->layout);
-		c->undecided.wanted = true;
-		return CLASSIFY_UNDECIDED;
-	}
-	undecided_add(&c->undecided, slot_of(c, e), block, e->geo.block_bits, c->assoc.time, true);
-	c->pending |= c->undecided.wanted;
+	if (!e->layout.known)
+		need_layout(c, e);
+	else
+		wait_for_inode(c, e, block, true);
 	return CLASSIFY_UNDECIDED;
 }
 
@@ -716,17 +729,6 @@ void *classifier_give(struct classifier *c, void *memory, size_t bytes)
 		undecided_give(&c->undecided, memory, bytes);
 	else
 		assoc_give(&c->assoc, memory);
-	return NULL;
-}
-
-/* The volume of ext whose place in the table @slot is, or NULL. */
-static struct volume *volume_of(struct classifier *c, u32 slot)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->volumes.nr; i++)
-		if (c->volumes.volume[i].fs == VOLUME_EXT && c->volumes.volume[i].slot == slot)
-			return &c->volumes.volume[i];
 	return NULL;
 }
 

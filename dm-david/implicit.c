@@ -19,7 +19,6 @@ struct implicit {
 	spinlock_t lock;		/* the classifier; process context only */
 	struct classifier c;
 	bool stopped;
-	bool by_inode;			/* rules for files are by inode: no page owner tells */
 	bool rules_going;		/* until then any file may have been chosen */
 	struct undecided_figures told;	/* of classifier.undecided, what the store was told */
 	struct work_struct work;
@@ -164,7 +163,8 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 
 	implied->runs = 0;
 	spin_lock(&im->lock);
-	im->c.by_inode = im->by_inode && raw_any(&im->d->store->raw) &&
+	/* Where page owners tell of files, rules need no inodes. */
+	im->c.by_inode = im->d->classify == CLASSIFY_IMPLICIT && raw_any(&im->d->store->raw) &&
 			 raw_has_inode_rules(&im->d->store->raw);
 	for (pos = 0; pos < w.sectors; pos += len) {
 		classifier_write(&im->c, &w, pos, &len, &reason);
@@ -439,7 +439,6 @@ struct implicit *implicit_create(struct david *d)
 	if (d->classify == CLASSIFY_IMPLICIT) {
 		classifier_remember(&im->c, (u64)d->unclassified << 20);
 		classifier_choose(&im->c, is_raw, im);
-		im->by_inode = true;
 	}
 	im->stopped = true;
 	atomic64_add(sizeof(*im), &d->store->classify_bytes);

@@ -265,40 +265,47 @@ int raw_add_text(struct raw *raw, char *text, char *error)
 	return r;
 }
 
+/* Add all rules of @from, which are @set. */
+static int add_all(struct raw *raw, struct raw *from, const struct rawset *set, char *error)
+{
+	unsigned int size = rawset_count(set) * RAW_TEXT_SIZE;
+	char *text = kvmalloc(size, GFP_KERNEL);
+	int r = -ENOMEM;
+
+	strscpy(error, "no memory for rules", RAW_ERROR_SIZE);
+	if (text) {
+		raw_print(from, ',', text, size);
+		r = raw_add_text(raw, text, error);
+	}
+	kvfree(text);
+	return r;
+}
+
 int raw_take(struct raw *raw, struct raw *from, bool replace, char *error)
 {
 	struct rawset *set = rcu_dereference_protected(from->set, true), *old;
-	bool others = false, done = false;
-	unsigned int noio, size;
-	char *text = NULL;
-	int r = -ENOMEM;
+	bool others = false, moves;
+	unsigned int noio;
+	int r = 0;
 
 	if (!set)
 		return 0;
 	noio = memalloc_noio_save();
 	mutex_lock(&raw->lock);
 	old = held(raw);
-	if (!old || replace) {
+	moves = !old || replace;
+	if (moves) {
 		others = old && !rawset_same(old, set);
 		r = put_in_place(raw, old, set, error);
-		done = true;
 	}
 	mutex_unlock(&raw->lock);
-	if (!done) {
-		size = rawset_count(set) * RAW_TEXT_SIZE;
-		text = kvmalloc(size, GFP_KERNEL);
-		strscpy(error, "no memory for rules", RAW_ERROR_SIZE);
-		if (text) {
-			raw_print(from, ',', text, size);
-			r = raw_add_text(raw, text, error);
-		}
-		kvfree(text);
-	}
+	if (!moves)
+		r = add_all(raw, from, set, error);
 	memalloc_noio_restore(noio);
 	if (r)
 		return r;
 	RCU_INIT_POINTER(from->set, NULL);
-	if (!done)
+	if (!moves)
 		rawset_free(set);
 	return others;
 }
