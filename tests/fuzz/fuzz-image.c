@@ -7,29 +7,8 @@
  */
 #include "fuzz.h"
 
-#include "../../tools/store/image.h"
 #include "../../dm-david/crc.h"
-
-static u8 image[1 << 18];
-static size_t made, taken;
-
-static bool put(void *ctx, const void *buf, size_t len)
-{
-	if (len > sizeof(image) - made)
-		return false;
-	memcpy(image + made, buf, len);
-	made += len;
-	return true;
-}
-
-static bool get(void *ctx, void *buf, size_t len)
-{
-	if (len > made - taken)
-		return false;
-	memcpy(buf, image + taken, len);
-	taken += len;
-	return true;
-}
+#include "../unit/image-memory.h"
 
 static void make(const u8 *data, size_t size)
 {
@@ -77,6 +56,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		make(data, size);
 	else
 		put(NULL, data + 1, size - 1);
+	there = made;
 	if (image_open(&r)) {
 		while ((kind = image_next(&r, &len)) && kind != IMAGE_END) {
 			if (kind == IMAGE_RANGES)

@@ -6,31 +6,10 @@
 #include <kunit/test.h>
 
 #include "../../dm-david/crc.h"
-#include "../../tools/store/image.h"
+#include "image-memory.h"
 #include "random.h"
 
 #define BLOCK	512u
-
-static u8 image[1 << 16];
-static size_t made, there, taken;
-
-static bool put(void *ctx, const void *buf, size_t len)
-{
-	if (len > sizeof(image) - made)
-		return false;
-	memcpy(image + made, buf, len);
-	made += len;
-	return true;
-}
-
-static bool get(void *ctx, void *buf, size_t len)
-{
-	if (len > there - taken)
-		return false;
-	memcpy(buf, image + taken, len);
-	taken += len;
-	return true;
-}
 
 struct disk {
 	struct image_head head;

@@ -12,7 +12,7 @@ import raw
 from raw import BLOCK, SECTOR
 
 from cases import case
-from cases.durable import table
+from cases.durable import fill_table, table
 from cases.store import state
 from cases.sums import UNIT, crc32c, settled
 
@@ -113,16 +113,7 @@ def exact_data_gives_way_when_the_table_is_full() -> None:
     data = raw.patterned(1, BLOCK)
     with loop_disk(16 * MIB) as dev, mapped("sums", table(dev, "classify=data", "exact=1")) as path:
         with raw.opened(path) as fd:
-            taken = 0
-            for number in range(30000):
-                try:
-                    raw.write(fd, data, number * 2 * BLOCK)
-                except OSError as error:
-                    assert error.errno == errno.ENOSPC, error
-                    break
-                taken += 1
-            else:
-                raise Failed("the table has no end")
+            taken = fill_table(fd, data, 30000)
             after = settled()
             assert after["exact_blocks"] <= after["exact_limit"] and after["errors"] == 0, after
             # Each is exact or made up, and none fails. What could not be squashed for want of room in

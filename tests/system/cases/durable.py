@@ -218,21 +218,23 @@ def a_flush_costs_one_write_at_most_and_none_without_changes() -> None:
             assert cost == 10, f"10 blocks written to their places took {cost} pages"
 
 
+def fill_table(fd: int, data: bytes, most: int) -> int:
+    """Write `data` where each is a range of its own, until the table is full: how many were taken."""
+    for number in range(most):
+        try:
+            raw.write(fd, data, number * 2 * BLOCK)
+        except OSError as error:
+            assert error.errno == errno.ENOSPC, error
+            return number
+    raise Failed("the table has no end")
+
+
 @case
 def a_full_table_refuses_what_would_grow_and_is_emptied_by_discards() -> None:
     with loop_disk(MIB) as dev, fake_disk("ranges", TIB, dev, "--classify", "data") as disk:
         with raw.opened(disk) as fd:
             data = raw.patterned(1, BLOCK)
-            taken = 0
-            for number in range(20000):
-                try:
-                    raw.write(fd, data, number * 2 * BLOCK)
-                except OSError as error:
-                    assert error.errno == errno.ENOSPC, error
-                    break
-                taken += 1
-            else:
-                raise Failed("the table has no end")
+            taken = fill_table(fd, data, 20000)
             assert 1000 < taken < 3000, taken
             # What is there may be written again, and flushed.
             raw.write(fd, data, 0)

@@ -18,6 +18,7 @@ from raw import BLOCK
 
 from cases import case
 from cases.durable import table
+from cases.faults import fails
 from cases.store import events, wait_event
 
 from guest import Failed, device_stats, kmsg, loop_disk, mapped, run
@@ -84,15 +85,6 @@ def words() -> dict[str, str]:
     return dict(word.split("=", 1) for word in run("dmsetup", "status", "top").split()[3:])
 
 
-def refused(action: Callable[[], object], what: str) -> None:
-    try:
-        action()
-    except OSError as error:
-        assert error.errno == errno.EIO, f"{what}: {error}"
-    else:
-        raise Failed(f"a failed store took {what}")
-
-
 def must_be_failed(under: Under, fd: int, fault: str, retries: int, seen: int) -> None:
     """It says so, takes nothing more, reads, and stays so when the device beneath is whole again."""
     wait_event("top", seen)
@@ -101,9 +93,9 @@ def must_be_failed(under: Under, fd: int, fault: str, retries: int, seen: int) -
         assert (now["state"], now["fault"]) == ("failed", fault), f"{now['state']} {now['fault']}"
         assert int(now["log_retries"]) == retries, now["log_retries"]
         assert device_stats("top")["fault"] == fault
-        refused(lambda: raw.write(fd, bytes(BLOCK), GIB), "a write")
-        refused(lambda: raw.discard(fd, GIB, BLOCK), "a discard")
-        refused(lambda: os.fsync(fd), "a flush")
+        fails(lambda: raw.write(fd, bytes(BLOCK), GIB), "a write")
+        fails(lambda: raw.discard(fd, GIB, BLOCK), "a discard")
+        fails(lambda: os.fsync(fd), "a flush")
         raw.must_read(fd, raw.patterned(1, BLOCK), GIB)
         under.become(under.good())
         # Suspended and resumed it is what it was.
@@ -151,7 +143,7 @@ def a_flush_that_failed_is_not_tried_again() -> None:
         seen = events("top")
         raw.write(fd, raw.patterned(2, BLOCK), 2 * GIB)
         under.become(under.no_flush())
-        refused(lambda: os.fsync(fd), "a flush")
+        fails(lambda: os.fsync(fd), "a flush")
         under.become(under.good())
         must_be_failed(under, fd, "flush", 0, seen)
 

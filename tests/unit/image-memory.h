@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* An image of a disk in memory, for its test and its fuzzer: what tools/store writes and reads. */
+#ifndef TEST_IMAGE_MEMORY_H
+#define TEST_IMAGE_MEMORY_H
+
+#include "../../tools/store/image.h"
+
+static u8 image[1 << 18];
+static size_t made;	/* bytes written */
+static size_t there;	/* bytes of them that can be read */
+static size_t taken;	/* bytes read */
+
+static bool put(void *ctx, const void *buf, size_t len)
+{
+	if (len > sizeof(image) - made)
+		return false;
+	memcpy(image + made, buf, len);
+	made += len;
+	return true;
+}
+
+static bool get(void *ctx, void *buf, size_t len)
+{
+	if (len > there - taken)
+		return false;
+	memcpy(buf, image + taken, len);
+	taken += len;
+	return true;
+}
+
+#endif
