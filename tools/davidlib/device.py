@@ -92,11 +92,13 @@ def check_backing(path: str, format_it: bool) -> None:
             f"--backing {path}: in use ({', '.join(who) or 'claimed by the kernel, perhaps swap or RAID'}); "
             "free it first, or name another device"
         ) from None
+    if format_it or is_store(path):
+        return
     done = dm.run("wipefs", "--no-act", "--noheadings", "--output", "TYPE", path)
     if done.returncode:
         raise DeviceError(f"--backing {path}: cannot be looked at: {done.stderr.strip()}")
     found = sorted(set(done.stdout.split()))
-    if found and not format_it and not is_store(path):
+    if found:
         raise DeviceError(
             f"--backing {path}: carries {', '.join(found)}, which would be overwritten; "
             "give --format if nothing on it is needed any more, or name another device"
