@@ -127,6 +127,12 @@ trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:impl
 		python3 tests/system/trials.py --seeds $(SEEDS) {} >$$log 2>&1; status=$$?; \
 		grep -a "^trials:" $$log | grep -v ": clean ("; exit $$status'
 
+trials-references: setup ## lives the references of the lives in `make check` again, and remembers what they came to
+	@mkdir -p build/trials
+	$(DAVID) lab run --kind uml --memory 1500M --timeout 3600 --rw build/trials -- python3 tests/system/trials.py \
+		--seeds 10 --count 60 --episodes 2 --rotate --remember build/trials/references.json
+	cp build/trials/references.json tests/system/trials-references.json
+
 races: setup ## several CPUs at once, in the vm with 2 and 4 of them; an hour
 	for cpus in 4 2; do DAVID_SCALE=full $(DAVID) lab run --kind vm --cpus $$cpus --memory 4G --timeout 6000 -- \
 		python3 tests/system/caserun.py 'races.*' || exit; done
@@ -144,7 +150,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: all help module sim demo check bench figure4 cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-uml sparse lint unit fuzz kunit system
-.PHONY: powercut check-debug trials races faults clean
+.PHONY: powercut check-debug trials trials-references races faults clean
 .NOTPARALLEL:
 
 endif
