@@ -95,8 +95,6 @@ unit: setup ## unit tests of the portable sources, in user space under sanitizer
 
 fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=3 each
 	$(MAKE) -j$(CPUS) -C tests/fuzz
-	$(MAKE) -j$(CPUS) -C tests/fuzz -f selfid.mk
-	$(MAKE) -j$(CPUS) -C tests/fuzz -f store.mk
 
 kunit: setup ## the same as KUnit, in the uml lab
 	tests/kunit/run
