@@ -36,7 +36,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import raw
-from guest import Complaints, Failed, device_stats, dm, fake_disk, leaks, linear_disk, mounted, ram_disk, run, say
+from guest import (
+    Complaints,
+    Failed,
+    device_stats,
+    dm,
+    fake_disk,
+    leaks,
+    linear_disk,
+    mounted,
+    ram_disk,
+    run,
+    say,
+)
 from manifest import checksum, difference, manifest
 from randomops import Operations
 
@@ -249,15 +261,18 @@ class Life:
         fs, rng = self.fs, random.Random(self.seed)
         size = int(fs.size * (fs.first if fs.grow else 1)) >> 20 << 20
         features = [word for choice in fs.features for word in rng.choice(choice)]
-        command = [*fs.mkfs, *features]
         if fs.mkfs[0] == "mkfs.xfs":
-            command += ["-d", f"size={size}", self.disk]
+            where = ["-d", f"size={size}", self.disk]
         elif fs.mkfs[0] == "mkfs.btrfs":
-            command += ["-b", str(size), self.disk]
+            where = ["-b", str(size), self.disk]
         else:
-            command += [self.disk, f"{size >> 10}k"]
-        self.told.append(" ".join(command))
-        run(*command)
+            where = [self.disk, f"{size >> 10}k"]
+        try:
+            self.told.append(" ".join([*fs.mkfs, *features, *where]))
+            run(*fs.mkfs, *features, *where)
+        except Failed:  # not every feature goes with every other
+            self.told.append("refused")
+            run(*fs.mkfs, *where)
         work: Operations | None = None
         for number in range(self.episodes):
             work = self.episode(number, work, random.Random(f"{self.seed} {number}"))
