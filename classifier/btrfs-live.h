@@ -49,6 +49,7 @@ struct btrfs_live {
 	struct btrfs_geo fresh;		/* being parsed */
 	const char *wrong;		/* keep everything, NULL: nothing wrong */
 	bool committing;
+	bool anew;			/* nothing from before counts; whoever looks clears it */
 
 	/* the chunks, and the generation of the superblock that they are of */
 	struct btrfs_map map;
