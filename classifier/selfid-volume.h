@@ -69,7 +69,7 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
  * the volume's start on, under this instead of a slot of ext; their time is btrfs_live_tag().
  */
 #define SELFID_BLOCK_SHIFT	3
-#define SELFID_BLOCK_SECTORS	(1u << SELFID_BLOCK_SHIFT)
+#define SELFID_BLOCK_SECTORS	8u
 
 static inline u32 selfid_undecided_slot(const struct volume *v)
 {
