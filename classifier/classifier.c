@@ -770,6 +770,7 @@ bool classifier_claim(struct classifier *c, u64 *sector, u32 *sectors)
 		*sectors = len << undecided_shift(v);
 		return true;
 	}
+	*sector = 0;
 	*sectors = 0;
 	return more;
 }
