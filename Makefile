@@ -104,19 +104,26 @@ system: setup sim ## system tests, in both labs
 
 powercut: setup ## power cuts at thousands of places, an hour; then bugs planted to be found by that
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 10000 -- python3 tests/system/caserun.py 'powercut.*'
-	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*' 'sumslong.scrub_finds*'
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*' 'sumslong.scrub_finds*' 'otherfs.f2fs_finds*'
 
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k uml
 
 HUNTED = ext2 ext2-1k ext2-crash ext4-nojournal ext4-nojournal-old ext4-nojournal-resize ext4-nojournal-bigalloc \
 	 ext4-data ext4-data-crash ext3-data ext4-verity ext4-features
+HUNTED_SELFID = btrfs btrfs-4k btrfs-64k btrfs-mixed btrfs-crash btrfs-resize xfs xfs-crash
 hunt: setup ## recorded lives classified from many beginnings and cut at many ends; SECONDS=600
 	@mkdir -p build/hunt
 	$(DAVID) lab run --kind uml --memory 1G --timeout 3600 --rw build/hunt -- \
 		python3 tests/system/stream_record.py build/hunt $(HUNTED)
 	$(MAKE) -s -C tools/classify
 	python3 tests/system/stream_hunt.py --seconds $(or $(SECONDS),600) build/hunt $(HUNTED)
+	$(DAVID) lab run --kind uml --memory 4G --timeout 3600 --rw build/hunt -- \
+		python3 tests/system/selfid_record.py --directory build/hunt --keep $(HUNTED_SELFID)
+	python3 tests/system/selfid_hunt.py --seconds $(or $(SECONDS),600) build/hunt
+	$(MAKE) -s -C tests/streams BUILD=../../build/streams ../../build/streams/planted
+	@! python3 tests/system/selfid_hunt.py --program build/streams/planted --seconds 60 build/hunt btrfs \
+		|| { echo "a planted bug was not found"; exit 1; }
 
 trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs"
 	@mkdir -p build/trials

@@ -228,6 +228,7 @@ static void restart(struct btrfs_live *b)
 	b->misaligned = false;
 	b->map_generation = 0;
 	b->committing = true;
+	b->anew = true;
 	memset(&b->open, 0, sizeof(b->open));
 	memset(&b->begun, 0, sizeof(b->begun));
 	if (!b->wanted)
@@ -446,6 +447,15 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	return judge_part(b, at, len, reason);
 }
 
+/*
+ * Nodes are single blocks, and each was looked at when it was written: in mixed chunks, what was
+ * undecided then only for who wrote it, is data.
+ */
+static bool headers_alone(const struct btrfs_live *b)
+{
+	return b->geo.mixed && b->geo.node_bytes == 4096 && !b->geo.space_cache;
+}
+
 enum verdict btrfs_live_decide(const struct btrfs_live *b, u64 sector, u32 sectors, u64 tag)
 {
 	const struct btrfs_extent *e;
@@ -456,7 +466,8 @@ enum verdict btrfs_live_decide(const struct btrfs_live *b, u64 sector, u32 secto
 	if (!b->settled || b->map_generation <= tag)
 		return VERDICT_UNDECIDED;
 	e = find(b, sector, &end);
-	if (e && e->type == BTRFS_CHUNK_DATA && sectors <= end - sector)
+	if (e && sectors <= end - sector &&
+	    (e->type == BTRFS_CHUNK_DATA || (e->type & BTRFS_CHUNK_DATA && headers_alone(b))))
 		return VERDICT_SQUASH;
 	if (e || sectors > end - sector)
 		return VERDICT_KEEP;

@@ -49,6 +49,7 @@ struct btrfs_live {
 	struct btrfs_geo fresh;		/* being parsed */
 	const char *wrong;		/* keep everything, NULL: nothing wrong */
 	bool committing;
+	bool anew;			/* nothing from before counts; whoever looks clears it */
 
 	/* the chunks, and the generation of the superblock that they are of */
 	struct btrfs_map map;
@@ -118,7 +119,10 @@ static inline u64 btrfs_live_epoch(const struct btrfs_live *b)
 	return b->settled ? b->map_generation : 0;
 }
 
-/* The verdict on sectors that were undecided when they were written. */
+/*
+ * The verdict on sectors that were undecided when they were written, or would have been squashed
+ * had it been known who was at work; whole blocks of 4096 bytes.
+ */
 enum verdict btrfs_live_decide(const struct btrfs_live *b, u64 sector, u32 sectors, u64 tag);
 
 /* The sectors to be read next, at most BTRFS_READ_BYTES of them; and what was in them, or NULL. */

@@ -62,14 +62,25 @@ void classifier_remember(struct classifier *c, u64 bytes)
 	undecided_init(&c->undecided, bytes);
 }
 
-/* The volume of ext whose place in the table @slot is, or NULL. */
+/* What stands for @v, if it is not of xfs, in the tables that all volumes share. */
+static u32 shared_slot(const struct volume *v)
+{
+	return v->fs == VOLUME_EXT ? v->slot : selfid_undecided_slot(v);
+}
+
+#define SHARED_SLOTS	(2 * VOLUMES_MAX)
+
+/* The volume that @slot stands for, or NULL. */
 static struct volume *volume_of(struct classifier *c, u32 slot)
 {
 	unsigned int i;
 
-	for (i = 0; i < c->volumes.nr; i++)
-		if (c->volumes.volume[i].fs == VOLUME_EXT && c->volumes.volume[i].slot == slot)
-			return &c->volumes.volume[i];
+	for (i = 0; i < c->volumes.nr; i++) {
+		struct volume *v = &c->volumes.volume[i];
+
+		if (v->fs != VOLUME_XFS && shared_slot(v) == slot)
+			return v;
+	}
 	return NULL;
 }
 
@@ -93,7 +104,7 @@ void classifier_chosen_anew(struct classifier *c)
 {
 	u32 slot;
 
-	for (slot = 0; slot < VOLUMES_MAX; slot++)
+	for (slot = 0; slot < SHARED_SLOTS; slot++)
 		undecided_forget(&c->undecided, slot);
 }
 
@@ -121,6 +132,12 @@ void classifier_destroy(struct classifier *c, void (*release)(const void *))
 static u32 block_sectors(const struct volume *v)
 {
 	return 1u << (v->ext->geo.block_bits - SECTOR_BITS);
+}
+
+/* The blocks that are undecided on @v are so many sectors, as a power of 2. */
+static u32 undecided_shift(const struct volume *v)
+{
+	return v->fs == VOLUME_EXT ? v->ext->geo.block_bits - SECTOR_BITS : SELFID_BLOCK_SHIFT;
 }
 
 /* What stands for @e in the tables that all volumes share. */
@@ -547,15 +564,15 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 	return says[*reason];
 }
 
-/* Blocks of @v, if it is of ext, that have one of the sectors; false: none. */
+/* Blocks of @v that may be undecided and have one of the sectors; false: none. */
 static bool blocks_of(const struct volume *v, u64 sector, u64 sectors, u64 *block, u64 *len)
 {
 	u64 from = max(sector, v->start), end = min(sector + sectors, v->start + v->sectors);
 	u32 shift;
 
-	if (v->fs != VOLUME_EXT || from >= end)
+	if (v->fs == VOLUME_XFS || from >= end)
 		return false;
-	shift = v->ext->geo.block_bits - SECTOR_BITS;
+	shift = undecided_shift(v);
 	*block = (from - v->start) >> shift;
 	*len = ((end - v->start - 1) >> shift) + 1 - *block;
 	return true;
@@ -570,7 +587,7 @@ void classifier_kept(struct classifier *c, u64 sector, u64 sectors)
 		const struct volume *v = &c->volumes.volume[i];
 
 		if (blocks_of(v, sector, sectors, &block, &len))
-			undecided_remove(&c->undecided, slot_of(c, v->ext), block, len);
+			undecided_remove(&c->undecided, shared_slot(v), block, len);
 	}
 }
 
@@ -681,6 +698,7 @@ struct memory_want {
 static struct memory_want wants_memory(struct classifier *c)
 {
 	struct memory_want want = { };
+	bool inodes = false;
 	unsigned int i;
 
 	for (i = 0; i < c->volumes.nr; i++) {
@@ -691,6 +709,7 @@ static struct memory_want wants_memory(struct classifier *c)
 				return want;
 			continue;
 		}
+		inodes = true;
 		want.bytes = ext_live_memory(want.v->ext, c->log_limit);
 		if (want.bytes)
 			return want;
@@ -701,7 +720,7 @@ static struct memory_want wants_memory(struct classifier *c)
 	}
 	want.v = NULL;
 	want.bytes = undecided_memory(&c->undecided);
-	if (!want.bytes)
+	if (!want.bytes && inodes)
 		want.bytes = assoc_memory(&c->assoc, &c->undecided);
 	return want;
 }
@@ -735,20 +754,25 @@ void *classifier_give(struct classifier *c, void *memory, size_t bytes)
 bool classifier_claim(struct classifier *c, u64 *sector, u32 *sectors)
 {
 	struct volume *v;
-	u32 slot, len;
+	u32 slot, len, i;
+	bool more = false;
 	u64 block;
 
+	for (i = 0; i < c->volumes.nr; i++)
+		more |= selfid_judge(c, &c->volumes.volume[i]);
 	while (undecided_take(&c->undecided, &slot, &block, &len)) {
 		v = volume_of(c, slot);
 		if (!v) {
 			undecided_forget(&c->undecided, slot);
 			continue;
 		}
-		*sector = v->start + block * block_sectors(v);
-		*sectors = len * block_sectors(v);
+		*sector = v->start + (block << undecided_shift(v));
+		*sectors = len << undecided_shift(v);
 		return true;
 	}
-	return false;
+	*sector = 0;
+	*sectors = 0;
+	return more;
 }
 
 bool classifier_is_data(struct classifier *c, u64 sector, u32 sectors)
@@ -758,7 +782,7 @@ bool classifier_is_data(struct classifier *c, u64 sector, u32 sectors)
 
 	return v && sector + sectors <= v->start + v->sectors &&
 	       blocks_of(v, sector, sectors, &block, &len) &&
-	       undecided_is_data(&c->undecided, slot_of(c, v->ext), block, len);
+	       undecided_is_data(&c->undecided, shared_slot(v), block, len);
 }
 
 void classifier_done(struct classifier *c, u64 sector, u32 sectors)
@@ -767,7 +791,7 @@ void classifier_done(struct classifier *c, u64 sector, u32 sectors)
 	struct volume *v = volume_find(&c->volumes, sector, &next);
 
 	if (v && blocks_of(v, sector, sectors, &block, &len))
-		undecided_done(&c->undecided, slot_of(c, v->ext), block, len);
+		undecided_done(&c->undecided, shared_slot(v), block, len);
 }
 
 /* What a probe reads: the first block has the superblocks of ext and xfs, the other btrfs's. */

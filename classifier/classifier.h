@@ -52,7 +52,7 @@ enum classify_reason {
 	CLASSIFY_LOGGED,	/* keep: in the journal's log */
 	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
 	CLASSIFY_LOOKS,		/* keep: no journal decides, and its content may be metadata */
-	CLASSIFY_UNDECIDED,	/* kept for now: an inode has to tell */
+	CLASSIFY_UNDECIDED,	/* kept for now: an inode, or btrfs's next commit, has to tell */
 	CLASSIFY_NAMED,		/* keep: carries its file system's name, or is part of what does */
 	CLASSIFY_PART,		/* keep: may be part of what does */
 	CLASSIFY_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
@@ -197,7 +197,8 @@ void classifier_only_whole(struct classifier *c);
 
 /*
  * A run of sectors in which there are blocks that were undecided when they were
- * written and are found to be data. False if there is none. The caller asks
+ * written and are found to be data. False if there is none; *sectors is 0 if the
+ * search has to go on, in another call. The caller asks
  * classifier_is_data() about each block of the store in it, under the lock
  * that keeps writes to that block from going on, then drops its content, and
  * says classifier_done(). What was written since is no longer data.

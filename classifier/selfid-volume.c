@@ -3,6 +3,7 @@
 #include "selfid-volume.h"
 
 #define SECTOR_BITS	9
+#define CHUNKS_AT_ONCE	256	/* of classifier.undecided */
 
 static const enum classify_reason reasons[SELFID_REASONS] = {
 	[SELFID_UNSAFE] = CLASSIFY_UNSAFE,
@@ -59,6 +60,14 @@ static const char *parse(struct classifier *c, enum volume_fs fs, u64 start, con
 	return wrong;
 }
 
+/* Nothing is undecided on @v. */
+static void forget(struct classifier *c, struct volume *v)
+{
+	undecided_forget(&c->undecided, selfid_undecided_slot(v));
+	if (v->ready)
+		v->btrfs->anew = false;
+}
+
 /* @v has memory, and this is its superblock. */
 static void begin(struct classifier *c, struct volume *v, const void *super, u32 bytes)
 {
@@ -69,6 +78,10 @@ static void begin(struct classifier *c, struct volume *v, const void *super, u32
 
 	v->ready = !wrong;
 	c->pending = true;
+	if (v->fs != VOLUME_BTRFS)
+		return;
+	forget(c, v);
+	c->undecided.wanted = c->undecided.limit;
 }
 
 /* @v's superblock was written. It is held, one for all, while @v has no memory. */
@@ -135,6 +148,9 @@ struct volume *selfid_super(struct classifier *c, enum volume_fs fs, u64 start, 
 		if (!v)
 			return NULL;
 		memcpy(v->uuid, uuid, sizeof(v->uuid));
+		/* What stands under its number was another one's. */
+		if (fs == VOLUME_BTRFS)
+			undecided_forget(&c->undecided, selfid_undecided_slot(v));
 	}
 	began(c, v, super, bytes);
 	c->pending = true;
@@ -200,10 +216,45 @@ static enum verdict judge(struct volume *v, const struct selfid_request *r, u32 
 	return verdict;
 }
 
-static bool wants_work(const struct volume *v)
+static bool wants_work(const struct classifier *c, const struct volume *v)
 {
-	return v->fs == VOLUME_BTRFS && ((v->btrfs->walking && !v->btrfs->asked) ||
-					 btrfs_live_memory(v->btrfs));
+	u64 epoch;
+
+	if (v->fs != VOLUME_BTRFS)
+		return false;
+	if ((v->btrfs->walking && !v->btrfs->asked) || btrfs_live_memory(v->btrfs))
+		return true;
+	epoch = btrfs_live_epoch(v->btrfs);
+	return undecided_any(&c->undecided) && epoch && epoch != v->judged;
+}
+
+/* What was undecided among these sectors of @v, counted from its start, is written anew. */
+static void overwritten(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
+{
+	u64 first = at / SELFID_BLOCK_SECTORS;
+	u64 end = DIV_ROUND_UP(at + sectors, SELFID_BLOCK_SECTORS);
+
+	if (v->fs == VOLUME_BTRFS)
+		undecided_remove(&c->undecided, selfid_undecided_slot(v), first, end - first);
+}
+
+/*
+ * Only a later commit can tell what these sectors are: remember those that are whole blocks.
+ * The target looks at blocks of its own, so the volume's must be the same. False: none.
+ */
+static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
+{
+	u64 block = DIV_ROUND_UP(at, SELFID_BLOCK_SECTORS);
+	u64 end = (at + sectors) / SELFID_BLOCK_SECTORS;
+
+	if (v->fs != VOLUME_BTRFS || !c->undecided.limit || c->by_inode || block >= end ||
+	    v->start % SELFID_BLOCK_SECTORS)
+		return false;
+	for (; block < end; block++)
+		undecided_add(&c->undecided, selfid_undecided_slot(v), block,
+			      SELFID_BLOCK_SHIFT + SECTOR_BITS, btrfs_live_tag(v->btrfs), false);
+	c->pending |= c->undecided.wanted;
+	return true;
 }
 
 enum classify_reason selfid_write(struct classifier *c, struct volume *v,
@@ -215,7 +266,7 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 	enum selfid_reason why;
 	enum selfid_sign sign;
 	enum verdict verdict;
-	u64 sectors;
+	u64 sectors, at;
 
 	if (unlikely(w->sector < v->start)) {
 		part.skip = v->start - w->sector;
@@ -225,20 +276,80 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 	r.sector = w->sector + part.skip - v->start;
 	r.sectors = end - v->start - r.sector;
 	*len = end - w->sector - pos;
+	/* Nothing is undecided then. */
 	if (unlikely(!v->ready))
 		return CLASSIFY_LEARNING;
 
 	verdict = judge(v, &r, pos - part.skip, len, &why, &sign, &sectors);
+	at = r.sector + pos - part.skip;
+	if (unlikely(undecided_any(&c->undecided)))
+		overwritten(c, v, at, *len);
+	if (v->fs == VOLUME_BTRFS && unlikely(v->btrfs->anew))
+		forget(c, v);
 	if (unlikely(sign != SELFID_NO_SIGN) && c->by_super)
 		v->state = sign == SELFID_AT_WORK ? VOLUME_MOUNTED : VOLUME_UNKNOWN;
-	if (unlikely(wants_work(v)))
+	if (unlikely(wants_work(c, v)))
 		c->pending = true;
 	if (likely(v->state == VOLUME_MOUNTED) || verdict == VERDICT_KEEP) {
 		if (unlikely(sectors != v->sectors))
 			resize(c, v, sectors);
+		if (unlikely(verdict == VERDICT_UNDECIDED) && remember(c, v, at, *len))
+			return CLASSIFY_UNDECIDED;
 		return reasons[why];
 	}
-	return CLASSIFY_UNMOUNTED;
+	/* If it lives on, its next commit is proof of who was at work. */
+	return remember(c, v, at, *len) ? CLASSIFY_UNDECIDED : CLASSIFY_UNMOUNTED;
+}
+
+/*
+ * The @n blocks from @block on, written at either @time, are in one chunk of data, or too new to
+ * tell, or only one; false: none of these.
+ */
+static bool judge_blocks(struct classifier *c, const struct volume *v, u64 block, u32 n,
+			 const u64 *time)
+{
+	enum verdict verdict;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		verdict = btrfs_live_decide(v->btrfs, block * SELFID_BLOCK_SECTORS,
+					    n * SELFID_BLOCK_SECTORS, time[i]);
+		if (n > 1 && verdict == VERDICT_KEEP)
+			return false;
+		if (verdict != VERDICT_UNDECIDED)
+			undecided_decide(&c->undecided, selfid_undecided_slot(v), block, n,
+					 time[i] + 1, verdict == VERDICT_SQUASH);
+	}
+	return true;
+}
+
+bool selfid_judge(struct classifier *c, struct volume *v)
+{
+	const struct undecided_chunk *chunk;
+	u32 left = CHUNKS_AT_ONCE, i;
+	u64 epoch, block, time[2];
+
+	if (v->fs != VOLUME_BTRFS || !v->ready || !undecided_any(&c->undecided))
+		return false;
+	epoch = btrfs_live_epoch(v->btrfs);
+	if (!epoch)
+		return false;
+	if (v->judged != epoch) {
+		v->judged = epoch;
+		v->hand = 0;
+	}
+	while (left--) {
+		chunk = undecided_next(&c->undecided, selfid_undecided_slot(v), &v->hand, &block);
+		if (!chunk)
+			return false;
+		time[0] = chunk->old_time;
+		time[1] = chunk->new_time;
+		if (judge_blocks(c, v, block, UNDECIDED_CHUNK, time))
+			continue;
+		for (i = 0; i < UNDECIDED_CHUNK; i++)
+			judge_blocks(c, v, block + i, 1, time);
+	}
+	return true;
 }
 
 static bool overlap(u64 a, u64 n, u64 b, u64 m)

@@ -64,6 +64,21 @@ bool selfid_outlasts(struct classifier *c, struct volume *v, const struct classi
 enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 				  const struct classify_write *w, u32 pos, u32 *len);
 
+/*
+ * Blocks of btrfs of which nothing says yet what they are stand in classifier.undecided, from
+ * the volume's start on, under this instead of a slot of ext; their time is btrfs_live_tag().
+ */
+#define SELFID_BLOCK_SHIFT	3
+#define SELFID_BLOCK_SECTORS	8u
+
+static inline u32 selfid_undecided_slot(const struct volume *v)
+{
+	return VOLUMES_MAX + v->slot;
+}
+
+/* Judge them by the chunks of the last commit, some a call. True: there are more. */
+bool selfid_judge(struct classifier *c, struct volume *v);
+
 /* @v is removed if its superblock, or what it lives from, is among these sectors. */
 bool selfid_discarded(const struct volume *v, u64 sector, u64 sectors);
 

@@ -339,6 +339,20 @@ void undecided_decide(struct undecided *u, u32 slot, u64 block, u64 len, u64 tim
 	each_chunk(u, slot, block, len, time, data ? CHANGE_DATA : CHANGE_METADATA);
 }
 
+const struct undecided_chunk *undecided_next(const struct undecided *u, u32 slot, u32 *at,
+					     u64 *block)
+{
+	while (*at < u->used) {
+		const struct undecided_chunk *c = &u->chunk[(*at)++];
+
+		if (!c->key || slot_of(c->key) != slot)
+			continue;
+		*block = first_of(c->key);
+		return c;
+	}
+	return NULL;
+}
+
 bool undecided_take(struct undecided *u, u32 *slot, u64 *block, u32 *len)
 {
 	struct undecided_chunk *c;

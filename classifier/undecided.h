@@ -84,6 +84,14 @@ void undecided_forget(struct undecided *u, u32 slot);
 void undecided_decide(struct undecided *u, u32 slot, u64 block, u64 len, u64 time, bool data);
 
 /*
+ * To look at all of @slot, chunk by chunk: the first of @slot from place *@at of the table on,
+ * which moves behind it; and its first @block. NULL: no more. Chunks stay where they are;
+ * one made meanwhile may be missed.
+ */
+const struct undecided_chunk *undecided_next(const struct undecided *u, u32 slot, u32 *at,
+					     u64 *block);
+
+/*
  * A run of blocks (within one chunk) some of which are data. It is not told
  * again before more is found there. False: none.
  */

@@ -47,6 +47,8 @@ struct volume {
 	/* btrfs and xfs */
 	bool ready;		/* what is pointed to knows the superblock */
 	bool asked;		/* the superblock is being read */
+	u64 judged;		/* btrfs: the commit that undecided blocks are judged by */
+	u32 hand;		/* and how far in their table that is */
 	u8 uuid[SELFID_UUID];	/* as metadata carries it */
 };
 

@@ -38,7 +38,8 @@ struct work_struct;
  * flush: a flush completes at once; late: and before its operations are written;
  * reuse: a destination is allocated anew as soon as it is given up;
  * sums: a flush does not wait for checksums; rules: a change of RAW rules is not waited for.
- * And one for btrfs's scrub, unit: the checksum that is kept is another block's.
+ * And one for btrfs's scrub, unit: the checksum that is kept is another block's. And one for
+ * f2fs's checker, nodes: pages that a file system keeps for itself are data.
  */
 #ifdef DAVID_PLANT
 extern char *david_plant;

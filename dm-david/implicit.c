@@ -334,6 +334,19 @@ static void squash_run(struct implicit *im, u64 block, u64 end)
 	spin_unlock(&im->lock);
 }
 
+/* Checksums, where there are any, were taken when the blocks were written: map.c. */
+static bool checksums_allow(const struct david *d)
+{
+	switch (sums_say(d)) {
+	case SUMS_NONE:
+		return true;
+	case SUMS_KEPT:
+		return d->sums.mode == SUMS_ON && d->store->block_size == SUMS_UNIT;
+	default:
+		return false;
+	}
+}
+
 void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors)
 {
 	unsigned int shift = im->d->store->block_shift;
@@ -341,6 +354,8 @@ void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors)
 	u64 end = (sector + sectors) >> shift;
 	u64 start;
 
+	if (!checksums_allow(im->d))
+		return;
 	while (block < end) {
 		for (start = block; block < end && is_data(im, block); block++)
 			;
@@ -364,6 +379,8 @@ static bool squash(struct implicit *im)
 	spin_unlock(&im->lock);
 	if (!claimed)
 		return false;
+	if (!sectors)
+		return true;
 	bio_init(&bio, im->d->owners.bdev, NULL, 0, REQ_OP_DISCARD | REQ_META | REQ_DAVID_LEARN);
 	bio.bi_iter.bi_sector = im->d->ti->begin + sector;
 	bio.bi_iter.bi_size = sectors << SECTOR_SHIFT;

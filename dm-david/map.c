@@ -49,6 +49,7 @@ struct piece {
 	u64 blocks;
 	bool commit;		/* newly allocated: to be entered into the range table */
 	bool data;		/* stored for a while only: exact.h */
+	bool summed;		/* it has checksums, should it be squashed later */
 };
 
 /* david_io->at_end: what its end has to see to. */
@@ -216,7 +217,7 @@ static void piece_done(struct store *store, const struct piece *piece, blk_statu
 		return;
 	}
 	store_commit(store, &r);
-	if (unlikely(store->has_sums) && !piece->data)
+	if (unlikely(store->has_sums) && !piece->data && !piece->summed)
 		sums_forget_few(store, r.start, r.len);
 }
 
@@ -957,6 +958,30 @@ static noinline enum served squash_checked(struct david_io *io, struct lap *lap,
 	return SERVED;
 }
 
+/*
+ * The blocks of @piece are kept for now: the classifier may find that they are data, and then
+ * nobody has their content in hand. As many as are done at once.
+ */
+static noinline enum served sum_undecided(struct david_io *io, struct piece *piece)
+{
+	struct store *store = io->d->store;
+	struct rt_range r = { .start = piece->block, .kind = RT_STORED };
+
+	if (store->block_size != SUMS_UNIT || sums_say(io->d) != SUMS_KEPT)
+		return SERVED;
+	piece->blocks = min_t(u64, piece->blocks, SUMS_BATCH);
+	r.len = piece->blocks;
+	switch (sums_squash(io->d, &r, io->bio, io->iter, io_gfp(io), &io->want)) {
+	case CRCT_DONE:
+		piece->summed = true;
+		return SERVED;
+	case CRCT_LOAD:
+		return fetch(io);
+	default:
+		return no_promise(io);
+	}
+}
+
 static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_redirect,
 				struct span *span)
 {
@@ -977,6 +1002,11 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 		if (unlikely(READ_ONCE(store->has_sums)))
 			sums_forget(store, piece.block, piece.blocks, io_gfp(io));
 	} else {
+		if (unlikely(io->d->sums.mode == SUMS_ON) && span->evidence == DAVID_EV_UNKNOWN) {
+			served = sum_undecided(io, &piece);
+			if (served != SERVED)
+				return served;
+		}
 		served = piece_place(io, &piece);
 		if (served != SERVED)
 			return served;

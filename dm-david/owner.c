@@ -13,6 +13,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include "compat.h"
+#include "durable.h"
 #include "raw.h"
 
 #ifndef XFS_SUPER_MAGIC
@@ -133,7 +134,7 @@ static __always_inline enum david_evidence mapped(struct owner_watch *watch,
 		learn_btrfs(watch, sb);
 	/* Internal inodes first: their mode may be unset. */
 	if (internal(inode))
-		return DAVID_EV_INTERNAL;
+		return PLANTED(nodes) ? DAVID_EV_FILE : DAVID_EV_INTERNAL;
 	if (S_ISBLK(inode->i_mode))
 		return DAVID_EV_BDEV;
 	if (S_ISDIR(inode->i_mode) || S_ISLNK(inode->i_mode))

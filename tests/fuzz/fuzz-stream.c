@@ -97,7 +97,7 @@ static void work(void)
 		while ((memory = classifier_memory(&c)))
 			free(classifier_give(&c, calloc(1, memory), memory));
 		while (classifier_claim(&c, &sector, &claimed)) {
-			if (!claimed || sector + claimed > SECTORS)
+			if (sector > SECTORS || claimed > SECTORS - sector)
 				abort();
 			for (; claimed >= 8; claimed -= 8, sector += 8)
 				if (classifier_is_data(&c, sector, 8))

@@ -334,6 +334,192 @@ static void slots_that_began_as_data_are_data_until_the_next_commit(struct kunit
 	end();
 }
 
+/* A commit: the chunk at @sector is of @type from now on. */
+static void commit(struct kunit *test, u64 generation, u64 sector, u64 type)
+{
+	make_btrfs(1, generation);
+	put_le(root + NODE - 80 + 24, type, 8);
+	put_le(root + NODE - 80 + 56, sector * 512, 8);
+	put_le(root + 80, generation, 8);
+	seal(root, 0, 32, NODE);
+	put_le(super + 164, generation, 8);
+	seal(super, 0, 32, sizeof(super));
+	put_super(test, BTRFS_SUPER_SECTOR);
+}
+
+static bool is_dropped(u64 sector)
+{
+	return classifier_is_data(c, START + sector, 8);
+}
+
+/* What is found to be data, in blocks; all of it is dropped. */
+static u32 dropped(struct kunit *test)
+{
+	u32 sectors, i, n = 0, rounds = 0;
+	u64 sector;
+
+	while (classifier_claim(c, &sector, &sectors)) {
+		KUNIT_ASSERT_LE(test, ++rounds, 1000);
+		for (i = 0; i < sectors; i += 8) {
+			if (!classifier_is_data(c, sector + i, 8))
+				continue;
+			classifier_done(c, sector + i, 8);
+			n++;
+		}
+	}
+	return n;
+}
+
+/* The parts of a node behind its first sector, in a chunk that is not known at first. */
+#define NEW_CHUNK	(62 * MIB)
+#define PLACE		(100 * MIB)
+#define TORN		(PLACE + 8)
+#define EXPECT_TORN(sector, reason) do {					\
+	memset(content, 0x5a, sizeof(content));					\
+	KUNIT_EXPECT_EQ(test, put(test, sector, 24), reason);			\
+} while (0)
+
+static void start_remembering(struct kunit *test)
+{
+	start(test);
+	classifier_remember(c, 1 << 20);
+	make_btrfs(1, 10);
+	put_super(test, BTRFS_SUPER_SECTOR);
+	make_btrfs(1, 11);
+	put_super(test, BTRFS_SUPER_SECTOR);
+}
+
+static void torn_parts_are_dropped_when_a_commit_says_data(struct kunit *test)
+{
+	start_remembering(test);
+	EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, dropped(test), 0);
+	/* A log commit tells nothing new. */
+	make_btrfs(1, 11);
+	put_super(test, BTRFS_SUPER_SECTOR);
+	KUNIT_EXPECT_EQ(test, dropped(test), 0);
+	/* Nor does a commit that knows of no chunk there: the next one may. */
+	commit(test, 12, DATA, BTRFS_CHUNK_DATA);
+	KUNIT_EXPECT_EQ(test, dropped(test), 0);
+	commit(test, 13, NEW_CHUNK, BTRFS_CHUNK_DATA);
+	KUNIT_EXPECT_EQ(test, dropped(test), 3);
+	KUNIT_EXPECT_EQ(test, c->undecided.figures.now, 0);
+	end();
+}
+
+static void torn_parts_in_a_chunk_of_metadata_stay_kept(struct kunit *test)
+{
+	static const u64 type[] = {
+		BTRFS_CHUNK_METADATA, BTRFS_CHUNK_SYSTEM, BTRFS_CHUNK_METADATA | BTRFS_CHUNK_DATA,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(type); i++) {
+		start_remembering(test);
+		EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+		commit(test, 12, NEW_CHUNK, type[i]);
+		KUNIT_EXPECT_EQ(test, dropped(test), 0);
+		KUNIT_EXPECT_EQ(test, c->undecided.figures.metadata, 3 * 4096);
+		/* For good. */
+		commit(test, 13, NEW_CHUNK, BTRFS_CHUNK_DATA);
+		KUNIT_EXPECT_EQ(test, dropped(test), 0);
+		end();
+	}
+}
+
+static void what_was_written_since_is_not_dropped(struct kunit *test)
+{
+	start_remembering(test);
+	EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+	/* A part of a block, in the middle of the second one. */
+	put(test, TORN + 10, 2);
+	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
+	KUNIT_EXPECT_EQ(test, dropped(test), 2);
+	end();
+
+	/* Found to be data, and written before it is dropped. */
+	start_remembering(test);
+	EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
+	classifier_discard(c, START + TORN, 1);
+	classifier_kept(c, START + TORN + 23, 1);
+	KUNIT_EXPECT_EQ(test, dropped(test), 1);
+	KUNIT_EXPECT_FALSE(test, is_dropped(TORN));
+	end();
+}
+
+static void a_tree_block_over_a_torn_part_is_not_dropped(struct kunit *test)
+{
+	start_remembering(test);
+	EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+	memset(content, 0x5a, sizeof(content));
+	memset(content + 32, 1, 16);
+	put_le(content + 80, 12, 8);
+	KUNIT_EXPECT_EQ(test, put(test, PLACE, 32), CLASSIFY_NAMED);
+	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
+	KUNIT_EXPECT_EQ(test, dropped(test), 0);
+	end();
+}
+
+static void nothing_of_another_life_is_dropped(struct kunit *test)
+{
+	u32 how;
+
+	for (how = 0; how < 6; how++) {
+		start_remembering(test);
+		EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+		switch (how) {
+		case 0:		/* a generation of the past: made anew under the same name */
+			make_btrfs(1, 5);
+			put_super(test, BTRFS_SUPER_SECTOR);
+			break;
+		case 1:		/* another one */
+			make_btrfs(2, 11);
+			put_super(test, BTRFS_SUPER_SECTOR);
+			break;
+		case 2:
+			classifier_discard(c, START + BTRFS_SUPER_SECTOR, 8);
+			break;
+		case 3:		/* written in part */
+			put(test, BTRFS_SUPER_SECTOR + 1, 7);
+			break;
+		case 4:
+			data(test, 0);
+			break;
+		case 5:		/* it says that not everything is known of it */
+			make_btrfs(1, 12);
+			super[188 + 2] |= 0x80;
+			seal(super, 0, 32, sizeof(super));
+			put_super(test, BTRFS_SUPER_SECTOR);
+		}
+		commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
+		commit(test, 13, NEW_CHUNK, BTRFS_CHUNK_DATA);
+		KUNIT_EXPECT_EQ_MSG(test, dropped(test), 0, "case %u", how);
+		end();
+	}
+}
+
+static void what_came_before_it_was_known_to_be_mounted_is_dropped_too(struct kunit *test)
+{
+	start_remembering(test);
+	classifier_looked(c, START + BTRFS_SUPER_SECTOR, 8);
+	EXPECT_DATA(PLACE, CLASSIFY_UNDECIDED);
+	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
+	KUNIT_EXPECT_EQ(test, dropped(test), 4);
+	end();
+}
+
+static void chosen_files_leave_nothing_undecided(struct kunit *test)
+{
+	start_remembering(test);
+	c->by_inode = true;
+	EXPECT_TORN(TORN, CLASSIFY_PART);
+	EXPECT_DATA(PLACE, CLASSIFY_UNDECIDED);
+	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
+	KUNIT_EXPECT_EQ(test, dropped(test), 0);
+	end();
+}
+
 static void what_overwrites_the_superblock_ends_the_volume(struct kunit *test)
 {
 	u32 how;
@@ -501,6 +687,13 @@ static struct kunit_case selfid_cases[] = {
 	KUNIT_CASE(btrfs_is_mounted_from_the_read_of_its_chunk_tree),
 	KUNIT_CASE(tree_blocks_of_another_btrfs_are_kept),
 	KUNIT_CASE(slots_that_began_as_data_are_data_until_the_next_commit),
+	KUNIT_CASE(torn_parts_are_dropped_when_a_commit_says_data),
+	KUNIT_CASE(torn_parts_in_a_chunk_of_metadata_stay_kept),
+	KUNIT_CASE(what_was_written_since_is_not_dropped),
+	KUNIT_CASE(a_tree_block_over_a_torn_part_is_not_dropped),
+	KUNIT_CASE(nothing_of_another_life_is_dropped),
+	KUNIT_CASE(what_came_before_it_was_known_to_be_mounted_is_dropped_too),
+	KUNIT_CASE(chosen_files_leave_nothing_undecided),
 	KUNIT_CASE(what_overwrites_the_superblock_ends_the_volume),
 	KUNIT_CASE(another_file_system_in_the_same_place_takes_over),
 	KUNIT_CASE(copies_of_the_xfs_superblock_make_no_volume_but_tell_of_growth),

@@ -10,6 +10,10 @@
  * Writes that the log marks as metadata (REQ_META: ext4 and jbd2 set it) and
  * the classifier squashed are counted: there must be none. Of all others while
  * mounted the share that was squashed is what the classifier saves.
+ *
+ * A seed to tear by divides each request at random 4 KiB boundaries and hands the
+ * parts over in random order, mixed with those of the requests next to it, but
+ * not across a flush: as servers do that write through a page cache.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,6 +25,8 @@
 #include "classify.h"
 
 #define LOG_MAGIC	0x6a736677736872ULL
+#define FLAG_FLUSH	1
+#define FLAG_FUA	2
 #define FLAG_DISCARD	4
 #define FLAG_MARK	8
 #define FLAG_METADATA	16
@@ -28,6 +34,8 @@
 #define SECTOR		512u
 #define STORE_BLOCK	8u	/* sectors */
 #define AGAIN		1000u	/* entries */
+#define MIXED		8u	/* requests whose parts are mixed */
+#define PARTS		65536u
 
 struct log_super {
 	__le64 magic;
@@ -43,8 +51,19 @@ struct log_entry {
 	__le64 data_len;
 };
 
+struct part {
+	u64 sector;
+	u32 sectors;
+	bool meta;
+	bool feed;
+	u8 *data;
+};
+
 struct replay {
 	struct classifier classifier;
+	u64 seed;			/* 0: requests come as they are */
+	struct part waiting[MIXED];
+	unsigned int nr_waiting;
 	int out;
 	u64 bytes;
 	u64 *squashed;		/* bit a sector */
@@ -219,6 +238,69 @@ static void write_entry(struct replay *r, u64 sector, const u8 *data, u32 sector
 	}
 }
 
+static u64 chance(struct replay *r)
+{
+	r->seed ^= r->seed << 13;
+	r->seed ^= r->seed >> 7;
+	r->seed ^= r->seed << 17;
+	return r->seed;
+}
+
+/* What waits to be torn and mixed. */
+static void write_waiting(struct replay *r)
+{
+	static struct part parts[PARTS];
+	unsigned int i, j, n = 0;
+
+	for (i = 0; i < r->nr_waiting; i++) {
+		const struct part *w = &r->waiting[i];
+		u32 pos, len;
+
+		for (pos = 0; pos < w->sectors; pos += len) {
+			len = min_t(u32, w->sectors - pos, STORE_BLOCK * (1 + chance(r) % 3));
+			if (n == PARTS)
+				die("requests too large to be torn");
+			parts[n] = *w;
+			parts[n].sector += pos;
+			parts[n].data += (size_t)pos * SECTOR;
+			parts[n++].sectors = len;
+		}
+	}
+	for (i = n; i > 1; i--) {
+		struct part t = parts[i - 1];
+
+		j = chance(r) % i;
+		parts[i - 1] = parts[j];
+		parts[j] = t;
+	}
+	for (i = 0; i < n; i++)
+		write_entry(r, parts[i].sector, parts[i].data, parts[i].sectors, parts[i].meta,
+			    parts[i].feed);
+	for (i = 0; i < r->nr_waiting; i++)
+		free(r->waiting[i].data);
+	r->nr_waiting = 0;
+}
+
+/* Takes what part->data points to. */
+static void request(struct replay *r, const struct part *part, u64 flags)
+{
+	bool alone = !r->seed || flags & (FLAG_FLUSH | FLAG_FUA);
+	unsigned int i;
+
+	for (i = 0; i < r->nr_waiting && !alone; i++)
+		if (r->waiting[i].sector < part->sector + part->sectors &&
+		    part->sector < r->waiting[i].sector + r->waiting[i].sectors)
+			break;
+	if (alone || i < r->nr_waiting || r->nr_waiting == MIXED)
+		write_waiting(r);
+	if (!alone) {
+		r->waiting[r->nr_waiting++] = *part;
+		return;
+	}
+	write_entry(r, part->sector, part->data, part->sectors, part->meta, part->feed);
+	free(part->data);
+}
+
 static void discard(struct replay *r, u64 sector, u64 sectors, bool feed)
 {
 	if (feed)
@@ -245,8 +327,10 @@ static void mark(struct replay *r, const char *text, bool feed)
 	r->mounted = state == VOLUME_MOUNTED;
 	classifier_again(&r->classifier);
 	/* The log has no reads. Whoever comes next reads the superblock. */
-	if (feed && state != VOLUME_MOUNTED)
+	if (feed && state != VOLUME_MOUNTED) {
 		classifier_looked(&r->classifier, 0, STORE_BLOCK);
+		classifier_looked(&r->classifier, BTRFS_SUPER_SECTOR, STORE_BLOCK);
+	}
 	if (feed && !r->classifier.by_super)
 		classifier_mount(&r->classifier, 0, state);
 }
@@ -313,6 +397,7 @@ int classify_replay(const struct replay_options *options)
 	if (r.out < 0 || ftruncate(r.out, options->bytes))
 		die("%s: %s", options->out, strerror(errno));
 	r.bytes = options->bytes;
+	r.seed = options->tear;
 	r.squashed = calloc(sectors / 64 + 1, sizeof(u64));
 	r.meta = calloc(sectors / 64 + 1, sizeof(u64));
 	classifier_init(&r.classifier, sectors, options->log_limit);
@@ -325,6 +410,7 @@ int classify_replay(const struct replay_options *options)
 	for (i = 0; i < entries; i++) {
 		u64 flags, sector, n, len;
 		bool feed = i >= options->from;
+		struct part part;
 		u8 *data;
 
 		if (fread(&entry, sizeof(entry), 1, log) != 1)
@@ -337,6 +423,7 @@ int classify_replay(const struct replay_options *options)
 		len = le64_to_cpu(entry.data_len);
 		r.entries = i;
 		if (i && i == options->from) {
+			write_waiting(&r);
 			/* As if the target had just been loaded over an existing store. */
 			classifier_mount(&r.classifier, 0, r.mounted || options->by_super ?
 					 VOLUME_MOUNTED : VOLUME_UNKNOWN);
@@ -349,6 +436,7 @@ int classify_replay(const struct replay_options *options)
 			if (!fread(text, taken, 1, log))
 				die("%s: a mark without text", options->log);
 			fseeko(log, unit - sizeof(entry) - taken, SEEK_CUR);
+			write_waiting(&r);
 			mark(&r, text, feed);
 			work(&r);
 			continue;
@@ -358,23 +446,28 @@ int classify_replay(const struct replay_options *options)
 			die("%s: entry %llu is beyond the disk", options->log,
 			    (unsigned long long)i);
 		if (flags & FLAG_DISCARD) {
+			write_waiting(&r);
 			discard(&r, sector, n, feed);
 			work(&r);
 			continue;
 		}
-		if (!n)
+		if (!n) {
+			write_waiting(&r);
 			continue;
+		}
 		data = malloc(n * SECTOR);
 		if (!data || fread(data, n * SECTOR, 1, log) != 1)
 			die("%s: entry %llu is cut off", options->log, (unsigned long long)i);
-		write_entry(&r, sector, data, n, flags & FLAG_METADATA, feed);
-		free(data);
+		part = (struct part){ .sector = sector, .sectors = n, .data = data,
+				      .meta = flags & FLAG_METADATA, .feed = feed };
+		request(&r, &part, flags);
 		if (i % options->lag == 0)
 			work(&r);
 		/* The kernel does it by the clock. */
 		if (i % AGAIN == AGAIN - 1)
 			classifier_again(&r.classifier);
 	}
+	write_waiting(&r);
 	classifier_again(&r.classifier);
 	work(&r);
 	r.entries = entries;

@@ -13,6 +13,7 @@ import fcntl
 import os
 import random
 import re
+from pathlib import Path
 
 from manifest import difference, manifest
 from trials import FILE_SYSTEMS, Cut
@@ -91,6 +92,46 @@ def f2fs_lives_and_recovers_without_its_data() -> None:
 
 
 @case
+def f2fs_of_two_devices_loses_nothing() -> None:
+    """The superblock names the first only: of the other everything is kept."""
+    for classify in MODES if FULL else ():
+        with (
+            ram_disk(128 * MIB) as one,
+            ram_disk(192 * MIB) as two,
+            fake_disk(NAME, SIZE, one, "--classify", classify) as first,
+            fake_disk("second", SIZE, two, "--classify", classify) as second,
+        ):
+            run("mkfs.f2fs", "-q", "-f", "-c", second, first)
+            with mounted(first, "f2fs") as top:
+                Workload(top, 82, SCALES["tiny"]).run()
+                before = manifest(top, content=False)
+            check("f2fs", first)
+            with mounted(first, "f2fs") as top:
+                differs(f"f2fs of two devices, {classify}", before, top, False)
+            other = device_stats("second")["written"]
+            if not counts("written")["squashed"] or not other["kept"] or other["squashed"]:  # type: ignore[index]
+                raise Failed(f"{classify}: {counts('written')}, on the second device {other}")
+
+
+@case
+def f2fs_finds_a_planted_bug() -> None:
+    """Only where the module was built with it: `make powercut` does that."""
+    plant = Path("/sys/module/dm_david/parameters/plant")
+    if not plant.exists():
+        return
+    expected = live_on_the_reference("f2fs", False)
+    plant.write_text("nodes")
+    try:
+        live_and_crash("f2fs", "explicit", False, expected)
+    except (Failed, OSError) as found:
+        print(f"nodes: {found}", flush=True)
+        return
+    finally:
+        plant.write_text("none")
+    raise Failed("planted and not found: nodes")
+
+
+@case
 def nilfs2_lives_and_recovers_as_it_is_kept_whole() -> None:
     if not FULL:
         return
@@ -99,6 +140,7 @@ def nilfs2_lives_and_recovers_as_it_is_kept_whole() -> None:
         live_and_crash("nilfs2", classify, True, expected)
 
 
+f2fs_finds_a_planted_bug.complaints = CRASH  # type: ignore[attr-defined]
 f2fs_lives_and_recovers_without_its_data.complaints = CRASH  # type: ignore[attr-defined]
 nilfs2_lives_and_recovers_as_it_is_kept_whole.complaints = CRASH  # type: ignore[attr-defined]
 

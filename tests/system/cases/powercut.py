@@ -12,6 +12,7 @@ import os
 import random
 import struct
 from collections import defaultdict
+from contextlib import nullcontext
 from pathlib import Path
 
 import raw
@@ -21,7 +22,7 @@ from raw import BLOCK
 from cases import case
 from cases.rawstore import a_message_that_returned_survives_a_power_cut
 
-from guest import SCRATCH, Failed, fake_disk, loop_disk, mapped, mounted, run
+from guest import SCRATCH, Failed, device_stats, fake_disk, loop_disk, mapped, mounted, run
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 FULL = os.environ.get("DAVID_SCALE") == "full"
@@ -218,24 +219,35 @@ FILE_SYSTEMS = {
 }
 # A full one would fail the mount: log and checksums take more in a long life.
 FS_SIZE, FS_BACKING = 2 * GIB, (96 if FULL else 48) * MIB
+TEARING = f"0 {FS_SIZE >> 9} striped 1 8 {{}} 0"
 
 
-def cut_file_system(fs: str, syncs: int, cuts: int, seed: int) -> None:
+# Requests divided at 4 KiB, and nobody who tells whose pages they are: btrfs's data waits for a commit.
+TORN = ("--classify", "implicit", "--option", "checksums=on")
+
+
+def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = False) -> None:
     rng = random.Random(seed)
     mkfs, check = FILE_SYSTEMS[fs]
     with writelog.log_disk(2 * GIB) as log:
         with (
             loop_disk(FS_BACKING) as dev,
             writelog.recorded("recorded", dev, log) as backing,
-            fake_disk("cut", FS_SIZE, backing) as disk,
+            fake_disk("cut", FS_SIZE, backing, *(TORN if torn else ())) as disk,
+            mapped("torn", TEARING.format(disk)) if torn else nullcontext(disk) as above,
         ):
-            run(*mkfs, disk)
-            with mounted(disk, fs) as top:
+            run(*mkfs, above)
+            with mounted(above, fs) as top:
                 os.sync()
                 writelog.mark("recorded", "mounted")
                 files = Files(top, "recorded", seed)
                 for number in range(syncs):
                     files.step(number)
+                    if torn and number % 4 == 0:
+                        run("sync", "-f", top)
+            dropped = device_stats("cut")["unclassified"]["data"]  # type: ignore[index]
+            if torn and not dropped:
+                raise Failed(f"{fs}: nothing was dropped later")
         found = writelog.entries(log)
     first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
     base = SCRATCH / "base"
@@ -286,6 +298,12 @@ def ext4_recovers_from_a_power_cut() -> None:
 @case
 def btrfs_recovers_from_a_power_cut() -> None:
     file_systems_recover("btrfs")
+
+
+@case
+def btrfs_recovers_from_a_power_cut_when_its_data_is_dropped_later() -> None:
+    if FULL:
+        cut_file_system("btrfs", 200, 400, 4, torn=True)
 
 
 @case
