@@ -195,12 +195,13 @@ a_damaged_log_is_told_and_a_torn_end_is_not.complaints = re.compile("store damag
 
 @case
 def a_flush_costs_one_write_at_most_and_none_without_changes() -> None:
+    """And one more where there are new checksums: a page for what lies together."""
+
+    def written() -> int:
+        """Pages; a flush by itself has none."""
+        return int(open(f"/sys/block/{os.path.basename(dev)}/stat").read().split()[6]) // 8
+
     with loop_disk(16 * MIB) as dev, fake_disk("cost", TIB, dev, "--classify", "keep") as disk:
-
-        def written() -> int:
-            """Pages; a flush by itself has none."""
-            return int(open(f"/sys/block/{os.path.basename(dev)}/stat").read().split()[6]) // 8
-
         with raw.opened(disk) as fd:
             for number in range(40):
                 before = written()
@@ -216,6 +217,18 @@ def a_flush_costs_one_write_at_most_and_none_without_changes() -> None:
                 os.fsync(fd)
             cost = written() - before
             assert cost == 10, f"10 blocks written to their places took {cost} pages"
+    with (
+        loop_disk(16 * MIB) as dev,
+        mapped("cost", table(dev, "classify=data", "checksums=on")) as disk,
+        raw.opened(disk) as fd,
+    ):
+        data = raw.patterned(1, 64 * KIB)
+        for number in range(40):
+            before = written()
+            raw.write(fd, data, GIB + number * 64 * KIB)
+            os.fsync(fd)
+            cost = written() - before
+            assert cost <= 2, f"{cost} pages: what was written is dropped, and the flush takes a page each"
 
 
 def fill_table(fd: int, data: bytes, most: int) -> int:
