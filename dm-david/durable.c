@@ -378,8 +378,10 @@ u64 durable_reserved(const struct store *store)
 static bool walk_due(const struct durable *d)
 {
 	u64 live = d->head - d->super.log_start, ranges = table_ranges(d->store);
+	u64 table = div_u64(ranges, FORMAT_OPS) + 1;
 
-	return live > 2 * (div_u64(ranges, FORMAT_OPS) + 1) + 64 ||
+	/* All that is live is read when the store is opened after a crash. */
+	return live > table + table / 2 + 64 ||
 	       d->super.log_pages - live < format_need(&d->room, ranges) + BATCH_MAX;
 }
 

@@ -387,7 +387,7 @@ def opening_a_store_of_many_ranges_takes_no_time() -> None:
                         os.pwrite(fd, raw.BUFFER.view[:BLOCK], rng.randrange(many) * 2 * BLOCK)
                     os.fsync(fd)
                     run("dd", f"if={dev}", f"of={copy}", *COPY)
-            opening(copy, "after a crash", max(0.5, 5 * many / 10**6))
+            opening(copy, "after a crash", max(0.5, many / 10**6))
 
 
 @case
