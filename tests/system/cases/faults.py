@@ -365,7 +365,7 @@ def making_a_disk_without_memory_fails_whole() -> None:
     made = times = 0
     with ram_disk(128 * MIB) as dev:
         for number in range(60):
-            with failing_allocations(10 if number % 2 else 2, True) as failed:
+            with failing_allocations(5 if number % 2 else 1, True) as failed:
                 done = subprocess.run(
                     ["dmsetup", "create", "poor", "--table", f"0 {TIB >> 9} david {dev} 1 classify=implicit"],
                     capture_output=True,
