@@ -145,7 +145,7 @@ races: setup ## several CPUs at once, in the vm with 2 and 4 of them; an hour
 faults: setup ## 100 runs of backing devices that fail; the debug kernel also runs out of memory
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --timeout 7200 -- python3 tests/system/caserun.py 'faults.*'
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --debug --memory 4G --timeout 7200 -- \
-		python3 tests/system/caserun.py 'faults.*alloc*' 'faults.*memory*'
+		python3 tests/system/caserun.py 'faults.*alloc*' 'faults.*memory*' 'requestfaults.*'
 
 clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -rf build

@@ -122,6 +122,22 @@ static inline void set_bits(struct remap_bitmap *bm, u64 index, u64 mask)
 	}
 }
 
+void bm_copy(struct remap_bitmap *to, const struct remap_bitmap *from)
+{
+	u64 i, words = words_for(from->size);
+
+	for (i = 0; i < words; i++) {
+		u64 word = from->level[0][i];
+
+		/* Bits behind the end were set, and may be blocks now. */
+		if (i == words - 1 && from->size % BITS)
+			word &= ~(U64_MAX << (from->size % BITS));
+		set_bits(to, i, word);
+	}
+	to->used = from->used;
+	to->first = from->first;
+}
+
 static void take(struct remap_bitmap *bm, u64 start, u64 len)
 {
 	u64 at, end = start + len;

@@ -34,6 +34,9 @@ struct remap_bitmap {
 int bm_init(struct remap_bitmap *bm, u64 size);
 void bm_destroy(struct remap_bitmap *bm);
 
+/* Make @to, fresh from bm_init() and at least as large, what @from is. Blocks behind are free. */
+void bm_copy(struct remap_bitmap *to, const struct remap_bitmap *from);
+
 /*
  * Allocate up to @want (at least 1) consecutive blocks.
  * In order of preference: at @hint, if that block is free (BM_NONE: no hint);

@@ -60,6 +60,7 @@ struct david {
 	atomic_t tell;			/* what it is to tell of */
 #define DAVID_TELL_LOW	1
 #define DAVID_TELL_FULL	2
+#define DAVID_TELL_TABLE	4
 	struct mutex mode_lock;		/* messages that change parameters take turns */
 };
 

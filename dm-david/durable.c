@@ -71,9 +71,8 @@ struct durable {
 	bool busy;			/* a round is under way */
 	bool want;			/* a round is wanted though nobody waits */
 	u64 rounds;			/* ended */
-	struct remap_bitmap pending;	/* "free": given up since the round began */
-	struct remap_bitmap sealed;	/* ... and before, durable when it ends */
-	u64 nr_pending;			/* in both */
+	struct durable_maps maps;	/* of what is given up */
+	u64 nr_pending;			/* in both of them */
 
 	/* The worker's own, or of who has stopped it: */
 	enum david_fault fault;		/* of the request that failed last */
@@ -242,6 +241,9 @@ static void set_allowance(struct durable *d)
 
 	if (!d->store->failed)
 		d->store->allowance = min(slots(d), growth(d, soft));
+	/* An eighth of the table is free. */
+	if (growth(d, soft) > (s64)(d->room.ranges / 16))
+		d->store->table_told = false;
 }
 
 static void kick(struct durable *d)
@@ -283,7 +285,7 @@ void durable_freed(struct store *store, u64 dest, u64 len)
 {
 	struct durable *d = store->durable;
 
-	bm_free(&d->pending, dest, len);
+	bm_free(&d->maps.pending, dest, len);
 	d->nr_pending += len;
 }
 
@@ -376,8 +378,10 @@ u64 durable_reserved(const struct store *store)
 static bool walk_due(const struct durable *d)
 {
 	u64 live = d->head - d->super.log_start, ranges = table_ranges(d->store);
+	u64 table = div_u64(ranges, FORMAT_OPS) + 1;
 
-	return live > 2 * (div_u64(ranges, FORMAT_OPS) + 1) + 64 ||
+	/* All that is live is read when the store is opened after a crash. */
+	return live > table + table / 2 + 64 ||
 	       d->super.log_pages - live < format_need(&d->room, ranges) + BATCH_MAX;
 }
 
@@ -410,7 +414,7 @@ static void release_sealed(struct durable *d)
 
 	do {
 		spin_lock_irqsave(&store->lock, flags);
-		dest = bm_alloc(&d->sealed, BM_NONE, 1024, &len);
+		dest = bm_alloc(&d->maps.sealed, BM_NONE, 1024, &len);
 		if (dest != BM_NONE) {
 			bm_free(&store->bitmap, dest, len);
 			d->nr_pending -= len;
@@ -434,7 +438,7 @@ static unsigned int seal(struct durable *d, struct list_head *waiters)
 	d->ops = 0;
 	list_splice_init(&d->waiters, waiters);
 	/* What was sealed before has been released: it is empty. */
-	swap(d->pending, d->sealed);
+	swap(d->maps.pending, d->maps.sealed);
 	d->want = false;
 	set_allowance(d);
 	return ops;
@@ -609,8 +613,54 @@ int durable_check_copy(struct store *store, struct block_device *bdev)
 	return r;
 }
 
-int durable_start(struct store *store, struct block_device *bdev, sector_t target_sectors,
-		  u64 seed, struct workqueue_struct *wq, struct work_struct *event)
+/* Growing */
+
+/* A bitmap with nothing free. */
+static int full_bitmap(struct remap_bitmap *bm, u64 size)
+{
+	int r = bm_init(bm, size);
+
+	if (!r)
+		bm_claim(bm, 0, size);
+	return r;
+}
+
+int durable_maps_init(struct durable_maps *maps, u64 blocks)
+{
+	return full_bitmap(&maps->pending, blocks) ?: full_bitmap(&maps->sealed, blocks);
+}
+
+void durable_maps_swap(struct store *store, struct durable_maps *maps)
+{
+	struct durable *d = store->durable;
+
+	WARN_ON_ONCE(d->nr_pending);
+	swap(d->maps, *maps);
+}
+
+void durable_maps_destroy(struct durable_maps *maps)
+{
+	bm_destroy(&maps->pending);
+	bm_destroy(&maps->sealed);
+}
+
+bool durable_writes(const struct store *store)
+{
+	return store->durable->may_write && !store->failed;
+}
+
+u64 durable_ranges_limit(const struct store *store)
+{
+	const struct durable *d = store->durable;
+
+	return d ? d->room.ranges - d->room.ranges / 16 : 0;
+}
+
+/* Becoming live */
+
+int durable_start(struct store *store, struct block_device *bdev, u64 blocks,
+		  sector_t target_sectors, u64 seed, struct workqueue_struct *wq,
+		  struct work_struct *event)
 {
 	struct durable *d = store->durable;
 	struct format_super super;
@@ -619,7 +669,7 @@ int durable_start(struct store *store, struct block_device *bdev, sector_t targe
 	d->bdev = bdev;
 	d->event_wq = wq;
 	d->event = event;
-	if (!d->may_write || store->failed)
+	if (!durable_writes(store))
 		return 0;
 	if (d->fresh) {
 		get_random_bytes(d->super.uuid, sizeof(d->super.uuid));
@@ -632,7 +682,7 @@ int durable_start(struct store *store, struct block_device *bdev, sector_t targe
 		super.flags &= ~FORMAT_CLEAN;
 		super.target_sectors = target_sectors;
 		super.seed = seed;
-		super.backing_blocks = store->bitmap.size;
+		super.backing_blocks = PLANTED(grow) ? store->bitmap.size : blocks;
 		super.log_end = d->head;
 		r = write_super(d, &super);
 	}
@@ -702,8 +752,7 @@ static void destroy(struct durable *d)
 		kfree(d->walk[i]);
 	if (d->page)
 		__free_page(d->page);
-	bm_destroy(&d->pending);
-	bm_destroy(&d->sealed);
+	durable_maps_destroy(&d->maps);
 	kfree(d);
 }
 
@@ -725,16 +774,6 @@ u64 durable_bytes(const struct store *store)
 
 /* Opening */
 
-/* A bitmap with nothing free. */
-static int full_bitmap(struct remap_bitmap *bm, u64 size)
-{
-	int r = bm_init(bm, size);
-
-	if (!r)
-		bm_claim(bm, 0, size);
-	return r;
-}
-
 static int make_room(struct durable *d)
 {
 	unsigned int i;
@@ -752,10 +791,7 @@ static int make_room(struct durable *d)
 			return -ENOMEM;
 	}
 	d->scratch = log_page_alloc();
-	if (!d->scratch || full_bitmap(&d->pending, d->store->bitmap.size) ||
-	    full_bitmap(&d->sealed, d->store->bitmap.size))
-		return -ENOMEM;
-	return 0;
+	return d->scratch ? durable_maps_init(&d->maps, d->store->bitmap.size) : -ENOMEM;
 }
 
 /* Read @n pages at @at into @buf, which is contiguous. */

@@ -37,7 +37,8 @@ struct work_struct;
  * Bugs for the test of the power-cut test, which must find them:
  * flush: a flush completes at once; late: and before its operations are written;
  * reuse: a destination is allocated anew as soon as it is given up;
- * sums: a flush does not wait for checksums; rules: a change of RAW rules is not waited for.
+ * sums: a flush does not wait for checksums; rules: a change of RAW rules is not waited for;
+ * grow: what a backing device has grown by is used before the superblock says so.
  * And one for btrfs's scrub, unit: the checksum that is kept is another block's. And one for
  * f2fs's checker, nodes: pages that a file system keeps for itself are data.
  */
@@ -67,12 +68,33 @@ int durable_open(struct store *store, struct block_device *bdev, bool format, bo
 void durable_close(struct store *store);
 
 /*
- * A table becomes live: mark the store as open. Should it fail before durable_stop(),
- * @event is queued on @wq. A store that has failed stays so: it can be read, and 0 is
+ * A table becomes live: mark the store as open, and as one of @blocks: those behind the bitmap's
+ * end may be used once it has returned. Should it fail before durable_stop(), @event is queued
+ * on @wq. A store that has failed stays so: it can be read, and 0 is
  * returned. Else what writing gave. Sleeps.
  */
-int durable_start(struct store *store, struct block_device *bdev, sector_t target_sectors,
-		  u64 seed, struct workqueue_struct *wq, struct work_struct *event);
+int durable_start(struct store *store, struct block_device *bdev, u64 blocks,
+		  sector_t target_sectors, u64 seed, struct workqueue_struct *wq,
+		  struct work_struct *event);
+
+/* Will durable_start() write? */
+bool durable_writes(const struct store *store);
+
+/*
+ * Bitmaps of @blocks, with nothing free, for what is given up: made before the store becomes
+ * larger. Then they take the place of the old ones, in which nothing is free, under store->lock.
+ */
+struct durable_maps {
+	struct remap_bitmap pending;	/* "free": given up since the round began */
+	struct remap_bitmap sealed;	/* ... and before, durable when it ends */
+};
+
+int durable_maps_init(struct durable_maps *maps, u64 blocks);
+void durable_maps_swap(struct store *store, struct durable_maps *maps);
+void durable_maps_destroy(struct durable_maps *maps);
+
+/* Ranges that the table may have; 0: any number. */
+u64 durable_ranges_limit(const struct store *store);
 
 /*
  * Before that, where the table names another backing device: 0 if the store was stopped well and

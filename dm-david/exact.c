@@ -28,8 +28,7 @@ struct run_page {
 
 /* All under store->lock. */
 struct exact {
-	unsigned long *map;		/* by store block: data */
-	unsigned long *again;		/* written since it was queued */
+	struct exact_maps maps;
 	u64 budget;			/* blocks */
 	u64 held;			/* bits in map */
 	u64 runs;			/* in the queue, the oldest first */
@@ -40,28 +39,62 @@ struct exact {
 
 static void exact_work(struct work_struct *work);
 
+static int maps_alloc(struct exact_maps *maps, u64 blocks)
+{
+	maps->data = kvcalloc(BITS_TO_LONGS(blocks), sizeof(long), GFP_KERNEL);
+	maps->again = kvcalloc(BITS_TO_LONGS(blocks), sizeof(long), GFP_KERNEL);
+	return maps->data && maps->again ? 0 : -ENOMEM;
+}
+
 int exact_create(struct david *d)
 {
 	struct store *store = d->store;
 	struct exact *exact;
+	unsigned long flags;
+	u64 blocks;
 
 	INIT_WORK(&d->exact_work, exact_work);
-	if (!d->exact_megabytes || READ_ONCE(store->exact))
-		return 0;
-	exact = kzalloc(sizeof(*exact), GFP_KERNEL);
-	if (!exact)
-		return -ENOMEM;
-	INIT_LIST_HEAD(&exact->queue);
-	exact->map = kvcalloc(BITS_TO_LONGS(store->bitmap.size), sizeof(long), GFP_KERNEL);
-	exact->again = kvcalloc(BITS_TO_LONGS(store->bitmap.size), sizeof(long), GFP_KERNEL);
-	if (!exact->map || !exact->again) {
+	while (d->exact_megabytes && !READ_ONCE(store->exact)) {
+		exact = kzalloc(sizeof(*exact), GFP_KERNEL);
+		if (!exact)
+			return -ENOMEM;
+		INIT_LIST_HEAD(&exact->queue);
+		blocks = READ_ONCE(store->bitmap.size);
+		if (maps_alloc(&exact->maps, blocks)) {
+			exact_destroy(exact);
+			return -ENOMEM;
+		}
+		/* Another table may be loaded now, and another one make the store grow. */
+		spin_lock_irqsave(&store->lock, flags);
+		if (!store->exact && blocks == store->bitmap.size)
+			swap(store->exact, exact);
+		spin_unlock_irqrestore(&store->lock, flags);
 		exact_destroy(exact);
-		return -ENOMEM;
 	}
-	/* Two tables may be loaded at once. */
-	if (cmpxchg(&store->exact, NULL, exact))
-		exact_destroy(exact);
 	return 0;
+}
+
+int exact_maps_grow(const struct store *store, u64 blocks, struct exact_maps *maps)
+{
+	const struct exact_maps *old = &store->exact->maps;
+	size_t bytes = BITS_TO_LONGS(store->bitmap.size) * sizeof(long);
+
+	if (maps_alloc(maps, blocks))
+		return -ENOMEM;
+	memcpy(maps->data, old->data, bytes);
+	memcpy(maps->again, old->again, bytes);
+	return 0;
+}
+
+void exact_maps_swap(struct store *store, struct exact_maps *maps)
+{
+	swap(store->exact->maps, *maps);
+}
+
+void exact_maps_free(struct exact_maps *maps)
+{
+	kvfree(maps->again);
+	kvfree(maps->data);
 }
 
 void exact_destroy(struct exact *exact)
@@ -73,8 +106,7 @@ void exact_destroy(struct exact *exact)
 	list_for_each_entry_safe(page, next, &exact->queue, list)
 		kfree(page);
 	kfree(exact->spare);
-	kvfree(exact->again);
-	kvfree(exact->map);
+	exact_maps_free(&exact->maps);
 	kfree(exact);
 }
 
@@ -174,8 +206,8 @@ bool exact_taken(struct store *store, u64 block, u64 dest, u64 blocks)
 	u64 i, new = 0;
 
 	for (i = dest; i < dest + blocks; i++) {
-		if (__test_and_set_bit(i, exact->map))
-			__set_bit(i, exact->again);
+		if (__test_and_set_bit(i, exact->maps.data))
+			__set_bit(i, exact->maps.again);
 		else
 			new++;
 	}
@@ -192,8 +224,8 @@ void exact_cleared(struct store *store, u64 dest, u64 blocks)
 	u64 i;
 
 	for (i = dest; i < dest + blocks; i++) {
-		exact->held -= __test_and_clear_bit(i, exact->map);
-		__clear_bit(i, exact->again);
+		exact->held -= __test_and_clear_bit(i, exact->maps.data);
+		__clear_bit(i, exact->maps.again);
 	}
 }
 
@@ -220,14 +252,14 @@ static enum fate fate_of(struct store *store, u64 block, u64 dest)
 	struct exact *exact = store->exact;
 	struct rt_range r;
 
-	if (!test_bit(dest, exact->map))
+	if (!test_bit(dest, exact->maps.data))
 		return FATE_GONE;
 	if (range_busy(&store->locks, block, block))
 		return FATE_LATER;
 	rt_lookup(&store->table, block, &r);
 	if (r.kind != RT_STORED || r.value != dest)
 		return FATE_GONE;
-	return test_bit(dest, exact->again) ? FATE_LATER : FATE_SQUASH;
+	return test_bit(dest, exact->maps.again) ? FATE_LATER : FATE_SQUASH;
 }
 
 /* The first blocks of @run that one thing becomes of. False without memory. */
@@ -255,7 +287,7 @@ static bool squash_some(struct store *store, struct run *run)
 		rt_unpromise(&store->table);
 		later.blocks = r.len;
 		if (fate == FATE_LATER) {
-			bitmap_clear(store->exact->again, later.dest, later.blocks);
+			bitmap_clear(store->exact->maps.again, later.dest, later.blocks);
 			if (!push(store->exact, &later))
 				exact_cleared(store, later.dest, later.blocks);
 		}

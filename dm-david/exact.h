@@ -27,6 +27,20 @@ struct store;
 
 /* In ctr: what the store needs for it, if d->exact_megabytes is not 0. 0 or -ENOMEM. Sleeps. */
 int exact_create(struct david *d);
+/* By store block. */
+struct exact_maps {
+	unsigned long *data;		/* holds data that may be squashed */
+	unsigned long *again;		/* written since it was queued */
+};
+
+/*
+ * The store becomes larger, and nothing is under way in it. First, larger copies of its
+ * maps; 0 or -ENOMEM. Then they take the place of the old ones, under store->lock.
+ */
+int exact_maps_grow(const struct store *store, u64 blocks, struct exact_maps *maps);
+void exact_maps_swap(struct store *store, struct exact_maps *maps);
+void exact_maps_free(struct exact_maps *maps);
+
 /* With the store. Takes NULL. */
 void exact_destroy(struct exact *exact);
 /* The target's budget becomes the store's. */

@@ -20,6 +20,8 @@
 #define LEN_MAX		((u64)1 << 60)
 #define CLAIM_RANGES	16	/* looked at in a row, on the stack */
 #define SPARE_NODES	8	/* of the range table, in a replay */
+#define AHEAD		4	/* operations that are known before their turn */
+#define NEAR		65536	/* blocks: most likely in the same node, or the next */
 
 static bool is_zero(const void *p, size_t len)
 {
@@ -211,6 +213,19 @@ static bool promise(struct rangetable *rt)
 	return true;
 }
 
+/*
+ * Changes come at random, and each waits for memory two or three times if the table is
+ * large: unless that is asked for beforehand. A checkpoint's operations follow each other.
+ */
+static void look_ahead(const struct rangetable *rt, const struct format_log_page *page,
+		       unsigned int i)
+{
+	u64 start = le64_to_cpu(page->op[i].start);
+
+	if (start - le64_to_cpu(page->op[i - 1].start) > NEAR)
+		rt_prefetch(rt, start);
+}
+
 static enum format_step apply(struct format_replay *replay, const struct format_log_page *page)
 {
 	unsigned int i, ops = le16_to_cpu(page->ops);
@@ -234,6 +249,8 @@ static enum format_step apply(struct format_replay *replay, const struct format_
 		}
 		if (!promise(rt))
 			return FORMAT_NO_MEMORY;
+		if (i + AHEAD < ops)
+			look_ahead(rt, page, i + AHEAD);
 		rt_set(rt, &r, UINT_MAX, ignore_freed, NULL);
 	}
 	replay->ops += ops;

@@ -21,6 +21,7 @@
 #include "david.h"
 
 #include "crc.h"
+#include "grow.h"
 #include "implicit.h"
 
 #include <linux/log2.h>
@@ -361,6 +362,15 @@ static void event_work(struct work_struct *work)
 	if (tell & DAVID_TELL_FULL) {
 		DMERR("%s: store full: %llu blocks used; what must be stored gets ENOSPC",
 		      dm_table_device_name(d->ti->table), store_blocks(store));
+		DMERR("%s: discard, or make the backing device larger: david resize --backing",
+		      dm_table_device_name(d->ti->table));
+		dm_table_event(d->ti->table);
+	}
+	if (tell & DAVID_TELL_TABLE) {
+		DMERR("%s: table full: %llu ranges; what would make more gets ENOSPC",
+		      dm_table_device_name(d->ti->table), durable_ranges_limit(store));
+		DMERR("%s: discard, or get a longer log by david store export and import",
+		      dm_table_device_name(d->ti->table));
 		dm_table_event(d->ti->table);
 	}
 	/* Once; durable.c has said why. */
@@ -498,8 +508,8 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->seed = store->seed;
 	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->target_bytes);
 	if (d->low_water == U64_MAX)
-		d->low_water = store_blocks(store) / 16;
-	if (d->low_water > store_blocks(store)) {
+		d->low_water = grow_blocks(store, d->dev->bdev) / 16;
+	if (d->low_water > grow_blocks(store, d->dev->bdev)) {
 		ti->error = "low_water: more blocks than the backing device has";
 		goto bad;
 	}
@@ -570,8 +580,7 @@ static int check_mode(struct dm_target *ti)
 	if (d->mode == READ_ONCE(d->store->mode) ||
 	    (store_empty(d->store) && !d->store->durable) ||
 	    (d->mode != DAVID_MODE_MODEL_ONLY && d->store->mode != DAVID_MODE_MODEL_ONLY))
-		return d->store->durable ? durable_start(d->store, d->dev->bdev, ti->len, d->seed,
-							 d->wq, &d->event) : 0;
+		return 0;
 	DMERR("%s: mode: cannot become %s, as the store is not empty",
 	      dm_table_device_name(ti->table), mode_name(d->mode));
 	return -EINVAL;
@@ -588,7 +597,9 @@ static int david_preresume(struct dm_target *ti)
 		DMERR("%s: %s", dm_table_device_name(ti->table), why);
 		return r;
 	}
-	return check_mode(ti) ?: rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
+	return check_mode(ti) ?:
+	       grow_start(d, may_write) ?:
+	       rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
 }
 
 static void david_presuspend(struct dm_target *ti)

@@ -184,6 +184,23 @@ static enum served io_fail(struct david_io *io, blk_status_t status)
 	return SERVED_FAILED;
 }
 
+/* Once, until there is room again: see set_allowance(). */
+static void tell_table_full(struct david *d)
+{
+	struct store *store = d->store;
+	unsigned long flags;
+	bool told;
+
+	spin_lock_irqsave(&store->lock, flags);
+	told = store->table_told;
+	store->table_told = true;
+	spin_unlock_irqrestore(&store->lock, flags);
+	if (told)
+		return;
+	atomic_or(DAVID_TELL_TABLE, &d->tell);
+	queue_work(d->wq, &d->event);
+}
+
 /*
  * No promise was given. The last word on it has the worker, who may sleep for
  * one: if that is who asked, the store refuses it.
@@ -192,8 +209,10 @@ static noinline enum served no_promise(struct david_io *io)
 {
 	if (!gfpflags_allow_blocking(io_gfp(io)))
 		return SERVED_PARK;
-	if (store_refused(io->d->store) == BLK_STS_NOSPC)
+	if (store_refused(io->d->store) == BLK_STS_NOSPC) {
 		this_cpu_inc(io->d->store->stats->nospc);
+		tell_table_full(io->d);
+	}
 	return io_fail(io, store_refused(io->d->store));
 }
 

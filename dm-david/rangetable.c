@@ -721,6 +721,23 @@ static inline const struct rt_node *find(const struct rangetable *rt, u64 block,
 	return node;
 }
 
+void rt_prefetch(const struct rangetable *rt, u64 block)
+{
+	const struct rt_node *node = rt->root;
+	unsigned int level;
+
+	if (!node)
+		return;
+	for (level = rt->height - 1; level; level--) {
+		unsigned int at = count_less(node, false, block);
+
+		node = child(node, at - (at > 0));
+	}
+	/* All of its lines: where in it the row is, only its keys can say. */
+	for (level = 0; level < sizeof(*node); level += 64)
+		__builtin_prefetch((const u8 *)node + level, 1);
+}
+
 /* The part from @block on of the range in @row, if it reaches so far. */
 static inline bool read_row(const struct rt_node *leaf, unsigned int row, u64 block,
 			    struct rt_range *out)

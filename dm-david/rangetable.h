@@ -99,6 +99,12 @@ void rt_unpromise(struct rangetable *rt);
 void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out);
 
 /*
+ * An update of @block comes soon: have the memory that it touches fetched meanwhile. Worth
+ * its descent where many updates follow each other at random in a large table.
+ */
+void rt_prefetch(const struct rangetable *rt, u64 block);
+
+/*
  * As rt_lookup(), and returns the destination next to that of the block before
  * @block, if that block is stored and the same descent shows it; else U64_MAX.
  * A hint for allocation that costs next to nothing, and is missed now and then.

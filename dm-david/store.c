@@ -103,7 +103,7 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 			*error = "A reload must keep block_size";
 			goto refuse;
 		}
-		/* If it is larger, that is used when the store is opened the next time. */
+		/* If it is larger, that is used when the table is resumed: grow.h. */
 		if (store->bitmap.size > blocks) {
 			*error = "Backing device is smaller than the store in use";
 			goto refuse;
@@ -215,8 +215,7 @@ u64 store_used(const struct store *store)
 	return store->bitmap.used - durable_reserved(store) - durable_pending(store);
 }
 
-/* There are free blocks again, or soon. */
-static void has_room(struct store *store)
+void store_has_room(struct store *store)
 {
 	store->full = false;
 	if (store_blocks(store) - store_used(store) > store->low_water) {
@@ -235,7 +234,7 @@ static void freed(void *ctx, u64 dest, u64 len)
 		durable_freed(store, dest, len);
 	else
 		bm_free(&store->bitmap, dest, len);
-	has_room(store);
+	store_has_room(store);
 }
 
 /* Set @r in the table, under a promise, and log it if that changed anything. */
@@ -376,7 +375,7 @@ void store_free_run(struct store *store, u64 dest, u64 blocks)
 {
 	/* It never was in the table, and so not in the log. */
 	bm_free(&store->bitmap, dest, blocks);
-	has_room(store);
+	store_has_room(store);
 }
 
 bool store_empty(struct store *store)

@@ -69,6 +69,7 @@ struct store {
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
 	bool full_told;			/* full was reported, and low has been true since */
+	bool table_told;		/* the log has no room for more ranges, was reported */
 	u64 own[OWN_AREAS];		/* blocks that the module's own pages take */
 	bool has_sums;			/* squashed blocks may have checksums */
 	struct sums *sums;		/* them, NULL if no table ever wanted any */
@@ -193,6 +194,9 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got);
  */
 u64 store_alloc_run(struct store *store, u64 blocks);
 void store_free_run(struct store *store, u64 dest, u64 blocks);
+
+/* There are free blocks again, or soon. store->lock is held. */
+void store_has_room(struct store *store);
 
 /* Does the store hold nothing at all? Only the caller can know that it will stay so. */
 bool store_empty(struct store *store);

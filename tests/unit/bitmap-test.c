@@ -99,6 +99,25 @@ static void free_some(struct disk *d)
 	d->in_use -= n;
 }
 
+/* Go on with a larger one. */
+static void grow(struct disk *d)
+{
+	u32 size = d->size + rnd_below(&d->rnd, rnd_below(&d->rnd, 2) ? 100 : 5000);
+	struct remap_bitmap larger;
+	u8 *used = kvzalloc(size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(d->test, used);
+	KUNIT_ASSERT_EQ(d->test, bm_init(&larger, size), 0);
+	bm_copy(&larger, &d->bm);
+	memcpy(used, d->used, d->size);
+	bm_destroy(&d->bm);
+	kvfree(d->used);
+	d->bm = larger;
+	d->used = used;
+	d->size = size;
+	check(d);
+}
+
 static void random_use_matches_the_oracle(struct kunit *test)
 {
 	struct disk *d = kvzalloc(sizeof(*d), GFP_KERNEL);
@@ -127,6 +146,8 @@ static void random_use_matches_the_oracle(struct kunit *test)
 			KUNIT_ASSERT_EQ_MSG(test, d->bm.used, d->in_use, "seed %llu", d->seed);
 			if (!rnd_below(&d->rnd, 16))
 				check(d);
+			if (!rnd_below(&d->rnd, STEPS / 4))
+				grow(d);
 		}
 		for (i = 0; i < d->size; i++)
 			KUNIT_ASSERT_EQ_MSG(test, bm_test(&d->bm, i), d->used[i],

@@ -201,29 +201,60 @@ def remove(args: argparse.Namespace) -> int:
     )
 
 
+def _store_size(name: str) -> tuple[int, int]:
+    """Blocks of the store, and bytes of a block."""
+    words = stats.parse_words(dm.dmsetup("status", name))
+    return int(words["store_blocks"]), int(words["block_size"])
+
+
 def resize(args: argparse.Namespace) -> int:
-    """The same table line with another length: the store goes on, requests wait for a moment."""
+    """The table line again, with another length or for a larger backing device: the store goes on, requests
+    wait for a moment.
+    """
     _need_root("resize")
+    if not args.size and not args.backing:
+        raise DeviceError("nothing to do: give a SIZE, or --backing")
     _is_david(args.name)
-    fields = dm.dmsetup("table", args.name).split()
-    old, new = int(fields[1]), args.size // SECTOR
-    if len(dm.dmsetup("table", args.name).splitlines()) != 1:
+    table = dm.dmsetup("table", args.name)
+    if len(table.splitlines()) != 1:
         raise DeviceError(f"NAME {args.name}: its table has more than one line; use dmsetup")
+    fields = table.split()
+    old = int(fields[1])
+    new = args.size // SECTOR if args.size else old
     if new < old:
         raise DeviceError(
             f"SIZE {format_size(args.size)}: the disk has {format_size(old * SECTOR)}, and what is behind "
             "its new end would be lost; a disk can only grow"
         )
     fields[1] = str(new)
+    blocks, block = _store_size(args.name)
+    # One that was the default is the default again.
+    if fields.count(f"low_water={blocks // 16}"):
+        fields.remove(f"low_water={blocks // 16}")
+        fields[4] = str(int(fields[4]) - 1)
     with KernelLog() as log:
         try:
             dm.dmsetup("load", args.name, "--table", " ".join(fields))
         except DeviceError as error:
             says = kernel_says(log.new_lines())
             raise DeviceError(f"the kernel refuses the new size: {says or error}") from None
-    # Suspends the disk as it is, waits for requests under way, and resumes with the new table.
-    dm.dmsetup("resume", args.name)
-    print(f"/dev/mapper/{args.name}: {format_size(old * SECTOR)}, now {format_size(args.size)}")
+        # Suspends the disk as it is, waits for requests under way, and resumes with the new table. The file
+        # system need not be frozen, and one that gave up when the store was full cannot be.
+        try:
+            dm.dmsetup("resume", "--nolockfs", args.name)
+        except DeviceError as error:
+            says = kernel_says(log.new_lines())
+            raise DeviceError(f"NAME {args.name}: cannot go on: {says or error}; see dmsetup info") from None
+        grown, _ = _store_size(args.name)
+        if args.backing and grown == blocks:
+            says = kernel_says(log.new_lines())
+            remedy = says or "make it larger first: lvextend, or truncate and losetup --set-capacity"
+            node, size = dm.device_node(fields[3]), format_size(blocks * block)
+            raise DeviceError(f"--backing: all that {node} has for blocks, {size}, is used already; {remedy}")
+    if new != old:
+        print(f"/dev/mapper/{args.name}: {format_size(old * SECTOR)}, now {format_size(new * SECTOR)}")
+    if grown != blocks:
+        print(f"its store: {format_size(blocks * block)}, now {format_size(grown * block)}")
     return 0
 
 
@@ -366,10 +397,21 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="how long to wait for those who have it open (default %(default)s)",
     )
 
-    text = "grow a fake disk while it is in use; the file system on it has to be told after that"
-    parser = add("resize", resize, text, "  tools/david resize big 2T && resize2fs /dev/mapper/big")
+    text = "grow a fake disk, or its store, while it is in use; the file system has to be told of the disk's"
+    parser = add(
+        "resize",
+        resize,
+        text,
+        "  tools/david resize big 2T && resize2fs /dev/mapper/big\n"
+        "  lvextend -L +10G vg/backing && tools/david resize big --backing",
+    )
     parser.add_argument("name", metavar="NAME", type=_name)
-    parser.add_argument("size", metavar="SIZE", type=size_arg, help="the new size; see david create --help")
+    parser.add_argument(
+        "size", metavar="SIZE", type=size_arg, nargs="?", help="the new size; see david create --help"
+    )
+    parser.add_argument(
+        "--backing", action="store_true", help="use the backing device to its end, now that it is larger"
+    )
 
     add("list", list_devices, "list the fake disks", "  tools/david list")
 

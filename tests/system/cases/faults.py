@@ -290,31 +290,52 @@ def a_file_system_over_faults_keeps_what_was_synced() -> None:
 INJECTORS = [Path("/sys/kernel/debug") / name for name in ("failslab", "fail_page_alloc")]
 
 
-def injectable() -> bool:
-    if not INJECTORS[0].exists():
+MOST = 1 << 30  # times that something may fail: the kernel counts them down
+
+
+def injectable(where: Path = INJECTORS[0], what: str = "require-start") -> bool:
+    if not where.exists():
         subprocess.run(["mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug"], capture_output=True)
-    return (INJECTORS[0] / "require-start").exists()
+    if (where / what).exists():
+        return True
+    print(f"this kernel has no {where}/{what}: nothing is tested", flush=True)
+    return False
+
+
+class Injected:
+    """How often something was made to fail; known when it is over."""
+
+    def __init__(self) -> None:
+        self.times = 0
 
 
 @contextmanager
-def failing_allocations(percent: int, waiting_too: bool) -> Iterator[None]:
+def injected(where: list[Path], values: dict[str, str], percent: int) -> Iterator[Injected]:
+    found = Injected()
+    values = {**values, "times": str(MOST), "verbose": "0", "interval": "1", "probability": str(percent)}
+    try:
+        for each in where:
+            for name, value in values.items():
+                if (each / name).exists():
+                    (each / name).write_text(value)
+        yield found
+    finally:
+        for each in where:
+            (each / "probability").write_text("0")
+            found.times += MOST - int((each / "times").read_text())
+
+
+@contextmanager
+def failing_allocations(percent: int, waiting_too: bool) -> Iterator[Injected]:
     """Of the module's: only where its code is on the stack."""
     start = int(Path("/sys/module/dm_david/sections/.text").read_text(), 0)
     size = int(next(line for line in open("/proc/modules") if line.startswith("dm_david ")).split()[1])
     values = {
-        **{"require-start": hex(start), "require-end": hex(start + size), "verbose": "0", "interval": "1"},
-        **{"times": "-1", "ignore-gfp-wait": "N" if waiting_too else "Y", "min-order": "0"},
-        "probability": str(percent),
+        **{"require-start": hex(start), "require-end": hex(start + size)},
+        **{"ignore-gfp-wait": "N" if waiting_too else "Y", "min-order": "0"},
     }
-    try:
-        for where in INJECTORS:
-            for name, value in values.items():
-                if (where / name).exists():
-                    (where / name).write_text(value)
-        yield
-    finally:
-        for where in INJECTORS:
-            (where / "probability").write_text("0")
+    with injected(INJECTORS, values, percent) as found:
+        yield found
 
 
 @case
@@ -323,7 +344,7 @@ def failing_allocations_delay_but_lose_nothing() -> None:
         return
     for classify, waiting in (("auto", False), ("auto", True), ("implicit", True), ("keep", True)):
         with ram_disk(128 * MIB) as dev, fake_disk("poor", 16 * GIB, dev, "--classify", classify) as disk:
-            with failing_allocations(20, waiting):
+            with failing_allocations(20, waiting) as failed:
                 run("mkfs.ext4", "-q", "-F", disk)
                 with mounted(disk, "ext4") as top:
                     Workload(top, 5, SCALES["tiny"]).run()
@@ -333,26 +354,31 @@ def failing_allocations_delay_but_lose_nothing() -> None:
                 wrong = difference(tree, manifest(top, content=False))
             assert not wrong, "\n".join(wrong)
             assert not device_stats("poor")["errors"], "requests failed for want of memory"
+            print(f"{classify}: {failed.times} allocations failed", flush=True)
+            assert failed.times, f"{classify}, {waiting}: no allocation failed: the test tests nothing"
 
 
 @case
 def making_a_disk_without_memory_fails_whole() -> None:
     if not injectable():
         return
-    made = 0
+    made = times = 0
     with ram_disk(128 * MIB) as dev:
         for number in range(60):
-            with failing_allocations(10 if number % 2 else 2, True):
+            with failing_allocations(5 if number % 2 else 1, True) as failed:
                 done = subprocess.run(
                     ["dmsetup", "create", "poor", "--table", f"0 {TIB >> 9} david {dev} 1 classify=implicit"],
                     capture_output=True,
                     env=dm.environment(),
                 )
+            times += failed.times
+            assert failed.times or not done.returncode, "not made, and no allocation failed"
             if done.returncode == 0:
                 made += 1
                 run("dmsetup", "remove", "poor")
             elif dm.exists("poor"):
                 run("dmsetup", "remove", "poor")
+    print(f"{made} of 60 made, {times} allocations failed", flush=True)
     assert 0 < made < 60, f"{made} of 60 made: the test tests nothing"
 
 

@@ -7,7 +7,10 @@ DAVID_SCALE=full removes and makes it 100 times.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+from contextlib import suppress
 
 import raw
 from manifest import difference, manifest
@@ -19,11 +22,13 @@ from workload import SCALES, Workload
 from cases import case
 from cases.durable import table
 from cases.life import Hammer
+from cases.store import events, state, wait_event
 
 from guest import (
     SCRATCH,
     Failed,
     david,
+    device_stats,
     fake_disk,
     linear_disk,
     loop_disk,
@@ -193,3 +198,147 @@ def removed_and_made_again_time_after_time_it_is_as_its_reference() -> None:
                     found = manifest(f"{top}/tree", content=False)
             for wrong in (difference(trees[1], trees[0]), difference(trees[1], found)):
                 assert not wrong, f"life {life}: " + "\n".join(wrong)
+
+
+def enlarge(dev: str, file: str, size: int) -> None:
+    os.truncate(file, size)
+    run("losetup", "--set-capacity", dev)
+
+
+def info(dev: str) -> dict[str, str]:
+    status, text = says("info", dev)
+    assert not status, text
+    return dict(line.split(" ", 1) for line in text.splitlines())
+
+
+def fill_in_order(fd: int, start: int, data: bytes) -> list[int]:
+    """From the start of the disk on, until ENOSPC, in few ranges: where what has been written begins."""
+    written = []
+    for offset in range(start, start + 64 * MIB, len(data)):
+        try:
+            raw.write(fd, data, offset)
+        except OSError as error:
+            assert error.errno == errno.ENOSPC, error
+            return written
+        written.append(offset)
+    raise Failed("64 MiB were taken")
+
+
+def not_grown(why: str) -> None:
+    try:
+        david("resize", "grown", "--backing")
+    except Failed as error:
+        assert why in str(error), error
+    else:
+        raise Failed("a device that has not grown was taken for one that has")
+
+
+def a_full_disk_goes_on_when_its_backing_device_has_grown() -> None:
+    """Raw, with requests under way all the time, and with data stored for a while only."""
+    data = raw.patterned(1, 32 * BLOCK)
+    files: list[str] = []
+    options = ("--classify", "keep", "-o", "exact=1")
+    with loop_disk(2 * MIB, prepare=files.append) as dev, fake_disk("grown", TIB, dev, *options) as disk:
+        blocks = int(device_stats("grown")["store_blocks"])
+        hammer = Hammer(disk, 1, 2 * GIB, 2)
+        with raw.opened(disk) as fd:
+            written = fill_in_order(fd, 0, data)
+            assert state("grown") == "full", state("grown")
+            not_grown("is used already")
+            seen = events("grown")
+            enlarge(dev, files[0], 4 * MIB)
+            david("resize", "grown", "--backing")
+            figures = device_stats("grown")
+            more = int(figures["store_blocks"])
+            assert more == blocks + 2 * MIB // BLOCK and state("grown") == "ok", figures
+            assert figures["store_low_water"] == more // 16, figures["store_low_water"]
+            # The same line with a larger disk and device at once, and all that is new is used.
+            enlarge(dev, files[0], 6 * MIB)
+            david("resize", "grown", str(2 * TIB), "--backing")
+            assert state("grown") == "ok", state("grown")
+            written += fill_in_order(fd, len(written) * len(data), data)
+            wait_event("grown", seen)
+            figures = device_stats("grown")
+            assert figures["store_used"] == figures["store_blocks"] == more + 2 * MIB // BLOCK, figures
+            done, error = hammer.finish()
+            assert done and not error, f"{done} requests, {error}"
+            for offset in written:
+                raw.must_read(fd, data, offset)
+        line = run("dmsetup", "table", "grown").strip()
+        david("remove", "grown")
+        assert says("check", dev) == (0, "no fault found\n"), says("check", dev)
+        found = info(dev)
+        assert (found["backing_blocks"], found["log_pages"]) == (str(6 * MIB // BLOCK), "64"), found
+        with mapped("grown", line) as disk, raw.opened(disk) as fd:
+            for offset in written:
+                raw.must_read(fd, data, offset)
+        data = raw.patterned(1, MIB)
+        # Data stored for a while has maps by the block: they grow, too.
+        with mapped("grown", table(dev, "classify=data", "exact=4", "store=format")) as disk:
+            with raw.opened(disk) as fd:
+                for turn in range(2):
+                    for at in range(0, 6 * MIB, MIB):
+                        raw.write(fd, data, GIB + at)
+                    assert int(device_stats("grown")["exact_blocks"]) >= 256 * turn
+                    enlarge(dev, files[0], (14 + 4 * turn) * MIB)
+                    david("resize", "grown", "--backing")
+                raw.discard(fd, 0, TIB)
+                figures = device_stats("grown")
+                assert figures["exact_blocks"] == figures["store_used"] == 0, figures
+                # What is cut off is lost; but the disk does not go on as if it had it.
+                enlarge(dev, files[0], 8 * MIB)
+                not_grown("smaller than the store in use")
+
+
+a_full_disk_goes_on_when_its_backing_device_has_grown.complaints = re.compile(  # type: ignore[attr-defined]
+    "store full|store low|I/O error|critical|not used to its end"
+)
+case(a_full_disk_goes_on_when_its_backing_device_has_grown)
+
+
+def a_file_system_on_a_full_disk_goes_on_after_growing() -> None:
+    """Against dm-linear: ext4 loses its journal when it gets ENOSPC. What was synced before is there."""
+    size, files = 4 * GIB, []  # type: ignore[var-annotated]
+    with loop_disk(24 * MIB, prepare=files.append) as dev, linear_disk("reference", size) as reference:
+        with fake_disk("grown", size, dev, "--classify", "keep") as disk:
+            before = []
+            for path in (disk, reference):
+                run("mkfs.ext4", "-q", "-F", "-J", "size=4", path)
+                with mounted(path, "ext4") as top:
+                    os.mkdir(f"{top}/tree")
+                    work = Operations(f"{top}/tree", "before")
+                    work.run(40)
+                    work.close_all()
+                    before.append(manifest(f"{top}/tree", content=False))
+            with mounted(disk, "ext4") as top:
+                with suppress(OSError), open(f"{top}/too-much", "wb") as file:
+                    for _ in range(64):
+                        file.write(raw.patterned(2, MIB))
+                        os.fsync(file.fileno())
+                assert int(device_stats("grown")["nospc"]), "it never was full"
+                enlarge(dev, files[0], 96 * MIB)
+                david("resize", "grown", "--backing")
+            run("e2fsck", "-fy", disk, ok=(0, 1))
+            with mounted(disk, "ext4") as top:
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{top}/too-much")
+            trees = []
+            for path in (disk, reference):
+                with mounted(path, "ext4") as top:
+                    trees.append(manifest(f"{top}/tree", content=True))
+                    os.mkdir(f"{top}/more")
+                    work = Operations(f"{top}/more", "after")
+                    work.run(60)
+                    work.close_all()
+                    trees.append(manifest(f"{top}/more", content=False))
+                run("e2fsck", "-fn", path)
+            for one, other in ((0, 2), (1, 3)):
+                wrong = difference(trees[other], trees[one])
+                assert not wrong, "\n".join(wrong)
+            assert not difference(before[1], before[0])
+
+
+a_file_system_on_a_full_disk_goes_on_after_growing.complaints = re.compile(  # type: ignore[attr-defined]
+    "store full|store low|critical|I/O error|EXT4-fs|JBD2"
+)
+case(a_file_system_on_a_full_disk_goes_on_after_growing)

@@ -18,11 +18,12 @@ from pathlib import Path
 import raw
 import writelog
 from raw import BLOCK
+from storetool import says
 
 from cases import case
 from cases.rawstore import a_message_that_returned_survives_a_power_cut
 
-from guest import SCRATCH, Failed, device_stats, fake_disk, loop_disk, mapped, mounted, run
+from guest import SCRATCH, Failed, david, device_stats, fake_disk, loop_disk, mapped, mounted, run
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 FULL = os.environ.get("DAVID_SCALE") == "full"
@@ -50,6 +51,7 @@ class Life:
         self.held: dict[int, list[tuple[int, int]]] = defaultdict(lambda: [(-1, 0)])
         self.flushes = 0
         self.stored: set[int] = set()
+        self.most = 120  # of them, about
 
     def put(self, block: int, number: int) -> None:
         self.held[block].append((self.flushes, number))
@@ -76,9 +78,9 @@ class Life:
     def step(self) -> None:
         what = self.rng.random()
         block, count = self.rng.randrange(BLOCKS - 70), self.rng.randrange(1, 9)
-        if what < 0.45 and len(self.stored) < 120:
+        if what < 0.45 and len(self.stored) < self.most:
             self.write(self.direct)
-        elif what < 0.5 and len(self.stored) < 120:
+        elif what < 0.5 and len(self.stored) < self.most:
             self.write(self.durable)
             self.flushed()
         elif what < 0.8:
@@ -90,14 +92,15 @@ class Life:
                 self.put(each, -1 - count)
             raw.write(self.direct, bytes([1 + count]) * BLOCK * count, BASE + block * BLOCK)
 
-    def run(self, flushes: int) -> None:
+    def run(self, flushes: int, last: bool = True) -> None:
         while self.flushes < flushes:
             for _ in range(self.rng.choice((0, 1, 3, 10))):
                 self.step()
             os.fsync(self.direct)
             self.flushed()
-        os.close(self.durable)
-        os.close(self.direct)
+        if last:
+            os.close(self.durable)
+            os.close(self.direct)
 
     def wrong(self, disk: str, flushed: int) -> str:
         """What is not as it may be after the flush of that number (-1: none) and before the next."""
@@ -164,9 +167,86 @@ def cut_raw(flushes: int, cuts: int, seed: int) -> None:
         (SCRATCH / "base").unlink()
 
 
+def cut_growing(syncs: int, cuts: int, seed: int) -> None:
+    """The backing device grows twice under writes. A store is as large as its superblock says, and opens on a
+    device of that size; nothing behind that is used before.
+    """
+    rng = random.Random(seed)
+    sizes = (512 * KIB, 768 * KIB, 2 * MIB)
+    window = "0 {} linear /dev/mapper/recorded 0"
+    with writelog.log_disk(64 * MIB) as log:
+        with (
+            loop_disk(sizes[-1]) as dev,
+            writelog.recorded("recorded", dev, log) as recorder,
+            mapped("window", window.format(sizes[0] >> 9)) as backing,
+            fake_disk("cut", TIB, backing, "--classify", "keep") as disk,
+        ):
+            assert recorder == "/dev/mapper/recorded"
+            life = Life(disk, "recorded", seed)
+            for number, size in enumerate(sizes):
+                if number:
+                    run("dmsetup", "load", "window", "--table", window.format(size >> 9))
+                    run("dmsetup", "resume", "--noflush", "window")
+                    writelog.mark("recorded", "grow")
+                    david("resize", "cut", "--backing")
+                    writelog.mark("recorded", "grown")
+                life.most = (40, 90, 120)[number]
+                life.run(syncs * (number + 1), last=number == len(sizes) - 1)
+        found = writelog.entries(log)
+    first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
+    places = set(writelog.places(found, first, cuts, rng))
+    begin = None
+    for number, entry in enumerate(found):
+        if entry.data == b"grow":
+            begin = number
+        if begin is not None and entry.data == b"grown":
+            # All of what growing writes, and the first writes to what is new.
+            near = range(begin, min(number + 12, len(found)))
+            places.update(near if FULL else rng.sample(near, 4))
+            begin = None
+    seen = set()
+    path = SCRATCH / "base"
+    for place in sorted(places):
+        done = place + 1
+        solid = max((i for i in range(done) if found[i].flags & writelog.FLUSH), default=0)
+        with open(path, "w+b") as base:
+            base.truncate(sizes[-1])
+            for entry in found[:solid]:
+                writelog.apply(base.fileno(), entry)
+            writelog.left_at(base.fileno(), found, solid, done, rng)
+        marks = [entry.data for entry in found[:done] if entry.flags & writelog.MARK]
+        flushed = max((int(text) for text in marks if text.isdigit()), default=-1)
+        status, text = says("info", str(path))
+        if status:
+            raise Failed(f"growing, cut behind entry {place} of {len(found)}: {text}")
+        size = int(dict(line.split(" ", 1) for line in text.splitlines())["backing_blocks"])
+        seen.add(size * BLOCK)
+        # It opens on a device of just that size, which is no more than what there is.
+        has = sizes[min(marks.count(b"grow"), len(sizes) - 1)]
+        if not sizes[marks.count(b"grown")] <= size * BLOCK <= has:
+            wrong = f"the store says that it has {size * BLOCK} bytes, and the device has {has}"
+        else:
+
+            def prepare(to: str, size: int = size) -> None:
+                run("cp", "--sparse=always", str(path), to)
+                os.truncate(to, size * BLOCK)
+
+            with loop_disk(size * BLOCK, prepare=prepare) as dev, mapped("back", table(TIB, dev)) as disk:
+                wrong = life.wrong(disk, flushed)
+        if wrong:
+            raise Failed(f"growing, cut behind entry {place} of {len(found)}: {wrong}")
+    path.unlink()
+    assert seen == set(sizes), f"sizes {sorted(seen)} were seen only"
+
+
 @case
 def every_flushed_block_survives_a_power_cut() -> None:
     cut_raw(RAW_FLUSHES, RAW_CUTS, 1)
+
+
+@case
+def a_store_that_grows_is_of_the_old_size_or_the_new() -> None:
+    cut_growing(200 if FULL else 12, 300 if FULL else 6, 5)
 
 
 class Files:
@@ -318,11 +398,13 @@ def the_test_finds_planted_bugs() -> None:
     if not plant.exists():
         return
     missed = []
-    for bug in ("flush", "late", "reuse", "sums", "rules"):
+    for bug in ("flush", "late", "reuse", "sums", "rules", "grow"):
         plant.write_text(bug)
         try:
             if bug == "sums":
                 cut_file_system("btrfs", 15, 3, 3)
+            elif bug == "grow":
+                cut_growing(12, 6, 5)
             elif bug == "rules":
                 a_message_that_returned_survives_a_power_cut()
             else:

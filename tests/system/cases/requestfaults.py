@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Requests to the backing device that fail by chance, for a while, by the kernel's own fault injection
+(fail_make_request): data, the log, superblocks and flushes alike. On the debug kernel only.
+
+DAVID_SCALE=full does it 100 times.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import raw
+from manifest import difference, manifest
+from randomops import Operations
+
+from cases.durable import table
+from cases.faults import RUNS, Injected, Tolerant, failing, injectable, injected
+from cases.store import state
+
+from guest import Failed, device_stats, loop_disk, mapped, mounted, run
+
+REQUESTS = Path("/sys/kernel/debug/fail_make_request")
+MIB, GIB = 1 << 20, 1 << 30
+
+
+@contextmanager
+def failing_requests(device: str, percent: int) -> Iterator[Injected]:
+    switch = Path(f"/sys/block/{os.path.basename(device)}/make-it-fail")
+    switch.write_text("1")
+    try:
+        with injected([REQUESTS], {}, percent) as found:
+            yield found
+    finally:
+        switch.write_text("0")
+
+
+def must_be_good_or_say_why(name: str) -> bool:
+    """Is it failed? Then with a reason."""
+    figures = device_stats(name)
+    failed = figures["state"] == "failed"
+    assert failed == (figures["fault"] != "none"), f"{figures['state']}, fault {figures['fault']}"
+    return failed
+
+
+class Flushed(Tolerant):
+    """Of a disk that lasts: each block may be what it was at the last flush, or anything written since."""
+
+    def __init__(self, fd: int, seed: int) -> None:
+        super().__init__(fd, seed)
+        self.durable = [set(may) for may in self.may]
+
+    def step(self) -> None:
+        before = [frozenset(may) for may in self.may]
+        super().step()
+        for since, old, may in zip(self.durable, before, self.may, strict=True):
+            if may != old:
+                since |= may
+
+    def flush(self) -> None:
+        try:
+            os.fsync(self.fd)
+        except OSError as error:
+            assert error.errno == errno.EIO, error
+            self.failed += 1
+        else:
+            self.durable = [set(may) for may in self.may]
+
+
+def raw_life(seed: int) -> tuple[int, int]:
+    """Requests made to fail, and whether the disk gave up."""
+    rng = random.Random(seed)
+    with loop_disk(16 * MIB) as dev:
+        with mapped("chance", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
+            work = Flushed(fd, seed)
+            for _ in range(20):
+                work.step()
+            work.flush()
+            # Some lives lose data only, others the log.
+            with failing_requests(dev, rng.choice((5, 10, 30))) as failed:
+                for _ in range(80):
+                    work.step()
+                    if rng.random() < 0.2:
+                        work.flush()
+            gave_up = must_be_good_or_say_why("chance")
+            for block in range(work.blocks):
+                work.check(block, 1, must=True)
+            if not gave_up:
+                before = work.failed
+                for _ in range(40):
+                    work.step()
+                work.flush()
+                assert work.failed == before and state("chance") == "ok", state("chance")
+        with mapped("chance", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
+            work.fd, work.may = fd, work.durable
+            for block in range(work.blocks):
+                work.check(block, 1, must=True)
+            work.step()
+            os.fsync(fd)
+            assert state("chance") == "ok"
+        return failed.times, int(gave_up)
+
+
+@failing
+def requests_that_fail_by_chance_leave_what_was_flushed() -> None:
+    if not injectable(REQUESTS, "probability"):
+        return
+    lives = [raw_life(seed) for seed in range(6 * RUNS)]
+    failed, gave_up = sum(times for times, _ in lives), sum(lost for _, lost in lives)
+    print(f"{failed} requests failed; {gave_up} of {len(lives)} disks gave up", flush=True)
+    assert failed, "no request failed: the test tests nothing"
+
+
+def shaken(disk: str, below: str, fs: str, seed: int) -> tuple[dict, int]:  # type: ignore[type-arg]
+    """What was synced before, and how many requests were made to fail."""
+    rng = random.Random(seed)
+    with mounted(disk, fs) as top:
+        os.mkdir(f"{top}/tree")
+        os.mkdir(f"{top}/late")
+        work = Operations(f"{top}/tree", f"{seed}")
+        work.run(60)
+        work.close_all()
+        os.sync()
+        tree = manifest(f"{top}/tree", content=False)
+        late = Operations(f"{top}/late", f"late {seed}")
+        with failing_requests(below, rng.choice((2, 10))) as failed:
+            try:
+                for _ in range(4):
+                    late.run(30)
+                    os.sync()
+            except OSError as error:
+                assert error.errno in (errno.EIO, errno.EROFS, errno.EUCLEAN), error
+        late.close_all()
+    return tree, failed.times
+
+
+def file_system_life(fs: str, mkfs: tuple[str, ...], repair: tuple[str, ...], seed: int) -> int:
+    """On a disk that lasts, and on dm-linear: what both kept is what was synced before."""
+    size = 2 * GIB
+    with loop_disk(128 * MIB) as dev, loop_disk(size) as full:
+        for name, below, line in (
+            ("chance", dev, f"0 {size >> 9} david {dev}"),
+            ("plain", full, f"0 {size >> 9} linear {full} 0"),
+        ):
+            with mapped(name, line) as disk:
+                run(*mkfs, disk)
+                tree, failed = shaken(disk, below, fs, seed)
+                if name == "chance":
+                    must_be_good_or_say_why(name)
+            with mapped(name, line) as disk:
+                if repair:
+                    run(*repair, disk, ok=(0, 1))
+                with mounted(disk, fs) as top:
+                    wrong = difference(tree, manifest(f"{top}/tree", content=False))
+                    os.mkdir(f"{top}/after")
+                    work = Operations(f"{top}/after", f"after {seed}")
+                    work.run(30)
+                    work.close_all()
+                run(*(("e2fsck", "-fn") if fs == "ext4" else ("xfs_repair", "-n")), disk)
+            if wrong:
+                raise Failed(f"{fs} on {name}, seed {seed}: " + "\n".join(wrong))
+    return failed
+
+
+@failing
+def a_file_system_over_requests_that_fail_by_chance_keeps_what_was_synced() -> None:
+    if not injectable(REQUESTS, "probability"):
+        return
+    failed = 0
+    for seed in range(RUNS):
+        failed += file_system_life("ext4", ("mkfs.ext4", "-q", "-F"), ("e2fsck", "-fy"), seed)
+        failed += file_system_life("xfs", ("mkfs.xfs", "-q", "-f"), (), seed)
+    assert failed, "no request failed: the test tests nothing"
