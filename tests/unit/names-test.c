@@ -5,8 +5,8 @@
 #include "../../classifier/ext-dir.h"
 #include "ext-world.h"
 
-enum { RAW = 20, DEEP = 40, PLAIN = 60, ABOVE = 100, BELOW = 200, ELSEWHERE = 300, DATABASE = 301,
-       LATER = 302 };
+enum { RAW = 20, DEEP = 40, PLAIN = 60 };
+enum { ABOVE = 100, BELOW = 200, ELSEWHERE = 300, DATABASE = 301, LATER = 302 };
 
 /* Where their names are. */
 enum { ROOT_NAMES = WORLD_FREE, RAW_NAMES, DEEP_NAMES, PLAIN_NAMES };
