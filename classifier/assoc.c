@@ -255,6 +255,11 @@ static void look_at_inodes(struct assoc *a, struct undecided *u, const struct ex
 	u32 n = ext_block_size(&e->geo) / e->geo.inode_size;
 
 	while (!a->nodes && a->next < n && undecided_any(u)) {
+		if (a->ready && !a->ready(a->chosen_ctx, a->now.slot)) {
+			/* No longer: another time. */
+			a->files = true;
+			break;
+		}
 		look_at_inode(a, u, e);
 		a->next++;
 	}
@@ -266,6 +271,17 @@ static void look_at_inodes(struct assoc *a, struct undecided *u, const struct ex
 static bool ripe(const struct ext_live *e, u64 before)
 {
 	return ext_live_plain(e) || progress(e) != before;
+}
+
+bool assoc_waits(const struct assoc *a, u32 slot, const struct ext_live *e)
+{
+	u32 i;
+
+	for (i = 0; a->note && a->notes && i < ASSOC_NOTES; i++)
+		if (a->note[i].state == ASSOC_FRESH && a->note[i].slot == slot &&
+		    ripe(e, a->note[i].progress))
+			return true;
+	return false;
 }
 
 static bool next_note(struct assoc *a, const struct ext_live *ext)
@@ -282,7 +298,8 @@ static bool next_note(struct assoc *a, const struct ext_live *ext)
 			set_state(a, note, ASSOC_FREE);
 			continue;
 		}
-		if (!ripe(e, note->progress))
+		if (!ripe(e, note->progress) ||
+		    (a->ready && !a->ready(a->chosen_ctx, note->slot)))
 			continue;
 		a->now = *note;
 		a->place = note - a->note;

@@ -100,6 +100,8 @@ struct assoc {
 
 	/* Files whose content is kept by choice; NULL: none. */
 	bool (*chosen)(void *ctx, u32 slot, u32 ino);
+	/* Can that be told of all files now? Until then inodes are not looked at. */
+	bool (*ready)(void *ctx, u32 slot);
 	void *chosen_ctx;
 
 	u64 missed;		/* notes and nodes that found no room */
@@ -126,6 +128,15 @@ void assoc_note_node(struct assoc *a, u32 slot, const struct ext_live *e, u64 bl
 
 /* Look again at the inodes that were looked at: more may be undecided, and more on the disk. */
 void assoc_again(struct assoc *a);
+
+/* Are there inodes of the volume of @slot that could be looked at, were ->ready()? */
+bool assoc_waits(const struct assoc *a, u32 slot, const struct ext_live *e);
+
+/* Is a block of inodes being looked at? */
+static inline bool assoc_is_busy(const struct assoc *a)
+{
+	return a->now.slot != UNDECIDED_NONE;
+}
 
 /* The volume of @slot is gone. */
 void assoc_forget(struct assoc *a, u32 slot);

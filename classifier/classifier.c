@@ -89,15 +89,33 @@ static bool is_chosen(void *ctx, u32 slot, u32 ino)
 	struct classifier *c = ctx;
 	const struct volume *v = volume_of(c, slot);
 
-	return !v || c->chosen(c->chosen_ctx, v->start, ino);
+	if (!v || c->choice.inode(c->choice.ctx, v->start, ino))
+		return true;
+	return c->by_name && (!ext_names_ready(v->ext) || ext_names_has(&v->ext->names, ino));
 }
 
-void classifier_choose(struct classifier *c, classify_chosen_fn chosen, void *ctx)
+static bool can_tell(void *ctx, u32 slot)
 {
-	c->chosen = chosen;
-	c->chosen_ctx = ctx;
+	const struct classifier *c = ctx;
+
+	return !c->by_name || ext_names_ready(&c->volumes.ext[slot]);
+}
+
+void classifier_choose(struct classifier *c, const struct classify_choice *choice)
+{
+	c->choice = *choice;
 	c->assoc.chosen = is_chosen;
+	c->assoc.ready = can_tell;
 	c->assoc.chosen_ctx = c;
+}
+
+void classifier_chosen_more(struct classifier *c)
+{
+	u32 slot;
+
+	for (slot = 0; slot < VOLUMES_MAX; slot++)
+		ext_names_choose(&c->volumes.ext[slot].names);
+	c->pending = true;
 }
 
 void classifier_chosen_anew(struct classifier *c)
@@ -106,6 +124,7 @@ void classifier_chosen_anew(struct classifier *c)
 
 	for (slot = 0; slot < SHARED_SLOTS; slot++)
 		undecided_forget(&c->undecided, slot);
+	classifier_chosen_more(c);
 }
 
 void classifier_destroy(struct classifier *c, void (*release)(const void *))
@@ -119,6 +138,7 @@ void classifier_destroy(struct classifier *c, void (*release)(const void *))
 		release(e->jbd2.pending);
 		release(e->jbd2.set.slot);
 		release(e->layout.run);
+		release(e->names.memory);
 		if (c->volumes.btrfs[i])
 			release(c->volumes.btrfs[i]->memory);
 		release(c->volumes.btrfs[i]);
@@ -425,6 +445,8 @@ static enum classify_reason whose_data(struct classifier *c, const struct volume
 
 	if (e->association != ASSOC_NODES_TOO || part || n != block_sectors(v))
 		return CLASSIFY_UNDECIDED;
+	c->pending |= c->by_name && !e->names.wanted;
+	e->names.wanted |= c->by_name;
 	if (!e->layout.known)
 		need_layout(c, e);
 	else
@@ -527,6 +549,7 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 		return mounted(c, v, w, pos, part, n, block);
 	}
 	ext_live_write(v->ext, block, content(c, v, w, pos, part, n));
+	ext_names_written(&v->ext->names);
 	note_work(c, v->ext);
 	/* The last inodes of a mount are written when the superblock has said that it is over. */
 	if (undecided_any(&c->undecided))
@@ -682,17 +705,22 @@ void classifier_only_whole(struct classifier *c)
 
 void classifier_again(struct classifier *c)
 {
+	unsigned int i;
+
 	if (!undecided_any(&c->undecided))
 		return;
 	assoc_again(&c->assoc);
+	for (i = 0; i < VOLUMES_MAX; i++)
+		ext_names_again(&c->volumes.ext[i].names);
 	c->pending = true;
 }
 
-/* Who wants memory: the table, the notes, or one of a volume's two. */
+/* Who wants memory: the table, the notes, or one of a volume's three. */
 struct memory_want {
 	size_t bytes;
 	struct volume *v;	/* NULL: one of those that all volumes share */
 	bool layout;
+	bool names;
 };
 
 static struct memory_want wants_memory(struct classifier *c)
@@ -715,6 +743,10 @@ static struct memory_want wants_memory(struct classifier *c)
 			return want;
 		want.bytes = layout_memory(&want.v->ext->layout);
 		want.layout = want.bytes;
+		if (want.bytes)
+			return want;
+		want.bytes = ext_names_memory(&want.v->ext->names);
+		want.names = want.bytes;
 		if (want.bytes)
 			return want;
 	}
@@ -742,6 +774,8 @@ void *classifier_give(struct classifier *c, void *memory, size_t bytes)
 		return selfid_give(c, want.v, memory, bytes);
 	if (want.layout)
 		return layout_give(&want.v->ext->layout, memory, bytes);
+	if (want.names)
+		return ext_names_give(&want.v->ext->names, memory, bytes);
 	if (want.v)
 		return ext_live_give(want.v->ext, memory, bytes);
 	if (undecided_memory(&c->undecided))
@@ -832,6 +866,56 @@ static u64 want_layout(const struct volume *v)
 	return 0;
 }
 
+/* What the walk through one volume's directories is to know. */
+struct choice_of {
+	const struct classify_choice *choice;
+	u64 start;
+};
+
+static bool suffix_of(void *ctx, const char *name, u32 len)
+{
+	const struct choice_of *of = ctx;
+
+	return of->choice->suffix(of->choice->ctx, name, len);
+}
+
+static u32 next_dir_of(void *ctx, u32 after)
+{
+	const struct choice_of *of = ctx;
+
+	return of->choice->next_dir(of->choice->ctx, of->start, after);
+}
+
+static struct ext_names_choice choice_in(const struct classifier *c, struct choice_of *of)
+{
+	return (struct ext_names_choice) {
+		.suffix = suffix_of,
+		.next_dir = next_dir_of,
+		.ctx = of,
+		.everywhere = c->by_suffix,
+	};
+}
+
+/* Names are read while inodes wait for them, and none is looked at with what is known. */
+static u64 want_names(struct classifier *c, const struct volume *v)
+{
+	struct choice_of of = { &c->choice, v->start };
+	struct ext_names_choice choice = choice_in(c, &of);
+
+	if (v->fs != VOLUME_EXT || !v->ext->names.wanted || ext_names_ready(v->ext) ||
+	    !assoc_waits(&c->assoc, slot_of(c, v->ext), v->ext))
+		return 0;
+	return ext_names_want(v->ext, &choice);
+}
+
+static void learn_names(struct classifier *c, const struct volume *v, const void *content)
+{
+	struct choice_of of = { &c->choice, v->start };
+	struct ext_names_choice choice = choice_in(c, &of);
+
+	ext_names_learn(v->ext, &choice, content);
+}
+
 bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 {
 	unsigned int i;
@@ -857,6 +941,17 @@ bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 		}
 		if (!block)
 			continue;
+		*sector = v->start + block * block_sectors(v);
+		*bytes = ext_block_size(&v->ext->geo);
+		return true;
+	}
+	for (i = 0; c->by_name && !assoc_is_busy(&c->assoc) && i < c->volumes.nr; i++) {
+		struct volume *v = &c->volumes.volume[i];
+
+		block = want_names(c, v);
+		if (!block)
+			continue;
+		c->reading = CLASSIFY_READS_NAMES;
 		*sector = v->start + block * block_sectors(v);
 		*bytes = ext_block_size(&v->ext->geo);
 		return true;
@@ -946,10 +1041,29 @@ void classifier_learn(struct classifier *c, u64 sector, const void *content)
 	if (offset & (block_sectors(v) - 1))
 		return;
 	block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
-	if (c->reading == CLASSIFY_READS_LAYOUT)
+	if (c->reading == CLASSIFY_READS_NAMES)
+		learn_names(c, v, content);
+	else if (c->reading == CLASSIFY_READS_LAYOUT)
 		layout_learn(&v->ext->layout, &v->ext->geo, block, content);
 	else
 		ext_live_learn(v->ext, block, content);
+}
+
+u64 classifier_named(const struct classifier *c, bool *full)
+{
+	u64 chosen = 0;
+	unsigned int i;
+
+	*full = false;
+	for (i = 0; i < c->volumes.nr; i++) {
+		const struct volume *v = &c->volumes.volume[i];
+
+		if (v->fs != VOLUME_EXT || !v->ext->names.wanted)
+			continue;
+		chosen += v->ext->names.chosen;
+		*full |= v->ext->names.full;
+	}
+	return chosen;
 }
 
 size_t classifier_bytes(const struct classifier *c)

@@ -71,8 +71,16 @@ struct classify_write {
 	void *ctx;
 };
 
-/* Is the content of the file @ino of the volume that begins at sector @start kept by choice? */
-typedef bool (*classify_chosen_fn)(void *ctx, u64 start, u32 ino);
+/* Whose content is kept by choice. All are functions of what the caller knows at that time. */
+struct classify_choice {
+	/* The file or directory @ino of the volume that begins at sector @start, by its number? */
+	bool (*inode)(void *ctx, u64 start, u32 ino);
+	/* A file of that name? */
+	bool (*suffix)(void *ctx, const char *name, u32 len);
+	/* The chosen directory there with the least number above @after, 0: none. */
+	u32 (*next_dir)(void *ctx, u64 start, u32 after);
+	void *ctx;
+};
 
 struct classifier {
 	u64 sectors;			/* of the disk */
@@ -92,13 +100,13 @@ struct classifier {
 
 	struct undecided undecided;
 	struct assoc assoc;
-	classify_chosen_fn chosen;	/* classifier_choose() */
-	void *chosen_ctx;
-	bool by_inode;			/* likewise */
+	struct classify_choice choice;	/* classifier_choose() */
+	bool by_inode, by_name, by_suffix;	/* likewise */
 	enum classify_reader {
 		CLASSIFY_READS_LIVE,
 		CLASSIFY_READS_LAYOUT,
 		CLASSIFY_READS_ASSOC,
+		CLASSIFY_READS_NAMES,
 	} reading;			/* who wanted what is being read */
 	struct btrfs_live *reader;	/* whose chunk tree is being read */
 	u64 reader_sector;
@@ -141,9 +149,14 @@ void classifier_remember(struct classifier *c, u64 bytes);
  * Some files of ext are chosen to be kept. While ->by_inode is set, which the caller does when
  * there are any, no block is called data when it is written: with a journal that has only
  * metadata it is undecided, whatever its content, until an inode that was written
- * after it and is not chosen maps it; everything else is kept. Before the first write.
+ * after it and is not chosen maps it; everything else is kept. ->by_name: among them are
+ * directories with all that is below them, or (->by_suffix, too) files with certain names
+ * (ext-names.h). Before the first write.
  */
-void classifier_choose(struct classifier *c, classify_chosen_fn chosen, void *ctx);
+void classifier_choose(struct classifier *c, const struct classify_choice *choice);
+
+/* More is chosen than before, or those three are set otherwise. */
+void classifier_chosen_more(struct classifier *c);
 
 /* Other files are chosen: what is undecided now stays kept, as it may have been one's that was. */
 void classifier_chosen_anew(struct classifier *c);
@@ -233,6 +246,9 @@ void *classifier_give(struct classifier *c, void *memory, size_t bytes);
  */
 bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes);
 void classifier_learn(struct classifier *c, u64 sector, const void *content);
+
+/* Files known to be chosen by name, and if there are more than there is room for: then all are. */
+u64 classifier_named(const struct classifier *c, bool *full);
 
 /* Bytes of memory given and in use. */
 size_t classifier_bytes(const struct classifier *c);

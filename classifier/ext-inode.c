@@ -129,6 +129,7 @@ void ext_parse_inode(const struct ext_geo *geo, u32 ino, const void *raw,
 	inode->verity = inode->flags & FLAG_VERITY;
 	inode->regular = type == MODE_REG;
 	inode->immutable = inode->flags & FLAG_IMMUTABLE;
+	inode->inline_data = inode->flags & FLAG_INLINE;
 	inode->mapped = inode->used && !(inode->flags & FLAG_INLINE);
 	switch (type) {
 	case MODE_DIR:

@@ -38,6 +38,7 @@ struct ext_inode {
 	bool verity;
 	bool regular;
 	bool immutable;
+	bool inline_data;	/* its content stands in it */
 	u8 map[EXT_INODE_MAP];
 };
 

@@ -44,6 +44,7 @@ static void restart(struct ext_live *e)
 	e->overflow = false;
 	e->jbd2.known = false;
 	jbd2_missed(&e->jbd2);
+	ext_names_forget(&e->names);
 
 	if (geo->block_bits > MAX_BLOCK_BITS)
 		return give_up(e, "blocks larger than 4096 bytes");
@@ -161,6 +162,16 @@ u32 ext_live_journal(const struct ext_live *e, u64 block)
 	if (!run || block - run->start >= run->len)
 		return U32_MAX;
 	return run->logical + (block - run->start);
+}
+
+u64 ext_live_journal_block(const struct ext_live *e, u32 logical)
+{
+	u32 i;
+
+	for (i = 0; e->mapped && i < e->runs; i++)
+		if (logical - e->entry[i].logical < e->entry[i].len)
+			return e->entry[i].start + (logical - e->entry[i].logical);
+	return 0;
 }
 
 /* Is @block one of the journal inode's map? Only once that is sorted; before, all are looked at. */
@@ -427,5 +438,6 @@ void *ext_live_give(struct ext_live *e, void *memory, size_t bytes)
 size_t ext_live_bytes(const struct ext_live *e)
 {
 	return e->entries * sizeof(*e->entry) + e->jbd2.pending_room * sizeof(u64) +
-	       (size_t)e->jbd2.set.slots * sizeof(u64) + e->layout.room * sizeof(*e->layout.run);
+	       (size_t)e->jbd2.set.slots * sizeof(u64) + e->layout.room * sizeof(*e->layout.run) +
+	       e->names.bytes;
 }

@@ -15,6 +15,7 @@
 #define CLASSIFIER_EXT_LIVE_H
 
 #include "ext-inode.h"
+#include "ext-names.h"
 #include "jbd2.h"
 #include "layout.h"
 
@@ -50,6 +51,7 @@ struct ext_live {
 	bool ordered;		/* file content was written unlogged: nothing logged is any */
 	bool stranger;		/* no journal, and who is at work need not be the driver */
 	struct layout layout;
+	struct ext_names names;
 
 	u64 want;		/* block to be read next, 0: none */
 	bool asked;		/* its reading was begun */
@@ -93,6 +95,9 @@ static inline bool ext_live_watches(const struct ext_live *e, u64 block)
 
 /* The journal block that @block is: its logical number, or U32_MAX if it is none. */
 u32 ext_live_journal(const struct ext_live *e, u64 block);
+
+/* The block that is the journal's number @logical, 0: none. Looks at all of its runs. */
+u64 ext_live_journal_block(const struct ext_live *e, u32 logical);
 
 /* Journal block number @logical is written. @content NULL: partly. */
 void ext_live_journal_write(struct ext_live *e, u32 logical, const void *content);

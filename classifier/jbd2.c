@@ -44,12 +44,6 @@ struct super {
 	__be32 ro_compat;
 };
 
-/* Is transaction @a older than @b? Numbers wrap. */
-static inline bool before(u32 a, u32 b)
-{
-	return (s32)(a - b) < 0;
-}
-
 void jbd2_init(struct jbd2 *j, u64 blocks, u32 block_size)
 {
 	struct logset set = j->set;
@@ -74,7 +68,7 @@ void jbd2_missed(struct jbd2 *j)
 
 bool jbd2_complete(const struct jbd2 *j)
 {
-	return j->known && j->joined && !before(j->tail, j->complete_from);
+	return j->known && j->joined && !jbd2_before(j->tail, j->complete_from);
 }
 
 /* The superblock's own fields. */
@@ -101,6 +95,7 @@ static const char *parse_super(struct jbd2 *j, const void *block, u32 maxlen)
 	    (features & (FEATURE_CSUM_V2 | FEATURE_CSUM_V3)) == (FEATURE_CSUM_V2 | FEATURE_CSUM_V3))
 		return "the journal has unknown features";
 	j->maxlen = be32_to_cpu(s.maxlen);
+	j->first = be32_to_cpu(s.first);
 	j->features = features;
 	j->start = be32_to_cpu(s.start);
 	j->tail = be32_to_cpu(s.sequence);
@@ -186,19 +181,19 @@ static void seen(struct jbd2 *j, u32 logical, u32 tid)
 	/* Seen from its beginning? Surely, if that is the log's tail and stands here. */
 	bool first = j->tail_fresh && tid == j->tail && logical == j->start;
 
-	if (before(tid, j->tail)) {
+	if (jbd2_before(tid, j->tail)) {
 		j->count.bad++;
 		jbd2_missed(j);
 		return;
 	}
-	if (j->joined && before(j->head + 1, tid) && !first)
+	if (j->joined && jbd2_before(j->head + 1, tid) && !first)
 		jbd2_missed(j);
 	if (!j->joined) {
 		j->complete_from = first ? tid : tid + 1;
 		j->head = tid;
 		j->joined = true;
 	}
-	if (before(j->head, tid))
+	if (jbd2_before(j->head, tid))
 		j->head = tid;
 }
 
@@ -206,7 +201,7 @@ static void seen(struct jbd2 *j, u32 logical, u32 tid)
 static void incomplete(struct jbd2 *j, u32 tid)
 {
 	j->count.missed++;
-	if (before(j->complete_from, tid + 1))
+	if (jbd2_before(j->complete_from, tid + 1))
 		j->complete_from = tid + 1;
 }
 
@@ -254,41 +249,82 @@ static bool add(struct jbd2 *j, u64 block, u32 tid)
 	return logset_expire(&j->set, j->tail, j->head) && logset_add(&j->set, block, tid);
 }
 
+/* The tags of a descriptor. */
+struct tags {
+	u32 at;
+	u32 flags;
+	bool bad;
+};
+
+static bool next_tag(const struct jbd2 *j, const void *block, struct tags *t, u64 *home)
+{
+	u32 bytes = tag_bytes(j);
+	const void *tag = block + t->at;
+
+	if (t->flags & TAG_LAST)
+		return false;
+	t->bad = t->at + bytes > content_end(j);
+	if (t->bad)
+		return false;
+	*home = load_be32(tag);
+	/* v3 has 32 bits of flags, of which only the low half is used so far. */
+	if (j->features & FEATURE_CSUM_V3)
+		t->flags = load_be32(tag + 4);
+	else
+		t->flags = load_be16(tag + 6);
+	if (j->features & FEATURE_64BIT)
+		*home |= (u64)load_be32(tag + 8) << 32;
+	t->at += bytes;
+	if (!(t->flags & TAG_SAME_UUID))
+		t->at += UUID_BYTES;
+	t->bad = *home >= j->blocks;
+	return !t->bad;
+}
+
 static enum jbd2_block_kind write_descriptor(struct jbd2 *j, u32 tid, const void *block)
 {
-	u32 bytes = tag_bytes(j), end = content_end(j), at = sizeof(struct header);
+	struct tags t = { .at = sizeof(struct header) };
 	bool whole = true;
-	u32 flags = 0;
+	u64 home;
 
 	j->count.descriptors++;
-	while (!(flags & TAG_LAST)) {
-		u64 home;
-
-		if (at + bytes > end)
-			goto bad;
-		home = load_be32(block + at);
-		/* v3 has 32 bits of flags, of which only the low half is used so far. */
-		if (j->features & FEATURE_CSUM_V3)
-			flags = load_be32(block + at + 4);
-		else
-			flags = load_be16(block + at + 6);
-		if (j->features & FEATURE_64BIT)
-			home |= (u64)load_be32(block + at + 8) << 32;
-		at += bytes;
-		if (!(flags & TAG_SAME_UUID))
-			at += UUID_BYTES;
-		if (home >= j->blocks)
-			goto bad;
+	while (next_tag(j, block, &t, &home)) {
 		j->count.tags++;
 		whole &= add(j, home, tid);
 	}
-	if (!whole)
+	j->count.bad += t.bad;
+	if (!whole || t.bad)
 		incomplete(j, tid);
-	return JBD2_DESCRIPTOR;
-bad:
-	j->count.bad++;
-	incomplete(j, tid);
-	return JBD2_BAD;
+	return t.bad ? JBD2_BAD : JBD2_DESCRIPTOR;
+}
+
+enum jbd2_block_kind jbd2_read(const struct jbd2 *j, u32 tid, const void *block,
+			       void (*tag)(void *ctx, u64 home), void *ctx)
+{
+	struct tags t = { .at = sizeof(struct header) };
+	struct header h;
+	u64 home;
+
+	memcpy(&h, block, sizeof(h));
+	if (!jbd2_control(h.magic) || be32_to_cpu(h.tid) != tid)
+		return JBD2_LOGGED;
+	switch (be32_to_cpu(h.type)) {
+	case TYPE_DESCRIPTOR:
+		while (next_tag(j, block, &t, &home))
+			tag(ctx, home);
+		return t.bad ? JBD2_BAD : JBD2_DESCRIPTOR;
+	case TYPE_COMMIT:
+		return JBD2_COMMIT;
+	case TYPE_REVOKE:
+		return JBD2_REVOKE;
+	default:
+		return JBD2_BAD;
+	}
+}
+
+bool jbd2_has_fast_commits(const struct jbd2 *j)
+{
+	return j->features & FEATURE_FAST_COMMIT;
 }
 
 static enum jbd2_block_kind write_revoke(struct jbd2 *j, u32 tid, const void *block)

@@ -64,6 +64,7 @@ struct jbd2 {
 	/* from the journal's superblock */
 	bool known;
 	u32 maxlen;		/* blocks of the journal */
+	u32 first;		/* where the log begins, and goes on behind its end */
 	u32 features;		/* incompatible ones */
 	u32 start;		/* block where the oldest transaction in the log begins, 0: empty */
 	u32 tail;		/* its number */
@@ -102,6 +103,23 @@ enum jbd2_block_kind jbd2_write(struct jbd2 *j, u32 logical, const void *block);
 static inline bool jbd2_control(__be32 word)
 {
 	return word == cpu_to_be32(JBD2_MAGIC);
+}
+
+/*
+ * Read a log back: what is @block, if it is a control block of transaction @tid? Else
+ * JBD2_LOGGED. Of a descriptor @tag is told the home blocks, in the order in which what is
+ * logged follows.
+ */
+enum jbd2_block_kind jbd2_read(const struct jbd2 *j, u32 tid, const void *block,
+			       void (*tag)(void *ctx, u64 home), void *ctx);
+
+/* Do fast commits change the disk in ways that the log does not tell? */
+bool jbd2_has_fast_commits(const struct jbd2 *j);
+
+/* Is transaction @a older than @b? Numbers wrap. */
+static inline bool jbd2_before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
 }
 
 /* A part of a block of the journal is written, or something else that was not understood. */

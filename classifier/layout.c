@@ -65,6 +65,24 @@ enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, 
 	return run->kind;
 }
 
+u64 layout_inode_block(const struct layout *l, const struct ext_geo *geo, u32 ino, u32 *offset)
+{
+	u32 in_block = ext_block_size(geo) / geo->inode_size, group, index, i;
+
+	if (!l->known || !ino || ino > geo->inodes)
+		return 0;
+	group = div_u64_rem(ino - 1, geo->inodes_per_group, &index);
+	*offset = index % in_block * geo->inode_size;
+	for (i = 0; i < l->runs; i++) {
+		const struct layout_run *run = &l->run[i];
+		u64 at = (u64)(group - run->group) * geo->itable_blocks + index / in_block;
+
+		if (run->kind == LAYOUT_INODES && group >= run->group && at < run->len)
+			return run->start + at;
+	}
+	return 0;
+}
+
 /* Add to the last run of the kind, if that is among the last three. */
 static void add(struct layout *l, enum layout_kind kind, u64 start, u32 len, u32 group)
 {

@@ -56,6 +56,12 @@ static inline void layout_need(struct layout *l)
 enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, u64 block,
 			     u32 *first);
 
+/*
+ * The block that inode @ino lies in, at byte *@offset; 0: not known. Looks at all
+ * runs: not on an I/O path.
+ */
+u64 layout_inode_block(const struct layout *l, const struct ext_geo *geo, u32 ino, u32 *offset);
+
 /* A block of kind EXT_GDT is written; @content NULL: partly. */
 void layout_gdt_write(struct layout *l, const struct ext_geo *geo, u64 block,
 		      const void *content);

@@ -21,6 +21,7 @@ struct implicit {
 	bool stopped;
 	bool rules_going;		/* until then any file may have been chosen */
 	struct undecided_figures told;	/* of classifier.undecided, what the store was told */
+	bool told_full;			/* that there is no room for all names */
 	struct work_struct work;
 	struct delayed_work again;	/* look again at what is undecided */
 	u8 page[CLASSIFIER_BLOCK] __aligned(CLASSIFIER_BLOCK);
@@ -132,12 +133,38 @@ static void wake_worker(struct implicit *im)
 		queue_delayed_work(im->d->wq, &im->again, AGAIN);
 }
 
+/* The lock is held. */
+static void tell_names(struct implicit *im)
+{
+	bool full;
+
+	atomic64_set(&im->d->store->raw_names, classifier_named(&im->c, &full));
+	atomic64_set(&im->d->store->raw_names_full, full);
+	if (full && !im->told_full)
+		DMWARN("%s: raw: no room for all files chosen by name: everything is kept",
+		       dm_table_device_name(im->d->ti->table));
+	im->told_full = full;
+}
+
+/* The lock is held. Where page owners tell of files, rules need no inodes. */
+static void take_rules(struct implicit *im)
+{
+	const struct raw *raw = &im->d->store->raw;
+	bool any = im->d->classify == CLASSIFY_IMPLICIT && raw_any(raw);
+
+	im->c.by_inode = any && raw_has_file_rules(raw);
+	im->c.by_name = any && raw_has_name_rules(raw);
+	im->c.by_suffix = any && raw_has_suffix_rules(raw);
+}
+
 /* The lock is held. Figures belong to the store: they outlive a reloaded table. */
 static void tell_figures(struct implicit *im)
 {
 	const struct undecided_figures *now = &im->c.undecided.figures;
 	atomic64_t *sum = im->d->store->unclassified;
 
+	if (unlikely(im->c.by_name))
+		tell_names(im);
 	if (!memcmp(now, &im->told, sizeof(*now)))
 		return;
 	atomic64_add(now->now - im->told.now, &sum[DAVID_UNCLASSIFIED_NOW]);
@@ -163,9 +190,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 
 	implied->runs = 0;
 	spin_lock(&im->lock);
-	/* Where page owners tell of files, rules need no inodes. */
-	im->c.by_inode = im->d->classify == CLASSIFY_IMPLICIT && raw_any(&im->d->store->raw) &&
-			 raw_has_inode_rules(&im->d->store->raw);
+	take_rules(im);
 	for (pos = 0; pos < w.sectors; pos += len) {
 		classifier_write(&im->c, &w, pos, &len, &reason);
 		trace_david_implied(im->d->owners.bdev->bd_dev, w.sector + pos, len,
@@ -422,6 +447,22 @@ static bool is_raw(void *ctx, u64 start, u32 ino)
 	return im->rules_going || raw_has_inode(&im->d->store->raw, start, ino);
 }
 
+static bool is_raw_name(void *ctx, const char *name, u32 len)
+{
+	struct implicit *im = ctx;
+
+	return raw_has_name(&im->d->store->raw, name, len);
+}
+
+static u32 next_raw_dir(void *ctx, u64 start, u32 after)
+{
+	struct implicit *im = ctx;
+	u64 ino = raw_next_dir(&im->d->store->raw, start, after);
+
+	/* ext has no others. */
+	return ino <= U32_MAX ? ino : 0;
+}
+
 void implicit_rules_going(struct implicit *im)
 {
 	spin_lock(&im->lock);
@@ -433,8 +474,17 @@ void implicit_rules_gone(struct implicit *im)
 {
 	spin_lock(&im->lock);
 	im->rules_going = false;
+	take_rules(im);
 	classifier_chosen_anew(&im->c);
 	tell_figures(im);
+	spin_unlock(&im->lock);
+}
+
+void implicit_rules_added(struct implicit *im)
+{
+	spin_lock(&im->lock);
+	take_rules(im);
+	classifier_chosen_more(&im->c);
 	spin_unlock(&im->lock);
 }
 
@@ -444,6 +494,12 @@ struct implicit *implicit_create(struct david *d)
 {
 	/* As large as a page or more, and so aligned as its page wants to be. */
 	struct implicit *im = kzalloc(roundup_pow_of_two(sizeof(*im)), GFP_KERNEL);
+	struct classify_choice choice = {
+		.inode = is_raw,
+		.suffix = is_raw_name,
+		.next_dir = next_raw_dir,
+		.ctx = im,
+	};
 
 	if (!im)
 		return NULL;
@@ -455,7 +511,7 @@ struct implicit *implicit_create(struct david *d)
 	/* Page owners need no inodes to tell. */
 	if (d->classify == CLASSIFY_IMPLICIT) {
 		classifier_remember(&im->c, (u64)d->unclassified << 20);
-		classifier_choose(&im->c, is_raw, im);
+		classifier_choose(&im->c, &choice);
 	}
 	im->stopped = true;
 	atomic64_add(sizeof(*im), &d->store->classify_bytes);

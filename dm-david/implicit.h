@@ -69,6 +69,8 @@ enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n);
  */
 void implicit_rules_going(struct implicit *im);
 void implicit_rules_gone(struct implicit *im);
+/* Some were added. */
+void implicit_rules_added(struct implicit *im);
 
 /* From presuspend on no reads of its own, from resume (or presuspend_undo) on again. Sleeps. */
 void implicit_stop(struct implicit *im);

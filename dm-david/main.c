@@ -793,16 +793,13 @@ static int change_files(struct david *d, const char *text)
 	return r;
 }
 
-/* Rules for files need to be told of files: by page owners, or on ext by inodes. */
+/* Rules for files need to be told of files: by page owners, or on ext by inodes and names. */
 static void warn_of_deafness(const struct david *d)
 {
 	const struct raw *raw = &d->store->raw;
 
 	if (d->classify == CLASSIFY_DATA && raw_has_file_rules(raw))
 		DMWARN("%s: raw: classify=data is not told of files: sectors: works",
-		       dm_table_device_name(d->ti->table));
-	if (d->classify == CLASSIFY_IMPLICIT && raw_has_name_rules(raw))
-		DMWARN("%s: raw: classify=implicit is not told of names: ino: and sectors: work",
 		       dm_table_device_name(d->ti->table));
 }
 
@@ -824,6 +821,8 @@ static int raw_message(struct david *d, unsigned int argc, char **argv, char *re
 		r = raw_change(&d->store->raw, add, argc - 1, argv + 1, error);
 		if (!add && d->implicit)
 			implicit_rules_gone(d->implicit);
+		if (add && d->implicit)
+			implicit_rules_added(d->implicit);
 	}
 	if (r)
 		DMERR("%s: raw: %s", dm_table_device_name(d->ti->table), error);

@@ -146,9 +146,9 @@ bool raw_has_name_rules(const struct raw *raw)
 	return has_rules(raw, rawset_has_names);
 }
 
-bool raw_has_inode_rules(const struct raw *raw)
+bool raw_has_suffix_rules(const struct raw *raw)
 {
-	return has_rules(raw, rawset_has_inodes);
+	return has_rules(raw, rawset_has_suffixes);
 }
 
 bool raw_has_inode(const struct raw *raw, u64 volume, u64 ino)
@@ -162,6 +162,30 @@ bool raw_has_inode(const struct raw *raw, u64 volume, u64 ino)
 	found = set && rawset_file(set, &file, NULL, NULL);
 	rcu_read_unlock();
 	return found;
+}
+
+bool raw_has_name(const struct raw *raw, const char *name, size_t len)
+{
+	const struct rawset *set;
+	bool found;
+
+	rcu_read_lock();
+	set = rcu_dereference(raw->set);
+	found = set && rawset_name(set, name, len);
+	rcu_read_unlock();
+	return found;
+}
+
+u64 raw_next_dir(const struct raw *raw, u64 volume, u64 after)
+{
+	const struct rawset *set;
+	u64 ino;
+
+	rcu_read_lock();
+	set = rcu_dereference(raw->set);
+	ino = set ? rawset_next_dir(set, volume, after) : 0;
+	rcu_read_unlock();
+	return ino;
 }
 
 /* Changes */

@@ -59,13 +59,18 @@ bool raw_has_file(const struct raw *raw, struct inode *inode);
 /* Is any of @sectors from @sector on RAW by its place? */
 bool raw_has_sectors(const struct raw *raw, u64 sector, u64 sectors);
 
-/* Are there rules for files; by name or directory; by number? */
+/* Are there rules for files; by name or directory; by suffix? */
 bool raw_has_file_rules(const struct raw *raw);
 bool raw_has_name_rules(const struct raw *raw);
-bool raw_has_inode_rules(const struct raw *raw);
+bool raw_has_suffix_rules(const struct raw *raw);
 
-/* Is the file RAW by its number, counted in @volume? Of rules by name nothing is known here. */
+/*
+ * Is the file or directory itself RAW by its number, counted in @volume? Is every file of that
+ * name? And the RAW directory in @volume with the least number above @after, 0: none.
+ */
 bool raw_has_inode(const struct raw *raw, u64 volume, u64 ino);
+bool raw_has_name(const struct raw *raw, const char *name, size_t len);
+u64 raw_next_dir(const struct raw *raw, u64 volume, u64 after);
 
 /*
  * Put all of the rules in @words in, or take them away; all or none. Returns 0 or a

@@ -202,9 +202,9 @@ bool rawset_has_names(const struct rawset *set)
 	return set->count[DIR] || set->suffixes;
 }
 
-bool rawset_has_inodes(const struct rawset *set)
+bool rawset_has_suffixes(const struct rawset *set)
 {
-	return set->count[INO];
+	return set->suffixes;
 }
 
 bool rawset_has_files(const struct rawset *set)
@@ -420,7 +420,7 @@ struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t g
 
 /* Lookups */
 
-static bool has_suffix(const struct rawset *set, const char *name, size_t len)
+bool rawset_name(const struct rawset *set, const char *name, size_t len)
 {
 	struct suffix suffix = {};
 	size_t at = len;
@@ -443,7 +443,7 @@ bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_pare
 
 	if (set->count[INO] && has(set, INO, volume, ino))
 		return true;
-	if (set->suffixes && file->name && has_suffix(set, file->name, file->name_len))
+	if (set->suffixes && file->name && rawset_name(set, file->name, file->name_len))
 		return true;
 	if (!set->count[DIR])
 		return false;
@@ -454,6 +454,16 @@ bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_pare
 			return false;
 	}
 	return true;
+}
+
+u64 rawset_next_dir(const struct rawset *set, u64 volume, u64 after)
+{
+	unsigned int i = after == U64_MAX ? set->count[DIR] :
+					    locate_range(set, DIR, volume, after + 1);
+
+	if (i == set->count[DIR] || set->range[DIR][i].volume != volume)
+		return 0;
+	return set->range[DIR][i].first;
 }
 
 bool rawset_sector(const struct rawset *set, u64 sector, u64 *len)

@@ -50,10 +50,10 @@ unsigned int rawset_count(const struct rawset *set);
 /* Do they have the same rules? NULL has none. */
 bool rawset_same(const struct rawset *a, const struct rawset *b);
 
-/* Are there rules for files, by number, name or directory; by name or directory; by number? */
+/* Are there rules for files, by number, name or directory; by the latter two; by name? */
 bool rawset_has_files(const struct rawset *set);
 bool rawset_has_names(const struct rawset *set);
-bool rawset_has_inodes(const struct rawset *set);
+bool rawset_has_suffixes(const struct rawset *set);
 
 /* Memory of it. */
 size_t rawset_bytes(const struct rawset *set);
@@ -80,6 +80,12 @@ typedef bool (*raw_parent_fn)(void *ctx, u64 *volume, u64 *ino);
  */
 bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_parent_fn parent,
 		 void *ctx);
+
+/* Is every file of that name RAW? */
+bool rawset_name(const struct rawset *set, const char *name, size_t len);
+
+/* The directory with the least number above @after that is RAW in @volume by a rule; 0: none. */
+u64 rawset_next_dir(const struct rawset *set, u64 volume, u64 after);
 
 /*
  * Is @sector RAW by its place? *len becomes the number of sectors from it on

@@ -217,6 +217,8 @@ static const struct {
 	FIELD(exact_limit),
 	ARRAY(unclassified, "unclassified", unclassified_names),
 	FIELD(log_retries),
+	FIELD(raw_names),
+	FIELD(raw_names_full),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

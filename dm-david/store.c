@@ -460,6 +460,8 @@ void store_stats(struct store *store, struct david_stats *st)
 	for (i = 0; i < DAVID_UNCLASSIFIED_NR; i++)
 		st->unclassified[i] = div_u64(atomic64_read(&store->unclassified[i]),
 					      store->block_size);
+	st->raw_names = atomic64_read(&store->raw_names);
+	st->raw_names_full = atomic64_read(&store->raw_names_full);
 	count_stats(store, st);
 	model_stats(store, st);
 	st->state = store_state(store);

@@ -202,6 +202,8 @@ struct david_stats {
 	__u64 more_evidence[DAVID_SLOTS];	/* what has no room in evidence */
 	__u64 unclassified[DAVID_SLOTS];	/* classify=implicit */
 	__u64 log_retries;	/* writes of the log or the superblock that were tried again */
+	__u64 raw_names;	/* classify=implicit: files known to be RAW by name or directory */
+	__u64 raw_names_full;	/* 1: there are more of them than there is room for: all are kept */
 };
 
 struct david_version {

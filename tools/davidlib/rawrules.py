@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from . import dm, stats
+from .below import Place, place_on
 from .device import _is_david, _name, _need_root
 from .dm import DeviceError
 from .kmsg import KernelLog
@@ -60,9 +61,22 @@ def mounts() -> list[Mount]:
     return found
 
 
+def _place(mount: Mount, number: str) -> Place | None:
+    """Where on the disk of that number a file system begins; None: elsewhere."""
+    # btrfs shows an anonymous number: there the source tells.
+    device = mount.number if not mount.number.startswith("0:") else dm._number(mount.source)
+    return place_on(device, number) if device else None
+
+
+def _is_direct(mount: Mount, number: str) -> bool:
+    return number in (mount.number, dm._number(mount.source))
+
+
 def _on_disk(mount: Mount, number: str) -> bool:
-    """btrfs shows an anonymous number: there the source tells."""
-    return mount.number == number or dm._number(mount.source) == number
+    try:
+        return _place(mount, number) is not None
+    except DeviceError:
+        return False
 
 
 def mount_of(path: str) -> Mount:
@@ -100,8 +114,12 @@ def rule_of_path(name: str, text: str) -> tuple[str, str]:
     except OSError as error:
         remedy = "make it first, empty (touch, mkdir), or " if isinstance(error, FileNotFoundError) else ""
         raise DeviceError(f"{text}: {error.strerror}; {remedy}name its directory or its suffix") from None
-    mount = mount_of(path)
-    if not _on_disk(mount, dm.minor(name)):
+    mount, number = mount_of(path), dm.minor(name)
+    try:
+        place = _place(mount, number)
+    except DeviceError as error:
+        raise DeviceError(f"{text}: is it on {name}? {error}; {HOW}") from None
+    if not place:
         raise DeviceError(f"{text}: not on {name}, but on {mount.source} mounted on {mount.point}; {HOW}")
     if stat.S_ISDIR(what.st_mode):
         word = "dir"
@@ -109,7 +127,14 @@ def rule_of_path(name: str, text: str) -> tuple[str, str]:
         word = "ino"
     else:
         raise DeviceError(f"{text}: neither a file nor a directory")
-    volume = f"{subvolume(path)}/" if mount.kind == "btrfs" else ""
+    volume = f"{place.sector}/" if place.sector else ""
+    if mount.kind == "btrfs":
+        volume = f"{subvolume(path)}/"
+    if _classify(name) in ("auto", "explicit") and not _is_direct(mount, number):
+        raise DeviceError(
+            f"{text}: on {mount.source}, behind which classify={_classify(name)} is not told of files: "
+            "all there is treated alike; mount the disk itself, or use classify=implicit"
+        )
     return f"{word}:{volume}{what.st_ino}", path
 
 
@@ -195,8 +220,6 @@ def _without_effect(how: str, rule: str) -> str:
     """Why the rule means nothing, and what would; empty if it does."""
     if how == "data" and not rule.startswith("sectors:"):
         return "does not look at files; sectors: would work"
-    if how == "implicit" and rule.startswith(("dir:", "suffix:")):
-        return "is not told of names; ino: of each file would work, and sectors:"
     return ""
 
 

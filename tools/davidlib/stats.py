@@ -101,7 +101,8 @@ HISTOGRAMS = ("late", "modelled_times", "measured_times")
 CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions", "saves"))
 ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS
 EXACT = ("exact_blocks", "exact_limit")
-ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, "log_retries")
+LAST = ("log_retries", "raw_names", "raw_names_full")
+ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST)
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -133,7 +134,7 @@ class Struct(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in EXACT),
         ("more_evidence", _SLOT_ARRAY),
         ("unclassified", _SLOT_ARRAY),
-        ("log_retries", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in LAST),
     ]
 
 
@@ -372,6 +373,9 @@ def as_text(stats: dict[str, Any]) -> str:
     lines.append("requests")
     for name, count in stats["requests"].items():
         row(name, str(count), format_size(stats["sectors"][name] * SECTOR))
+    if names := stats["raw_names"]:
+        everything = "; no room for all of them: everything is kept" if stats["raw_names_full"] else ""
+        row("RAW names", str(names), f"files known by name or directory{everything}")
     if stats["unclassified"]["most"]:
         lines.append("written undecided (classify=implicit)")
         for name, count in stats["unclassified"].items():

@@ -15,8 +15,8 @@ Case = Callable[[], None]
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
-GROUPS += ("rawinode", "crossings")
-LONG = ("long", "sumslong", "unclassifiedlong", "races")  # run where they are asked for by name
+GROUPS += ("rawinode", "rawnames", "crossings")
+LONG = ("long", "sumslong", "unclassifiedlong", "races", "rawnameslong")  # where asked for by name
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 
