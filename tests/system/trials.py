@@ -331,8 +331,9 @@ class Life:
                 self.look(top, "after the cut")
                 shutil.rmtree(f"{top}/{LATE}")
                 os.mkdir(f"{top}/{LATE}")
-            # A kernel that noted failed writes does not follow the orphans, but leaves them to e2fsck.
-            if fs.repair and "with errors" in run("dumpe2fs", "-h", self.disk):
+            # A kernel that noted failed writes does not follow the orphans, but leaves them to e2fsck;
+            # with ea_inode it may lose one of them, on any disk.
+            if fs.repair and re.search("with errors|ea_inode", run("dumpe2fs", "-h", self.disk)):
                 run(*fs.repair, self.disk, ok=(0, 1))
         elif end.endswith("cut"):
             with mounted(self.disk, self.driver, fs.always) as top:
