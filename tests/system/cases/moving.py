@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import re
 from contextlib import suppress
 
@@ -187,7 +188,8 @@ def removed_and_made_again_time_after_time_it_is_as_its_reference() -> None:
                     with mounted(path, "ext4") as top:
                         if not life:
                             os.mkdir(f"{top}/tree")
-                        os.makedirs(f"{top}/tree/{life % 10}", exist_ok=True)
+                        shutil.rmtree(f"{top}/tree/{life % 10}", ignore_errors=True)
+                        os.mkdir(f"{top}/tree/{life % 10}")
                         work = Operations(f"{top}/tree/{life % 10}", f"life {life}")
                         work.run(100)
                         work.close_all()
