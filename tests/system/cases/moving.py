@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import re
+import shutil
 from contextlib import suppress
 
 import raw
