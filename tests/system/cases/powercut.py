@@ -298,7 +298,7 @@ FILE_SYSTEMS = {
     "xfs": (["mkfs.xfs", "-q", "-f"], ["xfs_repair", "-n"]),
 }
 # A full one would fail the mount: log and checksums take more in a long life.
-FS_SIZE, FS_BACKING = 2 * GIB, (96 if FULL else 48) * MIB
+FS_SIZE, FS_BACKING = 2 * GIB, (192 if FULL else 48) * MIB
 TEARING = f"0 {FS_SIZE >> 9} striped 1 8 {{}} 0"
 
 
@@ -367,7 +367,8 @@ def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = Fals
 
 
 def file_systems_recover(fs: str) -> None:
-    cut_file_system(fs, 700 if FULL else 15, 4000 if FULL else 3, 3)
+    # A sync flushes twice: at all of more than 2,000 flushes, and at as many other places.
+    cut_file_system(fs, 1000 if FULL else 15, 4400 if FULL else 3, 3)
 
 
 @case
