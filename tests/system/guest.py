@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 
@@ -206,8 +206,15 @@ def remove(name: str) -> None:
     raise Failed(f"cannot remove {name}: {done.stderr.decode().strip()}; {dm.users(dm.minor(name))}")
 
 
+def has_helper(fs: str) -> bool:
+    return Path(f"/sbin/mount.{fs}").exists()
+
+
 def mount(device: str, point: str, fs: str, options: str = "") -> None:
-    """mount(2), for file systems without a helper: programs take long to start in a lab."""
+    """mount(2) where the file system has no helper: programs take long to start in a lab."""
+    if has_helper(fs):
+        run("mount", "-t", fs, *(["-o", options] if options else []), device, point)
+        return
     flags, rest = 0, []
     for word in options.split(",") if options else []:
         flags |= MOUNT_FLAGS.get(word, 0)
@@ -217,8 +224,10 @@ def mount(device: str, point: str, fs: str, options: str = "") -> None:
         raise Failed(f"mount -t {fs} -o {options or 'defaults'} {device} {point}: {error}")
 
 
-def unmount(point: str) -> None:
-    if libc.umount2(os.fsencode(point), 0):
+def unmount(point: str, fs: str) -> None:
+    if has_helper(fs):
+        run("umount", point)
+    elif libc.umount2(os.fsencode(point), 0):
         raise Failed(f"umount {point}: {os.strerror(ctypes.get_errno())}")
 
 
@@ -226,25 +235,17 @@ def unmount(point: str) -> None:
 def mounted(device: str, fs: str, options: str = "") -> Iterator[str]:
     point = SCRATCH / f"mnt-{os.path.basename(device)}"
     point.mkdir(parents=True, exist_ok=True)
-    helped = Path(f"/sbin/mount.{fs}").exists()
-    if helped:
-        run("mount", "-t", fs, *(["-o", options] if options else []), device, str(point))
-    else:
-        mount(device, str(point), fs, options)
+    mount(device, str(point), fs, options)
     try:
         yield str(point)
     finally:
-        for attempt in range(21):
-            try:
-                if helped:
-                    run("umount", str(point))
-                else:
-                    unmount(str(point))
+        for _ in range(20):
+            with suppress(Failed):
+                unmount(str(point), fs)
                 break
-            except Failed:
-                if attempt == 20:
-                    raise
-                time.sleep(0.2)
+            time.sleep(0.2)
+        else:
+            unmount(str(point), fs)
 
 
 def device_stats(name: str) -> dict[str, object]:

@@ -240,6 +240,26 @@ def random_faults_leave_every_block_old_or_new() -> None:
     assert failed, "no request failed: the test tests nothing"
 
 
+def synced_tree(top: str, seed: int, count: int) -> tuple[list[str], Operations]:
+    """What is there and synced, and operations for a directory of their own that faults may hit."""
+    os.mkdir(f"{top}/late")
+    os.mkdir(f"{top}/tree")
+    work = Operations(f"{top}/tree", f"{seed}")
+    work.run(count)
+    work.close_all()
+    os.sync()
+    return manifest(f"{top}/tree", content=False), Operations(f"{top}/late", f"late {seed}")
+
+
+def run_into_faults(late: Operations, rounds: int, count: int) -> None:
+    try:
+        for _ in range(rounds):
+            late.run(count)
+            os.sync()
+    except OSError as error:
+        assert error.errno in (errno.EIO, errno.EROFS, errno.EUCLEAN), error
+
+
 def flaky_life(
     fs: str, mkfs: tuple[str, ...], check: tuple[str, ...], repair: tuple[str, ...], seed: int
 ) -> None:
@@ -249,22 +269,10 @@ def flaky_life(
     with shaky_disk(size) as shaky, fake_disk("shaken", 4 * GIB, shaky.disk, *IN_MEMORY) as disk:
         run(*mkfs, disk)
         with mounted(disk, fs) as top:
-            os.mkdir(f"{top}/late")
-            os.mkdir(f"{top}/tree")
-            work = Operations(f"{top}/tree", f"{seed}")
-            work.run(150)
-            work.close_all()
-            os.sync()
-            tree = manifest(f"{top}/tree", content=False)
-            late = Operations(f"{top}/late", f"late {seed}")
+            tree, late = synced_tree(top, seed, 150)
             late.run(20)
             shaky.become(rng.choice((shaky.flakey(), shaky.flakey("error_writes"))))
-            try:
-                for _ in range(6):
-                    late.run(40)
-                    os.sync()
-            except OSError as error:
-                assert error.errno in (errno.EIO, errno.EROFS, errno.EUCLEAN), error
+            run_into_faults(late, 6, 40)
             late.close_all()
         shaky.become(shaky.whole())
         if repair and rng.random() < 0.5:

@@ -19,7 +19,16 @@ from manifest import difference, manifest
 from randomops import Operations
 
 from cases.durable import table
-from cases.faults import RUNS, Injected, Tolerant, failing, injectable, injected
+from cases.faults import (
+    RUNS,
+    Injected,
+    Tolerant,
+    failing,
+    injectable,
+    injected,
+    run_into_faults,
+    synced_tree,
+)
 from cases.store import state
 
 from guest import Failed, device_stats, loop_disk, mapped, mounted, run
@@ -115,25 +124,13 @@ def requests_that_fail_by_chance_leave_what_was_flushed() -> None:
     assert failed, "no request failed: the test tests nothing"
 
 
-def shaken(disk: str, below: str, fs: str, seed: int) -> tuple[dict, int]:  # type: ignore[type-arg]
+def shaken(disk: str, below: str, fs: str, seed: int) -> tuple[list[str], int]:
     """What was synced before, and how many requests were made to fail."""
     rng = random.Random(seed)
     with mounted(disk, fs) as top:
-        os.mkdir(f"{top}/tree")
-        os.mkdir(f"{top}/late")
-        work = Operations(f"{top}/tree", f"{seed}")
-        work.run(60)
-        work.close_all()
-        os.sync()
-        tree = manifest(f"{top}/tree", content=False)
-        late = Operations(f"{top}/late", f"late {seed}")
+        tree, late = synced_tree(top, seed, 60)
         with failing_requests(below, rng.choice((2, 10))) as failed:
-            try:
-                for _ in range(4):
-                    late.run(30)
-                    os.sync()
-            except OSError as error:
-                assert error.errno in (errno.EIO, errno.EROFS, errno.EUCLEAN), error
+            run_into_faults(late, 4, 30)
         late.close_all()
     return tree, failed.times
 
