@@ -102,7 +102,7 @@ kunit: setup ## the same as KUnit, in the uml lab
 system: setup sim ## system tests, in both labs
 	$(VENV)/bin/pytest tests/system
 
-powercut: setup ## power cuts at thousands of places, three hours; then bugs planted to be found by that
+powercut: setup ## power cuts at thousands of places, hours; then bugs planted to be found by that
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'powercut.*'
 	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*' 'sumslong.scrub_finds*' 'otherfs.f2fs_finds*'
 
