@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import errno
+import fcntl
 import io
 import os
 import re
+import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -21,6 +25,7 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
 
+import devmapper  # noqa: E402
 from davidlib import device, dm, kmsg, profileword, rawrules, sizes, stats, util  # noqa: E402, F401
 
 DAVID = str(TREE / "tools" / "david")
@@ -50,10 +55,17 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+@cache
+def program(name: str) -> str:
+    """Its path: an exec that fails in each directory of PATH costs much in a lab."""
+    return shutil.which(name, path=dm.environment()["PATH"]) or name
+
+
 def run(*command: str, ok: tuple[int, ...] = (0,), env: dict[str, str] | None = None) -> str:
     """Output of a command; with an unwanted exit status, Failed with the end of what it said."""
+    words = [program(command[0]), *command[1:]]
     done = subprocess.run(
-        command, env={**dm.environment(), **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        words, env={**dm.environment(), **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     output = done.stdout.decode(errors="replace")
     if done.returncode not in ok:
@@ -147,6 +159,44 @@ def ram_disk(size: int) -> Iterator[str]:
         yield device
 
 
+# <linux/loop.h>
+LOOP_CLR_FD, LOOP_CONFIGURE, LOOP_CTL_GET_FREE = 0x4C01, 0x4C0A, 0x4C82
+LOOP_DIRECT_IO = 16
+
+
+@contextmanager
+def attached(path: str, offset: int = 0, block_size: int = 0, direct: bool = False) -> Iterator[str]:
+    """A loop device over a file or a device, without the starts of losetup."""
+    device = attach(path, offset, block_size, direct)
+    try:
+        yield device
+    finally:
+        with open(device, "rb", buffering=0) as loop:
+            fcntl.ioctl(loop, LOOP_CLR_FD)
+
+
+def attach(path: str, offset: int, block_size: int, direct: bool) -> str:
+    if not os.path.exists("/dev/loop-control"):
+        run("modprobe", "loop")
+    flags = LOOP_DIRECT_IO if direct else 0
+    with open(path, "r+b", buffering=0) as file, open("/dev/loop-control", "rb") as control:
+        # struct loop_config, with the struct loop_info64 in it
+        name = path.encode()[:63]
+        config = struct.pack(
+            "=II5Q4I64s", file.fileno(), block_size, 0, 0, 0, offset, 0, 0, 0, 0, flags, name
+        )
+        for _ in range(50):
+            device = f"/dev/loop{fcntl.ioctl(control, LOOP_CTL_GET_FREE)}"
+            try:
+                with open(device, "r+b", buffering=0) as loop:
+                    fcntl.ioctl(loop, LOOP_CONFIGURE, config.ljust(304, b"\0"))
+                return device
+            except OSError as error:  # somebody else was faster
+                if error.errno != errno.EBUSY:
+                    raise Failed(f"{device} over {path}: {error}") from None
+    raise Failed(f"no loop device for {path}: all that were free were taken")
+
+
 @contextmanager
 def loop_disk(size: int, directory: Path = SCRATCH, prepare: Callable[[str], object] = id) -> Iterator[str]:
     """A loop device over a sparse file of that size, which `prepare` may write to before."""
@@ -154,22 +204,33 @@ def loop_disk(size: int, directory: Path = SCRATCH, prepare: Callable[[str], obj
     path = directory / f"disk-{os.getpid()}-{time.monotonic_ns()}"
     with open(path, "wb") as file:
         file.truncate(size)
-    subprocess.run(["modprobe", "loop"], capture_output=True, env=dm.environment())
-    device = ""
     try:
         prepare(str(path))
-        device = run("losetup", "--find", "--show", str(path)).strip()
-        yield settle_size(device, size)
+        with attached(str(path)) as device:
+            yield settle_size(device, size)
     finally:
-        if device:
-            run("losetup", "--detach", device)
         path.unlink()
+
+
+def copy_sparse(source: str, to: str) -> None:
+    """What stands in one file into another one, which is as large at least and has nothing in it."""
+    with open(source, "rb") as old, open(to, "r+b") as new:
+        at, end = 0, os.fstat(old.fileno()).st_size
+        while at < end:
+            try:
+                at = os.lseek(old.fileno(), at, os.SEEK_DATA)
+            except OSError:  # nothing but a hole
+                break
+            hole = os.lseek(old.fileno(), at, os.SEEK_HOLE)
+            while at < hole:
+                at += os.pwrite(new.fileno(), os.pread(old.fileno(), min(hole - at, 1 << 20), at), at)
 
 
 @contextmanager
 def mapped(name: str, table: str) -> Iterator[str]:
     """A device-mapper device of any target, removed in the end."""
-    run("dmsetup", "create", name, "--table", table)
+    if not devmapper.create(name, table):
+        run("dmsetup", "create", name, "--table", table)
     try:
         dm.make_node(name)
         yield f"/dev/mapper/{name}"
@@ -199,11 +260,12 @@ def linear_disk(
 
 def remove(name: str) -> None:
     for attempt in range(50):
-        done = subprocess.run(["dmsetup", "remove", name], capture_output=True, env=dm.environment())
-        if done.returncode == 0:
+        if devmapper.remove(name):
             return
         time.sleep(0.1 * (attempt > 3))
-    raise Failed(f"cannot remove {name}: {done.stderr.decode().strip()}; {dm.users(dm.minor(name))}")
+    said = run("dmsetup", "remove", name, ok=(0, 1)).strip()
+    if dm.exists(name):
+        raise Failed(f"cannot remove {name}: {said}; {dm.users(dm.minor(name))}")
 
 
 def has_helper(fs: str) -> bool:

@@ -21,7 +21,7 @@ import sys
 from contextlib import ExitStack, redirect_stderr
 from pathlib import Path
 
-from guest import TREE, Failed, mapped, run, say
+from guest import TREE, Failed, attached, mapped, run, say
 from selfid_cases import CASES, Case
 from selfid_oracle import compare
 from workload import Scale, Workload
@@ -195,9 +195,7 @@ def listing(top: Path) -> list[str]:
 
 
 def loop(stack: ExitStack, path: Path) -> str:
-    device = run("losetup", "--find", "--show", str(path)).strip()
-    stack.callback(run, "losetup", "--detach", device)
-    return device
+    return stack.enter_context(attached(str(path)))
 
 
 def record(case: Case, images: list[Path], logs: list[Path]) -> list[str]:

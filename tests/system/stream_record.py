@@ -19,7 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from guest import Failed, mapped, run
+from guest import Failed, attached, mapped, run
 from stream_cases import CASES, Case
 from workload import Scale, Workload
 
@@ -131,15 +131,11 @@ def record(name: str, out: Path) -> None:
     for path, size in ((image, case.size * MIB), (log, LOG_SIZE)):
         with open(path, "wb") as file:
             file.truncate(size)
-    devices = [run("losetup", "--find", "--show", str(path)).strip() for path in (image, log)]
-    try:
-        sectors = case.size * 2048
-        with mapped("stream", f"0 {sectors} log-writes {devices[0]} {devices[1]}") as device:
+    sectors = case.size * 2048
+    with attached(str(image)) as lower, attached(str(log)) as writes:
+        with mapped("stream", f"0 {sectors} log-writes {lower} {writes}") as device:
             with mapped("stream-top", f"0 {sectors} linear {device} 0"):
                 Recorder(case, device).life()
-    finally:
-        for loop in devices:
-            run("losetup", "--detach", loop)
 
 
 def tell(name: str, error: str) -> None:

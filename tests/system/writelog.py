@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import devmapper
 from guest import Failed, loop_disk, mapped, run
 
 FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
@@ -34,7 +35,8 @@ def recorded(name: str, device: str, log: str) -> Iterator[str]:
 
 
 def mark(name: str, text: str) -> None:
-    run("dmsetup", "message", name, "0", "mark", text)
+    if not devmapper.message(name, f"mark {text}"):
+        raise Failed(f"{name} takes no mark {text}")
 
 
 def entries(log: str) -> list[Entry]:
@@ -93,10 +95,10 @@ def left_at(fd: int, found: list[Entry], solid: int, done: int, rng: random.Rand
 
 
 def places(found: list[Entry], first: int, cuts: int, rng: random.Random) -> list[int]:
-    """Entries behind which to cut: half of them where the most is at stake, just before a flush."""
+    """Entries behind which to cut: most where the most is at stake, just before a flush."""
     every = range(first, len(found))
     before = [i for i in every if i + 1 < len(found) and found[i + 1].flags & FLUSH]
-    chosen = set(rng.sample(before, min(cuts // 2, len(before))))
+    chosen = set(rng.sample(before, min(cuts - cuts // 5, len(before))))
     return sorted(chosen | set(rng.sample(every, min(cuts - len(chosen), len(every)))))
 
 

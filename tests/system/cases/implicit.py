@@ -13,7 +13,7 @@ from workload import SCALES, Workload
 
 from cases import case
 
-from guest import Failed, device_stats, fake_disk, mounted, ram_disk, run
+from guest import Failed, attached, device_stats, fake_disk, mounted, ram_disk, run
 
 MIB, GIB = 1 << 20, 1 << 30
 FS_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
@@ -28,11 +28,8 @@ def disk_of(size: int = 16 * GIB) -> Iterator[str]:
 @contextmanager
 def looped(disk: str, offset: int = 0) -> Iterator[str]:
     """A loop device that reads and writes the disk past the page cache, as a guest's machine would."""
-    loop = run("losetup", "--find", "--show", "--direct-io=on", f"--offset={offset}", disk).strip()
-    try:
+    with attached(disk, offset, direct=True) as loop:
         yield loop
-    finally:
-        run("losetup", "--detach", loop)
 
 
 def live(disk: str, seed: int, options: str = "") -> list[str]:

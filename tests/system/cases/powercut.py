@@ -23,7 +23,18 @@ from storetool import says
 from cases import case
 from cases.rawstore import a_message_that_returned_survives_a_power_cut
 
-from guest import SCRATCH, Failed, david, device_stats, fake_disk, loop_disk, mapped, mounted, run
+from guest import (
+    SCRATCH,
+    Failed,
+    copy_sparse,
+    david,
+    device_stats,
+    fake_disk,
+    loop_disk,
+    mapped,
+    mounted,
+    run,
+)
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 FULL = os.environ.get("DAVID_SCALE") == "full"
@@ -228,7 +239,7 @@ def cut_growing(syncs: int, cuts: int, seed: int) -> None:
         else:
 
             def prepare(to: str, size: int = size) -> None:
-                run("cp", "--sparse=always", str(path), to)
+                copy_sparse(str(path), to)
                 os.truncate(to, size * BLOCK)
 
             with loop_disk(size * BLOCK, prepare=prepare) as dev, mapped("back", table(TIB, dev)) as disk:
@@ -346,7 +357,7 @@ def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = Fals
             image.flush()
 
             def prepare(path: str, solid: int = solid, done: int = done) -> None:
-                run("cp", "--sparse=always", str(base), path)
+                copy_sparse(str(base), path)
                 with open(path, "r+b") as copy:
                     writelog.left_at(copy.fileno(), found, solid, done, rng)
 

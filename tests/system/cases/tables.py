@@ -17,7 +17,7 @@ import raw
 
 from cases import case
 
-from guest import DAVID, TREE, Failed, david, dm, fake_disk, kmsg, loop_disk, mapped, run, stats
+from guest import DAVID, TREE, Failed, attached, david, dm, fake_disk, kmsg, loop_disk, mapped, run, stats
 
 MIB, TIB = 1 << 20, 1 << 40
 SECTORS = TIB >> 9
@@ -118,15 +118,12 @@ def a_block_smaller_than_the_backing_devices_is_refused() -> None:
     path = "/tmp/four-k"
     with open(path, "wb") as file:
         file.truncate(4 * MIB)
-    dev = run("losetup", "--find", "--show", "--sector-size", "4096", path).strip()
-    try:
+    with attached(path, block_size=4096) as dev:
         said = refused("bad", f"{dev} 1 block_size=512")
         assert said.startswith("block_size is smaller than the backing device's logical block size"), said
         with mapped("good", f"0 {SECTORS} david {dev}") as disk:
             assert run("blockdev", "--getss", disk).strip() == "512"
-    finally:
-        run("losetup", "--detach", dev)
-        os.unlink(path)
+    os.unlink(path)
 
 
 @case

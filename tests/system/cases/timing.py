@@ -20,6 +20,7 @@ from cases.tables import refused
 
 from guest import (
     Failed,
+    attached,
     david,
     device_stats,
     dm,
@@ -74,10 +75,8 @@ def four_k_loop(stack: ExitStack, size: int) -> str:
     path = f"/tmp/four-k-{time.monotonic_ns()}"
     with open(path, "wb") as file:
         file.truncate(size)
-    dev = run("losetup", "--find", "--show", "--sector-size", "4096", path).strip()
     stack.callback(os.unlink, path)
-    stack.callback(run, "losetup", "--detach", dev)
-    return dev
+    return stack.enter_context(attached(path, block_size=4096))
 
 
 @case

@@ -26,7 +26,7 @@ from workload import SCALES, Workload
 
 from cases import case
 
-from guest import SCRATCH, Failed, device_stats, fake_disk, mounted, ram_disk, run
+from guest import SCRATCH, Failed, attached, device_stats, fake_disk, mounted, ram_disk, run
 
 MIB, GIB = 1 << 20, 1 << 30
 FULL = os.environ.get("DAVID_SCALE") == "full"
@@ -173,11 +173,8 @@ def metadata_written_from_a_memfd_is_kept() -> None:
         file.truncate(size)
     try:
         run("mkfs.ext4", "-q", "-F", str(image))
-        loop = run("losetup", "--find", "--show", str(image)).strip()
-        try:
+        with attached(str(image)) as loop:
             before = live(loop, 32, True)
-        finally:
-            run("losetup", "--detach", loop)
         for classify in ("explicit", "implicit"):
             with ram_disk(128 * MIB) as dev, fake_disk("guest", size, dev, "--classify", classify) as disk:
                 with open(image, "rb", buffering=0) as file, guest_memory(MIB) as memory:
