@@ -51,7 +51,7 @@ static void work(const u8 *block)
 
 	for (;;) {
 		while ((bytes = btrfs_live_memory(&b)))
-			free(btrfs_live_give(&b, calloc(1, bytes), bytes));
+			fuzz_free(btrfs_live_give(&b, fuzz_zalloc(bytes), bytes));
 		if (!btrfs_live_want(&b, &sector, &n))
 			break;
 		if (sector + (n >> 9) > b.geo.sectors || n > BTRFS_READ_BYTES)
@@ -134,14 +134,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memcpy(super, data, sizeof(super));
 	seal(super, sizeof(super));
 	if (btrfs_live_init(&b, super, 1ULL << 40)) {
-		free(memory);
+		fuzz_free(memory);
 		return 0;
 	}
 	/* Allocating anew would take most of the time. */
 	if (memory && bytes == btrfs_live_memory(&b))
 		btrfs_live_give(&b, memory, bytes);
 	else
-		free(memory);
+		fuzz_free(memory);
 	work(data + BTRFS_SUPER_BYTES);
 	for (at = HEAD; at + 8 <= size && at < HEAD + 8 * REQUESTS; at += 8) {
 		super[72] += data[at] & 1;

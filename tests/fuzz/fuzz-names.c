@@ -7,6 +7,9 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
+
+#define kvzalloc(bytes, gfp)	((void)(gfp), fuzz_zalloc(bytes))
+#define kvfree(p)		fuzz_free(p)
 #include "../unit/ext-world.h"
 
 static bool is_chosen(void *ctx, const char *name, u32 len)

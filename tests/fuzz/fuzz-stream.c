@@ -79,7 +79,7 @@ static void copy(void *ctx, u32 offset, void *to, u32 len)
 
 static void release(const void *memory)
 {
-	free((void *)memory);
+	fuzz_free(memory);
 }
 
 static void work(void)
@@ -95,7 +95,7 @@ static void work(void)
 		if (++rounds > 20000)
 			abort();
 		while ((memory = classifier_memory(&c)))
-			free(classifier_give(&c, calloc(1, memory), memory));
+			fuzz_free(classifier_give(&c, fuzz_zalloc(memory), memory));
 		while (classifier_claim(&c, &sector, &claimed)) {
 			if (sector > SECTORS || claimed > SECTORS - sector)
 				abort();
@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	data++;
 	size--;
 	classifier_init(&c, SECTORS, 65536);
-	classifier_remember(&c, 1 << 20);
+	classifier_remember(&c, 1 << 15);
 	write_disk(0, 16);
 	while (size >= 8 && changes < CHANGES) {
 		u32 sector = (data[1] << 8 | data[2]) % SECTORS;
