@@ -12,6 +12,7 @@ import os
 import random
 import struct
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from guest import (
     mapped,
     mounted,
     run,
+    say,
 )
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
@@ -42,6 +44,14 @@ FULL = os.environ.get("DAVID_SCALE") == "full"
 RAW_SIZE, RAW_FLUSHES, RAW_CUTS = MIB, 2000 if FULL else 70, 4000 if FULL else 20
 BASE = GIB
 BLOCKS = 400
+
+
+def told(what: str, places: list[int]) -> Iterator[int]:
+    """The places one by one; a line now and then to those who wait."""
+    for number, place in enumerate(places, 1):
+        yield place
+        if number % 200 == 0:
+            say(f"powercut: {what}: {number} of {len(places)} cuts")
 
 
 def version(number: int) -> bytes:
@@ -154,7 +164,7 @@ def cut_raw(flushes: int, cuts: int, seed: int) -> None:
     with loop_disk(RAW_SIZE) as dev, open(SCRATCH / "base", "w+b") as base:
         base.truncate(RAW_SIZE)
         done, flushed, solid = 0, -1, 0
-        for place in places:
+        for place in told("raw", places):
             for entry in found[done : place + 1]:
                 if entry.flags & writelog.MARK:
                     flushed = int(entry.data)
@@ -217,7 +227,7 @@ def cut_growing(syncs: int, cuts: int, seed: int) -> None:
             begin = None
     seen = set()
     path = SCRATCH / "base"
-    for place in sorted(places):
+    for place in told("growing", sorted(places)):
         done = place + 1
         solid = max((i for i in range(done) if found[i].flags & writelog.FLUSH), default=0)
         with open(path, "w+b") as base:
@@ -345,7 +355,7 @@ def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = Fals
     with open(base, "w+b") as image:
         image.truncate(FS_BACKING)
         done, synced, solid = 0, -1, 0
-        for place in writelog.places(found, first, cuts, rng):
+        for place in told(fs, writelog.places(found, first, cuts, rng)):
             for entry in found[done : place + 1]:
                 if entry.flags & writelog.MARK:
                     synced = -1 if entry.data == b"mounted" else int(entry.data)
