@@ -107,7 +107,8 @@ powercut: setup ## power cuts at thousands of places, hours; then bugs planted t
 	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*' 'sumslong.scrub_finds*' 'otherfs.f2fs_finds*'
 
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
-	DAVID_DEBUG=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k uml
+	DAVID_DEBUG=1 $(VENV)/bin/pytest -k 'not vm' \
+		$(patsubst %,tests/system/test_%.py,device filesystems trials selfid)
 
 HUNTED = ext2 ext2-1k ext2-crash ext4-nojournal ext4-nojournal-old ext4-nojournal-resize ext4-nojournal-bigalloc \
 	 ext4-data ext4-data-crash ext3-data ext4-verity ext4-features

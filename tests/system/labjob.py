@@ -47,7 +47,7 @@ class Job:
 
     def argv(self) -> list[str]:
         argv = [sys.executable, str(TREE / "tools" / "david"), "lab", "run", "--kind", self.kind]
-        argv += ["--kernel", self.kernel, "--memory", self.memory]
+        argv += ["--kernel", self.kernel, "--memory", "4G" if DEBUG else self.memory]
         argv += ["--timeout", str(self.timeout * (SLOWER if DEBUG else 1)), *(["--debug"] if DEBUG else [])]
         argv += ["--rw", self.rw] if self.rw else []
         argv += ["--virtual-time"] if self.virtual_time else []
