@@ -63,6 +63,8 @@ def program(name: str) -> str:
 
 def run(*command: str, ok: tuple[int, ...] = (0,), env: dict[str, str] | None = None) -> str:
     """Output of a command; with an unwanted exit status, Failed with the end of what it said."""
+    if command[0] == "dmsetup" and (said := devmapper.output(*command[1:])) is not None:
+        return said
     words = [program(command[0]), *command[1:]]
     done = subprocess.run(
         words, env={**dm.environment(), **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -229,8 +231,7 @@ def copy_sparse(source: str, to: str) -> None:
 @contextmanager
 def mapped(name: str, table: str) -> Iterator[str]:
     """A device-mapper device of any target, removed in the end."""
-    if not devmapper.create(name, table):
-        run("dmsetup", "create", name, "--table", table)
+    run("dmsetup", "create", name, "--table", table)
     try:
         dm.make_node(name)
         yield f"/dev/mapper/{name}"
@@ -260,7 +261,7 @@ def linear_disk(
 
 def remove(name: str) -> None:
     for attempt in range(50):
-        if devmapper.remove(name):
+        if devmapper.output("remove", name) is not None:
             return
         time.sleep(0.1 * (attempt > 3))
     said = run("dmsetup", "remove", name, ok=(0, 1)).strip()
