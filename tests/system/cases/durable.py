@@ -365,7 +365,10 @@ def opening_a_store_of_many_ranges_takes_no_time() -> None:
             ranges = sum(device_stats("many")["ranges"].values())
             assert ranges == many, f"{ranges} ranges"
 
-        def opening(path: str, what: str, limit: float) -> None:
+        # Of so few it says no more than that it is not their square; a kernel may look for faults meanwhile.
+        limit = max(5, many / 10**6)
+
+        def opening(path: str, what: str) -> None:
             start = time.monotonic()
             run("dmsetup", "create", "many", "--table", table(path, "classify=data"))
             seconds = time.monotonic() - start
@@ -376,7 +379,7 @@ def opening_a_store_of_many_ranges_takes_no_time() -> None:
             print(f"opening a store of {ranges} ranges {what}: {seconds:.2f} s", flush=True)
             assert seconds < limit, f"{seconds:.2f} s for {ranges} ranges {what}"
 
-        opening(dev, "after a clean end", max(0.5, many / 10**6))
+        opening(dev, "after a clean end")
         # After a crash the log has changes, at random, and two checkpoints.
         with loop_disk(max(64, many // 1000) * 2 * MIB) as copy:
             with mapped("many", table(dev, "classify=data", "low_water=0")) as path:
@@ -387,7 +390,7 @@ def opening_a_store_of_many_ranges_takes_no_time() -> None:
                         os.pwrite(fd, raw.BUFFER.view[:BLOCK], rng.randrange(many) * 2 * BLOCK)
                     os.fsync(fd)
                     run("dd", f"if={dev}", f"of={copy}", *COPY)
-            opening(copy, "after a crash", max(0.5, many / 10**6))
+            opening(copy, "after a crash")
 
 
 @case
