@@ -303,7 +303,7 @@ TEARING = f"0 {FS_SIZE >> 9} striped 1 8 {{}} 0"
 
 
 # Requests divided at 4 KiB, and nobody who tells whose pages they are: btrfs's data waits for a commit.
-TORN = ("--classify", "implicit", "--option", "checksums=on")
+TORN = ("--classify", "implicit")
 
 
 def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = False) -> None:
