@@ -34,14 +34,34 @@ from guest import Failed, device_stats, fake_disk, loop_disk, mapped, mounted, r
 SIZE = 64 * GIB
 
 
-@case
-def live_in_a_partition() -> None:
+def live_in_a_partition(*options: str) -> dict:
     """With a table that is reloaded in the middle, which forgets that there is a file system."""
-    with ram_disk(256 * MIB) as dev, fake_disk("sums", SIZE, dev, *IMPLICIT) as disk:
+    with ram_disk(256 * MIB) as dev, fake_disk("sums", SIZE, dev, *IMPLICIT, *options) as disk:
         with looped(disk, MIB) as loop:
             run("mkfs.btrfs", "-q", "-f", "-b", str(4 * GIB), loop)
             live(loop, 31)
             clean(loop)
+            return figures()
+
+
+@case
+def a_partition_at_1_mib() -> None:
+    live_in_a_partition()
+
+
+@case
+def smaller_blocks_are_dropped_by_4_kib() -> None:
+    for block in (512, 2048):
+        after = live_in_a_partition("-o", f"block_size={block}")
+        assert after["written"]["squashed"] > 2000 * 4096 // block, after["evidence"]
+        # What waits could not be summed.
+        assert after["unclassified"]["data"] == 0, after["unclassified"]
+
+
+@case
+def the_newest_data_is_exact_and_then_dropped() -> None:
+    after = live_in_a_partition("-o", "exact=2", "-o", "checksum_memory=0")
+    assert after["written"]["exact"] > 1000 and after["blocks"]["squashed"] > 1000, after
 
 
 @case
