@@ -308,6 +308,11 @@ bool btrfs_same(const struct btrfs_geo *a, const struct btrfs_geo *b)
 	       a->mixed == b->mixed && a->csum_type == b->csum_type && a->unsafe == b->unsafe;
 }
 
+bool btrfs_sums_are_crc32c(const struct btrfs_geo *geo)
+{
+	return geo->csum_type == CSUM_CRC32C && geo->sector_bytes == 4096;
+}
+
 u64 btrfs_system_sector(const struct btrfs_geo *geo, u64 logical)
 {
 	unsigned int i;

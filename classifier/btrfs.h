@@ -65,6 +65,9 @@ const char *btrfs_parse_super(const void *super, u64 sectors, struct btrfs_geo *
 /* The same file system on the same device, with the same sizes? */
 bool btrfs_same(const struct btrfs_geo *a, const struct btrfs_geo *b);
 
+/* Are the checksums of its data, where it has any, crc32c of 4 KiB each? */
+bool btrfs_sums_are_crc32c(const struct btrfs_geo *geo);
+
 /* Sector of a copy of the tree block at @logical in a system chunk, 0: not on this device. */
 u64 btrfs_system_sector(const struct btrfs_geo *geo, u64 logical);
 

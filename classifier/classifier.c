@@ -587,6 +587,22 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 	return says[*reason];
 }
 
+enum classify_sums classifier_sums(struct classifier *c, u64 sector)
+{
+	u64 next;
+	const struct volume *v = volume_find(&c->volumes, sector, &next);
+
+	return v && v->fs == VOLUME_BTRFS ? selfid_sums(v) : CLASSIFY_SUMS_NONE;
+}
+
+u64 classifier_volume(struct classifier *c, u64 sector)
+{
+	u64 next;
+	const struct volume *v = volume_find(&c->volumes, sector, &next);
+
+	return v ? v->start : sector;
+}
+
 /* Blocks of @v that may be undecided and have one of the sectors; false: none. */
 static bool blocks_of(const struct volume *v, u64 sector, u64 sectors, u64 *block, u64 *len)
 {

@@ -174,6 +174,27 @@ void classifier_destroy(struct classifier *c, void (*release)(const void *));
 enum verdict classifier_write(struct classifier *c, const struct classify_write *w, u32 pos,
 			      u32 *len, enum classify_reason *reason);
 
+/*
+ * What the file system knows of its data, at a sector of which classifier_write() or
+ * classifier_is_data() just said that it is or may be data. Whoever drops that has to keep it.
+ */
+enum classify_sums {
+	CLASSIFY_SUMS_NONE,	/* nothing */
+	CLASSIFY_SUMS_CRC32C,	/* btrfs: of each 4 KiB, counted from the disk's start */
+	CLASSIFY_SUMS_OTHER,	/* btrfs: something else, or of other pieces, or not known yet */
+};
+
+enum classify_sums classifier_sums(struct classifier *c, u64 sector);
+
+/* The first sector of the file system that covers @sector, or @sector. */
+u64 classifier_volume(struct classifier *c, u64 sector);
+
+/* Can that be anything but CLASSIFY_SUMS_NONE? Without a btrfs it cannot. */
+static inline bool classifier_has_sums(const struct classifier *c)
+{
+	return c->volumes.had_btrfs;
+}
+
 /* The sectors are discarded or zeroed, without a write. */
 void classifier_discard(struct classifier *c, u64 sector, u64 sectors);
 

@@ -352,6 +352,13 @@ bool selfid_judge(struct classifier *c, struct volume *v)
 	return true;
 }
 
+enum classify_sums selfid_sums(const struct volume *v)
+{
+	if (!v->ready || !btrfs_sums_are_crc32c(&v->btrfs->geo) || v->start % SELFID_BLOCK_SECTORS)
+		return CLASSIFY_SUMS_OTHER;
+	return CLASSIFY_SUMS_CRC32C;
+}
+
 static bool overlap(u64 a, u64 n, u64 b, u64 m)
 {
 	return a < b + m && b < a + n;

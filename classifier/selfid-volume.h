@@ -76,6 +76,9 @@ static inline u32 selfid_undecided_slot(const struct volume *v)
 	return VOLUMES_MAX + v->slot;
 }
 
+/* What @v, a btrfs, knows of its data. */
+enum classify_sums selfid_sums(const struct volume *v);
+
 /* Judge them by the chunks of the last commit, some a call. True: there are more. */
 bool selfid_judge(struct classifier *c, struct volume *v);
 

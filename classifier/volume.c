@@ -121,6 +121,7 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 		break;
 	case VOLUME_BTRFS:
 		v->btrfs = t->btrfs[slot];
+		t->had_btrfs = true;
 		break;
 	case VOLUME_XFS:
 		v->xfs = t->xfs[slot];

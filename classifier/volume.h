@@ -61,6 +61,7 @@ struct volume_table {
 	struct xfs_live *xfs[VOLUMES_MAX];
 	u64 ended;		/* volumes that others replaced */
 	u64 refused;		/* for lack of room */
+	bool had_btrfs;		/* there is one, or was */
 };
 
 /* The volume that covers @sector, or NULL; then *next is where the next one begins, or U64_MAX. */

@@ -22,6 +22,7 @@ struct implicit {
 	bool rules_going;		/* until then any file may have been chosen */
 	struct undecided_figures told;	/* of classifier.undecided, what the store was told */
 	bool told_full;			/* that there is no room for all names */
+	bool told_sums;			/* that there are checksums which cannot be kept */
 	struct work_struct work;
 	struct delayed_work again;	/* look again at what is undecided */
 	u8 page[CLASSIFIER_BLOCK] __aligned(CLASSIFIER_BLOCK);
@@ -62,6 +63,7 @@ static enum david_evidence worse(enum david_evidence a, enum david_evidence b)
 	static const u8 rank[DAVID_EV_NR] = {
 		[DAVID_EV_LOGGED] = 1,
 		[DAVID_EV_UNKNOWN] = 2,
+		[DAVID_EV_UNPROVEN] = 2,
 		[DAVID_EV_SELF] = 3,
 		[DAVID_EV_LAYOUT] = 4,
 	};
@@ -96,18 +98,71 @@ static void copy_content(void *ctx, u32 offset, void *to, u32 len)
 	}
 }
 
-static void add_run(struct implied *implied, u32 end, enum david_evidence evidence)
+static void add_run(struct implied *implied, u32 end, enum david_evidence evidence, bool summed)
 {
 	unsigned int last = implied->runs - 1;
 
-	if (implied->runs && implied->run[last].evidence == evidence) {
+	if (implied->runs && implied->run[last].evidence == evidence &&
+	    implied->run[last].summed == summed) {
 		implied->run[last].end = end;
 	} else if (implied->runs < IMPLIED_RUNS) {
 		implied->run[implied->runs].end = end;
+		implied->run[implied->runs].summed = summed;
 		implied->run[implied->runs++].evidence = evidence;
 	} else {
 		implied->run[last].end = end;
+		implied->run[last].summed |= summed;
 		implied->run[last].evidence = worse(implied->run[last].evidence, evidence);
+	}
+}
+
+/* The lock is held. What may be dropped at @sector has checksums that cannot be kept: so it is. */
+static void refuse_sums(struct implicit *im, u64 sector, u32 sectors)
+{
+	classifier_kept(&im->c, sector, sectors);
+	if (!im->told_sums)
+		DMWARN("%s: btrfs at sector %llu: its checksums cannot be kept: its data is stored",
+		       dm_table_device_name(im->d->ti->table),
+		       classifier_volume(&im->c, sector));
+	im->told_sums = true;
+}
+
+/*
+ * The classifier has just said what the @sectors at @sector are, and why. True if they are data, or
+ * may be found to be, with checksums to be kept. The lock is held.
+ */
+static bool check_sums(struct implicit *im, u64 sector, u32 sectors, enum classify_reason reason,
+		       enum david_evidence *evidence)
+{
+	struct david *d = im->d;
+	bool later = reason == CLASSIFY_UNDECIDED;
+	enum classify_sums sums;
+
+	if (d->classify != CLASSIFY_IMPLICIT || d->sums.mode == SUMS_OFF ||
+	    (!later && *evidence != DAVID_EV_IMPLIED))
+		return false;
+	/* Everybody's, and at once sums_say() tells. */
+	if (d->sums.mode == SUMS_ON)
+		return later;
+	sums = classifier_sums(&im->c, sector);
+	if (sums == CLASSIFY_SUMS_OTHER && PLANTED(other))
+		sums = CLASSIFY_SUMS_CRC32C;
+	switch (sums) {
+	case CLASSIFY_SUMS_NONE:
+		return false;
+	case CLASSIFY_SUMS_CRC32C:
+		/* Chosen files' data stays undecided for good. */
+		if (later && (d->store->block_size != SUMS_UNIT || im->c.by_inode)) {
+			classifier_kept(&im->c, sector, sectors);
+			return false;
+		}
+		if (!READ_ONCE(d->owners.checksums))
+			WRITE_ONCE(d->owners.checksums, true);
+		return true;
+	default:
+		refuse_sums(im, sector, sectors);
+		*evidence = DAVID_EV_UNPROVEN;
+		return false;
 	}
 }
 
@@ -185,7 +240,9 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		.copy = copy_content,
 		.ctx = &source,
 	};
+	enum david_evidence evidence;
 	enum classify_reason reason;
+	bool summed = false;
 	u32 pos, len;
 
 	implied->runs = 0;
@@ -195,7 +252,10 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		classifier_write(&im->c, &w, pos, &len, &reason);
 		trace_david_implied(im->d->owners.bdev->bd_dev, w.sector + pos, len,
 				    classify_reason_name(reason));
-		add_run(implied, pos + len, evidence_for(im->d, reason));
+		evidence = evidence_for(im->d, reason);
+		if (unlikely(classifier_has_sums(&im->c) || im->d->sums.mode == SUMS_ON))
+			summed = check_sums(im, w.sector + pos, len, reason, &evidence);
+		add_run(implied, pos + len, evidence, summed);
 	}
 	/* Inodes call it file content, too. */
 	if (unlikely(bio->bi_opf & REQ_SWAP))
@@ -237,6 +297,19 @@ enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n)
 		begin = implied->run[i].end;
 	}
 	return begin < pos + n ? DAVID_EV_UNKNOWN : evidence;
+}
+
+bool implied_sums(const struct implied *implied, u32 pos, u32 n)
+{
+	u32 begin = 0;
+	unsigned int i;
+
+	for (i = 0; i < implied->runs && begin < pos + n; i++) {
+		if (implied->run[i].summed && implied->run[i].end > pos)
+			return true;
+		begin = implied->run[i].end;
+	}
+	return false;
 }
 
 /* The worker */
@@ -320,6 +393,32 @@ static bool learn(struct implicit *im)
 	return true;
 }
 
+/*
+ * Checksums, where there are any, were taken when the blocks were written: map.c. The lock
+ * is held.
+ */
+static bool sums_allow(struct implicit *im, u64 sector)
+{
+	const struct david *d = im->d;
+
+	switch (d->sums.mode) {
+	case SUMS_OFF:
+		return true;
+	case SUMS_ON:
+		return sums_say(d) == SUMS_KEPT && d->store->block_size == SUMS_UNIT;
+	default:
+		break;
+	}
+	switch (classifier_sums(&im->c, sector)) {
+	case CLASSIFY_SUMS_NONE:
+		return true;
+	case CLASSIFY_SUMS_CRC32C:
+		return d->store->block_size == SUMS_UNIT;
+	default:
+		return false;
+	}
+}
+
 /* Data, and not to be kept by the user's rules. */
 static bool is_data(struct implicit *im, u64 block)
 {
@@ -327,7 +426,8 @@ static bool is_data(struct implicit *im, u64 block)
 	bool data;
 
 	spin_lock(&im->lock);
-	data = classifier_is_data(&im->c, block << shift, 1u << shift);
+	data = classifier_is_data(&im->c, block << shift, 1u << shift) &&
+	       sums_allow(im, block << shift);
 	spin_unlock(&im->lock);
 	return data && !raw_has_sectors(&im->d->store->raw, block << shift, 1u << shift);
 }
@@ -359,19 +459,6 @@ static void squash_run(struct implicit *im, u64 block, u64 end)
 	spin_unlock(&im->lock);
 }
 
-/* Checksums, where there are any, were taken when the blocks were written: map.c. */
-static bool checksums_allow(const struct david *d)
-{
-	switch (sums_say(d)) {
-	case SUMS_NONE:
-		return true;
-	case SUMS_KEPT:
-		return d->sums.mode == SUMS_ON && d->store->block_size == SUMS_UNIT;
-	default:
-		return false;
-	}
-}
-
 void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors)
 {
 	unsigned int shift = im->d->store->block_shift;
@@ -379,8 +466,6 @@ void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors)
 	u64 end = (sector + sectors) >> shift;
 	u64 start;
 
-	if (!checksums_allow(im->d))
-		return;
 	while (block < end) {
 		for (start = block; block < end && is_data(im, block); block++)
 			;

@@ -34,7 +34,8 @@ struct implied {
 	unsigned int runs;
 	struct {
 		u32 end;	/* sectors from the request's start */
-		enum david_evidence evidence;
+		u8 evidence;	/* enum david_evidence */
+		u8 summed;	/* dropped now or later, its checksums are to be kept: sums.h */
 	} run[IMPLIED_RUNS];
 };
 
@@ -62,6 +63,9 @@ void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors);
 
 /* The evidence of the @n sectors, @pos sectors behind the request's start: the worst there is. */
 enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n);
+
+/* Are checksums to be kept of any of these? */
+bool implied_sums(const struct implied *implied, u32 pos, u32 n);
 
 /*
  * RAW rules are about to be taken away, and were: what is not decided by then stays kept, as

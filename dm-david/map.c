@@ -692,6 +692,34 @@ static bool all_equal(const u64 *p, unsigned int n, u64 word)
 	return true;
 }
 
+/* What is to be done about the checksums of data: by what is known of all, or of this request. */
+static enum sums_say say_at(const struct david_io *io, sector_t sector, u32 sectors)
+{
+	enum sums_say say = sums_say(io->d);
+
+	if (say == SUMS_NONE && implied_sums(&io->implied, sector - io->first, sectors))
+		return SUMS_KEPT;
+	return say;
+}
+
+/* The same of the blocks of @r, which is cut to those that are alike. */
+static enum sums_say say_of(const struct david_io *io, struct rt_range *r)
+{
+	unsigned int shift = io->d->store->block_shift;
+	sector_t sector = r->start << shift, end = (r->start + r->len) << shift, next;
+	enum sums_say say = SUMS_NONE;
+
+	for (; sector < end; sector = next) {
+		next = min(round_down(sector, SUMS_SECTORS) + SUMS_SECTORS, end);
+		if (sector == r->start << shift)
+			say = say_at(io, sector, next - sector);
+		else if (say_at(io, sector, next - sector) != say)
+			break;
+	}
+	r->len = (sector >> shift) - r->start;
+	return say;
+}
+
 /* Where checksums may matter: what is no whole unit, or has one we cannot keep, is kept itself. */
 static noinline void look_checked(struct david_io *io, struct bvec_iter from, unsigned int bytes,
 				  struct look *look)
@@ -702,7 +730,7 @@ static noinline void look_checked(struct david_io *io, struct bvec_iter from, un
 	sums_see(io->d, io->bio, from, bytes, data);
 	if (!data)
 		return;
-	say = sums_say(io->d);
+	say = say_at(io, from.bi_sector, bytes >> SECTOR_SHIFT);
 	if (say == SUMS_NONE)
 		return;
 	if (say == SUMS_REFUSE)
@@ -913,7 +941,7 @@ static enum served write_exact(struct david_io *io, struct lap *lap, bool may_re
 	r.len = min_t(u64, r.len, SUMS_BATCH * SUMS_UNIT / store->block_size);
 	if (!exact_wants(store, r.len, io_gfp(io)))
 		return SERVED_FAILED;
-	switch (sums_say(io->d)) {
+	switch (say_of(io, &r)) {
 	case SUMS_NONE:
 		break;
 	case SUMS_KEPT:
@@ -952,7 +980,7 @@ static noinline enum served squash_checked(struct david_io *io, struct lap *lap,
 	enum served served;
 	struct rt_range r;
 
-	switch (sums_say(io->d)) {
+	switch (say_of(io, &span->r)) {
 	case SUMS_KEPT:
 		served = squash_units(io, span);
 		lap_charge(lap, DAVID_CPU_MAP);
@@ -981,12 +1009,16 @@ static noinline enum served squash_checked(struct david_io *io, struct lap *lap,
  * The blocks of @piece are kept for now: the classifier may find that they are data, and then
  * nobody has their content in hand. As many as are done at once.
  */
-static noinline enum served sum_undecided(struct david_io *io, struct piece *piece)
+static noinline enum served sum_undecided(struct david_io *io, const struct span *span,
+					  struct piece *piece)
 {
 	struct store *store = io->d->store;
 	struct rt_range r = { .start = piece->block, .kind = RT_STORED };
 
-	if (store->block_size != SUMS_UNIT || sums_say(io->d) != SUMS_KEPT)
+	if (store->block_size != SUMS_UNIT || span->evidence == DAVID_EV_RAW || PLANTED(later) ||
+	    sums_say(io->d) == SUMS_REFUSE ||
+	    !implied_sums(&io->implied, io->iter.bi_sector - io->first,
+			  piece->blocks << store->block_shift))
 		return SERVED;
 	piece->blocks = min_t(u64, piece->blocks, SUMS_BATCH);
 	r.len = piece->blocks;
@@ -1021,8 +1053,8 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 		if (unlikely(READ_ONCE(store->has_sums)))
 			sums_forget(store, piece.block, piece.blocks, io_gfp(io));
 	} else {
-		if (unlikely(io->d->sums.mode == SUMS_ON) && span->evidence == DAVID_EV_UNKNOWN) {
-			served = sum_undecided(io, &piece);
+		if (unlikely(READ_ONCE(io->d->owners.checksums)) && io->implied.runs) {
+			served = sum_undecided(io, span, &piece);
 			if (served != SERVED)
 				return served;
 		}

@@ -139,15 +139,6 @@ void sums_resume(struct david *d)
 
 /* Who is concerned */
 
-void sums_tell(struct david *d, bool yes)
-{
-	if (d->sums.mode != SUMS_AUTO)
-		return;
-	WRITE_ONCE(d->sums.told, yes);
-	if (yes)
-		WRITE_ONCE(d->owners.checksums, true);
-}
-
 static u8 type_of(const u8 *super)
 {
 	__le32 sector;
@@ -191,8 +182,6 @@ enum sums_say sums_say(const struct david *d)
 		return READ_ONCE(d->sums.across) ? SUMS_REFUSE : SUMS_KEPT;
 	if (d->sums.mode == SUMS_OFF)
 		return SUMS_NONE;
-	if (READ_ONCE(d->sums.told))
-		return SUMS_KEPT;
 	if (!watch->tell_btrfs || !watch->btrfs_holder ||
 	    READ_ONCE(watch->bdev->bd_holder) != READ_ONCE(watch->btrfs_holder))
 		return SUMS_NONE;

@@ -12,7 +12,9 @@
  *	SUMS_OFF	nobody
  *	SUMS_AUTO	a btrfs that has this whole disk, seen by page owner, with
  *			crc32c and sectors of 4 KiB; with others its data is kept.
- *			And what classification without owners tells: sums_tell()
+ *			Without page owners (classify=implicit) the classifier knows
+ *			whose data a write is; then each request carries the answer
+ *			(struct implied), so that no other's write can change it
  *	SUMS_ON		everybody
  *
  * A unit is 4 KiB of the target that begin at a multiple of that. Only whole
@@ -68,7 +70,6 @@ struct sums_watch {
 	enum sums_mode mode;
 	unsigned int megabytes;	/* limit of the store's table in memory */
 	int type;		/* of the btrfs's checksums, enum sums_type */
-	bool told;		/* a crc32c btrfs, by sums_tell() */
 	bool across;		/* see above */
 	struct work_struct evict;
 	struct work_struct sync;
@@ -99,18 +100,13 @@ void sums_stop(struct david *d);
 bool sums_sync(struct david *d, struct durable_wait *wait);
 
 /*
- * For classification that needs no page owners: there is (or is no more) a btrfs
- * with crc32c, sectors of 4 KiB and units that are ours. No lock, any context.
- */
-void sums_tell(struct david *d, bool yes);
-
-/*
  * Look at @bytes of a write from @iter on, which would be squashed or not (@data):
  * superblocks tell the type, and data that lies across our units tells that.
  */
 void sums_see(struct david *d, struct bio *bio, struct bvec_iter iter, unsigned int bytes,
 	      bool data);
 
+/* For whatever is written to the disk; what a request carries itself comes on top of SUMS_NONE. */
 enum sums_say sums_say(const struct david *d);
 
 /*

@@ -57,6 +57,7 @@ MODES = [
     "ext4:64G:128M:tiny:explicit",
     "xfs:64G:128M:tiny:explicit",
     "btrfs:64G:128M:tiny:explicit",
+    "btrfs:64G:128M:tiny:implicit",
 ]
 
 VM_MEMORY = "9G" if FULL else "4G"

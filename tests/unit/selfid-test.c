@@ -520,6 +520,77 @@ static void chosen_files_leave_nothing_undecided(struct kunit *test)
 	end();
 }
 
+#define EXPECT_SUMS(sector, sums)						\
+	KUNIT_EXPECT_EQ(test, classifier_sums(c, START + (sector)), CLASSIFY_SUMS_##sums)
+
+static void put_super_with(struct kunit *test, u32 type, u32 sector_bytes)
+{
+	make_btrfs(1, 12);
+	put_le(super + 196, type, 2);
+	put_le(super + 144, sector_bytes, 4);
+	seal(super, 0, 32, sizeof(super));
+	put_super(test, BTRFS_SUPER_SECTOR);
+}
+
+static void only_btrfs_has_checksums_and_crc32c_can_be_kept(struct kunit *test)
+{
+	start_xfs(test);
+	EXPECT_SUMS(DATA, NONE);
+	KUNIT_EXPECT_FALSE(test, classifier_has_sums(c));
+	end();
+
+	start_btrfs(test);
+	KUNIT_EXPECT_TRUE(test, classifier_has_sums(c));
+	EXPECT_SUMS(DATA, CRC32C);
+	EXPECT_SUMS(BTRFS_SECTORS, NONE);
+	/* Another file system's superblock ends it. */
+	data(test, 0);
+	EXPECT_SUMS(DATA, NONE);
+	end();
+}
+
+static void undecided_data_is_forgotten_when_its_checksums_change(struct kunit *test)
+{
+	static const u32 other[][2] = { { 1, 4096 }, { 2, 4096 }, { 0, 16384 } };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(other); i++) {
+		start_remembering(test);
+		EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+		put_super_with(test, other[i][0], other[i][1]);
+		EXPECT_SUMS(DATA, OTHER);
+		commit(test, 13, NEW_CHUNK, BTRFS_CHUNK_DATA);
+		EXPECT_SUMS(DATA, CRC32C);
+		KUNIT_EXPECT_EQ(test, dropped(test), 0);
+		end();
+	}
+}
+
+static void checksums_of_a_volume_across_our_blocks_cannot_be_kept(struct kunit *test)
+{
+	struct classify_write w = {
+		.sector = START + 1 + BTRFS_SUPER_SECTOR, .sectors = 8, .copy = copy,
+	};
+	enum classify_reason reason;
+	u32 len;
+
+	start(test);
+	make_btrfs(1, 10);
+	memcpy(content, super, sizeof(super));
+	classifier_write(c, &w, 0, &len, &reason);
+	/* Not before it is known what there is of it. */
+	EXPECT_SUMS(DATA, OTHER);
+	while (classifier_memory(c)) {
+		size_t bytes = classifier_memory(c);
+
+		kvfree(classifier_give(c, kvzalloc(bytes, GFP_KERNEL), bytes));
+	}
+	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
+	KUNIT_EXPECT_TRUE(test, c->volumes.volume[0].ready);
+	EXPECT_SUMS(DATA, OTHER);
+	end();
+}
+
 static void what_overwrites_the_superblock_ends_the_volume(struct kunit *test)
 {
 	u32 how;
@@ -694,6 +765,9 @@ static struct kunit_case selfid_cases[] = {
 	KUNIT_CASE(nothing_of_another_life_is_dropped),
 	KUNIT_CASE(what_came_before_it_was_known_to_be_mounted_is_dropped_too),
 	KUNIT_CASE(chosen_files_leave_nothing_undecided),
+	KUNIT_CASE(only_btrfs_has_checksums_and_crc32c_can_be_kept),
+	KUNIT_CASE(undecided_data_is_forgotten_when_its_checksums_change),
+	KUNIT_CASE(checksums_of_a_volume_across_our_blocks_cannot_be_kept),
 	KUNIT_CASE(what_overwrites_the_superblock_ends_the_volume),
 	KUNIT_CASE(another_file_system_in_the_same_place_takes_over),
 	KUNIT_CASE(copies_of_the_xfs_superblock_make_no_volume_but_tell_of_growth),

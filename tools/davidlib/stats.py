@@ -240,7 +240,7 @@ EVIDENCE_MEANS = {
     "directory": "page of a directory or symbolic link: kept",
     "internal": "page of a file system's own inode: kept",
     "unowned": "page without an owner: kept",
-    "unproven": "owner's file system not known to be safe: kept",
+    "unproven": "file system not known to be safe, or checksums that cannot be kept: kept",
     "unmounted": "not mounted here: kept",
     "file": "page of a regular file mounted here: squashed",
     "anon": "anonymous page, mounted here: squashed",

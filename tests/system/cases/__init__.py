@@ -16,7 +16,8 @@ GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
 GROUPS += ("rawinode", "rawnames", "crossings")
-LONG = ("long", "sumslong", "unclassifiedlong", "races", "rawnameslong")  # where asked for by name
+# Where asked for by name:
+LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong")
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 

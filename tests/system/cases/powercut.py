@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import random
 import struct
+import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -324,11 +325,53 @@ TEARING = f"0 {FS_SIZE >> 9} striped 1 8 {{}} 0"
 
 
 # Requests divided at 4 KiB, and nobody who tells whose pages they are: btrfs's data waits for a commit.
-TORN = ("--classify", "implicit", "--option", "checksums=on")
+TORN = ("--classify", "implicit")
+
+
+def cut_everywhere(
+    what: str,
+    found: list[writelog.Entry],
+    size: int,
+    cuts: int,
+    rng: random.Random,
+    wrong: Callable[[str, int], str],
+) -> None:
+    """Of each place the disk, from the first mark on, and the number in the last mark before (-1: none)."""
+    first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
+    base = SCRATCH / "base"
+    with open(base, "w+b") as image:
+        image.truncate(FS_BACKING)
+        done, synced, solid = 0, -1, 0
+        for place in told(what, writelog.places(found, first, cuts, rng)):
+            for entry in found[done : place + 1]:
+                if entry.flags & writelog.MARK:
+                    synced = int(entry.data) if entry.data.isdigit() else -1
+            done = place + 1
+            last = max((i for i in range(solid, done) if found[i].flags & writelog.FLUSH), default=solid)
+            for entry in found[solid:last]:
+                writelog.apply(image.fileno(), entry)
+            solid = last
+            image.flush()
+
+            def prepare(path: str, solid: int = solid, done: int = done) -> None:
+                copy_sparse(str(base), path)
+                with open(path, "r+b") as copy:
+                    writelog.left_at(copy.fileno(), found, solid, done, rng)
+
+            try:
+                with (
+                    loop_disk(FS_BACKING, prepare=prepare) as dev,
+                    mapped("back", f"0 {size >> 9} david {dev}") as disk,
+                ):
+                    said = wrong(disk, synced)
+            except Failed as error:
+                said = str(error)
+            if said:
+                raise Failed(f"{what}, cut behind entry {place} of {len(found)}, after sync {synced}: {said}")
+    base.unlink()
 
 
 def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = False) -> None:
-    rng = random.Random(seed)
     mkfs, check = FILE_SYSTEMS[fs]
     with writelog.log_disk(2 * GIB) as log:
         with (
@@ -350,41 +393,113 @@ def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = Fals
             if torn and not dropped:
                 raise Failed(f"{fs}: nothing was dropped later")
         found = writelog.entries(log)
-    first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
-    base = SCRATCH / "base"
-    with open(base, "w+b") as image:
-        image.truncate(FS_BACKING)
-        done, synced, solid = 0, -1, 0
-        for place in told(fs, writelog.places(found, first, cuts, rng)):
-            for entry in found[done : place + 1]:
-                if entry.flags & writelog.MARK:
-                    synced = -1 if entry.data == b"mounted" else int(entry.data)
-            done = place + 1
-            last = max((i for i in range(solid, done) if found[i].flags & writelog.FLUSH), default=solid)
-            for entry in found[solid:last]:
-                writelog.apply(image.fileno(), entry)
-            solid = last
-            image.flush()
 
-            def prepare(path: str, solid: int = solid, done: int = done) -> None:
-                copy_sparse(str(base), path)
-                with open(path, "r+b") as copy:
-                    writelog.left_at(copy.fileno(), found, solid, done, rng)
+    def wrong(disk: str, synced: int) -> str:
+        with mounted(disk, fs) as top:
+            said = files.wrong(top, synced)
+        run(*check, disk)
+        return said
 
-            where = f"{fs}, cut behind entry {place} of {len(found)}, after sync {synced}"
-            try:
-                with (
-                    loop_disk(FS_BACKING, prepare=prepare) as dev,
-                    mapped("back", f"0 {FS_SIZE >> 9} david {dev}") as disk,
-                ):
-                    with mounted(disk, fs) as top:
-                        wrong = files.wrong(top, synced)
-                    run(*check, disk)
-            except Failed as error:
-                wrong = str(error)
-            if wrong:
-                raise Failed(f"{where}: {wrong}")
-    base.unlink()
+    cut_everywhere(fs, found, FS_SIZE, cuts, random.Random(seed), wrong)
+
+
+class Chosen:
+    """Files that are to be exact, each written once and synced, and one that grows; others are dropped."""
+
+    def __init__(self, top: str, recorder: str, seed: int, count: int) -> None:
+        self.top, self.recorder = top, recorder
+        self.rng = random.Random(seed)
+        self.names: list[str] = []
+        self.content: dict[str, bytes] = {}
+        self.grows = b""
+        self.ends: list[int] = []
+        for name in ("raw", "raw/deep", "plain"):
+            os.mkdir(f"{top}/{name}")
+        # By inode: so they have to be there before.
+        self.names = [f"plain/keep-{number}" for number in range(count)]
+        for name in ("raw/grows", *self.names):
+            self.put(name, b"")
+
+    def put(self, name: str, data: bytes, mode: str = "wb") -> None:
+        with open(f"{self.top}/{name}", mode) as file:
+            file.write(data)
+
+    def sync(self, name: str) -> None:
+        with open(f"{self.top}/{name}", "rb") as file:
+            os.fsync(file.fileno())
+
+    def step(self, number: int, by_name: bool) -> None:
+        if by_name:
+            places = (f"raw/deep/{number}", f"raw/{number}", f"plain/{number}.db")
+            self.names[number] = self.rng.choice(places)
+        for each in range(3):
+            self.put(f"plain/other-{number}-{each}", self.rng.randbytes(self.rng.randrange(90 * KIB)))
+        if number > 5:
+            os.unlink(f"{self.top}/plain/other-{number - 5}-0")
+        name = self.names[number]
+        data = self.content[name] = self.rng.randbytes(self.rng.choice((100, 5000, 40000, 200000)))
+        more = self.rng.randbytes(self.rng.choice((10, 1000, 7000)))
+        self.put("raw/grows", more, "ab")
+        self.put(name, data)
+        self.sync("raw/grows")
+        self.sync(name)
+        self.grows += more
+        self.ends.append(len(self.grows))
+        writelog.mark(self.recorder, str(number))
+
+    def wrong(self, top: str, synced: int) -> str:
+        for name in self.names[: synced + 1]:
+            with open(f"{top}/{name}", "rb") as file:
+                if file.read() != self.content[name]:
+                    return f"{name} is not what was synced"
+        end = self.ends[synced] if synced >= 0 else 0
+        with open(f"{top}/raw/grows", "rb") as file:
+            if file.read(end) != self.grows[:end]:
+                return f"raw/grows is not what was synced, {end} bytes"
+        return ""
+
+
+def cut_chosen(by_name: bool, syncs: int, cuts: int, seed: int) -> None:
+    """RAW rules where no page owner tells of files: the others' data is dropped when inodes have told."""
+    size = 512 * MIB
+    with writelog.log_disk(2 * GIB) as log:
+        with (
+            loop_disk(FS_BACKING) as dev,
+            writelog.recorded("recorded", dev, log) as backing,
+            fake_disk("cut", size, backing, "--classify", "implicit") as disk,
+        ):
+            run("mkfs.ext4", "-q", "-J", "size=8", disk)
+            with mounted(disk, "ext4") as top:
+                files = Chosen(top, "recorded", seed, syncs)
+                names = ["raw", *files.names] if not by_name else ["raw"]
+                rules = [f"{top}/{name}" for name in names]
+                if not by_name:
+                    rules[0] += "/grows"
+                david("raw", "add", "cut", *rules, *(["*.db"] if by_name else []))
+                os.sync()
+                writelog.mark("recorded", "mounted")
+                for number in range(syncs):
+                    files.step(number, by_name)
+                    if number % 4 == 3:
+                        os.sync()
+                    # What is committed goes home.
+                    with open(disk, "r+b") as device:
+                        os.fsync(device.fileno())
+                    time.sleep(0.1)
+                if wrong := files.wrong(top, syncs - 1):
+                    raise Failed(f"before any cut: {wrong}")
+            dropped = int(device_stats("cut")["unclassified"]["data"])  # type: ignore[index]
+            if dropped < syncs:
+                raise Failed(f"only {dropped} blocks were dropped")
+        found = writelog.entries(log)
+
+    def judge(disk: str, synced: int) -> str:
+        with mounted(disk, "ext4") as top:
+            said = files.wrong(top, synced)
+        run("e2fsck", "-fn", disk)
+        return said
+
+    cut_everywhere("chosen files", found, size, cuts, random.Random(seed), judge)
 
 
 def file_systems_recover(fs: str) -> None:
@@ -406,6 +521,18 @@ def btrfs_recovers_from_a_power_cut() -> None:
 def btrfs_recovers_from_a_power_cut_when_its_data_is_dropped_later() -> None:
     if FULL:
         cut_file_system("btrfs", 200, 400, 4, torn=True)
+
+
+@case
+def chosen_files_are_exact_after_a_power_cut_by_inode() -> None:
+    if FULL:
+        cut_chosen(False, 80, 300, 6)
+
+
+@case
+def chosen_files_are_exact_after_a_power_cut_by_name() -> None:
+    if FULL:
+        cut_chosen(True, 80, 300, 7)
 
 
 @case

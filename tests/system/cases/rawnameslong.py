@@ -238,3 +238,39 @@ def directories_and_suffixes_are_exact_on_ext4_behind_a_loop_device() -> None:
         for flavour in FLAVOURS:
             for suffix in (False, True):
                 chosen_names_are_exact(flavour, seed, 300, 3, suffix)
+
+
+@case
+def what_an_inode_has_told_stays_exact_when_it_moves_out() -> None:
+    data = random.Random(4).randbytes(40 * BLOCK)
+    with (
+        ram_disk(64 * MIB) as dev,
+        fake_disk("raw", 256 * MIB, dev, "--classify", "implicit") as disk,
+        looped(disk) as loop,
+    ):
+        run("mkfs.ext4", "-q", "-J", "size=8", loop)
+        with mounted(loop, "ext4") as top:
+            for name in ("raw", "plain"):
+                os.mkdir(f"{top}/{name}")
+            run("dmsetup", "message", "raw", "0", "raw", "add", f"dir:{os.stat(f'{top}/raw').st_ino}")
+            # The first block that waits makes room for those that follow.
+            for name in ("plain/first", "raw/moved", "plain/stays"):
+                with open(f"{top}/{name}", "wb") as file:
+                    file.write(data)
+                os.sync()
+            settle("raw", 8)
+            before = device_stats("raw")["unclassified"]
+            assert before["metadata"] >= 40, before  # type: ignore[index]
+            os.rename(f"{top}/raw/moved", f"{top}/plain/moved")
+            # Written behind that, it is a file like others.
+            with open(f"{top}/plain/moved", "ab") as file:
+                file.write(data)
+            os.sync()
+            settle("raw", 8)
+        with mounted(loop, "ext4") as top:
+            with open(f"{top}/plain/moved", "rb") as file:
+                assert file.read(len(data)) == data, "what was RAW when its inode told is lost"
+                assert file.read() != data, "it is kept for ever"
+            with open(f"{top}/plain/stays", "rb") as file:
+                assert file.read() != data, "this was to be dropped"
+        run("e2fsck", "-fn", loop)

@@ -8,7 +8,8 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 
 import raw
 from fsrun import read_all
@@ -21,6 +22,7 @@ from guest import Failed, device_stats, fake_disk, loop_disk, mapped, mounted, r
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 UNIT = 4096
+IMPLICIT = ("--classify", "implicit")
 
 CRC_TABLE = []
 for number in range(256):
@@ -168,6 +170,43 @@ def units_keep_their_checksums(block: int, steps: int) -> None:
         unit = next(iter(sums))
         raw.write(fd, pool[0], unit * UNIT)
         assert crc32c(raw.read(fd, UNIT, unit * UNIT)) != crcs[0]
+
+
+def noise(seed: int, size: int) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+def put_noise(top: str, seed: int, size: int = 2 * MIB) -> None:
+    Path(f"{top}/noise-{seed}").write_bytes(noise(seed, size))
+    run("sync", "-f", top)
+
+
+def is_exact(top: str, seed: int, size: int = 2 * MIB) -> bool:
+    return Path(f"{top}/noise-{seed}").read_bytes() == noise(seed, size)
+
+
+def is_stored(where: str, seed: int) -> None:
+    """Its checksums cannot be kept: so is its data, and counted."""
+    before = figures()
+    with mounted(where, "btrfs") as top:
+        put_noise(top, seed)
+    with mounted(where, "btrfs") as top:
+        assert is_exact(top, seed), f"{where}: not what was written"
+        scrub(top)
+    after = figures()
+    unproven = after["evidence"]["unproven"] - before["evidence"]["unproven"]
+    assert unproven > 450, f"{where}: {unproven} blocks were not proven"
+    assert after["written"]["squashed"] == before["written"]["squashed"], (before, after)
+
+
+def is_squashed(where: str, seed: int) -> None:
+    before = figures()["written"]["squashed"]
+    with mounted(where, "btrfs") as top:
+        put_noise(top, seed)
+    clean(where)
+    with mounted(where, "btrfs") as top:
+        assert not is_exact(top, seed), f"{where}: all is kept"
+    assert figures()["written"]["squashed"] - before > 400, figures()["evidence"]
 
 
 @contextmanager
@@ -358,3 +397,30 @@ def the_kind_of_content_changes_by_message() -> None:
             raw.write(fd, random.Random(8).randbytes(BLOCK), 0)
             run("dmsetup", "message", "sums", "0", "content", "pattern:0123")
             assert raw.read(fd, BLOCK, 0) == bytes.fromhex("0123") * (BLOCK // 2)
+
+
+@case
+def where_nobody_tells_whose_pages_they_are() -> None:
+    """By default, too: volumes at several places have their checksums, or are stored."""
+    with ram_disk(128 * MIB) as dev, fake_disk("sums", 64 * GIB, dev, *IMPLICIT) as disk:
+        with ExitStack() as stack:
+            first, xxhash, across, ext4 = (
+                stack.enter_context(mapped(f"at-{place}", f"0 {2 * GIB >> 9} linear {disk} {place}"))
+                for place in (2048, 8 * GIB >> 9, (16 * GIB >> 9) + 1, (24 * GIB >> 9) + 1)
+            )
+            run("mkfs.btrfs", "-q", "-f", first)
+            run("mkfs.btrfs", "-q", "-f", "--csum", "xxhash", xxhash)
+            run("mkfs.btrfs", "-q", "-f", across)
+            # It has none, and so may lie as it likes.
+            run("mkfs.ext4", "-q", "-b", "1024", "-E", "nodiscard", ext4)
+            is_squashed(first, 1)
+            is_stored(xxhash, 2)
+            is_stored(across, 3)
+            before = figures()["written"]["squashed"]
+            with mounted(ext4, "ext4") as top:
+                put_noise(top, 4)
+            run("e2fsck", "-fn", ext4)
+            assert figures()["written"]["squashed"] - before > 400, figures()["evidence"]
+            # Their lives go on beside each other.
+            is_stored(xxhash, 5)
+            is_squashed(first, 6)

@@ -224,13 +224,13 @@ def btrfs_in_use_is_unharmed_by_tools() -> None:
         "btrfs",
         8 * GIB,
         ["mkfs.btrfs", "-q", "-f"],
-        "nodatasum",
+        "",
         [
-            command("btrfs", "check", "DISK"),
+            command("btrfs", "check", "--check-data-csum", "DISK"),
             command("btrfstune", "-f", "-u", "DISK"),
             command("btrfs", "filesystem", "label", "DISK", "renamed"),
             command("btrfs", "rescue", "zero-log", "DISK"),
-            command("btrfs", "check", "DISK"),
+            command("btrfs", "check", "--check-data-csum", "DISK"),
         ],
     )
 
