@@ -112,7 +112,8 @@ check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep
 
 HUNTED = ext2 ext2-1k ext2-crash ext4-nojournal ext4-nojournal-old ext4-nojournal-resize ext4-nojournal-bigalloc \
 	 ext4-data ext4-data-crash ext3-data ext4-verity ext4-features
-HUNTED_SELFID = btrfs btrfs-4k btrfs-64k btrfs-mixed btrfs-crash btrfs-resize xfs xfs-crash
+HUNTED_SELFID = btrfs btrfs-4k btrfs-64k btrfs-mixed btrfs-crash btrfs-resize xfs xfs-crash \
+		xfs-dir8k xfs-dir64k
 hunt: setup ## recorded lives classified from many beginnings and cut at many ends; SECONDS=600
 	@mkdir -p build/hunt
 	$(DAVID) lab run --kind uml --memory 1G --timeout 3600 --rw build/hunt -- \
@@ -124,6 +125,8 @@ hunt: setup ## recorded lives classified from many beginnings and cut at many en
 	python3 tests/system/selfid_hunt.py --seconds $(or $(SECONDS),600) build/hunt
 	$(MAKE) -s -C tests/streams BUILD=../../build/streams ../../build/streams/planted
 	@! python3 tests/system/selfid_hunt.py --program build/streams/planted --seconds 60 build/hunt btrfs \
+		|| { echo "a planted bug was not found"; exit 1; }
+	@! python3 tests/system/selfid_hunt.py --program build/streams/planted --seconds 60 build/hunt xfs-dir8k \
 		|| { echo "a planted bug was not found"; exit 1; }
 
 trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs"

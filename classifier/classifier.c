@@ -21,6 +21,7 @@ static const char * const reason_names[CLASSIFY_REASONS] = {
 	[CLASSIFY_LOOKS] = "looks",
 	[CLASSIFY_UNDECIDED] = "undecided",
 	[CLASSIFY_NAMED] = "named",
+	[CLASSIFY_STORED] = "stored",
 	[CLASSIFY_PART] = "part",
 	[CLASSIFY_UNNAMED] = "unnamed",
 };
@@ -38,6 +39,7 @@ static const enum verdict says[CLASSIFY_REASONS] = {
 	[CLASSIFY_LOOKS] = VERDICT_KEEP,
 	[CLASSIFY_UNDECIDED] = VERDICT_UNDECIDED,
 	[CLASSIFY_NAMED] = VERDICT_KEEP,
+	[CLASSIFY_STORED] = VERDICT_KEEP,
 	[CLASSIFY_PART] = VERDICT_KEEP,
 	[CLASSIFY_UNNAMED] = VERDICT_SQUASH,
 };
@@ -60,6 +62,13 @@ void classifier_init(struct classifier *c, u64 sectors, size_t log_limit)
 void classifier_remember(struct classifier *c, u64 bytes)
 {
 	undecided_init(&c->undecided, bytes);
+}
+
+void classifier_stored(struct classifier *c, bool (*stored)(void *ctx, u64 sector, u32 sectors),
+		       void *ctx)
+{
+	c->stored = stored;
+	c->stored_ctx = ctx;
 }
 
 /* What stands for @v, if it is not of xfs, in the tables that all volumes share. */
@@ -142,6 +151,8 @@ void classifier_destroy(struct classifier *c, void (*release)(const void *))
 		if (c->volumes.btrfs[i])
 			release(c->volumes.btrfs[i]->memory);
 		release(c->volumes.btrfs[i]);
+		if (c->volumes.xfs[i])
+			release(c->volumes.xfs[i]->log.set.slot);
 		release(c->volumes.xfs[i]);
 	}
 	release(c->undecided.chunk);
@@ -748,7 +759,7 @@ static struct memory_want wants_memory(struct classifier *c)
 	for (i = 0; i < c->volumes.nr; i++) {
 		want.v = &c->volumes.volume[i];
 		if (want.v->fs != VOLUME_EXT) {
-			want.bytes = selfid_memory(want.v);
+			want.bytes = selfid_memory(want.v, c->log_limit);
 			if (want.bytes)
 				return want;
 			continue;
@@ -1092,7 +1103,7 @@ size_t classifier_bytes(const struct classifier *c)
 
 		bytes += ext_live_bytes(&c->volumes.ext[i]);
 		bytes += b ? sizeof(*b) + b->bytes : 0;
-		bytes += c->volumes.xfs[i] ? sizeof(struct xfs_live) : 0;
+		bytes += c->volumes.xfs[i] ? xfs_live_bytes(c->volumes.xfs[i]) : 0;
 	}
 	return bytes;
 }

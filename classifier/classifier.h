@@ -54,6 +54,7 @@ enum classify_reason {
 	CLASSIFY_LOOKS,		/* keep: no journal decides, and its content may be metadata */
 	CLASSIFY_UNDECIDED,	/* kept for now: an inode, or btrfs's next commit, has to tell */
 	CLASSIFY_NAMED,		/* keep: carries its file system's name, or is part of what does */
+	CLASSIFY_STORED,	/* keep: no name, but overwrites what was kept */
 	CLASSIFY_PART,		/* keep: may be part of what does */
 	CLASSIFY_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
 	CLASSIFY_REASONS
@@ -87,6 +88,8 @@ struct classifier {
 	size_t log_limit;		/* bytes of one volume's log set, at most */
 	bool pending;			/* the worker is wanted */
 	bool by_super;			/* superblocks say what is mounted: classifier_by_super() */
+	bool (*stored)(void *ctx, u64 sector, u32 sectors);	/* classifier_stored() */
+	void *stored_ctx;
 	u64 last_start;			/* volumes that begin behind it are not looked for */
 	struct volume_table volumes;
 
@@ -144,6 +147,14 @@ void classifier_init(struct classifier *c, u64 sectors, size_t log_limit);
  * this call, or with 0, they stay kept.
  */
 void classifier_remember(struct classifier *c, u64 bytes);
+
+/*
+ * @stored tells whether the caller's store holds any of these sectors other than as one
+ * repeated word, now. An xfs with large directory blocks needs it (xfs-log.h); without it
+ * such a one is kept whole. Before the first write.
+ */
+void classifier_stored(struct classifier *c, bool (*stored)(void *ctx, u64 sector, u32 sectors),
+		       void *ctx);
 
 /*
  * Some files of ext are chosen to be kept. While ->by_inode is set, which the caller does when

@@ -22,6 +22,9 @@ static const enum classify_reason reasons[SELFID_REASONS] = {
 	[SELFID_CHUNK] = CLASSIFY_STATIC,
 	[SELFID_CACHE] = CLASSIFY_NAMED,
 	[SELFID_REST] = CLASSIFY_NAMED,
+	[SELFID_UNREAD] = CLASSIFY_LEARNING,
+	[SELFID_LOGGED] = CLASSIFY_LOGGED,
+	[SELFID_STORED] = CLASSIFY_STORED,
 	[SELFID_PART] = CLASSIFY_PART,
 	[SELFID_DATA] = CLASSIFY_UNNAMED,
 };
@@ -72,10 +75,16 @@ static void forget(struct classifier *c, struct volume *v)
 static void begin(struct classifier *c, struct volume *v, const void *super, u32 bytes)
 {
 	u64 room = c->sectors - v->start;
-	const char *wrong = v->fs == VOLUME_BTRFS ?
-			    btrfs_live_init(v->btrfs, super, room) :
-			    xfs_live_init(v->xfs, super, bytes, room);
+	const char *wrong;
 
+	if (v->fs == VOLUME_BTRFS) {
+		wrong = btrfs_live_init(v->btrfs, super, room);
+	} else {
+		v->xfs->stored = c->stored;
+		v->xfs->stored_ctx = c->stored_ctx;
+		v->xfs->start = v->start;
+		wrong = xfs_live_init(v->xfs, super, bytes, room);
+	}
 	v->ready = !wrong;
 	c->pending = true;
 	if (v->fs != VOLUME_BTRFS)
@@ -221,7 +230,7 @@ static bool wants_work(const struct classifier *c, const struct volume *v)
 	u64 epoch;
 
 	if (v->fs != VOLUME_BTRFS)
-		return false;
+		return xfs_live_wants_work(v->xfs, c->log_limit);
 	if ((v->btrfs->walking && !v->btrfs->asked) || btrfs_live_memory(v->btrfs))
 		return true;
 	epoch = btrfs_live_epoch(v->btrfs);
@@ -389,8 +398,10 @@ void selfid_looked(struct volume *v, u64 sector, u64 sectors)
 	sector -= v->start;
 	if (v->fs == VOLUME_XFS) {
 		if (v->xfs->geo.log_sectors && sector == v->xfs->geo.log_start &&
-		    sectors <= SELFID_SUPER_SECTORS)
+		    sectors <= SELFID_SUPER_SECTORS) {
 			v->state = VOLUME_MOUNTED;
+			xfs_live_mount(v->xfs);
+		}
 		return;
 	}
 	root = btrfs_live_root(v->btrfs);
@@ -399,17 +410,21 @@ void selfid_looked(struct volume *v, u64 sector, u64 sectors)
 		v->state = VOLUME_MOUNTED;
 }
 
-size_t selfid_memory(const struct volume *v)
+size_t selfid_memory(const struct volume *v, size_t limit)
 {
 	if (!v->live)
 		return v->fs == VOLUME_XFS ? sizeof(struct xfs_live) : sizeof(struct btrfs_live);
-	return v->fs == VOLUME_BTRFS && v->ready ? btrfs_live_memory(v->btrfs) : 0;
+	if (!v->ready)
+		return 0;
+	return v->fs == VOLUME_BTRFS ? btrfs_live_memory(v->btrfs) :
+				       xfs_live_memory(v->xfs, limit);
 }
 
 void *selfid_give(struct classifier *c, struct volume *v, void *memory, size_t bytes)
 {
 	if (v->live)
-		return btrfs_live_give(v->btrfs, memory, bytes);
+		return v->fs == VOLUME_BTRFS ? btrfs_live_give(v->btrfs, memory, bytes) :
+					       xfs_live_give(v->xfs, memory, bytes);
 	v->live = memory;
 	if (v->fs == VOLUME_XFS)
 		c->volumes.xfs[v->slot] = memory;
@@ -432,7 +447,13 @@ bool selfid_want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes
 		*bytes = SELFID_SUPER_SECTORS << SECTOR_BITS;
 		return true;
 	}
-	if (v->fs != VOLUME_BTRFS || !btrfs_live_want(v->btrfs, sector, bytes))
+	if (v->fs == VOLUME_XFS) {
+		if (!xfs_live_want(v->xfs, sector, bytes))
+			return false;
+		*sector += v->start;
+		return true;
+	}
+	if (!btrfs_live_want(v->btrfs, sector, bytes))
 		return false;
 	*sector += v->start;
 	c->reader = v->btrfs;
@@ -445,6 +466,10 @@ void selfid_learn(struct classifier *c, struct volume *v, u64 sector, const void
 	const u8 *uuid;
 	u64 sectors;
 
+	if (v->fs == VOLUME_XFS && v->ready) {
+		xfs_live_learn(v->xfs, sector - v->start, content);
+		return;
+	}
 	/* It may have been written since. */
 	if (v->ready || !v->asked || sector != v->start + selfid_super_sector(v->fs))
 		return;

@@ -88,8 +88,8 @@ bool selfid_discarded(const struct volume *v, u64 sector, u64 sectors);
 /* The sectors were read by somebody else than us. */
 void selfid_looked(struct volume *v, u64 sector, u64 sectors);
 
-/* As classifier_memory() and so on, for @v. */
-size_t selfid_memory(const struct volume *v);
+/* As classifier_memory() and so on, for @v. @limit: of its log set. */
+size_t selfid_memory(const struct volume *v, size_t limit);
 void *selfid_give(struct classifier *c, struct volume *v, void *memory, size_t bytes);
 bool selfid_want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes);
 void selfid_learn(struct classifier *c, struct volume *v, u64 sector, const void *content);

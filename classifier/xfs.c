@@ -14,11 +14,6 @@
 #define INCOMPAT_SAFE		0xffu
 #define INCOMPAT_META_UUID	BIT(2)
 
-#define LOG_MAGIC		0xfeedbabeu
-#define LOG_CLIENT		0xaa
-#define LOG_UNMOUNT		0x20
-#define LOG_HEADER_BYTES	32768	/* of a record, for which one sector of header is enough */
-
 /* Free-inode and reverse-mapping btrees, reflink, inode btree counts. */
 #define RO_COMPAT_SAFE		0xfu
 
@@ -62,24 +57,6 @@ struct xfs_super {
 	u8 unused_108[248];
 } __packed;
 
-/* A log record begins with this, in a sector of its own. */
-struct log_header {
-	__be32 magic;
-	__be32 cycle;
-	__be32 version;
-	__be32 bytes;
-	__be32 lsn_cycle;
-	__be32 lsn_block;	/* its own place in the log, in sectors */
-	__be64 tail_lsn;
-	__le32 crc;
-	__be32 previous;
-	__be32 operations;
-	__be32 cycle_data[64];
-	__be32 format;
-	u8 uuid[SELFID_UUID];
-	__be32 size;
-} __packed;
-
 /* The checksum is over the whole sector, its own place counting as 0. */
 static bool crc_holds(const void *super, u32 bytes)
 {
@@ -104,10 +81,8 @@ static const char *unsafe(const struct xfs_super *s)
 		return "a realtime section";
 	if (!s->log_start)
 		return "the log is on another device";
-	if (s->directory_bits)
-		return "directory blocks of several blocks may lie scattered";
-	if (s->in_progress)
-		return "mkfs has not finished";
+	if (s->directory_bits > MAX_BLOCK_BITS - s->block_bits)
+		return "directory blocks larger than 64 KiB";
 	return NULL;
 }
 
@@ -155,7 +130,6 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 	BUILD_BUG_ON(offsetof(struct xfs_super, directory_bits) != 192);
 	BUILD_BUG_ON(offsetof(struct xfs_super, crc) != 224);
 	BUILD_BUG_ON(offsetof(struct xfs_super, meta_uuid) != 248);
-	BUILD_BUG_ON(offsetof(struct log_header, uuid) != 304);
 
 	memset(geo, 0, sizeof(*geo));
 	if (be32_to_cpu(s->magic) != XFS_MAGIC)
@@ -180,6 +154,9 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 	       sizeof(geo->uuid));
 	memcpy(geo->log_uuid, s->uuid, sizeof(geo->log_uuid));
 	geo->unsafe = unsafe(s);
+	geo->directory_blocks = geo->unsafe ? 1 : 1u << s->directory_bits;
+	if (!geo->unsafe && s->in_progress)
+		geo->unsafe = "mkfs has not finished";
 	if (sector_bytes > bytes)
 		geo->unsafe = "sectors larger than 4096 bytes, or not written as one";
 	return parse_layout(s, sectors, geo);
@@ -267,16 +244,88 @@ enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32
 	return SELFID_DATA;
 }
 
+/* ->geo is new: can it be decided about? */
+static void settle(struct xfs_live *x)
+{
+	struct xfs_log_geo log = {
+		.sectors = x->geo.log_sectors,
+		.block_shift = fls64(x->geo.block_bytes >> 9) - 1,
+	};
+
+	x->wrong = x->geo.unsafe;
+	if (x->geo.directory_blocks == 1)
+		return;
+	if (!x->stored) {
+		x->wrong = "directory blocks of several blocks may lie scattered";
+		return;
+	}
+	memcpy(log.uuid, x->geo.log_uuid, sizeof(log.uuid));
+	if (memcmp(&x->log.geo, &log, sizeof(log)))
+		xfs_log_init(&x->log, &log);
+}
+
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors)
 {
+	static const struct xfs_log_geo none;
+
 	x->errors = 0;
 	x->sign = SELFID_NO_SIGN;
 	memset(&x->open, 0, sizeof(x->open));
+	x->asked = 0;
+	xfs_log_init(&x->log, &none);
 	x->wrong = xfs_parse_super(super, bytes, sectors, &x->geo);
 	if (x->wrong)
 		return x->wrong;
-	x->wrong = x->geo.unsafe;
+	settle(x);
 	return NULL;
+}
+
+/* Also while mkfs is at work: it leaves the record of an unmount. */
+static bool follows_log(const struct xfs_live *x)
+{
+	return x->geo.directory_blocks > 1 && x->stored;
+}
+
+void xfs_live_mount(struct xfs_live *x)
+{
+	if (follows_log(x))
+		xfs_log_mount(&x->log);
+}
+
+size_t xfs_live_memory(const struct xfs_live *x, size_t limit)
+{
+	return follows_log(x) ? logset_wants(&x->log.set, limit) : 0;
+}
+
+void *xfs_live_give(struct xfs_live *x, void *memory, size_t bytes)
+{
+	return logset_give(&x->log.set, memory, bytes);
+}
+
+size_t xfs_live_bytes(const struct xfs_live *x)
+{
+	return sizeof(*x) + x->log.set.slots * sizeof(*x->log.set.slot);
+}
+
+bool xfs_live_want(struct xfs_live *x, u64 *sector, u32 *bytes)
+{
+	u32 place, sectors;
+
+	if (!follows_log(x) || !xfs_log_want(&x->log, &place, &sectors))
+		return false;
+	*sector = x->geo.log_start + place;
+	*bytes = sectors << 9;
+	x->asked = *sector;
+	return true;
+}
+
+void xfs_live_learn(struct xfs_live *x, u64 sector, const void *content)
+{
+	/* It may be the answer to what another superblock made us ask. */
+	if (x->asked != sector || !follows_log(x))
+		return;
+	x->asked = 0;
+	xfs_log_learn(&x->log, content);
 }
 
 /* The superblock is written. */
@@ -294,7 +343,7 @@ static void write_super(struct xfs_live *x, const struct selfid_request *r, u32 
 		return;
 	}
 	x->geo = x->fresh;
-	x->wrong = x->geo.unsafe;
+	settle(x);
 }
 
 /*
@@ -317,9 +366,10 @@ static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 p
 }
 
 /* Is the record whose header is at @pos the one that is written when the log comes to rest? */
-static bool is_unmount_record(const struct selfid_request *r, u32 pos, const struct log_header *h)
+static bool is_unmount_record(const struct selfid_request *r, u32 pos,
+			      const struct xfs_log_header *h)
 {
-	u32 headers = max(DIV_ROUND_UP(be32_to_cpu(h->size), LOG_HEADER_BYTES), 1u);
+	u32 headers = xfs_log_headers(h);
 	u8 operation[12];
 
 	if (be32_to_cpu(h->operations) != 1)
@@ -328,7 +378,25 @@ static bool is_unmount_record(const struct selfid_request *r, u32 pos, const str
 	if (headers >= r->sectors - pos)
 		return true;
 	selfid_copy(r, pos + headers, operation, sizeof(operation));
-	return operation[8] == LOG_CLIENT && operation[9] & LOG_UNMOUNT;
+	return operation[8] == XFS_LOG_CLIENT && operation[9] & XFS_LOG_UNMOUNT;
+}
+
+/* What of the request from @pos on is the log is followed. */
+static noinline void follow_log(struct xfs_live *x, const struct selfid_request *r, u32 pos)
+{
+	u64 end = x->geo.log_start + x->geo.log_sectors;
+	u8 sector[512];
+	u64 at;
+
+	for (; pos < r->sectors; pos++) {
+		at = r->sector + pos;
+		if (at < x->geo.log_start)
+			continue;
+		if (at >= end)
+			break;
+		selfid_copy(r, pos, sector, sizeof(sector));
+		xfs_log_write(&x->log, at - x->geo.log_start, sector);
+	}
 }
 
 /*
@@ -339,12 +407,12 @@ static bool is_unmount_record(const struct selfid_request *r, u32 pos, const str
  */
 static void write_log(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 n)
 {
-	struct log_header h;
+	struct xfs_log_header h;
 	u32 i;
 
 	for (i = pos; i < pos + n; i++) {
 		selfid_copy(r, i, &h.magic, sizeof(h.magic));
-		if (be32_to_cpu(h.magic) != LOG_MAGIC)
+		if (be32_to_cpu(h.magic) != XFS_LOG_MAGIC)
 			continue;
 		selfid_copy(r, i, &h, sizeof(h));
 		if (memcmp(h.uuid, x->geo.log_uuid, sizeof(h.uuid)) ||
@@ -352,6 +420,55 @@ static void write_log(struct xfs_live *x, const struct selfid_request *r, u32 po
 			continue;
 		x->sign = is_unmount_record(r, i, &h) ? SELFID_AT_REST : SELFID_AT_WORK;
 	}
+}
+
+static bool repeats(const void *content, u32 bytes, const void *word)
+{
+	u32 i;
+
+	for (i = 0; i < bytes; i += sizeof(u64))
+		if (memcmp(content + i, word, sizeof(u64)))
+			return false;
+	return true;
+}
+
+/*
+ * Is the content, which begins with @head, one repeated word? A new buffer is zeros, and a piece
+ * of it that was not changed since is in no log. The store has whole blocks of one word exactly,
+ * but this may be less than one of its blocks.
+ */
+static bool is_constant(const struct selfid_request *r, u32 pos, u32 sectors, const void *head)
+{
+	u8 sector[512];
+
+	BUILD_BUG_ON(XFS_HEAD_BYTES % sizeof(u64));
+	if (likely(!repeats(head, XFS_HEAD_BYTES, head)))
+		return false;
+	for (; sectors; sectors--) {
+		selfid_copy(r, pos++, sector, sizeof(sector));
+		if (!repeats(sector, sizeof(sector), head))
+			return false;
+	}
+	return true;
+}
+
+/* May the block without a name that @head is the beginning of be one of a directory's pieces? */
+static noinline bool may_be_piece(struct xfs_live *x, const struct selfid_request *r, u32 pos,
+				  u32 sectors, const void *head, enum selfid_reason *reason)
+{
+	u64 at = r->sector + pos;
+
+	if (!xfs_log_complete(&x->log))
+		*reason = SELFID_UNREAD;
+	else if (xfs_log_has(&x->log, at >> x->log.geo.block_shift))
+		*reason = SELFID_LOGGED;
+	else if (is_constant(r, pos, sectors, head))
+		*reason = SELFID_PART;
+	else if (x->stored(x->stored_ctx, x->start + at, sectors))
+		*reason = SELFID_STORED;
+	else
+		return false;
+	return true;
 }
 
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
@@ -367,8 +484,11 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 	if (!at)
 		write_super(x, r, pos);
 	*reason = SELFID_UNSAFE;
-	if (x->wrong)
+	if (x->wrong) {
+		if (unlikely(follows_log(x)))
+			follow_log(x, r, pos);
 		return VERDICT_KEEP;
+	}
 	*reason = SELFID_BEYOND;
 	if (at >= geo->sectors)
 		return VERDICT_KEEP;
@@ -376,6 +496,8 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 	end = geo->log_start + geo->log_sectors;
 	if (at >= geo->log_start && at < end) {
 		*len = min_t(u64, left, end - at);
+		if (unlikely(follows_log(x)))
+			follow_log(x, r, pos);
 		write_log(x, r, pos, *len);
 		return VERDICT_KEEP;
 	}
@@ -408,5 +530,7 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 		*reason = SELFID_REST;
 		return VERDICT_KEEP;
 	}
+	if (unlikely(geo->directory_blocks > 1) && may_be_piece(x, r, pos, n, head, reason))
+		return VERDICT_KEEP;
 	return VERDICT_SQUASH;
 }

@@ -11,9 +11,9 @@
  * realtime section is kept whole. And the later blocks of a directory block that
  * is several file-system blocks large: where free space is scattered, such a
  * directory block is in pieces (xfs_da_grow_inode_int()), and nothing in a piece
- * nor beside it says what it is. So a file system with directory blocks larger
- * than its blocks is kept whole as well; mkfs makes them with -n size=, and
- * for blocks below 4 KiB.
+ * nor beside it says what it is. mkfs makes such a file system with -n size=, and for
+ * blocks below 4 KiB. There, a block without uuid is data only if the log tells of
+ * no directory's change to it (xfs-log.h) and the store does not hold it.
  *
  * Portable; the caller serialises.
  */
@@ -21,6 +21,7 @@
 #define CLASSIFIER_XFS_H
 
 #include "selfid.h"
+#include "xfs-log.h"
 
 #define XFS_SUPER_BYTES		512	/* the least; it is in the first sector of the volume */
 #define XFS_MAGIC		0x58465342	/* "XFSB", big-endian, at byte 0 */
@@ -35,6 +36,7 @@ struct xfs_geo {
 	u32 ag_sectors;
 	u32 ag_header_sectors;
 	u32 block_bytes;
+	u32 directory_blocks;	/* in a directory block */
 	const char *unsafe;	/* why it cannot be decided about, or NULL */
 };
 
@@ -59,9 +61,21 @@ struct xfs_live {
 	enum selfid_sign sign;		/* of the last write; whoever looks clears it */
 	u64 errors;
 	u8 super[4096];
+	/*
+	 * Is any of these sectors held by the caller's store, other than as one repeated word?
+	 * NULL: who knows; then a file system with large directory blocks is kept whole.
+	 */
+	bool (*stored)(void *ctx, u64 sector, u32 sectors);
+	void *stored_ctx;
+	u64 start;			/* of the volume: ->stored counts from the disk's */
+	u64 asked;			/* what is being read of the log, 0: nothing */
+	struct xfs_log log;		/* with large directory blocks only */
 };
 
-/* As btrfs_live_init(). @super: so many @bytes from the volume's start on, at least 512. */
+/*
+ * As btrfs_live_init(). @super: so many @bytes from the volume's start on, at least 512.
+ * ->stored was set before.
+ */
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors);
 
 /*
@@ -70,5 +84,24 @@ const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 
  */
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
 			    enum selfid_reason *reason);
+
+/* Somebody begins to mount it. */
+void xfs_live_mount(struct xfs_live *x);
+
+/* As classifier_memory() and classifier_give(): for what the log says. */
+size_t xfs_live_memory(const struct xfs_live *x, size_t limit);
+void *xfs_live_give(struct xfs_live *x, void *memory, size_t bytes);
+size_t xfs_live_bytes(const struct xfs_live *x);
+
+/* As classifier_want() and classifier_learn(). *sector counts from the volume's start. */
+bool xfs_live_want(struct xfs_live *x, u64 *sector, u32 *bytes);
+void xfs_live_learn(struct xfs_live *x, u64 sector, const void *content);
+
+/* Is there something to read, or memory wanted, of which at most @limit? */
+static inline bool xfs_live_wants_work(const struct xfs_live *x, size_t limit)
+{
+	return unlikely(x->geo.directory_blocks > 1) &&
+	       (x->log.look || xfs_live_memory(x, limit));
+}
 
 #endif

@@ -42,6 +42,7 @@ static const enum david_evidence evidence_of[CLASSIFY_REASONS] = {
 	[CLASSIFY_LOOKS] = DAVID_EV_SELF,
 	[CLASSIFY_UNDECIDED] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_NAMED] = DAVID_EV_SELF,
+	[CLASSIFY_STORED] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_PART] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_UNNAMED] = DAVID_EV_IMPLIED,
 };
@@ -573,6 +574,23 @@ void implicit_rules_added(struct implicit *im)
 	spin_unlock(&im->lock);
 }
 
+/* Held in the store, by what was there before the write that is looked at? */
+static bool is_stored(void *ctx, u64 sector, u32 sectors)
+{
+	struct implicit *im = ctx;
+	struct store *store = im->d->store;
+	u64 block = sector >> store->block_shift;
+	u64 last = (sector + sectors - 1) >> store->block_shift;
+	struct rt_range r;
+
+	for (; block <= last; block += r.len) {
+		store_lookup(store, block, &r);
+		if (r.kind == RT_STORED)
+			return true;
+	}
+	return false;
+}
+
 /* Making and unmaking */
 
 struct implicit *implicit_create(struct david *d)
@@ -597,6 +615,7 @@ struct implicit *implicit_create(struct david *d)
 	if (d->classify == CLASSIFY_IMPLICIT) {
 		classifier_remember(&im->c, (u64)d->unclassified << 20);
 		classifier_choose(&im->c, &choice);
+		classifier_stored(&im->c, is_stored, im);
 	}
 	im->stopped = true;
 	atomic64_add(sizeof(*im), &d->store->classify_bytes);

@@ -71,6 +71,7 @@ static struct {
 	u32 *version;			/* of each sector: the write that it is from */
 	u32 writes;
 	u8 *squashed;
+	u8 *stored;			/* of each sector: kept, and not one repeated word */
 	struct undecided *undecided;
 	size_t nr_undecided, room_undecided, most_undecided;
 	u64 epoch;
@@ -115,6 +116,7 @@ static void noise(u64 sector, u32 sectors)
 
 		put(sector, block, n);
 		memset(r.squashed + sector, 1, n);
+		memset(r.stored + sector, 0, n);
 		sector += n;
 		sectors -= n;
 	}
@@ -175,6 +177,18 @@ static void decide_later_ones(void)
 	r.nr_undecided = n;
 }
 
+/* The store holds whole blocks. */
+static bool is_stored(void *ctx, u64 sector, u32 sectors)
+{
+	u64 end = min((sector + sectors + 7) / 8 * 8, r.sectors);
+
+	(void)ctx;
+	for (sector = sector / 8 * 8; sector < end; sector++)
+		if (r.stored[sector])
+			return true;
+	return false;
+}
+
 static void find_volume(const struct part *p)
 {
 	static u8 super[4096];
@@ -187,6 +201,8 @@ static void find_volume(const struct part *p)
 		return;
 	bytes = min_t(u64, sizeof(super), (p->sector + p->sectors - at) << 9);
 	memcpy(super, p->data + ((at - p->sector) << 9), bytes);
+	r.xfs.stored = is_stored;
+	r.xfs.start = r.start;
 	wrong = r.is_xfs ? xfs_live_init(&r.xfs, super, bytes, r.sectors - r.start) :
 			   btrfs_live_init(&r.btrfs, super, r.sectors - r.start);
 	if (!wrong)
@@ -203,6 +219,24 @@ static void copy(void *ctx, u32 offset, void *to, u32 len)
 	memcpy(to, p->data + offset, len);
 }
 
+static void work_on_xfs(void)
+{
+	static u8 block[4096];
+	size_t bytes;
+	u64 sector;
+	u32 n;
+
+	while ((bytes = xfs_live_memory(&r.xfs, 1 << 20))) {
+		free(xfs_live_give(&r.xfs, calloc(1, bytes), bytes));
+		r.memory = max(r.memory, bytes);
+	}
+	while (xfs_live_want(&r.xfs, &sector, &n)) {
+		if (pread(r.fd, block, n, (r.start + sector) << 9) != (ssize_t)n)
+			err(1, "output");
+		xfs_live_learn(&r.xfs, sector, block);
+	}
+}
+
 static void work(void)
 {
 	static u8 block[BTRFS_READ_BYTES];
@@ -210,8 +244,12 @@ static void work(void)
 	u64 sector;
 	u32 n, i;
 
-	if (r.is_xfs || !r.live)
+	if (!r.live)
 		return;
+	if (r.is_xfs) {
+		work_on_xfs();
+		return;
+	}
 	while ((bytes = btrfs_live_memory(&r.btrfs))) {
 		free(btrfs_live_give(&r.btrfs, calloc(1, bytes), bytes));
 		r.memory = max(r.memory, bytes);
@@ -268,6 +306,7 @@ static void hand_over(const struct part *p)
 		for (i = 0; i < len; i++) {
 			r.version[sector + i] = r.writes;
 			r.squashed[sector + i] = 0;
+			r.stored[sector + i] = !plain;
 		}
 		r.data += counts ? len : 0;
 		if (verdict == VERDICT_SQUASH) {
@@ -401,6 +440,7 @@ static void read_log(FILE *log)
 			for (i = 0; i < n; i++) {
 				r.version[sector + i] = 0;
 				r.squashed[sector + i] = 0;
+				r.stored[sector + i] = 0;
 			}
 			continue;
 		}
@@ -432,17 +472,20 @@ int main(int argc, char **argv)
 		err(2, "%s", argv[3]);
 	r.version = calloc(r.sectors, sizeof(*r.version));
 	r.squashed = calloc(r.sectors, 1);
-	if (!r.version || !r.squashed)
+	r.stored = calloc(r.sectors, 1);
+	if (!r.version || !r.squashed || !r.stored)
 		err(2, "memory");
 	read_log(log);
 	wrong = r.is_xfs ? r.xfs.wrong : r.btrfs.wrong;
 	printf("{\"entries\": %" PRIu64 ", \"data\": %" PRIu64 ", \"squashed\": %" PRIu64
 	       ", \"at_once\": %" PRIu64 ", \"meta\": %" PRIu64 ", \"lost\": %" PRIu64
 	       ", \"most_undecided\": %zu, \"still_undecided\": %zu, \"errors\": %" PRIu64
-	       ", \"memory\": %zu, \"chunks\": %u, \"wrong\": \"%s\", \"reasons\": {",
+	       ", \"memory\": %zu, \"chunks\": %u, \"missed\": %" PRIu64
+	       ", \"wrong\": \"%s\", \"reasons\": {",
 	       r.entries, r.data, r.data_squashed, r.data_at_once, r.meta, r.meta_squashed,
 	       r.most_undecided, r.nr_undecided, r.is_xfs ? r.xfs.errors : r.btrfs.errors, r.memory,
-	       r.btrfs.map.nr, !r.live ? "no file system found" : wrong ? wrong : "");
+	       r.btrfs.map.nr, r.xfs.log.count.missed,
+	       !r.live ? "no file system found" : wrong ? wrong : "");
 	for (i = 0; i < SELFID_REASONS; i++)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "", selfid_reason_name(i), r.reasons[i]);
 	printf("}}\n");

@@ -15,6 +15,17 @@ class Case:
     size: int = 1024  # MiB
     devices: int = 1
     squashed: float = 0.999  # of the data written while mounted, at least
+    torn: float = 0.999  # of the same, where requests are torn and mixed
+    image: bool = True  # an image alone tells data
+
+
+# Others keep space back, in one piece.
+BARE = ("-m", "reflink=0,rmapbt=0,finobt=0")
+
+
+def large(mkfs: list[str], extra: tuple[str, ...], squashed: float) -> Case:
+    """Directory blocks larger than blocks: an image alone tells nothing, nor a log in pieces out of order."""
+    return Case("xfs", mkfs, extra=extra, squashed=squashed, torn=0, image=False)
 
 
 CASES = {
@@ -35,8 +46,10 @@ CASES = {
     "btrfs-resize": Case("btrfs", [], extra=("resize", "balance")),
     "btrfs-raid5": Case("btrfs", ["-m", "raid5", "-d", "raid5"], devices=3, squashed=0),
     "xfs": Case("xfs", [], extra=("fsync",)),
-    "xfs-1k": Case("xfs", ["-b", "size=1024"], squashed=0),
-    "xfs-dir16k": Case("xfs", ["-n", "size=16384"], squashed=0),
+    "xfs-1k": large(["-b", "size=1024"], ("fsync", "crash"), 0.95),
+    "xfs-dir8k": large(["-n", "size=8192", *BARE], ("fsync", "scatter"), 0.99),
+    "xfs-dir16k": large(["-n", "size=16384"], ("fsync", "crash", "repair"), 0.98),
+    "xfs-dir64k": large(["-n", "size=65536", *BARE], ("fsync", "scatter"), 0.99),
     "xfs-plain": Case("xfs", ["-m", "reflink=0,rmapbt=0,finobt=0", "-i", "sparse=0"]),
     "xfs-rmap": Case("xfs", ["-m", "reflink=1,rmapbt=1", "-i", "size=2048"], extra=("reflink",)),
     "xfs-grow": Case("xfs", [], extra=("resize",)),

@@ -44,15 +44,16 @@ def metadata(case: Case, image: Path) -> bytes:
         words = ["btrfs", "inspect-internal", "dump-tree", str(image)]
         done = subprocess.run(words, capture_output=True)
         return b"" if done.returncode else done.stdout + done.stderr
-    try:
-        places = {at // BLOCK for at, _ in xfs_metadata(str(image))}
-    except (RuntimeError, struct.error):
-        return b""
     found = []
     with open(image, "rb") as file:
-        uuid = file.read(HEAD)[UUID]
+        super_block = file.read(HEAD)
+        uuid, size = super_block[UUID], min(BLOCK, int.from_bytes(super_block[4:8], "big"))
+        try:
+            places = {at // size for at, _ in xfs_metadata(str(image))}
+        except (RuntimeError, struct.error):
+            return b""
         for place in sorted(places):
-            block = os.pread(file.fileno(), BLOCK, place * BLOCK)
+            block = os.pread(file.fileno(), size, place * size)
             # What is still in the log only: its place holds whatever was there before.
             if uuid in block[:HEAD]:
                 found.append(place.to_bytes(8, "big") + block)

@@ -279,6 +279,49 @@ static void copy_of_the_superblock_tells_of_growth(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
 }
 
+static u64 stored_sector;
+static u64 set_memory[LOGSET_MIN_BYTES / 8];
+
+static bool is_stored(void *ctx, u64 sector, u32 sectors)
+{
+	return stored_sector >= sector && stored_sector < sector + sectors;
+}
+
+static void pieces_of_directory_blocks_are_kept(struct kunit *test)
+{
+	make(super);
+	super[192] = 1;
+	seal(super);
+	xfs.stored = is_stored;
+	xfs.start = 1000000;
+	stored_sector = 1001605;
+	KUNIT_ASSERT_TRUE(test, !xfs_live_init(&xfs, super, sizeof(super), 1 << 20));
+	KUNIT_EXPECT_EQ(test, xfs_live_memory(&xfs, 1 << 20), LOGSET_MIN_BYTES);
+	memset(set_memory, 0, sizeof(set_memory));
+	xfs_live_give(&xfs, set_memory, sizeof(set_memory));
+	memset(content, 0x5a, sizeof(content));
+	content[100] = 1;
+	expect(test, 1608, 8, 8, VERDICT_KEEP, SELFID_UNREAD);
+	xfs.log.complete = true;
+	expect(test, 1608, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	expect(test, 1600, 8, 8, VERDICT_KEEP, SELFID_STORED);
+	logset_add(&xfs.log.set, 1616 / 8, 1);
+	expect(test, 1616, 8, 8, VERDICT_KEEP, SELFID_LOGGED);
+	expect(test, 1624, 3, 3, VERDICT_SQUASH, SELFID_DATA);
+	/* Zeros may be what a directory block has never used. */
+	memset(content, 0, 4096);
+	expect(test, 1632, 8, 8, VERDICT_KEEP, SELFID_PART);
+	content[4095] = 1;
+	expect(test, 1632, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	expect(test, 1632, 7, 7, VERDICT_KEEP, SELFID_PART);
+	xfs_live_mount(&xfs);
+	expect(test, 1608, 8, 8, VERDICT_KEEP, SELFID_UNREAD);
+	xfs.stored = NULL;
+	memset(&xfs.log.set, 0, sizeof(xfs.log.set));
+	KUNIT_ASSERT_TRUE(test, !xfs_live_init(&xfs, super, sizeof(super), 1 << 20));
+	expect(test, 1608, 8, 8, VERDICT_KEEP, SELFID_UNSAFE);
+}
+
 static struct kunit_case xfs_cases[] = {
 	KUNIT_CASE(superblock_is_understood),
 	KUNIT_CASE(impossible_superblocks_are_refused),
@@ -289,6 +332,7 @@ static struct kunit_case xfs_cases[] = {
 	KUNIT_CASE(symlink_of_two_blocks_is_kept_whole),
 	KUNIT_CASE(written_superblock_counts),
 	KUNIT_CASE(copy_of_the_superblock_tells_of_growth),
+	KUNIT_CASE(pieces_of_directory_blocks_are_kept),
 	{}
 };
 

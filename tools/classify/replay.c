@@ -67,6 +67,7 @@ struct replay {
 	int out;
 	u64 bytes;
 	u64 *squashed;		/* bit a sector */
+	u64 *stored;		/* likewise: kept, and not constant */
 	u64 *meta;		/* likewise: last written with REQ_META */
 	bool mounted;
 	u64 entries, marks;
@@ -108,12 +109,21 @@ static bool get_bit(const u64 *map, u64 sector)
 	return map[sector / 64] >> sector % 64 & 1;
 }
 
-static bool any_squashed(const struct replay *r, u64 sector, u64 n)
+static bool any_bit(const u64 *map, u64 sector, u64 n)
 {
 	for (; n--; sector++)
-		if (get_bit(r->squashed, sector))
+		if (get_bit(map, sector))
 			return true;
 	return false;
+}
+
+/* The store holds whole blocks. */
+static bool is_stored(void *ctx, u64 sector, u32 sectors)
+{
+	const struct replay *r = ctx;
+	u64 first = sector / STORE_BLOCK * STORE_BLOCK;
+
+	return any_bit(r->stored, first, sector + sectors - first);
 }
 
 static void put(struct replay *r, u64 sector, const void *data, u32 sectors)
@@ -135,6 +145,7 @@ static void squash(struct replay *r, u64 sector, u32 sectors)
 
 		put(r, sector, noise, n);
 		set_squashed(r, sector, n, true);
+		set_bits(r->stored, sector, n, false);
 		sector += n;
 		sectors -= n;
 	}
@@ -183,7 +194,7 @@ static void work(struct replay *r)
 			;
 		if (!classifier_want(c, &sector, &bytes))
 			continue;
-		if (any_squashed(r, sector, bytes / SECTOR) ||
+		if (any_bit(r->squashed, sector, bytes / SECTOR) ||
 		    pread(r->out, block, bytes, sector * SECTOR) != (ssize_t)bytes)
 			classifier_learn(c, sector, NULL);
 		else
@@ -203,7 +214,7 @@ static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verd
 	}
 	if (verdict == VERDICT_UNDECIDED)
 		r->undecided += n;
-	if (verdict == VERDICT_SQUASH && meta) {
+	if (verdict == VERDICT_SQUASH && meta && !plain) {
 		if (!r->meta_squashed)
 			fprintf(stderr, "metadata squashed: sector %llu, entry %llu\n",
 				(unsigned long long)sector, (unsigned long long)r->entries);
@@ -215,6 +226,7 @@ static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verd
 		put(r, sector, data, n);
 		set_squashed(r, sector, n, false);
 		set_bits(r->meta, sector, n, meta);
+		set_bits(r->stored, sector, n, !plain);
 		r->kept += plain ? 0 : n;
 	}
 }
@@ -309,6 +321,7 @@ static void discard(struct replay *r, u64 sector, u64 sectors, bool feed)
 		      sectors * SECTOR))
 		die("output: punch hole: %s", strerror(errno));
 	set_squashed(r, sector, sectors, false);
+	set_bits(r->stored, sector, sectors, false);
 }
 
 static void mark(struct replay *r, const char *text, bool feed)
@@ -368,6 +381,17 @@ static void report(const struct replay *r)
 		       n->descriptors, n->commits, n->revokes, n->tags, n->revoked, n->bad,
 		       n->missed, e->jbd2.set.most, e->errors);
 	}
+	printf("], \"xfs_logs\": [");
+	for (i = 0; i < c->volumes.nr && c->volumes.volume[i].fs == VOLUME_XFS; i++) {
+		const struct xfs_live *x = c->volumes.volume[i].xfs;
+
+		if (!c->volumes.volume[i].ready)
+			break;
+		printf("%s{\"wrong\": \"%s\", \"records\": %" PRIu64 ", \"formats\": %" PRIu64
+		       ", \"bad\": %" PRIu64 ", \"missed\": %" PRIu64 ", \"most\": %u}",
+		       i ? ", " : "", x->wrong ?: "", x->log.count.records, x->log.count.formats,
+		       x->log.count.bad, x->log.count.missed, x->log.set.most);
+	}
 	printf("]}\n");
 }
 
@@ -400,8 +424,10 @@ int classify_replay(const struct replay_options *options)
 	r.seed = options->tear;
 	r.squashed = calloc(sectors / 64 + 1, sizeof(u64));
 	r.meta = calloc(sectors / 64 + 1, sizeof(u64));
+	r.stored = calloc(sectors / 64 + 1, sizeof(u64));
 	classifier_init(&r.classifier, sectors, options->log_limit);
 	classifier_remember(&r.classifier, options->unclassified);
+	classifier_stored(&r.classifier, is_stored, &r);
 	if (options->by_super)
 		classifier_by_super(&r.classifier);
 
@@ -475,6 +501,7 @@ int classify_replay(const struct replay_options *options)
 	classifier_destroy(&r.classifier, release);
 	free(r.squashed);
 	free(r.meta);
+	free(r.stored);
 	fclose(log);
 	close(r.out);
 	return STATUS_OK;
