@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A mounted btrfs: see btrfs-live.h. */
 #include "btrfs-live.h"
+#include "btrfs-packed.h"
 
 #define LOG_TREE	((u64)-6)
 #define FIRST_ROOM	1024
@@ -8,6 +9,7 @@
 #define MOST_NODES	65536
 #define MIRRORS		2
 #define SUPER_SECTORS	(BTRFS_SUPER_BYTES >> 9)
+#define BLOCK_SECTORS	(BTRFS_PACKED_BLOCK >> 9)
 
 /* Superblocks at 64 MiB and 256 GiB. */
 static const u64 mirror[MIRRORS] = { 1u << 17, 1u << 29 };
@@ -231,6 +233,7 @@ static void restart(struct btrfs_live *b)
 	b->anew = true;
 	memset(&b->open, 0, sizeof(b->open));
 	memset(&b->begun, 0, sizeof(b->begun));
+	memset(&b->packed, 0, sizeof(b->packed));
 	if (!b->wanted)
 		b->wanted = FIRST_ROOM;
 	walk_begin(b);
@@ -355,6 +358,41 @@ static bool near_mirror(u64 sector, u32 sectors)
 	return false;
 }
 
+/* Of the block at @pos: does a compressed extent begin there, or did one shortly in front of it? */
+static bool is_packed(struct btrfs_live *b, const struct selfid_request *r, u32 pos)
+{
+	u8 head[BTRFS_PACKED_PEEK];
+	u64 at = r->sector + pos;
+
+	if (!(at % BLOCK_SECTORS) && r->sectors - pos >= BLOCK_SECTORS) {
+		selfid_copy(r, pos, head, sizeof(head));
+		if (unlikely(btrfs_packed_peek(head))) {
+			selfid_copy(r, pos, b->super, BTRFS_PACKED_BLOCK);
+			if (btrfs_packed(b->super)) {
+				selfid_open_end(&b->packed, at, BTRFS_PACKED_MAX >> 9);
+				selfid_open_add(&b->packed, at + BLOCK_SECTORS,
+						at + (BTRFS_PACKED_MAX >> 9));
+				return true;
+			}
+		}
+	}
+	return selfid_open_take(&b->packed, at, BLOCK_SECTORS - at % BLOCK_SECTORS);
+}
+
+/* The same of all up to *len, which ends where the answer is another one. */
+static bool are_packed(struct btrfs_live *b, const struct selfid_request *r, u32 pos, u32 *len)
+{
+	u32 n = BLOCK_SECTORS - (r->sector + pos) % BLOCK_SECTORS;
+	bool packed = is_packed(b, r, pos);
+
+	for (; n < *len; n += BLOCK_SECTORS) {
+		if (is_packed(b, r, pos + n) == packed)
+			continue;
+		*len = n;
+	}
+	return packed;
+}
+
 /* What a part is that is behind the beginning of its slot. */
 static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum selfid_reason *reason)
 {
@@ -391,6 +429,8 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	u64 at = r->sector + pos, end;
 	u32 left = r->sectors - pos, unit = b->geo.node_bytes >> 9;
 	const struct btrfs_extent *e;
+	enum verdict verdict;
+	bool packed;
 	u32 n;
 
 	*len = left;
@@ -439,12 +479,18 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 		*reason = SELFID_CHUNK;
 		return VERDICT_KEEP;
 	}
+	packed = are_packed(b, r, pos, len);
 	if (b->geo.node_bytes >> 9 == unit && !(at & (unit - 1)) && !b->geo.space_cache) {
 		*reason = SELFID_DATA;
-		selfid_open_add(&b->begun, at + n, at + unit);
-		return VERDICT_SQUASH;
+		selfid_open_add(&b->begun, at + *len, at + unit);
+		verdict = VERDICT_SQUASH;
+	} else {
+		verdict = judge_part(b, at, len, reason);
 	}
-	return judge_part(b, at, len, reason);
+	if (likely(!packed) || verdict == VERDICT_KEEP)
+		return verdict;
+	*reason = SELFID_PACKED;
+	return VERDICT_KEEP;
 }
 
 /*

@@ -80,6 +80,7 @@ struct btrfs_live {
 
 	struct selfid_open open;	/* slots that began as tree blocks */
 	struct selfid_open begun;	/* as data, since the last superblock */
+	struct selfid_open packed;	/* where compressed extents that have begun may end */
 	enum selfid_sign sign;		/* of the last write; whoever looks clears it */
 	u64 errors;
 	u8 super[BTRFS_SUPER_BYTES];

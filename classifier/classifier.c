@@ -23,6 +23,7 @@ static const char * const reason_names[CLASSIFY_REASONS] = {
 	[CLASSIFY_NAMED] = "named",
 	[CLASSIFY_STORED] = "stored",
 	[CLASSIFY_PART] = "part",
+	[CLASSIFY_PACKED] = "packed",
 	[CLASSIFY_UNNAMED] = "unnamed",
 };
 
@@ -41,6 +42,7 @@ static const enum verdict says[CLASSIFY_REASONS] = {
 	[CLASSIFY_NAMED] = VERDICT_KEEP,
 	[CLASSIFY_STORED] = VERDICT_KEEP,
 	[CLASSIFY_PART] = VERDICT_KEEP,
+	[CLASSIFY_PACKED] = VERDICT_KEEP,
 	[CLASSIFY_UNNAMED] = VERDICT_SQUASH,
 };
 

@@ -56,6 +56,7 @@ enum classify_reason {
 	CLASSIFY_NAMED,		/* keep: carries its file system's name, or is part of what does */
 	CLASSIFY_STORED,	/* keep: no name, but overwrites what was kept */
 	CLASSIFY_PART,		/* keep: may be part of what does */
+	CLASSIFY_PACKED,	/* keep: data that may be compressed: not made up */
 	CLASSIFY_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
 	CLASSIFY_REASONS
 };

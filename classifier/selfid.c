@@ -19,6 +19,7 @@ static const char * const names[SELFID_REASONS] = {
 	[SELFID_CHUNK] = "metadata-chunk",
 	[SELFID_CACHE] = "space-cache",
 	[SELFID_REST] = "rest",
+	[SELFID_PACKED] = "packed",
 	[SELFID_UNREAD] = "log-unread",
 	[SELFID_LOGGED] = "logged",
 	[SELFID_STORED] = "stored",

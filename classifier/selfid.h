@@ -43,6 +43,7 @@ enum selfid_reason {
 	SELFID_CHUNK,		/* keep: in a btrfs chunk of metadata */
 	SELFID_CACHE,		/* keep: btrfs free-space cache, version 1 */
 	SELFID_REST,		/* keep: behind a header that came in an earlier request */
+	SELFID_PACKED,		/* keep: may be part of a compressed btrfs extent */
 	SELFID_UNREAD,		/* keep: xfs, what the log says is not known yet */
 	SELFID_LOGGED,		/* keep: xfs, the log has a change to it */
 	SELFID_STORED,		/* keep: xfs, no name, but overwrites what was kept */

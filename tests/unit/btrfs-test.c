@@ -336,6 +336,48 @@ static void later_parts_follow_their_header(struct kunit *test)
 	end();
 }
 
+/* What would not be read from anything else; 128 KiB from where it begins. */
+static void compressed_extents_are_kept(struct kunit *test)
+{
+	static const u8 zlib[] = {	/* level 3 */
+		0x78, 0x5e, 0xed, 0xd9, 0x59, 0xba, 0xe4, 0xb6,
+		0x72, 0x04, 0xe0, 0x77, 0xae, 0x82, 0x2b, 0xf0,
+	};
+	u32 at;
+
+	start(test);
+	work(test);
+	write_super(test, 11, 7);
+	memset(content, 0x5a, sizeof(content));
+	set32(content + 8192, 0xfd2fb528);
+	expect(test, DATA + 6144, UNIT, 16, VERDICT_SQUASH, SELFID_DATA);
+	set32(content, 0xfd2fb528);
+	memset(content + 8192, 0x5a, 4);
+	expect(test, DATA + 16, 16, 16, VERDICT_KEEP, SELFID_PACKED);
+	memset(content, 0x5a, 4);
+	for (at = 32; at < 256 + 16; at += 8)
+		expect(test, DATA + at, 8, 8, VERDICT_KEEP, SELFID_PACKED);
+	expect(test, DATA + 256 + 16, 16, 16, VERDICT_SQUASH, SELFID_DATA);
+	/* Metadata stays that. */
+	expect(test, METADATA + UNIT, UNIT, UNIT, VERDICT_KEEP, SELFID_CHUNK);
+	memcpy(content, zlib, sizeof(zlib));
+	expect(test, DATA + 1024, UNIT, UNIT, VERDICT_KEEP, SELFID_PACKED);
+	content[5] ^= 1;
+	expect(test, DATA + 2048, UNIT, UNIT, VERDICT_SQUASH, SELFID_DATA);
+	/* lzo: segments of 1500 bytes. */
+	set32(content, 9000);
+	for (at = 4; at < 4096; at += 4 + 1500)
+		set32(content + at, 1500);
+	expect(test, DATA + 3072, UNIT, UNIT, VERDICT_KEEP, SELFID_PACKED);
+	set32(content + 4 + 1504, 0);
+	expect(test, DATA + 4096, UNIT, UNIT, VERDICT_SQUASH, SELFID_DATA);
+	/* A file of small numbers. */
+	for (at = 0; at < 4096; at += 4)
+		set32(content + at, 3000 - at / 4);
+	expect(test, DATA + 5120, UNIT, UNIT, VERDICT_SQUASH, SELFID_DATA);
+	end();
+}
+
 static void chunk_decides_about_parts(struct kunit *test)
 {
 	start(test);
@@ -536,6 +578,7 @@ static struct kunit_case btrfs_cases[] = {
 	KUNIT_CASE(places_are_kept),
 	KUNIT_CASE(slot_without_header_is_data_before_anything_is_known),
 	KUNIT_CASE(later_parts_follow_their_header),
+	KUNIT_CASE(compressed_extents_are_kept),
 	KUNIT_CASE(chunk_decides_about_parts),
 	KUNIT_CASE(parts_wait_while_a_commit_is_written),
 	KUNIT_CASE(undecided_parts_are_decided_by_the_next_commit),
