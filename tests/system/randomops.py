@@ -77,6 +77,11 @@ class Operations:
         ]
         self.weights = [weight for _, weight in self.table]
 
+    def without_mappings(self) -> Operations:
+        """For disks that fail: behind a mapping an error is a signal, which ends the program."""
+        self.weights = [0 if what == self.mapped else weight for what, weight in self.table]
+        return self
+
     def run(self, count: int) -> None:
         for operation, _ in self.rng.choices(self.table, self.weights, k=count):
             try:

@@ -25,7 +25,7 @@ from workload import SCALES, Workload
 
 from cases import case
 
-from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run
+from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run, say
 
 # A log that cannot be written makes the whole device fail, and says so: cases/durable.py.
 IN_MEMORY = ("-o", "store=memory")
@@ -248,7 +248,8 @@ def synced_tree(top: str, seed: int, count: int) -> tuple[list[str], Operations]
     work.run(count)
     work.close_all()
     os.sync()
-    return manifest(f"{top}/tree", content=False), Operations(f"{top}/late", f"late {seed}")
+    late = Operations(f"{top}/late", f"late {seed}")
+    return manifest(f"{top}/tree", content=False), late.without_mappings()
 
 
 def run_into_faults(late: Operations, rounds: int, count: int) -> None:
@@ -291,6 +292,8 @@ def a_file_system_over_faults_keeps_what_was_synced() -> None:
     for seed in range(1, 1 + RUNS):
         flaky_life("ext4", ("mkfs.ext4", "-q", "-F"), ("e2fsck", "-fn"), ("e2fsck", "-fy"), seed)
         flaky_life("xfs", ("mkfs.xfs", "-q", "-f"), ("xfs_repair", "-n"), (), seed)
+        if seed % 10 == 0:
+            say(f"faults: file systems: {seed} of {RUNS} lives")
 
 
 # Allocations: kernels with fault injection only, that is the debug kernel.
