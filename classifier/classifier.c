@@ -325,11 +325,14 @@ static bool own_super(struct classifier *c, struct volume *v, const struct class
 	return false;
 }
 
-/* The whole block of the file system at @pos, or NULL if the write is only of a part. */
+/*
+ * The whole block of the file system at @pos, or NULL if the write is only of a part, or blocks
+ * are larger than what is understood.
+ */
 static const void *content(struct classifier *c, const struct volume *v,
 			   const struct classify_write *w, u32 pos, u32 part, u32 n)
 {
-	if (part || n != block_sectors(v))
+	if (part || n != block_sectors(v) || n > CLASSIFIER_BLOCK >> SECTOR_BITS)
 		return NULL;
 	get(w, pos, n, c->block);
 	return c->block;

@@ -24,7 +24,7 @@ struct disk {
 
 #define STORE_BLOCKS	1024u
 
-static u8 block[2 * BLOCK];	/* one being made; too large for a kernel's stack */
+static u8 block[16 * BLOCK];	/* one being made; too large for a kernel's stack */
 
 static void le32_at(u32 at, u32 value)
 {
@@ -783,6 +783,30 @@ static void what_is_logged_is_asked_about_only_where_data_is_logged(struct kunit
 	done(d);
 }
 
+/* Nobody here mounts these, but mke2fs makes them, and e2fsck writes to them. */
+static void larger_blocks_are_kept(struct kunit *test)
+{
+	u32 log;
+
+	for (log = 3; log <= 6; log++) {
+		struct disk *d = make(test, 0);
+		u32 sectors = 2u << log, at;
+
+		super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+		le32_at(1024 + 0x04, SECTORS / sectors);
+		le32_at(1024 + 0x18, log);
+		put_block(test, d, 0);
+		memset(block, 0x5a, sizeof(block));
+		for (at = 1; at < 40; at++)
+			KUNIT_EXPECT_EQ(test, put(test, d, at * sectors, sectors),
+					CLASSIFY_UNMOUNTED);
+		classifier_mount(&d->c, 0, VOLUME_MOUNTED);
+		for (at = 20; at < 40; at++)
+			KUNIT_EXPECT_EQ(test, put(test, d, at * sectors, sectors), CLASSIFY_UNSAFE);
+		done(d);
+	}
+}
+
 static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(a_life_on_the_whole_disk),
 	KUNIT_CASE(a_life_on_a_partition),
@@ -795,6 +819,7 @@ static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(a_moved_journal_is_learned_again),
 	KUNIT_CASE(volumes_side_by_side_do_not_mix),
 	KUNIT_CASE(descriptors_behind_the_end_are_given_up),
+	KUNIT_CASE(larger_blocks_are_kept),
 	KUNIT_CASE(with_too_many_volumes_the_rest_is_kept),
 	KUNIT_CASE(inodes_tell_what_no_journal_tells),
 	KUNIT_CASE(what_is_written_after_it_was_told_is_not_data),
