@@ -6,11 +6,6 @@
 #define LZO_SEGMENT_MAX	(4096 + 4096 / 16 + 64 + 3)
 #define LZO_WORD	4
 
-static u32 word_at(const u8 *p)
-{
-	return p[0] | p[1] << 8 | p[2] << 16 | (u32)p[3] << 24;
-}
-
 static u32 bits_at(const u8 *head, u32 bit, u32 n)
 {
 	u32 pair = head[bit / 8] | head[bit / 8 + 1] << 8;
@@ -56,23 +51,23 @@ static bool is_lzo(u32 total, u32 segment)
 
 bool btrfs_packed_peek(const u8 *head)
 {
-	return word_at(head) == ZSTD_MAGIC || is_zlib(head) || is_short_zlib(head) ||
-	       is_lzo(word_at(head), word_at(head + LZO_WORD));
+	return get_unaligned_le32(head) == ZSTD_MAGIC || is_zlib(head) || is_short_zlib(head) ||
+	       is_lzo(get_unaligned_le32(head), get_unaligned_le32(head + LZO_WORD));
 }
 
 bool btrfs_packed(const u8 *block)
 {
 	static const u8 zeros[16];
-	u32 total = word_at(block), at = LZO_WORD, segment;
+	u32 total = get_unaligned_le32(block), at = LZO_WORD, segment;
 
 	/* Fixed codes are for what is short, and zeros are behind it. */
 	if (is_short_zlib(block))
 		return !memcmp(block + BTRFS_PACKED_BLOCK - sizeof(zeros), zeros, sizeof(zeros));
-	if (!is_lzo(total, word_at(block + at)))
+	if (!is_lzo(total, get_unaligned_le32(block + at)))
 		return btrfs_packed_peek(block);
 	/* Small numbers look like it. A length never crosses the block's end. */
 	while (at < total && at + LZO_WORD <= BTRFS_PACKED_BLOCK) {
-		segment = word_at(block + at);
+		segment = get_unaligned_le32(block + at);
 		if (!segment || segment > LZO_SEGMENT_MAX || at + LZO_WORD + segment > total)
 			return false;
 		at += LZO_WORD + segment;

@@ -21,36 +21,20 @@ static const u32 quota_magic[] = { 0xd9c01f11u, 0xd9c01927u, 0xd9c03f14u };
 #define QUOTA_GRACE	16777216u	/* seconds */
 #define QUOTA_DATE	1000000000u
 
-static u32 word_at(const void *block, u32 at)
-{
-	__le32 word;
-
-	memcpy(&word, block + at, sizeof(word));
-	return le32_to_cpu(word);
-}
-
-static u32 half_at(const void *block, u32 at)
-{
-	__le16 half;
-
-	memcpy(&half, block + at, sizeof(half));
-	return le16_to_cpu(half);
-}
-
 static bool has_magic(const void *block, u32 size)
 {
-	u32 first = word_at(block, 0), i;
+	u32 first = get_unaligned_le32(block), i;
 	__be32 big;
 
 	memcpy(&big, block, sizeof(big));
 	if ((first & 0xffff) == EXTENT_MAGIC || first == XATTR_MAGIC || first == XATTR_MAGIC_OLD ||
 	    first == MMP_MAGIC || be32_to_cpu(big) == JOURNAL_MAGIC ||
-	    word_at(block, size - 8) == ORPHAN_MAGIC)
+	    get_unaligned_le32(block + size - 8) == ORPHAN_MAGIC)
 		return true;
 	for (i = 0; i < ARRAY_SIZE(quota_magic); i++)
 		if (first == quota_magic[i])
 			return true;
-	return half_at(block, EXT_MAGIC_OFFSET) == EXT_MAGIC;
+	return get_unaligned_le16(block + EXT_MAGIC_OFFSET) == EXT_MAGIC;
 }
 
 /*
@@ -62,7 +46,7 @@ static bool is_directory(const void *block, u32 size)
 	u32 at, len;
 
 	for (at = 0; at <= size - ENTRY_MIN; at += len) {
-		len = half_at(block, at + 4);
+		len = get_unaligned_le16(block + at + 4);
 		if (len < ENTRY_MIN || len % 4 || len > size - at)
 			return false;
 	}
@@ -74,7 +58,7 @@ static bool is_indirect(const void *block, u32 size, u64 blocks)
 	u32 at;
 
 	for (at = 0; at < size; at += 4)
-		if (word_at(block, at) >= blocks)
+		if (get_unaligned_le32(block + at) >= blocks)
 			return false;
 	return true;
 }
@@ -109,17 +93,17 @@ static bool is_doubtful(const u8 *block, u32 size)
 /* A block of a tree, like a small indirect block, or of records behind a header of 16 bytes. */
 static bool is_quota_piece(const void *piece)
 {
-	u32 next = word_at(piece, 0), last = word_at(piece, 4);
+	u32 next = get_unaligned_le32(piece), last = get_unaligned_le32(piece + 4);
 
 	if (is_indirect(piece, QUOTA_BLOCK, QUOTA_BLOCKS))
 		return true;
-	if (next >= QUOTA_BLOCKS || last >= QUOTA_BLOCKS || half_at(piece, 10) ||
-	    word_at(piece, 12))
+	if (next >= QUOTA_BLOCKS || last >= QUOTA_BLOCKS || get_unaligned_le16(piece + 10) ||
+	    get_unaligned_le32(piece + 12))
 		return false;
 	/* A record that is taken out is filled with zeros. */
-	if (!half_at(piece, 8))
+	if (!get_unaligned_le16(piece + 8))
 		return is_zero(piece + QUOTA_HEADER, QUOTA_BLOCK - QUOTA_HEADER);
-	return half_at(piece, 8) <= QUOTA_ENTRIES;
+	return get_unaligned_le16(piece + 8) <= QUOTA_ENTRIES;
 }
 
 static bool is_quota(const void *block, u32 size)
@@ -142,14 +126,14 @@ static bool is_old_quota(const void *block, u32 size)
 
 	for (at = 0; at < size; at += QUOTA_RECORD) {
 		for (i = 24; i < 32; i += 4) {
-			u32 time = word_at(block, at + i);
+			u32 time = get_unaligned_le32(block + at + i);
 
 			if (time > QUOTA_GRACE && time < QUOTA_DATE)
 				return false;
 		}
 		/* More than 2^30 inodes: not in any that this format serves. */
 		for (i = 12; i < 24; i += 4)
-			if (word_at(block, at + i) >> 30)
+			if (get_unaligned_le32(block + at + i) >> 30)
 				return false;
 	}
 	return true;

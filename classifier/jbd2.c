@@ -225,22 +225,6 @@ static u32 content_end(const struct jbd2 *j)
 	       j->block_size - TAIL_BYTES : j->block_size;
 }
 
-static u32 load_be32(const void *p)
-{
-	__be32 word;
-
-	memcpy(&word, p, sizeof(word));
-	return be32_to_cpu(word);
-}
-
-static u32 load_be16(const void *p)
-{
-	__be16 word;
-
-	memcpy(&word, p, sizeof(word));
-	return be16_to_cpu(word);
-}
-
 static bool add(struct jbd2 *j, u64 block, u32 tid)
 {
 	if (logset_add(&j->set, block, tid))
@@ -266,14 +250,14 @@ static bool next_tag(const struct jbd2 *j, const void *block, struct tags *t, u6
 	t->bad = t->at + bytes > content_end(j);
 	if (t->bad)
 		return false;
-	*home = load_be32(tag);
+	*home = get_unaligned_be32(tag);
 	/* v3 has 32 bits of flags, of which only the low half is used so far. */
 	if (j->features & FEATURE_CSUM_V3)
-		t->flags = load_be32(tag + 4);
+		t->flags = get_unaligned_be32(tag + 4);
 	else
-		t->flags = load_be16(tag + 6);
+		t->flags = get_unaligned_be16(tag + 6);
 	if (j->features & FEATURE_64BIT)
-		*home |= (u64)load_be32(tag + 8) << 32;
+		*home |= (u64)get_unaligned_be32(tag + 8) << 32;
 	t->at += bytes;
 	if (!(t->flags & TAG_SAME_UUID))
 		t->at += UUID_BYTES;
@@ -331,7 +315,7 @@ static enum jbd2_block_kind write_revoke(struct jbd2 *j, u32 tid, const void *bl
 {
 	u32 bytes = j->features & FEATURE_64BIT ? 8 : 4;
 	u32 at = sizeof(struct header) + 4;
-	u32 end = load_be32(block + sizeof(struct header));
+	u32 end = get_unaligned_be32(block + sizeof(struct header));
 
 	j->count.revokes++;
 	if (end > content_end(j)) {
@@ -343,10 +327,10 @@ static enum jbd2_block_kind write_revoke(struct jbd2 *j, u32 tid, const void *bl
 		j->pending_nr = 0;
 	j->pending_tid = tid;
 	for (; at + bytes <= end; at += bytes) {
-		u64 home = load_be32(block + at);
+		u64 home = get_unaligned_be32(block + at);
 
 		if (bytes == 8)
-			home = home << 32 | load_be32(block + at + 4);
+			home = home << 32 | get_unaligned_be32(block + at + 4);
 		if (j->pending_nr < j->pending_room)
 			j->pending[j->pending_nr++] = home;
 	}

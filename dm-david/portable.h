@@ -38,6 +38,12 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
 
 #else
 
@@ -102,6 +108,40 @@ typedef unsigned int gfp_t;
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define __printf(format, first)	__attribute__((__format__(__printf__, format, first)))
 #define check_mul_overflow(a, b, d)	__builtin_mul_overflow(a, b, d)
+
+static inline u16 get_unaligned_le16(const void *p)
+{
+	const u8 *byte = p;
+
+	return byte[0] | byte[1] << 8;
+}
+
+static inline u32 get_unaligned_le32(const void *p)
+{
+	return get_unaligned_le16(p) | (u32)get_unaligned_le16(p + 2) << 16;
+}
+
+static inline u64 get_unaligned_le64(const void *p)
+{
+	return get_unaligned_le32(p) | (u64)get_unaligned_le32(p + 4) << 32;
+}
+
+static inline u16 get_unaligned_be16(const void *p)
+{
+	const u8 *byte = p;
+
+	return byte[0] << 8 | byte[1];
+}
+
+static inline u32 get_unaligned_be32(const void *p)
+{
+	return (u32)get_unaligned_be16(p) << 16 | get_unaligned_be16(p + 2);
+}
+
+static inline u64 get_unaligned_be64(const void *p)
+{
+	return (u64)get_unaligned_be32(p) << 32 | get_unaligned_be32(p + 4);
+}
 
 static inline u64 div_u64(u64 dividend, u32 divisor)
 {
