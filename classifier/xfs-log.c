@@ -103,21 +103,14 @@ static bool add(struct xfs_log *l, u64 block)
 	       logset_add(&l->set, block, age(l, now));
 }
 
-static u16 le16_at(const u8 *p)
-{
-	return p[0] | p[1] << 8;
-}
-
 /* Only what is as large as all of a format's fields can be one. */
 static void take_format(struct xfs_log *l)
 {
-	u32 flags = le16_at(l->format + 4), sectors = le16_at(l->format + 6);
+	u32 flags = get_unaligned_le16(l->now.format + 4);
+	u32 sectors = get_unaligned_le16(l->now.format + 6);
 	u32 unit = 1u << l->geo.block_shift;
-	__le64 raw;
-	u64 at;
+	u64 at = get_unaligned_le64(l->now.format + 8);
 
-	memcpy(&raw, l->format + 8, sizeof(raw));
-	at = le64_to_cpu(raw);
 	if (flags & BUFFER_CANCEL || NAMED_TYPES >> BUFFER_TYPE(flags) & 1)
 		return;
 	/* No directory block; as likely as not the beginning of some content. */
@@ -135,15 +128,15 @@ static void take_format(struct xfs_log *l)
 
 static void take_format_bytes(struct xfs_log *l, const u8 *p, u32 n)
 {
-	n = min(n, XFS_LOG_FORMAT_BYTES - l->format_bytes);
-	memcpy(l->format + l->format_bytes, p, n);
-	l->format_bytes += n;
-	if (l->rest)
+	n = min(n, XFS_LOG_FORMAT_BYTES - l->now.format_bytes);
+	memcpy(l->now.format + l->now.format_bytes, p, n);
+	l->now.format_bytes += n;
+	if (l->now.rest)
 		return;
-	if (l->format_bytes >= 2 && le16_at(l->format) != BUFFER_ITEM) {
-		l->wanted = false;
-	} else if (l->format_bytes == XFS_LOG_FORMAT_BYTES) {
-		l->wanted = false;
+	if (l->now.format_bytes >= 2 && get_unaligned_le16(l->now.format) != BUFFER_ITEM) {
+		l->now.wanted = false;
+	} else if (l->now.format_bytes == XFS_LOG_FORMAT_BYTES) {
+		l->now.wanted = false;
 		take_format(l);
 	}
 }
@@ -181,61 +174,59 @@ static void add_part(struct xfs_log *l, struct xfs_log_part *parts)
 		return;
 	}
 	parts[i].used = true;
-	parts[i].id = l->id;
-	parts[i].at = l->start;
-	parts[i].bytes = l->format_bytes;
-	memcpy(parts[i].format, l->format, XFS_LOG_FORMAT_BYTES);
+	parts[i].id = l->now.id;
+	parts[i].at = l->now.start;
+	parts[i].bytes = l->now.format_bytes;
+	memcpy(parts[i].format, l->now.format, XFS_LOG_FORMAT_BYTES);
 }
 
 /* The operation goes on with what may be a format's rest. */
 static void resume_format(struct xfs_log *l)
 {
-	struct xfs_log_part *first = find_first(l, l->id, l->start);
+	struct xfs_log_part *first = find_first(l, l->now.id, l->now.start);
 
-	l->format_bytes = 0;
-	l->wanted = first || l->start != l->seen;
-	l->rest = !first;
+	l->now.format_bytes = 0;
+	l->now.wanted = first || l->now.start != l->seen;
+	l->now.rest = !first;
 	if (!first)
 		return;
 	first->used = false;
-	memcpy(l->format, first->format, XFS_LOG_FORMAT_BYTES);
-	l->format_bytes = first->bytes;
+	memcpy(l->now.format, first->format, XFS_LOG_FORMAT_BYTES);
+	l->now.format_bytes = first->bytes;
 }
 
 static void end_operation(struct xfs_log *l)
 {
-	if (l->wanted && l->rest)
+	if (l->now.wanted && l->now.rest)
 		add_part(l, l->rests);
-	else if (l->wanted && l->continued)
+	else if (l->now.wanted && l->now.continued)
 		add_part(l, l->first);
-	l->operations--;
-	l->operation_bytes = 0;
+	l->now.operations--;
+	l->now.operation_bytes = 0;
 }
 
 /* ->operation is there. */
 static void begin_operation(struct xfs_log *l)
 {
-	u32 flags = l->operation[9], client = l->operation[8];
-	__be32 word;
+	u32 flags = l->now.operation[9], client = l->now.operation[8];
 
-	memcpy(&word, l->operation, sizeof(word));
-	l->id = be32_to_cpu(word);
-	memcpy(&word, l->operation + 4, sizeof(word));
-	l->left = be32_to_cpu(word);
-	if ((client != CLIENT_TRANSACTION && client != XFS_LOG_CLIENT) || l->left > MOST_BYTES) {
+	l->now.id = get_unaligned_be32(l->now.operation);
+	l->now.left = get_unaligned_be32(l->now.operation + 4);
+	if ((client != CLIENT_TRANSACTION && client != XFS_LOG_CLIENT) ||
+	    l->now.left > MOST_BYTES) {
 		bad(l);
 		return;
 	}
-	l->unmount |= client == XFS_LOG_CLIENT && flags & XFS_LOG_UNMOUNT;
-	l->continued = flags & OP_CONTINUES;
+	l->now.unmount |= client == XFS_LOG_CLIENT && flags & XFS_LOG_UNMOUNT;
+	l->now.continued = flags & OP_CONTINUES;
 	if (flags & OP_CONTINUED) {
 		resume_format(l);
 	} else {
-		l->wanted = client == CLIENT_TRANSACTION && !(flags & (OP_START | OP_COMMIT));
-		l->rest = false;
-		l->format_bytes = 0;
+		l->now.wanted = client == CLIENT_TRANSACTION && !(flags & (OP_START | OP_COMMIT));
+		l->now.rest = false;
+		l->now.format_bytes = 0;
 	}
-	if (!l->left)
+	if (!l->now.left)
 		end_operation(l);
 }
 
@@ -244,22 +235,22 @@ static void read_content(struct xfs_log *l, const u8 *p)
 	const u8 *end = p + SECTOR_BYTES;
 	u32 n;
 
-	while (p < end && l->operations && l->joined) {
-		if (l->operation_bytes < sizeof(l->operation)) {
-			n = min_t(u32, end - p, sizeof(l->operation) - l->operation_bytes);
-			memcpy(l->operation + l->operation_bytes, p, n);
-			l->operation_bytes += n;
+	while (p < end && l->now.operations && l->joined) {
+		if (l->now.operation_bytes < sizeof(l->now.operation)) {
+			n = min_t(u32, end - p, sizeof(l->now.operation) - l->now.operation_bytes);
+			memcpy(l->now.operation + l->now.operation_bytes, p, n);
+			l->now.operation_bytes += n;
 			p += n;
-			if (l->operation_bytes == sizeof(l->operation))
+			if (l->now.operation_bytes == sizeof(l->now.operation))
 				begin_operation(l);
 			continue;
 		}
-		n = min_t(u32, end - p, l->left);
-		if (l->wanted)
+		n = min_t(u32, end - p, l->now.left);
+		if (l->now.wanted)
 			take_format_bytes(l, p, n);
 		p += n;
-		l->left -= n;
-		if (!l->left)
+		l->now.left -= n;
+		if (!l->now.left)
 			end_operation(l);
 	}
 }
@@ -291,12 +282,12 @@ static void read_header(struct xfs_log *l, const struct xfs_log_header *h)
 		bad(l);
 		return;
 	}
-	l->start = at;
-	l->headers = xfs_log_headers(h);
-	l->content = DIV_ROUND_UP(be32_to_cpu(h->bytes), SECTOR_BYTES);
-	l->at = 0;
-	l->operations = 0;
-	l->unmount = false;
+	l->now.start = at;
+	l->now.headers = xfs_log_headers(h);
+	l->now.content = DIV_ROUND_UP(be32_to_cpu(h->bytes), SECTOR_BYTES);
+	l->now.at = 0;
+	l->now.operations = 0;
+	l->now.unmount = false;
 	/* From before it was joined. */
 	if (at < l->base)
 		return;
@@ -307,9 +298,9 @@ static void read_header(struct xfs_log *l, const struct xfs_log_header *h)
 	if (l->proofs && tail >= l->complete_from)
 		l->proofs--;
 	l->complete = !l->proofs;
-	l->operations = be32_to_cpu(h->operations);
-	l->operation_bytes = 0;
-	memcpy(l->first_word, h->cycle_data, sizeof(h->cycle_data));
+	l->now.operations = be32_to_cpu(h->operations);
+	l->now.operation_bytes = 0;
+	memcpy(l->now.first_word, h->cycle_data, sizeof(h->cycle_data));
 }
 
 /* A gap was closed: put together what was on both sides, and forget what is of no use now. */
@@ -332,9 +323,9 @@ static void join_parts(struct xfs_log *l)
 		first = find_first(l, next->id, next->at);
 		next->used = false;
 		first->used = false;
-		memcpy(l->format, first->format, XFS_LOG_FORMAT_BYTES);
-		l->format_bytes = first->bytes;
-		l->rest = false;
+		memcpy(l->now.format, first->format, XFS_LOG_FORMAT_BYTES);
+		l->now.format_bytes = first->bytes;
+		l->now.rest = false;
 		take_format_bytes(l, next->format, next->bytes);
 	}
 	for (rest = l->rests; rest < l->rests + XFS_LOG_PARTS; rest++)
@@ -404,15 +395,15 @@ static void rest(struct xfs_log *l)
 /* All of the record was read. */
 static void end_record(struct xfs_log *l)
 {
-	l->headers = 0;
-	if (l->operations) {
+	l->now.headers = 0;
+	if (l->now.operations) {
 		bad(l);
 		return;
 	}
-	if (l->start < l->base)
+	if (l->now.start < l->base)
 		return;
-	add_run(l, l->start, head(l));
-	if (!l->unmount || !l->joined)
+	add_run(l, l->now.start, head(l));
+	if (!l->now.unmount || !l->joined)
 		return;
 	/* It is the last one. */
 	if (l->seen != head(l)) {
@@ -429,37 +420,96 @@ static void read_sector(struct xfs_log *l, const void *sector)
 	u32 n;
 
 	memcpy(l->last[l->head_block % XFS_LOG_REMEMBERED], sector, SECTOR_BYTES);
-	if (!l->headers) {
+	if (!l->now.headers) {
 		read_header(l, sector);
-	} else if (l->at < l->headers) {
-		memcpy(l->first_word + l->at * EXTENDED_WORDS, sector + sizeof(__be32),
+	} else if (l->now.at < l->now.headers) {
+		memcpy(l->now.first_word + l->now.at * EXTENDED_WORDS, sector + sizeof(__be32),
 		       EXTENDED_WORDS * sizeof(__be32));
 	} else {
-		n = l->at - l->headers;
+		n = l->now.at - l->now.headers;
 		memcpy(whole, sector, sizeof(whole));
-		memcpy(whole, &l->first_word[n], sizeof(l->first_word[n]));
+		memcpy(whole, &l->now.first_word[n], sizeof(l->now.first_word[n]));
 		read_content(l, whole);
 	}
 	if (!l->joined)
 		return;
-	l->at++;
+	l->now.at++;
 	if (++l->head_block == l->geo.sectors) {
 		l->head_block = 0;
 		l->head_cycle++;
 	}
-	if (l->at == l->headers + l->content)
+	if (l->now.at == l->now.headers + l->now.content)
 		end_record(l);
+}
+
+/* Lay aside the record being read, if there is one; @spare places have to be left. */
+static bool pause_record(struct xfs_log *l, unsigned int spare)
+{
+	unsigned int i, n, room = 0;
+
+	if (!l->now.headers)
+		return true;
+	for (n = 0, i = 0; n < XFS_LOG_BESIDE; n++) {
+		if (l->paused[n].record.headers)
+			continue;
+		room++;
+		i = n;
+	}
+	if (room <= spare)
+		return false;
+	l->paused[i].record = l->now;
+	l->paused[i].block = l->head_block;
+	l->paused[i].cycle = l->head_cycle;
+	l->now.headers = 0;
+	return true;
+}
+
+/* Does a record that was laid aside go on with this sector? Then it is the one being read. */
+static bool resume_record(struct xfs_log *l, u32 place, u32 cycle)
+{
+	unsigned int i;
+
+	for (i = 0; i < XFS_LOG_BESIDE; i++)
+		if (l->paused[i].record.headers && l->paused[i].block == place &&
+		    l->paused[i].cycle == cycle)
+			break;
+	if (i == XFS_LOG_BESIDE || !pause_record(l, 0))
+		return false;
+	l->now = l->paused[i].record;
+	l->paused[i].record.headers = 0;
+	l->head_block = place;
+	l->head_cycle = cycle;
+	return true;
+}
+
+static bool is_within(const struct xfs_log_record *r, u64 at)
+{
+	return r->headers && at >= r->start && at < r->start + r->headers + r->content;
+}
+
+/* Is this a sector of a record of which some have come? */
+static bool is_begun(const struct xfs_log *l, u64 at)
+{
+	unsigned int i;
+
+	for (i = 0; i < XFS_LOG_BESIDE; i++)
+		if (is_within(&l->paused[i].record, at))
+			return true;
+	return is_within(&l->now, at);
 }
 
 /* Go on from here. */
 static void begin(struct xfs_log *l, u32 place, u32 cycle)
 {
 	u64 at = position(l, cycle, place);
+	unsigned int i;
 
 	l->joined = true;
 	l->head_block = place;
 	l->head_cycle = cycle;
-	l->headers = 0;
+	l->now.headers = 0;
+	for (i = 0; i < XFS_LOG_BESIDE; i++)
+		l->paused[i].record.headers = 0;
 	l->base = at;
 	l->seen = at;
 	memset(l->run, 0, sizeof(l->run));
@@ -559,12 +609,13 @@ static bool is_again(const struct xfs_log *l, u32 place, const void *sector, u64
 static void out_of_turn(struct xfs_log *l, u32 place, const void *sector, u32 cycle)
 {
 	u64 at = position(l, cycle, place);
-	bool header = !l->headers && is_header(l, place, sector);
+	bool header = is_header(l, place, sector) && !is_begun(l, at);
 	bool before = at < l->base && at + XFS_LOG_AHEAD >= l->base;
 
 	if (is_again(l, place, sector, at))
 		return;
-	if (header && !was_read(l, at) && (at < l->base ? before : at < l->seen + XFS_LOG_AHEAD)) {
+	if (header && !was_read(l, at) &&
+	    (at < l->base ? before : at < l->seen + XFS_LOG_AHEAD) && pause_record(l, 1)) {
 		l->head_block = place;
 		l->head_cycle = cycle;
 		read_sector(l, sector);
@@ -592,7 +643,9 @@ void xfs_log_write(struct xfs_log *l, u32 place, const void *sector)
 		return;
 	}
 	if (place == l->head_block && cycle == l->head_cycle &&
-	    (l->headers || !was_read(l, head(l))))
+	    (l->now.headers || !was_read(l, head(l))))
+		read_sector(l, sector);
+	else if (be32_to_cpu(h->magic) != XFS_LOG_MAGIC && resume_record(l, place, cycle))
 		read_sector(l, sector);
 	else
 		out_of_turn(l, place, sector, cycle);

@@ -22,8 +22,10 @@
  * keeps more. Nothing is ever taken out for a cancelled buffer.
  *
  * Records come in any order, as many as the file system has buffers for; each
- * comes in one piece, or its pieces in order. What is behind one that is missing
- * is of no transaction that is on the disk.
+ * comes in one piece, or its pieces in order, and others may come between some
+ * pieces (a server's page cache may be written to the disk while a record is still
+ * being copied to it). What is behind one that is missing is of no transaction
+ * that is on the disk.
  *
  * It is not complete from a mount on, until a record says that all that was
  * logged before the mount's first record is home: at once where the log was seen
@@ -51,6 +53,7 @@
 #define XFS_LOG_REMEMBERED	8	/* sectors that a page cache may write again */
 #define XFS_LOG_AHEAD		(8 * (512 + 8))	/* sectors that may come before others */
 #define XFS_LOG_RUNS		8	/* of them */
+#define XFS_LOG_BESIDE		4	/* records whose sectors may come in turns */
 #define XFS_LOG_PARTS		16	/* of formats that a record's end cut off */
 #define XFS_LOG_FORMAT_BYTES	16	/* of a format: what says where the buffer is */
 
@@ -95,6 +98,28 @@ struct xfs_log_part {
 	u8 format[XFS_LOG_FORMAT_BYTES];
 };
 
+/* What is known of a record of which not all sectors have come. */
+struct xfs_log_record {
+	u64 start;		/* position */
+	u32 headers;		/* sectors of header, 0: none is being read */
+	u32 content;		/* and of content */
+	u32 at;			/* sectors read */
+	u32 operations;		/* left that are looked at */
+	bool unmount;
+	__be32 first_word[XFS_LOG_RECORD_SECTORS];
+
+	/* the operation being read */
+	u8 operation[12];
+	u32 operation_bytes;	/* of it, so far */
+	u32 left;		/* bytes of its region */
+	u32 id;
+	bool continued;		/* its region goes on in another record */
+	bool wanted;		/* it may be a format */
+	bool rest;		/* it may be the rest of one, whose beginning is still to come */
+	u8 format[XFS_LOG_FORMAT_BYTES];
+	u32 format_bytes;	/* of it, so far */
+};
+
 struct xfs_log {
 	struct xfs_log_geo geo;
 
@@ -117,25 +142,11 @@ struct xfs_log {
 	bool look;		/* what is in front of these is wanted */
 	u32 end_block, end_cycle;	/* the first of them */
 
-	/* the record being read */
-	u64 start;		/* position */
-	u32 headers;		/* sectors of header, 0: none is being read */
-	u32 content;		/* and of content */
-	u32 at;			/* sectors read */
-	u32 operations;		/* left that are looked at */
-	bool unmount;
-	__be32 first_word[XFS_LOG_RECORD_SECTORS];
-
-	/* the operation being read */
-	u8 operation[12];
-	u32 operation_bytes;	/* of it, so far */
-	u32 left;		/* bytes of its region */
-	u32 id;
-	bool continued;		/* its region goes on in another record */
-	bool wanted;		/* it may be a format */
-	bool rest;		/* it may be the rest of one, whose beginning is still to come */
-	u8 format[XFS_LOG_FORMAT_BYTES];
-	u32 format_bytes;	/* of it, so far */
+	struct xfs_log_record now;	/* the one being read */
+	struct {
+		struct xfs_log_record record;	/* ->headers 0: free */
+		u32 block, cycle;		/* of the sector that it goes on with */
+	} paused[XFS_LOG_BESIDE];		/* one of them is free, to change places */
 
 	struct xfs_log_part first[XFS_LOG_PARTS];	/* whose rest is still to come */
 	struct xfs_log_part rests[XFS_LOG_PARTS];

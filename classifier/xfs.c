@@ -17,6 +17,13 @@
 /* Free-inode and reverse-mapping btrees, reflink, inode btree counts. */
 #define RO_COMPAT_SAFE		0xfu
 
+/*
+ * What is younger than kernel 5.5, and what older ones do not mount for writing: bigtime (5.10),
+ * nrext64 (5.19), exchange and parent (6.10); inode btree counts (5.10).
+ */
+#define INCOMPAT_CLEARED	0xe8u
+#define RO_COMPAT_CLEARED	0x8u
+
 struct xfs_super {
 	__be32 magic;		/* 0x00 */
 	__be32 block_bytes;
@@ -155,6 +162,8 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 	memcpy(geo->log_uuid, s->uuid, sizeof(geo->log_uuid));
 	geo->unsafe = unsafe(s);
 	geo->directory_blocks = geo->unsafe ? 1 : 1u << s->directory_bits;
+	geo->cleared = be32_to_cpu(s->incompat) & INCOMPAT_CLEARED ||
+		       be32_to_cpu(s->ro_compat) & RO_COMPAT_CLEARED;
 	if (!geo->unsafe && s->in_progress)
 		geo->unsafe = "mkfs has not finished";
 	if (sector_bytes > bytes)
@@ -162,25 +171,9 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 	return parse_layout(s, sectors, geo);
 }
 
-static u16 be16_at(const void *p, u32 offset)
-{
-	__be16 value;
-
-	memcpy(&value, p + offset, sizeof(value));
-	return be16_to_cpu(value);
-}
-
-static u32 be32_at(const void *p, u32 offset)
-{
-	__be32 value;
-
-	memcpy(&value, p + offset, sizeof(value));
-	return be32_to_cpu(value);
-}
-
 static enum selfid_reason by_magic(const struct xfs_geo *geo, const void *head, u32 *blocks)
 {
-	switch (be32_at(head, 0)) {
+	switch (get_unaligned_be32(head)) {
 	case 0x41423342:	/* AB3B: free space by block */
 	case 0x41423343:	/* AB3C: by count */
 	case 0x49414233:	/* IAB3: inodes */
@@ -205,13 +198,13 @@ static enum selfid_reason by_magic(const struct xfs_geo *geo, const void *head, 
 	case 0x5841464c:	/* XAFL */
 		return SELFID_AG;
 	}
-	switch (be16_at(head, 0)) {
+	switch (get_unaligned_be16(head)) {
 	case 0x494e:		/* IN */
 		return SELFID_INODE;
 	case 0x4451:		/* DQ */
 		return SELFID_DQUOT;
 	}
-	switch (be16_at(head, 8)) {
+	switch (get_unaligned_be16(head + 8)) {
 	case 0x3df1:		/* directory leaf, the only one */
 	case 0x3dff:		/* one of several */
 	case 0x3ebe:		/* node, of directories and of attributes */
@@ -244,6 +237,8 @@ enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32
 	return SELFID_DATA;
 }
 
+static const struct xfs_log_geo no_log;
+
 /* ->geo is new: can it be decided about? */
 static void settle(struct xfs_live *x)
 {
@@ -253,10 +248,17 @@ static void settle(struct xfs_live *x)
 	};
 
 	x->wrong = x->geo.unsafe;
+	if (x->pieces_known)
+		x->geo.directory_blocks = 1;
 	if (x->geo.directory_blocks == 1)
 		return;
 	if (!x->stored) {
 		x->wrong = "directory blocks of several blocks may lie scattered";
+		return;
+	}
+	if (!x->geo.cleared) {
+		x->wrong = "large directory blocks, and a kernel before 5.5 may write them";
+		xfs_log_init(&x->log, &no_log);
 		return;
 	}
 	memcpy(log.uuid, x->geo.log_uuid, sizeof(log.uuid));
@@ -266,13 +268,11 @@ static void settle(struct xfs_live *x)
 
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors)
 {
-	static const struct xfs_log_geo none;
-
 	x->errors = 0;
 	x->sign = SELFID_NO_SIGN;
 	memset(&x->open, 0, sizeof(x->open));
 	x->asked = 0;
-	xfs_log_init(&x->log, &none);
+	xfs_log_init(&x->log, &no_log);
 	x->wrong = xfs_parse_super(super, bytes, sectors, &x->geo);
 	if (x->wrong)
 		return x->wrong;
@@ -283,7 +283,7 @@ const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 
 /* Also while mkfs is at work: it leaves the record of an unmount. */
 static bool follows_log(const struct xfs_live *x)
 {
-	return x->geo.directory_blocks > 1 && x->stored;
+	return x->geo.directory_blocks > 1 && x->geo.cleared && x->stored;
 }
 
 void xfs_live_mount(struct xfs_live *x)

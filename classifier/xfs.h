@@ -13,7 +13,9 @@
  * directory block is in pieces (xfs_da_grow_inode_int()), and nothing in a piece
  * nor beside it says what it is. mkfs makes such a file system with -n size=, and for
  * blocks below 4 KiB. There, a block without uuid is data only if the log tells of
- * no directory's change to it (xfs-log.h) and the store does not hold it.
+ * no directory's change to it (xfs-log.h) and the store does not hold it. And only if the
+ * superblock has a feature that keeps out kernels before 5.5: they write home what memory held
+ * where a new directory block has had no change, so neither of the two knows of it.
  *
  * Portable; the caller serialises.
  */
@@ -37,6 +39,7 @@ struct xfs_geo {
 	u32 ag_header_sectors;
 	u32 block_bytes;
 	u32 directory_blocks;	/* in a directory block */
+	bool cleared;		/* only kernels that clear new directory blocks can write to it */
 	const char *unsafe;	/* why it cannot be decided about, or NULL */
 };
 
@@ -67,6 +70,7 @@ struct xfs_live {
 	 */
 	bool (*stored)(void *ctx, u64 sector, u32 sectors);
 	void *stored_ctx;
+	bool pieces_known;		/* the caller knows a directory's pieces */
 	u64 start;			/* of the volume: ->stored counts from the disk's */
 	u64 asked;			/* what is being read of the log, 0: nothing */
 	struct xfs_log log;		/* with large directory blocks only */
@@ -74,7 +78,7 @@ struct xfs_live {
 
 /*
  * As btrfs_live_init(). @super: so many @bytes from the volume's start on, at least 512.
- * ->stored was set before.
+ * ->stored and ->pieces_known were set before.
  */
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors);
 

@@ -372,8 +372,11 @@ static void a_page_cache_writes_sectors_again(struct kunit *test)
 
 #define MIXED	6
 
-/* Transactions side by side, whose formats go on over the ends of records; so many mixed. */
-static void live_mixed(struct kunit *test, u64 seed)
+/*
+ * Transactions side by side, whose formats go on over the ends of records; so many mixed, of which
+ * sectors of @beside come in turns.
+ */
+static void live_mixed(struct kunit *test, u64 seed, u32 beside)
 {
 	static const u8 zeros[700];
 	u32 first[MIXED], end[MIXED], order[MIXED], cut[3] = { }, round, i, k, id;
@@ -422,9 +425,16 @@ static void live_mixed(struct kunit *test, u64 seed)
 			order[k] = order[i - 1];
 			order[i - 1] = id;
 		}
-		for (i = 0; i < MIXED; i++)
-			for (k = first[order[i]]; k != end[order[i]]; k = (k + 1) % LOG_SECTORS)
-				see(k);
+		for (i = MIXED; i;) {
+			u32 *one = &order[rnd_below(&rnd, min(i, beside))];
+
+			for (k = 1 + rnd_below(&rnd, 4); k && first[*one] != end[*one]; k--) {
+				see(first[*one]);
+				first[*one] = (first[*one] + 1) % LOG_SECTORS;
+			}
+			if (first[*one] == end[*one])
+				*one = order[--i];
+		}
 		for (; from < number; from++)
 			if (!(cut[0] && from == cut_number[0]) &&
 			    !(cut[1] && from == cut_number[1]) &&
@@ -442,7 +452,65 @@ static void records_come_in_any_order(struct kunit *test)
 	u64 seed;
 
 	for (seed = 1; seed < 60; seed++)
-		live_mixed(test, seed);
+		live_mixed(test, seed, 1);
+}
+
+static void records_come_in_turns(struct kunit *test)
+{
+	u64 seed;
+
+	for (seed = 1; seed < 60; seed++)
+		live_mixed(test, seed, 2 + seed % (XFS_LOG_BESIDE - 1));
+}
+
+/* Begin so many records, and do not end them. */
+static void begin_records(u32 n, u32 *rest)
+{
+	u32 i, place;
+
+	for (i = 0; i < n; i++) {
+		place = w.place;
+		w.silent = true;
+		buffer(DIRECTORY, 8, 800 + i * 80);
+		finish(at(1, 2));
+		w.silent = false;
+		see(place);
+		rest[i] = (place + 1) % LOG_SECTORS;
+	}
+}
+
+static void a_record_begun_is_awaited(struct kunit *test)
+{
+	u32 rest[XFS_LOG_BESIDE + 1];
+
+	start();
+	unmount_record();
+	begin_records(XFS_LOG_BESIDE, rest);
+	KUNIT_EXPECT_TRUE(test, xfs_log_complete(&l));
+	see(rest[0]);
+	KUNIT_EXPECT_TRUE(test, !l.count.missed && has(800) && !has(880));
+	see(rest[2]);
+	KUNIT_EXPECT_TRUE(test, xfs_log_complete(&l) && has(960));
+	/* One too many. */
+	start();
+	unmount_record();
+	begin_records(XFS_LOG_BESIDE + 1, rest);
+	KUNIT_EXPECT_FALSE(test, xfs_log_complete(&l));
+	/* Begun again: another log may have been made of it. */
+	start();
+	unmount_record();
+	begin_records(2, rest);
+	disk[rest[0] - 1][32]++;
+	see(rest[0] - 1);
+	KUNIT_EXPECT_FALSE(test, xfs_log_complete(&l));
+	/* All that was begun before a mount is forgotten. */
+	start();
+	unmount_record();
+	begin_records(3, rest);
+	xfs_log_mount(&l);
+	begin_records(1, rest + 3);
+	see(rest[0]);
+	KUNIT_EXPECT_FALSE(test, has(800));
 }
 
 static void too_many_gaps_end_it(struct kunit *test)
@@ -667,6 +735,8 @@ static struct kunit_case xfs_log_cases[] = {
 	KUNIT_CASE(without_room_it_is_not_complete_until_the_tail_has_moved_on),
 	KUNIT_CASE(a_page_cache_writes_sectors_again),
 	KUNIT_CASE(records_come_in_any_order),
+	KUNIT_CASE(records_come_in_turns),
+	KUNIT_CASE(a_record_begun_is_awaited),
 	KUNIT_CASE(too_many_gaps_end_it),
 	KUNIT_CASE(what_came_before_it_was_joined_does_not_matter),
 	KUNIT_CASE(recovery_is_over_when_all_of_it_is_home),

@@ -291,6 +291,7 @@ static void pieces_of_directory_blocks_are_kept(struct kunit *test)
 {
 	make(super);
 	super[192] = 1;
+	super[219] = 8;
 	seal(super);
 	xfs.stored = is_stored;
 	xfs.start = 1000000;
@@ -322,6 +323,55 @@ static void pieces_of_directory_blocks_are_kept(struct kunit *test)
 	expect(test, 1608, 8, 8, VERDICT_KEEP, SELFID_UNSAFE);
 }
 
+/* Kernels before 5.5 may have written what was in memory before. */
+static void large_directories_of_old_kernels_are_kept_whole(struct kunit *test)
+{
+	static const struct {
+		u32 at, value;
+		bool kept;
+	} cases[] = {
+		/* Sparse inodes and ftype, needsrepair; those that are young. */
+		{ 216, 0, true }, { 216, 3, true }, { 216, 0x13, true }, { 212, 7, true },
+		{ 216, 8, false }, { 216, 0x20, false }, { 216, 0x40, false },
+		{ 216, 0x80, false }, { 212, 8, false },
+	};
+	enum selfid_reason reason;
+	int i;
+
+	xfs.stored = is_stored;
+	xfs.start = 0;
+	memset(content, 0x5a, sizeof(content));
+	content[100] = 1;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		make(super);
+		super[192] = 1;
+		set32(super, cases[i].at, cases[i].value);
+		seal(super);
+		KUNIT_ASSERT_TRUE(test, !xfs_live_init(&xfs, super, sizeof(super), 1 << 20));
+		KUNIT_EXPECT_EQ_MSG(test, !xfs_live_memory(&xfs, 1 << 20), cases[i].kept,
+				    "case %d", i);
+		reason = SELFID_UNREAD;
+		if (cases[i].kept)
+			reason = SELFID_UNSAFE;
+		expect(test, 1608, 8, 8, VERDICT_KEEP, reason);
+	}
+	/* It is no longer so: what the log said before is not known. */
+	xfs.log.complete = true;
+	expect(test, 1608, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	set32(super, 212, 0);
+	seal(super);
+	memcpy(content, super, sizeof(super));
+	expect(test, 0, 1, 1, VERDICT_KEEP, SELFID_UNSAFE);
+	set32(super, 212, 8);
+	seal(super);
+	memcpy(content, super, sizeof(super));
+	expect(test, 0, 1, 1, VERDICT_KEEP, SELFID_AG);
+	memset(content, 0x5a, sizeof(content));
+	content[100] = 1;
+	expect(test, 1608, 8, 8, VERDICT_KEEP, SELFID_UNREAD);
+	xfs.stored = NULL;
+}
+
 static struct kunit_case xfs_cases[] = {
 	KUNIT_CASE(superblock_is_understood),
 	KUNIT_CASE(impossible_superblocks_are_refused),
@@ -333,6 +383,7 @@ static struct kunit_case xfs_cases[] = {
 	KUNIT_CASE(written_superblock_counts),
 	KUNIT_CASE(copy_of_the_superblock_tells_of_growth),
 	KUNIT_CASE(pieces_of_directory_blocks_are_kept),
+	KUNIT_CASE(large_directories_of_old_kernels_are_kept_whole),
 	{}
 };
 
