@@ -16,7 +16,6 @@ class Case:
     devices: int = 1
     squashed: float = 0.999  # of the data written while mounted, at least
     torn: float = 0.999  # of the same, where requests are torn and mixed
-    image: bool = True  # an image alone tells data
 
 
 # Others keep space back, in one piece.
@@ -24,8 +23,8 @@ BARE = ("-m", "reflink=0,rmapbt=0,finobt=0")
 
 
 def large(mkfs: list[str], extra: tuple[str, ...], squashed: float) -> Case:
-    """Directory blocks larger than blocks: an image alone tells nothing, nor a log in pieces out of order."""
-    return Case("xfs", mkfs, extra=extra, squashed=squashed, torn=0, image=False)
+    """Directory blocks larger than blocks: a log in pieces out of order tells nothing."""
+    return Case("xfs", mkfs, extra=extra, squashed=squashed, torn=0)
 
 
 CASES = {
@@ -56,6 +55,7 @@ CASES = {
     "xfs-grow": Case("xfs", [], extra=("resize",)),
     "xfs-crash": Case("xfs", [], extra=("fsync", "crash")),
     "xfs-repair": Case("xfs", [], extra=("crash", "repair")),
+    "xfs-quota": Case("xfs", [], "usrquota,grpquota,prjquota", extra=("fsync", "quota", "crash")),
     "xfs-ags": Case("xfs", ["-d", "agcount=8", "-i", "size=512"], extra=("fragment",)),
     "xfs-v4": Case("xfs", ["-m", "crc=0"], squashed=0),
 }

@@ -2,7 +2,7 @@
 """Every write of a btrfs's and an xfs's life, classified by itself: no metadata is lost, nearly all data is
 squashed.
 
-DAVID_SCALE=full runs all cases of selfid_cases.py.
+DAVID_SCALE=full runs all cases of selfid_cases.py and all images of scattered_images.py.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from labjob import PYTHON, Job
+from scattered_images import IMAGES
 from selfid_cases import CASES
 
 PROGRAM = str(Path(__file__).with_name("selfid_record.py"))
-NAMES = list(CASES) if os.environ.get("DAVID_SCALE") == "full" else ["btrfs-single", "xfs"]
+FULL = os.environ.get("DAVID_SCALE") == "full"
+NAMES = [*CASES, *IMAGES] if FULL else ["btrfs-single", "xfs"]
 JOB = Job(
     "selfid",
     "uml",

@@ -4,10 +4,13 @@
  * uses are shown the whole image, as if it were just being written: so what
  * carries the file system's name is called metadata, also where it is none any
  * more, and so is everything of a file system that they do not decide about.
+ *
+ * What of an xfs has no name is looked up: xfs-pieces.c. If that made no sense all is kept.
  */
 #include <inttypes.h>
 
 #include "classify.h"
+#include "xfs-pieces.h"
 
 static const char *name_of(u8 kind)
 {
@@ -70,14 +73,25 @@ static enum verdict judge_xfs(void *live, const struct selfid_request *r, u32 po
 bool picture_xfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
 {
 	static struct xfs_live x;
+	struct xfs_geo geo;
+	u64 block;
 
+	x.pieces_known = true;
 	if (bytes < sizeof(x.super) ||
 	    xfs_live_init(&x, base, sizeof(x.super), bytes >> 9))
 		return false;
+	/* As long as its pieces are no question it counts as one without. */
+	xfs_parse_super(base, sizeof(x.super), bytes >> 9, &geo);
 	*sectors = x.geo.sectors;
 	picture_begin(p, "xfs", x.geo.block_bytes, *sectors);
 	show(p, base, x.geo.block_bytes, judge_xfs, &x);
 	p->errors = x.errors;
+	if (x.wrong)
+		return true;
+	p->errors += xfs_find_pieces(&geo, base, p->kind);
+	for (block = 0; p->errors && geo.directory_blocks > 1 && block < p->blocks; block++)
+		if (p->kind[block] == SELFID_DATA)
+			p->kind[block] = SELFID_UNSAFE;
 	return true;
 }
 
