@@ -40,8 +40,9 @@ struct work_struct;
  * sums: a flush does not wait for checksums; rules: a change of RAW rules is not waited for;
  * grow: what a backing device has grown by is used before the superblock says so.
  * And for btrfs's scrub, unit: the checksum that is kept is another block's; later: what is
- * dropped later has none; other: all kinds are taken for crc32c. And one for f2fs's checker,
- * nodes: pages that a file system keeps for itself are data.
+ * dropped later has none; other: all kinds are taken for crc32c. For f2fs's checker, nodes:
+ * pages that a file system keeps for itself are data. And for what is read back, unowned:
+ * pages that nobody owns are data; packed: and compressed ones of f2fs.
  */
 #ifdef DAVID_PLANT
 extern char *david_plant;

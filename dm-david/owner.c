@@ -76,6 +76,7 @@ static noinline bool has_no_content(struct address_space *mapping, struct folio 
 				    unsigned long index, unsigned long end)
 {
 	return index >= end || (mapping->host->i_sb->s_magic == F2FS_SUPER_MAGIC &&
+				!PLANTED(packed) &&
 				xa_load(&mapping->i_pages, folio->index) != folio);
 }
 
@@ -171,7 +172,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 	}
 	/* Slab, vmalloc and bounce pages have no mapping, swap space no inode. */
 	if (!mapping || !mapping->host) {
-		ev = DAVID_EV_UNOWNED;
+		ev = PLANTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
 		goto out;
 	}
 	ev = mapped(watch, mapping->host);

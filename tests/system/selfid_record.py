@@ -5,6 +5,8 @@
 dm-log-writes stands under each device of the file system. selfid-replay then classifies the log and leaves
 behind a device of which everything squashed is noise: the checker must find it clean, and it must mount with
 the same tree, contents aside.
+
+Names of scattered_images.py are images that are looked at offline only.
 """
 
 from __future__ import annotations
@@ -21,8 +23,11 @@ import sys
 from contextlib import ExitStack, redirect_stderr
 from pathlib import Path
 
+import quotas
 from guest import TREE, Failed, attached, mapped, run, say
 from scatter import fill, in_pieces, make_directories, scatter
+from scattered_images import IMAGES
+from scattered_images import one as look_at_image
 from selfid_cases import CASES, Case
 from selfid_oracle import compare
 from workload import Scale, Workload
@@ -61,7 +66,7 @@ class Life:
         return self.tops[1:]
 
     def umount(self) -> None:
-        self.tree = listing(MOUNT)
+        self.tree = listing(MOUNT) + limits(self.case)
         run("umount", str(MOUNT))
         self.mark("unmounted")
 
@@ -106,6 +111,20 @@ class Life:
 
     def balance(self) -> None:
         run("btrfs", "balance", "start", "--full-balance", str(MOUNT))
+
+    def owners(self, seed: int) -> None:
+        """Of some thousand owners of all three kinds, with limits."""
+        directory = MOUNT / f"quotas-{seed}"
+        directory.mkdir()
+        quotas.set_project(str(directory), seed)
+        for i in range(3000):
+            path = directory / f"{i}"
+            path.write_bytes(bytes(i % 5))
+            os.chown(path, i * 7919 % 1_000_000, seed * 10_000 + i)
+        for kind in quotas.KINDS:
+            quotas.set_grace(str(MOUNT), kind, 1000 + seed, 2000 + seed)
+            for i in range(0, 3000, 7):
+                quotas.set_limits(str(MOUNT), kind, seed * 10_000 + i, 1 << 40, 1 << 30)
 
     def reflinks(self) -> None:
         source = MOUNT / "cloned"
@@ -173,6 +192,8 @@ class Life:
             self.reflinks()
         if self.has("fsync"):
             self.fsyncs()
+        if self.has("quota"):
+            self.owners(1)
         self.umount()
         self.mount()
         if self.has("fragment"):
@@ -186,6 +207,8 @@ class Life:
         if self.has("crash"):
             if self.has("fsync"):
                 self.fsyncs()
+            if self.has("quota"):
+                self.owners(2)
             self.crash()
             if self.has("repair"):
                 self.repair()
@@ -210,6 +233,14 @@ def listing(top: Path) -> list[str]:
             }
             lines.append(f"{path} {s.st_mode:o} {s.st_size} {s.st_nlink} {s.st_uid} {target} {attributes}")
     return sorted(lines)
+
+
+def limits_in(case: Case) -> bool:
+    return "quota" in case.extra
+
+
+def limits(case: Case) -> list[str]:
+    return quotas.report(str(MOUNT), ("files",)) if limits_in(case) else []
 
 
 def loop(stack: ExitStack, path: Path) -> str:
@@ -244,7 +275,7 @@ def look_offline(case: Case, images: list[Path], devices: list[str]) -> None:
         except RuntimeError as error:
             raise Failed(str(error)) from None
         say(f"selfid: {metadata} pieces of metadata, {data} blocks of data")
-        if case.squashed and (metadata < 50 or (case.image and data < 1000)):
+        if case.squashed and (metadata < 50 or data < 1000):
             raise Failed(f"{metadata} pieces of metadata, {data} blocks of data: too few to tell")
 
 
@@ -289,10 +320,11 @@ def check(case: Case, outs: list[Path], tree: list[str]) -> None:
         else:
             run("btrfs", "device", "scan", *devices)
             run("btrfs", "check", devices[0])
-        options = ",".join(["ro", *(f"device={d}" for d in devices[1:])])
+        more = [case.options] if limits_in(case) else []
+        options = ",".join(["ro", *more, *(f"device={d}" for d in devices[1:])])
         run("mount", "-t", case.fstype, "-o", options, devices[0], str(MOUNT))
         try:
-            found = listing(MOUNT)
+            found = listing(MOUNT) + limits(case)
         finally:
             run("umount", str(MOUNT))
             if case.fstype == "btrfs":
@@ -344,7 +376,9 @@ def main() -> int:
     for name in args.names:
         result: dict[str, object] = {"name": name, "ok": False}
         try:
-            result |= one(name, args.directory, list(range(args.seeds + 1)), args.keep)
+            result |= look_at_image(OFFLINE, name) if name in IMAGES else one(
+                name, args.directory, list(range(args.seeds + 1)), args.keep
+            )
             result["ok"] = True
         except (Failed, OSError) as error:
             failed = 1

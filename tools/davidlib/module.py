@@ -9,6 +9,7 @@ out of the tree. Warnings are errors: the module has none with W=1.
 import hashlib
 import os
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -56,10 +57,20 @@ def ensure(kind: str, kernel: str, debug: bool = False) -> list[Path]:
         stamp = place / ".built"
         if not stamp.exists() or stamp.read_text() != state:
             stamp.unlink(missing_ok=True)
+            forget_another(place, target)
             refresh(place, names)
             build(place, target, kind, kernel)
             stamp.write_text(state)
     return [place / MODULE]
+
+
+def forget_another(place: Path, target: list[str]) -> None:
+    """Objects for a kernel of another configuration: make goes by times, and may take them for new."""
+    kernel = place / ".kernel"
+    if not kernel.exists() or kernel.read_text() != shlex.join(target):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        kernel.write_text(shlex.join(target))
 
 
 def fingerprint(names: list[Path], target: list[str]) -> str:
