@@ -104,7 +104,7 @@ system: setup sim ## system tests, in both labs
 
 powercut: setup ## power cuts at thousands of places, hours; then bugs planted to be found by that
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'powercut.*'
-	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*' 'sumslong.scrub_finds*' 'otherfs.f2fs_finds*'
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*' 'sumslong.scrub_finds*' 'otherfs.f2fs_finds*' '*.a_planted_bug*'
 
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest -k 'not vm' \
@@ -129,7 +129,7 @@ hunt: setup ## recorded lives classified from many beginnings and cut at many en
 	@! python3 tests/system/selfid_hunt.py --program build/streams/planted --seconds 60 build/hunt xfs-dir8k \
 		|| { echo "a planted bug was not found"; exit 1; }
 
-trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs"
+trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs xfs-quota"
 	@mkdir -p build/trials
 	@printf '%s\n' $(FS) | xargs -P 2 -I{} sh -c 'log=build/trials/$$(echo {} | tr : -).log; \
 		$(DAVID) lab run --kind uml --memory 1500M --timeout 36000 -- \
@@ -150,6 +150,10 @@ faults: setup ## 100 runs of devices that fail and a kernel without memory, on t
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --debug --memory 4G --timeout 7200 -- \
 		python3 tests/system/caserun.py 'faults.*' 'requestfaults.*'
 
+guest: setup ## virtual machines with kernels of their own on the fake disk, killed and recovered; 5 to 15 minutes
+	@$(DAVID) lab setup vm
+	$(DAVID) lab run --kind uml --memory 3G --timeout 7200 -- python3 tests/system/caserun.py 'vmguest.*'
+
 clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -rf build
 	find $(wildcard dm-david model classifier tests) \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
@@ -158,7 +162,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: all help module sim demo check bench figure4 cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-uml sparse lint unit fuzz kunit system
-.PHONY: powercut check-debug trials trials-references races faults clean
+.PHONY: powercut check-debug trials trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

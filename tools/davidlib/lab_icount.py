@@ -78,7 +78,7 @@ def fill(root: Path, lab: Lab) -> None:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
                 add_file(root, file)
-    add_modules(root, lab.kernel)
+    add_modules(root, lab.kernel, MODULES)
     (root / str(lab.cwd).lstrip("/")).mkdir(parents=True, exist_ok=True)
 
 
@@ -107,16 +107,19 @@ def libraries(program: Path) -> list[Path]:
     return [Path(path) for path in re.findall(r"(/\S+) \(0x", run.stdout)]
 
 
-def add_modules(root: Path, kernel: str) -> None:
-    """MODULES and what they depend on, uncompressed, such that modprobe finds them."""
+def add_modules(root: Path, kernel: str, modules: list[str]) -> None:
+    """These modules, if not built in, and what they depend on, uncompressed, for modprobe to find."""
     release = kernels.release(kernel)
     tree = kernels.image_root(kernel) / "lib/modules" / release
     depends = {}
     for line in (tree / "modules.dep").read_text().splitlines():
         path, _, needs = line.partition(":")
         depends[module_name(path)] = [path, *needs.split()]
+    built_in = {module_name(path) for path in (tree / "modules.builtin").read_text().split()}
     place = root / "lib/modules" / release
-    for name in MODULES:
+    for name in modules:
+        if module_name(name) in built_in:
+            continue
         if module_name(name) not in depends:
             raise UserError(f"the kernel {release} has no module {name} in {tree}")
         for path in depends[module_name(name)]:

@@ -15,9 +15,9 @@ Case = Callable[[], None]
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
-GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs")
+GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed")
 # Where asked for by name:
-LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong")
+LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 
