@@ -707,8 +707,11 @@ static enum sums_say say_of(const struct david_io *io, struct rt_range *r)
 {
 	unsigned int shift = io->d->store->block_shift;
 	sector_t sector = r->start << shift, end = (r->start + r->len) << shift, next;
-	enum sums_say say = SUMS_NONE;
+	enum sums_say say = sums_say(io->d);
 
+	/* Known of all, or nobody has told of parts. */
+	if (say != SUMS_NONE || !io->implied.runs)
+		return say;
 	for (; sector < end; sector = next) {
 		next = min(round_down(sector, SUMS_SECTORS) + SUMS_SECTORS, end);
 		if (sector == r->start << shift)

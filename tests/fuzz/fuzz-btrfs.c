@@ -123,25 +123,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	size_t at, bytes;
-	void *memory;
+	size_t at;
 
 	if (size < HEAD)
 		return 0;
-	memory = b.memory;
-	bytes = b.bytes;
+	fuzz_free(b.memory);
 	memset(&b, 0, sizeof(b));
 	memcpy(super, data, sizeof(super));
 	seal(super, sizeof(super));
-	if (btrfs_live_init(&b, super, 1ULL << 40)) {
-		fuzz_free(memory);
+	if (btrfs_live_init(&b, super, 1ULL << 40))
 		return 0;
-	}
-	/* Allocating anew would take most of the time. */
-	if (memory && bytes == btrfs_live_memory(&b))
-		btrfs_live_give(&b, memory, bytes);
-	else
-		fuzz_free(memory);
 	work(data + BTRFS_SUPER_BYTES);
 	for (at = HEAD; at + 8 <= size && at < HEAD + 8 * REQUESTS; at += 8) {
 		super[72] += data[at] & 1;

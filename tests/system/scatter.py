@@ -3,20 +3,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 from contextlib import suppress
 
 from guest import Failed, run
+from randomops import KEEP_SIZE, PUNCH_HOLE, checked, libc
 
-libc = ctypes.CDLL(None, use_errno=True)
-KEEP_SIZE, PUNCH_HOLE = 1, 2
 EXTENT = re.compile(r"^\s*\d+: \[\d+\.\.\d+\]: (\d+)\.\.(\d+)", re.MULTILINE)
-
-
-def fallocate(fd: int, mode: int, offset: int, length: int) -> bool:
-    return not libc.fallocate(fd, mode, ctypes.c_long(offset), ctypes.c_long(length))
 
 
 def no_reserve(top: str) -> None:
@@ -31,15 +25,14 @@ def scatter(top: str, holes: int) -> None:
     with open(f"{top}/scatter", "wb") as file:
         at, length = 0, 1 << 30
         while length >= block:
-            if fallocate(file.fileno(), 0, at, length):
+            if not libc.fallocate(file.fileno(), 0, at, length):
                 at += length
             else:
                 length //= 2
         if at < 2 * holes * block:
             raise Failed(f"only {at} bytes could be taken")
         for i in range(holes):
-            if not fallocate(file.fileno(), PUNCH_HOLE | KEEP_SIZE, 2 * i * block, block):
-                raise Failed(f"hole {i}: {os.strerror(ctypes.get_errno())}")
+            checked(libc.fallocate(file.fileno(), PUNCH_HOLE | KEEP_SIZE, 2 * i * block, block))
     run("sync", "-f", top)
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from guest import Failed, loop_disk, mapped, run
 
@@ -66,6 +67,30 @@ def apply(fd: int, entry: Entry) -> None:
     os.pwrite(fd, entry.data or bytes(entry.sectors * SECTOR), entry.sector * SECTOR)
 
 
+@dataclass
+class Cut:
+    place: int  # the entry behind which it comes
+    done: int  # entries before it
+    solid: int  # of these, so many a flush has made durable
+    marked: int  # the last number that was marked, -1 if that was no number
+
+
+def cuts(base: BinaryIO, found: list[Entry], places: Iterable[int]) -> Iterator[Cut]:
+    """Of each of these places, in order: `base`, which is empty at first, then holds what is durable."""
+    done, solid, marked = 0, 0, -1
+    for place in places:
+        for entry in found[done : place + 1]:
+            if entry.flags & MARK:
+                marked = int(entry.data) if entry.data.isdigit() else -1
+        done = place + 1
+        # A flush says so of what came before itself.
+        last = max((i for i in range(solid, done) if found[i].flags & FLUSH), default=solid)
+        for entry in found[solid:last]:
+            apply(base.fileno(), entry)
+        solid = last
+        yield Cut(place, done, solid, marked)
+
+
 def left_by_a_cut(fd: int, tail: list[Entry], rng: random.Random) -> None:
     """Of what no flush has made durable any part may be there; FUA is durable by itself."""
     for entry in tail:
@@ -80,16 +105,20 @@ def torn(fd: int, entry: Entry, rng: random.Random) -> None:
             os.pwrite(fd, entry.data[start : start + PAGE], entry.sector * SECTOR + start)
 
 
-def left_at(fd: int, found: list[Entry], solid: int, done: int, rng: random.Random) -> None:
-    """What a cut behind the first `done` entries may leave, those before `solid` being there."""
-    following = found[done] if done < len(found) else None
+def left_at(fd: int, found: list[Entry], cut: Cut, rng: random.Random) -> None:
+    """What this cut may leave, what is durable being there."""
+    following = found[cut.done] if cut.done < len(found) else None
     if following and following.flags & FLUSH and following.data and rng.random() < 0.5:
         # It has flushed what was before, and is itself on its way.
-        for entry in found[solid:done]:
+        for entry in found[cut.solid : cut.done]:
             apply(fd, entry)
         torn(fd, following, rng)
     else:
-        left_by_a_cut(fd, found[solid:done], rng)
+        left_by_a_cut(fd, found[cut.solid : cut.done], rng)
+
+
+def first_mark(found: list[Entry]) -> int:
+    return next(i for i, entry in enumerate(found) if entry.flags & MARK)
 
 
 def places(found: list[Entry], first: int, cuts: int, rng: random.Random) -> list[int]:

@@ -160,32 +160,19 @@ def cut_raw(flushes: int, cuts: int, seed: int) -> None:
             life.run(flushes)
         found = writelog.entries(log)
     # Where a power cut may come: behind an entry. Not before the store is there.
-    first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
-    places = writelog.places(found, first, cuts, rng)
+    places = writelog.places(found, writelog.first_mark(found), cuts, rng)
     with loop_disk(RAW_SIZE) as dev, open(SCRATCH / "base", "w+b") as base:
         base.truncate(RAW_SIZE)
-        done, flushed, solid = 0, -1, 0
-        for place in told("raw", places):
-            for entry in found[done : place + 1]:
-                if entry.flags & writelog.MARK:
-                    flushed = int(entry.data)
-            done = place + 1
-            # All before the last flush is there; a flush says so of what came before itself.
-            last = max(
-                (i for i in range(solid, done) if found[i].flags & writelog.FLUSH), default=solid
-            )
-            for entry in found[solid:last]:
-                writelog.apply(base.fileno(), entry)
-            solid = last
+        for cut in writelog.cuts(base, found, told("raw", places)):
             image = os.pread(base.fileno(), RAW_SIZE, 0)
             with raw.opened(dev, os.O_RDWR) as fd:
                 os.pwrite(fd, image, 0)
-                writelog.left_at(fd, found, solid, done, rng)
+                writelog.left_at(fd, found, cut, rng)
                 os.fsync(fd)
             with mapped("back", table(TIB, dev)) as disk:
-                wrong = life.wrong(disk, flushed)
+                wrong = life.wrong(disk, cut.marked)
             if wrong:
-                raise Failed(f"cut behind entry {place} of {len(found)}: {wrong}")
+                raise Failed(f"cut behind entry {cut.place} of {len(found)}: {wrong}")
         (SCRATCH / "base").unlink()
 
 
@@ -215,8 +202,7 @@ def cut_growing(syncs: int, cuts: int, seed: int) -> None:
                 life.most = (40, 90, 120)[number]
                 life.run(syncs * (number + 1), last=number == len(sizes) - 1)
         found = writelog.entries(log)
-    first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
-    places = set(writelog.places(found, first, cuts, rng))
+    places = set(writelog.places(found, writelog.first_mark(found), cuts, rng))
     begin = None
     for number, entry in enumerate(found):
         if entry.data == b"grow":
@@ -229,14 +215,11 @@ def cut_growing(syncs: int, cuts: int, seed: int) -> None:
     seen = set()
     path = SCRATCH / "base"
     for place in told("growing", sorted(places)):
-        done = place + 1
-        solid = max((i for i in range(done) if found[i].flags & writelog.FLUSH), default=0)
         with open(path, "w+b") as base:
             base.truncate(sizes[-1])
-            for entry in found[:solid]:
-                writelog.apply(base.fileno(), entry)
-            writelog.left_at(base.fileno(), found, solid, done, rng)
-        marks = [entry.data for entry in found[:done] if entry.flags & writelog.MARK]
+            (cut,) = writelog.cuts(base, found, (place,))
+            writelog.left_at(base.fileno(), found, cut, rng)
+        marks = [entry.data for entry in found[: cut.done] if entry.flags & writelog.MARK]
         flushed = max((int(text) for text in marks if text.isdigit()), default=-1)
         status, text = says("info", str(path))
         if status:
@@ -337,37 +320,29 @@ def cut_everywhere(
     wrong: Callable[[str, int], str],
 ) -> None:
     """Of each place the disk, from the first mark on, and the number in the last mark before (-1: none)."""
-    first = next(i for i, entry in enumerate(found) if entry.flags & writelog.MARK)
+    places = writelog.places(found, writelog.first_mark(found), cuts, rng)
     base = SCRATCH / "base"
     with open(base, "w+b") as image:
         image.truncate(FS_BACKING)
-        done, synced, solid = 0, -1, 0
-        for place in told(what, writelog.places(found, first, cuts, rng)):
-            for entry in found[done : place + 1]:
-                if entry.flags & writelog.MARK:
-                    synced = int(entry.data) if entry.data.isdigit() else -1
-            done = place + 1
-            last = max((i for i in range(solid, done) if found[i].flags & writelog.FLUSH), default=solid)
-            for entry in found[solid:last]:
-                writelog.apply(image.fileno(), entry)
-            solid = last
-            image.flush()
+        for cut in writelog.cuts(image, found, told(what, places)):
 
-            def prepare(path: str, solid: int = solid, done: int = done) -> None:
+            def prepare(path: str, cut: writelog.Cut = cut) -> None:
                 copy_sparse(str(base), path)
                 with open(path, "r+b") as copy:
-                    writelog.left_at(copy.fileno(), found, solid, done, rng)
+                    writelog.left_at(copy.fileno(), found, cut, rng)
 
             try:
                 with (
                     loop_disk(FS_BACKING, prepare=prepare) as dev,
                     mapped("back", f"0 {size >> 9} david {dev}") as disk,
                 ):
-                    said = wrong(disk, synced)
+                    said = wrong(disk, cut.marked)
             except Failed as error:
                 said = str(error)
             if said:
-                raise Failed(f"{what}, cut behind entry {place} of {len(found)}, after sync {synced}: {said}")
+                raise Failed(
+                    f"{what}, cut behind entry {cut.place} of {len(found)}, after sync {cut.marked}: {said}"
+                )
     base.unlink()
 
 

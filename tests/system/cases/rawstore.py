@@ -115,15 +115,12 @@ def a_message_that_returned_survives_a_power_cut() -> None:
     between = range(marks[0], marks[-1])
     places = marks[1::2] + rng.sample(between, len(between) if FULL else 1)
     for place in sorted(set(places)):
-        done = place + 1
-        last = max((i for i in range(done) if found[i].flags & writelog.FLUSH), default=0)
-        at = sum(is_ours(entry) for entry in found[:done]) - 1
+        at = sum(is_ours(entry) for entry in found[: place + 1]) - 1
 
-        def prepare(image: str, last: int = last, done: int = done) -> None:
+        def prepare(image: str, place: int = place) -> None:
             with open(image, "r+b") as file:
-                for entry in found[:last]:
-                    writelog.apply(file.fileno(), entry)
-                writelog.left_at(file.fileno(), found, last, done, rng)
+                (cut,) = writelog.cuts(file, found, (place,))
+                writelog.left_at(file.fileno(), found, cut, rng)
 
         with loop_disk(MIB, prepare=prepare) as dev, mapped("rules", table(dev, "classify=data")):
             now = rules("rules")
