@@ -113,7 +113,7 @@ check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep
 HUNTED = ext2 ext2-1k ext2-crash ext4-nojournal ext4-nojournal-old ext4-nojournal-resize ext4-nojournal-bigalloc \
 	 ext4-data ext4-data-crash ext3-data ext4-verity ext4-features
 HUNTED_SELFID = btrfs btrfs-4k btrfs-64k btrfs-mixed btrfs-crash btrfs-resize xfs xfs-crash \
-		xfs-dir8k xfs-dir64k
+		xfs-dir8k xfs-dir64k xfs-quota
 hunt: setup ## recorded lives classified from many beginnings and cut at many ends; SECONDS=600
 	@mkdir -p build/hunt
 	$(DAVID) lab run --kind uml --memory 1G --timeout 3600 --rw build/hunt -- \

@@ -58,14 +58,6 @@ static void request(const u8 *data, const u8 *head)
 	}
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	crc_setup();
-	return 0;
-}
-
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	__le32 crc = 0;

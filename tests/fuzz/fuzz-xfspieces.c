@@ -35,14 +35,6 @@ static void item(u8 *to, const u8 *command)
 	}
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	crc_setup();
-	return 0;
-}
-
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static u8 before[XI_BLOCKS], region[256];

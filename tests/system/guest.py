@@ -239,6 +239,17 @@ def mapped(name: str, table: str) -> Iterator[str]:
         remove(name)
 
 
+def load_table(name: str, table: str, *flags: str) -> None:
+    run("dmsetup", "suspend", *flags, name)
+    run("dmsetup", "load", name, "--table", table)
+    run("dmsetup", "resume", name)
+
+
+def swap_table(name: str, table: str) -> None:
+    """From one request to the next: nothing is flushed, no file system frozen."""
+    load_table(name, table, "--noflush", "--nolockfs")
+
+
 @contextmanager
 def fake_disk(name: str, size: int, backing: str, *options: str) -> Iterator[str]:
     """A disk made by tools/david."""

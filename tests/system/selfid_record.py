@@ -24,7 +24,7 @@ from contextlib import ExitStack, redirect_stderr
 from pathlib import Path
 
 import quotas
-from guest import TREE, Failed, attached, mapped, run, say
+from guest import TREE, Failed, attached, load_table, mapped, run, say, swap_table
 from scatter import fill, in_pieces, make_directories, scatter
 from scattered_images import IMAGES
 from scattered_images import one as look_at_image
@@ -76,14 +76,10 @@ class Life:
     def crash(self) -> None:
         """The disk goes away under the file system, and comes back."""
         sectors = int(run("blockdev", "--getsz", self.devices[0]))
-        run("dmsetup", "suspend", "--noflush", "--nolockfs", "selfid-top-0")
-        run("dmsetup", "load", "selfid-top-0", "--table", f"0 {sectors} error")
-        run("dmsetup", "resume", "selfid-top-0")
+        swap_table("selfid-top-0", f"0 {sectors} error")
         run("umount", str(MOUNT))
         self.mark("unmounted")
-        run("dmsetup", "suspend", "selfid-top-0")
-        run("dmsetup", "load", "selfid-top-0", "--table", f"0 {sectors} linear {self.devices[0]} 0")
-        run("dmsetup", "resume", "selfid-top-0")
+        load_table("selfid-top-0", f"0 {sectors} linear {self.devices[0]} 0")
 
     def work(self, seed: int) -> None:
         directory = MOUNT / f"life-{seed}"

@@ -19,7 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from guest import Failed, attached, mapped, run
+from guest import Failed, attached, load_table, mapped, run, swap_table
 from stream_cases import CASES, Case
 from workload import Scale, Workload
 
@@ -55,14 +55,10 @@ class Recorder:
     def crash(self) -> None:
         """The disk goes away under the file system, and comes back."""
         sectors = int(run("blockdev", "--getsz", self.device))
-        run("dmsetup", "suspend", "--noflush", "--nolockfs", "stream-top")
-        run("dmsetup", "load", "stream-top", "--table", f"0 {sectors} error")
-        run("dmsetup", "resume", "stream-top")
+        swap_table("stream-top", f"0 {sectors} error")
         run("umount", str(MOUNT))
         self.mark("unmounted")
-        run("dmsetup", "suspend", "stream-top")
-        run("dmsetup", "load", "stream-top", "--table", f"0 {sectors} linear {self.device} 0")
-        run("dmsetup", "resume", "stream-top")
+        load_table("stream-top", f"0 {sectors} linear {self.device} 0")
 
     def work(self, seed: int) -> None:
         directory = MOUNT / f"life-{seed}"

@@ -54,6 +54,7 @@ from guest import (
     ram_disk,
     run,
     say,
+    swap_table,
 )
 from manifest import checksum, difference, manifest
 from randomops import Operations
@@ -523,13 +524,6 @@ class Life:
             if time.monotonic() > deadline - 50:
                 os.kill(child, signal.SIGKILL)
         raise Failed("a process hangs on a disk that was cut off")
-
-
-def swap_table(name: str, table: str) -> None:
-    """From one request to the next: nothing is flushed, no file system frozen."""
-    run("dmsetup", "suspend", "--noflush", "--nolockfs", name)
-    run("dmsetup", "load", name, "--table", table)
-    run("dmsetup", "resume", name)
 
 
 class Cut:

@@ -18,14 +18,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import raw
+from guest import (
+    Failed,
+    device_stats,
+    dm,
+    fake_disk,
+    loop_disk,
+    mapped,
+    mounted,
+    ram_disk,
+    run,
+    say,
+    swap_table,
+)
 from manifest import difference, manifest
 from randomops import Operations
 from raw import BLOCK
 from workload import SCALES, Workload
 
 from cases import case
-
-from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run, say
 
 # A log that cannot be written makes the whole device fail, and says so: cases/durable.py.
 IN_MEMORY = ("-o", "store=memory")
@@ -67,9 +78,7 @@ class Shaky:
         return f"0 {self.sectors} dust {self.loop} 0 {BLOCK}"
 
     def become(self, table: str) -> None:
-        run("dmsetup", "suspend", "--noflush", "--nolockfs", self.name)
-        run("dmsetup", "load", self.name, "--table", table)
-        run("dmsetup", "resume", self.name)
+        swap_table(self.name, table)
 
 
 @contextmanager

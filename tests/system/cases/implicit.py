@@ -10,12 +10,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from guest import Failed, attached, device_stats, fake_disk, load_table, mounted, ram_disk, run
 from manifest import difference, manifest
 from workload import SCALES, Workload
 
 from cases import case
-
-from guest import Failed, attached, device_stats, fake_disk, mounted, ram_disk, run
 
 MIB, GIB = 1 << 20, 1 << 30
 FS_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
@@ -113,9 +112,7 @@ def a_table_reload_in_the_middle_loses_nothing() -> None:
         with mounted(disk, "ext4") as top:
             Workload(top, 10, SCALES["tiny"]).run()
             table = run("dmsetup", "table", "implied").strip()
-            run("dmsetup", "suspend", "implied")
-            run("dmsetup", "load", "implied", "--table", table)
-            run("dmsetup", "resume", "implied")
+            load_table("implied", table)
             run("sh", "-c", f"rm -rf {top}/*")
             Workload(top, 11, SCALES["tiny"]).run()
             before = manifest(top, content=False)

@@ -14,11 +14,10 @@ from contextlib import ExitStack
 from multiprocessing.synchronize import Event
 
 import raw
+from guest import Failed, device_stats, dm, fake_disk, load_table, loop_disk, mapped, mounted, ram_disk, run
 from raw import BLOCK
 
 from cases import case
-
-from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 FORK = multiprocessing.get_context("fork")
@@ -327,9 +326,7 @@ def a_file_system_lives_through_suspend_and_reload() -> None:
             copier = subprocess.Popen(["sh", "-c", script])
             while copier.poll() is None:
                 # Freezes the file system, too.
-                run("dmsetup", "suspend", "lively")
-                run("dmsetup", "load", "lively", "--table", table_of("lively"))
-                run("dmsetup", "resume", "lively")
+                load_table("lively", table_of("lively"))
                 time.sleep(0.1)
             assert copier.returncode == 0, f"exit status {copier.returncode}"
             assert len(os.listdir(top)) == 12

@@ -15,13 +15,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from guest import Failed, device_stats, fake_disk, load_table, mapped, mounted, ram_disk, run, swap_table
 from manifest import difference, manifest
 from workload import Scale, Workload
 
 from cases import case
 from cases.implicit import GIB, MIB, looped
-
-from guest import Failed, device_stats, fake_disk, mapped, mounted, ram_disk, run
 
 NAME = "selfid"
 FULL = os.environ.get("DAVID_SCALE") == "full"
@@ -129,9 +128,7 @@ def crashing(disk: str) -> Iterator[str]:
 
 def crash(kind: Kind, disk: str, top: str) -> None:
     sectors = int(run("blockdev", "--getsz", disk))
-    run("dmsetup", "suspend", "--noflush", "--nolockfs", "crashing")
-    run("dmsetup", "load", "crashing", "--table", f"0 {sectors} error")
-    run("dmsetup", "resume", "crashing")
+    swap_table("crashing", f"0 {sectors} error")
     run("umount", top)
 
 
@@ -280,9 +277,7 @@ def a_table_reload_in_the_middle_loses_nothing() -> None:
             with mount_of(disk, kind) as top:
                 work(top, 30)
                 table = run("dmsetup", "table", NAME).strip()
-                run("dmsetup", "suspend", NAME)
-                run("dmsetup", "load", NAME, "--table", table)
-                run("dmsetup", "resume", NAME)
+                load_table(NAME, table)
                 work(top, 31)
                 before = manifest(top, content=False)
             same_and_clean(disk, kind, before)

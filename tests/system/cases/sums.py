@@ -15,12 +15,11 @@ from pathlib import Path
 
 import raw
 from fsrun import read_all
+from guest import Failed, device_stats, fake_disk, load_table, loop_disk, mapped, mounted, ram_disk, run
 from raw import BLOCK
 from workload import SCALES, Workload
 
 from cases import case
-
-from guest import Failed, device_stats, fake_disk, loop_disk, mapped, mounted, ram_disk, run
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 UNIT = 4096
@@ -90,9 +89,7 @@ def large_file(top: str, mib: int) -> None:
 
 def reload(change: tuple[str, str] = ("", "")) -> None:
     table = run("dmsetup", "table", "sums").strip().replace(*change)
-    run("dmsetup", "suspend", "sums")
-    run("dmsetup", "load", "sums", "--table", table)
-    run("dmsetup", "resume", "sums")
+    load_table("sums", table)
 
 
 def live(disk: str, seed: int) -> None:

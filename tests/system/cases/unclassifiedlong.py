@@ -8,13 +8,12 @@ import re
 import time
 from pathlib import Path
 
+from guest import Failed, fake_disk, mapped, mounted, ram_disk, run, swap_table
 from manifest import difference, manifest
 from workload import SCALES, Workload
 
 from cases import case
 from cases.unclassified import MIB, SIZE, counts
-
-from guest import Failed, fake_disk, mapped, mounted, ram_disk, run
 
 
 def settle(top: str) -> None:
@@ -34,9 +33,7 @@ def write_late(top: str) -> None:
 def crash(disk: str) -> None:
     """The disk goes away under the file system, before that is unmounted."""
     sectors = run("blockdev", "--getsz", disk).strip()
-    run("dmsetup", "suspend", "--noflush", "--nolockfs", "crashes")
-    run("dmsetup", "load", "crashes", "--table", f"0 {sectors} error")
-    run("dmsetup", "resume", "crashes")
+    swap_table("crashes", f"0 {sectors} error")
 
 
 def lost(before: list[str], top: str) -> None:
