@@ -18,6 +18,7 @@ from .util import KERNELS, UserError, jobs, locked, say
 
 FRAGMENTS = [Path(__file__).with_name("uml.config")]
 DEBUG_FRAGMENTS = [*FRAGMENTS, Path(__file__).with_name("uml-debug.config")]
+PATCHES = [Path(__file__).with_name("uml-xstate.patch")]
 # Bump when the way of building changes and old trees must not be used any more.
 RECIPE = 1
 # Kbuild steps of a full build, for the progress line; a guess is good enough.
@@ -50,7 +51,7 @@ def fragments(debug: bool) -> list[Path]:
 
 def tree(kernel: str, debug: bool = False) -> Path:
     """Where the kernel of this version and configuration is, or will be."""
-    text = b"".join(path.read_bytes() for path in fragments(debug))
+    text = b"".join(path.read_bytes() for path in [*fragments(debug), *PATCHES])
     digest = hashlib.sha256(text + b"recipe %d" % RECIPE).hexdigest()[:10]
     return KERNELS / f"uml-{source_version(kernel)}-{digest}"
 
@@ -89,6 +90,8 @@ def unpack(kernel: str, where: Path) -> None:
     excludes = [f"--exclude=linux-source-{kernel}/{pattern}" for pattern in UNPACK_WITHOUT]
     subprocess.run(["tar", "-C", where, "--strip-components=1", "--wildcards", *excludes, "-xJf", tarball],
                    check=True)
+    for path in PATCHES:
+        subprocess.run(["patch", "-d", where, "-p1", "--quiet", "--input", path], check=True)
 
 
 def make_command(where: Path) -> list[str]:
