@@ -48,7 +48,7 @@ struct xfs_log_image {
 	u64 errors;
 	struct transaction transaction[TRANSACTIONS];
 	struct xfs_log_item item;
-	u8 content[MOST_BYTES];	/* of a record */
+	u8 *content;		/* of the record being read */
 	void (*take)(void *ctx, const struct xfs_log_item *item);
 	void *ctx;
 };
@@ -184,6 +184,7 @@ void xfs_log_close(struct xfs_log_image *image)
 	for (i = 0; i < TRANSACTIONS; i++)
 		free(image->transaction[i].content);
 	free(image->record);
+	free(image->content);
 	free(image);
 }
 
@@ -309,9 +310,14 @@ static void take_operation(struct xfs_log_image *image, const u8 *operation, con
 
 static void read_record(struct xfs_log_image *image, const struct record *r)
 {
-	const u8 *p = image->content, *end = p + r->bytes;
+	const u8 *p, *end;
 	u32 i, bytes;
 
+	image->content = realloc(image->content, r->content * SECTOR);
+	if (!image->content)
+		abort();
+	p = image->content;
+	end = p + r->bytes;
 	for (i = 0; i < r->content; i++) {
 		const u8 *word = sector_at(image, r->place + i / WORDS) +
 				 (i < WORDS ? offsetof(struct xfs_log_header, cycle_data) : 4) +
