@@ -29,7 +29,8 @@ def shell(kind: tuple[str, ...], script: str, *options: str) -> subprocess.Compl
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    """So that no test's time or output has a build in it."""
+    """So that no test's time or output has a build in it, or a trial of KVM."""
+    subprocess.run([DAVID, "lab", "setup", "vm"], check=True)
     for kind in (UML, VM, VM_OLD):
         subprocess.run([DAVID, "lab", "module", *kind], check=True)
 

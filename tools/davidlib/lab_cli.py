@@ -5,8 +5,9 @@ import argparse
 import signal
 import sys
 
-from . import kernels, module, uml
+from . import kernels, kvm, module, uml
 from .lab import DEFAULT_TIMEOUT, run_lab
+from .lab_vm import probe
 from .util import say
 
 RUN_HELP = """\
@@ -64,7 +65,7 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     build.add_argument("--sparse", action="store_true", help="check the sources with sparse instead")
     build.set_defaults(func=build_module)
 
-    setup = labs.add_parser("setup", help="fetch or build a lab's kernels now, not when they are needed")
+    setup = labs.add_parser("setup", help="fetch or build a lab's kernels and try KVM, in advance")
     setup.add_argument("kind", choices=("uml", "vm"))
     setup.set_defaults(func=set_up)
 
@@ -104,5 +105,6 @@ def set_up(args: argparse.Namespace) -> int:
         say(f"uml kernel: {uml.ensure('6.12')}")
     else:
         for kernel in kernels.VERSIONS:
-            say(f"vm kernel: {kernels.vmlinuz(kernel)}")
+            say(f"vm kernel: {kernels.vmlinuz(kernel)}, "
+                f"{'with' if kvm.works(kernel, probe) else 'without'} KVM")
     return 0
