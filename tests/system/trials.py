@@ -177,6 +177,7 @@ CRYPT_FEATURES = tuple(
     ("-O", f"encrypt{more}")
     for more in ("", ",verity", ",quota", ",inline_data", ",ea_inode", ",^metadata_csum", ",fast_commit")
 )
+ENCRYPTED = {"ready": fscrypt.add_key, "made": encrypted, "by_chance": True, "exact": True}
 PACKED_MOUNTS = tuple(
     f"compress_algorithm={algorithm},compress_log_size={size}{more}"
     for algorithm, size, more in (
@@ -301,20 +302,14 @@ SPECIAL = {
         mkfs=(*FILE_SYSTEMS["ext4"].mkfs, "-O", "encrypt"),
         features=(SIZES, INODES, CRYPT_FEATURES),
         mounts=("", "", "data=journal", "data=writeback", "nodelalloc", "commit=1", "inlinecrypt"),
-        ready=fscrypt.add_key,
-        made=encrypted,
-        by_chance=True,
-        exact=True,
+        **ENCRYPTED,
     ),
     "f2fs-crypt": replace(
         FILE_SYSTEMS["f2fs"],
         mkfs=(*FILE_SYSTEMS["f2fs"].mkfs, "-O", "encrypt"),
         mounts=("inlinecrypt", *FILE_SYSTEMS["f2fs"].mounts),
         classify=("auto", "explicit", "implicit"),
-        ready=fscrypt.add_key,
-        made=encrypted,
-        by_chance=True,
-        exact=True,
+        **ENCRYPTED,
     ),
     "f2fs-packed": replace(
         FILE_SYSTEMS["f2fs"],
