@@ -14,7 +14,7 @@ from raw import opened
 
 FS_IOC_ADD_ENCRYPTION_KEY, FS_IOC_SET_ENCRYPTION_POLICY = 0xC0506617, 0x800C6613
 FS_IOC_GETFLAGS, FS_IOC_SETFLAGS = 0x80086601, 0x40086602
-FS_COMPR_FL, FS_ENCRYPT_FL, FS_CASEFOLD_FL = 0x00000004, 0x00000800, 0x40000000
+FS_COMPR_FL, FS_CASEFOLD_FL = 0x00000004, 0x40000000
 KEY = bytes(range(64))
 BY_IDENTIFIER, VERSION_2 = 2, 2
 AES_256_XTS, AES_256_CTS, PAD_32 = 1, 4, 3
@@ -35,15 +35,10 @@ def encrypt(directory: str, key: bytes) -> None:
         fcntl.ioctl(fd, FS_IOC_SET_ENCRYPTION_POLICY, policy)
 
 
-def flags(path: str) -> int:
-    with opened(path, os.O_RDONLY) as fd:
-        return int(struct.unpack("i", fcntl.ioctl(fd, FS_IOC_GETFLAGS, bytes(4)))[0])
-
-
-def set_flags(path: str, add: int, take: int = 0) -> None:
+def set_flags(path: str, add: int) -> None:
     with opened(path, os.O_RDONLY) as fd:
         old = struct.unpack("i", fcntl.ioctl(fd, FS_IOC_GETFLAGS, bytes(4)))[0]
-        fcntl.ioctl(fd, FS_IOC_SETFLAGS, struct.pack("i", (old | add) & ~take))
+        fcntl.ioctl(fd, FS_IOC_SETFLAGS, struct.pack("i", old | add))
 
 
 def is_locked(path: str) -> bool:

@@ -10,6 +10,7 @@ import os
 import struct
 from collections.abc import Iterator
 
+from randomops import libc
 from raw import opened
 
 KINDS = ("user", "group", "project")
@@ -20,8 +21,6 @@ STATE = struct.Struct("=bxHb3xQQI4xQQI4xIiiiHH4x")  # struct fs_quota_stat
 FS_IOC_FSGETXATTR, FS_IOC_FSSETXATTR = 0x801C581F, 0x401C5820
 PROJECT_INHERITED = 0x200
 QUOTACTL_FD = 443
-
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 def quotactl(command: int, kind: str, top: str, number: int, buffer: bytearray) -> None:

@@ -105,14 +105,18 @@ def grow_btrfs(disk: str, top: str) -> None:
     run("btrfs", "filesystem", "resize", "max", top)
 
 
-def other_f2fs(top: str, rng: random.Random) -> None:
+def collect_f2fs(top: str, times: int) -> None:
     """Moves what is in use out of segments that are partly free."""
     with raw.opened(top, os.O_RDONLY) as fd:
-        for _ in range(rng.randrange(1, 20)):
+        for _ in range(times):
             try:
                 fcntl.ioctl(fd, F2FS_GARBAGE_COLLECT, struct.pack("I", 1))
             except OSError:  # nothing to be collected
                 break
+
+
+def other_f2fs(top: str, rng: random.Random) -> None:
+    collect_f2fs(top, rng.randrange(1, 20))
 
 
 def other_btrfs(top: str, rng: random.Random) -> None:

@@ -8,20 +8,19 @@ DAVID_SCALE=full: more ways to make and mount them, every mode, and a reference 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
 import re
-import struct
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import raw
 from fscrypt import FS_CASEFOLD_FL, add_key, encrypt, is_locked, set_flags
-from manifest import difference, manifest
-from trials import F2FS_GARBAGE_COLLECT, FILE_SYSTEMS, Cut
+from manifest import manifest
+from planted import can_plant, must_fail, planted
+from trees import equal
+from trials import FILE_SYSTEMS, Cut, collect_f2fs
 from workload import SCALES, Workload
 
 from cases import case
@@ -155,11 +154,6 @@ def alike(lines: list[str]) -> list[str]:
     return [re.sub(r" dir size=\d+", " dir", line) for line in lines]
 
 
-def equal(when: str, expected: list[str], found: list[str]) -> None:
-    if wrong := difference(expected, found):
-        raise Failed(f"{when}: differs:\n" + "\n".join(wrong))
-
-
 def blocks_written() -> int:
     written = device_stats(NAME)["written"]
     return int(written["squashed"]) + int(written["kept"])  # type: ignore[index]
@@ -187,12 +181,7 @@ def collect_garbage(top: str, disk: str) -> int:
     name = os.path.basename(os.readlink(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"))
     moved = Path(f"/sys/fs/f2fs/{name}/moved_blocks_foreground")
     before = int(moved.read_text())
-    with raw.opened(top, os.O_RDONLY) as fd:
-        for _ in range(20):
-            try:
-                fcntl.ioctl(fd, F2FS_GARBAGE_COLLECT, struct.pack("I", 1))
-            except OSError:  # nothing to be collected
-                break
+    collect_f2fs(top, 20)
     return int(moved.read_text()) - before
 
 
@@ -271,29 +260,6 @@ def live_and_crash(way: Way, classify: str, expected: list[str]) -> None:
             raise Failed(f"{when}: not kept for want of an owner: {figures['evidence']}")
 
 
-@contextmanager
-def planted(bug: str) -> Iterator[bool]:
-    """Whether the module was built with it."""
-    plant = Path("/sys/module/dm_david/parameters/plant")
-    if plant.exists():
-        plant.write_text(bug)
-    try:
-        yield plant.exists()
-    finally:
-        if plant.exists():
-            plant.write_text("none")
-
-
-@contextmanager
-def must_fail() -> Iterator[None]:
-    try:
-        yield
-    except (Failed, OSError) as found:
-        print(f"found: {found}", flush=True)
-    else:
-        raise Failed("planted and not found")
-
-
 def live_in(way: Way, modes: tuple[str, ...]) -> None:
     expected: list[str] = []
     if FULL:
@@ -322,10 +288,9 @@ def encrypted_f2fs_keeps_names_and_content() -> None:
 @case
 def a_planted_bug_is_found_by_encrypted_content() -> None:
     """Only where the module was built with it: `make powercut` does that."""
-    with planted("unowned") as there:
-        for way in WAYS[:2] if there else ():
-            with must_fail():
-                live_and_crash(way, "explicit", [])
+    for way in WAYS[:2] if can_plant() else ():
+        with planted("unowned"), must_fail():
+            live_and_crash(way, "explicit", [])
 
 
 a_planted_bug_is_found_by_encrypted_content.complaints = CRASH  # type: ignore[attr-defined]

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from manifest import difference, manifest
+from manifest import manifest
 from scatter import fill, in_pieces, make_directories, scatter
+from trees import equal
 from workload import SCALES, Workload
 
 from cases import case
@@ -161,8 +162,7 @@ def looked_at(device: str, name: str, before: list[str]) -> None:
     fs = FILE_SYSTEMS[name]
     run(*fs.check, device)
     with mounted(device, name.split()[0], fs.options) as top:
-        if wrong := difference(before, manifest(top, content=False)):
-            raise Failed(f"{name}: the tree differs:\n" + "\n".join(wrong))
+        equal(name, before, manifest(top, content=False))
         if "--check-data-csum" in fs.check:
             run("btrfs", "scrub", "start", "-B", top)
     run(*fs.check, device)
@@ -255,8 +255,7 @@ def the_server_dies(name: str, by: str) -> None:
             # The log is replayed by the kernel.
             with mounted(device, name, fs.options) as top:
                 after = manifest(f"{top}/tree", content=False)
-            if wrong := difference(before, after):
-                raise Failed(f"{name} by {by}: the tree differs:\n" + "\n".join(wrong))
+            equal(f"{name} by {by}", before, after)
             run(*fs.check, device)
 
 
@@ -325,7 +324,6 @@ def large_directories(size: int, by: str) -> None:
         run("blockdev", "--flushbufs", disk)
         with served(disk, by) as (device, _):
             with mounted(device, "xfs") as top:
-                if wrong := difference(before, manifest(top, content=False)):
-                    raise Failed(f"{by}, {size}: the tree differs:\n" + "\n".join(wrong))
+                equal(f"{by}, {size}", before, manifest(top, content=False))
             run(*check, device)
         run(*check, disk)

@@ -13,9 +13,10 @@ import fcntl
 import os
 import random
 import re
-from pathlib import Path
 
-from manifest import difference, manifest
+from manifest import manifest
+from planted import can_plant, must_fail, planted
+from trees import equal
 from trials import FILE_SYSTEMS, Cut
 from workload import SCALES, Workload
 
@@ -40,11 +41,6 @@ def check(fs: str, disk: str) -> None:
     run(*FILE_SYSTEMS[fs].check, disk)
 
 
-def differs(when: str, expected: list[str], top: str, content: bool) -> None:
-    if wrong := difference(expected, manifest(top, content=content)):
-        raise Failed(f"{when}: the tree differs:\n" + "\n".join(wrong))
-
-
 def live_on_the_reference(fs: str, content: bool) -> list[str]:
     with linear_disk("reference", SIZE) as disk:
         run(*FILE_SYSTEMS[fs].mkfs, disk)
@@ -59,11 +55,11 @@ def live_and_crash(fs: str, classify: str, content: bool, expected: list[str]) -
         run(*FILE_SYSTEMS[fs].mkfs, disk)
         with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
             Workload(top, 81, SCALES["tiny"]).run()
-            differs(f"{fs}:{classify}", expected, top, content)
+            equal(f"{fs}:{classify}", expected, manifest(top, content=content))
         check(fs, disk)
         cut = Cut(NAME, Complaints())
         with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
-            differs(f"{fs}:{classify} mounted again", expected, top, content)
+            equal(f"{fs}:{classify} mounted again", expected, manifest(top, content=content))
             for i in range(40):
                 with open(f"{top}/late-{i}", "wb") as file:
                     file.write(random.Random(i).randbytes(5000 * (i % 9) + 1))
@@ -80,7 +76,7 @@ def live_and_crash(fs: str, classify: str, content: bool, expected: list[str]) -
         cut.restore()
         with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
             os.truncate(f"{top}/late-0", 1)
-            differs(f"{fs}:{classify} after the crash", before, top, content)
+            equal(f"{fs}:{classify} after the crash", before, manifest(top, content=content))
         check(fs, disk)
 
 
@@ -107,7 +103,7 @@ def f2fs_of_two_devices_loses_nothing() -> None:
                 before = manifest(top, content=False)
             check("f2fs", first)
             with mounted(first, "f2fs") as top:
-                differs(f"f2fs of two devices, {classify}", before, top, False)
+                equal(f"f2fs of two devices, {classify}", before, manifest(top, content=False))
             other = device_stats("second")["written"]
             if not counts("written")["squashed"] or not other["kept"] or other["squashed"]:  # type: ignore[index]
                 raise Failed(f"{classify}: {counts('written')}, on the second device {other}")
@@ -116,19 +112,11 @@ def f2fs_of_two_devices_loses_nothing() -> None:
 @case
 def f2fs_finds_a_planted_bug() -> None:
     """Only where the module was built with it: `make powercut` does that."""
-    plant = Path("/sys/module/dm_david/parameters/plant")
-    if not plant.exists():
+    if not can_plant():
         return
     expected = live_on_the_reference("f2fs", False)
-    plant.write_text("nodes")
-    try:
+    with planted("nodes"), must_fail():
         live_and_crash("f2fs", "explicit", False, expected)
-    except (Failed, OSError) as found:
-        print(f"nodes: {found}", flush=True)
-        return
-    finally:
-        plant.write_text("none")
-    raise Failed("planted and not found: nodes")
 
 
 @case

@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fscrypt import FS_COMPR_FL, add_key, encrypt, set_flags
-from manifest import difference, manifest
+from manifest import manifest
+from planted import can_plant, must_fail, planted
 from raw import opened
+from trees import equal
 from trials import FILE_SYSTEMS, Cut
 
 from cases import case
-from cases.crypt import collect_garbage, must_fail, planted
+from cases.crypt import collect_garbage
 
 from guest import Complaints, Failed, device_stats, fake_disk, mounted, ram_disk, run
 
@@ -150,11 +152,6 @@ def fill(files: Files) -> None:
     os.sync()
 
 
-def equal(when: str, expected: list[str], top: str) -> None:
-    if wrong := difference(expected, manifest(top)):
-        raise Failed(f"{when}: the tree differs:\n" + "\n".join(wrong))
-
-
 def live_and_crash(way: Way, classify: str) -> None:
     when = f"{way.mount} {way.directory} {classify}"
     check = FILE_SYSTEMS["f2fs"].check
@@ -175,7 +172,7 @@ def live_and_crash(way: Way, classify: str) -> None:
         with mounted(disk, "f2fs", way.mount) as top:
             if way.directory == "secret":
                 add_key(top)
-            equal(f"{when}, mounted again", before, top)
+            equal(f"{when}, mounted again", before, manifest(top))
             if files.check(f"{when}, mounted again") < way.files // 2:
                 raise Failed("too few clusters to tell")
             if not collect_garbage(top, disk):
@@ -210,10 +207,9 @@ def compressed_files_of_f2fs_read_back_exactly() -> None:
 @case
 def a_planted_bug_is_found_by_compressed_content() -> None:
     """Only where the module was built with it: `make powercut` does that."""
-    with planted("packed") as there:
-        if there:
-            with must_fail():
-                live_and_crash(WAYS[0], "explicit")
+    if can_plant():
+        with planted("packed"), must_fail():
+            live_and_crash(WAYS[0], "explicit")
 
 
 a_planted_bug_is_found_by_compressed_content.complaints = CRASH  # type: ignore[attr-defined]
@@ -244,13 +240,13 @@ def files_compressed_on_demand_read_back_exactly() -> None:
                 before = manifest(top)
             run(*FILE_SYSTEMS["f2fs"].check, disk)
             with mounted(disk, "f2fs", way.mount) as top:
-                equal(f"{classify}, mounted again", before, top)
+                equal(f"{classify}, mounted again", before, manifest(top))
                 files.check(f"{classify}, compressed on demand")
                 on_file(f"{files.directory}/0", RESERVE_COMPRESS_BLOCKS)
                 for i in (0, 1, 2):
                     on_file(f"{files.directory}/{i}", DECOMPRESS_FILE)
                     files.content.pop(str(i))
             with mounted(disk, "f2fs", way.mount) as top:
-                equal(f"{classify}, decompressed", before, top)
+                equal(f"{classify}, decompressed", before, manifest(top))
                 files.check(f"{classify}, the others decompressed")
             run(*FILE_SYSTEMS["f2fs"].check, disk)

@@ -15,10 +15,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from pathlib import Path
 
 import raw
 import writelog
+from planted import can_plant, planted
 from raw import BLOCK
 from storetool import says
 
@@ -518,25 +518,22 @@ def xfs_recovers_from_a_power_cut() -> None:
 @case
 def the_test_finds_planted_bugs() -> None:
     """Only where the module was built with them: `make powercut` does that."""
-    plant = Path("/sys/module/dm_david/parameters/plant")
-    if not plant.exists():
+    if not can_plant():
         return
     missed = []
     for bug in ("flush", "late", "reuse", "sums", "rules", "grow"):
-        plant.write_text(bug)
         try:
-            if bug == "sums":
-                cut_file_system("btrfs", 15, 3, 3)
-            elif bug == "grow":
-                cut_growing(12, 6, 5)
-            elif bug == "rules":
-                a_message_that_returned_survives_a_power_cut()
-            else:
-                cut_raw(100, 60, 2)
+            with planted(bug):
+                if bug == "sums":
+                    cut_file_system("btrfs", 15, 3, 3)
+                elif bug == "grow":
+                    cut_growing(12, 6, 5)
+                elif bug == "rules":
+                    a_message_that_returned_survives_a_power_cut()
+                else:
+                    cut_raw(100, 60, 2)
             missed.append(bug)
         except Failed as found:
             print(f"{bug}: {found}", flush=True)
-        finally:
-            plant.write_text("none")
     if missed:
         raise Failed(f"planted and not found: {', '.join(missed)}")

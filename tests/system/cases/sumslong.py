@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from manifest import difference, manifest
+from planted import can_plant, planted
 from raw import BLOCK
 from storetool import says
 from workload import SCALES, Workload
@@ -182,21 +182,18 @@ def data_that_is_dropped_later_has_its_checksums() -> None:
 @case
 def scrub_finds_a_planted_bug() -> None:
     """Only where the module was built with it: `make powercut` does that."""
-    plant = Path("/sys/module/dm_david/parameters/plant")
-    if not plant.exists():
+    if not can_plant():
         return
     for bug, life in {"unit": plain, "later": torn, "other": others}.items():
         life()
-        plant.write_text(bug)
         try:
-            life()
+            with planted(bug):
+                life()
         except Failed as found:
             if "scrub" not in str(found):
                 raise
         else:
             raise Failed(f"planted and not found: {bug}")
-        finally:
-            plant.write_text("none")
 
 
 scrub_finds_a_planted_bug.complaints = re.compile("csum|checksum|errs:|unable to fixup")  # type: ignore[attr-defined]

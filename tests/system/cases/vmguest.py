@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import vmlife
-from manifest import difference, manifest
+from manifest import manifest
+from trees import equal
 
 from cases import case
 
@@ -204,8 +205,7 @@ def looked_at(fs: str, disk: str, place: tuple[int, int], told: list[str]) -> in
     with mapped("part", f"0 {place[1] >> 9} linear {disk} {place[0] >> 9}") as device:
         run(*CHECK[fs], device)
         with mounted(device, fs) as top:
-            if wrong := difference(told, manifest(top)):
-                raise Failed(f"{fs}: the tree differs:\n" + "\n".join(wrong))
+            equal(fs, told, manifest(top))
             kept = kept_of_noise(fs, f"{top}/noise")
         run(*CHECK[fs], device)
     return kept
@@ -223,8 +223,7 @@ def a_life(disk: str, way: tuple[str, str], kills: int = 1) -> dict[str, int]:
             else:
                 time.sleep(when.uniform(0, 6))
         for fs, told in trees.items():
-            if wrong := difference(expected.setdefault(fs, told["tree"]), told["tree"]):
-                raise Failed(f"{fs}: after a crash the tree differs:\n" + "\n".join(wrong))
+            equal(f"{fs}, after a crash", expected.setdefault(fs, told["tree"]), told["tree"])
             if life != "first" and not told["lost"]:
                 raise Failed(f"{fs}: nothing is there of what the machine was at when it was killed")
     places = vmlife.partitions(SIZE)

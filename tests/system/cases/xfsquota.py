@@ -12,9 +12,10 @@ import os
 import random
 import re
 
-from manifest import difference, manifest
+from manifest import manifest
 from quotas import KINDS, report, set_grace, set_limits, set_project
 from raw import opened
+from trees import equal
 from trials import Cut
 from workload import SCALES, Workload
 
@@ -77,11 +78,6 @@ def work(top: str, seed: int) -> None:
 
 def state(top: str) -> list[str]:
     return manifest(top, content=False) + report(top)
-
-
-def equal(when: str, expected: list[str], found: list[str]) -> None:
-    if wrong := difference(expected, found):
-        raise Failed(f"{when}: differs:\n" + "\n".join(wrong))
 
 
 def live_on_the_reference(*words: str) -> list[str]:

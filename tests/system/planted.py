@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Bugs that a module built with DAVID_PLANT=1 can be given, so that a test is seen to find them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from guest import Failed
+
+PLANT = Path("/sys/module/dm_david/parameters/plant")
+
+
+def can_plant() -> bool:
+    return PLANT.exists()
+
+
+@contextmanager
+def planted(bug: str) -> Iterator[None]:
+    PLANT.write_text(bug)
+    try:
+        yield
+    finally:
+        PLANT.write_text("none")
+
+
+@contextmanager
+def must_fail() -> Iterator[None]:
+    """What the test does with the bug there."""
+    try:
+        yield
+    except (Failed, OSError) as found:
+        print(f"found: {found}", flush=True)
+    else:
+        raise Failed("planted and not found")

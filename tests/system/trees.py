@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What manifest.py lists of a tree must be as it was, or a test fails."""
+
+from __future__ import annotations
+
+from manifest import difference
+
+from guest import Failed
+
+
+def equal(when: str, expected: list[str], found: list[str]) -> None:
+    if wrong := difference(expected, found):
+        raise Failed(f"{when}: the tree differs:\n" + "\n".join(wrong))
