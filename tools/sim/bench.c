@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/* david-sim bench: jobs on the modelled disk, and what they came to. */
+#include <getopt.h>
+
+#include "bench.h"
+#include "jobtext.h"
+#include "load.h"
+
+static const char usage[] =
+"Usage: david-sim bench --profile P [--job JOB]... [--jobs FILE] [--size S] [--option N=V] [--json]\n"
+"\n"
+"Run jobs, as fio would, on the whole modelled disk: the host's queue and the drive. Each job begins\n"
+"with a disk that has just been made. The same job gives the same figures everywhere.\n"
+"\n"
+"  --profile P         a profile or a file of DiskSim parameters (.params), or the name of\n"
+"                      one in profiles/\n"
+"  --job JOB           \"NAME: words\" or just words; may be given many times\n"
+"  --jobs FILE         a job a line; \"#\" begins a comment; - is standard input\n"
+"  --size S            sectors of 512 bytes of the disk (default: the profile's)\n"
+"  --option NAME=VALUE replace a value of the profile; may be given many times\n"
+"  --json              print the figures as JSON\n"
+"  -h, --help          this text\n"
+"\n"
+"A job's words, with what holds without them; \"+\" joins parts that run at the same time:\n";
+
+enum { OPTION_PROFILE = 256, OPTION_JOB, OPTION_JOBS, OPTION_SIZE, OPTION_OPTION, OPTION_JSON };
+
+static const struct option long_options[] = {
+	{ "profile", required_argument, NULL, OPTION_PROFILE },
+	{ "job", required_argument, NULL, OPTION_JOB },
+	{ "jobs", required_argument, NULL, OPTION_JOBS },
+	{ "size", required_argument, NULL, OPTION_SIZE },
+	{ "option", required_argument, NULL, OPTION_OPTION },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+#define MAX_OPTIONS	64
+#define MAX_JOBS	4096
+#define MAX_LINE	1000
+
+struct arguments {
+	const char *profile;
+	char *options[MAX_OPTIONS];
+	unsigned int nr_options;
+	char *jobs[MAX_JOBS];
+	unsigned int nr_jobs;
+	u64 size;
+	bool json;
+};
+
+struct named_job {
+	char *name;
+	struct job job;
+};
+
+static int bad(const char *what, const char *text)
+{
+	fprintf(stderr, "david-sim bench: %s%s%s\n", what ?: "", what ? ": " : "", text);
+	fprintf(stderr, "Try 'david-sim bench --help'.\n");
+	return 2;
+}
+
+static int add_job(struct arguments *args, const char *text)
+{
+	if (args->nr_jobs == MAX_JOBS)
+		return bad(NULL, "too many jobs");
+	args->jobs[args->nr_jobs++] = strdup(text);
+	return 0;
+}
+
+static int read_jobs(struct arguments *args, const char *name)
+{
+	FILE *file = strcmp(name, "-") ? fopen(name, "r") : stdin;
+	char line[MAX_LINE];
+	int r = 0;
+
+	if (!file)
+		return bad(name, strerror(errno));
+	while (!r && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "#\n")] = '\0';
+		if (line[strspn(line, " \t")])
+			r = add_job(args, line);
+	}
+	if (ferror(file))
+		r = bad(name, strerror(errno));
+	if (file != stdin)
+		fclose(file);
+	return r;
+}
+
+static int parse_arguments(int argc, char **argv, struct arguments *args)
+{
+	char *end;
+	int c, r = 0;
+
+	while (!r && (c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		switch (c) {
+		case OPTION_PROFILE:
+			args->profile = optarg;
+			break;
+		case OPTION_JOB:
+			r = add_job(args, optarg);
+			break;
+		case OPTION_JOBS:
+			r = read_jobs(args, optarg);
+			break;
+		case OPTION_SIZE:
+			args->size = strtoull(optarg, &end, 10);
+			if (!args->size || *end)
+				r = bad("--size", "a number of sectors of 512 bytes");
+			break;
+		case OPTION_OPTION:
+			if (args->nr_options == MAX_OPTIONS)
+				return bad("--option", "too many");
+			args->options[args->nr_options++] = optarg;
+			break;
+		case OPTION_JSON:
+			args->json = true;
+			break;
+		case 'h':
+			printf("%s%s", usage, job_words);
+			exit(0);
+		default:
+			return 2;
+		}
+	}
+	if (!r && optind < argc)
+		return bad(argv[optind], "an argument that is no option");
+	if (!r && !args->profile)
+		return bad(NULL, "--profile is needed");
+	if (!r && !args->nr_jobs)
+		return bad(NULL, "no job; give --job or --jobs");
+	return r;
+}
+
+static double per(double what, double of)
+{
+	return of ? what / of : 0;
+}
+
+static double quantile_us(const struct job_result *result, double q)
+{
+	return result->nr_times ? result->times[(u64)(q * (result->nr_times - 1))] / 1e3 : 0;
+}
+
+static void print_figures(const char *name, const struct job_figures *f, double seconds)
+{
+	printf("\"%s\": {\"requests\": %llu, \"per_s\": %.4f, \"mb_s\": %.5f, \"mean_us\": %.3f, ",
+	       name, (unsigned long long)f->requests, per(f->requests, seconds),
+	       per(f->bytes / 1e6, seconds), per(f->ns / 1e3, f->requests));
+	printf("\"max_us\": %.3f, \"hits\": %.5f}", f->most / 1e3, per(f->hits, f->requests));
+}
+
+static void print_json(const char *name, const char *text, const struct job *job,
+		       const struct job_result *result, const struct job_limits *limits)
+{
+	double seconds = result->ns / 1e9;
+	u32 i;
+
+	printf("{\"name\": \"%s\", \"job\": \"%s\", \"seconds\": %.9f,\n  ", name, text, seconds);
+	print_figures("all", &result->all, seconds);
+	printf(",\n  ");
+	print_figures("reads", &result->op[0], seconds);
+	printf(",\n  ");
+	print_figures("writes", &result->op[1], seconds);
+	printf(",\n  \"parts\": [");
+	for (i = 0; i < job->nr_parts; i++) {
+		char part[16];
+
+		snprintf(part, sizeof(part), "part%u", i);
+		printf("%s{", i ? ", " : "");
+		print_figures(part, &result->parts[i], seconds);
+		printf("}");
+	}
+	printf("],\n  \"p50_us\": %.3f, \"p90_us\": %.3f, \"p99_us\": %.3f,\n",
+	       quantile_us(result, .5), quantile_us(result, .9), quantile_us(result, .99));
+	printf("  \"flushes\": %llu, \"flush_mean_us\": %.3f,\n",
+	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes));
+	printf("  \"media_mb_s\": %.5f, \"least_media_mb_s\": %.5f, \"interface_mb_s\": %.5f}",
+	       limits->media / 1e6, limits->least_media / 1e6, limits->interface / 1e6);
+}
+
+static void print_text(const char *name, const struct job_result *result)
+{
+	double seconds = result->ns / 1e9;
+
+	printf("%10.2f %10.3f %12.1f %12.1f %12.1f %6.1f  %s\n",
+	       per(result->all.requests, seconds), per(result->all.bytes / 1e6, seconds),
+	       per(result->all.ns / 1e3, result->all.requests),
+	       quantile_us(result, .99), result->all.most / 1e3,
+	       100 * per(result->all.hits, result->all.requests), name);
+}
+
+/* "NAME: words": the words, and the name in front of them cut off. */
+static char *cut_name(char *text, char **name)
+{
+	char *colon = strchr(text, ':');
+
+	*name = text + strspn(text, " \t");
+	if (!colon)
+		return *name;
+	*colon = '\0';
+	return colon + 1;
+}
+
+static int run_job(const struct arguments *args, const struct profile *profile,
+		   const struct named_job *named, bool first)
+{
+	char *text = job_print(&named->job, profile);
+	struct job_limits limits;
+	struct job_result result;
+
+	if (!text || job_run(&named->job, profile, &result)) {
+		fprintf(stderr, "david-sim bench: out of memory\n");
+		free(text);
+		return 1;
+	}
+	job_limits(&named->job, profile, &limits);
+	if (args->json) {
+		printf("%s ", first ? "" : ",\n");
+		print_json(named->name, text, &named->job, &result, &limits);
+	} else {
+		print_text(named->name, &result);
+	}
+	free(text);
+	job_release(&result);
+	return 0;
+}
+
+static int parse_jobs(const struct arguments *args, const struct profile *profile,
+		      struct named_job *jobs)
+{
+	char why[JOB_WHY], *words;
+	unsigned int i;
+
+	for (i = 0; i < args->nr_jobs; i++) {
+		words = cut_name(args->jobs[i], &jobs[i].name);
+		if (strpbrk(jobs[i].name, "\"\\"))
+			snprintf(why, sizeof(why), "quotes in its name");
+		else if (!job_parse(&jobs[i].job, words, profile, why))
+			continue;
+		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", jobs[i].name, why);
+		return 2;
+	}
+	return 0;
+}
+
+static int run_jobs(struct arguments *args, const struct profile *profile)
+{
+	struct named_job *jobs = calloc(args->nr_jobs, sizeof(*jobs));
+	unsigned int i;
+	int r = jobs ? parse_jobs(args, profile, jobs) : 1;
+
+	if (r)
+		goto out;
+	if (args->json)
+		printf("{\"profile\": \"%s\", \"sectors\": %llu,\n \"jobs\": [\n", profile->name,
+		       (unsigned long long)profile->sectors);
+	else
+		printf("%s\n\n%10s %10s %12s %12s %12s %6s  job\n", profile->name, "per s", "MB/s",
+		       "mean us", "p99 us", "max us", "hit %");
+	for (i = 0; i < args->nr_jobs && !r; i++)
+		r = run_job(args, profile, &jobs[i], !i);
+	if (args->json)
+		printf("\n]}\n");
+out:
+	free(jobs);
+	return r;
+}
+
+int bench_main(int argc, char **argv)
+{
+	struct arguments *args = calloc(1, sizeof(*args));
+	struct profile profile = { };
+	int r = args ? parse_arguments(argc, argv, args) : 1;
+
+	if (!r && load_profile(&profile, args->profile, args->options, args->nr_options))
+		r = 1;
+	if (!r && args->size && profile_scale(&profile, args->size)) {
+		fprintf(stderr, "david-sim bench: --size: the profile cannot be scaled to that\n");
+		r = 1;
+	}
+	if (!r)
+		r = run_jobs(args, &profile);
+	profile_free(&profile);
+	while (args && args->nr_jobs)
+		free(args->jobs[--args->nr_jobs]);
+	free(args);
+	return r;
+}

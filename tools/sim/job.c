@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Jobs in a closed loop. Each outstanding request has a slot. A slot is ready to
+ * send from some time on, waits for room in the queue, or has its request on its way.
+ */
+#include "../../model/disk.h"
+#include "job.h"
+
+#define START	1000000		/* ns: not at the index mark */
+
+enum slot_state { SLOT_READY, SLOT_WAITING, SLOT_SENT, SLOT_DONE };
+
+struct slot {
+	struct disk_request request;
+	struct disk_submitter who;
+	struct slot *next;		/* of those that wait for room */
+	u64 ready;
+	u32 part;
+	u32 index;			/* within the part */
+	enum slot_state state;
+};
+
+struct part {
+	const struct job_part *job;
+	u64 *at;			/* the streams' next sectors */
+	u32 turn;
+	u64 sent;			/* flushes included */
+	u64 due;			/* with a rate: no request before */
+};
+
+struct run {
+	const struct job *job;
+	struct disk *disk;
+	struct slot *slots;
+	u32 nr_slots;
+	struct slot *first[2], *last[2];	/* those that wait, by direction */
+	struct part parts[JOB_PARTS];
+	u64 rnd;
+	u64 now;
+	u64 done;
+	u64 begin;			/* time of the last completion that is not counted */
+	struct job_result *result;
+};
+
+static struct slot *slot_of(struct disk_request *request)
+{
+	return (struct slot *)((char *)request - offsetof(struct slot, request));
+}
+
+/* splitmix64 */
+static u64 rnd_next(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+/* Streams share the span evenly. */
+static u64 stream_start(const struct job_part *job, u32 stream)
+{
+	return job->start + job->span / job->streams / 8 * 8 * stream;
+}
+
+static u64 stream_end(const struct job_part *job, u32 stream)
+{
+	return stream + 1 == job->streams ? job->start + job->span : stream_start(job, stream + 1);
+}
+
+static u64 random_place(struct run *run, const struct job_part *job)
+{
+	u64 align = job->align ?: job->sectors;
+	u64 room = job->span - job->sectors - job->offset;
+
+	return job->start + rnd_next(&run->rnd) % (room / align + 1) * align;
+}
+
+static u64 stream_place(struct part *part, u32 slot)
+{
+	const struct job_part *job = part->job;
+	u32 stream = job->depth >= job->streams ? slot % job->streams : part->turn++ % job->streams;
+	u64 *at = &part->at[stream], place = *at;
+
+	if (job->order == JOB_BACKWARD) {
+		*at -= job->sectors + job->gap;
+		if ((s64)*at < (s64)stream_start(job, stream))
+			*at = stream_end(job, stream) - job->sectors - job->offset;
+		return place;
+	}
+	*at += job->sectors + job->gap;
+	if (*at + job->sectors + job->offset > stream_end(job, stream))
+		*at = stream_start(job, stream);
+	return place;
+}
+
+/* What the slot sends next. */
+static void make_request(struct run *run, struct slot *slot)
+{
+	struct part *part = &run->parts[slot->part];
+	const struct job_part *job = part->job;
+	struct disk_request *request = &slot->request;
+
+	memset(request, 0, sizeof(*request));
+	request->flags = job->async ? 0 : DISK_SYNC;
+	if (job->flush && part->sent % (job->flush + 1) == job->flush) {
+		request->op = DISK_FLUSH;
+		part->sent++;
+		return;
+	}
+	part->sent++;
+	request->sectors = job->sectors;
+	request->op = DISK_READ;
+	if (job->writes == 100 || (job->writes && rnd_next(&run->rnd) % 100 < job->writes))
+		request->op = DISK_WRITE;
+	if (job->fua && request->op == DISK_WRITE)
+		request->flags |= DISK_FUA;
+	request->sector = job->order == JOB_RANDOM ? random_place(run, job) :
+						     stream_place(part, slot->index);
+	request->sector += job->offset;
+}
+
+/* The queue counts flushes with the writes. */
+static u32 direction(const struct slot *slot)
+{
+	return slot->request.op != DISK_READ;
+}
+
+static void send(struct run *run, struct slot *slot)
+{
+	slot->state = SLOT_SENT;
+	disk_submit(run->disk, &slot->request, run->now);
+}
+
+static void enter(struct run *run, struct slot *slot)
+{
+	struct part *part = &run->parts[slot->part];
+	u32 d;
+
+	make_request(run, slot);
+	if (part->job->rate)
+		part->due = max(part->due, run->now) +
+			    slot->request.sectors * 512ULL * 1000000000 / part->job->rate;
+	d = direction(slot);
+	if (disk_enter(run->disk, &slot->who, slot->request.op, run->now)) {
+		send(run, slot);
+		return;
+	}
+	slot->state = SLOT_WAITING;
+	slot->next = NULL;
+	if (run->last[d])
+		run->last[d]->next = slot;
+	else
+		run->first[d] = slot;
+	run->last[d] = slot;
+}
+
+/* Let in who waits, as far as there is room. */
+static void admit(struct run *run, u32 d)
+{
+	struct slot *slot;
+
+	while ((slot = run->first[d]) && disk_wakeups(run->disk, slot->request.op)) {
+		disk_woken(run->disk, &slot->who, slot->request.op, run->now);
+		if (!disk_enter(run->disk, &slot->who, slot->request.op, run->now))
+			return;
+		run->first[d] = slot->next;
+		if (!run->first[d])
+			run->last[d] = NULL;
+		send(run, slot);
+	}
+}
+
+static u64 ready_at(const struct run *run, const struct slot *slot)
+{
+	return max(slot->ready, run->parts[slot->part].due);
+}
+
+static void send_ready(struct run *run)
+{
+	u32 i;
+
+	for (i = 0; i < run->nr_slots; i++)
+		if (run->slots[i].state == SLOT_READY && ready_at(run, &run->slots[i]) <= run->now)
+			enter(run, &run->slots[i]);
+}
+
+static u64 next_time(const struct run *run)
+{
+	u64 next = disk_next_event(run->disk);
+	u32 i;
+
+	for (i = 0; i < run->nr_slots; i++)
+		if (run->slots[i].state == SLOT_READY)
+			next = min(next, ready_at(run, &run->slots[i]));
+	return max(next, run->now);
+}
+
+static void count(struct job_figures *figures, const struct disk_request *request)
+{
+	u64 ns = request->completion - request->arrival;
+
+	figures->requests++;
+	figures->bytes += request->sectors * 512ULL;
+	figures->hits += request->parts.hit;
+	figures->ns += ns;
+	figures->most = max(figures->most, ns);
+}
+
+static void account(struct run *run, const struct slot *slot)
+{
+	const struct disk_request *request = &slot->request;
+	struct job_result *result = run->result;
+
+	run->done++;
+	if (run->done <= run->job->warm) {
+		run->begin = request->completion;
+		return;
+	}
+	if (run->done > (u64)run->job->warm + run->job->count)
+		return;
+	result->ns = request->completion - run->begin;
+	if (request->op == DISK_FLUSH) {
+		result->flushes++;
+		result->flush_ns += request->completion - request->arrival;
+		return;
+	}
+	count(&result->all, request);
+	count(&result->op[request->op], request);
+	count(&result->parts[slot->part], request);
+	result->times[result->nr_times++] = request->completion - request->arrival;
+}
+
+static void complete(struct run *run, struct disk_request *request)
+{
+	struct slot *slot = slot_of(request);
+
+	account(run, slot);
+	slot->ready = request->completion + run->parts[slot->part].job->pace;
+	slot->state = SLOT_READY;
+}
+
+static void advance(struct run *run)
+{
+	struct disk_request *request, *next;
+
+	for (request = disk_advance(run->disk, run->now); request; request = next) {
+		next = request->next;
+		complete(run, request);
+	}
+	admit(run, 0);
+	admit(run, 1);
+}
+
+/* Nothing new is sent; what is on its way completes, and then a flush. */
+static void drain(struct run *run)
+{
+	struct disk_submitter who = { };
+	struct disk_request flush = { .op = DISK_FLUSH, .flags = DISK_SYNC };
+	struct disk_request *request = NULL;
+	bool sent = false;
+	u64 next;
+	u32 i, busy;
+
+	while (!flush.completion) {
+		for (busy = 0, i = 0; i < run->nr_slots; i++)
+			busy += run->slots[i].state == SLOT_SENT ||
+				run->slots[i].state == SLOT_WAITING;
+		if (!busy && !sent && disk_enter(run->disk, &who, DISK_FLUSH, run->now)) {
+			disk_submit(run->disk, &flush, run->now);
+			sent = true;
+		}
+		next = disk_next_event(run->disk);
+		if (next == U64_MAX)
+			break;
+		run->now = max(run->now, next);
+		request = disk_advance(run->disk, run->now);
+		for (; request; request = request->next)
+			if (request != &flush)
+				slot_of(request)->state = SLOT_DONE;
+		admit(run, 0);
+		admit(run, 1);
+	}
+	run->result->ns = run->now - run->begin;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int prepare(struct run *run, const struct job *job)
+{
+	u32 i, k;
+
+	for (i = 0; i < job->nr_parts; i++)
+		run->nr_slots += job->parts[i].depth;
+	run->slots = calloc(run->nr_slots, sizeof(*run->slots));
+	run->result->times = calloc(job->count, sizeof(*run->result->times));
+	if (!run->slots || !run->result->times)
+		return -ENOMEM;
+	run->nr_slots = 0;
+	for (i = 0; i < job->nr_parts; i++) {
+		const struct job_part *p = &job->parts[i];
+
+		run->parts[i].job = p;
+		run->parts[i].at = calloc(p->streams, sizeof(u64));
+		if (!run->parts[i].at)
+			return -ENOMEM;
+		for (k = 0; k < p->streams; k++)
+			run->parts[i].at[k] = p->order == JOB_BACKWARD ?
+				stream_end(p, k) - p->sectors - p->offset : stream_start(p, k);
+		for (k = 0; k < p->depth; k++) {
+			struct slot *slot = &run->slots[run->nr_slots++];
+
+			slot->part = i;
+			slot->index = k;
+			slot->ready = START;
+		}
+	}
+	return 0;
+}
+
+static void loop(struct run *run)
+{
+	u64 most = (u64)run->job->warm + run->job->count;
+
+	while (run->done < most) {
+		run->now = next_time(run);
+		advance(run);
+		send_ready(run);
+	}
+	if (run->job->drain)
+		drain(run);
+}
+
+int job_run(const struct job *job, const struct profile *profile, struct job_result *result)
+{
+	struct run run = { .job = job, .rnd = job->seed, .now = START, .begin = START,
+			   .result = result };
+	struct profile changed = *profile;	/* its tables are shared */
+	int r = -ENOMEM;
+	u32 i;
+
+	memset(result, 0, sizeof(*result));
+	if (job->read_cache_off) {
+		changed.read_cache = false;
+		changed.readahead = READAHEAD_NONE;
+	}
+	if (job->write_cache_off)
+		changed.write_cache = WRITE_CACHE_OFF;
+	run.disk = disk_create(&changed, GFP_KERNEL);
+	if (run.disk)
+		r = prepare(&run, job);
+	if (!r) {
+		loop(&run);
+		qsort(result->times, result->nr_times, sizeof(*result->times), compare_times);
+	}
+	for (i = 0; i < JOB_PARTS; i++)
+		free(run.parts[i].at);
+	free(run.slots);
+	disk_destroy(run.disk);
+	if (r)
+		job_release(result);
+	return r;
+}
+
+void job_release(struct job_result *result)
+{
+	free(result->times);
+	result->times = NULL;
+}
+
+/* A zone's tracks one after another: each takes a revolution and its skew. */
+static double zone_rate(const struct profile *profile, const struct profile_zone *zone)
+{
+	double spt = zone->sectors_per_track, heads = profile->heads;
+	double skews = (heads - 1) * zone->track_skew + zone->cyl_skew;
+
+	return heads * spt * 512e9 / (profile->revolution * (heads + skews / spt));
+}
+
+void job_limits(const struct job *job, const struct profile *profile,
+		struct job_limits *limits)
+{
+	u64 slowest = 0;
+	u32 i, k;
+
+	memset(limits, 0, sizeof(*limits));
+	for (i = 0; i < job->nr_parts; i++) {
+		const struct job_part *p = &job->parts[i];
+
+		if (p->writes < 100)
+			slowest = max(slowest, profile->bus_read);
+		if (p->writes)
+			slowest = max(slowest, profile->bus_write);
+		for (k = 0; k < profile->nr_zones; k++) {
+			const struct profile_zone *zone = &profile->zones[k];
+			double rate = zone_rate(profile, zone);
+
+			if (zone->first_sector >= p->start + p->span ||
+			    zone->first_sector + zone->sectors <= p->start)
+				continue;
+			limits->media = max(limits->media, rate);
+			if (!limits->least_media || rate < limits->least_media)
+				limits->least_media = rate;
+		}
+	}
+	if (slowest)
+		limits->interface = 512e9 / slowest;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A job: what a benchmark such as fio asks of a disk, run on the whole modelled
+ * disk, queue included, in a closed loop: as many requests are outstanding as the
+ * job's depth says, and a request that completes makes room for the next one.
+ * No wall clock and no random device: the same job on the same profile gives the
+ * same nanoseconds everywhere.
+ *
+ * A job has one part or several that run at the same time, such as a random reader
+ * beside a sequential writer.
+ */
+#ifndef DAVID_SIM_JOB_H
+#define DAVID_SIM_JOB_H
+
+#include "../../model/profile.h"
+
+#define JOB_PARTS	4
+#define JOB_DEPTH	128	/* most outstanding requests of a part */
+#define JOB_STREAMS	64	/* most streams of a part */
+#define JOB_SECTORS	(64 << 11)	/* largest request: 64 MiB */
+
+enum job_order { JOB_SEQUENTIAL, JOB_RANDOM, JOB_BACKWARD };
+
+struct job_part {
+	enum job_order order;
+	u32 sectors;		/* of a request */
+	u32 writes;		/* percent of the requests */
+	u32 depth;		/* requests outstanding */
+	u32 streams;		/* sequential: this many, evenly over the span */
+	u64 gap;		/* sequential: sectors left out after each request */
+	u64 pace;		/* ns between a completion and the request that follows */
+	u64 rate;		/* bytes a second at most; 0: no limit */
+	u64 start;		/* sectors: requests lie within [start, start + span) */
+	u64 span;
+	u64 align;		/* random: sectors; 0: the request's size */
+	u64 offset;		/* sectors that each request is moved on */
+	u32 flush;		/* a flush after so many requests; 0: none */
+	bool fua;
+	bool async;		/* nobody waits: the queue may plug */
+};
+
+struct job {
+	u32 nr_parts;
+	struct job_part parts[JOB_PARTS];
+	u32 warm;		/* requests that are not counted; then */
+	u32 count;		/* requests that are */
+	u64 seed;		/* of random places */
+	bool read_cache_off;	/* on: as the profile says */
+	bool write_cache_off;
+	bool drain;		/* the time ends when a last flush has completed */
+};
+
+struct job_figures {
+	u64 requests;		/* flushes not included */
+	u64 bytes;
+	u64 hits;
+	u64 ns;			/* sum of response times */
+	u64 most;		/* longest response time */
+};
+
+struct job_result {
+	u64 ns;			/* from the last request that was not counted to the last one */
+	struct job_figures all;
+	struct job_figures op[2];		/* reads, writes */
+	struct job_figures parts[JOB_PARTS];
+	u64 flushes;
+	u64 flush_ns;
+	u64 nr_times;
+	u64 *times;		/* response times of all counted requests, sorted */
+};
+
+struct job_limits {
+	double media;		/* bytes a second that pass the heads, at most in the job's span */
+	double least_media;	/* and at least */
+	double interface;	/* bytes a second */
+};
+
+/* Returns 0 or -ENOMEM. @result is to be released with job_release(). */
+int job_run(const struct job *job, const struct profile *profile, struct job_result *result);
+void job_release(struct job_result *result);
+
+/* What media and interface allow. */
+void job_limits(const struct job *job, const struct profile *profile,
+		struct job_limits *limits);
+
+#endif

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Jobs as text: one word table makes the parser, the printer's order and --help. */
+#include <ctype.h>
+#include <math.h>
+
+#include "job.h"
+#include "jobtext.h"
+
+const char job_words[] =
+"  read, write           what the requests do (read); writes=30 makes 30 % of them writes\n"
+"  sequential, random, backward   where they go (sequential)\n"
+"  size=4K               of a request, 512 to 64M (4K)\n"
+"  depth=1               requests outstanding, to 128 (1)\n"
+"  streams=1             sequential streams, evenly over the span, taken in turn (1); with at least\n"
+"                        that depth each has requests of its own outstanding\n"
+"  gap=0                 bytes left out after each request of a stream (0)\n"
+"  pace=0                time between a completion and the next request: 20us, 1ms, 2s (0)\n"
+"  rate=0                bytes a second at most: 10M (0: no limit)\n"
+"  at=outer              where the span begins: outer, middle, inner, bytes, or percent (outer)\n"
+"  span=100%             bytes or percent of the disk (to its end)\n"
+"  align=size, offset=0  random: to multiples of bytes, moved on by bytes (the size, 0)\n"
+"  flush=0               a flush after so many requests (0: none)\n"
+"  fua, async            writes go to the media at once; nobody waits, so the queue may plug\n"
+"And for the whole job:\n"
+"  cache=off             both caches of the drive; read-cache=off, write-cache=off: one of them\n"
+"  count=1000, warm=100  requests that are counted, and those before them that are not\n"
+"  seed=1                of random places\n"
+"  drain                 the time ends with a last flush\n";
+
+static const char unknown[] = "no such word in a job; see david-sim bench --help";
+
+/* What a part's "at" and "span" said, until all words have been read. */
+struct where {
+	double at_share, span_share;	/* of the disk; below 0: not given */
+	u64 at, span;			/* sectors */
+	bool middle, inner;
+};
+
+static int complain(char *why, const char *word, const char *text)
+{
+	snprintf(why, JOB_WHY, "'%s': %s", word, text);
+	return -1;
+}
+
+/* A number, and what follows it. */
+static bool number(const char *text, double *value, const char **rest)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	*value = strtod(text, &end);
+	*rest = end;
+	return true;
+}
+
+static bool parse_bytes(const char *text, u64 *bytes)
+{
+	static const char units[] = "KMGTP";
+	const char *rest, *unit;
+	double value;
+
+	if (!number(text, &value, &rest))
+		return false;
+	unit = *rest ? strchr(units, toupper((unsigned char)*rest)) : NULL;
+	if (*rest && (!unit || rest[1]))
+		return false;
+	value *= unit ? exp2(10.0 * (unit - units + 1)) : 1;
+	if (value >= 0x1p62)
+		return false;
+	*bytes = value;
+	return true;
+}
+
+static bool parse_sectors(const char *text, u64 *sectors)
+{
+	u64 bytes;
+
+	if (!parse_bytes(text, &bytes) || bytes % 512)
+		return false;
+	*sectors = bytes / 512;
+	return true;
+}
+
+static bool parse_share(const char *text, double *share)
+{
+	const char *rest;
+	double value;
+
+	if (!number(text, &value, &rest) || strcmp(rest, "%") || value > 100)
+		return false;
+	*share = value / 100;
+	return true;
+}
+
+static bool parse_ns(const char *text, u64 *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	const char *rest;
+	double value;
+	u32 i;
+
+	if (!strcmp(text, "0")) {
+		*ns = 0;
+		return true;
+	}
+	if (!number(text, &value, &rest))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(rest, units[i].unit) && value * units[i].ns < 0x1p62) {
+			*ns = value * units[i].ns;
+			return true;
+		}
+	return false;
+}
+
+static bool parse_count(const char *text, u64 least, u64 most, u64 *count)
+{
+	const char *rest;
+	double value;
+
+	if (!number(text, &value, &rest) || *rest || value < least || value > most ||
+	    value != floor(value))
+		return false;
+	*count = value;
+	return true;
+}
+
+static bool flag(struct job *job, struct job_part *part, const char *word)
+{
+	if (!strcmp(word, "read"))
+		part->writes = 0;
+	else if (!strcmp(word, "write"))
+		part->writes = 100;
+	else if (!strcmp(word, "sequential"))
+		part->order = JOB_SEQUENTIAL;
+	else if (!strcmp(word, "random"))
+		part->order = JOB_RANDOM;
+	else if (!strcmp(word, "backward"))
+		part->order = JOB_BACKWARD;
+	else if (!strcmp(word, "fua"))
+		part->fua = true;
+	else if (!strcmp(word, "async"))
+		part->async = true;
+	else if (!strcmp(word, "drain"))
+		job->drain = true;
+	else
+		return false;
+	return true;
+}
+
+/* cache=off and the like: NULL, or what is wrong. */
+static const char *cache_word(struct job *job, const char *name, const char *value)
+{
+	bool off = !strcmp(value, "off");
+
+	if (!off && strcmp(value, "on"))
+		return "on or off";
+	if (strcmp(name, "write-cache"))
+		job->read_cache_off = off;
+	if (strcmp(name, "read-cache"))
+		job->write_cache_off = off;
+	return NULL;
+}
+
+static const char *where_word(struct where *where, const char *name, const char *value)
+{
+	if (!strcmp(name, "span"))
+		return parse_share(value, &where->span_share) ||
+		       parse_sectors(value, &where->span) ? NULL : "bytes, or percent of the disk";
+	where->middle = !strcmp(value, "middle");
+	where->inner = !strcmp(value, "inner");
+	if (where->middle || where->inner || !strcmp(value, "outer") ||
+	    parse_share(value, &where->at_share) || parse_sectors(value, &where->at))
+		return NULL;
+	return "outer, middle, inner, bytes, or percent of the disk";
+}
+
+/* NULL, or what the value must be. */
+static const char *value_word(struct job *job, struct job_part *part, struct where *where,
+			      const char *name, const char *value)
+{
+	static const char size[] = "bytes, a multiple of 512";
+	u64 n = 0;
+
+	if (strstr(name, "cache"))
+		return cache_word(job, name, value);
+	if (!strcmp(name, "at") || !strcmp(name, "span"))
+		return where_word(where, name, value);
+	if (!strcmp(name, "size")) {
+		if (!parse_sectors(value, &n) || !n || n > JOB_SECTORS)
+			return "512 to 64M, a multiple of 512";
+		part->sectors = n;
+	} else if (!strcmp(name, "gap")) {
+		return parse_sectors(value, &part->gap) ? NULL : size;
+	} else if (!strcmp(name, "align")) {
+		return parse_sectors(value, &part->align) ? NULL : size;
+	} else if (!strcmp(name, "offset")) {
+		return parse_sectors(value, &part->offset) ? NULL : size;
+	} else if (!strcmp(name, "rate")) {
+		return parse_bytes(value, &part->rate) ? NULL : "bytes a second";
+	} else if (!strcmp(name, "pace")) {
+		return parse_ns(value, &part->pace) ? NULL : "a time such as 20us, 1ms, 2s";
+	} else if (!strcmp(name, "writes")) {
+		if (!parse_count(value, 0, 100, &n))
+			return "percent, 0 to 100";
+		part->writes = n;
+	} else if (!strcmp(name, "depth")) {
+		if (!parse_count(value, 1, JOB_DEPTH, &n))
+			return "1 to 128";
+		part->depth = n;
+	} else if (!strcmp(name, "streams")) {
+		if (!parse_count(value, 1, JOB_STREAMS, &n))
+			return "1 to 64";
+		part->streams = n;
+	} else if (!strcmp(name, "flush")) {
+		if (!parse_count(value, 0, U32_MAX - 1, &n))
+			return "a number of requests";
+		part->flush = n;
+	} else if (!strcmp(name, "count") || !strcmp(name, "warm")) {
+		if (!parse_count(value, *name == 'c', 100000000, &n))
+			return "a number of requests";
+		*(*name == 'c' ? &job->count : &job->warm) = n;
+	} else if (!strcmp(name, "seed")) {
+		return parse_count(value, 0, U32_MAX, &job->seed) ? NULL : "a number";
+	} else {
+		return unknown;
+	}
+	return NULL;
+}
+
+static int settle(struct job_part *part, const struct where *where, const struct profile *profile,
+		  char *why)
+{
+	u64 least = part->streams * (part->sectors + part->offset + 8);
+
+	part->start = where->at_share < 0 ? where->at : where->at_share * profile->sectors;
+	part->start = part->start / 8 * 8;
+	part->span = where->span_share < 0 ? where->span : where->span_share * profile->sectors;
+	if (!part->span)
+		part->span = profile->sectors - min(part->start, profile->sectors);
+	if (part->span < least)
+		part->span = least;
+	if (where->inner && part->span <= profile->sectors)
+		part->start = (profile->sectors - part->span) / 8 * 8;
+	if (where->middle && part->span <= profile->sectors)
+		part->start = (profile->sectors - part->span) / 16 * 8;
+	if (part->start + part->span > profile->sectors) {
+		if (where->at_share < 0 || part->start + least > profile->sectors)
+			return complain(why, "at, span", "they end behind the disk");
+		part->span = profile->sectors - part->start;
+	}
+	return 0;
+}
+
+static int parse_part(struct job *job, char *text, const struct profile *profile, char *why)
+{
+	struct job_part *part = &job->parts[job->nr_parts];
+	struct where where = { .at_share = -1, .span_share = -1 };
+	char *word, *value;
+	const char *wrong;
+
+	if (job->nr_parts == JOB_PARTS)
+		return complain(why, "+", "too many parts");
+	*part = (struct job_part){ .sectors = 8, .depth = 1, .streams = 1 };
+	while ((word = strsep(&text, " \t,"))) {
+		if (!*word || flag(job, part, word))
+			continue;
+		value = strchr(word, '=');
+		if (!value)
+			return complain(why, word, unknown);
+		*value++ = '\0';
+		wrong = value_word(job, part, &where, word, value);
+		if (wrong)
+			return complain(why, word, wrong);
+	}
+	job->nr_parts++;
+	return settle(part, &where, profile, why);
+}
+
+int job_parse(struct job *job, const char *text, const struct profile *profile, char why[JOB_WHY])
+{
+	char *copy = strdup(text), *rest = copy, *part;
+	int r = copy ? 0 : complain(why, "job", "out of memory");
+
+	memset(job, 0, sizeof(*job));
+	job->count = 1000;
+	job->warm = 100;
+	job->seed = 1;
+	while (!r && (part = strsep(&rest, "+")))
+		r = parse_part(job, part, profile, why);
+	free(copy);
+	return r;
+}
+
+static void print_bytes(FILE *out, const char *name, u64 bytes)
+{
+	static const char *const units[] = { "", "K", "M", "G", "T" };
+	u32 i = 0;
+
+	while (bytes && bytes % 1024 == 0 && i + 1 < ARRAY_SIZE(units)) {
+		bytes /= 1024;
+		i++;
+	}
+	fprintf(out, " %s=%llu%s", name, (unsigned long long)bytes, units[i]);
+}
+
+static void print_part(FILE *out, const struct job_part *part, const struct profile *profile)
+{
+	static const char *const orders[] = { "sequential", "random", "backward" };
+
+	fprintf(out, "%s", part->writes == 100 ? "write" : "read");
+	if (part->writes % 100)
+		fprintf(out, " writes=%u", part->writes);
+	fprintf(out, " %s", orders[part->order]);
+	print_bytes(out, "size", part->sectors * 512ULL);
+	fprintf(out, " depth=%u", part->depth);
+	if (part->streams > 1)
+		fprintf(out, " streams=%u", part->streams);
+	if (part->gap)
+		print_bytes(out, "gap", part->gap * 512);
+	if (part->pace)
+		fprintf(out, " pace=%lluns", (unsigned long long)part->pace);
+	if (part->rate)
+		print_bytes(out, "rate", part->rate);
+	if (part->start)
+		print_bytes(out, "at", part->start * 512);
+	if (part->start + part->span != profile->sectors)
+		print_bytes(out, "span", part->span * 512);
+	if (part->align)
+		print_bytes(out, "align", part->align * 512);
+	if (part->offset)
+		print_bytes(out, "offset", part->offset * 512);
+	if (part->flush)
+		fprintf(out, " flush=%u", part->flush);
+	if (part->fua)
+		fputs(" fua", out);
+	if (part->async)
+		fputs(" async", out);
+}
+
+char *job_print(const struct job *job, const struct profile *profile)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	u32 i;
+
+	if (!out)
+		return NULL;
+	for (i = 0; i < job->nr_parts; i++) {
+		fputs(i ? " + " : "", out);
+		print_part(out, &job->parts[i], profile);
+	}
+	if (job->read_cache_off && job->write_cache_off)
+		fputs(" cache=off", out);
+	else if (job->read_cache_off || job->write_cache_off)
+		fprintf(out, " %s-cache=off", job->read_cache_off ? "read" : "write");
+	fprintf(out, " count=%u warm=%u seed=%llu%s", job->count, job->warm,
+		(unsigned long long)job->seed, job->drain ? " drain" : "");
+	fclose(out);
+	return text;
+}
