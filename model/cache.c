@@ -31,7 +31,7 @@ struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends)
 	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
 		if (segment->start == segment->end)
 			continue;
-		if (sector >= segment->start && sector < segment->end)
+		if (sector >= max(segment->start, segment->dropped) && sector < segment->end)
 			return segment;
 		if (or_ends && sector == segment->end)
 			ends = segment;
@@ -108,6 +108,7 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 		return NULL;
 	segment->start = 0;
 	segment->end = 0;
+	segment->dropped = 0;
 	segment->write = write;
 	cache_use(cache, segment);
 	return segment;

@@ -14,6 +14,7 @@ struct segment {
 	u64 dirty;		/* sectors at the end that are not on the media */
 	u64 dirty_since;	/* time when the first of these arrived */
 	u64 used;		/* the larger the later */
+	u64 dropped;		/* sectors before this one cannot be hit any more */
 	bool write;		/* was last given to a write */
 };
 
@@ -29,7 +30,7 @@ struct cache *cache_create(const struct profile *profile, gfp_t gfp);
 void cache_destroy(struct cache *cache);
 size_t cache_bytes(const struct cache *cache);
 
-/* The segment that has @sector, or ends right before it if @or_ends; NULL if none. */
+/* The segment in which @sector can be hit, or ends right before it if @or_ends; NULL if none. */
 struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends);
 
 /* The segment with written data that ends right before @sector; NULL if none. */

@@ -73,6 +73,10 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 		geometry_find(geometry, end, &place);
 		limit = min(most, geometry_track_end(geometry, end, &place));
 		break;
+	case READAHEAD_CYLINDER:
+		geometry_find(geometry, end, &place);
+		limit = min(most, geometry_cylinder_end(geometry, end, &place));
+		break;
 	case READAHEAD_MAX:
 		limit = most;
 		break;
@@ -87,6 +91,13 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 		break;
 	}
 	return min(limit, profile->sectors);
+}
+
+/* The host has all before @end. Data to be written stay. */
+static void drop_requested(const struct drive *drive, struct segment *segment, u64 end)
+{
+	if (drive->profile->drop_requested && !segment->write)
+		segment->dropped = end;
 }
 
 /* All of it is in @segment, or is being read into it. */
@@ -112,6 +123,7 @@ static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *se
 		readahead_start(drive, segment, limit, max(drive->media_free, start));
 	}
 	cache_use(drive->cache, segment);
+	drop_requested(drive, segment, end);
 	cmd->parts.hit = true;
 	return bus_end + profile->read_completion;
 }
@@ -154,6 +166,7 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 		cache_append(drive->cache, segment, min(limit, track_end) - end);
 	}
 	readahead_start(drive, segment, limit, drive->media_free);
+	drop_requested(drive, segment, end);
 }
 
 /* The media have all of it, or all but the beginning, which is in @segment if not NULL. */

@@ -340,3 +340,16 @@ u64 geometry_track_end(const struct geometry *geometry, u64 sector, const struct
 	} while (next.cylinder == place->cylinder && next.head == place->head);
 	return sector;
 }
+
+u64 geometry_cylinder_end(const struct geometry *geometry, u64 sector, const struct place *place)
+{
+	struct place next = *place;
+
+	do {
+		sector += next.run;
+		if (sector >= geometry->profile->sectors)
+			break;
+		geometry_find(geometry, sector, &next);
+	} while (next.cylinder == place->cylinder);
+	return sector;
+}

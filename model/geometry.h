@@ -41,4 +41,7 @@ void geometry_find(const struct geometry *geometry, u64 sector, struct place *pl
  */
 u64 geometry_track_end(const struct geometry *geometry, u64 sector, const struct place *place);
 
+/* The same of its cylinder. */
+u64 geometry_cylinder_end(const struct geometry *geometry, u64 sector, const struct place *place);
+
 #endif

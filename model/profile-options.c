@@ -46,7 +46,7 @@ static const char *const sparing_names[] = {
 static const char *const readahead_names[] = {
 	[READAHEAD_NONE] = "none",
 	[READAHEAD_TRACK] = "track",
-	[2] = "",
+	[READAHEAD_CYLINDER] = "cylinder",
 	[READAHEAD_MAX] = "max",
 	[READAHEAD_TRACK_NEXT] = "track-next",
 	NULL
@@ -184,6 +184,8 @@ const struct profile_option profile_options[] = {
 	SECTORS("readahead_max", readahead_max, 0, 1 << 24, 0, "read ahead at most"),
 	FLAG("readahead_over_requested", readahead_over_requested, 0,
 	     "read-ahead may overwrite what was asked for"),
+	FLAG("drop_requested", drop_requested, 0,
+	     "what was asked for leaves the cache once the host has it"),
 	FLAG("readahead_on_idle_hit", readahead_on_idle_hit, 0,
 	     "a hit on an idle drive starts read-ahead anew"),
 	FLAG("read_any_free", read_any_free, 0, "read what comes under the head before the data"),

@@ -28,6 +28,7 @@ enum profile_sparing {
 enum profile_readahead {
 	READAHEAD_NONE,
 	READAHEAD_TRACK = 1,	/* to the end of the track */
+	READAHEAD_CYLINDER = 2,	/* to the end of the cylinder */
 	READAHEAD_MAX = 3,	/* readahead_max sectors past the request */
 	READAHEAD_TRACK_NEXT = 4, /* to the end of the track, through the next if sequential */
 };
@@ -122,6 +123,7 @@ struct profile {
 	u32 readahead_min;
 	u32 readahead_max;
 	bool readahead_over_requested;
+	bool drop_requested;
 	bool readahead_on_idle_hit;
 	bool read_any_free;
 	bool read_hits_on_write_data;

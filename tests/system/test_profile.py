@@ -86,6 +86,83 @@ def test_import_translates_and_cuts_at_the_declared_capacity(tmp_path: Path) -> 
     assert profile("check", str(out)).returncode == 0
 
 
+# What DiskSim 4.0's manual and module specifications let a switch be, and what a profile then says.
+SWITCHES = {
+    "lbn_mapping": {0: "serpentine = no", 1: "serpentine = yes", 2: "serpentine = yes", 3: None, 4: None},
+    "sparing_scheme": {
+        0: "sparing = none", 1: "sparing = tracks", 2: "sparing = cylinder", 3: "sparing = track",
+        4: "sparing = cylinder", 5: None, 6: None, 7: "sparing = disk-end", 8: "sparing = range",
+        9: "sparing = zone-end", 10: "sparing = zone-end",
+    },
+    "enable_cache": {0: "read_cache = no", 1: "read_cache = yes", 2: "read_cache = yes"},
+    "readahead_kind": {0: "readahead = none", 1: "readahead = track", 2: "readahead = cylinder",
+                       3: "readahead = max", 4: "readahead = track-next"},
+    "readahead_over_requested": {
+        -1: "readahead_over_requested = yes\ndrop_requested = yes",
+        0: "readahead_over_requested = no\ndrop_requested = no",
+        1: "readahead_over_requested = yes\ndrop_requested = no",
+    },
+    "fast_write_level": {0: "write_cache = through", 1: "write_cache = sequential", 2: "write_cache = back"},
+    "immediate_buffer_read": {0: "immediate_read = no", 1: "immediate_read = yes", 2: "immediate_read = yes"},
+    "immediate_buffer_write": {0: "immediate_write = no", 1: "immediate_write = yes",
+                               2: "immediate_write = yes"},
+    "sneaky_full_hits": {0: "ncq_depth = 1", 1: "ncq_depth = 1"},
+    **{name: {0: f"{option} = no", 1: f"{option} = yes"} for name, option in {
+        "separate_write_segment": "separate_write_segment",
+        "readahead_on_idle_hit": "readahead_on_idle_hit",
+        "read_any_free_blocks": "read_any_free",
+        "read_hits_on_write_data": "read_hits_on_write_data",
+        "combine_seq_writes": "combine_sequential_writes",
+        "stop_prefetch_in_sector": "stop_prefetch_in_sector",
+        "write_hit_stop_prefetch": "write_hit_stops_prefetch",
+        "read_directly_to_buffer": "read_directly_to_buffer",
+        "immediate_transfer_partial_hit": "transfer_partial_hit",
+        "water_mark_by_request": "water_mark_by_request",
+        "never_disconnect": "never_disconnect",
+        "hold_bus_read": "hold_bus_read",
+        "hold_bus_write": "hold_bus_write",
+        "extra_write_disconnect": "extra_write_disconnect",
+    }.items()},
+}
+CACHE = "buffer_segments = 2\nmax_write_segments = 1\nsegment_blocks = 256\n"
+
+
+@pytest.mark.parametrize(("name", "number"), [(name, number) for name, numbers in SWITCHES.items()
+                                              for number in numbers])
+def test_every_number_that_disksim_gives_a_switch_is_taken_or_refused_with_a_reason(
+        name: str, number: int, tmp_path: Path) -> None:
+    source = tmp_path / "tiny.params"
+    lines = [line for line in PARAMS.splitlines() if not line.startswith(name)]
+    lines.insert(5, f"{CACHE}{name} = {number}")
+    source.write_text("\n".join(lines) + "\n")
+    # without Python in between: there are many of them
+    run = subprocess.run([TREE / "build/david-sim", "profile", "show", source], capture_output=True,
+                         text=True, check=False)
+    wanted = SWITCHES[name][number]
+    if wanted is None:
+        assert run.returncode == 1
+        assert f": {name} {number} cannot be modelled: " in run.stderr
+    else:
+        assert (run.returncode, run.stderr) == (0, "")
+        # what a profile shows may have other lines in between
+        shown = run.stdout.splitlines()
+        assert set(wanted.splitlines()) <= set(shown)
+
+
+def test_a_number_that_the_model_has_for_some_drives_only_is_refused_for_the_others(tmp_path: Path) -> None:
+    source = tmp_path / "bad.params"
+    odd = PARAMS.replace("0 0 49", "0 0 50").replace("1 50 99", "1 51 99")
+    source.write_text(odd.replace("[zones]", "lbn_mapping = 2\n[zones]"))
+    assert profile("import", str(source)).stderr == (
+        f"{source}:13: lbn_mapping 2 cannot be modelled with a zone from cylinder 51 on: "
+        "the model counts odd cylinders from its zone's first\n")
+    slips = PARAMS.replace("[slips]", "[slips]\n0 7")
+    source.write_text(slips.replace("[zones]", "sparing_scheme = 4\n[zones]"))
+    assert profile("import", str(source)).stderr == (
+        f"{source}:15: sparing_scheme 4 with slips cannot be modelled: "
+        "they would use the disk's last spares\n")
+
+
 @pytest.mark.parametrize("path", DRIVES, ids=lambda path: path.stem)
 def test_the_measured_drives_can_be_imported(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -96,7 +173,9 @@ def test_the_measured_drives_can_be_imported(path: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("change", "error"), [
     (("rpm = 7200", "rpm = 72O0"), "rpm has the unit 'O0'; it takes rpm (line 4 as a profile)"),
-    (("fast_write_level = 0", "fast_write_level = 7"), "9: fast_write_level '7' is not known"),
+    (("fast_write_level = 0", "fast_write_level = 7"), "9: fast_write_level is '7', not 0, 1 or 2"),
+    (("fast_write_level = 0", "fast_write_level = 1x"), "9: fast_write_level is '1x', not 0, 1 or 2"),
+    (("fast_write_level = 0", "read_any_free_blocks = 2"), "9: read_any_free_blocks is '2', not 0 or 1"),
     (("40 0 0 5 6 0 0 6000 4000", "40"), "12: a zone has 12 numbers, but this is '1 50 99 40'"),
     (("6000 4000", "6001 4000"), "12: zone 1 begins with block 6001, but those before end at 6000"),
     (("[remaps]", "[spares]"), "14: there is no table '[spares]'"),

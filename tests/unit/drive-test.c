@@ -320,6 +320,48 @@ static void readahead_goes_on_while_idle(struct kunit *test)
 	stop(&b);
 }
 
+/* Sectors that the host has cannot be hit again; those read ahead can, and are then dropped. */
+static void requested_sectors_leave_the_cache(struct kunit *test)
+{
+	const u64 hit = 101 * US;	/* of one sector */
+	struct bench b;
+	int drop;
+
+	for (drop = 0; drop < 2; drop++) {
+		prepare(&b, test);
+		add_cache(&b);
+		b.profile.drop_requested = drop;
+		start(&b);
+		serve(&b, DISK_READ, 0, 10);
+		b.now += SECOND;
+		KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 30, 1), hit);
+		KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 31, 1), hit);
+		KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 73, 1), hit);
+		KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 31, 1) == hit, !drop);
+		KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 9, 1) == hit, !drop);
+		stop(&b);
+	}
+}
+
+static void readahead_ends_with_the_cylinder(struct kunit *test)
+{
+	struct bench b;
+
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.readahead = READAHEAD_CYLINDER;
+	b.profile.readahead_max = 0;
+	b.profile.readahead_over_requested = true;
+	b.profile.segment_sectors = 2 * HEADS * OUTER;
+	b.profile.readahead_on_idle_hit = false;
+	start(&b);
+	serve(&b, DISK_READ, 5, 1);
+	b.now += SECOND;
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, HEADS * OUTER - 1, 1), 101 * US);
+	KUNIT_EXPECT_GE(test, serve(&b, DISK_READ, HEADS * OUTER, 1), 200 * US);
+	stop(&b);
+}
+
 /* With read-ahead, a reader that keeps up gets what the media give. */
 static void sequential_reads_stream(struct kunit *test)
 {
@@ -455,11 +497,12 @@ static void random_profile(struct bench *b, struct rnd *rnd)
 	p->read_cache = rnd_below(rnd, 4);
 	p->write_cache = p->segments ? rnd_below(rnd, 4) : rnd_below(rnd, 2);
 	p->readahead = rnd_below(rnd, 5);
-	if (!p->segments || p->readahead == 2)
+	if (!p->segments)
 		p->readahead = READAHEAD_NONE;
 	p->readahead_max = rnd_below(rnd, 300);
 	p->readahead_min = rnd_below(rnd, p->readahead_max + 1);
 	p->readahead_over_requested = rnd_below(rnd, 2);
+	p->drop_requested = rnd_below(rnd, 2);
 	p->readahead_on_idle_hit = rnd_below(rnd, 2);
 	p->read_any_free = rnd_below(rnd, 2);
 	p->read_hits_on_write_data = rnd_below(rnd, 2);
@@ -568,6 +611,8 @@ static struct kunit_case drive_cases[] = {
 	KUNIT_CASE(seeks_go_through_their_table_and_past_it),
 	KUNIT_CASE(second_read_hits),
 	KUNIT_CASE(readahead_goes_on_while_idle),
+	KUNIT_CASE(requested_sectors_leave_the_cache),
+	KUNIT_CASE(readahead_ends_with_the_cylinder),
 	KUNIT_CASE(sequential_reads_stream),
 	KUNIT_CASE(write_back_is_done_with_the_bus),
 	KUNIT_CASE(forced_write_goes_to_the_media),

@@ -269,6 +269,32 @@ static u64 naive_track_end(const struct world *w, u64 sector)
 	return sector;
 }
 
+static u64 naive_cylinder_end(const struct world *w, u64 sector)
+{
+	const struct spot *first = &w->spots[sector];
+
+	while (++sector < w->profile.sectors)
+		if (w->spots[sector].cylinder != first->cylinder)
+			break;
+	return sector;
+}
+
+/* A sector remapped onto a full track may or may not be seen as part of it. */
+static void check_ends(const struct world *w, const struct geometry *geometry, u64 sector,
+		       const struct place *place)
+{
+	u64 track = geometry_track_end(geometry, sector, place);
+	u64 cylinder = geometry_cylinder_end(geometry, sector, place);
+
+	if (!w->profile.nr_remaps) {
+		KUNIT_ASSERT_EQ(w->test, track, naive_track_end(w, sector));
+		KUNIT_ASSERT_EQ(w->test, cylinder, naive_cylinder_end(w, sector));
+	} else {
+		KUNIT_ASSERT_GE(w->test, track, sector + 1);
+		KUNIT_ASSERT_GE(w->test, cylinder, track);
+	}
+}
+
 static void check_world(struct world *w)
 {
 	struct geometry *geometry = geometry_create(&w->profile, GFP_KERNEL);
@@ -289,13 +315,7 @@ static void check_world(struct world *w)
 				      spot->head, spot->slot);
 		KUNIT_ASSERT_GE(w->test, place.run, 1U);
 		check_run(w, &place, sector);
-		/* A sector remapped onto a full track may or may not be seen as part of it. */
-		if (!w->profile.nr_remaps)
-			KUNIT_ASSERT_EQ(w->test, geometry_track_end(geometry, sector, &place),
-					naive_track_end(w, sector));
-		else
-			KUNIT_ASSERT_GE(w->test, geometry_track_end(geometry, sector, &place),
-					sector + 1);
+		check_ends(w, geometry, sector, &place);
 	}
 	geometry_destroy(geometry);
 }

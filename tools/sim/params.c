@@ -4,30 +4,96 @@
  * units. The exception is the capacity: for some drives the zone tables sum to
  * more than the drive declares. The drive's own word counts, and the zones at
  * the end are cut; that moves no block before.
+ *
+ * DiskSim 4.0's reference manual (CMU-PDL-08-101) and its module specifications
+ * say which numbers a switch may have. All of them are in the tables below: each
+ * has the words of a profile that mean the same, or the reason why none do.
  */
 #define _GNU_SOURCE	/* memmem */
 #include "params.h"
 
-enum translation { AS_IT_IS, IN_MS, YES_NO, BY_NUMBER, IGNORED };
+enum translation { AS_IT_IS, IN_MS, BY_NUMBER, IGNORED };
+
+/* What else must be true of the drive for a number to have the meaning of its word. */
+enum condition { ALWAYS, NO_SLIPS, EVEN_ZONES };
+
+/* One number that a switch may have. */
+struct number {
+	int number;
+	const char *word;	/* in the profile; NULL: refused */
+	const char *more;	/* a line of the profile besides, or NULL */
+	const char *why;	/* it is refused, or may be by its condition */
+	enum condition only_if;
+};
 
 struct key {
 	const char *name;
-	const char *option;
+	const char *option;	/* BY_NUMBER: NULL if no number has an effect */
 	enum translation how;
-	const char *const *words;	/* BY_NUMBER: NULL where a number is not known */
-	unsigned int nr_words;
+	const struct number *numbers;
+	unsigned int nr_numbers;
 };
 
 #define KEY(k, o, h)	{ .name = k, .option = o, .how = h }
-#define WORD(k, o, w)	{ .name = k, .option = o, .how = BY_NUMBER, .words = w,	\
-			  .nr_words = ARRAY_SIZE(w) }
+#define NUMBER(k, o, n)	{ .name = k, .option = o, .how = BY_NUMBER, .numbers = n,	\
+			  .nr_numbers = ARRAY_SIZE(n) }
 
-static const char *const sparing[] = {
-	"none", "tracks", "cylinder", "track", NULL, NULL, NULL, "disk-end", "range", "zone-end"
+#define TAKEN(n, w)		{ .number = n, .word = w }
+#define REFUSED(n, reason)	{ .number = n, .why = reason }
+#define TAKEN_IF(n, w, c, reason)	\
+	{ .number = n, .word = w, .only_if = c, .why = reason }
+
+static const struct number yes_no[] = { TAKEN(0, "no"), TAKEN(1, "yes") };
+
+/* DiskSim takes 0 to 2 for these, and asks only whether the number is 0. */
+static const struct number yes_no_yes[] = { TAKEN(0, "no"), TAKEN(1, "yes"), TAKEN(2, "yes") };
+
+/* Hits that are served while the drive works on another command: an imported drive has one. */
+static const struct number no_effect[] = { TAKEN(0, "no"), TAKEN(1, "yes") };
+
+static const struct number mapping[] = {
+	TAKEN(0, "no"),
+	TAKEN(1, "yes"),
+	/* As 1, but counted from the disk's first cylinder, not from the zone's. */
+	TAKEN_IF(2, "yes", EVEN_ZONES, "the model counts odd cylinders from its zone's first"),
+	REFUSED(3, "DiskSim has no layout for it either"),
+	REFUSED(4, "the layout is in a file of its own"),
 };
 
-static const char *const readahead[] = { "none", "track", NULL, "max", "track-next" };
-static const char *const write_cache[] = { "through", "sequential", "back" };
+#define SPARES_IN_FRONT	"the model has no spares at the front of cylinders"
+
+static const struct number sparing[] = {
+	TAKEN(0, "none"),
+	TAKEN(1, "tracks"),
+	TAKEN(2, "cylinder"),
+	TAKEN(3, "track"),
+	TAKEN_IF(4, "cylinder", NO_SLIPS, "they would use the disk's last spares"),
+	REFUSED(5, SPARES_IN_FRONT),
+	REFUSED(6, SPARES_IN_FRONT),
+	TAKEN(7, "disk-end"),
+	TAKEN(8, "range"),
+	TAKEN(9, "zone-end"),
+	/* As 9, but slips take no spares: blocks lie alike, and the zone table has their number. */
+	TAKEN(10, "zone-end"),
+};
+
+static const struct number readahead[] = {
+	TAKEN(0, "none"),
+	TAKEN(1, "track"),
+	TAKEN(2, "cylinder"),
+	TAKEN(3, "max"),
+	TAKEN(4, "track-next"),
+};
+
+static const struct number over_requested[] = {
+	{ .number = -1, .word = "yes", .more = "drop_requested = yes" },
+	TAKEN(0, "no"),
+	TAKEN(1, "yes"),
+};
+
+static const struct number write_cache[] = {
+	TAKEN(0, "through"), TAKEN(1, "sequential"), TAKEN(2, "back")
+};
 
 static const struct key keys[] = {
 	KEY("name", "name", AS_IT_IS),
@@ -38,8 +104,8 @@ static const struct key keys[] = {
 	KEY("cylinders", "cylinders", AS_IT_IS),
 	KEY("declared_blocks", NULL, IGNORED),	/* see import_zone() */
 	KEY("sector_bytes", NULL, IGNORED),	/* see import_key() */
-	KEY("lbn_mapping", "serpentine", YES_NO),
-	WORD("sparing_scheme", "sparing", sparing),
+	NUMBER("lbn_mapping", "serpentine", mapping),
+	NUMBER("sparing_scheme", "sparing", sparing),
 	KEY("sparing_range_cyls", "sparing_range", AS_IT_IS),
 	KEY("head_switch_ms", "head_switch", IN_MS),
 	KEY("write_settle_ms", "write_settle", IN_MS),
@@ -48,29 +114,30 @@ static const struct key keys[] = {
 	KEY("buffer_segments", "segments", AS_IT_IS),
 	KEY("max_write_segments", "write_segments", AS_IT_IS),
 	KEY("segment_blocks", "segment_sectors", AS_IT_IS),
-	KEY("separate_write_segment", "separate_write_segment", YES_NO),
-	KEY("enable_cache", "read_cache", YES_NO),
-	WORD("readahead_kind", "readahead", readahead),
+	NUMBER("separate_write_segment", "separate_write_segment", yes_no),
+	NUMBER("enable_cache", "read_cache", yes_no_yes),
+	NUMBER("readahead_kind", "readahead", readahead),
 	KEY("readahead_min_blocks", "readahead_min", AS_IT_IS),
 	KEY("readahead_max_blocks", "readahead_max", AS_IT_IS),
-	KEY("readahead_over_requested", "readahead_over_requested", YES_NO),
-	KEY("readahead_on_idle_hit", "readahead_on_idle_hit", YES_NO),
-	KEY("read_any_free_blocks", "read_any_free", YES_NO),
-	WORD("fast_write_level", "write_cache", write_cache),
-	KEY("read_hits_on_write_data", "read_hits_on_write_data", YES_NO),
-	KEY("immediate_buffer_read", "immediate_read", YES_NO),
-	KEY("immediate_buffer_write", "immediate_write", YES_NO),
-	KEY("combine_seq_writes", "combine_sequential_writes", YES_NO),
-	KEY("stop_prefetch_in_sector", "stop_prefetch_in_sector", YES_NO),
-	KEY("write_hit_stop_prefetch", "write_hit_stops_prefetch", YES_NO),
-	KEY("read_directly_to_buffer", "read_directly_to_buffer", YES_NO),
-	KEY("immediate_transfer_partial_hit", "transfer_partial_hit", YES_NO),
+	NUMBER("readahead_over_requested", "readahead_over_requested", over_requested),
+	NUMBER("readahead_on_idle_hit", "readahead_on_idle_hit", yes_no),
+	NUMBER("read_any_free_blocks", "read_any_free", yes_no),
+	NUMBER("fast_write_level", "write_cache", write_cache),
+	NUMBER("read_hits_on_write_data", "read_hits_on_write_data", yes_no),
+	NUMBER("immediate_buffer_read", "immediate_read", yes_no_yes),
+	NUMBER("immediate_buffer_write", "immediate_write", yes_no_yes),
+	NUMBER("combine_seq_writes", "combine_sequential_writes", yes_no),
+	NUMBER("stop_prefetch_in_sector", "stop_prefetch_in_sector", yes_no),
+	NUMBER("write_hit_stop_prefetch", "write_hit_stops_prefetch", yes_no),
+	NUMBER("read_directly_to_buffer", "read_directly_to_buffer", yes_no),
+	NUMBER("immediate_transfer_partial_hit", "transfer_partial_hit", yes_no),
 	KEY("write_water_mark", "write_water_mark", AS_IT_IS),
 	KEY("read_water_mark", "read_water_mark", AS_IT_IS),
-	KEY("water_mark_by_request", "water_mark_by_request", YES_NO),
-	KEY("never_disconnect", "never_disconnect", YES_NO),
-	KEY("hold_bus_read", "hold_bus_read", YES_NO),
-	KEY("hold_bus_write", "hold_bus_write", YES_NO),
+	NUMBER("water_mark_by_request", "water_mark_by_request", yes_no),
+	NUMBER("never_disconnect", "never_disconnect", yes_no),
+	NUMBER("hold_bus_read", "hold_bus_read", yes_no),
+	NUMBER("hold_bus_write", "hold_bus_write", yes_no),
+	NUMBER("sneaky_full_hits", NULL, no_effect),
 	KEY("ov_per_request", "overhead", IN_MS),
 	KEY("ov_read_hit_after_read", "overhead_read_hit_after_read", IN_MS),
 	KEY("ov_read_hit_after_write", "overhead_read_hit_after_write", IN_MS),
@@ -88,7 +155,7 @@ static const struct key keys[] = {
 	KEY("ov_read_disconnect_after_read", "read_disconnect_after_read", IN_MS),
 	KEY("ov_read_disconnect_after_write", "read_disconnect_after_write", IN_MS),
 	KEY("ov_write_disconnect", "write_disconnect", IN_MS),
-	KEY("extra_write_disconnect", "extra_write_disconnect", YES_NO),
+	NUMBER("extra_write_disconnect", "extra_write_disconnect", yes_no),
 	KEY("xd_command", "xd_command", IN_MS),
 	KEY("xd_disconnect", "xd_disconnect", IN_MS),
 	KEY("xd_inter", "xd_inter", IN_MS),
@@ -106,6 +173,7 @@ struct import {
 	enum section section;
 	u64 declared;		/* capacity, 0: not told */
 	u64 sum;		/* of the zones so far */
+	const struct number *mapping, *sparing;	/* those that have a condition, or NULL */
 	FILE *out;
 };
 
@@ -121,17 +189,6 @@ static int fail(struct import *import, const char *format, ...)
 	return -EINVAL;
 }
 
-static int word_by_number(const struct key *key, const char *value, const char **word)
-{
-	char *end;
-	unsigned long number = strtoul(value, &end, 10);
-
-	if (end == value || *end || number >= key->nr_words || !key->words[number])
-		return -EINVAL;
-	*word = key->words[number];
-	return 0;
-}
-
 /* Some have more decimals than nanoseconds. */
 static int put_ms(struct import *import, const char *value)
 {
@@ -144,10 +201,49 @@ static int put_ms(struct import *import, const char *value)
 	return 0;
 }
 
+/* The numbers that are taken, such as "0, 1 or 2". */
+static const char *taken(const struct key *key, char *text, size_t size)
+{
+	size_t n = 0;
+	unsigned int i, left = 0;
+
+	for (i = 0; i < key->nr_numbers; i++)
+		left += !!key->numbers[i].word;
+	for (i = 0; i < key->nr_numbers; i++)
+		if (key->numbers[i].word)
+			n += snprintf(text + n, size - n, "%d%s", key->numbers[i].number,
+				      --left > 1 ? ", " : left ? " or " : "");
+	return text;
+}
+
+static int translate_number(struct import *import, const struct key *key, const char *value)
+{
+	char *end, text[40];
+	long wanted = strtol(value, &end, 10);
+	const struct number *number;
+
+	for (number = key->numbers; number < key->numbers + key->nr_numbers; number++)
+		if (number->number == wanted)
+			break;
+	if (end == value || *end || number == key->numbers + key->nr_numbers)
+		return fail(import, "%s is '%.20s', not %s", key->name, value,
+			    taken(key, text, sizeof(text)));
+	if (!number->word)
+		return fail(import, "%s %d cannot be modelled: %s", key->name, number->number,
+			    number->why);
+	if (!strcmp(key->name, "lbn_mapping"))
+		import->mapping = number->only_if ? number : NULL;
+	if (!strcmp(key->name, "sparing_scheme"))
+		import->sparing = number->only_if ? number : NULL;
+	if (key->option)
+		fprintf(import->out, "%s = %s\n", key->option, number->word);
+	if (number->more)
+		fprintf(import->out, "%s\n", number->more);
+	return 0;
+}
+
 static int translate(struct import *import, const struct key *key, const char *value)
 {
-	const char *word;
-
 	switch (key->how) {
 	case AS_IT_IS:
 		fprintf(import->out, "%s = %s\n", key->option, value);
@@ -155,16 +251,8 @@ static int translate(struct import *import, const struct key *key, const char *v
 	case IN_MS:
 		fprintf(import->out, "%s =", key->option);
 		return put_ms(import, value);
-	case YES_NO:
-		if (strcmp(value, "0") && strcmp(value, "1"))
-			return fail(import, "%s is '%.20s', neither 0 nor 1", key->name, value);
-		fprintf(import->out, "%s = %s\n", key->option, *value == '1' ? "yes" : "no");
-		return 0;
 	case BY_NUMBER:
-		if (word_by_number(key, value, &word))
-			return fail(import, "%s '%.20s' is not known", key->name, value);
-		fprintf(import->out, "%s = %s\n", key->option, word);
-		return 0;
+		return translate_number(import, key, value);
 	default:
 		return 0;
 	}
@@ -213,6 +301,10 @@ static int import_zone(struct import *import, const char *line)
 		   &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8], &v[9],
 		   &v[10], &v[11]) != 12)
 		return fail(import, "a zone has 12 numbers, but this is '%.40s'", line);
+	if (import->mapping && v[1] % 2)
+		return fail(import,
+			    "lbn_mapping %d cannot be modelled with a zone from cylinder %llu on: %s",
+			    import->mapping->number, v[1], import->mapping->why);
 	if (v[10] != import->sum)
 		return fail(import,
 			    "zone %llu begins with block %llu, but those before end at %llu", v[0],
@@ -244,6 +336,9 @@ static int import_row(struct import *import, const char *line)
 	case SLIPS:
 		if (sscanf(line, "%lu %lu", &zone, &from) != 2)
 			return fail(import, "a slip has 2 numbers, but this is '%.40s'", line);
+		if (import->sparing)
+			return fail(import, "sparing_scheme %d with slips cannot be modelled: %s",
+				    import->sparing->number, import->sparing->why);
 		fprintf(import->out, "slip = %lu,%lu\n", zone, from);
 		return 0;
 	case REMAPS:
