@@ -36,17 +36,18 @@ static inline struct super_block *compat_bdev_super(struct block_device *bdev)
 /*
  * What device-mapper takes over from the backing devices after it has asked the
  * target for its limits, put right: called while the queue is quiet, after every
- * change of table. WRITE_ZEROES of any size need no backing device here. The
+ * change of table. WRITE_ZEROES of any size need no backing device here; where
+ * @write_zeroes is not set there are none, and the block layer writes zeros instead. The
  * other features are those of the disk that is faked, but where other targets have a
  * part in the device (@sole is not set) device-mapper's mixture stands.
  */
 static inline void compat_finish_limits(struct request_queue *q, bool sole, bool rotational,
-					bool write_cache)
+					bool write_cache, bool write_zeroes)
 {
 #ifdef BLK_FEAT_WRITE_CACHE
 	struct queue_limits lim = queue_limits_start_update(q);
 
-	lim.max_write_zeroes_sectors = UINT_MAX >> SECTOR_SHIFT;
+	lim.max_write_zeroes_sectors = write_zeroes ? UINT_MAX >> SECTOR_SHIFT : 0;
 	if (sole) {
 		lim.features &= ~(BLK_FEAT_ROTATIONAL | BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA |
 				  BLK_FEAT_POLL);
@@ -57,7 +58,7 @@ static inline void compat_finish_limits(struct request_queue *q, bool sole, bool
 	}
 	WARN_ON_ONCE(queue_limits_commit_update(q, &lim));
 #else
-	blk_queue_max_write_zeroes_sectors(q, UINT_MAX >> SECTOR_SHIFT);
+	blk_queue_max_write_zeroes_sectors(q, write_zeroes ? UINT_MAX >> SECTOR_SHIFT : 0);
 	if (!sole)
 		return;
 	blk_queue_flag_clear(QUEUE_FLAG_POLL, q);

@@ -340,6 +340,12 @@ static bool david_write_cache(const struct david *d)
 	return !d->timing || !timing_writes_through(d->timing);
 }
 
+/* A disk without the command gets writes of zeros from its host, and they take their time. */
+static bool david_write_zeroes(const struct david *d)
+{
+	return !d->timing || timing_profile(d->timing)->write_zeroes;
+}
+
 /* Tell the user, in process context, that the store is low, full, both in turn, or failed. */
 static void event_work(struct work_struct *work)
 {
@@ -644,7 +650,7 @@ static void david_resume(struct dm_target *ti)
 	WRITE_ONCE(store->mode, d->mode);
 	spin_unlock_irqrestore(&store->lock, flags);
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
-			     david_rotational(d), david_write_cache(d));
+			     david_rotational(d), david_write_cache(d), david_write_zeroes(d));
 	sums_resume(d);
 	exact_resume(d);
 	if (d->implicit)

@@ -247,6 +247,8 @@ const struct profile_option profile_options[] = {
 	FLAG("never_disconnect", never_disconnect, 0,
 	     "the drive keeps the bus for all of a command"),
 	TIME("flush_overhead", flush_overhead, 0, "of a flush, beside the writing"),
+	FLAG("write_zeroes", write_zeroes, 0,
+	     "the drive zeroes a range by command, in no time; else its host writes zeros"),
 
 	COUNT("ncq_depth", ncq_depth, 1, 256, 1,
 	      "commands the drive chooses from; 1: none queued"),

@@ -162,6 +162,7 @@ struct profile {
 	bool hold_bus_write;
 	bool never_disconnect;
 	u64 flush_overhead;
+	bool write_zeroes;		/* the drive has the command; it takes no time */
 
 	/* Native command queue of the drive */
 	u32 ncq_depth;			/* 1: none */

@@ -110,6 +110,38 @@ def fio_takes_what_the_simulator_says_raw_and_on_ext4() -> None:
             assert 0 <= side["runtime"] - (last - first) / 1e6 < 50, (side["runtime"], first, last)
 
 
+@case
+def zeroing_takes_what_writing_takes_unless_the_drive_has_the_command() -> None:
+    settle()
+    size = 64 * MIB
+    with ram_disk(RAM) as dev:
+        for mode in ("timing-accurate", "speedup"):
+            for words in ((), ("--profile-option", "write_zeroes=yes")):
+                times = []
+                options = ["--mode", mode, *words]
+                with timed_disk("vt", TIB, dev, QUICK, *options) as disk, raw.opened(disk) as fd:
+                    for zero in (raw.zero_out, write_zeros):
+                        start, busy = time.monotonic_ns(), device_stats("vt")["busy_ns"]
+                        zero(fd, GIB, size)
+                        if mode == "speedup":
+                            times.append(device_stats("vt")["busy_ns"] - busy)
+                        else:
+                            times.append(time.monotonic_ns() - start)
+                    assert raw.read(fd, MIB, GIB + 4096) == bytes(MIB)
+                    assert device_stats("vt")["store_used"] == 0, device_stats("vt")["store_used"]
+                zeroing, writing = times
+                say(f"{mode} {words[1:]}: zeroing {zeroing / 1e6:.3f} ms, writing {writing / 1e6:.3f} ms")
+                if words:
+                    assert zeroing < writing / 1000, (mode, zeroing, writing)
+                else:
+                    assert 0.8 * writing <= zeroing <= 1.2 * writing, (mode, zeroing, writing)
+
+
+def write_zeros(fd: int, offset: int, size: int) -> None:
+    for place in range(offset, offset + size, MIB):
+        raw.write(fd, bytes(MIB), place)
+
+
 def of_job(recorded: Recording, op: int, sectors: int) -> tuple[int, int, float]:
     """First arrival, last completion and mean response of the 300 requests of this kind."""
     queued = {e["id"]: e for e in recorded.events("queue") if e["op"] == op and e["sectors"] == sectors}
