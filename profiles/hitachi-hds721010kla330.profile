@@ -1,7 +1,7 @@
 # Hitachi Deskstar 7K1000, 1 TB: HDS721010KLA330, the paper's H2 (the paper: Agrawal et al., FAST 2011).
 #
 # Sources: [T1] the paper's table 1. [T3] its table 3: 4 KiB requests on one disk with the drive's
-# caches out of the way: 78.66 random reads, 71.88 random writes, 118.65 sequential reads and 118.83
+# caches out of the way: 78.66 random reads, 71.88 random writes, 118.65 sequential reads and 118.71
 # sequential writes a second. [DS] Hitachi's data sheet of the 7K1000: 7200 rpm, 5 disks, 10 heads,
 # 32 MB buffer, average seek 8.5 to 8.7 ms.
 # To compare with [T3]: --option read_cache=no --option readahead=none --option write_cache=off

@@ -61,7 +61,7 @@ static void check_1tb(const char *file)
 	expect(p.name, "random reads/s", n / seconds(&p, DISK_READ, n, 8, true, 0), 78.66, 2);
 	expect(p.name, "random writes/s", n / seconds(&p, DISK_WRITE, n, 8, true, 0), 71.88, 2);
 	expect(p.name, "sequential reads/s", n / seconds(&p, DISK_READ, n, 8, false, 0), 118.65, 2);
-	expect(p.name, "sequential writes/s", n / seconds(&p, DISK_WRITE, n, 8, false, 0), 118.83,
+	expect(p.name, "sequential writes/s", n / seconds(&p, DISK_WRITE, n, 8, false, 0), 118.71,
 	       2);
 	profile_free(&p);
 }

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from . import dm, profileword, stats
 from .dm import DeviceError
 from .kmsg import KernelLog
-from .sizes import SECTOR, format_size, size_arg
+from .sizes import SECTOR, format_both, format_size, size_arg
 
 MODES = ("timing-accurate", "speedup", "model-only")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
@@ -144,10 +144,27 @@ def _check_mode(args: argparse.Namespace) -> None:
         raise DeviceError("--profile-option: there is no --profile that it could change")
 
 
+def _settle_size(args: argparse.Namespace, profile: profileword.Word | None) -> None:
+    """--size, or the drive's own; another one is another drive, and is said."""
+    drive = profile.capacity() if profile else 0
+    if args.size is None:
+        if not drive:
+            raise DeviceError("--size: needed without --profile, whose drive's size it would be")
+        args.size = drive
+    if drive and args.size != drive:
+        print(
+            f"david: --size: the drive has {format_both(drive)}. It is scaled to {format_both(args.size)}, "
+            f"{100 * args.size / drive:.4g} % of it: zones and seeks keep their share. "
+            "Without --size it has its own.",
+            file=sys.stderr,
+        )
+
+
 def create(args: argparse.Namespace) -> int:
     _need_root("create")
     _check_mode(args)
     profile = profileword.load(args.profile, args.profile_option) if args.profile else None
+    _settle_size(args, profile)
     dm.load_module()
     if dm.exists(args.name):
         raise DeviceError(f"NAME {args.name}: in use; choose another, or first: david remove {args.name}")
@@ -318,10 +335,10 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "--size",
         type=size_arg,
-        required=True,
         metavar="SIZE",
-        help="size of the fake disk, a multiple of 512 bytes: 1T, 1.5T, 100G, 512M, 64K or bytes; "
-        "units are powers of 1024",
+        help="size of the fake disk, a multiple of 512 bytes: 1T, 1.5T, 100G, 512M, 64K or bytes in powers "
+        "of 1024, 20TB in powers of 1000 (default: that of the drive in --profile, which is scaled to "
+        "any other)",
     )
     parser.add_argument(
         "--backing",

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 from .profile import DIRECTORY, SUFFIX, names
+from .sizes import SECTOR
 from .util import UserError
 
 # zone, seek, slip and remap stand in a profile many times: no single one can be meant.
@@ -37,6 +39,16 @@ class Word:
 
     def name(self) -> str:
         return next((item[5:] for item in self.items if item.startswith("name=")), "?")
+
+    def capacity(self) -> int:
+        """Bytes of the drive; 0 if the profile does not say that as the kernel would take it."""
+        text = next((item[9:] for item in reversed(self.items) if item.startswith("capacity=")), "")
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]iB|sectors)?", text)
+        if not match:
+            return 0
+        unit = match[2] or "sectors"
+        size = Fraction(match[1]) * (SECTOR if unit == "sectors" else 1024 ** ("KMGT".index(unit[0]) + 1))
+        return int(size) if size.denominator == 1 and not size % SECTOR else 0
 
     def explain(self, complaint: str) -> str:
         """The kernel's complaint "profile: item N: ..." with the item's place in the file."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sizes as users write them: 1T, 1.5T, 100G, 512M, 64K or plain bytes, always powers of 1024."""
+"""Sizes as users write them: 1T, 1.5TiB, 64K in powers of 1024, 20TB in powers of 1000, or plain bytes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from fractions import Fraction
 
 SECTOR = 512
 UNITS = "KMGTPE"
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:([KMGTPE])(?:iB|B)?)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:([KMGTPE])(iB|B)?)?", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:
     """Bytes, a positive multiple of 512; ValueError says what is wrong and what to write instead."""
     match = _SIZE.fullmatch(text.strip())
     if not match:
-        raise ValueError(f"'{text}' is not a size; write 1T, 1.5T, 100G, 512M, 64K or plain bytes")
-    number, unit = match.groups()
+        raise ValueError(f"'{text}' is not a size; write 1T, 1.5T, 100G, 512M, 64K, 20TB or plain bytes")
+    number, unit, suffix = match.groups()
     power = UNITS.index(unit.upper()) + 1 if unit else 0
-    value = Fraction(number) * 1024**power
+    value = Fraction(number) * (1000 if (suffix or "").upper() == "B" else 1024) ** power
     size = int(value)
     if size == 0:
         raise ValueError(f"'{text}' is no size to work with; give at least {SECTOR} bytes")
@@ -50,6 +50,16 @@ def format_size(size: float) -> str:
             break
     digits = 2 if size < 10 else 1 if size < 100 else 0
     return f"{size:.{digits}f} {unit}iB"
+
+
+def format_both(size: int) -> str:
+    """As makers and as programs count: 20.0 TB (18.2 TiB)."""
+    power = max(n for n in range(len(UNITS) + 1) if 1000**n <= max(size, 1))
+    if not power:
+        return f"{size} B"
+    value = size / 1000**power
+    digits = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{digits}f} {UNITS[power - 1]}B ({format_size(size)})"
 
 
 def format_time(ns: int) -> str:

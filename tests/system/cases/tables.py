@@ -290,6 +290,7 @@ def the_command_line_names_argument_and_remedy() -> None:
             (["create", "new", "--size", "1Q", "--backing", dev], ["--size", "1Q", "1.5T"]),
             (["create", "new", "--size", "1000", "--backing", dev], ["--size", "multiple of 512"]),
             (["create", "new", "--size", "0", "--backing", dev], ["--size", "at least 512"]),
+            (["create", "new", "--backing", dev], ["--size", "--profile"]),
             ([*create, "/dev/nothing"], ["--backing /dev/nothing", "No such file", "lsblk"]),
             ([*create, "/etc/passwd"], ["--backing /etc/passwd", "not a block device", "losetup"]),
             ([*create, used], [f"--backing {used}", "in use", "/dev/dm-"]),

@@ -19,6 +19,7 @@ from cases.life import Hammer
 from cases.tables import refused
 
 from guest import (
+    TREE,
     Failed,
     attached,
     david,
@@ -287,6 +288,24 @@ def a_full_queue_refuses_who_must_not_wait() -> None:
                 reader.kill()
                 reader.wait()
         assert errno.EAGAIN in outcomes and outcomes <= {0, errno.EAGAIN}, outcomes
+
+
+@case
+def the_size_is_the_drives_own_and_scaling_is_said() -> None:
+    with ram_disk(64 * MIB) as dev:
+        for words, size, said in (
+            ([], 4 * GIB, ""),
+            (["--size", "4G"], 4 * GIB, ""),
+            (["--size", "4GB"], 4 * 10**9, "4.29 GB (4.00 GiB)"),
+            (["--size", "1T"], TIB, "2.56e+04 %"),
+        ):
+            line = [sys.executable, "-S", str(TREE / "tools/david"), "create", "own", "--backing", dev]
+            line += ["--format", "--profile", QUICK, *words]
+            done = subprocess.run(line, capture_output=True, text=True)
+            assert not done.returncode and said in done.stderr and bool(said) == bool(done.stderr), done
+            found = int(run("blockdev", "--getsize64", "/dev/mapper/own"))
+            david("remove", "own")
+            assert found == size, (words, found, size)
 
 
 @case
