@@ -372,9 +372,16 @@ void timing_charge(struct timing *t, const struct bio *bio)
 	spin_lock_irqsave(&figures->lock, flags);
 	start = t->drive_clock;
 	do {
-		sectors = min(timed.request.sectors, max_sectors);
-		t->drive_clock = drive_serve(t->drive, timed.request.op, timed.request.flags,
-					     timed.request.sector, sectors, t->drive_clock, &parts);
+		const struct drive_command command = {
+			.sector = timed.request.sector,
+			.sectors = min(timed.request.sectors, max_sectors),
+			.op = timed.request.op,
+			.flags = timed.request.flags,
+			.arrived = t->drive_clock,
+		};
+
+		sectors = command.sectors;
+		t->drive_clock = drive_serve(t->drive, &command, t->drive_clock, &parts);
 		timed.request.sector += sectors;
 		timed.request.sectors -= sectors;
 	} while (timed.request.sectors);

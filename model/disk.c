@@ -8,6 +8,7 @@
  * lets all events happen up to its own time, each with the clock at the event's
  * time. So nothing depends on when the caller comes by.
  */
+#include "planted.h"
 #include "queue.h"
 
 /* Linux 2.6.23, block/ll_rw_blk.c: BLK_BATCH_TIME */
@@ -109,6 +110,50 @@ static struct disk_request *pop(struct request_list *list)
 
 /* The drive */
 
+static struct drive_command as_drive_command(const struct disk_command *command)
+{
+	return (struct drive_command) {
+		.sector = command->sector,
+		.sectors = command->sectors,
+		.op = command->op,
+		.flags = command->flags,
+		.arrived = command->dispatch,
+	};
+}
+
+static bool follows(const struct disk_command *command, const struct disk_command *other)
+{
+	return command->op == other->op && command->sector == other->sector + other->sectors;
+}
+
+/*
+ * Commands that lie one behind the other go in one pass of the head, from the first on: begun
+ * with a later one, each of those before it would cost a revolution.
+ */
+static void window_add(struct disk *disk, struct disk_command *command)
+{
+	u32 i;
+
+	command->follows = 0;
+	for (i = 0; i < disk->nr_window; i++) {
+		command->follows += follows(command, disk->window[i]);
+		disk->window[i]->follows += follows(disk->window[i], command);
+	}
+	disk->window[disk->nr_window++] = command;
+}
+
+static struct disk_command *window_take(struct disk *disk, u32 i)
+{
+	struct disk_command *command = disk->window[i];
+
+	if (--disk->nr_window > i)
+		memmove(&disk->window[i], &disk->window[i + 1],
+			(disk->nr_window - i) * sizeof(*disk->window));
+	for (i = 0; i < disk->nr_window; i++)
+		disk->window[i]->follows -= follows(disk->window[i], command);
+	return command;
+}
+
 /* Which of the window comes next: the one that waited too long, else the nearest. */
 static u32 choose(const struct disk *disk)
 {
@@ -119,10 +164,11 @@ static u32 choose(const struct disk *disk)
 	    disk->now - disk->window[0]->dispatch > disk->profile->ncq_age_limit)
 		return 0;	/* dispatched first, waited longest */
 	for (i = 0; i < disk->nr_window; i++) {
-		const struct disk_command *command = disk->window[i];
+		const struct drive_command command = as_drive_command(disk->window[i]);
 
-		time = drive_access_time(disk->drive, command->op, command->sector,
-					 command->sectors, disk->now);
+		if (disk->window[i]->follows && !MODEL_PLANTED(order))
+			continue;
+		time = drive_access_time(disk->drive, &command, disk->now);
 		if (time < least) {
 			least = time;
 			best = i;
@@ -133,22 +179,16 @@ static u32 choose(const struct disk *disk)
 
 static void serve(struct disk *disk, struct disk_command *command)
 {
+	const struct drive_command to_drive = as_drive_command(command);
+
 	disk->active = command;
-	disk->busy_until = drive_serve(disk->drive, command->op, command->flags, command->sector,
-				       command->sectors, disk->now, &disk->parts);
+	disk->busy_until = drive_serve(disk->drive, &to_drive, disk->now, &disk->parts);
 }
 
 static void serve_next(struct disk *disk)
 {
-	u32 i;
-
-	if (disk->active || !disk->nr_window)
-		return;
-	i = choose(disk);
-	serve(disk, disk->window[i]);
-	if (--disk->nr_window > i)
-		memmove(&disk->window[i], &disk->window[i + 1],
-			(disk->nr_window - i) * sizeof(*disk->window));
+	if (!disk->active && disk->nr_window)
+		serve(disk, window_take(disk, choose(disk)));
 }
 
 static void mark_dispatched(struct disk *disk, struct disk_command *command)
@@ -184,7 +224,7 @@ static void dispatch(struct disk *disk)
 		}
 		command = queue_next(&disk->queue, disk->now);
 		mark_dispatched(disk, command);
-		disk->window[disk->nr_window++] = command;
+		window_add(disk, command);
 	}
 	serve_next(disk);
 }

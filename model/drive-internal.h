@@ -9,12 +9,14 @@
 #include "cache.h"
 #include "drive.h"
 #include "media.h"
+#include "planted.h"
 
 struct readahead {
 	struct segment *segment;	/* NULL: none goes on */
 	struct media_pass pass;
 	struct media_stretch stretch;	/* under the head */
 	u32 done;			/* sectors of it that are in the segment */
+	u64 start;			/* time */
 	u64 least;			/* it is not given up before this sector */
 };
 
@@ -29,7 +31,10 @@ struct drive {
 	struct cache *cache;
 	struct readahead readahead;
 	struct destage destage;
+	u64 clock;			/* time until which the above two have been worked out */
 	u64 media_free;			/* time when the mechanics are, but for the above two */
+	u64 decoded;			/* time when the last command was */
+	u64 bus_free;			/* time when the bus is */
 	u64 last_end;			/* of a command */
 	u64 last_write;			/* the sector after the last write */
 	bool wrote;			/* the last command was a write */
@@ -38,7 +43,8 @@ struct drive {
 struct command {
 	u64 sector;
 	u64 sectors;
-	u64 now;
+	u64 begin;			/* time when the electronics begin to decode it */
+	u64 now;			/* time when the one before ended */
 	struct drive_parts parts;	/* overhead, seek, rotation, hit; the rest is transfer */
 };
 
@@ -50,6 +56,47 @@ static inline u64 drive_overhead(const struct drive *drive, enum profile_kind ki
 {
 	return drive->profile->overhead + drive->profile->overhead_by_kind[kind][drive->wrote];
 }
+
+/* Time when a command that arrived in time begins to be decoded: one after another. */
+static inline u64 drive_begin(const struct drive *drive, u64 arrived)
+{
+	return max(arrived, drive->decoded);
+}
+
+/* @cmd is decoded at @ready. What of that the host waits for is overhead. */
+static inline void drive_decoded(struct drive *drive, struct command *cmd, u64 ready)
+{
+	drive->decoded = ready;
+	cmd->parts.overhead = ready > cmd->now ? ready - cmd->now : 0;
+}
+
+/* Where a read finds its data. */
+enum read_source {
+	FROM_BUFFER,		/* all of it is there */
+	FROM_READAHEAD,		/* read-ahead is bringing it */
+	FROM_MEDIA,		/* the arm has to move for it, or to come back */
+};
+
+struct read_plan {
+	enum read_source source;
+	struct segment *segment;	/* that has the beginning, or read-ahead's; or NULL */
+	u64 ready;			/* time when the command is decoded */
+	u64 otherwise;			/* time when its first sector passes the head by a seek */
+	u64 first;			/* or as planned */
+};
+
+/* The same plan chooses between commands and serves the one chosen. */
+void read_plan(const struct drive *drive, const struct command *cmd, struct read_plan *plan);
+
+struct write_plan {
+	bool extra;			/* the drive leaves the bus before the data come */
+	u64 ready;			/* time when the command is decoded */
+	u64 bus_start;			/* time when its data begin to come */
+	u64 not_before;			/* time when enough of them are there */
+};
+
+/* Of a write that is done when it is on the media. */
+void write_plan(const struct drive *drive, const struct command *cmd, struct write_plan *plan);
 
 /* The media's next stretch of a command. */
 static inline void drive_stretch(struct drive *drive, struct media_pass *pass,
@@ -68,6 +115,10 @@ void readahead_advance(struct drive *drive, u64 now);
 void readahead_extend(struct drive *drive, u64 limit);
 /* Go on until all before @sector, which is within the limit, is in the segment; returns when. */
 u64 readahead_reach(struct drive *drive, u64 sector);
+/* About when the head gets to @sector, from the segment's end on. */
+u64 readahead_time(const struct drive *drive, u64 sector);
+/* Time when it can be given up at the earliest, if that is to be at @now. */
+u64 readahead_stops(const struct drive *drive, u64 now);
 /* Give up at @now; media_free then says when the mechanics are. */
 void readahead_stop(struct drive *drive, u64 now);
 

@@ -100,16 +100,83 @@ static void drop_requested(const struct drive *drive, struct segment *segment, u
 		segment->dropped = end;
 }
 
-/* All of it is in @segment, or is being read into it. */
-static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *segment)
+/* When the head comes to @sector, if all else is given up for it at @ready. */
+static u64 when_under_head(const struct drive *drive, u64 sector, u64 ready)
+{
+	u64 seek, wait, start;
+	struct place place;
+
+	start = drive->readahead.segment ? readahead_stops(drive, ready) :
+					   max(ready, drive->media_free);
+	geometry_find(drive->media.geometry, sector, &place);
+	media_access(&drive->media, &place, false, start, 0, &seek, &wait);
+	return start + seek + wait;
+}
+
+/*
+ * Does read-ahead bring @sector, which is not in the buffer, before the head could be there
+ * by any other way, and when? A head that reads ahead reads on through a gap.
+ */
+static bool coming(const struct drive *drive, u64 sector, u64 otherwise, u64 *when)
+{
+	const struct readahead *ra = &drive->readahead;
+	u64 limit = ra->pass.sector + ra->pass.left;
+
+	if (!ra->segment || sector < ra->segment->end ||
+	    (sector >= limit && sector != ra->segment->end))
+		return false;
+	if (MODEL_PLANTED(gap) && sector != ra->segment->end)
+		return false;
+	*when = readahead_time(drive, sector);
+	return sector == ra->segment->end || *when <= otherwise;
+}
+
+void read_plan(const struct drive *drive, const struct command *cmd, struct read_plan *plan)
+{
+	u64 hit = cmd->begin + drive_overhead(drive, KIND_READ_HIT), when;
+	u64 end = cmd->sector + cmd->sectors, from = cmd->sector;
+	struct segment *segment = NULL;
+
+	if (drive->profile->read_cache)
+		segment = cache_find(drive->cache, cmd->sector, true);
+	plan->segment = segment;
+	plan->source = FROM_BUFFER;
+	plan->ready = hit;
+	plan->first = hit;
+	if (segment && end <= segment->end)
+		return;
+	/* What follows on written data goes to a segment of its own. */
+	if (segment && segment->write)
+		segment = NULL;
+	if (segment)
+		from = segment->end;
+	plan->source = FROM_MEDIA;
+	plan->segment = segment;
+	if (from == cmd->sector)
+		plan->ready = cmd->begin + drive_overhead(drive, KIND_READ_MISS);
+	plan->otherwise = when_under_head(drive, from, plan->ready);
+	plan->first = plan->otherwise;
+	if (coming(drive, from, plan->otherwise, &when)) {
+		plan->source = FROM_READAHEAD;
+		plan->segment = drive->readahead.segment;
+		plan->ready = hit;
+		plan->first = from == cmd->sector ? max(hit, when) : hit;
+	}
+}
+
+/* All of it is in the plan's segment, or is being read into it. */
+static u64 read_hit(struct drive *drive, struct command *cmd, const struct read_plan *plan)
 {
 	const struct profile *profile = drive->profile;
+	struct segment *segment = plan->segment;
 	u64 end = cmd->sector + cmd->sectors, start, bus_end, limit;
 	bool reading = drive->readahead.segment == segment;
 
-	start = cmd->now + drive_overhead(drive, KIND_READ_HIT) + profile->data_preparation;
+	start = plan->ready + profile->data_preparation;
+	drive_decoded(drive, cmd, plan->ready);
+	cmd->parts.overhead += profile->data_preparation + profile->read_completion;
+	start = max(start, drive->bus_free);
 	bus_end = start + cmd->sectors * profile->bus_read;
-	cmd->parts.overhead = start - cmd->now + profile->read_completion;
 	limit = readahead_limit(drive, segment, cmd);
 	if (reading) {
 		readahead_extend(drive, max(limit, end));
@@ -120,7 +187,7 @@ static u64 read_hit(struct drive *drive, struct command *cmd, struct segment *se
 		}
 	} else if (profile->readahead_on_idle_hit && !segment->write &&
 		   !drive->readahead.segment && !drive->destage.segment) {
-		readahead_start(drive, segment, limit, max(drive->media_free, start));
+		readahead_start(drive, segment, limit, max(drive->media_free, plan->ready));
 	}
 	cache_use(drive->cache, segment);
 	drop_requested(drive, segment, end);
@@ -169,21 +236,21 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 	drop_requested(drive, segment, end);
 }
 
-/* The media have all of it, or all but the beginning, which is in @segment if not NULL. */
-static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *segment)
+/* The media have all of it, or all but the beginning, which is in the plan's segment. */
+static u64 read_miss(struct drive *drive, struct command *cmd, const struct read_plan *plan)
 {
 	const struct profile *profile = drive->profile;
+	struct segment *segment = plan->segment;
 	struct media_pass pass = { .any_order = profile->immediate_read };
 	struct transfer transfer = { .bus = profile->bus_read };
-	u64 command_end, cached;
+	u64 cached;
 
-	readahead_stop(drive, cmd->now);
-	destage_overlap(drive, cmd->sector, cmd->sectors, cmd->now);
+	readahead_stop(drive, MODEL_PLANTED(gap) ? cmd->begin : plan->ready);
+	destage_overlap(drive, cmd->sector, cmd->sectors, plan->ready);
 	cached = segment ? segment->end - cmd->sector : 0;
-	command_end = cmd->now + drive_overhead(drive, cached ? KIND_READ_HIT : KIND_READ_MISS);
 	pass.sector = cmd->sector + cached;
 	pass.left = cmd->sectors - cached;
-	pass.time = max(command_end, drive->media_free);
+	pass.time = max(plan->ready, drive->media_free);
 
 	transfer.sectors = pass.left;
 	transfer.wanted = water_mark(profile, cmd->sectors);
@@ -191,29 +258,27 @@ static u64 read_miss(struct drive *drive, struct command *cmd, struct segment *s
 	transfer.setup = profile->data_preparation;
 	if (!profile->never_disconnect)
 		transfer.setup += profile->first_reselect;
+	transfer.bus_end = drive->bus_free;
 	if (cached)
-		transfer.bus_end = command_end + transfer.setup + cmd->sectors * transfer.bus;
+		transfer.bus_end = max(transfer.bus_end, plan->ready + transfer.setup);
+	transfer.bus_end += cmd->sectors * transfer.bus;
 	while (pass.left)
 		take_stretch(drive, &pass, cmd, &transfer);
 	if (!profile->read_any_free)
 		transfer.passed = 0;
 	if (profile->read_cache && drive->cache->nr)
 		keep(drive, cmd, segment, &transfer);
-	cmd->parts.overhead = command_end - cmd->now + profile->read_completion;
+	drive_decoded(drive, cmd, plan->ready);
+	cmd->parts.overhead += profile->read_completion;
 	return transfer.bus_end + profile->read_completion;
 }
 
 u64 drive_read(struct drive *drive, struct command *cmd)
 {
-	struct segment *segment = NULL;
+	struct read_plan plan;
 
-	if (drive->profile->read_cache)
-		segment = cache_find(drive->cache, cmd->sector, true);
-	if (segment && (cmd->sector + cmd->sectors <= segment->end ||
-			drive->readahead.segment == segment))
-		return read_hit(drive, cmd, segment);
-	/* What follows on written data goes to a segment of its own. */
-	if (segment && segment->write)
-		segment = NULL;
-	return read_miss(drive, cmd, segment);
+	read_plan(drive, cmd, &plan);
+	if (plan.source == FROM_MEDIA)
+		return read_miss(drive, cmd, &plan);
+	return read_hit(drive, cmd, &plan);
 }

@@ -19,9 +19,11 @@ static u64 write_ahead(const struct profile *profile, u64 sectors)
 
 /*
  * The segment that takes a write of the buffer: the one whose data it goes on with, or
- * another, for which something may have to be written out before the bus can @start.
+ * another, for which something may have to be written out from @ready on before the bus
+ * can @start.
  */
-static struct segment *find_room(struct drive *drive, const struct command *cmd, u64 *start)
+static struct segment *find_room(struct drive *drive, const struct command *cmd, u64 ready,
+				 u64 *start)
 {
 	struct segment *segment = NULL;
 
@@ -31,11 +33,11 @@ static struct segment *find_room(struct drive *drive, const struct command *cmd,
 		return segment;
 	segment = cache_take(drive->cache, true, drive->readahead.segment);
 	if (!segment) {
-		readahead_stop(drive, cmd->now);
+		readahead_stop(drive, ready);
 		segment = cache_take(drive->cache, true, NULL);
 	}
 	while (!segment) {
-		destage_one(drive, cmd->now);
+		destage_one(drive, ready);
 		*start = max(*start, drive->media_free);
 		segment = cache_take(drive->cache, true, NULL);
 	}
@@ -52,14 +54,15 @@ static u64 write_hit(struct drive *drive, struct command *cmd)
 	u64 command_end, start, bus_end;
 	struct segment *segment;
 
-	command_end = cmd->now + drive_overhead(drive, KIND_WRITE_HIT);
-	start = command_end + profile->data_preparation;
+	command_end = cmd->begin + drive_overhead(drive, KIND_WRITE_HIT);
+	drive_decoded(drive, cmd, command_end);
+	start = max(command_end + profile->data_preparation, drive->bus_free);
 	cmd->parts.hit = true;
-	cmd->parts.overhead = start - cmd->now + profile->write_completion;
+	cmd->parts.overhead += profile->data_preparation + profile->write_completion;
 	if (cache_overwrite(drive->cache, cmd->sector, cmd->sectors, drive->destage.segment))
 		return start + cmd->sectors * profile->bus_write + profile->write_completion;
 
-	segment = find_room(drive, cmd, &start);
+	segment = find_room(drive, cmd, command_end, &start);
 	bus_end = start + cmd->sectors * profile->bus_write;
 	if (!segment->dirty)
 		segment->dirty_since = start + min(ahead, room) * profile->bus_write;
@@ -74,53 +77,66 @@ static u64 write_hit(struct drive *drive, struct command *cmd)
 		bus_end = max(bus_end, drive->media_free);
 	} else if (!profile->destage_idle && !drive->destage.segment) {
 		if (profile->write_hit_stops_prefetch)
-			readahead_stop(drive, cmd->now);
+			readahead_stop(drive, command_end);
 		if (!drive->readahead.segment)
 			destage_start(drive, segment, max(command_end, drive->media_free));
 	}
 	return bus_end + profile->write_completion;
 }
 
+void write_plan(const struct drive *drive, const struct command *cmd, struct write_plan *plan)
+{
+	const struct profile *profile = drive->profile;
+	u64 bus;
+
+	plan->extra = profile->extra_write_disconnect && drive->wrote &&
+		      cmd->sector != drive->last_write;
+	if (plan->extra) {
+		plan->ready = cmd->begin + profile->overhead + profile->xd_command;
+		bus = plan->ready + profile->xd_disconnect + profile->xd_inter +
+		      profile->first_reselect;
+		plan->ready += profile->xd_seek_delta;
+	} else {
+		plan->ready = cmd->begin + drive_overhead(drive, KIND_WRITE_MISS);
+		bus = plan->ready;
+	}
+	plan->bus_start = max(bus + profile->data_preparation, drive->bus_free);
+	plan->not_before = plan->bus_start + write_ahead(profile, cmd->sectors) *
+					     profile->bus_write;
+}
+
 /* To the media. */
 static u64 write_miss(struct drive *drive, struct command *cmd)
 {
 	const struct profile *profile = drive->profile;
-	bool extra = profile->extra_write_disconnect && drive->wrote &&
-		     cmd->sector != drive->last_write;
 	struct media_pass pass = { .write = true, .any_order = profile->immediate_write };
 	struct media_stretch stretch;
+	struct write_plan plan;
 	struct segment *segment;
-	u64 start, bus_start, end;
+	u64 end;
 
-	readahead_stop(drive, cmd->now);
+	write_plan(drive, cmd, &plan);
+	readahead_stop(drive, plan.ready);
 	if (profile->write_cache == WRITE_CACHE_SEQUENTIAL)
-		destage_all(drive, cmd->now);
+		destage_all(drive, plan.ready);
 	else
-		destage_overlap(drive, cmd->sector, cmd->sectors, cmd->now);
-	if (extra) {
-		start = cmd->now + profile->overhead + profile->xd_command;
-		bus_start = start + profile->xd_disconnect + profile->xd_inter +
-			    profile->first_reselect;
-		start += profile->xd_seek_delta;
-	} else {
-		start = cmd->now + drive_overhead(drive, KIND_WRITE_MISS);
-		bus_start = start;
-	}
-	bus_start += profile->data_preparation;
-	cmd->parts.overhead = start - cmd->now + profile->write_completion;
+		destage_overlap(drive, cmd->sector, cmd->sectors, plan.ready);
+	drive_decoded(drive, cmd, plan.ready);
+	cmd->parts.overhead += profile->write_completion;
 	pass.sector = cmd->sector;
 	pass.left = cmd->sectors;
-	pass.time = max(start, drive->media_free);
-	pass.data = bus_start;
+	pass.time = max(plan.ready, drive->media_free);
+	pass.data = plan.bus_start;
 	pass.data_time = profile->bus_write;
-	pass.not_before = bus_start + write_ahead(profile, cmd->sectors) * profile->bus_write;
+	pass.not_before = plan.not_before;
 	if (cmd->sector != drive->last_write || pass.time != drive->media_free)
 		pass.not_before = max(pass.not_before, pass.time + profile->min_seek_delay);
 	while (pass.left)
 		drive_stretch(drive, &pass, cmd, &stretch);
-	end = max(drive->media_free, bus_start + cmd->sectors * profile->bus_write);
+	drive->bus_free = plan.bus_start + cmd->sectors * profile->bus_write;
+	end = max(drive->media_free, drive->bus_free);
 	if (!profile->never_disconnect)
-		end += extra ? profile->other_reselect : profile->first_reselect;
+		end += plan.extra ? profile->other_reselect : profile->first_reselect;
 
 	cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
 	if (profile->write_cache != WRITE_CACHE_OFF && profile->read_hits_on_write_data) {
@@ -138,18 +154,16 @@ u64 drive_write(struct drive *drive, struct command *cmd, unsigned int flags)
 {
 	const struct profile *profile = drive->profile;
 
-	if ((flags & DISK_FUA) || !drive->cache->nr)
-		return write_miss(drive, cmd);
-	switch (profile->write_cache) {
-	case WRITE_CACHE_BACK:
-		return write_hit(drive, cmd);
-	case WRITE_CACHE_SEQUENTIAL:
+	bool cached = false;
+
+	if (profile->write_cache == WRITE_CACHE_BACK)
+		cached = true;
+	else if (profile->write_cache == WRITE_CACHE_SEQUENTIAL)
 		/* Reported early if it goes on with what is dirty, or nothing is. */
-		if (!destage_choose(drive, cmd->now) ||
-		    (profile->combine_sequential_writes && cmd->sector == drive->last_write))
-			return write_hit(drive, cmd);
+		cached = !destage_choose(drive, cmd->begin) ||
+			 (profile->combine_sequential_writes && cmd->sector == drive->last_write);
+	if ((flags & DISK_FUA) || !drive->cache->nr || !cached)
 		return write_miss(drive, cmd);
-	default:
-		return write_miss(drive, cmd);
-	}
+	drive->bus_free = write_hit(drive, cmd);
+	return drive->bus_free;
 }

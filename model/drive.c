@@ -35,16 +35,19 @@ size_t drive_bytes(const struct drive *drive)
 /* Read-ahead has the mechanics first: it began with the last read. */
 static void background(struct drive *drive, u64 now)
 {
-	readahead_advance(drive, now);
+	drive->clock = max(drive->clock, now);
+	readahead_advance(drive, drive->clock);
 	if (!drive->readahead.segment)
-		destage_advance(drive, now);
+		destage_advance(drive, drive->clock);
 }
 
 static u64 flush(struct drive *drive, struct command *cmd)
 {
-	cmd->parts.overhead = drive->profile->overhead + drive->profile->flush_overhead;
-	destage_all(drive, cmd->now);
-	return max(drive->media_free, cmd->now) + cmd->parts.overhead;
+	u64 overhead = drive->profile->overhead + drive->profile->flush_overhead;
+
+	destage_all(drive, cmd->begin);
+	drive_decoded(drive, cmd, cmd->begin + overhead);
+	return max(drive->media_free, cmd->begin) + overhead;
 }
 
 /* What is left over is transfer; what overlaps is not counted twice. */
@@ -58,23 +61,30 @@ static void split(struct drive_parts *parts, u64 total)
 	parts->transfer = total - parts->rotation;
 }
 
-u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 sector,
-		u32 sectors, u64 now, struct drive_parts *parts)
+u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 now,
+		struct drive_parts *parts)
 {
-	struct command cmd = { .sector = sector, .sectors = sectors, .now = now };
+	struct command cmd = {
+		.sector = command->sector,
+		.sectors = command->sectors,
+		.begin = drive_begin(drive, command->arrived),
+		.now = now,
+	};
 	u64 end;
 
-	background(drive, now);
-	if (op == DISK_FLUSH || !sectors) {
+	background(drive, cmd.begin);
+	if (command->op == DISK_FLUSH || !command->sectors) {
 		end = flush(drive, &cmd);
-	} else if (op == DISK_READ) {
+	} else if (command->op == DISK_READ) {
 		end = drive_read(drive, &cmd);
 		drive->wrote = false;
+		drive->bus_free = end;
 	} else {
-		end = drive_write(drive, &cmd, flags);
+		end = drive_write(drive, &cmd, command->flags);
 		drive->wrote = true;
-		drive->last_write = sector + sectors;
+		drive->last_write = command->sector + command->sectors;
 	}
+	end = max(end, now);
 	drive->last_end = end;
 	split(&cmd.parts, end - now);
 	if (parts)
@@ -82,34 +92,45 @@ u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 se
 	return end;
 }
 
-/* Is the command served without waiting for the mechanics? */
-static bool hits(const struct drive *drive, enum disk_op op, u64 sector, u32 sectors)
+static u64 read_access(const struct drive *drive, const struct command *cmd)
 {
-	const struct segment *segment;
+	struct read_plan plan;
 
-	if (op == DISK_WRITE)
-		return drive->profile->write_cache == WRITE_CACHE_BACK &&
-		       cache_has_room(drive->cache);
-	if (op != DISK_READ)
-		return true;
-	if (!drive->profile->read_cache)
-		return false;
-	segment = cache_find(drive->cache, sector, false);
-	return segment && sector + sectors <= segment->end;
+	read_plan(drive, cmd, &plan);
+	if (plan.source == FROM_BUFFER)
+		return 0;
+	return MODEL_PLANTED(order) ? plan.otherwise : plan.first;
 }
 
-u64 drive_access_time(const struct drive *drive, enum disk_op op, u64 sector, u32 sectors,
-		      u64 now)
+static u64 write_access(const struct drive *drive, const struct command *cmd)
 {
 	u64 seek, wait, start;
+	struct write_plan plan;
 	struct place place;
 
-	if (hits(drive, op, sector, sectors))
+	if (drive->profile->write_cache == WRITE_CACHE_BACK && cache_has_room(drive->cache))
 		return 0;
-	start = now + drive_overhead(drive, op == DISK_WRITE ? KIND_WRITE_MISS : KIND_READ_MISS);
-	if (!drive->readahead.segment)
-		start = max(start, drive->media_free);
-	geometry_find(drive->media.geometry, sector, &place);
-	media_access(&drive->media, &place, op == DISK_WRITE, start, 0, &seek, &wait);
-	return start - now + seek + wait;
+	write_plan(drive, cmd, &plan);
+	start = drive->readahead.segment ? readahead_stops(drive, plan.ready) :
+					   max(plan.ready, drive->media_free);
+	geometry_find(drive->media.geometry, cmd->sector, &place);
+	media_access(&drive->media, &place, true, start, plan.not_before, &seek, &wait);
+	return start + seek + wait;
+}
+
+u64 drive_access_time(const struct drive *drive, const struct drive_command *command, u64 now)
+{
+	const struct command cmd = {
+		.sector = command->sector,
+		.sectors = command->sectors,
+		.begin = drive_begin(drive, command->arrived),
+		.now = now,
+	};
+	u64 first = 0;
+
+	if (command->op == DISK_READ)
+		first = read_access(drive, &cmd);
+	else if (command->op == DISK_WRITE)
+		first = write_access(drive, &cmd);
+	return first > now ? first - now : 0;
 }

@@ -29,6 +29,15 @@ struct drive_parts {
 	bool hit;		/* served from the cache, or taken by it */
 };
 
+/* A command as the host gives it to the drive. */
+struct drive_command {
+	u64 sector;
+	u32 sectors;		/* 0 with DISK_FLUSH */
+	u8 op;			/* enum disk_op */
+	u8 flags;
+	u64 arrived;		/* time when the drive got it */
+};
+
 struct drive;
 
 /* Returns NULL without memory. @profile must outlive the drive. */
@@ -37,19 +46,19 @@ void drive_destroy(struct drive *drive);
 size_t drive_bytes(const struct drive *drive);
 
 /*
- * Serve a command of @sectors from @sector on, which must lie on the disk, that
- * the drive begins with at @now, no earlier than the end of the one before.
- * Returns when it ends, and fills @parts if not NULL.
+ * Serve @command, which must lie on the disk, as the next one at @now: no earlier than the
+ * end of the one before, nor than @command arrived. A command that arrived before @now was
+ * decoded, and its arm and its data were on their way, while the one before was at its end.
+ * Returns when it ends, and fills @parts, of the time from @now on, if not NULL.
  */
-u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 sector,
-		u32 sectors, u64 now, struct drive_parts *parts);
+u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 now,
+		struct drive_parts *parts);
 
 /*
- * About how long it would take, from @now on, until the media transfer of a
- * command could begin (0 for one that hits the cache): what shortest access first
- * compares.
+ * How long it would take, from @now on, until the drive could begin to transfer the
+ * data of @command if that were served next (0 for one that hits the cache): what shortest
+ * access first compares. Serving goes by the same plan.
  */
-u64 drive_access_time(const struct drive *drive, enum disk_op op, u64 sector, u32 sectors,
-		      u64 now);
+u64 drive_access_time(const struct drive *drive, const struct drive_command *command, u64 now);
 
 #endif

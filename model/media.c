@@ -68,6 +68,7 @@ void media_next(struct media *media, struct media_pass *pass, struct media_stret
 		stretch->end = stretch->begin + media_time(media, place.slots, place.slot,
 							   stretch->sectors - early);
 	}
+	media->sector_time = div_u64(media->profile->revolution, place.slots);
 	media->cylinder = place.cylinder;
 	media->head = place.head;
 	pass->sector += stretch->sectors;

@@ -13,6 +13,7 @@ struct media {
 	struct geometry *geometry;
 	u32 cylinder;
 	u32 head;
+	u64 sector_time;	/* ns that a sector of the track takes to pass */
 };
 
 struct media_pass {

@@ -168,6 +168,8 @@ const struct profile_option profile_options[] = {
 	{ .name = "write_settle", .kind = OPTION_TIME, FIELD(write_settle),
 	  .least = -100 * NSEC_MS, .most = 100 * NSEC_MS,
 	  .help = "added to a seek or head switch before a write; may be negative" },
+	FLAG("settle_on_switch", settle_on_switch, 1,
+	     "write_settle is added to a head switch and to a seek of one cylinder, too"),
 
 	TIME("bus_read", bus_read, 0, "time on the host bus of a sector read"),
 	TIME("bus_write", bus_write, 0, "time on the host bus of a sector written"),

@@ -108,6 +108,7 @@ struct profile {
 	u64 head_switch;
 	u64 cylinder_switch;		/* least time of any seek; 0: as the curve says */
 	s64 write_settle;		/* added to each repositioning of a write */
+	bool settle_on_switch;		/* to a head switch and a seek of one cylinder, too */
 
 	/* Host bus, ns per sector */
 	u64 bus_read;

@@ -38,6 +38,7 @@ struct disk_command {
 	struct disk_request *first, *last;	/* that are in it as a whole, by next */
 	struct disk_request *part;	/* that has other commands, too */
 	struct disk_command *prev, *next;	/* in a list */
+	u32 follows;			/* how many in the drive end where it begins */
 };
 
 struct command_list {

@@ -20,6 +20,7 @@ void readahead_start(struct drive *drive, struct segment *segment, u64 limit, u6
 	};
 	ra->stretch.sectors = 0;
 	ra->done = 0;
+	ra->start = time;
 	ra->least = min(limit, segment->end + drive->profile->readahead_min);
 }
 
@@ -98,10 +99,44 @@ u64 readahead_reach(struct drive *drive, u64 sector)
 	return ra->pass.time;
 }
 
+/* The switches on the way are not counted: they do not decide whether to wait for it. */
+u64 readahead_time(const struct drive *drive, u64 sector)
+{
+	const struct readahead *ra = &drive->readahead;
+	const struct media_stretch *s = &ra->stretch;
+	u64 from = ra->pass.sector, time = ra->start;
+
+	if (s->sectors) {
+		from = s->sector + s->sectors;
+		time = s->end;
+		if (sector < from) {
+			from = s->sector;
+			time = s->begin;
+		}
+	}
+	return time + (sector - from) * drive->media.sector_time;
+}
+
+u64 readahead_stops(const struct drive *drive, u64 now)
+{
+	const struct readahead *ra = &drive->readahead;
+
+	now = max(max(now, ra->start), drive->clock);
+	return ra->least > ra->segment->end ? max(now, readahead_time(drive, ra->least)) : now;
+}
+
 void readahead_stop(struct drive *drive, u64 now)
 {
 	struct readahead *ra = &drive->readahead;
 
+	if (!ra->segment)
+		return;
+	now = max(max(now, ra->start), drive->clock);
+	if (now == ra->start && ra->least <= ra->segment->end) {
+		drive->media_free = now;	/* it has not begun */
+		ra->segment = NULL;
+		return;
+	}
 	readahead_advance(drive, now);
 	if (ra->segment && ra->segment->end < ra->least)
 		now = max(now, readahead_reach(drive, ra->least));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "planted.h"
 #include "seek.h"
 
 /* On the line through entries @a and @b of the table. */
@@ -58,6 +59,12 @@ u64 seek_reposition(const struct profile *profile, u32 cylinders, bool switches,
 	if (switches)
 		ns = max(ns, profile->head_switch);
 	if (!write || (!cylinders && !switches))
+		return ns;
+	/*
+	 * Writing on goes from track to track by a switch. Where the skews leave room for a
+	 * switch only, the time of the switch is that of a write, settle included.
+	 */
+	if (cylinders <= 1 && !profile->settle_on_switch && !MODEL_PLANTED(settle))
 		return ns;
 	if (profile->write_settle < 0 && ns < (u64)-profile->write_settle)
 		return 0;

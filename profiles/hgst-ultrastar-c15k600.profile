@@ -64,6 +64,7 @@ seek = 91318, 5.1784 ms
 seek = 109580, 5.7999 ms
 head_switch = 0.4 ms		# assumed
 write_settle = 0.2 ms		# [S] table 6: a write's average is 3.1 ms
+settle_on_switch = no		# drives write as fast as they read: 132.8 and 132.6, 201 and 200 MB/s (jshook/perfscripts)
 
 bus_read = 427 ns		# assumed: 1200 MB/s, SAS 12 Gb/s
 bus_write = 427 ns

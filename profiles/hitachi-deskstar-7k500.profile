@@ -79,6 +79,7 @@ seek = 88694, 15.2146 ms
 seek = 106432, 16.9998 ms
 head_switch = 1.48 ms		# derived: [S] table 10 has 76.3 MB/s within a track, 64.8 MB/s with switches
 write_settle = 1.0 ms		# assumed
+settle_on_switch = no		# drives write as fast as they read: 132.8 and 132.6, 201 and 200 MB/s (jshook/perfscripts)
 
 bus_read = 1707 ns		# [S] table 10: 300 MB/s
 bus_write = 1707 ns

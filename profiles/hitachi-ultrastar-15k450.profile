@@ -64,6 +64,7 @@ seek = 88833, 5.8980 ms
 seek = 106599, 6.5999 ms
 head_switch = 0.4 ms		# assumed
 write_settle = 0.5 ms		# [S] table 7: a write's average is 3.8 ms
+settle_on_switch = no		# drives write as fast as they read: 132.8 and 132.6, 201 and 200 MB/s (jshook/perfscripts)
 
 bus_read = 1280 ns		# assumed: 400 MB/s, Fibre Channel 4 Gb/s
 bus_write = 1280 ns

@@ -62,6 +62,7 @@ seek = 30300, 9.1679 ms
 seek = 36359, 10.4996 ms
 head_switch = 0.8 ms		# assumed
 write_settle = 1.2 ms		# [S] figure 7: a write's average is 5.9 ms
+settle_on_switch = no		# drives write as fast as they read: 132.8 and 132.6, 201 and 200 MB/s (jshook/perfscripts)
 
 bus_read = 1600 ns		# assumed: 320 MB/s, Ultra320 SCSI
 bus_write = 1600 ns

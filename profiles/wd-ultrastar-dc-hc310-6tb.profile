@@ -68,6 +68,7 @@ seek = 354016, 13.2916 ms
 seek = 424818, 14.8000 ms
 head_switch = 0.9 ms		# assumed
 write_settle = 0.8 ms		# [S] table 5: a write's average is 8.2 ms
+settle_on_switch = no		# drives write as fast as they read: 132.8 and 132.6, 201 and 200 MB/s (jshook/perfscripts)
 
 bus_read = 853 ns		# assumed: 600 MB/s, Serial ATA 6 Gb/s
 bus_write = 853 ns

@@ -304,6 +304,19 @@ static void oracle_to_drive(struct oracle *o, struct oracle_command *c)
 			o->requests[c->requests[i]].dispatch = o->now;
 }
 
+/* Does another command of the window end where @c begins? */
+static bool oracle_follows(const struct oracle *o, const struct oracle_command *c)
+{
+	u32 i;
+
+	for (i = 0; i < o->nr; i++)
+		if (c->op != DISK_FLUSH && o->commands[i].state == ORACLE_WINDOW &&
+		    o->commands[i].op == c->op &&
+		    o->commands[i].sector + o->commands[i].sectors == c->sector)
+			return true;
+	return false;
+}
+
 static void oracle_start(struct oracle *o)
 {
 	struct oracle_command *best = NULL, *oldest = NULL;
@@ -319,6 +332,8 @@ static void oracle_start(struct oracle *o)
 			continue;
 		if (!oldest || c->dispatch_order < oldest->dispatch_order)
 			oldest = c;
+		if (oracle_follows(o, c))
+			continue;
 		time = FAKE_SECTOR * fake_distance(o->head, c->sector);
 		if (time < least || (time == least && c->dispatch_order < least_order)) {
 			best = c;

@@ -67,6 +67,7 @@ static void prepare(struct bench *b, struct kunit *test)
 			.nr_zones = 2,
 			.nr_seeks = 3,
 			.head_switch = 900 * US,
+			.settle_on_switch = true,
 			.ncq_depth = 1,
 		},
 	};
@@ -105,13 +106,32 @@ static void stop(struct bench *b)
 	drive_destroy(b->drive);
 }
 
+static u64 serve_at(struct bench *b, enum disk_op op, unsigned int flags, u64 sector,
+		    u32 sectors, u64 now, struct drive_parts *parts)
+{
+	const struct drive_command command = {
+		.sector = sector, .sectors = sectors, .op = op, .flags = flags, .arrived = now,
+	};
+
+	return drive_serve(b->drive, &command, now, parts);
+}
+
+static u64 access_at(struct bench *b, enum disk_op op, u64 sector, u32 sectors, u64 now)
+{
+	const struct drive_command command = {
+		.sector = sector, .sectors = sectors, .op = op, .arrived = now,
+	};
+
+	return drive_access_time(b->drive, &command, now);
+}
+
 /* Serves one command and lets the clock go to its end. Returns how long it took. */
 static u64 serve(struct bench *b, enum disk_op op, u64 sector, u32 sectors)
 {
 	struct drive_parts parts;
 	u64 begin = b->now;
 
-	b->now = drive_serve(b->drive, op, 0, sector, sectors, begin, &parts);
+	b->now = serve_at(b, op, 0, sector, sectors, begin, &parts);
 	KUNIT_ASSERT_GE(b->test, b->now, begin);
 	KUNIT_ASSERT_EQ(b->test, parts.overhead + parts.seek + parts.rotation + parts.transfer,
 			b->now - begin);
@@ -420,7 +440,7 @@ static void forced_write_goes_to_the_media(struct kunit *test)
 	add_cache(&b);
 	b.profile.write_cache = WRITE_CACHE_BACK;
 	start(&b);
-	end = drive_serve(b.drive, DISK_WRITE, DISK_FUA, 5000, 8, 0, NULL);
+	end = serve_at(&b, DISK_WRITE, DISK_FUA, 5000, 8, 0, NULL);
 	KUNIT_EXPECT_GE(test, end, 1 * MS);
 	stop(&b);
 }
@@ -475,7 +495,7 @@ static void access_time_is_what_the_mechanics_need(struct kunit *test)
 		u64 transfer = sector < b.zones[1].first_sector ? 100 * US : 200 * US;
 
 		b.now += rnd_below(&rnd, 3 * MS);
-		estimate = drive_access_time(b.drive, op, sector, 1, b.now);
+		estimate = access_at(&b, op, sector, 1, b.now);
 		KUNIT_EXPECT_EQ(test, serve(&b, op, sector, 1), estimate + transfer);
 	}
 	stop(&b);
@@ -571,9 +591,9 @@ static u64 random_commands(struct bench *b, u64 seed)
 		flags = rnd_below(&rnd, 10) ? 0 : DISK_FUA;
 		if (op == DISK_FLUSH)
 			sectors = 0;
-		estimate = drive_access_time(b->drive, op, sector, sectors, begin);
+		estimate = access_at(b, op, sector, sectors, begin);
 		KUNIT_ASSERT_LE(b->test, estimate, SECOND);
-		b->now = drive_serve(b->drive, op, flags, sector, sectors, begin, &parts);
+		b->now = serve_at(b, op, flags, sector, sectors, begin, &parts);
 		KUNIT_ASSERT_GE(b->test, b->now, begin);
 		KUNIT_ASSERT_LE(b->test, b->now, begin + 10 * SECOND);
 		KUNIT_ASSERT_EQ(b->test, parts.overhead + parts.seek + parts.rotation +

@@ -62,26 +62,25 @@ static u64 fake_distance(u64 from, u64 to)
 	return from < to ? to - from : from - to;
 }
 
-u64 drive_access_time(const struct drive *drive, enum disk_op op, u64 sector, u32 sectors,
-		      u64 now)
+u64 drive_access_time(const struct drive *drive, const struct drive_command *command, u64 now)
 {
-	return FAKE_SECTOR * fake_distance(drive->head, sector);
+	return FAKE_SECTOR * fake_distance(drive->head, command->sector);
 }
 
-u64 drive_serve(struct drive *drive, enum disk_op op, unsigned int flags, u64 sector,
-		u32 sectors, u64 now, struct drive_parts *parts)
+u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 now,
+		struct drive_parts *parts)
 {
-	u64 seek = op == DISK_FLUSH ? 0 : drive_access_time(drive, op, sector, sectors, now);
+	u64 seek = command->op == DISK_FLUSH ? 0 : drive_access_time(drive, command, now);
 
 	/* A drive serves one command after another. */
 	WARN_ON_ONCE(now < drive->end);
 	*parts = (struct drive_parts){ .overhead = FAKE_FIXED, .seek = seek };
-	if (op != DISK_FLUSH)
-		drive->head = sector + sectors;
+	if (command->op != DISK_FLUSH)
+		drive->head = command->sector + command->sectors;
 	drive->end = now + FAKE_FIXED + seek;
-	fake_last.op = op;
-	fake_last.sector = sector;
-	fake_last.sectors = sectors;
+	fake_last.op = command->op;
+	fake_last.sector = command->sector;
+	fake_last.sectors = command->sectors;
 	fake_last.served = ++drive->served;
 	return drive->end;
 }

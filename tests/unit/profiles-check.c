@@ -33,7 +33,9 @@ static double seconds(const struct profile *profile, enum disk_op op, u32 n, u32
 	for (i = 0; i < n; i++) {
 		if (random)
 			sector = rnd_next(&rnd) % (profile->sectors / sectors) * sectors;
-		now = drive_serve(drive, op, 0, sector, sectors, now, NULL);
+		now = drive_serve(drive, &(struct drive_command) {
+			.sector = sector, .sectors = sectors, .op = op, .arrived = now,
+		}, now, NULL);
 		sector += sectors;
 	}
 	drive_destroy(drive);

@@ -207,7 +207,9 @@ int trace_run(struct trace *trace, const struct profile *profile)
 		return -1;
 	}
 	for (r = trace->requests; r < trace->requests + trace->nr; r++) {
-		end = drive_serve(drive, r->op, 0, r->sector, r->sectors, now, NULL);
+		end = drive_serve(drive, &(struct drive_command) {
+			.sector = r->sector, .sectors = r->sectors, .op = r->op, .arrived = now,
+		}, now, NULL);
 		r->modelled = end - now;
 		now = end + r->delay;
 	}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Bugs that the model once had. Built with MODEL_PLANT, the program that defines
+ * model_plant chooses one of them by name, to prove that a test finds it:
+ *
+ *	order	the choice of the next command does not know what read-ahead brings
+ *	gap	read-ahead ends when a command comes that does not follow on
+ *	settle	a write's settle comes on top of each switch that the skews leave room for
+ */
+#ifndef DAVID_MODEL_PLANTED_H
+#define DAVID_MODEL_PLANTED_H
+
+#ifdef MODEL_PLANT
+extern const char *model_plant;
+#define MODEL_PLANTED(bug)	(model_plant && !strcmp(model_plant, #bug))
+#else
+#define MODEL_PLANTED(bug)	((void)#bug, false)
+#endif
+
+#endif
