@@ -9,6 +9,8 @@ endif
 
 else
 
+export DESTDIR PREFIX ZSHDIR
+
 # Everything else. A target that needs more than a compiler begins with its own set-up.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 SEEDS ?= 200
@@ -36,6 +38,23 @@ module:
 
 sim: ## build/david-sim, the offline simulator
 	$(MAKE) -C tools/sim
+
+install: install-module install-tools ## the module for KDIR, the tools and their manual; DESTDIR=, PREFIX=/usr/local
+
+install-tools: sim
+	@$(MAKE) -s -C tools/store
+	@$(MAKE) -s -C tools/classify
+	tools/packaging/install install
+
+install-module: module
+	$(MAKE) -C $(KDIR) M=$(CURDIR) $(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
+	$(if $(DESTDIR),,/sbin/depmod $(notdir $(patsubst %/build,%,$(KDIR))))
+
+uninstall: ## remove what `make install` installed, but for the module
+	tools/packaging/install uninstall
+
+deb: ## Debian packages, in build/deb: dm-david and dm-david-dkms; needs debhelper, dh-dkms, lintian
+	tools/packaging/deb
 
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
@@ -160,7 +179,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
-.PHONY: all help module sim demo check bench figure4 cpu-share hunt bench-content bench-files setup
+.PHONY: all help module sim install install-tools install-module uninstall deb demo check bench figure4 cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-uml sparse lint unit fuzz kunit system
 .PHONY: powercut check-debug trials trials-references races faults guest clean
 .NOTPARALLEL:

@@ -10,7 +10,7 @@ OBJECTS := $(addprefix $(BUILD)/,$(notdir $(SOURCES:.c=.o)))
 vpath %.c $(sort $(dir $(SOURCES)))
 
 $(TOP)/build/$(PROGRAM): $(OBJECTS)
-	$(CC) $(FLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/%.o: %.c | $(BUILD)
 	$(CC) $(FLAGS) -c -o $@ $<

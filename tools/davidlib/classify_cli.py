@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .util import BUILD, TREE, UserError
+from .util import BUILD, DAVID, INSTALLED, TREE, UserError, installed_program
 
 PROGRAM = BUILD / "david-classify"
 
@@ -24,6 +24,8 @@ def _newest_source() -> float:
 
 def program() -> Path:
     """build/david-classify, as new as its sources."""
+    if INSTALLED:
+        return installed_program(PROGRAM.name)
     if PROGRAM.exists() and PROGRAM.stat().st_mtime >= _newest_source():
         return PROGRAM
     if not shutil.which("make") or not shutil.which("cc"):
@@ -51,7 +53,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "block device are metadata, and why: by the kernel target's own classifier, with the whole disk "
         "at hand. Ranges are first block, last block, kind, in blocks of the file system from its start.",
         epilog="exit status: 0; 1: no such file system there; 2: IMAGE cannot be read; 3: parts of it "
-        "made no sense and were left out\n\nexample:\n  tools/david classify --summary disk.img",
+        f"made no sense and were left out\n\nexample:\n  {DAVID} classify --summary disk.img",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("image", metavar="IMAGE|DEV")

@@ -21,6 +21,7 @@ from . import dm, profileword, stats
 from .dm import DeviceError
 from .kmsg import KernelLog
 from .sizes import SECTOR, format_both, format_size, size_arg
+from .util import DAVID, INSTALLED
 
 MODES = ("timing-accurate", "speedup", "model-only")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
@@ -38,6 +39,7 @@ def _choice(known: tuple[str, ...]) -> Callable[[str], str]:
             raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(known)}")
         return text
 
+    check.words = known  # for the completion of a shell
     return check
 
 
@@ -68,7 +70,8 @@ def _option(text: str) -> str:
 
 def _need_root(what: str) -> None:
     if os.geteuid():
-        raise DeviceError(f"{what} needs root; use sudo, or try it in a lab: tools/david lab run -- COMMAND")
+        lab = "" if INSTALLED else f", or try it in a lab: {DAVID} lab run -- COMMAND"
+        raise DeviceError(f"{what} needs root: sudo {DAVID} {what} ...{lab}")
 
 
 def check_backing(path: str, format_it: bool) -> None:
@@ -172,7 +175,7 @@ def create(args: argparse.Namespace) -> int:
     table = table_line(args, profile)
     with KernelLog() as log:
         try:
-            dm.dmsetup("create", args.name, "--table", table)
+            dm.dmsetup("create", args.name, "--uuid", dm.UUID + args.name, "--table", table)
         except DeviceError as error:
             says = kernel_says(log.new_lines())
             if profile:
@@ -328,7 +331,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         create,
         "make a fake disk, /dev/mapper/NAME",
         "  modprobe brd rd_nr=1 rd_size=131072\n"
-        "  tools/david create big --size 1T --backing /dev/ram0 --profile hitachi-hds721010kla330\n"
+        f"  {DAVID} create big --size 1T --backing /dev/ram0 --profile hitachi-hds721010kla330\n"
         "  mkfs.ext4 /dev/mapper/big && mount /dev/mapper/big /mnt",
     )
     parser.add_argument("name", metavar="NAME", type=_name, help="device-mapper name of the new disk")
@@ -404,7 +407,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
 
     text = "remove a fake disk; what it held stays on the backing device"
-    parser = add("remove", remove, text, "  tools/david remove big")
+    parser = add("remove", remove, text, f"  {DAVID} remove big")
     parser.add_argument("name", metavar="NAME", type=_name)
     parser.add_argument(
         "--wait",
@@ -419,8 +422,8 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "resize",
         resize,
         text,
-        "  tools/david resize big 2T && resize2fs /dev/mapper/big\n"
-        "  lvextend -L +10G vg/backing && tools/david resize big --backing",
+        f"  {DAVID} resize big 2T && resize2fs /dev/mapper/big\n"
+        f"  lvextend -L +10G vg/backing && {DAVID} resize big --backing",
     )
     parser.add_argument("name", metavar="NAME", type=_name)
     parser.add_argument(
@@ -430,13 +433,13 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--backing", action="store_true", help="use the backing device to its end, now that it is larger"
     )
 
-    add("list", list_devices, "list the fake disks", "  tools/david list")
+    add("list", list_devices, "list the fake disks", f"  {DAVID} list")
 
     parser = add(
         "stats",
         show_stats,
         "show a fake disk's memory, CPU time, verdicts and store use",
-        "  tools/david stats big\n  tools/david stats big --json | jq '.mem | add'",
+        f"  {DAVID} stats big\n  {DAVID} stats big --json | jq '.mem | add'",
     )
     parser.add_argument("name", metavar="NAME", type=_name)
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")

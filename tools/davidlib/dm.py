@@ -8,10 +8,13 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import modulehelp
 from .util import UserError
 
 TARGET = "david"
 MODULE = "dm-david"
+# Begins the device-mapper uuid of a disk that david made: udev's rules go by it.
+UUID = "DAVID-"
 
 
 class DeviceError(UserError):
@@ -70,6 +73,8 @@ def minor(name: str) -> str:
 def target_loaded() -> bool:
     if os.path.exists("/sys/module/dm_david"):
         return True
+    if not os.path.exists("/sys/class/misc/device-mapper"):
+        return False
     return any(line.split()[0] == TARGET for line in dmsetup("targets").splitlines() if line.strip())
 
 
@@ -79,11 +84,7 @@ def load_module() -> None:
         return
     done = run("modprobe", MODULE)
     if not target_loaded():
-        why = done.stderr.strip() or "modprobe says nothing"
-        raise DeviceError(
-            f"the kernel has no target '{TARGET}' ({why}); build the module with 'make' "
-            f"and load it with 'insmod {MODULE}.ko' or 'modprobe {MODULE}'"
-        )
+        raise DeviceError(modulehelp.advice(MODULE, done.stderr.strip() or "modprobe says nothing"))
 
 
 @dataclass

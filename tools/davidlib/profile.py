@@ -10,15 +10,17 @@ import argparse
 import subprocess
 from pathlib import Path
 
-from .util import BUILD, TREE, UserError, locked, say
+from .util import BUILD, INSTALLED, PREFIX, PROFILES, TREE, UserError, locked, say
 
-DIRECTORY = TREE / "profiles"
+DIRECTORY = PROFILES
 SUFFIX = ".profile"
-SIM = BUILD / "david-sim"
+SIM = PREFIX / "bin" / "david-sim" if INSTALLED else BUILD / "david-sim"
 
 
 def simulator() -> Path:
     """david-sim, built if it is not there."""
+    if not SIM.exists() and INSTALLED:
+        raise UserError(f"there is no {SIM}; install dm-david again")
     if not SIM.exists():
         with locked(BUILD / "sim.lock", "it is building david-sim"):
             if not SIM.exists():

@@ -23,6 +23,7 @@ from .device import _is_david, _name, _need_root
 from .dm import DeviceError
 from .kmsg import KernelLog
 from .sizes import SECTOR, format_size
+from .util import DAVID
 
 RULE = re.compile(r"(ino|dir|suffix|sectors):")
 SUFFIX = re.compile(r"\*?\.([^./,\s]+)")
@@ -276,7 +277,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
             name,
             help=text,
             description=text[0].upper() + text[1:] + ".",
-            epilog="example:\n  tools/david raw add big /mnt/database '*.sqlite'",
+            epilog=f"example:\n  {DAVID} raw add big /mnt/database '*.sqlite'",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         action.set_defaults(func=func)

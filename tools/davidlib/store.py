@@ -11,13 +11,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .util import BUILD, TREE, UserError
+from .util import BUILD, DAVID, INSTALLED, TREE, UserError, installed_program
 
 PROGRAM = BUILD / "david-store"
 
 
 def program() -> Path:
     """build/david-store, as new as its sources."""
+    if INSTALLED:
+        return installed_program(PROGRAM.name)
     sources = [path for top in ("dm-david", "tools/store") for path in (TREE / top).glob("*.[ch]")]
     if PROGRAM.exists() and PROGRAM.stat().st_mtime >= max(path.stat().st_mtime for path in sources):
         return PROGRAM
@@ -41,8 +43,8 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         description="Look at the store on a backing device, or on an image of one, while no device uses it, "
         "or move the disk that is on it.",
         epilog="exit status: 0; 1: damaged, or no store; 2: cannot be read or written, or is in use\n\n"
-        "example:\n  tools/david store check /dev/ram0\n"
-        "  tools/david store export /dev/ram0 aged.image && tools/david store import aged.image /dev/sdx",
+        f"example:\n  {DAVID} store check /dev/ram0\n"
+        f"  {DAVID} store export /dev/ram0 aged.image && {DAVID} store import aged.image /dev/sdx",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")

@@ -9,8 +9,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-TREE = Path(__file__).resolve().parents[2]
+TOOLS = Path(__file__).resolve().parents[1]
+TREE = TOOLS.parent
 BUILD = TREE / "build"
+# `make install` lays out TOOLS as PREFIX/share/dm-david, with the profiles in it and nothing that builds.
+INSTALLED = (TOOLS / "profiles").is_dir()
+PREFIX = TOOLS.parents[1]
+PROFILES = (TOOLS if INSTALLED else TREE) / "profiles"
+VERSION = (TOOLS / "version").read_text().strip()
+# How the user calls this program, for help and messages.
+DAVID = "david" if INSTALLED else "tools/david"
 # Kernels and the Python environment outlive a clone and are shared between clones.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dm-david"
 KERNELS = CACHE / "kernels"
@@ -18,6 +26,11 @@ KERNELS = CACHE / "kernels"
 
 class UserError(Exception):
     """Something the user can put right; the message says what and how."""
+
+
+def installed_program(name: str) -> Path:
+    """Where `make install` put a helper program."""
+    return PREFIX / "libexec" / "dm-david" / name
 
 
 def say(message: str) -> None:

@@ -13,10 +13,13 @@ static int complain(const char *name, const char *why)
 	return -1;
 }
 
-/* profiles/NAME.profile beside the build directory that this program stands in */
+/* NAME.profile in profiles/ beside this program's build directory, or where it is installed */
 static FILE *open_named(const char *name)
 {
+	static const char *const places[] = { "profiles", "share/dm-david/profiles" };
 	char self[PATH_MAX], path[PATH_MAX + 300];
+	FILE *file = NULL;
+	unsigned int i;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
 	int level;
@@ -30,8 +33,11 @@ static FILE *open_named(const char *name)
 			return NULL;
 		*slash = '\0';
 	}
-	snprintf(path, sizeof(path), "%s/profiles/%s.profile", self, name);
-	return fopen(path, "r");
+	for (i = 0; i < ARRAY_SIZE(places) && !file; i++) {
+		snprintf(path, sizeof(path), "%s/%s/%s.profile", self, places[i], name);
+		file = fopen(path, "r");
+	}
+	return file;
 }
 
 static char *read_all(FILE *file, size_t *len)

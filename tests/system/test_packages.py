@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What `make install` installs: it runs without the source tree, is documented and completed. Needs no lab.
+
+`make packages-test` tries the Debian packages.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+INSTALL = TREE / "tools/packaging/install"
+sys.path[:0] = [str(TREE / "tools"), str(TREE / "tools/packaging")]
+
+import completion  # noqa: E402
+from davidlib import modulehelp  # noqa: E402
+
+
+def install(what: str, root: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"DESTDIR": str(root), "PREFIX": "/usr"} | more
+    return subprocess.run([INSTALL, what], env=env, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with what is installed, and nothing else."""
+    made = tmp_path_factory.mktemp("root")
+    for part in ("sim", "store", "classify"):
+        subprocess.run(["make", "-s", "-C", TREE / "tools" / part], check=True, stdout=subprocess.DEVNULL)
+    done = install("install", made)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: Path) -> None:
+    david = root / "usr/bin/david"
+    assert run(david, "--version").stdout == f"david {(TREE / 'tools/version').read_text()}"
+    shipped = {path.stem for path in (TREE / "profiles").glob("*.profile")}
+    assert {line.split()[0] for line in run(david, "profile", "list").stdout.splitlines()[1:]} == shipped
+    name = sorted(shipped)[0]
+    assert run(david, "profile", "check", name).returncode == 0
+    assert run(root / "usr/bin/david-sim", "profile", "check", name).returncode == 0
+    assert run(david, "store", "check", "/dev/zero").stderr == "/dev/zero: blank\n"
+    image = root / "image"
+    with image.open("wb") as file:
+        file.truncate(16 << 20)
+    subprocess.run(["/sbin/mke2fs", "-q", "-t", "ext4", image], check=True)
+    assert run(david, "classify", "--summary", str(image)).returncode == 0
+    image.unlink()
+    assert run(david, "lab", "run", "--", "true").stderr == \
+        "david: the labs need dm-david's source tree; they are not installed\n"
+    installed = [path.read_text(errors="replace") for path in (root / "usr/share/dm-david").rglob("*.py")]
+    assert not [text for text in installed if str(TREE) in text]
+
+
+def test_help_calls_the_installed_program_by_its_name(root: Path) -> None:
+    assert "tools/david" not in run(root / "usr/bin/david", "create", "--help").stdout
+    assert "  david create big" in run(root / "usr/bin/david", "create", "--help").stdout
+    for doc in (root / "usr/share/doc/dm-david").rglob("*.md"):
+        assert "tools/david " not in doc.read_text()
+        assert "build/david-" not in doc.read_text()
+
+
+def test_uninstall_removes_all_that_install_made(root: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(root, copy, symlinks=True)
+    assert install("uninstall", copy).returncode == 0
+    assert not [path for path in copy.rglob("*") if not path.is_dir()]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_every_command_and_option_is_completed(root: Path, shell: str) -> None:
+    place = {"bash": "usr/share/bash-completion/completions/david",
+             "zsh": "usr/share/zsh/site-functions/_david"}
+    text = (root / place[shell]).read_text()
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n", root / place[shell]], check=False).returncode == 0
+    for top in (completion.david(), completion.david_sim(TREE / "build/david-sim")):
+        assert len(top.everything()) > 4
+        for path, command in top.everything():
+            for word in path.split() + [name for option in command.options for name in option.names]:
+                assert word in text, f"{top.name} {path}: {word}"
+
+
+def completed(root: Path, *words: str) -> set[str]:
+    """What bash offers for the last of these words."""
+    script = """source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); cur=${!#}
+case $1 in david) _david ;; *) _david_sim ;; esac; printf '%s\\n' "${COMPREPLY[@]}" """
+    file = root / "usr/share/bash-completion/completions/david"
+    return set(run("bash", "-c", script, "bash", file, *words).stdout.split())
+
+
+def test_bash_offers_what_fits(root: Path) -> None:
+    assert {"create", "remove", "profile", "store"} <= completed(root, "david", "")
+    assert completed(root, "david", "profile", "sh") == {"show"}
+    assert completed(root, "david", "create", "--mode", "") == {"timing-accurate", "speedup", "model-only"}
+    assert {"--profile", "--profile-option"} == completed(root, "david", "create", "big", "--pro")
+    assert {"replay", "validate", "profile"} <= completed(root, "david-sim", "")
+    assert "--trace" in completed(root, "david-sim", "replay", "--")
+
+
+def test_the_manual_has_every_command_and_option(root: Path) -> None:
+    page = (root / "usr/share/man/man8/david.8").read_text().replace("\\-", "-")
+    missing = []
+    for path, command in completion.david().everything():
+        if path.startswith("lab") or not path:
+            continue
+        words = path.split()[-1:] + [name for option in command.options for name in option.names
+                                     if name.startswith("--") and name != "--help"]
+        missing += [f"{path}: {word}" for word in words if word not in page]
+    assert missing == []
+
+
+def test_the_manual_pages_are_sound(root: Path) -> None:
+    pages = sorted((root / "usr/share/man").rglob("*.[1-8]"))
+    assert [page.name for page in pages] == ["david-sim.1", "dm-david.4", "david-profile.5", "david.8"]
+    for page in pages:
+        assert "@" not in page.read_text().replace("@_", "")
+        if shutil.which("groff"):
+            done = run("groff", "-man", "-Tutf8", "-ww", "-rLL=80n", "-Z", page)
+            assert done.stderr == ""
+
+
+def test_the_manuals_example_of_a_profile_is_one(root: Path, tmp_path: Path) -> None:
+    page = (root / "usr/share/man/man5/david-profile.5").read_text()
+    example = page[page.rindex(".nf\n") + 4:page.rindex(".fi\n")]
+    file = tmp_path / "example.profile"
+    file.write_text(example)
+    assert run(root / "usr/bin/david", "profile", "check", str(file)).returncode == 0
+
+
+NOT_FOUND = "modprobe: FATAL: Module dm-david not found in directory /lib/modules/1.2.3"
+
+
+@pytest.mark.parametrize(("present", "complaint", "installed", "command"), [
+    (["lib/modules/1.2.3", "usr/src/dm-david-1/dkms.conf"], NOT_FOUND, True,
+     "apt-get install linux-headers-1.2.3"),
+    (["lib/modules/1.2.3/build/Makefile", "usr/src/dm-david-1/dkms.conf"], NOT_FOUND, True,
+     "dkms autoinstall -k 1.2.3"),
+    (["lib/modules/1.2.3/build/Makefile"], NOT_FOUND, True, "apt-get install dm-david-dkms"),
+    (["lib/modules/1.2.3"], NOT_FOUND, False, "apt-get install linux-headers-1.2.3"),
+    (["lib/modules/1.2.3/build/Makefile"], NOT_FOUND, False,
+     "make -C TREE && insmod TREE/dm-david/dm-david.ko"),
+    (["lib/modules/1.2.3/build/Makefile", "TREE/dm-david/dm-david.ko"], NOT_FOUND, False,
+     "insmod TREE/dm-david/dm-david.ko"),
+    ([], NOT_FOUND, True, "reboot"),
+    (["var/lib/dkms/mok.pub"],
+     "modprobe: ERROR: could not insert 'dm_david': Key was rejected by service", True,
+     "mokutil --import /var/lib/dkms/mok.pub, then reboot and enrol the key"),
+    (["lib/modules/1.2.3", "usr/src/dm-david-1/dkms.conf"],
+     "modprobe: ERROR: could not insert 'dm_david': Exec format error", True,
+     "dkms autoinstall -k 1.2.3 --force"),
+    ([], "modprobe: ERROR: could not insert 'dm_david': Operation not permitted", True, "run it on the host"),
+])
+def test_a_missing_module_is_told_with_the_one_command_that_helps(
+        present: list[str], complaint: str, installed: bool, command: str, monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path) -> None:
+    for name in present:
+        path = tmp_path / name.replace("TREE", "tree")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.mkdir if path.name == "1.2.3" else path.touch)()
+    (tmp_path / "sys/class/misc/device-mapper").mkdir(parents=True)
+    monkeypatch.setattr(modulehelp, "ROOT", tmp_path)
+    monkeypatch.setattr(modulehelp, "TREE", tmp_path / "tree")
+    monkeypatch.setattr(modulehelp, "INSTALLED", installed)
+    monkeypatch.setattr(modulehelp, "release", lambda: "1.2.3")
+    said = modulehelp.advice("dm-david", complaint)
+    assert f"\n  try: {command}\n".replace("TREE", str(tmp_path / "tree")) in said
+    assert complaint in said
+
+
+def test_a_kernel_without_device_mapper_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "lib/modules/1.2.3").mkdir(parents=True)
+    monkeypatch.setattr(modulehelp, "ROOT", tmp_path)
+    monkeypatch.setattr(modulehelp, "release", lambda: "1.2.3")
+    assert "kernel 1.2.3 has no device-mapper" in modulehelp.advice("dm-david", NOT_FOUND)
