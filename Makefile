@@ -92,6 +92,12 @@ bench-files: setup ## lookups among RAW rules; files read by format and written 
 	build/bench/raw-bench time
 	$(DAVID) lab run --kind uml --timeout 600 -- python3 tests/bench/files
 
+validate: sim ## everyday jobs on every profile against what they should come to; random jobs against physics
+	$(DAVID) profile validate
+
+physics: sim ## 10,000 random jobs for every profile against what no disk breaks; SEED=1
+	$(DAVID) profile validate --physics-only --jobs 10000 --seed $(or $(SEED),1)
+
 setup: ## packages and Python tools; other targets do this by themselves
 	@tools/setup
 
@@ -179,7 +185,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o
 
-.PHONY: all help module sim install install-tools install-module uninstall deb demo check bench figure4 cpu-share hunt bench-content bench-files setup
+.PHONY: all help module sim install install-tools install-module uninstall deb demo check bench validate physics figure4 cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-uml sparse lint unit fuzz kunit system
 .PHONY: powercut check-debug trials trials-references races faults guest clean
 .NOTPARALLEL:

@@ -91,3 +91,7 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     one.set_defaults(func=cmd_check)
     one = commands.add_parser("options", help="the parameters of a profile, with units, limits and presets")
     one.set_defaults(func=cmd_options)
+    # It calls back to simulator() and find().
+    from . import profile_bench
+
+    profile_bench.add_parser(commands)

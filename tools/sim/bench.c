@@ -135,6 +135,31 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 	return r;
 }
 
+/* What closed forms need. */
+static void print_drive(const struct profile *p)
+{
+	static const char *const caches[] = { "off", "through", "sequential", "back" };
+
+	printf(" \"drive\": {\"sectors\": %llu, \"physical_block\": %u, \"revolution_us\": %.3f, ",
+	       (unsigned long long)p->sectors, p->physical_block, p->revolution / 1e3);
+	printf("\"overhead_us\": {\"read\": %.3f, \"write\": %.3f}, \"write_settle_us\": %.3f,\n  ",
+	       (p->overhead + p->overhead_by_kind[KIND_READ_MISS][0]) / 1e3,
+	       (p->overhead + p->overhead_by_kind[KIND_WRITE_MISS][1]) / 1e3,
+	       p->write_settle / 1e3);
+	printf("\"read_cache\": %s, \"readahead\": %s, \"write_cache\": \"%s\", ",
+	       p->read_cache && p->segments ? "true" : "false",
+	       p->readahead != READAHEAD_NONE ? "true" : "false", caches[p->write_cache]);
+	printf("\"cache_bytes\": %llu, \"ncq_depth\": %u},\n",
+	       (unsigned long long)p->segments * p->segment_sectors * 512, p->ncq_depth);
+}
+
+static void print_json_head(const struct profile *profile)
+{
+	printf("{\"profile\": \"%s\",\n", profile->name);
+	print_drive(profile);
+	printf(" \"jobs\": [\n");
+}
+
 static double per(double what, double of)
 {
 	return of ? what / of : 0;
@@ -178,8 +203,9 @@ static void print_json(const char *name, const char *text, const struct job *job
 	       quantile_us(result, .5), quantile_us(result, .9), quantile_us(result, .99));
 	printf("  \"flushes\": %llu, \"flush_mean_us\": %.3f,\n",
 	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes));
-	printf("  \"media_mb_s\": %.5f, \"least_media_mb_s\": %.5f, \"interface_mb_s\": %.5f}",
+	printf("  \"media_mb_s\": %.5f, \"least_media_mb_s\": %.5f, \"interface_mb_s\": %.5f, ",
 	       limits->media / 1e6, limits->least_media / 1e6, limits->interface / 1e6);
+	printf("\"mean_seek_us\": %.3f}", limits->seek / 1e3);
 }
 
 static void print_text(const char *name, const struct job_result *result)
@@ -256,8 +282,7 @@ static int run_jobs(struct arguments *args, const struct profile *profile)
 	if (r)
 		goto out;
 	if (args->json)
-		printf("{\"profile\": \"%s\", \"sectors\": %llu,\n \"jobs\": [\n", profile->name,
-		       (unsigned long long)profile->sectors);
+		print_json_head(profile);
 	else
 		printf("%s\n\n%10s %10s %12s %12s %12s %6s  job\n", profile->name, "per s", "MB/s",
 		       "mean us", "p99 us", "max us", "hit %");

@@ -4,9 +4,11 @@
  * send from some time on, waits for room in the queue, or has its request on its way.
  */
 #include "../../model/disk.h"
+#include "../../model/seek.h"
 #include "job.h"
 
 #define START	1000000		/* ns: not at the index mark */
+#define SEEKS	20000		/* samples of the seek curve */
 
 enum slot_state { SLOT_READY, SLOT_WAITING, SLOT_SENT, SLOT_DONE };
 
@@ -37,6 +39,7 @@ struct run {
 	struct part parts[JOB_PARTS];
 	u64 rnd;
 	u64 now;
+	u64 sent;
 	u64 done;
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
@@ -138,6 +141,7 @@ static void enter(struct run *run, struct slot *slot)
 	u32 d;
 
 	make_request(run, slot);
+	run->sent++;
 	if (part->job->rate)
 		part->due = max(part->due, run->now) +
 			    slot->request.sectors * 512ULL * 1000000000 / part->job->rate;
@@ -176,11 +180,17 @@ static u64 ready_at(const struct run *run, const struct slot *slot)
 	return max(slot->ready, run->parts[slot->part].due);
 }
 
+/* A job that is drained sends no more than it counts: its work is that of its requests. */
+static bool may_send(const struct run *run)
+{
+	return !run->job->drain || run->sent < (u64)run->job->warm + run->job->count;
+}
+
 static void send_ready(struct run *run)
 {
 	u32 i;
 
-	for (i = 0; i < run->nr_slots; i++)
+	for (i = 0; i < run->nr_slots && may_send(run); i++)
 		if (run->slots[i].state == SLOT_READY && ready_at(run, &run->slots[i]) <= run->now)
 			enter(run, &run->slots[i]);
 }
@@ -190,7 +200,7 @@ static u64 next_time(const struct run *run)
 	u64 next = disk_next_event(run->disk);
 	u32 i;
 
-	for (i = 0; i < run->nr_slots; i++)
+	for (i = 0; i < run->nr_slots && may_send(run); i++)
 		if (run->slots[i].state == SLOT_READY)
 			next = min(next, ready_at(run, &run->slots[i]));
 	return max(next, run->now);
@@ -382,6 +392,31 @@ static double zone_rate(const struct profile *profile, const struct profile_zone
 	return heads * spt * 512e9 / (profile->revolution * (heads + skews / spt));
 }
 
+static u32 cylinder_of(const struct profile *profile, u64 sector)
+{
+	const struct profile_zone *zone = profile->zones;
+
+	while (sector >= zone->first_sector + zone->sectors &&
+	       zone + 1 < profile->zones + profile->nr_zones)
+		zone++;
+	return zone->first_cyl + (sector - zone->first_sector) *
+				 (zone->last_cyl - zone->first_cyl + 1) / zone->sectors;
+}
+
+/* By the seek curve alone, without the drive: what random requests pay is held against it. */
+static double mean_seek(const struct job_part *part, const struct profile *profile)
+{
+	u64 rnd = 1, sum = 0;
+	u32 i, from = 0, to;
+
+	for (i = 0; i <= SEEKS; i++, from = to) {
+		to = cylinder_of(profile, part->start + rnd_next(&rnd) % part->span);
+		if (i)
+			sum += seek_time(profile, from > to ? from - to : to - from);
+	}
+	return (double)sum / SEEKS;
+}
+
 void job_limits(const struct job *job, const struct profile *profile,
 		struct job_limits *limits)
 {
@@ -408,6 +443,7 @@ void job_limits(const struct job *job, const struct profile *profile,
 				limits->least_media = rate;
 		}
 	}
+	limits->seek = mean_seek(&job->parts[0], profile);
 	if (slowest)
 		limits->interface = 512e9 / slowest;
 }

@@ -73,6 +73,7 @@ struct job_limits {
 	double media;		/* bytes a second that pass the heads, at most in the job's span */
 	double least_media;	/* and at least */
 	double interface;	/* bytes a second */
+	double seek;		/* ns on average between two places in the first part's span */
 };
 
 /* Returns 0 or -ENOMEM. @result is to be released with job_release(). */

@@ -7,6 +7,7 @@
 #include "compare.h"
 #include "load.h"
 #include "recorded.h"
+#include "physics.h"
 #include "profiles.h"
 
 static const char usage[] =
@@ -14,6 +15,7 @@ static const char usage[] =
 "       david-sim replay --profile P --recorded FILE [--size S] [--device D] [--out FILE] [--json]\n"
 "       david-sim validate --profile P --trace T.csv [--json]\n"
 "       david-sim bench --profile P --job JOB ...; david-sim bench --help tells more\n"
+"       david-sim physics --profile P ...; david-sim physics --help tells more\n"
 "       david-sim profile list|show|import|check|options ...; david-sim profile --help tells more\n"
 "\n"
 "replay    Serve the trace's requests one at a time by the modelled drive, each as long after\n"
@@ -267,6 +269,8 @@ int main(int argc, char **argv)
 		return profiles_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "bench"))
 		return bench_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "physics"))
+		return physics_main(argc - 1, argv + 1);
 	if (argc < 2 || (strcmp(argv[1], "replay") && strcmp(argv[1], "validate")))
 		return bad_usage("the first argument must be replay or validate");
 	replaying = !strcmp(argv[1], "replay");

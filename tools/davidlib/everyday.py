@@ -1,0 +1,497 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Everyday jobs, and what they should come to on a drive: the table of `david profile bench`.
+
+A row is a job for david-sim bench, the figure of it that counts, and what that figure should be: by a
+closed form of the drive's own parameters, by a data sheet, or by a measurement of that drive or of its
+class. A row that a parameter of the profile was chosen by is fitted: it shows that the fit holds. It is no
+evidence for the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+KIB, MIB = 1 << 10, 1 << 20
+
+CLOSED, PUBLISHED, MEASURED = "closed form", "published", "measured"
+
+
+@dataclass
+class Seen:
+    """What david-sim bench says of a row's job, and of the drive."""
+
+    drive: dict
+    job: dict
+
+    @property
+    def media(self) -> float:
+        """MB/s of the job's fastest zone, or of the interface if that is slower."""
+        return min(self.job["media_mb_s"], self.job["interface_mb_s"] or self.job["media_mb_s"])
+
+    @property
+    def interface(self) -> float:
+        return self.job["interface_mb_s"]
+
+    def positioning(self, op: str = "read", revolutions: float = 0.5) -> float:
+        """us until the transfer of a random request begins."""
+        settle = self.drive["write_settle_us"] if op == "write" else 0
+        return (
+            self.drive["overhead_us"][op]
+            + self.job["mean_seek_us"]
+            + settle
+            + revolutions * self.drive["revolution_us"]
+        )
+
+    def transfer(self, size: int) -> float:
+        """us under the heads, at the mean of the span's zones."""
+        return 2 * size / (self.job["media_mb_s"] + self.job["least_media_mb_s"])
+
+
+@dataclass
+class Row:
+    group: str
+    name: str
+    words: str
+    unit: str  # of FIGURES
+    expected: Callable[[Seen], float]
+    source: str
+    kind: str = CLOSED
+    below: float = 5  # percent that it may be off
+    above: float = 5
+    fitted: bool = False
+    known: str = ""  # why it is off, where that is not to be mended: shown, and does not fail
+    options: tuple[str, ...] = ()  # of the profile
+
+
+FIGURES: dict[str, Callable[[dict], float]] = {
+    "MB/s": lambda job: job["all"]["mb_s"],
+    "MB/s read": lambda job: job["reads"]["mb_s"],
+    "MB/s written": lambda job: job["writes"]["mb_s"],
+    "per s": lambda job: job["all"]["per_s"],
+    "reads/s": lambda job: job["reads"]["per_s"],
+    "us": lambda job: job["all"]["mean_us"],
+    "ms a flush": lambda job: job["flush_mean_us"] / 1000,
+    "part 0 per s": lambda job: job["parts"][0]["part0"]["per_s"],
+    "part 1 MB/s": lambda job: job["parts"][1]["part1"]["mb_s"],
+}
+
+NO_LIMIT = 1e9
+
+
+def size_name(size: int) -> str:
+    if size >= MIB:
+        return f"{size // MIB} MiB"
+    return f"{size // KIB} KiB" if size >= KIB else f"{size} B"
+
+
+def _count(size: int, least: int = 100, total: int = 256 * MIB) -> int:
+    return max(total // size, least)
+
+
+def _sequential() -> list[Row]:
+    rows = []
+
+    def add(op: str, size: int, depth: int, where: str = "outer", more: str = "") -> None:
+        count = _count(size, 24, 128 * MIB)
+        rows.append(
+            Row(
+                "sequential",
+                f"{op} {size_name(size)}, depth {depth}, {where}{', ' + more if more else ''}",
+                f"{op} size={size} depth={depth} at={where} {'span=20G' if where != 'outer' else ''} {more} "
+                f"count={count} warm={count // 2}",
+                "MB/s",
+                lambda seen: seen.media,
+                "the zone's media rate",
+                below=3,
+                above=0.5,
+            )
+        )
+
+    for op in ("read", "write"):
+        for size in (64 * KIB, 128 * KIB, 512 * KIB, MIB, 16 * MIB):
+            for depth in (1, 4, 32):
+                add(op, size, depth)
+        add(op, 128 * KIB, 2)
+        for where in ("middle", "inner"):
+            add(op, MIB, 1, where)
+            add(op, 128 * KIB, 4, where)
+        add(op, 128 * KIB, 8, more="async")
+    return rows
+
+
+def _command(seen: Seen, size: int) -> float:
+    """MB/s of requests that pay overhead and interface in turn, or of the media if those are slower."""
+    each = seen.drive["overhead_us"]["read"] + (size / seen.interface if seen.interface else 0)
+    return min(seen.media, size / each) if each else seen.media
+
+
+def _small() -> list[Row]:
+    """Requests so small that what the drive does for each of them counts."""
+    return [
+        Row(
+            "small",
+            f"{op} {size_name(size)}, depth {depth}",
+            f"{op} size={size} depth={depth} count=12000 warm=3000",
+            "MB/s",
+            lambda seen, size=size: _command(seen, size),
+            "overhead and interface, or the media rate",
+            below=5,
+            above=NO_LIMIT,
+        )
+        for op in ("read", "write")
+        for size in (4 * KIB, 16 * KIB, 32 * KIB)
+        for depth in (1, 4, 32)
+    ]
+
+
+def _gaps() -> list[Row]:
+    rows = []
+    for size, gap in ((4, 4), (4, 28), (4, 64), (32, 4), (32, 32), (64, 64), (128, 8)):
+        rows.append(
+            Row(
+                "gaps",
+                f"read {size} KiB, skip {gap} KiB",
+                f"read size={size}K gap={gap}K count=6000 warm=1000",
+                "MB/s",
+                lambda seen, size=size, gap=gap: min(
+                    seen.media * size / (size + gap), _command(seen, size * KIB)
+                ),
+                "the contiguous span's rate, or a command's overhead",
+                below=10,
+                above=NO_LIMIT,
+            )
+        )
+    rows.append(
+        Row(
+            "gaps",
+            "read 64 KiB, skip 64 KiB, depth 8",
+            "read size=64K gap=64K depth=8 count=4000 warm=500",
+            "MB/s",
+            lambda seen: seen.media / 2,
+            "the contiguous span's rate",
+            below=10,
+            above=NO_LIMIT,
+        )
+    )
+    return rows
+
+
+def _streams() -> list[Row]:
+    """As IOMeter's threads of one request each, and as one program that takes turns."""
+    rows = []
+    source = "xbitlabs, hdd-2010_11: drives that look ahead keep half and more"
+    for streams, share, part in ((2, 0.5, "half"), (16, 0.25, "a quarter")):
+        for size in (64 * KIB, 128 * KIB, MIB):
+            for depth in (1, streams):
+                rows.append(
+                    Row(
+                        "streams",
+                        f"{streams} streams, read {size_name(size)}, depth {depth}",
+                        f"read size={size} streams={streams} depth={depth} count={_count(size)} "
+                        f"warm={_count(size) // 4}",
+                        "MB/s",
+                        lambda seen, share=share: (
+                            share * (seen.job["media_mb_s"] + seen.job["least_media_mb_s"]) / 2
+                        ),
+                        f"at least {part} of the media rate: {source}",
+                        PUBLISHED,
+                        below=3,
+                        above=NO_LIMIT,
+                    )
+                )
+    return rows
+
+
+def _paced() -> list[Row]:
+    """A reader slower than the platters finds its data in the buffer."""
+    return [
+        Row(
+            "paced",
+            f"read {size} KiB, {pace} ms between",
+            f"read size={size}K pace={pace}ms count=3000 warm=200",
+            "us",
+            lambda seen, size=size: (
+                seen.drive["overhead_us"]["read"] + size * KIB / (seen.interface or 1e9)
+            ),
+            "overhead and interface alone: the drive reads ahead",
+            below=30,
+            above=25,
+        )
+        for size, pace in ((64, 1), (64, 5), (128, 2), (128, 10), (16, 1))
+    ]
+
+
+def _random() -> list[Row]:
+    rows = []
+    for size in (4 * KIB, 64 * KIB, MIB, 16 * MIB):
+        rows.append(
+            Row(
+                "random",
+                f"read {size_name(size)}",
+                f"read random size={size} count={2500 if size < MIB else 500}",
+                "us",
+                lambda seen, size=size: seen.positioning() + seen.transfer(size),
+                "overhead, mean seek, half a revolution, transfer",
+                below=6,
+                above=6,
+            )
+        )
+    rows += [
+        Row(
+            "random",
+            "read 4 KiB, depth 2",
+            "read random depth=2 count=3000",
+            "us",
+            lambda seen: 2 * (seen.positioning() + seen.transfer(4 * KIB)),
+            "as depth 1: fio-plot's four drives",
+            MEASURED,
+            below=6,
+            above=6,
+        ),
+        Row(
+            "random",
+            "write 4 KiB, no cache",
+            "write random cache=off count=3000",
+            "us",
+            lambda seen: seen.positioning("write") + seen.transfer(4 * KIB),
+            "overhead, mean seek, settle, half a revolution, transfer",
+            below=6,
+            above=6,
+        ),
+        Row(
+            "random",
+            "read 4 KiB, first tenth",
+            "read random span=10% count=3000",
+            "us",
+            lambda seen: seen.positioning() + seen.transfer(4 * KIB),
+            "the same with that span's seeks",
+            below=6,
+            above=6,
+        ),
+        Row(
+            "random",
+            "read 4 KiB, inner hundredth",
+            "read random at=inner span=1% count=3000",
+            "us",
+            lambda seen: seen.positioning() + seen.transfer(4 * KIB),
+            "the same with that span's seeks",
+            below=6,
+            above=6,
+        ),
+        Row(
+            "random",
+            "read 16 MiB in 5 GB, depth 10",
+            "read random size=16M depth=10 span=5G count=150 warm=20",
+            "MB/s",
+            lambda seen: 0.89 * seen.media,
+            "86 to 92 % of the sequential rate: perfscripts' three drives",
+            MEASURED,
+            below=8,
+            above=8,
+        ),
+    ]
+    return rows
+
+
+def _mixed() -> list[Row]:
+    return [
+        Row(
+            "mixed",
+            "30 % writes, 4 KiB, no cache",
+            "random writes=30 cache=off count=4000",
+            "us",
+            lambda seen: (
+                0.7 * seen.positioning() + 0.3 * seen.positioning("write") + seen.transfer(4 * KIB)
+            ),
+            "between reads and writes",
+            below=6,
+            above=6,
+        ),
+        Row(
+            "mixed",
+            "50 % writes, 4 KiB",
+            "random writes=50 count=4000 warm=1000 depth=4",
+            "per s",
+            lambda seen: 1e6 / (seen.positioning() + seen.transfer(4 * KIB)),
+            "no less than random reads alone",
+            below=10,
+            above=NO_LIMIT,
+        ),
+    ]
+
+
+def _no_cache() -> list[Row]:
+    def revolution(seen: Seen) -> float:
+        return 1e6 / seen.drive["revolution_us"]
+
+    return [
+        Row(
+            "no cache",
+            "write 4 KiB in a row",
+            "write cache=off count=1000",
+            "per s",
+            revolution,
+            "a revolution each",
+            below=3,
+            above=3,
+        ),
+        Row(
+            "no cache",
+            "write 4 KiB in a row, FUA",
+            "write fua count=1000",
+            "per s",
+            revolution,
+            "a revolution each",
+            below=3,
+            above=3,
+        ),
+        Row(
+            "no cache",
+            "append 4 KiB and flush",
+            "write flush=1 count=1000",
+            "per s",
+            revolution,
+            "a revolution each",
+            below=6,
+            above=6,
+        ),
+        Row(
+            "no cache",
+            "read 4 KiB in a row",
+            "read cache=off count=1000",
+            "per s",
+            revolution,
+            "a revolution each",
+            below=3,
+            above=3,
+        ),
+        Row(
+            "no cache",
+            "write 128 KiB, depth 32",
+            "write size=128K depth=32 cache=off count=3000",
+            "MB/s",
+            lambda seen: seen.media,
+            "the zone's media rate: the queue has the next one",
+            below=10,
+            above=0.5,
+        ),
+    ]
+
+
+def _flush() -> list[Row]:
+    return [
+        Row(
+            "flush",
+            "one random 4 KiB and flush",
+            "write random flush=1 count=2000",
+            "ms a flush",
+            lambda seen: (seen.positioning("write") + seen.transfer(4 * KIB)) / 1000,
+            "overhead, mean seek, settle, half a revolution, transfer",
+            below=15,
+            above=15,
+        ),
+        Row(
+            "flush",
+            "8 random 4 KiB and flush",
+            "write random flush=8 count=2700",
+            "ms a flush",
+            lambda seen: 8 * (seen.positioning("write") + seen.transfer(4 * KIB)) / 1000,
+            "no more than 8 of these, no less than a third of that",
+            below=67,
+            above=3,
+        ),
+        Row(
+            "flush",
+            "64 random 4 KiB and flush",
+            "write random flush=64 count=4000",
+            "ms a flush",
+            lambda seen: 64 * (seen.positioning("write") + seen.transfer(4 * KIB)) / 1000,
+            "no more than 64 of these, no less than a fifth of that",
+            below=80,
+            above=3,
+        ),
+    ]
+
+
+def _aligned(drive: dict) -> list[Row]:
+    words = "write random cache=off align=4K count=2000"
+
+    def turn(seen: Seen) -> float:
+        revolutions = 1.5 if drive["physical_block"] > 512 else 0.5
+        return seen.positioning("write", revolutions) + seen.transfer(4 * KIB)
+
+    source = "no difference: blocks of 512 bytes"
+    if drive["physical_block"] > 512:
+        source = "the old block is read, a revolution later the new one written"
+    return [
+        Row(
+            "alignment",
+            "write 4 KiB a sector off, no cache",
+            f"{words} offset=512",
+            "us",
+            turn,
+            source,
+            below=6,
+            above=6,
+        ),
+        Row(
+            "alignment",
+            "write 512 B, no cache",
+            "write random size=512 cache=off count=2000",
+            "us",
+            turn,
+            source,
+            below=6,
+            above=6,
+        ),
+        Row(
+            "alignment",
+            "write 4 KiB on blocks, no cache",
+            words,
+            "us",
+            lambda seen: seen.positioning("write") + seen.transfer(4 * KIB),
+            "overhead, mean seek, settle, half a revolution, transfer",
+            below=6,
+            above=6,
+        ),
+        Row(
+            "alignment",
+            "read 4 KiB a sector off",
+            "read random align=4K offset=512 count=2000",
+            "us",
+            lambda seen: seen.positioning() + seen.transfer(4 * KIB),
+            "no difference for reads",
+            below=6,
+            above=6,
+        ),
+    ]
+
+
+def rows_for(drive: dict, figures: list[Row] | None = None) -> list[Row]:
+    """The rows that a drive of these properties has, and `figures` of its own."""
+    rows = (figures or []) + _random() + _aligned(drive)
+    if drive["readahead"] and drive["read_cache"]:
+        rows += [row for row in _sequential() + _small() if row.words.startswith("read")]
+        rows += _gaps() + _streams() + _paced()
+    if drive["write_cache"] == "back":
+        rows += [row for row in _sequential() + _small() if row.words.startswith("write")]
+        rows += _flush()
+    rows += _no_cache() + _mixed()
+    return rows
+
+
+@dataclass
+class Outcome:
+    row: Row
+    modelled: float
+    expected: float
+    job: str = ""
+    bad: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bad = not -self.row.below - 0.005 <= self.off <= self.row.above + 0.005
+
+    @property
+    def off(self) -> float:
+        return 100 * (self.modelled / self.expected - 1)

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What somebody measured on the shipped drives, or on drives of their class, and what their makers publish.
+
+Single figures, each with its source. `fitted`: a parameter of the profile was chosen by this very figure.
+"""
+
+from __future__ import annotations
+
+from .everyday import MEASURED, PUBLISHED, Row
+
+T3 = "FAST 2011, table 3, one disk, caches off"
+FIO_PLOT = "fio-plot's measurements"
+XBITLABS = "xbitlabs, 1tb-14hdd-roundup_9, IOMeter at depth 4"
+DS_7K80 = "Hitachi, 7K80 specification, 4.5.5"
+DS_7K500 = "Hitachi, 7K500 specification, tables 10 and 12"
+
+
+def _figure(
+    name: str,
+    words: str,
+    unit: str,
+    value: float,
+    source: str,
+    off: float = 5,
+    kind: str = MEASURED,
+    fitted: bool = False,
+    known: str = "",
+) -> Row:
+    return Row("drive", name, words, unit, lambda _seen: value, source, kind, off, off, fitted, known)
+
+
+def _sheet_seek(read: float, write: float, revolution: float, source: str) -> list[Row]:
+    """The data sheet's average seeks, which the profile's curve goes through."""
+    rows = []
+    for op, seek in (("read", read), ("write", write)):
+        words = f"{op} random count=4000" + (" cache=off" if op == "write" else "")
+        rows.append(
+            Row(
+                "drive",
+                f"average seek, {op}",
+                words,
+                "us",
+                lambda seen, op=op, seek=seek: (
+                    1000 * (seek + revolution / 2) + seen.drive["overhead_us"][op] + seen.transfer(4096)
+                ),
+                source,
+                PUBLISHED,
+                4,
+                4,
+                fitted=True,
+            )
+        )
+    return rows
+
+
+def _queue(gain: float, source: str, alone: float) -> Row:
+    return _figure(
+        "random reads, depth 32",
+        "read random depth=32 count=4000 warm=200",
+        "per s",
+        gain * alone,
+        source,
+        20,
+        known="drives choose less well than by the angle that the model knows exactly",
+    )
+
+
+FIGURES: dict[str, list[Row]] = {
+    "hitachi-hds721010kla330": [
+        _figure("random reads", "read random cache=off count=8000", "per s", 78.66, T3, 2, fitted=True),
+        _figure(
+            "random writes", "write random cache=off count=8000", "per s", 71.88, T3, 2, fitted=True
+        ),
+        _figure("sequential reads", "read cache=off count=3000", "per s", 118.65, T3, 2),
+        _figure("sequential writes", "write cache=off count=3000", "per s", 118.71, T3, 2),
+        _figure("read 128 KiB, depth 4", "read size=128K depth=4 count=3000", "MB/s", 80, XBITLABS, 12),
+        _figure(
+            "read 4 KiB, depth 4",
+            "read size=4K depth=4 count=20000 warm=2000",
+            "MB/s",
+            80,
+            XBITLABS,
+            10,
+        ),
+        _figure(
+            "random writes, cache on",
+            "write random count=6000 warm=3000",
+            "per s",
+            148,
+            f"{FIO_PLOT}, Samsung F1 1 TB, 7200 rpm: 148 to 152",
+            10,
+        ),
+        _figure(
+            "random writes, cache on, depth 32",
+            "write random depth=32 count=6000 warm=3000",
+            "per s",
+            151,
+            f"{FIO_PLOT}, Samsung F1 1 TB, 7200 rpm: 148 to 152",
+            10,
+        ),
+        _queue(1.82, f"{FIO_PLOT}, Samsung F1 1 TB: 72 at depth 1, 131 at depth 32", 78.8),
+    ],
+    "hitachi-hds728080pla380": [
+        _figure(
+            "random reads of a sector",
+            "read random size=512 count=4096",
+            "per s",
+            4096 / 55.9,
+            DS_7K80,
+            3,
+            PUBLISHED,
+            fitted=True,
+        ),
+        _figure(
+            "read 128 KiB in zone 0",
+            "read size=128K count=128",
+            "MB/s",
+            16.777 / (0.30 - 55.9 / 4096),
+            DS_7K80,
+            4,
+            PUBLISHED,
+            fitted=True,
+        ),
+        _figure(
+            "read 128 KiB in zone 29",
+            "read size=128K at=inner span=1G count=128",
+            "MB/s",
+            16.777 / (0.61 - 55.9 / 4096),
+            DS_7K80,
+            4,
+            PUBLISHED,
+            fitted=True,
+        ),
+    ],
+    "hitachi-deskstar-7k500": [
+        _figure(
+            "random reads of a sector",
+            "read random size=512 count=4096",
+            "per s",
+            4096 / (55.5 / 1.05),
+            DS_7K500,
+            3,
+            PUBLISHED,
+            fitted=True,
+        ),
+        _figure(
+            "read 128 KiB in zone 0",
+            "read size=128K count=128",
+            "MB/s",
+            64.8,
+            DS_7K500,
+            3,
+            PUBLISHED,
+            fitted=True,
+        ),
+        _figure(
+            "read 128 KiB in zone 29",
+            "read size=128K at=inner span=1G count=128",
+            "MB/s",
+            31.0,
+            DS_7K500,
+            3,
+            PUBLISHED,
+            fitted=True,
+        ),
+        _figure(
+            "random writes, cache on",
+            "write random count=6000 warm=3000",
+            "per s",
+            124,
+            f"{FIO_PLOT}, a drive of 500 GB, 7200 rpm: 122 to 125",
+            10,
+        ),
+        _queue(1.63, f"{FIO_PLOT}, a drive of 500 GB: 70 at depth 1, 114 at depth 32", 78),
+    ],
+    "hitachi-travelstar-5k320": _sheet_seek(12, 13, 60 / 5.4, "Hitachi, 5K320 specification, table 5"),
+    "hitachi-ultrastar-15k450": _sheet_seek(3.3, 3.8, 4, "Hitachi, 15K450 specification, table 7"),
+    "hgst-ultrastar-c15k600": _sheet_seek(2.9, 3.1, 4, "HGST, C15K600 specification, table 6"),
+    "ibm-ultrastar-146z10": _sheet_seek(4.7, 5.9, 6, "IBM, 146Z10 specification, figure 7"),
+    "seagate-constellation-es-1tb": [
+        _figure(
+            "read 1 MiB, outermost",
+            "read size=1M count=300",
+            "MB/s",
+            140,
+            "Seagate, Constellation ES manual, 3.4",
+            3,
+            PUBLISHED,
+            fitted=True,
+        ),
+        _figure(
+            "random writes, cache on",
+            "write random count=6000 warm=3000",
+            "per s",
+            148,
+            f"{FIO_PLOT}, Samsung F1 1 TB, 7200 rpm: 148 to 152",
+            10,
+        ),
+        _queue(1.82, f"{FIO_PLOT}, Samsung F1 1 TB: 72 at depth 1, 131 at depth 32", 76),
+    ],
+    "wd-ultrastar-dc-hc310-6tb": _sheet_seek(
+        7.4, 8.2, 60 / 7.2, "Western Digital, HC310 specification, table 5"
+    ),
+    "seagate-exos-x20-20tb": [
+        _figure(
+            "read 1 MiB, outermost",
+            "read size=1M count=300",
+            "MB/s",
+            285,
+            "blocksandfiles.com, 2023-10-18",
+            3,
+            PUBLISHED,
+            fitted=True,
+        ),
+        _figure(
+            "random writes, cache on, depth 16",
+            "write random depth=16 count=20000 warm=70000",
+            "per s",
+            550,
+            "data sheet, 4 KiB at depth 16, not looked up again",
+            10,
+            PUBLISHED,
+        ),
+        _figure(
+            "random reads, depth 16",
+            "read random depth=16 count=4000",
+            "per s",
+            168,
+            "data sheet, 4 KiB at depth 16, not looked up again",
+            10,
+            PUBLISHED,
+        ),
+    ],
+}

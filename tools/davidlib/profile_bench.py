@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david profile bench and validate: everyday jobs, what they should come to, how far off they are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import profile as profiles
+from .everyday import FIGURES as UNITS
+from .everyday import NO_LIMIT, Outcome, Seen, rows_for
+from .everyday_figures import FIGURES
+from .util import UserError, say
+
+GRADES = ("measured", "published", "derived", "fitted", "assumed")
+# The first of these that stands in a parameter's comment says what it is. Sources alone: published.
+WORDS = (
+    (r"\bassumed\b", "assumed"),
+    (r"\bchosen to meet\b|\bfitted\b", "fitted"),
+    (r"\bmeasured\b", "measured"),
+    (r"\bderived\b", "derived"),
+    (r"\[[A-Z][A-Za-z0-9]*\]", "published"),
+)
+
+
+def _sim(*words: str, text: str = "") -> dict:
+    done = subprocess.run(
+        [profiles.simulator(), "bench", "--json", *words], input=text, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise UserError(done.stderr.strip() or "david-sim bench failed")
+    return json.loads(done.stdout)
+
+
+def outcomes(profile: str, options: list[str]) -> tuple[str, list[Outcome]]:
+    """The drive's name, and what every row came to."""
+    words = ["--profile", profile, *(word for option in options for word in ("--option", option))]
+    head = _sim(*words, "--job", "read count=1 warm=0")
+    # With other parameters it is another drive: what was measured on this one is not its.
+    rows = rows_for(head["drive"], [] if options else FIGURES.get(head["profile"], []))
+    text = "".join(f"{number}: {row.words}\n" for number, row in enumerate(rows))
+    jobs = _sim(*words, "--jobs", "-", text=text)["jobs"]
+    result = []
+    for row, job in zip(rows, jobs, strict=True):
+        seen = Seen(head["drive"], job)
+        result.append(Outcome(row, UNITS[row.unit](job), row.expected(seen), job["job"]))
+    return head["profile"], result
+
+
+def grade(text: str) -> Counter[str]:
+    """How many of a profile's parameters rest on what, by their comments. A list (zone, seek) counts once."""
+    found: dict[str, str] = {}
+    above = ""
+    for line in text.splitlines():
+        item, _, comment = line.partition("#")
+        name = item.partition("=")[0].strip()
+        if not name:
+            above = f"{above} {comment}" if comment else ""
+            continue
+        if name in ("name", "logical_block") or found.get(name) and not comment:
+            continue
+        said = comment if comment.strip() else above
+        found[name] = next(
+            (kind for pattern, kind in WORDS if re.search(pattern, said, re.IGNORECASE)), "assumed"
+        )
+    return Counter(found.values())
+
+
+def grade_text(counts: Counter[str]) -> str:
+    total = sum(counts.values()) or 1
+    parts = (f"{counts[kind]} {kind}" for kind in GRADES if counts[kind])
+    return f"{total} parameters: {', '.join(parts)} ({100 * counts['assumed'] // total} % assumed)"
+
+
+def _cell(outcome: Outcome) -> str:
+    row = outcome.row
+    verdict = "ok"
+    if outcome.bad:
+        verdict = "known" if row.known else "OFF"
+    least = "at least " if row.above >= NO_LIMIT else ""
+    known = f"; {row.known}" if row.known else ""
+    return (
+        f"  {verdict:<6}{row.name:<40} {outcome.modelled:>9.2f} "
+        f"{least + format(outcome.expected, '.2f'):>18} "
+        f"{row.unit:<11}{outcome.off:>+7.1f} %  {row.kind}: {row.source}{known}"
+    )
+
+
+def as_text(results: list[Outcome]) -> str:
+    head = f"  {'':<6}{'job':<40} {'modelled':>9} {'should be':>18} {'':<11}{'off by':>9}  by"
+    lines = []
+    for title, chosen in (
+        ("Not fitted: evidence", [outcome for outcome in results if not outcome.row.fitted]),
+        (
+            "Fitted: a parameter was chosen by this figure",
+            [outcome for outcome in results if outcome.row.fitted],
+        ),
+    ):
+        if not chosen:
+            continue
+        lines += ["", title, head]
+        group = ""
+        for outcome in chosen:
+            if outcome.row.group != group:
+                group = outcome.row.group
+                lines.append(f" {group}")
+            lines.append(_cell(outcome))
+    return "\n".join(lines)
+
+
+def as_dict(outcome: Outcome) -> dict:
+    row = outcome.row
+    return {
+        "group": row.group,
+        "name": row.name,
+        "job": outcome.job,
+        "unit": row.unit,
+        "modelled": outcome.modelled,
+        "expected": outcome.expected,
+        "off_percent": outcome.off,
+        "allowed_percent": [-row.below, row.above if row.above < NO_LIMIT else None],
+        "by": row.kind,
+        "source": row.source,
+        "fitted": row.fitted,
+        "known": row.known,
+        "ok": not outcome.bad,
+    }
+
+
+def summary(name: str, results: list[Outcome]) -> str:
+    off = sum(outcome.bad and not outcome.row.known for outcome in results)
+    known = sum(outcome.bad and bool(outcome.row.known) for outcome in results)
+    fitted = sum(outcome.row.fitted for outcome in results)
+    return (
+        f"{name}: {len(results)} jobs, {fitted} of them fitted; {off} off, {known} more known to be off"
+    )
+
+
+def failed(results: list[Outcome]) -> bool:
+    return any(outcome.bad and not outcome.row.known for outcome in results)
+
+
+def bench(args: argparse.Namespace) -> int:
+    path = profiles.find(args.profile)
+    if not args.json:
+        say(f"running david-sim on {args.profile}, some seconds")
+    name, results = outcomes(path, args.option)
+    counts = grade(Path(path).read_text(encoding="utf-8", errors="replace"))
+    if args.json:
+        rows = [as_dict(outcome) for outcome in results]
+        print(json.dumps({"profile": name, "grade": counts, "rows": rows}, indent=1))
+    else:
+        print(f"{name}\n{as_text(results)}\n\n{summary(name, results)}\n{grade_text(counts)}")
+    return 1 if failed(results) else 0
+
+
+def physics(profile: str, jobs: int, seed: int) -> tuple[bool, str]:
+    """True if random jobs break nothing that no disk breaks; and what david-sim says."""
+    done = subprocess.run(
+        [
+            profiles.simulator(),
+            "physics",
+            "--profile",
+            profile,
+            "--jobs",
+            str(jobs),
+            "--seed",
+            str(seed),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode > 1 or done.stderr:
+        raise UserError(done.stderr.strip() or "david-sim physics failed")
+    return not done.returncode, done.stdout.rstrip()
+
+
+def _validate_one(args: argparse.Namespace, name: str) -> tuple[bool, str]:
+    bad, text = False, []
+    if not args.physics_only:
+        drive, results = outcomes(profiles.find(name), [])
+        bad = failed(results)
+        rows = [outcome for outcome in results if args.all or outcome.bad]
+        text += [as_text(rows)] if rows else []
+        text += [
+            summary(drive, results),
+            grade_text(grade(Path(profiles.find(name)).read_text(encoding="utf-8"))),
+        ]
+    if args.jobs:
+        good, said = physics(profiles.find(name), args.jobs, args.seed)
+        bad |= not good
+        text.append(said if not good or args.all else said.splitlines()[-1])
+    return bad, "\n".join(text)
+
+
+def validate(args: argparse.Namespace) -> int:
+    names = args.profile or profiles.names()
+    bad = 0
+    profiles.simulator()  # builds it once, if it must
+    with ThreadPoolExecutor(2) as pool:
+        for wrong, text in pool.map(lambda name: _validate_one(args, name), names):
+            bad += wrong
+            print(text + "\n", flush=True)
+    print(f"{len(names)} profiles, {bad} of them with a job that is off")
+    return 1 if bad else 0
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    one = commands.add_parser(
+        "validate",
+        help="the same for all profiles, and random jobs against what no disk breaks",
+        description="Run the jobs of 'david profile bench' on every profile, and random jobs against what no "
+        "disk breaks, whatever its parameters (david-sim physics --help). What is off is printed; the exit "
+        "status is 1 then.",
+    )
+    one.add_argument("profile", metavar="P", nargs="*", help="these only")
+    one.add_argument(
+        "--jobs", type=int, default=300, metavar="N", help="random jobs (default %(default)s)"
+    )
+    one.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="of the random jobs (default %(default)s)"
+    )
+    one.add_argument("--physics-only", action="store_true", help="the random jobs only")
+    one.add_argument("--all", action="store_true", help="print every row, not only what is off")
+    one.set_defaults(func=validate)
+    one = commands.add_parser(
+        "bench",
+        help="everyday jobs on the drive: modelled, what they should come to, how far off",
+        description="Run everyday jobs on the modelled drive. Hold each against a closed form of the drive's "
+        "parameters, its data sheet, or a measurement of it or of its class. The last lines say how much of "
+        "the profile is measured, published, derived, fitted or assumed, by its comments. The exit status is "
+        "1 if a job is further off than allowed.",
+    )
+    one.add_argument("profile", metavar="P", help="a name in profiles/, or a file")
+    one.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="replace a value; repeatable",
+    )
+    one.add_argument("--json", action="store_true", help="as JSON, for programs")
+    one.set_defaults(func=bench)

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rules.h"
+
+#define KIB	2		/* sectors */
+#define MIB	2048
+
+static bool reads_ahead(const struct job *job, const struct profile *profile)
+{
+	return !job->read_cache_off && profile->read_cache && profile->segments &&
+	       profile->readahead == READAHEAD_MAX;
+}
+
+static bool writes_back(const struct job *job, const struct profile *profile)
+{
+	return !job->write_cache_off && profile->write_cache == WRITE_CACHE_BACK;
+}
+
+/* Are requests of this kind not bound to follow one another within a revolution? */
+static bool cached(const struct job *job, const struct profile *profile)
+{
+	const struct job_part *part = &job->parts[0];
+
+	if (part->fua || part->flush)
+		return false;
+	return (part->writes == 100 || reads_ahead(job, profile)) &&
+	       (!part->writes || writes_back(job, profile));
+}
+
+static u64 bytes(const struct job *job)
+{
+	return (u64)job->count * job->parts[0].sectors;
+}
+
+bool rule_sound(const struct job *job, const struct profile *profile)
+{
+	const struct job_part *part = &job->parts[0];
+	u64 each = part->span / part->streams;
+	u64 asked = part->sectors + part->offset;
+
+	if (part->start + part->span > profile->sectors || each < 2 * asked + 16)
+		return false;
+	/* Random requests that overlap wait for each other: seldom, if the span is large. */
+	if (part->order == JOB_RANDOM)
+		return part->span >= 64ULL * part->depth * part->sectors;
+	return ((u64)job->count / part->streams + 2 + part->depth) * (part->sectors + part->gap) <=
+	       each;
+}
+
+/* More depth */
+
+static bool fit_depth(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->depth = min(part->depth, 32u);
+	part->pace = 0;
+	part->flush = 0;	/* with more depth, flushes find other requests under way */
+	/* A stream each, so that depth does not change who reads what. */
+	if (part->order != JOB_RANDOM)
+		part->streams = 1;
+	return part->order == JOB_RANDOM || cached(job, profile);
+}
+
+static void fast_depth(struct job *job, const struct profile *profile)
+{
+	job->parts[0].depth *= 2;
+}
+
+/* Less gap */
+
+static bool fit_gap(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->order = JOB_SEQUENTIAL;
+	part->streams = 1;
+	if (!part->gap)
+		part->gap = part->sectors;
+	return cached(job, profile);
+}
+
+static void fast_gap(struct job *job, const struct profile *profile)
+{
+	job->parts[0].gap = 0;
+}
+
+static u32 least_track(const struct profile *profile)
+{
+	u32 least = U32_MAX, i;
+
+	for (i = 0; i < profile->nr_zones; i++)
+		least = min(least, profile->zones[i].sectors_per_track);
+	return least;
+}
+
+/* Reading all of it, and giving away what was not asked for, would do. */
+static bool fit_through(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->order = JOB_SEQUENTIAL;
+	part->streams = 1;
+	part->writes = 0;
+	part->flush = 0;
+	if (!part->gap)
+		part->gap = part->sectors;
+	part->gap = min(part->gap, min(64ULL * KIB, least_track(profile) / 4ULL));
+	return cached(job, profile);
+}
+
+static void slow_through(struct job *job, const struct profile *profile)
+{
+	job->parts[0].sectors += job->parts[0].gap;
+	job->parts[0].gap = 0;
+}
+
+/* Larger requests */
+
+static bool fit_size(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->sectors = min(part->sectors, 8u * MIB);
+	part->gap = 0;
+	part->flush = 0;
+	part->pace = 0;
+	part->align = 0;
+	part->offset = 0;
+	job->count &= ~1u;
+	return true;
+}
+
+static void fast_size(struct job *job, const struct profile *profile)
+{
+	job->parts[0].sectors *= 2;
+	job->count /= 2;
+}
+
+/* A shorter stroke */
+
+static bool fit_stroke(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->order = JOB_RANDOM;
+	part->streams = 1;
+	part->gap = 0;
+	/* The halves are to be as fast as one another, but for the way between them. */
+	return part->span / 2 >= 64ULL * part->depth * part->sectors;
+}
+
+static void fast_stroke(struct job *job, const struct profile *profile)
+{
+	job->parts[0].span /= 2;
+}
+
+/* No pause */
+
+static bool fit_pause(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	if (!part->pace)
+		part->pace = 20000;
+	return true;
+}
+
+static void fast_pause(struct job *job, const struct profile *profile)
+{
+	job->parts[0].pace = 0;
+}
+
+/* Reads and writes of a stream */
+
+static bool fit_even(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->order = JOB_SEQUENTIAL;
+	part->streams = 1;
+	part->writes = 0;
+	part->gap = 0;
+	part->pace = 0;
+	part->flush = 0;
+	part->offset = 0;
+	part->fua = false;
+	part->async = false;
+	part->sectors = max(part->sectors, 64u * KIB);
+	job->count = max(job->count, 256u * MIB / part->sectors);
+	return reads_ahead(job, profile) && writes_back(job, profile);
+}
+
+static void fast_even(struct job *job, const struct profile *profile)
+{
+	job->parts[0].writes = 100;
+}
+
+/* Fewer flushes */
+
+static bool fit_flush(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->writes = 100;
+	part->depth = 1;
+	if (!part->flush)
+		part->flush = 8;
+	job->count = job->count / (part->flush + 1) * (part->flush + 1);
+	return job->count;
+}
+
+/* The requests that are not flushes stay as many. */
+static void fast_flush(struct job *job, const struct profile *profile)
+{
+	job->count -= job->count / (job->parts[0].flush + 1);
+	job->parts[0].flush = 0;
+}
+
+/* Caches */
+
+static bool fit_caches(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	/* What is written late may cost a seek back to a stream that has gone on. */
+	part->streams = 1;
+	part->writes = part->writes < 50 ? 0 : 100;
+	/* A pause may put a request right where the head is, read-ahead put it elsewhere. */
+	part->pace = 0;
+	job->read_cache_off = true;
+	job->write_cache_off = true;
+	return true;
+}
+
+static void fast_caches(struct job *job, const struct profile *profile)
+{
+	job->read_cache_off = false;
+	job->write_cache_off = false;
+}
+
+/* One stream for several */
+
+static bool fit_streams(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->order = JOB_SEQUENTIAL;
+	part->gap = 0;
+	if (part->streams == 1)
+		part->streams = 2;
+	return cached(job, profile);
+}
+
+static void fast_streams(struct job *job, const struct profile *profile)
+{
+	job->parts[0].streams = 1;
+}
+
+/* Media and interface */
+
+static bool fit_limits(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	/* What is read twice may come from the cache, what is written twice be written once. */
+	return part->order != JOB_RANDOM || part->span >= 1000 * bytes(job);
+}
+
+const struct rule rules[] = {
+	{ .name = "depth", .text = "twice the depth never costs throughput",
+	  .tolerance = 100, .fit = fit_depth, .fast = fast_depth },
+	{ .name = "gap", .text = "no gap never costs throughput",
+	  .tolerance = 30, .fit = fit_gap, .fast = fast_gap },
+	{ .name = "through",
+	  .text = "reads that skip up to 64 KiB take no longer than reading all of it",
+	  .tolerance = 50, .fit = fit_through, .slow = slow_through },
+	{ .name = "size", .text = "requests of twice the size never cost throughput",
+	  .tolerance = 80, .fit = fit_size, .fast = fast_size },
+	{ .name = "stroke", .text = "half the span never costs throughput",
+	  .tolerance = 80, .fit = fit_stroke, .fast = fast_stroke },
+	{ .name = "pause", .text = "a pause never makes requests faster",
+	  .tolerance = 60, .fit = fit_pause, .fast = fast_pause },
+	{ .name = "even", .text = "reads and writes of a stream are within 10 %",
+	  .tolerance = 100, .fit = fit_even, .fast = fast_even, .both = true },
+	{ .name = "flush", .text = "a flush never makes writes faster",
+	  .tolerance = 50, .fit = fit_flush, .fast = fast_flush },
+	{ .name = "caches", .text = "the drive's caches never cost throughput",
+	  .tolerance = 50, .fit = fit_caches, .fast = fast_caches },
+	{ .name = "streams", .text = "one stream is never slower than several",
+	  .tolerance = 50, .fit = fit_streams, .fast = fast_streams },
+	{ .name = "limits", .text = "no job is faster than media and interface",
+	  .tolerance = 2, .fit = fit_limits, .limit = true },
+};
+
+const u32 nr_rules = ARRAY_SIZE(rules);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What no disk breaks, as rules about two jobs: one of them never takes longer than the
+ * other, whatever the drive. Each rule holds for a set of jobs only, as physics has it:
+ * without read-ahead, for instance, a small gap between requests is faster than none.
+ */
+#ifndef DAVID_SIM_RULES_H
+#define DAVID_SIM_RULES_H
+
+#include "job.h"
+
+struct rule {
+	const char *name;
+	const char *text;
+	u32 tolerance;		/* permille of the time */
+	/* Make of a random job one that the rule speaks of. False: none for this drive. */
+	bool (*fit)(struct job *job, const struct profile *profile);
+	/* Make of a job that fits the faster and the slower one; NULL: that is the job itself. */
+	void (*fast)(struct job *job, const struct profile *profile);
+	void (*slow)(struct job *job, const struct profile *profile);
+	bool both;		/* nor may it be faster */
+	bool limit;		/* the time is held against what media and interface allow */
+};
+
+extern const struct rule rules[];
+extern const u32 nr_rules;
+
+/* Is @job within the disk, do its streams not come round, and is it one that a rule may take? */
+bool rule_sound(const struct job *job, const struct profile *profile);
+
+#endif
