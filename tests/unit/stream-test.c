@@ -32,7 +32,7 @@ struct job {
 
 static struct profile make_profile(struct kunit *test, const char *options)
 {
-	char text[sizeof(drive) + 200];
+	static char text[sizeof(drive) + 200];	/* a kernel's stack is small */
 	struct profile_error error;
 	struct profile profile;
 	int n;
