@@ -227,6 +227,8 @@ def test_the_environment_is_clean_and_has_the_callers_david_variables() -> None:
     (("--memory", "lots"), "--memory lots"),
     (("--rw", "/does/not/exist"), "--rw /does/not/exist"),
     (("--kind", "vm", "--virtual-time"), "--virtual-time"),
+    (("--kind", "uml", "--cpus", "2"), "--cpus 2"),
+    (("--kernel", "latest"), "--kernel latest"),
 ])
 def test_a_bad_option_is_named(options: tuple[str, ...], said: str) -> None:
     run = lab(*options, "--", "true")

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import kernels
 from .util import TREE, UserError
 
 TIMED_OUT = 124
@@ -46,7 +47,7 @@ class Lab:
     virtual_time: bool = False
     debug: bool = False
     memory: str | None = None
-    cpus: int = 2
+    cpus: int | None = None
     rw: Sequence[str | Path] = ()
     timeout: float = DEFAULT_TIMEOUT
     env: dict[str, str] = field(default_factory=dict)
@@ -84,6 +85,7 @@ class Streams:
 def run_lab(argv: Sequence[str], *, capture: bool = False, **options) -> Result:
     """Run ARGV in a lab; OPTIONS are Lab's fields. UserError when it cannot be started at all."""
     lab = Lab(argv, **options)
+    lab.kernel = kernels.version(lab.kernel)
     if lab.kind == "uml":
         from .lab_uml import run
     elif lab.kind == "vm":

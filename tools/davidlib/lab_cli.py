@@ -41,7 +41,8 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     run.add_argument("--debug", action="store_true",
                      help="uml only: a kernel with KASAN, lockdep, kmemleak and the like (built once)")
     run.add_argument("--memory", metavar="M", help="such as 512M or 4G (default: uml 1G, vm 2G)")
-    run.add_argument("--cpus", type=int, default=2, metavar="N", help="vm only (default: 2)")
+    run.add_argument("--cpus", type=int, metavar="N",
+                     help="vm, and uml with --kernel newest, up to 4 (default: vm 2, uml 1)")
     run.add_argument("--rw", action="append", default=[], metavar="DIR",
                      help="open a directory of the host for writing; may be repeated")
     run.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT, metavar="S",
@@ -51,7 +52,7 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
 
     icount = labs.add_parser("icount", help="run a command where one instruction is one nanosecond",
                              description=ICOUNT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
-    icount.add_argument("--kernel", choices=kernels.VERSIONS, default="6.12", help="(default: 6.12)")
+    add_kernel(icount)
     icount.add_argument("--memory", metavar="M", help="such as 512M or 4G (default: 2G)")
     icount.add_argument("--files", nargs="+", action="extend", default=[], metavar="FILE",
                         help="files and directories of the host that the guest needs")
@@ -66,15 +67,22 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     build.set_defaults(func=build_module)
 
     setup = labs.add_parser("setup", help="fetch or build a lab's kernels and try KVM, in advance")
-    setup.add_argument("kind", choices=("uml", "vm"))
+    setup.add_argument("kind", choices=("uml", "vm", "newest"),
+                       help="newest: look again which kernel is the newest that Debian serves")
+    add_kernel(setup)
     setup.set_defaults(func=set_up)
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=("uml", "vm"), default="uml",
-                        help="uml: User Mode Linux, one CPU, starts in a second. "
+                        help="uml: User Mode Linux, starts in a second. "
                              "vm: Debian's stock kernel in QEMU (default: uml)")
-    parser.add_argument("--kernel", choices=kernels.VERSIONS, default="6.12", help="(default: 6.12)")
+    add_kernel(parser)
+
+
+def add_kernel(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kernel", default="6.12", metavar="VERSION",
+                        help="6.1, 6.12, newest, or another MAJOR.MINOR that Debian serves (default: 6.12)")
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -92,19 +100,23 @@ def run_icount(args: argparse.Namespace) -> int:
 
 
 def build_module(args: argparse.Namespace) -> int:
+    kernel = kernels.version(args.kernel)
     if args.sparse:
-        module.sparse(args.kind, args.kernel)
+        module.sparse(args.kind, kernel)
         return 0
-    for ko in module.ensure(args.kind, args.kernel):
+    for ko in module.ensure(args.kind, kernel):
         print(ko)
     return 0
 
 
 def set_up(args: argparse.Namespace) -> int:
-    if args.kind == "uml":
-        say(f"uml kernel: {uml.ensure('6.12')}")
+    if args.kind == "newest":
+        kernels.choose_again()
+    elif args.kind == "uml":
+        say(f"uml kernel: {uml.ensure(kernels.version(args.kernel))}")
     else:
-        for kernel in kernels.VERSIONS:
+        for kernel in (*kernels.VERSIONS, kernels.version(kernels.NEWEST)):
             say(f"vm kernel: {kernels.vmlinuz(kernel)}, "
                 f"{'with' if kvm.works(kernel, probe) else 'without'} KVM")
+            kernels.build_root(kernel)
     return 0

@@ -13,15 +13,33 @@ from pathlib import Path
 
 from . import host, module, uml
 from .lab import Lab, Result, Streams, private_directory
+from .util import UserError
+
+# CONFIG_NR_CPUS in uml-smp.config
+MOST_CPUS = 4
 
 
 def run(lab: Lab, streams: Streams) -> Result:
+    check(lab)
     tree = uml.ensure(lab.kernel, lab.debug)
     modules = module.ensure("uml", lab.kernel, lab.debug) if lab.load_module else []
     with private_directory() as private:
         host.prepare(lab, private, modules, mount_rw)
         shutil.copy(host.GUEST / "uml-init", private / "init")
         return host.run_guest(lab, command_line(lab, tree, private), uml_environment(lab), private, streams)
+
+
+def check(lab: Lab) -> None:
+    several = uml.smp(lab.kernel)
+    if lab.cpus is None:
+        lab.cpus = 1
+    if lab.virtual_time and several:
+        raise UserError(f"--virtual-time: the uml lab's {lab.kernel} kernel has several CPUs instead; "
+                        "use --kernel 6.12")
+    most = MOST_CPUS if several else 1
+    if not 1 <= lab.cpus <= most:
+        raise UserError(f"--cpus {lab.cpus}: the uml lab's {lab.kernel} kernel has at most {most}"
+                        f"{'' if several else '; --kernel newest has 4, and so has --kind vm'}")
 
 
 def mount_rw(path: Path) -> str:
@@ -47,6 +65,9 @@ def command_line(lab: Lab, tree: Path, private: Path) -> list[str]:
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "devtmpfs.mount=0",
             f"init={private}/init", f"david_lab={private}",
             "panic=-1", "oops=panic"]
+    if uml.smp(lab.kernel):
+        # System calls by seccomp, which takes half the time of ptrace.
+        line += ["seccomp=on", f"ncpus={lab.cpus}"]
     if lab.virtual_time:
         line.append("time-travel=inf-cpu")
     return line

@@ -25,6 +25,8 @@ GUEST_ROOT = shlex.quote(str(host.GUEST / "vm-root"))
 
 
 def run(lab: Lab, streams: Streams) -> Result:
+    if lab.cpus is None:
+        lab.cpus = 2
     if lab.cpus < 1:
         raise UserError(f"--cpus {lab.cpus}: want at least one")
     modules = module.ensure("vm", lab.kernel) if lab.load_module else []

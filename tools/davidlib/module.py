@@ -11,13 +11,14 @@ import os
 import shlex
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
-from . import kernels, uml
+from . import debroot, kernels, uml
 from .util import BUILD, TREE, UserError, jobs, locked, say
 
 SOURCES = ["Makefile", "dm-david", "model", "classifier", "tests/unit", "tests/kunit"]
-SUFFIXES = {".c", ".h", ".S", ".lds"}
+SUFFIXES = {".c", ".h", ".S", ".lds", ".sh"}
 MODULE = "dm-david/dm-david.ko"
 # A module that can be told to lose data (dm-david/durable.h): for the test of the power-cut test.
 PLANTED = os.environ.get("DAVID_PLANT") == "1"
@@ -39,11 +40,23 @@ def sources() -> list[Path]:
     return found
 
 
-def kernel_build(kind: str, kernel: str, debug: bool = False) -> list[str]:
-    """make's arguments that choose the kernel to build for."""
+@dataclass(frozen=True)
+class Target:
+    """What kernel to build for: make's arguments, and the root to run it in, if not on this machine."""
+
+    make: tuple[str, ...]
+    root: Path | None = None
+
+    def command(self, place: Path, *more: str) -> list[str]:
+        command = ["make", *self.make, f"M={place}", f"-j{jobs()}", "W=1", *more, "modules"]
+        return debroot.command(self.root, command, [place]) if self.root else command
+
+
+def kernel_build(kind: str, kernel: str, debug: bool = False) -> Target:
     if kind == "uml":
-        return ["ARCH=um", "-C", str(uml.ensure(kernel, debug))]
-    return ["-C", str(kernels.headers(kernel))]
+        return Target(("ARCH=um", "-C", str(uml.ensure(kernel, debug))))
+    root = kernels.build_root(kernel)
+    return Target(("-C", str(kernels.headers(kernel))), root)
 
 
 def ensure(kind: str, kernel: str, debug: bool = False) -> list[Path]:
@@ -64,16 +77,16 @@ def ensure(kind: str, kernel: str, debug: bool = False) -> list[Path]:
     return [place / MODULE]
 
 
-def forget_another(place: Path, target: list[str]) -> None:
+def forget_another(place: Path, target: Target) -> None:
     """Objects for a kernel of another configuration: make goes by times, and may take them for new."""
     kernel = place / ".kernel"
-    if not kernel.exists() or kernel.read_text() != shlex.join(target):
+    if not kernel.exists() or kernel.read_text() != repr(target):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        kernel.write_text(shlex.join(target))
+        kernel.write_text(repr(target))
 
 
-def fingerprint(names: list[Path], target: list[str]) -> str:
+def fingerprint(names: list[Path], target: Target) -> str:
     digest = hashlib.sha256(repr(target).encode())
     for name in names:
         digest.update(f"{name}\0".encode())
@@ -94,7 +107,7 @@ def refresh(place: Path, names: list[Path]) -> None:
             copy.write_bytes(text)
 
 
-def build(place: Path, target: list[str], kind: str, kernel: str) -> None:
+def build(place: Path, target: Target, kind: str, kernel: str) -> None:
     say(f"building dm-david.ko for {kind} {kernel}")
     # KASAN's red zones stand on the stack: the limit that 64-bit kernels have by default, not uml's.
     flags = "-Werror -Wframe-larger-than=2048" if place.name.endswith("-debug") else "-Werror"
@@ -104,8 +117,8 @@ def build(place: Path, target: list[str], kind: str, kernel: str) -> None:
         raise UserError(f"make said nothing of an error, but there is no {place / MODULE}")
 
 
-def kbuild(place: Path, target: list[str], *more: str) -> str:
-    command = ["make", *target, f"M={place}", f"-j{jobs()}", "W=1", *more, "modules"]
+def kbuild(place: Path, target: Target, *more: str) -> str:
+    command = target.command(place, *more)
     run = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, errors="replace")
     if run.returncode:

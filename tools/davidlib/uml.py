@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The uml lab's kernel: User Mode Linux from Debian's linux-source package.
+"""The uml lab's kernels: User Mode Linux from Debian's linux-source packages.
 
+The first has one CPU and virtual time; the newest that Debian serves has several CPUs.
 Built once per Debian version and configuration, into
 CACHE/kernels/uml-VERSION-HASH. What stays there afterwards is the kernel
 (`linux`) and what `make ARCH=um M=...` needs to build modules for it.
@@ -11,13 +12,20 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from . import archive
 from .util import KERNELS, UserError, jobs, locked, say
 
 FRAGMENTS = [Path(__file__).with_name("uml.config")]
-DEBUG_FRAGMENTS = [*FRAGMENTS, Path(__file__).with_name("uml-debug.config")]
+SMP_FRAGMENTS = [Path(__file__).with_name("uml-smp.config")]
+DEBUG = Path(__file__).with_name("uml-debug.config")
+# UML has several CPUs from 6.19 on.
+FIRST_SMP = (6, 19)
 PATCHES = [Path(__file__).with_name("uml-xstate.patch")]
 # Bump when the way of building changes and old trees must not be used any more.
 RECIPE = 1
@@ -33,25 +41,37 @@ KEEP_TOP = {"include", "arch", "scripts", "linux", "Makefile", "Kbuild", "Kconfi
             "Module.symvers", "modules.builtin", "modules.builtin.modinfo", "modules.order", "System.map"}
 
 
-def source_version(kernel: str) -> str:
+def installed(kernel: str) -> str | None:
     """Debian's version of the installed linux-source package, such as 6.12.117-1~deb12u1."""
-    package = f"linux-source-{kernel}"
-    run = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", package],
-                         check=False, capture_output=True, text=True)
-    status, _, version = run.stdout.partition(" ")
-    if run.returncode or status != "installed":
-        raise UserError(f"the uml lab's kernel is built from {package}, which is not installed: "
-                        "run `tools/setup packages`")
-    return version
+    said = archive.run("dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", f"linux-source-{kernel}")
+    status, _, version = said.stdout.partition(" ")
+    return version if status == "installed" else None
 
 
-def fragments(debug: bool) -> list[Path]:
-    return DEBUG_FRAGMENTS if debug else FRAGMENTS
+def source_version(kernel: str) -> str:
+    served = installed(kernel) or archive.version(f"linux-source-{kernel}")
+    if not served:
+        raise UserError(f"the uml lab's kernel is built from linux-source-{kernel}, which is not installed, "
+                        f"and which Debian does not serve in {', '.join(archive.SUITES)}")
+    return served if isinstance(served, str) else served[0]
+
+
+def smp(kernel: str) -> bool:
+    """Has this kernel several CPUs? It has no virtual time then."""
+    return tuple(int(part) for part in kernel.split(".")) >= FIRST_SMP
+
+
+def fragments(kernel: str, debug: bool) -> list[Path]:
+    return [*(SMP_FRAGMENTS if smp(kernel) else FRAGMENTS), *([DEBUG] if debug else [])]
+
+
+def patches(kernel: str) -> list[Path]:
+    return [] if smp(kernel) else PATCHES
 
 
 def tree(kernel: str, debug: bool = False) -> Path:
     """Where the kernel of this version and configuration is, or will be."""
-    text = b"".join(path.read_bytes() for path in [*fragments(debug), *PATCHES])
+    text = b"".join(path.read_bytes() for path in [*fragments(kernel, debug), *patches(kernel)])
     digest = hashlib.sha256(text + b"recipe %d" % RECIPE).hexdigest()[:10]
     return KERNELS / f"uml-{source_version(kernel)}-{digest}"
 
@@ -77,7 +97,7 @@ def build(kernel: str, where: Path, debug: bool) -> None:
     unpack(kernel, where)
     log = where.with_name(where.name + ".log")
     with open(log, "w") as out:
-        configure(where, out, fragments(debug))
+        configure(where, out, fragments(kernel, debug))
         make(where, ["linux", "modules"], out, STEPS.get(kernel, 1900))
     prune(where)
     (where / "built").write_text(f"{time.monotonic() - start:.0f} s\n")
@@ -86,12 +106,26 @@ def build(kernel: str, where: Path, debug: bool) -> None:
 
 def unpack(kernel: str, where: Path) -> None:
     say("unpacking the source, about half a minute")
-    tarball = f"/usr/src/linux-source-{kernel}.tar.xz"
     excludes = [f"--exclude=linux-source-{kernel}/{pattern}" for pattern in UNPACK_WITHOUT]
-    subprocess.run(["tar", "-C", where, "--strip-components=1", "--wildcards", *excludes, "-xJf", tarball],
-                   check=True)
-    for path in PATCHES:
+    with tarball(kernel) as path:
+        subprocess.run(["tar", "-C", where, "--strip-components=1", "--wildcards", *excludes, "-xJf", path],
+                       check=True)
+    for path in patches(kernel):
         subprocess.run(["patch", "-d", where, "-p1", "--quiet", "--input", path], check=True)
+
+
+@contextmanager
+def tarball(kernel: str) -> Iterator[Path]:
+    """The source: of the installed package, or fetched for now."""
+    name = f"usr/src/linux-source-{kernel}.tar.xz"
+    if installed(kernel):
+        yield Path("/") / name
+        return
+    with tempfile.TemporaryDirectory(dir=KERNELS, prefix="source-") as scratch:
+        say(f"fetching linux-source-{kernel}, about 160 MB")
+        [deb] = archive.download([f"linux-source-{kernel}"], Path(scratch))
+        subprocess.run(["dpkg", "-x", deb, scratch], check=True)
+        yield Path(scratch) / name
 
 
 def make_command(where: Path) -> list[str]:
@@ -107,9 +141,23 @@ def configure(where: Path, log, fragments: list[Path]) -> None:
         if run.returncode:
             raise UserError(f"configuring the uml kernel failed at `{' '.join(step)}`; see {log.name}")
     refused = lost_options((where / ".config").read_text(), fragments)
+    if smp_config(fragments):
+        # Fragments are written for the kernel that does not move: a newer one may have dropped an option.
+        known = declared(where)
+        refused = [line for line in refused if re.search(r"CONFIG_(\w+)", line)[1] in known]
     if refused:
         raise UserError("the uml kernel's configuration refuses these options of "
                         f"{fragments[-1].name} and before: {' '.join(refused)}")
+
+
+def smp_config(fragments: list[Path]) -> bool:
+    return fragments[0] in SMP_FRAGMENTS
+
+
+def declared(where: Path) -> set[str]:
+    """All options that the kernel's Kconfig files know."""
+    return {name for path in where.rglob("Kconfig*") if path.is_file()
+            for name in re.findall(r"^\s*(?:menu)?config (\w+)", path.read_text(errors="replace"), re.M)}
 
 
 def lost_options(config: str, fragments: list[Path]) -> list[str]:

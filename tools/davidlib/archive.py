@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Debian packages of other releases than this machine's: found and fetched by apt, with lists of its own.
+
+Nothing is installed from there, and the machine's own package sources are not touched.
+"""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from .util import CACHE, UserError, locked, say
+
+APT = CACHE / "apt"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# Where kernels are looked for. Suites without a hyphen are releases that a root can be made of.
+SUITES = ("bookworm", "trixie", "trixie-backports", "sid")
+
+
+def run(*command: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          **options)
+
+
+def mirror() -> str:
+    """The archive that this machine has its own packages from."""
+    for _ in range(2):
+        said = run("apt-get", "download", "--print-uris", "base-files").stdout
+        found = re.search(r"'(\S+)/pool/main/b/base-files/", said)
+        if found:
+            return found[1]
+        said = run("apt-get", "-q=2", "update").stdout
+    raise UserError(f"apt does not say where this machine has Debian's packages from. apt-get said:\n{said}")
+
+
+def source(suite: str, uri: str) -> str:
+    """A line for sources.list."""
+    return f"deb [signed-by={KEYRING}] {uri} {suite} main"
+
+
+def options() -> list[str]:
+    words = {"Dir::Etc::SourceList": APT / "sources.list", "Dir::Etc::SourceParts": "/dev/null",
+             "Dir::Etc::Preferences": "/dev/null", "Dir::Etc::PreferencesParts": "/dev/null",
+             "Dir::State::Lists": APT / "lists", "Dir::State::Status": "/dev/null",
+             "Dir::Cache": APT / "cache"}
+    return [word for name, value in words.items() for word in ("-o", f"{name}={value}")]
+
+
+def refresh() -> None:
+    """Read the lists anew: this decides which kernel is the newest."""
+    say(f"reading Debian's package lists of {', '.join(SUITES)}, usually 10 seconds ({APT})")
+    for name in ("lists/partial", "cache/archives/partial"):
+        (APT / name).mkdir(parents=True, exist_ok=True)
+    uri = mirror()
+    (APT / "sources.list").write_text("".join(source(suite, uri) + "\n" for suite in SUITES))
+    got = run("apt-get", *options(), "-q=2", "update")
+    if got.returncode:
+        raise UserError(f"reading Debian's package lists failed. apt-get said:\n{got.stdout}")
+    (APT / "ready").touch()
+
+
+def ensure() -> None:
+    with locked(APT.with_suffix(".lock"), "it is reading Debian's package lists"):
+        if not (APT / "ready").exists():
+            refresh()
+
+
+def names(start: str) -> list[str]:
+    """The packages whose names begin so."""
+    ensure()
+    return run("apt-cache", *options(), "pkgnames", start).stdout.split()
+
+
+def version(package: str) -> tuple[str, str] | None:
+    """A package's newest version, and the suite that serves it."""
+    ensure()
+    for line in run("apt-cache", *options(), "madison", package).stdout.splitlines():
+        found = re.fullmatch(r"\s*\S+ \| (\S+) \| \S+ (\S+)/main amd64 Packages", line)
+        if found:
+            return found[1], found[2]
+    return None
+
+
+def depends(package: str, start: str) -> list[str]:
+    """The packages that PACKAGE needs and whose names begin so."""
+    ensure()
+    said = run("apt-cache", *options(), "depends", "--important", package).stdout
+    return re.findall(rf"Depends: ({re.escape(start)}\S+)", said)
+
+
+def download(packages: Sequence[str], where: Path) -> list[Path]:
+    """Fetch packages into a directory; return the files."""
+    ensure()
+    # apt's sandbox user wants to write there.
+    where.chmod(0o755)
+    got = run("apt-get", *options(), "-q", "download", *packages, cwd=where)
+    debs = sorted(where.glob("*.deb"))
+    if got.returncode or len(debs) < len(packages):
+        raise UserError(f"fetching {' '.join(packages)} failed; `tools/setup newest` reads Debian's lists "
+                        f"anew. apt-get said:\n{got.stdout}")
+    return debs
