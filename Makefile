@@ -101,9 +101,9 @@ physics: sim ## 10,000 random jobs for every profile against what no disk breaks
 setup: ## packages and Python tools; other targets do this by themselves
 	@tools/setup
 
-modules: modules-6.1 modules-6.12 modules-uml sparse ## the module for every lab, warnings are errors
+modules: modules-6.1 modules-6.12 modules-newest modules-uml sparse ## the module for every lab, warnings are errors
 
-modules-6.1 modules-6.12: modules-%: setup
+modules-6.1 modules-6.12 modules-newest: modules-%: setup
 	@$(DAVID) lab module --kind vm --kernel $*
 
 modules-uml: setup
@@ -111,6 +111,7 @@ modules-uml: setup
 
 sparse: setup ## sparse over the module's sources
 	@$(DAVID) lab module --kind vm --kernel 6.12 --sparse
+	@$(DAVID) lab module --kind vm --kernel newest --sparse
 
 lint: setup ## checkpatch --strict and ruff
 	@tools/lint
@@ -183,10 +184,10 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -rf build
 	find $(wildcard dm-david model classifier tests) \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name modules.order \) -delete
-	rm -f Module.symvers modules.order .*.cmd .module-common.o
+	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/found.h
 
 .PHONY: all help module sim install install-tools install-module uninstall deb demo check bench validate physics figure4 cpu-share hunt bench-content bench-files setup
-.PHONY: modules modules-6.1 modules-6.12 modules-uml sparse lint unit fuzz kunit system
+.PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
 .PHONY: powercut check-debug trials trials-references races faults guest clean
 .NOTPARALLEL:
 

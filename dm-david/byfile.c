@@ -8,6 +8,7 @@
 #include <linux/magic.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
+#include "compat.h"
 #include "owner.h"
 
 struct suffixes {
@@ -32,7 +33,7 @@ static enum file_kind kind_of(const struct suffix_map *map, struct inode *inode)
 	struct dentry *name;
 
 	spin_lock(&inode->i_lock);
-	hlist_for_each_entry(name, &inode->i_dentry, d_u.d_alias) {
+	for_each_alias(name, inode) {
 		spin_lock(&name->d_lock);
 		kind = suffix_map_find(map, name->d_name.name, name->d_name.len);
 		spin_unlock(&name->d_lock);

@@ -1,37 +1,103 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The only place that knows kernel versions. The code is written to the newest
- * interface; what older kernels lack is filled in here.
+ * The only place that knows differences between kernels. The code is written to the
+ * newest interface; what older kernels lack is filled in here. Which kernel has what is
+ * found out by compiling (compat/probe.sh), as distributions take over changes from
+ * newer kernels: HAVE_... are the parts of compat/parts.c that compile.
  */
 #ifndef DM_DAVID_COMPAT_H
 #define DM_DAVID_COMPAT_H
 
 #include <linux/blkdev.h>
+#include <linux/dcache.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
-#include <linux/version.h>
+#include <linux/mm.h>
+#include "found.h"
+
+/*
+ * Do these operations say that a file system holds a block device?
+ *
+ * Newer kernels keep fs_holder_ops to themselves, and the kernel's symbol table tells whose
+ * the operations are: with a module's function the module's name would follow. Where it
+ * does not (no CONFIG_KALLSYMS, or another name), nobody is taken for a file system.
+ */
+#if defined(HAVE_FS_HOLDER_OPS)
+static inline bool compat_of_fs(const struct blk_holder_ops *ops)
+{
+	return ops == &fs_holder_ops;
+}
+#elif !defined(HAVE_BD_SUPER)
+static inline bool compat_of_fs(const struct blk_holder_ops *ops)
+{
+	/* The answers of before: only compared, and the first is part of the kernel's image. */
+	static const struct blk_holder_ops *yes, *no;
+	char name[24];
+
+	if (!ops || ops == READ_ONCE(no))
+		return false;
+	if (ops == READ_ONCE(yes))
+		return true;
+	snprintf(name, sizeof(name), "%ps", READ_ONCE(ops->mark_dead));
+	if (strcmp(name, "fs_bdev_mark_dead")) {
+		WRITE_ONCE(no, ops);
+		return false;
+	}
+	WRITE_ONCE(yes, ops);
+	return true;
+}
+#endif
 
 /*
  * The superblock that has @bdev mounted, or NULL. Where it is not NULL it may
  * be read, but only inside the caller's RCU read-side section: superblocks
- * are freed after a grace period. btrfs claims its devices in another way and
- * is never reported.
+ * are freed after a grace period. Up to 6.16 btrfs claims its devices in another way
+ * and is never reported.
  */
 static inline struct super_block *compat_bdev_super(struct block_device *bdev)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-	struct super_block *sb;
+#ifdef HAVE_BD_SUPER
+	return READ_ONCE(bdev->bd_super);
+#else
+	void *holder;
 
-	if (READ_ONCE(bdev->bd_holder_ops) != &fs_holder_ops)
+	if (!compat_of_fs(READ_ONCE(bdev->bd_holder_ops)))
 		return NULL;
-	sb = READ_ONCE(bdev->bd_holder);
+	holder = READ_ONCE(bdev->bd_holder);
 	/* Pairs with the order in which a claim is ended and a new one made. */
 	smp_rmb();
-	return READ_ONCE(bdev->bd_holder_ops) == &fs_holder_ops ? sb : NULL;
-#else
-	return READ_ONCE(bdev->bd_super);
+	if (!compat_of_fs(READ_ONCE(bdev->bd_holder_ops)))
+		return NULL;
+	/*
+	 * A file system may also hold with its type, for several superblocks: erofs does.
+	 * Types are static; a superblock is allocated.
+	 */
+	if (!virt_addr_valid(holder) || !folio_test_slab(virt_to_folio(holder)))
+		return NULL;
+	return holder;
 #endif
 }
+
+/*
+ * Does btrfs copy what is written by direct I/O? The pages of copies belong to nobody: such
+ * data is stored.
+ */
+static inline bool compat_btrfs_copies(void)
+{
+#ifdef HAVE_DIO_BOUNCE
+	return true;
+#else
+	return false;
+#endif
+}
+
+#if !defined(for_each_alias) && defined(HAVE_D_ALIAS)
+#define for_each_alias(dentry, inode) \
+	hlist_for_each_entry(dentry, &(inode)->i_dentry, d_alias)
+#elif !defined(for_each_alias)
+#define for_each_alias(dentry, inode) \
+	hlist_for_each_entry(dentry, &(inode)->i_dentry, d_u.d_alias)
+#endif
 
 /*
  * What device-mapper takes over from the backing devices after it has asked the
@@ -44,10 +110,14 @@ static inline struct super_block *compat_bdev_super(struct block_device *bdev)
 static inline void compat_finish_limits(struct request_queue *q, bool sole, bool rotational,
 					bool write_cache, bool write_zeroes)
 {
-#ifdef BLK_FEAT_WRITE_CACHE
+#ifdef HAVE_LIMITS_COMMIT
 	struct queue_limits lim = queue_limits_start_update(q);
 
 	lim.max_write_zeroes_sectors = write_zeroes ? UINT_MAX >> SECTOR_SHIFT : 0;
+#ifdef HAVE_WZEROES_UNMAP
+	/* Of the backing device; the kernel wants it to be the same as the one above, or none. */
+	lim.max_hw_wzeroes_unmap_sectors = 0;
+#endif
 	if (sole) {
 		lim.features &= ~(BLK_FEAT_ROTATIONAL | BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA |
 				  BLK_FEAT_POLL);
@@ -73,7 +143,7 @@ static inline void compat_finish_limits(struct request_queue *q, bool sole, bool
 /* In 6.1 device-mapper has it its own way: see compat_finish_limits(). */
 static inline void compat_rotational(struct queue_limits *limits, bool rotational)
 {
-#ifdef BLK_FEAT_WRITE_CACHE
+#ifdef HAVE_LIMITS_COMMIT
 	limits->features &= ~(BLK_FEAT_ROTATIONAL | BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA);
 	if (rotational)
 		limits->features |= BLK_FEAT_ROTATIONAL;
@@ -93,13 +163,13 @@ static inline void compat_max_sectors(struct queue_limits *limits, unsigned int 
 	limits->max_sectors = sectors;
 	limits->max_hw_sectors = sectors;
 	limits->max_dev_sectors = 0;
-#ifdef BLK_FEAT_WRITE_CACHE
+#ifdef HAVE_LIMITS_COMMIT
 	/* Else the kernel has a limit of its own. */
 	limits->max_user_sectors = sectors;
 #endif
 }
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#ifndef HAVE_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *timer),
 				 clockid_t clock, enum hrtimer_mode mode)

@@ -12,6 +12,7 @@
 #include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/printk.h>
 #include "compat.h"
 #include "durable.h"
 #include "raw.h"
@@ -81,21 +82,49 @@ static noinline bool has_no_content(struct address_space *mapping, struct folio 
 }
 
 /*
- * btrfs claims its devices with its file system type, which the superblock
- * names too. The pointer is only ever compared.
+ * Up to 6.16 btrfs claims its devices with its file system type, which the superblock
+ * names too, and then with the superblock. The pointer is only ever compared.
  */
 static bool holds_as_btrfs(const struct owner_watch *watch, const struct super_block *sb)
 {
-	return sb->s_magic == BTRFS_SUPER_MAGIC &&
-	       READ_ONCE(watch->bdev->bd_holder) == (void *)sb->s_type;
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+
+	return sb->s_magic == BTRFS_SUPER_MAGIC && (holder == (void *)sb->s_type || holder == sb);
 }
 
 static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
 {
-	if (READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
+	/* A type stays where it is. A superblock does not: compat_bdev_super() tells of it. */
+	if (READ_ONCE(watch->bdev->bd_holder) == (void *)sb->s_type &&
+	    READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
 		WRITE_ONCE(watch->btrfs_holder, sb->s_type);
-	if (watch->tell_btrfs && !READ_ONCE(watch->checksums))
-		WRITE_ONCE(watch->checksums, true);
+	if (!watch->tell_btrfs || READ_ONCE(watch->checksums))
+		return;
+	WRITE_ONCE(watch->checksums, true);
+	if (compat_btrfs_copies())
+		pr_info_once("dm-david: btrfs copies what is written by direct I/O, on this kernel: such data is stored\n");
+}
+
+bool owner_is_btrfs(const struct owner_watch *watch)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	const struct super_block *sb;
+	bool found;
+
+	if (!holder || holder == READ_ONCE(watch->btrfs_holder))
+		return holder;
+	rcu_read_lock();
+	sb = compat_bdev_super(watch->bdev);
+	found = sb && sb->s_magic == BTRFS_SUPER_MAGIC;
+	rcu_read_unlock();
+	return found;
+}
+
+/* A mounted file system that compat_bdev_super() does not see: nothing is said of it, but here. */
+static noinline void tell_of_unseen(const struct owner_watch *watch, const struct super_block *sb)
+{
+	if (READ_ONCE(watch->bdev->bd_holder) == sb && !compat_bdev_super(watch->bdev))
+		pr_warn_once("dm-david: this kernel does not tell which file system holds a disk: data written by direct I/O is stored\n");
 }
 
 /* Data, but nobody says of which file. */
@@ -148,6 +177,7 @@ static __always_inline enum david_evidence mapped(struct owner_watch *watch,
 	 */
 	if (!btrfs && sb->s_bdev != watch->bdev)
 		return anonymous(watch);
+	tell_of_unseen(watch, sb);
 	return proven(sb) ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
 }
 

@@ -24,7 +24,7 @@ struct raw;
 /* What is known about one fake disk's mount, and the last page's owner. */
 struct owner_watch {
 	struct block_device *bdev;	/* the fake disk's own */
-	const void *btrfs_holder;	/* how btrfs claims this disk, once seen */
+	const void *btrfs_holder;	/* its type, if btrfs claims with it, once seen */
 	bool tell_btrfs;		/* that sets the following */
 	bool checksums;			/* of data may matter: sums.h */
 	const struct raw *raw;		/* what is data, but to be kept */
@@ -51,6 +51,9 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
  * cache, or NULL if it is no such read. The caller is in an RCU read-side section.
  */
 struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
+
+/* Has btrfs this disk mounted? No before owner_learn() has seen how it claims disks. */
+bool owner_is_btrfs(const struct owner_watch *watch);
 
 /*
  * Learn from a read how btrfs claims its device: the first that it does when

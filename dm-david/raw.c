@@ -14,6 +14,7 @@
 #include <linux/magic.h>
 #include <linux/sched/mm.h>
 #include <linux/seqlock.h>
+#include "compat.h"
 
 /* btrfs_fid without a parent, in words of 32 bits: inode, root, generation. */
 #define BTRFS_FID_WORDS	5
@@ -82,7 +83,7 @@ static bool has_any_name(const struct rawset *set, struct raw_file *file, struct
 
 	read_seqlock_excl(&rename_lock);
 	spin_lock(&inode->i_lock);
-	hlist_for_each_entry(name, &inode->i_dentry, d_u.d_alias) {
+	for_each_alias(name, inode) {
 		found = has_name(set, file, name);
 		if (found)
 			break;

@@ -182,8 +182,7 @@ enum sums_say sums_say(const struct david *d)
 		return READ_ONCE(d->sums.across) ? SUMS_REFUSE : SUMS_KEPT;
 	if (d->sums.mode == SUMS_OFF)
 		return SUMS_NONE;
-	if (!watch->tell_btrfs || !watch->btrfs_holder ||
-	    READ_ONCE(watch->bdev->bd_holder) != READ_ONCE(watch->btrfs_holder))
+	if (!watch->tell_btrfs || !owner_is_btrfs(watch))
 		return SUMS_NONE;
 	/* Units are the disk's, too, and its superblock is in this target. */
 	if (d->ti->begin)

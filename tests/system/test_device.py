@@ -19,6 +19,7 @@ BOTH = (
     *("content.anonymous*", "store.full*", "store.a_flush*"),
     *("life.reload_changes*", "life.overlapping*"),
     *("timing.the_disk*", "timing.requests*", "timing.a_full*"),
+    "kernels.*",
 )
 ONLY_6_1 = (
     "tables.status*",

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What newer kernels do in other ways: how a disk tells who has it mounted, a file its names, a backing
+device its limits. Quick, as each kernel in the vm lab runs them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import raw
+from raw import BLOCK
+
+from cases import case
+
+from guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+NAME = "kernel"
+BLOCKS = 64
+MKFS = {
+    "ext4": ("mkfs.ext4", "-q", "-J", "size=8"),
+    "xfs": ("mkfs.xfs", "-q", "-f", "-l", "size=64m"),
+    "btrfs": ("mkfs.btrfs", "-q", "-f"),
+    "f2fs": ("mkfs.f2fs", "-q", "-f"),
+}
+CHECK = {
+    "ext4": ("e2fsck", "-fn"),
+    "xfs": ("xfs_repair", "-n"),
+    "btrfs": ("btrfs", "check"),
+    "f2fs": ("fsck.f2fs", "--dry-run"),
+}
+# dm-david says so where btrfs hands on copies of what is written by direct I/O.
+COPIES = "btrfs copies what is written by direct I/O"
+
+BLOCK_DEVICES = "adapter*/host*/target*/*/block/*"
+
+
+def evidence(kind: str) -> int:
+    return int(device_stats(NAME)["evidence"][kind])  # type: ignore[index]
+
+
+def write_directly(path: str, place: int = 0) -> None:
+    with raw.opened(path, raw.DIRECT | os.O_CREAT) as fd:
+        raw.write(fd, raw.patterned(3, BLOCKS * BLOCK), place)
+
+
+def owners_are_seen(fs: str) -> None:
+    """Direct I/O into a file is data though it is the first that is written after mounting."""
+    with ram_disk(128 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
+        run(*MKFS[fs], disk)
+        # With checksums btrfs writes through the page cache, or from copies.
+        with mounted(disk, fs, "nodatasum" if fs == "btrfs" else "") as top:
+            write_directly(f"{top}/direct")
+            os.sync()
+            if evidence("anon") < BLOCKS:
+                raise Failed(f"{evidence('anon')} anonymous blocks were seen on {fs}, of {BLOCKS}")
+            before = evidence("file")
+            Path(f"{top}/file").write_bytes(raw.patterned(4, BLOCKS * BLOCK))
+            run("sync", "-f", top)
+            if evidence("file") < before + BLOCKS:
+                raise Failed(f"{evidence('file') - before} blocks of a file were seen on {fs}, of {BLOCKS}")
+            names = sorted(os.listdir(top))
+        run(*CHECK[fs], disk)
+        with mounted(disk, fs) as top:
+            assert sorted(os.listdir(top)) == names
+            for name in ("direct", "file"):
+                assert len(Path(f"{top}/{name}").read_bytes()) == BLOCKS * BLOCK
+        before = evidence("unmounted")
+        write_directly(disk, 4 * GIB - BLOCKS * BLOCK)
+        assert evidence("unmounted") == before + BLOCKS
+
+
+@case
+def who_has_a_disk_mounted_is_seen_on_ext4() -> None:
+    owners_are_seen("ext4")
+
+
+@case
+def who_has_a_disk_mounted_is_seen_on_xfs() -> None:
+    owners_are_seen("xfs")
+
+
+@case
+def who_has_a_disk_mounted_is_seen_on_btrfs() -> None:
+    owners_are_seen("btrfs")
+
+
+@case
+def direct_io_that_btrfs_copies_is_stored_and_said() -> None:
+    with ram_disk(128 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
+        run(*MKFS["btrfs"], disk)
+        with mounted(disk, "btrfs") as top:
+            write_directly(f"{top}/direct")
+            os.sync()
+            seen = evidence("anon") + evidence("file")
+            copies = COPIES in run("dmesg")
+            if (seen < BLOCKS) != copies:
+                raise Failed(f"the owner of {seen} of {BLOCKS} blocks was seen; said in the log: {copies}")
+        with mounted(disk, "btrfs") as top:
+            content = Path(f"{top}/direct").read_bytes()
+        assert (content == raw.patterned(3, BLOCKS * BLOCK)) == copies
+        run(*CHECK["btrfs"], "--check-data-csum", disk)
+
+
+@case
+def who_has_a_disk_mounted_is_seen_on_f2fs() -> None:
+    owners_are_seen("f2fs")
+
+
+@case
+def a_file_of_several_names_is_chosen_by_any_of_them() -> None:
+    data = [raw.patterned(n, 100 * KIB) for n in range(3)]
+    with ram_disk(64 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
+        run(*MKFS["ext4"], disk)
+        with mounted(disk, "ext4") as top:
+            os.mkdir(f"{top}/chosen")
+            david("raw", "add", NAME, f"{top}/chosen", "*.db")
+            for name in ("plain", "suffix", "directory"):
+                Path(f"{top}/{name}").touch()
+            os.link(f"{top}/suffix", f"{top}/other.db")
+            os.link(f"{top}/directory", f"{top}/chosen/inside")
+            for name, content in zip(("plain", "suffix", "directory"), data, strict=True):
+                Path(f"{top}/{name}").write_bytes(content)
+        with mounted(disk, "ext4") as top:
+            exact = [Path(f"{top}/{name}").read_bytes() == content
+                     for name, content in zip(("plain", "suffix", "directory"), data, strict=True)]
+        assert exact == [False, True, True], exact
+
+
+@contextmanager
+def unmapping_disk(megabytes: int) -> Iterator[str | None]:
+    """A SCSI disk in memory whose WRITE_ZEROES unmaps; None where the kernel has none."""
+    words = [f"dev_size_mb={megabytes}", "lbpws=1", "lbprz=1", "max_luns=1"]
+    if subprocess.run(["modprobe", "scsi_debug", *words], capture_output=True, check=False).returncode:
+        yield None
+        return
+    try:
+        run("modprobe", "sd_mod")
+        deadline = time.monotonic() + 60
+        while not (found := list(Path("/sys/bus/pseudo/drivers/scsi_debug").glob(BLOCK_DEVICES))):
+            if time.monotonic() > deadline:
+                raise Failed("scsi_debug makes no disk")
+            time.sleep(0.1)
+        yield f"/dev/{found[0].name}"
+    finally:
+        run("modprobe", "-r", "scsi_debug")
+
+
+def limit(device: str, name: str) -> int | None:
+    path = Path(f"/sys/class/block/{Path(os.path.realpath(device)).name}/queue/{name}")
+    return int(path.read_text()) if path.exists() else None
+
+
+@case
+def a_backing_device_that_unmaps_zeroes_changes_no_limit() -> None:
+    unmap = "write_zeroes_unmap_max_hw_bytes"
+
+    def limits(disk: str) -> list[int | None]:
+        return [limit(disk, name) for name in ("write_zeroes_max_bytes", unmap, "discard_max_hw_bytes")]
+
+    with unmapping_disk(64) as dev:
+        if dev is None:
+            return
+        if limit(dev, unmap) == 0:
+            raise Failed("the SCSI disk does not unmap zeroes: this tests nothing")
+        with fake_disk(NAME, 4 * GIB, dev) as disk:
+            seen = limits(disk)
+            run(*MKFS["ext4"], disk)
+            run(*CHECK["ext4"], disk)
+    with loop_disk(64 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
+        expected = limits(disk)
+    assert seen == expected, (seen, expected)
+    assert not seen[1], "the disk that is faked has no such command"
