@@ -43,7 +43,7 @@ ALL = tuple(f"{group}.*" for group in GROUPS)
 # In the uml lab in two boots, so that there is work for two CPUs to the end.
 UML_HALVES = (ALL[::2], ALL[1::2])
 # Page owners, names and quotas, the same on every kernel; programs are slow without KVM.
-UML_ONLY = ("rawfiles.*", "byfile.*", "xfsquota.*", "crypt.*", "packed.*")
+UML_ONLY = ("rawfiles.*", "byfile.*", "xfsquota.*", "crypt.*", "packed.*", "plan.*")
 VM_ALL = tuple(pattern for pattern in ALL if pattern not in UML_ONLY)
 FULL = os.environ.get("DAVID_SCALE") == "full"
 LIMIT = 1800 if FULL else 600

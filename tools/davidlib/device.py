@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from . import dm, profileword, stats
+from . import dm, plan, profileword, stats
 from .dm import DeviceError
 from .kmsg import KernelLog
 from .sizes import SECTOR, format_both, format_size, size_arg
@@ -163,6 +163,18 @@ def _settle_size(args: argparse.Namespace, profile: profileword.Word | None) -> 
         )
 
 
+def _check_room(args: argparse.Namespace) -> None:
+    """Warn where mkfs would end without space. It may be given other parameters: nothing is refused."""
+    if args.classify in ("data", "keep") or args.mode == "model-only":
+        return
+    if is_store(args.backing) and not args.format:
+        return
+    with open(args.backing, "rb") as file:
+        room = file.seek(0, os.SEEK_END)
+    if said := plan.warning(args.size, room):
+        print(f"david: --backing {args.backing}: {said}", file=sys.stderr)
+
+
 def create(args: argparse.Namespace) -> int:
     _need_root("create")
     _check_mode(args)
@@ -172,6 +184,7 @@ def create(args: argparse.Namespace) -> int:
     if dm.exists(args.name):
         raise DeviceError(f"NAME {args.name}: in use; choose another, or first: david remove {args.name}")
     check_backing(args.backing, args.format)
+    _check_room(args)
     table = table_line(args, profile)
     with KernelLog() as log:
         try:

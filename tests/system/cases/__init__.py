@@ -16,6 +16,7 @@ GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
 GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
+GROUPS += ("plan",)
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 VIRTUAL = ("vtime",)  # for the virtual clock only
