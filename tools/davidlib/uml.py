@@ -30,7 +30,7 @@ PATCHES = [Path(__file__).with_name("uml-xstate.patch")]
 # Bump when the way of building changes and old trees must not be used any more.
 RECIPE = 1
 # Kbuild steps of a full build, for the progress line; a guess is good enough.
-STEPS = {"6.1": 1750, "6.12": 1900}
+STEPS = {"6.1": 1750, "6.12": 2250}
 # Large, and neither Kconfig nor an ARCH=um build looks at them.
 UNPACK_WITHOUT = ["Documentation/*/*", "tools/testing", "tools/perf", "drivers/gpu/drm/amd/include",
                   "drivers/gpu/drm/*/*.[ch]", "drivers/net/*/*/*/*.[ch]", "drivers/media/*/*.[ch]",
@@ -98,7 +98,7 @@ def build(kernel: str, where: Path, debug: bool) -> None:
     log = where.with_name(where.name + ".log")
     with open(log, "w") as out:
         configure(where, out, fragments(kernel, debug))
-        make(where, ["linux", "modules"], out, STEPS.get(kernel, 1900))
+        make(where, ["linux", "modules"], out, STEPS.get(kernel, 2250))
     prune(where)
     (where / "built").write_text(f"{time.monotonic() - start:.0f} s\n")
     say(f"uml kernel ready after {time.monotonic() - start:.0f} s")
