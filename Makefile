@@ -14,6 +14,9 @@ export DESTDIR PREFIX ZSHDIR
 # Everything else. A target that needs more than a compiler begins with its own set-up.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 SEEDS ?= 200
+# Of `make layers`.
+CASES ?= 'volumes.*' 'lvm.*' 'caches.*' 'mirrors.*' 'stacked.*' 'images.*' 'aftercut.*' 'readpast.*' \
+	'fstools.*' 'upkeep.*' 'strangers.*'
 FS ?= ext2 ext3 ext4 xfs btrfs f2fs nilfs2
 VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david/venv
 DAVID = tools/david
@@ -162,6 +165,9 @@ trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:impl
 		python3 tests/system/trials.py --seeds $(SEEDS) {} >$$log 2>&1; status=$$?; \
 		grep -a "^trials:" $$log | grep -v ": clean ("; exit $$status'
 
+layers: setup ## who else writes to a disk: every case of tests/system/writers.toml; CASES="mirrors.*", half an hour
+	$(DAVID) lab run --kind uml --memory 5G --timeout 14400 -- python3 tests/system/caserun.py $(CASES)
+
 trials-references: setup ## lives the references of the lives in `make check` again, and remembers what they came to
 	@mkdir -p build/trials
 	$(DAVID) lab run --kind uml --memory 1500M --timeout 3600 --rw build/trials -- python3 tests/system/trials.py \
@@ -188,7 +194,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: all help module sim install install-tools install-module uninstall deb demo check bench validate physics figure4 cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
-.PHONY: powercut check-debug trials trials-references races faults guest clean
+.PHONY: powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

@@ -12,7 +12,7 @@ import sys
 import time
 import traceback
 
-from cases import GROUPS, LONG, VIRTUAL, load
+from cases import GROUPS, LAYERS, LONG, VIRTUAL, load
 
 from guest import Complaints, Failed, dm, leaks, remove, run, say
 
@@ -30,11 +30,11 @@ def clean_up() -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("patterns", nargs="*", help="which cases: tables.*, store.full*; all but long.*")
+    parser.add_argument("patterns", nargs="*", help="which cases: tables.*, store.full*; all of GROUPS")
     args = parser.parse_args()
     virtual = os.environ.get("DAVID_LAB_VIRTUAL_TIME") == "1"
-    cases = load(VIRTUAL if virtual else GROUPS + LONG)
-    patterns = args.patterns or [name for name in cases if name.partition(".")[0] not in LONG]
+    cases = load(VIRTUAL if virtual else GROUPS + LONG + LAYERS)
+    patterns = args.patterns or [name for name in cases if name.partition(".")[0] not in LONG + LAYERS]
     chosen = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
     failed = 0
     for number, name in enumerate(chosen, 1):

@@ -19,6 +19,20 @@ GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", 
 GROUPS += ("plan",)
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
+# Who else writes to the disk: writers.toml has the list of them.
+LAYERS = (
+    "volumes",
+    "caches",
+    "mirrors",
+    "aftercut",
+    "readpast",
+    "fstools",
+    "strangers",
+    "images",
+    "lvm",
+    "upkeep",
+    "stacked",
+)
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 

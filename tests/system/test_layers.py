@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who else writes to a disk: a short form of what `make layers` tries, and the list of all of it.
+
+The rest, other modes and the control (`keep`) run with DAVID_SCALE=full. writers.toml has the list.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from cases import GROUPS, LAYERS, LONG, load
+from labjob import PYTHON, Job
+
+HERE = Path(__file__).parent
+PROGRAM = str(HERE / "caserun.py")
+FULL = os.environ.get("DAVID_SCALE") == "full"
+MODES = ("auto", "implicit", "explicit", "keep")
+SHORT = ("volumes.a_thin_ext4*_implicit", "lvm.a_volume*_auto")
+EVERY = tuple(f"{group}.*" for group in LAYERS)
+CHOSEN = EVERY if FULL else SHORT
+NAMES = [name for name in load(LAYERS) if any(fnmatch.fnmatch(name, pattern) for pattern in CHOSEN)]
+COMMAND = (*PYTHON, PROGRAM, *CHOSEN)
+LAB = Job("layers", "uml", "6.12", COMMAND, memory="5G", timeout=7200 if FULL else 600, usually=60)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.lab(LAB)) for name in NAMES])
+def test_nothing_is_lost(lab, name: str) -> None:
+    error = lab.result(case=name)["error"]
+    if error:
+        pytest.fail(error, pytrace=False)
+
+
+@pytest.mark.lab(LAB)
+def test_lab_ends_well(lab) -> None:
+    lab.ended_well()
+
+
+def rows() -> list[dict[str, str]]:
+    with open(HERE / "writers.toml", "rb") as file:
+        return tomllib.load(file)["tried"]
+
+
+def test_every_short_pattern_names_a_case() -> None:
+    for pattern in SHORT:
+        assert any(fnmatch.fnmatch(name, pattern) for name in load(LAYERS)), pattern
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row['writer']}-{row['on']}".replace(" ", "_"))
+def test_every_writer_names_its_case_or_why_it_has_none(row: dict[str, str]) -> None:
+    assert set(row) <= {"writer", "on", "modes", "layer", "case", "held", "not_here"}, row
+    assert row["writer"] and row["on"] and row["layer"], row
+    assert ("not_here" in row) != ("case" in row), f"a case, or why there is none: {row}"
+    if "not_here" in row:
+        return
+    assert row["held"], row
+    known = load(GROUPS + LONG + LAYERS)
+    assert row["modes"].split(), row
+    for mode in row["modes"].split():
+        assert mode in MODES, row
+        if row["case"].partition(".")[0] in LAYERS:
+            assert f"{row['case']}_in_{mode}" in known, f"no case {row['case']}_in_{mode}"
+    if row["case"].partition(".")[0] not in LAYERS:
+        assert row["case"] in known, f"no case {row['case']}"
+
+
+def test_the_list_is_long() -> None:
+    """Combinations of writer, file system, mode and layer."""
+    tried = sum(len(row.get("modes", "").split()) for row in rows() if "case" in row)
+    assert tried >= 60, f"{tried} combinations tried"
+    assert len(rows()) >= 60, f"{len(rows())} rows"
