@@ -14,8 +14,12 @@ directory of their own, which is looked at by the checker alone and removed afte
 In place of a mode, FS:linear cuts dm-linear at the same places: e2fsck -fy, for one, does not always mend a
 cut ext2, whatever the disk.
 
-ext4-crypt, f2fs-crypt, f2fs-packed and xfs-quota live only where they are named: all below an encrypted
-directory, a compressed one, or in projects and with limits. Where page owners keep what is encrypted, its
+What is called FS-pieces, FS-cache or FS-mirror has a layer between (layers.py); FS-tools ends with a cut and
+a tool that writes before anybody recovers (aftertools.py). FS:change is told another mode again and again, in
+the midst of its life, and is read-only between.
+
+ext4-crypt, f2fs-crypt, f2fs-packed, xfs-quota and these live only where they are named. The first three are
+encrypted or compressed, the fourth has projects and limits. Where page owners keep what is encrypted, its
 content must be the reference's, too.
 
 Prints one line "RESULT {json}" a life.
@@ -34,12 +38,15 @@ import signal
 import struct
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import aftertools
 import fscrypt
+import layers
 import quotas
 import raw
 from guest import (
@@ -50,6 +57,7 @@ from guest import (
     fake_disk,
     leaks,
     linear_disk,
+    load_table,
     mounted,
     ram_disk,
     run,
@@ -65,6 +73,7 @@ STORE = 128 * MIB
 COUNT, EPISODES = 120, 4
 F2FS_GARBAGE_COLLECT = 0x4004F506
 LINEAR = "linear"  # in place of a mode
+CHANGE = "change"  # the same: another mode again and again
 LATE = "late"  # the directory of operations that may be cut off
 
 Choices = tuple[tuple[str, ...], ...]
@@ -91,6 +100,8 @@ class FileSystem:
     more: Callable[[str], list[str]] | None = None  # what must be the same besides the tree
     by_chance: bool = False  # sizes of directories
     exact: bool = False  # page owners keep all content below such a directory
+    layer: str = ""  # between it and the disk
+    tools: bool = False  # ends with a cut, and a tool
 
 
 def grow_ext(disk: str, top: str) -> None:
@@ -331,6 +342,16 @@ SPECIAL = {
         more=limits,
     ),
 }
+EVERY_MODE = ("implicit", "auto", "keep")
+for base in ("ext3", "ext4", "xfs", "btrfs"):
+    for layer in ("pieces", "cache", "mirror"):
+        SPECIAL[f"{base}-{layer}"] = replace(
+            FILE_SYSTEMS[base], layer=layer, classify=EVERY_MODE, size=GIB, first=0.6
+        )
+for base in aftertools.TOOLS:
+    SPECIAL[f"{base}-tools"] = replace(
+        FILE_SYSTEMS[base], tools=True, classify=("implicit", "auto", "explicit"), size=512 * MIB, first=0.7
+    )
 KNOWN = FILE_SYSTEMS | SPECIAL
 
 
@@ -345,11 +366,14 @@ class Life:
     episodes: int
     disk: str
     cut: Cut | None  # None: the reference
+    layer: layers.Layer
     exact: bool = False  # look at content, too
+    change: Modes | None = None
     trees: list[list[str]] = field(default_factory=list)
     contents: list[list[str]] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     written: int = 0
+    operations: int = 0
 
     def live(self) -> None:
         fs, rng = self.fs, random.Random(self.seed)
@@ -362,7 +386,9 @@ class Life:
         else:
             where = [self.disk, f"{size >> 10}k"]
         try:
-            self.told.append(" ".join([*fs.mkfs, *features, *where]))
+            # On any device the same words.
+            words = [*fs.mkfs, *features, *where]
+            self.told.append(" ".join(words).replace(self.disk, "/dev/mapper/trial"))
             run(*fs.mkfs, *features, *where)
         except Failed:  # not every feature goes with every other
             self.told.append("refused")
@@ -371,6 +397,48 @@ class Life:
         for number in range(self.episodes):
             work = self.episode(number, work, random.Random(f"{self.seed} {number}"))
             run(*fs.check, self.disk)
+            self.layer.look(self.check_alone)
+            if self.change:
+                self.read_only()
+        if fs.tools and self.cut:
+            self.end_with_a_tool()
+
+    def check_alone(self, device: str) -> None:
+        """What lies below the layer, by itself."""
+        if self.driver == "btrfs":
+            run("btrfs", "device", "scan", "--forget")
+        run(*self.fs.check, device)
+        with mounted(device, self.driver, ",".join(filter(None, ("ro", self.fs.always)))) as top:
+            if wrong := difference(self.trees[-1], self.manifest(top, False)):
+                raise Failed("below the layer the tree differs: " + "\n".join(wrong))
+        if self.driver == "btrfs":
+            run("btrfs", "device", "scan", "--forget")
+
+    def read_only(self) -> None:
+        assert self.change
+        self.change.read_only()
+        with self.mounted(",".join(filter(None, ("ro", self.fs.always)))) as top:
+            if wrong := difference(self.trees[-1], self.manifest(top, False)):
+                raise Failed("of a read-only disk the tree differs: " + "\n".join(wrong))
+        self.change.writable()
+
+    def end_with_a_tool(self) -> None:
+        assert self.cut
+        with self.mounted(self.fs.always) as top, ExitStack() as stack:
+            work = Operations(f"{top}/{LATE}", f"{self.seed} end")
+            stack.callback(work.close_all)
+            work.run(60)
+            os.sync()
+            work.run(20)
+            self.operations += 80
+            self.cut.cut()
+        self.cut.restore()
+        name = self.fs.mkfs[0].partition(".")[2]
+        aftertools.same_by_any_tool(name, self.driver, self.disk, f"{self.seed} tool")
+
+    def do(self, work: Operations, count: int) -> None:
+        work.run(count)
+        self.operations += count
 
     def episode(self, number: int, work: Operations | None, rng: random.Random) -> Operations:
         fs = self.fs
@@ -387,19 +455,25 @@ class Life:
                 work = Operations(f"{top}/tree", self.seed)
             # Whatever happens: with a file open there is no unmounting.
             stack.callback(work.close_all)
-            work.run(self.count // 2)
+            self.do(work, self.count // 2)
+            aside = random.Random(f"{self.seed} {number} aside")
+            self.layer.disturb(top, aside)
+            if self.change:
+                self.change.next(aside)
             if grow and fs.grow:
                 try:
+                    self.layer.grown()
                     fs.grow(self.disk, top)
                 except Failed:  # sparse_super2, for one
                     self.told.append("not grown")
             if other and fs.other:
                 fs.other(top, rng)
-            work.run(self.count - self.count // 2)
+            self.do(work, self.count - self.count // 2)
+            self.layer.settle()
             if end == "remount":
                 work.close_all()
                 self.remount(top)
-                work.run(self.count // 4)
+                self.do(work, self.count // 4)
             if not end.endswith("cut"):
                 work.close_all()
             else:
@@ -550,6 +624,32 @@ class Cut:
         self.log.found()
 
 
+class Modes:
+    """The fake disk's table with another way of classification, in the midst of requests; or read-only."""
+
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
+
+    def next(self, rng: random.Random) -> None:
+        mode = rng.choice(("keep", "auto", "explicit", "implicit"))
+        table, changed = re.subn(r"classify=\w+", f"classify={mode}", self.cut.table)
+        if not changed:
+            raise Failed(f"no classification in {table}")
+        self.cut.table = table
+        if rng.random() < 0.5:
+            swap_table(self.cut.name, table)
+        else:
+            load_table(self.cut.name, table)
+
+    def read_only(self) -> None:
+        run("dmsetup", "load", "--readonly", self.cut.name, "--table", self.cut.table)
+        run("dmsetup", "suspend", self.cut.name)
+        run("dmsetup", "resume", self.cut.name)
+
+    def writable(self) -> None:
+        load_table(self.cut.name, self.cut.table)
+
+
 def driver_of(fs: str) -> str:
     """Kernels without a driver of its own for ext3 leave it to ext4's."""
     fs = fs.partition("-")[0]
@@ -566,6 +666,7 @@ class Result:
     seconds: float = 0
     squashed: int = 0
     kept: int = 0
+    operations: int = 0
     lived: list[str] = field(default_factory=list)
 
 
@@ -574,12 +675,23 @@ def live(
 ) -> Life:
     fs = KNOWN[name]
     exact = fs.exact and classify != "implicit"
-    life = Life(fs, driver_of(name), f"{name} {seed}", count, episodes, disk, cut, exact)
-    try:
-        life.live()
-    except (Failed, OSError) as error:
-        raise Failed(f"{'; '.join(life.told)}: {type(error).__name__}: {error}") from None
+    kind = fs.layer if cut else ""
+    first = int(fs.size * fs.first)
+    with layers.between(kind, disk, fs.size, first, f"{name} {seed} layer") as layer:
+        way = cut if layer.cuts else None
+        words = (f"{name} {seed}", count, episodes, layer.device, way, layer, exact)
+        life = Life(fs, driver_of(name), *words)
+        if classify == CHANGE and cut:
+            life.change = Modes(cut)
+        try:
+            life.live()
+        except (Failed, OSError) as error:
+            raise Failed(f"{'; '.join(life.told)}: {type(error).__name__}: {error}") from None
     return life
+
+
+def disk_size(name: str) -> int:
+    return layers.room(KNOWN[name].layer, KNOWN[name].size)
 
 
 def reference(name: str, seed: int, count: int, episodes: int) -> Life:
@@ -638,7 +750,7 @@ def one_linear(name: str, seed: int, count: int, episodes: int) -> Result:
     result = Result(name, LINEAR, seed)
     start = time.monotonic()
     try:
-        with linear_disk("trial", KNOWN[name].size) as disk:
+        with linear_disk("trial", disk_size(name)) as disk:
             live(name, seed, count, episodes, disk, Cut("trial", Complaints()))
     except (Failed, OSError) as error:
         result.error = f"{type(error).__name__}: {error}"
@@ -653,11 +765,11 @@ def one(name: str, classify: str, seed: int, count: int, episodes: int, referenc
     try:
         with ExitStack() as stack:
             backing = stack.enter_context(ram_disk(STORE))
-            size = KNOWN[name].size
-            disk = stack.enter_context(fake_disk("trial", size, backing, "--classify", classify))
+            first = "auto" if classify == CHANGE else classify
+            disk = stack.enter_context(fake_disk("trial", disk_size(name), backing, "--classify", first))
             cut = Cut("trial", complaints)
             life = live(name, seed, count, episodes, disk, cut, classify)
-            result.lived = life.told
+            result.lived, result.operations = life.told, life.operations
             figures = device_stats("trial")
             written: dict[str, int] = figures["written"]  # type: ignore[assignment]
             result.squashed, result.kept = written["squashed"], written["kept"]
@@ -702,6 +814,7 @@ def main() -> int:
     parser.add_argument("--rotate", action="store_true", help="one mode a seed, in turn")
     args = parser.parse_args()
     failed = clean = 0
+    operations: Counter[str] = Counter()
     references = References(args.references, args.count, args.episodes)
     for seed in args.seeds:
         for name, modes in args.runs or [(name, fs.classify) for name, fs in FILE_SYSTEMS.items()]:
@@ -717,6 +830,7 @@ def main() -> int:
             for classify in modes:
                 result = one(name, classify, *shape, references)
                 print("RESULT " + json.dumps(vars(result)), flush=True)
+                operations[classify] += result.operations
                 say(f"trials: {name}:{classify} {seed}: {result.error or 'clean'} ({result.seconds} s)")
                 clean += not result.error
                 failed += bool(result.error)
@@ -730,7 +844,8 @@ def main() -> int:
         references.save(args.remember)
     if lost := leaks():
         say(f"trials: kmemleak: {lost}")
-    say(f"trials: {clean} lives clean, {failed} not")
+    done = ", ".join(f"{count} in {mode}" for mode, count in sorted(operations.items())) or "none"
+    say(f"trials: {clean} lives clean, {failed} not; operations in lives that ended: {done}")
     return int(failed > 0 or bool(lost))
 
 

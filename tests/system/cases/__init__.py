@@ -32,6 +32,7 @@ LAYERS = (
     "lvm",
     "upkeep",
     "stacked",
+    "randomlives",
 )
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
