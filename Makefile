@@ -59,6 +59,9 @@ uninstall: ## remove what `make install` installed, but for the module
 deb: ## Debian packages, in build/deb: dm-david and dm-david-dkms; needs debhelper, dh-dkms, lintian
 	tools/packaging/deb
 
+packages-test: ## the packages installed, booted, upgraded and purged in clean Debian 12 and 13; root; half an hour
+	tests/system/packages/run
+
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
 
@@ -192,7 +195,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/found.h
 
-.PHONY: all help module sim install install-tools install-module uninstall deb demo check bench validate physics figure4 cpu-share hunt bench-content bench-files setup
+.PHONY: all help module sim install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
 .PHONY: powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
