@@ -13,12 +13,13 @@ import raw
 
 from cases import case
 
-from guest import SCRATCH, Failed, device_stats, mounted, ram_disk, run, say, stats
+from guest import SCRATCH, Failed, david, device_stats, mounted, ram_disk, run, say, stats
 from timed import READ, SIM, WRITE, Recording, profile, recording, timed_disk
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 RAM = 128 * MIB
 PLAIN, QUICK = profile("plain"), profile("quick")
+FULL = os.environ.get("DAVID_SCALE") == "full"
 
 
 def settle() -> None:
@@ -289,3 +290,46 @@ def model_only_tells_modelled_beside_measured() -> None:
     assert figures["measured_ns"]["read"] < 100_000 * reads < figures["modelled_ns"]["read"], figures
     assert sum(figures["modelled_times"]) == sum(figures["measured_times"]) == said["n"], figures
     assert "measured times" in stats.as_text(figures)
+
+
+# What fio runs on the disk, and the same as a job of david-sim bench. The mean response is compared.
+DISK_JOBS = (
+    ("read-128k", ("--rw=read", "--bs=128k"), "read size=128K"),
+    ("read-1m", ("--rw=read", "--bs=1m", "--offset=8g"), "read size=1M at=8G"),
+    ("read-deep", ("--rw=read", "--bs=128k", "--iodepth=4", "--offset=16g"), "read size=128K depth=4 at=16G"),
+    ("skip", ("--rw=read:32k", "--bs=32k", "--offset=24g"), "read size=32K gap=32K at=24G"),
+    ("random", ("--rw=randread", "--bs=4k"), "read random count=2000"),
+    ("random-32", ("--rw=randread", "--bs=4k", "--iodepth=32"), "read random depth=32 count=2000"),
+    ("write-1m", ("--rw=write", "--bs=1m", "--offset=32g"), "write size=1M at=32G"),
+    ("flush-random", ("--rw=randwrite", "--bs=4k", "--fdatasync=1"), "write random flush=1 count=2000"),
+)
+
+
+@case
+def everyday_jobs_take_through_the_kernel_what_the_simulator_says() -> None:
+    settle()
+    drives = ("hitachi-hds721010kla330", "seagate-exos-x20-20tb") if FULL else ("hitachi-hds721010kla330",)
+    for drive in drives:
+        with ram_disk(RAM) as dev:
+            david("create", "vt", "--backing", dev, "--format", "--profile", drive, "--classify", "data")
+            jobs: list[str] = []
+            for name, words, text in DISK_JOBS:
+                jobs += [f"--name={name}", "--filename=/dev/mapper/vt", "--stonewall", "--number_ios=300"]
+                jobs += [f"--ioengine={'libaio' if 'depth=' in text else 'psync'}", *words]
+            try:
+                report = fio("--randrepeat=0", *jobs)
+            finally:
+                david("remove", "vt")
+        wrong = []
+        for job, (name, words, text) in zip(report["jobs"], DISK_JOBS, strict=True):
+            line = text if "count" in text else f"{text} count=300 warm=0"
+            done = run(str(SIM), "bench", "--json", "--profile", drive, "--job", line)
+            said = json.loads(done)["jobs"][0]["all"]["mean_us"]
+            side = job["write" if "write" in words[0] else "read"]
+            seen = side["clat_ns" if "depth=" in text else "lat_ns"]["mean"] / 1000
+            off = 100 * (seen / said - 1)
+            say(f"{drive} {name}: fio {seen:.1f} us, david-sim bench {said:.1f} us, {off:+.1f} %")
+            # Random places are others: 300 of them vary by a few percent.
+            if abs(off) > (12 if "random" in name else 3):
+                wrong.append(f"{name} {off:+.1f} %")
+        assert not wrong, (drive, wrong)
