@@ -193,6 +193,23 @@ u64 bm_alloc(struct remap_bitmap *bm, u64 hint, u64 want, u64 *got)
 	return at;
 }
 
+u64 bm_alloc_run(struct remap_bitmap *bm, u64 *from, u64 want, unsigned int runs)
+{
+	u64 at = next_free(bm, max(*from, bm->first));
+
+	while (at != BM_NONE && runs--) {
+		u64 len = run_length(bm, at, want);
+
+		if (len == want) {
+			take(bm, at, len);
+			return at;
+		}
+		at = next_free(bm, at + len);
+	}
+	*from = at;
+	return BM_NONE;
+}
+
 bool bm_claim(struct remap_bitmap *bm, u64 start, u64 len)
 {
 	if (start > bm->size || len > bm->size - start ||

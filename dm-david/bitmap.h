@@ -47,6 +47,13 @@ void bm_copy(struct remap_bitmap *to, const struct remap_bitmap *from);
  */
 u64 bm_alloc(struct remap_bitmap *bm, u64 hint, u64 want, u64 *got);
 
+/*
+ * Allocate a run of exactly @want blocks, the first one from *@from on. Looks at @runs runs of free
+ * blocks at most, to bound the cost. Returns the first block; or BM_NONE, with *@from where to go
+ * on, itself BM_NONE if there is no such run to the end.
+ */
+u64 bm_alloc_run(struct remap_bitmap *bm, u64 *from, u64 want, unsigned int runs);
+
 /* Free @len blocks from @start, all of them in use (warns and skips those that are not). */
 void bm_free(struct remap_bitmap *bm, u64 start, u64 len);
 

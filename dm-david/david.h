@@ -32,6 +32,7 @@ struct david {
 	struct timing *timing;		/* NULL without a profile */
 	struct sums_watch sums;
 	unsigned int exact_megabytes;
+	unsigned int table_megabytes;	/* of memory for the range table */
 	struct work_struct exact_work;
 
 	/* Parameters, as the table line gives them. */
@@ -82,6 +83,15 @@ int david_pools_init(struct david *d);
 void david_pools_exit(struct david *d);
 int david_map(struct dm_target *ti, struct bio *bio);
 int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
+
+/*
+ * A request of the module's own at @sector of the target: a read, or a discard, which drops what
+ * the classifier knows to be data (implicit_squash()). Requests of the disk's user that overlap it
+ * are kept apart from it, as from each other. It takes no modelled time, and device-mapper does not
+ * see it: only while the device is not suspended. @bio names the backing device. Waits for requests
+ * that may need d->wq, so not from a worker of that. Returns 0 or an error. Sleeps.
+ */
+int david_own_request(struct david *d, struct bio *bio, sector_t sector);
 
 /* ctl.c: /dev/david */
 int david_ctl_init(void);

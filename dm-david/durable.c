@@ -58,7 +58,6 @@ struct durable {
 	struct format_room room;
 	bool fresh;			/* to be formatted when it starts */
 	bool live;			/* started */
-	bool may_write;
 
 	/* Under store->lock: */
 	struct format_log_page *free[RING_MAX];
@@ -213,6 +212,7 @@ static void fail(struct durable *d, int error)
 	spin_lock_irqsave(&store->lock, flags);
 	WRITE_ONCE(store->fault, d->fault);
 	WRITE_ONCE(store->failed, true);
+	WRITE_ONCE(store->refuses, true);
 	store->allowance = S64_MIN / 2;
 	spin_unlock_irqrestore(&store->lock, flags);
 	wake_up_all(&d->wait);
@@ -238,12 +238,15 @@ static s64 growth(const struct durable *d, u64 limit)
 static void set_allowance(struct durable *d)
 {
 	u64 soft = d->room.ranges - d->room.ranges / 16;
+	struct store *store = d->store;
+	s64 memory = store_growth(store, store->table_limit);
 
-	if (!d->store->failed)
-		d->store->allowance = min(slots(d), growth(d, soft));
+	if (!store->refuses)
+		store->allowance = min3(slots(d), growth(d, soft), memory);
 	/* An eighth of the table is free. */
-	if (growth(d, soft) > (s64)(d->room.ranges / 16))
-		d->store->table_told = false;
+	if (growth(d, soft) > (s64)(d->room.ranges / 16) &&
+	    store_growth(store, store->table_limit - store->table_limit / 8))
+		store->table_told = false;
 }
 
 static void kick(struct durable *d)
@@ -307,9 +310,10 @@ static bool wait_round(struct durable *d, gfp_t gfp, unsigned long *flags)
 bool durable_promise(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
 {
 	struct durable *d = store->durable;
+	u64 limit = store->table_limit;
 	s64 promised;
 
-	while (!store->failed) {
+	while (!store->refuses) {
 		promised = store->table.promised;
 		set_allowance(d);
 		if (promised <= store->allowance)
@@ -320,7 +324,8 @@ bool durable_promise(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned
 			continue;
 		}
 		/* The table is full. What is discarded makes room in the end. */
-		return kind == RT_HOLE && promised <= growth(d, d->room.ranges);
+		return kind == RT_HOLE && promised <= growth(d, d->room.ranges) &&
+		       promised <= store_growth(store, limit + limit / 16);
 	}
 	return false;
 }
@@ -332,7 +337,7 @@ bool durable_wait_free(struct store *store, gfp_t gfp)
 	bool some;
 
 	spin_lock_irqsave(&store->lock, flags);
-	some = d->nr_pending && !store->failed;
+	some = d->nr_pending && !store->refuses;
 	if (some)
 		wait_round(d, gfp, &flags);
 	spin_unlock_irqrestore(&store->lock, flags);
@@ -644,11 +649,6 @@ void durable_maps_destroy(struct durable_maps *maps)
 	bm_destroy(&maps->sealed);
 }
 
-bool durable_writes(const struct store *store)
-{
-	return store->durable->may_write && !store->failed;
-}
-
 u64 durable_ranges_limit(const struct store *store)
 {
 	const struct durable *d = store->durable;
@@ -669,7 +669,7 @@ int durable_start(struct store *store, struct block_device *bdev, u64 blocks,
 	d->bdev = bdev;
 	d->event_wq = wq;
 	d->event = event;
-	if (!durable_writes(store))
+	if (store->refuses)
 		return 0;
 	if (d->fresh) {
 		get_random_bytes(d->super.uuid, sizeof(d->super.uuid));
@@ -706,6 +706,7 @@ void durable_stop(struct store *store)
 	struct durable *d = store->durable;
 	struct format_super super;
 	unsigned long flags;
+	int r;
 
 	if (!d->live)
 		return;
@@ -727,8 +728,10 @@ void durable_stop(struct store *store)
 	super.generation++;
 	super.flags |= FORMAT_CLEAN;
 	super.log_end = d->head;
-	if (write_super(d, &super))
-		DMERR("%pg: the superblock cannot be written", d->bdev);
+	r = write_super(d, &super);
+	/* What was written before may be lost, so nobody may go on as if it were not. */
+	if (r)
+		fail(d, r);
 }
 
 static struct format_log_page *log_page_alloc(void)
@@ -880,8 +883,8 @@ static int replay(struct durable *d, struct block_device *bdev, void *buf, char 
 }
 
 /* What stands on @bdev, and what to do with it. */
-static int look(struct durable *d, struct block_device *bdev, bool want_format, void *buf,
-		char **error)
+static int look(struct durable *d, struct block_device *bdev, bool want_format, bool may_write,
+		void *buf, char **error)
 {
 	struct store *store = d->store;
 	u64 pages = bdev_nr_sectors(bdev) / PAGE_SECTORS_4K;
@@ -904,7 +907,7 @@ static int look(struct durable *d, struct block_device *bdev, bool want_format, 
 		u64 generation = found == FORMAT_STORE ? d->super.generation : 0;
 
 		*error = "Backing device cannot be written: there is no store on it";
-		if (!d->may_write)
+		if (!may_write)
 			return -EROFS;
 		d->fresh = true;
 		*error = NULL;
@@ -940,7 +943,6 @@ int durable_open(struct store *store, struct block_device *bdev, bool want_forma
 		return -ENOMEM;
 	}
 	d->store = store;
-	d->may_write = may_write;
 	INIT_WORK(&d->work, durable_work);
 	INIT_LIST_HEAD(&d->waiters);
 	init_waitqueue_head(&d->wait);
@@ -948,7 +950,7 @@ int durable_open(struct store *store, struct block_device *bdev, bool want_forma
 	d->wq = alloc_workqueue("dm-david-log", WQ_MEM_RECLAIM, 1);
 	if (!d->page || !d->wq)
 		goto bad;
-	r = look(d, bdev, want_format, buf, error);
+	r = look(d, bdev, want_format, may_write, buf, error);
 	if (r)
 		goto bad;
 	if (d->fresh) {
@@ -968,7 +970,6 @@ int durable_open(struct store *store, struct block_device *bdev, bool want_forma
 		goto bad;
 	*error = NULL;
 	store->durable = d;
-	set_allowance(d);
 	kfree(buf);
 	return 0;
 bad:

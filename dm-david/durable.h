@@ -70,17 +70,15 @@ int durable_open(struct store *store, struct block_device *bdev, bool format, bo
 void durable_close(struct store *store);
 
 /*
- * A table becomes live: mark the store as open, and as one of @blocks: those behind the bitmap's
- * end may be used once it has returned. Should it fail before durable_stop(), @event is queued
- * on @wq. A store that has failed stays so: it can be read, and 0 is
- * returned. Else what writing gave. Sleeps.
+ * A table becomes live, after store_set_access(): mark the store as open, and as one of @blocks:
+ * those behind the bitmap's end may be used once it has returned. Should the store fail before
+ * durable_stop() has returned, @event is queued on @wq. Of a table that is read-only nothing is
+ * written. A store that has failed stays so: it can be read, and 0 is returned. Else what writing
+ * gave. Sleeps.
  */
 int durable_start(struct store *store, struct block_device *bdev, u64 blocks,
 		  sector_t target_sectors, u64 seed, struct workqueue_struct *wq,
 		  struct work_struct *event);
-
-/* Will durable_start() write? */
-bool durable_writes(const struct store *store);
 
 /*
  * Bitmaps of @blocks, with nothing free, for what is given up: made before the store becomes
@@ -104,7 +102,10 @@ u64 durable_ranges_limit(const struct store *store);
  */
 int durable_check_copy(struct store *store, struct block_device *bdev);
 
-/* All I/O has ended: write everything. Does nothing if durable_start() was not called. Sleeps. */
+/*
+ * All I/O has ended: write everything. Does nothing if durable_start() wrote nothing. What cannot
+ * be written makes the store fail. Sleeps.
+ */
 void durable_stop(struct store *store);
 
 /* The first @len blocks of @r were set, under a promise. store->lock is held. Any context. */

@@ -262,6 +262,15 @@ static enum fate fate_of(struct store *store, u64 block, u64 dest)
 	return test_bit(dest, exact->maps.again) ? FATE_LATER : FATE_SQUASH;
 }
 
+/* bitmap_clear() takes numbers of 32 bits. */
+static void clear_again(struct exact *exact, const struct run *run)
+{
+	u64 i;
+
+	for (i = run->dest; i < run->dest + run->blocks; i++)
+		__clear_bit(i, exact->maps.again);
+}
+
 /* The first blocks of @run that one thing becomes of. False without memory. */
 static bool squash_some(struct store *store, struct run *run)
 {
@@ -287,7 +296,7 @@ static bool squash_some(struct store *store, struct run *run)
 		rt_unpromise(&store->table);
 		later.blocks = r.len;
 		if (fate == FATE_LATER) {
-			bitmap_clear(store->exact->maps.again, later.dest, later.blocks);
+			clear_again(store->exact, &later);
 			if (!push(store->exact, &later))
 				exact_cleared(store, later.dest, later.blocks);
 		}
@@ -318,6 +327,9 @@ static void exact_work(struct work_struct *work)
 	u64 turns = READ_ONCE(store->exact->runs) * 2 + 64;
 	struct run run;
 
+	/* A table that may be written to goes on. */
+	if (READ_ONCE(store->refuses))
+		return;
 	/* Requests may be at all there is: then the next one asks again. */
 	while (turns-- && next_run(store, &run)) {
 		while (run.blocks && squash_some(store, &run))

@@ -73,10 +73,9 @@ static bool commit(struct david *d, struct growth *growth)
 	return fits;
 }
 
-static bool wants(const struct store *store, u64 blocks, bool may_write)
+static bool wants(const struct store *store, u64 blocks)
 {
-	return blocks > store->bitmap.size && may_write &&
-	       (!store->durable || durable_writes(store));
+	return blocks > store->bitmap.size && !store->refuses;
 }
 
 int grow_start(struct david *d, bool may_write)
@@ -93,8 +92,9 @@ int grow_start(struct david *d, bool may_write)
 		DMERR("%s: backing device is smaller than the store in use", name);
 		return -EINVAL;
 	}
+	store_set_access(store, may_write);
 	noio = memalloc_noio_save();
-	if (wants(store, growth.blocks, may_write))
+	if (wants(store, growth.blocks))
 		r = prepare(store, &growth);
 	if (r || !growth.bitmap.size)
 		growth.blocks = before;

@@ -23,6 +23,7 @@ struct implicit {
 	struct undecided_figures told;	/* of classifier.undecided, what the store was told */
 	bool told_full;			/* that there is no room for all names */
 	bool told_sums;			/* that there are checksums which cannot be kept */
+	struct workqueue_struct *wq;	/* of the following two */
 	struct work_struct work;
 	struct delayed_work again;	/* look again at what is undecided */
 	u8 page[CLASSIFIER_BLOCK] __aligned(CLASSIFIER_BLOCK);
@@ -185,9 +186,9 @@ static void wake_worker(struct implicit *im)
 	if (im->stopped)
 		return;
 	if (im->c.pending)
-		queue_work(im->d->wq, &im->work);
+		queue_work(im->wq, &im->work);
 	if (undecided_any(&im->c.undecided))
-		queue_delayed_work(im->d->wq, &im->again, AGAIN);
+		queue_delayed_work(im->wq, &im->again, AGAIN);
 }
 
 /* The lock is held. */
@@ -329,10 +330,9 @@ static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
 	int error;
 	u64 block;
 
-	bio_init(&bio, d->owners.bdev, &bv, 1, REQ_OP_READ | REQ_META | REQ_DAVID_LEARN);
-	bio.bi_iter.bi_sector = d->ti->begin + sector;
+	bio_init(&bio, d->dev->bdev, &bv, 1, REQ_OP_READ | REQ_META);
 	__bio_add_page(&bio, virt_to_page(im->page), bytes, offset_in_page(im->page));
-	error = submit_bio_wait(&bio);
+	error = david_own_request(d, &bio, sector);
 	bio_uninit(&bio);
 	if (error)
 		return false;
@@ -493,11 +493,10 @@ static bool squash(struct implicit *im)
 		return false;
 	if (!sectors)
 		return true;
-	bio_init(&bio, im->d->owners.bdev, NULL, 0, REQ_OP_DISCARD | REQ_META | REQ_DAVID_LEARN);
-	bio.bi_iter.bi_sector = im->d->ti->begin + sector;
+	bio_init(&bio, im->d->dev->bdev, NULL, 0, REQ_OP_DISCARD | REQ_META);
 	bio.bi_iter.bi_size = sectors << SECTOR_SHIFT;
 	/* If it fails they stay kept. */
-	submit_bio_wait(&bio);
+	david_own_request(im->d, &bio, sector);
 	bio_uninit(&bio);
 	return true;
 }
@@ -607,6 +606,11 @@ struct implicit *implicit_create(struct david *d)
 
 	if (!im)
 		return NULL;
+	im->wq = alloc_workqueue("dm-david-learn", WQ_MEM_RECLAIM, 0);
+	if (!im->wq) {
+		kfree(im);
+		return NULL;
+	}
 	im->d = d;
 	spin_lock_init(&im->lock);
 	INIT_WORK(&im->work, implicit_work);
@@ -639,6 +643,7 @@ void implicit_destroy(struct implicit *im)
 		return;
 	cancel_delayed_work_sync(&im->again);
 	cancel_work_sync(&im->work);
+	destroy_workqueue(im->wq);
 	atomic64_sub(im->told.now, &im->d->store->unclassified[DAVID_UNCLASSIFIED_NOW]);
 	atomic64_sub(sizeof(*im) + classifier_bytes(&im->c), &im->d->store->classify_bytes);
 	classifier_destroy(&im->c, release);

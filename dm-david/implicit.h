@@ -8,11 +8,12 @@
  * Each write is looked at once, in the order of arrival, before anything else
  * happens to it: the classifier learns from it, and the request carries what it
  * said. What the classifier wants to read, a worker reads from the fake disk
- * itself, as a request among others, but not in the model's time.
+ * itself, by a request of the module's own (david_own_request()).
  *
  * Blocks that nothing decides about at once are kept. When it is found that they
- * are data, the worker drops their content: by a request, too, a discard with
- * REQ_DAVID_LEARN, so that its range lock keeps writes to them apart.
+ * are data, the worker drops their content: by such a request, too, a discard,
+ * so that its range lock keeps writes to them apart. The worker has a workqueue to
+ * itself, as it waits for requests that d->wq may have to serve.
  */
 #ifndef DM_DAVID_IMPLICIT_H
 #define DM_DAVID_IMPLICIT_H
@@ -38,9 +39,6 @@ struct implied {
 		u8 summed;	/* dropped now or later, its checksums are to be kept: sums.h */
 	} run[IMPLIED_RUNS];
 };
-
-/* A read or discard of the worker's own: it takes no modelled time. */
-#define REQ_DAVID_LEARN	REQ_DRV
 
 /* @d->store is there. Returns NULL without memory. Sleeps. */
 struct implicit *implicit_create(struct david *d);

@@ -25,6 +25,7 @@
 #include "implicit.h"
 
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include "compat.h"
 
@@ -182,6 +183,24 @@ static void print_exact(const struct david *d, char *value, size_t size)
 	snprintf(value, size, "%u", d->exact_megabytes);
 }
 
+static int parse_table_memory(struct david *d, const char *value)
+{
+	int r = kstrtouint(value, 10, &d->table_megabytes);
+
+	return r ? r : d->table_megabytes ? 0 : -EINVAL;
+}
+
+static void print_table_memory(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%u", d->table_megabytes);
+}
+
+/* A quarter of what the machine has. */
+static unsigned int default_table_megabytes(void)
+{
+	return max(totalram_pages() >> (20 - PAGE_SHIFT) >> 2, 1ul);
+}
+
 static int parse_files(struct david *d, const char *value)
 {
 	char error[BYFILE_ERROR_SIZE];
@@ -263,6 +282,8 @@ static const struct option options[] = {
 	{ "raw", parse_raw, NULL,
 	  "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:",
 	  emit_raw },
+	{ "table_memory", parse_table_memory, print_table_memory,
+	  "table_memory: must be a number of megabytes from 1" },
 	{ "store", parse_store, print_store,
 	  "store: must be auto, format or memory" },
 	/* Last, as there may be none. */
@@ -271,7 +292,7 @@ static const struct option options[] = {
 
 #define OPTION_NAMES \
 "mode, classify, content, seed, block_size, low_water, unclassified, checksums, " \
-"checksum_memory, exact, files, raw, store, profile"
+"checksum_memory, exact, files, raw, table_memory, store, profile"
 
 static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
 {
@@ -346,6 +367,30 @@ static bool david_write_zeroes(const struct david *d)
 	return !d->timing || timing_profile(d->timing)->write_zeroes;
 }
 
+/* The table has no room for more ranges: in memory, or in the log. */
+static void report_table_full(const struct david *d)
+{
+	const char *name = dm_table_device_name(d->ti->table);
+	struct store *store = d->store;
+	unsigned long flags;
+	bool memory;
+
+	spin_lock_irqsave(&store->lock, flags);
+	/* Less than a sixteenth of it is left. */
+	memory = store->table_limit &&
+		 !store_growth(store, store->table_limit - store->table_limit / 16);
+	spin_unlock_irqrestore(&store->lock, flags);
+	if (memory) {
+		DMERR("%s: table full: it takes its %u MB; what would take more gets ENOSPC", name,
+		      d->table_megabytes);
+		DMERR("%s: discard, or load a table with a larger table_memory", name);
+	} else {
+		DMERR("%s: table full: %llu ranges; what would make more gets ENOSPC", name,
+		      durable_ranges_limit(store));
+		DMERR("%s: discard, or get a longer log by david store export and import", name);
+	}
+}
+
 /* Tell the user, in process context, that the store is low, full, both in turn, or failed. */
 static void event_work(struct work_struct *work)
 {
@@ -373,10 +418,7 @@ static void event_work(struct work_struct *work)
 		dm_table_event(d->ti->table);
 	}
 	if (tell & DAVID_TELL_TABLE) {
-		DMERR("%s: table full: %llu ranges; what would make more gets ENOSPC",
-		      dm_table_device_name(d->ti->table), durable_ranges_limit(store));
-		DMERR("%s: discard, or get a longer log by david store export and import",
-		      dm_table_device_name(d->ti->table));
+		report_table_full(d);
 		dm_table_event(d->ti->table);
 	}
 	/* Once; durable.c has said why. */
@@ -471,6 +513,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->sums.megabytes = 16;
 	d->block_size = 4096;
 	d->low_water = U64_MAX;
+	d->table_megabytes = default_table_megabytes();
 	d->unclassified = UNCLASSIFIED_DEFAULT;
 	d->mode = MODE_UNSET;
 	mutex_init(&d->mode_lock);
@@ -646,6 +689,7 @@ static void david_resume(struct dm_target *ti)
 	spin_lock_irqsave(&store->lock, flags);
 	store->target_sectors = ti->len;
 	store->low_water = d->low_water;
+	store->table_limit = (u64)d->table_megabytes << 20;
 	store->seed = d->seed;
 	WRITE_ONCE(store->mode, d->mode);
 	spin_unlock_irqrestore(&store->lock, flags);

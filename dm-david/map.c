@@ -58,6 +58,7 @@ struct piece {
 #define END_MEASURED	BIT(2)	/* model-only */
 #define END_DELIVERED	BIT(3)	/* nothing: it comes for the second time */
 #define END_DURABLE	BIT(4)	/* wait until it is logged */
+#define END_OWN		BIT(5)	/* the module's own: device-mapper does not know of it */
 
 /* A request: device-mapper's per-bio data, not zeroed. */
 struct david_io {
@@ -80,12 +81,14 @@ struct david_io {
 	blk_status_t status;
 	u8 at_end;
 	bool redirected;	/* the clone itself went to the backing device */
-	union {			/* with a profile only */
-		struct timed timed;
+	bool nowait;		/* in its submitter's context, and must not sleep there */
+	union {
+		struct timed timed;	/* with a profile only, as the next */
 		struct {
 			enum david_request kind;
 			u64 came;
 		} measured;
+		struct completion done;	/* the module's own */
 	};
 };
 
@@ -128,10 +131,14 @@ static u64 first_block(const struct david_io *io)
 	return io->iter.bi_sector >> io->d->store->block_shift;
 }
 
-/* Sleep for memory only with no sub-bio of the same request outstanding. */
+/*
+ * Sleep for memory only with no sub-bio of the same request outstanding. One may return at any
+ * time, so ask once for each piece: who asks again may be told otherwise.
+ */
 static gfp_t io_gfp(const struct david_io *io)
 {
-	return atomic_read(&io->pending) == 1 ? GFP_NOIO : GFP_NOWAIT | __GFP_NOWARN;
+	return atomic_read(&io->pending) == 1 && !io->nowait ? GFP_NOIO :
+							       GFP_NOWAIT | __GFP_NOWARN;
 }
 
 static void io_advance(struct david_io *io, unsigned int bytes)
@@ -178,9 +185,10 @@ static enum served fetch(struct david_io *io)
 	return SERVED_PARK;
 }
 
+/* The first error counts: a sub-bio may have failed before. */
 static enum served io_fail(struct david_io *io, blk_status_t status)
 {
-	io->status = status;
+	cmpxchg(&io->status, BLK_STS_OK, status);
 	return SERVED_FAILED;
 }
 
@@ -202,12 +210,12 @@ static void tell_table_full(struct david *d)
 }
 
 /*
- * No promise was given. The last word on it has the worker, who may sleep for
- * one: if that is who asked, the store refuses it.
+ * There is no reservation; it was asked for with @gfp. A caller that may not sleep tries again
+ * from a worker. If the caller could sleep, the store refuses the request.
  */
-static noinline enum served no_promise(struct david_io *io)
+static noinline enum served no_promise(struct david_io *io, gfp_t gfp)
 {
-	if (!gfpflags_allow_blocking(io_gfp(io)))
+	if (!gfpflags_allow_blocking(gfp))
 		return SERVED_PARK;
 	if (store_refused(io->d->store) == BLK_STS_NOSPC) {
 		this_cpu_inc(io->d->store->stats->nospc);
@@ -341,7 +349,8 @@ static blk_opf_t bounce_opf(const struct david_io *io)
 {
 	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES)
 		return REQ_OP_WRITE | (io->bio->bi_opf & REQ_FUA);
-	return io->bio->bi_opf;
+	/* It may go on from a worker. */
+	return io->bio->bi_opf & ~REQ_NOWAIT;
 }
 
 /* The block is there: put the request's part in its place and write it back. */
@@ -371,16 +380,17 @@ static enum served read_block(struct david_io *io, const struct piece *piece,
 			      unsigned int offset, unsigned int bytes, enum bounce_use use)
 {
 	struct david *d = io->d;
+	gfp_t gfp = io_gfp(io);
 	struct page *page;
 	struct sub *sub;
 	struct bio *bio;
 
-	page = mempool_alloc(&d->bounces, io_gfp(io));
+	page = mempool_alloc(&d->bounces, gfp);
 	if (!page)
 		return SERVED_PARK;
 	bio = bio_alloc_bioset(d->dev->bdev, 1,
 			       REQ_OP_READ | (io->bio->bi_opf & REQ_SYNC),
-			       io_gfp(io), &d->subs);
+			       gfp, &d->subs);
 	if (!bio) {
 		mempool_free(page, &d->bounces);
 		return SERVED_PARK;
@@ -452,9 +462,9 @@ static void place_exact(struct david *d, const struct piece *piece)
 /*
  * Find the destination of @piece, which says the first block and how many are
  * wanted: where it is stored already, or newly allocated, with the promise to
- * enter it. The piece is cut down to what lies there in one run.
+ * enter it, made with @gfp. The piece is cut down to what lies there in one run.
  */
-static enum served piece_place(struct david_io *io, struct piece *piece)
+static enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
@@ -474,11 +484,11 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 			place_exact(d, piece);
 		spin_unlock_irqrestore(&store->lock, flags);
 		/* For what is new the promise asks. */
-		return unlikely(store->failed) ? io_fail(io, BLK_STS_IOERR) : SERVED;
+		return unlikely(store->refuses) ? io_fail(io, BLK_STS_IOERR) : SERVED;
 	}
-	if (!store_promise(store, RT_STORED, io_gfp(io), &flags)) {
+	if (!store_promise(store, RT_STORED, gfp, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
-		return no_promise(io);
+		return no_promise(io, gfp);
 	}
 	was_low = store->low;
 	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);
@@ -501,7 +511,7 @@ static enum served piece_place(struct david_io *io, struct piece *piece)
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
 	/* What was given up is not free before that is durable: try again then, from a worker. */
-	if (store->durable && durable_wait_free(store, io_gfp(io)))
+	if (store->durable && durable_wait_free(store, gfp))
 		return SERVED_PARK;
 	this_cpu_inc(store->stats->nospc);
 	return io_fail(io, BLK_STS_NOSPC);
@@ -913,17 +923,18 @@ static enum served squash_units(struct david_io *io, struct span *span)
 {
 	struct store *store = io->d->store;
 	struct rt_range r = span->r;
+	gfp_t gfp = io_gfp(io);
 
 	for (; span->r.len; span->r.start += r.len, span->r.len -= r.len) {
 		r.start = span->r.start;
 		r.len = min_t(u64, span->r.len, SUMS_BATCH * SUMS_UNIT / store->block_size);
-		switch (sums_squash(io->d, &r, io->bio, io->iter, io_gfp(io), &io->want)) {
+		switch (sums_squash(io->d, &r, io->bio, io->iter, gfp, &io->want)) {
 		case CRCT_DONE:
 			break;
 		case CRCT_LOAD:
 			return fetch(io);
 		default:
-			return no_promise(io);
+			return no_promise(io, gfp);
 		}
 		count_blocks(io, span, r.len);
 		io_advance(io, r.len * store->block_size);
@@ -937,31 +948,33 @@ static enum served write_exact(struct david_io *io, struct lap *lap, bool may_re
 {
 	struct store *store = io->d->store;
 	struct rt_range r = span->r;
+	gfp_t gfp = io_gfp(io);
 	struct piece piece;
 	enum served served;
 
 	r.kind = RT_STORED;
 	r.len = min_t(u64, r.len, SUMS_BATCH * SUMS_UNIT / store->block_size);
-	if (!exact_wants(store, r.len, io_gfp(io)))
+	if (!exact_wants(store, r.len, gfp))
 		return SERVED_FAILED;
 	switch (say_of(io, &r)) {
 	case SUMS_NONE:
 		break;
 	case SUMS_KEPT:
-		switch (sums_squash(io->d, &r, io->bio, io->iter, io_gfp(io), &io->want)) {
+		switch (sums_squash(io->d, &r, io->bio, io->iter, gfp, &io->want)) {
 		case CRCT_DONE:
 			break;
 		case CRCT_LOAD:
 			return fetch(io);
 		default:
-			return no_promise(io);
+			return no_promise(io, gfp);
 		}
 		break;
 	default:
 		return SERVED_FAILED;
 	}
 	piece = (struct piece){ .block = r.start, .blocks = r.len, .data = true };
-	served = piece_place(io, &piece);
+	served = piece_place(io, &piece, gfp);
+	/* No room is none for this. What a sub-bio met stays an error. */
 	if (served == SERVED_FAILED)
 		cmpxchg(&io->status, BLK_STS_NOSPC, BLK_STS_OK);
 	if (served != SERVED)
@@ -980,6 +993,7 @@ static enum served write_exact(struct david_io *io, struct lap *lap, bool may_re
 static noinline enum served squash_checked(struct david_io *io, struct lap *lap, struct span *span)
 {
 	struct store *store = io->d->store;
+	gfp_t gfp = io_gfp(io);
 	enum served served;
 	struct rt_range r;
 
@@ -1000,8 +1014,8 @@ static noinline enum served squash_checked(struct david_io *io, struct lap *lap,
 	if (store->has_sums && sums_drop(store, span->r.start, span->r.len, &io->want) != CRCT_DONE)
 		return fetch(io);
 	r = span->r;
-	if (!store_set(store, &r, io_gfp(io)))
-		return no_promise(io);
+	if (!store_set(store, &r, gfp))
+		return no_promise(io, gfp);
 	count_blocks(io, span, span->r.len);
 	lap_charge(lap, DAVID_CPU_MAP);
 	io_advance(io, span->r.len * store->block_size);
@@ -1013,7 +1027,7 @@ static noinline enum served squash_checked(struct david_io *io, struct lap *lap,
  * nobody has their content in hand. As many as are done at once.
  */
 static noinline enum served sum_undecided(struct david_io *io, const struct span *span,
-					  struct piece *piece)
+					  struct piece *piece, gfp_t gfp)
 {
 	struct store *store = io->d->store;
 	struct rt_range r = { .start = piece->block, .kind = RT_STORED };
@@ -1025,14 +1039,14 @@ static noinline enum served sum_undecided(struct david_io *io, const struct span
 		return SERVED;
 	piece->blocks = min_t(u64, piece->blocks, SUMS_BATCH);
 	r.len = piece->blocks;
-	switch (sums_squash(io->d, &r, io->bio, io->iter, io_gfp(io), &io->want)) {
+	switch (sums_squash(io->d, &r, io->bio, io->iter, gfp, &io->want)) {
 	case CRCT_DONE:
 		piece->summed = true;
 		return SERVED;
 	case CRCT_LOAD:
 		return fetch(io);
 	default:
-		return no_promise(io);
+		return no_promise(io, gfp);
 	}
 }
 
@@ -1041,6 +1055,7 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 {
 	struct store *store = io->d->store;
 	struct piece piece = { .block = span->r.start, .blocks = span->r.len };
+	gfp_t gfp = io_gfp(io);
 	enum served served;
 
 	if (span->r.kind == RT_SQUASHED && unlikely(store->exact)) {
@@ -1051,17 +1066,17 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 	if (span->r.kind == RT_SQUASHED && unlikely(checked(io->d)))
 		return squash_checked(io, lap, span);
 	if (span->r.kind != RT_STORED) {
-		if (!store_set(store, &span->r, io_gfp(io)))
-			return no_promise(io);
+		if (!store_set(store, &span->r, gfp))
+			return no_promise(io, gfp);
 		if (unlikely(READ_ONCE(store->has_sums)))
-			sums_forget(store, piece.block, piece.blocks, io_gfp(io));
+			sums_forget(store, piece.block, piece.blocks, gfp);
 	} else {
 		if (unlikely(READ_ONCE(io->d->owners.checksums)) && io->implied.runs) {
-			served = sum_undecided(io, span, &piece);
+			served = sum_undecided(io, span, &piece, gfp);
 			if (served != SERVED)
 				return served;
 		}
-		served = piece_place(io, &piece);
+		served = piece_place(io, &piece, gfp);
 		if (served != SERVED)
 			return served;
 		served = send_piece(io, lap, &piece, 0, piece.blocks * store->block_size,
@@ -1095,6 +1110,7 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 	bool stored = r->kind == RT_STORED;
 	struct bvec_iter part = io->iter;
 	const u32 *known = NULL;
+	gfp_t gfp = io_gfp(io);
 	struct page *page;
 	enum served served;
 	struct bio *bio;
@@ -1118,17 +1134,17 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 	}
 
 	/* Two pools, always taken in this order, and none held while sleeping for more. */
-	page = mempool_alloc(&d->bounces, io_gfp(io));
+	page = mempool_alloc(&d->bounces, gfp);
 	if (!page)
 		return SERVED_PARK;
-	bio = bio_alloc_bioset(d->dev->bdev, 1, bounce_opf(io), io_gfp(io), &d->subs);
+	bio = bio_alloc_bioset(d->dev->bdev, 1, bounce_opf(io), gfp, &d->subs);
 	if (!bio) {
 		served = SERVED_PARK;
 		goto free_page;
 	}
 	bio->bi_ioprio = io->bio->bi_ioprio;
 	bio_clone_blkg_association(bio, io->bio);
-	served = piece_place(io, &piece);
+	served = piece_place(io, &piece, gfp);
 	if (served != SERVED)
 		goto free_bio;
 
@@ -1171,11 +1187,12 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 	};
 	struct piece piece = { .block = first_block(io), .blocks = 1 };
 	enum david_written written = DAVID_WRITTEN_KEPT;
+	gfp_t gfp = io_gfp(io);
 	enum served served;
 	struct rt_range r;
 	bool zeroes = bio_op(io->bio) == REQ_OP_WRITE_ZEROES;
 
-	if (unlikely(store->failed))
+	if (unlikely(store->refuses))
 		return io_fail(io, BLK_STS_IOERR);
 	if (!zeroes)
 		look_at(io, io->iter, bytes, &look);
@@ -1203,8 +1220,8 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 		r.len = 1;
 		r.value = 0;
 		r.kind = RT_SQUASHED;
-		if (!store_set(store, &r, io_gfp(io)))
-			return no_promise(io);
+		if (!store_set(store, &r, gfp))
+			return no_promise(io, gfp);
 		io_advance(io, bytes);
 		served = SERVED;
 	} else {
@@ -1241,6 +1258,7 @@ static enum served serve_write(struct david_io *io, struct lap *lap, bool may_re
 	unsigned int bytes = min(store->block_size - offset, io->iter.bi_size);
 	struct span judged;
 	struct rt_range r;
+	gfp_t gfp;
 
 	if (bytes < store->block_size)
 		return write_part(io, lap, offset, bytes, may_redirect);
@@ -1257,10 +1275,11 @@ static enum served serve_write(struct david_io *io, struct lap *lap, bool may_re
 	r.value = 0;
 	r.kind = RT_FILL;
 	bytes = r.len * store->block_size;
-	if (!store_set(store, &r, io_gfp(io)))
-		return no_promise(io);
+	gfp = io_gfp(io);
+	if (!store_set(store, &r, gfp))
+		return no_promise(io, gfp);
 	if (unlikely(READ_ONCE(store->has_sums)))
-		sums_forget(store, first_block(io), bytes / store->block_size, io_gfp(io));
+		sums_forget(store, first_block(io), bytes / store->block_size, gfp);
 	io_advance(io, bytes);
 	lap_charge(lap, DAVID_CPU_MAP);
 	return SERVED;
@@ -1272,6 +1291,7 @@ static enum served serve_discard(struct david_io *io, struct lap *lap)
 	unsigned int shift = store->block_shift;
 	sector_t end = io->iter.bi_sector + bio_sectors(io->bio);
 	struct rt_range r = { .kind = RT_HOLE };
+	gfp_t gfp = io_gfp(io);
 	u64 first, blocks;
 
 	/* What is not a whole block is left as it is. */
@@ -1280,10 +1300,10 @@ static enum served serve_discard(struct david_io *io, struct lap *lap)
 	if (r.start < end >> shift) {
 		r.len = (end >> shift) - r.start;
 		blocks = r.len;
-		if (!store_set(store, &r, io_gfp(io)))
-			return no_promise(io);
+		if (!store_set(store, &r, gfp))
+			return no_promise(io, gfp);
 		if (unlikely(READ_ONCE(store->has_sums)))
-			sums_forget(store, first, blocks, io_gfp(io));
+			sums_forget(store, first, blocks, gfp);
 	}
 	io_advance(io, io->iter.bi_size);
 	lap_charge(lap, DAVID_CPU_MAP);
@@ -1351,7 +1371,7 @@ static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_re
 		store_lookup(io->d->store, first_block(io), &r);
 		return serve_read_range(io, lap, &r, may_redirect);
 	case REQ_OP_DISCARD:
-		if (unlikely(io->bio->bi_opf & REQ_DAVID_LEARN))
+		if (unlikely(io->at_end & END_OWN))
 			return serve_squash(io);
 		return serve_discard(io, lap);
 	default:
@@ -1384,6 +1404,9 @@ static void serve_work(struct work_struct *work)
 	struct david_io *io = container_of(work, struct david_io, work);
 	struct lap lap;
 
+	/* A worker may sleep, and so may the backing device when a worker submits to it. */
+	io->nowait = false;
+	io->bio->bi_opf &= ~REQ_NOWAIT;
 	lap_start(&lap, io->d->store->stats);
 	serve(io, &lap, false, NULL);
 }
@@ -1398,6 +1421,15 @@ static void io_lock_range(struct david_io *io)
 	io->lock.last = (io->iter.bi_sector + bio_sectors(io->bio) - 1) >> shift;
 	io->lock.shared = bio_op(io->bio) == REQ_OP_READ;
 	io->at_end |= END_UNLOCK;
+}
+
+/*
+ * May a request that must not sleep go to the backing device from here? Not if that may sleep over
+ * it. Nor if the model has it: the backing device may refuse it, and the model would see it again.
+ */
+static bool may_send(const struct david_io *io)
+{
+	return io->bio->bi_opf & REQ_NOWAIT;
 }
 
 static int map_read(struct david_io *io, struct lap *lap)
@@ -1421,6 +1453,10 @@ static int map_read(struct david_io *io, struct lap *lap)
 
 	if (unlikely(!granted)) {
 		this_cpu_inc(store->stats->range_locks);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (unlikely(io->nowait) && io->at_end & END_UNLOCK && !may_send(io)) {
+		io_queue(io);
 		return DM_MAPIO_SUBMITTED;
 	}
 	if (likely(bytes_in_range(io, &r) == io->iter.bi_size)) {
@@ -1447,6 +1483,10 @@ static int map_change(struct david_io *io, struct lap *lap, struct span *span)
 		this_cpu_inc(store->stats->range_locks);
 		return DM_MAPIO_SUBMITTED;
 	}
+	if (unlikely(io->nowait) && !may_send(io)) {
+		io_queue(io);
+		return DM_MAPIO_SUBMITTED;
+	}
 	return serve(io, lap, true, span);
 }
 
@@ -1463,7 +1503,7 @@ static int map_write(struct david_io *io, struct lap *lap)
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
 	if (span.r.kind == RT_STORED || unlikely(checked(io->d) || store->exact) ||
 	    span.r.len < io->iter.bi_size / store->block_size ||
-	    !store_set_at_once(store, &span.r, GFP_NOIO))
+	    !store_set_at_once(store, &span.r, io->nowait ? GFP_NOWAIT | __GFP_NOWARN : GFP_NOIO))
 		return map_change(io, lap, &span);
 	count_blocks(io, &span, span.r.len);
 	lap_charge(lap, DAVID_CPU_MAP);
@@ -1471,25 +1511,15 @@ static int map_write(struct david_io *io, struct lap *lap)
 	return DM_MAPIO_SUBMITTED;
 }
 
-/* One that must not sleep: all but its place among others is for the worker, which may. */
-static int map_nowait(struct david_io *io)
+/*
+ * Its submitter must not sleep: what cannot be done at once is done by a worker. A request that the
+ * backing device refuses, as it would sleep, is the submitter's to try again.
+ */
+static void begin_nowait(struct david_io *io)
 {
-	struct store *store = io->d->store;
-	unsigned long flags;
-	bool granted;
-
-	io->bio->bi_opf &= ~REQ_NOWAIT;
-	owner_cache_init(&io->owners);
-	owner_learn(&io->d->owners, io->bio);
-	io_lock_range(io);
-	spin_lock_irqsave(&store->lock, flags);
-	granted = range_lock(&store->locks, &io->lock);
-	spin_unlock_irqrestore(&store->lock, flags);
-	if (granted)
-		io_queue(io);
-	else
-		this_cpu_inc(store->stats->range_locks);
-	return DM_MAPIO_SUBMITTED;
+	io->nowait = true;
+	if (io->at_end & END_TIMED || !bdev_nowait(io->d->dev->bdev))
+		io->bio->bi_opf &= ~REQ_NOWAIT;
 }
 
 /* Time, for disks that have a profile */
@@ -1504,6 +1534,11 @@ static int map_through(struct david_io *io, enum david_request kind)
 	bio_set_dev(bio, d->dev->bdev);
 	if (bio_sectors(bio))
 		bio->bi_iter.bi_sector = dm_target_offset(d->ti, bio->bi_iter.bi_sector);
+	if (unlikely(READ_ONCE(d->store->refuses)) && kind != DAVID_REQ_READ &&
+	    kind != DAVID_REQ_FLUSH) {
+		bio_io_error(bio);
+		return DM_MAPIO_SUBMITTED;
+	}
 	switch (kind) {
 	case DAVID_REQ_DISCARD:
 		/* Nobody can count on what it does. */
@@ -1556,8 +1591,12 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 		if (!range_only)
 			timing_charge(d->timing, bio);
 	}
-	/* Without a cache to flush, the host takes what is complete for durable. */
-	if (kind == DAVID_REQ_WRITE && timing_writes_through(d->timing))
+	/*
+	 * Without a cache to flush, the host takes what is complete for durable. Nobody counts on
+	 * a discard.
+	 */
+	if ((kind == DAVID_REQ_WRITE || kind == DAVID_REQ_ZEROES) &&
+	    timing_writes_through(d->timing))
 		bio->bi_opf |= REQ_FUA;
 	return true;
 }
@@ -1622,6 +1661,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->bio = bio;
 	io->at_end = 0;
 	io->redirected = false;
+	io->nowait = false;
 	io->status = BLK_STS_OK;
 
 	if (!bio_sectors(bio)) {
@@ -1635,10 +1675,6 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->iter = bio->bi_iter;
 	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	kind = request_kind(bio);
-	if (kind != DAVID_REQ_WRITE && unlikely(bio->bi_opf & REQ_DAVID_LEARN && d->implicit)) {
-		lap_start(&lap, stats);
-		return kind == DAVID_REQ_READ ? map_read(io, &lap) : map_change(io, &lap, NULL);
-	}
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));
 	if (d->timing && !map_timed(io, kind, &result))
@@ -1654,7 +1690,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 		if (bio->bi_opf & REQ_FUA && kind != DAVID_REQ_READ && d->store->durable)
 			io->at_end |= END_DURABLE;
 		if (bio->bi_opf & REQ_NOWAIT)
-			return map_nowait(io);
+			begin_nowait(io);
 	}
 	switch (kind) {
 	case DAVID_REQ_READ:
@@ -1685,6 +1721,50 @@ static void end_unlock(struct david_io *io, blk_status_t error)
 	list_for_each_entry_safe(next, tmp, &granted, lock.granted)
 		io_queue(next);
 	lap_charge(&lap, DAVID_CPU_MAP);
+}
+
+/* The module's own requests */
+
+static void own_endio(struct bio *bio)
+{
+	struct david_io *io = bio->bi_private;
+
+	if (io->at_end & END_UNLOCK)
+		end_unlock(io, bio->bi_status);
+	complete(&io->done);
+}
+
+int david_own_request(struct david *d, struct bio *bio, sector_t sector)
+{
+	struct david_io *io = kmalloc(sizeof(*io), GFP_NOIO);
+	struct lap lap;
+	int result;
+
+	if (!io)
+		return -ENOMEM;
+	bio->bi_iter.bi_sector = sector;
+	bio->bi_private = io;
+	bio->bi_end_io = own_endio;
+	io->d = d;
+	io->bio = bio;
+	io->iter = bio->bi_iter;
+	io->at_end = END_OWN;
+	io->redirected = false;
+	io->nowait = false;
+	io->status = BLK_STS_OK;
+	io->implied.runs = 0;
+	owner_cache_init(&io->owners);
+	init_completion(&io->done);
+	lap_start(&lap, d->store->stats);
+	if (bio_op(bio) == REQ_OP_READ)
+		result = map_read(io, &lap);
+	else
+		result = map_change(io, &lap, NULL);
+	if (result == DM_MAPIO_REMAPPED)
+		submit_bio_noacct(bio);
+	wait_for_completion_io(&io->done);
+	kfree(io);
+	return blk_status_to_errno(bio->bi_status);
 }
 
 /* It has ended before, and was held back: device-mapper's end of it comes anew. */

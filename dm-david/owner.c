@@ -190,6 +190,14 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 	unsigned long index, end = ULONG_MAX;
 
 	rcu_read_lock();
+	/*
+	 * Before all else: from 6.2 on a slab has its own figures where other pages have their
+	 * mapping, and may look anonymous.
+	 */
+	if (unlikely(folio_test_slab(folio))) {
+		ev = PLANTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
+		goto out;
+	}
 	if (folio_test_anon(folio)) {
 		ev = anonymous(watch);
 		goto out;
@@ -234,7 +242,8 @@ struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio)
 	 * A page that is read into the cache is locked, and has no content yet. One that
 	 * has may be the buffer, mapped from a file, of a direct read of another file.
 	 */
-	if (folio_test_anon(folio) || !folio_test_locked(folio) || folio_test_uptodate(folio))
+	if (folio_test_slab(folio) || folio_test_anon(folio) || !folio_test_locked(folio) ||
+	    folio_test_uptodate(folio))
 		return NULL;
 	mapping = folio_mapping(folio);
 	if (!mapping || !mapping->host || mapped(watch, mapping->host) != DAVID_EV_FILE)
@@ -249,7 +258,7 @@ void owner_learn(struct owner_watch *watch, struct bio *bio)
 	const struct super_block *sb;
 
 	if (likely(!holder || holder == READ_ONCE(watch->btrfs_holder)) ||
-	    !bio->bi_iter.bi_size)
+	    !bio_has_data(bio))
 		return;
 	rcu_read_lock();
 	mapping = folio_mapping(page_folio(bio_page(bio)));

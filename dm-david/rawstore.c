@@ -136,7 +136,7 @@ static u64 get_run(struct store *store, u64 blocks)
 
 	do {
 		spin_lock_irqsave(&store->lock, flags);
-		dest = store_alloc_run(store, blocks);
+		dest = store_alloc_run(store, blocks, &flags);
 		spin_unlock_irqrestore(&store->lock, flags);
 	} while (dest == BM_NONE && durable_wait_free(store, GFP_NOIO));
 	return dest;

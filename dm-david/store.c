@@ -16,6 +16,12 @@
 /* Old entries replaced under one hold of the lock: some ten microseconds. */
 #define MAX_ENTRIES	64
 
+/* The same of free runs that are looked at for one that is long enough. */
+#define MAX_RUNS	256
+
+/* Nodes that an update may add to the table, on the average: two ranges, leaves half full. */
+#define UPDATE_BYTES	160
+
 static LIST_HEAD(stores);
 static DEFINE_MUTEX(stores_lock);
 
@@ -237,14 +243,55 @@ static void freed(void *ctx, u64 dest, u64 len)
 	store_has_room(store);
 }
 
+void store_set_access(struct store *store, bool may_write)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	store->read_only = !may_write;
+	WRITE_ONCE(store->refuses, store->failed || store->read_only);
+	/* The next promise asks what there is room for. */
+	store->allowance = S64_MIN / 2;
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+s64 store_growth(const struct store *store, u64 limit)
+{
+	u64 bytes = rt_bytes(&store->table);
+
+	if (!store->table_limit)
+		return S64_MAX / 2;
+	return limit > bytes ? div_u64(limit - bytes, UPDATE_BYTES) : 0;
+}
+
+bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
+{
+	u64 limit = store->table_limit;
+
+	if (store->refuses)
+		return false;
+	if (store->durable)
+		return durable_promise(store, kind, gfp, flags);
+	store->allowance = store_growth(store, limit);
+	/* An eighth is free. */
+	if (store_growth(store, limit - limit / 8))
+		store->table_told = false;
+	if (store->table.promised <= store->allowance)
+		return true;
+	/* What is discarded makes room in the end. */
+	return kind == RT_HOLE && store->table.promised <= store_growth(store, limit + limit / 16);
+}
+
 /* Set @r in the table, under a promise, and log it if that changed anything. */
 static __always_inline u64 set(struct store *store, const struct rt_range *r,
 			       unsigned int max_entries)
 {
 	u64 changes, done;
 
-	if (!store->durable)
+	if (!store->durable) {
+		store->allowance--;
 		return rt_set(&store->table, r, max_entries, freed, store);
+	}
 	changes = store->table.changes;
 	done = rt_set(&store->table, r, max_entries, freed, store);
 	if (store->table.changes != changes)
@@ -258,7 +305,7 @@ static bool is_set(struct store *store, const struct rt_range *r)
 	struct rt_range old;
 
 	store_lookup(store, r->start, &old);
-	return !store->failed && old.kind == r->kind && old.value == r->value && old.len >= r->len;
+	return !store->refuses && old.kind == r->kind && old.value == r->value && old.len >= r->len;
 }
 
 /* Give memory back once a large part of the table is gone. */
@@ -361,14 +408,18 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
 	return dest;
 }
 
-u64 store_alloc_run(struct store *store, u64 blocks)
+u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 {
-	u64 got, dest = bm_alloc(&store->bitmap, BM_NONE, blocks, &got);
+	u64 from = 0, dest;
 
-	if (dest == BM_NONE || got == blocks)
-		return dest;
-	bm_free(&store->bitmap, dest, got);
-	return BM_NONE;
+	for (;;) {
+		dest = bm_alloc_run(&store->bitmap, &from, blocks, MAX_RUNS);
+		if (dest != BM_NONE || from == BM_NONE)
+			return dest;
+		spin_unlock_irqrestore(&store->lock, *flags);
+		cond_resched();
+		spin_lock_irqsave(&store->lock, *flags);
+	}
 }
 
 void store_free_run(struct store *store, u64 dest, u64 blocks)

@@ -62,8 +62,11 @@ struct store {
 	struct range_locks locks;
 	u64 seq_block;			/* the block after the one stored last */
 	u64 seq_dest;			/* and the destination to go with it */
-	s64 allowance;			/* promises that the log has room for */
-	bool failed;			/* the log cannot be written: for good */
+	u64 table_limit;		/* bytes of the live table's range table at most */
+	s64 allowance;			/* updates that log and memory have room for */
+	bool failed;			/* the log cannot be written: permanently */
+	bool read_only;			/* the live table is */
+	bool refuses;			/* one of the two: nothing may change */
 	enum david_fault fault;		/* why */
 	u64 log_retries;
 	bool full;			/* an allocation failed, nothing freed since */
@@ -123,6 +126,16 @@ void store_stats(struct store *store, struct david_stats *st);
  */
 bool store_refill(struct store *store, gfp_t gfp);
 
+/* A table becomes live or, before it does, is known to be read-only. Sleeps. */
+void store_set_access(struct store *store, bool may_write);
+
+/* Updates until the range table takes @limit bytes of memory. store->lock is held. */
+s64 store_growth(const struct store *store, u64 limit);
+
+/* More than store->allowance were promised: is there room after all? As store_promise(). */
+bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
+	__must_hold(&store->lock);
+
 /*
  * Promise one update of the range table. store->lock is held, with @flags, and
  * is let go in between where nodes have to be allocated, or room in the log
@@ -142,17 +155,17 @@ static inline bool store_promise(struct store *store, enum rt_kind kind, gfp_t g
 		spin_lock_irqsave(&store->lock, *flags);
 	}
 	if (again && unlikely(store->table.promised > store->allowance)) {
-		again = durable_promise(store, kind, gfp, flags);
+		again = store_make_room(store, kind, gfp, flags);
 		if (!again)
 			rt_unpromise(&store->table);
 	}
 	return again;
 }
 
-/* Why a promise was refused that could have slept: the table is full, or the store failed. */
+/* Why a promise was refused that could have slept: the table is full, or nothing may change. */
 static inline blk_status_t store_refused(const struct store *store)
 {
-	return READ_ONCE(store->failed) ? BLK_STS_IOERR : BLK_STS_NOSPC;
+	return READ_ONCE(store->refuses) ? BLK_STS_IOERR : BLK_STS_NOSPC;
 }
 
 /*
@@ -191,9 +204,12 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got);
 
 /*
  * Destinations for the module's own use, as one run: the first, or BM_NONE if
- * there is no such run. They belong to no target block. store->lock is held. Any context.
+ * there is no such run. They belong to no target block. store->lock is held, with @flags, and is
+ * let go in between where the search is long. Sleeps.
  */
-u64 store_alloc_run(struct store *store, u64 blocks);
+u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
+	__must_hold(&store->lock);
+/* store->lock is held. Any context. */
 void store_free_run(struct store *store, u64 dest, u64 blocks);
 
 /* There are free blocks again, or soon. store->lock is held. */

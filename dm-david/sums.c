@@ -541,10 +541,10 @@ static blk_status_t save_some(struct david *d, u64 most, u64 *done)
 	images = get_images(sums, image, min_t(u64, most, OWN_BATCH));
 	spin_lock_irqsave(&store->lock, flags);
 	most = images;
-	dest = store_alloc_run(store, most * blocks);
+	dest = store_alloc_run(store, most * blocks, &flags);
 	if (dest == BM_NONE && most > 1) {
 		most = 1;
-		dest = store_alloc_run(store, blocks);
+		dest = store_alloc_run(store, blocks, &flags);
 	}
 	while (dest != BM_NONE && n < most && (chunk[n] = crct_save(&sums->table))) {
 		place[n] = CRCT_NOWHERE;
@@ -655,7 +655,7 @@ void sums_stop(struct david *d)
 	struct store *store = d->store;
 	struct sums *sums = store->sums;
 
-	if (!sums || !store->durable || store->failed)
+	if (!sums || !store->durable || store->refuses)
 		return;
 	mutex_lock(&sums->lock);
 	if (sums->table.unsaved && !PLANTED(sums))
@@ -681,7 +681,8 @@ static void make_room(struct david *d)
 		chunk = over(sums) ? crct_evict(&sums->table, &place) : NULL;
 		old = place;
 		if (chunk && (old == CRCT_NOWHERE || store->durable)) {
-			place = store_alloc_run(store, CRCT_IMAGE / store->block_size);
+			place = store_alloc_run(store, CRCT_IMAGE / store->block_size,
+						&flags);
 			sums->places += place != BM_NONE && !store->durable;
 		}
 		if (chunk)

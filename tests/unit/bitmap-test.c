@@ -88,6 +88,26 @@ static void alloc_some(struct disk *d)
 	d->in_use += got;
 }
 
+/* The first run of @want free blocks, however many runs are looked at in a step. */
+static void alloc_run(struct disk *d)
+{
+	u32 want = pick_length(d), n = 0, i;
+	u64 from = 0, start, expected = BM_NONE;
+
+	for (i = 0; i < d->size && n < want; i++)
+		n = d->used[i] ? 0 : n + 1;
+	if (n == want)
+		expected = i - want;
+	do {
+		start = bm_alloc_run(&d->bm, &from, want, 1 + rnd_below(&d->rnd, 20));
+	} while (start == BM_NONE && from != BM_NONE);
+	KUNIT_ASSERT_EQ_MSG(d->test, start, expected, "seed %llu", d->seed);
+	if (start == BM_NONE)
+		return;
+	memset(d->used + start, 1, want);
+	d->in_use += want;
+}
+
 static void free_some(struct disk *d)
 {
 	u32 start = rnd_below(&d->rnd, d->size), n = 0, want = pick_length(d);
@@ -140,7 +160,7 @@ static void random_use_matches_the_oracle(struct kunit *test)
 			u32 phase = step * 3 / STEPS;
 
 			if (rnd_below(&d->rnd, 10) < (phase == 1 ? 3 : 7))
-				alloc_some(d);
+				rnd_below(&d->rnd, 8) ? alloc_some(d) : alloc_run(d);
 			else
 				free_some(d);
 			KUNIT_ASSERT_EQ_MSG(test, d->bm.used, d->in_use, "seed %llu", d->seed);
@@ -182,6 +202,26 @@ static void every_size_fills_to_the_last_block(struct kunit *test)
 	}
 }
 
+static void a_run_is_found_behind_any_number_of_short_ones(struct kunit *test)
+{
+	struct remap_bitmap bm;
+	u64 from = 0, got, i;
+
+	KUNIT_ASSERT_EQ(test, bm_init(&bm, 10000), 0);
+	KUNIT_ASSERT_EQ(test, bm_alloc(&bm, BM_NONE, 10000, &got), 0ULL);
+	for (i = 0; i < 9000; i += 9)
+		bm_free(&bm, i, 7);
+	bm_free(&bm, 9900, 8);
+	for (i = 0; i < 1000 / 16; i++)
+		KUNIT_ASSERT_EQ(test, bm_alloc_run(&bm, &from, 8, 16), BM_NONE);
+	KUNIT_EXPECT_EQ(test, bm_alloc_run(&bm, &from, 8, 16), 9900ULL);
+	from = 0;
+	KUNIT_EXPECT_EQ(test, bm_alloc_run(&bm, &from, 8, 2000), BM_NONE);
+	KUNIT_EXPECT_EQ(test, from, BM_NONE);
+	KUNIT_EXPECT_STREQ(test, bm_check(&bm) ?: "", "");
+	bm_destroy(&bm);
+}
+
 static void what_is_sequential_stays_sequential(struct kunit *test)
 {
 	struct remap_bitmap bm;
@@ -212,6 +252,7 @@ static void sizes_out_of_range_are_refused(struct kunit *test)
 static struct kunit_case bitmap_cases[] = {
 	KUNIT_CASE(random_use_matches_the_oracle),
 	KUNIT_CASE(every_size_fills_to_the_last_block),
+	KUNIT_CASE(a_run_is_found_behind_any_number_of_short_ones),
 	KUNIT_CASE(what_is_sequential_stays_sequential),
 	KUNIT_CASE(sizes_out_of_range_are_refused),
 	{}

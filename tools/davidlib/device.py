@@ -412,6 +412,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "unclassified=MB: with classify=implicit, what may wait for an inode (default 64); "
         "checksums=auto|on|off, "
         "checksum_memory=MB: of squashed data, for btrfs; exact=MB: the newest data is stored; "
+        "table_memory=MB: the range table's bound (default a quarter of all memory); "
         "files=default: files read as well-formed ones by their suffix; raw=RULE,...: see david raw; "
         "repeatable",
     )

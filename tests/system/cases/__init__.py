@@ -16,7 +16,7 @@ GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
 GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
-GROUPS += ("plan",)
+GROUPS += ("plan", "requestway")
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 # Who else writes to the disk: writers.toml has the list of them.

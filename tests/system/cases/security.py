@@ -316,6 +316,7 @@ VALUES = {
     "checksums": ("auto", "on", "off"),
     "checksum_memory": NUMBERS,
     "exact": NUMBERS[:6],
+    "table_memory": NUMBERS,
     "files": ("off", "default", "htm,html=html;gz=gzip", "=;=;,,", "a=b", ";" * 70),
     "raw": (
         "none",

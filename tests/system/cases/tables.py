@@ -24,7 +24,7 @@ SECTORS = TIB >> 9
 
 KNOWN = (
     "known are mode, classify, content, seed, block_size, low_water, unclassified, checksums, "
-    "checksum_memory, exact, files, raw, store, profile"
+    "checksum_memory, exact, files, raw, table_memory, store, profile"
 )
 BAD_FILES = "files: must be off, default, or suffixes and kinds: htm,html=html;gz=gzip"
 BAD_RAW = "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:"
@@ -65,6 +65,7 @@ BAD_TABLES = [
     ("{dev} 1 block_size=4K", "block_size: must be 512, 1024, 2048 or 4096"),
     ("{dev} 1 low_water=many", "low_water: must be a number of blocks"),
     ("{dev} 1 unclassified=1048577", "unclassified: must be a number of MB from 0 to 1048576"),
+    ("{dev} 1 table_memory=0", "table_memory: must be a number of megabytes from 1"),
     ("{dev} 1 store=disk", "store: must be auto, format or memory"),
     ("{dev} 1 low_water=1025", "low_water: more blocks than the backing device has"),
     ("{dev} 1 files=gz", BAD_FILES),
@@ -75,9 +76,9 @@ BAD_TABLES = [
 ]
 
 ALL_WORDS = (
-    "10 mode=speedup classify=keep content=zeros seed=18446744073709551615 block_size=1024 low_water=7 "
+    "11 mode=speedup classify=keep content=zeros seed=18446744073709551615 block_size=1024 low_water=7 "
     "unclassified=9 files=htm,html=html;gz=gzip "
-    "raw=ino:5-7,ino:257/3,dir:2,sectors:0-99,suffix:db store=memory"
+    "raw=ino:5-7,ino:257/3,dir:2,sectors:0-99,suffix:db table_memory=5 store=memory"
 )
 
 

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A request's way where it is narrow: tables that are read-only for a while, requests that must not sleep,
+what is durable when, and what happens where there is no room.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import resource
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import iouring
+import raw
+from guest import (
+    Failed,
+    device_stats,
+    fake_disk,
+    loop_disk,
+    mapped,
+    mounted,
+    ram_disk,
+    remove,
+    run,
+)
+from raw import BLOCK
+from timed import profile, timed_disk
+
+from cases import case
+from cases.durable import TIB, table
+from cases.logfault import COMPLAINTS, Under
+from cases.store import events, wait_event
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+RWF_NOWAIT = os.RWF_NOWAIT
+
+
+# Tables that are read-only
+
+
+@contextmanager
+def read_only(name: str, text: str) -> Iterator[str]:
+    run("dmsetup", "create", "--readonly", name, "--table", text)
+    run("dmsetup", "mknodes", name)
+    try:
+        yield f"/dev/mapper/{name}"
+    finally:
+        remove(name)
+
+
+def load(name: str, text: str, *flags: str) -> None:
+    run("dmsetup", "load", *flags, name, "--table", text)
+    run("dmsetup", "resume", name)
+
+
+def write_at(path: str, seed: int, at: int) -> None:
+    with raw.opened(path) as fd:
+        raw.write(fd, raw.patterned(seed, BLOCK), at)
+        os.fsync(fd)
+
+
+def has(path: str, *blocks: tuple[int, int]) -> None:
+    with raw.opened(path, os.O_RDONLY | os.O_DIRECT) as fd:
+        for seed, at in blocks:
+            raw.must_read(fd, raw.patterned(seed, BLOCK), at)
+
+
+@case
+def a_disk_that_was_read_only_and_then_written_to_is_opened_again() -> None:
+    with loop_disk(8 * MIB) as dev:
+        text = table(dev, "classify=keep")
+        with mapped("turns", text) as path:
+            write_at(path, 1, GIB)
+        with read_only("turns", text) as path:
+            has(path, (1, GIB))
+            load("turns", text)
+            write_at(path, 2, 2 * GIB)
+            load("turns", text, "--readonly")
+            has(path, (1, GIB), (2, 2 * GIB))
+            load("turns", text)
+            write_at(path, 3, 3 * GIB)
+        with mapped("turns", text) as path:
+            has(path, (1, GIB), (2, 2 * GIB), (3, 3 * GIB))
+
+
+@case
+def a_log_that_was_not_closed_is_read_by_a_read_only_table_and_gone_on_with() -> None:
+    with loop_disk(8 * MIB) as dev, loop_disk(8 * MIB) as copy:
+        with mapped("cut", table(dev, "classify=keep")) as path:
+            for number in range(300):
+                write_at(path, number, GIB + 2 * number * BLOCK)
+            # As a power cut leaves it: the store is open.
+            run("dd", f"if={dev}", f"of={copy}", "bs=1M", "iflag=direct", "conv=fsync", "status=none")
+        text = table(copy, "classify=keep")
+        blocks = [(number, GIB + 2 * number * BLOCK) for number in range(300)]
+        with read_only("after", text) as path:
+            has(path, *blocks)
+        with read_only("after", text) as path:
+            has(path, *blocks)
+            load("after", text)
+            write_at(path, 1000, 2 * GIB)
+        with mapped("after", text) as path:
+            has(path, *blocks, (1000, 2 * GIB))
+
+
+@case
+def a_read_only_table_changes_nothing_whoever_has_the_disk_open() -> None:
+    """device-mapper lets through what a device above it writes, which was there before."""
+    with loop_disk(8 * MIB) as dev:
+        for words in (("classify=keep",), ("classify=data",), ("classify=keep", "store=memory")):
+            text = table(dev, *words)
+            lasts = "store=memory" not in words
+            new = table(dev, *words, "store=format") if lasts else text
+            over = f"0 {TIB >> 9} linear /dev/mapper/held 0"
+            with mapped("held", new), mapped("over", over) as path, raw.opened(path) as fd:
+                raw.write(fd, raw.patterned(1, BLOCK), GIB)
+                os.fsync(fd)
+                before = raw.read(fd, 2 * BLOCK, GIB)
+                load("held", text, "--readonly")
+                for at in (GIB, GIB + BLOCK):
+                    try:
+                        raw.write(fd, raw.patterned(7, BLOCK), at)
+                    except OSError as error:
+                        assert error.errno in (errno.EIO, errno.EPERM, errno.EROFS), error
+                    else:
+                        raise Failed(f"{words}: a read-only table takes a write")
+                raw.must_read(fd, before, GIB)
+                load("held", text)
+                raw.must_read(fd, before, GIB)
+                raw.write(fd, raw.patterned(2, BLOCK), 2 * GIB)
+            if lasts:
+                with mapped("held", text) as path, raw.opened(path) as fd:
+                    raw.must_read(fd, before, GIB)
+
+
+a_read_only_table_changes_nothing_whoever_has_the_disk_open.complaints = re.compile(  # type: ignore[attr-defined]
+    "I/O error|Trying to write to read-only"
+)
+
+
+# Requests that must not sleep
+
+
+@case
+def a_discard_that_must_not_sleep_does_no_harm_on_a_mounted_disk() -> None:
+    with ram_disk(64 * MIB) as dev, fake_disk("uring", 16 * GIB, dev) as disk:
+        run("mkfs.ext4", "-q", "-J", "size=4", disk, "1g")
+        with mounted(disk, "ext4") as top, raw.opened(disk) as fd:
+            try:
+                if not iouring.discard(fd, 8 * GIB, MIB):
+                    return
+            except iouring.NoRing:
+                return
+            Path(f"{top}/goes-on").write_text("x" * 9000)
+            os.sync()
+        run("e2fsck", "-fn", disk)
+
+
+def nowait(fd: int, size: int, offset: int) -> bytes:
+    done = os.preadv(fd, [raw.BUFFER.view[:size]], offset, RWF_NOWAIT)
+    assert done == size, f"{done} bytes instead of {size}"
+    return bytes(raw.BUFFER.view[:size])
+
+
+def switches() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+
+
+@case
+def a_read_that_is_made_up_in_place_needs_no_worker() -> None:
+    with ExitStack() as stack:
+        dev = stack.enter_context(ram_disk(64 * MIB))
+        disk = stack.enter_context(fake_disk("made", TIB, dev, "--classify", "data"))
+        fd = stack.enter_context(raw.opened(disk))
+        raw.write(fd, raw.patterned(1, BLOCK), GIB)
+        expected = raw.read(fd, BLOCK, GIB)
+        for at, content in ((GIB, expected), (2 * GIB, bytes(BLOCK))):
+            before = switches()
+            for _ in range(200):
+                assert nowait(fd, BLOCK, at) == content
+            slept = switches() - before
+            assert slept < 20, f"200 reads that must not sleep slept {slept} times"
+
+
+@case
+def requests_that_must_not_sleep_are_served_like_others() -> None:
+    """On a store and of any mixture: what a worker has to do, or what is refused, is done in the end."""
+    content: dict[int, bytes] = {}
+    with ExitStack() as stack:
+        dev = stack.enter_context(loop_disk(64 * MIB))
+        disk = stack.enter_context(fake_disk("mixed", TIB, dev, "--classify", "keep"))
+        fd = stack.enter_context(raw.opened(disk))
+        for number in range(400):
+            at = GIB + number % 97 * 3 * BLOCK
+            data = b"".join(
+                raw.patterned(number, BLOCK) if (number >> part) & 1 else bytes([number & 255]) * BLOCK
+                for part in range(3)
+            )
+            raw.BUFFER.view[: len(data)] = data
+            for _ in range(1000):
+                try:
+                    done = os.pwritev(fd, [raw.BUFFER.view[: len(data)]], at, RWF_NOWAIT)
+                    break
+                except BlockingIOError:
+                    continue
+            assert done == len(data), done
+            content[at] = data
+        os.fsync(fd)
+        for at, data in content.items():
+            raw.must_read(fd, data, at)
+        assert device_stats("mixed")["nospc"] == 0
+        assert device_stats("mixed")["errors"] == 0
+
+
+# What is durable when it is complete
+
+
+@case
+def zeroes_are_durable_when_complete_on_a_drive_without_a_write_cache() -> None:
+    with loop_disk(16 * MIB) as dev, loop_disk(16 * MIB) as copy:
+        options = ("--classify", "keep", "--mode", "speedup", "--profile-option", "write_cache=through")
+        options += ("--profile-option", "write_zeroes=yes")
+        with timed_disk("through", 16 * GIB, dev, profile("quick"), *options) as disk, raw.opened(disk) as fd:
+            raw.write(fd, raw.patterned(1, 4 * BLOCK), GIB)
+            raw.zero_out(fd, GIB, 2 * BLOCK)
+            run("dd", f"if={dev}", f"of={copy}", "bs=1M", "iflag=direct", "conv=fsync", "status=none")
+        text = f"0 {16 * GIB >> 9} david {copy} 1 classify=keep"
+        with mapped("cut", text) as path, raw.opened(path) as fd:
+            raw.must_read(fd, bytes(2 * BLOCK) + raw.patterned(1, 4 * BLOCK)[2 * BLOCK :], GIB)
+
+
+@case
+def a_flush_that_fails_while_the_disk_is_suspended_fails_the_disk() -> None:
+    """What the device had may be lost, so that nobody may go on as if nothing had been."""
+    with loop_disk(2 * MIB) as dev:
+        under = Under(dev)
+        with mapped("under", under.good()):
+            text = table("/dev/mapper/under", "classify=keep")
+            with mapped("top", text) as path, raw.opened(path) as fd:
+                seen = events("top")
+                raw.write(fd, raw.patterned(1, BLOCK), GIB)
+                os.fsync(fd)
+                under.become(under.no_flush())
+                run("dmsetup", "suspend", "--nolockfs", "--noflush", "top")
+                under.become(under.good())
+                run("dmsetup", "resume", "top")
+                wait_event("top", seen)
+                now = dict(word.split("=", 1) for word in run("dmsetup", "status", "top").split()[3:])
+                assert (now["state"], now["fault"]) == ("failed", "flush"), f"{now['state']} {now['fault']}"
+                try:
+                    raw.write(fd, raw.patterned(2, BLOCK), 2 * GIB)
+                except OSError as error:
+                    assert error.errno == errno.EIO, error
+                else:
+                    raise Failed("a write after a flush that failed")
+
+
+a_flush_that_fails_while_the_disk_is_suspended_fails_the_disk.complaints = COMPLAINTS  # type: ignore[attr-defined]
+
+
+# Room
+
+
+@case
+def rules_find_a_run_of_blocks_however_the_store_is_in_pieces() -> None:
+    """With blocks of 512 bytes a page of the module's own takes eight in a row."""
+    blocks = 2000
+    with loop_disk(4 * MIB) as dev:
+        text = table(dev, "classify=keep", "block_size=512")
+        with mapped("pieces", text) as path, raw.opened(path) as fd:
+            raw.write(fd, raw.patterned(1, blocks * 512), GIB)
+            for number in range(0, 1200, 2):
+                raw.discard(fd, GIB + number * 512, 512)
+            os.fsync(fd)
+            run("dmsetup", "message", "pieces", "0", "raw", "add", "sectors:0-99")
+            run("dmsetup", "message", "pieces", "0", "raw", "add", "ino:77")
+            raw.must_read(fd, raw.patterned(1, blocks * 512)[1200 * 512 :], GIB + 1200 * 512)
+        with mapped("pieces", text):
+            assert "ino:77" in run("dmsetup", "message", "pieces", "0", "raw", "list")
+
+
+def fill_with_ranges(fd: int, most: int) -> int:
+    """Constant blocks, no two alike: a range each. How many went in until ENOSPC."""
+    for number in range(0, most, 64):
+        try:
+            words = b"".join(struct.pack("<Q", number + i + 1) * (BLOCK // 8) for i in range(64))
+            raw.write(fd, words, GIB + number * BLOCK)
+        except OSError as error:
+            assert error.errno == errno.ENOSPC, error
+            return number
+    return most
+
+
+@case
+def the_range_tables_memory_has_a_bound() -> None:
+    with loop_disk(256 * MIB) as dev:
+        for store, limit in (("memory", 2), ("auto", 1)):
+            text = table(dev, "classify=keep", f"store={store}", f"table_memory={limit}")
+            with mapped("bound", text) as path, raw.opened(path) as fd:
+                seen = events("bound")
+                fitted = fill_with_ranges(fd, 200_000)
+                assert 15_000 * limit < fitted < 50_000 * limit, f"{fitted} ranges in {limit} MB"
+                memory = device_stats("bound")["mem"]["ranges"]  # type: ignore[index]
+                assert memory < (limit << 20) + 256 * KIB, f"{memory} bytes, {limit} MB allowed"
+                wait_event("bound", seen)
+                # What changes no range goes in, discards make room, and more memory does, too.
+                raw.write(fd, struct.pack("<Q", 7) * (BLOCK // 8), GIB + 6 * BLOCK)
+                raw.discard(fd, GIB, fitted // 2 * BLOCK)
+                assert fill_with_ranges(fd, fitted // 4) == fitted // 4
+                run("dmsetup", "suspend", "bound")
+                larger = text.replace(f"table_memory={limit}", f"table_memory={limit + 2}")
+                load("bound", larger)
+                assert fill_with_ranges(fd, fitted + 2000) == fitted + 2000
+                assert f"table_memory={limit + 2}" in run("dmsetup", "table", "bound")
+
+
+the_range_tables_memory_has_a_bound.complaints = re.compile("critical")  # type: ignore[attr-defined]
