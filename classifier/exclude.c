@@ -139,6 +139,11 @@ static bool is_old_quota(const void *block, u32 size)
 	return true;
 }
 
+bool ext_looks_like_quota(const void *block, u32 size)
+{
+	return is_quota(block, size) || is_old_quota(block, size);
+}
+
 enum ext_look ext_look(const struct ext_geo *geo, const void *block)
 {
 	u32 size = ext_block_size(geo);
@@ -151,7 +156,7 @@ enum ext_look ext_look(const struct ext_geo *geo, const void *block)
 		return EXT_LOOK_INDIRECT;
 	if (is_symlink(block, size))
 		return EXT_LOOK_SYMLINK;
-	if (is_quota(block, size) || is_old_quota(block, size))
+	if (ext_looks_like_quota(block, size))
 		return EXT_LOOK_QUOTA;
 	return is_doubtful(block, size) ? EXT_LOOK_DOUBTFUL : EXT_LOOK_NONE;
 }

@@ -35,6 +35,12 @@ enum ext_look {
 	EXT_LOOK_DOUBTFUL,
 };
 
+/*
+ * May @size bytes, whole KiB, be records of a quota file, of the old format or the new one? The
+ * header of the new one has a signature: signature.h.
+ */
+bool ext_looks_like_quota(const void *block, u32 size);
+
 /* @block: a whole block of the file system, aligned to 8 bytes. */
 enum ext_look ext_look(const struct ext_geo *geo, const void *block);
 

@@ -28,7 +28,7 @@ struct david {
 	struct store *store;
 	struct owner_watch owners;
 	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
-	u64 watch_below;		/* it is shown requests from before this sector on */
+	u64 watch_below;		/* it and extent.h are shown requests before this sector */
 	struct timing *timing;		/* NULL without a profile */
 	struct sums_watch sums;
 	unsigned int exact_megabytes;

@@ -5,6 +5,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "../classifier/classifier.h"
+#include "../classifier/signature.h"
 #include "david.h"
 #include "trace.h"
 
@@ -234,6 +235,30 @@ static void tell_figures(struct implicit *im)
 	im->told = *now;
 }
 
+/*
+ * Of @len sectors that wait for an inode to tell: what the kernel will read past its file's pages
+ * is kept, whatever inodes say. The lock is held.
+ */
+static void keep_signed(struct implicit *im, struct content_source *source, u64 sector, u32 pos,
+			u32 len)
+{
+	const u32 page = SIGNATURE_PAGE >> SECTOR_SHIFT;
+	u32 end = pos + len, next;
+	u64 word;
+
+	for (; pos < end; pos = next) {
+		next = min_t(u32, end, pos + page - ((sector + pos) & (page - 1)));
+		copy_content(source, pos << SECTOR_SHIFT, &word, sizeof(word));
+		if (!signature_begins(&word)) {
+			copy_content(source, (next << SECTOR_SHIFT) - sizeof(word), &word,
+				     sizeof(word));
+			if (!signature_ends(&word))
+				continue;
+		}
+		classifier_kept(&im->c, sector + pos, next - pos);
+	}
+}
+
 void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struct implied *implied)
 {
 	struct content_source source = { .bio = bio, .iter = bio->bi_iter };
@@ -256,6 +281,8 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		trace_david_implied(im->d->owners.bdev->bd_dev, w.sector + pos, len,
 				    classify_reason_name(reason));
 		evidence = evidence_for(im->d, reason);
+		if (reason == CLASSIFY_UNDECIDED)
+			keep_signed(im, &source, w.sector, pos, len);
 		if (unlikely(classifier_has_sums(&im->c) || im->d->sums.mode == SUMS_ON))
 			summed = check_sums(im, w.sector + pos, len, reason, &evidence);
 		add_run(implied, pos + len, evidence, summed);

@@ -21,6 +21,7 @@
 #include "david.h"
 
 #include "crc.h"
+#include "extent.h"
 #include "grow.h"
 #include "implicit.h"
 
@@ -600,6 +601,9 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		}
 	}
 
+	if (d->classify == CLASSIFY_EXPLICIT)
+		d->watch_below = FS_SUPERS_END;
+
 	ti->private = d;
 	ti->per_io_data_size = david_io_size;
 	ti->num_flush_bios = 1;
@@ -646,8 +650,11 @@ static int david_preresume(struct dm_target *ti)
 		DMERR("%s: %s", dm_table_device_name(ti->table), why);
 		return r;
 	}
-	return check_mode(ti) ?:
-	       grow_start(d, may_write) ?:
+	r = check_mode(ti);
+	if (r)
+		return r;
+	extent_open(d);
+	return grow_start(d, may_write) ?:
 	       rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
 }
 

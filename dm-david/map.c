@@ -33,7 +33,9 @@
  */
 #include "david.h"
 #include "byfile.h"
+#include "extent.h"
 #include "implicit.h"
+#include "special.h"
 
 #include <linux/highmem.h>
 #include <linux/slab.h>
@@ -800,6 +802,31 @@ static void look_at_pages(struct david_io *io, struct bvec_iter from, unsigned i
 		look_checked(io, from, bytes, look);
 }
 
+/* It is data so far. Does its content, or what its pages are, say that it is to be kept? */
+static noinline void look_closer(const struct david_io *io, struct bvec_iter from,
+				 unsigned int bytes, struct look *look)
+{
+	struct david *d = io->d;
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	void *p;
+
+	if (look->evidence == DAVID_EV_ANON &&
+	    extent_behind(d, from.bi_sector + (bytes >> SECTOR_SHIFT))) {
+		look->evidence = DAVID_EV_UNMOUNTED;
+		look->verdict = VERDICT_KEEP;
+		return;
+	}
+	from.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, from) {
+		p = bvec_kmap_local(&bv);
+		look->evidence = special_evidence(d->owners.raw, io->bio->bi_opf, look->evidence,
+						  &bv, p);
+		kunmap_local(p);
+	}
+	look->verdict = verdict_of(d->classify, look->evidence);
+}
+
 /* classify=auto: the page owner says data. Does the write itself say something else? */
 static noinline void hear_objection(const struct david_io *io, sector_t sector, unsigned int bytes,
 				    struct look *look)
@@ -818,7 +845,11 @@ static __always_inline void look_at(struct david_io *io, struct bvec_iter from, 
 				    struct look *look)
 {
 	look_at_pages(io, from, bytes, look);
-	if (look->verdict == VERDICT_SQUASH && unlikely(io->implied.runs))
+	if (look->verdict != VERDICT_SQUASH)
+		return;
+	if (!look->constant && io->d->classify != CLASSIFY_DATA)
+		look_closer(io, from, bytes, look);
+	if (unlikely(io->implied.runs))
 		hear_objection(io, from.bi_sector, bytes, look);
 }
 
@@ -1640,6 +1671,10 @@ static int map_flush(struct david_io *io)
 static void look_implicitly(struct david_io *io, enum david_request kind)
 {
 	io->first = io->iter.bi_sector;
+	if (kind == DAVID_REQ_WRITE && io->first < FS_SUPERS_END)
+		extent_see(io->d, io->bio, io->first);
+	if (!io->d->implicit)
+		return;
 	if (kind == DAVID_REQ_READ)
 		implicit_read(io->d->implicit, io->first, bio_sectors(io->bio));
 	else if (kind == DAVID_REQ_WRITE)

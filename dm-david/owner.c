@@ -154,6 +154,34 @@ static enum david_evidence anonymous(const struct owner_watch *watch)
 	return proven(sb) ? of_no_file(watch) : DAVID_EV_UNPROVEN;
 }
 
+u64 owner_fs_end(const struct owner_watch *watch)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	const struct super_block *sb;
+	u64 end = 0;
+
+	if (holder && holder == READ_ONCE(watch->btrfs_holder))
+		return READ_ONCE(watch->fs_end[FSEND_BTRFS]);
+	rcu_read_lock();
+	sb = compat_bdev_super(watch->bdev);
+	switch (sb ? sb->s_magic : 0) {
+	case EXT4_SUPER_MAGIC:
+		end = READ_ONCE(watch->fs_end[FSEND_EXT]);
+		break;
+	case XFS_SUPER_MAGIC:
+		end = READ_ONCE(watch->fs_end[FSEND_XFS]);
+		break;
+	case F2FS_SUPER_MAGIC:
+		end = READ_ONCE(watch->fs_end[FSEND_F2FS]);
+		break;
+	case BTRFS_SUPER_MAGIC:
+		end = READ_ONCE(watch->fs_end[FSEND_BTRFS]);
+		break;
+	}
+	rcu_read_unlock();
+	return end;
+}
+
 static __always_inline enum david_evidence mapped(struct owner_watch *watch,
 						  const struct inode *inode)
 {

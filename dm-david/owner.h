@@ -14,6 +14,7 @@
 #define DM_DAVID_OWNER_H
 
 #include <linux/blk_types.h>
+#include "../classifier/fsend.h"
 #include "uapi/dm-david.h"
 
 struct address_space;
@@ -28,6 +29,7 @@ struct owner_watch {
 	bool tell_btrfs;		/* that sets the following */
 	bool checksums;			/* of data may matter: sums.h */
 	const struct raw *raw;		/* what is data, but to be kept */
+	u64 fs_end[FSEND_KINDS];		/* by the superblocks on this disk: extent.h */
 };
 
 /* One request's memory of the page before: neighbours mostly share an owner. */
@@ -45,6 +47,9 @@ static inline void owner_cache_init(struct owner_cache *cache)
 /* The evidence of @page in a write to the disk of @watch. Any context but NMI. */
 enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
 				   struct page *page);
+
+/* The end of the file system that is mounted, in sectors; 0 if it is not known. */
+u64 owner_fs_end(const struct owner_watch *watch);
 
 /*
  * The regular file on the disk of @watch that a read into @folio brings into the page

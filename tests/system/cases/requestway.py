@@ -6,6 +6,7 @@ what is durable when, and what happens where there is no room.
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import re
 import resource
@@ -18,6 +19,7 @@ import iouring
 import raw
 from guest import (
     Failed,
+    david,
     device_stats,
     fake_disk,
     loop_disk,
@@ -33,6 +35,7 @@ from timed import profile, timed_disk
 from cases import case
 from cases.durable import TIB, table
 from cases.logfault import COMPLAINTS, Under
+from cases.rawfiles import MKFS
 from cases.store import events, wait_event
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -319,3 +322,44 @@ def the_range_tables_memory_has_a_bound() -> None:
 
 
 the_range_tables_memory_has_a_bound.complaints = re.compile("critical")  # type: ignore[attr-defined]
+
+
+# RAW, whatever way the content takes
+
+
+def copied_past_the_cache(top: str, source: str, to: str) -> None:
+    """Direct I/O to @to from the pages of @source, mapped."""
+    with open(source, "r+b") as file:
+        size = os.fstat(file.fileno()).st_size
+        with mmap.mmap(file.fileno(), size) as view, raw.opened(to) as fd:
+            for at in range(0, size, 64 * KIB):
+                assert os.pwrite(fd, memoryview(view)[at : at + 64 * KIB], at) == 64 * KIB
+
+
+@case
+def a_raw_file_is_exact_where_another_files_pages_are_written_to_it() -> None:
+    size = MIB
+    data = raw.patterned(5, size)
+    for fs in ("ext4", "xfs"):
+        with ram_disk(128 * MIB) as dev, fake_disk("rawdio", 16 * GIB, dev) as disk:
+            run(*MKFS[fs], disk)
+            with mounted(disk, fs) as top:
+                for name in ("mapped", "spliced"):
+                    with open(f"{top}/{name}", "wb") as file:
+                        os.posix_fallocate(file.fileno(), 0, size)
+                        os.fsync(file.fileno())
+                    david("raw", "add", "rawdio", f"{top}/{name}")
+                Path(f"{top}/source").write_bytes(data)
+                os.sync()
+                copied_past_the_cache(top, f"{top}/source", f"{top}/mapped")
+                with open(f"{top}/source", "rb") as source, raw.opened(f"{top}/spliced") as fd:
+                    done = 0
+                    while done < size:
+                        done += os.sendfile(fd, source.fileno(), None, size - done)
+                os.sync()
+            with mounted(disk, fs) as top:
+                for name in ("mapped", "spliced"):
+                    assert Path(f"{top}/{name}").read_bytes() == data, f"{fs}: {name} is not what was written"
+                assert Path(f"{top}/source").read_bytes() != data, f"{fs}: the source was kept"
+
+

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How much of the fake disk the file system at its sector 0 takes.
+ *
+ * While a file system is mounted, direct I/O to the disk is its data. Only within the file system,
+ * though: another one may lie behind it, and its metadata may come by direct I/O (through a loop
+ * device with an offset, or from a guest that has it). So superblocks are looked at as they are
+ * written, and once when a table becomes live.
+ */
+#ifndef DM_DAVID_EXTENT_H
+#define DM_DAVID_EXTENT_H
+
+#include <linux/blk_types.h>
+
+struct david;
+
+/* A table is about to become live: read the superblocks that are stored. Sleeps. */
+void extent_open(struct david *d);
+
+/* A write at @sector of the target, which is before FS_SUPERS_END. Any context but NMI. */
+void extent_see(struct david *d, struct bio *bio, sector_t sector);
+
+/* Is @end, a sector of the target, behind the file system that is mounted? Any context but NMI. */
+bool extent_behind(const struct david *d, sector_t end);
+
+#endif
