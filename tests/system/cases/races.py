@@ -272,3 +272,33 @@ def several_disks_come_and_go() -> None:
         time.sleep(SECONDS)
         processes.finish()
     assert not dm.exists("comes0")
+
+
+def mixed_runs(disk: str, base: int) -> Callable[[Callable[[], bool]], None]:
+    """Requests of many pieces, every other one constant: each takes operations of the log by the dozen."""
+
+    def work(stopped: Callable[[], bool]) -> None:
+        rng = random.Random(base)
+        pool = rng.randbytes(MIB)
+        with raw.opened(disk) as fd:
+            while not stopped():
+                turn = rng.randrange(2)
+                data = bytearray(pool)
+                for at in range(turn * BLOCK, MIB, 2 * BLOCK):
+                    data[at : at + BLOCK] = bytes([rng.randrange(256)]) * BLOCK
+                raw.write(fd, data, base)
+
+    return work
+
+
+@case
+def a_store_with_room_refuses_nothing() -> None:
+    """A piece that may not sleep finds no room in the log's memory, while a piece before it returns."""
+    with ExitStack() as stack:
+        dev = stack.enter_context(loop_disk(8 * MIB))
+        disk = stack.enter_context(fake_disk("room", TIB, dev, "--classify", "keep"))
+        work = (mixed_runs(disk, number * GIB) for number in range(WORKERS))
+        with Processes(*work) as processes:
+            time.sleep(SECONDS)
+            processes.finish()
+        assert device_stats("room")["nospc"] == 0
