@@ -8,6 +8,9 @@
 
 void destage_start(struct drive *drive, struct segment *segment, u64 now)
 {
+	if (drive->writes)
+		write_buffer_take(drive->writes, segment);
+	drive->destage.begun = false;
 	drive->destage.segment = segment;
 	drive->destage.pass = (struct media_pass) {
 		.sector = segment->end - segment->dirty,
@@ -26,8 +29,15 @@ static void step(struct drive *drive, u64 left)
 	struct media_stretch stretch;
 
 	destage->pass.left = segment->dirty - left;
+	if (!destage->begun)
+		drive_fill_blocks(drive, &destage->pass);
+	destage->begun = true;
+	if (drive->writes)
+		segment->start = destage->pass.sector;	/* what is behind is not kept */
 	media_next(&drive->media, &destage->pass, &stretch);
 	segment->dirty -= stretch.sectors;
+	if (drive->writes)
+		drive->writes->sectors -= stretch.sectors;
 	drive->media_free = destage->pass.time;
 }
 
@@ -36,10 +46,34 @@ static void done(struct drive *drive)
 	struct segment *segment = drive->destage.segment;
 
 	drive->destage.segment = NULL;
+	if (drive->writes) {
+		write_buffer_return(drive->writes, &drive->media, segment);
+		return;
+	}
 	if (!drive->profile->read_hits_on_write_data) {
 		segment->start = 0;
 		segment->end = 0;
 	}
+}
+
+/* Sectors of the last block of a stream that is not all there yet: they can wait for the rest. */
+static u64 unfinished(const struct drive *drive)
+{
+	const struct segment *segment = drive->destage.segment;
+	u64 rest = segment->end & (drive->profile->physical_block / 512 - 1);
+
+	return drive->writes && segment->end == drive->last_write ? rest : 0;
+}
+
+/* As far as it goes at once, but for what can wait. */
+static void advance_run(struct drive *drive)
+{
+	const struct segment *segment = drive->destage.segment;
+	u64 rest = unfinished(drive);
+
+	step(drive, segment->dirty > rest ? rest : 0);
+	if (segment->dirty <= rest)
+		done(drive);
 }
 
 void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64 now)
@@ -57,7 +91,9 @@ void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64
 
 void destage_finish(struct drive *drive)
 {
-	if (drive->destage.segment)
+	if (drive->destage.segment && drive->writes)
+		done(drive);	/* the time of its last stretch is in media_free */
+	else if (drive->destage.segment)
 		destage_segment(drive, drive->destage.segment, 0, 0);
 }
 
@@ -68,6 +104,8 @@ struct segment *destage_choose(struct drive *drive, u64 now)
 	struct place place;
 	u32 i;
 
+	if (drive->writes)
+		return write_buffer_nearest(drive->writes, &drive->media, now);
 	for (i = 0; i < drive->cache->nr; i++) {
 		segment = &drive->cache->segments[i];
 		if (!segment->dirty)
@@ -92,12 +130,32 @@ void destage_one(struct drive *drive, u64 now)
 		destage_segment(drive, segment, 0, now);
 }
 
+void destage_some(struct drive *drive, u64 now)
+{
+	struct segment *segment = drive->destage.segment;
+
+	if (!segment) {
+		readahead_stop(drive, now);
+		now = max(now, drive->media_free);
+		segment = destage_choose(drive, now);
+		if (!segment)
+			return;
+		destage_start(drive, segment, now);
+	}
+	advance_run(drive);
+}
+
 void destage_overlap(struct drive *drive, u64 sector, u64 sectors, u64 now)
 {
 	struct segment *segment;
 	u32 i;
 
 	destage_finish(drive);
+	if (drive->writes) {
+		while ((segment = write_buffer_overlap(drive->writes, sector, sectors)))
+			destage_segment(drive, segment, 0, now);
+		return;
+	}
 	for (i = 0; i < drive->cache->nr; i++) {
 		segment = &drive->cache->segments[i];
 		if (segment->dirty && sector < segment->end &&
@@ -127,9 +185,7 @@ void destage_advance(struct drive *drive, u64 now)
 		if (segment) {
 			if (drive->destage.pass.time >= now)
 				return;
-			step(drive, 0);
-			if (!segment->dirty)
-				done(drive);
+			advance_run(drive);
 			continue;
 		}
 		start = max(drive->media_free, drive->last_end + profile->destage_idle);

@@ -10,6 +10,7 @@
 #include "drive.h"
 #include "media.h"
 #include "planted.h"
+#include "write-buffer.h"
 
 struct readahead {
 	struct segment *segment;	/* NULL: none goes on */
@@ -17,18 +18,21 @@ struct readahead {
 	struct media_stretch stretch;	/* under the head */
 	u32 done;			/* sectors of it that are in the segment */
 	u64 start;			/* time */
+	u64 reached;			/* time until which it has gone on for a read */
 	u64 least;			/* it is not given up before this sector */
 };
 
 struct destage {
 	struct segment *segment;	/* NULL: none goes on */
 	struct media_pass pass;
+	bool begun;
 };
 
 struct drive {
 	const struct profile *profile;
 	struct media media;
 	struct cache *cache;
+	struct write_buffer *writes;	/* NULL: what is dirty is in the cache's segments */
 	struct readahead readahead;
 	struct destage destage;
 	u64 clock;			/* time until which the above two have been worked out */
@@ -110,6 +114,8 @@ static inline void drive_stretch(struct drive *drive, struct media_pass *pass,
 
 /* Read on behind @segment, from @time on, up to sector @limit. */
 void readahead_start(struct drive *drive, struct segment *segment, u64 limit, u64 time);
+/* A stream came back after something else: much of what follows is worth a wait for the next. */
+void readahead_secure(struct drive *drive);
 void readahead_advance(struct drive *drive, u64 now);
 /* Go on to @limit, if that is further. */
 void readahead_extend(struct drive *drive, u64 limit);
@@ -122,6 +128,12 @@ u64 readahead_stops(const struct drive *drive, u64 now);
 /* Give up at @now; media_free then says when the mechanics are. */
 void readahead_stop(struct drive *drive, u64 now);
 
+/*
+ * Part of a physical block cannot be written. The drive reads those at the ends of @pass that
+ * are written in part and not in the buffer, and comes back a revolution later.
+ */
+void drive_fill_blocks(struct drive *drive, struct media_pass *pass);
+
 /* Begin to write what is due before @now, and finish what has begun before. */
 void destage_advance(struct drive *drive, u64 now);
 /* Write all that is dirty, from @now on; media_free is then its end. */
@@ -130,9 +142,11 @@ void destage_all(struct drive *drive, u64 now);
 void destage_start(struct drive *drive, struct segment *segment, u64 now);
 /* Write the segment that has begun, or else that to be written next, if there is one. */
 void destage_one(struct drive *drive, u64 now);
+/* The same of the write buffer, but no more than the rest of a track. */
+void destage_some(struct drive *drive, u64 now);
 /* Finish what has begun, and write what is dirty of these sectors. */
 void destage_overlap(struct drive *drive, u64 sector, u64 sectors, u64 now);
-/* Finish what has begun; media_free is then its end. */
+/* Finish what has begun, of a run of the write buffer its track; media_free is then its end. */
 void destage_finish(struct drive *drive);
 /* Write @segment's dirty sectors, from @now on, until no more than @left of them are left. */
 void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64 now);

@@ -131,13 +131,25 @@ static bool coming(const struct drive *drive, u64 sector, u64 otherwise, u64 *wh
 	return sector == ra->segment->end || *when <= otherwise;
 }
 
+/* The run that has all of a read, be it the one that is being written. */
+static struct segment *in_write_buffer(const struct drive *drive, const struct command *cmd)
+{
+	struct segment *segment = drive->destage.segment;
+
+	if (segment && cmd->sector >= segment->start && cmd->sector + cmd->sectors <= segment->end)
+		return segment;
+	return write_buffer_find(drive->writes, cmd->sector, cmd->sectors);
+}
+
 void read_plan(const struct drive *drive, const struct command *cmd, struct read_plan *plan)
 {
 	u64 hit = cmd->begin + drive_overhead(drive, KIND_READ_HIT), when;
 	u64 end = cmd->sector + cmd->sectors, from = cmd->sector;
 	struct segment *segment = NULL;
 
-	if (drive->profile->read_cache)
+	if (drive->writes && drive->profile->read_hits_on_write_data)
+		segment = in_write_buffer(drive, cmd);
+	if (!segment && drive->profile->read_cache)
 		segment = cache_find(drive->cache, cmd->sector, true);
 	plan->segment = segment;
 	plan->source = FROM_BUFFER;
@@ -188,6 +200,7 @@ static u64 read_hit(struct drive *drive, struct command *cmd, const struct read_
 	} else if (profile->readahead_on_idle_hit && !segment->write &&
 		   !drive->readahead.segment && !drive->destage.segment) {
 		readahead_start(drive, segment, limit, max(drive->media_free, plan->ready));
+		readahead_secure(drive);
 	}
 	cache_use(drive->cache, segment);
 	drop_requested(drive, segment, end);
@@ -212,6 +225,7 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 		 const struct transfer *transfer)
 {
 	u64 end = cmd->sector + cmd->sectors, limit;
+	bool comes_back = segment;
 
 	if (!segment) {
 		segment = cache_take(drive->cache, false, NULL);
@@ -233,6 +247,8 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 		cache_append(drive->cache, segment, min(limit, track_end) - end);
 	}
 	readahead_start(drive, segment, limit, drive->media_free);
+	if (comes_back)
+		readahead_secure(drive);
 	drop_requested(drive, segment, end);
 }
 

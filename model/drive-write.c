@@ -46,6 +46,44 @@ static struct segment *find_room(struct drive *drive, const struct command *cmd,
 	return segment;
 }
 
+/* Into the write buffer, as soon as there is room for it. */
+static u64 write_buffered(struct drive *drive, struct command *cmd)
+{
+	const struct profile *profile = drive->profile;
+	struct write_buffer *writes = drive->writes;
+	struct segment *segment = drive->destage.segment;
+	u64 start, ready;
+
+	ready = cmd->begin + drive_overhead(drive, KIND_WRITE_HIT);
+	drive_decoded(drive, cmd, ready);
+	start = max(ready + profile->data_preparation, drive->bus_free);
+	cmd->parts.hit = true;
+	cmd->parts.overhead += profile->data_preparation + profile->write_completion;
+	if (!write_buffer_find(writes, cmd->sector, cmd->sectors)) {
+		while (!write_buffer_room(writes, cmd->sectors)) {
+			destage_some(drive, ready);
+			start = max(start, drive->media_free);
+		}
+		segment = drive->destage.segment;
+		if (segment && segment->end == cmd->sector &&
+		    !write_buffer_overlap(writes, cmd->sector, cmd->sectors)) {
+			/* What the head is just writing goes on. */
+			segment->end += cmd->sectors;
+			segment->dirty += cmd->sectors;
+			writes->sectors += cmd->sectors;
+		} else {
+			segment = write_buffer_add(writes, &drive->media, cmd->sector, cmd->sectors,
+						   start + cmd->sectors * profile->bus_write);
+		}
+		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
+		/* A long run can be written at the media's rate: nothing is gained by waiting. */
+		if (segment->dirty >= profile->segment_sectors && !drive->destage.segment &&
+		    !drive->readahead.segment)
+			destage_start(drive, segment, max(ready, drive->media_free));
+	}
+	return start + cmd->sectors * profile->bus_write + profile->write_completion;
+}
+
 /* Into the buffer, and that is it for the host. */
 static u64 write_hit(struct drive *drive, struct command *cmd)
 {
@@ -129,6 +167,7 @@ static u64 write_miss(struct drive *drive, struct command *cmd)
 	pass.data = plan.bus_start;
 	pass.data_time = profile->bus_write;
 	pass.not_before = plan.not_before;
+	drive_fill_blocks(drive, &pass);
 	if (cmd->sector != drive->last_write || pass.time != drive->media_free)
 		pass.not_before = max(pass.not_before, pass.time + profile->min_seek_delay);
 	while (pass.left)
@@ -164,6 +203,6 @@ u64 drive_write(struct drive *drive, struct command *cmd, unsigned int flags)
 			 (profile->combine_sequential_writes && cmd->sector == drive->last_write);
 	if ((flags & DISK_FUA) || !drive->cache->nr || !cached)
 		return write_miss(drive, cmd);
-	drive->bus_free = write_hit(drive, cmd);
+	drive->bus_free = drive->writes ? write_buffered(drive, cmd) : write_hit(drive, cmd);
 	return drive->bus_free;
 }

@@ -11,7 +11,11 @@ struct drive *drive_create(const struct profile *profile, gfp_t gfp)
 	drive->media.profile = profile;
 	drive->media.geometry = geometry_create(profile, gfp);
 	drive->cache = cache_create(profile, gfp);
-	if (!drive->media.geometry || !drive->cache) {
+	if (profile->write_buffer && profile->write_cache == WRITE_CACHE_BACK)
+		drive->writes = write_buffer_create(profile, gfp);
+	if (!drive->media.geometry || !drive->cache ||
+	    (profile->write_buffer && profile->write_cache == WRITE_CACHE_BACK &&
+	     !drive->writes)) {
 		drive_destroy(drive);
 		return NULL;
 	}
@@ -24,12 +28,15 @@ void drive_destroy(struct drive *drive)
 		return;
 	geometry_destroy(drive->media.geometry);
 	cache_destroy(drive->cache);
+	write_buffer_destroy(drive->writes);
 	kvfree(drive);
 }
 
 size_t drive_bytes(const struct drive *drive)
 {
-	return sizeof(*drive) + geometry_bytes(drive->media.geometry) + cache_bytes(drive->cache);
+	return sizeof(*drive) + geometry_bytes(drive->media.geometry) +
+	       cache_bytes(drive->cache) +
+	       (drive->writes ? write_buffer_bytes(drive->writes) : 0);
 }
 
 /* Read-ahead has the mechanics first: it began with the last read. */
@@ -48,6 +55,39 @@ static u64 flush(struct drive *drive, struct command *cmd)
 	destage_all(drive, cmd->begin);
 	drive_decoded(drive, cmd, cmd->begin + overhead);
 	return max(drive->media_free, cmd->begin) + overhead;
+}
+
+static void fill_block(struct drive *drive, u64 sector, u32 sectors, u64 *time)
+{
+	struct media_pass pass = {
+		.sector = sector,
+		.left = min_t(u64, sectors, drive->profile->sectors - sector),
+		.time = *time,
+	};
+	struct segment *segment = cache_find(drive->cache, sector, false);
+	struct media_stretch stretch;
+
+	if (segment && sector + pass.left <= segment->end)
+		return;
+	while (pass.left)
+		media_next(&drive->media, &pass, &stretch);
+	*time = pass.time;
+}
+
+void drive_fill_blocks(struct drive *drive, struct media_pass *pass)
+{
+	u32 block = drive->profile->physical_block / 512;
+	u64 first = pass->sector, end = pass->sector + pass->left;
+
+	if (!((first | end) & (block - 1)))
+		return;
+	if (first & (block - 1)) {
+		first &= ~(u64)(block - 1);
+		fill_block(drive, first, block, &pass->time);
+		first += block;
+	}
+	if (end & (block - 1) && end > first)
+		fill_block(drive, end & ~(u64)(block - 1), block, &pass->time);
 }
 
 /* What is left over is transfer; what overlaps is not counted twice. */
@@ -108,9 +148,17 @@ static u64 write_access(const struct drive *drive, const struct command *cmd)
 	struct write_plan plan;
 	struct place place;
 
-	if (drive->profile->write_cache == WRITE_CACHE_BACK && cache_has_room(drive->cache))
+	if (drive->writes) {
+		if (write_buffer_room(drive->writes, cmd->sectors))
+			return 0;
+	} else if (drive->profile->write_cache == WRITE_CACHE_BACK &&
+		   cache_has_room(drive->cache)) {
 		return 0;
+	}
 	write_plan(drive, cmd, &plan);
+	/* Something else is written out first, whichever write is to have the room. */
+	if (drive->writes)
+		return max(plan.ready, drive->media_free);
 	start = drive->readahead.segment ? readahead_stops(drive, plan.ready) :
 					   max(plan.ready, drive->media_free);
 	geometry_find(drive->media.geometry, cmd->sector, &place);

@@ -163,13 +163,16 @@ static int check_cache(const struct check *check)
 	if (!profile->segment_sectors)
 		return profile_fail(check->error, line_of(check, &profile->segments),
 				    "segments have no size; give segment_sectors");
-	if (profile->write_segments > profile->segments)
+	if (profile->write_segments > profile->segments && !profile->write_buffer)
 		return profile_fail(check->error, line_of(check, &profile->write_segments),
 				    "write_segments is %u, but there are only %u segments",
 				    profile->write_segments, profile->segments);
 	if (profile->readahead_min > profile->readahead_max)
 		return profile_fail(check->error, line_of(check, &profile->readahead_min),
 				    "readahead_min is more than readahead_max");
+	if (profile->readahead_stream > profile->readahead_max)
+		return profile_fail(check->error, line_of(check, &profile->readahead_stream),
+				    "readahead_stream is more than readahead_max");
 	return 0;
 }
 

@@ -118,11 +118,13 @@ struct profile {
 	u32 segments;			/* 0: none */
 	u32 segment_sectors;
 	u32 write_segments;
+	u32 write_buffer;		/* 0: writes take segments of the above */
 	bool read_cache;
 	enum profile_write_cache write_cache;
 	enum profile_readahead readahead;
 	u32 readahead_min;
 	u32 readahead_max;
+	u32 readahead_stream;
 	bool readahead_over_requested;
 	bool drop_requested;
 	bool readahead_on_idle_hit;

@@ -21,7 +21,18 @@ void readahead_start(struct drive *drive, struct segment *segment, u64 limit, u6
 	ra->stretch.sectors = 0;
 	ra->done = 0;
 	ra->start = time;
+	ra->reached = time;
 	ra->least = min(limit, segment->end + drive->profile->readahead_min);
+}
+
+void readahead_secure(struct drive *drive)
+{
+	struct readahead *ra = &drive->readahead;
+	u64 limit = ra->pass.sector + ra->pass.left;
+
+	if (ra->segment)
+		ra->least = max(ra->least, min(limit, ra->segment->end +
+						      drive->profile->readahead_stream));
 }
 
 static void add(struct drive *drive, u32 done)
@@ -76,7 +87,7 @@ void readahead_extend(struct drive *drive, u64 limit)
 		pass->left = limit - pass->sector;
 }
 
-u64 readahead_reach(struct drive *drive, u64 sector)
+static u64 read_until(struct drive *drive, u64 sector)
 {
 	struct readahead *ra = &drive->readahead;
 	const struct media_stretch *s = &ra->stretch;
@@ -97,6 +108,14 @@ u64 readahead_reach(struct drive *drive, u64 sector)
 		return s->begin + div64_u64(span, s->sectors);
 	}
 	return ra->pass.time;
+}
+
+u64 readahead_reach(struct drive *drive, u64 sector)
+{
+	struct readahead *ra = &drive->readahead;
+
+	ra->reached = max(ra->reached, read_until(drive, sector));
+	return ra->reached;
 }
 
 /* The switches on the way are not counted: they do not decide whether to wait for it. */
@@ -121,7 +140,7 @@ u64 readahead_stops(const struct drive *drive, u64 now)
 {
 	const struct readahead *ra = &drive->readahead;
 
-	now = max(max(now, ra->start), drive->clock);
+	now = max(max(now, ra->reached), drive->clock);
 	return ra->least > ra->segment->end ? max(now, readahead_time(drive, ra->least)) : now;
 }
 
@@ -131,7 +150,7 @@ void readahead_stop(struct drive *drive, u64 now)
 
 	if (!ra->segment)
 		return;
-	now = max(max(now, ra->start), drive->clock);
+	now = max(max(now, ra->reached), drive->clock);
 	if (now == ra->start && ra->least <= ra->segment->end) {
 		drive->media_free = now;	/* it has not begun */
 		ra->segment = NULL;

@@ -68,16 +68,24 @@ settle_on_switch = no		# drives write as fast as they read: 132.8 and 132.6, 201
 bus_read = 3850 ns		# [T1] 133 MB/s; the interface is Serial ATA of 300 MB/s
 bus_write = 3850 ns		# [T1]
 
-segments = 54			# derived: 32 MB [DS] in segments of
-segment_sectors = 600 KiB	# [T1]
-write_segments = 27		# assumed: half; [T1]: the partition varies
+segments = 17	# derived: 32 MB [DS] less write_buffer, in segments of
+segment_sectors = 1536 KiB	# assumed: room for seventeen streams; [T1] has 600 KB
+write_segments = 24	# fitted to 148 to 156 random writes/s of drives of 1 TB and 7200 rpm (fio-plot)
+write_buffer = 6144 KiB	# assumed: about a fifth of the buffer
 write_cache = back		# assumed: as shipped. The paper models write-through: write_cache=through
 readahead = max			# assumed: a segment's worth
-readahead_max = 600 KiB
+readahead_max = 1432 KiB	# assumed: what a segment holds beside the request
+readahead_stream = 1432 KiB	# assumed: two streams get half of the rate or near it (xbitlabs, HDDs of 2010, page 11: Hitachi)
+readahead_on_idle_hit = yes	# a reader slower than the media finds the next sectors read
 read_hits_on_write_data = yes	# assumed
+drop_requested = yes	# xbitlabs, Hitachi Deskstar 7K1000, page 4: what was read is read from the platters again
 destage_idle = 1 ms		# assumed
 
-overhead = 0.1 ms		# assumed
+overhead = 0.041 ms	# class; xbitlabs, 1 TB roundup, page 9: a 7K1000.B reads 100 MB/s in 4 KB at depth 4
+overhead_read_miss_after_read = 0.059 ms	# derived: what a miss takes more
+overhead_read_miss_after_write = 0.059 ms
+overhead_write_miss_after_read = 0.059 ms
+overhead_write_miss_after_write = 0.059 ms
 ncq_depth = 32			# assumed: Serial ATA's most
 nr_requests = 128		# [T1] 128-160: with batching
 scheduler = fifo		# [T1]

@@ -478,6 +478,118 @@ static void full_write_cache_waits(struct kunit *test)
 	stop(&b);
 }
 
+/* The buffer is full by bytes: short writes fill it by their own size. */
+static void a_write_buffer_takes_as_many_writes_as_fit(struct kunit *test)
+{
+	struct bench b;
+	u64 time = 0;
+	u32 i;
+
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.write_cache = WRITE_CACHE_BACK;
+	b.profile.write_buffer = 400;
+	b.profile.write_segments = 100;
+	b.profile.destage_idle = SECOND;
+	start(&b);
+	for (i = 0; i < 50; i++)
+		KUNIT_EXPECT_EQ(test, serve(&b, DISK_WRITE, 2037 * i, 8), 108 * US);
+	/* What is dirty can be written again and read. */
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_WRITE, 2037 * 7, 8), 108 * US);
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_READ, 2037 * 30 + 2, 4), 104 * US);
+	for (; i < 150; i++)
+		time += serve(&b, DISK_WRITE, 1000 + 1037 * i % 90000, 8);
+	KUNIT_EXPECT_GE(test, time, 100 * 800 * US);
+	/* Fifty to choose from: far better than a seek and half a revolution each */
+	KUNIT_EXPECT_LE(test, time, 100 * 4 * MS);
+	KUNIT_EXPECT_GE(test, serve(&b, DISK_FLUSH, 0, 0), 50 * 800 * US);
+	KUNIT_EXPECT_EQ(test, serve(&b, DISK_FLUSH, 0, 0), 100 * US);
+	stop(&b);
+}
+
+/* The choice goes outwards from the arm and stops early; the naive one looks at every run. */
+static void the_nearest_run_is_that_of_all_runs(struct kunit *test)
+{
+	struct rnd rnd = { 12 };
+	struct bench b;
+	u32 round, i;
+
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.write_cache = WRITE_CACHE_BACK;
+	b.profile.write_buffer = 10000;
+	b.profile.write_segments = 200;
+	b.profile.destage_idle = SECOND;
+	start(&b);
+	for (round = 0; round < COMMANDS / 100; round++) {
+		u64 seek, wait, best = U64_MAX, got;
+		const struct run *nearest;
+		struct place place;
+
+		serve(&b, DISK_WRITE, rnd_below(&rnd, b.profile.sectors - 8), 8);
+		b.now += rnd_below(&rnd, MS);
+		for (i = 0; i < b.drive->writes->nr; i++) {
+			geometry_find(b.drive->media.geometry,
+				      b.drive->writes->runs[i]->segment.start, &place);
+			media_access(&b.drive->media, &place, true, b.now, 0, &seek, &wait);
+			best = min(best, seek + wait);
+		}
+		nearest = (void *)write_buffer_nearest(b.drive->writes, &b.drive->media, b.now);
+		geometry_find(b.drive->media.geometry, nearest->segment.start, &place);
+		media_access(&b.drive->media, &place, true, b.now, 0, &seek, &wait);
+		got = seek + wait;
+		KUNIT_EXPECT_EQ(test, got, best);
+	}
+	stop(&b);
+}
+
+/* Part of a physical block is read before it can be written: a revolution more. */
+static void a_write_of_part_of_a_block_costs_a_revolution(struct kunit *test)
+{
+	static const struct { u64 sector; u32 sectors; bool part; } writes[] = {
+		{ 24, 8, false }, { 24, 1, true }, { 25, 8, true }, { 24, 16, false },
+		{ 24, 12, true }, { 28, 20, true },
+	};
+	struct bench b;
+	u64 whole, time;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(writes); i++) {
+		prepare(&b, test);
+		start(&b);
+		whole = serve(&b, DISK_WRITE, writes[i].sector, writes[i].sectors);
+		stop(&b);
+		prepare(&b, test);
+		b.profile.physical_block = 4096;
+		start(&b);
+		time = serve(&b, DISK_WRITE, writes[i].sector, writes[i].sectors);
+		stop(&b);
+		KUNIT_EXPECT_EQ(test, time, whole + (writes[i].part ? 10 * MS : 0));
+	}
+}
+
+/* A stream of short writes is written in whole blocks, but for its two ends. */
+static void a_stream_that_is_not_aligned_is_written_in_whole_blocks(struct kunit *test)
+{
+	u64 time[2] = {};
+	struct bench b;
+	u32 i, k;
+
+	for (k = 0; k < 2; k++) {
+		prepare(&b, test);
+		add_cache(&b);
+		b.profile.physical_block = 4096;
+		b.profile.write_cache = WRITE_CACHE_BACK;
+		b.profile.write_buffer = 800;
+		start(&b);
+		for (i = 0; i < 600; i++)
+			time[k] += serve(&b, DISK_WRITE, 20 * i + 3 * k, 20);
+		time[k] += serve(&b, DISK_FLUSH, 0, 0);
+		stop(&b);
+	}
+	KUNIT_EXPECT_LE(test, time[1], time[0] + 6 * 10 * MS);
+}
+
 /* What shortest access first compares is what the mechanics then need. */
 static void access_time_is_what_the_mechanics_need(struct kunit *test)
 {
@@ -521,6 +633,10 @@ static void random_profile(struct bench *b, struct rnd *rnd)
 		p->readahead = READAHEAD_NONE;
 	p->readahead_max = rnd_below(rnd, 300);
 	p->readahead_min = rnd_below(rnd, p->readahead_max + 1);
+	p->readahead_stream = rnd_below(rnd, p->readahead_max + 1);
+	p->write_buffer = rnd_below(rnd, 2) ? rnd_below(rnd, 600) : 0;
+	p->settle_on_switch = rnd_below(rnd, 2);
+	p->physical_block = rnd_below(rnd, 2) ? 4096 : 512;
 	p->readahead_over_requested = rnd_below(rnd, 2);
 	p->drop_requested = rnd_below(rnd, 2);
 	p->readahead_on_idle_hit = rnd_below(rnd, 2);
@@ -546,6 +662,30 @@ static void random_profile(struct bench *b, struct rnd *rnd)
 	p->first_reselect = rnd_below(rnd, 300 * US);
 }
 
+/* Runs are in order of place, do not touch, and sum up to what the buffer says. */
+static void check_write_buffer(struct bench *b)
+{
+	const struct write_buffer *writes = b->drive->writes;
+	const struct segment *written = b->drive->destage.segment;
+	u64 sum = written ? written->dirty : 0;
+	u32 i;
+
+	for (i = 0; i < writes->nr; i++) {
+		const struct segment *s = &writes->runs[i]->segment;
+
+		KUNIT_ASSERT_EQ(b->test, s->start + s->dirty, s->end);
+		KUNIT_ASSERT_LE(b->test, 1ULL, s->dirty);
+		KUNIT_ASSERT_LE(b->test, s->end, b->profile.sectors);
+		if (i)
+			KUNIT_ASSERT_LE(b->test, writes->runs[i - 1]->segment.end + 1, s->start);
+		sum += s->dirty;
+	}
+	KUNIT_ASSERT_EQ(b->test, sum, writes->sectors);
+	KUNIT_ASSERT_LE(b->test, writes->nr, b->profile.write_segments + 1);
+	KUNIT_ASSERT_EQ(b->test, writes->nr + writes->nr_unused + (written ? 1 : 0),
+			b->profile.write_segments + 2);
+}
+
 /* Dirty sectors are at the end of their segment, and nothing is read in behind them. */
 static void check_cache(struct bench *b)
 {
@@ -563,6 +703,8 @@ static void check_cache(struct bench *b)
 		KUNIT_ASSERT_TRUE(b->test, !s->dirty || s->write);
 	}
 	KUNIT_ASSERT_LE(b->test, dirty, cache->nr_writes);
+	if (b->drive->writes)
+		check_write_buffer(b);
 	KUNIT_ASSERT_TRUE(b->test, !reading || !reading->write);
 }
 
@@ -637,6 +779,10 @@ static struct kunit_case drive_cases[] = {
 	KUNIT_CASE(write_back_is_done_with_the_bus),
 	KUNIT_CASE(forced_write_goes_to_the_media),
 	KUNIT_CASE(full_write_cache_waits),
+	KUNIT_CASE(a_write_buffer_takes_as_many_writes_as_fit),
+	KUNIT_CASE(the_nearest_run_is_that_of_all_runs),
+	KUNIT_CASE(a_write_of_part_of_a_block_costs_a_revolution),
+	KUNIT_CASE(a_stream_that_is_not_aligned_is_written_in_whole_blocks),
 	KUNIT_CASE(access_time_is_what_the_mechanics_need),
 	KUNIT_CASE(any_profile_serves_any_commands_and_repeats),
 	{}

@@ -83,6 +83,7 @@ static bool fixed_by_the_test(const char *name)
 	static const char *const names[] = {
 		"name", "capacity", "heads", "cylinders", "logical_block", "physical_block",
 		"segments", "segment_sectors", "write_segments", "readahead_min", "readahead_max",
+		"readahead_stream",
 		"seek_short_base", "seek_short_factor", "seek_long_base", "seek_long_factor",
 		"max_sectors",
 	};
@@ -308,6 +309,7 @@ static const struct bad_case bad_cases[] = {
 	{ "write_", "write_segments = 5", 13,
 	  "write_segments is 5, but there are only 4 segments" },
 	{ NULL, "readahead_min = 1 KiB", 13, "readahead_min is more than readahead_max" },
+	{ NULL, "readahead_stream = 1 KiB", 13, "readahead_stream is more than readahead_max" },
 };
 
 static void add_good(struct text *text, const char *without)

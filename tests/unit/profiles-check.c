@@ -95,6 +95,64 @@ static void check_specified(const char *file, double random, double first, doubl
 	profile_free(&p);
 }
 
+/* Bytes a second of 512 MiB in 128 KiB from the outermost track on, a write's flush included. */
+static double stream_rate(const struct profile *profile, enum disk_op op)
+{
+	const u32 n = 4096, sectors = 256;
+	struct drive *drive = drive_create(profile, GFP_KERNEL);
+	u64 now = 0;
+	u32 i;
+
+	if (!drive)
+		exit(2);
+	for (i = 0; i < n; i++)
+		now = drive_serve(drive, &(struct drive_command) {
+			.sector = (u64)i * sectors, .sectors = sectors, .op = op, .arrived = now,
+		}, now, NULL);
+	now = drive_serve(drive, &(struct drive_command) {
+		.op = DISK_FLUSH, .arrived = now
+	}, now, NULL);
+	drive_destroy(drive);
+	return n * sectors * 512e9 / now;
+}
+
+/* What zone 0 gives by its tracks and skews: a stream takes no less and no more. */
+static void check_streams(const struct profile *profile)
+{
+	const struct profile_zone *zone = &profile->zones[0];
+	double tracks = profile->heads, track = profile->revolution / 1e9;
+	double skews = (tracks - 1) * zone->track_skew + zone->cyl_skew;
+	double media = tracks * zone->sectors_per_track * 512 /
+		       (tracks * track + skews * track / zone->sectors_per_track);
+
+	expect(profile->name, "MB/s read from zone 0", stream_rate(profile, DISK_READ) / 1e6,
+	       media / 1e6, 3);
+	expect(profile->name, "MB/s written to zone 0", stream_rate(profile, DISK_WRITE) / 1e6,
+	       media / 1e6, 3);
+}
+
+/* Random writes a second of 4 KiB, once the buffer is full. The sources are in the profiles. */
+static void check_cached_writes(const struct profile *profile)
+{
+	static const struct { const char *name; double rate; } drives[] = {
+		{ "hitachi-deskstar-7k500", 124 },
+		{ "hitachi-hds721010kla330", 152 },
+		{ "hitachi-hds728080pla380", 124 },
+		{ "ibm-ultrastar-146z10", 172 },
+		{ "seagate-constellation-es-1tb", 150 },
+		{ "seagate-exos-x20-20tb", 550 },
+	};
+	const u32 fill = 5000, n = 3000;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(drives); i++)
+		if (!strcmp(profile->name, drives[i].name))
+			expect(profile->name, "cached random writes/s",
+			       n / (seconds(profile, DISK_WRITE, fill + n, 8, true, 0) -
+				    seconds(profile, DISK_WRITE, fill, 8, true, 0)),
+			       drives[i].rate, 10);
+}
+
 int main(int argc, char **argv)
 {
 	int i;
@@ -110,6 +168,8 @@ int main(int argc, char **argv)
 		if (strstr(argv[i], "deskstar-7k500"))
 			check_specified(argv[i], 55.5 / 1.05, 0.29 / 1.05, 0.59 / 1.05);
 		load(&profile, argv[i], NULL, 0);
+		check_streams(&profile);
+		check_cached_writes(&profile);
 		if (profile_scale(&profile, 1 << 21) || profile_scale(&profile, 1ULL << 30)) {
 			printf("not ok %s does not scale\n", argv[i]);
 			failures++;

@@ -18,8 +18,11 @@ static const char drive[] =
 	"name=test;capacity=8000000;rpm=6000;heads=4;cylinders=2000;"
 	"zone=0,1999,1000,8000000,100,200;seek=1,2ms;seek=100,5ms;seek=400,9ms;head_switch=1ms;"
 	"bus_read=2us;bus_write=2us;overhead=100us;ncq_depth=32;"
-	"segments=32;segment_sectors=1024;readahead=max;readahead_max=1024;"
-	"write_segments=16;write_settle=1ms;";
+	"segments=32;readahead=max;write_segments=16;write_settle=1ms;";
+
+#define CACHE	"segment_sectors=1024;readahead_max=1024;"
+
+static const char usual[] = CACHE "write_cache=back;settle_on_switch=no";
 
 struct job {
 	const char *options;		/* in place of the usual */
@@ -28,6 +31,8 @@ struct job {
 	u32 gap;			/* sectors skipped after each request */
 	u32 depth;
 	u64 pause;			/* ns between a completion and the next request */
+	u32 streams;			/* that take turns, 0: one */
+	bool again;			/* all requests are for the same sectors */
 };
 
 static struct profile make_profile(struct kunit *test, const char *options)
@@ -38,7 +43,7 @@ static struct profile make_profile(struct kunit *test, const char *options)
 	int n;
 
 	n = snprintf(text, sizeof(text), "%s%s", drive,
-		     options ?: "write_cache=back;settle_on_switch=no");
+		     options ?: usual);
 	KUNIT_ASSERT_EQ_MSG(test, profile_parse(&profile, text, n, &error), 0, "%s", error.text);
 	return profile;
 }
@@ -47,7 +52,8 @@ static struct profile make_profile(struct kunit *test, const char *options)
 static u64 run(struct kunit *test, const struct job *job)
 {
 	struct profile profile = make_profile(test, job->options);
-	u64 now = 0, sector = 0, begin = 0, next, at[DEPTH] = {};
+	u64 now = 0, sector, begin = 0, next, at[DEPTH] = {};
+	u32 streams = job->streams ?: 1;
 	static struct disk_request requests[DEPTH];
 	struct disk_submitter who = {};
 	struct disk *disk = disk_create(&profile, GFP_KERNEL);
@@ -61,12 +67,14 @@ static u64 run(struct kunit *test, const struct job *job)
 			if (at[i] > now || sent == REQUESTS)
 				continue;
 			KUNIT_ASSERT_TRUE(test, disk_enter(disk, &who, job->op, now));
+			sector = div_u64(profile.sectors, streams) * (sent % streams);
+			if (!job->again)
+				sector += (u64)(sent / streams) * (job->sectors + job->gap);
 			requests[i] = (struct disk_request) {
 				.sector = sector, .sectors = job->sectors, .op = job->op,
 				.flags = DISK_SYNC,
 			};
 			disk_submit(disk, &requests[i], now);
-			sector += job->sectors + job->gap;
 			at[i] = U64_MAX;
 			sent++;
 		}
@@ -138,7 +146,7 @@ static void sequential_writes_get_the_media_rate_at_any_depth(struct kunit *test
 static void a_settle_on_every_switch_costs_a_revolution_a_track(struct kunit *test)
 {
 	struct job job = { .op = DISK_WRITE, .sectors = 256, .depth = 4,
-			   .options = "write_cache=back;settle_on_switch=yes" };
+			   .options = CACHE "write_cache=back;settle_on_switch=yes" };
 
 	/* 40 tracks and more, 9 ms each for a revolution of 10 ms less the settle */
 	KUNIT_EXPECT_GE(test, run(test, &job), media(&job) + 70 * 9 * MS);
@@ -180,7 +188,8 @@ static void a_pause_never_makes_a_stream_faster(struct kunit *test)
 /* The command that waits is decoded, and its data come, while the head writes the one before. */
 static void queued_writes_without_a_cache_go_in_one_pass(struct kunit *test)
 {
-	struct job job = { .op = DISK_WRITE, .options = "write_cache=off;settle_on_switch=no" };
+	struct job job = { .op = DISK_WRITE,
+			   .options = CACHE "write_cache=off;settle_on_switch=no" };
 	u32 d, s;
 
 	for (d = 1; d < ARRAY_SIZE(depths); d++) {
@@ -209,6 +218,35 @@ static void overhead_of_queued_hits_overlaps_the_bus(struct kunit *test)
 	KUNIT_EXPECT_GE(test, run(test, &job), REQUESTS * 3 / 4 * 116000ULL - 20 * MS);
 }
 
+/* Each gets enough read ahead to be worth the seek. */
+static void streams_that_take_turns_share_half_of_the_rate(struct kunit *test)
+{
+	struct job job = { .op = DISK_READ, .sectors = 256, .depth = 1, .options =
+			   "segment_sectors=4096;readahead_max=3072;readahead_stream=3072;"
+			   "readahead_on_idle_hit=yes" };
+
+	for (job.streams = 2; job.streams <= 16; job.streams *= 2)
+		KUNIT_EXPECT_LE(test, run(test, &job), 2 * media(&job));
+}
+
+static void a_reader_slower_than_the_media_is_never_late(struct kunit *test)
+{
+	struct job job = { .op = DISK_READ, .sectors = 64, .depth = 1, .pause = 2 * MS, .options =
+			   "segment_sectors=4096;readahead_max=3072;readahead_on_idle_hit=yes" };
+
+	/* Each is a hit: overhead and bus. */
+	KUNIT_EXPECT_LE(test, run(test, &job), REQUESTS * 3 / 4 * (2 * MS + 230000));
+}
+
+static void what_was_read_is_not_lost_to_its_own_read_ahead(struct kunit *test)
+{
+	struct job job = { .op = DISK_READ, .sectors = 256, .depth = 1, .again = true,
+			   .pause = 30 * MS,
+			   .options = "segment_sectors=4096;readahead_max=3072" };
+
+	KUNIT_EXPECT_LE(test, run(test, &job), REQUESTS * 3 / 4 * (30 * MS + 613000));
+}
+
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(sequential_reads_get_the_media_rate_at_any_depth),
 	KUNIT_CASE(sequential_writes_get_the_media_rate_at_any_depth),
@@ -217,6 +255,9 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(a_pause_never_makes_a_stream_faster),
 	KUNIT_CASE(queued_writes_without_a_cache_go_in_one_pass),
 	KUNIT_CASE(overhead_of_queued_hits_overlaps_the_bus),
+	KUNIT_CASE(streams_that_take_turns_share_half_of_the_rate),
+	KUNIT_CASE(a_reader_slower_than_the_media_is_never_late),
+	KUNIT_CASE(what_was_read_is_not_lost_to_its_own_read_ahead),
 	{}
 };
 
