@@ -74,6 +74,7 @@ static bool fit_gap(struct job *job, const struct profile *profile)
 
 	part->order = JOB_SEQUENTIAL;
 	part->streams = 1;
+	part->writes = part->writes < 50 ? 0 : 100;
 	if (!part->gap)
 		part->gap = part->sectors;
 	return cached(job, profile);
@@ -195,7 +196,7 @@ static void fast_even(struct job *job, const struct profile *profile)
 	job->parts[0].writes = 100;
 }
 
-/* Fewer flushes */
+/* Fewer flushes. Of writes with gaps between them the drive chooses itself when it writes which. */
 
 static bool fit_flush(struct job *job, const struct profile *profile)
 {
@@ -203,6 +204,7 @@ static bool fit_flush(struct job *job, const struct profile *profile)
 
 	part->writes = 100;
 	part->depth = 1;
+	part->gap = 0;
 	if (!part->flush)
 		part->flush = 8;
 	job->count = job->count / (part->flush + 1) * (part->flush + 1);
@@ -227,6 +229,11 @@ static bool fit_caches(struct job *job, const struct profile *profile)
 	part->writes = part->writes < 50 ? 0 : 100;
 	/* A pause may put a request right where the head is, read-ahead put it elsewhere. */
 	part->pace = 0;
+	/* The queue may hold more than the write cache can choose from. */
+	if (part->writes) {
+		part->depth = 1;
+		part->sectors = min(part->sectors, profile->max_sectors / 2);
+	}
 	job->read_cache_off = true;
 	job->write_cache_off = true;
 	return true;
@@ -283,7 +290,7 @@ const struct rule rules[] = {
 	{ .name = "even", .text = "reads and writes of a stream are within 10 %",
 	  .tolerance = 100, .fit = fit_even, .fast = fast_even, .both = true },
 	{ .name = "flush", .text = "a flush never makes writes faster",
-	  .tolerance = 50, .fit = fit_flush, .fast = fast_flush },
+	  .tolerance = 80, .fit = fit_flush, .fast = fast_flush },
 	{ .name = "caches", .text = "the drive's caches never cost throughput",
 	  .tolerance = 50, .fit = fit_caches, .fast = fast_caches },
 	{ .name = "streams", .text = "one stream is never slower than several",
