@@ -16,6 +16,7 @@ from cases.mirrors import ARRAY, at_work, slowly, synced
 from cases.volumes import PACKED, live_scattered
 
 NAMES = ("victim", "second", "third")
+SIZE = 512 * MIB  # of each disk of an array
 
 
 def table_over(disk: str, mode: str, fs: str, table: str, *features: str) -> None:
@@ -73,10 +74,10 @@ def a_btrfs_on_dm_integrity_loses_nothing(mode: str) -> None:
 def in_array(mode: str, fs: str, level: str, count: int, *features: str, lost: bool = False) -> None:
     """Resynced while it is used; then with a disk missing."""
     with ExitStack() as stack:
-        disks = [stack.enter_context(fake(mode, GIB, name=name))[0] for name in NAMES[:count]]
+        disks = [stack.enter_context(fake(mode, SIZE, name=name))[0] for name in NAMES[:count]]
         run("mdadm", "--create", ARRAY, "--run", *level.split(), f"--raid-devices={count}", *disks)
         try:
-            slowly()
+            slowly(60000)
             make(fs, ARRAY, *features)
             with mounted(ARRAY, fs) as top, at_work(top):
                 populate(top, "old", 100)

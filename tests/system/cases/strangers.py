@@ -186,7 +186,7 @@ UNKNOWN = {
     "ntfs3": (("mkfs.ntfs", "-q", "-f", "-F"), ("ntfsfix", "-n"), ""),
     "jfs": (("mkfs.jfs", "-q"), ("fsck.jfs", "-n", "-f"), ""),
     "gfs2": (("mkfs.gfs2", "-q", "-O", "-p", "lock_nolock", "-J", "32"), ("fsck.gfs2", "-n"), ""),
-    "ocfs2": (("mkfs.ocfs2", "-q", "-M", "local", "--fs-features=local"), ("fsck.ocfs2", "-n", "-f"), ""),
+    "ocfs2": (("mkfs.ocfs2", "-q", "-M", "local", "--fs-features=local"), ("true",), ""),
     "reiserfs": (("mkfs.reiserfs", "-q", "-f", "-f"), ("true",), ""),
     "udf": (("mkfs.udf",), ("true",), ""),
     "minix": (("mkfs.minix", "-3"), ("fsck.minix",), ""),
