@@ -19,7 +19,10 @@ HERE = Path(__file__).parent
 PROGRAM = str(HERE / "caserun.py")
 FULL = os.environ.get("DAVID_SCALE") == "full"
 MODES = ("auto", "implicit", "explicit", "keep")
-SHORT = ("volumes.a_thin_ext4*_implicit", "lvm.a_volume*_auto")
+SHORT = (
+    *("readpast.an_ext2*_auto", "readpast.quota_files_made*_auto", "readpast.a_swap_file_made*_explicit"),
+    *("strangers.an_xfs_made_behind*_auto", "volumes.a_thin_ext4*_implicit", "lvm.a_volume*_auto"),
+)
 EVERY = tuple(f"{group}.*" for group in LAYERS)
 CHOSEN = EVERY if FULL else SHORT
 NAMES = [name for name in load(LAYERS) if any(fnmatch.fnmatch(name, pattern) for pattern in CHOSEN)]
