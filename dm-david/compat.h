@@ -13,6 +13,7 @@
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
+#include <linux/workqueue.h>
 #include "found.h"
 
 /*
@@ -168,6 +169,11 @@ static inline void compat_max_sectors(struct queue_limits *limits, unsigned int 
 	limits->max_user_sectors = sectors;
 #endif
 }
+
+/* Older kernels' queues are of each CPU unless they say otherwise. */
+#ifndef HAVE_WQ_PERCPU
+#define WQ_PERCPU	0
+#endif
 
 #ifndef HAVE_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,

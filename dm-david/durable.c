@@ -35,6 +35,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "crc.h"
 #include "store.h"
 
@@ -947,7 +948,7 @@ int durable_open(struct store *store, struct block_device *bdev, bool want_forma
 	INIT_LIST_HEAD(&d->waiters);
 	init_waitqueue_head(&d->wait);
 	d->page = alloc_page(GFP_KERNEL);
-	d->wq = alloc_workqueue("dm-david-log", WQ_MEM_RECLAIM, 1);
+	d->wq = alloc_workqueue("dm-david-log", WQ_MEM_RECLAIM | WQ_PERCPU, 1);
 	if (!d->page || !d->wq)
 		goto bad;
 	r = look(d, bdev, want_format, may_write, buf, error);

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include "../classifier/classifier.h"
 #include "../classifier/signature.h"
+#include "compat.h"
 #include "david.h"
 #include "trace.h"
 
@@ -633,7 +634,7 @@ struct implicit *implicit_create(struct david *d)
 
 	if (!im)
 		return NULL;
-	im->wq = alloc_workqueue("dm-david-learn", WQ_MEM_RECLAIM, 0);
+	im->wq = alloc_workqueue("dm-david-learn", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!im->wq) {
 		kfree(im);
 		return NULL;

@@ -582,9 +582,9 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "Not enough memory for the pools";
 		goto bad;
 	}
-	d->wq = alloc_workqueue("dm-david", WQ_MEM_RECLAIM, 0);
+	d->wq = alloc_workqueue("dm-david", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (d->wq && d->backing_mask >= SECTOR_SIZE)
-		d->change_wq = alloc_workqueue("dm-david-change", WQ_MEM_RECLAIM, 0);
+		d->change_wq = alloc_workqueue("dm-david-change", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!d->wq || (d->backing_mask >= SECTOR_SIZE && !d->change_wq)) {
 		ti->error = "Not enough memory for the work queue";
 		r = -ENOMEM;

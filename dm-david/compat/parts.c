@@ -17,6 +17,7 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/workqueue.h>
 
 /* How a disk tells of the file system that has it mounted */
 
@@ -103,6 +104,12 @@ static void set_up(struct hrtimer *timer, enum hrtimer_restart (*function)(struc
 	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	timer->function = function;
 }
+#endif
+
+/* Work queues of the submitter's CPU must say so */
+
+#ifdef HAVE_WQ_PERCPU	/* WORK-PERCPU: queues of each CPU */
+static const int percpu = WQ_PERCPU;
 #endif
 
 /* Direct I/O from copies: their pages say nothing */
