@@ -91,6 +91,9 @@ def run_guest(lab: Lab, machine: list[str], env: dict[str, str], private: Path, 
             timed_out = watch(lab, guest, private, console, streams, time.monotonic() + boot_limit)
         finally:
             end(guest)
+    # A kernel that is emulated on a busy host may die while it boots, too.
+    if boot_limit < math.inf and not (private / MAIN_LOG).exists():
+        raise NeverUp
     return judge(lab, private, timed_out, console, streams)
 
 

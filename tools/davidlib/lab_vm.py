@@ -35,7 +35,7 @@ def run(lab: Lab, streams: Streams) -> Result:
         try:
             return boot(lab, modules, use_kvm, streams, BOOT_LIMIT)
         except host.NeverUp:
-            streams.tell(f"the guest was not up after {BOOT_LIMIT} s")
+            streams.tell(f"the guest did not come up within {BOOT_LIMIT} s; once more")
     raise UserError(f"the vm lab's guest never came up, {BOOTS} times over; is this machine overloaded?")
 
 
