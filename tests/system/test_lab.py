@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +13,15 @@ from pathlib import Path
 import pytest
 
 TREE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "tools"))
+
+from davidlib import kernels  # noqa: E402
+
 DAVID = TREE / "tools" / "david"
 UML = ("--kind", "uml")
 VM = ("--kind", "vm")
 VM_OLD = ("--kind", "vm", "--kernel", "6.1")
+VM_NEWEST = ("--kind", "vm", "--kernel", "newest", "--cpus", "1")
 
 
 def lab(*args: str, cwd: Path = TREE, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -31,7 +37,7 @@ def shell(kind: tuple[str, ...], script: str, *options: str) -> subprocess.Compl
 def built() -> None:
     """So that no test's time or output has a build in it, or a trial of KVM."""
     subprocess.run([DAVID, "lab", "setup", "vm"], check=True)
-    for kind in (UML, VM, VM_OLD):
+    for kind in (UML, VM, VM_OLD, VM_NEWEST[:4]):
         subprocess.run([DAVID, "lab", "module", *kind], check=True)
 
 
@@ -72,13 +78,20 @@ def guests_of(pid: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", [UML, VM_OLD, VM], ids=["uml", "vm-6.1", "vm-6.12"])
+def version(kind: tuple[str, ...]) -> str:
+    """Of the kernel that the lab is to have."""
+    return {VM_OLD: "6.1", VM_NEWEST: kernels.version(kernels.NEWEST)}.get(kind, "6.12")
+
+
+@pytest.mark.parametrize(
+    "kind", [UML, VM_OLD, VM, VM_NEWEST], ids=["uml", "vm-6.1", "vm-6.12", "vm-newest"]
+)
 def test_output_and_exit_status_are_the_commands_and_the_target_is_there(kind: tuple[str, ...]) -> None:
     run = shell(kind, "echo out; echo err >&2; id -u; uname -r; pwd; dmsetup targets; exit 7")
     assert run.returncode == 7, run.stderr
     lines = run.stdout.splitlines()
     assert lines[:2] == ["out", "0"]
-    assert lines[2].startswith("6.1." if kind == VM_OLD else "6.12.")
+    assert lines[2].startswith(f"{version(kind)}.")
     assert lines[3] == str(TREE)
     assert any(line.startswith("david ") for line in lines[4:])
     assert run.stderr == "err\n"
