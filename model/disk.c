@@ -118,12 +118,25 @@ static struct drive_command as_drive_command(const struct disk_command *command)
 		.op = command->op,
 		.flags = command->flags,
 		.arrived = command->dispatch,
+		.stream = command->followed,
 	};
 }
 
 static bool follows(const struct disk_command *command, const struct disk_command *other)
 {
 	return command->op == other->op && command->sector == other->sector + other->sectors;
+}
+
+static void link(struct disk_command *one, struct disk_command *other, int change)
+{
+	if (follows(one, other)) {
+		one->follows += change;
+		other->followed += change;
+	}
+	if (follows(other, one)) {
+		other->follows += change;
+		one->followed += change;
+	}
 }
 
 /*
@@ -135,10 +148,9 @@ static void window_add(struct disk *disk, struct disk_command *command)
 	u32 i;
 
 	command->follows = 0;
-	for (i = 0; i < disk->nr_window; i++) {
-		command->follows += follows(command, disk->window[i]);
-		disk->window[i]->follows += follows(disk->window[i], command);
-	}
+	command->followed = 0;
+	for (i = 0; i < disk->nr_window; i++)
+		link(command, disk->window[i], 1);
 	disk->window[disk->nr_window++] = command;
 }
 
@@ -150,7 +162,7 @@ static struct disk_command *window_take(struct disk *disk, u32 i)
 		memmove(&disk->window[i], &disk->window[i + 1],
 			(disk->nr_window - i) * sizeof(*disk->window));
 	for (i = 0; i < disk->nr_window; i++)
-		disk->window[i]->follows -= follows(disk->window[i], command);
+		link(command, disk->window[i], -1);
 	return command;
 }
 

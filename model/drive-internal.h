@@ -49,6 +49,7 @@ struct command {
 	u64 sectors;
 	u64 begin;			/* time when the electronics begin to decode it */
 	u64 now;			/* time when the one before ended */
+	bool stream;
 	struct drive_parts parts;	/* overhead, seek, rotation, hit; the rest is transfer */
 };
 
@@ -86,6 +87,7 @@ struct read_plan {
 	struct segment *segment;	/* that has the beginning, or read-ahead's; or NULL */
 	u64 ready;			/* time when the command is decoded */
 	u64 otherwise;			/* time when its first sector passes the head by a seek */
+	u64 rotation;			/* ns of that which the platters have to turn */
 	u64 first;			/* or as planned */
 };
 

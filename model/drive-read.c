@@ -100,17 +100,17 @@ static void drop_requested(const struct drive *drive, struct segment *segment, u
 		segment->dropped = end;
 }
 
-/* When the head comes to @sector, if all else is given up for it at @ready. */
-static u64 when_under_head(const struct drive *drive, u64 sector, u64 ready)
+/* When the head comes to @sector, if all else is given up for it at @ready; @wait is rotation. */
+static u64 when_under_head(const struct drive *drive, u64 sector, u64 ready, u64 *wait)
 {
-	u64 seek, wait, start;
+	u64 seek, start;
 	struct place place;
 
 	start = drive->readahead.segment ? readahead_stops(drive, ready) :
 					   max(ready, drive->media_free);
 	geometry_find(drive->media.geometry, sector, &place);
-	media_access(&drive->media, &place, false, start, 0, &seek, &wait);
-	return start + seek + wait;
+	media_access(&drive->media, &place, false, start, 0, &seek, wait);
+	return start + seek + *wait;
 }
 
 /*
@@ -166,7 +166,7 @@ void read_plan(const struct drive *drive, const struct command *cmd, struct read
 	plan->segment = segment;
 	if (from == cmd->sector)
 		plan->ready = cmd->begin + drive_overhead(drive, KIND_READ_MISS);
-	plan->otherwise = when_under_head(drive, from, plan->ready);
+	plan->otherwise = when_under_head(drive, from, plan->ready, &plan->rotation);
 	plan->first = plan->otherwise;
 	if (coming(drive, from, plan->otherwise, &when)) {
 		plan->source = FROM_READAHEAD;

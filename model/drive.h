@@ -36,6 +36,7 @@ struct drive_command {
 	u8 op;			/* enum disk_op */
 	u8 flags;
 	u64 arrived;		/* time when the drive got it */
+	bool stream;		/* another that waits goes on with it */
 };
 
 struct drive;

@@ -24,8 +24,8 @@
 	  .least = l, .most = m, .preset = p, .help = h }
 #define TIME(n, f, p, h)							\
 	{ .name = n, .kind = OPTION_TIME, FIELD(f), .most = LONGEST, .preset = p, .help = h }
-#define SHARE(n, f, h)								\
-	{ .name = n, .kind = OPTION_SHARE, FIELD(f), .most = 1000, .help = h }
+#define SHARE(n, f, p, h)							\
+	{ .name = n, .kind = OPTION_SHARE, FIELD(f), .most = 1000, .preset = p, .help = h }
 #define FLAG(n, f, p, h)							\
 	{ .name = n, .kind = OPTION_FLAG, FIELD(f), .most = 1, .preset = p, .help = h }
 #define CHOICE(n, f, c, p, h)							\
@@ -215,9 +215,9 @@ const struct profile_option profile_options[] = {
 	     "a track is written from where the head comes down"),
 	FLAG("water_mark_by_request", water_mark_by_request, 1,
 	     "water marks are shares of the request, not of a segment"),
-	SHARE("read_water_mark", read_water_mark,
+	SHARE("read_water_mark", read_water_mark, 0,
 	      "share in the buffer when a read takes the bus"),
-	SHARE("write_water_mark", write_water_mark,
+	SHARE("write_water_mark", write_water_mark, 0,
 	      "share left in the buffer when a write takes the bus again"),
 	TIME("destage_idle", destage_idle, 0, "idle time before the write cache is written out"),
 
@@ -259,8 +259,10 @@ const struct profile_option profile_options[] = {
 
 	COUNT("ncq_depth", ncq_depth, 1, 256, 1,
 	      "commands the drive chooses from; 1: none queued"),
-	TIME("ncq_age_limit", ncq_age_limit, 500 * NSEC_MS,
+	TIME("ncq_age_limit", ncq_age_limit, 2000 * NSEC_MS,
 	     "a command that waited longer in the drive goes first"),
+	SHARE("ncq_rotation", ncq_rotation, 1000,
+	      "of the rotational wait that the choice knows; the rest counts as half a revolution"),
 
 	/* Linux 2.6.23, block/ll_rw_blk.c and include/linux/blkdev.h */
 	COUNT("nr_requests", nr_requests, 1, 2048, 128, "requests of the queue, each direction"),

@@ -170,6 +170,7 @@ struct profile {
 	/* Native command queue of the drive */
 	u32 ncq_depth;			/* 1: none */
 	u64 ncq_age_limit;		/* a command that waited longer goes first */
+	u32 ncq_rotation;		/* thousandths of the rotation that the choice knows */
 
 	/* The host's request queue, which the replica queue copies */
 	u32 nr_requests;		/* for each direction */

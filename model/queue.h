@@ -38,7 +38,8 @@ struct disk_command {
 	struct disk_request *first, *last;	/* that are in it as a whole, by next */
 	struct disk_request *part;	/* that has other commands, too */
 	struct disk_command *prev, *next;	/* in a list */
-	u32 follows;			/* how many in the drive end where it begins */
+	u32 follows;			/* how many in the drive end where it begins, */
+	u32 followed;			/* or begin where it ends */
 };
 
 struct command_list {

@@ -69,6 +69,7 @@ static void prepare(struct bench *b, struct kunit *test)
 			.head_switch = 900 * US,
 			.settle_on_switch = true,
 			.ncq_depth = 1,
+			.ncq_rotation = 1000,
 		},
 	};
 	b->profile.zones = b->zones;
@@ -613,6 +614,31 @@ static void access_time_is_what_the_mechanics_need(struct kunit *test)
 	stop(&b);
 }
 
+/* What it does not know of the angle counts as half a revolution. */
+static void a_drive_knows_the_angle_in_part(struct kunit *test)
+{
+	struct drive_command command = { .sector = 20, .sectors = 1, .op = DISK_READ };
+	u64 exact, half, none, stream;
+	struct bench b;
+
+	prepare(&b, test);
+	start(&b);
+	exact = drive_access_time(b.drive, &command, 0);
+	b.profile.ncq_rotation = 500;
+	half = drive_access_time(b.drive, &command, 0);
+	command.stream = true;
+	stream = drive_access_time(b.drive, &command, 0);
+	b.profile.ncq_rotation = 0;
+	command.stream = false;
+	none = drive_access_time(b.drive, &command, 0);
+	KUNIT_EXPECT_NE(test, exact, none);
+	KUNIT_EXPECT_EQ(test, none, b.profile.revolution / 2);
+	KUNIT_EXPECT_EQ(test, half, (exact + none) / 2);
+	/* of streams it knows nothing */
+	KUNIT_EXPECT_EQ(test, stream, none);
+	stop(&b);
+}
+
 static void random_profile(struct bench *b, struct rnd *rnd)
 {
 	struct profile *p = &b->profile;
@@ -784,6 +810,7 @@ static struct kunit_case drive_cases[] = {
 	KUNIT_CASE(a_write_of_part_of_a_block_costs_a_revolution),
 	KUNIT_CASE(a_stream_that_is_not_aligned_is_written_in_whole_blocks),
 	KUNIT_CASE(access_time_is_what_the_mechanics_need),
+	KUNIT_CASE(a_drive_knows_the_angle_in_part),
 	KUNIT_CASE(any_profile_serves_any_commands_and_repeats),
 	{}
 };

@@ -213,17 +213,25 @@ def _streams(drive: dict) -> list[Row]:
 
 
 def _paced() -> list[Row]:
-    """A reader slower than the platters finds its data in the buffer."""
+    """A reader slower than the platters finds its data in the buffer.
+
+    A drive whose buffer is full stops, and goes on when the place comes round again. Where the buffer
+    lasts for less than a revolution, the reader waits for the rest of it.
+    """
+
+    def expected(seen: Seen, size: int, pace: float) -> float:
+        hit = seen.drive["overhead_us"]["read"] + (size / seen.interface if seen.interface else 0)
+        requests = seen.drive["readahead_bytes"] / size
+        return hit + max(0, seen.drive["revolution_us"] - requests * (hit + 1000 * pace)) / requests
+
     return [
         Row(
             "paced",
             f"read {size} KiB, {pace} ms between",
             f"read size={size}K pace={pace}ms count=3000 warm=200",
             "us",
-            lambda seen, size=size: (
-                seen.drive["overhead_us"]["read"] + size * KIB / (seen.interface or 1e9)
-            ),
-            "overhead and interface alone: the drive reads ahead",
+            lambda seen, size=size, pace=pace: expected(seen, size * KIB, pace),
+            "overhead and interface, and what a revolution is longer than the buffer lasts",
             below=60,  # less, where the drive has begun before the command came
             above=25,
         )

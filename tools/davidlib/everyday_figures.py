@@ -11,6 +11,7 @@ from .everyday import MEASURED, PUBLISHED, Row
 T3 = "FAST 2011, table 3, one disk, caches off"
 FIO_PLOT = "fio-plot's measurements"
 XBITLABS = "xbitlabs, 1tb-14hdd-roundup_9, IOMeter at depth 4"
+PERFSCRIPTS = "jshook/perfscripts, P300 of 3 TB, in a file of 5 GB"
 DS_7K80 = "Hitachi, 7K80 specification, 4.5.5"
 DS_7K500 = "Hitachi, 7K500 specification, tables 10 and 12"
 
@@ -61,8 +62,55 @@ def _queue(gain: float, source: str, alone: float) -> Row:
         gain * alone,
         source,
         20,
-        known="drives choose less well than by the angle that the model knows exactly",
+        fitted=True,
     )
+
+
+P300_AT = "at=74.5% span=5G"
+P300_SIZES = {
+    4: 306.12,
+    8: 304.50,
+    16: 298.73,
+    32: 283.89,
+    64: 262.22,
+    128: 227.41,
+    256: 178.81,
+    512: 127.02,
+    1024: 70.98,
+    2048: 43.94,
+    4096: 26.08,
+    8192: 14.18,
+    16384: 7.39,
+}
+
+
+def _p300() -> list[Row]:
+    """The file lay where the media give the sequential rate: that is fitted, and so is 4 KiB."""
+    rows = [
+        _figure(
+            f"{op} 1 MiB in a row, depth 10",
+            f"{op} size=1M depth=10 {P300_AT} count=3000 warm={100 if op == 'read' else 0}",
+            "MB/s",
+            rate,
+            PERFSCRIPTS,
+            3,
+            fitted=op == "read",
+        )
+        for op, rate in (("read", 132.83), ("write", 132.59))
+    ]
+    return rows + [
+        _figure(
+            f"read {size} KiB, depth 10",
+            f"read random size={size}K align=4K depth=10 {P300_AT} "
+            f"count={max(100, min(3000, (1 << 21) // size))}",
+            "per s",
+            rate,
+            PERFSCRIPTS,
+            15,
+            fitted=size == 4,
+        )
+        for size, rate in P300_SIZES.items()
+    ]
 
 
 FIGURES: dict[str, list[Row]] = {
@@ -81,6 +129,7 @@ FIGURES: dict[str, list[Row]] = {
             80,
             XBITLABS,
             10,
+            fitted=True,
         ),
         _figure(
             "random writes, cache on",
@@ -173,7 +222,10 @@ FIGURES: dict[str, list[Row]] = {
         ),
         _queue(1.63, f"{FIO_PLOT}, a drive of 500 GB: 70 at depth 1, 114 at depth 32", 78),
     ],
-    "hitachi-travelstar-5k320": _sheet_seek(12, 13, 60 / 5.4, "Hitachi, 5K320 specification, table 5"),
+    "hitachi-travelstar-5k320": [
+        *_sheet_seek(12, 13, 60 / 5.4, "Hitachi, 5K320 specification, table 5"),
+        _queue(1.40, f"{FIO_PLOT}, HGST HTS72101 of 2.5 inch: 59 at depth 1, 82 at depth 32", 57),
+    ],
     "hitachi-ultrastar-15k450": _sheet_seek(3.3, 3.8, 4, "Hitachi, 15K450 specification, table 7"),
     "hgst-ultrastar-c15k600": _sheet_seek(2.9, 3.1, 4, "HGST, C15K600 specification, table 6"),
     "ibm-ultrastar-146z10": _sheet_seek(4.7, 5.9, 6, "IBM, 146Z10 specification, figure 7"),
@@ -229,6 +281,8 @@ FIGURES: dict[str, list[Row]] = {
             "data sheet, 4 KiB at depth 16, not looked up again",
             10,
             PUBLISHED,
+            fitted=True,
         ),
     ],
+    "toshiba-p300-3tb": _p300(),
 }

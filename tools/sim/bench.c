@@ -149,8 +149,9 @@ static void print_drive(const struct profile *p)
 	printf("\"read_cache\": %s, \"readahead\": %s, \"write_cache\": \"%s\", ",
 	       p->read_cache && p->segments ? "true" : "false",
 	       p->readahead != READAHEAD_NONE ? "true" : "false", caches[p->write_cache]);
-	printf("\"cache_bytes\": %llu, \"ncq_depth\": %u},\n",
-	       (unsigned long long)p->segments * p->segment_sectors * 512, p->ncq_depth);
+	printf("\"cache_bytes\": %llu, \"readahead_bytes\": %llu, \"ncq_depth\": %u},\n",
+	       (unsigned long long)p->segments * p->segment_sectors * 512,
+	       (p->readahead_max ?: p->segment_sectors) * 512ULL, p->ncq_depth);
 }
 
 static void print_json_head(const struct profile *profile)

@@ -156,12 +156,13 @@ static bool seconds(const struct physics *ph, const struct job *job, double *s)
 static double least_seconds(const struct physics *ph, const struct job *job)
 {
 	struct job_limits limits;
+	u32 flushes = job->parts[0].flush ? job->count / (job->parts[0].flush + 1) : 0;
 	double rate;
 
 	job_limits(job, &ph->profile, &limits);
 	rate = limits.interface && limits.interface < limits.media ? limits.interface :
 								     limits.media;
-	return (double)job->count * job->parts[0].sectors * 512 / rate;
+	return (double)(job->count - flushes) * job->parts[0].sectors * 512 / rate;
 }
 
 /* False: the rule does not speak of such a job. @job is fitted already. */
