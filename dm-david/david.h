@@ -33,7 +33,7 @@ struct david {
 	struct sums_watch sums;
 	unsigned int exact_megabytes;
 	unsigned int table_megabytes;	/* of memory for the range table */
-	struct work_struct exact_work;
+	struct exact_work exact_work;
 
 	/* Parameters, as the table line gives them. */
 	enum david_mode mode;		/* messages change it, under mode_lock */

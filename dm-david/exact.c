@@ -6,7 +6,7 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include "david.h"
+#include "store.h"
 
 /* Blocks that must be free beyond low_water: others take some at the same time. */
 #define SPARE_BLOCKS	1024
@@ -37,7 +37,7 @@ struct exact {
 	struct run_page *spare;
 };
 
-static void exact_work(struct work_struct *work);
+static void squash_oldest(struct work_struct *work);
 
 static int maps_alloc(struct exact_maps *maps, u64 blocks)
 {
@@ -46,15 +46,15 @@ static int maps_alloc(struct exact_maps *maps, u64 blocks)
 	return maps->data && maps->again ? 0 : -ENOMEM;
 }
 
-int exact_create(struct david *d)
+int exact_create(struct store *store, struct exact_work *work, unsigned int megabytes)
 {
-	struct store *store = d->store;
 	struct exact *exact;
 	unsigned long flags;
 	u64 blocks;
 
-	INIT_WORK(&d->exact_work, exact_work);
-	while (d->exact_megabytes && !READ_ONCE(store->exact)) {
+	INIT_WORK(&work->work, squash_oldest);
+	work->store = store;
+	while (megabytes && !READ_ONCE(store->exact)) {
 		exact = kzalloc(sizeof(*exact), GFP_KERNEL);
 		if (!exact)
 			return -ENOMEM;
@@ -110,17 +110,16 @@ void exact_destroy(struct exact *exact)
 	kfree(exact);
 }
 
-void exact_resume(struct david *d)
+bool exact_resume(struct store *store, unsigned int megabytes)
 {
-	struct store *store = d->store;
 	unsigned long flags;
 
 	if (!store->exact)
-		return;
+		return false;
 	spin_lock_irqsave(&store->lock, flags);
-	store->exact->budget = ((u64)d->exact_megabytes << 20) / store->block_size;
+	store->exact->budget = ((u64)megabytes << 20) / store->block_size;
 	spin_unlock_irqrestore(&store->lock, flags);
-	queue_work(d->wq, &d->exact_work);
+	return true;
 }
 
 /* Have a page ready for push(), if there is memory. */
@@ -320,10 +319,9 @@ static bool next_run(struct store *store, struct run *run)
 	return more;
 }
 
-static void exact_work(struct work_struct *work)
+static void squash_oldest(struct work_struct *work)
 {
-	struct david *d = container_of(work, struct david, exact_work);
-	struct store *store = d->store;
+	struct store *store = container_of(work, struct exact_work, work)->store;
 	u64 turns = READ_ONCE(store->exact->runs) * 2 + 64;
 	struct run run;
 

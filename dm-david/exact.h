@@ -19,14 +19,24 @@
 #define DM_DAVID_EXACT_H
 
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
-struct david;
 struct david_stats;
 struct exact;
 struct store;
 
-/* In ctr: what the store needs for it, if d->exact_megabytes is not 0. 0 or -ENOMEM. Sleeps. */
-int exact_create(struct david *d);
+/* A target's: squashes what is over the budget. Whoever queues it chooses the queue. */
+struct exact_work {
+	struct work_struct work;
+	struct store *store;
+};
+
+/*
+ * In ctr: prepares @work, and makes what the store needs for it if @megabytes is not 0.
+ * 0 or -ENOMEM. Sleeps.
+ */
+int exact_create(struct store *store, struct exact_work *work, unsigned int megabytes);
+
 /* By store block. */
 struct exact_maps {
 	unsigned long *data;		/* holds data that may be squashed */
@@ -43,8 +53,8 @@ void exact_maps_free(struct exact_maps *maps);
 
 /* With the store. Takes NULL. */
 void exact_destroy(struct exact *exact);
-/* The target's budget becomes the store's. */
-void exact_resume(struct david *d);
+/* @megabytes become the store's budget. True if the work is to be queued. */
+bool exact_resume(struct store *store, unsigned int megabytes);
 
 /* Is there room for @blocks more? Makes sure of memory for the queue, with @gfp. */
 bool exact_wants(struct store *store, u64 blocks, gfp_t gfp);

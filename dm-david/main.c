@@ -572,7 +572,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->mode = DAVID_MODE_SPEEDUP;
 	}
 
-	r = sums_create(d) ?: exact_create(d);
+	r = sums_create(d) ?: exact_create(d->store, &d->exact_work, d->exact_megabytes);
 	if (r) {
 		ti->error = "Not enough memory for checksums or exact data";
 		goto bad;
@@ -703,7 +703,8 @@ static void david_resume(struct dm_target *ti)
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d), david_write_zeroes(d));
 	sums_resume(d);
-	exact_resume(d);
+	if (exact_resume(d->store, d->exact_megabytes))
+		queue_work(d->wq, &d->exact_work.work);
 	if (d->implicit)
 		implicit_start(d->implicit);
 }

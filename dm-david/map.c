@@ -458,7 +458,7 @@ static void place_exact(struct david *d, const struct piece *piece)
 	if (!piece->data)
 		exact_cleared(d->store, piece->dest, piece->blocks);
 	else if (exact_taken(d->store, piece->block, piece->dest, piece->blocks))
-		queue_work(d->wq, &d->exact_work);
+		queue_work(d->wq, &d->exact_work.work);
 }
 
 /*
