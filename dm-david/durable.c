@@ -37,6 +37,7 @@
 
 #include "compat.h"
 #include "crc.h"
+#include "inject.h"
 #include "store.h"
 
 #define DM_MSG_PREFIX	"david"
@@ -351,10 +352,10 @@ bool durable_sync(struct store *store, struct durable_wait *wait)
 	unsigned long flags;
 	bool queued;
 
-	if (PLANTED(flush))
+	if (INJECT_BUG(flush))
 		return false;
 	spin_lock_irqsave(&store->lock, flags);
-	if (PLANTED(late)) {
+	if (INJECT_BUG(late)) {
 		wait_round(d, GFP_NOWAIT, &flags);
 		spin_unlock_irqrestore(&store->lock, flags);
 		return false;
@@ -528,7 +529,7 @@ static bool one_round(struct durable *d)
 	LIST_HEAD(waiters);
 	int r = 0;
 
-	if (PLANTED(late))
+	if (INJECT_BUG(late))
 		msleep(200);
 	spin_lock_irqsave(&store->lock, flags);
 	if (list_empty(&d->waiters) && !d->want && d->nr_full < d->room.ring / 2 && !d->walking) {
@@ -683,7 +684,7 @@ int durable_start(struct store *store, struct block_device *bdev, u64 blocks,
 		super.flags &= ~FORMAT_CLEAN;
 		super.target_sectors = target_sectors;
 		super.seed = seed;
-		super.backing_blocks = PLANTED(grow) ? store->bitmap.size : blocks;
+		super.backing_blocks = INJECT_BUG(grow) ? store->bitmap.size : blocks;
 		super.log_end = d->head;
 		r = write_super(d, &super);
 	}

@@ -33,24 +33,6 @@ struct store;
 struct workqueue_struct;
 struct work_struct;
 
-/*
- * Bugs for the test of the power-cut test, which must find them:
- * flush: a flush completes at once; late: and before its operations are written;
- * reuse: a destination is allocated anew as soon as it is given up;
- * sums: a flush does not wait for checksums; rules: a change of RAW rules is not waited for;
- * grow: what a backing device has grown by is used before the superblock says so.
- * And for btrfs's scrub, unit: the checksum that is kept is another block's; later: what is
- * dropped later has none; other: all kinds are taken for crc32c. For f2fs's checker, nodes:
- * pages that a file system keeps for itself are data. And for what is read back, unowned:
- * pages that nobody owns are data; packed: and compressed ones of f2fs.
- */
-#ifdef DAVID_PLANT
-extern char *david_plant;
-#define PLANTED(bug)	(david_plant && !strcmp(david_plant, #bug))
-#else
-#define PLANTED(bug)	((void)#bug, false)
-#endif
-
 /* Somebody who waits until all that came before is durable. */
 struct durable_wait {
 	struct list_head list;

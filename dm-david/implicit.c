@@ -8,6 +8,7 @@
 #include "../classifier/signature.h"
 #include "compat.h"
 #include "david.h"
+#include "inject.h"
 #include "trace.h"
 
 /* Of one volume's log set. ext4's largest journal has 2^18 blocks by default. */
@@ -150,7 +151,7 @@ static bool check_sums(struct implicit *im, u64 sector, u32 sectors, enum classi
 	if (d->sums.mode == SUMS_ON)
 		return later;
 	sums = classifier_sums(&im->c, sector);
-	if (sums == CLASSIFY_SUMS_OTHER && PLANTED(other))
+	if (sums == CLASSIFY_SUMS_OTHER && INJECT_BUG(other))
 		sums = CLASSIFY_SUMS_CRC32C;
 	switch (sums) {
 	case CLASSIFY_SUMS_NONE:

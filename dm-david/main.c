@@ -24,6 +24,7 @@
 #include "extent.h"
 #include "grow.h"
 #include "implicit.h"
+#include "inject.h"
 
 #include <linux/log2.h>
 #include <linux/mm.h>

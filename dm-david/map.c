@@ -35,6 +35,7 @@
 #include "byfile.h"
 #include "extent.h"
 #include "implicit.h"
+#include "inject.h"
 #include "special.h"
 
 #include <linux/highmem.h>
@@ -1063,7 +1064,7 @@ static noinline enum served sum_undecided(struct david_io *io, const struct span
 	struct store *store = io->d->store;
 	struct rt_range r = { .start = piece->block, .kind = RT_STORED };
 
-	if (store->block_size != SUMS_UNIT || span->evidence == DAVID_EV_RAW || PLANTED(later) ||
+	if (store->block_size != SUMS_UNIT || span->evidence == DAVID_EV_RAW || INJECT_BUG(later) ||
 	    sums_say(io->d) == SUMS_REFUSE ||
 	    !implied_sums(&io->implied, io->iter.bi_sector - io->first,
 			  piece->blocks << store->block_shift))

@@ -14,7 +14,7 @@
 #include <linux/pagemap.h>
 #include <linux/printk.h>
 #include "compat.h"
-#include "durable.h"
+#include "inject.h"
 #include "raw.h"
 
 #ifndef XFS_SUPER_MAGIC
@@ -77,7 +77,7 @@ static noinline bool has_no_content(struct address_space *mapping, struct folio 
 				    unsigned long index, unsigned long end)
 {
 	return index >= end || (mapping->host->i_sb->s_magic == F2FS_SUPER_MAGIC &&
-				!PLANTED(packed) &&
+				!INJECT_BUG(packed) &&
 				xa_load(&mapping->i_pages, folio->index) != folio);
 }
 
@@ -192,7 +192,7 @@ static __always_inline enum david_evidence mapped(struct owner_watch *watch,
 		learn_btrfs(watch, sb);
 	/* Internal inodes first: their mode may be unset. */
 	if (internal(inode))
-		return PLANTED(nodes) ? DAVID_EV_FILE : DAVID_EV_INTERNAL;
+		return INJECT_BUG(nodes) ? DAVID_EV_FILE : DAVID_EV_INTERNAL;
 	if (S_ISBLK(inode->i_mode))
 		return DAVID_EV_BDEV;
 	if (S_ISDIR(inode->i_mode) || S_ISLNK(inode->i_mode))
@@ -223,7 +223,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 	 * mapping, and may look anonymous.
 	 */
 	if (unlikely(folio_test_slab(folio))) {
-		ev = PLANTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
+		ev = INJECT_BUG(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
 		goto out;
 	}
 	if (folio_test_anon(folio)) {
@@ -238,7 +238,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 	}
 	/* Slab, vmalloc and bounce pages have no mapping, swap space no inode. */
 	if (!mapping || !mapping->host) {
-		ev = PLANTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
+		ev = INJECT_BUG(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
 		goto out;
 	}
 	ev = mapped(watch, mapping->host);

@@ -7,6 +7,7 @@
 #include <linux/device-mapper.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include "inject.h"
 #include "rawpage.h"
 #include "store.h"
 
@@ -120,7 +121,7 @@ static blk_status_t make_durable(struct store *store)
 
 	INIT_LIST_HEAD(&until.wait.list);
 	init_completion(&until.done);
-	if (PLANTED(rules))
+	if (INJECT_BUG(rules))
 		return BLK_STS_OK;
 	if (!durable_sync(store, &until.wait))
 		return errno_to_blk_status(blkdev_issue_flush(store->rules.bdev));

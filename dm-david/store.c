@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include "exact.h"
+#include "inject.h"
 #include "sums.h"
 
 /* Nodes added to the reserve beyond need: most requests need not allocate. */
@@ -236,7 +237,7 @@ static void freed(void *ctx, u64 dest, u64 len)
 
 	if (unlikely(store->exact))
 		exact_cleared(store, dest, len);
-	if (store->durable && !PLANTED(reuse))
+	if (store->durable && !INJECT_BUG(reuse))
 		durable_freed(store, dest, len);
 	else
 		bm_free(&store->bitmap, dest, len);

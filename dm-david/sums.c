@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include "crcforge.h"
 #include "david.h"
+#include "inject.h"
 
 /* Chunks that a request may go beyond the limit before it has to make room itself. */
 #define OVER_BYTES	(64 * 4096)
@@ -337,7 +338,7 @@ enum crct_result sums_squash(struct david *d, const struct rt_range *r, struct b
 		}
 		store_commit(store, r);
 	}
-	if (PLANTED(unit))
+	if (INJECT_BUG(unit))
 		swap(crc[0], crc[units - 1]);
 	crct_set(&sums->table, unit, units, crc);
 	WRITE_ONCE(store->has_sums, true);
@@ -641,7 +642,7 @@ bool sums_sync(struct david *d, struct durable_wait *wait)
 	unsigned long flags;
 
 	/* A flush speaks of what completed before it: that is seen here. */
-	if (!sums || !READ_ONCE(sums->table.unsaved) || PLANTED(sums))
+	if (!sums || !READ_ONCE(sums->table.unsaved) || INJECT_BUG(sums))
 		return false;
 	spin_lock_irqsave(&store->lock, flags);
 	list_add_tail(&wait->list, &d->sums.waiters);
@@ -658,7 +659,7 @@ void sums_stop(struct david *d)
 	if (!sums || !store->durable || store->refuses)
 		return;
 	mutex_lock(&sums->lock);
-	if (sums->table.unsaved && !PLANTED(sums))
+	if (sums->table.unsaved && !INJECT_BUG(sums))
 		save(d, U64_MAX);
 	mutex_unlock(&sums->lock);
 }
