@@ -12,10 +12,10 @@
 #include "../classifier/verdict.h"
 #include "byfile.h"
 #include "content.h"
+#include "csum-policy.h"
 #include "exact.h"
 #include "owner.h"
 #include "store.h"
-#include "sums.h"
 #include "timing.h"
 
 #define DM_MSG_PREFIX "david"
@@ -30,7 +30,8 @@ struct david {
 	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
 	u64 watch_below;		/* it and extent.h are shown requests before this sector */
 	struct timing *timing;		/* NULL without a profile */
-	struct sums_watch sums;
+	struct csum_watch csum;
+	struct csum_io csum_io;
 	unsigned int exact_megabytes;
 	unsigned int table_megabytes;	/* of memory for the range table */
 	struct exact_work exact_work;

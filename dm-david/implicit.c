@@ -144,11 +144,11 @@ static bool check_sums(struct implicit *im, u64 sector, u32 sectors, enum classi
 	bool later = reason == CLASSIFY_UNDECIDED;
 	enum classify_sums sums;
 
-	if (d->classify != CLASSIFY_IMPLICIT || d->sums.mode == SUMS_OFF ||
+	if (d->classify != CLASSIFY_IMPLICIT || d->csum.mode == CSUM_OFF ||
 	    (!later && *evidence != DAVID_EV_IMPLIED))
 		return false;
-	/* Everybody's, and at once sums_say() tells. */
-	if (d->sums.mode == SUMS_ON)
+	/* Everybody's, and at once csum_policy() tells. */
+	if (d->csum.mode == CSUM_ON)
 		return later;
 	sums = classifier_sums(&im->c, sector);
 	if (sums == CLASSIFY_SUMS_OTHER && INJECT_BUG(other))
@@ -158,7 +158,7 @@ static bool check_sums(struct implicit *im, u64 sector, u32 sectors, enum classi
 		return false;
 	case CLASSIFY_SUMS_CRC32C:
 		/* Chosen files' data stays undecided for good. */
-		if (later && (d->store->block_size != SUMS_UNIT || im->c.by_inode)) {
+		if (later && (d->store->block_size != CSUM_UNIT || im->c.by_inode)) {
 			classifier_kept(&im->c, sector, sectors);
 			return false;
 		}
@@ -285,7 +285,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		evidence = evidence_for(im->d, reason);
 		if (reason == CLASSIFY_UNDECIDED)
 			keep_signed(im, &source, w.sector, pos, len);
-		if (unlikely(classifier_has_sums(&im->c) || im->d->sums.mode == SUMS_ON))
+		if (unlikely(classifier_has_sums(&im->c) || im->d->csum.mode == CSUM_ON))
 			summed = check_sums(im, w.sector + pos, len, reason, &evidence);
 		add_run(implied, pos + len, evidence, summed);
 	}
@@ -428,15 +428,15 @@ static bool learn(struct implicit *im)
  * Checksums, where there are any, were taken when the blocks were written: map.c. The lock
  * is held.
  */
-static bool sums_allow(struct implicit *im, u64 sector)
+static bool csum_allow(struct implicit *im, u64 sector)
 {
 	const struct david *d = im->d;
 
-	switch (d->sums.mode) {
-	case SUMS_OFF:
+	switch (d->csum.mode) {
+	case CSUM_OFF:
 		return true;
-	case SUMS_ON:
-		return sums_say(d) == SUMS_KEPT && d->store->block_size == SUMS_UNIT;
+	case CSUM_ON:
+		return csum_policy(d) == CSUM_KEEP && d->store->block_size == CSUM_UNIT;
 	default:
 		break;
 	}
@@ -444,7 +444,7 @@ static bool sums_allow(struct implicit *im, u64 sector)
 	case CLASSIFY_SUMS_NONE:
 		return true;
 	case CLASSIFY_SUMS_CRC32C:
-		return d->store->block_size == SUMS_UNIT;
+		return d->store->block_size == CSUM_UNIT;
 	default:
 		return false;
 	}
@@ -458,7 +458,7 @@ static bool is_data(struct implicit *im, u64 block)
 
 	spin_lock(&im->lock);
 	data = classifier_is_data(&im->c, block << shift, 1u << shift) &&
-	       sums_allow(im, block << shift);
+	       csum_allow(im, block << shift);
 	spin_unlock(&im->lock);
 	return data && !raw_has_sectors(&im->d->store->raw, block << shift, 1u << shift);
 }

@@ -152,27 +152,27 @@ static void print_unclassified(const struct david *d, char *value, size_t size)
 
 static int parse_checksums(struct david *d, const char *value)
 {
-	int mode = sums_mode_parse(value);
+	int mode = csum_mode_parse(value);
 
 	if (mode < 0)
 		return mode;
-	d->sums.mode = mode;
+	d->csum.mode = mode;
 	return 0;
 }
 
 static void print_checksums(const struct david *d, char *value, size_t size)
 {
-	strscpy(value, sums_mode_name(d->sums.mode), size);
+	strscpy(value, csum_mode_name(d->csum.mode), size);
 }
 
 static int parse_checksum_memory(struct david *d, const char *value)
 {
-	return kstrtouint(value, 10, &d->sums.megabytes);
+	return kstrtouint(value, 10, &d->csum_io.megabytes);
 }
 
 static void print_checksum_memory(const struct david *d, char *value, size_t size)
 {
-	snprintf(value, size, "%u", d->sums.megabytes);
+	snprintf(value, size, "%u", d->csum_io.megabytes);
 }
 
 static int parse_exact(struct david *d, const char *value)
@@ -512,7 +512,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->classify = CLASSIFY_AUTO;
 	d->content.kind = CONTENT_INCOMPRESSIBLE;
 	seqlock_init(&d->content_lock);
-	d->sums.megabytes = 16;
+	d->csum_io.megabytes = 16;
 	d->block_size = 4096;
 	d->low_water = U64_MAX;
 	d->table_megabytes = default_table_megabytes();
@@ -573,11 +573,6 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->mode = DAVID_MODE_SPEEDUP;
 	}
 
-	r = sums_create(d) ?: exact_create(d->store, &d->exact_work, d->exact_megabytes);
-	if (r) {
-		ti->error = "Not enough memory for checksums or exact data";
-		goto bad;
-	}
 	r = david_pools_init(d);
 	if (r) {
 		ti->error = "Not enough memory for the pools";
@@ -589,6 +584,17 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	if (!d->wq || (d->backing_mask >= SECTOR_SIZE && !d->change_wq)) {
 		ti->error = "Not enough memory for the work queue";
 		r = -ENOMEM;
+		goto bad;
+	}
+	d->csum_io.store = store;
+	d->csum_io.bdev = d->dev->bdev;
+	d->csum_io.wq = d->wq;
+	d->csum_io.name = dm_table_device_name(ti->table);
+	csum_policy_init(d);
+	r = csum_create(&d->csum_io, d->csum.mode != CSUM_OFF) ?:
+	    exact_create(store, &d->exact_work, d->exact_megabytes);
+	if (r) {
+		ti->error = "Not enough memory for checksums or exact data";
 		goto bad;
 	}
 	d->owners.bdev = dm_disk(md)->part0;
@@ -681,7 +687,7 @@ static void david_postsuspend(struct dm_target *ti)
 
 	/* Requests have ended, but not what they left to workers. */
 	flush_workqueue(d->wq);
-	sums_stop(d);
+	csum_stop(&d->csum_io);
 	rawstore_stop(d->store);
 	if (d->store->durable)
 		durable_stop(d->store);
@@ -703,7 +709,7 @@ static void david_resume(struct dm_target *ti)
 	spin_unlock_irqrestore(&store->lock, flags);
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d), david_write_zeroes(d));
-	sums_resume(d);
+	csum_resume(&d->csum_io);
 	if (exact_resume(d->store, d->exact_megabytes))
 		queue_work(d->wq, &d->exact_work.work);
 	if (d->implicit)

@@ -172,7 +172,7 @@ static void io_put(struct david_io *io)
 static void fetch_work(struct work_struct *work)
 {
 	struct david_io *io = container_of(work, struct david_io, work);
-	blk_status_t status = sums_fetch(io->d, &io->want);
+	blk_status_t status = csum_policy_fetch(io->d, &io->want);
 
 	if (unlikely(status))
 		WRITE_ONCE(io->status, status);
@@ -247,8 +247,8 @@ static void piece_done(struct store *store, const struct piece *piece, blk_statu
 		return;
 	}
 	store_commit(store, &r);
-	if (unlikely(store->has_sums) && !piece->data && !piece->summed)
-		sums_forget_few(store, r.start, r.len);
+	if (unlikely(store->has_csums) && !piece->data && !piece->summed)
+		csum_invalidate_cached_locked(store, r.start, r.len);
 }
 
 static void piece_drop(struct store *store, const struct piece *piece)
@@ -602,21 +602,21 @@ static void make_unit(struct david *d, void *buf, sector_t sector, u32 crc)
 {
 	struct content content = david_content(d);
 
-	content_fill(buf, &content, d->seed, round_down(sector, SUMS_SECTORS), 0, SUMS_UNIT);
-	sums_forge(d->store, buf, crc);
+	content_fill(buf, &content, d->seed, round_down(sector, CSUM_SECTORS), 0, CSUM_UNIT);
+	csum_forge(d->store, buf, crc);
 }
 
 /* Read @bytes, which are in one unit. */
 static enum served read_unit(struct david_io *io, unsigned int bytes, u32 crc)
 {
-	unsigned int pos = (io->iter.bi_sector % SUMS_SECTORS) << SECTOR_SHIFT;
+	unsigned int pos = (io->iter.bi_sector % CSUM_SECTORS) << SECTOR_SHIFT;
 	struct bio_vec bv = bio_iter_iovec(io->bio, io->iter);
 	struct bvec_iter part = io->iter;
 	struct david *d = io->d;
 	struct page *page;
 	void *p;
 
-	if (likely(bytes == SUMS_UNIT && bv.bv_len >= SUMS_UNIT)) {
+	if (likely(bytes == CSUM_UNIT && bv.bv_len >= CSUM_UNIT)) {
 		p = bvec_kmap_local(&bv);
 		make_unit(d, p, io->iter.bi_sector, crc);
 		flush_dcache_page(bv.bv_page);
@@ -645,13 +645,13 @@ static enum served read_squashed(struct david_io *io, const struct rt_range *r, 
 	u32 crc;
 
 	for (; bytes; bytes -= n) {
-		pos = (io->iter.bi_sector % SUMS_SECTORS) << SECTOR_SHIFT;
-		n = min(SUMS_UNIT - pos, bytes);
-		if (!sums_touches(store, pos, n)) {
+		pos = (io->iter.bi_sector % CSUM_SECTORS) << SECTOR_SHIFT;
+		n = min(CSUM_UNIT - pos, bytes);
+		if (!csum_touches(store, pos, n)) {
 			fill_read(io, r, n);
 			continue;
 		}
-		switch (sums_find(store, io->iter.bi_sector, &crc, &io->want)) {
+		switch (csum_find(store, io->iter.bi_sector, &crc, &io->want)) {
 		case CRCT_DONE:
 			served = read_unit(io, n, crc);
 			if (served != SERVED)
@@ -676,12 +676,12 @@ static void make_block(struct david *d, const struct rt_range *r, void *p, const
 		return;
 	}
 	make_unit(d, p, sector, *crc);
-	memmove(p, p + ((sector % SUMS_SECTORS) << SECTOR_SHIFT), d->store->block_size);
+	memmove(p, p + ((sector % CSUM_SECTORS) << SECTOR_SHIFT), d->store->block_size);
 }
 
 static bool checked(const struct david *d)
 {
-	return READ_ONCE(d->owners.checksums) || READ_ONCE(d->store->has_sums);
+	return READ_ONCE(d->owners.checksums) || READ_ONCE(d->store->has_csums);
 }
 
 /* Verdicts */
@@ -706,34 +706,34 @@ static bool all_equal(const u64 *p, unsigned int n, u64 word)
 }
 
 /* What is to be done about the checksums of data: by what is known of all, or of this request. */
-static enum sums_say say_at(const struct david_io *io, sector_t sector, u32 sectors)
+static enum csum_policy csum_policy_at(const struct david_io *io, sector_t sector, u32 sectors)
 {
-	enum sums_say say = sums_say(io->d);
+	enum csum_policy policy = csum_policy(io->d);
 
-	if (say == SUMS_NONE && implied_sums(&io->implied, sector - io->first, sectors))
-		return SUMS_KEPT;
-	return say;
+	if (policy == CSUM_IGNORE && implied_sums(&io->implied, sector - io->first, sectors))
+		return CSUM_KEEP;
+	return policy;
 }
 
 /* The same of the blocks of @r, which is cut to those that are alike. */
-static enum sums_say say_of(const struct david_io *io, struct rt_range *r)
+static enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r)
 {
 	unsigned int shift = io->d->store->block_shift;
 	sector_t sector = r->start << shift, end = (r->start + r->len) << shift, next;
-	enum sums_say say = sums_say(io->d);
+	enum csum_policy policy = csum_policy(io->d);
 
 	/* Known of all, or nobody has told of parts. */
-	if (say != SUMS_NONE || !io->implied.runs)
-		return say;
+	if (policy != CSUM_IGNORE || !io->implied.runs)
+		return policy;
 	for (; sector < end; sector = next) {
-		next = min(round_down(sector, SUMS_SECTORS) + SUMS_SECTORS, end);
+		next = min(round_down(sector, CSUM_SECTORS) + CSUM_SECTORS, end);
 		if (sector == r->start << shift)
-			say = say_at(io, sector, next - sector);
-		else if (say_at(io, sector, next - sector) != say)
+			policy = csum_policy_at(io, sector, next - sector);
+		else if (csum_policy_at(io, sector, next - sector) != policy)
 			break;
 	}
 	r->len = (sector >> shift) - r->start;
-	return say;
+	return policy;
 }
 
 /* Where checksums may matter: what is no whole unit, or has one we cannot keep, is kept itself. */
@@ -741,17 +741,17 @@ static noinline void look_checked(struct david_io *io, struct bvec_iter from, un
 				  struct look *look)
 {
 	bool data = look->verdict == VERDICT_SQUASH;
-	enum sums_say say;
+	enum csum_policy policy;
 
-	sums_see(io->d, io->bio, from, bytes, data);
+	csum_policy_watch(io->d, io->bio, from, bytes, data);
 	if (!data)
 		return;
-	say = say_at(io, from.bi_sector, bytes >> SECTOR_SHIFT);
-	if (say == SUMS_NONE)
+	policy = csum_policy_at(io, from.bi_sector, bytes >> SECTOR_SHIFT);
+	if (policy == CSUM_IGNORE)
 		return;
-	if (say == SUMS_REFUSE)
+	if (policy == CSUM_REFUSE)
 		look->evidence = DAVID_EV_UNPROVEN;
-	else if (bytes < SUMS_UNIT || from.bi_sector % SUMS_SECTORS)
+	else if (bytes < CSUM_UNIT || from.bi_sector % CSUM_SECTORS)
 		look->evidence = DAVID_EV_PARTIAL;
 	else
 		return;
@@ -877,9 +877,9 @@ static unsigned int look_bytes(const struct david_io *io)
 {
 	unsigned int block_size = io->d->store->block_size, bytes;
 
-	if (likely(block_size == SUMS_UNIT || !READ_ONCE(io->d->owners.checksums)))
+	if (likely(block_size == CSUM_UNIT || !READ_ONCE(io->d->owners.checksums)))
 		return block_size;
-	bytes = SUMS_UNIT - ((io->iter.bi_sector % SUMS_SECTORS) << SECTOR_SHIFT);
+	bytes = CSUM_UNIT - ((io->iter.bi_sector % CSUM_SECTORS) << SECTOR_SHIFT);
 	return min(bytes, round_down(io->iter.bi_size, block_size));
 }
 
@@ -959,8 +959,8 @@ static enum served squash_units(struct david_io *io, struct span *span)
 
 	for (; span->r.len; span->r.start += r.len, span->r.len -= r.len) {
 		r.start = span->r.start;
-		r.len = min_t(u64, span->r.len, SUMS_BATCH * SUMS_UNIT / store->block_size);
-		switch (sums_squash(io->d, &r, io->bio, io->iter, gfp, &io->want)) {
+		r.len = min_t(u64, span->r.len, CSUM_BATCH * CSUM_UNIT / store->block_size);
+		switch (csum_squash(&io->d->csum_io, &r, io->bio, io->iter, gfp, &io->want)) {
 		case CRCT_DONE:
 			break;
 		case CRCT_LOAD:
@@ -985,14 +985,14 @@ static enum served write_exact(struct david_io *io, struct lap *lap, bool may_re
 	enum served served;
 
 	r.kind = RT_STORED;
-	r.len = min_t(u64, r.len, SUMS_BATCH * SUMS_UNIT / store->block_size);
+	r.len = min_t(u64, r.len, CSUM_BATCH * CSUM_UNIT / store->block_size);
 	if (!exact_wants(store, r.len, gfp))
 		return SERVED_FAILED;
-	switch (say_of(io, &r)) {
-	case SUMS_NONE:
+	switch (csum_policy_of(io, &r)) {
+	case CSUM_IGNORE:
 		break;
-	case SUMS_KEPT:
-		switch (sums_squash(io->d, &r, io->bio, io->iter, gfp, &io->want)) {
+	case CSUM_KEEP:
+		switch (csum_squash(&io->d->csum_io, &r, io->bio, io->iter, gfp, &io->want)) {
 		case CRCT_DONE:
 			break;
 		case CRCT_LOAD:
@@ -1029,21 +1029,22 @@ static noinline enum served squash_checked(struct david_io *io, struct lap *lap,
 	enum served served;
 	struct rt_range r;
 
-	switch (say_of(io, &span->r)) {
-	case SUMS_KEPT:
+	switch (csum_policy_of(io, &span->r)) {
+	case CSUM_KEEP:
 		served = squash_units(io, span);
 		lap_charge(lap, DAVID_CPU_MAP);
 		return served;
-	case SUMS_ASK:
-		sums_want_super(&io->want);
+	case CSUM_UNKNOWN:
+		csum_policy_want(&io->want);
 		return fetch(io);
-	case SUMS_REFUSE:
+	case CSUM_REFUSE:
 		/* Not when they were looked at: look again. */
 		return SERVED_PARK;
 	default:
 		break;
 	}
-	if (store->has_sums && sums_drop(store, span->r.start, span->r.len, &io->want) != CRCT_DONE)
+	if (store->has_csums &&
+	    csum_invalidate(store, span->r.start, span->r.len, &io->want) != CRCT_DONE)
 		return fetch(io);
 	r = span->r;
 	if (!store_set(store, &r, gfp))
@@ -1064,14 +1065,14 @@ static noinline enum served sum_undecided(struct david_io *io, const struct span
 	struct store *store = io->d->store;
 	struct rt_range r = { .start = piece->block, .kind = RT_STORED };
 
-	if (store->block_size != SUMS_UNIT || span->evidence == DAVID_EV_RAW || INJECT_BUG(later) ||
-	    sums_say(io->d) == SUMS_REFUSE ||
+	if (store->block_size != CSUM_UNIT || span->evidence == DAVID_EV_RAW || INJECT_BUG(later) ||
+	    csum_policy(io->d) == CSUM_REFUSE ||
 	    !implied_sums(&io->implied, io->iter.bi_sector - io->first,
 			  piece->blocks << store->block_shift))
 		return SERVED;
-	piece->blocks = min_t(u64, piece->blocks, SUMS_BATCH);
+	piece->blocks = min_t(u64, piece->blocks, CSUM_BATCH);
 	r.len = piece->blocks;
-	switch (sums_squash(io->d, &r, io->bio, io->iter, gfp, &io->want)) {
+	switch (csum_squash(&io->d->csum_io, &r, io->bio, io->iter, gfp, &io->want)) {
 	case CRCT_DONE:
 		piece->summed = true;
 		return SERVED;
@@ -1100,8 +1101,8 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 	if (span->r.kind != RT_STORED) {
 		if (!store_set(store, &span->r, gfp))
 			return no_promise(io, gfp);
-		if (unlikely(READ_ONCE(store->has_sums)))
-			sums_forget(store, piece.block, piece.blocks, gfp);
+		if (unlikely(READ_ONCE(store->has_csums)))
+			csum_invalidate_cached(store, piece.block, piece.blocks, gfp);
 	} else {
 		if (unlikely(READ_ONCE(io->d->owners.checksums)) && io->implied.runs) {
 			served = sum_undecided(io, span, &piece, gfp);
@@ -1153,8 +1154,8 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 		piece.dest = r->value;
 		return read_block(io, &piece, offset, bytes, BOUNCE_CHANGE);
 	}
-	if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(store->has_sums))) {
-		switch (sums_find(store, r->start << store->block_shift, &crc, &io->want)) {
+	if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(store->has_csums))) {
+		switch (csum_find(store, r->start << store->block_shift, &crc, &io->want)) {
 		case CRCT_DONE:
 			known = &crc;
 			break;
@@ -1310,8 +1311,8 @@ static enum served serve_write(struct david_io *io, struct lap *lap, bool may_re
 	gfp = io_gfp(io);
 	if (!store_set(store, &r, gfp))
 		return no_promise(io, gfp);
-	if (unlikely(READ_ONCE(store->has_sums)))
-		sums_forget(store, first_block(io), bytes / store->block_size, gfp);
+	if (unlikely(READ_ONCE(store->has_csums)))
+		csum_invalidate_cached(store, first_block(io), bytes / store->block_size, gfp);
 	io_advance(io, bytes);
 	lap_charge(lap, DAVID_CPU_MAP);
 	return SERVED;
@@ -1334,8 +1335,8 @@ static enum served serve_discard(struct david_io *io, struct lap *lap)
 		blocks = r.len;
 		if (!store_set(store, &r, gfp))
 			return no_promise(io, gfp);
-		if (unlikely(READ_ONCE(store->has_sums)))
-			sums_forget(store, first, blocks, gfp);
+		if (unlikely(READ_ONCE(store->has_csums)))
+			csum_invalidate_cached(store, first, blocks, gfp);
 	}
 	io_advance(io, io->iter.bi_size);
 	lap_charge(lap, DAVID_CPU_MAP);
@@ -1374,7 +1375,7 @@ static enum served serve_read_range(struct david_io *io, struct lap *lap,
 		enum served served = SERVED;
 
 		lap_charge(lap, DAVID_CPU_MAP);
-		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_sums)))
+		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_csums)))
 			served = read_squashed(io, r, bytes);
 		else if (r->kind == RT_SQUASHED && byfile_any(&d->byfile))
 			fill_by_file(io, r, bytes);
@@ -1477,7 +1478,7 @@ static int map_read(struct david_io *io, struct lap *lap)
 	rt_lookup(&store->table, first_block(io), &r);
 	/* What needs no I/O needs no lock either: the content is made up at once. */
 	if (r.kind == RT_STORED || bytes_in_range(io, &r) < io->iter.bi_size ||
-	    (r.kind == RT_SQUASHED && unlikely(store->has_sums))) {
+	    (r.kind == RT_SQUASHED && unlikely(store->has_csums))) {
 		io_lock_range(io);
 		granted = range_lock(&store->locks, &io->lock);
 	}
@@ -1662,7 +1663,7 @@ static int map_flush(struct david_io *io)
 
 	io->wait.flush = true;
 	io->wait.done = flush_durable;
-	if (store->durable && (sums_sync(d, &io->wait) || durable_sync(store, &io->wait)))
+	if (store->durable && (csum_sync(&d->csum_io, &io->wait) || durable_sync(store, &io->wait)))
 		return DM_MAPIO_SUBMITTED;
 	bio_set_dev(io->bio, d->dev->bdev);
 	return DM_MAPIO_REMAPPED;
@@ -1837,7 +1838,7 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		io->at_end = at_end & END_TIMED;
 		io->wait.flush = false;
 		io->wait.done = write_durable;
-		if (sums_sync(io->d, &io->wait) || durable_sync(io->d->store, &io->wait))
+		if (csum_sync(&io->d->csum_io, &io->wait) || durable_sync(io->d->store, &io->wait))
 			return DM_ENDIO_INCOMPLETE;
 	}
 	timing = io->d->timing;

@@ -6,9 +6,9 @@
 #include <linux/log2.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include "csum.h"
 #include "exact.h"
 #include "inject.h"
-#include "sums.h"
 
 /* Nodes added to the reserve beyond need: most requests need not allocate. */
 #define RESERVE_MIN	32
@@ -74,7 +74,7 @@ static void store_destroy(struct store *store)
 {
 	durable_close(store);
 	exact_destroy(store->exact);
-	sums_destroy(store->sums);
+	csum_destroy(store->csums);
 	raw_destroy(&store->raw);
 	rt_destroy(&store->table);
 	bm_destroy(&store->bitmap);
@@ -541,7 +541,7 @@ void store_stats(struct store *store, struct david_stats *st)
 	COPY_ARRAY(st->blocks, store->table.blocks);
 	for (area = 0; area < OWN_AREAS; area++)
 		st->blocks[DAVID_RANGE_STORED] -= store->own[area];
-	sums_stats(store, st);
+	csum_stats(store, st);
 	exact_stats(store, st);
 	spin_unlock_irqrestore(&store->lock, flags);
 }

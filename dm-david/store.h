@@ -74,8 +74,8 @@ struct store {
 	bool full_told;			/* full was reported, and low has been true since */
 	bool table_told;		/* the log has no room for more ranges, was reported */
 	u64 own[OWN_AREAS];		/* blocks that the module's own pages take */
-	bool has_sums;			/* squashed blocks may have checksums */
-	struct sums *sums;		/* them, NULL if no table ever wanted any */
+	bool has_csums;			/* squashed blocks may have checksums */
+	struct csums *csums;		/* them, NULL if no table ever wanted any */
 	struct exact *exact;		/* NULL if no table ever wanted it */
 
 	struct raw raw;			/* what is kept by the user's rules */

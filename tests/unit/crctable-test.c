@@ -139,7 +139,7 @@ static void set(struct world *w, u32 area, u32 from, u32 n)
 }
 
 /*
- * A table that lasts does not see what it has not read: as sums.c does, read what is
+ * A table that lasts does not see what it has not read: as csum.c does, read what is
  * cleared in part, and tell where() of whole chunks.
  */
 static void before_clear(struct world *w, u64 start, u64 len)
