@@ -91,12 +91,12 @@ cpu-share: setup ## what classification costs of a metadata-heavy run, of the ke
 bench-content: ## made-up content, checksums and forging beside copying a page, in user space
 	@mkdir -p build/bench
 	$(CC) -O2 -Wall -Wextra -o build/bench/content-bench tests/bench/content-bench.c \
-		$(patsubst %,dm-david/%.c,content pangrams crc crcforge filecontent)
+		$(patsubst %,dm-david/lib/%.c,content pangrams crc crcforge filecontent)
 	build/bench/content-bench time
 
 bench-files: setup ## lookups among RAW rules; files read by format and written with rules, in uml
 	@mkdir -p build/bench
-	$(CC) -O2 -Wall -Wextra -o build/bench/raw-bench tests/bench/raw-bench.c dm-david/rawset.c
+	$(CC) -O2 -Wall -Wextra -o build/bench/raw-bench tests/bench/raw-bench.c dm-david/lib/rawset.c
 	build/bench/raw-bench time
 	$(DAVID) lab run --kind uml --timeout 600 -- python3 tests/bench/files
 
@@ -195,7 +195,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -rf build
 	find $(wildcard dm-david model classifier tests) \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name modules.order \) -delete
-	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/found.h
+	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
 .PHONY: all help module sim install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system

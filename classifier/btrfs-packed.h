@@ -14,7 +14,7 @@
 #ifndef CLASSIFIER_BTRFS_PACKED_H
 #define CLASSIFIER_BTRFS_PACKED_H
 
-#include "../dm-david/portable.h"
+#include "../dm-david/lib/portable.h"
 
 #define BTRFS_PACKED_BLOCK	4096
 /* An extent has at most so many bytes. */

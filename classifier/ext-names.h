@@ -25,7 +25,7 @@
 #ifndef CLASSIFIER_EXT_NAMES_H
 #define CLASSIFIER_EXT_NAMES_H
 
-#include "../dm-david/portable.h"
+#include "../dm-david/lib/portable.h"
 
 struct ext_live;
 

@@ -18,7 +18,7 @@
 #ifndef CLASSIFIER_SIGNATURE_H
 #define CLASSIFIER_SIGNATURE_H
 
-#include "../dm-david/portable.h"
+#include "../dm-david/lib/portable.h"
 
 /* What a swap area's first page ends with stands there. */
 #define SIGNATURE_PAGE	4096u

@@ -22,7 +22,7 @@
 #ifndef CLASSIFIER_UNDECIDED_H
 #define CLASSIFIER_UNDECIDED_H
 
-#include "../dm-david/portable.h"
+#include "../dm-david/lib/portable.h"
 
 #define UNDECIDED_CHUNK		64u	/* blocks */
 #define UNDECIDED_NONE		U32_MAX

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../../dm-david/content.h"
-#include "../../dm-david/crcforge.h"
-#include "../../dm-david/filecontent.h"
+#include "../../dm-david/lib/content.h"
+#include "../../dm-david/lib/crcforge.h"
+#include "../../dm-david/lib/filecontent.h"
 
 #define PAGE	4096u
 #define COLD	(256u << 20)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../../dm-david/rangetable.h"
+#include "../../dm-david/lib/rangetable.h"
 #include "../unit/random.h"
 
 #define OPERATIONS	1000

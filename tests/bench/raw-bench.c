@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../../dm-david/rawset.h"
+#include "../../dm-david/lib/rawset.h"
 
 #define PAGE	4096u
 #define CALLS	10000

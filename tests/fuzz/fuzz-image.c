@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "../../dm-david/crc.h"
+#include "../../dm-david/lib/crc.h"
 #include "../unit/image-memory.h"
 
 static void make(const u8 *data, size_t size)

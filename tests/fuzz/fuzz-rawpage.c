@@ -6,8 +6,8 @@
  */
 #include "fuzz.h"
 
-#include "../../dm-david/crc.h"
-#include "../../dm-david/rawpage.h"
+#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/lib/rawpage.h"
 
 #define PAGES	4u
 

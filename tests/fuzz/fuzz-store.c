@@ -5,8 +5,8 @@
  */
 #include "fuzz.h"
 
-#include "../../dm-david/crc.h"
-#include "../../dm-david/format.h"
+#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/lib/format.h"
 
 #define PAGES	16u
 

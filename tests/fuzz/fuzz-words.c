@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "../../dm-david/content.h"
-#include "../../dm-david/filecontent.h"
-#include "../../dm-david/rawset.h"
+#include "../../dm-david/lib/content.h"
+#include "../../dm-david/lib/filecontent.h"
+#include "../../dm-david/lib/rawset.h"
 #include "../../model/profile.h"
 
 #define TEXT	16384

@@ -22,7 +22,7 @@
 
 #include "../../classifier/btrfs-live.h"
 #include "../../classifier/xfs.h"
-#include "../../dm-david/crc.h"
+#include "../../dm-david/lib/crc.h"
 
 #define LOG_MAGIC	0x6a736677736872ULL
 #define FLAG_DISCARD	4

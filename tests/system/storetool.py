@@ -16,7 +16,7 @@ def says(*words: str) -> tuple[int, str]:
     """Exit status and output."""
     if not PROGRAM.exists():
         SCRATCH.mkdir(parents=True, exist_ok=True)
-        sources = [*(TREE / "tools/store").glob("*.c"), *(TREE / f"dm-david/{name}.c" for name in SHARED)]
+        sources = [*(TREE / "tools/store").glob("*.c"), *(TREE / f"dm-david/lib/{name}.c" for name in SHARED)]
         run("cc", "-o", str(PROGRAM), *map(str, sources), "-lz")
     done = subprocess.run([str(PROGRAM), *words], capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr

@@ -2,7 +2,7 @@
 /* The remap bitmap against a naive oracle: one byte a block, searched from the start. */
 #include <kunit/test.h>
 
-#include "../../dm-david/bitmap.h"
+#include "../../dm-david/lib/bitmap.h"
 #include "random.h"
 
 #ifdef __KERNEL__

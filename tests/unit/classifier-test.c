@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 #include "../../classifier/classifier.h"
-#include "../../dm-david/crc.h"
+#include "../../dm-david/lib/crc.h"
 
 #define SECTORS		65536u
 #define BLOCK		4096u

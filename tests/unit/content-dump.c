@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "../../dm-david/content.h"
+#include "../../dm-david/lib/content.h"
 
 static u8 buf[1 << 20];
 

@@ -6,7 +6,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../dm-david/content.h"
+#include "../../dm-david/lib/content.h"
 #include "random.h"
 
 #ifdef __KERNEL__

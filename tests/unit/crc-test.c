@@ -2,8 +2,8 @@
 /* Checksums: against published values and the definition bit by bit; and forged ones. */
 #include <kunit/test.h>
 
-#include "../../dm-david/content.h"
-#include "../../dm-david/crcforge.h"
+#include "../../dm-david/lib/content.h"
+#include "../../dm-david/lib/crcforge.h"
 #include "random.h"
 
 #ifdef __KERNEL__

@@ -2,8 +2,8 @@
 /* The table of checksums beside an array that says what it must hold, and a store of images. */
 #include <kunit/test.h>
 
-#include "../../dm-david/crc.h"
-#include "../../dm-david/crctable.h"
+#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/lib/crctable.h"
 #include "random.h"
 
 #ifdef __KERNEL__

@@ -7,8 +7,8 @@
  */
 #include <stdio.h>
 
-#include "../../dm-david/crc.h"
-#include "../../dm-david/filecontent.h"
+#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/lib/filecontent.h"
 
 static u8 buf[1 << 20];
 

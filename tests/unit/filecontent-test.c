@@ -5,8 +5,8 @@
  */
 #include <kunit/test.h>
 
-#include "../../dm-david/crc.h"
-#include "../../dm-david/filecontent.h"
+#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/lib/filecontent.h"
 #include "random.h"
 
 #ifdef __KERNEL__

@@ -5,8 +5,8 @@
  */
 #include <kunit/test.h>
 
-#include "../../dm-david/crc.h"
-#include "../../dm-david/format.h"
+#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/lib/format.h"
 #include "random.h"
 
 #define LOG_PAGES	64u

@@ -7,7 +7,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../dm-david/rangetable.h"
+#include "../../dm-david/lib/rangetable.h"
 #include "random.h"
 
 #ifdef __KERNEL__

@@ -2,8 +2,8 @@
 /* RAW rules as pages of a store: what was written is read, and nothing else is taken. */
 #include <kunit/test.h>
 
-#include "../../dm-david/crc.h"
-#include "../../dm-david/rawpage.h"
+#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/lib/rawpage.h"
 #include "random.h"
 
 #ifdef __KERNEL__

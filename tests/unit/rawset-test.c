@@ -2,7 +2,7 @@
 /* RAW rules: their words, and lookups beside an array that says what is RAW. */
 #include <kunit/test.h>
 
-#include "../../dm-david/rawset.h"
+#include "../../dm-david/lib/rawset.h"
 #include "random.h"
 
 #ifdef __KERNEL__

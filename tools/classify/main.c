@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "classify.h"
-#include "../../dm-david/crc.h"
+#include "../../dm-david/lib/crc.h"
 
 static const char usage[] =
 	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"

@@ -20,7 +20,7 @@ from .util import BUILD, TREE, UserError, jobs, locked, say
 SOURCES = ["Makefile", "dm-david", "model", "classifier", "tests/unit", "tests/kunit"]
 SUFFIXES = {".c", ".h", ".S", ".lds", ".sh"}
 MODULE = "dm-david/dm-david.ko"
-# A module that can be told to lose data (dm-david/durable.h): for the test of the power-cut test.
+# A module that can be told to lose data (dm-david/base/inject.h): for the test of the power-cut test.
 PLANTED = os.environ.get("DAVID_PLANT") == "1"
 
 

@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-#include "../../dm-david/crc.h"
+#include "../../dm-david/lib/crc.h"
 
 #define LEVEL		4	/* metadata packs well at any */
 #define RANGE_END	((u64)1 << 60)

@@ -13,8 +13,8 @@
 #ifndef TOOLS_STORE_IMAGE_H
 #define TOOLS_STORE_IMAGE_H
 
-#include "../../dm-david/portable.h"
-#include "../../dm-david/format.h"
+#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/lib/format.h"
 
 #define IMAGE_VERSION	1
 #define IMAGE_MAGIC	"dm-david image\n"	/* and a NUL: 16 bytes */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * david-store: a store looked at, repaired, and moved while it is not in use, by
- * the kernel's own reading of it (dm-david/format.c).
+ * the kernel's own reading of it (dm-david/lib/format.c).
  *
  * repair does what can be done without guessing: it gives back a copy of the
  * superblock that is broken, and cuts the log before a page that is lost, so
@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "../../dm-david/crc.h"
+#include "../../dm-david/lib/crc.h"
 
 static void info(const struct opened *o)
 {

@@ -3,7 +3,7 @@
 #ifndef TOOLS_STORE_H
 #define TOOLS_STORE_H
 
-#include "../../dm-david/format.h"
+#include "../../dm-david/lib/format.h"
 
 enum status {
 	STATUS_GOOD,

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counters, cheap enough to be always on: per CPU, one add an event, and a
+ * clock read at each border between components of a request's way.
+ */
+#ifndef DM_DAVID_STATS_H
+#define DM_DAVID_STATS_H
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/irqflags.h>	/* which 6.1's percpu.h needs in UML */
+#include <linux/jump_label.h>
+#include <linux/percpu.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/sched/clock.h>
+#include <linux/spinlock.h>
+#include <linux/time64.h>
+#include "../uapi/dm-david.h"
+
+struct stats {
+	u64 cpu[DAVID_CPU_NR];	/* of lap_clock(); ns in a sum */
+	u64 verdict[DAVID_WRITTEN_NR];
+	u64 evidence[DAVID_EV_NR];
+	u64 requests[DAVID_REQ_NR];
+	u64 sectors[DAVID_REQ_NR];
+	u64 nospc;
+	u64 errors;
+	u64 range_locks;
+	u64 late[DAVID_BUCKETS];
+	u64 late_50us;
+	u64 late_ns;
+	u64 measured[DAVID_REQ_NR];
+	u64 measured_ns[DAVID_REQ_NR];
+	u64 measured_times[DAVID_BUCKETS];
+};
+
+/* The model's figures: changed in the order of its events, so there is one copy. */
+struct model_figures {
+	spinlock_t lock;	/* irqsave; guards the live target's model, too */
+	u64 requests[DAVID_REQ_NR];
+	u64 ns[DAVID_REQ_NR];
+	u64 times[DAVID_BUCKETS];
+	u64 parts[DAVID_PART_NR];
+	u64 hits;
+	u64 busy_ns;
+	u64 busy_until;
+	u64 last_completion;
+	u64 queue_waits;
+	u64 queue_wait_ns;
+	u64 unmodelled;
+	atomic64_t late_max;	/* outside of the lock */
+};
+
+/*
+ * The clock of laps: the time stamp counter itself where it can be trusted, as the scheduler's
+ * clock takes eight times as many instructions to say the same. Not in UML, where time is virtual.
+ */
+#if defined(CONFIG_X86_TSC) && !defined(CONFIG_UML)
+#define LAP_TSC
+#include <asm/tsc.h>
+DECLARE_STATIC_KEY_FALSE(lap_tsc);
+#endif
+
+static inline u64 lap_clock(void)
+{
+#ifdef LAP_TSC
+	if (static_branch_likely(&lap_tsc))
+		return rdtsc();
+#endif
+	return local_clock();
+}
+
+/* Once, before the first lap. */
+void lap_setup(void);
+
+/* A stopwatch that charges the time since the last border to a component. */
+struct lap {
+	struct stats __percpu *stats;
+	u64 since;
+};
+
+static inline void lap_start(struct lap *lap, struct stats __percpu *stats)
+{
+	lap->stats = stats;
+	lap->since = lap_clock();
+}
+
+/*
+ * The clocks of two CPUs may differ a little, and a preempted request takes
+ * what others used: time that seems to run backwards counts as none.
+ */
+static inline void lap_charge(struct lap *lap, enum david_cpu component)
+{
+	u64 now = lap_clock();
+
+	if ((s64)(now - lap->since) > 0)
+		this_cpu_add(lap->stats->cpu[component], now - lap->since);
+	lap->since = now;
+}
+
+/* The bucket of a histogram (DAVID_BUCKETS) that @ns belongs to. */
+static inline unsigned int stats_bucket(u64 ns)
+{
+	return min(fls64(div_u64(ns, NSEC_PER_USEC)), DAVID_BUCKETS - 1);
+}
+
+/* Add up all CPUs' counters into @sum. */
+void stats_sum(struct stats __percpu *stats, struct stats *sum);
+
+/* A mode's name in a table line, and back, or -EINVAL. */
+const char *mode_name(enum david_mode mode);
+int mode_parse(const char *name);
+
+/*
+ * Print @st as words "name=value", separated by blanks, into @result of
+ * @maxlen bytes: the one form that status and the stats message share.
+ * Returns the length that it would have with room enough, as snprintf() does.
+ */
+int stats_print(const struct david_stats *st, char *result, unsigned int maxlen);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which squashed blocks have their checksum kept (csum.h):
+ *	CSUM_OFF	none
+ *	CSUM_AUTO	those of a btrfs that has this whole disk, seen by page owner, with
+ *			crc32c and sectors of 4 KiB; with other checksums its data is kept.
+ *			Without page owners (classify=implicit) the classifier knows whose data
+ *			a write is; then each request carries the answer (struct implied), so
+ *			that no other's write can change it
+ *	CSUM_ON		all
+ *
+ * With CSUM_ON a write that is not made of units shows that the file system's sectors lie across
+ * ours (a partition at sector 63): no checksum here is any of its own, and all is kept from then
+ * on.
+ */
+#ifndef DM_DAVID_CSUM_POLICY_H
+#define DM_DAVID_CSUM_POLICY_H
+
+#include <linux/bio.h>
+#include "../store/csum.h"
+
+struct david;
+
+enum csum_mode {
+	CSUM_AUTO,
+	CSUM_ON,
+	CSUM_OFF,
+	CSUM_MODES
+};
+
+const char *csum_mode_name(enum csum_mode mode);
+int csum_mode_parse(const char *name);	/* or -EINVAL */
+
+/* What one table's target knows of the file system above. */
+struct csum_watch {
+	enum csum_mode mode;
+	int type;		/* of the btrfs's checksums, enum csum_type */
+	bool is_across;		/* units and the file system's sectors: see above */
+};
+
+/* What is to be done about a block that would be squashed. */
+enum csum_policy {
+	CSUM_IGNORE,		/* nothing */
+	CSUM_KEEP,		/* its checksum */
+	CSUM_REFUSE,		/* it must not be squashed */
+	CSUM_UNKNOWN,		/* csum_policy_fetch() finds out */
+};
+
+/* In ctr, after csum_create()'s arguments are known: set up d->csum, d->owners for it. */
+void csum_policy_init(struct david *d);
+
+/*
+ * Look at @bytes of a write from @iter on, which would be squashed or not (@data):
+ * superblocks tell the type, and data that lies across our units tells that. Any context.
+ */
+void csum_policy_watch(struct david *d, struct bio *bio, struct bvec_iter iter,
+		       unsigned int bytes, bool data);
+
+/* For whatever is written to the disk. What a request carries comes on top of CSUM_IGNORE. */
+enum csum_policy csum_policy(const struct david *d);
+
+/* @want for csum_policy_fetch(), after CSUM_UNKNOWN: the superblock. */
+void csum_policy_want(struct crct_want *want);
+
+/* csum_fetch(), or what csum_policy_want() wants. From a worker; sleeps. */
+blk_status_t csum_policy_fetch(struct david *d, const struct crct_want *want);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One david target: a line of a device-mapper table. */
+#ifndef DM_DAVID_DAVID_H
+#define DM_DAVID_DAVID_H
+
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
+#include <linux/mempool.h>
+#include <linux/mutex.h>
+#include <linux/seqlock.h>
+#include <linux/workqueue.h>
+#include "../../classifier/verdict.h"
+#include "../owner/byfile.h"
+#include "../lib/content.h"
+#include "csum-policy.h"
+#include "../store/exact.h"
+#include "../owner/owner.h"
+#include "../store/store.h"
+#include "../timing/timing.h"
+
+#define DM_MSG_PREFIX "david"
+
+#define DAVID_VERSION { 0, 1, 0 }
+
+struct david {
+	struct dm_target *ti;
+	struct dm_dev *dev;		/* the backing device */
+	struct store *store;
+	struct owner_watch owners;
+	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
+	u64 watch_below;		/* it and extent.h are shown requests before this sector */
+	struct timing *timing;		/* NULL without a profile */
+	struct csum_watch csum;
+	struct csum_io csum_io;
+	unsigned int exact_megabytes;
+	unsigned int table_megabytes;	/* of memory for the range table */
+	struct exact_work exact_work;
+
+	/* Parameters, as the table line gives them. */
+	enum david_mode mode;		/* messages change it, under mode_lock */
+	const char *profile;		/* in ctr only */
+	enum classify_mode classify;
+	struct content content;		/* a message changes it */
+	seqlock_t content_lock;		/* guards it */
+	struct byfile byfile;		/* messages change it, under mode_lock */
+	struct raw raw;			/* rules to add when it resumes */
+	u64 seed;
+	bool seed_given;
+	enum store_kind store_kind;	/* in ctr only */
+	unsigned int block_size;	/* bytes */
+	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
+	u64 low_water;			/* blocks */
+	unsigned int unclassified;	/* MB of content that may wait for an inode to tell */
+
+	struct bio_set subs;		/* struct sub, in map.c */
+	mempool_t bounces;		/* pages, for less than a block */
+	struct workqueue_struct *wq;	/* requests that had to wait, and events */
+	/* Bounce pages to be written back: they must not wait for those that wait for pages. */
+	struct workqueue_struct *change_wq;	/* NULL where the backing device needs none */
+	struct work_struct event;
+	bool failed_told;		/* its own */
+	atomic_t tell;			/* what it is to tell of */
+#define DAVID_TELL_LOW	1
+#define DAVID_TELL_FULL	2
+#define DAVID_TELL_TABLE	4
+	struct mutex mode_lock;		/* messages that change parameters take turns */
+};
+
+static inline struct content david_content(const struct david *d)
+{
+	struct content content;
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&d->content_lock);
+		content = d->content;
+	} while (unlikely(read_seqretry(&d->content_lock, seq)));
+	return content;
+}
+
+/* map.c: the way of a request */
+extern const unsigned int david_io_size;	/* per-bio data */
+int david_pools_init(struct david *d);
+void david_pools_exit(struct david *d);
+int david_map(struct dm_target *ti, struct bio *bio);
+int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
+
+/*
+ * A request of the module's own at @sector of the target: a read, or a discard, which drops what
+ * the classifier knows to be data (implicit_squash()). Requests of the disk's user that overlap it
+ * are kept apart from it, as from each other. It takes no modelled time, and device-mapper does not
+ * see it: only while the device is not suspended. @bio names the backing device. Waits for requests
+ * that may need d->wq, so not from a worker of that. Returns 0 or an error. Sleeps.
+ */
+int david_own_request(struct david *d, struct bio *bio, sector_t sector);
+
+/* ctl.c: /dev/david */
+int david_ctl_init(void);
+void david_ctl_exit(void);
+
+#endif

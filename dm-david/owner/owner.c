@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Evidence from page owners and mount state: see owner.h.
+ *
+ * Inodes, their mappings and superblocks are freed after an RCU grace period,
+ * so all looking is done inside one read-side section, and nothing is kept of
+ * it but pointers to compare with.
+ */
+#include "owner.h"
+
+#include <linux/bio.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/printk.h>
+#include "../compat/compat.h"
+#include "../base/inject.h"
+#include "../store/raw.h"
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC	0x58465342
+#endif
+
+/* Below these numbers an inode is the file system's own. */
+#define EXT4_FIRST_INO	11	/* EXT4_GOOD_OLD_FIRST_INO */
+#define BTRFS_FIRST_INO	256	/* BTRFS_FIRST_FREE_OBJECTID */
+#define F2FS_FIRST_INO	4	/* behind node, meta and root */
+#define F2FS_BEHIND_QUOTA	7	/* mkfs makes up to three quota files before all else */
+
+/*
+ * The file systems for which it was shown (docs/CLASSIFICATION.md) that a
+ * regular file's page is data. Others may keep metadata in inodes that look
+ * like regular files, or need the data to recover: nilfs2 does both.
+ */
+static bool proven(const struct super_block *sb)
+{
+	switch (sb->s_magic) {
+	case EXT4_SUPER_MAGIC:	/* ext2 and ext3 use the same */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Inodes that a file system keeps for itself though they may look regular. */
+static bool internal(const struct inode *inode)
+{
+	switch (inode->i_sb->s_magic) {
+	case EXT4_SUPER_MAGIC:
+		return inode->i_ino < EXT4_FIRST_INO;
+	case BTRFS_SUPER_MAGIC:
+		/*
+		 * Besides the low numbers: free-space caches (v1) and the
+		 * relocation inode are regular and have numbers like files,
+		 * but no name. A file whose name was dropped from the dcache
+		 * is kept with them: that costs space, not safety.
+		 */
+		return inode->i_ino < BTRFS_FIRST_INO || hlist_empty(&inode->i_dentry);
+	case F2FS_SUPER_MAGIC:
+		/* Quota goes through the pages of its files, those with a name as well. */
+		return inode->i_ino < F2FS_FIRST_INO || IS_NOQUOTA(inode) ||
+		       (inode->i_ino < F2FS_BEHIND_QUOTA && hlist_empty(&inode->i_dentry));
+	default:
+		return false;
+	}
+}
+
+/*
+ * A regular file's page that is none of its content. Behind its end ext4 and f2fs have
+ * Merkle trees (verity), already while those are being made. And f2fs writes clusters that
+ * it has compressed from pages that name the file, but are not in its cache.
+ */
+static noinline bool has_no_content(struct address_space *mapping, struct folio *folio,
+				    unsigned long index, unsigned long end)
+{
+	return index >= end || (mapping->host->i_sb->s_magic == F2FS_SUPER_MAGIC &&
+				!INJECTED(packed) &&
+				xa_load(&mapping->i_pages, folio->index) != folio);
+}
+
+/*
+ * Up to 6.16 btrfs claims its devices with its file system type, which the superblock
+ * names too, and then with the superblock. The pointer is only ever compared.
+ */
+static bool holds_as_btrfs(const struct owner_watch *watch, const struct super_block *sb)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+
+	return sb->s_magic == BTRFS_SUPER_MAGIC && (holder == (void *)sb->s_type || holder == sb);
+}
+
+static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
+{
+	/* A type stays where it is. A superblock does not: compat_bdev_super() tells of it. */
+	if (READ_ONCE(watch->bdev->bd_holder) == (void *)sb->s_type &&
+	    READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
+		WRITE_ONCE(watch->btrfs_holder, sb->s_type);
+	if (!watch->tell_btrfs || READ_ONCE(watch->checksums))
+		return;
+	WRITE_ONCE(watch->checksums, true);
+	if (compat_btrfs_copies())
+		pr_info_once("dm-david: btrfs copies what is written by direct I/O, on this kernel: such data is stored\n");
+}
+
+bool owner_is_btrfs(const struct owner_watch *watch)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	const struct super_block *sb;
+	bool found;
+
+	if (!holder || holder == READ_ONCE(watch->btrfs_holder))
+		return holder;
+	rcu_read_lock();
+	sb = compat_bdev_super(watch->bdev);
+	found = sb && sb->s_magic == BTRFS_SUPER_MAGIC;
+	rcu_read_unlock();
+	return found;
+}
+
+/* A mounted file system that compat_bdev_super() does not see: nothing is said of it, but here. */
+static noinline void tell_of_unseen(const struct owner_watch *watch, const struct super_block *sb)
+{
+	if (READ_ONCE(watch->bdev->bd_holder) == sb && !compat_bdev_super(watch->bdev))
+		pr_warn_once("dm-david: this kernel does not tell which file system holds a disk: data written by direct I/O is stored\n");
+}
+
+/* Data, but nobody says of which file. */
+static noinline enum david_evidence of_no_file(const struct owner_watch *watch)
+{
+	return raw_any(watch->raw) && raw_has_file(watch->raw, NULL) ? DAVID_EV_RAW :
+								       DAVID_EV_ANON;
+}
+
+/* An anonymous page, or what is no better: data if this disk is mounted. */
+static enum david_evidence anonymous(const struct owner_watch *watch)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	const struct super_block *sb;
+
+	if (!holder)
+		return DAVID_EV_UNMOUNTED;
+	if (holder == READ_ONCE(watch->btrfs_holder))
+		return of_no_file(watch);
+	sb = compat_bdev_super(watch->bdev);
+	/*
+	 * Not before mounting is complete (log recovery is over then), and not
+	 * while read-only: xfs_repair -d works on such a one.
+	 */
+	if (!sb || (READ_ONCE(sb->s_flags) & (SB_ACTIVE | SB_RDONLY)) != SB_ACTIVE)
+		return DAVID_EV_UNMOUNTED;
+	return proven(sb) ? of_no_file(watch) : DAVID_EV_UNPROVEN;
+}
+
+u64 owner_fs_end(const struct owner_watch *watch)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	const struct super_block *sb;
+	u64 end = 0;
+
+	if (holder && holder == READ_ONCE(watch->btrfs_holder))
+		return READ_ONCE(watch->fs_end[FSEND_BTRFS]);
+	rcu_read_lock();
+	sb = compat_bdev_super(watch->bdev);
+	switch (sb ? sb->s_magic : 0) {
+	case EXT4_SUPER_MAGIC:
+		end = READ_ONCE(watch->fs_end[FSEND_EXT]);
+		break;
+	case XFS_SUPER_MAGIC:
+		end = READ_ONCE(watch->fs_end[FSEND_XFS]);
+		break;
+	case F2FS_SUPER_MAGIC:
+		end = READ_ONCE(watch->fs_end[FSEND_F2FS]);
+		break;
+	case BTRFS_SUPER_MAGIC:
+		end = READ_ONCE(watch->fs_end[FSEND_BTRFS]);
+		break;
+	}
+	rcu_read_unlock();
+	return end;
+}
+
+static __always_inline enum david_evidence mapped(struct owner_watch *watch,
+						  const struct inode *inode)
+{
+	const struct super_block *sb = inode->i_sb;
+	bool btrfs = holds_as_btrfs(watch, sb);
+
+	if (btrfs)
+		learn_btrfs(watch, sb);
+	/* Internal inodes first: their mode may be unset. */
+	if (internal(inode))
+		return INJECTED(nodes) ? DAVID_EV_FILE : DAVID_EV_INTERNAL;
+	if (S_ISBLK(inode->i_mode))
+		return DAVID_EV_BDEV;
+	if (S_ISDIR(inode->i_mode) || S_ISLNK(inode->i_mode))
+		return DAVID_EV_DIRECTORY;
+	if (!S_ISREG(inode->i_mode))
+		return DAVID_EV_INTERNAL;
+	/*
+	 * A file elsewhere (tmpfs, memfd, hugetlbfs, another disk) that is the
+	 * buffer of direct I/O: a guest's memory may be such a file.
+	 */
+	if (!btrfs && sb->s_bdev != watch->bdev)
+		return anonymous(watch);
+	tell_of_unseen(watch, sb);
+	return proven(sb) ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
+}
+
+enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
+				   struct page *page)
+{
+	struct folio *folio = page_folio(page);
+	struct address_space *mapping;
+	enum david_evidence ev;
+	unsigned long index, end = ULONG_MAX;
+
+	rcu_read_lock();
+	/*
+	 * Before all else: from 6.2 on a slab has its own figures where other pages have their
+	 * mapping, and may look anonymous.
+	 */
+	if (unlikely(folio_test_slab(folio))) {
+		ev = INJECTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
+		goto out;
+	}
+	if (folio_test_anon(folio)) {
+		ev = anonymous(watch);
+		goto out;
+	}
+	mapping = folio_mapping(folio);
+	index = folio->index + folio_page_idx(folio, page);
+	if (mapping && mapping == cache->mapping && index < cache->end) {
+		ev = cache->evidence;
+		goto out;
+	}
+	/* Slab, vmalloc and bounce pages have no mapping, swap space no inode. */
+	if (!mapping || !mapping->host) {
+		ev = INJECTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
+		goto out;
+	}
+	ev = mapped(watch, mapping->host);
+	if (ev == DAVID_EV_FILE) {
+		end = DIV_ROUND_UP_ULL(i_size_read(mapping->host), PAGE_SIZE);
+		if (has_no_content(mapping, folio, index, end)) {
+			ev = DAVID_EV_INTERNAL;
+			goto out;
+		}
+		/* There each page is looked at by itself. */
+		if (mapping->host->i_sb->s_magic == F2FS_SUPER_MAGIC)
+			end = 0;
+		if (raw_any(watch->raw) && raw_has_file(watch->raw, mapping->host))
+			ev = DAVID_EV_RAW;
+	}
+	cache->mapping = mapping;
+	cache->evidence = ev;
+	cache->end = end;
+out:
+	rcu_read_unlock();
+	return ev;
+}
+
+struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio)
+{
+	struct address_space *mapping;
+
+	/*
+	 * A page that is read into the cache is locked, and has no content yet. One that
+	 * has may be the buffer, mapped from a file, of a direct read of another file.
+	 */
+	if (folio_test_slab(folio) || folio_test_anon(folio) || !folio_test_locked(folio) ||
+	    folio_test_uptodate(folio))
+		return NULL;
+	mapping = folio_mapping(folio);
+	if (!mapping || !mapping->host || mapped(watch, mapping->host) != DAVID_EV_FILE)
+		return NULL;
+	return mapping->host;
+}
+
+void owner_learn(struct owner_watch *watch, struct bio *bio)
+{
+	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	struct address_space *mapping;
+	const struct super_block *sb;
+
+	if (likely(!holder || holder == READ_ONCE(watch->btrfs_holder)) ||
+	    !bio_has_data(bio))
+		return;
+	rcu_read_lock();
+	mapping = folio_mapping(page_folio(bio_page(bio)));
+	if (mapping && mapping->host) {
+		sb = mapping->host->i_sb;
+		if (holds_as_btrfs(watch, sb))
+			learn_btrfs(watch, sb);
+	}
+	rcu_read_unlock();
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Evidence from the pages of a request: who owns the page that a block is
+ * written from, and is a file system mounted on this disk.
+ *
+ * A page-cache page says to which inode it belongs. That is the modern form of
+ * the explicit notification of David (FAST 2011, section 3.2), and needs no
+ * change of the kernel. Pages that belong to nobody, or to a process, say
+ * nothing by themselves: mkfs.xfs, xfs_repair and guests write metadata from
+ * such pages. They count as data only while this host has the disk mounted,
+ * since then nobody but the file system writes metadata, from pages of its own.
+ */
+#ifndef DM_DAVID_OWNER_H
+#define DM_DAVID_OWNER_H
+
+#include <linux/blk_types.h>
+#include "../../classifier/fsend.h"
+#include "../uapi/dm-david.h"
+
+struct address_space;
+struct folio;
+struct inode;
+struct raw;
+
+/* What is known about one fake disk's mount, and the last page's owner. */
+struct owner_watch {
+	struct block_device *bdev;	/* the fake disk's own */
+	const void *btrfs_holder;	/* its type, if btrfs claims with it, once seen */
+	bool tell_btrfs;		/* that sets the following */
+	bool checksums;			/* of data may matter: csum-policy.h */
+	const struct raw *raw;		/* what is data, but to be kept */
+	u64 fs_end[FSEND_KINDS];		/* by the superblocks on this disk: extent.h */
+};
+
+/* One request's memory of the page before: neighbours mostly share an owner. */
+struct owner_cache {
+	struct address_space *mapping;
+	enum david_evidence evidence;	/* of its pages with a smaller index than */
+	unsigned long end;
+};
+
+static inline void owner_cache_init(struct owner_cache *cache)
+{
+	cache->mapping = NULL;
+}
+
+/* The evidence of @page in a write to the disk of @watch. Any context but NMI. */
+enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
+				   struct page *page);
+
+/* The end of the file system that is mounted, in sectors; 0 if it is not known. */
+u64 owner_fs_end(const struct owner_watch *watch);
+
+/*
+ * The regular file on the disk of @watch that a read into @folio brings into the page
+ * cache, or NULL if it is no such read. The caller is in an RCU read-side section.
+ */
+struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
+
+/* Has btrfs this disk mounted? No before owner_learn() has seen how it claims disks. */
+bool owner_is_btrfs(const struct owner_watch *watch);
+
+/*
+ * Learn from a read how btrfs claims its device: the first that it does when
+ * mounted is to read its trees into pages that it owns. Cheap where there is
+ * nothing to learn.
+ */
+void owner_learn(struct owner_watch *watch, struct bio *bio);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Pages of regular files that are data by their owner, and are kept all the same.
+ *
+ * The kernel reads some files past their pages, or the file system takes them for its own:
+ * journals that tune2fs makes in a mounted file system, quota files, swap areas, md's bitmaps
+ * (classifier/signature.h). A program has written them before, through pages like any others.
+ *
+ * Records of quota files have no signature, only a form, and much data has it, too (small numbers).
+ * So where the form fits, the file decides: a quota file begins with a signature, or (old format)
+ * with records. If it does not begin with a signature, or that is not known, the file must be in
+ * the file system's root directory or have a quota file's usual name.
+ *
+ * And a page of a file may be the buffer of direct I/O to another file, which a RAW rule may name.
+ */
+#ifndef DM_DAVID_SPECIAL_H
+#define DM_DAVID_SPECIAL_H
+
+#include <linux/blk_types.h>
+#include "../uapi/dm-david.h"
+
+struct raw;
+
+/*
+ * A write with flags @opf has the segment @bv, mapped at @p. @evidence says that it is data.
+ * Returns that, or what says that it is to be kept. Any context but NMI.
+ */
+enum david_evidence special_evidence(const struct raw *raw, blk_opf_t opf,
+				     enum david_evidence evidence, const struct bio_vec *bv,
+				     const void *p);
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/* RAW rules that last: see rawstore.h. */
+#include "rawstore.h"
+
+#include <linux/blkdev.h>
+#include <linux/completion.h>
+#include <linux/device-mapper.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "../base/inject.h"
+#include "../lib/rawpage.h"
+#include "store.h"
+
+#define DM_MSG_PREFIX	"david"
+
+/* What is RAW where nobody knows. */
+#define EVERYTHING	"sectors:0-18446744073709551615"
+
+/* Opening */
+
+static int read_page(struct store *store, struct block_device *bdev, unsigned int n, void *page)
+{
+	unsigned long flags;
+	u64 place;
+
+	spin_lock_irqsave(&store->lock, flags);
+	place = own_place(store, OWN_RAW, n);
+	spin_unlock_irqrestore(&store->lock, flags);
+	if (place == BM_NONE)
+		return -ENODATA;
+	return own_io(store, bdev, place, &page, 1, REQ_OP_READ | REQ_META);
+}
+
+/* The rules that there are; NULL with *@wrong: what is there cannot be understood. */
+static int read_rules(struct store *store, struct block_device *bdev, void *page,
+		      struct rawset **set, const char **wrong)
+{
+	unsigned int n = 0, i;
+	void *pages;
+	int r;
+
+	*wrong = "a page cannot be read";
+	r = read_page(store, bdev, 0, page);
+	if (!r)
+		n = rawpage_look(page, wrong);
+	if (!n)
+		return 0;
+	pages = kvmalloc_array(n, RAWPAGE_SIZE, GFP_KERNEL);
+	if (!pages)
+		return -ENOMEM;
+	*wrong = "a page cannot be read";
+	for (i = 0; i < n && !r; i++) {
+		r = read_page(store, bdev, i, page);
+		memcpy(pages + i * RAWPAGE_SIZE, page, RAWPAGE_SIZE);
+	}
+	if (!r)
+		r = rawpage_unpack(pages, n, GFP_KERNEL, set, &store->rules.generation, wrong);
+	kvfree(pages);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int keep_everything(struct rawset **set)
+{
+	struct rawset *none = rawset_new(GFP_KERNEL);
+	char error[RAW_ERROR_SIZE];
+
+	if (none)
+		*set = rawset_add(none, EVERYTHING, GFP_KERNEL, error);
+	rawset_free(none);
+	return *set ? 0 : -ENOMEM;
+}
+
+static int save(struct raw *raw, const struct rawset *set, char *error);
+
+int rawstore_open(struct store *store, struct block_device *bdev)
+{
+	struct rawset *set = NULL;
+	const char *wrong;
+	void *page;
+	int r = 0;
+
+	BUILD_BUG_ON(OWN_RAW != RAWPAGE_AREA);
+	BUILD_BUG_ON(RAWPAGE_SIZE != FORMAT_PAGE);
+	store->raw.save = save;
+	store->rules.opened = true;
+	if (!store->own[OWN_RAW])
+		return 0;
+	page = kmalloc(RAWPAGE_SIZE, GFP_KERNEL);
+	if (!page)
+		return -ENOMEM;
+	r = read_rules(store, bdev, page, &set, &wrong);
+	kfree(page);
+	if (!r && !set) {
+		DMERR("%pg: raw: the rules in the store are lost: %s; all is kept, by the rule %s",
+		      bdev, wrong, EVERYTHING);
+		r = keep_everything(&set);
+	}
+	RCU_INIT_POINTER(store->raw.set, set);
+	return r;
+}
+
+/* Saving */
+
+struct until_durable {
+	struct durable_wait wait;
+	struct completion done;
+	blk_status_t status;
+};
+
+static void is_durable(struct durable_wait *wait, blk_status_t status)
+{
+	struct until_durable *until = container_of(wait, struct until_durable, wait);
+
+	until->status = status;
+	complete(&until->done);
+}
+
+static blk_status_t make_durable(struct store *store)
+{
+	struct until_durable until = { .wait.flush = true, .wait.done = is_durable };
+
+	INIT_LIST_HEAD(&until.wait.list);
+	init_completion(&until.done);
+	if (INJECTED(rules))
+		return BLK_STS_OK;
+	if (!durable_sync(store, &until.wait))
+		return errno_to_blk_status(blkdev_issue_flush(store->rules.bdev));
+	wait_for_completion(&until.done);
+	return until.status;
+}
+
+/* A run of blocks, or BM_NONE. */
+static u64 get_run(struct store *store, u64 blocks)
+{
+	unsigned long flags;
+	u64 dest;
+
+	do {
+		spin_lock_irqsave(&store->lock, flags);
+		dest = store_alloc_run(store, blocks, &flags);
+		spin_unlock_irqrestore(&store->lock, flags);
+	} while (dest == BM_NONE && durable_wait_free(store, GFP_NOIO));
+	return dest;
+}
+
+static bool write_pages(struct store *store, const struct rawset *set, unsigned int pages,
+			u64 dest, void *page)
+{
+	unsigned int i;
+
+	for (i = 0; i < pages; i++) {
+		rawpage_pack(set, store->rules.generation + 1, i, page);
+		if (own_io(store, store->rules.bdev, dest + i * own_page_blocks(store), &page, 1,
+			   REQ_OP_WRITE | REQ_META | REQ_SYNC))
+			return false;
+	}
+	return true;
+}
+
+static blk_status_t enter_pages(struct store *store, const struct rawset *set, void *page)
+{
+	unsigned int pages = rawpage_count(set);
+	u64 blocks = (u64)pages * own_page_blocks(store), dest = get_run(store, blocks);
+	blk_status_t status = BLK_STS_OK;
+	unsigned long flags;
+
+	if (dest == BM_NONE)
+		return BLK_STS_NOSPC;
+	if (!write_pages(store, set, pages, dest, page))
+		status = BLK_STS_IOERR;
+	spin_lock_irqsave(&store->lock, flags);
+	if (!status && !store_promise(store, RT_STORED, GFP_NOIO, &flags))
+		status = store_refused(store);
+	/* One range, one operation: all of it or nothing is in the log. */
+	if (!status)
+		own_move(store, OWN_RAW, 0, pages, dest);
+	else
+		store_free_run(store, dest, blocks);
+	spin_unlock_irqrestore(&store->lock, flags);
+	if (status)
+		return status;
+	store->rules.generation++;
+	/* What cannot be forgotten behind it means nothing. */
+	own_forget(store, OWN_RAW, pages, RAWPAGE_MOST - pages, GFP_NOIO);
+	return BLK_STS_OK;
+}
+
+/* raw->lock is held. */
+static int save(struct raw *raw, const struct rawset *set, char *error)
+{
+	struct store *store = container_of(raw, struct store, raw);
+	blk_status_t status;
+	void *page;
+
+	if (!store->rules.bdev) {
+		strscpy(error,
+			"rules cannot last while the device is suspended or read-only",
+			RAW_ERROR_SIZE);
+		return -EBUSY;
+	}
+	page = kmalloc(RAWPAGE_SIZE, GFP_NOIO);
+	if (!page) {
+		strscpy(error, "no memory for rules to last", RAW_ERROR_SIZE);
+		return -ENOMEM;
+	}
+	if (set)
+		status = enter_pages(store, set, page);
+	else
+		status = own_forget(store, OWN_RAW, 0, RAWPAGE_MOST, GFP_NOIO) ?
+			 BLK_STS_OK : store_refused(store);
+	kfree(page);
+	status = status ?: make_durable(store);
+	if (status)
+		strscpy(error, status == BLK_STS_NOSPC ?
+			"rules cannot be saved: the store is full" :
+			"rules cannot be saved: the store cannot be written", RAW_ERROR_SIZE);
+	return blk_status_to_errno(status);
+}
+
+/* Tables */
+
+int rawstore_start(struct store *store, struct block_device *bdev, bool may_write,
+		   struct raw *from)
+{
+	bool replace = store->rules.opened;
+	char error[RAW_ERROR_SIZE];
+	int r;
+
+	/* To a disk that is not written to rules mean nothing. */
+	if (!may_write)
+		return 0;
+	mutex_lock(&store->raw.lock);
+	store->rules.bdev = bdev;
+	store->rules.opened = false;
+	mutex_unlock(&store->raw.lock);
+	r = raw_take(&store->raw, from, replace, error);
+	if (r < 0)
+		DMERR("%pg: raw: %s", bdev, error);
+	else if (r)
+		DMWARN("%pg: raw: the table line's rules take the place of the store's", bdev);
+	return min(r, 0);
+}
+
+void rawstore_stop(struct store *store)
+{
+	mutex_lock(&store->raw.lock);
+	store->rules.bdev = NULL;
+	mutex_unlock(&store->raw.lock);
+}

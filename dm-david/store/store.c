@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The store: see store.h. */
+#include "store.h"
+
+#include <linux/device-mapper.h>
+#include <linux/log2.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include "csum.h"
+#include "exact.h"
+#include "../base/inject.h"
+
+/* Nodes added to the reserve beyond need: most requests need not allocate. */
+#define RESERVE_MIN	32
+#define RESERVE_MAX	128
+
+/* Old entries replaced under one hold of the lock: some ten microseconds. */
+#define MAX_ENTRIES	64
+
+/* The same of free runs that are looked at for one that is long enough. */
+#define MAX_RUNS	256
+
+/* Nodes that an update may add to the table, on the average: two ranges, leaves half full. */
+#define UPDATE_BYTES	160
+
+static LIST_HEAD(stores);
+static DEFINE_MUTEX(stores_lock);
+
+static struct store *store_create(u64 blocks, unsigned int block_size, char **error)
+{
+	struct store *store;
+	int r;
+
+	store = kzalloc(sizeof(*store), GFP_KERNEL);
+	if (!store)
+		goto no_memory;
+	store->stats = alloc_percpu(struct stats);
+	if (!store->stats)
+		goto free_store;
+	r = bm_init(&store->bitmap, blocks);
+	if (r == -EINVAL) {
+		*error = "Backing device is smaller than one block or too large";
+		free_percpu(store->stats);
+		kfree(store);
+		return ERR_PTR(-EINVAL);
+	}
+	if (r)
+		goto free_stats;
+
+	kref_init(&store->ref);
+	spin_lock_init(&store->lock);
+	spin_lock_init(&store->model.lock);
+	rt_init(&store->table);
+	range_locks_init(&store->locks);
+	raw_init(&store->raw);
+	store->block_size = block_size;
+	store->block_shift = ilog2(block_size) - SECTOR_SHIFT;
+	store->seq_block = U64_MAX;
+	store->allowance = S64_MAX;
+	atomic64_set(&store->target_bytes,
+		     sizeof(*store) + nr_cpu_ids * sizeof(struct stats));
+	return store;
+
+free_stats:
+	free_percpu(store->stats);
+free_store:
+	kfree(store);
+no_memory:
+	*error = "Not enough memory for the remap bitmap";
+	return ERR_PTR(-ENOMEM);
+}
+
+static void store_destroy(struct store *store)
+{
+	durable_close(store);
+	exact_destroy(store->exact);
+	csum_destroy(store->csums);
+	raw_destroy(&store->raw);
+	rt_destroy(&store->table);
+	bm_destroy(&store->bitmap);
+	free_percpu(store->stats);
+	kfree(store);
+}
+
+struct store *store_get(struct mapped_device *md, sector_t begin, struct block_device *bdev,
+			bool may_write, unsigned int block_size, enum store_kind kind,
+			char **error)
+{
+	u64 blocks = bdev_nr_sectors(bdev) >> (ilog2(block_size) - SECTOR_SHIFT);
+	dev_t backing = bdev->bd_dev;
+	struct store *store;
+	int r;
+
+	mutex_lock(&stores_lock);
+	list_for_each_entry(store, &stores, list) {
+		bool here = store->md == md && store->begin == begin;
+
+		if (here && store->backing != backing && (!store->durable || kind != STORE_AUTO)) {
+			*error =
+"A reload must name the same backing device, or with store=auto a copy of it";
+			goto refuse;
+		}
+		if (!here && store->backing == backing) {
+			*error = "Backing device is in use by another david device";
+			goto refuse;
+		}
+		if (!here)
+			continue;
+		if (store->block_size != block_size) {
+			*error = "A reload must keep block_size";
+			goto refuse;
+		}
+		/* If it is larger, that is used when the table is resumed: grow.h. */
+		if (store->bitmap.size > blocks) {
+			*error = "Backing device is smaller than the store in use";
+			goto refuse;
+		}
+		if (kind == STORE_FORMAT || (kind == STORE_MEMORY && store->durable)) {
+			*error = "A reload must keep the store: store=auto";
+			goto refuse;
+		}
+		kref_get(&store->ref);
+		goto out;
+	}
+	store = store_create(blocks, block_size, error);
+	if (IS_ERR(store))
+		goto out;
+	if (kind != STORE_MEMORY) {
+		r = durable_open(store, bdev, kind == STORE_FORMAT, may_write, error);
+		if (!r) {
+			own_open(store);
+			*error = "Not enough memory for the store's rules";
+			r = rawstore_open(store, bdev);
+		}
+		if (r) {
+			store_destroy(store);
+			store = ERR_PTR(r);
+			goto out;
+		}
+		atomic64_add(durable_bytes(store), &store->pools);
+	}
+	store->md = md;
+	store->begin = begin;
+	store->backing = backing;
+	list_add_tail(&store->list, &stores);
+out:
+	mutex_unlock(&stores_lock);
+	return store;
+refuse:
+	mutex_unlock(&stores_lock);
+	return ERR_PTR(-EINVAL);
+}
+
+int store_follow(struct store *store, struct block_device *bdev, const char **error)
+{
+	struct store *other;
+	int r = 0;
+
+	mutex_lock(&stores_lock);
+	if (store->backing == bdev->bd_dev)
+		goto out;
+	r = -EBUSY;
+	*error = "backing device is in use by another david device";
+	list_for_each_entry(other, &stores, list)
+		if (other->backing == bdev->bd_dev)
+			goto out;
+	*error = "backing device cannot be read";
+	r = durable_check_copy(store, bdev);
+	if (r == -EINVAL)
+		*error =
+"backing device is no copy of the one before, made while the disk was suspended";
+	if (!r)
+		store->backing = bdev->bd_dev;
+out:
+	mutex_unlock(&stores_lock);
+	return r;
+}
+
+static void store_release(struct kref *ref)
+{
+	struct store *store = container_of(ref, struct store, ref);
+
+	list_del(&store->list);
+	mutex_unlock(&stores_lock);
+	store_destroy(store);
+}
+
+void store_put(struct store *store)
+{
+	kref_put_mutex(&store->ref, store_release, &stores_lock);
+}
+
+bool store_refill(struct store *store, gfp_t gfp)
+{
+	struct rt_node *node;
+	unsigned long flags;
+	unsigned int lacks, i;
+
+	spin_lock_irqsave(&store->lock, flags);
+	lacks = rt_lacks(&store->table);
+	spin_unlock_irqrestore(&store->lock, flags);
+
+	for (i = 0; i < lacks + RESERVE_MIN; i++) {
+		/* The reserve beyond need is only worth memory that is easily had. */
+		node = rt_node_alloc(i < lacks ? gfp : GFP_NOWAIT | __GFP_NOWARN);
+		if (!node)
+			break;
+		spin_lock_irqsave(&store->lock, flags);
+		rt_add_node(&store->table, node);
+		spin_unlock_irqrestore(&store->lock, flags);
+	}
+	return i >= lacks || gfpflags_allow_blocking(gfp);
+}
+
+u64 store_blocks(const struct store *store)
+{
+	return store->bitmap.size - durable_reserved(store);
+}
+
+u64 store_used(const struct store *store)
+{
+	return store->bitmap.used - durable_reserved(store) - durable_pending(store);
+}
+
+void store_has_room(struct store *store)
+{
+	store->full = false;
+	if (store_blocks(store) - store_used(store) > store->low_water) {
+		store->low = false;
+		store->full_told = false;
+	}
+}
+
+static void freed(void *ctx, u64 dest, u64 len)
+{
+	struct store *store = ctx;
+
+	if (unlikely(store->exact))
+		exact_cleared(store, dest, len);
+	if (store->durable && !INJECTED(reuse))
+		durable_freed(store, dest, len);
+	else
+		bm_free(&store->bitmap, dest, len);
+	store_has_room(store);
+}
+
+void store_set_access(struct store *store, bool may_write)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	store->read_only = !may_write;
+	WRITE_ONCE(store->refuses, store->failed || store->read_only);
+	/* The next promise asks what there is room for. */
+	store->allowance = S64_MIN / 2;
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+s64 store_growth(const struct store *store, u64 limit)
+{
+	u64 bytes = rt_bytes(&store->table);
+
+	if (!store->table_limit)
+		return S64_MAX / 2;
+	return limit > bytes ? div_u64(limit - bytes, UPDATE_BYTES) : 0;
+}
+
+bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
+{
+	u64 limit = store->table_limit;
+
+	if (store->refuses)
+		return false;
+	if (store->durable)
+		return durable_promise(store, kind, gfp, flags);
+	store->allowance = store_growth(store, limit);
+	/* An eighth is free. */
+	if (store_growth(store, limit - limit / 8))
+		store->table_told = false;
+	if (store->table.promised <= store->allowance)
+		return true;
+	/* What is discarded makes room in the end. */
+	return kind == RT_HOLE && store->table.promised <= store_growth(store, limit + limit / 16);
+}
+
+/* Set @r in the table, under a promise, and log it if that changed anything. */
+static __always_inline u64 set(struct store *store, const struct rt_range *r,
+			       unsigned int max_entries)
+{
+	u64 changes, done;
+
+	if (!store->durable) {
+		store->allowance--;
+		return rt_set(&store->table, r, max_entries, freed, store);
+	}
+	changes = store->table.changes;
+	done = rt_set(&store->table, r, max_entries, freed, store);
+	if (store->table.changes != changes)
+		durable_note(store, r, done);
+	return done;
+}
+
+/* Is @r in the table already? */
+static bool is_set(struct store *store, const struct rt_range *r)
+{
+	struct rt_range old;
+
+	store_lookup(store, r->start, &old);
+	return !store->refuses && old.kind == r->kind && old.value == r->value && old.len >= r->len;
+}
+
+/* Give memory back once a large part of the table is gone. */
+static void trim_reserve(struct store *store)
+{
+	struct rt_node *node;
+	unsigned long flags;
+
+	while (READ_ONCE(store->table.spare) > RESERVE_MAX) {
+		spin_lock_irqsave(&store->lock, flags);
+		node = rt_take_spare(&store->table);
+		spin_unlock_irqrestore(&store->lock, flags);
+		if (!node)
+			return;
+		rt_node_free(node);
+	}
+}
+
+bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
+{
+	unsigned long flags;
+	u64 done;
+
+	for (;;) {
+		spin_lock_irqsave(&store->lock, flags);
+		if (!store_promise(store, r->kind, gfp, &flags)) {
+			spin_unlock_irqrestore(&store->lock, flags);
+			return is_set(store, r);
+		}
+		done = set(store, r, MAX_ENTRIES);
+		spin_unlock_irqrestore(&store->lock, flags);
+		if (likely(done == r->len))
+			break;
+		r->start += done;
+		r->len -= done;
+		if (gfpflags_allow_blocking(gfp))
+			cond_resched();
+	}
+	r->len = 0;
+	if (unlikely(READ_ONCE(store->table.spare) > RESERVE_MAX))
+		trim_reserve(store);
+	return true;
+}
+
+bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
+{
+	unsigned long flags;
+	u64 done = 0;
+
+	spin_lock_irqsave(&store->lock, flags);
+	if (!store_promise(store, r->kind, gfp, &flags)) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		return false;
+	}
+	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1)))
+		done = set(store, r, MAX_ENTRIES);
+	else
+		rt_unpromise(&store->table);
+	spin_unlock_irqrestore(&store->lock, flags);
+	return done == r->len;
+}
+
+void store_commit(struct store *store, const struct rt_range *r)
+{
+	/* Allocated for the part of one old range: one old entry. */
+	WARN_ON_ONCE(set(store, r, UINT_MAX) != r->len);
+}
+
+void store_abort(struct store *store, u64 dest, u64 len)
+{
+	rt_unpromise(&store->table);
+	store_free_run(store, dest, len);
+}
+
+void store_lookup(struct store *store, u64 block, struct rt_range *out)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	rt_lookup(&store->table, block, out);
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
+{
+	u64 dest;
+
+	if (block == store->seq_block)
+		hint = store->seq_dest;
+	dest = bm_alloc(&store->bitmap, hint, want, got);
+	if (unlikely(dest == BM_NONE)) {
+		store->full = !durable_pending(store);
+		return BM_NONE;
+	}
+	store->seq_block = block + *got;
+	store->seq_dest = dest + *got;
+	if (store->bitmap.size - store->bitmap.used <= store->low_water &&
+	    store_blocks(store) - store_used(store) <= store->low_water)
+		store->low = true;
+	return dest;
+}
+
+u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
+{
+	u64 from = 0, dest;
+
+	for (;;) {
+		dest = bm_alloc_run(&store->bitmap, &from, blocks, MAX_RUNS);
+		if (dest != BM_NONE || from == BM_NONE)
+			return dest;
+		spin_unlock_irqrestore(&store->lock, *flags);
+		cond_resched();
+		spin_lock_irqsave(&store->lock, *flags);
+	}
+}
+
+void store_free_run(struct store *store, u64 dest, u64 blocks)
+{
+	/* It never was in the table, and so not in the log. */
+	bm_free(&store->bitmap, dest, blocks);
+	store_has_room(store);
+}
+
+bool store_empty(struct store *store)
+{
+	unsigned long flags;
+	bool empty;
+
+	spin_lock_irqsave(&store->lock, flags);
+	empty = !store_used(store) && !store->table.ranges[RT_FILL] &&
+		!store->table.ranges[RT_SQUASHED] && !store->table.ranges[RT_STORED];
+	spin_unlock_irqrestore(&store->lock, flags);
+	return empty;
+}
+
+enum david_state store_state(struct store *store)
+{
+	if (READ_ONCE(store->failed))
+		return DAVID_STATE_FAILED;
+	if (READ_ONCE(store->full))
+		return DAVID_STATE_FULL;
+	return READ_ONCE(store->low) ? DAVID_STATE_LOW : DAVID_STATE_OK;
+}
+
+#define COPY_ARRAY(to, from) do {					\
+	BUILD_BUG_ON(sizeof(from) > sizeof(to));			\
+	memcpy(to, from, sizeof(from));					\
+} while (0)
+
+static void model_stats(struct store *store, struct david_stats *st)
+{
+	struct model_figures *model = &store->model;
+	unsigned long flags;
+
+	st->late_max = atomic64_read(&model->late_max);
+	spin_lock_irqsave(&model->lock, flags);
+	COPY_ARRAY(st->modelled, model->requests);
+	COPY_ARRAY(st->modelled_ns, model->ns);
+	COPY_ARRAY(st->modelled_times, model->times);
+	COPY_ARRAY(st->parts, model->parts);
+	st->hits = model->hits;
+	st->busy_ns = model->busy_ns;
+	st->queue_waits = model->queue_waits;
+	st->queue_wait_ns = model->queue_wait_ns;
+	st->unmodelled = model->unmodelled;
+	spin_unlock_irqrestore(&model->lock, flags);
+}
+
+static void count_stats(struct store *store, struct david_stats *st)
+{
+	/* Too large for the stack. */
+	static DEFINE_MUTEX(lock);
+	static struct stats sum;
+
+	mutex_lock(&lock);
+	stats_sum(store->stats, &sum);
+	st->nospc = sum.nospc;
+	st->errors = sum.errors;
+	st->range_locks = sum.range_locks;
+	COPY_ARRAY(st->cpu, sum.cpu);
+	COPY_ARRAY(st->verdict, sum.verdict);
+	BUILD_BUG_ON(DAVID_EV_NR > 2 * DAVID_SLOTS);
+	memcpy(st->evidence, sum.evidence, sizeof(st->evidence));
+	memcpy(st->more_evidence, sum.evidence + DAVID_SLOTS,
+	       sizeof(sum.evidence) - sizeof(st->evidence));
+	COPY_ARRAY(st->requests, sum.requests);
+	COPY_ARRAY(st->sectors, sum.sectors);
+	COPY_ARRAY(st->late, sum.late);
+	st->late_50us = sum.late_50us;
+	st->late_ns = sum.late_ns;
+	COPY_ARRAY(st->measured, sum.measured);
+	COPY_ARRAY(st->measured_ns, sum.measured_ns);
+	COPY_ARRAY(st->measured_times, sum.measured_times);
+	mutex_unlock(&lock);
+}
+
+void store_stats(struct store *store, struct david_stats *st)
+{
+	enum own_area area;
+	unsigned long flags;
+	unsigned int i;
+
+	for (i = 0; i < DAVID_UNCLASSIFIED_NR; i++)
+		st->unclassified[i] = div_u64(atomic64_read(&store->unclassified[i]),
+					      store->block_size);
+	st->raw_names = atomic64_read(&store->raw_names);
+	st->raw_names_full = atomic64_read(&store->raw_names_full);
+	count_stats(store, st);
+	model_stats(store, st);
+	st->state = store_state(store);
+	st->fault = READ_ONCE(store->fault);
+	st->log_retries = READ_ONCE(store->log_retries);
+	st->mode = READ_ONCE(store->mode);
+	st->block_size = store->block_size;
+	st->target_sectors = store->target_sectors;
+	st->store_low_water = store->low_water;
+	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
+	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes) + raw_bytes(&store->raw);
+	st->mem[DAVID_MEM_CLASSIFY] = atomic64_read(&store->classify_bytes);
+	st->mem[DAVID_MEM_MODEL] = atomic64_read(&store->model_bytes);
+
+	spin_lock_irqsave(&store->lock, flags);
+	st->store_blocks = store_blocks(store);
+	st->store_used = store_used(store);
+	/* The log has two of them. */
+	st->mem[DAVID_MEM_BITMAP] = store->bitmap.bytes * (store->durable ? 3 : 1);
+	st->mem[DAVID_MEM_RANGES] = rt_bytes(&store->table);
+	/* The two enums number the kinds alike. */
+	BUILD_BUG_ON((int)DAVID_RANGE_STORED != (int)RT_STORED);
+	BUILD_BUG_ON((int)DAVID_RANGE_FILL != (int)RT_FILL);
+	COPY_ARRAY(st->ranges, store->table.ranges);
+	COPY_ARRAY(st->blocks, store->table.blocks);
+	for (area = 0; area < OWN_AREAS; area++)
+		st->blocks[DAVID_RANGE_STORED] -= store->own[area];
+	csum_stats(store, st);
+	exact_stats(store, st);
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+int store_stats_by_name(const char *name, struct david_stats *st)
+{
+	struct store *store;
+	char *their_name;
+	int r = -ENODEV;
+
+	their_name = kmalloc(DM_NAME_LEN + DM_UUID_LEN, GFP_KERNEL);
+	if (!their_name)
+		return -ENOMEM;
+	mutex_lock(&stores_lock);
+	list_for_each_entry(store, &stores, list) {
+		/* Asked anew each time: devices can be renamed. */
+		if (dm_copy_name_and_uuid(store->md, their_name, their_name + DM_NAME_LEN) ||
+		    strcmp(name, their_name))
+			continue;
+		store_stats(store, st);
+		r = 0;
+		break;
+	}
+	mutex_unlock(&stores_lock);
+	kfree(their_name);
+	return r;
+}

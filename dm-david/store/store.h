@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The store: what dm-david keeps of a fake disk, and where.
+ *
+ * One store belongs to one backing device and to one place (mapped device and
+ * start sector) in device-mapper. It outlives single tables: when a table is
+ * reloaded, the new table's target finds the store of the old one and goes on
+ * with it, so that nothing is lost. Loading a table only takes a reference;
+ * the store is touched by I/O alone, and device-mapper lets only one table's
+ * I/O through at a time.
+ *
+ * It lasts (durable.h), unless it is to be in memory only: then, the last
+ * reference gone, the disk's content is gone.
+ */
+#ifndef DM_DAVID_STORE_H
+#define DM_DAVID_STORE_H
+
+#include <linux/atomic.h>
+#include <linux/blk_types.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include "../lib/bitmap.h"
+#include "durable.h"
+#include "own.h"
+#include "../base/rangelock.h"
+#include "../lib/rangetable.h"
+#include "raw.h"
+#include "rawstore.h"
+#include "../base/stats.h"
+
+struct mapped_device;
+struct durable;
+
+/* store=: what is to become of the content. */
+enum store_kind {
+	STORE_AUTO,	/* open what is there; a blank device becomes a store */
+	STORE_FORMAT,	/* make a new one, whatever is there */
+	STORE_MEMORY,	/* nothing but blocks is written */
+};
+
+struct store {
+	struct kref ref;		/* under stores_lock */
+	struct list_head list;		/* under stores_lock */
+	struct durable *durable;	/* constant; NULL: in memory only */
+	dev_t backing;			/* under stores_lock */
+
+	/* Identity, constant. */
+	struct mapped_device *md;
+	sector_t begin;			/* of the target in the mapped device */
+	unsigned int block_size;	/* bytes */
+	unsigned int block_shift;	/* log2 of sectors a block */
+
+	sector_t target_sectors;	/* of the live table, set when it resumes */
+	u64 low_water;			/* blocks, likewise */
+	u64 seed;			/* likewise, or as it was recorded */
+
+	spinlock_t lock;		/* irqsave; guards the following */
+	struct rangetable table;
+	struct remap_bitmap bitmap;
+	struct range_locks locks;
+	u64 seq_block;			/* the block after the one stored last */
+	u64 seq_dest;			/* and the destination to go with it */
+	u64 table_limit;		/* bytes of the live table's range table at most */
+	s64 allowance;			/* updates that log and memory have room for */
+	bool failed;			/* the log cannot be written: permanently */
+	bool read_only;			/* the live table is */
+	bool refuses;			/* one of the two: nothing may change */
+	enum david_fault fault;		/* why */
+	u64 log_retries;
+	bool full;			/* an allocation failed, nothing freed since */
+	bool low;			/* less free than low_water */
+	bool full_told;			/* full was reported, and low has been true since */
+	bool table_told;		/* the log has no room for more ranges, was reported */
+	u64 own[OWN_AREAS];		/* blocks that the module's own pages take */
+	bool has_csums;			/* squashed blocks may have checksums */
+	struct csums *csums;		/* them, NULL if no table ever wanted any */
+	struct exact *exact;		/* NULL if no table ever wanted it */
+
+	struct raw raw;			/* what is kept by the user's rules */
+	struct rawstore rules;		/* their place; under raw.lock */
+
+	struct stats __percpu *stats;
+	struct model_figures model;
+	enum david_mode mode;		/* of the live table */
+	atomic64_t classify_bytes;	/* of implicit classification */
+	atomic64_t unclassified[DAVID_UNCLASSIFIED_NR];	/* bytes */
+	atomic64_t raw_names, raw_names_full;	/* classify=implicit: files RAW by name */
+	atomic64_t model_bytes;		/* bytes held by the targets' models */
+	atomic64_t pools;		/* bytes held by the targets' pools */
+	atomic64_t target_bytes;	/* bytes held otherwise */
+};
+
+/*
+ * Find the store of (@md, @begin), open the one on @backing, or make one there.
+ * Takes a reference. On error returns ERR_PTR and sets *@error to a text for
+ * the user: the backing device serves another store, the geometry differs
+ * from that of the live one, or what stands on it is no store. Writes nothing. Sleeps.
+ */
+struct store *store_get(struct mapped_device *md, sector_t begin, struct block_device *backing,
+			bool may_write, unsigned int block_size, enum store_kind kind,
+			char **error);
+void store_put(struct store *store);
+
+/*
+ * A table becomes live: if @bdev is another backing device than before, see to it that the store
+ * stands there, and go on with it. 0, or an error and what is wrong in *@error. Sleeps.
+ */
+int store_follow(struct store *store, struct block_device *bdev, const char **error);
+
+/* Blocks for the disk's content: without what the store needs for itself. */
+u64 store_blocks(const struct store *store);
+
+/* Of those, the ones in use. store->lock is held. */
+u64 store_used(const struct store *store);
+
+/* Fill all of @st but name, version and size for the device called @name; -ENODEV if none is. */
+int store_stats_by_name(const char *name, struct david_stats *st);
+void store_stats(struct store *store, struct david_stats *st);
+
+/*
+ * Add nodes to the range table's reserve after rt_promise() failed; store->lock
+ * is not held. Returns false if it is no use to try again: there is no memory,
+ * and @gfp does not sleep for it.
+ */
+bool store_refill(struct store *store, gfp_t gfp);
+
+/* A table becomes live or, before it does, is known to be read-only. Sleeps. */
+void store_set_access(struct store *store, bool may_write);
+
+/* Updates until the range table takes @limit bytes of memory. store->lock is held. */
+s64 store_growth(const struct store *store, u64 limit);
+
+/* More than store->allowance were promised: is there room after all? As store_promise(). */
+bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
+	__must_hold(&store->lock);
+
+/*
+ * Promise one update of the range table. store->lock is held, with @flags, and
+ * is let go in between where nodes have to be allocated, or room in the log
+ * waited for. Returns false without memory or room; where @gfp may sleep, only
+ * if the store refuses it: see store_refused(), as the kernel does not fail
+ * allocations this small.
+ */
+static inline bool store_promise(struct store *store, enum rt_kind kind, gfp_t gfp,
+				 unsigned long *flags)
+	__must_hold(&store->lock)
+{
+	bool again = true;
+
+	while (again && unlikely(!rt_promise(&store->table))) {
+		spin_unlock_irqrestore(&store->lock, *flags);
+		again = store_refill(store, gfp);
+		spin_lock_irqsave(&store->lock, *flags);
+	}
+	if (again && unlikely(store->table.promised > store->allowance)) {
+		again = store_make_room(store, kind, gfp, flags);
+		if (!again)
+			rt_unpromise(&store->table);
+	}
+	return again;
+}
+
+/* Why a promise was refused that could have slept: the table is full, or nothing may change. */
+static inline blk_status_t store_refused(const struct store *store)
+{
+	return READ_ONCE(store->refuses) ? BLK_STS_IOERR : BLK_STS_NOSPC;
+}
+
+/*
+ * Apply @r to the table piecewise, each piece under a promise of its own, and
+ * free the destinations given up. The caller holds a range lock on all of it.
+ * Returns false without a promise, with @r cut down to what is left to do.
+ */
+bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
+
+/*
+ * As store_set(), but without a range lock: for an update that touches nothing
+ * that other requests are at work on, and that is small enough for one hold of
+ * the lock. Returns false if it is not, or without memory; the caller then does
+ * it the long way.
+ */
+bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp);
+
+/*
+ * Enter newly written destinations, under a promise made before. store->lock
+ * is held. Any context.
+ */
+void store_commit(struct store *store, const struct rt_range *r);
+
+/* Give back a promise and the destinations allocated under it. store->lock is held. Any context. */
+void store_abort(struct store *store, u64 dest, u64 len);
+
+/* The part of the table from @block on. */
+void store_lookup(struct store *store, u64 block, struct rt_range *out);
+
+/*
+ * Allocate up to @want destinations for target blocks from @block on: behind
+ * those allocated last if @block follows them, else at @hint. Returns BM_NONE
+ * if the store is full. store->lock is held. Sets store->full and store->low.
+ */
+u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got);
+
+/*
+ * Destinations for the module's own use, as one run: the first, or BM_NONE if
+ * there is no such run. They belong to no target block. store->lock is held, with @flags, and is
+ * let go in between where the search is long. Sleeps.
+ */
+u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
+	__must_hold(&store->lock);
+/* store->lock is held. Any context. */
+void store_free_run(struct store *store, u64 dest, u64 blocks);
+
+/* There are free blocks again, or soon. store->lock is held. */
+void store_has_room(struct store *store);
+
+/* Does the store hold nothing at all? Only the caller can know that it will stay so. */
+bool store_empty(struct store *store);
+
+/* The state to report, enum david_state; @store->lock need not be held. */
+enum david_state store_state(struct store *store);
+
+#endif

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The modelled disk in a running kernel: see timing.h. */
+#include "timing.h"
+
+#include <linux/device-mapper.h>
+#include <linux/hash.h>
+#include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include "../compat/compat.h"
+#include "../store/store.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+#define DM_MSG_PREFIX "david"
+
+/* Requests of model-only mode that the model may be behind the backing device. */
+#define MAX_BESIDE	4096
+
+#define LATE_NS		(50 * NSEC_PER_USEC)
+
+/* timed->state */
+#define STORED	BIT(0)		/* its effect on the store is done */
+#define DUE	BIT(1)		/* the model has completed it */
+
+/*
+ * The queue lets a task that has slept for room add a batch of requests. Which
+ * tasks have that privilege is remembered for the few that can have it at a
+ * time: a table of sets, where the one whose privilege ends first gives way.
+ */
+#define SUBMITTER_BITS	4
+#define SUBMITTER_WAYS	4
+
+struct submitter {
+	pid_t pid;
+	struct disk_submitter disk;
+};
+
+struct timing {
+	struct dm_target *ti;
+	struct store *store;
+	dev_t dev;			/* the fake disk, for tracing */
+	struct profile profile;		/* scaled */
+	char *word;			/* not scaled */
+	size_t bytes;			/* counted in store->model_bytes */
+
+	/* Under store->model.lock; each made when a mode first needs it. */
+	struct disk *disk;
+	struct drive *drive;		/* speedup's own */
+	u64 drive_clock;
+
+	u64 last;			/* the model's time */
+	u64 armed;			/* when the timer fires; U64_MAX: not at all */
+	u64 next_id;
+	struct list_head waiting[2];	/* to be let in, in order of arrival; by direction */
+	struct timed *due;		/* STORED and DUE, to be delivered by the timer */
+	struct timed **due_tail;
+	struct list_head beside;	/* struct beside, all there are */
+	unsigned int nr_beside;
+	struct submitter submitters[1 << SUBMITTER_BITS][SUBMITTER_WAYS];
+
+	struct hrtimer timer;
+};
+
+/* model-only: the model's own copy of a request, as the bio may be gone before. */
+struct beside {
+	struct timed timed;
+	struct list_head list;
+};
+
+/* What a bio is to the model. */
+
+static enum disk_op bio_disk_op(const struct bio *bio)
+{
+	if (!bio_sectors(bio))
+		return DISK_FLUSH;
+	return op_is_write(bio_op(bio)) ? DISK_WRITE : DISK_READ;
+}
+
+static unsigned int bio_disk_flags(const struct bio *bio)
+{
+	return (bio->bi_opf & REQ_FUA ? DISK_FUA : 0) |
+	       (op_is_sync(bio->bi_opf) ? DISK_SYNC : 0);
+}
+
+static void timed_init(struct timed *timed, const struct bio *bio, u64 sector)
+{
+	timed->request.sector = sector;
+	timed->request.sectors = bio_sectors(bio);
+	timed->request.op = bio_disk_op(bio);
+	timed->request.flags = bio_disk_flags(bio);
+	timed->state = 0;
+}
+
+/* Time, as the model is told: it never goes back. The lock is held. */
+static u64 model_now(struct timing *t)
+{
+	t->last = max_t(u64, t->last, ktime_get_ns());
+	return t->last;
+}
+
+static struct disk_submitter *find_submitter(struct timing *t)
+{
+	struct submitter *set = t->submitters[hash_32(current->pid, SUBMITTER_BITS)];
+	struct submitter *victim = set;
+	unsigned int i;
+
+	for (i = 0; i < SUBMITTER_WAYS; i++) {
+		if (set[i].pid == current->pid)
+			return &set[i].disk;
+		if (set[i].disk.batch_until < victim->disk.batch_until)
+			victim = &set[i];
+	}
+	memset(victim, 0, sizeof(*victim));
+	victim->pid = current->pid;
+	return &victim->disk;
+}
+
+/* The model's events */
+
+static void submit(struct timing *t, struct timed *timed, u64 now)
+{
+	timed->id = t->next_id++;
+	trace_david_queue(t->dev, timed, now);
+	disk_submit(t->disk, &timed->request, now);
+}
+
+static void beside_free(struct timing *t, struct timed *timed)
+{
+	struct beside *beside = container_of(timed, struct beside, timed);
+
+	list_del(&beside->list);
+	t->nr_beside--;
+	kfree(beside);
+}
+
+static void count_completion(struct model_figures *figures, const struct timed *timed)
+{
+	const struct disk_request *request = &timed->request;
+	u64 ns = request->completion - timed->came;
+	u64 from = max(request->dispatch, figures->busy_until);
+
+	/* The two enums number the kinds alike. */
+	BUILD_BUG_ON((int)DISK_READ != (int)DAVID_REQ_READ);
+	BUILD_BUG_ON((int)DISK_WRITE != (int)DAVID_REQ_WRITE);
+	BUILD_BUG_ON((int)DISK_FLUSH != (int)DAVID_REQ_FLUSH);
+	figures->requests[request->op]++;
+	figures->ns[request->op] += ns;
+	if (request->op != DISK_FLUSH)
+		figures->times[stats_bucket(ns)]++;
+	/* Requests that were merged into one command are done at one time, and have its parts. */
+	if (request->completion != figures->last_completion) {
+		figures->parts[DAVID_PART_OVERHEAD] += request->parts.overhead;
+		figures->parts[DAVID_PART_SEEK] += request->parts.seek;
+		figures->parts[DAVID_PART_ROTATION] += request->parts.rotation;
+		figures->parts[DAVID_PART_TRANSFER] += request->parts.transfer;
+		figures->hits += request->parts.hit;
+		figures->last_completion = request->completion;
+	}
+	/* Completions come in order, so the union of intervals needs no list. */
+	if (request->completion > from) {
+		figures->busy_ns += request->completion - from;
+		figures->busy_until = request->completion;
+	}
+}
+
+static void finish(struct timing *t, struct timed *timed)
+{
+	count_completion(&t->store->model, timed);
+	if (!timed->bio) {
+		trace_david_complete(t->dev, timed, timed->request.completion);
+		beside_free(t, timed);
+		return;
+	}
+	timed->state |= DUE;
+	if (!(timed->state & STORED))
+		return;
+	timed->next_due = NULL;
+	*t->due_tail = timed;
+	t->due_tail = &timed->next_due;
+}
+
+/* The queue counts flushes with the writes. */
+static struct list_head *waiting_list(struct timing *t, const struct timed *timed)
+{
+	return &t->waiting[timed->request.op != DISK_READ];
+}
+
+/*
+ * Does the request enter the queue? If not, and it is one that @waits, it is the
+ * last of those to be let in later. The lock is held.
+ */
+static bool enter(struct timing *t, struct timed *timed, bool waits, u64 now)
+{
+	struct disk_submitter *who = find_submitter(t);
+
+	timed->came = now;
+	if (disk_enter(t->disk, who, timed->request.op, now)) {
+		submit(t, timed, now);
+		return true;
+	}
+	trace_david_wait(t->dev, timed, t->next_id);
+	if (!waits)
+		return false;
+	timed->who = who;
+	list_add_tail(&timed->list, waiting_list(t, timed));
+	t->store->model.queue_waits++;
+	return false;
+}
+
+/* Let in who has waited, as far as there is room: no others come in between. */
+static void admit(struct timing *t, struct list_head *waiting, u64 now)
+{
+	struct model_figures *figures = &t->store->model;
+	struct timed *timed;
+
+	while (!list_empty(waiting)) {
+		timed = list_first_entry(waiting, struct timed, list);
+		if (!disk_wakeups(t->disk, timed->request.op))
+			return;
+		disk_woken(t->disk, timed->who, timed->request.op, now);
+		if (!disk_enter(t->disk, timed->who, timed->request.op, now))
+			return;
+		list_del(&timed->list);
+		figures->queue_wait_ns += now - timed->came;
+		submit(t, timed, now);
+		if (timed->let_in)
+			complete(timed->let_in);
+	}
+}
+
+/* Let happen what happens until now. Returns that time. The lock is held. */
+static u64 run(struct timing *t)
+{
+	u64 now = model_now(t);
+	struct disk_request *done, *next;
+
+	do {
+		for (done = disk_advance(t->disk, now); done; done = next) {
+			next = done->next;
+			finish(t, container_of(done, struct timed, request));
+		}
+		admit(t, &t->waiting[0], now);
+		admit(t, &t->waiting[1], now);
+	} while (disk_next_event(t->disk) <= now);
+	return now;
+}
+
+/* Set the timer to the next event. The lock is held. */
+static void arm(struct timing *t)
+{
+	/* What is due is for the timer's callback to deliver. */
+	u64 next = t->due ? t->last : disk_next_event(t->disk);
+
+	/* Firing early costs less than setting it back. */
+	if (next >= t->armed)
+		return;
+	t->armed = next;
+	hrtimer_start(&t->timer, ns_to_ktime(next), HRTIMER_MODE_ABS);
+}
+
+static void count_delivery(struct timing *t, const struct timed *timed)
+{
+	struct stats __percpu *stats = t->store->stats;
+	atomic64_t *late_max = &t->store->model.late_max;
+	u64 delivered = ktime_get_ns();
+	s64 late = delivered - timed->request.completion;
+	s64 old;
+
+	trace_david_complete(t->dev, timed, delivered);
+	late = max_t(s64, late, 0);
+	this_cpu_inc(stats->late[stats_bucket(late)]);
+	this_cpu_add(stats->late_ns, late);
+	if (late > LATE_NS)
+		this_cpu_inc(stats->late_50us);
+	old = atomic64_read(late_max);
+	while (unlikely(late > old) && !atomic64_try_cmpxchg(late_max, &old, late))
+		;
+}
+
+static enum hrtimer_restart timing_timer(struct hrtimer *timer)
+{
+	struct timing *t = container_of(timer, struct timing, timer);
+	struct timed *timed, *next;
+	unsigned long flags;
+	struct bio *bio;
+	struct lap lap;
+
+	lap_start(&lap, t->store->stats);
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	t->armed = U64_MAX;
+	run(t);
+	timed = t->due;
+	t->due = NULL;
+	t->due_tail = &t->due;
+	arm(t);
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	lap_charge(&lap, DAVID_CPU_MODEL);
+
+	for (; timed; timed = next) {
+		next = timed->next_due;
+		bio = timed->bio;
+		count_delivery(t, timed);
+		/*
+		 * Device-mapper's, which comes to david_end_io() again. bio_endio() has done
+		 * its part the first time, and must not release what it released again.
+		 */
+		bio->bi_end_io(bio);
+	}
+	return HRTIMER_NORESTART;
+}
+
+/* A request's way, by mode */
+
+bool timing_arrive(struct timing *t, struct timed *timed, struct bio *bio)
+{
+	DECLARE_COMPLETION_ONSTACK(let_in);
+	bool waits = !(bio->bi_opf & REQ_NOWAIT);
+	unsigned long flags;
+	struct lap lap;
+	bool enters;
+
+	timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+	timed->bio = bio;
+	timed->let_in = &let_in;
+
+	lap_start(&lap, t->store->stats);
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	enters = enter(t, timed, waits, run(t));
+	arm(t);
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	lap_charge(&lap, DAVID_CPU_MODEL);
+
+	/*
+	 * Room comes with the model's time alone, whatever becomes of bios that
+	 * this task still holds back: it cannot wait for itself.
+	 */
+	if (!enters && waits)
+		wait_for_completion_io(&let_in);
+	return enters || waits;
+}
+
+bool timing_stored(struct timing *t, struct timed *timed)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	timed->state |= STORED;
+	due = timed->state & DUE;
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	if (due)
+		count_delivery(t, timed);
+	return due;
+}
+
+void timing_charge(struct timing *t, const struct bio *bio)
+{
+	struct model_figures *figures = &t->store->model;
+	u32 max_sectors = t->profile.max_sectors;
+	struct drive_parts parts;
+	struct timed timed;
+	unsigned long flags;
+	struct lap lap;
+	u32 sectors;
+	u64 start;
+
+	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+	lap_start(&lap, t->store->stats);
+	spin_lock_irqsave(&figures->lock, flags);
+	start = t->drive_clock;
+	do {
+		const struct drive_command command = {
+			.sector = timed.request.sector,
+			.sectors = min(timed.request.sectors, max_sectors),
+			.op = timed.request.op,
+			.flags = timed.request.flags,
+			.arrived = t->drive_clock,
+		};
+
+		sectors = command.sectors;
+		t->drive_clock = drive_serve(t->drive, &command, t->drive_clock, &parts);
+		timed.request.sector += sectors;
+		timed.request.sectors -= sectors;
+	} while (timed.request.sectors);
+	timed.came = start;
+	timed.request.dispatch = start;
+	timed.request.completion = t->drive_clock;
+	timed.request.parts = parts;
+	/* A clock of its own: what was before it does not overlap. */
+	figures->busy_until = 0;
+	count_completion(figures, &timed);
+	figures->busy_until = 0;
+	spin_unlock_irqrestore(&figures->lock, flags);
+	lap_charge(&lap, DAVID_CPU_MODEL);
+}
+
+u64 timing_beside(struct timing *t, const struct bio *bio)
+{
+	struct beside *beside = kmalloc(sizeof(*beside), GFP_NOWAIT | __GFP_NOWARN);
+	struct timed *timed = &beside->timed;
+	unsigned long flags;
+	struct lap lap;
+	u64 now;
+
+	lap_start(&lap, t->store->stats);
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	now = run(t);
+	if (!beside || t->nr_beside >= MAX_BESIDE) {
+		t->store->model.unmodelled++;
+	} else {
+		list_add_tail(&beside->list, &t->beside);
+		t->nr_beside++;
+		beside = NULL;
+		timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+		timed->bio = NULL;
+		timed->let_in = NULL;
+		enter(t, timed, true, now);
+	}
+	arm(t);
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	lap_charge(&lap, DAVID_CPU_MODEL);
+	kfree(beside);
+	return now;
+}
+
+void timing_measured(struct timing *t, enum david_request kind, u64 came)
+{
+	struct stats __percpu *stats = t->store->stats;
+	u64 ns = ktime_get_ns() - came;
+
+	this_cpu_inc(stats->measured[kind]);
+	this_cpu_add(stats->measured_ns[kind], ns);
+	if (kind != DAVID_REQ_FLUSH)
+		this_cpu_inc(stats->measured_times[stats_bucket(ns)]);
+}
+
+/* Making and unmaking */
+
+const struct profile *timing_profile(const struct timing *t)
+{
+	return &t->profile;
+}
+
+const char *timing_word(const struct timing *t)
+{
+	return t->word;
+}
+
+bool timing_writes_through(const struct timing *t)
+{
+	return t->profile.write_cache == WRITE_CACHE_OFF ||
+	       t->profile.write_cache == WRITE_CACHE_THROUGH;
+}
+
+static void count_bytes(struct timing *t, size_t bytes)
+{
+	t->bytes += bytes;
+	atomic64_add(bytes, &t->store->model_bytes);
+}
+
+int timing_set_mode(struct timing *t, enum david_mode mode)
+{
+	if (mode == DAVID_MODE_SPEEDUP) {
+		if (t->drive)
+			return 0;
+		t->drive = drive_create(&t->profile, GFP_KERNEL);
+		if (!t->drive)
+			return -ENOMEM;
+		count_bytes(t, drive_bytes(t->drive));
+		return 0;
+	}
+	if (t->disk)
+		return 0;
+	t->disk = disk_create(&t->profile, GFP_KERNEL);
+	if (!t->disk)
+		return -ENOMEM;
+	count_bytes(t, disk_bytes(t->disk));
+	return 0;
+}
+
+static size_t profile_bytes(const struct profile *profile)
+{
+	return profile->nr_zones * sizeof(*profile->zones) +
+	       profile->nr_slips * sizeof(*profile->slips) +
+	       profile->nr_remaps * sizeof(*profile->remaps) +
+	       profile->nr_seeks * sizeof(*profile->seeks);
+}
+
+/* Parse @word, keep what it says in canonical form, and scale it. */
+static int read_profile(struct timing *t, const char *word, u64 sectors, char **error)
+{
+	/* As long as device-mapper's complaint; two at a time may garble each other's. */
+	static char text[160];
+	struct profile_error e;
+	size_t size;
+	int r;
+
+	r = profile_parse(&t->profile, word, strlen(word), &e);
+	if (r) {
+		*error = "Not enough memory for the profile";
+		if (r == -EINVAL) {
+			snprintf(text, sizeof(text), "profile: item %u: %s", e.line, e.text);
+			*error = text;
+		}
+		return r;
+	}
+	*error = "Not enough memory for the profile";
+	size = profile_print(&t->profile, NULL, 0) + 1;
+	t->word = kvmalloc(size, GFP_KERNEL);
+	if (!t->word)
+		return -ENOMEM;
+	profile_print(&t->profile, t->word, size);
+	r = profile_scale(&t->profile, sectors);
+	if (r == -EINVAL)
+		*error = "profile: cannot be scaled to a disk of this size";
+	if (r)
+		return r;
+	count_bytes(t, size + profile_bytes(&t->profile));
+	return 0;
+}
+
+struct timing *timing_create(struct dm_target *ti, struct store *store, const char *word,
+			     char **error)
+{
+	struct timing *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	int r;
+
+	if (!t) {
+		*error = "Not enough memory for the model";
+		return ERR_PTR(-ENOMEM);
+	}
+	t->ti = ti;
+	t->store = store;
+	t->dev = disk_devt(dm_disk(dm_table_get_md(ti->table)));
+	t->armed = U64_MAX;
+	t->due_tail = &t->due;
+	INIT_LIST_HEAD(&t->beside);
+	INIT_LIST_HEAD(&t->waiting[0]);
+	INIT_LIST_HEAD(&t->waiting[1]);
+	hrtimer_setup(&t->timer, timing_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	count_bytes(t, sizeof(*t));
+	r = read_profile(t, word, ti->len, error);
+	if (r) {
+		timing_destroy(t);
+		return ERR_PTR(r);
+	}
+	return t;
+}
+
+void timing_destroy(struct timing *t)
+{
+	struct beside *beside, *next;
+
+	if (!t)
+		return;
+	hrtimer_cancel(&t->timer);
+	/* Nobody waits for these. */
+	list_for_each_entry_safe(beside, next, &t->beside, list)
+		beside_free(t, &beside->timed);
+	if (t->disk)
+		disk_destroy(t->disk);
+	if (t->drive)
+		drive_destroy(t->drive);
+	profile_free(&t->profile);
+	kvfree(t->word);
+	atomic64_sub(t->bytes, &t->store->model_bytes);
+	kfree(t);
+}
