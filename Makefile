@@ -117,7 +117,8 @@ modules-6.1 modules-6.12 modules-newest: modules-%: setup
 modules-uml: setup
 	@$(DAVID) lab module --kind uml --kernel 6.12
 
-sparse: setup ## sparse over the module's sources
+sparse: setup ## sparse over the module's sources, with each kernel's headers
+	@$(DAVID) lab module --kind vm --kernel 6.1 --sparse
 	@$(DAVID) lab module --kind vm --kernel 6.12 --sparse
 	@$(DAVID) lab module --kind vm --kernel newest --sparse
 

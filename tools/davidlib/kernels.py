@@ -110,8 +110,21 @@ def build_root(kernel: str) -> Path | None:
             if not where:
                 raise UserError(f"Debian does not serve linux-headers-{name} any more: "
                                 "run `tools/setup newest`")
-            debroot.make(root, where[1], ["gcc", "make", "sparse", f"linux-headers-{name}"])
+            debroot.make(root, where[1], ["gcc", "make", f"linux-headers-{name}"])
     return root
+
+
+def sparse(root: Path) -> str:
+    """The newest sparse, in a root for a newer kernel: that of its release may not understand the headers."""
+    path = "/usr/local/bin/sparse"
+    there = Path(f"{root}{path}")
+    with locked(root.with_name(root.name + "-sparse.lock"), "it is fetching sparse"):
+        if not there.exists():
+            with tempfile.TemporaryDirectory(dir=KERNELS, prefix="sparse-") as scratch:
+                [deb] = archive.download(["sparse"], Path(scratch))
+                subprocess.run(["dpkg", "-x", deb, scratch], check=True)
+                shutil.move(f"{scratch}/usr/bin/sparse", there)
+    return path
 
 
 def headers(kernel: str) -> Path:
