@@ -125,14 +125,14 @@ sparse: setup ## sparse over the module's sources, with each kernel's headers
 lint: setup ## checkpatch --strict and ruff
 	@tools/lint
 
-unit: setup ## unit tests of the portable sources, in user space under sanitizers
+unit: setup ## unit tests of the portable sources, in user space under sanitizers; TEST=rangetable
 	$(MAKE) -j$(CPUS) -C tests/unit
 
 fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=3 each
 	$(MAKE) -j$(CPUS) -C tests/fuzz
 
-kunit: setup ## the same as KUnit, in the uml lab
-	tests/kunit/run
+kunit: setup ## the same as KUnit, in the uml lab; TEST=rangetable
+	tests/kunit/run $(TEST)
 
 system: setup sim ## system tests, in both labs
 	$(VENV)/bin/pytest tests/system

@@ -40,20 +40,40 @@ static void run_suite(struct kunit_suite *suite)
 	}
 }
 
+static struct kunit_suite *find_suite(const char *name)
+{
+	struct kunit_suite *suite = suites;
+
+	while (suite && strcmp(suite->name, name))
+		suite = suite->next;
+	return suite;
+}
+
+static int no_such_suite(const char *name)
+{
+	struct kunit_suite *suite;
+
+	fprintf(stderr, "no suite %s; there are:", name);
+	for (suite = suites; suite; suite = suite->next)
+		fprintf(stderr, " %s", suite->name);
+	fprintf(stderr, "\n");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct kunit_suite *suite;
 	int i;
 
-	crc_setup();
-	for (suite = suites; suite; suite = suite->next) {
-		bool wanted = argc < 2;
+	for (i = 1; i < argc; i++)
+		if (!find_suite(argv[i]))
+			return no_such_suite(argv[i]);
 
-		for (i = 1; i < argc; i++)
-			wanted |= !strcmp(argv[i], suite->name);
-		if (wanted)
-			run_suite(suite);
-	}
+	crc_setup();
+	for (i = 1; i < argc; i++)
+		run_suite(find_suite(argv[i]));
+	for (suite = suites; suite && argc < 2; suite = suite->next)
+		run_suite(suite);
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }
