@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ INSTALL = TREE / "tools/packaging/install"
 sys.path[:0] = [str(TREE / "tools"), str(TREE / "tools/packaging")]
 
 import completion  # noqa: E402
-from davidlib import modulehelp  # noqa: E402
+from davidlib import dm, modulehelp, stats, util  # noqa: E402
 
 
 def install(what: str, root: Path, **more: str) -> subprocess.CompletedProcess[str]:
@@ -153,7 +154,8 @@ NOT_FOUND = "modprobe: FATAL: Module dm-david not found in directory /lib/module
      "make -C TREE && insmod TREE/dm-david/dm-david.ko"),
     (["lib/modules/1.2.3/build/Makefile", "TREE/dm-david/dm-david.ko"], NOT_FOUND, False,
      "insmod TREE/dm-david/dm-david.ko"),
-    ([], NOT_FOUND, True, "reboot"),
+    (["lib/modules/4.5.6/modules.dep"], NOT_FOUND, True, "reboot"),
+    ([], NOT_FOUND, True, "apt-get install linux-image-amd64 linux-headers-amd64, then reboot"),
     (["var/lib/dkms/mok.pub"],
      "modprobe: ERROR: could not insert 'dm_david': Key was rejected by service", True,
      "mokutil --import /var/lib/dkms/mok.pub, then reboot and enrol the key"),
@@ -184,3 +186,19 @@ def test_a_kernel_without_device_mapper_is_told(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(modulehelp, "ROOT", tmp_path)
     monkeypatch.setattr(modulehelp, "release", lambda: "1.2.3")
     assert "kernel 1.2.3 has no device-mapper" in modulehelp.advice("dm-david", NOT_FOUND)
+
+
+@pytest.mark.parametrize("ask", [dm.devices, lambda: dm.minor("big"), lambda: stats.fetch("big")],
+                         ids=["list", "remove", "stats"])
+@pytest.mark.parametrize(("status", "complaint", "command"), [
+    (0, "", "modprobe dm-david"), (1, NOT_FOUND, "reboot")])
+def test_whoever_asks_a_disk_without_the_module_is_told(
+        ask: Callable[[], object], status: int, complaint: str, command: str, monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path) -> None:
+    (tmp_path / "lib/modules/4.5.6").mkdir(parents=True)
+    monkeypatch.setattr(modulehelp, "ROOT", tmp_path)
+    monkeypatch.setattr(stats, "CONTROL", str(tmp_path / "david"))
+    monkeypatch.setattr(dm, "target_loaded", lambda: False)
+    monkeypatch.setattr(dm, "run", lambda *words: subprocess.CompletedProcess(words, status, "", complaint))
+    with pytest.raises(util.UserError, match=f"no target 'david'.*\n  try: {command}(\n|$)"):
+        ask()

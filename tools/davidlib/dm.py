@@ -66,6 +66,7 @@ def minor(name: str) -> str:
     """major:minor of a device-mapper name"""
     number = _find(name)
     if not number:
+        require_target()
         raise DeviceError(f"NAME {name}: no such device")
     return number
 
@@ -85,6 +86,16 @@ def load_module() -> None:
     done = run("modprobe", MODULE)
     if not target_loaded():
         raise DeviceError(modulehelp.advice(MODULE, done.stderr.strip() or "modprobe says nothing"))
+
+
+def require_target() -> None:
+    """Without the target there is no disk to ask: say which one command helps, and load nothing."""
+    if target_loaded():
+        return
+    done = run("modprobe", "--dry-run", MODULE)
+    if done.returncode:
+        raise DeviceError(modulehelp.advice(MODULE, done.stderr.strip() or "modprobe says nothing"))
+    raise DeviceError(modulehelp.explain("its module is not loaded", f"modprobe {MODULE}"))
 
 
 @dataclass
@@ -110,6 +121,7 @@ def device_node(dev: str) -> str:
 
 def devices() -> list[Device]:
     """All david devices, in dmsetup's order."""
+    require_target()
     found = []
     for line in dmsetup("table", "--target", TARGET).splitlines():
         name, _, table = line.partition(": ")

@@ -45,6 +45,9 @@ def _not_found() -> tuple[str, str]:
     modules = ROOT / "lib/modules" / kernel
     headers = (modules / "build/Makefile").exists()
     built = TREE / "dm-david" / "dm-david.ko"
+    if not any((ROOT / "lib/modules").glob("*")):
+        return f"kernel {kernel} has no modules, and no other one is installed", \
+            "apt-get install linux-image-amd64 linux-headers-amd64, then reboot"
     if not modules.exists():
         return f"the kernel that runs, {kernel}, has no modules any more: another one is installed", "reboot"
     if not _device_mapper(modules):
@@ -68,6 +71,10 @@ def _unsigned() -> tuple[str, str]:
     return cause, "mokutil --disable-validation, then reboot; or sign the module with a key of your own"
 
 
+def explain(cause: str, command: str) -> str:
+    return f"the kernel has no target 'david': {cause}\n  try: {command}"
+
+
 def advice(module: str, complaint: str) -> str:
     """What to tell root, whose `modprobe MODULE` ended with COMPLAINT."""
     if any(words in complaint for words in UNSIGNED) or "not permitted" in complaint and _secure_boot():
@@ -81,4 +88,4 @@ def advice(module: str, complaint: str) -> str:
         cause, command = "this machine may load no modules (a container?)", "run it on the host"
     else:
         cause, command = "the module cannot be loaded", f"modprobe {module}; dmesg | tail"
-    return f"the kernel has no target 'david': {cause}\n  try: {command}\n  (modprobe: {complaint})"
+    return f"{explain(cause, command)}\n  (modprobe: {complaint})"

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from . import dm
 from .sizes import SECTOR, format_size, format_time
 from .util import UserError
 
@@ -155,7 +156,8 @@ def fetch(name: str) -> Struct:
     try:
         fd = os.open(CONTROL, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise StatsError(f"there is no {CONTROL}; load the module: modprobe dm-david") from None
+        dm.require_target()
+        raise StatsError(f"there is no {CONTROL}, though the module is loaded; is udevd stuck?") from None
     except OSError as error:
         raise StatsError(f"cannot open {CONTROL}: {error.strerror}; run as root") from None
     try:
