@@ -52,11 +52,11 @@ struct david {
 	u64 low_water;			/* blocks */
 	unsigned int unclassified;	/* MB of content that may wait for an inode to tell */
 
-	struct bio_set subs;		/* struct sub, in map.c */
+	struct bio_set child_bios;	/* struct child_bio */
 	mempool_t bounces;		/* pages, for less than a block */
 	struct workqueue_struct *wq;	/* requests that had to wait, and events */
 	/* Bounce pages to be written back: they must not wait for those that wait for pages. */
-	struct workqueue_struct *change_wq;	/* NULL where the backing device needs none */
+	struct workqueue_struct *rmw_wq;	/* NULL where the backing device needs none */
 	struct work_struct event;
 	bool failed_told;		/* its own */
 	atomic_t tell;			/* what it is to tell of */

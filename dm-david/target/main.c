@@ -433,8 +433,8 @@ static void event_work(struct work_struct *work)
 /* Takes half-built targets: what is not there yet is NULL. */
 static void david_free(struct david *d)
 {
-	if (d->change_wq)
-		destroy_workqueue(d->change_wq);
+	if (d->rmw_wq)
+		destroy_workqueue(d->rmw_wq);
 	if (d->wq)
 		destroy_workqueue(d->wq);
 	if (d->store) {
@@ -580,8 +580,8 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	}
 	d->wq = alloc_workqueue("dm-david", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (d->wq && d->backing_mask >= SECTOR_SIZE)
-		d->change_wq = alloc_workqueue("dm-david-change", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!d->wq || (d->backing_mask >= SECTOR_SIZE && !d->change_wq)) {
+		d->rmw_wq = alloc_workqueue("dm-david-rmw", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	if (!d->wq || (d->backing_mask >= SECTOR_SIZE && !d->rmw_wq)) {
 		ti->error = "Not enough memory for the work queue";
 		r = -ENOMEM;
 		goto bad;

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stored blocks: where a block is on the backing device, and the bios that go there.
+ *
+ * A request that is one piece as a whole goes there itself: the clone that device-mapper made is
+ * redirected. Otherwise each piece is a child bio. A part of a block that the backing device does
+ * not take alone goes by way of a bounce page: read, modified, written.
+ */
+#include "io.h"
+
+#include <linux/highmem.h>
+
+#define MIN_CHILDREN	16
+#define MIN_BOUNCES	4
+
+void piece_commit_or_abort(struct store *store, const struct piece *piece, blk_status_t status)
+{
+	struct rt_range r = {
+		.start = piece->block,
+		.len = piece->blocks,
+		.value = piece->dest,
+		.kind = RT_STORED,
+	};
+
+	if (!piece->commit)
+		return;
+	/* What could not be written keeps its old content. */
+	if (status) {
+		store_abort(store, piece->dest, piece->blocks);
+		return;
+	}
+	store_commit(store, &r);
+	if (unlikely(store->has_csums) && !piece->data && !piece->summed)
+		csum_invalidate_cached_locked(store, r.start, r.len);
+}
+
+void piece_abort(struct store *store, const struct piece *piece)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	piece_commit_or_abort(store, piece, BLK_STS_RESOURCE);
+	spin_unlock_irqrestore(&store->lock, flags);
+}
+
+void copy_to_request(struct david_io *io, struct bvec_iter start, void *from)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		memcpy_to_bvec(&bv, from);
+		from += bv.bv_len;
+	}
+}
+
+void copy_from_request(struct david_io *io, struct bvec_iter start, void *to)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+
+	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES) {
+		memset(to, 0, start.bi_size);
+		return;
+	}
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		memcpy_from_bvec(to, &bv);
+		to += bv.bv_len;
+	}
+}
+
+static void rmw_work(struct work_struct *work);
+
+static void child_endio(struct bio *bio)
+{
+	struct child_bio *child = container_of(bio, struct child_bio, bio);
+	struct david_io *io = child->io;
+	struct store *store = io->d->store;
+	unsigned long flags;
+	void *p;
+
+	if (unlikely(child->bounce && child->use != BOUNCE_WRITTEN) && !bio->bi_status) {
+		if (child->use == BOUNCE_RMW) {
+			/* This may be hard interrupt context. */
+			INIT_WORK(&child->work, rmw_work);
+			queue_work(io->d->rmw_wq, &child->work);
+			return;
+		}
+		p = kmap_local_page(child->bounce);
+		copy_to_request(io, child->iter, p + child->offset);
+		kunmap_local(p);
+	}
+
+	if (child->piece.commit) {
+		spin_lock_irqsave(&store->lock, flags);
+		piece_commit_or_abort(store, &child->piece, bio->bi_status);
+		spin_unlock_irqrestore(&store->lock, flags);
+	}
+	if (unlikely(bio->bi_status))
+		WRITE_ONCE(io->status, bio->bi_status);
+	if (child->bounce)
+		mempool_free(child->bounce, &io->d->bounces);
+	bio_put(bio);
+	io_put(io);
+}
+
+void child_init(struct david_io *io, struct bio *bio, const struct piece *piece,
+		unsigned int offset, struct page *bounce)
+{
+	struct child_bio *child = container_of(bio, struct child_bio, bio);
+
+	child->io = io;
+	child->piece = *piece;
+	child->bounce = bounce;
+	child->use = BOUNCE_WRITTEN;
+	bio->bi_iter.bi_sector = (piece->dest << io->d->store->block_shift) +
+				 (offset >> SECTOR_SHIFT);
+	bio->bi_end_io = child_endio;
+}
+
+void child_submit(struct david_io *io, struct bio *bio)
+{
+	atomic_inc(&io->pending);
+	submit_bio_noacct(bio);
+}
+
+/* The block is there: put the request's part in its place and write it back. */
+static void rmw_work(struct work_struct *work)
+{
+	struct child_bio *child = container_of(work, struct child_bio, work);
+	struct david_io *io = child->io;
+	struct bio *bio = &child->bio;
+	void *p;
+
+	p = kmap_local_page(child->bounce);
+	copy_from_request(io, child->iter, p + child->offset);
+	kunmap_local(p);
+	bio_reset(bio, io->d->dev->bdev, bounce_opf(io));
+	bio_clone_blkg_association(bio, io->bio);
+	bio->bi_ioprio = io->bio->bi_ioprio;
+	__bio_add_page(bio, child->bounce, io->d->store->block_size, 0);
+	child_init(io, bio, &child->piece, 0, child->bounce);
+	submit_bio_noacct(bio);
+}
+
+enum served read_block(struct david_io *io, const struct piece *piece,
+		       unsigned int offset, unsigned int bytes, enum bounce_use use)
+{
+	struct david *d = io->d;
+	gfp_t gfp = io_gfp(io);
+	struct page *page;
+	struct child_bio *child;
+	struct bio *bio;
+
+	page = mempool_alloc(&d->bounces, gfp);
+	if (!page)
+		return SERVED_DEFER;
+	bio = bio_alloc_bioset(d->dev->bdev, 1,
+			       REQ_OP_READ | (io->bio->bi_opf & REQ_SYNC),
+			       gfp, &d->child_bios);
+	if (!bio) {
+		mempool_free(page, &d->bounces);
+		return SERVED_DEFER;
+	}
+	bio->bi_ioprio = io->bio->bi_ioprio;
+	bio_clone_blkg_association(bio, io->bio);
+	__bio_add_page(bio, page, d->store->block_size, 0);
+	child_init(io, bio, piece, 0, page);
+	child = container_of(bio, struct child_bio, bio);
+	child->use = use;
+	child->offset = offset;
+	child->iter = io->iter;
+	child->iter.bi_size = bytes;
+	io_advance(io, bytes);
+	child_submit(io, bio);
+	return SERVED;
+}
+
+/*
+ * Send the next @bytes of the request to the destination of @piece, @offset
+ * bytes into its first block: a part of it, as a child bio.
+ */
+static noinline enum served send_part(struct david_io *io, struct lap *lap,
+				      const struct piece *piece, unsigned int offset,
+				      unsigned int bytes)
+{
+	struct david *d = io->d;
+	struct bio *bio;
+
+	lap_charge(lap, DAVID_CPU_MAP);
+	bio = bio_alloc_clone(d->dev->bdev, io->bio, io_gfp(io), &d->child_bios);
+	if (!bio)
+		return SERVED_DEFER;
+	bio->bi_iter = io->iter;
+	bio->bi_iter.bi_size = bytes;
+	child_init(io, bio, piece, offset, NULL);
+	child_submit(io, bio);
+	io_advance(io, bytes);
+	lap_charge(lap, DAVID_CPU_IO);
+	return SERVED;
+}
+
+enum served send_piece(struct david_io *io, struct lap *lap, const struct piece *piece,
+		       unsigned int offset, unsigned int bytes, bool may_redirect)
+{
+	struct david *d = io->d;
+
+	if (!may_redirect || bytes != io->bio->bi_iter.bi_size)
+		return send_part(io, lap, piece, offset, bytes);
+	io->whole = *piece;
+	io->redirected = true;
+	bio_set_dev(io->bio, d->dev->bdev);
+	io->bio->bi_iter.bi_sector = (piece->dest << d->store->block_shift) +
+				     (offset >> SECTOR_SHIFT);
+	io->iter.bi_size = 0;
+	return SERVED_REDIRECT;
+}
+
+/* What stands at the destination of @piece is about to be replaced. store->lock is held. */
+static void exact_replace(struct david *d, const struct piece *piece)
+{
+	if (!piece->data)
+		exact_cleared(d->store, piece->dest, piece->blocks);
+	else if (exact_taken(d->store, piece->block, piece->dest, piece->blocks))
+		queue_work(d->wq, &d->exact_work.work);
+}
+
+enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+	unsigned long flags;
+	int tell = 0;
+	struct rt_range r;
+	bool was_low;
+	u64 hint;
+
+	spin_lock_irqsave(&store->lock, flags);
+	hint = rt_lookup_hint(&store->table, piece->block, &r);
+	piece->blocks = min(piece->blocks, r.len);
+	piece->dest = r.value;
+	piece->commit = r.kind != RT_STORED;
+	if (!piece->commit) {
+		if (unlikely(store->exact))
+			exact_replace(d, piece);
+		spin_unlock_irqrestore(&store->lock, flags);
+		/* For what is new the promise asks. */
+		return unlikely(store->refuses) ? io_fail(io, BLK_STS_IOERR) : SERVED;
+	}
+	if (!store_promise(store, RT_STORED, gfp, &flags)) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		return reservation_failed(io, gfp);
+	}
+	was_low = store->low;
+	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);
+	if (unlikely(piece->dest == BM_NONE))
+		rt_unpromise(&store->table);
+	if (unlikely(store->low && !was_low))
+		tell |= DAVID_TELL_LOW;
+	if (unlikely(store->full && !store->full_told)) {
+		store->full_told = true;
+		tell |= DAVID_TELL_FULL;
+	}
+	if (unlikely(piece->data) && piece->dest != BM_NONE)
+		exact_replace(d, piece);
+	spin_unlock_irqrestore(&store->lock, flags);
+
+	if (unlikely(tell)) {
+		atomic_or(tell, &d->tell);
+		queue_work(d->wq, &d->event);
+	}
+	if (likely(piece->dest != BM_NONE))
+		return SERVED;
+	/* What was given up is not free before that is durable: try again then, from a worker. */
+	if (store->durable && durable_wait_free(store, gfp))
+		return SERVED_DEFER;
+	this_cpu_inc(store->stats->nospc);
+	return io_fail(io, BLK_STS_NOSPC);
+}
+
+/* Device-mapper keeps as many of our per-bio data ready as we keep child bios. */
+static const long pool_bytes = MIN_CHILDREN * (sizeof(struct child_bio) + sizeof(struct david_io) +
+					   BIO_MAX_VECS * sizeof(struct bio_vec)) +
+			       MIN_BOUNCES * PAGE_SIZE;
+
+int david_pools_init(struct david *d)
+{
+	int r;
+
+	r = bioset_init(&d->child_bios, MIN_CHILDREN, offsetof(struct child_bio, bio),
+			BIOSET_NEED_BVECS);
+	if (r)
+		return r;
+	r = mempool_init_page_pool(&d->bounces, MIN_BOUNCES, 0);
+	if (r) {
+		bioset_exit(&d->child_bios);
+		return r;
+	}
+	atomic64_add(pool_bytes, &d->store->pools);
+	return 0;
+}
+
+void david_pools_exit(struct david *d)
+{
+	atomic64_sub(pool_bytes, &d->store->pools);
+	mempool_exit(&d->bounces);
+	bioset_exit(&d->child_bios);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a read returns of blocks that are not stored: squashed ones have content made up, from seed
+ * and place alone, with the checksum that the block had if that is known (store/csum.h), or by the
+ * file's format (owner/byfile.h); constant ones have their word; empty ones are zeros.
+ */
+#include "io.h"
+
+#include <linux/highmem.h>
+#include "../owner/byfile.h"
+
+/* Fill @len bytes at @buf, @pos bytes after the start of @sector, which lies in @r. */
+static void make_content(struct david *d, const struct rt_range *r, void *buf, sector_t sector,
+			 unsigned int pos, unsigned int len)
+{
+	struct content content;
+	unsigned int i;
+
+	switch (r->kind) {
+	case RT_SQUASHED:
+		content = david_content(d);
+		content_fill(buf, &content, d->seed, sector, pos, len);
+		break;
+	case RT_FILL:
+		if (r->value && !((pos | len) & 7)) {
+			memset64(buf, r->value, len / 8);
+			break;
+		}
+		if (r->value) {
+			for (i = 0; i < len; i++)
+				((u8 *)buf)[i] = ((const u8 *)&r->value)[(pos + i) & 7];
+			break;
+		}
+		fallthrough;
+	default:
+		memset(buf, 0, len);
+	}
+}
+
+/*
+ * Squashed, on a disk that has content by file: the usual where the file is not known,
+ * or its content not by its name. This is the place to say no because of what is kept of a
+ * block (its checksum), whoever reads it.
+ */
+static noinline void fill_read_by_file(struct david_io *io, const struct rt_range *r,
+				       unsigned int bytes)
+{
+	struct byfile_cache cache = { .mapping = NULL };
+	struct bvec_iter iter, start = io->iter;
+	struct david *d = io->d;
+	unsigned int pos = 0;
+	struct bio_vec bv;
+	void *p;
+
+	start.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		p = bvec_kmap_local(&bv);
+		if (!byfile_fill(&d->byfile, &d->owners, d->seed, &cache, &bv, p))
+			make_content(d, r, p, io->iter.bi_sector, pos, bv.bv_len);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+		pos += bv.bv_len;
+	}
+	io_advance(io, bytes);
+}
+
+static void fill_read(struct david_io *io, const struct rt_range *r, unsigned int bytes)
+{
+	struct bvec_iter iter, start = io->iter;
+	unsigned int pos = 0;
+	struct bio_vec bv;
+	void *p;
+
+	start.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		p = bvec_kmap_local(&bv);
+		make_content(io->d, r, p, io->iter.bi_sector, pos, bv.bv_len);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+		pos += bv.bv_len;
+	}
+	io_advance(io, bytes);
+}
+
+/* The unit that @sector is in, with its checksum. */
+static void make_unit(struct david *d, void *buf, sector_t sector, u32 crc)
+{
+	struct content content = david_content(d);
+
+	content_fill(buf, &content, d->seed, round_down(sector, CSUM_SECTORS), 0, CSUM_UNIT);
+	csum_forge(d->store, buf, crc);
+}
+
+/* Read @bytes, which are in one unit. */
+static enum served read_unit(struct david_io *io, unsigned int bytes, u32 crc)
+{
+	unsigned int pos = (io->iter.bi_sector % CSUM_SECTORS) << SECTOR_SHIFT;
+	struct bio_vec bv = bio_iter_iovec(io->bio, io->iter);
+	struct bvec_iter part = io->iter;
+	struct david *d = io->d;
+	struct page *page;
+	void *p;
+
+	if (likely(bytes == CSUM_UNIT && bv.bv_len >= CSUM_UNIT)) {
+		p = bvec_kmap_local(&bv);
+		make_unit(d, p, io->iter.bi_sector, crc);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+	} else {
+		page = mempool_alloc(&d->bounces, io_gfp(io));
+		if (!page)
+			return SERVED_DEFER;
+		p = kmap_local_page(page);
+		make_unit(d, p, io->iter.bi_sector, crc);
+		part.bi_size = bytes;
+		copy_to_request(io, part, p + pos);
+		kunmap_local(p);
+		mempool_free(page, &d->bounces);
+	}
+	io_advance(io, bytes);
+	return SERVED;
+}
+
+/* Read @bytes of the squashed range @r, as fill_read() would without checksums. */
+static enum served read_squashed(struct david_io *io, const struct rt_range *r, unsigned int bytes)
+{
+	struct store *store = io->d->store;
+	enum served served;
+	unsigned int pos, n;
+	u32 crc;
+
+	for (; bytes; bytes -= n) {
+		pos = (io->iter.bi_sector % CSUM_SECTORS) << SECTOR_SHIFT;
+		n = min(CSUM_UNIT - pos, bytes);
+		if (!csum_touches(store, pos, n)) {
+			fill_read(io, r, n);
+			continue;
+		}
+		switch (csum_find(store, io->iter.bi_sector, &crc, &io->want)) {
+		case CRCT_DONE:
+			served = read_unit(io, n, crc);
+			if (served != SERVED)
+				return served;
+			break;
+		case CRCT_LOAD:
+			return defer_for_csum(io);
+		default:
+			fill_read(io, r, n);
+		}
+	}
+	return SERVED;
+}
+
+void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *crc)
+{
+	sector_t sector = r->start << d->store->block_shift;
+
+	if (!crc) {
+		make_content(d, r, p, sector, 0, d->store->block_size);
+		return;
+	}
+	make_unit(d, p, sector, *crc);
+	memmove(p, p + ((sector % CSUM_SECTORS) << SECTOR_SHIFT), d->store->block_size);
+}
+
+unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r)
+{
+	unsigned int shift = io->d->store->block_shift;
+	sector_t end;
+
+	if (r->len > U32_MAX)
+		return io->iter.bi_size;
+	end = (r->start + r->len) << shift;
+	return min_t(u64, io->iter.bi_size, (u64)(end - io->iter.bi_sector) << SECTOR_SHIFT);
+}
+
+enum served serve_read_range(struct david_io *io, struct lap *lap,
+			     const struct rt_range *r, bool may_redirect)
+{
+	unsigned int bytes = io_bytes_in(io, r);
+	unsigned int offset = (io->iter.bi_sector & block_sector_mask(io->d)) << SECTOR_SHIFT;
+	struct piece piece = { .block = r->start, .dest = r->value };
+	struct david *d = io->d;
+
+	if (r->kind != RT_STORED) {
+		enum served served = SERVED;
+
+		lap_charge(lap, DAVID_CPU_MAP);
+		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_csums)))
+			served = read_squashed(io, r, bytes);
+		else if (r->kind == RT_SQUASHED && byfile_any(&d->byfile))
+			fill_read_by_file(io, r, bytes);
+		else
+			fill_read(io, r, bytes);
+		lap_charge(lap, DAVID_CPU_CONTENT);
+		return served;
+	}
+	if (!is_aligned(d, offset, bytes)) {
+		if (!is_aligned(d, offset, 0) || bytes <= d->backing_mask) {
+			bytes = min(bytes, d->store->block_size - offset);
+			return read_block(io, &piece, offset, bytes, BOUNCE_READ);
+		}
+		bytes &= ~d->backing_mask;
+	}
+	return send_piece(io, lap, &piece, offset, bytes, may_redirect);
+}

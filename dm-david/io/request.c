@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of a request between map.c's two ends: served one piece after the other, put off when a
+ * piece cannot have what it needs, resumed by a worker, and ended when its last child bio is.
+ */
+#include "io.h"
+
+static void serve_work(struct work_struct *work);
+
+void io_queue(struct david_io *io)
+{
+	INIT_WORK(&io->work, serve_work);
+	queue_work(io->d->wq, &io->work);
+}
+
+void io_put(struct david_io *io)
+{
+	if (!atomic_dec_and_test(&io->pending))
+		return;
+	if (io->iter.bi_size && !io->status) {
+		io_queue(io);
+		return;
+	}
+	io->bio->bi_status = io->status;
+	bio_endio(io->bio);
+}
+
+static void csum_work(struct work_struct *work)
+{
+	struct david_io *io = container_of(work, struct david_io, work);
+	blk_status_t status = csum_policy_fetch(io->d, &io->want);
+
+	if (unlikely(status))
+		WRITE_ONCE(io->status, status);
+	io_put(io);
+}
+
+enum served defer_for_csum(struct david_io *io)
+{
+	atomic_inc(&io->pending);
+	INIT_WORK(&io->work, csum_work);
+	queue_work(io->d->wq, &io->work);
+	return SERVED_DEFER;
+}
+
+enum served io_fail(struct david_io *io, blk_status_t status)
+{
+	cmpxchg(&io->status, BLK_STS_OK, status);
+	return SERVED_FAILED;
+}
+
+/* Once, until there is room again: see set_allowance(). */
+static void notify_table_full(struct david *d)
+{
+	struct store *store = d->store;
+	unsigned long flags;
+	bool told;
+
+	spin_lock_irqsave(&store->lock, flags);
+	told = store->table_told;
+	store->table_told = true;
+	spin_unlock_irqrestore(&store->lock, flags);
+	if (told)
+		return;
+	atomic_or(DAVID_TELL_TABLE, &d->tell);
+	queue_work(d->wq, &d->event);
+}
+
+enum served reservation_failed(struct david_io *io, gfp_t gfp)
+{
+	if (!gfpflags_allow_blocking(gfp))
+		return SERVED_DEFER;
+	if (store_refused(io->d->store) == BLK_STS_NOSPC) {
+		this_cpu_inc(io->d->store->stats->nospc);
+		notify_table_full(io->d);
+	}
+	return io_fail(io, store_refused(io->d->store));
+}
+
+void io_lock_range(struct david_io *io)
+{
+	unsigned int shift = io->d->store->block_shift;
+
+	io->lock.start = io->iter.bi_sector >> shift;
+	io->lock.last = (io->iter.bi_sector + bio_sectors(io->bio) - 1) >> shift;
+	io->lock.shared = bio_op(io->bio) == REQ_OP_READ;
+	io->at_end |= END_UNLOCK;
+}
+
+static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_redirect,
+			       struct span *span)
+{
+	struct rt_range r;
+
+	switch (bio_op(io->bio)) {
+	case REQ_OP_READ:
+		store_lookup(io->d->store, io_first_block(io), &r);
+		return serve_read_range(io, lap, &r, may_redirect);
+	case REQ_OP_DISCARD:
+		if (unlikely(io->at_end & END_OWN))
+			return serve_squash(io);
+		return serve_discard(io, lap);
+	default:
+		return serve_write(io, lap, may_redirect, span);
+	}
+}
+
+int io_serve(struct david_io *io, struct lap *lap, bool may_redirect, struct span *span)
+{
+	enum served served;
+
+	atomic_set(&io->pending, 1);
+	do {
+		served = serve_piece(io, lap, may_redirect, span);
+		span = NULL;
+	} while (served == SERVED && io->iter.bi_size && !READ_ONCE(io->status));
+
+	if (served == SERVED_REDIRECT)
+		return DM_MAPIO_REMAPPED;
+	io_put(io);
+	return DM_MAPIO_SUBMITTED;
+}
+
+static void serve_work(struct work_struct *work)
+{
+	struct david_io *io = container_of(work, struct david_io, work);
+	struct lap lap;
+
+	/* A worker may sleep, and so may the backing device when a worker submits to it. */
+	io->nowait = false;
+	io->bio->bi_opf &= ~REQ_NOWAIT;
+	lap_start(&lap, io->d->store->stats);
+	io_serve(io, &lap, false, NULL);
+}

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What becomes of a write, by the verdict on its blocks; discards, and writes of zeros. */
+#include "io.h"
+
+#include <linux/highmem.h>
+#include "../base/inject.h"
+#include "../timing/trace.h"
+
+/* Squash the blocks of @span with their checksums. */
+static enum served squash_with_csums(struct david_io *io, struct span *span)
+{
+	struct store *store = io->d->store;
+	struct rt_range r = span->r;
+	gfp_t gfp = io_gfp(io);
+
+	for (; span->r.len; span->r.start += r.len, span->r.len -= r.len) {
+		r.start = span->r.start;
+		r.len = min_t(u64, span->r.len, CSUM_BATCH * CSUM_UNIT / store->block_size);
+		switch (csum_squash(&io->d->csum_io, &r, io->bio, io->iter, gfp, &io->want)) {
+		case CRCT_DONE:
+			break;
+		case CRCT_LOAD:
+			return defer_for_csum(io);
+		default:
+			return reservation_failed(io, gfp);
+		}
+		count_blocks(io, span, r.len);
+		io_advance(io, r.len * store->block_size);
+	}
+	return SERVED;
+}
+
+/* Store the blocks of @span for a while, as far as one piece goes. SERVED_FAILED: it cannot be. */
+static enum served write_exact(struct david_io *io, struct lap *lap, bool may_redirect,
+			       struct span *span)
+{
+	struct store *store = io->d->store;
+	struct rt_range r = span->r;
+	gfp_t gfp = io_gfp(io);
+	struct piece piece;
+	enum served served;
+
+	r.kind = RT_STORED;
+	r.len = min_t(u64, r.len, CSUM_BATCH * CSUM_UNIT / store->block_size);
+	if (!exact_wants(store, r.len, gfp))
+		return SERVED_FAILED;
+	switch (csum_policy_of(io, &r)) {
+	case CSUM_IGNORE:
+		break;
+	case CSUM_KEEP:
+		switch (csum_squash(&io->d->csum_io, &r, io->bio, io->iter, gfp, &io->want)) {
+		case CRCT_DONE:
+			break;
+		case CRCT_LOAD:
+			return defer_for_csum(io);
+		default:
+			return reservation_failed(io, gfp);
+		}
+		break;
+	default:
+		return SERVED_FAILED;
+	}
+	piece = (struct piece){ .block = r.start, .blocks = r.len, .data = true };
+	served = piece_place(io, &piece, gfp);
+	/* No room is none for this. What a child bio met stays an error. */
+	if (served == SERVED_FAILED)
+		cmpxchg(&io->status, BLK_STS_NOSPC, BLK_STS_OK);
+	if (served != SERVED)
+		return served;
+	served = send_piece(io, lap, &piece, 0, piece.blocks * store->block_size, may_redirect);
+	if (served == SERVED_DEFER) {
+		piece_abort(store, &piece);
+		return served;
+	}
+	this_cpu_add(store->stats->evidence[span->evidence], piece.blocks);
+	this_cpu_add(store->stats->verdict[DAVID_WRITTEN_EXACT], piece.blocks);
+	return served;
+}
+
+/* Squash the blocks of @span; checksums may matter, or have mattered. */
+static noinline enum served squash_with_policy(struct david_io *io, struct lap *lap,
+					       struct span *span)
+{
+	struct store *store = io->d->store;
+	gfp_t gfp = io_gfp(io);
+	enum served served;
+	struct rt_range r;
+
+	switch (csum_policy_of(io, &span->r)) {
+	case CSUM_KEEP:
+		served = squash_with_csums(io, span);
+		lap_charge(lap, DAVID_CPU_MAP);
+		return served;
+	case CSUM_UNKNOWN:
+		csum_policy_want(&io->want);
+		return defer_for_csum(io);
+	case CSUM_REFUSE:
+		/* Not when they were looked at: look again. */
+		return SERVED_DEFER;
+	default:
+		break;
+	}
+	if (store->has_csums &&
+	    csum_invalidate(store, span->r.start, span->r.len, &io->want) != CRCT_DONE)
+		return defer_for_csum(io);
+	r = span->r;
+	if (!store_set(store, &r, gfp))
+		return reservation_failed(io, gfp);
+	count_blocks(io, span, span->r.len);
+	lap_charge(lap, DAVID_CPU_MAP);
+	io_advance(io, span->r.len * store->block_size);
+	return SERVED;
+}
+
+/*
+ * The blocks of @piece are kept for now: the classifier may find that they are data, and then
+ * nobody has their content in hand. As many as are done at once.
+ */
+static noinline enum served csum_undecided(struct david_io *io, const struct span *span,
+					   struct piece *piece, gfp_t gfp)
+{
+	struct store *store = io->d->store;
+	struct rt_range r = { .start = piece->block, .kind = RT_STORED };
+
+	if (store->block_size != CSUM_UNIT || span->evidence == DAVID_EV_RAW || INJECTED(later) ||
+	    csum_policy(io->d) == CSUM_REFUSE ||
+	    !implied_sums(&io->implied, io->iter.bi_sector - io->first,
+			  piece->blocks << store->block_shift))
+		return SERVED;
+	piece->blocks = min_t(u64, piece->blocks, CSUM_BATCH);
+	r.len = piece->blocks;
+	switch (csum_squash(&io->d->csum_io, &r, io->bio, io->iter, gfp, &io->want)) {
+	case CRCT_DONE:
+		piece->summed = true;
+		return SERVED;
+	case CRCT_LOAD:
+		return defer_for_csum(io);
+	default:
+		return reservation_failed(io, gfp);
+	}
+}
+
+static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_redirect,
+				struct span *span)
+{
+	struct store *store = io->d->store;
+	struct piece piece = { .block = span->r.start, .blocks = span->r.len };
+	gfp_t gfp = io_gfp(io);
+	enum served served;
+
+	if (span->r.kind == RT_SQUASHED && unlikely(store->exact)) {
+		served = write_exact(io, lap, may_redirect, span);
+		if (served != SERVED_FAILED)
+			return served;
+	}
+	if (span->r.kind == RT_SQUASHED && unlikely(may_have_csums(io->d)))
+		return squash_with_policy(io, lap, span);
+	if (span->r.kind != RT_STORED) {
+		if (!store_set(store, &span->r, gfp))
+			return reservation_failed(io, gfp);
+		if (unlikely(READ_ONCE(store->has_csums)))
+			csum_invalidate_cached(store, piece.block, piece.blocks, gfp);
+	} else {
+		if (unlikely(READ_ONCE(io->d->owners.checksums)) && io->implied.runs) {
+			served = csum_undecided(io, span, &piece, gfp);
+			if (served != SERVED)
+				return served;
+		}
+		served = piece_place(io, &piece, gfp);
+		if (served != SERVED)
+			return served;
+		served = send_piece(io, lap, &piece, 0, piece.blocks * store->block_size,
+				    may_redirect);
+		if (served == SERVED_DEFER) {
+			piece_abort(store, &piece);
+			return served;
+		}
+	}
+	count_blocks(io, span, piece.blocks);
+	lap_charge(lap, DAVID_CPU_MAP);
+	if (span->r.kind == RT_STORED)
+		return served;
+	io_advance(io, piece.blocks * store->block_size);
+	return SERVED;
+}
+
+/*
+ * Write @bytes at @offset into the block of @r through a bounce page: the whole
+ * block to a new destination if it is not stored yet, with the rest of it as
+ * reads would show it, else the part alone if the backing device can do that.
+ */
+static enum served write_bounce(struct david_io *io, const struct rt_range *r,
+				unsigned int offset, unsigned int bytes)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+	struct piece piece = { .block = r->start, .blocks = 1 };
+	bool stored = r->kind == RT_STORED;
+	struct bvec_iter part = io->iter;
+	const u32 *known = NULL;
+	gfp_t gfp = io_gfp(io);
+	struct page *page;
+	enum served served;
+	struct bio *bio;
+	void *p;
+	u32 crc;
+
+	if (stored && !is_aligned(d, offset, bytes)) {
+		piece.dest = r->value;
+		return read_block(io, &piece, offset, bytes, BOUNCE_RMW);
+	}
+	if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(store->has_csums))) {
+		switch (csum_find(store, r->start << store->block_shift, &crc, &io->want)) {
+		case CRCT_DONE:
+			known = &crc;
+			break;
+		case CRCT_LOAD:
+			return defer_for_csum(io);
+		default:
+			break;
+		}
+	}
+
+	/* Two pools, always taken in this order, and none held while sleeping for more. */
+	page = mempool_alloc(&d->bounces, gfp);
+	if (!page)
+		return SERVED_DEFER;
+	bio = bio_alloc_bioset(d->dev->bdev, 1, bounce_opf(io), gfp, &d->child_bios);
+	if (!bio) {
+		served = SERVED_DEFER;
+		goto free_page;
+	}
+	bio->bi_ioprio = io->bio->bi_ioprio;
+	bio_clone_blkg_association(bio, io->bio);
+	served = piece_place(io, &piece, gfp);
+	if (served != SERVED)
+		goto free_bio;
+
+	p = kmap_local_page(page);
+	if (!stored)
+		make_block(d, r, p, known);
+	part.bi_size = bytes;
+	copy_from_request(io, part, p + offset);
+	kunmap_local(p);
+	if (stored) {
+		__bio_add_page(bio, page, bytes, offset);
+		child_init(io, bio, &piece, offset, page);
+	} else {
+		__bio_add_page(bio, page, store->block_size, 0);
+		child_init(io, bio, &piece, 0, page);
+	}
+	child_submit(io, bio);
+	io_advance(io, bytes);
+	return SERVED;
+
+free_bio:
+	bio_put(bio);
+free_page:
+	mempool_free(page, &d->bounces);
+	return served;
+}
+
+/*
+ * A write of less than a block is dropped only if the whole block is data
+ * already. Else the rest of it might be metadata, or zeros that somebody counts
+ * on, and the block is kept whole. (classify=data means: nothing is.)
+ */
+static enum served write_part(struct david_io *io, struct lap *lap, unsigned int offset,
+			      unsigned int bytes, bool may_redirect)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+	struct judgement judged = {
+		.verdict = VERDICT_KEEP, .evidence = DAVID_EV_MODE, .constant = true
+	};
+	struct piece piece = { .block = io_first_block(io), .blocks = 1 };
+	enum david_written written = DAVID_WRITTEN_KEPT;
+	gfp_t gfp = io_gfp(io);
+	enum served served;
+	struct rt_range r;
+	bool zeroes = bio_op(io->bio) == REQ_OP_WRITE_ZEROES;
+
+	if (unlikely(store->refuses))
+		return io_fail(io, BLK_STS_IOERR);
+	if (!zeroes)
+		judge_part(io, bytes, &judged);
+	lap_charge(lap, DAVID_CPU_CLASSIFY);
+	store_lookup(store, piece.block, &r);
+
+	if (judged.constant && (r.kind == RT_FILL || r.kind == RT_HOLE) &&
+	    judged.word == r.value) {
+		/* It reads so already. */
+		written = DAVID_WRITTEN_FILL;
+		io_advance(io, bytes);
+		served = SERVED;
+	} else if (judged.verdict == VERDICT_SQUASH && r.kind == RT_SQUASHED) {
+		written = DAVID_WRITTEN_SQUASHED;
+		io_advance(io, bytes);
+		served = SERVED;
+	} else if (d->classify == CLASSIFY_DATA && judged.verdict == VERDICT_SQUASH &&
+		   r.kind != RT_STORED) {
+		written = DAVID_WRITTEN_SQUASHED;
+		r.len = 1;
+		r.value = 0;
+		r.kind = RT_SQUASHED;
+		if (!store_set(store, &r, gfp))
+			return reservation_failed(io, gfp);
+		io_advance(io, bytes);
+		served = SERVED;
+	} else {
+		if (judged.verdict == VERDICT_SQUASH)
+			judged.evidence = DAVID_EV_PARTIAL;
+		else if (r.kind == RT_STORED && unlikely(store->exact))
+			exact_clear(store, r.value, 1);
+		if (r.kind == RT_STORED && !zeroes && is_aligned(d, offset, bytes)) {
+			piece.dest = r.value;
+			served = send_piece(io, lap, &piece, offset, bytes, may_redirect);
+		} else {
+			served = write_bounce(io, &r, offset, bytes);
+		}
+	}
+	lap_charge(lap, DAVID_CPU_IO);
+	if (!zeroes && (served == SERVED || served == SERVED_REDIRECT)) {
+		this_cpu_inc(store->stats->evidence[judged.evidence]);
+		this_cpu_inc(store->stats->verdict[written]);
+		if (trace_david_verdict_enabled())
+			trace_verdict(d, (piece.block << store->block_shift) +
+				      (offset >> SECTOR_SHIFT), bytes >> SECTOR_SHIFT, written,
+				      judged.evidence);
+	}
+	return served;
+}
+
+enum served serve_write(struct david_io *io, struct lap *lap, bool may_redirect,
+			struct span *span)
+{
+	struct store *store = io->d->store;
+	unsigned int offset = (io->iter.bi_sector & block_sector_mask(io->d)) << SECTOR_SHIFT;
+	unsigned int bytes = min(store->block_size - offset, io->iter.bi_size);
+	struct span judged;
+	struct rt_range r;
+	gfp_t gfp;
+
+	if (bytes < store->block_size)
+		return write_part(io, lap, offset, bytes, may_redirect);
+	if (bio_op(io->bio) != REQ_OP_WRITE_ZEROES) {
+		if (!span) {
+			span = &judged;
+			judge_blocks(io, lap, span);
+		}
+		return write_blocks(io, lap, may_redirect, span);
+	}
+
+	r.start = io_first_block(io);
+	r.len = io->iter.bi_size / store->block_size;
+	r.value = 0;
+	r.kind = RT_FILL;
+	bytes = r.len * store->block_size;
+	gfp = io_gfp(io);
+	if (!store_set(store, &r, gfp))
+		return reservation_failed(io, gfp);
+	if (unlikely(READ_ONCE(store->has_csums)))
+		csum_invalidate_cached(store, io_first_block(io), bytes / store->block_size, gfp);
+	io_advance(io, bytes);
+	lap_charge(lap, DAVID_CPU_MAP);
+	return SERVED;
+}
+
+enum served serve_discard(struct david_io *io, struct lap *lap)
+{
+	struct store *store = io->d->store;
+	unsigned int shift = store->block_shift;
+	sector_t end = io->iter.bi_sector + bio_sectors(io->bio);
+	struct rt_range r = { .kind = RT_HOLE };
+	gfp_t gfp = io_gfp(io);
+	u64 first, blocks;
+
+	/* What is not a whole block is left as it is. */
+	first = (io->iter.bi_sector + block_sector_mask(io->d)) >> shift;
+	r.start = first;
+	if (r.start < end >> shift) {
+		r.len = (end >> shift) - r.start;
+		blocks = r.len;
+		if (!store_set(store, &r, gfp))
+			return reservation_failed(io, gfp);
+		if (unlikely(READ_ONCE(store->has_csums)))
+			csum_invalidate_cached(store, first, blocks, gfp);
+	}
+	io_advance(io, io->iter.bi_size);
+	lap_charge(lap, DAVID_CPU_MAP);
+	return SERVED;
+}
+
+/* The worker's own: blocks that were kept and are found to be data. */
+enum served serve_squash(struct david_io *io)
+{
+	implicit_squash(io->d->implicit, io->iter.bi_sector, bio_sectors(io->bio));
+	io_advance(io, io->iter.bi_size);
+	return SERVED;
+}
