@@ -106,6 +106,17 @@ validate: sim ## everyday jobs on every profile against what they should come to
 physics: sim ## 10,000 random jobs for every profile against what no disk breaks; SEED=1
 	$(DAVID) profile validate --physics-only --jobs 10000 --seed $(or $(SEED),1)
 
+DRAWINGS = $(patsubst %,docs/drawings/%.svg,overview rooms write)
+drawings: ## the drawings of docs/, from their text
+	@tools/setup drawings
+	$(MAKE) --no-print-directory $(DRAWINGS)
+
+docs/drawings/%.svg: docs/drawings/%.dot
+	dot -Tsvg -o $@ $<
+
+docs/drawings/%.svg: docs/drawings/%.msc
+	mscgen -T svg -i $< -o $@
+
 setup: ## packages and Python tools; other targets do this by themselves
 	@tools/setup
 
@@ -200,7 +211,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: all help module sim install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
-.PHONY: powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif
