@@ -16,9 +16,8 @@ export DESTDIR PREFIX ZSHDIR
 # Everything else. A target that needs more than a compiler begins with its own set-up.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 SEEDS ?= 200
-# Of `make layers`.
-CASES ?= 'volumes.*' 'lvm.*' 'caches.*' 'mirrors.*' 'stacked.*' 'images.*' 'aftercut.*' 'readpast.*' \
-	'fstools.*' 'upkeep.*' 'strangers.*'
+LAYERS = 'volumes.*' 'lvm.*' 'caches.*' 'mirrors.*' 'stacked.*' 'images.*' 'aftercut.*' 'readpast.*' \
+	 'fstools.*' 'upkeep.*' 'strangers.*'
 FS ?= ext2 ext3 ext4 xfs btrfs f2fs nilfs2
 VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david/venv
 DAVID = tools/david
@@ -145,12 +144,13 @@ fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=3 ea
 kunit: setup ## the same as KUnit, in the uml lab; TEST=rangetable
 	tests/kunit/run $(TEST)
 
-system: setup sim ## system tests, in both labs
-	$(VENV)/bin/pytest tests/system
+system: setup sim ## system tests, in both labs; CASES='store.*': of these only, in the uml lab
+	$(if $(CASES),$(DAVID) lab run --kind uml --timeout 3600 -- python3 tests/system/caserun.py $(CASES),\
+		$(VENV)/bin/pytest tests/system)
 
 powercut: setup ## power cuts at thousands of places, hours; then bugs planted to be found by that
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'powercut.*'
-	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py 'powercut.the_test*' 'sumslong.scrub_finds*' 'otherfs.f2fs_finds*' '*.a_planted_bug*'
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py --planted
 
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest -k 'not vm' \
@@ -183,7 +183,7 @@ trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:impl
 		grep -a "^trials:" $$log | grep -v ": clean ("; exit $$status'
 
 layers: setup ## who else writes to a disk: every case of tests/system/writers.toml; CASES="mirrors.*", half an hour
-	$(DAVID) lab run --kind uml --memory 5G --timeout 14400 -- python3 tests/system/caserun.py $(CASES)
+	$(DAVID) lab run --kind uml --memory 5G --timeout 14400 -- python3 tests/system/caserun.py $(or $(CASES),$(LAYERS))
 
 trials-references: setup ## lives the references of the lives in `make check` again, and remembers what they came to
 	@mkdir -p build/trials

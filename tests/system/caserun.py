@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 import os
+import re
 import sys
 import time
 import traceback
 
-from cases import GROUPS, LAYERS, LONG, VIRTUAL, load
+from cases import GROUPS, LAYERS, LONG, VIRTUAL, About, Case, about, load, matching
+from planted import can_plant
 
 from guest import Complaints, Failed, dm, leaks, remove, run, say
 
@@ -28,37 +29,54 @@ def clean_up() -> list[str]:
     return left
 
 
+def skipped(known: About) -> str:
+    """Why the case is not run here."""
+    if known.full and os.environ.get("DAVID_SCALE") != "full":
+        return "only with DAVID_SCALE=full"
+    if known.planted and not can_plant() and os.environ.get("DAVID_PLANT") != "1":
+        return "only with a module built with DAVID_PLANT=1"
+    return ""
+
+
+def tried(case: Case) -> str:
+    """What is wrong."""
+    complaints = Complaints()
+    error = ""
+    try:
+        case()
+    except (Failed, AssertionError) as wrong:
+        place = traceback.extract_tb(wrong.__traceback__)
+        line = next((frame for frame in reversed(place) if "/cases/" in frame.filename), place[-1])
+        error = f"line {line.lineno} ({line.line}): {wrong}"
+    except Exception:
+        error = traceback.format_exc(limit=-4)
+    if left := clean_up():
+        error = error or f"left devices behind: {', '.join(left)}"
+    expected = about(case).complaints
+    lines = [text for text in complaints.found() if not (expected and re.search(expected, text))]
+    return "\nkernel: ".join([error, *lines])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("patterns", nargs="*", help="which cases: tables.*, store.full*; all of GROUPS")
+    parser.add_argument("--planted", action="store_true", help="those that plant a bug to be found")
     args = parser.parse_args()
     virtual = os.environ.get("DAVID_LAB_VIRTUAL_TIME") == "1"
     cases = load(VIRTUAL if virtual else GROUPS + LONG + LAYERS)
     patterns = args.patterns or [name for name in cases if name.partition(".")[0] not in LONG + LAYERS]
-    chosen = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+    if args.planted:
+        patterns = [name for name in cases if about(cases[name]).planted]
+    chosen = matching(cases, patterns)
     failed = 0
     for number, name in enumerate(chosen, 1):
-        complaints = Complaints()
         start = time.monotonic()
-        error = ""
-        try:
-            cases[name]()
-        except (Failed, AssertionError) as wrong:
-            place = traceback.extract_tb(wrong.__traceback__)
-            line = next((frame for frame in reversed(place) if "/cases/" in frame.filename), place[-1])
-            error = f"line {line.lineno} ({line.line}): {wrong}"
-        except Exception:
-            error = traceback.format_exc(limit=-4)
-        if left := clean_up():
-            error = error or f"left devices behind: {', '.join(left)}"
-        if lines := complaints.found():
-            expected = getattr(cases[name], "complaints", None)
-            lines = [text for text in lines if not (expected and expected.search(text))]
-            if lines:
-                error += "\nkernel: " + "\nkernel: ".join(lines)
+        why = skipped(about(cases[name]))
+        error = "" if why else tried(cases[name])
         seconds = round(time.monotonic() - start, 2)
-        say(f"caserun: {number}/{len(chosen)} {name}: {error or 'ok'} ({seconds} s)")
-        print("RESULT " + json.dumps({"case": name, "error": error, "seconds": seconds}), flush=True)
+        say(f"caserun: {number}/{len(chosen)} {name}: {error or why or 'ok'} ({seconds} s)")
+        result = {"case": name, "error": error, "skipped": why, "seconds": seconds}
+        print("RESULT " + json.dumps(result), flush=True)
         failed += bool(error)
     if lost := leaks():
         say(f"caserun: kmemleak: {lost}")

@@ -2,8 +2,10 @@
 """System tests: each lab is started once, in the background, two at a time; tests wait for their line of
 its output.
 
-A test says which lab it needs with `@pytest.mark.lab(Job(...))` and asks the fixture `lab` for its result,
-a line "RESULT {json}" that the program in the lab prints. Jobs behind the first are run for it, too.
+A test says which lab it needs with `@pytest.mark.lab(Job(...), run)` and asks the fixture `lab` for its
+result, a line "RESULT {json}" that the program in the lab prints. The lab is started with those of its runs
+that the chosen tests need, so `pytest -k` takes no longer than it must. Labs of further marks are run for
+the test, too.
 DAVID_SCALE=full runs the issue's full sizes.
 """
 
@@ -23,13 +25,20 @@ LABS = pytest.StashKey[Labs]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "lab(job): the lab that prints this test's result")
+    config.addinivalue_line("markers", "lab(job, run): which lab, and what of its runs, a test waits for")
 
 
-def jobs_of(items: list[pytest.Item]) -> list[Job]:
-    """The labs that the chosen tests need, in the tests' order."""
-    marks = [item.get_closest_marker("lab") for item in items]
-    return list(dict.fromkeys(job for mark in marks if mark for job in mark.args))
+def jobs_of(items: list[pytest.Item]) -> dict[Job, tuple[str, ...]]:
+    """The labs that the chosen tests need, in the tests' order, and what of its runs each is to do: all where
+    only its end is asked for.
+    """
+    needed: dict[Job, set[str]] = {}
+    for item in items:
+        for mark in item.iter_markers("lab"):
+            job, *runs = mark.args
+            assert set(runs) <= set(job.runs), f"{item.name}: {job.describe()} has no {runs}"
+            needed.setdefault(job, set()).update(runs)
+    return {job: tuple(run for run in job.runs if run in runs) or job.runs for job, runs in needed.items()}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -61,6 +70,14 @@ class Output:
             what = ", ".join(f"{key}={value}" for key, value in wanted.items())
             pytest.fail(f"no result {what} from {job.describe()}:\n{self.labs.tail(job)}", pytrace=False)
         return found
+
+    def case(self, name: str) -> None:
+        """Fails or skips the test as caserun.py did the case."""
+        result = self.result(case=name)
+        if result["error"]:
+            pytest.fail(str(result["error"]), pytrace=False)
+        if result["skipped"]:
+            pytest.skip(str(result["skipped"]))
 
     def ended_well(self) -> None:
         """Fails the test unless the status is 0: all checks held, and the kernel was quiet."""

@@ -35,6 +35,7 @@ class Job:
     kind: str
     kernel: str
     command: tuple[str, ...]
+    runs: tuple[str, ...] = ()  # what else the command takes: of these, what the chosen tests need
     memory: str = "3G"
     timeout: int = 900
     usually: int = 60  # seconds on two cores, for the progress line
@@ -45,21 +46,23 @@ class Job:
     def describe(self) -> str:
         return f"{self.name} in {self.kind}-{self.kernel}"
 
-    def argv(self) -> list[str]:
+    def argv(self, runs: tuple[str, ...]) -> list[str]:
         argv = [sys.executable, str(TREE / "tools" / "david"), "lab", "run", "--kind", self.kind]
         argv += ["--kernel", self.kernel, "--memory", "4G" if DEBUG else self.memory]
         argv += ["--timeout", str(self.timeout * (SLOWER if DEBUG else 1)), *(["--debug"] if DEBUG else [])]
         argv += ["--rw", self.rw] if self.rw else []
         argv += ["--virtual-time"] if self.virtual_time else []
         argv += ["--cpus", str(self.cpus)] if self.cpus else []
-        return [*argv, "--", *self.command]
+        return [*argv, "--", *self.command, *runs]
 
     def log(self) -> Path:
         return LOGS / f"{self.name}-{self.kind}-{self.kernel}.log"
 
 
 class Labs:
-    def __init__(self, jobs: list[Job]) -> None:
+    def __init__(self, jobs: dict[Job, tuple[str, ...]]) -> None:
+        """What of its runs each is to do."""
+        self.runs = jobs
         self.changed = threading.Condition()
         self.results: dict[Job, list[dict[str, Any]]] = {job: [] for job in jobs}
         self.ended: dict[Job, int] = {}
@@ -68,7 +71,7 @@ class Labs:
         self.running: set[subprocess.Popen[str]] = set()
         self.stopping = False
         LOGS.mkdir(parents=True, exist_ok=True)
-        self.workers = [threading.Thread(target=self._work, daemon=True) for _ in jobs[:AT_ONCE]]
+        self.workers = [threading.Thread(target=self._work, daemon=True) for _ in self.waiting[:AT_ONCE]]
         for worker in self.workers:
             worker.start()
 
@@ -118,10 +121,12 @@ class Labs:
 
     def _run(self, job: Job) -> int:
         start = time.monotonic()
-        say(f"{job.describe()}: started, usually takes {job.usually} s")
+        runs = self.runs[job]
+        some = f"{len(runs)} of {len(job.runs)} runs of what"
+        say(f"{job.describe()}: started, {some if runs != job.runs else ''} usually takes {job.usually} s")
         with open(job.log(), "w") as log:
             process = subprocess.Popen(
-                job.argv(),
+                job.argv(runs),
                 cwd=TREE,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Bugs that a module built with DAVID_PLANT=1 can be given, so that a test is seen to find them."""
+"""Bugs that a module built with DAVID_PLANT=1 can be given, so that a test is seen to find them: cases for
+that are marked @case(planted=True).
+"""
 
 from __future__ import annotations
 

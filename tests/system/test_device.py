@@ -1,96 +1,90 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The device itself, case by case (cases/), in each lab."""
+"""The device itself, case by case (cases/), in each lab. What runs where stands at the case: see cases."""
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from pathlib import Path
 
 import pytest
-from cases import GROUPS, LONG, load
+from cases import GROUPS, LAYERS, LONG, UML_ONLY, VIRTUAL, about, load, matching
 from labjob import PYTHON, Job
 
-PROGRAM = str(Path(__file__).with_name("caserun.py"))
-
-# Without KVM the vm is slow, above all at starting programs. There run the cases that more than one CPU or
-# the stock kernels' own code may change; the two kernels share those that depend on neither version.
-BOTH = (
-    *("content.anonymous*", "store.full*", "store.a_flush*"),
-    *("life.reload_changes*", "life.overlapping*"),
-    *("timing.the_disk*", "timing.requests*", "timing.a_full*"),
-    "kernels.*",
-)
-ONLY_6_1 = (
-    "tables.status*",
-    "content.keep*_4096",
-    "content.an_unmounted*",
-    "content.a_partition*",
-    "life.suspend*",
-    "timing.suspend*",
-)
-ONLY_6_12 = (
-    "tables.what*",
-    "tables.the_ioctl*",
-    "content.keep*_512",
-    "content.a_page*",
-    "content.one_request*",
-    "store.*",
-    "life.[!as]*",
-    "life.a_s*",
-)
-ALL = tuple(f"{group}.*" for group in GROUPS)
-# The newest kernel that Debian serves: what each file system's owners, checksums, times and log rest on.
-NEWEST = (
-    *("kernels.*", "content.anonymous*", "sums.squashed_units*", "timing.the_disk*", "timing.requests*"),
-    "powercut.ext4_recovers*",
-)
-# In the uml lab in two boots, so that there is work for two CPUs to the end.
-UML_HALVES = (ALL[::2], ALL[1::2])
-# Page owners, names and quotas, the same on every kernel; programs are slow without KVM.
-UML_ONLY = ("rawfiles.*", "byfile.*", "xfsquota.*", "crypt.*", "packed.*", "plan.*")
-VM_ALL = tuple(pattern for pattern in ALL if pattern not in UML_ONLY)
+HERE = Path(__file__).parent
+COMMAND = (*PYTHON, str(HERE / "caserun.py"))
 FULL = os.environ.get("DAVID_SCALE") == "full"
 LIMIT = 1800 if FULL else 600
-VM_6_1, VM_6_12 = (VM_ALL, VM_ALL) if FULL else (BOTH + ONLY_6_1, BOTH + ONLY_6_12)
+CASES = load(GROUPS)
+KERNELS = ("6.1", "6.12", "newest")
+
+
+def in_vm(kernel: str) -> tuple[str, ...]:
+    """The newest kernel runs what each file system's owners, checksums, times and log rest on."""
+    if FULL and kernel != "newest":
+        return tuple(name for name in CASES if name.partition(".")[0] not in UML_ONLY)
+    return tuple(name for name, case in CASES.items() if kernel in about(case).vm)
+
+
+def in_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(load(groups))
+
 
 JOBS = [
-    (Job("device", "vm", "6.12", (*PYTHON, PROGRAM, *VM_6_12), timeout=1500, usually=220), VM_6_12),
+    Job("device", "vm", "6.12", COMMAND, in_vm("6.12"), timeout=1500, usually=220),
     # One CPU costs the host a third less; 6.12 has two.
-    (Job("device", "vm", "newest", (*PYTHON, PROGRAM, *NEWEST), timeout=1500, usually=90, cpus=1), NEWEST),
-    (Job("device", "vm", "6.1", (*PYTHON, PROGRAM, *VM_6_1), timeout=1500, usually=100, cpus=1), VM_6_1),
+    Job("device", "vm", "newest", COMMAND, in_vm("newest"), timeout=1500, usually=90, cpus=1),
+    Job("device", "vm", "6.1", COMMAND, in_vm("6.1"), timeout=1500, usually=100, cpus=1),
 ]
+# In the uml lab in two boots, so that there is work for two CPUs to the end.
 JOBS += [
-    (Job(f"device-{n}", "uml", "6.12", (*PYTHON, PROGRAM, *half), timeout=LIMIT, usually=120), half)
-    for n, half in enumerate(UML_HALVES, 1)
+    Job(f"device-{n}", "uml", "6.12", COMMAND, in_groups(half), timeout=LIMIT, usually=120)
+    for n, half in enumerate((GROUPS[::2], GROUPS[1::2]), 1)
 ]
 if FULL:
-    LONGER = tuple(f"{group}.*" for group in LONG if group != "vmguest")
-    JOBS.append((Job("long", "uml", "6.12", (*PYTHON, PROGRAM, *LONGER), timeout=900, usually=240), LONGER))
-    GUESTS = ("vmguest.*",)
-    GUESTS_JOB = Job("guests", "uml", "6.12", (*PYTHON, PROGRAM, *GUESTS), timeout=7200, usually=900)
-    JOBS.append((GUESTS_JOB, GUESTS))
-
-
-def params() -> list:
-    names = load(GROUPS + LONG)
-    return [
-        pytest.param(name, id=f"{job.kind}-{job.kernel}-{name}", marks=pytest.mark.lab(job))
-        for job, patterns in JOBS
-        for name in names
-        if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+    OTHERS = in_groups(tuple(group for group in LONG if group != "vmguest"))
+    JOBS += [
+        Job("long", "uml", "6.12", COMMAND, OTHERS, timeout=900, usually=240),
+        Job("guests", "uml", "6.12", COMMAND, in_groups(("vmguest",)), timeout=7200, usually=900),
     ]
 
 
-@pytest.mark.parametrize("name", params())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, id=f"{job.kind}-{job.kernel}-{name}", marks=pytest.mark.lab(job, name))
+        for job in JOBS
+        for name in job.runs
+    ],
+)
 def test_case(lab, name: str) -> None:
-    error = lab.result(case=name)["error"]
-    if error:
-        pytest.fail(error, pytrace=False)
+    lab.case(name)
 
 
 @pytest.mark.parametrize(
-    "job", [pytest.param(j, id=f"{j.name}-{j.kind}-{j.kernel}", marks=pytest.mark.lab(j)) for j, _ in JOBS]
+    "job", [pytest.param(j, id=f"{j.name}-{j.kind}-{j.kernel}", marks=pytest.mark.lab(j)) for j in JOBS]
 )
 def test_lab_ends_well(lab, job: Job) -> None:
     lab.ended_well()
+
+
+def test_every_file_of_cases_is_in_one_group() -> None:
+    files = [path.stem for path in (HERE / "cases").glob("*.py") if path.stem != "__init__"]
+    assert sorted(files) == sorted(GROUPS + LONG + LAYERS + VIRTUAL)
+    assert set(UML_ONLY) <= set(GROUPS)
+
+
+def test_every_case_of_a_group_runs_in_the_uml_lab() -> None:
+    ran = [name for job in JOBS if job.kind == "uml" and job.name != "long" for name in job.runs]
+    assert set(CASES) <= set(ran) and len(ran) == len(set(ran))
+
+
+def test_every_kernel_that_a_case_names_is_the_vm_labs() -> None:
+    for name, case in load(GROUPS + LONG + LAYERS + VIRTUAL).items():
+        assert set(about(case).vm) <= set(KERNELS), name
+        assert not about(case).vm or name in CASES, f"{name}: only cases of GROUPS run in the vm lab"
+
+
+def test_a_pattern_that_matches_nothing_is_refused() -> None:
+    assert matching(CASES, ("store.full*",)) == ("store.full_store_fails_clearly",)
+    with pytest.raises(ValueError, match="store.nosuch"):
+        matching(CASES, ("store.*", "store.nosuch*"))

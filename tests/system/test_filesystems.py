@@ -17,9 +17,9 @@ PROGRAM = str(Path(__file__).with_name("fsrun.py"))
 
 
 def job(name: str, kind: str, kernel: str, runs: list[str], usually: int, **options: object) -> Job:
-    command = [*PYTHON, PROGRAM, *runs]
+    command = [*PYTHON, PROGRAM]
     if not FULL and kind == "vm":
-        command += ["--without-reference", *ALIKE]
+        command += ["--without-reference", ",".join(ALIKE)]
     if FULL:
         options |= {"timeout": 7200}
     if FULL and kind == "uml":
@@ -28,7 +28,7 @@ def job(name: str, kind: str, kernel: str, runs: list[str], usually: int, **opti
         directory.mkdir(parents=True, exist_ok=True)
         command += ["--reference", str(directory)]
         options |= {"rw": str(directory)}
-    return Job(name, kind, kernel, tuple(command), usually=usually, **options)  # type: ignore[arg-type]
+    return Job(name, kind, kernel, tuple(command), tuple(runs), usually=usually, **options)  # type: ignore[arg-type]
 
 
 UML_SCALE, VM_SCALE = ("uml", "vm") if FULL else ("check", "check")
@@ -72,7 +72,7 @@ VM_JOBS = [
 UML_JOB = job("filesystems", "uml", "6.12", UML, 130, memory=UML_MEMORY)
 OTHERS = [*LARGE, *MODES, *([] if FULL else VM_SMALLER)]
 OTHERS_JOB = job("large", "uml", "6.12", OTHERS, 60)
-JOBS = [*((job, VM) for job in VM_JOBS), (UML_JOB, UML), (OTHERS_JOB, OTHERS)]
+JOBS = [*VM_JOBS, UML_JOB, OTHERS_JOB]
 
 
 def reference_of(job: Job, run: str) -> tuple[Job, str]:
@@ -80,17 +80,17 @@ def reference_of(job: Job, run: str) -> tuple[Job, str]:
     if FULL or job not in VM_JOBS or run.partition(":")[0] not in ALIKE:
         return job, run
     run = EXT4 if run == EXT4_SMALLER else run
-    return (UML_JOB if run in UML else OTHERS_JOB), run
+    return (UML_JOB if run in UML_JOB.runs else OTHERS_JOB), run
 
 
 CASES = [
     pytest.param(
         run,
         id=f"{job.name}-{job.kind}-{job.kernel}-{run}",
-        marks=pytest.mark.lab(job, reference_of(job, run)[0]),
+        marks=(pytest.mark.lab(job, run), pytest.mark.lab(*reference_of(job, run))),
     )
-    for job, runs in JOBS
-    for run in runs
+    for job in JOBS
+    for run in job.runs
 ]
 
 
@@ -107,7 +107,7 @@ def test_same_tree_and_clean(lab, run: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "job", [pytest.param(j, id=f"{j.name}-{j.kind}-{j.kernel}", marks=pytest.mark.lab(j)) for j, _ in JOBS]
+    "job", [pytest.param(j, id=f"{j.name}-{j.kind}-{j.kernel}", marks=pytest.mark.lab(j)) for j in JOBS]
 )
 def test_lab_ends_well(lab, job: Job) -> None:
     lab.ended_well()

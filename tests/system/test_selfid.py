@@ -17,20 +17,20 @@ from selfid_cases import CASES
 
 PROGRAM = str(Path(__file__).with_name("selfid_record.py"))
 FULL = os.environ.get("DAVID_SCALE") == "full"
-NAMES = [*CASES, *IMAGES] if FULL else ["btrfs-single", "xfs"]
+NAMES = (*CASES, *IMAGES) if FULL else ("btrfs-single", "xfs")
 JOB = Job(
     "selfid",
     "uml",
     "6.12",
-    (*PYTHON, PROGRAM, *NAMES),
+    (*PYTHON, PROGRAM),
+    NAMES,
     memory="4G",
     timeout=3600,
     usually=20 * len(NAMES),
 )
 
 
-@pytest.mark.lab(JOB)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.lab(JOB, name)) for name in NAMES])
 def test_no_metadata_is_squashed_and_data_is(lab, name: str) -> None:
     result = lab.result(name=name)
     assert result["ok"], result.get("why")

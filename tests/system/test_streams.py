@@ -31,7 +31,8 @@ RECORD = Job(
     "streams",
     "uml",
     "6.12",
-    (*PYTHON, PROGRAM, str(STREAMS), *NAMES),
+    (*PYTHON, PROGRAM, str(STREAMS)),
+    NAMES,
     memory="1G",
     timeout=1200,
     usually=15 * len(NAMES),
@@ -82,8 +83,7 @@ def squashed_share(image: Path, out: Path, program: Path) -> float:
     return squashed / total
 
 
-@pytest.mark.lab(RECORD)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.lab(RECORD, name)) for name in NAMES])
 def test_stream(lab, program: Path, name: str) -> None:
     error = lab.result(case=name)["error"]
     if error:

@@ -18,7 +18,7 @@ COMMAND += ("--seeds", str(SEEDS), "--count", "60", "--episodes", "2", "--rotate
 
 
 def job(name: str, *file_systems: str) -> list[tuple[str, Job]]:
-    lab = Job(name, "uml", "6.12", (*COMMAND, *file_systems), memory="1500M", timeout=600, usually=50)
+    lab = Job(name, "uml", "6.12", COMMAND, file_systems, memory="1500M", timeout=600, usually=50)
     return [(fs, lab) for fs in file_systems]
 
 
@@ -28,7 +28,7 @@ JOBS = job("trials-1", "ext2", "ext3", "ext4", "nilfs2") + job("trials-2", "xfs"
 @pytest.mark.parametrize(
     ("fs", "seed"),
     [
-        pytest.param(fs, seed, id=f"{fs}-{seed}", marks=pytest.mark.lab(lab))
+        pytest.param(fs, seed, id=f"{fs}-{seed}", marks=pytest.mark.lab(lab, fs))
         for fs, lab in JOBS
         for seed in range(1, SEEDS + 1)
     ],

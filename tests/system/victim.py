@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import os
 import random
-import re
 import struct
 import sys
 import time
@@ -59,9 +58,7 @@ def in_modes(*modes: str, complaints: str = "") -> Callable[[Scenario], Scenario
 
             one.__name__ = f"{scenario.__name__}_in_{mode}"  # type: ignore[attr-defined]
             one.__module__ = scenario.__module__
-            if complaints:
-                one.complaints = re.compile(complaints)  # type: ignore[attr-defined]
-            scenario.__globals__[one.__name__] = case(one)  # type: ignore[attr-defined]
+            scenario.__globals__[one.__name__] = case(one, complaints=complaints)  # type: ignore[attr-defined]
         return scenario
 
     return cases_of

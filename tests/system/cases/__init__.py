@@ -3,12 +3,19 @@
 
 A case is a function without arguments that raises Failed (or anything) if something is wrong. Its name
 states the behaviour. It leaves nothing behind: devices are made by context managers.
+
+Every case of GROUPS runs in the uml lab; @case(vm=...) names the kernels of the vm lab that run it, too:
+there programs are slow without KVM, so it runs what more than one CPU or the stock kernels' own code may
+change, and its kernels share what depends on neither's version.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 Case = Callable[[], None]
 
@@ -17,6 +24,8 @@ GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercu
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
 GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
 GROUPS += ("plan", "requestway")
+# Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
+UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan")
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 # Who else writes to the disk: writers.toml has the list of them.
@@ -37,17 +46,53 @@ LAYERS = (
 VIRTUAL = ("vtime",)  # for the virtual clock only
 
 
+@dataclass(frozen=True)
+class About:
+    vm: tuple[str, ...] = ()  # kernels of the vm lab that run the case, too
+    complaints: str = ""  # what the kernel may say meanwhile, a pattern of re
+    full: bool = False  # with DAVID_SCALE=full only
+    planted: bool = False  # plants a bug: needs a module built with DAVID_PLANT=1
+
+
+def case(
+    function: Case | None = None,
+    *,
+    vm: str = "",
+    complaints: str = "",
+    full: bool = False,
+    planted: bool = False,
+) -> Any:
+    """Bare, or with what is known About the case. `vm` is words: "6.1 newest"."""
+
+    def mark(function: Case) -> Case:
+        function.about = About(tuple(vm.split()), complaints, full, planted)  # type: ignore[attr-defined]
+        return function
+
+    return mark(function) if function else mark
+
+
+def about(function: Case) -> About:
+    return function.about  # type: ignore[attr-defined]
+
+
 def load(groups: tuple[str, ...] = GROUPS) -> dict[str, Case]:
     """Cases by name, "group.function", in the order of the files."""
     found: dict[str, Case] = {}
     for group in groups:
         module = importlib.import_module(f"cases.{group}")
         for name, value in vars(module).items():
-            if getattr(value, "is_case", False) and value.__module__ == module.__name__:
+            if hasattr(value, "about") and getattr(value, "__module__", "") == module.__name__:
                 found[f"{group}.{name}"] = value
     return found
 
 
-def case(function: Case) -> Case:
-    function.is_case = True  # type: ignore[attr-defined]
-    return function
+def matching(cases: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
+    """The names that a pattern matches; a pattern without any is a mistake."""
+    names = tuple(cases)
+    chosen: set[str] = set()
+    for pattern in patterns:
+        found = [pattern] if pattern in names else fnmatch.filter(names, pattern)
+        if not found:
+            raise ValueError(f"{pattern} matches no case")
+        chosen.update(found)
+    return tuple(name for name in names if name in chosen)

@@ -160,7 +160,7 @@ def fuzz(block: int, classify: str, seed: int, steps: int) -> None:
             assert figures["written"]["kept"] and figures["written"]["fill"], figures
 
 
-@case
+@case(vm="6.1")
 def keep_returns_exactly_what_was_written_4096() -> None:
     fuzz(4096, "keep", 1, 15000)
 
@@ -175,12 +175,12 @@ def keep_returns_exactly_what_was_written_1024() -> None:
     fuzz(1024, "keep", 3, 6000)
 
 
-@case
+@case(vm="6.12")
 def keep_returns_exactly_what_was_written_512() -> None:
     fuzz(512, "keep", 4, 6000)
 
 
-@case
+@case(vm="6.1")
 def an_unmounted_disk_returns_exactly_what_was_written() -> None:
     fuzz(4096, "auto", 5, 8000)
     fuzz(4096, "explicit", 6, 3000)
@@ -268,7 +268,7 @@ def constant_blocks_read_back_exactly_and_cost_nothing() -> None:
         assert figures["store_used"] == 0 and figures["ranges"]["fill"] == len(words), figures
 
 
-@case
+@case(vm="6.12")
 def one_request_over_all_kinds_of_ranges() -> None:
     """Stored, squashed, constant and never written blocks side by side, served as one request."""
     with loop_disk(16 * MIB) as dev, fake_disk("mixed", TIB, dev, "--classify", "keep") as disk:
@@ -370,7 +370,7 @@ def files_read_the_same_each_time_and_zeros_are_zeros() -> None:
         run("e2fsck", "-fn", disk)
 
 
-@case
+@case(vm="6.12")
 def a_page_of_a_file_elsewhere_is_kept_on_an_unmounted_disk() -> None:
     """Direct I/O from a mapped file of another file system: pages with an owner, but elsewhere."""
     with ram_disk(128 * MIB) as dev, fake_disk("mounted", TIB, dev) as disk:
@@ -395,7 +395,7 @@ def a_page_of_a_file_elsewhere_is_kept_on_an_unmounted_disk() -> None:
             )
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def anonymous_pages_are_kept_unless_the_disk_is_mounted_for_writing() -> None:
     with loop_disk(64 * MIB) as dev, fake_disk("anon", 64 * GIB, dev) as disk:
         run("mkfs.ext4", "-q", disk)
@@ -415,7 +415,7 @@ def anonymous_pages_are_kept_unless_the_disk_is_mounted_for_writing() -> None:
             assert device_stats("anon")["evidence"]["anon"] == before + MIB // BLOCK
 
 
-@case
+@case(vm="6.1")
 def a_partition_keeps_everything() -> None:
     """Mounted on another block device, dm-linear on top, a file system is not recognised: all is kept."""
     with ram_disk(128 * MIB) as dev, fake_disk("below", 4 * GIB, dev) as disk:

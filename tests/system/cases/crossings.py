@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import re
 
 import raw
 from raw import BLOCK, SECTOR
@@ -66,6 +65,7 @@ def checksums_and_raw_rules_agree_on_small_blocks() -> None:
         units_beside_raw_sectors(block, 50)
 
 
+@case(complaints="store full|store low|I/O error|critical|chunks cannot be written")
 def a_flush_that_cannot_save_checksums_fails() -> None:
     """Data that is dropped needs no block, its checksums do."""
     rng = random.Random(4)
@@ -102,12 +102,7 @@ def a_flush_that_cannot_save_checksums_fails() -> None:
                     assert crc32c(found[unit : unit + UNIT]) == crc32c(data[unit : unit + UNIT]), (at, unit)
 
 
-a_flush_that_cannot_save_checksums_fails.complaints = re.compile(  # type: ignore[attr-defined]
-    "store full|store low|I/O error|critical|chunks cannot be written"
-)
-case(a_flush_that_cannot_save_checksums_fails)
-
-
+@case(complaints="critical")
 def exact_data_gives_way_when_the_table_is_full() -> None:
     """Data that is exact takes a range and blocks; what is full is the table, and discards help."""
     data = raw.patterned(1, BLOCK)
@@ -129,10 +124,7 @@ def exact_data_gives_way_when_the_table_is_full() -> None:
             assert after["exact_blocks"] == after["store_used"] == 1, after
 
 
-exact_data_gives_way_when_the_table_is_full.complaints = re.compile("critical")  # type: ignore[attr-defined]
-case(exact_data_gives_way_when_the_table_is_full)
-
-
+@case(complaints="I/O error|checksums: .* cannot be|rules cannot be saved|log cannot be")
 def exact_data_and_a_log_that_fails() -> None:
     """What is too much cannot be squashed any more: it stays, readable, and nothing hangs."""
     sectors = 16 * MIB >> 9
@@ -173,9 +165,3 @@ def refused_rule() -> str:
         return david("raw", "add", "sums", "sectors:0-7")
     except Failed as error:
         return str(error)
-
-
-exact_data_and_a_log_that_fails.complaints = re.compile(  # type: ignore[attr-defined]
-    "I/O error|checksums: .* cannot be|rules cannot be saved|log cannot be"
-)
-case(exact_data_and_a_log_that_fails)

@@ -18,7 +18,7 @@ from pathlib import Path
 import raw
 from fscrypt import FS_CASEFOLD_FL, add_key, encrypt, is_locked, set_flags
 from manifest import manifest
-from planted import can_plant, must_fail, planted
+from planted import must_fail, planted
 from trees import equal
 from trials import FILE_SYSTEMS, Cut, collect_f2fs
 from workload import SCALES, Workload
@@ -31,7 +31,7 @@ MIB, GIB = 1 << 20, 1 << 30
 SIZE, NAME = 2 * GIB, "crypt"
 FULL = os.environ.get("DAVID_SCALE") == "full"
 ENTRIES = 1000 if FULL else 150
-CRASH = re.compile(r"F2FS-fs|EXT4-fs|JBD2|I/O error|lost async page write")
+CRASH = r"F2FS-fs|EXT4-fs|JBD2|I/O error|lost async page write"
 MODES = ("explicit", "auto", "implicit")
 EXT4 = ("mkfs.ext4", "-q", "-F", "-E", "encoding=utf8", "-O")
 F2FS = ("mkfs.f2fs", "-q", "-f", "-C", "utf8", "-O")
@@ -275,24 +275,18 @@ def live_in_all_ways(fs: str) -> None:
         live_in(way, MODES if FULL else MODES[:1])
 
 
-@case
+@case(complaints=CRASH)
 def encrypted_ext4_keeps_names_and_content() -> None:
     live_in_all_ways("ext4")
 
 
-@case
+@case(complaints=CRASH)
 def encrypted_f2fs_keeps_names_and_content() -> None:
     live_in_all_ways("f2fs")
 
 
-@case
+@case(complaints=CRASH, planted=True)
 def a_planted_bug_is_found_by_encrypted_content() -> None:
-    """Only where the module was built with it: `make powercut` does that."""
-    for way in WAYS[:2] if can_plant() else ():
+    for way in WAYS[:2]:
         with planted("unowned"), must_fail():
             live_and_crash(way, "explicit", [])
-
-
-a_planted_bug_is_found_by_encrypted_content.complaints = CRASH  # type: ignore[attr-defined]
-encrypted_ext4_keeps_names_and_content.complaints = CRASH  # type: ignore[attr-defined]
-encrypted_f2fs_keeps_names_and_content.complaints = CRASH  # type: ignore[attr-defined]

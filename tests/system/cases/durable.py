@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import re
 import time
 from contextlib import suppress
 
@@ -96,7 +95,7 @@ def the_seed_is_remembered_and_the_table_recreates_the_disk() -> None:
                 raw.must_read(fd, before, GIB)
 
 
-@case
+@case(complaints="store full|store low|critical")
 def a_log_goes_round_and_round() -> None:
     """Thousands of changes and flushes on the smallest store: checkpoints follow each other."""
     disk = Disk(5, BLOCK, 500)
@@ -115,9 +114,6 @@ def a_log_goes_round_and_round() -> None:
                 disk.check(fd)
         with mapped("round", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
             disk.check(fd)
-
-
-a_log_goes_round_and_round.complaints = re.compile("store full|store low|critical")  # type: ignore[attr-defined]
 
 
 @case
@@ -175,7 +171,7 @@ def what_is_no_store_is_refused_and_left_alone() -> None:
             run("dmsetup", "remove", "less")
 
 
-@case
+@case(complaints="store damaged")
 def a_damaged_log_is_told_and_a_torn_end_is_not() -> None:
     with loop_disk(2 * MIB) as dev:
         with mapped("made", table(dev, "classify=keep")) as path, raw.opened(path) as fd:
@@ -188,9 +184,6 @@ def a_damaged_log_is_told_and_a_torn_end_is_not() -> None:
             os.fsync(file.fileno())
         said = refused("made", dev)
         assert said.startswith("The store on the backing device is damaged"), said
-
-
-a_damaged_log_is_told_and_a_torn_end_is_not.complaints = re.compile("store damaged")  # type: ignore[attr-defined]
 
 
 @case
@@ -242,7 +235,7 @@ def fill_table(fd: int, data: bytes, most: int) -> int:
     raise Failed("the table has no end")
 
 
-@case
+@case(complaints="critical")
 def a_full_table_refuses_what_would_grow_and_is_emptied_by_discards() -> None:
     with loop_disk(MIB) as dev, fake_disk("ranges", TIB, dev, "--classify", "data") as disk:
         with raw.opened(disk) as fd:
@@ -263,12 +256,7 @@ def a_full_table_refuses_what_would_grow_and_is_emptied_by_discards() -> None:
             raw.must_read(fd, bytes(BLOCK), 0)
 
 
-a_full_table_refuses_what_would_grow_and_is_emptied_by_discards.complaints = re.compile(  # type: ignore
-    "critical"
-)
-
-
-@case
+@case(complaints="store low")
 def given_up_blocks_come_back_when_they_are_needed() -> None:
     """Without any flush: the store makes its own."""
     with loop_disk(MIB) as dev, fake_disk("needed", TIB, dev, "--classify", "keep") as disk:
@@ -279,9 +267,6 @@ def given_up_blocks_come_back_when_they_are_needed() -> None:
                     raw.write(fd, raw.patterned(turn, BLOCK), (turn * blocks + number) * BLOCK)
                 raw.discard(fd, turn * blocks * BLOCK, blocks * BLOCK)
             assert device_stats("needed")["nospc"] == 0
-
-
-given_up_blocks_come_back_when_they_are_needed.complaints = re.compile("store low")  # type: ignore[attr-defined]
 
 
 @case

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -45,13 +44,7 @@ KEPT = ("--classify", "keep", *IN_MEMORY)
 MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
 RUNS = 100 if os.environ.get("DAVID_SCALE") == "full" else 1
 # What the kernel says of a disk that fails.
-FAILS = re.compile(r"I/O error|EXT4-fs (error|warning)|JBD2: .*error|XFS .*(error|[Cc]orruption|unmount)")
-
-
-def failing(function: Callable[[], None]) -> Callable[[], None]:
-    """A case in which the kernel may complain of I/O errors."""
-    function.complaints = FAILS  # type: ignore[attr-defined]
-    return case(function)
+FAILS = r"I/O error|EXT4-fs (error|warning)|JBD2: .*error|XFS .*(error|[Cc]orruption|unmount)"
 
 
 class Shaky:
@@ -107,7 +100,7 @@ def place_of(disk: str, content: bytes) -> int:
     raise Failed("a block that was kept is not on the backing device")
 
 
-@failing
+@case(complaints=FAILS)
 def an_error_below_fails_the_request_that_meets_it_and_no_other() -> None:
     """Reads, writes in place, and writes to a new place; alone and in the midst of a larger request."""
     blocks, base = 64, GIB
@@ -146,7 +139,7 @@ def an_error_below_fails_the_request_that_meets_it_and_no_other() -> None:
         assert device_stats("upon")["errors"] == 6 * 3 + 1, device_stats("upon")["errors"]
 
 
-@failing
+@case(complaints=FAILS)
 def bad_blocks_of_dust_fail_reads_until_they_are_written() -> None:
     data = raw.patterned(4, 16 * BLOCK)
     with shaky_disk() as shaky, fake_disk("dusty", TIB, shaky.disk, *KEPT) as disk:
@@ -243,7 +236,7 @@ def tolerant_run(seed: int) -> int:
         return work.failed
 
 
-@failing
+@case(complaints=FAILS)
 def random_faults_leave_every_block_old_or_new() -> None:
     failed = sum(tolerant_run(seed) for seed in range(10, 11 + RUNS))
     assert failed, "no request failed: the test tests nothing"
@@ -296,7 +289,7 @@ def flaky_life(
         run(*check, disk)
 
 
-@failing
+@case(complaints=FAILS)
 def a_file_system_over_faults_keeps_what_was_synced() -> None:
     for seed in range(1, 1 + RUNS):
         flaky_life("ext4", ("mkfs.ext4", "-q", "-F"), ("e2fsck", "-fn"), ("e2fsck", "-fy"), seed)
@@ -378,7 +371,7 @@ def failing_allocations_delay_but_lose_nothing() -> None:
             assert failed.times, f"{classify}, {waiting}: no allocation failed: the test tests nothing"
 
 
-@case
+@case(complaints="Call Trace")
 def making_a_disk_without_memory_fails_whole() -> None:
     if not injectable():
         return
@@ -403,10 +396,9 @@ def making_a_disk_without_memory_fails_whole() -> None:
 
 
 # Of a slab cache that cannot be made the kernel says where, and no more. What is wrong has a line of its own.
-making_a_disk_without_memory_fails_whole.complaints = re.compile("Call Trace")  # type: ignore[attr-defined]
 
 
-@failing
+@case(complaints=FAILS)
 def suspend_reload_and_remove_with_io_in_flight_under_faults() -> None:
     from cases.life import Hammer
 

@@ -74,22 +74,22 @@ def owners_are_seen(fs: str) -> None:
         assert evidence("unmounted") == before + BLOCKS
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def who_has_a_disk_mounted_is_seen_on_ext4() -> None:
     owners_are_seen("ext4")
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def who_has_a_disk_mounted_is_seen_on_xfs() -> None:
     owners_are_seen("xfs")
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def who_has_a_disk_mounted_is_seen_on_btrfs() -> None:
     owners_are_seen("btrfs")
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def direct_io_that_btrfs_copies_is_stored_and_said() -> None:
     with ram_disk(128 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
         run(*MKFS["btrfs"], disk)
@@ -106,12 +106,12 @@ def direct_io_that_btrfs_copies_is_stored_and_said() -> None:
         run(*CHECK["btrfs"], "--check-data-csum", disk)
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def who_has_a_disk_mounted_is_seen_on_f2fs() -> None:
     owners_are_seen("f2fs")
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def a_file_of_several_names_is_chosen_by_any_of_them() -> None:
     data = [raw.patterned(n, 100 * KIB) for n in range(3)]
     with ram_disk(64 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
@@ -156,7 +156,7 @@ def limit(device: str, name: str) -> int | None:
     return int(path.read_text()) if path.exists() else None
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def a_backing_device_that_unmaps_zeroes_changes_no_limit() -> None:
     unmap = "write_zeroes_unmap_max_hw_bytes"
 

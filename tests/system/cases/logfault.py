@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import raw
@@ -26,14 +25,9 @@ from guest import Failed, device_stats, kmsg, loop_disk, mapped, run
 MIB, GIB = 1 << 20, 1 << 30
 SIZE = 2 * MIB
 SECTORS = SIZE >> 9
-COMPLAINTS = re.compile(r"I/O error")
+COMPLAINTS = r"I/O error"
 # Pages of the backing device. Its log is from page 2 to 65.
 SUPERS, LOG_BEGIN, LOG = (0, 2), (4, 2), (2, 64)
-
-
-def complaining(function: Callable[[], None]) -> Callable[[], None]:
-    function.complaints = COMPLAINTS  # type: ignore[attr-defined]
-    return case(function)
 
 
 class Under:
@@ -118,7 +112,7 @@ def until_it_fails(fd: int, most: int) -> None:
     raise Failed(f"{most} writes and flushes, and no error")
 
 
-@complaining
+@case(complaints=COMPLAINTS)
 def a_log_that_cannot_be_written_fails_the_disk_after_a_second_try() -> None:
     with disks() as (under, fd):
         seen = events("top")
@@ -127,7 +121,7 @@ def a_log_that_cannot_be_written_fails_the_disk_after_a_second_try() -> None:
         must_be_failed(under, fd, "log", 1, seen)
 
 
-@complaining
+@case(complaints=COMPLAINTS)
 def a_superblock_that_cannot_be_written_fails_the_disk_after_a_second_try() -> None:
     with disks() as (under, fd):
         seen = events("top")
@@ -136,7 +130,7 @@ def a_superblock_that_cannot_be_written_fails_the_disk_after_a_second_try() -> N
         must_be_failed(under, fd, "superblock", 1, seen)
 
 
-@complaining
+@case(complaints=COMPLAINTS)
 def a_flush_that_failed_is_not_tried_again() -> None:
     """The device may have forgotten what it had, and the next flush would be said to be well."""
     with disks() as (under, fd):
@@ -148,7 +142,7 @@ def a_flush_that_failed_is_not_tried_again() -> None:
         must_be_failed(under, fd, "flush", 0, seen)
 
 
-@complaining
+@case(complaints=COMPLAINTS)
 def a_write_of_the_log_that_fails_once_is_written_at_the_second_try() -> None:
     with disks() as (under, fd):
         data = {GIB: raw.patterned(1, BLOCK)}

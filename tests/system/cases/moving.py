@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 from contextlib import suppress
 
@@ -235,6 +234,7 @@ def not_grown(why: str) -> None:
         raise Failed("a device that has not grown was taken for one that has")
 
 
+@case(complaints="store full|store low|I/O error|critical|not used to its end")
 def a_full_disk_goes_on_when_its_backing_device_has_grown() -> None:
     """Raw, with requests under way all the time, and with data stored for a while only."""
     data = raw.patterned(1, 32 * BLOCK)
@@ -292,12 +292,7 @@ def a_full_disk_goes_on_when_its_backing_device_has_grown() -> None:
                 not_grown("smaller than the store in use")
 
 
-a_full_disk_goes_on_when_its_backing_device_has_grown.complaints = re.compile(  # type: ignore[attr-defined]
-    "store full|store low|I/O error|critical|not used to its end"
-)
-case(a_full_disk_goes_on_when_its_backing_device_has_grown)
-
-
+@case(complaints="store full|store low|critical|I/O error|EXT4-fs|JBD2")
 def a_file_system_on_a_full_disk_goes_on_after_growing() -> None:
     """Against dm-linear: ext4 loses its journal when it gets ENOSPC. What was synced before is there."""
     size, files = 4 * GIB, []  # type: ignore[var-annotated]
@@ -338,9 +333,3 @@ def a_file_system_on_a_full_disk_goes_on_after_growing() -> None:
                 wrong = difference(trees[other], trees[one])
                 assert not wrong, "\n".join(wrong)
             assert not difference(before[1], before[0])
-
-
-a_file_system_on_a_full_disk_goes_on_after_growing.complaints = re.compile(  # type: ignore[attr-defined]
-    "store full|store low|critical|I/O error|EXT4-fs|JBD2"
-)
-case(a_file_system_on_a_full_disk_goes_on_after_growing)

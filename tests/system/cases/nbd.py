@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +33,8 @@ SIZE, STORE = 16 * GIB, 192 * MIB
 FULL = os.environ.get("DAVID_SCALE") == "full"
 DEVICE = "/dev/nbd0"
 NAME = "fake"  # of the export
+# What the client's kernel says of a device that is gone.
+GONE = r"nbd0|BTRFS (error|warning|critical)|EXT4-fs|JBD2|XFS \(nbd"
 
 
 @dataclass(frozen=True)
@@ -224,18 +225,12 @@ def pages_of_btrfs_by_a_server_are_dropped_after_the_next_commit() -> None:
             looked_at(device, name, before)
 
 
-@case
+@case(complaints=GONE)
 def a_server_that_dies_costs_its_client_nothing_that_was_synced() -> None:
     """The client is cut off while it is mounted; another server takes over, and the file system recovers."""
     for name in ("ext4", "ext3", "xfs", "btrfs") if FULL else ():
         for by in SERVERS:
             the_server_dies(name, by)
-
-
-# What the client's kernel says of a device that is gone.
-a_server_that_dies_costs_its_client_nothing_that_was_synced.complaints = re.compile(  # type: ignore[attr-defined]
-    r"nbd0|BTRFS (error|warning|critical)|EXT4-fs|JBD2|XFS \(nbd"
-)
 
 
 def the_server_dies(name: str, by: str) -> None:
@@ -282,17 +277,12 @@ def churn(top: str, names: int) -> None:
         os.unlink(f"{top}/churn-{number}-{'n' * 100}")
 
 
-@case
+@case(complaints=GONE)
 def the_log_of_xfs_is_followed_through_a_servers_page_cache() -> None:
     """Records reach the disk while they are still being copied to the cache, and the log goes round."""
     for size in (8192, 65536) if FULL else ():
         for by in SERVERS:
             large_directories(size, by)
-
-
-the_log_of_xfs_is_followed_through_a_servers_page_cache.complaints = (  # type: ignore[attr-defined]
-    a_server_that_dies_costs_its_client_nothing_that_was_synced.complaints  # type: ignore[attr-defined]
-)
 
 
 def large_directories(size: int, by: str) -> None:

@@ -12,10 +12,9 @@ import ctypes
 import fcntl
 import os
 import random
-import re
 
 from manifest import manifest
-from planted import can_plant, must_fail, planted
+from planted import must_fail, planted
 from trees import equal
 from trials import FILE_SYSTEMS, Cut
 from workload import SCALES, Workload
@@ -29,7 +28,7 @@ SIZE, NAME = 2 * GIB, "other"
 OPTIONS = {"f2fs": "", "nilfs2": "nogc"}
 MODES = ("auto", "explicit")
 FULL = os.environ.get("DAVID_SCALE") == "full"
-CRASH = re.compile(r"F2FS-fs|NILFS|[Nn]ilfs|I/O error|lost async page write")
+CRASH = r"F2FS-fs|NILFS|[Nn]ilfs|I/O error|lost async page write"
 FS_IOC_ENABLE_VERITY, FS_IOC_READ_VERITY_METADATA = 0x40806685, 0xC0286687
 
 
@@ -80,7 +79,7 @@ def live_and_crash(fs: str, classify: str, content: bool, expected: list[str]) -
         check(fs, disk)
 
 
-@case
+@case(complaints=CRASH)
 def f2fs_lives_and_recovers_without_its_data() -> None:
     expected = live_on_the_reference("f2fs", False)
     for classify in MODES if FULL else ("explicit",):
@@ -109,28 +108,18 @@ def f2fs_of_two_devices_loses_nothing() -> None:
                 raise Failed(f"{classify}: {counts('written')}, on the second device {other}")
 
 
-@case
+@case(complaints=CRASH, planted=True)
 def f2fs_finds_a_planted_bug() -> None:
-    """Only where the module was built with it: `make powercut` does that."""
-    if not can_plant():
-        return
     expected = live_on_the_reference("f2fs", False)
     with planted("nodes"), must_fail():
         live_and_crash("f2fs", "explicit", False, expected)
 
 
-@case
+@case(complaints=CRASH, full=True)
 def nilfs2_lives_and_recovers_as_it_is_kept_whole() -> None:
-    if not FULL:
-        return
     expected = live_on_the_reference("nilfs2", True)
     for classify in MODES:
         live_and_crash("nilfs2", classify, True, expected)
-
-
-f2fs_finds_a_planted_bug.complaints = CRASH  # type: ignore[attr-defined]
-f2fs_lives_and_recovers_without_its_data.complaints = CRASH  # type: ignore[attr-defined]
-nilfs2_lives_and_recovers_as_it_is_kept_whole.complaints = CRASH  # type: ignore[attr-defined]
 
 
 @case

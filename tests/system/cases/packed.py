@@ -12,14 +12,13 @@ from __future__ import annotations
 import fcntl
 import os
 import random
-import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 
 from fscrypt import FS_COMPR_FL, add_key, encrypt, set_flags
 from manifest import manifest
-from planted import can_plant, must_fail, planted
+from planted import must_fail, planted
 from raw import opened
 from trees import equal
 from trials import FILE_SYSTEMS, Cut
@@ -34,7 +33,7 @@ SIZE, NAME = 1 * GIB, "packed"
 FULL = os.environ.get("DAVID_SCALE") == "full"
 MODES = ("explicit", "auto", "implicit")
 FILES = 120 if FULL else 24
-CRASH = re.compile(r"F2FS-fs|I/O error|lost async page write")
+CRASH = r"F2FS-fs|I/O error|lost async page write"
 GET_COMPRESS_BLOCKS, RELEASE_COMPRESS_BLOCKS, RESERVE_COMPRESS_BLOCKS = 0x8008F511, 0x8008F512, 0x8008F513
 DECOMPRESS_FILE, COMPRESS_FILE = 0xF517, 0xF518
 
@@ -197,23 +196,17 @@ def live_and_crash(way: Way, classify: str) -> None:
             raise Failed(f"{when}: {squashed} blocks squashed, {kept} kept")
 
 
-@case
+@case(complaints=CRASH)
 def compressed_files_of_f2fs_read_back_exactly() -> None:
     for way in WAYS if FULL else WAYS[:1]:
         for classify in MODES if FULL else MODES[:1]:
             live_and_crash(way, classify)
 
 
-@case
+@case(complaints=CRASH, planted=True)
 def a_planted_bug_is_found_by_compressed_content() -> None:
-    """Only where the module was built with it: `make powercut` does that."""
-    if can_plant():
-        with planted("packed"), must_fail():
-            live_and_crash(WAYS[0], "explicit")
-
-
-a_planted_bug_is_found_by_compressed_content.complaints = CRASH  # type: ignore[attr-defined]
-compressed_files_of_f2fs_read_back_exactly.complaints = CRASH  # type: ignore[attr-defined]
+    with planted("packed"), must_fail():
+        live_and_crash(WAYS[0], "explicit")
 
 
 @case

@@ -18,7 +18,7 @@ from contextlib import nullcontext
 
 import raw
 import writelog
-from planted import can_plant, planted
+from planted import planted
 from raw import BLOCK
 from storetool import says
 
@@ -482,7 +482,7 @@ def file_systems_recover(fs: str) -> None:
     cut_file_system(fs, 1000 if FULL else 15, 4400 if FULL else 3, 3)
 
 
-@case
+@case(vm="newest")
 def ext4_recovers_from_a_power_cut() -> None:
     file_systems_recover("ext4")
 
@@ -515,11 +515,8 @@ def xfs_recovers_from_a_power_cut() -> None:
     file_systems_recover("xfs")
 
 
-@case
+@case(planted=True)
 def the_test_finds_planted_bugs() -> None:
-    """Only where the module was built with them: `make powercut` does that."""
-    if not can_plant():
-        return
     missed = []
     for bug in ("flush", "late", "reuse", "sums", "rules", "grow"):
         try:

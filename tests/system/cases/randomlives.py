@@ -3,28 +3,22 @@
 
 from __future__ import annotations
 
-import re
 
 import trials
 from guest import Failed
-from planted import can_plant, must_fail, planted
+from planted import must_fail, planted
 
 from cases import case
 
 COUNT, EPISODES = 60, 2
 
 
-@case
+@case(complaints=".", planted=True)
 def a_planted_bug_is_found_by_random_lives() -> None:
     """Pages that nobody owns are data: then xfs loses its buffers, and every layer what it copies."""
-    if not can_plant():
-        return
     for name in ("xfs", "xfs-tools", "btrfs"):
         with planted("unowned"), must_fail():
             references = trials.References(None, COUNT, EPISODES)
             found = trials.one(name, "auto", 1, COUNT, EPISODES, references)
             if found.error:
                 raise Failed(f"{name}: {found.error}")
-
-
-a_planted_bug_is_found_by_random_lives.complaints = re.compile(".")  # type: ignore[attr-defined]

@@ -18,12 +18,13 @@ import raw
 from manifest import difference, manifest
 from randomops import Operations
 
+from cases import case
 from cases.durable import table
 from cases.faults import (
+    FAILS,
     RUNS,
     Injected,
     Tolerant,
-    failing,
     injectable,
     injected,
     run_into_faults,
@@ -114,7 +115,7 @@ def raw_life(seed: int) -> tuple[int, int]:
         return failed.times, int(gave_up)
 
 
-@failing
+@case(complaints=FAILS)
 def requests_that_fail_by_chance_leave_what_was_flushed() -> None:
     if not injectable(REQUESTS, "probability"):
         return
@@ -166,7 +167,7 @@ def file_system_life(fs: str, mkfs: tuple[str, ...], repair: tuple[str, ...], se
     return failed
 
 
-@failing
+@case(complaints=FAILS)
 def a_file_system_over_requests_that_fail_by_chance_keeps_what_was_synced() -> None:
     if not injectable(REQUESTS, "probability"):
         return

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import re
 import resource
 import struct
 from collections.abc import Iterator
@@ -110,7 +109,7 @@ def a_log_that_was_not_closed_is_read_by_a_read_only_table_and_gone_on_with() ->
             has(path, *blocks, (1000, 2 * GIB))
 
 
-@case
+@case(complaints="I/O error|Trying to write to read-only")
 def a_read_only_table_changes_nothing_whoever_has_the_disk_open() -> None:
     """device-mapper lets through what a device above it writes, which was there before."""
     with loop_disk(8 * MIB) as dev:
@@ -138,11 +137,6 @@ def a_read_only_table_changes_nothing_whoever_has_the_disk_open() -> None:
             if lasts:
                 with mapped("held", text) as path, raw.opened(path) as fd:
                     raw.must_read(fd, before, GIB)
-
-
-a_read_only_table_changes_nothing_whoever_has_the_disk_open.complaints = re.compile(  # type: ignore[attr-defined]
-    "I/O error|Trying to write to read-only"
-)
 
 
 # Requests that must not sleep
@@ -236,7 +230,7 @@ def zeroes_are_durable_when_complete_on_a_drive_without_a_write_cache() -> None:
             raw.must_read(fd, bytes(2 * BLOCK) + raw.patterned(1, 4 * BLOCK)[2 * BLOCK :], GIB)
 
 
-@case
+@case(complaints=COMPLAINTS)
 def a_flush_that_fails_while_the_disk_is_suspended_fails_the_disk() -> None:
     """What the device had may be lost, so that nobody may go on as if nothing had been."""
     with loop_disk(2 * MIB) as dev:
@@ -260,9 +254,6 @@ def a_flush_that_fails_while_the_disk_is_suspended_fails_the_disk() -> None:
                     assert error.errno == errno.EIO, error
                 else:
                     raise Failed("a write after a flush that failed")
-
-
-a_flush_that_fails_while_the_disk_is_suspended_fails_the_disk.complaints = COMPLAINTS  # type: ignore[attr-defined]
 
 
 # Room
@@ -298,7 +289,7 @@ def fill_with_ranges(fd: int, most: int) -> int:
     return most
 
 
-@case
+@case(complaints="critical")
 def the_range_tables_memory_has_a_bound() -> None:
     with loop_disk(256 * MIB) as dev:
         for store, limit in (("memory", 2), ("auto", 1)):
@@ -319,9 +310,6 @@ def the_range_tables_memory_has_a_bound() -> None:
                 load("bound", larger)
                 assert fill_with_ranges(fd, fitted + 2000) == fitted + 2000
                 assert f"table_memory={limit + 2}" in run("dmsetup", "table", "bound")
-
-
-the_range_tables_memory_has_a_bound.complaints = re.compile("critical")  # type: ignore[attr-defined]
 
 
 # RAW, whatever way the content takes
@@ -361,5 +349,3 @@ def a_raw_file_is_exact_where_another_files_pages_are_written_to_it() -> None:
                 for name in ("mapped", "spliced"):
                     assert Path(f"{top}/{name}").read_bytes() == data, f"{fs}: {name} is not what was written"
                 assert Path(f"{top}/source").read_bytes() != data, f"{fs}: the source was kept"
-
-

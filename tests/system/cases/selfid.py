@@ -165,7 +165,7 @@ def recovered(disk: str, kind: Kind, before: list[str]) -> None:
     run(*kind.check, disk)
 
 
-CRASH = re.compile("I/O error|XFS .*(error|shut|Unmount)|BTRFS|EXT4-fs|JBD2")
+CRASH = "I/O error|XFS .*(error|shut|Unmount)|BTRFS|EXT4-fs|JBD2"
 
 
 def both_live_behind_a_loop_device(kind: Kind) -> None:
@@ -200,7 +200,7 @@ def btrfs_and_xfs_side_by_side() -> None:
             same_and_clean(second, XFS, trees[1])
 
 
-@case
+@case(complaints=CRASH)
 def both_recover_after_a_crash() -> None:
     with disk_of() as disk:
         for kind in (BTRFS, XFS):
@@ -210,10 +210,7 @@ def both_recover_after_a_crash() -> None:
                 recovered(disk, kind, before)
 
 
-both_recover_after_a_crash.complaints = CRASH  # type: ignore[attr-defined]
-
-
-@case
+@case(complaints=CRASH)
 def repair_tools_on_the_unmounted_disk_lose_nothing() -> None:
     with disk_of() as disk:
         run(*XFS.mkfs, disk)
@@ -228,9 +225,6 @@ def repair_tools_on_the_unmounted_disk_lose_nothing() -> None:
         run("btrfs", "check", "--repair", "--force", disk)
         run("btrfstune", "-f", "-u", disk)
         same_and_clean(disk, BTRFS, before)
-
-
-repair_tools_on_the_unmounted_disk_lose_nothing.complaints = CRASH  # type: ignore[attr-defined]
 
 
 @case
@@ -254,7 +248,7 @@ def growing_while_mounted() -> None:
         same_and_clean(disk, BTRFS, before)
 
 
-@case
+@case(complaints=CRASH)
 def another_file_system_over_a_crashed_one() -> None:
     pairs = ((XFS, EXT4), (EXT4, BTRFS), (BTRFS, XFS), (XFS, BTRFS), (BTRFS, EXT4), (EXT4, XFS), (XFS, XFS))
     with disk_of() as disk:
@@ -264,9 +258,6 @@ def another_file_system_over_a_crashed_one() -> None:
                 live_and_crash(disk, old, seed)
             run(*new.mkfs, disk)
             same_and_clean(disk, new, live(disk, new, seed))
-
-
-another_file_system_over_a_crashed_one.complaints = CRASH  # type: ignore[attr-defined]
 
 
 @case

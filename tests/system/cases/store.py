@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import re
 import subprocess
 import time
 
@@ -52,6 +51,7 @@ def fill_up(fd: int, blocks: int, data: bytes) -> dict[int, int]:
     raise Failed(f"{len(written)} blocks were taken, {blocks} fit")
 
 
+@case(vm="6.1 6.12", complaints="store full|store low|I/O error|critical")
 def full_store_fails_clearly() -> None:
     data = raw.patterned(1, MIB)
     options = ("--classify", "keep", "-o", "low_water=64")
@@ -107,11 +107,7 @@ def full_store_fails_clearly() -> None:
         wait_event("full", again)
 
 
-full_store_fails_clearly.complaints = re.compile("store full|store low|I/O error|critical")  # type: ignore[attr-defined]
-case(full_store_fails_clearly)
-
-
-@case
+@case(vm="6.12", complaints="I/O error")
 def buffered_writes_to_a_full_store_report_at_fsync() -> None:
     with loop_disk(MIB) as dev, fake_disk("full", TIB, dev, "--classify", "keep") as disk:
         with raw.opened(disk, os.O_RDWR) as fd:
@@ -123,10 +119,7 @@ def buffered_writes_to_a_full_store_report_at_fsync() -> None:
                 assert error.errno in (errno.ENOSPC, errno.EIO), error
 
 
-buffered_writes_to_a_full_store_report_at_fsync.complaints = re.compile("I/O error")  # type: ignore[attr-defined]
-
-
-@case
+@case(vm="6.12")
 def discards_rewrites_and_squashes_free_the_store() -> None:
     data = raw.patterned(1, MIB)
     with loop_disk(16 * MIB) as dev, fake_disk("free", TIB, dev, "--classify", "keep") as disk:
@@ -160,7 +153,7 @@ def discards_rewrites_and_squashes_free_the_store() -> None:
             raw.must_read(fd, bytes(MIB), GIB)
 
 
-@case
+@case(vm="6.12")
 def a_random_life_leaves_no_block_lost() -> None:
     """Random writes and discards: the store counts as used what is stored, to the end."""
     rng = random.Random(11)
@@ -188,6 +181,7 @@ def a_random_life_leaves_no_block_lost() -> None:
             assert device_stats("churn")["store_used"] == 0
 
 
+@case(vm="6.12", complaints="I/O error")
 def errors_of_the_backing_device_are_passed_on() -> None:
     """The first half of the backing device works, the second fails: what failed keeps its old content."""
     half = 512 * KIB >> 9
@@ -231,11 +225,7 @@ def errors_of_the_backing_device_are_passed_on() -> None:
             remove("bad")
 
 
-errors_of_the_backing_device_are_passed_on.complaints = re.compile("I/O error")  # type: ignore[attr-defined]
-case(errors_of_the_backing_device_are_passed_on)
-
-
-@case
+@case(vm="6.1 6.12")
 def a_flush_reaches_the_backing_device() -> None:
     """fsync and O_DSYNC arrive below: seen in the block layer's own count of flushes."""
     with loop_disk(16 * MIB) as dev, fake_disk("flush", TIB, dev, "--classify", "keep") as disk:
@@ -256,7 +246,7 @@ def a_flush_reaches_the_backing_device() -> None:
             assert flushes() > before, "O_DSYNC did not flush the backing device"
 
 
-@case
+@case(vm="6.12")
 def memory_follows_the_ranges() -> None:
     """Ranges cost memory, and give it back."""
     with (

@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import re
 import subprocess
 import sys
 import time
@@ -80,7 +79,7 @@ def four_k_loop(stack: ExitStack, size: int) -> str:
     return stack.enter_context(attached(path, block_size=4096))
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def the_disk_advertises_its_profile() -> None:
     with loop_disk(16 * MIB) as dev, timed_disk("limits", TIB, dev, PLAIN):
         expect("limits", **PLAIN_LIMITS)
@@ -141,7 +140,7 @@ def sectors_of_512_bytes_on_a_backing_device_of_4096() -> None:
             assert not device_stats("parts")["errors"]
 
 
-@case
+@case(vm="6.1 6.12 newest")
 def requests_come_no_earlier_than_modelled() -> None:
     rng = random.Random(2)
     with loop_disk(16 * MIB) as dev, timed_disk("timed", TIB, dev, PLAIN) as disk:
@@ -202,7 +201,7 @@ def message_error(name: str, *words: str) -> str:
     return lines[-1].split(" david: ", 1)[1].split(": ", 1)[1]
 
 
-@case
+@case(vm="6.1", complaints="I/O error")
 def suspend_reload_and_forced_removal_with_requests_in_flight() -> None:
     with loop_disk(16 * MIB) as dev, timed_disk("busy", TIB, dev, PLAIN, "--classify", "data") as disk:
         writers = [flood(disk, number) for number in range(6)]
@@ -226,9 +225,6 @@ def suspend_reload_and_forced_removal_with_requests_in_flight() -> None:
             run("dmsetup", "remove", "busy")
 
 
-suspend_reload_and_forced_removal_with_requests_in_flight.complaints = re.compile("I/O error")  # type: ignore[attr-defined]
-
-
 def flood(disk: str, number: int) -> subprocess.Popen[bytes]:
     """Direct writes all over the disk, without end."""
     script = (
@@ -249,7 +245,7 @@ def wait_until_busy(name: str) -> None:
     raise Failed("no requests get through")
 
 
-@case
+@case(vm="6.1 6.12")
 def a_full_queue_refuses_who_must_not_wait() -> None:
     one = ["--profile-option", "nr_requests=1", "--profile-option", "nr_batching=0"]
     with ram_disk(128 * MIB) as dev, timed_disk("full", TIB, dev, PLAIN, *one) as disk:

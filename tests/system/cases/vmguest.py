@@ -250,21 +250,17 @@ def a_machine_through_the_page_cache_is_killed_and_recovers() -> None:
     on_a_fake_disk(THROUGH)
 
 
-@case
+@case(full=True)
 def on_a_plain_disk_the_same_and_all_noise_is_there() -> None:
-    if not FULL:
-        return
     with linear_disk("plain", SIZE) as disk:
         kept = a_life(disk, PAST)
     if any(blocks != BLOCKS for blocks in kept.values()):
         raise Failed(f"of {BLOCKS} blocks of noise {kept} read back on a disk that keeps everything")
 
 
-@case
+@case(full=True)
 def a_disk_that_drops_metadata_is_found() -> None:
     """From the first boot's end on everything is dropped, what recovery needs and what it writes."""
-    if not FULL:
-        return
     with ram_disk(STORE) as dev, fake_disk(NAME, SIZE, dev, "--classify", "implicit") as disk:
         with machine(disk, PAST, "first") as it:
             it.trees("lives")

@@ -103,15 +103,11 @@ def live(classify: str, size: int) -> None:
             equal("mounted again", before, manifest(top, content=False))
 
 
-@case
+@case(complaints=CRASH)
 def directory_blocks_of_8_KiB_in_pieces_are_kept() -> None:
     live_with_blocks_of(8192)
 
 
-@case
+@case(complaints=CRASH)
 def directory_blocks_of_64_KiB_in_pieces_are_kept() -> None:
     live_with_blocks_of(65536)
-
-
-directory_blocks_of_8_KiB_in_pieces_are_kept.complaints = CRASH  # type: ignore[attr-defined]
-directory_blocks_of_64_KiB_in_pieces_are_kept.complaints = CRASH  # type: ignore[attr-defined]
