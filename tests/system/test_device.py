@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from cases import GROUPS, LAYERS, LONG, UML_ONLY, VIRTUAL, about, load, matching
+from cases import GROUPS, LONG, UML_ONLY, about, load
 from labjob import PYTHON, Job
 
 HERE = Path(__file__).parent
@@ -15,7 +15,6 @@ COMMAND = (*PYTHON, str(HERE / "caserun.py"))
 FULL = os.environ.get("DAVID_SCALE") == "full"
 LIMIT = 1800 if FULL else 600
 CASES = load(GROUPS)
-KERNELS = ("6.1", "6.12", "newest")
 
 
 def in_vm(kernel: str) -> tuple[str, ...]:
@@ -65,26 +64,3 @@ def test_case(lab, name: str) -> None:
 )
 def test_lab_ends_well(lab, job: Job) -> None:
     lab.ended_well()
-
-
-def test_every_file_of_cases_is_in_one_group() -> None:
-    files = [path.stem for path in (HERE / "cases").glob("*.py") if path.stem != "__init__"]
-    assert sorted(files) == sorted(GROUPS + LONG + LAYERS + VIRTUAL)
-    assert set(UML_ONLY) <= set(GROUPS)
-
-
-def test_every_case_of_a_group_runs_in_the_uml_lab() -> None:
-    ran = [name for job in JOBS if job.kind == "uml" and job.name != "long" for name in job.runs]
-    assert set(CASES) <= set(ran) and len(ran) == len(set(ran))
-
-
-def test_every_kernel_that_a_case_names_is_the_vm_labs() -> None:
-    for name, case in load(GROUPS + LONG + LAYERS + VIRTUAL).items():
-        assert set(about(case).vm) <= set(KERNELS), name
-        assert not about(case).vm or name in CASES, f"{name}: only cases of GROUPS run in the vm lab"
-
-
-def test_a_pattern_that_matches_nothing_is_refused() -> None:
-    assert matching(CASES, ("store.full*",)) == ("store.full_store_fails_clearly",)
-    with pytest.raises(ValueError, match="store.nosuch"):
-        matching(CASES, ("store.*", "store.nosuch*"))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Is every case run, and every file of this directory told of in tests/README.md? Needs no lab."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import test_device
+from cases import GROUPS, LAYERS, LONG, UML_ONLY, VIRTUAL, about, load, matching
+
+HERE = Path(__file__).parent
+EVERYTHING = GROUPS + LONG + LAYERS + VIRTUAL
+
+
+def test_every_file_of_cases_is_in_one_group() -> None:
+    files = [path.stem for path in (HERE / "cases").glob("*.py") if path.stem != "__init__"]
+    assert sorted(files) == sorted(EVERYTHING)
+    assert set(UML_ONLY) <= set(GROUPS)
+
+
+def test_every_case_of_a_group_runs_in_the_uml_lab() -> None:
+    ran = [name for job in test_device.JOBS if job.kind == "uml" for name in job.runs]
+    assert set(load(GROUPS)) <= set(ran) and len(ran) == len(set(ran))
+
+
+def test_every_kernel_that_a_case_names_is_the_vm_labs() -> None:
+    cases = load(EVERYTHING)
+    named = {(kernel, name) for name in cases for kernel in about(cases[name]).vm}
+    ran = {(job.kernel, name) for job in test_device.JOBS if job.kind == "vm" for name in job.runs}
+    assert named <= ran
+
+
+def test_a_pattern_that_matches_nothing_is_refused() -> None:
+    cases = load(("store",))
+    assert matching(cases, ("store.full*",)) == ("store.full_store_fails_clearly",)
+    with pytest.raises(ValueError, match="store.nosuch"):
+        matching(cases, ("store.*", "store.nosuch*"))
+
+
+def test_the_readme_tells_of_every_file_once() -> None:
+    text = (HERE.parent / "README.md").read_text().partition("## Files of system/")[2]
+    told = re.findall(r"\w[\w-]*\.py|vm-init", "\n".join(re.findall(r"^\| ([^|]*) \|", text, re.MULTILINE)))
+    there = [path.name for path in HERE.iterdir() if path.suffix == ".py" or path.name == "vm-init"]
+    assert sorted(told) == sorted(there)
