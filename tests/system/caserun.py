@@ -67,7 +67,10 @@ def main() -> int:
     patterns = args.patterns or [name for name in cases if name.partition(".")[0] not in LONG + LAYERS]
     if args.planted:
         patterns = [name for name in cases if about(cases[name]).planted]
-    chosen = matching(cases, patterns)
+    try:
+        chosen = matching(cases, patterns)
+    except ValueError as error:
+        parser.error(str(error))
     failed = 0
     for number, name in enumerate(chosen, 1):
         start = time.monotonic()

@@ -35,38 +35,28 @@ from guest import (
     say,
     sizes,
 )
+from filesystems import OF_DATA, TOOLS, UUID
 from manifest import checksum, difference, manifest
 from workload import SCALES, Workload
 
-UUID = "6a7d1d3e-8d1c-4f0b-9d5f-3b1c2a4e5f60"
 SEED = 20
-
-# Fixed uuids and hash seeds: directories of both disks must split alike.
-EXT = ["-q", "-F", "-U", UUID, "-E", f"hash_seed={UUID}"]
 
 
 @dataclass(frozen=True)
 class FileSystem:
-    mkfs: list[str]
-    check: list[str]
-    options: str = ""
+    mkfs: tuple[str, ...] = ()  # words besides those of TOOLS
+    check: tuple[str, ...] = ()
     store_after_mkfs: int = 0  # bytes allowed on 1 TB with 4 KiB blocks
     slow_check: bool = False  # reads every inode table: once is enough
     reference: tuple[str, ...] = ()  # to mkfs, so that the reference's file stays small
 
 
 FILE_SYSTEMS = {
-    "ext2": FileSystem(["mkfs.ext2", *EXT], ["e2fsck", "-fn"], slow_check=True),
-    "ext3": FileSystem(["mkfs.ext3", *EXT], ["e2fsck", "-fn"], "", 78_000_000, True),
-    "ext4": FileSystem(["mkfs.ext4", *EXT], ["e2fsck", "-fn"], "", 16_500_000),
-    "xfs": FileSystem(
-        ["mkfs.xfs", "-q", "-f", "-m", f"uuid={UUID}"],
-        ["xfs_repair", "-n"],
-        "",
-        300_000,
-        reference=("-l", "size=64m"),
-    ),
-    "btrfs": FileSystem(["mkfs.btrfs", "-q", "-f"], ["btrfs", "check", "--check-data-csum"], "", 600_000),
+    "ext2": FileSystem(slow_check=True),
+    "ext3": FileSystem(store_after_mkfs=78_000_000, slow_check=True),
+    "ext4": FileSystem(store_after_mkfs=16_500_000),
+    "xfs": FileSystem(("-m", f"uuid={UUID}"), store_after_mkfs=300_000, reference=("-l", "size=64m")),
+    "btrfs": FileSystem(check=OF_DATA, store_after_mkfs=600_000),
 }
 
 
@@ -174,9 +164,13 @@ def store_bytes(name: str) -> int:
     return int(figures["store_used"]) * int(figures["block_size"])
 
 
-def make(result: Result, mkfs: list[str], where: str) -> None:
+def make(result: Result, fs: str, words: tuple[str, ...], where: str) -> None:
     with Stopwatch(result).step("mkfs"):
-        run(*mkfs, where)
+        run(*TOOLS[fs].mkfs, *FILE_SYSTEMS[fs].mkfs, *words, where)
+
+
+def check(fs: str, disk: str) -> None:
+    run(*TOOLS[fs].check, *FILE_SYSTEMS[fs].check, disk)
 
 
 def judge_store(result: Result, todo: Run, name: str) -> None:
@@ -206,12 +200,10 @@ def life(result: Result, todo: Run, disk: str, driver: str) -> list[str]:
     david = result.target == "david"
     name = os.path.basename(disk)
     fs = FILE_SYSTEMS[todo.fs]
-    # With everything kept, btrfs's data checksums hold.
-    options = fs.options if todo.classify != "keep" else ""
     if david:
-        make(result, fs.mkfs, disk)
+        make(result, todo.fs, (), disk)
         judge_store(result, todo, name)
-    with mounted(disk, driver, options) as top, clock.step("workload"):
+    with mounted(disk, driver) as top, clock.step("workload"):
         work = Workload(top, SEED, SCALES[todo.scale])
         work.run()
         result.written, result.declined = work.written, sorted(work.skipped)
@@ -219,8 +211,8 @@ def life(result: Result, todo: Run, disk: str, driver: str) -> list[str]:
         result.store_after_workload = store_bytes(name)
     if david:
         with clock.step("check"):
-            run(*fs.check, disk)
-    with mounted(disk, driver, options) as top:
+            check(todo.fs, disk)
+    with mounted(disk, driver) as top:
         with clock.step("manifest"):
             lines = manifest(top, content=todo.classify == "keep")
         result.entries, result.manifest = len(lines), checksum(lines)
@@ -229,7 +221,7 @@ def life(result: Result, todo: Run, disk: str, driver: str) -> list[str]:
     # Without KVM a second look takes longer than all the rest.
     if david and not fs.slow_check and result.lab != "vm":
         with clock.step("second check"):
-            run(*fs.check, disk)
+            check(todo.fs, disk)
     if david:
         judge_stats(result, todo, name)
     return lines
@@ -246,8 +238,7 @@ def one(todo: Run, target: str, reference: Path) -> tuple[Result, list[str]]:
         with ExitStack() as stack:
             if target == "linear":
                 # On the file, not on the disk: loop writes the gigabytes of zeros that a file's mkfs punches.
-                fs = FILE_SYSTEMS[todo.fs]
-                prepare = partial(make, result, [*fs.mkfs, *fs.reference])
+                prepare = partial(make, result, todo.fs, FILE_SYSTEMS[todo.fs].reference)
                 disk = stack.enter_context(linear_disk(f"ref-{todo.fs}", todo.size, reference, prepare))
             else:
                 backing = stack.enter_context(ram_disk(todo.store))

@@ -15,18 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from guest import SCRATCH, Failed, attached, dm, libc, linear_disk, mounted, remove, run
+from filesystems import TOOLS
 from manifest import difference, manifest
 
 MIB = 1 << 20
 START, BESIDE = MIB, 320 * MIB
 ARRAY = "/dev/md7"
-NEIGHBOURS = {
-    "ext4": (("mkfs.ext4", "-q", "-F"), ("e2fsck", "-fn")),
-    "ext3": (("mkfs.ext3", "-q", "-F"), ("e2fsck", "-fn")),
-    "ext2": (("mkfs.ext2", "-q", "-F"), ("e2fsck", "-fn")),
-    "xfs": (("mkfs.xfs", "-q", "-f"), ("xfs_repair", "-n")),
-    "btrfs": (("mkfs.btrfs", "-q", "-f"), ("btrfs", "check")),
-}
+NEIGHBOURS = ("btrfs", "ext2", "ext3", "ext4", "xfs")
 NOISE = random.Random(3).randbytes(64 << 10)
 
 
@@ -59,7 +54,7 @@ class Pieces(Layer):
         rng = random.Random(seed)
         self.disk, self.size = disk, size
         self.first = first >> 20 << 20
-        self.fs = rng.choice(sorted(NEIGHBOURS))
+        self.fs = rng.choice(NEIGHBOURS)
         self.rounds = 0
         self.tree: list[str] = []
         run("dmsetup", "create", "pieces", "--table", self.table(self.first))
@@ -67,7 +62,9 @@ class Pieces(Layer):
         run("dmsetup", "create", "neighbour", "--table", line)
         for name in ("pieces", "neighbour"):
             dm.make_node(name)
-        run(*NEIGHBOURS[self.fs][0], "/dev/mapper/neighbour")
+        # Not of the UUID of the one in pieces.
+        other = ("-U", "random") if self.fs.startswith("ext") else ()
+        run(*TOOLS[self.fs].mkfs, *other, "/dev/mapper/neighbour")
 
     def table(self, size: int) -> str:
         first = min(size, self.first)
@@ -100,7 +97,7 @@ class Pieces(Layer):
     def look(self, check: Callable[[str], None]) -> None:
         if not self.rounds:
             return
-        run(*NEIGHBOURS[self.fs][1], "/dev/mapper/neighbour")
+        run(*TOOLS[self.fs].check, "/dev/mapper/neighbour")
         with mounted("/dev/mapper/neighbour", self.driver) as beside:
             if wrong := difference(self.tree, manifest(beside)):
                 raise Failed(f"the neighbour ({self.fs}): the tree differs:\n" + "\n".join(wrong))

@@ -64,11 +64,11 @@ from guest import (
     say,
     swap_table,
 )
+from filesystems import HASH_SEED, OF_DATA, TOOLS, Tools
 from manifest import checksum, difference, manifest
 from randomops import Operations
 
 MIB, GIB = 1 << 20, 1 << 30
-UUID = "6a7d1d3e-8d1c-4f0b-9d5f-3b1c2a4e5f60"
 STORE = 128 * MIB
 COUNT, EPISODES = 120, 4
 F2FS_GARBAGE_COLLECT = 0x4004F506
@@ -83,15 +83,13 @@ Choices = tuple[tuple[str, ...], ...]
 class FileSystem:
     """What a seed may choose from, and how the file system is looked after."""
 
-    mkfs: tuple[str, ...]
-    check: tuple[str, ...]  # must find nothing
+    tools: Tools
     features: Choices  # one of each, words for mkfs
     mounts: tuple[str, ...]
     classify: tuple[str, ...]  # how the disk may be told to decide
-    repair: tuple[str, ...] = ()  # after a cut; () if only mount recovers
+    words: tuple[str, ...] = ()  # always for mkfs
     must_repair: bool = False  # no journal
     size: int = 4 * GIB
-    grow: Callable[[str, str], None] | None = None
     first: float = 1.0  # how much of the disk mkfs takes if it may grow
     other: Callable[[str, random.Random], None] | None = None  # something else while mounted
     always: str = ""  # mount option
@@ -101,19 +99,17 @@ class FileSystem:
     by_chance: bool = False  # sizes of directories
     exact: bool = False  # page owners keep all content below such a directory
     layer: str = ""  # between it and the disk
-    tools: bool = False  # ends with a cut, and a tool
+    ends_with_tool: bool = False  # after a cut
+    check_words: tuple[str, ...] = ()
 
+    @property
+    def mkfs(self) -> tuple[str, ...]:
+        return (*self.tools.mkfs, *self.words)
 
-def grow_ext(disk: str, top: str) -> None:
-    run("resize2fs", disk)
-
-
-def grow_xfs(disk: str, top: str) -> None:
-    run("xfs_growfs", top)
-
-
-def grow_btrfs(disk: str, top: str) -> None:
-    run("btrfs", "filesystem", "resize", "max", top)
+    @property
+    def check(self) -> tuple[str, ...]:
+        """Must find nothing."""
+        return (*self.tools.check, *self.check_words)
 
 
 def collect_f2fs(top: str, times: int) -> None:
@@ -169,10 +165,6 @@ def limits(top: str) -> list[str]:
     return quotas.report(top, ())
 
 
-SEED = f"hash_seed={UUID}"  # directories of both disks must split alike
-EXT = ("-q", "-F", "-U", UUID, "-E", SEED)
-EXT_CHECK = ("e2fsck", "-fn")
-EXT_REPAIR = ("e2fsck", "-fy")
 SIZES = (("-b", "4096"), ("-b", "4096"), ("-b", "1024"), ("-b", "2048"))
 INODES = ((), ("-I", "128"), ("-I", "512"))
 EXT4_FEATURES = (
@@ -183,7 +175,7 @@ EXT4_FEATURES = (
         ("-O", "large_dir"),
         ("-O", "^dir_index"),
         ("-O", "^extent,^64bit"),
-        ("-E", f"{SEED},packed_meta_blocks=1"),
+        ("-E", f"{HASH_SEED},packed_meta_blocks=1"),
     ),
 )
 
@@ -202,53 +194,36 @@ PACKED_MOUNTS = tuple(
     )
 )
 
-# Its exit status does not tell.
-F2FS_CHECK = (
-    *("sh", "-c"),
-    'out=$(fsck.f2fs -f --dry-run "$0" 2>&1) && ! echo "$out" | grep -E "\\[Fail\\]|ASSERT" || '
-    '{ echo "$out"; exit 1; }',
-)
-
 FILE_SYSTEMS = {
     "ext2": FileSystem(
-        ("mkfs.ext2", *EXT),
-        EXT_CHECK,
+        TOOLS["ext2"],
         (SIZES, INODES, ((), ("-O", "^dir_index"), ("-O", "^resize_inode"))),
         ("", "sync", "discard"),
         ("auto", "explicit", "implicit"),
-        EXT_REPAIR,
         must_repair=True,
         size=1 * GIB,
-        grow=grow_ext,
         first=0.8,
     ),
     "ext3": FileSystem(
-        ("mkfs.ext3", *EXT),
-        EXT_CHECK,
+        TOOLS["ext3"],
         (SIZES, INODES, ((), ("-J", "size=4"), ("-J", "size=64"))),
         ("", "data=writeback", "commit=1", "discard", "nodelalloc"),
         ("auto", "explicit", "implicit"),
-        EXT_REPAIR,
         size=1 * GIB,
-        grow=grow_ext,
         first=0.8,
     ),
     "ext4": FileSystem(
-        ("mkfs.ext4", *EXT),
-        EXT_CHECK,
+        TOOLS["ext4"],
         (SIZES, INODES, EXT4_FEATURES),
         (
             *("", "", "data=journal", "data=writeback", "nodelalloc", "commit=1", "discard"),
             *("journal_async_commit,journal_checksum,data=writeback", "nobarrier", "dioread_lock"),
         ),
         ("auto", "explicit", "implicit"),
-        EXT_REPAIR,
-        grow=grow_ext,
         first=0.5,
     ),
     "xfs": FileSystem(
-        ("mkfs.xfs", "-q", "-f"),
-        ("xfs_repair", "-n"),
+        TOOLS["xfs"],
         (
             ((), ("-b", "size=1024"), ("-b", "size=2048")),
             ((), ("-n", "size=8192"), ("-n", "size=65536")),
@@ -258,12 +233,10 @@ FILE_SYSTEMS = {
         ),
         ("", "", "wsync", "discard", "logbsize=256k", "allocsize=64k", "inode64", "swalloc"),
         ("auto", "explicit", "implicit"),
-        grow=grow_xfs,
         first=0.6,
     ),
     "btrfs": FileSystem(
-        ("mkfs.btrfs", "-q", "-f"),
-        ("btrfs", "check", "--check-data-csum"),
+        TOOLS["btrfs"],
         (
             ((), ("-n", "4k"), ("-n", "64k"), ("-M",)),
             # Cut off on dm-linear, btrfs itself loses sizes without no-holes, and warns without the tree.
@@ -271,13 +244,12 @@ FILE_SYSTEMS = {
         ),
         ("", "", "discard=async", "discard=sync", "ssd", "autodefrag", "commit=1"),
         ("auto", "explicit", "implicit"),
-        grow=grow_btrfs,
         first=0.6,
         other=other_btrfs,
+        check_words=OF_DATA,
     ),
     "f2fs": FileSystem(
-        ("mkfs.f2fs", "-q", "-f", "-t", "0"),
-        F2FS_CHECK,
+        TOOLS["f2fs"],
         (
             *(((), ("-s", "2")), ((), ("-i",)), ((), ("-o", "10"))),
             (
@@ -293,11 +265,11 @@ FILE_SYSTEMS = {
         ),
         ("auto", "explicit"),
         other=other_f2fs,
+        words=("-t", "0"),
     ),
     # Kept whole: so it is looked at as closely, but nothing can be squashed.
     "nilfs2": FileSystem(
-        ("mkfs.nilfs2", "-q", "-f"),
-        ("true",),  # there is no checker; mount reads the checksums of the last logs
+        TOOLS["nilfs2"],
         (((), ("-b", "1024"), ("-b", "2048")), ((), ("-B", "16"), ("-B", "512"))),
         ("", "", "order=strict", "nobarrier", "discard"),
         ("auto", "explicit"),
@@ -314,21 +286,21 @@ FILE_SYSTEMS = {
 SPECIAL = {
     "ext4-crypt": replace(
         FILE_SYSTEMS["ext4"],
-        mkfs=(*FILE_SYSTEMS["ext4"].mkfs, "-O", "encrypt"),
+        words=("-O", "encrypt"),
         features=(SIZES, INODES, CRYPT_FEATURES),
         mounts=("", "", "data=journal", "data=writeback", "nodelalloc", "commit=1", "inlinecrypt"),
         **ENCRYPTED,
     ),
     "f2fs-crypt": replace(
         FILE_SYSTEMS["f2fs"],
-        mkfs=(*FILE_SYSTEMS["f2fs"].mkfs, "-O", "encrypt"),
+        words=("-t", "0", "-O", "encrypt"),
         mounts=("inlinecrypt", *FILE_SYSTEMS["f2fs"].mounts),
         classify=("auto", "explicit", "implicit"),
         **ENCRYPTED,
     ),
     "f2fs-packed": replace(
         FILE_SYSTEMS["f2fs"],
-        mkfs=(*FILE_SYSTEMS["f2fs"].mkfs, "-O", "extra_attr,compression"),
+        words=("-t", "0", "-O", "extra_attr,compression"),
         features=FILE_SYSTEMS["f2fs"].features[:3],
         mounts=PACKED_MOUNTS,
         classify=("auto", "explicit", "implicit"),
@@ -350,7 +322,11 @@ for base in ("ext3", "ext4", "xfs", "btrfs"):
         )
 for base in aftertools.TOOLS:
     SPECIAL[f"{base}-tools"] = replace(
-        FILE_SYSTEMS[base], tools=True, classify=("implicit", "auto", "explicit"), size=512 * MIB, first=0.7
+        FILE_SYSTEMS[base],
+        ends_with_tool=True,
+        classify=("implicit", "auto", "explicit"),
+        size=512 * MIB,
+        first=0.7,
     )
 KNOWN = FILE_SYSTEMS | SPECIAL
 
@@ -377,7 +353,7 @@ class Life:
 
     def live(self) -> None:
         fs, rng = self.fs, random.Random(self.seed)
-        size = int(fs.size * (fs.first if fs.grow else 1)) >> 20 << 20
+        size = int(fs.size * fs.first) >> 20 << 20
         features = [word for choice in fs.features for word in rng.choice(choice)]
         if fs.mkfs[0] == "mkfs.xfs":
             where = ["-d", f"size={size}", self.disk]
@@ -400,7 +376,7 @@ class Life:
             self.layer.look(self.check_alone)
             if self.change:
                 self.read_only()
-        if fs.tools and self.cut:
+        if fs.ends_with_tool and self.cut:
             self.end_with_a_tool()
 
     def check_alone(self, device: str) -> None:
@@ -445,7 +421,7 @@ class Life:
         end = rng.choice(("unmount", "remount", "idle cut", "busy cut"))
         options = ",".join(word for word in (rng.choice(fs.mounts), fs.always) if word)
         repair = rng.random() < 0.5
-        grow = fs.grow is not None and rng.random() < 0.4
+        grow = bool(fs.tools.enlarge) and rng.random() < 0.4
         other = fs.other is not None and rng.random() < 0.3
         self.told.append(f"{number}: mount {options or '-'}{' grow' * grow}{' other' * other}, {end}")
         with self.mounted_with(options) as top, ExitStack() as stack:
@@ -460,10 +436,10 @@ class Life:
             self.layer.disturb(top, aside)
             if self.change:
                 self.change.next(aside)
-            if grow and fs.grow:
+            if grow:
                 try:
                     self.layer.grown()
-                    fs.grow(self.disk, top)
+                    fs.tools.grow(self.disk, top)
                 except Failed:  # sparse_super2, for one
                     self.told.append("not grown")
             if other and fs.other:
@@ -487,13 +463,13 @@ class Life:
             self.cut.restore()
             if fs.must_repair:
                 self.repair_again()
-            if fs.must_repair or (fs.repair and repair):
-                said = run(*fs.repair, self.disk, ok=(0, 1, 12))
+            if fs.must_repair or (fs.tools.repair and repair):
+                said = run(*fs.tools.repair, self.disk, ok=(0, 1, 12))
                 # The kernel may log a superblock whose checksum is a moment older, on any disk.
                 if "Superblock checksum does not match" in said:
-                    said = run(*fs.repair, self.disk, ok=(0, 1))
+                    said = run(*fs.tools.repair, self.disk, ok=(0, 1))
                 if "Filesystem still has errors" in said:
-                    raise Failed(f"{' '.join(fs.repair)}: {said[-1500:]}")
+                    raise Failed(f"{' '.join(fs.tools.repair)}: {said[-1500:]}")
             # The log is replayed, orphans are removed.
             with self.mounted(fs.always) as top:
                 self.look(top, "after the cut")
@@ -501,8 +477,8 @@ class Life:
                 self.make(f"{top}/{LATE}")
             # A kernel that noted failed writes does not follow the orphans, but leaves them to e2fsck;
             # with ea_inode it may lose one of them, on any disk.
-            if fs.repair and re.search("with errors|ea_inode", run("dumpe2fs", "-h", self.disk)):
-                run(*fs.repair, self.disk, ok=(0, 1))
+            if fs.tools.repair and re.search("with errors|ea_inode", run("dumpe2fs", "-h", self.disk)):
+                run(*fs.tools.repair, self.disk, ok=(0, 1))
         elif end.endswith("cut"):
             with self.mounted(fs.always) as top:
                 self.look(top)
@@ -566,7 +542,7 @@ class Life:
         directories that the cut fell into some are beyond it.
         """
         for _ in range(4):
-            said = run(*self.fs.repair, self.disk, ok=(0, 1, 4))
+            said = run(*self.fs.tools.repair, self.disk, ok=(0, 1, 4))
             lost = re.search(r"^Couldn't fix parent of inode (\d+)", said, re.MULTILINE)
             if lost:
                 run("debugfs", "-w", "-R", f"clri <{lost[1]}>", self.disk)

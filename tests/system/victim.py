@@ -16,12 +16,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
 from cases import case
+from filesystems import TOOLS
 from manifest import difference, manifest
 from raw import opened
-from trials import EXT, F2FS_CHECK
 
 from guest import (
     Failed,
@@ -64,25 +63,6 @@ def in_modes(*modes: str, complaints: str = "") -> Callable[[Scenario], Scenario
     return cases_of
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A file system as its own tools make it and look at it."""
-
-    mkfs: tuple[str, ...]
-    check: tuple[str, ...]
-    grow: tuple[str, ...] = ()  # the device or, if it grows mounted only, the mount point follows
-
-
-KINDS = {
-    "ext2": Kind(("mkfs.ext2", *EXT), ("e2fsck", "-fn"), ("resize2fs",)),
-    "ext3": Kind(("mkfs.ext3", *EXT), ("e2fsck", "-fn"), ("resize2fs",)),
-    "ext4": Kind(("mkfs.ext4", *EXT), ("e2fsck", "-fn"), ("resize2fs",)),
-    "xfs": Kind(("mkfs.xfs", "-q", "-f"), ("xfs_repair", "-n"), ("xfs_growfs",)),
-    "btrfs": Kind(("mkfs.btrfs", "-q", "-f"), ("btrfs", "check"), ("btrfs", "filesystem", "resize", "max")),
-    "f2fs": Kind(("mkfs.f2fs", "-q", "-f"), F2FS_CHECK),
-}
-
-
 @contextmanager
 def fake(
     mode: str, size: int = 10 * GIB, store: int = GIB, name: str = "victim", *options: str
@@ -99,7 +79,7 @@ def next_boot(mode: str, size: int, backing: str, name: str = "victim") -> None:
 
 
 def make(fs: str, device: str, *words: str) -> None:
-    run(*KINDS[fs].mkfs, *words, device)
+    run(*TOOLS[fs].mkfs, *words, device)
 
 
 def drop_caches() -> None:
@@ -160,7 +140,7 @@ def look(fs: str, device: str, expected: list[str] | None, when: str = "", optio
     flush_buffers(device)
     where = f"{when or fs}: "
     try:
-        run(*KINDS[fs].check, device)
+        run(*TOOLS[fs].check, device)
         with mounted(device, fs, options) as top:
             found = tree(top)
     except (Failed, OSError) as error:

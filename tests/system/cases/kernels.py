@@ -12,27 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import raw
+from filesystems import OF_DATA, TOOLS
 from raw import BLOCK
 
 from cases import case
+from cases.rawfiles import make
 
 from guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NAME = "kernel"
 BLOCKS = 64
-MKFS = {
-    "ext4": ("mkfs.ext4", "-q", "-J", "size=8"),
-    "xfs": ("mkfs.xfs", "-q", "-f", "-l", "size=64m"),
-    "btrfs": ("mkfs.btrfs", "-q", "-f"),
-    "f2fs": ("mkfs.f2fs", "-q", "-f"),
-}
-CHECK = {
-    "ext4": ("e2fsck", "-fn"),
-    "xfs": ("xfs_repair", "-n"),
-    "btrfs": ("btrfs", "check"),
-    "f2fs": ("fsck.f2fs", "--dry-run"),
-}
 # dm-david says so where btrfs hands on copies of what is written by direct I/O.
 COPIES = "btrfs copies what is written by direct I/O"
 
@@ -51,7 +41,7 @@ def write_directly(path: str, place: int = 0) -> None:
 def owners_are_seen(fs: str) -> None:
     """Direct I/O into a file is data though it is the first that is written after mounting."""
     with ram_disk(128 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
-        run(*MKFS[fs], disk)
+        make(fs, disk)
         # With checksums btrfs writes through the page cache, or from copies.
         with mounted(disk, fs, "nodatasum" if fs == "btrfs" else "") as top:
             write_directly(f"{top}/direct")
@@ -64,7 +54,7 @@ def owners_are_seen(fs: str) -> None:
             if evidence("file") < before + BLOCKS:
                 raise Failed(f"{evidence('file') - before} blocks of a file were seen on {fs}, of {BLOCKS}")
             names = sorted(os.listdir(top))
-        run(*CHECK[fs], disk)
+        run(*TOOLS[fs].check, disk)
         with mounted(disk, fs) as top:
             assert sorted(os.listdir(top)) == names
             for name in ("direct", "file"):
@@ -92,7 +82,7 @@ def who_has_a_disk_mounted_is_seen_on_btrfs() -> None:
 @case(vm="6.1 6.12 newest")
 def direct_io_that_btrfs_copies_is_stored_and_said() -> None:
     with ram_disk(128 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
-        run(*MKFS["btrfs"], disk)
+        make("btrfs", disk)
         with mounted(disk, "btrfs") as top:
             write_directly(f"{top}/direct")
             os.sync()
@@ -103,7 +93,7 @@ def direct_io_that_btrfs_copies_is_stored_and_said() -> None:
         with mounted(disk, "btrfs") as top:
             content = Path(f"{top}/direct").read_bytes()
         assert (content == raw.patterned(3, BLOCKS * BLOCK)) == copies
-        run(*CHECK["btrfs"], "--check-data-csum", disk)
+        run(*TOOLS["btrfs"].check, *OF_DATA, disk)
 
 
 @case(vm="6.1 6.12 newest")
@@ -115,7 +105,7 @@ def who_has_a_disk_mounted_is_seen_on_f2fs() -> None:
 def a_file_of_several_names_is_chosen_by_any_of_them() -> None:
     data = [raw.patterned(n, 100 * KIB) for n in range(3)]
     with ram_disk(64 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
-        run(*MKFS["ext4"], disk)
+        make("ext4", disk)
         with mounted(disk, "ext4") as top:
             os.mkdir(f"{top}/chosen")
             david("raw", "add", NAME, f"{top}/chosen", "*.db")
@@ -170,8 +160,8 @@ def a_backing_device_that_unmaps_zeroes_changes_no_limit() -> None:
             raise Failed("the SCSI disk does not unmap zeroes: this tests nothing")
         with fake_disk(NAME, 4 * GIB, dev) as disk:
             seen = limits(disk)
-            run(*MKFS["ext4"], disk)
-            run(*CHECK["ext4"], disk)
+            make("ext4", disk)
+            run(*TOOLS["ext4"].check, disk)
     with loop_disk(64 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
         expected = limits(disk)
     assert seen == expected, (seen, expected)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from filesystems import OF_DATA, TOOLS
 from manifest import manifest
 from scatter import fill, in_pieces, make_directories, scatter
 from trees import equal
@@ -39,23 +40,28 @@ GONE = r"nbd0|BTRFS (error|warning|critical)|EXT4-fs|JBD2|XFS \(nbd"
 
 @dataclass(frozen=True)
 class Fs:
-    mkfs: tuple[str, ...]
-    check: tuple[str, ...]
     squashed: float  # at least this part of all blocks that are written
+    words: tuple[str, ...] = ()  # for mkfs
     options: str = ""  # of mount
-    repair: tuple[str, ...] = ()
 
 
-EXT = {"check": ("e2fsck", "-fn"), "repair": ("e2fsck", "-fp")}
 # Of small files much is metadata. What is known of each is told in docs/CLASSIFICATION.md.
 FILE_SYSTEMS = {
-    "ext4": Fs(("mkfs.ext4", "-q"), squashed=0.6, **EXT),  # type: ignore[arg-type]
-    "ext3": Fs(("mkfs.ext3", "-q"), squashed=0.5, **EXT),  # type: ignore[arg-type]
-    "xfs": Fs(("mkfs.xfs", "-q", "-f"), ("xfs_repair", "-n"), 0.6),
-    "xfs with large directories": Fs(("mkfs.xfs", "-q", "-f", "-n", "size=8192"), ("xfs_repair", "-n"), 0.6),
-    "btrfs": Fs(("mkfs.btrfs", "-q", "-f"), ("btrfs", "check", "--check-data-csum"), 0.6),
-    "btrfs without checksums": Fs(("mkfs.btrfs", "-q", "-f"), ("btrfs", "check"), 0.6, "nodatasum"),
+    "ext4": Fs(0.6),
+    "ext3": Fs(0.5),
+    "xfs": Fs(0.6),
+    "xfs with large directories": Fs(0.6, ("-n", "size=8192")),
+    "btrfs": Fs(0.6),
+    "btrfs without checksums": Fs(0.6, options="nodatasum"),
 }
+
+
+def make(name: str, device: str) -> None:
+    run(*TOOLS[name.split()[0]].mkfs, *FILE_SYSTEMS[name].words, device)
+
+
+def check(name: str, device: str) -> None:
+    run(*TOOLS[name.split()[0]].check, *(OF_DATA if name == "btrfs" else ()), device)
 
 
 def wait_for(what: str, done: Callable[[], bool], log: str) -> None:
@@ -160,20 +166,19 @@ def squashed_share(name: str) -> float:
 
 def looked_at(device: str, name: str, before: list[str]) -> None:
     """The checker, and every name."""
-    fs = FILE_SYSTEMS[name]
-    run(*fs.check, device)
-    with mounted(device, name.split()[0], fs.options) as top:
+    check(name, device)
+    with mounted(device, name.split()[0], FILE_SYSTEMS[name].options) as top:
         equal(name, before, manifest(top, content=False))
-        if "--check-data-csum" in fs.check:
+        if name == "btrfs":
             run("btrfs", "scrub", "start", "-B", top)
-    run(*fs.check, device)
+    check(name, device)
 
 
 def a_life(name: str, by: str) -> None:
     fs = FILE_SYSTEMS[name]
     with ram_disk(STORE) as dev, fake_disk("served", SIZE, dev, "--classify", "implicit") as disk:
         with served(disk, by) as (device, _):
-            run(*fs.mkfs, device)
+            make(name, device)
             with mounted(device, name.split()[0], fs.options) as top:
                 Workload(top, 71, SCALES["check" if FULL else "tiny"]).run()
                 before = manifest(top, content=False)
@@ -183,7 +188,7 @@ def a_life(name: str, by: str) -> None:
         with served(disk, by) as (device, _):
             looked_at(device, name, before)
         # And on the machine that serves it.
-        run(*fs.check, disk)
+        check(name, disk)
 
 
 @case
@@ -205,7 +210,7 @@ def pages_of_btrfs_by_a_server_are_dropped_after_the_next_commit() -> None:
             fake_disk("served", SIZE, dev, "--classify", "implicit") as disk,
             served(disk, "nbd-server") as (device, _),
         ):
-            run(*fs.mkfs, device)
+            make(name, device)
             kept = device_stats("served")["evidence"]["unknown"]  # type: ignore[index]
             with mounted(device, "btrfs", fs.options) as top:
                 for i in range(megabytes):
@@ -237,7 +242,7 @@ def the_server_dies(name: str, by: str) -> None:
     fs = FILE_SYSTEMS[name]
     with ram_disk(STORE) as dev, fake_disk("served", SIZE, dev, "--classify", "implicit") as disk:
         with served(disk, by) as (device, server):
-            run(*fs.mkfs, device)
+            make(name, device)
             with mounted(device, name, fs.options) as top:
                 os.mkdir(f"{top}/tree")
                 Workload(f"{top}/tree", 72, SCALES["tiny"]).run()
@@ -251,7 +256,7 @@ def the_server_dies(name: str, by: str) -> None:
             with mounted(device, name, fs.options) as top:
                 after = manifest(f"{top}/tree", content=False)
             equal(f"{name} by {by}", before, after)
-            run(*fs.check, device)
+            check(name, device)
 
 
 def synced_data(top: str, megabytes: int) -> float:

@@ -18,6 +18,7 @@ from contextlib import nullcontext
 
 import raw
 import writelog
+from filesystems import OF_DATA, TOOLS
 from planted import planted
 from raw import BLOCK
 from storetool import says
@@ -296,12 +297,6 @@ class Files:
         return ""
 
 
-FILE_SYSTEMS = {
-    "ext4": (["mkfs.ext4", "-q", "-J", "size=8"], ["e2fsck", "-fn"]),
-    # Its data is squashed: the checksums have to be there.
-    "btrfs": (["mkfs.btrfs", "-q", "-f"], ["btrfs", "check", "--check-data-csum"]),
-    "xfs": (["mkfs.xfs", "-q", "-f"], ["xfs_repair", "-n"]),
-}
 # A full one would fail the mount: log and checksums take more in a long life.
 FS_SIZE, FS_BACKING = 2 * GIB, (192 if FULL else 48) * MIB
 TEARING = f"0 {FS_SIZE >> 9} striped 1 8 {{}} 0"
@@ -347,7 +342,8 @@ def cut_everywhere(
 
 
 def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = False) -> None:
-    mkfs, check = FILE_SYSTEMS[fs]
+    # Of btrfs the data is squashed: the checksums have to be there.
+    check = (*TOOLS[fs].check, *(OF_DATA if fs == "btrfs" else ()))
     with writelog.log_disk(2 * GIB) as log:
         with (
             loop_disk(FS_BACKING) as dev,
@@ -355,7 +351,7 @@ def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = Fals
             fake_disk("cut", FS_SIZE, backing, *(TORN if torn else ())) as disk,
             mapped("torn", TEARING.format(disk)) if torn else nullcontext(disk) as above,
         ):
-            run(*mkfs, above)
+            run(*TOOLS[fs].mkfs, *(("-J", "size=8") if fs == "ext4" else ()), above)
             with mounted(above, fs) as top:
                 os.sync()
                 writelog.mark("recorded", "mounted")

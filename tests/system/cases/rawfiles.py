@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import raw
+from filesystems import TOOLS
 from raw import BLOCK, SECTOR
 
 from cases import case
@@ -21,17 +22,16 @@ from guest import SCRATCH, Failed, david, device_stats, dm, fake_disk, loop_disk
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 FIO_VERIFY = ("--rw=write", "--bs=64k", "--size=4m", "--verify=crc32c", "--do_verify=1", "--invalidate=1")
 
-MKFS = {
-    "ext4": ("mkfs.ext4", "-q", "-J", "size=8"),
-    "xfs": ("mkfs.xfs", "-q", "-f", "-l", "size=64m"),
-    "btrfs": ("mkfs.btrfs", "-q", "-f"),
-}
+
+def make(fs: str, disk: str) -> None:
+    """With a small log: the backing device is small, too."""
+    run(*TOOLS[fs].mkfs, *{"ext4": ("-J", "size=8"), "xfs": ("-l", "size=64m")}.get(fs, ()), disk)
 
 
 @contextmanager
 def disk_with(fs: str, *options: str) -> Iterator[str]:
     with ram_disk(128 * MIB) as dev, fake_disk("raw", 16 * GIB, dev, *options) as disk:
-        run(*MKFS[fs], disk)
+        make(fs, disk)
         yield disk
 
 

@@ -34,7 +34,7 @@ from timed import profile, timed_disk
 from cases import case
 from cases.durable import TIB, table
 from cases.logfault import COMPLAINTS, Under
-from cases.rawfiles import MKFS
+from cases.rawfiles import make
 from cases.store import events, wait_event
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -330,7 +330,7 @@ def a_raw_file_is_exact_where_another_files_pages_are_written_to_it() -> None:
     data = raw.patterned(5, size)
     for fs in ("ext4", "xfs"):
         with ram_disk(128 * MIB) as dev, fake_disk("rawdio", 16 * GIB, dev) as disk:
-            run(*MKFS[fs], disk)
+            make(fs, disk)
             with mounted(disk, fs) as top:
                 for name in ("mapped", "spliced"):
                     with open(f"{top}/{name}", "wb") as file:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from guest import Failed, device_stats, fake_disk, load_table, mapped, mounted, ram_disk, run, swap_table
+from filesystems import OF_DATA, TOOLS
 from manifest import manifest
 from trees import equal
 from workload import Scale, Workload
@@ -36,12 +37,9 @@ class Kind:
     check: tuple[str, ...]
 
 
-KINDS = {
-    "btrfs": Kind("btrfs", ("mkfs.btrfs", "-q", "-f", "-K"), "", ("btrfs", "check", "--check-data-csum")),
-    "xfs": Kind("xfs", ("mkfs.xfs", "-q", "-f", "-K"), "", ("xfs_repair", "-n")),
-    "ext4": Kind("ext4", ("mkfs.ext4", "-q", "-F", "-E", "nodiscard"), "", ("e2fsck", "-fn")),
-}
-BTRFS, XFS, EXT4 = KINDS.values()
+BTRFS = Kind("btrfs", (*TOOLS["btrfs"].mkfs, "-K"), "", (*TOOLS["btrfs"].check, *OF_DATA))
+XFS = Kind("xfs", (*TOOLS["xfs"].mkfs, "-K"), "", TOOLS["xfs"].check)
+EXT4 = Kind("ext4", (*TOOLS["ext4"].mkfs, "-E", "nodiscard"), "", TOOLS["ext4"].check)
 
 
 @contextmanager

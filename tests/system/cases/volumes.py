@@ -10,7 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import sleep
 
-from victim import GIB, KINDS, MIB, MODES, Mapper, fake, in_modes, linear, look, make, many_directories
+from filesystems import TOOLS
+from victim import GIB, MIB, MODES, Mapper, fake, in_modes, linear, look, make, many_directories
 from victim import populate, sync, told, tree
 
 from guest import loop_disk, mounted, run
@@ -38,7 +39,7 @@ def in_two_pieces(mode: str, first: str, second: str) -> None:
             run("dmsetup", "suspend", "a")
             run("dmsetup", "load", "a", "--table", "\n".join(pieces))
             run("dmsetup", "resume", "a")
-            run(*KINDS[first].grow, top if first != "ext4" else a)
+            TOOLS[first].grow(a, top)
             populate(top, "more", 200)
             sync(top)
             many_directories(top, "top", 200)

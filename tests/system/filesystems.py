@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""File systems by their own tools: how tests make one, look at it, repair it and make it larger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from guest import run
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Words of a command line; more words, and the device, follow."""
+
+    mkfs: tuple[str, ...]  # quiet, over whatever was there
+    check: tuple[str, ...]  # changes nothing, and fails where something is wrong
+    repair: tuple[str, ...] = ()  # after a cut; () if only mount recovers
+    enlarge: tuple[str, ...] = ()
+    enlarge_by_device: bool = False  # rather than by mount point
+
+    def grow(self, device: str, top: str) -> None:
+        """To the end of the device, mounted."""
+        run(*self.enlarge, device if self.enlarge_by_device else top)
+
+
+# The same for a disk and its reference: directories must split alike.
+UUID = "6a7d1d3e-8d1c-4f0b-9d5f-3b1c2a4e5f60"
+HASH_SEED = f"hash_seed={UUID}"
+# btrfs check looks at the checksums of data, too.
+OF_DATA = ("--check-data-csum",)
+
+
+def ext(kind: str) -> Tools:
+    mkfs = (f"mkfs.{kind}", "-q", "-F", "-U", UUID, "-E", HASH_SEED)
+    return Tools(mkfs, ("e2fsck", "-fn"), ("e2fsck", "-fy"), ("resize2fs",), True)
+
+
+TOOLS = {
+    "ext2": ext("ext2"),
+    "ext3": ext("ext3"),
+    "ext4": ext("ext4"),
+    "xfs": Tools(("mkfs.xfs", "-q", "-f"), ("xfs_repair", "-n"), enlarge=("xfs_growfs",)),
+    "btrfs": Tools(
+        ("mkfs.btrfs", "-q", "-f"), ("btrfs", "check"), enlarge=("btrfs", "filesystem", "resize", "max")
+    ),
+    "f2fs": Tools(
+        ("mkfs.f2fs", "-q", "-f"),
+        (
+            *("sh", "-c"),
+            # Its exit status does not tell.
+            'out=$(fsck.f2fs -f --dry-run "$0" 2>&1) && ! echo "$out" | grep -E "\\[Fail\\]|ASSERT" || '
+            '{ echo "$out"; exit 1; }',
+        ),
+    ),
+    # There is no checker; mount reads the checksums of the last logs.
+    "nilfs2": Tools(("mkfs.nilfs2", "-q", "-f"), ("true",)),
+}
