@@ -5,22 +5,22 @@
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
 
-#ifdef LAP_TSC
-DEFINE_STATIC_KEY_FALSE(lap_tsc);
+#ifdef STOPWATCH_TSC
+DEFINE_STATIC_KEY_FALSE(stopwatch_tsc);
 #endif
 
-void lap_setup(void)
+void stopwatch_setup(void)
 {
-#ifdef LAP_TSC
+#ifdef STOPWATCH_TSC
 	if (boot_cpu_has(X86_FEATURE_TSC) && tsc_khz && !check_tsc_unstable())
-		static_branch_enable(&lap_tsc);
+		static_branch_enable(&stopwatch_tsc);
 #endif
 }
 
-static u64 lap_ns(u64 ticks)
+static u64 stopwatch_ns(u64 ticks)
 {
-#ifdef LAP_TSC
-	if (static_branch_likely(&lap_tsc))
+#ifdef STOPWATCH_TSC
+	if (static_branch_likely(&stopwatch_tsc))
 		return mul_u64_u32_div(ticks, USEC_PER_SEC, tsc_khz);
 #endif
 	return ticks;
@@ -41,7 +41,7 @@ void stats_sum(struct stats __percpu *stats, struct stats *sum)
 			to[i] += READ_ONCE(from[i]);
 	}
 	for (component = 0; component < DAVID_CPU_NR; component++)
-		sum->cpu[component] = lap_ns(sum->cpu[component]);
+		sum->cpu[component] = stopwatch_ns(sum->cpu[component]);
 }
 
 static const char * const state_names[] = {

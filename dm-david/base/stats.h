@@ -19,7 +19,7 @@
 #include "../uapi/dm-david.h"
 
 struct stats {
-	u64 cpu[DAVID_CPU_NR];	/* of lap_clock(); ns in a sum */
+	u64 cpu[DAVID_CPU_NR];	/* of stopwatch_clock(); ns in a sum */
 	u64 verdict[DAVID_WRITTEN_NR];
 	u64 evidence[DAVID_EV_NR];
 	u64 requests[DAVID_REQ_NR];
@@ -57,46 +57,46 @@ struct model_figures {
  * clock takes eight times as many instructions to say the same. Not in UML, where time is virtual.
  */
 #if defined(CONFIG_X86_TSC) && !defined(CONFIG_UML)
-#define LAP_TSC
+#define STOPWATCH_TSC
 #include <asm/tsc.h>
-DECLARE_STATIC_KEY_FALSE(lap_tsc);
+DECLARE_STATIC_KEY_FALSE(stopwatch_tsc);
 #endif
 
-static inline u64 lap_clock(void)
+static inline u64 stopwatch_clock(void)
 {
-#ifdef LAP_TSC
-	if (static_branch_likely(&lap_tsc))
+#ifdef STOPWATCH_TSC
+	if (static_branch_likely(&stopwatch_tsc))
 		return rdtsc();
 #endif
 	return local_clock();
 }
 
 /* Once, before the first lap. */
-void lap_setup(void);
+void stopwatch_setup(void);
 
 /* A stopwatch that charges the time since the last border to a component. */
-struct lap {
+struct stopwatch {
 	struct stats __percpu *stats;
 	u64 since;
 };
 
-static inline void lap_start(struct lap *lap, struct stats __percpu *stats)
+static inline void stopwatch_start(struct stopwatch *timer, struct stats __percpu *stats)
 {
-	lap->stats = stats;
-	lap->since = lap_clock();
+	timer->stats = stats;
+	timer->since = stopwatch_clock();
 }
 
 /*
  * The clocks of two CPUs may differ a little, and a preempted request takes
  * what others used: time that seems to run backwards counts as none.
  */
-static inline void lap_charge(struct lap *lap, enum david_cpu component)
+static inline void stopwatch_account(struct stopwatch *timer, enum david_cpu component)
 {
-	u64 now = lap_clock();
+	u64 now = stopwatch_clock();
 
-	if ((s64)(now - lap->since) > 0)
-		this_cpu_add(lap->stats->cpu[component], now - lap->since);
-	lap->since = now;
+	if ((s64)(now - timer->since) > 0)
+		this_cpu_add(timer->stats->cpu[component], now - timer->since);
+	timer->since = now;
 }
 
 /* The bucket of a histogram (DAVID_BUCKETS) that @ns belongs to. */

@@ -180,14 +180,14 @@ enum served read_block(struct david_io *io, const struct piece *piece,
  * Send the next @bytes of the request to the destination of @piece, @offset
  * bytes into its first block: a part of it, as a child bio.
  */
-static noinline enum served send_part(struct david_io *io, struct lap *lap,
+static noinline enum served send_part(struct david_io *io, struct stopwatch *timer,
 				      const struct piece *piece, unsigned int offset,
 				      unsigned int bytes)
 {
 	struct david *d = io->d;
 	struct bio *bio;
 
-	lap_charge(lap, DAVID_CPU_MAP);
+	stopwatch_account(timer, DAVID_CPU_MAP);
 	bio = bio_alloc_clone(d->dev->bdev, io->bio, io_gfp(io), &d->child_bios);
 	if (!bio)
 		return SERVED_DEFER;
@@ -196,17 +196,17 @@ static noinline enum served send_part(struct david_io *io, struct lap *lap,
 	child_init(io, bio, piece, offset, NULL);
 	child_submit(io, bio);
 	io_advance(io, bytes);
-	lap_charge(lap, DAVID_CPU_IO);
+	stopwatch_account(timer, DAVID_CPU_IO);
 	return SERVED;
 }
 
-enum served send_piece(struct david_io *io, struct lap *lap, const struct piece *piece,
+enum served send_piece(struct david_io *io, struct stopwatch *timer, const struct piece *piece,
 		       unsigned int offset, unsigned int bytes, bool may_redirect)
 {
 	struct david *d = io->d;
 
 	if (!may_redirect || bytes != io->bio->bi_iter.bi_size)
-		return send_part(io, lap, piece, offset, bytes);
+		return send_part(io, timer, piece, offset, bytes);
 	io->whole = *piece;
 	io->redirected = true;
 	bio_set_dev(io->bio, d->dev->bdev);
@@ -230,7 +230,7 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 	struct david *d = io->d;
 	struct store *store = d->store;
 	unsigned long flags;
-	int tell = 0;
+	int notices = 0;
 	struct rt_range r;
 	bool was_low;
 	u64 hint;
@@ -244,35 +244,35 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 		if (unlikely(store->exact))
 			exact_replace(d, piece);
 		spin_unlock_irqrestore(&store->lock, flags);
-		/* For what is new the promise asks. */
+		/* For what is new the reservation asks. */
 		return unlikely(store->refuses) ? io_fail(io, BLK_STS_IOERR) : SERVED;
 	}
-	if (!store_promise(store, RT_STORED, gfp, &flags)) {
+	if (!store_reserve(store, RT_STORED, gfp, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
 		return reservation_failed(io, gfp);
 	}
 	was_low = store->low;
 	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);
 	if (unlikely(piece->dest == BM_NONE))
-		rt_unpromise(&store->table);
+		rt_unreserve(&store->table);
 	if (unlikely(store->low && !was_low))
-		tell |= DAVID_TELL_LOW;
-	if (unlikely(store->full && !store->full_told)) {
-		store->full_told = true;
-		tell |= DAVID_TELL_FULL;
+		notices |= DAVID_NOTICE_LOW;
+	if (unlikely(store->full && !store->full_warned)) {
+		store->full_warned = true;
+		notices |= DAVID_NOTICE_FULL;
 	}
 	if (unlikely(piece->data) && piece->dest != BM_NONE)
 		exact_replace(d, piece);
 	spin_unlock_irqrestore(&store->lock, flags);
 
-	if (unlikely(tell)) {
-		atomic_or(tell, &d->tell);
+	if (unlikely(notices)) {
+		atomic_or(notices, &d->notices);
 		queue_work(d->wq, &d->event);
 	}
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
 	/* What was given up is not free before that is durable: try again then, from a worker. */
-	if (store->durable && durable_wait_free(store, gfp))
+	if (store->wal && wal_wait_free(store, gfp))
 		return SERVED_DEFER;
 	this_cpu_inc(store->stats->nospc);
 	return io_fail(io, BLK_STS_NOSPC);

@@ -42,7 +42,7 @@ int csum_mode_parse(const char *name)
 
 void csum_policy_init(struct david *d)
 {
-	d->owners.tell_btrfs = d->csum.mode == CSUM_AUTO &&
+	d->owners.watch_btrfs = d->csum.mode == CSUM_AUTO &&
 			       (d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT);
 	d->owners.checksums = d->csum.mode == CSUM_ON;
 }
@@ -90,7 +90,7 @@ enum csum_policy csum_policy(const struct david *d)
 		return READ_ONCE(d->csum.is_across) ? CSUM_REFUSE : CSUM_KEEP;
 	if (d->csum.mode == CSUM_OFF)
 		return CSUM_IGNORE;
-	if (!watch->tell_btrfs || !owner_is_btrfs(watch))
+	if (!watch->watch_btrfs || !owner_is_btrfs(watch))
 		return CSUM_IGNORE;
 	/* Units are the disk's, too, and its superblock is in this target. */
 	if (d->ti->begin)

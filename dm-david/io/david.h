@@ -58,11 +58,11 @@ struct david {
 	/* Bounce pages to be written back: they must not wait for those that wait for pages. */
 	struct workqueue_struct *rmw_wq;	/* NULL where the backing device needs none */
 	struct work_struct event;
-	bool failed_told;		/* its own */
-	atomic_t tell;			/* what it is to tell of */
-#define DAVID_TELL_LOW	1
-#define DAVID_TELL_FULL	2
-#define DAVID_TELL_TABLE	4
+	bool failure_warned;		/* its own */
+	atomic_t notices;		/* to be given: DAVID_NOTICE_* */
+#define DAVID_NOTICE_LOW	1
+#define DAVID_NOTICE_FULL	2
+#define DAVID_NOTICE_TABLE	4
 	struct mutex mode_lock;		/* messages that change parameters take turns */
 };
 
@@ -92,7 +92,7 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
  * see it: only while the device is not suspended. @bio names the backing device. Waits for requests
  * that may need d->wq, so not from a worker of that. Returns 0 or an error. Sleeps.
  */
-int david_own_request(struct david *d, struct bio *bio, sector_t sector);
+int david_internal_request(struct david *d, struct bio *bio, sector_t sector);
 
 /* ctl.c: /dev/david */
 int david_ctl_init(void);

@@ -25,7 +25,7 @@ struct implicit {
 	bool rules_going;		/* until then any file may have been chosen */
 	struct undecided_figures told;	/* of classifier.undecided, what the store was told */
 	bool told_full;			/* that there is no room for all names */
-	bool told_sums;			/* that there are checksums which cannot be kept */
+	bool csum_warned;			/* that there are checksums which cannot be kept */
 	struct workqueue_struct *wq;	/* of the following two */
 	struct work_struct work;
 	struct delayed_work again;	/* look again at what is undecided */
@@ -123,21 +123,21 @@ static void add_run(struct implied *implied, u32 end, enum david_evidence eviden
 }
 
 /* The lock is held. What may be dropped at @sector has checksums that cannot be kept: so it is. */
-static void refuse_sums(struct implicit *im, u64 sector, u32 sectors)
+static void refuse_csum(struct implicit *im, u64 sector, u32 sectors)
 {
 	classifier_kept(&im->c, sector, sectors);
-	if (!im->told_sums)
+	if (!im->csum_warned)
 		DMWARN("%s: btrfs at sector %llu: its checksums cannot be kept: its data is stored",
 		       dm_table_device_name(im->d->ti->table),
 		       classifier_volume(&im->c, sector));
-	im->told_sums = true;
+	im->csum_warned = true;
 }
 
 /*
  * The classifier has just said what the @sectors at @sector are, and why. True if they are data, or
  * may be found to be, with checksums to be kept. The lock is held.
  */
-static bool check_sums(struct implicit *im, u64 sector, u32 sectors, enum classify_reason reason,
+static bool check_csum(struct implicit *im, u64 sector, u32 sectors, enum classify_reason reason,
 		       enum david_evidence *evidence)
 {
 	struct david *d = im->d;
@@ -166,7 +166,7 @@ static bool check_sums(struct implicit *im, u64 sector, u32 sectors, enum classi
 			WRITE_ONCE(d->owners.checksums, true);
 		return true;
 	default:
-		refuse_sums(im, sector, sectors);
+		refuse_csum(im, sector, sectors);
 		*evidence = DAVID_EV_UNPROVEN;
 		return false;
 	}
@@ -286,7 +286,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		if (reason == CLASSIFY_UNDECIDED)
 			keep_signed(im, &source, w.sector, pos, len);
 		if (unlikely(classifier_has_sums(&im->c) || im->d->csum.mode == CSUM_ON))
-			summed = check_sums(im, w.sector + pos, len, reason, &evidence);
+			summed = check_csum(im, w.sector + pos, len, reason, &evidence);
 		add_run(implied, pos + len, evidence, summed);
 	}
 	/* Inodes call it file content, too. */
@@ -331,7 +331,7 @@ enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n)
 	return begin < pos + n ? DAVID_EV_UNKNOWN : evidence;
 }
 
-bool implied_sums(const struct implied *implied, u32 pos, u32 n)
+bool implied_csum(const struct implied *implied, u32 pos, u32 n)
 {
 	u32 begin = 0;
 	unsigned int i;
@@ -361,7 +361,7 @@ static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
 
 	bio_init(&bio, d->dev->bdev, &bv, 1, REQ_OP_READ | REQ_META);
 	__bio_add_page(&bio, virt_to_page(im->page), bytes, offset_in_page(im->page));
-	error = david_own_request(d, &bio, sector);
+	error = david_internal_request(d, &bio, sector);
 	bio_uninit(&bio);
 	if (error)
 		return false;
@@ -403,7 +403,7 @@ static bool give_memory(struct implicit *im)
 
 static bool learn(struct implicit *im)
 {
-	struct lap lap;
+	struct stopwatch timer;
 	u64 sector;
 	u32 bytes;
 	bool wanted, able;
@@ -414,13 +414,13 @@ static bool learn(struct implicit *im)
 	if (!wanted)
 		return false;
 	able = read_disk(im, sector, bytes);
-	lap_start(&lap, im->d->store->stats);
+	stopwatch_start(&timer, im->d->store->stats);
 	spin_lock(&im->lock);
 	classifier_learn(&im->c, sector, able ? im->page : NULL);
 	tell_figures(im);
 	set_watch(im);
 	spin_unlock(&im->lock);
-	lap_charge(&lap, DAVID_CPU_CLASSIFY);
+	stopwatch_account(&timer, DAVID_CPU_CLASSIFY);
 	return true;
 }
 
@@ -525,7 +525,7 @@ static bool squash(struct implicit *im)
 	bio_init(&bio, im->d->dev->bdev, NULL, 0, REQ_OP_DISCARD | REQ_META);
 	bio.bi_iter.bi_size = sectors << SECTOR_SHIFT;
 	/* If it fails they stay kept. */
-	david_own_request(im->d, &bio, sector);
+	david_internal_request(im->d, &bio, sector);
 	bio_uninit(&bio);
 	return true;
 }

@@ -8,7 +8,7 @@
  * Each write is looked at once, in the order of arrival, before anything else
  * happens to it: the classifier learns from it, and the request carries what it
  * said. What the classifier wants to read, a worker reads from the fake disk
- * itself, by a request of the module's own (david_own_request()).
+ * itself, by a request of the module's own (david_internal_request()).
  *
  * Blocks that nothing decides about at once are kept. When it is found that they
  * are data, the worker drops their content: by such a request, too, a discard,
@@ -63,7 +63,7 @@ void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors);
 enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n);
 
 /* Are checksums to be kept of any of these? */
-bool implied_sums(const struct implied *implied, u32 pos, u32 n);
+bool implied_csum(const struct implied *implied, u32 pos, u32 n);
 
 /*
  * RAW rules are about to be taken away, and were: what is not decided by then stays kept, as

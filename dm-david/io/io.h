@@ -24,7 +24,7 @@
 #include "implicit.h"
 #include "david.h"
 
-struct lap;
+struct stopwatch;
 
 /* A run of blocks on its way to the backing device. */
 struct piece {
@@ -41,8 +41,8 @@ struct piece {
 #define END_TIMED	BIT(1)	/* wait for the model */
 #define END_MEASURED	BIT(2)	/* model-only */
 #define END_DELIVERED	BIT(3)	/* nothing: it comes for the second time */
-#define END_DURABLE	BIT(4)	/* wait until it is logged */
-#define END_OWN		BIT(5)	/* the module's own: device-mapper does not know of it */
+#define END_LOGGED	BIT(4)	/* wait until it is logged */
+#define END_INTERNAL		BIT(5)	/* the module's own: device-mapper does not know of it */
 
 /* A request: device-mapper's per-bio data, not zeroed. */
 struct david_io {
@@ -52,7 +52,7 @@ struct david_io {
 	struct range_lock lock;
 	union {			/* per-bio data is zeroed by some kernels, so its size is time */
 		struct work_struct work;
-		struct durable_wait wait;	/* when served: a flush, or END_DURABLE */
+		struct wal_waiter wait;	/* when served: a flush, or END_LOGGED */
 	};
 	union {
 		struct piece whole;	/* valid if redirected */
@@ -70,7 +70,7 @@ struct david_io {
 		struct timed timed;	/* with a profile only, as the next */
 		struct {
 			enum david_request kind;
-			u64 came;
+			u64 arrived_ns;
 		} measured;
 		struct completion done;	/* the module's own */
 	};
@@ -167,7 +167,7 @@ static inline blk_opf_t bounce_opf(const struct david_io *io)
  * needs one, is granted. @span is the verdict on its first blocks, or NULL. Returns what a
  * target's map returns: DM_MAPIO_REMAPPED only if @may_redirect.
  */
-int io_serve(struct david_io *io, struct lap *lap, bool may_redirect, struct span *span);
+int io_serve(struct david_io *io, struct stopwatch *timer, bool may_redirect, struct span *span);
 /* A worker goes on with the request. Any context. */
 void io_queue(struct david_io *io);
 /* One of @pending is done; the last one resumes or ends the request. Any context. */
@@ -187,7 +187,7 @@ void io_lock_range(struct david_io *io);
 /* judge.c */
 
 /* The verdict on the whole blocks that are left, up to the first that differs. */
-void judge_blocks(struct david_io *io, struct lap *lap, struct span *span);
+void judge_blocks(struct david_io *io, struct stopwatch *timer, struct span *span);
 /* The verdict on the next @bytes, which are less than a block. */
 void judge_part(struct david_io *io, unsigned int bytes, struct judgement *judged);
 /* What is to be done about the checksums of @r's blocks; @r is cut to those that are alike. */
@@ -199,15 +199,15 @@ void trace_verdict(const struct david *d, sector_t sector, u32 sectors, enum dav
 
 /* write.c: the next piece of the request, by kind */
 
-enum served serve_write(struct david_io *io, struct lap *lap, bool may_redirect,
+enum served serve_write(struct david_io *io, struct stopwatch *timer, bool may_redirect,
 			struct span *span);
-enum served serve_discard(struct david_io *io, struct lap *lap);
+enum served serve_discard(struct david_io *io, struct stopwatch *timer);
 enum served serve_squash(struct david_io *io);
 
 /* read.c */
 
 /* Read what of the request lies in @r. */
-enum served serve_read_range(struct david_io *io, struct lap *lap, const struct rt_range *r,
+enum served serve_read_range(struct david_io *io, struct stopwatch *timer, const struct rt_range *r,
 			     bool may_redirect);
 /* Bytes of the request that lie in @r, looked up from the first block that is left. */
 unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r);
@@ -230,7 +230,7 @@ void piece_abort(struct store *store, const struct piece *piece);
  * Send the next @bytes of the request to the destination of @piece, @offset bytes into its first
  * block: by a child bio, or the clone itself if it is all of the request and @may_redirect.
  */
-enum served send_piece(struct david_io *io, struct lap *lap, const struct piece *piece,
+enum served send_piece(struct david_io *io, struct stopwatch *timer, const struct piece *piece,
 		       unsigned int offset, unsigned int bytes, bool may_redirect);
 /*
  * Read all of the block of @piece into a bounce page, to copy from it or into it @bytes at

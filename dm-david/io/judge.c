@@ -39,7 +39,7 @@ static enum csum_policy csum_policy_at(const struct david_io *io, sector_t secto
 {
 	enum csum_policy policy = csum_policy(io->d);
 
-	if (policy == CSUM_IGNORE && implied_sums(&io->implied, sector - io->first, sectors))
+	if (policy == CSUM_IGNORE && implied_csum(&io->implied, sector - io->first, sectors))
 		return CSUM_KEEP;
 	return policy;
 }
@@ -224,7 +224,7 @@ static noinline void apply_raw_rules(struct david_io *io, struct span *span, u64
 	}
 }
 
-void judge_blocks(struct david_io *io, struct lap *lap, struct span *span)
+void judge_blocks(struct david_io *io, struct stopwatch *timer, struct span *span)
 {
 	unsigned int bytes = judge_unit_bytes(io), block_size = io->d->store->block_size;
 	u64 left = io->iter.bi_size / block_size, step = bytes / block_size;
@@ -245,7 +245,7 @@ void judge_blocks(struct david_io *io, struct lap *lap, struct span *span)
 	}
 	if (span->r.kind == RT_SQUASHED && raw_any(&io->d->store->raw))
 		apply_raw_rules(io, span, step);
-	lap_charge(lap, DAVID_CPU_CLASSIFY);
+	stopwatch_account(timer, DAVID_CPU_CLASSIFY);
 }
 
 void judge_part(struct david_io *io, unsigned int bytes, struct judgement *judged)

@@ -45,7 +45,7 @@ static bool may_submit(const struct david_io *io)
 	return io->bio->bi_opf & REQ_NOWAIT;
 }
 
-static int map_read(struct david_io *io, struct lap *lap)
+static int map_read(struct david_io *io, struct stopwatch *timer)
 {
 	struct store *store = io->d->store;
 	struct rt_range r;
@@ -74,15 +74,15 @@ static int map_read(struct david_io *io, struct lap *lap)
 	}
 	if (likely(io_bytes_in(io, &r) == io->iter.bi_size)) {
 		atomic_set(&io->pending, 1);
-		if (serve_read_range(io, lap, &r, true) == SERVED_REDIRECT)
+		if (serve_read_range(io, timer, &r, true) == SERVED_REDIRECT)
 			return DM_MAPIO_REMAPPED;
 		io_put(io);
 		return DM_MAPIO_SUBMITTED;
 	}
-	return io_serve(io, lap, true, NULL);
+	return io_serve(io, timer, true, NULL);
 }
 
-static int map_locked(struct david_io *io, struct lap *lap, struct span *span)
+static int map_locked(struct david_io *io, struct stopwatch *timer, struct span *span)
 {
 	struct store *store = io->d->store;
 	unsigned long flags;
@@ -100,26 +100,26 @@ static int map_locked(struct david_io *io, struct lap *lap, struct span *span)
 		io_queue(io);
 		return DM_MAPIO_SUBMITTED;
 	}
-	return io_serve(io, lap, true, span);
+	return io_serve(io, timer, true, span);
 }
 
-static int map_write(struct david_io *io, struct lap *lap)
+static int map_write(struct david_io *io, struct stopwatch *timer)
 {
 	struct store *store = io->d->store;
 	struct span span;
 
 	owner_cache_init(&io->owners);
 	if ((io->iter.bi_sector & block_sector_mask(io->d)) || io->iter.bi_size % store->block_size)
-		return map_locked(io, lap, NULL);
+		return map_locked(io, timer, NULL);
 
-	judge_blocks(io, lap, &span);
+	judge_blocks(io, timer, &span);
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
 	if (span.r.kind == RT_STORED || unlikely(may_have_csums(io->d) || store->exact) ||
 	    span.r.len < io->iter.bi_size / store->block_size ||
 	    !store_set_at_once(store, &span.r, io->nowait ? GFP_NOWAIT | __GFP_NOWARN : GFP_NOIO))
-		return map_locked(io, lap, &span);
+		return map_locked(io, timer, &span);
 	count_blocks(io, &span, span.r.len);
-	lap_charge(lap, DAVID_CPU_MAP);
+	stopwatch_account(timer, DAVID_CPU_MAP);
 	bio_endio(io->bio);
 	return DM_MAPIO_SUBMITTED;
 }
@@ -162,7 +162,7 @@ static int map_through(struct david_io *io, enum david_request kind)
 		break;
 	default:
 		io->measured.kind = kind;
-		io->measured.came = timing_beside(d->timing, bio);
+		io->measured.arrived_ns = timing_shadow_submit(d->timing, bio);
 		io->at_end |= END_MEASURED;
 	}
 	if (able)
@@ -226,7 +226,7 @@ static enum david_request request_kind(const struct bio *bio)
 	}
 }
 
-static void end_flush(struct durable_wait *wait, blk_status_t status)
+static void end_flush(struct wal_waiter *wait, blk_status_t status)
 {
 	struct bio *bio = container_of(wait, struct david_io, wait)->bio;
 
@@ -241,7 +241,7 @@ static int map_flush(struct david_io *io)
 
 	io->wait.flush = true;
 	io->wait.done = end_flush;
-	if (store->durable && (csum_sync(&d->csum_io, &io->wait) || durable_sync(store, &io->wait)))
+	if (store->wal && (csum_sync(&d->csum_io, &io->wait) || wal_sync(store, &io->wait)))
 		return DM_MAPIO_SUBMITTED;
 	bio_set_dev(io->bio, d->dev->bdev);
 	return DM_MAPIO_REMAPPED;
@@ -269,7 +269,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	struct david_io *io = dm_per_bio_data(bio, sizeof(*io));
 	struct stats __percpu *stats = d->store->stats;
 	enum david_request kind;
-	struct lap lap;
+	struct stopwatch timer;
 	int result;
 
 	io->d = d;
@@ -295,25 +295,25 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	if (d->timing && !map_timed(io, kind, &result))
 		return result;
 
-	lap_start(&lap, stats);
+	stopwatch_start(&timer, stats);
 	io->implied.runs = 0;
 	if (unlikely(io->iter.bi_sector < READ_ONCE(d->watch_below))) {
 		notify_classifier(io, kind);
-		lap_charge(&lap, DAVID_CPU_CLASSIFY);
+		stopwatch_account(&timer, DAVID_CPU_CLASSIFY);
 	}
 	if (unlikely(bio->bi_opf & (REQ_NOWAIT | REQ_FUA))) {
-		if (bio->bi_opf & REQ_FUA && kind != DAVID_REQ_READ && d->store->durable)
-			io->at_end |= END_DURABLE;
+		if (bio->bi_opf & REQ_FUA && kind != DAVID_REQ_READ && d->store->wal)
+			io->at_end |= END_LOGGED;
 		if (bio->bi_opf & REQ_NOWAIT)
 			begin_nowait(io);
 	}
 	switch (kind) {
 	case DAVID_REQ_READ:
-		return map_read(io, &lap);
+		return map_read(io, &timer);
 	case DAVID_REQ_WRITE:
-		return map_write(io, &lap);
+		return map_write(io, &timer);
 	default:
-		return map_locked(io, &lap, NULL);
+		return map_locked(io, &timer, NULL);
 	}
 }
 
@@ -323,9 +323,9 @@ static void end_unlock(struct david_io *io, blk_status_t error)
 	struct david_io *next, *tmp;
 	unsigned long flags;
 	LIST_HEAD(granted);
-	struct lap lap;
+	struct stopwatch timer;
 
-	lap_start(&lap, store->stats);
+	stopwatch_start(&timer, store->stats);
 	spin_lock_irqsave(&store->lock, flags);
 	if (io->redirected)
 		piece_commit_or_abort(store, &io->whole, error);
@@ -335,10 +335,10 @@ static void end_unlock(struct david_io *io, blk_status_t error)
 	/* This may be hard interrupt context: they go on from a worker. */
 	list_for_each_entry_safe(next, tmp, &granted, lock.granted)
 		io_queue(next);
-	lap_charge(&lap, DAVID_CPU_MAP);
+	stopwatch_account(&timer, DAVID_CPU_MAP);
 }
 
-static void own_request_endio(struct bio *bio)
+static void internal_endio(struct bio *bio)
 {
 	struct david_io *io = bio->bi_private;
 
@@ -347,32 +347,32 @@ static void own_request_endio(struct bio *bio)
 	complete(&io->done);
 }
 
-int david_own_request(struct david *d, struct bio *bio, sector_t sector)
+int david_internal_request(struct david *d, struct bio *bio, sector_t sector)
 {
 	struct david_io *io = kmalloc(sizeof(*io), GFP_NOIO);
-	struct lap lap;
+	struct stopwatch timer;
 	int result;
 
 	if (!io)
 		return -ENOMEM;
 	bio->bi_iter.bi_sector = sector;
 	bio->bi_private = io;
-	bio->bi_end_io = own_request_endio;
+	bio->bi_end_io = internal_endio;
 	io->d = d;
 	io->bio = bio;
 	io->iter = bio->bi_iter;
-	io->at_end = END_OWN;
+	io->at_end = END_INTERNAL;
 	io->redirected = false;
 	io->nowait = false;
 	io->status = BLK_STS_OK;
 	io->implied.runs = 0;
 	owner_cache_init(&io->owners);
 	init_completion(&io->done);
-	lap_start(&lap, d->store->stats);
+	stopwatch_start(&timer, d->store->stats);
 	if (bio_op(bio) == REQ_OP_READ)
-		result = map_read(io, &lap);
+		result = map_read(io, &timer);
 	else
-		result = map_locked(io, &lap, NULL);
+		result = map_locked(io, &timer, NULL);
 	if (result == DM_MAPIO_REMAPPED)
 		submit_bio_noacct(bio);
 	wait_for_completion_io(&io->done);
@@ -381,7 +381,7 @@ int david_own_request(struct david *d, struct bio *bio, sector_t sector)
 }
 
 /* It has ended before, and was held back: device-mapper's end of it comes anew. */
-static void end_logged_write(struct durable_wait *wait, blk_status_t status)
+static void end_logged_write(struct wal_waiter *wait, blk_status_t status)
 {
 	struct bio *bio = container_of(wait, struct david_io, wait)->bio;
 
@@ -410,16 +410,16 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		if (likely(at_end == END_UNLOCK))
 			return DM_ENDIO_DONE;
 	}
-	if (at_end & END_DURABLE && !*error) {
+	if (at_end & END_LOGGED && !*error) {
 		io->at_end = at_end & END_TIMED;
 		io->wait.flush = false;
 		io->wait.done = end_logged_write;
-		if (csum_sync(&io->d->csum_io, &io->wait) || durable_sync(io->d->store, &io->wait))
+		if (csum_sync(&io->d->csum_io, &io->wait) || wal_sync(io->d->store, &io->wait))
 			return DM_ENDIO_INCOMPLETE;
 	}
 	timing = io->d->timing;
 	if (at_end & END_MEASURED)
-		timing_measured(timing, io->measured.kind, io->measured.came);
+		timing_measured(timing, io->measured.kind, io->measured.arrived_ns);
 	if (!(at_end & END_TIMED))
 		return DM_ENDIO_DONE;
 	/* From timing_stored() on the timer may deliver it. */

@@ -174,7 +174,7 @@ unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r)
 	return min_t(u64, io->iter.bi_size, (u64)(end - io->iter.bi_sector) << SECTOR_SHIFT);
 }
 
-enum served serve_read_range(struct david_io *io, struct lap *lap,
+enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 			     const struct rt_range *r, bool may_redirect)
 {
 	unsigned int bytes = io_bytes_in(io, r);
@@ -185,14 +185,14 @@ enum served serve_read_range(struct david_io *io, struct lap *lap,
 	if (r->kind != RT_STORED) {
 		enum served served = SERVED;
 
-		lap_charge(lap, DAVID_CPU_MAP);
+		stopwatch_account(timer, DAVID_CPU_MAP);
 		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_csums)))
 			served = read_squashed(io, r, bytes);
 		else if (r->kind == RT_SQUASHED && byfile_any(&d->byfile))
 			fill_read_by_file(io, r, bytes);
 		else
 			fill_read(io, r, bytes);
-		lap_charge(lap, DAVID_CPU_CONTENT);
+		stopwatch_account(timer, DAVID_CPU_CONTENT);
 		return served;
 	}
 	if (!is_aligned(d, offset, bytes)) {
@@ -202,5 +202,5 @@ enum served serve_read_range(struct david_io *io, struct lap *lap,
 		}
 		bytes &= ~d->backing_mask;
 	}
-	return send_piece(io, lap, &piece, offset, bytes, may_redirect);
+	return send_piece(io, timer, &piece, offset, bytes, may_redirect);
 }

@@ -49,7 +49,7 @@ enum served io_fail(struct david_io *io, blk_status_t status)
 	return SERVED_FAILED;
 }
 
-/* Once, until there is room again: see set_allowance(). */
+/* Once, until there is room again: see set_credits(). */
 static void notify_table_full(struct david *d)
 {
 	struct store *store = d->store;
@@ -57,12 +57,12 @@ static void notify_table_full(struct david *d)
 	bool told;
 
 	spin_lock_irqsave(&store->lock, flags);
-	told = store->table_told;
-	store->table_told = true;
+	told = store->table_warned;
+	store->table_warned = true;
 	spin_unlock_irqrestore(&store->lock, flags);
 	if (told)
 		return;
-	atomic_or(DAVID_TELL_TABLE, &d->tell);
+	atomic_or(DAVID_NOTICE_TABLE, &d->notices);
 	queue_work(d->wq, &d->event);
 }
 
@@ -87,7 +87,7 @@ void io_lock_range(struct david_io *io)
 	io->at_end |= END_UNLOCK;
 }
 
-static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_redirect,
+static enum served serve_piece(struct david_io *io, struct stopwatch *timer, bool may_redirect,
 			       struct span *span)
 {
 	struct rt_range r;
@@ -95,23 +95,23 @@ static enum served serve_piece(struct david_io *io, struct lap *lap, bool may_re
 	switch (bio_op(io->bio)) {
 	case REQ_OP_READ:
 		store_lookup(io->d->store, io_first_block(io), &r);
-		return serve_read_range(io, lap, &r, may_redirect);
+		return serve_read_range(io, timer, &r, may_redirect);
 	case REQ_OP_DISCARD:
-		if (unlikely(io->at_end & END_OWN))
+		if (unlikely(io->at_end & END_INTERNAL))
 			return serve_squash(io);
-		return serve_discard(io, lap);
+		return serve_discard(io, timer);
 	default:
-		return serve_write(io, lap, may_redirect, span);
+		return serve_write(io, timer, may_redirect, span);
 	}
 }
 
-int io_serve(struct david_io *io, struct lap *lap, bool may_redirect, struct span *span)
+int io_serve(struct david_io *io, struct stopwatch *timer, bool may_redirect, struct span *span)
 {
 	enum served served;
 
 	atomic_set(&io->pending, 1);
 	do {
-		served = serve_piece(io, lap, may_redirect, span);
+		served = serve_piece(io, timer, may_redirect, span);
 		span = NULL;
 	} while (served == SERVED && io->iter.bi_size && !READ_ONCE(io->status));
 
@@ -124,11 +124,11 @@ int io_serve(struct david_io *io, struct lap *lap, bool may_redirect, struct spa
 static void serve_work(struct work_struct *work)
 {
 	struct david_io *io = container_of(work, struct david_io, work);
-	struct lap lap;
+	struct stopwatch timer;
 
 	/* A worker may sleep, and so may the backing device when a worker submits to it. */
 	io->nowait = false;
 	io->bio->bi_opf &= ~REQ_NOWAIT;
-	lap_start(&lap, io->d->store->stats);
-	io_serve(io, &lap, false, NULL);
+	stopwatch_start(&timer, io->d->store->stats);
+	io_serve(io, &timer, false, NULL);
 }

@@ -31,7 +31,7 @@ static enum served squash_with_csums(struct david_io *io, struct span *span)
 }
 
 /* Store the blocks of @span for a while, as far as one piece goes. SERVED_FAILED: it cannot be. */
-static enum served write_exact(struct david_io *io, struct lap *lap, bool may_redirect,
+static enum served write_exact(struct david_io *io, struct stopwatch *timer, bool may_redirect,
 			       struct span *span)
 {
 	struct store *store = io->d->store;
@@ -67,7 +67,7 @@ static enum served write_exact(struct david_io *io, struct lap *lap, bool may_re
 		cmpxchg(&io->status, BLK_STS_NOSPC, BLK_STS_OK);
 	if (served != SERVED)
 		return served;
-	served = send_piece(io, lap, &piece, 0, piece.blocks * store->block_size, may_redirect);
+	served = send_piece(io, timer, &piece, 0, piece.blocks * store->block_size, may_redirect);
 	if (served == SERVED_DEFER) {
 		piece_abort(store, &piece);
 		return served;
@@ -78,7 +78,7 @@ static enum served write_exact(struct david_io *io, struct lap *lap, bool may_re
 }
 
 /* Squash the blocks of @span; checksums may matter, or have mattered. */
-static noinline enum served squash_with_policy(struct david_io *io, struct lap *lap,
+static noinline enum served squash_with_policy(struct david_io *io, struct stopwatch *timer,
 					       struct span *span)
 {
 	struct store *store = io->d->store;
@@ -89,7 +89,7 @@ static noinline enum served squash_with_policy(struct david_io *io, struct lap *
 	switch (csum_policy_of(io, &span->r)) {
 	case CSUM_KEEP:
 		served = squash_with_csums(io, span);
-		lap_charge(lap, DAVID_CPU_MAP);
+		stopwatch_account(timer, DAVID_CPU_MAP);
 		return served;
 	case CSUM_UNKNOWN:
 		csum_policy_want(&io->want);
@@ -107,7 +107,7 @@ static noinline enum served squash_with_policy(struct david_io *io, struct lap *
 	if (!store_set(store, &r, gfp))
 		return reservation_failed(io, gfp);
 	count_blocks(io, span, span->r.len);
-	lap_charge(lap, DAVID_CPU_MAP);
+	stopwatch_account(timer, DAVID_CPU_MAP);
 	io_advance(io, span->r.len * store->block_size);
 	return SERVED;
 }
@@ -124,7 +124,7 @@ static noinline enum served csum_undecided(struct david_io *io, const struct spa
 
 	if (store->block_size != CSUM_UNIT || span->evidence == DAVID_EV_RAW || INJECTED(later) ||
 	    csum_policy(io->d) == CSUM_REFUSE ||
-	    !implied_sums(&io->implied, io->iter.bi_sector - io->first,
+	    !implied_csum(&io->implied, io->iter.bi_sector - io->first,
 			  piece->blocks << store->block_shift))
 		return SERVED;
 	piece->blocks = min_t(u64, piece->blocks, CSUM_BATCH);
@@ -140,7 +140,7 @@ static noinline enum served csum_undecided(struct david_io *io, const struct spa
 	}
 }
 
-static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_redirect,
+static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bool may_redirect,
 				struct span *span)
 {
 	struct store *store = io->d->store;
@@ -149,12 +149,12 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 	enum served served;
 
 	if (span->r.kind == RT_SQUASHED && unlikely(store->exact)) {
-		served = write_exact(io, lap, may_redirect, span);
+		served = write_exact(io, timer, may_redirect, span);
 		if (served != SERVED_FAILED)
 			return served;
 	}
 	if (span->r.kind == RT_SQUASHED && unlikely(may_have_csums(io->d)))
-		return squash_with_policy(io, lap, span);
+		return squash_with_policy(io, timer, span);
 	if (span->r.kind != RT_STORED) {
 		if (!store_set(store, &span->r, gfp))
 			return reservation_failed(io, gfp);
@@ -169,7 +169,7 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 		served = piece_place(io, &piece, gfp);
 		if (served != SERVED)
 			return served;
-		served = send_piece(io, lap, &piece, 0, piece.blocks * store->block_size,
+		served = send_piece(io, timer, &piece, 0, piece.blocks * store->block_size,
 				    may_redirect);
 		if (served == SERVED_DEFER) {
 			piece_abort(store, &piece);
@@ -177,7 +177,7 @@ static enum served write_blocks(struct david_io *io, struct lap *lap, bool may_r
 		}
 	}
 	count_blocks(io, span, piece.blocks);
-	lap_charge(lap, DAVID_CPU_MAP);
+	stopwatch_account(timer, DAVID_CPU_MAP);
 	if (span->r.kind == RT_STORED)
 		return served;
 	io_advance(io, piece.blocks * store->block_size);
@@ -265,7 +265,7 @@ free_page:
  * already. Else the rest of it might be metadata, or zeros that somebody counts
  * on, and the block is kept whole. (classify=data means: nothing is.)
  */
-static enum served write_part(struct david_io *io, struct lap *lap, unsigned int offset,
+static enum served write_part(struct david_io *io, struct stopwatch *timer, unsigned int offset,
 			      unsigned int bytes, bool may_redirect)
 {
 	struct david *d = io->d;
@@ -284,7 +284,7 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 		return io_fail(io, BLK_STS_IOERR);
 	if (!zeroes)
 		judge_part(io, bytes, &judged);
-	lap_charge(lap, DAVID_CPU_CLASSIFY);
+	stopwatch_account(timer, DAVID_CPU_CLASSIFY);
 	store_lookup(store, piece.block, &r);
 
 	if (judged.constant && (r.kind == RT_FILL || r.kind == RT_HOLE) &&
@@ -314,12 +314,12 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 			exact_clear(store, r.value, 1);
 		if (r.kind == RT_STORED && !zeroes && is_aligned(d, offset, bytes)) {
 			piece.dest = r.value;
-			served = send_piece(io, lap, &piece, offset, bytes, may_redirect);
+			served = send_piece(io, timer, &piece, offset, bytes, may_redirect);
 		} else {
 			served = write_bounce(io, &r, offset, bytes);
 		}
 	}
-	lap_charge(lap, DAVID_CPU_IO);
+	stopwatch_account(timer, DAVID_CPU_IO);
 	if (!zeroes && (served == SERVED || served == SERVED_REDIRECT)) {
 		this_cpu_inc(store->stats->evidence[judged.evidence]);
 		this_cpu_inc(store->stats->verdict[written]);
@@ -331,7 +331,7 @@ static enum served write_part(struct david_io *io, struct lap *lap, unsigned int
 	return served;
 }
 
-enum served serve_write(struct david_io *io, struct lap *lap, bool may_redirect,
+enum served serve_write(struct david_io *io, struct stopwatch *timer, bool may_redirect,
 			struct span *span)
 {
 	struct store *store = io->d->store;
@@ -342,13 +342,13 @@ enum served serve_write(struct david_io *io, struct lap *lap, bool may_redirect,
 	gfp_t gfp;
 
 	if (bytes < store->block_size)
-		return write_part(io, lap, offset, bytes, may_redirect);
+		return write_part(io, timer, offset, bytes, may_redirect);
 	if (bio_op(io->bio) != REQ_OP_WRITE_ZEROES) {
 		if (!span) {
 			span = &judged;
-			judge_blocks(io, lap, span);
+			judge_blocks(io, timer, span);
 		}
-		return write_blocks(io, lap, may_redirect, span);
+		return write_blocks(io, timer, may_redirect, span);
 	}
 
 	r.start = io_first_block(io);
@@ -362,11 +362,11 @@ enum served serve_write(struct david_io *io, struct lap *lap, bool may_redirect,
 	if (unlikely(READ_ONCE(store->has_csums)))
 		csum_invalidate_cached(store, io_first_block(io), bytes / store->block_size, gfp);
 	io_advance(io, bytes);
-	lap_charge(lap, DAVID_CPU_MAP);
+	stopwatch_account(timer, DAVID_CPU_MAP);
 	return SERVED;
 }
 
-enum served serve_discard(struct david_io *io, struct lap *lap)
+enum served serve_discard(struct david_io *io, struct stopwatch *timer)
 {
 	struct store *store = io->d->store;
 	unsigned int shift = store->block_shift;
@@ -387,7 +387,7 @@ enum served serve_discard(struct david_io *io, struct lap *lap)
 			csum_invalidate_cached(store, first, blocks, gfp);
 	}
 	io_advance(io, io->iter.bi_size);
-	lap_charge(lap, DAVID_CPU_MAP);
+	stopwatch_account(timer, DAVID_CPU_MAP);
 	return SERVED;
 }
 

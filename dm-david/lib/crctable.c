@@ -3,7 +3,7 @@
  * Checksums of squashed blocks: chunks of one page below a radix tree that is as
  * high as the largest chunk number wants.
  *
- * A promise puts the chunks of its run into the tree and pins them, so that
+ * A reservation puts the chunks of its run into the tree and pins them, so that
  * setting has nothing left to do that could fail. A slot of the lowest nodes is
  * empty, a chunk, or the place of a chunk in the store.
  *
@@ -28,7 +28,7 @@ struct crct_chunk {
 	u64 home;		/* place in the store, or CRCT_NOWHERE */
 	struct crct_chunk *next, *prev;	/* ring of resident chunks; next: reserve */
 	struct crct_chunk *newer, *older;	/* list of the dirty that are not leaving */
-	u32 pins;		/* promises */
+	u32 pins;		/* reservations */
 	u16 used;		/* checksums */
 	bool referenced;	/* since the hand came by */
 	bool dirty;		/* home, if any, holds something older */
@@ -441,7 +441,7 @@ static struct piece piece_at(u64 at, u64 end)
 	return p;
 }
 
-enum crct_result crct_promise(struct crctable *ct, u64 start, u64 len, struct crct_want *want)
+enum crct_result crct_reserve(struct crctable *ct, u64 start, u64 len, struct crct_want *want)
 {
 	u64 at, end = start + len;
 	struct piece p;
@@ -483,7 +483,7 @@ enum crct_result crct_promise(struct crctable *ct, u64 start, u64 len, struct cr
 	return CRCT_DONE;
 }
 
-void crct_unpromise(struct crctable *ct, u64 start, u64 len, crct_freed_fn freed, void *ctx)
+void crct_unreserve(struct crctable *ct, u64 start, u64 len, crct_freed_fn freed, void *ctx)
 {
 	u64 at, end = start + len;
 	struct piece p;

@@ -17,7 +17,7 @@
  *
  * The way of a write of checksums:
  *
- *	while ((r = crct_promise(ct, start, len, &want)) != CRCT_DONE)
+ *	while ((r = crct_reserve(ct, start, len, &want)) != CRCT_DONE)
  *		unlock; allocate or read what is wanted; lock; add it
  *	unlock; write data; lock;
  *	crct_set(ct, start, len, crc)		cannot fail
@@ -97,14 +97,14 @@ struct crct_chunk *crct_take_chunk(struct crctable *ct);
 struct crct_node *crct_take_node(struct crctable *ct);
 
 /*
- * Promise one crct_set() of this run of blocks. CRCT_DONE: its chunks are there
- * and stay in memory until crct_set() or crct_unpromise() of the same run.
+ * Reserve one crct_set() of this run of blocks. CRCT_DONE: its chunks are there
+ * and stay in memory until crct_set() or crct_unreserve() of the same run.
  * CRCT_MEMORY and CRCT_LOAD: nothing has changed. Cost: a descent a chunk.
  */
-enum crct_result crct_promise(struct crctable *ct, u64 start, u64 len, struct crct_want *want);
-void crct_unpromise(struct crctable *ct, u64 start, u64 len, crct_freed_fn freed, void *ctx);
+enum crct_result crct_reserve(struct crctable *ct, u64 start, u64 len, struct crct_want *want);
+void crct_unreserve(struct crctable *ct, u64 start, u64 len, crct_freed_fn freed, void *ctx);
 
-/* Set the checksums of a promised run. */
+/* Set the checksums of a reservationd run. */
 void crct_set(struct crctable *ct, u64 start, u64 len, const u32 *crc);
 
 /* The checksum of @block: CRCT_DONE, CRCT_NONE or CRCT_LOAD. Cost: a descent. */

@@ -200,11 +200,11 @@ static void ignore_freed(void *ctx, u64 dest, u64 len)
 }
 
 /* With some nodes more than it takes: how many that is takes divisions to say. */
-static bool promise(struct rangetable *rt)
+static bool reserve(struct rangetable *rt)
 {
 	struct rt_node *node;
 
-	while (rt->spare < SPARE_NODES || !rt_promise(rt)) {
+	while (rt->spare < SPARE_NODES || !rt_reserve(rt)) {
 		node = rt_node_alloc(GFP_KERNEL);
 		if (!node)
 			return false;
@@ -247,7 +247,7 @@ static enum format_step apply(struct format_replay *replay, const struct format_
 			replay->why = "an operation in the log makes no sense";
 			return FORMAT_DAMAGED;
 		}
-		if (!promise(rt))
+		if (!reserve(rt))
 			return FORMAT_NO_MEMORY;
 		if (i + AHEAD < ops)
 			look_ahead(rt, page, i + AHEAD);

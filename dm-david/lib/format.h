@@ -38,10 +38,10 @@
 
 /*
  * Addresses of the range table from here on are not the disk's, which ends long before,
- * but the module's own pages: own.h. Each area has so many.
+ * but the module's own pages: metapages.h. Each area has so many.
  */
-#define FORMAT_OWN		((u64)1 << 59)
-#define FORMAT_OWN_AREA		((u64)1 << 56)
+#define FORMAT_META		((u64)1 << 59)
+#define FORMAT_META_AREA		((u64)1 << 56)
 
 #define FORMAT_CLEAN		BIT(0)	/* the log ends at log_end, and exactly there */
 
@@ -179,15 +179,15 @@ struct format_room {
 void format_room(u64 log_pages, struct format_room *room);
 
 /*
- * Pages of checkpoint to go with @ops pages of operations, when @debt are owed: with somebody
- * waiting no more than must be, else as many as there is room for. Rounds of that kind leave less
- * than no debt.
+ * Pages of checkpoint to go with @ops pages of operations, when @owed are owed: with somebody
+ * waiting no more than must be, else as many as there is room for. Commits of that kind leave less
+ * than none owed.
  */
-static inline unsigned int format_walk(const struct format_room *room, s64 debt, unsigned int ops)
+static inline unsigned int format_walk(const struct format_room *room, s64 owed, unsigned int ops)
 {
-	if (!ops || debt > (s64)room->walk)
+	if (!ops || owed > (s64)room->walk)
 		return room->walk;
-	return debt > 0 ? debt : 0;
+	return owed > 0 ? owed : 0;
 }
 
 /* Pages that must be free when a checkpoint of @ranges begins. */

@@ -23,7 +23,7 @@
  * 69 bytes a range and a node for each level. Usual figures are 25 to 31 bytes.
  *
  * The reserve. Let E be the number of ranges, N[l] the nodes in level l, and P
- * the number of promised updates. Whatever these do, at no time will level l
+ * the number of reserved updates. Whatever these do, at no time will level l
  * have more than
  *
  *	X[l] = min(N[l] + P, most(X[l - 1])),  X[-1] = E + 2 P
@@ -36,7 +36,7 @@
  * induction, and N + spare never changes, since a node leaves the tree for the
  * reserve and comes from it. Within an update, rows are removed before any are
  * added, so that the tree is never larger than before or after it.
- * For one promise that is one node a level and a root; for 300 promises on a
+ * For one reservation that is one node a level and a root; for 300 reservations on a
  * million ranges, about two nodes each; for a small table, nearly nothing.
  */
 #include "rangetable.h"
@@ -200,7 +200,7 @@ static void remove_rows(struct rt_node *node, unsigned int row, unsigned int n)
 	drop_rows(node, n);
 }
 
-/* From the reserve, which the promise has filled. */
+/* From the reserve, which the reservation has filled. */
 static struct rt_node *node_get(struct rangetable *rt, unsigned int level)
 {
 	struct rt_node *node = rt->pool;
@@ -630,8 +630,8 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 	struct rt_range out[3] __uninit;
 	struct trail p __uninit;
 
-	if (!WARN_ON_ONCE(!rt->promised))
-		rt->promised--;
+	if (!WARN_ON_ONCE(!rt->reserved))
+		rt->reserved--;
 	if (!r->len)
 		return 0;
 	if (!rt->root) {
@@ -821,19 +821,19 @@ u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out)
 	return before.value + 1;
 }
 
-/* Nodes that the reserve must hold for @promises updates: see the head of this file. */
-static u64 needed(const struct rangetable *rt, u64 promises)
+/* Nodes that the reserve must hold for @reservations updates: see the head of this file. */
+static u64 needed(const struct rangetable *rt, u64 reservations)
 {
-	u64 below = 2 * promises, need = 0;
+	u64 below = 2 * reservations, need = 0;
 	unsigned int level, kind;
 
-	if (!promises)
+	if (!reservations)
 		return 0;
 	for (kind = 0; kind < RT_KINDS; kind++)
 		below += rt->ranges[kind];
 	for (level = 0; level < rt->height || below > 1 || !level; level++) {
 		u64 now = level < RT_LEVELS ? rt->level[level] : 0;
-		u64 most = min((below - 1) / MIN_ROWS + 1, now + promises);
+		u64 most = min((below - 1) / MIN_ROWS + 1, now + reservations);
 
 		need += most - now;
 		below = most;
@@ -843,27 +843,27 @@ static u64 needed(const struct rangetable *rt, u64 promises)
 
 unsigned int rt_lacks(const struct rangetable *rt)
 {
-	u64 promises = (u64)rt->promised + 1, need;
+	u64 reservations = (u64)rt->reserved + 1, need;
 
-	/* One node for each promise in each level there is, and above: always enough. */
-	if (likely(rt->spare >= promises * (rt->height + 1)))
+	/* One node for each reservation in each level there is, and above: always enough. */
+	if (likely(rt->spare >= reservations * (rt->height + 1)))
 		return 0;
-	need = needed(rt, promises);
+	need = needed(rt, reservations);
 	return need > rt->spare ? need - rt->spare : 0;
 }
 
-bool rt_promise(struct rangetable *rt)
+bool rt_reserve(struct rangetable *rt)
 {
 	if (rt_lacks(rt))
 		return false;
-	rt->promised++;
+	rt->reserved++;
 	return true;
 }
 
-void rt_unpromise(struct rangetable *rt)
+void rt_unreserve(struct rangetable *rt)
 {
-	if (!WARN_ON_ONCE(!rt->promised))
-		rt->promised--;
+	if (!WARN_ON_ONCE(!rt->reserved))
+		rt->reserved--;
 }
 
 struct rt_node *rt_node_alloc(gfp_t gfp)
@@ -889,7 +889,7 @@ struct rt_node *rt_take_spare(struct rangetable *rt)
 {
 	struct rt_node *node = rt->pool;
 
-	if (rt->spare <= needed(rt, rt->promised))
+	if (rt->spare <= needed(rt, rt->reserved))
 		return NULL;
 	rt->pool = node->next;
 	rt->spare--;
@@ -1028,7 +1028,7 @@ const char *rt_check(const struct rangetable *rt)
 		spare++;
 	if (spare != rt->spare)
 		return "reserve miscounted";
-	if (rt->spare < needed(rt, rt->promised))
-		return "reserve smaller than promised";
+	if (rt->spare < needed(rt, rt->reserved))
+		return "reserve smaller than reserved";
 	return NULL;
 }

@@ -45,7 +45,7 @@ struct rt_node;
 struct rangetable {
 	struct rt_node *root;	/* NULL: one great hole */
 	unsigned int height;	/* levels, 0 without a root */
-	unsigned int promised;	/* updates promised, not yet made or returned */
+	unsigned int reserved;	/* updates reserved, not yet made or returned */
 	u64 nodes;		/* nodes in the tree */
 	u64 level[RT_LEVELS];	/* the same by level, 0: leaves */
 	u64 spare;		/* nodes in the reserve */
@@ -63,7 +63,7 @@ typedef void (*rt_freed_fn)(void *ctx, u64 dest, u64 len);
 
 void rt_init(struct rangetable *rt);
 
-/* Free all nodes, promised ones included. The table is then as after rt_init(). */
+/* Free all nodes, reserved ones included. The table is then as after rt_init(). */
 void rt_destroy(struct rangetable *rt);
 
 /* Allocate a node for rt_add_node(); NULL if there is no memory. Sleeps if @gfp does. */
@@ -73,22 +73,22 @@ void rt_node_free(struct rt_node *node);
 /* Put @node into the reserve. */
 void rt_add_node(struct rangetable *rt, struct rt_node *node);
 
-/* Take a node out of the reserve that no promise needs, or NULL: to free the surplus. */
+/* Take a node out of the reserve that no reservation needs, or NULL: to free the surplus. */
 struct rt_node *rt_take_spare(struct rangetable *rt);
 
 /*
- * Nodes that the reserve lacks for one more promise, 0 if rt_promise() would
+ * Nodes that the reserve lacks for one more reservation, 0 if rt_reserve() would
  * succeed now. Counts for the worst case of an update at the present height of
- * the tree and of all updates already promised, which may each raise it.
+ * the tree and of all updates already reserved, which may each raise it.
  */
 unsigned int rt_lacks(const struct rangetable *rt);
 
 /*
- * Promise one rt_set(). Returns false, with nothing changed, if rt_lacks() is
- * not 0. Every promise is used up by one rt_set() or returned by rt_unpromise().
+ * Reserve one rt_set(). Returns false, with nothing changed, if rt_lacks() is
+ * not 0. Every reservation is used up by one rt_set() or returned by rt_unreserve().
  */
-bool rt_promise(struct rangetable *rt);
-void rt_unpromise(struct rangetable *rt);
+bool rt_reserve(struct rangetable *rt);
+void rt_unreserve(struct rangetable *rt);
 
 /*
  * Look up @block: *out becomes the part of its range (or hole) from @block to
@@ -122,10 +122,10 @@ unsigned int rt_read(const struct rangetable *rt, u64 block, struct rt_range *ou
 
 /*
  * Set @r (any kind, RT_HOLE removes), whatever was there before. Uses up one
- * promise. Cannot fail, but stops after it has removed @max_entries (at least
+ * reservation. Cannot fail, but stops after it has removed @max_entries (at least
  * 1) old entries, so that a discard of the whole disk can be cut into pieces
  * that hold a spinlock briefly. Returns the number of blocks set, counted from
- * r->start; if less than r->len, promise again and go on with the rest.
+ * r->start; if less than r->len, reservation again and go on with the rest.
  * Destinations given up are told to @freed, in any order; a destination that
  * stays (setting STORED over the same STORED) is not.
  */

@@ -16,7 +16,7 @@
 
 #include "rawset.h"
 
-#define RAWPAGE_AREA	1		/* OWN_RAW */
+#define RAWPAGE_AREA	1		/* META_RAW */
 #define RAWPAGE_SIZE	4096u
 #define RAWPAGE_RULES	169u	/* a page */
 #define RAWPAGE_MOST	((4 * RAW_RULES + RAWPAGE_RULES - 1) / RAWPAGE_RULES)

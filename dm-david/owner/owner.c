@@ -98,7 +98,7 @@ static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
 	if (READ_ONCE(watch->bdev->bd_holder) == (void *)sb->s_type &&
 	    READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
 		WRITE_ONCE(watch->btrfs_holder, sb->s_type);
-	if (!watch->tell_btrfs || READ_ONCE(watch->checksums))
+	if (!watch->watch_btrfs || READ_ONCE(watch->checksums))
 		return;
 	WRITE_ONCE(watch->checksums, true);
 	if (compat_btrfs_copies())

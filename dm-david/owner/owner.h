@@ -26,7 +26,7 @@ struct raw;
 struct owner_watch {
 	struct block_device *bdev;	/* the fake disk's own */
 	const void *btrfs_holder;	/* its type, if btrfs claims with it, once seen */
-	bool tell_btrfs;		/* that sets the following */
+	bool watch_btrfs;		/* that sets the following */
 	bool checksums;			/* of data may matter: csum-policy.h */
 	const struct raw *raw;		/* what is data, but to be kept */
 	u64 fs_end[FSEND_KINDS];		/* by the superblocks on this disk: extent.h */

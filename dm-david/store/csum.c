@@ -48,7 +48,7 @@ static void sync_work(struct work_struct *work);
 /* Of chunks that were saved: crct_last(). */
 static u64 where(void *ctx, u64 number)
 {
-	u64 place = own_place(ctx, OWN_SUMS, number);
+	u64 place = metapage_place(ctx, META_CSUM, number);
 
 	return place == BM_NONE ? CRCT_NOWHERE : place;
 }
@@ -61,7 +61,7 @@ int csum_create(struct csum_io *io, bool wanted)
 	INIT_WORK(&io->evict, evict_work);
 	INIT_WORK(&io->sync, sync_work);
 	INIT_LIST_HEAD(&io->waiters);
-	if (READ_ONCE(store->csums) || (!wanted && !store->own[OWN_SUMS]))
+	if (READ_ONCE(store->csums) || (!wanted && !store->meta_pages[META_CSUM]))
 		return 0;
 
 	csums = kzalloc(sizeof(*csums), GFP_KERNEL);
@@ -75,13 +75,13 @@ int csum_create(struct csum_io *io, bool wanted)
 	mutex_init(&csums->lock);
 	crct_init(&csums->table, 0);
 	csums->limit = (u64)io->megabytes << 20;
-	if (store->durable)
+	if (store->wal)
 		crct_last(&csums->table, where, store);
 	crcforge_init(&csums->forge, CSUM_UNIT, CSUM_UNIT - 4);
 	/* Two tables may be loaded at once. */
 	if (cmpxchg(&store->csums, NULL, csums))
 		csum_destroy(csums);
-	if (store->own[OWN_SUMS])
+	if (store->meta_pages[META_CSUM])
 		WRITE_ONCE(store->has_csums, true);
 	return 0;
 }
@@ -129,7 +129,7 @@ static void give_up_place(void *ctx, u64 place)
 	struct store *store = ctx;
 
 	/* There the range table has the places. */
-	if (store->durable)
+	if (store->wal)
 		return;
 	store_free_run(store, place, CRCT_IMAGE / store->block_size);
 	store->csums->places--;
@@ -230,7 +230,7 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 			want->number = WANT_ROOM;
 			return CRCT_LOAD;
 		}
-		result = crct_promise(&csums->table, unit, units, want);
+		result = crct_reserve(&csums->table, unit, units, want);
 		if (result == CRCT_DONE)
 			break;
 		spin_unlock_irqrestore(&store->lock, flags);
@@ -240,8 +240,8 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 			return CRCT_MEMORY;
 	}
 	if (r->kind == RT_SQUASHED) {
-		if (!store_promise(store, r->kind, gfp, &flags)) {
-			crct_unpromise(&csums->table, unit, units, give_up_place, store);
+		if (!store_reserve(store, r->kind, gfp, &flags)) {
+			crct_unreserve(&csums->table, unit, units, give_up_place, store);
 			spin_unlock_irqrestore(&store->lock, flags);
 			return CRCT_MEMORY;
 		}
@@ -283,7 +283,7 @@ enum crct_result csum_invalidate(struct store *store, u64 block, u64 blocks, str
 	u64 unit, units, done;
 
 	units = units_within(store, block, blocks, &unit);
-	if (store->durable && any_away(store, unit, units, want))
+	if (store->wal && any_away(store, unit, units, want))
 		return CRCT_LOAD;
 	while (units) {
 		spin_lock_irqsave(&store->lock, flags);
@@ -337,8 +337,8 @@ void csum_invalidate_cached(struct store *store, u64 block, u64 blocks, gfp_t gf
 		units -= done;
 	}
 	/* Whole chunks: all that is saved of them. Without memory they stay, and mean nothing. */
-	if (store->durable && end > first)
-		own_forget(store, OWN_SUMS, first, end - first, gfp);
+	if (store->wal && end > first)
+		metapages_forget(store, META_CSUM, first, end - first, gfp);
 }
 
 /* Reading */
@@ -397,7 +397,7 @@ static blk_status_t enter_chunk(struct csum_io *io, struct crct_chunk *chunk, u6
 
 	spin_lock_irqsave(&store->lock, flags);
 	good = written;
-	if (good && !store_promise(store, empty ? RT_HOLE : RT_STORED, GFP_NOIO, &flags)) {
+	if (good && !store_reserve(store, empty ? RT_HOLE : RT_STORED, GFP_NOIO, &flags)) {
 		status = store_refused(store);
 		good = false;
 	}
@@ -405,13 +405,13 @@ static blk_status_t enter_chunk(struct csum_io *io, struct crct_chunk *chunk, u6
 		status = BLK_STS_OK;
 		if (empty && !crct_is_empty(chunk)) {
 			/* Not any more. */
-			rt_unpromise(&store->table);
+			rt_unreserve(&store->table);
 			good = false;
 		} else {
-			own_move(store, OWN_SUMS, crct_number(chunk), 1, place);
+			metapages_move(store, META_CSUM, crct_number(chunk), 1, place);
 		}
 	} else if (!empty) {
-		store_free_run(store, place, own_page_blocks(store));
+		store_free_run(store, place, metapage_blocks(store));
 	}
 	if (evict)
 		crct_evicted(table, chunk, place, good, give_up_place, store);
@@ -435,20 +435,20 @@ static unsigned int get_images(struct csums *csums, void **image, unsigned int m
 	return n;
 }
 
-/* Save at most OWN_BATCH chunks, by one write. Sets *@done to how many. csums->lock is held. */
+/* Save at most META_BATCH chunks, by one write. Sets *@done to how many. csums->lock is held. */
 static blk_status_t save_some(struct csum_io *io, u64 most, u64 *done)
 {
 	struct store *store = io->store;
 	struct csums *csums = store->csums;
-	struct crct_chunk *chunk[OWN_BATCH];
-	unsigned int blocks = own_page_blocks(store), images, full = 0, n = 0, i;
+	struct crct_chunk *chunk[META_BATCH];
+	unsigned int blocks = metapage_blocks(store), images, full = 0, n = 0, i;
 	blk_status_t status = BLK_STS_OK, entered;
-	void *image[OWN_BATCH];
-	u64 place[OWN_BATCH], dest;
+	void *image[META_BATCH];
+	u64 place[META_BATCH], dest;
 	unsigned long flags;
 	bool written = true;
 
-	images = get_images(csums, image, min_t(u64, most, OWN_BATCH));
+	images = get_images(csums, image, min_t(u64, most, META_BATCH));
 	spin_lock_irqsave(&store->lock, flags);
 	most = images;
 	dest = store_alloc_run(store, most * blocks, &flags);
@@ -469,10 +469,10 @@ static blk_status_t save_some(struct csum_io *io, u64 most, u64 *done)
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	*done = n;
-	if (dest == BM_NONE && !durable_wait_free(store, GFP_NOIO))
+	if (dest == BM_NONE && !wal_wait_free(store, GFP_NOIO))
 		status = BLK_STS_NOSPC;
 	if (full)
-		written = !own_io(store, io->bdev, dest, image, full,
+		written = !metapages_io(store, io->bdev, dest, image, full,
 				  REQ_OP_WRITE | REQ_META | REQ_SYNC);
 	for (i = 0; i < n; i++) {
 		entered = enter_chunk(io, chunk[i], place[i],
@@ -507,10 +507,10 @@ static blk_status_t save(struct csum_io *io, u64 left)
 }
 
 /* Durable what is in the log; checksums are, or cannot be (@status). */
-static void sync_log(struct csum_io *io, struct durable_wait *wait, blk_status_t status)
+static void sync_log(struct csum_io *io, struct wal_waiter *wait, blk_status_t status)
 {
 	if (!status) {
-		if (durable_sync(io->store, wait))
+		if (wal_sync(io->store, wait))
 			return;
 		if (wait->flush)
 			status = errno_to_blk_status(blkdev_issue_flush(io->bdev));
@@ -523,7 +523,7 @@ static void sync_work(struct work_struct *work)
 	struct csum_io *io = container_of(work, struct csum_io, sync);
 	struct store *store = io->store;
 	struct csums *csums = store->csums;
-	struct durable_wait *wait, *next;
+	struct wal_waiter *wait, *next;
 	blk_status_t status;
 	unsigned long flags;
 	LIST_HEAD(waiters);
@@ -544,7 +544,7 @@ static void sync_work(struct work_struct *work)
 	}
 }
 
-bool csum_sync(struct csum_io *io, struct durable_wait *wait)
+bool csum_sync(struct csum_io *io, struct wal_waiter *wait)
 {
 	struct store *store = io->store;
 	struct csums *csums = READ_ONCE(store->csums);
@@ -565,7 +565,7 @@ void csum_stop(struct csum_io *io)
 	struct store *store = io->store;
 	struct csums *csums = store->csums;
 
-	if (!csums || !store->durable || store->refuses)
+	if (!csums || !store->wal || store->refuses)
 		return;
 	mutex_lock(&csums->lock);
 	if (csums->table.unsaved && !INJECTED(sums))
@@ -590,10 +590,10 @@ static void make_room(struct csum_io *io)
 		spin_lock_irqsave(&store->lock, flags);
 		chunk = over(csums) ? crct_evict(&csums->table, &place) : NULL;
 		old = place;
-		if (chunk && (old == CRCT_NOWHERE || store->durable)) {
+		if (chunk && (old == CRCT_NOWHERE || store->wal)) {
 			place = store_alloc_run(store, CRCT_IMAGE / store->block_size,
 						&flags);
-			csums->places += place != BM_NONE && !store->durable;
+			csums->places += place != BM_NONE && !store->wal;
 		}
 		if (chunk)
 			crct_pack(chunk, csums->page);
@@ -603,7 +603,7 @@ static void make_room(struct csum_io *io)
 			continue;
 		good = place != BM_NONE &&
 		       !backing_io(io, place, CRCT_IMAGE, REQ_OP_WRITE | REQ_META);
-		if (store->durable && place != BM_NONE) {
+		if (store->wal && place != BM_NONE) {
 			good = !enter_chunk(io, chunk, place, good, true);
 			continue;
 		}
@@ -662,8 +662,8 @@ static blk_status_t load(struct csum_io *io, const struct crct_want *want)
 		/* It may not be in the tree, either. */
 		one.nodes = CRCT_PATH;
 	} while (r == -ENOMEM);
-	if (r && store->durable)
-		own_forget(store, OWN_SUMS, want->number, 1, GFP_NOIO);
+	if (r && store->wal)
+		metapages_forget(store, META_CSUM, want->number, 1, GFP_NOIO);
 	if (r)
 		DMERR("%s: checksums of %u blocks are lost: backing block %llu was changed",
 		      io->name, CRCT_BLOCKS, want->place);
@@ -697,7 +697,7 @@ void csum_stats(const struct store *store, struct david_stats *st)
 		return;
 	st->mem[DAVID_MEM_CHECKSUMS] = sizeof(*csums) + CRCT_IMAGE + crct_bytes(&csums->table);
 	st->checksums[DAVID_SUMS_BLOCKS] = csums->table.entries;
-	st->checksums[DAVID_SUMS_STORE] = store->own[OWN_SUMS] +
+	st->checksums[DAVID_SUMS_STORE] = store->meta_pages[META_CSUM] +
 					  csums->places * (CRCT_IMAGE / store->block_size);
 	st->checksums[DAVID_SUMS_LOADS] = csums->table.loads;
 	st->checksums[DAVID_SUMS_EVICTIONS] = csums->table.evictions;

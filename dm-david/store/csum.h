@@ -15,14 +15,14 @@
  * blocks take the range lock, too, once a store has checksums. Checksums of blocks that are not
  * squashed mean nothing; they are dropped where that needs no I/O.
  *
- * A checksum that is not in memory is read by a worker while the request is parked.
+ * A checksum that is not in memory is read by a worker while the request is deferred.
  *
- * In a store that lasts, the chunks last, too, as own pages (own.h). A flush that finds unsaved
- * chunks waits in csum_sync() until a worker has written them. Only then the flush goes on to the
- * log, which says where the chunks are. So when the flush completes, a block that was squashed
- * before has its checksum. (The log may have been ahead, and may say that a block is squashed whose
- * checksum a power cut took. Then no flush came after it, and nothing that survives speaks of its
- * content.)
+ * In a store that lasts, the chunks last, too, as metapages (metapages.h). A flush that finds
+ * unsaved chunks waits in csum_sync() until a worker has written them. Only then the flush goes
+ * on to the log, which says where the chunks are. So when the flush completes, a block that was
+ * squashed before has its checksum. (The log may have been ahead, and may say that a block is
+ * squashed whose checksum a power cut took. Then no flush came after it, and nothing that
+ * survives speaks of its content.)
  *
  * Locking: the table is under store->lock; struct csums has a mutex for its workers.
  */
@@ -32,7 +32,7 @@
 #include <linux/bio.h>
 #include <linux/workqueue.h>
 #include "../lib/crctable.h"
-#include "durable.h"
+#include "wal.h"
 #include "../lib/rangetable.h"
 
 struct csums;
@@ -64,14 +64,14 @@ int csum_create(struct csum_io *io, bool wanted);
 void csum_destroy(struct csums *csums);
 /* The target's limit becomes the store's. */
 void csum_resume(struct csum_io *io);
-/* All I/O and work has ended: what is not saved yet is saved. Before durable_stop(). Sleeps. */
+/* All I/O and work has ended: what is not saved yet is saved. Before wal_stop(). Sleeps. */
 void csum_stop(struct csum_io *io);
 
 /*
- * durable_sync() for checksums, to be asked first: true if @wait has to wait for them.
- * Then it goes on to durable_sync() by itself. Any context.
+ * wal_sync() for checksums, to be asked first: true if @wait has to wait for them.
+ * Then it goes on to wal_sync() by itself. Any context.
  */
-bool csum_sync(struct csum_io *io, struct durable_wait *wait);
+bool csum_sync(struct csum_io *io, struct wal_waiter *wait);
 
 /*
  * Squash the blocks of @r, which are whole units, with the checksums of @bio from @iter on. At most

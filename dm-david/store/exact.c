@@ -280,7 +280,7 @@ static bool squash_some(struct store *store, struct run *run)
 
 	refill(store, GFP_NOIO);
 	spin_lock_irqsave(&store->lock, flags);
-	if (!store_promise(store, RT_SQUASHED, GFP_NOIO, &flags)) {
+	if (!store_reserve(store, RT_SQUASHED, GFP_NOIO, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
 		return false;
 	}
@@ -292,7 +292,7 @@ static bool squash_some(struct store *store, struct run *run)
 		/* What it frees leaves the map. */
 		store_commit(store, &r);
 	} else {
-		rt_unpromise(&store->table);
+		rt_unreserve(&store->table);
 		later.blocks = r.len;
 		if (fate == FATE_LATER) {
 			clear_again(store->exact, &later);

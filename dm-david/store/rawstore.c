@@ -24,11 +24,11 @@ static int read_page(struct store *store, struct block_device *bdev, unsigned in
 	u64 place;
 
 	spin_lock_irqsave(&store->lock, flags);
-	place = own_place(store, OWN_RAW, n);
+	place = metapage_place(store, META_RAW, n);
 	spin_unlock_irqrestore(&store->lock, flags);
 	if (place == BM_NONE)
 		return -ENODATA;
-	return own_io(store, bdev, place, &page, 1, REQ_OP_READ | REQ_META);
+	return metapages_io(store, bdev, place, &page, 1, REQ_OP_READ | REQ_META);
 }
 
 /* The rules that there are; NULL with *@wrong: what is there cannot be understood. */
@@ -79,11 +79,11 @@ int rawstore_open(struct store *store, struct block_device *bdev)
 	void *page;
 	int r = 0;
 
-	BUILD_BUG_ON(OWN_RAW != RAWPAGE_AREA);
+	BUILD_BUG_ON(META_RAW != RAWPAGE_AREA);
 	BUILD_BUG_ON(RAWPAGE_SIZE != FORMAT_PAGE);
 	store->raw.save = save;
 	store->rules.opened = true;
-	if (!store->own[OWN_RAW])
+	if (!store->meta_pages[META_RAW])
 		return 0;
 	page = kmalloc(RAWPAGE_SIZE, GFP_KERNEL);
 	if (!page)
@@ -102,12 +102,12 @@ int rawstore_open(struct store *store, struct block_device *bdev)
 /* Saving */
 
 struct until_durable {
-	struct durable_wait wait;
+	struct wal_waiter wait;
 	struct completion done;
 	blk_status_t status;
 };
 
-static void is_durable(struct durable_wait *wait, blk_status_t status)
+static void is_durable(struct wal_waiter *wait, blk_status_t status)
 {
 	struct until_durable *until = container_of(wait, struct until_durable, wait);
 
@@ -123,7 +123,7 @@ static blk_status_t make_durable(struct store *store)
 	init_completion(&until.done);
 	if (INJECTED(rules))
 		return BLK_STS_OK;
-	if (!durable_sync(store, &until.wait))
+	if (!wal_sync(store, &until.wait))
 		return errno_to_blk_status(blkdev_issue_flush(store->rules.bdev));
 	wait_for_completion(&until.done);
 	return until.status;
@@ -139,7 +139,7 @@ static u64 get_run(struct store *store, u64 blocks)
 		spin_lock_irqsave(&store->lock, flags);
 		dest = store_alloc_run(store, blocks, &flags);
 		spin_unlock_irqrestore(&store->lock, flags);
-	} while (dest == BM_NONE && durable_wait_free(store, GFP_NOIO));
+	} while (dest == BM_NONE && wal_wait_free(store, GFP_NOIO));
 	return dest;
 }
 
@@ -150,8 +150,8 @@ static bool write_pages(struct store *store, const struct rawset *set, unsigned 
 
 	for (i = 0; i < pages; i++) {
 		rawpage_pack(set, store->rules.generation + 1, i, page);
-		if (own_io(store, store->rules.bdev, dest + i * own_page_blocks(store), &page, 1,
-			   REQ_OP_WRITE | REQ_META | REQ_SYNC))
+		if (metapages_io(store, store->rules.bdev, dest + i * metapage_blocks(store),
+				 &page, 1, REQ_OP_WRITE | REQ_META | REQ_SYNC))
 			return false;
 	}
 	return true;
@@ -160,7 +160,7 @@ static bool write_pages(struct store *store, const struct rawset *set, unsigned 
 static blk_status_t enter_pages(struct store *store, const struct rawset *set, void *page)
 {
 	unsigned int pages = rawpage_count(set);
-	u64 blocks = (u64)pages * own_page_blocks(store), dest = get_run(store, blocks);
+	u64 blocks = (u64)pages * metapage_blocks(store), dest = get_run(store, blocks);
 	blk_status_t status = BLK_STS_OK;
 	unsigned long flags;
 
@@ -169,11 +169,11 @@ static blk_status_t enter_pages(struct store *store, const struct rawset *set, v
 	if (!write_pages(store, set, pages, dest, page))
 		status = BLK_STS_IOERR;
 	spin_lock_irqsave(&store->lock, flags);
-	if (!status && !store_promise(store, RT_STORED, GFP_NOIO, &flags))
+	if (!status && !store_reserve(store, RT_STORED, GFP_NOIO, &flags))
 		status = store_refused(store);
 	/* One range, one operation: all of it or nothing is in the log. */
 	if (!status)
-		own_move(store, OWN_RAW, 0, pages, dest);
+		metapages_move(store, META_RAW, 0, pages, dest);
 	else
 		store_free_run(store, dest, blocks);
 	spin_unlock_irqrestore(&store->lock, flags);
@@ -181,7 +181,7 @@ static blk_status_t enter_pages(struct store *store, const struct rawset *set, v
 		return status;
 	store->rules.generation++;
 	/* What cannot be forgotten behind it means nothing. */
-	own_forget(store, OWN_RAW, pages, RAWPAGE_MOST - pages, GFP_NOIO);
+	metapages_forget(store, META_RAW, pages, RAWPAGE_MOST - pages, GFP_NOIO);
 	return BLK_STS_OK;
 }
 
@@ -206,7 +206,7 @@ static int save(struct raw *raw, const struct rawset *set, char *error)
 	if (set)
 		status = enter_pages(store, set, page);
 	else
-		status = own_forget(store, OWN_RAW, 0, RAWPAGE_MOST, GFP_NOIO) ?
+		status = metapages_forget(store, META_RAW, 0, RAWPAGE_MOST, GFP_NOIO) ?
 			 BLK_STS_OK : store_refused(store);
 	kfree(page);
 	status = status ?: make_durable(store);

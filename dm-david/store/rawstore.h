@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A disk's RAW rules in a store that lasts: pages of its own (own.h, rawpage.h).
+ * A disk's RAW rules in a store that lasts: pages of its own (metapages.h, rawpage.h).
  *
  * A change is durable before it counts and before the message that asks for it
  * returns. If it cannot be made durable it is refused, and nothing has changed.
@@ -28,14 +28,14 @@ struct rawstore {
 int rawstore_open(struct store *store, struct block_device *bdev);
 
 /*
- * A table becomes live, after durable_start(): if it brings rules, @from, they take the
+ * A table becomes live, after wal_start(): if it brings rules, @from, they take the
  * place of those with which the store was opened; those of a disk that goes on they are
  * added to. @may_write: the table's. Returns 0 or an error, told in the log. Sleeps.
  */
 int rawstore_start(struct store *store, struct block_device *bdev, bool may_write,
 		   struct raw *from);
 
-/* Before durable_stop(). Sleeps. */
+/* Before wal_stop(). Sleeps. */
 void rawstore_stop(struct store *store);
 
 #endif

@@ -56,7 +56,7 @@ static struct store *store_create(u64 blocks, unsigned int block_size, char **er
 	store->block_size = block_size;
 	store->block_shift = ilog2(block_size) - SECTOR_SHIFT;
 	store->seq_block = U64_MAX;
-	store->allowance = S64_MAX;
+	store->credits = S64_MAX;
 	atomic64_set(&store->target_bytes,
 		     sizeof(*store) + nr_cpu_ids * sizeof(struct stats));
 	return store;
@@ -72,7 +72,7 @@ no_memory:
 
 static void store_destroy(struct store *store)
 {
-	durable_close(store);
+	wal_close(store);
 	exact_destroy(store->exact);
 	csum_destroy(store->csums);
 	raw_destroy(&store->raw);
@@ -95,7 +95,7 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 	list_for_each_entry(store, &stores, list) {
 		bool here = store->md == md && store->begin == begin;
 
-		if (here && store->backing != backing && (!store->durable || kind != STORE_AUTO)) {
+		if (here && store->backing != backing && (!store->wal || kind != STORE_AUTO)) {
 			*error =
 "A reload must name the same backing device, or with store=auto a copy of it";
 			goto refuse;
@@ -115,7 +115,7 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 			*error = "Backing device is smaller than the store in use";
 			goto refuse;
 		}
-		if (kind == STORE_FORMAT || (kind == STORE_MEMORY && store->durable)) {
+		if (kind == STORE_FORMAT || (kind == STORE_MEMORY && store->wal)) {
 			*error = "A reload must keep the store: store=auto";
 			goto refuse;
 		}
@@ -126,9 +126,9 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 	if (IS_ERR(store))
 		goto out;
 	if (kind != STORE_MEMORY) {
-		r = durable_open(store, bdev, kind == STORE_FORMAT, may_write, error);
+		r = wal_open(store, bdev, kind == STORE_FORMAT, may_write, error);
 		if (!r) {
-			own_open(store);
+			metapages_open(store);
 			*error = "Not enough memory for the store's rules";
 			r = rawstore_open(store, bdev);
 		}
@@ -137,7 +137,7 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 			store = ERR_PTR(r);
 			goto out;
 		}
-		atomic64_add(durable_bytes(store), &store->pools);
+		atomic64_add(wal_bytes(store), &store->pools);
 	}
 	store->md = md;
 	store->begin = begin;
@@ -165,7 +165,7 @@ int store_follow(struct store *store, struct block_device *bdev, const char **er
 		if (other->backing == bdev->bd_dev)
 			goto out;
 	*error = "backing device cannot be read";
-	r = durable_check_copy(store, bdev);
+	r = wal_check_copy(store, bdev);
 	if (r == -EINVAL)
 		*error =
 "backing device is no copy of the one before, made while the disk was suspended";
@@ -214,12 +214,12 @@ bool store_refill(struct store *store, gfp_t gfp)
 
 u64 store_blocks(const struct store *store)
 {
-	return store->bitmap.size - durable_reserved(store);
+	return store->bitmap.size - wal_blocks(store);
 }
 
 u64 store_used(const struct store *store)
 {
-	return store->bitmap.used - durable_reserved(store) - durable_pending(store);
+	return store->bitmap.used - wal_blocks(store) - wal_pending_blocks(store);
 }
 
 void store_has_room(struct store *store)
@@ -227,7 +227,7 @@ void store_has_room(struct store *store)
 	store->full = false;
 	if (store_blocks(store) - store_used(store) > store->low_water) {
 		store->low = false;
-		store->full_told = false;
+		store->full_warned = false;
 	}
 }
 
@@ -237,8 +237,8 @@ static void freed(void *ctx, u64 dest, u64 len)
 
 	if (unlikely(store->exact))
 		exact_cleared(store, dest, len);
-	if (store->durable && !INJECTED(reuse))
-		durable_freed(store, dest, len);
+	if (store->wal && !INJECTED(reuse))
+		wal_freed(store, dest, len);
 	else
 		bm_free(&store->bitmap, dest, len);
 	store_has_room(store);
@@ -251,8 +251,8 @@ void store_set_access(struct store *store, bool may_write)
 	spin_lock_irqsave(&store->lock, flags);
 	store->read_only = !may_write;
 	WRITE_ONCE(store->refuses, store->failed || store->read_only);
-	/* The next promise asks what there is room for. */
-	store->allowance = S64_MIN / 2;
+	/* The next reservation asks what there is room for. */
+	store->credits = S64_MIN / 2;
 	spin_unlock_irqrestore(&store->lock, flags);
 }
 
@@ -271,32 +271,32 @@ bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned
 
 	if (store->refuses)
 		return false;
-	if (store->durable)
-		return durable_promise(store, kind, gfp, flags);
-	store->allowance = store_growth(store, limit);
+	if (store->wal)
+		return wal_reserve(store, kind, gfp, flags);
+	store->credits = store_growth(store, limit);
 	/* An eighth is free. */
 	if (store_growth(store, limit - limit / 8))
-		store->table_told = false;
-	if (store->table.promised <= store->allowance)
+		store->table_warned = false;
+	if (store->table.reserved <= store->credits)
 		return true;
 	/* What is discarded makes room in the end. */
-	return kind == RT_HOLE && store->table.promised <= store_growth(store, limit + limit / 16);
+	return kind == RT_HOLE && store->table.reserved <= store_growth(store, limit + limit / 16);
 }
 
-/* Set @r in the table, under a promise, and log it if that changed anything. */
+/* Set @r in the table, under a reservation, and log it if that changed anything. */
 static __always_inline u64 set(struct store *store, const struct rt_range *r,
 			       unsigned int max_entries)
 {
 	u64 changes, done;
 
-	if (!store->durable) {
-		store->allowance--;
+	if (!store->wal) {
+		store->credits--;
 		return rt_set(&store->table, r, max_entries, freed, store);
 	}
 	changes = store->table.changes;
 	done = rt_set(&store->table, r, max_entries, freed, store);
 	if (store->table.changes != changes)
-		durable_note(store, r, done);
+		wal_record(store, r, done);
 	return done;
 }
 
@@ -332,7 +332,7 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
 
 	for (;;) {
 		spin_lock_irqsave(&store->lock, flags);
-		if (!store_promise(store, r->kind, gfp, &flags)) {
+		if (!store_reserve(store, r->kind, gfp, &flags)) {
 			spin_unlock_irqrestore(&store->lock, flags);
 			return is_set(store, r);
 		}
@@ -357,14 +357,14 @@ bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 	u64 done = 0;
 
 	spin_lock_irqsave(&store->lock, flags);
-	if (!store_promise(store, r->kind, gfp, &flags)) {
+	if (!store_reserve(store, r->kind, gfp, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
 		return false;
 	}
 	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1)))
 		done = set(store, r, MAX_ENTRIES);
 	else
-		rt_unpromise(&store->table);
+		rt_unreserve(&store->table);
 	spin_unlock_irqrestore(&store->lock, flags);
 	return done == r->len;
 }
@@ -377,7 +377,7 @@ void store_commit(struct store *store, const struct rt_range *r)
 
 void store_abort(struct store *store, u64 dest, u64 len)
 {
-	rt_unpromise(&store->table);
+	rt_unreserve(&store->table);
 	store_free_run(store, dest, len);
 }
 
@@ -398,7 +398,7 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
 		hint = store->seq_dest;
 	dest = bm_alloc(&store->bitmap, hint, want, got);
 	if (unlikely(dest == BM_NONE)) {
-		store->full = !durable_pending(store);
+		store->full = !wal_pending_blocks(store);
 		return BM_NONE;
 	}
 	store->seq_block = block + *got;
@@ -505,7 +505,7 @@ static void count_stats(struct store *store, struct david_stats *st)
 
 void store_stats(struct store *store, struct david_stats *st)
 {
-	enum own_area area;
+	enum meta_area area;
 	unsigned long flags;
 	unsigned int i;
 
@@ -532,15 +532,15 @@ void store_stats(struct store *store, struct david_stats *st)
 	st->store_blocks = store_blocks(store);
 	st->store_used = store_used(store);
 	/* The log has two of them. */
-	st->mem[DAVID_MEM_BITMAP] = store->bitmap.bytes * (store->durable ? 3 : 1);
+	st->mem[DAVID_MEM_BITMAP] = store->bitmap.bytes * (store->wal ? 3 : 1);
 	st->mem[DAVID_MEM_RANGES] = rt_bytes(&store->table);
 	/* The two enums number the kinds alike. */
 	BUILD_BUG_ON((int)DAVID_RANGE_STORED != (int)RT_STORED);
 	BUILD_BUG_ON((int)DAVID_RANGE_FILL != (int)RT_FILL);
 	COPY_ARRAY(st->ranges, store->table.ranges);
 	COPY_ARRAY(st->blocks, store->table.blocks);
-	for (area = 0; area < OWN_AREAS; area++)
-		st->blocks[DAVID_RANGE_STORED] -= store->own[area];
+	for (area = 0; area < META_AREAS; area++)
+		st->blocks[DAVID_RANGE_STORED] -= store->meta_pages[area];
 	csum_stats(store, st);
 	exact_stats(store, st);
 	spin_unlock_irqrestore(&store->lock, flags);

@@ -9,7 +9,7 @@
  * the store is touched by I/O alone, and device-mapper lets only one table's
  * I/O through at a time.
  *
- * It lasts (durable.h), unless it is to be in memory only: then, the last
+ * It lasts (wal.h), unless it is to be in memory only: then, the last
  * reference gone, the disk's content is gone.
  */
 #ifndef DM_DAVID_STORE_H
@@ -22,8 +22,8 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include "../lib/bitmap.h"
-#include "durable.h"
-#include "own.h"
+#include "wal.h"
+#include "metapages.h"
 #include "../base/rangelock.h"
 #include "../lib/rangetable.h"
 #include "raw.h"
@@ -31,7 +31,7 @@
 #include "../base/stats.h"
 
 struct mapped_device;
-struct durable;
+struct wal;
 
 /* store=: what is to become of the content. */
 enum store_kind {
@@ -43,7 +43,7 @@ enum store_kind {
 struct store {
 	struct kref ref;		/* under stores_lock */
 	struct list_head list;		/* under stores_lock */
-	struct durable *durable;	/* constant; NULL: in memory only */
+	struct wal *wal;	/* constant; NULL: in memory only */
 	dev_t backing;			/* under stores_lock */
 
 	/* Identity, constant. */
@@ -63,7 +63,7 @@ struct store {
 	u64 seq_block;			/* the block after the one stored last */
 	u64 seq_dest;			/* and the destination to go with it */
 	u64 table_limit;		/* bytes of the live table's range table at most */
-	s64 allowance;			/* updates that log and memory have room for */
+	s64 credits;			/* updates that log and memory have room for */
 	bool failed;			/* the log cannot be written: permanently */
 	bool read_only;			/* the live table is */
 	bool refuses;			/* one of the two: nothing may change */
@@ -71,9 +71,9 @@ struct store {
 	u64 log_retries;
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
-	bool full_told;			/* full was reported, and low has been true since */
-	bool table_told;		/* the log has no room for more ranges, was reported */
-	u64 own[OWN_AREAS];		/* blocks that the module's own pages take */
+	bool full_warned;		/* full was reported, and low has been true since */
+	bool table_warned;		/* the log has no room for more ranges, was reported */
+	u64 meta_pages[META_AREAS];	/* blocks that the module's own pages take */
 	bool has_csums;			/* squashed blocks may have checksums */
 	struct csums *csums;		/* them, NULL if no table ever wanted any */
 	struct exact *exact;		/* NULL if no table ever wanted it */
@@ -120,7 +120,7 @@ int store_stats_by_name(const char *name, struct david_stats *st);
 void store_stats(struct store *store, struct david_stats *st);
 
 /*
- * Add nodes to the range table's reserve after rt_promise() failed; store->lock
+ * Add nodes to the range table's reserve after rt_reserve() failed; store->lock
  * is not held. Returns false if it is no use to try again: there is no memory,
  * and @gfp does not sleep for it.
  */
@@ -132,46 +132,46 @@ void store_set_access(struct store *store, bool may_write);
 /* Updates until the range table takes @limit bytes of memory. store->lock is held. */
 s64 store_growth(const struct store *store, u64 limit);
 
-/* More than store->allowance were promised: is there room after all? As store_promise(). */
+/* More than store->credits were reserved: is there room after all? As store_reserve(). */
 bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
 	__must_hold(&store->lock);
 
 /*
- * Promise one update of the range table. store->lock is held, with @flags, and
+ * Reserve one update of the range table. store->lock is held, with @flags, and
  * is let go in between where nodes have to be allocated, or room in the log
  * waited for. Returns false without memory or room; where @gfp may sleep, only
  * if the store refuses it: see store_refused(), as the kernel does not fail
  * allocations this small.
  */
-static inline bool store_promise(struct store *store, enum rt_kind kind, gfp_t gfp,
+static inline bool store_reserve(struct store *store, enum rt_kind kind, gfp_t gfp,
 				 unsigned long *flags)
 	__must_hold(&store->lock)
 {
 	bool again = true;
 
-	while (again && unlikely(!rt_promise(&store->table))) {
+	while (again && unlikely(!rt_reserve(&store->table))) {
 		spin_unlock_irqrestore(&store->lock, *flags);
 		again = store_refill(store, gfp);
 		spin_lock_irqsave(&store->lock, *flags);
 	}
-	if (again && unlikely(store->table.promised > store->allowance)) {
+	if (again && unlikely(store->table.reserved > store->credits)) {
 		again = store_make_room(store, kind, gfp, flags);
 		if (!again)
-			rt_unpromise(&store->table);
+			rt_unreserve(&store->table);
 	}
 	return again;
 }
 
-/* Why a promise was refused that could have slept: the table is full, or nothing may change. */
+/* Why a reservation was refused that could have slept: the table is full, or nothing may change. */
 static inline blk_status_t store_refused(const struct store *store)
 {
 	return READ_ONCE(store->refuses) ? BLK_STS_IOERR : BLK_STS_NOSPC;
 }
 
 /*
- * Apply @r to the table piecewise, each piece under a promise of its own, and
+ * Apply @r to the table piecewise, each piece under a reservation of its own, and
  * free the destinations given up. The caller holds a range lock on all of it.
- * Returns false without a promise, with @r cut down to what is left to do.
+ * Returns false without a reservation, with @r cut down to what is left to do.
  */
 bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
 
@@ -184,12 +184,15 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
 bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp);
 
 /*
- * Enter newly written destinations, under a promise made before. store->lock
+ * Enter newly written destinations, under a reservation made before. store->lock
  * is held. Any context.
  */
 void store_commit(struct store *store, const struct rt_range *r);
 
-/* Give back a promise and the destinations allocated under it. store->lock is held. Any context. */
+/*
+ * Give back a reservation and the destinations allocated under it. store->lock is held. Any
+ * context.
+ */
 void store_abort(struct store *store, u64 dest, u64 len);
 
 /* The part of the table from @block on. */

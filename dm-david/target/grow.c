@@ -6,7 +6,7 @@
 #include <linux/device-mapper.h>
 #include <linux/sched/mm.h>
 #include "../io/david.h"
-#include "../store/durable.h"
+#include "../store/wal.h"
 #include "../store/exact.h"
 #include "../store/store.h"
 
@@ -16,7 +16,7 @@
 struct growth {
 	u64 blocks;
 	struct remap_bitmap bitmap;
-	struct durable_maps durable;
+	struct wal_maps wal;
 	struct exact_maps exact;
 };
 
@@ -27,13 +27,13 @@ static u64 device_blocks(const struct store *store, struct block_device *bdev)
 
 u64 grow_blocks(const struct store *store, struct block_device *bdev)
 {
-	return max(store->bitmap.size, device_blocks(store, bdev)) - durable_reserved(store);
+	return max(store->bitmap.size, device_blocks(store, bdev)) - wal_blocks(store);
 }
 
 static void dispose(struct growth *growth)
 {
 	bm_destroy(&growth->bitmap);
-	durable_maps_destroy(&growth->durable);
+	wal_maps_destroy(&growth->wal);
 	exact_maps_free(&growth->exact);
 }
 
@@ -42,8 +42,8 @@ static int prepare(const struct store *store, struct growth *growth)
 {
 	int r = bm_init(&growth->bitmap, growth->blocks);
 
-	if (!r && store->durable)
-		r = durable_maps_init(&growth->durable, growth->blocks);
+	if (!r && store->wal)
+		r = wal_maps_init(&growth->wal, growth->blocks);
 	if (!r && store->exact)
 		r = exact_maps_grow(store, growth->blocks, &growth->exact);
 	if (!r)
@@ -62,8 +62,8 @@ static bool commit(struct david *d, struct growth *growth)
 	fits = !store->exact || growth->exact.data;
 	if (fits) {
 		swap(store->bitmap, growth->bitmap);
-		if (store->durable)
-			durable_maps_swap(store, &growth->durable);
+		if (store->wal)
+			wal_maps_swap(store, &growth->wal);
 		if (store->exact)
 			exact_maps_swap(store, &growth->exact);
 		store->low_water = d->low_water;
@@ -102,9 +102,8 @@ int grow_start(struct david *d, bool may_write)
 		DMWARN("%s: backing device has grown, but is not used to its end: error %d",
 		       name, r);
 	r = 0;
-	if (store->durable)
-		r = durable_start(store, bdev, growth.blocks, d->ti->len, d->seed, d->wq,
-				  &d->event);
+	if (store->wal)
+		r = wal_start(store, bdev, growth.blocks, d->ti->len, d->seed, d->wq, &d->event);
 	if (!r && growth.blocks > before && !commit(d, &growth))
 		DMWARN("%s: backing device has grown, but is not used to its end: resume again",
 		       name);

@@ -254,7 +254,7 @@ static int parse_store(struct david *d, const char *value)
 /* What recreates the device: it is formatted once only. */
 static void print_store(const struct david *d, char *value, size_t size)
 {
-	strscpy(value, store_names[d->store->durable ? STORE_AUTO : STORE_MEMORY], size);
+	strscpy(value, store_names[d->store->wal ? STORE_AUTO : STORE_MEMORY], size);
 }
 
 static const struct option options[] = {
@@ -388,7 +388,7 @@ static void report_table_full(const struct david *d)
 		DMERR("%s: discard, or load a table with a larger table_memory", name);
 	} else {
 		DMERR("%s: table full: %llu ranges; what would make more gets ENOSPC", name,
-		      durable_ranges_limit(store));
+		      wal_ranges_limit(store));
 		DMERR("%s: discard, or get a longer log by david store export and import", name);
 	}
 }
@@ -398,7 +398,7 @@ static void event_work(struct work_struct *work)
 {
 	struct david *d = container_of(work, struct david, event);
 	struct store *store = d->store;
-	int tell = atomic_xchg(&d->tell, 0);
+	int notices = atomic_xchg(&d->notices, 0);
 	unsigned long flags;
 	u64 used;
 
@@ -406,26 +406,26 @@ static void event_work(struct work_struct *work)
 	used = store_used(store);
 	spin_unlock_irqrestore(&store->lock, flags);
 
-	if (tell & DAVID_TELL_LOW) {
+	if (notices & DAVID_NOTICE_LOW) {
 		DMWARN("%s: store low: %llu of %llu blocks of the backing device are used",
 		       dm_table_device_name(d->ti->table), used,
 		       store_blocks(store));
 		dm_table_event(d->ti->table);
 	}
-	if (tell & DAVID_TELL_FULL) {
+	if (notices & DAVID_NOTICE_FULL) {
 		DMERR("%s: store full: %llu blocks used; what must be stored gets ENOSPC",
 		      dm_table_device_name(d->ti->table), store_blocks(store));
 		DMERR("%s: discard, or make the backing device larger: david resize --backing",
 		      dm_table_device_name(d->ti->table));
 		dm_table_event(d->ti->table);
 	}
-	if (tell & DAVID_TELL_TABLE) {
+	if (notices & DAVID_NOTICE_TABLE) {
 		report_table_full(d);
 		dm_table_event(d->ti->table);
 	}
-	/* Once; durable.c has said why. */
-	if (READ_ONCE(store->failed) && !d->failed_told) {
-		d->failed_told = true;
+	/* Once; wal.c has said why. */
+	if (READ_ONCE(store->failed) && !d->failure_warned) {
+		d->failure_warned = true;
 		dm_table_event(d->ti->table);
 	}
 }
@@ -638,7 +638,7 @@ static int check_mode(struct dm_target *ti)
 	struct david *d = ti->private;
 
 	if (d->mode == READ_ONCE(d->store->mode) ||
-	    (store_empty(d->store) && !d->store->durable) ||
+	    (store_empty(d->store) && !d->store->wal) ||
 	    (d->mode != DAVID_MODE_MODEL_ONLY && d->store->mode != DAVID_MODE_MODEL_ONLY))
 		return 0;
 	DMERR("%s: mode: cannot become %s, as the store is not empty",
@@ -689,8 +689,8 @@ static void david_postsuspend(struct dm_target *ti)
 	flush_workqueue(d->wq);
 	csum_stop(&d->csum_io);
 	rawstore_stop(d->store);
-	if (d->store->durable)
-		durable_stop(d->store);
+	if (d->store->wal)
+		wal_stop(d->store);
 }
 
 static void david_resume(struct dm_target *ti)
@@ -802,7 +802,7 @@ static int change_mode(struct david *d, const char *name)
 		if (!dm_suspended(d->ti))
 			error =
 "mode: to or from model-only the device must be suspended: dmsetup suspend";
-		else if (d->store->durable)
+		else if (d->store->wal)
 			error = "mode: to or from model-only there must be no store: store=memory";
 		else if (!store_empty(d->store))
 			error = "mode: to or from model-only the store must be empty";
@@ -988,7 +988,7 @@ static int __init david_init(void)
 	int r;
 
 	crc_setup();
-	lap_setup();
+	stopwatch_setup();
 	r = david_ctl_init();
 	if (r)
 		return r;

@@ -58,7 +58,7 @@ struct timing {
 	struct timed *due;		/* STORED and DUE, to be delivered by the timer */
 	struct timed **due_tail;
 	struct list_head beside;	/* struct beside, all there are */
-	unsigned int nr_beside;
+	unsigned int nr_shadow;
 	struct submitter submitters[1 << SUBMITTER_BITS][SUBMITTER_WAYS];
 
 	struct hrtimer timer;
@@ -127,19 +127,19 @@ static void submit(struct timing *t, struct timed *timed, u64 now)
 	disk_submit(t->disk, &timed->request, now);
 }
 
-static void beside_free(struct timing *t, struct timed *timed)
+static void shadow_free(struct timing *t, struct timed *timed)
 {
 	struct beside *beside = container_of(timed, struct beside, timed);
 
 	list_del(&beside->list);
-	t->nr_beside--;
+	t->nr_shadow--;
 	kfree(beside);
 }
 
 static void count_completion(struct model_figures *figures, const struct timed *timed)
 {
 	const struct disk_request *request = &timed->request;
-	u64 ns = request->completion - timed->came;
+	u64 ns = request->completion - timed->arrived_ns;
 	u64 from = max(request->dispatch, figures->busy_until);
 
 	/* The two enums number the kinds alike. */
@@ -171,7 +171,7 @@ static void finish(struct timing *t, struct timed *timed)
 	count_completion(&t->store->model, timed);
 	if (!timed->bio) {
 		trace_david_complete(t->dev, timed, timed->request.completion);
-		beside_free(t, timed);
+		shadow_free(t, timed);
 		return;
 	}
 	timed->state |= DUE;
@@ -196,7 +196,7 @@ static bool enter(struct timing *t, struct timed *timed, bool waits, u64 now)
 {
 	struct disk_submitter *who = find_submitter(t);
 
-	timed->came = now;
+	timed->arrived_ns = now;
 	if (disk_enter(t->disk, who, timed->request.op, now)) {
 		submit(t, timed, now);
 		return true;
@@ -224,7 +224,7 @@ static void admit(struct timing *t, struct list_head *waiting, u64 now)
 		if (!disk_enter(t->disk, timed->who, timed->request.op, now))
 			return;
 		list_del(&timed->list);
-		figures->queue_wait_ns += now - timed->came;
+		figures->queue_wait_ns += now - timed->arrived_ns;
 		submit(t, timed, now);
 		if (timed->let_in)
 			complete(timed->let_in);
@@ -286,9 +286,9 @@ static enum hrtimer_restart timing_timer(struct hrtimer *timer)
 	struct timed *timed, *next;
 	unsigned long flags;
 	struct bio *bio;
-	struct lap lap;
+	struct stopwatch watch;
 
-	lap_start(&lap, t->store->stats);
+	stopwatch_start(&watch, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
 	t->armed = U64_MAX;
 	run(t);
@@ -297,7 +297,7 @@ static enum hrtimer_restart timing_timer(struct hrtimer *timer)
 	t->due_tail = &t->due;
 	arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
-	lap_charge(&lap, DAVID_CPU_MODEL);
+	stopwatch_account(&watch, DAVID_CPU_MODEL);
 
 	for (; timed; timed = next) {
 		next = timed->next_due;
@@ -319,19 +319,19 @@ bool timing_arrive(struct timing *t, struct timed *timed, struct bio *bio)
 	DECLARE_COMPLETION_ONSTACK(let_in);
 	bool waits = !(bio->bi_opf & REQ_NOWAIT);
 	unsigned long flags;
-	struct lap lap;
+	struct stopwatch timer;
 	bool enters;
 
 	timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 	timed->bio = bio;
 	timed->let_in = &let_in;
 
-	lap_start(&lap, t->store->stats);
+	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
 	enters = enter(t, timed, waits, run(t));
 	arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
-	lap_charge(&lap, DAVID_CPU_MODEL);
+	stopwatch_account(&timer, DAVID_CPU_MODEL);
 
 	/*
 	 * Room comes with the model's time alone, whatever becomes of bios that
@@ -363,12 +363,12 @@ void timing_charge(struct timing *t, const struct bio *bio)
 	struct drive_parts parts;
 	struct timed timed;
 	unsigned long flags;
-	struct lap lap;
+	struct stopwatch timer;
 	u32 sectors;
 	u64 start;
 
 	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
-	lap_start(&lap, t->store->stats);
+	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&figures->lock, flags);
 	start = t->drive_clock;
 	do {
@@ -385,7 +385,7 @@ void timing_charge(struct timing *t, const struct bio *bio)
 		timed.request.sector += sectors;
 		timed.request.sectors -= sectors;
 	} while (timed.request.sectors);
-	timed.came = start;
+	timed.arrived_ns = start;
 	timed.request.dispatch = start;
 	timed.request.completion = t->drive_clock;
 	timed.request.parts = parts;
@@ -394,25 +394,25 @@ void timing_charge(struct timing *t, const struct bio *bio)
 	count_completion(figures, &timed);
 	figures->busy_until = 0;
 	spin_unlock_irqrestore(&figures->lock, flags);
-	lap_charge(&lap, DAVID_CPU_MODEL);
+	stopwatch_account(&timer, DAVID_CPU_MODEL);
 }
 
-u64 timing_beside(struct timing *t, const struct bio *bio)
+u64 timing_shadow_submit(struct timing *t, const struct bio *bio)
 {
 	struct beside *beside = kmalloc(sizeof(*beside), GFP_NOWAIT | __GFP_NOWARN);
 	struct timed *timed = &beside->timed;
 	unsigned long flags;
-	struct lap lap;
+	struct stopwatch timer;
 	u64 now;
 
-	lap_start(&lap, t->store->stats);
+	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
 	now = run(t);
-	if (!beside || t->nr_beside >= MAX_BESIDE) {
+	if (!beside || t->nr_shadow >= MAX_BESIDE) {
 		t->store->model.unmodelled++;
 	} else {
 		list_add_tail(&beside->list, &t->beside);
-		t->nr_beside++;
+		t->nr_shadow++;
 		beside = NULL;
 		timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 		timed->bio = NULL;
@@ -421,15 +421,15 @@ u64 timing_beside(struct timing *t, const struct bio *bio)
 	}
 	arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
-	lap_charge(&lap, DAVID_CPU_MODEL);
+	stopwatch_account(&timer, DAVID_CPU_MODEL);
 	kfree(beside);
 	return now;
 }
 
-void timing_measured(struct timing *t, enum david_request kind, u64 came)
+void timing_measured(struct timing *t, enum david_request kind, u64 arrived_ns)
 {
 	struct stats __percpu *stats = t->store->stats;
-	u64 ns = ktime_get_ns() - came;
+	u64 ns = ktime_get_ns() - arrived_ns;
 
 	this_cpu_inc(stats->measured[kind]);
 	this_cpu_add(stats->measured_ns[kind], ns);
@@ -559,7 +559,7 @@ void timing_destroy(struct timing *t)
 	hrtimer_cancel(&t->timer);
 	/* Nobody waits for these. */
 	list_for_each_entry_safe(beside, next, &t->beside, list)
-		beside_free(t, &beside->timed);
+		shadow_free(t, &beside->timed);
 	if (t->disk)
 		disk_destroy(t->disk);
 	if (t->drive)

@@ -45,7 +45,7 @@ struct timed {
 	struct list_head list;		/* of those that wait to be let in */
 	struct disk_submitter *who;	/* valid while it waits */
 	struct completion *let_in;	/* its submitter sleeps on it */
-	u64 came;			/* at the target: arrival, if it need not wait */
+	u64 arrived_ns;			/* at the target: arrival, if it need not wait */
 	u64 id;				/* counts requests in the order of arrival */
 	u8 state;			/* under the lock */
 };
@@ -91,11 +91,11 @@ bool timing_stored(struct timing *timing, struct timed *timed);
 void timing_charge(struct timing *timing, const struct bio *bio);
 
 /* model-only: @bio arrives now, which is returned. Any context. */
-u64 timing_beside(struct timing *timing, const struct bio *bio);
+u64 timing_shadow_submit(struct timing *timing, const struct bio *bio);
 /*
  * model-only: the backing device has completed a request that arrived at @came.
  * Any context.
  */
-void timing_measured(struct timing *timing, enum david_request kind, u64 came);
+void timing_measured(struct timing *timing, enum david_request kind, u64 arrived_ns);
 
 #endif

@@ -36,7 +36,7 @@ TRACE_EVENT(david_queue,
 		__entry->sector = timed->request.sector;
 		__entry->sectors = timed->request.sectors;
 		__entry->flags = timed->request.flags;
-		__entry->waited = arrival - timed->came;
+		__entry->waited = arrival - timed->arrived_ns;
 	),
 	TP_printk("dev=%u:%u id=%llu arrival=%llu op=%u sector=%llu sectors=%u flags=%u waited=%llu",
 		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->arrival,
@@ -58,7 +58,7 @@ TRACE_EVENT(david_wait,
 	TP_fast_assign(
 		__entry->dev = dev;
 		__entry->id = id;
-		__entry->now = timed->came;
+		__entry->now = timed->arrived_ns;
 		__entry->op = timed->request.op;
 		__entry->sector = timed->request.sector;
 		__entry->sectors = timed->request.sectors;

@@ -22,7 +22,7 @@
 enum david_mem {
 	DAVID_MEM_RANGES,	/* range table: nodes in use and in reserve */
 	DAVID_MEM_BITMAP,	/* remap bitmap */
-	DAVID_MEM_POOLS,	/* mempools and biosets that promise progress */
+	DAVID_MEM_POOLS,	/* mempools and biosets that reservation progress */
 	DAVID_MEM_TARGET,	/* everything else: targets, counters, content */
 	DAVID_MEM_MODEL,	/* the modelled disk, its profile, requests beside it */
 	DAVID_MEM_CLASSIFY,	/* what implicit classification has learned */

@@ -22,7 +22,7 @@ static void freed(void *ctx, u64 dest, u64 len)
 	(void)len;
 }
 
-/* What is lacking, and some, as the module does: a promise is then quickly made. */
+/* What is lacking, and some, as the module does: a reservation is then quickly made. */
 static void stock(struct rangetable *rt)
 {
 	unsigned int lacks = rt_lacks(rt);
@@ -37,7 +37,7 @@ static void set(struct rangetable *rt, u64 start, u64 len, enum rt_kind kind, u6
 	struct rt_range r = { .start = start, .len = len, .kind = kind, .value = value };
 
 	stock(rt);
-	rt_promise(rt);
+	rt_reserve(rt);
 	rt_set(rt, &r, 64, freed, NULL);
 }
 

@@ -42,7 +42,7 @@ static u32 free_run(const struct disk *d, u32 from, u32 want)
 	return n;
 }
 
-/* What the header promises, as plainly as it can be said. */
+/* What the header reservations, as plainly as it can be said. */
 static u64 expect(const struct disk *d, u64 hint, u32 want, u64 *len)
 {
 	u64 best = BM_NONE;

@@ -105,13 +105,13 @@ static void load(struct world *w, const struct crct_want *want)
 	KUNIT_ASSERT_EQ(w->test, crct_load(&w->ct, want, w->store[want->place]), 0);
 }
 
-static void promise(struct world *w, u64 start, u64 len)
+static void take_reservation(struct world *w, u64 start, u64 len)
 {
 	struct crct_want want;
 	enum crct_result r;
 	unsigned int rounds = 0;
 
-	while ((r = crct_promise(&w->ct, start, len, &want)) != CRCT_DONE) {
+	while ((r = crct_reserve(&w->ct, start, len, &want)) != CRCT_DONE) {
 		KUNIT_ASSERT_LE(w->test, ++rounds, 12);
 		if (r == CRCT_LOAD)
 			load(w, &want);
@@ -124,9 +124,9 @@ static void set(struct world *w, u32 area, u32 from, u32 n)
 {
 	u32 i;
 
-	promise(w, area_at[area] + from, n);
+	take_reservation(w, area_at[area] + from, n);
 	if (rnd_below(&w->rnd, 5) == 0) {
-		crct_unpromise(&w->ct, area_at[area] + from, n, freed, w);
+		crct_unreserve(&w->ct, area_at[area] + from, n, freed, w);
 		return;
 	}
 	for (i = 0; i < n; i++) {
@@ -398,7 +398,7 @@ static void a_full_table_takes_less_than_a_tenth_more(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	for (i = 0; i < chunks; i++) {
-		promise(w, (1ULL << 34) + i * CRCT_BLOCKS, CRCT_BLOCKS);
+		take_reservation(w, (1ULL << 34) + i * CRCT_BLOCKS, CRCT_BLOCKS);
 		crct_set(&w->ct, (1ULL << 34) + i * CRCT_BLOCKS, CRCT_BLOCKS, w->run);
 	}
 	KUNIT_EXPECT_EQ(test, w->ct.entries, chunks * CRCT_BLOCKS);
@@ -417,7 +417,7 @@ static void a_damaged_image_is_refused(struct kunit *test)
 	u32 i, crc;
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
-	promise(w, 5, 1);
+	take_reservation(w, 5, 1);
 	w->run[0] = 0xdeadbeef;
 	crct_set(&w->ct, 5, 1, w->run);
 	for (i = 0; i < 3 && !chunk; i++)

@@ -27,7 +27,7 @@ static void free_nothing(void *ctx, u64 dest, u64 len)
 
 static void put(struct rangetable *rt, const struct rt_range *r)
 {
-	while (!rt_promise(rt))
+	while (!rt_reserve(rt))
 		rt_add_node(rt, rt_node_alloc(GFP_KERNEL));
 	rt_set(rt, r, UINT_MAX, free_nothing, NULL);
 }
@@ -376,25 +376,25 @@ static void a_checkpoint_ahead_of_its_debt_writes_no_more_than_it_has(struct kun
 {
 	struct rnd rnd = { 9 };
 	struct format_room room;
-	s64 debt = 0;
+	s64 checkpoint_owed = 0;
 	unsigned int i, ops, most;
 
 	format_room(4096, &room);
 	for (i = 0; i < 10000; i++) {
 		ops = rnd_below(&rnd, 4) ? 0 : rnd_below(&rnd, room.ring + 2);
-		/* Operations may not get ahead of it: durable.c's one_round(). */
-		if (debt > 0)
+		/* Operations may not get ahead of it: wal.c's commit_once(). */
+		if (checkpoint_owed > 0)
 			ops = 0;
-		debt += (s64)ops * FORMAT_WALK_RATIO;
-		most = format_walk(&room, debt, ops);
+		checkpoint_owed += (s64)ops * FORMAT_WALK_RATIO;
+		most = format_walk(&room, checkpoint_owed, ops);
 		KUNIT_ASSERT_LE(test, most, room.walk);
 		if (!ops)
 			KUNIT_ASSERT_EQ(test, most, room.walk);
-		else if (debt > 0)
-			KUNIT_ASSERT_TRUE(test, most == room.walk || most == debt);
+		else if (checkpoint_owed > 0)
+			KUNIT_ASSERT_TRUE(test, most == room.walk || most == checkpoint_owed);
 		else
 			KUNIT_ASSERT_EQ(test, most, 0u);
-		debt -= most;
+		checkpoint_owed -= most;
 	}
 	/* It was: one of many rounds without anybody. */
 	KUNIT_EXPECT_EQ(test, format_walk(&room, -1000000, 1), 0u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The range table against a naive oracle, an array with one cell a block, and
- * its promise against an adversary. Every reserve holds exactly the nodes that
+ * its reservation against an adversary. Every reserve holds exactly the nodes that
  * rt_lacks() asked for: one too few and an update would take a node that is
  * not there.
  */
@@ -82,13 +82,13 @@ static void trim(struct rangetable *rt)
 		rt_node_free(node);
 }
 
-static void promise(struct kunit *test, struct rangetable *rt)
+static void take_reservation(struct kunit *test, struct rangetable *rt)
 {
 	trim(rt);
 	if (rt_lacks(rt))
-		KUNIT_EXPECT_FALSE(test, rt_promise(rt));
+		KUNIT_EXPECT_FALSE(test, rt_reserve(rt));
 	stock(test, rt);
-	KUNIT_ASSERT_TRUE(test, rt_promise(rt));
+	KUNIT_ASSERT_TRUE(test, rt_reserve(rt));
 }
 
 static void check(struct kunit *test, const struct rangetable *rt, u64 seed)
@@ -104,7 +104,7 @@ static u64 cell_value(const struct world *w, u32 first, const struct rt_range *r
 	return r->kind == RT_STORED ? r->value + (i - first) * w->scale : r->value;
 }
 
-/* Make one promised update, or a piece of one, in both; returns the cells set. */
+/* Make one reserved update, or a piece of one, in both; returns the cells set. */
 static u32 set_piece(struct world *w, u32 first, u32 n, enum rt_kind kind, u64 value,
 		     unsigned int max_entries)
 {
@@ -273,9 +273,9 @@ static void random_steps(struct world *w, u32 steps, u32 holes)
 		batch = min(batch, steps);
 		steps -= batch;
 		for (i = 0; i < batch; i++)
-			promise(w->test, &w->rt);
+			take_reservation(w->test, &w->rt);
 		if (rnd_below(&w->rnd, 2)) {
-			rt_unpromise(&w->rt);
+			rt_unreserve(&w->rt);
 			batch--;
 		}
 		/* From here on the reserve gets nothing from outside. */
@@ -361,7 +361,7 @@ static void neighbours_join_across_leaves(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	world_begin(w, test, 1, 400);
 	for (i = 0; i < w->cells; i++) {
-		promise(test, &w->rt);
+		take_reservation(test, &w->rt);
 		set_piece(w, i, 1, RT_FILL, 1000 + i, 1);
 	}
 	for (k = 0; k < STEPS; k++) {
@@ -369,11 +369,11 @@ static void neighbours_join_across_leaves(struct kunit *test)
 		u32 first = 1 + rnd_below(&w->rnd, w->cells - n - 1);
 		u32 like = k % 3 ? first + n : first - 1;
 
-		promise(test, &w->rt);
+		take_reservation(test, &w->rt);
 		set_piece(w, first, n, RT_FILL, w->cell[like].value, ~0u);
 		check(test, &w->rt, k);
 		for (i = first; i < first + n; i++) {
-			promise(test, &w->rt);
+			take_reservation(test, &w->rt);
 			set_piece(w, i, 1, RT_FILL, 1000 + i, 1);
 		}
 	}
@@ -391,7 +391,7 @@ static void set_all(struct kunit *test, struct rangetable *rt, u64 start, u64 le
 	while (r.len) {
 		u64 done;
 
-		promise(test, rt);
+		take_reservation(test, rt);
 		done = rt_set(rt, &r, 64, freed, &w);
 		r.start += done;
 		r.len -= done;
@@ -455,7 +455,7 @@ static void pieces_remove_no_more_than_asked(struct kunit *test)
 	while (all.len) {
 		u64 before = rt.ranges[RT_FILL], done;
 
-		promise(test, &rt);
+		take_reservation(test, &rt);
 		done = rt_set(&rt, &all, 10, freed, &w);
 		KUNIT_ASSERT_LE(test, before - rt.ranges[RT_FILL], 10ULL);
 		check(test, &rt, 0);
@@ -511,7 +511,7 @@ static void attack(struct kunit *test, enum attack how, u64 ranges, u32 n)
 	trim(&rt);
 	KUNIT_ASSERT_EQ(test, rt.spare, 0ULL);
 	for (k = 0; k < n; k++)
-		promise(test, &rt);
+		take_reservation(test, &rt);
 	reserve = rt.spare;
 	nodes = rt.nodes;
 	for (k = 0; k < n; k++) {
@@ -523,23 +523,23 @@ static void attack(struct kunit *test, enum attack how, u64 ranges, u32 n)
 	}
 	check(test, &rt, ranges);
 	if (n == 300 && how == CUT_RANGES_FAR_APART)
-		kunit_info(test, "%llu ranges, %u promises: %llu nodes reserved, %llu used",
+		kunit_info(test, "%llu ranges, %u reservations: %llu nodes reserved, %llu used",
 			   (unsigned long long)ranges, n, (unsigned long long)reserve,
 			   (unsigned long long)(rt.nodes - nodes));
 	rt_destroy(&rt);
 }
 
-static void promises_hold_against_an_adversary(struct kunit *test)
+static void reservations_hold_against_an_adversary(struct kunit *test)
 {
-	static const u32 promises[] = { 1, 2, 3, 10, 100, 300, 3000 };
+	static const u32 reservations[] = { 1, 2, 3, 10, 100, 300, 3000 };
 	enum attack how;
 	u64 ranges;
 	u32 i;
 
 	for (how = 0; how < ATTACKS; how++)
 		for (ranges = 1; ranges <= MANY; ranges = ranges * 3 + 1)
-			for (i = 0; i < ARRAY_SIZE(promises); i++)
-				attack(test, how, ranges, promises[i]);
+			for (i = 0; i < ARRAY_SIZE(reservations); i++)
+				attack(test, how, ranges, reservations[i]);
 }
 
 static void memory_follows_the_number_of_ranges(struct kunit *test)
@@ -589,7 +589,7 @@ static struct kunit_case rangetable_cases[] = {
 	KUNIT_CASE(pieces_remove_no_more_than_asked),
 	KUNIT_CASE(neighbours_join_across_leaves),
 	KUNIT_CASE(random_updates_match_the_oracle),
-	KUNIT_CASE(promises_hold_against_an_adversary),
+	KUNIT_CASE(reservations_hold_against_an_adversary),
 	KUNIT_CASE(memory_follows_the_number_of_ranges),
 	KUNIT_CASE(leaves_stay_filled_by_random_updates),
 	{}

@@ -7,7 +7,7 @@
  * says. The fork is in the inode, or in leaves of a btree, and both carry the
  * file system's name and, the leaves, the inode's number. So no tree has to be
  * walked: each inode that is a directory and each leaf that belongs to one is
- * looked at where it lies. That is more than walking would find, as inodes and
+ * looked at where it lies. That is more than in_checkpoint would find, as inodes and
  * leaves that are free now may still lie there: what they name is called a
  * directory's, too.
  *

@@ -9,7 +9,7 @@ static bool read_page(const struct opened *o, unsigned int n, void *page)
 	u32 blocks = FORMAT_PAGE / o->super.block_size;
 	struct rt_range r;
 
-	rt_lookup(&o->table, FORMAT_OWN + RAWPAGE_AREA * FORMAT_OWN_AREA + n * blocks, &r);
+	rt_lookup(&o->table, FORMAT_META + RAWPAGE_AREA * FORMAT_META_AREA + n * blocks, &r);
 	return r.kind == RT_STORED && r.len >= blocks &&
 	       read_at(o->fd, page, FORMAT_PAGE, r.value * o->super.block_size);
 }
@@ -18,8 +18,8 @@ static bool any(const struct opened *o)
 {
 	struct rt_range r;
 
-	rt_lookup(&o->table, FORMAT_OWN + RAWPAGE_AREA * FORMAT_OWN_AREA, &r);
-	return r.kind != RT_HOLE || r.len < FORMAT_OWN_AREA;
+	rt_lookup(&o->table, FORMAT_META + RAWPAGE_AREA * FORMAT_META_AREA, &r);
+	return r.kind != RT_HOLE || r.len < FORMAT_META_AREA;
 }
 
 static bool read_rules(const struct opened *o, struct rawset **set, const char **wrong)

@@ -14,15 +14,15 @@
  * waits in a second bitmap, in which "free" means that.
  *
  * Room. An update of the table must not fail, so the room for its operation in
- * memory is promised beforehand, together with the nodes (store_promise()). The
+ * memory is reserved beforehand, together with the nodes (store_reserve()). The
  * log never overflows because the table is not let grow beyond what a
  * checkpoint has room for; the checkpoint itself is written by the same worker, a
  * few pages with each round, and needs nothing but its own pages.
  *
- * A store in memory only has none of this: store->durable is NULL.
+ * A store in memory only has none of this: store->wal is NULL.
  */
-#ifndef DM_DAVID_DURABLE_H
-#define DM_DAVID_DURABLE_H
+#ifndef DM_DAVID_WAL_H
+#define DM_DAVID_WAL_H
 
 #include <linux/blk_types.h>
 #include <linux/list.h>
@@ -34,92 +34,92 @@ struct workqueue_struct;
 struct work_struct;
 
 /* Somebody who waits until all that came before is durable. */
-struct durable_wait {
+struct wal_waiter {
 	struct list_head list;
 	bool flush;		/* blocks, too, not only the tables */
-	void (*done)(struct durable_wait *wait, blk_status_t status);
+	void (*done)(struct wal_waiter *wait, blk_status_t status);
 };
 
 /*
  * Look at @bdev and read the store on it into @store, whose table is empty, or
  * prepare to make one (@format, or @bdev blank). Only reads. Fills
- * store->durable. Returns 0 or an error with *@error a text for the user.
+ * store->wal. Returns 0 or an error with *@error a text for the user.
  */
-int durable_open(struct store *store, struct block_device *bdev, bool format, bool may_write,
-		 char **error);
+int wal_open(struct store *store, struct block_device *bdev, bool format, bool may_write,
+	     char **error);
 
-/* Only when no I/O is under way, after durable_stop(). */
-void durable_close(struct store *store);
+/* Only when no I/O is under way, after wal_stop(). */
+void wal_close(struct store *store);
 
 /*
  * A table becomes live, after store_set_access(): mark the store as open, and as one of @blocks:
  * those behind the bitmap's end may be used once it has returned. Should the store fail before
- * durable_stop() has returned, @event is queued on @wq. Of a table that is read-only nothing is
+ * wal_stop() has returned, @event is queued on @wq. Of a table that is read-only nothing is
  * written. A store that has failed stays so: it can be read, and 0 is returned. Else what writing
  * gave. Sleeps.
  */
-int durable_start(struct store *store, struct block_device *bdev, u64 blocks,
-		  sector_t target_sectors, u64 seed, struct workqueue_struct *wq,
-		  struct work_struct *event);
+int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
+	      sector_t target_sectors, u64 seed, struct workqueue_struct *wq,
+	      struct work_struct *event);
 
 /*
  * Bitmaps of @blocks, with nothing free, for what is given up: made before the store becomes
  * larger. Then they take the place of the old ones, in which nothing is free, under store->lock.
  */
-struct durable_maps {
+struct wal_maps {
 	struct remap_bitmap pending;	/* "free": given up since the round began */
 	struct remap_bitmap sealed;	/* ... and before, durable when it ends */
 };
 
-int durable_maps_init(struct durable_maps *maps, u64 blocks);
-void durable_maps_swap(struct store *store, struct durable_maps *maps);
-void durable_maps_destroy(struct durable_maps *maps);
+int wal_maps_init(struct wal_maps *maps, u64 blocks);
+void wal_maps_swap(struct store *store, struct wal_maps *maps);
+void wal_maps_destroy(struct wal_maps *maps);
 
 /* Ranges that the table may have; 0: any number. */
-u64 durable_ranges_limit(const struct store *store);
+u64 wal_ranges_limit(const struct store *store);
 
 /*
  * Before that, where the table names another backing device: 0 if the store was stopped well and
  * stands on @bdev just as it was left, else -EINVAL, or what reading gave. Sleeps.
  */
-int durable_check_copy(struct store *store, struct block_device *bdev);
+int wal_check_copy(struct store *store, struct block_device *bdev);
 
 /*
- * All I/O has ended: write everything. Does nothing if durable_start() wrote nothing. What cannot
+ * All I/O has ended: write everything. Does nothing if wal_start() wrote nothing. What cannot
  * be written makes the store fail. Sleeps.
  */
-void durable_stop(struct store *store);
+void wal_stop(struct store *store);
 
-/* The first @len blocks of @r were set, under a promise. store->lock is held. Any context. */
-void durable_note(struct store *store, const struct rt_range *r, u64 len);
+/* The first @len blocks of @r were set, under a reservation. store->lock is held. Any context. */
+void wal_record(struct store *store, const struct rt_range *r, u64 len);
 
 /* A destination was given up by that. store->lock is held. Any context. */
-void durable_freed(struct store *store, u64 dest, u64 len);
+void wal_freed(struct store *store, u64 dest, u64 len);
 
 /*
- * The promise just made has no room in the log: wait for it, if @gfp may sleep.
- * store->lock is held, and let go meanwhile. False, with the promise still there, if
+ * The reservation just made has no room in the log: wait for it, if @gfp may sleep.
+ * store->lock is held, and let go meanwhile. False, with the reservation still there, if
  * there is none: store_refused() says why.
  */
-bool durable_promise(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags);
+bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags);
 
 /* The store is full, but blocks wait to become free: wait for them. False if there are none. */
-bool durable_wait_free(struct store *store, gfp_t gfp);
+bool wal_wait_free(struct store *store, gfp_t gfp);
 
 /*
  * Call @wait->done, in process context, when everything before is durable. Returns
  * false if there is nothing to wait for: with @wait->flush a flush of the backing
  * device is then all that is needed. Any context.
  */
-bool durable_sync(struct store *store, struct durable_wait *wait);
+bool wal_sync(struct store *store, struct wal_waiter *wait);
 
 /* Blocks that are given up, but not free yet. store->lock is held. */
-u64 durable_pending(const struct store *store);
+u64 wal_pending_blocks(const struct store *store);
 
 /* Blocks that the format takes. */
-u64 durable_reserved(const struct store *store);
+u64 wal_blocks(const struct store *store);
 
 /* Memory, bytes. */
-u64 durable_bytes(const struct store *store);
+u64 wal_bytes(const struct store *store);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writing the log, its checkpoints and the superblock: see durable.h.
+ * Writing the log, its checkpoints and the superblock: see wal.h.
  *
  * One worker does it all, one write at a time, in rounds. A round takes what
  * stands in memory and who waits for it (under the lock), adds pages of the
@@ -23,7 +23,7 @@
  * nothing, nothing that comes can be made durable, and what is not must not look so: the
  * store fails for good. Reads go on.
  */
-#include "durable.h"
+#include "wal.h"
 
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -43,13 +43,13 @@
 #define DM_MSG_PREFIX	"david"
 
 #define RING_MAX	16
-#define WALK_MAX	16
-#define BATCH_MAX	(RING_MAX + 1 + WALK_MAX)
+#define CHECKPOINT_MAX	16
+#define BATCH_MAX	(RING_MAX + 1 + CHECKPOINT_MAX)
 #define READ_PAGES	64
 #define PAGE_SECTORS_4K	(FORMAT_PAGE >> SECTOR_SHIFT)
 #define RETRY_MS	500	/* a path may have come back by then */
 
-struct durable {
+struct wal {
 	struct store *store;
 	struct block_device *bdev;	/* the live table's */
 	struct workqueue_struct *event_wq;	/* likewise */
@@ -71,22 +71,22 @@ struct durable {
 	struct list_head waiters;
 	bool busy;			/* a round is under way */
 	bool want;			/* a round is wanted though nobody waits */
-	u64 rounds;			/* ended */
-	struct durable_maps maps;	/* of what is given up */
+	u64 commits;			/* ended */
+	struct wal_maps maps;	/* of what is given up */
 	u64 nr_pending;			/* in both of them */
 
 	/* The worker's own, or of who has stopped it: */
 	enum david_fault fault;		/* of the request that failed last */
 	struct format_super super;	/* the newest one written */
 	u64 head;			/* sequence of the next page */
-	u64 walk_begin;
+	u64 checkpoint_start;
 	u64 cursor;			/* the block where the walk goes on */
-	s64 debt;			/* pages of walk to be written before more operations */
-	bool walking;
+	s64 checkpoint_owed;		/* its pages to be written before more operations */
+	bool in_checkpoint;
 	struct format_log_page *taken[RING_MAX];
 	unsigned int nr_taken;
 	struct format_log_page *scratch;	/* takes what cur has */
-	struct format_log_page *walk[WALK_MAX];
+	struct format_log_page *checkpoint_pages[CHECKPOINT_MAX];
 	struct page *page;		/* for superblocks */
 	struct bio_vec vec[BATCH_MAX];
 	struct bio bio;
@@ -102,29 +102,29 @@ static u64 table_ranges(const struct store *store)
 /* Reading and writing */
 
 /* Pages @buf to or from page @at of the backing device. Sleeps. */
-static int transfer(struct durable *d, struct block_device *bdev, blk_opf_t opf, u64 at,
-		    void **buf, unsigned int n)
+static int page_io(struct wal *wal, struct block_device *bdev, blk_opf_t opf, u64 at,
+		   void **buf, unsigned int n)
 {
 	unsigned int i;
 	int r;
 
-	bio_init(&d->bio, bdev, d->vec, BATCH_MAX, opf);
-	d->bio.bi_iter.bi_sector = at * PAGE_SECTORS_4K;
+	bio_init(&wal->bio, bdev, wal->vec, BATCH_MAX, opf);
+	wal->bio.bi_iter.bi_sector = at * PAGE_SECTORS_4K;
 	for (i = 0; i < n; i++)
-		__bio_add_page(&d->bio, virt_to_page(buf[i]), FORMAT_PAGE,
+		__bio_add_page(&wal->bio, virt_to_page(buf[i]), FORMAT_PAGE,
 			       offset_in_page(buf[i]));
-	r = submit_bio_wait(&d->bio);
-	bio_uninit(&d->bio);
+	r = submit_bio_wait(&wal->bio);
+	bio_uninit(&wal->bio);
 	return r;
 }
 
 /* What was written before is durable after this, or never known to be. */
-static int flush(struct durable *d)
+static int flush(struct wal *wal)
 {
-	int r = blkdev_issue_flush(d->bdev);
+	int r = blkdev_issue_flush(wal->bdev);
 
 	if (r)
-		d->fault = DAVID_FAULT_FLUSH;
+		wal->fault = DAVID_FAULT_FLUSH;
 	return r;
 }
 
@@ -133,72 +133,72 @@ static int flush(struct durable *d)
  * and a flush of it where a drive has no FUA. A driver that passes requests on, like
  * device-mapper, may say that it has and pass them to some that have not.
  */
-static blk_opf_t honest_fua(struct block_device *bdev)
+static blk_opf_t fua_opf(struct block_device *bdev)
 {
 	return bdev_fua(bdev) && !bdev->bd_disk->fops->submit_bio ? REQ_FUA : 0;
 }
 
 /* Write @n pages from page @at on, as @what. */
-static int write_twice(struct durable *d, enum david_fault what, blk_opf_t fua, u64 at, void **buf,
+static int write_twice(struct wal *wal, enum david_fault what, blk_opf_t fua, u64 at, void **buf,
 		       unsigned int n)
 {
 	const blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | fua;
-	int r = transfer(d, d->bdev, opf, at, buf, n);
+	int r = page_io(wal, wal->bdev, opf, at, buf, n);
 
 	if (likely(!r))
 		return 0;
-	DMWARN("%pg: the store's %s cannot be written: error %d; a second try follows", d->bdev,
+	DMWARN("%pg: the store's %s cannot be written: error %d; a second try follows", wal->bdev,
 	       what == DAVID_FAULT_LOG ? "log" : "superblock", r);
-	WRITE_ONCE(d->store->log_retries, d->store->log_retries + 1);
+	WRITE_ONCE(wal->store->log_retries, wal->store->log_retries + 1);
 	msleep(RETRY_MS);
-	r = transfer(d, d->bdev, opf, at, buf, n);
+	r = page_io(wal, wal->bdev, opf, at, buf, n);
 	if (r)
-		d->fault = what;
+		wal->fault = what;
 	return r;
 }
 
-static int write_super(struct durable *d, const struct format_super *super)
+static int write_super(struct wal *wal, const struct format_super *super)
 {
-	const blk_opf_t fua = honest_fua(d->bdev);
-	void *p = page_address(d->page);
+	const blk_opf_t fua = fua_opf(wal->bdev);
+	void *p = page_address(wal->page);
 	int r;
 
 	format_pack(super, p);
-	r = flush(d);
+	r = flush(wal);
 	if (!r)
-		r = write_twice(d, DAVID_FAULT_SUPER, fua, super->generation % FORMAT_SUPERS,
+		r = write_twice(wal, DAVID_FAULT_SUPER, fua, super->generation % FORMAT_SUPERS,
 				&p, 1);
 	if (!r && !fua)
-		r = flush(d);
+		r = flush(wal);
 	if (!r)
-		d->super = *super;
+		wal->super = *super;
 	return r;
 }
 
 /* Write @n pages of the log, sealed, at its head: one bio, or two where the ring ends. */
-static int write_log(struct durable *d, struct format_log_page **page, unsigned int n)
+static int write_log(struct wal *wal, struct format_log_page **page, unsigned int n)
 {
-	const blk_opf_t fua = honest_fua(d->bdev);
+	const blk_opf_t fua = fua_opf(wal->bdev);
 	unsigned int done, some;
-	int r = flush(d);
+	int r = flush(wal);
 
 	for (done = 0; done < n && !r; done += some) {
-		u64 at = format_place(&d->super, d->head + done);
+		u64 at = format_place(&wal->super, wal->head + done);
 
-		some = min_t(u64, n - done, FORMAT_SUPERS + d->super.log_pages - at);
-		r = write_twice(d, DAVID_FAULT_LOG, fua, at, (void **)page + done, some);
+		some = min_t(u64, n - done, FORMAT_SUPERS + wal->super.log_pages - at);
+		r = write_twice(wal, DAVID_FAULT_LOG, fua, at, (void **)page + done, some);
 	}
 	if (!r && !fua)
-		r = flush(d);
+		r = flush(wal);
 	if (!r)
-		d->head += n;
+		wal->head += n;
 	return r;
 }
 
 /* Failing */
 
 /* What the user is told, once. */
-static void fail(struct durable *d, int error)
+static void wal_fail(struct wal *wal, int error)
 {
 	static const char * const why[] = {
 		[DAVID_FAULT_FLUSH] = "it cannot flush, and may have forgotten what it had",
@@ -206,54 +206,54 @@ static void fail(struct durable *d, int error)
 		[DAVID_FAULT_SUPER] = "the store's superblock cannot be written",
 		[DAVID_FAULT_ROOM] = "the store's log has no room, which cannot be",
 	};
-	struct store *store = d->store;
+	struct store *store = wal->store;
 	unsigned long flags;
 
-	DMERR("%pg: %s: error %d; the disk is read-only from now on", d->bdev, why[d->fault],
+	DMERR("%pg: %s: error %d; the disk is read-only from now on", wal->bdev, why[wal->fault],
 	      error);
 	spin_lock_irqsave(&store->lock, flags);
-	WRITE_ONCE(store->fault, d->fault);
+	WRITE_ONCE(store->fault, wal->fault);
 	WRITE_ONCE(store->failed, true);
 	WRITE_ONCE(store->refuses, true);
-	store->allowance = S64_MIN / 2;
+	store->credits = S64_MIN / 2;
 	spin_unlock_irqrestore(&store->lock, flags);
-	wake_up_all(&d->wait);
-	queue_work(d->event_wq, d->event);
+	wake_up_all(&wal->wait);
+	queue_work(wal->event_wq, wal->event);
 }
 
 /* The order of operations */
 
 /* Room for operations in memory. */
-static s64 slots(const struct durable *d)
+static s64 free_slots(const struct wal *wal)
 {
-	return (s64)d->nr_free * FORMAT_OPS + (d->cur ? FORMAT_OPS - d->ops : 0);
+	return (s64)wal->nr_free * FORMAT_OPS + (wal->cur ? FORMAT_OPS - wal->ops : 0);
 }
 
 /* Each update makes two ranges at most. */
-static s64 growth(const struct durable *d, u64 limit)
+static s64 room_to_grow(const struct wal *wal, u64 limit)
 {
-	u64 ranges = table_ranges(d->store);
+	u64 ranges = table_ranges(wal->store);
 
 	return limit > ranges ? (limit - ranges) / 2 : 0;
 }
 
-static void set_allowance(struct durable *d)
+static void set_credits(struct wal *wal)
 {
-	u64 soft = d->room.ranges - d->room.ranges / 16;
-	struct store *store = d->store;
+	u64 soft = wal->room.ranges - wal->room.ranges / 16;
+	struct store *store = wal->store;
 	s64 memory = store_growth(store, store->table_limit);
 
 	if (!store->refuses)
-		store->allowance = min3(slots(d), growth(d, soft), memory);
+		store->credits = min3(free_slots(wal), room_to_grow(wal, soft), memory);
 	/* An eighth of the table is free. */
-	if (growth(d, soft) > (s64)(d->room.ranges / 16) &&
+	if (room_to_grow(wal, soft) > (s64)(wal->room.ranges / 16) &&
 	    store_growth(store, store->table_limit - store->table_limit / 8))
-		store->table_told = false;
+		store->table_warned = false;
 }
 
-static void kick(struct durable *d)
+static void queue_commit(struct wal *wal)
 {
-	queue_work(d->wq, &d->work);
+	queue_work(wal->wq, &wal->work);
 }
 
 static bool continues(const struct rt_range *last, const struct rt_range *r)
@@ -262,93 +262,93 @@ static bool continues(const struct rt_range *last, const struct rt_range *r)
 	       r->value == last->value + (r->kind == RT_STORED ? last->len : 0);
 }
 
-void durable_note(struct store *store, const struct rt_range *r, u64 len)
+void wal_record(struct store *store, const struct rt_range *r, u64 len)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 
-	if (d->ops && continues(&d->last, r)) {
-		d->last.len += len;
-		format_put(&d->cur->op[d->ops - 1], &d->last);
+	if (wal->ops && continues(&wal->last, r)) {
+		wal->last.len += len;
+		format_put(&wal->cur->op[wal->ops - 1], &wal->last);
 		return;
 	}
-	if (!d->cur || d->ops == FORMAT_OPS) {
-		if (d->cur) {
-			d->full[d->nr_full++] = d->cur;
-			if (d->nr_full >= d->room.ring / 2)
-				kick(d);
+	if (!wal->cur || wal->ops == FORMAT_OPS) {
+		if (wal->cur) {
+			wal->full[wal->nr_full++] = wal->cur;
+			if (wal->nr_full >= wal->room.ring / 2)
+				queue_commit(wal);
 		}
-		d->cur = d->free[--d->nr_free];
-		d->ops = 0;
+		wal->cur = wal->free[--wal->nr_free];
+		wal->ops = 0;
 	}
-	d->last = *r;
-	d->last.len = len;
-	format_put(&d->cur->op[d->ops++], &d->last);
-	store->allowance--;
+	wal->last = *r;
+	wal->last.len = len;
+	format_put(&wal->cur->op[wal->ops++], &wal->last);
+	store->credits--;
 }
 
-void durable_freed(struct store *store, u64 dest, u64 len)
+void wal_freed(struct store *store, u64 dest, u64 len)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 
-	bm_free(&d->maps.pending, dest, len);
-	d->nr_pending += len;
+	bm_free(&wal->maps.pending, dest, len);
+	wal->nr_pending += len;
 }
 
-static bool wait_round(struct durable *d, gfp_t gfp, unsigned long *flags)
-	__must_hold(&d->store->lock)
+static bool wait_commit(struct wal *wal, gfp_t gfp, unsigned long *flags)
+	__must_hold(&wal->store->lock)
 {
-	u64 round = d->rounds + d->busy;
+	u64 round = wal->commits + wal->busy;
 
-	d->want = true;
-	kick(d);
+	wal->want = true;
+	queue_commit(wal);
 	if (!gfpflags_allow_blocking(gfp))
 		return false;
-	spin_unlock_irqrestore(&d->store->lock, *flags);
-	wait_event(d->wait, READ_ONCE(d->rounds) > round || READ_ONCE(d->store->failed));
-	spin_lock_irqsave(&d->store->lock, *flags);
+	spin_unlock_irqrestore(&wal->store->lock, *flags);
+	wait_event(wal->wait, READ_ONCE(wal->commits) > round || READ_ONCE(wal->store->failed));
+	spin_lock_irqsave(&wal->store->lock, *flags);
 	return true;
 }
 
-bool durable_promise(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
+bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 	u64 limit = store->table_limit;
-	s64 promised;
+	s64 reserved;
 
 	while (!store->refuses) {
-		promised = store->table.promised;
-		set_allowance(d);
-		if (promised <= store->allowance)
+		reserved = store->table.reserved;
+		set_credits(wal);
+		if (reserved <= store->credits)
 			return true;
-		if (promised > slots(d)) {
-			if (!wait_round(d, gfp, flags))
+		if (reserved > free_slots(wal)) {
+			if (!wait_commit(wal, gfp, flags))
 				return false;
 			continue;
 		}
 		/* The table is full. What is discarded makes room in the end. */
-		return kind == RT_HOLE && promised <= growth(d, d->room.ranges) &&
-		       promised <= store_growth(store, limit + limit / 16);
+		return kind == RT_HOLE && reserved <= room_to_grow(wal, wal->room.ranges) &&
+		       reserved <= store_growth(store, limit + limit / 16);
 	}
 	return false;
 }
 
-bool durable_wait_free(struct store *store, gfp_t gfp)
+bool wal_wait_free(struct store *store, gfp_t gfp)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 	unsigned long flags;
 	bool some;
 
 	spin_lock_irqsave(&store->lock, flags);
-	some = d->nr_pending && !store->refuses;
+	some = wal->nr_pending && !store->refuses;
 	if (some)
-		wait_round(d, gfp, &flags);
+		wait_commit(wal, gfp, &flags);
 	spin_unlock_irqrestore(&store->lock, flags);
 	return some;
 }
 
-bool durable_sync(struct store *store, struct durable_wait *wait)
+bool wal_sync(struct store *store, struct wal_waiter *wait)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 	unsigned long flags;
 	bool queued;
 
@@ -356,161 +356,161 @@ bool durable_sync(struct store *store, struct durable_wait *wait)
 		return false;
 	spin_lock_irqsave(&store->lock, flags);
 	if (INJECTED(late)) {
-		wait_round(d, GFP_NOWAIT, &flags);
+		wait_commit(wal, GFP_NOWAIT, &flags);
 		spin_unlock_irqrestore(&store->lock, flags);
 		return false;
 	}
-	queued = d->busy || d->ops || d->nr_full || store->failed;
+	queued = wal->busy || wal->ops || wal->nr_full || store->failed;
 	if (queued) {
-		list_add_tail(&wait->list, &d->waiters);
-		kick(d);
+		list_add_tail(&wait->list, &wal->waiters);
+		queue_commit(wal);
 	}
 	spin_unlock_irqrestore(&store->lock, flags);
 	return queued;
 }
 
-u64 durable_pending(const struct store *store)
+u64 wal_pending_blocks(const struct store *store)
 {
-	return store->durable ? store->durable->nr_pending : 0;
+	return store->wal ? store->wal->nr_pending : 0;
 }
 
-u64 durable_reserved(const struct store *store)
+u64 wal_blocks(const struct store *store)
 {
-	return store->durable ? format_data(&store->durable->super) : 0;
+	return store->wal ? format_data(&store->wal->super) : 0;
 }
 
 /* Rounds */
 
 /* Is it time for a checkpoint? */
-static bool walk_due(const struct durable *d)
+static bool checkpoint_due(const struct wal *wal)
 {
-	u64 live = d->head - d->super.log_start, ranges = table_ranges(d->store);
+	u64 live = wal->head - wal->super.log_start, ranges = table_ranges(wal->store);
 	u64 table = div_u64(ranges, FORMAT_OPS) + 1;
 
 	/* All that is live is read when the store is opened after a crash. */
 	return live > table + table / 2 + 64 ||
-	       d->super.log_pages - live < format_need(&d->room, ranges) + BATCH_MAX;
+	       wal->super.log_pages - live < format_need(&wal->room, ranges) + BATCH_MAX;
 }
 
 /* Fill @page with what comes next in the table. Returns the number of entries. */
-static unsigned int walk_page(struct durable *d, struct format_log_page *page)
+static unsigned int checkpoint_fill_page(struct wal *wal, struct format_log_page *page)
 {
-	struct store *store = d->store;
+	struct store *store = wal->store;
 	unsigned int ops = 0;
 	unsigned long flags;
 	struct rt_range r;
 
 	spin_lock_irqsave(&store->lock, flags);
-	while (d->walking && ops < FORMAT_OPS) {
-		rt_lookup(&store->table, d->cursor, &r);
+	while (wal->in_checkpoint && ops < FORMAT_OPS) {
+		rt_lookup(&store->table, wal->cursor, &r);
 		if (r.kind != RT_HOLE)
 			format_put(&page->op[ops++], &r);
-		d->cursor = r.start + r.len;
-		d->walking = d->cursor != U64_MAX;
+		wal->cursor = r.start + r.len;
+		wal->in_checkpoint = wal->cursor != U64_MAX;
 	}
 	spin_unlock_irqrestore(&store->lock, flags);
 	return ops;
 }
 
 /* Blocks given up before the round are free now. */
-static void release_sealed(struct durable *d)
+static void release_sealed(struct wal *wal)
 {
-	struct store *store = d->store;
+	struct store *store = wal->store;
 	unsigned long flags;
 	u64 dest, len;
 
 	do {
 		spin_lock_irqsave(&store->lock, flags);
-		dest = bm_alloc(&d->maps.sealed, BM_NONE, 1024, &len);
+		dest = bm_alloc(&wal->maps.sealed, BM_NONE, 1024, &len);
 		if (dest != BM_NONE) {
 			bm_free(&store->bitmap, dest, len);
-			d->nr_pending -= len;
+			wal->nr_pending -= len;
 		}
 		spin_unlock_irqrestore(&store->lock, flags);
 	} while (dest != BM_NONE);
 }
 
 /* Take what is to be written. store->lock is held. Returns the entries in scratch. */
-static unsigned int seal(struct durable *d, struct list_head *waiters)
+static unsigned int seal(struct wal *wal, struct list_head *waiters)
 {
-	unsigned int i, ops = d->ops;
+	unsigned int i, ops = wal->ops;
 
-	for (i = 0; i < d->nr_full; i++)
-		d->taken[i] = d->full[i];
-	d->nr_taken = d->nr_full;
-	d->nr_full = 0;
-	/* A copy, so that the rest of the page stays promised to whom it is. */
+	for (i = 0; i < wal->nr_full; i++)
+		wal->taken[i] = wal->full[i];
+	wal->nr_taken = wal->nr_full;
+	wal->nr_full = 0;
+	/* A copy, so that the rest of the page stays reserved to whom it is. */
 	if (ops)
-		memcpy(d->scratch->op, d->cur->op, ops * sizeof(d->scratch->op[0]));
-	d->ops = 0;
-	list_splice_init(&d->waiters, waiters);
+		memcpy(wal->scratch->op, wal->cur->op, ops * sizeof(wal->scratch->op[0]));
+	wal->ops = 0;
+	list_splice_init(&wal->waiters, waiters);
 	/* What was sealed before has been released: it is empty. */
-	swap(d->maps.pending, d->maps.sealed);
-	d->want = false;
-	set_allowance(d);
+	swap(wal->maps.pending, wal->maps.sealed);
+	wal->want = false;
+	set_credits(wal);
 	return ops;
 }
 
-static void begin_walk(struct durable *d)
+static void checkpoint_begin(struct wal *wal)
 {
-	d->walking = true;
-	d->walk_begin = d->head;
-	d->cursor = 0;
-	d->debt = 0;
+	wal->in_checkpoint = true;
+	wal->checkpoint_start = wal->head;
+	wal->cursor = 0;
+	wal->checkpoint_owed = 0;
 }
 
 /* Write the pages of one round. */
-static int write_round(struct durable *d, unsigned int ops, bool *end_of_walk)
+static int write_commit(struct wal *wal, unsigned int ops, bool *checkpoint_done)
 {
 	struct format_log_page *batch[BATCH_MAX];
 	unsigned int count[BATCH_MAX];
 	unsigned int n, i, most;
 
-	for (n = 0; n < d->nr_taken; n++) {
-		batch[n] = d->taken[n];
+	for (n = 0; n < wal->nr_taken; n++) {
+		batch[n] = wal->taken[n];
 		count[n] = FORMAT_OPS;
 	}
 	if (ops) {
-		batch[n] = d->scratch;
+		batch[n] = wal->scratch;
 		count[n++] = ops;
 	}
-	if (!d->walking && walk_due(d))
-		begin_walk(d);
-	*end_of_walk = false;
-	if (d->walking) {
-		d->debt += (s64)n * FORMAT_WALK_RATIO;
-		most = format_walk(&d->room, d->debt, n);
-		for (i = 0; i < most && d->walking; i++) {
-			count[n] = walk_page(d, d->walk[i]);
+	if (!wal->in_checkpoint && checkpoint_due(wal))
+		checkpoint_begin(wal);
+	*checkpoint_done = false;
+	if (wal->in_checkpoint) {
+		wal->checkpoint_owed += (s64)n * FORMAT_WALK_RATIO;
+		most = format_walk(&wal->room, wal->checkpoint_owed, n);
+		for (i = 0; i < most && wal->in_checkpoint; i++) {
+			count[n] = checkpoint_fill_page(wal, wal->checkpoint_pages[i]);
 			if (count[n])
-				batch[n++] = d->walk[i];
+				batch[n++] = wal->checkpoint_pages[i];
 		}
-		d->debt -= i;
-		*end_of_walk = !d->walking;
+		wal->checkpoint_owed -= i;
+		*checkpoint_done = !wal->in_checkpoint;
 	}
-	if (n > d->super.log_pages - (d->head - d->super.log_start)) {
-		d->fault = DAVID_FAULT_ROOM;	/* cannot be: see format_room() */
+	if (n > wal->super.log_pages - (wal->head - wal->super.log_start)) {
+		wal->fault = DAVID_FAULT_ROOM;	/* cannot be: see format_room() */
 		return -ENOSPC;
 	}
 	for (i = 0; i < n; i++)
-		format_seal(batch[i], &d->super, d->head + i, i, count[i]);
-	return n ? write_log(d, batch, n) : 0;
+		format_seal(batch[i], &wal->super, wal->head + i, i, count[i]);
+	return n ? write_log(wal, batch, n) : 0;
 }
 
 /* The log begins where the walk began. */
-static int end_walk(struct durable *d)
+static int checkpoint_end(struct wal *wal)
 {
-	struct format_super super = d->super;
+	struct format_super super = wal->super;
 
 	super.generation++;
-	super.log_start = d->walk_begin;
-	super.log_end = d->head;
-	return write_super(d, &super);
+	super.log_start = wal->checkpoint_start;
+	super.log_end = wal->head;
+	return write_super(wal, &super);
 }
 
 static void end_waiters(struct list_head *waiters, int error)
 {
-	struct durable_wait *wait, *next;
+	struct wal_waiter *wait, *next;
 
 	list_for_each_entry_safe(wait, next, waiters, list) {
 		list_del_init(&wait->list);
@@ -519,11 +519,11 @@ static void end_waiters(struct list_head *waiters, int error)
 }
 
 /* Returns false if there was nothing to do. */
-static bool one_round(struct durable *d)
+static bool commit_once(struct wal *wal)
 {
-	struct store *store = d->store;
-	struct durable_wait *wait;
-	bool end_of_walk = false, wants_flush = false, sealed;
+	struct store *store = wal->store;
+	struct wal_waiter *wait;
+	bool checkpoint_done = false, wants_flush = false, sealed;
 	unsigned int ops = 0;
 	unsigned long flags;
 	LIST_HEAD(waiters);
@@ -532,76 +532,77 @@ static bool one_round(struct durable *d)
 	if (INJECTED(late))
 		msleep(200);
 	spin_lock_irqsave(&store->lock, flags);
-	if (list_empty(&d->waiters) && !d->want && d->nr_full < d->room.ring / 2 && !d->walking) {
+	if (list_empty(&wal->waiters) && !wal->want && wal->nr_full < wal->room.ring / 2 &&
+	    !wal->in_checkpoint) {
 		spin_unlock_irqrestore(&store->lock, flags);
 		return false;
 	}
-	d->busy = true;
+	wal->busy = true;
 	/* In a checkpoint, operations may not get ahead of the walk. */
-	sealed = !d->walking || d->debt <= 0;
+	sealed = !wal->in_checkpoint || wal->checkpoint_owed <= 0;
 	if (sealed)
-		ops = seal(d, &waiters);
+		ops = seal(wal, &waiters);
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	list_for_each_entry(wait, &waiters, list)
 		wants_flush |= wait->flush;
 	if (store->failed)
 		r = -EIO;
-	else if (ops || d->nr_taken || d->walking)
-		r = write_round(d, ops, &end_of_walk);
+	else if (ops || wal->nr_taken || wal->in_checkpoint)
+		r = write_commit(wal, ops, &checkpoint_done);
 	else if (wants_flush)
-		r = flush(d);
-	if (!r && end_of_walk)
-		r = end_walk(d);
+		r = flush(wal);
+	if (!r && checkpoint_done)
+		r = checkpoint_end(wal);
 	if (r) {
-		d->walking = false;
+		wal->in_checkpoint = false;
 		if (!store->failed)
-			fail(d, r);
+			wal_fail(wal, r);
 	} else if (sealed) {
-		release_sealed(d);
+		release_sealed(wal);
 	}
 
 	spin_lock_irqsave(&store->lock, flags);
-	while (d->nr_taken)
-		d->free[d->nr_free++] = d->taken[--d->nr_taken];
-	d->busy = false;
-	d->rounds++;
-	set_allowance(d);
+	while (wal->nr_taken)
+		wal->free[wal->nr_free++] = wal->taken[--wal->nr_taken];
+	wal->busy = false;
+	wal->commits++;
+	set_credits(wal);
 	spin_unlock_irqrestore(&store->lock, flags);
-	wake_up_all(&d->wait);
+	wake_up_all(&wal->wait);
 	end_waiters(&waiters, r);
 	return true;
 }
 
-static void durable_work(struct work_struct *work)
+static void commit_work(struct work_struct *work)
 {
-	struct durable *d = container_of(work, struct durable, work);
+	struct wal *wal = container_of(work, struct wal, work);
 
-	while (one_round(d))
+	while (commit_once(wal))
 		cond_resched();
 }
 
 /* Start and stop */
 
 /* A new store: an older copy of the superblock may stay behind only as long as nothing else is. */
-static int format(struct durable *d)
+static int format_store(struct wal *wal)
 {
-	struct format_super super = d->super;
+	struct format_super super = wal->super;
 	unsigned int i;
 	int r = 0;
 
 	for (i = 0; i < FORMAT_SUPERS && !r; i++) {
 		super.generation++;
-		r = write_super(d, &super);
+		r = write_super(wal, &super);
 	}
 	if (!r)
-		d->fresh = false;
+		wal->fresh = false;
 	return r;
 }
 
-int durable_check_copy(struct store *store, struct block_device *bdev)
+int wal_check_copy(struct store *store, struct block_device *bdev)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 	void *page[FORMAT_SUPERS];
 	unsigned int i;
 	void *buf;
@@ -613,8 +614,8 @@ int durable_check_copy(struct store *store, struct block_device *bdev)
 		return -ENOMEM;
 	for (i = 0; i < FORMAT_SUPERS; i++)
 		page[i] = buf + i * FORMAT_PAGE;
-	r = transfer(d, bdev, REQ_OP_READ | REQ_META, 0, page, FORMAT_SUPERS);
-	if (!r && (store->failed || !format_is_copy(buf, &d->super, page_address(d->page))))
+	r = page_io(wal, bdev, REQ_OP_READ | REQ_META, 0, page, FORMAT_SUPERS);
+	if (!r && (store->failed || !format_is_copy(buf, &wal->super, page_address(wal->page))))
 		r = -EINVAL;
 	kfree(buf);
 	return r;
@@ -632,108 +633,108 @@ static int full_bitmap(struct remap_bitmap *bm, u64 size)
 	return r;
 }
 
-int durable_maps_init(struct durable_maps *maps, u64 blocks)
+int wal_maps_init(struct wal_maps *maps, u64 blocks)
 {
 	return full_bitmap(&maps->pending, blocks) ?: full_bitmap(&maps->sealed, blocks);
 }
 
-void durable_maps_swap(struct store *store, struct durable_maps *maps)
+void wal_maps_swap(struct store *store, struct wal_maps *maps)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 
-	WARN_ON_ONCE(d->nr_pending);
-	swap(d->maps, *maps);
+	WARN_ON_ONCE(wal->nr_pending);
+	swap(wal->maps, *maps);
 }
 
-void durable_maps_destroy(struct durable_maps *maps)
+void wal_maps_destroy(struct wal_maps *maps)
 {
 	bm_destroy(&maps->pending);
 	bm_destroy(&maps->sealed);
 }
 
-u64 durable_ranges_limit(const struct store *store)
+u64 wal_ranges_limit(const struct store *store)
 {
-	const struct durable *d = store->durable;
+	const struct wal *wal = store->wal;
 
-	return d ? d->room.ranges - d->room.ranges / 16 : 0;
+	return wal ? wal->room.ranges - wal->room.ranges / 16 : 0;
 }
 
 /* Becoming live */
 
-int durable_start(struct store *store, struct block_device *bdev, u64 blocks,
-		  sector_t target_sectors, u64 seed, struct workqueue_struct *wq,
-		  struct work_struct *event)
+int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
+	      sector_t target_sectors, u64 seed, struct workqueue_struct *wq,
+	      struct work_struct *event)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 	struct format_super super;
 	int r = 0;
 
-	d->bdev = bdev;
-	d->event_wq = wq;
-	d->event = event;
+	wal->bdev = bdev;
+	wal->event_wq = wq;
+	wal->event = event;
 	if (store->refuses)
 		return 0;
-	if (d->fresh) {
-		get_random_bytes(d->super.uuid, sizeof(d->super.uuid));
-		r = format(d);
+	if (wal->fresh) {
+		get_random_bytes(wal->super.uuid, sizeof(wal->super.uuid));
+		r = format_store(wal);
 	}
 	if (!r) {
-		super = d->super;
+		super = wal->super;
 		super.generation++;
 		super.epoch++;
 		super.flags &= ~FORMAT_CLEAN;
 		super.target_sectors = target_sectors;
 		super.seed = seed;
 		super.backing_blocks = INJECTED(grow) ? store->bitmap.size : blocks;
-		super.log_end = d->head;
-		r = write_super(d, &super);
+		super.log_end = wal->head;
+		r = write_super(wal, &super);
 	}
 	if (r)
 		DMERR("%pg: the superblock cannot be written: error %d", bdev, r);
 	else
-		d->live = true;
+		wal->live = true;
 	return r;
 }
 
 /* As long a log as may be left by a clean stop. */
-static u64 clean_length(const struct durable *d)
+static u64 clean_length(const struct wal *wal)
 {
-	u64 table = div_u64(table_ranges(d->store), FORMAT_OPS);
+	u64 table = div_u64(table_ranges(wal->store), FORMAT_OPS);
 
 	return table + table / 4 + 32;
 }
 
-void durable_stop(struct store *store)
+void wal_stop(struct store *store)
 {
-	struct durable *d = store->durable;
+	struct wal *wal = store->wal;
 	struct format_super super;
 	unsigned long flags;
 	int r;
 
-	if (!d->live)
+	if (!wal->live)
 		return;
 	spin_lock_irqsave(&store->lock, flags);
-	d->want = true;
+	wal->want = true;
 	spin_unlock_irqrestore(&store->lock, flags);
-	kick(d);
-	flush_work(&d->work);
+	queue_commit(wal);
+	flush_work(&wal->work);
 	/* So that opening reads little more than the table. The worker's fields are ours now. */
-	if (!store->failed && d->head - d->super.log_start > clean_length(d)) {
-		begin_walk(d);
-		kick(d);
-		flush_work(&d->work);
+	if (!store->failed && wal->head - wal->super.log_start > clean_length(wal)) {
+		checkpoint_begin(wal);
+		queue_commit(wal);
+		flush_work(&wal->work);
 	}
-	d->live = false;
+	wal->live = false;
 	if (store->failed)
 		return;
-	super = d->super;
+	super = wal->super;
 	super.generation++;
 	super.flags |= FORMAT_CLEAN;
-	super.log_end = d->head;
-	r = write_super(d, &super);
+	super.log_end = wal->head;
+	r = write_super(wal, &super);
 	/* What was written before may be lost, so nobody may go on as if it were not. */
 	if (r)
-		fail(d, r);
+		wal_fail(wal, r);
 }
 
 static struct format_log_page *log_page_alloc(void)
@@ -741,66 +742,66 @@ static struct format_log_page *log_page_alloc(void)
 	return kzalloc(FORMAT_PAGE, GFP_KERNEL);
 }
 
-static void destroy(struct durable *d)
+static void wal_free(struct wal *wal)
 {
 	unsigned int i;
 
-	if (d->wq)
-		destroy_workqueue(d->wq);
-	while (d->nr_free)
-		kfree(d->free[--d->nr_free]);
-	while (d->nr_full)
-		kfree(d->full[--d->nr_full]);
-	kfree(d->cur);
-	kfree(d->scratch);
-	for (i = 0; i < WALK_MAX; i++)
-		kfree(d->walk[i]);
-	if (d->page)
-		__free_page(d->page);
-	durable_maps_destroy(&d->maps);
-	kfree(d);
+	if (wal->wq)
+		destroy_workqueue(wal->wq);
+	while (wal->nr_free)
+		kfree(wal->free[--wal->nr_free]);
+	while (wal->nr_full)
+		kfree(wal->full[--wal->nr_full]);
+	kfree(wal->cur);
+	kfree(wal->scratch);
+	for (i = 0; i < CHECKPOINT_MAX; i++)
+		kfree(wal->checkpoint_pages[i]);
+	if (wal->page)
+		__free_page(wal->page);
+	wal_maps_destroy(&wal->maps);
+	kfree(wal);
 }
 
-void durable_close(struct store *store)
+void wal_close(struct store *store)
 {
-	if (store->durable)
-		destroy(store->durable);
-	store->durable = NULL;
+	if (store->wal)
+		wal_free(store->wal);
+	store->wal = NULL;
 }
 
-u64 durable_bytes(const struct store *store)
+u64 wal_bytes(const struct store *store)
 {
-	const struct durable *d = store->durable;
+	const struct wal *wal = store->wal;
 
-	if (!d)
+	if (!wal)
 		return 0;
-	return sizeof(*d) + PAGE_SIZE + (d->room.ring + 1 + d->room.walk) * FORMAT_PAGE;
+	return sizeof(*wal) + PAGE_SIZE + (wal->room.ring + 1 + wal->room.walk) * FORMAT_PAGE;
 }
 
 /* Opening */
 
-static int make_room(struct durable *d)
+static int make_room(struct wal *wal)
 {
 	unsigned int i;
 
-	format_room(d->super.log_pages, &d->room);
-	for (i = 0; i < d->room.ring; i++) {
-		d->free[i] = log_page_alloc();
-		if (!d->free[i])
+	format_room(wal->super.log_pages, &wal->room);
+	for (i = 0; i < wal->room.ring; i++) {
+		wal->free[i] = log_page_alloc();
+		if (!wal->free[i])
 			return -ENOMEM;
-		d->nr_free++;
+		wal->nr_free++;
 	}
-	for (i = 0; i < d->room.walk; i++) {
-		d->walk[i] = log_page_alloc();
-		if (!d->walk[i])
+	for (i = 0; i < wal->room.walk; i++) {
+		wal->checkpoint_pages[i] = log_page_alloc();
+		if (!wal->checkpoint_pages[i])
 			return -ENOMEM;
 	}
-	d->scratch = log_page_alloc();
-	return d->scratch ? durable_maps_init(&d->maps, d->store->bitmap.size) : -ENOMEM;
+	wal->scratch = log_page_alloc();
+	return wal->scratch ? wal_maps_init(&wal->maps, wal->store->bitmap.size) : -ENOMEM;
 }
 
 /* Read @n pages at @at into @buf, which is contiguous. */
-static int read_pages(struct durable *d, struct block_device *bdev, u64 at, void *buf,
+static int read_pages(struct wal *wal, struct block_device *bdev, u64 at, void *buf,
 		      unsigned int n)
 {
 	unsigned int done, some, i;
@@ -811,7 +812,7 @@ static int read_pages(struct durable *d, struct block_device *bdev, u64 at, void
 		some = min_t(unsigned int, n - done, BATCH_MAX);
 		for (i = 0; i < some; i++)
 			page[i] = buf + (done + i) * FORMAT_PAGE;
-		r = transfer(d, bdev, REQ_OP_READ | REQ_META, at + done, page, some);
+		r = page_io(wal, bdev, REQ_OP_READ | REQ_META, at + done, page, some);
 	}
 	return r;
 }
@@ -838,23 +839,23 @@ static int check_super(struct store *store, const struct format_super *super, ch
 	return super->backing_blocks <= store->bitmap.size ? 0 : -EINVAL;
 }
 
-static int replay(struct durable *d, struct block_device *bdev, void *buf, char **error)
+static int replay(struct wal *wal, struct block_device *bdev, void *buf, char **error)
 {
 	struct format_replay replay;
 	enum format_step step = FORMAT_MORE;
-	struct store *store = d->store;
+	struct store *store = wal->store;
 	u64 done, block;
 	const char *why;
 	unsigned int n = 0, i;
 	int r;
 
-	format_replay_begin(&replay, &d->super, &store->table);
-	for (done = 0; done < d->super.log_pages && step == FORMAT_MORE; done += n) {
-		u64 at = format_place(&d->super, d->super.log_start + done);
+	format_replay_begin(&replay, &wal->super, &store->table);
+	for (done = 0; done < wal->super.log_pages && step == FORMAT_MORE; done += n) {
+		u64 at = format_place(&wal->super, wal->super.log_start + done);
 
-		n = min_t(u64, READ_PAGES, d->super.log_pages - done);
-		n = min_t(u64, n, FORMAT_SUPERS + d->super.log_pages - at);
-		r = read_pages(d, bdev, at, buf, n);
+		n = min_t(u64, READ_PAGES, wal->super.log_pages - done);
+		n = min_t(u64, n, FORMAT_SUPERS + wal->super.log_pages - at);
+		r = read_pages(wal, bdev, at, buf, n);
 		if (r) {
 			*error = "The store's log on the backing device cannot be read";
 			return r;
@@ -875,8 +876,8 @@ static int replay(struct durable *d, struct block_device *bdev, void *buf, char 
 		      replay.why);
 		return -EUCLEAN;
 	}
-	d->head = replay.next;
-	why = format_claim(&store->table, &store->bitmap, format_data(&d->super), &block);
+	wal->head = replay.next;
+	why = format_claim(&store->table, &store->bitmap, format_data(&wal->super), &block);
 	if (why) {
 		DMERR("%pg: store damaged: block %llu of the disk: %s", bdev, block, why);
 		return -EUCLEAN;
@@ -885,10 +886,10 @@ static int replay(struct durable *d, struct block_device *bdev, void *buf, char 
 }
 
 /* What stands on @bdev, and what to do with it. */
-static int look(struct durable *d, struct block_device *bdev, bool want_format, bool may_write,
-		void *buf, char **error)
+static int read_superblock(struct wal *wal, struct block_device *bdev, bool want_format,
+			   bool may_write, void *buf, char **error)
 {
-	struct store *store = d->store;
+	struct store *store = wal->store;
 	u64 pages = bdev_nr_sectors(bdev) / PAGE_SECTORS_4K;
 	enum format_found found;
 	int r;
@@ -897,24 +898,24 @@ static int look(struct durable *d, struct block_device *bdev, bool want_format, 
 		*error = "Backing device is too small for a store that lasts: see store=memory";
 		return -EINVAL;
 	}
-	r = read_pages(d, bdev, 0, buf, FORMAT_LOOK);
+	r = read_pages(wal, bdev, 0, buf, FORMAT_LOOK);
 	if (r) {
 		*error = "Backing device cannot be read";
 		return r;
 	}
-	found = format_look(buf, &d->super);
+	found = format_look(buf, &wal->super);
 	if (found == FORMAT_STORE && !want_format)
-		return check_super(store, &d->super, error);
+		return check_super(store, &wal->super, error);
 	if (found == FORMAT_BLANK || want_format) {
-		u64 generation = found == FORMAT_STORE ? d->super.generation : 0;
+		u64 generation = found == FORMAT_STORE ? wal->super.generation : 0;
 
 		*error = "Backing device cannot be written: there is no store on it";
 		if (!may_write)
 			return -EROFS;
-		d->fresh = true;
+		wal->fresh = true;
 		*error = NULL;
-		r = format_begin(&d->super, pages, store->block_size);
-		d->super.generation = generation;
+		r = format_begin(&wal->super, pages, store->block_size);
+		wal->super.generation = generation;
 		return r;
 	}
 	if (found == FORMAT_OTHER_VERSION)
@@ -929,53 +930,53 @@ static int look(struct durable *d, struct block_device *bdev, bool want_format, 
 	return -EINVAL;
 }
 
-int durable_open(struct store *store, struct block_device *bdev, bool want_format,
-		 bool may_write, char **error)
+int wal_open(struct store *store, struct block_device *bdev, bool want_format,
+	     bool may_write, char **error)
 {
-	struct durable *d;
+	struct wal *wal;
 	void *buf;
 	int r = -ENOMEM;
 
 	*error = "Not enough memory for the store's log";
-	d = kzalloc(sizeof(*d), GFP_KERNEL);
+	wal = kzalloc(sizeof(*wal), GFP_KERNEL);
 	buf = kmalloc(READ_PAGES * FORMAT_PAGE, GFP_KERNEL);
-	if (!d || !buf) {
+	if (!wal || !buf) {
 		kfree(buf);
-		kfree(d);
+		kfree(wal);
 		return -ENOMEM;
 	}
-	d->store = store;
-	INIT_WORK(&d->work, durable_work);
-	INIT_LIST_HEAD(&d->waiters);
-	init_waitqueue_head(&d->wait);
-	d->page = alloc_page(GFP_KERNEL);
-	d->wq = alloc_workqueue("dm-david-log", WQ_MEM_RECLAIM | WQ_PERCPU, 1);
-	if (!d->page || !d->wq)
+	wal->store = store;
+	INIT_WORK(&wal->work, commit_work);
+	INIT_LIST_HEAD(&wal->waiters);
+	init_waitqueue_head(&wal->wait);
+	wal->page = alloc_page(GFP_KERNEL);
+	wal->wq = alloc_workqueue("dm-david-log", WQ_MEM_RECLAIM | WQ_PERCPU, 1);
+	if (!wal->page || !wal->wq)
 		goto bad;
-	r = look(d, bdev, want_format, may_write, buf, error);
+	r = read_superblock(wal, bdev, want_format, may_write, buf, error);
 	if (r)
 		goto bad;
-	if (d->fresh) {
-		d->head = d->super.log_end;
-		bm_claim(&store->bitmap, 0, format_data(&d->super));
+	if (wal->fresh) {
+		wal->head = wal->super.log_end;
+		bm_claim(&store->bitmap, 0, format_data(&wal->super));
 	} else {
 		/* What is stored is claimed by the replay, the format's own first. */
-		bm_claim(&store->bitmap, 0, format_data(&d->super));
-		store->seed = d->super.seed;
-		r = replay(d, bdev, buf, error);
+		bm_claim(&store->bitmap, 0, format_data(&wal->super));
+		store->seed = wal->super.seed;
+		r = replay(wal, bdev, buf, error);
 		if (r)
 			goto bad;
 	}
 	*error = "Not enough memory for the store's log";
-	r = make_room(d);
+	r = make_room(wal);
 	if (r)
 		goto bad;
 	*error = NULL;
-	store->durable = d;
+	store->wal = wal;
 	kfree(buf);
 	return 0;
 bad:
-	destroy(d);
+	wal_free(wal);
 	kfree(buf);
 	return r;
 }

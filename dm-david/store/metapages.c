@@ -1,62 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module's own pages in a store: see own.h. */
-#include "own.h"
+/* The module's own pages in a store: see metapages.h. */
+#include "metapages.h"
 
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/sched.h>
 #include "store.h"
 
-unsigned int own_page_blocks(const struct store *store)
+unsigned int metapage_blocks(const struct store *store)
 {
 	return FORMAT_PAGE / store->block_size;
 }
 
-static u64 address(const struct store *store, enum own_area area, u64 page)
+static u64 address(const struct store *store, enum meta_area area, u64 page)
 {
-	return FORMAT_OWN + area * FORMAT_OWN_AREA + page * own_page_blocks(store);
+	return FORMAT_META + area * FORMAT_META_AREA + page * metapage_blocks(store);
 }
 
-void own_open(struct store *store)
+void metapages_open(struct store *store)
 {
-	enum own_area area;
+	enum meta_area area;
 	struct rt_range r;
 	u64 at, end;
 
-	for (area = 0; area < OWN_AREAS; area++) {
+	for (area = 0; area < META_AREAS; area++) {
 		end = address(store, area + 1, 0);
 		for (at = address(store, area, 0); at < end; at += r.len) {
 			rt_lookup(&store->table, at, &r);
 			r.len = min(r.len, end - at);
 			if (r.kind == RT_STORED)
-				store->own[area] += r.len;
+				store->meta_pages[area] += r.len;
 		}
 	}
 }
 
-u64 own_place(const struct store *store, enum own_area area, u64 page)
+u64 metapage_place(const struct store *store, enum meta_area area, u64 page)
 {
 	struct rt_range r;
 
-	if (!store->own[area])
+	if (!store->meta_pages[area])
 		return BM_NONE;
 	rt_lookup(&store->table, address(store, area, page), &r);
-	return r.kind == RT_STORED && r.len >= own_page_blocks(store) ? r.value : BM_NONE;
+	return r.kind == RT_STORED && r.len >= metapage_blocks(store) ? r.value : BM_NONE;
 }
 
-static void commit(struct store *store, enum own_area area, const struct rt_range *r)
+static void commit(struct store *store, enum meta_area area, const struct rt_range *r)
 {
 	u64 before = store->table.blocks[RT_STORED];
 
 	store_commit(store, r);
-	store->own[area] += store->table.blocks[RT_STORED] - before;
+	store->meta_pages[area] += store->table.blocks[RT_STORED] - before;
 }
 
-void own_move(struct store *store, enum own_area area, u64 page, u64 pages, u64 dest)
+void metapages_move(struct store *store, enum meta_area area, u64 page, u64 pages, u64 dest)
 {
 	struct rt_range r = {
 		.start = address(store, area, page),
-		.len = pages * own_page_blocks(store),
+		.len = pages * metapage_blocks(store),
 		.value = dest == BM_NONE ? 0 : dest,
 		.kind = dest == BM_NONE ? RT_HOLE : RT_STORED,
 	};
@@ -64,7 +64,7 @@ void own_move(struct store *store, enum own_area area, u64 page, u64 pages, u64 
 	commit(store, area, &r);
 }
 
-bool own_forget(struct store *store, enum own_area area, u64 page, u64 pages, gfp_t gfp)
+bool metapages_forget(struct store *store, enum meta_area area, u64 page, u64 pages, gfp_t gfp)
 {
 	u64 at = address(store, area, page), end = address(store, area, page + pages);
 	bool good = true;
@@ -75,13 +75,13 @@ bool own_forget(struct store *store, enum own_area area, u64 page, u64 pages, gf
 		spin_lock_irqsave(&store->lock, flags);
 		rt_lookup(&store->table, at, &r);
 		if (r.kind != RT_HOLE) {
-			good = store_promise(store, RT_HOLE, gfp, &flags);
+			good = store_reserve(store, RT_HOLE, gfp, &flags);
 			/* The lock may have been let go. One old range at a time. */
 			rt_lookup(&store->table, at, &r);
 			r.len = min(r.len, end - at);
 			r.value = 0;
 			if (good && r.kind == RT_HOLE) {
-				rt_unpromise(&store->table);
+				rt_unreserve(&store->table);
 			} else if (good) {
 				r.kind = RT_HOLE;
 				commit(store, area, &r);
@@ -95,15 +95,15 @@ bool own_forget(struct store *store, enum own_area area, u64 page, u64 pages, gf
 	return good;
 }
 
-int own_io(struct store *store, struct block_device *bdev, u64 dest, void **page,
-	   unsigned int pages, blk_opf_t opf)
+int metapages_io(struct store *store, struct block_device *bdev, u64 dest, void **page,
+		 unsigned int pages, blk_opf_t opf)
 {
-	struct bio_vec vec[OWN_BATCH];
+	struct bio_vec vec[META_BATCH];
 	struct bio bio;
 	unsigned int i;
 	int error;
 
-	bio_init(&bio, bdev, vec, OWN_BATCH, opf);
+	bio_init(&bio, bdev, vec, META_BATCH, opf);
 	bio.bi_iter.bi_sector = dest << store->block_shift;
 	for (i = 0; i < pages; i++)
 		__bio_add_page(&bio, virt_to_page(page[i]), FORMAT_PAGE, offset_in_page(page[i]));
