@@ -128,7 +128,8 @@ TRACE_EVENT(david_complete,
 	{ DAVID_EV_LAYOUT,		"layout" }, \
 	{ DAVID_EV_LOGGED,		"logged" }, \
 	{ DAVID_EV_SELF,		"self" }, \
-	{ DAVID_EV_IMPLIED,		"implied" })
+	{ DAVID_EV_IMPLIED,		"implied" }, \
+	{ DAVID_EV_RAW,			"raw" })
 
 /* What became of a run of blocks of a write, or of a part of one, and the evidence that decided. */
 TRACE_EVENT(david_verdict,

@@ -388,9 +388,9 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         type=_choice(CLASSIFY),
         default="auto",
         metavar="HOW",
-        help="what is kept: auto (default): all but file data, by request flags and page owner, where what is "
-        "written does not object; explicit: by flags and owner alone; implicit: by what is written, where ext2, "
-        "ext3, ext4, xfs or btrfs is mounted by a guest, over a network or behind a loop device; keep: "
+        help="what is kept: auto (default): all but file data, by request flags and page owner, where what "
+        "is written does not object; explicit: by flags and owner alone; implicit: by what is written, where "
+        "ext2, ext3, ext4, xfs or btrfs is mounted by a guest, over a network or behind a loop device; keep: "
         "everything; data: nothing but constant blocks, for benchmarks of the raw disk",
     )
     parser.add_argument(
