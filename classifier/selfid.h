@@ -47,7 +47,7 @@ enum selfid_reason {
 	SELFID_UNREAD,		/* keep: xfs, what the log says is not known yet */
 	SELFID_LOGGED,		/* keep: xfs, the log has a change to it */
 	SELFID_STORED,		/* keep: xfs, no name, but overwrites what was kept */
-	SELFID_PART,		/* undecided or keep: slot's beginning not seen */
+	SELFID_PART,		/* undecided or keep: slot's beginning not seen; another xfs's */
 	SELFID_DATA,		/* squash: no header, or by its place */
 	SELFID_REASONS
 };

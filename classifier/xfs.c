@@ -237,6 +237,28 @@ enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32
 	return SELFID_DATA;
 }
 
+/*
+ * Metadata of another xfs, which an image brings that is restored onto this one? Quota and inodes
+ * have 16 bits only to be known by, and a version; all else hardly anything but an xfs has.
+ */
+static noinline bool is_foreign(const struct xfs_geo *geo, const void *head, bool *surely)
+{
+	u32 blocks;
+
+	*surely = false;
+	switch (by_magic(geo, head, &blocks)) {
+	case SELFID_NAMED:
+		return false;
+	case SELFID_INODE:
+		return *(const u8 *)(head + 4) <= 3;
+	case SELFID_DQUOT:
+		return *(const u8 *)(head + 2) <= 1;
+	default:
+		*surely = get_unaligned_be32(head) >> 24 == 'X';
+		return true;
+	}
+}
+
 static const struct xfs_log_geo no_log;
 
 /* ->geo is new: can it be decided about? */
@@ -479,6 +501,7 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 	u64 at = r->sector + pos, end;
 	u8 head[XFS_HEAD_BYTES];
 	u32 in_ag, blocks, n;
+	bool surely;
 
 	*len = left;
 	if (!at)
@@ -528,6 +551,13 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 	}
 	if (selfid_open_take(&x->open, at, n)) {
 		*reason = SELFID_REST;
+		return VERDICT_KEEP;
+	}
+	if (unlikely(is_foreign(geo, head, &surely))) {
+		*reason = SELFID_PART;
+		/* Who brings it need not be the driver. */
+		if (surely)
+			x->sign = SELFID_AT_REST;
 		return VERDICT_KEEP;
 	}
 	if (unlikely(geo->directory_blocks > 1) && may_be_piece(x, r, pos, n, head, reason))

@@ -181,20 +181,42 @@ static void every_header_is_kept(struct kunit *test)
 		{ 0, 0x494e, 2, 160, SELFID_INODE },
 		{ 0, 0x12345678, 4, 24, SELFID_NAMED },
 	};
+	enum selfid_reason foreign;
+	enum verdict verdict;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		/* Another xfs's is kept as well: an image may be restored onto this one. */
+		bool known = cases[i].reason != SELFID_NAMED;
+
+		foreign = known ? SELFID_PART : SELFID_DATA;
+		verdict = known ? VERDICT_KEEP : VERDICT_SQUASH;
 		start(test);
+		content[2] = 1;
+		content[4] = 3;
 		if (cases[i].bytes == 4)
 			set32(content, cases[i].magic_at, cases[i].magic);
 		else
 			set16(content, cases[i].magic_at, cases[i].magic);
-		expect(test, 1600, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+		expect(test, 1600, 8, 8, verdict, foreign);
 		set_uuid(content + cases[i].uuid_at);
 		expect(test, 1600, 8, 8, VERDICT_KEEP, cases[i].reason);
 		content[cases[i].uuid_at + 15]++;
-		expect(test, 1600, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+		expect(test, 1600, 8, 8, verdict, foreign);
 	}
+}
+
+static void of_another_xfs_one_block_ends_the_trust(struct kunit *test)
+{
+	start(test);
+	set32(content, 0, 0x58444433);
+	expect(test, 1600, 8, 8, VERDICT_KEEP, SELFID_PART);
+	KUNIT_EXPECT_EQ(test, xfs.sign, SELFID_AT_REST);
+	/* Data may begin so by chance. */
+	start(test);
+	set16(content, 8, 0x3df1);
+	expect(test, 1600, 8, 8, VERDICT_KEEP, SELFID_PART);
+	KUNIT_EXPECT_EQ(test, xfs.sign, SELFID_NO_SIGN);
 }
 
 static void places_are_kept(struct kunit *test)
@@ -377,6 +399,7 @@ static struct kunit_case xfs_cases[] = {
 	KUNIT_CASE(impossible_superblocks_are_refused),
 	KUNIT_CASE(what_is_not_proven_is_kept_whole),
 	KUNIT_CASE(every_header_is_kept),
+	KUNIT_CASE(of_another_xfs_one_block_ends_the_trust),
 	KUNIT_CASE(places_are_kept),
 	KUNIT_CASE(parts_of_blocks_are_kept),
 	KUNIT_CASE(symlink_of_two_blocks_is_kept_whole),
