@@ -11,6 +11,7 @@
 static const char * const reason_names[CLASSIFY_REASONS] = {
 	[CLASSIFY_NO_VOLUME] = "no-volume",
 	[CLASSIFY_UNMOUNTED] = "unmounted",
+	[CLASSIFY_UNPLACED] = "unplaced",
 	[CLASSIFY_LEARNING] = "learning",
 	[CLASSIFY_UNSAFE] = "unsafe",
 	[CLASSIFY_UNJOURNALED] = "unjournaled",
@@ -30,6 +31,7 @@ static const char * const reason_names[CLASSIFY_REASONS] = {
 static const enum verdict says[CLASSIFY_REASONS] = {
 	[CLASSIFY_NO_VOLUME] = VERDICT_KEEP,
 	[CLASSIFY_UNMOUNTED] = VERDICT_KEEP,
+	[CLASSIFY_UNPLACED] = VERDICT_KEEP,
 	[CLASSIFY_LEARNING] = VERDICT_KEEP,
 	[CLASSIFY_UNSAFE] = VERDICT_KEEP,
 	[CLASSIFY_UNJOURNALED] = VERDICT_KEEP,
@@ -59,6 +61,23 @@ void classifier_init(struct classifier *c, u64 sectors, size_t log_limit)
 	c->log_limit = max_t(size_t, log_limit, LOGSET_MIN_BYTES);
 	undecided_init(&c->undecided, 0);
 	assoc_init(&c->assoc);
+}
+
+void classifier_alone(struct classifier *c)
+{
+	c->strict = true;
+	c->volumes.doubt = true;
+	c->volumes.disk = c->sectors;
+}
+
+void classifier_flush(struct classifier *c)
+{
+	unsigned int i;
+
+	c->flushes++;
+	for (i = 0; i < c->volumes.nr; i++)
+		if (c->volumes.volume[i].fs == VOLUME_EXT)
+			trust_flush(&c->volumes.volume[i].ext->trust);
 }
 
 void classifier_remember(struct classifier *c, u64 bytes)
@@ -208,16 +227,64 @@ static void need_layout(struct classifier *c, struct ext_live *e)
 /* @v's state was set. */
 static void state_is_set(struct classifier *c, struct volume *v)
 {
+	c->table_wanted |= volume_doubted(v);
 	/* Every block will be asked about: better know the layout before the first one comes. */
-	if (v->fs == VOLUME_EXT && v->state == VOLUME_MOUNTED && ext_live_plain(v->ext) &&
-	    c->undecided.limit && v->ext->association != ASSOC_NOTHING)
+	if (v->fs != VOLUME_EXT || v->state != VOLUME_MOUNTED)
+		return;
+	if (!ext_live_plain(v->ext) && c->strict) {
+		c->pending |= !v->ext->layout.needed;
+		layout_need(&v->ext->layout);
+	} else if (ext_live_plain(v->ext) && c->undecided.limit &&
+		   v->ext->association != ASSOC_NOTHING) {
 		need_layout(c, v->ext);
+	}
 }
 
-/* The superblock at @super stands for a volume at sector @start. NULL if it makes no sense. */
-static struct volume *learn_super(struct classifier *c, u64 start, const void *super)
+/* Somebody has said so. */
+static void state_is_told(struct classifier *c, struct volume *v, enum volume_state state)
 {
-	struct ext_geo geo;
+	v->state = state;
+	state_is_set(c, v);
+	if (v->fs != VOLUME_EXT)
+		return;
+	if (state == VOLUME_MOUNTED)
+		trust_told(&v->ext->trust, &v->ext->jbd2);
+	else
+		trust_reset(&v->ext->trust);
+}
+
+/* What waits for the driver's next commit stays kept. */
+static void stop_waiting(struct classifier *c, struct ext_live *e)
+{
+	if (likely(!e->waits))
+		return;
+	undecided_forget(&c->undecided, slot_of(c, e));
+	e->waits = false;
+}
+
+/* The superblock of @v was @before, and says now that a mount begins, goes on or ends. */
+static void super_tells(struct classifier *c, struct volume *v, const struct ext_geo *before,
+			bool durable)
+{
+	struct ext_live *e = v->ext;
+	bool clean = !(before->incompat & EXT_INCOMPAT_RECOVER);
+
+	if (!(e->geo.incompat & EXT_INCOMPAT_RECOVER)) {
+		stop_waiting(c, e);
+		trust_reset(&e->trust);
+	} else if (clean || (u16)(before->mounts + 1) == e->geo.mounts) {
+		stop_waiting(c, e);
+		trust_mount(&e->trust, &e->jbd2, clean, durable);
+	}
+}
+
+/*
+ * The superblock at @super stands for a volume at sector @start. NULL if it makes no sense.
+ * @durable: so it was written.
+ */
+static struct volume *learn_super(struct classifier *c, u64 start, const void *super, bool durable)
+{
+	struct ext_geo geo, before;
 	struct volume *v;
 	const char *wrong;
 	u64 sectors;
@@ -233,9 +300,12 @@ static struct volume *learn_super(struct classifier *c, u64 start, const void *s
 	c->pending = true;
 	v = volume_at(&c->volumes, start);
 	if (v && v->fs == VOLUME_EXT && ext_same(&v->ext->geo, &geo)) {
+		before = v->ext->geo;
 		ext_live_super(v->ext, &geo);
-		if (c->by_super)
+		if (c->by_super) {
+			super_tells(c, v, &before, durable);
 			v->state = super_state(&geo);
+		}
 		state_is_set(c, v);
 		volume_resize(&c->volumes, v, sectors);
 		return volume_at(&c->volumes, start);
@@ -268,7 +338,7 @@ static void scan_ext(struct classifier *c, const struct classify_write *w, u32 i
 	    volume_at(&c->volumes, at - SUPER_SECTOR))
 		return;
 	get(w, i, SUPER_SECTORS, c->block);
-	learn_super(c, at - SUPER_SECTOR, c->block);
+	learn_super(c, at - SUPER_SECTOR, c->block, w->fua);
 }
 
 static void scan_selfid(struct classifier *c, const struct classify_write *w, u32 i,
@@ -285,12 +355,27 @@ static void scan_selfid(struct classifier *c, const struct classify_write *w, u3
 	selfid_super(c, fs, at - from, c->block, n << SECTOR_BITS);
 }
 
+/* Zeros are written where nothing is mounted: mkfs may be at work. */
+static void look_for_zeros(struct classifier *c, const struct classify_write *w, u32 pos, u32 n)
+{
+	u64 first;
+
+	w->copy(w->ctx, pos << SECTOR_BITS, &first, sizeof(first));
+	if (first || n > CLASSIFIER_BLOCK >> SECTOR_BITS)
+		return;
+	get(w, pos, n, c->block);
+	if (!memcmp(c->block, c->block + 1, (n << SECTOR_BITS) - sizeof(first)))
+		volume_cleared(&c->volumes, w->sector + pos, n);
+}
+
 /* Superblocks that begin in the @n sectors from @pos on, of volumes not known so far. */
 static void scan(struct classifier *c, const struct classify_write *w, u32 pos, u32 n)
 {
 	u8 head[SELFID_PEEK_BYTES];
 	u32 i;
 
+	if (c->strict)
+		look_for_zeros(c, w, pos, n);
 	for (i = pos; i < pos + n; i++) {
 		w->copy(w->ctx, i << SECTOR_BITS, head, sizeof(head));
 		scan_ext(c, w, i, head);
@@ -311,7 +396,7 @@ static bool own_super(struct classifier *c, struct volume *v, const struct class
 
 	if (w->sector <= at && w->sector + w->sectors >= at + SUPER_SECTORS) {
 		get(w, at - w->sector, SUPER_SECTORS, c->block);
-		now = learn_super(c, start, c->block);
+		now = learn_super(c, start, c->block, w->fua);
 	}
 	if (now) {
 		/* A new one is not mounted; the same one stays what it was. */
@@ -344,6 +429,28 @@ static void note_work(struct classifier *c, const struct ext_live *e)
 		c->pending = true;
 }
 
+/*
+ * A commit: the driver is at work, and was when it wrote what waits. What its content cannot tell
+ * waits on until flushes are seen as well.
+ */
+static void waited(struct classifier *c, struct ext_live *e)
+{
+	bool order = trust_order(&e->trust);
+	u32 slot = slot_of(c, e);
+	u64 n = e->geo.blocks;
+
+	if (unlikely(c->by_inode)) {
+		stop_waiting(c, e);
+		return;
+	}
+	undecided_decide(&c->undecided, slot, 0, n, order ? UNDECIDED_ANY - 1 : UNDECIDED_ANY,
+			 true);
+	if (!order && !trust_may_come(&e->trust))
+		undecided_decide(&c->undecided, slot, 0, n, UNDECIDED_ANY - 1, false);
+	e->waits = !order && trust_may_come(&e->trust);
+	c->pending = true;
+}
+
 /* A block of the journal; most of them are logged blocks, which only their first word tells. */
 static void journal_write(struct classifier *c, const struct volume *v,
 			  const struct classify_write *w, u32 pos, u32 part, u32 n, u32 logical)
@@ -355,7 +462,9 @@ static void journal_write(struct classifier *c, const struct volume *v,
 		if (!jbd2_control(word) && logical)
 			return;
 	}
-	ext_live_journal_write(v->ext, logical, content(c, v, w, pos, part, n));
+	if (ext_live_journal_write(v->ext, logical, content(c, v, w, pos, part, n), c->flushes) &&
+	    unlikely(v->ext->waits))
+		waited(c, v->ext);
 	note_work(c, v->ext);
 	/* Some notes wait for the journal to go on. */
 	if (c->assoc.notes)
@@ -447,6 +556,7 @@ static void look_for_order(struct classifier *c, const struct volume *v,
 		return;
 	v->ext->ordered = true;
 	undecided_forget(&c->undecided, slot_of(c, v->ext));
+	assoc_forget(&c->assoc, slot_of(c, v->ext));
 }
 
 /*
@@ -481,17 +591,121 @@ static void note_logged(struct classifier *c, const struct volume *v,
 		assoc_note_node(&c->assoc, slot_of(c, v->ext), v->ext, block, whole);
 }
 
+/* Is what is written to a block one repeated word? That is kept as it is, whoever wrote it. */
+static bool is_constant(struct classifier *c, const struct volume *v,
+			const struct classify_write *w, u32 pos, u32 part, u32 n)
+{
+	const u8 *whole = content(c, v, w, pos, part, n);
+
+	return whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8);
+}
+
+/* Metadata by its place is written, and is not logged: no driver with a journal does that. */
+static void place_tells(struct classifier *c, const struct volume *v,
+			const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block)
+{
+	struct ext_live *e = v->ext;
+
+	if (!ext_live_complete(e) || jbd2_has(&e->jbd2, block) ||
+	    is_constant(c, v, w, pos, part, n))
+		return;
+	trust_foreign(&e->trust);
+	stop_waiting(c, e);
+}
+
+/* What a block that is not logged looks like, if that is more than doubtful. */
+static enum ext_look looks_like(struct classifier *c, const struct volume *v,
+				const struct classify_write *w, u32 pos, u32 n)
+{
+	struct ext_live *e = v->ext;
+	u64 head[EXT_LOOK_HEAD / 8], tail;
+	enum ext_look look;
+
+	w->copy(w->ctx, pos << SECTOR_BITS, head, sizeof(head));
+	w->copy(w->ctx, ((pos + n) << SECTOR_BITS) - sizeof(tail), &tail, sizeof(tail));
+	if (likely(!ext_may_look(&e->geo, head, &tail)))
+		return EXT_LOOK_NONE;
+	look = ext_look(&e->geo, content(c, v, w, pos, 0, n));
+	if (look == EXT_LOOK_NONE || look == EXT_LOOK_DOUBTFUL)
+		return EXT_LOOK_NONE;
+	/* Of a file's content there is little that is so: rather somebody else is at work. */
+	if (ext_is_formed(&e->geo, c->block)) {
+		e->trust.at_work = false;
+		stop_waiting(c, e);
+	}
+	return look;
+}
+
+/*
+ * A block that is not logged, and not metadata by its place or form. Nobody knows yet who is at
+ * work, or whether the order of writes is kept.
+ */
+static enum classify_reason wait_for_commit(struct classifier *c, const struct volume *v,
+					    const struct classify_write *w, u32 pos, u32 n,
+					    u64 block)
+{
+	struct ext_live *e = v->ext;
+	bool doubtful = e->association == ASSOC_NOTHING ||
+			ext_look(&e->geo, content(c, v, w, pos, 0, n)) == EXT_LOOK_DOUBTFUL;
+
+	if (doubtful && !trust_may_come(&e->trust))
+		return CLASSIFY_LOOKS;
+	if (!doubtful && e->trust.at_work)
+		return CLASSIFY_UNLOGGED;
+	undecided_add(&c->undecided, slot_of(c, e), block, e->geo.block_bits, 0, doubtful);
+	c->pending |= c->undecided.wanted;
+	e->waits = true;
+	return CLASSIFY_UNDECIDED;
+}
+
+/* A block that is not logged, of a volume whose journal is in use: place and content agree? */
+static enum classify_reason not_logged(struct classifier *c, const struct volume *v,
+				       const struct classify_write *w, u32 pos, u32 part, u32 n,
+				       u64 block)
+{
+	struct ext_live *e = v->ext;
+	u32 first;
+
+	if (!c->strict)
+		return CLASSIFY_UNLOGGED;
+	if (unlikely(part || n != block_sectors(v)))
+		return CLASSIFY_LOOKS;
+	if (unlikely(!e->layout.known)) {
+		layout_need(&e->layout);
+		return CLASSIFY_LEARNING;
+	}
+	if (unlikely(layout_find(&e->layout, &e->geo, block, &first) != LAYOUT_OTHER)) {
+		place_tells(c, v, w, pos, part, n, block);
+		return CLASSIFY_STATIC;
+	}
+	if (unlikely(looks_like(c, v, w, pos, n)))
+		return CLASSIFY_LOOKS;
+	if (likely(e->trust.at_work && trust_order(&e->trust)))
+		return CLASSIFY_UNLOGGED;
+	return wait_for_commit(c, v, w, pos, n, block);
+}
+
+static bool is_trusted(const struct classifier *c, const struct ext_live *e)
+{
+	return !c->strict || (e->trust.at_work && trust_order(&e->trust));
+}
+
 static enum classify_reason mounted(struct classifier *c, const struct volume *v,
 				    const struct classify_write *w, u32 pos, u32 part, u32 n,
 				    u64 block)
 {
 	const struct ext_live *e = v->ext;
 	enum ext_kind kind = ext_fixed_kind(&e->geo, block);
+	bool beyond = block * block_sectors(v) + part + n > v->proved;
 
 	if (kind != EXT_DATA) {
 		static_write(c, v, w, pos, part, n, block, kind);
+		if (c->strict && kind != EXT_MMP && kind != EXT_BOOT && !beyond)
+			place_tells(c, v, w, pos, part, n, block);
 		return CLASSIFY_STATIC;
 	}
+	if (unlikely(beyond))
+		return CLASSIFY_UNPLACED;
 	if (ext_live_plain(e))
 		return unlikely(c->by_inode) ? CLASSIFY_UNJOURNALED :
 		       ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
@@ -513,7 +727,7 @@ static enum classify_reason mounted(struct classifier *c, const struct volume *v
 			return CLASSIFY_LOGGED;
 		}
 		/* With data=journal file content is logged, too. */
-		if (!e->ordered)
+		if (!e->ordered && is_trusted(c, e))
 			return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_LOGGED);
 		if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
 			in_layout(c, v, block, content(c, v, w, pos, part, n));
@@ -522,11 +736,20 @@ static enum classify_reason mounted(struct classifier *c, const struct volume *v
 	if (unlikely(!e->ordered && c->undecided.limit))
 		look_for_order(c, v, w, pos, part, n);
 	if (unlikely(c->by_inode))
-		return whose_data(c, v, part, n, block);
+		return is_trusted(c, e) ? whose_data(c, v, part, n, block) : CLASSIFY_LEARNING;
 	/* Merkle trees are not logged. */
-	if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
-		return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
-	return CLASSIFY_UNLOGGED;
+	if (likely(!(e->geo.ro_compat & EXT_RO_COMPAT_VERITY)))
+		return not_logged(c, v, w, pos, part, n, block);
+	if (!is_trusted(c, e))
+		return CLASSIFY_UNSAFE;
+	return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
+}
+
+/* A mounted volume may not reach there, or somebody else may be at work: is there another one? */
+static bool other_may_be(const struct classifier *c, const struct volume *v, u64 offset, u32 n)
+{
+	return c->strict && (offset + n > v->proved ||
+			     (!ext_live_plain(v->ext) && !v->ext->trust.at_work));
 }
 
 static enum classify_reason in_volume(struct classifier *c, struct volume *v,
@@ -537,10 +760,13 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 	u64 block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
 	u32 part = offset & (size - 1);
 	u32 n = min(size - part, w->sectors - pos);
+	enum classify_reason reason;
 	enum ext_kind kind;
+	bool another;
 	u32 logical;
 
 	*len = n;
+	v->ext->trust.opening = false;
 	if (undecided_any(&c->undecided))
 		undecided_remove(&c->undecided, slot_of(c, v->ext), block, 1);
 	if (unlikely(offset < SUPER_SECTOR + SUPER_SECTORS && offset + n > SUPER_SECTOR)) {
@@ -552,6 +778,9 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 			scan(c, w, pos, n);
 		return CLASSIFY_STATIC;
 	}
+	/* A boot loader, or a partition table: the driver writes whole blocks. */
+	if (unlikely(offset < SUPER_SECTOR))
+		trust_looked(&v->ext->trust);
 	logical = ext_live_journal(v->ext, block);
 	if (logical != U32_MAX) {
 		journal_write(c, v, w, pos, part, n, logical);
@@ -562,13 +791,17 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 			ext_live_write(v->ext, block, content(c, v, w, pos, part, n));
 			note_work(c, v->ext);
 		}
-		return mounted(c, v, w, pos, part, n, block);
+		another = other_may_be(c, v, offset, n);
+		reason = mounted(c, v, w, pos, part, n, block);
+		if (unlikely(another))
+			scan(c, w, pos, n);
+		return reason;
 	}
 	ext_live_write(v->ext, block, content(c, v, w, pos, part, n));
 	ext_names_written(&v->ext->names);
 	note_work(c, v->ext);
 	/* The last inodes of a mount are written when the superblock has said that it is over. */
-	if (undecided_any(&c->undecided))
+	if (undecided_any(&c->undecided) && !v->ext->waits)
 		in_layout(c, v, block, content(c, v, w, pos, part, n));
 	kind = ext_fixed_kind(&v->ext->geo, block);
 	if (kind != EXT_DATA)
@@ -577,16 +810,36 @@ static enum classify_reason in_volume(struct classifier *c, struct volume *v,
 	return CLASSIFY_UNMOUNTED;
 }
 
+/* Of what was said for @reason of a btrfs or xfs only that counts which is in front of @proved. */
+static enum classify_reason unproved(struct classifier *c, const struct classify_write *w, u32 pos,
+				     u32 *len, u64 proved, enum classify_reason reason)
+{
+	u64 sector = w->sector + pos;
+
+	if (says[reason] == VERDICT_KEEP)
+		return reason;
+	if (sector < proved) {
+		*len = proved - sector;
+		return reason;
+	}
+	*len = min_t(u32, *len, CLASSIFIER_BLOCK >> SECTOR_BITS);
+	scan(c, w, pos, *len);
+	return CLASSIFY_UNPLACED;
+}
+
 enum verdict classifier_write(struct classifier *c, const struct classify_write *w, u32 pos,
 			      u32 *len, enum classify_reason *reason)
 {
-	u64 next, sector = w->sector + pos;
+	u64 next, proved, sector = w->sector + pos;
 	struct volume *v = volume_find(&c->volumes, sector, &next);
 
 	if (v && v->fs != VOLUME_EXT && !selfid_outlasts(c, v, w, pos))
 		v = volume_find(&c->volumes, sector, &next);
 	if (v && v->fs != VOLUME_EXT) {
+		proved = v->start + v->proved;
 		*reason = selfid_write(c, v, w, pos, len);
+		if (unlikely(sector + *len > proved))
+			*reason = unproved(c, w, pos, len, proved, *reason);
 	} else if (v) {
 		*reason = in_volume(c, v, w, pos, len);
 	} else {
@@ -646,14 +899,22 @@ void classifier_kept(struct classifier *c, u64 sector, u64 sectors)
 	}
 }
 
-/* No file system discards its own superblock or its journal's inode. */
+/*
+ * No file system discards its own superblock or its journal's inode, nor its bitmaps and inode
+ * tables: somebody else takes the place.
+ */
 static bool ext_discarded(const struct volume *v, u64 sector, u64 sectors)
 {
+	const struct ext_live *e = v->ext;
 	u64 super = v->start + SUPER_SECTOR;
-	u64 inode = v->start + v->ext->inode_block * block_sectors(v);
+	u64 inode = v->start + e->inode_block * block_sectors(v);
+	u64 block, n;
 
-	return (sector < super + SUPER_SECTORS && super < sector + sectors) ||
-	       (v->ext->inode_block && sector <= inode && inode < sector + sectors);
+	if ((sector < super + SUPER_SECTORS && super < sector + sectors) ||
+	    (e->inode_block && sector <= inode && inode < sector + sectors))
+		return true;
+	return e->layout.known && blocks_of(v, sector, sectors, &block, &n) &&
+	       layout_touches(&e->layout, block, n);
 }
 
 void classifier_discard(struct classifier *c, u64 sector, u64 sectors)
@@ -661,6 +922,7 @@ void classifier_discard(struct classifier *c, u64 sector, u64 sectors)
 	unsigned int i = 0;
 
 	classifier_kept(c, sector, sectors);
+	volume_cleared(&c->volumes, sector, sectors);
 	while (i < c->volumes.nr) {
 		struct volume *v = &c->volumes.volume[i];
 
@@ -682,10 +944,17 @@ void classifier_read(struct classifier *c, const struct classify_write *w)
 			scan(c, w, pos, 1);
 }
 
+static void is_looked_at(struct ext_live *e)
+{
+	e->stranger = true;
+	trust_looked(&e->trust);
+}
+
 void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 {
 	unsigned int i;
 
+	volume_read(&c->volumes, sector, sectors);
 	for (i = 0; c->by_super && i < c->volumes.nr; i++) {
 		struct volume *v = &c->volumes.volume[i];
 		u64 super = v->start + SUPER_SECTOR;
@@ -693,7 +962,7 @@ void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 		if (v->fs != VOLUME_EXT)
 			selfid_looked(v, sector, sectors);
 		else if (sector < super + SUPER_SECTORS && super < sector + sectors)
-			v->ext->stranger = true;
+			is_looked_at(v->ext);
 	}
 }
 
@@ -703,8 +972,7 @@ void classifier_mount(struct classifier *c, u64 start, enum volume_state state)
 	unsigned int i;
 
 	if (v) {
-		v->state = state;
-		state_is_set(c, v);
+		state_is_told(c, v, state);
 		c->pending = true;
 		return;
 	}
@@ -948,6 +1216,17 @@ static void learn_names(struct classifier *c, const struct volume *v, const void
 	ext_names_learn(v->ext, &choice, content);
 }
 
+static bool want_table(struct classifier *c, u64 *sector, u32 *bytes)
+{
+	if (likely(!c->table_wanted) || c->sectors < PLACED_TABLE >> SECTOR_BITS)
+		return false;
+	c->table_wanted = false;
+	c->reading = CLASSIFY_READS_TABLE;
+	*sector = 0;
+	*bytes = PLACED_TABLE;
+	return true;
+}
+
 bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 {
 	unsigned int i;
@@ -955,7 +1234,7 @@ bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 	u32 slot;
 
 	c->reading = CLASSIFY_READS_LIVE;
-	if (want_probe(c, sector, bytes))
+	if (want_probe(c, sector, bytes) || want_table(c, sector, bytes))
 		return true;
 	for (i = 0; i < c->volumes.nr; i++) {
 		struct volume *v = &c->volumes.volume[i];
@@ -1016,7 +1295,7 @@ static struct volume *found(struct classifier *c, u64 start, unsigned int look, 
 	memcpy(&magic, content + EXT_SUPER_OFFSET + EXT_MAGIC_OFFSET, sizeof(magic));
 	if (le16_to_cpu(magic) != EXT_MAGIC)
 		return NULL;
-	return learn_super(c, start, content + EXT_SUPER_OFFSET);
+	return learn_super(c, start, content + EXT_SUPER_OFFSET, false);
 }
 
 static bool learn_probe(struct classifier *c, u64 sector, const void *content)
@@ -1035,10 +1314,8 @@ static bool learn_probe(struct classifier *c, u64 sector, const void *content)
 			v = found(c, start, look, content);
 		if (v || look == CLASSIFIER_LOOKS - 1)
 			c->probe[i] = c->probe[--c->probes];
-		if (v && !c->by_super) {
-			v->state = state;
-			state_is_set(c, v);
-		}
+		if (v && !c->by_super)
+			state_is_told(c, v, state);
 		return true;
 	}
 	return false;
@@ -1051,6 +1328,12 @@ void classifier_learn(struct classifier *c, u64 sector, const void *content)
 	u64 next, offset, block;
 
 	c->pending = true;
+	if (c->reading == CLASSIFY_READS_TABLE) {
+		c->reading = CLASSIFY_READS_LIVE;
+		if (content)
+			volume_table_read(&c->volumes, content);
+		return;
+	}
 	if (learn_probe(c, sector, content))
 		return;
 	if (reader && sector == c->reader_sector) {

@@ -44,6 +44,7 @@
 enum classify_reason {
 	CLASSIFY_NO_VOLUME,	/* keep: no file system known there */
 	CLASSIFY_UNMOUNTED,	/* keep: not mounted read-write, or not known to be */
+	CLASSIFY_UNPLACED,	/* keep: not known that the file system reaches there */
 	CLASSIFY_LEARNING,	/* keep: layout or journal not known completely (yet) */
 	CLASSIFY_UNSAFE,	/* keep: this file system cannot be decided about */
 	CLASSIFY_UNJOURNALED,	/* keep: mounted, but its journal is not in use */
@@ -51,8 +52,8 @@ enum classify_reason {
 	CLASSIFY_JOURNAL,	/* keep: journal */
 	CLASSIFY_LOGGED,	/* keep: in the journal's log */
 	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
-	CLASSIFY_LOOKS,		/* keep: no journal decides, and its content may be metadata */
-	CLASSIFY_UNDECIDED,	/* kept for now: an inode, or btrfs's next commit, has to tell */
+	CLASSIFY_LOOKS,		/* keep: its content may be metadata */
+	CLASSIFY_UNDECIDED,	/* kept for now: an inode, or the next commit, has to tell */
 	CLASSIFY_NAMED,		/* keep: carries its file system's name, or is part of what does */
 	CLASSIFY_STORED,	/* keep: no name, but overwrites what was kept */
 	CLASSIFY_PART,		/* keep: may be part of what does */
@@ -69,6 +70,7 @@ typedef void (*classify_copy_fn)(void *ctx, u32 offset, void *to, u32 len);
 struct classify_write {
 	u64 sector;
 	u32 sectors;
+	bool fua;		/* it is on the disk when it is done */
 	classify_copy_fn copy;
 	void *ctx;
 };
@@ -89,6 +91,9 @@ struct classifier {
 	size_t log_limit;		/* bytes of one volume's log set, at most */
 	bool pending;			/* the worker is wanted */
 	bool by_super;			/* superblocks say what is mounted: classifier_by_super() */
+	bool strict;			/* classifier_alone() */
+	u64 flushes;			/* so far */
+	bool table_wanted;		/* of partitions */
 	bool (*stored)(void *ctx, u64 sector, u32 sectors);	/* classifier_stored() */
 	void *stored_ctx;
 	u64 last_start;			/* volumes that begin behind it are not looked for */
@@ -111,6 +116,7 @@ struct classifier {
 		CLASSIFY_READS_LAYOUT,
 		CLASSIFY_READS_ASSOC,
 		CLASSIFY_READS_NAMES,
+		CLASSIFY_READS_TABLE,
 	} reading;			/* who wanted what is being read */
 	struct btrfs_live *reader;	/* whose chunk tree is being read */
 	u64 reader_sector;
@@ -156,6 +162,17 @@ void classifier_remember(struct classifier *c, u64 bytes);
  */
 void classifier_stored(struct classifier *c, bool (*stored)(void *ctx, u64 sector, u32 sectors),
 		       void *ctx);
+
+/*
+ * Nobody else objects where the classifier says data. So it does not take for granted what the
+ * disk cannot tell: that the order of writes is kept, that a file system's driver is the only one
+ * that writes to it, and that it lies in one piece (trust.h, placed.h). With a journal
+ * place and content have a say, too. Needs classifier_flush(). Before the first write.
+ */
+void classifier_alone(struct classifier *c);
+
+/* All that was written so far and has been completed is to be durable. */
+void classifier_flush(struct classifier *c);
 
 /*
  * Some files of ext are chosen to be kept. While ->by_inode is set, which the caller does when

@@ -11,6 +11,8 @@
 
 static const u32 quota_magic[] = { 0xd9c01f11u, 0xd9c01927u, 0xd9c03f14u };
 
+#define EXTENT_DEPTH	5
+#define DIRECTORY_TAIL	0xde00000cu
 #define SYMLINK_MIN	60u
 #define ENTRY_MIN	8	/* inode number, length, length of the name */
 #define QUOTA_BLOCK	1024u	/* of the new format, whatever the file system's */
@@ -21,20 +23,28 @@ static const u32 quota_magic[] = { 0xd9c01f11u, 0xd9c01927u, 0xd9c03f14u };
 #define QUOTA_GRACE	16777216u	/* seconds */
 #define QUOTA_DATE	1000000000u
 
-static bool has_magic(const void *block, u32 size)
+/* @head: the first 64 bytes of the block, @tail: its last 8. */
+static bool has_magic(const void *head, const void *tail)
 {
-	u32 first = get_unaligned_le32(block), i;
+	u32 first = get_unaligned_le32(head), i;
 	__be32 big;
 
-	memcpy(&big, block, sizeof(big));
+	memcpy(&big, head, sizeof(big));
 	if ((first & 0xffff) == EXTENT_MAGIC || first == XATTR_MAGIC || first == XATTR_MAGIC_OLD ||
 	    first == MMP_MAGIC || be32_to_cpu(big) == JOURNAL_MAGIC ||
-	    get_unaligned_le32(block + size - 8) == ORPHAN_MAGIC)
+	    get_unaligned_le32(tail) == ORPHAN_MAGIC)
 		return true;
 	for (i = 0; i < ARRAY_SIZE(quota_magic); i++)
 		if (first == quota_magic[i])
 			return true;
-	return get_unaligned_le16(block + EXT_MAGIC_OFFSET) == EXT_MAGIC;
+	return get_unaligned_le16(head + EXT_MAGIC_OFFSET) == EXT_MAGIC;
+}
+
+static bool is_entry(const void *entry, u32 room)
+{
+	u32 len = get_unaligned_le16(entry + 4);
+
+	return len >= ENTRY_MIN && len % 4 == 0 && len <= room;
 }
 
 /*
@@ -43,13 +53,11 @@ static bool has_magic(const void *block, u32 size)
  */
 static bool is_directory(const void *block, u32 size)
 {
-	u32 at, len;
+	u32 at;
 
-	for (at = 0; at <= size - ENTRY_MIN; at += len) {
-		len = get_unaligned_le16(block + at + 4);
-		if (len < ENTRY_MIN || len % 4 || len > size - at)
+	for (at = 0; at <= size - ENTRY_MIN; at += get_unaligned_le16(block + at + 4))
+		if (!is_entry(block + at, size - at))
 			return false;
-	}
 	return at == size;
 }
 
@@ -90,15 +98,19 @@ static bool is_doubtful(const u8 *block, u32 size)
 	return len >= SYMLINK_MIN && len < size;
 }
 
+static bool is_quota_header(const void *piece)
+{
+	return get_unaligned_le32(piece) < QUOTA_BLOCKS &&
+	       get_unaligned_le32(piece + 4) < QUOTA_BLOCKS && !get_unaligned_le16(piece + 10) &&
+	       !get_unaligned_le32(piece + 12);
+}
+
 /* A block of a tree, like a small indirect block, or of records behind a header of 16 bytes. */
 static bool is_quota_piece(const void *piece)
 {
-	u32 next = get_unaligned_le32(piece), last = get_unaligned_le32(piece + 4);
-
 	if (is_indirect(piece, QUOTA_BLOCK, QUOTA_BLOCKS))
 		return true;
-	if (next >= QUOTA_BLOCKS || last >= QUOTA_BLOCKS || get_unaligned_le16(piece + 10) ||
-	    get_unaligned_le32(piece + 12))
+	if (!is_quota_header(piece))
 		return false;
 	/* A record that is taken out is filled with zeros. */
 	if (!get_unaligned_le16(piece + 8))
@@ -148,7 +160,7 @@ enum ext_look ext_look(const struct ext_geo *geo, const void *block)
 {
 	u32 size = ext_block_size(geo);
 
-	if (has_magic(block, size))
+	if (has_magic(block, block + size - EXT_LOOK_TAIL))
 		return EXT_LOOK_MAGIC;
 	if (is_directory(block, size))
 		return EXT_LOOK_DIRECTORY;
@@ -159,4 +171,31 @@ enum ext_look ext_look(const struct ext_geo *geo, const void *block)
 	if (ext_looks_like_quota(block, size))
 		return EXT_LOOK_QUOTA;
 	return is_doubtful(block, size) ? EXT_LOOK_DOUBTFUL : EXT_LOOK_NONE;
+}
+
+bool ext_may_look(const struct ext_geo *geo, const void *head, const void *tail)
+{
+	return has_magic(head, tail) || is_entry(head, ext_block_size(geo)) ||
+	       is_indirect(head, EXT_LOOK_HEAD, max_t(u64, geo->blocks, QUOTA_BLOCKS)) ||
+	       is_quota_header(head) || is_old_quota(head, EXT_LOOK_HEAD) ||
+	       (!((const u8 *)tail)[EXT_LOOK_TAIL - 1] &&
+		strnlen(head, SYMLINK_MIN) == SYMLINK_MIN);
+}
+
+bool ext_is_formed(const struct ext_geo *geo, const void *block)
+{
+	u32 size = ext_block_size(geo), first = get_unaligned_le32(block);
+	u32 entries = get_unaligned_le16(block + 2), most = get_unaligned_le16(block + 4);
+
+	if (first == XATTR_MAGIC)
+		return true;
+	if ((first & 0xffff) == EXTENT_MAGIC)
+		return entries <= most && 12 * (most + 1) <= size &&
+		       get_unaligned_le16(block + 6) <= EXTENT_DEPTH;
+	if (!is_directory(block, size))
+		return false;
+	/* An entry of no inode that holds the checksum; or 12 bytes, and a directory called "." */
+	return (!get_unaligned_le32(block + size - 12) &&
+		get_unaligned_le32(block + size - 8) == DIRECTORY_TAIL) ||
+	       (first && get_unaligned_le16(block + 4) == 12 && !memcmp(block + 6, "\1\2.", 3));
 }

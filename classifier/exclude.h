@@ -44,4 +44,18 @@ bool ext_looks_like_quota(const void *block, u32 size);
 /* @block: a whole block of the file system, aligned to 8 bytes. */
 enum ext_look ext_look(const struct ext_geo *geo, const void *block);
 
+/*
+ * The same, from a block's first EXT_LOOK_HEAD and its last EXT_LOOK_TAIL bytes: false if it is
+ * EXT_LOOK_NONE or EXT_LOOK_DOUBTFUL, true if it has to be looked at as a whole.
+ */
+#define EXT_LOOK_HEAD	64u
+#define EXT_LOOK_TAIL	8u
+bool ext_may_look(const struct ext_geo *geo, const void *head, const void *tail);
+
+/*
+ * Is @block, which looks like metadata, so well formed that hardly anything else can be meant: a
+ * directory that begins with its own name, an extent node, attributes?
+ */
+bool ext_is_formed(const struct ext_geo *geo, const void *block);
+
 #endif

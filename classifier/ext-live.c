@@ -81,6 +81,8 @@ void ext_live_init(struct ext_live *e, const struct ext_geo *geo, u64 most_block
 	e->errors = 0;
 	e->ordered = false;
 	e->stranger = true;
+	e->waits = false;
+	trust_reset(&e->trust);
 	e->layout.needed = false;
 	layout_forget(&e->layout);
 	set_association(e);
@@ -378,17 +380,22 @@ void ext_live_write(struct ext_live *e, u64 block, const void *content)
 	}
 }
 
-void ext_live_journal_write(struct ext_live *e, u32 logical, const void *content)
+bool ext_live_journal_write(struct ext_live *e, u32 logical, const void *content, u64 flushes)
 {
+	u64 tags = e->jbd2.count.tags;
+	enum jbd2_block_kind kind;
+
 	if (!content) {
 		e->jbd2.unseen = true;
 		jbd2_missed(&e->jbd2);
-		return;
+		return false;
 	}
-	jbd2_write(&e->jbd2, logical, content);
+	kind = jbd2_write(&e->jbd2, logical, content);
 	/* A superblock of sense where there was none. */
 	if (!logical && e->stage == EXT_KEEP)
 		restart(e);
+	return trust_control(&e->trust, &e->jbd2, kind, jbd2_tid(content), logical,
+			     e->jbd2.count.tags - tags, flushes);
 }
 
 size_t ext_live_memory(const struct ext_live *e, size_t log_limit)

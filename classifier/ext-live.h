@@ -18,6 +18,7 @@
 #include "ext-names.h"
 #include "jbd2.h"
 #include "layout.h"
+#include "trust.h"
 
 enum ext_stage {
 	EXT_NEED_GROUP,		/* descriptor of the journal inode's group */
@@ -71,6 +72,8 @@ struct ext_live {
 	bool overflow;		/* more entries are needed than there is room for */
 
 	struct jbd2 jbd2;
+	struct trust trust;
+	bool waits;		/* undecided blocks wait for a commit, not for inodes */
 	u64 errors;
 };
 
@@ -99,8 +102,11 @@ u32 ext_live_journal(const struct ext_live *e, u64 block);
 /* The block that is the journal's number @logical, 0: none. Looks at all of its runs. */
 u64 ext_live_journal_block(const struct ext_live *e, u32 logical);
 
-/* Journal block number @logical is written. @content NULL: partly. */
-void ext_live_journal_write(struct ext_live *e, u32 logical, const void *content);
+/*
+ * Journal block number @logical is written, after so many flushes of the disk. @content NULL:
+ * partly. True: it is a commit.
+ */
+bool ext_live_journal_write(struct ext_live *e, u32 logical, const void *content, u64 flushes);
 
 /* Is there no journal whose order might decide? */
 static inline bool ext_live_plain(const struct ext_live *e)

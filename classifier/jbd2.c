@@ -23,6 +23,7 @@
 #define FEATURES_KNOWN		0x3f
 
 #define UUID_BYTES	16
+#define FAST_DEFAULT	256	/* blocks */
 #define TAIL_BYTES	4	/* checksum at the end of descriptor and revoke blocks */
 
 struct header {
@@ -42,6 +43,10 @@ struct super {
 	__be32 compat;
 	__be32 incompat;
 	__be32 ro_compat;
+	u8 uuid[16];
+	__be32 users, dynsuper, max_transaction, max_trans_data;
+	u8 checksum_type, padding[3];
+	__be32 fast;
 };
 
 void jbd2_init(struct jbd2 *j, u64 blocks, u32 block_size)
@@ -77,6 +82,7 @@ static const char *parse_super(struct jbd2 *j, const void *block, u32 maxlen)
 	struct super s;
 	u32 features = 0;
 
+	BUILD_BUG_ON(offsetof(struct super, fast) != 0x54);
 	memcpy(&s, block, sizeof(s));
 	if (s.h.magic != cpu_to_be32(JBD2_MAGIC) ||
 	    (be32_to_cpu(s.h.type) != TYPE_SUPER_V1 && be32_to_cpu(s.h.type) != TYPE_SUPER_V2))
@@ -97,6 +103,11 @@ static const char *parse_super(struct jbd2 *j, const void *block, u32 maxlen)
 	j->maxlen = be32_to_cpu(s.maxlen);
 	j->first = be32_to_cpu(s.first);
 	j->features = features;
+	j->fast = 0;
+	if (features & FEATURE_FAST_COMMIT)
+		j->fast = be32_to_cpu(s.fast) ?: FAST_DEFAULT;
+	if (j->fast >= j->maxlen - j->first)
+		j->fast = 0;
 	j->start = be32_to_cpu(s.start);
 	j->tail = be32_to_cpu(s.sequence);
 	return NULL;

@@ -65,6 +65,7 @@ struct jbd2 {
 	bool known;
 	u32 maxlen;		/* blocks of the journal */
 	u32 first;		/* where the log begins, and goes on behind its end */
+	u32 fast;		/* blocks at the journal's end that are for fast commits */
 	u32 features;		/* incompatible ones */
 	u32 start;		/* block where the oldest transaction in the log begins, 0: empty */
 	u32 tail;		/* its number */
@@ -105,6 +106,12 @@ static inline bool jbd2_control(__be32 word)
 	return word == cpu_to_be32(JBD2_MAGIC);
 }
 
+/* The transaction that a control block is of. */
+static inline u32 jbd2_tid(const void *block)
+{
+	return get_unaligned_be32(block + 8);
+}
+
 /*
  * Read a log back: what is @block, if it is a control block of transaction @tid? Else
  * JBD2_LOGGED. Of a descriptor @tag is told the home blocks, in the order in which what is
@@ -112,6 +119,12 @@ static inline bool jbd2_control(__be32 word)
  */
 enum jbd2_block_kind jbd2_read(const struct jbd2 *j, u32 tid, const void *block,
 			       void (*tag)(void *ctx, u64 home), void *ctx);
+
+/* Blocks of the log, which goes round. */
+static inline u32 jbd2_log_blocks(const struct jbd2 *j)
+{
+	return j->maxlen - j->first - j->fast;
+}
 
 /* Do fast commits change the disk in ways that the log does not tell? */
 bool jbd2_has_fast_commits(const struct jbd2 *j);

@@ -30,7 +30,8 @@ static void sort(struct layout_run *a, u32 n)
 	}
 }
 
-static const struct layout_run *run_of(const struct layout *l, u64 block)
+/* The last run that begins at or before @block, or NULL. */
+static const struct layout_run *last_before(const struct layout *l, u64 block)
 {
 	u32 low = 0, high = l->runs;
 
@@ -42,9 +43,21 @@ static const struct layout_run *run_of(const struct layout *l, u64 block)
 		else
 			high = middle;
 	}
-	if (!low || block - l->run[low - 1].start >= l->run[low - 1].len)
-		return NULL;
-	return &l->run[low - 1];
+	return low ? &l->run[low - 1] : NULL;
+}
+
+static const struct layout_run *run_of(const struct layout *l, u64 block)
+{
+	const struct layout_run *run = last_before(l, block);
+
+	return run && block - run->start < run->len ? run : NULL;
+}
+
+bool layout_touches(const struct layout *l, u64 block, u64 n)
+{
+	const struct layout_run *run = n ? last_before(l, block + n - 1) : NULL;
+
+	return run && run->start + run->len > block;
 }
 
 enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, u64 block,

@@ -131,7 +131,7 @@ static bool is_copy(struct classifier *c, u64 start)
 		if (behind)
 			continue;
 		if (v->ready && !v->xfs->wrong && fresh->ag_sectors == v->xfs->geo.ag_sectors &&
-		    fresh->sectors > v->sectors && fresh->sectors <= c->sectors - v->start) {
+		    fresh->sectors > v->claimed && fresh->sectors <= c->sectors - v->start) {
 			v->xfs->geo.sectors = fresh->sectors;
 			resize(c, v, fresh->sectors);
 		}
@@ -162,6 +162,7 @@ struct volume *selfid_super(struct classifier *c, enum volume_fs fs, u64 start, 
 		if (fs == VOLUME_BTRFS)
 			undecided_forget(&c->undecided, selfid_undecided_slot(v));
 	}
+	c->table_wanted |= volume_doubted(v);
 	began(c, v, super, bytes);
 	c->pending = true;
 	return v;
@@ -255,7 +256,7 @@ static void overwritten(struct classifier *c, const struct volume *v, u64 at, u3
 static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
 {
 	u64 block = DIV_ROUND_UP(at, SELFID_BLOCK_SECTORS);
-	u64 end = (at + sectors) / SELFID_BLOCK_SECTORS;
+	u64 end = min(at + sectors, v->proved) / SELFID_BLOCK_SECTORS;
 
 	if (v->fs != VOLUME_BTRFS || !c->undecided.limit || c->by_inode || block >= end ||
 	    v->start % SELFID_BLOCK_SECTORS)
@@ -301,7 +302,7 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 	if (unlikely(wants_work(c, v)))
 		c->pending = true;
 	if (likely(v->state == VOLUME_MOUNTED) || verdict == VERDICT_KEEP) {
-		if (unlikely(sectors != v->sectors))
+		if (unlikely(sectors != v->claimed))
 			resize(c, v, sectors);
 		if (unlikely(verdict == VERDICT_UNDECIDED) && remember(c, v, at, *len))
 			return CLASSIFY_UNDECIDED;

@@ -55,6 +55,28 @@ static void end_overlapping(struct volume_table *t, u64 start, u64 sectors, u64 
 	}
 }
 
+/* Of @sectors from @start on, those in front of the next volume. */
+static u64 until_next(const struct volume_table *t, u64 start, u64 sectors)
+{
+	unsigned int n = count_until(t, start);
+
+	return n < t->nr ? min(sectors, t->volume[n].start - start) : sectors;
+}
+
+/* The volume that covers @start, if there is one, makes room for another that begins there. */
+static void make_room(struct volume_table *t, u64 start)
+{
+	u64 next;
+	struct volume *v = volume_find(t, start, &next);
+
+	if (!v)
+		return;
+	if (start - v->start < v->proved || start == v->start)
+		volume_remove(t, v);
+	else
+		v->sectors = start - v->start;
+}
+
 static bool in_use(const struct volume_table *t, enum volume_fs fs, unsigned int slot)
 {
 	unsigned int i;
@@ -93,12 +115,40 @@ static unsigned int free_slot(const struct volume_table *t, enum volume_fs fs)
 	return found;
 }
 
+/* Does another volume than the one at @start end with these sectors? */
+static bool is_end_of_another(const struct volume_table *t, u64 start, u64 end)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr; i++)
+		if (t->volume[i].start > start &&
+		    t->volume[i].start + t->volume[i].claimed == end)
+			return true;
+	return false;
+}
+
+/* Is it known that a new volume lies there? */
+static bool is_made(const struct volume_table *t, u64 start, u64 sectors)
+{
+	u64 end = start + sectors;
+
+	return !t->doubt || placed_fills(end, t->disk) ||
+	       (placed_made(&t->placed, start, end) && !is_end_of_another(t, start, end));
+}
+
 struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, u64 sectors)
 {
+	bool proved = is_made(t, start, sectors);
+	u64 claimed = sectors;
 	struct volume *v;
 	unsigned int at, slot;
 
-	end_overlapping(t, start, sectors, U64_MAX);
+	if (proved) {
+		end_overlapping(t, start, sectors, U64_MAX);
+	} else {
+		make_room(t, start);
+		sectors = until_next(t, start, sectors);
+	}
 	if (t->nr == VOLUMES_MAX) {
 		t->refused++;
 		return NULL;
@@ -111,6 +161,8 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 	memset(v, 0, sizeof(*v));
 	v->start = start;
 	v->sectors = sectors;
+	v->claimed = claimed;
+	v->proved = proved ? sectors : 0;
 	v->fs = fs;
 	v->state = VOLUME_UNKNOWN;
 	v->slot = slot;
@@ -130,12 +182,91 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 	return v;
 }
 
-void volume_resize(struct volume_table *t, struct volume *v, u64 sectors)
+static void set_sectors(struct volume_table *t, struct volume *v, u64 sectors, bool proved)
 {
 	u64 start = v->start;
 
-	if (v->sectors == sectors)
+	v->claimed = sectors;
+	if (proved) {
+		end_overlapping(t, start, sectors, start);
+		v = volume_at(t, start);
+		v->proved = sectors;
+	} else {
+		sectors = until_next(t, start, sectors);
+		v->proved = min(v->proved, sectors);
+	}
+	v->sectors = sectors;
+}
+
+void volume_resize(struct volume_table *t, struct volume *v, u64 sectors)
+{
+	u64 end = v->start + sectors;
+	bool proved = !t->doubt || sectors <= v->proved || placed_fills(end, t->disk) ||
+		      placed_reached(&t->placed, end);
+
+	if (v->sectors != sectors || v->claimed != sectors)
+		set_sectors(t, v, sectors, proved);
+}
+
+void volume_cleared(struct volume_table *t, u64 sector, u64 sectors)
+{
+	unsigned int i;
+
+	if (!t->doubt)
 		return;
-	end_overlapping(t, start, sectors, start);
-	volume_at(t, start)->sectors = sectors;
+	placed_cleared(&t->placed, sector, sectors);
+	/* mkfs may write the superblock first. */
+	for (i = 0; i < t->nr; i++) {
+		struct volume *v = &t->volume[i];
+
+		if (unlikely(volume_doubted(v)) && v->state != VOLUME_MOUNTED &&
+		    is_made(t, v->start, v->claimed)) {
+			set_sectors(t, v, v->claimed, true);
+			return;
+		}
+	}
+}
+
+/* xfs reads its last sector at each mount. */
+static bool is_last(const struct volume *v, u64 sector, u64 sectors)
+{
+	return v->fs == VOLUME_XFS && v->state != VOLUME_MOUNTED && sectors <= PLACED_READ &&
+	       sector + sectors == v->start + v->claimed;
+}
+
+void volume_read(struct volume_table *t, u64 sector, u64 sectors)
+{
+	struct volume *v;
+	unsigned int i;
+	u64 next;
+
+	if (!t->doubt)
+		return;
+	v = volume_find(t, sector, &next);
+	if (likely(v && sector + sectors < v->start + v->proved))
+		return;
+	placed_read(&t->placed, sector, sectors);
+	for (i = 0; i < t->nr; i++) {
+		v = &t->volume[i];
+		if (volume_doubted(v) && is_last(v, sector, sectors)) {
+			set_sectors(t, v, v->claimed, true);
+			return;
+		}
+	}
+}
+
+void volume_table_read(struct volume_table *t, const void *table)
+{
+	unsigned int i = 0;
+
+	while (i < t->nr) {
+		struct volume *v = &t->volume[i];
+
+		if (volume_doubted(v) && placed_in_table(table, v->start, v->claimed)) {
+			set_sectors(t, v, v->claimed, true);
+			i = 0;	/* it may have ended others */
+		} else {
+			i++;
+		}
+	}
 }

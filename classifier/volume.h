@@ -3,9 +3,10 @@
  * The file systems on one disk, by the sectors that they cover.
  *
  * A volume begins where its superblock says it does, be that a partition or
- * somewhere behind LVM or md: the disk sees only sectors. A new superblock ends
- * all volumes that its own overlaps, since no two can be alive on the same
- * sectors and which one is older is known.
+ * somewhere behind LVM or md: the disk sees only sectors. Where a volume is
+ * proved to lie in one piece (placed.h) it ends all others there, since no two can be alive on
+ * the same sectors. Otherwise it ends where the next one begins: that may be
+ * another logical volume between two pieces of this one.
  *
  * Portable; the caller serialises. Volumes are kept sorted; finding one costs a
  * few comparisons.
@@ -15,6 +16,7 @@
 
 #include "btrfs-live.h"
 #include "ext-live.h"
+#include "placed.h"
 #include "xfs.h"
 
 #define VOLUMES_MAX	16
@@ -35,6 +37,8 @@ enum volume_state {
 struct volume {
 	u64 start;		/* sectors */
 	u64 sectors;
+	u64 proved;		/* of them, from its start on, lie where the superblock has them */
+	u64 claimed;		/* sectors by its superblock */
 	enum volume_fs fs;
 	enum volume_state state;
 	unsigned int slot;	/* in the table, of its kind */
@@ -62,6 +66,9 @@ struct volume_table {
 	u64 ended;		/* volumes that others replaced */
 	u64 refused;		/* for lack of room */
 	bool had_btrfs;		/* there is one, or was */
+	bool doubt;		/* volumes are believed as far as they are proved only */
+	u64 disk;		/* sectors of it */
+	struct placed placed;
 };
 
 /* The volume that covers @sector, or NULL; then *next is where the next one begins, or U64_MAX. */
@@ -71,14 +78,32 @@ struct volume *volume_find(struct volume_table *t, u64 sector, u64 *next);
 struct volume *volume_at(struct volume_table *t, u64 start);
 
 /*
- * A new volume; those that it overlaps end. NULL if there is no room. The
- * caller fills in what ->ext, ->btrfs or ->xfs points to.
+ * A new volume. If it is proved to lie there those that it overlaps end. Else it ends where the
+ * next one begins, and those that it begins within end, or are cut off in front of it if they
+ * were not proved there. NULL if there is no room. The caller fills in what ->ext, ->btrfs or
+ * ->xfs points to.
  */
 struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, u64 sectors);
 
 void volume_remove(struct volume_table *t, struct volume *v);
 
-/* Set the length of @v; what that overlaps ends. */
+/*
+ * Set the length of @v. If that is proved what it overlaps ends; else @v ends where the next one
+ * begins, and no more of it is proved than was.
+ */
 void volume_resize(struct volume_table *t, struct volume *v, u64 sectors);
+
+/* Is it not proved that it lies where its superblock has it? */
+static inline bool volume_doubted(const struct volume *v)
+{
+	return v->proved < v->claimed;
+}
+
+/* The first PLACED_TABLE bytes of the disk: volumes may be proved by a partition table. */
+void volume_table_read(struct volume_table *t, const void *table);
+
+/* The sectors are discarded or set to zeros; or read. Volumes may be proved by that. */
+void volume_cleared(struct volume_table *t, u64 sector, u64 sectors);
+void volume_read(struct volume_table *t, u64 sector, u64 sectors);
 
 #endif

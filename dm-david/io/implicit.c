@@ -36,6 +36,7 @@ struct implicit {
 static const enum david_evidence evidence_of[CLASSIFY_REASONS] = {
 	[CLASSIFY_NO_VOLUME] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_UNMOUNTED] = DAVID_EV_UNKNOWN,
+	[CLASSIFY_UNPLACED] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_LEARNING] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_UNSAFE] = DAVID_EV_UNKNOWN,
 	[CLASSIFY_STATIC] = DAVID_EV_LAYOUT,
@@ -267,6 +268,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 	struct classify_write w = {
 		.sector = sector,
 		.sectors = bio_sectors(bio),
+		.fua = bio->bi_opf & REQ_FUA,
 		.copy = copy_content,
 		.ctx = &source,
 	};
@@ -304,6 +306,13 @@ void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors)
 	classifier_discard(&im->c, sector, sectors);
 	tell_figures(im);
 	set_watch(im);
+	spin_unlock(&im->lock);
+}
+
+void implicit_flush(struct implicit *im)
+{
+	spin_lock(&im->lock);
+	classifier_flush(&im->c);
 	spin_unlock(&im->lock);
 }
 
@@ -650,6 +659,7 @@ struct implicit *implicit_create(struct david *d)
 		classifier_remember(&im->c, (u64)d->unclassified << 20);
 		classifier_choose(&im->c, &choice);
 		classifier_stored(&im->c, is_stored, im);
+		classifier_alone(&im->c);
 	}
 	im->stopped = true;
 	atomic64_add(sizeof(*im), &d->store->classify_bytes);

@@ -50,6 +50,9 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 /* Sectors are discarded, or set to zeros without a write. */
 void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors);
 
+/* The disk is flushed. */
+void implicit_flush(struct implicit *im);
+
 /* The sectors are read by the disk's user, and by whom may be told from that. */
 void implicit_read(struct implicit *im, sector_t sector, sector_t sectors);
 

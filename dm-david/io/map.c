@@ -282,6 +282,8 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	if (!bio_sectors(bio)) {
 		/* An empty flush: what was written before is to be durable. */
 		this_cpu_inc(stats->requests[DAVID_REQ_FLUSH]);
+		if (d->implicit)
+			implicit_flush(d->implicit);
 		if (d->timing && !map_timed(io, DAVID_REQ_FLUSH, &result))
 			return result;
 		return map_flush(io);

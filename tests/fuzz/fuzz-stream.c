@@ -115,7 +115,8 @@ static void work(void)
 static void write_disk(u64 sector, u32 sectors)
 {
 	struct classify_write w = {
-		.sector = sector, .sectors = sectors, .copy = copy, .ctx = disk + sector * 512,
+		.sector = sector, .sectors = sectors, .fua = sectors & 1, .copy = copy,
+		.ctx = disk + sector * 512,
 	};
 	enum classify_reason reason;
 	u32 pos, len;
@@ -136,13 +137,21 @@ static void write_disk(u64 sector, u32 sectors)
 /* Commands: what to do, where (2 bytes), how much; then bytes to change at an offset. */
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
+	bool alone, by_super;
+
 	if (!size)
 		return 0;
 	disk = images[data[0] % IMAGES];
+	alone = data[0] & 0x40;
+	by_super = data[0] & 0x80;
 	data++;
 	size--;
 	classifier_init(&c, SECTORS, 65536);
 	classifier_remember(&c, 1 << 15);
+	if (alone)
+		classifier_alone(&c);
+	if (by_super)
+		classifier_by_super(&c);
 	write_disk(0, 16);
 	while (size >= 8 && changes < CHANGES) {
 		u32 sector = (data[1] << 8 | data[2]) % SECTORS;
@@ -160,6 +169,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		case 3:
 			classifier_again(&c);
 			classifier_looked(&c, sector, sectors);
+			write_disk(sector, sectors);
+			break;
+		case 4:
+			classifier_flush(&c);
 			write_disk(sector, sectors);
 			break;
 		case 2:

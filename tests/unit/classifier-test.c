@@ -5,197 +5,8 @@
  */
 #include <kunit/test.h>
 
-#include "../../classifier/classifier.h"
+#include "ext-disk.h"
 #include "../../dm-david/lib/crc.h"
-
-#define SECTORS		65536u
-#define BLOCK		4096u
-#define BLOCKS		2000u
-#define TABLE		20u	/* inode table */
-#define JOURNAL		100u	/* first of 64 blocks */
-#define JOURNAL_BLOCKS	64u
-
-struct disk {
-	struct classifier c;
-	u64 start;
-	u32 limit;		/* bytes of the log set */
-	u8 *store;		/* the first 4 MiB of the volume */
-};
-
-#define STORE_BLOCKS	1024u
-
-static u8 block[16 * BLOCK];	/* one being made; too large for a kernel's stack */
-
-static void le32_at(u32 at, u32 value)
-{
-	__le32 word = cpu_to_le32(value);
-
-	memcpy(block + at, &word, sizeof(word));
-}
-
-static void le16_at(u32 at, u32 value)
-{
-	__le16 word = cpu_to_le16(value);
-
-	memcpy(block + at, &word, sizeof(word));
-}
-
-static void be32_at(u32 at, u32 value)
-{
-	__be32 word = cpu_to_be32(value);
-
-	memcpy(block + at, &word, sizeof(word));
-}
-
-static void copy(void *ctx, u32 offset, void *to, u32 len)
-{
-	memcpy(to, (const u8 *)ctx + offset, len);
-}
-
-static void work(struct kunit *test, struct disk *d)
-{
-	static u64 content[CLASSIFIER_BLOCK / 8];
-	int rounds = 0;
-
-	while (d->c.pending) {
-		size_t memory;
-		u64 sector;
-		u32 bytes;
-
-		KUNIT_ASSERT_LE_MSG(test, ++rounds, 1000, "the worker never ends");
-		while ((memory = classifier_memory(&d->c)))
-			kvfree(classifier_give(&d->c, kvzalloc(memory, GFP_KERNEL), memory));
-		if (!classifier_want(&d->c, &sector, &bytes))
-			continue;
-		memcpy(content, d->store + (sector - d->start) * 512, bytes);
-		classifier_learn(&d->c, sector, content);
-	}
-}
-
-/* Write @sectors from block[] at @sector of the volume; the reason for the last part. */
-static enum classify_reason put(struct kunit *test, struct disk *d, u64 sector, u32 sectors)
-{
-	struct classify_write w = {
-		.sector = d->start + sector, .sectors = sectors, .copy = copy, .ctx = block,
-	};
-	enum classify_reason reason = CLASSIFY_REASONS;
-	u32 pos, len;
-
-	if ((sector + sectors) * 512 <= STORE_BLOCKS * BLOCK)
-		memcpy(d->store + sector * 512, block, sectors * 512);
-	for (pos = 0; pos < sectors; pos += len)
-		classifier_write(&d->c, &w, pos, &len, &reason);
-	KUNIT_EXPECT_EQ(test, pos, sectors);
-	work(test, d);
-	return reason;
-}
-
-static enum classify_reason put_block(struct kunit *test, struct disk *d, u64 at)
-{
-	return put(test, d, at * 8, 8);
-}
-
-static enum classify_reason data(struct kunit *test, struct disk *d, u64 at)
-{
-	memset(block, 0x5a, BLOCK);
-	return put_block(test, d, at);
-}
-
-static void super(u32 uuid, u32 compat, u32 ro_compat, u32 journal_ino)
-{
-	memset(block, 0, BLOCK);
-	le32_at(1024 + 0x00, 512);
-	le32_at(1024 + 0x04, BLOCKS);
-	le32_at(1024 + 0x18, 2);
-	le32_at(1024 + 0x20, 32768);
-	le32_at(1024 + 0x28, 512);
-	le16_at(1024 + 0x38, EXT_MAGIC);
-	le32_at(1024 + 0x4c, 1);
-	le32_at(1024 + 0x54, 11);
-	le16_at(1024 + 0x58, 256);
-	le32_at(1024 + 0x5c, compat);
-	le32_at(1024 + 0x60, EXT_INCOMPAT_RECOVER);
-	le32_at(1024 + 0x64, ro_compat);
-	le32_at(1024 + 0x68, uuid);
-	le32_at(1024 + 0xe0, journal_ino);
-}
-
-static void journal_super(u32 start, u32 tail)
-{
-	memset(block, 0, BLOCK);
-	be32_at(0, JBD2_MAGIC);
-	be32_at(4, 4);
-	be32_at(12, BLOCK);
-	be32_at(16, JOURNAL_BLOCKS);
-	be32_at(20, 1);
-	be32_at(24, tail);
-	be32_at(28, start);
-}
-
-/* As mke2fs does: the superblock last. */
-static void mkfs(struct kunit *test, struct disk *d, u32 uuid)
-{
-	memset(block, 0, BLOCK);
-	le32_at(0, 10);
-	le32_at(4, 11);
-	le32_at(8, TABLE);
-	put_block(test, d, 1);
-	/* Inode 8: one extent. */
-	memset(block, 0, BLOCK);
-	le16_at(7 * 256, 0x8180);
-	le32_at(7 * 256 + 0x04, JOURNAL_BLOCKS * BLOCK);
-	le16_at(7 * 256 + 0x1a, 1);
-	le32_at(7 * 256 + 0x20, 0x80000);
-	le16_at(7 * 256 + 0x28, 0xf30a);
-	le16_at(7 * 256 + 0x2a, 1);
-	le16_at(7 * 256 + 0x2c, 4);
-	le32_at(7 * 256 + 0x38, JOURNAL_BLOCKS);
-	le32_at(7 * 256 + 0x3c, JOURNAL);
-	put_block(test, d, TABLE);
-	journal_super(0, 1);
-	put_block(test, d, JOURNAL);
-	super(uuid, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
-	put_block(test, d, 0);
-}
-
-static void descriptor(struct kunit *test, struct disk *d, u32 at, u32 tid, u32 home)
-{
-	memset(block, 0, BLOCK);
-	be32_at(0, JBD2_MAGIC);
-	be32_at(4, 1);
-	be32_at(8, tid);
-	be32_at(12, home);
-	be32_at(16, 8);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), CLASSIFY_JOURNAL);
-}
-
-static void commit(struct kunit *test, struct disk *d, u32 at, u32 tid)
-{
-	memset(block, 0, BLOCK);
-	be32_at(0, JBD2_MAGIC);
-	be32_at(4, 2);
-	be32_at(8, tid);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), CLASSIFY_JOURNAL);
-}
-
-static struct disk *make(struct kunit *test, u64 start)
-{
-	struct disk *d = kvzalloc(sizeof(*d), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, d);
-	d->store = kvzalloc(STORE_BLOCKS * BLOCK, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, d->store);
-	d->start = start;
-	classifier_init(&d->c, SECTORS, 1 << 20);
-	return d;
-}
-
-static void done(struct disk *d)
-{
-	classifier_destroy(&d->c, kvfree);
-	kvfree(d->store);
-	kvfree(d);
-}
 
 static void a_life(struct kunit *test, u64 start)
 {
@@ -433,16 +244,6 @@ static void inode(u32 n, u32 mode, u32 size, u32 flags, u32 first, u32 len)
 	le32_at(at + 0x3c, first);
 }
 
-/* No one word repeated, and nothing that is doubtful. */
-static enum classify_reason noise(struct kunit *test, struct disk *d, u64 at)
-{
-	u32 i;
-
-	for (i = 0; i < BLOCK; i++)
-		block[i] = i * 7 >> 1;
-	return put_block(test, d, at);
-}
-
 static struct disk *make_plain(struct kunit *test, u32 incompat, u32 ro_compat)
 {
 	struct disk *d = make(test, 2048);
@@ -459,29 +260,6 @@ static struct disk *make_plain(struct kunit *test, u32 incompat, u32 ro_compat)
 	classifier_mount(&d->c, d->start, VOLUME_MOUNTED);
 	work(test, d);
 	return d;
-}
-
-/* Which of the first 64 blocks from 500 on are told to be data, and are then done with. */
-static u64 told(struct kunit *test, struct disk *d)
-{
-	u64 sector, blocks = 0;
-	u32 sectors, i;
-
-	work(test, d);
-	while (classifier_claim(&d->c, &sector, &sectors)) {
-		KUNIT_EXPECT_EQ(test, sectors % 8, 0);
-		for (i = 0; i < sectors; i += 8) {
-			u64 at = (sector + i - d->start) / 8 - 500;
-
-			if (!classifier_is_data(&d->c, sector + i, 8))
-				continue;
-			classifier_done(&d->c, sector + i, 8);
-			KUNIT_EXPECT_FALSE(test, classifier_is_data(&d->c, sector + i, 8));
-			KUNIT_ASSERT_LE(test, at, 63);
-			blocks |= 1ULL << at;
-		}
-	}
-	return blocks;
 }
 
 static void inodes_tell_what_no_journal_tells(struct kunit *test)
@@ -678,16 +456,10 @@ static void leaf(u32 number)
 	le32_at(BLOCK - 4, sum);
 }
 
-/* A block that may be a symbolic link: no NUL in front, and one behind. */
-static void doubtful(struct kunit *test, struct disk *d, u64 at)
+/* Nothing tells of it yet. */
+static void expect_undecided(struct kunit *test, struct disk *d, u64 at)
 {
-	u32 i;
-
-	for (i = 0; i < BLOCK; i++)
-		block[i] = 1 + i % 251;
-	block[100] = 0;
-	block[BLOCK - 1] = 7;
-	KUNIT_EXPECT_EQ(test, put_block(test, d, at), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, at), CLASSIFY_UNDECIDED);
 }
 
 static void doubtful_blocks_want_a_later_node_with_a_checksum(struct kunit *test)
@@ -702,11 +474,11 @@ static void doubtful_blocks_want_a_later_node_with_a_checksum(struct kunit *test
 	crc_setup();
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		d = make_plain(test, 0x40, cases[i].ro_compat);
-		doubtful(test, d, 500);
+		expect_undecided(test, d, 500);
 		leaf(cases[i].number);
 		KUNIT_EXPECT_EQ(test, put_block(test, d, 505), CLASSIFY_LOOKS);
 		/* This one was written after the node. */
-		doubtful(test, d, 501);
+		expect_undecided(test, d, 501);
 		memset(block, 0, BLOCK);
 		inode(0, 0x81a4, 2 * BLOCK, 0, 505, 1);
 		le16_at(10 * 256 + 0x2e, 1);

@@ -55,6 +55,7 @@ struct part {
 	u64 sector;
 	u32 sectors;
 	bool meta;
+	bool fua;
 	bool feed;
 	u8 *data;
 };
@@ -231,22 +232,22 @@ static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verd
 	}
 }
 
-static void write_entry(struct replay *r, u64 sector, const u8 *data, u32 sectors, bool meta,
-			bool feed)
+static void write_entry(struct replay *r, const struct part *p)
 {
 	struct classify_write w = {
-		.sector = sector, .sectors = sectors, .copy = copy_from, .ctx = (void *)data,
+		.sector = p->sector, .sectors = p->sectors, .fua = p->fua, .copy = copy_from,
+		.ctx = p->data,
 	};
 	enum classify_reason reason;
 	enum verdict verdict;
 	u32 pos, len;
 
-	for (pos = 0; pos < sectors; pos += len) {
+	for (pos = 0; pos < p->sectors; pos += len) {
 		verdict = VERDICT_KEEP;
-		len = sectors - pos;
-		if (feed)
+		len = p->sectors - pos;
+		if (p->feed)
 			verdict = classifier_write(&r->classifier, &w, pos, &len, &reason);
-		piece(r, sector + pos, data + (size_t)pos * SECTOR, len, verdict, meta);
+		piece(r, p->sector + pos, p->data + (size_t)pos * SECTOR, len, verdict, p->meta);
 	}
 }
 
@@ -286,8 +287,7 @@ static void write_waiting(struct replay *r)
 		parts[j] = t;
 	}
 	for (i = 0; i < n; i++)
-		write_entry(r, parts[i].sector, parts[i].data, parts[i].sectors, parts[i].meta,
-			    parts[i].feed);
+		write_entry(r, &parts[i]);
 	for (i = 0; i < r->nr_waiting; i++)
 		free(r->waiting[i].data);
 	r->nr_waiting = 0;
@@ -305,11 +305,13 @@ static void request(struct replay *r, const struct part *part, u64 flags)
 			break;
 	if (alone || i < r->nr_waiting || r->nr_waiting == MIXED)
 		write_waiting(r);
+	if (flags & FLAG_FLUSH && part->feed)
+		classifier_flush(&r->classifier);
 	if (!alone) {
 		r->waiting[r->nr_waiting++] = *part;
 		return;
 	}
-	write_entry(r, part->sector, part->data, part->sectors, part->meta, part->feed);
+	write_entry(r, part);
 	free(part->data);
 }
 
@@ -428,6 +430,7 @@ int classify_replay(const struct replay_options *options)
 	classifier_init(&r.classifier, sectors, options->log_limit);
 	classifier_remember(&r.classifier, options->unclassified);
 	classifier_stored(&r.classifier, is_stored, &r);
+	classifier_alone(&r.classifier);
 	if (options->by_super)
 		classifier_by_super(&r.classifier);
 
@@ -479,13 +482,16 @@ int classify_replay(const struct replay_options *options)
 		}
 		if (!n) {
 			write_waiting(&r);
+			if (feed && flags & FLAG_FLUSH)
+				classifier_flush(&r.classifier);
 			continue;
 		}
 		data = malloc(n * SECTOR);
 		if (!data || fread(data, n * SECTOR, 1, log) != 1)
 			die("%s: entry %llu is cut off", options->log, (unsigned long long)i);
 		part = (struct part){ .sector = sector, .sectors = n, .data = data,
-				      .meta = flags & FLAG_METADATA, .feed = feed };
+				      .meta = flags & FLAG_METADATA, .fua = flags & FLAG_FUA,
+				      .feed = feed };
 		request(&r, &part, flags);
 		if (i % options->lag == 0)
 			work(&r);

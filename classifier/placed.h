@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Does a file system lie on this disk in one piece, as its superblock would have it?
+ *
+ * The superblock tells where it begins and how long it is. A logical volume may be in several
+ * pieces: what lies behind the first is somebody else's, or its own from another place. A volume
+ * is believed as far as something was seen at the place computed for its end:
+ *
+ *   - it ends where the disk does, but for what a partition table leaves
+ *   - the partition table has a partition that begins where it does, and is as long
+ *   - its mkfs has discarded all of it, in one run
+ *   - its mkfs has set zeros at its end, as those of ext, xfs and btrfs do (against old
+ *     signatures of md)
+ *   - before it was grown its last block was read, as the drivers of ext4 and xfs do to see that
+ *     it is there; that of xfs at each mount
+ *
+ * Portable; the caller serialises.
+ */
+#ifndef CLASSIFIER_PLACED_H
+#define CLASSIFIER_PLACED_H
+
+#include "../dm-david/lib/portable.h"
+
+#define PLACED_RUNS	8
+#define PLACED_READS	32
+#define PLACED_READ	8u	/* sectors of such a read, at most */
+
+struct placed {
+	/* sectors discarded or set to zeros, lately, from left to right */
+	struct placed_run {
+		u64 start, end;
+	} run[PLACED_RUNS];
+	unsigned int last;
+	/* where short reads ended, lately */
+	u64 read[PLACED_READS];
+	unsigned int next_read;
+};
+
+/* The sectors are discarded, zeroed, or written with zeros. */
+void placed_cleared(struct placed *p, u64 sector, u64 sectors);
+
+/* The sectors were read. */
+void placed_read(struct placed *p, u64 sector, u64 sectors);
+
+/* Does a volume that ends at @end fill the disk of @disk sectors? */
+bool placed_fills(u64 end, u64 disk);
+
+/*
+ * Does the partition table among the first PLACED_TABLE bytes of the disk have a partition that
+ * begins at sector @start and has room for @sectors? Those of DOS, and of GPT with sectors of 512
+ * bytes, as far as they are in there.
+ */
+#define PLACED_TABLE	4096u
+bool placed_in_table(const void *table, u64 start, u64 sectors);
+
+/* Was a volume of these sectors made at one piece just now? */
+bool placed_made(const struct placed *p, u64 start, u64 end);
+
+/* Was the last block in front of @end read lately? */
+bool placed_reached(const struct placed *p, u64 end);
+
+#endif
