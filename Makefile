@@ -66,7 +66,7 @@ packages-test: ## the packages installed, booted, upgraded and purged in clean D
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
 
-check: ## every test, about 15 minutes, and 10 more the first time
+check: ## the tests of every day, 15 minutes, and 10 more the first time; long ones have targets of their own
 	@start=$$(date +%s); \
 	for part in lint modules unit fuzz kunit system; do \
 		echo "== make $$part, after $$(( $$(date +%s) - start )) s" >&2; \
@@ -81,8 +81,8 @@ figure4: setup ## the paper's figure 4: what waits unclassified while a large fi
 	@mkdir -p build/figure4
 	$(DAVID) lab run --kind uml --memory 3G --timeout 1800 --rw build/figure4 -- \
 		python3 tests/bench/figure4 measure build/figure4/figure4.csv
-	cp build/figure4/figure4.csv docs/figure4.csv
-	tests/bench/figure4 draw docs/figure4.csv docs/figure4.svg
+	cp build/figure4/figure4.csv docs/drawings/figure4.csv
+	tests/bench/figure4 draw docs/drawings/figure4.csv docs/drawings/figure4.svg
 
 cpu-share: setup ## what classification costs of a metadata-heavy run, of the kernel's CPU time; 2 minutes
 	$(DAVID) lab run --kind uml --memory 3G --timeout 900 -- python3 tests/bench/cpu-share
@@ -132,7 +132,7 @@ sparse: setup ## sparse over the module's sources, with each kernel's headers
 	@$(DAVID) lab module --kind vm --kernel 6.12 --sparse
 	@$(DAVID) lab module --kind vm --kernel newest --sparse
 
-lint: setup ## checkpatch --strict and ruff
+lint: setup ## checkpatch --strict and ruff; the includes between rooms, and what documents speak of
 	@tools/lint
 
 unit: setup ## unit tests of the portable sources, in user space under sanitizers; TEST=rangetable

@@ -23,7 +23,7 @@ enum verdict {
 
 enum classify_mode {
 	CLASSIFY_AUTO,		/* all evidence there is */
-	CLASSIFY_IMPLICIT,	/* what the writes say: no page owners, no flags */
+	CLASSIFY_IMPLICIT,	/* what the writes say: no page owners, no flag but REQ_SWAP */
 	CLASSIFY_EXPLICIT,	/* page owners, mount state and request flags */
 	CLASSIFY_KEEP,		/* store everything */
 	CLASSIFY_DATA,		/* squash everything */

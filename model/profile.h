@@ -3,9 +3,9 @@
  * A drive's parameters, and those of the host's request queue in front of it.
  *
  * All times are nanoseconds, all places and lengths on the disk are sectors of
- * 512 bytes unless they say otherwise. One option table (profile.c) parses,
- * prints, validates and documents the parameters; a parsed profile has been
- * validated, and nobody checks it again.
+ * 512 bytes unless they say otherwise. One option table (profile-options.c)
+ * parses, prints, validates and documents the parameters; a parsed profile has
+ * been validated, and nobody checks it again.
  */
 #ifndef DAVID_MODEL_PROFILE_H
 #define DAVID_MODEL_PROFILE_H

@@ -6,7 +6,7 @@ A test says which lab it needs with `@pytest.mark.lab(Job(...), run)` and asks t
 result, a line "RESULT {json}" that the program in the lab prints. The lab is started with those of its runs
 that the chosen tests need, so `pytest -k` takes no longer than it must. Labs of further marks are run for
 the test, too.
-DAVID_SCALE=full runs the issue's full sizes.
+DAVID_SCALE=full runs full sizes.
 """
 
 from __future__ import annotations
