@@ -17,8 +17,8 @@ from pathlib import Path
 from guest import SCRATCH, Failed, attached, dm, libc, linear_disk, mounted, remove, run
 from filesystems import TOOLS
 from manifest import difference, manifest
+from units import MIB
 
-MIB = 1 << 20
 START, BESIDE = MIB, 320 * MIB
 ARRAY = "/dev/md7"
 NEIGHBOURS = ("btrfs", "ext2", "ext3", "ext4", "xfs")

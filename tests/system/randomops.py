@@ -23,7 +23,8 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 
-KIB, MIB = 1 << 10, 1 << 20
+from units import KIB, MIB
+
 BLOCK = 4096
 POOL = MIB
 KEEP_SIZE, PUNCH_HOLE, COLLAPSE, ZERO_RANGE, INSERT = 0x01, 0x02, 0x08, 0x10, 0x20

@@ -17,8 +17,8 @@ from pathlib import Path
 from guest import Failed, attached, run, say
 from scatter import EXTENT, fill, in_pieces, make_directories, no_reserve, scatter
 from selfid_oracle import classified, taken_for_data, xfs_metadata
+from units import MIB
 
-MIB = 1 << 20
 SIZE = 320 * MIB
 BARE = ("-m", "reflink=0,rmapbt=0,finobt=0")  # others keep space back, in one piece
 DIRECTORIES = 4

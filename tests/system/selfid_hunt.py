@@ -29,8 +29,8 @@ from tempfile import TemporaryDirectory
 from selfid_cases import CASES, Case
 from selfid_oracle import xfs_metadata
 from stream_hunt import Disk
+from units import MIB
 
-MIB = 1 << 20
 OPTIONS = ("", "--lag 50", "--lag 7 --unclassified 2097152", "--lag 1000")
 
 

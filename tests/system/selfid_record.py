@@ -30,9 +30,9 @@ from scattered_images import IMAGES
 from scattered_images import one as look_at_image
 from selfid_cases import CASES, Case
 from selfid_oracle import compare
+from units import MIB
 from workload import Scale, Workload
 
-MIB = 1 << 20
 SCALE = Scale(150, 400, 8 * MIB, 2)
 LOG_SIZE = 4 << 30
 MOUNT = Path("/tmp/selfid-mount")

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MIB = 1 << 20
-
 
 @dataclass(frozen=True)
 class Case:

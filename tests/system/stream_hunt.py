@@ -24,8 +24,9 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stream_cases import CASES, MIB, Case
+from stream_cases import CASES, Case
 from streams import differences, lost, replay
+from units import MIB
 
 ENTRY = struct.Struct("<4Q")
 DISCARD, MARK = 4, 8

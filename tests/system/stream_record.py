@@ -21,9 +21,9 @@ from pathlib import Path
 
 from guest import Failed, attached, load_table, mapped, run, swap_table
 from stream_cases import CASES, Case
+from units import MIB
 from workload import Scale, Workload
 
-MIB = 1 << 20
 SCALE = Scale(150, 400, 8 * MIB, 2)
 LOG_SIZE = 4 << 30
 MOUNT = Path("/tmp/stream-mount")

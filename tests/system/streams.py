@@ -10,7 +10,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from stream_cases import MIB, Case
+from stream_cases import Case
+from units import MIB
 
 BLOCK = 4096
 

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from cases import GROUPS, LONG, UML_ONLY, about, load
 from labjob import PYTHON, Job
+from units import FULL
 
 HERE = Path(__file__).parent
 COMMAND = (*PYTHON, str(HERE / "caserun.py"))
-FULL = os.environ.get("DAVID_SCALE") == "full"
 LIMIT = 1800 if FULL else 600
 CASES = load(GROUPS)
 

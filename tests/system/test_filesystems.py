@@ -6,13 +6,12 @@ between the two; with DAVID_SCALE=full each lab has its own.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from labjob import PYTHON, TREE, Job
+from units import FULL
 
-FULL = os.environ.get("DAVID_SCALE") == "full"
 PROGRAM = str(Path(__file__).with_name("fsrun.py"))
 
 

@@ -6,17 +6,16 @@ The rest, other modes and the control (`keep`) run with DAVID_SCALE=full. writer
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 
 import pytest
 from cases import GROUPS, LAYERS, LONG, load, matching
 from labjob import PYTHON, Job
+from units import FULL
 
 HERE = Path(__file__).parent
 PROGRAM = str(HERE / "caserun.py")
-FULL = os.environ.get("DAVID_SCALE") == "full"
 MODES = ("auto", "implicit", "explicit", "keep")
 SHORT = (
     *("readpast.an_ext2*_auto", "readpast.quota_files_made*_auto", "readpast.a_swap_file_made*_explicit"),

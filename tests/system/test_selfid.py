@@ -7,16 +7,15 @@ DAVID_SCALE=full runs all cases of selfid_cases.py and all images of scattered_i
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from labjob import PYTHON, Job
 from scattered_images import IMAGES
 from selfid_cases import CASES
+from units import FULL
 
 PROGRAM = str(Path(__file__).with_name("selfid_record.py"))
-FULL = os.environ.get("DAVID_SCALE") == "full"
 NAMES = (*CASES, *IMAGES) if FULL else ("btrfs-single", "xfs")
 JOB = Job(
     "selfid",

@@ -20,8 +20,8 @@ import pytest
 from labjob import PYTHON, TREE, Job
 from stream_cases import CASES, CHECK
 from streams import differences, lost, replay
+from units import FULL
 
-FULL = os.environ.get("DAVID_SCALE") == "full"
 NAMES = tuple(CASES) if FULL else CHECK
 CLASSIFY = TREE / "build" / "david-classify"
 PROGRAM = str(Path(__file__).with_name("stream_record.py"))

@@ -67,8 +67,8 @@ from guest import (
 from filesystems import HASH_SEED, OF_DATA, TOOLS, Tools
 from manifest import checksum, difference, manifest
 from randomops import Operations
+from units import GIB, MIB
 
-MIB, GIB = 1 << 20, 1 << 30
 STORE = 128 * MIB
 COUNT, EPISODES = 120, 4
 F2FS_GARBAGE_COLLECT = 0x4004F506

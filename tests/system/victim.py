@@ -35,9 +35,8 @@ from guest import (
     run,
     swap_table,
 )
+from units import GIB
 
-MIB, GIB = 1 << 20, 1 << 30
-FULL = os.environ.get("DAVID_SCALE") == "full"
 MODES = ("keep", "auto", "explicit", "implicit")
 FS_IOC_SHUTDOWN, LOGFLUSH, NOLOGFLUSH = 0x8004587D, 1, 2
 BLKFLSBUF = 0x1261

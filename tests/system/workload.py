@@ -32,7 +32,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+from units import GIB, KIB, MIB
+
 POOL = 4 * MIB
 BLOCK = 4096
 FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_ZERO_RANGE = 0x01, 0x02, 0x10

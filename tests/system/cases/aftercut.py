@@ -12,10 +12,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from victim import GIB, MODES, LOGFLUSH, NOLOGFLUSH, drop_caches, fake, in_modes, make
+from victim import MODES, LOGFLUSH, NOLOGFLUSH, drop_caches, fake, in_modes, make
 from victim import many_directories, next_boot, populate, shut_down, sync, told, tree
 
 from manifest import difference
+from units import GIB
 
 from guest import SCRATCH, Failed, mounted, run
 

@@ -15,13 +15,13 @@ from types import ModuleType
 
 import raw
 from raw import BLOCK
+from units import KIB, MIB
 
 from cases import case
 from cases.rawfiles import disk_with, drop_caches
 
 from guest import TREE, Failed, david, mounted, run
 
-KIB, MIB = 1 << 10, 1 << 20
 FILES = ("-o", "files=default")
 SUFFIX = {"text": "txt", "html": "html", "json": "json", "pdf": "PDF", "gzip": "tar.gz", "jpeg": "jpg"}
 NOISE = raw.patterned(1, 4 * MIB)

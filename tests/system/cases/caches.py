@@ -11,17 +11,11 @@ from contextlib import ExitStack, contextmanager
 from collections.abc import Iterator
 from pathlib import Path
 
+from units import GIB, MIB
 from victim import MODES, fake, in_modes, look, make, many_directories, populate, sync, told, tree
 
 from guest import SCRATCH, attached, loop_disk, mounted, run
-from victim import (
-    GIB,
-    MIB,
-    Mapper,
-    flush_buffers,
-    size_of,
-    wait_until,
-)
+from victim import Mapper, flush_buffers, size_of, wait_until
 
 from cases.nbd import DEVICE, NAME, listens, program, wait_for
 

@@ -13,12 +13,11 @@ from string import ascii_lowercase
 
 import raw
 from raw import BLOCK, SECTOR
+from units import GIB, KIB, MIB, TIB
 
 from cases import case
 
 from guest import Failed, device_stats, fake_disk, linear_disk, loop_disk, mapped, mounted, ram_disk, run
-
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
 
 class Shadow:

@@ -9,6 +9,7 @@ import random
 
 import raw
 from raw import BLOCK, SECTOR
+from units import GIB, KIB, MIB, TIB
 
 from cases import case
 from cases.durable import fill_table, table
@@ -16,8 +17,6 @@ from cases.store import state
 from cases.sums import UNIT, crc32c, settled
 
 from guest import Failed, david, device_stats, loop_disk, mapped, run
-
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
 
 def units_beside_raw_sectors(block: int, steps: int) -> None:

@@ -21,15 +21,14 @@ from manifest import manifest
 from planted import must_fail, planted
 from trees import equal
 from trials import FILE_SYSTEMS, Cut, collect_f2fs
+from units import FULL, GIB, MIB
 from workload import SCALES, Workload
 
 from cases import case
 
 from guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
 
-MIB, GIB = 1 << 20, 1 << 30
 SIZE, NAME = 2 * GIB, "crypt"
-FULL = os.environ.get("DAVID_SCALE") == "full"
 ENTRIES = 1000 if FULL else 150
 CRASH = r"F2FS-fs|EXT4-fs|JBD2|I/O error|lost async page write"
 MODES = ("explicit", "auto", "implicit")

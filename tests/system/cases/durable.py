@@ -12,14 +12,13 @@ from contextlib import suppress
 import raw
 from raw import BLOCK
 from storetool import says
+from units import GIB, KIB, MIB, TIB
 
 from cases import case
 from cases.store import events, state, wait_event
 from cases.tables import refused
 
 from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, run
-
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
 
 # Past the page cache, which knows nothing of what device-mapper wrote.

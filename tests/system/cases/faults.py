@@ -33,6 +33,7 @@ from guest import (
 from manifest import difference, manifest
 from randomops import Operations
 from raw import BLOCK
+from units import GIB, MIB, TIB
 from workload import SCALES, Workload
 
 from cases import case
@@ -41,7 +42,6 @@ from cases import case
 IN_MEMORY = ("-o", "store=memory")
 KEPT = ("--classify", "keep", *IN_MEMORY)
 
-MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
 RUNS = 100 if os.environ.get("DAVID_SCALE") == "full" else 1
 # What the kernel says of a disk that fails.
 FAILS = r"I/O error|EXT4-fs (error|warning)|JBD2: .*error|XFS .*(error|[Cc]orruption|unmount)"

@@ -9,7 +9,8 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 
-from victim import GIB, MIB, drop_caches, fake, in_modes, look, make, many_directories
+from units import GIB, MIB
+from victim import drop_caches, fake, in_modes, look, make, many_directories
 from victim import populate, shut_down, sync, told, tree
 
 from guest import SCRATCH, attached, loop_disk, mounted, run

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from guest import SCRATCH, attached, copy_sparse, mounted, run
-from victim import GIB, MODES, drop_caches, fake, in_modes, look, make, many_directories, populate
+from units import GIB
+from victim import MODES, drop_caches, fake, in_modes, look, make, many_directories, populate
 from victim import shut_down, sync, told, tree
 
 SIZE = 2 * GIB

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 
 from guest import Failed, attached, device_stats, fake_disk, load_table, mounted, ram_disk, run
 from manifest import difference, manifest
+from units import GIB, MIB
 from workload import SCALES, Workload
 
 from cases import case
 
-MIB, GIB = 1 << 20, 1 << 30
 FS_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
 
 

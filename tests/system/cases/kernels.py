@@ -14,13 +14,13 @@ from pathlib import Path
 import raw
 from filesystems import OF_DATA, TOOLS
 from raw import BLOCK
+from units import GIB, KIB, MIB
 
 from cases import case
 from cases.rawfiles import make
 
 from guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NAME = "kernel"
 BLOCKS = 64
 # dm-david says so where btrfs hands on copies of what is written by direct I/O.

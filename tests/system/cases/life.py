@@ -15,10 +15,10 @@ from multiprocessing.synchronize import Event
 import raw
 from guest import Failed, device_stats, dm, fake_disk, load_table, loop_disk, mapped, mounted, ram_disk, run
 from raw import BLOCK
+from units import GIB, KIB, MIB, TIB
 
 from cases import case
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 FORK = multiprocessing.get_context("fork")
 
 

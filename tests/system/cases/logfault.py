@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 
 import raw
 from raw import BLOCK
+from units import GIB, MIB
 
 from cases import case
 from cases.durable import table
@@ -22,7 +23,6 @@ from cases.store import events, wait_event
 
 from guest import Failed, device_stats, kmsg, loop_disk, mapped, run
 
-MIB, GIB = 1 << 20, 1 << 30
 SIZE = 2 * MIB
 SECTORS = SIZE >> 9
 COMPLAINTS = r"I/O error"

@@ -8,13 +8,13 @@ import shutil
 import zlib
 from pathlib import Path
 
+from units import KIB, MIB
+
 from cases import case
 from cases.byfile import SUFFIX, content, put, well_formed
 from cases.rawfiles import chosen_files_are_exact, disk_with, drop_caches
 
 from guest import Failed, david, device_stats, mounted, run
-
-KIB, MIB = 1 << 10, 1 << 20
 
 
 @case

@@ -9,20 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from guest import SCRATCH, dm, mounted, run
-from victim import (
-    GIB,
-    MODES,
-    fake,
-    in_modes,
-    look,
-    make,
-    many_directories,
-    populate,
-    sync,
-    told,
-    tree,
-    wait_until,
-)
+from units import GIB
+from victim import MODES, fake, in_modes, look, make, many_directories, populate, sync, told, tree, wait_until
 
 from cases.mirrors import at_work
 

@@ -12,20 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from victim import (
-    MIB,
-    MODES,
-    fake,
-    in_modes,
-    look,
-    make,
-    many_directories,
-    populate,
-    sync,
-    told,
-    tree,
-    wait_until,
-)
+from units import MIB
+from victim import MODES, fake, in_modes, look, make, many_directories, populate, sync, told, tree, wait_until
 
 from guest import loop_disk, mounted, run
 

@@ -17,6 +17,7 @@ from manifest import difference, manifest
 from randomops import Operations
 from raw import BLOCK
 from storetool import says
+from units import FULL, GIB, KIB, MIB, TIB
 from workload import SCALES, Workload
 
 from cases import case
@@ -37,9 +38,6 @@ from guest import (
     ram_disk,
     run,
 )
-
-FULL = os.environ.get("DAVID_SCALE") == "full"
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
 
 def begins(dev: str) -> bytes:

@@ -23,15 +23,14 @@ from filesystems import OF_DATA, TOOLS
 from manifest import manifest
 from scatter import fill, in_pieces, make_directories, scatter
 from trees import equal
+from units import FULL, GIB, MIB
 from workload import SCALES, Workload
 
 from cases import case
 
 from guest import SCRATCH, Failed, device_stats, dm, fake_disk, mounted, ram_disk, run
 
-MIB, GIB = 1 << 20, 1 << 30
 SIZE, STORE = 16 * GIB, 192 * MIB
-FULL = os.environ.get("DAVID_SCALE") == "full"
 DEVICE = "/dev/nbd0"
 NAME = "fake"  # of the export
 # What the client's kernel says of a device that is gone.
@@ -230,10 +229,10 @@ def pages_of_btrfs_by_a_server_are_dropped_after_the_next_commit() -> None:
             looked_at(device, name, before)
 
 
-@case(complaints=GONE)
+@case(complaints=GONE, full=True)
 def a_server_that_dies_costs_its_client_nothing_that_was_synced() -> None:
     """The client is cut off while it is mounted; another server takes over, and the file system recovers."""
-    for name in ("ext4", "ext3", "xfs", "btrfs") if FULL else ():
+    for name in ("ext4", "ext3", "xfs", "btrfs"):
         for by in SERVERS:
             the_server_dies(name, by)
 
@@ -282,10 +281,10 @@ def churn(top: str, names: int) -> None:
         os.unlink(f"{top}/churn-{number}-{'n' * 100}")
 
 
-@case(complaints=GONE)
+@case(complaints=GONE, full=True)
 def the_log_of_xfs_is_followed_through_a_servers_page_cache() -> None:
     """Records reach the disk while they are still being copied to the cache, and the log goes round."""
-    for size in (8192, 65536) if FULL else ():
+    for size in (8192, 65536):
         for by in SERVERS:
             large_directories(size, by)
 

@@ -17,17 +17,16 @@ from manifest import manifest
 from planted import must_fail, planted
 from trees import equal
 from trials import FILE_SYSTEMS, Cut
+from units import FULL, GIB, MIB
 from workload import SCALES, Workload
 
 from cases import case
 
 from guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
 
-MIB, GIB = 1 << 20, 1 << 30
 SIZE, NAME = 2 * GIB, "other"
 OPTIONS = {"f2fs": "", "nilfs2": "nogc"}
 MODES = ("auto", "explicit")
-FULL = os.environ.get("DAVID_SCALE") == "full"
 CRASH = r"F2FS-fs|NILFS|[Nn]ilfs|I/O error|lost async page write"
 FS_IOC_ENABLE_VERITY, FS_IOC_READ_VERITY_METADATA = 0x40806685, 0xC0286687
 
@@ -86,10 +85,10 @@ def f2fs_lives_and_recovers_without_its_data() -> None:
         live_and_crash("f2fs", classify, False, expected)
 
 
-@case
+@case(full=True)
 def f2fs_of_two_devices_loses_nothing() -> None:
     """The superblock names the first only: of the other everything is kept."""
-    for classify in MODES if FULL else ():
+    for classify in MODES:
         with (
             ram_disk(128 * MIB) as one,
             ram_disk(192 * MIB) as two,

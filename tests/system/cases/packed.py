@@ -22,15 +22,14 @@ from planted import must_fail, planted
 from raw import opened
 from trees import equal
 from trials import FILE_SYSTEMS, Cut
+from units import FULL, GIB, MIB
 
 from cases import case
 from cases.crypt import collect_garbage
 
 from guest import Complaints, Failed, device_stats, fake_disk, mounted, ram_disk, run
 
-MIB, GIB = 1 << 20, 1 << 30
 SIZE, NAME = 1 * GIB, "packed"
-FULL = os.environ.get("DAVID_SCALE") == "full"
 MODES = ("explicit", "auto", "implicit")
 FILES = 120 if FULL else 24
 CRASH = r"F2FS-fs|I/O error|lost async page write"

@@ -10,13 +10,13 @@ import sys
 
 from davidlib import plan
 
+from units import FULL, GIB, KIB, MIB
+
 from cases import case
 
 from guest import TREE, Failed, device_stats, fake_disk, mounted, ram_disk, run, say
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 MKFS = {"xfs": "-fq", "btrfs": "-fq", "f2fs": "-fq"}
-FULL = os.environ.get("DAVID_SCALE") == "full"
 FILES, BYTES = 5000 if FULL else 500, 8 * KIB
 
 

@@ -22,6 +22,7 @@ from filesystems import OF_DATA, TOOLS
 from planted import planted
 from raw import BLOCK
 from storetool import says
+from units import FULL, GIB, KIB, MIB, TIB
 
 from cases import case
 from cases.rawstore import a_message_that_returned_survives_a_power_cut
@@ -40,8 +41,6 @@ from guest import (
     say,
 )
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
-FULL = os.environ.get("DAVID_SCALE") == "full"
 # Backing device, and how many flushes: small enough for the log to go round many times.
 RAW_SIZE, RAW_FLUSHES, RAW_CUTS = MIB, 2000 if FULL else 70, 4000 if FULL else 20
 BASE = GIB
@@ -488,22 +487,19 @@ def btrfs_recovers_from_a_power_cut() -> None:
     file_systems_recover("btrfs")
 
 
-@case
+@case(full=True)
 def btrfs_recovers_from_a_power_cut_when_its_data_is_dropped_later() -> None:
-    if FULL:
-        cut_file_system("btrfs", 200, 400, 4, torn=True)
+    cut_file_system("btrfs", 200, 400, 4, torn=True)
 
 
-@case
+@case(full=True)
 def chosen_files_are_exact_after_a_power_cut_by_inode() -> None:
-    if FULL:
-        cut_chosen(False, 80, 300, 6)
+    cut_chosen(False, 80, 300, 6)
 
 
-@case
+@case(full=True)
 def chosen_files_are_exact_after_a_power_cut_by_name() -> None:
-    if FULL:
-        cut_chosen(True, 80, 300, 7)
+    cut_chosen(True, 80, 300, 7)
 
 
 @case

@@ -17,6 +17,7 @@ import raw
 from manifest import difference, manifest
 from raw import BLOCK, SECTOR
 from storetool import says
+from units import GIB, KIB, MIB, TIB
 from workload import SCALES, Workload
 
 from cases import case
@@ -24,7 +25,6 @@ from cases.life import FORK, table_of
 
 from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 SECONDS = 120 if os.environ.get("DAVID_SCALE") == "full" else 4
 WORKERS = 4
 BLOCKS = 192

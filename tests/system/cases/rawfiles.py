@@ -14,12 +14,12 @@ from pathlib import Path
 import raw
 from filesystems import TOOLS
 from raw import BLOCK, SECTOR
+from units import GIB, KIB, MIB, TIB
 
 from cases import case
 
 from guest import SCRATCH, Failed, david, device_stats, dm, fake_disk, loop_disk, mounted, ram_disk, run
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 FIO_VERIFY = ("--rw=write", "--bs=64k", "--size=4m", "--verify=crc32c", "--do_verify=1", "--invalidate=1")
 
 

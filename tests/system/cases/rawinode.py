@@ -8,14 +8,12 @@ import random
 import time
 
 from raw import BLOCK
+from units import FULL, KIB, MIB
 
 from cases import case
 from cases.implicit import looped
 
 from guest import device_stats, fake_disk, mounted, ram_disk, run
-
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-FULL = os.environ.get("DAVID_SCALE") == "full"
 
 
 class Files:

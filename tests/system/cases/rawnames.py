@@ -8,13 +8,12 @@ import random
 import time
 
 from raw import BLOCK
+from units import KIB, MIB
 
 from cases import case
 from cases.implicit import looped
 
 from guest import Failed, david, device_stats, fake_disk, loop_disk, mapped, mounted, ram_disk, run
-
-KIB, MIB = 1 << 10, 1 << 20
 
 
 def flush(device: str) -> None:

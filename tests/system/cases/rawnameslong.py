@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from raw import BLOCK
+from units import FULL, GIB, KIB, MIB
 
 from cases import case
 from cases.implicit import looped
@@ -17,8 +18,6 @@ from cases.rawinode import settle
 
 from guest import device_stats, fake_disk, mounted, ram_disk, run
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-FULL = os.environ.get("DAVID_SCALE") == "full"
 
 FLAVOURS = {
     "ext4": ("mkfs.ext4", "-q", "-b", "4096"),

@@ -11,14 +11,13 @@ import raw
 import writelog
 from raw import BLOCK, SECTOR
 from storetool import says
+from units import FULL, GIB, KIB, MIB, TIB
 
 from cases import case
 from cases.durable import table
 
 from guest import SCRATCH, Failed, david, fake_disk, loop_disk, mapped, run
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
-FULL = os.environ.get("DAVID_SCALE") == "full"
 EVERYTHING = "sectors:0-18446744073709551615"
 # The first block of the rules' pages.
 PLACE = (1 << 59) + (1 << 56)

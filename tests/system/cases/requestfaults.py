@@ -17,6 +17,7 @@ from pathlib import Path
 import raw
 from manifest import difference, manifest
 from randomops import Operations
+from units import GIB, MIB
 
 from cases import case
 from cases.durable import table
@@ -35,7 +36,6 @@ from cases.store import state
 from guest import Failed, device_stats, loop_disk, mapped, mounted, run, say
 
 REQUESTS = Path("/sys/kernel/debug/fail_make_request")
-MIB, GIB = 1 << 20, 1 << 30
 
 
 @contextmanager

@@ -30,14 +30,14 @@ from guest import (
 )
 from raw import BLOCK
 from timed import profile, timed_disk
+from units import GIB, KIB, MIB, TIB
 
 from cases import case
-from cases.durable import TIB, table
+from cases.durable import table
 from cases.logfault import COMPLAINTS, Under
 from cases.rawfiles import make
 from cases.store import events, wait_event
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 RWF_NOWAIT = os.RWF_NOWAIT
 
 

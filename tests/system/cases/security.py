@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import raw
+from units import GIB, MIB, TIB
 
 from cases import case
 
 from guest import Failed, fake_disk, loop_disk, mapped, run, stats
 
-MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
 SECONDS = float(os.environ.get("DAVID_FUZZ_SECONDS", "1"))
 SIZE = ctypes.sizeof(stats.Struct)
 # What the caller gives: version, size, name.

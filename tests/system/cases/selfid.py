@@ -19,13 +19,13 @@ from guest import Failed, device_stats, fake_disk, load_table, mapped, mounted, 
 from filesystems import OF_DATA, TOOLS
 from manifest import manifest
 from trees import equal
+from units import FULL, GIB, MIB
 from workload import Scale, Workload
 
 from cases import case
-from cases.implicit import GIB, MIB, looped
+from cases.implicit import looped
 
 NAME = "selfid"
-FULL = os.environ.get("DAVID_SCALE") == "full"
 SCALE = Scale(120, 300, 4 * MIB, 2) if FULL else Scale(20, 40, MIB, 1)
 
 

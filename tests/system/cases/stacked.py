@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from guest import Failed, attached, loop_disk, mounted, run
-from victim import GIB, MIB, MODES, Mapper, fake, in_modes, look, make, many_directories, populate
+from units import GIB, MIB
+from victim import MODES, Mapper, fake, in_modes, look, make, many_directories, populate
 from victim import size_of, sync, told, tree, wait_until
 
 from cases.mirrors import ARRAY, at_work, slowly, synced

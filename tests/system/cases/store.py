@@ -11,12 +11,11 @@ import time
 
 import raw
 from raw import BLOCK, SECTOR
+from units import GIB, KIB, MIB, TIB
 
 from cases import case
 
 from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, remove, run
-
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
 
 def events(name: str) -> int:

@@ -13,7 +13,8 @@ from pathlib import Path
 from guest import attached, mounted, run
 from manifest import manifest
 from trees import equal
-from victim import GIB, MIB, MODES, drop_caches, fake, in_modes, look, make, many_directories, populate
+from units import GIB, MIB
+from victim import MODES, drop_caches, fake, in_modes, look, make, many_directories, populate
 from victim import shut_down, size_of, sync, told, tree
 
 KNOWING = ("auto", "explicit", "implicit")

@@ -17,11 +17,11 @@ import raw
 from fsrun import read_all
 from guest import Failed, device_stats, fake_disk, load_table, loop_disk, mapped, mounted, ram_disk, run
 from raw import BLOCK
+from units import GIB, KIB, MIB, TIB
 from workload import SCALES, Workload
 
 from cases import case
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 UNIT = 4096
 IMPLICIT = ("--classify", "implicit")
 

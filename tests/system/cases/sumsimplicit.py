@@ -10,14 +10,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from manifest import difference, manifest
+from units import GIB, MIB
 from workload import SCALES, Workload
 
 from cases import case
 from cases.implicit import looped
 from cases.sums import (
-    GIB,
     IMPLICIT,
-    MIB,
     clean,
     copy_of,
     figures,

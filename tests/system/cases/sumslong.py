@@ -8,15 +8,13 @@ from manifest import difference, manifest
 from planted import planted
 from raw import BLOCK
 from storetool import says
+from units import GIB, KIB, MIB
 from workload import SCALES, Workload
 
 from cases import case
 from cases.implicit import looped
 from cases.sums import (
-    GIB,
     IMPLICIT,
-    KIB,
-    MIB,
     btrfs_disk,
     clean,
     exact_disk,

@@ -14,12 +14,12 @@ import time
 from contextlib import ExitStack
 
 import raw
+from units import MIB, TIB
 
 from cases import case
 
 from guest import DAVID, TREE, Failed, attached, david, dm, fake_disk, kmsg, loop_disk, mapped, run, stats
 
-MIB, TIB = 1 << 20, 1 << 40
 SECTORS = TIB >> 9
 
 KNOWN = (

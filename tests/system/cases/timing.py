@@ -35,8 +35,8 @@ from guest import (
     stats,
 )
 from timed import profile, timed_disk
+from units import GIB, MIB, TIB
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 PLAIN, QUICK = profile("plain"), profile("quick")
 
 

@@ -16,9 +16,9 @@ from cases import case
 
 from guest import SCRATCH, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
 from manifest import difference, manifest
+from units import GIB, MIB
 from workload import SCALES, Workload
 
-MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
 UUID = "6a7d1d3e-8d1c-4f0b-9d5f-3b1c2a4e5f60"
 OTHER = "0d4f1f2c-58a2-4b6e-9f5b-9a1fd1c5a7b1"
 HASH = f"hash_seed={UUID}"

@@ -7,12 +7,12 @@ import os
 import random
 
 from manifest import difference, manifest
+from units import GIB, MIB
 
 from cases import case
 
 from guest import device_stats, fake_disk, mounted, ram_disk, run
 
-MIB, GIB = 1 << 20, 1 << 30
 SIZE = 16 * GIB
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from guest import Failed, fake_disk, mapped, mounted, ram_disk, run, swap_table
 from manifest import difference, manifest
+from units import MIB
 from workload import SCALES, Workload
 
 from cases import case
-from cases.unclassified import MIB, SIZE, counts
+from cases.unclassified import SIZE, counts
 
 CRASH = "I/O error|EXT[24]-fs|error -5"
 

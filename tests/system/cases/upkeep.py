@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from guest import SCRATCH, Failed, attached, dm, mapped, mounted, remove, run
-from victim import GIB, MIB, MODES, drop_caches, fake, flush_buffers, in_modes, linear, look, make
+from units import GIB, MIB
+from victim import MODES, drop_caches, fake, flush_buffers, in_modes, linear, look, make
 from victim import many_directories, populate, shut_down, squashes, sync, told, tree
 
 KNOWING = ("auto", "explicit", "implicit")

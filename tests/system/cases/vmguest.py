@@ -31,6 +31,7 @@ from typing import Any
 import vmlife
 from manifest import manifest
 from trees import equal
+from units import FULL, GIB, MIB
 
 from cases import case
 
@@ -51,10 +52,8 @@ from guest import (
 )
 from davidlib import kernels, lab_icount
 
-MIB, GIB = 1 << 20, 1 << 30
 SIZE, STORE = 16 * GIB, 256 * MIB
 NAME = "guests"
-FULL = os.environ.get("DAVID_SCALE") == "full"
 # How the machine's disk goes to the fake one, and which stock kernel it has.
 PAST, THROUGH = ("none", "6.1"), ("writeback", "6.12")
 MODULES = ["virtio_pci", "virtio_blk", "ext4", "xfs", "btrfs", "crc32c_generic"]

@@ -11,7 +11,8 @@ from pathlib import Path
 from time import sleep
 
 from filesystems import TOOLS
-from victim import GIB, MIB, MODES, Mapper, fake, in_modes, linear, look, make, many_directories
+from units import GIB, MIB
+from victim import MODES, Mapper, fake, in_modes, linear, look, make, many_directories
 from victim import populate, sync, told, tree
 
 from guest import loop_disk, mounted, run

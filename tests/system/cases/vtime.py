@@ -15,11 +15,10 @@ from cases import case
 
 from guest import SCRATCH, Failed, david, device_stats, mounted, ram_disk, run, say, stats
 from timed import READ, SIM, WRITE, Recording, profile, recording, timed_disk
+from units import FULL, GIB, MIB, TIB
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 RAM = 128 * MIB
 PLAIN, QUICK = profile("plain"), profile("quick")
-FULL = os.environ.get("DAVID_SCALE") == "full"
 
 
 def settle() -> None:

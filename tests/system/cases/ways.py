@@ -22,14 +22,13 @@ from contextlib import contextmanager
 
 import raw
 from manifest import difference, manifest
+from units import FULL, GIB, MIB
 from workload import SCALES, Workload
 
 from cases import case
 
 from guest import SCRATCH, Failed, attached, device_stats, fake_disk, mounted, ram_disk, run
 
-MIB, GIB = 1 << 20, 1 << 30
-FULL = os.environ.get("DAVID_SCALE") == "full"
 NBD_SET_SOCK, NBD_SET_BLKSIZE, NBD_DO_IT, NBD_CLEAR_SOCK = 0xAB00, 0xAB01, 0xAB03, 0xAB04
 NBD_SET_SIZE_BLOCKS, NBD_DISCONNECT, NBD_SET_FLAGS = 0xAB07, 0xAB08, 0xAB0A
 NBD_FLAGS = 1 | 4 | 32  # there are flags; flush; trim

@@ -16,10 +16,10 @@ import random
 from manifest import manifest
 from trees import equal
 from scatter import fill, in_pieces, make_directories, name_of, no_reserve, scatter
+from units import FULL, MIB
 
 from cases import case
-from cases.implicit import MIB
-from cases.selfid import CRASH, FULL, Kind, counts, crash, crashing, disk_of, mount_of
+from cases.selfid import CRASH, Kind, counts, crash, crashing, disk_of, mount_of
 
 from guest import Failed, run, say
 

@@ -16,15 +16,14 @@ from quotas import KINDS, report, set_grace, set_limits, set_project
 from raw import opened
 from trees import equal
 from trials import Cut
+from units import FULL, GIB, MIB
 from workload import SCALES, Workload
 
 from cases import case
 
 from guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
 
-MIB, GIB = 1 << 20, 1 << 30
 SIZE, NAME = 2 * GIB, "quotas"
-FULL = os.environ.get("DAVID_SCALE") == "full"
 OPTIONS = "usrquota,grpquota,prjquota"
 OWNERS = 1500 if FULL else 150
 PROJECTS = 20
@@ -132,11 +131,10 @@ def quotas_of_xfs_are_the_same_after_a_cut() -> None:
         live_and_crash(classify, expected)
 
 
-@case(complaints=CRASH)
+@case(complaints=CRASH, full=True)
 def quotas_of_xfs_on_small_blocks_are_the_same_after_a_cut() -> None:
     """Blocks of quotas are smaller than the store's."""
-    if FULL:
-        words = ("-b", "size=1024")
-        expected = live_on_the_reference(*words)
-        for classify in ("implicit", "auto", "explicit"):
-            live_and_crash(classify, expected, *words)
+    words = ("-b", "size=1024")
+    expected = live_on_the_reference(*words)
+    for classify in ("implicit", "auto", "explicit"):
+        live_and_crash(classify, expected, *words)
