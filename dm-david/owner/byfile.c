@@ -5,10 +5,10 @@
 #include <linux/bvec.h>
 #include <linux/dcache.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include "../compat/compat.h"
+#include "fs.h"
 #include "owner.h"
 
 struct suffixes {
@@ -23,7 +23,9 @@ struct suffixes {
  */
 static bool may_be_by_file(const struct inode *inode)
 {
-	return inode->i_sb->s_magic != BTRFS_SUPER_MAGIC;
+	const struct owner_fs *fs = owner_fs_of(inode->i_sb);
+
+	return fs && !fs->has_data_csums;
 }
 
 /* By any of the file's names: who reads it has it open, so that one is in the cache. */

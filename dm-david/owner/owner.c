@@ -16,57 +16,7 @@
 #include "../compat/compat.h"
 #include "../base/inject.h"
 #include "../store/raw.h"
-
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC	0x58465342
-#endif
-
-/* Below these numbers an inode is the file system's own. */
-#define EXT4_FIRST_INO	11	/* EXT4_GOOD_OLD_FIRST_INO */
-#define BTRFS_FIRST_INO	256	/* BTRFS_FIRST_FREE_OBJECTID */
-#define F2FS_FIRST_INO	4	/* behind node, meta and root */
-#define F2FS_BEHIND_QUOTA	7	/* mkfs makes up to three quota files before all else */
-
-/*
- * The file systems for which it was shown (docs/CLASSIFICATION.md) that a
- * regular file's page is data. Others may keep metadata in inodes that look
- * like regular files, or need the data to recover: nilfs2 does both.
- */
-static bool proven(const struct super_block *sb)
-{
-	switch (sb->s_magic) {
-	case EXT4_SUPER_MAGIC:	/* ext2 and ext3 use the same */
-	case XFS_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
-	case F2FS_SUPER_MAGIC:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Inodes that a file system keeps for itself though they may look regular. */
-static bool internal(const struct inode *inode)
-{
-	switch (inode->i_sb->s_magic) {
-	case EXT4_SUPER_MAGIC:
-		return inode->i_ino < EXT4_FIRST_INO;
-	case BTRFS_SUPER_MAGIC:
-		/*
-		 * Besides the low numbers: free-space caches (v1) and the
-		 * relocation inode are regular and have numbers like files,
-		 * but no name. A file whose name was dropped from the dcache
-		 * is kept with them: that costs space, not safety.
-		 */
-		return inode->i_ino < BTRFS_FIRST_INO || hlist_empty(&inode->i_dentry);
-	case F2FS_SUPER_MAGIC:
-		/* Quota goes through the pages of its files, those with a name as well. */
-		return inode->i_ino < F2FS_FIRST_INO || IS_NOQUOTA(inode) ||
-		       (inode->i_ino < F2FS_BEHIND_QUOTA && hlist_empty(&inode->i_dentry));
-	default:
-		return false;
-	}
-}
+#include "fs.h"
 
 /*
  * A regular file's page that is none of its content. Behind its end ext4 and f2fs have
@@ -74,10 +24,9 @@ static bool internal(const struct inode *inode)
  * it has compressed from pages that name the file, but are not in its cache.
  */
 static noinline bool has_no_content(struct address_space *mapping, struct folio *folio,
-				    unsigned long index, unsigned long end)
+				    unsigned long index, unsigned long end, bool may_be_foreign)
 {
-	return index >= end || (mapping->host->i_sb->s_magic == F2FS_SUPER_MAGIC &&
-				!INJECTED(packed) &&
+	return index >= end || (may_be_foreign && !INJECTED(packed) &&
 				xa_load(&mapping->i_pages, folio->index) != folio);
 }
 
@@ -151,39 +100,29 @@ static enum david_evidence anonymous(const struct owner_watch *watch)
 	 */
 	if (!sb || (READ_ONCE(sb->s_flags) & (SB_ACTIVE | SB_RDONLY)) != SB_ACTIVE)
 		return DAVID_EV_UNMOUNTED;
-	return proven(sb) ? of_no_file(watch) : DAVID_EV_UNPROVEN;
+	return owner_fs_of(sb) ? of_no_file(watch) : DAVID_EV_UNPROVEN;
 }
 
 u64 owner_fs_end(const struct owner_watch *watch)
 {
 	const void *holder = READ_ONCE(watch->bdev->bd_holder);
 	const struct super_block *sb;
-	u64 end = 0;
+	const struct owner_fs *fs;
+	u64 end;
 
 	if (holder && holder == READ_ONCE(watch->btrfs_holder))
 		return READ_ONCE(watch->fs_end[FSEND_BTRFS]);
 	rcu_read_lock();
 	sb = compat_bdev_super(watch->bdev);
-	switch (sb ? sb->s_magic : 0) {
-	case EXT4_SUPER_MAGIC:
-		end = READ_ONCE(watch->fs_end[FSEND_EXT]);
-		break;
-	case XFS_SUPER_MAGIC:
-		end = READ_ONCE(watch->fs_end[FSEND_XFS]);
-		break;
-	case F2FS_SUPER_MAGIC:
-		end = READ_ONCE(watch->fs_end[FSEND_F2FS]);
-		break;
-	case BTRFS_SUPER_MAGIC:
-		end = READ_ONCE(watch->fs_end[FSEND_BTRFS]);
-		break;
-	}
+	fs = sb ? owner_fs_of(sb) : NULL;
+	end = fs ? READ_ONCE(watch->fs_end[fs->kind]) : 0;
 	rcu_read_unlock();
 	return end;
 }
 
 static __always_inline enum david_evidence mapped(struct owner_watch *watch,
-						  const struct inode *inode)
+						  const struct inode *inode,
+						  const struct owner_fs *fs)
 {
 	const struct super_block *sb = inode->i_sb;
 	bool btrfs = holds_as_btrfs(watch, sb);
@@ -191,7 +130,7 @@ static __always_inline enum david_evidence mapped(struct owner_watch *watch,
 	if (btrfs)
 		learn_btrfs(watch, sb);
 	/* Internal inodes first: their mode may be unset. */
-	if (internal(inode))
+	if (fs && fs->is_internal && fs->is_internal(inode))
 		return INJECTED(nodes) ? DAVID_EV_FILE : DAVID_EV_INTERNAL;
 	if (S_ISBLK(inode->i_mode))
 		return DAVID_EV_BDEV;
@@ -206,7 +145,7 @@ static __always_inline enum david_evidence mapped(struct owner_watch *watch,
 	if (!btrfs && sb->s_bdev != watch->bdev)
 		return anonymous(watch);
 	tell_of_unseen(watch, sb);
-	return proven(sb) ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
+	return fs ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
 }
 
 enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
@@ -214,6 +153,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 {
 	struct folio *folio = page_folio(page);
 	struct address_space *mapping;
+	const struct owner_fs *fs;
 	enum david_evidence ev;
 	unsigned long index, end = ULONG_MAX;
 
@@ -241,15 +181,16 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 		ev = INJECTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
 		goto out;
 	}
-	ev = mapped(watch, mapping->host);
+	fs = owner_fs_of(mapping->host->i_sb);
+	ev = mapped(watch, mapping->host, fs);
 	if (ev == DAVID_EV_FILE) {
 		end = DIV_ROUND_UP_ULL(i_size_read(mapping->host), PAGE_SIZE);
-		if (has_no_content(mapping, folio, index, end)) {
+		if (has_no_content(mapping, folio, index, end, fs->has_foreign_pages)) {
 			ev = DAVID_EV_INTERNAL;
 			goto out;
 		}
-		/* There each page is looked at by itself. */
-		if (mapping->host->i_sb->s_magic == F2FS_SUPER_MAGIC)
+		/* No page speaks for the next. */
+		if (fs->has_foreign_pages)
 			end = 0;
 		if (raw_any(watch->raw) && raw_has_file(watch->raw, mapping->host))
 			ev = DAVID_EV_RAW;
@@ -274,7 +215,8 @@ struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio)
 	    folio_test_uptodate(folio))
 		return NULL;
 	mapping = folio_mapping(folio);
-	if (!mapping || !mapping->host || mapped(watch, mapping->host) != DAVID_EV_FILE)
+	if (!mapping || !mapping->host ||
+	    mapped(watch, mapping->host, owner_fs_of(mapping->host->i_sb)) != DAVID_EV_FILE)
 		return NULL;
 	return mapping->host;
 }

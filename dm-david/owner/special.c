@@ -10,13 +10,13 @@
 #include <linux/dcache.h>
 #include <linux/fs.h>
 #include <linux/highmem.h>
-#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include "../../classifier/exclude.h"
 #include "../../classifier/signature.h"
 #include "../compat/compat.h"
 #include "../store/raw.h"
+#include "fs.h"
 
 #define QUOTA_UNIT	1024u	/* what ext_looks_like_quota() goes by */
 
@@ -108,16 +108,12 @@ static bool may_be_called_so(struct inode *inode)
 }
 
 /* Other file systems have no quota files, or write them past the page cache only. */
-static bool has_quota_files(const struct super_block *sb)
-{
-	return sb->s_magic == EXT4_SUPER_MAGIC || sb->s_magic == F2FS_SUPER_MAGIC;
-}
-
 static bool may_be_quota(struct inode *inode)
 {
+	const struct owner_fs *fs = owner_fs_of(inode->i_sb);
 	enum beginning beginning;
 
-	if (!has_quota_files(inode->i_sb))
+	if (!fs || !fs->has_quota_files)
 		return false;
 	beginning = beginning_of(inode->i_mapping);
 	return beginning == BEGINS_SIGNED ||

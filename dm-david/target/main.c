@@ -4,349 +4,32 @@
  *
  * A file system on this target keeps all of its metadata and none of its data.
  * Blocks that carry metadata are stored on a small backing device, compactly
- * and wherever there is room (store.c); the content of data blocks is dropped
- * and made up again when it is read (map.c); a range table (rangetable.c) says
+ * and wherever there is room (store/); the content of data blocks is dropped
+ * and made up again when it is read (io/); a range table (lib/rangetable.c) says
  * which is which for every block of the large disk. What a block carries is
- * decided from evidence (owner.c, classifier/), and where evidence is missing
+ * decided from evidence (owner/, classifier/), and where evidence is missing
  * the block is stored: losing metadata is the one thing that must not happen.
  *
  * After David: N. Agrawal, L. Arulraj, A. Arpaci-Dusseau, R. Arpaci-Dusseau,
  * "Emulating Goliath Storage Systems with David", FAST 2011.
  *
- * A profile gives it the times of a drive (timing.c, model/).
+ * A profile gives it the times of a drive (timing/, model/).
  *
- * This file is the target as device-mapper sees it: the table line and its
- * parameters, status and messages, limits, resume.
+ * This file is the target as device-mapper sees it: made and unmade, suspended and resumed, its
+ * limits and its status. options.c has the table line, message.c the messages.
  */
 #include "../io/david.h"
 
 #include "../lib/crc.h"
 #include "../io/extent.h"
-#include "grow.h"
 #include "../io/implicit.h"
 #include "../base/inject.h"
 
-#include <linux/log2.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include "../compat/compat.h"
-
-/*
- * The words of a table line: one table for the parser, the printer and, by its
- * error texts, the user.
- */
-struct option {
-	const char *name;
-	int (*parse)(struct david *d, const char *value);
-	void (*print)(const struct david *d, char *value, size_t size);
-	char *error;
-	/* In place of print(), of what can be long: the length, less than @size. */
-	unsigned int (*emit)(struct david *d, char *value, unsigned int size);
-};
-
-/* Megabytes. Memory for a block that waits is at most 21 bytes, for all of them 88 MB. */
-#define UNCLASSIFIED_DEFAULT	64
-#define UNCLASSIFIED_MAX	1048576
-
-/* Of every value that has a print(). */
-#define VALUE_MAX CONTENT_TEXT_SIZE
-
-#define MODE_UNSET	((enum david_mode)-1)
-
-static int parse_mode(struct david *d, const char *value)
-{
-	int mode = mode_parse(value);
-
-	if (mode < 0)
-		return mode;
-	d->mode = mode;
-	return 0;
-}
-
-static void print_mode(const struct david *d, char *value, size_t size)
-{
-	strscpy(value, mode_name(READ_ONCE(d->mode)), size);
-}
-
-static int parse_profile(struct david *d, const char *value)
-{
-	d->profile = value;
-	return 0;
-}
-
-static int parse_classify(struct david *d, const char *value)
-{
-	int mode = classify_parse(value);
-
-	if (mode < 0)
-		return mode;
-	d->classify = mode;
-	return 0;
-}
-
-static void print_classify(const struct david *d, char *value, size_t size)
-{
-	strscpy(value, classify_name(d->classify), size);
-}
-
-static int parse_content(struct david *d, const char *value)
-{
-	return content_parse(value, &d->content) ? -EINVAL : 0;
-}
-
-static void print_content(const struct david *d, char *value, size_t size)
-{
-	struct content content = david_content(d);
-
-	content_print(&content, value, size);
-}
-
-static int parse_seed(struct david *d, const char *value)
-{
-	d->seed_given = true;
-	return kstrtou64(value, 0, &d->seed);
-}
-
-static void print_seed(const struct david *d, char *value, size_t size)
-{
-	snprintf(value, size, "%llu", d->seed);
-}
-
-static int parse_block_size(struct david *d, const char *value)
-{
-	int r = kstrtouint(value, 10, &d->block_size);
-
-	if (r)
-		return r;
-	if (!is_power_of_2(d->block_size) || d->block_size < SECTOR_SIZE || d->block_size > 4096)
-		return -EINVAL;
-	return 0;
-}
-
-static void print_block_size(const struct david *d, char *value, size_t size)
-{
-	snprintf(value, size, "%u", d->block_size);
-}
-
-static int parse_low_water(struct david *d, const char *value)
-{
-	return kstrtou64(value, 10, &d->low_water);
-}
-
-static void print_low_water(const struct david *d, char *value, size_t size)
-{
-	snprintf(value, size, "%llu", d->low_water);
-}
-
-static int parse_unclassified(struct david *d, const char *value)
-{
-	int r = kstrtouint(value, 10, &d->unclassified);
-
-	return r ? r : d->unclassified > UNCLASSIFIED_MAX ? -EINVAL : 0;
-}
-
-static void print_unclassified(const struct david *d, char *value, size_t size)
-{
-	snprintf(value, size, "%u", d->unclassified);
-}
-
-static int parse_checksums(struct david *d, const char *value)
-{
-	int mode = csum_mode_parse(value);
-
-	if (mode < 0)
-		return mode;
-	d->csum.mode = mode;
-	return 0;
-}
-
-static void print_checksums(const struct david *d, char *value, size_t size)
-{
-	strscpy(value, csum_mode_name(d->csum.mode), size);
-}
-
-static int parse_checksum_memory(struct david *d, const char *value)
-{
-	return kstrtouint(value, 10, &d->csum_io.megabytes);
-}
-
-static void print_checksum_memory(const struct david *d, char *value, size_t size)
-{
-	snprintf(value, size, "%u", d->csum_io.megabytes);
-}
-
-static int parse_exact(struct david *d, const char *value)
-{
-	return kstrtouint(value, 10, &d->exact_megabytes);
-}
-
-static void print_exact(const struct david *d, char *value, size_t size)
-{
-	snprintf(value, size, "%u", d->exact_megabytes);
-}
-
-static int parse_table_memory(struct david *d, const char *value)
-{
-	int r = kstrtouint(value, 10, &d->table_megabytes);
-
-	return r ? r : d->table_megabytes ? 0 : -EINVAL;
-}
-
-static void print_table_memory(const struct david *d, char *value, size_t size)
-{
-	snprintf(value, size, "%u", d->table_megabytes);
-}
-
-/* A quarter of what the machine has. */
-static unsigned int default_table_megabytes(void)
-{
-	return max(totalram_pages() >> (20 - PAGE_SHIFT) >> 2, 1ul);
-}
-
-static int parse_files(struct david *d, const char *value)
-{
-	char error[BYFILE_ERROR_SIZE];
-
-	return byfile_set(&d->byfile, value, error);
-}
-
-static unsigned int emit_files(struct david *d, char *value, unsigned int size)
-{
-	return byfile_print(&d->byfile, value, size);
-}
-
-static int parse_raw(struct david *d, const char *value)
-{
-	char error[RAW_ERROR_SIZE];
-	char *copy = kstrdup(value, GFP_KERNEL);
-	int r = copy ? raw_add_text(&d->raw, copy, error) : -ENOMEM;
-
-	kfree(copy);
-	return r;
-}
-
-static unsigned int emit_raw(struct david *d, char *value, unsigned int size)
-{
-	return raw_print(&d->store->raw, ',', value, size) ?: scnprintf(value, size, "none");
-}
-
-static unsigned int emit_profile(struct david *d, char *value, unsigned int size)
-{
-	return scnprintf(value, size, "%s", timing_word(d->timing));
-}
-
-static const char * const store_names[] = {
-	[STORE_AUTO] = "auto",
-	[STORE_FORMAT] = "format",
-	[STORE_MEMORY] = "memory",
-};
-
-static int parse_store(struct david *d, const char *value)
-{
-	int kind = match_string(store_names, ARRAY_SIZE(store_names), value);
-
-	if (kind < 0)
-		return kind;
-	d->store_kind = kind;
-	return 0;
-}
-
-/* What recreates the device: it is formatted once only. */
-static void print_store(const struct david *d, char *value, size_t size)
-{
-	strscpy(value, store_names[d->store->wal ? STORE_AUTO : STORE_MEMORY], size);
-}
-
-static const struct option options[] = {
-	{ "mode", parse_mode, print_mode,
-	  "mode: must be timing-accurate, speedup or model-only" },
-	{ "classify", parse_classify, print_classify,
-	  "classify: must be auto, implicit, explicit, keep or data" },
-	{ "content", parse_content, print_content,
-	  "content: must be one of " CONTENT_WORDS },
-	{ "seed", parse_seed, print_seed,
-	  "seed: must be a number from 0 to 2^64 - 1" },
-	{ "block_size", parse_block_size, print_block_size,
-	  "block_size: must be 512, 1024, 2048 or 4096" },
-	{ "low_water", parse_low_water, print_low_water,
-	  "low_water: must be a number of blocks" },
-	{ "unclassified", parse_unclassified, print_unclassified,
-	  "unclassified: must be a number of MB from 0 to 1048576" },
-	{ "checksums", parse_checksums, print_checksums,
-	  "checksums: must be auto, on or off" },
-	{ "checksum_memory", parse_checksum_memory, print_checksum_memory,
-	  "checksum_memory: must be a number of megabytes" },
-	{ "exact", parse_exact, print_exact,
-	  "exact: must be a number of megabytes" },
-	{ "files", parse_files, NULL,
-	  "files: must be off, default, or suffixes and kinds: htm,html=html;gz=gzip",
-	  emit_files },
-	{ "raw", parse_raw, NULL,
-	  "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:",
-	  emit_raw },
-	{ "table_memory", parse_table_memory, print_table_memory,
-	  "table_memory: must be a number of megabytes from 1" },
-	{ "store", parse_store, print_store,
-	  "store: must be auto, format or memory" },
-	/* Last, as there may be none. */
-	{ "profile", parse_profile, NULL, NULL, emit_profile },
-};
-
-#define OPTION_NAMES \
-"mode, classify, content, seed, block_size, low_water, unclassified, checksums, " \
-"checksum_memory, exact, files, raw, table_memory, store, profile"
-
-static int parse_option(struct david *d, char *word, unsigned int *seen, char **error)
-{
-	char *value = strchr(word, '=');
-	unsigned int i;
-
-	if (!value) {
-		*error = "A word after the count is not of the form name=value";
-		return -EINVAL;
-	}
-	*value++ = '\0';
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
-		if (strcmp(word, options[i].name))
-			continue;
-		if (*seen & (1u << i)) {
-			*error = "A name stands twice among the name=value words";
-			return -EINVAL;
-		}
-		*seen |= 1u << i;
-		if (options[i].parse(d, value)) {
-			*error = options[i].error;
-			return -EINVAL;
-		}
-		return 0;
-	}
-	*error = "Unknown name; known are " OPTION_NAMES;
-	return -EINVAL;
-}
-
-/* [<number of words> <name=value>...] */
-static int parse_options(struct david *d, unsigned int argc, char **argv, char **error)
-{
-	unsigned int count, seen = 0;
-	int r;
-
-	if (!argc)
-		return 0;
-	if (kstrtouint(argv[0], 10, &count)) {
-		*error = "After the backing device comes the number of words that follow";
-		return -EINVAL;
-	}
-	if (count != argc - 1) {
-		*error = "The number of words differs from the number that was announced";
-		return -EINVAL;
-	}
-	for (argv++; count; count--, argv++) {
-		r = parse_option(d, *argv, &seen, error);
-		if (r)
-			return r;
-	}
-	return 0;
-}
+#include "grow.h"
+#include "message.h"
+#include "options.h"
 
 /* Features of the disk that is faked. Without a profile: of any that is fast. */
 
@@ -452,21 +135,6 @@ static void david_free(struct david *d)
 	kfree(d);
 }
 
-/* What model-only mode asks of the devices; @error says what is wrong. */
-static int check_model_only(const struct david *d, char **error)
-{
-	struct block_device *backing = d->dev->bdev;
-
-	if (bdev_nr_sectors(backing) < d->ti->len)
-		*error = "mode: model-only needs a backing device at least as large as the target";
-	else if (bdev_logical_block_size(backing) > timing_profile(d->timing)->logical_block)
-		*error =
-"mode: model-only needs logical blocks no smaller than the backing device's: logical_block";
-	else
-		return 0;
-	return -EINVAL;
-}
-
 static int make_timing(struct david *d, char **error)
 {
 	int r;
@@ -509,19 +177,12 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	}
 	d->ti = ti;
 	INIT_WORK(&d->event, event_work);
-	d->classify = CLASSIFY_AUTO;
-	d->content.kind = CONTENT_INCOMPRESSIBLE;
 	seqlock_init(&d->content_lock);
-	d->csum_io.megabytes = 16;
-	d->block_size = 4096;
-	d->low_water = U64_MAX;
-	d->table_megabytes = default_table_megabytes();
-	d->unclassified = UNCLASSIFIED_DEFAULT;
-	d->mode = MODE_UNSET;
 	mutex_init(&d->mode_lock);
+	options_default(d);
 	raw_init(&d->raw);
 
-	r = parse_options(d, argc - 1, argv + 1, &ti->error);
+	r = options_parse(d, argc - 1, argv + 1, &ti->error);
 	if (r)
 		goto bad;
 
@@ -716,58 +377,6 @@ static void david_resume(struct dm_target *ti)
 		implicit_start(d->implicit);
 }
 
-static void print_table(struct david *d, char *result, unsigned int maxlen)
-{
-	unsigned int nr = ARRAY_SIZE(options) - !d->timing;
-	char value[VALUE_MAX];
-	unsigned int sz = 0;
-	unsigned int i;
-
-	DMEMIT("%s %u", d->dev->name, nr);
-	for (i = 0; i < nr; i++) {
-		if (options[i].print) {
-			options[i].print(d, value, sizeof(value));
-			DMEMIT(" %s=%s", options[i].name, value);
-		} else {
-			DMEMIT(" %s=", options[i].name);
-			if (sz < maxlen)
-				sz += options[i].emit(d, result + sz, maxlen - sz);
-		}
-	}
-}
-
-static void print_ima(const struct david *d, char *result, unsigned int maxlen)
-{
-	char value[VALUE_MAX];
-	unsigned int sz = 0;
-	unsigned int i;
-
-	DMEMIT_TARGET_NAME_VERSION(d->ti->type);
-	DMEMIT(",backing=%s", d->dev->name);
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
-		if (!options[i].print)
-			continue;
-		options[i].print(d, value, sizeof(value));
-		DMEMIT(",%s=%s", options[i].name, value);
-	}
-	/* The others are no matter of security, and too long. */
-	if (d->timing)
-		DMEMIT(",profile=%s", timing_profile(d->timing)->name);
-	DMEMIT(";");
-}
-
-static void print_stats(const struct david *d, char *result, unsigned int maxlen)
-{
-	struct david_stats *st = kzalloc(sizeof(*st), GFP_KERNEL);
-
-	result[0] = '\0';
-	if (!st)
-		return;
-	store_stats(d->store, st);
-	stats_print(st, result, maxlen);
-	kfree(st);
-}
-
 static void david_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,
 			 char *result, unsigned int maxlen)
 {
@@ -776,146 +385,12 @@ static void david_status(struct dm_target *ti, status_type_t type, unsigned int 
 		print_stats(ti->private, result, maxlen);
 		break;
 	case STATUSTYPE_TABLE:
-		print_table(ti->private, result, maxlen);
+		options_print(ti->private, result, maxlen);
 		break;
 	case STATUSTYPE_IMA:
-		print_ima(ti->private, result, maxlen);
+		options_print_ima(ti->private, result, maxlen);
 		break;
 	}
-}
-
-static int change_mode(struct david *d, const char *name)
-{
-	int mode = mode_parse(name);
-	char *error = NULL;
-	int r = -EINVAL;
-
-	mutex_lock(&d->mode_lock);
-	if (mode < 0) {
-		error = "mode: must be timing-accurate, speedup or model-only";
-	} else if (mode == d->mode) {
-		r = 0;
-	} else if (!d->timing) {
-		error = "mode: without a profile there is no time: must be speedup";
-	} else if (mode == DAVID_MODE_MODEL_ONLY || d->mode == DAVID_MODE_MODEL_ONLY) {
-		/* A request that is under way now would change the store after the look at it. */
-		if (!dm_suspended(d->ti))
-			error =
-"mode: to or from model-only the device must be suspended: dmsetup suspend";
-		else if (d->store->wal)
-			error = "mode: to or from model-only there must be no store: store=memory";
-		else if (!store_empty(d->store))
-			error = "mode: to or from model-only the store must be empty";
-		else
-			r = mode == DAVID_MODE_MODEL_ONLY ? check_model_only(d, &error) : 0;
-	} else {
-		r = 0;
-	}
-	if (!r && mode != d->mode) {
-		r = timing_set_mode(d->timing, mode);
-		if (r)
-			error = "Not enough memory for the modelled disk";
-	}
-	if (!r) {
-		/* Requests look at it once, pairs with map_timed(): the model is there. */
-		smp_store_release(&d->mode, mode);
-		WRITE_ONCE(d->store->mode, mode);
-	}
-	mutex_unlock(&d->mode_lock);
-	if (error)
-		DMERR("%s: %s", dm_table_device_name(d->ti->table), error);
-	return r;
-}
-
-/* What is squashed already reads as the new kind, too. */
-static int change_content(struct david *d, const char *text)
-{
-	struct content content;
-	const char *error = content_parse(text, &content);
-
-	if (error) {
-		DMERR("%s: content: %s", dm_table_device_name(d->ti->table), error);
-		return -EINVAL;
-	}
-	write_seqlock(&d->content_lock);
-	d->content = content;
-	write_sequnlock(&d->content_lock);
-	return 0;
-}
-
-static int change_files(struct david *d, const char *text)
-{
-	char error[BYFILE_ERROR_SIZE];
-	int r;
-
-	mutex_lock(&d->mode_lock);
-	atomic64_sub(byfile_bytes(&d->byfile), &d->store->target_bytes);
-	r = byfile_set(&d->byfile, text, error);
-	atomic64_add(byfile_bytes(&d->byfile), &d->store->target_bytes);
-	mutex_unlock(&d->mode_lock);
-	if (r)
-		DMERR("%s: files: %s", dm_table_device_name(d->ti->table), error);
-	return r;
-}
-
-/* Rules for files need to be told of files: by page owners, or on ext by inodes and names. */
-static void warn_of_deafness(const struct david *d)
-{
-	const struct raw *raw = &d->store->raw;
-
-	if (d->classify == CLASSIFY_DATA && raw_has_file_rules(raw))
-		DMWARN("%s: raw: classify=data is not told of files: sectors: works",
-		       dm_table_device_name(d->ti->table));
-}
-
-/* raw list | add RULE... | remove RULE... */
-static int raw_message(struct david *d, unsigned int argc, char **argv, char *result,
-		       unsigned int maxlen)
-{
-	char error[RAW_ERROR_SIZE] = "wants list, add RULE... or remove RULE...";
-	bool add = argc && !strcmp(argv[0], "add");
-	int r = -EINVAL;
-
-	if (argc == 1 && !strcmp(argv[0], "list")) {
-		raw_print(&d->store->raw, '\n', result, maxlen);
-		return 1;
-	}
-	if (argc > 1 && (add || !strcmp(argv[0], "remove"))) {
-		if (!add && d->implicit)
-			implicit_rules_going(d->implicit);
-		r = raw_change(&d->store->raw, add, argc - 1, argv + 1, error);
-		if (!add && d->implicit)
-			implicit_rules_gone(d->implicit);
-		if (add && d->implicit)
-			implicit_rules_added(d->implicit);
-	}
-	if (r)
-		DMERR("%s: raw: %s", dm_table_device_name(d->ti->table), error);
-	else if (add)
-		warn_of_deafness(d);
-	return r;
-}
-
-#define MESSAGES "stats, mode MODE, content KIND, files SUFFIXES, raw ..."
-
-static int david_message(struct dm_target *ti, unsigned int argc, char **argv,
-			 char *result, unsigned int maxlen)
-{
-	if (argc == 1 && !strcmp(argv[0], "stats")) {
-		print_stats(ti->private, result, maxlen);
-		return 1;
-	}
-	if (argc == 2 && !strcmp(argv[0], "mode"))
-		return change_mode(ti->private, argv[1]);
-	if (argc == 2 && !strcmp(argv[0], "content"))
-		return change_content(ti->private, argv[1]);
-	if (argc == 2 && !strcmp(argv[0], "files"))
-		return change_files(ti->private, argv[1]);
-	if (argc && !strcmp(argv[0], "raw"))
-		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
-	DMERR("%s: unknown message \"%s\"; known are: " MESSAGES,
-	      dm_table_device_name(ti->table), argv[0]);
-	return -EINVAL;
 }
 
 static int david_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages to a live target: see message.h. */
+#include "message.h"
+
+#include <linux/slab.h>
+#include "../compat/compat.h"
+#include "../io/david.h"
+#include "../io/implicit.h"
+
+int check_model_only(const struct david *d, char **error)
+{
+	struct block_device *backing = d->dev->bdev;
+
+	if (bdev_nr_sectors(backing) < d->ti->len)
+		*error = "mode: model-only needs a backing device at least as large as the target";
+	else if (bdev_logical_block_size(backing) > timing_profile(d->timing)->logical_block)
+		*error =
+"mode: model-only needs logical blocks no smaller than the backing device's: logical_block";
+	else
+		return 0;
+	return -EINVAL;
+}
+
+void print_stats(const struct david *d, char *result, unsigned int maxlen)
+{
+	struct david_stats *st = kzalloc(sizeof(*st), GFP_KERNEL);
+
+	result[0] = '\0';
+	if (!st)
+		return;
+	store_stats(d->store, st);
+	stats_print(st, result, maxlen);
+	kfree(st);
+}
+
+static int change_mode(struct david *d, const char *name)
+{
+	int mode = mode_parse(name);
+	char *error = NULL;
+	int r = -EINVAL;
+
+	mutex_lock(&d->mode_lock);
+	if (mode < 0) {
+		error = "mode: must be timing-accurate, speedup or model-only";
+	} else if (mode == d->mode) {
+		r = 0;
+	} else if (!d->timing) {
+		error = "mode: without a profile there is no time: must be speedup";
+	} else if (mode == DAVID_MODE_MODEL_ONLY || d->mode == DAVID_MODE_MODEL_ONLY) {
+		/* A request that is under way now would change the store after the look at it. */
+		if (!dm_suspended(d->ti))
+			error =
+"mode: to or from model-only the device must be suspended: dmsetup suspend";
+		else if (d->store->wal)
+			error = "mode: to or from model-only there must be no store: store=memory";
+		else if (!store_empty(d->store))
+			error = "mode: to or from model-only the store must be empty";
+		else
+			r = mode == DAVID_MODE_MODEL_ONLY ? check_model_only(d, &error) : 0;
+	} else {
+		r = 0;
+	}
+	if (!r && mode != d->mode) {
+		r = timing_set_mode(d->timing, mode);
+		if (r)
+			error = "Not enough memory for the modelled disk";
+	}
+	if (!r) {
+		/* Requests look at it once, pairs with map_timed(): the model is there. */
+		smp_store_release(&d->mode, mode);
+		WRITE_ONCE(d->store->mode, mode);
+	}
+	mutex_unlock(&d->mode_lock);
+	if (error)
+		DMERR("%s: %s", dm_table_device_name(d->ti->table), error);
+	return r;
+}
+
+/* What is squashed already reads as the new kind, too. */
+static int change_content(struct david *d, const char *text)
+{
+	struct content content;
+	const char *error = content_parse(text, &content);
+
+	if (error) {
+		DMERR("%s: content: %s", dm_table_device_name(d->ti->table), error);
+		return -EINVAL;
+	}
+	write_seqlock(&d->content_lock);
+	d->content = content;
+	write_sequnlock(&d->content_lock);
+	return 0;
+}
+
+static int change_files(struct david *d, const char *text)
+{
+	char error[BYFILE_ERROR_SIZE];
+	int r;
+
+	mutex_lock(&d->mode_lock);
+	atomic64_sub(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	r = byfile_set(&d->byfile, text, error);
+	atomic64_add(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	mutex_unlock(&d->mode_lock);
+	if (r)
+		DMERR("%s: files: %s", dm_table_device_name(d->ti->table), error);
+	return r;
+}
+
+/* Rules for files need to be told of files: by page owners, or on ext by inodes and names. */
+static void warn_of_deafness(const struct david *d)
+{
+	const struct raw *raw = &d->store->raw;
+
+	if (d->classify == CLASSIFY_DATA && raw_has_file_rules(raw))
+		DMWARN("%s: raw: classify=data is not told of files: sectors: works",
+		       dm_table_device_name(d->ti->table));
+}
+
+/* raw list | add RULE... | remove RULE... */
+static int raw_message(struct david *d, unsigned int argc, char **argv, char *result,
+		       unsigned int maxlen)
+{
+	char error[RAW_ERROR_SIZE] = "wants list, add RULE... or remove RULE...";
+	bool add = argc && !strcmp(argv[0], "add");
+	int r = -EINVAL;
+
+	if (argc == 1 && !strcmp(argv[0], "list")) {
+		raw_print(&d->store->raw, '\n', result, maxlen);
+		return 1;
+	}
+	if (argc > 1 && (add || !strcmp(argv[0], "remove"))) {
+		if (!add && d->implicit)
+			implicit_rules_going(d->implicit);
+		r = raw_change(&d->store->raw, add, argc - 1, argv + 1, error);
+		if (!add && d->implicit)
+			implicit_rules_gone(d->implicit);
+		if (add && d->implicit)
+			implicit_rules_added(d->implicit);
+	}
+	if (r)
+		DMERR("%s: raw: %s", dm_table_device_name(d->ti->table), error);
+	else if (add)
+		warn_of_deafness(d);
+	return r;
+}
+
+#define MESSAGES "stats, mode MODE, content KIND, files SUFFIXES, raw ..."
+
+int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+		  unsigned int maxlen)
+{
+	if (argc == 1 && !strcmp(argv[0], "stats")) {
+		print_stats(ti->private, result, maxlen);
+		return 1;
+	}
+	if (argc == 2 && !strcmp(argv[0], "mode"))
+		return change_mode(ti->private, argv[1]);
+	if (argc == 2 && !strcmp(argv[0], "content"))
+		return change_content(ti->private, argv[1]);
+	if (argc == 2 && !strcmp(argv[0], "files"))
+		return change_files(ti->private, argv[1]);
+	if (argc && !strcmp(argv[0], "raw"))
+		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
+	DMERR("%s: unknown message \"%s\"; known are: " MESSAGES,
+	      dm_table_device_name(ti->table), argv[0]);
+	return -EINVAL;
+}
