@@ -900,8 +900,8 @@ void classifier_kept(struct classifier *c, u64 sector, u64 sectors)
 }
 
 /*
- * No file system discards its own superblock or its journal's inode, nor its bitmaps and inode
- * tables: somebody else takes the place.
+ * No file system discards its own superblock or its journal's inode, nor its bitmaps: somebody
+ * else takes the place. (Inode tables are zeroed in the background.)
  */
 static bool ext_discarded(const struct volume *v, u64 sector, u64 sectors)
 {
@@ -914,7 +914,7 @@ static bool ext_discarded(const struct volume *v, u64 sector, u64 sectors)
 	    (e->inode_block && sector <= inode && inode < sector + sectors))
 		return true;
 	return e->layout.known && blocks_of(v, sector, sectors, &block, &n) &&
-	       layout_touches(&e->layout, block, n);
+	       layout_has_bitmap(&e->layout, block, n);
 }
 
 void classifier_discard(struct classifier *c, u64 sector, u64 sectors)

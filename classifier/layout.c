@@ -53,11 +53,18 @@ static const struct layout_run *run_of(const struct layout *l, u64 block)
 	return run && block - run->start < run->len ? run : NULL;
 }
 
-bool layout_touches(const struct layout *l, u64 block, u64 n)
+bool layout_has_bitmap(const struct layout *l, u64 block, u64 n)
 {
 	const struct layout_run *run = n ? last_before(l, block + n - 1) : NULL;
 
-	return run && run->start + run->len > block;
+	/* They are disjoint, and bitmaps and inode tables take turns. */
+	for (; run && run->start + run->len > block; run--) {
+		if (run->kind != LAYOUT_INODES)
+			return true;
+		if (run == l->run)
+			break;
+	}
+	return false;
 }
 
 enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, u64 block,

@@ -56,8 +56,8 @@ static inline void layout_need(struct layout *l)
 enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, u64 block,
 			     u32 *first);
 
-/* Is any of the @n blocks from @block on one of these? */
-bool layout_touches(const struct layout *l, u64 block, u64 n);
+/* Is any of the @n blocks from @block on a bitmap? */
+bool layout_has_bitmap(const struct layout *l, u64 block, u64 n);
 
 /*
  * The block that inode @ino lies in, at byte *@offset; 0: not known. Looks at all

@@ -420,12 +420,15 @@ static void a_file_system_found_behind_what_is_proved_cuts_the_volume_off(struct
 	done(d);
 }
 
-static void what_discards_inodes_takes_the_place(struct kunit *test)
+static void what_discards_bitmaps_takes_the_place(struct kunit *test)
 {
 	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
 
 	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
+	/* The driver zeroes inode tables. */
 	classifier_discard(&d->c, (TABLE + 1) * 8, 8);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_UNLOGGED);
+	classifier_discard(&d->c, 11 * 8, (TABLE + 1 - 11) * 8);
 	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_NO_VOLUME);
 	done(d);
 }
@@ -447,7 +450,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_volume_that_grew_is_believed_where_its_new_end_was_read),
 	KUNIT_CASE(a_volume_that_grew_spares_its_neighbour),
 	KUNIT_CASE(a_file_system_found_behind_what_is_proved_cuts_the_volume_off),
-	KUNIT_CASE(what_discards_inodes_takes_the_place),
+	KUNIT_CASE(what_discards_bitmaps_takes_the_place),
 	{}
 };
 
