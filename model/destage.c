@@ -38,6 +38,8 @@ static void step(struct drive *drive, u64 left)
 	segment->dirty -= stretch.sectors;
 	if (drive->writes)
 		drive->writes->sectors -= stretch.sectors;
+	else
+		drive->dirty -= stretch.sectors;
 	drive->media_free = destage->pass.time;
 }
 
@@ -106,7 +108,7 @@ struct segment *destage_choose(struct drive *drive, u64 now)
 
 	if (drive->writes)
 		return write_buffer_nearest(drive->writes, &drive->media, now);
-	for (i = 0; i < drive->cache->nr; i++) {
+	for (i = 0; drive->dirty && i < drive->cache->nr; i++) {
 		segment = &drive->cache->segments[i];
 		if (!segment->dirty)
 			continue;
@@ -156,7 +158,7 @@ void destage_overlap(struct drive *drive, u64 sector, u64 sectors, u64 now)
 			destage_segment(drive, segment, 0, now);
 		return;
 	}
-	for (i = 0; i < drive->cache->nr; i++) {
+	for (i = 0; drive->dirty && i < drive->cache->nr; i++) {
 		segment = &drive->cache->segments[i];
 		if (segment->dirty && sector < segment->end &&
 		    sector + sectors > segment->end - segment->dirty)
@@ -188,7 +190,10 @@ void destage_advance(struct drive *drive, u64 now)
 			advance_run(drive);
 			continue;
 		}
-		start = max(drive->media_free, drive->last_end + profile->destage_idle);
+		start = drive->last_end + profile->destage_idle;
+		if (drive->writes && write_buffer_pressed(drive->writes))
+			start = drive->pressed;
+		start = max(start, drive->media_free);
 		if (start >= now)
 			return;
 		segment = destage_choose(drive, start);

@@ -41,6 +41,13 @@ struct disk {
 	struct drive_parts parts;	/* of it */
 	struct disk_command **window;	/* in the drive and not active, in order of dispatch */
 	u32 nr_window;
+	u64 batch;			/* those that came by then go first */
+	struct {
+		u64 since;		/* when the arm came to where it is */
+		u64 sectors;		/* that it has read or written there, */
+		u64 end;		/* up to this one */
+		u8 op;
+	} turn;
 
 	struct request_list done;
 };
@@ -166,27 +173,115 @@ static struct disk_command *window_take(struct disk *disk, u32 i)
 	return command;
 }
 
-/* Which of the window comes next: the one that waited too long, else the nearest. */
-static u32 choose(const struct disk *disk)
+/* Does @command go on where the arm is? */
+static bool goes_on(const struct disk *disk, const struct disk_command *command)
 {
-	u64 time, least = NEVER;
-	u32 i, best = 0;
+	return command->op == disk->turn.op && command->sector == disk->turn.end;
+}
 
-	if (disk->nr_window == 1 ||
-	    disk->now - disk->window[0]->dispatch > disk->profile->ncq_age_limit)
-		return 0;	/* dispatched first, waited longest */
+#define NONE	U32_MAX
+
+/* Of what needs the arm, as places in the window; NONE if there is none such. */
+struct choice {
+	u32 on;			/* goes on where the arm is */
+	u32 nearest;
+	u64 time;		/* of that */
+	u32 write;		/* waited longest for room in the buffer */
+};
+
+/*
+ * What there is to choose from: @old came no later than disk->batch, @recent came later.
+ * Returns what needs no arm, NONE if there is none such.
+ */
+static u32 look(const struct disk *disk, struct choice *old, struct choice *recent)
+{
+	u32 i, hit = NONE;
+
+	*old = (struct choice) { .on = NONE, .nearest = NONE, .time = NEVER, .write = NONE };
+	*recent = *old;
 	for (i = 0; i < disk->nr_window; i++) {
 		const struct drive_command command = as_drive_command(disk->window[i]);
+		struct choice *choice = command.arrived <= disk->batch ? old : recent;
+		u64 time;
 
 		if (disk->window[i]->follows && !MODEL_PLANTED(order))
 			continue;
 		time = drive_access_time(disk->drive, &command, disk->now);
-		if (time < least) {
-			least = time;
-			best = i;
+		if (time == DRIVE_NO_ROOM) {
+			choice->write = min(choice->write, i);
+		} else if (!time && command.op == DISK_WRITE) {
+			hit = min(hit, i);
+		} else if (goes_on(disk, disk->window[i]) && !MODEL_PLANTED(order)) {
+			choice->on = min(choice->on, i);
+		} else if (!time) {
+			hit = min(hit, i);
+		} else if (time < choice->time) {
+			choice->time = time;
+			choice->nearest = i;
 		}
 	}
-	return best;
+	return hit;
+}
+
+/*
+ * A stream keeps the arm for what it had asked for when its turn began, and for as much as is
+ * read ahead of a stream. Beyond that the arm's being near is no reason to go before others
+ * that waited then.
+ */
+static bool turn_is_over(const struct disk *disk, const struct disk_command *command)
+{
+	return command->dispatch > disk->turn.since && disk->window[0]->dispatch <= disk->turn.since &&
+	       disk->turn.sectors >= max(disk->profile->readahead_stream,
+					 2 * disk->profile->max_sectors);
+}
+
+/*
+ * Which of the window comes next: what waited too long; what needs no arm; what goes on where
+ * the arm is; the nearest. Nothing is to starve beside a stream, nor reads beside writes that
+ * wait until others are on the media: then those that wait all come before those that come
+ * later. Returns whether it needs the arm.
+ */
+static bool choose(struct disk *disk, u32 *which)
+{
+	struct choice old, recent, *choice;
+	u32 hit;
+
+	*which = 0;		/* dispatched first, waited longest */
+	if (disk->nr_window == 1 ||
+	    disk->now - disk->window[0]->dispatch > disk->profile->ncq_age_limit)
+		return true;
+	hit = look(disk, &old, &recent);
+	if (hit != NONE) {
+		*which = hit;
+		return false;
+	}
+	choice = &old;
+	if (min(min(old.on, old.nearest), old.write) == NONE) {
+		choice = &recent;
+		if (recent.write != NONE && min(recent.on, recent.nearest) != NONE)
+			disk->batch = disk->now;
+	}
+	if (choice->on != NONE && !turn_is_over(disk, disk->window[choice->on])) {
+		*which = choice->on;
+	} else if (choice->on != NONE) {
+		disk->batch = disk->turn.since;		/* window[0] comes first */
+	} else {
+		*which = choice->nearest != NONE ? choice->nearest : choice->write;
+	}
+	return true;
+}
+
+static void take_turn(struct disk *disk, const struct disk_command *command)
+{
+	/* A gap that is read through ends no turn. */
+	if (command->op != disk->turn.op ||
+	    command->sector - disk->turn.end > disk->profile->readahead_stream) {
+		disk->turn.since = disk->now;
+		disk->turn.sectors = 0;
+	}
+	disk->turn.op = command->op;
+	disk->turn.end = command->sector + command->sectors;
+	disk->turn.sectors += command->sectors;
 }
 
 static void serve(struct disk *disk, struct disk_command *command)
@@ -199,8 +294,17 @@ static void serve(struct disk *disk, struct disk_command *command)
 
 static void serve_next(struct disk *disk)
 {
-	if (!disk->active && disk->nr_window)
-		serve(disk, window_take(disk, choose(disk)));
+	struct disk_command *command;
+	bool arm;
+	u32 i;
+
+	if (disk->active || !disk->nr_window)
+		return;
+	arm = choose(disk, &i);
+	command = window_take(disk, i);
+	if (arm)
+		take_turn(disk, command);
+	serve(disk, command);
 }
 
 static void mark_dispatched(struct disk *disk, struct disk_command *command)

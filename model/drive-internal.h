@@ -32,7 +32,8 @@ struct drive {
 	const struct profile *profile;
 	struct media media;
 	struct cache *cache;
-	struct write_buffer *writes;	/* NULL: what is dirty is in the cache's segments */
+	struct write_buffer *writes;	/* NULL: what is dirty is in the cache's segments, */
+	u64 dirty;			/* so many sectors */
 	struct readahead readahead;
 	struct destage destage;
 	u64 clock;			/* time until which the above two have been worked out */
@@ -41,6 +42,7 @@ struct drive {
 	u64 bus_free;			/* time when the bus is */
 	u64 last_end;			/* of a command */
 	u64 last_write;			/* the sector after the last write */
+	u64 pressed;			/* time since when the write buffer is */
 	bool wrote;			/* the last command was a write */
 };
 
@@ -75,6 +77,13 @@ static inline void drive_decoded(struct drive *drive, struct command *cmd, u64 r
 	cmd->parts.overhead = ready > cmd->now ? ready - cmd->now : 0;
 }
 
+/* Does @cmd go on with what the head is just writing from the write buffer? */
+static inline bool drive_writes_on(const struct drive *drive, const struct command *cmd)
+{
+	return drive->destage.segment && drive->destage.segment->end == cmd->sector &&
+	       !write_buffer_overlap(drive->writes, cmd->sector, cmd->sectors);
+}
+
 /* Where a read finds its data. */
 enum read_source {
 	FROM_BUFFER,		/* all of it is there */
@@ -86,13 +95,15 @@ struct read_plan {
 	enum read_source source;
 	struct segment *segment;	/* that has the beginning, or read-ahead's; or NULL */
 	u64 ready;			/* time when the command is decoded */
-	u64 otherwise;			/* time when its first sector passes the head by a seek */
-	u64 rotation;			/* ns of that which the platters have to turn */
-	u64 first;			/* or as planned */
+	u64 first;			/* time when its first sector is there, but FROM_MEDIA */
+	u64 from;			/* the first sector that is not in the buffer */
 };
 
 /* The same plan chooses between commands and serves the one chosen. */
 void read_plan(const struct drive *drive, const struct command *cmd, struct read_plan *plan);
+
+/* When the head comes to @sector, if all else is given up for it at @ready; @wait is rotation. */
+u64 when_under_head(const struct drive *drive, u64 sector, u64 ready, u64 *wait);
 
 struct write_plan {
 	bool extra;			/* the drive leaves the bus before the data come */

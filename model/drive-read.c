@@ -100,8 +100,7 @@ static void drop_requested(const struct drive *drive, struct segment *segment, u
 		segment->dropped = end;
 }
 
-/* When the head comes to @sector, if all else is given up for it at @ready; @wait is rotation. */
-static u64 when_under_head(const struct drive *drive, u64 sector, u64 ready, u64 *wait)
+u64 when_under_head(const struct drive *drive, u64 sector, u64 ready, u64 *wait)
 {
 	u64 seek, start;
 	struct place place;
@@ -113,22 +112,16 @@ static u64 when_under_head(const struct drive *drive, u64 sector, u64 ready, u64
 	return start + seek + *wait;
 }
 
-/*
- * Does read-ahead bring @sector, which is not in the buffer, before the head could be there
- * by any other way, and when? A head that reads ahead reads on through a gap.
- */
-static bool coming(const struct drive *drive, u64 sector, u64 otherwise, u64 *when)
+/* Does read-ahead get to @sector, which is not in the buffer? It reads on through a gap. */
+static bool coming(const struct drive *drive, u64 sector)
 {
 	const struct readahead *ra = &drive->readahead;
-	u64 limit = ra->pass.sector + ra->pass.left;
 
-	if (!ra->segment || sector < ra->segment->end ||
-	    (sector >= limit && sector != ra->segment->end))
+	if (!ra->segment || sector < ra->segment->end)
 		return false;
-	if (MODEL_PLANTED(gap) && sector != ra->segment->end)
-		return false;
-	*when = readahead_time(drive, sector);
-	return sector == ra->segment->end || *when <= otherwise;
+	if (sector == ra->segment->end)
+		return true;
+	return sector < ra->pass.sector + ra->pass.left && !MODEL_PLANTED(gap);
 }
 
 /* The run that has all of a read, be it the one that is being written. */
@@ -143,7 +136,7 @@ static struct segment *in_write_buffer(const struct drive *drive, const struct c
 
 void read_plan(const struct drive *drive, const struct command *cmd, struct read_plan *plan)
 {
-	u64 hit = cmd->begin + drive_overhead(drive, KIND_READ_HIT), when;
+	u64 hit = cmd->begin + drive_overhead(drive, KIND_READ_HIT), when, rotation;
 	u64 end = cmd->sector + cmd->sectors, from = cmd->sector;
 	struct segment *segment = NULL;
 
@@ -166,14 +159,18 @@ void read_plan(const struct drive *drive, const struct command *cmd, struct read
 	plan->segment = segment;
 	if (from == cmd->sector)
 		plan->ready = cmd->begin + drive_overhead(drive, KIND_READ_MISS);
-	plan->otherwise = when_under_head(drive, from, plan->ready, &plan->rotation);
-	plan->first = plan->otherwise;
-	if (coming(drive, from, plan->otherwise, &when)) {
-		plan->source = FROM_READAHEAD;
-		plan->segment = drive->readahead.segment;
-		plan->ready = hit;
-		plan->first = from == cmd->sector ? max(hit, when) : hit;
-	}
+	plan->from = from;
+	if (!coming(drive, from))
+		return;
+	when = readahead_time(drive, from);
+	/* Unless the head could be there sooner by another way. */
+	if (from != drive->readahead.segment->end &&
+	    when > when_under_head(drive, from, plan->ready, &rotation))
+		return;
+	plan->source = FROM_READAHEAD;
+	plan->segment = drive->readahead.segment;
+	plan->ready = hit;
+	plan->first = from == cmd->sector ? max(hit, when) : hit;
 }
 
 /* All of it is in the plan's segment, or is being read into it. */
@@ -225,7 +222,7 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 		 const struct transfer *transfer)
 {
 	u64 end = cmd->sector + cmd->sectors, limit;
-	bool comes_back = segment;
+	bool stream = segment && ++segment->returns > 1;
 
 	if (!segment) {
 		segment = cache_take(drive->cache, false, NULL);
@@ -247,7 +244,7 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 		cache_append(drive->cache, segment, min(limit, track_end) - end);
 	}
 	readahead_start(drive, segment, limit, drive->media_free);
-	if (comes_back)
+	if (stream)
 		readahead_secure(drive);
 	drop_requested(drive, segment, end);
 }

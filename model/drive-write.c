@@ -46,42 +46,61 @@ static struct segment *find_room(struct drive *drive, const struct command *cmd,
 	return segment;
 }
 
+/*
+ * What the head is just writing goes on with @cmd. The data come as fast as the head makes room.
+ * Returns when there was room for all of them.
+ */
+static u64 write_on(struct drive *drive, const struct command *cmd, u64 ready)
+{
+	struct segment *segment = drive->destage.segment;
+	struct write_buffer *writes = drive->writes;
+	u64 room = 0;
+
+	segment->end += cmd->sectors;
+	segment->dirty += cmd->sectors;
+	writes->sectors += cmd->sectors;
+	drive->last_write = segment->end;
+	while (writes->sectors > drive->profile->write_buffer && drive->destage.segment) {
+		destage_some(drive, ready);
+		room = drive->media_free;
+	}
+	return room;
+}
+
 /* Into the write buffer, as soon as there is room for it. */
 static u64 write_buffered(struct drive *drive, struct command *cmd)
 {
 	const struct profile *profile = drive->profile;
 	struct write_buffer *writes = drive->writes;
-	struct segment *segment = drive->destage.segment;
-	u64 start, ready;
+	u64 start, ready, room = 0;
+	struct segment *segment;
 
 	ready = cmd->begin + drive_overhead(drive, KIND_WRITE_HIT);
 	drive_decoded(drive, cmd, ready);
 	start = max(ready + profile->data_preparation, drive->bus_free);
 	cmd->parts.hit = true;
 	cmd->parts.overhead += profile->data_preparation + profile->write_completion;
-	if (!write_buffer_find(writes, cmd->sector, cmd->sectors)) {
+	if (drive_writes_on(drive, cmd)) {
+		room = write_on(drive, cmd, ready);
+		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
+	} else if (!write_buffer_find(writes, cmd->sector, cmd->sectors)) {
+		bool pressed = write_buffer_pressed(writes);
+
 		while (!write_buffer_room(writes, cmd->sectors)) {
 			destage_some(drive, ready);
 			start = max(start, drive->media_free);
 		}
-		segment = drive->destage.segment;
-		if (segment && segment->end == cmd->sector &&
-		    !write_buffer_overlap(writes, cmd->sector, cmd->sectors)) {
-			/* What the head is just writing goes on. */
-			segment->end += cmd->sectors;
-			segment->dirty += cmd->sectors;
-			writes->sectors += cmd->sectors;
-		} else {
-			segment = write_buffer_add(writes, &drive->media, cmd->sector, cmd->sectors,
-						   start + cmd->sectors * profile->bus_write);
-		}
+		segment = write_buffer_add(writes, &drive->media, cmd->sector, cmd->sectors,
+					   start + cmd->sectors * profile->bus_write);
+		if (!pressed)
+			drive->pressed = start;
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
 		/* A long run can be written at the media's rate: nothing is gained by waiting. */
 		if (segment->dirty >= profile->segment_sectors && !drive->destage.segment &&
 		    !drive->readahead.segment)
 			destage_start(drive, segment, max(ready, drive->media_free));
 	}
-	return start + cmd->sectors * profile->bus_write + profile->write_completion;
+	return max(room, start + cmd->sectors * profile->bus_write) + profile->write_completion;
 }
 
 /* Into the buffer, and that is it for the host. */
@@ -105,6 +124,7 @@ static u64 write_hit(struct drive *drive, struct command *cmd)
 	if (!segment->dirty)
 		segment->dirty_since = start + min(ahead, room) * profile->bus_write;
 	segment->dirty += cmd->sectors;
+	drive->dirty += cmd->sectors;
 	cache_append(drive->cache, segment, cmd->sectors);
 	cache_use(drive->cache, segment);
 	cache_forget(drive->cache, cmd->sector, cmd->sectors, segment);

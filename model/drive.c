@@ -134,30 +134,31 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 
 /*
  * What a drive takes for the access time of a command whose data pass the head at @first, of
- * which @wait is rotation. Drives know the angle in part only, and of the commands of a stream
- * not at all: a Toshiba P300 gains nothing by it where requests are larger than a command.
+ * which @wait is rotation. Drives know the angle in part only, some of them least where
+ * commands follow on one another: a Toshiba P300 gains nothing by it from 1 MiB on.
  */
 static u64 estimate(const struct drive *drive, const struct command *cmd, u64 first, u64 wait)
 {
 	const struct profile *profile = drive->profile;
-	u32 share = cmd->stream && profile->ncq_rotation < 1000 ? 0 : profile->ncq_rotation;
-	u64 known = wait * share, guess = profile->revolution / 2 * (1000 - share);
+	u64 known = profile->ncq_rotation;
 
-	return first - wait + div_u64(known + guess, 1000);
+	if (cmd->stream)
+		known = known * profile->ncq_rotation_stream / 1000;
+	return first - wait + div_u64(wait * known + profile->revolution / 2 * (1000 - known), 1000);
 }
 
 static u64 read_access(const struct drive *drive, const struct command *cmd)
 {
 	struct read_plan plan;
+	u64 first, wait;
 
 	read_plan(drive, cmd, &plan);
 	if (plan.source == FROM_BUFFER)
 		return 0;
-	if (MODEL_PLANTED(order))
-		return plan.otherwise;
-	if (plan.source == FROM_READAHEAD)
-		return plan.first;
-	return estimate(drive, cmd, plan.first, plan.rotation);
+	if (plan.source == FROM_READAHEAD && !MODEL_PLANTED(order))
+		return max(plan.first, cmd->now + 1);	/* the arm is needed, where it is */
+	first = when_under_head(drive, plan.from, plan.ready, &wait);
+	return estimate(drive, cmd, first, wait);
 }
 
 static u64 write_access(const struct drive *drive, const struct command *cmd)
@@ -166,17 +167,11 @@ static u64 write_access(const struct drive *drive, const struct command *cmd)
 	struct write_plan plan;
 	struct place place;
 
-	if (drive->writes) {
-		if (write_buffer_room(drive->writes, cmd->sectors))
-			return 0;
-	} else if (drive->profile->write_cache == WRITE_CACHE_BACK &&
-		   cache_has_room(drive->cache)) {
-		return 0;
-	}
-	write_plan(drive, cmd, &plan);
-	/* Something else is written out first, whichever write is to have the room. */
 	if (drive->writes)
-		return max(plan.ready, drive->media_free);
+		return write_buffer_room(drive->writes, cmd->sectors) ? 0 : DRIVE_NO_ROOM;
+	if (drive->profile->write_cache == WRITE_CACHE_BACK && cache_has_room(drive->cache))
+		return 0;
+	write_plan(drive, cmd, &plan);
 	start = drive->readahead.segment ? readahead_stops(drive, plan.ready) :
 					   max(plan.ready, drive->media_free);
 	geometry_find(drive->media.geometry, cmd->sector, &place);
@@ -199,5 +194,7 @@ u64 drive_access_time(const struct drive *drive, const struct drive_command *com
 		first = read_access(drive, &cmd);
 	else if (command->op == DISK_WRITE)
 		first = write_access(drive, &cmd);
+	if (first == DRIVE_NO_ROOM)
+		return first;
 	return first > now ? first - now : 0;
 }

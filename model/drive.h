@@ -55,10 +55,14 @@ size_t drive_bytes(const struct drive *drive);
 u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 now,
 		struct drive_parts *parts);
 
+/* A write for which the buffer has no room until others are on the media */
+#define DRIVE_NO_ROOM	(U64_MAX - 1)
+
 /*
  * How long it would take, from @now on, until the drive could begin to transfer the
- * data of @command if that were served next (0 for one that hits the cache): what shortest
- * access first compares. Serving goes by the same plan.
+ * data of @command if that were served next (0 for one that hits the cache, DRIVE_NO_ROOM for
+ * one that waits for room there): what shortest access first compares. Only what needs the
+ * arm takes more than 0. Serving goes by the same plan.
  */
 u64 drive_access_time(const struct drive *drive, const struct drive_command *command, u64 now);
 

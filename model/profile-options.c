@@ -263,6 +263,8 @@ const struct profile_option profile_options[] = {
 	     "a command that waited longer in the drive goes first"),
 	SHARE("ncq_rotation", ncq_rotation, 1000,
 	      "of the rotational wait that the choice knows; the rest counts as half a revolution"),
+	SHARE("ncq_rotation_stream", ncq_rotation_stream, 1000,
+	      "of that share, where another command in the drive goes on with this one"),
 
 	/* Linux 2.6.23, block/ll_rw_blk.c and include/linux/blkdev.h */
 	COUNT("nr_requests", nr_requests, 1, 2048, 128, "requests of the queue, each direction"),

@@ -171,6 +171,7 @@ struct profile {
 	u32 ncq_depth;			/* 1: none */
 	u64 ncq_age_limit;		/* a command that waited longer goes first */
 	u32 ncq_rotation;		/* thousandths of the rotation that the choice knows */
+	u32 ncq_rotation_stream;	/* of that, if another command goes on with this one */
 
 	/* The host's request queue, which the replica queue copies */
 	u32 nr_requests;		/* for each direction */

@@ -34,6 +34,13 @@ size_t write_buffer_bytes(const struct write_buffer *buffer);
 /* Is there room for a write? There always is in an empty buffer, whatever its size. */
 bool write_buffer_room(const struct write_buffer *buffer, u32 sectors);
 
+/* Is it so full that the drive writes without waiting for a pause? */
+static inline bool write_buffer_pressed(const struct write_buffer *buffer)
+{
+	return 2 * buffer->sectors > buffer->profile->write_buffer ||
+	       2 * buffer->nr > buffer->profile->write_segments;
+}
+
 /* The run that has all of these sectors, NULL if none. */
 struct segment *write_buffer_find(const struct write_buffer *buffer, u64 sector, u64 sectors);
 

@@ -90,4 +90,4 @@ overhead_read_miss_after_write = 0.06 ms
 overhead_write_miss_after_read = 0.06 ms
 overhead_write_miss_after_write = 0.06 ms
 ncq_depth = 32			# assumed: what Serial ATA allows
-ncq_rotation = 0.3		# fitted to 168 random reads/s at depth 16 (data sheet, not looked up again)
+ncq_rotation = 0.12		# jshook: a drive of 7200 rpm does as one that knows 12 % of the angle

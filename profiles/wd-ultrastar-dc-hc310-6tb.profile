@@ -89,4 +89,4 @@ overhead_read_miss_after_write = 0.06 ms
 overhead_write_miss_after_read = 0.06 ms
 overhead_write_miss_after_write = 0.06 ms
 ncq_depth = 32			# assumed: what Serial ATA allows
-ncq_rotation = 0.3		# assumed: as its class (Exos X20)
+ncq_rotation = 0.12		# jshook: a drive of 7200 rpm does as one that knows 12 % of the angle

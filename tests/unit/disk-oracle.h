@@ -38,6 +38,9 @@ struct oracle {
 	struct oracle_command *commands;
 	u32 nr;
 	u64 now, busy_until, unplug_at, head, dispatches;
+	/* where the arm is, since when, for how much; and who goes before those that came later */
+	u64 arm_since, arm_sectors, arm_end, group;
+	u8 arm_op;
 	/* scheduler */
 	bool any;
 	u8 direction;
@@ -317,10 +320,94 @@ static bool oracle_follows(const struct oracle *o, const struct oracle_command *
 	return false;
 }
 
+static bool oracle_goes_on(const struct oracle *o, const struct oracle_command *c)
+{
+	return c->op == o->arm_op && c->sector == o->arm_end;
+}
+
+/* The kinds of commands of which one may go next */
+enum oracle_kind { ORACLE_NO_ARM, ORACLE_ON, ORACLE_ELSEWHERE, ORACLE_NO_ROOM };
+
+static bool oracle_is(const struct oracle *o, const struct oracle_command *c, enum oracle_kind kind)
+{
+	u64 time = fake_access(o->head, c->op, c->sector);
+	bool on = oracle_goes_on(o, c);
+
+	if (c->state != ORACLE_WINDOW || oracle_follows(o, c))
+		return false;
+	switch (kind) {
+	case ORACLE_NO_ARM:
+		return !time && (c->op == DISK_WRITE || !on);
+	case ORACLE_ON:
+		return time != DRIVE_NO_ROOM && on && (time || c->op == DISK_READ);
+	case ORACLE_ELSEWHERE:
+		return time && time != DRIVE_NO_ROOM && !on;
+	default:
+		return time == DRIVE_NO_ROOM;
+	}
+}
+
+/* Of those of a kind, that came with the group if @old or else later: the nearest, or the first. */
+static struct oracle_command *oracle_best(const struct oracle *o, enum oracle_kind kind, bool old)
+{
+	struct oracle_command *c, *best = NULL;
+	u64 time, least = 0;
+
+	for (c = o->commands; c < o->commands + o->nr; c++) {
+		if (!oracle_is(o, c, kind) ||
+		    (kind != ORACLE_NO_ARM && old != (c->dispatch <= o->group)))
+			continue;
+		time = kind == ORACLE_ELSEWHERE ? fake_distance(o->head, c->sector) : 0;
+		if (!best || time < least ||
+		    (time == least && c->dispatch_order < best->dispatch_order)) {
+			best = c;
+			least = time;
+		}
+	}
+	return best;
+}
+
+static struct oracle_command *oracle_next(struct oracle *o, struct oracle_command *oldest)
+{
+	struct oracle_command *c = oracle_best(o, ORACLE_NO_ARM, false);
+	bool old = true;
+
+	if (c)
+		return c;
+	if (!oracle_best(o, ORACLE_ON, true) && !oracle_best(o, ORACLE_ELSEWHERE, true) &&
+	    !oracle_best(o, ORACLE_NO_ROOM, true)) {
+		old = false;
+		if (oracle_best(o, ORACLE_NO_ROOM, false) &&
+		    (oracle_best(o, ORACLE_ON, false) || oracle_best(o, ORACLE_ELSEWHERE, false))) {
+			o->group = o->now;
+			old = true;
+		}
+	}
+	c = oracle_best(o, ORACLE_ON, old);
+	if (c && c->dispatch > o->arm_since && oldest->dispatch <= o->arm_since &&
+	    o->arm_sectors >= max(o->profile->readahead_stream, 2 * o->profile->max_sectors)) {
+		o->group = o->arm_since;
+		return oldest;
+	}
+	return c ?: oracle_best(o, ORACLE_ELSEWHERE, old) ?: oracle_best(o, ORACLE_NO_ROOM, old);
+}
+
+static void oracle_arm(struct oracle *o, const struct oracle_command *c)
+{
+	if (c->op != o->arm_op || c->sector < o->arm_end ||
+	    c->sector > o->arm_end + o->profile->readahead_stream) {
+		o->arm_since = o->now;
+		o->arm_sectors = 0;
+	}
+	o->arm_op = c->op;
+	o->arm_end = c->sector + c->sectors;
+	o->arm_sectors += c->sectors;
+}
+
 static void oracle_start(struct oracle *o)
 {
-	struct oracle_command *best = NULL, *oldest = NULL;
-	u64 time, least = ORACLE_NEVER, least_order = 0;
+	struct oracle_command *best, *oldest = NULL;
+	bool arm;
 	u32 i;
 
 	for (i = 0; i < o->nr; i++) {
@@ -328,23 +415,21 @@ static void oracle_start(struct oracle *o)
 
 		if (c->state == ORACLE_ACTIVE)
 			return;
-		if (c->state != ORACLE_WINDOW)
-			continue;
-		if (!oldest || c->dispatch_order < oldest->dispatch_order)
+		if (c->state == ORACLE_WINDOW &&
+		    (!oldest || c->dispatch_order < oldest->dispatch_order))
 			oldest = c;
-		if (oracle_follows(o, c))
-			continue;
-		time = FAKE_SECTOR * fake_distance(o->head, c->sector);
-		if (time < least || (time == least && c->dispatch_order < least_order)) {
-			best = c;
-			least = time;
-			least_order = c->dispatch_order;
-		}
 	}
-	if (!best)
+	if (!oldest)
 		return;
-	if (o->now - oldest->dispatch > o->profile->ncq_age_limit)
-		best = oldest;
+	best = oldest;
+	arm = best->op != DISK_FLUSH;
+	if (oracle_in(o, ORACLE_WINDOW) > 1 &&
+	    o->now - oldest->dispatch <= o->profile->ncq_age_limit) {
+		arm = !oracle_best(o, ORACLE_NO_ARM, false);
+		best = oracle_next(o, oldest);
+	}
+	if (arm)
+		oracle_arm(o, best);
 	best->state = ORACLE_ACTIVE;
 	o->busy_until = o->now + FAKE_FIXED;
 	if (best->op == DISK_FLUSH)

@@ -33,7 +33,8 @@ static struct profile random_profile(struct rnd *rnd)
 
 	profile.scheduler = rnd_below(rnd, 3);
 	profile.ncq_depth = rnd_below(rnd, 2) ? 1 : 1 + rnd_below(rnd, 8);
-	profile.ncq_age_limit = rnd_below(rnd, 20) * MS;
+	profile.ncq_age_limit = rnd_below(rnd, 2) ? 10000 * MS : rnd_below(rnd, 20) * MS;
+	profile.readahead_stream = rnd_below(rnd, 300);
 	profile.nr_requests = 1 + rnd_below(rnd, rnd_below(rnd, 2) ? 4 : 60);
 	profile.nr_batching = rnd_below(rnd, 8);
 	profile.max_sectors = 8 * (1 + rnd_below(rnd, 12));

@@ -3,7 +3,7 @@
  * The disk's engine over a drive whose times are easily foretold: this file includes
  * model/disk.c with other names for its functions and for the drive's. A command
  * takes FAKE_FIXED, and FAKE_SECTOR for each sector of its distance to the end of the
- * one before.
+ * one before. For some writes it never has room.
  */
 #ifndef UNIT_FAKE_DRIVE_H
 #define UNIT_FAKE_DRIVE_H
@@ -62,15 +62,23 @@ static u64 fake_distance(u64 from, u64 to)
 	return from < to ? to - from : from - to;
 }
 
+static u64 fake_access(u64 head, enum disk_op op, u64 sector)
+{
+	if (op == DISK_WRITE && sector / 8 % 4 == 1)
+		return DRIVE_NO_ROOM;
+	return FAKE_SECTOR * fake_distance(head, sector);
+}
+
 u64 drive_access_time(const struct drive *drive, const struct drive_command *command, u64 now)
 {
-	return FAKE_SECTOR * fake_distance(drive->head, command->sector);
+	return fake_access(drive->head, command->op, command->sector);
 }
 
 u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 now,
 		struct drive_parts *parts)
 {
-	u64 seek = command->op == DISK_FLUSH ? 0 : drive_access_time(drive, command, now);
+	u64 seek = command->op == DISK_FLUSH ? 0 :
+		   FAKE_SECTOR * fake_distance(drive->head, command->sector);
 
 	/* A drive serves one command after another. */
 	WARN_ON_ONCE(now < drive->end);

@@ -85,7 +85,7 @@ P300_SIZES = {
 
 
 def _p300() -> list[Row]:
-    """The file lay where the media give the sequential rate: that is fitted, and so is 4 KiB."""
+    """The file lay where the media give the sequential rate: that is fitted, and so are 4 KiB and 1 MiB."""
     rows = [
         _figure(
             f"{op} 1 MiB in a row, depth 10",
@@ -107,7 +107,7 @@ def _p300() -> list[Row]:
             rate,
             PERFSCRIPTS,
             15,
-            fitted=size == 4,
+            fitted=size in (4, 1024),
         )
         for size, rate in P300_SIZES.items()
     ]
@@ -281,7 +281,6 @@ FIGURES: dict[str, list[Row]] = {
             "data sheet, 4 KiB at depth 16, not looked up again",
             10,
             PUBLISHED,
-            fitted=True,
         ),
     ],
     "toshiba-p300-3tb": _p300(),

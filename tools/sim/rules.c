@@ -10,6 +10,15 @@ static bool reads_ahead(const struct job *job, const struct profile *profile)
 	       profile->readahead == READAHEAD_MAX;
 }
 
+static u32 least_track(const struct profile *profile)
+{
+	u32 least = U32_MAX, i;
+
+	for (i = 0; i < profile->nr_zones; i++)
+		least = min(least, profile->zones[i].sectors_per_track);
+	return least;
+}
+
 static bool writes_back(const struct job *job, const struct profile *profile)
 {
 	return !job->write_cache_off && profile->write_cache == WRITE_CACHE_BACK;
@@ -29,6 +38,15 @@ static bool cached(const struct job *job, const struct profile *profile)
 static u64 bytes(const struct job *job)
 {
 	return (u64)job->count * job->parts[0].sectors;
+}
+
+/*
+ * The head reads on through a small gap. Where gaps are longer than a switch takes, and between
+ * runs that are written, the drive has a choice, and each has its own way.
+ */
+static void small_gap(struct job_part *part, const struct profile *profile)
+{
+	part->gap = part->writes ? 0 : min(part->gap, least_track(profile) / 8ULL);
 }
 
 bool rule_sound(const struct job *job, const struct profile *profile)
@@ -52,9 +70,13 @@ static bool fit_depth(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
+	/* Backwards, how those that wait are grouped decides, and that is the host's matter. */
+	if (part->order == JOB_BACKWARD)
+		return false;
 	part->depth = min(part->depth, 32u);
 	part->pace = 0;
 	part->flush = 0;	/* with more depth, flushes find other requests under way */
+	small_gap(part, profile);
 	/* A stream each, so that depth does not change who reads what. */
 	if (part->order != JOB_RANDOM)
 		part->streams = 1;
@@ -85,15 +107,6 @@ static void fast_gap(struct job *job, const struct profile *profile)
 	job->parts[0].gap = 0;
 }
 
-static u32 least_track(const struct profile *profile)
-{
-	u32 least = U32_MAX, i;
-
-	for (i = 0; i < profile->nr_zones; i++)
-		least = min(least, profile->zones[i].sectors_per_track);
-	return least;
-}
-
 /* Reading all of it, and giving away what was not asked for, would do. */
 static bool fit_through(struct job *job, const struct profile *profile)
 {
@@ -103,6 +116,8 @@ static bool fit_through(struct job *job, const struct profile *profile)
 	part->streams = 1;
 	part->writes = 0;
 	part->flush = 0;
+	/* Many larger ones are more than the host's queue takes. They overtake one another there. */
+	part->sectors = min(part->sectors, 1u * MIB);
 	if (!part->gap)
 		part->gap = part->sectors;
 	part->gap = min(part->gap, min(64ULL * KIB, least_track(profile) / 4ULL));
@@ -121,6 +136,11 @@ static bool fit_size(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
+	/* Backwards, each waits for nearly a revolution; how nearly, its size decides. */
+	if (part->order == JOB_BACKWARD)
+		return false;
+	/* What a stream's turn leaves of what was read ahead is luck. */
+	part->streams = 1;
 	part->sectors = min(part->sectors, 8u * MIB);
 	part->gap = 0;
 	part->flush = 0;
@@ -163,7 +183,14 @@ static bool fit_pause(struct job *job, const struct profile *profile)
 
 	if (!part->pace)
 		part->pace = 20000;
-	return true;
+	if (part->order == JOB_BACKWARD)
+		return false;
+	part->streams = 1;
+	if (part->depth > 1)
+		part->flush = 0;
+	small_gap(part, profile);
+	/* Without a cache, what comes a little too late for the head waits for a revolution. */
+	return part->order == JOB_RANDOM || cached(job, profile);
 }
 
 static void fast_pause(struct job *job, const struct profile *profile)
@@ -196,7 +223,7 @@ static void fast_even(struct job *job, const struct profile *profile)
 	job->parts[0].writes = 100;
 }
 
-/* Fewer flushes. Of writes with gaps between them the drive chooses itself when it writes which. */
+/* Fewer flushes. Of runs that do not go on the drive chooses itself when it writes which. */
 
 static bool fit_flush(struct job *job, const struct profile *profile)
 {
@@ -205,6 +232,8 @@ static bool fit_flush(struct job *job, const struct profile *profile)
 	part->writes = 100;
 	part->depth = 1;
 	part->gap = 0;
+	if (part->order == JOB_BACKWARD)
+		return false;
 	if (!part->flush)
 		part->flush = 8;
 	job->count = job->count / (part->flush + 1) * (part->flush + 1);
@@ -224,11 +253,13 @@ static bool fit_caches(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
-	/* What is written late may cost a seek back to a stream that has gone on. */
+	/* What is written late may cost a seek back to a stream that has gone on, */
 	part->streams = 1;
+	part->flush = 0;	/* or one that a write without a cache does beside the bus. */
 	part->writes = part->writes < 50 ? 0 : 100;
 	/* A pause may put a request right where the head is, read-ahead put it elsewhere. */
 	part->pace = 0;
+	small_gap(part, profile);
 	/* The queue may hold more than the write cache can choose from. */
 	if (part->writes) {
 		part->depth = 1;
@@ -253,6 +284,8 @@ static bool fit_streams(struct job *job, const struct profile *profile)
 
 	part->order = JOB_SEQUENTIAL;
 	part->gap = 0;
+	/* Reads among writes find less read ahead, the fewer streams there are. */
+	part->writes = part->writes < 50 ? 0 : 100;
 	if (part->streams == 1)
 		part->streams = 2;
 	return cached(job, profile);
