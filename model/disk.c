@@ -223,14 +223,10 @@ static u32 look(const struct disk *disk, struct choice *old, struct choice *rece
 	return hit;
 }
 
-/*
- * A stream keeps the arm for what it had asked for when its turn began, and for as much as is
- * read ahead of a stream. Beyond that the arm's being near is no reason to go before others
- * that waited then.
- */
+/* A stream's turn: what it had asked for when that began, and as much as is read ahead of one. */
 static bool turn_is_over(const struct disk *disk, const struct disk_command *command)
 {
-	return command->dispatch > disk->turn.since && disk->window[0]->dispatch <= disk->turn.since &&
+	return command->dispatch > disk->turn.since &&
 	       disk->turn.sectors >= max(disk->profile->readahead_stream,
 					 2 * disk->profile->max_sectors);
 }
@@ -261,21 +257,22 @@ static bool choose(struct disk *disk, u32 *which)
 		if (recent.write != NONE && min(recent.on, recent.nearest) != NONE)
 			disk->batch = disk->now;
 	}
-	if (choice->on != NONE && !turn_is_over(disk, disk->window[choice->on])) {
-		*which = choice->on;
-	} else if (choice->on != NONE) {
-		disk->batch = disk->turn.since;		/* window[0] comes first */
-	} else {
+	if (choice->on == NONE)
 		*which = choice->nearest != NONE ? choice->nearest : choice->write;
-	}
+	else if (turn_is_over(disk, disk->window[choice->on]) &&
+		 disk->window[0]->dispatch <= disk->turn.since)
+		disk->batch = disk->turn.since;		/* window[0] comes first */
+	else
+		*which = choice->on;
 	return true;
 }
 
 static void take_turn(struct disk *disk, const struct disk_command *command)
 {
-	/* A gap that is read through ends no turn. */
+	/* A gap that is read through ends no turn. Where nobody waits, the next one begins. */
 	if (command->op != disk->turn.op ||
-	    command->sector - disk->turn.end > disk->profile->readahead_stream) {
+	    command->sector - disk->turn.end > disk->profile->readahead_stream ||
+	    turn_is_over(disk, command)) {
 		disk->turn.since = disk->now;
 		disk->turn.sectors = 0;
 	}

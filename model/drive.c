@@ -140,11 +140,12 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 static u64 estimate(const struct drive *drive, const struct command *cmd, u64 first, u64 wait)
 {
 	const struct profile *profile = drive->profile;
-	u64 known = profile->ncq_rotation;
+	u64 known = profile->ncq_rotation, guess;
 
 	if (cmd->stream)
 		known = known * profile->ncq_rotation_stream / 1000;
-	return first - wait + div_u64(wait * known + profile->revolution / 2 * (1000 - known), 1000);
+	guess = profile->revolution / 2 * (1000 - known);
+	return first - wait + div_u64(wait * known + guess, 1000);
 }
 
 static u64 read_access(const struct drive *drive, const struct command *cmd)

@@ -354,8 +354,9 @@ static struct oracle_command *oracle_best(const struct oracle *o, enum oracle_ki
 	u64 time, least = 0;
 
 	for (c = o->commands; c < o->commands + o->nr; c++) {
-		if (!oracle_is(o, c, kind) ||
-		    (kind != ORACLE_NO_ARM && old != (c->dispatch <= o->group)))
+		bool in_group = c->dispatch <= o->group;
+
+		if (!oracle_is(o, c, kind) || (kind != ORACLE_NO_ARM && old != in_group))
 			continue;
 		time = kind == ORACLE_ELSEWHERE ? fake_distance(o->head, c->sector) : 0;
 		if (!best || time < least ||
@@ -395,7 +396,9 @@ static struct oracle_command *oracle_next(struct oracle *o, struct oracle_comman
 static void oracle_arm(struct oracle *o, const struct oracle_command *c)
 {
 	if (c->op != o->arm_op || c->sector < o->arm_end ||
-	    c->sector > o->arm_end + o->profile->readahead_stream) {
+	    c->sector > o->arm_end + o->profile->readahead_stream ||
+	    (c->dispatch > o->arm_since &&
+	     o->arm_sectors >= max(o->profile->readahead_stream, 2 * o->profile->max_sectors))) {
 		o->arm_since = o->now;
 		o->arm_sectors = 0;
 	}

@@ -74,6 +74,7 @@ FIGURES: dict[str, Callable[[dict], float]] = {
     "ms a flush": lambda job: job["flush_mean_us"] / 1000,
     "part 0 per s": lambda job: job["parts"][0]["part0"]["per_s"],
     "part 1 MB/s": lambda job: job["parts"][1]["part1"]["mb_s"],
+    "part 2 MB/s": lambda job: job["parts"][2]["part2"]["mb_s"],
 }
 
 NO_LIMIT = 1e9
@@ -335,7 +336,39 @@ def _mixed() -> list[Row]:
             below=10,
             above=NO_LIMIT,
         ),
-    ]
+    ] + _beside()
+
+
+def _beside() -> list[Row]:
+    """A random reader beside a stream of 4 MiB outstanding, which is 8 commands: neither starves."""
+    rows = []
+    for op in ("read", "write"):
+        words = f"read random + {op} size=1M depth=4 at=50% count=1500 warm=300"
+        rows += [
+            Row(
+                "mixed",
+                f"4 KiB reads beside {op}s of 1 MiB",
+                words,
+                "part 0 per s",
+                lambda seen, op=op: (
+                    1e6 / (seen.positioning() + 8 * (seen.positioning(op) + seen.transfer(512 * KIB)))
+                ),
+                "all that the stream asked for goes before each of them, in any order",
+                below=0,
+                above=NO_LIMIT,
+            ),
+            Row(
+                "mixed",
+                f"{op}s of 1 MiB beside 4 KiB reads",
+                words,
+                "part 1 MB/s",
+                lambda seen: seen.job["least_media_mb_s"] / 4,
+                "as with streams, a quarter of the media rate",
+                below=0,
+                above=NO_LIMIT,
+            ),
+        ]
+    return rows
 
 
 def _no_cache() -> list[Row]:

@@ -84,6 +84,28 @@ P300_SIZES = {
 }
 
 
+def _p300_mixed() -> list[Row]:
+    """A random reader, a reader and a writer of 10 requests each; the latter two with a limit, or none."""
+
+    def words(rate: str) -> str:
+        return (
+            f"read random size=4K depth=10 {P300_AT} + read size=1M depth=10 at=74.8% span=32G {rate} + "
+            f"write size=1M depth=10 at=76% span=32G {rate} count=3000 warm=300"
+        )
+
+    known = "the drive lets each program have as many requests, the model lets small ones have more"
+    return [
+        _figure(name, words(rate), unit, value, f"{PERFSCRIPTS}; three files", 15, known=known)
+        for name, rate, unit, value, known in (
+            ("random reads beside 10 MB/s each way", "rate=10M", "part 0 per s", 208.4, ""),
+            ("random reads beside 20 MB/s each way", "rate=20M", "part 0 per s", 138.98, ""),
+            ("a reader beside a writer and random reads", "", "part 1 MB/s", 43.96, ""),
+            ("a writer beside a reader and random reads", "", "part 2 MB/s", 39.0, ""),
+            ("random reads beside a reader and a writer", "", "part 0 per s", 33.43, known),
+        )
+    ]
+
+
 def _p300() -> list[Row]:
     """The file lay where the media give the sequential rate: that is fitted, and so are 4 KiB and 1 MiB."""
     rows = [
@@ -98,7 +120,7 @@ def _p300() -> list[Row]:
         )
         for op, rate in (("read", 132.83), ("write", 132.59))
     ]
-    return rows + [
+    rows += [
         _figure(
             f"read {size} KiB, depth 10",
             f"read random size={size}K align=4K depth=10 {P300_AT} "
@@ -111,6 +133,7 @@ def _p300() -> list[Row]:
         )
         for size, rate in P300_SIZES.items()
     ]
+    return rows + _p300_mixed()
 
 
 FIGURES: dict[str, list[Row]] = {

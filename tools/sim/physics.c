@@ -143,7 +143,8 @@ static void random_job(struct physics *ph, struct job *job)
 	/* Long enough for the beginning and the end not to matter, short enough for thousands. */
 	job->count = min(max((64u << 11) / part->sectors, least_count(part)), 1500u);
 	if (part->streams > 1)
-		job->count = max(job->count, part->streams * min((32u << 11) / part->sectors, 1500u));
+		job->count = max(job->count,
+				 part->streams * min((32u << 11) / part->sectors, 1500u));
 }
 
 static bool seconds(const struct physics *ph, const struct job *job, double *s)

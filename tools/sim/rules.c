@@ -116,7 +116,7 @@ static bool fit_through(struct job *job, const struct profile *profile)
 	part->streams = 1;
 	part->writes = 0;
 	part->flush = 0;
-	/* Many larger ones are more than the host's queue takes. They overtake one another there. */
+	/* Many larger ones are more than the host's queue takes, and overtake one another. */
 	part->sectors = min(part->sectors, 1u * MIB);
 	if (!part->gap)
 		part->gap = part->sectors;
