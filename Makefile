@@ -66,7 +66,7 @@ packages-test: ## the packages installed, booted, upgraded and purged in clean D
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
 
-check: ## the tests of every day, 15 minutes, and 10 more the first time; long ones have targets of their own
+check: ## the tests of every day, 15 minutes, and 25 more the first time; long ones have targets of their own
 	@start=$$(date +%s); \
 	for part in lint modules unit fuzz kunit system; do \
 		echo "== make $$part, after $$(( $$(date +%s) - start )) s" >&2; \
@@ -126,6 +126,7 @@ modules-6.1 modules-6.12 modules-newest: modules-%: setup
 
 modules-uml: setup
 	@$(DAVID) lab module --kind uml --kernel 6.12
+	@$(DAVID) lab module --kind uml --kernel newest
 
 sparse: setup ## sparse over the module's sources, with each kernel's headers
 	@$(DAVID) lab module --kind vm --kernel 6.1 --sparse
@@ -191,9 +192,9 @@ trials-references: setup ## lives the references of the lives in `make check` ag
 		--seeds 10 --count 60 --episodes 2 --rotate --remember build/trials/references.json
 	cp build/trials/references.json tests/system/trials-references.json
 
-races: setup ## several CPUs at once, in the vm with 2 and 4 of them; an hour
-	for cpus in 4 2; do DAVID_SCALE=full $(DAVID) lab run --kind vm --cpus $$cpus --memory 4G --timeout 6000 -- \
-		python3 tests/system/caserun.py 'races.*' || exit; done
+races: setup ## several CPUs at once, in the uml lab of the newest kernel with 2 and 4 of them; an hour
+	for cpus in 4 2; do DAVID_SCALE=full $(DAVID) lab run --kind uml --kernel newest --cpus $$cpus --memory 4G \
+		--timeout 6000 -- python3 tests/system/caserun.py 'races.*' || exit; done
 
 faults: setup ## 100 runs of devices that fail and a kernel without memory, on the debug kernel; 40 minutes
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --debug --memory 4G --timeout 7200 -- \

@@ -47,7 +47,7 @@ class FileSystem:
     mkfs: tuple[str, ...] = ()  # words besides those of TOOLS
     check: tuple[str, ...] = ()
     store_after_mkfs: int = 0  # bytes allowed on 1 TB with 4 KiB blocks
-    slow_check: bool = False  # reads every inode table: once is enough
+    slow_check: bool = False  # reads every table: once is enough
     reference: tuple[str, ...] = ()  # to mkfs, so that the reference's file stays small
 
 
@@ -57,6 +57,7 @@ FILE_SYSTEMS = {
     "ext4": FileSystem(store_after_mkfs=16_500_000),
     "xfs": FileSystem(("-m", f"uuid={UUID}"), store_after_mkfs=300_000, reference=("-l", "size=64m")),
     "btrfs": FileSystem(check=OF_DATA, store_after_mkfs=600_000),
+    "f2fs": FileSystem(slow_check=True),
 }
 
 

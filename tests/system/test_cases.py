@@ -21,8 +21,14 @@ def test_every_file_of_cases_is_in_one_group() -> None:
 
 
 def test_every_case_of_a_group_runs_in_the_uml_lab() -> None:
-    ran = [name for job in test_device.JOBS if job.kind == "uml" for name in job.runs]
+    ran = [name for job in test_device.JOBS if (job.kind, job.kernel) == ("uml", "6.12") for name in job.runs]
     assert set(load(GROUPS)) <= set(ran) and len(ran) == len(set(ran))
+
+
+def test_what_several_cpus_may_break_runs_with_several() -> None:
+    named = {name for name, case in load(EVERYTHING).items() if about(case).cpus} | set(load(("races",)))
+    ran = {name for job in test_device.JOBS if job.kind == "uml" and job.cpus > 1 for name in job.runs}
+    assert named == ran
 
 
 def test_every_kernel_that_a_case_names_is_the_vm_labs() -> None:

@@ -17,8 +17,7 @@ CASES = load(GROUPS)
 
 
 def in_vm(kernel: str) -> tuple[str, ...]:
-    """The newest kernel runs what each file system's owners, checksums, times and log rest on."""
-    if FULL and kernel != "newest":
+    if FULL:
         return tuple(name for name in CASES if name.partition(".")[0] not in UML_ONLY)
     return tuple(name for name, case in CASES.items() if kernel in about(case).vm)
 
@@ -27,19 +26,20 @@ def in_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(load(groups))
 
 
+# One CPU costs the host a third less than two.
 JOBS = [
-    Job("device", "vm", "6.12", COMMAND, in_vm("6.12"), timeout=1500, usually=220),
-    # One CPU costs the host a third less; 6.12 has two.
-    Job("device", "vm", "newest", COMMAND, in_vm("newest"), timeout=1500, usually=90, cpus=1),
-    Job("device", "vm", "6.1", COMMAND, in_vm("6.1"), timeout=1500, usually=100, cpus=1),
+    Job("device", "vm", kernel, COMMAND, in_vm(kernel), timeout=1500, usually=90, cpus=1)
+    for kernel in ("6.1", "6.12", "newest")
 ]
+SEVERAL = (*(name for name, case in CASES.items() if about(case).cpus), *in_groups(("races",)))
+JOBS.append(Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=120, cpus=4))
 # In the uml lab in two boots, so that there is work for two CPUs to the end.
 JOBS += [
     Job(f"device-{n}", "uml", "6.12", COMMAND, in_groups(half), timeout=LIMIT, usually=120)
     for n, half in enumerate((GROUPS[::2], GROUPS[1::2]), 1)
 ]
 if FULL:
-    OTHERS = in_groups(tuple(group for group in LONG if group != "vmguest"))
+    OTHERS = in_groups(tuple(group for group in LONG if group not in ("vmguest", "races")))
     JOBS += [
         Job("long", "uml", "6.12", COMMAND, OTHERS, timeout=900, usually=240),
         Job("guests", "uml", "6.12", COMMAND, in_groups(("vmguest",)), timeout=7200, usually=900),

@@ -19,6 +19,8 @@ def job(name: str, kind: str, kernel: str, runs: list[str], usually: int, **opti
     command = [*PYTHON, PROGRAM]
     if not FULL and kind == "vm":
         command += ["--without-reference", ",".join(ALIKE)]
+    if not FULL and (kind, kernel) == ("uml", "newest"):
+        command += ["--target", "david"]
     if FULL:
         options |= {"timeout": 7200}
     if FULL and kind == "uml":
@@ -33,10 +35,10 @@ def job(name: str, kind: str, kernel: str, runs: list[str], usually: int, **opti
 UML_SCALE, VM_SCALE = ("uml", "vm") if FULL else ("check", "check")
 STORE = "1G" if FULL else "128M"
 
-# Those whose trees are the same in both labs.
-ALIKE = ("ext2", "ext3", "ext4", "btrfs")
+# Those whose trees are the same in all labs.
+ALIKE = ("ext2", "ext3", "ext4", "btrfs", "f2fs")
 
-# 1 TB; for ext2 and ext3 in the vm less: mkfs and e2fsck take long without KVM over all inode tables.
+# 1 TB; for ext2, ext3 and f2fs in the vm less: mkfs and e2fsck take long without KVM over all inode tables.
 UML = [f"{fs}:1T:{STORE}:{UML_SCALE}" for fs in ("ext4", "xfs", "btrfs", "ext3")]
 UML.append(f"ext2:{'1T' if FULL else '256G'}:{STORE}:{UML_SCALE}")
 SMALLER, SMALL_SCALE = ("64G", "vm") if FULL else ("16G", "tiny")
@@ -45,8 +47,9 @@ EXT4 = f"ext4:1T:{STORE}:{VM_SCALE}"
 # e2fsck takes half a minute over the groups of 1 TB there.
 EXT4_SMALLER = EXT4 if FULL else f"ext4:128G:{STORE}:{VM_SCALE}"
 VM.insert(0, EXT4_SMALLER)
+F2FS = f"f2fs:{SMALLER}:{STORE}:{SMALL_SCALE}"
+VM.append(F2FS)
 VM_SMALLER = [f"{fs}:{SMALLER}:{STORE}:{SMALL_SCALE}" for fs in ("ext3", "ext2")]
-VM += VM_SMALLER
 LARGE = ["xfs:100T:128M:tiny", "ext4:16T:512M:tiny"]
 # With everything kept, contents are compared too, and btrfs checks its own.
 MODES = [
@@ -62,21 +65,22 @@ MODES = [
 VM_MEMORY = "9G" if FULL else "4G"
 # The backing device is a file in RAM there, which may use half: btrfs leaves 0.5 GB of old tree blocks.
 UML_MEMORY = "6G" if FULL else "3G"
-# The longest first: two labs run at a time.
-# One CPU costs the host a third less; 6.12 has two.
+# The longest first: two labs run at a time. One CPU costs the host a third less than two.
 VM_JOBS = [
-    job("filesystems", "vm", kernel, VM, 150, memory=VM_MEMORY, timeout=1500, cpus=cpus)
-    for kernel, cpus in (("6.1", 2 if FULL else 1), ("6.12", 2))
+    job("filesystems", "vm", kernel, runs, 100, memory=VM_MEMORY, timeout=1500, cpus=1)
+    for kernel, runs in (("6.1", VM + VM_SMALLER), ("6.12", VM), ("newest", VM))
 ]
 UML_JOB = job("filesystems", "uml", "6.12", UML, 130, memory=UML_MEMORY)
-OTHERS = [*LARGE, *MODES, *([] if FULL else VM_SMALLER)]
+CPUS_JOB = job("filesystems", "uml", "newest", [*UML[:3], F2FS], 40, memory=UML_MEMORY, cpus=4)
+OTHERS = [*LARGE, *MODES, *([] if FULL else [F2FS, *VM_SMALLER])]
 OTHERS_JOB = job("large", "uml", "6.12", OTHERS, 60)
-JOBS = [*VM_JOBS, UML_JOB, OTHERS_JOB]
+JOBS = [*VM_JOBS, UML_JOB, CPUS_JOB, OTHERS_JOB]
 
 
 def reference_of(job: Job, run: str) -> tuple[Job, str]:
     """Whose run on dm-linear, and which, that of `job` is compared with."""
-    if FULL or job not in VM_JOBS or run.partition(":")[0] not in ALIKE:
+    its_own = job in VM_JOBS and run.partition(":")[0] not in ALIKE
+    if FULL or its_own or job in (UML_JOB, OTHERS_JOB):
         return job, run
     run = EXT4 if run == EXT4_SMALLER else run
     return (UML_JOB if run in UML_JOB.runs else OTHERS_JOB), run

@@ -19,6 +19,7 @@ from davidlib import kernels  # noqa: E402
 
 DAVID = TREE / "tools" / "david"
 UML = ("--kind", "uml")
+UML_NEWEST = ("--kind", "uml", "--kernel", "newest")
 VM = ("--kind", "vm")
 VM_OLD = ("--kind", "vm", "--kernel", "6.1")
 VM_NEWEST = ("--kind", "vm", "--kernel", "newest", "--cpus", "1")
@@ -37,7 +38,7 @@ def shell(kind: tuple[str, ...], script: str, *options: str) -> subprocess.Compl
 def built() -> None:
     """So that no test's time or output has a build in it, or a trial of KVM."""
     subprocess.run([DAVID, "lab", "setup", "vm"], check=True)
-    for kind in (UML, VM, VM_OLD, VM_NEWEST[:4]):
+    for kind in (UML, UML_NEWEST, VM, VM_OLD, VM_NEWEST[:4]):
         subprocess.run([DAVID, "lab", "module", *kind], check=True)
 
 
@@ -80,11 +81,12 @@ def guests_of(pid: int) -> list[str]:
 
 def version(kind: tuple[str, ...]) -> str:
     """Of the kernel that the lab is to have."""
-    return {VM_OLD: "6.1", VM_NEWEST: kernels.version(kernels.NEWEST)}.get(kind, "6.12")
+    return "6.1" if kind == VM_OLD else kernels.version(kernels.NEWEST) if "newest" in kind else "6.12"
 
 
 @pytest.mark.parametrize(
-    "kind", [UML, VM_OLD, VM, VM_NEWEST], ids=["uml", "vm-6.1", "vm-6.12", "vm-newest"]
+    "kind", [UML, UML_NEWEST, VM_OLD, VM, VM_NEWEST],
+    ids=["uml", "uml-newest", "vm-6.1", "vm-6.12", "vm-newest"],
 )
 def test_output_and_exit_status_are_the_commands_and_the_target_is_there(kind: tuple[str, ...]) -> None:
     run = shell(kind, "echo out; echo err >&2; id -u; uname -r; pwd; dmsetup targets; exit 7")
@@ -182,6 +184,11 @@ def test_two_labs_at_once() -> None:
         assert other not in out.split()
 
 
+def test_the_newest_uml_kernel_has_several_cpus() -> None:
+    run = shell(UML_NEWEST, "nproc; grep -c ^processor /proc/cpuinfo", "--cpus", "3")
+    assert (run.returncode, run.stdout) == (0, "3\n3\n"), run.stderr
+
+
 def test_virtual_time_makes_waiting_free_and_exact() -> None:
     start = time.monotonic()
     run = lab("--virtual-time", "--", "python3", "-c",
@@ -241,6 +248,8 @@ def test_the_environment_is_clean_and_has_the_callers_david_variables() -> None:
     (("--rw", "/does/not/exist"), "--rw /does/not/exist"),
     (("--kind", "vm", "--virtual-time"), "--virtual-time"),
     (("--kind", "uml", "--cpus", "2"), "--cpus 2"),
+    ((*UML_NEWEST, "--cpus", "5"), "--cpus 5"),
+    ((*UML_NEWEST, "--virtual-time"), "--virtual-time"),
     (("--kernel", "latest"), "--kernel latest"),
 ])
 def test_a_bad_option_is_named(options: tuple[str, ...], said: str) -> None:

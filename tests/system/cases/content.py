@@ -159,7 +159,7 @@ def fuzz(block: int, classify: str, seed: int, steps: int) -> None:
             assert figures["written"]["kept"] and figures["written"]["fill"], figures
 
 
-@case(vm="6.1")
+@case(vm="6.1", cpus=True)
 def keep_returns_exactly_what_was_written_4096() -> None:
     fuzz(4096, "keep", 1, 15000)
 
@@ -174,7 +174,7 @@ def keep_returns_exactly_what_was_written_1024() -> None:
     fuzz(1024, "keep", 3, 6000)
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def keep_returns_exactly_what_was_written_512() -> None:
     fuzz(512, "keep", 4, 6000)
 
@@ -267,7 +267,7 @@ def constant_blocks_read_back_exactly_and_cost_nothing() -> None:
         assert figures["store_used"] == 0 and figures["ranges"]["fill"] == len(words), figures
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def one_request_over_all_kinds_of_ranges() -> None:
     """Stored, squashed, constant and never written blocks side by side, served as one request."""
     with loop_disk(16 * MIB) as dev, fake_disk("mixed", TIB, dev, "--classify", "keep") as disk:
@@ -369,7 +369,7 @@ def files_read_the_same_each_time_and_zeros_are_zeros() -> None:
         run("e2fsck", "-fn", disk)
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def a_page_of_a_file_elsewhere_is_kept_on_an_unmounted_disk() -> None:
     """Direct I/O from a mapped file of another file system: pages with an owner, but elsewhere."""
     with ram_disk(128 * MIB) as dev, fake_disk("mounted", TIB, dev) as disk:

@@ -74,7 +74,7 @@ class Hammer:
         return result
 
 
-@case
+@case(cpus=True)
 def several_disks_do_not_mix() -> None:
     with ExitStack() as stack:
         disks = []
@@ -97,7 +97,7 @@ def table_of(name: str) -> str:
     return run("dmsetup", "table", name).strip()
 
 
-@case(vm="6.1")
+@case(vm="6.1", cpus=True)
 def suspend_and_resume_under_io() -> None:
     with loop_disk(16 * MIB) as dev, fake_disk("sleepy", TIB, dev, "--classify", "keep") as disk:
         hammer = Hammer(disk, 1)
@@ -108,7 +108,7 @@ def suspend_and_resume_under_io() -> None:
         assert not error, error
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def a_suspended_disk_serves_what_waited_after_resume() -> None:
     with loop_disk(16 * MIB) as dev, fake_disk("sleepy", TIB, dev, "--classify", "keep") as disk:
         run("dmsetup", "suspend", "sleepy")
@@ -125,7 +125,7 @@ def a_suspended_disk_serves_what_waited_after_resume() -> None:
             raw.must_read(fd, b" " * 3996 + b"x" * 100, 0)
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def reload_under_io_keeps_the_content() -> None:
     with loop_disk(16 * MIB) as dev, fake_disk("again", TIB, dev, "--classify", "keep") as disk:
         hammer = Hammer(disk, 2)
@@ -142,7 +142,7 @@ def reload_under_io_keeps_the_content() -> None:
         assert not error, error
 
 
-@case(vm="6.1 6.12")
+@case(vm="6.1", cpus=True)
 def reload_changes_size_and_parameters_but_not_the_store() -> None:
     data = raw.patterned(1, MIB)
     with ExitStack() as stack:
@@ -179,7 +179,7 @@ def reload_changes_size_and_parameters_but_not_the_store() -> None:
                 raw.must_read(fd, data, GIB)
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def remove_under_io_is_refused_and_harmless() -> None:
     with loop_disk(16 * MIB) as dev, fake_disk("used", TIB, dev, "--classify", "keep") as disk:
         hammer = Hammer(disk, 4)
@@ -192,7 +192,7 @@ def remove_under_io_is_refused_and_harmless() -> None:
         assert not error, error
 
 
-@case(complaints="I/O error")
+@case(cpus=True, complaints="I/O error")
 def a_disk_taken_away_by_force_fails_io_and_hangs_nobody() -> None:
     with loop_disk(16 * MIB) as dev:
         with fake_disk("gone", TIB, dev, "--classify", "keep") as disk:
@@ -212,7 +212,7 @@ def a_disk_taken_away_by_force_fails_io_and_hangs_nobody() -> None:
             assert not error, error
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def deferred_removal_waits_for_the_last_opener() -> None:
     with loop_disk(16 * MIB) as dev:
         with mapped("later", f"0 {TIB >> 9} david {dev} 1 classify=keep") as disk:
@@ -243,7 +243,7 @@ def writer(disk: str, mark: int, size: int, rounds: int, report: object) -> None
     report.send(error)  # type: ignore[attr-defined]
 
 
-@case(vm="6.1 6.12")
+@case(vm="6.1", cpus=True)
 def overlapping_requests_do_not_tear() -> None:
     """Requests that overlap are served one after the other: the last halves come from one writer."""
     size, rounds = 64 * KIB, 150
@@ -274,7 +274,7 @@ def overlapping_requests_do_not_tear() -> None:
                 assert not error, error
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def the_module_stays_while_a_disk_lives() -> None:
     with loop_disk(16 * MIB) as dev, fake_disk("holder", TIB, dev):
         assert int(open("/sys/module/dm_david/refcnt").read()) > 0
@@ -283,7 +283,7 @@ def the_module_stays_while_a_disk_lives() -> None:
     assert int(open("/sys/module/dm_david/refcnt").read()) == 0
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def deep_queues_verify() -> None:
     """fio with many requests in flight, overlapping blocks of several sizes, contents verified."""
     if os.environ.get("DAVID_LAB") == "uml":
@@ -312,7 +312,7 @@ def deep_queues_verify() -> None:
         assert device_stats("fio")["errors"] == 0, output
 
 
-@case
+@case(cpus=True)
 def a_file_system_lives_through_suspend_and_reload() -> None:
     with ram_disk(128 * MIB) as dev, fake_disk("lively", TIB, dev) as disk:
         run("mkfs.xfs", "-q", disk)

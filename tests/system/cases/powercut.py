@@ -477,12 +477,12 @@ def file_systems_recover(fs: str) -> None:
     cut_file_system(fs, 1000 if FULL else 15, 4400 if FULL else 3, 3)
 
 
-@case(vm="newest")
+@case(vm="6.1 6.12 newest", cpus=True)
 def ext4_recovers_from_a_power_cut() -> None:
     file_systems_recover("ext4")
 
 
-@case
+@case(cpus=True)
 def btrfs_recovers_from_a_power_cut() -> None:
     file_systems_recover("btrfs")
 
@@ -502,7 +502,7 @@ def chosen_files_are_exact_after_a_power_cut_by_name() -> None:
     cut_chosen(True, 80, 300, 7)
 
 
-@case
+@case(cpus=True)
 def xfs_recovers_from_a_power_cut() -> None:
     file_systems_recover("xfs")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What several CPUs at once might break. `make races` runs it in the vm with 2 and 4 of them."""
+"""What several CPUs at once might break. `make races` runs it for longer, with 2 and 4 of them."""
 
 from __future__ import annotations
 

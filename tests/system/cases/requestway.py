@@ -142,7 +142,7 @@ def a_read_only_table_changes_nothing_whoever_has_the_disk_open() -> None:
 # Requests that must not sleep
 
 
-@case
+@case(cpus=True)
 def a_discard_that_must_not_sleep_does_no_harm_on_a_mounted_disk() -> None:
     with ram_disk(64 * MIB) as dev, fake_disk("uring", 16 * GIB, dev) as disk:
         run("mkfs.ext4", "-q", "-J", "size=4", disk, "1g")
@@ -183,7 +183,7 @@ def a_read_that_is_made_up_in_place_needs_no_worker() -> None:
             assert slept < 20, f"200 reads that must not sleep slept {slept} times"
 
 
-@case
+@case(cpus=True)
 def requests_that_must_not_sleep_are_served_like_others() -> None:
     """On a store and of any mixture: what a worker has to do, or what is refused, is done in the end."""
     content: dict[int, bytes] = {}

@@ -50,7 +50,7 @@ def fill_up(fd: int, blocks: int, data: bytes) -> dict[int, int]:
     raise Failed(f"{len(written)} blocks were taken, {blocks} fit")
 
 
-@case(vm="6.1 6.12", complaints="store full|store low|I/O error|critical")
+@case(vm="6.1", cpus=True, complaints="store full|store low|I/O error|critical")
 def full_store_fails_clearly() -> None:
     data = raw.patterned(1, MIB)
     options = ("--classify", "keep", "-o", "low_water=64")
@@ -106,7 +106,7 @@ def full_store_fails_clearly() -> None:
         wait_event("full", again)
 
 
-@case(vm="6.12", complaints="I/O error")
+@case(cpus=True, complaints="I/O error")
 def buffered_writes_to_a_full_store_report_at_fsync() -> None:
     with loop_disk(MIB) as dev, fake_disk("full", TIB, dev, "--classify", "keep") as disk:
         with raw.opened(disk, os.O_RDWR) as fd:
@@ -118,7 +118,7 @@ def buffered_writes_to_a_full_store_report_at_fsync() -> None:
                 assert error.errno in (errno.ENOSPC, errno.EIO), error
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def discards_rewrites_and_squashes_free_the_store() -> None:
     data = raw.patterned(1, MIB)
     with loop_disk(16 * MIB) as dev, fake_disk("free", TIB, dev, "--classify", "keep") as disk:
@@ -152,7 +152,7 @@ def discards_rewrites_and_squashes_free_the_store() -> None:
             raw.must_read(fd, bytes(MIB), GIB)
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def a_random_life_leaves_no_block_lost() -> None:
     """Random writes and discards: the store counts as used what is stored, to the end."""
     rng = random.Random(11)
@@ -180,7 +180,7 @@ def a_random_life_leaves_no_block_lost() -> None:
             assert device_stats("churn")["store_used"] == 0
 
 
-@case(vm="6.12", complaints="I/O error")
+@case(cpus=True, complaints="I/O error")
 def errors_of_the_backing_device_are_passed_on() -> None:
     """The first half of the backing device works, the second fails: what failed keeps its old content."""
     half = 512 * KIB >> 9
@@ -224,7 +224,7 @@ def errors_of_the_backing_device_are_passed_on() -> None:
             remove("bad")
 
 
-@case(vm="6.1 6.12")
+@case(vm="6.1", cpus=True)
 def a_flush_reaches_the_backing_device() -> None:
     """fsync and O_DSYNC arrive below: seen in the block layer's own count of flushes."""
     with loop_disk(16 * MIB) as dev, fake_disk("flush", TIB, dev, "--classify", "keep") as disk:
@@ -245,7 +245,7 @@ def a_flush_reaches_the_backing_device() -> None:
             assert flushes() > before, "O_DSYNC did not flush the backing device"
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def memory_follows_the_ranges() -> None:
     """Ranges cost memory, and give it back."""
     with (

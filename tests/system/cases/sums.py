@@ -266,7 +266,7 @@ def a_wrong_checksum_is_found() -> None:
         assert str(logical) in said, said
 
 
-@case(vm="newest")
+@case(vm="6.1 6.12 newest")
 def squashed_units_read_with_the_checksum_of_what_was_written() -> None:
     units_keep_their_checksums(4096, 700)
 

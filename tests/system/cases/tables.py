@@ -154,7 +154,7 @@ def the_printed_table_recreates_the_device() -> None:
             assert again == table, f"{again} instead of {table}"
 
 
-@case(vm="6.1")
+@case(vm="6.1", cpus=True)
 def status_message_and_ioctl_say_the_same() -> None:
     with loop_disk(16 * MIB) as dev, fake_disk("same", TIB, dev, "--classify", "keep") as disk:
         with raw.opened(disk) as fd:
@@ -217,7 +217,7 @@ def ioctl_errno(number: int, arg: object) -> int:
     return 0
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def the_ioctl_checks_what_it_is_given() -> None:
     size = ctypes.sizeof(stats.Struct)
     with loop_disk(4 * MIB) as dev, mapped("one", f"0 {SECTORS} david {dev}"):
@@ -248,7 +248,7 @@ def the_ioctl_checks_what_it_is_given() -> None:
         assert target.split()[1] == "v" + ".".join(str(number) for number in version[1:]), target
 
 
-@case(vm="6.12")
+@case(cpus=True)
 def what_the_disk_says_of_itself() -> None:
     """The fake disk's own size and limits, whatever the backing device can do."""
     with loop_disk(4 * MIB) as dev, fake_disk("limits", TIB, dev) as disk:

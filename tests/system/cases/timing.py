@@ -169,7 +169,7 @@ def requests_come_no_earlier_than_modelled() -> None:
     assert figures["mem"]["model"] > 1000 and "lateness" in stats.as_text(figures)
 
 
-@case
+@case(cpus=True)
 def modes_change_under_io() -> None:
     modes = ("speedup", "timing-accurate")
     with loop_disk(16 * MIB) as dev, timed_disk("modes", TIB, dev, QUICK, "--classify", "keep") as disk:
@@ -201,7 +201,7 @@ def message_error(name: str, *words: str) -> str:
     return lines[-1].split(" david: ", 1)[1].split(": ", 1)[1]
 
 
-@case(vm="6.1", complaints="I/O error")
+@case(vm="6.1", cpus=True, complaints="I/O error")
 def suspend_reload_and_forced_removal_with_requests_in_flight() -> None:
     with loop_disk(16 * MIB) as dev, timed_disk("busy", TIB, dev, PLAIN, "--classify", "data") as disk:
         writers = [flood(disk, number) for number in range(6)]
@@ -245,7 +245,7 @@ def wait_until_busy(name: str) -> None:
     raise Failed("no requests get through")
 
 
-@case(vm="6.1 6.12")
+@case(vm="6.1", cpus=True)
 def a_full_queue_refuses_who_must_not_wait() -> None:
     one = ["--profile-option", "nr_requests=1", "--profile-option", "nr_batching=0"]
     with ram_disk(128 * MIB) as dev, timed_disk("full", TIB, dev, PLAIN, *one) as disk:
