@@ -51,6 +51,7 @@ struct replay_options {
 	size_t log_limit;
 	u64 unclassified;	/* bytes that may wait for an inode */
 	u64 tear;		/* a seed: divide requests and mix their parts; 0: do not */
+	bool across;		/* ... and across flushes, too */
 	u64 lag;		/* entries of the log from one turn of the worker to the next */
 	bool by_super;		/* superblocks tell what is mounted, not marks: as in the target */
 	u64 from;		/* first entry that the classifier sees */

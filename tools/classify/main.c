@@ -10,7 +10,7 @@ static const char usage[] =
 	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"
 	"       david-classify replay --size BYTES --out FILE [--log-limit BYTES]\n"
 	"                             [--from ENTRY] [--until ENTRY] [--unclassified BYTES]\n"
-	"                             [--lag ENTRIES] [--by-super] [--tear SEED] LOG\n"
+	"                             [--lag ENTRIES] [--by-super] [--tear SEED [--across]] LOG\n"
 	"\n"
 	"image   print which blocks of an ext, btrfs or xfs file system are metadata, and why.\n"
 	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
@@ -95,6 +95,8 @@ static int run_replay(int argc, char **argv)
 			options.by_super = true;
 		else if (!strcmp(option, "--tear"))
 			options.tear = parse_u64(option, next_word(argc, argv, &i));
+		else if (!strcmp(option, "--across"))
+			options.across = true;
 		else if (!strcmp(option, "--from"))
 			options.from = parse_u64(option, next_word(argc, argv, &i));
 		else if (!strcmp(option, "--until"))

@@ -13,7 +13,9 @@
  *
  * A seed to tear by divides each request at random 4 KiB boundaries and hands the
  * parts over in random order, mixed with those of the requests next to it, but
- * not across a flush: as servers do that write through a page cache.
+ * not across a flush: as servers do that write through a page cache. Across flushes,
+ * too, is a harder life than any stack of devices gives; only what lies where the
+ * superblocks of btrfs do then waits for nothing, and nothing overtakes it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -60,9 +62,16 @@ struct part {
 	u8 *data;
 };
 
+/* What the classifier may read of a request. */
+struct content {
+	const u8 *data;
+	u32 bytes;
+};
+
 struct replay {
 	struct classifier classifier;
 	u64 seed;			/* 0: requests come as they are */
+	bool across;			/* torn and mixed across flushes, too */
 	struct part waiting[MIXED];
 	unsigned int nr_waiting;
 	int out;
@@ -70,19 +79,25 @@ struct replay {
 	u64 *squashed;		/* bit a sector */
 	u64 *stored;		/* likewise: kept, and not constant */
 	u64 *meta;		/* likewise: last written with REQ_META */
+	u64 *counted;		/* likewise: last written as data that counts */
 	bool mounted;
 	u64 entries, marks;
 	u64 data, data_squashed;	/* sectors while mounted, not REQ_META, not constant */
 	u64 meta_squashed;		/* sectors */
 	u64 undecided;
 	u64 kept;			/* sectors not constant */
-	u64 later, later_meta;		/* sectors squashed later; those written with REQ_META */
+	u64 later;			/* sectors squashed later */
+	u64 later_meta, later_data;	/* of those: written with REQ_META, or data that counts */
 	size_t memory;			/* peak */
 };
 
 static void copy_from(void *ctx, u32 offset, void *to, u32 len)
 {
-	memcpy(to, ctx + offset, len);
+	const struct content *content = ctx;
+
+	if (offset + (u64)len > content->bytes)
+		die("the classifier read beyond a request's end");
+	memcpy(to, content->data + offset, len);
 }
 
 static bool constant(const u8 *data, u32 bytes)
@@ -170,6 +185,7 @@ static bool squash_later(struct replay *r)
 			if (get_bit(r->meta, sector + i) && !r->later_meta++)
 				fprintf(stderr, "metadata squashed later: sector %llu\n",
 					(unsigned long long)sector + i);
+			r->later_data += get_bit(r->counted, sector + i);
 		}
 		r->later += STORE_BLOCK;
 		squash(r, sector, STORE_BLOCK);
@@ -208,8 +224,9 @@ static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verd
 		  bool meta)
 {
 	bool plain = constant(data, n * SECTOR);
+	bool counts = r->mounted && !meta && !plain;
 
-	if (r->mounted && !meta && !plain) {
+	if (counts) {
 		r->data += n;
 		r->data_squashed += verdict == VERDICT_SQUASH ? n : 0;
 	}
@@ -227,6 +244,7 @@ static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verd
 		put(r, sector, data, n);
 		set_squashed(r, sector, n, false);
 		set_bits(r->meta, sector, n, meta);
+		set_bits(r->counted, sector, n, counts);
 		set_bits(r->stored, sector, n, !plain);
 		r->kept += plain ? 0 : n;
 	}
@@ -234,9 +252,10 @@ static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verd
 
 static void write_entry(struct replay *r, const struct part *p)
 {
+	struct content content = { .data = p->data, .bytes = p->sectors * SECTOR };
 	struct classify_write w = {
 		.sector = p->sector, .sectors = p->sectors, .fua = p->fua, .copy = copy_from,
-		.ctx = p->data,
+		.ctx = &content,
 	};
 	enum classify_reason reason;
 	enum verdict verdict;
@@ -247,6 +266,8 @@ static void write_entry(struct replay *r, const struct part *p)
 		len = p->sectors - pos;
 		if (p->feed)
 			verdict = classifier_write(&r->classifier, &w, pos, &len, &reason);
+		if (!len || len > p->sectors - pos)
+			die("a verdict for %u sectors of %u", len, p->sectors - pos);
 		piece(r, p->sector + pos, p->data + (size_t)pos * SECTOR, len, verdict, p->meta);
 	}
 }
@@ -296,7 +317,9 @@ static void write_waiting(struct replay *r)
 /* Takes what part->data points to. */
 static void request(struct replay *r, const struct part *part, u64 flags)
 {
-	bool alone = !r->seed || flags & (FLAG_FLUSH | FLAG_FUA);
+	bool ordered = r->across ? part->sector < BTRFS_RESERVED_SECTORS :
+				   flags & (FLAG_FLUSH | FLAG_FUA);
+	bool alone = !r->seed || ordered;
 	unsigned int i;
 
 	for (i = 0; i < r->nr_waiting && !alone; i++)
@@ -360,12 +383,13 @@ static void report(const struct replay *r)
 	       ", \"data_squashed\": %" PRIu64 ", \"metadata_squashed\": %" PRIu64
 	       ", \"undecided\": %" PRIu64 ", \"kept\": %" PRIu64 ", \"errors\": %" PRIu64
 	       ", \"memory\": %zu, \"later\": %" PRIu64 ", \"later_metadata\": %" PRIu64
+	       ", \"later_data\": %" PRIu64
 	       ", \"unclassified\": {\"now\": %" PRIu64 ", \"most\": %" PRIu64
 	       ", \"spilled\": %" PRIu64 ", \"data\": %" PRIu64 ", \"metadata\": %" PRIu64
 	       ", \"missed\": %" PRIu64 ", \"read\": %" PRIu64 "}, \"reasons\": {",
 	       r->entries, r->marks, r->data, r->data_squashed, r->meta_squashed, r->undecided,
-	       r->kept, c->errors, r->memory, r->later, r->later_meta, u->now, u->most, u->spilled,
-	       u->data, u->metadata, c->assoc.missed, c->assoc.read);
+	       r->kept, c->errors, r->memory, r->later, r->later_meta, r->later_data, u->now,
+	       u->most, u->spilled, u->data, u->metadata, c->assoc.missed, c->assoc.read);
 	for (i = 0; i < CLASSIFY_REASONS; i++)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "", classify_reason_name(i), c->count[i]);
 	printf("}, \"volumes\": [");
@@ -424,8 +448,10 @@ int classify_replay(const struct replay_options *options)
 		die("%s: %s", options->out, strerror(errno));
 	r.bytes = options->bytes;
 	r.seed = options->tear;
+	r.across = options->across;
 	r.squashed = calloc(sectors / 64 + 1, sizeof(u64));
 	r.meta = calloc(sectors / 64 + 1, sizeof(u64));
+	r.counted = calloc(sectors / 64 + 1, sizeof(u64));
 	r.stored = calloc(sectors / 64 + 1, sizeof(u64));
 	classifier_init(&r.classifier, sectors, options->log_limit);
 	classifier_remember(&r.classifier, options->unclassified);
@@ -507,6 +533,7 @@ int classify_replay(const struct replay_options *options)
 	classifier_destroy(&r.classifier, release);
 	free(r.squashed);
 	free(r.meta);
+	free(r.counted);
 	free(r.stored);
 	fclose(log);
 	close(r.out);
