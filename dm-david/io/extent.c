@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include "david.h"
 
-static void enter(struct david *d, enum fs_kind kind, const void *super)
+static void enter_end(struct david *d, enum fs_kind kind, const void *super)
 {
 	WRITE_ONCE(d->owners.fs_end[kind], super ? fs_end(kind, super) : 0);
 }
@@ -43,7 +43,7 @@ void extent_open(struct david *d)
 	/* Without memory nothing is known, and direct I/O is kept. */
 	for (kind = 0; buf && kind < FSEND_KINDS; kind++) {
 		sector = fs_super_sector(kind);
-		enter(d, kind, read_stored(d, sector, buf) ?
+		enter_end(d, kind, read_stored(d, sector, buf) ?
 			       buf + ((sector & mask) << SECTOR_SHIFT) : NULL);
 	}
 	kfree(buf);
@@ -71,7 +71,7 @@ void extent_see(struct david *d, struct bio *bio, sector_t sector)
 			memcpy_from_bvec(to, &bv);
 			to += bv.bv_len;
 		}
-		enter(d, kind, super);
+		enter_end(d, kind, super);
 	}
 }
 

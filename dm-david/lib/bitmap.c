@@ -138,7 +138,7 @@ void bm_copy(struct remap_bitmap *to, const struct remap_bitmap *from)
 	to->first = from->first;
 }
 
-static void take(struct remap_bitmap *bm, u64 start, u64 len)
+static void take_run(struct remap_bitmap *bm, u64 start, u64 len)
 {
 	u64 at, end = start + len;
 
@@ -189,7 +189,7 @@ u64 bm_alloc(struct remap_bitmap *bm, u64 hint, u64 want, u64 *got)
 		*got = run_length(bm, at, want);
 	else
 		at = find_run(bm, at, want, got);
-	take(bm, at, *got);
+	take_run(bm, at, *got);
 	return at;
 }
 
@@ -201,7 +201,7 @@ u64 bm_alloc_run(struct remap_bitmap *bm, u64 *from, u64 want, unsigned int runs
 		u64 len = run_length(bm, at, want);
 
 		if (len == want) {
-			take(bm, at, len);
+			take_run(bm, at, len);
 			return at;
 		}
 		at = next_free(bm, at + len);
@@ -215,7 +215,7 @@ bool bm_claim(struct remap_bitmap *bm, u64 start, u64 len)
 	if (start > bm->size || len > bm->size - start ||
 	    (len && run_length(bm, start, len) != len))
 		return false;
-	take(bm, start, len);
+	take_run(bm, start, len);
 	return true;
 }
 

@@ -54,7 +54,7 @@ struct image {
 
 #define IMAGE_MAGIC	0x3174637263646976ULL
 
-static inline void *pointer(u64 slot)
+static inline void *tagged_pointer(u64 slot)
 {
 	return (void *)(uintptr_t)slot;
 }
@@ -144,7 +144,7 @@ struct crct_node *crct_take_node(struct crctable *ct)
 	struct crct_node *node = ct->node_pool;
 
 	if (node) {
-		ct->node_pool = pointer(node->slot[0]);
+		ct->node_pool = tagged_pointer(node->slot[0]);
 		ct->spare_nodes--;
 	}
 	return node;
@@ -179,7 +179,7 @@ static u64 *find_slot(const struct crctable *ct, u64 number, unsigned int *missi
 			*missing = level;
 			return NULL;
 		}
-		node = pointer(slot);
+		node = tagged_pointer(slot);
 	}
 	return &node->slot[index_at(number, 0)];
 }
@@ -223,7 +223,7 @@ static u64 *make_slot(struct crctable *ct, u64 number)
 
 		if (!*slot)
 			*slot = (uintptr_t)new_node(ct);
-		node = pointer(*slot);
+		node = tagged_pointer(*slot);
 	}
 	return &node->slot[index_at(number, 0)];
 }
@@ -246,7 +246,7 @@ static void clear_slot(struct crctable *ct, u64 number)
 
 	for (level = ct->height - 1; level; level--) {
 		path[level] = node;
-		node = pointer(node->slot[index_at(number, level)]);
+		node = tagged_pointer(node->slot[index_at(number, level)]);
 	}
 	path[0] = node;
 	for (; level < ct->height; level++) {
@@ -283,7 +283,7 @@ static u64 next_slot(const struct crctable *ct, u64 *number)
 		}
 		if (!level)
 			return node->slot[i];
-		node = pointer(node->slot[i]);
+		node = tagged_pointer(node->slot[i]);
 	}
 	return 0;
 }
@@ -477,7 +477,7 @@ enum crct_result crct_reserve(struct crctable *ct, u64 start, u64 len, struct cr
 		slot = make_slot(ct, p.number);
 		if (!*slot)
 			*slot = (uintptr_t)new_chunk(ct, p.number);
-		chunk = pointer(*slot);
+		chunk = tagged_pointer(*slot);
 		chunk->pins++;
 	}
 	return CRCT_DONE;
@@ -492,7 +492,7 @@ void crct_unreserve(struct crctable *ct, u64 start, u64 len, crct_freed_fn freed
 		struct crct_chunk *chunk;
 
 		p = piece_at(at, end);
-		chunk = pointer(slot_of(ct, p.number));
+		chunk = tagged_pointer(slot_of(ct, p.number));
 		chunk->pins--;
 		drop_if_empty(ct, chunk, freed, ctx);
 	}
@@ -538,7 +538,7 @@ void crct_set(struct crctable *ct, u64 start, u64 len, const u32 *crc)
 		struct crct_chunk *chunk;
 
 		p = piece_at(at, end);
-		chunk = pointer(slot_of(ct, p.number));
+		chunk = tagged_pointer(slot_of(ct, p.number));
 		set_piece(ct, chunk, &p, crc + (at - start));
 		chunk->pins--;
 	}
@@ -557,7 +557,7 @@ enum crct_result crct_find(struct crctable *ct, u64 block, u32 *crc, struct crct
 		place = unknown_place(ct, p.number);
 		return place == CRCT_NOWHERE ? CRCT_NONE : want_load(want, p.number, place);
 	}
-	chunk = pointer(slot);
+	chunk = tagged_pointer(slot);
 	if (!(chunk->map[p.from / 64] >> p.from % 64 & 1))
 		return CRCT_NONE;
 	chunk->referenced = true;
@@ -615,7 +615,7 @@ u64 crct_clear(struct crctable *ct, u64 start, u64 len, unsigned int max_chunks,
 			clear_slot(ct, p.number);
 			continue;
 		}
-		chunk = pointer(slot);
+		chunk = tagged_pointer(slot);
 		clear_piece(ct, chunk, &p);
 		drop_if_empty(ct, chunk, freed, ctx);
 	}
@@ -624,7 +624,7 @@ u64 crct_clear(struct crctable *ct, u64 start, u64 len, unsigned int max_chunks,
 
 /* Leaving memory, and coming back */
 
-static void unpack(struct crct_chunk *chunk, const struct image *image)
+static void chunk_unpack(struct crct_chunk *chunk, const struct image *image)
 {
 	unsigned int i;
 
@@ -669,7 +669,7 @@ int crct_load(struct crctable *ct, const struct crct_want *want, const void *buf
 	if (!ct->spare_chunks || missing > ct->spare_nodes)
 		return -ENOMEM;
 	chunk = new_chunk(ct, want->number);
-	unpack(chunk, image);
+	chunk_unpack(chunk, image);
 	chunk->home = want->place;
 	*make_slot(ct, want->number) = (uintptr_t)chunk;
 	ct->loads++;
@@ -692,7 +692,7 @@ bool crct_over(const struct crctable *ct)
 }
 
 /* @chunk's image is good: only its place stays. */
-static void spill(struct crctable *ct, struct crct_chunk *chunk)
+static void chunk_spill(struct crctable *ct, struct crct_chunk *chunk)
 {
 	unsigned int missing;
 
@@ -718,7 +718,7 @@ struct crct_chunk *crct_evict(struct crctable *ct, u64 *place)
 		if (chunk->pins || chunk->leaving || !chunk->used)
 			continue;
 		if (!chunk->dirty) {
-			spill(ct, chunk);
+			chunk_spill(ct, chunk);
 			continue;
 		}
 		begin_leaving(ct, chunk);
@@ -768,7 +768,7 @@ void crct_evicted(struct crctable *ct, struct crct_chunk *chunk, u64 place, bool
 	if (!chunk->used)
 		drop_if_empty(ct, chunk, freed, ctx);
 	else if (!chunk->dirty && !chunk->pins && !chunk->referenced)
-		spill(ct, chunk);
+		chunk_spill(ct, chunk);
 }
 
 void crct_destroy(struct crctable *ct)
@@ -781,8 +781,8 @@ void crct_destroy(struct crctable *ct)
 		clear_slot(ct, number);
 		if (is_spilled(slot))
 			continue;
-		ring_remove(ct, pointer(slot));
-		crct_add_chunk(ct, pointer(slot));
+		ring_remove(ct, tagged_pointer(slot));
+		crct_add_chunk(ct, tagged_pointer(slot));
 	}
 	while ((chunk = crct_take_chunk(ct)))
 		crct_chunk_free(chunk);
@@ -817,7 +817,7 @@ const char *crct_check(const struct crctable *ct)
 			continue;
 		}
 		resident++;
-		chunk = pointer(slot);
+		chunk = tagged_pointer(slot);
 		if (chunk->number != number)
 			return "a chunk is at another's place";
 		for (i = 0; i < MAP_WORDS; i++)

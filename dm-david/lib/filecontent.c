@@ -21,7 +21,7 @@ static const struct content random_bytes = { .kind = CONTENT_INCOMPRESSIBLE };
 static const struct content pangram_lines = { .kind = CONTENT_TEXT };
 
 /* Clip [*at, *at + *len) to the window; where it goes, or NULL for nowhere. */
-static u8 *clip(const struct window *w, u64 *at, u64 *len)
+static u8 *clip_to(const struct window *w, u64 *at, u64 *len)
 {
 	u64 end = min(*at + *len, w->to);
 
@@ -32,10 +32,10 @@ static u8 *clip(const struct window *w, u64 *at, u64 *len)
 	return w->buf + (*at - w->from);
 }
 
-static void put(const struct window *w, u64 at, const void *bytes, u64 len)
+static void put_bytes(const struct window *w, u64 at, const void *bytes, u64 len)
 {
 	u64 start = at;
-	u8 *p = clip(w, &at, &len);
+	u8 *p = clip_to(w, &at, &len);
 
 	if (p)
 		memcpy(p, (const u8 *)bytes + (at - start), len);
@@ -43,12 +43,12 @@ static void put(const struct window *w, u64 at, const void *bytes, u64 len)
 
 static void put_string(const struct window *w, u64 at, const char *string)
 {
-	put(w, at, string, strlen(string));
+	put_bytes(w, at, string, strlen(string));
 }
 
 static void put_byte(const struct window *w, u64 at, u64 len, u8 byte)
 {
-	u8 *p = clip(w, &at, &len);
+	u8 *p = clip_to(w, &at, &len);
 
 	if (p)
 		memset(p, byte, len);
@@ -56,7 +56,7 @@ static void put_byte(const struct window *w, u64 at, u64 len, u8 byte)
 
 static void put_random(const struct window *w, u64 at, u64 len, u64 seed)
 {
-	u8 *p = clip(w, &at, &len);
+	u8 *p = clip_to(w, &at, &len);
 
 	if (p)
 		content_fill_at(p, &random_bytes, seed, at, len);
@@ -79,7 +79,7 @@ static void print_number(char *p, u64 value)
 static void put_text(const struct window *w, const struct file_place *f)
 {
 	u64 at = 0, len = f->size;
-	u8 *p = clip(w, &at, &len);
+	u8 *p = clip_to(w, &at, &len);
 
 	if (p)
 		content_fill_at(p, &pangram_lines, f->seed, at, len);
@@ -137,9 +137,9 @@ static void put_records(const struct window *w, const struct document *d, u64 at
 				memcpy(p + k, line + k, 8);
 			memcpy(p + PANGRAM_LEN, d->back, 8);
 		} else {
-			put(w, at, d->front, d->front_len);
-			put(w, at + d->front_len, line, PANGRAM_LEN);
-			put(w, at + d->front_len + PANGRAM_LEN, d->back, d->back_len);
+			put_bytes(w, at, d->front, d->front_len);
+			put_bytes(w, at + d->front_len, line, PANGRAM_LEN);
+			put_bytes(w, at + d->front_len + PANGRAM_LEN, d->back, d->back_len);
 		}
 	}
 }
@@ -151,10 +151,10 @@ static void put_document(const struct window *w, const struct file_place *f,
 	u64 body = f->size - smallest_document(d), records = div_u64(body, size);
 	u64 at = d->head_len + records * size, tail = f->size - d->tail_len;
 
-	put(w, 0, d->head, d->head_len);
+	put_bytes(w, 0, d->head, d->head_len);
 	put_records(w, d, d->head_len, records, f->seed);
 	put_byte(w, at, tail - at, ' ');
-	put(w, tail, d->tail, d->tail_len);
+	put_bytes(w, tail, d->tail, d->tail_len);
 }
 
 /*
@@ -210,13 +210,13 @@ static void put_pdf_tail(const struct window *w, u64 at)
 	at += sizeof(PDF_TAIL) - 1;
 	for (i = 1; i <= PDF_OBJECTS; i++) {
 		snprintf(text, sizeof(text), "%010u 00000 n\x20\n", pdf_offset(i));
-		put(w, at, text, PDF_ENTRY);
+		put_bytes(w, at, text, PDF_ENTRY);
 		at += PDF_ENTRY;
 	}
 	put_string(w, at, PDF_TRAILER);
 	at += sizeof(PDF_TRAILER) - 1;
 	print_number(text, xref);
-	put(w, at, text, NUMBER);
+	put_bytes(w, at, text, NUMBER);
 	put_string(w, at + NUMBER, PDF_EOF);
 }
 
@@ -232,7 +232,7 @@ static void put_pdf(const struct window *w, const struct file_place *f)
 			at += strlen(pdf_object[i]);
 		}
 		print_number(length, body);
-		put(w, at, length, NUMBER);
+		put_bytes(w, at, length, NUMBER);
 		put_string(w, at + NUMBER, PDF_STREAM);
 	}
 	at = pdf_offset(PDF_OBJECTS + 1) + NUMBER + sizeof(PDF_STREAM) - 1;
@@ -281,7 +281,7 @@ static struct blocks lay_blocks(u64 bytes)
 static void put_body(const struct window *w, u64 at, u64 len, u64 from, u64 seed)
 {
 	u64 start = at;
-	u8 *p = clip(w, &at, &len);
+	u8 *p = clip_to(w, &at, &len);
 	u32 in_period;
 
 	if (!p)
@@ -345,7 +345,7 @@ static void put_gzip(const struct window *w, const struct file_place *f)
 	u64 tail_at = f->size - GZIP_TAIL, at, i = 0;
 	struct blocks b = lay_blocks(tail_at - GZIP_HEAD);
 
-	put(w, 0, head, GZIP_HEAD);
+	put_bytes(w, 0, head, GZIP_HEAD);
 	if (w->from > GZIP_HEAD)
 		i = min(div_u64(w->from - GZIP_HEAD, BLOCK), b.last);
 	for (; i <= b.last; i++) {
@@ -358,7 +358,7 @@ static void put_gzip(const struct window *w, const struct file_place *f)
 		at = GZIP_HEAD + begin;
 		if (at >= w->to)
 			break;
-		put(w, at, block, BLOCK_HEAD);
+		put_bytes(w, at, block, BLOCK_HEAD);
 		put_body(w, at + BLOCK_HEAD, len, begin - i * BLOCK_HEAD, f->seed);
 	}
 	if (w->to > tail_at) {
@@ -366,7 +366,7 @@ static void put_gzip(const struct window *w, const struct file_place *f)
 
 		put_le32(tail, crc_of_body(b.data, f->seed));
 		put_le32(tail + 4, b.data);
-		put(w, tail_at, tail, GZIP_TAIL);
+		put_bytes(w, tail_at, tail, GZIP_TAIL);
 	}
 }
 
@@ -403,7 +403,7 @@ static void put_jpeg(const struct window *w, const struct file_place *f)
 {
 	u64 image_at = f->size - sizeof(jpeg_image), at = sizeof(jpeg_head);
 
-	put(w, 0, jpeg_head, sizeof(jpeg_head));
+	put_bytes(w, 0, jpeg_head, sizeof(jpeg_head));
 	if (w->from > at)
 		at += div_u64(min(w->from, image_at) - at, COMMENT) * COMMENT;
 	while (at < image_at && at < w->to) {
@@ -413,12 +413,12 @@ static void put_jpeg(const struct window *w, const struct file_place *f)
 		if (size < sizeof(head)) {
 			put_byte(w, at, size, 0xff);
 		} else {
-			put(w, at, head, sizeof(head));
+			put_bytes(w, at, head, sizeof(head));
 			put_random(w, at + sizeof(head), size - sizeof(head), f->seed);
 		}
 		at += size;
 	}
-	put(w, image_at, jpeg_image, sizeof(jpeg_image));
+	put_bytes(w, image_at, jpeg_image, sizeof(jpeg_image));
 }
 
 u64 file_smallest(enum file_kind kind)
@@ -490,7 +490,7 @@ const char *file_kind_name(enum file_kind kind)
 	return kind < FILE_KINDS ? kinds[kind] : NULL;
 }
 
-static char lower(char c)
+static char to_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
 }
@@ -504,7 +504,7 @@ static int find_suffix(const struct suffix_map *map, const char *suffix, size_t 
 	if (!len || len > SUFFIX_LEN)
 		return -1;
 	for (i = 0; i < len; i++)
-		key[i] = lower(suffix[i]);
+		key[i] = to_lower(suffix[i]);
 	for (i = 0; i < map->count; i++)
 		if (!memcmp(map->entry[i].suffix, key, SUFFIX_LEN))
 			return i;
@@ -536,8 +536,8 @@ static int find_kind(const char *word, size_t len)
 }
 
 /* In @error: @what about the @len bytes at @p, a place in @text. */
-static int wrong(char *error, size_t size, const char *text, const char *p, size_t len,
-		 const char *what)
+static int suffix_error(char *error, size_t size, const char *text, const char *p, size_t len,
+			const char *what)
 {
 	snprintf(error, size, "suffixes, character %u, '%.*s': %s", (unsigned int)(p - text) + 1,
 		 (int)min_t(size_t, len, 20), p, what);
@@ -561,7 +561,7 @@ static const char *add_suffix(struct suffix_map *map, const char *suffix, size_t
 		return "these are more than 64 suffixes";
 	memset(&map->entry[map->count], 0, sizeof(map->entry[0]));
 	for (i = 0; i < len; i++)
-		map->entry[map->count].suffix[i] = lower(suffix[i]);
+		map->entry[map->count].suffix[i] = to_lower(suffix[i]);
 	map->count++;
 	return NULL;
 }
@@ -604,7 +604,7 @@ int suffix_map_parse(struct suffix_map *map, const char *text, char *error, size
 		what = parse_group(map, &p, &len);
 		if (what) {
 			map->count = 0;
-			return wrong(error, size, text, p, len, what);
+			return suffix_error(error, size, text, p, len, what);
 		}
 		p += *p == ';';
 	}

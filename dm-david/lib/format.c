@@ -200,7 +200,7 @@ static void ignore_freed(void *ctx, u64 dest, u64 len)
 }
 
 /* With some nodes more than it takes: how many that is takes divisions to say. */
-static bool reserve(struct rangetable *rt)
+static bool reserve_op(struct rangetable *rt)
 {
 	struct rt_node *node;
 
@@ -226,7 +226,7 @@ static void look_ahead(const struct rangetable *rt, const struct format_log_page
 		rt_prefetch(rt, start);
 }
 
-static enum format_step apply(struct format_replay *replay, const struct format_log_page *page)
+static enum format_step apply_op(struct format_replay *replay, const struct format_log_page *page)
 {
 	unsigned int i, ops = le16_to_cpu(page->ops);
 	struct rangetable *rt = replay->rt;
@@ -247,7 +247,7 @@ static enum format_step apply(struct format_replay *replay, const struct format_
 			replay->why = "an operation in the log makes no sense";
 			return FORMAT_DAMAGED;
 		}
-		if (!reserve(rt))
+		if (!reserve_op(rt))
 			return FORMAT_NO_MEMORY;
 		if (i + AHEAD < ops)
 			look_ahead(rt, page, i + AHEAD);
@@ -283,7 +283,7 @@ enum format_step format_replay_page(struct format_replay *replay, const void *da
 		}
 		replay->epoch = le32_to_cpu(page->epoch);
 		replay->next++;
-		return apply(replay, page);
+		return apply_op(replay, page);
 	}
 	if (good && sequence - le16_to_cpu(page->batch) > replay->next) {
 		replay->why = "a page in the midst of the log is lost";

@@ -72,7 +72,7 @@ static struct rawset *copy_set(const struct rawset *old, gfp_t gfp)
 
 /* Words */
 
-static int wrong(char *error, const char *part, size_t len, const char *what)
+static int rule_error(char *error, const char *part, size_t len, const char *what)
 {
 	snprintf(error, RAW_ERROR_SIZE, "'%.*s': %s", (int)min_t(size_t, len, 40), part, what);
 	return -EINVAL;
@@ -88,13 +88,13 @@ static int read_number(const char *text, size_t len, u64 *value, char *error)
 		unsigned int digit = text[i] - '0';
 
 		if (digit > 9)
-			return wrong(error, text, len, "is not a decimal number");
+			return rule_error(error, text, len, "is not a decimal number");
 		if (n > (U64_MAX - digit) / 10)
-			return wrong(error, text, len, "is more than 2^64 - 1");
+			return rule_error(error, text, len, "is more than 2^64 - 1");
 		n = n * 10 + digit;
 	}
 	if (!len)
-		return wrong(error, text, len, "a number is missing");
+		return rule_error(error, text, len, "a number is missing");
 	*value = n;
 	return 0;
 }
@@ -107,7 +107,7 @@ static int parse_range(const char *text, struct rule *rule, char *error)
 
 	if (text[len]) {
 		if (rule->table == SECTORS)
-			return wrong(error, text, strlen(text),
+			return rule_error(error, text, strlen(text),
 				     "sectors are of the disk, not of a volume");
 		bad = read_number(text, len, &r->volume, error);
 		if (bad)
@@ -122,12 +122,12 @@ static int parse_range(const char *text, struct rule *rule, char *error)
 	if (!text[len])
 		return 0;
 	if (rule->table == DIR)
-		return wrong(error, text, strlen(text), "wants one directory, not a range");
+		return rule_error(error, text, strlen(text), "wants one directory, not a range");
 	bad = read_number(text + len + 1, strlen(text + len + 1), &r->last, error);
 	if (bad)
 		return bad;
 	if (r->last < r->first)
-		return wrong(error, text, strlen(text), "ends before it begins");
+		return rule_error(error, text, strlen(text), "ends before it begins");
 	return 0;
 }
 
@@ -151,7 +151,7 @@ static int read_suffix(const char *text, struct rule *rule, char *error)
 	const char *bad = rawset_bad_suffix(text, len);
 
 	if (bad)
-		return wrong(error, text, len, bad);
+		return rule_error(error, text, len, bad);
 	memcpy(rule->suffix.text, text, len);
 	return 0;
 }
@@ -174,7 +174,7 @@ static int read_rule(const char *text, struct rule *rule, char *error)
 			return parse_range(text + len + 1, rule, error);
 		}
 	}
-	return wrong(error, text, strlen(text),
+	return rule_error(error, text, strlen(text),
 		     "wants ino:, dir:, suffix: or sectors: and what is meant");
 }
 
@@ -257,7 +257,7 @@ static unsigned int locate_range(const struct rawset *set, enum table table, u64
 	return low;
 }
 
-static bool has(const struct rawset *set, enum table table, u64 volume, u64 at)
+static bool has_rule(const struct rawset *set, enum table table, u64 volume, u64 at)
 {
 	unsigned int i = locate_range(set, table, volume, at);
 
@@ -266,8 +266,8 @@ static bool has(const struct rawset *set, enum table table, u64 volume, u64 at)
 }
 
 /* Put @m ranges in the place of @n from @i on. */
-static void replace(struct rawset *set, enum table table, unsigned int i, unsigned int n,
-		    const struct raw_range *r, unsigned int m)
+static void replace_rules(struct rawset *set, enum table table, unsigned int i, unsigned int n,
+			  const struct raw_range *r, unsigned int m)
 {
 	struct raw_range *at = set->range[table] + i;
 
@@ -292,7 +292,7 @@ static void insert_range(struct rawset *set, enum table table, struct raw_range 
 		new.first = min(new.first, r->first);
 		new.last = max(new.last, r->last);
 	}
-	replace(set, table, i, n, &new, 1);
+	replace_rules(set, table, i, n, &new, 1);
 }
 
 /* Returns false if nothing of @old is there. */
@@ -315,7 +315,7 @@ static bool cut_range(struct rawset *set, enum table table, const struct raw_ran
 			rest[m++].first = old->last + 1;
 		}
 	}
-	replace(set, table, i, n, rest, m);
+	replace_rules(set, table, i, n, rest, m);
 	return n;
 }
 
@@ -376,7 +376,7 @@ struct rawset *rawset_add(const struct rawset *old, const char *text, gfp_t gfp,
 		return NULL;
 	set = copy_set(old, gfp);
 	if (!set) {
-		wrong(error, text, strlen(text), "no memory for one rule more");
+		rule_error(error, text, strlen(text), "no memory for one rule more");
 		return NULL;
 	}
 	if (rule.is_suffix)
@@ -384,8 +384,8 @@ struct rawset *rawset_add(const struct rawset *old, const char *text, gfp_t gfp,
 	else
 		insert_range(set, rule.table, rule.range);
 	if (is_full(set, &rule)) {
-		wrong(error, text, strlen(text),
-		      "there are 4096 rules of this kind, the most there can be");
+		rule_error(error, text, strlen(text),
+			   "there are 4096 rules of this kind, the most there can be");
 		rawset_free(set);
 		return NULL;
 	}
@@ -402,7 +402,7 @@ struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t g
 		return NULL;
 	set = copy_set(old, gfp);
 	if (!set) {
-		wrong(error, text, strlen(text), "no memory for the change");
+		rule_error(error, text, strlen(text), "no memory for the change");
 		return NULL;
 	}
 	if (rule.is_suffix)
@@ -411,7 +411,7 @@ struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t g
 		done = cut_range(set, rule.table, &rule.range);
 	if (done && !is_full(set, &rule))
 		return set;
-	wrong(error, text, strlen(text), done ?
+	rule_error(error, text, strlen(text), done ?
 	      "would make two rules of one, and 4096 is the most there can be" :
 	      "there is no such rule");
 	rawset_free(set);
@@ -441,13 +441,13 @@ bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_pare
 	u64 volume = file->volume, ino = file->ino;
 	unsigned int depth;
 
-	if (set->count[INO] && has(set, INO, volume, ino))
+	if (set->count[INO] && has_rule(set, INO, volume, ino))
 		return true;
 	if (set->suffixes && file->name && rawset_name(set, file->name, file->name_len))
 		return true;
 	if (!set->count[DIR])
 		return false;
-	for (depth = 0; !has(set, DIR, volume, ino); depth++) {
+	for (depth = 0; !has_rule(set, DIR, volume, ino); depth++) {
 		if (depth == RAW_DEPTH)
 			return true;
 		if (!parent || !parent(ctx, &volume, &ino))

@@ -70,21 +70,22 @@ bool owner_is_btrfs(const struct owner_watch *watch)
 }
 
 /* A mounted file system that compat_bdev_super() does not see: nothing is said of it, but here. */
-static noinline void tell_of_unseen(const struct owner_watch *watch, const struct super_block *sb)
+static noinline void warn_of_unseen_mount(const struct owner_watch *watch,
+					  const struct super_block *sb)
 {
 	if (READ_ONCE(watch->bdev->bd_holder) == sb && !compat_bdev_super(watch->bdev))
 		pr_warn_once("dm-david: this kernel does not tell which file system holds a disk: data written by direct I/O is stored\n");
 }
 
 /* Data, but nobody says of which file. */
-static noinline enum david_evidence of_no_file(const struct owner_watch *watch)
+static noinline enum david_evidence fileless_evidence(const struct owner_watch *watch)
 {
 	return raw_any(watch->raw) && raw_has_file(watch->raw, NULL) ? DAVID_EV_RAW :
 								       DAVID_EV_ANON;
 }
 
 /* An anonymous page, or what is no better: data if this disk is mounted. */
-static enum david_evidence anonymous(const struct owner_watch *watch)
+static enum david_evidence anonymous_evidence(const struct owner_watch *watch)
 {
 	const void *holder = READ_ONCE(watch->bdev->bd_holder);
 	const struct super_block *sb;
@@ -92,7 +93,7 @@ static enum david_evidence anonymous(const struct owner_watch *watch)
 	if (!holder)
 		return DAVID_EV_UNMOUNTED;
 	if (holder == READ_ONCE(watch->btrfs_holder))
-		return of_no_file(watch);
+		return fileless_evidence(watch);
 	sb = compat_bdev_super(watch->bdev);
 	/*
 	 * Not before mounting is complete (log recovery is over then), and not
@@ -100,7 +101,7 @@ static enum david_evidence anonymous(const struct owner_watch *watch)
 	 */
 	if (!sb || (READ_ONCE(sb->s_flags) & (SB_ACTIVE | SB_RDONLY)) != SB_ACTIVE)
 		return DAVID_EV_UNMOUNTED;
-	return owner_fs_of(sb) ? of_no_file(watch) : DAVID_EV_UNPROVEN;
+	return owner_fs_of(sb) ? fileless_evidence(watch) : DAVID_EV_UNPROVEN;
 }
 
 u64 owner_fs_end(const struct owner_watch *watch)
@@ -120,9 +121,9 @@ u64 owner_fs_end(const struct owner_watch *watch)
 	return end;
 }
 
-static __always_inline enum david_evidence mapped(struct owner_watch *watch,
-						  const struct inode *inode,
-						  const struct owner_fs *fs)
+static __always_inline enum david_evidence inode_evidence(struct owner_watch *watch,
+							  const struct inode *inode,
+							  const struct owner_fs *fs)
 {
 	const struct super_block *sb = inode->i_sb;
 	bool btrfs = holds_as_btrfs(watch, sb);
@@ -143,8 +144,8 @@ static __always_inline enum david_evidence mapped(struct owner_watch *watch,
 	 * buffer of direct I/O: a guest's memory may be such a file.
 	 */
 	if (!btrfs && sb->s_bdev != watch->bdev)
-		return anonymous(watch);
-	tell_of_unseen(watch, sb);
+		return anonymous_evidence(watch);
+	warn_of_unseen_mount(watch, sb);
 	return fs ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
 }
 
@@ -167,7 +168,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 		goto out;
 	}
 	if (folio_test_anon(folio)) {
-		ev = anonymous(watch);
+		ev = anonymous_evidence(watch);
 		goto out;
 	}
 	mapping = folio_mapping(folio);
@@ -182,7 +183,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 		goto out;
 	}
 	fs = owner_fs_of(mapping->host->i_sb);
-	ev = mapped(watch, mapping->host, fs);
+	ev = inode_evidence(watch, mapping->host, fs);
 	if (ev == DAVID_EV_FILE) {
 		end = DIV_ROUND_UP_ULL(i_size_read(mapping->host), PAGE_SIZE);
 		if (has_no_content(mapping, folio, index, end, fs->has_foreign_pages)) {
@@ -216,7 +217,7 @@ struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio)
 		return NULL;
 	mapping = folio_mapping(folio);
 	if (!mapping || !mapping->host ||
-	    mapped(watch, mapping->host, owner_fs_of(mapping->host->i_sb)) != DAVID_EV_FILE)
+	    inode_evidence(watch, mapping->host, owner_fs_of(mapping->host->i_sb)) != DAVID_EV_FILE)
 		return NULL;
 	return mapping->host;
 }

@@ -31,7 +31,7 @@
 
 struct csums {
 	struct crctable table;		/* under store->lock */
-	u64 limit;			/* bytes, likewise; see over() */
+	u64 limit;			/* bytes, likewise; see is_over_limit() */
 	struct crcforge forge;
 	u64 places;			/* of a store in memory: chunks that have one, likewise */
 	struct mutex lock;		/* guards the following; workers only */
@@ -46,7 +46,7 @@ static void evict_work(struct work_struct *work);
 static void sync_work(struct work_struct *work);
 
 /* Of chunks that were saved: crct_last(). */
-static u64 where(void *ctx, u64 number)
+static u64 saved_place(void *ctx, u64 number)
 {
 	u64 place = metapage_place(ctx, META_CSUM, number);
 
@@ -76,7 +76,7 @@ int csum_create(struct csum_io *io, bool wanted)
 	crct_init(&csums->table, 0);
 	csums->limit = (u64)io->megabytes << 20;
 	if (store->wal)
-		crct_last(&csums->table, where, store);
+		crct_last(&csums->table, saved_place, store);
 	crcforge_init(&csums->forge, CSUM_UNIT, CSUM_UNIT - 4);
 	/* Two tables may be loaded at once. */
 	if (cmpxchg(&store->csums, NULL, csums))
@@ -137,7 +137,7 @@ static void give_up_place(void *ctx, u64 place)
 
 /* Entering checksums */
 
-static bool refill(struct store *store, const struct crct_want *want, gfp_t gfp)
+static bool refill_reserves(struct store *store, const struct crct_want *want, gfp_t gfp)
 {
 	struct csums *csums = store->csums;
 	unsigned long flags;
@@ -196,7 +196,7 @@ static void csum_units(struct bio *bio, struct bvec_iter iter, u32 *crc, unsigne
  * Is more in memory than there may be? The index cannot leave, so it does not
  * count against the least. store->lock is held.
  */
-static bool over(struct csums *csums)
+static bool is_over_limit(struct csums *csums)
 {
 	csums->table.limit = max(csums->limit,
 				 csums->table.nodes * NODE_BYTES + LEAST_CHUNKS * CRCT_IMAGE);
@@ -204,9 +204,9 @@ static bool over(struct csums *csums)
 }
 
 /* Much more in memory than there may be, and it is of use to wait for less. */
-static bool far_over(struct csums *csums)
+static bool is_far_over_limit(struct csums *csums)
 {
-	return over(csums) && !READ_ONCE(csums->stuck) &&
+	return is_over_limit(csums) && !READ_ONCE(csums->stuck) &&
 	       crct_bytes(&csums->table) > csums->table.limit + OVER_BYTES;
 }
 
@@ -225,7 +225,7 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 	csum_units(bio, iter, crc, units);
 	for (;;) {
 		spin_lock_irqsave(&store->lock, flags);
-		if (unlikely(far_over(csums))) {
+		if (unlikely(is_far_over_limit(csums))) {
 			spin_unlock_irqrestore(&store->lock, flags);
 			want->number = WANT_ROOM;
 			return CRCT_LOAD;
@@ -236,7 +236,7 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 		spin_unlock_irqrestore(&store->lock, flags);
 		if (result == CRCT_LOAD)
 			return result;
-		if (!refill(store, want, gfp))
+		if (!refill_reserves(store, want, gfp))
 			return CRCT_MEMORY;
 	}
 	if (r->kind == RT_SQUASHED) {
@@ -251,7 +251,7 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 		swap(crc[0], crc[units - 1]);
 	crct_set(&csums->table, unit, units, crc);
 	WRITE_ONCE(store->has_csums, true);
-	too_much = over(csums);
+	too_much = is_over_limit(csums);
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	if (unlikely(too_much))
@@ -262,7 +262,7 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 /* Dropping them */
 
 /* Is any of these in a chunk that was saved and is not in memory? */
-static bool any_away(struct store *store, u64 unit, u64 units, struct crct_want *want)
+static bool any_not_resident(struct store *store, u64 unit, u64 units, struct crct_want *want)
 {
 	struct crctable *table = &store->csums->table;
 	u64 end = unit + units;
@@ -283,7 +283,7 @@ enum crct_result csum_invalidate(struct store *store, u64 block, u64 blocks, str
 	u64 unit, units, done;
 
 	units = units_within(store, block, blocks, &unit);
-	if (store->wal && any_away(store, unit, units, want))
+	if (store->wal && any_not_resident(store, unit, units, want))
 		return CRCT_LOAD;
 	while (units) {
 		spin_lock_irqsave(&store->lock, flags);
@@ -299,7 +299,7 @@ enum crct_result csum_invalidate(struct store *store, u64 block, u64 blocks, str
 }
 
 /* Those of at most CLEAR_CHUNKS chunks; returns the units done. store->lock is held. */
-static u64 invalidate(struct store *store, u64 unit, u64 units)
+static u64 invalidate_units(struct store *store, u64 unit, u64 units)
 {
 	struct crct_want want;
 	u64 done, next;
@@ -318,7 +318,7 @@ void csum_invalidate_cached_locked(struct store *store, u64 block, u64 blocks)
 	u64 unit, units = units_within(store, block, blocks, &unit);
 
 	if (units)
-		invalidate(store, unit, units);
+		invalidate_units(store, unit, units);
 }
 
 void csum_invalidate_cached(struct store *store, u64 block, u64 blocks, gfp_t gfp)
@@ -331,7 +331,7 @@ void csum_invalidate_cached(struct store *store, u64 block, u64 blocks, gfp_t gf
 	end = div_u64(unit + units, CRCT_BLOCKS);
 	while (units) {
 		spin_lock_irqsave(&store->lock, flags);
-		done = invalidate(store, unit, units);
+		done = invalidate_units(store, unit, units);
 		spin_unlock_irqrestore(&store->lock, flags);
 		unit += done;
 		units -= done;
@@ -436,7 +436,7 @@ static unsigned int get_images(struct csums *csums, void **image, unsigned int m
 }
 
 /* Save at most META_BATCH chunks, by one write. Sets *@done to how many. csums->lock is held. */
-static blk_status_t save_some(struct csum_io *io, u64 most, u64 *done)
+static blk_status_t save_batch(struct csum_io *io, u64 most, u64 *done)
 {
 	struct store *store = io->store;
 	struct csums *csums = store->csums;
@@ -486,7 +486,7 @@ static blk_status_t save_some(struct csum_io *io, u64 most, u64 *done)
 }
 
 /* Save the @left oldest of the unsaved. csums->lock is held. */
-static blk_status_t save(struct csum_io *io, u64 left)
+static blk_status_t save_oldest(struct csum_io *io, u64 left)
 {
 	struct csums *csums = io->store->csums;
 	blk_status_t status = BLK_STS_OK;
@@ -494,7 +494,7 @@ static blk_status_t save(struct csum_io *io, u64 left)
 	u64 done;
 
 	while (left && !status && READ_ONCE(csums->table.unsaved)) {
-		status = save_some(io, left, &done);
+		status = save_batch(io, left, &done);
 		left -= done;
 		cond_resched();
 	}
@@ -535,7 +535,7 @@ static void sync_work(struct work_struct *work)
 	/* Under the mutex none is leaving: the oldest are those that they wait for. */
 	left = csums->table.unsaved;
 	spin_unlock_irqrestore(&store->lock, flags);
-	status = save(io, left);
+	status = save_oldest(io, left);
 	mutex_unlock(&csums->lock);
 
 	list_for_each_entry_safe(wait, next, &waiters, list) {
@@ -569,12 +569,12 @@ void csum_stop(struct csum_io *io)
 		return;
 	mutex_lock(&csums->lock);
 	if (csums->table.unsaved && !INJECTED(sums))
-		save(io, U64_MAX);
+		save_oldest(io, U64_MAX);
 	mutex_unlock(&csums->lock);
 }
 
 /* Write chunks to the store until there is room, one after the other. csums->lock is held. */
-static void make_room(struct csum_io *io)
+static void evict_chunks(struct csum_io *io)
 {
 	struct store *store = io->store;
 	struct csums *csums = store->csums;
@@ -588,7 +588,7 @@ static void make_room(struct csum_io *io)
 	rounds = 2 + csums->table.resident / 64;
 	do {
 		spin_lock_irqsave(&store->lock, flags);
-		chunk = over(csums) ? crct_evict(&csums->table, &place) : NULL;
+		chunk = is_over_limit(csums) ? crct_evict(&csums->table, &place) : NULL;
 		old = place;
 		if (chunk && (old == CRCT_NOWHERE || store->wal)) {
 			place = store_alloc_run(store, CRCT_IMAGE / store->block_size,
@@ -632,12 +632,12 @@ static void evict_work(struct work_struct *work)
 	struct csums *csums = io->store->csums;
 
 	mutex_lock(&csums->lock);
-	make_room(io);
+	evict_chunks(io);
 	mutex_unlock(&csums->lock);
 }
 
 /* csums->lock is held. */
-static blk_status_t load(struct csum_io *io, const struct crct_want *want)
+static blk_status_t load_chunk(struct csum_io *io, const struct crct_want *want)
 {
 	struct crct_want one = { .chunks = 1 };
 	struct store *store = io->store;
@@ -650,14 +650,14 @@ static blk_status_t load(struct csum_io *io, const struct crct_want *want)
 	if (backing_io(io, want->place, CRCT_IMAGE, REQ_OP_READ | REQ_META | REQ_SYNC))
 		return BLK_STS_IOERR;
 	do {
-		if (!refill(store, &one, GFP_NOIO))
+		if (!refill_reserves(store, &one, GFP_NOIO))
 			return BLK_STS_RESOURCE;
 		spin_lock_irqsave(&store->lock, flags);
 		r = crct_load(&csums->table, want, csums->page);
 		if (r == -EBADMSG)
 			crct_clear(&csums->table, want->number * CRCT_BLOCKS, CRCT_BLOCKS, 1,
 				   give_up_place, store, &left);
-		too_much = over(csums);
+		too_much = is_over_limit(csums);
 		spin_unlock_irqrestore(&store->lock, flags);
 		/* It may not be in the tree, either. */
 		one.nodes = CRCT_PATH;
@@ -681,9 +681,9 @@ blk_status_t csum_fetch(struct csum_io *io, const struct crct_want *want)
 	mutex_lock(&csums->lock);
 	noio = memalloc_noio_save();
 	if (want->number == WANT_ROOM)
-		make_room(io);
+		evict_chunks(io);
 	else
-		status = load(io, want);
+		status = load_chunk(io, want);
 	memalloc_noio_restore(noio);
 	mutex_unlock(&csums->lock);
 	return status;

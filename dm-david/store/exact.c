@@ -122,8 +122,8 @@ bool exact_resume(struct store *store, unsigned int megabytes)
 	return true;
 }
 
-/* Have a page ready for push(), if there is memory. */
-static void refill(struct store *store, gfp_t gfp)
+/* Have a page ready for push_run(), if there is memory. */
+static void refill_spare(struct store *store, gfp_t gfp)
 {
 	struct exact *exact = store->exact;
 	struct run_page *page;
@@ -146,7 +146,7 @@ bool exact_wants(struct store *store, u64 blocks, gfp_t gfp)
 	unsigned long flags;
 	bool wants;
 
-	refill(store, gfp);
+	refill_spare(store, gfp);
 	spin_lock_irqsave(&store->lock, flags);
 	/* The worker may be behind by an eighth. */
 	wants = exact->spare && exact->budget &&
@@ -159,7 +159,7 @@ bool exact_wants(struct store *store, u64 blocks, gfp_t gfp)
 }
 
 /* There is a page for it. */
-static bool push(struct exact *exact, const struct run *run)
+static bool push_run(struct exact *exact, const struct run *run)
 {
 	struct run_page *page = NULL;
 
@@ -180,7 +180,7 @@ static bool push(struct exact *exact, const struct run *run)
 	return true;
 }
 
-static bool pop(struct exact *exact, struct run *run)
+static bool pop_run(struct exact *exact, struct run *run)
 {
 	struct run_page *page;
 
@@ -212,7 +212,7 @@ bool exact_taken(struct store *store, u64 block, u64 dest, u64 blocks)
 	}
 	exact->held += new;
 	/* Another request took the page: then it is stored for good. */
-	if (new && !push(exact, &run))
+	if (new && !push_run(exact, &run))
 		exact_cleared(store, dest, blocks);
 	return exact->held > exact->budget || exact->runs > exact->budget;
 }
@@ -278,7 +278,7 @@ static bool squash_some(struct store *store, struct run *run)
 	unsigned long flags;
 	enum fate fate;
 
-	refill(store, GFP_NOIO);
+	refill_spare(store, GFP_NOIO);
 	spin_lock_irqsave(&store->lock, flags);
 	if (!store_reserve(store, RT_SQUASHED, GFP_NOIO, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
@@ -296,7 +296,7 @@ static bool squash_some(struct store *store, struct run *run)
 		later.blocks = r.len;
 		if (fate == FATE_LATER) {
 			clear_again(store->exact, &later);
-			if (!push(store->exact, &later))
+			if (!push_run(store->exact, &later))
 				exact_cleared(store, later.dest, later.blocks);
 		}
 	}
@@ -314,7 +314,7 @@ static bool next_run(struct store *store, struct run *run)
 	bool more;
 
 	spin_lock_irqsave(&store->lock, flags);
-	more = (exact->held > exact->budget || exact->runs > exact->budget) && pop(exact, run);
+	more = (exact->held > exact->budget || exact->runs > exact->budget) && pop_run(exact, run);
 	spin_unlock_irqrestore(&store->lock, flags);
 	return more;
 }

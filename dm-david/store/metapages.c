@@ -12,7 +12,7 @@ unsigned int metapage_blocks(const struct store *store)
 	return FORMAT_PAGE / store->block_size;
 }
 
-static u64 address(const struct store *store, enum meta_area area, u64 page)
+static u64 metapage_block(const struct store *store, enum meta_area area, u64 page)
 {
 	return FORMAT_META + area * FORMAT_META_AREA + page * metapage_blocks(store);
 }
@@ -24,8 +24,8 @@ void metapages_open(struct store *store)
 	u64 at, end;
 
 	for (area = 0; area < META_AREAS; area++) {
-		end = address(store, area + 1, 0);
-		for (at = address(store, area, 0); at < end; at += r.len) {
+		end = metapage_block(store, area + 1, 0);
+		for (at = metapage_block(store, area, 0); at < end; at += r.len) {
 			rt_lookup(&store->table, at, &r);
 			r.len = min(r.len, end - at);
 			if (r.kind == RT_STORED)
@@ -40,11 +40,11 @@ u64 metapage_place(const struct store *store, enum meta_area area, u64 page)
 
 	if (!store->meta_pages[area])
 		return BM_NONE;
-	rt_lookup(&store->table, address(store, area, page), &r);
+	rt_lookup(&store->table, metapage_block(store, area, page), &r);
 	return r.kind == RT_STORED && r.len >= metapage_blocks(store) ? r.value : BM_NONE;
 }
 
-static void commit(struct store *store, enum meta_area area, const struct rt_range *r)
+static void metapages_commit(struct store *store, enum meta_area area, const struct rt_range *r)
 {
 	u64 before = store->table.blocks[RT_STORED];
 
@@ -55,18 +55,18 @@ static void commit(struct store *store, enum meta_area area, const struct rt_ran
 void metapages_move(struct store *store, enum meta_area area, u64 page, u64 pages, u64 dest)
 {
 	struct rt_range r = {
-		.start = address(store, area, page),
+		.start = metapage_block(store, area, page),
 		.len = pages * metapage_blocks(store),
 		.value = dest == BM_NONE ? 0 : dest,
 		.kind = dest == BM_NONE ? RT_HOLE : RT_STORED,
 	};
 
-	commit(store, area, &r);
+	metapages_commit(store, area, &r);
 }
 
 bool metapages_forget(struct store *store, enum meta_area area, u64 page, u64 pages, gfp_t gfp)
 {
-	u64 at = address(store, area, page), end = address(store, area, page + pages);
+	u64 at = metapage_block(store, area, page), end = metapage_block(store, area, page + pages);
 	bool good = true;
 	unsigned long flags;
 	struct rt_range r;
@@ -84,7 +84,7 @@ bool metapages_forget(struct store *store, enum meta_area area, u64 page, u64 pa
 				rt_unreserve(&store->table);
 			} else if (good) {
 				r.kind = RT_HOLE;
-				commit(store, area, &r);
+				metapages_commit(store, area, &r);
 			}
 		}
 		spin_unlock_irqrestore(&store->lock, flags);

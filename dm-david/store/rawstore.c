@@ -70,7 +70,7 @@ static int keep_everything(struct rawset **set)
 	return *set ? 0 : -ENOMEM;
 }
 
-static int save(struct raw *raw, const struct rawset *set, char *error);
+static int save_rules(struct raw *raw, const struct rawset *set, char *error);
 
 int rawstore_open(struct store *store, struct block_device *bdev)
 {
@@ -81,7 +81,7 @@ int rawstore_open(struct store *store, struct block_device *bdev)
 
 	BUILD_BUG_ON(META_RAW != RAWPAGE_AREA);
 	BUILD_BUG_ON(RAWPAGE_SIZE != FORMAT_PAGE);
-	store->raw.save = save;
+	store->raw.save = save_rules;
 	store->rules.opened = true;
 	if (!store->meta_pages[META_RAW])
 		return 0;
@@ -186,7 +186,7 @@ static blk_status_t enter_pages(struct store *store, const struct rawset *set, v
 }
 
 /* raw->lock is held. */
-static int save(struct raw *raw, const struct rawset *set, char *error)
+static int save_rules(struct raw *raw, const struct rawset *set, char *error)
 {
 	struct store *store = container_of(raw, struct store, raw);
 	blk_status_t status;

@@ -231,7 +231,7 @@ void store_has_room(struct store *store)
 	}
 }
 
-static void freed(void *ctx, u64 dest, u64 len)
+static void note_freed(void *ctx, u64 dest, u64 len)
 {
 	struct store *store = ctx;
 
@@ -284,17 +284,17 @@ bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned
 }
 
 /* Set @r in the table, under a reservation, and log it if that changed anything. */
-static __always_inline u64 set(struct store *store, const struct rt_range *r,
-			       unsigned int max_entries)
+static __always_inline u64 set_piece(struct store *store, const struct rt_range *r,
+				     unsigned int max_entries)
 {
 	u64 changes, done;
 
 	if (!store->wal) {
 		store->credits--;
-		return rt_set(&store->table, r, max_entries, freed, store);
+		return rt_set(&store->table, r, max_entries, note_freed, store);
 	}
 	changes = store->table.changes;
-	done = rt_set(&store->table, r, max_entries, freed, store);
+	done = rt_set(&store->table, r, max_entries, note_freed, store);
 	if (store->table.changes != changes)
 		wal_record(store, r, done);
 	return done;
@@ -336,7 +336,7 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
 			spin_unlock_irqrestore(&store->lock, flags);
 			return is_set(store, r);
 		}
-		done = set(store, r, MAX_ENTRIES);
+		done = set_piece(store, r, MAX_ENTRIES);
 		spin_unlock_irqrestore(&store->lock, flags);
 		if (likely(done == r->len))
 			break;
@@ -362,7 +362,7 @@ bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 		return false;
 	}
 	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1)))
-		done = set(store, r, MAX_ENTRIES);
+		done = set_piece(store, r, MAX_ENTRIES);
 	else
 		rt_unreserve(&store->table);
 	spin_unlock_irqrestore(&store->lock, flags);
@@ -372,7 +372,7 @@ bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 void store_commit(struct store *store, const struct rt_range *r)
 {
 	/* Allocated for the part of one old range: one old entry. */
-	WARN_ON_ONCE(set(store, r, UINT_MAX) != r->len);
+	WARN_ON_ONCE(set_piece(store, r, UINT_MAX) != r->len);
 }
 
 void store_abort(struct store *store, u64 dest, u64 len)

@@ -119,7 +119,7 @@ static int page_io(struct wal *wal, struct block_device *bdev, blk_opf_t opf, u6
 }
 
 /* What was written before is durable after this, or never known to be. */
-static int flush(struct wal *wal)
+static int flush_backing(struct wal *wal)
 {
 	int r = blkdev_issue_flush(wal->bdev);
 
@@ -164,12 +164,12 @@ static int write_super(struct wal *wal, const struct format_super *super)
 	int r;
 
 	format_pack(super, p);
-	r = flush(wal);
+	r = flush_backing(wal);
 	if (!r)
 		r = write_twice(wal, DAVID_FAULT_SUPER, fua, super->generation % FORMAT_SUPERS,
 				&p, 1);
 	if (!r && !fua)
-		r = flush(wal);
+		r = flush_backing(wal);
 	if (!r)
 		wal->super = *super;
 	return r;
@@ -180,7 +180,7 @@ static int write_log(struct wal *wal, struct format_log_page **page, unsigned in
 {
 	const blk_opf_t fua = fua_opf(wal->bdev);
 	unsigned int done, some;
-	int r = flush(wal);
+	int r = flush_backing(wal);
 
 	for (done = 0; done < n && !r; done += some) {
 		u64 at = format_place(&wal->super, wal->head + done);
@@ -189,7 +189,7 @@ static int write_log(struct wal *wal, struct format_log_page **page, unsigned in
 		r = write_twice(wal, DAVID_FAULT_LOG, fua, at, (void **)page + done, some);
 	}
 	if (!r && !fua)
-		r = flush(wal);
+		r = flush_backing(wal);
 	if (!r)
 		wal->head += n;
 	return r;
@@ -256,7 +256,7 @@ static void queue_commit(struct wal *wal)
 	queue_work(wal->wq, &wal->work);
 }
 
-static bool continues(const struct rt_range *last, const struct rt_range *r)
+static bool continues_last(const struct rt_range *last, const struct rt_range *r)
 {
 	return r->kind == last->kind && r->start == last->start + last->len &&
 	       r->value == last->value + (r->kind == RT_STORED ? last->len : 0);
@@ -266,7 +266,7 @@ void wal_record(struct store *store, const struct rt_range *r, u64 len)
 {
 	struct wal *wal = store->wal;
 
-	if (wal->ops && continues(&wal->last, r)) {
+	if (wal->ops && continues_last(&wal->last, r)) {
 		wal->last.len += len;
 		format_put(&wal->cur->op[wal->ops - 1], &wal->last);
 		return;
@@ -431,7 +431,7 @@ static void release_sealed(struct wal *wal)
 }
 
 /* Take what is to be written. store->lock is held. Returns the entries in scratch. */
-static unsigned int seal(struct wal *wal, struct list_head *waiters)
+static unsigned int seal_pages(struct wal *wal, struct list_head *waiters)
 {
 	unsigned int i, ops = wal->ops;
 
@@ -541,7 +541,7 @@ static bool commit_once(struct wal *wal)
 	/* In a checkpoint, operations may not get ahead of the walk. */
 	sealed = !wal->in_checkpoint || wal->checkpoint_owed <= 0;
 	if (sealed)
-		ops = seal(wal, &waiters);
+		ops = seal_pages(wal, &waiters);
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	list_for_each_entry(wait, &waiters, list)
@@ -551,7 +551,7 @@ static bool commit_once(struct wal *wal)
 	else if (ops || wal->nr_taken || wal->in_checkpoint)
 		r = write_commit(wal, ops, &checkpoint_done);
 	else if (wants_flush)
-		r = flush(wal);
+		r = flush_backing(wal);
 	if (!r && checkpoint_done)
 		r = checkpoint_end(wal);
 	if (r) {
@@ -624,7 +624,7 @@ int wal_check_copy(struct store *store, struct block_device *bdev)
 /* Growing */
 
 /* A bitmap with nothing free. */
-static int full_bitmap(struct remap_bitmap *bm, u64 size)
+static int init_full_bitmap(struct remap_bitmap *bm, u64 size)
 {
 	int r = bm_init(bm, size);
 
@@ -635,7 +635,7 @@ static int full_bitmap(struct remap_bitmap *bm, u64 size)
 
 int wal_maps_init(struct wal_maps *maps, u64 blocks)
 {
-	return full_bitmap(&maps->pending, blocks) ?: full_bitmap(&maps->sealed, blocks);
+	return init_full_bitmap(&maps->pending, blocks) ?: init_full_bitmap(&maps->sealed, blocks);
 }
 
 void wal_maps_swap(struct store *store, struct wal_maps *maps)
@@ -780,7 +780,7 @@ u64 wal_bytes(const struct store *store)
 
 /* Opening */
 
-static int make_room(struct wal *wal)
+static int alloc_pages_of_log(struct wal *wal)
 {
 	unsigned int i;
 
@@ -839,7 +839,7 @@ static int check_super(struct store *store, const struct format_super *super, ch
 	return super->backing_blocks <= store->bitmap.size ? 0 : -EINVAL;
 }
 
-static int replay(struct wal *wal, struct block_device *bdev, void *buf, char **error)
+static int wal_replay(struct wal *wal, struct block_device *bdev, void *buf, char **error)
 {
 	struct format_replay replay;
 	enum format_step step = FORMAT_MORE;
@@ -963,12 +963,12 @@ int wal_open(struct store *store, struct block_device *bdev, bool want_format,
 		/* What is stored is claimed by the replay, the format's own first. */
 		bm_claim(&store->bitmap, 0, format_data(&wal->super));
 		store->seed = wal->super.seed;
-		r = replay(wal, bdev, buf, error);
+		r = wal_replay(wal, bdev, buf, error);
 		if (r)
 			goto bad;
 	}
 	*error = "Not enough memory for the store's log";
-	r = make_room(wal);
+	r = alloc_pages_of_log(wal);
 	if (r)
 		goto bad;
 	*error = NULL;

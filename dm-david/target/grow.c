@@ -30,7 +30,7 @@ u64 grow_blocks(const struct store *store, struct block_device *bdev)
 	return max(store->bitmap.size, device_blocks(store, bdev)) - wal_blocks(store);
 }
 
-static void dispose(struct growth *growth)
+static void grow_dispose(struct growth *growth)
 {
 	bm_destroy(&growth->bitmap);
 	wal_maps_destroy(&growth->wal);
@@ -38,7 +38,7 @@ static void dispose(struct growth *growth)
 }
 
 /* Copies may be made without the lock: nothing changes a store whose disk is suspended. */
-static int prepare(const struct store *store, struct growth *growth)
+static int grow_prepare(const struct store *store, struct growth *growth)
 {
 	int r = bm_init(&growth->bitmap, growth->blocks);
 
@@ -52,7 +52,7 @@ static int prepare(const struct store *store, struct growth *growth)
 }
 
 /* False if there is something now that was not there when this was prepared. */
-static bool commit(struct david *d, struct growth *growth)
+static bool grow_commit(struct david *d, struct growth *growth)
 {
 	struct store *store = d->store;
 	unsigned long flags;
@@ -95,7 +95,7 @@ int grow_start(struct david *d, bool may_write)
 	store_set_access(store, may_write);
 	noio = memalloc_noio_save();
 	if (wants(store, growth.blocks))
-		r = prepare(store, &growth);
+		r = grow_prepare(store, &growth);
 	if (r || !growth.bitmap.size)
 		growth.blocks = before;
 	if (r)
@@ -104,10 +104,10 @@ int grow_start(struct david *d, bool may_write)
 	r = 0;
 	if (store->wal)
 		r = wal_start(store, bdev, growth.blocks, d->ti->len, d->seed, d->wq, &d->event);
-	if (!r && growth.blocks > before && !commit(d, &growth))
+	if (!r && growth.blocks > before && !grow_commit(d, &growth))
 		DMWARN("%s: backing device has grown, but is not used to its end: resume again",
 		       name);
-	dispose(&growth);
+	grow_dispose(&growth);
 	memalloc_noio_restore(noio);
 	return r;
 }

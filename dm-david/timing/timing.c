@@ -120,7 +120,7 @@ static struct disk_submitter *find_submitter(struct timing *t)
 
 /* The model's events */
 
-static void submit(struct timing *t, struct timed *timed, u64 now)
+static void model_submit(struct timing *t, struct timed *timed, u64 now)
 {
 	timed->id = t->next_id++;
 	trace_david_queue(t->dev, timed, now);
@@ -166,7 +166,7 @@ static void count_completion(struct model_figures *figures, const struct timed *
 	}
 }
 
-static void finish(struct timing *t, struct timed *timed)
+static void finish_requests(struct timing *t, struct timed *timed)
 {
 	count_completion(&t->store->model, timed);
 	if (!timed->bio) {
@@ -192,13 +192,13 @@ static struct list_head *waiting_list(struct timing *t, const struct timed *time
  * Does the request enter the queue? If not, and it is one that @waits, it is the
  * last of those to be let in later. The lock is held.
  */
-static bool enter(struct timing *t, struct timed *timed, bool waits, u64 now)
+static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now)
 {
 	struct disk_submitter *who = find_submitter(t);
 
 	timed->arrived_ns = now;
 	if (disk_enter(t->disk, who, timed->request.op, now)) {
-		submit(t, timed, now);
+		model_submit(t, timed, now);
 		return true;
 	}
 	trace_david_wait(t->dev, timed, t->next_id);
@@ -211,7 +211,7 @@ static bool enter(struct timing *t, struct timed *timed, bool waits, u64 now)
 }
 
 /* Let in who has waited, as far as there is room: no others come in between. */
-static void admit(struct timing *t, struct list_head *waiting, u64 now)
+static void admit_waiters(struct timing *t, struct list_head *waiting, u64 now)
 {
 	struct model_figures *figures = &t->store->model;
 	struct timed *timed;
@@ -225,14 +225,14 @@ static void admit(struct timing *t, struct list_head *waiting, u64 now)
 			return;
 		list_del(&timed->list);
 		figures->queue_wait_ns += now - timed->arrived_ns;
-		submit(t, timed, now);
+		model_submit(t, timed, now);
 		if (timed->let_in)
 			complete(timed->let_in);
 	}
 }
 
 /* Let happen what happens until now. Returns that time. The lock is held. */
-static u64 run(struct timing *t)
+static u64 model_run(struct timing *t)
 {
 	u64 now = model_now(t);
 	struct disk_request *done, *next;
@@ -240,16 +240,16 @@ static u64 run(struct timing *t)
 	do {
 		for (done = disk_advance(t->disk, now); done; done = next) {
 			next = done->next;
-			finish(t, container_of(done, struct timed, request));
+			finish_requests(t, container_of(done, struct timed, request));
 		}
-		admit(t, &t->waiting[0], now);
-		admit(t, &t->waiting[1], now);
+		admit_waiters(t, &t->waiting[0], now);
+		admit_waiters(t, &t->waiting[1], now);
 	} while (disk_next_event(t->disk) <= now);
 	return now;
 }
 
 /* Set the timer to the next event. The lock is held. */
-static void arm(struct timing *t)
+static void timer_arm(struct timing *t)
 {
 	/* What is due is for the timer's callback to deliver. */
 	u64 next = t->due ? t->last : disk_next_event(t->disk);
@@ -291,11 +291,11 @@ static enum hrtimer_restart timing_timer(struct hrtimer *timer)
 	stopwatch_start(&watch, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
 	t->armed = U64_MAX;
-	run(t);
+	model_run(t);
 	timed = t->due;
 	t->due = NULL;
 	t->due_tail = &t->due;
-	arm(t);
+	timer_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	stopwatch_account(&watch, DAVID_CPU_MODEL);
 
@@ -328,8 +328,8 @@ bool timing_arrive(struct timing *t, struct timed *timed, struct bio *bio)
 
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
-	enters = enter(t, timed, waits, run(t));
-	arm(t);
+	enters = try_enter(t, timed, waits, model_run(t));
+	timer_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 
@@ -407,7 +407,7 @@ u64 timing_shadow_submit(struct timing *t, const struct bio *bio)
 
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
-	now = run(t);
+	now = model_run(t);
 	if (!beside || t->nr_shadow >= MAX_BESIDE) {
 		t->store->model.unmodelled++;
 	} else {
@@ -417,9 +417,9 @@ u64 timing_shadow_submit(struct timing *t, const struct bio *bio)
 		timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 		timed->bio = NULL;
 		timed->let_in = NULL;
-		enter(t, timed, true, now);
+		try_enter(t, timed, true, now);
 	}
-	arm(t);
+	timer_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 	kfree(beside);
