@@ -37,7 +37,7 @@ def _below_loop(number: str, place: Path) -> Place:
     path = _text(place / "loop/backing_file")
     if not path:
         raise DeviceError(f"loop device {number}: the kernel does not tell what it is on")
-    behind = dm._number(path)
+    behind = dm.number(path)
     if not behind:
         raise DeviceError(f"loop device {number} is on {path}, an image: if that is on the disk, name it")
     return Place(behind, int(_text(place / "loop/offset") or 0) // SECTOR)
@@ -51,7 +51,7 @@ def _below_mapping(number: str, place: Path) -> Place | None:
     if len(lines) > 1:
         name = _text(place / "dm/name")
         raise DeviceError(f"{name}: mapped in {len(lines)} pieces, but a rule knows one beginning")
-    behind = fields[3] if ":" in fields[3] else dm._number(fields[3])
+    behind = fields[3] if ":" in fields[3] else dm.number(fields[3])
     return Place(behind, int(fields[4]))
 
 

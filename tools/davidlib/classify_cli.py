@@ -1,44 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """`david classify`: which blocks of an image are metadata, by the classifier's own sources.
 
-The work is done by build/david-classify, which is built here when it is missing or older than its sources.
+The work is done by build/david-classify.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
-from pathlib import Path
 
-from .util import BUILD, DAVID, INSTALLED, TREE, UserError, installed_program
-
-PROGRAM = BUILD / "david-classify"
-
-
-def _newest_source() -> float:
-    found = [path for top in ("classifier", "tools/classify") for path in (TREE / top).glob("*.[ch]")]
-    found.append(TREE / "dm-david" / "portable.h")
-    return max(path.stat().st_mtime for path in found)
-
-
-def program() -> Path:
-    """build/david-classify, as new as its sources."""
-    if INSTALLED:
-        return installed_program(PROGRAM.name)
-    if PROGRAM.exists() and PROGRAM.stat().st_mtime >= _newest_source():
-        return PROGRAM
-    if not shutil.which("make") or not shutil.which("cc"):
-        raise UserError("classify: needs make and a C compiler to build itself; run tools/setup packages")
-    make = ["make", "-s", "-C", str(TREE / "tools" / "classify")]
-    done = subprocess.run(make, capture_output=True, text=True)
-    if done.returncode:
-        raise UserError(f"classify: building build/david-classify failed:\n{done.stderr.strip()}")
-    return PROGRAM
+from . import build
+from .util import DAVID
 
 
 def classify(args: argparse.Namespace) -> int:
-    words = [str(program()), "image"]
+    words = [str(build.ensure("david-classify")), "image"]
     words += ["--json"] if args.json else []
     words += ["--summary"] if args.summary else []
     # argparse lets no IMAGE begin with a dash.

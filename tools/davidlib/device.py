@@ -50,7 +50,7 @@ def _content(text: str) -> str:
     return text
 
 
-def _name(text: str) -> str:
+def name_arg(text: str) -> str:
     # device-mapper's own set: other characters would be replaced by \\xNN in /dev/mapper.
     if not re.fullmatch(r"[A-Za-z0-9#+.:=@_][A-Za-z0-9#+.:=@_-]*", text) or len(text) >= stats.NAME_LEN:
         raise argparse.ArgumentTypeError(
@@ -68,7 +68,7 @@ def _option(text: str) -> str:
     return text
 
 
-def _need_root(what: str) -> None:
+def need_root(what: str) -> None:
     if os.geteuid():
         lab = "" if INSTALLED else f", or try it in a lab: {DAVID} lab run -- COMMAND"
         raise DeviceError(f"{what} needs root: sudo {DAVID} {what} ...{lab}")
@@ -176,7 +176,7 @@ def _check_room(args: argparse.Namespace) -> None:
 
 
 def create(args: argparse.Namespace) -> int:
-    _need_root("create")
+    need_root("create")
     _check_mode(args)
     profile = profileword.load(args.profile, args.profile_option) if args.profile else None
     _settle_size(args, profile)
@@ -204,7 +204,7 @@ def create(args: argparse.Namespace) -> int:
     return 0
 
 
-def _is_david(name: str) -> None:
+def need_disk(name: str) -> None:
     """DeviceError unless there is a david device of that name."""
     if name in (device.name for device in dm.devices()):
         return
@@ -214,8 +214,8 @@ def _is_david(name: str) -> None:
 
 
 def remove(args: argparse.Namespace) -> int:
-    _need_root("remove")
-    _is_david(args.name)
+    need_root("remove")
+    need_disk(args.name)
     number = dm.minor(args.name)
     deadline = time.monotonic() + args.wait
     while True:
@@ -244,10 +244,10 @@ def resize(args: argparse.Namespace) -> int:
     """The table line again, with another length or for a larger backing device: the store goes on, requests
     wait for a moment.
     """
-    _need_root("resize")
+    need_root("resize")
     if not args.size and not args.backing:
         raise DeviceError("nothing to do: give a SIZE, or --backing")
-    _is_david(args.name)
+    need_disk(args.name)
     table = dm.dmsetup("table", args.name)
     if len(table.splitlines()) != 1:
         raise DeviceError(f"NAME {args.name}: its table has more than one line; use dmsetup")
@@ -292,7 +292,7 @@ def resize(args: argparse.Namespace) -> int:
 
 
 def list_devices(_args: argparse.Namespace) -> int:
-    _need_root("list")
+    need_root("list")
     rows = [("NAME", "SIZE", "BACKING", "STATE", "STORE USED", "OPTIONS")]
     for device in dm.devices():
         status = stats.parse_words(dm.dmsetup("status", device.name))
@@ -321,7 +321,7 @@ def list_devices(_args: argparse.Namespace) -> int:
 
 
 def show_stats(args: argparse.Namespace) -> int:
-    _need_root("stats")
+    need_root("stats")
     figures = stats.as_dict(stats.fetch(args.name))
     print(json.dumps(figures, indent=2) if args.json else stats.as_text(figures))
     return 0
@@ -347,7 +347,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         f"  {DAVID} create big --size 1T --backing /dev/ram0 --profile hitachi-hds721010kla330\n"
         "  mkfs.ext4 /dev/mapper/big && mount /dev/mapper/big /mnt",
     )
-    parser.add_argument("name", metavar="NAME", type=_name, help="device-mapper name of the new disk")
+    parser.add_argument("name", metavar="NAME", type=name_arg, help="device-mapper name of the new disk")
     parser.add_argument(
         "--size",
         type=size_arg,
@@ -423,7 +423,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
     text = "remove a fake disk; what it held stays on the backing device"
     parser = add("remove", remove, text, f"  {DAVID} remove big")
-    parser.add_argument("name", metavar="NAME", type=_name)
+    parser.add_argument("name", metavar="NAME", type=name_arg)
     parser.add_argument(
         "--wait",
         type=float,
@@ -440,7 +440,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         f"  {DAVID} resize big 2T && resize2fs /dev/mapper/big\n"
         f"  lvextend -L +10G vg/backing && {DAVID} resize big --backing",
     )
-    parser.add_argument("name", metavar="NAME", type=_name)
+    parser.add_argument("name", metavar="NAME", type=name_arg)
     parser.add_argument(
         "size", metavar="SIZE", type=size_arg, nargs="?", help="the new size; see david create --help"
     )
@@ -456,5 +456,5 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "show a fake disk's memory, CPU time, verdicts and store use",
         f"  {DAVID} stats big\n  {DAVID} stats big --json | jq '.mem | add'",
     )
-    parser.add_argument("name", metavar="NAME", type=_name)
+    parser.add_argument("name", metavar="NAME", type=name_arg)
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")

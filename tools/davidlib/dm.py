@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import modulehelp
+from .mounts import mounts
 from .util import UserError
 
 TARGET = "david"
@@ -141,18 +142,12 @@ def make_node(name: str) -> None:
 
 def users(dev: str) -> list[str]:
     """Who keeps the block device major:minor busy, as far as /proc and /sys tell."""
-    found = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        fields = line.split()
-        # btrfs shows an anonymous number: its source is named behind the dash.
-        source = fields[fields.index("-") + 2]
-        if fields[2] == dev or _number(source) == dev:
-            found.append(f"mounted on {fields[4]}")
+    found = [f"mounted on {mount.point}" for mount in mounts() if dev in (mount.number, number(mount.source))]
     for holder in sorted(_entries(f"/sys/dev/block/{dev}/holders")):
         found.append(f"used by /dev/{holder}")
     for pid in sorted(entry for entry in _entries("/proc") if entry.isdigit()):
         for fd in _entries(f"/proc/{pid}/fd"):
-            if _number(f"/proc/{pid}/fd/{fd}") == dev:
+            if number(f"/proc/{pid}/fd/{fd}") == dev:
                 found.append(f"opened by process {pid} ({_comm(pid)})")
                 break
     return found
@@ -165,7 +160,7 @@ def _entries(path: str) -> list[str]:
         return []
 
 
-def _number(path: str) -> str:
+def number(path: str) -> str:
     """major:minor of a block device's node"""
     try:
         stat = os.stat(path)

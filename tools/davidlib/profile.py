@@ -10,42 +10,33 @@ import argparse
 import subprocess
 from pathlib import Path
 
-from .util import BUILD, INSTALLED, PREFIX, PROFILES, TREE, UserError, locked, say
+from . import build
+from .util import PROFILES, UserError
 
 DIRECTORY = PROFILES
 SUFFIX = ".profile"
-SIM = PREFIX / "bin" / "david-sim" if INSTALLED else BUILD / "david-sim"
-
-
-def simulator() -> Path:
-    """david-sim, built if it is not there."""
-    if not SIM.exists() and INSTALLED:
-        raise UserError(f"there is no {SIM}; install dm-david again")
-    if not SIM.exists():
-        with locked(BUILD / "sim.lock", "it is building david-sim"):
-            if not SIM.exists():
-                say("building david-sim")
-                run = subprocess.run(["make", "-C", str(TREE / "tools" / "sim")],
-                                     capture_output=True, text=True, check=False)
-                if run.returncode:
-                    raise UserError(f"{run.stderr.rstrip()}\nbuilding david-sim failed; try 'make sim'")
-    return SIM
 
 
 def names() -> list[str]:
     return sorted(path.name.removesuffix(SUFFIX) for path in DIRECTORY.glob("*" + SUFFIX))
 
 
-def find(profile: str) -> str:
-    """The file of a profile that is named by its file or by its name in profiles/."""
-    for path in (DIRECTORY / (profile + SUFFIX), Path(profile)):
-        if path.is_file():
-            return str(path)
-    raise UserError(f"there is no profile '{profile}': neither a file nor one of {', '.join(names())}")
+class ProfileError(UserError):
+    """There is no such profile, or it cannot be read; the text says what to do."""
+
+
+def find(profile: str) -> Path:
+    """The file of a profile that is named by its file or, where there is none, by its name in profiles/."""
+    if Path(profile).is_file():
+        return Path(profile)
+    if profile in names():
+        return DIRECTORY / (profile + SUFFIX)
+    known = ", ".join(names()) or "none"
+    raise ProfileError(f"there is no profile '{profile}': neither a file nor one of {known}")
 
 
 def call(*words: str) -> int:
-    return subprocess.run([simulator(), "profile", *words], check=False).returncode
+    return subprocess.run([build.ensure("david-sim"), "profile", *words], check=False).returncode
 
 
 def cmd_list(_: argparse.Namespace) -> int:
@@ -54,7 +45,7 @@ def cmd_list(_: argparse.Namespace) -> int:
 
 def cmd_show(args: argparse.Namespace) -> int:
     options = [word for option in args.option for word in ("--option", option)]
-    return call("show", *options, "--", find(args.profile))
+    return call("show", *options, "--", str(find(args.profile)))
 
 
 def cmd_import(args: argparse.Namespace) -> int:
@@ -62,7 +53,7 @@ def cmd_import(args: argparse.Namespace) -> int:
 
 
 def cmd_check(args: argparse.Namespace) -> int:
-    return call("check", "--", find(args.profile))
+    return call("check", "--", str(find(args.profile)))
 
 
 def cmd_options(_: argparse.Namespace) -> int:
@@ -91,7 +82,7 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     one.set_defaults(func=cmd_check)
     one = commands.add_parser("options", help="the parameters of a profile, with units, limits and presets")
     one.set_defaults(func=cmd_options)
-    # It calls back to simulator() and find().
+    # It calls back to find().
     from . import profile_bench
 
     profile_bench.add_parser(commands)

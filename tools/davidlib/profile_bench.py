@@ -11,6 +11,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from . import build
 from . import profile as profiles
 from .everyday import FIGURES as UNITS
 from .everyday import NO_LIMIT, Outcome, Seen, rows_for
@@ -30,7 +31,7 @@ WORDS = (
 
 def _sim(*words: str, text: str = "") -> dict:
     done = subprocess.run(
-        [profiles.simulator(), "bench", "--json", *words], input=text, capture_output=True, text=True
+        [build.ensure("david-sim"), "bench", "--json", *words], input=text, capture_output=True, text=True
     )
     if done.returncode:
         raise UserError(done.stderr.strip() or "david-sim bench failed")
@@ -163,7 +164,7 @@ def physics(profile: str, jobs: int, seed: int) -> tuple[bool, str]:
     """True if random jobs break nothing that no disk breaks; and what david-sim says."""
     done = subprocess.run(
         [
-            profiles.simulator(),
+            build.ensure("david-sim"),
             "physics",
             "--profile",
             profile,
@@ -201,7 +202,7 @@ def _validate_one(args: argparse.Namespace, name: str) -> tuple[bool, str]:
 def validate(args: argparse.Namespace) -> int:
     names = args.profile or profiles.names()
     bad = 0
-    profiles.simulator()  # builds it once, if it must
+    build.ensure("david-sim")  # before the first line
     with ThreadPoolExecutor(2) as pool:
         for wrong, text in pool.map(lambda name: _validate_one(args, name), names):
             bad += wrong

@@ -9,18 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 
-from .profile import DIRECTORY, SUFFIX, names
+from .profile import ProfileError, find
 from .sizes import SECTOR
-from .util import UserError
 
 # zone, seek, slip and remap stand in a profile many times: no single one can be meant.
 REPEATED = ("zone", "seek", "slip", "remap")
-
-
-class ProfileError(UserError):
-    """There is no such profile, or it cannot be read; the text says what to do."""
 
 
 @dataclass
@@ -56,15 +50,6 @@ class Word:
         if not match or not 0 < int(match[1]) <= len(self.items):
             return complaint
         return f"{self.places[int(match[1]) - 1]}: {match[2]}"
-
-
-def find(name: str) -> Path:
-    """The file that --profile NAME means: a path, or a name in profiles/."""
-    path = Path(name) if "/" in name or Path(name).is_file() else DIRECTORY / f"{name}{SUFFIX}"
-    if not path.is_file():
-        known = ", ".join(names()) or "none"
-        raise ProfileError(f"--profile {name}: no such file; name one, or a drive in profiles/: {known}")
-    return path
 
 
 def parse(text: str, place: str) -> Word:

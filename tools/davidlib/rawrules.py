@@ -15,13 +15,13 @@ import stat
 import struct
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from . import dm, stats
 from .below import Place, place_on
-from .device import _is_david, _name, _need_root
+from .device import name_arg, need_disk, need_root
 from .dm import DeviceError
 from .kmsg import KernelLog
+from .mounts import Mount, mounts
 from .sizes import SECTOR, format_size
 from .util import DAVID
 
@@ -37,40 +37,15 @@ HOW = (
 )
 
 
-@dataclass(frozen=True)
-class Mount:
-    """One line of /proc/self/mountinfo."""
-
-    point: str
-    kind: str
-    source: str
-    number: str
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
-
-
-def mounts() -> list[Mount]:
-    found = []
-    with open("/proc/self/mountinfo") as file:
-        for line in file:
-            fields = line.split()
-            dash = fields.index("-")
-            point, source = _unescape(fields[4]), _unescape(fields[dash + 2])
-            found.append(Mount(point, fields[dash + 1], source, fields[2]))
-    return found
-
-
 def _place(mount: Mount, number: str) -> Place | None:
     """Where on the disk of that number a file system begins; None: elsewhere."""
     # btrfs shows an anonymous number: there the source tells.
-    device = mount.number if not mount.number.startswith("0:") else dm._number(mount.source)
+    device = mount.number if not mount.number.startswith("0:") else dm.number(mount.source)
     return place_on(device, number) if device else None
 
 
 def _is_direct(mount: Mount, number: str) -> bool:
-    return number in (mount.number, dm._number(mount.source))
+    return number in (mount.number, dm.number(mount.source))
 
 
 def _on_disk(mount: Mount, number: str) -> bool:
@@ -212,8 +187,8 @@ def _classify(name: str) -> str:
 
 
 def _prepare(args: argparse.Namespace) -> list[tuple[str, str]]:
-    _need_root("raw")
-    _is_david(args.name)
+    need_root("raw")
+    need_disk(args.name)
     return [rule_of(args.name, text) for text in args.what]
 
 
@@ -245,8 +220,8 @@ def remove(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    _need_root("raw")
-    _is_david(args.name)
+    need_root("raw")
+    need_disk(args.name)
     rules = _send(args.name, "list").split()
     for rule in rules:
         sectors = re.fullmatch(r"sectors:(\d+)(?:-(\d+))?", rule)
@@ -281,8 +256,8 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         action.set_defaults(func=func)
-        action.add_argument("name", metavar="NAME", type=_name)
+        action.add_argument("name", metavar="NAME", type=name_arg)
         action.add_argument("what", metavar="WHAT", nargs="+", help=WHAT)
     action = actions.add_parser("list", help="show the rules", description="Show the rules.")
     action.set_defaults(func=show)
-    action.add_argument("name", metavar="NAME", type=_name)
+    action.add_argument("name", metavar="NAME", type=name_arg)

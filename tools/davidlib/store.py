@@ -1,39 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """`david store`: a store looked at and repaired while no device uses it.
 
-The work is done by build/david-store, which is built here when it is missing or older than its sources.
+The work is done by build/david-store.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
-from pathlib import Path
 
-from .util import BUILD, DAVID, INSTALLED, TREE, UserError, installed_program
-
-PROGRAM = BUILD / "david-store"
-
-
-def program() -> Path:
-    """build/david-store, as new as its sources."""
-    if INSTALLED:
-        return installed_program(PROGRAM.name)
-    sources = [path for top in ("dm-david", "tools/store") for path in (TREE / top).glob("*.[ch]")]
-    if PROGRAM.exists() and PROGRAM.stat().st_mtime >= max(path.stat().st_mtime for path in sources):
-        return PROGRAM
-    if not shutil.which("make") or not shutil.which("cc"):
-        raise UserError("store: needs make and a C compiler to build itself; run tools/setup packages")
-    done = subprocess.run(["make", "-s", "-C", str(TREE / "tools" / "store")], capture_output=True, text=True)
-    if done.returncode:
-        raise UserError(f"store: building build/david-store failed:\n{done.stderr.strip()}")
-    return PROGRAM
+from . import build
+from .util import DAVID
 
 
 def store(args: argparse.Namespace) -> int:
     words = [args.action, *(["--format"] if args.format else []), *args.places]
-    return subprocess.run([str(program()), *words]).returncode
+    return subprocess.run([build.ensure("david-store"), *words]).returncode
 
 
 def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

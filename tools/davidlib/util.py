@@ -28,11 +28,6 @@ class UserError(Exception):
     """Something the user can put right; the message says what and how."""
 
 
-def installed_program(name: str) -> Path:
-    """Where `make install` put a helper program."""
-    return PREFIX / "libexec" / "dm-david" / name
-
-
 def say(message: str) -> None:
     """One progress line. Standard output belongs to the command that runs in the lab."""
     print(f"david: {message}", file=sys.stderr, flush=True)
