@@ -96,8 +96,8 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 			drive->pressed = start;
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
 		/* A long run can be written at the media's rate: nothing is gained by waiting. */
-		if (segment->dirty >= profile->segment_sectors && !drive->destage.segment &&
-		    !drive->readahead.segment)
+		if (segment->dirty >= profile->segment_sectors && !write_buffer_pressed(writes) &&
+		    !drive->destage.segment && !drive->readahead.segment)
 			destage_start(drive, segment, max(ready, drive->media_free));
 	}
 	return max(room, start + cmd->sectors * profile->bus_write) + profile->write_completion;

@@ -139,8 +139,10 @@ static bool fit_size(struct job *job, const struct profile *profile)
 	/* Backwards, each waits for nearly a revolution; how nearly, its size decides. */
 	if (part->order == JOB_BACKWARD)
 		return false;
-	/* What a stream's turn leaves of what was read ahead is luck. */
+	/* What a stream's turn leaves of what was read ahead is luck. So is what a write finds. */
 	part->streams = 1;
+	if (part->writes < 100)
+		part->fua = false;
 	part->sectors = min(part->sectors, 8u * MIB);
 	part->gap = 0;
 	part->flush = 0;
@@ -313,7 +315,7 @@ const struct rule rules[] = {
 	  .tolerance = 30, .fit = fit_gap, .fast = fast_gap },
 	{ .name = "through",
 	  .text = "reads that skip up to 64 KiB take no longer than reading all of it",
-	  .tolerance = 50, .fit = fit_through, .slow = slow_through },
+	  .tolerance = 60, .fit = fit_through, .slow = slow_through },
 	{ .name = "size", .text = "requests of twice the size never cost throughput",
 	  .tolerance = 80, .fit = fit_size, .fast = fast_size },
 	{ .name = "stroke", .text = "half the span never costs throughput",
