@@ -32,7 +32,7 @@ def find(profile: str) -> Path:
     if profile in names():
         return DIRECTORY / (profile + SUFFIX)
     known = ", ".join(names()) or "none"
-    raise ProfileError(f"there is no profile '{profile}': neither a file nor one of {known}")
+    raise ProfileError(f"there is no profile '{profile}': neither a file nor a drive in profiles/: {known}")
 
 
 def call(*words: str) -> int:

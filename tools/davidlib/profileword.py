@@ -79,7 +79,10 @@ def override(word: Word, option: str) -> None:
 
 
 def load(name: str, options: list[str]) -> Word:
-    path = find(name)
+    try:
+        path = find(name)
+    except ProfileError as error:
+        raise ProfileError(f"--profile {name}: {error}") from None
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
