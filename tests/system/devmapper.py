@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from davidlib import dm
+from davidlib.disk import dm
 
 # Types of tasks, of <libdevmapper.h>
 CREATE, RELOAD, REMOVE, SUSPEND, RESUME, TARGET_MSG = 0, 1, 2, 4, 5, 17

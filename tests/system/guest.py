@@ -26,7 +26,9 @@ TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
 
 import devmapper  # noqa: E402
-from davidlib import device, dm, kmsg, profileword, rawrules, sizes, stats, util  # noqa: E402, F401
+from davidlib import sizes, util  # noqa: E402, F401
+from davidlib.disk import device, dm, kmsg, rawrules, stats  # noqa: E402
+from davidlib.drive import profileword  # noqa: E402, F401
 
 DAVID = str(TREE / "tools" / "david")
 SCRATCH = Path("/tmp/david-tests")

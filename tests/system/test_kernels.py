@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from davidlib import kernels, module
+from davidlib.lab import kernels, module
 
 # As if a kernel had moved the list of an inode's names elsewhere once more.
 MOVED = """\

@@ -15,7 +15,7 @@ import pytest
 TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
 
-from davidlib import kernels  # noqa: E402
+from davidlib.lab import kernels  # noqa: E402
 
 DAVID = TREE / "tools" / "david"
 UML = ("--kind", "uml")

@@ -20,7 +20,8 @@ INSTALL = TREE / "tools/packaging/install"
 sys.path[:0] = [str(TREE / "tools"), str(TREE / "tools/packaging")]
 
 import completion  # noqa: E402
-from davidlib import dm, modulehelp, stats, util  # noqa: E402
+from davidlib import util  # noqa: E402
+from davidlib.disk import dm, modulehelp, stats  # noqa: E402
 
 
 def install(what: str, root: Path, **more: str) -> subprocess.CompletedProcess[str]:
@@ -62,6 +63,12 @@ def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: P
         "david: the labs need dm-david's source tree; they are not installed\n"
     installed = [path.read_text(errors="replace") for path in (root / "usr/share/dm-david").rglob("*.py")]
     assert not [text for text in installed if str(TREE) in text]
+
+
+def test_disks_and_drives_need_nothing_of_the_labs(root: Path) -> None:
+    """Whatever is imported is installed, and labs need the source tree."""
+    installed = {path.name for path in (root / "usr/share/dm-david/davidlib").iterdir()}
+    assert {"disk", "drive", "util.py"} <= installed and "lab" not in installed
 
 
 def test_help_calls_the_installed_program_by_its_name(root: Path) -> None:

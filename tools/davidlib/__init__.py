@@ -1,2 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tools/david is made of: labs, kernels, devices."""
+"""What tools/david is made of, in rooms. Each room's __init__.py tells what it does and what it imports from.
+
+    disk    fake disks       imports from drive
+    drive   drives' profiles
+    lab     lab machines
+
+The files beside the rooms (build, sizes, util) are for all of them, and import from none. The command line
+(tools/david) loads a room's modules by COMMANDS, a table. tests/rooms holds the imports to this.
+"""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The modules of davidlib that the installed david needs, one file name a line.
+"""The modules of davidlib that the installed david needs, one file a line.
 
 All that its commands import is needed, but for the labs' command: labs need the source tree.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[1]
 LIBRARY = TOOLS / "davidlib"
-NOT_INSTALLED = ("lab_cli",)
+NOT_INSTALLED = ("lab.cli",)
 
 
 def commands() -> list[str]:
@@ -26,27 +26,32 @@ def commands() -> list[str]:
     return [name for name in module.COMMANDS if name not in NOT_INSTALLED]
 
 
-def imported(name: str) -> set[str]:
+def imported(path: Path) -> set[Path]:
     """The modules of davidlib that one of them imports, anywhere in it."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse((LIBRARY / f"{name}.py").read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            found |= {node.module.split(".")[0]} if node.module else {alias.name for alias in node.names}
-    return {found_name for found_name in found if (LIBRARY / f"{found_name}.py").exists()}
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            above = path.parents[node.level - 1] if node.level else TOOLS
+            package = above.joinpath(*(node.module or "").split("."))
+            found |= {package.with_suffix(".py"), *(package / f"{alias.name}.py" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {TOOLS.joinpath(*alias.name.split(".")).with_suffix(".py") for alias in node.names}
+    return {module for module in found if module.exists()}
 
 
-def needed() -> set[str]:
-    todo, seen = {"__init__", "util", *commands()}, set()
+def needed() -> set[Path]:
+    todo = {LIBRARY / "util.py", *(LIBRARY / f"{name.replace('.', '/')}.py" for name in commands())}
+    seen: set[Path] = set()
     while todo:
-        name = todo.pop()
-        seen.add(name)
-        todo |= imported(name) - seen
+        path = todo.pop()
+        seen |= {path, path.with_name("__init__.py")}
+        todo |= imported(path) - seen
     return seen
 
 
 def main() -> None:
-    for name in sorted(needed()):
-        print(f"{name}.py")
+    for path in sorted({LIBRARY / "__init__.py"} | needed()):
+        print(path.relative_to(LIBRARY))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-from davidlib import plan
+from davidlib.disk import plan
 
 from units import FULL, GIB, KIB, MIB
 

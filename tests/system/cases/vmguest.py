@@ -50,7 +50,7 @@ from guest import (
     run,
     say,
 )
-from davidlib import kernels, lab_icount
+from davidlib.lab import icount, kernels
 
 SIZE, STORE = 16 * GIB, 256 * MIB
 NAME = "guests"
@@ -95,20 +95,20 @@ def initramfs(kernel: str) -> Path:
     here = TREE / "tests/system"
     root.mkdir(parents=True)
     shutil.copy(here / "vm-init", root / "init")
-    lab_icount.add_file(root, Path("/usr/bin/busybox"), Path("/bin/busybox"))
+    icount.add_file(root, Path("/usr/bin/busybox"), Path("/bin/busybox"))
     for fs, (mkfs, *_) in vmlife.FILE_SYSTEMS.items():
         program = shutil.which(os.path.basename(mkfs))
         if not program:
             raise Failed(f"no program makes {fs}: run `tools/setup packages`")
-        lab_icount.add_file(root, Path(program), Path(mkfs))
-    lab_icount.add_file(root, PYTHON)
+        icount.add_file(root, Path(program), Path(mkfs))
+    icount.add_file(root, PYTHON)
     # What the program there imports, found by importing it.
     imported = "import sys, vmlife; print(*(getattr(m, '__file__', '') for m in sys.modules.values()))"
     for name in run(str(PYTHON), "-S", "-c", imported, env={"PYTHONPATH": str(here)}).split():
         path = Path(name)
-        lab_icount.add_file(root, path, Path("/") / path.name if path.parent == here else None)
-    lab_icount.add_modules(root, kernel, MODULES)
-    lab_icount.pack(root, archive)
+        icount.add_file(root, path, Path("/") / path.name if path.parent == here else None)
+    icount.add_modules(root, kernel, MODULES)
+    icount.pack(root, archive)
     shutil.rmtree(root)
     return archive
 

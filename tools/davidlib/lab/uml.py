@@ -11,9 +11,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from . import host, module, uml
+from ..util import UserError
+from . import host, module, uml_kernel
 from .lab import Lab, Result, Streams, private_directory
-from .util import UserError
 
 # CONFIG_NR_CPUS in uml-smp.config
 MOST_CPUS = 4
@@ -21,7 +21,7 @@ MOST_CPUS = 4
 
 def run(lab: Lab, streams: Streams) -> Result:
     check(lab)
-    tree = uml.ensure(lab.kernel, lab.debug)
+    tree = uml_kernel.ensure(lab.kernel, lab.debug)
     modules = module.ensure("uml", lab.kernel, lab.debug) if lab.load_module else []
     with private_directory() as private:
         host.prepare(lab, private, modules, mount_rw)
@@ -30,7 +30,7 @@ def run(lab: Lab, streams: Streams) -> Result:
 
 
 def check(lab: Lab) -> None:
-    several = uml.smp(lab.kernel)
+    several = uml_kernel.smp(lab.kernel)
     if lab.cpus is None:
         lab.cpus = 1
     if lab.virtual_time and several:
@@ -65,7 +65,7 @@ def command_line(lab: Lab, tree: Path, private: Path) -> list[str]:
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "devtmpfs.mount=0",
             f"init={private}/init", f"david_lab={private}",
             "panic=-1", "oops=panic"]
-    if uml.smp(lab.kernel):
+    if uml_kernel.smp(lab.kernel):
         # System calls by seccomp, which takes half the time of ptrace.
         line += ["seccomp=on", f"ncpus={lab.cpus}"]
     if lab.virtual_time:

@@ -11,12 +11,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import build
-from . import profile as profiles
+from .. import build
+from ..util import UserError, say
+from . import files as profiles
 from .everyday import FIGURES as UNITS
 from .everyday import NO_LIMIT, Outcome, Seen, rows_for
 from .everyday_figures import FIGURES
-from .util import UserError, say
 
 GRADES = ("measured", "published", "derived", "fitted", "assumed")
 # The first of these that stands in a parameter's comment says what it is. Sources alone: published.

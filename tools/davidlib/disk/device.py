@@ -17,11 +17,12 @@ import sys
 import time
 from collections.abc import Callable
 
-from . import dm, plan, profileword, stats
+from ..drive import profileword
+from ..sizes import SECTOR, format_both, format_size, size_arg
+from ..util import DAVID, INSTALLED
+from . import dm, plan, stats
 from .dm import DeviceError
 from .kmsg import KernelLog
-from .sizes import SECTOR, format_both, format_size, size_arg
-from .util import DAVID, INSTALLED
 
 MODES = ("timing-accurate", "speedup", "model-only")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")

@@ -7,9 +7,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..sizes import SECTOR
 from . import dm
 from .dm import DeviceError
-from .sizes import SECTOR
 
 DEPTH = 16  # devices upon devices
 

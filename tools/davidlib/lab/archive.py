@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from .util import CACHE, UserError, locked, say
+from ..util import CACHE, UserError, locked, say
 
 APT = CACHE / "apt"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"

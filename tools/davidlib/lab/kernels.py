@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..util import KERNELS, UserError, locked, say
 from . import archive, debroot
-from .util import KERNELS, UserError, locked, say
 
 # What every change is tried on, besides the newest that Debian serves.
 VERSIONS = ("6.1", "6.12")

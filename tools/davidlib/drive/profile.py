@@ -8,31 +8,10 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-from pathlib import Path
 
-from . import build
-from .util import PROFILES, UserError
-
-DIRECTORY = PROFILES
-SUFFIX = ".profile"
-
-
-def names() -> list[str]:
-    return sorted(path.name.removesuffix(SUFFIX) for path in DIRECTORY.glob("*" + SUFFIX))
-
-
-class ProfileError(UserError):
-    """There is no such profile, or it cannot be read; the text says what to do."""
-
-
-def find(profile: str) -> Path:
-    """The file of a profile that is named by its file or, where there is none, by its name in profiles/."""
-    if Path(profile).is_file():
-        return Path(profile)
-    if profile in names():
-        return DIRECTORY / (profile + SUFFIX)
-    known = ", ".join(names()) or "none"
-    raise ProfileError(f"there is no profile '{profile}': neither a file nor a drive in profiles/: {known}")
+from .. import build
+from . import profile_bench
+from .files import find, names, path_of
 
 
 def call(*words: str) -> int:
@@ -40,7 +19,7 @@ def call(*words: str) -> int:
 
 
 def cmd_list(_: argparse.Namespace) -> int:
-    return call("list", *(str(DIRECTORY / (name + SUFFIX)) for name in names()))
+    return call("list", *(str(path_of(name)) for name in names()))
 
 
 def cmd_show(args: argparse.Namespace) -> int:
@@ -82,7 +61,4 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     one.set_defaults(func=cmd_check)
     one = commands.add_parser("options", help="the parameters of a profile, with units, limits and presets")
     one.set_defaults(func=cmd_options)
-    # It calls back to find().
-    from . import profile_bench
-
     profile_bench.add_parser(commands)

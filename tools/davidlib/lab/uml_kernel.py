@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..util import KERNELS, UserError, jobs, locked, say
 from . import archive
-from .util import KERNELS, UserError, jobs, locked, say
 
 FRAGMENTS = [Path(__file__).with_name("uml.config")]
 SMP_FRAGMENTS = [Path(__file__).with_name("uml-smp.config")]

@@ -15,8 +15,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import debroot, kernels, uml
-from .util import BUILD, TREE, UserError, jobs, locked, say
+from ..util import BUILD, TREE, UserError, jobs, locked, say
+from . import debroot, kernels, uml_kernel
 
 SOURCES = ["Makefile", "dm-david", "model", "classifier", "tests/unit", "tests/kunit"]
 SUFFIXES = {".c", ".h", ".S", ".lds", ".sh"}
@@ -55,7 +55,7 @@ class Target:
 
 def kernel_build(kind: str, kernel: str, debug: bool = False) -> Target:
     if kind == "uml":
-        return Target(("ARCH=um", "-C", str(uml.ensure(kernel, debug))))
+        return Target(("ARCH=um", "-C", str(uml_kernel.ensure(kernel, debug))))
     root = kernels.build_root(kernel)
     return Target(("-C", str(kernels.headers(kernel))), root)
 

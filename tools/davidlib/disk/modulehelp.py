@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .util import INSTALLED, TREE
+from ..util import INSTALLED, TREE
 
 ROOT = Path("/")
 # dkms keeps its key here; a machine with Secure Boot must be told of it once.

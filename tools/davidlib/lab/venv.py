@@ -4,7 +4,7 @@
 import subprocess
 from pathlib import Path
 
-from .util import CACHE, TREE, UserError
+from ..util import CACHE, TREE, UserError
 
 LIST = TREE / "tools" / "setup-python.txt"
 VENV = CACHE / "venv"

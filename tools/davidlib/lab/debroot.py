@@ -14,8 +14,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..util import UserError, say
 from . import archive
-from .util import UserError, say
 
 ENVIRONMENT = "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8"
 # Of /usr/share: nobody reads it there.

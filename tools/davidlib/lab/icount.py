@@ -17,16 +17,16 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import host, kernels, lab_vm, module
+from ..util import UserError
+from . import host, kernels, module, vm
 from .lab import Lab, Result, Streams, below, named_paths, private_directory
-from .util import UserError
 
 MODULES = ["dm-mod", "dm-zero", "brd", "null_blk"]
 PROGRAMS = ["dmsetup"]
 
 
 def run(lab: Lab, streams: Streams) -> Result:
-    lab_vm.qemu_version()
+    vm.qemu_version()
     if lab.rw:
         raise UserError("--rw: an icount lab shares no directories with the host")
     modules = module.ensure("vm", lab.kernel) if lab.load_module else []
@@ -45,7 +45,7 @@ def run(lab: Lab, streams: Streams) -> Result:
 
 
 def command_line(lab: Lab, private: Path) -> list[str]:
-    line = [lab_vm.QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+    line = [vm.QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", "q35", "-accel", "tcg", "-icount", "shift=0,sleep=off",
             "-smp", "1", "-m", str(lab.megabytes()),
             # Nothing random, and the same date every time.

@@ -16,14 +16,14 @@ import struct
 import sys
 from collections.abc import Iterator
 
+from ..sizes import SECTOR, format_size
+from ..util import DAVID
 from . import dm, stats
 from .below import Place, place_on
 from .device import name_arg, need_disk, need_root
 from .dm import DeviceError
 from .kmsg import KernelLog
 from .mounts import Mount, mounts
-from .sizes import SECTOR, format_size
-from .util import DAVID
 
 RULE = re.compile(r"(ino|dir|suffix|sectors):")
 SUFFIX = re.compile(r"\*?\.([^./,\s]+)")

@@ -5,10 +5,11 @@ import argparse
 import signal
 import sys
 
-from . import kernels, kvm, module, uml
-from .lab import DEFAULT_TIMEOUT, run_lab
-from .lab_vm import probe
-from .util import say
+from ..util import say
+from . import kernels, kvm, module, uml_kernel
+from .lab import DEFAULT_TIMEOUT
+from .run import run_lab
+from .vm import probe
 
 RUN_HELP = """\
 Run COMMAND as root in a lab machine that has dm-david loaded. The host's root is
@@ -113,7 +114,7 @@ def set_up(args: argparse.Namespace) -> int:
     if args.kind == "newest":
         kernels.choose_again()
     elif args.kind == "uml":
-        say(f"uml kernel: {uml.ensure(kernels.version(args.kernel))}")
+        say(f"uml kernel: {uml_kernel.ensure(kernels.version(args.kernel))}")
     else:
         for kernel in (*kernels.VERSIONS, kernels.version(kernels.NEWEST)):
             say(f"vm kernel: {kernels.vmlinuz(kernel)}, "

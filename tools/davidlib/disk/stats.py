@@ -14,9 +14,9 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..sizes import SECTOR, format_size, format_time
+from ..util import UserError
 from . import dm
-from .sizes import SECTOR, format_size, format_time
-from .util import UserError
 
 CONTROL = "/dev/david"
 ABI_VERSION = 1

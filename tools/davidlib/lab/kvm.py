@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..util import CACHE, locked, say
 from . import kernels
-from .util import CACHE, locked, say
 
 DEVICE = "/dev/kvm"
 # A KVM that works has booted after 3 to 10 seconds.

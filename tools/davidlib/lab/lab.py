@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run a command in a lab machine that has dm-david loaded: the interface for tests and tools.
-
-    result = run_lab(["dmsetup", "targets"], kind="uml", kernel="6.12")
-
-Output goes to the caller's own standard output and error as it is printed, or
-is collected with capture=True. Exit statuses below 124 and from 128 on are the
-command's own.
+"""A command and the lab machine that it wants, and what all kinds of labs make of that: the command's
+environment, the directories that it may see, and what became of it.
 """
 
 import contextlib
@@ -20,8 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import kernels
-from .util import TREE, UserError
+from ..util import TREE, UserError
 
 TIMED_OUT = 124
 LAB_FAILED = 125
@@ -65,8 +59,6 @@ class Result:
     """What became of it; returncode as `david lab run` exits."""
 
     returncode: int
-    stdout: bytes = b""
-    stderr: bytes = b""
     console: str = ""
     warnings: list[str] = field(default_factory=list)
 
@@ -80,32 +72,6 @@ class Streams:
 
     def tell(self, message: str) -> None:
         self.stderr(f"lab: {message}\n".encode())
-
-
-def run_lab(argv: Sequence[str], *, capture: bool = False, **options) -> Result:
-    """Run ARGV in a lab; OPTIONS are Lab's fields. UserError when it cannot be started at all."""
-    lab = Lab(argv, **options)
-    lab.kernel = kernels.version(lab.kernel)
-    if lab.kind == "uml":
-        from .lab_uml import run
-    elif lab.kind == "vm":
-        from .lab_vm import run
-    elif lab.kind == "icount":
-        from .lab_icount import run
-    else:
-        raise UserError(f"--kind {lab.kind}: there are uml, vm and icount")
-    if lab.virtual_time and lab.kind != "uml":
-        raise UserError("--virtual-time: only the uml lab has it; use --kind uml, "
-                        "or `david lab icount` for virtual time on a stock kernel")
-    if lab.debug and lab.kind != "uml":
-        raise UserError("--debug: only the uml lab has a debug kernel; use --kind uml")
-    if not argv:
-        raise UserError("no command given: put it behind `--`")
-    out, err = bytearray(), bytearray()
-    streams = Streams(out.extend, err.extend) if capture else Streams(to_fd(1), to_fd(2))
-    result = run(lab, streams)
-    result.stdout, result.stderr = bytes(out), bytes(err)
-    return result
 
 
 def to_fd(fd: int) -> Callable[[bytes], None]:

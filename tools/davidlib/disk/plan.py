@@ -13,9 +13,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import profileword
-from .sizes import format_both, format_size, size_arg
-from .util import UserError
+from ..drive import profileword
+from ..sizes import format_both, format_size, size_arg
+from ..util import UserError
 
 BLOCK = 4096
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40

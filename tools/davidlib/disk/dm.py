@@ -8,9 +8,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..util import UserError
 from . import modulehelp
 from .mounts import mounts
-from .util import UserError
 
 TARGET = "david"
 MODULE = "dm-david"

@@ -12,9 +12,9 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from ..util import UserError
 from . import host, kernels, kvm, module, venv
 from .lab import Lab, Result, Streams, private_directory, rw_paths
-from .util import UserError
 
 QEMU = "qemu-system-x86_64"
 # An emulated machine is up after 10 to 50 s. On a host with more work than CPUs one

@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 import subprocess
 
-from . import build
-from .util import DAVID
+from .. import build
+from ..util import DAVID
 
 
 def store(args: argparse.Namespace) -> int:

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from .profile import ProfileError, find
-from .sizes import SECTOR
+from ..sizes import SECTOR
+from .files import ProfileError, find
 
 # zone, seek, slip and remap stand in a profile many times: no single one can be meant.
 REPEATED = ("zone", "seek", "slip", "remap")

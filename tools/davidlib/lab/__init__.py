@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Lab machines: kernels, the module built for them, and commands run in them.
+
+Command: cli.py, by run.py, which has a table of the kinds: uml.py, vm.py, icount.py. What these share is
+lab.py (what is to run, where), host.py (a running machine) and console.py. kernels.py, uml_kernel.py and
+module.py build, each once per version, under a lock; archive.py and debroot.py fetch what they need. guest/
+is what runs inside.
+Imports from: util. Not from disk or drive: a lab knows nothing of fake disks, and needs the source tree, so
+it is not installed.
+"""
