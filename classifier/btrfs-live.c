@@ -423,6 +423,16 @@ static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum self
 	return VERDICT_SQUASH;
 }
 
+/*
+ * A slot of another device's stripe may hold parity, where a conversion to RAID 5 has begun: of
+ * tree blocks it has no header, and the superblock says so with the next commit only. In
+ * a chunk of data that is known it cannot be.
+ */
+static bool may_be_parity(const struct btrfs_live *b, const struct btrfs_extent *e)
+{
+	return b->geo.devices > 1 && !(e && e->type == BTRFS_CHUNK_DATA && b->settled);
+}
+
 enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request *r, u32 pos,
 			      u32 *len, enum selfid_reason *reason)
 {
@@ -481,9 +491,13 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	}
 	packed = are_packed(b, r, pos, len);
 	if (b->geo.node_bytes >> 9 == unit && !(at & (unit - 1)) && !b->geo.space_cache) {
-		*reason = SELFID_DATA;
 		selfid_open_add(&b->begun, at + *len, at + unit);
+		*reason = SELFID_DATA;
 		verdict = VERDICT_SQUASH;
+		if (unlikely(may_be_parity(b, e))) {
+			*reason = SELFID_PART;
+			verdict = VERDICT_UNDECIDED;
+		}
 	} else {
 		verdict = judge_part(b, at, len, reason);
 	}

@@ -537,6 +537,21 @@ static void several_devices_make_parts_wait(struct kunit *test)
 	end();
 }
 
+/* Parity of tree blocks has no header. */
+static void several_devices_make_new_chunks_wait(struct kunit *test)
+{
+	start(test);
+	work(test);
+	expect(test, NOWHERE, UNIT, UNIT, VERDICT_SQUASH, SELFID_DATA);
+	set64(super + 136, 2);
+	seal(super, sizeof(super));
+	KUNIT_ASSERT_TRUE(test, !btrfs_live_init(&btrfs, super, SECTORS));
+	work(test);
+	expect(test, NOWHERE, UNIT, UNIT, VERDICT_UNDECIDED, SELFID_PART);
+	expect(test, DATA, UNIT, UNIT, VERDICT_SQUASH, SELFID_DATA);
+	end();
+}
+
 static void torn_superblock_stops_everything(struct kunit *test)
 {
 	start(test);
@@ -588,6 +603,7 @@ static struct kunit_case btrfs_cases[] = {
 	KUNIT_CASE(answer_of_an_older_commit_does_not_count),
 	KUNIT_CASE(mixed_chunks_go_by_headers_alone),
 	KUNIT_CASE(several_devices_make_parts_wait),
+	KUNIT_CASE(several_devices_make_new_chunks_wait),
 	KUNIT_CASE(torn_superblock_stops_everything),
 	KUNIT_CASE(space_cache_is_kept),
 	{}
