@@ -16,6 +16,9 @@
  *	other	all kinds of checksums are taken for crc32c
  * For f2fs's checker:
  *	nodes	pages that a file system keeps for itself are data
+ * For what others write (classify=implicit):
+ *	alone	what is not logged is data, whatever it holds, whoever writes it
+ *	placed	a volume is one piece, as its superblock says
  * For what is read back:
  *	unowned	pages that nobody owns are data
  *	packed	f2fs's compressed pages are data

@@ -659,7 +659,10 @@ struct implicit *implicit_create(struct david *d)
 		classifier_remember(&im->c, (u64)d->unclassified << 20);
 		classifier_choose(&im->c, &choice);
 		classifier_stored(&im->c, is_stored, im);
-		classifier_alone(&im->c);
+		if (!INJECTED(alone))
+			classifier_alone(&im->c);
+		if (INJECTED(placed))
+			im->c.volumes.doubt = false;
 	}
 	im->stopped = true;
 	atomic64_add(sizeof(*im), &d->store->classify_bytes);

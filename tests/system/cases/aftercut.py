@@ -16,6 +16,9 @@ from victim import MODES, LOGFLUSH, NOLOGFLUSH, drop_caches, fake, in_modes, mak
 from victim import many_directories, next_boot, populate, shut_down, sync, told, tree
 
 from manifest import difference
+from planted import must_fail, planted
+
+from cases import case
 from units import GIB
 
 from guest import SCRATCH, Failed, mounted, run
@@ -167,6 +170,12 @@ def a_mount_without_the_log_made_writable_loses_nothing(mode: str) -> None:
 @in_modes(*MODES)
 def a_mount_without_a_torn_log_made_writable_loses_nothing(mode: str) -> None:
     without_log(mode, NOLOGFLUSH)
+
+
+@case(complaints="EXT4-fs", planted=True)
+def a_mount_without_the_log_finds_who_believes_in_it() -> None:
+    with planted("alone"), must_fail():
+        without_log("implicit", LOGFLUSH)
 
 
 def a_journal_destroyed(disk: str) -> None:

@@ -6,6 +6,7 @@ blocks before the log that names them.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from contextlib import ExitStack, contextmanager
 from collections.abc import Iterator
@@ -41,6 +42,13 @@ def work_with_syncs(top: str, rounds: int = 5) -> None:
         for part in range(3):
             many_directories(top, f"round-{number}-{part}-", 20)
             sync(top)
+        # Long links in blocks that were directories: something is left behind their targets.
+        for i in range(0, 20, 2):
+            shutil.rmtree(f"{top}/round-{number}-0-{i}")
+        sync(top)
+        for i in range(40):
+            os.symlink("y" * (70 + i), f"{top}/link-{number}-{i}")
+        sync(top)
         populate(top, f"files-{number}", 60)
         sync(top)
         time.sleep(1)

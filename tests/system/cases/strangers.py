@@ -12,10 +12,13 @@ from pathlib import Path
 
 from guest import attached, mounted, run
 from manifest import manifest
+from planted import must_fail, planted
 from trees import equal
 from units import GIB, MIB
 from victim import MODES, drop_caches, fake, in_modes, look, make, many_directories, populate
 from victim import shut_down, size_of, sync, told, tree
+
+from cases import case
 
 KNOWING = ("auto", "explicit", "implicit")
 
@@ -127,6 +130,12 @@ def an_ext4_in_a_partition_over_a_cut_ext4_is_whole(mode: str) -> None:
 @in_modes(*MODES)
 def an_ext4_in_a_partition_over_a_cut_ext4_not_discarded_is_whole(mode: str) -> None:
     over_a_cut_one(mode, "ext4", "ext4", "-E", "nodiscard")
+
+
+@case(planted=True)
+def a_partition_over_a_cut_ext4_finds_who_believes_all_of_it() -> None:
+    with planted("alone"), must_fail():
+        over_a_cut_one("implicit", "ext4", "f2fs", "-t", "0")
 
 
 @in_modes("keep", "implicit")

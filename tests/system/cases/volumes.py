@@ -16,6 +16,9 @@ from victim import MODES, Mapper, fake, in_modes, linear, look, make, many_direc
 from victim import populate, sync, told, tree
 
 from guest import loop_disk, mounted, run
+from planted import must_fail, planted
+
+from cases import case
 
 START = MIB
 
@@ -84,6 +87,12 @@ def an_xfs_volume_extended_behind_an_f2fs_spares_both(mode: str) -> None:
 @in_modes(*MODES)
 def a_btrfs_volume_extended_behind_an_ext4_spares_both(mode: str) -> None:
     in_two_pieces(mode, "btrfs", "ext4")
+
+
+@case(planted=True)
+def two_pieces_find_who_believes_in_one() -> None:
+    with planted("placed"), must_fail():
+        in_two_pieces("implicit", "ext4", "ext4")
 
 
 # Few inodes: so the log is among the first 64 MiB.
