@@ -16,7 +16,7 @@
  * for reads without I/O and writes that are done at once. All other state of a request is its own;
  * only @pending and @status are shared with the ends of its child bios.
  *
- * Sleeping: only with io_gfp()'s leave.
+ * Sleeping: a submitter sleeps only for the modelled queue (map_timed()); a worker may sleep.
  */
 #ifndef DM_DAVID_IO_H
 #define DM_DAVID_IO_H
@@ -65,7 +65,8 @@ struct david_io {
 	blk_status_t status;
 	u8 at_end;
 	bool redirected;	/* the clone itself went to the backing device */
-	bool nowait;		/* in its submitter's context, and must not sleep there */
+	bool in_worker;		/* not in its submitter's context any more */
+	bool wants_worker;	/* its submitter must not sleep, and the backing device may */
 	union {
 		struct timed timed;	/* with a profile only, as the next */
 		struct {
@@ -128,13 +129,13 @@ static inline u64 io_first_block(const struct david_io *io)
 }
 
 /*
- * Sleep for memory only with no child bio of the same request outstanding. One may return at any
- * time, so ask once for each piece: who asks again may be told otherwise.
+ * A submitter never sleeps for memory here: its own child bios may still be queued behind this very
+ * call. What gets none is deferred to a worker. A worker may always sleep, as its child bios are on
+ * their way.
  */
 static inline gfp_t io_gfp(const struct david_io *io)
 {
-	return atomic_read(&io->pending) == 1 && !io->nowait ? GFP_NOIO :
-							       GFP_NOWAIT | __GFP_NOWARN;
+	return io->in_worker ? GFP_NOIO : GFP_NOWAIT | __GFP_NOWARN;
 }
 
 static inline void io_advance(struct david_io *io, unsigned int bytes)
@@ -177,8 +178,8 @@ enum served io_fail(struct david_io *io, blk_status_t status);
 /* A worker gets io->want, then the request goes on. Returns SERVED_DEFER. */
 enum served defer_for_csum(struct david_io *io);
 /*
- * The store had no reservation for a change that was asked for with @gfp. A request that may not
- * sleep tries again from a worker. If it could sleep, the store refuses it.
+ * The store had no reservation for a change that was asked for with @gfp. A submitter leaves that
+ * to a worker. A worker could sleep for it, so then the store refuses the change.
  */
 enum served reservation_failed(struct david_io *io, gfp_t gfp);
 /* Prepare the range lock of the blocks that the request touches. */

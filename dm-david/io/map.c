@@ -20,11 +20,11 @@
  * the clone that device-mapper made is redirected. A write of one piece without I/O, and a read
  * without I/O, are done at once, without a range lock (map_write(), map_read()).
  *
- * Waiting and progress: the first piece may sleep for memory, from mempools if need be. A further
- * piece finds child bios of the same request outstanding, which may still be queued behind this
- * very call, so it must not sleep. If it gets no memory, the request is deferred: it goes on from a
- * worker when its own child bios have returned. No request waits for a pool while it holds an
- * element of that pool.
+ * Waiting and progress: a submitter does not sleep for memory (io_gfp()), since child bios of the
+ * same request may be queued behind this very call. If a piece gets no memory, the request is
+ * deferred: it goes on from a worker when its own child bios have returned. A worker may sleep for
+ * memory, from mempools if need be. What it has sent is on its way, and returns its elements of the
+ * mempools without that worker.
  *
  * A disk with a profile has its times, too: map_timed(). The model sees the whole request, before
  * it is cut into pieces.
@@ -35,15 +35,6 @@
 #include "extent.h"
 
 const unsigned int david_io_size = sizeof(struct david_io);
-
-/*
- * May a request that must not sleep go to the backing device from here? Not if that may sleep over
- * it. Nor if the model has it: the backing device may refuse it, and the model would see it again.
- */
-static bool may_submit(const struct david_io *io)
-{
-	return io->bio->bi_opf & REQ_NOWAIT;
-}
 
 static int map_read(struct david_io *io, struct stopwatch *timer)
 {
@@ -68,7 +59,7 @@ static int map_read(struct david_io *io, struct stopwatch *timer)
 		this_cpu_inc(store->stats->range_locks);
 		return DM_MAPIO_SUBMITTED;
 	}
-	if (unlikely(io->nowait) && io->at_end & END_UNLOCK && !may_submit(io)) {
+	if (unlikely(io->wants_worker) && io->at_end & END_UNLOCK) {
 		io_queue(io);
 		return DM_MAPIO_SUBMITTED;
 	}
@@ -96,7 +87,7 @@ static int map_locked(struct david_io *io, struct stopwatch *timer, struct span 
 		this_cpu_inc(store->stats->range_locks);
 		return DM_MAPIO_SUBMITTED;
 	}
-	if (unlikely(io->nowait) && !may_submit(io)) {
+	if (unlikely(io->wants_worker)) {
 		io_queue(io);
 		return DM_MAPIO_SUBMITTED;
 	}
@@ -116,7 +107,7 @@ static int map_write(struct david_io *io, struct stopwatch *timer)
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
 	if (span.r.kind == RT_STORED || unlikely(may_have_csums(io->d) || store->exact) ||
 	    span.r.len < io->iter.bi_size / store->block_size ||
-	    !store_set_at_once(store, &span.r, io->nowait ? GFP_NOWAIT | __GFP_NOWARN : GFP_NOIO))
+	    !store_set_at_once(store, &span.r, io_gfp(io)))
 		return map_locked(io, timer, &span);
 	count_blocks(io, &span, span.r.len);
 	stopwatch_account(timer, DAVID_CPU_MAP);
@@ -125,13 +116,15 @@ static int map_write(struct david_io *io, struct stopwatch *timer)
 }
 
 /*
- * Its submitter must not sleep: what cannot be done at once is done by a worker. A request that the
- * backing device refuses, as it would sleep, is the submitter's to try again.
+ * Its submitter must not sleep (REQ_NOWAIT). A backing device that can do without sleeping may
+ * refuse the request, and then it is the submitter's to try again. A worker submits it instead if
+ * the backing device may sleep, or if the model has the request: the model would see it a second
+ * time.
  */
 static void begin_nowait(struct david_io *io)
 {
-	io->nowait = true;
-	if (io->at_end & END_TIMED || !bdev_nowait(io->d->dev->bdev))
+	io->wants_worker = io->at_end & END_TIMED || !bdev_nowait(io->d->dev->bdev);
+	if (io->wants_worker)
 		io->bio->bi_opf &= ~REQ_NOWAIT;
 }
 
@@ -276,7 +269,8 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->bio = bio;
 	io->at_end = 0;
 	io->redirected = false;
-	io->nowait = false;
+	io->in_worker = false;
+	io->wants_worker = false;
 	io->status = BLK_STS_OK;
 
 	if (!bio_sectors(bio)) {
@@ -365,7 +359,8 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector)
 	io->iter = bio->bi_iter;
 	io->at_end = END_INTERNAL;
 	io->redirected = false;
-	io->nowait = false;
+	io->in_worker = false;
+	io->wants_worker = false;
 	io->status = BLK_STS_OK;
 	io->implied.runs = 0;
 	owner_cache_init(&io->owners);

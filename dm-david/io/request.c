@@ -126,8 +126,8 @@ static void serve_work(struct work_struct *work)
 	struct david_io *io = container_of(work, struct david_io, work);
 	struct stopwatch timer;
 
-	/* A worker may sleep, and so may the backing device when a worker submits to it. */
-	io->nowait = false;
+	/* So may the backing device when a worker submits to it. */
+	io->in_worker = true;
 	io->bio->bi_opf &= ~REQ_NOWAIT;
 	stopwatch_start(&timer, io->d->store->stats);
 	io_serve(io, &timer, false, NULL);
