@@ -3,7 +3,7 @@
  * Stored blocks: where a block is on the backing device, and the bios that go there.
  *
  * A request that is one piece as a whole goes there itself: the clone that device-mapper made is
- * redirected. Otherwise each piece is a child bio. A part of a block that the backing device does
+ * remapped. Otherwise each piece is a child bio. A part of a block that the backing device does
  * not take alone goes by way of a bounce page: read, modified, written.
  */
 #include "io.h"
@@ -30,7 +30,7 @@ void piece_commit_or_abort(struct store *store, const struct piece *piece, blk_s
 		return;
 	}
 	store_commit(store, &r);
-	if (unlikely(store->has_csums) && !piece->data && !piece->summed)
+	if (unlikely(store->has_csums) && !piece->evictable && !piece->has_csum)
 		csum_invalidate_cached_locked(store, r.start, r.len);
 }
 
@@ -201,25 +201,25 @@ static noinline enum served send_part(struct david_io *io, struct stopwatch *tim
 }
 
 enum served send_piece(struct david_io *io, struct stopwatch *timer, const struct piece *piece,
-		       unsigned int offset, unsigned int bytes, bool may_redirect)
+		       unsigned int offset, unsigned int bytes, bool may_remap)
 {
 	struct david *d = io->d;
 
-	if (!may_redirect || bytes != io->bio->bi_iter.bi_size)
+	if (!may_remap || bytes != io->bio->bi_iter.bi_size)
 		return send_part(io, timer, piece, offset, bytes);
-	io->whole = *piece;
-	io->redirected = true;
+	io->remapped_piece = *piece;
+	io->remapped = true;
 	bio_set_dev(io->bio, d->dev->bdev);
 	io->bio->bi_iter.bi_sector = (piece->dest << d->store->block_shift) +
 				     (offset >> SECTOR_SHIFT);
 	io->iter.bi_size = 0;
-	return SERVED_REDIRECT;
+	return SERVED_REMAPPED;
 }
 
 /* What stands at the destination of @piece is about to be replaced. store->lock is held. */
 static void exact_replace(struct david *d, const struct piece *piece)
 {
-	if (!piece->data)
+	if (!piece->evictable)
 		exact_cleared(d->store, piece->dest, piece->blocks);
 	else if (exact_taken(d->store, piece->block, piece->dest, piece->blocks))
 		queue_work(d->wq, &d->exact_work.work);
@@ -245,7 +245,7 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 			exact_replace(d, piece);
 		spin_unlock_irqrestore(&store->lock, flags);
 		/* For what is new the reservation asks. */
-		return unlikely(store->refuses) ? io_fail(io, BLK_STS_IOERR) : SERVED;
+		return unlikely(store->no_updates) ? io_fail(io, BLK_STS_IOERR) : SERVED;
 	}
 	if (!store_reserve(store, RT_STORED, gfp, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
@@ -261,7 +261,7 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 		store->full_warned = true;
 		notices |= DAVID_NOTICE_FULL;
 	}
-	if (unlikely(piece->data) && piece->dest != BM_NONE)
+	if (unlikely(piece->evictable) && piece->dest != BM_NONE)
 		exact_replace(d, piece);
 	spin_unlock_irqrestore(&store->lock, flags);
 

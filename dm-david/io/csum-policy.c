@@ -44,7 +44,7 @@ void csum_policy_init(struct david *d)
 {
 	d->owners.watch_btrfs = d->csum.mode == CSUM_AUTO &&
 			       (d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT);
-	d->owners.checksums = d->csum.mode == CSUM_ON;
+	d->owners.may_have_csums = d->csum.mode == CSUM_ON;
 }
 
 static u8 type_of(const u8 *super)
@@ -66,8 +66,8 @@ void csum_policy_watch(struct david *d, struct bio *bio, struct bvec_iter iter,
 	u8 super[SUPER_BYTES], *to = super;
 
 	if (data && d->csum.mode == CSUM_ON && (first | bio_sectors(bio)) % CSUM_SECTORS &&
-	    !READ_ONCE(d->csum.is_across)) {
-		WRITE_ONCE(d->csum.is_across, true);
+	    !READ_ONCE(d->csum.is_misaligned)) {
+		WRITE_ONCE(d->csum.is_misaligned, true);
 		DMWARN("%s: checksums: a write at sector %llu is not of whole 4 KiB: all is kept",
 		       dm_table_device_name(d->ti->table), (u64)first);
 	}
@@ -87,7 +87,7 @@ enum csum_policy csum_policy(const struct david *d)
 	const struct owner_watch *watch = &d->owners;
 
 	if (d->csum.mode == CSUM_ON)
-		return READ_ONCE(d->csum.is_across) ? CSUM_REFUSE : CSUM_KEEP;
+		return READ_ONCE(d->csum.is_misaligned) ? CSUM_REFUSE : CSUM_KEEP;
 	if (d->csum.mode == CSUM_OFF)
 		return CSUM_IGNORE;
 	if (!watch->watch_btrfs || !owner_is_btrfs(watch))

@@ -105,20 +105,20 @@ static void copy_content(void *ctx, u32 offset, void *to, u32 len)
 	}
 }
 
-static void add_run(struct implied *implied, u32 end, enum david_evidence evidence, bool summed)
+static void add_run(struct implied *implied, u32 end, enum david_evidence evidence, bool has_csum)
 {
 	unsigned int last = implied->runs - 1;
 
 	if (implied->runs && implied->run[last].evidence == evidence &&
-	    implied->run[last].summed == summed) {
+	    implied->run[last].has_csum == has_csum) {
 		implied->run[last].end = end;
 	} else if (implied->runs < IMPLIED_RUNS) {
 		implied->run[implied->runs].end = end;
-		implied->run[implied->runs].summed = summed;
+		implied->run[implied->runs].has_csum = has_csum;
 		implied->run[implied->runs++].evidence = evidence;
 	} else {
 		implied->run[last].end = end;
-		implied->run[last].summed |= summed;
+		implied->run[last].has_csum |= has_csum;
 		implied->run[last].evidence = worse(implied->run[last].evidence, evidence);
 	}
 }
@@ -163,8 +163,8 @@ static bool check_csum(struct implicit *im, u64 sector, u32 sectors, enum classi
 			classifier_kept(&im->c, sector, sectors);
 			return false;
 		}
-		if (!READ_ONCE(d->owners.checksums))
-			WRITE_ONCE(d->owners.checksums, true);
+		if (!READ_ONCE(d->owners.may_have_csums))
+			WRITE_ONCE(d->owners.may_have_csums, true);
 		return true;
 	default:
 		refuse_csum(im, sector, sectors);
@@ -274,7 +274,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 	};
 	enum david_evidence evidence;
 	enum classify_reason reason;
-	bool summed = false;
+	bool has_csum = false;
 	u32 pos, len;
 
 	implied->runs = 0;
@@ -288,8 +288,8 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		if (reason == CLASSIFY_UNDECIDED)
 			keep_signed(im, &source, w.sector, pos, len);
 		if (unlikely(classifier_has_sums(&im->c) || im->d->csum.mode == CSUM_ON))
-			summed = check_csum(im, w.sector + pos, len, reason, &evidence);
-		add_run(implied, pos + len, evidence, summed);
+			has_csum = check_csum(im, w.sector + pos, len, reason, &evidence);
+		add_run(implied, pos + len, evidence, has_csum);
 	}
 	/* Inodes call it file content, too. */
 	if (unlikely(bio->bi_opf & REQ_SWAP))
@@ -346,7 +346,7 @@ bool implied_csum(const struct implied *implied, u32 pos, u32 n)
 	unsigned int i;
 
 	for (i = 0; i < implied->runs && begin < pos + n; i++) {
-		if (implied->run[i].summed && implied->run[i].end > pos)
+		if (implied->run[i].has_csum && implied->run[i].end > pos)
 			return true;
 		begin = implied->run[i].end;
 	}

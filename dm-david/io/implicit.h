@@ -36,7 +36,7 @@ struct implied {
 	struct {
 		u32 end;	/* sectors from the request's start */
 		u8 evidence;	/* enum david_evidence */
-		u8 summed;	/* dropped now or later, its checksums are to be kept: csum.h */
+		u8 has_csum;	/* dropped now or later, its checksums are to be kept: csum.h */
 	} run[IMPLIED_RUNS];
 };
 

@@ -6,7 +6,7 @@
  *	request.c	its life in between: one piece after the other, put off, failed, ended
  *	judge.c		the verdict on each block of a write: squash it, or keep it
  *	write.c		what becomes of a write, by verdict; discards and zeroes
- *	read.c		what a read of squashed, constant and empty blocks returns
+ *	read.c		what a read returns; it makes up what is not stored
  *	backing.c	where a block is stored, and the bios that go there
  *
  * map.c calls request.c, which calls write.c and read.c, and these judge.c and backing.c. Only
@@ -32,17 +32,17 @@ struct piece {
 	u64 dest;
 	u64 blocks;
 	bool commit;		/* newly allocated: to be entered into the range table */
-	bool data;		/* stored for a while only: exact.h */
-	bool summed;		/* it has checksums, should it be squashed later */
+	bool evictable;		/* data that may be squashed at any time: exact.h */
+	bool has_csum;		/* its checksums are recorded, for when it is squashed */
 };
 
 /* david_io->at_end: what its end has to see to. */
 #define END_UNLOCK	BIT(0)	/* release the range lock */
 #define END_TIMED	BIT(1)	/* wait for the model */
-#define END_MEASURED	BIT(2)	/* model-only */
-#define END_DELIVERED	BIT(3)	/* nothing: it comes for the second time */
-#define END_LOGGED	BIT(4)	/* wait until it is logged */
-#define END_INTERNAL		BIT(5)	/* the module's own: device-mapper does not know of it */
+#define END_MODEL_ONLY	BIT(2)	/* tell the model how long the backing device took */
+#define END_CALLED_AGAIN	BIT(3)	/* nothing: the timer calls bi_end_io the second time */
+#define END_LOGGED	BIT(4)	/* wait until its log entries are durable */
+#define END_INTERNAL	BIT(5)	/* the module's own: device-mapper does not know of it */
 
 /* A request: device-mapper's per-bio data, not zeroed. */
 struct david_io {
@@ -50,12 +50,12 @@ struct david_io {
 	struct bio *bio;
 	struct bvec_iter iter;	/* what is left to do, bi_sector relative to the target */
 	struct range_lock lock;
-	union {			/* per-bio data is zeroed by some kernels, so its size is time */
+	union {			/* some kernels zero per-bio data: its size costs time */
 		struct work_struct work;
 		struct wal_waiter wait;	/* when served: a flush, or END_LOGGED */
 	};
 	union {
-		struct piece whole;	/* valid if redirected */
+		struct piece remapped_piece;	/* valid if remapped */
 		struct crct_want want;	/* while deferred for checksums: defer_for_csum() */
 	};
 	struct owner_cache owners;
@@ -64,7 +64,7 @@ struct david_io {
 	atomic_t pending;	/* child bios in flight, and one while being served */
 	blk_status_t status;
 	u8 at_end;
-	bool redirected;	/* the clone itself went to the backing device */
+	bool remapped;	/* the clone itself went to the backing device */
 	bool in_worker;		/* not in its submitter's context any more */
 	bool wants_worker;	/* its submitter must not sleep, and the backing device may */
 	union {
@@ -96,15 +96,15 @@ struct child_bio {
 	struct bio bio;		/* last: see bioset_init() */
 };
 
-/* What serving a piece says. */
+/* What serving a piece returns. */
 enum served {
 	SERVED,			/* go on with the next piece */
 	SERVED_DEFER,		/* go on from a worker, when own child bios have returned */
-	SERVED_REDIRECT,	/* the clone is to go to the backing device */
+	SERVED_REMAPPED,	/* device-mapper sends the clone to the backing device */
 	SERVED_FAILED,		/* io->status says why */
 };
 
-/* What is to become of a block, or of a part of one. */
+/* The verdict on a block, or on a part of one. */
 struct judgement {
 	enum verdict verdict;
 	enum david_evidence evidence;
@@ -112,7 +112,7 @@ struct judgement {
 	u64 word;
 };
 
-/* A run of whole blocks that one thing becomes of. */
+/* A run of whole blocks with the same verdict. */
 struct span {
 	struct rt_range r;	/* kind: RT_STORED means kept, wherever that will be */
 	enum david_evidence evidence;
@@ -145,7 +145,7 @@ static inline void io_advance(struct david_io *io, unsigned int bytes)
 
 static inline bool may_have_csums(const struct david *d)
 {
-	return READ_ONCE(d->owners.checksums) || READ_ONCE(d->store->has_csums);
+	return READ_ONCE(d->owners.may_have_csums) || READ_ONCE(d->store->has_csums);
 }
 
 static inline bool is_aligned(const struct david *d, unsigned int offset, unsigned int bytes)
@@ -166,9 +166,9 @@ static inline blk_opf_t bounce_opf(const struct david_io *io)
 /*
  * Serve a request from its first piece on, or from where it was put off. Its range lock, if it
  * needs one, is granted. @span is the verdict on its first blocks, or NULL. Returns what a
- * target's map returns: DM_MAPIO_REMAPPED only if @may_redirect.
+ * target's map returns: DM_MAPIO_REMAPPED only if @may_remap.
  */
-int io_serve(struct david_io *io, struct stopwatch *timer, bool may_redirect, struct span *span);
+int io_serve(struct david_io *io, struct stopwatch *timer, bool may_remap, struct span *span);
 /* A worker goes on with the request. Any context. */
 void io_queue(struct david_io *io);
 /* One of @pending is done; the last one resumes or ends the request. Any context. */
@@ -200,7 +200,7 @@ void trace_verdict(const struct david *d, sector_t sector, u32 sectors, enum dav
 
 /* write.c: the next piece of the request, by kind */
 
-enum served serve_write(struct david_io *io, struct stopwatch *timer, bool may_redirect,
+enum served serve_write(struct david_io *io, struct stopwatch *timer, bool may_remap,
 			struct span *span);
 enum served serve_discard(struct david_io *io, struct stopwatch *timer);
 enum served serve_squash(struct david_io *io);
@@ -209,7 +209,7 @@ enum served serve_squash(struct david_io *io);
 
 /* Read what of the request lies in @r. */
 enum served serve_read_range(struct david_io *io, struct stopwatch *timer, const struct rt_range *r,
-			     bool may_redirect);
+			     bool may_remap);
 /* Bytes of the request that lie in @r, looked up from the first block that is left. */
 unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r);
 /* All of a block that is not stored, at @p, which has room for a unit; @crc of it, or NULL. */
@@ -229,10 +229,10 @@ void piece_commit_or_abort(struct store *store, const struct piece *piece, blk_s
 void piece_abort(struct store *store, const struct piece *piece);
 /*
  * Send the next @bytes of the request to the destination of @piece, @offset bytes into its first
- * block: by a child bio, or the clone itself if it is all of the request and @may_redirect.
+ * block: by a child bio, or the clone itself if it is all of the request and @may_remap.
  */
 enum served send_piece(struct david_io *io, struct stopwatch *timer, const struct piece *piece,
-		       unsigned int offset, unsigned int bytes, bool may_redirect);
+		       unsigned int offset, unsigned int bytes, bool may_remap);
 /*
  * Read all of the block of @piece into a bounce page, to copy from it or into it @bytes at
  * @offset, which are the request's next.

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verdict on each block of a write, from all evidence that there is:
+ * The verdict on each block of a write. In this order, with classify= a(uto), e(xplicit),
+ * i(mplicit), d(ata):
  *
- *	evidence			who gives it		what it may do
- *	request flags			the block layer		keep
- *	page owner			owner/owner.h		squash, keep
- *	place and log (implicit)	implicit.h, classifier/		squash, keep
- *	end of the mounted file system	extent.h		keep what owners squash
- *	content of the block		owner/special.h		keep what owners squash
- *	the write itself (auto)		implicit.h		veto what owners squash
- *	checksums			csum-policy.h		keep what cannot have its own
- *	RAW rules			store/raw.h		keep what all others squash
+ *	evidence			with	who gives it		what it may do
+ *	request flags			a e i	the block layer		keep
+ *	place and log			i	implicit.h, classifier/	squash, keep
+ *	page owner			a e	owner/owner.h		squash, keep
+ *	checksums			a e i d	csum-policy.h		keep where none can be kept
+ *	end of the mounted file system	a e	extent.h		keep what owners squash
+ *	content of the block		a e i	owner/special.h		keep what is squashed so far
+ *	the classifier's veto		a	implicit.h		keep what owners squash
+ *	RAW rules			a e i d	store/raw.h		keep what all others squash
  *
  * A block that is one repeated word becomes that word, whatever it is. docs/CLASSIFICATION.md has
- * the reasons. Nothing here sleeps or takes a lock.
+ * the reasons.
+ *
+ * Locking: a RAW rule, or content that looks like a quota file, takes the inode's i_lock, and names
+ * take rename_lock. Nothing here sleeps. Process context.
  */
 #include "io.h"
 
@@ -127,7 +131,7 @@ static void judge_pages(struct david_io *io, struct bvec_iter from, unsigned int
 		}
 		first = false;
 	}
-	if (unlikely(READ_ONCE(d->owners.checksums)))
+	if (unlikely(READ_ONCE(d->owners.may_have_csums)))
 		judge_csum(io, from, bytes, judged);
 }
 
@@ -197,7 +201,7 @@ static unsigned int judge_unit_bytes(const struct david_io *io)
 {
 	unsigned int block_size = io->d->store->block_size, bytes;
 
-	if (likely(block_size == CSUM_UNIT || !READ_ONCE(io->d->owners.checksums)))
+	if (likely(block_size == CSUM_UNIT || !READ_ONCE(io->d->owners.may_have_csums)))
 		return block_size;
 	bytes = CSUM_UNIT - ((io->iter.bi_sector % CSUM_SECTORS) << SECTOR_SHIFT);
 	return min(bytes, round_down(io->iter.bi_size, block_size));

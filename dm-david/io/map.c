@@ -17,7 +17,7 @@
  *   discard, write zeroes        range table only
  *
  * Three ways are shorter. A request that is one piece for the backing device needs no child bio:
- * the clone that device-mapper made is redirected. A write of one piece without I/O, and a read
+ * the clone that device-mapper made is remapped. A write of one piece without I/O, and a read
  * without I/O, are done at once, without a range lock (map_write(), map_read()).
  *
  * Waiting and progress: a submitter does not sleep for memory (io_gfp()), since child bios of the
@@ -65,7 +65,7 @@ static int map_read(struct david_io *io, struct stopwatch *timer)
 	}
 	if (likely(io_bytes_in(io, &r) == io->iter.bi_size)) {
 		atomic_set(&io->pending, 1);
-		if (serve_read_range(io, timer, &r, true) == SERVED_REDIRECT)
+		if (serve_read_range(io, timer, &r, true) == SERVED_REMAPPED)
 			return DM_MAPIO_REMAPPED;
 		io_put(io);
 		return DM_MAPIO_SUBMITTED;
@@ -138,7 +138,7 @@ static int map_through(struct david_io *io, enum david_request kind)
 	bio_set_dev(bio, d->dev->bdev);
 	if (bio_sectors(bio))
 		bio->bi_iter.bi_sector = dm_target_offset(d->ti, bio->bi_iter.bi_sector);
-	if (unlikely(READ_ONCE(d->store->refuses)) && kind != DAVID_REQ_READ &&
+	if (unlikely(READ_ONCE(d->store->no_updates)) && kind != DAVID_REQ_READ &&
 	    kind != DAVID_REQ_FLUSH) {
 		bio_io_error(bio);
 		return DM_MAPIO_SUBMITTED;
@@ -155,8 +155,8 @@ static int map_through(struct david_io *io, enum david_request kind)
 		break;
 	default:
 		io->measured.kind = kind;
-		io->measured.arrived_ns = timing_shadow_submit(d->timing, bio);
-		io->at_end |= END_MEASURED;
+		io->measured.arrived_ns = timing_model_only_submit(d->timing, bio);
+		io->at_end |= END_MODEL_ONLY;
 	}
 	if (able)
 		return DM_MAPIO_REMAPPED;
@@ -184,7 +184,7 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 	case DAVID_MODE_TIMING_ACCURATE:
 		if (range_only)
 			break;
-		if (unlikely(!timing_arrive(d->timing, &io->timed, bio))) {
+		if (unlikely(!timing_accurate_submit(d->timing, &io->timed, bio))) {
 			bio_wouldblock_error(bio);
 			*result = DM_MAPIO_SUBMITTED;
 			return false;
@@ -193,7 +193,7 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 		break;
 	default:
 		if (!range_only)
-			timing_charge(d->timing, bio);
+			timing_speedup_submit(d->timing, bio);
 	}
 	/*
 	 * Without a cache to flush, the host takes what is complete for durable. Nobody counts on
@@ -268,7 +268,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->d = d;
 	io->bio = bio;
 	io->at_end = 0;
-	io->redirected = false;
+	io->remapped = false;
 	io->in_worker = false;
 	io->wants_worker = false;
 	io->status = BLK_STS_OK;
@@ -323,8 +323,8 @@ static void end_unlock(struct david_io *io, blk_status_t error)
 
 	stopwatch_start(&timer, store->stats);
 	spin_lock_irqsave(&store->lock, flags);
-	if (io->redirected)
-		piece_commit_or_abort(store, &io->whole, error);
+	if (io->remapped)
+		piece_commit_or_abort(store, &io->remapped_piece, error);
 	range_unlock(&store->locks, &io->lock, &granted);
 	spin_unlock_irqrestore(&store->lock, flags);
 
@@ -358,7 +358,7 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector)
 	io->bio = bio;
 	io->iter = bio->bi_iter;
 	io->at_end = END_INTERNAL;
-	io->redirected = false;
+	io->remapped = false;
 	io->in_worker = false;
 	io->wants_worker = false;
 	io->status = BLK_STS_OK;
@@ -398,7 +398,7 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	u8 at_end = io->at_end;
 	struct timing *timing;
 
-	if (unlikely(*error) && at_end != END_DELIVERED && is_failure(*error))
+	if (unlikely(*error) && at_end != END_CALLED_AGAIN && is_failure(*error))
 		this_cpu_inc(io->d->store->stats->errors);
 	if (!at_end)
 		return DM_ENDIO_DONE;
@@ -415,11 +415,11 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 			return DM_ENDIO_INCOMPLETE;
 	}
 	timing = io->d->timing;
-	if (at_end & END_MEASURED)
-		timing_measured(timing, io->measured.kind, io->measured.arrived_ns);
+	if (at_end & END_MODEL_ONLY)
+		timing_model_only_done(timing, io->measured.kind, io->measured.arrived_ns);
 	if (!(at_end & END_TIMED))
 		return DM_ENDIO_DONE;
-	/* From timing_stored() on the timer may deliver it. */
-	io->at_end = END_DELIVERED;
-	return timing_stored(timing, &io->timed) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
+	/* From timing_accurate_stored() on the timer may deliver it. */
+	io->at_end = END_CALLED_AGAIN;
+	return timing_accurate_stored(timing, &io->timed) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
 }

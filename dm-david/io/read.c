@@ -38,9 +38,9 @@ static void make_content(struct david *d, const struct rt_range *r, void *buf, s
 }
 
 /*
- * Squashed, on a disk that has content by file: the usual where the file is not known,
- * or its content not by its name. This is the place to say no because of what is kept of a
- * block (its checksum), whoever reads it.
+ * Squashed, on a disk with files=. A page whose file is not known, or whose file has no content by
+ * its name, gets the usual content. Blocks with a checksum do not come here: a checksum takes
+ * precedence over files=.
  */
 static noinline void fill_read_by_file(struct david_io *io, const struct rt_range *r,
 				       unsigned int bytes)
@@ -175,7 +175,7 @@ unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r)
 }
 
 enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
-			     const struct rt_range *r, bool may_redirect)
+			     const struct rt_range *r, bool may_remap)
 {
 	unsigned int bytes = io_bytes_in(io, r);
 	unsigned int offset = (io->iter.bi_sector & block_sector_mask(io->d)) << SECTOR_SHIFT;
@@ -202,5 +202,5 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 		}
 		bytes &= ~d->backing_mask;
 	}
-	return send_piece(io, timer, &piece, offset, bytes, may_redirect);
+	return send_piece(io, timer, &piece, offset, bytes, may_remap);
 }

@@ -87,7 +87,7 @@ void io_lock_range(struct david_io *io)
 	io->at_end |= END_UNLOCK;
 }
 
-static enum served serve_piece(struct david_io *io, struct stopwatch *timer, bool may_redirect,
+static enum served serve_piece(struct david_io *io, struct stopwatch *timer, bool may_remap,
 			       struct span *span)
 {
 	struct rt_range r;
@@ -95,27 +95,27 @@ static enum served serve_piece(struct david_io *io, struct stopwatch *timer, boo
 	switch (bio_op(io->bio)) {
 	case REQ_OP_READ:
 		store_lookup(io->d->store, io_first_block(io), &r);
-		return serve_read_range(io, timer, &r, may_redirect);
+		return serve_read_range(io, timer, &r, may_remap);
 	case REQ_OP_DISCARD:
 		if (unlikely(io->at_end & END_INTERNAL))
 			return serve_squash(io);
 		return serve_discard(io, timer);
 	default:
-		return serve_write(io, timer, may_redirect, span);
+		return serve_write(io, timer, may_remap, span);
 	}
 }
 
-int io_serve(struct david_io *io, struct stopwatch *timer, bool may_redirect, struct span *span)
+int io_serve(struct david_io *io, struct stopwatch *timer, bool may_remap, struct span *span)
 {
 	enum served served;
 
 	atomic_set(&io->pending, 1);
 	do {
-		served = serve_piece(io, timer, may_redirect, span);
+		served = serve_piece(io, timer, may_remap, span);
 		span = NULL;
 	} while (served == SERVED && io->iter.bi_size && !READ_ONCE(io->status));
 
-	if (served == SERVED_REDIRECT)
+	if (served == SERVED_REMAPPED)
 		return DM_MAPIO_REMAPPED;
 	io_put(io);
 	return DM_MAPIO_SUBMITTED;

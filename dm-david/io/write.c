@@ -31,7 +31,7 @@ static enum served squash_with_csums(struct david_io *io, struct span *span)
 }
 
 /* Store the blocks of @span for a while, as far as one piece goes. SERVED_FAILED: it cannot be. */
-static enum served write_exact(struct david_io *io, struct stopwatch *timer, bool may_redirect,
+static enum served write_exact(struct david_io *io, struct stopwatch *timer, bool may_remap,
 			       struct span *span)
 {
 	struct store *store = io->d->store;
@@ -60,14 +60,14 @@ static enum served write_exact(struct david_io *io, struct stopwatch *timer, boo
 	default:
 		return SERVED_FAILED;
 	}
-	piece = (struct piece){ .block = r.start, .blocks = r.len, .data = true };
+	piece = (struct piece){ .block = r.start, .blocks = r.len, .evictable = true };
 	served = piece_place(io, &piece, gfp);
 	/* No room is none for this. What a child bio met stays an error. */
 	if (served == SERVED_FAILED)
 		cmpxchg(&io->status, BLK_STS_NOSPC, BLK_STS_OK);
 	if (served != SERVED)
 		return served;
-	served = send_piece(io, timer, &piece, 0, piece.blocks * store->block_size, may_redirect);
+	served = send_piece(io, timer, &piece, 0, piece.blocks * store->block_size, may_remap);
 	if (served == SERVED_DEFER) {
 		piece_abort(store, &piece);
 		return served;
@@ -131,7 +131,7 @@ static noinline enum served csum_undecided(struct david_io *io, const struct spa
 	r.len = piece->blocks;
 	switch (csum_squash(&io->d->csum_io, &r, io->bio, io->iter, gfp, &io->want)) {
 	case CRCT_DONE:
-		piece->summed = true;
+		piece->has_csum = true;
 		return SERVED;
 	case CRCT_LOAD:
 		return defer_for_csum(io);
@@ -140,7 +140,7 @@ static noinline enum served csum_undecided(struct david_io *io, const struct spa
 	}
 }
 
-static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bool may_redirect,
+static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bool may_remap,
 				struct span *span)
 {
 	struct store *store = io->d->store;
@@ -149,7 +149,7 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 	enum served served;
 
 	if (span->r.kind == RT_SQUASHED && unlikely(store->exact)) {
-		served = write_exact(io, timer, may_redirect, span);
+		served = write_exact(io, timer, may_remap, span);
 		if (served != SERVED_FAILED)
 			return served;
 	}
@@ -161,7 +161,7 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 		if (unlikely(READ_ONCE(store->has_csums)))
 			csum_invalidate_cached(store, piece.block, piece.blocks, gfp);
 	} else {
-		if (unlikely(READ_ONCE(io->d->owners.checksums)) && io->implied.runs) {
+		if (unlikely(READ_ONCE(io->d->owners.may_have_csums)) && io->implied.runs) {
 			served = csum_undecided(io, span, &piece, gfp);
 			if (served != SERVED)
 				return served;
@@ -170,7 +170,7 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 		if (served != SERVED)
 			return served;
 		served = send_piece(io, timer, &piece, 0, piece.blocks * store->block_size,
-				    may_redirect);
+				    may_remap);
 		if (served == SERVED_DEFER) {
 			piece_abort(store, &piece);
 			return served;
@@ -266,7 +266,7 @@ free_page:
  * on, and the block is kept whole. (classify=data means: nothing is.)
  */
 static enum served write_part(struct david_io *io, struct stopwatch *timer, unsigned int offset,
-			      unsigned int bytes, bool may_redirect)
+			      unsigned int bytes, bool may_remap)
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
@@ -280,7 +280,7 @@ static enum served write_part(struct david_io *io, struct stopwatch *timer, unsi
 	struct rt_range r;
 	bool zeroes = bio_op(io->bio) == REQ_OP_WRITE_ZEROES;
 
-	if (unlikely(store->refuses))
+	if (unlikely(store->no_updates))
 		return io_fail(io, BLK_STS_IOERR);
 	if (!zeroes)
 		judge_part(io, bytes, &judged);
@@ -314,13 +314,13 @@ static enum served write_part(struct david_io *io, struct stopwatch *timer, unsi
 			exact_clear(store, r.value, 1);
 		if (r.kind == RT_STORED && !zeroes && is_aligned(d, offset, bytes)) {
 			piece.dest = r.value;
-			served = send_piece(io, timer, &piece, offset, bytes, may_redirect);
+			served = send_piece(io, timer, &piece, offset, bytes, may_remap);
 		} else {
 			served = write_bounce(io, &r, offset, bytes);
 		}
 	}
 	stopwatch_account(timer, DAVID_CPU_IO);
-	if (!zeroes && (served == SERVED || served == SERVED_REDIRECT)) {
+	if (!zeroes && (served == SERVED || served == SERVED_REMAPPED)) {
 		this_cpu_inc(store->stats->evidence[judged.evidence]);
 		this_cpu_inc(store->stats->verdict[written]);
 		if (trace_david_verdict_enabled())
@@ -331,7 +331,7 @@ static enum served write_part(struct david_io *io, struct stopwatch *timer, unsi
 	return served;
 }
 
-enum served serve_write(struct david_io *io, struct stopwatch *timer, bool may_redirect,
+enum served serve_write(struct david_io *io, struct stopwatch *timer, bool may_remap,
 			struct span *span)
 {
 	struct store *store = io->d->store;
@@ -342,13 +342,13 @@ enum served serve_write(struct david_io *io, struct stopwatch *timer, bool may_r
 	gfp_t gfp;
 
 	if (bytes < store->block_size)
-		return write_part(io, timer, offset, bytes, may_redirect);
+		return write_part(io, timer, offset, bytes, may_remap);
 	if (bio_op(io->bio) != REQ_OP_WRITE_ZEROES) {
 		if (!span) {
 			span = &judged;
 			judge_blocks(io, timer, span);
 		}
-		return write_blocks(io, timer, may_redirect, span);
+		return write_blocks(io, timer, may_remap, span);
 	}
 
 	r.start = io_first_block(io);

@@ -25,7 +25,7 @@ static bool may_be_by_file(const struct inode *inode)
 {
 	const struct owner_fs *fs = owner_fs_of(inode->i_sb);
 
-	return fs && !fs->has_data_csums;
+	return fs && !fs->no_content_by_file;
 }
 
 /* By any of the file's names: who reads it has it open, so that one is in the cache. */

@@ -49,7 +49,7 @@ static const struct owner_fs file_systems[] = {
 		.magic = BTRFS_SUPER_MAGIC,
 		.kind = FSEND_BTRFS,
 		.is_internal = btrfs_is_internal,
-		.has_data_csums = true,
+		.no_content_by_file = true,
 	}, {	/* clusters that it has compressed are in pages that name the file */
 		.magic = F2FS_SUPER_MAGIC,
 		.kind = FSEND_F2FS,

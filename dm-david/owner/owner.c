@@ -47,9 +47,9 @@ static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
 	if (READ_ONCE(watch->bdev->bd_holder) == (void *)sb->s_type &&
 	    READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
 		WRITE_ONCE(watch->btrfs_holder, sb->s_type);
-	if (!watch->watch_btrfs || READ_ONCE(watch->checksums))
+	if (!watch->watch_btrfs || READ_ONCE(watch->may_have_csums))
 		return;
-	WRITE_ONCE(watch->checksums, true);
+	WRITE_ONCE(watch->may_have_csums, true);
 	if (compat_btrfs_copies())
 		pr_info_once("dm-david: btrfs copies what is written by direct I/O, on this kernel: such data is stored\n");
 }

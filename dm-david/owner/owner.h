@@ -25,18 +25,18 @@ struct raw;
 /* What is known about one fake disk's mount, and the last page's owner. */
 struct owner_watch {
 	struct block_device *bdev;	/* the fake disk's own */
-	const void *btrfs_holder;	/* its type, if btrfs claims with it, once seen */
-	bool watch_btrfs;		/* that sets the following */
-	bool checksums;			/* of data may matter: csum-policy.h */
-	const struct raw *raw;		/* what is data, but to be kept */
+	const void *btrfs_holder;	/* what btrfs claims block devices with; NULL until seen */
+	bool watch_btrfs;		/* a btrfs on this disk sets @may_have_csums */
+	bool may_have_csums;		/* data may need its checksums kept: csum-policy.h */
+	const struct raw *raw;		/* RAW rules: data that is kept all the same */
 	u64 fs_end[FSEND_KINDS];		/* by the superblocks on this disk: extent.h */
 };
 
 /* One request's memory of the page before: neighbours mostly share an owner. */
 struct owner_cache {
 	struct address_space *mapping;
-	enum david_evidence evidence;	/* of its pages with a smaller index than */
-	unsigned long end;
+	enum david_evidence evidence;
+	unsigned long end;		/* @evidence is valid for pages with index < end */
 };
 
 static inline void owner_cache_init(struct owner_cache *cache)
@@ -44,7 +44,10 @@ static inline void owner_cache_init(struct owner_cache *cache)
 	cache->mapping = NULL;
 }
 
-/* The evidence of @page in a write to the disk of @watch. Any context but NMI. */
+/*
+ * The evidence of @page in a write to the disk of @watch. RAW rules may take rename_lock and the
+ * inode's i_lock. Does not sleep. Process context.
+ */
 enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
 				   struct page *page);
 
@@ -61,9 +64,8 @@ struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
 bool owner_is_btrfs(const struct owner_watch *watch);
 
 /*
- * Learn from a read how btrfs claims its device: the first that it does when
- * mounted is to read its trees into pages that it owns. Cheap where there is
- * nothing to learn.
+ * Learn from a read how btrfs claims its device. When btrfs mounts a disk, it first reads its trees
+ * into pages that it owns. Cheap where there is nothing to learn.
  */
 void owner_learn(struct owner_watch *watch, struct bio *bio);
 

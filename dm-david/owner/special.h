@@ -6,10 +6,10 @@
  * journals that tune2fs makes in a mounted file system, quota files, swap areas, md's bitmaps
  * (classifier/signature.h). A program has written them before, through pages like any others.
  *
- * Records of quota files have no signature, only a form, and much data has it, too (small numbers).
- * So where the form fits, the file decides: a quota file begins with a signature, or (old format)
- * with records. If it does not begin with a signature, or that is not known, the file must be in
- * the file system's root directory or have a quota file's usual name.
+ * Records of quota files have no signature, only a form. Much data has that form, too: small
+ * numbers. So where the form fits, the file decides. A quota file begins with a signature or, in
+ * the old format, with records. Where no signature is known, the file must also be in the file
+ * system's root directory, or have a quota file's usual name.
  *
  * And a page of a file may be the buffer of direct I/O to another file, which a RAW rule may name.
  */
@@ -23,7 +23,8 @@ struct raw;
 
 /*
  * A write with flags @opf has the segment @bv, mapped at @p. @evidence says that it is data.
- * Returns that, or what says that it is to be kept. Any context but NMI.
+ * Returns @evidence, or the evidence to keep the segment. May take the inode's i_lock; RAW rules
+ * may take rename_lock. Does not sleep. Process context.
  */
 enum david_evidence special_evidence(const struct raw *raw, blk_opf_t opf,
 				     enum david_evidence evidence, const struct bio_vec *bv,

@@ -565,7 +565,7 @@ void csum_stop(struct csum_io *io)
 	struct store *store = io->store;
 	struct csums *csums = store->csums;
 
-	if (!csums || !store->wal || store->refuses)
+	if (!csums || !store->wal || store->no_updates)
 		return;
 	mutex_lock(&csums->lock);
 	if (csums->table.unsaved && !INJECTED(sums))

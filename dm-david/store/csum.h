@@ -2,27 +2,28 @@
 /*
  * Checksums of squashed blocks in a live store: crctable.h and crcforge.h with locks and I/O.
  *
- * btrfs has a crc32c of each sector of 4 KiB of a file. So the crc32c of what is squashed is kept,
- * and what a read returns is content forged to have it. The forged content depends on nothing but
- * the place: not on who reads (scrub reads into pages of its own), nor on how much. Whose writes
- * are concerned is the target's question: csum-policy.h.
+ * btrfs keeps a crc32c of each 4 KiB sector of a file. So the store keeps the crc32c of what it
+ * squashes, and a read returns content forged to have that crc32c. The forged content depends on
+ * the place alone, not on the reader (scrub reads into pages of its own) or the length of the read.
+ * csum-policy.h decides whose writes have their checksums kept.
  *
- * A unit is 4 KiB of the target that begin at a multiple of 4 KiB. Only whole units, written by one
- * request, are squashed with a checksum.
+ * A unit is 4 KiB of the target, aligned to 4 KiB. Only whole units, written by one request, are
+ * squashed with a checksum.
  *
  * The rule that keeps range table and checksums together: a block's checksum is set in the same
  * hold of store->lock in which the block becomes SQUASHED, under the range lock. Reads of squashed
- * blocks take the range lock, too, once a store has checksums. Checksums of blocks that are not
- * squashed mean nothing; they are dropped where that needs no I/O.
+ * blocks take the range lock, too, once a store has checksums. Checksums of stored blocks count
+ * only for blocks that may be squashed later: exact data, and what the classifier has not decided.
+ * Those of other blocks mean nothing; they are dropped where that needs no I/O.
  *
  * A checksum that is not in memory is read by a worker while the request is deferred.
  *
- * In a store that lasts, the chunks last, too, as metapages (metapages.h). A flush that finds
- * unsaved chunks waits in csum_sync() until a worker has written them. Only then the flush goes
- * on to the log, which says where the chunks are. So when the flush completes, a block that was
- * squashed before has its checksum. (The log may have been ahead, and may say that a block is
- * squashed whose checksum a power cut took. Then no flush came after it, and nothing that
- * survives speaks of its content.)
+ * If the store survives, so do the chunks, as metapages (metapages.h). A flush that finds unsaved
+ * chunks waits in csum_sync() until a worker has written them. Only then it goes on to the log,
+ * which says where the chunks are. So when a flush completes, every block squashed before it has
+ * its checksum. The log may be ahead of the chunks: after a power cut it may say that a block is
+ * squashed whose checksum is lost. Then no flush came after that write, so nothing that survives
+ * refers to its content.
  *
  * Locking: the table is under store->lock; struct csums has a mutex for its workers.
  */
@@ -43,7 +44,7 @@ struct store;
 #define CSUM_SECTORS	(CSUM_UNIT >> SECTOR_SHIFT)
 #define CSUM_BATCH	32			/* units at a time, for the stack's sake */
 
-/* What one target lends the checksums of its store. The first five are set by the target. */
+/* Per-target context for checksum I/O. The target sets the first five. */
 struct csum_io {
 	struct store *store;
 	struct block_device *bdev;	/* the backing device */
@@ -60,35 +61,35 @@ struct csum_io {
  * the store has checksums from before. 0 or -ENOMEM. Sleeps.
  */
 int csum_create(struct csum_io *io, bool wanted);
-/* With the store. Takes NULL. */
+/* When the store goes. Takes NULL. */
 void csum_destroy(struct csums *csums);
 /* The target's limit becomes the store's. */
 void csum_resume(struct csum_io *io);
-/* All I/O and work has ended: what is not saved yet is saved. Before wal_stop(). Sleeps. */
+/* All I/O and work has ended: write unsaved chunks. Call before wal_stop(). Sleeps. */
 void csum_stop(struct csum_io *io);
 
 /*
- * wal_sync() for checksums, to be asked first: true if @wait has to wait for them.
- * Then it goes on to wal_sync() by itself. Any context.
+ * As wal_sync(), for checksums; call it first. True if @wait has to wait for checksums. It then
+ * goes on to wal_sync() by itself. Any context.
  */
 bool csum_sync(struct csum_io *io, struct wal_waiter *wait);
 
 /*
- * Squash the blocks of @r, which are whole units, with the checksums of @bio from @iter on. At most
- * CSUM_BATCH units. CRCT_DONE; CRCT_MEMORY: there is none, and @gfp does not sleep for it;
- * CRCT_LOAD: csum_fetch(@want), then again. If @r says RT_STORED the blocks will be squashed later,
- * and this is for then. Takes store->lock.
+ * Squash the blocks of @r with the checksums of @bio from @iter on. @r is whole units, at most
+ * CSUM_BATCH. With RT_STORED only record the checksums; the blocks stay stored. Returns CRCT_DONE;
+ * CRCT_MEMORY if there is no memory and @gfp does not sleep; CRCT_LOAD: call csum_fetch(@want),
+ * then this again. Takes store->lock.
  */
 enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struct bio *bio,
 			     struct bvec_iter iter, gfp_t gfp, struct crct_want *want);
 
-/* Drop the checksums of blocks that are about to be squashed without: CRCT_DONE or CRCT_LOAD. */
+/* Drop checksums of blocks that will be squashed without any. CRCT_DONE or CRCT_LOAD. */
 enum crct_result csum_invalidate(struct store *store, u64 block, u64 blocks,
 				 struct crct_want *want);
 
 /*
- * Drop those that no I/O is needed for, of blocks that are not squashed any more, under their range
- * lock. The second is for some thousand blocks, with store->lock held.
+ * Drop the checksums, where that needs no I/O, of blocks that are not squashed any more. The caller
+ * holds their range lock. The second is for a few thousand blocks, with store->lock held.
  */
 void csum_invalidate_cached(struct store *store, u64 block, u64 blocks, gfp_t gfp);
 void csum_invalidate_cached_locked(struct store *store, u64 block, u64 blocks);
@@ -96,14 +97,14 @@ void csum_invalidate_cached_locked(struct store *store, u64 block, u64 blocks);
 /* The checksum of the unit at @sector: CRCT_DONE, CRCT_NONE, CRCT_LOAD. */
 enum crct_result csum_find(struct store *store, sector_t sector, u32 *crc, struct crct_want *want);
 
-/* Give the unit at @content that checksum. Not before there is one. */
+/* Give the unit at @content the checksum @crc, which a csum_find() returned with CRCT_DONE. */
 void csum_forge(struct store *store, void *content, u32 crc);
 
-/* Do reads of @len bytes from @pos of a unit on see what forging changes? */
+/* Does a read of @len bytes at byte @pos of a unit see bytes that forging changes? */
 bool csum_touches(struct store *store, unsigned int pos, unsigned int len);
 
 /*
- * Do what is wanted: load a chunk, or make room in memory. From a worker; sleeps. Returns the
+ * Load the chunk that @want names, or make room in memory. Call from a worker; sleeps. Returns the
  * status for the request that waits.
  */
 blk_status_t csum_fetch(struct csum_io *io, const struct crct_want *want);

@@ -326,7 +326,7 @@ static void squash_oldest(struct work_struct *work)
 	struct run run;
 
 	/* A table that may be written to goes on. */
-	if (READ_ONCE(store->refuses))
+	if (READ_ONCE(store->no_updates))
 		return;
 	/* Requests may be at all there is: then the next one asks again. */
 	while (turns-- && next_run(store, &run)) {

@@ -250,7 +250,7 @@ void store_set_access(struct store *store, bool may_write)
 
 	spin_lock_irqsave(&store->lock, flags);
 	store->read_only = !may_write;
-	WRITE_ONCE(store->refuses, store->failed || store->read_only);
+	WRITE_ONCE(store->no_updates, store->failed || store->read_only);
 	/* The next reservation asks what there is room for. */
 	store->credits = S64_MIN / 2;
 	spin_unlock_irqrestore(&store->lock, flags);
@@ -269,7 +269,7 @@ bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned
 {
 	u64 limit = store->table_limit;
 
-	if (store->refuses)
+	if (store->no_updates)
 		return false;
 	if (store->wal)
 		return wal_reserve(store, kind, gfp, flags);
@@ -296,7 +296,7 @@ static __always_inline u64 set_piece(struct store *store, const struct rt_range 
 	changes = store->table.changes;
 	done = rt_set(&store->table, r, max_entries, note_freed, store);
 	if (store->table.changes != changes)
-		wal_record(store, r, done);
+		wal_append(store, r, done);
 	return done;
 }
 
@@ -306,7 +306,8 @@ static bool is_set(struct store *store, const struct rt_range *r)
 	struct rt_range old;
 
 	store_lookup(store, r->start, &old);
-	return !store->refuses && old.kind == r->kind && old.value == r->value && old.len >= r->len;
+	return !store->no_updates && old.kind == r->kind && old.value == r->value &&
+	       old.len >= r->len;
 }
 
 /* Give memory back once a large part of the table is gone. */

@@ -2,15 +2,17 @@
 /*
  * The store: what dm-david keeps of a fake disk, and where.
  *
- * One store belongs to one backing device and to one place (mapped device and
- * start sector) in device-mapper. It outlives single tables: when a table is
- * reloaded, the new table's target finds the store of the old one and goes on
- * with it, so that nothing is lost. Loading a table only takes a reference;
- * the store is touched by I/O alone, and device-mapper lets only one table's
- * I/O through at a time.
+ * One store belongs to one backing device, and to one place (mapped device and start sector) in
+ * device-mapper. It outlives single tables: when a table is reloaded, the new table's target finds
+ * the store of the old one and goes on with it. Loading a table takes a reference, and may make
+ * empty tables of the store (checksums, exact data). Only I/O and resume change its content, and
+ * device-mapper lets through one table's I/O at a time.
  *
- * It lasts (wal.h), unless it is to be in memory only: then, the last
- * reference gone, the disk's content is gone.
+ * The store survives on its backing device (wal.h), or is in memory only. In memory only, the
+ * disk's content goes with the last reference.
+ *
+ * Locking: store->lock guards all tables (docs/ARCHITECTURE.md#locks). Functions sleep only where
+ * they say so, or where @gfp may.
  */
 #ifndef DM_DAVID_STORE_H
 #define DM_DAVID_STORE_H
@@ -35,9 +37,9 @@ struct wal;
 
 /* store=: what is to become of the content. */
 enum store_kind {
-	STORE_AUTO,	/* open what is there; a blank device becomes a store */
-	STORE_FORMAT,	/* make a new one, whatever is there */
-	STORE_MEMORY,	/* nothing but blocks is written */
+	STORE_AUTO,	/* open the store on the device; format a blank device */
+	STORE_FORMAT,	/* format the device, whatever is on it */
+	STORE_MEMORY,	/* tables in memory only */
 };
 
 struct store {
@@ -63,11 +65,11 @@ struct store {
 	u64 seq_block;			/* the block after the one stored last */
 	u64 seq_dest;			/* and the destination to go with it */
 	u64 table_limit;		/* bytes of the live table's range table at most */
-	s64 credits;			/* updates that log and memory have room for */
+	s64 credits;			/* how many updates log and memory have room for */
 	bool failed;			/* the log cannot be written: permanently */
 	bool read_only;			/* the live table is */
-	bool refuses;			/* one of the two: nothing may change */
-	enum david_fault fault;		/* why */
+	bool no_updates;		/* failed or read_only: nothing may change */
+	enum david_fault fault;		/* why it failed */
 	u64 log_retries;
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* less free than low_water */
@@ -104,8 +106,8 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 void store_put(struct store *store);
 
 /*
- * A table becomes live: if @bdev is another backing device than before, see to it that the store
- * stands there, and go on with it. 0, or an error and what is wrong in *@error. Sleeps.
+ * A table becomes live. If @bdev is another backing device than before, check that @bdev holds a
+ * copy of this store, and switch to it. Returns 0, or an error with its text in *@error. Sleeps.
  */
 int store_follow(struct store *store, struct block_device *bdev, const char **error);
 
@@ -129,19 +131,18 @@ bool store_refill(struct store *store, gfp_t gfp);
 /* A table becomes live or, before it does, is known to be read-only. Sleeps. */
 void store_set_access(struct store *store, bool may_write);
 
-/* Updates until the range table takes @limit bytes of memory. store->lock is held. */
+/* How many more updates fit before the range table takes @limit bytes. store->lock is held. */
 s64 store_growth(const struct store *store, u64 limit);
 
-/* More than store->credits were reserved: is there room after all? As store_reserve(). */
+/* More updates are reserved than store->credits: make room. Otherwise as store_reserve(). */
 bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
 	__must_hold(&store->lock);
 
 /*
- * Reserve one update of the range table. store->lock is held, with @flags, and
- * is let go in between where nodes have to be allocated, or room in the log
- * waited for. Returns false without memory or room; where @gfp may sleep, only
- * if the store refuses it: see store_refused(), as the kernel does not fail
- * allocations this small.
+ * Reserve one update of the range table. store->lock is held, with @flags. It is released while
+ * nodes are allocated, or while room in the log is waited for. Returns false without memory or
+ * room. If @gfp may sleep, false means that the store refuses the update: store_refused() says why.
+ * (The kernel does not fail allocations this small.)
  */
 static inline bool store_reserve(struct store *store, enum rt_kind kind, gfp_t gfp,
 				 unsigned long *flags)
@@ -165,7 +166,7 @@ static inline bool store_reserve(struct store *store, enum rt_kind kind, gfp_t g
 /* Why a reservation was refused that could have slept: the table is full, or nothing may change. */
 static inline blk_status_t store_refused(const struct store *store)
 {
-	return READ_ONCE(store->refuses) ? BLK_STS_IOERR : BLK_STS_NOSPC;
+	return READ_ONCE(store->no_updates) ? BLK_STS_IOERR : BLK_STS_NOSPC;
 }
 
 /*
@@ -176,10 +177,9 @@ static inline blk_status_t store_refused(const struct store *store)
 bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
 
 /*
- * As store_set(), but without a range lock: for an update that touches nothing
- * that other requests are at work on, and that is small enough for one hold of
- * the lock. Returns false if it is not, or without memory; the caller then does
- * it the long way.
+ * As store_set(), but without a range lock, in one hold of store->lock. Returns false, with nothing
+ * changed, if another request holds a range lock there, if the update is too large for one hold, or
+ * without memory. The caller then takes the range lock and calls store_set().
  */
 bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp);
 

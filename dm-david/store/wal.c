@@ -214,7 +214,7 @@ static void wal_fail(struct wal *wal, int error)
 	spin_lock_irqsave(&store->lock, flags);
 	WRITE_ONCE(store->fault, wal->fault);
 	WRITE_ONCE(store->failed, true);
-	WRITE_ONCE(store->refuses, true);
+	WRITE_ONCE(store->no_updates, true);
 	store->credits = S64_MIN / 2;
 	spin_unlock_irqrestore(&store->lock, flags);
 	wake_up_all(&wal->wait);
@@ -243,7 +243,7 @@ static void set_credits(struct wal *wal)
 	struct store *store = wal->store;
 	s64 memory = store_growth(store, store->table_limit);
 
-	if (!store->refuses)
+	if (!store->no_updates)
 		store->credits = min3(free_slots(wal), room_to_grow(wal, soft), memory);
 	/* An eighth of the table is free. */
 	if (room_to_grow(wal, soft) > (s64)(wal->room.ranges / 16) &&
@@ -262,7 +262,7 @@ static bool continues_last(const struct rt_range *last, const struct rt_range *r
 	       r->value == last->value + (r->kind == RT_STORED ? last->len : 0);
 }
 
-void wal_record(struct store *store, const struct rt_range *r, u64 len)
+void wal_append(struct store *store, const struct rt_range *r, u64 len)
 {
 	struct wal *wal = store->wal;
 
@@ -315,7 +315,7 @@ bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned lon
 	u64 limit = store->table_limit;
 	s64 reserved;
 
-	while (!store->refuses) {
+	while (!store->no_updates) {
 		reserved = store->table.reserved;
 		set_credits(wal);
 		if (reserved <= store->credits)
@@ -339,7 +339,7 @@ bool wal_wait_free(struct store *store, gfp_t gfp)
 	bool some;
 
 	spin_lock_irqsave(&store->lock, flags);
-	some = wal->nr_pending && !store->refuses;
+	some = wal->nr_pending && !store->no_updates;
 	if (some)
 		wait_commit(wal, gfp, &flags);
 	spin_unlock_irqrestore(&store->lock, flags);
@@ -672,7 +672,7 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 	wal->bdev = bdev;
 	wal->event_wq = wq;
 	wal->event = event;
-	if (store->refuses)
+	if (store->no_updates)
 		return 0;
 	if (wal->fresh) {
 		get_random_bytes(wal->super.uuid, sizeof(wal->super.uuid));

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What makes a store survive: its tables are logged on the backing device (format.h).
+ * The write-ahead log, which makes a store's tables survive on the backing device (format.h).
  *
- * Every change of the range table leaves an operation in a page in memory,
- * under store->lock, which gives them their order. At a flush a worker writes the
- * pages that have something in them, after a flush, and sees to it that they last:
- * blocks are durable before the operations that speak of them, and those before the flush
- * returns. Flushes that come meanwhile are served together by the next round.
- * With nothing to write and nothing under way a flush passes by as it is.
+ * Every change of the range table appends an entry to a log page in memory, under store->lock,
+ * which gives the entries their order. At a flush a worker flushes the backing device, writes the
+ * non-empty log pages, and makes them durable. So a block is durable before the entry that names
+ * it, and the entry before the flush returns. Flushes that come meanwhile are served together by
+ * the next round. With nothing to write and no round under way, a flush is passed on as it is.
  *
- * A destination that is given up may stand in the log as somebody's until the
- * operation that frees it is durable, so until then it is not allocated anew. It
- * waits in a second bitmap, in which "free" means that.
+ * The durable log may still map a block to a freed destination. So a freed destination is not
+ * allocated again until the entry that frees it is durable. Until then it is in a second bitmap. In
+ * the second bitmap a set bit means: freed, not yet reusable.
  *
- * Room. An update of the table must not fail, so the room for its operation in
- * memory is reserved beforehand, together with the nodes (store_reserve()). The
- * log never overflows because the table is not let grow beyond what a
- * checkpoint has room for; the checkpoint itself is written by the same worker, a
- * few pages with each round, and needs nothing but its own pages.
+ * Room. An update of the table must not fail. So the room for its entry in memory is reserved
+ * beforehand, together with the nodes (store_reserve()). The table may have no more ranges than a
+ * checkpoint has room for, so the log never overflows. The same worker writes the checkpoint, a
+ * few pages in each round. A checkpoint needs nothing but its own pages.
  *
  * A store in memory only has none of this: store->wal is NULL.
+ *
+ * Locking: store->lock guards what is in memory. One worker writes.
  */
 #ifndef DM_DAVID_WAL_H
 #define DM_DAVID_WAL_H
@@ -33,42 +33,43 @@ struct store;
 struct workqueue_struct;
 struct work_struct;
 
-/* Somebody who waits until all that came before is durable. */
+/* A request that waits until everything before it is durable. */
 struct wal_waiter {
 	struct list_head list;
-	bool flush;		/* blocks, too, not only the tables */
+	bool flush;		/* wait for written blocks, too, not only for the tables */
 	void (*done)(struct wal_waiter *wait, blk_status_t status);
 };
 
 /*
- * Look at @bdev and read the store on it into @store, whose table is empty, or
- * prepare to make one (@format, or @bdev blank). Only reads. Fills
- * store->wal. Returns 0 or an error with *@error a text for the user.
+ * Read the store on @bdev into @store, whose table is empty. If @format, or if @bdev is blank,
+ * prepare to make a store instead. Only reads. Sets store->wal. Returns 0 or an error, with a text
+ * for the user in *@error. Sleeps.
  */
 int wal_open(struct store *store, struct block_device *bdev, bool format, bool may_write,
 	     char **error);
 
-/* Only when no I/O is under way, after wal_stop(). */
+/* Call with no I/O under way, after wal_stop(). */
 void wal_close(struct store *store);
 
 /*
- * A table becomes live, after store_set_access(): mark the store as open, and as one of @blocks:
- * those behind the bitmap's end may be used once it has returned. Should the store fail before
- * wal_stop() has returned, @event is queued on @wq. Of a table that is read-only nothing is
- * written. A store that has failed stays so: it can be read, and 0 is returned. Else what writing
- * gave. Sleeps.
+ * A table becomes live, after store_set_access(). Write a superblock that says open and size
+ * @blocks. Blocks behind the bitmap's end may be used once this has returned. If the store fails
+ * before wal_stop() has returned, @event is queued on @wq. A read-only table writes nothing. A
+ * store that has failed stays failed: it can be read, and 0 is returned. Otherwise returns the
+ * result of the write. Sleeps.
  */
 int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 	      sector_t target_sectors, u64 seed, struct workqueue_struct *wq,
 	      struct work_struct *event);
 
 /*
- * Bitmaps of @blocks, with nothing free, for what is given up: made before the store becomes
- * larger. Then they take the place of the old ones, in which nothing is free, under store->lock.
+ * The log's bitmaps for a store of @blocks, with no bit set. wal_maps_init() makes them before the
+ * store grows. wal_maps_swap() exchanges them for the old ones, which have no bit set either; the
+ * caller holds store->lock.
  */
 struct wal_maps {
-	struct remap_bitmap pending;	/* "free": given up since the round began */
-	struct remap_bitmap sealed;	/* ... and before, durable when it ends */
+	struct remap_bitmap pending;	/* freed since the round began */
+	struct remap_bitmap sealed;	/* freed before; reusable when the round ends */
 };
 
 int wal_maps_init(struct wal_maps *maps, u64 blocks);
@@ -79,41 +80,42 @@ void wal_maps_destroy(struct wal_maps *maps);
 u64 wal_ranges_limit(const struct store *store);
 
 /*
- * Before that, where the table names another backing device: 0 if the store was stopped well and
- * stands on @bdev just as it was left, else -EINVAL, or what reading gave. Sleeps.
+ * Before wal_start(), if the table names another backing device: returns 0 if the store was stopped
+ * well and @bdev holds a copy of it as it was left. Otherwise -EINVAL, or the error of a read.
+ * Sleeps.
  */
 int wal_check_copy(struct store *store, struct block_device *bdev);
 
 /*
- * All I/O has ended: write everything. Does nothing if wal_start() wrote nothing. What cannot
- * be written makes the store fail. Sleeps.
+ * All I/O has ended: write everything, and mark the store clean. Does nothing if wal_start() wrote
+ * nothing. If a write fails, the store fails. Sleeps.
  */
 void wal_stop(struct store *store);
 
 /* The first @len blocks of @r were set, under a reservation. store->lock is held. Any context. */
-void wal_record(struct store *store, const struct rt_range *r, u64 len);
+void wal_append(struct store *store, const struct rt_range *r, u64 len);
 
-/* A destination was given up by that. store->lock is held. Any context. */
+/* That update freed a destination. store->lock is held. Any context. */
 void wal_freed(struct store *store, u64 dest, u64 len);
 
 /*
- * The reservation just made has no room in the log: wait for it, if @gfp may sleep.
- * store->lock is held, and let go meanwhile. False, with the reservation still there, if
- * there is none: store_refused() says why.
+ * The reservation just made has no room in the log: wait for room, if @gfp may sleep. store->lock
+ * is held, and released while waiting. Returns false if there will be no room, and store_refused()
+ * says why. The caller still has the reservation.
  */
 bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags);
 
-/* The store is full, but blocks wait to become free: wait for them. False if there are none. */
+/* The store is full: wait for blocks that were freed but are not reusable yet. False if none. */
 bool wal_wait_free(struct store *store, gfp_t gfp);
 
 /*
- * Call @wait->done, in process context, when everything before is durable. Returns
- * false if there is nothing to wait for: with @wait->flush a flush of the backing
- * device is then all that is needed. Any context.
+ * Call @wait->done, in process context, when everything before is durable. Returns false if there
+ * is nothing to wait for. With @wait->flush the caller then only has to flush the backing device.
+ * Any context.
  */
 bool wal_sync(struct store *store, struct wal_waiter *wait);
 
-/* Blocks that are given up, but not free yet. store->lock is held. */
+/* Blocks that are freed, but not reusable yet. store->lock is held. */
 u64 wal_pending_blocks(const struct store *store);
 
 /* Blocks that the format takes. */

@@ -75,7 +75,7 @@ static bool grow_commit(struct david *d, struct growth *growth)
 
 static bool wants(const struct store *store, u64 blocks)
 {
-	return blocks > store->bitmap.size && !store->refuses;
+	return blocks > store->bitmap.size && !store->no_updates;
 }
 
 int grow_start(struct david *d, bool may_write)

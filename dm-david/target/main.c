@@ -435,7 +435,7 @@ static void david_io_hints(struct dm_target *ti, struct queue_limits *limits)
 static struct target_type david_target = {
 	.name = "david",
 	.version = DAVID_VERSION,
-	/* A request that must not sleep does not: see map_nowait() and timing_arrive(). */
+	/* REQ_NOWAIT is obeyed: begin_nowait(), timing_accurate_submit(). */
 	.features = DM_TARGET_NOWAIT,
 	.module = THIS_MODULE,
 	.ctr = david_ctr,

@@ -204,7 +204,7 @@ static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now
 	trace_david_wait(t->dev, timed, t->next_id);
 	if (!waits)
 		return false;
-	timed->who = who;
+	timed->submitter = who;
 	list_add_tail(&timed->list, waiting_list(t, timed));
 	t->store->model.queue_waits++;
 	return false;
@@ -220,14 +220,14 @@ static void admit_waiters(struct timing *t, struct list_head *waiting, u64 now)
 		timed = list_first_entry(waiting, struct timed, list);
 		if (!disk_wakeups(t->disk, timed->request.op))
 			return;
-		disk_woken(t->disk, timed->who, timed->request.op, now);
-		if (!disk_enter(t->disk, timed->who, timed->request.op, now))
+		disk_woken(t->disk, timed->submitter, timed->request.op, now);
+		if (!disk_enter(t->disk, timed->submitter, timed->request.op, now))
 			return;
 		list_del(&timed->list);
 		figures->queue_wait_ns += now - timed->arrived_ns;
 		model_submit(t, timed, now);
-		if (timed->let_in)
-			complete(timed->let_in);
+		if (timed->admitted)
+			complete(timed->admitted);
 	}
 }
 
@@ -314,9 +314,9 @@ static enum hrtimer_restart timing_timer(struct hrtimer *timer)
 
 /* A request's way, by mode */
 
-bool timing_arrive(struct timing *t, struct timed *timed, struct bio *bio)
+bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *bio)
 {
-	DECLARE_COMPLETION_ONSTACK(let_in);
+	DECLARE_COMPLETION_ONSTACK(admitted);
 	bool waits = !(bio->bi_opf & REQ_NOWAIT);
 	unsigned long flags;
 	struct stopwatch timer;
@@ -324,7 +324,7 @@ bool timing_arrive(struct timing *t, struct timed *timed, struct bio *bio)
 
 	timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 	timed->bio = bio;
-	timed->let_in = &let_in;
+	timed->admitted = &admitted;
 
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
@@ -338,11 +338,11 @@ bool timing_arrive(struct timing *t, struct timed *timed, struct bio *bio)
 	 * this task still holds back: it cannot wait for itself.
 	 */
 	if (!enters && waits)
-		wait_for_completion_io(&let_in);
+		wait_for_completion_io(&admitted);
 	return enters || waits;
 }
 
-bool timing_stored(struct timing *t, struct timed *timed)
+bool timing_accurate_stored(struct timing *t, struct timed *timed)
 {
 	unsigned long flags;
 	bool due;
@@ -356,7 +356,7 @@ bool timing_stored(struct timing *t, struct timed *timed)
 	return due;
 }
 
-void timing_charge(struct timing *t, const struct bio *bio)
+void timing_speedup_submit(struct timing *t, const struct bio *bio)
 {
 	struct model_figures *figures = &t->store->model;
 	u32 max_sectors = t->profile.max_sectors;
@@ -397,7 +397,7 @@ void timing_charge(struct timing *t, const struct bio *bio)
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 }
 
-u64 timing_shadow_submit(struct timing *t, const struct bio *bio)
+u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 {
 	struct beside *beside = kmalloc(sizeof(*beside), GFP_NOWAIT | __GFP_NOWARN);
 	struct timed *timed = &beside->timed;
@@ -416,7 +416,7 @@ u64 timing_shadow_submit(struct timing *t, const struct bio *bio)
 		beside = NULL;
 		timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 		timed->bio = NULL;
-		timed->let_in = NULL;
+		timed->admitted = NULL;
 		try_enter(t, timed, true, now);
 	}
 	timer_arm(t);
@@ -426,7 +426,7 @@ u64 timing_shadow_submit(struct timing *t, const struct bio *bio)
 	return now;
 }
 
-void timing_measured(struct timing *t, enum david_request kind, u64 arrived_ns)
+void timing_model_only_done(struct timing *t, enum david_request kind, u64 arrived_ns)
 {
 	struct stats __percpu *stats = t->store->stats;
 	u64 ns = ktime_get_ns() - arrived_ns;

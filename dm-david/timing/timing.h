@@ -4,25 +4,24 @@
  *
  * A target whose table line has a profile has one of these. By mode:
  *
- *   timing-accurate	Each request enters the replica queue whole, when it arrives.
- *			It is delivered when both have come: the end of its effect on
- *			the store, and the modelled completion. With the queue full,
- *			its submitter sleeps until the model lets it in.
+ *   timing-accurate	Each request enters the modelled queue whole, when it arrives.
+ *			It is delivered when its effect on the store is done and its
+ *			modelled completion has come. If the queue is full, the
+ *			submitter sleeps until the model admits the request.
  *   speedup		Requests do not wait. The modelled drive serves them one after
- *			another without a pause, on a clock of its own; the time
- *			that it took is told as busy.
+ *			another without a pause, on a clock of its own. The statistics
+ *			report that time as busy.
  *   model-only		Requests go to the backing device as they are. The model runs
- *			beside it at real arrival times, and both response times are told.
+ *			beside it at real arrival times. Both response times are reported.
  *
- * There is no polling: one hrtimer stands at the model's next event. What it
- * finds due it delivers outside of the lock, in the order of modelled
- * completion, first in first out for equal times; only the timer's callback
- * delivers what has been waiting for the model, so nothing overtakes. A request that the store
- * finished too late is delivered by whoever finished it. How much later than
- * modelled each one was delivered is counted.
+ * One hrtimer stands at the model's next event; nothing polls. Its callback delivers outside of the
+ * lock what is due, in the order of modelled completion, first in first out for equal times. Only
+ * that callback delivers requests that waited for the model, so none overtakes another. A request
+ * that the store finished too late is delivered by whoever finished it. The statistics count how
+ * much later than modelled each request was delivered.
  *
- * The model is guarded by store->model.lock, taken with interrupts off and
- * innermost. Its clock is CLOCK_MONOTONIC, read under the lock.
+ * Locking: store->model.lock guards the model. It is taken with interrupts off, and innermost. The
+ * model's clock is CLOCK_MONOTONIC, read under the lock.
  */
 #ifndef DM_DAVID_TIMING_H
 #define DM_DAVID_TIMING_H
@@ -37,15 +36,15 @@ struct dm_target;
 struct store;
 struct timing;
 
-/* A request as the model sees it. Not zeroed before timing_arrive(). */
+/* A request as the model sees it. Not zeroed before timing_accurate_submit(). */
 struct timed {
 	struct disk_request request;
 	struct bio *bio;		/* NULL: nobody waits for the model */
 	struct timed *next_due;
-	struct list_head list;		/* of those that wait to be let in */
-	struct disk_submitter *who;	/* valid while it waits */
-	struct completion *let_in;	/* its submitter sleeps on it */
-	u64 arrived_ns;			/* at the target: arrival, if it need not wait */
+	struct list_head list;		/* of requests that wait to be admitted */
+	struct disk_submitter *submitter;	/* valid while the request waits */
+	struct completion *admitted;	/* the submitter sleeps on it */
+	u64 arrived_ns;			/* time of arrival at the target, ns */
 	u64 id;				/* counts requests in the order of arrival */
 	u8 state;			/* under the lock */
 };
@@ -61,8 +60,8 @@ struct timing *timing_create(struct dm_target *ti, struct store *store, const ch
 void timing_destroy(struct timing *timing);
 
 /*
- * Make ready for @mode. From then on requests may come by that mode's function,
- * also beside others that still come by another's. Sleeps; callers take turns.
+ * Make ready for @mode. From then on requests may come by that mode's function. Requests of the old
+ * and the new mode may overlap. Sleeps. Callers hold mode_lock, or the disk is suspended.
  */
 int timing_set_mode(struct timing *timing, enum david_mode mode);
 
@@ -76,26 +75,26 @@ const char *timing_word(const struct timing *timing);
 bool timing_writes_through(const struct timing *timing);
 
 /*
- * timing-accurate: let @bio, a read, a write or an empty flush, into the queue.
+ * timing-accurate: put @bio, a read, a write or an empty flush, into the queue.
  * Sleeps while the queue is full; with REQ_NOWAIT returns false instead.
  */
-bool timing_arrive(struct timing *timing, struct timed *timed, struct bio *bio);
+bool timing_accurate_submit(struct timing *timing, struct timed *timed, struct bio *bio);
 
 /*
- * The store is done with the request. True if it is to be delivered now. Otherwise
- * the timer will call the bio's bi_end_io a second time. Any context.
+ * timing-accurate: the store is done with the request. True if it is to be delivered now.
+ * Otherwise the timer will call the bio's bi_end_io a second time. Any context.
  */
-bool timing_stored(struct timing *timing, struct timed *timed);
+bool timing_accurate_stored(struct timing *timing, struct timed *timed);
 
 /* speedup: charge the modelled time of @bio. Any context. */
-void timing_charge(struct timing *timing, const struct bio *bio);
+void timing_speedup_submit(struct timing *timing, const struct bio *bio);
 
-/* model-only: @bio arrives now, which is returned. Any context. */
-u64 timing_shadow_submit(struct timing *timing, const struct bio *bio);
+/* model-only: @bio arrives. Returns the time of arrival, ns. Any context. */
+u64 timing_model_only_submit(struct timing *timing, const struct bio *bio);
 /*
- * model-only: the backing device has completed a request that arrived at @came.
+ * model-only: the backing device has completed a request that arrived at @arrived_ns.
  * Any context.
  */
-void timing_measured(struct timing *timing, enum david_request kind, u64 arrived_ns);
+void timing_model_only_done(struct timing *timing, enum david_request kind, u64 arrived_ns);
 
 #endif

@@ -2,12 +2,11 @@
 /*
  * What dm-david tells user space: ioctls on /dev/david.
  *
- * The caller sets the version that it was written for and the size of the
- * struct it knows. The kernel answers with its own version and fills at most
- * that many bytes. Fields are only ever added at the end, in place of the
- * reserved words of an array or behind the last field; a change that is not
- * of this kind raises the version, and the kernel refuses other versions
- * with EPROTONOSUPPORT (having written its own version into the struct).
+ * The caller sets the version that it was written for, and the size of the struct that it knows.
+ * The kernel answers with its own version, and fills at most that many bytes. Fields are added only
+ * at the end: in reserved words of an array, or behind the last field. Any other change raises the
+ * version. The kernel refuses another version with EPROTONOSUPPORT, and writes its own into the
+ * struct.
  */
 #ifndef _UAPI_DM_DAVID_H
 #define _UAPI_DM_DAVID_H
@@ -22,7 +21,7 @@
 enum david_mem {
 	DAVID_MEM_RANGES,	/* range table: nodes in use and in reserve */
 	DAVID_MEM_BITMAP,	/* remap bitmap */
-	DAVID_MEM_POOLS,	/* mempools and biosets that reservation progress */
+	DAVID_MEM_POOLS,	/* mempools and biosets that guarantee progress */
 	DAVID_MEM_TARGET,	/* everything else: targets, counters, content */
 	DAVID_MEM_MODEL,	/* the modelled disk, its profile, requests beside it */
 	DAVID_MEM_CLASSIFY,	/* what implicit classification has learned */
@@ -50,17 +49,17 @@ enum david_written {
 };
 
 /*
- * Why, in blocks written: index into david_stats.evidence, from DAVID_SLOTS on into
- * david_stats.more_evidence.
+ * Why a block was kept or squashed: index into david_stats.evidence, from DAVID_SLOTS on into
+ * david_stats.more_evidence; blocks written.
  */
 enum david_evidence {
-	DAVID_EV_MODE,		/* classify=keep or classify=data decided */
+	DAVID_EV_MODE,		/* classify=keep or classify=data decided: kept or squashed */
 	DAVID_EV_FLAGS,		/* REQ_META, REQ_PRIO or REQ_SWAP: kept */
 	DAVID_EV_BDEV,		/* page of a block device: kept */
 	DAVID_EV_DIRECTORY,	/* page of a directory or symbolic link: kept */
 	DAVID_EV_INTERNAL,	/* page of a file system's internal inode: kept */
 	DAVID_EV_UNOWNED,	/* page without an owner (slab, bounce): kept */
-	DAVID_EV_UNPROVEN,	/* owner's file system not known to be safe: kept */
+	DAVID_EV_UNPROVEN,	/* file system or checksum type not known to be safe: kept */
 	DAVID_EV_UNMOUNTED,	/* file or anonymous page, not mounted here: kept */
 	DAVID_EV_FILE,		/* page of a regular file mounted here: squashed */
 	DAVID_EV_ANON,		/* anonymous page, mounted here: squashed */
@@ -68,9 +67,9 @@ enum david_evidence {
 	DAVID_EV_UNKNOWN,	/* implicit: nothing known for certain there: kept */
 	DAVID_EV_LAYOUT,	/* implicit: metadata or journal by its place: kept */
 	DAVID_EV_LOGGED,	/* implicit: in the journal's log: kept */
-	DAVID_EV_SELF,		/* implicit: says itself that it is metadata: kept */
+	DAVID_EV_SELF,		/* its own content says that it is metadata: kept */
 	DAVID_EV_IMPLIED,	/* implicit: data, as nothing else is possible: squashed */
-	DAVID_EV_RAW,		/* data that a rule says to keep, or may mean: kept */
+	DAVID_EV_RAW,		/* data that a RAW rule names, or may name: kept */
 	DAVID_EV_NR
 };
 
