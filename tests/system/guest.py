@@ -26,6 +26,7 @@ TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
 
 import devmapper  # noqa: E402
+import udev  # noqa: E402
 from davidlib import sizes, util  # noqa: E402, F401
 from davidlib.disk import device, dm, kmsg, rawrules, stats  # noqa: E402
 from davidlib.drive import profileword  # noqa: E402, F401
@@ -154,7 +155,7 @@ def ram_disk(size: int) -> Iterator[str]:
         try:
             yield settle_size("/dev/ram0", size)
         finally:
-            run("modprobe", "-r", "brd")
+            unload("brd", "/dev/ram0")
         return
     if device := built_in_ram_disk(size):
         yield device
@@ -273,13 +274,22 @@ def linear_disk(
 
 
 def remove(name: str) -> None:
-    for attempt in range(50):
-        if devmapper.output("remove", name) is not None:
-            return
-        time.sleep(0.1 * (attempt > 3))
-    said = run("dmsetup", "remove", name, ok=(0, 1)).strip()
-    if dm.exists(name):
+    if not udev.patiently(lambda: devmapper.output("remove", name) is not None or not dm.exists(name)):
+        said = run("dmsetup", "remove", name, ok=(0, 1)).strip()
         raise Failed(f"cannot remove {name}: {said}; {dm.users(dm.minor(name))}")
+
+
+def unload(module: str, *devices: str) -> None:
+    """Remove a module; DEVICES are its own, for whoever has to find out who has them open."""
+
+    def unloaded() -> bool:
+        return not subprocess.run([program("modprobe"), "-r", module], capture_output=True).returncode
+
+    if not udev.patiently(unloaded):
+        said = run("modprobe", "-r", module, ok=(0, 1)).strip()
+        count = Path(f"/sys/module/{module}/refcnt").read_text().strip()
+        who = {device: dm.users(dm.number(device)) for device in devices}
+        raise Failed(f"{said} {count} references after {udev.LIMIT} s; {who}")
 
 
 def has_helper(fs: str) -> bool:
@@ -326,3 +336,20 @@ def mounted(device: str, fs: str, options: str = "") -> Iterator[str]:
 
 def device_stats(name: str) -> dict[str, object]:
     return stats.as_dict(stats.fetch(name))
+
+
+def quiet(name: str) -> dict[str, object]:
+    """The disk's figures, once nobody asks it anything any more."""
+    figures: list[dict[str, object]] = []
+
+    def unchanged() -> bool:
+        figures.append(device_stats(name))
+        if not udev.runs():
+            return True
+        time.sleep(0.5)
+        return device_stats(name)["requests"] == figures[-1]["requests"]
+
+    udev.settle()
+    if not udev.patiently(unchanged):
+        raise Failed(f"{name} still has requests: {figures[-1]['requests']}, {dm.users(dm.minor(name))}")
+    return figures[-1]

@@ -18,7 +18,7 @@ from cases import case
 from cases.store import events, state, wait_event
 from cases.tables import refused
 
-from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, run
+from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, remove, run
 
 
 # Past the page cache, which knows nothing of what device-mapper wrote.
@@ -167,7 +167,7 @@ def what_is_no_store_is_refused_and_left_alone() -> None:
         try:
             refuses("/dev/mapper/less", "", "Backing device is smaller than when the store")
         finally:
-            run("dmsetup", "remove", "less")
+            remove("less")
 
 
 @case(complaints="store damaged")
@@ -359,7 +359,7 @@ def opening_a_store_of_many_ranges_takes_no_time() -> None:
             try:
                 assert sum(device_stats("many")["ranges"].values()) == ranges
             finally:
-                run("dmsetup", "remove", "many")
+                remove("many")
             print(f"opening a store of {ranges} ranges {what}: {seconds:.2f} s", flush=True)
             assert seconds < limit, f"{seconds:.2f} s for {ranges} ranges {what}"
 

@@ -26,6 +26,7 @@ from guest import (
     mapped,
     mounted,
     ram_disk,
+    remove,
     run,
     say,
     swap_table,
@@ -388,9 +389,9 @@ def making_a_disk_without_memory_fails_whole() -> None:
             assert failed.times or not done.returncode, "not made, and no allocation failed"
             if done.returncode == 0:
                 made += 1
-                run("dmsetup", "remove", "poor")
+                remove("poor")
             elif dm.exists("poor"):
-                run("dmsetup", "remove", "poor")
+                remove("poor")
     print(f"{made} of 60 made, {times} allocations failed", flush=True)
     assert 0 < made < 60, f"{made} of 60 made: the test tests nothing"
 

@@ -19,7 +19,7 @@ from units import GIB, KIB, MIB
 from cases import case
 from cases.rawfiles import make
 
-from guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run
+from guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run, unload
 
 NAME = "kernel"
 BLOCKS = 64
@@ -130,15 +130,18 @@ def unmapping_disk(megabytes: int) -> Iterator[str | None]:
         return
     run("modprobe", "sd_mod")
     run("modprobe", "scsi_debug", *words)
+    found: list[str] = []
+    deadline = time.monotonic() + 60
     try:
-        deadline = time.monotonic() + 60
-        while not (found := list(Path("/sys/bus/pseudo/drivers/scsi_debug").glob(BLOCK_DEVICES))):
+        while not found:
+            driver = Path("/sys/bus/pseudo/drivers/scsi_debug")
+            found = [f"/dev/{path.name}" for path in driver.glob(BLOCK_DEVICES)]
             if time.monotonic() > deadline:
                 raise Failed("scsi_debug makes no disk")
             time.sleep(0.1)
-        yield f"/dev/{found[0].name}"
+        yield found[0]
     finally:
-        run("modprobe", "-r", "scsi_debug")
+        unload("scsi_debug", *found)
 
 
 def limit(device: str, name: str) -> int | None:

@@ -13,7 +13,19 @@ from contextlib import ExitStack
 from multiprocessing.synchronize import Event
 
 import raw
-from guest import Failed, device_stats, dm, fake_disk, load_table, loop_disk, mapped, mounted, ram_disk, run
+from guest import (
+    Failed,
+    device_stats,
+    dm,
+    fake_disk,
+    load_table,
+    loop_disk,
+    mapped,
+    mounted,
+    ram_disk,
+    remove,
+    run,
+)
 from raw import BLOCK
 from units import GIB, KIB, MIB, TIB
 
@@ -204,7 +216,7 @@ def a_disk_taken_away_by_force_fails_io_and_hangs_nobody() -> None:
             done, error = hammer.finish(20)
             assert error == "EIO", f"{done} requests, error '{error}' instead of EIO"
             if dm.exists("gone"):
-                run("dmsetup", "remove", "gone")
+                remove("gone")
         # The backing device is free again.
         with fake_disk("gone", TIB, dev, "--classify", "keep") as disk:
             hammer = Hammer(disk, 6)
