@@ -107,6 +107,8 @@ def leaks() -> str:
     if not report.exists():
         subprocess.run(["mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug"], capture_output=True)
     if not report.exists():
+        if os.environ.get("DAVID_LAB_DEBUG") == "1":
+            raise Failed(f"the debug kernel has no {report}")
         return ""
     for _ in range(2):  # what was just freed or moved may be taken for a leak once
         report.write_text("scan")
@@ -120,11 +122,17 @@ class Complaints:
 
     def __init__(self) -> None:
         self.log = kmsg.KernelLog()
+        if self.log.fd < 0:
+            raise Failed("the kernel log cannot be read: no complaint would be heard")
 
     def found(self) -> list[str]:
-        return [
+        found = [
             text for text in self.log.new_lines() if COMPLAINTS.search(text) and not HARMLESS.search(text)
         ]
+        if self.log.lost:
+            found.append("some of the kernel log was overwritten before it could be read for complaints")
+            self.log.lost = 0
+        return found
 
 
 def settle_size(device: str, size: int) -> str:

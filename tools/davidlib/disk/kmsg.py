@@ -7,10 +7,14 @@ import os
 
 
 class KernelLog:
-    """Remembers the end of the log; new_lines() gives what has been written since."""
+    """Remembers the end of the log; new_lines() gives what has been written since.
+
+    `lost` counts how often some of it was overwritten before it was read.
+    """
 
     def __init__(self) -> None:
         self.fd = -1
+        self.lost = 0
         try:
             self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             os.lseek(self.fd, 0, os.SEEK_END)
@@ -33,7 +37,8 @@ class KernelLog:
         while self.fd >= 0:
             try:
                 record = os.read(self.fd, 8192).decode(errors="replace")
-            except BrokenPipeError:  # records were overwritten before they were read
+            except BrokenPipeError:
+                self.lost += 1
                 continue
             except OSError:
                 break

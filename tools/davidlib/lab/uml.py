@@ -61,6 +61,8 @@ def memory_directory(megabytes: int) -> str:
 
 def command_line(lab: Lab, tree: Path, private: Path) -> list[str]:
     line = [str(tree / "linux"), f"mem={lab.megabytes()}M", f"uml_dir={private}/", "umid=uml", "noreboot",
+            # By itself it is 16 KiB: who prints much would overwrite what was to be read.
+            "log_buf_len=1M",
             "con=null", "con0=null,fd:2", "ssl=null", "console=tty0", "stderr=1",
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "devtmpfs.mount=0",
             f"init={private}/init", f"david_lab={private}",
