@@ -35,6 +35,10 @@ def skipped(known: About) -> str:
         return "only with DAVID_SCALE=full"
     if known.planted and not can_plant() and os.environ.get("DAVID_PLANT") != "1":
         return "only with a module built with DAVID_PLANT=1"
+    if known.debug and os.environ.get("DAVID_LAB_DEBUG") != "1":
+        return "only on the debug kernel: make faults"
+    if not known.uml and os.environ.get("DAVID_LAB") == "uml":
+        return "only in the vm lab"
     return ""
 
 
@@ -61,17 +65,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("patterns", nargs="*", help="which cases: tables.*, store.full*; all of GROUPS")
     parser.add_argument("--planted", action="store_true", help="those that plant a bug to be found")
+    parser.add_argument("--layers", action="store_true", help="those of LAYERS: who else writes to a disk")
     args = parser.parse_args()
     virtual = os.environ.get("DAVID_LAB_VIRTUAL_TIME") == "1"
     cases = load(VIRTUAL if virtual else GROUPS + LONG + LAYERS)
     patterns = args.patterns or [name for name in cases if name.partition(".")[0] not in LONG + LAYERS]
     if args.planted:
         patterns = [name for name in cases if about(cases[name]).planted]
+    if args.layers:
+        patterns = [f"{group}.*" for group in LAYERS]
     try:
         chosen = matching(cases, patterns)
     except ValueError as error:
         parser.error(str(error))
-    failed = 0
+    failed = ran = 0
     for number, name in enumerate(chosen, 1):
         start = time.monotonic()
         why = skipped(about(cases[name]))
@@ -81,9 +88,11 @@ def main() -> int:
         result = {"case": name, "error": error, "skipped": why, "seconds": seconds}
         print("RESULT " + json.dumps(result), flush=True)
         failed += bool(error)
+        ran += not why
+    say(f"caserun: {ran - failed} good, {failed} bad, {len(chosen) - ran} not run here")
     if lost := leaks():
         say(f"caserun: kmemleak: {lost}")
-    return int(failed > 0 or bool(lost))
+    return int(failed > 0 or not ran or bool(lost))
 
 
 if __name__ == "__main__":

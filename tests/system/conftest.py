@@ -19,7 +19,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from labjob import Job, Labs
+from labjob import DEBUG, Job, Labs
 
 LABS = pytest.StashKey[Labs]()
 
@@ -41,8 +41,15 @@ def jobs_of(items: list[pytest.Item]) -> dict[Job, tuple[str, ...]]:
     return {job: tuple(run for run in job.runs if run in runs) or job.runs for job, runs in needed.items()}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def has_debug_kernel(item: pytest.Item) -> bool:
+    return all(mark.args[0].kind == "uml" for mark in item.iter_markers("lab"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What starts labs of its own comes first, beside the others: at the end it would have a CPU idle."""
+    if DEBUG:
+        config.hook.pytest_deselected(items=[item for item in items if not has_debug_kernel(item)])
+        items[:] = [item for item in items if has_debug_kernel(item)]
     items.sort(key=lambda item: item.get_closest_marker("lab") is not None)
 
 

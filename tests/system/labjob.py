@@ -23,7 +23,7 @@ AT_ONCE = 2
 PYTHON = ("/usr/bin/python3", "-S") if Path("/usr/bin/python3").exists() else ("python3",)
 RESULT = "RESULT "
 # The debug kernel is slow, and takes more memory for its own books.
-DEBUG = bool(os.environ.get("DAVID_DEBUG"))
+DEBUG = bool(os.environ.get("DAVID_DEBUG"))  # then only the uml lab's jobs run: no other has one
 SLOWER = 6
 
 

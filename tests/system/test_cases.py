@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -22,13 +23,30 @@ def test_every_file_of_cases_is_in_one_group() -> None:
 
 def test_every_case_of_a_group_runs_in_the_uml_lab() -> None:
     ran = [name for job in test_device.JOBS if (job.kind, job.kernel) == ("uml", "6.12") for name in job.runs]
-    assert set(load(GROUPS)) <= set(ran) and len(ran) == len(set(ran))
+    expected = {name for name, case in load(GROUPS).items() if about(case).uml}
+    assert expected <= set(ran) and len(ran) == len(set(ran))
 
 
 def test_what_several_cpus_may_break_runs_with_several() -> None:
     named = {name for name, case in load(EVERYTHING).items() if about(case).cpus} | set(load(("races",)))
     ran = {name for job in test_device.JOBS if job.kind == "uml" and job.cpus > 1 for name in job.runs}
     assert named == ran
+
+
+def test_what_the_uml_lab_cannot_run_the_vm_lab_does() -> None:
+    cases = load(EVERYTHING)
+    assert not [name for name in cases if not about(cases[name]).uml and not about(cases[name]).vm]
+
+
+def test_every_function_of_a_file_of_cases_is_a_case_or_is_used() -> None:
+    """Without its decorator a case would not be run, and nothing would say so."""
+    text = "\n".join(path.read_text() for path in HERE.rglob("*.py"))
+    unused = []
+    for path in (HERE / "cases").glob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+                unused += [node.name] if len(re.findall(rf"\b{node.name}\b", text)) < 2 else []
+    assert not unused
 
 
 def test_every_kernel_that_a_case_names_is_the_vm_labs() -> None:

@@ -4,9 +4,10 @@
 A case is a function without arguments that raises Failed (or anything) if something is wrong. Its name
 states the behaviour. It leaves nothing behind: devices are made by context managers.
 
-Every case of GROUPS runs in the uml lab of one CPU. What several CPUs may break says @case(cpus=True), and
-runs in the one of the newest kernel, too. @case(vm=...) names the kernels of the vm lab: there programs are
-slow without KVM, so it runs what may differ between kernels, such as who owns a page or has a disk mounted.
+Every case of GROUPS runs in the uml lab of one CPU, unless it says @case(uml=False, vm=...). What several
+CPUs may break says @case(cpus=True), and runs in the one of the newest kernel, too. @case(vm=...) names the
+kernels of the vm lab: there programs are slow without KVM, so it runs what may differ between kernels, such
+as who owns a page or has a disk mounted.
 """
 
 from __future__ import annotations
@@ -49,25 +50,31 @@ VIRTUAL = ("vtime",)  # for the virtual clock only
 @dataclass(frozen=True)
 class About:
     vm: tuple[str, ...] = ()  # kernels of the vm lab that run the case, too
+    uml: bool = True  # the uml lab can run it
     cpus: bool = False  # several CPUs may break it
     complaints: str = ""  # what the kernel may say meanwhile, a pattern of re
     full: bool = False  # with DAVID_SCALE=full only
     planted: bool = False  # plants a bug: needs a module built with DAVID_PLANT=1
+    debug: bool = False  # needs what only the debug kernel has
 
 
 def case(
     function: Case | None = None,
     *,
     vm: str = "",
+    uml: bool = True,
     cpus: bool = False,
     complaints: str = "",
     full: bool = False,
     planted: bool = False,
+    debug: bool = False,
 ) -> Any:
     """Bare, or with what is known About the case. `vm` is words: "6.1 newest"."""
 
     def mark(function: Case) -> Case:
-        function.about = About(tuple(vm.split()), cpus, complaints, full, planted)  # type: ignore[attr-defined]
+        function.about = About(  # type: ignore[attr-defined]
+            tuple(vm.split()), uml, cpus, complaints, full, planted, debug
+        )
         return function
 
     return mark(function) if function else mark

@@ -298,8 +298,6 @@ def the_module_stays_while_a_disk_lives() -> None:
 @case(cpus=True)
 def deep_queues_verify() -> None:
     """fio with many requests in flight, overlapping blocks of several sizes, contents verified."""
-    if os.environ.get("DAVID_LAB") == "uml":
-        return  # fio calibrates its clock for 18 s there
     with loop_disk(64 * MIB) as dev, fake_disk("fio", TIB, dev, "--classify", "keep") as disk:
         output = run(
             "fio",

@@ -26,8 +26,8 @@ from cases.faults import (
     RUNS,
     Injected,
     Tolerant,
-    injectable,
     injected,
+    need_injection,
     run_into_faults,
     synced_tree,
 )
@@ -115,10 +115,9 @@ def raw_life(seed: int) -> tuple[int, int]:
         return failed.times, int(gave_up)
 
 
-@case(complaints=FAILS)
+@case(complaints=FAILS, debug=True)
 def requests_that_fail_by_chance_leave_what_was_flushed() -> None:
-    if not injectable(REQUESTS, "probability"):
-        return
+    need_injection(REQUESTS, "probability")
     lives = [raw_life(seed) for seed in range(6 * RUNS)]
     failed, gave_up = sum(times for times, _ in lives), sum(lost for _, lost in lives)
     print(f"{failed} requests failed; {gave_up} of {len(lives)} disks gave up", flush=True)
@@ -167,10 +166,9 @@ def file_system_life(fs: str, mkfs: tuple[str, ...], repair: tuple[str, ...], se
     return failed
 
 
-@case(complaints=FAILS)
+@case(complaints=FAILS, debug=True)
 def a_file_system_over_requests_that_fail_by_chance_keeps_what_was_synced() -> None:
-    if not injectable(REQUESTS, "probability"):
-        return
+    need_injection(REQUESTS, "probability")
     failed = 0
     for seed in range(RUNS):
         failed += file_system_life("ext4", ("mkfs.ext4", "-q", "-F"), ("e2fsck", "-fy"), seed)

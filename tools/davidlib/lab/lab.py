@@ -140,6 +140,7 @@ def environment(lab: Lab) -> dict[str, str]:
         "DAVID_LAB": lab.kind,
         "DAVID_LAB_KERNEL": lab.kernel,
         "DAVID_LAB_VIRTUAL_TIME": "1" if lab.virtual_time else "0",
+        "DAVID_LAB_DEBUG": "1" if lab.debug else "0",
     }
     if "XDG_CACHE_HOME" in ours:
         env["XDG_CACHE_HOME"] = ours["XDG_CACHE_HOME"]
