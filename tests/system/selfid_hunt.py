@@ -84,6 +84,8 @@ def hunt(name: str, args: argparse.Namespace, seconds: float) -> tuple[int, int,
         disk = Disk(work / "whole", log, case.size * MIB)
         disk.go(disk.entries)
         whole = metadata(case, work / "whole")
+        if not whole:
+            return 0, 0, 0, [f"{name}: its own tool finds no metadata on the disk that was recorded"]
         while time.monotonic() < end:
             # The real disk only goes forward.
             disk = Disk(work / "now", log, case.size * MIB)
@@ -93,7 +95,7 @@ def hunt(name: str, args: argparse.Namespace, seconds: float) -> tuple[int, int,
                 real = metadata(case, work / "now")
                 figures = replay(args.program, case, fake, log, "--until", str(at), *options.split())
                 later += figures["later"]
-                cuts += 1
+                cuts += bool(real)
                 if real and (found := differs(case, real, fake, figures)):
                     wrong.append(f"{name}: cut at {at} {options}: {found}")
                 at = chance.randrange(disk.entries)
@@ -113,14 +115,19 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300, help="in all (default 300)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), help="for images")
+    parser.add_argument("--planted", action="store_true", help="PROGRAM has a bug: fail unless it is found")
     parser.add_argument("directory", type=Path, help="with NAME-0.log of file systems on one device")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     alone = [name for name, case in CASES.items() if case.devices == 1]
     names = args.names or [name for name in alone if (args.directory / f"{name}-0.log").exists()]
+    if not names:
+        parser.error(f"{args.directory} has no NAME-0.log: make hunt records them")
     failed = False
     for name in names:
         loads, cuts, later, wrong = hunt(name, args, args.seconds / len(names))
+        if not loads or not cuts:
+            sys.exit(f"{name}: {'; '.join(wrong) or 'too little time'}: nothing was compared")
         print(
             f"{name}: loaded at {loads} entries, cut at {cuts}, {later // 8} blocks dropped later, "
             f"{len(wrong)} wrong",
@@ -128,7 +135,7 @@ def main() -> int:
         )
         for line in wrong[:10]:
             print(f"  {line}", flush=True)
-        failed |= bool(wrong)
+        failed |= bool(wrong) != args.planted
     return failed
 
 

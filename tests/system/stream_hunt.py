@@ -78,7 +78,8 @@ def copy(source: Path, target: Path) -> None:
 
 def cut(
     name: str, case: Case, directory: Path, work: Path, disk: Disk, at: int, options: str, program: Path
-) -> str:
+) -> str | None:
+    """What is wrong; None where there is no file system yet, and so nothing to compare."""
     disk.go(at)
     real, fake = work / "real", work / "fake"
     copy(Path(disk.file.name), real)
@@ -86,7 +87,7 @@ def cut(
     try:
         said = checked(real)
     except RuntimeError:
-        return ""  # not yet a file system
+        return None
     if checked(fake) != said:
         return "e2fsck says otherwise"
     # A directory that never reached the disk: e2fsck makes one of whatever is in its block.
@@ -117,7 +118,7 @@ def hunt(name: str, args: argparse.Namespace, seconds: float) -> tuple[int, int,
             for at in sorted(chance.sample(range(1, entries), min(20, entries - 1))):
                 options = chance.choice(OPTIONS)
                 found = cut(name, case, args.directory, work, disk, at, options, args.program)
-                cuts += 1
+                cuts += found is not None
                 if found:
                     wrong.append(f"{name}: cut at {at} {options}: {found}")
                 for at in chance.sample(range(entries), args.loads):
@@ -142,9 +143,13 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     names = args.names or [name for name in CASES if (args.directory / f"{name}.log").exists()]
+    if not names:
+        parser.error(f"{args.directory} has no NAME.log: make hunt records them")
     failed = False
     for name in names:
         loads, cuts, wrong = hunt(name, args, args.seconds / len(names))
+        if not loads or not cuts:
+            wrong.append(f"{name}: too little time, or never a file system: nothing was compared")
         print(f"{name}: loaded at {loads} entries, cut at {cuts}, {len(wrong)} wrong", flush=True)
         for line in wrong[:10]:
             print(f"  {line}", flush=True)

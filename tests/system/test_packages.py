@@ -62,6 +62,7 @@ def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: P
     assert run(david, "lab", "run", "--", "true").stderr == \
         "david: the labs need dm-david's source tree; they are not installed\n"
     installed = [path.read_text(errors="replace") for path in (root / "usr/share/dm-david").rglob("*.py")]
+    assert len(installed) > 15
     assert not [text for text in installed if str(TREE) in text]
 
 
@@ -74,7 +75,9 @@ def test_disks_and_drives_need_nothing_of_the_labs(root: Path) -> None:
 def test_help_calls_the_installed_program_by_its_name(root: Path) -> None:
     assert "tools/david" not in run(root / "usr/bin/david", "create", "--help").stdout
     assert "  david create big" in run(root / "usr/bin/david", "create", "--help").stdout
-    for doc in (root / "usr/share/doc/dm-david").rglob("*.md"):
+    docs = list((root / "usr/share/doc/dm-david").rglob("*.md"))
+    assert len(docs) > 5
+    for doc in docs:
         assert "tools/david " not in doc.read_text()
         assert "build/david-" not in doc.read_text()
 
@@ -91,13 +94,26 @@ def test_every_command_and_option_is_completed(root: Path, shell: str) -> None:
     place = {"bash": "usr/share/bash-completion/completions/david",
              "zsh": "usr/share/zsh/site-functions/_david"}
     text = (root / place[shell]).read_text()
-    if shutil.which(shell):
-        assert subprocess.run([shell, "-n", root / place[shell]], check=False).returncode == 0
     for top in (completion.david(), completion.david_sim(TREE / "build/david-sim")):
         assert len(top.everything()) > 4
         for path, command in top.everything():
             for word in path.split() + [name for option in command.options for name in option.names]:
                 assert word in text, f"{top.name} {path}: {word}"
+
+
+@pytest.mark.parametrize(
+    ("shell", "file"),
+    [
+        ("bash", "usr/share/bash-completion/completions/david"),
+        pytest.param(
+            "zsh",
+            "usr/share/zsh/site-functions/_david",
+            marks=pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh here"),
+        ),
+    ],
+)
+def test_the_shell_takes_the_completion(root: Path, shell: str, file: str) -> None:
+    assert subprocess.run([shell, "-n", root / file], check=False).returncode == 0
 
 
 def completed(root: Path, *words: str) -> set[str]:
@@ -134,9 +150,8 @@ def test_the_manual_pages_are_sound(root: Path) -> None:
     assert [page.name for page in pages] == ["david-sim.1", "dm-david.4", "david-profile.5", "david.8"]
     for page in pages:
         assert "@" not in page.read_text().replace("@_", "")
-        if shutil.which("groff"):
-            done = run("groff", "-man", "-Tutf8", "-ww", "-rLL=80n", "-Z", page)
-            assert done.stderr == ""
+        done = run("groff", "-man", "-Tutf8", "-ww", "-rLL=80n", "-Z", page)
+        assert done.stderr == ""
 
 
 def test_the_manuals_example_of_a_profile_is_one(root: Path, tmp_path: Path) -> None:

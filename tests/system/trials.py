@@ -822,7 +822,7 @@ def main() -> int:
         say(f"trials: kmemleak: {lost}")
     done = ", ".join(f"{count} in {mode}" for mode, count in sorted(operations.items())) or "none"
     say(f"trials: {clean} lives clean, {failed} not; operations in lives that ended: {done}")
-    return int(failed > 0 or bool(lost))
+    return int(failed > 0 or not clean or bool(lost))
 
 
 if __name__ == "__main__":
