@@ -67,6 +67,9 @@ static const char *const scheduler_names[] = {
 	NULL
 };
 
+/* DiskSim has it, and its files are taken; the model does not. */
+#define NO_EFFECT	"no effect: "
+
 #define MAX_HEADS	256
 #define MAX_TRACK	65536		/* sectors of a track */
 
@@ -207,9 +210,9 @@ const struct profile_option profile_options[] = {
 	FLAG("write_hit_stops_prefetch", write_hit_stops_prefetch, 1,
 	     "a write taken by the cache stops read-ahead"),
 	FLAG("read_directly_to_buffer", read_directly_to_buffer, 1,
-	     "reads may begin before the segment is free"),
+	     NO_EFFECT "reads may begin before the segment is free"),
 	FLAG("transfer_partial_hit", transfer_partial_hit, 1,
-	     "what is in the cache goes to the host before the rest is read"),
+	     NO_EFFECT "what is in the cache goes to the host before the rest is read"),
 	FLAG("immediate_read", immediate_read, 0, "a track is read from where the head comes down"),
 	FLAG("immediate_write", immediate_write, 0,
 	     "a track is written from where the head comes down"),
@@ -218,7 +221,7 @@ const struct profile_option profile_options[] = {
 	SHARE("read_water_mark", read_water_mark, 0,
 	      "share in the buffer when a read takes the bus"),
 	SHARE("write_water_mark", write_water_mark, 0,
-	      "share left in the buffer when a write takes the bus again"),
+	      NO_EFFECT "share left in the buffer when a write takes the bus again"),
 	TIME("destage_idle", destage_idle, 0, "idle time before the write cache is written out"),
 
 	TIME("overhead", overhead, 0, "of every command"),
@@ -237,20 +240,22 @@ const struct profile_option profile_options[] = {
 	TIME("first_reselect", first_reselect, 0, "first taking the bus again after a disconnect"),
 	TIME("other_reselect", other_reselect, 0, "each later one"),
 	TIME("read_disconnect_after_read", read_disconnect_after_read, 0,
-	     "leaving the bus in a read that follows a read"),
+	     NO_EFFECT "leaving the bus in a read that follows a read"),
 	TIME("read_disconnect_after_write", read_disconnect_after_write, 0,
-	     "leaving the bus in a read that follows a write"),
-	TIME("write_disconnect", write_disconnect, 0, "leaving the bus in a write"),
+	     NO_EFFECT "leaving the bus in a read that follows a write"),
+	TIME("write_disconnect", write_disconnect, 0, NO_EFFECT "leaving the bus in a write"),
 	FLAG("extra_write_disconnect", extra_write_disconnect, 0,
 	     "writes leave the bus once more after the command"),
 	TIME("xd_command", xd_command, 0, "that extra disconnect: command overhead before it"),
 	TIME("xd_disconnect", xd_disconnect, 0, "... leaving the bus"),
 	TIME("xd_inter", xd_inter, 0, "... off the bus"),
-	TIME("xd_second", xd_second, 0, "... second leaving"),
+	TIME("xd_second", xd_second, 0, NO_EFFECT "... second leaving"),
 	TIME("xd_seek_delta", xd_seek_delta, 0, "... delay of the seek"),
 	TIME("min_seek_delay", min_seek_delay, 0, "least time from command to start of the seek"),
-	FLAG("hold_bus_read", hold_bus_read, 0, "a read keeps the bus once it has data to send"),
-	FLAG("hold_bus_write", hold_bus_write, 0, "a write keeps the bus until it has its data"),
+	FLAG("hold_bus_read", hold_bus_read, 0,
+	     NO_EFFECT "a read keeps the bus once it has data to send"),
+	FLAG("hold_bus_write", hold_bus_write, 0,
+	     NO_EFFECT "a write keeps the bus until it has its data"),
 	FLAG("never_disconnect", never_disconnect, 0,
 	     "the drive keeps the bus for all of a command"),
 	TIME("flush_overhead", flush_overhead, 0, "of a flush, beside the writing"),

@@ -2,6 +2,8 @@
 """david profile: what is shipped is sound, what is bad is refused with line and reason. Needs no lab."""
 
 import os
+import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -205,3 +207,37 @@ def test_a_name_that_is_none_lists_those_that_are() -> None:
     assert run.returncode == 1
     assert "there is no profile 'no-such-drive'" in run.stderr
     assert "hitachi-hds721010kla330" in run.stderr
+
+
+def simulate(path: Path, *options: str) -> str:
+    words = [word for option in options for word in ("--option", option)]
+    jobs = ("read count=300", "write random size=16K count=300", "random writes=50 depth=8 count=300")
+    run = subprocess.run([TREE / "build/david-sim", "bench", "--json", "--profile", path, *words,
+                          *(word for job in jobs for word in ("--job", job))],
+                         capture_output=True, text=True, check=True)
+    return run.stdout
+
+
+@pytest.mark.parametrize("path", [SHIPPED[0], *DRIVES], ids=lambda path: path.stem)
+def test_what_has_no_effect_has_none(path: Path) -> None:
+    items = re.findall(r"^(\w+)\n    (.*)\n    (.*)$", profile("options").stdout, re.MULTILINE)
+    inert = {name: limits for name, text, limits in items if text.startswith("no effect: ")}
+    assert "write_disconnect" in inert and "hold_bus_read" in inert
+    before = simulate(path)
+    for name, limits in inert.items():
+        values = ("yes", "no") if limits.startswith("yes|no") else ("30 %",) if "%" in limits else ("3 ms",)
+        for value in values:
+            assert simulate(path, f"{name}={value}") == before, (name, value)
+
+
+@pytest.mark.parametrize("words", [("profile", "options"), ("profile", "bench", "toshiba-p300-3tb")])
+def test_a_reader_that_has_seen_enough_is_no_error(words: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        run = subprocess.run([TREE / "tools" / "david", *words], stdout=writer, stderr=subprocess.PIPE,
+                             text=True, timeout=120, check=False)
+    finally:
+        os.close(writer)
+    assert run.returncode == 128 + signal.SIGPIPE
+    assert "Traceback" not in run.stderr and "Broken" not in run.stderr
