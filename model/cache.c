@@ -109,6 +109,7 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 	segment->start = 0;
 	segment->end = 0;
 	segment->dropped = 0;
+	segment->asked = 0;
 	segment->returns = 0;
 	segment->write = write;
 	cache_use(cache, segment);

@@ -15,6 +15,7 @@ struct segment {
 	u64 dirty_since;	/* time when the first of these arrived */
 	u64 used;		/* the larger the later */
 	u64 dropped;		/* sectors before this one cannot be hit any more */
+	u64 asked;		/* the host has had all before this one */
 	u32 returns;		/* how often a read went on with it after something else */
 	bool write;		/* was last given to a write */
 };

@@ -11,6 +11,7 @@ void destage_start(struct drive *drive, struct segment *segment, u64 now)
 	if (drive->writes)
 		write_buffer_take(drive->writes, segment);
 	drive->destage.begun = false;
+	drive->destage.written = 0;
 	drive->destage.segment = segment;
 	drive->destage.pass = (struct media_pass) {
 		.sector = segment->end - segment->dirty,
@@ -35,6 +36,7 @@ static void step(struct drive *drive, u64 left)
 	if (drive->writes)
 		segment->start = destage->pass.sector;	/* what is behind is not kept */
 	media_next(&drive->media, &destage->pass, &stretch);
+	destage->written += stretch.sectors;
 	segment->dirty -= stretch.sectors;
 	if (drive->writes)
 		drive->writes->sectors -= stretch.sectors;

@@ -25,6 +25,7 @@ struct readahead {
 struct destage {
 	struct segment *segment;	/* NULL: none goes on */
 	struct media_pass pass;
+	u64 written;			/* sectors, since it began */
 	bool begun;
 };
 

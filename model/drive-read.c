@@ -64,6 +64,13 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 		most = end + profile->segment_sectors;
 	else
 		most = max(end, cmd->sector + profile->segment_sectors);
+	if (profile->keep_requested) {
+		/* Until a read goes on with it, half a segment is worth more than what follows. */
+		if (end <= segment->asked)
+			return segment->end;
+		if (!segment->asked && cmd->sectors <= profile->segment_sectors / 2)
+			most = min(most, cmd->sector + profile->segment_sectors);
+	}
 	if (end == profile->sectors)
 		return end;
 	switch (profile->readahead) {
@@ -96,6 +103,7 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 /* The host has all before @end. Data to be written stay. */
 static void drop_requested(const struct drive *drive, struct segment *segment, u64 end)
 {
+	segment->asked = max(segment->asked, end);
 	if (drive->profile->drop_requested && !segment->write)
 		segment->dropped = end;
 }

@@ -46,6 +46,13 @@ static struct segment *find_room(struct drive *drive, const struct command *cmd,
 	return segment;
 }
 
+/* The arm came for room. It stays for as much as a stream's turn, as it would for reads. */
+static void write_turn(struct drive *drive, u64 ready)
+{
+	while (drive->destage.segment && drive->destage.written < drive->profile->readahead_stream)
+		destage_some(drive, ready);
+}
+
 /*
  * What the head is just writing goes on with @cmd. The data come as fast as the head makes room.
  * Returns when there was room for all of them.
@@ -64,6 +71,8 @@ static u64 write_on(struct drive *drive, const struct command *cmd, u64 ready)
 		destage_some(drive, ready);
 		room = drive->media_free;
 	}
+	if (room)
+		write_turn(drive, ready);
 	return room;
 }
 
@@ -80,16 +89,22 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 	start = max(ready + profile->data_preparation, drive->bus_free);
 	cmd->parts.hit = true;
 	cmd->parts.overhead += profile->data_preparation + profile->write_completion;
+	/* Room is made by writing, and what is being written may be what @cmd goes on with. */
+	while (!drive_writes_on(drive, cmd) &&
+	       !write_buffer_find(writes, cmd->sector, cmd->sectors) &&
+	       !write_buffer_room(writes, cmd->sectors)) {
+		destage_some(drive, ready);
+		room = drive->media_free;
+	}
+	if (room)
+		write_turn(drive, ready);
 	if (drive_writes_on(drive, cmd)) {
 		room = write_on(drive, cmd, ready);
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
 	} else if (!write_buffer_find(writes, cmd->sector, cmd->sectors)) {
 		bool pressed = write_buffer_pressed(writes);
 
-		while (!write_buffer_room(writes, cmd->sectors)) {
-			destage_some(drive, ready);
-			start = max(start, drive->media_free);
-		}
+		start = max(start, room);
 		segment = write_buffer_add(writes, &drive->media, cmd->sector, cmd->sectors,
 					   start + cmd->sectors * profile->bus_write);
 		if (!pressed)

@@ -196,6 +196,8 @@ const struct profile_option profile_options[] = {
 	     "read-ahead may overwrite what was asked for"),
 	FLAG("drop_requested", drop_requested, 0,
 	     "what was asked for leaves the cache once the host has it"),
+	FLAG("keep_requested", keep_requested, 0,
+	     "... stays, if it is no more than half a segment, until a read goes on with it"),
 	FLAG("readahead_on_idle_hit", readahead_on_idle_hit, 0,
 	     "a hit on an idle drive starts read-ahead anew"),
 	FLAG("read_any_free", read_any_free, 0, "read what comes under the head before the data"),

@@ -127,6 +127,7 @@ struct profile {
 	u32 readahead_stream;
 	bool readahead_over_requested;
 	bool drop_requested;
+	bool keep_requested;
 	bool readahead_on_idle_hit;
 	bool read_any_free;
 	bool read_hits_on_write_data;

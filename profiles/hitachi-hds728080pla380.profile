@@ -78,6 +78,7 @@ readahead = max			# assumed: a segment's worth
 readahead_max = 196 KiB	# assumed: what a segment holds beside the request
 readahead_stream = 196 KiB	# assumed: two streams get half of the rate or near it (xbitlabs, HDDs of 2010, page 11: Hitachi)
 readahead_on_idle_hit = yes	# a reader slower than the media finds the next sectors read
+keep_requested = yes	# assumed: what is read again comes from the buffer, as burst rates of benchmarks show
 read_hits_on_write_data = yes	# assumed
 destage_idle = 1 ms		# assumed
 

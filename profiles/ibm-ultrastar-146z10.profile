@@ -76,6 +76,7 @@ readahead = max			# assumed: a segment's worth
 readahead_max = 320 KiB	# assumed: what a segment holds beside the request
 readahead_stream = 320 KiB	# assumed: two streams get half of the rate or near it (xbitlabs, HDDs of 2010, page 11: Hitachi)
 readahead_on_idle_hit = yes	# a reader slower than the media finds the next sectors read
+keep_requested = yes	# assumed: what is read again comes from the buffer, as burst rates of benchmarks show
 destage_idle = 1 ms		# assumed
 overhead = 0.1 ms	# assumed
 ncq_depth = 64			# assumed: a usual depth on SCSI

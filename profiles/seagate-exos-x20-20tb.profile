@@ -83,6 +83,7 @@ readahead = max			# assumed: a segment's worth
 readahead_max = 5120 KiB	# assumed: what a segment holds beside the request
 readahead_stream = 4608 KiB	# assumed: two streams get half of the rate or near it (xbitlabs, HDDs of 2010, page 11: Hitachi)
 readahead_on_idle_hit = yes	# a reader slower than the media finds the next sectors read
+keep_requested = yes	# assumed: what is read again comes from the buffer, as burst rates of benchmarks show
 destage_idle = 1 ms		# assumed
 overhead = 0.04 ms	# assumed: as the best of 2009; xbitlabs, 1 TB roundup, page 9: a 7K1000.B reads 100 MB/s in 4 KB at depth 4
 overhead_read_miss_after_read = 0.06 ms	# derived: what a miss takes more

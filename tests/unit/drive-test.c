@@ -667,6 +667,7 @@ static void random_profile(struct bench *b, struct rnd *rnd)
 	p->physical_block = rnd_below(rnd, 2) ? 4096 : 512;
 	p->readahead_over_requested = rnd_below(rnd, 2);
 	p->drop_requested = rnd_below(rnd, 2);
+	p->keep_requested = rnd_below(rnd, 2);
 	p->readahead_on_idle_hit = rnd_below(rnd, 2);
 	p->read_any_free = rnd_below(rnd, 2);
 	p->read_hits_on_write_data = rnd_below(rnd, 2);

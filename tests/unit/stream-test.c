@@ -245,6 +245,11 @@ static void what_was_read_is_not_lost_to_its_own_read_ahead(struct kunit *test)
 			   .options = "segment_sectors=4096;readahead_max=3072" };
 
 	KUNIT_EXPECT_LE(test, run(test, &job), REQUESTS * 3 / 4 * (30 * MS + 613000));
+	/* Nor where a segment has no room for both. Without the word it is, on each second time. */
+	job.options = "segment_sectors=600;readahead_max=500;keep_requested=yes";
+	KUNIT_EXPECT_LE(test, run(test, &job), REQUESTS * 3 / 4 * (30 * MS + 613000));
+	job.options = "segment_sectors=600;readahead_max=500;keep_requested=no";
+	KUNIT_EXPECT_GE(test, run(test, &job), REQUESTS * 3 / 4 * (32 * MS));
 }
 
 static struct kunit_case stream_cases[] = {
