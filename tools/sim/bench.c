@@ -142,15 +142,20 @@ static void print_drive(const struct profile *p)
 
 	printf(" \"drive\": {\"sectors\": %llu, \"physical_block\": %u, \"revolution_us\": %.3f, ",
 	       (unsigned long long)p->sectors, p->physical_block, p->revolution / 1e3);
-	printf("\"overhead_us\": {\"read\": %.3f, \"write\": %.3f}, \"write_settle_us\": %.3f,\n  ",
+	printf("\"overhead_us\": {\"read\": %.3f, \"write\": %.3f, ",
 	       (p->overhead + p->overhead_by_kind[KIND_READ_MISS][0]) / 1e3,
-	       (p->overhead + p->overhead_by_kind[KIND_WRITE_MISS][1]) / 1e3,
+	       (p->overhead + p->overhead_by_kind[KIND_WRITE_MISS][1]) / 1e3);
+	printf("\"read_hit\": %.3f, \"write_hit\": %.3f}, \"write_settle_us\": %.3f,\n  ",
+	       (p->overhead + p->overhead_by_kind[KIND_READ_HIT][0]) / 1e3,
+	       (p->overhead + p->overhead_by_kind[KIND_WRITE_HIT][1]) / 1e3,
 	       p->write_settle / 1e3);
 	printf("\"read_cache\": %s, \"readahead\": %s, \"write_cache\": \"%s\", ",
 	       p->read_cache && p->segments ? "true" : "false",
 	       p->readahead != READAHEAD_NONE ? "true" : "false", caches[p->write_cache]);
-	printf("\"cache_bytes\": %llu, \"readahead_bytes\": %llu, \"ncq_depth\": %u},\n",
-	       (unsigned long long)p->segments * p->segment_sectors * 512,
+	printf("\"drops_requested\": %s, \"segments\": %u, \"cache_bytes\": %llu, ",
+	       p->drop_requested ? "true" : "false", p->segments,
+	       (unsigned long long)p->segments * p->segment_sectors * 512);
+	printf("\"readahead_bytes\": %llu, \"ncq_depth\": %u},\n",
 	       (p->readahead_max ?: p->segment_sectors) * 512ULL, p->ncq_depth);
 }
 

@@ -125,14 +125,20 @@ def _sequential() -> list[Row]:
     return rows
 
 
-def _command(seen: Seen, size: int) -> float:
-    """MB/s of requests that pay overhead and interface in turn, or of the media if those are slower."""
-    each = seen.drive["overhead_us"]["read"] + (size / seen.interface if seen.interface else 0)
-    return min(seen.media, size / each) if each else seen.media
+def _hit(seen: Seen, size: int, op: str = "read") -> float:
+    """us of a command that needs no media: its overhead, then the interface."""
+    return seen.drive["overhead_us"][f"{op}_hit"] + (size / seen.interface if seen.interface else 0)
 
 
-def _small() -> list[Row]:
+def _command(seen: Seen, size: int, op: str = "read") -> float:
+    """MB/s of such commands one after another, or of the media if those are slower."""
+    return min(seen.media, size / _hit(seen, size, op))
+
+
+def _small(drive: dict) -> list[Row]:
     """Requests so small that what the drive does for each of them counts."""
+    # A reader or writer slower than the platters waits for them, where the buffer is short.
+    below = 8 if drive["cache_bytes"] >= 7 * MIB else 40
     return [
         Row(
             "small",
@@ -140,10 +146,11 @@ def _small() -> list[Row]:
             f"{op} size={size} depth={depth} count=12000 "
             + ("warm=3000" if op == "read" else "warm=0 drain"),
             "MB/s",
-            lambda seen, size=size: _command(seen, size),
-            "overhead and interface, or the media rate",
-            below=5,
-            above=NO_LIMIT,
+            lambda seen, size=size, op=op: _command(seen, size, op),
+            "overhead and interface in turn, or the media rate"
+            + ("" if depth == 1 else "; in a queue they overlap"),
+            below=below if depth == 1 else 5,
+            above=5 if depth == 1 else NO_LIMIT,
         )
         for op in ("read", "write")
         for size in (4 * KIB, 16 * KIB, 32 * KIB)
@@ -186,12 +193,13 @@ def _gaps() -> list[Row]:
 def _streams(drive: dict) -> list[Row]:
     """As IOMeter's threads of one request each, and as one program that takes turns."""
     rows = []
-    source = "xbitlabs, hdd-2010_11: drives that look ahead keep half and more"
-    shares = ((2, 0.5, "half"), (16, 0.25, "a quarter"))
-    if drive["cache_bytes"] < 15 * MIB:
-        source = "a guess: nobody measured a drive with so small a buffer"
-        shares = ((2, 0.2, "a fifth"), (16, 0.08, "a twelfth"))
-    for streams, share, part in shares:
+    half = (0.5, "half of the media rate: xbitlabs, hdd-2010_11: drives that look ahead keep half")
+    if drive["cache_bytes"] < 7 * MIB:
+        half = (0.2, "a fifth of the media rate: xbitlabs, 160gb-roundup_9: 8 MB, less than half")
+    quarter = (0.25, "a quarter of the media rate: xbitlabs, hdd-2010_11")
+    if drive["segments"] < 16:
+        quarter = (0.08, "a twelfth of the media rate, assumed: it has fewer segments than that")
+    for streams, (share, source) in ((2, half), (16, quarter)):
         for size in (64 * KIB, 128 * KIB, MIB):
             for depth in (1, streams):
                 rows.append(
@@ -204,16 +212,16 @@ def _streams(drive: dict) -> list[Row]:
                         lambda seen, share=share: (
                             share * (seen.job["media_mb_s"] + seen.job["least_media_mb_s"]) / 2
                         ),
-                        f"at least {part} of the media rate: {source}",
+                        source,
                         PUBLISHED,
-                        below=3,
+                        below=0,
                         above=NO_LIMIT,
                     )
                 )
     return rows
 
 
-def _paced() -> list[Row]:
+def _paced(drive: dict) -> list[Row]:
     """A reader slower than the platters finds its data in the buffer.
 
     A drive whose buffer is full stops, and goes on when the place comes round again. Where the buffer
@@ -221,7 +229,7 @@ def _paced() -> list[Row]:
     """
 
     def expected(seen: Seen, size: int, pace: float) -> float:
-        hit = seen.drive["overhead_us"]["read"] + (size / seen.interface if seen.interface else 0)
+        hit = _hit(seen, size)
         requests = seen.drive["readahead_bytes"] / size
         return hit + max(0, seen.drive["revolution_us"] - requests * (hit + 1000 * pace)) / requests
 
@@ -233,10 +241,34 @@ def _paced() -> list[Row]:
             "us",
             lambda seen, size=size, pace=pace: expected(seen, size * KIB, pace),
             "overhead and interface, and what a revolution is longer than the buffer lasts",
-            below=60,  # less, where the drive has begun before the command came
+            # Less, where that is longer, and the drive has begun before the command came.
+            below=10 if drive["readahead_bytes"] / size * pace > 1.024 * drive["revolution_us"] else 60,
             above=25,
         )
         for size, pace in ((64, 1), (64, 5), (128, 2), (128, 10), (16, 1))
+    ]
+
+
+def _again() -> list[Row]:
+    """What was just read: from the buffer, unless the drive gives that away."""
+
+    def expected(seen: Seen, size: int) -> float:
+        if seen.drive["drops_requested"]:
+            return seen.drive["revolution_us"]
+        return _hit(seen, size)
+
+    return [
+        Row(
+            "again",
+            f"read the same {size_name(size)}",
+            f"read random size={size} span={size} count=300 warm=10",
+            "us",
+            lambda seen, size=size: expected(seen, size),
+            "overhead and interface; a revolution where the drive drops what it has sent",
+            below=5,
+            above=5,
+        )
+        for size in (16 * KIB, 64 * KIB, 128 * KIB)
     ]
 
 
@@ -470,12 +502,14 @@ def _flush() -> list[Row]:
 def _aligned(drive: dict) -> list[Row]:
     words = "write random cache=off align=4K count=2000"
 
+    partial = drive["physical_block"] > 512
+
     def turn(seen: Seen) -> float:
-        revolutions = 1.5 if drive["physical_block"] > 512 else 0.5
+        revolutions = 1.5 if partial else 0.5
         return seen.positioning("write", revolutions) + seen.transfer(4 * KIB)
 
     source = "no difference: blocks of 512 bytes"
-    if drive["physical_block"] > 512:
+    if partial:
         source = "the old block is read, a revolution later the new one written"
     return [
         Row(
@@ -510,6 +544,18 @@ def _aligned(drive: dict) -> list[Row]:
         ),
         Row(
             "alignment",
+            "write 16 MiB a sector off",
+            "write random size=16M align=4K offset=512 count=80 warm=10 drain",
+            "MB/s",
+            lambda seen: (
+                (16 * MIB) / (seen.positioning("write", 2.5 if partial else 0.5) + seen.transfer(16 * MIB))
+            ),
+            "a revolution for each of its two ends" if partial else source,
+            below=5,
+            above=15,  # the buffer has some to choose from
+        ),
+        Row(
+            "alignment",
             "read 4 KiB a sector off",
             "read random align=4K offset=512 count=2000",
             "us",
@@ -525,10 +571,10 @@ def rows_for(drive: dict, figures: list[Row] | None = None) -> list[Row]:
     """The rows that a drive of these properties has, and `figures` of its own."""
     rows = (figures or []) + _random() + _aligned(drive)
     if drive["readahead"] and drive["read_cache"]:
-        rows += [row for row in _sequential() + _small() if row.words.startswith("read")]
-        rows += _gaps() + _streams(drive) + _paced()
+        rows += [row for row in _sequential() + _small(drive) if row.words.startswith("read")]
+        rows += _gaps() + _streams(drive) + _paced(drive) + _again()
     if drive["write_cache"] == "back":
-        rows += [row for row in _sequential() + _small() if row.words.startswith("write")]
+        rows += [row for row in _sequential() + _small(drive) if row.words.startswith("write")]
         rows += _flush()
     rows += _no_cache() + _mixed()
     return rows

@@ -12,6 +12,8 @@ T3 = "FAST 2011, table 3, one disk, caches off"
 FIO_PLOT = "fio-plot's measurements"
 XBITLABS = "xbitlabs, 1tb-14hdd-roundup_9, IOMeter at depth 4"
 PERFSCRIPTS = "jshook/perfscripts, P300 of 3 TB, in a file of 5 GB"
+SEAGATE_SMALL = "xbitlabs, 1tb-14hdd-roundup_9: Seagate's needs 32 KB for 100 MB/s at depth 4"
+T7K250 = "xbitlabs, 30-250-hdd-roundup_2: a Hitachi T7K250 has its full rate from 4 KB on"
 DS_7K80 = "Hitachi, 7K80 specification, 4.5.5"
 DS_7K500 = "Hitachi, 7K500 specification, tables 10 and 12"
 
@@ -51,6 +53,51 @@ def _sheet_seek(read: float, write: float, revolution: float, source: str) -> li
                 fitted=True,
             )
         )
+    return rows
+
+
+def _random_writes(value: float, source: str, fitted: bool = True) -> list[Row]:
+    """With the drive's cache on, at any depth; `write_segments` is fitted to it in most profiles."""
+    return [
+        _figure(
+            f"random writes, cache on{', depth 32' if depth > 1 else ''}",
+            f"write random depth={depth} count=6000 warm=3000",
+            "per s",
+            value,
+            source,
+            10,
+            fitted=fitted,
+        )
+        for depth in (1, 32)
+    ]
+
+
+HALF_TB_WRITES = f"{FIO_PLOT}, a drive of 500 GB, 7200 rpm: 122 to 125"
+F1_WRITES = f"{FIO_PLOT}, Samsung F1 1 TB, 7200 rpm: 148 to 152"
+EXOS_WRITES = "Seagate Exos X20's data sheet, 4 KiB at depth 16, not looked up again"
+
+
+def _big_cache_writes(depth: int = 16) -> Row:
+    return _figure(
+        f"random writes, cache on, depth {depth}",
+        f"write random depth={depth} count=20000 warm=70000",
+        "per s",
+        550,
+        EXOS_WRITES,
+        10,
+        PUBLISHED,
+        fitted=True,
+    )
+
+
+def _seagate_small() -> list[Row]:
+    """xbitlabs names the size from which 100 MB/s are reached: at half of it, it is less."""
+    rows = []
+    for size, below, above in ((16, 40, 0), (32, 0, 45)):
+        words = f"read size={size}K depth=4 count=5000"
+        row = _figure(f"read {size} KiB, depth 4", words, "MB/s", 100, SEAGATE_SMALL)
+        row.below, row.above, row.fitted = below, above, True
+        rows.append(row)
     return rows
 
 
@@ -133,7 +180,7 @@ def _p300() -> list[Row]:
         )
         for size, rate in P300_SIZES.items()
     ]
-    return rows + _p300_mixed()
+    return rows + _p300_mixed() + _random_writes(150, F1_WRITES)
 
 
 FIGURES: dict[str, list[Row]] = {
@@ -154,25 +201,12 @@ FIGURES: dict[str, list[Row]] = {
             10,
             fitted=True,
         ),
-        _figure(
-            "random writes, cache on",
-            "write random count=6000 warm=3000",
-            "per s",
-            148,
-            f"{FIO_PLOT}, Samsung F1 1 TB, 7200 rpm: 148 to 152",
-            10,
-        ),
-        _figure(
-            "random writes, cache on, depth 32",
-            "write random depth=32 count=6000 warm=3000",
-            "per s",
-            151,
-            f"{FIO_PLOT}, Samsung F1 1 TB, 7200 rpm: 148 to 152",
-            10,
-        ),
+        *_random_writes(150, F1_WRITES),
         _queue(1.82, f"{FIO_PLOT}, Samsung F1 1 TB: 72 at depth 1, 131 at depth 32", 78.8),
     ],
     "hitachi-hds728080pla380": [
+        *_random_writes(124, HALF_TB_WRITES),
+        _figure("read 4 KiB, depth 4", "read depth=4 count=20000 warm=2000", "MB/s", 58, T7K250, 10),
         _figure(
             "random reads of a sector",
             "read random size=512 count=4096",
@@ -235,14 +269,8 @@ FIGURES: dict[str, list[Row]] = {
             PUBLISHED,
             fitted=True,
         ),
-        _figure(
-            "random writes, cache on",
-            "write random count=6000 warm=3000",
-            "per s",
-            124,
-            f"{FIO_PLOT}, a drive of 500 GB, 7200 rpm: 122 to 125",
-            10,
-        ),
+        *_random_writes(124, HALF_TB_WRITES),
+        _figure("read 4 KiB, depth 4", "read depth=4 count=20000 warm=2000", "MB/s", 64.8, T7K250, 10),
         _queue(1.63, f"{FIO_PLOT}, a drive of 500 GB: 70 at depth 1, 114 at depth 32", 78),
     ],
     "hitachi-travelstar-5k320": [
@@ -251,7 +279,10 @@ FIGURES: dict[str, list[Row]] = {
     ],
     "hitachi-ultrastar-15k450": _sheet_seek(3.3, 3.8, 4, "Hitachi, 15K450 specification, table 7"),
     "hgst-ultrastar-c15k600": _sheet_seek(2.9, 3.1, 4, "HGST, C15K600 specification, table 6"),
-    "ibm-ultrastar-146z10": _sheet_seek(4.7, 5.9, 6, "IBM, 146Z10 specification, figure 7"),
+    "ibm-ultrastar-146z10": [
+        *_sheet_seek(4.7, 5.9, 6, "IBM, 146Z10 specification, figure 7"),
+        *_random_writes(172, f"{FIO_PLOT}, WD740GD, 10000 rpm"),
+    ],
     "seagate-constellation-es-1tb": [
         _figure(
             "read 1 MiB, outermost",
@@ -263,19 +294,15 @@ FIGURES: dict[str, list[Row]] = {
             PUBLISHED,
             fitted=True,
         ),
-        _figure(
-            "random writes, cache on",
-            "write random count=6000 warm=3000",
-            "per s",
-            148,
-            f"{FIO_PLOT}, Samsung F1 1 TB, 7200 rpm: 148 to 152",
-            10,
-        ),
+        *_random_writes(150, F1_WRITES),
+        *_seagate_small(),
         _queue(1.82, f"{FIO_PLOT}, Samsung F1 1 TB: 72 at depth 1, 131 at depth 32", 76),
     ],
-    "wd-ultrastar-dc-hc310-6tb": _sheet_seek(
-        7.4, 8.2, 60 / 7.2, "Western Digital, HC310 specification, table 5"
-    ),
+    "wd-ultrastar-dc-hc310-6tb": [
+        *_sheet_seek(7.4, 8.2, 60 / 7.2, "Western Digital, HC310 specification, table 5"),
+        _big_cache_writes(),
+    ],
+    "toshiba-mg08-16tb": [_big_cache_writes()],
     "seagate-exos-x20-20tb": [
         _figure(
             "read 1 MiB, outermost",
@@ -287,15 +314,7 @@ FIGURES: dict[str, list[Row]] = {
             PUBLISHED,
             fitted=True,
         ),
-        _figure(
-            "random writes, cache on, depth 16",
-            "write random depth=16 count=20000 warm=70000",
-            "per s",
-            550,
-            "data sheet, 4 KiB at depth 16, not looked up again",
-            10,
-            PUBLISHED,
-        ),
+        _big_cache_writes(),
         _figure(
             "random reads, depth 16",
             "read random depth=16 count=4000",
