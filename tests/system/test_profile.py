@@ -108,7 +108,10 @@ SWITCHES = {
     "immediate_buffer_read": {0: "immediate_read = no", 1: "immediate_read = yes", 2: "immediate_read = yes"},
     "immediate_buffer_write": {0: "immediate_write = no", 1: "immediate_write = yes",
                                2: "immediate_write = yes"},
-    "sneaky_full_hits": {0: "ncq_depth = 1", 1: "ncq_depth = 1"},
+    "preseeking_level": dict.fromkeys((0, 1, 2), "ncq_depth = 1"),
+    **{name: dict.fromkeys((0, 1), "ncq_depth = 1") for name in (
+        "almost_read_hits", "sneaky_full_hits", "sneaky_partial_hits", "sneaky_intermediate_hits",
+        "write_prebuffering", "disconnect_write_if_seek")},
     **{name: {0: f"{option} = no", 1: f"{option} = yes"} for name, option in {
         "separate_write_segment": "separate_write_segment",
         "readahead_on_idle_hit": "readahead_on_idle_hit",

@@ -48,8 +48,13 @@ static const struct number yes_no[] = { TAKEN(0, "no"), TAKEN(1, "yes") };
 /* DiskSim takes 0 to 2 for these, and asks only whether the number is 0. */
 static const struct number yes_no_yes[] = { TAKEN(0, "no"), TAKEN(1, "yes"), TAKEN(2, "yes") };
 
-/* Hits that are served while the drive works on another command: an imported drive has one. */
+/*
+ * What these speak of makes no difference to an imported drive. It has one command
+ * at a time: none beside it has hits, is prebuffered or is sought for. It has the
+ * bus for itself. A read of what read-ahead is just reading always waits for it.
+ */
 static const struct number no_effect[] = { TAKEN(0, "no"), TAKEN(1, "yes") };
+static const struct number preseeking[] = { TAKEN(0, "no"), TAKEN(1, "yes"), TAKEN(2, "yes") };
 
 static const struct number mapping[] = {
 	TAKEN(0, "no"),
@@ -137,7 +142,13 @@ static const struct key keys[] = {
 	NUMBER("never_disconnect", "never_disconnect", yes_no),
 	NUMBER("hold_bus_read", "hold_bus_read", yes_no),
 	NUMBER("hold_bus_write", "hold_bus_write", yes_no),
+	NUMBER("almost_read_hits", NULL, no_effect),
 	NUMBER("sneaky_full_hits", NULL, no_effect),
+	NUMBER("sneaky_partial_hits", NULL, no_effect),
+	NUMBER("sneaky_intermediate_hits", NULL, no_effect),
+	NUMBER("write_prebuffering", NULL, no_effect),
+	NUMBER("preseeking_level", NULL, preseeking),
+	NUMBER("disconnect_write_if_seek", NULL, no_effect),
 	KEY("ov_per_request", "overhead", IN_MS),
 	KEY("ov_read_hit_after_read", "overhead_read_hit_after_read", IN_MS),
 	KEY("ov_read_hit_after_write", "overhead_read_hit_after_write", IN_MS),
