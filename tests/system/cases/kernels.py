@@ -18,6 +18,7 @@ from units import GIB, KIB, MIB
 
 from cases import case
 from cases.rawfiles import make
+from cases.sums import btrfs_disk, clean, figures, some_files
 
 from guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run, unload
 
@@ -94,6 +95,17 @@ def direct_io_that_btrfs_copies_is_stored_and_said() -> None:
             content = Path(f"{top}/direct").read_bytes()
         assert (content == raw.patterned(3, BLOCKS * BLOCK)) == copies
         run(*TOOLS["btrfs"].check, *OF_DATA, disk)
+
+
+@case(vm="6.1 6.12 newest")
+def made_up_content_has_the_checksums_that_btrfs_stored() -> None:
+    with btrfs_disk(store=128 * MIB) as disk:
+        with mounted(disk, "btrfs") as top:
+            some_files(top, 1)
+        # By its checker, by reading every file, by a scrub.
+        clean(disk)
+        if (squashed := figures()["written"]["squashed"]) < BLOCKS:
+            raise Failed(f"{squashed} blocks of all files were squashed: this tests nothing")
 
 
 @case(vm="6.1 6.12 newest")
