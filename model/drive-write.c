@@ -71,8 +71,6 @@ static u64 write_on(struct drive *drive, const struct command *cmd, u64 ready)
 		destage_some(drive, ready);
 		room = drive->media_free;
 	}
-	if (room)
-		write_turn(drive, ready);
 	return room;
 }
 
@@ -83,6 +81,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 	struct write_buffer *writes = drive->writes;
 	u64 start, ready, room = 0;
 	struct segment *segment;
+	bool full;
 
 	ready = cmd->begin + drive_overhead(drive, KIND_WRITE_HIT);
 	drive_decoded(drive, cmd, ready);
@@ -96,8 +95,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 		destage_some(drive, ready);
 		room = drive->media_free;
 	}
-	if (room)
-		write_turn(drive, ready);
+	full = room;
 	if (drive_writes_on(drive, cmd)) {
 		room = write_on(drive, cmd, ready);
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
@@ -115,6 +113,8 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 		    !drive->destage.segment && !drive->readahead.segment)
 			destage_start(drive, segment, max(ready, drive->media_free));
 	}
+	if (full || room)
+		write_turn(drive, ready);
 	return max(room, start + cmd->sectors * profile->bus_write) + profile->write_completion;
 }
 
