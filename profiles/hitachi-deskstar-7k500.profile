@@ -101,4 +101,4 @@ overhead_read_miss_after_write = 0.059 ms
 overhead_write_miss_after_read = 0.059 ms
 overhead_write_miss_after_write = 0.059 ms
 ncq_depth = 16			# fio-plot, a drive of 500 GB: no more reads at depth 64 than at 32, and 8 % more than at 16
-ncq_rotation = 0.05		# fitted to the 1.63 times of depth 1 that a drive of 500 GB reads at depth 32 (fio-plot)
+ncq_rotation = 0		# fitted to the 1.63 times of depth 1 that a drive of 500 GB reads at depth 32 (fio-plot)

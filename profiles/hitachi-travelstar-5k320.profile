@@ -86,4 +86,4 @@ overhead_read_miss_after_write = 0.059 ms
 overhead_write_miss_after_read = 0.059 ms
 overhead_write_miss_after_write = 0.059 ms
 ncq_depth = 8			# fitted to the 1.4 times of depth 1 that an HGST HTS72101 reads at depth 32 (fio-plot)
-ncq_rotation = 0.05		# class; as a drive of 500 GB (fio-plot)
+ncq_rotation = 0		# class; as a drive of 500 GB (fio-plot)

@@ -82,4 +82,4 @@ keep_requested = yes	# assumed: what is read again comes from the buffer, as bur
 destage_idle = 1 ms		# assumed
 overhead = 0.17 ms	# class; xbitlabs, 1 TB roundup, page 9: at depth 4 Seagate's reads 100 MB/s in 32 KB, not in 16 KB
 ncq_depth = 32			# assumed: what Serial ATA allows
-ncq_rotation = 0.05		# fitted to the 1.82 times of depth 1 that a Samsung F1 reads at depth 32 (fio-plot)
+ncq_rotation = 0		# fitted to the 1.82 times of depth 1 that a Samsung F1 reads at depth 32 (fio-plot)
