@@ -55,3 +55,8 @@ TOOLS = {
     # There is no checker; mount reads the checksums of the last logs.
     "nilfs2": Tools(("mkfs.nilfs2", "-q", "-f"), ("true",)),
 }
+
+
+def whole_check(fs: str) -> tuple[str, ...]:
+    """The check, of data, too, where the file system has checksums of it."""
+    return (*TOOLS[fs].check, *(OF_DATA if fs == "btrfs" else ()))

@@ -12,7 +12,6 @@ Names of scattered_images.py are images that are looked at offline only.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import fcntl
 import io
 import json
@@ -21,83 +20,37 @@ import random
 import subprocess
 import sys
 from contextlib import ExitStack, redirect_stderr
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import quotas
-from guest import TREE, Failed, attached, load_table, mapped, run, say, swap_table
+from guest import TREE, Failed, attached, run, say
+from recorder import MOUNT, Recorder, recorded
 from scatter import fill, in_pieces, make_directories, scatter
 from scattered_images import IMAGES
 from scattered_images import one as look_at_image
 from selfid_cases import CASES, Case
 from selfid_oracle import compare
 from units import MIB
-from workload import Scale, Workload
 
-SCALE = Scale(150, 400, 8 * MIB, 2)
-LOG_SIZE = 4 << 30
-MOUNT = Path("/tmp/selfid-mount")
 BUILD = "/tmp/selfid-build"
 OFFLINE = f"{BUILD}/david-classify"
 FICLONE = 0x40049409
 LATE = {"btrfs": 0.0, "xfs": 0.1}
 
 
-class Life:
-    def __init__(self, case: Case, devices: list[str], tops: list[str]) -> None:
-        self.case = case
-        self.devices = devices
-        self.tops = tops
-        self.tree: list[str] = []
-
-    def mark(self, text: str) -> None:
-        """Behind everything written so far: unflushed writes would come after the mark."""
-        for number, device in enumerate(self.devices):
-            fd = os.open(device, os.O_RDWR)
-            os.fsync(fd)
-            os.close(fd)
-            run("dmsetup", "message", f"selfid-{number}", "0", "mark", text)
-
-    def mount(self) -> None:
-        options = ",".join(filter(None, [self.case.options, *(f"device={d}" for d in self.others())]))
-        run("mount", "-t", self.case.fstype, "-o", options or "rw", self.tops[0], str(MOUNT))
-        self.mark("mounted")
-
-    def others(self) -> list[str]:
-        return self.tops[1:]
+@dataclass
+class Life(Recorder):
+    case: Case
+    tree: list[str] = field(default_factory=list)  # when it was last unmounted
 
     def umount(self) -> None:
         self.tree = listing(MOUNT) + limits(self.case)
-        run("umount", str(MOUNT))
-        self.mark("unmounted")
-
-    def has(self, step: str) -> bool:
-        return step in self.case.extra
-
-    def crash(self) -> None:
-        """The disk goes away under the file system, and comes back."""
-        sectors = int(run("blockdev", "--getsz", self.devices[0]))
-        swap_table("selfid-top-0", f"0 {sectors} error")
-        run("umount", str(MOUNT))
-        self.mark("unmounted")
-        load_table("selfid-top-0", f"0 {sectors} linear {self.devices[0]} 0")
+        super().umount()
 
     def work(self, seed: int) -> None:
-        directory = MOUNT / f"life-{seed}"
-        directory.mkdir()
         with redirect_stderr(io.StringIO()):
-            Workload(str(directory), seed, SCALE).run()
-
-    def fsyncs(self) -> None:
-        directory = MOUNT / "fsyncs"
-        directory.mkdir(exist_ok=True)
-        noise = random.Random(5)
-        for i in range(300):
-            with open(directory / f"f{i % 60}", "ab") as file:
-                file.write(noise.randbytes(9000))
-                file.flush()
-                os.fsync(file.fileno())
-            if i % 7 == 0:
-                os.rename(directory / f"f{i % 60}", directory / f"r{i % 60}")
+            super().work(seed)
 
     def snapshots(self) -> None:
         for i in range(4):
@@ -178,7 +131,7 @@ class Life:
             run("mkfs.btrfs", "-q", "-f", *self.case.mkfs, *size, *self.tops)
         self.mark("mkfs")
 
-    def run(self) -> None:
+    def live(self) -> None:
         self.mkfs()
         self.mount()
         self.work(1)
@@ -187,7 +140,7 @@ class Life:
         if self.has("reflink"):
             self.reflinks()
         if self.has("fsync"):
-            self.fsyncs()
+            self.fsyncs(9000)
         if self.has("quota"):
             self.owners(1)
         self.umount()
@@ -202,7 +155,7 @@ class Life:
             self.work(3)
         if self.has("crash"):
             if self.has("fsync"):
-                self.fsyncs()
+                self.fsyncs(9000)
             if self.has("quota"):
                 self.owners(2)
             self.crash()
@@ -244,19 +197,9 @@ def loop(stack: ExitStack, path: Path) -> str:
 
 
 def record(case: Case, images: list[Path], logs: list[Path]) -> list[str]:
-    sectors = case.size * 2048
-    with ExitStack() as stack:
-        devices, tops = [], []
-        for i, (image, log) in enumerate(zip(images, logs, strict=True)):
-            for path, size in ((image, case.size * MIB), (log, LOG_SIZE)):
-                with open(path, "wb") as file:
-                    file.truncate(size)
-            below = f"0 {sectors} log-writes {loop(stack, image)} {loop(stack, log)}"
-            devices.append(stack.enter_context(mapped(f"selfid-{i}", below)))
-            tops.append(stack.enter_context(mapped(f"selfid-top-{i}", f"0 {sectors} linear {devices[i]} 0")))
-        stack.callback(subprocess.run, ["umount", str(MOUNT)], capture_output=True)
+    with recorded(case, images, logs) as (devices, tops):
         life = Life(case, devices, tops)
-        life.run()
+        life.live()
         look_offline(case, images, devices)
         return life.tree
 
@@ -360,8 +303,6 @@ def main() -> int:
             failed = 1
             result["why"] = str(error)
             say(f"FAILED {name}: {error}")
-            with contextlib.suppress(Exception):
-                subprocess.run(["umount", str(MOUNT)], capture_output=True)
         print("RESULT " + json.dumps(result), flush=True)
     return failed
 

@@ -17,19 +17,18 @@ import argparse
 import os
 import random
 import re
-import struct
 import subprocess
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import writelog
 from stream_cases import CASES, Case
 from streams import differences, lost, replay
 from units import MIB
 
-ENTRY = struct.Struct("<4Q")
-DISCARD, MARK = 4, 8
 OPTIONS = ("", "--by-super", "--by-super --lag 50", "--lag 7 --unclassified 8388608", "--by-super --lag 1000")
 
 
@@ -39,22 +38,14 @@ class Disk:
     def __init__(self, path: Path, log: Path, size: int) -> None:
         self.file = open(path, "w+b")
         self.file.truncate(size)
-        self.log = open(log, "rb")
-        _, _, self.entries, self.unit = struct.unpack("<3QI", self.log.read(28))
-        self.log.seek(self.unit)
+        self.entries = writelog.count(log)
+        self.following = writelog.entries(log)
         self.at = 0
 
     def go(self, until: int) -> None:
-        for _ in range(self.at, until):
-            sector, sectors, flags, length = ENTRY.unpack(self.log.read(self.unit)[: ENTRY.size])
-            if flags & DISCARD:
-                self.file.seek(sector * self.unit)
-                self.file.write(bytes(sectors * self.unit))
-            elif not flags & MARK and sectors:
-                self.file.seek(sector * self.unit)
-                self.file.write(self.log.read(sectors * self.unit))
+        for entry in islice(self.following, max(until - self.at, 0)):
+            writelog.apply(self.file.fileno(), entry)
         self.at = max(self.at, until)
-        self.file.flush()
 
 
 ENVIRONMENT = dict(os.environ, E2FSCK_TIME="1700000000")

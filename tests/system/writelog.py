@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 from guest import Failed, loop_disk, mapped, run
@@ -38,27 +39,31 @@ def mark(name: str, text: str) -> None:
     run("dmsetup", "message", name, "0", "mark", text)
 
 
-def entries(log: str) -> list[Entry]:
-    found = []
+def count(log: str | Path) -> int:
     with open(log, "rb") as file:
-        magic, version, count, size = struct.unpack("<QQQL", file.read(28))
-        if magic != MAGIC or version != 1 or size != SECTOR:
-            raise Failed(f"{log} is no log of dm-log-writes")
-        at = SECTOR
-        for _ in range(count):
+        magic, version, number, size = struct.unpack("<QQQL", file.read(28))
+    if magic != MAGIC or version != 1 or size != SECTOR:
+        raise Failed(f"{log} is no log of dm-log-writes")
+    return number
+
+
+def entries(log: str | Path) -> Iterator[Entry]:
+    """One after the other: a log of a file system's life has gigabytes."""
+    at, following = SECTOR, count(log)
+    with open(log, "rb") as file:
+        for _ in range(following):
             file.seek(at)
             sector, sectors, flags, length = struct.unpack("<QQQQ", file.read(32))
             at += SECTOR
             if flags & MARK:
-                found.append(Entry(sector, 0, flags, file.read(length)))
+                yield Entry(sector, 0, flags, file.read(length))
                 continue
             data = b""
             if not flags & DISCARD:
                 file.seek(at)
                 data = file.read(sectors * SECTOR)
                 at += len(data)
-            found.append(Entry(sector, sectors, flags, data))
-    return found
+            yield Entry(sector, sectors, flags, data)
 
 
 def apply(fd: int, entry: Entry) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from filesystems import OF_DATA, TOOLS
+from filesystems import TOOLS, whole_check
 from manifest import manifest
 from scatter import fill, in_pieces, make_directories, scatter
 from trees import equal
@@ -60,7 +60,7 @@ def make(name: str, device: str) -> None:
 
 
 def check(name: str, device: str) -> None:
-    run(*TOOLS[name.split()[0]].check, *(OF_DATA if name == "btrfs" else ()), device)
+    run(*whole_check(name.split()[0]), device)
 
 
 def wait_for(what: str, done: Callable[[], bool], log: str) -> None:

@@ -18,7 +18,7 @@ from contextlib import nullcontext
 
 import raw
 import writelog
-from filesystems import OF_DATA, TOOLS
+from filesystems import TOOLS, whole_check
 from planted import planted
 from raw import BLOCK
 from storetool import says
@@ -158,7 +158,7 @@ def cut_raw(flushes: int, cuts: int, seed: int) -> None:
         ):
             life = Life(disk, "recorded", seed)
             life.run(flushes)
-        found = writelog.entries(log)
+        found = list(writelog.entries(log))
     # Where a power cut may come: behind an entry. Not before the store is there.
     places = writelog.places(found, writelog.first_mark(found), cuts, rng)
     with loop_disk(RAW_SIZE) as dev, open(SCRATCH / "base", "w+b") as base:
@@ -201,7 +201,7 @@ def cut_growing(syncs: int, cuts: int, seed: int) -> None:
                     writelog.mark("recorded", "grown")
                 life.most = (40, 90, 120)[number]
                 life.run(syncs * (number + 1), last=number == len(sizes) - 1)
-        found = writelog.entries(log)
+        found = list(writelog.entries(log))
     places = set(writelog.places(found, writelog.first_mark(found), cuts, rng))
     begin = None
     for number, entry in enumerate(found):
@@ -342,7 +342,7 @@ def cut_everywhere(
 
 def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = False) -> None:
     # Of btrfs the data is squashed: the checksums have to be there.
-    check = (*TOOLS[fs].check, *(OF_DATA if fs == "btrfs" else ()))
+    check = whole_check(fs)
     with writelog.log_disk(2 * GIB) as log:
         with (
             loop_disk(FS_BACKING) as dev,
@@ -362,7 +362,7 @@ def cut_file_system(fs: str, syncs: int, cuts: int, seed: int, torn: bool = Fals
             dropped = device_stats("cut")["unclassified"]["data"]  # type: ignore[index]
             if torn and not dropped:
                 raise Failed(f"{fs}: nothing was dropped later")
-        found = writelog.entries(log)
+        found = list(writelog.entries(log))
 
     def wrong(disk: str, synced: int) -> str:
         with mounted(disk, fs) as top:
@@ -461,7 +461,7 @@ def cut_chosen(by_name: bool, syncs: int, cuts: int, seed: int) -> None:
             dropped = int(device_stats("cut")["unclassified"]["data"])  # type: ignore[index]
             if dropped < syncs:
                 raise Failed(f"only {dropped} blocks were dropped")
-        found = writelog.entries(log)
+        found = list(writelog.entries(log))
 
     def judge(disk: str, synced: int) -> str:
         with mounted(disk, "ext4") as top:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import raw
+from filesystems import whole_check
 from manifest import difference, manifest
 from raw import BLOCK, SECTOR
 from storetool import says
@@ -201,13 +202,6 @@ def life(top: str, seed: int) -> Callable[[Callable[[], bool]], None]:
     return work
 
 
-CHECKS = {
-    "ext4": [["e2fsck", "-fn"]],
-    "xfs": [["xfs_repair", "-n"]],
-    "btrfs": [["btrfs", "check", "--check-data-csum"]],
-}
-
-
 def file_system_lives(fs: str, classify: str) -> None:
     with ExitStack() as stack:
         dev = stack.enter_context(ram_disk(384 * MIB))
@@ -221,8 +215,7 @@ def file_system_lives(fs: str, classify: str) -> None:
                 processes.finish(600)
             run("sync", "-f", top)
             before = manifest(top, content=False)
-        for check in CHECKS[fs]:
-            run(*check, disk)
+        run(*whole_check(fs), disk)
         with mounted(disk, fs) as top:
             wrong = difference(before, manifest(top, content=False))
             assert not wrong, wrong[:20]

@@ -108,7 +108,7 @@ def a_message_that_returned_survives_a_power_cut() -> None:
                 message("rules", *step)
                 writelog.mark("recorded", str(number))
                 expected.append(rules("rules"))
-        found = writelog.entries(log)
+        found = list(writelog.entries(log))
     marks = [place for place, entry in enumerate(found) if is_ours(entry)]
     between = range(marks[0], marks[-1])
     places = marks[1::2] + rng.sample(between, len(between) if FULL else 1)

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import vmlife
+from filesystems import whole_check
 from manifest import manifest
 from trees import equal
 from units import FULL, GIB, MIB
@@ -58,11 +59,6 @@ NAME = "guests"
 PAST, THROUGH = ("none", "6.1"), ("writeback", "6.12")
 MODULES = ["virtio_pci", "virtio_blk", "ext4", "xfs", "btrfs", "crc32c_generic"]
 PYTHON = Path("/usr/bin/python3")
-CHECK = {
-    "ext4": ("e2fsck", "-fn"),
-    "xfs": ("xfs_repair", "-n"),
-    "btrfs": ("btrfs", "check", "--check-data-csum"),
-}
 BLOCKS = vmlife.NOISE // 4096
 LIMIT = 900  # seconds of a machine's life
 # As in the vm lab: on a busy host one of some dozens never comes up.
@@ -202,11 +198,11 @@ def kept_of_noise(fs: str, path: str) -> int:
 def looked_at(fs: str, disk: str, place: tuple[int, int], told: list[str]) -> int:
     """By this side: the checker, every name, and the blocks of noise that were kept."""
     with mapped("part", f"0 {place[1] >> 9} linear {disk} {place[0] >> 9}") as device:
-        run(*CHECK[fs], device)
+        run(*whole_check(fs), device)
         with mounted(device, fs) as top:
             equal(fs, told, manifest(top))
             kept = kept_of_noise(fs, f"{top}/noise")
-        run(*CHECK[fs], device)
+        run(*whole_check(fs), device)
     return kept
 
 
