@@ -58,8 +58,11 @@ uninstall: ## remove what `make install` installed, but for the module
 deb: ## Debian packages, in build/deb: dm-david and dm-david-dkms; needs debhelper, dh-dkms, lintian
 	tools/packaging/deb
 
-packages-test: ## the packages installed, booted, upgraded and purged in clean Debian 12 and 13; root; half an hour
-	tests/system/packages/run
+packages-test: ## the packages installed, booted, upgraded, purged in clean Debian 12 and 13; root; 45 minutes
+	tests/system/packages/run $(if $(SUITE),--suite $(SUITE))
+
+bare-test: ## README's two commands in bare roots of Debian 12 and 13, nothing cached; root; hours
+	tests/system/bare $(if $(SUITE),--suite $(SUITE))
 
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
