@@ -29,9 +29,10 @@ struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends)
 	struct segment *segment, *ends = NULL;
 
 	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
-		if (segment->start == segment->end)
+		if (sector > segment->end || sector < segment->start ||
+		    segment->start == segment->end)
 			continue;
-		if (sector >= max(segment->start, segment->dropped) && sector < segment->end)
+		if (sector >= segment->dropped && sector < segment->end)
 			return segment;
 		if (or_ends && sector == segment->end)
 			ends = segment;
@@ -77,6 +78,31 @@ void cache_use(struct cache *cache, struct segment *segment)
 	segment->used = ++cache->clock;
 }
 
+static void give(struct cache *cache, struct segment *segment, bool write)
+{
+	segment->start = 0;
+	segment->end = 0;
+	segment->dropped = 0;
+	segment->asked = 0;
+	segment->returns = 0;
+	segment->write = write;
+	cache_use(cache, segment);
+}
+
+/* Where none is set aside for writes, as on most drives. */
+static struct segment *take_for_read(struct cache *cache, const struct segment *keep)
+{
+	struct segment *segment, *oldest = NULL;
+
+	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++)
+		if ((!oldest || segment->used < oldest->used) && !segment->dirty &&
+		    segment != keep)
+			oldest = segment;
+	if (oldest)
+		give(cache, oldest, false);
+	return oldest;
+}
+
 /* With a segment set aside for writes it is the first, and reads never get it. */
 struct segment *cache_take(struct cache *cache, bool write, const struct segment *keep)
 {
@@ -86,6 +112,8 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 	u32 writes = 0, i;
 	bool written;
 
+	if (!write && !reserved)
+		return take_for_read(cache, keep);
 	if (reserved == cache->nr)
 		reserved--;
 	for (i = 0; i < cache->nr; i++) {
@@ -104,15 +132,8 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 	segment = oldest;
 	if (write && !reserved && writes >= cache->nr_writes)
 		segment = oldest_write;
-	if (!segment)
-		return NULL;
-	segment->start = 0;
-	segment->end = 0;
-	segment->dropped = 0;
-	segment->asked = 0;
-	segment->returns = 0;
-	segment->write = write;
-	cache_use(cache, segment);
+	if (segment)
+		give(cache, segment, write);
 	return segment;
 }
 

@@ -18,15 +18,14 @@ struct write_buffer *write_buffer_create(const struct profile *profile, gfp_t gf
 	u32 runs = profile->write_segments + 2, i;
 	struct write_buffer *buffer;
 
-	buffer = kvzalloc(sizeof(*buffer) + runs * (sizeof(struct run) + 2 * sizeof(struct run *)),
-			  gfp);
+	buffer = kvzalloc(sizeof(*buffer) + runs * (sizeof(struct run) + 2 * sizeof(u16)), gfp);
 	if (!buffer)
 		return NULL;
 	buffer->profile = profile;
 	buffer->runs = (void *)&buffer->pool[runs];
 	buffer->unused = buffer->runs + runs;
 	for (i = 0; i < runs; i++)
-		buffer->unused[buffer->nr_unused++] = &buffer->pool[runs - 1 - i];
+		buffer->unused[buffer->nr_unused++] = runs - 1 - i;
 	return buffer;
 }
 
@@ -39,7 +38,7 @@ size_t write_buffer_bytes(const struct write_buffer *buffer)
 {
 	u32 runs = buffer->profile->write_segments + 2;
 
-	return sizeof(*buffer) + runs * (sizeof(struct run) + 2 * sizeof(struct run *));
+	return sizeof(*buffer) + runs * (sizeof(struct run) + 2 * sizeof(u16));
 }
 
 bool write_buffer_room(const struct write_buffer *buffer, u32 sectors)
@@ -57,7 +56,7 @@ static u32 first_behind(const struct write_buffer *buffer, u64 sector)
 	while (low < high) {
 		u32 middle = (low + high) / 2;
 
-		if (buffer->runs[middle]->segment.end > sector)
+		if (write_buffer_run(buffer, middle)->segment.end > sector)
 			high = middle;
 		else
 			low = middle + 1;
@@ -72,7 +71,7 @@ struct segment *write_buffer_find(const struct write_buffer *buffer, u64 sector,
 
 	if (i == buffer->nr)
 		return NULL;
-	segment = &buffer->runs[i]->segment;
+	segment = &write_buffer_run(buffer, i)->segment;
 	return sector >= segment->start && sector + sectors <= segment->end ? segment : NULL;
 }
 
@@ -80,9 +79,9 @@ struct segment *write_buffer_overlap(const struct write_buffer *buffer, u64 sect
 {
 	u32 i = first_behind(buffer, sector);
 
-	if (i == buffer->nr || first_dirty(buffer->runs[i]) >= sector + sectors)
+	if (i == buffer->nr || first_dirty(write_buffer_run(buffer, i)) >= sector + sectors)
 		return NULL;
-	return &buffer->runs[i]->segment;
+	return &write_buffer_run(buffer, i)->segment;
 }
 
 static void insert(struct write_buffer *buffer, const struct media *media, struct run *run)
@@ -97,12 +96,12 @@ static void insert(struct write_buffer *buffer, const struct media *media, struc
 	run->due = media_time(media, place.slots, 0, place.slot);
 	memmove(&buffer->runs[i + 1], &buffer->runs[i],
 		(buffer->nr++ - i) * sizeof(*buffer->runs));
-	buffer->runs[i] = run;
+	buffer->runs[i] = run - buffer->pool;
 }
 
 static struct run *take_out(struct write_buffer *buffer, u32 i)
 {
-	struct run *run = buffer->runs[i];
+	struct run *run = write_buffer_run(buffer, i);
 
 	memmove(&buffer->runs[i], &buffer->runs[i + 1],
 		(--buffer->nr - i) * sizeof(*buffer->runs));
@@ -111,7 +110,7 @@ static struct run *take_out(struct write_buffer *buffer, u32 i)
 
 static void give_back(struct write_buffer *buffer, struct run *run)
 {
-	buffer->unused[buffer->nr_unused++] = run;
+	buffer->unused[buffer->nr_unused++] = run - buffer->pool;
 }
 
 static u32 index_of(const struct write_buffer *buffer, const struct segment *segment)
@@ -128,19 +127,19 @@ struct segment *write_buffer_add(struct write_buffer *buffer, const struct media
 	/* The first that ends at @sector or behind it */
 	u32 i = sector ? first_behind(buffer, sector - 1) : 0;
 
-	if (i < buffer->nr && buffer->runs[i]->segment.end == sector &&
-	    (i + 1 == buffer->nr || first_dirty(buffer->runs[i + 1]) > end)) {
+	if (i < buffer->nr && write_buffer_run(buffer, i)->segment.end == sector &&
+	    (i + 1 == buffer->nr || first_dirty(write_buffer_run(buffer, i + 1)) > end)) {
 		/* A stream: the usual case, and nothing moves. */
-		segment = &buffer->runs[i]->segment;
+		segment = &write_buffer_run(buffer, i)->segment;
 		segment->end = end;
 		segment->dirty += sectors;
 		buffer->sectors += sectors;
 		return segment;
 	}
-	run = buffer->unused[--buffer->nr_unused];
+	run = &buffer->pool[buffer->unused[--buffer->nr_unused]];
 	segment = &run->segment;
 	*segment = (struct segment) { .write = true, .dirty_since = since };
-	while (i < buffer->nr && first_dirty(buffer->runs[i]) <= end) {
+	while (i < buffer->nr && first_dirty(write_buffer_run(buffer, i)) <= end) {
 		struct run *old = take_out(buffer, i);
 
 		sector = min(sector, first_dirty(old));
@@ -188,7 +187,7 @@ struct segment *write_buffer_nearest(const struct write_buffer *buffer, const st
 	while (low < high) {
 		u32 middle = (low + high) / 2;
 
-		if (buffer->runs[middle]->cylinder >= media->cylinder)
+		if (write_buffer_run(buffer, middle)->cylinder >= media->cylinder)
 			high = middle;
 		else
 			low = middle + 1;
@@ -197,9 +196,9 @@ struct segment *write_buffer_nearest(const struct write_buffer *buffer, const st
 	div64_u64_rem(now, buffer->profile->revolution, &angle);
 	while (low || right < buffer->nr) {
 		bool up = !low || (right < buffer->nr &&
-			  buffer->runs[right]->cylinder - media->cylinder <=
-			  media->cylinder - buffer->runs[low - 1]->cylinder);
-		struct run *run = buffer->runs[up ? right : low - 1];
+			  write_buffer_run(buffer, right)->cylinder - media->cylinder <=
+			  media->cylinder - write_buffer_run(buffer, low - 1)->cylinder);
+		struct run *run = write_buffer_run(buffer, up ? right : low - 1);
 
 		time = access_time(buffer, media, run, now, angle, best_time);
 		if (time == U64_MAX)

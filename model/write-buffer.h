@@ -22,14 +22,20 @@ struct write_buffer {
 	u64 sectors;		/* dirty, those being written included */
 	u32 nr;			/* runs, without the one being written */
 	u32 nr_unused;
-	struct run **runs;	/* by place */
-	struct run **unused;
+	u16 *runs;		/* by place, as places in the pool: short, as many are moved */
+	u16 *unused;
 	struct run pool[];
 };
 
 struct write_buffer *write_buffer_create(const struct profile *profile, gfp_t gfp);
 void write_buffer_destroy(struct write_buffer *buffer);
 size_t write_buffer_bytes(const struct write_buffer *buffer);
+
+/* By place */
+static inline struct run *write_buffer_run(const struct write_buffer *buffer, u32 i)
+{
+	return (struct run *)&buffer->pool[buffer->runs[i]];
+}
 
 /* Is there room for a write? There always is in an empty buffer, whatever its size. */
 bool write_buffer_room(const struct write_buffer *buffer, u32 sectors);

@@ -532,7 +532,7 @@ static void the_nearest_run_is_that_of_all_runs(struct kunit *test)
 		b.now += rnd_below(&rnd, MS);
 		for (i = 0; i < b.drive->writes->nr; i++) {
 			geometry_find(b.drive->media.geometry,
-				      b.drive->writes->runs[i]->segment.start, &place);
+				      write_buffer_run(b.drive->writes, i)->segment.start, &place);
 			media_access(&b.drive->media, &place, true, b.now, 0, &seek, &wait);
 			best = min(best, seek + wait);
 		}
@@ -696,17 +696,17 @@ static void check_write_buffer(struct bench *b)
 {
 	const struct write_buffer *writes = b->drive->writes;
 	const struct segment *written = b->drive->destage.segment;
-	u64 sum = written ? written->dirty : 0;
+	u64 sum = written ? written->dirty : 0, free = 0;
 	u32 i;
 
 	for (i = 0; i < writes->nr; i++) {
-		const struct segment *s = &writes->runs[i]->segment;
+		const struct segment *s = &write_buffer_run(writes, i)->segment;
 
 		KUNIT_ASSERT_EQ(b->test, s->start + s->dirty, s->end);
 		KUNIT_ASSERT_LE(b->test, 1ULL, s->dirty);
 		KUNIT_ASSERT_LE(b->test, s->end, b->profile.sectors);
-		if (i)
-			KUNIT_ASSERT_LE(b->test, writes->runs[i - 1]->segment.end + 1, s->start);
+		KUNIT_ASSERT_LE(b->test, free, s->start);
+		free = s->end + 1;
 		sum += s->dirty;
 	}
 	KUNIT_ASSERT_EQ(b->test, sum, writes->sectors);
