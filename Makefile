@@ -3,8 +3,8 @@ ifneq ($(KERNELRELEASE),)
 
 # Kbuild's part: called with M= set to this directory, or to a copy of it.
 obj-m += dm-david/
-# Newer kernels have asm/unaligned.h there. Told from here, as sparse 0.6.4 has no __has_include().
-subdir-ccflags-y += $(if $(wildcard $(srctree)/include/linux/unaligned.h),-DHAVE_LINUX_UNALIGNED_H)
+# Headers that older kernels have elsewhere.
+subdir-ccflags-y += -idirafter $(src)/dm-david/compat/include
 ifdef CONFIG_KUNIT
 obj-m += $(if $(wildcard $(src)/tests/kunit/Kbuild),tests/kunit/)
 endif

@@ -38,11 +38,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#ifdef HAVE_LINUX_UNALIGNED_H
 #include <linux/unaligned.h>
-#else
-#include <asm/unaligned.h>
-#endif
 
 #else
 
