@@ -130,7 +130,10 @@ static void slow_through(struct job *job, const struct profile *profile)
 	job->parts[0].gap = 0;
 }
 
-/* Larger requests */
+/*
+ * Larger requests. The window holds commands: of requests that are several, it has fewer places to
+ * choose from, the larger they are.
+ */
 
 static bool fit_size(struct job *job, const struct profile *profile)
 {
@@ -317,7 +320,7 @@ const struct rule rules[] = {
 	  .text = "reads that skip up to 64 KiB take no longer than reading all of it",
 	  .tolerance = 60, .fit = fit_through, .slow = slow_through },
 	{ .name = "size", .text = "requests of twice the size never cost throughput",
-	  .tolerance = 50, .fit = fit_size, .fast = fast_size },
+	  .tolerance = 80, .fit = fit_size, .fast = fast_size },
 	{ .name = "stroke", .text = "half the span never costs throughput",
 	  .tolerance = 80, .fit = fit_stroke, .fast = fast_stroke },
 	{ .name = "pause", .text = "a pause never makes requests faster",
