@@ -228,6 +228,7 @@ static void need_layout(struct classifier *c, struct ext_live *e)
 static void state_is_set(struct classifier *c, struct volume *v)
 {
 	c->table_wanted |= volume_doubted(v);
+	v->fresh &= v->state != VOLUME_MOUNTED;
 	/* Every block will be asked about: better know the layout before the first one comes. */
 	if (v->fs != VOLUME_EXT || v->state != VOLUME_MOUNTED)
 		return;
@@ -944,17 +945,17 @@ void classifier_read(struct classifier *c, const struct classify_write *w)
 			scan(c, w, pos, 1);
 }
 
-static void is_looked_at(struct ext_live *e)
+static void is_looked_at(struct volume *v)
 {
-	e->stranger = true;
-	trust_looked(&e->trust);
+	v->fresh = false;
+	v->ext->stranger = true;
+	trust_looked(&v->ext->trust);
 }
 
 void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 {
 	unsigned int i;
 
-	volume_read(&c->volumes, sector, sectors);
 	for (i = 0; c->by_super && i < c->volumes.nr; i++) {
 		struct volume *v = &c->volumes.volume[i];
 		u64 super = v->start + SUPER_SECTOR;
@@ -962,7 +963,7 @@ void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 		if (v->fs != VOLUME_EXT)
 			selfid_looked(v, sector, sectors);
 		else if (sector < super + SUPER_SECTORS && super < sector + sectors)
-			is_looked_at(v->ext);
+			is_looked_at(v);
 	}
 }
 

@@ -9,7 +9,7 @@
 #define GPT_HEADER	512
 #define GPT_ENTRIES	1024
 #define GPT_ENTRY	128
-#define SMALL		8192u	/* what mkfs zeroes at a volume's end, at most */
+#define SMALL		4096u	/* what mkfs zeroes at a volume's end, at most */
 
 void placed_cleared(struct placed *p, u64 sector, u64 sectors)
 {
@@ -24,15 +24,14 @@ void placed_cleared(struct placed *p, u64 sector, u64 sectors)
 	last->end = max(last->end, sector + sectors);
 }
 
-void placed_read(struct placed *p, u64 sector, u64 sectors)
+void placed_forget(struct placed *p)
 {
-	if (sectors <= PLACED_READ)
-		p->read[p->next_read++ % PLACED_READS] = sector + sectors;
+	memset(p, 0, sizeof(*p));
 }
 
-bool placed_fills(u64 end, u64 disk)
+bool placed_fills(u64 start, u64 end, u64 disk)
 {
-	return end <= disk && disk - end < PARTITIONS;
+	return !start && end <= disk && disk - end < PARTITIONS;
 }
 
 static bool in_gpt(const void *table, u64 start, u64 sectors)
@@ -78,18 +77,8 @@ bool placed_made(const struct placed *p, u64 start, u64 end)
 
 		if (run->start >= end || run->end < end || run->end - end >= SLACK)
 			continue;
-		if (run->start <= start || run->end - run->start <= SMALL)
+		if (run->start == start || run->end - run->start <= SMALL)
 			return true;
 	}
-	return false;
-}
-
-bool placed_reached(const struct placed *p, u64 end)
-{
-	unsigned int i;
-
-	for (i = 0; i < PLACED_READS; i++)
-		if (p->read[i] == end)
-			return true;
 	return false;
 }

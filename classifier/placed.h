@@ -6,13 +6,16 @@
  * pieces: what lies behind the first is somebody else's, or its own from another place. A volume
  * is believed as far as something was seen at the place computed for its end:
  *
- *   - it ends where the disk does, but for what a partition table leaves
+ *   - it is the whole disk, but for what a partition table would leave
  *   - the partition table has a partition that begins where it does, and is as long
- *   - its mkfs has discarded all of it, in one run
+ *   - its mkfs has discarded all of it and no more, in one run
  *   - its mkfs has set zeros at its end, as those of ext, xfs and btrfs do (against old
  *     signatures of md)
- *   - before it was grown its last block was read, as the drivers of ext4 and xfs do to see that
- *     it is there; that of xfs at each mount
+ *
+ * What mkfs does counts for one volume that is proved by it, and no other: a neighbour, or who was
+ * there before, may end at the same sector. For the same reason reads tell nothing: the drivers of
+ * ext4 and xfs read their last block, and so does whoever probes a neighbour. A volume that begins
+ * elsewhere than the disk may end where the disk does by chance, with its second piece on another.
  *
  * Portable; the caller serialises.
  */
@@ -22,8 +25,6 @@
 #include "../dm-david/lib/portable.h"
 
 #define PLACED_RUNS	8
-#define PLACED_READS	32
-#define PLACED_READ	8u	/* sectors of such a read, at most */
 
 struct placed {
 	/* sectors discarded or set to zeros, lately, from left to right */
@@ -31,19 +32,16 @@ struct placed {
 		u64 start, end;
 	} run[PLACED_RUNS];
 	unsigned int last;
-	/* where short reads ended, lately */
-	u64 read[PLACED_READS];
-	unsigned int next_read;
 };
 
 /* The sectors are discarded, zeroed, or written with zeros. */
 void placed_cleared(struct placed *p, u64 sector, u64 sectors);
 
-/* The sectors were read. */
-void placed_read(struct placed *p, u64 sector, u64 sectors);
+/* It has told of one volume: no other. */
+void placed_forget(struct placed *p);
 
-/* Does a volume that ends at @end fill the disk of @disk sectors? */
-bool placed_fills(u64 end, u64 disk);
+/* Is a volume from @start to @end the whole disk of @disk sectors? */
+bool placed_fills(u64 start, u64 end, u64 disk);
 
 /*
  * Does the partition table among the first PLACED_TABLE bytes of the disk have a partition that
@@ -55,8 +53,5 @@ bool placed_in_table(const void *table, u64 start, u64 sectors);
 
 /* Was a volume of these sectors made at one piece just now? */
 bool placed_made(const struct placed *p, u64 start, u64 end);
-
-/* Was the last block in front of @end read lately? */
-bool placed_reached(const struct placed *p, u64 end);
 
 #endif

@@ -297,8 +297,10 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 		overwritten(c, v, at, *len);
 	if (v->fs == VOLUME_BTRFS && unlikely(v->btrfs->anew))
 		forget(c, v);
-	if (unlikely(sign != SELFID_NO_SIGN) && c->by_super)
+	if (unlikely(sign != SELFID_NO_SIGN) && c->by_super) {
 		v->state = sign == SELFID_AT_WORK ? VOLUME_MOUNTED : VOLUME_UNKNOWN;
+		v->fresh &= v->state != VOLUME_MOUNTED;
+	}
 	if (unlikely(wants_work(c, v)))
 		c->pending = true;
 	if (likely(v->state == VOLUME_MOUNTED) || verdict == VERDICT_KEEP) {
@@ -393,6 +395,7 @@ void selfid_looked(struct volume *v, u64 sector, u64 sectors)
 
 	if (overlap(sector, sectors, v->start + selfid_super_sector(v->fs), n)) {
 		v->state = VOLUME_UNKNOWN;
+		v->fresh = false;
 		return;
 	}
 	if (!v->ready || sector < v->start)

@@ -132,7 +132,7 @@ static bool is_made(const struct volume_table *t, u64 start, u64 sectors)
 {
 	u64 end = start + sectors;
 
-	return !t->doubt || placed_fills(end, t->disk) ||
+	return !t->doubt || placed_fills(start, end, t->disk) ||
 	       (placed_made(&t->placed, start, end) && !is_end_of_another(t, start, end));
 }
 
@@ -144,6 +144,7 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 	unsigned int at, slot;
 
 	if (proved) {
+		placed_forget(&t->placed);
 		end_overlapping(t, start, sectors, U64_MAX);
 	} else {
 		make_room(t, start);
@@ -165,6 +166,7 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 	v->proved = proved ? sectors : 0;
 	v->fs = fs;
 	v->state = VOLUME_UNKNOWN;
+	v->fresh = true;
 	v->slot = slot;
 	switch (fs) {
 	case VOLUME_EXT:
@@ -200,9 +202,8 @@ static void set_sectors(struct volume_table *t, struct volume *v, u64 sectors, b
 
 void volume_resize(struct volume_table *t, struct volume *v, u64 sectors)
 {
-	u64 end = v->start + sectors;
-	bool proved = !t->doubt || sectors <= v->proved || placed_fills(end, t->disk) ||
-		      placed_reached(&t->placed, end);
+	bool proved = !t->doubt || sectors <= v->proved ||
+		      placed_fills(v->start, v->start + sectors, t->disk);
 
 	if (v->sectors != sectors || v->claimed != sectors)
 		set_sectors(t, v, sectors, proved);
@@ -219,36 +220,9 @@ void volume_cleared(struct volume_table *t, u64 sector, u64 sectors)
 	for (i = 0; i < t->nr; i++) {
 		struct volume *v = &t->volume[i];
 
-		if (unlikely(volume_doubted(v)) && v->state != VOLUME_MOUNTED &&
+		if (unlikely(volume_doubted(v)) && v->fresh &&
 		    is_made(t, v->start, v->claimed)) {
-			set_sectors(t, v, v->claimed, true);
-			return;
-		}
-	}
-}
-
-/* xfs reads its last sector at each mount. */
-static bool is_last(const struct volume *v, u64 sector, u64 sectors)
-{
-	return v->fs == VOLUME_XFS && v->state != VOLUME_MOUNTED && sectors <= PLACED_READ &&
-	       sector + sectors == v->start + v->claimed;
-}
-
-void volume_read(struct volume_table *t, u64 sector, u64 sectors)
-{
-	struct volume *v;
-	unsigned int i;
-	u64 next;
-
-	if (!t->doubt)
-		return;
-	v = volume_find(t, sector, &next);
-	if (likely(v && sector + sectors < v->start + v->proved))
-		return;
-	placed_read(&t->placed, sector, sectors);
-	for (i = 0; i < t->nr; i++) {
-		v = &t->volume[i];
-		if (volume_doubted(v) && is_last(v, sector, sectors)) {
+			placed_forget(&t->placed);
 			set_sectors(t, v, v->claimed, true);
 			return;
 		}

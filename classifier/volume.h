@@ -51,6 +51,7 @@ struct volume {
 	/* btrfs and xfs */
 	bool ready;		/* what is pointed to knows the superblock */
 	bool asked;		/* the superblock is being read */
+	bool fresh;		/* its mkfs may still be at work */
 	u64 judged;		/* btrfs: the commit that undecided blocks are judged by */
 	u32 hand;		/* and how far in their table that is */
 	u8 uuid[SELFID_UUID];	/* as metadata carries it */
@@ -102,8 +103,7 @@ static inline bool volume_doubted(const struct volume *v)
 /* The first PLACED_TABLE bytes of the disk: volumes may be proved by a partition table. */
 void volume_table_read(struct volume_table *t, const void *table);
 
-/* The sectors are discarded or set to zeros; or read. Volumes may be proved by that. */
+/* The sectors are discarded or set to zeros. Volumes may be proved by that. */
 void volume_cleared(struct volume_table *t, u64 sector, u64 sectors);
-void volume_read(struct volume_table *t, u64 sector, u64 sectors);
 
 #endif

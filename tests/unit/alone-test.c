@@ -260,6 +260,15 @@ static enum classify_reason mount_and_write(struct kunit *test, struct disk *d)
 	return noise(test, d, AT);
 }
 
+/* mkfs() leaves it mounted. */
+static void made_anew(struct kunit *test, struct disk *d)
+{
+	mkfs(test, d, 1);
+	memset(block, 0x55, BLOCK);
+	put_block(test, d, 0);
+	super_is(test, d, false, 0);
+}
+
 static void a_volume_is_believed_where_its_end_was_seen(struct kunit *test)
 {
 	struct disk *d = on_a_larger_disk(test);
@@ -276,8 +285,7 @@ static void a_volume_is_believed_where_its_end_was_seen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
 	done(d);
 	d = on_a_larger_disk(test);
-	mkfs(test, d, 1);
-	super_is(test, d, false, 0);
+	made_anew(test, d);
 	memset(block, 0, BLOCK);
 	put_block(test, d, BLOCKS - 1);
 	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
@@ -362,24 +370,57 @@ static void grow(struct kunit *test, struct disk *d, u32 blocks)
 	put_block(test, d, 0);
 }
 
-static void a_volume_that_grew_is_believed_where_its_new_end_was_read(struct kunit *test)
+/* Who reads the last block may be one that probes a neighbour, which ends there. */
+static void a_volume_that_grew_is_not_believed_where_its_new_end_was_read(struct kunit *test)
 {
-	struct disk *d;
-	int read;
+	struct disk *d = on_a_larger_disk(test);
 
-	for (read = 0; read < 2; read++) {
-		d = on_a_larger_disk(test);
-		classifier_discard(&d->c, d->start, BLOCKS * 8);
-		mkfs(test, d, 1);
-		KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
-		if (read)
-			classifier_looked(&d->c, d->start + (2 * BLOCKS - 1) * 8, 8);
-		grow(test, d, 2 * BLOCKS);
-		KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
-		KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + 100),
-				read ? CLASSIFY_UNLOGGED : CLASSIFY_UNPLACED);
-		done(d);
-	}
+	classifier_discard(&d->c, d->start, BLOCKS * 8);
+	mkfs(test, d, 1);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
+	classifier_looked(&d->c, d->start + (2 * BLOCKS - 1) * 8, 8);
+	grow(test, d, 2 * BLOCKS);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + 100), CLASSIFY_UNPLACED);
+	done(d);
+}
+
+static void what_a_neighbour_cleared_proves_nothing(struct kunit *test)
+{
+	struct disk *d = on_a_larger_disk(test);
+
+	/* Another volume was made that ended at the same sector, and something unknown instead. */
+	memset(block, 0, BLOCK);
+	put_block(test, d, BLOCKS - 1);
+	mkfs(test, d, 2);
+	memset(block, 0x55, BLOCK);
+	put_block(test, d, 0);
+	mkfs(test, d, 1);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNPLACED);
+	done(d);
+	/* More than the volume was discarded. */
+	d = on_a_larger_disk(test);
+	classifier_discard(&d->c, 0, d->start + BLOCKS * 8);
+	mkfs(test, d, 1);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNPLACED);
+	done(d);
+	/* mkfs is over once somebody reads what it made. */
+	d = on_a_larger_disk(test);
+	made_anew(test, d);
+	classifier_looked(&d->c, d->start, 8);
+	memset(block, 0, BLOCK);
+	put_block(test, d, BLOCKS - 1);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNPLACED);
+	done(d);
+}
+
+static void a_volume_elsewhere_is_not_proved_by_the_end_of_the_disk(struct kunit *test)
+{
+	/* The whole disk is; with its second piece on another disk one may end there by chance. */
+	KUNIT_EXPECT_TRUE(test, placed_fills(0, 100000, 100000));
+	KUNIT_EXPECT_TRUE(test, placed_fills(0, 100000, 104000));
+	KUNIT_EXPECT_FALSE(test, placed_fills(0, 100000, 99999));
+	KUNIT_EXPECT_FALSE(test, placed_fills(2048, 100000, 100000));
 }
 
 static void a_volume_that_grew_spares_its_neighbour(struct kunit *test)
@@ -447,7 +488,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_volume_is_believed_where_its_end_was_seen),
 	KUNIT_CASE(a_partition_is_one_piece),
 	KUNIT_CASE(the_partition_table_is_read_for_who_needs_it),
-	KUNIT_CASE(a_volume_that_grew_is_believed_where_its_new_end_was_read),
+	KUNIT_CASE(a_volume_that_grew_is_not_believed_where_its_new_end_was_read),
+	KUNIT_CASE(what_a_neighbour_cleared_proves_nothing),
+	KUNIT_CASE(a_volume_elsewhere_is_not_proved_by_the_end_of_the_disk),
 	KUNIT_CASE(a_volume_that_grew_spares_its_neighbour),
 	KUNIT_CASE(a_file_system_found_behind_what_is_proved_cuts_the_volume_off),
 	KUNIT_CASE(what_discards_bitmaps_takes_the_place),

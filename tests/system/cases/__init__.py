@@ -32,6 +32,7 @@ LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnam
 # Who else writes to the disk: writers.toml has the list of them.
 LAYERS = (
     "volumes",
+    "coincidence",
     "caches",
     "mirrors",
     "aftercut",
