@@ -33,6 +33,7 @@ LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnam
 LAYERS = (
     "volumes",
     "coincidence",
+    "formats",
     "caches",
     "mirrors",
     "aftercut",
