@@ -22,6 +22,7 @@ SHORT = (
     *("strangers.an_xfs_made_behind*_auto", "volumes.a_thin_ext4*_implicit", "lvm.a_volume*_auto"),
     # What implicit has to prove: one piece, order, who is at work.
     *("volumes.an_ext4_volume*_xfs_*_implicit", "volumes.an_xfs_volume*_f2fs_*_implicit"),
+    *("coincidence.an_ext4_extended*_an_xfs_*_implicit", "coincidence.an_xfs_in_pieces*_an_f2fs_*_implicit"),
     *("lvm.a_volume*_implicit", "caches.ext4_behind_a_cache*_implicit"),
     *("aftercut.a_mount_without_the_log*_implicit", "aftercut.debugfs*_implicit"),
     *("strangers.an_f2fs_in_a_partition*_implicit", "images.an_image_restored_at_random*_implicit"),
