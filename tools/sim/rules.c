@@ -116,6 +116,8 @@ static bool fit_through(struct job *job, const struct profile *profile)
 	part->streams = 1;
 	part->writes = 0;
 	part->flush = 0;
+	/* What waits in the host's queue is merged, but not across gaps. */
+	part->depth = min(part->depth, profile->ncq_depth);
 	/* Many larger ones are more than the host's queue takes, and overtake one another. */
 	part->sectors = min(part->sectors, 1u * MIB);
 	if (!part->gap)
@@ -130,10 +132,19 @@ static void slow_through(struct job *job, const struct profile *profile)
 	job->parts[0].gap = 0;
 }
 
+/* Larger requests */
+
 /*
- * Larger requests. The window holds commands: of requests that are several, it has fewer places to
- * choose from, the larger they are.
+ * As many requests as the window has room for, in pieces that the host makes of twice their
+ * size. Of more the drive would know parts only: without a cache it loses a revolution where the
+ * rest comes.
  */
+static u32 known_to_drive(const struct job_part *part, const struct profile *profile)
+{
+	u32 pieces = (2 * part->sectors + profile->max_sectors - 1) / profile->max_sectors;
+
+	return max(profile->ncq_depth / pieces, 1u);
+}
 
 static bool fit_size(struct job *job, const struct profile *profile)
 {
@@ -147,6 +158,7 @@ static bool fit_size(struct job *job, const struct profile *profile)
 	if (part->writes < 100)
 		part->fua = false;
 	part->sectors = min(part->sectors, 8u * MIB);
+	part->depth = min(part->depth, known_to_drive(part, profile));
 	part->gap = 0;
 	part->flush = 0;
 	part->pace = 0;
