@@ -16,7 +16,7 @@ from pathlib import Path
 from raw import opened
 from units import GIB, MIB
 from victim import MODES, LOGFLUSH, drop_caches, fake, flush_buffers, in_modes, look, make
-from victim import many_directories, populate, shut_down, sync, told, tree, wait_until
+from victim import many_directories, populate, shut_down, size_of, sync, told, tree, wait_until
 
 from cases.mirrors import ARRAY, at_work, slowly, synced
 from cases.strangers import dos_label
@@ -31,6 +31,7 @@ ONLY_IMPLICIT = ("keep", "implicit")
 @contextmanager
 def through_qemu(disk: str, kind: str) -> Iterator[str]:
     run("qemu-nbd", "--fork", "--cache=none", "-f", kind, "-c", DEVICE, disk)
+    wait_until(lambda: size_of(DEVICE) > 0, "the client's size")
     try:
         yield DEVICE
     finally:
