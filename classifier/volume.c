@@ -29,6 +29,16 @@ struct volume *volume_at(struct volume_table *t, u64 start)
 	return n && t->volume[n - 1].start == start ? &t->volume[n - 1] : NULL;
 }
 
+struct volume *volume_of_slot(struct volume_table *t, u32 slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr; i++)
+		if (volume_slot(&t->volume[i]) == slot)
+			return &t->volume[i];
+	return NULL;
+}
+
 void volume_remove(struct volume_table *t, struct volume *v)
 {
 	unsigned int at = v - t->volume;
@@ -87,18 +97,6 @@ static bool in_use(const struct volume_table *t, enum volume_fs fs, unsigned int
 	return false;
 }
 
-static bool has_memory(const struct volume_table *t, enum volume_fs fs, unsigned int slot)
-{
-	switch (fs) {
-	case VOLUME_BTRFS:
-		return t->btrfs[slot];
-	case VOLUME_XFS:
-		return t->xfs[slot];
-	default:
-		return true;
-	}
-}
-
 /* A free slot, one with memory if there is one. There are as many as volumes. */
 static unsigned int free_slot(const struct volume_table *t, enum volume_fs fs)
 {
@@ -107,7 +105,7 @@ static unsigned int free_slot(const struct volume_table *t, enum volume_fs fs)
 	for (slot = 0; slot < VOLUMES_MAX; slot++) {
 		if (in_use(t, fs, slot))
 			continue;
-		if (has_memory(t, fs, slot))
+		if (t->live[fs][slot])
 			return slot;
 		if (found == VOLUMES_MAX)
 			found = slot;
@@ -168,19 +166,12 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 	v->state = VOLUME_UNKNOWN;
 	v->fresh = true;
 	v->slot = slot;
-	switch (fs) {
-	case VOLUME_EXT:
-		v->ext = &t->ext[slot];
-		v->ext->in_use = true;
-		break;
-	case VOLUME_BTRFS:
-		v->btrfs = t->btrfs[slot];
-		t->had_btrfs = true;
-		break;
-	case VOLUME_XFS:
-		v->xfs = t->xfs[slot];
-		break;
+	if (fs == VOLUME_EXT) {
+		t->live[fs][slot] = &t->ext[slot];
+		t->ext[slot].in_use = true;
 	}
+	t->had_btrfs |= fs == VOLUME_BTRFS;
+	v->live = t->live[fs][slot];
 	return v;
 }
 

@@ -27,6 +27,10 @@ enum volume_fs {
 	VOLUME_XFS,
 };
 
+#define VOLUME_KINDS	(VOLUME_XFS + 1)
+/* volume_slot() is below. */
+#define VOLUME_SLOTS	(VOLUME_KINDS * VOLUMES_MAX)
+
 enum volume_state {
 	VOLUME_UNKNOWN,		/* nobody has said */
 	VOLUME_UNMOUNTED,
@@ -61,9 +65,11 @@ struct volume_table {
 	struct volume volume[VOLUMES_MAX];	/* sorted by start, disjoint */
 	unsigned int nr;
 	struct ext_live ext[VOLUMES_MAX];	/* in use: those that a volume points to */
-	/* Of btrfs and xfs, memory given when it was needed first, and kept for the next one. */
-	struct btrfs_live *btrfs[VOLUMES_MAX];
-	struct xfs_live *xfs[VOLUMES_MAX];
+	/*
+	 * What volumes point to, by kind and slot. Of btrfs and xfs memory, given when it was
+	 * needed first, and kept for the next one. Of ext the above, once used.
+	 */
+	void *live[VOLUME_KINDS][VOLUMES_MAX];
 	u64 ended;		/* volumes that others replaced */
 	u64 refused;		/* for lack of room */
 	bool had_btrfs;		/* there is one, or was */
@@ -93,6 +99,15 @@ void volume_remove(struct volume_table *t, struct volume *v);
  * begins, and no more of it is proved than was.
  */
 void volume_resize(struct volume_table *t, struct volume *v, u64 sectors);
+
+/* The volume that volume_slot() says is @slot, or NULL. */
+struct volume *volume_of_slot(struct volume_table *t, u32 slot);
+
+/* What stands for @v in the tables that all volumes share: undecided.h, assoc.h. */
+static inline u32 volume_slot(const struct volume *v)
+{
+	return v->fs * VOLUMES_MAX + v->slot;
+}
 
 /* Is it not proved that it lies where its superblock has it? */
 static inline bool volume_doubted(const struct volume *v)

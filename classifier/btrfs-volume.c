@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Volumes of btrfs: see volume-ops.h and selfid-volume.h. */
+#include "selfid-volume.h"
+
+#define CHUNKS_AT_ONCE	256	/* of classifier.undecided */
+
+static const char *parse(struct classifier *c, const void *super, u32 bytes, u64 room,
+			 u64 *sectors, const u8 **uuid)
+{
+	const char *wrong;
+
+	if (bytes < BTRFS_SUPER_BYTES)
+		return "not all of it";
+	wrong = btrfs_parse_super(super, room, &c->fresh.btrfs);
+	*sectors = c->fresh.btrfs.sectors;
+	*uuid = c->fresh.btrfs.fsid;
+	return wrong;
+}
+
+static struct volume *super_seen(struct classifier *c, u64 start, const void *super, u32 bytes,
+				 bool durable)
+{
+	return selfid_super(c, VOLUME_BTRFS, start, super, bytes);
+}
+
+/* Nothing is undecided on @v. */
+static void forget_undecided(struct classifier *c, struct volume *v)
+{
+	undecided_forget(&c->undecided, volume_slot(v));
+	v->btrfs->anew = false;
+}
+
+static const char *begin(struct classifier *c, struct volume *v, const void *super, u32 bytes,
+			 u64 room)
+{
+	const char *wrong = btrfs_live_init(v->btrfs, super, room);
+
+	forget_undecided(c, v);
+	c->undecided.wanted = c->undecided.limit;
+	return wrong;
+}
+
+static enum verdict judge_write(struct classifier *c, struct volume *v,
+				const struct selfid_request *r, u32 pos, u32 *len,
+				enum selfid_reason *why, enum selfid_sign *sign, u64 *sectors)
+{
+	enum verdict verdict = btrfs_live_write(v->btrfs, r, pos, len, why);
+
+	*sign = v->btrfs->sign;
+	v->btrfs->sign = SELFID_NO_SIGN;
+	*sectors = v->btrfs->geo.sectors;
+	if (unlikely(v->btrfs->anew))
+		forget_undecided(c, v);
+	return verdict;
+}
+
+/*
+ * Remember those of the sectors that are whole blocks. The target looks at blocks of its own, so
+ * the volume's must be the same.
+ */
+static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
+{
+	u64 block = DIV_ROUND_UP(at, SELFID_BLOCK_SECTORS);
+	u64 end = min(at + sectors, v->proved) / SELFID_BLOCK_SECTORS;
+
+	if (!c->undecided.limit || c->by_inode || block >= end || v->start % SELFID_BLOCK_SECTORS)
+		return false;
+	for (; block < end; block++)
+		undecided_add(&c->undecided, volume_slot(v), block,
+			      SELFID_BLOCK_SHIFT + SECTOR_BITS, btrfs_live_tag(v->btrfs), false);
+	c->pending |= c->undecided.wanted;
+	return true;
+}
+
+static bool wants_work(const struct classifier *c, const struct volume *v)
+{
+	u64 epoch;
+
+	if ((v->btrfs->walking && !v->btrfs->asked) || btrfs_live_memory(v->btrfs))
+		return true;
+	epoch = btrfs_live_epoch(v->btrfs);
+	return undecided_any(&c->undecided) && epoch && epoch != v->judged;
+}
+
+/*
+ * The @n blocks from @block on, written at either @time, are in one chunk of data, or too new to
+ * tell, or only one; false: none of these.
+ */
+static bool judge_blocks(struct classifier *c, const struct volume *v, u64 block, u32 n,
+			 const u64 *time)
+{
+	enum verdict verdict;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		verdict = btrfs_live_decide(v->btrfs, block * SELFID_BLOCK_SECTORS,
+					    n * SELFID_BLOCK_SECTORS, time[i]);
+		if (n > 1 && verdict == VERDICT_KEEP)
+			return false;
+		if (verdict != VERDICT_UNDECIDED)
+			undecided_decide(&c->undecided, volume_slot(v), block, n, time[i] + 1,
+					 verdict == VERDICT_SQUASH);
+	}
+	return true;
+}
+
+/* Judge undecided blocks by the chunks of the last commit. */
+static bool judge_undecided(struct classifier *c, struct volume *v)
+{
+	const struct undecided_chunk *chunk;
+	u32 left = CHUNKS_AT_ONCE, i;
+	u64 epoch, block, time[2];
+
+	if (!v->ready || !undecided_any(&c->undecided))
+		return false;
+	epoch = btrfs_live_epoch(v->btrfs);
+	if (!epoch)
+		return false;
+	if (v->judged != epoch) {
+		v->judged = epoch;
+		v->hand = 0;
+	}
+	while (left--) {
+		chunk = undecided_next(&c->undecided, volume_slot(v), &v->hand, &block);
+		if (!chunk)
+			return false;
+		time[0] = chunk->old_time;
+		time[1] = chunk->new_time;
+		if (judge_blocks(c, v, block, UNDECIDED_CHUNK, time))
+			continue;
+		for (i = 0; i < UNDECIDED_CHUNK; i++)
+			judge_blocks(c, v, block + i, 1, time);
+	}
+	return true;
+}
+
+static u32 undecided_shift(const struct volume *v)
+{
+	return SELFID_BLOCK_SHIFT;
+}
+
+static enum classify_sums sums(const struct volume *v)
+{
+	if (!v->ready || !btrfs_sums_are_crc32c(&v->btrfs->geo) || v->start % SELFID_BLOCK_SECTORS)
+		return CLASSIFY_SUMS_OTHER;
+	return CLASSIFY_SUMS_CRC32C;
+}
+
+/* Tools read the chunk tree's root, too, but through the page cache, and so in other lengths. */
+static bool is_mounting(struct volume *v, u64 sector, u64 sectors)
+{
+	u64 root = btrfs_live_root(v->btrfs);
+
+	return root && sector == root && sectors == v->btrfs->geo.node_bytes >> SECTOR_BITS;
+}
+
+static size_t memory(const struct classifier *c, const struct volume *v)
+{
+	return btrfs_live_memory(v->btrfs);
+}
+
+static void *give(struct volume *v, void *memory, size_t bytes)
+{
+	return btrfs_live_give(v->btrfs, memory, bytes);
+}
+
+static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
+{
+	if (!btrfs_live_want(v->btrfs, sector, bytes))
+		return false;
+	c->reader = v->btrfs;
+	c->reader_sector = v->start + *sector;
+	return true;
+}
+
+static void destroy(void *live, void (*release)(const void *))
+{
+	struct btrfs_live *b = live;
+
+	if (b)
+		release(b->memory);
+	release(b);
+}
+
+static size_t live_bytes(const void *live)
+{
+	const struct btrfs_live *b = live;
+
+	return b ? sizeof(*b) + b->bytes : 0;
+}
+
+static const struct selfid_ops btrfs_selfid_ops = {
+	.super_sectors = VOLUME_SUPER_SECTORS,
+	.live_bytes = sizeof(struct btrfs_live),
+	.parse = parse,
+	.begin = begin,
+	.write = judge_write,
+	.remember = remember,
+	.wants_work = wants_work,
+	.is_mounting = is_mounting,
+	.memory = memory,
+	.give = give,
+	.want = want,
+};
+
+const struct volume_ops btrfs_volume_ops = {
+	.super_sector = BTRFS_SUPER_SECTOR,
+	.magic_offset = BTRFS_MAGIC_OFFSET,
+	.magic_bytes = 8,
+	.magic = "_BHRfS_M",
+	.selfid = &btrfs_selfid_ops,
+	.super = super_seen,
+	.outlasts = selfid_outlasts,
+	.write = selfid_write,
+	.discarded = selfid_discarded,
+	.looked = selfid_looked,
+	.undecided_shift = undecided_shift,
+	.judge = judge_undecided,
+	.sums = sums,
+	.memory = selfid_memory,
+	.give = selfid_give,
+	.want = selfid_want,
+	.learn = selfid_learn,
+	.destroy = destroy,
+	.live_bytes = live_bytes,
+};

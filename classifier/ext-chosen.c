@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files of ext that are chosen to be kept: by inode number, by name, by directory.
+ *
+ * Inodes tell which blocks a chosen file has (assoc.h). Names are read from directories while
+ * inodes wait for them (ext-names.h).
+ */
+#include "ext-volume.h"
+
+static bool is_chosen(void *ctx, u32 slot, u32 ino)
+{
+	struct classifier *c = ctx;
+	const struct volume *v = volume_of_slot(&c->volumes, slot);
+
+	if (!v || c->choice.inode(c->choice.ctx, v->start, ino))
+		return true;
+	return c->by_name && (!ext_names_ready(v->ext) || ext_names_has(&v->ext->names, ino));
+}
+
+static bool can_tell(void *ctx, u32 slot)
+{
+	const struct classifier *c = ctx;
+
+	return !c->by_name || ext_names_ready(&c->volumes.ext[slot]);
+}
+
+void classifier_choose(struct classifier *c, const struct classify_choice *choice)
+{
+	c->choice = *choice;
+	c->assoc.chosen = is_chosen;
+	c->assoc.ready = can_tell;
+	c->assoc.chosen_ctx = c;
+}
+
+void classifier_chosen_more(struct classifier *c)
+{
+	u32 slot;
+
+	for (slot = 0; slot < VOLUMES_MAX; slot++)
+		ext_names_choose(&c->volumes.ext[slot].names);
+	c->pending = true;
+}
+
+void classifier_chosen_anew(struct classifier *c)
+{
+	u32 slot;
+
+	for (slot = 0; slot < VOLUME_SLOTS; slot++)
+		undecided_forget(&c->undecided, slot);
+	classifier_chosen_more(c);
+}
+
+/* What the walk through one volume's directories is to know. */
+struct choice_of {
+	const struct classify_choice *choice;
+	u64 start;
+};
+
+static bool suffix_of(void *ctx, const char *name, u32 len)
+{
+	const struct choice_of *of = ctx;
+
+	return of->choice->suffix(of->choice->ctx, name, len);
+}
+
+static u32 next_dir_of(void *ctx, u32 after)
+{
+	const struct choice_of *of = ctx;
+
+	return of->choice->next_dir(of->choice->ctx, of->start, after);
+}
+
+static struct ext_names_choice choice_in(const struct classifier *c, struct choice_of *of)
+{
+	return (struct ext_names_choice) {
+		.suffix = suffix_of,
+		.next_dir = next_dir_of,
+		.ctx = of,
+		.everywhere = c->by_suffix,
+	};
+}
+
+/* Names are read while inodes wait for them, and none is looked at with what is known. */
+static u64 want_names(struct classifier *c, const struct volume *v)
+{
+	struct choice_of of = { &c->choice, v->start };
+	struct ext_names_choice choice = choice_in(c, &of);
+
+	if (v->fs != VOLUME_EXT || !v->ext->names.wanted || ext_names_ready(v->ext) ||
+	    !assoc_waits(&c->assoc, ext_slot(c, v->ext), v->ext))
+		return 0;
+	return ext_names_want(v->ext, &choice);
+}
+
+bool ext_chosen_want(struct classifier *c, u64 *sector, u32 *bytes)
+{
+	unsigned int i;
+	u64 block;
+
+	for (i = 0; c->by_name && !assoc_is_busy(&c->assoc) && i < c->volumes.nr; i++) {
+		const struct volume *v = &c->volumes.volume[i];
+
+		block = want_names(c, v);
+		if (!block)
+			continue;
+		c->reading = CLASSIFY_READS_NAMES;
+		ext_block_at(v, block, sector, bytes);
+		return true;
+	}
+	return false;
+}
+
+void ext_chosen_learn(struct classifier *c, const struct volume *v, const void *content)
+{
+	struct choice_of of = { &c->choice, v->start };
+	struct ext_names_choice choice = choice_in(c, &of);
+
+	ext_names_learn(v->ext, &choice, content);
+}
+
+u64 classifier_named(const struct classifier *c, bool *full)
+{
+	u64 chosen = 0;
+	unsigned int i;
+
+	*full = false;
+	for (i = 0; i < c->volumes.nr; i++) {
+		const struct volume *v = &c->volumes.volume[i];
+
+		if (v->fs != VOLUME_EXT || !v->ext->names.wanted)
+			continue;
+		chosen += v->ext->names.chosen;
+		*full |= v->ext->names.full;
+	}
+	return chosen;
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The verdict on a write to a volume of ext: see ext-volume.h. */
+#include "exclude.h"
+#include "ext-volume.h"
+
+/*
+ * Without a journal nothing tells a repair after a crash from the driver's own work, but that
+ * whoever begins to work on a volume reads its superblock, and the driver counts the mount.
+ */
+static bool may_be_repair(const struct classifier *c, const struct ext_live *e)
+{
+	return c->by_super && ext_live_plain(e) && e->stranger;
+}
+
+/*
+ * A write that touches the sectors of the volume's own superblock. Anything
+ * but the whole of a superblock of ext ends the volume; false: there is none now.
+ */
+static bool own_super(struct classifier *c, struct volume *v, const struct classify_write *w)
+{
+	u64 at = v->start + EXT_SUPER_SECTOR;
+	enum volume_state state = v->state;
+	struct volume *now = NULL;
+	u64 start = v->start;
+
+	if (w->sector <= at && w->sector + w->sectors >= at + EXT_SUPER_SECTORS) {
+		write_copy(w, at - w->sector, EXT_SUPER_SECTORS, c->block);
+		now = ext_super(c, start, c->block, w->fua);
+	}
+	if (now) {
+		/* A new one is not mounted; the same one stays what it was. */
+		if (now->state != state && !c->by_super)
+			now->state = VOLUME_UNKNOWN;
+		return true;
+	}
+	v = volume_at(&c->volumes, start);
+	if (v)
+		volume_remove(&c->volumes, v);
+	return false;
+}
+
+/*
+ * The whole block of the file system at @pos, or NULL if the write is only of a part, or blocks
+ * are larger than what is understood.
+ */
+static const void *whole_block(struct classifier *c, const struct volume *v,
+			       const struct classify_write *w, u32 pos, u32 part, u32 n)
+{
+	if (part || n != ext_block_sectors(v) || n > CLASSIFIER_BLOCK >> SECTOR_BITS)
+		return NULL;
+	write_copy(w, pos, n, c->block);
+	return c->block;
+}
+
+static void note_work(struct classifier *c, const struct ext_live *e)
+{
+	if ((e->want && !e->asked) || ext_live_memory(e, c->log_limit))
+		c->pending = true;
+}
+
+/*
+ * A commit: the driver is at work, and was when it wrote what waits. What its content cannot tell
+ * waits on until flushes are seen as well.
+ */
+static void decide_waiting(struct classifier *c, struct ext_live *e)
+{
+	bool order = trust_order(&e->trust);
+	u32 slot = ext_slot(c, e);
+	u64 n = e->geo.blocks;
+
+	if (unlikely(c->by_inode)) {
+		ext_stop_waiting(c, e);
+		return;
+	}
+	undecided_decide(&c->undecided, slot, 0, n, order ? UNDECIDED_ANY - 1 : UNDECIDED_ANY,
+			 true);
+	if (!order && !trust_may_come(&e->trust))
+		undecided_decide(&c->undecided, slot, 0, n, UNDECIDED_ANY - 1, false);
+	e->waits = !order && trust_may_come(&e->trust);
+	c->pending = true;
+}
+
+/* A block of the journal; most of them are logged blocks, which only their first word tells. */
+static void journal_write(struct classifier *c, const struct volume *v,
+			  const struct classify_write *w, u32 pos, u32 part, u32 n, u32 logical)
+{
+	const void *whole;
+	__be32 word;
+
+	if (!part && n == ext_block_sectors(v)) {
+		w->copy(w->ctx, pos << SECTOR_BITS, &word, sizeof(word));
+		if (!jbd2_control(word) && logical)
+			return;
+	}
+	whole = whole_block(c, v, w, pos, part, n);
+	if (ext_live_journal_write(v->ext, logical, whole, c->flushes) && unlikely(v->ext->waits))
+		decide_waiting(c, v->ext);
+	note_work(c, v->ext);
+	/* Some notes wait for the journal to go on. */
+	if (c->assoc.notes)
+		c->pending = true;
+}
+
+/*
+ * Blocks whose place the descriptors tell. Those that tell of others are noted. @whole: the
+ * content, NULL: not all of it is written.
+ */
+static bool in_layout(struct classifier *c, const struct volume *v, u64 block, const void *whole)
+{
+	struct ext_live *e = v->ext;
+	enum layout_kind kind;
+	u32 first;
+
+	if (!e->layout.known)
+		return false;
+	kind = layout_find(&e->layout, &e->geo, block, &first);
+	if ((kind == LAYOUT_INODES || kind == LAYOUT_BLOCK_BITMAP) && whole &&
+	    !may_be_repair(c, e)) {
+		assoc_note(&c->assoc, ext_slot(c, e), e, block, whole, first,
+			   kind == LAYOUT_BLOCK_BITMAP);
+		c->pending |= undecided_any(&c->undecided);
+	}
+	return kind != LAYOUT_OTHER;
+}
+
+/* Remember @block; @doubtful: only what is written later than it can tell. */
+static void wait_for_inode(struct classifier *c, struct ext_live *e, u64 block, bool doubtful)
+{
+	undecided_add(&c->undecided, ext_slot(c, e), block, e->geo.block_bits, c->assoc.time,
+		      doubtful);
+	c->pending |= c->undecided.wanted;
+}
+
+/*
+ * No order of writes says what @block is. If it cannot be metadata by its
+ * place and content, remember it until an inode tells; @otherwise: the reason
+ * to keep it if it can.
+ */
+static enum classify_reason ask_inodes(struct classifier *c, const struct volume *v,
+				       const struct classify_write *w, u32 pos, u32 part, u32 n,
+				       u64 block, enum classify_reason otherwise)
+{
+	struct ext_live *e = v->ext;
+	enum ext_look look;
+	const void *whole;
+
+	if (e->association == ASSOC_NOTHING || !c->undecided.limit || may_be_repair(c, e))
+		return otherwise;
+	if (!e->layout.known) {
+		ext_need_layout(c, e);
+		return otherwise;
+	}
+	whole = whole_block(c, v, w, pos, part, n);
+	if (in_layout(c, v, block, whole))
+		return CLASSIFY_STATIC;
+	look = whole ? ext_look(&e->geo, whole) : EXT_LOOK_MAGIC;
+	if (look == EXT_LOOK_MAGIC && whole)
+		assoc_note_node(&c->assoc, ext_slot(c, e), e, block, whole);
+	if (look && look != EXT_LOOK_DOUBTFUL)
+		return otherwise == CLASSIFY_LOGGED ? CLASSIFY_LOGGED : CLASSIFY_LOOKS;
+	wait_for_inode(c, e, block, look == EXT_LOOK_DOUBTFUL);
+	return CLASSIFY_UNDECIDED;
+}
+
+/* Metadata by its place: what can be learned from it. */
+static void static_write(struct classifier *c, const struct volume *v,
+			 const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block,
+			 enum ext_kind kind)
+{
+	if (kind != EXT_GDT || !v->ext->layout.needed)
+		return;
+	layout_gdt_write(&v->ext->layout, &v->ext->geo, block, whole_block(c, v, w, pos, part, n));
+	c->pending = true;
+}
+
+/*
+ * A block of no log is written. If it holds anything, file content is not logged: then what is
+ * logged is metadata, and stays kept, whatever inodes may tell. Where blocks are zeroed by the
+ * driver it proves nothing.
+ */
+static void look_for_order(struct classifier *c, const struct volume *v,
+			   const struct classify_write *w, u32 pos, u32 part, u32 n)
+{
+	const u8 *whole = whole_block(c, v, w, pos, part, n);
+
+	if (whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8))
+		return;
+	v->ext->ordered = true;
+	undecided_forget(&c->undecided, ext_slot(c, v->ext));
+	assoc_forget(&c->assoc, ext_slot(c, v->ext));
+}
+
+/*
+ * Files are chosen to be kept: an inode has to tell whose @block is, and only one that is
+ * written after it can. Also with a journal: the data is written before the inode's commit, but
+ * after the commit of the transaction in which another file gave the block up.
+ */
+static enum classify_reason whose_data(struct classifier *c, const struct volume *v, u32 part,
+				       u32 n, u64 block)
+{
+	struct ext_live *e = v->ext;
+
+	if (e->association != ASSOC_NODES_TOO || part || n != ext_block_sectors(v))
+		return CLASSIFY_UNDECIDED;
+	c->pending |= c->by_name && !e->names.wanted;
+	e->names.wanted |= c->by_name;
+	if (!e->layout.known)
+		ext_need_layout(c, e);
+	else
+		wait_for_inode(c, e, block, true);
+	return CLASSIFY_UNDECIDED;
+}
+
+/* A logged block comes home: it may be one that tells of others. */
+static void note_logged(struct classifier *c, const struct volume *v,
+			const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block)
+{
+	const void *whole = whole_block(c, v, w, pos, part, n);
+
+	if (whole && !in_layout(c, v, block, whole) &&
+	    ext_look(&v->ext->geo, whole) == EXT_LOOK_MAGIC)
+		assoc_note_node(&c->assoc, ext_slot(c, v->ext), v->ext, block, whole);
+}
+
+/* Is what is written to a block one repeated word? That is kept as it is, whoever wrote it. */
+static bool is_constant(struct classifier *c, const struct volume *v,
+			const struct classify_write *w, u32 pos, u32 part, u32 n)
+{
+	const u8 *whole = whole_block(c, v, w, pos, part, n);
+
+	return whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8);
+}
+
+/* Metadata by its place is written, and is not logged: no driver with a journal does that. */
+static void place_tells(struct classifier *c, const struct volume *v,
+			const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block)
+{
+	struct ext_live *e = v->ext;
+
+	if (!ext_live_complete(e) || jbd2_has(&e->jbd2, block) ||
+	    is_constant(c, v, w, pos, part, n))
+		return;
+	trust_foreign(&e->trust);
+	ext_stop_waiting(c, e);
+}
+
+/* What a block that is not logged looks like, if that is more than doubtful. */
+static enum ext_look looks_like(struct classifier *c, const struct volume *v,
+				const struct classify_write *w, u32 pos, u32 n)
+{
+	struct ext_live *e = v->ext;
+	u64 head[EXT_LOOK_HEAD / 8], tail;
+	enum ext_look look;
+
+	w->copy(w->ctx, pos << SECTOR_BITS, head, sizeof(head));
+	w->copy(w->ctx, ((pos + n) << SECTOR_BITS) - sizeof(tail), &tail, sizeof(tail));
+	if (likely(!ext_may_look(&e->geo, head, &tail)))
+		return EXT_LOOK_NONE;
+	look = ext_look(&e->geo, whole_block(c, v, w, pos, 0, n));
+	if (look == EXT_LOOK_NONE || look == EXT_LOOK_DOUBTFUL)
+		return EXT_LOOK_NONE;
+	/* Of a file's content there is little that is so: rather somebody else is at work. */
+	if (ext_is_formed(&e->geo, c->block)) {
+		e->trust.at_work = false;
+		ext_stop_waiting(c, e);
+	}
+	return look;
+}
+
+/*
+ * A block that is not logged, and not metadata by its place or form. Nobody knows yet who is at
+ * work, or whether the order of writes is kept.
+ */
+static enum classify_reason wait_for_commit(struct classifier *c, const struct volume *v,
+					    const struct classify_write *w, u32 pos, u32 n,
+					    u64 block)
+{
+	struct ext_live *e = v->ext;
+	bool doubtful = e->association == ASSOC_NOTHING ||
+			ext_look(&e->geo, whole_block(c, v, w, pos, 0, n)) == EXT_LOOK_DOUBTFUL;
+
+	if (doubtful && !trust_may_come(&e->trust))
+		return CLASSIFY_LOOKS;
+	if (!doubtful && e->trust.at_work)
+		return CLASSIFY_UNLOGGED;
+	undecided_add(&c->undecided, ext_slot(c, e), block, e->geo.block_bits, 0, doubtful);
+	c->pending |= c->undecided.wanted;
+	e->waits = true;
+	return CLASSIFY_UNDECIDED;
+}
+
+/* A block that is not logged, of a volume whose journal is in use: place and content agree? */
+static enum classify_reason not_logged(struct classifier *c, const struct volume *v,
+				       const struct classify_write *w, u32 pos, u32 part, u32 n,
+				       u64 block)
+{
+	struct ext_live *e = v->ext;
+	u32 first;
+
+	if (!c->strict)
+		return CLASSIFY_UNLOGGED;
+	if (unlikely(part || n != ext_block_sectors(v)))
+		return CLASSIFY_LOOKS;
+	if (unlikely(!e->layout.known)) {
+		layout_need(&e->layout);
+		return CLASSIFY_LEARNING;
+	}
+	if (unlikely(layout_find(&e->layout, &e->geo, block, &first) != LAYOUT_OTHER)) {
+		place_tells(c, v, w, pos, part, n, block);
+		return CLASSIFY_STATIC;
+	}
+	if (unlikely(looks_like(c, v, w, pos, n)))
+		return CLASSIFY_LOOKS;
+	if (likely(e->trust.at_work && trust_order(&e->trust)))
+		return CLASSIFY_UNLOGGED;
+	return wait_for_commit(c, v, w, pos, n, block);
+}
+
+static bool is_trusted(const struct classifier *c, const struct ext_live *e)
+{
+	return !c->strict || (e->trust.at_work && trust_order(&e->trust));
+}
+
+static enum classify_reason judge_mounted(struct classifier *c, const struct volume *v,
+					  const struct classify_write *w, u32 pos, u32 part, u32 n,
+					  u64 block)
+{
+	const struct ext_live *e = v->ext;
+	enum ext_kind kind = ext_fixed_kind(&e->geo, block);
+	bool beyond = block * ext_block_sectors(v) + part + n > v->proved;
+
+	if (kind != EXT_DATA) {
+		static_write(c, v, w, pos, part, n, block, kind);
+		if (c->strict && kind != EXT_MMP && kind != EXT_BOOT && !beyond)
+			place_tells(c, v, w, pos, part, n, block);
+		return CLASSIFY_STATIC;
+	}
+	if (unlikely(beyond))
+		return CLASSIFY_UNPLACED;
+	if (ext_live_plain(e))
+		return unlikely(c->by_inode) ? CLASSIFY_UNJOURNALED :
+		       ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
+	if (e->stage == EXT_KEEP)
+		return CLASSIFY_UNSAFE;
+	/*
+	 * Mounted, but with its journal? ext4 without one (noload), ext2's own
+	 * driver, or tune2fs -j on a mounted ext2 write metadata unlogged. The
+	 * flag that recovery is needed is in the superblock on the disk whenever
+	 * a journal is in use, and neither mounts read-write while it is set.
+	 */
+	if (!(e->geo.incompat & EXT_INCOMPAT_RECOVER))
+		return CLASSIFY_UNJOURNALED;
+	if (!ext_live_complete(e))
+		return CLASSIFY_LEARNING;
+	if (jbd2_has(&e->jbd2, block)) {
+		if (unlikely(c->by_inode)) {
+			note_logged(c, v, w, pos, part, n, block);
+			return CLASSIFY_LOGGED;
+		}
+		/* With data=journal file content is logged, too. */
+		if (!e->ordered && is_trusted(c, e))
+			return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_LOGGED);
+		if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
+			in_layout(c, v, block, whole_block(c, v, w, pos, part, n));
+		return CLASSIFY_LOGGED;
+	}
+	if (unlikely(!e->ordered && c->undecided.limit))
+		look_for_order(c, v, w, pos, part, n);
+	if (unlikely(c->by_inode))
+		return is_trusted(c, e) ? whose_data(c, v, part, n, block) : CLASSIFY_LEARNING;
+	/* Merkle trees are not logged. */
+	if (likely(!(e->geo.ro_compat & EXT_RO_COMPAT_VERITY)))
+		return not_logged(c, v, w, pos, part, n, block);
+	if (!is_trusted(c, e))
+		return CLASSIFY_UNSAFE;
+	return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
+}
+
+/* A mounted volume may not reach there, or somebody else may be at work: is there another one? */
+static bool other_may_be(const struct classifier *c, const struct volume *v, u64 offset, u32 n)
+{
+	return c->strict && (offset + n > v->proved ||
+			     (!ext_live_plain(v->ext) && !v->ext->trust.at_work));
+}
+
+enum classify_reason ext_write(struct classifier *c, struct volume *v,
+			       const struct classify_write *w, u32 pos, u32 *len)
+{
+	u64 offset = w->sector + pos - v->start;
+	u32 size = ext_block_sectors(v);
+	u64 block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
+	u32 part = offset & (size - 1);
+	u32 n = min(size - part, w->sectors - pos);
+	enum classify_reason reason;
+	enum ext_kind kind;
+	bool another;
+	u32 logical;
+
+	*len = n;
+	v->ext->trust.opening = false;
+	if (undecided_any(&c->undecided))
+		undecided_remove(&c->undecided, ext_slot(c, v->ext), block, 1);
+	if (unlikely(sectors_overlap(offset, n, EXT_SUPER_SECTOR, EXT_SUPER_SECTORS))) {
+		if (v->state != VOLUME_MOUNTED)
+			scan_for_supers(c, w, pos, n);
+		/* The scan may have ended it. */
+		v = volume_at(&c->volumes, w->sector + pos - offset);
+		if (v && v->fs == VOLUME_EXT && !own_super(c, v, w))
+			scan_for_supers(c, w, pos, n);
+		return CLASSIFY_STATIC;
+	}
+	/* A boot loader, or a partition table: the driver writes whole blocks. */
+	if (unlikely(offset < EXT_SUPER_SECTOR))
+		trust_looked(&v->ext->trust);
+	logical = ext_live_journal(v->ext, block);
+	if (logical != U32_MAX) {
+		journal_write(c, v, w, pos, part, n, logical);
+		return CLASSIFY_JOURNAL;
+	}
+	if (likely(v->state == VOLUME_MOUNTED)) {
+		if (unlikely(ext_live_watches(v->ext, block))) {
+			ext_live_write(v->ext, block, whole_block(c, v, w, pos, part, n));
+			note_work(c, v->ext);
+		}
+		another = other_may_be(c, v, offset, n);
+		reason = judge_mounted(c, v, w, pos, part, n, block);
+		if (unlikely(another))
+			scan_for_supers(c, w, pos, n);
+		return reason;
+	}
+	ext_live_write(v->ext, block, whole_block(c, v, w, pos, part, n));
+	ext_names_written(&v->ext->names);
+	note_work(c, v->ext);
+	/* The last inodes of a mount are written when the superblock has said that it is over. */
+	if (undecided_any(&c->undecided) && !v->ext->waits)
+		in_layout(c, v, block, whole_block(c, v, w, pos, part, n));
+	kind = ext_fixed_kind(&v->ext->geo, block);
+	if (kind != EXT_DATA)
+		static_write(c, v, w, pos, part, n, block, kind);
+	scan_for_supers(c, w, pos, n);
+	return CLASSIFY_UNMOUNTED;
+}

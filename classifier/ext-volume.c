@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Volumes of ext2, ext3 and ext4: see volume-ops.h. */
+#include "ext-volume.h"
+
+static enum volume_state super_state(const struct ext_geo *geo)
+{
+	if (!(geo->compat & EXT_COMPAT_HAS_JOURNAL))
+		return geo->mount_state & (EXT_STATE_VALID | EXT_STATE_ERROR) ? VOLUME_UNMOUNTED :
+										VOLUME_MOUNTED;
+	return geo->journal_ino && geo->incompat & EXT_INCOMPAT_RECOVER ? VOLUME_MOUNTED :
+									   VOLUME_UNMOUNTED;
+}
+
+void ext_need_layout(struct classifier *c, struct ext_live *e)
+{
+	c->pending |= !e->layout.needed;
+	layout_need(&e->layout);
+	c->undecided.wanted = true;
+}
+
+/* @v's state was set. */
+static void state_is_set(struct classifier *c, struct volume *v)
+{
+	c->table_wanted |= volume_doubted(v);
+	v->fresh &= v->state != VOLUME_MOUNTED;
+	/* Every block will be asked about: better know the layout before the first one comes. */
+	if (v->fs != VOLUME_EXT || v->state != VOLUME_MOUNTED)
+		return;
+	if (!ext_live_plain(v->ext) && c->strict) {
+		c->pending |= !v->ext->layout.needed;
+		layout_need(&v->ext->layout);
+	} else if (ext_live_plain(v->ext) && c->undecided.limit &&
+		   v->ext->association != ASSOC_NOTHING) {
+		ext_need_layout(c, v->ext);
+	}
+}
+
+void ext_stop_waiting(struct classifier *c, struct ext_live *e)
+{
+	if (likely(!e->waits))
+		return;
+	undecided_forget(&c->undecided, ext_slot(c, e));
+	e->waits = false;
+}
+
+/* The superblock of @v was @before, and says now that a mount begins, goes on or ends. */
+static void super_tells(struct classifier *c, struct volume *v, const struct ext_geo *before,
+			bool durable)
+{
+	struct ext_live *e = v->ext;
+	bool clean = !(before->incompat & EXT_INCOMPAT_RECOVER);
+
+	if (!(e->geo.incompat & EXT_INCOMPAT_RECOVER)) {
+		ext_stop_waiting(c, e);
+		trust_reset(&e->trust);
+	} else if (clean || (u16)(before->mounts + 1) == e->geo.mounts) {
+		ext_stop_waiting(c, e);
+		trust_mount(&e->trust, &e->jbd2, clean, durable);
+	}
+}
+
+struct volume *ext_super(struct classifier *c, u64 start, const void *super, bool durable)
+{
+	struct ext_geo geo, before;
+	struct volume *v;
+	const char *wrong;
+	u64 sectors;
+
+	if (start >= c->sectors)
+		return NULL;
+	wrong = ext_parse_super(super, (c->sectors - start) << SECTOR_BITS, &geo);
+	if (wrong) {
+		c->errors += !ext_is_backup(super);
+		return NULL;
+	}
+	sectors = geo.blocks << (geo.block_bits - SECTOR_BITS);
+	c->pending = true;
+	v = volume_at(&c->volumes, start);
+	if (v && v->fs == VOLUME_EXT && ext_same(&v->ext->geo, &geo)) {
+		before = v->ext->geo;
+		ext_live_super(v->ext, &geo);
+		if (c->by_super) {
+			super_tells(c, v, &before, durable);
+			v->state = super_state(&geo);
+		}
+		state_is_set(c, v);
+		volume_resize(&c->volumes, v, sectors);
+		return volume_at(&c->volumes, start);
+	}
+	v = volume_add(&c->volumes, VOLUME_EXT, start, sectors);
+	if (!v)
+		return NULL;
+	undecided_forget(&c->undecided, ext_slot(c, v->ext));
+	assoc_forget(&c->assoc, ext_slot(c, v->ext));
+	ext_live_init(v->ext, &geo, (c->sectors - start) >> (geo.block_bits - SECTOR_BITS));
+	if (c->by_super)
+		v->state = super_state(&geo);
+	state_is_set(c, v);
+	return v;
+}
+
+static struct volume *super_seen(struct classifier *c, u64 start, const void *super, u32 bytes,
+				 bool durable)
+{
+	if (bytes < EXT_SUPER_SIZE || volume_at(&c->volumes, start))
+		return NULL;
+	return ext_super(c, start, super, durable);
+}
+
+static void flush(struct volume *v)
+{
+	trust_flush(&v->ext->trust);
+}
+
+static void state_told(struct classifier *c, struct volume *v)
+{
+	state_is_set(c, v);
+	if (v->state == VOLUME_MOUNTED)
+		trust_told(&v->ext->trust, &v->ext->jbd2);
+	else
+		trust_reset(&v->ext->trust);
+}
+
+static bool has_super(const struct volume *v, u64 sector, u64 sectors)
+{
+	return sectors_overlap(sector, sectors, v->start + EXT_SUPER_SECTOR, EXT_SUPER_SECTORS);
+}
+
+/*
+ * No file system discards its own superblock or its journal's inode, nor its bitmaps: somebody
+ * else takes the place. (Inode tables are zeroed in the background.)
+ */
+static bool discarded(const struct volume *v, u64 sector, u64 sectors)
+{
+	const struct ext_live *e = v->ext;
+	u64 inode = v->start + e->inode_block * ext_block_sectors(v);
+	u64 block, n;
+
+	if (has_super(v, sector, sectors) ||
+	    (e->inode_block && sectors_overlap(sector, sectors, inode, 1)))
+		return true;
+	return e->layout.known && undecided_blocks(v, sector, sectors, &block, &n) &&
+	       layout_has_bitmap(&e->layout, block, n);
+}
+
+static void looked(struct volume *v, u64 sector, u64 sectors)
+{
+	if (!has_super(v, sector, sectors))
+		return;
+	v->fresh = false;
+	v->ext->stranger = true;
+	trust_looked(&v->ext->trust);
+}
+
+/* The next block of descriptors. One behind the volume's end would never be learned: give it up. */
+static u64 want_layout(const struct volume *v)
+{
+	struct layout *l = &v->ext->layout;
+	u64 block = layout_want(l, &v->ext->geo);
+
+	if (!block || (block + 1) * ext_block_sectors(v) <= v->sectors)
+		return block;
+	layout_learn(l, &v->ext->geo, block, NULL);
+	return 0;
+}
+
+static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
+{
+	u64 block = ext_live_want(v->ext);
+
+	c->reading = CLASSIFY_READS_LIVE;
+	if (!block) {
+		block = want_layout(v);
+		c->reading = CLASSIFY_READS_LAYOUT;
+	}
+	if (block)
+		ext_block_at(v, block, sector, bytes);
+	return block;
+}
+
+static void learn(struct classifier *c, struct volume *v, u64 sector, const void *content)
+{
+	u64 offset = sector - v->start, block;
+
+	if (offset & (ext_block_sectors(v) - 1))
+		return;
+	block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
+	if (c->reading == CLASSIFY_READS_NAMES)
+		ext_chosen_learn(c, v, content);
+	else if (c->reading == CLASSIFY_READS_LAYOUT)
+		layout_learn(&v->ext->layout, &v->ext->geo, block, content);
+	else
+		ext_live_learn(v->ext, block, content);
+}
+
+static size_t memory(const struct classifier *c, const struct volume *v)
+{
+	return ext_live_memory(v->ext, c->log_limit) ?: layout_memory(&v->ext->layout) ?:
+	       ext_names_memory(&v->ext->names);
+}
+
+static void *give(struct classifier *c, struct volume *v, void *memory, size_t bytes)
+{
+	if (ext_live_memory(v->ext, c->log_limit))
+		return ext_live_give(v->ext, memory, bytes);
+	if (layout_memory(&v->ext->layout))
+		return layout_give(&v->ext->layout, memory, bytes);
+	return ext_names_give(&v->ext->names, memory, bytes);
+}
+
+static u32 undecided_shift(const struct volume *v)
+{
+	return v->ext->geo.block_bits - SECTOR_BITS;
+}
+
+static void destroy(void *live, void (*release)(const void *))
+{
+	struct ext_live *e = live;
+
+	if (!e)
+		return;
+	release(e->entry);
+	release(e->jbd2.pending);
+	release(e->jbd2.set.slot);
+	release(e->layout.run);
+	release(e->names.memory);
+}
+
+static size_t live_bytes(const void *live)
+{
+	return live ? ext_live_bytes(live) : 0;
+}
+
+const struct volume_ops ext_volume_ops = {
+	.super_sector = EXT_SUPER_SECTOR,
+	.magic_offset = EXT_MAGIC_OFFSET,
+	.magic_bytes = 2,
+	.magic = "\x53\xef",
+	.has_inodes = true,
+	.super = super_seen,
+	.write = ext_write,
+	.flush = flush,
+	.state_told = state_told,
+	.discarded = discarded,
+	.looked = looked,
+	.undecided_shift = undecided_shift,
+	.memory = memory,
+	.give = give,
+	.want = want,
+	.learn = learn,
+	.destroy = destroy,
+	.live_bytes = live_bytes,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the classifier asks of a kind of file system: a table with one entry for each kind.
+ *
+ *	classifier.c	what all kinds share: which volume covers a sector, probes, verdicts
+ *	ext-volume.c	ext2, ext3, ext4: superblock, mount, journal's and layout's needs
+ *	ext-verdict.c	ext: the verdict on a write
+ *	ext-chosen.c	ext: files that are chosen to be kept, by inode, name or directory
+ *	selfid-volume.c	what btrfs and xfs share, as their metadata names itself
+ *	btrfs-volume.c	btrfs
+ *	xfs-volume.c	xfs
+ *
+ * A new kind is a file with a struct volume_ops, and a line in enum volume_fs and in volume_ops[].
+ *
+ * Portable; the caller serialises. Only for the files above.
+ */
+#ifndef CLASSIFIER_VOLUME_OPS_H
+#define CLASSIFIER_VOLUME_OPS_H
+
+#include "classifier.h"
+
+#define SECTOR_BITS		9
+/* A superblock that is written is looked at as far as this. */
+#define VOLUME_SUPER_SECTORS	8u
+/* So many bytes of a sector tell whether a superblock may begin there. */
+#define VOLUME_HEAD_BYTES	(BTRFS_MAGIC_OFFSET + 8)
+
+struct selfid_ops;
+
+/* Functions marked "or NULL" do nothing for kinds that have none. */
+struct volume_ops {
+	u32 super_sector;		/* from the volume's start */
+	u32 magic_offset;		/* bytes into the superblock; within VOLUME_HEAD_BYTES */
+	u32 magic_bytes;
+	char magic[8];
+	bool has_inodes;		/* inodes tell what is data: assoc.h */
+	const struct selfid_ops *selfid;	/* or NULL: selfid-volume.h */
+
+	/*
+	 * @super, of @bytes, with the magic, stands for a volume at @start. Adds that volume, and
+	 * returns it; NULL if @super makes no sense, or tells nothing new. @durable: its write
+	 * had FUA.
+	 */
+	struct volume *(*super)(struct classifier *c, u64 start, const void *super, u32 bytes,
+				bool durable);
+	/*
+	 * Does @v outlast what @w writes from @pos on? Asked before ->write(). If not, @v was
+	 * removed. Or NULL: ->write() looks after that.
+	 */
+	bool (*outlasts)(struct classifier *c, struct volume *v, const struct classify_write *w,
+			 u32 pos);
+	/* As classifier_write(), in @v. May remove @v. */
+	enum classify_reason (*write)(struct classifier *c, struct volume *v,
+				      const struct classify_write *w, u32 pos, u32 *len);
+	/* All that was completed so far is to be durable. Or NULL. */
+	void (*flush)(struct volume *v);
+	/* Somebody has said that @v->state is this. Or NULL. */
+	void (*state_told)(struct classifier *c, struct volume *v);
+	/* Is @v over when these sectors are discarded? */
+	bool (*discarded)(const struct volume *v, u64 sector, u64 sectors);
+	/* Somebody else than us read the sectors. */
+	void (*looked)(struct volume *v, u64 sector, u64 sectors);
+
+	/* Undecided blocks have 2^this sectors. Or NULL: there are none, ever. */
+	u32 (*undecided_shift)(const struct volume *v);
+	/* Decide about some undecided blocks. True: there are more. Or NULL: inodes do. */
+	bool (*judge)(struct classifier *c, struct volume *v);
+	/* Or NULL: its data has no checksums. */
+	enum classify_sums (*sums)(const struct volume *v);
+
+	/* As classifier_memory(), _give(), _want(), _learn(), of @v. */
+	size_t (*memory)(const struct classifier *c, const struct volume *v);
+	void *(*give)(struct classifier *c, struct volume *v, void *memory, size_t bytes);
+	bool (*want)(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes);
+	void (*learn)(struct classifier *c, struct volume *v, u64 sector, const void *content);
+	/* Free with @release what was given to @live, the state of a slot of the volume table. */
+	void (*destroy)(void *live, void (*release)(const void *));
+	/* Bytes of that. */
+	size_t (*live_bytes)(const void *live);
+};
+
+extern const struct volume_ops ext_volume_ops, btrfs_volume_ops, xfs_volume_ops;
+/* By enum volume_fs. */
+extern const struct volume_ops *const volume_ops[VOLUME_KINDS];
+
+static inline const struct volume_ops *ops_of(const struct volume *v)
+{
+	return volume_ops[v->fs];
+}
+
+/* Copy @sectors of @w's content from sector @sector of it on. */
+static inline void write_copy(const struct classify_write *w, u32 sector, u32 sectors, void *to)
+{
+	w->copy(w->ctx, sector << SECTOR_BITS, to, sectors << SECTOR_BITS);
+}
+
+static inline bool sectors_overlap(u64 a, u64 n, u64 b, u64 m)
+{
+	return a < b + m && b < a + n;
+}
+
+/* classifier.c */
+
+/* Look for superblocks that begin in the @n sectors of @w from @pos on. May remove volumes. */
+void scan_for_supers(struct classifier *c, const struct classify_write *w, u32 pos, u32 n);
+/*
+ * Blocks of @v that may be undecided and have one of the sectors, as *block and *len. False: none.
+ */
+bool undecided_blocks(const struct volume *v, u64 sector, u64 sectors, u64 *block, u64 *len);
+
+#endif
