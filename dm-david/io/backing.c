@@ -22,6 +22,7 @@ void piece_commit_or_abort(struct store *store, const struct piece *piece, blk_s
 		.kind = RT_STORED,
 	};
 
+	lockdep_assert_held(&store->lock);
 	if (!piece->commit)
 		return;
 	/* What could not be written keeps its old content. */
@@ -219,6 +220,7 @@ enum served send_piece(struct david_io *io, struct stopwatch *timer, const struc
 /* What stands at the destination of @piece is about to be replaced. store->lock is held. */
 static void exact_replace(struct david *d, const struct piece *piece)
 {
+	lockdep_assert_held(&d->store->lock);
 	if (!piece->evictable)
 		exact_cleared(d->store, piece->dest, piece->blocks);
 	else if (exact_taken(d->store, piece->block, piece->dest, piece->blocks))

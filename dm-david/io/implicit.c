@@ -126,6 +126,7 @@ static void add_run(struct implied *implied, u32 end, enum david_evidence eviden
 /* The lock is held. What may be dropped at @sector has checksums that cannot be kept: so it is. */
 static void refuse_csum(struct implicit *im, u64 sector, u32 sectors)
 {
+	lockdep_assert_held(&im->lock);
 	classifier_kept(&im->c, sector, sectors);
 	if (!im->csum_warned)
 		DMWARN("%s: btrfs at sector %llu: its checksums cannot be kept: its data is stored",
@@ -145,6 +146,7 @@ static bool check_csum(struct implicit *im, u64 sector, u32 sectors, enum classi
 	bool later = reason == CLASSIFY_UNDECIDED;
 	enum classify_sums sums;
 
+	lockdep_assert_held(&im->lock);
 	if (d->classify != CLASSIFY_IMPLICIT || d->csum.mode == CSUM_OFF ||
 	    (!later && *evidence != DAVID_EV_IMPLIED))
 		return false;
@@ -181,12 +183,14 @@ static void set_watch(struct implicit *im)
 {
 	bool all = im->d->classify != CLASSIFY_AUTO || im->c.volumes.nr;
 
+	lockdep_assert_held(&im->lock);
 	WRITE_ONCE(im->d->watch_below, all ? U64_MAX : CLASSIFIER_SUPERS_END);
 }
 
 /* The lock is held. */
 static void wake_worker(struct implicit *im)
 {
+	lockdep_assert_held(&im->lock);
 	if (im->stopped)
 		return;
 	if (im->c.pending)
@@ -200,6 +204,7 @@ static void tell_names(struct implicit *im)
 {
 	bool full;
 
+	lockdep_assert_held(&im->lock);
 	atomic64_set(&im->d->store->raw_names, classifier_named(&im->c, &full));
 	atomic64_set(&im->d->store->raw_names_full, full);
 	if (full && !im->told_full)
@@ -214,6 +219,7 @@ static void take_rules(struct implicit *im)
 	const struct raw *raw = &im->d->store->raw;
 	bool any = im->d->classify == CLASSIFY_IMPLICIT && raw_any(raw);
 
+	lockdep_assert_held(&im->lock);
 	im->c.by_inode = any && raw_has_file_rules(raw);
 	im->c.by_name = any && raw_has_name_rules(raw);
 	im->c.by_suffix = any && raw_has_suffix_rules(raw);
@@ -225,6 +231,7 @@ static void tell_figures(struct implicit *im)
 	const struct undecided_figures *now = &im->c.undecided.figures;
 	atomic64_t *sum = im->d->store->unclassified;
 
+	lockdep_assert_held(&im->lock);
 	if (unlikely(im->c.by_name))
 		tell_names(im);
 	if (!memcmp(now, &im->told, sizeof(*now)))
@@ -249,6 +256,7 @@ static void keep_signed(struct implicit *im, struct content_source *source, u64 
 	u32 end = pos + len, next;
 	u64 word;
 
+	lockdep_assert_held(&im->lock);
 	for (; pos < end; pos = next) {
 		next = min_t(u32, end, pos + page - ((sector + pos) & (page - 1)));
 		copy_content(source, pos << SECTOR_SHIFT, &word, sizeof(word));
@@ -670,7 +678,10 @@ struct implicit *implicit_create(struct david *d)
 	/* Page owners say nothing of partitions. */
 	if (d->classify == CLASSIFY_AUTO)
 		classifier_only_whole(&im->c);
+	/* Nobody else has it yet, but set_watch() wants the lock. */
+	spin_lock(&im->lock);
 	set_watch(im);
+	spin_unlock(&im->lock);
 	return im;
 }
 

@@ -128,6 +128,7 @@ static void give_up_place(void *ctx, u64 place)
 {
 	struct store *store = ctx;
 
+	lockdep_assert_held(&store->lock);
 	/* There the range table has the places. */
 	if (store->wal)
 		return;
@@ -304,6 +305,7 @@ static u64 invalidate_units(struct store *store, u64 unit, u64 units)
 	struct crct_want want;
 	u64 done, next;
 
+	lockdep_assert_held(&store->lock);
 	done = crct_clear(&store->csums->table, unit, units, CLEAR_CHUNKS, give_up_place, store,
 			  &want);
 	if (done == units || want.place == CRCT_NOWHERE)
@@ -317,6 +319,7 @@ void csum_invalidate_cached_locked(struct store *store, u64 block, u64 blocks)
 {
 	u64 unit, units = units_within(store, block, blocks, &unit);
 
+	lockdep_assert_held(&store->lock);
 	if (units)
 		invalidate_units(store, unit, units);
 }
@@ -448,6 +451,7 @@ static blk_status_t save_batch(struct csum_io *io, u64 most, u64 *done)
 	unsigned long flags;
 	bool written = true;
 
+	lockdep_assert_held(&csums->lock);
 	images = get_images(csums, image, min_t(u64, most, META_BATCH));
 	spin_lock_irqsave(&store->lock, flags);
 	most = images;
@@ -493,6 +497,7 @@ static blk_status_t save_oldest(struct csum_io *io, u64 left)
 	unsigned int noio = memalloc_noio_save();
 	u64 done;
 
+	lockdep_assert_held(&csums->lock);
 	while (left && !status && READ_ONCE(csums->table.unsaved)) {
 		status = save_batch(io, left, &done);
 		left -= done;
@@ -583,6 +588,7 @@ static void evict_chunks(struct csum_io *io)
 	unsigned long flags;
 	bool good;
 
+	lockdep_assert_held(&csums->lock);
 	before = csums->table.evictions;
 	/* Each is a bounded search: after one round all are marked as not used. */
 	rounds = 2 + csums->table.resident / 64;
@@ -647,6 +653,7 @@ static blk_status_t load_chunk(struct csum_io *io, const struct crct_want *want)
 	bool too_much;
 	int r;
 
+	lockdep_assert_held(&csums->lock);
 	if (backing_io(io, want->place, CRCT_IMAGE, REQ_OP_READ | REQ_META | REQ_SYNC))
 		return BLK_STS_IOERR;
 	do {
@@ -693,6 +700,7 @@ void csum_stats(const struct store *store, struct david_stats *st)
 {
 	const struct csums *csums = store->csums;
 
+	lockdep_assert_held(&store->lock);
 	if (!csums)
 		return;
 	st->mem[DAVID_MEM_CHECKSUMS] = sizeof(*csums) + CRCT_IMAGE + crct_bytes(&csums->table);

@@ -204,6 +204,7 @@ bool exact_taken(struct store *store, u64 block, u64 dest, u64 blocks)
 	struct run run = { .block = block, .dest = dest, .blocks = blocks };
 	u64 i, new = 0;
 
+	lockdep_assert_held(&store->lock);
 	for (i = dest; i < dest + blocks; i++) {
 		if (__test_and_set_bit(i, exact->maps.data))
 			__set_bit(i, exact->maps.again);
@@ -222,6 +223,7 @@ void exact_cleared(struct store *store, u64 dest, u64 blocks)
 	struct exact *exact = store->exact;
 	u64 i;
 
+	lockdep_assert_held(&store->lock);
 	for (i = dest; i < dest + blocks; i++) {
 		exact->held -= __test_and_clear_bit(i, exact->maps.data);
 		__clear_bit(i, exact->maps.again);
@@ -251,6 +253,7 @@ static enum fate fate_of(struct store *store, u64 block, u64 dest)
 	struct exact *exact = store->exact;
 	struct rt_range r;
 
+	lockdep_assert_held(&store->lock);
 	if (!test_bit(dest, exact->maps.data))
 		return FATE_GONE;
 	if (range_busy(&store->locks, block, block))
@@ -341,6 +344,7 @@ void exact_stats(const struct store *store, struct david_stats *st)
 {
 	const struct exact *exact = store->exact;
 
+	lockdep_assert_held(&store->lock);
 	if (!exact)
 		return;
 	st->exact_blocks = exact->held;

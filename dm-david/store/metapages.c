@@ -38,6 +38,7 @@ u64 metapage_place(const struct store *store, enum meta_area area, u64 page)
 {
 	struct rt_range r;
 
+	lockdep_assert_held(&store->lock);
 	if (!store->meta_pages[area])
 		return BM_NONE;
 	rt_lookup(&store->table, metapage_block(store, area, page), &r);
@@ -61,6 +62,7 @@ void metapages_move(struct store *store, enum meta_area area, u64 page, u64 page
 		.kind = dest == BM_NONE ? RT_HOLE : RT_STORED,
 	};
 
+	lockdep_assert_held(&store->lock);
 	metapages_commit(store, area, &r);
 }
 

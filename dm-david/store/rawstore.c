@@ -192,6 +192,7 @@ static int save_rules(struct raw *raw, const struct rawset *set, char *error)
 	blk_status_t status;
 	void *page;
 
+	lockdep_assert_held(&raw->lock);
 	if (!store->rules.bdev) {
 		strscpy(error,
 			"rules cannot last while the device is suspended or read-only",

@@ -219,11 +219,13 @@ u64 store_blocks(const struct store *store)
 
 u64 store_used(const struct store *store)
 {
+	lockdep_assert_held(&store->lock);
 	return store->bitmap.used - wal_blocks(store) - wal_pending_blocks(store);
 }
 
 void store_has_room(struct store *store)
 {
+	lockdep_assert_held(&store->lock);
 	store->full = false;
 	if (store_blocks(store) - store_used(store) > store->low_water) {
 		store->low = false;
@@ -260,6 +262,7 @@ s64 store_growth(const struct store *store, u64 limit)
 {
 	u64 bytes = rt_bytes(&store->table);
 
+	lockdep_assert_held(&store->lock);
 	if (!store->table_limit)
 		return S64_MAX / 2;
 	return limit > bytes ? div_u64(limit - bytes, UPDATE_BYTES) : 0;
@@ -269,6 +272,7 @@ bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned
 {
 	u64 limit = store->table_limit;
 
+	lockdep_assert_held(&store->lock);
 	if (store->no_updates)
 		return false;
 	if (store->wal)
@@ -372,12 +376,14 @@ bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 
 void store_commit(struct store *store, const struct rt_range *r)
 {
+	lockdep_assert_held(&store->lock);
 	/* Allocated for the part of one old range: one old entry. */
 	WARN_ON_ONCE(set_piece(store, r, UINT_MAX) != r->len);
 }
 
 void store_abort(struct store *store, u64 dest, u64 len)
 {
+	lockdep_assert_held(&store->lock);
 	rt_unreserve(&store->table);
 	store_free_run(store, dest, len);
 }
@@ -395,6 +401,7 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
 {
 	u64 dest;
 
+	lockdep_assert_held(&store->lock);
 	if (block == store->seq_block)
 		hint = store->seq_dest;
 	dest = bm_alloc(&store->bitmap, hint, want, got);
@@ -414,6 +421,7 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 {
 	u64 from = 0, dest;
 
+	lockdep_assert_held(&store->lock);
 	for (;;) {
 		dest = bm_alloc_run(&store->bitmap, &from, blocks, MAX_RUNS);
 		if (dest != BM_NONE || from == BM_NONE)
@@ -426,6 +434,7 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 
 void store_free_run(struct store *store, u64 dest, u64 blocks)
 {
+	lockdep_assert_held(&store->lock);
 	/* It never was in the table, and so not in the log. */
 	bm_free(&store->bitmap, dest, blocks);
 	store_has_room(store);

@@ -266,6 +266,7 @@ void wal_append(struct store *store, const struct rt_range *r, u64 len)
 {
 	struct wal *wal = store->wal;
 
+	lockdep_assert_held(&store->lock);
 	if (wal->ops && continues_last(&wal->last, r)) {
 		wal->last.len += len;
 		format_put(&wal->cur->op[wal->ops - 1], &wal->last);
@@ -290,6 +291,7 @@ void wal_freed(struct store *store, u64 dest, u64 len)
 {
 	struct wal *wal = store->wal;
 
+	lockdep_assert_held(&store->lock);
 	bm_free(&wal->maps.pending, dest, len);
 	wal->nr_pending += len;
 }
@@ -315,6 +317,7 @@ bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned lon
 	u64 limit = store->table_limit;
 	s64 reserved;
 
+	lockdep_assert_held(&store->lock);
 	while (!store->no_updates) {
 		reserved = store->table.reserved;
 		set_credits(wal);
@@ -371,6 +374,7 @@ bool wal_sync(struct store *store, struct wal_waiter *wait)
 
 u64 wal_pending_blocks(const struct store *store)
 {
+	lockdep_assert_held(&store->lock);
 	return store->wal ? store->wal->nr_pending : 0;
 }
 
@@ -435,6 +439,7 @@ static unsigned int seal_pages(struct wal *wal, struct list_head *waiters)
 {
 	unsigned int i, ops = wal->ops;
 
+	lockdep_assert_held(&wal->store->lock);
 	for (i = 0; i < wal->nr_full; i++)
 		wal->taken[i] = wal->full[i];
 	wal->nr_taken = wal->nr_full;

@@ -97,6 +97,7 @@ static void timed_init(struct timed *timed, const struct bio *bio, u64 sector)
 /* Time, as the model is told: it never goes back. The lock is held. */
 static u64 model_now(struct timing *t)
 {
+	lockdep_assert_held(&t->store->model.lock);
 	t->last = max_t(u64, t->last, ktime_get_ns());
 	return t->last;
 }
@@ -196,6 +197,7 @@ static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now
 {
 	struct disk_submitter *who = find_submitter(t);
 
+	lockdep_assert_held(&t->store->model.lock);
 	timed->arrived_ns = now;
 	if (disk_enter(t->disk, who, timed->request.op, now)) {
 		model_submit(t, timed, now);
@@ -237,6 +239,7 @@ static u64 model_run(struct timing *t)
 	u64 now = model_now(t);
 	struct disk_request *done, *next;
 
+	lockdep_assert_held(&t->store->model.lock);
 	do {
 		for (done = disk_advance(t->disk, now); done; done = next) {
 			next = done->next;
@@ -251,6 +254,7 @@ static u64 model_run(struct timing *t)
 /* Set the timer to the next event. The lock is held. */
 static void timer_arm(struct timing *t)
 {
+	lockdep_assert_held(&t->store->model.lock);
 	/* What is due is for the timer's callback to deliver. */
 	u64 next = t->due ? t->last : disk_next_event(t->disk);
 
