@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
+from weakref import WeakSet
 
 TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
@@ -118,21 +119,36 @@ def leaks() -> str:
 
 
 class Complaints:
-    """The kernel log from now on."""
+    """The kernel log from now on. What writes more than fits there calls read_along() meanwhile."""
 
     def __init__(self) -> None:
         self.log = kmsg.KernelLog()
+        self.heard: list[str] = []
         if self.log.fd < 0:
             raise Failed("the kernel log cannot be read: no complaint would be heard")
+        ALL_COMPLAINTS.add(self)
 
-    def found(self) -> list[str]:
-        found = [
+    def read(self) -> None:
+        self.heard += [
             text for text in self.log.new_lines() if COMPLAINTS.search(text) and not HARMLESS.search(text)
         ]
         if self.log.lost:
-            found.append("some of the kernel log was overwritten before it could be read for complaints")
+            self.heard.append("some of the kernel log was overwritten before it could be read for complaints")
             self.log.lost = 0
+
+    def found(self) -> list[str]:
+        self.read()
+        found, self.heard = self.heard, []
         return found
+
+
+ALL_COMPLAINTS: WeakSet[Complaints] = WeakSet()
+
+
+def read_along() -> None:
+    """Read what the kernel log has, for everybody who listens for complaints."""
+    for complaints in ALL_COMPLAINTS:
+        complaints.read()
 
 
 def settle_size(device: str, size: int) -> str:

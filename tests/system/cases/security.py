@@ -18,7 +18,7 @@ from units import GIB, MIB, TIB
 
 from cases import case
 
-from guest import Failed, fake_disk, loop_disk, mapped, run, stats
+from guest import Failed, fake_disk, loop_disk, mapped, read_along, run, stats
 
 SECONDS = float(os.environ.get("DAVID_FUZZ_SECONDS", "1"))
 SIZE = ctypes.sizeof(stats.Struct)
@@ -405,6 +405,9 @@ def for_a_while(step: Callable[[], int]) -> dict[int, int]:
     answers: dict[int, int] = {}
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
+        # Each refusal is told in the kernel log.
+        if sum(answers.values()) % 256 == 0:
+            read_along()
         answer = step()
         answers[answer] = answers.get(answer, 0) + 1
     return answers
