@@ -8,49 +8,49 @@ const struct volume_ops *const volume_ops[VOLUME_KINDS] = {
 	[VOLUME_XFS] = &xfs_volume_ops,
 };
 
-static const char * const reason_names[CLASSIFY_REASONS] = {
-	[CLASSIFY_NO_VOLUME] = "no-volume",
-	[CLASSIFY_UNMOUNTED] = "unmounted",
-	[CLASSIFY_UNPLACED] = "unplaced",
-	[CLASSIFY_LEARNING] = "learning",
-	[CLASSIFY_UNSAFE] = "unsafe",
-	[CLASSIFY_UNJOURNALED] = "unjournaled",
-	[CLASSIFY_STATIC] = "static",
-	[CLASSIFY_JOURNAL] = "journal",
-	[CLASSIFY_LOGGED] = "logged",
-	[CLASSIFY_UNLOGGED] = "unlogged",
-	[CLASSIFY_LOOKS] = "looks",
-	[CLASSIFY_UNDECIDED] = "undecided",
-	[CLASSIFY_NAMED] = "named",
-	[CLASSIFY_STORED] = "stored",
-	[CLASSIFY_PART] = "part",
-	[CLASSIFY_PACKED] = "packed",
-	[CLASSIFY_UNNAMED] = "unnamed",
+static const char * const reason_names[REASON_REASONS] = {
+	[REASON_NO_VOLUME] = "no-volume",
+	[REASON_UNMOUNTED] = "unmounted",
+	[REASON_UNPLACED] = "unplaced",
+	[REASON_LEARNING] = "learning",
+	[REASON_UNSAFE] = "unsafe",
+	[REASON_UNJOURNALED] = "unjournaled",
+	[REASON_STATIC] = "static",
+	[REASON_JOURNAL] = "journal",
+	[REASON_LOGGED] = "logged",
+	[REASON_UNLOGGED] = "unlogged",
+	[REASON_LOOKS] = "looks",
+	[REASON_UNDECIDED] = "undecided",
+	[REASON_NAMED] = "named",
+	[REASON_STORED] = "stored",
+	[REASON_PART] = "part",
+	[REASON_PACKED] = "packed",
+	[REASON_UNNAMED] = "unnamed",
 };
 
-static const enum verdict says[CLASSIFY_REASONS] = {
-	[CLASSIFY_NO_VOLUME] = VERDICT_KEEP,
-	[CLASSIFY_UNMOUNTED] = VERDICT_KEEP,
-	[CLASSIFY_UNPLACED] = VERDICT_KEEP,
-	[CLASSIFY_LEARNING] = VERDICT_KEEP,
-	[CLASSIFY_UNSAFE] = VERDICT_KEEP,
-	[CLASSIFY_UNJOURNALED] = VERDICT_KEEP,
-	[CLASSIFY_STATIC] = VERDICT_KEEP,
-	[CLASSIFY_JOURNAL] = VERDICT_KEEP,
-	[CLASSIFY_LOGGED] = VERDICT_KEEP,
-	[CLASSIFY_UNLOGGED] = VERDICT_SQUASH,
-	[CLASSIFY_LOOKS] = VERDICT_KEEP,
-	[CLASSIFY_UNDECIDED] = VERDICT_UNDECIDED,
-	[CLASSIFY_NAMED] = VERDICT_KEEP,
-	[CLASSIFY_STORED] = VERDICT_KEEP,
-	[CLASSIFY_PART] = VERDICT_KEEP,
-	[CLASSIFY_PACKED] = VERDICT_KEEP,
-	[CLASSIFY_UNNAMED] = VERDICT_SQUASH,
+static const enum verdict says[REASON_REASONS] = {
+	[REASON_NO_VOLUME] = VERDICT_KEEP,
+	[REASON_UNMOUNTED] = VERDICT_KEEP,
+	[REASON_UNPLACED] = VERDICT_KEEP,
+	[REASON_LEARNING] = VERDICT_KEEP,
+	[REASON_UNSAFE] = VERDICT_KEEP,
+	[REASON_UNJOURNALED] = VERDICT_KEEP,
+	[REASON_STATIC] = VERDICT_KEEP,
+	[REASON_JOURNAL] = VERDICT_KEEP,
+	[REASON_LOGGED] = VERDICT_KEEP,
+	[REASON_UNLOGGED] = VERDICT_SQUASH,
+	[REASON_LOOKS] = VERDICT_KEEP,
+	[REASON_UNDECIDED] = VERDICT_UNDECIDED,
+	[REASON_NAMED] = VERDICT_KEEP,
+	[REASON_STORED] = VERDICT_KEEP,
+	[REASON_PART] = VERDICT_KEEP,
+	[REASON_PACKED] = VERDICT_KEEP,
+	[REASON_UNNAMED] = VERDICT_SQUASH,
 };
 
 const char *classify_reason_name(enum classify_reason reason)
 {
-	return reason < CLASSIFY_REASONS ? reason_names[reason] : "unknown";
+	return reason < REASON_REASONS ? reason_names[reason] : "unknown";
 }
 
 void classifier_init(struct classifier *c, u64 sectors, size_t log_limit)
@@ -170,7 +170,7 @@ static enum classify_reason unproved(struct classifier *c, const struct classify
 	}
 	*len = min_t(u32, *len, CLASSIFIER_BLOCK >> SECTOR_BITS);
 	scan_for_supers(c, w, pos, *len);
-	return CLASSIFY_UNPLACED;
+	return REASON_UNPLACED;
 }
 
 enum verdict classifier_write(struct classifier *c, const struct classify_write *w, u32 pos,
@@ -191,11 +191,11 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 		/* What begins here may end further on: look at no more than that at once. */
 		*len = min_t(u32, *len, CLASSIFIER_BLOCK >> SECTOR_BITS);
 		scan_for_supers(c, w, pos, *len);
-		*reason = CLASSIFY_NO_VOLUME;
+		*reason = REASON_NO_VOLUME;
 	}
 	/* What no inode can tell might be a chosen file's. */
 	if (unlikely(c->by_inode) && says[*reason] == VERDICT_SQUASH)
-		*reason = CLASSIFY_UNDECIDED;
+		*reason = REASON_UNDECIDED;
 	c->count[*reason] += *len;
 	return says[*reason];
 }

@@ -42,24 +42,24 @@
 
 /* Why a verdict was given. */
 enum classify_reason {
-	CLASSIFY_NO_VOLUME,	/* keep: no file system known there */
-	CLASSIFY_UNMOUNTED,	/* keep: not mounted read-write, or not known to be */
-	CLASSIFY_UNPLACED,	/* keep: not known that the file system reaches there */
-	CLASSIFY_LEARNING,	/* keep: layout or journal not known completely (yet) */
-	CLASSIFY_UNSAFE,	/* keep: this file system cannot be decided about */
-	CLASSIFY_UNJOURNALED,	/* keep: mounted, but its journal is not in use */
-	CLASSIFY_STATIC,	/* keep: metadata by its place */
-	CLASSIFY_JOURNAL,	/* keep: journal */
-	CLASSIFY_LOGGED,	/* keep: in the journal's log */
-	CLASSIFY_UNLOGGED,	/* squash: not in the journal's log */
-	CLASSIFY_LOOKS,		/* keep: its content may be metadata */
-	CLASSIFY_UNDECIDED,	/* kept for now: an inode, or the next commit, has to tell */
-	CLASSIFY_NAMED,		/* keep: carries its file system's name, or is part of what does */
-	CLASSIFY_STORED,	/* keep: no name, but overwrites what was kept */
-	CLASSIFY_PART,		/* keep: may be part of what does */
-	CLASSIFY_PACKED,	/* keep: data that may be compressed: not made up */
-	CLASSIFY_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
-	CLASSIFY_REASONS
+	REASON_NO_VOLUME,	/* keep: no file system known there */
+	REASON_UNMOUNTED,	/* keep: not mounted read-write, or not known to be */
+	REASON_UNPLACED,	/* keep: not known that the file system reaches there */
+	REASON_LEARNING,	/* keep: layout or journal not known completely (yet) */
+	REASON_UNSAFE,	/* keep: this file system cannot be decided about */
+	REASON_UNJOURNALED,	/* keep: mounted, but its journal is not in use */
+	REASON_STATIC,	/* keep: metadata by its place */
+	REASON_JOURNAL,	/* keep: journal */
+	REASON_LOGGED,	/* keep: in the journal's log */
+	REASON_UNLOGGED,	/* squash: not in the journal's log */
+	REASON_LOOKS,		/* keep: its content may be metadata */
+	REASON_UNDECIDED,	/* kept for now: an inode, or the next commit, has to tell */
+	REASON_NAMED,		/* keep: carries its file system's name, or is part of what does */
+	REASON_STORED,	/* keep: no name, but overwrites what was kept */
+	REASON_PART,		/* keep: may be part of what does */
+	REASON_PACKED,	/* keep: data that may be compressed: not made up */
+	REASON_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
+	REASON_REASONS
 };
 
 const char *classify_reason_name(enum classify_reason reason);
@@ -135,7 +135,7 @@ struct classifier {
 		u64 content[CLASSIFIER_BLOCK / 8];
 	} held;
 
-	u64 count[CLASSIFY_REASONS];	/* sectors by reason */
+	u64 count[REASON_REASONS];	/* sectors by reason */
 	u64 errors;			/* superblocks and such that made no sense */
 	u64 block[CLASSIFIER_BLOCK / 8];	/* one block's content, for a moment */
 };

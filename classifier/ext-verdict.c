@@ -152,14 +152,14 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 	}
 	whole = whole_block(c, v, w, pos, part, n);
 	if (in_layout(c, v, block, whole))
-		return CLASSIFY_STATIC;
+		return REASON_STATIC;
 	look = whole ? ext_look(&e->geo, whole) : EXT_LOOK_MAGIC;
 	if (look == EXT_LOOK_MAGIC && whole)
 		assoc_note_node(&c->assoc, ext_slot(c, e), e, block, whole);
 	if (look && look != EXT_LOOK_DOUBTFUL)
-		return otherwise == CLASSIFY_LOGGED ? CLASSIFY_LOGGED : CLASSIFY_LOOKS;
+		return otherwise == REASON_LOGGED ? REASON_LOGGED : REASON_LOOKS;
 	wait_for_inode(c, e, block, look == EXT_LOOK_DOUBTFUL);
-	return CLASSIFY_UNDECIDED;
+	return REASON_UNDECIDED;
 }
 
 /* Metadata by its place: what can be learned from it. */
@@ -201,14 +201,14 @@ static enum classify_reason whose_data(struct classifier *c, const struct volume
 	struct ext_live *e = v->ext;
 
 	if (e->association != ASSOC_NODES_TOO || part || n != ext_block_sectors(v))
-		return CLASSIFY_UNDECIDED;
+		return REASON_UNDECIDED;
 	c->pending |= c->by_name && !e->names.wanted;
 	e->names.wanted |= c->by_name;
 	if (!e->layout.known)
 		ext_need_layout(c, e);
 	else
 		wait_for_inode(c, e, block, true);
-	return CLASSIFY_UNDECIDED;
+	return REASON_UNDECIDED;
 }
 
 /* A logged block comes home: it may be one that tells of others. */
@@ -280,13 +280,13 @@ static enum classify_reason wait_for_commit(struct classifier *c, const struct v
 			ext_look(&e->geo, whole_block(c, v, w, pos, 0, n)) == EXT_LOOK_DOUBTFUL;
 
 	if (doubtful && !trust_may_come(&e->trust))
-		return CLASSIFY_LOOKS;
+		return REASON_LOOKS;
 	if (!doubtful && e->trust.at_work)
-		return CLASSIFY_UNLOGGED;
+		return REASON_UNLOGGED;
 	undecided_add(&c->undecided, ext_slot(c, e), block, e->geo.block_bits, 0, doubtful);
 	c->pending |= c->undecided.wanted;
 	e->waits = true;
-	return CLASSIFY_UNDECIDED;
+	return REASON_UNDECIDED;
 }
 
 /* A block that is not logged, of a volume whose journal is in use: place and content agree? */
@@ -298,21 +298,21 @@ static enum classify_reason not_logged(struct classifier *c, const struct volume
 	u32 first;
 
 	if (!c->strict)
-		return CLASSIFY_UNLOGGED;
+		return REASON_UNLOGGED;
 	if (unlikely(part || n != ext_block_sectors(v)))
-		return CLASSIFY_LOOKS;
+		return REASON_LOOKS;
 	if (unlikely(!e->layout.known)) {
 		layout_need(&e->layout);
-		return CLASSIFY_LEARNING;
+		return REASON_LEARNING;
 	}
 	if (unlikely(layout_find(&e->layout, &e->geo, block, &first) != LAYOUT_OTHER)) {
 		place_tells(c, v, w, pos, part, n, block);
-		return CLASSIFY_STATIC;
+		return REASON_STATIC;
 	}
 	if (unlikely(looks_like(c, v, w, pos, n)))
-		return CLASSIFY_LOOKS;
+		return REASON_LOOKS;
 	if (likely(e->trust.at_work && trust_order(&e->trust)))
-		return CLASSIFY_UNLOGGED;
+		return REASON_UNLOGGED;
 	return wait_for_commit(c, v, w, pos, n, block);
 }
 
@@ -333,15 +333,15 @@ static enum classify_reason judge_mounted(struct classifier *c, const struct vol
 		static_write(c, v, w, pos, part, n, block, kind);
 		if (c->strict && kind != EXT_MMP && kind != EXT_BOOT && !beyond)
 			place_tells(c, v, w, pos, part, n, block);
-		return CLASSIFY_STATIC;
+		return REASON_STATIC;
 	}
 	if (unlikely(beyond))
-		return CLASSIFY_UNPLACED;
+		return REASON_UNPLACED;
 	if (ext_live_plain(e))
-		return unlikely(c->by_inode) ? CLASSIFY_UNJOURNALED :
-		       ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
+		return unlikely(c->by_inode) ? REASON_UNJOURNALED :
+		       ask_inodes(c, v, w, pos, part, n, block, REASON_UNSAFE);
 	if (e->stage == EXT_KEEP)
-		return CLASSIFY_UNSAFE;
+		return REASON_UNSAFE;
 	/*
 	 * Mounted, but with its journal? ext4 without one (noload), ext2's own
 	 * driver, or tune2fs -j on a mounted ext2 write metadata unlogged. The
@@ -349,31 +349,31 @@ static enum classify_reason judge_mounted(struct classifier *c, const struct vol
 	 * a journal is in use, and neither mounts read-write while it is set.
 	 */
 	if (!(e->geo.incompat & EXT_INCOMPAT_RECOVER))
-		return CLASSIFY_UNJOURNALED;
+		return REASON_UNJOURNALED;
 	if (!ext_live_complete(e))
-		return CLASSIFY_LEARNING;
+		return REASON_LEARNING;
 	if (jbd2_has(&e->jbd2, block)) {
 		if (unlikely(c->by_inode)) {
 			note_logged(c, v, w, pos, part, n, block);
-			return CLASSIFY_LOGGED;
+			return REASON_LOGGED;
 		}
 		/* With data=journal file content is logged, too. */
 		if (!e->ordered && is_trusted(c, e))
-			return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_LOGGED);
+			return ask_inodes(c, v, w, pos, part, n, block, REASON_LOGGED);
 		if (unlikely(e->geo.ro_compat & EXT_RO_COMPAT_VERITY))
 			in_layout(c, v, block, whole_block(c, v, w, pos, part, n));
-		return CLASSIFY_LOGGED;
+		return REASON_LOGGED;
 	}
 	if (unlikely(!e->ordered && c->undecided.limit))
 		look_for_order(c, v, w, pos, part, n);
 	if (unlikely(c->by_inode))
-		return is_trusted(c, e) ? whose_data(c, v, part, n, block) : CLASSIFY_LEARNING;
+		return is_trusted(c, e) ? whose_data(c, v, part, n, block) : REASON_LEARNING;
 	/* Merkle trees are not logged. */
 	if (likely(!(e->geo.ro_compat & EXT_RO_COMPAT_VERITY)))
 		return not_logged(c, v, w, pos, part, n, block);
 	if (!is_trusted(c, e))
-		return CLASSIFY_UNSAFE;
-	return ask_inodes(c, v, w, pos, part, n, block, CLASSIFY_UNSAFE);
+		return REASON_UNSAFE;
+	return ask_inodes(c, v, w, pos, part, n, block, REASON_UNSAFE);
 }
 
 /* A mounted volume may not reach there, or somebody else may be at work: is there another one? */
@@ -407,7 +407,7 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 		v = volume_at(&c->volumes, w->sector + pos - offset);
 		if (v && v->fs == VOLUME_EXT && !own_super(c, v, w))
 			scan_for_supers(c, w, pos, n);
-		return CLASSIFY_STATIC;
+		return REASON_STATIC;
 	}
 	/* A boot loader, or a partition table: the driver writes whole blocks. */
 	if (unlikely(offset < EXT_SUPER_SECTOR))
@@ -415,7 +415,7 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 	logical = ext_live_journal(v->ext, block);
 	if (logical != U32_MAX) {
 		journal_write(c, v, w, pos, part, n, logical);
-		return CLASSIFY_JOURNAL;
+		return REASON_JOURNAL;
 	}
 	if (likely(v->state == VOLUME_MOUNTED)) {
 		if (unlikely(ext_live_watches(v->ext, block))) {
@@ -438,5 +438,5 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 	if (kind != EXT_DATA)
 		static_write(c, v, w, pos, part, n, block, kind);
 	scan_for_supers(c, w, pos, n);
-	return CLASSIFY_UNMOUNTED;
+	return REASON_UNMOUNTED;
 }

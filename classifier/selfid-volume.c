@@ -3,28 +3,28 @@
 #include "selfid-volume.h"
 
 static const enum classify_reason reasons[SELFID_REASONS] = {
-	[SELFID_UNSAFE] = CLASSIFY_UNSAFE,
-	[SELFID_SUPER] = CLASSIFY_STATIC,
-	[SELFID_BEYOND] = CLASSIFY_NO_VOLUME,
-	[SELFID_LOG] = CLASSIFY_JOURNAL,
-	[SELFID_AG] = CLASSIFY_STATIC,
-	[SELFID_BTREE] = CLASSIFY_NAMED,
-	[SELFID_DIRECTORY] = CLASSIFY_NAMED,
-	[SELFID_ATTR] = CLASSIFY_NAMED,
-	[SELFID_SYMLINK] = CLASSIFY_NAMED,
-	[SELFID_DQUOT] = CLASSIFY_NAMED,
-	[SELFID_INODE] = CLASSIFY_NAMED,
-	[SELFID_NAMED] = CLASSIFY_NAMED,
-	[SELFID_TREE] = CLASSIFY_NAMED,
-	[SELFID_CHUNK] = CLASSIFY_STATIC,
-	[SELFID_CACHE] = CLASSIFY_NAMED,
-	[SELFID_REST] = CLASSIFY_NAMED,
-	[SELFID_PACKED] = CLASSIFY_PACKED,
-	[SELFID_UNREAD] = CLASSIFY_LEARNING,
-	[SELFID_LOGGED] = CLASSIFY_LOGGED,
-	[SELFID_STORED] = CLASSIFY_STORED,
-	[SELFID_PART] = CLASSIFY_PART,
-	[SELFID_DATA] = CLASSIFY_UNNAMED,
+	[SELFID_UNSAFE] = REASON_UNSAFE,
+	[SELFID_SUPER] = REASON_STATIC,
+	[SELFID_BEYOND] = REASON_NO_VOLUME,
+	[SELFID_LOG] = REASON_JOURNAL,
+	[SELFID_AG] = REASON_STATIC,
+	[SELFID_BTREE] = REASON_NAMED,
+	[SELFID_DIRECTORY] = REASON_NAMED,
+	[SELFID_ATTR] = REASON_NAMED,
+	[SELFID_SYMLINK] = REASON_NAMED,
+	[SELFID_DQUOT] = REASON_NAMED,
+	[SELFID_INODE] = REASON_NAMED,
+	[SELFID_NAMED] = REASON_NAMED,
+	[SELFID_TREE] = REASON_NAMED,
+	[SELFID_CHUNK] = REASON_STATIC,
+	[SELFID_CACHE] = REASON_NAMED,
+	[SELFID_REST] = REASON_NAMED,
+	[SELFID_PACKED] = REASON_PACKED,
+	[SELFID_UNREAD] = REASON_LEARNING,
+	[SELFID_LOGGED] = REASON_LOGGED,
+	[SELFID_STORED] = REASON_STORED,
+	[SELFID_PART] = REASON_PART,
+	[SELFID_DATA] = REASON_UNNAMED,
 };
 
 /*
@@ -179,7 +179,7 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 	*len = end - w->sector - pos;
 	/* Nothing is undecided then. */
 	if (unlikely(!v->ready))
-		return CLASSIFY_LEARNING;
+		return REASON_LEARNING;
 
 	verdict = ops->selfid->write(c, v, &r, pos - part.skip, len, &why, &sign, &sectors);
 	at = r.sector + pos - part.skip;
@@ -195,11 +195,11 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 		if (unlikely(sectors != v->claimed))
 			selfid_resize(c, v, sectors);
 		if (unlikely(verdict == VERDICT_UNDECIDED) && remember(c, v, at, *len))
-			return CLASSIFY_UNDECIDED;
+			return REASON_UNDECIDED;
 		return reasons[why];
 	}
 	/* If it lives on, its next commit is proof of who was at work. */
-	return remember(c, v, at, *len) ? CLASSIFY_UNDECIDED : CLASSIFY_UNMOUNTED;
+	return remember(c, v, at, *len) ? REASON_UNDECIDED : REASON_UNMOUNTED;
 }
 
 /* No file system discards its own superblock. */

@@ -237,7 +237,7 @@ static bool turn_is_over(const struct disk *disk, const struct disk_command *com
  * wait until others are on the media: then those that wait all come before those that come
  * later. Returns whether it needs the arm.
  */
-static bool choose(struct disk *disk, u32 *which)
+static bool ncq_choose(struct disk *disk, u32 *which)
 {
 	struct choice old, recent, *choice;
 	u32 hit;
@@ -297,7 +297,7 @@ static void serve_next(struct disk *disk)
 
 	if (disk->active || !disk->nr_window)
 		return;
-	arm = choose(disk, &i);
+	arm = ncq_choose(disk, &i);
 	command = window_take(disk, i);
 	if (arm)
 		take_turn(disk, command);

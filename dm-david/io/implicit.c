@@ -33,24 +33,24 @@ struct implicit {
 };
 
 /* What the classifier's reasons are to the verdict. */
-static const enum david_evidence evidence_of[CLASSIFY_REASONS] = {
-	[CLASSIFY_NO_VOLUME] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_UNMOUNTED] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_UNPLACED] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_LEARNING] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_UNSAFE] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_STATIC] = DAVID_EV_LAYOUT,
-	[CLASSIFY_JOURNAL] = DAVID_EV_LAYOUT,
-	[CLASSIFY_LOGGED] = DAVID_EV_LOGGED,
-	[CLASSIFY_UNLOGGED] = DAVID_EV_IMPLIED,
-	[CLASSIFY_UNJOURNALED] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_LOOKS] = DAVID_EV_SELF,
-	[CLASSIFY_UNDECIDED] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_NAMED] = DAVID_EV_SELF,
-	[CLASSIFY_STORED] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_PART] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_PACKED] = DAVID_EV_UNKNOWN,
-	[CLASSIFY_UNNAMED] = DAVID_EV_IMPLIED,
+static const enum david_evidence evidence_of[REASON_REASONS] = {
+	[REASON_NO_VOLUME] = DAVID_EV_UNKNOWN,
+	[REASON_UNMOUNTED] = DAVID_EV_UNKNOWN,
+	[REASON_UNPLACED] = DAVID_EV_UNKNOWN,
+	[REASON_LEARNING] = DAVID_EV_UNKNOWN,
+	[REASON_UNSAFE] = DAVID_EV_UNKNOWN,
+	[REASON_STATIC] = DAVID_EV_LAYOUT,
+	[REASON_JOURNAL] = DAVID_EV_LAYOUT,
+	[REASON_LOGGED] = DAVID_EV_LOGGED,
+	[REASON_UNLOGGED] = DAVID_EV_IMPLIED,
+	[REASON_UNJOURNALED] = DAVID_EV_UNKNOWN,
+	[REASON_LOOKS] = DAVID_EV_SELF,
+	[REASON_UNDECIDED] = DAVID_EV_UNKNOWN,
+	[REASON_NAMED] = DAVID_EV_SELF,
+	[REASON_STORED] = DAVID_EV_UNKNOWN,
+	[REASON_PART] = DAVID_EV_UNKNOWN,
+	[REASON_PACKED] = DAVID_EV_UNKNOWN,
+	[REASON_UNNAMED] = DAVID_EV_IMPLIED,
 };
 
 /* The same where page owners decide: what is merely not known is no objection. */
@@ -59,7 +59,7 @@ static enum david_evidence evidence_for(const struct david *d, enum classify_rea
 	enum david_evidence evidence = evidence_of[reason];
 
 	if (d->classify == CLASSIFY_AUTO &&
-	    (evidence == DAVID_EV_UNKNOWN || reason == CLASSIFY_LOOKS))
+	    (evidence == DAVID_EV_UNKNOWN || reason == REASON_LOOKS))
 		return DAVID_EV_IMPLIED;
 	return evidence;
 }
@@ -143,7 +143,7 @@ static bool check_csum(struct implicit *im, u64 sector, u32 sectors, enum classi
 		       enum david_evidence *evidence)
 {
 	struct david *d = im->d;
-	bool later = reason == CLASSIFY_UNDECIDED;
+	bool later = reason == REASON_UNDECIDED;
 	enum classify_sums sums;
 
 	lockdep_assert_held(&im->lock);
@@ -293,7 +293,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		trace_david_implied(im->d->owners.bdev->bd_dev, w.sector + pos, len,
 				    classify_reason_name(reason));
 		evidence = evidence_for(im->d, reason);
-		if (reason == CLASSIFY_UNDECIDED)
+		if (reason == REASON_UNDECIDED)
 			keep_signed(im, &source, w.sector, pos, len);
 		if (unlikely(classifier_has_sums(&im->c) || im->d->csum.mode == CSUM_ON))
 			has_csum = check_csum(im, w.sector + pos, len, reason, &evidence);

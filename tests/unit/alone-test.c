@@ -57,11 +57,11 @@ static void a_proved_mount_drops_at_once(struct kunit *test)
 {
 	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
 
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNLOGGED);
 	done(d);
 	d = mounted_alone(test, 0, BELOW_FLUSH);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -69,9 +69,9 @@ static void a_flush_has_to_be_the_next_thing(struct kunit *test)
 {
 	struct disk *d = mounted_alone(test, 0, BELOW_NEITHER);
 
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
 	classifier_flush(&d->c);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
 	done(d);
 }
 
@@ -80,12 +80,12 @@ static void what_waits_is_told_by_the_next_commit(struct kunit *test)
 	struct disk *d = mounted_alone(test, 0, BELOW_NEITHER);
 
 	noise(test, d, AT);		/* wants memory */
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 1), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 1), REASON_UNDECIDED);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
 	transaction(test, d, 1, 1, 900, true);
 	KUNIT_EXPECT_EQ(test, told(test, d), 3);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -94,19 +94,19 @@ static void without_flushes_only_content_tells(struct kunit *test)
 	struct disk *d = mounted_alone(test, 0, BELOW_NEITHER);
 
 	noise(test, d, AT);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 1), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 1), REASON_UNDECIDED);
 	transaction(test, d, 1, 1, 900, false);
 	KUNIT_EXPECT_EQ(test, told(test, d), 1);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_LOOKS);
 	/* Once out of order, until the next mount. */
 	transaction(test, d, 4, 2, 900, true);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_LOOKS);
 	super_is(test, d, false, 1);
 	d->fua = true;
 	super_is(test, d, true, 2);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -115,18 +115,18 @@ static void what_is_missing_of_the_log_ends_the_trust(struct kunit *test)
 	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
 
 	transaction(test, d, 1, 1, 900, true);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNLOGGED);
 	/* Its descriptor stays in some cache. */
 	commit(test, d, 6, 2);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_LOOKS);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_LOOKS);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
 	done(d);
 	/* One of its descriptors. */
 	d = mounted_alone(test, 0, BELOW_FUA);
 	descriptor(test, d, 1, 1, 900);
 	classifier_flush(&d->c);
 	commit(test, d, 5, 1);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_LOOKS);
 	done(d);
 }
 
@@ -137,22 +137,22 @@ static void metadata_by_place_or_content_is_kept(struct kunit *test)
 	memset(block, 0, BLOCK);
 	le32_at(0, 12);
 	le16_at(4, BLOCK);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, AT), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, AT), REASON_LOOKS);
 	/* Less than a block. */
 	noise(test, d, AT);
-	KUNIT_EXPECT_EQ(test, put(test, d, AT * 8, 4), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, put(test, d, AT * 8, 4), REASON_LOOKS);
 	/* Constant, as when inode tables are zeroed. */
 	memset(block, 0, BLOCK);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, TABLE + 3), CLASSIFY_STATIC);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, TABLE + 3), REASON_STATIC);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNLOGGED);
 	/* Nobody writes that unlogged: from then on only a commit tells, and not of all. */
-	KUNIT_EXPECT_EQ(test, noise(test, d, TABLE + 3), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, noise(test, d, TABLE + 3), REASON_STATIC);
 	noise(test, d, AT);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 1), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 1), REASON_LOOKS);
 	transaction(test, d, 1, 1, 900, true);
 	KUNIT_EXPECT_EQ(test, told(test, d), 1);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_LOOKS);
 	done(d);
 }
 
@@ -168,10 +168,10 @@ static void a_directory_that_is_not_logged_is_a_warning(struct kunit *test)
 	block[8] = '.';
 	le32_at(12, 2);
 	le16_at(16, BLOCK - 12);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, AT), CLASSIFY_LOOKS);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, AT), REASON_LOOKS);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
 	transaction(test, d, 1, 1, 900, true);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -181,15 +181,15 @@ static void who_reads_the_superblock_may_be_at_work(struct kunit *test)
 
 	classifier_looked(&d->c, 0, 8);
 	noise(test, d, AT);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
 	transaction(test, d, 1, 1, 900, true);
 	KUNIT_EXPECT_EQ(test, told(test, d), 1);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
 	/* A boot loader or a partition table, too. */
 	noise(test, d, AT);
 	put(test, d, 0, 1);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
 	done(d);
 }
 
@@ -204,8 +204,8 @@ static void a_mount_that_leaves_the_log_alone_is_none(struct kunit *test)
 	super_is(test, d, true, 2);
 	d->fua = false;
 	noise(test, d, AT);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNDECIDED);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 1), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 1), REASON_LOOKS);
 	/* Cut again, and recovered: what was written in between stays kept. */
 	classifier_looked(&d->c, 0, 8);
 	journal_super(4, 3);
@@ -213,7 +213,7 @@ static void a_mount_that_leaves_the_log_alone_is_none(struct kunit *test)
 	d->fua = true;
 	super_is(test, d, true, 3);
 	d->fua = false;
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 2), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT + 2), REASON_UNLOGGED);
 	transaction(test, d, 4, 3, 900, true);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
 	done(d);
@@ -235,8 +235,8 @@ static void a_mount_seen_in_the_middle_leaves_doubts(struct kunit *test)
 	journal_super(1, 1);
 	put_block(test, d, JOURNAL);
 	transaction(test, d, 1, 1, 900, true);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_LOOKS);
 	done(d);
 }
 
@@ -275,33 +275,33 @@ static void a_volume_is_believed_where_its_end_was_seen(struct kunit *test)
 
 	/* Nothing tells: it may be in pieces. */
 	mkfs(test, d, 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNPLACED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNPLACED);
 	done(d);
 	/* Zeros at its end, before the superblock or behind it. */
 	d = on_a_larger_disk(test);
 	memset(block, 0, BLOCK);
 	put_block(test, d, BLOCKS - 1);
 	mkfs(test, d, 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNLOGGED);
 	done(d);
 	d = on_a_larger_disk(test);
 	made_anew(test, d);
 	memset(block, 0, BLOCK);
 	put_block(test, d, BLOCKS - 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNLOGGED);
 	done(d);
 	/* All of it discarded, in steps. */
 	d = on_a_larger_disk(test);
 	classifier_discard(&d->c, d->start, 8000);
 	classifier_discard(&d->c, d->start + 8000, BLOCKS * 8 - 8000);
 	mkfs(test, d, 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNLOGGED);
 	done(d);
 	/* What ends there is the first piece of another one. */
 	d = on_a_larger_disk(test);
 	classifier_discard(&d->c, d->start + 2000, BLOCKS * 8 - 2000);
 	mkfs(test, d, 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNPLACED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNPLACED);
 	done(d);
 }
 
@@ -358,7 +358,7 @@ static void the_partition_table_is_read_for_who_needs_it(struct kunit *test)
 	block[510] = 0x55;
 	block[511] = 0xaa;
 	classifier_learn(&d->c, sector, block);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -377,11 +377,11 @@ static void a_volume_that_grew_is_not_believed_where_its_new_end_was_read(struct
 
 	classifier_discard(&d->c, d->start, BLOCKS * 8);
 	mkfs(test, d, 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNLOGGED);
 	classifier_looked(&d->c, d->start + (2 * BLOCKS - 1) * 8, 8);
 	grow(test, d, 2 * BLOCKS);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
-	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + 100), CLASSIFY_UNPLACED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + 100), REASON_UNPLACED);
 	done(d);
 }
 
@@ -396,13 +396,13 @@ static void what_a_neighbour_cleared_proves_nothing(struct kunit *test)
 	memset(block, 0x55, BLOCK);
 	put_block(test, d, 0);
 	mkfs(test, d, 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNPLACED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNPLACED);
 	done(d);
 	/* More than the volume was discarded. */
 	d = on_a_larger_disk(test);
 	classifier_discard(&d->c, 0, d->start + BLOCKS * 8);
 	mkfs(test, d, 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNPLACED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNPLACED);
 	done(d);
 	/* mkfs is over once somebody reads what it made. */
 	d = on_a_larger_disk(test);
@@ -410,7 +410,7 @@ static void what_a_neighbour_cleared_proves_nothing(struct kunit *test)
 	classifier_looked(&d->c, d->start, 8);
 	memset(block, 0, BLOCK);
 	put_block(test, d, BLOCKS - 1);
-	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), CLASSIFY_UNPLACED);
+	KUNIT_EXPECT_EQ(test, mount_and_write(test, d), REASON_UNPLACED);
 	done(d);
 }
 
@@ -436,10 +436,10 @@ static void a_volume_that_grew_spares_its_neighbour(struct kunit *test)
 	d->start -= BLOCKS * 8;
 	grow(test, d, 3 * BLOCKS);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
 	/* Of whom nobody has said who is at work. */
-	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + AT), CLASSIFY_UNDECIDED);
-	KUNIT_EXPECT_EQ(test, noise(test, d, 2 * BLOCKS + 100), CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + AT), REASON_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 2 * BLOCKS + 100), REASON_NO_VOLUME);
 	done(d);
 }
 
@@ -451,13 +451,13 @@ static void a_file_system_found_behind_what_is_proved_cuts_the_volume_off(struct
 	mkfs(test, d, 1);
 	mount_and_write(test, d);
 	grow(test, d, 3 * BLOCKS);
-	KUNIT_EXPECT_EQ(test, noise(test, d, 2 * BLOCKS + 100), CLASSIFY_UNPLACED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 2 * BLOCKS + 100), REASON_UNPLACED);
 	d->start += 2 * BLOCKS * 8;
 	mkfs(test, d, 2);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
 	d->start -= 2 * BLOCKS * 8;
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
-	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + 100), CLASSIFY_UNPLACED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + 100), REASON_UNPLACED);
 	done(d);
 }
 
@@ -465,12 +465,12 @@ static void what_discards_bitmaps_takes_the_place(struct kunit *test)
 {
 	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
 
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
 	/* The driver zeroes inode tables. */
 	classifier_discard(&d->c, (TABLE + 1) * 8, 8);
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNLOGGED);
 	classifier_discard(&d->c, 11 * 8, (TABLE + 1 - 11) * 8);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_NO_VOLUME);
 	done(d);
 }
 

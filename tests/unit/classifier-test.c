@@ -12,23 +12,23 @@ static void a_life(struct kunit *test, u64 start)
 {
 	struct disk *d = make(test, start);
 
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_NO_VOLUME);
 	mkfs(test, d, 1);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNMOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNMOUNTED);
 	classifier_mount(&d->c, start, VOLUME_MOUNTED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	descriptor(test, d, 1, 1, 500);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LOGGED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_LOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), REASON_UNLOGGED);
 	commit(test, d, 3, 1);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LOGGED);
-	KUNIT_EXPECT_EQ(test, data(test, d, BLOCKS - 1), CLASSIFY_UNLOGGED);
-	KUNIT_EXPECT_EQ(test, data(test, d, BLOCKS), CLASSIFY_NO_VOLUME);
-	KUNIT_EXPECT_EQ(test, data(test, d, 1), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_LOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, BLOCKS - 1), REASON_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, BLOCKS), REASON_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, data(test, d, 1), REASON_STATIC);
 	classifier_mount(&d->c, start, VOLUME_UNMOUNTED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 600), CLASSIFY_UNMOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 600), REASON_UNMOUNTED);
 	classifier_mount(&d->c, start, VOLUME_READONLY);
-	KUNIT_EXPECT_EQ(test, data(test, d, 600), CLASSIFY_UNMOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 600), REASON_UNMOUNTED);
 	done(d);
 }
 
@@ -49,11 +49,11 @@ static void another_mkfs_ends_what_was_known(struct kunit *test)
 
 	mkfs(test, d, 1);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	/* Nobody has said that the first one was unmounted. */
 	super(2, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
 	put_block(test, d, 0);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNMOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNMOUNTED);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 1);
 	done(d);
 }
@@ -66,12 +66,12 @@ static void a_superblock_overwritten_ends_the_volume(struct kunit *test)
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
 	memset(block, 0, BLOCK);
 	put(test, d, 2, 1);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_NO_VOLUME);
 	mkfs(test, d, 1);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	classifier_discard(&d->c, 0, 16);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_NO_VOLUME);
 	done(d);
 }
 
@@ -83,17 +83,17 @@ static void what_cannot_be_decided_is_kept(struct kunit *test)
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
 	super(1, 0, 0, 0);
 	put_block(test, d, 0);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNSAFE);
 	super(1, EXT_COMPAT_HAS_JOURNAL, 0, 0);
 	put_block(test, d, 0);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNSAFE);
 	super(1, EXT_COMPAT_HAS_JOURNAL, EXT_RO_COMPAT_VERITY, EXT_JOURNAL_INO);
 	put_block(test, d, 0);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNSAFE);
 	/* Back again: the journal's tail was in the meantime not seen. */
 	super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
 	put_block(test, d, 0);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -103,14 +103,14 @@ static void mounted_without_its_journal_all_is_kept(struct kunit *test)
 
 	mkfs(test, d, 1);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
 	le32_at(1024 + 0x60, 0);
 	put_block(test, d, 0);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNJOURNALED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNJOURNALED);
 	super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
 	put_block(test, d, 0);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -121,16 +121,16 @@ static void half_a_journal_block_keeps_everything(struct kunit *test)
 	mkfs(test, d, 1);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
 	memset(block, 0, BLOCK);
-	KUNIT_EXPECT_EQ(test, put(test, d, (JOURNAL + 1) * 8, 4), CLASSIFY_JOURNAL);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LEARNING);
+	KUNIT_EXPECT_EQ(test, put(test, d, (JOURNAL + 1) * 8, 4), REASON_JOURNAL);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_LEARNING);
 	/* Until the log begins anew. */
 	journal_super(0, 2);
 	put_block(test, d, JOURNAL);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_LEARNING);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_LEARNING);
 	journal_super(1, 3);
 	put_block(test, d, JOURNAL);
 	descriptor(test, d, 1, 3, 600);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -141,11 +141,11 @@ static void a_mount_on_an_unknown_disk_is_looked_up(struct kunit *test)
 	mkfs(test, d, 1);
 	classifier_destroy(&d->c, kvfree);
 	classifier_init(&d->c, SECTORS, 1 << 20);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_NO_VOLUME);
 	classifier_mount(&d->c, 2048, VOLUME_MOUNTED);
 	KUNIT_EXPECT_TRUE(test, d->c.pending);
 	work(test, d);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -159,13 +159,13 @@ static void a_moved_journal_is_learned_again(struct kunit *test)
 	le32_at(7 * 256 + 0x3c, JOURNAL + 200);
 	put_block(test, d, TABLE);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNSAFE);
 	/* And now there is. */
 	classifier_mount(&d->c, 0, VOLUME_UNMOUNTED);
 	journal_super(0, 1);
 	put_block(test, d, JOURNAL + 200);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	done(d);
 }
 
@@ -178,19 +178,19 @@ static void volumes_side_by_side_do_not_mix(struct kunit *test)
 	d->start = 2048 + BLOCKS * 8;
 	mkfs(test, d, 2);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNMOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNMOUNTED);
 	d->start = 2048;
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNLOGGED);
 	/* A file that holds an image of a file system makes no volume. */
 	super(3, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, 500), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 500), REASON_UNLOGGED);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
 	/* One that begins before both and reaches into the first ends that one only. */
 	d->start = 1024;
 	super(4, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
 	put_block(test, d, 0);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNMOUNTED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNMOUNTED);
 	done(d);
 }
 
@@ -224,7 +224,7 @@ static void with_too_many_volumes_the_rest_is_kept(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, VOLUMES_MAX);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.refused, 4);
-	KUNIT_EXPECT_EQ(test, data(test, d, 100), CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, data(test, d, 100), REASON_NO_VOLUME);
 	done(d);
 }
 
@@ -268,8 +268,8 @@ static void inodes_tell_what_no_journal_tells(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < 10; i++)
-		KUNIT_EXPECT_EQ(test, data(test, d, 500 + i), CLASSIFY_UNDECIDED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 11), CLASSIFY_STATIC);
+		KUNIT_EXPECT_EQ(test, data(test, d, 500 + i), REASON_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 11), REASON_STATIC);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
 	/* Three blocks of a file, of which one is beyond its end; none of others. */
 	memset(block, 0, BLOCK);
@@ -279,7 +279,7 @@ static void inodes_tell_what_no_journal_tells(struct kunit *test)
 	inode(3, 0x81a4, BLOCK, 0x200000, 506, 1);	/* value of an attribute */
 	inode(4, 0x81a4, BLOCK, 0, 507, 1);
 	le16_at(14 * 256 + 0x1a, 0);			/* unlinked */
-	KUNIT_EXPECT_EQ(test, put_block(test, d, TABLE), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, TABLE), REASON_STATIC);
 	KUNIT_EXPECT_EQ(test, told(test, d), 3);
 	KUNIT_EXPECT_EQ(test, d->c.undecided.figures.metadata, 2 * BLOCK);
 	KUNIT_EXPECT_EQ(test, d->c.undecided.figures.now, 6 * BLOCK);
@@ -287,18 +287,18 @@ static void inodes_tell_what_no_journal_tells(struct kunit *test)
 	memset(block, 0, BLOCK);
 	le32_at(0, 12);
 	le16_at(4, BLOCK);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, 500), CLASSIFY_LOOKS);
-	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 500), REASON_LOOKS);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), REASON_UNDECIDED);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
 	classifier_again(&d->c);
 	KUNIT_EXPECT_EQ(test, told(test, d), 2);
 	/* Discarded. */
-	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), REASON_UNDECIDED);
 	classifier_discard(&d->c, d->start + 501 * 8, 8);
 	classifier_again(&d->c);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
 	/* Kept for a reason of the caller's. */
-	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), REASON_UNDECIDED);
 	classifier_kept(&d->c, d->start + 501 * 8, 8);
 	classifier_again(&d->c);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
@@ -333,7 +333,7 @@ static void what_a_deleted_file_left_is_data(struct kunit *test)
 	data(test, d, 501);
 	memset(block, 0xff, BLOCK);
 	block[501 / 8] &= ~(1 << 501 % 8);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, 10), CLASSIFY_STATIC);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 10), REASON_STATIC);
 	KUNIT_EXPECT_EQ(test, told(test, d), 2);
 	done(d);
 }
@@ -348,7 +348,7 @@ static void indirect_blocks_are_followed(struct kunit *test)
 	memset(block, 0, BLOCK);
 	for (i = 0; i < 5; i++)
 		le32_at(4 * i, 513 + i);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, 512), CLASSIFY_LOOKS);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, 512), REASON_LOOKS);
 	memset(block, 0, BLOCK);
 	le16_at(10 * 256, 0x81a4);
 	le32_at(10 * 256 + 0x04, 16 * BLOCK);
@@ -373,7 +373,7 @@ static void where_metadata_has_no_form_all_is_kept_without_a_journal(struct kuni
 
 	for (i = 0; i < ARRAY_SIZE(features); i++) {
 		d = make_plain(test, features[i][0], features[i][1]);
-		KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNSAFE);
+		KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNSAFE);
 		done(d);
 	}
 }
@@ -388,14 +388,14 @@ static void with_verity_an_inode_counts_once_the_journal_has_gone_on(struct kuni
 	put_block(test, d, 0);
 	classifier_mount(&d->c, 0, VOLUME_MOUNTED);
 	/* These say that layout and memory are wanted, and that data is not logged. */
-	KUNIT_EXPECT_EQ(test, noise(test, d, 510), CLASSIFY_UNSAFE);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 510), REASON_UNSAFE);
 	data(test, d, 500);
-	KUNIT_EXPECT_EQ(test, data(test, d, 500), CLASSIFY_UNDECIDED);
-	KUNIT_EXPECT_EQ(test, data(test, d, 502), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 502), REASON_UNDECIDED);
 	memcpy(block, d->store + TABLE * BLOCK, BLOCK);
 	inode(0, 0x81a4, 2 * BLOCK, 0, 500, 3);
 	put_block(test, d, TABLE);
-	KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, 501), REASON_UNDECIDED);
 	KUNIT_EXPECT_EQ(test, told(test, d), 0);
 	commit(test, d, 3, 1);
 	/* One was written after the inode, one is beyond the end, where Merkle trees are. */
@@ -459,7 +459,7 @@ static void leaf(u32 number)
 /* Nothing tells of it yet. */
 static void expect_undecided(struct kunit *test, struct disk *d, u64 at)
 {
-	KUNIT_EXPECT_EQ(test, doubtful(test, d, at), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, at), REASON_UNDECIDED);
 }
 
 static void doubtful_blocks_want_a_later_node_with_a_checksum(struct kunit *test)
@@ -476,7 +476,7 @@ static void doubtful_blocks_want_a_later_node_with_a_checksum(struct kunit *test
 		d = make_plain(test, 0x40, cases[i].ro_compat);
 		expect_undecided(test, d, 500);
 		leaf(cases[i].number);
-		KUNIT_EXPECT_EQ(test, put_block(test, d, 505), CLASSIFY_LOOKS);
+		KUNIT_EXPECT_EQ(test, put_block(test, d, 505), REASON_LOOKS);
 		/* This one was written after the node. */
 		expect_undecided(test, d, 501);
 		memset(block, 0, BLOCK);
@@ -512,10 +512,10 @@ static void without_a_journal_a_stranger_is_not_believed(struct kunit *test)
 		data(test, d, 500);
 		/* Of the first superblock nobody knows who wrote it. */
 		KUNIT_EXPECT_EQ(test, data(test, d, 500),
-				mounts ? CLASSIFY_UNDECIDED : CLASSIFY_UNSAFE);
+				mounts ? REASON_UNDECIDED : REASON_UNSAFE);
 		/* Somebody looks at it: e2fsck, or the next mount. */
 		classifier_looked(&d->c, 0, 8);
-		KUNIT_EXPECT_EQ(test, data(test, d, 501), CLASSIFY_UNSAFE);
+		KUNIT_EXPECT_EQ(test, data(test, d, 501), REASON_UNSAFE);
 		memset(block, 0, BLOCK);
 		inode(0, 0x81a4, BLOCK, 0, 500, 1);
 		put_block(test, d, TABLE);
@@ -534,9 +534,9 @@ static void what_is_logged_is_asked_about_only_where_data_is_logged(struct kunit
 	noise(test, d, 600);
 	descriptor(test, d, 1, 1, 500);
 	commit(test, d, 3, 1);
-	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
-	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
-	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), REASON_LOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), REASON_LOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), REASON_LOGGED);
 	done(d);
 
 	d = make(test, 0);
@@ -547,11 +547,11 @@ static void what_is_logged_is_asked_about_only_where_data_is_logged(struct kunit
 	commit(test, d, 3, 1);
 	noise(test, d, 500);
 	noise(test, d, 500);
-	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), REASON_UNDECIDED);
 	/* Data behind the journal's back: forgotten, and kept from now on. */
-	KUNIT_EXPECT_EQ(test, noise(test, d, 600), CLASSIFY_UNLOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 600), REASON_UNLOGGED);
 	KUNIT_EXPECT_FALSE(test, undecided_any(&d->c.undecided));
-	KUNIT_EXPECT_EQ(test, noise(test, d, 500), CLASSIFY_LOGGED);
+	KUNIT_EXPECT_EQ(test, noise(test, d, 500), REASON_LOGGED);
 	done(d);
 }
 
@@ -571,10 +571,10 @@ static void larger_blocks_are_kept(struct kunit *test)
 		memset(block, 0x5a, sizeof(block));
 		for (at = 1; at < 40; at++)
 			KUNIT_EXPECT_EQ(test, put(test, d, at * sectors, sectors),
-					CLASSIFY_UNMOUNTED);
+					REASON_UNMOUNTED);
 		classifier_mount(&d->c, 0, VOLUME_MOUNTED);
 		for (at = 20; at < 40; at++)
-			KUNIT_EXPECT_EQ(test, put(test, d, at * sectors, sectors), CLASSIFY_UNSAFE);
+			KUNIT_EXPECT_EQ(test, put(test, d, at * sectors, sectors), REASON_UNSAFE);
 		done(d);
 	}
 }

@@ -85,7 +85,7 @@ static inline enum classify_reason put(struct kunit *test, struct disk *d, u64 s
 		.sector = d->start + sector, .sectors = sectors, .fua = d->fua, .copy = copy,
 		.ctx = block,
 	};
-	enum classify_reason reason = CLASSIFY_REASONS;
+	enum classify_reason reason = REASON_REASONS;
 	u32 pos, len;
 
 	if ((sector + sectors) * 512 <= STORE_BLOCKS * BLOCK)
@@ -174,7 +174,7 @@ static inline void descriptor(struct kunit *test, struct disk *d, u32 at, u32 ti
 	be32_at(8, tid);
 	be32_at(12, home);
 	be32_at(16, 8);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), CLASSIFY_JOURNAL);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), REASON_JOURNAL);
 }
 
 static inline void commit(struct kunit *test, struct disk *d, u32 at, u32 tid)
@@ -183,7 +183,7 @@ static inline void commit(struct kunit *test, struct disk *d, u32 at, u32 tid)
 	be32_at(0, JBD2_MAGIC);
 	be32_at(4, 2);
 	be32_at(8, tid);
-	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), CLASSIFY_JOURNAL);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), REASON_JOURNAL);
 }
 
 static inline struct disk *make(struct kunit *test, u64 start)

@@ -152,7 +152,7 @@ static void work(struct kunit *test)
 static enum classify_reason put(struct kunit *test, u64 sector, u32 sectors)
 {
 	struct classify_write w = { .sector = START + sector, .sectors = sectors, .copy = copy };
-	enum classify_reason reason, first = CLASSIFY_REASONS;
+	enum classify_reason reason, first = REASON_REASONS;
 	u32 pos, len;
 
 	for (pos = 0; pos < sectors; pos += len) {
@@ -216,7 +216,7 @@ static void log_record(struct kunit *test, u32 at, u32 says, bool unmount)
 	memset(content + 304, 1, 16);
 	content[512 + 8] = 0xaa;
 	content[512 + 9] = unmount ? 0x20 : 0;
-	KUNIT_EXPECT_EQ(test, put(test, LOG_START + at, 8), CLASSIFY_JOURNAL);
+	KUNIT_EXPECT_EQ(test, put(test, LOG_START + at, 8), REASON_JOURNAL);
 }
 
 #define EXPECT_DATA(sector, reason)	KUNIT_EXPECT_EQ(test, data(test, sector), reason)
@@ -225,14 +225,14 @@ static void xfs_is_mounted_from_the_read_of_its_log_to_the_unmount_record(struct
 {
 	start_xfs(test);
 	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
-	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(800, REASON_UNMOUNTED);
 	classifier_looked(c, START, 8);
 	classifier_looked(c, START + LOG_START, 8);
-	EXPECT_DATA(800, CLASSIFY_UNNAMED);
+	EXPECT_DATA(800, REASON_UNNAMED);
 	log_record(test, 16, 16, true);
-	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(800, REASON_UNMOUNTED);
 	log_record(test, 24, 24, false);
-	EXPECT_DATA(800, CLASSIFY_UNNAMED);
+	EXPECT_DATA(800, REASON_UNNAMED);
 	end();
 }
 
@@ -241,7 +241,7 @@ static void a_superblock_that_was_seen_need_not_be_read(struct kunit *test)
 	overtaken = true;
 	start_xfs(test);
 	log_record(test, 16, 16, false);
-	EXPECT_DATA(800, CLASSIFY_UNNAMED);
+	EXPECT_DATA(800, REASON_UNNAMED);
 	end();
 	overtaken = false;
 }
@@ -250,15 +250,15 @@ static void who_looks_for_what_is_there_may_be_another(struct kunit *test)
 {
 	start_xfs(test);
 	log_record(test, 16, 16, false);
-	EXPECT_DATA(800, CLASSIFY_UNNAMED);
+	EXPECT_DATA(800, REASON_UNNAMED);
 	classifier_looked(c, START, 2);
-	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(800, REASON_UNMOUNTED);
 	/* A copy of the disk being made is no mount; nor is a log record out of its place. */
 	classifier_looked(c, START + LOG_START, 256);
 	log_record(test, 32, 16, false);
-	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(800, REASON_UNMOUNTED);
 	log_record(test, 40, 40, false);
-	EXPECT_DATA(800, CLASSIFY_UNNAMED);
+	EXPECT_DATA(800, REASON_UNNAMED);
 	end();
 }
 
@@ -267,13 +267,13 @@ static void named_blocks_are_kept_whoever_is_at_work(struct kunit *test)
 	start_xfs(test);
 	data(test, 800);
 	memset(content + 24, 1, 16);
-	KUNIT_EXPECT_EQ(test, put(test, 800, 8), CLASSIFY_NAMED);
+	KUNIT_EXPECT_EQ(test, put(test, 800, 8), REASON_NAMED);
 	log_record(test, 16, 16, false);
 	data(test, 800);
 	memset(content + 24, 1, 16);
-	KUNIT_EXPECT_EQ(test, put(test, 800, 8), CLASSIFY_NAMED);
-	EXPECT_DATA(0 + AG_SECTORS, CLASSIFY_STATIC);
-	EXPECT_DATA(XFS_SECTORS, CLASSIFY_NO_VOLUME);
+	KUNIT_EXPECT_EQ(test, put(test, 800, 8), REASON_NAMED);
+	EXPECT_DATA(0 + AG_SECTORS, REASON_STATIC);
+	EXPECT_DATA(XFS_SECTORS, REASON_NO_VOLUME);
 	end();
 }
 
@@ -281,23 +281,23 @@ static void btrfs_is_mounted_from_the_read_of_its_chunk_tree(struct kunit *test)
 {
 	start_btrfs(test);
 	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
-	EXPECT_DATA(DATA, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(DATA, REASON_UNMOUNTED);
 	/* A tool, through the page cache. */
 	classifier_looked(c, START + SYSTEM, 64);
-	EXPECT_DATA(DATA, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(DATA, REASON_UNMOUNTED);
 	classifier_looked(c, START + SYSTEM, NODE / 512);
-	EXPECT_DATA(DATA, CLASSIFY_UNNAMED);
+	EXPECT_DATA(DATA, REASON_UNNAMED);
 	classifier_looked(c, START + BTRFS_SUPER_SECTOR, 8);
-	EXPECT_DATA(DATA, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(DATA, REASON_UNMOUNTED);
 	/* The same once more tells nothing. */
 	make_btrfs(1, 10);
 	put_super(test, BTRFS_SUPER_SECTOR);
-	EXPECT_DATA(DATA, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(DATA, REASON_UNMOUNTED);
 	make_btrfs(1, 11);
 	put_super(test, BTRFS_SUPER_SECTOR);
-	EXPECT_DATA(DATA, CLASSIFY_UNNAMED);
+	EXPECT_DATA(DATA, REASON_UNNAMED);
 	/* A part of a slot, in a chunk of data. */
-	EXPECT_DATA(DATA + 8, CLASSIFY_UNNAMED);
+	EXPECT_DATA(DATA + 8, REASON_UNNAMED);
 	end();
 }
 
@@ -311,7 +311,7 @@ static void tree_blocks_of_another_btrfs_are_kept(struct kunit *test)
 	put_le(content + 56, 1ull << 56 | 1, 8);
 	put_le(content + 80, 12, 8);
 	content[100] = 1;
-	KUNIT_EXPECT_EQ(test, put(test, DATA, 32), CLASSIFY_NAMED);
+	KUNIT_EXPECT_EQ(test, put(test, DATA, 32), REASON_NAMED);
 	end();
 }
 
@@ -323,14 +323,14 @@ static void slots_that_began_as_data_are_data_until_the_next_commit(struct kunit
 	make_btrfs(1, 11);
 	put_super(test, BTRFS_SUPER_SECTOR);
 	memset(content, 0x5a, sizeof(content));
-	KUNIT_EXPECT_EQ(test, put(test, nowhere + 8, 24), CLASSIFY_PART);
-	KUNIT_EXPECT_EQ(test, put(test, nowhere + 64, 8), CLASSIFY_UNNAMED);
-	KUNIT_EXPECT_EQ(test, put(test, nowhere + 72, 8), CLASSIFY_UNNAMED);
-	KUNIT_EXPECT_EQ(test, put(test, nowhere + 8, 24), CLASSIFY_PART);
+	KUNIT_EXPECT_EQ(test, put(test, nowhere + 8, 24), REASON_PART);
+	KUNIT_EXPECT_EQ(test, put(test, nowhere + 64, 8), REASON_UNNAMED);
+	KUNIT_EXPECT_EQ(test, put(test, nowhere + 72, 8), REASON_UNNAMED);
+	KUNIT_EXPECT_EQ(test, put(test, nowhere + 8, 24), REASON_PART);
 	make_btrfs(1, 12);
 	put_super(test, BTRFS_SUPER_SECTOR);
 	memset(content, 0x5a, sizeof(content));
-	KUNIT_EXPECT_EQ(test, put(test, nowhere + 80, 16), CLASSIFY_PART);
+	KUNIT_EXPECT_EQ(test, put(test, nowhere + 80, 16), REASON_PART);
 	end();
 }
 
@@ -392,7 +392,7 @@ static void start_remembering(struct kunit *test)
 static void torn_parts_are_dropped_when_a_commit_says_data(struct kunit *test)
 {
 	start_remembering(test);
-	EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+	EXPECT_TORN(TORN, REASON_UNDECIDED);
 	KUNIT_EXPECT_EQ(test, dropped(test), 0);
 	/* A log commit tells nothing new. */
 	make_btrfs(1, 11);
@@ -416,7 +416,7 @@ static void torn_parts_in_a_chunk_of_metadata_stay_kept(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(type); i++) {
 		start_remembering(test);
-		EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+		EXPECT_TORN(TORN, REASON_UNDECIDED);
 		commit(test, 12, NEW_CHUNK, type[i]);
 		KUNIT_EXPECT_EQ(test, dropped(test), 0);
 		KUNIT_EXPECT_EQ(test, c->undecided.figures.metadata, 3 * 4096);
@@ -430,7 +430,7 @@ static void torn_parts_in_a_chunk_of_metadata_stay_kept(struct kunit *test)
 static void what_was_written_since_is_not_dropped(struct kunit *test)
 {
 	start_remembering(test);
-	EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+	EXPECT_TORN(TORN, REASON_UNDECIDED);
 	/* A part of a block, in the middle of the second one. */
 	put(test, TORN + 10, 2);
 	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
@@ -439,7 +439,7 @@ static void what_was_written_since_is_not_dropped(struct kunit *test)
 
 	/* Found to be data, and written before it is dropped. */
 	start_remembering(test);
-	EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+	EXPECT_TORN(TORN, REASON_UNDECIDED);
 	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
 	classifier_discard(c, START + TORN, 1);
 	classifier_kept(c, START + TORN + 23, 1);
@@ -451,11 +451,11 @@ static void what_was_written_since_is_not_dropped(struct kunit *test)
 static void a_tree_block_over_a_torn_part_is_not_dropped(struct kunit *test)
 {
 	start_remembering(test);
-	EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+	EXPECT_TORN(TORN, REASON_UNDECIDED);
 	memset(content, 0x5a, sizeof(content));
 	memset(content + 32, 1, 16);
 	put_le(content + 80, 12, 8);
-	KUNIT_EXPECT_EQ(test, put(test, PLACE, 32), CLASSIFY_NAMED);
+	KUNIT_EXPECT_EQ(test, put(test, PLACE, 32), REASON_NAMED);
 	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
 	KUNIT_EXPECT_EQ(test, dropped(test), 0);
 	end();
@@ -467,7 +467,7 @@ static void nothing_of_another_life_is_dropped(struct kunit *test)
 
 	for (how = 0; how < 6; how++) {
 		start_remembering(test);
-		EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+		EXPECT_TORN(TORN, REASON_UNDECIDED);
 		switch (how) {
 		case 0:		/* a generation of the past: made anew under the same name */
 			make_btrfs(1, 5);
@@ -503,7 +503,7 @@ static void what_came_before_it_was_known_to_be_mounted_is_dropped_too(struct ku
 {
 	start_remembering(test);
 	classifier_looked(c, START + BTRFS_SUPER_SECTOR, 8);
-	EXPECT_DATA(PLACE, CLASSIFY_UNDECIDED);
+	EXPECT_DATA(PLACE, REASON_UNDECIDED);
 	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
 	KUNIT_EXPECT_EQ(test, dropped(test), 4);
 	end();
@@ -513,8 +513,8 @@ static void chosen_files_leave_nothing_undecided(struct kunit *test)
 {
 	start_remembering(test);
 	c->by_inode = true;
-	EXPECT_TORN(TORN, CLASSIFY_PART);
-	EXPECT_DATA(PLACE, CLASSIFY_UNDECIDED);
+	EXPECT_TORN(TORN, REASON_PART);
+	EXPECT_DATA(PLACE, REASON_UNDECIDED);
 	commit(test, 12, NEW_CHUNK, BTRFS_CHUNK_DATA);
 	KUNIT_EXPECT_EQ(test, dropped(test), 0);
 	end();
@@ -556,7 +556,7 @@ static void undecided_data_is_forgotten_when_its_checksums_change(struct kunit *
 
 	for (i = 0; i < ARRAY_SIZE(other); i++) {
 		start_remembering(test);
-		EXPECT_TORN(TORN, CLASSIFY_UNDECIDED);
+		EXPECT_TORN(TORN, REASON_UNDECIDED);
 		put_super_with(test, other[i][0], other[i][1]);
 		EXPECT_SUMS(DATA, OTHER);
 		commit(test, 13, NEW_CHUNK, BTRFS_CHUNK_DATA);
@@ -606,13 +606,13 @@ static void what_overwrites_the_superblock_ends_the_volume(struct kunit *test)
 			classifier_discard(c, START + LOG_START - 8, 16);
 		else
 			put(test, -8ull, 16);
-		EXPECT_DATA(800, CLASSIFY_NO_VOLUME);
+		EXPECT_DATA(800, REASON_NO_VOLUME);
 		KUNIT_EXPECT_EQ(test, c->volumes.nr, 0);
 		end();
 
 		start_btrfs(test);
 		classifier_looked(c, START + SYSTEM, NODE / 512);
-		EXPECT_DATA(DATA, CLASSIFY_UNNAMED);
+		EXPECT_DATA(DATA, REASON_UNNAMED);
 		if (how == 0)
 			data(test, BTRFS_SUPER_SECTOR + 4);
 		else if (how == 1)
@@ -621,7 +621,7 @@ static void what_overwrites_the_superblock_ends_the_volume(struct kunit *test)
 			data(test, 2);	/* in front of it, as other mkfs and partition tables do */
 		else
 			put(test, -8ull, 16);
-		EXPECT_DATA(DATA, CLASSIFY_NO_VOLUME);
+		EXPECT_DATA(DATA, REASON_NO_VOLUME);
 		KUNIT_EXPECT_EQ(test, c->volumes.nr, 0);
 		end();
 	}
@@ -633,18 +633,18 @@ static void another_file_system_in_the_same_place_takes_over(struct kunit *test)
 	log_record(test, 16, 16, false);
 	make_xfs(2, 4);
 	put_super(test, 0);
-	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(800, REASON_UNMOUNTED);
 	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
 	/* The first one's name is nothing any more. */
 	log_record(test, 16, 16, false);
-	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(800, REASON_UNMOUNTED);
 	memset(content, 0, sizeof(content));
 	put(test, 0, 128);
 	make_btrfs(3, 10);
 	put_super(test, BTRFS_SUPER_SECTOR);
 	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
 	classifier_looked(c, START + SYSTEM, NODE / 512);
-	EXPECT_DATA(DATA, CLASSIFY_UNNAMED);
+	EXPECT_DATA(DATA, REASON_UNNAMED);
 	end();
 }
 
@@ -655,11 +655,11 @@ static void copies_of_the_xfs_superblock_make_no_volume_but_tell_of_growth(struc
 	make_xfs(1, 4);
 	put_super(test, XFS_SECTORS);
 	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
-	EXPECT_DATA(XFS_SECTORS + 800, CLASSIFY_NO_VOLUME);
+	EXPECT_DATA(XFS_SECTORS + 800, REASON_NO_VOLUME);
 	make_xfs(1, 6);
 	put_super(test, XFS_SECTORS);
 	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
-	EXPECT_DATA(XFS_SECTORS + 800, CLASSIFY_UNNAMED);
+	EXPECT_DATA(XFS_SECTORS + 800, REASON_UNNAMED);
 	/* Another file system may well begin there. */
 	make_xfs(2, 4);
 	put_super(test, 8 * XFS_SECTORS);
@@ -677,7 +677,7 @@ static void images_inside_files_make_no_volume(struct kunit *test)
 	put_super(test, 800);
 	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
 	log_record(test, 16, 16, false);
-	EXPECT_DATA(800, CLASSIFY_UNNAMED);
+	EXPECT_DATA(800, REASON_UNNAMED);
 	end();
 }
 
@@ -697,7 +697,7 @@ static void memory_is_taken_when_needed_and_used_again(struct kunit *test)
 		put_super(test, BTRFS_SUPER_SECTOR);
 		KUNIT_EXPECT_EQ(test, classifier_bytes(c), bytes);
 		classifier_looked(c, START + SYSTEM, NODE / 512);
-		EXPECT_DATA(DATA, CLASSIFY_UNNAMED);
+		EXPECT_DATA(DATA, REASON_UNNAMED);
 	}
 	end();
 }
@@ -722,9 +722,9 @@ static void a_disk_that_was_there_before_is_looked_up(struct kunit *test)
 	work(test);
 	KUNIT_EXPECT_EQ(test, c->volumes.nr, 1);
 	/* But who is at work is not known. */
-	EXPECT_DATA(800, CLASSIFY_UNMOUNTED);
+	EXPECT_DATA(800, REASON_UNMOUNTED);
 	log_record(test, 16, 16, false);
-	EXPECT_DATA(800, CLASSIFY_UNNAMED);
+	EXPECT_DATA(800, REASON_UNNAMED);
 	end();
 }
 
