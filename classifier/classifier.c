@@ -258,16 +258,6 @@ void classifier_discard(struct classifier *c, u64 sector, u64 sectors)
 	}
 }
 
-void classifier_read(struct classifier *c, const struct classify_write *w)
-{
-	u64 next;
-	u32 pos;
-
-	for (pos = 0; pos < w->sectors; pos++)
-		if (!volume_find(&c->volumes, w->sector + pos, &next))
-			scan_for_supers(c, w, pos, 1);
-}
-
 void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 {
 	unsigned int i;

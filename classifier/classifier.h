@@ -27,7 +27,7 @@
  *
  * Sectors are of 512 bytes and count from the disk's start. Portable, any
  * context; the caller serialises all calls on one classifier. Nothing here
- * allocates, sleeps or loops over more than a block or the log set.
+ * allocates or sleeps, or loops over more than a block, the log set or the volumes.
  */
 #ifndef CLASSIFIER_CLASSIFIER_H
 #define CLASSIFIER_CLASSIFIER_H
@@ -77,11 +77,11 @@ struct classify_write {
 
 /* Whose content is kept by choice. All are functions of what the caller knows at that time. */
 struct classify_choice {
-	/* The file or directory @ino of the volume that begins at sector @start, by its number? */
+	/* Is inode @ino of the volume at sector @start chosen? */
 	bool (*inode)(void *ctx, u64 start, u32 ino);
 	/* A file of that name? */
 	bool (*suffix)(void *ctx, const char *name, u32 len);
-	/* The chosen directory there with the least number above @after, 0: none. */
+	/* The next chosen directory behind inode @after; 0: no more. */
 	u32 (*next_dir)(void *ctx, u64 start, u32 after);
 	void *ctx;
 };
@@ -171,7 +171,7 @@ void classifier_stored(struct classifier *c, bool (*stored)(void *ctx, u64 secto
  */
 void classifier_alone(struct classifier *c);
 
-/* All that was written so far and has been completed is to be durable. */
+/* The disk was flushed. */
 void classifier_flush(struct classifier *c);
 
 /*
@@ -218,7 +218,7 @@ enum classify_sums classifier_sums(struct classifier *c, u64 sector);
 /* The first sector of the file system that covers @sector, or @sector. */
 u64 classifier_volume(struct classifier *c, u64 sector);
 
-/* Can that be anything but CLASSIFY_SUMS_NONE? Without a btrfs it cannot. */
+/* May classifier_sums() return anything but CLASSIFY_SUMS_NONE? Without a btrfs it does not. */
 static inline bool classifier_has_sums(const struct classifier *c)
 {
 	return c->volumes.had_btrfs;
@@ -226,9 +226,6 @@ static inline bool classifier_has_sums(const struct classifier *c)
 
 /* The sectors are discarded or zeroed, without a write. */
 void classifier_discard(struct classifier *c, u64 sector, u64 sectors);
-
-/* @w was read: find file systems on a disk of which nothing is known. Optional. */
-void classifier_read(struct classifier *c, const struct classify_write *w);
 
 /*
  * Somebody else than classifier_want() read the sectors, with whatever result:
@@ -252,16 +249,16 @@ void classifier_mount(struct classifier *c, u64 start, enum volume_state state);
  */
 void classifier_by_super(struct classifier *c);
 
-/* Only volumes that begin at sector 0 are of interest: then no others are found from now on. */
+/* From now on find only volumes that begin at sector 0. */
 void classifier_only_whole(struct classifier *c);
 
-/* With that: while no volume is known, writes from this sector on need not be looked at. */
+/* After classifier_only_whole(), with no volume known, writes from here on may be skipped. */
 #define CLASSIFIER_SUPERS_END	(BTRFS_SUPER_SECTOR + 8)
 
 /*
  * A run of sectors in which there are blocks that were undecided when they were
- * written and are found to be data. False if there is none; *sectors is 0 if the
- * search has to go on, in another call. The caller asks
+ * written and are found to be data. False if there is none. True with *sectors 0: call
+ * again, the search goes on. The caller asks
  * classifier_is_data() about each block of the store in it, under the lock
  * that keeps writes to that block from going on, then drops its content, and
  * says classifier_done(). What was written since is no longer data.

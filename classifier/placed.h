@@ -7,7 +7,7 @@
  * is believed as far as something was seen at the place computed for its end:
  *
  *   - it is the whole disk, but for what a partition table would leave
- *   - the partition table has a partition that begins where it does, and is as long
+ *   - the partition table has a partition that begins where it does, and is as long at least
  *   - its mkfs has discarded all of it and no more, in one run
  *   - its mkfs has set zeros at its end, as those of ext, xfs and btrfs do (against old
  *     signatures of md)

@@ -19,8 +19,8 @@
  *   the superblock read: somebody else may be at work, until the next commit
  *   written at a place of bitmaps, inodes or descriptors, and not logged: no driver did that
  *
- * Portable; the caller serialises. Called for control blocks of the journal, superblocks and
- * flushes only.
+ * Portable; the caller serialises. Called for control blocks of the journal, superblocks,
+ * flushes, and metadata by its place that is not logged.
  */
 #ifndef CLASSIFIER_TRUST_H
 #define CLASSIFIER_TRUST_H

@@ -10,7 +10,9 @@
  *	btrfs-volume.c	btrfs
  *	xfs-volume.c	xfs
  *
- * A new kind is a file with a struct volume_ops, and a line in enum volume_fs and in volume_ops[].
+ * A new kind is a file with a struct volume_ops, an extern below, a line in enum volume_fs, with
+ * VOLUME_KINDS behind the last, and a line in volume_ops[]. One whose metadata names itself also
+ * has a struct selfid_ops.
  *
  * Portable; the caller serialises. Only for the files above.
  */
@@ -20,14 +22,14 @@
 #include "classifier.h"
 
 #define SECTOR_BITS		9
-/* A superblock that is written is looked at as far as this. */
+/* Sectors of a superblock that are looked at. */
 #define VOLUME_SUPER_SECTORS	8u
-/* So many bytes of a sector tell whether a superblock may begin there. */
+/* Bytes of a sector in which any superblock's magic number is. */
 #define VOLUME_HEAD_BYTES	(BTRFS_MAGIC_OFFSET + 8)
 
 struct selfid_ops;
 
-/* Functions marked "or NULL" do nothing for kinds that have none. */
+/* Functions marked "or NULL" may be NULL. */
 struct volume_ops {
 	u32 super_sector;		/* from the volume's start */
 	u32 magic_offset;		/* bytes into the superblock; within VOLUME_HEAD_BYTES */
@@ -37,9 +39,9 @@ struct volume_ops {
 	const struct selfid_ops *selfid;	/* or NULL: selfid-volume.h */
 
 	/*
-	 * @super, of @bytes, with the magic, stands for a volume at @start. Adds that volume, and
-	 * returns it; NULL if @super makes no sense, or tells nothing new. @durable: its write
-	 * had FUA.
+	 * @super, of @bytes, with the magic, stands for a volume at @start. Adds that volume if
+	 * it is new, and returns it. NULL if @super makes no sense, or there is no room.
+	 * @durable: its write had FUA.
 	 */
 	struct volume *(*super)(struct classifier *c, u64 start, const void *super, u32 bytes,
 				bool durable);
@@ -52,18 +54,18 @@ struct volume_ops {
 	/* As classifier_write(), in @v. May remove @v. */
 	enum classify_reason (*write)(struct classifier *c, struct volume *v,
 				      const struct classify_write *w, u32 pos, u32 *len);
-	/* All that was completed so far is to be durable. Or NULL. */
+	/* The disk was flushed. Or NULL. */
 	void (*flush)(struct volume *v);
-	/* Somebody has said that @v->state is this. Or NULL. */
+	/* classifier_mount() has set v->state. Or NULL. */
 	void (*state_told)(struct classifier *c, struct volume *v);
-	/* Is @v over when these sectors are discarded? */
+	/* Does a discard of these sectors end @v? */
 	bool (*discarded)(const struct volume *v, u64 sector, u64 sectors);
 	/* Somebody else than us read the sectors. */
 	void (*looked)(struct volume *v, u64 sector, u64 sectors);
 
-	/* Undecided blocks have 2^this sectors. Or NULL: there are none, ever. */
+	/* log2 of sectors in an undecided block. Or NULL: there are none, ever. */
 	u32 (*undecided_shift)(const struct volume *v);
-	/* Decide about some undecided blocks. True: there are more. Or NULL: inodes do. */
+	/* Decide about some undecided blocks. True: there are more. Or NULL. */
 	bool (*judge)(struct classifier *c, struct volume *v);
 	/* Or NULL: its data has no checksums. */
 	enum classify_sums (*sums)(const struct volume *v);

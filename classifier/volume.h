@@ -70,7 +70,7 @@ struct volume_table {
 	 * needed first, and kept for the next one. Of ext the above, once used.
 	 */
 	void *live[VOLUME_KINDS][VOLUMES_MAX];
-	u64 ended;		/* volumes that others replaced */
+	u64 ended;		/* volumes that were removed */
 	u64 refused;		/* for lack of room */
 	bool had_btrfs;		/* there is one, or was */
 	bool doubt;		/* volumes are believed as far as they are proved only */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Range locks. What they reservation stands in rangelock.h. */
+/* Range locks. What they promise stands in rangelock.h. */
 #include "rangelock.h"
 
 #include <linux/interval_tree_generic.h>

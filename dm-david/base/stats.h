@@ -115,7 +115,7 @@ int mode_parse(const char *name);
 /*
  * Print @st as words "name=value", separated by blanks, into @result of
  * @maxlen bytes: the one form that status and the stats message share.
- * Returns the length that it would have with room enough, as snprintf() does.
+ * Returns the length written, as scnprintf() does.
  */
 int stats_print(const struct david_stats *st, char *result, unsigned int maxlen);
 

@@ -9,14 +9,19 @@
  *	read.c		what a read returns; it makes up what is not stored
  *	backing.c	where a block is stored, and the bios that go there
  *
- * map.c calls request.c, which calls write.c and read.c, and these judge.c and backing.c. Only
- * the end of a child bio goes the other way: it resumes its request by io_put().
+ *	csum-policy.c, extent.c, implicit.c	evidence for judge.c, with state of their own
+ *
+ * map.c calls request.c, which calls write.c and read.c, and these judge.c and backing.c. For a
+ * request of one piece map.c calls them itself. What fails, is deferred or has ended goes back to
+ * request.c: io_fail(), defer_for_csum(), io_put().
  *
  * Locking: a request holds its range lock (base/rangelock.h) from its first piece to its end, but
- * for reads without I/O and writes that are done at once. All other state of a request is its own;
- * only @pending and @status are shared with the ends of its child bios.
+ * for writes that are done at once, and reads without I/O in a store without checksums. All other
+ * state of a request is its own; only @pending and @status are shared with the ends of its child
+ * bios.
  *
- * Sleeping: a submitter sleeps only for the modelled queue (map_timed()); a worker may sleep.
+ * Sleeping: a submitter sleeps only for the modelled queue (map_timed()); a worker may sleep for
+ * memory and for room in the log. So functions below sleep only with io->in_worker.
  */
 #ifndef DM_DAVID_IO_H
 #define DM_DAVID_IO_H
@@ -33,14 +38,14 @@ struct piece {
 	u64 blocks;
 	bool commit;		/* newly allocated: to be entered into the range table */
 	bool evictable;		/* data that may be squashed at any time: exact.h */
-	bool has_csum;		/* its checksums are recorded, for when it is squashed */
+	bool has_csum;		/* checksums are recorded already; a later squash uses them */
 };
 
-/* david_io->at_end: what its end has to see to. */
+/* david_io->at_end: what david_end_io() has to do. */
 #define END_UNLOCK	BIT(0)	/* release the range lock */
 #define END_TIMED	BIT(1)	/* wait for the model */
 #define END_MODEL_ONLY	BIT(2)	/* tell the model how long the backing device took */
-#define END_CALLED_AGAIN	BIT(3)	/* nothing: the timer calls bi_end_io the second time */
+#define END_CALLED_AGAIN	BIT(3)	/* second call, from the timer: nothing left to do */
 #define END_LOGGED	BIT(4)	/* wait until its log entries are durable */
 #define END_INTERNAL	BIT(5)	/* the module's own: device-mapper does not know of it */
 
@@ -61,7 +66,7 @@ struct david_io {
 	struct owner_cache owners;
 	struct implied implied;		/* what the request says itself */
 	sector_t first;			/* of the request: implied counts from there */
-	atomic_t pending;	/* child bios in flight, and one while being served */
+	atomic_t pending;	/* child bios, a checksum fetch, and one while being served */
 	blk_status_t status;
 	u8 at_end;
 	bool remapped;	/* the clone itself went to the backing device */
@@ -77,11 +82,11 @@ struct david_io {
 	};
 };
 
-/* What becomes of a child bio's bounce page when the backing device is done with it. */
+/* What child_endio() does with the bounce page. */
 enum bounce_use {
 	BOUNCE_WRITTEN,		/* nothing */
-	BOUNCE_READ,		/* the request's part is copied to it */
-	BOUNCE_RMW,		/* the request's part is copied in, and the page written back */
+	BOUNCE_READ,		/* copy from the page to the request */
+	BOUNCE_RMW,		/* copy from the request to the page, write the page back */
 };
 
 struct child_bio {
@@ -114,7 +119,7 @@ struct judgement {
 
 /* A run of whole blocks with the same verdict. */
 struct span {
-	struct rt_range r;	/* kind: RT_STORED means kept, wherever that will be */
+	struct rt_range r;	/* RT_STORED: to be kept; no destination is chosen yet */
 	enum david_evidence evidence;
 };
 
@@ -157,7 +162,7 @@ static inline blk_opf_t bounce_opf(const struct david_io *io)
 {
 	if (bio_op(io->bio) == REQ_OP_WRITE_ZEROES)
 		return REQ_OP_WRITE | (io->bio->bi_opf & REQ_FUA);
-	/* It may go on from a worker. */
+	/* A worker may submit it, and may sleep. */
 	return io->bio->bi_opf & ~REQ_NOWAIT;
 }
 
@@ -171,15 +176,15 @@ static inline blk_opf_t bounce_opf(const struct david_io *io)
 int io_serve(struct david_io *io, struct stopwatch *timer, bool may_remap, struct span *span);
 /* A worker goes on with the request. Any context. */
 void io_queue(struct david_io *io);
-/* One of @pending is done; the last one resumes or ends the request. Any context. */
+/* Drop one of @pending. The last drop resumes or ends the request. Any context. */
 void io_put(struct david_io *io);
 /* The request fails with @status, if nothing failed before. Returns SERVED_FAILED. */
 enum served io_fail(struct david_io *io, blk_status_t status);
-/* A worker gets io->want, then the request goes on. Returns SERVED_DEFER. */
+/* Queue a worker that loads the checksums in io->want, then goes on. Returns SERVED_DEFER. */
 enum served defer_for_csum(struct david_io *io);
 /*
- * The store had no reservation for a change that was asked for with @gfp. A submitter leaves that
- * to a worker. A worker could sleep for it, so then the store refuses the change.
+ * store_reserve() failed with @gfp. In a submitter: SERVED_DEFER. In a worker, which could sleep,
+ * the refusal is final: the request fails as store_refused() says.
  */
 enum served reservation_failed(struct david_io *io, gfp_t gfp);
 /* Prepare the range lock of the blocks that the request touches. */
@@ -191,7 +196,7 @@ void io_lock_range(struct david_io *io);
 void judge_blocks(struct david_io *io, struct stopwatch *timer, struct span *span);
 /* The verdict on the next @bytes, which are less than a block. */
 void judge_part(struct david_io *io, unsigned int bytes, struct judgement *judged);
-/* What is to be done about the checksums of @r's blocks; @r is cut to those that are alike. */
+/* The checksum policy of @r's first unit. Shortens @r to the units with the same policy. */
 enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r);
 /* Count @blocks of @span as written, and trace them. */
 void count_blocks(struct david_io *io, const struct span *span, u64 blocks);
@@ -210,20 +215,20 @@ enum served serve_squash(struct david_io *io);
 /* Read what of the request lies in @r. */
 enum served serve_read_range(struct david_io *io, struct stopwatch *timer, const struct rt_range *r,
 			     bool may_remap);
-/* Bytes of the request that lie in @r, looked up from the first block that is left. */
+/* How many of the bytes left lie in @r, which was looked up at io_first_block(). */
 unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r);
-/* All of a block that is not stored, at @p, which has room for a unit; @crc of it, or NULL. */
+/* Make up block r->start at @p, which has room for 4 KiB. @crc: the unit's checksum, or NULL. */
 void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *crc);
 
 /* backing.c */
 
 /*
- * Find the destination of @piece, which says the first block and how many are wanted: where it is
- * stored already, or newly allocated, with a reservation to enter it, made with @gfp. The piece is
- * cut down to what lies there in one run. Takes store->lock.
+ * Find a destination for @piece->block, for @piece->blocks at most. If the block is stored, it is
+ * the old one. Else allocate, and reserve the table update with @gfp. Cuts @piece down to one run.
+ * Takes store->lock. Sleeps if @gfp may.
  */
 enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp);
-/* A new piece was written: enter it, or give its destination back. store->lock is held. */
+/* A new piece was written: enter it, or on error free its destination. store->lock is held. */
 void piece_commit_or_abort(struct store *store, const struct piece *piece, blk_status_t status);
 /* A new piece will not be written. Takes store->lock. */
 void piece_abort(struct store *store, const struct piece *piece);
@@ -234,16 +239,16 @@ void piece_abort(struct store *store, const struct piece *piece);
 enum served send_piece(struct david_io *io, struct stopwatch *timer, const struct piece *piece,
 		       unsigned int offset, unsigned int bytes, bool may_remap);
 /*
- * Read all of the block of @piece into a bounce page, to copy from it or into it @bytes at
- * @offset, which are the request's next.
+ * Read the block of @piece into a bounce page. @use says whether the request's next @bytes are
+ * copied from @offset of the page, or into it.
  */
 enum served read_block(struct david_io *io, const struct piece *piece, unsigned int offset,
 		       unsigned int bytes, enum bounce_use use);
-/* A bio from d->child_bios, to @offset bytes into the destination of @piece; @bounce or NULL. */
+/* Set up @bio, of d->child_bios, for @offset bytes into @piece's destination. @bounce or NULL. */
 void child_init(struct david_io *io, struct bio *bio, const struct piece *piece,
 		unsigned int offset, struct page *bounce);
 void child_submit(struct david_io *io, struct bio *bio);
-/* Between the part @start of the request and memory. */
+/* Copy between memory and the part of the request that @start describes. */
 void copy_to_request(struct david_io *io, struct bvec_iter start, void *from);
 void copy_from_request(struct david_io *io, struct bvec_iter start, void *to);
 

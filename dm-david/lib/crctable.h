@@ -104,7 +104,7 @@ struct crct_node *crct_take_node(struct crctable *ct);
 enum crct_result crct_reserve(struct crctable *ct, u64 start, u64 len, struct crct_want *want);
 void crct_unreserve(struct crctable *ct, u64 start, u64 len, crct_freed_fn freed, void *ctx);
 
-/* Set the checksums of a reservationd run. */
+/* Set the checksums of a reserved run. */
 void crct_set(struct crctable *ct, u64 start, u64 len, const u32 *crc);
 
 /* The checksum of @block: CRCT_DONE, CRCT_NONE or CRCT_LOAD. Cost: a descent. */

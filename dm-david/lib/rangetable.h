@@ -125,7 +125,7 @@ unsigned int rt_read(const struct rangetable *rt, u64 block, struct rt_range *ou
  * reservation. Cannot fail, but stops after it has removed @max_entries (at least
  * 1) old entries, so that a discard of the whole disk can be cut into pieces
  * that hold a spinlock briefly. Returns the number of blocks set, counted from
- * r->start; if less than r->len, reservation again and go on with the rest.
+ * r->start; if less than r->len, reserve again and go on with the rest.
  * Destinations given up are told to @freed, in any order; a destination that
  * stays (setting STORED over the same STORED) is not.
  */

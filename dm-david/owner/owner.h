@@ -22,7 +22,7 @@ struct folio;
 struct inode;
 struct raw;
 
-/* What is known about one fake disk's mount, and the last page's owner. */
+/* What is known about one fake disk's mount. */
 struct owner_watch {
 	struct block_device *bdev;	/* the fake disk's own */
 	const void *btrfs_holder;	/* what btrfs claims block devices with; NULL until seen */
@@ -60,7 +60,10 @@ u64 owner_fs_end(const struct owner_watch *watch);
  */
 struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
 
-/* Has btrfs this disk mounted? No before owner_learn() has seen how it claims disks. */
+/*
+ * Has btrfs this disk mounted? False until owner_learn() has seen how it claims disks, on kernels
+ * that do not tell of it otherwise (compat.h).
+ */
 bool owner_is_btrfs(const struct owner_watch *watch);
 
 /*

@@ -11,15 +11,15 @@
  * squashed with a checksum.
  *
  * The rule that keeps range table and checksums together: a block's checksum is set in the same
- * hold of store->lock in which the block becomes SQUASHED, under the range lock. Reads of squashed
- * blocks take the range lock, too, once a store has checksums. Checksums of stored blocks count
- * only for blocks that may be squashed later: exact data, and what the classifier has not decided.
+ * hold of store->lock in which the block becomes SQUASHED, or before, under the range lock. Reads
+ * of squashed blocks take the range lock, too, once a store has checksums. Checksums of stored
+ * blocks count only for blocks that may be squashed later: exact data, and undecided blocks.
  * Those of other blocks mean nothing; they are dropped where that needs no I/O.
  *
  * A checksum that is not in memory is read by a worker while the request is deferred.
  *
  * If the store survives, so do the chunks, as metapages (metapages.h). A flush that finds unsaved
- * chunks waits in csum_sync() until a worker has written them. Only then it goes on to the log,
+ * chunks is queued by csum_sync() until a worker has written them. Only then it goes on to the log,
  * which says where the chunks are. So when a flush completes, every block squashed before it has
  * its checksum. The log may be ahead of the chunks: after a power cut it may say that a block is
  * squashed whose checksum is lost. Then no flush came after that write, so nothing that survives
@@ -77,7 +77,7 @@ bool csum_sync(struct csum_io *io, struct wal_waiter *wait);
 /*
  * Squash the blocks of @r with the checksums of @bio from @iter on. @r is whole units, at most
  * CSUM_BATCH. With RT_STORED only record the checksums; the blocks stay stored. Returns CRCT_DONE;
- * CRCT_MEMORY if there is no memory and @gfp does not sleep; CRCT_LOAD: call csum_fetch(@want),
+ * CRCT_MEMORY if the store has no reservation (store_reserve()); CRCT_LOAD: call csum_fetch(@want),
  * then this again. Takes store->lock.
  */
 enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struct bio *bio,

@@ -62,26 +62,26 @@ struct store {
 	struct rangetable table;
 	struct remap_bitmap bitmap;
 	struct range_locks locks;
-	u64 seq_block;			/* the block after the one stored last */
-	u64 seq_dest;			/* and the destination to go with it */
-	u64 table_limit;		/* bytes of the live table's range table at most */
-	s64 credits;			/* how many updates log and memory have room for */
+	u64 seq_block;			/* target block behind the one allocated last */
+	u64 seq_dest;			/* the destination to try for it */
+	u64 table_limit;		/* of the range table's memory, bytes: table_memory= */
+	s64 credits;			/* updates that may be reserved before room is sought */
 	bool failed;			/* the log cannot be written: permanently */
 	bool read_only;			/* the live table is */
 	bool no_updates;		/* failed or read_only: nothing may change */
 	enum david_fault fault;		/* why it failed */
 	u64 log_retries;
 	bool full;			/* an allocation failed, nothing freed since */
-	bool low;			/* less free than low_water */
+	bool low;			/* no more free than low_water */
 	bool full_warned;		/* full was reported, and low has been true since */
-	bool table_warned;		/* the log has no room for more ranges, was reported */
+	bool table_warned;		/* that the table is full was reported */
 	u64 meta_pages[META_AREAS];	/* blocks that the module's own pages take */
 	bool has_csums;			/* squashed blocks may have checksums */
 	struct csums *csums;		/* them, NULL if no table ever wanted any */
 	struct exact *exact;		/* NULL if no table ever wanted it */
 
-	struct raw raw;			/* what is kept by the user's rules */
-	struct rawstore rules;		/* their place; under raw.lock */
+	struct raw raw;			/* RAW rules */
+	struct rawstore rules;		/* where they are saved; under raw.lock */
 
 	struct stats __percpu *stats;
 	struct model_figures model;
@@ -103,6 +103,7 @@ struct store {
 struct store *store_get(struct mapped_device *md, sector_t begin, struct block_device *backing,
 			bool may_write, unsigned int block_size, enum store_kind kind,
 			char **error);
+/* Drop a reference. Sleeps. */
 void store_put(struct store *store);
 
 /*
@@ -111,13 +112,16 @@ void store_put(struct store *store);
  */
 int store_follow(struct store *store, struct block_device *bdev, const char **error);
 
-/* Blocks for the disk's content: without what the store needs for itself. */
+/* Blocks of the backing device, less those of superblocks and log. */
 u64 store_blocks(const struct store *store);
 
-/* Of those, the ones in use. store->lock is held. */
+/* Those of store_blocks() that are in use. store->lock is held. */
 u64 store_used(const struct store *store);
 
-/* Fill all of @st but name, version and size for the device called @name; -ENODEV if none is. */
+/*
+ * Fill all of @st but name, version and size, for the device called @name or for @store. 0, -ENODEV
+ * if there is no such device, -ENOMEM. Both sleep.
+ */
 int store_stats_by_name(const char *name, struct david_stats *st);
 void store_stats(struct store *store, struct david_stats *st);
 
@@ -128,7 +132,7 @@ void store_stats(struct store *store, struct david_stats *st);
  */
 bool store_refill(struct store *store, gfp_t gfp);
 
-/* A table becomes live or, before it does, is known to be read-only. Sleeps. */
+/* A table becomes live or, before it does, is known to be read-only. Takes store->lock. */
 void store_set_access(struct store *store, bool may_write);
 
 /* How many more updates fit before the range table takes @limit bytes. store->lock is held. */
@@ -177,9 +181,10 @@ static inline blk_status_t store_refused(const struct store *store)
 bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
 
 /*
- * As store_set(), but without a range lock, in one hold of store->lock. Returns false, with nothing
- * changed, if another request holds a range lock there, if the update is too large for one hold, or
- * without memory. The caller then takes the range lock and calls store_set().
+ * As store_set(), but without a range lock, in one hold of store->lock. Returns false if another
+ * request holds a range lock there, or without memory: then nothing is changed. Also if the update
+ * is too large for one hold: then its first part is done. The caller takes the range lock and calls
+ * store_set() for all of it.
  */
 bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp);
 
@@ -190,12 +195,12 @@ bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
 void store_commit(struct store *store, const struct rt_range *r);
 
 /*
- * Give back a reservation and the destinations allocated under it. store->lock is held. Any
- * context.
+ * Undo store_reserve() and store_alloc(): return the reservation, free the destinations.
+ * store->lock is held. Any context.
  */
 void store_abort(struct store *store, u64 dest, u64 len);
 
-/* The part of the table from @block on. */
+/* Look up the range at @block, cut to begin there. Takes store->lock. */
 void store_lookup(struct store *store, u64 block, struct rt_range *out);
 
 /*
@@ -215,10 +220,10 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 /* store->lock is held. Any context. */
 void store_free_run(struct store *store, u64 dest, u64 blocks);
 
-/* There are free blocks again, or soon. store->lock is held. */
+/* Blocks were freed, though they may not be reusable yet. store->lock is held. */
 void store_has_room(struct store *store);
 
-/* Does the store hold nothing at all? Only the caller can know that it will stay so. */
+/* Does the store hold nothing at all? The caller keeps out I/O if that is to stay true. */
 bool store_empty(struct store *store);
 
 /* The state to report, enum david_state; @store->lock need not be held. */

@@ -9,8 +9,8 @@
  * the next round. With nothing to write and no round under way, a flush is passed on as it is.
  *
  * The durable log may still map a block to a freed destination. So a freed destination is not
- * allocated again until the entry that frees it is durable. Until then it is in a second bitmap. In
- * the second bitmap a set bit means: freed, not yet reusable.
+ * allocated again until the entry that frees it is durable. Until then it is in a second bitmap.
+ * What is free in the second bitmap is freed, and not reusable yet.
  *
  * Room. An update of the table must not fail. So the room for its entry in memory is reserved
  * beforehand, together with the nodes (store_reserve()). The table may have no more ranges than a
@@ -36,7 +36,7 @@ struct work_struct;
 /* A request that waits until everything before it is durable. */
 struct wal_waiter {
 	struct list_head list;
-	bool flush;		/* wait for written blocks, too, not only for the tables */
+	bool flush;		/* flush the backing device, too */
 	void (*done)(struct wal_waiter *wait, blk_status_t status);
 };
 
@@ -63,13 +63,13 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 	      struct work_struct *event);
 
 /*
- * The log's bitmaps for a store of @blocks, with no bit set. wal_maps_init() makes them before the
- * store grows. wal_maps_swap() exchanges them for the old ones, which have no bit set either; the
- * caller holds store->lock.
+ * The log's bitmaps for a store of @blocks, in which nothing is free. wal_maps_init() makes them
+ * before the store grows; it sleeps. wal_maps_swap() exchanges them for the old ones, in which
+ * nothing is free either; the caller holds store->lock.
  */
 struct wal_maps {
-	struct remap_bitmap pending;	/* freed since the round began */
-	struct remap_bitmap sealed;	/* freed before; reusable when the round ends */
+	struct remap_bitmap pending;	/* freed after the round took its entries */
+	struct remap_bitmap sealed;	/* freed before that; reusable when the round ends */
 };
 
 int wal_maps_init(struct wal_maps *maps, u64 blocks);
@@ -81,8 +81,8 @@ u64 wal_ranges_limit(const struct store *store);
 
 /*
  * Before wal_start(), if the table names another backing device: returns 0 if the store was stopped
- * well and @bdev holds a copy of it as it was left. Otherwise -EINVAL, or the error of a read.
- * Sleeps.
+ * well and @bdev holds a copy of it as it was left. Otherwise -EINVAL, -ENOMEM, or the error of a
+ * read. Sleeps.
  */
 int wal_check_copy(struct store *store, struct block_device *bdev);
 
@@ -92,7 +92,7 @@ int wal_check_copy(struct store *store, struct block_device *bdev);
  */
 void wal_stop(struct store *store);
 
-/* The first @len blocks of @r were set, under a reservation. store->lock is held. Any context. */
+/* Log that @len blocks of @r were set, by a reserved entry. store->lock is held. Any context. */
 void wal_append(struct store *store, const struct rt_range *r, u64 len);
 
 /* That update freed a destination. store->lock is held. Any context. */
@@ -100,12 +100,15 @@ void wal_freed(struct store *store, u64 dest, u64 len);
 
 /*
  * The reservation just made has no room in the log: wait for room, if @gfp may sleep. store->lock
- * is held, and released while waiting. Returns false if there will be no room, and store_refused()
- * says why. The caller still has the reservation.
+ * is held, and released while waiting. Returns false if @gfp must not sleep, or if there will be no
+ * room: then store_refused() says why. The caller still has the reservation.
  */
 bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags);
 
-/* The store is full: wait for blocks that were freed but are not reusable yet. False if none. */
+/*
+ * The store is full: wait for blocks that were freed but are not reusable yet, if @gfp may sleep.
+ * False if there are none, or if nothing may change.
+ */
 bool wal_wait_free(struct store *store, gfp_t gfp);
 
 /*
@@ -118,10 +121,10 @@ bool wal_sync(struct store *store, struct wal_waiter *wait);
 /* Blocks that are freed, but not reusable yet. store->lock is held. */
 u64 wal_pending_blocks(const struct store *store);
 
-/* Blocks that the format takes. */
+/* Blocks of superblocks and log. */
 u64 wal_blocks(const struct store *store);
 
-/* Memory, bytes. */
+/* Bytes of memory that the log takes. */
 u64 wal_bytes(const struct store *store);
 
 #endif

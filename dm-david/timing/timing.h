@@ -14,11 +14,11 @@
  *   model-only		Requests go to the backing device as they are. The model runs
  *			beside it at real arrival times. Both response times are reported.
  *
- * One hrtimer stands at the model's next event; nothing polls. Its callback delivers outside of the
- * lock what is due, in the order of modelled completion, first in first out for equal times. Only
- * that callback delivers requests that waited for the model, so none overtakes another. A request
- * that the store finished too late is delivered by whoever finished it. The statistics count how
- * much later than modelled each request was delivered.
+ * One hrtimer is set for the model's next event; nothing polls. Its callback delivers, outside of
+ * the lock, what is due, in the order of modelled completion, first in first out for equal times.
+ * Only that callback delivers requests that waited for the model, so none overtakes another. A
+ * request that the store finished too late is delivered by whoever finished it. The statistics
+ * count how much later than modelled each request was delivered.
  *
  * Locking: store->model.lock guards the model. It is taken with interrupts off, and innermost. The
  * model's clock is CLOCK_MONOTONIC, read under the lock.
@@ -39,13 +39,13 @@ struct timing;
 /* A request as the model sees it. Not zeroed before timing_accurate_submit(). */
 struct timed {
 	struct disk_request request;
-	struct bio *bio;		/* NULL: nobody waits for the model */
+	struct bio *bio;		/* NULL: a copy, of model-only */
 	struct timed *next_due;
 	struct list_head list;		/* of requests that wait to be admitted */
 	struct disk_submitter *submitter;	/* valid while the request waits */
 	struct completion *admitted;	/* the submitter sleeps on it */
 	u64 arrived_ns;			/* time of arrival at the target, ns */
-	u64 id;				/* counts requests in the order of arrival */
+	u64 id;				/* counts requests in the order of admission */
 	u8 state;			/* under the lock */
 };
 
@@ -56,7 +56,7 @@ struct timed {
  */
 struct timing *timing_create(struct dm_target *ti, struct store *store, const char *word,
 			     char **error);
-/* No request may be held, in whatever mode. Takes NULL. Sleeps. */
+/* All requests have been completed, in every mode. Takes NULL. Sleeps. */
 void timing_destroy(struct timing *timing);
 
 /*
@@ -82,7 +82,7 @@ bool timing_accurate_submit(struct timing *timing, struct timed *timed, struct b
 
 /*
  * timing-accurate: the store is done with the request. True if it is to be delivered now.
- * Otherwise the timer will call the bio's bi_end_io a second time. Any context.
+ * Otherwise return DM_ENDIO_INCOMPLETE: the timer calls bi_end_io again. Any context.
  */
 bool timing_accurate_stored(struct timing *timing, struct timed *timed);
 
