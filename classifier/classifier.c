@@ -8,7 +8,7 @@ const struct volume_ops *const volume_ops[VOLUME_KINDS] = {
 	[VOLUME_XFS] = &xfs_volume_ops,
 };
 
-static const char * const reason_names[REASON_REASONS] = {
+static const char * const reason_names[REASON_NR] = {
 	[REASON_NO_VOLUME] = "no-volume",
 	[REASON_UNMOUNTED] = "unmounted",
 	[REASON_UNPLACED] = "unplaced",
@@ -28,7 +28,7 @@ static const char * const reason_names[REASON_REASONS] = {
 	[REASON_UNNAMED] = "unnamed",
 };
 
-static const enum verdict says[REASON_REASONS] = {
+static const enum verdict says[REASON_NR] = {
 	[REASON_NO_VOLUME] = VERDICT_KEEP,
 	[REASON_UNMOUNTED] = VERDICT_KEEP,
 	[REASON_UNPLACED] = VERDICT_KEEP,
@@ -50,7 +50,7 @@ static const enum verdict says[REASON_REASONS] = {
 
 const char *classify_reason_name(enum classify_reason reason)
 {
-	return reason < REASON_REASONS ? reason_names[reason] : "unknown";
+	return reason < REASON_NR ? reason_names[reason] : "unknown";
 }
 
 void classifier_init(struct classifier *c, u64 sectors, size_t log_limit)
@@ -273,8 +273,7 @@ void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 static void state_is_told(struct classifier *c, struct volume *v, enum volume_state state)
 {
 	v->state = state;
-	v->fresh &= state != VOLUME_MOUNTED;
-	c->table_wanted |= volume_doubted(v);
+	volume_state_is_set(c, v);
 	if (ops_of(v)->state_told)
 		ops_of(v)->state_told(c, v);
 }

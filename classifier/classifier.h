@@ -59,7 +59,7 @@ enum classify_reason {
 	REASON_PART,		/* keep: may be part of what does */
 	REASON_PACKED,	/* keep: data that may be compressed: not made up */
 	REASON_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
-	REASON_REASONS
+	REASON_NR
 };
 
 const char *classify_reason_name(enum classify_reason reason);
@@ -135,7 +135,7 @@ struct classifier {
 		u64 content[CLASSIFIER_BLOCK / 8];
 	} held;
 
-	u64 count[REASON_REASONS];	/* sectors by reason */
+	u64 count[REASON_NR];	/* sectors by reason */
 	u64 errors;			/* superblocks and such that made no sense */
 	u64 block[CLASSIFIER_BLOCK / 8];	/* one block's content, for a moment */
 };

@@ -52,6 +52,15 @@ static const void *whole_block(struct classifier *c, const struct volume *v,
 	return c->block;
 }
 
+/* Is what is written to a block one repeated word? That is kept as it is, whoever wrote it. */
+static bool is_constant(struct classifier *c, const struct volume *v,
+			const struct classify_write *w, u32 pos, u32 part, u32 n)
+{
+	const u8 *whole = whole_block(c, v, w, pos, part, n);
+
+	return whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8);
+}
+
 static void note_work(struct classifier *c, const struct ext_live *e)
 {
 	if ((e->want && !e->asked) || ext_live_memory(e, c->log_limit))
@@ -181,13 +190,11 @@ static void static_write(struct classifier *c, const struct volume *v,
 static void look_for_order(struct classifier *c, const struct volume *v,
 			   const struct classify_write *w, u32 pos, u32 part, u32 n)
 {
-	const u8 *whole = whole_block(c, v, w, pos, part, n);
-
-	if (whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8))
+	if (is_constant(c, v, w, pos, part, n))
 		return;
 	v->ext->ordered = true;
-	undecided_forget(&c->undecided, ext_slot(c, v->ext));
-	assoc_forget(&c->assoc, ext_slot(c, v->ext));
+	undecided_forget(&c->undecided, volume_slot(v));
+	assoc_forget(&c->assoc, volume_slot(v));
 }
 
 /*
@@ -219,16 +226,7 @@ static void note_logged(struct classifier *c, const struct volume *v,
 
 	if (whole && !in_layout(c, v, block, whole) &&
 	    ext_look(&v->ext->geo, whole) == EXT_LOOK_MAGIC)
-		assoc_note_node(&c->assoc, ext_slot(c, v->ext), v->ext, block, whole);
-}
-
-/* Is what is written to a block one repeated word? That is kept as it is, whoever wrote it. */
-static bool is_constant(struct classifier *c, const struct volume *v,
-			const struct classify_write *w, u32 pos, u32 part, u32 n)
-{
-	const u8 *whole = whole_block(c, v, w, pos, part, n);
-
-	return whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8);
+		assoc_note_node(&c->assoc, volume_slot(v), v->ext, block, whole);
 }
 
 /* Metadata by its place is written, and is not logged: no driver with a journal does that. */
@@ -289,6 +287,11 @@ static enum classify_reason wait_for_commit(struct classifier *c, const struct v
 	return REASON_UNDECIDED;
 }
 
+static bool is_trusted(const struct classifier *c, const struct ext_live *e)
+{
+	return !c->strict || (e->trust.at_work && trust_order(&e->trust));
+}
+
 /* A block that is not logged, of a volume whose journal is in use: place and content agree? */
 static enum classify_reason not_logged(struct classifier *c, const struct volume *v,
 				       const struct classify_write *w, u32 pos, u32 part, u32 n,
@@ -311,14 +314,9 @@ static enum classify_reason not_logged(struct classifier *c, const struct volume
 	}
 	if (unlikely(looks_like(c, v, w, pos, n)))
 		return REASON_LOOKS;
-	if (likely(e->trust.at_work && trust_order(&e->trust)))
+	if (likely(is_trusted(c, e)))
 		return REASON_UNLOGGED;
 	return wait_for_commit(c, v, w, pos, n, block);
-}
-
-static bool is_trusted(const struct classifier *c, const struct ext_live *e)
-{
-	return !c->strict || (e->trust.at_work && trust_order(&e->trust));
 }
 
 static enum classify_reason judge_mounted(struct classifier *c, const struct volume *v,
@@ -399,7 +397,7 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 	*len = n;
 	v->ext->trust.opening = false;
 	if (undecided_any(&c->undecided))
-		undecided_remove(&c->undecided, ext_slot(c, v->ext), block, 1);
+		undecided_remove(&c->undecided, volume_slot(v), block, 1);
 	if (unlikely(sectors_overlap(offset, n, EXT_SUPER_SECTOR, EXT_SUPER_SECTORS))) {
 		if (v->state != VOLUME_MOUNTED)
 			scan_for_supers(c, w, pos, n);

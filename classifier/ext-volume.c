@@ -18,13 +18,10 @@ void ext_need_layout(struct classifier *c, struct ext_live *e)
 	c->undecided.wanted = true;
 }
 
-/* @v's state was set. */
-static void state_is_set(struct classifier *c, struct volume *v)
+/* Of a mounted @v every block will be asked about: know the layout before the first one comes. */
+static void prepare_layout(struct classifier *c, struct volume *v)
 {
-	c->table_wanted |= volume_doubted(v);
-	v->fresh &= v->state != VOLUME_MOUNTED;
-	/* Every block will be asked about: better know the layout before the first one comes. */
-	if (v->fs != VOLUME_EXT || v->state != VOLUME_MOUNTED)
+	if (v->state != VOLUME_MOUNTED)
 		return;
 	if (!ext_live_plain(v->ext) && c->strict) {
 		c->pending |= !v->ext->layout.needed;
@@ -83,19 +80,21 @@ struct volume *ext_super(struct classifier *c, u64 start, const void *super, boo
 			super_tells(c, v, &before, durable);
 			v->state = super_state(&geo);
 		}
-		state_is_set(c, v);
+		volume_state_is_set(c, v);
+		prepare_layout(c, v);
 		volume_resize(&c->volumes, v, sectors);
 		return volume_at(&c->volumes, start);
 	}
 	v = volume_add(&c->volumes, VOLUME_EXT, start, sectors);
 	if (!v)
 		return NULL;
-	undecided_forget(&c->undecided, ext_slot(c, v->ext));
-	assoc_forget(&c->assoc, ext_slot(c, v->ext));
+	undecided_forget(&c->undecided, volume_slot(v));
+	assoc_forget(&c->assoc, volume_slot(v));
 	ext_live_init(v->ext, &geo, (c->sectors - start) >> (geo.block_bits - SECTOR_BITS));
 	if (c->by_super)
 		v->state = super_state(&geo);
-	state_is_set(c, v);
+	volume_state_is_set(c, v);
+	prepare_layout(c, v);
 	return v;
 }
 
@@ -114,7 +113,7 @@ static void flush(struct volume *v)
 
 static void state_told(struct classifier *c, struct volume *v)
 {
-	state_is_set(c, v);
+	prepare_layout(c, v);
 	if (v->state == VOLUME_MOUNTED)
 		trust_told(&v->ext->trust, &v->ext->jbd2);
 	else

@@ -96,6 +96,13 @@ static inline void write_copy(const struct classify_write *w, u32 sector, u32 se
 	w->copy(w->ctx, sector << SECTOR_BITS, to, sectors << SECTOR_BITS);
 }
 
+/* Once it is mounted its mkfs is over; where it lies, the partition table may prove. */
+static inline void volume_state_is_set(struct classifier *c, struct volume *v)
+{
+	v->fresh &= v->state != VOLUME_MOUNTED;
+	c->table_wanted |= volume_doubted(v);
+}
+
 static inline bool sectors_overlap(u64 a, u64 n, u64 b, u64 m)
 {
 	return a < b + m && b < a + n;

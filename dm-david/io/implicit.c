@@ -33,7 +33,7 @@ struct implicit {
 };
 
 /* What the classifier's reasons are to the verdict. */
-static const enum david_evidence evidence_of[REASON_REASONS] = {
+static const enum david_evidence evidence_of[REASON_NR] = {
 	[REASON_NO_VOLUME] = DAVID_EV_UNKNOWN,
 	[REASON_UNMOUNTED] = DAVID_EV_UNKNOWN,
 	[REASON_UNPLACED] = DAVID_EV_UNKNOWN,

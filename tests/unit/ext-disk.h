@@ -85,7 +85,7 @@ static inline enum classify_reason put(struct kunit *test, struct disk *d, u64 s
 		.sector = d->start + sector, .sectors = sectors, .fua = d->fua, .copy = copy,
 		.ctx = block,
 	};
-	enum classify_reason reason = REASON_REASONS;
+	enum classify_reason reason = REASON_NR;
 	u32 pos, len;
 
 	if ((sector + sectors) * 512 <= STORE_BLOCKS * BLOCK)

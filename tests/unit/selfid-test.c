@@ -152,7 +152,7 @@ static void work(struct kunit *test)
 static enum classify_reason put(struct kunit *test, u64 sector, u32 sectors)
 {
 	struct classify_write w = { .sector = START + sector, .sectors = sectors, .copy = copy };
-	enum classify_reason reason, first = REASON_REASONS;
+	enum classify_reason reason, first = REASON_NR;
 	u32 pos, len;
 
 	for (pos = 0; pos < sectors; pos += len) {

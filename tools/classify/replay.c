@@ -390,7 +390,7 @@ static void report(const struct replay *r)
 	       r->entries, r->marks, r->data, r->data_squashed, r->meta_squashed, r->undecided,
 	       r->kept, c->errors, r->memory, r->later, r->later_meta, r->later_data, u->now,
 	       u->most, u->spilled, u->data, u->metadata, c->assoc.missed, c->assoc.read);
-	for (i = 0; i < REASON_REASONS; i++)
+	for (i = 0; i < REASON_NR; i++)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "", classify_reason_name(i), c->count[i]);
 	printf("}, \"volumes\": [");
 	for (i = 0; i < c->volumes.nr && c->volumes.volume[i].fs == VOLUME_EXT; i++) {
