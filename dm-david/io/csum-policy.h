@@ -35,7 +35,7 @@ int csum_mode_parse(const char *name);	/* or -EINVAL */
 struct csum_watch {
 	enum csum_mode mode;
 	int type;		/* of the btrfs's checksums, enum csum_type */
-	bool is_misaligned;		/* units and the file system's sectors: see above */
+	bool is_misaligned;	/* units and the file system's sectors: see above */
 };
 
 /* What is to be done about a block that would be squashed. */

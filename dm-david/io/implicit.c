@@ -25,7 +25,7 @@ struct implicit {
 	bool rules_going;		/* until then any file may have been chosen */
 	struct undecided_figures told;	/* of classifier.undecided, what the store was told */
 	bool told_full;			/* that there is no room for all names */
-	bool csum_warned;			/* that there are checksums which cannot be kept */
+	bool csum_warned;		/* that there are checksums which cannot be kept */
 	struct workqueue_struct *wq;	/* of the following two */
 	struct work_struct work;
 	struct delayed_work again;	/* look again at what is undecided */

@@ -29,7 +29,7 @@ struct owner_watch {
 	bool watch_btrfs;		/* a btrfs on this disk sets @may_have_csums */
 	bool may_have_csums;		/* data may need its checksums kept: csum-policy.h */
 	const struct raw *raw;		/* RAW rules: data that is kept all the same */
-	u64 fs_end[FSEND_KINDS];		/* by the superblocks on this disk: extent.h */
+	u64 fs_end[FSEND_KINDS];	/* by the superblocks on this disk: extent.h */
 };
 
 /* One request's memory of the page before: neighbours mostly share an owner. */
