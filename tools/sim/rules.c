@@ -330,7 +330,7 @@ const struct rule rules[] = {
 	  .tolerance = 10, .fit = fit_gap, .fast = fast_gap },
 	{ .name = "through",
 	  .text = "reads that skip up to 64 KiB take no longer than reading all of it",
-	  .tolerance = 60, .fit = fit_through, .slow = slow_through },
+	  .tolerance = 50, .fit = fit_through, .slow = slow_through },
 	{ .name = "size", .text = "requests of twice the size never cost throughput",
 	  .tolerance = 80, .fit = fit_size, .fast = fast_size },
 	{ .name = "stroke", .text = "half the span never costs throughput",
