@@ -442,13 +442,14 @@ static bool learn(struct implicit *im)
 }
 
 /*
- * Checksums, where there are any, were taken when the blocks were written: map.c. The lock
- * is held.
+ * May the stored block at @sector be squashed, as far as checksums go? If data there has checksums,
+ * csum_undecided() recorded them when the block was written. The lock is held.
  */
 static bool csum_allow(struct implicit *im, u64 sector)
 {
 	const struct david *d = im->d;
 
+	lockdep_assert_held(&im->lock);
 	switch (d->csum.mode) {
 	case CSUM_OFF:
 		return true;

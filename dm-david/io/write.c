@@ -95,7 +95,7 @@ static noinline enum served squash_with_policy(struct david_io *io, struct stopw
 		csum_policy_want(&io->want);
 		return defer_for_csum(io);
 	case CSUM_REFUSE:
-		/* Not when they were looked at: look again. */
+		/* The policy has changed since the blocks were judged: judge them again. */
 		return SERVED_DEFER;
 	default:
 		break;
@@ -221,7 +221,12 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 		}
 	}
 
-	/* Two pools, always taken in this order, and none held while sleeping for more. */
+	/*
+	 * The page first, then the bio, everywhere: nobody who holds a bio waits for a page. A
+	 * worker may sleep for the bio while it holds the page, and in piece_place() while it
+	 * holds both. Ends of child bios refill the pools, and the log's own worker makes room in
+	 * the log. Neither waits for what is held here.
+	 */
 	page = mempool_alloc(&d->bounces, gfp);
 	if (!page)
 		return SERVED_DEFER;

@@ -197,17 +197,22 @@ static void csum_units(struct bio *bio, struct bvec_iter iter, u32 *crc, unsigne
  * Is more in memory than there may be? The index cannot leave, so it does not
  * count against the least. store->lock is held.
  */
-static bool is_over_limit(struct csums *csums)
+static bool is_over_limit(struct store *store)
 {
+	struct csums *csums = store->csums;
+
+	lockdep_assert_held(&store->lock);
 	csums->table.limit = max(csums->limit,
 				 csums->table.nodes * NODE_BYTES + LEAST_CHUNKS * CRCT_IMAGE);
 	return crct_over(&csums->table);
 }
 
 /* Much more in memory than there may be, and it is of use to wait for less. */
-static bool is_far_over_limit(struct csums *csums)
+static bool is_far_over_limit(struct store *store)
 {
-	return is_over_limit(csums) && !READ_ONCE(csums->stuck) &&
+	struct csums *csums = store->csums;
+
+	return is_over_limit(store) && !READ_ONCE(csums->stuck) &&
 	       crct_bytes(&csums->table) > csums->table.limit + OVER_BYTES;
 }
 
@@ -226,7 +231,7 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 	csum_units(bio, iter, crc, units);
 	for (;;) {
 		spin_lock_irqsave(&store->lock, flags);
-		if (unlikely(is_far_over_limit(csums))) {
+		if (unlikely(is_far_over_limit(store))) {
 			spin_unlock_irqrestore(&store->lock, flags);
 			want->number = WANT_ROOM;
 			return CRCT_LOAD;
@@ -252,7 +257,7 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 		swap(crc[0], crc[units - 1]);
 	crct_set(&csums->table, unit, units, crc);
 	WRITE_ONCE(store->has_csums, true);
-	too_much = is_over_limit(csums);
+	too_much = is_over_limit(store);
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	if (unlikely(too_much))
@@ -594,7 +599,7 @@ static void evict_chunks(struct csum_io *io)
 	rounds = 2 + csums->table.resident / 64;
 	do {
 		spin_lock_irqsave(&store->lock, flags);
-		chunk = is_over_limit(csums) ? crct_evict(&csums->table, &place) : NULL;
+		chunk = is_over_limit(store) ? crct_evict(&csums->table, &place) : NULL;
 		old = place;
 		if (chunk && (old == CRCT_NOWHERE || store->wal)) {
 			place = store_alloc_run(store, CRCT_IMAGE / store->block_size,
@@ -664,7 +669,7 @@ static blk_status_t load_chunk(struct csum_io *io, const struct crct_want *want)
 		if (r == -EBADMSG)
 			crct_clear(&csums->table, want->number * CRCT_BLOCKS, CRCT_BLOCKS, 1,
 				   give_up_place, store, &left);
-		too_much = is_over_limit(csums);
+		too_much = is_over_limit(store);
 		spin_unlock_irqrestore(&store->lock, flags);
 		/* It may not be in the tree, either. */
 		one.nodes = CRCT_PATH;

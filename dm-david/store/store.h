@@ -154,6 +154,7 @@ static inline bool store_reserve(struct store *store, enum rt_kind kind, gfp_t g
 {
 	bool again = true;
 
+	lockdep_assert_held(&store->lock);
 	while (again && unlikely(!rt_reserve(&store->table))) {
 		spin_unlock_irqrestore(&store->lock, *flags);
 		again = store_refill(store, gfp);

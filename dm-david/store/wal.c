@@ -647,6 +647,7 @@ void wal_maps_swap(struct store *store, struct wal_maps *maps)
 {
 	struct wal *wal = store->wal;
 
+	lockdep_assert_held(&store->lock);
 	WARN_ON_ONCE(wal->nr_pending);
 	swap(wal->maps, *maps);
 }

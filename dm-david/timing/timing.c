@@ -58,7 +58,7 @@ struct timing {
 	struct timed *due;		/* STORED and DUE, to be delivered by the timer */
 	struct timed **due_tail;
 	struct list_head beside;	/* struct beside, all there are */
-	unsigned int nr_shadow;
+	unsigned int nr_beside;
 	struct submitter submitters[1 << SUBMITTER_BITS][SUBMITTER_WAYS];
 
 	struct hrtimer timer;
@@ -128,12 +128,12 @@ static void model_submit(struct timing *t, struct timed *timed, u64 now)
 	disk_submit(t->disk, &timed->request, now);
 }
 
-static void shadow_free(struct timing *t, struct timed *timed)
+static void beside_free(struct timing *t, struct timed *timed)
 {
 	struct beside *beside = container_of(timed, struct beside, timed);
 
 	list_del(&beside->list);
-	t->nr_shadow--;
+	t->nr_beside--;
 	kfree(beside);
 }
 
@@ -172,7 +172,7 @@ static void finish_requests(struct timing *t, struct timed *timed)
 	count_completion(&t->store->model, timed);
 	if (!timed->bio) {
 		trace_david_complete(t->dev, timed, timed->request.completion);
-		shadow_free(t, timed);
+		beside_free(t, timed);
 		return;
 	}
 	timed->state |= DUE;
@@ -412,11 +412,11 @@ u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
 	now = model_run(t);
-	if (!beside || t->nr_shadow >= MAX_BESIDE) {
+	if (!beside || t->nr_beside >= MAX_BESIDE) {
 		t->store->model.unmodelled++;
 	} else {
 		list_add_tail(&beside->list, &t->beside);
-		t->nr_shadow++;
+		t->nr_beside++;
 		beside = NULL;
 		timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 		timed->bio = NULL;
@@ -563,7 +563,7 @@ void timing_destroy(struct timing *t)
 	hrtimer_cancel(&t->timer);
 	/* Nobody waits for these. */
 	list_for_each_entry_safe(beside, next, &t->beside, list)
-		shadow_free(t, &beside->timed);
+		beside_free(t, &beside->timed);
 	if (t->disk)
 		disk_destroy(t->disk);
 	if (t->drive)
