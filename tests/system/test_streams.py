@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,8 @@ import pytest
 from labjob import PYTHON, TREE, Job
 from stream_cases import CASES, CHECK
 from streams import differences, lost, replay
-from units import FULL
+from units import FULL, MIB
+from writelog import MAGIC, PAGE, SECTOR
 
 NAMES = tuple(CASES) if FULL else CHECK
 CLASSIFY = TREE / "build" / "david-classify"
@@ -112,3 +114,28 @@ def test_stream(lab, program: Path, name: str) -> None:
     finally:
         for path in (image, log, out):
             path.unlink(missing_ok=True)
+
+
+def writes_of(image: Path, start: int) -> Iterator[bytes]:
+    """The image as dm-log-writes would have logged its making, at byte `start` of a disk."""
+    with open(image, "rb") as file:
+        for at in range(start, start + os.path.getsize(image), PAGE):
+            data = file.read(PAGE)
+            if any(data):
+                yield struct.pack("<QQQQ", at // SECTOR, PAGE // SECTOR, 0, PAGE).ljust(SECTOR, b"\0") + data
+
+
+def test_a_replay_reports_each_volume_of_a_disk_with_several_kinds(program: Path, tmp_path: Path) -> None:
+    image, log, out, entries = tmp_path / "img", tmp_path / "log", tmp_path / "out", list[bytes]()
+    for mkfs, start, size in (("mkfs.xfs", 0, 300), ("mkfs.ext4", 512, 64), ("mkfs.xfs", 640, 300)):
+        image.unlink(missing_ok=True)
+        image.touch()
+        os.truncate(image, size * MIB)
+        subprocess.run([mkfs, "-q", image], check=True)
+        entries += writes_of(image, start * MIB)
+    head = struct.pack("<QQQL", MAGIC, 1, len(entries), SECTOR).ljust(SECTOR, b"\0")
+    log.write_bytes(head + b"".join(entries))
+    words = [program, "replay", "--size", str(1024 * MIB), "--out", out, log]
+    said = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)
+    assert [volume["start"] for volume in said["volumes"]] == [512 * MIB // SECTOR]
+    assert [volume["start"] for volume in said["xfs_logs"]] == [0, 640 * MIB // SECTOR]

@@ -373,11 +373,35 @@ static void mark(struct replay *r, const char *text, bool feed)
 		classifier_mount(&r->classifier, 0, state);
 }
 
+static void report_ext(const struct volume *v)
+{
+	const struct ext_live *e = v->ext;
+	const struct jbd2_counters *n = &e->jbd2.count;
+
+	printf("{\"start\": %" PRIu64 ", \"stage\": %d, \"wrong\": \"%s\", "
+	       "\"descriptors\": %" PRIu64 ", \"commits\": %" PRIu64 ", \"revokes\": %" PRIu64
+	       ", \"tags\": %" PRIu64 ", \"revoked\": %" PRIu64 ", \"bad\": %" PRIu64
+	       ", \"missed\": %" PRIu64 ", \"logged_most\": %u, \"errors\": %" PRIu64 "}",
+	       v->start, e->stage, e->wrong ?: "", n->descriptors, n->commits, n->revokes, n->tags,
+	       n->revoked, n->bad, n->missed, e->jbd2.set.most, e->errors);
+}
+
+static void report_xfs(const struct volume *v)
+{
+	const struct xfs_live *x = v->xfs;
+
+	printf("{\"start\": %" PRIu64 ", \"wrong\": \"%s\", \"records\": %" PRIu64
+	       ", \"formats\": %" PRIu64 ", \"bad\": %" PRIu64 ", \"missed\": %" PRIu64
+	       ", \"most\": %u}", v->start, x->wrong ?: "", x->log.count.records,
+	       x->log.count.formats, x->log.count.bad, x->log.count.missed, x->log.set.most);
+}
+
 static void report(const struct replay *r)
 {
 	const struct classifier *c = &r->classifier;
 	const struct undecided_figures *u = &c->undecided.figures;
-	int i;
+	const char *comma = "";
+	unsigned int i;
 
 	printf("{\"entries\": %" PRIu64 ", \"marks\": %" PRIu64 ", \"data_sectors\": %" PRIu64
 	       ", \"data_squashed\": %" PRIu64 ", \"metadata_squashed\": %" PRIu64
@@ -393,30 +417,21 @@ static void report(const struct replay *r)
 	for (i = 0; i < REASON_NR; i++)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "", classify_reason_name(i), c->count[i]);
 	printf("}, \"volumes\": [");
-	for (i = 0; i < c->volumes.nr && c->volumes.volume[i].fs == VOLUME_EXT; i++) {
-		const struct ext_live *e = c->volumes.volume[i].ext;
-		const struct jbd2_counters *n = &e->jbd2.count;
-
-		printf("%s{\"start\": %" PRIu64 ", \"stage\": %d, \"wrong\": \"%s\", "
-		       "\"descriptors\": %" PRIu64 ", \"commits\": %" PRIu64
-		       ", \"revokes\": %" PRIu64 ", \"tags\": %" PRIu64
-		       ", \"revoked\": %" PRIu64 ", \"bad\": %" PRIu64
-		       ", \"missed\": %" PRIu64 ", \"logged_most\": %u, "
-		       "\"errors\": %" PRIu64 "}",
-		       i ? ", " : "", c->volumes.volume[i].start, e->stage, e->wrong ?: "",
-		       n->descriptors, n->commits, n->revokes, n->tags, n->revoked, n->bad,
-		       n->missed, e->jbd2.set.most, e->errors);
+	for (i = 0; i < c->volumes.nr; i++) {
+		if (c->volumes.volume[i].fs != VOLUME_EXT)
+			continue;
+		printf("%s", comma);
+		report_ext(&c->volumes.volume[i]);
+		comma = ", ";
 	}
 	printf("], \"xfs_logs\": [");
-	for (i = 0; i < c->volumes.nr && c->volumes.volume[i].fs == VOLUME_XFS; i++) {
-		const struct xfs_live *x = c->volumes.volume[i].xfs;
-
-		if (!c->volumes.volume[i].ready)
-			break;
-		printf("%s{\"wrong\": \"%s\", \"records\": %" PRIu64 ", \"formats\": %" PRIu64
-		       ", \"bad\": %" PRIu64 ", \"missed\": %" PRIu64 ", \"most\": %u}",
-		       i ? ", " : "", x->wrong ?: "", x->log.count.records, x->log.count.formats,
-		       x->log.count.bad, x->log.count.missed, x->log.set.most);
+	comma = "";
+	for (i = 0; i < c->volumes.nr; i++) {
+		if (c->volumes.volume[i].fs != VOLUME_XFS || !c->volumes.volume[i].ready)
+			continue;
+		printf("%s", comma);
+		report_xfs(&c->volumes.volume[i]);
+		comma = ", ";
 	}
 	printf("]}\n");
 }
