@@ -35,6 +35,21 @@ void readahead_secure(struct drive *drive)
 						      drive->profile->readahead_stream));
 }
 
+/* When @n sectors of the stretch are done. */
+static u64 sectors_done(const struct media_stretch *stretch, u64 n)
+{
+	u64 span = (stretch->end - stretch->begin) * n + stretch->sectors - 1;
+
+	return stretch->begin + div64_u64(span, stretch->sectors);
+}
+
+/* How many sectors of the stretch, which is under the head, are done at @now. */
+static u64 sectors_until(const struct media_stretch *stretch, u64 now)
+{
+	return div64_u64((now - stretch->begin) * stretch->sectors,
+			 stretch->end - stretch->begin);
+}
+
 static void add(struct drive *drive, u32 done)
 {
 	struct readahead *ra = &drive->readahead;
@@ -71,9 +86,7 @@ void readahead_advance(struct drive *drive, u64 now)
 			add(drive, s->sectors);
 		} else {
 			if (now > s->begin)
-				add(drive, max_t(u64, ra->done,
-						 div64_u64((now - s->begin) * s->sectors,
-							   s->end - s->begin)));
+				add(drive, max_t(u64, ra->done, sectors_until(s, now)));
 			break;
 		}
 	}
@@ -91,7 +104,6 @@ static u64 read_until(struct drive *drive, u64 sector)
 {
 	struct readahead *ra = &drive->readahead;
 	const struct media_stretch *s = &ra->stretch;
-	u64 span;
 	u32 n;
 
 	while (next_stretch(drive)) {
@@ -102,10 +114,9 @@ static u64 read_until(struct drive *drive, u64 sector)
 			continue;
 		}
 		n = sector - s->sector;
-		span = (s->end - s->begin) * n + s->sectors - 1;
 		if (n > ra->done)
 			add(drive, n);
-		return s->begin + div64_u64(span, s->sectors);
+		return sectors_done(s, n);
 	}
 	return ra->pass.time;
 }
@@ -136,17 +147,41 @@ u64 readahead_time(const struct drive *drive, u64 sector)
 	return time + (sector - from) * drive->media.sector_time;
 }
 
+/*
+ * When the sector that is under the head at @now is done: @now itself between two. Too late by
+ * up to a sector where read-ahead has not been worked out that far.
+ */
+static u64 sector_end(const struct drive *drive, u64 now)
+{
+	const struct media_stretch *stretch = &drive->readahead.stretch;
+	u64 n;
+
+	if (drive->profile->stop_prefetch_in_sector)
+		return now;
+	if (!stretch->sectors || now > stretch->end)
+		return drive->readahead.pass.left ? now + drive->media.sector_time : now;
+	if (now <= stretch->begin)
+		return now;
+	n = sectors_until(stretch, now);
+	return sectors_done(stretch, n) == now ? now : sectors_done(stretch, n + 1);
+}
+
 u64 readahead_stops(const struct drive *drive, u64 now)
 {
 	const struct readahead *ra = &drive->readahead;
 
 	now = max(max(now, ra->reached), drive->clock);
-	return ra->least > ra->segment->end ? max(now, readahead_time(drive, ra->least)) : now;
+	if (now == ra->start)
+		return now;
+	if (ra->least > ra->segment->end)
+		now = max(now, readahead_time(drive, ra->least));
+	return sector_end(drive, now);
 }
 
 void readahead_stop(struct drive *drive, u64 now)
 {
 	struct readahead *ra = &drive->readahead;
+	u64 sector;
 
 	if (!ra->segment)
 		return;
@@ -161,9 +196,9 @@ void readahead_stop(struct drive *drive, u64 now)
 		now = max(now, readahead_reach(drive, ra->least));
 	if (!ra->segment)
 		return;
-	if (!drive->profile->stop_prefetch_in_sector && ra->done < ra->stretch.sectors &&
-	    now > ra->stretch.begin)
-		now = max(now, readahead_reach(drive, ra->segment->end + 1));
-	drive->media_free = now;
+	sector = sector_end(drive, now);
+	if (sector > now)
+		readahead_reach(drive, ra->segment->end + 1);
+	drive->media_free = max(now, sector);
 	ra->segment = NULL;
 }
