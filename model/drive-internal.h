@@ -53,12 +53,13 @@ struct command {
 	u64 begin;			/* time when the electronics begin to decode it */
 	u64 now;			/* time when the one before ended */
 	bool stream;
+	bool fua;
 	struct drive_parts parts;	/* overhead, seek, rotation, hit; the rest is transfer */
 };
 
 /* Both return when the command ends. */
 u64 drive_read(struct drive *drive, struct command *cmd);
-u64 drive_write(struct drive *drive, struct command *cmd, unsigned int flags);
+u64 drive_write(struct drive *drive, struct command *cmd);
 
 static inline u64 drive_overhead(const struct drive *drive, enum profile_kind kind)
 {

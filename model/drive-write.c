@@ -224,10 +224,9 @@ static u64 write_miss(struct drive *drive, struct command *cmd)
 	return end + profile->write_completion;
 }
 
-u64 drive_write(struct drive *drive, struct command *cmd, unsigned int flags)
+u64 drive_write(struct drive *drive, struct command *cmd)
 {
 	const struct profile *profile = drive->profile;
-
 	bool cached = false;
 
 	if (profile->write_cache == WRITE_CACHE_BACK)
@@ -236,7 +235,7 @@ u64 drive_write(struct drive *drive, struct command *cmd, unsigned int flags)
 		/* Reported early if it goes on with what is dirty, or nothing is. */
 		cached = !destage_choose(drive, cmd->begin) ||
 			 (profile->combine_sequential_writes && cmd->sector == drive->last_write);
-	if ((flags & DISK_FUA) || !drive->cache->nr || !cached)
+	if (cmd->fua || !drive->cache->nr || !cached)
 		return write_miss(drive, cmd);
 	drive->bus_free = drive->writes ? write_buffered(drive, cmd) : write_hit(drive, cmd);
 	return drive->bus_free;

@@ -109,6 +109,7 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 		.sectors = command->sectors,
 		.begin = drive_begin(drive, command->arrived),
 		.now = now,
+		.fua = command->flags & DISK_FUA,
 	};
 	u64 end;
 
@@ -120,7 +121,7 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 		drive->wrote = false;
 		drive->bus_free = end;
 	} else {
-		end = drive_write(drive, &cmd, command->flags);
+		end = drive_write(drive, &cmd);
 		drive->wrote = true;
 		drive->last_write = command->sector + command->sectors;
 	}
@@ -168,9 +169,10 @@ static u64 write_access(const struct drive *drive, const struct command *cmd)
 	struct write_plan plan;
 	struct place place;
 
-	if (drive->writes)
+	if (drive->writes && !cmd->fua)
 		return write_buffer_room(drive->writes, cmd->sectors) ? 0 : DRIVE_NO_ROOM;
-	if (drive->profile->write_cache == WRITE_CACHE_BACK && cache_has_room(drive->cache))
+	if (drive->profile->write_cache == WRITE_CACHE_BACK && !cmd->fua &&
+	    cache_has_room(drive->cache))
 		return 0;
 	write_plan(drive, cmd, &plan);
 	start = drive->readahead.segment ? readahead_stops(drive, plan.ready) :
@@ -188,6 +190,7 @@ u64 drive_access_time(const struct drive *drive, const struct drive_command *com
 		.begin = drive_begin(drive, command->arrived),
 		.now = now,
 		.stream = command->stream,
+		.fua = command->flags & DISK_FUA,
 	};
 	u64 first = 0;
 
