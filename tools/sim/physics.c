@@ -101,10 +101,9 @@ static void cut_caches(struct job *job, bool off)
 	job->write_cache_off = off;
 }
 
-/* Random places differ between two jobs of other sizes or spans: their mean must not. */
 static u32 least_count(const struct job_part *part)
 {
-	return part->order == JOB_RANDOM ? 400 : 100;
+	return part->order == JOB_RANDOM ? RANDOM_LEAST : 100;
 }
 
 /* Never async: the host's plug waits on purpose, and that is not the drive's physics. */

@@ -9,6 +9,9 @@
 
 #include "job.h"
 
+/* Random places differ between two jobs of other sizes or spans: their mean must not. */
+#define RANDOM_LEAST	400U
+
 struct rule {
 	const char *name;
 	const char *text;
