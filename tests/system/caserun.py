@@ -13,9 +13,8 @@ import time
 import traceback
 
 from cases import GROUPS, LAYERS, LONG, VIRTUAL, About, Case, about, load, matching
-from planted import can_plant
-
-from guest import Complaints, Failed, dm, leaks, remove, run, say
+from helpers.guest import Complaints, Failed, dm, leaks, remove, run, say
+from helpers.planted import can_plant
 
 
 def clean_up() -> list[str]:

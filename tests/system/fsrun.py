@@ -21,7 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from guest import (
+from helpers.filesystems import OF_DATA, TOOLS, UUID
+from helpers.guest import (
     SCRATCH,
     Complaints,
     Failed,
@@ -35,9 +36,8 @@ from guest import (
     say,
     sizes,
 )
-from filesystems import OF_DATA, TOOLS, UUID
-from manifest import checksum, difference, manifest
-from workload import SCALES, Workload
+from helpers.manifest import checksum, difference, manifest
+from helpers.workload import SCALES, Workload
 
 SEED = 20
 

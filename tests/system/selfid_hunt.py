@@ -26,10 +26,10 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from selfid_cases import CASES, Case
-from selfid_oracle import xfs_metadata
+from helpers.units import MIB
 from stream_hunt import Disk
-from units import MIB
+from streams.selfid_cases import CASES, Case
+from streams.selfid_oracle import xfs_metadata
 
 OPTIONS = ("", "--lag 50", "--lag 7 --unclassified 2097152", "--lag 1000")
 

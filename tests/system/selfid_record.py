@@ -23,15 +23,15 @@ from contextlib import ExitStack, redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import quotas
-from guest import TREE, Failed, attached, run, say
-from recorder import MOUNT, Recorder, recorded
-from scatter import fill, in_pieces, make_directories, scatter
-from scattered_images import IMAGES
-from scattered_images import one as look_at_image
-from selfid_cases import CASES, Case
-from selfid_oracle import compare
-from units import MIB
+from helpers import quotas
+from helpers.guest import TREE, Failed, attached, run, say
+from helpers.units import MIB
+from streams.recorder import MOUNT, Recorder, recorded
+from streams.scatter import fill, in_pieces, make_directories, scatter
+from streams.scattered_images import IMAGES
+from streams.scattered_images import one as look_at_image
+from streams.selfid_cases import CASES, Case
+from streams.selfid_oracle import compare
 
 BUILD = "/tmp/selfid-build"
 OFFLINE = f"{BUILD}/david-classify"
@@ -295,8 +295,10 @@ def main() -> int:
     for name in args.names:
         result: dict[str, object] = {"name": name, "ok": False}
         try:
-            result |= look_at_image(OFFLINE, name) if name in IMAGES else one(
-                name, args.directory, list(range(args.seeds + 1)), args.keep
+            result |= (
+                look_at_image(OFFLINE, name)
+                if name in IMAGES
+                else one(name, args.directory, list(range(args.seeds + 1)), args.keep)
             )
             result["ok"] = True
         except (Failed, OSError) as error:

@@ -24,10 +24,10 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import writelog
-from stream_cases import CASES, Case
-from streams import differences, lost, replay
-from units import MIB
+from helpers import writelog
+from helpers.units import MIB
+from streams.replayed import differences, lost, replay
+from streams.stream_cases import CASES, Case
 
 OPTIONS = ("", "--by-super", "--by-super --lag 50", "--lag 7 --unclassified 8388608", "--by-super --lag 1000")
 

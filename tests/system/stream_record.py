@@ -17,9 +17,9 @@ import random
 import sys
 from pathlib import Path
 
-from guest import Failed, run
-from recorder import MOUNT, Recorder, recorded
-from stream_cases import CASES, Case
+from helpers.guest import Failed, run
+from streams.recorder import MOUNT, Recorder, recorded
+from streams.stream_cases import CASES, Case
 
 FS_IOC_ENABLE_VERITY = 0x40806685
 

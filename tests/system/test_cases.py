@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Is every case run, and every file of this directory told of in tests/README.md? Needs no lab."""
+"""Is every case run, does none import from another, and is every file told of in tests/README.md? No lab."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 import test_device
 from cases import GROUPS, LAYERS, LONG, UML_ONLY, VIRTUAL, about, load, matching
 
@@ -66,5 +67,17 @@ def test_a_pattern_that_matches_nothing_is_refused() -> None:
 def test_the_readme_tells_of_every_file_once() -> None:
     text = (HERE.parent / "README.md").read_text().partition("## Files of system/")[2]
     told = re.findall(r"\w[\w-]*\.py|vm-init", "\n".join(re.findall(r"^\| ([^|]*) \|", text, re.MULTILINE)))
-    there = [path.name for path in HERE.iterdir() if path.suffix == ".py" or path.name == "vm-init"]
-    assert sorted(told) == sorted(there)
+    rooms = [HERE, HERE / "helpers", HERE / "streams"]
+    files = [path.name for room in rooms for path in room.glob("*.py") if path.stem != "__init__"]
+    assert sorted(told) == sorted([*files, "vm-init"])
+
+
+def test_no_case_imports_from_a_case_and_no_helper_from_any() -> None:
+    """What two of them need is a helper's. The package itself has the decorator."""
+    wrong = []
+    for path in [*HERE.glob("cases/*.py"), *HERE.glob("helpers/*.py"), *HERE.glob("streams/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            wrong += [f"{path.name}:{node.lineno}" for module in modules if module.startswith("cases.")]
+    assert not wrong

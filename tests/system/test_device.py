@@ -6,9 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from cases import GROUPS, LONG, UML_ONLY, about, load
+from helpers.units import FULL
 from labjob import PYTHON, Job
-from units import FULL
 
 HERE = Path(__file__).parent
 COMMAND = (*PYTHON, str(HERE / "caserun.py"))

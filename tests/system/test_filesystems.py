@@ -9,8 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from helpers.units import FULL
 from labjob import PYTHON, TREE, Job
-from units import FULL
 
 PROGRAM = str(Path(__file__).with_name("fsrun.py"))
 

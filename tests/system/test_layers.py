@@ -10,9 +10,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from cases import GROUPS, LAYERS, LONG, load, matching
+from helpers.units import FULL
 from labjob import PYTHON, Job
-from units import FULL
 
 HERE = Path(__file__).parent
 PROGRAM = str(HERE / "caserun.py")

@@ -10,10 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from helpers.units import FULL
 from labjob import PYTHON, Job
-from scattered_images import IMAGES
-from selfid_cases import CASES
-from units import FULL
+from streams.scattered_images import IMAGES
+from streams.selfid_cases import CASES
 
 PROGRAM = str(Path(__file__).with_name("selfid_record.py"))
 NAMES = (*CASES, *IMAGES) if FULL else ("btrfs-single", "xfs")

@@ -18,11 +18,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from helpers.units import FULL, MIB
+from helpers.writelog import MAGIC, PAGE, SECTOR
 from labjob import PYTHON, TREE, Job
-from stream_cases import CASES, CHECK
-from streams import differences, lost, replay
-from units import FULL, MIB
-from writelog import MAGIC, PAGE, SECTOR
+from streams.replayed import differences, lost, replay
+from streams.stream_cases import CASES, CHECK
 
 NAMES = tuple(CASES) if FULL else CHECK
 CLASSIFY = TREE / "build" / "david-classify"

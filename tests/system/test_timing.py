@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from cases import VIRTUAL, load, matching
 from labjob import PYTHON, Job
 

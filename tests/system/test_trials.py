@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from labjob import PYTHON, Job
 
 HERE = Path(__file__).parent

@@ -28,14 +28,12 @@ Prints one line "RESULT {json}" a life.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import os
 import random
 import re
 import shutil
 import signal
-import struct
 import sys
 import time
 from collections import Counter
@@ -44,12 +42,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import aftertools
-import fscrypt
-import layers
-import quotas
-import raw
-from guest import (
+from helpers import aftertools, fscrypt, layers, quotas
+from helpers.f2fs import collect_f2fs
+from helpers.filesystems import HASH_SEED, OF_DATA, TOOLS, Tools
+from helpers.guest import (
     Complaints,
     Failed,
     device_stats,
@@ -64,14 +60,12 @@ from guest import (
     say,
     swap_table,
 )
-from filesystems import HASH_SEED, OF_DATA, TOOLS, Tools
-from manifest import checksum, difference, manifest
-from randomops import Operations
-from units import GIB, MIB
+from helpers.manifest import checksum, difference, manifest
+from helpers.randomops import Operations
+from helpers.units import GIB, MIB
 
 STORE = 128 * MIB
 COUNT, EPISODES = 120, 4
-F2FS_GARBAGE_COLLECT = 0x4004F506
 LINEAR = "linear"  # in place of a mode
 CHANGE = "change"  # the same: another mode again and again
 LATE = "late"  # the directory of operations that may be cut off
@@ -110,16 +104,6 @@ class FileSystem:
     def check(self) -> tuple[str, ...]:
         """Must find nothing."""
         return (*self.tools.check, *self.check_words)
-
-
-def collect_f2fs(top: str, times: int) -> None:
-    """Moves what is in use out of segments that are partly free."""
-    with raw.opened(top, os.O_RDONLY) as fd:
-        for _ in range(times):
-            try:
-                fcntl.ioctl(fd, F2FS_GARBAGE_COLLECT, struct.pack("I", 1))
-            except OSError:  # nothing to be collected
-                break
 
 
 def other_f2fs(top: str, rng: random.Random) -> None:

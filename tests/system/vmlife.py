@@ -22,8 +22,8 @@ import time
 from collections.abc import Iterator
 from itertools import count
 
-from manifest import manifest
-from workload import SCALES, Workload
+from helpers.manifest import manifest
+from helpers.workload import SCALES, Workload
 
 MIB = 1 << 20
 DISK, ANSWERS = "/dev/vda", "/dev/vdb"

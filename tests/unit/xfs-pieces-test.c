@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What of an xfs image has no name, by hand. In user space only. Real ones:
- * tests/system/scattered_images.py.
+ * tests/system/streams/scattered_images.py.
  */
 #include <kunit/test.h>
 

@@ -12,16 +12,27 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from victim import MODES, LOGFLUSH, NOLOGFLUSH, drop_caches, fake, in_modes, make
-from victim import many_directories, next_boot, populate, shut_down, sync, told, tree
-
-from manifest import difference
-from planted import must_fail, planted
-
 from cases import case
-from units import GIB
-
-from guest import SCRATCH, Failed, mounted, run
+from helpers.guest import SCRATCH, Failed, mounted, run
+from helpers.manifest import difference
+from helpers.planted import must_fail, planted
+from helpers.units import GIB
+from helpers.victim import (
+    LOGFLUSH,
+    MODES,
+    NOLOGFLUSH,
+    drop_caches,
+    fake,
+    in_modes,
+    make,
+    many_directories,
+    next_boot,
+    populate,
+    shut_down,
+    sync,
+    told,
+    tree,
+)
 
 SIZE = 3 * GIB
 Tool = Callable[[str], None]

@@ -3,66 +3,19 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import mmap
 import os
 import random
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
-
-import raw
-from raw import BLOCK
-from units import KIB, MIB
 
 from cases import case
-from cases.rawfiles import disk_with, drop_caches
-
-from guest import TREE, Failed, david, mounted, run
-
-FILES = ("-o", "files=default")
-SUFFIX = {"text": "txt", "html": "html", "json": "json", "pdf": "PDF", "gzip": "tar.gz", "jpeg": "jpg"}
-NOISE = raw.patterned(1, 4 * MIB)
-
-
-def parsers() -> ModuleType:
-    """The real parsers of `make unit`."""
-    path = str(TREE / "tests" / "unit" / "parsers")
-    loader = importlib.machinery.SourceFileLoader("parsers", path)
-    spec = importlib.util.spec_from_loader("parsers", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-def put(path: str, size: int) -> None:
-    with open(path, "wb") as file:
-        for start in range(0, size, len(NOISE)):
-            file.write(NOISE[: size - start])
-
-
-def content(path: str) -> bytes:
-    drop_caches()
-    return Path(path).read_bytes()
-
-
-def well_formed(fs: str, sizes: Iterable[tuple[str, int]]) -> None:
-    judge = parsers().KINDS
-    with disk_with(fs, *FILES) as disk:
-        names = {}
-        with mounted(disk, fs) as top:
-            for kind, size in sizes:
-                names[f"{kind}-{size}.{SUFFIX[kind]}"] = kind
-                put(f"{top}/{kind}-{size}.{SUFFIX[kind]}", size)
-        with mounted(disk, fs) as top:
-            for name, kind in names.items():
-                try:
-                    judge[kind](Path(top) / name)
-                except (AssertionError, ValueError, OSError, EOFError, zlib.error) as wrong:
-                    raise Failed(f"{fs}: {name}: {str(wrong)[:500]}") from None
+from helpers import raw
+from helpers.guest import Failed, david, mounted, run
+from helpers.raw import BLOCK
+from helpers.rulefiles import disk_with, drop_caches
+from helpers.units import KIB, MIB
+from helpers.wellformed import FILES, NOISE, SUFFIX, content, parsers, put, well_formed
 
 
 @case

@@ -8,17 +8,29 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from contextlib import ExitStack, contextmanager
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from units import GIB, MIB
-from victim import MODES, fake, in_modes, look, make, many_directories, populate, sync, told, tree
-
-from guest import SCRATCH, attached, loop_disk, mounted, run
-from victim import Mapper, flush_buffers, size_of, wait_until
-
-from cases.nbd import DEVICE, NAME, listens, program, wait_for
+from helpers.guest import SCRATCH, attached, loop_disk, mounted, run
+from helpers.nbdserver import DEVICE, NAME, listens, program, wait_for
+from helpers.units import GIB, MIB
+from helpers.victim import (
+    MODES,
+    Mapper,
+    fake,
+    flush_buffers,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    populate,
+    size_of,
+    sync,
+    told,
+    tree,
+    wait_until,
+)
 
 WRITEBACK = {"dirty_writeback_centisecs": "100", "dirty_expire_centisecs": "150"}
 

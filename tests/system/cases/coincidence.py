@@ -8,12 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from filesystems import TOOLS
-from units import GIB, MIB
-from victim import MODES, Mapper, drop_caches, fake, in_modes, linear, look, make, many_directories
-from victim import next_boot, populate, sync, told, tree
-
-from guest import mounted, run
+from helpers.filesystems import TOOLS
+from helpers.guest import mounted, run
+from helpers.units import GIB, MIB
+from helpers.victim import (
+    MODES,
+    Mapper,
+    drop_caches,
+    fake,
+    in_modes,
+    linear,
+    look,
+    make,
+    many_directories,
+    next_boot,
+    populate,
+    sync,
+    told,
+    tree,
+)
 
 START = MIB
 ONLY_IMPLICIT = ("keep", "implicit")

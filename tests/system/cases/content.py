@@ -11,13 +11,21 @@ import random
 import zlib
 from string import ascii_lowercase
 
-import raw
-from raw import BLOCK, SECTOR
-from units import GIB, KIB, MIB, TIB
-
 from cases import case
-
-from guest import Failed, device_stats, fake_disk, linear_disk, loop_disk, mapped, mounted, ram_disk, run
+from helpers import raw
+from helpers.guest import (
+    Failed,
+    device_stats,
+    fake_disk,
+    linear_disk,
+    loop_disk,
+    mapped,
+    mounted,
+    ram_disk,
+    run,
+)
+from helpers.raw import BLOCK, SECTOR
+from helpers.units import GIB, KIB, MIB, TIB
 
 
 class Shadow:

@@ -7,16 +7,13 @@ import errno
 import os
 import random
 
-import raw
-from raw import BLOCK, SECTOR
-from units import GIB, KIB, MIB, TIB
-
 from cases import case
-from cases.durable import fill_table, table
-from cases.store import state
-from cases.sums import UNIT, crc32c, settled
-
-from guest import Failed, david, device_stats, loop_disk, mapped, run
+from helpers import raw
+from helpers.csums import UNIT, crc32c, settled
+from helpers.guest import Failed, david, device_stats, loop_disk, mapped, run
+from helpers.raw import BLOCK, SECTOR
+from helpers.stores import fill_table, state, table
+from helpers.units import GIB, KIB, MIB, TIB
 
 
 def units_beside_raw_sectors(block: int, steps: int) -> None:

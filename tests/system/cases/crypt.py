@@ -15,18 +15,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import raw
-from fscrypt import FS_CASEFOLD_FL, add_key, encrypt, is_locked, set_flags
-from manifest import manifest
-from planted import must_fail, planted
-from trees import equal
-from trials import FILE_SYSTEMS, Cut, collect_f2fs
-from units import FULL, GIB, MIB
-from workload import SCALES, Workload
-
 from cases import case
-
-from guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers import raw
+from helpers.f2fs import collect_garbage
+from helpers.fscrypt import FS_CASEFOLD_FL, add_key, encrypt, is_locked, set_flags
+from helpers.guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers.manifest import manifest
+from helpers.planted import must_fail, planted
+from helpers.trees import equal
+from helpers.units import FULL, GIB, MIB
+from helpers.workload import SCALES, Workload
+from trials import FILE_SYSTEMS, Cut
 
 SIZE, NAME = 2 * GIB, "crypt"
 ENTRIES = 1000 if FULL else 150
@@ -172,16 +171,6 @@ def look_without_the_key(when: str, disk: str, way: Way) -> None:
         files = [entry.path for entry in os.scandir(f"{top}/secret") if entry.is_file(follow_symlinks=False)]
         if not files or not all(map(is_locked, files)):
             raise Failed(f"{when}: not all is encrypted")
-
-
-def collect_garbage(top: str, disk: str) -> int:
-    """How many blocks f2fs has moved."""
-    number = os.stat(disk).st_rdev
-    name = os.path.basename(os.readlink(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"))
-    moved = Path(f"/sys/fs/f2fs/{name}/moved_blocks_foreground")
-    before = int(moved.read_text())
-    collect_f2fs(top, 20)
-    return int(moved.read_text()) - before
 
 
 def late(top: str) -> None:

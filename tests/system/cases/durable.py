@@ -9,24 +9,16 @@ import random
 import time
 from contextlib import suppress
 
-import raw
-from raw import BLOCK
-from storetool import says
-from units import GIB, KIB, MIB, TIB
-
 from cases import case
-from cases.store import events, state, wait_event
-from cases.tables import refused
-
-from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, remove, run
-
+from helpers import raw
+from helpers.guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, remove, run
+from helpers.raw import BLOCK
+from helpers.stores import events, fill_table, refused, state, table, wait_event
+from helpers.storetool import says
+from helpers.units import GIB, KIB, MIB, TIB
 
 # Past the page cache, which knows nothing of what device-mapper wrote.
 COPY = ("bs=1M", "iflag=direct", "conv=sparse,fsync", "status=none")
-
-
-def table(device: str, *words: str) -> str:
-    return f"0 {TIB >> 9} david {device} {len(words)} {' '.join(words)}"
 
 
 class Disk:
@@ -221,17 +213,6 @@ def a_flush_costs_one_write_at_most_and_none_without_changes() -> None:
             os.fsync(fd)
             cost = written() - before
             assert cost <= 2, f"{cost} pages: what was written is dropped, and the flush takes a page each"
-
-
-def fill_table(fd: int, data: bytes, most: int) -> int:
-    """Write `data` where each is a range of its own, until the table is full: how many were taken."""
-    for number in range(most):
-        try:
-            raw.write(fd, data, number * 2 * BLOCK)
-        except OSError as error:
-            assert error.errno == errno.ENOSPC, error
-            return number
-    raise Failed("the table has no end")
 
 
 @case(complaints="critical")

@@ -7,17 +7,29 @@ DAVID_SCALE=full repeats the random ones 100 times.
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import raw
-from guest import (
+from cases import case
+from helpers import raw
+from helpers.failing import (
+    FAILS,
+    INJECTORS,
+    RUNS,
+    Injected,
+    Tolerant,
+    fails,
+    injected,
+    need_injection,
+    run_into_faults,
+    synced_tree,
+)
+from helpers.guest import (
     Failed,
     device_stats,
     dm,
@@ -31,21 +43,14 @@ from guest import (
     say,
     swap_table,
 )
-from manifest import difference, manifest
-from randomops import Operations
-from raw import BLOCK
-from units import GIB, MIB, TIB
-from workload import SCALES, Workload
-
-from cases import case
+from helpers.manifest import difference, manifest
+from helpers.raw import BLOCK
+from helpers.units import GIB, MIB, TIB
+from helpers.workload import SCALES, Workload
 
 # A log that cannot be written makes the whole device fail, and says so: cases/durable.py.
 IN_MEMORY = ("-o", "store=memory")
 KEPT = ("--classify", "keep", *IN_MEMORY)
-
-RUNS = 100 if os.environ.get("DAVID_SCALE") == "full" else 1
-# What the kernel says of a disk that fails.
-FAILS = r"I/O error|EXT4-fs (error|warning)|JBD2: .*error|XFS .*(error|[Cc]orruption|unmount)"
 
 
 class Shaky:
@@ -79,15 +84,6 @@ class Shaky:
 def shaky_disk(size: int = 16 * MIB) -> Iterator[Shaky]:
     with loop_disk(size) as loop, mapped("shaky", f"0 {size >> 9} linear {loop} 0"):
         yield Shaky("shaky", loop, size)
-
-
-def fails(call: Callable[[], object], what: str) -> None:
-    try:
-        call()
-    except OSError as error:
-        assert error.errno == errno.EIO, f"{what}: {errno.errorcode[error.errno or 0]} instead of EIO"
-    else:
-        raise Failed(f"{what}: no error")
 
 
 def place_of(disk: str, content: bytes) -> int:
@@ -157,50 +153,6 @@ def bad_blocks_of_dust_fail_reads_until_they_are_written() -> None:
             raw.must_read(fd, data, GIB)
 
 
-class Tolerant:
-    """Random writes and reads of a disk that may fail: after a failed write a block may be old or new."""
-
-    def __init__(self, fd: int, seed: int, blocks: int = 256) -> None:
-        self.fd, self.blocks = fd, blocks
-        self.rng = random.Random(seed)
-        self.pool = self.rng.randbytes(MIB)
-        self.may: list[set[int]] = [{-1} for _ in range(blocks)]
-        self.failed = 0
-
-    def content(self, source: int) -> bytes:
-        return self.pool[source : source + BLOCK] if source >= 0 else bytes(BLOCK)
-
-    def step(self) -> None:
-        first, count = self.rng.randrange(self.blocks), self.rng.choice((1, 1, 1, 4, 16))
-        count = min(count, self.blocks - first)
-        if self.rng.random() < 0.3:
-            self.check(first, count)
-            return
-        sources = [self.rng.randrange(MIB - BLOCK) for _ in range(count)]
-        try:
-            raw.write(self.fd, b"".join(map(self.content, sources)), GIB + first * BLOCK)
-        except (OSError, Failed):
-            self.failed += 1
-            for block, source in enumerate(sources, first):
-                self.may[block].add(source)
-        else:
-            for block, source in enumerate(sources, first):
-                self.may[block] = {source}
-
-    def check(self, first: int, count: int, must: bool = False) -> None:
-        try:
-            found = raw.read(self.fd, count * BLOCK, GIB + first * BLOCK)
-        except OSError:
-            self.failed += 1
-            if must:
-                raise
-            return
-        for block in range(first, first + count):
-            content = found[(block - first) * BLOCK :][:BLOCK]
-            if not any(content == self.content(source) for source in self.may[block]):
-                raise Failed(f"block {block} is none of the {len(self.may[block])} that it may be")
-
-
 def tolerant_run(seed: int) -> int:
     rng = random.Random(seed)
     with shaky_disk() as shaky, fake_disk("tough", TIB, shaky.disk, *KEPT) as disk:
@@ -243,27 +195,6 @@ def random_faults_leave_every_block_old_or_new() -> None:
     assert failed, "no request failed: the test tests nothing"
 
 
-def synced_tree(top: str, seed: int, count: int) -> tuple[list[str], Operations]:
-    """What is there and synced, and operations for a directory of their own that faults may hit."""
-    os.mkdir(f"{top}/late")
-    os.mkdir(f"{top}/tree")
-    work = Operations(f"{top}/tree", f"{seed}")
-    work.run(count)
-    work.close_all()
-    os.sync()
-    late = Operations(f"{top}/late", f"late {seed}")
-    return manifest(f"{top}/tree", content=False), late.without_mappings()
-
-
-def run_into_faults(late: Operations, rounds: int, count: int) -> None:
-    try:
-        for _ in range(rounds):
-            late.run(count)
-            os.sync()
-    except OSError as error:
-        assert error.errno in (errno.EIO, errno.EROFS, errno.EUCLEAN), error
-
-
 def flaky_life(
     fs: str, mkfs: tuple[str, ...], check: tuple[str, ...], repair: tuple[str, ...], seed: int
 ) -> None:
@@ -300,41 +231,6 @@ def a_file_system_over_faults_keeps_what_was_synced() -> None:
 
 
 # Allocations: kernels with fault injection only, that is the debug kernel.
-
-INJECTORS = [Path("/sys/kernel/debug") / name for name in ("failslab", "fail_page_alloc")]
-
-
-MOST = 1 << 30  # times that something may fail: the kernel counts them down
-
-
-def need_injection(where: Path = INJECTORS[0], what: str = "require-start") -> None:
-    if not where.exists():
-        subprocess.run(["mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug"], capture_output=True)
-    if not (where / what).exists():
-        raise Failed(f"this kernel has no {where}/{what}: nothing is tested")
-
-
-class Injected:
-    """How often something was made to fail; known when it is over."""
-
-    def __init__(self) -> None:
-        self.times = 0
-
-
-@contextmanager
-def injected(where: list[Path], values: dict[str, str], percent: int) -> Iterator[Injected]:
-    found = Injected()
-    values = {**values, "times": str(MOST), "verbose": "0", "interval": "1", "probability": str(percent)}
-    try:
-        for each in where:
-            for name, value in values.items():
-                if (each / name).exists():
-                    (each / name).write_text(value)
-        yield found
-    finally:
-        for each in where:
-            (each / "probability").write_text("0")
-            found.times += MOST - int((each / "times").read_text())
 
 
 @contextmanager
@@ -397,7 +293,7 @@ def making_a_disk_without_memory_fails_whole() -> None:
 
 @case(complaints=FAILS)
 def suspend_reload_and_remove_with_io_in_flight_under_faults() -> None:
-    from cases.life import Hammer
+    from helpers.hammer import Hammer
 
     for seed in range(RUNS):
         rng = random.Random(seed)

@@ -13,15 +13,28 @@ from contextlib import ExitStack, contextmanager
 from fcntl import ioctl
 from pathlib import Path
 
-from raw import opened
-from units import GIB, MIB
-from victim import MODES, LOGFLUSH, drop_caches, fake, flush_buffers, in_modes, look, make
-from victim import many_directories, populate, shut_down, size_of, sync, told, tree, wait_until
-
-from cases.mirrors import ARRAY, at_work, slowly, synced
-from cases.strangers import dos_label
-from cases.volumes import live_scattered
-from guest import SCRATCH, attached, mounted, run
+from helpers.guest import SCRATCH, attached, mounted, run
+from helpers.layouts import ARRAY, at_work, dos_label, live_scattered, slowly, synced
+from helpers.raw import opened
+from helpers.units import GIB, MIB
+from helpers.victim import (
+    LOGFLUSH,
+    MODES,
+    drop_caches,
+    fake,
+    flush_buffers,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    populate,
+    shut_down,
+    size_of,
+    sync,
+    told,
+    tree,
+    wait_until,
+)
 
 EXT4_IOC_CHECKPOINT, DISCARD, ZEROOUT = 0x4004662B, 1, 2
 DEVICE = "/dev/nbd0"

@@ -9,11 +9,21 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 
-from units import GIB, MIB
-from victim import drop_caches, fake, in_modes, look, make, many_directories
-from victim import populate, shut_down, sync, told, tree
-
-from guest import SCRATCH, attached, loop_disk, mounted, run
+from helpers.guest import SCRATCH, attached, loop_disk, mounted, run
+from helpers.units import GIB, MIB
+from helpers.victim import (
+    drop_caches,
+    fake,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    populate,
+    shut_down,
+    sync,
+    told,
+    tree,
+)
 
 KNOWING = ("auto", "explicit", "implicit")
 # A disk that is taken away, or comes back, is told.

@@ -10,10 +10,22 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from guest import SCRATCH, attached, copy_sparse, mounted, run
-from units import GIB
-from victim import MODES, drop_caches, fake, in_modes, look, make, many_directories, populate
-from victim import shut_down, sync, told, tree
+from helpers.guest import SCRATCH, attached, copy_sparse, mounted, run
+from helpers.units import GIB
+from helpers.victim import (
+    MODES,
+    drop_caches,
+    fake,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    populate,
+    shut_down,
+    sync,
+    told,
+    tree,
+)
 
 SIZE = 2 * GIB
 PIECE = 64 << 10

@@ -13,12 +13,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import sleep
 
-from guest import Failed, attached, device_stats, fake_disk, load_table, mounted, ram_disk, run
-from manifest import difference, manifest
-from units import GIB, MIB
-from workload import SCALES, Workload
-
 from cases import case
+from helpers.guest import Failed, device_stats, fake_disk, load_table, looped, mounted, ram_disk, run
+from helpers.manifest import difference, manifest
+from helpers.units import GIB, MIB
+from helpers.workload import SCALES, Workload
 
 FS_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
 
@@ -27,13 +26,6 @@ FS_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
 def disk_of(size: int = 16 * GIB) -> Iterator[str]:
     with ram_disk(128 * MIB) as dev, fake_disk("implied", size, dev, "--classify", "implicit") as disk:
         yield disk
-
-
-@contextmanager
-def looped(disk: str, offset: int = 0) -> Iterator[str]:
-    """A loop device that reads and writes the disk past the page cache, as a guest's machine would."""
-    with attached(disk, offset, direct=True) as loop:
-        yield loop
 
 
 def live(disk: str, seed: int, options: str = "") -> list[str]:

@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import raw
-from filesystems import OF_DATA, TOOLS
-from raw import BLOCK
-from units import GIB, KIB, MIB
-
 from cases import case
-from cases.rawfiles import make
-from cases.sums import btrfs_disk, clean, figures, some_files
-
-from guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run, unload
+from helpers import raw
+from helpers.csums import btrfs_disk, clean, figures, some_files
+from helpers.filesystems import OF_DATA, TOOLS
+from helpers.guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run, unload
+from helpers.raw import BLOCK
+from helpers.rulefiles import make
+from helpers.units import GIB, KIB, MIB
 
 NAME = "kernel"
 BLOCKS = 64
@@ -128,8 +126,10 @@ def a_file_of_several_names_is_chosen_by_any_of_them() -> None:
             for name, content in zip(("plain", "suffix", "directory"), data, strict=True):
                 Path(f"{top}/{name}").write_bytes(content)
         with mounted(disk, "ext4") as top:
-            exact = [Path(f"{top}/{name}").read_bytes() == content
-                     for name, content in zip(("plain", "suffix", "directory"), data, strict=True)]
+            exact = [
+                Path(f"{top}/{name}").read_bytes() == content
+                for name, content in zip(("plain", "suffix", "directory"), data, strict=True)
+            ]
         assert exact == [False, True, True], exact
 
 

@@ -12,51 +12,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-import raw
-from raw import BLOCK
-from units import GIB, MIB
-
 from cases import case
-from cases.durable import table
-from cases.faults import fails
-from cases.store import events, wait_event
+from helpers import raw
+from helpers.failing import fails
+from helpers.failinglog import COMPLAINTS, SIZE, Under
+from helpers.guest import Failed, device_stats, kmsg, loop_disk, mapped, run
+from helpers.raw import BLOCK
+from helpers.stores import events, table, wait_event
+from helpers.units import GIB
 
-from guest import Failed, device_stats, kmsg, loop_disk, mapped, run
-
-SIZE = 2 * MIB
-SECTORS = SIZE >> 9
-COMPLAINTS = r"I/O error"
 # Pages of the backing device. Its log is from page 2 to 65.
 SUPERS, LOG_BEGIN, LOG = (0, 2), (4, 2), (2, 64)
-
-
-class Under:
-    """A dm device that can be told which of its pages fail. A flush does not fail by that."""
-
-    def __init__(self, loop: str) -> None:
-        self.loop = loop
-
-    def good(self) -> str:
-        return f"0 {SECTORS} linear {self.loop} 0"
-
-    def without(self, first: int, pages: int) -> str:
-        start, end = first * 8, (first + pages) * 8
-        parts = [(0, start, f"linear {self.loop} 0"), (start, end - start, "error")]
-        parts.append((end, SECTORS - end, f"linear {self.loop} {end}"))
-        return "\n".join(f"{at} {length} {target}" for at, length, target in parts if length)
-
-    def no_flush(self) -> str:
-        return f"0 {SECTORS} flakey {self.loop} 0 0 3600 1 error_writes"
-
-    def load(self, text: str) -> None:
-        run("dmsetup", "load", "under", "--table", text)
-
-    def resume(self) -> None:
-        run("dmsetup", "resume", "--noflush", "under")
-
-    def become(self, text: str) -> None:
-        self.load(text)
-        self.resume()
 
 
 @contextmanager

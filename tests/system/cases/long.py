@@ -8,13 +8,11 @@ import shutil
 import zlib
 from pathlib import Path
 
-from units import KIB, MIB
-
 from cases import case
-from cases.byfile import SUFFIX, content, put, well_formed
-from cases.rawfiles import chosen_files_are_exact, disk_with, drop_caches
-
-from guest import Failed, david, device_stats, mounted, run
+from helpers.guest import Failed, david, device_stats, mounted, run
+from helpers.rulefiles import chosen_files_are_exact, disk_with, drop_caches
+from helpers.units import KIB, MIB
+from helpers.wellformed import SUFFIX, content, put, well_formed
 
 
 @case

@@ -8,11 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from guest import SCRATCH, dm, mounted, run
-from units import GIB
-from victim import MODES, fake, in_modes, look, make, many_directories, populate, sync, told, tree, wait_until
-
-from cases.mirrors import at_work
+from helpers.guest import SCRATCH, dm, mounted, run
+from helpers.layouts import at_work
+from helpers.units import GIB
+from helpers.victim import (
+    MODES,
+    fake,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    populate,
+    sync,
+    told,
+    tree,
+    wait_until,
+)
 
 GROUP = "group"
 CONFIG = """

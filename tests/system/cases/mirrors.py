@@ -5,45 +5,29 @@ disk alone. What was written before is copied in any order, and is in nobody's l
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from units import MIB
-from victim import MODES, fake, in_modes, look, make, many_directories, populate, sync, told, tree, wait_until
+from helpers.guest import loop_disk, mounted, run
+from helpers.layouts import ARRAY, at_work, slowly, synced
+from helpers.units import MIB
+from helpers.victim import (
+    MODES,
+    fake,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    populate,
+    sync,
+    told,
+    tree,
+    wait_until,
+)
 
-from guest import loop_disk, mounted, run
-
-ARRAY = "/dev/md7"
-SPEED = Path("/proc/sys/dev/raid")
 # Bitmaps and inode tables all over the disk, most of them behind a small log.
 SPREAD = ("-O", "^flex_bg", "-g", "8192", "-J", "size=4,location=3000", "-E", "lazy_itable_init=0")
-
-
-@contextmanager
-def at_work(top: str) -> Iterator[None]:
-    """Somebody makes directories all the time."""
-    child = os.fork()
-    if not child:
-        try:
-            number = 0
-            while True:
-                number += 1
-                where = f"{top}/w{number % 50}/d{number}"
-                os.makedirs(where)
-                Path(f"{where}/f").write_text(f"{number}\n")
-                if number % 10 == 0:
-                    sync(top)
-        finally:
-            os._exit(0)
-    try:
-        yield
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 @contextmanager
@@ -53,16 +37,6 @@ def array(*words: str) -> Iterator[str]:
         yield ARRAY
     finally:
         run("mdadm", "--stop", ARRAY)
-
-
-def synced() -> bool:
-    said = Path("/proc/mdstat").read_text()
-    return "_" not in said.rpartition("[")[2] and "recovery" not in said and "resync" not in said
-
-
-def slowly(speed: int = 20000) -> None:
-    for name in ("speed_limit_max", "speed_limit_min"):
-        (SPEED / name).write_text(f"{speed}\n")
 
 
 def resynced(mode: str, fs: str, *features: str, raid: str = "--level=1 --bitmap=none") -> None:

@@ -12,20 +12,9 @@ import os
 import shutil
 from contextlib import suppress
 
-import raw
-from manifest import difference, manifest
-from randomops import Operations
-from raw import BLOCK
-from storetool import says
-from units import FULL, GIB, KIB, MIB, TIB
-from workload import SCALES, Workload
-
 from cases import case
-from cases.durable import table
-from cases.life import Hammer
-from cases.store import events, state, wait_event
-
-from guest import (
+from helpers import raw
+from helpers.guest import (
     SCRATCH,
     Failed,
     david,
@@ -38,6 +27,14 @@ from guest import (
     ram_disk,
     run,
 )
+from helpers.hammer import Hammer
+from helpers.manifest import difference, manifest
+from helpers.randomops import Operations
+from helpers.raw import BLOCK
+from helpers.stores import events, state, table, wait_event
+from helpers.storetool import says
+from helpers.units import FULL, GIB, KIB, MIB, TIB
+from helpers.workload import SCALES, Workload
 
 
 def begins(dev: str) -> bytes:

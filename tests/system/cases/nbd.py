@@ -15,24 +15,21 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from filesystems import TOOLS, whole_check
-from manifest import manifest
-from scatter import fill, in_pieces, make_directories, scatter
-from trees import equal
-from units import FULL, GIB, MIB
-from workload import SCALES, Workload
-
 from cases import case
-
-from guest import SCRATCH, Failed, device_stats, dm, fake_disk, mounted, ram_disk, run
+from helpers.filesystems import TOOLS, whole_check
+from helpers.guest import SCRATCH, Failed, device_stats, dm, fake_disk, mounted, ram_disk, run
+from helpers.manifest import manifest
+from helpers.nbdserver import DEVICE, NAME, listens, program, wait_for
+from helpers.trees import equal
+from helpers.units import FULL, GIB, MIB
+from helpers.workload import SCALES, Workload
+from streams.scatter import fill, in_pieces, make_directories, scatter
 
 SIZE, STORE = 16 * GIB, 192 * MIB
-DEVICE = "/dev/nbd0"
-NAME = "fake"  # of the export
 # What the client's kernel says of a device that is gone.
 GONE = r"nbd0|BTRFS (error|warning|critical)|EXT4-fs|JBD2|XFS \(nbd"
 
@@ -61,39 +58,6 @@ def make(name: str, device: str) -> None:
 
 def check(name: str, device: str) -> None:
     run(*whole_check(name.split()[0]), device)
-
-
-def wait_for(what: str, done: Callable[[], bool], log: str) -> None:
-    for _ in range(250):
-        if done():
-            return
-        time.sleep(0.02)
-    with open(log) as file:
-        raise Failed(f"{what} takes more than 5 s: {file.read()[-1000:]}")
-
-
-@contextmanager
-def program(*command: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A server that runs until it is told to end."""
-    SCRATCH.mkdir(parents=True, exist_ok=True)
-    log = f"{SCRATCH}/server.log"
-    with open(log, "wb") as output:
-        server = subprocess.Popen(command, stdout=output, stderr=output, env=dm.environment())
-    try:
-        yield server, log
-    finally:
-        server.terminate()
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-
-
-def listens(port: int) -> bool:
-    """Without connecting, which nbd-server would take for a client."""
-    with open("/proc/net/tcp") as file:
-        return any(f":{port:04X} 00000000:0000 0A" in line for line in file)
 
 
 @contextmanager

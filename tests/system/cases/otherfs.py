@@ -13,16 +13,14 @@ import fcntl
 import os
 import random
 
-from manifest import manifest
-from planted import must_fail, planted
-from trees import equal
-from trials import FILE_SYSTEMS, Cut
-from units import FULL, GIB, MIB
-from workload import SCALES, Workload
-
 from cases import case
-
-from guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers.guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers.manifest import manifest
+from helpers.planted import must_fail, planted
+from helpers.trees import equal
+from helpers.units import FULL, GIB, MIB
+from helpers.workload import SCALES, Workload
+from trials import FILE_SYSTEMS, Cut
 
 SIZE, NAME = 2 * GIB, "other"
 OPTIONS = {"f2fs": "", "nilfs2": "nogc"}

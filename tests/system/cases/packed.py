@@ -16,18 +16,16 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from fscrypt import FS_COMPR_FL, add_key, encrypt, set_flags
-from manifest import manifest
-from planted import must_fail, planted
-from raw import opened
-from trees import equal
-from trials import FILE_SYSTEMS, Cut
-from units import FULL, GIB, MIB
-
 from cases import case
-from cases.crypt import collect_garbage
-
-from guest import Complaints, Failed, device_stats, fake_disk, mounted, ram_disk, run
+from helpers.f2fs import collect_garbage
+from helpers.fscrypt import FS_COMPR_FL, add_key, encrypt, set_flags
+from helpers.guest import Complaints, Failed, device_stats, fake_disk, mounted, ram_disk, run
+from helpers.manifest import manifest
+from helpers.planted import must_fail, planted
+from helpers.raw import opened
+from helpers.trees import equal
+from helpers.units import FULL, GIB, MIB
+from trials import FILE_SYSTEMS, Cut
 
 SIZE, NAME = 1 * GIB, "packed"
 MODES = ("explicit", "auto", "implicit")

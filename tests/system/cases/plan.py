@@ -10,11 +10,9 @@ import sys
 
 from davidlib.disk import plan
 
-from units import FULL, GIB, KIB, MIB
-
 from cases import case
-
-from guest import TREE, Failed, device_stats, fake_disk, mounted, ram_disk, run, say
+from helpers.guest import TREE, Failed, device_stats, fake_disk, mounted, ram_disk, run, say
+from helpers.units import FULL, GIB, KIB, MIB
 
 MKFS = {"xfs": "-fq", "btrfs": "-fq", "f2fs": "-fq"}
 FILES, BYTES = 5000 if FULL else 500, 8 * KIB

@@ -16,18 +16,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 
-import raw
-import writelog
-from filesystems import TOOLS, whole_check
-from planted import planted
-from raw import BLOCK
-from storetool import says
-from units import FULL, GIB, KIB, MIB, TIB
-
 from cases import case
-from cases.rawstore import a_message_that_returned_survives_a_power_cut
-
-from guest import (
+from helpers import raw, writelog
+from helpers.filesystems import TOOLS, whole_check
+from helpers.guest import (
     SCRATCH,
     Failed,
     copy_sparse,
@@ -40,6 +32,11 @@ from guest import (
     run,
     say,
 )
+from helpers.planted import planted
+from helpers.raw import BLOCK
+from helpers.savedrules import rules_survive_a_power_cut
+from helpers.storetool import says
+from helpers.units import FULL, GIB, KIB, MIB, TIB
 
 # Backing device, and how many flushes: small enough for the log to go round many times.
 RAW_SIZE, RAW_FLUSHES, RAW_CUTS = MIB, 2000 if FULL else 70, 4000 if FULL else 20
@@ -518,7 +515,7 @@ def the_test_finds_planted_bugs() -> None:
                 elif bug == "grow":
                     cut_growing(12, 6, 5)
                 elif bug == "rules":
-                    a_message_that_returned_survives_a_power_cut()
+                    rules_survive_a_power_cut()
                 else:
                     cut_raw(100, 60, 2)
             missed.append(bug)

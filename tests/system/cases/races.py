@@ -13,18 +13,17 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-import raw
-from filesystems import whole_check
-from manifest import difference, manifest
-from raw import BLOCK, SECTOR
-from storetool import says
-from units import GIB, KIB, MIB, TIB
-from workload import SCALES, Workload
-
 from cases import case
-from cases.life import FORK, table_of
-
-from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run
+from helpers import raw
+from helpers.filesystems import whole_check
+from helpers.guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run
+from helpers.hammer import FORK
+from helpers.manifest import difference, manifest
+from helpers.raw import BLOCK, SECTOR
+from helpers.stores import table_of
+from helpers.storetool import says
+from helpers.units import GIB, KIB, MIB, TIB
+from helpers.workload import SCALES, Workload
 
 SECONDS = 120 if os.environ.get("DAVID_SCALE") == "full" else 4
 WORKERS = 4

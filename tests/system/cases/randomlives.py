@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-
 import trials
-from guest import Failed
-from planted import must_fail, planted
-
 from cases import case
+from helpers.guest import Failed
+from helpers.planted import must_fail, planted
 
 COUNT, EPISODES = 60, 2
 

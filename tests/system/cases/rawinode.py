@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import os
 import random
-import time
-
-from raw import BLOCK
-from units import FULL, KIB, MIB
 
 from cases import case
-from cases.implicit import looped
-
-from guest import device_stats, fake_disk, mounted, ram_disk, run
+from helpers.guest import device_stats, fake_disk, looped, mounted, ram_disk, run
+from helpers.raw import BLOCK
+from helpers.units import FULL, KIB, MIB
+from helpers.waiting import settle
 
 
 class Files:
@@ -82,17 +79,6 @@ class Files:
                         equal = found[at : at + BLOCK] == content[at : at + BLOCK]
                         same, gone = same + equal, gone + (not equal)
         return wrong, same, gone
-
-
-def settle(name: str, seconds: float = 4) -> None:
-    """Until inodes have told what they can."""
-    end, before = time.time() + seconds, -1
-    while time.time() < end:
-        now = int(device_stats(name)["unclassified"]["data"])  # type: ignore[index]
-        if now == before and now:
-            return
-        before = now
-        time.sleep(1)
 
 
 def chosen_files_are_exact(fs: str, seed: int, steps: int, lives: int) -> None:

@@ -7,13 +7,21 @@ import os
 import random
 import time
 
-from raw import BLOCK
-from units import KIB, MIB
-
 from cases import case
-from cases.implicit import looped
-
-from guest import Failed, david, device_stats, fake_disk, loop_disk, mapped, mounted, ram_disk, run
+from helpers.guest import (
+    Failed,
+    david,
+    device_stats,
+    fake_disk,
+    loop_disk,
+    looped,
+    mapped,
+    mounted,
+    ram_disk,
+    run,
+)
+from helpers.raw import BLOCK
+from helpers.units import KIB, MIB
 
 
 def flush(device: str) -> None:

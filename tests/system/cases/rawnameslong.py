@@ -8,16 +8,12 @@ import random
 import time
 from collections.abc import Callable
 
-from raw import BLOCK
-from units import FULL, GIB, KIB, MIB
-
 from cases import case
-from cases.implicit import looped
-from cases.rawfiles import look_at, work_with
-from cases.rawinode import settle
-
-from guest import device_stats, fake_disk, mounted, ram_disk, run
-
+from helpers.guest import device_stats, fake_disk, looped, mounted, ram_disk, run
+from helpers.raw import BLOCK
+from helpers.rulefiles import look_at, work_with
+from helpers.units import FULL, GIB, KIB, MIB
+from helpers.waiting import settle
 
 FLAVOURS = {
     "ext4": ("mkfs.ext4", "-q", "-b", "4096"),

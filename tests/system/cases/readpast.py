@@ -9,9 +9,8 @@ import os
 import re
 from pathlib import Path
 
-from victim import MODES, drop_caches, fake, in_modes, look, make, populate, told, tree
-
-from guest import Failed, device_stats, libc, mounted, run
+from helpers.guest import Failed, device_stats, libc, mounted, run
+from helpers.victim import MODES, drop_caches, fake, in_modes, look, make, populate, told, tree
 
 SWAP = 8 << 20
 

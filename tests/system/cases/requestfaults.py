@@ -14,14 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import raw
-from manifest import difference, manifest
-from randomops import Operations
-from units import GIB, MIB
-
 from cases import case
-from cases.durable import table
-from cases.faults import (
+from helpers import raw
+from helpers.failing import (
     FAILS,
     RUNS,
     Injected,
@@ -31,9 +26,11 @@ from cases.faults import (
     run_into_faults,
     synced_tree,
 )
-from cases.store import state
-
-from guest import Failed, device_stats, loop_disk, mapped, mounted, run, say
+from helpers.guest import Failed, device_stats, loop_disk, mapped, mounted, run, say
+from helpers.manifest import difference, manifest
+from helpers.randomops import Operations
+from helpers.stores import state, table
+from helpers.units import GIB, MIB
 
 REQUESTS = Path("/sys/kernel/debug/fail_make_request")
 

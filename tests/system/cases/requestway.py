@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import iouring
-import raw
-from guest import (
+from cases import case
+from helpers import iouring, raw
+from helpers.failinglog import COMPLAINTS, Under
+from helpers.guest import (
     Failed,
     david,
     device_stats,
@@ -28,15 +29,11 @@ from guest import (
     remove,
     run,
 )
-from raw import BLOCK
-from timed import profile, timed_disk
-from units import GIB, KIB, MIB, TIB
-
-from cases import case
-from cases.durable import table
-from cases.logfault import COMPLAINTS, Under
-from cases.rawfiles import make
-from cases.store import events, wait_event
+from helpers.raw import BLOCK
+from helpers.rulefiles import make
+from helpers.stores import events, table, wait_event
+from helpers.timed import profile, timed_disk
+from helpers.units import GIB, KIB, MIB, TIB
 
 RWF_NOWAIT = os.RWF_NOWAIT
 

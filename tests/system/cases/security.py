@@ -13,12 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import raw
-from units import GIB, MIB, TIB
-
 from cases import case
-
-from guest import Failed, fake_disk, loop_disk, mapped, read_along, run, stats
+from helpers import raw
+from helpers.guest import Failed, fake_disk, loop_disk, mapped, read_along, run, stats
+from helpers.units import GIB, MIB, TIB
 
 SECONDS = float(os.environ.get("DAVID_FUZZ_SECONDS", "1"))
 SIZE = ctypes.sizeof(stats.Struct)

@@ -10,46 +10,24 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 
-from guest import Failed, device_stats, fake_disk, load_table, mapped, mounted, ram_disk, run, swap_table
-from filesystems import OF_DATA, TOOLS
-from manifest import manifest
-from trees import equal
-from units import FULL, GIB, MIB
-from workload import Scale, Workload
-
 from cases import case
-from cases.implicit import looped
+from helpers.crashes import CRASH, NAME, Kind, counts, crash, crashing, disk_of, mount_of
+from helpers.filesystems import OF_DATA, TOOLS
+from helpers.guest import Failed, load_table, looped, mounted, run
+from helpers.manifest import manifest
+from helpers.trees import equal
+from helpers.units import FULL, GIB, MIB
+from helpers.workload import Scale, Workload
 
-NAME = "selfid"
 SCALE = Scale(120, 300, 4 * MIB, 2) if FULL else Scale(20, 40, MIB, 1)
-
-
-@dataclass(frozen=True)
-class Kind:
-    name: str
-    mkfs: tuple[str, ...]  # without discarding or wiping what was there
-    options: str
-    check: tuple[str, ...]
 
 
 BTRFS = Kind("btrfs", (*TOOLS["btrfs"].mkfs, "-K"), "", (*TOOLS["btrfs"].check, *OF_DATA))
 XFS = Kind("xfs", (*TOOLS["xfs"].mkfs, "-K"), "", TOOLS["xfs"].check)
 EXT4 = Kind("ext4", (*TOOLS["ext4"].mkfs, "-E", "nodiscard"), "", TOOLS["ext4"].check)
-
-
-@contextmanager
-def disk_of(classify: str = "implicit", size: int = 16 * GIB) -> Iterator[str]:
-    with ram_disk(128 * MIB) as dev, fake_disk(NAME, size, dev, "--classify", classify) as disk:
-        yield disk
-
-
-def mount_of(disk: str, kind: Kind):  # type: ignore[no-untyped-def]
-    return mounted(disk, kind.name, kind.options)
 
 
 def work(top: str, seed: int) -> None:
@@ -72,10 +50,6 @@ def tree(disk: str, kind: Kind) -> list[str]:
 def same_and_clean(disk: str, kind: Kind, before: list[str]) -> None:
     run(*kind.check, disk)
     equal(" ".join(kind.check), before, tree(disk, kind))
-
-
-def counts(group: str) -> dict[str, int]:
-    return dict(device_stats(NAME)[group])  # type: ignore[call-overload]
 
 
 def dropped() -> int:
@@ -116,20 +90,6 @@ def all_but_all_data_is_squashed(top: str, megabytes: int) -> None:
         os.unlink(f"{top}/{name}")
 
 
-@contextmanager
-def crashing(disk: str) -> Iterator[str]:
-    """The disk by another name, which goes away under whoever is using it in the end."""
-    sectors = int(run("blockdev", "--getsz", disk))
-    with mapped("crashing", f"0 {sectors} linear {disk} 0") as top:
-        yield top
-
-
-def crash(kind: Kind, disk: str, top: str) -> None:
-    sectors = int(run("blockdev", "--getsz", disk))
-    swap_table("crashing", f"0 {sectors} error")
-    run("umount", top)
-
-
 def live_and_crash(disk: str, kind: Kind, seed: int) -> list[str]:
     """What was synchronised before the crash."""
     with crashing(disk) as name:
@@ -161,9 +121,6 @@ def recovered(disk: str, kind: Kind, before: list[str]) -> None:
     if lost:
         raise Failed("lost: " + "\n".join(sorted(lost)[:20]))
     run(*kind.check, disk)
-
-
-CRASH = "I/O error|XFS .*(error|shut|Unmount)|BTRFS|EXT4-fs|JBD2"
 
 
 def both_live_behind_a_loop_device(kind: Kind) -> None:

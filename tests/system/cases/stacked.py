@@ -8,13 +8,24 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from guest import Failed, attached, loop_disk, mounted, run
-from units import GIB, MIB
-from victim import MODES, Mapper, fake, in_modes, look, make, many_directories, populate
-from victim import size_of, sync, told, tree, wait_until
-
-from cases.mirrors import ARRAY, at_work, slowly, synced
-from cases.volumes import PACKED, live_scattered
+from helpers.guest import Failed, attached, loop_disk, mounted, run
+from helpers.layouts import ARRAY, PACKED, at_work, live_scattered, slowly, synced
+from helpers.units import GIB, MIB
+from helpers.victim import (
+    MODES,
+    Mapper,
+    fake,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    populate,
+    size_of,
+    sync,
+    told,
+    tree,
+    wait_until,
+)
 
 NAMES = ("victim", "second", "third")
 SIZE = 512 * MIB  # of each disk of an array

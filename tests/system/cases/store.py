@@ -9,29 +9,12 @@ import random
 import subprocess
 import time
 
-import raw
-from raw import BLOCK, SECTOR
-from units import GIB, KIB, MIB, TIB
-
 from cases import case
-
-from guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, remove, run
-
-
-def events(name: str) -> int:
-    return int(run("dmsetup", "info", "-c", "--noheadings", "-o", "events", name))
-
-
-def wait_event(name: str, after: int) -> None:
-    """`dmsetup wait`, but not for ever."""
-    done = subprocess.run(["timeout", "10", "dmsetup", "wait", name, str(after)], env=dm.environment())
-    if done.returncode:
-        raise Failed(f"no event after number {after} within 10 s")
-
-
-def state(name: str) -> str:
-    word = run("dmsetup", "status", name).split()[3]
-    return word.removeprefix("state=")
+from helpers import raw
+from helpers.guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, remove, run
+from helpers.raw import BLOCK, SECTOR
+from helpers.stores import events, state, wait_event
+from helpers.units import GIB, KIB, MIB, TIB
 
 
 def fill_up(fd: int, blocks: int, data: bytes) -> dict[int, int]:

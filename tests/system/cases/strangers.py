@@ -7,18 +7,29 @@ from __future__ import annotations
 
 import os
 import shutil
-import struct
 from pathlib import Path
 
-from guest import attached, mounted, run
-from manifest import manifest
-from planted import must_fail, planted
-from trees import equal
-from units import GIB, MIB
-from victim import MODES, drop_caches, fake, in_modes, look, make, many_directories, populate
-from victim import shut_down, size_of, sync, told, tree
-
 from cases import case
+from helpers.guest import attached, mounted, run
+from helpers.layouts import dos_label
+from helpers.manifest import manifest
+from helpers.planted import must_fail, planted
+from helpers.trees import equal
+from helpers.units import GIB, MIB
+from helpers.victim import (
+    MODES,
+    drop_caches,
+    fake,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    populate,
+    shut_down,
+    sync,
+    told,
+    tree,
+)
 
 KNOWING = ("auto", "explicit", "implicit")
 
@@ -90,14 +101,6 @@ def a_disk_replaced_in_a_btrfs_takes_an_xfs(mode: str) -> None:
             look("xfs", disk, expected, "xfs on the disk that btrfs has left")
             outer = tree(top)
         look("btrfs", second, outer)
-
-
-def dos_label(disk: str, start: int) -> None:
-    """As sfdisk writes it: the first sector, nothing else."""
-    sectors = size_of(disk) - start >> 9
-    with open(disk, "r+b") as file:
-        file.seek(446)
-        file.write(struct.pack("<B3xB3xII", 0, 0x83, start >> 9, sectors) + bytes(48) + b"\x55\xaa")
 
 
 def over_a_cut_one(mode: str, old: str, new: str, *features: str) -> None:

@@ -9,13 +9,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from manifest import difference, manifest
-from units import GIB, MIB
-from workload import SCALES, Workload
-
 from cases import case
-from cases.implicit import looped
-from cases.sums import (
+from helpers.csums import (
     IMPLICIT,
     clean,
     copy_of,
@@ -27,8 +22,10 @@ from cases.sums import (
     put_noise,
     some_files,
 )
-
-from guest import Failed, device_stats, fake_disk, loop_disk, mapped, mounted, ram_disk, run
+from helpers.guest import Failed, device_stats, fake_disk, loop_disk, looped, mapped, mounted, ram_disk, run
+from helpers.manifest import difference, manifest
+from helpers.units import GIB, MIB
+from helpers.workload import SCALES, Workload
 
 SIZE = 64 * GIB
 

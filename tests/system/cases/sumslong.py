@@ -3,17 +3,8 @@
 
 from __future__ import annotations
 
-
-from manifest import difference, manifest
-from planted import planted
-from raw import BLOCK
-from storetool import says
-from units import GIB, KIB, MIB
-from workload import SCALES, Workload
-
 from cases import case
-from cases.implicit import looped
-from cases.sums import (
+from helpers.csums import (
     IMPLICIT,
     btrfs_disk,
     clean,
@@ -26,8 +17,13 @@ from cases.sums import (
     some_files,
     units_keep_their_checksums,
 )
-
-from guest import SCRATCH, Failed, fake_disk, loop_disk, mapped, mounted, run
+from helpers.guest import SCRATCH, Failed, fake_disk, loop_disk, looped, mapped, mounted, run
+from helpers.manifest import difference, manifest
+from helpers.planted import planted
+from helpers.raw import BLOCK
+from helpers.storetool import says
+from helpers.units import GIB, KIB, MIB
+from helpers.workload import SCALES, Workload
 
 
 @case

@@ -12,12 +12,9 @@ import subprocess
 import sys
 from contextlib import ExitStack
 
-import raw
-from units import MIB, TIB
-
 from cases import case
-
-from guest import (
+from helpers import raw
+from helpers.guest import (
     DAVID,
     TREE,
     Failed,
@@ -25,15 +22,14 @@ from guest import (
     david,
     dm,
     fake_disk,
-    kmsg,
     loop_disk,
     mapped,
     quiet,
     run,
     stats,
 )
-
-SECTORS = TIB >> 9
+from helpers.stores import SECTORS, refused
+from helpers.units import MIB, TIB
 
 KNOWN = (
     "known are mode, classify, content, seed, block_size, low_water, unclassified, checksums, "
@@ -93,25 +89,6 @@ ALL_WORDS = (
     "unclassified=9 files=htm,html=html;gz=gzip "
     "raw=ino:5-7,ino:257/3,dir:2,sectors:0-99,suffix:db table_memory=5 store=memory"
 )
-
-
-def refused(name: str, words: str) -> str:
-    """The kernel's reason for not making the device; Failed if it was made."""
-    with kmsg.KernelLog() as log:
-        done = subprocess.run(
-            ["dmsetup", "create", name, "--table", f"0 {SECTORS} david {words}"],
-            capture_output=True,
-            env=dm.environment(),
-        )
-        lines = [line for line in log.new_lines() if " david: " in line]
-    made = dm.exists(name)
-    if made:
-        run("dmsetup", "remove", name)
-    if made or done.returncode == 0:
-        raise Failed(f"table '{words}' was taken")
-    if not lines:
-        raise Failed(f"table '{words}': the kernel log says nothing")
-    return lines[-1].split(" david: ", 1)[1]
 
 
 @case

@@ -11,13 +11,9 @@ import sys
 import time
 from contextlib import ExitStack
 
-import raw
-
 from cases import case
-from cases.life import Hammer
-from cases.tables import refused
-
-from guest import (
+from helpers import raw
+from helpers.guest import (
     TREE,
     Failed,
     attached,
@@ -36,8 +32,10 @@ from guest import (
     say,
     stats,
 )
-from timed import profile, timed_disk
-from units import GIB, MIB, TIB
+from helpers.hammer import Hammer
+from helpers.stores import refused
+from helpers.timed import profile, timed_disk
+from helpers.units import GIB, MIB, TIB
 
 PLAIN, QUICK = profile("plain"), profile("quick")
 

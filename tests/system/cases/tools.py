@@ -10,14 +10,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-import raw
-
 from cases import case
-
-from guest import SCRATCH, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
-from manifest import difference, manifest
-from units import GIB, MIB
-from workload import SCALES, Workload
+from helpers import raw
+from helpers.guest import SCRATCH, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers.manifest import difference, manifest
+from helpers.units import GIB, MIB
+from helpers.workload import SCALES, Workload
 
 UUID = "6a7d1d3e-8d1c-4f0b-9d5f-3b1c2a4e5f60"
 OTHER = "0d4f1f2c-58a2-4b6e-9f5b-9a1fd1c5a7b1"

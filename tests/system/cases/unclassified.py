@@ -6,18 +6,11 @@ from __future__ import annotations
 import os
 import random
 
-from manifest import difference, manifest
-from units import GIB, MIB
-
 from cases import case
-
-from guest import device_stats, fake_disk, mounted, ram_disk, run
-
-SIZE = 16 * GIB
-
-
-def counts(group: str) -> dict[str, int]:
-    return device_stats("waits")[group]  # type: ignore[return-value]
+from helpers.guest import fake_disk, mounted, ram_disk, run
+from helpers.manifest import difference, manifest
+from helpers.units import MIB
+from helpers.waiting import SIZE, counts
 
 
 @case

@@ -7,13 +7,12 @@ import random
 import time
 from pathlib import Path
 
-from guest import Failed, fake_disk, mapped, mounted, ram_disk, run, swap_table
-from manifest import difference, manifest
-from units import MIB
-from workload import SCALES, Workload
-
 from cases import case
-from cases.unclassified import SIZE, counts
+from helpers.guest import Failed, fake_disk, mapped, mounted, ram_disk, run, swap_table
+from helpers.manifest import difference, manifest
+from helpers.units import MIB
+from helpers.waiting import SIZE, counts
+from helpers.workload import SCALES, Workload
 
 CRASH = "I/O error|EXT[24]-fs|error -5"
 

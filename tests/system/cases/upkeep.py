@@ -10,10 +10,25 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from guest import SCRATCH, Failed, attached, dm, mapped, mounted, remove, run
-from units import GIB, MIB
-from victim import MODES, drop_caches, fake, flush_buffers, in_modes, linear, look, make
-from victim import many_directories, populate, shut_down, squashes, sync, told, tree
+from helpers.guest import SCRATCH, Failed, attached, dm, mapped, mounted, remove, run
+from helpers.units import GIB, MIB
+from helpers.victim import (
+    MODES,
+    drop_caches,
+    fake,
+    flush_buffers,
+    in_modes,
+    linear,
+    look,
+    make,
+    many_directories,
+    populate,
+    shut_down,
+    squashes,
+    sync,
+    told,
+    tree,
+)
 
 KNOWING = ("auto", "explicit", "implicit")
 

@@ -28,15 +28,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from davidlib.lab import icount, kernels
+
 import vmlife
-from filesystems import whole_check
-from manifest import manifest
-from trees import equal
-from units import FULL, GIB, MIB
-
 from cases import case
-
-from guest import (
+from helpers.filesystems import whole_check
+from helpers.guest import (
     COMPLAINTS,
     HARMLESS,
     SCRATCH,
@@ -51,7 +48,9 @@ from guest import (
     run,
     say,
 )
-from davidlib.lab import icount, kernels
+from helpers.manifest import manifest
+from helpers.trees import equal
+from helpers.units import FULL, GIB, MIB
 
 SIZE, STORE = 16 * GIB, 256 * MIB
 NAME = "guests"
@@ -102,7 +101,7 @@ def initramfs(kernel: str) -> Path:
     imported = "import sys, vmlife; print(*(getattr(m, '__file__', '') for m in sys.modules.values()))"
     for name in run(str(PYTHON), "-S", "-c", imported, env={"PYTHONPATH": str(here)}).split():
         path = Path(name)
-        icount.add_file(root, path, Path("/") / path.name if path.parent == here else None)
+        icount.add_file(root, path, "/" / path.relative_to(here) if path.is_relative_to(here) else None)
     icount.add_modules(root, kernel, MODULES)
     icount.pack(root, archive)
     shutil.rmtree(root)

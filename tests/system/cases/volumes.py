@@ -10,15 +10,26 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import sleep
 
-from filesystems import TOOLS
-from units import GIB, MIB
-from victim import MODES, Mapper, fake, in_modes, linear, look, make, many_directories
-from victim import populate, sync, told, tree
-
-from guest import loop_disk, mounted, run
-from planted import must_fail, planted
-
 from cases import case
+from helpers.filesystems import TOOLS
+from helpers.guest import loop_disk, mounted, run
+from helpers.layouts import PACKED, live_scattered
+from helpers.planted import must_fail, planted
+from helpers.units import GIB, MIB
+from helpers.victim import (
+    MODES,
+    Mapper,
+    fake,
+    in_modes,
+    linear,
+    look,
+    make,
+    many_directories,
+    populate,
+    sync,
+    told,
+    tree,
+)
 
 START = MIB
 
@@ -95,27 +106,7 @@ def two_pieces_find_who_believes_in_one() -> None:
         in_two_pieces("implicit", "ext4", "ext4")
 
 
-# Few inodes: so the log is among the first 64 MiB.
-PACKED = ("-E", "packed_meta_blocks=1,nodiscard,lazy_itable_init=0", "-J", "size=4", "-N", "20000")
 CHUNK = 64 << 10
-
-
-def live_scattered(mode: str, fs: str, device: str, *features: str) -> None:
-    """The layer puts what is written later wherever there is room."""
-    make(fs, device, *features)
-    with mounted(device, fs) as top:
-        populate(top, "old", 100)
-        sync(top)
-        many_directories(top, "t", 200)
-        sync(top)
-    with mounted(device, fs) as top:
-        for number in range(3):
-            many_directories(top, f"more-{number}-", 60)
-            sync(top)
-        run("rm", "-r", f"{top}/old/d1")
-        expected = tree(top)
-    told(mode)
-    look(fs, device, expected)
 
 
 def thin(mode: str, fs: str, *features: str) -> None:

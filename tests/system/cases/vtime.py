@@ -9,13 +9,11 @@ import os
 import random
 import time
 
-import raw
-
 from cases import case
-
-from guest import SCRATCH, Failed, david, device_stats, mounted, ram_disk, run, say, stats
-from timed import READ, SIM, WRITE, Recording, profile, recording, timed_disk
-from units import FULL, GIB, MIB, TIB
+from helpers import raw
+from helpers.guest import SCRATCH, Failed, david, device_stats, mounted, ram_disk, run, say, stats
+from helpers.timed import READ, SIM, WRITE, Recording, profile, recording, timed_disk
+from helpers.units import FULL, GIB, MIB, TIB
 
 RAM = 128 * MIB
 PLAIN, QUICK = profile("plain"), profile("quick")

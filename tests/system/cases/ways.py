@@ -20,14 +20,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import raw
-from manifest import difference, manifest
-from units import FULL, GIB, MIB
-from workload import SCALES, Workload
-
 from cases import case
-
-from guest import SCRATCH, Failed, attached, device_stats, fake_disk, mounted, ram_disk, run
+from helpers import raw
+from helpers.guest import SCRATCH, Failed, attached, device_stats, fake_disk, mounted, ram_disk, run
+from helpers.manifest import difference, manifest
+from helpers.units import FULL, GIB, MIB
+from helpers.workload import SCALES, Workload
 
 NBD_SET_SOCK, NBD_SET_BLKSIZE, NBD_DO_IT, NBD_CLEAR_SOCK = 0xAB00, 0xAB01, 0xAB03, 0xAB04
 NBD_SET_SIZE_BLOCKS, NBD_DISCONNECT, NBD_SET_FLAGS = 0xAB07, 0xAB08, 0xAB0A

@@ -13,15 +13,13 @@ from __future__ import annotations
 import os
 import random
 
-from manifest import manifest
-from trees import equal
-from scatter import fill, in_pieces, make_directories, name_of, no_reserve, scatter
-from units import FULL, MIB
-
 from cases import case
-from cases.selfid import CRASH, Kind, counts, crash, crashing, disk_of, mount_of
-
-from guest import Failed, run, say
+from helpers.crashes import CRASH, Kind, counts, crash, crashing, disk_of, mount_of
+from helpers.guest import Failed, run, say
+from helpers.manifest import manifest
+from helpers.trees import equal
+from helpers.units import FULL, MIB
+from streams.scatter import fill, in_pieces, make_directories, name_of, no_reserve, scatter
 
 DIRECTORIES = 6 if FULL else 2
 DATA = 64 if FULL else 2  # MiB

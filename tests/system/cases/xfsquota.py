@@ -11,17 +11,15 @@ import errno
 import os
 import random
 
-from manifest import manifest
-from quotas import KINDS, report, set_grace, set_limits, set_project
-from raw import opened
-from trees import equal
-from trials import Cut
-from units import FULL, GIB, MIB
-from workload import SCALES, Workload
-
 from cases import case
-
-from guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers.guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers.manifest import manifest
+from helpers.quotas import KINDS, report, set_grace, set_limits, set_project
+from helpers.raw import opened
+from helpers.trees import equal
+from helpers.units import FULL, GIB, MIB
+from helpers.workload import SCALES, Workload
+from trials import Cut
 
 SIZE, NAME = 2 * GIB, "quotas"
 OPTIONS = "usrquota,grpquota,prjquota"

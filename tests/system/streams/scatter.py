@@ -7,8 +7,8 @@ import os
 import re
 from contextlib import suppress
 
-from guest import Failed, run
-from randomops import KEEP_SIZE, PUNCH_HOLE, checked, libc
+from helpers.guest import Failed, run
+from helpers.randomops import KEEP_SIZE, PUNCH_HOLE, checked, libc
 
 EXTENT = re.compile(r"^\s*\d+: \[\d+\.\.\d+\]: (\d+)\.\.(\d+)", re.MULTILINE)
 

@@ -23,14 +23,14 @@ from functools import cache
 from pathlib import Path
 from weakref import WeakSet
 
-TREE = Path(__file__).resolve().parents[2]
+TREE = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TREE / "tools"))
 
-import devmapper  # noqa: E402
-import udev  # noqa: E402
 from davidlib import sizes, util  # noqa: E402, F401
 from davidlib.disk import device, dm, kmsg, rawrules, stats  # noqa: E402
 from davidlib.drive import profileword  # noqa: E402, F401
+
+from helpers import devmapper, udev  # noqa: E402
 
 DAVID = str(TREE / "tools" / "david")
 SCRATCH = Path("/tmp/david-tests")
@@ -202,6 +202,13 @@ def attached(path: str, offset: int = 0, block_size: int = 0, direct: bool = Fal
     finally:
         with open(device, "rb", buffering=0) as loop:
             fcntl.ioctl(loop, LOOP_CLR_FD)
+
+
+@contextmanager
+def looped(disk: str, offset: int = 0) -> Iterator[str]:
+    """A loop device that reads and writes the disk past the page cache, as a guest's machine would."""
+    with attached(disk, offset, direct=True) as loop:
+        yield loop
 
 
 def attach(path: str, offset: int, block_size: int, direct: bool) -> str:

@@ -18,11 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from cases import case
-from filesystems import TOOLS
-from manifest import difference, manifest
-from raw import opened
-
-from guest import (
+from helpers.filesystems import TOOLS
+from helpers.guest import (
     Failed,
     david,
     device_stats,
@@ -35,7 +32,9 @@ from guest import (
     run,
     swap_table,
 )
-from units import GIB
+from helpers.manifest import difference, manifest
+from helpers.raw import opened
+from helpers.units import GIB
 
 MODES = ("keep", "auto", "explicit", "implicit")
 FS_IOC_SHUTDOWN, LOGFLUSH, NOLOGFLUSH = 0x8004587D, 1, 2

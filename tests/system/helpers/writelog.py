@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from guest import Failed, loop_disk, mapped, run
+from helpers.guest import Failed, loop_disk, mapped, run
 
 FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
 SECTOR, PAGE = 512, 4096

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from manifest import difference
-
-from guest import Failed
+from helpers.guest import Failed
+from helpers.manifest import difference
 
 
 def equal(when: str, expected: list[str], found: list[str]) -> None:

@@ -23,7 +23,7 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 
-from units import KIB, MIB
+from helpers.units import KIB, MIB
 
 BLOCK = 4096
 POOL = MIB

@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from guest import SCRATCH, Failed, attached, libc, mounted, run
-from manifest import difference, manifest
+from helpers.guest import SCRATCH, Failed, attached, libc, mounted, run
+from helpers.manifest import difference, manifest
 
 CHUNK = 1 << 20
 BLKFLSBUF = 0x1261

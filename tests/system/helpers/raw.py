@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from guest import Failed
+from helpers.guest import Failed
 
 SECTOR = 512
 BLOCK = 4096

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from guest import Failed
+from helpers.guest import Failed
 
 PLANT = Path("/sys/module/dm_david/parameters/plant")
 

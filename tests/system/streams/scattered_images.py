@@ -14,10 +14,10 @@ import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
-from guest import Failed, attached, run, say
-from scatter import EXTENT, fill, in_pieces, make_directories, no_reserve, scatter
-from selfid_oracle import classified, taken_for_data, xfs_metadata
-from units import MIB
+from helpers.guest import Failed, attached, run, say
+from helpers.units import MIB
+from streams.scatter import EXTENT, fill, in_pieces, make_directories, no_reserve, scatter
+from streams.selfid_oracle import classified, taken_for_data, xfs_metadata
 
 SIZE = 320 * MIB
 BARE = ("-m", "reflink=0,rmapbt=0,finobt=0")  # others keep space back, in one piece

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from guest import attached, load_table, mapped, run, swap_table
-from units import MIB
-from workload import Scale, Workload
+from helpers.guest import attached, load_table, mapped, run, swap_table
+from helpers.units import MIB
+from helpers.workload import Scale, Workload
 
 SCALE = Scale(150, 400, 8 * MIB, 2)
 LOG_SIZE = 4 << 30

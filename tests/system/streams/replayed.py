@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from stream_cases import Case
-from units import MIB
+from helpers.units import MIB
+from streams.stream_cases import Case
 
 BLOCK = 4096
 

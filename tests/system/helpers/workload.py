@@ -32,7 +32,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from units import GIB, KIB, MIB
+from helpers.units import GIB, KIB, MIB
 
 POOL = 4 * MIB
 BLOCK = 4096

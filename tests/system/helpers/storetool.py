@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import subprocess
 
-from guest import SCRATCH, TREE, run
+from helpers.guest import SCRATCH, TREE, run
 
 PROGRAM = SCRATCH / "david-store"
 # What the kernel and tools/store have in common.

@@ -10,7 +10,7 @@ import fcntl
 import os
 import struct
 
-from raw import opened
+from helpers.raw import opened
 
 FS_IOC_ADD_ENCRYPTION_KEY, FS_IOC_SET_ENCRYPTION_POLICY = 0xC0506617, 0x800C6613
 FS_IOC_GETFLAGS, FS_IOC_SETFLAGS = 0x80086601, 0x40086602

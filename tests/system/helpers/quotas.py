@@ -10,8 +10,8 @@ import os
 import struct
 from collections.abc import Iterator
 
-from randomops import libc
-from raw import opened
+from helpers.randomops import libc
+from helpers.raw import opened
 
 KINDS = ("user", "group", "project")
 Q_XSETQLIM, Q_XGETQSTAT, Q_XGETNEXTQUOTA = (ord("X") << 8) + 4, (ord("X") << 8) + 5, (ord("X") << 8) + 9

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from guest import SCRATCH, Failed, attached, dm, libc, linear_disk, mounted, remove, run
-from filesystems import TOOLS
-from manifest import difference, manifest
-from units import MIB
+from helpers.filesystems import TOOLS
+from helpers.guest import SCRATCH, Failed, attached, dm, libc, linear_disk, mounted, remove, run
+from helpers.manifest import difference, manifest
+from helpers.units import MIB
 
 START, BESIDE = MIB, 320 * MIB
 ARRAY = "/dev/md7"

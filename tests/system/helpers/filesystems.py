@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from guest import run
+from helpers.guest import run
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from guest import SCRATCH, TREE, Failed, david, dm, run
+from helpers.guest import SCRATCH, TREE, Failed, david, dm, run
 
-PROFILES = Path(__file__).with_name("profiles")
+PROFILES = Path(__file__).resolve().parents[1] / "profiles"
 SIM = TREE / "build" / "david-sim"
 TRACING = Path("/sys/kernel/tracing")
 EVENTS = TRACING / "events" / "david"
