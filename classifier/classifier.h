@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Implicit classification of one disk: verdicts on writes from nothing but the
- * writes themselves, the mount state, and blocks read back from the store.
+ * Implicit classification of one disk. The verdict on a write comes from the writes so far, from
+ * the mount state, and from blocks read back from the store. Nothing else is asked.
  *
- * The kernel target and the offline tool both call this. The caller owns all
- * I/O and all memory:
+ * The kernel target and the offline tool both call this. The caller owns all I/O and all memory:
  *
- *   on each write    classifier_write(), left to right over the request; reads
- *                    a block's content only where it may teach something
- *   in a worker,     while classifier_memory() or classifier_want() has something:
- *   when             allocate, or read from the store, without the lock; then
- *   ->pending        classifier_give() or classifier_learn() under it
- *   as well          classifier_claim(), and classifier_is_data() and _done() on what it
- *                    tells: blocks that were undecided when written, and are data
- *   when it changes  classifier_mount()
+ *   on each write       classifier_write(), from left to right over the request. It reads a
+ *                       block's content only where the content may matter.
+ *   when the mount      classifier_mount()
+ *   state changes
+ *   in a worker, while  classifier_memory(): allocate without the lock, then classifier_give().
+ *   ->pending is set    classifier_want(): read the store without the lock, then
+ *                       classifier_learn(). classifier_claim(): a run of blocks that were
+ *                       undecided when they were written and are data. Drop their content, with
+ *                       classifier_is_data() before and classifier_done() after.
  *
- * The safe side is KEEP, everywhere: no volume known there, not mounted or not
- * known to be, something not learned yet, memory not given yet, a journal not
- * seen from its beginning, a format that is not understood. What was learned
- * about a volume is thrown away when blocks that it came from are written
- * while it is not mounted.
+ * The safe side is KEEP. A block is kept if no volume is known there; if the volume is not mounted,
+ * or not known to be; if something is not learned yet, or memory for it is missing; if the journal
+ * was not seen from its beginning; if the format is not understood. A write to an unmounted volume
+ * that hits blocks from which something was learned makes the classifier forget it.
  *
- * A block found to be one repeated word is stored as that word by the caller,
- * whatever the verdict: so writes of zeros (lazy inode table initialisation)
- * need no care here.
+ * The caller stores a block that is one repeated word as that word, whatever the verdict. So writes
+ * of zeros, such as lazy initialisation of inode tables, need no care here.
  *
- * Sectors are of 512 bytes and count from the disk's start. Portable, any
- * context; the caller serialises all calls on one classifier. Nothing here
- * allocates or sleeps, or loops over more than a block, the log set or the volumes.
+ * Sectors are of 512 bytes and count from the disk's start. Portable, any context. The caller
+ * serialises all calls on one classifier. Nothing here allocates or sleeps. No loop is longer than
+ * a block, the log set, or the number of volumes.
  */
 #ifndef CLASSIFIER_CLASSIFIER_H
 #define CLASSIFIER_CLASSIFIER_H
@@ -45,20 +43,20 @@ enum classify_reason {
 	REASON_NO_VOLUME,	/* keep: no file system known there */
 	REASON_UNMOUNTED,	/* keep: not mounted read-write, or not known to be */
 	REASON_UNPLACED,	/* keep: not known that the file system reaches there */
-	REASON_LEARNING,	/* keep: layout or journal not known completely (yet) */
-	REASON_UNSAFE,	/* keep: this file system cannot be decided about */
+	REASON_LEARNING,	/* keep: layout or journal not completely known yet */
+	REASON_UNSAFE,	/* keep: a feature of this file system is not understood */
 	REASON_UNJOURNALED,	/* keep: mounted, but its journal is not in use */
 	REASON_STATIC,	/* keep: metadata by its place */
 	REASON_JOURNAL,	/* keep: journal */
 	REASON_LOGGED,	/* keep: in the journal's log */
 	REASON_UNLOGGED,	/* squash: not in the journal's log */
 	REASON_LOOKS,		/* keep: its content may be metadata */
-	REASON_UNDECIDED,	/* kept for now: an inode, or the next commit, has to tell */
-	REASON_NAMED,		/* keep: carries its file system's name, or is part of what does */
-	REASON_STORED,	/* keep: no name, but overwrites what was kept */
-	REASON_PART,		/* keep: may be part of what does */
-	REASON_PACKED,	/* keep: data that may be compressed: not made up */
-	REASON_UNNAMED,	/* squash: carries no name, and all metadata of this kind does */
+	REASON_UNDECIDED,	/* kept until an inode, or the next commit, decides */
+	REASON_NAMED,		/* keep: has the file system's uuid, or is part of such a block */
+	REASON_STORED,	/* keep: no uuid, but it overwrites a block that was kept */
+	REASON_PART,		/* keep: may belong to a block with the uuid */
+	REASON_PACKED,	/* keep: may be compressed data, which made-up content would break */
+	REASON_UNNAMED,	/* squash: no uuid, and all metadata of this kind has one */
 	REASON_NR
 };
 
@@ -70,40 +68,40 @@ typedef void (*classify_copy_fn)(void *ctx, u32 offset, void *to, u32 len);
 struct classify_write {
 	u64 sector;
 	u32 sectors;
-	bool fua;		/* it is on the disk when it is done */
+	bool fua;		/* REQ_FUA: durable when it completes */
 	classify_copy_fn copy;
 	void *ctx;
 };
 
-/* Whose content is kept by choice. All are functions of what the caller knows at that time. */
+/* Files that the user has chosen to be kept (RAW rules). Each answer is that of the moment. */
 struct classify_choice {
 	/* Is inode @ino of the volume at sector @start chosen? */
 	bool (*inode)(void *ctx, u64 start, u32 ino);
-	/* A file of that name? */
+	/* Is a file of this name chosen? */
 	bool (*suffix)(void *ctx, const char *name, u32 len);
-	/* The next chosen directory behind inode @after; 0: no more. */
+	/* The chosen directory with the next inode number after @after; 0: no more. */
 	u32 (*next_dir)(void *ctx, u64 start, u32 after);
 	void *ctx;
 };
 
 struct classifier {
 	u64 sectors;			/* of the disk */
-	size_t log_limit;		/* bytes of one volume's log set, at most */
-	bool pending;			/* the worker is wanted */
+	size_t log_limit;		/* most bytes that one volume's log set may take */
+	bool pending;			/* there is work for the worker */
 	bool by_super;			/* superblocks say what is mounted: classifier_by_super() */
 	bool strict;			/* classifier_alone() */
-	u64 flushes;			/* so far */
-	bool table_wanted;		/* of partitions */
+	u64 flushes;			/* of the disk, so far */
+	bool table_wanted;		/* the partition table is to be read */
 	bool (*stored)(void *ctx, u64 sector, u32 sectors);	/* classifier_stored() */
 	void *stored_ctx;
-	u64 last_start;			/* volumes that begin behind it are not looked for */
+	u64 last_start;			/* sector; no volume is looked for behind it */
 	struct volume_table volumes;
 
-	/* superblocks to read, because something was mounted there */
+	/* Places where something was mounted and no volume is known: superblocks to read. */
 	struct {
 		u64 start;
 		enum volume_state state;
-		unsigned int asked;	/* blocks, of CLASSIFIER_LOOKS */
+		unsigned int asked;	/* how many of the CLASSIFIER_LOOKS blocks were read */
 	} probe[CLASSIFIER_PROBES];
 	unsigned int probes;
 
@@ -117,17 +115,17 @@ struct classifier {
 		CLASSIFY_READS_ASSOC,
 		CLASSIFY_READS_NAMES,
 		CLASSIFY_READS_TABLE,
-	} reading;			/* who wanted what is being read */
-	struct btrfs_live *reader;	/* whose chunk tree is being read */
+	} reading;			/* who asked for the block that is being read */
+	struct btrfs_live *reader;	/* the btrfs whose chunk tree is being read */
 	u64 reader_sector;
-	union {				/* a superblock being parsed */
+	union {				/* the superblock that is being parsed */
 		struct btrfs_geo btrfs;
 		struct xfs_geo xfs;
 	} fresh;
 
 	/*
-	 * The superblock of btrfs or xfs that waits for its volume's memory. Not read again
-	 * then: it may still be on its way, as reads and writes are in no order.
+	 * The superblock of a btrfs or xfs whose volume has no memory yet. It is held here, because
+	 * a read could overtake its write and return an older one.
 	 */
 	struct {
 		u64 start;		/* the volume's */
@@ -136,38 +134,38 @@ struct classifier {
 	} held;
 
 	u64 count[REASON_NR];	/* sectors by reason */
-	u64 errors;			/* superblocks and such that made no sense */
-	u64 block[CLASSIFIER_BLOCK / 8];	/* one block's content, for a moment */
+	u64 errors;			/* superblocks and other blocks that make no sense */
+	u64 block[CLASSIFIER_BLOCK / 8];	/* scratch: one block's content */
 };
 
 /*
- * Begin on a disk of which nothing is known. @log_limit: bytes that the log
- * set of one volume may take, at least LOGSET_MIN_BYTES; 8 bytes a block of
- * the journal always suffice twice over. Past it everything is kept until the
- * journal's tail has moved on.
+ * Start with a disk of which nothing is known. @log_limit: bytes that the log set of one volume
+ * may take, at least LOGSET_MIN_BYTES. 16 bytes for each block of the journal always suffice.
+ * When the limit is reached, everything is kept until the journal's tail has moved on.
  */
 void classifier_init(struct classifier *c, u64 sectors, size_t log_limit);
 
 /*
- * Blocks that nothing decides about at once may be remembered, up to @bytes of
- * content, until an inode tells what they are. Before the first write. Without
- * this call, or with 0, they stay kept.
+ * Remember blocks that cannot be decided when they are written, until an inode decides. @bytes:
+ * how much content may wait that way. Call before the first write. Without this call, or with 0,
+ * such blocks stay kept.
  */
 void classifier_remember(struct classifier *c, u64 bytes);
 
 /*
- * @stored tells whether the caller's store holds any of these sectors other than as one
- * repeated word, now. An xfs with large directory blocks needs it (xfs-log.h); without it
- * such a one is kept whole. Before the first write.
+ * @stored says whether the caller's store holds content for any of these sectors. One repeated word
+ * is not content. An xfs with directory blocks larger than its blocks needs this (xfs-log.h);
+ * without it, all of such an xfs is kept. Call before the first write.
  */
 void classifier_stored(struct classifier *c, bool (*stored)(void *ctx, u64 sector, u32 sectors),
 		       void *ctx);
 
 /*
- * Nobody else objects where the classifier says data. So it does not take for granted what the
- * disk cannot tell: that the order of writes is kept, that a file system's driver is the only one
- * that writes to it, and that it lies in one piece (trust.h, placed.h). With a journal
- * place and content have a say, too. Needs classifier_flush(). Before the first write.
+ * The classifier's verdict is final: no page owner objects to it (classify=implicit). So the
+ * classifier asks for proof of three assumptions: writes arrive in order, only the file system's
+ * driver writes to it (both: trust.h), and the volume lies in one piece (placed.h). In an ext
+ * with a journal, place and content of a block can then overrule the journal. The caller must call
+ * classifier_flush(). Call this before the first write.
  */
 void classifier_alone(struct classifier *c);
 
@@ -175,42 +173,48 @@ void classifier_alone(struct classifier *c);
 void classifier_flush(struct classifier *c);
 
 /*
- * Some files of ext are chosen to be kept. While ->by_inode is set, which the caller does when
- * there are any, no block is called data when it is written: with a journal that has only
- * metadata it is undecided, whatever its content, until an inode that was written
- * after it and is not chosen maps it; everything else is kept. ->by_name: among them are
- * directories with all that is below them, or (->by_suffix, too) files with certain names
- * (ext-names.h). Before the first write.
+ * The user has chosen files of ext to be kept. The caller sets three flags:
+ *
+ *	->by_inode	some files are chosen
+ *	->by_name	among them are directories, with all below them, or files by suffix
+ *	->by_suffix	among them are files by suffix (ext-names.h)
+ *
+ * With ->by_inode, no block is data when it is written. If the journal has metadata only, a block
+ * is undecided, whatever its content. It becomes data when an inode maps it that is not chosen and
+ * was written later. All other blocks are kept. Call before the first write.
  */
 void classifier_choose(struct classifier *c, const struct classify_choice *choice);
 
-/* More is chosen than before, or those three are set otherwise. */
+/* More files are chosen than before, or the caller has changed one of the three flags. */
 void classifier_chosen_more(struct classifier *c);
 
-/* Other files are chosen: what is undecided now stays kept, as it may have been one's that was. */
+/*
+ * Other files are chosen than before. Blocks that are undecided now stay kept: they may belong to a
+ * file that was chosen until now.
+ */
 void classifier_chosen_anew(struct classifier *c);
 
-/* Free with @release all memory that was given. */
+/* Call @release for all memory that was given. */
 void classifier_destroy(struct classifier *c, void (*release)(const void *));
 
 /*
- * The verdict on the part of @w that begins @pos sectors from its start; *len
- * becomes the length of that part in sectors (never more than a file-system
- * block where one is known). Call with pos = 0, then pos += *len up to
- * w->sectors: also learns from what it passes. A block of the store that has
- * parts with several verdicts is kept if one of them is.
+ * Returns the verdict on the part of @w that begins @pos sectors from its start, and learns from
+ * that part. *len becomes its length in sectors, at most one block of a known file system. Call
+ * with pos = 0, then pos += *len, up to w->sectors. The caller keeps a block of the store if one of
+ * its parts is to be kept.
  */
 enum verdict classifier_write(struct classifier *c, const struct classify_write *w, u32 pos,
 			      u32 *len, enum classify_reason *reason);
 
 /*
- * What the file system knows of its data, at a sector of which classifier_write() or
- * classifier_is_data() just said that it is or may be data. Whoever drops that has to keep it.
+ * Checksums that the file system has of its data. Ask right after classifier_write() or
+ * classifier_is_data() said that the sector is, or may be, data. Whoever drops the data has to keep
+ * its checksum.
  */
 enum classify_sums {
-	CLASSIFY_SUMS_NONE,	/* nothing */
-	CLASSIFY_SUMS_CRC32C,	/* btrfs: of each 4 KiB, counted from the disk's start */
-	CLASSIFY_SUMS_OTHER,	/* btrfs: something else, or of other pieces, or not known yet */
+	CLASSIFY_SUMS_NONE,
+	CLASSIFY_SUMS_CRC32C,	/* btrfs: crc32c of each 4 KiB, counted from the disk's start */
+	CLASSIFY_SUMS_OTHER,	/* btrfs: another kind, other units, or not known yet */
 };
 
 enum classify_sums classifier_sums(struct classifier *c, u64 sector);
@@ -218,7 +222,7 @@ enum classify_sums classifier_sums(struct classifier *c, u64 sector);
 /* The first sector of the file system that covers @sector, or @sector. */
 u64 classifier_volume(struct classifier *c, u64 sector);
 
-/* May classifier_sums() return anything but CLASSIFY_SUMS_NONE? Without a btrfs it does not. */
+/* Has there been a btrfs? Otherwise classifier_sums() returns CLASSIFY_SUMS_NONE. */
 static inline bool classifier_has_sums(const struct classifier *c)
 {
 	return c->volumes.had_btrfs;
@@ -228,24 +232,23 @@ static inline bool classifier_has_sums(const struct classifier *c)
 void classifier_discard(struct classifier *c, u64 sector, u64 sectors);
 
 /*
- * Somebody else than classifier_want() read the sectors, with whatever result:
- * with classifier_by_super() that may tell who is at work.
+ * The disk's user read the sectors; the result does not matter. After classifier_by_super(), reads
+ * of superblocks and logs show who is at work.
  */
 void classifier_looked(struct classifier *c, u64 sector, u64 sectors);
 
 /*
- * The file system that begins at sector @start is now mounted read-write
- * (VOLUME_MOUNTED: since log recovery is over), read-only, not mounted, or
- * nobody knows.
+ * The file system that begins at sector @start is in @state from now on. VOLUME_MOUNTED: mounted
+ * read-write, and log recovery is over.
  */
 void classifier_mount(struct classifier *c, u64 start, enum volume_state state);
 
 /*
- * Nobody will say what is mounted: take it from what is seen. A journaling ext
- * marks its superblock as needing recovery from the end of its mount's recovery
- * to its unmount, and repair tools take the mark away before they write. For
- * btrfs and xfs see selfid-volume.h. Others count as not mounted. A volume that
- * begins at sector 0 is looked for.
+ * Nobody will call classifier_mount(): infer the mount state from reads and writes. An ext with a
+ * journal marks its superblock as needing recovery when the recovery of its mount is over, and
+ * removes the mark when it is unmounted. Repair tools remove the mark before they write. For btrfs
+ * and xfs see selfid-volume.h. Other file systems count as not mounted. Looks for a volume at
+ * sector 0.
  */
 void classifier_by_super(struct classifier *c);
 
@@ -256,45 +259,49 @@ void classifier_only_whole(struct classifier *c);
 #define CLASSIFIER_SUPERS_END	(BTRFS_SUPER_SECTOR + 8)
 
 /*
- * A run of sectors in which there are blocks that were undecided when they were
- * written and are found to be data. False if there is none. True with *sectors 0: call
- * again, the search goes on. The caller asks
- * classifier_is_data() about each block of the store in it, under the lock
- * that keeps writes to that block from going on, then drops its content, and
- * says classifier_done(). What was written since is no longer data.
+ * Find a run of sectors with blocks that were undecided when they were written and turned out to be
+ * data. Returns false if there is none. True with *sectors 0 means: call again, the search goes on.
+ * For each block of the store in the run, the caller takes the lock that excludes writes to the
+ * block, asks classifier_is_data(), drops the content, and calls classifier_done(). A block that
+ * was written since is not data.
  */
 bool classifier_claim(struct classifier *c, u64 *sector, u32 *sectors);
 bool classifier_is_data(struct classifier *c, u64 sector, u32 sectors);
 void classifier_done(struct classifier *c, u64 sector, u32 sectors);
 
 /*
- * To be called every few seconds while undecided_any(): blocks may have been
- * written after the inodes that tell of them were looked at.
+ * Call every few seconds while undecided_any(). It makes the classifier look at inodes again, as
+ * blocks may have been written after the inodes that map them were looked at.
  */
 void classifier_again(struct classifier *c);
 
 /*
- * What was just written to these sectors is kept for a reason that the
- * classifier does not know of: it stays kept, whatever inodes tell of it.
+ * What was just written to these sectors is kept for a reason that the classifier does not know. It
+ * stays kept, even if an inode maps it.
  */
 void classifier_kept(struct classifier *c, u64 sector, u64 sectors);
 
-/* Bytes of zeroed memory wanted next, 0: none. */
+/* Bytes of zeroed memory that are needed next; 0: none. */
 size_t classifier_memory(struct classifier *c);
 
-/* @memory of exactly the size wanted. Returns memory that is no longer needed, or NULL. */
+/*
+ * Hand over @memory, of the size that classifier_memory() returned. Returns memory for the caller
+ * to free, or NULL.
+ */
 void *classifier_give(struct classifier *c, void *memory, size_t bytes);
 
 /*
- * What to read next: false if nothing. @bytes is at most CLASSIFIER_BLOCK.
- * Every true is answered by one classifier_learn() with the same sector, with
- * NULL if it could not be read. Read as the disk's user would: fills count as
- * what they are; a block that was squashed counts as not readable.
+ * What to read next, at most CLASSIFIER_BLOCK bytes; false: nothing. After each true the caller
+ * calls classifier_learn() once, with the same sector, and with NULL if it could not be read. A
+ * fill reads as its words. A squashed block counts as not readable.
  */
 bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes);
 void classifier_learn(struct classifier *c, u64 sector, const void *content);
 
-/* Files known to be chosen by name, and if there are more than there is room for: then all are. */
+/*
+ * How many files are known to be chosen by name. *@full: there is no room for more, so every file
+ * counts as chosen.
+ */
 u64 classifier_named(const struct classifier *c, bool *full);
 
 /* Bytes of memory given and in use. */

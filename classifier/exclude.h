@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a block's content rules out: may it be metadata of ext2, ext3 or ext4
- * that is not known by its place?
+ * Can a block, by its content, be metadata of ext2, ext3 or ext4 that is not known by its place?
  *
- * Pointers on a disk can be stale: a file was truncated in memory, its block
- * given to a directory and written as such, and then the inode block is written
- * for another inode's sake, with the old pointers. So that an inode points to a
- * block does not prove what the block holds. Its content does, for every kind
- * of metadata that has a form: then the block is kept for good. What has no form
- * (values of large attributes, Merkle trees, encrypted symbolic links) is
- * listed in docs/CLASSIFICATION.md, and volumes that may hold it are treated
- * otherwise (assoc.h).
+ * A pointer in an inode does not prove that a block is file content, because pointers on a disk can
+ * be stale. Example: a file is truncated in memory; its block is given to a directory and written
+ * as such; then the inode block is written because of another inode in it, with the old pointers.
+ * The block's content proves more. Most kinds of metadata have a form, and a block with such a form
+ * is kept permanently. docs/CLASSIFICATION.md lists the kinds without form (values of large
+ * attributes, Merkle trees, encrypted symbolic links). Volumes that may hold them have stricter
+ * rules (assoc.h).
  *
- * The tests are wide: whatever a driver or e2fsprogs ever writes must pass,
- * and data that happens to pass is merely kept. Portable, any context, no state.
+ * The tests are wide. Everything that a driver or e2fsprogs writes passes. Data that passes by
+ * chance is kept in vain, and nothing else happens. Portable, any context, no state.
  */
 #ifndef CLASSIFIER_EXCLUDE_H
 #define CLASSIFIER_EXCLUDE_H
@@ -29,8 +27,9 @@ enum ext_look {
 	EXT_LOOK_SYMLINK,	/* a text of 60 bytes or more, then zeros to the end */
 	EXT_LOOK_QUOTA,		/* records of quota files, old and new format */
 	/*
-	 * No NUL in the first 60 bytes, but one behind. ext4 writes targets into buffers that may
-	 * hold something else behind them: most data looks so, and any may be a target.
+	 * No NUL in the first 60 bytes, but one later. ext4 writes the target of a symbolic link
+	 * into a buffer and does not clear the rest. So such a block may be a target, but most
+	 * data looks like this, too.
 	 */
 	EXT_LOOK_DOUBTFUL,
 };
@@ -45,16 +44,16 @@ bool ext_looks_like_quota(const void *block, u32 size);
 enum ext_look ext_look(const struct ext_geo *geo, const void *block);
 
 /*
- * The same, from a block's first EXT_LOOK_HEAD and its last EXT_LOOK_TAIL bytes: false if it is
- * EXT_LOOK_NONE or EXT_LOOK_DOUBTFUL, true if it has to be looked at as a whole.
+ * A quick test with a block's first EXT_LOOK_HEAD and last EXT_LOOK_TAIL bytes. False: ext_look()
+ * would return EXT_LOOK_NONE or EXT_LOOK_DOUBTFUL. True: call it.
  */
 #define EXT_LOOK_HEAD	64u
 #define EXT_LOOK_TAIL	8u
 bool ext_may_look(const struct ext_geo *geo, const void *head, const void *tail);
 
 /*
- * Is @block, which looks like metadata, so well formed that hardly anything else can be meant: a
- * directory that begins with its own name, an extent node, attributes?
+ * @block looks like metadata. Is its form so strict that data hardly has it by chance? True for a
+ * directory that begins with "." or ends with a checksum, an extent node, and attributes.
  */
 bool ext_is_formed(const struct ext_geo *geo, const void *block);
 

@@ -2,20 +2,21 @@
 /*
  * Does a file system lie on this disk in one piece, as its superblock would have it?
  *
- * The superblock tells where it begins and how long it is. A logical volume may be in several
- * pieces: what lies behind the first is somebody else's, or its own from another place. A volume
- * is believed as far as something was seen at the place computed for its end:
+ * The superblock says where a file system begins and how long it is. But a logical volume may lie
+ * in several segments. Then the sectors behind the first segment belong to another volume, or to
+ * another part of this one. So the computed end must be proved. A volume lies in one piece if
  *
- *   - it is the whole disk, but for what a partition table would leave
- *   - the partition table has a partition that begins where it does, and is as long at least
- *   - its mkfs has discarded all of it and no more, in one run
- *   - its mkfs has set zeros at its end, as those of ext, xfs and btrfs do (against old
- *     signatures of md)
+ *   - it is the whole disk, except for what a partition table would leave; or
+ *   - a partition begins where it begins, and is at least as long; or
+ *   - its mkfs has discarded exactly its sectors, in one run; or
+ *   - its mkfs has zeroed its last sectors. mkfs of ext, xfs and btrfs do so, to erase old
+ *     signatures of md.
  *
- * What mkfs does counts for one volume that is proved by it, and no other: a neighbour, or who was
- * there before, may end at the same sector. For the same reason reads tell nothing: the drivers of
- * ext4 and xfs read their last block, and so does whoever probes a neighbour. A volume that begins
- * elsewhere than the disk may end where the disk does by chance, with its second piece on another.
+ * What mkfs has cleared proves one volume only, because a neighbour, or a volume that was there
+ * before, may end at the same sector. Reads prove nothing: the drivers of ext4 and xfs read their
+ * last block, but so does a program that probes a neighbour. That the computed end is the disk's
+ * end proves nothing either, unless the volume begins at sector 0: the second segment may lie on
+ * another disk, and the lengths fit by chance.
  *
  * Portable; the caller serialises.
  */
@@ -27,7 +28,7 @@
 #define PLACED_RUNS	8
 
 struct placed {
-	/* sectors discarded or set to zeros, lately, from left to right */
+	/* Runs of sectors that were discarded or zeroed lately, each from left to right. */
 	struct placed_run {
 		u64 start, end;
 	} run[PLACED_RUNS];
@@ -37,21 +38,21 @@ struct placed {
 /* The sectors are discarded, zeroed, or written with zeros. */
 void placed_cleared(struct placed *p, u64 sector, u64 sectors);
 
-/* It has told of one volume: no other. */
+/* What was cleared has proved a volume: it must not prove another. */
 void placed_forget(struct placed *p);
 
 /* Is a volume from @start to @end the whole disk of @disk sectors? */
 bool placed_fills(u64 start, u64 end, u64 disk);
 
 /*
- * Does the partition table among the first PLACED_TABLE bytes of the disk have a partition that
- * begins at sector @start and has room for @sectors? Those of DOS, and of GPT with sectors of 512
- * bytes, as far as they are in there.
+ * Does the disk have a partition that begins at sector @start and has room for @sectors? @table:
+ * the first PLACED_TABLE bytes of the disk. Reads DOS tables, and GPT with sectors of 512 bytes, as
+ * far as their entries lie within these bytes.
  */
 #define PLACED_TABLE	4096u
 bool placed_in_table(const void *table, u64 start, u64 sectors);
 
-/* Was a volume of these sectors made at one piece just now? */
+/* Have the clears that were seen made a volume of these sectors, in one piece? */
 bool placed_made(const struct placed *p, u64 start, u64 end);
 
 #endif

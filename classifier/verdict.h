@@ -2,10 +2,9 @@
 /*
  * From evidence to a verdict.
  *
- * "No metadata block is ever misclassified" (David, FAST 2011, section 3.1).
- * So the safe side is to keep: a block is squashed only when some evidence
- * says data and none says metadata. With neither it is undecided. Evidence
- * that this file does not know says metadata.
+ * "No metadata block is ever misclassified" (David, FAST 2011, section 3.1). So the safe side is to
+ * keep. A block is squashed only if some evidence says data and none says metadata. Without any
+ * evidence it is undecided. Evidence that this file does not know counts as metadata.
  *
  * Portable, any context.
  */
@@ -22,11 +21,11 @@ enum verdict {
 };
 
 enum classify_mode {
-	CLASSIFY_AUTO,		/* all evidence there is */
-	CLASSIFY_IMPLICIT,	/* what the writes say: no page owners, no flag but REQ_SWAP */
-	CLASSIFY_EXPLICIT,	/* page owners, mount state and request flags */
-	CLASSIFY_KEEP,		/* store everything */
-	CLASSIFY_DATA,		/* squash everything */
+	CLASSIFY_AUTO,		/* all evidence */
+	CLASSIFY_IMPLICIT,	/* evidence from the writes, and REQ_SWAP */
+	CLASSIFY_EXPLICIT,	/* page owner, mount state, request flags */
+	CLASSIFY_KEEP,		/* no evidence: store everything */
+	CLASSIFY_DATA,		/* no evidence: squash everything */
 	CLASSIFY_MODES
 };
 
@@ -40,9 +39,9 @@ static inline enum verdict verdict_of(enum classify_mode mode, enum david_eviden
 }
 
 /*
- * classify=auto: the page owner said @owner, which is data. Does what the write itself says,
- * @implied, object to that? A regular file's page that is in the log is one of data=journal; a
- * process's is never logged.
+ * classify=auto: the page owner is @owner, which says data; the write itself says @implied. Does
+ * the write object? A logged page of a regular file is no objection, as data=journal logs data. A
+ * page of a process is never logged.
  */
 static inline bool verdict_objects(enum david_evidence implied, enum david_evidence owner)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the classifier asks of a kind of file system: a table with one entry for each kind.
+ * The operations of a kind of file system. volume_ops[] has one struct volume_ops for each kind.
  *
  *	classifier.c	what all kinds share: which volume covers a sector, probes, verdicts
  *	ext-volume.c	ext2, ext3, ext4: superblock, mount, journal's and layout's needs
@@ -10,9 +10,9 @@
  *	btrfs-volume.c	btrfs
  *	xfs-volume.c	xfs
  *
- * A new kind is a file with a struct volume_ops, an extern below, a line in enum volume_fs, with
- * VOLUME_KINDS behind the last, and a line in volume_ops[]. One whose metadata names itself also
- * has a struct selfid_ops.
+ * A new kind is a file with a struct volume_ops; an extern below; a line in enum volume_fs, where
+ * VOLUME_KINDS counts the last; and a line in volume_ops[]. A kind whose metadata blocks carry the
+ * file system's uuid also has a struct selfid_ops.
  *
  * Portable; the caller serialises. Only for the files above.
  */
@@ -22,9 +22,9 @@
 #include "classifier.h"
 
 #define SECTOR_BITS		9
-/* Sectors of a superblock that are looked at. */
+/* So many sectors of a superblock are parsed. */
 #define VOLUME_SUPER_SECTORS	8u
-/* Bytes of a sector in which any superblock's magic number is. */
+/* The magic number of each kind is within so many bytes of the superblock. */
 #define VOLUME_HEAD_BYTES	(BTRFS_MAGIC_OFFSET + 8)
 
 struct selfid_ops;
@@ -35,23 +35,23 @@ struct volume_ops {
 	u32 magic_offset;		/* bytes into the superblock; within VOLUME_HEAD_BYTES */
 	u32 magic_bytes;
 	char magic[8];
-	bool has_inodes;		/* inodes tell what is data: assoc.h */
+	bool has_inodes;		/* inodes decide about undecided blocks: assoc.h */
 	const struct selfid_ops *selfid;	/* or NULL: selfid-volume.h */
 
 	/*
-	 * @super, of @bytes, with the magic, stands for a volume at @start. Adds that volume if
-	 * it is new, and returns it. NULL if @super makes no sense, or there is no room.
-	 * @durable: its write had FUA.
+	 * A superblock for a volume at @start was seen: @super, of @bytes, with the right magic.
+	 * Adds the volume if it is new. Returns it, or NULL if @super makes no sense or there is no
+	 * room. @durable: the superblock was written with FUA.
 	 */
 	struct volume *(*super)(struct classifier *c, u64 start, const void *super, u32 bytes,
 				bool durable);
 	/*
-	 * Does @v outlast what @w writes from @pos on? Asked before ->write(). If not, @v was
-	 * removed. Or NULL: ->write() looks after that.
+	 * Called before ->write(). If what @w writes from @pos on ends @v, removes @v and returns
+	 * false. Or NULL: ->write() does that.
 	 */
 	bool (*outlasts)(struct classifier *c, struct volume *v, const struct classify_write *w,
 			 u32 pos);
-	/* As classifier_write(), in @v. May remove @v. */
+	/* classifier_write() for a part of @w that lies in @v. May remove @v. */
 	enum classify_reason (*write)(struct classifier *c, struct volume *v,
 				      const struct classify_write *w, u32 pos, u32 *len);
 	/* The disk was flushed. Or NULL. */
@@ -60,24 +60,24 @@ struct volume_ops {
 	void (*state_told)(struct classifier *c, struct volume *v);
 	/* Does a discard of these sectors end @v? */
 	bool (*discarded)(const struct volume *v, u64 sector, u64 sectors);
-	/* Somebody else than us read the sectors. */
+	/* classifier_looked(): the disk's user read the sectors. */
 	void (*looked)(struct volume *v, u64 sector, u64 sectors);
 
-	/* log2 of sectors in an undecided block. Or NULL: there are none, ever. */
+	/* log2 of the sectors in an undecided block. Or NULL: no block is ever undecided. */
 	u32 (*undecided_shift)(const struct volume *v);
 	/* Decide about some undecided blocks. True: there are more. Or NULL. */
 	bool (*judge)(struct classifier *c, struct volume *v);
-	/* Or NULL: its data has no checksums. */
+	/* Checksums of its data. Or NULL: CLASSIFY_SUMS_NONE. */
 	enum classify_sums (*sums)(const struct volume *v);
 
-	/* As classifier_memory(), _give(), _want(), _learn(), of @v. */
+	/* classifier_memory(), _give(), _want() and _learn() for @v. */
 	size_t (*memory)(const struct classifier *c, const struct volume *v);
 	void *(*give)(struct classifier *c, struct volume *v, void *memory, size_t bytes);
 	bool (*want)(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes);
 	void (*learn)(struct classifier *c, struct volume *v, u64 sector, const void *content);
-	/* Free with @release what was given to @live, the state of a slot of the volume table. */
+	/* Call @release for memory that was given to @live, the state of a slot. */
 	void (*destroy)(void *live, void (*release)(const void *));
-	/* Bytes of that. */
+	/* Bytes of that memory. */
 	size_t (*live_bytes)(const void *live);
 };
 
@@ -90,13 +90,15 @@ static inline const struct volume_ops *ops_of(const struct volume *v)
 	return volume_ops[v->fs];
 }
 
-/* Copy @sectors of @w's content from sector @sector of it on. */
+/* Copy @sectors of @w's content to @to, from @w's sector number @sector on. */
 static inline void write_copy(const struct classify_write *w, u32 sector, u32 sectors, void *to)
 {
 	w->copy(w->ctx, sector << SECTOR_BITS, to, sectors << SECTOR_BITS);
 }
 
-/* Once it is mounted its mkfs is over; where it lies, the partition table may prove. */
+/*
+ * v->state was set. A mount means that mkfs is over, and is the time to read the partition table.
+ */
 static inline void volume_state_is_set(struct classifier *c, struct volume *v)
 {
 	v->fresh &= v->state != VOLUME_MOUNTED;
@@ -112,9 +114,7 @@ static inline bool sectors_overlap(u64 a, u64 n, u64 b, u64 m)
 
 /* Look for superblocks that begin in the @n sectors of @w from @pos on. May remove volumes. */
 void scan_for_supers(struct classifier *c, const struct classify_write *w, u32 pos, u32 n);
-/*
- * Blocks of @v that may be undecided and have one of the sectors, as *block and *len. False: none.
- */
+/* Convert sectors of the disk to blocks of @v that may be undecided. False: there are none. */
 bool undecided_blocks(const struct volume *v, u64 sector, u64 sectors, u64 *block, u64 *len);
 
 #endif

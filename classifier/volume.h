@@ -2,14 +2,12 @@
 /*
  * The file systems on one disk, by the sectors that they cover.
  *
- * A volume begins where its superblock says it does, be that a partition or
- * somewhere behind LVM or md: the disk sees only sectors. Where a volume is
- * proved to lie in one piece (placed.h) it ends all others there, since no two can be alive on
- * the same sectors. Otherwise it ends where the next one begins: that may be
- * another logical volume between two pieces of this one.
+ * A volume begins where its superblock says, in a partition or behind LVM or md: the disk sees only
+ * sectors. No two volumes can be alive on the same sectors. So a new volume that is proved to lie
+ * in one piece (placed.h) ends all others on its sectors. A volume that is not proved ends where
+ * the next one begins, which may be another logical volume between two segments of this one.
  *
- * Portable; the caller serialises. Volumes are kept sorted; finding one costs a
- * few comparisons.
+ * Portable; the caller serialises. Volumes are sorted; finding one costs a few comparisons.
  */
 #ifndef CLASSIFIER_VOLUME_H
 #define CLASSIFIER_VOLUME_H
@@ -32,7 +30,7 @@ enum volume_fs {
 #define VOLUME_SLOTS	(VOLUME_KINDS * VOLUMES_MAX)
 
 enum volume_state {
-	VOLUME_UNKNOWN,		/* nobody has said */
+	VOLUME_UNKNOWN,		/* not reported */
 	VOLUME_UNMOUNTED,
 	VOLUME_READONLY,	/* mounted, but fsck and others may write */
 	VOLUME_MOUNTED,		/* read-write, recovery is over */
@@ -41,11 +39,11 @@ enum volume_state {
 struct volume {
 	u64 start;		/* sectors */
 	u64 sectors;
-	u64 proved;		/* of them, from its start on, lie where the superblock has them */
-	u64 claimed;		/* sectors by its superblock */
+	u64 proved;		/* so many, from its start on, are proved to be its own */
+	u64 claimed;		/* so many has the superblock */
 	enum volume_fs fs;
 	enum volume_state state;
-	unsigned int slot;	/* in the table, of its kind */
+	unsigned int slot;	/* index into volume_table.live[fs] */
 	union {
 		struct ext_live *ext;
 		struct btrfs_live *btrfs;
@@ -53,72 +51,72 @@ struct volume {
 		void *live;	/* one of these; NULL until there is memory */
 	};
 	/* btrfs and xfs */
-	bool ready;		/* what is pointed to knows the superblock */
+	bool ready;		/* *live has been set up from the superblock */
 	bool asked;		/* the superblock is being read */
 	bool fresh;		/* its mkfs may still be at work */
-	u64 judged;		/* btrfs: the commit that undecided blocks are judged by */
-	u32 hand;		/* and how far in their table that is */
-	u8 uuid[SELFID_UUID];	/* as metadata carries it */
+	u64 judged;		/* btrfs: the commit by which undecided blocks are being judged */
+	u32 hand;		/* how far in their table that has come */
+	u8 uuid[SELFID_UUID];	/* in each metadata block */
 };
 
 struct volume_table {
 	struct volume volume[VOLUMES_MAX];	/* sorted by start, disjoint */
 	unsigned int nr;
-	struct ext_live ext[VOLUMES_MAX];	/* in use: those that a volume points to */
+	struct ext_live ext[VOLUMES_MAX];	/* one is in use if a volume points to it */
 	/*
-	 * What volumes point to, by kind and slot. Of btrfs and xfs memory, given when it was
-	 * needed first, and kept for the next one. Of ext the above, once used.
+	 * The live state of volumes, by kind and slot. For ext, an element of @ext once it was
+	 * used. For btrfs and xfs, memory that was given at the first use. The next volume in the
+	 * slot uses it again.
 	 */
 	void *live[VOLUME_KINDS][VOLUMES_MAX];
 	u64 ended;		/* volumes that were removed */
 	u64 refused;		/* for lack of room */
 	bool had_btrfs;		/* there is one, or was */
-	bool doubt;		/* volumes are believed as far as they are proved only */
-	u64 disk;		/* sectors of it */
+	bool doubt;		/* believe a volume only as far as it is proved */
+	u64 disk;		/* sectors of the disk */
 	struct placed placed;
 };
 
-/* The volume that covers @sector, or NULL; then *next is where the next one begins, or U64_MAX. */
+/* The volume that covers @sector. NULL: none, and *next is the start of the next one or U64_MAX. */
 struct volume *volume_find(struct volume_table *t, u64 sector, u64 *next);
 
 /* The volume that begins at @start, or NULL. */
 struct volume *volume_at(struct volume_table *t, u64 start);
 
 /*
- * A new volume. If it is proved to lie there those that it overlaps end. Else it ends where the
- * next one begins, and those that it begins within end, or are cut off in front of it if they
- * were not proved there. NULL if there is no room. The caller fills in what ->ext, ->btrfs or
- * ->xfs points to.
+ * Add a volume. If it is proved to lie in one piece, volumes that it overlaps end. Otherwise it
+ * ends where the next one begins; and a volume in which it begins ends too if it was proved there,
+ * else is cut off in front of the new one. NULL if there is no room. The caller fills in *live.
  */
 struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, u64 sectors);
 
 void volume_remove(struct volume_table *t, struct volume *v);
 
 /*
- * Set the length of @v. If that is proved what it overlaps ends; else @v ends where the next one
- * begins, and no more of it is proved than was.
+ * Set the length of @v. If the new length is proved, volumes that @v overlaps end. Otherwise @v
+ * ends where the next one begins, and no more of @v is proved than before.
  */
 void volume_resize(struct volume_table *t, struct volume *v, u64 sectors);
 
 /* The volume that volume_slot() says is @slot, or NULL. */
 struct volume *volume_of_slot(struct volume_table *t, u32 slot);
 
-/* What stands for @v in the tables that all volumes share: undecided.h, assoc.h. */
+/* The number of @v in the tables that all volumes share: undecided.h, assoc.h. */
 static inline u32 volume_slot(const struct volume *v)
 {
 	return v->fs * VOLUMES_MAX + v->slot;
 }
 
-/* Is it not proved that it lies where its superblock has it? */
+/* Has the superblock more sectors than are proved? */
 static inline bool volume_doubted(const struct volume *v)
 {
 	return v->proved < v->claimed;
 }
 
-/* The first PLACED_TABLE bytes of the disk: volumes may be proved by a partition table. */
+/* @table: the first PLACED_TABLE bytes of the disk. A partition table in it may prove volumes. */
 void volume_table_read(struct volume_table *t, const void *table);
 
-/* The sectors are discarded or set to zeros. Volumes may be proved by that. */
+/* The sectors are discarded or set to zeros. That may prove volumes. */
 void volume_cleared(struct volume_table *t, u64 sector, u64 sectors);
 
 #endif
