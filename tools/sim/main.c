@@ -5,6 +5,7 @@
 
 #include "bench.h"
 #include "compare.h"
+#include "layout.h"
 #include "load.h"
 #include "recorded.h"
 #include "physics.h"
@@ -16,6 +17,7 @@ static const char usage[] =
 "       david-sim validate --profile P --trace T.csv [--json]\n"
 "       david-sim bench --profile P --job JOB ...; david-sim bench --help tells more\n"
 "       david-sim physics --profile P ...; david-sim physics --help tells more\n"
+"       david-sim layout --array WORDS ...; david-sim layout --help tells more\n"
 "       david-sim profile list|show|import|check|options ...; david-sim profile --help tells more\n"
 "\n"
 "replay    Serve the trace's requests one at a time by the modelled drive, each as long after\n"
@@ -269,6 +271,8 @@ int main(int argc, char **argv)
 		return profiles_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "bench"))
 		return bench_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "layout"))
+		return layout_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "physics"))
 		return physics_main(argc - 1, argv + 1);
 	if (argc < 2 || (strcmp(argv[1], "replay") && strcmp(argv[1], "validate")))

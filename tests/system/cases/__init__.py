@@ -24,9 +24,9 @@ GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
 GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
-GROUPS += ("plan", "requestway")
+GROUPS += ("plan", "requestway", "arrays")
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
-UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan")
+UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays")
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 # Who else writes to the disk: writers.toml has the list of them.

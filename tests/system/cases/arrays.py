@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where david-sim says that an array's sectors lie, held against where md puts them, byte by byte."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+from contextlib import ExitStack
+from functools import reduce
+from pathlib import Path
+
+from timed import SIM
+from units import KIB, MIB
+
+from guest import Failed, loop_disk, run
+
+from . import case
+
+ARRAY = "/dev/md7"
+SIZE = 2 * MIB + 256 * KIB
+RAID5 = ("left-symmetric", "left-asymmetric", "right-symmetric", "right-asymmetric")
+RAID5 += ("parity-first", "parity-last")
+DDF = ("ddf-zero-restart", "ddf-N-restart", "ddf-N-continue")
+SIXES = tuple(f"{name}-6" for name in RAID5[:5])
+
+
+def pattern(block: int, salt: int) -> bytes:
+    return (salt << 32 | block).to_bytes(8, "little") * (4 * KIB // 8)
+
+
+def said(level: str, members: int, chunk: int, layout: str, sectors: int) -> list[dict[str, str]]:
+    """What david-sim prints, a dictionary a line."""
+    words = f"{level} members={members}" + (f" chunk={chunk}" if chunk else "")
+    words += f" layout={layout}" if layout else ""
+    command = [SIM, "layout", "--array", words, "--size", str(sectors)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return list(csv.DictReader(done.stdout.splitlines()))
+
+
+def used(level: str, chunk: int) -> int:
+    """Sectors of each member that md uses."""
+    name = "rd0/size" if level == "0" else "component_size"
+    sectors = int(Path(f"/sys/block/{Path(ARRAY).name}/md/{name}").read_text()) * 2
+    return sectors // (chunk // 512) * (chunk // 512) if chunk else sectors
+
+
+def written(disks: list[str], level: str, chunk: int, layout: str, salt: int) -> tuple[int, int]:
+    """Make the array, write each of its blocks, stop it: sectors of a member, and of the array."""
+    words = ["--level", level, "--raid-devices", str(len(disks)), "--assume-clean", "--metadata=1.0"]
+    words += ["--chunk", str(chunk // KIB)] if chunk else []
+    words += ["--layout", layout] if layout else []
+    words += ["--bitmap=none"] if level != "0" else []
+    run("mdadm", "--create", ARRAY, "--run", "--force", *words, *disks)
+    try:
+        member = used(level, chunk)
+        fd = os.open(ARRAY, os.O_RDWR)
+        size = os.lseek(fd, 0, os.SEEK_END)
+        os.pwrite(fd, b"".join(pattern(block, salt) for block in range(size // (4 * KIB))), 0)
+        os.fsync(fd)
+        os.close(fd)
+    finally:
+        run("mdadm", "--stop", ARRAY)
+    return member, size // 512
+
+
+def bytes_of(disk: str) -> bytes:
+    fd = os.open(disk, os.O_RDONLY)
+    try:
+        return os.pread(fd, SIZE, 0)
+    finally:
+        os.close(fd)
+
+
+def xor(parts: list[bytes]) -> bytes:
+    number = reduce(lambda a, b: a ^ b, (int.from_bytes(part, "little") for part in parts))
+    return number.to_bytes(len(parts[0]), "little")
+
+
+def compare(rows: list[dict[str, str]], members: list[bytes], salt: int) -> int:
+    """Every line against what the members have; returns the sectors that lines of data tell of."""
+    end = 0
+    data: dict[int, list[bytes]] = {}  # by place on the member, for parity
+    for row in rows:
+        sector, at, sectors = int(row["sector"]), int(row["member_sector"]) * 512, int(row["sectors"])
+        there = members[int(row["member"])][at : at + sectors * 512]
+        if row["holds"] == "data":
+            end = max(end, sector + sectors)
+            data.setdefault(at, []).append(there)
+            expected = b"".join(pattern(block, salt) for block in range(sector // 8, (sector + sectors) // 8))
+        elif row["holds"] == "P":
+            expected = xor(data[at])
+        else:
+            continue  # Q is what is left
+        if there != expected:
+            raise Failed(f"{row}: not what md has there")
+    return end
+
+
+def agrees(disks: list[str], level: str, layout: str = "", chunk: int = 64 * KIB, salt: int = 0) -> None:
+    member, size = written(disks, level, chunk, layout, salt)
+    rows = said(level, len(disks), chunk, layout, member)
+    end = compare(rows, [bytes_of(disk) for disk in disks], salt)
+    if end != size:
+        raise Failed(f"RAID-{level} {layout} of {len(disks)}: md has {size} sectors, david-sim {end}")
+    places = {(row["member"], row["member_sector"]) for row in rows}
+    if len(places) != len(rows):
+        raise Failed(f"RAID-{level} {layout} of {len(disks)}: two chunks in one place")
+    for disk in disks:
+        run("mdadm", "--zero-superblock", disk)
+
+
+def on_disks(arrays: list[tuple[int, str, str, int]]) -> None:
+    """Of each the number of members, the level, the layout, and the chunk's size."""
+    with ExitStack() as stack:
+        most = max(count for count, *_ in arrays)
+        disks = [stack.enter_context(loop_disk(SIZE)) for _ in range(most)]
+        for salt, (count, level, layout, chunk) in enumerate(arrays, 1):
+            agrees(disks[:count], level, layout, chunk, salt)
+
+
+@case
+def david_sim_has_mds_layouts_of_stripes_and_mirrors() -> None:
+    words = [("0", ""), ("10", "n2"), ("10", "n3"), ("10", "f2"), ("10", "f3"), ("10", "o2"), ("10", "o3")]
+    arrays = [(count, level, layout, 64 * KIB) for count in (3, 4) for level, layout in words]
+    on_disks([*arrays, (4, "0", "", 4 * KIB), (2, "1", "", 0), (3, "1", "", 0)])
+
+
+@case
+def david_sim_has_mds_layouts_of_raid_4_and_5() -> None:
+    arrays = [(count, "5", layout, 64 * KIB) for count in (3, 5) for layout in RAID5]
+    on_disks([*arrays, (4, "4", "", 64 * KIB), (4, "5", "left-symmetric", 4 * KIB)])
+
+
+@case
+def david_sim_has_mds_layouts_of_raid_6() -> None:
+    arrays = [(5, "6", layout, 64 * KIB) for layout in (*RAID5, *DDF, *SIXES)]
+    on_disks([*arrays, (4, "6", "left-symmetric", 4 * KIB), (6, "6", "ddf-N-restart", 64 * KIB)])

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+/* david-sim layout: where an array's sectors lie on its members. */
+#include <getopt.h>
+
+#include "arraytext.h"
+#include "layout.h"
+
+static const char usage[] =
+"Usage: david-sim layout --array 'LEVEL members=N [chunk=BYTES] [layout=NAME]' [--size S]\n"
+"\n"
+"Print where an array's sectors lie on its members, as Linux's md puts them: a line\n"
+"\"holds,sector,member,member_sector,sectors\" for each chunk and copy. \"holds\" is data, P or Q;\n"
+"\"sector\" is the array's, for P and Q that of the first data that they protect.\n"
+"\n"
+"  --array WORDS       the array, such as '5 members=8 chunk=64K layout=left-symmetric'\n"
+"  --size S            sectors of 512 bytes of each member (default: 16 chunks)\n"
+"  -h, --help          this text\n"
+"\n"
+"An array's words:\n";
+
+enum { OPTION_ARRAY = 256, OPTION_SIZE };
+
+static const struct option long_options[] = {
+	{ "array", required_argument, NULL, OPTION_ARRAY },
+	{ "size", required_argument, NULL, OPTION_SIZE },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+static int bad(const char *text)
+{
+	fprintf(stderr, "david-sim layout: %s\nTry 'david-sim layout --help'.\n", text);
+	return 2;
+}
+
+static void print_piece(const char *holds, u64 sector, u32 member, u64 at, u64 sectors)
+{
+	printf("%s,%llu,%u,%llu,%llu\n", holds, (unsigned long long)sector, member,
+	       (unsigned long long)at, (unsigned long long)sectors);
+}
+
+static void print_chunks(const struct array_layout *layout)
+{
+	u32 data = layout->members - layout_parities(layout), copy, i;
+	struct array_piece piece;
+	u64 sector;
+
+	printf("holds,sector,member,member_sector,sectors\n");
+	for (sector = 0; sector < layout->sectors; sector += piece.sectors) {
+		for (copy = 0; copy < layout_copies(layout); copy++) {
+			layout_piece(layout, sector, layout->sectors - sector, copy, &piece);
+			print_piece("data", sector, piece.member, piece.sector, piece.sectors);
+		}
+		if (!layout_parities(layout) || piece.index + 1 < data)
+			continue;
+		for (i = 0; i < layout_parities(layout); i++)
+			print_piece(i ? "Q" : "P", piece.row * layout->chunk * data,
+				    layout_member(layout, piece.row, data + i),
+				    piece.row * layout->chunk, layout->chunk);
+	}
+}
+
+int layout_main(int argc, char **argv)
+{
+	const char *words = NULL;
+	struct array_layout layout;
+	u64 size = 0;
+	char *end;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		switch (c) {
+		case OPTION_ARRAY:
+			words = optarg;
+			break;
+		case OPTION_SIZE:
+			size = strtoull(optarg, &end, 10);
+			if (!size || *end)
+				return bad("--size: a number of sectors of 512 bytes");
+			break;
+		case 'h':
+			printf("%s%s", usage, array_words);
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (optind < argc)
+		return bad("there is an argument that is no option");
+	if (!words)
+		return bad("--array is needed");
+	if (array_parse(&layout, words, size))
+		return 2;
+	print_chunks(&layout);
+	return 0;
+}
