@@ -1,35 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One mounted btrfs, on one of its devices, as its writes go by.
+ * The verdict on writes to one mounted btrfs, on one of its devices.
  *
- * What decides, in this order:
+ * The rules, in this order. (A slot is the place of a tree block.)
  *  1. Superblocks and the first MiB are kept.
- *  2. A slot (a node's place) whose first sector shows a tree block's header is
- *     kept, wherever it lies; and everything in chunks of metadata.
- *  3. A slot whose first sector is seen and shows none holds no tree block.
- *  4. What is left are later parts of slots whose beginning is in no or in an
- *     earlier request: data, or torn off a tree block. The chunk decides. Its
- *     type is known from the chunk tree of the last commit, read after each
- *     superblock that names a new one.
- * 3 and 4 need no order between requests, but one exception, see "commit"
- * below. docs/CLASSIFICATION.md has the argument that nothing is lost.
+ *  2. A slot is kept if its first sector has a tree block's header, wherever it lies. Everything in
+ *     chunks of metadata is kept.
+ *  3. A slot whose first sector was seen without such a header has no tree block.
+ *  4. The rest are later parts of slots: their first sector came in an earlier request, or not yet.
+ *     They are data, or parts of a tree block. The type of their chunk decides. It comes from the
+ *     chunk tree of the last commit, which is read after each superblock that names a new one.
+ * Rules 3 and 4 do not depend on the order of requests, with one exception: the commit, below.
+ * docs/CLASSIFICATION.md has the argument that nothing is lost.
  *
- * New chunks are used before the chunk tree that names them is written. So a
- * part in a place that is in no known chunk is undecided until the next commit
- * (btrfs_live_decide()).
+ * btrfs uses new chunks before it writes the chunk tree that names them. So a part that is in no
+ * known chunk is undecided until the next commit (btrfs_live_decide()).
  *
- * Parts of a slot that has begun as data since the last commit are data as well,
- * wherever that is: its space was not free then, and will not be used for
- * anything else before the next.
+ * If a slot's first part was data since the last commit, its later parts are data, too, in whatever
+ * chunk. Its space was not free at that commit, and is not used for anything else before the next.
  *
- * A chunk that is gone with the commit being written may be another one's place
- * by then, before that commit's superblock is seen. So while a commit is being
- * written, parts in chunks of data are undecided as well. It is being written
- * from the first tree block of the next generation on that is not of a log
- * tree; on file systems of several devices always, as that block may have gone
- * to another one.
+ * A commit may remove a chunk, and another chunk may take its place before the superblock of that
+ * commit is seen. So while a commit is being written, parts in chunks of data are undecided, too. A
+ * commit is being written from the first tree block of the next generation on, those of log trees
+ * excepted. On a btrfs of several devices one always is, as that tree block may be on another
+ * device.
  *
- * Portable; the caller serialises, gives memory, and reads: as ext-live.h has it.
+ * Portable; the caller serialises, gives memory, and reads, as in ext-live.h.
  */
 #ifndef CLASSIFIER_BTRFS_LIVE_H
 #define CLASSIFIER_BTRFS_LIVE_H
@@ -47,16 +43,16 @@ struct btrfs_map {
 struct btrfs_live {
 	struct btrfs_geo geo;
 	struct btrfs_geo fresh;		/* being parsed */
-	const char *wrong;		/* keep everything, NULL: nothing wrong */
-	bool committing;
-	bool anew;			/* nothing from before counts; whoever looks clears it */
+	const char *wrong;		/* why everything is kept, or NULL */
+	bool committing;		/* a commit is being written */
+	bool anew;			/* nothing from before counts; the reader clears it */
 
-	/* the chunks, and the generation of the superblock that they are of */
+	/* The chunks, by the chunk tree. */
 	struct btrfs_map map;
-	bool mapped;			/* there was a map since the beginning */
-	bool settled;			/* it is of the last superblock seen */
+	bool mapped;			/* @map is valid */
+	bool settled;			/* @map belongs to the last superblock seen */
 	bool misaligned;		/* a chunk begins within a slot */
-	u64 map_generation;
+	u64 map_generation;		/* of the superblock that @map belongs to */
 
 	/* reading the chunk tree */
 	struct btrfs_walk_entry {
@@ -70,67 +66,64 @@ struct btrfs_live {
 	u8 *node;
 	struct btrfs_map next;
 	bool walking;
-	bool asked;			/* an answer is under way */
-	bool stale;			/* and of no use any more */
+	bool asked;			/* btrfs_live_learn() will be called */
+	bool stale;			/* ignore what it brings */
 
 	void *memory;
 	size_t bytes;
-	u32 room;			/* extents in each map */
-	u32 wanted;			/* the same, as it ought to be */
+	u32 room;			/* extents that each map has memory for */
+	u32 wanted;			/* extents that each map needs memory for */
 
-	struct selfid_open open;	/* slots that began as tree blocks */
-	struct selfid_open begun;	/* as data, since the last superblock */
-	struct selfid_open packed;	/* where compressed extents that have begun may end */
-	enum selfid_sign sign;		/* of the last write; whoever looks clears it */
+	struct selfid_open open;	/* rests of slots that began as tree blocks */
+	struct selfid_open begun;	/* rests of slots that began as data since the superblock */
+	struct selfid_open packed;	/* where rests of compressed extents may be */
+	enum selfid_sign sign;		/* of the last write; the reader clears it */
 	u64 errors;
 	u8 super[BTRFS_SUPER_BYTES];
 };
 
 /*
- * Begin with the superblock @super on a disk that has @sectors from the
- * volume's start on. NULL, or what is wrong: then it is no volume. Keeps the
- * memory given earlier.
+ * Start with the superblock @super. The disk has @sectors from the volume's start on. Returns NULL,
+ * or what is wrong: then it is no volume. Keeps memory that was given.
  */
 const char *btrfs_live_init(struct btrfs_live *b, const void *super, u64 sectors);
 
 /*
- * The verdict on @r from sector @pos of it on; *len becomes the number of
- * sectors that it is for. Learns from what passes, so it is to be called while
- * the volume is not mounted as well; but then the verdict counts only if it is
- * to keep.
+ * The verdict on *len sectors of @r, from its sector number @pos on. Learns from them. Call it for
+ * an unmounted volume, too; but then VERDICT_KEEP is the only verdict that counts.
  */
 enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request *r, u32 pos,
 			      u32 *len, enum selfid_reason *reason);
 
-/* The sector at which the chunk tree's root is read, at each mount, 0: not known. */
+/* The sector of the chunk tree's root, which each mount reads; 0: not known. */
 static inline u64 btrfs_live_root(const struct btrfs_live *b)
 {
 	return b->wrong ? 0 : btrfs_system_sector(&b->geo, b->geo.chunk_root);
 }
 
-/* To be kept with an undecided block, and given to btrfs_live_decide(). */
+/* The time to note with an undecided block, for btrfs_live_decide(). */
 static inline u64 btrfs_live_tag(const struct btrfs_live *b)
 {
 	return b->geo.generation;
 }
 
-/* When this has changed, undecided blocks may be decided. */
+/* When the result changes, undecided blocks can be decided. */
 static inline u64 btrfs_live_epoch(const struct btrfs_live *b)
 {
 	return b->settled ? b->map_generation : 0;
 }
 
 /*
- * The verdict on sectors that were undecided when they were written, or would have been squashed
- * had it been known who was at work; whole blocks of 4096 bytes.
+ * The verdict on sectors that were kept when they were written: they were undecided, or the mount
+ * state was not known. Whole blocks of 4096 bytes.
  */
 enum verdict btrfs_live_decide(const struct btrfs_live *b, u64 sector, u32 sectors, u64 tag);
 
-/* The sectors to be read next, at most BTRFS_READ_BYTES of them; and what was in them, or NULL. */
+/* As classifier_want() and classifier_learn(), for at most BTRFS_READ_BYTES. */
 bool btrfs_live_want(struct btrfs_live *b, u64 *sector, u32 *bytes);
 void btrfs_live_learn(struct btrfs_live *b, const void *content);
 
-/* Bytes of zeroed memory wanted, 0: none; giving returns what is no longer needed. */
+/* As classifier_memory() and classifier_give(). */
 size_t btrfs_live_memory(const struct btrfs_live *b);
 void *btrfs_live_give(struct btrfs_live *b, void *memory, size_t bytes);
 

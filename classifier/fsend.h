@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a file system ends, by its superblock: it need not take all of its disk.
+ * The end of a file system, by its superblock. A file system may be smaller than its disk.
  *
- * Portable, any context, no state. What a superblock says is not to be trusted: it is only ever
- * compared with.
+ * Portable, any context, no state. A superblock is not trusted: the result may be any number, and
+ * callers only compare with it.
  */
 #ifndef CLASSIFIER_FSEND_H
 #define CLASSIFIER_FSEND_H
@@ -18,13 +18,13 @@ enum fs_kind {
 	FSEND_KINDS
 };
 
-/* Of a superblock so much is looked at. */
+/* So many bytes of a superblock are read. */
 #define FS_SUPER_BYTES	512u
 
-/* Superblocks are before this sector. */
+/* All superblocks of file systems at sector 0 are before this sector. */
 #define FS_SUPERS_END	136u
 
-/* Where the superblock of a file system at sector 0 is. */
+/* The sector of the superblock, if the file system begins at sector 0. */
 u32 fs_super_sector(enum fs_kind kind);
 
 /* Sectors of the file system with the superblock @super; 0 if it is none of that kind. */

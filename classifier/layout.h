@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where the bitmaps and inode tables of an ext volume lie: the part of its
- * static layout that the group descriptors tell.
+ * The places of an ext volume's bitmaps and inode tables, which its group descriptors name.
  *
- * Runs of blocks, sorted, in memory that the caller gives. Descriptor blocks
- * are read one after the other (layout_want(), layout_learn()) once somebody
- * needs to know (layout_need()), and again after one of them was written with
- * something else in it, or the volume has grown.
+ * They are sorted runs of blocks, in memory that the caller gives. After layout_need(), descriptor
+ * blocks are read one after the other (layout_want(), layout_learn()). They are read again after
+ * one of them was written with other content, or the volume has grown.
  *
  * Portable; the caller serialises. A lookup is a binary search.
  */
@@ -30,12 +28,12 @@ struct layout_run {
 };
 
 struct layout {
-	bool needed;
-	bool known;		/* runs are all there, and sorted */
+	bool needed;		/* layout_need() was called */
+	bool known;		/* all runs are there, and sorted */
 	bool failed;		/* too many runs, or descriptors that make no sense */
-	bool overflow;		/* more room is needed */
-	bool stale;		/* something was written since the last layout_want() */
-	u32 next;		/* descriptor block to be read next */
+	bool overflow;		/* more memory is needed */
+	bool stale;		/* a descriptor block was written since the last layout_want() */
+	u32 next;		/* index of the descriptor block to read next */
 	struct layout_run *run;
 	u32 runs, room;
 };
@@ -43,16 +41,16 @@ struct layout {
 #define LAYOUT_MIN_BYTES	16384
 #define LAYOUT_MAX_BYTES	(16u << 20)	/* 16 TB of ext2 */
 
-/* Nothing is known (any more). Keeps the memory. */
+/* Forget everything but the memory. */
 void layout_forget(struct layout *l);
 
-/* From now on it is needed. */
+/* Read the descriptors from now on. */
 static inline void layout_need(struct layout *l)
 {
 	l->needed = true;
 }
 
-/* What @block is. *@first becomes the number of its first inode, or that of a bitmap's group. */
+/* What @block is. *@first: the number of its first inode; of a bitmap, the number of its group. */
 enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, u64 block,
 			     u32 *first);
 
@@ -65,11 +63,11 @@ bool layout_has_bitmap(const struct layout *l, u64 block, u64 n);
  */
 u64 layout_inode_block(const struct layout *l, const struct ext_geo *geo, u32 ino, u32 *offset);
 
-/* A block of kind EXT_GDT is written; @content NULL: partly. */
+/* A block of kind EXT_GDT is written with @content. NULL: only a part of it is written. */
 void layout_gdt_write(struct layout *l, const struct ext_geo *geo, u64 block,
 		      const void *content);
 
-/* The block to read next, 0: none; and what was in it (NULL: cannot be read). */
+/* The block to read next, 0: none. Then layout_learn() takes its content; NULL: not readable. */
 u64 layout_want(struct layout *l, const struct ext_geo *geo);
 void layout_learn(struct layout *l, const struct ext_geo *geo, u64 block, const void *content);
 

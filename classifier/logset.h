@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Log set: which blocks stand in a journal's log, and in which transaction
- * last.
+ * Log set: the blocks in a journal's log, each with the last transaction that logged it.
  *
- * A hash of block numbers, 8 bytes an entry, in memory that the caller gives
- * (logset_give()), since nothing is allocated where blocks are written. A set
- * never loses a block silently: logset_add() says when there is no room.
+ * It is a hash table of block numbers with 8 bytes an entry. The caller gives the memory
+ * (logset_give()), as nothing may be allocated when a block is written. A block is never lost
+ * silently: logset_add() returns false if there is no room.
  *
- * What is in it is bounded by the log: once the log's tail has passed a
- * block's last transaction, the block has been written home for good and can
- * go. That is done only when room is needed (logset_expire()).
+ * The log bounds the set. Once the log's tail has passed a block's last transaction, the block is
+ * at home and its entry can go. logset_expire() drops such entries when room is needed.
  *
- * Block numbers are below 2^48. Of a transaction's number 16 bits are kept: an
- * entry is dropped only if it is certainly old, and may stay longer than needed.
+ * Block numbers are below 2^48. An entry has 16 bits of its transaction's number. So an entry is
+ * dropped only if it is certainly old, and may stay longer than needed.
  *
- * Portable; the caller serialises. Cost of a lookup: a multiplication and the
- * probes, at most two thirds of the slots being used.
+ * Portable; the caller serialises. A lookup costs a multiplication and the probes; at most two
+ * thirds of the slots are in use.
  */
 #ifndef CLASSIFIER_LOGSET_H
 #define CLASSIFIER_LOGSET_H
@@ -29,15 +27,15 @@ struct logset {
 	u64 *slot;	/* NULL: no memory given yet, the set is empty */
 	u32 slots;	/* a power of 2 */
 	u32 used;
-	u32 most;	/* used, at most so far */
+	u32 most;	/* highest ->used so far */
 };
 
-/* Bytes that the set wants next (0: enough for now), if it may have @limit. */
+/* Bytes that the set needs next, at most @limit; 0: it has enough. */
 size_t logset_wants(const struct logset *set, size_t limit);
 
 /*
- * Move to the zeroed memory at @memory of @bytes, a power of 2 and not less
- * than before. Returns the old memory for the caller to free, or NULL.
+ * Move the set to zeroed @memory of @bytes, a power of 2 and not less than before. Returns the old
+ * memory for the caller to free, or NULL.
  */
 void *logset_give(struct logset *set, void *memory, size_t bytes);
 
@@ -50,8 +48,8 @@ bool logset_has(const struct logset *set, u64 block);
 void logset_revoke(struct logset *set, u64 block, u32 tid);
 
 /*
- * Drop what was last logged before @tail, @head being the newest transaction.
- * Reads the whole set. Returns the number dropped.
+ * Drop blocks that were last logged before transaction @tail. @head: the newest transaction. Reads
+ * the whole set. Returns how many were dropped.
  */
 u32 logset_expire(struct logset *set, u32 tail, u32 head);
 

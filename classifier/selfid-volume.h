@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What volumes of btrfs and xfs share: where they begin and end, who is at work on them, and what
- * a write to one of them is.
+ * What volumes of btrfs and xfs share: their beginning and end, their mount state, and the verdict
+ * on a write.
  *
- * A volume begins with a superblock that makes sense. It ends when another volume covers it, or
- * when its own superblock is discarded, or overwritten by anything but a superblock of the same
- * file system. A btrfs also ends when anything is written in front of its superblock, where mkfs
- * of all kinds and partition tables write.
+ * A volume begins with a valid superblock. It ends when another volume covers it; when its
+ * superblock is discarded; or when its superblock is overwritten by anything but a superblock of
+ * the same file system. A btrfs also ends when anything is written in front of its superblock,
+ * where each mkfs and each partition table writes.
  *
- * Neither kind says on the disk whether it is mounted, as ext does. That is only needed to tell
- * its own data from another file system that is about to take its place: its own metadata carries
- * its name, whoever writes it. Where nobody tells, this is what is seen:
+ * The mount state tells data of this file system from blocks of another one that is being made in
+ * its place. (Metadata of this file system has its uuid, whoever writes it.) Unlike ext, neither
+ * kind has the mount state on the disk. If nobody reports it, it is inferred:
  *
- *   superblock read               nobody knows: mkfs of all kinds look for what is there
- *   btrfs: root of the chunk tree read, as the kernel does
- *                                 mounted: nobody but who mounts it needs that
- *   xfs: first sector of the log read by itself
- *                                 mounted: likewise
- *   btrfs: superblock of a newer generation; xfs: log record
- *                                 mounted: the table was reloaded, or somebody else looked
- *   xfs: record of an unmount     nobody knows
+ *   event                                       mount state
+ *   superblock read                             unknown: each mkfs looks for what is there
+ *   btrfs: root of the chunk tree read          mounted: only a mount reads that
+ *   xfs: first sector of the log read alone     mounted: only a mount does that
+ *   btrfs: superblock of a newer generation,    mounted: the table was reloaded, or a program
+ *   xfs: log record                             has read the superblock meanwhile
+ *   xfs: record of an unmount                   unknown
  *
  * Portable; the caller serialises. For btrfs-volume.c and xfs-volume.c only.
  */
@@ -29,44 +28,44 @@
 #include "volume-ops.h"
 
 /*
- * Blocks of btrfs of which nothing says yet what they are stand in classifier.undecided, from
- * the volume's start on; their time is btrfs_live_tag().
+ * Undecided blocks of btrfs are in classifier.undecided, with blocks of 4 KiB that count from the
+ * volume's start. Their time is btrfs_live_tag().
  */
 #define SELFID_BLOCK_SHIFT	3
 #define SELFID_BLOCK_SECTORS	8u
 
 /* What differs between btrfs and xfs. v->live has memory. */
 struct selfid_ops {
-	u32 super_sectors;	/* written by nobody but the file system itself */
-	size_t live_bytes;	/* what v->live points to */
+	u32 super_sectors;	/* of the superblock; only the file system itself writes them */
+	size_t live_bytes;	/* size of *v->live */
 
 	/*
-	 * Parse @super, of @bytes, on a disk of which @room sectors are behind the volume's start,
-	 * into c->fresh. Returns NULL, or what is wrong; *sectors and *uuid are the volume's.
+	 * Parse @super, of @bytes, into c->fresh. The disk has @room sectors from the volume's
+	 * start on. Returns NULL and the volume's *sectors and *uuid, or what is wrong.
 	 */
 	const char *(*parse)(struct classifier *c, const void *super, u32 bytes, u64 room,
 			     u64 *sectors, const u8 **uuid);
-	/* Does c->fresh, at @start, belong to another volume: a copy? Or NULL: never. */
+	/* Is c->fresh, found at @start, a copy that belongs to another volume? Or NULL: no. */
 	bool (*is_copy)(struct classifier *c, u64 start);
-	/* This is @v's superblock. Returns NULL, or what is wrong with it. */
+	/* Set up *v->live from @v's superblock. Returns NULL, or what is wrong. */
 	const char *(*begin)(struct classifier *c, struct volume *v, const void *super, u32 bytes,
 			     u64 room);
-	/* The verdict on a write; *sign and *sectors are what @v says then of itself. */
+	/* The verdict on a write. *sign: what it shows. *sectors: the volume's length after it. */
 	enum verdict (*write)(struct classifier *c, struct volume *v,
 			      const struct selfid_request *r, u32 pos, u32 *len,
 			      enum selfid_reason *why, enum selfid_sign *sign, u64 *sectors);
-	/* Remember what only a later commit can tell. False: it cannot be. Or NULL: none can. */
+	/* Remember sectors that only a later commit decides. False: no room. Or NULL: keep them. */
 	bool (*remember)(struct classifier *c, const struct volume *v, u64 at, u32 sectors);
 	bool (*wants_work)(const struct classifier *c, const struct volume *v);
-	/* Is @v over when these sectors, besides its superblock, are discarded? Or NULL: no. */
+	/* Does a discard of these sectors, not of its superblock, end @v? Or NULL: no. */
 	bool (*discarded)(const struct volume *v, u64 sector, u64 sectors);
-	/* Sectors of @v, from its start on, were read: is a mount at work? */
+	/* The disk's user read sectors, which count from the volume's start: is that a mount? */
 	bool (*is_mounting)(struct volume *v, u64 sector, u64 sectors);
 	size_t (*memory)(const struct classifier *c, const struct volume *v);
 	void *(*give)(struct volume *v, void *memory, size_t bytes);
-	/* *sector is from the volume's start on. */
+	/* *sector counts from the volume's start. */
 	bool (*want)(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes);
-	/* Or NULL: what ->want() asked for is learned elsewhere. */
+	/* Or NULL: another function takes what ->want() asked for. */
 	void (*learn)(struct volume *v, u64 sector, const void *content);
 };
 

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the file systems whose metadata names itself (btrfs.h, xfs.h) have in
- * common.
+ * What btrfs and xfs have in common: their metadata blocks name themselves (btrfs.h, xfs.h).
  *
- * A metadata block of theirs carries in its first bytes the file system's uuid
- * and may be several blocks of the disk long. It occupies a slot: so many
- * sectors, aligned to as many. A slot's first sector tells what the whole slot
- * is, if the sector is seen. The uuid alone decides: checksums and addresses
- * are not looked at, as a damaged or copied block is better kept.
+ * Each metadata block has the file system's uuid in its first bytes. It may be several disk blocks
+ * long. It fills a slot: n sectors, aligned to n sectors. The first sector of a slot shows what the
+ * whole slot is. The uuid alone decides. Checksums and addresses are ignored, because a damaged or
+ * copied block is better kept.
  *
- * A request holds whole slots as long as nothing between the file system and
- * this disk divides its requests. Where something does, a slot's later parts
- * may come by themselves. Those behind a header are remembered here; those
- * in front of it have to be decided by their place, or kept.
+ * If no layer between the file system and this disk splits requests, a request has whole slots. If
+ * a layer does, the later parts of a slot may come in requests of their own. Parts that come after
+ * their header are remembered here. Parts that come before it are decided by their place, or kept.
  *
  * Portable, any context; the caller serialises. Sectors are of 512 bytes and
  * count from the volume's start.
@@ -27,7 +24,7 @@
 
 /* Why a verdict was given. */
 enum selfid_reason {
-	SELFID_UNSAFE,		/* keep: this file system cannot be decided about */
+	SELFID_UNSAFE,		/* keep: a feature of this file system is not understood */
 	SELFID_SUPER,		/* keep: superblock, or reserved beside it */
 	SELFID_BEYOND,		/* keep: behind the file system's end */
 	SELFID_LOG,		/* keep: xfs log */
@@ -38,36 +35,35 @@ enum selfid_reason {
 	SELFID_SYMLINK,		/* keep: xfs remote symbolic link */
 	SELFID_DQUOT,		/* keep: xfs quota */
 	SELFID_INODE,		/* keep: xfs inodes */
-	SELFID_NAMED,		/* keep: xfs, uuid where a header has it, unknown magic number */
+	SELFID_NAMED,		/* keep: xfs, uuid at a header's offset, unknown magic number */
 	SELFID_TREE,		/* keep: btrfs tree block */
 	SELFID_CHUNK,		/* keep: in a btrfs chunk of metadata */
 	SELFID_CACHE,		/* keep: btrfs free-space cache, version 1 */
-	SELFID_REST,		/* keep: behind a header that came in an earlier request */
+	SELFID_REST,		/* keep: its header came in an earlier request */
 	SELFID_PACKED,		/* keep: may be part of a compressed btrfs extent */
-	SELFID_UNREAD,		/* keep: xfs, what the log says is not known yet */
+	SELFID_UNREAD,		/* keep: xfs, the log is not read yet */
 	SELFID_LOGGED,		/* keep: xfs, the log has a change to it */
-	SELFID_STORED,		/* keep: xfs, no name, but overwrites what was kept */
-	SELFID_PART,		/* undecided or keep: slot's beginning not seen; another xfs's */
-	SELFID_DATA,		/* squash: no header, or by its place */
+	SELFID_STORED,		/* keep: xfs, no uuid, but it overwrites a block that was kept */
+	SELFID_PART,		/* undecided or keep: slot's first sector not seen; another xfs */
+	SELFID_DATA,		/* squash: no header, or data by its place */
 	SELFID_REASONS
 };
 
 const char *selfid_reason_name(enum selfid_reason reason);
 
 /*
- * What a write told of the mount. While a file system is mounted nobody else
- * writes to its disk, and what carries none of its names is data. While it is
- * not, that may be another file system on its way to take the place. So
- * whoever wants to know who is at work watches for these, and for reads: see
- * selfid-volume.c.
+ * What a write shows about the mount state. While a file system is mounted, nobody else writes to
+ * its disk, so a block without its uuid is data. While it is not mounted, such a block may belong
+ * to another file system that is being made there. selfid-volume.c infers the mount state from
+ * these signs, and from reads.
  */
 enum selfid_sign {
 	SELFID_NO_SIGN,
-	SELFID_AT_WORK,		/* a write that only those make who mount it, or know it as well */
-	SELFID_AT_REST,		/* unmounted, frozen or read-only from now on */
+	SELFID_AT_WORK,		/* only a driver that has it mounted writes this */
+	SELFID_AT_REST,		/* from now on unmounted, frozen or read-only */
 };
 
-/* A request, or that part of it which concerns the volume. */
+/* A request, or the part of it that lies in the volume. */
 struct selfid_request {
 	u64 sector;
 	u32 sectors;
@@ -76,7 +72,7 @@ struct selfid_request {
 	void *ctx;
 };
 
-/* Headers seen lately of which the rest has not come. */
+/* Slots whose header was seen lately and whose rest has not come yet. */
 struct selfid_open {
 	struct {
 		u64 start;
@@ -89,10 +85,10 @@ struct selfid_open {
 /* [@start, @end) belongs to a header in front of it. */
 void selfid_open_add(struct selfid_open *o, u64 start, u64 end);
 
-/* Sectors from @sector on that do, at most @sectors: 0 if none. */
+/* How many of the @sectors from @sector on belong to such a header. */
 u32 selfid_open_take(struct selfid_open *o, u64 sector, u32 sectors);
 
-/* What was remembered of these sectors is over: a slot begins anew there. */
+/* Another slot begins in these sectors: forget what was remembered of them. */
 void selfid_open_end(struct selfid_open *o, u64 sector, u32 sectors);
 
 static inline void selfid_copy(const struct selfid_request *r, u32 pos, void *to, u32 bytes)
