@@ -251,6 +251,8 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 	}
 	if (!store_reserve(store, RT_STORED, gfp, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);
+		if (piece->evictable && gfpflags_allow_blocking(gfp))
+			return SERVED_FAILED;
 		return reservation_failed(io, gfp);
 	}
 	was_low = store->low;
@@ -276,6 +278,8 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 	/* What was given up is not free before that is durable: try again then, from a worker. */
 	if (store->wal && wal_wait_free(store, gfp))
 		return SERVED_DEFER;
+	if (piece->evictable)
+		return SERVED_FAILED;
 	this_cpu_inc(store->stats->nospc);
 	return io_fail(io, BLK_STS_NOSPC);
 }

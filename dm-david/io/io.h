@@ -225,7 +225,8 @@ void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *c
 /*
  * Find a destination for @piece->block, for @piece->blocks at most. If the block is stored, it is
  * the old one. Else allocate, and reserve the table update with @gfp. Cuts @piece down to one run.
- * Takes store->lock. Sleeps if @gfp may.
+ * Without room the request fails; but an evictable piece may be squashed instead: then this returns
+ * SERVED_FAILED, and io->status is as it was. Takes store->lock. Sleeps if @gfp may.
  */
 enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp);
 /* A new piece was written: enter it, or on error free its destination. store->lock is held. */

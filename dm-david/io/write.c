@@ -62,9 +62,6 @@ static enum served write_exact(struct david_io *io, struct stopwatch *timer, boo
 	}
 	piece = (struct piece){ .block = r.start, .blocks = r.len, .evictable = true };
 	served = piece_place(io, &piece, gfp);
-	/* No room is none for this. What a child bio met stays an error. */
-	if (served == SERVED_FAILED)
-		cmpxchg(&io->status, BLK_STS_NOSPC, BLK_STS_OK);
 	if (served != SERVED)
 		return served;
 	served = send_piece(io, timer, &piece, 0, piece.blocks * store->block_size, may_remap);

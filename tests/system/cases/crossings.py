@@ -111,6 +111,12 @@ def exact_data_gives_way_when_the_table_is_full() -> None:
             # the table is stored for good: what squashing was behind when that became full, an eighth.
             exact = [raw.read(fd, BLOCK, number * 2 * BLOCK) == data for number in range(taken)]
             assert not all(exact) and sum(exact) <= after["exact_limit"] * 9 // 8 + 8, sum(exact)
+            # What was squashed may be written again: that it cannot be exact is no refusal.
+            refused = after["nospc"]
+            for number in range(min(taken, 500)):
+                raw.write(fd, data, number * 2 * BLOCK)
+            after = settled()
+            assert after["nospc"] == refused and after["errors"] == 0, after
             os.fsync(fd)
             raw.discard(fd, 0, TIB)
             os.fsync(fd)
