@@ -377,9 +377,12 @@ class Life:
     def read_only(self) -> None:
         assert self.change
         self.change.read_only()
+        # So that the file system knows, through a layer as well: xfs writes its log at mount.
+        run("blockdev", "--setro", self.disk)
         with self.mounted(",".join(filter(None, ("ro", self.fs.always)))) as top:
             if wrong := difference(self.trees[-1], self.manifest(top, False)):
                 raise Failed("of a read-only disk the tree differs: " + "\n".join(wrong))
+        run("blockdev", "--setrw", self.disk)
         self.change.writable()
 
     def end_with_a_tool(self) -> None:
