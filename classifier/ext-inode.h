@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Inodes of ext2, ext3 and ext4, and the blocks they point to: which of them
- * hold content, and of what kind, and which hold further pointers. This is
- * the association of the semantically-smart disk systems (Sivathanu and
- * others, FAST 2003), which David (FAST 2011, section 3.1) builds on.
+ * Inodes of ext2, ext3 and ext4, and the blocks that they map: content of some kind, or further
+ * pointers. This is the association of semantically-smart disk systems (Sivathanu and others, FAST
+ * 2003), which David (FAST 2011, section 3.1) builds on.
  *
- * Maps are read one block at a time: ext_map_inode() tells of the pointers in
- * the inode, and for every block of pointers among them the caller gets that
- * block from wherever it is and calls ext_map_node(). So nothing here recurses
- * or waits, and the caller bounds the work: a node's level is always one less
- * than its parent's, whatever the disk says.
+ * A map is read one block at a time. ext_map_inode() reports the pointers in the inode. For each
+ * block of pointers among them the caller reads the block and calls ext_map_node(). So nothing here
+ * recurses or waits, and the caller bounds the work. A node's level is always one less than its
+ * parent's, whatever the disk says.
  *
- * Everything read is untrusted: pointers out of the volume, lengths and counts
- * that cannot be are left out and counted. Portable, any context, no state.
+ * The disk is not trusted. Pointers out of the volume, and impossible lengths and counts, are
+ * skipped and counted. Portable, any context, no state.
  */
 #ifndef CLASSIFIER_EXT_INODE_H
 #define CLASSIFIER_EXT_INODE_H
@@ -33,12 +31,12 @@ struct ext_inode {
 	u32 generation;		/* i_generation */
 	enum ext_kind kind;	/* of its content; EXT_DATA for a regular file */
 	bool used;
-	bool mapped;		/* has pointers to blocks */
-	bool extents;		/* they are extents, not indirect blocks */
+	bool mapped;		/* it has pointers to blocks */
+	bool extents;		/* the pointers are extents, not indirect blocks */
 	bool verity;
 	bool regular;
 	bool immutable;
-	bool inline_data;	/* its content stands in it */
+	bool inline_data;	/* the content is in the inode */
 	u8 map[EXT_INODE_MAP];
 };
 
@@ -46,7 +44,7 @@ struct ext_inode {
 void ext_parse_inode(const struct ext_geo *geo, u32 ino, const void *raw,
 		     struct ext_inode *inode);
 
-/* A run of blocks that some pointers tell of. */
+/* A run of blocks that a map has. */
 struct ext_run {
 	u64 logical;		/* block within the file */
 	u64 start;		/* block within the volume */
@@ -57,19 +55,21 @@ struct ext_run {
 typedef void (*ext_run_fn)(void *ctx, const struct ext_run *run);
 
 /*
- * Call @fn for every run that the inode's own pointers tell of. Returns the
- * number of pointers that were wrong and left out.
+ * Call @fn for each run that the pointers in the inode have. Returns the number of impossible
+ * pointers, which are skipped.
  */
 unsigned int ext_map_inode(const struct ext_geo *geo, const struct ext_inode *inode,
 			   ext_run_fn fn, void *ctx);
 
-/* The same for the node @block, which a run of @level > 0 with file block @logical told of. */
+/*
+ * The same for the node @block, which was reported as a run of @level > 0 at file block @logical.
+ */
 unsigned int ext_map_node(const struct ext_geo *geo, bool extents, u32 level, u64 logical,
 			  const void *block, ext_run_fn fn, void *ctx);
 
 /*
- * Was the node @block written as one of this inode's extent tree, and of no other's? Its checksum
- * says so, if the file system has metadata_csum; without, nothing does.
+ * Does the node @block belong to this inode's extent tree, by its checksum? False without
+ * metadata_csum.
  */
 bool ext_node_is_of(const struct ext_geo *geo, const struct ext_inode *inode, const void *block);
 

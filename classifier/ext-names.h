@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which files of an ext3 or ext4 volume are chosen by their names: all below some
- * directories, and those with some suffixes.
+ * The files of an ext3 or ext4 volume that are chosen by name: all files below chosen directories,
+ * and all files with chosen suffixes.
  *
- * Names stand in directory blocks, and those on the disk are old while it is in use: what
- * the journal has logged comes home later, some of it much later. So the directories are
- * read as recovery would leave them, each block from the log if its newest copy is there.
- * For that the log is read from its tail on; only whole transactions count.
+ * Names are in directory blocks. While the volume is mounted, directory blocks on the disk are old:
+ * jbd2 writes them home after it has logged them, sometimes much later. So directories are read as
+ * recovery would leave them: a block comes from the log if its newest copy is there. For that, the
+ * log is read from its tail on. Only whole transactions count.
  *
- * The view is made anew whenever anybody needs it and it has changed: a walk through the chosen
- * directories (from the root, if suffixes are chosen), off the I/O path. Every block that was
- * read for it is remembered. It is exact, ext_names_ready(), as long as the log was read to
- * its end and no transaction since logged one of these; then a file that is not in it is
- * not chosen. What a file was before it was moved out of a chosen directory no longer counts.
+ * The view is the set of chosen files. It is made by a walk through the chosen directories, or from
+ * the root if suffixes are chosen. The walk is off the I/O path and remembers each block that it
+ * has read. The view is exact (ext_names_ready()) if the log was read to its end and no later
+ * transaction logged one of these blocks. Then a file that is not in the view is not chosen. When
+ * the view has changed and is needed again, the walk starts again. A file that was moved out of a
+ * chosen directory is no longer chosen.
  *
- * Whatever else happens, no view is ready, and who wants to know must take every file
- * for chosen: a directory that cannot be read or makes no sense, fast commits (which tell
- * of names outside of the log), more names than there is memory for (->full), a log
- * that is not known from its tail to its end, or that grows quicker than it is read.
+ * The view is not ready, and every file counts as chosen, if
  *
- * Portable; the caller serialises, reads, and gives memory. Blocks count from the
- * volume's start.
+ *   - a directory cannot be read, or makes no sense;
+ *   - the volume has fast commits, which change names without the log;
+ *   - there are more names than there is memory for (->full);
+ *   - the log is not known from its tail to its end, or grows faster than it is read.
+ *
+ * Portable; the caller serialises, reads, and gives memory. Blocks count from the volume's start.
  */
 #ifndef CLASSIFIER_EXT_NAMES_H
 #define CLASSIFIER_EXT_NAMES_H
@@ -29,10 +31,10 @@
 
 struct ext_live;
 
-/* What is chosen in the volume that the walk is about. */
+/* What is chosen in the volume. */
 struct ext_names_choice {
 	bool (*suffix)(void *ctx, const char *name, u32 len);
-	/* The chosen directory with the least number above @after, 0: none. */
+	/* The chosen directory with the next inode number after @after; 0: none. */
 	u32 (*next_dir)(void *ctx, u32 after);
 	void *ctx;
 	bool everywhere;	/* suffixes are chosen */
@@ -43,7 +45,7 @@ struct ext_names_choice {
 
 struct ext_names_logged {
 	u64 home;		/* 0: free */
-	u32 at;			/* block of the journal with its newest copy */
+	u32 at;			/* block of the journal with the newest copy of @home */
 	u32 tid;
 };
 
@@ -52,7 +54,7 @@ struct ext_names_inode {
 	u32 flags;
 };
 
-/* A run of blocks of the directory that is being read, or one of its map. */
+/* A run of blocks of the directory that is being read, or a block of its map. */
 struct ext_names_part {
 	u64 start;
 	u32 len;
@@ -60,76 +62,76 @@ struct ext_names_part {
 };
 
 struct ext_names {
-	bool wanted;
-	bool full;		/* there is no room for all; until the choice changes */
-	bool changed;		/* since the walk began */
-	bool resting;		/* no more walks before ext_names_again() */
+	bool wanted;		/* a view is needed */
+	bool full;		/* no room for all names; until the choice changes */
+	bool changed;		/* blocks of the view changed since the walk began */
+	bool resting;		/* no walk before ext_names_again() */
 	bool walking;
-	bool done;
+	bool done;		/* the walk has ended with a view */
 	u32 tries;
 
-	/* in memory given, NULL: none yet */
+	/* The tables, in memory that was given. NULL: none yet. */
 	void *memory;
 	size_t bytes;
-	bool overflow;		/* more is needed */
+	bool overflow;		/* more memory is needed */
 	struct ext_names_part *part;	/* a stack */
-	struct ext_names_logged *log;	/* hashes */
-	struct ext_names_inode *inode;
-	u64 *seen;		/* blocks that the view rests on */
-	u32 *dir;		/* to be read, in the order in which they were found */
-	u32 slots;		/* of the log and of blocks; half as many of the others */
+	struct ext_names_logged *log;	/* a hash table */
+	struct ext_names_inode *inode;	/* a hash table */
+	u64 *seen;		/* a hash table: blocks that the walk has read */
+	u32 *dir;		/* directories to read, in the order in which they were found */
+	u32 slots;		/* of @log and @seen; the other tables have half as many */
 	u32 parts, logged, inodes, chosen, blocks, dirs, next_dir;
 
-	/* how far the log was read */
-	bool in_log;		/* false: it was empty */
-	u32 tail, tid;		/* transactions: the oldest in it, the next to be read */
-	u32 begin;		/* where that begins */
-	u32 at;			/* block of it that comes next */
-	u32 length;		/* of the part already read */
-	u64 stuck;		/* ext_names' stamp() when it was not there yet */
+	/* How far the log was read. */
+	bool in_log;		/* false: the log was empty */
+	u32 tail, tid;		/* oldest transaction in the log, next one to read */
+	u32 begin;		/* block of the log where @tid begins */
+	u32 at;			/* block of the log to read next */
+	u32 length;		/* blocks read so far */
+	u64 stuck;		/* stamp() when the next transaction was not there yet */
 
-	/* what is being read */
+	/* What is being read. */
 	bool reading_log;
 	bool reading_inode;
-	bool extents;		/* of a directory's map */
-	bool failed;		/* it makes no sense */
-	u32 ino;		/* the directory's */
-	u32 level;		/* of its map; 0: names */
+	bool extents;		/* the directory's map has extents */
+	bool failed;		/* the directory makes no sense */
+	u32 ino;		/* of the directory */
+	u32 level;		/* of the map block; 0: a directory block */
 	u64 now;		/* block, 0: none */
-	u64 asked;		/* where it was looked for, 0: it was not */
+	u64 asked;		/* the place where @now is read, 0: not asked yet */
 	u64 stamp;
 
 	u64 errors;		/* walks given up */
-	u64 walks;		/* those done */
+	u64 walks;		/* walks completed */
 };
 
-/* Nothing is known (any more); memory stays. */
+/* Forget everything but the memory. */
 void ext_names_forget(struct ext_names *n);
 
-/* The choice is another one. */
+/* The choice has changed. */
 void ext_names_choose(struct ext_names *n);
 
-/* Blocks of the volume are written, not by way of the journal. */
+/* Blocks of the volume are written without the journal. */
 static inline void ext_names_written(struct ext_names *n)
 {
 	n->changed = true;
 }
 
-/* To be called every few seconds while somebody wants to know. */
+/* Call every few seconds while a view is needed. */
 static inline void ext_names_again(struct ext_names *n)
 {
 	n->resting = false;
 }
 
-/* Is the view there, and exact now? */
+/* Is there a view, and is it exact now? */
 bool ext_names_ready(const struct ext_live *e);
 
-/* Is the file chosen by name? Only while the view is ready. */
+/* Is the file chosen by name? Call only while the view is ready. */
 bool ext_names_has(const struct ext_names *n, u32 ino);
 
 /*
- * The block to read next to make the view ready, 0: none; and what was in it (NULL: cannot
- * be read). The layout has to be known. Looks at no more than one directory's runs.
+ * The block to read next for the walk, 0: none. Then ext_names_learn() takes its content; NULL: not
+ * readable. The layout has to be known. Looks at no more than one directory's runs.
  */
 u64 ext_names_want(struct ext_live *e, const struct ext_names_choice *choice);
 void ext_names_learn(struct ext_live *e, const struct ext_names_choice *choice,

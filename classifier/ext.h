@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ext2, ext3 and ext4 as they lie on the disk: the superblock, checked once
- * and turned into a geometry, and which blocks are metadata by their place.
+ * The on-disk format of ext2, ext3 and ext4: the superblock as a geometry, and the blocks that are
+ * metadata by their place.
  *
- * Everything here is read from an untrusted disk. ext_parse_super() is the
- * check: what it has accepted can be computed with (no product overflows, no
- * divisor is 0), and nobody else checks again.
+ * The disk is not trusted. ext_parse_super() checks a superblock. Computing with what it has
+ * accepted is safe (no product overflows, no divisor is 0), so nobody checks again.
  *
  * Portable, any context, no state.
  */
@@ -47,12 +46,10 @@
 #define EXT_INCOMPAT_ENCRYPT		0x10000
 
 /*
- * Features whose metadata has a form that content can be compared with, which
- * inode association wants (assoc.h): of the incompatible ones filetype, recover,
- * extents, flex_bg, csum_seed, largedir, inline_data and casefold besides those
- * above, but not ea_inode, dirdata and encrypt; of the read-only ones all up to
- * metadata_csum but quota, snapshots and shared blocks, and project, verity,
- * orphan_present.
+ * Features whose metadata has a form that exclude.h knows. Inode association needs that (assoc.h).
+ * Of the incompatible features: those named here, and filetype, extents, flex_bg, largedir,
+ * inline_data and casefold; not ea_inode, dirdata and encrypt. Of the read-only features: all up to
+ * metadata_csum except quota, snapshots and shared blocks; and project, verity, orphan_present.
  */
 #define EXT_INCOMPAT_KNOWN	(0x2c242 | EXT_INCOMPAT_RECOVER | EXT_INCOMPAT_META_BG | \
 				 EXT_INCOMPAT_64BIT | EXT_INCOMPAT_MMP | EXT_INCOMPAT_CSUM_SEED)
@@ -68,7 +65,7 @@ enum ext_kind {
 	EXT_BOOT,		/* in front of the superblock */
 	EXT_SUPER,		/* superblock or backup */
 	EXT_GDT,		/* group descriptors or backup */
-	EXT_GDT_RESERVED,	/* kept free for more of them */
+	EXT_GDT_RESERVED,	/* reserved for more group descriptors */
 	EXT_BLOCK_BITMAP,
 	EXT_INODE_BITMAP,
 	EXT_INODE_TABLE,
@@ -83,7 +80,7 @@ enum ext_kind {
 	EXT_QUOTA,
 	EXT_ORPHAN,		/* orphan file */
 	EXT_VERITY,		/* Merkle tree and descriptor, beyond a file's end */
-	EXT_RESERVED_INODE,	/* of an inode the format reserves: bad blocks, boot loader */
+	EXT_RESERVED_INODE,	/* content of a reserved inode: bad blocks, boot loader */
 	EXT_KINDS
 };
 
@@ -102,8 +99,8 @@ struct ext_geo {
 	u32 itable_blocks;	/* per group */
 	u32 desc_size;
 	u32 desc_bits;		/* log2 of descriptors per block */
-	u32 gdt_blocks;		/* behind each superblock, without meta_bg's */
-	u32 reserved_gdt;
+	u32 gdt_blocks;		/* descriptor blocks behind each superblock, without meta_bg's */
+	u32 reserved_gdt;	/* reserved blocks behind these */
 	u32 meta_bg_from;	/* first descriptor block that meta_bg places; U32_MAX: none */
 	u32 backup_groups[2];	/* sparse_super2 */
 	u32 compat, incompat, ro_compat;
@@ -113,8 +110,8 @@ struct ext_geo {
 	u32 quota_ino[3];
 	u32 orphan_ino;
 	u32 mount_state;	/* s_state */
-	u32 mounts;		/* so far: s_mnt_count, 16 bits */
-	u32 checksum_seed;	/* with that feature; otherwise the uuid's checksum is it */
+	u32 mounts;		/* s_mnt_count, 16 bits */
+	u32 checksum_seed;	/* s_checksum_seed with csum_seed, else the uuid's checksum */
 	u8 uuid[16];
 };
 
@@ -124,16 +121,15 @@ static inline u32 ext_block_size(const struct ext_geo *geo)
 }
 
 /*
- * Check the superblock at @super (1024 bytes, any alignment) of a volume that
- * has at most @bytes and fill *geo. Returns NULL, or what is wrong with it.
- * A backup and an external journal device are refused, too.
+ * Parse the superblock @super (1024 bytes, any alignment) of a volume of at most @bytes into *geo.
+ * Returns NULL, or what is wrong. Refuses backups and external journal devices, too.
  */
 const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo);
 
-/* Does what has a superblock's magic number say that it is a backup? */
+/* @super has a superblock's magic number. Is it a backup? */
 bool ext_is_backup(const void *super);
 
-/* Do both describe the same file system, perhaps resized or with other features? */
+/* Are they the same file system? Its size and features may have changed. */
 bool ext_same(const struct ext_geo *a, const struct ext_geo *b);
 
 /* Does @group begin with a superblock? */
@@ -145,10 +141,10 @@ bool ext_has_super(const struct ext_geo *geo, u32 group);
  */
 enum ext_kind ext_fixed_kind(const struct ext_geo *geo, u64 block);
 
-/* The block that holds the group descriptors @index * 2^desc_bits and following. */
+/* Descriptor block number @index. Its first descriptor is that of group @index << desc_bits. */
 u64 ext_gdt_block(const struct ext_geo *geo, u32 index);
 
-/* Number of blocks of descriptors. */
+/* How many descriptor blocks there are. */
 static inline u32 ext_gdt_count(const struct ext_geo *geo)
 {
 	return ((u64)geo->groups + (1u << geo->desc_bits) - 1) >> geo->desc_bits;
@@ -158,7 +154,7 @@ struct ext_group {
 	u64 block_bitmap;
 	u64 inode_bitmap;
 	u64 inode_table;
-	u32 inodes;		/* those behind were never initialised: garbage, with uninit_bg */
+	u32 inodes;		/* inodes from this one on were never initialised (uninit_bg) */
 };
 
 /*
@@ -169,8 +165,8 @@ bool ext_parse_group(const struct ext_geo *geo, const void *block, u32 slot,
 		     struct ext_group *group);
 
 /*
- * Where inode @ino lies: in the block returned (from its group's inode
- * table), at byte *offset. The caller has checked that 1 <= ino <= geo->inodes.
+ * Returns the block in which inode @ino lies, and its byte *offset there. @group: the inode's
+ * group. The caller has checked that 1 <= ino <= geo->inodes.
  */
 u64 ext_inode_block(const struct ext_geo *geo, const struct ext_group *group, u32 ino,
 		    u32 *offset);

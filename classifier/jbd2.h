@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Journal snooping: what a live jbd2 journal says about blocks elsewhere.
+ * Journal snooping: which blocks a live jbd2 journal has logged.
  *
- * jbd2 logs every metadata block before it is written home: a transaction's
- * descriptor blocks name the home blocks, the blocks themselves follow, then a
- * commit block. So while a file system with a journal is mounted, a write whose
- * block stands in no transaction that is still in the log is not metadata:
- * the write-ahead order classifies it at once. David (FAST 2011, section 3.1.2)
- * reads journals to decide about inodes earlier; here the order itself decides.
+ * jbd2 logs each metadata block before it writes the block home. A transaction is descriptor
+ * blocks, which name the home blocks; the logged blocks; and a commit block. So while a file system
+ * with a journal is mounted, a write to a block that no transaction in the log names is not
+ * metadata. The write-ahead order decides at once. (David, FAST 2011, section 3.1.2, reads journals
+ * to learn of inodes earlier. Here the order itself is the evidence.)
  *
- * That holds only if no transaction that may still be written home was missed.
- * jbd2_complete() tells. After anything that was not understood, not seen or
- * found no room it is false, and becomes true again by itself once the log's
- * tail, as the journal's superblock tells it, has passed the trouble. A crash
- * and recovery are no special case: recovery writes only logged blocks (and,
- * with fast commits, others: the mount state is for that), and restarts the
- * log behind everything.
+ * That holds only if no transaction was missed that may still be written home. jbd2_complete() says
+ * so. It becomes false when something in the log was not understood, was not seen, or found no
+ * room. It becomes true again when the log's tail, which is in the journal's superblock, has passed
+ * that place. Crash and recovery need no special case. Recovery writes only logged blocks, and
+ * restarts the log behind them. (With fast commits it writes others, but the volume does not count
+ * as mounted then.)
  *
- * Control blocks are known by their first word. A logged block that happens to
- * begin with it is written with that word cleared (JBD2_FLAG_ESCAPE), so no
- * file's content can look like a control block.
+ * A control block has a magic number in its first word. If a logged block begins with the same
+ * number, jbd2 writes it with that word cleared (JBD2_FLAG_ESCAPE). So no file content can look
+ * like a control block.
  *
- * A revoke record takes a block out again, at its transaction's commit and not
- * before: until then recovery may still write the block home.
+ * A revoke record removes a block from the set when its transaction commits. Not earlier, because
+ * until then recovery may still write the block home.
  *
- * Descriptor blocks with tags of all formats (8 to 16 bytes; checksums v1 to
- * v3, 64 bit) are read. Checksums are not verified: a torn control block is
- * never committed, and reading too much into it only keeps more.
+ * Descriptor tags of all formats are read (8 to 16 bytes; checksums v1 to v3; 64 bit). Checksums
+ * are not verified. A torn control block is never committed, and a tag too many only keeps more.
  *
  * Portable, any context; the caller serialises.
  */
@@ -51,34 +48,33 @@ enum jbd2_block_kind {
 struct jbd2_counters {
 	u64 descriptors, commits, revokes, supers;
 	u64 tags;		/* home blocks named */
-	u64 revoked;		/* records that took a block out */
-	u64 bad;		/* control blocks not understood */
-	u64 missed;		/* times that something was not seen, or had no room */
+	u64 revoked;		/* revoke records that removed a block */
+	u64 bad;		/* control blocks that were not understood */
+	u64 missed;		/* how often something was not seen, or had no room */
 };
 
 struct jbd2 {
-	/* the volume's */
-	u64 blocks;
+	u64 blocks;		/* of the volume */
 	u32 block_size;
 
-	/* from the journal's superblock */
+	/* From the journal's superblock. */
 	bool known;
 	u32 maxlen;		/* blocks of the journal */
-	u32 first;		/* where the log begins, and goes on behind its end */
+	u32 first;		/* first block of the log, to which it wraps */
 	u32 fast;		/* blocks at the journal's end that are for fast commits */
 	u32 features;		/* incompatible ones */
 	u32 start;		/* block where the oldest transaction in the log begins, 0: empty */
-	u32 tail;		/* its number */
+	u32 tail;		/* number of that transaction */
 
 	bool unseen;		/* control blocks went by before the superblock was known */
-	bool tail_fresh;	/* ->tail moved since anything was last missed */
+	bool tail_fresh;	/* ->tail has moved since something was missed */
 	bool joined;		/* ->complete_from is valid */
-	u32 complete_from;	/* this transaction and all later ones were seen whole */
+	u32 complete_from;	/* this transaction and all later ones were seen completely */
 	u32 head;		/* newest transaction seen */
 
 	struct logset set;
 
-	u64 *pending;		/* records of transaction ->pending_tid, not yet committed */
+	u64 *pending;		/* revoke records of ->pending_tid, which has not committed yet */
 	u32 pending_room;
 	u32 pending_nr;
 	u32 pending_tid;
@@ -86,13 +82,13 @@ struct jbd2 {
 	struct jbd2_counters count;
 };
 
-/* Begin with nothing known, of a volume of @blocks. Keeps the memory given. */
+/* Start with a volume of @blocks and an unknown journal. Keeps memory that was given. */
 void jbd2_init(struct jbd2 *j, u64 blocks, u32 block_size);
 
 /*
- * Learn the journal's superblock from @block, read from the disk. Returns NULL
- * or what is wrong. @maxlen: blocks that the journal really has. Before the
- * read is begun, jbd2_expect_super() has to be called.
+ * Call jbd2_expect_super(), read the journal's superblock from the disk, then call
+ * jbd2_read_super(). @maxlen: how many blocks the journal's map has. Returns NULL, or what is
+ * wrong.
  */
 void jbd2_expect_super(struct jbd2 *j);
 const char *jbd2_read_super(struct jbd2 *j, const void *block, u32 maxlen);
@@ -106,27 +102,27 @@ static inline bool jbd2_control(__be32 word)
 	return word == cpu_to_be32(JBD2_MAGIC);
 }
 
-/* The transaction that a control block is of. */
+/* The transaction of a control block. */
 static inline u32 jbd2_tid(const void *block)
 {
 	return get_unaligned_be32(block + 8);
 }
 
 /*
- * Read a log back: what is @block, if it is a control block of transaction @tid? Else
- * JBD2_LOGGED. Of a descriptor @tag is told the home blocks, in the order in which what is
- * logged follows.
+ * For reading a log back. Returns the kind of @block if it is a control block of transaction @tid,
+ * else JBD2_LOGGED. For a descriptor, calls @tag for each home block, in the order of the logged
+ * blocks that follow.
  */
 enum jbd2_block_kind jbd2_read(const struct jbd2 *j, u32 tid, const void *block,
 			       void (*tag)(void *ctx, u64 home), void *ctx);
 
-/* Blocks of the log, which goes round. */
+/* Blocks of the log, a ring. */
 static inline u32 jbd2_log_blocks(const struct jbd2 *j)
 {
 	return j->maxlen - j->first - j->fast;
 }
 
-/* Do fast commits change the disk in ways that the log does not tell? */
+/* Does the journal have fast commits? They change the disk without the log. */
 bool jbd2_has_fast_commits(const struct jbd2 *j);
 
 /* Is transaction @a older than @b? Numbers wrap. */
@@ -135,10 +131,10 @@ static inline bool jbd2_before(u32 a, u32 b)
 	return (s32)(a - b) < 0;
 }
 
-/* A part of a block of the journal is written, or something else that was not understood. */
+/* Only a part of a journal block was written, or something that is not understood. */
 void jbd2_missed(struct jbd2 *j);
 
-/* Does a block outside of the log set prove that it is not metadata? */
+/* Is a block that is not in the log set certainly not metadata? */
 bool jbd2_complete(const struct jbd2 *j);
 
 static inline bool jbd2_has(const struct jbd2 *j, u64 block)

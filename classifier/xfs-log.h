@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Log snooping: what the internal log of a live xfs says about blocks elsewhere.
+ * Log snooping: which blocks of directories the internal log of a live xfs has changes to.
  *
- * A directory block of several file-system blocks may lie in several places, of
- * which only the first has a header. But xfs writes no directory buffer home
- * before the log records that hold its changes are on the disk, and the log's
- * tail stays in front of them until it is home. A buffer's item in the log
- * begins with its place and length (xfs_buf_log_format), one for each place of a
- * buffer in pieces that has changes. So while xfs_log_complete() is true, a
- * block that xfs_log_has() not is part of no changed directory block.
+ * A directory block of several file-system blocks may lie in several segments, and only the first
+ * has a header. But xfs writes a directory buffer home only after the log records with its changes
+ * are on the disk, and the log's tail does not pass them before it is home. A buffer's item in the
+ * log begins with its place and length (xfs_buf_log_format); there is one for each segment with
+ * changes. So while xfs_log_complete(), a block without xfs_log_has() belongs to no changed segment
+ * of a directory.
  *
- * A piece without changes is not named, and is written home with the others.
- * Its content is what it was, so if that is not one repeated word it is what the
- * store holds: whoever squashes has to keep what overwrites a stored block.
+ * A segment without changes is written home with the others, but the log does not name it. Its
+ * content is what it was before. So if it is not one repeated word, the store has it. For that
+ * reason a write that overwrites a stored block is kept.
  *
- * The log is read as a stream of sectors, as they are written: record header with
- * the first words of all sectors, which the sectors themselves hold the cycle's
- * number in place of; operations with their headers; regions, which may be
- * continued in a later record. What is not a buffer's format is passed over.
- * Transactions need not be told apart or be committed: taking too much only
- * keeps more. Nothing is ever taken out for a cancelled buffer.
+ * The log is parsed as a stream of sectors, while they are written:
  *
- * Records come in any order, as many as the file system has buffers for; each
- * comes in one piece, or its pieces in order, and others may come between some
- * pieces (a server's page cache may be written to the disk while a record is still
- * being copied to it). What is behind one that is missing is of no transaction
- * that is on the disk.
+ *   - A record header. It has the first word of each sector of the record; the sectors themselves
+ *     have the cycle's number in place of it.
+ *   - Operations with their headers, and regions. A later record may continue a region. Regions
+ *     that are no buffer format are skipped.
  *
- * It is not complete from a mount on, until a record says that all that was
- * logged before the mount's first record is home: at once where the log was seen
- * to end in the record of an unmount, or, where a mount cleared what is behind its
- * end, the sectors in front of that are read back and do. So, too, after anything that was not
- * understood, or found no room; then two records have to say so, as a transaction
- * may have been under way.
+ * Transactions are not told apart, and need not commit, because a block too many in the set only
+ * keeps more. For the same reason a cancelled buffer is not removed.
  *
- * Sectors are of 512 bytes. A sector's position counts from the beginning of
- * cycle 0: cycle * sectors of the log + its place. Portable, any context; the
- * caller serialises. A sector costs its operations, at most 42.
+ * Records come in any order, as many as the file system has buffers. A record comes in one request,
+ * or in several in order, and those of other records may come between them. (A server's page cache
+ * may be written while a record is still being copied to it.) If a record is missing, the records
+ * behind it belong to no transaction that is on the disk.
+ *
+ * From a mount on, the set is incomplete until a record shows that everything logged before the
+ * mount's first record is home. It is complete at once if the log was seen to end with the record
+ * of an unmount. It is also complete if the mount has cleared the sectors behind the log's end, and
+ * the sectors in front of these, which are read back, end with such a record. The set is
+ * incomplete, too, after something in the log was not understood or found no room. Then two records
+ * have to show it, as a transaction may have been under way.
+ *
+ * Sectors are of 512 bytes. A sector's position counts from the beginning of cycle 0: cycle *
+ * sectors of the log + place in the log. Portable, any context; the caller serialises. A sector
+ * costs its operations, at most 42.
  */
 #ifndef CLASSIFIER_XFS_LOG_H
 #define CLASSIFIER_XFS_LOG_H
@@ -47,15 +48,15 @@
 #define XFS_LOG_MAGIC		0xfeedbabeu
 #define XFS_LOG_CLIENT		0xaa
 #define XFS_LOG_UNMOUNT		0x20
-#define XFS_LOG_HEADER_BYTES	32768	/* of a record, for which one sector of header is enough */
+#define XFS_LOG_HEADER_BYTES	32768	/* of a record for each sector of header */
 
-#define XFS_LOG_RECORD_SECTORS	512	/* of content, at most */
+#define XFS_LOG_RECORD_SECTORS	512	/* most sectors of content of a record */
 #define XFS_LOG_REMEMBERED	8	/* sectors that a page cache may write again */
-#define XFS_LOG_AHEAD		(8 * (512 + 8))	/* sectors that may come before others */
-#define XFS_LOG_RUNS		8	/* of them */
+#define XFS_LOG_AHEAD		(8 * (512 + 8))	/* sectors that may come out of order */
+#define XFS_LOG_RUNS		8	/* runs of these */
 #define XFS_LOG_BESIDE		4	/* records whose sectors may come in turns */
-#define XFS_LOG_PARTS		16	/* of formats that a record's end cut off */
-#define XFS_LOG_FORMAT_BYTES	16	/* of a format: what says where the buffer is */
+#define XFS_LOG_PARTS		16	/* formats that were cut off at a record's end */
+#define XFS_LOG_FORMAT_BYTES	16	/* first bytes of a format: the place of the buffer */
 
 /* A record begins with this, in a sector of its own. */
 struct xfs_log_header {
@@ -84,12 +85,12 @@ struct xfs_log_geo {
 
 struct xfs_log_counters {
 	u64 records;
-	u64 formats;		/* directory blocks, or what may be parts of one, that were named */
-	u64 bad;		/* what made no sense */
-	u64 missed;		/* times that the stream was lost, or there was no room */
+	u64 formats;		/* buffers named that are, or may be parts of, directory blocks */
+	u64 bad;		/* records and operations that make no sense */
+	u64 missed;		/* how often the stream was lost, or there was no room */
 };
 
-/* What one record has of a format that goes on in another one. */
+/* The part of a format that one record has. Another record has the rest. */
 struct xfs_log_part {
 	bool used;
 	u32 id;			/* of the transaction */
@@ -98,81 +99,81 @@ struct xfs_log_part {
 	u8 format[XFS_LOG_FORMAT_BYTES];
 };
 
-/* What is known of a record of which not all sectors have come. */
+/* A record whose sectors have not all come. */
 struct xfs_log_record {
 	u64 start;		/* position */
-	u32 headers;		/* sectors of header, 0: none is being read */
-	u32 content;		/* and of content */
+	u32 headers;		/* sectors of header, 0: no record is being read */
+	u32 content;		/* sectors of content */
 	u32 at;			/* sectors read */
-	u32 operations;		/* left that are looked at */
-	bool unmount;
+	u32 operations;		/* how many more may be looked at */
+	bool unmount;		/* it has the operation of an unmount */
 	__be32 first_word[XFS_LOG_RECORD_SECTORS];
 
-	/* the operation being read */
+	/* The operation that is being read. */
 	u8 operation[12];
-	u32 operation_bytes;	/* of it, so far */
-	u32 left;		/* bytes of its region */
-	u32 id;
+	u32 operation_bytes;	/* bytes of @operation so far */
+	u32 left;		/* bytes of its region still to come */
+	u32 id;			/* of the transaction */
 	bool continued;		/* its region goes on in another record */
-	bool wanted;		/* it may be a format */
-	bool rest;		/* it may be the rest of one, whose beginning is still to come */
+	bool wanted;		/* its region may be a format */
+	bool rest;		/* its region may be the rest of a format that is still to come */
 	u8 format[XFS_LOG_FORMAT_BYTES];
-	u32 format_bytes;	/* of it, so far */
+	u32 format_bytes;	/* bytes of @format so far */
 };
 
 struct xfs_log {
 	struct xfs_log_geo geo;
 
-	bool joined;		/* ->head is what follows the sector read last */
+	bool joined;		/* ->head is the sector behind the one read last */
 	bool complete;
-	bool at_rest;		/* the last record was an unmount's */
-	bool fresh;		/* nothing was under way when it was joined: a mount began */
-	u8 proofs;		/* records that are wanted to say so before it is complete */
+	bool at_rest;		/* the last record was that of an unmount */
+	bool fresh;		/* joined at a mount: no transaction was under way */
+	u8 proofs;		/* so many more records have to show that the set is complete */
 	u32 head_block, head_cycle;
-	u64 base;		/* position: where it was joined */
-	u64 seen;		/* position: all from ->base to here was read */
+	u64 base;		/* position at which it was joined */
+	u64 seen;		/* position: all sectors from ->base to here were read */
 	struct {
-		u64 start, end;	/* and this; 0, 0: free */
+		u64 start, end;	/* positions: these sectors were read, too; 0, 0: free */
 	} run[XFS_LOG_RUNS];
-	u64 highest;		/* position of the newest record ever seen */
+	u64 highest;		/* position of the newest record so far */
 	u64 complete_from;	/* position: all records from here on were seen */
 	u64 tail;		/* position, from the newest record */
-	u64 expired;		/* the tail that the set was last cleared by */
-	u64 cleared;		/* the tail that the last mount told, in the sectors it cleared */
-	bool look;		/* what is in front of these is wanted */
-	u32 end_block, end_cycle;	/* the first of them */
+	u64 expired;		/* the tail by which the set was expired last */
+	u64 cleared;		/* the tail in the sectors that the last mount cleared */
+	bool look;		/* the sectors in front of these are to be read */
+	u32 end_block, end_cycle;	/* the first sector that was cleared */
 
-	struct xfs_log_record now;	/* the one being read */
+	struct xfs_log_record now;	/* the record that is being read */
 	struct {
 		struct xfs_log_record record;	/* ->headers 0: free */
-		u32 block, cycle;		/* of the sector that it goes on with */
-	} paused[XFS_LOG_BESIDE];		/* one of them is free, to change places */
+		u32 block, cycle;		/* of its next sector */
+	} paused[XFS_LOG_BESIDE];		/* one is always free, for swapping with @now */
 
-	struct xfs_log_part first[XFS_LOG_PARTS];	/* whose rest is still to come */
-	struct xfs_log_part rests[XFS_LOG_PARTS];
+	struct xfs_log_part first[XFS_LOG_PARTS];	/* beginnings; the rest is to come */
+	struct xfs_log_part rests[XFS_LOG_PARTS];	/* rests; the beginning is to come */
 
 	struct logset set;	/* of file-system blocks */
 	struct xfs_log_counters count;
 	u8 last[XFS_LOG_REMEMBERED][512];	/* the sectors before ->head, at place % 8 */
 };
 
-/* Begin on a log of which nothing is known. Keeps the memory given. */
+/* Start with a log of which nothing is known. Keeps memory that was given. */
 void xfs_log_init(struct xfs_log *l, const struct xfs_log_geo *geo);
 
 /* The sector at @place of the log is written. */
 void xfs_log_write(struct xfs_log *l, u32 place, const void *sector);
 
-/* Somebody begins to mount the file system: he may recover it, but if it was seen to be at rest. */
+/* A mount begins. It may recover the log, unless the log was seen to be at rest. */
 void xfs_log_mount(struct xfs_log *l);
 
 /*
- * What to read, false: nothing: *sectors, at most XFS_LOG_REMEMBERED, of the log from *place on.
- * Each true is answered by xfs_log_learn(), with NULL if they could not be read.
+ * What to read: *sectors of the log from *place on, at most XFS_LOG_REMEMBERED. False: nothing.
+ * After each true call xfs_log_learn(), with NULL if the sectors could not be read.
  */
 bool xfs_log_want(struct xfs_log *l, u32 *place, u32 *sectors);
 void xfs_log_learn(struct xfs_log *l, const void *content);
 
-/* Does a block outside of the set prove that it has no logged change? */
+/* Has a block that is not in the set certainly no logged change? */
 static inline bool xfs_log_complete(const struct xfs_log *l)
 {
 	return l->complete;
@@ -183,7 +184,7 @@ static inline bool xfs_log_has(const struct xfs_log *l, u64 block)
 	return logset_has(&l->set, block);
 }
 
-/* Its header needs so many sectors. */
+/* Sectors of the record's header. */
 static inline u32 xfs_log_headers(const struct xfs_log_header *h)
 {
 	return max(DIV_ROUND_UP(be32_to_cpu(h->size), XFS_LOG_HEADER_BYTES), 1u);

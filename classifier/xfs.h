@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One mounted xfs of version 5, as its writes go by.
+ * The verdict on writes to one mounted xfs of version 5.
  *
- * Every metadata buffer of version 5 carries the file system's uuid near its
- * beginning, at one of a few offsets. Allocation group headers and the internal
- * log are known by their place. Nothing has to be learned or read: the
- * superblock is enough, and a verdict holds whatever came before.
+ * Each metadata buffer of version 5 has the file system's uuid at one of a few offsets near its
+ * beginning. Allocation group headers and the internal log are known by their place. So the
+ * superblock is enough: nothing else has to be read, and earlier writes do not matter.
  *
- * What has no uuid: realtime bitmap and summary, so a file system that has a
- * realtime section is kept whole. And the later blocks of a directory block that
- * is several file-system blocks large: where free space is scattered, such a
- * directory block is in pieces (xfs_da_grow_inode_int()), and nothing in a piece
- * nor beside it says what it is. mkfs makes such a file system with -n size=, and for
- * blocks below 4 KiB. There, a block without uuid is data only if the log tells of
- * no directory's change to it (xfs-log.h) and the store does not hold it. And only if the
- * superblock has a feature that keeps out kernels before 5.5: they write home what memory held
- * where a new directory block has had no change, so neither of the two knows of it.
+ * Two kinds of metadata have no uuid:
+ *
+ *   - Realtime bitmap and summary. A file system with a realtime section is kept completely.
+ *   - The later blocks of a directory block that is larger than a file-system block. mkfs makes
+ *     such a file system with -n size=, and for blocks below 4 KiB. If free space is scattered, the
+ *     directory block lies in several segments (xfs_da_grow_inode_int()), and the later ones have
+ *     nothing that identifies them. In such a file system a block without uuid is data only if
+ *     the log has no change of a directory to it (xfs-log.h), and the store does not hold it.
+ *     The superblock must also have a feature that keeps out kernels before 5.5. Those write stale
+ *     memory home where a new directory block has had no change, which neither of the two shows.
  *
  * Portable; the caller serialises.
  */
@@ -25,13 +25,13 @@
 #include "selfid.h"
 #include "xfs-log.h"
 
-#define XFS_SUPER_BYTES		512	/* the least; it is in the first sector of the volume */
+#define XFS_SUPER_BYTES		512	/* at least; in the first sector of the volume */
 #define XFS_MAGIC		0x58465342	/* "XFSB", big-endian, at byte 0 */
-#define XFS_HEAD_BYTES		176	/* what any header's uuid is within */
+#define XFS_HEAD_BYTES		176	/* the uuid of each header is within so many bytes */
 
 struct xfs_geo {
-	u8 uuid[SELFID_UUID];	/* as metadata carries it */
-	u8 log_uuid[SELFID_UUID];	/* as log records do */
+	u8 uuid[SELFID_UUID];	/* in each metadata block */
+	u8 log_uuid[SELFID_UUID];	/* in each log record */
 	u64 sectors;
 	u64 log_start;		/* sectors; internal log */
 	u64 log_sectors;
@@ -39,60 +39,59 @@ struct xfs_geo {
 	u32 ag_header_sectors;
 	u32 block_bytes;
 	u32 directory_blocks;	/* in a directory block */
-	bool cleared;		/* only kernels that clear new directory blocks can write to it */
-	const char *unsafe;	/* why it cannot be decided about, or NULL */
+	bool cleared;		/* only kernels that clear new directory blocks can mount it */
+	const char *unsafe;	/* why all of it has to be kept, or NULL */
 };
 
 /*
- * Check the superblock @super, of as many bytes as its sb_sectsize says but at
- * most @bytes, on a disk of @sectors from the volume's start on. NULL if it is
- * one, otherwise what is wrong.
+ * Parse the superblock @super, of sb_sectsize bytes but at most @bytes. The disk has @sectors from
+ * the volume's start on. Returns NULL, or what is wrong.
  */
 const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xfs_geo *geo);
 
 /*
- * What the file-system block that begins with the XFS_HEAD_BYTES at @head is,
- * SELFID_DATA: no metadata. *blocks: how many blocks belong together.
+ * What a file-system block is that begins with the XFS_HEAD_BYTES at @head. SELFID_DATA: not
+ * metadata. *blocks: how many blocks from this one on belong together.
  */
 enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32 *blocks);
 
 struct xfs_live {
 	struct xfs_geo geo;
 	struct xfs_geo fresh;		/* being parsed */
-	const char *wrong;		/* keep everything, NULL: nothing wrong */
+	const char *wrong;		/* why everything is kept, or NULL */
 	struct selfid_open open;
-	enum selfid_sign sign;		/* of the last write; whoever looks clears it */
+	enum selfid_sign sign;		/* of the last write; the reader clears it */
 	u64 errors;
 	u8 super[4096];
 	/*
-	 * Is any of these sectors held by the caller's store, other than as one repeated word?
-	 * NULL: who knows; then a file system with large directory blocks is kept whole.
+	 * classifier_stored(). NULL: not known; then a file system with large directory blocks is
+	 * kept completely.
 	 */
 	bool (*stored)(void *ctx, u64 sector, u32 sectors);
 	void *stored_ctx;
-	bool pieces_known;		/* the caller knows a directory's pieces */
-	u64 start;			/* of the volume: ->stored counts from the disk's */
-	u64 asked;			/* what is being read of the log, 0: nothing */
-	struct xfs_log log;		/* with large directory blocks only */
+	bool pieces_known;		/* the caller knows all segments of directory blocks */
+	u64 start;			/* of the volume; ->stored counts from the disk's start */
+	u64 asked;			/* sector of the log that is being read, 0: none */
+	struct xfs_log log;		/* only with large directory blocks */
 };
 
 /*
- * As btrfs_live_init(). @super: so many @bytes from the volume's start on, at least 512.
- * ->stored and ->pieces_known were set before.
+ * As btrfs_live_init(). @super: the first @bytes of the volume, at least 512. ->stored and
+ * ->pieces_known were set before.
  */
 const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 sectors);
 
 /*
- * As btrfs_live_write(); never undecided. What is behind ->geo.sectors is kept, which may grow
- * here: the caller is to enlarge the volume then.
+ * As btrfs_live_write(), but never undecided. Sectors behind ->geo.sectors are kept. A write of the
+ * superblock may increase ->geo.sectors; then the caller enlarges the volume.
  */
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
 			    enum selfid_reason *reason);
 
-/* Somebody begins to mount it. */
+/* A mount begins. */
 void xfs_live_mount(struct xfs_live *x);
 
-/* As classifier_memory() and classifier_give(): for what the log says. */
+/* As classifier_memory() and classifier_give(), for the log set. */
 size_t xfs_live_memory(const struct xfs_live *x, size_t limit);
 void *xfs_live_give(struct xfs_live *x, void *memory, size_t bytes);
 size_t xfs_live_bytes(const struct xfs_live *x);
@@ -101,7 +100,7 @@ size_t xfs_live_bytes(const struct xfs_live *x);
 bool xfs_live_want(struct xfs_live *x, u64 *sector, u32 *bytes);
 void xfs_live_learn(struct xfs_live *x, u64 sector, const void *content);
 
-/* Is there something to read, or memory wanted, of which at most @limit? */
+/* Is there something to read, or is memory needed? @limit: as for xfs_live_memory(). */
 static inline bool xfs_live_wants_work(const struct xfs_live *x, size_t limit)
 {
 	return unlikely(x->geo.directory_blocks > 1) &&
