@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The drive's buffer: segments, each of which holds one run of sectors. As more
- * are added at its end than it has room for, the first ones scroll out. Data that
- * is to be written yet is at a segment's end.
+ * The drive's buffer: segments, each with one run of sectors. Sectors are added at the end of the
+ * run; if the segment is full, the first ones are dropped. Dirty sectors are at the end.
  */
 #ifndef DAVID_MODEL_CACHE_H
 #define DAVID_MODEL_CACHE_H
@@ -13,18 +12,18 @@ struct segment {
 	u64 start, end;		/* empty if the same */
 	u64 dirty;		/* sectors at the end that are not on the media */
 	u64 dirty_since;	/* time when the first of these arrived */
-	u64 used;		/* the larger the later */
+	u64 used;		/* cache->clock at the last use */
 	u64 dropped;		/* sectors before this one cannot be hit any more */
-	u64 asked;		/* the host has had all before this one */
-	u32 returns;		/* how often a read went on with it after something else */
-	bool write;		/* was last given to a write */
+	u64 asked;		/* the host has read all sectors before this one */
+	u32 returns;		/* how often a read continued it after another command */
+	bool write;		/* taken by a write */
 };
 
 struct cache {
 	const struct profile *profile;
 	u64 clock;		/* for struct segment's used */
 	u32 nr;
-	u32 nr_writes;		/* segments that writes may have */
+	u32 nr_writes;		/* segments that writes may take */
 	struct segment segments[];
 };
 
@@ -32,30 +31,30 @@ struct cache *cache_create(const struct profile *profile, gfp_t gfp);
 void cache_destroy(struct cache *cache);
 size_t cache_bytes(const struct cache *cache);
 
-/* The segment in which @sector can be hit, or ends right before it if @or_ends; NULL if none. */
+/* The segment in which @sector is a hit or, with @or_ends, which ends there. NULL: none. */
 struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends);
 
-/* The segment with written data that ends right before @sector; NULL if none. */
+/* The segment with written data that ends at @sector; NULL: none. */
 struct segment *cache_find_written(struct cache *cache, u64 sector);
 
-/* Is all of this in a segment, but for @except, and dirty, so that new data just take its place? */
+/* Are these sectors dirty, in one segment other than @except? Then a write replaces them there. */
 bool cache_overwrite(struct cache *cache, u64 sector, u64 sectors, const struct segment *except);
 
-/* Is there a segment that a write could have without one's being written out? */
+/* Could a write take a segment without a destage first? */
 bool cache_has_room(const struct cache *cache);
 
-/* Mark as the last used. */
+/* Mark @segment as the last used. */
 void cache_use(struct cache *cache, struct segment *segment);
 
-/* An empty segment, at the cost of the least recently used that is not dirty; or NULL. */
+/* Empty the least recently used segment that is not dirty, and return it; NULL: none. */
 struct segment *cache_take(struct cache *cache, bool write, const struct segment *keep);
 
-/* @sectors more at the end, at the cost of what is clean at the front. */
+/* Add @sectors at the end. Clean sectors at the front are dropped if there is no room. */
 void cache_append(struct cache *cache, struct segment *segment, u64 sectors);
 
 /*
- * Forget what is clean in the segments, but for @keep, that hold any of [@sector, @sector +
- * @sectors): drives do not cut segments in two.
+ * Drop the clean sectors of each segment, except @keep, that has any of the @sectors from @sector
+ * on. All of them, as drives do not cut a segment in two.
  */
 void cache_forget(struct cache *cache, u64 sector, u64 sectors, const struct segment *keep);
 

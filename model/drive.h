@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A disk drive: geometry, mechanics, cache, bus. It serves one command after
- * another, and goes on by itself (read-ahead, destage) between them. Which of
- * the commands in its window comes next is the disk's matter (disk.h).
+ * A disk drive: geometry, mechanics, cache, bus. It serves one command after another. Between
+ * commands it does read-ahead and destage. disk.h chooses which command of the drive's window is
+ * next.
  *
  * After C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE
  * Computer 27(3), 1994.
@@ -17,16 +17,16 @@
 
 enum disk_op { DISK_READ, DISK_WRITE, DISK_FLUSH, DISK_OP_NR };
 
-#define DISK_FUA	BIT(0)	/* done when on the media, whatever the cache */
-#define DISK_SYNC	BIT(1)	/* somebody waits: unplugs the queue */
+#define DISK_FUA	BIT(0)	/* complete when on the media, not in the cache */
+#define DISK_SYNC	BIT(1)	/* a process waits for it: unplugs the queue */
 
-/* Where the time of a command went; the sum is its service time. */
+/* The parts of a command's service time, ns. */
 struct drive_parts {
 	u64 overhead;
-	u64 seek;		/* and head switches and settling */
+	u64 seek;		/* with head switches and settling */
 	u64 rotation;
-	u64 transfer;		/* media and bus, where not hidden behind each other */
-	bool hit;		/* served from the cache, or taken by it */
+	u64 transfer;		/* media and bus, without what overlaps */
+	bool hit;		/* a read from the cache, or a write into it */
 };
 
 /* A command as the host gives it to the drive. */
@@ -36,7 +36,7 @@ struct drive_command {
 	u8 op;			/* enum disk_op */
 	u8 flags;
 	u64 arrived;		/* time when the drive got it */
-	bool stream;		/* another that waits goes on with it */
+	bool stream;		/* a waiting command begins where this one ends */
 };
 
 struct drive;
@@ -47,22 +47,21 @@ void drive_destroy(struct drive *drive);
 size_t drive_bytes(const struct drive *drive);
 
 /*
- * Serve @command, which must lie on the disk, as the next one at @now: no earlier than the
- * end of the one before, nor than @command arrived. A command that arrived before @now was
- * decoded, and its arm and its data were on their way, while the one before was at its end.
- * Returns when it ends, and fills @parts, of the time from @now on, if not NULL.
+ * Serve @command, which must lie on the disk, at @now. @now is neither before the end of the last
+ * command nor before @command arrived. If @command arrived earlier than @now, it was decoded, and
+ * its seek and its data transfer may have begun, while the last command ended. Returns when it
+ * ends. @parts, if not NULL: of the time from @now on.
  */
 u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 now,
 		struct drive_parts *parts);
 
-/* A write for which the buffer has no room until others are on the media */
+/* The buffer has no room for a write until others are on the media. */
 #define DRIVE_NO_ROOM	(U64_MAX - 1)
 
 /*
- * How long it would take, from @now on, until the drive could begin to transfer the
- * data of @command if that were served next (0 for one that hits the cache, DRIVE_NO_ROOM for
- * one that waits for room there): what shortest access first compares. Only what needs the
- * arm takes more than 0. Serving goes by the same plan.
+ * If @command were served next: the time from @now until its data transfer could begin. Shortest
+ * access first compares these. 0 for a command that does not need the arm, such as a cache hit.
+ * DRIVE_NO_ROOM for a write that waits for room in the buffer. drive_serve() follows the same plan.
  */
 u64 drive_access_time(const struct drive *drive, const struct drive_command *command, u64 now);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The mechanics: arm, heads and platters. Sectors are read and written in
- * passes, which go stretch by stretch, each of them without a gap on one track.
+ * The mechanics: arm, heads and platters. A pass reads or writes a run of sectors. It consists of
+ * stretches; a stretch is on one track, without a gap.
  */
 #ifndef DAVID_MODEL_MEDIA_H
 #define DAVID_MODEL_MEDIA_H
@@ -13,16 +13,16 @@ struct media {
 	struct geometry *geometry;
 	u32 cylinder;
 	u32 head;
-	u64 sector_time;	/* ns that a sector of the track takes to pass */
+	u64 sector_time;	/* ns in which a sector of the track passes the head */
 };
 
 struct media_pass {
-	u64 sector;		/* the next one */
-	u64 left;
-	u64 time;		/* when the head has done all before it */
+	u64 sector;		/* next sector to transfer */
+	u64 left;		/* sectors */
+	u64 time;		/* when the sectors before it are done */
 	u64 not_before;		/* no transfer begins earlier */
-	u64 data;		/* when the bus begins to bring the next sector's data, */
-	u64 data_time;		/* and ns for each: none must pass the head unwritten */
+	u64 data;		/* write: when the bus begins to bring the next sector's data */
+	u64 data_time;		/* write: ns that the bus takes for a sector */
 	bool write;
 	bool any_order;		/* the last stretch may begin in its middle */
 };
@@ -30,26 +30,28 @@ struct media_pass {
 struct media_stretch {
 	u64 sector;
 	u32 sectors;
-	u32 late;		/* sectors that cannot leave the buffer before its end */
-	u32 passed;		/* sectors right before it that came past during the wait */
-	u64 seek;		/* ns from the start of the stretch on: first comes seek, */
-	u64 wait;		/* then rotation, then the transfer */
+	u32 late;		/* sectors that stay in the buffer until its end */
+	u32 passed;		/* sectors right before it that passed the head in the wait */
+	u64 seek;		/* ns; a stretch is seek, then wait, then transfer */
+	u64 wait;		/* ns of rotation */
 	u64 begin;		/* time when the transfer begins */
 	u64 first;		/* time when its first sector is done */
 	u64 end;		/* time when all of it is done */
 };
 
-/* Take the next stretch of @pass, which has some left, and move the arm there. */
+/* Take the next stretch of @pass, which is not at its end, and move the arm there. */
 void media_next(struct media *media, struct media_pass *pass, struct media_stretch *stretch);
 
 /*
- * From @now on, how long the arm takes to @place, and after that the rotation until a
- * transfer may begin, which is not before @not_before.
+ * From @now on: *seek is the time that the arm takes to @place; *wait is the rotation after that
+ * until a transfer may begin. It begins no earlier than @not_before.
  */
 void media_access(const struct media *media, const struct place *place, bool write, u64 now,
 		  u64 not_before, u64 *seek, u64 *wait);
 
-/* How long @sectors of a track take from @slot on: exact, so that nothing adds up. */
+/*
+ * ns for @sectors of a track from @slot on. Computed from the angles, so rounding does not add up.
+ */
 u64 media_time(const struct media *media, u32 slots, u32 slot, u32 sectors);
 
 #endif

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The commands of the host's queue: made of requests by splitting and merging,
- * kept in the order that the data demand, and chosen by the I/O scheduler.
+ * The commands of the host's queue: requests are split and merged into them, and the I/O scheduler
+ * chooses the next one.
  *
- * A command is live from its arrival until it is done. All live reads and all
- * live writes are in an array each, sorted by place; that one structure finds
- * what can be merged, what overlaps, and what comes next under the heads. An
- * insertion moves pointers, of which there are no more than the queue's limit.
+ * A command is live from its arrival until it is complete. There is an array of live reads and one
+ * of live writes, each sorted by sector. They serve for merging, for finding overlaps, and for
+ * choosing the next command. An insertion moves at most as many pointers as the queue's limit.
  *
- * Order: a command that overlaps an earlier live one is held until that is done,
- * if either of them writes. So whatever is queued or in the drive may go in any
- * order, and neither the scheduler nor the drive need think about it.
+ * Order: if a command overlaps an earlier live one, and either of them writes, it is held until the
+ * earlier one is complete. So commands that are queued or in the drive may be served in any order.
  */
 #ifndef DAVID_MODEL_QUEUE_H
 #define DAVID_MODEL_QUEUE_H
@@ -18,14 +16,14 @@
 #include "disk.h"
 
 enum command_state {
-	COMMAND_HELD,		/* until those that it waits for are done */
+	COMMAND_HELD,		/* waits for commands that it overlaps */
 	COMMAND_QUEUED,		/* may be dispatched */
-	COMMAND_DRIVE,		/* has gone to the drive */
+	COMMAND_DRIVE,		/* dispatched to the drive */
 };
 
 struct disk_command {
 	u64 sector;
-	u64 seq;		/* order of arrival, of its first request */
+	u64 seq;		/* order of arrival of its first request */
 	u64 arrival;
 	u64 dispatch;
 	u32 sectors;
@@ -35,11 +33,11 @@ struct disk_command {
 	u8 flags;
 	u8 state;		/* enum command_state */
 	bool holds;		/* others may wait for it */
-	struct disk_request *first, *last;	/* that are in it as a whole, by next */
-	struct disk_request *part;	/* that has other commands, too */
+	struct disk_request *first, *last;	/* list of requests that it has completely */
+	struct disk_request *part;	/* a request that has other commands, too */
 	struct disk_command *prev, *next;	/* in a list */
-	u32 follows;			/* how many in the drive end where it begins, */
-	u32 followed;			/* or begin where it ends */
+	u32 follows;			/* how many commands in the drive end where it begins */
+	u32 followed;			/* how many commands in the drive begin where it ends */
 };
 
 struct command_list {
@@ -55,15 +53,15 @@ struct queue {
 	u32 piece;			/* sectors of the largest command */
 	struct disk_command **sorted[2];	/* live reads, live writes: by sector, then seq */
 	u32 live[2];
-	struct command_list fifo[2];	/* those queued, by seq */
+	struct command_list fifo[2];	/* the queued ones, by seq */
 	struct command_list flushes;
 
-	/* Where the scheduler is */
-	u64 sector;			/* of the last command dispatched, and its end */
-	u64 last_seq;
-	u64 end;
+	/* State of the scheduler. */
+	u64 sector;			/* of the last command dispatched */
+	u64 last_seq;			/* of the last command dispatched */
+	u64 end;			/* sector behind the last command dispatched */
 	u8 direction;			/* DISK_READ, DISK_WRITE; DISK_OP_NR at first */
-	u32 batch;			/* commands of the batch so far */
+	u32 batch;			/* commands of the current batch so far */
 	u32 starved;			/* how often reads went before waiting writes */
 };
 
@@ -78,7 +76,7 @@ static inline unsigned int direction_of(enum disk_op op)
 	return op != DISK_READ;
 }
 
-/* Requests that a direction may have, all exceptions counted. */
+/* The most requests of one direction, with the submitters' batches. */
 static inline u32 queue_most(const struct profile *profile)
 {
 	return profile->nr_requests * 3 / 2;
@@ -89,31 +87,30 @@ static inline u32 queue_live(const struct queue *queue)
 	return queue->live[0] + queue->live[1];
 }
 
-/* Is there anything that may go to the drive? */
+/* Is there a command that may be dispatched? */
 static inline bool queue_ready(const struct queue *queue)
 {
 	return queue->fifo[0].first || queue->fifo[1].first || queue->flushes.first;
 }
 
 /*
- * Put the next @sectors of @request into a command that is there already. Returns
- * false if there is none that may take them.
+ * Merge the next @sectors of @request into a queued command. False: no command may take them.
  */
 bool queue_merge(struct queue *queue, struct disk_request *request, u32 sectors);
 
-/* Put the next @sectors of @request into a new command. The pool must have one left. */
+/* Make a command of the next @sectors of @request. The pool must not be empty. */
 void queue_add(struct queue *queue, struct disk_request *request, u32 sectors, u64 now);
 
-/* A flush, which is in none of the arrays. */
+/* Make a command of a flush. It is in neither array. */
 void queue_add_flush(struct queue *queue, struct disk_request *request, u64 now);
 
-/* Take out what the scheduler chooses; NULL if nothing is queued. */
+/* Remove and return the command that the scheduler chooses; NULL: nothing is queued. */
 struct disk_command *queue_next(struct queue *queue, u64 now);
 
-/* The first flush that waits, taken out; NULL if there is none. */
+/* Remove and return the first waiting flush; NULL: none. */
 struct disk_command *queue_next_flush(struct queue *queue);
 
-/* @command is done: let go on what waited for it, and give it back to the pool. */
+/* @command is complete: release commands that it holds, and return it to the pool. */
 void queue_complete(struct queue *queue, struct disk_command *command);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How long the arm takes from one track to another. */
+/* The time that the arm takes from one track to another, ns. */
 #ifndef DAVID_MODEL_SEEK_H
 #define DAVID_MODEL_SEEK_H
 
 #include "profile.h"
 
-/* A seek over @cylinders, 0 for none of them. */
+/* A seek over @cylinders; 0 if @cylinders is 0. */
 u64 seek_time(const struct profile *profile, u32 cylinders);
 
 /*
- * From a track to one @cylinders away, with another head if @switches: the longer of
- * the two moves, and the settling that a write needs after any of them.
+ * To a track that is @cylinders away and, with @switches, under another head: the longer of seek
+ * and head switch. A write adds write_settle, except that a move to the next track has it in its
+ * switch time already, unless the profile has settle_on_switch.
  */
 u64 seek_reposition(const struct profile *profile, u32 cylinders, bool switches, bool write);
 

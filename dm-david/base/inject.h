@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Bugs that a test plants, to see that its oracle finds them. Only a module built with
- * DAVID_PLANT has them; its parameter `plant` names one.
+ * Planted bugs. A test plants a bug to prove that its oracle finds it. Only a module built with
+ * DAVID_PLANT has them; its parameter `plant` names the one that is active.
  *
- * For the test of power cuts:
+ * The test of power cuts has to find:
  *	flush	a flush completes at once
- *	late	and before its operations are written
- *	reuse	a destination is allocated again as soon as it is given up
+ *	late	a flush completes before its log entries are written
+ *	reuse	a freed destination is allocated again at once
  *	sums	a flush does not wait for checksums
- *	rules	a change of RAW rules is not waited for
- *	grow	what a backing device has grown by is used before the superblock says so
- * For btrfs's scrub:
- *	unit	the checksum that is kept is another block's
- *	later	what is dropped later has no checksum
- *	other	all kinds of checksums are taken for crc32c
- * For f2fs's checker:
- *	nodes	pages that a file system keeps for itself are data
- * For what others write (classify=implicit):
- *	alone	what is not logged is data, whatever it holds, whoever writes it
- *	placed	a volume is one piece, as its superblock says
- * For what is read back:
- *	unowned	pages that nobody owns are data
+ *	rules	a message that changes RAW rules does not wait until they are durable
+ *	grow	blocks behind the old end are used before the superblock has the new size
+ * btrfs's scrub has to find:
+ *	unit	a block gets the checksum of another block
+ *	later	a block that is squashed later gets no checksum
+ *	other	checksums of all kinds are treated as crc32c
+ * f2fs's checker has to find:
+ *	nodes	pages of a file system's own inodes are data
+ * The checkers of file systems that other programs write to have to find (classify=implicit):
+ *	alone	a block that is not logged is data, whatever its content, whoever writes it
+ *	placed	every volume lies in one piece, as its superblock says
+ * Comparing what was written with what is read has to find:
+ *	unowned	pages without an owner are data
  *	packed	f2fs's compressed pages are data
  */
 #ifndef DM_DAVID_INJECT_H

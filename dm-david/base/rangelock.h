@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Range locks: requests that overlap are served in the order they came, unless
- * both only read.
+ * Range locks: requests that overlap are served in the order of arrival, unless both only read.
  *
- * Everything else about requests in flight follows from this one rule: a read
- * never meets a destination that is being freed or not yet written, a block
- * that is only partly overwritten can be read, changed and stored again, and a
- * destination that is freed has no I/O on it.
+ * Three guarantees for requests in flight follow from this rule:
  *
- * A lock never fails and never sleeps: it is granted at once, or the request
- * is told later that it is its turn. As a request takes all of its range in
- * one lock, there is no deadlock. After Jan Kara's range locks (linux-fsdevel,
- * 2013): each lock counts the earlier ones that it has to wait for.
+ *   - A read never reads a destination that is being freed or is not written yet.
+ *   - A part of a block can be written by reading, changing and storing the block.
+ *   - A freed destination has no I/O in flight.
+ *
+ * Taking a lock never fails and never sleeps. It is granted at once, or later by range_unlock() of
+ * another request. There is no deadlock, as a request takes one lock for all of its range. The
+ * algorithm is Jan Kara's (linux-fsdevel, 2013): each lock counts the earlier ones that it has to
+ * wait for.
  *
  * The caller serialises all calls on one tree. Any context.
  */
@@ -48,8 +48,8 @@ bool range_lock(struct range_locks *locks, struct range_lock *lock);
 bool range_busy(struct range_locks *locks, u64 start, u64 last);
 
 /*
- * Give up a granted @lock. Locks whose turn it is now are appended to @granted
- * (by their member of that name), in the order of their start.
+ * Release a granted @lock. Locks that are granted by that are added to the list @granted, by their
+ * member of the same name, in the order of their start.
  */
 void range_unlock(struct range_locks *locks, struct range_lock *lock,
 		  struct list_head *granted);

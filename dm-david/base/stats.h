@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters, cheap enough to be always on: per CPU, one add an event, and a
- * clock read at each border between components of a request's way.
+ * Counters that are always on. Each is per CPU; an event costs one addition. For CPU time the clock
+ * is read once wherever a request passes from one component to the next.
  */
 #ifndef DM_DAVID_STATS_H
 #define DM_DAVID_STATS_H
@@ -19,7 +19,7 @@
 #include "../uapi/dm-david.h"
 
 struct stats {
-	u64 cpu[DAVID_CPU_NR];	/* of stopwatch_clock(); ns in a sum */
+	u64 cpu[DAVID_CPU_NR];	/* ticks of stopwatch_clock(); ns after stats_sum() */
 	u64 verdict[DAVID_WRITTEN_NR];
 	u64 evidence[DAVID_EV_NR];
 	u64 requests[DAVID_REQ_NR];
@@ -35,9 +35,9 @@ struct stats {
 	u64 measured_times[DAVID_BUCKETS];
 };
 
-/* The model's figures: changed in the order of its events, so there is one copy. */
+/* The model's figures. Its events are ordered by the lock, so one copy for all CPUs is enough. */
 struct model_figures {
-	spinlock_t lock;	/* irqsave; guards the live target's model, too */
+	spinlock_t lock;	/* irqsave; guards all but late_max, and the live target's model */
 	u64 requests[DAVID_REQ_NR];
 	u64 ns[DAVID_REQ_NR];
 	u64 times[DAVID_BUCKETS];
@@ -49,12 +49,13 @@ struct model_figures {
 	u64 queue_waits;
 	u64 queue_wait_ns;
 	u64 unmodelled;
-	atomic64_t late_max;	/* outside of the lock */
+	atomic64_t late_max;	/* not under the lock */
 };
 
 /*
- * The clock of laps: the time stamp counter itself where it can be trusted, as the scheduler's
- * clock takes eight times as many instructions to say the same. Not in UML, where time is virtual.
+ * The clock for CPU accounting. The scheduler's clock costs eight times as many instructions as the
+ * time stamp counter. So the counter is read directly if it is reliable. UML has no such counter,
+ * as its time is virtual.
  */
 #if defined(CONFIG_X86_TSC) && !defined(CONFIG_UML)
 #define STOPWATCH_TSC
@@ -71,10 +72,10 @@ static inline u64 stopwatch_clock(void)
 	return local_clock();
 }
 
-/* Once, before the first lap. */
+/* Call once, when the module is loaded. */
 void stopwatch_setup(void);
 
-/* A stopwatch that charges the time since the last border to a component. */
+/* Accounts CPU time to the components that a request passes through. */
 struct stopwatch {
 	struct stats __percpu *stats;
 	u64 since;
@@ -87,8 +88,8 @@ static inline void stopwatch_start(struct stopwatch *timer, struct stats __percp
 }
 
 /*
- * The clocks of two CPUs may differ a little, and a preempted request takes
- * what others used: time that seems to run backwards counts as none.
+ * Account the time since the last call, or since stopwatch_start(), to @component. Preemption
+ * counts as well. The clocks of two CPUs may differ a little: a negative time counts as 0.
  */
 static inline void stopwatch_account(struct stopwatch *timer, enum david_cpu component)
 {
@@ -105,7 +106,7 @@ static inline unsigned int stats_bucket(u64 ns)
 	return min(fls64(div_u64(ns, NSEC_PER_USEC)), DAVID_BUCKETS - 1);
 }
 
-/* Add up all CPUs' counters into @sum. */
+/* Set @sum to the sum over all CPUs. */
 void stats_sum(struct stats __percpu *stats, struct stats *sum);
 
 /* A mode's name in a table line, and back, or -EINVAL. */
@@ -113,9 +114,8 @@ const char *mode_name(enum david_mode mode);
 int mode_parse(const char *name);
 
 /*
- * Print @st as words "name=value", separated by blanks, into @result of
- * @maxlen bytes: the one form that status and the stats message share.
- * Returns the length written, as scnprintf() does.
+ * Print @st as words "name=value", separated by blanks, into @result of @maxlen bytes. Status and
+ * the stats message share this form. Returns the length, as scnprintf() does.
  */
 int stats_print(const struct david_stats *st, char *result, unsigned int maxlen);
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pages of regular files that are data by their owner, and are kept all the same.
+ * Pages of regular files that are kept, although their owner says data.
  *
- * The kernel reads some files past their pages, or the file system takes them for its own:
+ * The kernel reads some files without their page cache, or the file system takes them over:
  * journals that tune2fs makes in a mounted file system, quota files, swap areas, md's bitmaps
- * (classifier/signature.h). A program has written them before, through pages like any others.
+ * (classifier/signature.h). A program has written them before, through the page cache like any
+ * file.
  *
- * Records of quota files have no signature, only a form. Much data has that form, too: small
- * numbers. So where the form fits, the file decides. A quota file begins with a signature or, in
- * the old format, with records. Where no signature is known, the file must also be in the file
- * system's root directory, or have a quota file's usual name.
+ * Records of quota files have no signature, only a form: small numbers. Much data has that form,
+ * too. So if the form fits, the file decides. A quota file begins with a signature or, in the old
+ * format, with records. Without a signature, the file must also be in the file system's root
+ * directory, or have a quota file's usual name.
  *
- * And a page of a file may be the buffer of direct I/O to another file, which a RAW rule may name.
+ * A page of a file may also be the buffer of direct I/O to another file. A RAW rule may name that
+ * file, so the page is kept.
  */
 #ifndef DM_DAVID_SPECIAL_H
 #define DM_DAVID_SPECIAL_H

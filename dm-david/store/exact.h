@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Exact for a while: of the data that would be squashed, the newest N MB is
- * stored instead, and the oldest of that squashed as newer comes.
+ * Exact data (exact=N): the newest N MB of data are stored for a while instead of being squashed.
+ * When newer data come, the oldest are squashed.
  *
- * So what a program reads back soon after it wrote it is what it wrote, for as much
- * of the store as the user gives for it. Nothing rests on it: no more is taken when
- * the store is low, or when a worker is behind with squashing, and what is not
- * taken is squashed at once.
+ * So a program that soon reads back what it wrote gets what it wrote. This is a service without a
+ * guarantee. Data are squashed at once if the store is low, or if the worker that squashes has
+ * fallen behind.
  *
- * A map has a bit for each block of the store: it holds data that may be squashed
- * at any time. Whatever else is written there, or the block being freed, clears
- * the bit; so metadata that comes to stand where data stood is safe, whatever the
- * queue still says. The queue's entries are runs of blocks in the order written;
- * one whose bit is gone, or whose target block has moved, is dropped when its
- * turn comes. What was written again since is queued again instead.
+ * A map has a bit for each block of the store: the block holds data that may be squashed at any
+ * time. The bit is cleared when anything else is written there, and when the block is freed. So
+ * metadata that takes the place of data is safe, whatever is in the queue. The queue has runs of
+ * blocks in the order of writing. An entry is dropped if its bit is clear, or if its target block
+ * is stored elsewhere by now. An entry that was written again since is queued again.
  */
 #ifndef DM_DAVID_EXACT_H
 #define DM_DAVID_EXACT_H
@@ -25,49 +23,50 @@ struct david_stats;
 struct exact;
 struct store;
 
-/* A target's: squashes what is over the budget. Whoever queues it chooses the queue. */
+/* A target's work: squash what is over the budget. The caller queues it on a queue of its own. */
 struct exact_work {
 	struct work_struct work;
 	struct store *store;
 };
 
 /*
- * In ctr: prepares @work, and makes what the store needs for it if @megabytes is not 0.
- * 0 or -ENOMEM. Sleeps.
+ * In ctr: prepare @work. If @megabytes is not 0, allocate the store's maps and queue. Returns 0 or
+ * -ENOMEM. Sleeps.
  */
 int exact_create(struct store *store, struct exact_work *work, unsigned int megabytes);
 
-/* By store block. */
+/* One bit for each block of the store. */
 struct exact_maps {
-	unsigned long *data;		/* holds data that may be squashed */
-	unsigned long *again;		/* written since it was queued */
+	unsigned long *data;		/* it holds data that may be squashed */
+	unsigned long *again;		/* it was written again since it was queued */
 };
 
 /*
- * The store becomes larger, and nothing is under way in it. First, larger copies of its
- * maps; 0 or -ENOMEM. Then they take the place of the old ones, under store->lock.
+ * For a store that grows while no I/O is in flight. exact_maps_grow() makes larger copies of the
+ * maps; 0 or -ENOMEM; it sleeps. exact_maps_swap() exchanges them for the old ones; store->lock is
+ * held.
  */
 int exact_maps_grow(const struct store *store, u64 blocks, struct exact_maps *maps);
 void exact_maps_swap(struct store *store, struct exact_maps *maps);
 void exact_maps_free(struct exact_maps *maps);
 
-/* With the store. Takes NULL. */
+/* The store goes. Takes NULL. */
 void exact_destroy(struct exact *exact);
-/* @megabytes become the store's budget. True if the work is to be queued. */
+/* Set the store's budget to @megabytes. True: queue the work. */
 bool exact_resume(struct store *store, unsigned int megabytes);
 
-/* Is there room for @blocks more? Makes sure of memory for the queue, with @gfp. */
+/* May @blocks of data be stored? If so, the queue has memory for them, allocated with @gfp. */
 bool exact_wants(struct store *store, u64 blocks, gfp_t gfp);
 
 /*
- * @blocks from @block on, at @dest, are data now, taken by exact_wants(). True if the worker
- * has something to do. store->lock is held.
+ * After exact_wants(): @blocks of data from @block on are stored at @dest. True: queue the work.
+ * store->lock is held.
  */
 bool exact_taken(struct store *store, u64 block, u64 dest, u64 blocks);
 
-/* These blocks of the store are anything else now. store->lock is held. Any context. */
+/* The blocks at @dest no longer hold such data. store->lock is held. Any context. */
 void exact_cleared(struct store *store, u64 dest, u64 blocks);
-/* The same without the lock. */
+/* The same; takes store->lock. */
 void exact_clear(struct store *store, u64 dest, u64 blocks);
 
 /* store->lock is held. */

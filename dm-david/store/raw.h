@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RAW in a running kernel: a disk's rules (rawset.h), and files and places asked
- * about them.
+ * RAW rules in a running kernel: which files and sectors are RAW, by a disk's rules (rawset.h).
  *
- * Files are known by the owners of pages: inode, and by way of its names in the
- * dentry cache the directories above. What cannot be known is RAW: a file with
- * more links than names in the cache, where names or directories matter; and all
- * direct I/O while there is any rule for files, as its pages do not tell whose
- * data they hold.
+ * A file is known by the owner of a page: its inode, its names in the dentry cache, and the
+ * directories above these. If that is not enough, the file is RAW. Two cases: rules for names or
+ * directories exist, and the file has more links than names in the cache; or rules for files exist,
+ * and the I/O is direct, so its pages do not belong to the file.
  *
- * A store has the rules, so they outlive tables, and are saved in it where it lasts
- * (rawstore.h). Changes wait for that and for a grace period; they hold for requests
- * that come after them.
+ * The rules belong to a store, so they outlive tables. A store that survives saves them
+ * (rawstore.h). A change waits until it is saved, and for a grace period. It applies to requests
+ * that come after it has returned.
  */
 #ifndef DM_DAVID_RAW_H
 #define DM_DAVID_RAW_H
@@ -24,11 +22,11 @@
 struct inode;
 
 struct raw {
-	struct mutex lock;		/* of those who change the rules */
-	struct rawset __rcu *set;	/* NULL without rules */
+	struct mutex lock;		/* serialises changes of the rules */
+	struct rawset __rcu *set;	/* NULL: no rules */
 	/*
-	 * Makes rules last before they count, under lock. Returns 0 or an error with
-	 * what is wrong. NULL: they need not last.
+	 * Makes @set durable before it takes effect; the lock is held. Returns 0, or an error and
+	 * its reason. NULL: rules need not be durable.
 	 */
 	int (*save)(struct raw *raw, const struct rawset *set, char *error);
 };
@@ -40,55 +38,55 @@ static inline void raw_init(struct raw *raw)
 	raw->save = NULL;
 }
 
-/* Nobody else has it. */
+/* There must be no other user. */
 void raw_destroy(struct raw *raw);
 
-/* Cheap: is there any rule? */
+/* Is there any rule? Costs one load. */
 static inline bool raw_any(const struct raw *raw)
 {
 	return unlikely(rcu_access_pointer(raw->set));
 }
 
 /*
- * Is a file RAW that lies on this disk, or (NULL) one that is not known? The caller is in
- * an RCU read-side section and keeps @inode alive. Process context, no inode's i_lock and
- * not rename_lock held.
+ * Is the file of @inode, on this disk, RAW? NULL: the file is not known. The caller is in an RCU
+ * read-side section and keeps @inode alive. Process context; neither an i_lock nor rename_lock is
+ * held.
  */
 bool raw_has_file(const struct raw *raw, struct inode *inode);
 
-/* Is any of @sectors from @sector on RAW by its place? */
+/* Is any of the @sectors from @sector on RAW by a rule for sectors? */
 bool raw_has_sectors(const struct raw *raw, u64 sector, u64 sectors);
 
-/* Are there rules for files; by name or directory; by suffix? */
+/* Are there rules for files? For names or directories? For suffixes? */
 bool raw_has_file_rules(const struct raw *raw);
 bool raw_has_name_rules(const struct raw *raw);
 bool raw_has_suffix_rules(const struct raw *raw);
 
 /*
- * Is the file or directory itself RAW by its number, counted in @volume? Is every file of that
- * name? And the RAW directory in @volume with the least number above @after, 0: none.
+ * Is inode @ino of the file system at @volume RAW itself? Is every file called @name RAW? Which RAW
+ * directory of @volume has the next inode number after @after; 0: none?
  */
 bool raw_has_inode(const struct raw *raw, u64 volume, u64 ino);
 bool raw_has_name(const struct raw *raw, const char *name, size_t len);
 u64 raw_next_dir(const struct raw *raw, u64 volume, u64 after);
 
 /*
- * Put all of the rules in @words in, or take them away; all or none. Returns 0 or a
- * negative error with what is wrong in @error, of RAW_ERROR_SIZE. Sleeps; no I/O of the disk's
- * own is waited for, only that of saving them.
+ * Add all rules in @words, or remove them: all or none. Returns 0, or a negative error and its
+ * reason in @error, of RAW_ERROR_SIZE bytes. Sleeps, also for the I/O that saves the rules, but not
+ * for requests of the disk's user.
  */
 int raw_change(struct raw *raw, bool add, unsigned int n, char **words, char *error);
 
-/* The same with rules that are separated by commas, @text is changed; "none" is none. */
+/* Add the rules in @text, separated by commas; "none" is no rule. Modifies @text. */
 int raw_add_text(struct raw *raw, char *text, char *error);
 
 /*
- * Add all rules of @from, which then has none, or (@replace) put them in the place of
- * others. As raw_change(), but 1 if others were there and are gone.
+ * Move all rules of @from to @raw. @replace: rules that @raw has are removed. Returns as
+ * raw_change(), or 1 if rules were removed.
  */
 int raw_take(struct raw *raw, struct raw *from, bool replace, char *error);
 
-/* Print all rules with @separator between them: the length, less than @size, and a final 0. */
+/* Print all rules with @separator between them, and a final 0. Returns the length, below @size. */
 unsigned int raw_print(struct raw *raw, char separator, char *result, unsigned int size);
 
 size_t raw_bytes(const struct raw *raw);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A disk's RAW rules in a store that lasts: pages of its own (metapages.h, rawpage.h).
+ * A disk's RAW rules in a store that survives: they are metapages (metapages.h, rawpage.h).
  *
- * A change is durable before it counts and before the message that asks for it
- * returns. If it cannot be made durable it is refused, and nothing has changed.
+ * A change is durable before it takes effect, and before the message that asks for it returns. If
+ * it cannot be made durable, it is refused and nothing changes.
  *
- * Rules that cannot be read when a store is opened could be about anything, so then
- * everything is RAW, by a rule that says so: sectors:0-18446744073709551615. It is
- * there to be seen and to be removed, and is not saved before another change is.
+ * If the rules cannot be read when a store is opened, everything is RAW, because they could be
+ * about anything. There is a rule for that, sectors:0-18446744073709551615, which the user can see
+ * and remove. It is saved with the next change.
  */
 #ifndef DM_DAVID_RAWSTORE_H
 #define DM_DAVID_RAWSTORE_H
@@ -19,23 +19,23 @@ struct raw;
 struct store;
 
 struct rawstore {
-	struct block_device *bdev;	/* the live table's; NULL: cannot be written now */
+	struct block_device *bdev;	/* of the live table; NULL: rules cannot be written now */
 	u64 generation;			/* of the pages */
-	bool opened;			/* since the store was, no table has been live */
+	bool opened;			/* the store was opened, and no table has been live yet */
 };
 
-/* A store that lasts was opened: its rules, which are not in use yet. 0 or -ENOMEM. Sleeps. */
+/* A store that survives was opened: read its rules. Returns 0 or -ENOMEM. Sleeps. */
 int rawstore_open(struct store *store, struct block_device *bdev);
 
 /*
- * A table becomes live, after wal_start(): if it brings rules, @from, they take the
- * place of those with which the store was opened; those of a disk that goes on they are
- * added to. @may_write: the table's. Returns 0 or an error, told in the log. Sleeps.
+ * A table becomes live, after wal_start(). @from: rules in its table line. If the store was just
+ * opened they replace its rules; on a reload they are added. @may_write: the table is not
+ * read-only. Returns 0, or an error whose reason is in the kernel log. Sleeps.
  */
 int rawstore_start(struct store *store, struct block_device *bdev, bool may_write,
 		   struct raw *from);
 
-/* Before wal_stop(). Sleeps. */
+/* From now on rules cannot be changed. Call before wal_stop(). Sleeps. */
 void rawstore_stop(struct store *store);
 
 #endif

@@ -9,15 +9,15 @@
  * the next round. With nothing to write and no round under way, a flush is passed on as it is.
  *
  * The durable log may still map a block to a freed destination. So a freed destination is not
- * allocated again until the entry that frees it is durable. Until then it is in a second bitmap.
- * What is free in the second bitmap is freed, and not reusable yet.
+ * allocated again until the entry that frees it is durable. Until then a second bitmap holds it: a
+ * block that is free there was freed, and is not reusable yet.
  *
  * Room. An update of the table must not fail. So the room for its entry in memory is reserved
- * beforehand, together with the nodes (store_reserve()). The table may have no more ranges than a
- * checkpoint has room for, so the log never overflows. The same worker writes the checkpoint, a
- * few pages in each round. A checkpoint needs nothing but its own pages.
+ * beforehand, together with the nodes (store_reserve()). The log never overflows, as the table may
+ * have no more ranges than a checkpoint has room for. The same worker writes the checkpoint, a few
+ * pages in each round. A checkpoint needs no memory but its own pages.
  *
- * A store in memory only has none of this: store->wal is NULL.
+ * A store in memory only has no log: store->wal is NULL.
  *
  * Locking: store->lock guards what is in memory. One worker writes.
  */
@@ -95,7 +95,7 @@ void wal_stop(struct store *store);
 /* Log that @len blocks of @r were set, by a reserved entry. store->lock is held. Any context. */
 void wal_append(struct store *store, const struct rt_range *r, u64 len);
 
-/* That update freed a destination. store->lock is held. Any context. */
+/* An update of the table freed a destination. store->lock is held. Any context. */
 void wal_freed(struct store *store, u64 dest, u64 len);
 
 /*

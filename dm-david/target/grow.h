@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A backing device that has become larger is used to its end from the next resume on.
+ * Growing a store: after the backing device has become larger, the next resume uses all of it.
  *
- * No I/O is under way then. What the store has by the block, its bitmaps and maps, is
- * made anew; where it lasts, the superblock tells the new size, durably, before a block
- * behind the old end is used. So whatever moment power fails at, the
- * store is of the old size, and holds nothing behind it, or of the new one. The log stays as
- * long as it was made, and with it the number of ranges that the table may have.
+ * No I/O is in flight then. The store's bitmaps and maps, which have a bit for each block, are
+ * allocated again. If the store survives on its device, the superblock with the new size is durable
+ * before a block behind the old end is used. So after a power cut the store has the old size and
+ * nothing behind it, or the new size. The log keeps its length, and the range table may have no
+ * more ranges than before.
  *
- * Growing is no condition for going on: without memory for it the store keeps its size.
+ * Growing may fail without harm: if there is no memory for it, the store keeps its size.
  */
 #ifndef DM_DAVID_GROW_H
 #define DM_DAVID_GROW_H
@@ -19,13 +19,13 @@ struct block_device;
 struct david;
 struct store;
 
-/* Blocks for the disk's content that the store would have on @bdev: see store_blocks(). */
+/* store_blocks() if the store used all of @bdev. */
 u64 grow_blocks(const struct store *store, struct block_device *bdev);
 
 /*
- * @d's table becomes live, on its backing device, which store_follow() has looked at:
- * make the store as large as that is, and mark it as open. 0, or an error that the kernel log
- * tells of. Sleeps, but does not write to any disk for memory.
+ * @d's table becomes live, after store_follow(). Grow the store to the size of the backing device,
+ * and mark it open. Returns 0, or an error whose reason is in the kernel log. Sleeps; allocates
+ * with GFP_NOIO.
  */
 int grow_start(struct david *d, bool may_write);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages to a live target: `dmsetup message NAME 0 ...`. Those that change parameters take turns
- * (mode_lock); requests go on meanwhile. Sleeps.
+ * Messages to a live target: `dmsetup message NAME 0 ...`. mode_lock serialises those that change
+ * parameters. Requests are served meanwhile. Sleeps.
  */
 #ifndef DM_DAVID_MESSAGE_H
 #define DM_DAVID_MESSAGE_H
@@ -9,10 +9,10 @@
 struct david;
 struct dm_target;
 
-/* What model-only mode asks of the devices: 0, or -EINVAL with *@error a text for the user. */
+/* Do the devices meet the needs of model-only mode? 0, or -EINVAL and a text for the user. */
 int check_model_only(const struct david *d, char **error);
 
-/* The counters, as status and the stats message give them. */
+/* Print the counters as in status and in the stats message. */
 void print_stats(const struct david *d, char *result, unsigned int maxlen);
 
 /* A target's message(). */
