@@ -10,10 +10,9 @@ from contextlib import ExitStack
 from functools import reduce
 from pathlib import Path
 
-from timed import SIM
-from units import KIB, MIB
-
-from guest import Failed, loop_disk, run
+from helpers.guest import Failed, loop_disk, run
+from helpers.timed import SIM
+from helpers.units import KIB, MIB
 
 from . import case
 
