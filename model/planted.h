@@ -6,6 +6,8 @@
  *	order	the choice of the next command does not know what read-ahead brings
  *	gap	read-ahead ends when a command comes that does not follow on
  *	settle	a write's settle comes on top of each switch that the skews leave room for
+ *	rotation	an array's parity moves the other way
+ *	parity_read	an array's small write does not read the old parity
  */
 #ifndef DAVID_MODEL_PLANTED_H
 #define DAVID_MODEL_PLANTED_H

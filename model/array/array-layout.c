@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "../planted.h"
 #include "array-layout.h"
 
 struct row {
@@ -147,6 +148,8 @@ static void row_of_five(const struct array_layout *layout, u64 number, u32 index
 	u32 turn;
 
 	div_u64_rem(number, members, &turn);
+	if (MODEL_PLANTED(rotation))
+		turn = members - 1 - turn;
 	switch (parity) {
 	case PARITY_LEFT_ASYMMETRIC:
 	case PARITY_LEFT_SYMMETRIC:

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of an array share: array.c is the engine, array-member.c a member,
+ * array-stripe.c writes with parity.
+ */
+#ifndef DAVID_ARRAY_INTERNAL_H
+#define DAVID_ARRAY_INTERNAL_H
+
+#include "array.h"
+
+#define NEVER	U64_MAX
+
+/* Somebody who goes on when several things are done. */
+struct array_wait {
+	u32 left;
+	void (*done)(struct array *array, struct array_wait *wait);
+};
+
+struct member_request {
+	struct disk_request disk;
+	struct member_request *next;	/* waits for room in the member's queue, or in the line */
+	struct array_wait *wait;
+	struct array_wait *then;	/* a read: its place is written, and this waits for it */
+	u64 end;			/* sector */
+	u32 member;
+};
+
+struct member_line {
+	struct member_request *first, *last;
+};
+
+struct array_member {
+	struct disk *disk;		/* NULL: constant service time */
+	u64 constant;
+	u64 phase;			/* its clock is the array's and this */
+	struct disk_submitter who;
+	struct member_line waiting[2];	/* for room in the disk's queue, by direction */
+	struct member_line line;	/* constant: the first one is being served */
+	u64 ends, began;		/* constant: when it is done; in which order it began */
+	u32 outstanding;
+	u64 head, next_sequential;	/* md's head_position, next_seq_sect */
+	u64 busy_since;
+	struct array_member_figures figures;
+};
+
+/* Runs of sectors on members, those that follow on one another as one. */
+struct array_extent {
+	u64 sector;
+	u32 sectors;
+	u32 member;
+};
+
+struct array_extents {
+	struct array_extent *all;
+	u32 nr, room;
+	u32 last[ARRAY_MEMBERS];	/* by member, its last one and 1; 0: none */
+};
+
+struct stripe_op;
+struct stripe_cache;
+
+struct array {
+	struct array_setup setup;
+	struct array_member *members;
+	u64 now;
+	u64 began;			/* constant members: services begun so far */
+	u32 turn;			/* round robin */
+	bool failed;
+	struct disk_request *first_done, *last_done;
+	struct stripe_op *ops;		/* oldest first */
+	struct stripe_cache *cache;
+	u32 prereading;			/* ops that read before they write */
+};
+
+static inline bool member_works(const struct array *array, u32 member)
+{
+	return !(array->setup.failed >> member & 1);
+}
+
+/* array.c */
+void array_put(struct array *array, struct array_wait *wait);
+void extents_add(struct array *array, struct array_extents *extents, u32 member, u64 sector,
+		 u32 sectors);
+/* Send them all, and forget them. @wait gets one more to wait for with each. */
+void extents_send(struct array *array, struct array_extents *extents, enum disk_op op, u8 flags,
+		  struct array_wait *wait);
+
+/* The same for reads whose places are each written as soon as it has been read. */
+void extents_replace(struct array *array, struct array_extents *extents, u8 flags,
+		     struct array_wait *reads, struct array_wait *writes);
+
+/* array-member.c: returns 0 or -ENOMEM */
+int member_init(struct array_member *member, const struct array_setup *setup, u64 phase,
+		gfp_t gfp);
+void member_exit(struct array_member *member);
+void member_submit(struct array *array, struct array_member *member,
+		   struct member_request *request);
+u64 member_next_event(const struct array_member *member);
+/* What is done at array->now, linked by disk.next. */
+struct disk_request *member_advance(struct array *array, struct array_member *member);
+
+/* array-stripe.c */
+int stripes_init(struct array *array, gfp_t gfp);
+void stripes_exit(struct array *array);
+void stripes_read(struct array *array, const struct disk_request *request,
+		  struct array_wait *wait);
+void stripes_write(struct array *array, const struct disk_request *request,
+		   struct array_wait *wait);
+
+#endif

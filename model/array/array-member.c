@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A member: a modelled disk, queue included, whose platters stand at an angle of their own. md
+ * has one thread, so it is one submitter; what the queue has no room for waits here.
+ *
+ * Or, to hold an array against closed forms, a member that takes the same time for each request.
+ */
+#include "array-internal.h"
+
+static void append(struct member_line *line, struct member_request *request)
+{
+	request->next = NULL;
+	if (line->last)
+		line->last->next = request;
+	else
+		line->first = request;
+	line->last = request;
+}
+
+static struct member_request *pop(struct member_line *line)
+{
+	struct member_request *request = line->first;
+
+	line->first = request->next;
+	if (!line->first)
+		line->last = NULL;
+	return request;
+}
+
+int member_init(struct array_member *member, const struct array_setup *setup, u64 phase,
+		gfp_t gfp)
+{
+	member->constant = setup->constant;
+	member->phase = phase;
+	if (member->constant)
+		return 0;
+	member->disk = disk_create(setup->profile, gfp);
+	return member->disk ? 0 : -ENOMEM;
+}
+
+static void free_line(struct member_line *line)
+{
+	while (line->first)
+		kfree(pop(line));
+}
+
+void member_exit(struct array_member *member)
+{
+	free_line(&member->waiting[DISK_READ]);
+	free_line(&member->waiting[DISK_WRITE]);
+	free_line(&member->line);
+	disk_destroy(member->disk);
+}
+
+static void begin(struct array *array, struct array_member *member)
+{
+	member->ends = array->now + member->constant;
+	member->began = array->began++;
+	member->line.first->disk.dispatch = array->now;
+}
+
+static void count(struct array_member *member, const struct disk_request *request)
+{
+	struct array_member_figures *figures = &member->figures;
+
+	if (request->op == DISK_READ) {
+		figures->reads++;
+		figures->read_sectors += request->sectors;
+	} else if (request->op == DISK_WRITE) {
+		figures->writes++;
+		figures->write_sectors += request->sectors;
+	} else {
+		figures->flushes++;
+	}
+}
+
+void member_submit(struct array *array, struct array_member *member,
+		   struct member_request *request)
+{
+	struct member_line *waiting = &member->waiting[request->disk.op != DISK_READ];
+	u64 now = array->now + member->phase;
+
+	count(member, &request->disk);
+	if (!member->outstanding++)
+		member->busy_since = array->now;
+	if (member->constant) {
+		append(&member->line, request);
+		if (member->line.first == request)
+			begin(array, member);
+	} else if (waiting->first ||
+		   !disk_enter(member->disk, &member->who, request->disk.op, now)) {
+		append(waiting, request);
+	} else {
+		disk_submit(member->disk, &request->disk, now);
+	}
+}
+
+u64 member_next_event(const struct array_member *member)
+{
+	u64 next;
+
+	if (member->constant)
+		return member->line.first ? member->ends : NEVER;
+	next = disk_next_event(member->disk);
+	return next == NEVER ? NEVER : next - member->phase;
+}
+
+static void admit(struct array *array, struct array_member *member, struct member_line *waiting)
+{
+	u64 now = array->now + member->phase;
+	struct member_request *request;
+
+	while ((request = waiting->first) && disk_wakeups(member->disk, request->disk.op)) {
+		disk_woken(member->disk, &member->who, request->disk.op, now);
+		if (!disk_enter(member->disk, &member->who, request->disk.op, now))
+			return;
+		disk_submit(member->disk, &pop(waiting)->disk, now);
+	}
+}
+
+static struct disk_request *advance_constant(struct array *array, struct array_member *member)
+{
+	struct member_request *request;
+
+	if (!member->line.first || member->ends > array->now)
+		return NULL;
+	request = pop(&member->line);
+	request->disk.completion = array->now;
+	request->disk.next = NULL;
+	if (member->line.first)
+		begin(array, member);
+	return &request->disk;
+}
+
+struct disk_request *member_advance(struct array *array, struct array_member *member)
+{
+	struct disk_request *done, *request;
+
+	if (member->constant) {
+		done = advance_constant(array, member);
+	} else {
+		done = disk_advance(member->disk, array->now + member->phase);
+		admit(array, member, &member->waiting[DISK_READ]);
+		admit(array, member, &member->waiting[DISK_WRITE]);
+	}
+	for (request = done; request; request = request->next)
+		if (!--member->outstanding)
+			member->figures.busy += array->now - member->busy_since;
+	return done;
+}

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The engine, and RAID-0, 1 and 10. Sources of what is read where: Linux 6.12, raid1.c
+ * choose_best_rdev(), raid10.c read_balance(), both for disks that rotate.
+ *
+ * When events of several members fall together, those that began first come first. What
+ * arrives at the same time comes before them.
+ */
+#include "array-internal.h"
+
+/* A request of the array's user. */
+struct parent {
+	struct array_wait wait;
+	struct disk_request *request;
+};
+
+/* splitmix64 */
+static u64 rnd_next(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+/* Does each sector have a copy on a member that works? The pattern repeats within two rows. */
+static bool every_sector_is_left(const struct array_setup *setup)
+{
+	const struct array_layout *layout = &setup->layout;
+	struct array_piece piece;
+	u64 sector, chunk = layout->chunk ?: layout->sectors;
+	u32 copy;
+
+	for (sector = 0; sector < layout->sectors && sector < 2ULL * layout->members * chunk;
+	     sector += chunk) {
+		for (copy = 0; copy < layout_copies(layout); copy++) {
+			layout_piece(layout, sector, 1, copy, &piece);
+			if (!(setup->failed >> piece.member & 1))
+				break;
+		}
+		if (copy == layout_copies(layout))
+			return false;
+	}
+	return true;
+}
+
+const char *array_check(const struct array_setup *setup)
+{
+	const struct array_layout *layout = &setup->layout;
+	u32 parities = layout_parities(layout);
+
+	if (layout->members < ARRAY_MEMBERS && setup->failed >> layout->members)
+		return "there is no such member";
+	if (parities && hweight64(setup->failed) > parities)
+		return "more members failed than the level has parity for";
+	if (setup->writes != WRITES_MD && setup->stripe_cache)
+		return "only md's writes have a stripe cache";
+	if (!parities && !every_sector_is_left(setup))
+		return "some sectors have no copy on a member that works";
+	return NULL;
+}
+
+struct array *array_create(const struct array_setup *setup, gfp_t gfp)
+{
+	struct array *array = kvzalloc(sizeof(*array), gfp);
+	u64 seed = setup->seed;
+	u32 i;
+
+	if (!array)
+		return NULL;
+	array->setup = *setup;
+	array->members = kvcalloc(setup->layout.members, sizeof(*array->members), gfp);
+	if (!array->members || stripes_init(array, gfp))
+		goto fail;
+	for (i = 0; i < setup->layout.members; i++) {
+		u64 phase = setup->constant ? 0 : rnd_next(&seed) % setup->profile->revolution;
+
+		if (member_init(&array->members[i], setup, phase, gfp))
+			goto fail;
+	}
+	return array;
+fail:
+	array_destroy(array);
+	return NULL;
+}
+
+static void run(struct array *array, u64 until);
+
+void array_destroy(struct array *array)
+{
+	u32 i;
+
+	if (!array)
+		return;
+	if (array->members && !array->failed)
+		run(array, NEVER - 1);
+	for (i = 0; array->members && i < array->setup.layout.members; i++)
+		member_exit(&array->members[i]);
+	stripes_exit(array);
+	kvfree(array->members);
+	kvfree(array);
+}
+
+/* Requests to members */
+
+void array_put(struct array *array, struct array_wait *wait)
+{
+	if (!--wait->left)
+		wait->done(array, wait);
+}
+
+static bool grow(struct array_extents *extents)
+{
+	u32 room = extents->room ? extents->room * 2 : 16;
+	struct array_extent *more = kvcalloc(room, sizeof(*more), GFP_KERNEL);
+
+	if (!more)
+		return false;
+	if (extents->nr)
+		memcpy(more, extents->all, extents->nr * sizeof(*more));
+	kvfree(extents->all);
+	extents->all = more;
+	extents->room = room;
+	return true;
+}
+
+void extents_add(struct array *array, struct array_extents *extents, u32 member, u64 sector,
+		 u32 sectors)
+{
+	struct array_extent *last = NULL;
+
+	if (extents->last[member])
+		last = &extents->all[extents->last[member] - 1];
+	if (last && last->sector + last->sectors == sector) {
+		last->sectors += sectors;
+		return;
+	}
+	if (extents->nr == extents->room && !grow(extents)) {
+		array->failed = true;
+		return;
+	}
+	extents->all[extents->nr++] = (struct array_extent){
+		.sector = sector, .sectors = sectors, .member = member,
+	};
+	extents->last[member] = extents->nr;
+}
+
+static struct member_request *make(struct array *array, const struct array_extent *extent,
+				   enum disk_op op, u8 flags, struct array_wait *wait)
+{
+	struct member_request *request = kvzalloc(sizeof(*request), GFP_KERNEL);
+
+	if (!request) {
+		array->failed = true;
+		return NULL;
+	}
+	request->disk.sector = extent->sector;
+	request->disk.sectors = extent->sectors;
+	request->disk.op = op;
+	request->disk.flags = flags;
+	request->end = extent->sector + extent->sectors;
+	request->member = extent->member;
+	request->wait = wait;
+	wait->left++;
+	return request;
+}
+
+static void send(struct array *array, const struct array_extent *extent, enum disk_op op,
+		 u8 flags, struct array_wait *wait)
+{
+	struct member_request *request = make(array, extent, op, flags, wait);
+
+	if (request)
+		member_submit(array, &array->members[extent->member], request);
+}
+
+void extents_send(struct array *array, struct array_extents *extents, enum disk_op op, u8 flags,
+		  struct array_wait *wait)
+{
+	u32 i;
+
+	for (i = 0; i < extents->nr; i++)
+		send(array, &extents->all[i], op, flags, wait);
+	kvfree(extents->all);
+	*extents = (struct array_extents){ };
+}
+
+void extents_replace(struct array *array, struct array_extents *extents, u8 flags,
+		     struct array_wait *reads, struct array_wait *writes)
+{
+	struct member_request *request;
+	u32 i;
+
+	for (i = 0; i < extents->nr; i++) {
+		request = make(array, &extents->all[i], DISK_READ, flags & DISK_SYNC, reads);
+		if (!request)
+			continue;
+		request->then = writes;
+		writes->left++;
+		member_submit(array, &array->members[request->member], request);
+	}
+	kvfree(extents->all);
+	*extents = (struct array_extents){ };
+}
+
+/* What was read is written. */
+static void replace(struct array *array, const struct member_request *request)
+{
+	struct array_extent extent = { .sector = request->disk.sector,
+				       .sectors = request->disk.sectors,
+				       .member = request->member };
+
+	send(array, &extent, DISK_WRITE, request->disk.flags, request->then);
+	array_put(array, request->then);
+}
+
+/* Which copy is read */
+
+static u64 distance(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* raid1.c: one that the read goes on with; else an idle one; else the nearest. */
+static u32 balance_mirror(const struct array *array, u64 sector)
+{
+	u32 i, idle = NO_MEMBER, nearest = NO_MEMBER;
+	u64 least = NEVER;
+
+	for (i = 0; i < array->setup.layout.members; i++) {
+		const struct array_member *member = &array->members[i];
+
+		if (!member_works(array, i))
+			continue;
+		if (member->next_sequential == sector || member->head == sector)
+			return i;
+		if (!member->outstanding && idle == NO_MEMBER)
+			idle = i;
+		if (distance(member->head, sector) < least) {
+			least = distance(member->head, sector);
+			nearest = i;
+		}
+	}
+	return idle != NO_MEMBER ? idle : nearest;
+}
+
+/* raid10.c: near copies: an idle one, else the nearest; far copies: the first on its member. */
+static u64 balance_cost(const struct array *array, const struct array_piece *piece)
+{
+	const struct array_member *member = &array->members[piece->member];
+	const struct array_layout *layout = &array->setup.layout;
+
+	if (layout->near > 1 && !member->outstanding)
+		return 0;
+	return layout->far > 1 ? piece->sector : distance(piece->sector, member->head);
+}
+
+/* What the choice goes by: the copy with the least is read, of several the first. */
+static u64 cost_of(const struct array *array, const struct array_piece *piece, u32 copy)
+{
+	u32 copies = layout_copies(&array->setup.layout);
+
+	switch (array->setup.reads) {
+	case READS_FIRST:
+		return copy;
+	case READS_ROUND_ROBIN:
+		return (copy + copies - array->turn % copies) % copies;
+	case READS_SHORTEST:
+		return array->members[piece->member].outstanding;
+	default:
+		return balance_cost(array, piece);
+	}
+}
+
+static void choose_copy(struct array *array, u64 sector, u64 sectors, struct array_piece *chosen)
+{
+	const struct array_layout *layout = &array->setup.layout;
+	struct array_piece piece;
+	u64 least = NEVER, cost;
+	u32 copy;
+
+	if (layout->level == ARRAY_1 && array->setup.reads == READS_MD) {
+		layout_piece(layout, sector, sectors, balance_mirror(array, sector), chosen);
+		return;
+	}
+	for (copy = 0; copy < layout_copies(layout); copy++) {
+		layout_piece(layout, sector, sectors, copy, &piece);
+		if (!member_works(array, piece.member))
+			continue;
+		cost = cost_of(array, &piece, copy);
+		if (cost < least || least == NEVER) {
+			least = cost;
+			*chosen = piece;
+		}
+	}
+	array->turn++;
+}
+
+static void copies_read(struct array *array, const struct disk_request *request,
+			struct array_wait *wait)
+{
+	struct array_extents extents = { };
+	struct array_piece piece;
+	u64 done;
+
+	for (done = 0; done < request->sectors; done += piece.sectors) {
+		choose_copy(array, request->sector + done, request->sectors - done, &piece);
+		extents_add(array, &extents, piece.member, piece.sector, piece.sectors);
+		array->members[piece.member].next_sequential = piece.sector + piece.sectors;
+	}
+	extents_send(array, &extents, DISK_READ, request->flags, wait);
+}
+
+static void copies_write(struct array *array, const struct disk_request *request,
+			 struct array_wait *wait)
+{
+	const struct array_layout *layout = &array->setup.layout;
+	struct array_extents extents = { };
+	struct array_piece piece;
+	u64 done;
+	u32 copy;
+
+	for (done = 0; done < request->sectors; done += piece.sectors)
+		for (copy = 0; copy < layout_copies(layout); copy++) {
+			layout_piece(layout, request->sector + done, request->sectors - done, copy,
+				     &piece);
+			if (member_works(array, piece.member))
+				extents_add(array, &extents, piece.member, piece.sector,
+					    piece.sectors);
+		}
+	extents_send(array, &extents, DISK_WRITE, request->flags, wait);
+}
+
+/* Of all members */
+static void flush(struct array *array, const struct disk_request *request,
+		  struct array_wait *wait)
+{
+	u32 i;
+
+	for (i = 0; i < array->setup.layout.members; i++)
+		if (member_works(array, i))
+			send(array, &(struct array_extent){ .member = i }, DISK_FLUSH,
+			     request->flags, wait);
+}
+
+/* The callers' side */
+
+static void parent_done(struct array *array, struct array_wait *wait)
+{
+	struct parent *parent = (struct parent *)wait;
+	struct disk_request *request = parent->request;
+
+	request->completion = array->now;
+	request->next = NULL;
+	if (array->last_done)
+		array->last_done->next = request;
+	else
+		array->first_done = request;
+	array->last_done = request;
+	kfree(parent);
+}
+
+static void member_done(struct array *array, struct array_member *member,
+			struct member_request *request)
+{
+	if (request->disk.op != DISK_FLUSH)
+		member->head = request->end;
+	if (request->then)
+		replace(array, request);
+	array_put(array, request->wait);
+	kvfree(request);
+}
+
+static void member_events(struct array *array, struct array_member *member)
+{
+	struct disk_request *done, *next;
+
+	for (done = member_advance(array, member); done; done = next) {
+		next = done->next;
+		member_done(array, member, (struct member_request *)done);
+	}
+}
+
+static struct array_member *next_member(const struct array *array, u64 *when)
+{
+	struct array_member *first = NULL, *member = array->members;
+	u32 i;
+
+	*when = NEVER;
+	for (i = 0; i < array->setup.layout.members; i++, member++) {
+		u64 next = member_next_event(member);
+
+		if (next == NEVER || next > *when ||
+		    (first && next == *when && member->began >= first->began))
+			continue;
+		*when = next;
+		first = member;
+	}
+	return first;
+}
+
+static void run(struct array *array, u64 until)
+{
+	struct array_member *member;
+	u64 when;
+
+	while ((member = next_member(array, &when)) && when <= until) {
+		array->now = max(array->now, when);
+		member_events(array, member);
+	}
+}
+
+void array_submit(struct array *array, struct disk_request *request, u64 now)
+{
+	struct parent *parent = kvzalloc(sizeof(*parent), GFP_KERNEL);
+
+	if (now)
+		run(array, now - 1);
+	array->now = max(array->now, now);
+	request->arrival = array->now;
+	request->dispatch = array->now;
+	request->parts = (struct drive_parts){ };
+	if (!parent) {
+		array->failed = true;
+		return;
+	}
+	*parent = (struct parent){ .wait = { .left = 1, .done = parent_done },
+				   .request = request };
+	if (request->op == DISK_FLUSH)
+		flush(array, request, &parent->wait);
+	else if (layout_parities(&array->setup.layout) && request->op == DISK_READ)
+		stripes_read(array, request, &parent->wait);
+	else if (layout_parities(&array->setup.layout))
+		stripes_write(array, request, &parent->wait);
+	else if (request->op == DISK_READ)
+		copies_read(array, request, &parent->wait);
+	else
+		copies_write(array, request, &parent->wait);
+	array_put(array, &parent->wait);
+}
+
+u64 array_next_event(const struct array *array)
+{
+	u64 when;
+
+	if (array->first_done)
+		return array->now;
+	next_member(array, &when);
+	return when;
+}
+
+struct disk_request *array_advance(struct array *array, u64 now)
+{
+	struct disk_request *done;
+
+	run(array, now);
+	array->now = max(array->now, now);
+	done = array->first_done;
+	array->first_done = NULL;
+	array->last_done = NULL;
+	return done;
+}
+
+bool array_failed(const struct array *array)
+{
+	return array->failed;
+}
+
+void array_figures(const struct array *array, u32 member, struct array_member_figures *figures)
+{
+	const struct array_member *m = &array->members[member];
+
+	*figures = m->figures;
+	if (m->outstanding)
+		figures->busy += array->now - m->busy_since;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An array of modelled disks, as Linux's md serves it: one discrete-event engine with the
+ * interface of a single disk (model/disk.h). A request becomes requests to members; each
+ * member has a queue and a drive of its own, and all serve at the same time. md itself takes
+ * no time.
+ *
+ *	RAID-0		pieces by chunk, those that follow on each other on a member as one
+ *	RAID-1, 10	a read to the copy that md's read_balance() chooses, a write to all
+ *	RAID-4, 5, 6	a read past the cache; a write by stripes (array-stripe.c)
+ *
+ * For david-sim only: dm-david.ko has no arrays. Unlike a disk, an array allocates memory for
+ * each request; array_failed() says that there was none.
+ */
+#ifndef DAVID_ARRAY_H
+#define DAVID_ARRAY_H
+
+#include "../disk.h"
+#include "array-layout.h"
+
+/* Which copy is read. */
+enum array_reads {
+	READS_MD,		/* sequential, else idle, else nearest */
+	READS_FIRST,		/* the first one that works */
+	READS_ROUND_ROBIN,
+	READS_SHORTEST,		/* fewest requests outstanding, then the first of them */
+};
+
+/* In which order a write that has to read does so; RAID-4, 5, 6. */
+enum array_writes {
+	WRITES_MD,		/* each row by itself, one after another where they overlap */
+	WRITES_WHOLE,		/* a request's reads, then its writes: DiskSim's sync */
+	WRITES_EAGER,		/* but data right after their old ones */
+};
+
+/* When a small write reads the old data and parity: md's rmw_level. */
+enum array_rmw {
+	RMW_DISABLE,		/* always read what is not written */
+	RMW_ENABLE,		/* if that reads less */
+	RMW_PREFER,		/* if that reads no more */
+};
+
+struct array_setup {
+	struct array_layout layout;
+	const struct profile *profile;	/* of each member; must outlive the array */
+	u64 constant;			/* ns that members take for anything; 0: disks */
+	u64 failed;			/* bit by member */
+	enum array_reads reads;
+	enum array_rmw rmw;
+	enum array_writes writes;
+	u32 stripe_cache;		/* blocks a member that are kept, md's stripe_cache_size */
+	u64 seed;			/* of the members' start angles */
+};
+
+struct array_member_figures {
+	u64 reads, writes, flushes;
+	u64 read_sectors, write_sectors;
+	u64 busy;			/* ns with anything outstanding */
+};
+
+struct array;
+
+/* Returns why the setup cannot work, such as that too many members failed; NULL: it can. */
+const char *array_check(const struct array_setup *setup);
+
+/* Returns NULL without memory. The setup must have passed array_check(). */
+struct array *array_create(const struct array_setup *setup, gfp_t gfp);
+
+/* What is outstanding ends first: its requests must still be there. */
+void array_destroy(struct array *array);
+
+/* @request arrives at @now. It must lie on the array. Times never run backwards. */
+void array_submit(struct array *array, struct disk_request *request, u64 now);
+
+/* The time of the next event, U64_MAX if none will come by itself. */
+u64 array_next_event(const struct array *array);
+
+/* Let everything happen up to and at @now. Returns the completed requests, in order. */
+struct disk_request *array_advance(struct array *array, u64 now);
+
+/* Was there no memory for a request? Then nothing that the array says holds. */
+bool array_failed(const struct array *array);
+
+void array_figures(const struct array *array, u32 member, struct array_member_figures *figures);
+
+#endif
