@@ -2,6 +2,8 @@
 #include "arraytext.h"
 
 #define DEFAULT_CHUNK	1024	/* sectors: mdadm's 512 KiB */
+#define DEFAULT_CACHE	256	/* md's NR_STRIPES */
+#define MAX_CACHE	32768	/* as md has it */
 
 const char array_words[] =
 "  0, 1, 4, 5, 6, 10     the level, as Linux's md has it; comes first\n"
@@ -11,7 +13,12 @@ const char array_words[] =
 "                        right-symmetric, right-asymmetric (or ls, la, rs, ra), parity-first,\n"
 "                        parity-last. RAID-6 only: ddf-zero-restart, ddf-N-restart,\n"
 "                        ddf-N-continue, and the first five with -6 behind.\n"
-"                        RAID-10: n2, f2, o2 and the like: near, far or offset copies (n2)\n";
+"                        RAID-10: n2, f2, o2 and the like: near, far or offset copies (n2)\n"
+"  failed=N+N            members, counted from 0, that have failed (none)\n"
+"  reads=md              which copy is read: as md chooses, first, round-robin, shortest (queue)\n"
+"  rmw=enable            md's rmw_level, for small writes with parity: disable, enable, prefer\n"
+"  stripe-cache=256      blocks of each member that md keeps, 0 to 32768 (256)\n"
+"  seed=1                of the members' start angles\n";
 
 static int complain(const char *word, const char *text)
 {
@@ -68,9 +75,74 @@ static bool parse_chunk(const char *word, u32 *chunk)
 	return (!*end || !end[1]) && bytes >= 4096 && bytes <= 64 << 20 && !(bytes & (bytes - 1));
 }
 
-/* NULL, or what the value must be. */
-static const char *value_word(struct array_layout *layout, const char *name, const char *value)
+/* The place of @word in @words; below 0: it is none of them. */
+static int place_of(const char *word, const char *const *words, u32 nr)
 {
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(word, words[i]))
+			return i;
+	return -1;
+}
+
+/* 0+3+5 */
+static bool parse_failed(char *value, u64 *failed)
+{
+	char *word;
+	u64 n;
+
+	while ((word = strsep(&value, "+"))) {
+		if (!parse_number(word, ARRAY_MEMBERS - 1, &n))
+			return false;
+		*failed |= 1ULL << n;
+	}
+	return true;
+}
+
+/* Words of how the array serves: NULL, or what the value must be. */
+static const char *service_word(struct array_setup *setup, const char *name, char *value)
+{
+	static const char *const reads[] = {
+		[READS_MD] = "md", [READS_FIRST] = "first",
+		[READS_ROUND_ROBIN] = "round-robin", [READS_SHORTEST] = "shortest",
+	};
+	static const char *const rmw[] = {
+		[RMW_DISABLE] = "disable", [RMW_ENABLE] = "enable", [RMW_PREFER] = "prefer",
+	};
+	u64 n = 0;
+	int place;
+
+	if (!strcmp(name, "failed")) {
+		if (!parse_failed(value, &setup->failed))
+			return "members counted from 0, such as 0+3";
+	} else if (!strcmp(name, "reads")) {
+		place = place_of(value, reads, ARRAY_SIZE(reads));
+		if (place < 0)
+			return "md, first, round-robin or shortest";
+		setup->reads = place;
+	} else if (!strcmp(name, "rmw")) {
+		place = place_of(value, rmw, ARRAY_SIZE(rmw));
+		if (place < 0)
+			return "disable, enable or prefer";
+		setup->rmw = place;
+	} else if (!strcmp(name, "stripe-cache")) {
+		if (!parse_number(value, MAX_CACHE, &n))
+			return "0 to 32768";
+		setup->stripe_cache = n;
+	} else if (!strcmp(name, "seed")) {
+		if (!parse_number(value, U64_MAX, &setup->seed))
+			return "a number";
+	} else {
+		return "no such word in an array; see david-sim layout --help";
+	}
+	return NULL;
+}
+
+/* NULL, or what the value must be. */
+static const char *value_word(struct array_setup *setup, const char *name, char *value)
+{
+	struct array_layout *layout = &setup->layout;
 	u64 n = 0;
 
 	if (!strcmp(name, "members")) {
@@ -86,13 +158,14 @@ static const char *value_word(struct array_layout *layout, const char *name, con
 		if (!layout_parse(layout, value))
 			return "no layout of this level; see david-sim layout --help";
 	} else {
-		return "no such word in an array; see david-sim layout --help";
+		return service_word(setup, name, value);
 	}
 	return NULL;
 }
 
-static int parse_words(struct array_layout *layout, char *rest)
+static int parse_words(struct array_setup *setup, char *rest)
 {
+	struct array_layout *layout = &setup->layout;
 	char *word = strsep(&rest, " \t,"), *value;
 	const char *wrong;
 
@@ -103,10 +176,10 @@ static int parse_words(struct array_layout *layout, char *rest)
 	while ((word = strsep(&rest, " \t,"))) {
 		if (!*word)
 			continue;
-		value = strchr(word, '=');
-		if (value)
+		value = word + strcspn(word, "=");
+		if (*value)
 			*value++ = '\0';
-		wrong = value_word(layout, word, value ?: "");
+		wrong = value_word(setup, word, value);
 		if (wrong)
 			return complain(word, wrong);
 	}
@@ -115,17 +188,59 @@ static int parse_words(struct array_layout *layout, char *rest)
 	return 0;
 }
 
-int array_parse(struct array_layout *layout, const char *text, u64 member_sectors)
+int array_parse(struct array_setup *setup, const char *text, u64 member_sectors)
 {
+	struct array_layout *layout = &setup->layout;
 	char *copy = strdup(text);
 	const char *wrong;
 	int r;
 
-	*layout = (struct array_layout){ };
-	r = copy ? parse_words(layout, copy) : complain(text, "out of memory");
+	*setup = (struct array_setup){ .rmw = RMW_ENABLE, .stripe_cache = DEFAULT_CACHE,
+				       .seed = 1 };
+	r = copy ? parse_words(setup, copy) : complain(text, "out of memory");
 	free(copy);
 	if (r)
 		return r;
 	wrong = layout_init(layout, member_sectors ?: 16ULL * (layout->chunk ?: ARRAY_BLOCK));
+	if (!wrong)
+		wrong = array_check(setup);
 	return wrong ? complain(text, wrong) : 0;
+}
+
+#define MB	(512 / 1e6)	/* a sector */
+
+static double share(u64 part, u64 of)
+{
+	return of ? (double)part / of : 0;
+}
+
+void array_print_text(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns)
+{
+	u32 i;
+
+	fprintf(out, "%8s %10s %10s %12s %12s %8s\n", "member", "reads", "writes", "read MB",
+		"written MB", "busy %");
+	for (i = 0; i < members; i++)
+		fprintf(out, "%8u %10llu %10llu %12.3f %12.3f %8.1f\n", i,
+			(unsigned long long)figures[i].reads,
+			(unsigned long long)figures[i].writes, figures[i].read_sectors * MB,
+			figures[i].write_sectors * MB, 100 * share(figures[i].busy, ns));
+}
+
+void array_print_json(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns)
+{
+	u32 i;
+
+	fprintf(out, "\"members\": [");
+	for (i = 0; i < members; i++) {
+		const struct array_member_figures *f = &figures[i];
+
+		fprintf(out, "%s\n   {\"reads\": %llu, \"writes\": %llu, ", i ? "," : "",
+			(unsigned long long)f->reads, (unsigned long long)f->writes);
+		fprintf(out, "\"flushes\": %llu, \"read_bytes\": %llu, ",
+			(unsigned long long)f->flushes, (unsigned long long)f->read_sectors * 512);
+		fprintf(out, "\"written_bytes\": %llu, \"busy\": %.6f}",
+			(unsigned long long)f->write_sectors * 512, share(f->busy, ns));
+	}
+	fprintf(out, "]");
 }

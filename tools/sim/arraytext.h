@@ -3,15 +3,19 @@
 #ifndef DAVID_SIM_ARRAYTEXT_H
 #define DAVID_SIM_ARRAYTEXT_H
 
-#include "../../model/array/array-layout.h"
+#include "../../model/array/array.h"
 
 /* What can stand in an array's text, for --help. */
 extern const char array_words[];
 
 /*
- * "5 members=8 chunk=512K ..." into @layout, of members of @member_sectors; 0: of 16 chunks.
+ * "5 members=8 chunk=512K ..." into @setup, of members of @member_sectors; 0: of 16 chunks.
  * Returns 0, or -1 and has complained on standard error.
  */
-int array_parse(struct array_layout *layout, const char *text, u64 member_sectors);
+int array_parse(struct array_setup *setup, const char *text, u64 member_sectors);
+
+/* What members did in @ns: lines of text, or a field "members" of an object of JSON. */
+void array_print_text(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns);
+void array_print_json(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns);
 
 #endif

@@ -2,12 +2,14 @@
 /* david-sim bench: jobs on the modelled disk, and what they came to. */
 #include <getopt.h>
 
+#include "arraytext.h"
 #include "bench.h"
 #include "jobtext.h"
 #include "load.h"
 
 static const char usage[] =
-"Usage: david-sim bench --profile P [--job JOB]... [--jobs FILE] [--size S] [--option N=V] [--json]\n"
+"Usage: david-sim bench --profile P [--job JOB]... [--jobs FILE] [--array WORDS]\n"
+"                       [--size S] [--option N=V] [--json]\n"
 "\n"
 "Run jobs, as fio would, on the whole modelled disk: the host's queue and the drive. Each job begins\n"
 "with a disk that has just been made. The same job gives the same figures everywhere.\n"
@@ -16,19 +18,22 @@ static const char usage[] =
 "                      one in profiles/\n"
 "  --job JOB           \"NAME: words\" or just words; may be given many times\n"
 "  --jobs FILE         a job a line; \"#\" begins a comment; - is standard input\n"
-"  --size S            sectors of 512 bytes of the disk (default: the profile's)\n"
+"  --array WORDS       on an array of such disks, such as '5 members=8 chunk=64K'\n"
+"  --size S            sectors of 512 bytes of each disk (default: the profile's)\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
 "  --json              print the figures as JSON\n"
 "  -h, --help          this text\n"
 "\n"
 "A job's words, with what holds without them; \"+\" joins parts that run at the same time:\n";
 
-enum { OPTION_PROFILE = 256, OPTION_JOB, OPTION_JOBS, OPTION_SIZE, OPTION_OPTION, OPTION_JSON };
+enum { OPTION_PROFILE = 256, OPTION_JOB, OPTION_JOBS, OPTION_SIZE, OPTION_OPTION, OPTION_JSON,
+	OPTION_ARRAY };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
 	{ "job", required_argument, NULL, OPTION_JOB },
 	{ "jobs", required_argument, NULL, OPTION_JOBS },
+	{ "array", required_argument, NULL, OPTION_ARRAY },
 	{ "size", required_argument, NULL, OPTION_SIZE },
 	{ "option", required_argument, NULL, OPTION_OPTION },
 	{ "json", no_argument, NULL, OPTION_JSON },
@@ -46,6 +51,8 @@ struct arguments {
 	unsigned int nr_options;
 	char *jobs[MAX_JOBS];
 	unsigned int nr_jobs;
+	const char *array;
+	struct array_setup setup;	/* of it */
 	u64 size;
 	bool json;
 };
@@ -106,6 +113,9 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 		case OPTION_JOBS:
 			r = read_jobs(args, optarg);
 			break;
+		case OPTION_ARRAY:
+			args->array = optarg;
+			break;
 		case OPTION_SIZE:
 			args->size = strtoull(optarg, &end, 10);
 			if (!args->size || *end)
@@ -120,7 +130,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			args->json = true;
 			break;
 		case 'h':
-			printf("%s%s", usage, job_words);
+			printf("%s%s\nAn array's words:\n%s", usage, job_words, array_words);
 			exit(0);
 		default:
 			return 2;
@@ -184,8 +194,30 @@ static void print_figures(const char *name, const struct job_figures *f, double 
 	printf("\"max_us\": %.3f, \"hits\": %.5f}", f->most / 1e3, per(f->hits, f->requests));
 }
 
+/* Requests to members for each of the array's. */
+static void print_array(const struct arguments *args, const struct job_result *result)
+{
+	u32 members = args->setup.layout.members, i;
+	u64 reads = 0, writes = 0;
+
+	for (i = 0; i < members; i++) {
+		reads += result->members[i].reads;
+		writes += result->members[i].writes;
+	}
+	printf(",\n  \"array\": \"%s\", \"member_reads\": %.4f, \"member_writes\": %.4f, ",
+	       args->array, per(reads, result->all.requests), per(writes, result->all.requests));
+	array_print_json(stdout, result->members, members, result->ns);
+}
+
+static void print_limits(const struct job_limits *limits)
+{
+	printf(",\n  \"media_mb_s\": %.5f, \"least_media_mb_s\": %.5f, \"interface_mb_s\": %.5f, ",
+	       limits->media / 1e6, limits->least_media / 1e6, limits->interface / 1e6);
+	printf("\"mean_seek_us\": %.3f", limits->seek / 1e3);
+}
+
 static void print_json(const char *name, const char *text, const struct job *job,
-		       const struct job_result *result, const struct job_limits *limits)
+		       const struct job_result *result)
 {
 	double seconds = result->ns / 1e9;
 	u32 i;
@@ -207,11 +239,8 @@ static void print_json(const char *name, const char *text, const struct job *job
 	}
 	printf("],\n  \"p50_us\": %.3f, \"p90_us\": %.3f, \"p99_us\": %.3f,\n",
 	       quantile_us(result, .5), quantile_us(result, .9), quantile_us(result, .99));
-	printf("  \"flushes\": %llu, \"flush_mean_us\": %.3f,\n",
+	printf("  \"flushes\": %llu, \"flush_mean_us\": %.3f",
 	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes));
-	printf("  \"media_mb_s\": %.5f, \"least_media_mb_s\": %.5f, \"interface_mb_s\": %.5f, ",
-	       limits->media / 1e6, limits->least_media / 1e6, limits->interface / 1e6);
-	printf("\"mean_seek_us\": %.3f}", limits->seek / 1e3);
 }
 
 static void print_text(const char *name, const struct job_result *result)
@@ -237,25 +266,45 @@ static char *cut_name(char *text, char **name)
 	return colon + 1;
 }
 
-static int run_job(const struct arguments *args, const struct profile *profile,
-		   const struct named_job *named, bool first)
+/* A disk's media and interface set limits; an array has none of its own. */
+static void print_result(const struct arguments *args, const struct profile *profile,
+			 const struct named_job *named, const char *text,
+			 const struct job_result *result)
 {
-	char *text = job_print(&named->job, profile);
 	struct job_limits limits;
+
+	if (!args->json) {
+		print_text(named->name, result);
+		if (args->array)
+			array_print_text(stdout, result->members, args->setup.layout.members,
+					 result->ns);
+		return;
+	}
+	print_json(named->name, text, &named->job, result);
+	if (args->array) {
+		print_array(args, result);
+	} else {
+		job_limits(&named->job, profile, &limits);
+		print_limits(&limits);
+	}
+	printf("}");
+}
+
+static int run_job(const struct arguments *args, const struct profile *profile,
+		   const struct profile *whole, const struct named_job *named, bool first)
+{
+	const struct array_setup *setup = args->array ? &args->setup : NULL;
+	char *text = job_print(&named->job, whole);
 	struct job_result result;
 
-	if (!text || job_run(&named->job, profile, &result)) {
+	if (!text || job_run(&named->job, profile, setup, &result)) {
 		fprintf(stderr, "david-sim bench: out of memory\n");
 		free(text);
 		return 1;
 	}
-	job_limits(&named->job, profile, &limits);
-	if (args->json) {
-		printf("%s ", first ? "" : ",\n");
-		print_json(named->name, text, &named->job, &result, &limits);
-	} else {
-		print_text(named->name, &result);
-	}
+	if (args->json && !first)
+		printf(" ,\n");
+	print_result(args, profile, named, text, &result);
 	free(text);
 	job_release(&result);
 	return 0;
@@ -282,8 +331,14 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 static int run_jobs(struct arguments *args, const struct profile *profile)
 {
 	struct named_job *jobs = calloc(args->nr_jobs, sizeof(*jobs));
+	struct profile whole = *profile;	/* of it, jobs know the size only */
 	unsigned int i;
-	int r = jobs ? parse_jobs(args, profile, jobs) : 1;
+	int r = 1;
+
+	if (args->array)
+		whole.sectors = args->setup.layout.sectors;
+	if (jobs)
+		r = parse_jobs(args, &whole, jobs);
 
 	if (r)
 		goto out;
@@ -293,7 +348,7 @@ static int run_jobs(struct arguments *args, const struct profile *profile)
 		printf("%s\n\n%10s %10s %12s %12s %12s %6s  job\n", profile->name, "per s", "MB/s",
 		       "mean us", "p99 us", "max us", "hit %");
 	for (i = 0; i < args->nr_jobs && !r; i++)
-		r = run_job(args, profile, &jobs[i], !i);
+		r = run_job(args, profile, &whole, &jobs[i], !i);
 	if (args->json)
 		printf("\n]}\n");
 out:
@@ -313,6 +368,8 @@ int bench_main(int argc, char **argv)
 		fprintf(stderr, "david-sim bench: --size: the profile cannot be scaled to that\n");
 		r = 1;
 	}
+	if (!r && args->array && array_parse(&args->setup, args->array, profile.sectors))
+		r = 2;
 	if (!r)
 		r = run_jobs(args, &profile);
 	profile_free(&profile);

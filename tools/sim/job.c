@@ -3,9 +3,9 @@
  * Jobs in a closed loop. Each outstanding request has a slot. A slot is ready to
  * send from some time on, waits for room in the queue, or has its request on its way.
  */
-#include "../../model/disk.h"
 #include "../../model/seek.h"
 #include "job.h"
+#include "target.h"
 
 #define START	1000000		/* ns: not at the index mark */
 #define SEEKS	20000		/* samples of the seek curve */
@@ -32,7 +32,8 @@ struct part {
 
 struct run {
 	const struct job *job;
-	struct disk *disk;
+	struct target target;
+	u32 members;			/* of an array */
 	struct slot *slots;
 	u32 nr_slots;
 	struct slot *first[2], *last[2];	/* those that wait, by direction */
@@ -43,6 +44,7 @@ struct run {
 	u64 done;
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
+	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
 };
 
 static struct slot *slot_of(struct disk_request *request)
@@ -132,7 +134,7 @@ static u32 direction(const struct slot *slot)
 static void send(struct run *run, struct slot *slot)
 {
 	slot->state = SLOT_SENT;
-	disk_submit(run->disk, &slot->request, run->now);
+	target_submit(&run->target, &slot->request, run->now);
 }
 
 static void enter(struct run *run, struct slot *slot)
@@ -146,7 +148,7 @@ static void enter(struct run *run, struct slot *slot)
 		part->due = max(part->due, run->now) +
 			    slot->request.sectors * 512ULL * 1000000000 / part->job->rate;
 	d = direction(slot);
-	if (disk_enter(run->disk, &slot->who, slot->request.op, run->now)) {
+	if (target_enter(&run->target, &slot->who, slot->request.op, run->now)) {
 		send(run, slot);
 		return;
 	}
@@ -164,9 +166,9 @@ static void admit(struct run *run, u32 d)
 {
 	struct slot *slot;
 
-	while ((slot = run->first[d]) && disk_wakeups(run->disk, slot->request.op)) {
-		disk_woken(run->disk, &slot->who, slot->request.op, run->now);
-		if (!disk_enter(run->disk, &slot->who, slot->request.op, run->now))
+	while ((slot = run->first[d]) && target_wakeups(&run->target, slot->request.op)) {
+		disk_woken(run->target.disk, &slot->who, slot->request.op, run->now);
+		if (!target_enter(&run->target, &slot->who, slot->request.op, run->now))
 			return;
 		run->first[d] = slot->next;
 		if (!run->first[d])
@@ -197,7 +199,7 @@ static void send_ready(struct run *run)
 
 static u64 next_time(const struct run *run)
 {
-	u64 next = disk_next_event(run->disk);
+	u64 next = target_next_event(&run->target);
 	u32 i;
 
 	for (i = 0; i < run->nr_slots && may_send(run); i++)
@@ -225,6 +227,8 @@ static void account(struct run *run, const struct slot *slot)
 	run->done++;
 	if (run->done <= run->job->warm) {
 		run->begin = request->completion;
+		if (run->done == run->job->warm)
+			target_figures(&run->target, run->members, run->before);
 		return;
 	}
 	if (run->done > (u64)run->job->warm + run->job->count)
@@ -254,7 +258,7 @@ static void advance(struct run *run)
 {
 	struct disk_request *request, *next;
 
-	for (request = disk_advance(run->disk, run->now); request; request = next) {
+	for (request = target_advance(&run->target, run->now); request; request = next) {
 		next = request->next;
 		complete(run, request);
 	}
@@ -276,15 +280,15 @@ static void drain(struct run *run)
 		for (busy = 0, i = 0; i < run->nr_slots; i++)
 			busy += run->slots[i].state == SLOT_SENT ||
 				run->slots[i].state == SLOT_WAITING;
-		if (!busy && !sent && disk_enter(run->disk, &who, DISK_FLUSH, run->now)) {
-			disk_submit(run->disk, &flush, run->now);
+		if (!busy && !sent && target_enter(&run->target, &who, DISK_FLUSH, run->now)) {
+			target_submit(&run->target, &flush, run->now);
 			sent = true;
 		}
-		next = disk_next_event(run->disk);
+		next = target_next_event(&run->target);
 		if (next == U64_MAX)
 			break;
 		run->now = max(run->now, next);
-		request = disk_advance(run->disk, run->now);
+		request = target_advance(&run->target, run->now);
 		for (; request; request = request->next)
 			if (request != &flush)
 				slot_of(request)->state = SLOT_DONE;
@@ -346,7 +350,24 @@ static void loop(struct run *run)
 		drain(run);
 }
 
-int job_run(const struct job *job, const struct profile *profile, struct job_result *result)
+/* What members did since the last request that is not counted. */
+static void count_members(struct run *run)
+{
+	struct array_member_figures *now = run->result->members, *then = run->before;
+
+	target_figures(&run->target, run->members, now);
+	for (; now < run->result->members + run->members; now++, then++) {
+		now->reads -= then->reads;
+		now->writes -= then->writes;
+		now->flushes -= then->flushes;
+		now->read_sectors -= then->read_sectors;
+		now->write_sectors -= then->write_sectors;
+		now->busy -= then->busy;
+	}
+}
+
+int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
+	    struct job_result *result)
 {
 	struct run run = { .job = job, .rnd = job->seed, .now = START, .begin = START,
 			   .result = result };
@@ -361,17 +382,20 @@ int job_run(const struct job *job, const struct profile *profile, struct job_res
 	}
 	if (job->write_cache_off)
 		changed.write_cache = WRITE_CACHE_OFF;
-	run.disk = disk_create(&changed, GFP_KERNEL);
-	if (run.disk)
+	run.members = setup ? setup->layout.members : 0;
+	if (!target_create(&run.target, &changed, setup))
 		r = prepare(&run, job);
 	if (!r) {
 		loop(&run);
+		count_members(&run);
 		qsort(result->times, result->nr_times, sizeof(*result->times), compare_times);
 	}
+	if (!r && run.target.array && array_failed(run.target.array))
+		r = -ENOMEM;
+	target_destroy(&run.target);
 	for (i = 0; i < JOB_PARTS; i++)
 		free(run.parts[i].at);
 	free(run.slots);
-	disk_destroy(run.disk);
 	if (r)
 		job_release(result);
 	return r;

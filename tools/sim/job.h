@@ -12,7 +12,7 @@
 #ifndef DAVID_SIM_JOB_H
 #define DAVID_SIM_JOB_H
 
-#include "../../model/profile.h"
+#include "../../model/array/array.h"
 
 #define JOB_PARTS	4
 #define JOB_DEPTH	128	/* most outstanding requests of a part */
@@ -67,6 +67,7 @@ struct job_result {
 	u64 flush_ns;
 	u64 nr_times;
 	u64 *times;		/* response times of all counted requests, sorted */
+	struct array_member_figures members[ARRAY_MEMBERS];	/* of an array, in @ns */
 };
 
 struct job_limits {
@@ -76,8 +77,12 @@ struct job_limits {
 	double seek;		/* ns on average between two places in the first part's span */
 };
 
-/* Returns 0 or -ENOMEM. @result is to be released with job_release(). */
-int job_run(const struct job *job, const struct profile *profile, struct job_result *result);
+/*
+ * On a disk, or on the array @setup if that is not NULL. Returns 0 or -ENOMEM. @result is to be
+ * released with job_release().
+ */
+int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
+	    struct job_result *result);
 void job_release(struct job_result *result);
 
 /* What media and interface allow. */

@@ -63,7 +63,7 @@ static void print_chunks(const struct array_layout *layout)
 int layout_main(int argc, char **argv)
 {
 	const char *words = NULL;
-	struct array_layout layout;
+	struct array_setup setup;
 	u64 size = 0;
 	char *end;
 	int c;
@@ -89,8 +89,8 @@ int layout_main(int argc, char **argv)
 		return bad("there is an argument that is no option");
 	if (!words)
 		return bad("--array is needed");
-	if (array_parse(&layout, words, size))
+	if (array_parse(&setup, words, size))
 		return 2;
-	print_chunks(&layout);
+	print_chunks(&setup.layout);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
+#include "arraytext.h"
 #include "bench.h"
 #include "compare.h"
 #include "layout.h"
@@ -12,7 +13,7 @@
 #include "profiles.h"
 
 static const char usage[] =
-"Usage: david-sim replay --profile P --trace T.csv --out MODELLED.csv [--json]\n"
+"Usage: david-sim replay --profile P --trace T.csv --out MODELLED.csv [--array WORDS] [--json]\n"
 "       david-sim replay --profile P --recorded FILE [--size S] [--device D] [--out FILE] [--json]\n"
 "       david-sim validate --profile P --trace T.csv [--json]\n"
 "       david-sim bench --profile P --job JOB ...; david-sim bench --help tells more\n"
@@ -40,6 +41,9 @@ static const char usage[] =
 "                      blocks (of 512 bytes), delay_us and, for validate, measured_us are used\n"
 "  --recorded FILE     /sys/kernel/tracing/trace, or the output of trace-cmd report; - is standard\n"
 "                      input\n"
+"  --array WORDS       by an array of such drives, each with a queue, such as '5 members=8'; the\n"
+"                      trace is the array's, and --json tells what members did. Words:\n"
+"                      david-sim layout --help\n"
 "  --size S            the recorded disk's size, in sectors of 512 bytes (default: the profile's)\n"
 "  --device MAJOR:MINOR  which of several recorded disks\n"
 "  --out FILE          where replay writes; - is standard output\n"
@@ -50,7 +54,7 @@ static const char usage[] =
 "The exit status is 0 if all went well, 1 if a file is bad, 2 if the command line is.\n";
 
 enum { OPTION_PROFILE = 256, OPTION_TRACE, OPTION_OUT, OPTION_OPTION, OPTION_JSON,
-	OPTION_RECORDED, OPTION_SIZE, OPTION_DEVICE };
+	OPTION_RECORDED, OPTION_SIZE, OPTION_DEVICE, OPTION_ARRAY };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
@@ -61,6 +65,7 @@ static const struct option long_options[] = {
 	{ "recorded", required_argument, NULL, OPTION_RECORDED },
 	{ "size", required_argument, NULL, OPTION_SIZE },
 	{ "device", required_argument, NULL, OPTION_DEVICE },
+	{ "array", required_argument, NULL, OPTION_ARRAY },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
@@ -68,7 +73,7 @@ static const struct option long_options[] = {
 #define MAX_OPTIONS	64
 
 struct arguments {
-	const char *profile, *trace, *out, *recorded, *device;
+	const char *profile, *trace, *out, *recorded, *device, *array;
 	u64 size;		/* sectors; 0: the profile's */
 	char *options[MAX_OPTIONS];
 	unsigned int nr_options;
@@ -118,6 +123,9 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 		case OPTION_DEVICE:
 			args->device = optarg;
 			break;
+		case OPTION_ARRAY:
+			args->array = optarg;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
@@ -159,9 +167,17 @@ static int write_times(const struct trace *trace, const char *name)
 	return bad ? -1 : 0;
 }
 
+/* What members of an array did. */
+struct members {
+	struct array_member_figures figures[ARRAY_MEMBERS];
+	u32 nr;
+	u64 ns;
+};
+
 static int replay(const struct arguments *args, const struct profile *profile,
-		  struct trace *trace)
+		  struct trace *trace, const struct members *members)
 {
+	FILE *to = args->out && strcmp(args->out, "-") ? stdout : stderr;
 	double sum = 0;
 	size_t i;
 
@@ -171,9 +187,13 @@ static int replay(const struct arguments *args, const struct profile *profile,
 		return 0;
 	for (i = 0; i < trace->nr; i++)
 		sum += trace->requests[i].modelled / 1e6;
-	fprintf(strcmp(args->out, "-") ? stdout : stderr,
-		"{\"profile\": \"%s\", \"n\": %zu, \"modelled_mean_ms\": %.6f}\n",
+	fprintf(to, "{\"profile\": \"%s\", \"n\": %zu, \"modelled_mean_ms\": %.6f",
 		profile->name, trace->nr, sum / trace->nr);
+	if (args->array) {
+		fprintf(to, ",\n  \"array\": \"%s\", ", args->array);
+		array_print_json(to, members->figures, members->nr, members->ns);
+	}
+	fprintf(to, "}\n");
 	return 0;
 }
 
@@ -255,11 +275,39 @@ static int replay_kernel(const struct arguments *args, struct profile *profile)
 	return replay_recorded(profile, args->recorded, args->device, args->out, args->json);
 }
 
+static int run_trace(const struct arguments *args, const struct profile *profile,
+		     bool replaying)
+{
+	struct array_setup setup = { };
+	struct members members = { };
+	struct trace trace;
+	int status = 0;
+
+	if (args->array && array_parse(&setup, args->array, profile->sectors))
+		return 2;
+	setup.profile = profile;
+	members.nr = setup.layout.members;
+	if (trace_load(&trace, args->trace, args->array ? setup.layout.sectors : profile->sectors))
+		return 1;
+	if (!replaying && !trace.measured) {
+		fprintf(stderr, "%s: no column \"measured_us\" to compare with\n", args->trace);
+		status = 1;
+	} else if (args->array) {
+		status = trace_run_array(&trace, &setup, members.figures, &members.ns) ? 1 : 0;
+	} else {
+		status = trace_run(&trace, profile) ? 1 : 0;
+	}
+	if (!status)
+		status = replaying ? replay(args, profile, &trace, &members) :
+				     validate(args, profile, &trace);
+	trace_free(&trace);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments args = { };
 	struct profile profile = { };
-	struct trace trace;
 	bool replaying;
 	int status;
 
@@ -285,6 +333,8 @@ int main(int argc, char **argv)
 		return bad_usage("--recorded is for replay");
 	if (!args.recorded && (args.size || args.device))
 		return bad_usage("--size and --device go with --recorded");
+	if (args.array && (args.recorded || !replaying))
+		return bad_usage("--array is for replay --trace");
 	if (!args.recorded && replaying != !!args.out)
 		return bad_usage(replaying ? "replay needs --out" : "validate takes no --out");
 	if (load_profile(&profile, args.profile, args.options, args.nr_options))
@@ -294,17 +344,7 @@ int main(int argc, char **argv)
 		profile_free(&profile);
 		return status;
 	}
-	status = trace_load(&trace, args.trace, profile.sectors) ? 1 : 0;
-	if (!status && !replaying && !trace.measured) {
-		fprintf(stderr, "%s: no column \"measured_us\" to compare with\n", args.trace);
-		status = 1;
-	}
-	if (!status && trace_run(&trace, &profile))
-		status = 1;
-	if (!status)
-		status = replaying ? replay(&args, &profile, &trace) :
-				     validate(&args, &profile, &trace);
-	trace_free(&trace);
+	status = run_trace(&args, &profile, replaying);
 	profile_free(&profile);
 	return status;
 }

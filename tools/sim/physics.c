@@ -150,7 +150,7 @@ static bool seconds(const struct physics *ph, const struct job *job, double *s)
 {
 	struct job_result result;
 
-	if (job_run(job, &ph->profile, &result))
+	if (job_run(job, &ph->profile, NULL, &result))
 		return false;
 	*s = result.ns / 1e9;
 	job_release(&result);

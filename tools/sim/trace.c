@@ -217,3 +217,32 @@ int trace_run(struct trace *trace, const struct profile *profile)
 	drive_destroy(drive);
 	return 0;
 }
+
+int trace_run_array(struct trace *trace, const struct array_setup *setup,
+		    struct array_member_figures *figures, u64 *ns)
+{
+	struct array *array = array_create(setup, GFP_KERNEL);
+	struct trace_request *r;
+	bool failed = !array;
+	u64 now = 0;
+	u32 i;
+
+	for (r = trace->requests; !failed && r < trace->requests + trace->nr; r++) {
+		struct disk_request request = { .sector = r->sector, .sectors = r->sectors,
+						.op = r->op, .flags = DISK_SYNC };
+
+		array_submit(array, &request, now);
+		while (!array_advance(array, array_next_event(array)) && !array_failed(array))
+			;
+		failed = array_failed(array);
+		r->modelled = request.completion - now;
+		now = request.completion + r->delay;
+	}
+	for (i = 0; !failed && i < setup->layout.members; i++)
+		array_figures(array, i, &figures[i]);
+	*ns = now;
+	array_destroy(array);
+	if (failed)
+		fprintf(stderr, "out of memory\n");
+	return failed ? -1 : 0;
+}

@@ -3,7 +3,7 @@
 #ifndef DAVID_SIM_TRACE_H
 #define DAVID_SIM_TRACE_H
 
-#include "../../model/drive.h"
+#include "../../model/array/array.h"
 
 struct trace_request {
 	u64 sector;
@@ -30,7 +30,11 @@ struct trace {
 int trace_load(struct trace *trace, const char *file, u64 sectors);
 void trace_free(struct trace *trace);
 
-/* Serve all of it, filling in the modelled times. Returns -1 without memory. */
+/* Serve all of it by a drive, filling in the modelled times. Returns -1 without memory. */
 int trace_run(struct trace *trace, const struct profile *profile);
+
+/* The same by an array, whose members have queues. */
+int trace_run_array(struct trace *trace, const struct array_setup *setup,
+		    struct array_member_figures *figures, u64 *ns);
 
 #endif

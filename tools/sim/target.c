@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "target.h"
+
+int target_create(struct target *target, const struct profile *profile,
+		  const struct array_setup *setup)
+{
+	struct array_setup with;
+
+	*target = (struct target){ };
+	if (setup) {
+		with = *setup;
+		with.profile = profile;
+		target->array = array_create(&with, GFP_KERNEL);
+	} else {
+		target->disk = disk_create(profile, GFP_KERNEL);
+	}
+	return target->array || target->disk ? 0 : -ENOMEM;
+}
+
+void target_destroy(struct target *target)
+{
+	array_destroy(target->array);
+	disk_destroy(target->disk);
+}
+
+void target_figures(const struct target *target, u32 members, struct array_member_figures *figures)
+{
+	u32 i;
+
+	for (i = 0; target->array && i < members; i++)
+		array_figures(target->array, i, &figures[i]);
+}

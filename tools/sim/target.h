@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What jobs and traces run on: a modelled disk, or an array of them. */
+#ifndef DAVID_SIM_TARGET_H
+#define DAVID_SIM_TARGET_H
+
+#include "../../model/array/array.h"
+
+struct target {
+	struct disk *disk;
+	struct array *array;	/* NULL: the disk */
+};
+
+/* @setup: NULL, or the array, of disks of @profile. Returns 0 or -ENOMEM. */
+int target_create(struct target *target, const struct profile *profile,
+		  const struct array_setup *setup);
+
+/* What is outstanding on an array ends: its requests must still be there. */
+void target_destroy(struct target *target);
+
+/* As the functions of model/disk.h. An array lets everybody in: md has no such limit. */
+
+static inline bool target_enter(struct target *target, struct disk_submitter *who,
+				enum disk_op op, u64 now)
+{
+	return target->array || disk_enter(target->disk, who, op, now);
+}
+
+static inline u32 target_wakeups(const struct target *target, enum disk_op op)
+{
+	return target->array ? 0 : disk_wakeups(target->disk, op);
+}
+
+static inline void target_submit(struct target *target, struct disk_request *request, u64 now)
+{
+	if (target->array)
+		array_submit(target->array, request, now);
+	else
+		disk_submit(target->disk, request, now);
+}
+
+static inline u64 target_next_event(const struct target *target)
+{
+	return target->array ? array_next_event(target->array) : disk_next_event(target->disk);
+}
+
+static inline struct disk_request *target_advance(struct target *target, u64 now)
+{
+	return target->array ? array_advance(target->array, now) : disk_advance(target->disk, now);
+}
+
+/* Of each member. */
+void target_figures(const struct target *target, u32 members,
+		    struct array_member_figures *figures);
+
+#endif
