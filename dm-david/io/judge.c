@@ -22,6 +22,7 @@
 #include "io.h"
 
 #include <linux/highmem.h>
+#include "../base/inject.h"
 #include "../owner/special.h"
 #include "../timing/trace.h"
 #include "extent.h"
@@ -102,7 +103,7 @@ static void judge_pages(struct david_io *io, struct bvec_iter from, unsigned int
 	u64 *p;
 
 	judged->evidence = DAVID_EV_MODE;
-	if (by_owner && (io->bio->bi_opf & (REQ_META | REQ_PRIO | REQ_SWAP))) {
+	if (by_owner && (io->bio->bi_opf & (REQ_META | REQ_PRIO | REQ_SWAP)) && !INJECTED(marks)) {
 		judged->evidence = DAVID_EV_FLAGS;
 		by_owner = false;
 	}

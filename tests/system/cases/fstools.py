@@ -9,7 +9,9 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 
+from cases import case
 from helpers.guest import SCRATCH, attached, loop_disk, mounted, run
+from helpers.planted import must_fail, planted
 from helpers.units import GIB, MIB
 from helpers.victim import (
     drop_caches,
@@ -34,8 +36,7 @@ def noise(path: str, size: int) -> None:
     Path(path).write_bytes(os.urandom(size))
 
 
-@in_modes(*KNOWING)
-def a_journal_with_all_data_is_replayed(mode: str) -> None:
+def replay_all_data(mode: str) -> None:
     for options in ("data=journal", "data=ordered"):
         with fake(mode, 5 * GIB) as (disk, _):
             make("ext4", disk, "-J", "size=64")
@@ -49,6 +50,21 @@ def a_journal_with_all_data_is_replayed(mode: str) -> None:
             with mounted(disk, "ext4"):
                 pass
             look("ext4", disk, expected, options)
+
+
+@in_modes(*KNOWING)
+def a_journal_with_all_data_is_replayed(mode: str) -> None:
+    replay_all_data(mode)
+
+
+@case(complaints=".", planted=True)
+def a_log_that_nothing_marks_is_known_by_its_place() -> None:
+    """As on kernels whose jbd2 does not mark its log REQ_META. `explicit` has nothing else to go by."""
+    with planted("marks"):
+        for mode in ("implicit", "auto"):
+            replay_all_data(mode)
+        with must_fail():
+            replay_all_data("explicit")
 
 
 @in_modes(*KNOWING)
