@@ -61,6 +61,19 @@ def command(root: Path, argv: Sequence[str], rw: Sequence[Path] = ()) -> list[st
         there = shlex.quote(f"{root}{path}")
         make_it = f"mkdir -p {there}" if os.path.isdir(path) else f": >>{there}"
         lines.append(f"{make_it} && mount --rbind {shlex.quote(path)} {there}")
-    lines.append(f'exec chroot {shlex.quote(str(root))} /usr/bin/env -i {ENVIRONMENT} "$@"')
+    here = shlex.quote(str(root))
+    enter = f'chroot {here} /usr/bin/env -i {ENVIRONMENT} "$@"'
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    return ["unshare", *user, "--mount", "sh", "-c", " && ".join(lines), "sh", *argv]
+    if slash_is_a_mount():
+        script = " && ".join([*lines, f"exec {enter}"])
+        return ["unshare", *user, "--mount", "sh", "-c", script, "sh", *argv]
+    # In a chroot unshare cannot make / private. So the mounts are below one that can be: the root itself.
+    private = f"mount --make-rprivate {here}"
+    lines = [f"mount --bind {here} {here}", private, *lines, private, enter]
+    script = " && ".join(lines) + f"; status=$?; {private} && umount --recursive --lazy {here}; exit $status"
+    return ["unshare", *user, "--mount", "--propagation", "unchanged", "sh", "-c", script, "sh", *argv]
+
+
+def slash_is_a_mount() -> bool:
+    """Not so in a chroot whose directory is none."""
+    return any(line.split()[4] == "/" for line in Path("/proc/self/mountinfo").read_text().splitlines())
