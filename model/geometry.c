@@ -9,12 +9,17 @@ struct geometry_zone {
 	u64 unit_sectors;	/* U64_MAX: the zone is one unit */
 	u32 first_slip, slips;
 	u32 first_remap, remaps;
+	bool plain;		/* nothing is left out within it: as shipped profiles have it */
 };
+
+#define PARTS	128		/* of the disk, of equal size */
 
 struct geometry {
 	const struct profile *profile;
 	size_t bytes;
 	u32 nr_zones;
+	u32 part_shift;
+	u16 zone_of_part[PARTS];	/* in which it begins */
 	u32 *slips;			/* each zone's in ascending order */
 	struct profile_remap *remaps;	/* in ascending order of zone and place */
 	struct geometry_zone zones[];
@@ -74,6 +79,20 @@ static void set_unit(struct geometry_zone *zone, const struct profile *profile,
 	zone->unit_sectors = max(zone->unit_places, from->spares + 1ULL) - from->spares;
 }
 
+static void divide_disk(struct geometry *geometry)
+{
+	u32 part, zone = 0;
+
+	while (geometry->profile->sectors >> geometry->part_shift >= PARTS)
+		geometry->part_shift++;
+	for (part = 0; part < PARTS; part++) {
+		while (zone < geometry->nr_zones - 1 &&
+		       (u64)part << geometry->part_shift >= geometry->zones[zone].end_sector)
+			zone++;
+		geometry->zone_of_part[part] = zone;
+	}
+}
+
 struct geometry *geometry_create(const struct profile *profile, gfp_t gfp)
 {
 	struct geometry *geometry;
@@ -111,7 +130,9 @@ struct geometry *geometry_create(const struct profile *profile, gfp_t gfp)
 		while (remap < profile->nr_remaps && geometry->remaps[remap].zone == i)
 			remap++;
 		zone->remaps = remap - zone->first_remap;
+		zone->plain = zone->unit_sectors == U64_MAX && !zone->slips && !zone->remaps;
 	}
+	divide_disk(geometry);
 	return geometry;
 }
 
@@ -127,16 +148,10 @@ size_t geometry_bytes(const struct geometry *geometry)
 
 static u32 find_zone(const struct geometry *geometry, u64 sector)
 {
-	u32 low = 0, high = geometry->nr_zones - 1;
+	u32 low = geometry->zone_of_part[sector >> geometry->part_shift];
 
-	while (low < high) {
-		u32 middle = (low + high) / 2;
-
-		if (sector < geometry->zones[middle].end_sector)
-			high = middle;
-		else
-			low = middle + 1;
-	}
+	while (low < geometry->nr_zones - 1 && sector >= geometry->zones[low].end_sector)
+		low++;
 	return low;
 }
 
@@ -232,6 +247,17 @@ static void set_place(const struct geometry *geometry, struct place *place, u64 
 	place->slot = slot;
 }
 
+static void find_plain(const struct geometry *geometry, u64 place_number, struct place *place)
+{
+	u32 slots = geometry->profile->zones[place->zone].sectors_per_track, in_track;
+	u64 track = div_u64_rem(place_number, slots, &in_track);
+
+	place->run = slots - in_track;
+	place->before = in_track;
+	place->to_end = true;
+	set_place(geometry, place, track, in_track, 0);
+}
+
 static void find_by_track(const struct geometry *geometry, const struct geometry_zone *zone,
 			  u64 place_number, struct place *place)
 {
@@ -317,7 +343,9 @@ void geometry_find(const struct geometry *geometry, u64 sector, struct place *pl
 	zone = &geometry->zones[place->zone];
 	number = sector - zone->first_sector +
 		 geometry->profile->zones[place->zone].front_empty;
-	if (geometry->profile->sparing == SPARING_TRACKS)
+	if (zone->plain)
+		find_plain(geometry, number, place);
+	else if (geometry->profile->sparing == SPARING_TRACKS)
 		find_by_track(geometry, zone, number, place);
 	else
 		find_by_sector(geometry, zone, number, place);
