@@ -4,6 +4,7 @@
 struct cache *cache_create(const struct profile *profile, gfp_t gfp)
 {
 	struct cache *cache;
+	u32 i;
 
 	cache = kvzalloc(sizeof(*cache) + profile->segments * sizeof(struct segment), gfp);
 	if (!cache)
@@ -11,6 +12,12 @@ struct cache *cache_create(const struct profile *profile, gfp_t gfp)
 	cache->profile = profile;
 	cache->nr = profile->segments;
 	cache->nr_writes = min(profile->segments, max(profile->write_segments, 1U));
+	while (1ULL << cache->region_shift < profile->segment_sectors)
+		cache->region_shift++;
+	for (i = 0; i < cache->nr; i++) {
+		cache->segments[i].newer = i + 1 < cache->nr ? i + 1 : 0;
+		cache->segments[i].older = i ? i - 1 : cache->nr - 1;
+	}
 	return cache;
 }
 
@@ -24,9 +31,49 @@ size_t cache_bytes(const struct cache *cache)
 	return sizeof(*cache) + cache->nr * sizeof(struct segment);
 }
 
+static u16 *region_of(struct cache *cache, u64 region)
+{
+	return &cache->regions[region % CACHE_BUCKETS];
+}
+
+static void count_regions(struct cache *cache, const struct segment *segment, int change)
+{
+	u64 region = segment->start >> cache->region_shift;
+	u64 last = min(segment->end >> cache->region_shift, region + CACHE_BUCKETS - 1);
+
+	if (segment->start == segment->end)
+		return;
+	for (; region <= last; region++)
+		*region_of(cache, region) += change;
+}
+
+void cache_place(struct cache *cache, struct segment *segment, u64 start, u64 end)
+{
+	count_regions(cache, segment, -1);
+	cache->filled += (start != end) - (segment->start != segment->end);
+	segment->start = start;
+	segment->end = end;
+	count_regions(cache, segment, 1);
+}
+
+/* May a segment hold, or end at, any of [@sector, @end]? */
+static bool near_any(struct cache *cache, u64 sector, u64 end)
+{
+	u64 region = sector >> cache->region_shift;
+	u64 last = min(end >> cache->region_shift, region + CACHE_BUCKETS - 1);
+
+	for (; region <= last; region++)
+		if (*region_of(cache, region))
+			return true;
+	return false;
+}
+
 struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends)
 {
 	struct segment *segment, *ends = NULL;
+
+	if (!near_any(cache, sector, sector))
+		return NULL;
 
 	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
 		if (sector > segment->end || sector < segment->start ||
@@ -75,13 +122,29 @@ bool cache_has_room(const struct cache *cache)
 
 void cache_use(struct cache *cache, struct segment *segment)
 {
+	u32 newest = cache->segments[cache->oldest].older, i;
+
+	if (segment < cache->segments || segment >= cache->segments + cache->nr)
+		return;		/* a run of the write buffer */
 	segment->used = ++cache->clock;
+	i = segment - cache->segments;
+	if (i == newest)
+		return;
+	if (i == cache->oldest) {
+		cache->oldest = segment->newer;		/* the ring turns */
+		return;
+	}
+	cache->segments[segment->older].newer = segment->newer;
+	cache->segments[segment->newer].older = segment->older;
+	segment->older = newest;
+	segment->newer = cache->oldest;
+	cache->segments[newest].newer = i;
+	cache->segments[cache->oldest].older = i;
 }
 
 static void give(struct cache *cache, struct segment *segment, bool write)
 {
-	segment->start = 0;
-	segment->end = 0;
+	cache_place(cache, segment, 0, 0);
 	segment->dropped = 0;
 	segment->asked = 0;
 	segment->returns = 0;
@@ -92,15 +155,15 @@ static void give(struct cache *cache, struct segment *segment, bool write)
 /* Where none is set aside for writes, as on most drives. */
 static struct segment *take_for_read(struct cache *cache, const struct segment *keep)
 {
-	struct segment *segment, *oldest = NULL;
+	struct segment *segment = &cache->segments[cache->oldest];
+	u32 i;
 
-	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++)
-		if ((!oldest || segment->used < oldest->used) && !segment->dirty &&
-		    segment != keep)
-			oldest = segment;
-	if (oldest)
-		give(cache, oldest, false);
-	return oldest;
+	for (i = 0; i < cache->nr; i++, segment = &cache->segments[segment->newer])
+		if (!segment->dirty && segment != keep) {
+			give(cache, segment, false);
+			return segment;
+		}
+	return NULL;
 }
 
 /* With a segment set aside for writes it is the first, and reads never get it. */
@@ -140,10 +203,17 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 void cache_append(struct cache *cache, struct segment *segment, u64 sectors)
 {
 	u64 room = max_t(u64, cache->profile->segment_sectors, segment->dirty);
+	u64 start = segment->start, end = segment->end + sectors;
 
-	segment->end += sectors;
-	if (segment->end - segment->start > room)
-		segment->start = segment->end - room;
+	if (end - start > room)
+		start = end - room;
+	if (!(((start ^ segment->start) | (end ^ segment->end)) >> cache->region_shift) &&
+	    segment->start != segment->end && start != end) {
+		segment->start = start;		/* the same regions */
+		segment->end = end;
+	} else {
+		cache_place(cache, segment, start, end);
+	}
 }
 
 void cache_forget(struct cache *cache, u64 sector, u64 sectors, const struct segment *keep)
@@ -151,9 +221,11 @@ void cache_forget(struct cache *cache, u64 sector, u64 sectors, const struct seg
 	struct segment *segment;
 	u64 end = sector + sectors;
 
+	if (!cache->filled || !near_any(cache, sector, end))
+		return;
 	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
 		if (segment == keep || segment->end <= sector || segment->start >= end)
 			continue;
-		segment->start = segment->end - segment->dirty;
+		cache_place(cache, segment, segment->end - segment->dirty, segment->end);
 	}
 }

@@ -2,6 +2,9 @@
 /*
  * The drive's buffer: segments, each with one run of sectors. Sectors are added at the end of the
  * run; if the segment is full, the first ones are dropped. Dirty sectors are at the end.
+ *
+ * Two indexes make what every request asks cheap: the order of use is a list, and regions of the
+ * disk are counted, by a hash, that segments lie in: most requests are in none of them.
  */
 #ifndef DAVID_MODEL_CACHE_H
 #define DAVID_MODEL_CACHE_H
@@ -17,13 +20,20 @@ struct segment {
 	u64 asked;		/* the host has read all sectors before this one */
 	u32 returns;		/* how often a read continued it after another command */
 	bool write;		/* taken by a write */
+	u32 older, newer;	/* by use, in a ring; of the cache's segments */
 };
+
+#define CACHE_BUCKETS	512
 
 struct cache {
 	const struct profile *profile;
 	u64 clock;		/* for struct segment's used */
 	u32 nr;
 	u32 nr_writes;		/* segments that writes may take */
+	u32 oldest;		/* by use */
+	u32 filled;		/* segments that hold anything */
+	u32 region_shift;	/* a region is no smaller than a segment */
+	u16 regions[CACHE_BUCKETS];	/* how many segments lie in them, or end where they begin */
 	struct segment segments[];
 };
 
@@ -42,6 +52,9 @@ bool cache_overwrite(struct cache *cache, u64 sector, u64 sectors, const struct 
 
 /* Could a write take a segment without a destage first? */
 bool cache_has_room(const struct cache *cache);
+
+/* @segment holds what is from @start to @end now. */
+void cache_place(struct cache *cache, struct segment *segment, u64 start, u64 end);
 
 /* Mark @segment as the last used. */
 void cache_use(struct cache *cache, struct segment *segment);

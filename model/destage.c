@@ -32,10 +32,13 @@ static void step(struct drive *drive, u64 left)
 	destage->pass.left = segment->dirty - left;
 	if (!destage->begun)
 		drive_fill_blocks(drive, &destage->pass);
-	destage->begun = true;
 	if (drive->writes)
 		segment->start = destage->pass.sector;	/* what is behind is not kept */
-	media_next(&drive->media, &destage->pass, &stretch);
+	if (drive->writes && !destage->begun)
+		media_next_at(&drive->media, &destage->pass, write_buffer_place(segment), &stretch);
+	else
+		media_next(&drive->media, &destage->pass, &stretch);
+	destage->begun = true;
 	destage->written += stretch.sectors;
 	segment->dirty -= stretch.sectors;
 	if (drive->writes)
@@ -54,10 +57,8 @@ static void done(struct drive *drive)
 		write_buffer_return(drive->writes, &drive->media, segment);
 		return;
 	}
-	if (!drive->profile->read_hits_on_write_data) {
-		segment->start = 0;
-		segment->end = 0;
-	}
+	if (!drive->profile->read_hits_on_write_data)
+		cache_place(drive->cache, segment, 0, 0);
 }
 
 /* Sectors of the last block of a stream that is not all there yet: they can wait for the rest. */

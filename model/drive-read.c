@@ -236,8 +236,7 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 		segment = cache_take(drive->cache, false, NULL);
 		if (!segment)
 			return;
-		segment->start = cmd->sector - transfer->passed;
-		segment->end = cmd->sector;
+		cache_place(drive->cache, segment, cmd->sector - transfer->passed, cmd->sector);
 	}
 	cache_append(drive->cache, segment, end - segment->end);
 	cache_use(drive->cache, segment);

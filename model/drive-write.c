@@ -41,8 +41,7 @@ static struct segment *find_room(struct drive *drive, const struct command *cmd,
 		*start = max(*start, drive->media_free);
 		segment = cache_take(drive->cache, true, NULL);
 	}
-	segment->start = cmd->sector;
-	segment->end = cmd->sector;
+	cache_place(drive->cache, segment, cmd->sector, cmd->sector);
 	return segment;
 }
 
@@ -81,7 +80,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 	struct write_buffer *writes = drive->writes;
 	u64 start, ready, room = 0;
 	struct segment *segment;
-	bool full;
+	bool full, on, known;
 
 	ready = cmd->begin + drive_overhead(drive, KIND_WRITE_HIT);
 	drive_decoded(drive, cmd, ready);
@@ -89,17 +88,19 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 	cmd->parts.hit = true;
 	cmd->parts.overhead += profile->data_preparation + profile->write_completion;
 	/* Room is made by writing, and what is being written may be what @cmd goes on with. */
-	while (!drive_writes_on(drive, cmd) &&
-	       !write_buffer_find(writes, cmd->sector, cmd->sectors) &&
-	       !write_buffer_room(writes, cmd->sectors)) {
+	for (;;) {
+		on = drive_writes_on(drive, cmd);
+		known = !on && write_buffer_find(writes, cmd->sector, cmd->sectors);
+		if (on || known || write_buffer_room(writes, cmd->sectors))
+			break;
 		destage_some(drive, ready);
 		room = drive->media_free;
 	}
 	full = room;
-	if (drive_writes_on(drive, cmd)) {
+	if (on) {
 		room = write_on(drive, cmd, ready);
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
-	} else if (!write_buffer_find(writes, cmd->sector, cmd->sectors)) {
+	} else if (!known) {
 		bool pressed = write_buffer_pressed(writes);
 
 		start = max(start, room);
@@ -216,8 +217,7 @@ static u64 write_miss(struct drive *drive, struct command *cmd)
 	if (profile->write_cache != WRITE_CACHE_OFF && profile->read_hits_on_write_data) {
 		segment = cache_take(drive->cache, true, NULL);
 		if (segment) {
-			segment->start = cmd->sector;
-			segment->end = cmd->sector;
+			cache_place(drive->cache, segment, cmd->sector, cmd->sector);
 			cache_append(drive->cache, segment, cmd->sectors);
 		}
 	}

@@ -39,40 +39,46 @@ static u64 data_time(const struct media_pass *pass, u32 sectors, u64 span)
 	return last > first + ahead ? last - ahead : first;
 }
 
-void media_next(struct media *media, struct media_pass *pass, struct media_stretch *stretch)
+void media_next_at(struct media *media, struct media_pass *pass, const struct place *place,
+		   struct media_stretch *stretch)
 {
-	struct place place;
-	u64 span, not_before, rotation;
+	u64 revolution = media->profile->revolution, span, not_before, rotation;
 
-	geometry_find(media->geometry, pass->sector, &place);
 	stretch->sector = pass->sector;
-	stretch->sectors = min_t(u64, place.run, pass->left);
+	stretch->sectors = min_t(u64, place->run, pass->left);
 	stretch->late = 1;
-	span = media_time(media, place.slots, place.slot, stretch->sectors);
+	span = media_time(media, place->slots, place->slot, stretch->sectors);
 	not_before = max(pass->not_before, data_time(pass, stretch->sectors, span));
-	media_access(media, &place, pass->write, pass->time, not_before, &stretch->seek,
+	media_access(media, place, pass->write, pass->time, not_before, &stretch->seek,
 		     &stretch->wait);
 	stretch->begin = pass->time + stretch->seek + stretch->wait;
-	stretch->first = stretch->begin + media_time(media, place.slots, place.slot, 1);
+	stretch->first = stretch->begin + media_time(media, place->slots, place->slot, 1);
 	stretch->end = stretch->begin + span;
 	rotation = stretch->begin - max(pass->time + stretch->seek, not_before);
-	stretch->passed = min_t(u64, place.before, div64_u64(rotation * place.slots,
-							     media->profile->revolution));
-	if (pass->any_order && stretch->sectors == pass->left &&
-	    media->profile->revolution - rotation < span) {
+	stretch->passed = min_t(u64, place->before,
+				div64_u64(rotation * place->slots, revolution));
+	if (pass->any_order && stretch->sectors == pass->left && revolution - rotation < span) {
 		/* The head arrives within it, and is through with it a revolution later. */
-		u64 inside = span - (media->profile->revolution - rotation);
-		u32 early = div64_u64(inside * place.slots, media->profile->revolution);
+		u64 inside = span - (revolution - rotation);
+		u32 early = div64_u64(inside * place->slots, revolution);
 
 		stretch->late = 1 + early;
-		stretch->end = stretch->begin + media_time(media, place.slots, place.slot,
+		stretch->end = stretch->begin + media_time(media, place->slots, place->slot,
 							   stretch->sectors - early);
 	}
-	media->sector_time = div_u64(media->profile->revolution, place.slots);
-	media->cylinder = place.cylinder;
-	media->head = place.head;
+	media->sector_time = div_u64(revolution, place->slots);
+	media->cylinder = place->cylinder;
+	media->head = place->head;
 	pass->sector += stretch->sectors;
 	pass->left -= stretch->sectors;
 	pass->time = stretch->end;
 	pass->data += stretch->sectors * pass->data_time;
+}
+
+void media_next(struct media *media, struct media_pass *pass, struct media_stretch *stretch)
+{
+	struct place place;
+
+	geometry_find(media->geometry, pass->sector, &place);
+	media_next_at(media, pass, &place, stretch);
 }

@@ -42,6 +42,10 @@ struct media_stretch {
 /* Take the next stretch of @pass, which is not at its end, and move the arm there. */
 void media_next(struct media *media, struct media_pass *pass, struct media_stretch *stretch);
 
+/* The same, where @place is known to be that of the next sector. */
+void media_next_at(struct media *media, struct media_pass *pass, const struct place *place,
+		   struct media_stretch *stretch);
+
 /*
  * From @now on: *seek is the time that the arm takes to @place; *wait is the rotation after that
  * until a transfer may begin. It begins no earlier than @not_before.

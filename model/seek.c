@@ -70,3 +70,51 @@ u64 seek_reposition(const struct profile *profile, u32 cylinders, bool switches,
 		return 0;
 	return ns + profile->write_settle;
 }
+
+/* Where the next step begins: with each part of distances, and where table or curve bends. */
+static u32 next_step(const struct profile *profile, u32 cylinders, u32 *entry)
+{
+	u64 next = seek_part_begin(seek_part(cylinders) + 1);
+
+	while (*entry < profile->nr_seeks && profile->seeks[*entry].cylinders <= cylinders)
+		++*entry;
+	if (*entry < profile->nr_seeks)
+		next = min_t(u64, next, profile->seeks[*entry].cylinders);
+	if (profile->seek_limit > cylinders)
+		next = min_t(u64, next, profile->seek_limit);
+	return min_t(u64, next, max(profile->cylinders, 1U));
+}
+
+/* Within a step the time grows or falls all along, so that its ends are the extremes. */
+static void set_step(const struct profile *profile, struct seek_step *step)
+{
+	u32 first = step->begin, last = step->end - 1;
+	u64 first_ns = seek_reposition(profile, first, false, true);
+	u64 last_ns = seek_reposition(profile, last, false, true);
+
+	step->least = min(first_ns, last_ns);
+	step->most = max(seek_reposition(profile, first, true, true),
+			 seek_reposition(profile, last, true, true));
+	step->most = max(step->most, max(first_ns, last_ns));
+}
+
+u32 seek_steps(const struct profile *profile, struct seek_step *steps)
+{
+	u32 cylinders = 0, next, entry = 0, n = 0, i;
+
+	do {
+		next = next_step(profile, cylinders, &entry);
+		if (steps) {
+			steps[n].begin = cylinders;
+			steps[n].end = next;
+			set_step(profile, &steps[n]);
+		}
+		n++;
+		cylinders = next;
+	} while (cylinders < profile->cylinders);
+	if (steps)
+		steps[n - 1].end = U32_MAX;
+	for (i = n - 1; steps && i--;)
+		steps[i].least = min(steps[i].least, steps[i + 1].least);
+	return n;
+}

@@ -15,4 +15,32 @@ u64 seek_time(const struct profile *profile, u32 cylinders);
  */
 u64 seek_reposition(const struct profile *profile, u32 cylinders, bool switches, bool write);
 
+/* Of distances from @begin on, and below @end. */
+struct seek_step {
+	u32 begin, end;
+	u64 least;	/* ns of a write's, a head switch or none: no longer distance takes less */
+	u64 most;
+};
+
+/* Parts of distances: 0 to 3 each, and then quarters from one power of two to the next. */
+#define SEEK_PARTS	132
+
+static inline u32 seek_part(u32 cylinders)
+{
+	u32 bits = fls64(cylinders);
+
+	return bits < 3 ? cylinders : 4 * (bits - 2) + (cylinders >> (bits - 3) & 3);
+}
+
+static inline u64 seek_part_begin(u32 part)
+{
+	return part < 4 ? part : (4ULL + part % 4) << (part / 4 - 1);
+}
+
+/*
+ * Steps over all distances of the drive, the first one from 0 on, the last one without end. Returns
+ * how many; @steps may be NULL.
+ */
+u32 seek_steps(const struct profile *profile, struct seek_step *steps);
+
 #endif

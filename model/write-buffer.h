@@ -7,23 +7,32 @@
 #ifndef DAVID_MODEL_WRITE_BUFFER_H
 #define DAVID_MODEL_WRITE_BUFFER_H
 
-#include "cache.h"
 #include "media.h"
-
-struct run {
-	struct segment segment;	/* dirty to its end */
-	u32 cylinder;		/* of the first dirty sector */
-	u32 head;
-	u64 due;		/* ns into a revolution at which that sector passes the head */
-};
+#include "run-list.h"
+#include "seek.h"
 
 struct write_buffer {
 	const struct profile *profile;
 	u64 sectors;		/* dirty sectors, with those being written */
-	u32 nr;			/* runs, without the one being written */
+	struct run_list runs;	/* without the one being written */
+	struct {
+		struct run_at at;	/* run_list_behind(sector) */
+		u64 sector;
+		bool valid;		/* the list has not changed since */
+	} last;
+	struct {
+		struct run_at at;	/* the place of the last run that was destaged */
+		u32 cylinder;		/* of that run */
+		bool valid;
+	} arm;
+	struct run *chosen;	/* by write_buffer_nearest(); NULL: the list has changed since */
+	struct run_at chosen_at;
+	u32 nr_steps;
+	struct seek_step *steps;
+	u16 step_of_part[SEEK_PARTS];	/* the first step of each part of distances */
+	size_t bytes;
 	u32 nr_unused;
-	u16 *runs;		/* indexes into @pool, sorted by sector; u16, as many are moved */
-	u16 *unused;		/* indexes into @pool */
+	u16 *unused;		/* of the pool */
 	struct run pool[];
 };
 
@@ -31,10 +40,10 @@ struct write_buffer *write_buffer_create(const struct profile *profile, gfp_t gf
 void write_buffer_destroy(struct write_buffer *buffer);
 size_t write_buffer_bytes(const struct write_buffer *buffer);
 
-/* Run number @i in the order of sectors. */
-static inline struct run *write_buffer_run(const struct write_buffer *buffer, u32 i)
+/* The place of the first dirty sector of the run that @segment is of. */
+static inline const struct place *write_buffer_place(const struct segment *segment)
 {
-	return (struct run *)&buffer->pool[buffer->runs[i]];
+	return &((const struct run *)segment)->place;	/* its first member */
 }
 
 /* Is there room for a write? An empty buffer has room for a write of any size. */
@@ -44,21 +53,21 @@ bool write_buffer_room(const struct write_buffer *buffer, u32 sectors);
 static inline bool write_buffer_pressed(const struct write_buffer *buffer)
 {
 	return 2 * buffer->sectors > buffer->profile->write_buffer ||
-	       2 * buffer->nr > buffer->profile->write_segments;
+	       2 * buffer->runs.nr > buffer->profile->write_segments;
 }
 
 /* The run that has all of these sectors, NULL if none. */
-struct segment *write_buffer_find(const struct write_buffer *buffer, u64 sector, u64 sectors);
+struct segment *write_buffer_find(struct write_buffer *buffer, u64 sector, u64 sectors);
 
 /* A run that has any of these sectors, NULL if none. */
-struct segment *write_buffer_overlap(const struct write_buffer *buffer, u64 sector, u64 sectors);
+struct segment *write_buffer_overlap(struct write_buffer *buffer, u64 sector, u64 sectors);
 
 /* Add a write, for which there is room. Its data arrive at @since. Returns its run. */
 struct segment *write_buffer_add(struct write_buffer *buffer, const struct media *media,
 				 u64 sector, u64 sectors, u64 since);
 
 /* The run whose first dirty sector the head can reach first, from @now on; NULL: no run. */
-struct segment *write_buffer_nearest(const struct write_buffer *buffer, const struct media *media,
+struct segment *write_buffer_nearest(struct write_buffer *buffer, const struct media *media,
 				     u64 now);
 
 /* @segment is about to be destaged: remove its run. Its sectors still count in ->sectors. */

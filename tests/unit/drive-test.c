@@ -510,12 +510,83 @@ static void a_write_buffer_takes_as_many_writes_as_fit(struct kunit *test)
 	stop(&b);
 }
 
+#define RUNS	300
+
+/* The first of @nr sorted runs that ends behind @sector; NULL if none. */
+static const struct run *naive_behind(const struct run *const *sorted, u32 nr, u64 sector)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (sorted[i]->segment.end > sector)
+			return sorted[i];
+	return NULL;
+}
+
+static void check_runs(struct kunit *test, const struct run_list *list,
+		       const struct run *const *sorted, u32 nr, u64 sector)
+{
+	struct run_at at = run_list_behind(list, sector);
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, list->nr, nr);
+	KUNIT_ASSERT_TRUE(test, run_list_get(list, &at) == naive_behind(sorted, nr, sector));
+	for (at = (struct run_at) { }, i = 0; i < nr; i++, at.i++)
+		KUNIT_ASSERT_TRUE(test, run_list_get(list, &at) == sorted[i]);
+	KUNIT_ASSERT_TRUE(test, !run_list_get(list, &at));
+}
+
+/* With as few chunks as will do, so that they are packed, too. */
+static void runs_stay_in_order_however_they_come_and_go(struct kunit *test)
+{
+	struct run *pool = kvcalloc(RUNS, sizeof(*pool), GFP_KERNEL);
+	const struct run **sorted = kvcalloc(RUNS, sizeof(*sorted), GFP_KERNEL);
+	void *memory = kvzalloc(run_list_bytes(RUNS), GFP_KERNEL);
+	struct run_list list = { };
+	struct rnd rnd = { 13 };
+	u32 round, i, k, nr = 0;
+	struct run_at at;
+
+	KUNIT_ASSERT_TRUE(test, pool && sorted && memory);
+	run_list_init(&list, pool, RUNS, memory);
+	list.most_chunks = DIV_ROUND_UP(RUNS, RUN_CHUNK) + 1;
+	for (round = 0; round < COMMANDS; round++) {
+		/* Grow for a while, then shrink; in places here and there. */
+		bool grow = round / 400 % 2 ? rnd_below(&rnd, 4) == 0 : rnd_below(&rnd, 4) != 0;
+		u64 sector = 10 * (rnd_below(&rnd, 200) + 200 * (round / 100 % 50));
+
+		for (i = 0; i < nr && run_begin(sorted[i]) < sector; i++)
+			;
+		if (grow && nr < RUNS && (i == nr || run_begin(sorted[i]) != sector)) {
+			for (k = 0; pool[k].segment.dirty; k++)
+				;
+			pool[k].i = k;
+			pool[k].segment.dirty = 1 + rnd_below(&rnd, 9);
+			pool[k].segment.end = sector + pool[k].segment.dirty;
+			run_list_insert(&list, run_list_behind(&list, sector), &pool[k]);
+			memmove(&sorted[i + 1], &sorted[i], (nr++ - i) * sizeof(*sorted));
+			sorted[i] = &pool[k];
+		} else if (!grow && i < nr) {
+			pool[sorted[i]->i].segment.dirty = 0;
+			at = run_list_behind(&list, sector);
+			run_list_get(&list, &at);
+			run_list_remove(&list, at);
+			memmove(&sorted[i], &sorted[i + 1], (--nr - i) * sizeof(*sorted));
+		}
+		if (round % 7 == 0)
+			check_runs(test, &list, sorted, nr, rnd_below(&rnd, 100000));
+	}
+	kvfree(pool);
+	kvfree(sorted);
+	kvfree(memory);
+}
+
 /* The choice goes outwards from the arm and stops early; the naive one looks at every run. */
 static void the_nearest_run_is_that_of_all_runs(struct kunit *test)
 {
 	struct rnd rnd = { 12 };
 	struct bench b;
-	u32 round, i;
+	u32 round;
 
 	prepare(&b, test);
 	add_cache(&b);
@@ -525,15 +596,16 @@ static void the_nearest_run_is_that_of_all_runs(struct kunit *test)
 	b.profile.destage_idle = SECOND;
 	start(&b);
 	for (round = 0; round < COMMANDS / 100; round++) {
+		const struct run_list *runs = &b.drive->writes->runs;
 		u64 seek, wait, best = U64_MAX, got;
-		const struct run *nearest;
+		const struct run *nearest, *run;
+		struct run_at at;
 		struct place place;
 
 		serve(&b, DISK_WRITE, rnd_below(&rnd, b.profile.sectors - 8), 8);
 		b.now += rnd_below(&rnd, MS);
-		for (i = 0; i < b.drive->writes->nr; i++) {
-			geometry_find(b.drive->media.geometry,
-				      write_buffer_run(b.drive->writes, i)->segment.start, &place);
+		for (at = (struct run_at) { }; (run = run_list_get(runs, &at)); at.i++) {
+			geometry_find(b.drive->media.geometry, run->segment.start, &place);
 			media_access(&b.drive->media, &place, true, b.now, 0, &seek, &wait);
 			best = min(best, seek + wait);
 		}
@@ -734,10 +806,12 @@ static void check_write_buffer(struct bench *b)
 	const struct write_buffer *writes = b->drive->writes;
 	const struct segment *written = b->drive->destage.segment;
 	u64 sum = written ? written->dirty : 0, free = 0;
-	u32 i;
+	const struct run *run;
+	struct run_at at = { };
+	u32 n = 0;
 
-	for (i = 0; i < writes->nr; i++) {
-		const struct segment *s = &write_buffer_run(writes, i)->segment;
+	for (; (run = run_list_get(&writes->runs, &at)); at.i++) {
+		const struct segment *s = &run->segment;
 
 		KUNIT_ASSERT_EQ(b->test, s->start + s->dirty, s->end);
 		KUNIT_ASSERT_LE(b->test, 1ULL, s->dirty);
@@ -745,10 +819,12 @@ static void check_write_buffer(struct bench *b)
 		KUNIT_ASSERT_LE(b->test, free, s->start);
 		free = s->end + 1;
 		sum += s->dirty;
+		n++;
 	}
 	KUNIT_ASSERT_EQ(b->test, sum, writes->sectors);
-	KUNIT_ASSERT_LE(b->test, writes->nr, b->profile.write_segments + 1);
-	KUNIT_ASSERT_EQ(b->test, writes->nr + writes->nr_unused + (written ? 1 : 0),
+	KUNIT_ASSERT_EQ(b->test, n, writes->runs.nr);
+	KUNIT_ASSERT_LE(b->test, n, b->profile.write_segments + 1);
+	KUNIT_ASSERT_EQ(b->test, n + writes->nr_unused + (written ? 1 : 0),
 			b->profile.write_segments + 2);
 }
 
@@ -847,6 +923,7 @@ static struct kunit_case drive_cases[] = {
 	KUNIT_CASE(forced_write_goes_to_the_media),
 	KUNIT_CASE(full_write_cache_waits),
 	KUNIT_CASE(a_write_buffer_takes_as_many_writes_as_fit),
+	KUNIT_CASE(runs_stay_in_order_however_they_come_and_go),
 	KUNIT_CASE(the_nearest_run_is_that_of_all_runs),
 	KUNIT_CASE(a_write_of_part_of_a_block_costs_a_revolution),
 	KUNIT_CASE(a_stream_that_is_not_aligned_is_written_in_whole_blocks),
