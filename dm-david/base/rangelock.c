@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Range locks. What they promise stands in rangelock.h. */
+/* Range locks: see rangelock.h. */
 #include "rangelock.h"
 
 #include <linux/interval_tree_generic.h>
@@ -39,8 +39,8 @@ void range_unlock(struct range_locks *locks, struct range_lock *lock,
 
 	lock_tree_remove(lock, &locks->tree);
 	/*
-	 * Whatever conflicts with a granted lock came after it, for otherwise
-	 * this one would still be waiting: each counted this lock.
+	 * All locks that conflict with a granted lock came after it; otherwise it would still wait.
+	 * So each of them has counted this lock.
 	 */
 	for (other = lock_tree_iter_first(&locks->tree, lock->start, lock->last); other;
 	     other = lock_tree_iter_next(other, lock->start, lock->last)) {

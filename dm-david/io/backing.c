@@ -2,9 +2,9 @@
 /*
  * Stored blocks: where a block is on the backing device, and the bios that go there.
  *
- * A request that is one piece as a whole goes there itself: the clone that device-mapper made is
- * remapped. Otherwise each piece is a child bio. A part of a block that the backing device does
- * not take alone goes by way of a bounce page: read, modified, written.
+ * If one piece is all of the request, the clone that device-mapper made is remapped. Otherwise each
+ * piece is a child bio. If the backing device cannot read or write so small a part of a block, a
+ * bounce page holds the block: it is read, modified and written.
  */
 #include "io.h"
 
@@ -25,7 +25,7 @@ void piece_commit_or_abort(struct store *store, const struct piece *piece, blk_s
 	lockdep_assert_held(&store->lock);
 	if (!piece->commit)
 		return;
-	/* What could not be written keeps its old content. */
+	/* The write failed: the block keeps its old content. */
 	if (status) {
 		store_abort(store, piece->dest, piece->blocks);
 		return;
@@ -125,7 +125,7 @@ void child_submit(struct david_io *io, struct bio *bio)
 	submit_bio_noacct(bio);
 }
 
-/* The block is there: put the request's part in its place and write it back. */
+/* The block was read into the bounce page: modify it and write it back. */
 static void rmw_work(struct work_struct *work)
 {
 	struct child_bio *child = container_of(work, struct child_bio, work);
@@ -177,10 +177,7 @@ enum served read_block(struct david_io *io, const struct piece *piece,
 	return SERVED;
 }
 
-/*
- * Send the next @bytes of the request to the destination of @piece, @offset
- * bytes into its first block: a part of it, as a child bio.
- */
+/* send_piece() by a child bio. */
 static noinline enum served send_part(struct david_io *io, struct stopwatch *timer,
 				      const struct piece *piece, unsigned int offset,
 				      unsigned int bytes)
@@ -217,7 +214,7 @@ enum served send_piece(struct david_io *io, struct stopwatch *timer, const struc
 	return SERVED_REMAPPED;
 }
 
-/* What stands at the destination of @piece is about to be replaced. store->lock is held. */
+/* The content at the destination of @piece is about to be replaced. store->lock is held. */
 static void exact_replace(struct david *d, const struct piece *piece)
 {
 	lockdep_assert_held(&d->store->lock);
@@ -246,7 +243,7 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 		if (unlikely(store->exact))
 			exact_replace(d, piece);
 		spin_unlock_irqrestore(&store->lock, flags);
-		/* For what is new the reservation asks. */
+		/* A new piece needs a reservation, which checks no_updates. */
 		return unlikely(store->no_updates) ? io_fail(io, BLK_STS_IOERR) : SERVED;
 	}
 	if (!store_reserve(store, RT_STORED, gfp, &flags)) {
@@ -275,7 +272,7 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 	}
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
-	/* What was given up is not free before that is durable: try again then, from a worker. */
+	/* Freed blocks are reusable once that is durable. A worker tries again then. */
 	if (store->wal && wal_wait_free(store, gfp))
 		return SERVED_DEFER;
 	if (piece->evictable)
@@ -284,7 +281,7 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 	return io_fail(io, BLK_STS_NOSPC);
 }
 
-/* Device-mapper keeps as many of our per-bio data ready as we keep child bios. */
+/* Device-mapper's own mempool has as many of our per-bio data as we have child bios. */
 static const long pool_bytes = MIN_CHILDREN * (sizeof(struct child_bio) + sizeof(struct david_io) +
 					   BIO_MAX_VECS * sizeof(struct bio_vec)) +
 			       MIN_BOUNCES * PAGE_SIZE;

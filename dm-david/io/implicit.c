@@ -11,10 +11,10 @@
 #include "../base/inject.h"
 #include "../timing/trace.h"
 
-/* Of one volume's log set. ext4's largest journal has 2^18 blocks by default. */
+/* Limit of one volume's log set, bytes. mkfs.ext4 makes journals of at most 2^18 blocks. */
 #define LOG_LIMIT	(4u << 20)
 
-/* From one look at what is undecided to the next. */
+/* Interval of classifier_again(). */
 #define AGAIN		(2 * HZ)
 
 struct implicit {
@@ -32,7 +32,7 @@ struct implicit {
 	u8 page[CLASSIFIER_BLOCK] __aligned(CLASSIFIER_BLOCK);
 };
 
-/* What the classifier's reasons are to the verdict. */
+/* The evidence that each reason of the classifier is. */
 static const enum david_evidence evidence_of[REASON_NR] = {
 	[REASON_NO_VOLUME] = DAVID_EV_UNKNOWN,
 	[REASON_UNMOUNTED] = DAVID_EV_UNKNOWN,
@@ -53,7 +53,7 @@ static const enum david_evidence evidence_of[REASON_NR] = {
 	[REASON_UNNAMED] = DAVID_EV_IMPLIED,
 };
 
-/* The same where page owners decide: what is merely not known is no objection. */
+/* The same with page owners, who decide. That something is not known yet is no objection then. */
 static enum david_evidence evidence_for(const struct david *d, enum classify_reason reason)
 {
 	enum david_evidence evidence = evidence_of[reason];
@@ -64,7 +64,7 @@ static enum david_evidence evidence_for(const struct david *d, enum classify_rea
 	return evidence;
 }
 
-/* Of two pieces of evidence the one that keeps, and rather the more certain one. */
+/* The stronger of two pieces of evidence: one that keeps, or else the more certain one. */
 static enum david_evidence worse(enum david_evidence a, enum david_evidence b)
 {
 	static const u8 rank[DAVID_EV_NR] = {
@@ -123,7 +123,7 @@ static void add_run(struct implied *implied, u32 end, enum david_evidence eviden
 	}
 }
 
-/* The lock is held. What may be dropped at @sector has checksums that cannot be kept: so it is. */
+/* Data at @sector has checksums that the store cannot keep, so it is kept. The lock is held. */
 static void refuse_csum(struct implicit *im, u64 sector, u32 sectors)
 {
 	lockdep_assert_held(&im->lock);
@@ -136,8 +136,8 @@ static void refuse_csum(struct implicit *im, u64 sector, u32 sectors)
 }
 
 /*
- * The classifier has just said what the @sectors at @sector are, and why. True if they are data, or
- * may be found to be, with checksums to be kept. The lock is held.
+ * Call after the classifier's verdict on the @sectors at @sector. True: they are data, or may turn
+ * out to be, and their checksums have to be kept. The lock is held.
  */
 static bool check_csum(struct implicit *im, u64 sector, u32 sectors, enum classify_reason reason,
 		       enum david_evidence *evidence)
@@ -150,7 +150,7 @@ static bool check_csum(struct implicit *im, u64 sector, u32 sectors, enum classi
 	if (d->classify != CLASSIFY_IMPLICIT || d->csum.mode == CSUM_OFF ||
 	    (!later && *evidence != DAVID_EV_IMPLIED))
 		return false;
-	/* Everybody's, and at once csum_policy() tells. */
+	/* All data has checksums: csum_policy() says so. */
 	if (d->csum.mode == CSUM_ON)
 		return later;
 	sums = classifier_sums(&im->c, sector);
@@ -160,7 +160,7 @@ static bool check_csum(struct implicit *im, u64 sector, u32 sectors, enum classi
 	case CLASSIFY_SUMS_NONE:
 		return false;
 	case CLASSIFY_SUMS_CRC32C:
-		/* Chosen files' data stays undecided for good. */
+		/* With chosen files, data stays undecided permanently. */
 		if (later && (d->store->block_size != CSUM_UNIT || im->c.by_inode)) {
 			classifier_kept(&im->c, sector, sectors);
 			return false;
@@ -213,7 +213,9 @@ static void tell_names(struct implicit *im)
 	im->told_full = full;
 }
 
-/* The lock is held. Where page owners tell of files, rules need no inodes. */
+/*
+ * Take the user's rules over into the classifier, unless page owners apply them. The lock is held.
+ */
 static void take_rules(struct implicit *im)
 {
 	const struct raw *raw = &im->d->store->raw;
@@ -225,7 +227,7 @@ static void take_rules(struct implicit *im)
 	im->c.by_suffix = any && raw_has_suffix_rules(raw);
 }
 
-/* The lock is held. Figures belong to the store: they outlive a reloaded table. */
+/* Add the classifier's figures to the store's, which outlive a table. The lock is held. */
 static void tell_figures(struct implicit *im)
 {
 	const struct undecided_figures *now = &im->c.undecided.figures;
@@ -246,8 +248,8 @@ static void tell_figures(struct implicit *im)
 }
 
 /*
- * Of @len sectors that wait for an inode to tell: what the kernel will read past its file's pages
- * is kept, whatever inodes say. The lock is held.
+ * @len sectors are undecided until an inode maps them. Keep blocks with the signature of a file
+ * that the kernel reads without its page cache, even if an inode maps them. The lock is held.
  */
 static void keep_signed(struct implicit *im, struct content_source *source, u64 sector, u32 pos,
 			u32 len)
@@ -299,7 +301,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 			has_csum = check_csum(im, w.sector + pos, len, reason, &evidence);
 		add_run(implied, pos + len, evidence, has_csum);
 	}
-	/* Inodes call it file content, too. */
+	/* An inode would call a swap file's blocks content. */
 	if (unlikely(bio->bi_opf & REQ_SWAP))
 		classifier_kept(&im->c, sector, w.sectors);
 	tell_figures(im);
@@ -326,7 +328,7 @@ void implicit_flush(struct implicit *im)
 
 void implicit_read(struct implicit *im, sector_t sector, sector_t sectors)
 {
-	/* What page owners say does not depend on who was at work. */
+	/* Page owners' evidence does not depend on the mount state before. */
 	if (im->d->classify == CLASSIFY_AUTO)
 		return;
 	spin_lock(&im->lock);
@@ -364,8 +366,8 @@ bool implied_csum(const struct implied *implied, u32 pos, u32 n)
 /* The worker */
 
 /*
- * Read as the disk's user would, but for what was squashed. Going through the
- * disk, the read waits for writes of the same blocks that are under way.
+ * Read as the disk's user would; squashed blocks are not readable. The read takes a range lock, so
+ * it waits for writes of the same blocks that are in flight.
  */
 static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
 {
@@ -391,7 +393,7 @@ static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
 	return true;
 }
 
-/* True if there was something to be done. */
+/* True: there was something to do. */
 static bool give_memory(struct implicit *im)
 {
 	size_t bytes, before;
@@ -468,7 +470,7 @@ static bool csum_allow(struct implicit *im, u64 sector)
 	}
 }
 
-/* Data, and not to be kept by the user's rules. */
+/* Is the block data that may be squashed, and that no rule of the user keeps? */
 static bool is_data(struct implicit *im, u64 block)
 {
 	unsigned int shift = im->d->store->block_shift;
@@ -487,7 +489,7 @@ static void squash_run(struct implicit *im, u64 block, u64 end)
 	u64 at, start = block;
 	struct rt_range r;
 
-	/* Constant blocks and what was discarded stay what they are. */
+	/* Only stored blocks are squashed. Constant and discarded blocks stay as they are. */
 	for (; block < end; block = at) {
 		store_lookup(store, block, &r);
 		at = r.len < end - block ? block + r.len : end;
@@ -496,7 +498,7 @@ static void squash_run(struct implicit *im, u64 block, u64 end)
 		r.len = at - block;
 		r.value = 0;
 		r.kind = RT_SQUASHED;
-		/* What the store refuses stays kept. */
+		/* The store refuses the update: the blocks stay kept. */
 		if (!store_set(store, &r, GFP_NOIO)) {
 			end = r.start;
 			break;
@@ -525,7 +527,7 @@ void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors)
 	}
 }
 
-/* True if there was something to be dropped. */
+/* True: there were blocks to squash. */
 static bool squash(struct implicit *im)
 {
 	struct bio bio;
@@ -542,7 +544,7 @@ static bool squash(struct implicit *im)
 		return true;
 	bio_init(&bio, im->d->dev->bdev, NULL, 0, REQ_OP_DISCARD | REQ_META);
 	bio.bi_iter.bi_size = sectors << SECTOR_SHIFT;
-	/* If it fails they stay kept. */
+	/* If it fails, the blocks stay kept. */
 	david_internal_request(im->d, &bio, sector);
 	bio_uninit(&bio);
 	return true;
@@ -552,7 +554,7 @@ static void implicit_work(struct work_struct *work)
 {
 	struct implicit *im = container_of(work, struct implicit, work);
 
-	/* One that is about to be suspended does not wait for a long file's map. */
+	/* A suspend does not wait until a long file's map is read. */
 	while (!READ_ONCE(im->stopped) && (give_memory(im) || squash(im) || learn(im)))
 		cond_resched();
 	spin_lock(&im->lock);
@@ -592,7 +594,7 @@ static u32 next_raw_dir(void *ctx, u64 start, u32 after)
 	struct implicit *im = ctx;
 	u64 ino = raw_next_dir(&im->d->store->raw, start, after);
 
-	/* ext has no others. */
+	/* ext has no larger inode numbers. */
 	return ino <= U32_MAX ? ino : 0;
 }
 
@@ -621,7 +623,7 @@ void implicit_rules_added(struct implicit *im)
 	spin_unlock(&im->lock);
 }
 
-/* Held in the store, by what was there before the write that is looked at? */
+/* Did the store hold content for any of these sectors, before the write that is being judged? */
 static bool is_stored(void *ctx, u64 sector, u32 sectors)
 {
 	struct implicit *im = ctx;

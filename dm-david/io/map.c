@@ -145,7 +145,7 @@ static int map_through(struct david_io *io, enum david_request kind)
 	}
 	switch (kind) {
 	case DAVID_REQ_DISCARD:
-		/* Nobody can count on what it does. */
+		/* A discard guarantees nothing, so the backing device may ignore it. */
 		if (bdev_max_discard_sectors(d->dev->bdev))
 			break;
 		bio_endio(bio);
@@ -166,7 +166,7 @@ static int map_through(struct david_io *io, enum david_request kind)
 	return DM_MAPIO_SUBMITTED;
 }
 
-/* True if the store's turn is next, otherwise *@result is what map returns. */
+/* True: go on with the store. False: *@result is what map returns. */
 static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 {
 	struct david *d = io->d;
@@ -174,8 +174,8 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 	bool range_only = kind == DAVID_REQ_DISCARD || kind == DAVID_REQ_ZEROES;
 
 	/*
-	 * The mode may change at any time, so it is looked at once: what the
-	 * request is to be at its end stands in at_end. Pairs with change_mode().
+	 * The mode may change at any time. So it is read once, and at_end says what to do at the
+	 * request's end. Pairs with change_mode().
 	 */
 	switch (smp_load_acquire(&d->mode)) {
 	case DAVID_MODE_MODEL_ONLY:
@@ -196,8 +196,8 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 			timing_speedup_submit(d->timing, bio);
 	}
 	/*
-	 * Without a cache to flush, the host takes what is complete for durable. Nobody counts on
-	 * a discard.
+	 * If the modelled drive has no cache to flush, a completed write must be durable. A discard
+	 * need not be.
 	 */
 	if ((kind == DAVID_REQ_WRITE || kind == DAVID_REQ_ZEROES) &&
 	    timing_writes_through(d->timing))
@@ -377,7 +377,10 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector)
 	return blk_status_to_errno(bio->bi_status);
 }
 
-/* It has ended before, and was held back: device-mapper's end of it comes anew. */
+/*
+ * The bio has completed once already, and david_end_io() held it back. Complete it again, through
+ * device-mapper's end_io.
+ */
 static void end_logged_write(struct wal_waiter *wait, blk_status_t status)
 {
 	struct bio *bio = container_of(wait, struct david_io, wait)->bio;

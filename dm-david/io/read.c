@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a read returns of blocks that are not stored: squashed ones have content made up, from seed
- * and place alone, with the checksum that the block had if that is known (store/csum.h), or by the
- * file's format (owner/byfile.h); constant ones have their word; empty ones are zeros.
+ * What a read returns. Stored blocks are read from the backing device. Constant blocks return their
+ * word, empty ones zeros. The content of squashed blocks is made up from seed and sector. If the
+ * block's checksum is known, the content has the same checksum (store/csum.h). Otherwise it may be
+ * made by the format of the file (owner/byfile.h).
  */
 #include "io.h"
 
@@ -82,7 +83,7 @@ static void fill_read(struct david_io *io, const struct rt_range *r, unsigned in
 	io_advance(io, bytes);
 }
 
-/* The unit that @sector is in, with its checksum. */
+/* Make up the unit that @sector is in, so that its checksum is @crc. */
 static void make_unit(struct david *d, void *buf, sector_t sector, u32 crc)
 {
 	struct content content = david_content(d);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a request between map.c's two ends: served one piece after the other, put off when a
- * piece cannot have what it needs, resumed by a worker, and ended when its last child bio is.
+ * The life of a request between david_map() and david_end_io(). It is served one piece after the
+ * other. It is deferred when a piece lacks memory, room or a checksum, and a worker resumes it. It
+ * ends when its last child bio has ended.
  */
 #include "io.h"
 
@@ -49,7 +50,7 @@ enum served io_fail(struct david_io *io, blk_status_t status)
 	return SERVED_FAILED;
 }
 
-/* Once, until there is room again: see set_credits(). */
+/* Raise the table-full event once per episode. set_credits() and store_make_room() re-arm it. */
 static void notify_table_full(struct david *d)
 {
 	struct store *store = d->store;
@@ -126,7 +127,7 @@ static void serve_work(struct work_struct *work)
 	struct david_io *io = container_of(work, struct david_io, work);
 	struct stopwatch timer;
 
-	/* So may the backing device when a worker submits to it. */
+	/* A worker may sleep in the backing device, too. */
 	io->in_worker = true;
 	io->bio->bi_opf &= ~REQ_NOWAIT;
 	stopwatch_start(&timer, io->d->store->stats);

@@ -30,7 +30,10 @@ static enum served squash_with_csums(struct david_io *io, struct span *span)
 	return SERVED;
 }
 
-/* Store the blocks of @span for a while, as far as one piece goes. SERVED_FAILED: it cannot be. */
+/*
+ * Exact data (store/exact.h): store blocks of @span instead of squashing them, as many as one piece
+ * can have. SERVED_FAILED: squash them.
+ */
 static enum served write_exact(struct david_io *io, struct stopwatch *timer, bool may_remap,
 			       struct span *span)
 {
@@ -74,7 +77,7 @@ static enum served write_exact(struct david_io *io, struct stopwatch *timer, boo
 	return served;
 }
 
-/* Squash the blocks of @span; checksums may matter, or have mattered. */
+/* Squash the blocks of @span. The blocks, or blocks before them, may have checksums. */
 static noinline enum served squash_with_policy(struct david_io *io, struct stopwatch *timer,
 					       struct span *span)
 {
@@ -110,8 +113,8 @@ static noinline enum served squash_with_policy(struct david_io *io, struct stopw
 }
 
 /*
- * The blocks of @piece are kept for now: the classifier may find that they are data, and then
- * nobody has their content in hand. As many as are done at once.
+ * Record the checksums of @piece, whose blocks are kept because they are undecided. If they are
+ * squashed later, their content is no longer at hand. Shortens @piece to what one call can record.
  */
 static noinline enum served csum_undecided(struct david_io *io, const struct span *span,
 					   struct piece *piece, gfp_t gfp)
@@ -182,9 +185,10 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 }
 
 /*
- * Write @bytes at @offset into the block of @r through a bounce page: the whole
- * block to a new destination if it is not stored yet, with the rest of it as
- * reads would show it, else the part alone if the backing device can do that.
+ * Write @bytes at @offset into the block of @r through a bounce page. If the block is not stored
+ * yet, the rest of it is made up as a read would return it, and the whole block is written to a new
+ * destination. If it is stored, the part is written alone, or the block is read, modified and
+ * written where the backing device cannot write so small a part.
  */
 static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 				unsigned int offset, unsigned int bytes)
@@ -263,9 +267,9 @@ free_page:
 }
 
 /*
- * A write of less than a block is dropped only if the whole block is data
- * already. Else the rest of it might be metadata, or zeros that somebody counts
- * on, and the block is kept whole. (classify=data means: nothing is.)
+ * A write of less than a block is dropped only if the block is squashed already. Otherwise the rest
+ * of the block may be metadata, or zeros that a program relies on, so the whole block is kept.
+ * (With classify=data nothing is metadata.)
  */
 static enum served write_part(struct david_io *io, struct stopwatch *timer, unsigned int offset,
 			      unsigned int bytes, bool may_remap)
@@ -291,7 +295,7 @@ static enum served write_part(struct david_io *io, struct stopwatch *timer, unsi
 
 	if (judged.constant && (r.kind == RT_FILL || r.kind == RT_HOLE) &&
 	    judged.word == r.value) {
-		/* It reads so already. */
+		/* The block has this content already. */
 		written = DAVID_WRITTEN_FILL;
 		io_advance(io, bytes);
 		served = SERVED;
@@ -377,7 +381,7 @@ enum served serve_discard(struct david_io *io, struct stopwatch *timer)
 	gfp_t gfp = io_gfp(io);
 	u64 first, blocks;
 
-	/* What is not a whole block is left as it is. */
+	/* Blocks that are discarded in part stay as they are. */
 	first = (io->iter.bi_sector + block_sector_mask(io->d)) >> shift;
 	r.start = first;
 	if (r.start < end >> shift) {
@@ -393,7 +397,7 @@ enum served serve_discard(struct david_io *io, struct stopwatch *timer)
 	return SERVED;
 }
 
-/* The worker's own: blocks that were kept and are found to be data. */
+/* A discard of the module's own: blocks that were kept, and turned out to be data. */
 enum served serve_squash(struct david_io *io)
 {
 	implicit_squash(io->d->implicit, io->iter.bi_sector, bio_sectors(io->bio));

@@ -17,9 +17,8 @@ struct suffixes {
 };
 
 /*
- * Is what the file's blocks read as nobody else's business? btrfs has checksums of
- * data, and does not say of which file. What was written with checksums must be
- * read as what has these, which no well-formed file can be made to be.
+ * May the content of the file be chosen freely? Not on btrfs, which has checksums of data: a read
+ * must return content with the checksum of what was written, and no well-formed file has that.
  */
 static bool may_be_by_file(const struct inode *inode)
 {
@@ -28,7 +27,7 @@ static bool may_be_by_file(const struct inode *inode)
 	return fs && !fs->no_content_by_file;
 }
 
-/* By any of the file's names: who reads it has it open, so that one is in the cache. */
+/* The format by any of the file's names. Whoever reads the file has it open, so one is cached. */
 static enum file_kind kind_of(const struct suffix_map *map, struct inode *inode)
 {
 	enum file_kind kind = FILE_NONE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of a regular file is not merely data: see special.h.
+ * Pages of regular files that are kept: see special.h.
  *
  * Inodes and their names are freed after an RCU grace period: all looking is done inside one
  * read-side section.
@@ -25,7 +25,7 @@ static bool page_has_signature(const void *page)
 	return signature_begins(page) || signature_ends(page + SIGNATURE_PAGE - 8);
 }
 
-/* Does the segment begin as such a file does, or end as its first page does? */
+/* Does the segment have the signature of such a file, at its beginning or at its end? */
 static bool has_signature(const struct bio_vec *bv, const void *p)
 {
 	if (bv->bv_len < 8)
@@ -90,7 +90,7 @@ static bool name_of_quota(const struct dentry *name)
 	return false;
 }
 
-/* By its names it may be one; without a name in the cache nobody knows. */
+/* Has the inode the name of a quota file? True without a name in the cache, as it may have one. */
 static bool may_be_called_so(struct inode *inode)
 {
 	bool may = false, named = false;

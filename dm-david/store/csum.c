@@ -13,20 +13,20 @@
 
 #define DM_MSG_PREFIX	"david"
 
-/* Chunks that a request may go beyond the limit before it has to make room itself. */
+/* A request may exceed the limit by so many bytes before it has to make room itself. */
 #define OVER_BYTES	(64 * 4096)
 
-/* What crct_clear() may do under one hold of the lock. */
+/* Chunks that crct_clear() may take under one hold of the lock. */
 #define CLEAR_CHUNKS	16
 
 /*
- * Never fewer in memory, whatever the limit says: a chunk that was loaded for
- * a request must stay until the request comes to use it.
+ * So many chunks stay in memory, whatever the limit is: a chunk that was loaded for a request must
+ * stay until the request has used it.
  */
 #define LEAST_CHUNKS	16
 #define NODE_BYTES	512
 
-/* A chunk number that is none: make room in memory. */
+/* Not the number of a chunk: csum_fetch() is to make room in memory. */
 #define WANT_ROOM	(U64_MAX - 1)
 
 struct csums {
@@ -129,7 +129,7 @@ static void give_up_place(void *ctx, u64 place)
 	struct store *store = ctx;
 
 	lockdep_assert_held(&store->lock);
-	/* There the range table has the places. */
+	/* In a store with a log the range table has the places. */
 	if (store->wal)
 		return;
 	store_free_run(store, place, CRCT_IMAGE / store->block_size);
@@ -194,8 +194,8 @@ static void csum_units(struct bio *bio, struct bvec_iter iter, u32 *crc, unsigne
 }
 
 /*
- * Is more in memory than there may be? The index cannot leave, so it does not
- * count against the least. store->lock is held.
+ * Is more in memory than the limit? The index always stays in memory, so LEAST_CHUNKS are allowed
+ * on top of it. store->lock is held.
  */
 static bool is_over_limit(struct store *store)
 {
@@ -207,7 +207,7 @@ static bool is_over_limit(struct store *store)
 	return crct_over(&csums->table);
 }
 
-/* Much more in memory than there may be, and it is of use to wait for less. */
+/* Is so much more in memory that a request has to wait, and would waiting help? */
 static bool is_far_over_limit(struct store *store)
 {
 	struct csums *csums = store->csums;
@@ -267,7 +267,7 @@ enum crct_result csum_squash(struct csum_io *io, const struct rt_range *r, struc
 
 /* Dropping them */
 
-/* Is any of these in a chunk that was saved and is not in memory? */
+/* Is any of these units in a chunk that was saved and is not in memory? */
 static bool any_not_resident(struct store *store, u64 unit, u64 units, struct crct_want *want)
 {
 	struct crctable *table = &store->csums->table;
@@ -304,7 +304,7 @@ enum crct_result csum_invalidate(struct store *store, u64 block, u64 blocks, str
 	return CRCT_DONE;
 }
 
-/* Those of at most CLEAR_CHUNKS chunks; returns the units done. store->lock is held. */
+/* Drop checksums of at most CLEAR_CHUNKS chunks. Returns the units done. store->lock is held. */
 static u64 invalidate_units(struct store *store, u64 unit, u64 units)
 {
 	struct crct_want want;
@@ -344,7 +344,10 @@ void csum_invalidate_cached(struct store *store, u64 block, u64 blocks, gfp_t gf
 		unit += done;
 		units -= done;
 	}
-	/* Whole chunks: all that is saved of them. Without memory they stay, and mean nothing. */
+	/*
+	 * Forget whole chunks that are saved. Without memory they stay, and their content is
+	 * ignored.
+	 */
 	if (store->wal && end > first)
 		metapages_forget(store, META_CSUM, first, end - first, gfp);
 }
@@ -391,8 +394,8 @@ static int backing_io(struct csum_io *io, u64 place, unsigned int bytes, blk_opf
 }
 
 /*
- * In a store that lasts: @chunk was written to @place, or not (@written), or is empty
- * and needs none (CRCT_NOWHERE). Enter that, and let it leave memory if it is to (@evict).
+ * For a store with a log. @written: @chunk was written to @place, or is empty and needs no place
+ * (CRCT_NOWHERE). Enters the place into the range table. @evict: @chunk may leave memory then.
  */
 static blk_status_t enter_chunk(struct csum_io *io, struct crct_chunk *chunk, u64 place,
 				bool written, bool evict)
@@ -429,7 +432,7 @@ static blk_status_t enter_chunk(struct csum_io *io, struct crct_chunk *chunk, u6
 	return status;
 }
 
-/* Pages for images: at least the one that is always there. Returns how many. */
+/* Get pages for images, at least csums->page. Returns how many. */
 static unsigned int get_images(struct csums *csums, void **image, unsigned int most)
 {
 	unsigned int n;
@@ -516,7 +519,7 @@ static blk_status_t save_oldest(struct csum_io *io, u64 left)
 	return status;
 }
 
-/* Durable what is in the log; checksums are, or cannot be (@status). */
+/* The checksums are durable, or with @status cannot be: go on with the log. */
 static void sync_log(struct csum_io *io, struct wal_waiter *wait, blk_status_t status)
 {
 	if (!status) {
@@ -542,7 +545,7 @@ static void sync_work(struct work_struct *work)
 	mutex_lock(&csums->lock);
 	spin_lock_irqsave(&store->lock, flags);
 	list_splice_init(&io->waiters, &waiters);
-	/* Under the mutex none is leaving: the oldest are those that they wait for. */
+	/* Under the mutex no chunk is being evicted. So the oldest ones are those they wait for. */
 	left = csums->table.unsaved;
 	spin_unlock_irqrestore(&store->lock, flags);
 	status = save_oldest(io, left);
@@ -560,7 +563,7 @@ bool csum_sync(struct csum_io *io, struct wal_waiter *wait)
 	struct csums *csums = READ_ONCE(store->csums);
 	unsigned long flags;
 
-	/* A flush speaks of what completed before it: that is seen here. */
+	/* A flush covers writes that have completed. Their unsaved chunks are visible here. */
 	if (!csums || !READ_ONCE(csums->table.unsaved) || INJECTED(sums))
 		return false;
 	spin_lock_irqsave(&store->lock, flags);

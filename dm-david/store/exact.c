@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Exact for a while: see exact.h. */
+/* Exact data: see exact.h. */
 #include "exact.h"
 
 #include <linux/bitmap.h>
@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include "store.h"
 
-/* Blocks that must be free beyond low_water: others take some at the same time. */
+/* So many blocks must be free beyond low_water, as other requests take some meanwhile. */
 #define SPARE_BLOCKS	1024
 
 struct run {
@@ -212,7 +212,7 @@ bool exact_taken(struct store *store, u64 block, u64 dest, u64 blocks)
 			new++;
 	}
 	exact->held += new;
-	/* Another request took the page: then it is stored for good. */
+	/* Another request took the page: these blocks stay stored permanently. */
 	if (new && !push_run(exact, &run))
 		exact_cleared(store, dest, blocks);
 	return exact->held > exact->budget || exact->runs > exact->budget;
@@ -273,7 +273,7 @@ static void clear_again(struct exact *exact, const struct run *run)
 		__clear_bit(i, exact->maps.again);
 }
 
-/* The first blocks of @run that one thing becomes of. False without memory. */
+/* Squash, queue again or drop the first blocks of @run, as many as are alike. False: no memory. */
 static bool squash_some(struct store *store, struct run *run)
 {
 	struct rt_range r = { .start = run->block, .kind = RT_SQUASHED };
@@ -331,7 +331,7 @@ static void squash_oldest(struct work_struct *work)
 	/* A table that may be written to goes on. */
 	if (READ_ONCE(store->no_updates))
 		return;
-	/* Requests may be at all there is: then the next one asks again. */
+	/* All runs may be busy with requests. The next request queues the work again. */
 	while (turns-- && next_run(store, &run)) {
 		while (run.blocks && squash_some(store, &run))
 			cond_resched();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RAW in a running kernel: see raw.h.
+ * RAW rules in a running kernel: see raw.h.
  *
- * The names of an inode are walked with rename_lock held, as d_path() does at its
- * second try: then nothing moves, and as the inode's i_lock keeps its names, each
- * keeps the directory above it, up to the root.
+ * The names of an inode are walked with rename_lock held, as in the second try of d_path(). So
+ * nothing is renamed meanwhile. The inode's i_lock keeps its dentries, and each dentry keeps its
+ * parent, up to the root.
  */
 #include "raw.h"
 
@@ -21,8 +21,8 @@
 #define BTRFS_FID_ROOT	2
 
 /*
- * What the inode's number is counted in. Subvolumes of btrfs have numbers of their
- * own; the file system tells whose an inode is in the handles that it gives to NFS.
+ * Inode numbers of btrfs are unique within a subvolume only. The file handles that btrfs makes for
+ * NFS name the subvolume.
  */
 static bool volume_of(struct inode *inode, u64 *volume)
 {
@@ -89,7 +89,7 @@ static bool has_any_name(const struct rawset *set, struct raw_file *file, struct
 			break;
 		names += !d_unhashed(name);
 	}
-	/* Another name, not in the cache, may be the one that counts. */
+	/* A name that is not in the cache may match a rule. */
 	found |= names < inode->i_nlink;
 	spin_unlock(&inode->i_lock);
 	read_sequnlock_excl(&rename_lock);
@@ -213,7 +213,7 @@ static struct rawset *change_words(const struct rawset *from, bool add, unsigned
 	return set;
 }
 
-/* @set (NULL: none) takes the place of @old, which is freed, if it can be saved. */
+/* Save @set (NULL: no rules), then replace @old by it and free @old. */
 static int put_in_place(struct raw *raw, struct rawset *old, struct rawset *set, char *error)
 {
 	int r = 0;
@@ -238,7 +238,7 @@ int raw_change(struct raw *raw, bool add, unsigned int n, char **words, char *er
 
 	if (!n)
 		return 0;
-	/* Memory is not to be had by writing to this very disk, which may be suspended. */
+	/* The disk may be suspended: an allocation must not wait for writes to it. */
 	noio = memalloc_noio_save();
 	mutex_lock(&raw->lock);
 	old = is_held(raw);

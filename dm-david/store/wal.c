@@ -2,26 +2,24 @@
 /*
  * Writing the log, its checkpoints and the superblock: see wal.h.
  *
- * One worker does it all, one write at a time, in rounds. A round takes what
- * stands in memory and who waits for it (under the lock), adds pages of the
- * checkpoint if one is being written, writes, and lets go.
+ * One worker does this in rounds, one write at a time. A round takes the entries in memory and the
+ * waiting flushes, under store->lock. If a checkpoint is being written, it adds pages of that. Then
+ * it writes the pages and completes the flushes.
  *
- * A checkpoint is a walk over the table while that changes. What the walk finds
- * is written in order with the operations: changes behind the walk come later in the
- * log and are applied to what it found; changes in front of it are found by it, and
- * applying them again does no harm, since an operation says what is, not
- * what to do. The walk may see a change whose operation comes with the next
- * round only. If power fails in between, the table is newer there than it need be,
- * which is allowed of anything not flushed; the block itself is durable,
- * since every write here begins with a flush.
+ * A checkpoint is a walk over the table while the table changes. What the walk finds is written in
+ * order with the log's entries. A change behind the walk has its entry later in the log, so replay
+ * applies it after what the walk found. A change in front of the walk is found by the walk. Its
+ * entry is applied again, which changes nothing, as an entry states the new content. The walk may
+ * find a change whose entry is in the next round only. If power fails in between, the table is
+ * newer there than the last flush. That is allowed, and the block is durable, as each round begins
+ * with a flush.
  *
- * Errors. A write that failed is tried once more: the same pages to the same place, as
- * a page's sequence says where it stands. A flush is not, since a device that could not
- * write what it had in its cache may have forgotten it, and say that all is well the
- * next time. So that the two can be told apart they are requests of their own, and FUA
- * is not asked of a device that may make it of a write and a flush. If it comes to
- * nothing, nothing that comes can be made durable, and what is not must not look so: the
- * store fails for good. Reads go on.
+ * Errors. A failed write is tried once more, with the same pages to the same place, as a page's
+ * sequence number depends on its place. A failed flush is not tried again: a device that could not
+ * write its cache may have dropped it, and would report success the next time. So writes and
+ * flushes must be told apart. They are requests of their own, and FUA is not used on a device for
+ * which the block layer would make a write and a flush of it. After a failed flush or a second
+ * failed write nothing can be made durable any more. So the store fails permanently. Reads go on.
  */
 #include "wal.h"
 
@@ -118,7 +116,7 @@ static int page_io(struct wal *wal, struct block_device *bdev, blk_opf_t opf, u6
 	return r;
 }
 
-/* What was written before is durable after this, or never known to be. */
+/* Make everything written before durable. After a failure it is unknown for ever whether it is. */
 static int flush_backing(struct wal *wal)
 {
 	int r = blkdev_issue_flush(wal->bdev);
@@ -129,9 +127,9 @@ static int flush_backing(struct wal *wal)
 }
 
 /*
- * Is a failed write with FUA a failed write and nothing more? The block layer makes a write
- * and a flush of it where a drive has no FUA. A driver that passes requests on, like
- * device-mapper, may say that it has and pass them to some that have not.
+ * Returns REQ_FUA if a failed write with FUA is a failed write and not a failed flush. For a drive
+ * without FUA the block layer makes a write and a flush of it. A driver that passes requests on,
+ * such as device-mapper, may claim FUA for drives without.
  */
 static blk_opf_t fua_opf(struct block_device *bdev)
 {
@@ -197,7 +195,7 @@ static int write_log(struct wal *wal, struct format_log_page **page, unsigned in
 
 /* Failing */
 
-/* What the user is told, once. */
+/* The store fails permanently. Reports the reason once. */
 static void wal_fail(struct wal *wal, int error)
 {
 	static const char * const why[] = {
@@ -223,7 +221,7 @@ static void wal_fail(struct wal *wal, int error)
 
 /* The order of operations */
 
-/* Room for operations in memory. */
+/* How many entries there is room for in memory. */
 static s64 free_slots(const struct wal *wal)
 {
 	return (s64)wal->nr_free * FORMAT_OPS + (wal->cur ? FORMAT_OPS - wal->ops : 0);
@@ -328,7 +326,7 @@ bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned lon
 				return false;
 			continue;
 		}
-		/* The table is full. What is discarded makes room in the end. */
+		/* The table is full. A discard may go on, as it makes room in the end. */
 		return kind == RT_HOLE && reserved <= room_to_grow(wal, wal->room.ranges) &&
 		       reserved <= store_growth(store, limit + limit / 16);
 	}
@@ -391,7 +389,7 @@ static bool checkpoint_due(const struct wal *wal)
 	u64 live = wal->head - wal->super.log_start, ranges = table_ranges(wal->store);
 	u64 table = div_u64(ranges, FORMAT_OPS) + 1;
 
-	/* All that is live is read when the store is opened after a crash. */
+	/* After a crash, opening the store reads all pages that are live. */
 	return live > table + table / 2 + 64 ||
 	       wal->super.log_pages - live < format_need(&wal->room, ranges) + BATCH_MAX;
 }
@@ -416,7 +414,7 @@ static unsigned int checkpoint_fill_page(struct wal *wal, struct format_log_page
 	return ops;
 }
 
-/* Blocks given up before the round are free now. */
+/* Blocks that were freed before the round are reusable now. */
 static void release_sealed(struct wal *wal)
 {
 	struct store *store = wal->store;
@@ -434,7 +432,7 @@ static void release_sealed(struct wal *wal)
 	} while (dest != BM_NONE);
 }
 
-/* Take what is to be written. store->lock is held. Returns the entries in scratch. */
+/* Take the pages and waiters of a round. store->lock is held. Returns the entries in scratch. */
 static unsigned int seal_pages(struct wal *wal, struct list_head *waiters)
 {
 	unsigned int i, ops = wal->ops;
@@ -444,12 +442,12 @@ static unsigned int seal_pages(struct wal *wal, struct list_head *waiters)
 		wal->taken[i] = wal->full[i];
 	wal->nr_taken = wal->nr_full;
 	wal->nr_full = 0;
-	/* A copy, so that the rest of the page stays reserved to whom it is. */
+	/* Write a copy: reservations for the rest of the page stay valid. */
 	if (ops)
 		memcpy(wal->scratch->op, wal->cur->op, ops * sizeof(wal->scratch->op[0]));
 	wal->ops = 0;
 	list_splice_init(&wal->waiters, waiters);
-	/* What was sealed before has been released: it is empty. */
+	/* The sealed bitmap is empty: release_sealed() has run. */
 	swap(wal->maps.pending, wal->maps.sealed);
 	wal->want = false;
 	set_credits(wal);
@@ -543,7 +541,7 @@ static bool commit_once(struct wal *wal)
 		return false;
 	}
 	wal->busy = true;
-	/* In a checkpoint, operations may not get ahead of the walk. */
+	/* During a checkpoint, entries must not get ahead of the walk. */
 	sealed = !wal->in_checkpoint || wal->checkpoint_owed <= 0;
 	if (sealed)
 		ops = seal_pages(wal, &waiters);
@@ -589,7 +587,7 @@ static void commit_work(struct work_struct *work)
 
 /* Start and stop */
 
-/* A new store: an older copy of the superblock may stay behind only as long as nothing else is. */
+/* Format a new store. While an older copy of the superblock is left, nothing else is written. */
 static int format_store(struct wal *wal)
 {
 	struct format_super super = wal->super;
@@ -613,7 +611,7 @@ int wal_check_copy(struct store *store, struct block_device *bdev)
 	void *buf;
 	int r;
 
-	/* The disk is suspended: memory is not to be had by writing to it. */
+	/* The disk is suspended: an allocation must not wait for writes to it. */
 	buf = kmalloc(FORMAT_SUPERS * FORMAT_PAGE, GFP_NOIO);
 	if (!buf)
 		return -ENOMEM;
@@ -702,7 +700,7 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 	return r;
 }
 
-/* As long a log as may be left by a clean stop. */
+/* The longest log that a clean stop leaves, pages. */
 static u64 clean_length(const struct wal *wal)
 {
 	u64 table = div_u64(table_ranges(wal->store), FORMAT_OPS);
@@ -724,7 +722,9 @@ void wal_stop(struct store *store)
 	spin_unlock_irqrestore(&store->lock, flags);
 	queue_commit(wal);
 	flush_work(&wal->work);
-	/* So that opening reads little more than the table. The worker's fields are ours now. */
+	/*
+	 * A checkpoint makes the next opening short. The worker has ended, so its fields are ours.
+	 */
 	if (!store->failed && wal->head - wal->super.log_start > clean_length(wal)) {
 		checkpoint_begin(wal);
 		queue_commit(wal);
@@ -738,7 +738,7 @@ void wal_stop(struct store *store)
 	super.flags |= FORMAT_CLEAN;
 	super.log_end = wal->head;
 	r = write_super(wal, &super);
-	/* What was written before may be lost, so nobody may go on as if it were not. */
+	/* Earlier writes may be lost: the store fails. */
 	if (r)
 		wal_fail(wal, r);
 }
@@ -823,7 +823,7 @@ static int read_pages(struct wal *wal, struct block_device *bdev, u64 at, void *
 	return r;
 }
 
-/* The geometry that was recorded against the one that there is. */
+/* Does the superblock's geometry fit the device and the table line? */
 static int check_super(struct store *store, const struct format_super *super, char **error)
 {
 	switch (super->block_size) {
@@ -891,7 +891,7 @@ static int wal_replay(struct wal *wal, struct block_device *bdev, void *buf, cha
 	return 0;
 }
 
-/* What stands on @bdev, and what to do with it. */
+/* Read what is on @bdev, and decide whether to open or format it. */
 static int read_superblock(struct wal *wal, struct block_device *bdev, bool want_format,
 			   bool may_write, void *buf, char **error)
 {
@@ -966,7 +966,7 @@ int wal_open(struct store *store, struct block_device *bdev, bool want_format,
 		wal->head = wal->super.log_end;
 		bm_claim(&store->bitmap, 0, format_data(&wal->super));
 	} else {
-		/* What is stored is claimed by the replay, the format's own first. */
+		/* Claim the format's own blocks. Replay claims those of stored blocks. */
 		bm_claim(&store->bitmap, 0, format_data(&wal->super));
 		store->seed = wal->super.seed;
 		r = wal_replay(wal, bdev, buf, error);

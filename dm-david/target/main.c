@@ -46,13 +46,13 @@ static bool david_write_cache(const struct david *d)
 	return !d->timing || !timing_writes_through(d->timing);
 }
 
-/* A disk without the command gets writes of zeros from its host, and they take their time. */
+/* If the modelled drive has no such command, the host writes zeros, which takes modelled time. */
 static bool david_write_zeroes(const struct david *d)
 {
 	return !d->timing || timing_profile(d->timing)->write_zeroes;
 }
 
-/* The table has no room for more ranges: in memory, or in the log. */
+/* Log that the table may have no more ranges: no room in memory, or in the log. */
 static void report_table_full(const struct david *d)
 {
 	const char *name = dm_table_device_name(d->ti->table);
@@ -76,7 +76,7 @@ static void report_table_full(const struct david *d)
 	}
 }
 
-/* Tell the user, in process context, that the store is low, full, both in turn, or failed. */
+/* Raise the events in d->notices, and that of a failed store. Process context. */
 static void event_work(struct work_struct *work)
 {
 	struct david *d = container_of(work, struct david, event);
@@ -106,14 +106,14 @@ static void event_work(struct work_struct *work)
 		report_table_full(d);
 		dm_table_event(d->ti->table);
 	}
-	/* Once; wal.c has said why. */
+	/* Once. The reason is in the kernel log already: wal_fail(). */
 	if (READ_ONCE(store->failed) && !d->failure_warned) {
 		d->failure_warned = true;
 		dm_table_event(d->ti->table);
 	}
 }
 
-/* Takes half-built targets: what is not there yet is NULL. */
+/* Also frees a target that is half built: pointers not set yet are NULL. */
 static void david_free(struct david *d)
 {
 	if (d->rmw_wq)
@@ -291,8 +291,8 @@ static void david_dtr(struct dm_target *ti)
 }
 
 /*
- * Not in ctr: the table before this one may be at work on the store until now.
- * To and from model-only a disk's content cannot be taken along.
+ * Not in ctr, as the table before this one may use the store until now. A disk's content cannot be
+ * kept when the mode changes to or from model-only.
  */
 static int check_mode(struct dm_target *ti)
 {
@@ -346,7 +346,7 @@ static void david_postsuspend(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 
-	/* Requests have ended, but not what they left to workers. */
+	/* Requests have ended. Work that they have queued may not have. */
 	flush_workqueue(d->wq);
 	csum_stop(&d->csum_io);
 	rawstore_stop(d->store);

@@ -47,7 +47,7 @@ static int change_mode(struct david *d, const char *name)
 	} else if (!d->timing) {
 		error = "mode: without a profile there is no time: must be speedup";
 	} else if (mode == DAVID_MODE_MODEL_ONLY || d->mode == DAVID_MODE_MODEL_ONLY) {
-		/* A request that is under way now would change the store after the look at it. */
+		/* A request in flight could change the store after store_empty(). */
 		if (!dm_suspended(d->ti))
 			error =
 "mode: to or from model-only the device must be suspended: dmsetup suspend";
@@ -66,7 +66,7 @@ static int change_mode(struct david *d, const char *name)
 			error = "Not enough memory for the modelled disk";
 	}
 	if (!r) {
-		/* Requests look at it once, pairs with map_timed(): the model is there. */
+		/* Pairs with map_timed(): whoever reads the new mode sees its model. */
 		smp_store_release(&d->mode, mode);
 		WRITE_ONCE(d->store->mode, mode);
 	}
@@ -76,7 +76,7 @@ static int change_mode(struct david *d, const char *name)
 	return r;
 }
 
-/* What is squashed already reads as the new kind, too. */
+/* Blocks that are squashed already read as the new kind, too. */
 static int change_content(struct david *d, const char *text)
 {
 	struct content content;
@@ -107,7 +107,7 @@ static int change_files(struct david *d, const char *text)
 	return r;
 }
 
-/* Rules for files need to be told of files: by page owners, or on ext by inodes and names. */
+/* Warn if rules for files have no effect: without page owners only ext's files are known. */
 static void warn_of_deafness(const struct david *d)
 {
 	const struct raw *raw = &d->store->raw;

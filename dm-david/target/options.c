@@ -16,7 +16,7 @@ struct option {
 	int (*parse)(struct david *d, const char *value);
 	void (*print)(const struct david *d, char *value, size_t size);
 	char *error;
-	/* In place of print(), of what can be long: the length, less than @size. */
+	/* Instead of print(), for long values. Returns the length, below @size. */
 	unsigned int (*emit)(struct david *d, char *value, unsigned int size);
 };
 
@@ -219,7 +219,7 @@ static int parse_store(struct david *d, const char *value)
 	return 0;
 }
 
-/* What recreates the device: it is formatted once only. */
+/* A printed table line must not format the store again: store=format is printed as store=auto. */
 static void print_store(const struct david *d, char *value, size_t size)
 {
 	strscpy(value, store_names[d->store->wal ? STORE_AUTO : STORE_MEMORY], size);
@@ -365,7 +365,7 @@ void options_print_ima(const struct david *d, char *result, unsigned int maxlen)
 		options[i].print(d, value, sizeof(value));
 		DMEMIT(",%s=%s", options[i].name, value);
 	}
-	/* The others are no matter of security, and too long. */
+	/* The rest is long, and does not matter for security. */
 	if (d->timing)
 		DMEMIT(",profile=%s", timing_profile(d->timing)->name);
 	DMEMIT(";");

@@ -16,7 +16,7 @@
 
 #define DM_MSG_PREFIX "david"
 
-/* Requests of model-only mode that the model may be behind the backing device. */
+/* model-only: the most requests in the model. Others count as unmodelled. */
 #define MAX_BESIDE	4096
 
 #define LATE_NS		(50 * NSEC_PER_USEC)
@@ -26,9 +26,9 @@
 #define DUE	BIT(1)		/* the model has completed it */
 
 /*
- * The queue lets a task that has slept for room add a batch of requests. Which
- * tasks have that privilege is remembered for the few that can have it at a
- * time: a table of sets, where the one whose privilege ends first gives way.
+ * A task that has slept for room in the queue may then add a batch of requests. Few tasks have that
+ * privilege at a time. They are in a table of sets; a new one replaces the one of its set whose
+ * privilege ends first.
  */
 #define SUBMITTER_BITS	4
 #define SUBMITTER_WAYS	4
@@ -94,7 +94,7 @@ static void timed_init(struct timed *timed, const struct bio *bio, u64 sector)
 	timed->state = 0;
 }
 
-/* Time, as the model is told: it never goes back. The lock is held. */
+/* The model's time now. It never goes back. The lock is held. */
 static u64 model_now(struct timing *t)
 {
 	lockdep_assert_held(&t->store->model.lock);
@@ -151,7 +151,7 @@ static void count_completion(struct model_figures *figures, const struct timed *
 	figures->ns[request->op] += ns;
 	if (request->op != DISK_FLUSH)
 		figures->times[stats_bucket(ns)]++;
-	/* Requests that were merged into one command are done at one time, and have its parts. */
+	/* Requests that were merged into one command complete at the same time: count it once. */
 	if (request->completion != figures->last_completion) {
 		figures->parts[DAVID_PART_OVERHEAD] += request->parts.overhead;
 		figures->parts[DAVID_PART_SEEK] += request->parts.seek;
@@ -190,8 +190,8 @@ static struct list_head *waiting_list(struct timing *t, const struct timed *time
 }
 
 /*
- * Does the request enter the queue? If not, and it is one that @waits, it is the
- * last of those to be let in later. The lock is held.
+ * Submit the request to the model if the queue has room, and return true. Otherwise, with @waits,
+ * add it to those that wait to be admitted. The lock is held.
  */
 static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now)
 {
@@ -212,7 +212,7 @@ static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now
 	return false;
 }
 
-/* Let in who has waited, as far as there is room: no others come in between. */
+/* Admit requests that wait, as many as there is room for. No other request comes in between. */
 static void admit_waiters(struct timing *t, struct list_head *waiting, u64 now)
 {
 	struct model_figures *figures = &t->store->model;
@@ -233,7 +233,7 @@ static void admit_waiters(struct timing *t, struct list_head *waiting, u64 now)
 	}
 }
 
-/* Let happen what happens until now. Returns that time. The lock is held. */
+/* Process the model's events until now. Returns the time. The lock is held. */
 static u64 model_run(struct timing *t)
 {
 	u64 now = model_now(t);
@@ -255,10 +255,10 @@ static u64 model_run(struct timing *t)
 static void timer_arm(struct timing *t)
 {
 	lockdep_assert_held(&t->store->model.lock);
-	/* What is due is for the timer's callback to deliver. */
+	/* If requests are due, the callback has to deliver them now. */
 	u64 next = t->due ? t->last : disk_next_event(t->disk);
 
-	/* Firing early costs less than setting it back. */
+	/* A timer that fires early costs less than setting it again. */
 	if (next >= t->armed)
 		return;
 	t->armed = next;
@@ -338,8 +338,8 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 
 	/*
-	 * Room comes with the model's time alone, whatever becomes of bios that
-	 * this task still holds back: it cannot wait for itself.
+	 * No deadlock: model time alone makes room in the queue, even if this task holds back
+	 * plugged bios.
 	 */
 	if (!enters && waits)
 		wait_for_completion_io(&admitted);
@@ -393,7 +393,7 @@ void timing_speedup_submit(struct timing *t, const struct bio *bio)
 	timed.request.dispatch = start;
 	timed.request.completion = t->drive_clock;
 	timed.request.parts = parts;
-	/* A clock of its own: what was before it does not overlap. */
+	/* speedup has a clock of its own, so its busy intervals do not overlap with others. */
 	figures->busy_until = 0;
 	count_completion(figures, &timed);
 	figures->busy_until = 0;
@@ -496,7 +496,7 @@ static size_t profile_bytes(const struct profile *profile)
 /* Parse @word, keep what it says in canonical form, and scale it. */
 static int read_profile(struct timing *t, const char *word, u64 sectors, char **error)
 {
-	/* As long as device-mapper's complaint; two at a time may garble each other's. */
+	/* Shared by all: two constructors that fail at once may garble the text. */
 	static char text[160];
 	struct profile_error e;
 	size_t size;
