@@ -36,13 +36,15 @@ size_t assoc_bytes(const struct assoc *a)
 	return a->note ? bytes_needed() : 0;
 }
 
-/* Grows whenever the journal has come to a point that recovery cannot go back behind. */
+/*
+ * The journal's progress: it grows when the journal reaches a point behind which no crash returns.
+ */
 static u64 progress(const struct ext_live *e)
 {
 	return e->jbd2.count.commits + e->jbd2.count.supers;
 }
 
-/* Not against intent, which could write what it likes anyway. */
+/* No protection against intent: whoever could forge the content may write anything anyway. */
 static u64 hash_of(const struct ext_live *e, const void *content)
 {
 	u32 at, size = ext_block_size(&e->geo);
@@ -67,7 +69,7 @@ static void set_state(struct assoc *a, struct assoc_note *note, enum assoc_state
 	note->state = state;
 }
 
-/* Where @block is noted, or else the place to note it, or NULL. */
+/* The note of @block, or a free one for it; NULL: no room. */
 static struct assoc_note *place_of(struct assoc *a, u32 slot, u64 block)
 {
 	u32 at = bucket_of(block), i;
@@ -156,7 +158,7 @@ void assoc_forget(struct assoc *a, u32 slot)
 		stop(a);
 }
 
-/* The block is done with. It was read since it was noted, if it was not noted again. */
+/* The block has been looked at. It stays ASSOC_SEEN, unless it was noted again meanwhile. */
 static void finish(struct assoc *a)
 {
 	struct assoc_note *note = &a->note[a->place];
@@ -219,7 +221,7 @@ static void look_at_inode(struct assoc *a, struct undecided *u, const struct ext
 	if (!a->inode.mapped || ino > geo->inodes || ino < geo->first_ino)
 		return;
 	w.data = is_file(&a->inode);
-	/* Orphans, and what must be left alone, is neither. */
+	/* An orphan or an immutable file: its blocks are neither data nor metadata. */
 	if (!w.data && a->inode.kind == EXT_DATA)
 		return;
 	w.follow = w.data && e->association == ASSOC_NODES_TOO;
@@ -236,7 +238,9 @@ static void look_at_bitmap(struct assoc *a, struct undecided *u, const struct ex
 	u64 start = geo->first_data + (u64)a->now.first * geo->blocks_per_group;
 	u32 n = min_t(u64, geo->blocks_per_group, geo->blocks - start), from, at;
 
-	/* A bit is a cluster with bigalloc. And what has no form may have been anything. */
+	/*
+	 * With bigalloc a bit is a cluster. A free block may also have had metadata without form.
+	 */
 	if (geo->ro_compat & EXT_RO_COMPAT_BIGALLOC || e->association != ASSOC_NODES_TOO)
 		return;
 	a->files = true;
@@ -249,7 +253,7 @@ static void look_at_bitmap(struct assoc *a, struct undecided *u, const struct ex
 	}
 }
 
-/* Go on in the block that was read, until a node has to be read. */
+/* Look at inodes of the block that was read, until a node has to be read. */
 static void look_at_inodes(struct assoc *a, struct undecided *u, const struct ext_live *e)
 {
 	u32 n = ext_block_size(&e->geo) / e->geo.inode_size;
@@ -267,7 +271,7 @@ static void look_at_inodes(struct assoc *a, struct undecided *u, const struct ex
 		finish(a);
 }
 
-/* What was written when the journal was at @before counts once that has gone on. */
+/* Has the journal made progress since @before? Until then what was written then does not count. */
 static bool ripe(const struct ext_live *e, u64 before)
 {
 	return ext_live_plain(e) || progress(e) != before;
@@ -309,7 +313,7 @@ static bool next_note(struct assoc *a, const struct ext_live *ext)
 	return false;
 }
 
-/* When the node @block was written, if it was this inode's then; 0: not known. */
+/* When the node @block was written as a node of this inode; 0: not known. */
 static u64 time_of_node(const struct assoc *a, const struct ext_live *e, u64 block,
 			const void *content)
 {

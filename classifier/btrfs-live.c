@@ -51,7 +51,7 @@ static void walk_begin(struct btrfs_live *b)
 	walk_push(b, b->geo.chunk_root, b->geo.chunk_generation, b->geo.chunk_level);
 }
 
-/* Add to the map being made, in its place: chunks come nearly sorted. */
+/* Add to the map that is being made, and keep it sorted. Chunks come nearly sorted. */
 static void map_add(struct btrfs_live *b, const struct btrfs_extent *e)
 {
 	struct btrfs_map *m = &b->next;
@@ -221,7 +221,7 @@ void *btrfs_live_give(struct btrfs_live *b, void *memory, size_t bytes)
 	return old;
 }
 
-/* Everything learned is of no use. */
+/* Forget everything that was learned. */
 static void restart(struct btrfs_live *b)
 {
 	b->map.nr = 0;
@@ -298,7 +298,7 @@ static void write_super(struct btrfs_live *b, const struct selfid_request *r)
 	new_super(b, wrong);
 }
 
-/* The known chunk at @sector, NULL: none; then *end is where the next one begins. */
+/* The known chunk at @sector. NULL: none, and *end is the start of the next one. */
 static const struct btrfs_extent *find(const struct btrfs_live *b, u64 sector, u64 *end)
 {
 	u32 low = 0, high = b->map.nr;
@@ -358,7 +358,7 @@ static bool near_mirror(u64 sector, u32 sectors)
 	return false;
 }
 
-/* Of the block at @pos: does a compressed extent begin there, or did one shortly in front of it? */
+/* May the block at @pos belong to a compressed extent: one that begins there, or shortly before? */
 static bool is_packed(struct btrfs_live *b, const struct selfid_request *r, u32 pos)
 {
 	u8 head[BTRFS_PACKED_PEEK];
@@ -379,7 +379,7 @@ static bool is_packed(struct btrfs_live *b, const struct selfid_request *r, u32 
 	return selfid_open_take(&b->packed, at, BLOCK_SECTORS - at % BLOCK_SECTORS);
 }
 
-/* The same of all up to *len, which ends where the answer is another one. */
+/* The same for all blocks up to *len. Shortens *len to blocks with the same answer. */
 static bool are_packed(struct btrfs_live *b, const struct selfid_request *r, u32 pos, u32 *len)
 {
 	u32 n = BLOCK_SECTORS - (r->sector + pos) % BLOCK_SECTORS;
@@ -393,7 +393,7 @@ static bool are_packed(struct btrfs_live *b, const struct selfid_request *r, u32
 	return packed;
 }
 
-/* What a part is that is behind the beginning of its slot. */
+/* The verdict on a later part of a slot, whose first sector is not in the same request. */
 static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum selfid_reason *reason)
 {
 	const struct btrfs_extent *e;
@@ -406,7 +406,7 @@ static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum self
 		*reason = SELFID_REST;
 		return VERDICT_KEEP;
 	}
-	/* What decides the rest may change, or has changed, unseen. */
+	/* While a commit is written, or may be unseen, the chunks may change. */
 	settled = !b->committing && b->geo.devices == 1;
 	n = settled ? selfid_open_take(&b->begun, at, *len) : 0;
 	if (n) {
@@ -424,9 +424,9 @@ static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum self
 }
 
 /*
- * A slot of another device's stripe may hold parity, where a conversion to RAID 5 has begun: of
- * tree blocks it has no header, and the superblock says so with the next commit only. In
- * a chunk of data that is known it cannot be.
+ * May the slot hold parity of tree blocks on other devices? Parity has no header. A conversion to
+ * RAID 5 may have begun, and the superblock shows it with the next commit only. A known chunk of
+ * data has no parity.
  */
 static bool may_be_parity(const struct btrfs_live *b, const struct btrfs_extent *e)
 {
@@ -458,7 +458,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	if (at >= b->geo.sectors)
 		return VERDICT_KEEP;
 
-	/* Where slots are not where they ought to be, any sector may begin one, or a cache. */
+	/* Tree blocks may lie across slots, or caches may exist: any sector may begin one. */
 	if (b->misaligned || !b->mapped || b->geo.space_cache)
 		unit = b->geo.sector_bytes >> 9;
 	n = min_t(u64, left, unit - (at & (unit - 1)));
@@ -508,8 +508,9 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 }
 
 /*
- * Nodes are single blocks, and each was looked at when it was written: in mixed chunks, what was
- * undecided then only for who wrote it, is data.
+ * Do headers alone decide in mixed chunks? Yes, if a node is a single block. Then each block's
+ * first sector was seen, and an undecided block, for which only the mount state was missing, is
+ * data.
  */
 static bool headers_alone(const struct btrfs_live *b)
 {
@@ -531,6 +532,6 @@ enum verdict btrfs_live_decide(const struct btrfs_live *b, u64 sector, u32 secto
 		return VERDICT_SQUASH;
 	if (e || sectors > end - sector)
 		return VERDICT_KEEP;
-	/* In no chunk: one that the next commit names, or long gone. */
+	/* In no known chunk: the next commit may name it. After two commits it is gone. */
 	return b->map_generation > tag + 2 ? VERDICT_KEEP : VERDICT_UNDECIDED;
 }

@@ -23,7 +23,7 @@ static struct volume *super_seen(struct classifier *c, u64 start, const void *su
 	return selfid_super(c, VOLUME_BTRFS, start, super, bytes);
 }
 
-/* Nothing is undecided on @v. */
+/* Forget the undecided blocks of @v: they stay kept. */
 static void forget_undecided(struct classifier *c, struct volume *v)
 {
 	undecided_forget(&c->undecided, volume_slot(v));
@@ -55,8 +55,8 @@ static enum verdict judge_write(struct classifier *c, struct volume *v,
 }
 
 /*
- * Remember those of the sectors that are whole blocks. The target looks at blocks of its own, so
- * the volume's must be the same.
+ * Remember the whole blocks among these sectors. They must be blocks of the target, so the volume
+ * has to begin at one.
  */
 static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
 {
@@ -83,8 +83,8 @@ static bool wants_work(const struct classifier *c, const struct volume *v)
 }
 
 /*
- * The @n blocks from @block on, written at either @time, are in one chunk of data, or too new to
- * tell, or only one; false: none of these.
+ * Decide about @n blocks from @block on, each written at one of the two times in @time. False: not
+ * all of them are data, so the caller has to ask for each.
  */
 static bool judge_blocks(struct classifier *c, const struct volume *v, u64 block, u32 n,
 			 const u64 *time)
@@ -146,7 +146,10 @@ static enum classify_sums sums(const struct volume *v)
 	return CLASSIFY_SUMS_CRC32C;
 }
 
-/* Tools read the chunk tree's root, too, but through the page cache, and so in other lengths. */
+/*
+ * A mount reads the chunk tree's root alone. Tools read it through the page cache, in other
+ * lengths.
+ */
 static bool is_mounting(struct volume *v, u64 sector, u64 sectors)
 {
 	u64 root = btrfs_live_root(v->btrfs);

@@ -125,7 +125,7 @@ static bool power_of_2_between(u32 n, u32 least, u32 most)
 	return n >= least && n <= most && !(n & (n - 1));
 }
 
-/* The checksum over what follows its own place. */
+/* Is the checksum right? It covers everything behind its own field. */
 static bool csum_holds(const void *block, u32 bytes)
 {
 	__le32 stored;
@@ -212,7 +212,7 @@ static const char *parse_system_chunks(const struct btrfs_super *s, struct btrfs
 		if (found < 0 || key.type != CHUNK_ITEM)
 			return "sys_chunk_array holds an impossible chunk";
 		at += sizeof(c) + le16_to_cpu(c.stripes) * sizeof(struct disk_stripe);
-		/* Nobody makes striped ones; their blocks are not at one place in a row. */
+		/* No program makes striped system chunks; their blocks would not be in a row. */
 		if (!found || le64_to_cpu(c.type) & (BLOCK_RAID0 | BLOCK_RAID10))
 			continue;
 		if (geo->system_chunks == BTRFS_SYSTEM_CHUNKS)
@@ -227,7 +227,7 @@ static const char *parse_system_chunks(const struct btrfs_super *s, struct btrfs
 	return NULL;
 }
 
-/* Features of which it is not known that nothing is lost. */
+/* Why nothing of this file system may be squashed: a feature that is not understood. NULL: none. */
 static const char *unsafe(const struct btrfs_super *s, u64 devid)
 {
 	u64 incompat = le64_to_cpu(s->incompat);

@@ -156,7 +156,7 @@ void scan_for_supers(struct classifier *c, const struct classify_write *w, u32 p
 	}
 }
 
-/* Of what was said for @reason only that counts which is in front of @proved. */
+/* A verdict to squash counts only in front of v->proved. Returns the reason that then holds. */
 static enum classify_reason unproved(struct classifier *c, const struct classify_write *w, u32 pos,
 				     u32 *len, u64 proved, enum classify_reason reason)
 {
@@ -188,12 +188,12 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 			*reason = unproved(c, w, pos, len, proved, *reason);
 	} else {
 		*len = min_t(u64, w->sectors - pos, next - sector);
-		/* What begins here may end further on: look at no more than that at once. */
+		/* A superblock that begins here may end this volume: go on in small steps. */
 		*len = min_t(u32, *len, CLASSIFIER_BLOCK >> SECTOR_BITS);
 		scan_for_supers(c, w, pos, *len);
 		*reason = REASON_NO_VOLUME;
 	}
-	/* What no inode can tell might be a chosen file's. */
+	/* A block that no inode decides about may belong to a chosen file. */
 	if (unlikely(c->by_inode) && says[*reason] == VERDICT_SQUASH)
 		*reason = REASON_UNDECIDED;
 	c->count[*reason] += *len;
@@ -269,7 +269,7 @@ void classifier_looked(struct classifier *c, u64 sector, u64 sectors)
 	}
 }
 
-/* Somebody has said so. */
+/* The caller has reported the mount state. */
 static void state_is_told(struct classifier *c, struct volume *v, enum volume_state state)
 {
 	v->state = state;
@@ -327,7 +327,7 @@ void classifier_again(struct classifier *c)
 	c->pending = true;
 }
 
-/* Who wants memory: a volume, or one of the tables that all volumes share. */
+/* The next memory to give: for a volume, or for one of the tables that all volumes share. */
 struct memory_want {
 	size_t bytes;
 	struct volume *v;	/* NULL: one of those */
@@ -355,7 +355,7 @@ static struct memory_want wants_memory(struct classifier *c)
 
 size_t classifier_memory(struct classifier *c)
 {
-	/* The worker is here; what comes up from now on wants it again. */
+	/* The worker is running. New work from now on sets it again. */
 	c->pending = false;
 	return wants_memory(c).bytes;
 }
@@ -437,7 +437,7 @@ static bool want_probe(struct classifier *c, u64 *sector, u32 *bytes)
 			continue;
 		*sector = probe_sector(c->probe[i].start, c->probe[i].asked);
 		*bytes = CLASSIFIER_BLOCK;
-		/* A disk too small for that has none. */
+		/* The disk is too small for that superblock. */
 		if (*sector + (CLASSIFIER_BLOCK >> SECTOR_BITS) > c->sectors) {
 			c->probe[i--] = c->probe[--c->probes];
 			continue;

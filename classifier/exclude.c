@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a block's content rules out: see exclude.h. */
+/* Can a block be metadata, by its content: see exclude.h. */
 #include "exclude.h"
 
 #define EXTENT_MAGIC	0xf30a
@@ -80,7 +80,7 @@ static bool is_zero(const u8 *p, u32 len)
 	return !len;
 }
 
-/* A target has no NUL and at least one behind it; short ones stand in the inode. */
+/* A target has no NUL, and at least one NUL behind it. Short targets are in the inode. */
 static bool is_symlink(const u8 *block, u32 size)
 {
 	u32 len;
@@ -112,7 +112,7 @@ static bool is_quota_piece(const void *piece)
 		return true;
 	if (!is_quota_header(piece))
 		return false;
-	/* A record that is taken out is filled with zeros. */
+	/* A removed record is zeros. */
 	if (!get_unaligned_le16(piece + 8))
 		return is_zero(piece + QUOTA_HEADER, QUOTA_BLOCK - QUOTA_HEADER);
 	return get_unaligned_le16(piece + 8) <= QUOTA_ENTRIES;

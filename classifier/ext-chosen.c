@@ -50,7 +50,7 @@ void classifier_chosen_anew(struct classifier *c)
 	classifier_chosen_more(c);
 }
 
-/* What the walk through one volume's directories is to know. */
+/* The choice in one volume, for the walk through its directories. */
 struct choice_of {
 	const struct classify_choice *choice;
 	u64 start;
@@ -80,7 +80,7 @@ static struct ext_names_choice choice_in(const struct classifier *c, struct choi
 	};
 }
 
-/* Names are read while inodes wait for them, and none is looked at with what is known. */
+/* Read names if inodes wait for the view, and no inode can be looked at without it. */
 static u64 want_names(struct classifier *c, const struct volume *v)
 {
 	struct choice_of of = { &c->choice, v->start };

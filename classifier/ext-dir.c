@@ -34,7 +34,7 @@ static bool is_name(const char *name, u32 len)
 	return len && !memchr(name, '/', len) && !memchr(name, '\0', len);
 }
 
-/* True if what it tells makes sense. */
+/* Call @fn for the entry, if it has a name. False: the entry is impossible. */
 static bool tell(const struct ext_geo *geo, const struct entry *e, const char *name,
 		 ext_name_fn fn, void *ctx)
 {
@@ -85,7 +85,7 @@ unsigned int ext_dir_block(const struct ext_geo *geo, const void *block, ext_nam
 	return read_chain(geo, block, ext_block_size(geo), fn, ctx);
 }
 
-/* What does not fit into the map's place is the value of an attribute, in the same inode. */
+/* The entries are in the place of the inode's map. The rest is the value of an attribute there. */
 unsigned int ext_dir_inline(const struct ext_geo *geo, const void *raw, ext_name_fn fn,
 			    void *ctx)
 {

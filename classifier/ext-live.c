@@ -2,9 +2,9 @@
 /*
  * One ext volume in use: see ext-live.h.
  *
- * Learning goes through the stages in order. Whatever it finds wrong ends it in
- * EXT_KEEP; a later write of a block that it had looked at starts it anew,
- * since mke2fs writes a superblock long before the rest.
+ * Learning goes through the stages in order. If something is wrong, it ends in EXT_KEEP. It starts
+ * again when a block is written that it has looked at, as mke2fs writes a superblock long before
+ * the rest.
  */
 #include "ext-live.h"
 
@@ -25,13 +25,13 @@ static void need(struct ext_live *e, enum ext_stage stage, u64 block)
 	e->want = block;
 }
 
-/* Begin to learn; what was learned before is forgotten. */
+/* Forget what was learned, and start to learn again. */
 static void restart(struct ext_live *e)
 {
 	const struct ext_geo *geo = &e->geo;
 	u32 group;
 
-	/* The answer to a read that is under way is of no use. */
+	/* Ignore the result of a read in flight. */
 	e->stale = e->asked;
 	e->wrong = NULL;
 	e->want = 0;
@@ -66,10 +66,10 @@ static void set_association(struct ext_live *e)
 	const struct ext_geo *geo = &e->geo;
 
 	e->association = ASSOC_NODES_TOO;
-	/* Merkle trees have no form that could be told; with a journal it is known who has them. */
+	/* Merkle trees have no form. With a journal, the log names the files that have one. */
 	if (geo->ro_compat & EXT_RO_COMPAT_VERITY)
 		e->association = ext_live_plain(e) ? ASSOC_NOTHING : ASSOC_INODES;
-	/* Values of attributes, encrypted links and what is not known may be anything. */
+	/* Values of attributes, encrypted links and metadata of unknown features have no form. */
 	if (geo->incompat & ~EXT_INCOMPAT_KNOWN || geo->ro_compat & ~EXT_RO_COMPAT_KNOWN ||
 	    geo->block_bits > MAX_BLOCK_BITS)
 		e->association = ASSOC_NOTHING;
@@ -90,7 +90,7 @@ void ext_live_init(struct ext_live *e, const struct ext_geo *geo, u64 most_block
 	restart(e);
 }
 
-/* What is learned depends on these. */
+/* Are the fields the same on which learning depends? */
 static bool same_journal(const struct ext_geo *a, const struct ext_geo *b)
 {
 	const u32 compat = EXT_COMPAT_HAS_JOURNAL | EXT_COMPAT_SPARSE_SUPER2;
@@ -106,7 +106,7 @@ void ext_live_super(struct ext_live *e, const struct ext_geo *geo)
 {
 	bool same = same_journal(&e->geo, geo);
 
-	/* Nobody but the driver counts mounts, and it does so before all else. */
+	/* Only the driver counts mounts, and it does so first. */
 	if ((u16)(e->geo.mounts + 1) == geo->mounts) {
 		e->ordered = false;
 		e->stranger = false;
@@ -176,7 +176,7 @@ u64 ext_live_journal_block(const struct ext_live *e, u32 logical)
 	return 0;
 }
 
-/* Is @block one of the journal inode's map? Only once that is sorted; before, all are looked at. */
+/* Is @block in the journal inode's map? Before the map is sorted, all of it is searched. */
 static bool is_node(const struct ext_live *e, u64 block)
 {
 	const struct ext_journal_entry *nodes = e->entry + e->entries - e->nodes;
@@ -345,7 +345,7 @@ void ext_live_learn(struct ext_live *e, u64 block, const void *content)
 	}
 }
 
-/* Does the written block say the same as the one that was learned from? */
+/* Has @content the same descriptor as before? */
 static bool group_stays(const struct ext_live *e, const void *content)
 {
 	u32 group = (e->geo.journal_ino - 1) / e->geo.inodes_per_group;
@@ -391,7 +391,7 @@ bool ext_live_journal_write(struct ext_live *e, u32 logical, const void *content
 		return false;
 	}
 	kind = jbd2_write(&e->jbd2, logical, content);
-	/* A superblock of sense where there was none. */
+	/* A valid superblock of the journal where there was none before. */
 	if (!logical && e->stage == EXT_KEEP)
 		restart(e);
 	return trust_control(&e->trust, &e->jbd2, kind, jbd2_tid(content), logical,

@@ -33,7 +33,7 @@ void ext_names_choose(struct ext_names *n)
 	n->tries = 0;
 }
 
-/* The journal has got further if it is another one. */
+/* Changes when the journal makes progress. */
 static u64 stamp(const struct ext_live *e)
 {
 	const struct jbd2_counters *count = &e->jbd2.count;
@@ -84,7 +84,7 @@ static struct ext_names_logged *find_logged(const struct ext_names *n, u64 home)
 	return &n->log[i];
 }
 
-/* Add @block to those that the view rests on. False if it is one already. */
+/* Add @block to the blocks of the view. False: it is among them already. */
 static bool see(struct ext_names *n, u64 block)
 {
 	u32 i = bucket(block, n->slots);
@@ -131,7 +131,7 @@ static void clear_log(struct ext_names *n)
 	n->logged = 0;
 }
 
-/* Begin at the log's beginning, if it is not the one that was read from. */
+/* Start at the log's tail, if that is not the one that was followed so far. */
 static void follow(struct ext_names *n, const struct jbd2 *j)
 {
 	bool begin = j->start && (!n->in_log || jbd2_before(n->tid, j->tail) ||
@@ -145,7 +145,7 @@ static void follow(struct ext_names *n, const struct jbd2 *j)
 		n->at = j->start;
 		n->length = 0;
 		n->stuck = U64_MAX;
-		/* What was not read may have been about what was seen. */
+		/* Transactions that were not read may have changed blocks of the view. */
 		n->changed = true;
 	}
 	n->tail = j->tail;
@@ -163,7 +163,7 @@ static u32 behind(const struct jbd2 *j, u32 at, u32 blocks)
 	return blocks < left ? at + blocks : j->first + (blocks - left);
 }
 
-/* What the log no longer holds makes room; to be read anew is simpler than to rehash. */
+/* No room for the log's blocks: drop old ones, by reading the log again. Or ask for more memory. */
 static void make_room(struct ext_names *n, const struct jbd2 *j)
 {
 	u32 i, live = 0;
@@ -227,13 +227,13 @@ static void learn_log(struct ext_names *n, const struct jbd2 *j, const void *con
 	default:
 		break;
 	}
-	/* Not yet, or not understood: from its beginning, when there is more. */
+	/* The transaction is incomplete, or not understood: read it again when there is more. */
 	n->at = n->begin;
 	n->length = 0;
 	n->stuck = n->stamp;
 }
 
-/* Where the newest copy of @block is, whose transaction is whole. */
+/* The place of the newest copy of @block: in the log, if a complete transaction has one. */
 static u64 place_of(const struct ext_live *e, u64 block)
 {
 	const struct ext_names *n = &e->names;
@@ -268,7 +268,7 @@ static bool add_inode(struct ext_names *n, u32 ino, u32 flags)
 
 	if (new && is_full(n->inodes, n->slots / 2))
 		return overflow(n);
-	/* Found on two ways, what is below it was only read for the first one. */
+	/* The directory was found before, with fewer flags: what is below has to be read again. */
 	if (inode->flags & WAS_READ && flags & ~inode->flags)
 		n->failed = true;
 	n->inodes += new;
@@ -280,7 +280,7 @@ static bool add_inode(struct ext_names *n, u32 ino, u32 flags)
 
 static void add_dir(struct ext_names *n, u32 ino, u32 flags)
 {
-	/* There is room for as many as for inodes. */
+	/* The table of directories has as much room as that of inodes. */
 	if (add_inode(n, ino, flags))
 		n->dir[n->dirs++] = ino;
 }
@@ -336,7 +336,7 @@ static bool next_block(struct ext_live *e)
 		n->now = part->start++;
 		n->level = part->level;
 		n->parts -= !--part->len;
-		/* No directory has a block twice, nor one of another's. */
+		/* A block that was seen already is in two directories, or twice in one. */
 		if (see(n, n->now))
 			return true;
 		give_up(n);
@@ -411,7 +411,7 @@ static void found_name(void *ctx, const struct ext_name *name)
 	struct naming *f = ctx;
 	u32 flags = f->flags;
 
-	/* What is below a directory with a suffix has it not. */
+	/* A chosen suffix of a directory's name does not apply to the files below it. */
 	if (f->choice->everywhere && f->choice->suffix(f->choice->ctx, name->name, name->len))
 		flags |= CHOSEN;
 	if (name->may_be_dir)
@@ -470,7 +470,7 @@ void ext_names_learn(struct ext_live *e, const struct ext_names_choice *choice,
 		learn_log(n, &e->jbd2, content);
 		return;
 	}
-	/* The log may have gone on over it: then it is home. */
+	/* The log may have wrapped over it meanwhile: then the block is at home. */
 	if (!n->walking || n->overflow || n->full || n->asked != place_of(e, n->now))
 		return;
 	n->now = 0;

@@ -4,8 +4,8 @@
 #include "ext-volume.h"
 
 /*
- * Without a journal nothing tells a repair after a crash from the driver's own work, but that
- * whoever begins to work on a volume reads its superblock, and the driver counts the mount.
+ * Without a journal, may a repair tool be the writer? Two events tell it from the driver. Either
+ * reads the superblock first, and the driver then counts the mount.
  */
 static bool may_be_repair(const struct classifier *c, const struct ext_live *e)
 {
@@ -13,8 +13,8 @@ static bool may_be_repair(const struct classifier *c, const struct ext_live *e)
 }
 
 /*
- * A write that touches the sectors of the volume's own superblock. Anything
- * but the whole of a superblock of ext ends the volume; false: there is none now.
+ * A write hits the sectors of the volume's own superblock. Anything but a complete superblock of
+ * ext ends the volume. False: the volume is gone.
  */
 static bool own_super(struct classifier *c, struct volume *v, const struct classify_write *w)
 {
@@ -28,7 +28,7 @@ static bool own_super(struct classifier *c, struct volume *v, const struct class
 		now = ext_super(c, start, c->block, w->fua);
 	}
 	if (now) {
-		/* A new one is not mounted; the same one stays what it was. */
+		/* A new volume is not mounted. The same volume keeps its state. */
 		if (now->state != state && !c->by_super)
 			now->state = VOLUME_UNKNOWN;
 		return true;
@@ -52,7 +52,7 @@ static const void *whole_block(struct classifier *c, const struct volume *v,
 	return c->block;
 }
 
-/* Is what is written to a block one repeated word? That is kept as it is, whoever wrote it. */
+/* Is the content one repeated word? The caller stores that as it is, whoever wrote it. */
 static bool is_constant(struct classifier *c, const struct volume *v,
 			const struct classify_write *w, u32 pos, u32 part, u32 n)
 {
@@ -68,8 +68,8 @@ static void note_work(struct classifier *c, const struct ext_live *e)
 }
 
 /*
- * A commit: the driver is at work, and was when it wrote what waits. What its content cannot tell
- * waits on until flushes are seen as well.
+ * A commit was seen. So the driver is at work, and has written the blocks that wait. Blocks whose
+ * content does not decide wait until a flush is seen as well.
  */
 static void decide_waiting(struct classifier *c, struct ext_live *e)
 {
@@ -89,7 +89,7 @@ static void decide_waiting(struct classifier *c, struct ext_live *e)
 	c->pending = true;
 }
 
-/* A block of the journal; most of them are logged blocks, which only their first word tells. */
+/* A journal block is written. Only its first word tells a logged block from a control block. */
 static void journal_write(struct classifier *c, const struct volume *v,
 			  const struct classify_write *w, u32 pos, u32 part, u32 n, u32 logical)
 {
@@ -105,14 +105,14 @@ static void journal_write(struct classifier *c, const struct volume *v,
 	if (ext_live_journal_write(v->ext, logical, whole, c->flushes) && unlikely(v->ext->waits))
 		decide_waiting(c, v->ext);
 	note_work(c, v->ext);
-	/* Some notes wait for the journal to go on. */
+	/* Notes may wait for the journal's progress. */
 	if (c->assoc.notes)
 		c->pending = true;
 }
 
 /*
- * Blocks whose place the descriptors tell. Those that tell of others are noted. @whole: the
- * content, NULL: not all of it is written.
+ * Is @block a bitmap or inode table, by the descriptors? Then inode tables and block bitmaps are
+ * noted for assoc.h. @whole: the content; NULL: only a part of the block is written.
  */
 static bool in_layout(struct classifier *c, const struct volume *v, u64 block, const void *whole)
 {
@@ -132,7 +132,7 @@ static bool in_layout(struct classifier *c, const struct volume *v, u64 block, c
 	return kind != LAYOUT_OTHER;
 }
 
-/* Remember @block; @doubtful: only what is written later than it can tell. */
+/* Remember @block until an inode decides. @doubtful: only evidence that is newer counts. */
 static void wait_for_inode(struct classifier *c, struct ext_live *e, u64 block, bool doubtful)
 {
 	undecided_add(&c->undecided, ext_slot(c, e), block, e->geo.block_bits, c->assoc.time,
@@ -141,9 +141,8 @@ static void wait_for_inode(struct classifier *c, struct ext_live *e, u64 block, 
 }
 
 /*
- * No order of writes says what @block is. If it cannot be metadata by its
- * place and content, remember it until an inode tells; @otherwise: the reason
- * to keep it if it can.
+ * No journal decides about @block. If it cannot be metadata by its place and content, remember it
+ * until an inode decides. @otherwise: the reason to keep it if it can be metadata.
  */
 static enum classify_reason ask_inodes(struct classifier *c, const struct volume *v,
 				       const struct classify_write *w, u32 pos, u32 part, u32 n,
@@ -171,7 +170,7 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 	return REASON_UNDECIDED;
 }
 
-/* Metadata by its place: what can be learned from it. */
+/* Learn from a write of metadata by place. */
 static void static_write(struct classifier *c, const struct volume *v,
 			 const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block,
 			 enum ext_kind kind)
@@ -183,9 +182,9 @@ static void static_write(struct classifier *c, const struct volume *v,
 }
 
 /*
- * A block of no log is written. If it holds anything, file content is not logged: then what is
- * logged is metadata, and stays kept, whatever inodes may tell. Where blocks are zeroed by the
- * driver it proves nothing.
+ * A block that is not in the log is written. If it has content, file content is not logged
+ * (!data=journal). Then logged blocks are metadata, and stay kept even if inodes map them. A block
+ * of zeros proves nothing, as the driver zeroes blocks.
  */
 static void look_for_order(struct classifier *c, const struct volume *v,
 			   const struct classify_write *w, u32 pos, u32 part, u32 n)
@@ -198,9 +197,9 @@ static void look_for_order(struct classifier *c, const struct volume *v,
 }
 
 /*
- * Files are chosen to be kept: an inode has to tell whose @block is, and only one that is
- * written after it can. Also with a journal: the data is written before the inode's commit, but
- * after the commit of the transaction in which another file gave the block up.
+ * Files are chosen to be kept, so an inode has to name the owner of @block. Only an inode that is
+ * written after the block counts, with a journal as well: a file's data is written before the
+ * commit of its inode, but after the commit in which another file freed the block.
  */
 static enum classify_reason whose_data(struct classifier *c, const struct volume *v, u32 part,
 				       u32 n, u64 block)
@@ -218,7 +217,7 @@ static enum classify_reason whose_data(struct classifier *c, const struct volume
 	return REASON_UNDECIDED;
 }
 
-/* A logged block comes home: it may be one that tells of others. */
+/* A logged block comes home. It may be an inode table, a bitmap or an extent node: note it. */
 static void note_logged(struct classifier *c, const struct volume *v,
 			const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block)
 {
@@ -229,7 +228,7 @@ static void note_logged(struct classifier *c, const struct volume *v,
 		assoc_note_node(&c->assoc, volume_slot(v), v->ext, block, whole);
 }
 
-/* Metadata by its place is written, and is not logged: no driver with a journal does that. */
+/* Metadata by place is written that is not logged. A driver with a journal does not do that. */
 static void place_tells(struct classifier *c, const struct volume *v,
 			const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block)
 {
@@ -242,7 +241,7 @@ static void place_tells(struct classifier *c, const struct volume *v,
 	ext_stop_waiting(c, e);
 }
 
-/* What a block that is not logged looks like, if that is more than doubtful. */
+/* ext_look() of a block that is not logged; EXT_LOOK_DOUBTFUL counts as EXT_LOOK_NONE. */
 static enum ext_look looks_like(struct classifier *c, const struct volume *v,
 				const struct classify_write *w, u32 pos, u32 n)
 {
@@ -257,7 +256,7 @@ static enum ext_look looks_like(struct classifier *c, const struct volume *v,
 	look = ext_look(&e->geo, whole_block(c, v, w, pos, 0, n));
 	if (look == EXT_LOOK_NONE || look == EXT_LOOK_DOUBTFUL)
 		return EXT_LOOK_NONE;
-	/* Of a file's content there is little that is so: rather somebody else is at work. */
+	/* File content rarely has such a form: probably a tool is at work. */
 	if (ext_is_formed(&e->geo, c->block)) {
 		e->trust.at_work = false;
 		ext_stop_waiting(c, e);
@@ -266,8 +265,8 @@ static enum ext_look looks_like(struct classifier *c, const struct volume *v,
 }
 
 /*
- * A block that is not logged, and not metadata by its place or form. Nobody knows yet who is at
- * work, or whether the order of writes is kept.
+ * A block that is not logged, and not metadata by place or form. It is not known yet whether the
+ * driver is at work, and whether writes come in order.
  */
 static enum classify_reason wait_for_commit(struct classifier *c, const struct volume *v,
 					    const struct classify_write *w, u32 pos, u32 n,
@@ -292,7 +291,7 @@ static bool is_trusted(const struct classifier *c, const struct ext_live *e)
 	return !c->strict || (e->trust.at_work && trust_order(&e->trust));
 }
 
-/* A block that is not logged, of a volume whose journal is in use: place and content agree? */
+/* The verdict on a block that is not logged, while the journal is in use. */
 static enum classify_reason not_logged(struct classifier *c, const struct volume *v,
 				       const struct classify_write *w, u32 pos, u32 part, u32 n,
 				       u64 block)
@@ -341,10 +340,10 @@ static enum classify_reason judge_mounted(struct classifier *c, const struct vol
 	if (e->stage == EXT_KEEP)
 		return REASON_UNSAFE;
 	/*
-	 * Mounted, but with its journal? ext4 without one (noload), ext2's own
-	 * driver, or tune2fs -j on a mounted ext2 write metadata unlogged. The
-	 * flag that recovery is needed is in the superblock on the disk whenever
-	 * a journal is in use, and neither mounts read-write while it is set.
+	 * Mounted, but is the journal in use? ext4 with noload, ext2's own driver, and tune2fs -j
+	 * on a mounted ext2 write metadata without logging it. While a journal is in use, the
+	 * superblock on the disk has the flag that recovery is needed. The other ways do not mount
+	 * read-write while the flag is set.
 	 */
 	if (!(e->geo.incompat & EXT_INCOMPAT_RECOVER))
 		return REASON_UNJOURNALED;
@@ -374,7 +373,9 @@ static enum classify_reason judge_mounted(struct classifier *c, const struct vol
 	return ask_inodes(c, v, w, pos, part, n, block, REASON_UNSAFE);
 }
 
-/* A mounted volume may not reach there, or somebody else may be at work: is there another one? */
+/*
+ * May another volume be there? The mounted one may not reach so far, or another writer is at work.
+ */
 static bool other_may_be(const struct classifier *c, const struct volume *v, u64 offset, u32 n)
 {
 	return c->strict && (offset + n > v->proved ||
@@ -429,7 +430,7 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 	ext_live_write(v->ext, block, whole_block(c, v, w, pos, part, n));
 	ext_names_written(&v->ext->names);
 	note_work(c, v->ext);
-	/* The last inodes of a mount are written when the superblock has said that it is over. */
+	/* The last inodes of a mount are written after the superblock that ends it. */
 	if (undecided_any(&c->undecided) && !v->ext->waits)
 		in_layout(c, v, block, whole_block(c, v, w, pos, part, n));
 	kind = ext_fixed_kind(&v->ext->geo, block);

@@ -18,7 +18,7 @@ void ext_need_layout(struct classifier *c, struct ext_live *e)
 	c->undecided.wanted = true;
 }
 
-/* Of a mounted @v every block will be asked about: know the layout before the first one comes. */
+/* @v is mounted. The layout is needed for each block, so it has to be read before the first one. */
 static void prepare_layout(struct classifier *c, struct volume *v)
 {
 	if (v->state != VOLUME_MOUNTED)
@@ -40,7 +40,7 @@ void ext_stop_waiting(struct classifier *c, struct ext_live *e)
 	e->waits = false;
 }
 
-/* The superblock of @v was @before, and says now that a mount begins, goes on or ends. */
+/* The superblock of @v was written; it was @before. Does a mount begin, go on or end? */
 static void super_tells(struct classifier *c, struct volume *v, const struct ext_geo *before,
 			bool durable)
 {
@@ -126,8 +126,8 @@ static bool has_super(const struct volume *v, u64 sector, u64 sectors)
 }
 
 /*
- * No file system discards its own superblock or its journal's inode, nor its bitmaps: somebody
- * else takes the place. (Inode tables are zeroed in the background.)
+ * No file system discards its own superblock, journal inode or bitmaps. So a discard of these ends
+ * the volume. (Inode tables do not count: the driver zeroes them in the background.)
  */
 static bool discarded(const struct volume *v, u64 sector, u64 sectors)
 {
@@ -151,7 +151,7 @@ static void looked(struct volume *v, u64 sector, u64 sectors)
 	trust_looked(&v->ext->trust);
 }
 
-/* The next block of descriptors. One behind the volume's end would never be learned: give it up. */
+/* The next descriptor block to read. If it is behind the volume's end, the layout stays unknown. */
 static u64 want_layout(const struct volume *v)
 {
 	struct layout *l = &v->ext->layout;

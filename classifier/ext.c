@@ -297,7 +297,7 @@ enum ext_kind ext_fixed_kind(const struct ext_geo *geo, u64 block)
 		return EXT_BOOT;
 	group = div_u64_rem(block - geo->first_data, geo->blocks_per_group, &at);
 	gdt = geo->gdt_blocks;
-	/* The cheap question first: most blocks are beyond all that a group may begin with. */
+	/* Cheap test first: most blocks are behind the metadata with which a group may begin. */
 	if (at > 2 + gdt + geo->reserved_gdt)
 		return EXT_DATA;
 	/* Blocks of 1 KiB counted from 0: the superblock is the second one. */
@@ -312,7 +312,7 @@ enum ext_kind ext_fixed_kind(const struct ext_geo *geo, u64 block)
 		return EXT_SUPER;
 	at -= super;
 	if (geo->meta_bg_from != U32_MAX && has_meta_gdt(geo, group)) {
-		/* Behind the old-style ones where there are any: both are kept. */
+		/* Behind descriptors of the old style, if there are any. Both are kept. */
 		if (!at || (super && at <= gdt))
 			return EXT_GDT;
 	}

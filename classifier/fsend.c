@@ -7,7 +7,7 @@
 #define XFS_MAGIC	0x58465342u
 #define F2FS_MAGIC	0xf2f52010u
 
-/* @blocks of 2^@shift bytes, in sectors. No end at all, rather than one that wraps. */
+/* @blocks of 2^@shift bytes, in sectors. 0: not possible. */
 static u64 sectors(u64 blocks, u32 shift)
 {
 	if (shift < 9 || shift > 16 || blocks >> (64 - 16))

@@ -147,7 +147,7 @@ const char *jbd2_read_super(struct jbd2 *j, const void *block, u32 maxlen)
 
 	if (wrong)
 		return wrong;
-	/* What was read may be older than what was written since. */
+	/* The block that was read may be older than writes that were seen. */
 	if (!j->start && !j->unseen)
 		begin_empty(j);
 	j->tail_fresh = !j->start && !j->unseen;
@@ -155,10 +155,10 @@ const char *jbd2_read_super(struct jbd2 *j, const void *block, u32 maxlen)
 }
 
 /*
- * jbd2 empties its log once all of it is written home. e2fsck says so too when
- * it has replayed one, but leaves it to the page cache which of these writes
- * comes first. Those home blocks are in the set of one who saw them logged; one
- * who did not has to wait for the next transaction, which begins the log anew.
+ * jbd2 marks its log empty after all of it is written home. So does e2fsck after a replay, but
+ * there the page cache decides which write comes first, and home blocks may come later. If the log
+ * was seen, these blocks are in the set. If not, the set is incomplete until the next transaction,
+ * which restarts the log.
  */
 static enum jbd2_block_kind write_super(struct jbd2 *j, const void *block)
 {
@@ -174,8 +174,8 @@ static enum jbd2_block_kind write_super(struct jbd2 *j, const void *block)
 			jbd2_missed(j);
 	}
 	/*
-	 * Only news: where the blocks are smaller than a page, the page cache
-	 * may write an old superblock again, and an old first transaction with it.
+	 * Ignore a superblock without news. If blocks are smaller than a page, the page cache may
+	 * write an old superblock again, and an old first transaction with it.
 	 */
 	if (j->start != start || j->tail != tail)
 		j->tail_fresh = true;
@@ -189,7 +189,9 @@ static enum jbd2_block_kind write_super(struct jbd2 *j, const void *block)
  */
 static void seen(struct jbd2 *j, u32 logical, u32 tid)
 {
-	/* Seen from its beginning? Surely, if that is the log's tail and stands here. */
+	/*
+	 * If the transaction is the log's tail and the tail is here, it is seen from its beginning.
+	 */
 	bool first = j->tail_fresh && tid == j->tail && logical == j->start;
 
 	if (jbd2_before(tid, j->tail)) {
@@ -208,7 +210,7 @@ static void seen(struct jbd2 *j, u32 logical, u32 tid)
 		j->head = tid;
 }
 
-/* Transaction @tid has home blocks that are not in the set: not complete before it has gone. */
+/* Home blocks of transaction @tid are missing: incomplete until the tail has passed it. */
 static void incomplete(struct jbd2 *j, u32 tid)
 {
 	j->count.missed++;
@@ -229,7 +231,7 @@ static u32 tag_bytes(const struct jbd2 *j)
 	return bytes;
 }
 
-/* End of what a descriptor or revoke block may hold. */
+/* Where the content of a descriptor or revoke block ends, bytes. */
 static u32 content_end(const struct jbd2 *j)
 {
 	return j->features & (FEATURE_CSUM_V2 | FEATURE_CSUM_V3) ?
@@ -240,7 +242,7 @@ static bool add(struct jbd2 *j, u64 block, u32 tid)
 {
 	if (logset_add(&j->set, block, tid))
 		return true;
-	/* No room: what the log no longer holds can go. */
+	/* No room: drop blocks that the log no longer has. */
 	return logset_expire(&j->set, j->tail, j->head) && logset_add(&j->set, block, tid);
 }
 
@@ -330,7 +332,7 @@ static enum jbd2_block_kind write_revoke(struct jbd2 *j, u32 tid, const void *bl
 
 	j->count.revokes++;
 	if (end > content_end(j)) {
-		/* Nothing is taken out: that only keeps more. */
+		/* Remove nothing. That only keeps more. */
 		j->count.bad++;
 		return JBD2_BAD;
 	}
@@ -374,7 +376,7 @@ enum jbd2_block_kind jbd2_write(struct jbd2 *j, u32 logical, const void *block)
 		return JBD2_LOGGED;
 	type = be32_to_cpu(h.type);
 	if (!j->known) {
-		/* Its superblock is going to be read; then this may be newer. */
+		/* The superblock is about to be read, and may then be older than this block. */
 		j->unseen = true;
 		return JBD2_BAD;
 	}

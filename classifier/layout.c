@@ -57,7 +57,7 @@ bool layout_has_bitmap(const struct layout *l, u64 block, u64 n)
 {
 	const struct layout_run *run = n ? last_before(l, block + n - 1) : NULL;
 
-	/* They are disjoint, and bitmaps and inode tables take turns. */
+	/* Runs are disjoint, and those of bitmaps and inode tables alternate. */
 	for (; run && run->start + run->len > block; run--) {
 		if (run->kind != LAYOUT_INODES)
 			return true;

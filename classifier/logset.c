@@ -116,7 +116,7 @@ u32 logset_expire(struct logset *set, u32 tail, u32 head)
 {
 	u32 alive = head - tail, dropped = 0, at = 0;
 
-	/* With more transactions than their short numbers tell apart, all may be alive. */
+	/* With so many transactions the short numbers are ambiguous: all may be in the log. */
 	if (!set->slot || alive >= TID_MASK)
 		return 0;
 	while (at < set->slots) {

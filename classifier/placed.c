@@ -15,7 +15,7 @@ void placed_cleared(struct placed *p, u64 sector, u64 sectors)
 {
 	struct placed_run *last = &p->run[p->last % PLACED_RUNS];
 
-	/* mkfs goes on in steps, and so does a page cache. */
+	/* mkfs and page caches clear in steps: extend the last run. */
 	if (sector < last->start || sector > last->end) {
 		last = &p->run[++p->last % PLACED_RUNS];
 		last->start = sector;

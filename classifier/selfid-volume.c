@@ -28,8 +28,8 @@ static const enum classify_reason reasons[SELFID_REASONS] = {
 };
 
 /*
- * Parse @super, of @bytes, of a volume at @start into c->fresh: NULL, or what is wrong. Then
- * *sectors and *uuid are the volume's.
+ * Parse @super, of @bytes, of a volume at @start into c->fresh. Returns NULL and the volume's
+ * *sectors and *uuid, or what is wrong.
  */
 static const char *parse(struct classifier *c, enum volume_fs fs, u64 start, const void *super,
 			 u32 bytes, u64 *sectors, const u8 **uuid)
@@ -50,14 +50,14 @@ static bool is_own_super(struct classifier *c, const struct volume *v, const voi
 	       !memcmp(v->uuid, uuid, sizeof(v->uuid));
 }
 
-/* @v has memory, and this is its superblock. */
+/* Set up *v->live from the superblock. @v has memory. */
 static void begin(struct classifier *c, struct volume *v, const void *super, u32 bytes)
 {
 	v->ready = !ops_of(v)->selfid->begin(c, v, super, bytes, c->sectors - v->start);
 	c->pending = true;
 }
 
-/* @v's superblock was written. It is held, one for all, while @v has no memory. */
+/* @v's superblock was written. While @v has no memory, c->held has it; there is one for all. */
 static void super_written(struct classifier *c, struct volume *v, const void *super, u32 bytes)
 {
 	if (v->ready)
@@ -95,7 +95,7 @@ struct volume *selfid_super(struct classifier *c, enum volume_fs fs, u64 start, 
 		if (!v)
 			return NULL;
 		memcpy(v->uuid, uuid, sizeof(v->uuid));
-		/* What stands under its number was another one's. */
+		/* Undecided blocks under its slot belonged to another volume. */
 		if (ops->undecided_shift)
 			undecided_forget(&c->undecided, volume_slot(v));
 	}
@@ -126,7 +126,7 @@ bool selfid_outlasts(struct classifier *c, struct volume *v, const struct classi
 	return false;
 }
 
-/* A request that begins in front of the volume: its part from the volume's start on. */
+/* The part of a request from the volume's start on; the request begins in front of it. */
 struct later_part {
 	const struct classify_write *w;
 	u32 skip;
@@ -139,7 +139,7 @@ static void copy_later(void *ctx, u32 offset, void *to, u32 len)
 	part->w->copy(part->w->ctx, (part->skip << SECTOR_BITS) + offset, to, len);
 }
 
-/* What was undecided among these sectors of @v, counted from its start, is written anew. */
+/* These sectors of @v, counted from its start, are written: they are no longer undecided. */
 static void overwritten(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
 {
 	u64 first = at / SELFID_BLOCK_SECTORS;
@@ -149,7 +149,7 @@ static void overwritten(struct classifier *c, const struct volume *v, u64 at, u3
 		undecided_remove(&c->undecided, volume_slot(v), first, end - first);
 }
 
-/* Only a later commit can tell what these sectors are: remember those that are whole blocks. */
+/* A later commit has to decide about these sectors: remember the whole blocks among them. */
 static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
 {
 	const struct selfid_ops *selfid = ops_of(v)->selfid;
@@ -198,7 +198,7 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 			return REASON_UNDECIDED;
 		return reasons[why];
 	}
-	/* If it lives on, its next commit is proof of who was at work. */
+	/* If the volume lives on, its next commit proves that its driver has written this. */
 	return remember(c, v, at, *len) ? REASON_UNDECIDED : REASON_UNMOUNTED;
 }
 

@@ -43,9 +43,8 @@ void selfid_open_add(struct selfid_open *o, u64 start, u64 end)
 }
 
 /*
- * The rest of one slot stays remembered in front of and behind what came, as
- * parts may come in any order. It is forgotten when the slot begins anew, or
- * when so many others have come since.
+ * The slot stays remembered after a part of it has come, as parts may come in any order. It is
+ * forgotten when another slot begins there, or when SELFID_OPEN others have come since.
  */
 u32 selfid_open_take(struct selfid_open *o, u64 sector, u32 sectors)
 {

@@ -25,8 +25,8 @@ void trust_told(struct trust *t, const struct jbd2 *j)
 void trust_mount(struct trust *t, const struct jbd2 *j, bool clean, bool durable)
 {
 	/*
-	 * After a crash the mount begins with recovery, which moves the log. Without that its
-	 * journal is not in use: mount -o ro,noload, made writable.
+	 * After a crash the mount begins with recovery, which moves the log. If the log has not
+	 * moved, the journal is not in use: a mount with ro,noload was made writable.
 	 */
 	if (!clean && !t->log_moved) {
 		trust_reset(t);
@@ -35,7 +35,7 @@ void trust_mount(struct trust *t, const struct jbd2 *j, bool clean, bool durable
 	begin(t, j);
 	t->proved = durable;
 	t->opening = !durable;
-	/* Until it is known that flushes arrive, a copy may say the same. */
+	/* Until flushes are seen, this may be a copy of a superblock by another writer. */
 	t->at_work = durable;
 }
 
@@ -75,7 +75,7 @@ static bool is_older(const struct trust *t, u32 tid)
 	return t->next != U32_MAX && !jbd2_before(t->tid, tid);
 }
 
-/* One more block that says what is committed. */
+/* A descriptor or revoke block announces @blocks of transaction @tid. */
 static void describe(struct trust *t, const struct jbd2 *j, u32 tid, u32 logical, u32 blocks,
 		     u64 flushes)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Blocks of which nothing is known yet: see undecided.h. */
+/* The Unclassified Block Store: see undecided.h. */
 #include "undecided.h"
 
 #define BLOCK_BITS	52	/* of a key: chunk number + 1 below, slot above */
@@ -220,7 +220,7 @@ void undecided_add(struct undecided *u, u32 slot, u64 block, u32 bits, u64 time,
 	if (!c)
 		c = new_chunk(u, key, bits, time);
 	if (c->new_time != time) {
-		/* Of those from before only the latest time is remembered. */
+		/* The older bitmap has the time of its newest block. */
 		if (c->new) {
 			c->old |= c->new;
 			c->old_time = c->new_time;
@@ -296,7 +296,7 @@ static void each_chunk(struct undecided *u, u32 slot, u64 block, u64 len, u64 ti
 	if (!u->figures.now)
 		return;
 	if (len >> CHUNK_BITS > u->used) {
-		/* Far more than there is: look at what there is. */
+		/* @len is more than the table has: look at each chunk of the table. */
 		for (i = 0; i < u->used; i++) {
 			struct undecided_chunk *c = &u->chunk[i];
 			u64 from;

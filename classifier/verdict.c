@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "verdict.h"
 
-/* The mode is no evidence; where it decides, it does so alone. */
+/* DAVID_EV_MODE is no evidence. A mode that decides, decides alone. */
 #define SILENT	BIT(DAVID_EV_MODE)
 #define DATA	(BIT(DAVID_EV_FILE) | BIT(DAVID_EV_ANON) | BIT(DAVID_EV_IMPLIED))
 

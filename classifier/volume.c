@@ -73,7 +73,9 @@ static u64 until_next(const struct volume_table *t, u64 start, u64 sectors)
 	return n < t->nr ? min(sectors, t->volume[n].start - start) : sectors;
 }
 
-/* The volume that covers @start, if there is one, makes room for another that begins there. */
+/*
+ * Another volume begins at @start: cut off or end the volume that covers @start, if there is one.
+ */
 static void make_room(struct volume_table *t, u64 start)
 {
 	u64 next;
@@ -125,7 +127,7 @@ static bool is_end_of_another(const struct volume_table *t, u64 start, u64 end)
 	return false;
 }
 
-/* Is it known that a new volume lies there? */
+/* Is a new volume proved to lie in these sectors? */
 static bool is_made(const struct volume_table *t, u64 start, u64 sectors)
 {
 	u64 end = start + sectors;

@@ -51,7 +51,7 @@ static u64 head(const struct xfs_log *l)
 	return position(l, l->head_cycle, l->head_block);
 }
 
-/* Nothing is known of what is in the log; @fresh: a mount begins. */
+/* Forget what is in the log. @fresh: because a mount begins. */
 static void forget(struct xfs_log *l, bool fresh)
 {
 	l->joined = false;
@@ -81,7 +81,7 @@ void xfs_log_mount(struct xfs_log *l)
 		forget(l, l->fresh);
 }
 
-/* Positions as short numbers of which the log's length takes a small part. */
+/* @at as a short number, for logset. The log's length is a small part of its range. */
 static u32 age(const struct xfs_log *l, u64 at)
 {
 	int bits = fls64(l->geo.sectors);
@@ -95,7 +95,9 @@ static bool add(struct xfs_log *l, u64 block)
 
 	if (logset_add(&l->set, block, age(l, now)))
 		return true;
-	/* No room: what is home can go. That looks at all of the set. */
+	/*
+	 * No room: drop blocks that are home. That looks at the whole set, so only for a new tail.
+	 */
 	if (l->expired == l->tail)
 		return false;
 	l->expired = l->tail;
@@ -141,7 +143,7 @@ static void take_format_bytes(struct xfs_log *l, const u8 *p, u32 n)
 	}
 }
 
-/* Was all between these positions, that of a record and a later one, read? */
+/* Were all sectors between two positions read? @from: of a record; @to: later. */
 static bool is_whole(const struct xfs_log *l, u64 from, u64 to)
 {
 	unsigned int i;
@@ -152,7 +154,7 @@ static bool is_whole(const struct xfs_log *l, u64 from, u64 to)
 	return to <= l->seen;
 }
 
-/* What goes on in the record that begins at @at, of transaction @id. */
+/* The beginning of a format of transaction @id that goes on in the record at @at. */
 static struct xfs_log_part *find_first(struct xfs_log *l, u32 id, u64 at)
 {
 	struct xfs_log_part *p, *found = NULL;
@@ -180,7 +182,7 @@ static void add_part(struct xfs_log *l, struct xfs_log_part *parts)
 	memcpy(parts[i].format, l->now.format, XFS_LOG_FORMAT_BYTES);
 }
 
-/* The operation goes on with what may be a format's rest. */
+/* The operation's region may be the rest of a format. */
 static void resume_format(struct xfs_log *l)
 {
 	struct xfs_log_part *first = find_first(l, l->now.id, l->now.start);
@@ -205,7 +207,7 @@ static void end_operation(struct xfs_log *l)
 	l->now.operation_bytes = 0;
 }
 
-/* ->operation is there. */
+/* The operation's header is complete. */
 static void begin_operation(struct xfs_log *l)
 {
 	u32 flags = l->now.operation[9], client = l->now.operation[8];
@@ -255,7 +257,7 @@ static void read_content(struct xfs_log *l, const u8 *p)
 	}
 }
 
-/* Is @h, at @place, the header of a record that can be read, or of none? */
+/* Is @h, at @place, a valid header of a record? */
 static bool is_header(const struct xfs_log *l, u32 place, const struct xfs_log_header *h)
 {
 	u32 bytes = be32_to_cpu(h->bytes), size = be32_to_cpu(h->size);
@@ -303,7 +305,9 @@ static void read_header(struct xfs_log *l, const struct xfs_log_header *h)
 	memcpy(l->now.first_word, h->cycle_data, sizeof(h->cycle_data));
 }
 
-/* A gap was closed: put together what was on both sides, and forget what is of no use now. */
+/*
+ * A gap was closed: join the parts of formats on both sides, and drop parts that cannot be joined.
+ */
 static void join_parts(struct xfs_log *l)
 {
 	struct xfs_log_part *rest, *first;
@@ -380,7 +384,7 @@ static void forget_parts(struct xfs_log *l)
 	memset(l->rests, 0, sizeof(l->rests));
 }
 
-/* The record of an unmount is the last one: all is home. */
+/* The last record is that of an unmount: everything is home. */
 static void rest(struct xfs_log *l)
 {
 	l->at_rest = true;
@@ -442,7 +446,7 @@ static void read_sector(struct xfs_log *l, const void *sector)
 		end_record(l);
 }
 
-/* Lay aside the record being read, if there is one; @spare places have to be left. */
+/* Pause the record that is being read, if there is one. @spare places must stay free. */
 static bool pause_record(struct xfs_log *l, unsigned int spare)
 {
 	unsigned int i, n, room = 0;
@@ -464,7 +468,7 @@ static bool pause_record(struct xfs_log *l, unsigned int spare)
 	return true;
 }
 
-/* Does a record that was laid aside go on with this sector? Then it is the one being read. */
+/* If a paused record goes on with this sector, resume it. */
 static bool resume_record(struct xfs_log *l, u32 place, u32 cycle)
 {
 	unsigned int i;
@@ -487,7 +491,7 @@ static bool is_within(const struct xfs_log_record *r, u64 at)
 	return r->headers && at >= r->start && at < r->start + r->headers + r->content;
 }
 
-/* Is this a sector of a record of which some have come? */
+/* Is this a sector of a record that has begun? */
 static bool is_begun(const struct xfs_log *l, u64 at)
 {
 	unsigned int i;
@@ -519,7 +523,7 @@ static void begin(struct xfs_log *l, u32 place, u32 cycle)
 	forget_parts(l);
 }
 
-/* The header of a record at @place, while nothing is known of the log? */
+/* While nothing is known of the log: if @h is the header of a record at @place, follow the log. */
 static void join(struct xfs_log *l, u32 place, const struct xfs_log_header *h)
 {
 	if (!is_header(l, place, h) || !h->bytes)
@@ -605,7 +609,7 @@ static bool is_again(const struct xfs_log *l, u32 place, const void *sector, u64
 	       !memcmp(l->last[place % XFS_LOG_REMEMBERED], sector, SECTOR_BYTES);
 }
 
-/* Not the next sector: another record, or nothing new, or another log. */
+/* The sector at @place is not the next one: another record, a repetition, or another log. */
 static void out_of_turn(struct xfs_log *l, u32 place, const void *sector, u32 cycle)
 {
 	u64 at = position(l, cycle, place);

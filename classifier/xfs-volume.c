@@ -18,7 +18,7 @@ static struct volume *super_seen(struct classifier *c, u64 start, const void *su
 	return selfid_super(c, VOLUME_XFS, start, super, bytes);
 }
 
-/* The superblock of a group of a known xfs: no volume. One behind its end tells of its growth. */
+/* Is it a group's copy of the superblock of a known xfs? One behind its end shows that it grew. */
 static bool is_copy(struct classifier *c, u64 start)
 {
 	const struct xfs_geo *fresh = &c->fresh.xfs;

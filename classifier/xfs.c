@@ -238,8 +238,9 @@ enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32
 }
 
 /*
- * Metadata of another xfs, which an image brings that is restored onto this one? Quota and inodes
- * have 16 bits only to be known by, and a version; all else hardly anything but an xfs has.
+ * Is it metadata of another xfs, from an image that is being restored over this one? Quota and
+ * inodes have only a magic number of 16 bits and a version. The magic numbers of all others are
+ * rare in data.
  */
 static noinline bool is_foreign(const struct xfs_geo *geo, const void *head, bool *surely)
 {
@@ -261,7 +262,7 @@ static noinline bool is_foreign(const struct xfs_geo *geo, const void *head, boo
 
 static const struct xfs_log_geo no_log;
 
-/* ->geo is new: can it be decided about? */
+/* ->geo is new: may data of this file system be squashed? */
 static void settle(struct xfs_live *x)
 {
 	struct xfs_log_geo log = {
@@ -343,7 +344,7 @@ bool xfs_live_want(struct xfs_live *x, u64 *sector, u32 *bytes)
 
 void xfs_live_learn(struct xfs_live *x, u64 sector, const void *content)
 {
-	/* It may be the answer to what another superblock made us ask. */
+	/* The read may have been asked for because of an earlier superblock. */
 	if (x->asked != sector || !follows_log(x))
 		return;
 	x->asked = 0;
@@ -369,8 +370,8 @@ static void write_super(struct xfs_live *x, const struct selfid_request *r, u32 
 }
 
 /*
- * A copy of the superblock at a group's start is written. After xfs_growfs they tell the new size
- * at once, the superblock itself only when the log has to move on.
+ * A copy of the superblock at a group's start is written. After xfs_growfs the copies have the new
+ * size at once. The superblock itself has it only when the log's tail moves.
  */
 static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 pos)
 {
@@ -387,7 +388,7 @@ static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 p
 		x->geo.sectors = max(x->geo.sectors, fresh->sectors);
 }
 
-/* Is the record whose header is at @pos the one that is written when the log comes to rest? */
+/* Is the record with its header at @pos that of an unmount? */
 static bool is_unmount_record(const struct selfid_request *r, u32 pos,
 			      const struct xfs_log_header *h)
 {
@@ -396,14 +397,14 @@ static bool is_unmount_record(const struct selfid_request *r, u32 pos,
 
 	if (be32_to_cpu(h->operations) != 1)
 		return false;
-	/* One operation, but not here to be seen: it may be. */
+	/* It has one operation, which is not in this request: it may be. */
 	if (headers >= r->sectors - pos)
 		return true;
 	selfid_copy(r, pos + headers, operation, sizeof(operation));
 	return operation[8] == XFS_LOG_CLIENT && operation[9] & XFS_LOG_UNMOUNT;
 }
 
-/* What of the request from @pos on is the log is followed. */
+/* Follow the log with the sectors of the request, from @pos on, that are in it. */
 static noinline void follow_log(struct xfs_live *x, const struct selfid_request *r, u32 pos)
 {
 	u64 end = x->geo.log_start + x->geo.log_sectors;
@@ -422,10 +423,9 @@ static noinline void follow_log(struct xfs_live *x, const struct selfid_request 
 }
 
 /*
- * @n sectors of the log are written: records tell that somebody is at work, but
- * for the one that unmounting, freezing and remounting read-only leave, and mkfs
- * and xfs_repair. A record names its own place, so one in an image of this file
- * system elsewhere is none.
+ * @n sectors of the log are written. A record shows that the driver is at work, except the record
+ * of an unmount: that is also left by a freeze, a remount read-only, mkfs and xfs_repair. A record
+ * names its own place, so a record in an image of this file system at another place does not count.
  */
 static void write_log(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 n)
 {
@@ -455,9 +455,9 @@ static bool repeats(const void *content, u32 bytes, const void *word)
 }
 
 /*
- * Is the content, which begins with @head, one repeated word? A new buffer is zeros, and a piece
- * of it that was not changed since is in no log. The store has whole blocks of one word exactly,
- * but this may be less than one of its blocks.
+ * Is the content, which begins with @head, one repeated word? A new directory block is zeros, and a
+ * segment of it without changes is in no log. The store keeps whole blocks of one word exactly, but
+ * this may be less than one of its blocks.
  */
 static bool is_constant(const struct selfid_request *r, u32 pos, u32 sectors, const void *head)
 {
@@ -474,7 +474,7 @@ static bool is_constant(const struct selfid_request *r, u32 pos, u32 sectors, co
 	return true;
 }
 
-/* May the block without a name that @head is the beginning of be one of a directory's pieces? */
+/* May the block that begins with @head, and has no uuid, be a segment of a directory block? */
 static noinline bool may_be_piece(struct xfs_live *x, const struct selfid_request *r, u32 pos,
 				  u32 sectors, const void *head, enum selfid_reason *reason)
 {
