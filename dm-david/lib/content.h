@@ -2,10 +2,9 @@
 /*
  * What a read of squashed data returns.
  *
- * Content is a function of the seed and the place on the target disk, and of
- * nothing else: not of the block size, nor of how requests are cut. So the
- * same sector reads the same twice, across reboots, and whatever was squashed
- * in one request reads whole in another.
+ * Content depends on the seed and the place on the target disk only, not on the block size or on
+ * requests. So a sector always reads the same, also after a reboot, and also if it is read with
+ * other sectors than it was written with.
  *
  * Portable, any context. Cost for 4 KiB: see docs/CONTENT.md; of
  * CONTENT_INCOMPRESSIBLE about 1,200 instructions.
@@ -36,8 +35,8 @@ struct content {
 };
 
 /*
- * Fill @buf with @len bytes of the target disk from @offset bytes behind the
- * start of @sector (512 bytes each) on. Both may be any number.
+ * Fill @buf with @len bytes of the target disk, from @offset bytes behind the start of @sector on.
+ * @offset and @len may be any number.
  */
 void content_fill(void *buf, const struct content *c, u64 seed, u64 sector, unsigned int offset,
 		  unsigned int len);

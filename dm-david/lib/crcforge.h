@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Content with a checksum that was asked for.
+ * Made-up content with a given checksum.
  *
- * A file system that checks its data (btrfs) would find every squashed block
- * damaged. So the crc32c of what was written is kept, 4 bytes a block, and what
- * a read returns is content of any kind with 4 bytes changed such that the
- * checksum is the same. They are at one place, the last of the block by
- * default; a read that does not touch that place needs no forging at all.
+ * A file system that checks its data (btrfs) would find each squashed block damaged. So the store
+ * keeps the crc32c of what was written, 4 bytes for a block. In the content that a read returns, 4
+ * bytes are changed so that the content has this crc32c. They are at one place, by default the end
+ * of the block. A read that does not touch that place needs no forging.
  *
  * The checksum is that of btrfs (fs/btrfs/file-item.c, btrfs_csum_one_bio(), with
  * the crypto API's "crc32c"): the register starts with ~0 and is inverted at the end.

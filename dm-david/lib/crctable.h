@@ -2,23 +2,23 @@
 /*
  * The checksums of squashed blocks: 4 bytes for a target block of 4 KiB.
  *
- * Checksums stand in chunks of CRCT_BLOCKS blocks, one page of memory each,
- * allocated when their first block gets one and freed with the last. What is
- * resident is bounded: past the limit the table names chunks to be written to
- * the store, and knows where to fetch them from. The caller does the I/O.
+ * A chunk has the checksums of CRCT_BLOCKS blocks, in one page of memory. It is allocated when its
+ * first block gets a checksum, and freed with the last. Resident chunks are limited. Past the limit
+ * the table names chunks to be written to the store, and remembers their places. The caller does
+ * the I/O.
  *
- * Memory: a full chunk has 4096 bytes for 960 blocks, 6.7 % more than 4 bytes a
- * block; the index adds 8 bytes a chunk, resident or not, in nodes of 64. Blocks
- * written one here and one there cost more: a chunk each, and up to a node.
+ * Memory: a full chunk has 4096 bytes for 960 blocks, 6.7 % more than 4 bytes a block. The index
+ * adds 8 bytes for each chunk, resident or not, in nodes of 64. Scattered blocks cost more: a chunk
+ * each, and up to a node.
  *
- * Portable. The caller serialises all calls on one table, but the alloc and
- * free functions, which touch none. Only the alloc functions allocate; all but
- * crct_destroy() may run in hard interrupt context. Blocks are below 2^60.
+ * Portable. The caller serialises all calls on one table, except the alloc and free functions,
+ * which touch no table. Only the alloc functions allocate. All but crct_destroy() may run in hard
+ * interrupt context. Blocks are below 2^60.
  *
- * The way of a write of checksums:
+ * How to record checksums:
  *
  *	while ((r = crct_reserve(ct, start, len, &want)) != CRCT_DONE)
- *		unlock; allocate or read what is wanted; lock; add it
+ *		unlock; allocate or read what @want names; lock; add it
  *	unlock; write data; lock;
  *	crct_set(ct, start, len, crc)		cannot fail
  */
@@ -45,17 +45,17 @@ struct crctable {
 	u64 nodes;			/* of the index */
 	u64 spare_chunks, spare_nodes;	/* in reserve */
 	u64 loads, evictions;		/* so far, for statistics */
-	u64 unsaved;			/* resident chunks not in the store as they are */
+	u64 unsaved;			/* resident chunks that differ from the store */
 	struct crct_chunk *hand;	/* in the ring of resident chunks */
 	struct crct_chunk *oldest, *newest;	/* of the unsaved that are not leaving */
 	struct crct_chunk *chunk_pool;
 	struct crct_node *node_pool;
-	/* A table that lasts: see crct_last(). */
+	/* If the table survives: see crct_last(). */
 	u64 (*where)(void *ctx, u64 number);
 	void *where_ctx;
 };
 
-/* A place in the store, of CRCT_IMAGE bytes, is not needed any more. Must not touch the table. */
+/* Frees a place in the store, of CRCT_IMAGE bytes. Must not touch the table. */
 typedef void (*crct_freed_fn)(void *ctx, u64 place);
 
 enum crct_result {
@@ -73,15 +73,15 @@ struct crct_want {
 void crct_init(struct crctable *ct, u64 limit);
 
 /*
- * The table lasts: where chunks are is known elsewhere, too, and outlives it. @where
- * tells the place of a chunk, or CRCT_NOWHERE; it is asked for those that this table
- * has not seen. Then no place is given up by the table itself: @freed is not of
- * use, each write goes to a new place, and a chunk that was emptied stays until
- * crct_save() has told so. What crct_clear() does not find in the tree stays as it is.
+ * The table survives: the places of chunks are also recorded elsewhere, and outlive it. @where
+ * returns the place of a chunk that this table has not seen yet, or CRCT_NOWHERE. With that, the
+ * table frees no place (@freed is not called), and each write goes to a new place. A chunk that has
+ * become empty stays until crct_save() has reported it. crct_clear() ignores chunks that are not in
+ * the tree.
  */
 void crct_last(struct crctable *ct, u64 (*where)(void *ctx, u64 number), void *ctx);
 
-/* Free all memory, the reserve included. Places in the store are not told. */
+/* Free all memory, with the reserve. Does not free places in the store. */
 void crct_destroy(struct crctable *ct);
 
 /* Sleep if @gfp does; NULL if there is no memory. */
@@ -111,20 +111,19 @@ void crct_set(struct crctable *ct, u64 start, u64 len, const u32 *crc);
 enum crct_result crct_find(struct crctable *ct, u64 block, u32 *crc, struct crct_want *want);
 
 /*
- * Forget the checksums of a run, of at most @max_chunks chunks. Returns the
- * number of blocks done, counted from @start. If less than @len and want->place
- * is not CRCT_NOWHERE, part of a chunk in the store is to be forgotten, which
- * must be loaded first. Who cannot wait for that may leave checksums behind:
- * they take memory, and are never asked for as long as the block is not squashed.
+ * Forget the checksums of a run, in at most @max_chunks chunks. Returns how many blocks are done,
+ * from @start on. If that is less than @len and want->place is not CRCT_NOWHERE, the next chunk is
+ * in the store, and has to be loaded because only a part of it is to be forgotten. A caller that
+ * cannot wait for that may leave the checksums. They take memory, and nobody asks for them while
+ * the block is not squashed.
  */
 u64 crct_clear(struct crctable *ct, u64 start, u64 len, unsigned int max_chunks,
 	       crct_freed_fn freed, void *ctx, struct crct_want *want);
 
 /*
- * Take up the chunk that was wanted. Uses a chunk of the reserve, and nodes if
- * it was not in the tree: up to CRCT_PATH; -ENOMEM if they are not there; -EBADMSG
- * if @image is not that chunk, whose blocks the caller may then crct_clear(). 0 also
- * if it has been loaded or dropped meanwhile.
+ * Load the chunk that @want names. Uses a chunk of the reserve, and up to CRCT_PATH nodes if it was
+ * not in the tree. -ENOMEM: the reserve lacks them. -EBADMSG: @image is not that chunk; then the
+ * caller may crct_clear() its blocks. Returns 0, also if it was loaded or dropped meanwhile.
  */
 int crct_load(struct crctable *ct, const struct crct_want *want, const void *image);
 
@@ -132,27 +131,28 @@ int crct_load(struct crctable *ct, const struct crct_want *want, const void *ima
 bool crct_over(const struct crctable *ct);
 
 /*
- * A chunk to be written so that it can leave memory, or NULL: below the limit,
- * or none found in a bounded search; then try again later. Chunks whose image
- * in the store is still good leave at once and go to the reserve.
- * Then: crct_pack() it, write the image at *place (the chunk's last place, or
- * CRCT_NOWHERE: choose one), and crct_evicted(). Until that it can be used and changed.
+ * The next chunk to write to the store so that it can leave memory. NULL: memory is below the
+ * limit, or a bounded search has found none; then try again later. Chunks whose image in the store
+ * is still good leave at once and go to the reserve. The caller calls crct_pack(), writes the image
+ * at *place (CRCT_NOWHERE: at a place of its choice), and calls crct_evicted(). Until then the
+ * chunk can be used and changed.
  */
 struct crct_chunk *crct_evict(struct crctable *ct, u64 *place);
 void crct_pack(const struct crct_chunk *chunk, void *image);
 
 /*
- * @chunk has been written to @place, or not (@good). It leaves memory unless
- * it was used meanwhile. @freed is told of a place that was given up.
+ * @good: @chunk was written to @place. It leaves memory, unless it was used meanwhile. Calls @freed
+ * for a place that is no longer needed.
  */
 void crct_evicted(struct crctable *ct, struct crct_chunk *chunk, u64 place, bool good,
 		  crct_freed_fn freed, void *ctx);
 
 /*
- * Saving without leaving memory: the chunk that has differed from the store for
- * the longest time, or NULL. Then, if it is empty: tell where() that it is nowhere,
- * else crct_pack() it and write the image. Then crct_saved(), with the place (none for
- * an empty one), or that it failed (!@good). It can be used and changed meanwhile.
+ * For saving chunks that stay in memory: the chunk that has differed from the store for the longest
+ * time, or NULL. If the chunk is empty, the caller records for @where that it has no place.
+ * Otherwise the caller calls crct_pack() and writes the image. Then it calls crct_saved() with the
+ * new place, CRCT_NOWHERE for an empty chunk. !@good: that has failed. The chunk can be used and
+ * changed meanwhile.
  */
 struct crct_chunk *crct_save(struct crctable *ct);
 void crct_saved(struct crctable *ct, struct crct_chunk *chunk, u64 place, bool good,

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Content by file: what a squashed file reads as, where file, size and offset
- * are known.
+ * Content by file: what a squashed file reads as, if its format, its size and the offset are known.
  *
- * The whole of what is returned is a well-formed file of exactly the size it
- * has, for each size from the format's smallest on; smaller ones read as text.
- * Any page is computed without the others, at a cost that does not depend on the
- * file's size, except for a few products a doubling at the end of gzip files.
+ * A file that is read completely is a well-formed file of its size. Each format has a smallest
+ * size; smaller files read as text. A page is computed without the others. The cost does not depend
+ * on the file's size, except for a few products for each doubling at the end of gzip files.
  *
- * The bytes depend on kind, size and seed alone. So when a file grows, what was
- * its end reads differently: nothing else would be well-formed.
+ * The bytes depend on format, size and seed alone. So when a file grows, its former end reads
+ * differently. Otherwise it would not be well-formed.
  *
  * Portable, any context, after crc_setup().
  */

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The store as it stands on the backing device. docs/FORMAT.md describes every
- * field; this file is what it describes.
+ * The store's format on the backing device. docs/FORMAT.md describes each field.
  *
  *   page 0, page 1     the superblock, twice: a new generation replaces the older copy
  *   page 2 ...         the log: a ring of pages
  *   behind it          stored blocks
  *
- * The log is all there is of tables. Each of its pages holds operations on the
- * range table: "blocks from start on, so many, are now of this kind". One after
- * the other, from the page that the superblock names, they make the table. As
- * the ring is finite, the whole table is written into it again now and then,
- * between the operations that go on (a checkpoint); once that is complete, the
- * superblock names the page where it began.
+ * The log is the only form of the tables on the device. Each page has operations on the range
+ * table: "blocks from start on, so many, are now of this kind". Applied in order, from the page
+ * that the superblock names, they make the table. As the ring is finite, a checkpoint writes the
+ * whole table into it again from time to time, between new operations. When the checkpoint is
+ * complete, the superblock names the page where it began.
  *
- * All that is read here may be anything: it is checked once, in this file.
- * Portable. Nothing here is for the I/O path but the log page's layout.
+ * The device is not trusted. All input is checked once, in this file. Portable. Only the layout of
+ * the log page is for the I/O path.
  */
 #ifndef DAVID_FORMAT_H
 #define DAVID_FORMAT_H
@@ -28,7 +26,7 @@
 #define FORMAT_MAGIC		"dm-david store\n"	/* and a NUL: 16 bytes */
 #define FORMAT_PAGE		4096u
 #define FORMAT_SUPERS		2u	/* pages, and where the log begins */
-/* As much must be zeros before a device is taken for blank: btrfs begins at 64 KiB. */
+/* A device is blank if so many pages are zeros. btrfs's superblock is at 64 KiB. */
 #define FORMAT_LOOK		17u	/* pages */
 #define FORMAT_LOG_MIN		64u	/* pages */
 #define FORMAT_LOG_MAX		1048576u	/* 4 GiB */
@@ -37,8 +35,8 @@
 #define FORMAT_LOG_MAGIC	0x676f4c44u	/* "DLog" */
 
 /*
- * Addresses of the range table from here on are not the disk's, which ends long before,
- * but the module's own pages: metapages.h. Each area has so many.
+ * Addresses of the range table from here on are metapages (metapages.h). The disk ends long before.
+ * Each area has FORMAT_META_AREA addresses.
  */
 #define FORMAT_META		((u64)1 << 59)
 #define FORMAT_META_AREA		((u64)1 << 56)
@@ -179,9 +177,9 @@ struct format_room {
 void format_room(u64 log_pages, struct format_room *room);
 
 /*
- * Pages of checkpoint to go with @ops pages of operations, when @owed are owed: with somebody
- * waiting no more than must be, else as many as there is room for. Commits of that kind leave less
- * than none owed.
+ * How many pages of a checkpoint to write in a round with @ops pages of operations. @owed: how many
+ * must be written before more operations; it may be negative. Without operations as many as a round
+ * can have, otherwise only those that are owed.
  */
 static inline unsigned int format_walk(const struct format_room *room, s64 owed, unsigned int ops)
 {

@@ -2,12 +2,11 @@
 /*
  * RAW rules as pages of a store (docs/FORMAT.md, area 1).
  *
- * All rules are written anew at each change. The pages of one set follow each other,
- * both in the area and where they are stored, so that it is one range of the table, which
- * is in the log as a whole or not at all. What is left behind it of a longer set before
- * counts for nothing.
+ * Each change writes all rules again. The pages of a set are in a row, in the area and in the
+ * store. So they are one range of the table, which is in the log completely or not at all. Pages
+ * behind them, of an earlier and longer set, are ignored.
  *
- * What is read may have been made by anybody: rules that make no sense are found here.
+ * The pages are not trusted: impossible rules are found here.
  *
  * Portable.
  */

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is RAW: kept as it was written, by the user's rules.
+ * RAW rules: the user's rules for what is kept as it was written.
  *
  *	ino:[VOLUME/]FIRST[-LAST]	files, by inode number
  *	dir:[VOLUME/]INO		a directory and all below it, now and later
  *	suffix:SUFFIX			files by name
  *	sectors:FIRST-LAST		a range of the target disk
  *
- * VOLUME is what inode numbers are counted in: 0, the default, for the one file
- * system on a disk, the subvolume's number on btrfs, the target's first sector of
- * a file system in a partition. All ends are included.
+ * VOLUME tells apart inode numbers that are the same: 0, the default, for the only file system on a
+ * disk; the subvolume's number on btrfs; the first sector, on the target, of a file system in a
+ * partition. All ends are included.
  *
- * A set does not change: to change the rules is to make a new set, which is then
- * put in place of the old one. So lookups need no lock, only that their set
- * lives (RCU), and a rule that is refused has changed nothing.
+ * A set is immutable. A change makes a new set, which replaces the old one. So lookups need no
+ * lock, only a set that stays alive (RCU), and a rule that is refused changes nothing.
  *
  * Portable. rawset_add() and rawset_remove() allocate; all else may be called in
  * any context and costs a binary search.
@@ -37,10 +36,9 @@ struct rawset *rawset_new(gfp_t gfp);
 void rawset_free(struct rawset *set);
 
 /*
- * A copy of @old with the rule @text more, or less. NULL with what is wrong in
- * @error, of RAW_ERROR_SIZE bytes; it names the part of @text that is wrong.
- * Adding what is there already is no error; removing what is not there is. Of
- * ino and sectors, any part of what is there can be removed.
+ * Return a copy of @old with the rule @text added or removed. NULL on errors, with the reason and
+ * the wrong part of @text in @error, of RAW_ERROR_SIZE bytes. To add a rule that is there is no
+ * error; to remove one that is not there is. Of ino and sectors any part can be removed.
  */
 struct rawset *rawset_add(const struct rawset *old, const char *text, gfp_t gfp, char *error);
 struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t gfp, char *error);
@@ -69,14 +67,14 @@ struct raw_file {
 };
 
 /*
- * Take *volume and *ino up to the directory they lie in; false if that is not known or
- * they are the top. Called only if there are rules for directories.
+ * Set *volume and *ino to their parent directory. False: it is not known, or they are the root.
+ * Called only if there are rules for directories.
  */
 typedef bool (*raw_parent_fn)(void *ctx, u64 *volume, u64 *ino);
 
 /*
- * Is the file RAW? @parent may be NULL: then a rule for a directory is for itself only.
- * What lies deeper than RAW_DEPTH is, if there are rules for directories.
+ * Is the file RAW? @parent NULL: a rule for a directory applies to the directory only. If there are
+ * rules for directories, files that are deeper than RAW_DEPTH are RAW.
  */
 bool rawset_file(const struct rawset *set, const struct raw_file *file, raw_parent_fn parent,
 		 void *ctx);
@@ -88,8 +86,8 @@ bool rawset_name(const struct rawset *set, const char *name, size_t len);
 u64 rawset_next_dir(const struct rawset *set, u64 volume, u64 after);
 
 /*
- * Is @sector RAW by its place? *len becomes the number of sectors from it on
- * of which the same is true, U64_MAX for the rest of all disks.
+ * Is @sector RAW by a rule for sectors? *len: for how many sectors from it on the answer is the
+ * same; U64_MAX: to the end of any disk.
  */
 bool rawset_sector(const struct rawset *set, u64 sector, u64 *len);
 
