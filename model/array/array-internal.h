@@ -38,6 +38,7 @@ struct array_member {
 	struct member_line line;	/* constant: the first one is being served */
 	u64 ends, began;		/* constant: when it is done; in which order it began */
 	u32 outstanding;
+	u32 planned;			/* pieces of the request that is being divided */
 	u64 head, next_sequential;	/* md's head_position, next_seq_sect */
 	u64 busy_since;
 	struct array_member_figures figures;

@@ -2,8 +2,9 @@
 /*
  * RAID-4, 5 and 6, as md's raid5.c serves them.
  *
- * A read goes straight to the members that have the data (chunk_aligned_read()). Of a member
- * that failed, all others that work are read instead.
+ * A read goes straight to the members that have the data (chunk_aligned_read()). When a member
+ * has failed, reads are operations, too: they go by way of the stripe cache, and instead of the
+ * member that failed all others that work are read.
  *
  * A write is divided into operations: one for the rows that it overwrites as a whole, which
  * reads nothing, and one for each row that it overwrites in part. Such an operation chooses
@@ -42,6 +43,7 @@ struct stripe_op {
 	u32 from, to;			/* whole blocks, in sectors of the chunk */
 	enum op_state state;
 	bool full;			/* overwrites its rows */
+	bool read;			/* and writes nothing: a member has failed */
 	u8 flags;			/* DISK_FUA, DISK_SYNC */
 };
 
@@ -167,6 +169,11 @@ static u64 first_bits(u32 n)
 	return n ? U64_MAX >> (64 - n) : 0;
 }
 
+static u64 parity_of(const struct array *array)
+{
+	return first_bits(array->setup.layout.members) & ~first_bits(data_of(array));
+}
+
 static u64 failed_of(const struct array *array, u64 row)
 {
 	u64 failed = 0;
@@ -189,7 +196,7 @@ static u32 cost_of(const struct array *array, u64 chunks, u64 failed)
 static u64 to_read(const struct array *array, const struct stripe *stripe)
 {
 	u64 data = first_bits(data_of(array)), all = first_bits(array->setup.layout.members);
-	u64 modify = (stripe->touched | (all & ~data)) & ~stripe->known;
+	u64 modify = (stripe->touched | parity_of(array)) & ~stripe->known;
 	u64 rebuild = data & ~stripe->full & ~stripe->known, read;
 	u32 rmw = cost_of(array, modify, stripe->failed);
 	u32 rcw = cost_of(array, rebuild, stripe->failed);
@@ -205,11 +212,18 @@ static u64 to_read(const struct array *array, const struct stripe *stripe)
 	return read;
 }
 
+/* The same where nothing is written. */
+static u64 to_read_only(const struct array *array, const struct stripe *stripe)
+{
+	u64 all = first_bits(array->setup.layout.members);
+	u64 wanted = stripe->touched & ~stripe->known;
+
+	return wanted & stripe->failed ? all & ~stripe->known & ~stripe->failed : wanted;
+}
+
 static u64 to_write(const struct array *array, const struct stripe *stripe)
 {
-	u64 data = first_bits(data_of(array)), all = first_bits(array->setup.layout.members);
-
-	return (stripe->touched | (all & ~data)) & ~stripe->failed;
+	return (stripe->touched | parity_of(array)) & ~stripe->failed;
 }
 
 /* What @op writes of the block at @at. */
@@ -284,7 +298,7 @@ static void add_reads(struct array *array, const struct stripe_op *op, u64 row,
 		look_at(array, op, row, at, &stripe);
 		if (!stripe.touched)
 			continue;
-		read = to_read(array, &stripe);
+		read = op->read ? to_read_only(array, &stripe) : to_read(array, &stripe);
 		own = array->setup.writes == WRITES_EAGER ? read & stripe.touched : 0;
 		add_blocks(array, replaced, row, at, own);
 		add_blocks(array, rest, row, at, read & ~own);
@@ -324,7 +338,7 @@ static void write_op(struct array *array, struct stripe_op *op)
 	u64 row;
 
 	op->state = OP_WRITING;
-	for (row = op->row; row < op->row + op->rows; row++)
+	for (row = op->row; !op->read && row < op->row + op->rows; row++)
 		if (op->full)
 			add_full_row(array, row, &extents);
 		else
@@ -346,7 +360,7 @@ static void try_op(struct array *array, struct stripe_op *op)
 		write_op(array, op);
 		return;
 	}
-	if (array->prereading && !(op->flags & DISK_SYNC) &&
+	if (array->prereading && !op->read && !(op->flags & DISK_SYNC) &&
 	    array->setup.writes == WRITES_MD) {
 		op->state = OP_DELAYED;
 		kvfree(reads.all);
@@ -354,7 +368,7 @@ static void try_op(struct array *array, struct stripe_op *op)
 		return;
 	}
 	op->state = OP_READING;
-	array->prereading++;
+	array->prereading += !op->read;
 	extents_replace(array, &replaced, op->flags, &op->reads, &op->writes);
 	extents_send(array, &reads, DISK_READ, op->flags & DISK_SYNC, &op->reads);
 	array_put(array, &op->reads);
@@ -390,9 +404,21 @@ static void reads_done(struct array *array, struct array_wait *wait)
 {
 	struct stripe_op *op = op_of_reads(wait);
 
-	array->prereading--;
+	array->prereading -= !op->read;
 	write_op(array, op);
 	activate(array);
+}
+
+/* Of a block, when @op is done. */
+static u64 now_known(const struct array *array, const struct stripe_op *op,
+		     const struct stripe *stripe)
+{
+	if (op->full)
+		return first_bits(array->setup.layout.members);
+	if (op->read)
+		return stripe->touched | to_read_only(array, stripe);
+	/* The parity of a member that failed is computed, too. */
+	return stripe->touched | to_read(array, stripe) | parity_of(array);
 }
 
 static void remember(struct array *array, const struct stripe_op *op)
@@ -401,17 +427,15 @@ static void remember(struct array *array, const struct stripe_op *op)
 	u64 row;
 	u32 at;
 
-	stripe.failed = failed_of(array, op->row);
-	for (row = op->row; array->cache && row < op->row + op->rows; row++)
+	for (row = op->row; array->cache && row < op->row + op->rows; row++) {
+		stripe.failed = failed_of(array, row);
 		for (at = op->from; at < op->to; at += ARRAY_BLOCK) {
 			look_at(array, op, row, at, &stripe);
-			if (op->full)
-				cache_add(array->cache, row, at / ARRAY_BLOCK, U64_MAX);
-			else if (stripe.touched)
+			if (stripe.touched || op->full)
 				cache_add(array->cache, row, at / ARRAY_BLOCK,
-					  to_read(array, &stripe) | stripe.touched |
-					  to_write(array, &stripe));
+					  now_known(array, op, &stripe));
 		}
+	}
 }
 
 static void remove_op(struct array *array, struct stripe_op *op)
@@ -467,7 +491,7 @@ static struct stripe_op *find_op(const struct array *array, u64 row)
 	if (array->setup.writes != WRITES_MD)
 		return NULL;
 	for (op = array->ops; op; op = op->next)
-		if (op->row == row && !op->full && op->state <= OP_DELAYED)
+		if (op->row == row && !op->full && !op->read && op->state <= OP_DELAYED)
 			return op;
 	return NULL;
 }
@@ -549,7 +573,7 @@ static void write_part(struct array *array, u64 row, u32 from, u32 to, u8 flags,
 }
 
 /* All of it in one operation. */
-static void write_whole(struct array *array, const struct disk_request *request,
+static void serve_whole(struct array *array, const struct disk_request *request,
 			struct array_wait *wait)
 {
 	u32 width = array->setup.layout.chunk * data_of(array), from;
@@ -558,12 +582,14 @@ static void write_whole(struct array *array, const struct disk_request *request,
 				      request->flags);
 	u32 part;
 
-	for (; op && left; left -= part, from = 0) {
+	if (!op)
+		return;
+	op->read = request->op == DISK_READ;
+	for (; left; left -= part, from = 0) {
 		part = min_t(u64, left, width - from);
 		add_part(array, op, row++, from, from + part, wait);
 	}
-	if (op)
-		try_op(array, op);
+	try_op(array, op);
 }
 
 void stripes_write(struct array *array, const struct disk_request *request,
@@ -574,7 +600,7 @@ void stripes_write(struct array *array, const struct disk_request *request,
 	u64 last = div_u64_rem(request->sector + request->sectors, width, &to);
 
 	if (array->setup.writes != WRITES_MD) {
-		write_whole(array, request, wait);
+		serve_whole(array, request, wait);
 		return;
 	}
 	if (from && row == last) {
@@ -589,17 +615,6 @@ void stripes_write(struct array *array, const struct disk_request *request,
 		write_part(array, last, 0, to, request->flags, wait);
 }
 
-/* As md does, each piece of a member that failed is read from all others. */
-static void read_around(struct array *array, struct array_extents *extents,
-			const struct array_piece *piece)
-{
-	u32 i;
-
-	for (i = 0; i < array->setup.layout.members; i++)
-		if (member_works(array, i))
-			extents_add(array, extents, i, piece->sector, piece->sectors);
-}
-
 void stripes_read(struct array *array, const struct disk_request *request,
 		  struct array_wait *wait)
 {
@@ -607,13 +622,14 @@ void stripes_read(struct array *array, const struct disk_request *request,
 	struct array_piece piece;
 	u64 done;
 
+	if (array->setup.failed) {
+		serve_whole(array, request, wait);
+		return;
+	}
 	for (done = 0; done < request->sectors; done += piece.sectors) {
 		layout_piece(&array->setup.layout, request->sector + done,
 			     request->sectors - done, 0, &piece);
-		if (member_works(array, piece.member))
-			extents_add(array, &extents, piece.member, piece.sector, piece.sectors);
-		else
-			read_around(array, &extents, &piece);
+		extents_add(array, &extents, piece.member, piece.sector, piece.sectors);
 	}
 	extents_send(array, &extents, DISK_READ, request->flags, wait);
 }

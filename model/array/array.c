@@ -81,6 +81,7 @@ struct array *array_create(const struct array_setup *setup, gfp_t gfp)
 	}
 	return array;
 fail:
+	array->failed = true;	/* nothing is outstanding */
 	array_destroy(array);
 	return NULL;
 }
@@ -217,6 +218,12 @@ static void replace(struct array *array, const struct member_request *request)
 
 /* Which copy is read */
 
+/* md's nr_pending: what a request has sent to a member counts for its next piece. */
+static u32 pending(const struct array_member *member)
+{
+	return member->outstanding + member->planned;
+}
+
 static u64 distance(u64 a, u64 b)
 {
 	return a > b ? a - b : b - a;
@@ -235,7 +242,7 @@ static u32 balance_mirror(const struct array *array, u64 sector)
 			continue;
 		if (member->next_sequential == sector || member->head == sector)
 			return i;
-		if (!member->outstanding && idle == NO_MEMBER)
+		if (!pending(member) && idle == NO_MEMBER)
 			idle = i;
 		if (distance(member->head, sector) < least) {
 			least = distance(member->head, sector);
@@ -251,7 +258,7 @@ static u64 balance_cost(const struct array *array, const struct array_piece *pie
 	const struct array_member *member = &array->members[piece->member];
 	const struct array_layout *layout = &array->setup.layout;
 
-	if (layout->near > 1 && !member->outstanding)
+	if (layout->near > 1 && !pending(member))
 		return 0;
 	return layout->far > 1 ? piece->sector : distance(piece->sector, member->head);
 }
@@ -267,7 +274,7 @@ static u64 cost_of(const struct array *array, const struct array_piece *piece, u
 	case READS_ROUND_ROBIN:
 		return (copy + copies - array->turn % copies) % copies;
 	case READS_SHORTEST:
-		return array->members[piece->member].outstanding;
+		return pending(&array->members[piece->member]);
 	default:
 		return balance_cost(array, piece);
 	}
@@ -303,12 +310,16 @@ static void copies_read(struct array *array, const struct disk_request *request,
 	struct array_extents extents = { };
 	struct array_piece piece;
 	u64 done;
+	u32 i;
 
 	for (done = 0; done < request->sectors; done += piece.sectors) {
 		choose_copy(array, request->sector + done, request->sectors - done, &piece);
 		extents_add(array, &extents, piece.member, piece.sector, piece.sectors);
 		array->members[piece.member].next_sequential = piece.sector + piece.sectors;
+		array->members[piece.member].planned++;
 	}
+	for (i = 0; i < array->setup.layout.members; i++)
+		array->members[i].planned = 0;
 	extents_send(array, &extents, DISK_READ, request->flags, wait);
 }
 

@@ -341,7 +341,7 @@ static void loop(struct run *run)
 {
 	u64 most = (u64)run->job->warm + run->job->count;
 
-	while (run->done < most) {
+	while (run->done < most && !target_failed(&run->target)) {
 		run->now = next_time(run);
 		advance(run);
 		send_ready(run);
@@ -390,7 +390,7 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 		count_members(&run);
 		qsort(result->times, result->nr_times, sizeof(*result->times), compare_times);
 	}
-	if (!r && run.target.array && array_failed(run.target.array))
+	if (!r && target_failed(&run.target))
 		r = -ENOMEM;
 	target_destroy(&run.target);
 	for (i = 0; i < JOB_PARTS; i++)

@@ -48,6 +48,11 @@ static inline struct disk_request *target_advance(struct target *target, u64 now
 	return target->array ? array_advance(target->array, now) : disk_advance(target->disk, now);
 }
 
+static inline bool target_failed(const struct target *target)
+{
+	return target->array && array_failed(target->array);
+}
+
 /* Of each member. */
 void target_figures(const struct target *target, u32 members,
 		    struct array_member_figures *figures);

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where david-sim says that an array's sectors lie, held against where md puts them, byte by byte."""
+"""Arrays of david-sim, held against md: where sectors lie, byte by byte, and what members are asked for."""
 
 from __future__ import annotations
 
 import csv
+import json
+import mmap
 import os
+import random
 import subprocess
 from contextlib import ExitStack
 from functools import reduce
 from pathlib import Path
 
-from helpers.guest import Failed, loop_disk, run
-from helpers.timed import SIM
+from helpers.guest import SCRATCH, Failed, loop_disk, mapped, run
+from helpers.timed import SIM, profile
 from helpers.units import KIB, MIB
 
 from . import case
@@ -135,3 +138,112 @@ def david_sim_has_mds_layouts_of_raid_4_and_5() -> None:
 def david_sim_has_mds_layouts_of_raid_6() -> None:
     arrays = [(5, "6", layout, 64 * KIB) for layout in (*RAID5, *DDF, *SIXES)]
     on_disks([*arrays, (4, "6", "left-symmetric", 4 * KIB), (6, "6", "ddf-N-restart", 64 * KIB)])
+
+
+# Each member's data on a disk of their own, so that md's superblock is not counted with them.
+DATA = 8 * MIB
+TAIL = 512 * KIB
+Request = tuple[str, int, int]  # R or W, sector, sectors
+
+
+def some_requests(seed: int, sectors: int, count: int = 80) -> list[Request]:
+    """Of all sizes up to 256 KiB, in no more blocks of a member than md's stripe cache has."""
+    rng = random.Random(seed)
+    requests = []
+    for _ in range(count):
+        size = rng.choice((8, 8, 8, 8, 16, 24, 64, 128, 200, 384, 512))
+        requests.append((rng.choice("RWW"), rng.randrange((sectors // 9 - size) // 8) * 8, size))
+    return requests
+
+
+def serve(requests: list[Request]) -> None:
+    fd = os.open(ARRAY, os.O_RDWR | os.O_DIRECT)
+    with mmap.mmap(-1, 256 * KIB) as room:
+        for op, sector, sectors in requests:
+            part = memoryview(room)[: sectors * 512]
+            (os.preadv if op == "R" else os.pwritev)(fd, [part], sector * 512)
+            part.release()
+    os.close(fd)
+
+
+def counted(disk: str) -> tuple[int, int]:
+    """Sectors that were read and written."""
+    words = Path(f"/sys/block/{Path(disk).name}/stat").read_text().split()
+    return int(words[2]), int(words[6])
+
+
+def by_md(disks: list[str], words: list[str], failed: tuple[int, ...], seed: int) -> tuple[list, list]:
+    """The requests, and what each member read and wrote for them."""
+    with ExitStack() as stack:
+        tails = stack.enter_context(loop_disk(len(disks) * TAIL))
+        names = []
+        for number, disk in enumerate(disks):
+            table = f"0 {DATA // 512} linear {disk} 0\n"
+            table += f"{DATA // 512} {TAIL // 512} linear {tails} {number * TAIL // 512}"
+            stack.enter_context(mapped(f"member{number}", table))
+            names.append(f"/dev/mapper/member{number}")
+        words = [*words, "--metadata=1.0", "--bitmap=none", "--assume-clean", f"--size={DATA // KIB}"]
+        run("mdadm", "--create", ARRAY, "--run", "--force", f"--raid-devices={len(disks)}", *words, *names)
+        try:
+            for number in failed:
+                run("mdadm", ARRAY, "--fail", names[number])
+            requests = some_requests(seed, int(run("blockdev", "--getsz", ARRAY)))
+            before = [counted(disk) for disk in disks]
+            serve(requests)
+            after = [counted(disk) for disk in disks]
+        finally:
+            run("mdadm", "--stop", ARRAY)
+        for name in names:
+            run("mdadm", "--zero-superblock", name)
+        return requests, [(b[0] - a[0], b[1] - a[1]) for a, b in zip(before, after, strict=True)]
+
+
+def by_david_sim(requests: list[Request], array: str) -> list[tuple[int, int]]:
+    trace = SCRATCH / "trace.csv"
+    lines = [f"{op},{sector},{sectors},1000" for op, sector, sectors in requests]
+    trace.write_text("\n".join(["op,lbn,blocks,delay_us", *lines]))
+    command = [SIM, "replay", "--profile", profile("plain"), "--trace", trace, "--out", "/dev/null"]
+    command += ["--array", array, "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    members = json.loads(done.stdout)["members"]
+    return [(member["read_bytes"] // 512, member["written_bytes"] // 512) for member in members]
+
+
+def does_the_same(count: int, level: str, failed: tuple[int, ...] = (), layout: str = "") -> None:
+    with ExitStack() as stack:
+        disks = [stack.enter_context(loop_disk(DATA)) for _ in range(count)]
+        for disk in disks:  # md chooses otherwise among disks that do not rotate
+            Path(f"/sys/block/{Path(disk).name}/queue/rotational").write_text("1")
+        words = ["--level", level] + ([] if level == "1" else ["--chunk=64"])
+        words += ["--layout", layout] if layout else []
+        array = f"{level} members={count}" + ("" if level == "1" else " chunk=64K")
+        array += f" layout={layout}" if layout else ""
+        array += f" failed={'+'.join(map(str, failed))}" if failed else ""
+        requests, real = by_md(disks, words, failed, count)
+    modelled = by_david_sim(requests, array)
+    if modelled != real:
+        raise Failed(f"{array}: sectors read and written by each member: md {real}, david-sim {modelled}")
+
+
+@case
+def david_sim_asks_of_mirrors_what_md_asks() -> None:
+    for count, level, failed in ((2, "1", ()), (3, "1", (0,)), (4, "10", ()), (3, "10", ()), (4, "10", (2,))):
+        does_the_same(count, level, failed)
+
+
+@case
+def david_sim_asks_of_raid_4_and_5_what_md_asks() -> None:
+    for count, level, failed in ((3, "5", ()), (4, "5", ()), (5, "4", ()), (8, "5", ())):
+        does_the_same(count, level, failed)
+
+
+@case
+def david_sim_asks_of_raid_6_what_md_asks() -> None:
+    for count in (4, 5, 8):
+        does_the_same(count, "6")
+
+
+@case
+def david_sim_asks_what_md_asks_when_members_have_failed() -> None:
+    for count, level, failed in ((3, "5", (1,)), (5, "5", (0,)), (6, "6", (2,)), (6, "6", (0, 3))):
+        does_the_same(count, level, failed)
