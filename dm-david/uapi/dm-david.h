@@ -44,7 +44,7 @@ enum david_written {
 	DAVID_WRITTEN_KEPT,	/* stored on the backing device */
 	DAVID_WRITTEN_FILL,	/* constant: an 8-byte word in the range table */
 	DAVID_WRITTEN_SQUASHED,	/* content dropped */
-	DAVID_WRITTEN_EXACT,	/* to be squashed, but stored for a while: exact= */
+	DAVID_WRITTEN_EXACT,	/* data, stored for a while before it is squashed: exact= */
 	DAVID_WRITTEN_NR
 };
 
@@ -102,17 +102,17 @@ enum david_state {
 /* Why it is in the state DAVID_STATE_FAILED. */
 enum david_fault {
 	DAVID_FAULT_NONE,
-	DAVID_FAULT_FLUSH,	/* the backing device could not flush: it may have forgotten */
-	DAVID_FAULT_LOG,	/* it would not take the log's pages, twice */
-	DAVID_FAULT_SUPER,	/* nor the superblock */
-	DAVID_FAULT_ROOM,	/* the log is full, which cannot be */
+	DAVID_FAULT_FLUSH,	/* a flush of the backing device failed: writes may be lost */
+	DAVID_FAULT_LOG,	/* a write of the log failed twice */
+	DAVID_FAULT_SUPER,	/* a write of the superblock failed twice */
+	DAVID_FAULT_ROOM,	/* the log is full, which should be impossible */
 };
 
 /* When requests complete. */
 enum david_mode {
-	DAVID_MODE_SPEEDUP,		/* once their effect on the store is done */
-	DAVID_MODE_TIMING_ACCURATE,	/* and not before the modelled disk would have */
-	DAVID_MODE_MODEL_ONLY,		/* as the backing device does, which holds everything */
+	DAVID_MODE_SPEEDUP,		/* when their effect on the store is done */
+	DAVID_MODE_TIMING_ACCURATE,	/* the same, but not before their modelled completion */
+	DAVID_MODE_MODEL_ONLY,		/* when the backing device, which stores all, is done */
 };
 
 /* Where the modelled time went: index into david_stats.parts, nanoseconds. */
@@ -125,15 +125,15 @@ enum david_part {
 };
 
 /*
- * Blocks that nothing decided about when they were written, which are kept until an inode tells:
- * index into david_stats.unclassified, blocks.
+ * Blocks that were undecided when they were written, and are kept until an inode decides: index
+ * into david_stats.unclassified, blocks.
  */
 enum david_unclassified {
 	DAVID_UNCLASSIFIED_NOW,
 	DAVID_UNCLASSIFIED_MOST,	/* at any time so far */
-	DAVID_UNCLASSIFIED_SPILLED,	/* past the bound: kept for good */
-	DAVID_UNCLASSIFIED_DATA,	/* told to be data: content dropped */
-	DAVID_UNCLASSIFIED_METADATA,	/* told to be metadata */
+	DAVID_UNCLASSIFIED_SPILLED,	/* past the limit: kept permanently */
+	DAVID_UNCLASSIFIED_DATA,	/* turned out to be data: content dropped */
+	DAVID_UNCLASSIFIED_METADATA,	/* turned out to be metadata */
 	DAVID_UNCLASSIFIED_NR
 };
 
