@@ -70,10 +70,10 @@ static bool wants_work(const struct classifier *c, const struct volume *v)
 	return xfs_live_wants_work(v->xfs, c->log_limit);
 }
 
-/* No xfs discards the beginning of its log. */
+/* No xfs discards the beginning of its log. mkfs does, behind its first superblock. */
 static bool discarded(const struct volume *v, u64 sector, u64 sectors)
 {
-	return v->ready && v->xfs->geo.log_sectors &&
+	return v->ready && v->xfs->geo.log_sectors && !v->xfs->geo.in_progress &&
 	       sectors_overlap(sector, sectors, v->start + v->xfs->geo.log_start, 1);
 }
 

@@ -164,7 +164,8 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 	geo->directory_blocks = geo->unsafe ? 1 : 1u << s->directory_bits;
 	geo->cleared = be32_to_cpu(s->incompat) & INCOMPAT_CLEARED ||
 		       be32_to_cpu(s->ro_compat) & RO_COMPAT_CLEARED;
-	if (!geo->unsafe && s->in_progress)
+	geo->in_progress = s->in_progress;
+	if (!geo->unsafe && geo->in_progress)
 		geo->unsafe = "mkfs has not finished";
 	if (sector_bytes > bytes)
 		geo->unsafe = "sectors larger than 4096 bytes, or not written as one";

@@ -40,6 +40,7 @@ struct xfs_geo {
 	u32 block_bytes;
 	u32 directory_blocks;	/* in a directory block */
 	bool cleared;		/* only kernels that clear new directory blocks can mount it */
+	bool in_progress;	/* mkfs has not finished */
 	const char *unsafe;	/* why all of it has to be kept, or NULL */
 };
 

@@ -236,6 +236,31 @@ static void xfs_is_mounted_from_the_read_of_its_log_to_the_unmount_record(struct
 	end();
 }
 
+/* mkfs.xfs writes a superblock that says so, clears the log, and writes the final superblock. */
+static void mkfs_of_xfs_proves_its_place_although_it_clears_its_log(struct kunit *test)
+{
+	start(test);
+	classifier_alone(c);
+	classifier_discard(c, START, XFS_SECTORS);
+	make_xfs(1, 4);
+	super[126] = 1;
+	seal(super, 224, 0, 512);
+	put_super(test, 0);
+	EXPECT_DATA(800, REASON_UNSAFE);
+	classifier_discard(c, START + LOG_START, 800);
+	make_xfs(1, 4);
+	put_super(test, 0);
+	KUNIT_ASSERT_EQ(test, c->volumes.nr, 1);
+	KUNIT_EXPECT_EQ(test, c->volumes.volume[0].proved, XFS_SECTORS);
+	EXPECT_DATA(800, REASON_UNMOUNTED);
+	log_record(test, 16, 16, false);
+	EXPECT_DATA(800, REASON_UNNAMED);
+	/* Whoever clears the log now is another. */
+	classifier_discard(c, START + LOG_START, 800);
+	KUNIT_EXPECT_EQ(test, c->volumes.nr, 0);
+	end();
+}
+
 static void a_superblock_that_was_seen_need_not_be_read(struct kunit *test)
 {
 	overtaken = true;
@@ -752,6 +777,7 @@ static void nothing_is_read_behind_a_small_disks_end(struct kunit *test)
 
 static struct kunit_case selfid_cases[] = {
 	KUNIT_CASE(xfs_is_mounted_from_the_read_of_its_log_to_the_unmount_record),
+	KUNIT_CASE(mkfs_of_xfs_proves_its_place_although_it_clears_its_log),
 	KUNIT_CASE(a_superblock_that_was_seen_need_not_be_read),
 	KUNIT_CASE(who_looks_for_what_is_there_may_be_another),
 	KUNIT_CASE(named_blocks_are_kept_whoever_is_at_work),

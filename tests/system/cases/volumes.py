@@ -12,7 +12,7 @@ from time import sleep
 
 from cases import case
 from helpers.filesystems import TOOLS
-from helpers.guest import loop_disk, mounted, run
+from helpers.guest import device_stats, loop_disk, mounted, run
 from helpers.layouts import PACKED, live_scattered
 from helpers.planted import must_fail, planted
 from helpers.units import GIB, MIB
@@ -32,6 +32,20 @@ from helpers.victim import (
 )
 
 START = MIB
+
+
+@case
+def data_is_dropped_on_a_volume_that_mkfs_has_cleared() -> None:
+    """The discard alone proves where the volume lies, whatever else mkfs clears behind it."""
+    for fs in ("ext4", "xfs", "btrfs"):
+        with fake("implicit", 5 * GIB) as (disk, _), ExitStack() as stack:
+            volume = Mapper(stack).create("a", linear(2 * GIB, disk, START))
+            make(fs, volume)
+            with mounted(volume, fs) as top:
+                Path(f"{top}/noise").write_bytes(os.urandom(64 * MIB))
+                sync(top)
+                written = device_stats("victim")["written"]
+            assert written["squashed"] > 32 * MIB // 4096, f"{fs}: {written}"  # type: ignore[index]
 
 
 def in_two_pieces(mode: str, first: str, second: str) -> None:
