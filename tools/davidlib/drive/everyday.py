@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 KIB, MIB = 1 << 10, 1 << 20
 
 CLOSED, PUBLISHED, MEASURED = "closed form", "published", "measured"
+UNKNOWN = "no figure"  # neither a measurement nor a data sheet was found, of the drive or of its class
 
 
 @dataclass
@@ -54,7 +55,7 @@ class Row:
     name: str
     words: str
     unit: str  # of FIGURES
-    expected: Callable[[Seen], float]
+    expected: Callable[[Seen], float | None]
     source: str
     kind: str = CLOSED
     below: float = 5  # percent that it may be off
@@ -584,13 +585,14 @@ def rows_for(drive: dict, figures: list[Row] | None = None) -> list[Row]:
 class Outcome:
     row: Row
     modelled: float
-    expected: float
+    expected: float | None  # None: no figure
     job: str = ""
     bad: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.bad = not -self.row.below - 0.005 <= self.off <= self.row.above + 0.005
+        off = self.off or 0
+        self.bad = not -self.row.below - 0.005 <= off <= self.row.above + 0.005
 
     @property
-    def off(self) -> float:
-        return 100 * (self.modelled / self.expected - 1)
+    def off(self) -> float | None:
+        return None if self.expected is None else 100 * (self.modelled / self.expected - 1)

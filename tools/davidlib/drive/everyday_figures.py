@@ -6,7 +6,7 @@ Single figures, each with its source. `fitted`: a parameter of the profile was c
 
 from __future__ import annotations
 
-from .everyday import MEASURED, PUBLISHED, Row
+from .everyday import MEASURED, PUBLISHED, UNKNOWN, Row
 
 T3 = "FAST 2011, table 3, one disk, caches off"
 FIO_PLOT = "fio-plot's measurements"
@@ -30,6 +30,32 @@ def _figure(
     known: str = "",
 ) -> Row:
     return Row("drive", name, words, unit, lambda _seen: value, source, kind, off, off, fitted, known)
+
+
+def _no_figure(name: str, words: str, unit: str, searched: str) -> Row:
+    """What the model says where nothing is known to hold it against; `searched` says what was looked at."""
+    return Row("drive", name, words, unit, lambda _seen: None, searched, UNKNOWN)
+
+
+def _no_small_reads(other: str = "") -> Row:
+    return _no_figure(
+        "read 4 KiB, depth 4",
+        "read depth=4 count=20000 warm=2000",
+        "MB/s",
+        other or "xbitlabs measured desktop drives of 80 GB to 1 TB only",
+    )
+
+
+def _no_random_writes(searched: str) -> list[Row]:
+    return [
+        _no_figure(
+            f"random writes, cache on{', depth 32' if depth > 1 else ''}",
+            f"write random depth={depth} count=6000 warm=3000",
+            "per s",
+            searched,
+        )
+        for depth in (1, 32)
+    ]
 
 
 def _sheet_seek(read: float, write: float, revolution: float, source: str) -> list[Row]:
@@ -72,6 +98,10 @@ def _random_writes(value: float, source: str, fitted: bool = True) -> list[Row]:
     ]
 
 
+NO_15K_WRITES = "fio-plot, perfscripts and xbitlabs have no drive of 15000 rpm"
+NO_SMALL_DRIVE_WRITES = (
+    "fio-plot's only one of 2.5 inch, HTS72101, behaves as with its cache off: 44 per s at any depth"
+)
 HALF_TB_WRITES = f"{FIO_PLOT}, a drive of 500 GB, 7200 rpm: 122 to 125"
 F1_WRITES = f"{FIO_PLOT}, Samsung F1 1 TB, 7200 rpm: 148 to 152"
 EXOS_WRITES = "Seagate Exos X20's data sheet, 4 KiB at depth 16, not looked up again"
@@ -180,7 +210,8 @@ def _p300() -> list[Row]:
         )
         for size, rate in P300_SIZES.items()
     ]
-    return rows + _p300_mixed() + _random_writes(150, F1_WRITES)
+    rows += _p300_mixed() + _random_writes(150, F1_WRITES)
+    return [*rows, _no_small_reads("perfscripts has 1 MiB in a row only")]
 
 
 FIGURES: dict[str, list[Row]] = {
@@ -276,12 +307,23 @@ FIGURES: dict[str, list[Row]] = {
     "hitachi-travelstar-5k320": [
         *_sheet_seek(12, 13, 60 / 5.4, "Hitachi, 5K320 specification, table 5"),
         _queue(1.40, f"{FIO_PLOT}, HGST HTS72101 of 2.5 inch: 59 at depth 1, 82 at depth 32", 57),
+        *_no_random_writes(NO_SMALL_DRIVE_WRITES),
+        _no_small_reads(),
     ],
-    "hitachi-ultrastar-15k450": _sheet_seek(3.3, 3.8, 4, "Hitachi, 15K450 specification, table 7"),
-    "hgst-ultrastar-c15k600": _sheet_seek(2.9, 3.1, 4, "HGST, C15K600 specification, table 6"),
+    "hitachi-ultrastar-15k450": [
+        *_sheet_seek(3.3, 3.8, 4, "Hitachi, 15K450 specification, table 7"),
+        *_no_random_writes(NO_15K_WRITES),
+        _no_small_reads(),
+    ],
+    "hgst-ultrastar-c15k600": [
+        *_sheet_seek(2.9, 3.1, 4, "HGST, C15K600 specification, table 6"),
+        *_no_random_writes(NO_15K_WRITES),
+        _no_small_reads(),
+    ],
     "ibm-ultrastar-146z10": [
         *_sheet_seek(4.7, 5.9, 6, "IBM, 146Z10 specification, figure 7"),
         *_random_writes(172, f"{FIO_PLOT}, WD740GD, 10000 rpm"),
+        _no_small_reads(),
     ],
     "seagate-constellation-es-1tb": [
         _figure(
@@ -296,13 +338,15 @@ FIGURES: dict[str, list[Row]] = {
         ),
         *_random_writes(150, F1_WRITES),
         *_seagate_small(),
+        _no_small_reads("xbitlabs tells from which size Seagate's reach 100 MB/s: see 16, 32 KiB"),
         _queue(1.82, f"{FIO_PLOT}, Samsung F1 1 TB: 72 at depth 1, 131 at depth 32", 76),
     ],
     "wd-ultrastar-dc-hc310-6tb": [
         *_sheet_seek(7.4, 8.2, 60 / 7.2, "Western Digital, HC310 specification, table 5"),
         _big_cache_writes(),
+        _no_small_reads(),
     ],
-    "toshiba-mg08-16tb": [_big_cache_writes()],
+    "toshiba-mg08-16tb": [_big_cache_writes(), _no_small_reads()],
     "seagate-exos-x20-20tb": [
         _figure(
             "read 1 MiB, outermost",
@@ -315,6 +359,7 @@ FIGURES: dict[str, list[Row]] = {
             fitted=True,
         ),
         _big_cache_writes(),
+        _no_small_reads(),
         _figure(
             "random reads, depth 16",
             "read random depth=16 count=4000",

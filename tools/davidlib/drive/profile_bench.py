@@ -80,6 +80,11 @@ def grade_text(counts: Counter[str]) -> str:
 
 def _cell(outcome: Outcome) -> str:
     row = outcome.row
+    if outcome.off is None:
+        return (
+            f"  {'none':<6}{row.name:<40} {outcome.modelled:>9.2f} "
+            f"{'no figure':>18} {row.unit:<11}{'':>9}  {row.source}"
+        )
     verdict = "ok"
     if outcome.bad:
         verdict = "known" if row.known else "OFF"
@@ -96,10 +101,17 @@ def as_text(results: list[Outcome]) -> str:
     head = f"  {'':<6}{'job':<40} {'modelled':>9} {'should be':>18} {'':<11}{'off by':>9}  by"
     lines = []
     for title, chosen in (
-        ("Not fitted: evidence", [outcome for outcome in results if not outcome.row.fitted]),
+        (
+            "Not fitted: evidence",
+            [outcome for outcome in results if not outcome.row.fitted and outcome.off is not None],
+        ),
         (
             "Fitted: a parameter was chosen by this figure",
             [outcome for outcome in results if outcome.row.fitted],
+        ),
+        (
+            "No figure was found to hold these against, of the drive or of its class",
+            [outcome for outcome in results if outcome.off is None],
         ),
     ):
         if not chosen:
@@ -137,8 +149,10 @@ def summary(name: str, results: list[Outcome]) -> str:
     off = sum(outcome.bad and not outcome.row.known for outcome in results)
     known = sum(outcome.bad and bool(outcome.row.known) for outcome in results)
     fitted = sum(outcome.row.fitted for outcome in results)
+    unknown = sum(outcome.off is None for outcome in results)
     return (
-        f"{name}: {len(results)} jobs, {fitted} of them fitted; {off} off, {known} more known to be off"
+        f"{name}: {len(results)} jobs, {fitted} of them fitted; {off} off, {known} more known to be off, "
+        f"{unknown} without a figure"
     )
 
 
