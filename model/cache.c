@@ -12,7 +12,8 @@ struct cache *cache_create(const struct profile *profile, gfp_t gfp)
 	cache->profile = profile;
 	cache->nr = profile->segments;
 	cache->nr_writes = min(profile->segments, max(profile->write_segments, 1U));
-	while (1ULL << cache->region_shift < profile->segment_sectors)
+	/* Most segments lie in one region then. */
+	while (1ULL << cache->region_shift < 8 * (u64)profile->segment_sectors)
 		cache->region_shift++;
 	for (i = 0; i < cache->nr; i++) {
 		cache->segments[i].newer = i + 1 < cache->nr ? i + 1 : 0;
@@ -39,18 +40,21 @@ static u16 *region_of(struct cache *cache, u64 region)
 static void count_regions(struct cache *cache, const struct segment *segment, int change)
 {
 	u64 region = segment->start >> cache->region_shift;
-	u64 last = min(segment->end >> cache->region_shift, region + CACHE_BUCKETS - 1);
+	u64 last = segment->end >> cache->region_shift;
 
 	if (segment->start == segment->end)
 		return;
-	for (; region <= last; region++)
-		*region_of(cache, region) += change;
+	cache->filled += change;
+	*region_of(cache, region) += change;
+	if (region != last)
+		last = min(last, region + CACHE_BUCKETS - 1);
+	while (region != last)
+		*region_of(cache, ++region) += change;
 }
 
 void cache_place(struct cache *cache, struct segment *segment, u64 start, u64 end)
 {
 	count_regions(cache, segment, -1);
-	cache->filled += (start != end) - (segment->start != segment->end);
 	segment->start = start;
 	segment->end = end;
 	count_regions(cache, segment, 1);
@@ -59,11 +63,14 @@ void cache_place(struct cache *cache, struct segment *segment, u64 start, u64 en
 /* May a segment hold, or end at, any of [@sector, @end]? */
 static bool near_any(struct cache *cache, u64 sector, u64 end)
 {
-	u64 region = sector >> cache->region_shift;
-	u64 last = min(end >> cache->region_shift, region + CACHE_BUCKETS - 1);
+	u64 region = sector >> cache->region_shift, last = end >> cache->region_shift;
 
-	for (; region <= last; region++)
-		if (*region_of(cache, region))
+	if (*region_of(cache, region))
+		return true;
+	if (region != last)
+		last = min(last, region + CACHE_BUCKETS - 1);
+	while (region != last)
+		if (*region_of(cache, ++region))
 			return true;
 	return false;
 }
@@ -72,9 +79,8 @@ struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends)
 {
 	struct segment *segment, *ends = NULL;
 
-	if (!near_any(cache, sector, sector))
+	if (!*region_of(cache, sector >> cache->region_shift))
 		return NULL;
-
 	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
 		if (sector > segment->end || sector < segment->start ||
 		    segment->start == segment->end)

@@ -32,7 +32,7 @@ struct cache {
 	u32 nr_writes;		/* segments that writes may take */
 	u32 oldest;		/* by use */
 	u32 filled;		/* segments that hold anything */
-	u32 region_shift;	/* a region is no smaller than a segment */
+	u32 region_shift;	/* of a region's sectors, which are several segments */
 	u16 regions[CACHE_BUCKETS];	/* how many segments lie in them, or end where they begin */
 	struct segment segments[];
 };

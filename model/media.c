@@ -74,11 +74,3 @@ void media_next_at(struct media *media, struct media_pass *pass, const struct pl
 	pass->time = stretch->end;
 	pass->data += stretch->sectors * pass->data_time;
 }
-
-void media_next(struct media *media, struct media_pass *pass, struct media_stretch *stretch)
-{
-	struct place place;
-
-	geometry_find(media->geometry, pass->sector, &place);
-	media_next_at(media, pass, &place, stretch);
-}

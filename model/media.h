@@ -39,12 +39,21 @@ struct media_stretch {
 	u64 end;		/* time when all of it is done */
 };
 
-/* Take the next stretch of @pass, which is not at its end, and move the arm there. */
-void media_next(struct media *media, struct media_pass *pass, struct media_stretch *stretch);
-
-/* The same, where @place is known to be that of the next sector. */
+/*
+ * Take the next stretch of @pass, which is not at its end, and move the arm there. @place is that
+ * of its next sector.
+ */
 void media_next_at(struct media *media, struct media_pass *pass, const struct place *place,
 		   struct media_stretch *stretch);
+
+static inline void media_next(struct media *media, struct media_pass *pass,
+			      struct media_stretch *stretch)
+{
+	struct place place;
+
+	geometry_find(media->geometry, pass->sector, &place);
+	media_next_at(media, pass, &place, stretch);
+}
 
 /*
  * From @now on: *seek is the time that the arm takes to @place; *wait is the rotation after that
