@@ -187,6 +187,8 @@ struct choice {
 	u32 nearest;
 	u64 time;		/* of that */
 	u32 write;		/* waited longest for room in the buffer */
+	u32 first;		/* of all these, waited longest */
+	bool stream;		/* a stream's writes wait for room */
 };
 
 /*
@@ -197,7 +199,8 @@ static u32 look(const struct disk *disk, struct choice *old, struct choice *rece
 {
 	u32 i, hit = NONE;
 
-	*old = (struct choice) { .on = NONE, .nearest = NONE, .time = NEVER, .write = NONE };
+	*old = (struct choice) { .on = NONE, .nearest = NONE, .time = NEVER, .write = NONE,
+				 .first = NONE };
 	*recent = *old;
 	for (i = 0; i < disk->nr_window; i++) {
 		const struct drive_command command = as_drive_command(disk->window[i]);
@@ -207,14 +210,17 @@ static u32 look(const struct disk *disk, struct choice *old, struct choice *rece
 		if (disk->window[i]->follows && !MODEL_PLANTED(order))
 			continue;
 		time = drive_access_time(disk->drive, &command, disk->now);
+		if (!time && (command.op == DISK_WRITE || !goes_on(disk, disk->window[i]) ||
+			      MODEL_PLANTED(order))) {
+			hit = min(hit, i);
+			continue;
+		}
+		choice->first = min(choice->first, i);
 		if (time == DRIVE_NO_ROOM) {
 			choice->write = min(choice->write, i);
-		} else if (!time && command.op == DISK_WRITE) {
-			hit = min(hit, i);
+			choice->stream |= disk->window[i]->followed;
 		} else if (goes_on(disk, disk->window[i]) && !MODEL_PLANTED(order)) {
 			choice->on = min(choice->on, i);
-		} else if (!time) {
-			hit = min(hit, i);
 		} else if (time < choice->time) {
 			choice->time = time;
 			choice->nearest = i;
@@ -233,9 +239,10 @@ static bool turn_is_over(const struct disk *disk, const struct disk_command *com
 
 /*
  * Which of the window comes next: what waited too long; what needs no arm; what goes on where
- * the arm is; the nearest. Nothing is to starve beside a stream, nor reads beside writes that
- * wait until others are on the media: then those that wait all come before those that come
- * later. Returns whether it needs the arm.
+ * the arm is; the nearest. Nothing is to starve beside a stream: then those that wait all come
+ * before those that come later; so do reads and writes that wait for room in the buffer. Beside a
+ * stream of these all go in order of arrival: a Toshiba P300 gives a random reader, a reader and a
+ * writer as many requests each. Returns whether it needs the arm.
  */
 static bool ncq_choose(struct disk *disk, u32 *which)
 {
@@ -252,12 +259,14 @@ static bool ncq_choose(struct disk *disk, u32 *which)
 		return false;
 	}
 	choice = &old;
-	if (min(min(old.on, old.nearest), old.write) == NONE) {
+	if (old.first == NONE) {
 		choice = &recent;
 		if (recent.write != NONE && min(recent.on, recent.nearest) != NONE)
 			disk->batch = disk->now;
 	}
-	if (choice->on == NONE)
+	if (choice->on == NONE && choice->stream)
+		*which = choice->first;
+	else if (choice->on == NONE)
 		*which = choice->nearest != NONE ? choice->nearest : choice->write;
 	else if (turn_is_over(disk, disk->window[choice->on]) &&
 		 disk->window[0]->dispatch <= disk->turn.since)

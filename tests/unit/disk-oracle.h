@@ -347,6 +347,11 @@ static bool oracle_is(const struct oracle *o, const struct oracle_command *c, en
 	}
 }
 
+static bool oracle_in_group(const struct oracle *o, const struct oracle_command *c)
+{
+	return c->dispatch <= o->group;
+}
+
 /* Of those of a kind, that came with the group if @old or else later: the nearest, or the first. */
 static struct oracle_command *oracle_best(const struct oracle *o, enum oracle_kind kind, bool old)
 {
@@ -366,6 +371,35 @@ static struct oracle_command *oracle_best(const struct oracle *o, enum oracle_ki
 		}
 	}
 	return best;
+}
+
+/* Does a stream's write wait for room? */
+static bool oracle_stream_waits(const struct oracle *o, bool old)
+{
+	const struct oracle_command *c, *next;
+
+	for (c = o->commands; c < o->commands + o->nr; c++) {
+		if (!oracle_is(o, c, ORACLE_NO_ROOM) || old != oracle_in_group(o, c))
+			continue;
+		for (next = o->commands; next < o->commands + o->nr; next++)
+			if (next->state == ORACLE_WINDOW && next->op == c->op &&
+			    next->sector == c->sector + c->sectors)
+				return true;
+	}
+	return false;
+}
+
+/* In order of arrival, as all go beside a stream's writes that wait for room. */
+static struct oracle_command *oracle_first(const struct oracle *o, bool old)
+{
+	struct oracle_command *c, *first = NULL;
+
+	for (c = o->commands; c < o->commands + o->nr; c++)
+		if ((oracle_is(o, c, ORACLE_ELSEWHERE) || oracle_is(o, c, ORACLE_NO_ROOM)) &&
+		    old == oracle_in_group(o, c) &&
+		    (!first || c->dispatch_order < first->dispatch_order))
+			first = c;
+	return first;
 }
 
 static struct oracle_command *oracle_next(struct oracle *o, struct oracle_command *oldest)
@@ -390,7 +424,11 @@ static struct oracle_command *oracle_next(struct oracle *o, struct oracle_comman
 		o->group = o->arm_since;
 		return oldest;
 	}
-	return c ?: oracle_best(o, ORACLE_ELSEWHERE, old) ?: oracle_best(o, ORACLE_NO_ROOM, old);
+	if (c)
+		return c;
+	if (oracle_stream_waits(o, old))
+		return oracle_first(o, old);
+	return oracle_best(o, ORACLE_ELSEWHERE, old) ?: oracle_best(o, ORACLE_NO_ROOM, old);
 }
 
 static void oracle_arm(struct oracle *o, const struct oracle_command *c)

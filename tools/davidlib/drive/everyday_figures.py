@@ -170,7 +170,7 @@ def _p300_mixed() -> list[Row]:
             f"write size=1M depth=10 at=76% span=32G {rate} count=3000 warm=300"
         )
 
-    known = "each program has as many requests there, small ones more here; 41.7 with scheduler=deadline"
+    known = "each program has as many requests there, and here"
     return [
         _figure(name, words(rate), unit, value, f"{PERFSCRIPTS}; three files", 15, known=known)
         for name, rate, unit, value, known in (
