@@ -24,6 +24,9 @@
  * Comparing what was written with what is read has to find:
  *	unowned	pages without an owner are data
  *	packed	f2fs's compressed pages are data
+ * For layers between (owner/stack.h):
+ *	elsewhere	a file's page is data, whatever device its file system is on
+ *	parity	requests to an array with parity have a trail
  */
 #ifndef DM_DAVID_INJECT_H
 #define DM_DAVID_INJECT_H

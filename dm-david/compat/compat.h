@@ -151,6 +151,26 @@ static inline void compat_rotational(struct queue_limits *limits, bool rotationa
 #endif
 }
 
+/* The inode of a block device: its reference keeps @bdev's memory, not the device. */
+static inline struct inode *compat_bdev_inode(struct block_device *bdev)
+{
+#ifdef HAVE_BD_MAPPING
+	return bdev->bd_mapping->host;
+#else
+	return bdev->bd_inode;
+#endif
+}
+
+/* Is @bdev an array with parity, or does it lie on one? */
+static inline bool compat_has_parity(struct block_device *bdev)
+{
+#ifdef HAVE_LIMITS_COMMIT
+	return bdev_get_queue(bdev)->limits.features & BLK_FEAT_RAID_PARTIAL_STRIPES_EXPENSIVE;
+#else
+	return bdev_get_queue(bdev)->limits.raid_partial_stripes_expensive;
+#endif
+}
+
 /* fmode_t or blk_mode_t, as dm_table_get_mode() returns it */
 #ifdef BLK_OPEN_WRITE
 #define COMPAT_MODE_WRITE	BLK_OPEN_WRITE

@@ -18,6 +18,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/workqueue.h>
+#include <trace/events/block.h>
 
 /* How a disk tells of the file system that has it mounted */
 
@@ -39,6 +40,22 @@ static bool fs_holds(struct block_device *bdev)
 static void (*mark_dead(struct block_device *bdev))(struct block_device *, bool)
 {
 	return bdev->bd_holder ? bdev->bd_holder_ops->mark_dead : NULL;
+}
+#endif
+
+/* A block device's inode */
+
+#ifdef HAVE_BD_MAPPING	/* bdev-inode: a block device's inode */
+static struct inode *bdev_inode(struct block_device *bdev)
+{
+	return bdev->bd_mapping->host;
+}
+#endif
+
+#ifdef HAVE_BD_INODE	/* bdev-inode: a block device's inode */
+static struct inode *bdev_inode(struct block_device *bdev)
+{
+	return bdev->bd_inode;
 }
 #endif
 
@@ -119,6 +136,19 @@ static const int bounce = IOMAP_DIO_BOUNCE;
 #endif
 
 /* What no kernel has had in another way since 6.1 */
+
+#ifdef HAVE_REMAP	/* remap: the trace point of layers that send a bio on */
+static void see(void *unused, struct bio *bio, dev_t from, sector_t sector)
+{
+}
+
+static int hear(struct device *any, dev_t number)
+{
+	return class_find_device_by_devt(any->class, number) ?
+		       register_trace_block_bio_remap(see, NULL) :
+		       unregister_trace_block_bio_remap(see, NULL);
+}
+#endif
 
 #ifdef HAVE_PAGES	/* pages: the file that a page belongs to */
 static struct inode *owner(struct page *page)

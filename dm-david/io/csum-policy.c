@@ -10,19 +10,8 @@
 /* The number of a chunk that is none: the superblock is wanted. */
 #define WANT_SUPER	U64_MAX
 
-enum csum_type {
-	TYPE_UNKNOWN,
-	TYPE_OURS,		/* crc32c of 4 KiB */
-	TYPE_OTHER,
-};
-
-/* btrfs's superblock: fs/btrfs/fs.h, struct btrfs_super_block */
+/* btrfs's superblock */
 #define SUPER_SECTOR	128
-#define SUPER_MAGIC_AT	0x40
-#define SUPER_SECTOR_AT	0x90
-#define SUPER_TYPE_AT	0xc4
-#define SUPER_BYTES	0xc6
-static const char super_magic[] = "_BHRfS_M";
 
 static const char * const mode_names[CSUM_MODES] = {
 	[CSUM_AUTO] = "auto",
@@ -47,61 +36,39 @@ void csum_policy_init(struct david *d)
 	d->owners.may_have_csums = d->csum.mode == CSUM_ON;
 }
 
-static u8 type_of(const u8 *super)
-{
-	__le32 sector;
-	__le16 type;
-
-	memcpy(&sector, super + SUPER_SECTOR_AT, sizeof(sector));
-	memcpy(&type, super + SUPER_TYPE_AT, sizeof(type));
-	return type || le32_to_cpu(sector) != CSUM_UNIT ? TYPE_OTHER : TYPE_OURS;
-}
-
-void csum_policy_watch(struct david *d, struct bio *bio, struct bvec_iter iter,
-		       unsigned int bytes, bool data)
+void csum_policy_watch(struct david *d, const struct bio *bio)
 {
 	sector_t first = dm_target_offset(d->ti, bio->bi_iter.bi_sector);
-	struct bvec_iter it;
-	struct bio_vec bv;
-	u8 super[SUPER_BYTES], *to = super;
 
-	if (data && d->csum.mode == CSUM_ON && (first | bio_sectors(bio)) % CSUM_SECTORS &&
+	if (d->csum.mode == CSUM_ON && (first | bio_sectors(bio)) % CSUM_SECTORS &&
 	    !READ_ONCE(d->csum.is_misaligned)) {
 		WRITE_ONCE(d->csum.is_misaligned, true);
 		DMWARN("%s: checksums: a write at sector %llu is not of whole 4 KiB: all is kept",
 		       dm_table_device_name(d->ti->table), (u64)first);
 	}
-	if (likely(iter.bi_sector != SUPER_SECTOR) || bytes < SECTOR_SIZE)
-		return;
-	iter.bi_size = SUPER_BYTES;
-	__bio_for_each_segment(bv, bio, it, iter) {
-		memcpy_from_bvec(to, &bv);
-		to += bv.bv_len;
-	}
-	if (!memcmp(super + SUPER_MAGIC_AT, super_magic, 8))
-		WRITE_ONCE(d->csum.type, type_of(super));
 }
 
-enum csum_policy csum_policy(const struct david *d)
+enum csum_policy csum_policy(const struct david *d, const struct owner_top *top)
 {
-	const struct owner_watch *watch = &d->owners;
+	bool is_disk = top->dev == &d->owners.disk;
 
 	if (d->csum.mode == CSUM_ON)
 		return READ_ONCE(d->csum.is_misaligned) ? CSUM_REFUSE : CSUM_KEEP;
 	if (d->csum.mode == CSUM_OFF)
 		return CSUM_IGNORE;
-	if (!watch->watch_btrfs || !owner_is_btrfs(watch))
+	if (!d->owners.watch_btrfs || !owner_is_btrfs(top->dev))
 		return CSUM_IGNORE;
-	/* Units are the disk's, too, and its superblock is in this target. */
-	if (d->ti->begin)
+	/* Units are the file system's, too. The disk's superblock is in this target. */
+	if (!top->is_aligned || (is_disk && d->ti->begin))
 		return CSUM_REFUSE;
-	switch (READ_ONCE(d->csum.type)) {
-	case TYPE_OURS:
+	switch (READ_ONCE(top->dev->csum_type)) {
+	case OWNER_CSUM_OURS:
 		return CSUM_KEEP;
-	case TYPE_OTHER:
+	case OWNER_CSUM_OTHER:
 		return CSUM_REFUSE;
 	default:
-		return CSUM_UNKNOWN;
+		/* Where a volume begins on this disk nobody says: its superblock must come by. */
+		return is_disk ? CSUM_UNKNOWN : CSUM_REFUSE;
 	}
 }
 
@@ -127,8 +94,8 @@ static int read_block(struct david *d, u64 place, void *page)
 
 static blk_status_t read_super(struct david *d)
 {
+	struct owner_dev *disk = &d->owners.disk;
 	struct store *store = d->store;
-	u8 type = TYPE_OTHER;
 	struct rt_range r;
 	u8 *page;
 
@@ -136,12 +103,12 @@ static blk_status_t read_super(struct david *d)
 	if (!page)
 		return BLK_STS_RESOURCE;
 	store_lookup(store, SUPER_SECTOR >> store->block_shift, &r);
-	if (r.kind == RT_STORED && !read_block(d, r.value, page) &&
-	    !memcmp(page + SUPER_MAGIC_AT, super_magic, 8))
-		type = type_of(page);
-	kfree(page);
 	/* A superblock that was written meanwhile knows better. */
-	cmpxchg(&d->csum.type, TYPE_UNKNOWN, type);
+	if (r.kind == RT_STORED && !read_block(d, r.value, page) &&
+	    READ_ONCE(disk->csum_type) == OWNER_CSUM_UNKNOWN)
+		owner_enter_super(disk, FSEND_BTRFS, page);
+	kfree(page);
+	cmpxchg(&disk->csum_type, OWNER_CSUM_UNKNOWN, OWNER_CSUM_OTHER);
 	return BLK_STS_OK;
 }
 

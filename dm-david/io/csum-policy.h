@@ -2,8 +2,9 @@
 /*
  * Which squashed blocks have their checksum kept (csum.h):
  *	CSUM_OFF	none
- *	CSUM_AUTO	those of a btrfs that has this whole disk, seen by page owner, with
- *			crc32c and sectors of 4 KiB; with other checksums its data is kept.
+ *	CSUM_AUTO	those of a btrfs that has this disk, or a device on it (stack.h), seen by
+ *			page owner, with crc32c and sectors of 4 KiB; with other checksums its
+ *			data is kept.
  *			Without page owners (classify=implicit) the classifier knows whose data
  *			a write is; then each request carries the answer (struct implied), so
  *			that no other's write can change it
@@ -20,6 +21,7 @@
 #include "../store/csum.h"
 
 struct david;
+struct owner_top;
 
 enum csum_mode {
 	CSUM_AUTO,
@@ -34,7 +36,6 @@ int csum_mode_parse(const char *name);	/* or -EINVAL */
 /* What one table's target knows of the file system above. */
 struct csum_watch {
 	enum csum_mode mode;
-	int type;		/* of the btrfs's checksums, enum csum_type */
 	bool is_misaligned;	/* units and the file system's sectors: see above */
 };
 
@@ -49,15 +50,11 @@ enum csum_policy {
 /* In ctr, after csum_create()'s arguments are known: set up d->csum, d->owners for it. */
 void csum_policy_init(struct david *d);
 
-/*
- * Look at @bytes of a write from @iter on, which would be squashed or not (@data):
- * superblocks tell the type, and data that lies across our units tells that. Any context.
- */
-void csum_policy_watch(struct david *d, struct bio *bio, struct bvec_iter iter,
-		       unsigned int bytes, bool data);
+/* @bio would be squashed: data that lies across our units tells that. Any context. */
+void csum_policy_watch(struct david *d, const struct bio *bio);
 
-/* For whatever is written to the disk. What a request carries comes on top of CSUM_IGNORE. */
-enum csum_policy csum_policy(const struct david *d);
+/* For whatever is written to @top. What a request carries comes on top of CSUM_IGNORE. */
+enum csum_policy csum_policy(const struct david *d, const struct owner_top *top);
 
 /* @want for csum_policy_fetch(), after CSUM_UNKNOWN: the superblock. */
 void csum_policy_want(struct crct_want *want);

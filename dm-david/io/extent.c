@@ -7,11 +7,6 @@
 #include <linux/slab.h>
 #include "david.h"
 
-static void enter_end(struct david *d, enum fs_kind kind, const void *super)
-{
-	WRITE_ONCE(d->owners.fs_end[kind], super ? fs_end(kind, super) : 0);
-}
-
 /* The store's block with @sector of the target, to @buf. False if it is not stored. */
 static bool read_stored(struct david *d, sector_t sector, void *buf)
 {
@@ -43,40 +38,16 @@ void extent_open(struct david *d)
 	/* Without memory nothing is known, and direct I/O is kept. */
 	for (kind = 0; buf && kind < FSEND_KINDS; kind++) {
 		sector = fs_super_sector(kind);
-		enter_end(d, kind, read_stored(d, sector, buf) ?
+		owner_enter_super(&d->owners.disk, kind, read_stored(d, sector, buf) ?
 			       buf + ((sector & mask) << SECTOR_SHIFT) : NULL);
 	}
 	kfree(buf);
 	memalloc_noio_restore(noio);
 }
 
-void extent_see(struct david *d, struct bio *bio, sector_t sector)
+bool extent_behind(const struct david *d, const struct owner_top *top, sector_t end)
 {
-	sector_t end = sector + bio_sectors(bio);
-	u8 super[FS_SUPER_BYTES], *to;
-	struct bvec_iter iter, it;
-	struct bio_vec bv;
-	enum fs_kind kind;
-	u32 at;
-
-	for (kind = 0; kind < FSEND_KINDS; kind++) {
-		at = fs_super_sector(kind);
-		if (at < sector || at >= end)
-			continue;
-		iter = bio->bi_iter;
-		bio_advance_iter(bio, &iter, (at - sector) << SECTOR_SHIFT);
-		iter.bi_size = FS_SUPER_BYTES;
-		to = super;
-		__bio_for_each_segment(bv, bio, it, iter) {
-			memcpy_from_bvec(to, &bv);
-			to += bv.bv_len;
-		}
-		enter_end(d, kind, super);
-	}
-}
-
-bool extent_behind(const struct david *d, sector_t end)
-{
-	/* The superblock is in this target, or nobody knows. */
-	return d->ti->begin || end > owner_fs_end(&d->owners);
+	/* The fake disk's superblock is in this target, or nobody knows. */
+	return (d->ti->begin && top->dev == &d->owners.disk) ||
+	       end + top->offset > owner_fs_end(top->dev);
 }

@@ -13,14 +13,15 @@
 #include <linux/blk_types.h>
 
 struct david;
+struct owner_top;
 
 /* A table is about to become live: read the superblocks that are stored. Sleeps. */
 void extent_open(struct david *d);
 
-/* A write at @sector of the target, which is before FS_SUPERS_END. Any context but NMI. */
-void extent_see(struct david *d, struct bio *bio, sector_t sector);
-
-/* Is @end, a sector of the target, behind the file system that is mounted? Any context but NMI. */
-bool extent_behind(const struct david *d, sector_t end);
+/*
+ * Is @end, a sector of the target, behind the file system that has @top mounted? Any context but
+ * NMI.
+ */
+bool extent_behind(const struct david *d, const struct owner_top *top, sector_t end);
 
 #endif

@@ -292,7 +292,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 	take_rules(im);
 	for (pos = 0; pos < w.sectors; pos += len) {
 		classifier_write(&im->c, &w, pos, &len, &reason);
-		trace_david_implied(im->d->owners.bdev->bd_dev, w.sector + pos, len,
+		trace_david_implied(im->d->owners.disk.bdev->bd_dev, w.sector + pos, len,
 				    classify_reason_name(reason));
 		evidence = evidence_for(im->d, reason);
 		if (reason == REASON_UNDECIDED)
@@ -456,7 +456,7 @@ static bool csum_allow(struct implicit *im, u64 sector)
 	case CSUM_OFF:
 		return true;
 	case CSUM_ON:
-		return csum_policy(d) == CSUM_KEEP && d->store->block_size == CSUM_UNIT;
+		return !READ_ONCE(d->csum.is_misaligned) && d->store->block_size == CSUM_UNIT;
 	default:
 		break;
 	}

@@ -64,6 +64,7 @@ struct david_io {
 		struct crct_want want;	/* while deferred for checksums: defer_for_csum() */
 	};
 	struct owner_cache owners;
+	struct owner_top top;		/* of a write */
 	struct implied implied;		/* what the request says itself */
 	sector_t first;			/* of the request: implied counts from there */
 	atomic_t pending;	/* child bios, a checksum fetch, and one while being served */

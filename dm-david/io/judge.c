@@ -42,7 +42,7 @@ static bool all_equal(const u64 *p, unsigned int n, u64 word)
 /* What is to be done about the checksums of data: by what is known of all, or of this request. */
 static enum csum_policy csum_policy_at(const struct david_io *io, sector_t sector, u32 sectors)
 {
-	enum csum_policy policy = csum_policy(io->d);
+	enum csum_policy policy = csum_policy(io->d, &io->top);
 
 	if (policy == CSUM_IGNORE && implied_csum(&io->implied, sector - io->first, sectors))
 		return CSUM_KEEP;
@@ -53,7 +53,7 @@ enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r)
 {
 	unsigned int shift = io->d->store->block_shift;
 	sector_t sector = r->start << shift, end = (r->start + r->len) << shift, next;
-	enum csum_policy policy = csum_policy(io->d);
+	enum csum_policy policy = csum_policy(io->d, &io->top);
 
 	/* Known of all, or nobody has told of parts. */
 	if (policy != CSUM_IGNORE || !io->implied.runs)
@@ -73,12 +73,11 @@ enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r)
 static noinline void judge_csum(struct david_io *io, struct bvec_iter from, unsigned int bytes,
 				struct judgement *judged)
 {
-	bool data = judged->verdict == VERDICT_SQUASH;
 	enum csum_policy policy;
 
-	csum_policy_watch(io->d, io->bio, from, bytes, data);
-	if (!data)
+	if (judged->verdict != VERDICT_SQUASH)
 		return;
+	csum_policy_watch(io->d, io->bio);
 	policy = csum_policy_at(io, from.bi_sector, bytes >> SECTOR_SHIFT);
 	if (policy == CSUM_IGNORE)
 		return;
@@ -118,7 +117,8 @@ static void judge_pages(struct david_io *io, struct bvec_iter from, unsigned int
 	__bio_for_each_segment(bv, io->bio, iter, from) {
 		/* One page that says metadata is enough to keep the block. */
 		if (by_owner && (first || judged->verdict != VERDICT_KEEP)) {
-			judged->evidence = owner_evidence(&d->owners, &io->owners, bv.bv_page);
+			judged->evidence = owner_evidence(&d->owners, io->top.dev, &io->owners,
+							  bv.bv_page);
 			judged->verdict = verdict_of(d->classify, judged->evidence);
 		}
 		if (judged->constant && !((bv.bv_offset | bv.bv_len) & 7)) {
@@ -146,7 +146,7 @@ static noinline void judge_content(const struct david_io *io, struct bvec_iter f
 	void *p;
 
 	if (judged->evidence == DAVID_EV_ANON &&
-	    extent_behind(d, from.bi_sector + (bytes >> SECTOR_SHIFT))) {
+	    extent_behind(d, &io->top, from.bi_sector + (bytes >> SECTOR_SHIFT))) {
 		judged->evidence = DAVID_EV_UNMOUNTED;
 		judged->verdict = VERDICT_KEEP;
 		return;
@@ -269,7 +269,7 @@ void judge_part(struct david_io *io, unsigned int bytes, struct judgement *judge
 void trace_verdict(const struct david *d, sector_t sector, u32 sectors,
 		   enum david_written written, enum david_evidence evidence)
 {
-	trace_david_verdict(d->owners.bdev->bd_dev, sector, sectors, written, evidence);
+	trace_david_verdict(d->owners.disk.bdev->bd_dev, sector, sectors, written, evidence);
 }
 
 void count_blocks(struct david_io *io, const struct span *span, u64 blocks)

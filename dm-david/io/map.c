@@ -32,7 +32,7 @@
 #include "io.h"
 
 #include <linux/slab.h>
-#include "extent.h"
+#include "../owner/stack.h"
 
 const unsigned int david_io_size = sizeof(struct david_io);
 
@@ -94,12 +94,25 @@ static int map_locked(struct david_io *io, struct stopwatch *timer, struct span 
 	return io_serve(io, timer, true, span);
 }
 
+/* Nobody has sent it on, as far as is known. */
+static void init_top(struct david_io *io)
+{
+	io->top = (struct owner_top){
+		.dev = &io->d->owners.disk,
+		.offset = io->d->ti->begin,
+		.is_aligned = true,
+	};
+}
+
 static int map_write(struct david_io *io, struct stopwatch *timer)
 {
 	struct store *store = io->d->store;
 	struct span span;
 
 	owner_cache_init(&io->owners);
+	init_top(io);
+	if (static_branch_unlikely(&stack_is_watched))
+		stack_find(&io->d->owners, io->bio, &io->top);
 	if ((io->iter.bi_sector & block_sector_mask(io->d)) || io->iter.bi_size % store->block_size)
 		return map_locked(io, timer, NULL);
 
@@ -245,7 +258,7 @@ static void notify_classifier(struct david_io *io, enum david_request kind)
 {
 	io->first = io->iter.bi_sector;
 	if (kind == DAVID_REQ_WRITE && io->first < FS_SUPERS_END)
-		extent_see(io->d, io->bio, io->first);
+		owner_see_super(&io->d->owners.disk, io->bio, io->first);
 	if (!io->d->implicit)
 		return;
 	if (kind == DAVID_REQ_READ)
@@ -309,6 +322,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	case DAVID_REQ_WRITE:
 		return map_write(io, &timer);
 	default:
+		init_top(io);
 		return map_locked(io, &timer, NULL);
 	}
 }
@@ -364,6 +378,7 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector)
 	io->status = BLK_STS_OK;
 	io->implied.runs = 0;
 	owner_cache_init(&io->owners);
+	init_top(io);
 	init_completion(&io->done);
 	stopwatch_start(&timer, d->store->stats);
 	if (bio_op(bio) == REQ_OP_READ)

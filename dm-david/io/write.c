@@ -123,7 +123,7 @@ static noinline enum served csum_undecided(struct david_io *io, const struct spa
 	struct rt_range r = { .start = piece->block, .kind = RT_STORED };
 
 	if (store->block_size != CSUM_UNIT || span->evidence == DAVID_EV_RAW || INJECTED(later) ||
-	    csum_policy(io->d) == CSUM_REFUSE ||
+	    csum_policy(io->d, &io->top) == CSUM_REFUSE ||
 	    !implied_csum(&io->implied, io->iter.bi_sector - io->first,
 			  piece->blocks << store->block_shift))
 		return SERVED;

@@ -17,6 +17,7 @@
 #include "../base/inject.h"
 #include "../store/raw.h"
 #include "fs.h"
+#include "stack.h"
 
 /*
  * A regular file's page that is none of its content. Behind its end ext4 and f2fs have
@@ -34,19 +35,24 @@ static noinline bool has_no_content(struct address_space *mapping, struct folio 
  * Up to 6.16 btrfs claims its devices with its file system type, which the superblock
  * names too, and then with the superblock. The pointer is only ever compared.
  */
-static bool holds_as_btrfs(const struct owner_watch *watch, const struct super_block *sb)
+static bool holds_as_btrfs(const struct block_device *bdev, const struct super_block *sb)
 {
-	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	const void *holder = READ_ONCE(bdev->bd_holder);
 
 	return sb->s_magic == BTRFS_SUPER_MAGIC && (holder == (void *)sb->s_type || holder == sb);
 }
 
-static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
+/* A type stays where it is. A superblock does not: compat_bdev_super() tells of it. */
+static void learn_holder(struct owner_dev *dev, const struct block_device *bdev,
+			 const struct super_block *sb)
 {
-	/* A type stays where it is. A superblock does not: compat_bdev_super() tells of it. */
-	if (READ_ONCE(watch->bdev->bd_holder) == (void *)sb->s_type &&
-	    READ_ONCE(watch->btrfs_holder) != (void *)sb->s_type)
-		WRITE_ONCE(watch->btrfs_holder, sb->s_type);
+	if (READ_ONCE(bdev->bd_holder) == (void *)sb->s_type &&
+	    READ_ONCE(dev->btrfs_holder) != (void *)sb->s_type)
+		WRITE_ONCE(dev->btrfs_holder, sb->s_type);
+}
+
+static void learn_csums(struct owner_watch *watch)
+{
 	if (!watch->watch_btrfs || READ_ONCE(watch->may_have_csums))
 		return;
 	WRITE_ONCE(watch->may_have_csums, true);
@@ -54,26 +60,64 @@ static void learn_btrfs(struct owner_watch *watch, const struct super_block *sb)
 		pr_info_once("dm-david: btrfs copies what is written by direct I/O, on this kernel: such data is stored\n");
 }
 
-bool owner_is_btrfs(const struct owner_watch *watch)
+bool owner_is_btrfs(const struct owner_dev *dev)
 {
-	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	struct block_device *bdev;
 	const struct super_block *sb;
-	bool found;
+	const void *holder;
+	bool found = false;
 
-	if (!holder || holder == READ_ONCE(watch->btrfs_holder))
-		return holder;
 	rcu_read_lock();
-	sb = compat_bdev_super(watch->bdev);
-	found = sb && sb->s_magic == BTRFS_SUPER_MAGIC;
+	bdev = READ_ONCE(dev->bdev);
+	holder = bdev ? READ_ONCE(bdev->bd_holder) : NULL;
+	if (holder && holder == READ_ONCE(dev->btrfs_holder)) {
+		found = true;
+	} else if (holder) {
+		sb = compat_bdev_super(bdev);
+		found = sb && sb->s_magic == BTRFS_SUPER_MAGIC;
+	}
 	rcu_read_unlock();
 	return found;
 }
 
-/* A mounted file system that compat_bdev_super() does not see: nothing is said of it, but here. */
-static noinline void warn_of_unseen_mount(const struct owner_watch *watch,
-					  const struct super_block *sb)
+/* The superblock of the file that the first page of @bio belongs to, or NULL. */
+static const struct super_block *first_super(struct bio *bio)
 {
-	if (READ_ONCE(watch->bdev->bd_holder) == sb && !compat_bdev_super(watch->bdev))
+	struct folio *folio = page_folio(bio_page(bio));
+	struct address_space *mapping;
+
+	if (folio_test_slab(folio) || folio_test_anon(folio))
+		return NULL;
+	mapping = folio_mapping(folio);
+	return mapping && mapping->host ? mapping->host->i_sb : NULL;
+}
+
+bool owner_has_mounted(struct owner_dev *dev, struct bio *bio)
+{
+	const struct super_block *sb;
+	struct block_device *bdev;
+	const void *holder;
+	bool has = false;
+
+	rcu_read_lock();
+	bdev = READ_ONCE(dev->bdev);
+	holder = bdev ? READ_ONCE(bdev->bd_holder) : NULL;
+	if (holder) {
+		has = holder == READ_ONCE(dev->btrfs_holder) || compat_bdev_super(bdev);
+		sb = has ? NULL : first_super(bio);
+		if (sb && holds_as_btrfs(bdev, sb)) {
+			learn_holder(dev, bdev, sb);
+			has = true;
+		}
+	}
+	rcu_read_unlock();
+	return has;
+}
+
+/* A mounted file system that compat_bdev_super() does not see: nothing is said of it, but here. */
+static noinline void warn_of_unseen_mount(struct block_device *bdev, const struct super_block *sb)
+{
+	if (READ_ONCE(bdev->bd_holder) == sb && !compat_bdev_super(bdev))
 		pr_warn_once("dm-david: this kernel does not tell which file system holds a disk: data written by direct I/O is stored\n");
 }
 
@@ -84,52 +128,70 @@ static noinline enum david_evidence fileless_evidence(const struct owner_watch *
 								       DAVID_EV_ANON;
 }
 
-/* An anonymous page, or what is no better: data if this disk is mounted. */
-static enum david_evidence anonymous_evidence(const struct owner_watch *watch)
+/* An anonymous page, or what is no better: data if @dev, which it was written to, is mounted. */
+static enum david_evidence anonymous_evidence(struct owner_watch *watch,
+					      const struct owner_dev *dev)
 {
-	const void *holder = READ_ONCE(watch->bdev->bd_holder);
+	struct block_device *bdev = READ_ONCE(dev->bdev);
+	const void *holder = bdev ? READ_ONCE(bdev->bd_holder) : NULL;
 	const struct super_block *sb;
 
 	if (!holder)
 		return DAVID_EV_UNMOUNTED;
-	if (holder == READ_ONCE(watch->btrfs_holder))
+	if (holder == READ_ONCE(dev->btrfs_holder)) {
+		learn_csums(watch);
 		return fileless_evidence(watch);
-	sb = compat_bdev_super(watch->bdev);
+	}
+	sb = compat_bdev_super(bdev);
+	/* No file system has the fake disk itself, but somebody has. */
+	if (!sb && dev == &watch->disk)
+		stack_want(bdev);
 	/*
 	 * Not before mounting is complete (log recovery is over then), and not
 	 * while read-only: xfs_repair -d works on such a one.
 	 */
 	if (!sb || (READ_ONCE(sb->s_flags) & (SB_ACTIVE | SB_RDONLY)) != SB_ACTIVE)
 		return DAVID_EV_UNMOUNTED;
+	if (sb->s_magic == BTRFS_SUPER_MAGIC)
+		learn_csums(watch);
 	return owner_fs_of(sb) ? fileless_evidence(watch) : DAVID_EV_UNPROVEN;
 }
 
-u64 owner_fs_end(const struct owner_watch *watch)
+u64 owner_fs_end(const struct owner_dev *dev)
 {
-	const void *holder = READ_ONCE(watch->bdev->bd_holder);
 	const struct super_block *sb;
+	struct block_device *bdev;
 	const struct owner_fs *fs;
-	u64 end;
+	const void *holder;
+	u64 end = 0;
 
-	if (holder && holder == READ_ONCE(watch->btrfs_holder))
-		return READ_ONCE(watch->fs_end[FSEND_BTRFS]);
 	rcu_read_lock();
-	sb = compat_bdev_super(watch->bdev);
-	fs = sb ? owner_fs_of(sb) : NULL;
-	end = fs ? READ_ONCE(watch->fs_end[fs->kind]) : 0;
+	bdev = READ_ONCE(dev->bdev);
+	holder = bdev ? READ_ONCE(bdev->bd_holder) : NULL;
+	if (holder && holder == READ_ONCE(dev->btrfs_holder)) {
+		end = READ_ONCE(dev->fs_end[FSEND_BTRFS]);
+	} else if (holder) {
+		sb = compat_bdev_super(bdev);
+		fs = sb ? owner_fs_of(sb) : NULL;
+		end = fs ? READ_ONCE(dev->fs_end[fs->kind]) : 0;
+	}
 	rcu_read_unlock();
 	return end;
 }
 
 static __always_inline enum david_evidence inode_evidence(struct owner_watch *watch,
+							  struct owner_dev *dev,
 							  const struct inode *inode,
 							  const struct owner_fs *fs)
 {
+	struct block_device *bdev = READ_ONCE(dev->bdev);
 	const struct super_block *sb = inode->i_sb;
-	bool btrfs = holds_as_btrfs(watch, sb);
+	bool btrfs = bdev && holds_as_btrfs(bdev, sb);
 
-	if (btrfs)
-		learn_btrfs(watch, sb);
+	if (btrfs) {
+		learn_holder(dev, bdev, sb);
+		learn_csums(watch);
+	}
 	/* Internal inodes first: their mode may be unset. */
 	if (fs && fs->is_internal && fs->is_internal(inode))
 		return INJECTED(nodes) ? DAVID_EV_FILE : DAVID_EV_INTERNAL;
@@ -143,14 +205,15 @@ static __always_inline enum david_evidence inode_evidence(struct owner_watch *wa
 	 * A file elsewhere (tmpfs, memfd, hugetlbfs, another disk) that is the
 	 * buffer of direct I/O: a guest's memory may be such a file.
 	 */
-	if (!btrfs && sb->s_bdev != watch->bdev)
-		return anonymous_evidence(watch);
-	warn_of_unseen_mount(watch, sb);
+	if (!btrfs && (!bdev || sb->s_bdev != bdev) && !INJECTED(elsewhere))
+		return anonymous_evidence(watch, dev);
+	if (bdev)
+		warn_of_unseen_mount(bdev, sb);
 	return fs ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
 }
 
-enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
-				   struct page *page)
+enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_dev *dev,
+				   struct owner_cache *cache, struct page *page)
 {
 	struct folio *folio = page_folio(page);
 	struct address_space *mapping;
@@ -168,7 +231,9 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 		goto out;
 	}
 	if (folio_test_anon(folio)) {
-		ev = anonymous_evidence(watch);
+		/* A layer may have dropped REQ_SWAP, as md does in 6.1. */
+		ev = folio_test_swapcache(folio) ? DAVID_EV_UNOWNED :
+						   anonymous_evidence(watch, dev);
 		goto out;
 	}
 	mapping = folio_mapping(folio);
@@ -183,7 +248,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache
 		goto out;
 	}
 	fs = owner_fs_of(mapping->host->i_sb);
-	ev = inode_evidence(watch, mapping->host, fs);
+	ev = inode_evidence(watch, dev, mapping->host, fs);
 	if (ev == DAVID_EV_FILE) {
 		end = DIV_ROUND_UP_ULL(i_size_read(mapping->host), PAGE_SIZE);
 		if (has_no_content(mapping, folio, index, end, fs->has_foreign_pages)) {
@@ -217,26 +282,26 @@ struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio)
 		return NULL;
 	mapping = folio_mapping(folio);
 	if (!mapping || !mapping->host ||
-	    inode_evidence(watch, mapping->host, owner_fs_of(mapping->host->i_sb)) != DAVID_EV_FILE)
+	    inode_evidence(watch, &watch->disk, mapping->host,
+			   owner_fs_of(mapping->host->i_sb)) != DAVID_EV_FILE)
 		return NULL;
 	return mapping->host;
 }
 
 void owner_learn(struct owner_watch *watch, struct bio *bio)
 {
-	const void *holder = READ_ONCE(watch->bdev->bd_holder);
-	struct address_space *mapping;
+	struct block_device *bdev = watch->disk.bdev;
+	const void *holder = READ_ONCE(bdev->bd_holder);
 	const struct super_block *sb;
 
-	if (likely(!holder || holder == READ_ONCE(watch->btrfs_holder)) ||
+	if (likely(!holder || holder == READ_ONCE(watch->disk.btrfs_holder)) ||
 	    !bio_has_data(bio))
 		return;
 	rcu_read_lock();
-	mapping = folio_mapping(page_folio(bio_page(bio)));
-	if (mapping && mapping->host) {
-		sb = mapping->host->i_sb;
-		if (holds_as_btrfs(watch, sb))
-			learn_btrfs(watch, sb);
+	sb = first_super(bio);
+	if (sb && holds_as_btrfs(bdev, sb)) {
+		learn_holder(&watch->disk, bdev, sb);
+		learn_csums(watch);
 	}
 	rcu_read_unlock();
 }

@@ -22,14 +22,36 @@ struct folio;
 struct inode;
 struct raw;
 
-/* What is known about one fake disk's mount. */
-struct owner_watch {
-	struct block_device *bdev;	/* the fake disk's own */
+enum owner_csum {
+	OWNER_CSUM_UNKNOWN,
+	OWNER_CSUM_OURS,		/* crc32c of 4 KiB */
+	OWNER_CSUM_OTHER,
+};
+
+/* A device that a file system may be mounted on: a fake disk, or what lies on one (stack.h). */
+struct owner_dev {
+	struct block_device *bdev;
 	const void *btrfs_holder;	/* what btrfs claims block devices with; NULL until seen */
+	u64 fs_end[FSEND_KINDS];	/* sectors, by the superblocks written there; 0: unknown */
+	int csum_type;			/* enum owner_csum, by btrfs's superblock */
+};
+
+/* Where a request was sent before layers passed it on. */
+struct owner_top {
+	struct owner_dev *dev;		/* the fake disk itself, or a device that lies on it */
+	u64 offset;			/* a sector of the target and this: the sector of @dev */
+	bool is_aligned;		/* 4 KiB units of @dev are units of the fake disk */
+};
+
+#define OWNER_SEEN	8u
+
+/* What is known about one fake disk's mounts. */
+struct owner_watch {
+	struct owner_dev disk;		/* the fake disk itself */
 	bool watch_btrfs;		/* a btrfs on this disk sets @may_have_csums */
 	bool may_have_csums;		/* data may need its checksums kept: csum-policy.h */
 	const struct raw *raw;		/* RAW rules: data that is kept all the same */
-	u64 fs_end[FSEND_KINDS];	/* by the superblocks on this disk: extent.h */
+	struct owner_dev *seen[OWNER_SEEN];	/* the first devices on it that wrote */
 };
 
 /* One request's memory of the page before: neighbours mostly share an owner. */
@@ -45,14 +67,29 @@ static inline void owner_cache_init(struct owner_cache *cache)
 }
 
 /*
- * The evidence of @page in a write to the disk of @watch. RAW rules may take rename_lock and the
- * inode's i_lock. Does not sleep. Process context.
+ * The evidence of @page in a write that was sent to @dev and has reached the disk of @watch. RAW
+ * rules may take rename_lock and the inode's i_lock. Does not sleep. Process context.
  */
-enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_cache *cache,
-				   struct page *page);
+enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_dev *dev,
+				   struct owner_cache *cache, struct page *page);
 
-/* The end of the file system that is mounted, in sectors; 0 if it is not known. */
-u64 owner_fs_end(const struct owner_watch *watch);
+/* Has a file system @dev mounted? @bio was sent to it. Any context but NMI. */
+bool owner_has_mounted(struct owner_dev *dev, struct bio *bio);
+
+/* The end of the file system that has @dev mounted, in sectors; 0 if it is not known. */
+u64 owner_fs_end(const struct owner_dev *dev);
+
+/*
+ * The bytes of @bio are written at @sector of @dev, which is before FS_SUPERS_END: remember what
+ * superblocks among them say. Any context but NMI.
+ */
+void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector);
+
+/* The same for superblocks that are in @mapping, the cache of @dev. Any context but NMI. */
+void owner_see_cached(struct owner_dev *dev, struct address_space *mapping);
+
+/* What @super, FS_SUPER_BYTES of a stored superblock of that kind, says of @dev; NULL: nothing. */
+void owner_enter_super(struct owner_dev *dev, enum fs_kind kind, const void *super);
 
 /*
  * The regular file on the disk of @watch that a read into @folio brings into the page
@@ -61,10 +98,10 @@ u64 owner_fs_end(const struct owner_watch *watch);
 struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
 
 /*
- * Has btrfs this disk mounted? False until owner_learn() has seen how it claims disks, on kernels
- * that do not tell of it otherwise (compat.h).
+ * Has btrfs @dev mounted? False until it is seen how btrfs claims disks, on kernels that do not
+ * tell of it otherwise (compat.h).
  */
-bool owner_is_btrfs(const struct owner_watch *watch);
+bool owner_is_btrfs(const struct owner_dev *dev);
 
 /*
  * Learn from a read how btrfs claims its device. When btrfs mounts a disk, it first reads its trees

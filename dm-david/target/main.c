@@ -27,6 +27,7 @@
 
 #include <linux/module.h>
 #include "../compat/compat.h"
+#include "../owner/stack.h"
 #include "grow.h"
 #include "message.h"
 #include "options.h"
@@ -258,7 +259,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "Not enough memory for checksums or exact data";
 		goto bad;
 	}
-	d->owners.bdev = dm_disk(md)->part0;
+	d->owners.disk.bdev = dm_disk(md)->part0;
 	d->owners.raw = &store->raw;
 	if (d->classify == CLASSIFY_IMPLICIT || d->classify == CLASSIFY_AUTO) {
 		d->implicit = implicit_create(d);
@@ -476,6 +477,7 @@ static int __init david_init(void)
 static void __exit david_exit(void)
 {
 	dm_unregister_target(&david_target);
+	stack_exit();
 	david_ctl_exit();
 }
 

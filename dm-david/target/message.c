@@ -6,6 +6,7 @@
 #include "../compat/compat.h"
 #include "../io/david.h"
 #include "../io/implicit.h"
+#include "../owner/stack.h"
 
 int check_model_only(const struct david *d, char **error)
 {
@@ -145,13 +146,17 @@ static int raw_message(struct david *d, unsigned int argc, char **argv, char *re
 	return r;
 }
 
-#define MESSAGES "stats, mode MODE, content KIND, files SUFFIXES, raw ..."
+#define MESSAGES "stats, stack, mode MODE, content KIND, files SUFFIXES, raw ..."
 
 int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		  unsigned int maxlen)
 {
 	if (argc == 1 && !strcmp(argv[0], "stats")) {
 		print_stats(ti->private, result, maxlen);
+		return 1;
+	}
+	if (argc == 1 && !strcmp(argv[0], "stack")) {
+		stack_print(&((struct david *)ti->private)->owners, result, maxlen);
 		return 1;
 	}
 	if (argc == 2 && !strcmp(argv[0], "mode"))

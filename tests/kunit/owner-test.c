@@ -26,6 +26,11 @@ static bool compat_btrfs_copies(void)
 char *david_plant;
 #endif
 
+/* Nobody listens. */
+void stack_want(struct block_device *bdev)
+{
+}
+
 /* There are no rules. */
 bool raw_has_file(const struct raw *raw, struct inode *inode)
 {
@@ -47,7 +52,7 @@ struct world {
 static enum david_evidence evidence_of(struct world *world)
 {
 	owner_cache_init(&world->cache);
-	return owner_evidence(&world->watch, &world->cache, world->page);
+	return owner_evidence(&world->watch, &world->watch.disk, &world->cache, world->page);
 }
 
 static void set_mapping(struct world *world, void *mapping)
@@ -75,8 +80,8 @@ static int owner_init(struct kunit *test)
 	world->inode.i_ino = 1000;
 	world->mapping.host = &world->inode;
 	world->bdev.bd_holder = &world->type;
-	world->watch.bdev = &world->bdev;
-	world->watch.btrfs_holder = &world->type;
+	world->watch.disk.bdev = &world->bdev;
+	world->watch.disk.btrfs_holder = &world->type;
 	world->watch.raw = &world->raw;
 	test->priv = world;
 	return 0;
@@ -100,6 +105,23 @@ static void an_anonymous_page_is_data_while_the_disk_is_mounted(struct kunit *te
 	KUNIT_EXPECT_EQ(test, evidence_of(world), DAVID_EV_ANON);
 	world->bdev.bd_holder = NULL;
 	KUNIT_EXPECT_EQ(test, evidence_of(world), DAVID_EV_UNMOUNTED);
+}
+
+/* Layers may have dropped REQ_SWAP by the time the page is here. */
+static void a_page_of_swapped_memory_is_kept(struct kunit *test)
+{
+	struct world *world = test->priv;
+	struct folio *folio = page_folio(world->page);
+
+	make_anonymous(world);
+	folio_set_swapbacked(folio);
+	folio_set_swapcache(folio);
+	if (folio_test_swapcache(folio))
+		KUNIT_EXPECT_EQ(test, evidence_of(world), DAVID_EV_UNOWNED);
+	else
+		kunit_skip(test, "this kernel does not swap");
+	folio_clear_swapcache(folio);
+	folio_clear_swapbacked(folio);
 }
 
 /* From 6.2 on a slab has numbers of its own where other pages have their mapping. */
@@ -137,6 +159,7 @@ static void a_directorys_page_is_none_of_a_files(struct kunit *test)
 
 static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(an_anonymous_page_is_data_while_the_disk_is_mounted),
+	KUNIT_CASE(a_page_of_swapped_memory_is_kept),
 	KUNIT_CASE(a_slab_belongs_to_nobody_whatever_stands_in_it),
 	KUNIT_CASE(a_page_without_a_mapping_belongs_to_nobody),
 	KUNIT_CASE(a_directorys_page_is_none_of_a_files),

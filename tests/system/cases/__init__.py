@@ -44,6 +44,7 @@ LAYERS = (
     "lvm",
     "upkeep",
     "stacked",
+    "seenthrough",
     "randomlives",
 )
 VIRTUAL = ("vtime",)  # for the virtual clock only

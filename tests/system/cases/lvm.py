@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from helpers.guest import SCRATCH, dm, mounted, run
+from helpers.guest import mounted, run
 from helpers.layouts import at_work
+from helpers.lvmtool import GROUP, lvm, volume
 from helpers.units import GIB
 from helpers.victim import (
     MODES,
@@ -24,23 +25,6 @@ from helpers.victim import (
     tree,
     wait_until,
 )
-
-GROUP = "group"
-CONFIG = """
-devices {{ dir="/dev" scan=["/dev"] use_devicesfile=0 obtain_device_list_from_udev=0
-  external_device_info_source="none" multipath_component_detection=0 md_component_detection=0
-  filter=["a|^/dev/mapper/victim$|","a|^/dev/mapper/second$|","r|.*|"] }}
-global {{ locking_dir="{0}" use_lvmpolld=0 event_activation=0 umask=077 }}
-activation {{ udev_sync=0 udev_rules=0 verify_udev_operations=1 monitoring=0 reserved_stack=64 }}
-allocation {{ wipe_signatures_when_zeroing_new_lvs=1 }}
-backup {{ backup=0 archive=0 backup_dir="{0}" archive_dir="{0}" }}
-"""
-
-
-def lvm(command: str, *words: str) -> str:
-    where = SCRATCH / "lvm"
-    where.mkdir(parents=True, exist_ok=True)
-    return run("lvm", command, "--config", CONFIG.format(where), "-y", *words)
 
 
 def mirrored() -> bool:
@@ -59,11 +43,6 @@ def group(mode: str) -> Iterator[tuple[str, str]]:
             yield first, second
         finally:
             lvm("vgchange", "-an", GROUP)
-
-
-def volume(name: str) -> str:
-    dm.make_node(f"{GROUP}-{name}")
-    return f"/dev/mapper/{GROUP}-{name}"
 
 
 @in_modes(*MODES)

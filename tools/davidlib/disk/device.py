@@ -324,6 +324,7 @@ def list_devices(_args: argparse.Namespace) -> int:
 def show_stats(args: argparse.Namespace) -> int:
     need_root("stats")
     figures = stats.as_dict(stats.fetch(args.name))
+    figures["mounted_above"] = stats.mounted_above(args.name)
     print(json.dumps(figures, indent=2) if args.json else stats.as_text(figures))
     return 0
 

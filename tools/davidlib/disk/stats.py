@@ -320,6 +320,15 @@ def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str
                 row(f"< {format_time(1000 << bucket)}", str(counts[0]), str(counts[1]))
 
 
+def mounted_above(name: str) -> list[dict[str, str]]:
+    """Devices that lie on the disk, and have written there while a file system had them mounted."""
+    said = dm.run("dmsetup", "message", name, "0", "stack").stdout
+    return [
+        {"device": dm.device_node(number), "file_system": kind}
+        for number, kind in (line.split() for line in said.splitlines())
+    ]
+
+
 def as_text(stats: dict[str, Any]) -> str:
     """The table that `david stats` prints."""
     block = stats["block_size"]
@@ -363,6 +372,10 @@ def as_text(stats: dict[str, Any]) -> str:
     for name, count in stats["evidence"].items():
         if count:
             row(name, str(count), EVIDENCE_MEANS.get(name, ""))
+    if above := stats.get("mounted_above"):
+        lines.append("seen through layers")
+        for device in above:
+            row(device["file_system"], device["device"])
     lines.append("target now")
     for name, count in stats["blocks"].items():
         row(name, str(count), f"blocks in {stats['ranges'][name]} ranges, {format_size(count * block)}")

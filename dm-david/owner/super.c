@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What superblocks say of the file system that lies on a device: see owner.h. */
+#include "owner.h"
+
+#include <linux/bio.h>
+#include <linux/highmem.h>
+#include <linux/pagemap.h>
+#include "../store/csum.h"
+
+/* btrfs's superblock: fs/btrfs/fs.h, struct btrfs_super_block. fs_end() looks at its magic. */
+#define BTRFS_SECTOR_AT	0x90
+#define BTRFS_TYPE_AT	0xc4
+
+static enum owner_csum csum_type_of(const u8 *super)
+{
+	__le32 sector;
+	__le16 type;
+
+	memcpy(&sector, super + BTRFS_SECTOR_AT, sizeof(sector));
+	memcpy(&type, super + BTRFS_TYPE_AT, sizeof(type));
+	return type || le32_to_cpu(sector) != CSUM_UNIT ? OWNER_CSUM_OTHER : OWNER_CSUM_OURS;
+}
+
+void owner_enter_super(struct owner_dev *dev, enum fs_kind kind, const void *super)
+{
+	u64 end = super ? fs_end(kind, super) : 0;
+
+	WRITE_ONCE(dev->fs_end[kind], end);
+	if (kind == FSEND_BTRFS && end)
+		WRITE_ONCE(dev->csum_type, csum_type_of(super));
+}
+
+void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector)
+{
+	sector_t end = sector + bio_sectors(bio);
+	u8 super[FS_SUPER_BYTES], *to;
+	struct bvec_iter iter, it;
+	struct bio_vec bv;
+	enum fs_kind kind;
+	u32 at;
+
+	for (kind = 0; kind < FSEND_KINDS; kind++) {
+		at = fs_super_sector(kind);
+		if (at < sector || at >= end)
+			continue;
+		iter = bio->bi_iter;
+		bio_advance_iter(bio, &iter, (at - sector) << SECTOR_SHIFT);
+		iter.bi_size = FS_SUPER_BYTES;
+		to = super;
+		__bio_for_each_segment(bv, bio, it, iter) {
+			memcpy_from_bvec(to, &bv);
+			to += bv.bv_len;
+		}
+		owner_enter_super(dev, kind, super);
+	}
+}
+
+void owner_see_cached(struct owner_dev *dev, struct address_space *mapping)
+{
+	struct folio *folio;
+	enum fs_kind kind;
+	loff_t at;
+	void *p;
+
+	for (kind = 0; kind < FSEND_KINDS; kind++) {
+		at = (loff_t)fs_super_sector(kind) << SECTOR_SHIFT;
+		folio = filemap_get_folio(mapping, at >> PAGE_SHIFT);
+		if (IS_ERR_OR_NULL(folio))
+			continue;
+		if (folio_test_uptodate(folio)) {
+			p = kmap_local_folio(folio, offset_in_folio(folio, at));
+			owner_enter_super(dev, kind, p);
+			kunmap_local(p);
+		}
+		folio_put(folio);
+	}
+}

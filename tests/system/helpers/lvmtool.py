@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+"""lvm2 with a configuration of its own, which sees the fake disks only."""
+
+from __future__ import annotations
+
+from helpers.guest import SCRATCH, dm, run
+
+GROUP = "group"
+CONFIG = """
+devices {{ dir="/dev" scan=["/dev"] use_devicesfile=0 obtain_device_list_from_udev=0
+  external_device_info_source="none" multipath_component_detection=0 md_component_detection=0
+  filter=["a|^/dev/mapper/victim$|","a|^/dev/mapper/second$|","r|.*|"] }}
+global {{ locking_dir="{0}" use_lvmpolld=0 event_activation=0 umask=077 }}
+activation {{ udev_sync=0 udev_rules=0 verify_udev_operations=1 monitoring=0 reserved_stack=64 }}
+allocation {{ wipe_signatures_when_zeroing_new_lvs=1 }}
+backup {{ backup=0 archive=0 backup_dir="{0}" archive_dir="{0}" }}
+"""
+
+
+def lvm(command: str, *words: str) -> str:
+    where = SCRATCH / "lvm"
+    where.mkdir(parents=True, exist_ok=True)
+    return run("lvm", command, "--config", CONFIG.format(where), "-y", *words)
+
+
+def volume(name: str) -> str:
+    dm.make_node(f"{GROUP}-{name}")
+    return f"/dev/mapper/{GROUP}-{name}"
