@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
+import stat
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from helpers.guest import Failed, loop_disk, mapped, run
 FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
 SECTOR, PAGE = 512, 4096
 MAGIC = 0x6A736677736872
+BLKFLSBUF = 0x1261
 
 
 @dataclass
@@ -41,6 +44,9 @@ def mark(name: str, text: str) -> None:
 
 def count(log: str | Path) -> int:
     with open(log, "rb") as file:
+        # The log was written past the page cache, which may still have what udev read before.
+        if stat.S_ISBLK(os.fstat(file.fileno()).st_mode):
+            fcntl.ioctl(file, BLKFLSBUF, 0)
         magic, version, number, size = struct.unpack("<QQQL", file.read(28))
     if magic != MAGIC or version != 1 or size != SECTOR:
         raise Failed(f"{log} is no log of dm-log-writes")
