@@ -24,7 +24,7 @@ GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
 GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
-GROUPS += ("plan", "requestway", "arrays")
+GROUPS += ("plan", "requestway", "arrays", "seenthrough")
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
 UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays")
 # Where asked for by name:
@@ -44,7 +44,6 @@ LAYERS = (
     "lvm",
     "upkeep",
     "stacked",
-    "seenthrough",
     "randomlives",
 )
 VIRTUAL = ("vtime",)  # for the virtual clock only

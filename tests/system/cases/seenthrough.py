@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import random
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from helpers.filesystems import whole_check
@@ -195,10 +196,10 @@ def look_at(fs: str, device: str, expected: list[str]) -> None:
         assert not wrong, wrong[:20]
 
 
-def lives(layer: str, fs: str) -> None:
+def lives(layer: str, place: Callable[[Stack], str], fs: str) -> None:
     with ExitStack() as exits:
         stack = Stack(exits)
-        device = globals()[f"on_{layer}"](stack)
+        device = place(stack)
         make(fs, device)
         with mounted(device, fs) as top:
             populate(top, "old", 60)  # what is heard first is kept
@@ -221,20 +222,31 @@ def lives(layer: str, fs: str) -> None:
         look_at(fs, device, expected)
 
 
-def cases_of(layer: str) -> None:
+def cases_of(place: Callable[[Stack], str]) -> None:
+    layer = place.__name__.removeprefix("on_")
     for fs in KINDS:
 
         def one(fs: str = fs) -> None:
-            lives(layer, fs)
+            lives(layer, place, fs)
 
         one.__name__ = f"data_of_{fs}_on_{layer}_is_dropped"
         one.__module__ = __name__
         globals()[one.__name__] = case(one, full=fs != "ext4" and layer not in SHORT)
 
 
-for name in list(globals()):
-    if name.startswith("on_"):
-        cases_of(name.removeprefix("on_"))
+for place in (
+    on_partition,
+    on_a_volume_in_pieces,
+    on_a_striped_volume,
+    on_raid0,
+    on_raid1,
+    on_raid10,
+    on_raid10_of_far_copies,
+    on_raid0_of_partitions,
+    on_a_volume_on_raid1,
+    on_a_volume_on_raid0_of_raid1,
+):
+    cases_of(place)
 
 
 def image(path: str) -> list[str]:
