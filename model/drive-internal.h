@@ -33,17 +33,17 @@ struct drive {
 	const struct profile *profile;
 	struct media media;
 	struct cache *cache;
-	struct write_buffer *writes;	/* NULL: what is dirty is in the cache's segments, */
-	u64 dirty;			/* so many sectors */
+	struct write_buffer *writes;	/* NULL: dirty data is in the cache's segments */
+	u64 dirty;			/* dirty sectors in the cache's segments */
 	struct readahead readahead;
 	struct destage destage;
 	u64 clock;			/* time until which the above two have been worked out */
-	u64 media_free;			/* time when the mechanics are, but for the above two */
-	u64 decoded;			/* time when the last command was */
-	u64 bus_free;			/* time when the bus is */
+	u64 media_free;			/* time when the mechanics are free but for those two */
+	u64 decoded;			/* time when the last command was decoded */
+	u64 bus_free;			/* time when the bus is free */
 	u64 last_end;			/* of a command */
 	u64 last_write;			/* the sector after the last write */
-	u64 pressed;			/* time since when the write buffer is */
+	u64 pressed;			/* time since when the write buffer has been pressed */
 	bool wrote;			/* the last command was a write */
 };
 
@@ -129,7 +129,7 @@ static inline void drive_stretch(struct drive *drive, struct media_pass *pass,
 
 /* Read on behind @segment, from @time on, up to sector @limit. */
 void readahead_start(struct drive *drive, struct segment *segment, u64 limit, u64 time);
-/* A stream came back after something else: much of what follows is worth a wait for the next. */
+/* A stream came back after another command: read readahead_stream sectors before that may stop. */
 void readahead_secure(struct drive *drive);
 void readahead_advance(struct drive *drive, u64 now);
 /* Go on to @limit, if that is further. */
@@ -153,7 +153,7 @@ void drive_fill_blocks(struct drive *drive, struct media_pass *pass);
 void destage_advance(struct drive *drive, u64 now);
 /* Write all that is dirty, from @now on; media_free is then its end. */
 void destage_all(struct drive *drive, u64 now);
-/* The mechanics are free from @now on, and need not wait for more idle time. */
+/* Begin to write @segment at @now. The mechanics are free, and no more idle time is needed. */
 void destage_start(struct drive *drive, struct segment *segment, u64 now);
 /* Write the segment that has begun, or else that to be written next, if there is one. */
 void destage_one(struct drive *drive, u64 now);
@@ -161,7 +161,10 @@ void destage_one(struct drive *drive, u64 now);
 void destage_some(struct drive *drive, u64 now);
 /* Finish what has begun, and write what is dirty of these sectors. */
 void destage_overlap(struct drive *drive, u64 sector, u64 sectors, u64 now);
-/* Finish what has begun, of a run of the write buffer its track; media_free is then its end. */
+/*
+ * Finish the write that has begun. In the write buffer that is only its track. media_free is then
+ * the end.
+ */
 void destage_finish(struct drive *drive);
 /* Write @segment's dirty sectors, from @now on, until no more than @left of them are left. */
 void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64 now);

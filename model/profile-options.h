@@ -55,10 +55,10 @@ struct profile_option {
 extern const struct profile_option profile_options[];
 extern const unsigned int profile_nr_options;
 
-/* Places in the table of those that are stored each in its own way */
+/* The first entries of the table: the parameters that are lists */
 enum { ITEM_ZONE, ITEM_SEEK, ITEM_SLIP, ITEM_REMAP, ITEM_NR };
 
-/* Units of @kind, from the largest on; the last has no name. */
+/* Units of @kind, largest first. The last has the name "": a number without a unit. */
 const struct option_unit *profile_units(enum option_kind kind);
 
 /* Where things stand in the text. */

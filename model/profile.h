@@ -29,7 +29,7 @@ enum profile_readahead {
 	READAHEAD_NONE,
 	READAHEAD_TRACK = 1,	/* to the end of the track */
 	READAHEAD_CYLINDER = 2,	/* to the end of the cylinder */
-	READAHEAD_MAX = 3,	/* readahead_max sectors past the request */
+	READAHEAD_MAX = 3,	/* readahead_max sectors past the request; 0: all of the segment */
 	READAHEAD_TRACK_NEXT = 4, /* to the end of the track, through the next if sequential */
 };
 
@@ -172,7 +172,7 @@ struct profile {
 	u32 ncq_depth;			/* 1: none */
 	u64 ncq_age_limit;		/* a command that waited longer goes first */
 	u32 ncq_rotation;		/* thousandths of the rotation that the choice knows */
-	u32 ncq_rotation_stream;	/* of that, if another command goes on with this one */
+	u32 ncq_rotation_stream;	/* share of that, if another command continues this one */
 
 	/* The host's request queue, which the replica queue copies */
 	u32 nr_requests;		/* for each direction */
@@ -201,8 +201,8 @@ int profile_parse(struct profile *profile, const char *text, size_t len,
 		  struct profile_error *error);
 
 /*
- * Print the one-word form, which has no blanks and parses to the same struct,
- * as snprintf() does.
+ * Print the one-word form. It has no blanks, and parsing it gives the same struct. Returns what
+ * snprintf() would.
  */
 size_t profile_print(const struct profile *profile, char *buf, size_t size);
 

@@ -2,17 +2,15 @@
 /*
  * Which squashed blocks have their checksum kept (csum.h):
  *	CSUM_OFF	none
- *	CSUM_AUTO	those of a btrfs that has this disk, or a device on it (stack.h), seen by
- *			page owner, with crc32c and sectors of 4 KiB; with other checksums its
- *			data is kept.
- *			Without page owners (classify=implicit) the classifier knows whose data
- *			a write is; then each request carries the answer (struct implied), so
- *			that no other's write can change it
+ *	CSUM_AUTO	those of a btrfs mounted on this disk, or on a device on it (stack.h). Page
+ *			owners tell. It must have crc32c and sectors of 4 KiB; otherwise its data
+ *			is kept. With classify=implicit the classifier tells instead. Its answer
+ *			travels with the request (struct implied), so no other write can change it
  *	CSUM_ON		all
  *
- * With CSUM_ON a write that is not made of units shows that the file system's sectors lie across
- * ours (a partition at sector 63): no checksum here is any of its own, and all is kept from then
- * on.
+ * With CSUM_ON a write that is not made of units shows that the file system's sectors do not begin
+ * where our units do (a partition at sector 63). Our checksums are then not its checksums. From
+ * then on all is kept.
  */
 #ifndef DM_DAVID_CSUM_POLICY_H
 #define DM_DAVID_CSUM_POLICY_H
@@ -47,13 +45,16 @@ enum csum_policy {
 	CSUM_UNKNOWN,		/* csum_policy_fetch() finds out */
 };
 
-/* In ctr, after csum_create()'s arguments are known: set up d->csum, d->owners for it. */
+/* In ctr, once the table line is parsed: set watch_btrfs and may_have_csums of d->owners. */
 void csum_policy_init(struct david *d);
 
-/* @bio would be squashed: data that lies across our units tells that. Any context. */
+/* @bio would be squashed. With CSUM_ON, note if it is not made of whole units. Any context. */
 void csum_policy_watch(struct david *d, const struct bio *bio);
 
-/* For whatever is written to @top. What a request carries comes on top of CSUM_IGNORE. */
+/*
+ * The policy for a write to @top. If it is CSUM_IGNORE, the request itself (struct implied) may
+ * still ask for CSUM_KEEP.
+ */
 enum csum_policy csum_policy(const struct david *d, const struct owner_top *top);
 
 /* @want for csum_policy_fetch(), after CSUM_UNKNOWN: the superblock. */

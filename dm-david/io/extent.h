@@ -19,8 +19,8 @@ struct owner_top;
 void extent_open(struct david *d);
 
 /*
- * Is @end, a sector of the target, behind the file system that has @top mounted? Any context but
- * NMI.
+ * Does a write that ends at sector @end of the target go past the end of the file system on @top?
+ * True if that end is not known. Any context but NMI.
  */
 bool extent_behind(const struct david *d, const struct owner_top *top, sector_t end);
 

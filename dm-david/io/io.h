@@ -15,10 +15,10 @@
  * request of one piece map.c calls them itself. What fails, is deferred or has ended goes back to
  * request.c: io_fail(), defer_for_csum(), io_put().
  *
- * Locking: a request holds its range lock (base/rangelock.h) from its first piece to its end, but
- * for writes that are done at once, and reads without I/O in a store without checksums. All other
- * state of a request is its own; only @pending and @status are shared with the ends of its child
- * bios.
+ * Locking: a request holds its range lock (base/rangelock.h) from its first piece to its end. Two
+ * kinds take none: writes that are done at once, and reads without I/O in a store without
+ * checksums. All other state of a request is its own; only @pending and @status are shared with
+ * the ends of its child bios.
  *
  * Sleeping: a submitter sleeps only for the modelled queue (map_timed()); a worker may sleep for
  * memory and for room in the log. So functions below sleep only with io->in_worker.
@@ -65,14 +65,15 @@ struct david_io {
 	};
 	struct owner_cache owners;
 	struct owner_top top;		/* of a write */
-	struct implied implied;		/* what the request says itself */
+	struct implied implied;		/* what the classifier says of its sectors */
 	sector_t first;			/* of the request: implied counts from there */
-	atomic_t pending;	/* child bios, a checksum fetch, and one while being served */
+	/* Child bios and checksum fetches under way, and one while the request is served */
+	atomic_t pending;
 	blk_status_t status;
 	u8 at_end;
 	bool remapped;	/* the clone itself went to the backing device */
 	bool in_worker;		/* not in its submitter's context any more */
-	bool wants_worker;	/* its submitter must not sleep, and the backing device may */
+	bool wants_worker;	/* came with REQ_NOWAIT, a worker must go on: begin_nowait() */
 	union {
 		struct timed timed;	/* with a profile only, as the next */
 		struct {
@@ -226,8 +227,8 @@ void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *c
 /*
  * Find a destination for @piece->block, for @piece->blocks at most. If the block is stored, it is
  * the old one. Else allocate, and reserve the table update with @gfp. Cuts @piece down to one run.
- * Without room the request fails; but an evictable piece may be squashed instead: then this returns
- * SERVED_FAILED, and io->status is as it was. Takes store->lock. Sleeps if @gfp may.
+ * Without room the request fails. Not so for an evictable piece: this returns SERVED_FAILED, and
+ * io->status is as it was; the caller may squash the piece. Takes store->lock. Sleeps if @gfp may.
  */
 enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp);
 /* A new piece was written: enter it, or on error free its destination. store->lock is held. */

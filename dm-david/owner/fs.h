@@ -20,7 +20,7 @@ struct owner_fs {
 	enum fs_kind kind;		/* for fsend.h */
 	/* Does @inode hold metadata, though it may look like a regular file? NULL: never. */
 	bool (*is_internal)(const struct inode *inode);
-	/* A page's mapping may differ from its neighbour's: no page's evidence is reused. */
+	/* A page may name a file without being in its page cache: each is looked at alone. */
 	bool has_foreign_pages;
 	/* Programs write quota files as files; the kernel reads them past the page cache. */
 	bool has_quota_files;

@@ -7,8 +7,8 @@
  * the explicit notification of David (FAST 2011, section 3.2), and needs no
  * change of the kernel. Pages that belong to nobody, or to a process, say
  * nothing by themselves: mkfs.xfs, xfs_repair and guests write metadata from
- * such pages. They count as data only while this host has the disk mounted,
- * since then nobody but the file system writes metadata, from pages of its own.
+ * such pages. They count as data only while this host has the disk mounted.
+ * Then only the file system writes metadata, and from pages of its own.
  */
 #ifndef DM_DAVID_OWNER_H
 #define DM_DAVID_OWNER_H
@@ -39,7 +39,7 @@ struct owner_dev {
 /* Where a request was sent before layers passed it on. */
 struct owner_top {
 	struct owner_dev *dev;		/* the fake disk itself, or a device that lies on it */
-	u64 offset;			/* a sector of the target and this: the sector of @dev */
+	u64 offset;			/* added to a sector of the target: the sector of @dev */
 	bool is_aligned;		/* 4 KiB units of @dev are units of the fake disk */
 };
 
@@ -50,7 +50,7 @@ struct owner_watch {
 	struct owner_dev disk;		/* the fake disk itself */
 	bool watch_btrfs;		/* a btrfs on this disk sets @may_have_csums */
 	bool may_have_csums;		/* data may need its checksums kept: csum-policy.h */
-	const struct raw *raw;		/* RAW rules: data that is kept all the same */
+	const struct raw *raw;		/* RAW rules: which data is kept nevertheless */
 	struct owner_dev *seen[OWNER_SEEN];	/* the first devices on it that wrote */
 };
 
@@ -80,26 +80,29 @@ bool owner_has_mounted(struct owner_dev *dev, struct bio *bio);
 u64 owner_fs_end(const struct owner_dev *dev);
 
 /*
- * The bytes of @bio are written at @sector of @dev, which is before FS_SUPERS_END: remember what
- * superblocks among them say. Any context but NMI.
+ * @bio is a write at @sector of @dev, below FS_SUPERS_END. Remember what the superblocks in it say.
+ * Any context but NMI.
  */
 void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector);
 
 /* The same for superblocks that are in @mapping, the cache of @dev. Any context but NMI. */
 void owner_see_cached(struct owner_dev *dev, struct address_space *mapping);
 
-/* What @super, FS_SUPER_BYTES of a stored superblock of that kind, says of @dev; NULL: nothing. */
+/*
+ * Remember what a stored superblock of @kind says of @dev. @super has FS_SUPER_BYTES of it. With
+ * NULL none is stored, and the end is forgotten.
+ */
 void owner_enter_super(struct owner_dev *dev, enum fs_kind kind, const void *super);
 
 /*
- * The regular file on the disk of @watch that a read into @folio brings into the page
- * cache, or NULL if it is no such read. The caller is in an RCU read-side section.
+ * If a read into @folio fills the page cache of a regular file on @watch's disk, return its inode.
+ * Otherwise NULL. The caller is in an RCU read-side section.
  */
 struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
 
 /*
- * Has btrfs @dev mounted? False until it is seen how btrfs claims disks, on kernels that do not
- * tell of it otherwise (compat.h).
+ * Has btrfs @dev mounted? Some kernels do not tell (compat.h). There it is false until a read or a
+ * write has shown how btrfs claims disks.
  */
 bool owner_is_btrfs(const struct owner_dev *dev);
 

@@ -9,14 +9,16 @@
  * first sent to, and to the sector there. Evidence is then the same as for a whole disk: what
  * the file system that has that device mounted writes there (owner.h).
  *
- * A trail is of one request, and of now. No table of who lies on whom can be out of date: if a
- * volume is moved away, its requests lead elsewhere. Layers that copy, encrypt or compute leave
- * no trail, or pages of their own, which nobody owns. What has no trail is kept.
+ * A trail belongs to one request. There is no table of which device lies on which, so none can be
+ * out of date: if a volume is moved away, its requests lead elsewhere. A layer that copies,
+ * encrypts or computes leaves no trail, or sends pages of its own. Nobody owns such pages. What
+ * has no trail is kept.
  *
- * Parity needs the bytes of all members to restore those of one. So requests to an array with
- * parity, which may lend its members the file's own pages (skip_copy), have no trail.
+ * Parity needs the bytes of all members to restore those of one. With skip_copy, md may write the
+ * file's own pages to the members. So requests to an array with parity get no trail.
  *
- * Locking: a trail's bucket has a spin lock, devices are found under RCU. No lock is of all disks.
+ * Locking: each bucket of trails has a spin lock; requests of any disks may share a bucket. Devices
+ * are found under RCU. One global spin lock is taken only for a device that is not known yet.
  */
 #ifndef DM_DAVID_STACK_H
 #define DM_DAVID_STACK_H
@@ -24,7 +26,7 @@
 #include <linux/jump_label.h>
 #include "owner.h"
 
-/* The trace point is heard: some fake disk was seen to be held by no file system. */
+/* True once the trace point is heard: something other than a file system holds a fake disk. */
 DECLARE_STATIC_KEY_FALSE(stack_is_watched);
 
 /* No target is left. Sleeps. */
@@ -38,9 +40,8 @@ void stack_want(struct block_device *bdev);
 
 /*
  * @bio has reached the fake disk of @watch. If a trail leads to a device that was mounted when the
- * request was sent there, sets @top to that device. @top holds the fake disk itself, and where
- * @bio lies there is to be in the bio still: call it before bi_sector is changed. Any context but
- * NMI.
+ * request was sent there, sets @top to that device. On entry @top names the fake disk itself. Call
+ * this before bi_sector is changed. Any context but NMI.
  */
 void stack_find(struct owner_watch *watch, const struct bio *bio, struct owner_top *top);
 

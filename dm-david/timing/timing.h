@@ -14,8 +14,9 @@
  *   model-only		Requests go to the backing device as they are. The model runs
  *			beside it at real arrival times. Both response times are reported.
  *
- * One hrtimer is set for the model's next event; nothing polls. Its callback delivers, outside of
- * the lock, what is due, in the order of modelled completion, first in first out for equal times.
+ * One hrtimer is set for the model's next event; nothing polls. Its callback delivers what is due,
+ * outside of the lock. The order is that of modelled completion; equal times go first in, first
+ * out.
  * Only that callback delivers requests that waited for the model, so none overtakes another. A
  * request that the store finished too late is delivered by whoever finished it. The statistics
  * count how much later than modelled each request was delivered.
