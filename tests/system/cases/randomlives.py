@@ -13,8 +13,8 @@ COUNT, EPISODES = 60, 2
 
 @case(complaints=".", planted=True)
 def a_planted_bug_is_found_by_random_lives() -> None:
-    """Pages that nobody owns are data: then xfs loses its buffers, and every layer what it copies."""
-    for name in ("xfs", "xfs-tools", "btrfs"):
+    """Pages that nobody owns are data: then a mirror loses what it copies."""
+    for name in ("ext4-mirror", "xfs-mirror"):
         with planted("unowned"), must_fail():
             references = trials.References(None, COUNT, EPISODES)
             found = trials.one(name, "auto", 1, COUNT, EPISODES, references)
