@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "../dm-david/lib/portable-alloc.h"
 #include "cache.h"
 
 struct cache *cache_create(const struct profile *profile, gfp_t gfp)
@@ -79,7 +80,7 @@ struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends)
 {
 	struct segment *segment, *ends = NULL;
 
-	if (!*region_of(cache, sector >> cache->region_shift))
+	if (!cache_is_near(cache, sector))
 		return NULL;
 	for (segment = cache->segments; segment < cache->segments + cache->nr; segment++) {
 		if (sector > segment->end || sector < segment->start ||

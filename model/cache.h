@@ -41,6 +41,12 @@ struct cache *cache_create(const struct profile *profile, gfp_t gfp);
 void cache_destroy(struct cache *cache);
 size_t cache_bytes(const struct cache *cache);
 
+/* May a segment have @sector, or end there? */
+static inline bool cache_is_near(const struct cache *cache, u64 sector)
+{
+	return cache->regions[(sector >> cache->region_shift) % CACHE_BUCKETS];
+}
+
 /* The segment in which @sector is a hit or, with @or_ends, which ends there. NULL: none. */
 struct segment *cache_find(struct cache *cache, u64 sector, bool or_ends);
 

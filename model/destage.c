@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writing dirty segments to the media behind the host's back: once the drive has
- * been idle for the profile's time, or at once where the room is needed. What has
- * begun is finished.
+ * Writing dirty segments to the media after the host's write is done: when the drive has been idle
+ * for the profile's time, or at once where the room is needed. What has begun is finished.
  */
 #include "drive-internal.h"
 
@@ -70,7 +69,7 @@ static u64 unfinished(const struct drive *drive)
 	return drive->writes && segment->end == drive->last_write ? rest : 0;
 }
 
-/* As far as it goes at once, but for what can wait. */
+/* Write the run's next stretch, without what can wait. */
 static void advance_run(struct drive *drive)
 {
 	const struct segment *segment = drive->destage.segment;
@@ -102,15 +101,13 @@ void destage_finish(struct drive *drive)
 		destage_segment(drive, drive->destage.segment, 0, 0);
 }
 
-struct segment *destage_choose(struct drive *drive, u64 now)
+static noinline struct segment *nearest_segment(struct drive *drive, u64 now)
 {
 	struct segment *segment, *best = NULL;
 	u64 seek, wait, best_time = 0;
 	struct place place;
 	u32 i;
 
-	if (drive->writes)
-		return write_buffer_nearest(drive->writes, &drive->media, now);
 	for (i = 0; drive->dirty && i < drive->cache->nr; i++) {
 		segment = &drive->cache->segments[i];
 		if (!segment->dirty)
@@ -123,6 +120,13 @@ struct segment *destage_choose(struct drive *drive, u64 now)
 		}
 	}
 	return best;
+}
+
+struct segment *destage_choose(struct drive *drive, u64 now)
+{
+	if (drive->writes)
+		return write_buffer_nearest(drive->writes, &drive->media, now);
+	return nearest_segment(drive, now);
 }
 
 void destage_one(struct drive *drive, u64 now)

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The engine: requests into the queue, commands from the queue into the drive's
- * window, one command after another under the heads.
+ * The engine of Linux 2.6.23 with its one queue; nvme.c and blk-mq.c have those of other hosts.
  *
- * There are two kinds of events, the end of the command that the drive serves and
- * the unplug timer, in this order when they fall together. Every entry point first
- * lets all events happen up to its own time, each with the clock at the event's
- * time. So nothing depends on when the caller comes by.
+ * Requests enter the queue. Commands go from the queue into the drive's window. The
+ * drive serves one of the window's commands after another.
+ *
+ * A drive without an arm has no window: it serves all commands that it has.
+ *
+ * There are two kinds of events: the end of a command that the drive serves, and the unplug
+ * timer. At the same time they come in this order. Every entry point first processes all events up
+ * to its own time, each with the clock at the event's time. So a late call changes nothing.
  */
-#include "planted.h"
+#include "../dm-david/lib/portable-alloc.h"
+#include "blk-mq.h"
+#include "nvme.h"
 #include "queue.h"
+#include "window.h"
 
 /* Linux 2.6.23, block/ll_rw_blk.c: BLK_BATCH_TIME */
 #define BATCH_TIME	(20ULL * 1000 * 1000)
 
 #define NEVER		U64_MAX
 
-struct request_list {
-	struct disk_request *first, *last;
-};
-
 struct disk {
 	const struct profile *profile;
-	struct drive *drive;
+	struct nvme *nvme;		/* host = nvme: nothing else is used */
+	struct blk_mq *mq;		/* host = blk-mq: the same */
 	struct queue queue;
 	u64 now;
 	u64 seq;
@@ -35,20 +38,7 @@ struct disk {
 
 	u64 unplug_at;			/* NEVER: not plugged */
 
-	/* The drive */
-	struct disk_command *active;	/* under the heads, until */
-	u64 busy_until;
-	struct drive_parts parts;	/* of it */
-	struct disk_command **window;	/* in the drive and not active, in order of dispatch */
-	u32 nr_window;
-	u64 batch;			/* those that came by then go first */
-	struct {
-		u64 since;		/* when the arm came to where it is */
-		u64 sectors;		/* that it has read or written there, */
-		u64 end;		/* up to this one */
-		u8 op;
-	} turn;
-
+	struct window window;
 	struct request_list done;
 };
 
@@ -60,18 +50,24 @@ struct disk *disk_create(const struct profile *profile, gfp_t gfp)
 		return NULL;
 	disk->profile = profile;
 	disk->unplug_at = NEVER;
+	if (profile->host == HOST_NVME) {
+		disk->nvme = nvme_create(profile, gfp);
+		if (!disk->nvme)
+			goto free_disk;
+		return disk;
+	}
+	if (profile->host == HOST_BLK_MQ) {
+		disk->mq = blk_mq_create(profile, gfp);
+		if (!disk->mq)
+			goto free_disk;
+		return disk;
+	}
 	if (queue_init(&disk->queue, profile, gfp))
 		goto free_disk;
-	disk->window = kvcalloc(profile->ncq_depth, sizeof(*disk->window), gfp);
-	if (!disk->window)
+	if (window_init(&disk->window, profile, gfp))
 		goto exit_queue;
-	disk->drive = drive_create(profile, gfp);
-	if (!disk->drive)
-		goto free_window;
 	return disk;
 
-free_window:
-	kvfree(disk->window);
 exit_queue:
 	queue_exit(&disk->queue);
 free_disk:
@@ -83,272 +79,57 @@ void disk_destroy(struct disk *disk)
 {
 	if (!disk)
 		return;
-	drive_destroy(disk->drive);
-	kvfree(disk->window);
-	queue_exit(&disk->queue);
+	if (disk->nvme) {
+		nvme_destroy(disk->nvme);
+	} else if (disk->mq) {
+		blk_mq_destroy(disk->mq);
+	} else {
+		window_exit(&disk->window);
+		queue_exit(&disk->queue);
+	}
 	kvfree(disk);
 }
 
 size_t disk_bytes(const struct disk *disk)
 {
-	return sizeof(*disk) + queue_bytes(&disk->queue) + drive_bytes(disk->drive) +
-	       disk->profile->ncq_depth * sizeof(*disk->window);
+	if (disk->nvme)
+		return sizeof(*disk) + nvme_bytes(disk->nvme);
+	if (disk->mq)
+		return sizeof(*disk) + blk_mq_bytes(disk->mq);
+	return sizeof(*disk) + queue_bytes(&disk->queue) + window_bytes(&disk->window);
 }
 
-static void append(struct request_list *list, struct disk_request *request)
+static void dispatch_flush(struct disk *disk)
 {
-	request->next = NULL;
-	if (list->last)
-		list->last->next = request;
-	else
-		list->first = request;
-	list->last = request;
-}
+	struct disk_command *command = queue_next_flush(&disk->queue);
 
-static struct disk_request *pop(struct request_list *list)
-{
-	struct disk_request *request = list->first;
-
-	list->first = request->next;
-	if (!list->first)
-		list->last = NULL;
-	return request;
-}
-
-/* The drive */
-
-static struct drive_command as_drive_command(const struct disk_command *command)
-{
-	return (struct drive_command) {
-		.sector = command->sector,
-		.sectors = command->sectors,
-		.op = command->op,
-		.flags = command->flags,
-		.arrived = command->dispatch,
-		.stream = command->followed,
-	};
-}
-
-static bool follows(const struct disk_command *command, const struct disk_command *other)
-{
-	return command->op == other->op && command->sector == other->sector + other->sectors;
-}
-
-static void link(struct disk_command *one, struct disk_command *other, int change)
-{
-	if (follows(one, other)) {
-		one->follows += change;
-		other->followed += change;
-	}
-	if (follows(other, one)) {
-		other->follows += change;
-		one->followed += change;
-	}
+	command_dispatched(command, disk->now);
+	window_send_flush(&disk->window, command, disk->now);
 }
 
 /*
- * Commands that lie one behind the other go in one pass of the head, from the first on: begun
- * with a later one, each of those before it would cost a revolution.
- */
-static void window_add(struct disk *disk, struct disk_command *command)
-{
-	u32 i;
-
-	command->follows = 0;
-	command->followed = 0;
-	for (i = 0; i < disk->nr_window; i++)
-		link(command, disk->window[i], 1);
-	disk->window[disk->nr_window++] = command;
-}
-
-static struct disk_command *window_take(struct disk *disk, u32 i)
-{
-	struct disk_command *command = disk->window[i];
-
-	if (--disk->nr_window > i)
-		memmove(&disk->window[i], &disk->window[i + 1],
-			(disk->nr_window - i) * sizeof(*disk->window));
-	for (i = 0; i < disk->nr_window; i++)
-		link(command, disk->window[i], -1);
-	return command;
-}
-
-/* Does @command go on where the arm is? */
-static bool goes_on(const struct disk *disk, const struct disk_command *command)
-{
-	return command->op == disk->turn.op && command->sector == disk->turn.end;
-}
-
-#define NONE	U32_MAX
-
-/* Of what needs the arm, as places in the window; NONE if there is none such. */
-struct choice {
-	u32 on;			/* goes on where the arm is */
-	u32 nearest;
-	u64 time;		/* of that */
-	u32 write;		/* waited longest for room in the buffer */
-	u32 first;		/* of all these, waited longest */
-	bool stream;		/* a stream's writes wait for room */
-};
-
-/*
- * What there is to choose from: @old came no later than disk->batch, @recent came later.
- * Returns what needs no arm, NONE if there is none such.
- */
-static u32 look(const struct disk *disk, struct choice *old, struct choice *recent)
-{
-	u32 i, hit = NONE;
-
-	*old = (struct choice) { .on = NONE, .nearest = NONE, .time = NEVER, .write = NONE,
-				 .first = NONE };
-	*recent = *old;
-	for (i = 0; i < disk->nr_window; i++) {
-		const struct drive_command command = as_drive_command(disk->window[i]);
-		struct choice *choice = command.arrived <= disk->batch ? old : recent;
-		u64 time;
-
-		if (disk->window[i]->follows && !MODEL_PLANTED(order))
-			continue;
-		time = drive_access_time(disk->drive, &command, disk->now);
-		if (!time && (command.op == DISK_WRITE || !goes_on(disk, disk->window[i]) ||
-			      MODEL_PLANTED(order))) {
-			hit = min(hit, i);
-			continue;
-		}
-		choice->first = min(choice->first, i);
-		if (time == DRIVE_NO_ROOM) {
-			choice->write = min(choice->write, i);
-			choice->stream |= disk->window[i]->followed;
-		} else if (goes_on(disk, disk->window[i]) && !MODEL_PLANTED(order)) {
-			choice->on = min(choice->on, i);
-		} else if (time < choice->time) {
-			choice->time = time;
-			choice->nearest = i;
-		}
-	}
-	return hit;
-}
-
-/* A stream's turn: what it had asked for when that began, and as much as is read ahead of one. */
-static bool turn_is_over(const struct disk *disk, const struct disk_command *command)
-{
-	return command->dispatch > disk->turn.since &&
-	       disk->turn.sectors >= max(disk->profile->readahead_stream,
-					 2 * disk->profile->max_sectors);
-}
-
-/*
- * Which of the window comes next: what waited too long; what needs no arm; what goes on where
- * the arm is; the nearest. Nothing is to starve beside a stream: then those that wait all come
- * before those that come later; so do reads and writes that wait for room in the buffer. Beside a
- * stream of these all go in order of arrival: a Toshiba P300 gives a random reader, a reader and a
- * writer as many requests each. Returns whether it needs the arm.
- */
-static bool ncq_choose(struct disk *disk, u32 *which)
-{
-	struct choice old, recent, *choice;
-	u32 hit;
-
-	*which = 0;		/* dispatched first, waited longest */
-	if (disk->nr_window == 1 ||
-	    disk->now - disk->window[0]->dispatch > disk->profile->ncq_age_limit)
-		return true;
-	hit = look(disk, &old, &recent);
-	if (hit != NONE) {
-		*which = hit;
-		return false;
-	}
-	choice = &old;
-	if (old.first == NONE) {
-		choice = &recent;
-		if (recent.write != NONE && min(recent.on, recent.nearest) != NONE)
-			disk->batch = disk->now;
-	}
-	if (choice->on == NONE && choice->stream)
-		*which = choice->first;
-	else if (choice->on == NONE)
-		*which = choice->nearest != NONE ? choice->nearest : choice->write;
-	else if (turn_is_over(disk, disk->window[choice->on]) &&
-		 disk->window[0]->dispatch <= disk->turn.since)
-		disk->batch = disk->turn.since;		/* window[0] comes first */
-	else
-		*which = choice->on;
-	return true;
-}
-
-static void take_turn(struct disk *disk, const struct disk_command *command)
-{
-	/* A gap that is read through ends no turn. Where nobody waits, the next one begins. */
-	if (command->op != disk->turn.op ||
-	    command->sector - disk->turn.end > disk->profile->readahead_stream ||
-	    turn_is_over(disk, command)) {
-		disk->turn.since = disk->now;
-		disk->turn.sectors = 0;
-	}
-	disk->turn.op = command->op;
-	disk->turn.end = command->sector + command->sectors;
-	disk->turn.sectors += command->sectors;
-}
-
-static void serve(struct disk *disk, struct disk_command *command)
-{
-	const struct drive_command to_drive = as_drive_command(command);
-
-	disk->active = command;
-	disk->busy_until = drive_serve(disk->drive, &to_drive, disk->now, &disk->parts);
-}
-
-static void serve_next(struct disk *disk)
-{
-	struct disk_command *command;
-	bool arm;
-	u32 i;
-
-	if (disk->active || !disk->nr_window)
-		return;
-	arm = ncq_choose(disk, &i);
-	command = window_take(disk, i);
-	if (arm)
-		take_turn(disk, command);
-	serve(disk, command);
-}
-
-static void mark_dispatched(struct disk *disk, struct disk_command *command)
-{
-	struct disk_request *request;
-
-	command->dispatch = disk->now;
-	for (request = command->first; request; request = request->next)
-		request->dispatch = min(request->dispatch, disk->now);
-	if (command->part)
-		command->part->dispatch = min(command->part->dispatch, disk->now);
-}
-
-/*
- * Fill the window, and keep the drive busy. A flush is not queued by the drive: it
- * waits for what the drive has got, and nothing goes with it.
+ * Fill the window, and keep the drive busy. The drive does not queue a flush. So a flush waits
+ * until the drive has no other command, and none follows before its end.
  */
 static void dispatch(struct disk *disk)
 {
 	struct disk_command *command;
 
-	if (disk->active && disk->active->op == DISK_FLUSH)
+	if (window_flushes(&disk->window))
 		return;
 	while (disk->unplug_at == NEVER && queue_ready(&disk->queue) &&
-	       disk->nr_window + !!disk->active < disk->profile->ncq_depth) {
+	       window_used(&disk->window) < disk->profile->ncq_depth) {
 		if (disk->queue.flushes.first) {
-			if (disk->nr_window || disk->active)
+			if (window_used(&disk->window))
 				break;
-			command = queue_next_flush(&disk->queue);
-			mark_dispatched(disk, command);
-			serve(disk, command);
+			dispatch_flush(disk);
 			return;
 		}
 		command = queue_next(&disk->queue, disk->now);
-		mark_dispatched(disk, command);
-		window_add(disk, command);
+		command_dispatched(command, disk->now);
+		window_send(&disk->window, command, disk->now);
 	}
-	serve_next(disk);
+	window_start(&disk->window, disk->now);
 }
 
 static void unplug(struct disk *disk)
@@ -369,9 +150,9 @@ static bool flush_fits(struct disk *disk, struct disk_request *request)
 }
 
 /*
- * Make commands of as much of @request as there are slots for. The first slot was
- * given by disk_enter(). For the others the target's host would have waited with no
- * batching left to it, so they are to be had below the limit only.
+ * Make commands of as much of @request as there are slots for. disk_enter() gave the first slot.
+ * For the others the target's host would have waited without batching. So they are free only below
+ * the limit.
  */
 static bool place(struct disk *disk, struct disk_request *request)
 {
@@ -408,7 +189,7 @@ static bool behind(const struct disk *disk, const struct disk_request *request)
 	return false;
 }
 
-/* A slot was freed: those that wait for one come first, in order. */
+/* A slot is free: requests that wait for one get it first, in order of arrival. */
 static void place_pending(struct disk *disk)
 {
 	bool progress;
@@ -420,16 +201,13 @@ static void place_pending(struct disk *disk)
 			struct request_list *pending = &disk->pending[direction];
 
 			while (pending->first && !behind(disk, pending->first)) {
-				struct disk_request *request = pop(pending);
+				struct disk_request *request = request_list_pop(pending);
 
 				if (place(disk, request)) {
 					progress = true;
 					continue;
 				}
-				request->next = pending->first;
-				pending->first = request;
-				if (!request->next)
-					pending->last = request;
+				request_list_push(pending, request);
 				break;
 			}
 		}
@@ -439,7 +217,7 @@ static void place_pending(struct disk *disk)
 /* Commands that are in the host's queue, not in the drive. */
 static u32 waiting(const struct disk *disk)
 {
-	return disk->count[0] + disk->count[1] - disk->nr_window - !!disk->active;
+	return disk->count[0] + disk->count[1] - window_used(&disk->window);
 }
 
 static void update_full(struct disk *disk, unsigned int direction)
@@ -450,29 +228,12 @@ static void update_full(struct disk *disk, unsigned int direction)
 
 /* Events */
 
-static void finish_request(struct disk *disk, struct disk_request *request)
+static void finish_command(struct disk *disk, struct disk_command *command)
 {
-	request->parts = disk->parts;
-	request->completion = disk->now;
-	if (--request->commands || request->left)
-		return;
-	append(&disk->done, request);
-}
-
-static void finish_command(struct disk *disk)
-{
-	struct disk_command *command = disk->active;
 	unsigned int direction = direction_of(command->op);
-	struct disk_request *request, *next;
 
-	for (request = command->first; request; request = next) {
-		next = request->next;
-		finish_request(disk, request);
-	}
-	if (command->part)
-		finish_request(disk, command->part);
+	command_ended(command, &disk->window.parts, disk->now, &disk->done);
 	queue_complete(&disk->queue, command);
-	disk->active = NULL;
 	disk->count[direction]--;
 	update_full(disk, direction);
 	if (disk->pending[DISK_READ].first || disk->pending[DISK_WRITE].first)
@@ -482,19 +243,23 @@ static void finish_command(struct disk *disk)
 
 static u64 next_event(const struct disk *disk)
 {
-	return min(disk->active ? disk->busy_until : NEVER, disk->unplug_at);
+	return min(window_next_event(&disk->window), disk->unplug_at);
 }
 
 static noinline void run_events(struct disk *disk, u64 now)
 {
+	struct disk_command *command;
 	u64 next;
 
 	while ((next = next_event(disk)) <= now && next != NEVER) {
 		disk->now = next;
-		if (disk->active && disk->busy_until == next)
-			finish_command(disk);
-		else
+		if (window_next_event(&disk->window) > next) {
 			unplug(disk);
+			continue;
+		}
+		command = window_advance(&disk->window, next);
+		if (command)
+			finish_command(disk, command);
 	}
 }
 
@@ -550,10 +315,14 @@ static bool let_in(struct disk *disk, struct disk_submitter *who, unsigned int d
 
 bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now)
 {
+	if (disk->nvme)
+		return nvme_enter(disk->nvme, who, op, now);
+	if (disk->mq)
+		return blk_mq_enter(disk->mq, who, op, now);
 	run(disk, now);
 	if (let_in(disk, who, direction_of(op)))
 		return true;
-	unplug(disk);	/* it waits: no use in collecting more */
+	unplug(disk);	/* a submitter waits */
 	return false;
 }
 
@@ -562,6 +331,10 @@ u32 disk_wakeups(const struct disk *disk, enum disk_op op)
 	unsigned int direction = direction_of(op);
 	u32 used = disk->count[direction] + disk->woken[direction];
 
+	if (disk->nvme)
+		return nvme_wakeups(disk->nvme);
+	if (disk->mq)
+		return blk_mq_wakeups(disk->mq);
 	if (disk->pending[direction].first || used >= disk->profile->nr_requests)
 		return 0;
 	return disk->profile->nr_requests - used;
@@ -571,12 +344,31 @@ void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 {
 	unsigned int direction = direction_of(op);
 
+	if (disk->nvme) {
+		nvme_woken(disk->nvme, who, op, now);
+		return;
+	}
+	if (disk->mq) {
+		blk_mq_woken(disk->mq, who, op, now);
+		return;
+	}
 	run(disk, now);
 	start_batch(disk, who, direction);
 	if (!who->woken[direction]) {
 		who->woken[direction] = true;
 		disk->woken[direction]++;
 	}
+}
+
+bool disk_merges(struct disk *disk, const struct disk_request *request, u64 now)
+{
+	return disk->mq && blk_mq_merges(disk->mq, request, now);
+}
+
+void disk_unplug(struct disk *disk, struct disk_plug *plug, bool sleeps, u64 now)
+{
+	if (disk->mq)
+		blk_mq_unplug(disk->mq, plug, sleeps, now);
 }
 
 void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
@@ -586,6 +378,14 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 	bool now_please = request->flags & DISK_SYNC || request->op == DISK_FLUSH;
 	u32 before;
 
+	if (disk->nvme) {
+		nvme_submit(disk->nvme, request, now);
+		return;
+	}
+	if (disk->mq) {
+		blk_mq_submit(disk->mq, request, now);
+		return;
+	}
 	run(disk, now);
 	request->arrival = disk->now;
 	request->dispatch = NEVER;
@@ -596,12 +396,12 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 	if (!request->sectors && request->op != DISK_FLUSH) {	/* nothing to do */
 		request->completion = disk->now;
 		request->dispatch = disk->now;
-		append(&disk->done, request);
+		request_list_append(&disk->done, request);
 		return;
 	}
 	before = waiting(disk);
 	if (pending->first || behind(disk, request) || !place(disk, request))
-		append(pending, request);
+		request_list_append(pending, request);
 	update_full(disk, direction);	/* it may have been merged, and left the slot unused */
 	if (!before && disk->profile->plug_time)
 		disk->unplug_at = disk->now + disk->profile->plug_time;
@@ -612,6 +412,10 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 
 u64 disk_next_event(const struct disk *disk)
 {
+	if (disk->nvme)
+		return nvme_next_event(disk->nvme);
+	if (disk->mq)
+		return blk_mq_next_event(disk->mq);
 	return disk->done.first ? disk->done.first->completion : next_event(disk);
 }
 
@@ -619,8 +423,40 @@ struct disk_request *disk_advance(struct disk *disk, u64 now)
 {
 	struct disk_request *done;
 
+	if (disk->nvme)
+		return nvme_advance(disk->nvme, now);
+	if (disk->mq)
+		return blk_mq_advance(disk->mq, now);
 	run(disk, now);
 	done = disk->done.first;
 	disk->done = (struct request_list){ };
 	return done;
+}
+
+static struct solid *solid_of(const struct disk *disk)
+{
+	if (disk->nvme)
+		return nvme_solid(disk->nvme);
+	return disk->mq ? blk_mq_solid(disk->mq) : disk->window.solid;
+}
+
+void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now)
+{
+	if (disk->nvme) {
+		nvme_trim(disk->nvme, sector, sectors, now);
+	} else if (disk->mq) {
+		blk_mq_trim(disk->mq, sector, sectors, now);
+	} else if (disk->window.solid) {
+		run(disk, now);
+		solid_trim(disk->window.solid, sector, sectors, now);
+	}
+}
+
+bool disk_solid_figures(const struct disk *disk, struct solid_figures *figures)
+{
+	const struct solid *solid = solid_of(disk);
+
+	if (solid)
+		solid_figures(solid, figures);
+	return solid;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The modelled disk: the host's request queue in front of a drive. It is a discrete-event engine.
- * The kernel's timer and the simulator both drive it.
+ * In the kernel requests and a timer call it, in the simulator a loop.
  *
  *	disk_enter()        may a submitter add a request now?
  *	disk_submit()       a request arrives in the queue
@@ -9,8 +9,8 @@
  *	disk_advance()      process all events until now
  *
  * Each event has its own time, even if disk_advance() is called late. So the same requests at the
- * same times give the same completions, to the nanosecond. Time never runs backwards: no call has
- * an earlier time than a call before it.
+ * same times give the same completions, to the nanosecond. The caller's time never runs backwards:
+ * it gives no call an earlier time than a call before.
  *
  * No locks: the caller has one for the disk. Nothing allocates after disk_create(). The caller
  * allocates requests, and commands come from a fixed pool.
@@ -23,6 +23,21 @@
 struct disk;
 struct disk_command;
 
+/* A list of the disk's commands. Zeroed: empty. */
+struct command_list {
+	struct disk_command *first, *last;
+};
+
+/*
+ * What a task submits between blk_start_plug() and blk_finish_plug() waits here, with
+ * host = blk-mq. The caller has one for each task that plugs, zeroed at first, and calls
+ * disk_unplug() when the task unplugs or sleeps.
+ */
+struct disk_plug {
+	struct command_list list;
+	u32 nr;
+};
+
 /* A request of the host. The modelled host splits and merges requests into commands. */
 struct disk_request {
 	/* Set by the caller before disk_submit(). */
@@ -30,6 +45,8 @@ struct disk_request {
 	u32 sectors;			/* any number; 0 with DISK_FLUSH */
 	u8 op;				/* enum disk_op */
 	u8 flags;			/* DISK_FUA, DISK_SYNC */
+	u16 cpu;			/* that it is submitted on; only host = blk-mq asks */
+	struct disk_plug *plug;		/* of its task; NULL: it does not plug */
 
 	/* The result, valid when disk_advance() has returned the request. Times in ns. */
 	u64 arrival;
@@ -46,6 +63,7 @@ struct disk_request {
 
 /* A process that submits requests: the state of its batching. Zeroed at first. */
 struct disk_submitter {
+	u16 cpu;			/* set by the caller, as disk_request's */
 	u32 batch[2];			/* requests that it may still add to a full queue */
 	u64 batch_until;		/* time when that privilege ends */
 	bool woken[2];			/* it was woken, and has not entered yet */
@@ -66,13 +84,29 @@ bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 u32 disk_wakeups(const struct disk *disk, enum disk_op op);
 
 /*
- * Wake @who, which waited, and give it the batching privilege. It uses one of disk_wakeups() until
- * it calls disk_enter(), which it must do. If disk_enter() refuses it again, it waits as a new one.
+ * Wake @who, which waited, and give it the batching privilege. From now on one of disk_wakeups() is
+ * taken by @who, until it calls disk_enter(). It must call that. If disk_enter() refuses it again,
+ * it waits like one that was never woken.
  */
 void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now);
 
-/* @request arrives at @now. disk_enter() must have admitted it. */
+/*
+ * Does @request need no room, as it would be merged with one that waits? Ask before disk_enter().
+ * Linux 2.6 gives a request room first: false.
+ */
+bool disk_merges(struct disk *disk, const struct disk_request *request, u64 now);
+
+/* @request arrives at @now. disk_merges() or disk_enter() must have admitted it. */
 void disk_submit(struct disk *disk, struct disk_request *request, u64 now);
+
+/* The task that has @plug unplugs; @sleeps: as it goes to sleep. @plug is empty then. */
+void disk_unplug(struct disk *disk, struct disk_plug *plug, bool sleeps, u64 now);
+
+/* What is at these sectors is of no use any more. Takes no time, and means nothing to a disk. */
+void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now);
+
+/* False: the drive is a disk, and has none. */
+bool disk_solid_figures(const struct disk *disk, struct solid_figures *figures);
 
 /* The time of the next event; U64_MAX: none without another request. */
 u64 disk_next_event(const struct disk *disk);

@@ -31,6 +31,7 @@ struct destage {
 
 struct drive {
 	const struct profile *profile;
+	struct solid *solid;		/* of no disk: it is all that there is */
 	struct media media;
 	struct cache *cache;
 	struct write_buffer *writes;	/* NULL: dirty data is in the cache's segments */
@@ -52,7 +53,6 @@ struct command {
 	u64 sectors;
 	u64 begin;			/* time when the electronics begin to decode it */
 	u64 now;			/* time when the one before ended */
-	bool stream;
 	bool fua;
 	struct drive_parts parts;	/* overhead, seek, rotation, hit; the rest is transfer */
 };
@@ -104,6 +104,9 @@ struct read_plan {
 /* The same plan chooses between commands and serves the one chosen. */
 void read_plan(const struct drive *drive, const struct command *cmd, struct read_plan *plan);
 
+/* Is it clear that none of a read is in the buffer or on its way there? Then that is its plan. */
+bool read_is_far(const struct drive *drive, u64 sector, u64 sectors);
+
 /* When the head comes to @sector, if all else is given up for it at @ready; @wait is rotation. */
 u64 when_under_head(const struct drive *drive, u64 sector, u64 ready, u64 *wait);
 
@@ -147,7 +150,15 @@ void readahead_stop(struct drive *drive, u64 now);
  * Part of a physical block cannot be written. The drive reads those at the ends of @pass that
  * are written in part and not in the buffer, and comes back a revolution later.
  */
-void drive_fill_blocks(struct drive *drive, struct media_pass *pass);
+void drive_fill_parts(struct drive *drive, struct media_pass *pass);
+
+static inline void drive_fill_blocks(struct drive *drive, struct media_pass *pass)
+{
+	u32 block = drive->profile->physical_block / 512;
+
+	if ((pass->sector | (pass->sector + pass->left)) & (block - 1))
+		drive_fill_parts(drive, pass);
+}
 
 /* Begin to write what is due before @now, and finish what has begun before. */
 void destage_advance(struct drive *drive, u64 now);

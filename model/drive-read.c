@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a read is served: from the buffer, from what read-ahead is about to bring, or
- * from the media, with the bus overlapping the media as far as it can.
+ * How a read is served: from the buffer, from what read-ahead is about to bring, or from the media.
+ * The bus overlaps the media as far as it can.
  */
 #include "drive-internal.h"
 
@@ -100,7 +100,7 @@ static u64 readahead_limit(struct drive *drive, const struct segment *segment,
 	return min(limit, profile->sectors);
 }
 
-/* The host has all before @end. Data to be written stay. */
+/* The host has all sectors before @end. Sectors that are still to be written stay. */
 static void drop_requested(const struct drive *drive, struct segment *segment, u64 end)
 {
 	segment->asked = max(segment->asked, end);
@@ -132,14 +132,22 @@ static bool coming(const struct drive *drive, u64 sector)
 	return sector < ra->pass.sector + ra->pass.left && !MODEL_PLANTED(gap);
 }
 
-/* The run that has all of a read, be it the one that is being written. */
-static struct segment *in_write_buffer(const struct drive *drive, const struct command *cmd)
+/* The run that has all of a read. It may be the one that is being written. */
+static struct segment *in_write_buffer(const struct drive *drive, u64 sector, u64 sectors)
 {
 	struct segment *segment = drive->destage.segment;
 
-	if (segment && cmd->sector >= segment->start && cmd->sector + cmd->sectors <= segment->end)
+	if (segment && sector >= segment->start && sector + sectors <= segment->end)
 		return segment;
-	return write_buffer_find(drive->writes, cmd->sector, cmd->sectors);
+	return drive->writes->runs.nr ? write_buffer_find(drive->writes, sector, sectors) : NULL;
+}
+
+bool read_is_far(const struct drive *drive, u64 sector, u64 sectors)
+{
+	if (cache_is_near(drive->cache, sector) || coming(drive, sector))
+		return false;
+	return !drive->writes || !drive->profile->read_hits_on_write_data ||
+	       !in_write_buffer(drive, sector, sectors);
 }
 
 void read_plan(const struct drive *drive, const struct command *cmd, struct read_plan *plan)
@@ -149,7 +157,7 @@ void read_plan(const struct drive *drive, const struct command *cmd, struct read
 	struct segment *segment = NULL;
 
 	if (drive->writes && drive->profile->read_hits_on_write_data)
-		segment = in_write_buffer(drive, cmd);
+		segment = in_write_buffer(drive, cmd->sector, cmd->sectors);
 	if (!segment && drive->profile->read_cache)
 		segment = cache_find(drive->cache, cmd->sector, true);
 	plan->segment = segment;
@@ -171,7 +179,7 @@ void read_plan(const struct drive *drive, const struct command *cmd, struct read
 	if (!coming(drive, from))
 		return;
 	when = readahead_time(drive, from);
-	/* Unless the head could be there sooner by another way. */
+	/* A seek may get there sooner than read-ahead. */
 	if (from != drive->readahead.segment->end &&
 	    when > when_under_head(drive, from, plan->ready, &rotation))
 		return;
@@ -242,7 +250,7 @@ static void keep(struct drive *drive, struct command *cmd, struct segment *segme
 	cache_use(drive->cache, segment);
 	limit = readahead_limit(drive, segment, cmd);
 	if (transfer->wrapped && limit > end) {
-		/* On the way round the rest of the track came past. */
+		/* The head passed the rest of the track before it came to the read's beginning. */
 		struct place place;
 		u64 track_end;
 

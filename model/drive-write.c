@@ -6,9 +6,9 @@
 #include "drive-internal.h"
 
 /*
- * How many sectors of a write must have arrived before the first goes to the media: all of
- * them, or as many as the buffer takes. A drive that disconnects before the data come
- * begins with some, which is what DiskSim has, too.
+ * How many sectors of a write must have arrived before the first goes to the media: all of them, or
+ * as many as the buffer takes. A drive that disconnects before the data come begins with some. So
+ * does DiskSim's.
  */
 static u64 write_ahead(const struct profile *profile, u64 sectors)
 {
@@ -18,9 +18,8 @@ static u64 write_ahead(const struct profile *profile, u64 sectors)
 }
 
 /*
- * The segment that takes a write of the buffer: the one whose data it goes on with, or
- * another, for which something may have to be written out from @ready on before the bus
- * can @start.
+ * The segment that takes a write of the buffer: the one whose data it continues, or another one.
+ * For that, dirty data may have to be written out from @ready on. Then the bus @starts later.
  */
 static struct segment *find_room(struct drive *drive, const struct command *cmd, u64 ready,
 				 u64 *start)
@@ -45,7 +44,7 @@ static struct segment *find_room(struct drive *drive, const struct command *cmd,
 	return segment;
 }
 
-/* The arm came for room. It stays for as much as a stream's turn, as it would for reads. */
+/* The arm came to make room. It writes on for a stream's turn, as it reads on for one. */
 static void write_turn(struct drive *drive, u64 ready)
 {
 	while (drive->destage.segment && drive->destage.written < drive->profile->readahead_stream)
@@ -87,7 +86,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 	start = max(ready + profile->data_preparation, drive->bus_free);
 	cmd->parts.hit = true;
 	cmd->parts.overhead += profile->data_preparation + profile->write_completion;
-	/* Room is made by writing, and what is being written may be what @cmd goes on with. */
+	/* Writing makes room. It may begin to write the run that @cmd continues. */
 	for (;;) {
 		on = drive_writes_on(drive, cmd);
 		known = !on && write_buffer_find(writes, cmd->sector, cmd->sectors);
@@ -119,7 +118,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 	return max(room, start + cmd->sectors * profile->bus_write) + profile->write_completion;
 }
 
-/* Into the buffer, and that is it for the host. */
+/* Into the buffer. For the host the write is done then. */
 static u64 write_hit(struct drive *drive, struct command *cmd)
 {
 	const struct profile *profile = drive->profile;

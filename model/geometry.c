@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "../dm-david/lib/portable-alloc.h"
 #include "geometry.h"
 
 /* What is the same for every sector of a zone. A unit is what has spares of its own. */
@@ -228,8 +229,8 @@ static u64 remapped(const struct geometry *geometry, const struct geometry_zone 
 }
 
 /* Fill in cylinder, head and slot of sector @in_track of track @track of the zone. */
-static void set_place(const struct geometry *geometry, struct place *place, u64 track,
-		      u32 in_track, u32 slips)
+static __always_inline void set_place(const struct geometry *geometry, struct place *place,
+				      u64 track, u32 in_track, u32 slips)
 {
 	const struct profile *profile = geometry->profile;
 	const struct profile_zone *zone = &profile->zones[place->zone];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "media.h"
-#include "seek.h"
 
 /* When in a revolution @slot begins to pass. */
 static u64 slot_time(const struct media *media, u32 slots, u64 slot)
@@ -13,18 +12,24 @@ u64 media_time(const struct media *media, u32 slots, u32 slot, u32 sectors)
 	return slot_time(media, slots, (u64)slot + sectors) - slot_time(media, slots, slot);
 }
 
+/* @due: when in a revolution @place begins to pass. */
+static inline void access(const struct media *media, const struct place *place, u64 due, bool write,
+			  u64 now, u64 not_before, u64 *seek, u64 *wait)
+{
+	u64 revolution = media->profile->revolution, ready, angle;
+	u32 distance = media_distance(media, place);
+
+	*seek = seek_reposition_in(media->profile, seek_step(media->seeks, distance), distance,
+				   place->head != media->head, write);
+	ready = max(now + *seek, not_before);
+	div64_u64_rem(ready, revolution, &angle);
+	*wait = ready - now - *seek + (due >= angle ? due - angle : due + revolution - angle);
+}
+
 void media_access(const struct media *media, const struct place *place, bool write, u64 now,
 		  u64 not_before, u64 *seek, u64 *wait)
 {
-	u64 revolution = media->profile->revolution, ready, angle, due;
-	u32 distance = place->cylinder > media->cylinder ? place->cylinder - media->cylinder :
-		       media->cylinder - place->cylinder;
-
-	*seek = seek_reposition(media->profile, distance, place->head != media->head, write);
-	ready = max(now + *seek, not_before);
-	div64_u64_rem(ready, revolution, &angle);
-	due = slot_time(media, place->slots, place->slot);
-	*wait = ready - now - *seek + (due >= angle ? due - angle : due + revolution - angle);
+	access(media, place, media_due(media, place), write, now, not_before, seek, wait);
 }
 
 /*
@@ -34,8 +39,11 @@ void media_access(const struct media *media, const struct place *place, bool wri
 static u64 data_time(const struct media_pass *pass, u32 sectors, u64 span)
 {
 	u64 first = pass->data + pass->data_time, last = pass->data + sectors * pass->data_time;
-	u64 ahead = span - div_u64(span, sectors);
+	u64 ahead;
 
+	if (!pass->data_time)
+		return first;
+	ahead = span - div_u64(span, sectors);
 	return last > first + ahead ? last - ahead : first;
 }
 
@@ -43,16 +51,17 @@ void media_next_at(struct media *media, struct media_pass *pass, const struct pl
 		   struct media_stretch *stretch)
 {
 	u64 revolution = media->profile->revolution, span, not_before, rotation;
+	u64 due = media_due(media, place);
 
 	stretch->sector = pass->sector;
 	stretch->sectors = min_t(u64, place->run, pass->left);
 	stretch->late = 1;
-	span = media_time(media, place->slots, place->slot, stretch->sectors);
+	span = slot_time(media, place->slots, (u64)place->slot + stretch->sectors) - due;
 	not_before = max(pass->not_before, data_time(pass, stretch->sectors, span));
-	media_access(media, place, pass->write, pass->time, not_before, &stretch->seek,
-		     &stretch->wait);
+	access(media, place, due, pass->write, pass->time, not_before, &stretch->seek,
+	       &stretch->wait);
 	stretch->begin = pass->time + stretch->seek + stretch->wait;
-	stretch->first = stretch->begin + media_time(media, place->slots, place->slot, 1);
+	stretch->first = stretch->begin + slot_time(media, place->slots, place->slot + 1ULL) - due;
 	stretch->end = stretch->begin + span;
 	rotation = stretch->begin - max(pass->time + stretch->seek, not_before);
 	stretch->passed = min_t(u64, place->before,

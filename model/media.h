@@ -7,10 +7,12 @@
 #define DAVID_MODEL_MEDIA_H
 
 #include "geometry.h"
+#include "seek.h"
 
 struct media {
 	const struct profile *profile;
 	struct geometry *geometry;
+	struct seek_steps *seeks;
 	u32 cylinder;
 	u32 head;
 	u64 sector_time;	/* ns in which a sector of the track passes the head */
@@ -53,6 +55,19 @@ static inline void media_next(struct media *media, struct media_pass *pass,
 
 	geometry_find(media->geometry, pass->sector, &place);
 	media_next_at(media, pass, &place, stretch);
+}
+
+/* When in a revolution @place begins to pass. */
+static inline u64 media_due(const struct media *media, const struct place *place)
+{
+	return div_u64(place->slot * media->profile->revolution, place->slots);
+}
+
+/* Cylinders from the arm to @place. */
+static inline u32 media_distance(const struct media *media, const struct place *place)
+{
+	return place->cylinder > media->cylinder ? place->cylinder - media->cylinder :
+						   media->cylinder - place->cylinder;
 }
 
 /*

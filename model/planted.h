@@ -7,6 +7,14 @@
  *	gap	read-ahead ends when a command comes that does not follow on
  *	settle	a write's settle comes on top of each switch that the skews leave room for
  *	rotation	an array's parity moves the other way
+ *	gc	the fullest block of an SSD is collected
+ *	trim	an SSD's map keeps what was trimmed
+ *	suspend	a program goes on while its die reads
+ *	locked	every program of an SSD can be suspended
+ *	batch	mq-deadline's batches do not end
+ *	starved	mq-deadline lets reads go first for ever
+ *	front	mq-deadline does not merge to the front
+ *	lookahead	blk-mq takes nothing from the scheduler before there is a tag for it
  *	parity_read	an array's small write does not read the old parity
  */
 #ifndef DAVID_MODEL_PLANTED_H

@@ -8,16 +8,22 @@ struct check {
 	struct profile_error *error;
 };
 
-/* The line of a scalar parameter, or that of its stand-in when it was not given. */
-static u32 line_of(const struct check *check, const void *field)
+u32 profile_line(const struct profile *profile, const struct profile_lines *lines,
+		 const void *field)
 {
-	size_t offset = (const char *)field - (const char *)check->profile;
+	size_t offset = (const char *)field - (const char *)profile;
 	unsigned int i;
 
 	for (i = ITEM_NR; i < profile_nr_options; i++)
-		if (profile_options[i].offset == offset && check->lines->options[i])
-			return check->lines->options[i];
-	return 1;
+		if (profile_options[i].offset == offset && lines->options[i])
+			return lines->options[i];
+	return 0;
+}
+
+/* The line of a scalar parameter, or that of its stand-in when it was not given. */
+static u32 line_of(const struct check *check, const void *field)
+{
+	return profile_line(check->profile, check->lines, field) ?: 1;
 }
 
 static bool power_of_two(u32 n)
@@ -176,11 +182,75 @@ static int check_cache(const struct check *check)
 	return 0;
 }
 
+/* Units of flash, which are looked through at once for one to collect */
+#define MAX_UNITS	16384
+
+static int check_flash(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+
+	if (!power_of_two(profile->flash_page) || !power_of_two(profile->program_unit) ||
+	    profile->program_unit < profile->flash_page)
+		return profile_fail(check->error, line_of(check, &profile->program_unit),
+				    "program_unit and flash_page are powers of two, the first no less");
+	if (!power_of_two(profile->gc_unit) || profile->gc_unit < 8)
+		return profile_fail(check->error, line_of(check, &profile->gc_unit),
+				    "gc_unit is no power of two");
+	if (profile->raw_sectors < profile->sectors)
+		return profile_fail(check->error, line_of(check, &profile->raw_sectors),
+				    "raw_capacity is less than capacity");
+	if (profile->raw_sectors / MAX_UNITS > profile->gc_unit)
+		return profile_fail(check->error, line_of(check, &profile->gc_unit),
+				    "gc_unit divides raw_capacity into more than %d units",
+				    MAX_UNITS);
+	if (profile->sample && !power_of_two(profile->sample))
+		return profile_fail(check->error, line_of(check, &profile->sample),
+				    "sample is no power of two");
+	if (profile->channels > profile->dies)
+		return profile_fail(check->error, line_of(check, &profile->channels),
+				    "there are more channels than dies");
+	if (profile->write_buffer < profile->program_unit / 512)
+		return profile_fail(check->error, line_of(check, &profile->write_buffer),
+				    "write_buffer is less than program_unit");
+	if (profile->write_cache != WRITE_CACHE_OFF && profile->write_cache != WRITE_CACHE_BACK)
+		return profile_fail(check->error, line_of(check, &profile->write_cache),
+				    "write_cache of an SSD is off or back");
+	return 0;
+}
+
+/* Requests of all hardware queues, which are allocated at once */
+#define MAX_TAGS	16384
+
+static int check_host(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+	bool mq = profile->host == HOST_BLK_MQ, knows = profile->scheduler >= SCHEDULER_NONE;
+
+	if (profile->kind == DRIVE_DISK && profile->host == HOST_NVME)
+		return profile_fail(check->error, line_of(check, &profile->host),
+				    "host = nvme has no disk behind it");
+	if (mq != knows)
+		return profile_fail(check->error, line_of(check, &profile->scheduler),
+				    mq ? "blk-mq has the schedulers none and mq-deadline" :
+					 "this scheduler needs host = blk-mq");
+	if (mq && profile->hw_queues * max(profile->hw_depth, profile->nr_requests) > MAX_TAGS)
+		return profile_fail(check->error, line_of(check, &profile->hw_queues),
+				    "all hardware queues together have more than %d tags",
+				    MAX_TAGS);
+	return 0;
+}
+
 int profile_check(const struct profile *profile, const struct profile_lines *lines,
 		  struct profile_error *error)
 {
 	const struct check check = { .profile = profile, .lines = lines, .error = error };
 
+	if (check_host(&check))
+		return -EINVAL;
+	if (profile->kind == DRIVE_MEMORY)
+		return check_blocks(&check);
+	if (profile->kind == DRIVE_SSD)
+		return check_blocks(&check) ?: check_flash(&check);
 	return check_blocks(&check) ?: check_zones(&check) ?: check_seeks(&check) ?:
 	       check_remaps(&check) ?: check_cache(&check);
 }

@@ -2,8 +2,8 @@
 /*
  * Every parameter of a profile: name, kind, place, limits, value when it is not given.
  *
- * The limits keep the model's arithmetic within 64 bits, and a hostile profile from
- * costing more memory or time than a drive can have use for.
+ * The limits keep the model's arithmetic within 64 bits. They also bound the memory and the time
+ * that a hostile profile costs.
  */
 #include "profile-options.h"
 
@@ -17,19 +17,28 @@
 #define COLUMN(s, f)	.size = sizeof(((struct s *)0)->f), .offset = offsetof(struct s, f)
 #define FIELD(f)	COLUMN(profile, f)
 
-#define COUNT(n, f, l, m, p, h)							\
-	{ .name = n, .kind = OPTION_COUNT, FIELD(f), .least = l, .most = m, .preset = p, .help = h }
-#define SECTORS(n, f, l, m, p, h)						\
+#define COUNT(n, f, l, m, p, h, ...)							\
+	{ .name = n, .kind = OPTION_COUNT, FIELD(f), .least = l, .most = m, .preset = p,	\
+	  .help = h, __VA_ARGS__ }
+#define SECTORS(n, f, l, m, p, h, ...)						\
 	{ .name = n, .kind = OPTION_SECTORS, FIELD(f),				\
-	  .least = l, .most = m, .preset = p, .help = h }
-#define TIME(n, f, p, h)							\
-	{ .name = n, .kind = OPTION_TIME, FIELD(f), .most = LONGEST, .preset = p, .help = h }
-#define SHARE(n, f, p, h)							\
-	{ .name = n, .kind = OPTION_SHARE, FIELD(f), .most = 1000, .preset = p, .help = h }
-#define FLAG(n, f, p, h)							\
-	{ .name = n, .kind = OPTION_FLAG, FIELD(f), .most = 1, .preset = p, .help = h }
-#define CHOICE(n, f, c, p, h)							\
-	{ .name = n, .kind = OPTION_CHOICE, FIELD(f), .choices = c, .preset = p, .help = h }
+	  .least = l, .most = m, .preset = p, .help = h, \
+	  __VA_ARGS__ }
+#define TIME(n, f, p, h, ...)							\
+	{ .name = n, .kind = OPTION_TIME, FIELD(f), .most = LONGEST, .preset = p, .help = h, \
+	  __VA_ARGS__ }
+#define SHARE(n, f, p, h, ...)							\
+	{ .name = n, .kind = OPTION_SHARE, FIELD(f), .most = 1000, .preset = p, .help = h, \
+	  __VA_ARGS__ }
+#define FLAG(n, f, p, h, ...)							\
+	{ .name = n, .kind = OPTION_FLAG, FIELD(f), .most = 1, .preset = p, .help = h, \
+	  __VA_ARGS__ }
+#define RATE(n, f, l, p, h, ...)						\
+	{ .name = n, .kind = OPTION_RATE, FIELD(f), .least = l, .most = 1LL << 50,	\
+	  .preset = p, .help = h, __VA_ARGS__ }
+#define CHOICE(n, f, c, p, h, ...)							\
+	{ .name = n, .kind = OPTION_CHOICE, FIELD(f), .choices = c, .preset = p, .help = h, \
+	  __VA_ARGS__ }
 
 static const char *const sparing_names[] = {
 	[SPARING_NONE] = "none",
@@ -64,10 +73,54 @@ static const char *const scheduler_names[] = {
 	[SCHEDULER_FIFO] = "fifo",
 	[SCHEDULER_DEADLINE] = "deadline",
 	[SCHEDULER_CLOOK] = "clook",
+	[SCHEDULER_NONE] = "none",
+	[SCHEDULER_MQ_DEADLINE] = "mq-deadline",
 	NULL
 };
 
-/* DiskSim has it, and its files are taken; the model does not. */
+static const char *const scheduler_refused[] = {
+	"bfq", "goes by processes and their past, which the model does not have",
+	"kyber", "is not modelled",
+	NULL
+};
+
+static const char *const kind_names[] = {
+	[DRIVE_DISK] = "disk",
+	[DRIVE_SSD] = "ssd",
+	[DRIVE_MEMORY] = "memory",
+	NULL
+};
+
+static const char *const host_names[] = {
+	[HOST_LINUX_2_6_23] = "linux-2.6.23",
+	[HOST_NVME] = "nvme",
+	[HOST_BLK_MQ] = "blk-mq",
+	NULL
+};
+
+static const char *const gc_names[] = {
+	[GC_GREEDY] = "greedy",
+	[GC_FIFO] = "fifo",
+	[GC_CHOICES] = "choices",
+	[GC_COST_BENEFIT] = "cost-benefit",
+	NULL
+};
+
+static const char *const precondition_names[] = {
+	[PRECONDITION_FRESH] = "fresh",
+	[PRECONDITION_SEQUENTIAL] = "sequential",
+	[PRECONDITION_RANDOM] = "random",
+	NULL
+};
+
+/* Kinds of drives that have a parameter; without a word it is a disk's. */
+#define OF_SSD		.kinds = BIT(DRIVE_SSD)
+#define OF_MEMORY	.kinds = BIT(DRIVE_MEMORY)
+#define OF_SOLID	.kinds = BIT(DRIVE_SSD) | BIT(DRIVE_MEMORY)
+#define OF_CACHED	.kinds = BIT(DRIVE_DISK) | BIT(DRIVE_SSD)
+#define OF_ALL		.kinds = BIT(DRIVE_KIND_NR) - 1
+
+/* DiskSim has this parameter, and its files are imported. It has no effect on the model. */
 #define NO_EFFECT	"no effect: "
 
 #define MAX_HEADS	256
@@ -137,14 +190,16 @@ const struct profile_option profile_options[] = {
 	  .most = PROFILE_MAX_REMAPS, .columns = remap_columns,
 	  .help = "a defect that was replaced by another sector of the zone" },
 
-	{ .name = "name", .kind = OPTION_NAME, FIELD(name), .required = true,
+	{ .name = "name", .kind = OPTION_NAME, FIELD(name), .required = true, OF_ALL,
 	  .help = "of the drive: letters, digits, dots, dashes, underscores" },
 
-	{ .name = "capacity", .kind = OPTION_SECTORS, FIELD(sectors), .required = true,
+	CHOICE("kind", kind, kind_names, DRIVE_DISK, "what the drive is", OF_ALL),
+	CHOICE("host", host, host_names, HOST_LINUX_2_6_23, "queue in front of the drive", OF_ALL),
+	{ .name = "capacity", .kind = OPTION_SECTORS, FIELD(sectors), .required = true, OF_ALL,
 	  .least = 1, .most = PROFILE_MAX_SECTORS, .help = "as the drive reports it" },
-	{ .name = "logical_block", .kind = OPTION_BYTES, FIELD(logical_block),
+	{ .name = "logical_block", .kind = OPTION_BYTES, FIELD(logical_block), OF_ALL,
 	  .least = 512, .most = 4096, .preset = 512, .help = "512 or 4096" },
-	{ .name = "physical_block", .kind = OPTION_BYTES, FIELD(physical_block),
+	{ .name = "physical_block", .kind = OPTION_BYTES, FIELD(physical_block), OF_ALL,
 	  .least = 512, .most = 4096, .preset = 512, .help = "512, or 4096 for 512e and 4Kn" },
 	{ .name = "rpm", .kind = OPTION_SPEED, FIELD(rpm), .required = true,
 	  .least = 60000, .most = 100000000, .help = "spindle speed" },
@@ -182,10 +237,10 @@ const struct profile_option profile_options[] = {
 	COUNT("write_segments", write_segments, 0, 8192, 1,
 	      "segments that writes may use, or runs in the write buffer"),
 	SECTORS("write_buffer", write_buffer, 0, 1 << 24, 0,
-		"what may be dirty; 0: a write takes a segment, however short it is"),
+		"what may be dirty; 0: a write takes a segment, however short it is", OF_CACHED),
 	FLAG("read_cache", read_cache, 1, "reads may be served from the cache"),
 	CHOICE("write_cache", write_cache, write_cache_names, WRITE_CACHE_OFF,
-	       "when a write is done"),
+	       "when a write is done; of an SSD: back, if the host has to flush", OF_CACHED),
 	CHOICE("readahead", readahead, readahead_names, READAHEAD_NONE,
 	       "how far a read goes on by itself"),
 	SECTORS("readahead_min", readahead_min, 0, 1 << 24, 0, "read ahead whatever waits"),
@@ -199,7 +254,7 @@ const struct profile_option profile_options[] = {
 	FLAG("keep_requested", keep_requested, 0,
 	     "... stays, if it is no more than half a segment, until a read goes on with it"),
 	FLAG("readahead_on_idle_hit", readahead_on_idle_hit, 0,
-	     "a hit on an idle drive starts read-ahead anew"),
+	     "a hit on an idle drive starts read-ahead again"),
 	FLAG("read_any_free", read_any_free, 0, "read what comes under the head before the data"),
 	FLAG("read_hits_on_write_data", read_hits_on_write_data, 1,
 	     "reads may be served with data written"),
@@ -260,12 +315,78 @@ const struct profile_option profile_options[] = {
 	     NO_EFFECT "a write keeps the bus until it has its data"),
 	FLAG("never_disconnect", never_disconnect, 0,
 	     "the drive keeps the bus for all of a command"),
-	TIME("flush_overhead", flush_overhead, 0, "of a flush, beside the writing"),
+	TIME("flush_overhead", flush_overhead, 0, "of a flush, beside the writing", OF_ALL),
 	FLAG("write_zeroes", write_zeroes, 0,
-	     "the drive zeroes a range by command, in no time; else its host writes zeros"),
+	     "the drive zeroes a range by command, in no time; else its host writes zeros",
+	     OF_ALL),
+
+	RATE("link_rate", link_rate, 1000000, 600000000, "of the interface, each way", OF_SOLID),
+	TIME("command_time", command_time, 0, "of the controller, for one command at a time",
+	     OF_SOLID),
+	TIME("write_command_time", write_command_time, 0, "the same, of a write; 0: command_time",
+	     OF_SOLID),
+	TIME("wake_time", wake_time, 0, "more, of a read that finds the drive idle", OF_SOLID),
+	TIME("read_latency", read_latency, 0, "of a read beside that, shared with others",
+	     OF_SOLID),
+	TIME("write_latency", write_latency, 0, "of a write", OF_SOLID),
+	COUNT("units", units, 1, 255, 1, "commands served at a time, each for its latency",
+	      OF_MEMORY),
+
+	COUNT("dies", dies, 1, 1024, 16, "of flash: each does one thing at a time", OF_SSD),
+	COUNT("channels", channels, 1, 64, 4, "that dies share", OF_SSD),
+	RATE("channel_rate", channel_rate, 1000000, 400000000, "of each channel", OF_SSD),
+	{ .name = "flash_page", .kind = OPTION_BYTES, FIELD(flash_page), OF_SSD,
+	  .least = 4096, .most = 1 << 20, .preset = 16384, .help = "that a die reads at a time" },
+	{ .name = "program_unit", .kind = OPTION_BYTES, FIELD(program_unit), OF_SSD,
+	  .least = 4096, .most = 1 << 22, .preset = 65536, .help = "that a die writes at a time" },
+	COUNT("page_types", page_types, 1, 4, 3,
+	      "bits of a cell, which are read at different speeds", OF_SSD),
+	TIME("read_time", read_time, 50 * NSEC_US, "of a die, for the fastest page type", OF_SSD),
+	TIME("scattered_read_time", scattered_read_time, 0,
+	     "the same, of a page that was written by itself; 0: read_time", OF_SSD),
+	TIME("read_step", read_step, 0, "the other types are slower by 1, 3 and 7 times this",
+	     OF_SSD),
+	SHARE("retries", retries, 0, "of all reads of a die, that take longer", OF_SSD),
+	TIME("retry_time", retry_time, 0, "by this", OF_SSD),
+	TIME("program_time", program_time, 700 * NSEC_US, "of a die", OF_SSD),
+	TIME("erase_time", erase_time, 3 * NSEC_MS, "of a die", OF_SSD),
+	TIME("suspend_time", suspend_time, 0, "until a die that programs or erases can read",
+	     OF_SSD),
+	COUNT("suspends", suspends, 0, 65536, 0,
+	      "reads that go before the rest of a program or erase; 0: they wait for its end",
+	      OF_SSD),
+	SHARE("locked_programs", locked_programs, 0,
+	      "of all programs, that reads cannot suspend", OF_SSD),
+	COUNT("map_flushes", map_flushes, 0, 1 << 20, 0,
+	      "every so many flushes that write, the map is written, too; 0: never", OF_SSD),
+	TIME("map_flush_time", map_flush_time, 0, "which takes so long", OF_SSD),
+	FLAG("power_loss_protection", power_loss_protection, 0,
+	     "what is in the write buffer lasts, so a flush writes nothing", OF_SSD),
+	SECTORS("raw_capacity", raw_sectors, 0, PROFILE_MAX_SECTORS, 0,
+		"flash for data and collection; 0: 7 % more than capacity", OF_SSD),
+	SECTORS("gc_unit", gc_unit, 8, 1LL << 31, 1 << 21, "erased together: a power of two",
+		OF_SSD),
+	CHOICE("gc", gc, gc_names, GC_GREEDY, "which unit is collected", OF_SSD),
+	COUNT("gc_choices", gc_choices, 1, 64, 10, "drawn with gc=choices", OF_SSD),
+	FLAG("gc_separate", gc_separate, 1, "pages moved are kept apart from those written",
+	     OF_SSD),
+	{ .name = "gc_idle_after", .kind = OPTION_TIME, FIELD(gc_idle_after), OF_SSD,
+	  .most = 86400 * NSEC_S, .help = "an idle drive collects after this time" },
+	RATE("gc_idle_rate", gc_idle_rate, 0, 0, "bytes that it moves a second; 0: none", OF_SSD),
+	SECTORS("gc_idle_room", gc_idle_room, 0, PROFILE_MAX_SECTORS, 0,
+		"free flash that it stops at", OF_SSD),
+	COUNT("sample", sample, 0, 4096, 0,
+	      "one page of so many is in the map: a power of two; 0: so many that it fits 7 MiB",
+	      OF_SSD),
+	CHOICE("precondition", precondition, precondition_names, PRECONDITION_FRESH,
+	       "what had been written before", OF_SSD),
+	SHARE("precondition_fill", precondition_fill, 1000, "share of the capacity that was",
+	      OF_SSD),
 
 	COUNT("ncq_depth", ncq_depth, 1, 256, 1,
-	      "commands the drive chooses from; 1: none queued"),
+	      "commands the drive chooses from; 1: none queued", OF_ALL),
+	COUNT("ncq_unseen", ncq_unseen, 0, 255, 0,
+	      "the commands that came last, which it does not choose from yet"),
 	TIME("ncq_age_limit", ncq_age_limit, 2000 * NSEC_MS,
 	     "a command that waited longer in the drive goes first"),
 	SHARE("ncq_rotation", ncq_rotation, 1000,
@@ -274,15 +395,31 @@ const struct profile_option profile_options[] = {
 	      "of that share, where another command in the drive goes on with this one"),
 
 	/* Linux 2.6.23, block/ll_rw_blk.c and include/linux/blkdev.h */
-	COUNT("nr_requests", nr_requests, 1, 2048, 128, "requests of the queue, each direction"),
+	COUNT("nr_requests", nr_requests, 1, 2048, 128,
+	      "requests of the queue, each direction; with blk-mq of both, 2 * hw_depth", OF_ALL),
 	COUNT("nr_batching", nr_batching, 0, 2048, 32,
-	      "requests that a woken submitter may add to a full queue"),
-	SECTORS("max_sectors", max_sectors, 8, 65536, 1024, "largest request"),
-	COUNT("max_segments", max_segments, 1, 65536, 128, "memory pages of the largest request"),
-	CHOICE("scheduler", scheduler, scheduler_names, SCHEDULER_FIFO, "of the host's queue"),
+	      "requests that a woken submitter may add to a full queue", OF_ALL),
+	SECTORS("max_sectors", max_sectors, 8, 65536, 1024,
+		"largest request; with blk-mq 1280 KiB", OF_ALL),
+	COUNT("max_segments", max_segments, 1, 65536, 128,
+	      "memory pages of the largest request; with blk-mq 168", OF_ALL),
+	CHOICE("scheduler", scheduler, scheduler_names, SCHEDULER_FIFO,
+	       "of the host's queue; with blk-mq mq-deadline, or none",
+	       .refused = scheduler_refused, OF_ALL),
+	COUNT("hw_queues", hw_queues, 1, 32, 1, "of blk-mq; a request's is its CPU modulo these",
+	      OF_ALL),
+	COUNT("hw_depth", hw_depth, 1, 1024, 32,
+	      "of blk-mq: commands of each of these that the drive may have", OF_ALL),
+	COUNT("async_depth", async_depth, 0, 2048, 0,
+	      "of mq-deadline: requests of a hardware queue that may be writes; 0: all", OF_ALL),
+	FLAG("fua", fua, 1, "the drive has it; else blk-mq sends a flush after the write", OF_ALL),
 	TIME("plug_time", plug_time, 3 * NSEC_MS,
-	     "a plugged queue waits this long; 0: no plugging"),
-	COUNT("plug_threshold", plug_threshold, 1, 2048, 4, "requests that unplug it"),
+	     "a plugged queue waits this long; 0: no plugging", OF_ALL),
+	COUNT("plug_threshold", plug_threshold, 1, 2048, 4, "requests that unplug it", OF_ALL),
+
+	TIME("phase", phase, 0,
+	     "in the kernel, how far the platters have turned at time 0; members of arrays differ",
+	     OF_ALL),
 };
 
 const unsigned int profile_nr_options = ARRAY_SIZE(profile_options);
@@ -299,6 +436,10 @@ static const struct option_unit byte_units[] = { { "KiB", 1024 }, { "B", 1 }, { 
 static const struct option_unit speed_units[] = { { "rpm", 1000 }, { "", 1000 } };
 
 static const struct option_unit share_units[] = { { "%", 10 }, { "", 1000 } };
+
+static const struct option_unit rate_units[] = {
+	{ "GB/s", NSEC_S }, { "MB/s", NSEC_MS }, { "kB/s", 1000 }, { "B/s", 1 }, { "", 0 }
+};
 
 static const struct option_unit time_units[] = {
 	{ "s", NSEC_S }, { "ms", NSEC_MS }, { "us", NSEC_US }, { "ns", 1 }, { "", 0 }
@@ -319,6 +460,8 @@ const struct option_unit *profile_units(enum option_kind kind)
 		return speed_units;
 	case OPTION_SHARE:
 		return share_units;
+	case OPTION_RATE:
+		return rate_units;
 	case OPTION_TIME:
 		return time_units;
 	case OPTION_FINE_TIME:

@@ -28,6 +28,7 @@ enum option_kind {
 	OPTION_TIME,		/* ns */
 	OPTION_FINE_TIME,	/* ps */
 	OPTION_SHARE,		/* thousandths */
+	OPTION_RATE,		/* bytes a second */
 	OPTION_FLAG,
 	OPTION_CHOICE,
 	OPTION_ITEMS,		/* given any number of times, columns separated by commas */
@@ -46,8 +47,10 @@ struct profile_option {
 	u8 size;			/* of the field, bytes */
 	u16 offset;			/* in struct profile; of a column, in the item's struct */
 	bool required;
+	u8 kinds;			/* of drives that have it: BIT(enum drive_kind); 0: disks */
 	s64 least, most, preset;	/* in the struct's unit */
 	const char *const *choices;	/* OPTION_CHOICE: names by number, ends with NULL */
+	const char *const *refused;	/* ... other names, and why; ends with NULL */
 	const struct profile_option *columns;	/* OPTION_ITEMS */
 	const char *help;
 };
@@ -58,6 +61,11 @@ extern const unsigned int profile_nr_options;
 /* The first entries of the table: the parameters that are lists */
 enum { ITEM_ZONE, ITEM_SEEK, ITEM_SLIP, ITEM_REMAP, ITEM_NR };
 
+static inline bool profile_has(const struct profile_option *option, enum drive_kind kind)
+{
+	return (option->kinds ?: BIT(DRIVE_DISK)) & BIT(kind);
+}
+
 /* Units of @kind, largest first. The last has the name "": a number without a unit. */
 const struct option_unit *profile_units(enum option_kind kind);
 
@@ -66,6 +74,10 @@ struct profile_lines {
 	u32 *options;		/* 0: not given */
 	u32 *items[ITEM_NR];
 };
+
+/* The line of a parameter that is no list; 0: it was not given. @field is its place in @profile. */
+u32 profile_line(const struct profile *profile, const struct profile_lines *lines,
+		 const void *field);
 
 /*
  * Check what the table cannot express: how parameters go together. Slips are not

@@ -2,14 +2,18 @@
 /*
  * Another size of the same drive.
  *
- * The areal density stays as it is: tracks keep their sectors, a larger disk has
- * more cylinders. Zones keep their share of the capacity and of the cylinders,
- * long seeks their share of the full stroke: a benchmark that uses all of the
- * disk sees the same mix of seek times and rates as on the original. A seek to
- * the next cylinder costs what it did. Spares and defects belong to one piece
- * of hardware, and are not carried over.
+ * The areal density stays as it is. So tracks keep their sectors, and a larger disk has more
+ * cylinders. Zones keep their share of the capacity and of the cylinders. Long seeks keep their
+ * share of the full stroke. So a benchmark that uses all of the disk sees the same mix of seek
+ * times and rates as on the original. A seek to the next cylinder costs what it did. Spares and
+ * defects belong to one piece of hardware. They are dropped.
  */
 #include "profile-options.h"
+
+/* Of flash: so many that collection has a choice, and no more than are looked through at once. */
+#define FEW_UNITS	256
+#define MANY_UNITS	4096
+#define LEAST_UNIT	2048	/* sectors */
 
 static u64 scaled(u64 value, u64 to, u64 from)
 {
@@ -82,6 +86,23 @@ static void scale_curve(struct profile *profile, u32 cylinders)
 				    scaled(profile->seek_limit, cylinders, profile->cylinders));
 }
 
+/* As many dies, each larger or smaller, and units to go with that. */
+static int scale_flash(struct profile *profile, u64 sectors)
+{
+	if (profile->kind != DRIVE_SSD) {
+		profile->sectors = sectors;
+		return 0;
+	}
+	profile->raw_sectors = scaled(profile->raw_sectors, sectors, profile->sectors);
+	profile->gc_idle_room = scaled(profile->gc_idle_room, sectors, profile->sectors);
+	profile->sectors = sectors;
+	while (profile->gc_unit > LEAST_UNIT && profile->raw_sectors / FEW_UNITS < profile->gc_unit)
+		profile->gc_unit /= 2;
+	while (profile->raw_sectors / MANY_UNITS > profile->gc_unit)
+		profile->gc_unit *= 2;
+	return 0;
+}
+
 int profile_scale(struct profile *profile, u64 sectors)
 {
 	u64 cylinders;
@@ -91,6 +112,8 @@ int profile_scale(struct profile *profile, u64 sectors)
 	if (!sectors || sectors > PROFILE_MAX_SECTORS ||
 	    sectors & (profile->logical_block / 512 - 1))
 		return -EINVAL;
+	if (profile->kind != DRIVE_DISK)
+		return scale_flash(profile, sectors);
 	cylinders = scale_zones(profile, sectors);
 	if (cylinders > PROFILE_MAX_CYLINDERS)
 		return -EINVAL;

@@ -2,10 +2,11 @@
 /*
  * Profiles: text to struct and back, by the option table.
  *
- * The text may come from anybody who may write a table line. It is read twice:
- * the first time to know what is there and to count the repeated items, so that
- * their tables can be allocated in full, the second time to fill the struct.
+ * Anybody who may write a table line may have written the text. It is parsed twice. The first pass
+ * counts the repeated items, so that their tables are allocated in full. The second pass fills the
+ * struct.
  */
+#include "../dm-david/lib/portable-alloc.h"
 #include "profile-options.h"
 
 struct item {
@@ -155,7 +156,7 @@ static int next_item(struct parser *parser, struct item *item)
 	return 1;
 }
 
-/* What is wrong with a value; the caller knows of which parameter and column. */
+/* What is wrong with a value. The caller adds the names of parameter and column. */
 struct complaint {
 	char text[80];
 };
@@ -252,9 +253,10 @@ static int parse_flag(const char *text, u32 len, s64 *value, struct complaint *c
 	return complain(complaint, "is '%s', neither yes nor no", quoted(&quote, text, len));
 }
 
-static int parse_choice(const char *const *choices, const char *text, u32 len, s64 *value,
+static int parse_choice(const struct profile_option *option, const char *text, u32 len, s64 *value,
 			struct complaint *complaint)
 {
+	const char *const *choices = option->choices, *const *refused = option->refused;
 	struct quote quote;
 	char names[56];
 	size_t n = 0;
@@ -266,6 +268,9 @@ static int parse_choice(const char *const *choices, const char *text, u32 len, s
 			return 0;
 		}
 	}
+	for (; refused && *refused; refused += 2)
+		if (same(text, len, refused[0]))
+			return complain(complaint, "%s %s", refused[0], refused[1]);
 	names[0] = '\0';
 	for (i = 0; choices[i]; i++)
 		if (choices[i][0])
@@ -282,6 +287,7 @@ static const struct option_unit *print_unit(enum option_kind kind, u64 value)
 	switch (kind) {
 	case OPTION_TIME:
 	case OPTION_FINE_TIME:
+	case OPTION_RATE:
 		while (unit->scale > 1 && unit->scale > value)
 			unit++;
 		return unit;
@@ -346,7 +352,7 @@ static int parse_value(const struct profile_option *option, const char *text, u3
 	case OPTION_FLAG:
 		return parse_flag(text, len, value, complaint);
 	case OPTION_CHOICE:
-		return parse_choice(option->choices, text, len, value, complaint);
+		return parse_choice(option, text, len, value, complaint);
 	default:
 		return parse_number(option->kind, text, len, value, complaint) ?:
 		       check_limits(option, *value, complaint);
@@ -464,7 +470,7 @@ static int parse_item(struct parser *parser, const struct item *item)
 	return 0;
 }
 
-/* First pass: names, and how many items there are. */
+/* First pass: names, how many items there are, and the kind of the drive. */
 static int count_items(struct parser *parser)
 {
 	struct item item;
@@ -487,18 +493,34 @@ static int count_items(struct parser *parser)
 					    parser->lines.options[i]);
 		}
 		parser->lines.options[i] = item.line;
+		if (item.option->offset == offsetof(struct profile, kind) && item.option->size) {
+			ret = parse_item(parser, &item);
+			if (ret)
+				return ret;
+		}
 	}
 	return ret;
 }
 
-static int check_missing(struct parser *parser)
+/* A parameter that the kind of drive needs and has not, or has and knows not. */
+static int check_names(struct parser *parser)
 {
 	unsigned int i;
 
-	for (i = 0; i < profile_nr_options; i++)
-		if (profile_options[i].required && !parser->lines.options[i])
+	for (i = 0; i < profile_nr_options; i++) {
+		const struct profile_option *option = &profile_options[i];
+		u32 line = parser->lines.options[i];
+
+		if (!profile_has(option, parser->profile->kind)) {
+			if (line)
+				return profile_fail(parser->error, line,
+						    "%s is no parameter of this kind of drive",
+						    option->name);
+		} else if (option->required && !line) {
 			return profile_fail(parser->error, parser->line, "%s is missing",
-					    profile_options[i].name);
+					    option->name);
+		}
+	}
 	return 0;
 }
 
@@ -509,6 +531,27 @@ static void preset(struct profile *profile)
 	for (i = 0; i < profile_nr_options; i++)
 		if (profile_options[i].size && profile_options[i].kind != OPTION_NAME)
 			store(profile, &profile_options[i], profile_options[i].preset);
+}
+
+static bool given(const struct parser *parser, const void *field)
+{
+	return profile_line(parser->profile, &parser->lines, field);
+}
+
+/* Linux 6.12: BLK_DEF_MAX_SECTORS_CAP, AHCI_MAX_SG, blk_mq_default_nr_requests(), elevator.c */
+static void preset_blk_mq(struct parser *parser)
+{
+	struct profile *profile = parser->profile;
+
+	if (!given(parser, &profile->scheduler))
+		profile->scheduler = profile->hw_queues > 1 ? SCHEDULER_NONE :
+							      SCHEDULER_MQ_DEADLINE;
+	if (!given(parser, &profile->nr_requests))
+		profile->nr_requests = 2 * min(profile->hw_depth, 128u);
+	if (!given(parser, &profile->max_sectors))
+		profile->max_sectors = 2560;
+	if (!given(parser, &profile->max_segments))
+		profile->max_segments = 168;
 }
 
 static void *table(u32 n, size_t size)
@@ -586,12 +629,22 @@ static int sort_slips(struct parser *parser)
 	return 0;
 }
 
+/* Decimal gigabytes sold of binary ones made. */
+static u64 default_raw(u64 sectors)
+{
+	return sectors + div64_u64(sectors * 7, 100);
+}
+
 /* What follows from the parameters. */
 void profile_derive(struct profile *profile)
 {
 	u64 first_sector = 0;
 	u32 i;
 
+	if (profile->kind == DRIVE_SSD && !profile->raw_sectors)
+		profile->raw_sectors = default_raw(profile->sectors);
+	if (profile->kind != DRIVE_DISK)
+		return;
 	profile->revolution = div64_u64(60000ULL * 1000 * 1000 * 1000 + profile->rpm / 2,
 					profile->rpm);
 	for (i = 0; i < profile->nr_zones; i++) {
@@ -605,7 +658,7 @@ static int parse(struct parser *parser)
 	struct item item;
 	int ret;
 
-	ret = count_items(parser) ?: check_missing(parser) ?: allocate(parser);
+	ret = count_items(parser) ?: check_names(parser) ?: allocate(parser);
 	if (ret)
 		return ret;
 	preset(parser->profile);
@@ -615,6 +668,8 @@ static int parse(struct parser *parser)
 		if (ret)
 			return ret;
 	}
+	if (parser->profile->host == HOST_BLK_MQ)
+		preset_blk_mq(parser);
 	profile_derive(parser->profile);
 	return profile_check(parser->profile, &parser->lines, parser->error) ?:
 	       sort_slips(parser);
@@ -731,6 +786,8 @@ size_t profile_print(const struct profile *profile, char *buf, size_t size)
 	unsigned int i;
 
 	for (i = ITEM_NR; i < profile_nr_options; i++) {
+		if (!profile_has(&profile_options[i], profile->kind))
+			continue;
 		put_name(&printer, &profile_options[i]);
 		if (profile_options[i].kind == OPTION_NAME)
 			put(&printer, profile->name);

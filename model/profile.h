@@ -14,6 +14,30 @@
 
 #define PROFILE_NAME_LEN	32
 
+enum drive_kind {
+	DRIVE_DISK,		/* rotates; one command at a time: drive.h */
+	DRIVE_SSD,		/* flash: ssd.h */
+	DRIVE_MEMORY,		/* the same time wherever the data lie: solid.h */
+	DRIVE_KIND_NR
+};
+
+/* What is in front of the drive. */
+enum profile_host {
+	HOST_LINUX_2_6_23,	/* one queue with a scheduler: queue.h */
+	HOST_NVME,		/* none: nvme.h */
+	HOST_BLK_MQ,		/* queues by CPU, a scheduler: blk-mq.h */
+};
+
+enum profile_gc {
+	GC_GREEDY,		/* the block with the least valid pages */
+	GC_FIFO,		/* the oldest */
+	GC_CHOICES,		/* of some drawn at random the one with the least valid pages */
+	GC_COST_BENEFIT,	/* age and room together */
+};
+
+/* What had been written before the drive is made. */
+enum profile_precondition { PRECONDITION_FRESH, PRECONDITION_SEQUENTIAL, PRECONDITION_RANDOM };
+
 /* How sectors are numbered past defects; the numbers are those of DiskSim's sparing schemes. */
 enum profile_sparing {
 	SPARING_NONE = 0,
@@ -44,6 +68,8 @@ enum profile_scheduler {
 	SCHEDULER_FIFO,
 	SCHEDULER_DEADLINE,
 	SCHEDULER_CLOOK,
+	SCHEDULER_NONE,		/* this and the next are blk-mq's */
+	SCHEDULER_MQ_DEADLINE,
 };
 
 /* Zones lie one after another from sector 0 on. */
@@ -79,10 +105,14 @@ enum profile_kind { KIND_READ_HIT, KIND_READ_MISS, KIND_WRITE_HIT, KIND_WRITE_MI
 struct profile {
 	char name[PROFILE_NAME_LEN];
 
-	/* Geometry */
+	u8 kind;			/* enum drive_kind */
+	u8 host;			/* enum profile_host */
+
 	u64 sectors;			/* capacity */
 	u32 logical_block;		/* bytes */
 	u32 physical_block;		/* bytes */
+
+	/* Geometry */
 	u32 rpm;			/* thousandths of a revolution per minute */
 	u64 revolution;			/* from rpm */
 	u32 cylinders;
@@ -120,8 +150,8 @@ struct profile {
 	u32 write_segments;
 	u32 write_buffer;		/* 0: writes take segments of the above */
 	bool read_cache;
-	enum profile_write_cache write_cache;
-	enum profile_readahead readahead;
+	u8 write_cache;			/* enum profile_write_cache */
+	u8 readahead;			/* enum profile_readahead */
 	u32 readahead_min;
 	u32 readahead_max;
 	u32 readahead_stream;
@@ -152,14 +182,14 @@ struct profile {
 	u64 data_preparation;
 	u64 first_reselect;
 	u64 other_reselect;
-	u64 read_disconnect_after_read;
-	u64 read_disconnect_after_write;
-	u64 write_disconnect;
+	u32 read_disconnect_after_read;
+	u32 read_disconnect_after_write;
+	u32 write_disconnect;
 	bool extra_write_disconnect;
 	u64 xd_command;
 	u64 xd_disconnect;
 	u64 xd_inter;
-	u64 xd_second;
+	u32 xd_second;
 	u64 xd_seek_delta;
 	u64 min_seek_delay;
 	bool hold_bus_read;
@@ -168,8 +198,50 @@ struct profile {
 	u64 flush_overhead;
 	bool write_zeroes;		/* the drive has the command; it takes no time */
 
+	/* Drives without an arm */
+	u64 link_rate;			/* bytes a second of the interface, each way */
+	u32 command_time;		/* that no two commands share */
+	u32 write_command_time;		/* the same, of a write; 0: no other */
+	u32 wake_time;			/* more, of a read that finds the drive idle */
+	u32 read_latency;		/* that they do share: controller and interface */
+	u32 write_latency;
+	u8 units;			/* memory: that serve a command each */
+
+	/* Flash */
+	u32 dies;
+	u8 channels;
+	u64 channel_rate;		/* bytes a second of each */
+	u32 flash_page;			/* bytes that a die reads at a time */
+	u32 program_unit;		/* bytes that a die writes at a time */
+	u8 page_types;			/* bits of a cell */
+	u32 read_time;			/* of the fastest page type; */
+	u32 scattered_read_time;	/* of a page written by itself; 0: the same. And */
+	u32 read_step;			/* by this times 1, 3, 7 slower are the others */
+	u32 retries;			/* thousandths of all reads that take longer */
+	u32 retry_time;			/* by this */
+	u32 program_time;
+	u32 erase_time;
+	u32 suspend_time;		/* until a die that programs or erases can read */
+	u32 suspends;			/* reads that go before the rest of a program or erase */
+	u32 locked_programs;		/* thousandths of all: reads wait for their end */
+	u32 map_flushes;		/* so many flushes write the map once; 0: never */
+	u32 map_flush_time;		/* which takes so long */
+	bool power_loss_protection;	/* what is in the write buffer lasts */
+	u64 raw_sectors;		/* flash for data and collection */
+	u64 gc_unit;			/* sectors that are erased together */
+	u8 gc;				/* enum profile_gc */
+	u8 gc_choices;
+	bool gc_separate;		/* pages moved have blocks of their own */
+	u64 gc_idle_after;
+	u64 gc_idle_rate;		/* bytes a second */
+	u64 gc_idle_room;		/* sectors free that idle collection stops at */
+	u32 sample;			/* one page of so many is in the map; 0: as fits */
+	u8 precondition;		/* enum profile_precondition */
+	u32 precondition_fill;		/* thousandths of the capacity */
+
 	/* Native command queue of the drive */
 	u32 ncq_depth;			/* 1: none */
+	u32 ncq_unseen;			/* the last so many commands are not chosen from */
 	u64 ncq_age_limit;		/* a command that waited longer goes first */
 	u32 ncq_rotation;		/* thousandths of the rotation that the choice knows */
 	u32 ncq_rotation_stream;	/* share of that, if another command continues this one */
@@ -179,9 +251,15 @@ struct profile {
 	u32 nr_batching;		/* requests a woken submitter may add to a full queue */
 	u32 max_sectors;		/* largest request */
 	u32 max_segments;
-	enum profile_scheduler scheduler;
+	u8 scheduler;			/* enum profile_scheduler */
+	u8 hw_queues;			/* of blk-mq */
+	bool fua;			/* the drive has it */
+	u32 hw_depth;			/* commands of each that the drive may have */
+	u32 async_depth;		/* tags that writes may have; 0: all */
 	u64 plug_time;			/* 0: no plugging */
 	u32 plug_threshold;		/* requests that unplug */
+
+	u64 phase;			/* added to the kernel's clock: where the platters start */
 };
 
 /* Where and what is wrong with a profile. */

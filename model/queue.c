@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "../dm-david/lib/portable-alloc.h"
 #include "queue.h"
 
 /* Linux 2.6.23, block/deadline-iosched.c */
@@ -7,8 +8,6 @@
 #define BATCH		16
 #define WRITES_STARVED	2
 
-#define SEGMENT		8	/* sectors: no two pages of a request lie side by side in memory */
-
 int queue_init(struct queue *queue, const struct profile *profile, gfp_t gfp)
 {
 	u32 i, most = queue_most(profile);
@@ -16,12 +15,12 @@ int queue_init(struct queue *queue, const struct profile *profile, gfp_t gfp)
 	memset(queue, 0, sizeof(*queue));
 	queue->profile = profile;
 	queue->pool_size = 2 * most;
-	queue->piece = min(profile->max_sectors, profile->max_segments * SEGMENT);
+	queue->piece = min(profile->max_sectors, profile->max_segments * COMMAND_SEGMENT);
 	queue->direction = DISK_OP_NR;
 	queue->pool = kvcalloc(queue->pool_size, sizeof(*queue->pool), gfp);
-	queue->sorted[0] = kvcalloc(most, sizeof(*queue->sorted[0]), gfp);
-	queue->sorted[1] = kvcalloc(most, sizeof(*queue->sorted[1]), gfp);
-	if (!queue->pool || !queue->sorted[0] || !queue->sorted[1]) {
+	queue->live[0].at = kvcalloc(most, sizeof(*queue->live[0].at), gfp);
+	queue->live[1].at = kvcalloc(most, sizeof(*queue->live[1].at), gfp);
+	if (!queue->pool || !queue->live[0].at || !queue->live[1].at) {
 		queue_exit(queue);
 		return -ENOMEM;
 	}
@@ -35,91 +34,30 @@ int queue_init(struct queue *queue, const struct profile *profile, gfp_t gfp)
 void queue_exit(struct queue *queue)
 {
 	kvfree(queue->pool);
-	kvfree(queue->sorted[0]);
-	kvfree(queue->sorted[1]);
+	kvfree(queue->live[0].at);
+	kvfree(queue->live[1].at);
 }
 
 size_t queue_bytes(const struct queue *queue)
 {
-	return queue->pool_size * (sizeof(*queue->pool) + sizeof(*queue->sorted[0]));
+	return queue->pool_size * (sizeof(*queue->pool) + sizeof(*queue->live[0].at));
 }
 
-static void list_remove(struct command_list *list, struct disk_command *command)
-{
-	if (command->prev)
-		command->prev->next = command->next;
-	else
-		list->first = command->next;
-	if (command->next)
-		command->next->prev = command->prev;
-	else
-		list->last = command->prev;
-}
-
-/* By seq. Nearly always at the end; one that was held goes where it belongs. */
+/* Sorted by seq. The place is nearly always the end; a command that was held has another one. */
 static void list_insert(struct command_list *list, struct disk_command *command)
 {
 	struct disk_command *after = list->last;
 
 	while (after && after->seq > command->seq)
 		after = after->prev;
-	command->prev = after;
-	command->next = after ? after->next : list->first;
-	if (after)
-		after->next = command;
-	else
-		list->first = command;
-	if (command->next)
-		command->next->prev = command;
-	else
-		list->last = command;
-}
-
-/* The index of the first live command from (@sector, @seq) on. */
-static u32 lower_bound(const struct queue *queue, unsigned int direction, u64 sector, u64 seq)
-{
-	struct disk_command *const *sorted = queue->sorted[direction];
-	u32 low = 0, high = queue->live[direction];
-
-	while (low < high) {
-		u32 middle = (low + high) / 2;
-		const struct disk_command *command = sorted[middle];
-
-		if (command->sector < sector || (command->sector == sector && command->seq < seq))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	command_list_insert(list, command, after);
 }
 
 /* The first that could reach @sector, given how long commands can be. */
 static u32 first_near(const struct queue *queue, unsigned int direction, u64 sector)
 {
-	return lower_bound(queue, direction, sector > queue->piece ? sector - queue->piece : 0, 0);
-}
-
-static void sorted_insert(struct queue *queue, struct disk_command *command)
-{
-	unsigned int direction = direction_of(command->op);
-	struct disk_command **sorted = queue->sorted[direction];
-	u32 at = lower_bound(queue, direction, command->sector, command->seq);
-	u32 after = queue->live[direction]++ - at;
-
-	if (after)
-		memmove(&sorted[at + 1], &sorted[at], after * sizeof(*sorted));
-	sorted[at] = command;
-}
-
-static void sorted_remove(struct queue *queue, struct disk_command *command)
-{
-	unsigned int direction = direction_of(command->op);
-	struct disk_command **sorted = queue->sorted[direction];
-	u32 at = lower_bound(queue, direction, command->sector, command->seq);
-	u32 after = --queue->live[direction] - at;
-
-	if (after)
-		memmove(&sorted[at], &sorted[at + 1], after * sizeof(*sorted));
+	return command_sort_find(&queue->live[direction],
+				 sector > queue->piece ? sector - queue->piece : 0, 0);
 }
 
 static bool overlaps(const struct disk_command *command, u64 sector, u32 sectors)
@@ -127,14 +65,14 @@ static bool overlaps(const struct disk_command *command, u64 sector, u32 sectors
 	return command->sector < sector + sectors && sector < command->sector + command->sectors;
 }
 
-/* Live commands of a direction that overlap; with @hold, they will remember to let go. */
+/* Live commands of a direction that overlap. With @hold they are marked: others wait for them. */
 static u32 count_overlaps(struct queue *queue, unsigned int direction, u64 sector, u32 sectors,
 			  bool hold)
 {
-	struct disk_command **sorted = queue->sorted[direction];
+	struct disk_command **sorted = queue->live[direction].at;
 	u32 i, n = 0;
 
-	for (i = first_near(queue, direction, sector); i < queue->live[direction]; i++) {
+	for (i = first_near(queue, direction, sector); i < queue->live[direction].nr; i++) {
 		if (sorted[i]->sector >= sector + sectors)
 			break;
 		if (overlaps(sorted[i], sector, sectors)) {
@@ -145,7 +83,7 @@ static u32 count_overlaps(struct queue *queue, unsigned int direction, u64 secto
 	return n;
 }
 
-/* Live commands that a new one must not overtake: writes, and for a write reads, too. */
+/* Live commands that a new one must not overtake: writes, and if it is a write also reads. */
 static u32 conflicts(struct queue *queue, enum disk_op op, u64 sector, u32 sectors, bool hold)
 {
 	u32 n = count_overlaps(queue, DISK_WRITE, sector, sectors, hold);
@@ -155,16 +93,6 @@ static u32 conflicts(struct queue *queue, enum disk_op op, u64 sector, u32 secto
 	return n;
 }
 
-static u64 next_sector(const struct disk_request *request)
-{
-	return request->sector + request->sectors - request->left;
-}
-
-static bool is_part(const struct disk_request *request, u32 sectors)
-{
-	return sectors < request->sectors;
-}
-
 static bool may_merge(const struct queue *queue, const struct disk_command *command,
 		      const struct disk_request *request, u32 sectors)
 {
@@ -172,19 +100,19 @@ static bool may_merge(const struct queue *queue, const struct disk_command *comm
 
 	return command->state == COMMAND_QUEUED && !(command->flags & DISK_FUA) &&
 	       command->sectors + sectors <= profile->max_sectors &&
-	       command->segments + DIV_ROUND_UP(sectors, SEGMENT) <= profile->max_segments &&
-	       !(command->part && is_part(request, sectors));
+	       command->segments + command_segments(sectors) <= profile->max_segments &&
+	       !(command->part && command_is_part(request, sectors));
 }
 
 static struct disk_command *find_back(const struct queue *queue, const struct disk_request *request,
 				      u32 sectors)
 {
 	unsigned int direction = direction_of(request->op);
-	u64 sector = next_sector(request);
-	u32 i = lower_bound(queue, direction, sector, 0);
+	u64 sector = command_next_sector(request);
+	u32 i = command_sort_find(&queue->live[direction], sector, 0);
 
 	while (i--) {
-		struct disk_command *command = queue->sorted[direction][i];
+		struct disk_command *command = queue->live[direction].at[i];
 
 		if (command->sector + queue->piece < sector)
 			break;
@@ -198,12 +126,12 @@ static struct disk_command *find_back(const struct queue *queue, const struct di
 static struct disk_command *find_front(const struct queue *queue,
 				       const struct disk_request *request, u32 sectors)
 {
-	unsigned int direction = direction_of(request->op);
-	u64 end = next_sector(request) + sectors;
+	const struct command_sort *live = &queue->live[direction_of(request->op)];
+	u64 end = command_next_sector(request) + sectors;
 	u32 i;
 
-	for (i = lower_bound(queue, direction, end, 0); i < queue->live[direction]; i++) {
-		struct disk_command *command = queue->sorted[direction][i];
+	for (i = command_sort_find(live, end, 0); i < live->nr; i++) {
+		struct disk_command *command = live->at[i];
 
 		if (command->sector != end)
 			break;
@@ -213,46 +141,26 @@ static struct disk_command *find_front(const struct queue *queue,
 	return NULL;
 }
 
-/* @command gets the next @sectors of @request to carry. */
-static void carry(struct disk_command *command, struct disk_request *request, u32 sectors)
-{
-	command->sectors += sectors;
-	command->segments += DIV_ROUND_UP(sectors, SEGMENT);
-	command->flags |= request->flags;
-	if (is_part(request, sectors)) {
-		command->part = request;
-	} else {
-		request->next = NULL;
-		if (command->last)
-			command->last->next = request;
-		else
-			command->first = request;
-		command->last = request;
-	}
-	request->left -= sectors;
-	request->commands++;
-}
-
 bool queue_merge(struct queue *queue, struct disk_request *request, u32 sectors)
 {
 	struct disk_command *command;
 
-	if (!queue->live[direction_of(request->op)] || request->flags & DISK_FUA)
+	if (!queue->live[direction_of(request->op)].nr || request->flags & DISK_FUA)
 		return false;
 	command = find_back(queue, request, sectors);
 	if (command) {
-		if (conflicts(queue, request->op, next_sector(request), sectors, false))
+		if (conflicts(queue, request->op, command_next_sector(request), sectors, false))
 			return false;
-		carry(command, request, sectors);
+		command_carry(command, request, sectors);
 		return true;
 	}
 	command = find_front(queue, request, sectors);
-	if (!command || conflicts(queue, request->op, next_sector(request), sectors, false))
+	if (!command || conflicts(queue, request->op, command_next_sector(request), sectors, false))
 		return false;
-	sorted_remove(queue, command);
+	command_sort_remove(&queue->live[direction_of(command->op)], command);
 	command->sector -= sectors;
-	sorted_insert(queue, command);
-	carry(command, request, sectors);
+	command_sort_insert(&queue->live[direction_of(command->op)], command);
+	command_carry(command, request, sectors);
 	return true;
 }
 
@@ -263,22 +171,23 @@ static struct disk_command *take(struct queue *queue, struct disk_request *reque
 
 	queue->free = command->next;
 	memset(command, 0, sizeof(*command));
-	command->sector = next_sector(request);
+	command->sector = command_next_sector(request);
 	command->seq = queue->seq++;
 	command->arrival = now;
 	command->op = request->op;
-	carry(command, request, sectors);
+	command_carry(command, request, sectors);
 	return command;
 }
 
 void queue_add(struct queue *queue, struct disk_request *request, u32 sectors, u64 now)
 {
-	u32 waits_for = queue_live(queue) ? conflicts(queue, request->op, next_sector(request),
-						      sectors, true) : 0;
+	u64 sector = command_next_sector(request);
+	u32 waits_for = queue_live(queue) ? conflicts(queue, request->op, sector, sectors, true) :
+					    0;
 	struct disk_command *command = take(queue, request, sectors, now);
 
 	command->waits_for = waits_for;
-	sorted_insert(queue, command);
+	command_sort_insert(&queue->live[direction_of(command->op)], command);
 	if (waits_for) {
 		command->state = COMMAND_HELD;
 	} else {
@@ -299,13 +208,14 @@ void queue_add_flush(struct queue *queue, struct disk_request *request, u64 now)
 static struct disk_command *first_queued(const struct queue *queue, unsigned int direction,
 					 u64 sector, u64 seq)
 {
+	const struct command_sort *live = &queue->live[direction];
 	u32 i;
 
 	if (!queue->fifo[direction].first)
 		return NULL;
-	for (i = lower_bound(queue, direction, sector, seq); i < queue->live[direction]; i++)
-		if (queue->sorted[direction][i]->state == COMMAND_QUEUED)
-			return queue->sorted[direction][i];
+	for (i = command_sort_find(live, sector, seq); i < live->nr; i++)
+		if (live->at[i]->state == COMMAND_QUEUED)
+			return live->at[i];
 	return NULL;
 }
 
@@ -327,7 +237,7 @@ static struct disk_command *choose_fifo(const struct queue *queue)
 	return !write || (read && read->seq < write->seq) ? read : write;
 }
 
-/* Upwards from where the heads are, then again from the lowest. */
+/* Upwards from the end of the last command, then from the lowest sector. */
 static struct disk_command *choose_clook(const struct queue *queue)
 {
 	return lower(first_queued(queue, DISK_READ, queue->end, 0),
@@ -341,9 +251,9 @@ static bool expired(const struct disk_command *command, u64 now)
 }
 
 /*
- * Batches of one direction, each upwards from where the last ended or, when a
- * command has waited too long or nothing lies above, from the oldest. Reads first,
- * but writes after they have been passed over WRITES_STARVED times.
+ * Batches of one direction. A batch goes upwards from the end of the last one. It begins with the
+ * oldest command if that has waited too long, or if none lies above. Reads come first. Writes come
+ * when reads were preferred WRITES_STARVED times.
  */
 static struct disk_command *choose_deadline(struct queue *queue, u64 now)
 {
@@ -384,7 +294,7 @@ struct disk_command *queue_next(struct queue *queue, u64 now)
 		command = choose_clook(queue);
 	if (!command)
 		return NULL;
-	list_remove(&queue->fifo[direction_of(command->op)], command);
+	command_list_remove(&queue->fifo[direction_of(command->op)], command);
 	command->state = COMMAND_DRIVE;
 	queue->direction = command->op;
 	queue->sector = command->sector;
@@ -398,7 +308,7 @@ struct disk_command *queue_next_flush(struct queue *queue)
 	struct disk_command *command = queue->flushes.first;
 
 	if (command) {
-		list_remove(&queue->flushes, command);
+		command_list_remove(&queue->flushes, command);
 		command->state = COMMAND_DRIVE;
 	}
 	return command;
@@ -407,10 +317,10 @@ struct disk_command *queue_next_flush(struct queue *queue)
 /* One command less that those of @direction wait for which overlap @done. */
 static void let_go(struct queue *queue, unsigned int direction, const struct disk_command *done)
 {
-	struct disk_command **sorted = queue->sorted[direction];
+	struct disk_command **sorted = queue->live[direction].at;
 	u32 i;
 
-	for (i = first_near(queue, direction, done->sector); i < queue->live[direction]; i++) {
+	for (i = first_near(queue, direction, done->sector); i < queue->live[direction].nr; i++) {
 		struct disk_command *command = sorted[i];
 
 		if (command->sector >= done->sector + done->sectors)
@@ -428,7 +338,7 @@ static void let_go(struct queue *queue, unsigned int direction, const struct dis
 void queue_complete(struct queue *queue, struct disk_command *command)
 {
 	if (command->op != DISK_FLUSH) {
-		sorted_remove(queue, command);
+		command_sort_remove(&queue->live[direction_of(command->op)], command);
 		if (command->holds) {
 			let_go(queue, DISK_WRITE, command);
 			if (command->op == DISK_WRITE)

@@ -13,36 +13,7 @@
 #ifndef DAVID_MODEL_QUEUE_H
 #define DAVID_MODEL_QUEUE_H
 
-#include "disk.h"
-
-enum command_state {
-	COMMAND_HELD,		/* waits for commands that it overlaps */
-	COMMAND_QUEUED,		/* may be dispatched */
-	COMMAND_DRIVE,		/* dispatched to the drive */
-};
-
-struct disk_command {
-	u64 sector;
-	u64 seq;		/* order of arrival of its first request */
-	u64 arrival;
-	u64 dispatch;
-	u32 sectors;
-	u32 segments;
-	u32 waits_for;		/* earlier live commands that it must not overtake */
-	u8 op;
-	u8 flags;
-	u8 state;		/* enum command_state */
-	bool holds;		/* others may wait for it */
-	struct disk_request *first, *last;	/* list of requests that it has completely */
-	struct disk_request *part;	/* a request that has other commands, too */
-	struct disk_command *prev, *next;	/* in a list */
-	u32 follows;			/* how many commands in the drive end where it begins */
-	u32 followed;			/* how many commands in the drive begin where it ends */
-};
-
-struct command_list {
-	struct disk_command *first, *last;
-};
+#include "command.h"
 
 struct queue {
 	const struct profile *profile;
@@ -51,8 +22,7 @@ struct queue {
 	u32 pool_size;
 	u64 seq;
 	u32 piece;			/* sectors of the largest command */
-	struct disk_command **sorted[2];	/* live reads, live writes: by sector, then seq */
-	u32 live[2];
+	struct command_sort live[2];	/* reads, writes */
 	struct command_list fifo[2];	/* the queued ones, by seq */
 	struct command_list flushes;
 
@@ -70,12 +40,6 @@ int queue_init(struct queue *queue, const struct profile *profile, gfp_t gfp);
 void queue_exit(struct queue *queue);
 size_t queue_bytes(const struct queue *queue);
 
-/* The index of an operation's direction: flushes count as writes. */
-static inline unsigned int direction_of(enum disk_op op)
-{
-	return op != DISK_READ;
-}
-
 /* The most requests of one direction, with the submitters' batches. */
 static inline u32 queue_most(const struct profile *profile)
 {
@@ -84,7 +48,7 @@ static inline u32 queue_most(const struct profile *profile)
 
 static inline u32 queue_live(const struct queue *queue)
 {
-	return queue->live[0] + queue->live[1];
+	return queue->live[0].nr + queue->live[1].nr;
 }
 
 /* Is there a command that may be dispatched? */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read-ahead: after a read the head reads on into its segment, until the limit
- * or until the mechanics are needed. Nothing happens by itself: what has been read
- * is worked out when somebody asks.
+ * Read-ahead: after a read the head reads on into its segment, until the limit or until the
+ * mechanics are needed. There is no event for it: what has been read by now is computed when it is
+ * asked for.
  */
 #include "drive-internal.h"
 
@@ -148,8 +148,8 @@ u64 readahead_time(const struct drive *drive, u64 sector)
 }
 
 /*
- * When the sector that is under the head at @now is done: @now itself between two. Too late by
- * up to a sector where read-ahead has not been worked out that far.
+ * The time at which the sector that is under the head at @now is done; @now itself, if the head is
+ * between two. Where read-ahead has not been computed that far, it is up to a sector too late.
  */
 static u64 sector_end(const struct drive *drive, u64 now)
 {

@@ -1,42 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A write buffer without fixed segments: it is as full as it has dirty sectors. It has runs of
- * dirty sectors, of any length, sorted by sector. Runs that touch are merged. The drive destages
- * the run with the shortest access time.
+ * dirty sectors, of any length. Runs that touch are merged. The drive destages the run with the
+ * shortest access time.
  */
 #ifndef DAVID_MODEL_WRITE_BUFFER_H
 #define DAVID_MODEL_WRITE_BUFFER_H
 
-#include "media.h"
-#include "run-list.h"
-#include "seek.h"
+#include "run-index.h"
 
 struct write_buffer {
 	const struct profile *profile;
 	u64 sectors;		/* dirty sectors, with those being written */
-	struct run_list runs;	/* without the one being written */
-	struct {
-		struct run_at at;	/* run_list_behind(sector) */
-		u64 sector;
-		bool valid;		/* the list has not changed since */
-	} last;
-	struct {
-		struct run_at at;	/* the place of the last run that was destaged */
-		u32 cylinder;		/* of that run */
-		bool valid;
-	} arm;
-	struct run *chosen;	/* by write_buffer_nearest(); NULL: the list has changed since */
-	struct run_at chosen_at;
-	u32 nr_steps;
-	struct seek_step *steps;
-	u16 step_of_part[SEEK_PARTS];	/* the first step of each part of distances */
+	struct run_hash runs;	/* without the one being written */
+	struct run_index index;	/* the same ones */
+	u64 free_from, free_end;	/* no run has these sectors, or touches them; or empty */
 	size_t bytes;
 	u32 nr_unused;
 	u16 *unused;		/* of the pool */
 	struct run pool[];
 };
 
-struct write_buffer *write_buffer_create(const struct profile *profile, gfp_t gfp);
+struct write_buffer *write_buffer_create(const struct profile *profile,
+					 const struct seek_steps *seeks, gfp_t gfp);
 void write_buffer_destroy(struct write_buffer *buffer);
 size_t write_buffer_bytes(const struct write_buffer *buffer);
 
@@ -47,7 +33,12 @@ static inline const struct place *write_buffer_place(const struct segment *segme
 }
 
 /* Is there room for a write? An empty buffer has room for a write of any size. */
-bool write_buffer_room(const struct write_buffer *buffer, u32 sectors);
+static inline bool write_buffer_room(const struct write_buffer *buffer, u32 sectors)
+{
+	return !buffer->sectors ||
+	       (buffer->sectors + sectors <= buffer->profile->write_buffer &&
+		buffer->runs.nr < buffer->profile->write_segments);
+}
 
 /* Is it so full that the drive destages without waiting for idle time? */
 static inline bool write_buffer_pressed(const struct write_buffer *buffer)

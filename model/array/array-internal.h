@@ -6,6 +6,7 @@
 #ifndef DAVID_ARRAY_INTERNAL_H
 #define DAVID_ARRAY_INTERNAL_H
 
+#include "../request-list.h"
 #include "array.h"
 
 #define NEVER	U64_MAX
@@ -18,24 +19,25 @@ struct array_wait {
 
 struct member_request {
 	struct disk_request disk;
-	struct member_request *next;	/* waits for room in the member's queue, or in the line */
 	struct array_wait *wait;
 	struct array_wait *then;	/* a read: its place is written, and this waits for it */
 	u64 end;			/* sector */
 	u32 member;
 };
 
-struct member_line {
-	struct member_request *first, *last;
-};
+/* What a member has served is the array's own. */
+static inline struct member_request *as_member_request(struct disk_request *request)
+{
+	return (struct member_request *)request;	/* @disk is its beginning */
+}
 
 struct array_member {
 	struct disk *disk;		/* NULL: constant service time */
 	u64 constant;
-	u64 phase;			/* its clock is the array's and this */
+	u64 phase;			/* added to the array's clock */
 	struct disk_submitter who;
-	struct member_line waiting[2];	/* for room in the disk's queue, by direction */
-	struct member_line line;	/* constant: the first one is being served */
+	struct request_list waiting[2];	/* for room in the disk's queue, by direction */
+	struct request_list line;	/* constant: the first one is being served */
 	u64 ends, began;		/* constant: when it is done; in which order it began */
 	u32 outstanding;
 	u32 planned;			/* pieces of the request that is being divided */
@@ -54,7 +56,7 @@ struct array_extent {
 struct array_extents {
 	struct array_extent *all;
 	u32 nr, room;
-	u32 last[ARRAY_MEMBERS];	/* by member, its last one and 1; 0: none */
+	u32 last[ARRAY_MEMBERS];	/* by member: index of its last one, plus 1; 0: none */
 };
 
 struct stripe_op;
@@ -67,7 +69,7 @@ struct array {
 	u64 began;			/* constant members: services begun so far */
 	u32 turn;			/* round robin */
 	bool failed;
-	struct disk_request *first_done, *last_done;
+	struct request_list done;
 	struct stripe_op *ops;		/* oldest first */
 	struct stripe_cache *cache;
 	u32 prereading;			/* ops that read before they write */

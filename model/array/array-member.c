@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A member: a modelled disk, queue included, whose platters stand at an angle of their own. md
- * has one thread, so it is one submitter; what the queue has no room for waits here.
+ * A member of an array: a modelled disk with its queue. Its platters have a start angle of their
+ * own. md submits from one thread, so a member has one submitter. Requests that the queue has no
+ * room for wait here.
  *
- * Or, to hold an array against closed forms, a member that takes the same time for each request.
+ * For closed forms there is another kind of member: it takes the same time for each request.
  */
+#include "../../dm-david/lib/portable-alloc.h"
 #include "array-internal.h"
-
-static void append(struct member_line *line, struct member_request *request)
-{
-	request->next = NULL;
-	if (line->last)
-		line->last->next = request;
-	else
-		line->first = request;
-	line->last = request;
-}
-
-static struct member_request *pop(struct member_line *line)
-{
-	struct member_request *request = line->first;
-
-	line->first = request->next;
-	if (!line->first)
-		line->last = NULL;
-	return request;
-}
 
 int member_init(struct array_member *member, const struct array_setup *setup, u64 phase,
 		gfp_t gfp)
@@ -38,10 +20,10 @@ int member_init(struct array_member *member, const struct array_setup *setup, u6
 	return member->disk ? 0 : -ENOMEM;
 }
 
-static void free_line(struct member_line *line)
+static void free_line(struct request_list *line)
 {
 	while (line->first)
-		kfree(pop(line));
+		kvfree(as_member_request(request_list_pop(line)));
 }
 
 void member_exit(struct array_member *member)
@@ -56,7 +38,7 @@ static void begin(struct array *array, struct array_member *member)
 {
 	member->ends = array->now + member->constant;
 	member->began = array->began++;
-	member->line.first->disk.dispatch = array->now;
+	member->line.first->dispatch = array->now;
 }
 
 static void count(struct array_member *member, const struct disk_request *request)
@@ -77,19 +59,19 @@ static void count(struct array_member *member, const struct disk_request *reques
 void member_submit(struct array *array, struct array_member *member,
 		   struct member_request *request)
 {
-	struct member_line *waiting = &member->waiting[request->disk.op != DISK_READ];
+	struct request_list *waiting = &member->waiting[request->disk.op != DISK_READ];
 	u64 now = array->now + member->phase;
 
 	count(member, &request->disk);
 	if (!member->outstanding++)
 		member->busy_since = array->now;
 	if (member->constant) {
-		append(&member->line, request);
-		if (member->line.first == request)
+		request_list_append(&member->line, &request->disk);
+		if (member->line.first == &request->disk)
 			begin(array, member);
 	} else if (waiting->first ||
 		   !disk_enter(member->disk, &member->who, request->disk.op, now)) {
-		append(waiting, request);
+		request_list_append(waiting, &request->disk);
 	} else {
 		disk_submit(member->disk, &request->disk, now);
 	}
@@ -105,31 +87,31 @@ u64 member_next_event(const struct array_member *member)
 	return next == NEVER ? NEVER : next - member->phase;
 }
 
-static void admit(struct array *array, struct array_member *member, struct member_line *waiting)
+static void admit(struct array *array, struct array_member *member, struct request_list *waiting)
 {
 	u64 now = array->now + member->phase;
-	struct member_request *request;
+	struct disk_request *request;
 
-	while ((request = waiting->first) && disk_wakeups(member->disk, request->disk.op)) {
-		disk_woken(member->disk, &member->who, request->disk.op, now);
-		if (!disk_enter(member->disk, &member->who, request->disk.op, now))
+	while ((request = waiting->first) && disk_wakeups(member->disk, request->op)) {
+		disk_woken(member->disk, &member->who, request->op, now);
+		if (!disk_enter(member->disk, &member->who, request->op, now))
 			return;
-		disk_submit(member->disk, &pop(waiting)->disk, now);
+		disk_submit(member->disk, request_list_pop(waiting), now);
 	}
 }
 
 static struct disk_request *advance_constant(struct array *array, struct array_member *member)
 {
-	struct member_request *request;
+	struct disk_request *request;
 
 	if (!member->line.first || member->ends > array->now)
 		return NULL;
-	request = pop(&member->line);
-	request->disk.completion = array->now;
-	request->disk.next = NULL;
+	request = request_list_pop(&member->line);
+	request->completion = array->now;
+	request->next = NULL;
 	if (member->line.first)
 		begin(array, member);
-	return &request->disk;
+	return request;
 }
 
 struct disk_request *member_advance(struct array *array, struct array_member *member)

@@ -2,24 +2,25 @@
 /*
  * RAID-4, 5 and 6, as md's raid5.c serves them.
  *
- * A read goes straight to the members that have the data (chunk_aligned_read()). When a member
- * has failed, reads are operations, too: they go by way of the stripe cache, and instead of the
- * member that failed all others that work are read.
+ * A read goes straight to the members that have the data (chunk_aligned_read()). With a failed
+ * member reads are operations, too. They go by way of the stripe cache. All members that work are
+ * read instead of the failed one.
  *
- * A write is divided into operations: one for the rows that it overwrites as a whole, which
- * reads nothing, and one for each row that it overwrites in part. Such an operation chooses
- * for each block, as handle_stripe_dirtying() does for each stripe_head of a page, what to
- * read: the old data and the parity (read-modify-write), or what is not written
- * (reconstruct-write). When all of it has been read, all is written: data and parity.
+ * A write is divided into operations. One is for the rows that the write overwrites as a whole: it
+ * reads nothing. There is one for each row that the write overwrites in part. It chooses for each
+ * block what to read, as handle_stripe_dirtying() does for each stripe_head of a page: the old data
+ * and the parity (read-modify-write), or what is not written (reconstruct-write). When all of this
+ * has been read, data and parity are written.
  *
  *	HELD	 another operation is at work on some of its blocks
  *	DELAYED	 it has to read, nobody waits for it, and others are reading: md's delayed_list
  *	READING
  *	WRITING
  *
- * What is written to the same row meanwhile joins an operation that is held or delayed. The
- * stripe cache holds which blocks of the last stripes are known, and need not be read.
+ * A later write to the same row joins an operation that is held or delayed. The stripe cache says
+ * which blocks of the last stripes are known. They need not be read.
  */
+#include "../../dm-david/lib/portable-alloc.h"
 #include "../planted.h"
 #include "array-internal.h"
 
@@ -114,7 +115,7 @@ static void unlink_stripe(struct stripe_cache *cache, struct cached_stripe *stri
 	*link = stripe->next;
 }
 
-/* The next one that was not used since the hand came past: nearly the least recent. */
+/* The next one that was not used since the hand passed it: nearly the least recently used one. */
 static struct cached_stripe *replace_stripe(struct stripe_cache *cache)
 {
 	struct cached_stripe *stripe;
@@ -185,7 +186,7 @@ static u64 failed_of(const struct array *array, u64 row)
 	return failed;
 }
 
-/* What handle_stripe_dirtying() counts: what cannot be read is as bad as two of all. */
+/* What handle_stripe_dirtying() counts. A block that cannot be read counts as twice all members. */
 static u32 cost_of(const struct array *array, u64 chunks, u64 failed)
 {
 	return hweight64(chunks & ~failed) +
@@ -206,7 +207,7 @@ static u64 to_read(const struct array *array, const struct stripe *stripe)
 	read = rmw < rcw || (rmw == rcw && array->setup.rmw == RMW_PREFER) ? modify : rebuild;
 	if (array->setup.rmw == RMW_DISABLE)
 		read = rebuild;
-	/* What it has to know is to be computed, of all the others. */
+	/* A block that it has to know is computed. All other blocks are read for that. */
 	if (read & stripe->failed)
 		read = all & ~stripe->known & ~stripe->failed;
 	return read;
@@ -385,7 +386,7 @@ static void try_all(struct array *array, enum op_state state)
 	}
 }
 
-/* raid5_activate_delayed(): those that are delayed go all at once. */
+/* raid5_activate_delayed(): all delayed operations start together. */
 static void activate(struct array *array)
 {
 	struct stripe_op *op;
@@ -409,7 +410,7 @@ static void reads_done(struct array *array, struct array_wait *wait)
 	activate(array);
 }
 
-/* Of a block, when @op is done. */
+/* What is known of a block when @op is done. */
 static u64 now_known(const struct array *array, const struct stripe_op *op,
 		     const struct stripe *stripe)
 {
@@ -483,7 +484,7 @@ void stripes_exit(struct array *array)
 	kvfree(array->cache);
 }
 
-/* One that has not begun, and that what is written to @row joins. */
+/* An operation on @row that has not begun: a later write to the row joins it. */
 static struct stripe_op *find_op(const struct array *array, u64 row)
 {
 	struct stripe_op *op;
@@ -542,7 +543,7 @@ static void write_full(struct array *array, u64 row, u64 rows, u8 flags, struct 
 	try_op(array, op);
 }
 
-/* [from, to) are sectors of the row's data. */
+/* @from, @to: sectors of the row's data, from the first one on and before the second. */
 static void add_part(struct array *array, struct stripe_op *op, u64 row, u32 from, u32 to,
 		     struct array_wait *parent)
 {

@@ -3,9 +3,10 @@
  * The engine, and RAID-0, 1 and 10. Sources of what is read where: Linux 6.12, raid1.c
  * choose_best_rdev(), raid10.c read_balance(), both for disks that rotate.
  *
- * When events of several members fall together, those that began first come first. What
- * arrives at the same time comes before them.
+ * Events of several members may have the same time. Then the service that began first ends first.
+ * A request that arrives at that time comes before all of them.
  */
+#include "../../dm-david/lib/portable-alloc.h"
 #include "array-internal.h"
 
 /* A request of the array's user. */
@@ -61,6 +62,15 @@ const char *array_check(const struct array_setup *setup)
 	return NULL;
 }
 
+/* Of a member's platters, if it has any. */
+static u64 start_angle(const struct array_setup *setup, u64 *seed)
+{
+	u64 rnd = rnd_next(seed);
+
+	return setup->constant || !setup->profile->revolution ? 0 :
+	       rnd % setup->profile->revolution;
+}
+
 struct array *array_create(const struct array_setup *setup, gfp_t gfp)
 {
 	struct array *array = kvzalloc(sizeof(*array), gfp);
@@ -74,7 +84,7 @@ struct array *array_create(const struct array_setup *setup, gfp_t gfp)
 	if (!array->members || stripes_init(array, gfp))
 		goto fail;
 	for (i = 0; i < setup->layout.members; i++) {
-		u64 phase = setup->constant ? 0 : rnd_next(&seed) % setup->profile->revolution;
+		u64 phase = start_angle(setup, &seed);
 
 		if (member_init(&array->members[i], setup, phase, gfp))
 			goto fail;
@@ -218,7 +228,7 @@ static void replace(struct array *array, const struct member_request *request)
 
 /* Which copy is read */
 
-/* md's nr_pending: what a request has sent to a member counts for its next piece. */
+/* md's nr_pending. A request's earlier pieces count when the copy for its next piece is chosen. */
 static u32 pending(const struct array_member *member)
 {
 	return member->outstanding + member->planned;
@@ -229,7 +239,7 @@ static u64 distance(u64 a, u64 b)
 	return a > b ? a - b : b - a;
 }
 
-/* raid1.c: one that the read goes on with; else an idle one; else the nearest. */
+/* raid1.c: the member whose last read this one continues; else an idle one; else the nearest. */
 static u32 balance_mirror(const struct array *array, u64 sector)
 {
 	u32 i, idle = NO_MEMBER, nearest = NO_MEMBER;
@@ -263,7 +273,7 @@ static u64 balance_cost(const struct array *array, const struct array_piece *pie
 	return layout->far > 1 ? piece->sector : distance(piece->sector, member->head);
 }
 
-/* What the choice goes by: the copy with the least is read, of several the first. */
+/* The cost of a copy: the one with the least is read; of several such ones the first. */
 static u64 cost_of(const struct array *array, const struct array_piece *piece, u32 copy)
 {
 	u32 copies = layout_copies(&array->setup.layout);
@@ -363,13 +373,8 @@ static void parent_done(struct array *array, struct array_wait *wait)
 	struct disk_request *request = parent->request;
 
 	request->completion = array->now;
-	request->next = NULL;
-	if (array->last_done)
-		array->last_done->next = request;
-	else
-		array->first_done = request;
-	array->last_done = request;
-	kfree(parent);
+	request_list_append(&array->done, request);
+	kvfree(parent);
 }
 
 static void member_done(struct array *array, struct array_member *member,
@@ -389,7 +394,7 @@ static void member_events(struct array *array, struct array_member *member)
 
 	for (done = member_advance(array, member); done; done = next) {
 		next = done->next;
-		member_done(array, member, (struct member_request *)done);
+		member_done(array, member, as_member_request(done));
 	}
 }
 
@@ -455,7 +460,7 @@ u64 array_next_event(const struct array *array)
 {
 	u64 when;
 
-	if (array->first_done)
+	if (array->done.first)
 		return array->now;
 	next_member(array, &when);
 	return when;
@@ -467,9 +472,8 @@ struct disk_request *array_advance(struct array *array, u64 now)
 
 	run(array, now);
 	array->now = max(array->now, now);
-	done = array->first_done;
-	array->first_done = NULL;
-	array->last_done = NULL;
+	done = array->done.first;
+	array->done = (struct request_list){ };
 	return done;
 }
 

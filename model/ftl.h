@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The map of an SSD: which pages are valid where, and garbage collection. It knows no time: ssd.h
+ * turns what it moves and erases into work for the dies.
+ *
+ * Memory is bounded. Logical pages of 4 KiB are divided into groups of 2^n neighbours, and of each
+ * group one page is in the map: the one that a hash of the group's number says. Physical blocks are
+ * smaller by the same factor. So the map is that of a drive of 1/2^n of the size under 1/2^n of the
+ * writes. Its write amplification is that of the whole, but for what blocks of fewer pages make of
+ * it: with m sampled pages a block, greedy collection's is as if blocks had m pages.
+ *
+ * Of pages that are not in the map it is known whether any of their neighbours, up to an eighth of
+ * a group, has been written.
+ *
+ * Collection pays as it goes: while a block is collected, each page that the host writes moves as
+ * many pages as the block's share of valid pages makes it worth.
+ */
+#ifndef DAVID_MODEL_FTL_H
+#define DAVID_MODEL_FTL_H
+
+#include "profile.h"
+
+#define FTL_PAGE	8	/* sectors */
+
+struct ftl;
+
+/* In sampled pages. To have pages: << ftl_shift(). */
+struct ftl_figures {
+	u64 written;		/* by the host */
+	u64 moved;		/* by collection */
+	u64 erased;		/* blocks */
+	bool stuck;		/* the policy found no room: the emptiest block is collected */
+};
+
+/* Returns NULL without memory. Preconditioned, and then all figures are 0. May sleep. */
+struct ftl *ftl_create(const struct profile *profile, gfp_t gfp);
+void ftl_destroy(struct ftl *ftl);
+size_t ftl_bytes(const struct ftl *ftl);
+
+u32 ftl_shift(const struct ftl *ftl);
+const struct ftl_figures *ftl_figures(const struct ftl *ftl);
+
+/* Pages [first, first + nr), which lie on the drive. */
+void ftl_write(struct ftl *ftl, u64 first, u32 nr);
+void ftl_trim(struct ftl *ftl, u64 first, u64 nr);
+
+/* What a read meets. */
+enum ftl_state {
+	FTL_NOTHING,		/* never written, or trimmed */
+	FTL_RUN,		/* written with its neighbours: they share a flash page */
+	FTL_SCATTERED,		/* written by itself */
+};
+
+enum ftl_state ftl_look(const struct ftl *ftl, u64 page);
+
+/* Move up to @pages pages, as long as less than @room pages are free. */
+void ftl_idle(struct ftl *ftl, u64 pages, u64 room);
+
+#endif
