@@ -1,0 +1,45 @@
+# Samsung PM883, 2.5 inch, Serial ATA
+#
+# Sources:
+#   [L] louwrentius/fio-plot, git history: fio 4 KiB random on one drive behind an LSI adapter (IBM M1015), not preconditioned
+# "assumed" marks what it does not tell; the size of the drive is among that.
+#
+# Fitted: read_latency, read_time and read_step to reads at depth 1; dies to those at depth 8; command_time and
+# write_command_time to reads and writes at depth 32; write_latency to writes at depth 1. The rest of [L] is evidence.
+#
+# The rate at depth 32 is what drive and adapter gave together. The data sheet has more: 98,000 reads a second.
+
+name = samsung-pm883
+kind = ssd
+host = linux-2.6.23		# Serial ATA: one queue
+ncq_depth = 31			# Linux keeps one of 32
+max_sectors = 1280 KiB		# Linux since 4.3
+max_segments = 168		# AHCI of Linux (AHCI_MAX_SG)
+capacity = 1875385008 sectors	# assumed: 960 GB
+logical_block = 512 B
+physical_block = 4096 B		# assumed: as its class
+
+link_rate = 560 MB/s		# derived: 6 Gb/s, less what the protocol takes
+command_time = 21.6 us		# fitted
+write_command_time = 15.9 us	# fitted
+wake_time = 0 us		# none was seen
+read_latency = 8 us		# fitted
+write_latency = 14.7 us	# fitted
+power_loss_protection = yes	# data sheet
+write_cache = back		# derived: a write of 35 to 38 us is none to flash
+write_buffer = 32 MiB		# assumed
+
+dies = 8			# fitted
+channels = 4			# assumed
+channel_rate = 400 MB/s		# assumed
+flash_page = 16384		# assumed: as its class
+program_unit = 65536		# assumed
+page_types = 3			# three bits a cell
+read_time = 80 us		# fitted
+read_step = 16 us		# fitted
+program_time = 700 us		# assumed: as its class
+erase_time = 3 ms		# assumed
+suspend_time = 20 us		# assumed
+suspends = 1000			# assumed
+
+gc_unit = 256 MiB		# assumed
