@@ -230,7 +230,7 @@ static void restart(struct btrfs_live *b)
 	b->misaligned = false;
 	b->map_generation = 0;
 	b->committing = true;
-	b->anew = true;
+	b->restarted = true;
 	memset(&b->open, 0, sizeof(b->open));
 	memset(&b->begun, 0, sizeof(b->begun));
 	memset(&b->packed, 0, sizeof(b->packed));

@@ -45,7 +45,7 @@ struct btrfs_live {
 	struct btrfs_geo fresh;		/* being parsed */
 	const char *wrong;		/* why everything is kept, or NULL */
 	bool committing;		/* a commit is being written */
-	bool anew;			/* nothing from before counts; the reader clears it */
+	bool restarted;			/* nothing from before counts; the reader clears it */
 
 	/* The chunks, by the chunk tree. */
 	struct btrfs_map map;

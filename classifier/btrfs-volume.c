@@ -27,7 +27,7 @@ static struct volume *super_seen(struct classifier *c, u64 start, const void *su
 static void forget_undecided(struct classifier *c, struct volume *v)
 {
 	undecided_forget(&c->undecided, volume_slot(v));
-	v->btrfs->anew = false;
+	v->btrfs->restarted = false;
 }
 
 static const char *begin(struct classifier *c, struct volume *v, const void *super, u32 bytes,
@@ -49,7 +49,7 @@ static enum verdict judge_write(struct classifier *c, struct volume *v,
 	*sign = v->btrfs->sign;
 	v->btrfs->sign = SELFID_NO_SIGN;
 	*sectors = v->btrfs->geo.sectors;
-	if (unlikely(v->btrfs->anew))
+	if (unlikely(v->btrfs->restarted))
 		forget_undecided(c, v);
 	return verdict;
 }

@@ -12,20 +12,22 @@
  *   in a worker, while  classifier_memory(): allocate without the lock, then classifier_give().
  *   ->pending is set    classifier_want(): read the store without the lock, then
  *                       classifier_learn(). classifier_claim(): a run of blocks that were
- *                       undecided when they were written and are data. Drop their content, with
- *                       classifier_is_data() before and classifier_done() after.
+ *                       undecided when they were written, and have turned out to be data. Drop
+ *                       their content, with classifier_is_data() before and classifier_done()
+ *                       after.
  *
  * The safe side is KEEP. A block is kept if no volume is known there; if the volume is not mounted,
  * or not known to be; if something is not learned yet, or memory for it is missing; if the journal
- * was not seen from its beginning; if the format is not understood. A write to an unmounted volume
- * that hits blocks from which something was learned makes the classifier forget it.
+ * was not seen from its beginning; if the format is not understood. If blocks from which something
+ * was learned are written while the volume is not mounted, the classifier forgets what it learned
+ * from them.
  *
  * The caller stores a block that is one repeated word as that word, whatever the verdict. So writes
  * of zeros, such as lazy initialisation of inode tables, need no care here.
  *
  * Sectors are of 512 bytes and count from the disk's start. Portable, any context. The caller
- * serialises all calls on one classifier. Nothing here allocates or sleeps. No loop is longer than
- * a block, the log set, or the number of volumes.
+ * serialises all calls on one classifier. Nothing here allocates or sleeps. A loop goes at
+ * most over the words of a block, the entries of the log set, or the volumes.
  */
 #ifndef CLASSIFIER_CLASSIFIER_H
 #define CLASSIFIER_CLASSIFIER_H

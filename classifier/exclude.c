@@ -187,8 +187,9 @@ bool ext_is_formed(const struct ext_geo *geo, const void *block)
 	u32 size = ext_block_size(geo), first = get_unaligned_le32(block);
 	u32 entries = get_unaligned_le16(block + 2), most = get_unaligned_le16(block + 4);
 
+	/* In use, and of one block: the kernel writes no other, and refuses other lengths. */
 	if (first == XATTR_MAGIC)
-		return true;
+		return get_unaligned_le32(block + 4) && get_unaligned_le32(block + 8) == 1;
 	if ((first & 0xffff) == EXTENT_MAGIC)
 		return entries <= most && 12 * (most + 1) <= size &&
 		       get_unaligned_le16(block + 6) <= EXTENT_DEPTH;

@@ -53,7 +53,8 @@ bool ext_may_look(const struct ext_geo *geo, const void *head, const void *tail)
 
 /*
  * @block looks like metadata. Is its form so strict that data hardly has it by chance? True for a
- * directory that begins with "." or ends with a checksum, an extent node, and attributes.
+ * directory that begins with "." or ends with a checksum, an extent node, and attributes whose
+ * header is in use.
  */
 bool ext_is_formed(const struct ext_geo *geo, const void *block);
 

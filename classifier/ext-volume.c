@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Volumes of ext2, ext3 and ext4: see volume-ops.h. */
+/* Volumes of ext2, ext3 and ext4: begun, mounted and ended by their superblocks. */
 #include "ext-volume.h"
 
 static enum volume_state super_state(const struct ext_geo *geo)

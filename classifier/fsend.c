@@ -67,7 +67,9 @@ u64 fs_end(enum fs_kind kind, const void *super)
 		return xfs_end(super);
 	case FSEND_BTRFS:
 		return btrfs_end(super);
-	default:
+	case FSEND_F2FS:
 		return f2fs_end(super);
+	default:
+		return 0;
 	}
 }

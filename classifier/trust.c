@@ -51,7 +51,7 @@ void trust_foreign(struct trust *t)
 	t->broken = true;
 }
 
-/* Blocks of the log from @from to @to: it goes round. */
+/* Blocks of the log from @from to @to, in a ring. */
 static u32 distance(const struct jbd2 *j, u32 from, u32 to)
 {
 	return to >= from ? to - from : to + jbd2_log_blocks(j) - from;

@@ -29,8 +29,27 @@ enum classify_mode {
 	CLASSIFY_MODES
 };
 
-/* The verdict on a block for which all evidence in @set, BIT(enum david_evidence), was seen. */
-enum verdict verdict_of_set(enum classify_mode mode, u32 set);
+/* DAVID_EV_MODE is no evidence. A mode that decides, decides alone. */
+#define EVIDENCE_SILENT	BIT(DAVID_EV_MODE)
+#define EVIDENCE_DATA	(BIT(DAVID_EV_FILE) | BIT(DAVID_EV_ANON) | BIT(DAVID_EV_IMPLIED) | \
+			 BIT(DAVID_EV_MADE_UP))
+
+/*
+ * The verdict on a block for which all evidence in @set, BIT(enum david_evidence), was seen. In the
+ * header, as a call costs more than the verdict.
+ */
+static inline enum verdict verdict_of_set(enum classify_mode mode, u32 set)
+{
+	BUILD_BUG_ON(DAVID_EV_NR > 32);
+
+	if (mode == CLASSIFY_KEEP)
+		return VERDICT_KEEP;
+	if (mode == CLASSIFY_DATA)
+		return VERDICT_SQUASH;
+	if (set & ~(EVIDENCE_SILENT | EVIDENCE_DATA))
+		return VERDICT_KEEP;
+	return set & EVIDENCE_DATA ? VERDICT_SQUASH : VERDICT_UNDECIDED;
+}
 
 /* The same for one piece of evidence. */
 static inline enum verdict verdict_of(enum classify_mode mode, enum david_evidence evidence)

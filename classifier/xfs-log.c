@@ -3,7 +3,7 @@
  * Snooping an xfs log: see xfs-log.h. The formats are those of the kernel's
  * xfs_log_format.h and xfs_log_recover.c: all big-endian but the items
  * themselves, which are as the writing machine has them. Only little-endian
- * ones are read; others leave the log incomplete for good.
+ * ones are read; others leave the log incomplete permanently.
  */
 #include "xfs-log.h"
 
