@@ -12,6 +12,7 @@
  *	grow	blocks behind the old end are used before the superblock has the new size
  * btrfs's scrub has to find:
  *	unit	a block gets the checksum of another block
+ *	copy	a copy of squashed data gets no checksum, whatever its last bytes are
  *	later	a block that is squashed later gets no checksum
  *	other	checksums of all kinds are treated as crc32c
  * f2fs's checker has to find:
@@ -24,9 +25,21 @@
  * Comparing what was written with what is read has to find:
  *	unowned	pages without an owner are data
  *	packed	f2fs's compressed pages are data
+ * Several disks of a pool have to find:
+ *	twice	blocks that are granted to a disk stay free for others
+ *	greedy	a full disk takes the reserves of others
+ *	forgets	a pool that has grown takes blocks that are in use for free
+ *	unsaid	a pool that grows does not write its directory
+ * Disks of a pool that share blocks have to find:
+ *	inplace	a block that others have, too, is written in its place
+ *	early	a block is free when one of its holders gives it up
+ *	unread	a block of another disk is joined without comparing it
+ *	spared	what is new takes the room that shared blocks need to be changed
  * For layers between (owner/stack.h):
  *	elsewhere	a file's page is data, whatever device its file system is on
  *	parity	requests to an array with parity have a trail
+ *	legs	a leg of a mirror does not hear what another has found
+ *	lost	every other request is recognised only where it arrives first
  */
 #ifndef DM_DAVID_INJECT_H
 #define DM_DAVID_INJECT_H

@@ -118,6 +118,7 @@ static const char * const evidence_names[2 * DAVID_SLOTS] = {
 	[DAVID_EV_SELF] = "self",
 	[DAVID_EV_IMPLIED] = "implied",
 	[DAVID_EV_RAW] = "raw",
+	[DAVID_EV_MADE_UP] = "made_up",
 };
 
 static const char * const range_names[DAVID_SLOTS] = {
@@ -219,6 +220,12 @@ static const struct {
 	FIELD(log_retries),
 	FIELD(raw_names),
 	FIELD(raw_names_full),
+	ARRAY(delivered, "delivered", timed_names),
+	ARRAY(delivered_ns, "delivered_ns", timed_names),
+	ARRAY(delivered_late_ns, "delivered_late_ns", timed_names),
+	ARRAY(delivered_over, "delivered_over", timed_names),
+	FIELD(pool_saved),
+	FIELD(pool_memory),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

@@ -30,6 +30,10 @@ struct stats {
 	u64 late[DAVID_BUCKETS];
 	u64 late_50us;
 	u64 late_ns;
+	u64 delivered[DAVID_REQ_NR];
+	u64 delivered_ns[DAVID_REQ_NR];
+	u64 delivered_late_ns[DAVID_REQ_NR];
+	u64 delivered_over[DAVID_REQ_NR];
 	u64 measured[DAVID_REQ_NR];
 	u64 measured_ns[DAVID_REQ_NR];
 	u64 measured_times[DAVID_BUCKETS];

@@ -10,6 +10,8 @@
 
 #include <linux/highmem.h>
 
+#include "../store/pool.h"
+
 #define MIN_CHILDREN	16
 #define MIN_BOUNCES	4
 
@@ -23,6 +25,8 @@ void piece_commit_or_abort(struct store *store, const struct piece *piece, blk_s
 	};
 
 	lockdep_assert_held(&store->lock);
+	if (unlikely(piece->offered))
+		share_written(store->share, store->pool_slot, piece->dest, piece->blocks, !status);
 	if (!piece->commit)
 		return;
 	/* The write failed: the block keeps its old content. */
@@ -42,6 +46,7 @@ void piece_abort(struct store *store, const struct piece *piece)
 	spin_lock_irqsave(&store->lock, flags);
 	piece_commit_or_abort(store, piece, BLK_STS_RESOURCE);
 	spin_unlock_irqrestore(&store->lock, flags);
+	piece_wake(store, piece);
 }
 
 void copy_to_request(struct david_io *io, struct bvec_iter start, void *from)
@@ -72,6 +77,31 @@ void copy_from_request(struct david_io *io, struct bvec_iter start, void *to)
 
 static void rmw_work(struct work_struct *work);
 
+static void child_free(struct child_bio *child)
+{
+	struct david_io *io = child->io;
+
+	if (child->bounce)
+		mempool_free(child->bounce, &io->d->bounces);
+	bio_put(&child->bio);
+	io_put(io);
+}
+
+/* Another disk's block was read. It is this disk's, too, or the request is served again. */
+static noinline void end_compare(struct child_bio *child)
+{
+	struct store *store = child->io->d->store;
+	blk_status_t differs = share_compared(child);
+	unsigned long flags;
+
+	spin_lock_irqsave(&store->lock, flags);
+	piece_commit_or_abort(store, &child->piece, differs);
+	if (differs)
+		share_differs(child->io, &child->iter);
+	spin_unlock_irqrestore(&store->lock, flags);
+	child_free(child);
+}
+
 static void child_endio(struct bio *bio)
 {
 	struct child_bio *child = container_of(bio, struct child_bio, bio);
@@ -80,6 +110,10 @@ static void child_endio(struct bio *bio)
 	unsigned long flags;
 	void *p;
 
+	if (unlikely(child->use == BOUNCE_COMPARE)) {
+		end_compare(child);
+		return;
+	}
 	if (unlikely(child->bounce && child->use != BOUNCE_WRITTEN) && !bio->bi_status) {
 		if (child->use == BOUNCE_RMW) {
 			/* This may be hard interrupt context. */
@@ -92,17 +126,17 @@ static void child_endio(struct bio *bio)
 		kunmap_local(p);
 	}
 
-	if (child->piece.commit) {
+	if (unlikely(child->piece.learn) && !bio->bi_status)
+		share_read(io, &child->piece, child->iter);
+	if (child->piece.commit | child->piece.offered) {
 		spin_lock_irqsave(&store->lock, flags);
 		piece_commit_or_abort(store, &child->piece, bio->bi_status);
 		spin_unlock_irqrestore(&store->lock, flags);
+		piece_wake(store, &child->piece);
 	}
 	if (unlikely(bio->bi_status))
 		WRITE_ONCE(io->status, bio->bi_status);
-	if (child->bounce)
-		mempool_free(child->bounce, &io->d->bounces);
-	bio_put(bio);
-	io_put(io);
+	child_free(child);
 }
 
 void child_init(struct david_io *io, struct bio *bio, const struct piece *piece,
@@ -144,7 +178,7 @@ static void rmw_work(struct work_struct *work)
 	submit_bio_noacct(bio);
 }
 
-enum served read_block(struct david_io *io, const struct piece *piece,
+enum served read_block(struct david_io *io, const struct piece *piece, u64 from,
 		       unsigned int offset, unsigned int bytes, enum bounce_use use)
 {
 	struct david *d = io->d;
@@ -167,6 +201,7 @@ enum served read_block(struct david_io *io, const struct piece *piece,
 	bio_clone_blkg_association(bio, io->bio);
 	__bio_add_page(bio, page, d->store->block_size, 0);
 	child_init(io, bio, piece, 0, page);
+	bio->bi_iter.bi_sector = from << d->store->block_shift;
 	child = container_of(bio, struct child_bio, bio);
 	child->use = use;
 	child->offset = offset;
@@ -192,6 +227,8 @@ static noinline enum served send_part(struct david_io *io, struct stopwatch *tim
 	bio->bi_iter = io->iter;
 	bio->bi_iter.bi_size = bytes;
 	child_init(io, bio, piece, offset, NULL);
+	if (unlikely(piece->learn))
+		container_of(bio, struct child_bio, bio)->iter = io->iter;
 	child_submit(io, bio);
 	io_advance(io, bytes);
 	stopwatch_account(timer, DAVID_CPU_IO);
@@ -224,6 +261,40 @@ static void exact_replace(struct david *d, const struct piece *piece)
 		queue_work(d->wq, &d->exact_work.work);
 }
 
+static void notify(struct david *d, int notices)
+{
+	atomic_or(notices, &d->notices);
+	queue_work(d->wq, &d->event);
+}
+
+/* There is no block for @piece. A worker tries again where waiting may help. */
+static enum served no_room(struct david_io *io, const struct piece *piece, gfp_t gfp)
+{
+	struct david *d = io->d;
+	struct store *store = d->store;
+	unsigned long flags;
+	bool warn;
+
+	if (store->pool && pool_reclaim(store, gfp))
+		return SERVED_DEFER;
+	/* Freed blocks are reusable once that is durable. */
+	if (store->wal && wal_wait_free(store, gfp))
+		return SERVED_DEFER;
+	spin_lock_irqsave(&store->lock, flags);
+	if (store->pool)
+		store->full = true;
+	warn = store->full && !store->full_warned;
+	if (warn)
+		store->full_warned = true;
+	spin_unlock_irqrestore(&store->lock, flags);
+	if (warn)
+		notify(d, DAVID_NOTICE_FULL);
+	if (piece->evictable)
+		return SERVED_FAILED;
+	this_cpu_inc(store->stats->nospc);
+	return io_fail(io, BLK_STS_NOSPC);
+}
+
 enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 {
 	struct david *d = io->d;
@@ -238,7 +309,10 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 	hint = rt_lookup_hint(&store->table, piece->block, &r);
 	piece->blocks = min(piece->blocks, r.len);
 	piece->dest = r.value;
-	piece->commit = r.kind != RT_STORED;
+	/* What other disks have, too, is not written in its place. */
+	piece->commit = r.kind != RT_STORED ||
+			(unlikely(store->share) && !share_own(store->share, store->pool_slot,
+							      r.value, &piece->blocks));
 	if (!piece->commit) {
 		if (unlikely(store->exact))
 			exact_replace(d, piece);
@@ -253,32 +327,21 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 		return reservation_failed(io, gfp);
 	}
 	was_low = store->low;
-	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, &piece->blocks);
+	piece->dest = store_alloc(store, piece->block, hint, piece->blocks, r.kind == RT_STORED,
+				  &piece->blocks);
 	if (unlikely(piece->dest == BM_NONE))
 		rt_unreserve(&store->table);
 	if (unlikely(store->low && !was_low))
 		notices |= DAVID_NOTICE_LOW;
-	if (unlikely(store->full && !store->full_warned)) {
-		store->full_warned = true;
-		notices |= DAVID_NOTICE_FULL;
-	}
 	if (unlikely(piece->evictable) && piece->dest != BM_NONE)
 		exact_replace(d, piece);
 	spin_unlock_irqrestore(&store->lock, flags);
 
-	if (unlikely(notices)) {
-		atomic_or(notices, &d->notices);
-		queue_work(d->wq, &d->event);
-	}
+	if (unlikely(notices))
+		notify(d, notices);
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
-	/* Freed blocks are reusable once that is durable. A worker tries again then. */
-	if (store->wal && wal_wait_free(store, gfp))
-		return SERVED_DEFER;
-	if (piece->evictable)
-		return SERVED_FAILED;
-	this_cpu_inc(store->stats->nospc);
-	return io_fail(io, BLK_STS_NOSPC);
+	return no_room(io, piece, gfp);
 }
 
 /* Device-mapper's own mempool has as many of our per-bio data as we have child bios. */

@@ -2,16 +2,7 @@
 /* Which squashed blocks have their checksum kept: see csum-policy.h. */
 #include "csum-policy.h"
 
-#include <linux/highmem.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include "david.h"
-
-/* The number of a chunk that is none: the superblock is wanted. */
-#define WANT_SUPER	U64_MAX
-
-/* btrfs's superblock */
-#define SUPER_SECTOR	128
 
 static const char * const mode_names[CSUM_MODES] = {
 	[CSUM_AUTO] = "auto",
@@ -50,8 +41,6 @@ void csum_policy_watch(struct david *d, const struct bio *bio)
 
 enum csum_policy csum_policy(const struct david *d, const struct owner_top *top)
 {
-	bool is_disk = top->dev == &d->owners.disk;
-
 	if (d->csum.mode == CSUM_ON)
 		return READ_ONCE(d->csum.is_misaligned) ? CSUM_REFUSE : CSUM_KEEP;
 	if (d->csum.mode == CSUM_OFF)
@@ -59,60 +48,8 @@ enum csum_policy csum_policy(const struct david *d, const struct owner_top *top)
 	if (!d->owners.watch_btrfs || !owner_is_btrfs(top->dev))
 		return CSUM_IGNORE;
 	/* Units are the file system's, too. The disk's superblock is in this target. */
-	if (!top->is_aligned || (is_disk && d->ti->begin))
+	if (!top->is_aligned || (top->dev == &d->owners.disk && d->ti->begin))
 		return CSUM_REFUSE;
-	switch (READ_ONCE(top->dev->csum_type)) {
-	case OWNER_CSUM_OURS:
-		return CSUM_KEEP;
-	case OWNER_CSUM_OTHER:
-		return CSUM_REFUSE;
-	default:
-		/* Where a volume begins on this disk nobody says: its superblock must come by. */
-		return is_disk ? CSUM_UNKNOWN : CSUM_REFUSE;
-	}
-}
-
-void csum_policy_want(struct crct_want *want)
-{
-	want->number = WANT_SUPER;
-}
-
-/* The store's block at @place into @page; 0 or an error. */
-static int read_block(struct david *d, u64 place, void *page)
-{
-	struct bio_vec bv;
-	struct bio bio;
-	int error;
-
-	bio_init(&bio, d->dev->bdev, &bv, 1, REQ_OP_READ | REQ_META | REQ_SYNC);
-	bio.bi_iter.bi_sector = place << d->store->block_shift;
-	__bio_add_page(&bio, virt_to_page(page), d->store->block_size, offset_in_page(page));
-	error = submit_bio_wait(&bio);
-	bio_uninit(&bio);
-	return error;
-}
-
-static blk_status_t read_super(struct david *d)
-{
-	struct owner_dev *disk = &d->owners.disk;
-	struct store *store = d->store;
-	struct rt_range r;
-	u8 *page;
-
-	page = kmalloc(PAGE_SIZE, GFP_NOIO);
-	if (!page)
-		return BLK_STS_RESOURCE;
-	store_lookup(store, SUPER_SECTOR >> store->block_shift, &r);
-	/* A superblock that was written meanwhile knows better. */
-	if (r.kind == RT_STORED && !read_block(d, r.value, page) &&
-	    READ_ONCE(disk->csum_type) == OWNER_CSUM_UNKNOWN)
-		owner_enter_super(disk, FSEND_BTRFS, page);
-	kfree(page);
-	cmpxchg(&disk->csum_type, OWNER_CSUM_UNKNOWN, OWNER_CSUM_OTHER);
-	return BLK_STS_OK;
-}
-
-blk_status_t csum_policy_fetch(struct david *d, const struct crct_want *want)
-{
-	return want->number == WANT_SUPER ? read_super(d) : csum_fetch(&d->csum_io, want);
+	/* A type that is not known is none that we can keep: extent.h looks for the superblock. */
+	return READ_ONCE(top->dev->csum_type) == OWNER_CSUM_OURS ? CSUM_KEEP : CSUM_REFUSE;
 }

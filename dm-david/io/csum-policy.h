@@ -42,7 +42,6 @@ enum csum_policy {
 	CSUM_IGNORE,		/* nothing */
 	CSUM_KEEP,		/* its checksum */
 	CSUM_REFUSE,		/* it must not be squashed */
-	CSUM_UNKNOWN,		/* csum_policy_fetch() finds out */
 };
 
 /* In ctr, once the table line is parsed: set watch_btrfs and may_have_csums of d->owners. */
@@ -56,11 +55,5 @@ void csum_policy_watch(struct david *d, const struct bio *bio);
  * still ask for CSUM_KEEP.
  */
 enum csum_policy csum_policy(const struct david *d, const struct owner_top *top);
-
-/* @want for csum_policy_fetch(), after CSUM_UNKNOWN: the superblock. */
-void csum_policy_want(struct crct_want *want);
-
-/* csum_fetch(), or what csum_policy_want() wants. From a worker; sleeps. */
-blk_status_t csum_policy_fetch(struct david *d, const struct crct_want *want);
 
 #endif

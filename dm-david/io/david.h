@@ -14,6 +14,7 @@
 #include "../lib/content.h"
 #include "csum-policy.h"
 #include "../store/exact.h"
+#include "../store/pool.h"
 #include "../owner/owner.h"
 #include "../store/store.h"
 #include "../timing/timing.h"
@@ -45,8 +46,10 @@ struct david {
 	struct byfile byfile;		/* messages change it, under mode_lock */
 	struct raw raw;			/* rules to add when it resumes */
 	u64 seed;
+	u64 copy_mask, copy_mark;	/* judge_content_changed() */
 	bool seed_given;
 	enum store_kind store_kind;	/* in ctr only */
+	struct pool_want pool;		/* in ctr only */
 	unsigned int block_size;	/* bytes */
 	unsigned int backing_mask;	/* logical block of the backing device, less 1 */
 	u64 low_water;			/* blocks */
@@ -56,14 +59,14 @@ struct david {
 	mempool_t bounces;		/* pages, for less than a block */
 	struct workqueue_struct *wq;	/* requests that had to wait, and events */
 	/* Bounce pages to be written back: they must not wait for those that wait for pages. */
-	struct workqueue_struct *rmw_wq;	/* NULL where the backing device needs none */
+	struct workqueue_struct *rmw_wq;	/* NULL where nobody needs it */
 	struct work_struct event;
 	bool failure_warned;		/* its own */
 	atomic_t notices;		/* to be given: DAVID_NOTICE_* */
 #define DAVID_NOTICE_LOW	1
 #define DAVID_NOTICE_FULL	2
 #define DAVID_NOTICE_TABLE	4
-	struct mutex mode_lock;		/* messages that change parameters take turns */
+	struct mutex mode_lock;		/* messages that change mode or files= take turns */
 };
 
 static inline struct content david_content(const struct david *d)
@@ -77,6 +80,9 @@ static inline struct content david_content(const struct david *d)
 	} while (unlikely(read_seqretry(&d->content_lock, seq)));
 	return content;
 }
+
+/* judge.c: @d has its store, or its kind of content has changed. Any context. */
+void judge_content_changed(struct david *d);
 
 /* map.c: the way of a request */
 extern const unsigned int david_io_size;	/* per-bio data */

@@ -5,7 +5,7 @@
  * While a file system is mounted, direct I/O to the disk is its data. Only within the file system,
  * though: another one may lie behind it, and its metadata may come by direct I/O (through a loop
  * device with an offset, or from a guest that has it). So superblocks are looked at as they are
- * written, and once when a table becomes live.
+ * written, and once when a table becomes live. That of btrfs tells the kind of its checksums, too.
  */
 #ifndef DM_DAVID_EXTENT_H
 #define DM_DAVID_EXTENT_H

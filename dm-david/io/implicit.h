@@ -6,8 +6,9 @@
  * can only object to them.
  *
  * Each write is shown to the classifier once, in the order of arrival, before anything else happens
- * to it. The request carries the evidence. A worker reads the blocks that the classifier asks for
- * from the fake disk itself, by a request of the module's own (david_internal_request()).
+ * to it. The request carries the evidence (implied.h). A worker reads the blocks that the
+ * classifier asks for from the fake disk itself, by a request of the module's own
+ * (david_internal_request()).
  *
  * Undecided blocks are kept. If they turn out to be data, the worker squashes them, by a discard of
  * the module's own. Its range lock excludes writes to these blocks. The worker has a workqueue of
@@ -17,29 +18,10 @@
 #define DM_DAVID_IMPLICIT_H
 
 #include <linux/bio.h>
-#include "../uapi/dm-david.h"
 
 struct david;
 struct implicit;
-
-/*
- * The most runs of different evidence that a request carries. The last run has the worst evidence
- * of all sectors that are left.
- */
-#define IMPLIED_RUNS	6
-
-/*
- * Evidence of a request's sectors, from left to right. No runs: nothing is known. With
- * classify=auto evidence that is no objection is DAVID_EV_IMPLIED.
- */
-struct implied {
-	unsigned int runs;
-	struct {
-		u32 end;	/* sectors from the request's start */
-		u8 evidence;	/* enum david_evidence */
-		u8 has_csum;	/* if they are squashed, their checksums must be kept: csum.h */
-	} run[IMPLIED_RUNS];
-};
+struct implied;
 
 /* @d->store is there. Returns NULL without memory. Sleeps. */
 struct implicit *implicit_create(struct david *d);
@@ -62,12 +44,6 @@ void implicit_read(struct implicit *im, sector_t sector, sector_t sectors);
  * known. The caller holds a range lock. May sleep.
  */
 void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors);
-
-/* The evidence of the @n sectors, @pos sectors behind the request's start: the worst there is. */
-enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n);
-
-/* Must checksums of any of these sectors be kept? */
-bool implied_csum(const struct implied *implied, u32 pos, u32 n);
 
 /*
  * Call implicit_rules_going() before RAW rules are removed, implicit_rules_gone() after. Blocks

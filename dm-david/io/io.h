@@ -3,22 +3,31 @@
  * One request on its way through a target: what the files of this room share.
  *
  *	map.c		where a request comes in, and where it ends
- *	request.c	its life in between: one piece after the other, put off, failed, ended
+ *	request.c	its life in between: one piece after the other, deferred, failed, ended
  *	judge.c		the verdict on each block of a write: squash it, or keep it
  *	write.c		what becomes of a write, by verdict; discards and zeroes
  *	read.c		what a read returns; it makes up what is not stored
  *	backing.c	where a block is stored, and the bios that go there
+ *	share.c		in a pool: blocks that another disk has already
  *
- *	csum-policy.c, extent.c, implicit.c	evidence for judge.c, with state of their own
+ *	csum-policy.c, extent.c, implicit*.c	evidence for judge.c, with state of their own
+ *	implied.c	the evidence that a request carries
  *
- * map.c calls request.c, which calls write.c and read.c, and these judge.c and backing.c. For a
- * request of one piece map.c calls them itself. What fails, is deferred or has ended goes back to
- * request.c: io_fail(), defer_for_csum(), io_put().
+ * map.c calls request.c. request.c calls write.c and read.c. write.c calls judge.c and share.c.
+ * write.c and read.c call backing.c. The verdict on a write of whole blocks, and a read of one
+ * piece, need no range lock yet: map.c calls judge.c and read.c for them itself. What fails, is
+ * deferred or has ended goes back to request.c: io_fail(), defer_for_csum(), io_put().
  *
- * Locking: a request holds its range lock (base/rangelock.h) from its first piece to its end. Two
- * kinds take none: writes that are done at once, and reads without I/O in a store without
- * checksums. All other state of a request is its own; only @pending and @status are shared with
- * the ends of its child bios.
+ * Locking: a request holds its range lock (base/rangelock.h) from its first piece to its end. These
+ * requests take no range lock:
+ *
+ *	a write that store_set_at_once() does
+ *	a read of blocks that are all one constant, or all never written
+ *	a read of blocks that are all squashed, in a store without checksums (store->has_csums)
+ *	a flush, and all requests with mode=model-only
+ *
+ * Nobody but who serves a request touches its struct david_io, so that needs no lock. Three fields
+ * are shared with the ends of its child bios: @pending, @status and @unshared.
  *
  * Sleeping: a submitter sleeps only for the modelled queue (map_timed()); a worker may sleep for
  * memory and for room in the log. So functions below sleep only with io->in_worker.
@@ -26,8 +35,10 @@
 #ifndef DM_DAVID_IO_H
 #define DM_DAVID_IO_H
 
-#include "implicit.h"
 #include "david.h"
+#include "implicit.h"
+#include "implied.h"
+#include "../store/share.h"
 
 struct stopwatch;
 
@@ -39,12 +50,14 @@ struct piece {
 	bool commit;		/* newly allocated: to be entered into the range table */
 	bool evictable;		/* data that may be squashed at any time: exact.h */
 	bool has_csum;		/* checksums are recorded already; a later squash uses them */
+	bool offered;		/* to other disks of the pool: share_offer() */
+	bool learn;		/* a read: other disks may join what it returns */
 };
 
 /* david_io->at_end: what david_end_io() has to do. */
 #define END_UNLOCK	BIT(0)	/* release the range lock */
 #define END_TIMED	BIT(1)	/* wait for the model */
-#define END_MODEL_ONLY	BIT(2)	/* tell the model how long the backing device took */
+#define END_MODEL_ONLY	BIT(2)	/* count how long the backing device took */
 #define END_CALLED_AGAIN	BIT(3)	/* second call, from the timer: nothing left to do */
 #define END_LOGGED	BIT(4)	/* wait until its log entries are durable */
 #define END_INTERNAL	BIT(5)	/* the module's own: device-mapper does not know of it */
@@ -57,7 +70,8 @@ struct david_io {
 	struct range_lock lock;
 	union {			/* some kernels zero per-bio data: its size costs time */
 		struct work_struct work;
-		struct wal_waiter wait;	/* when served: a flush, or END_LOGGED */
+		struct wal_waiter wait;	/* of a flush; of END_LOGGED, once it is served */
+		struct share_waiter share_wait;	/* while deferred for another disk's write */
 	};
 	union {
 		struct piece remapped_piece;	/* valid if remapped */
@@ -67,20 +81,23 @@ struct david_io {
 	struct owner_top top;		/* of a write */
 	struct implied implied;		/* what the classifier says of its sectors */
 	sector_t first;			/* of the request: implied counts from there */
-	/* Child bios and checksum fetches under way, and one while the request is served */
+	/* Child bios and checksum fetches under way; plus 1 while somebody serves the request */
 	atomic_t pending;
+	/* Bytes to be served again, as another disk's block differs; UNSHARED: seek no other */
+	unsigned int unshared;
+#define UNSHARED	1u
 	blk_status_t status;
 	u8 at_end;
 	bool remapped;	/* the clone itself went to the backing device */
 	bool in_worker;		/* not in its submitter's context any more */
 	bool wants_worker;	/* came with REQ_NOWAIT, a worker must go on: begin_nowait() */
 	union {
-		struct timed timed;	/* with a profile only, as the next */
+		struct timed timed;	/* END_TIMED */
 		struct {
 			enum david_request kind;
 			u64 arrived_ns;
-		} measured;
-		struct completion done;	/* the module's own */
+		} measured;		/* END_MODEL_ONLY */
+		struct completion done;	/* END_INTERNAL */
 	};
 };
 
@@ -89,16 +106,17 @@ enum bounce_use {
 	BOUNCE_WRITTEN,		/* nothing */
 	BOUNCE_READ,		/* copy from the page to the request */
 	BOUNCE_RMW,		/* copy from the request to the page, write the page back */
+	BOUNCE_COMPARE,		/* compare the page with the request */
 };
 
 struct child_bio {
 	struct david_io *io;
 	struct piece piece;
 	struct page *bounce;
-	/* The following with BOUNCE_READ and BOUNCE_RMW only */
 	enum bounce_use use;
+	/* The following not with BOUNCE_WRITTEN */
 	unsigned int offset;	/* into the block, bytes */
-	struct bvec_iter iter;	/* the request's part */
+	struct bvec_iter iter;	/* the request's part; also with piece.learn */
 	struct work_struct work;
 	struct bio bio;		/* last: see bioset_init() */
 };
@@ -171,8 +189,8 @@ static inline blk_opf_t bounce_opf(const struct david_io *io)
 /* request.c */
 
 /*
- * Serve a request from its first piece on, or from where it was put off. Its range lock, if it
- * needs one, is granted. @span is the verdict on its first blocks, or NULL. Returns what a
+ * Serve a request from its first piece on, or from where it was deferred. Its range lock, if
+ * it has END_UNLOCK, is granted. @span is the verdict on its first blocks, or NULL. Returns what a
  * target's map returns: DM_MAPIO_REMAPPED only if @may_remap.
  */
 int io_serve(struct david_io *io, struct stopwatch *timer, bool may_remap, struct span *span);
@@ -225,15 +243,26 @@ void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *c
 /* backing.c */
 
 /*
- * Find a destination for @piece->block, for @piece->blocks at most. If the block is stored, it is
- * the old one. Else allocate, and reserve the table update with @gfp. Cuts @piece down to one run.
- * Without room the request fails. Not so for an evictable piece: this returns SERVED_FAILED, and
- * io->status is as it was; the caller may squash the piece. Takes store->lock. Sleeps if @gfp may.
+ * Find a destination for @piece->block, for @piece->blocks at most. If the block is stored and no
+ * other disk has it, it is the old one. Else allocate, and reserve the table update with @gfp. Cuts
+ * @piece down to one run. Without room this calls io_fail() and returns SERVED_FAILED. For an
+ * evictable piece it returns SERVED_FAILED without io_fail(): the caller may squash the piece.
+ * Takes store->lock. Sleeps if @gfp may.
  */
 enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp);
-/* A new piece was written: enter it, or on error free its destination. store->lock is held. */
+/*
+ * A piece was written, or joined. If it is new, enter it, or on error give up its destination.
+ * store->lock is held.
+ */
 void piece_commit_or_abort(struct store *store, const struct piece *piece, blk_status_t status);
-/* A new piece will not be written. Takes store->lock. */
+/* After that, without locks: who waits for @piece goes on. */
+static inline void piece_wake(struct store *store, const struct piece *piece)
+{
+	if (unlikely(piece->offered))
+		share_wake(store->share, piece->dest, piece->blocks);
+}
+
+/* A piece that is new, or offered, will not be written. Takes store->lock. */
 void piece_abort(struct store *store, const struct piece *piece);
 /*
  * Send the next @bytes of the request to the destination of @piece, @offset bytes into its first
@@ -242,17 +271,40 @@ void piece_abort(struct store *store, const struct piece *piece);
 enum served send_piece(struct david_io *io, struct stopwatch *timer, const struct piece *piece,
 		       unsigned int offset, unsigned int bytes, bool may_remap);
 /*
- * Read the block of @piece into a bounce page. @use says whether the request's next @bytes are
- * copied from @offset of the page, or into it.
+ * Read the block at destination @from into a bounce page. @use says what is done with the request's
+ * next @bytes and @offset of the page. What is written back goes to the destination of @piece.
  */
-enum served read_block(struct david_io *io, const struct piece *piece, unsigned int offset,
-		       unsigned int bytes, enum bounce_use use);
-/* Set up @bio, of d->child_bios, for @offset bytes into @piece's destination. @bounce or NULL. */
+enum served read_block(struct david_io *io, const struct piece *piece, u64 from,
+		       unsigned int offset, unsigned int bytes, enum bounce_use use);
+/*
+ * Set up @bio, which comes from d->child_bios, for I/O from @offset bytes behind the start of
+ * @piece's destination. @bounce is the page that its end frees, or NULL.
+ */
 void child_init(struct david_io *io, struct bio *bio, const struct piece *piece,
 		unsigned int offset, struct page *bounce);
 void child_submit(struct david_io *io, struct bio *bio);
 /* Copy between memory and the part of the request that @start describes. */
 void copy_to_request(struct david_io *io, struct bvec_iter start, void *from);
 void copy_from_request(struct david_io *io, struct bvec_iter start, void *to);
+
+/* share.c: with store->share only */
+
+/*
+ * Write blocks of @piece, or find one of them stored by another disk. Cuts @piece down to what is
+ * served.
+ */
+enum served write_shared(struct david_io *io, struct stopwatch *timer, bool may_remap,
+			 struct piece *piece);
+/* Write a part of the block of @r, which other disks have, too: the block gets a new place. */
+enum served write_shared_part(struct david_io *io, const struct rt_range *r, unsigned int offset,
+			      unsigned int bytes);
+/* The block of another disk was read: BLK_STS_OK if it is equal to the request's part. */
+blk_status_t share_compared(struct child_bio *child);
+/* It is not: serve the request again from @part on, once all else is done. store->lock is held. */
+void share_differs(struct david_io *io, const struct bvec_iter *part);
+/* Begin to serve it again. */
+void share_again(struct david_io *io);
+/* The request read @piece into its part @iter. It still has its range lock. */
+void share_read(struct david_io *io, const struct piece *piece, struct bvec_iter iter);
 
 #endif

@@ -4,13 +4,14 @@
  * i(mplicit), d(ata):
  *
  *	evidence			with	who gives it		what it may do
- *	request flags			a e i	the block layer		keep
+ *	request flags			a e i	the block layer		keep; with i only REQ_SWAP
  *	place and log			i	implicit.h, classifier/	squash, keep
  *	page owner			a e	owner/owner.h		squash, keep
  *	checksums			a e i d	csum-policy.h		keep where none can be kept
- *	end of the mounted file system	a e	extent.h		keep what owners squash
- *	content of the block		a e i	owner/special.h		keep what is squashed so far
+ *	end of the mounted file system	a e	extent.h		keep what is anonymous there
+ *	content of the block		a e i	owner/special.h		keep what the above squash
  *	the classifier's veto		a	implicit.h		keep what owners squash
+ *	made-up content			a e	lib/content.h		squash copies without owner
  *	RAW rules			a e i d	store/raw.h		keep what all others squash
  *
  * A block that is one repeated word becomes that word, whatever it is. docs/CLASSIFICATION.md has
@@ -27,7 +28,10 @@
 #include "../timing/trace.h"
 #include "extent.h"
 
-/* Do all @n words from @p on equal @word? Four at a time: constant blocks are read to the end. */
+/*
+ * Do all @n words from @p on equal @word? A constant block is compared to its end, so the loop
+ * compares four words at a time.
+ */
 static bool all_equal(const u64 *p, unsigned int n, u64 word)
 {
 	for (; n >= 4; n -= 4, p += 4)
@@ -39,7 +43,10 @@ static bool all_equal(const u64 *p, unsigned int n, u64 word)
 	return true;
 }
 
-/* What is to be done about the checksums of data: by what is known of all, or of this request. */
+/*
+ * The checksum policy for data at @sector. What is known of the whole disk counts first, then what
+ * the classifier said of this request.
+ */
 static enum csum_policy csum_policy_at(const struct david_io *io, sector_t sector, u32 sectors)
 {
 	enum csum_policy policy = csum_policy(io->d, &io->top);
@@ -55,7 +62,7 @@ enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r)
 	sector_t sector = r->start << shift, end = (r->start + r->len) << shift, next;
 	enum csum_policy policy = csum_policy(io->d, &io->top);
 
-	/* Known of all, or nobody has told of parts. */
+	/* The whole disk has a policy, or the classifier said nothing of this request. */
 	if (policy != CSUM_IGNORE || !io->implied.runs)
 		return policy;
 	for (; sector < end; sector = next) {
@@ -69,7 +76,10 @@ enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r)
 	return policy;
 }
 
-/* Where checksums may matter: what is no whole unit, or has one we cannot keep, is kept itself. */
+/*
+ * Called only if the disk may have checksums. Data is kept if its checksum would be lost: a part of
+ * a unit has none of its own, and CSUM_REFUSE says that the checksum cannot be recorded.
+ */
 static noinline void judge_csum(struct david_io *io, struct bvec_iter from, unsigned int bytes,
 				struct judgement *judged)
 {
@@ -90,13 +100,16 @@ static noinline void judge_csum(struct david_io *io, struct bvec_iter from, unsi
 	judged->verdict = VERDICT_KEEP;
 }
 
-/* Look at @bytes of a write from @from on: evidence of every page, and whether it is constant. */
-static void judge_pages(struct david_io *io, struct bvec_iter from, unsigned int bytes,
+/*
+ * Judge @bytes of a write from @from on by its flags, by the classifier, and by the owner of each
+ * page. Also finds out whether the bytes are one repeated word.
+ */
+static void judge_pages(struct david_io *io, const struct bvec_iter *from, unsigned int bytes,
 			struct judgement *judged)
 {
 	struct david *d = io->d;
 	bool by_owner = d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT;
-	struct bvec_iter iter;
+	struct bvec_iter start = *from, iter;
 	struct bio_vec bv;
 	bool first = true;
 	u64 *p;
@@ -108,16 +121,18 @@ static void judge_pages(struct david_io *io, struct bvec_iter from, unsigned int
 	}
 	if (unlikely(io->implied.runs) && d->classify == CLASSIFY_IMPLICIT)
 		judged->evidence = io->bio->bi_opf & REQ_SWAP ? DAVID_EV_FLAGS :
-				 implied_at(&io->implied, from.bi_sector - io->first,
+				 implied_at(&io->implied, from->bi_sector - io->first,
 					    bytes >> SECTOR_SHIFT);
-	judged->verdict = verdict_of(d->classify, judged->evidence);
+	/* By owner, the first page's verdict is the first. */
+	judged->verdict = by_owner ? VERDICT_KEEP : verdict_of(d->classify, judged->evidence);
 	judged->constant = true;
+	judged->word = 0;
 
-	from.bi_size = bytes;
-	__bio_for_each_segment(bv, io->bio, iter, from) {
-		/* One page that says metadata is enough to keep the block. */
+	start.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, start) {
+		/* One page of metadata is enough to keep the block. */
 		if (by_owner && (first || judged->verdict != VERDICT_KEEP)) {
-			judged->evidence = owner_evidence(&d->owners, io->top.dev, &io->owners,
+			judged->evidence = owner_evidence(&d->owners, &io->top, &io->owners,
 							  bv.bv_page);
 			judged->verdict = verdict_of(d->classify, judged->evidence);
 		}
@@ -133,10 +148,98 @@ static void judge_pages(struct david_io *io, struct bvec_iter from, unsigned int
 		first = false;
 	}
 	if (unlikely(READ_ONCE(d->owners.may_have_csums)))
-		judge_csum(io, from, bytes, judged);
+		judge_csum(io, *from, bytes, judged);
 }
 
-/* It is data so far. Does its content, or what its pages are, say that it is to be kept? */
+/* Do @len bytes of the write from @from on, @pos bytes behind its sector, equal made-up content? */
+static bool equals_content(const struct david_io *io, const struct content *content,
+			   struct bvec_iter from, unsigned int pos, unsigned int len)
+{
+	sector_t sector = from.bi_sector;
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	unsigned int at, n;
+	bool equal = true;
+	u8 made[128];
+	u8 *p;
+
+	bio_advance_iter(io->bio, &from, pos);
+	from.bi_size = len;
+	__bio_for_each_segment(bv, io->bio, iter, from) {
+		p = bvec_kmap_local(&bv);
+		for (at = 0; equal && at < bv.bv_len; at += n) {
+			n = min_t(unsigned int, bv.bv_len - at, sizeof(made));
+			content_fill(made, content, io->d->seed, sector, pos, n);
+			equal = !memcmp(made, p + at, n);
+			pos += n;
+		}
+		kunmap_local(p);
+		if (!equal)
+			break;
+	}
+	return equal;
+}
+
+/*
+ * Of 512 blocks that are no copies, the first word tells all but one. Where pages of content do not
+ * begin with blocks, and of other kinds, it tells nothing. What is one repeated word has constant
+ * blocks, not copies.
+ */
+void judge_content_changed(struct david *d)
+{
+	u64 mask = 0, mark = 0;
+
+	switch (d->content.kind) {
+	case CONTENT_INCOMPRESSIBLE:
+	case CONTENT_COMPRESSIBLE:
+		if (d->store->block_size == CSUM_UNIT) {
+			mask = (__force u64)cpu_to_le64(CONTENT_MARK);
+			mark = (__force u64)cpu_to_le64(content_mark(d->seed));
+		}
+		break;
+	case CONTENT_ZEROS:
+	case CONTENT_PATTERN:
+		mark = 1;
+		break;
+	default:
+		break;
+	}
+	/* Who sees one without the other compares for nothing, or keeps a copy. */
+	WRITE_ONCE(d->copy_mask, mask);
+	WRITE_ONCE(d->copy_mark, mark);
+}
+
+static __always_inline bool may_be_copy(const struct david *d, const struct judgement *judged)
+{
+	return (judged->word & READ_ONCE(d->copy_mask)) == READ_ONCE(d->copy_mark) &&
+	       !judged->constant && (judged->evidence == DAVID_EV_UNOWNED ||
+				     judged->evidence == DAVID_EV_UNMOUNTED);
+}
+
+/*
+ * A mirror is resynced, or a volume moved: what was squashed is read, made up, and written to where
+ * it would be made up the same. It is squashed there, too, and reads as it was written. A block
+ * with a checksum has its last four bytes by that (store/csum.h): squash it with its checksum.
+ */
+static noinline void judge_copy(struct david_io *io, struct bvec_iter from, unsigned int bytes,
+				struct judgement *judged)
+{
+	bool is_unit = bytes == CSUM_UNIT && !(from.bi_sector % CSUM_SECTORS);
+	struct content content = david_content(io->d);
+
+	if (!equals_content(io, &content, from, 0, bytes - 4))
+		return;
+	if (!equals_content(io, &content, from, bytes - 4, 4) && !INJECTED(copy)) {
+		if (!is_unit || !owner_expect_csums(&io->d->owners))
+			return;
+	} else if (!is_unit && READ_ONCE(io->d->owners.may_have_csums)) {
+		return;
+	}
+	judged->evidence = DAVID_EV_MADE_UP;
+	judged->verdict = VERDICT_SQUASH;
+}
+
+/* The evidence so far says data. The end of the file system, or the content, may still object. */
 static noinline void judge_content(const struct david_io *io, struct bvec_iter from,
 				   unsigned int bytes, struct judgement *judged)
 {
@@ -161,7 +264,7 @@ static noinline void judge_content(const struct david_io *io, struct bvec_iter f
 	judged->verdict = verdict_of(d->classify, judged->evidence);
 }
 
-/* classify=auto: the page owner says data. Does the write itself say something else? */
+/* classify=auto: the page owner says data. The classifier may object. */
 static noinline void apply_veto(const struct david_io *io, sector_t sector, unsigned int bytes,
 				struct judgement *judged)
 {
@@ -174,17 +277,20 @@ static noinline void apply_veto(const struct david_io *io, sector_t sector, unsi
 	judged->verdict = VERDICT_KEEP;
 }
 
-/* The same, and what the write itself says. */
-static __always_inline void judge_bytes(struct david_io *io, struct bvec_iter from,
+/* The verdict on @bytes from @from on, but for the RAW rules. */
+static __always_inline void judge_bytes(struct david_io *io, const struct bvec_iter *from,
 					unsigned int bytes, struct judgement *judged)
 {
 	judge_pages(io, from, bytes, judged);
-	if (judged->verdict != VERDICT_SQUASH)
+	if (judged->verdict != VERDICT_SQUASH) {
+		if (unlikely(may_be_copy(io->d, judged)))
+			judge_copy(io, *from, bytes, judged);
 		return;
+	}
 	if (!judged->constant && io->d->classify != CLASSIFY_DATA)
-		judge_content(io, from, bytes, judged);
+		judge_content(io, *from, bytes, judged);
 	if (unlikely(io->implied.runs))
-		apply_veto(io, from.bi_sector, bytes, judged);
+		apply_veto(io, from->bi_sector, bytes, judged);
 }
 
 static enum rt_kind judged_kind(const struct judgement *judged)
@@ -195,8 +301,8 @@ static enum rt_kind judged_kind(const struct judgement *judged)
 }
 
 /*
- * What is judged at a time: a block, or a unit where checksums may matter. From
- * within a unit on only what is left of it.
+ * How many bytes are judged at a time: a block. If the disk may have checksums, a unit, or what is
+ * left of a unit if the request begins within one.
  */
 static unsigned int judge_unit_bytes(const struct david_io *io)
 {
@@ -209,8 +315,8 @@ static unsigned int judge_unit_bytes(const struct david_io *io)
 }
 
 /*
- * Blocks of data on a disk that has rules for what to keep: cut to those that are alike, @step of
- * them at a time.
+ * @span is data, and the disk has RAW rules. Shorten @span to the blocks that a rule treats alike,
+ * in steps of @step blocks, and keep them if a rule says so.
  */
 static noinline void apply_raw_rules(struct david_io *io, struct span *span, u64 step)
 {
@@ -236,14 +342,14 @@ void judge_blocks(struct david_io *io, struct stopwatch *timer, struct span *spa
 	struct bvec_iter iter = io->iter;
 	struct judgement first, next;
 
-	judge_bytes(io, iter, bytes, &first);
+	judge_bytes(io, &iter, bytes, &first);
 	span->evidence = first.evidence;
 	span->r.start = io_first_block(io);
 	span->r.kind = judged_kind(&first);
 	span->r.value = span->r.kind == RT_FILL ? first.word : 0;
 	for (span->r.len = step; span->r.len + step <= left; span->r.len += step) {
 		bio_advance_iter(io->bio, &iter, bytes);
-		judge_bytes(io, iter, bytes, &next);
+		judge_bytes(io, &iter, bytes, &next);
 		if (judged_kind(&next) != span->r.kind || next.evidence != span->evidence ||
 		    (span->r.kind == RT_FILL && next.word != span->r.value))
 			break;
@@ -257,7 +363,7 @@ void judge_part(struct david_io *io, unsigned int bytes, struct judgement *judge
 {
 	const struct raw *raw = &io->d->store->raw;
 
-	judge_bytes(io, io->iter, bytes, judged);
+	judge_bytes(io, &io->iter, bytes, judged);
 	if (judged->verdict == VERDICT_SQUASH && raw_any(raw) &&
 	    raw_has_sectors(raw, io->iter.bi_sector, bytes >> SECTOR_SHIFT)) {
 		judged->evidence = DAVID_EV_RAW;
@@ -265,7 +371,7 @@ void judge_part(struct david_io *io, unsigned int bytes, struct judgement *judge
 	}
 }
 
-/* Apart, so that its caller has nothing to save for it where nobody traces. */
+/* A function of its own, so that its caller saves no registers for it while nobody traces. */
 void trace_verdict(const struct david *d, sector_t sector, u32 sectors,
 		   enum david_written written, enum david_evidence evidence)
 {

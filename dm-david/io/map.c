@@ -104,19 +104,27 @@ static void init_top(struct david_io *io)
 	};
 }
 
+/* The first blocks are of @span. Is all of it data, other legs of a mirror need not ask again. */
+static void tell_legs(const struct david_io *io, const struct span *span)
+{
+	if (io->top.dev != &io->d->owners.disk && span->r.kind == RT_SQUASHED &&
+	    span->evidence == DAVID_EV_FILE &&
+	    span->r.len == io->iter.bi_size / io->d->store->block_size)
+		stack_found_data(&io->top, io->bio, io->iter.bi_sector);
+}
+
 static int map_write(struct david_io *io, struct stopwatch *timer)
 {
 	struct store *store = io->d->store;
 	struct span span;
 
 	owner_cache_init(&io->owners);
-	init_top(io);
-	if (static_branch_unlikely(&stack_is_watched))
-		stack_find(&io->d->owners, io->bio, &io->top);
 	if ((io->iter.bi_sector & block_sector_mask(io->d)) || io->iter.bi_size % store->block_size)
 		return map_locked(io, timer, NULL);
 
 	judge_blocks(io, timer, &span);
+	if (static_branch_unlikely(&stack_is_watched))
+		tell_legs(io, &span);
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
 	if (span.r.kind == RT_STORED || unlikely(may_have_csums(io->d) || store->exact) ||
 	    span.r.len < io->iter.bi_size / store->block_size ||
@@ -185,12 +193,15 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 	struct david *d = io->d;
 	struct bio *bio = io->bio;
 	bool range_only = kind == DAVID_REQ_DISCARD || kind == DAVID_REQ_ZEROES;
-
 	/*
 	 * The mode may change at any time. So it is read once, and at_end says what to do at the
 	 * request's end. Pairs with change_mode().
 	 */
-	switch (smp_load_acquire(&d->mode)) {
+	enum david_mode mode = smp_load_acquire(&d->mode);
+
+	if (kind == DAVID_REQ_DISCARD)
+		timing_discard(d->timing, bio, mode);
+	switch (mode) {
 	case DAVID_MODE_MODEL_ONLY:
 		*result = map_through(io, kind);
 		return false;
@@ -285,6 +296,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->in_worker = false;
 	io->wants_worker = false;
 	io->status = BLK_STS_OK;
+	io->unshared = 0;
 
 	if (!bio_sectors(bio)) {
 		/* An empty flush: what was written before is to be durable. */
@@ -301,6 +313,11 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	kind = request_kind(bio);
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));
+	if (kind != DAVID_REQ_READ)
+		init_top(io);
+	/* Before it waits for the model: a trail does not wait for ever. */
+	if (kind == DAVID_REQ_WRITE && static_branch_unlikely(&stack_is_watched))
+		stack_find(&d->owners, bio, &io->top);
 	if (d->timing && !map_timed(io, kind, &result))
 		return result;
 
@@ -322,9 +339,17 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	case DAVID_REQ_WRITE:
 		return map_write(io, &timer);
 	default:
-		init_top(io);
 		return map_locked(io, &timer, NULL);
 	}
+}
+
+/* The clone read what other disks of the pool may join. */
+static noinline void read_remapped(struct david_io *io)
+{
+	struct bvec_iter iter = io->iter;
+
+	iter.bi_size = io->remapped_piece.blocks * io->d->store->block_size;
+	share_read(io, &io->remapped_piece, iter);
 }
 
 static void end_unlock(struct david_io *io, blk_status_t error)
@@ -336,11 +361,15 @@ static void end_unlock(struct david_io *io, blk_status_t error)
 	struct stopwatch timer;
 
 	stopwatch_start(&timer, store->stats);
+	if (unlikely(store->share) && io->remapped && io->remapped_piece.learn && !error)
+		read_remapped(io);
 	spin_lock_irqsave(&store->lock, flags);
 	if (io->remapped)
 		piece_commit_or_abort(store, &io->remapped_piece, error);
 	range_unlock(&store->locks, &io->lock, &granted);
 	spin_unlock_irqrestore(&store->lock, flags);
+	if (io->remapped)
+		piece_wake(store, &io->remapped_piece);
 
 	/* This may be hard interrupt context: they go on from a worker. */
 	list_for_each_entry_safe(next, tmp, &granted, lock.granted)
@@ -376,6 +405,7 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector)
 	io->in_worker = false;
 	io->wants_worker = false;
 	io->status = BLK_STS_OK;
+	io->unshared = 0;
 	io->implied.runs = 0;
 	owner_cache_init(&io->owners);
 	init_top(io);

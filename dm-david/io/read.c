@@ -2,8 +2,8 @@
 /*
  * What a read returns. Stored blocks are read from the backing device. Constant blocks return their
  * word, empty ones zeros. The content of squashed blocks is made up from seed and sector. If the
- * block's checksum is known, the content has the same checksum (store/csum.h). Otherwise it may be
- * made by the format of the file (owner/byfile.h).
+ * block's checksum is known, the content has the same checksum (store/csum.h). Without one, it is
+ * made by the format of the file where files= asks for that (owner/byfile.h).
  */
 #include "io.h"
 
@@ -39,9 +39,8 @@ static void make_content(struct david *d, const struct rt_range *r, void *buf, s
 }
 
 /*
- * Squashed, on a disk with files=. A page whose file is not known, or whose file has no content by
- * its name, gets the usual content. Blocks with a checksum do not come here: a checksum takes
- * precedence over files=.
+ * On a disk with files=. A page whose file is not known, or whose file has no content by its name,
+ * gets the usual content.
  */
 static noinline void fill_read_by_file(struct david_io *io, const struct rt_range *r,
 				       unsigned int bytes)
@@ -83,6 +82,15 @@ static void fill_read(struct david_io *io, const struct rt_range *r, unsigned in
 	io_advance(io, bytes);
 }
 
+/* Squashed, without a checksum: a checksum takes precedence over files=. */
+static void fill_squashed(struct david_io *io, const struct rt_range *r, unsigned int bytes)
+{
+	if (byfile_any(&io->d->byfile))
+		fill_read_by_file(io, r, bytes);
+	else
+		fill_read(io, r, bytes);
+}
+
 /* Make up the unit that @sector is in, so that its checksum is @crc. */
 static void make_unit(struct david *d, void *buf, sector_t sector, u32 crc)
 {
@@ -122,7 +130,7 @@ static enum served read_unit(struct david_io *io, unsigned int bytes, u32 crc)
 	return SERVED;
 }
 
-/* Read @bytes of the squashed range @r, as fill_read() would without checksums. */
+/* Read @bytes of the squashed range @r, some of which may have a checksum. */
 static enum served read_squashed(struct david_io *io, const struct rt_range *r, unsigned int bytes)
 {
 	struct store *store = io->d->store;
@@ -134,7 +142,7 @@ static enum served read_squashed(struct david_io *io, const struct rt_range *r, 
 		pos = (io->iter.bi_sector % CSUM_SECTORS) << SECTOR_SHIFT;
 		n = min(CSUM_UNIT - pos, bytes);
 		if (!csum_touches(store, pos, n)) {
-			fill_read(io, r, n);
+			fill_squashed(io, r, n);
 			continue;
 		}
 		switch (csum_find(store, io->iter.bi_sector, &crc, &io->want)) {
@@ -146,7 +154,7 @@ static enum served read_squashed(struct david_io *io, const struct rt_range *r, 
 		case CRCT_LOAD:
 			return defer_for_csum(io);
 		default:
-			fill_read(io, r, n);
+			fill_squashed(io, r, n);
 		}
 	}
 	return SERVED;
@@ -187,10 +195,12 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 		enum served served = SERVED;
 
 		stopwatch_account(timer, DAVID_CPU_MAP);
-		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_csums)))
+		/* A read without its range cannot wait for a checksum: there was none. */
+		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_csums)) &&
+		    io->at_end & END_UNLOCK)
 			served = read_squashed(io, r, bytes);
-		else if (r->kind == RT_SQUASHED && byfile_any(&d->byfile))
-			fill_read_by_file(io, r, bytes);
+		else if (r->kind == RT_SQUASHED)
+			fill_squashed(io, r, bytes);
 		else
 			fill_read(io, r, bytes);
 		stopwatch_account(timer, DAVID_CPU_CONTENT);
@@ -199,9 +209,13 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 	if (!is_aligned(d, offset, bytes)) {
 		if (!is_aligned(d, offset, 0) || bytes <= d->backing_mask) {
 			bytes = min(bytes, d->store->block_size - offset);
-			return read_block(io, &piece, offset, bytes, BOUNCE_READ);
+			return read_block(io, &piece, piece.dest, offset, bytes, BOUNCE_READ);
 		}
 		bytes &= ~d->backing_mask;
+	}
+	if (unlikely(d->store->share) && !offset) {
+		piece.learn = true;
+		piece.blocks = bytes >> (SECTOR_SHIFT + d->store->block_shift);
 	}
 	return send_piece(io, timer, &piece, offset, bytes, may_remap);
 }

@@ -18,6 +18,8 @@ void io_put(struct david_io *io)
 {
 	if (!atomic_dec_and_test(&io->pending))
 		return;
+	if (unlikely(io->unshared > UNSHARED) && !io->status)
+		share_again(io);
 	if (io->iter.bi_size && !io->status) {
 		io_queue(io);
 		return;
@@ -29,7 +31,7 @@ void io_put(struct david_io *io)
 static void csum_work(struct work_struct *work)
 {
 	struct david_io *io = container_of(work, struct david_io, work);
-	blk_status_t status = csum_policy_fetch(io->d, &io->want);
+	blk_status_t status = csum_fetch(&io->d->csum_io, &io->want);
 
 	if (unlikely(status))
 		WRITE_ONCE(io->status, status);

@@ -77,23 +77,32 @@ static enum served write_exact(struct david_io *io, struct stopwatch *timer, boo
 	return served;
 }
 
+/* Whole units, of which each may have a checksum. */
+static bool is_of_units(const struct store *store, const struct rt_range *r)
+{
+	return !(((r->start | r->len) << store->block_shift) % CSUM_SECTORS);
+}
+
 /* Squash the blocks of @span. The blocks, or blocks before them, may have checksums. */
 static noinline enum served squash_with_policy(struct david_io *io, struct stopwatch *timer,
 					       struct span *span)
 {
 	struct store *store = io->d->store;
 	gfp_t gfp = io_gfp(io);
+	enum csum_policy policy;
 	enum served served;
 	struct rt_range r;
 
-	switch (csum_policy_of(io, &span->r)) {
+	/* A copy of squashed data has the checksum that it had, whoever may own it now. */
+	if (span->evidence == DAVID_EV_MADE_UP)
+		policy = is_of_units(store, &span->r) && !INJECTED(copy) ? CSUM_KEEP : CSUM_IGNORE;
+	else
+		policy = csum_policy_of(io, &span->r);
+	switch (policy) {
 	case CSUM_KEEP:
 		served = squash_with_csums(io, span);
 		stopwatch_account(timer, DAVID_CPU_MAP);
 		return served;
-	case CSUM_UNKNOWN:
-		csum_policy_want(&io->want);
-		return defer_for_csum(io);
 	case CSUM_REFUSE:
 		/* The policy has changed since the blocks were judged: judge them again. */
 		return SERVED_DEFER;
@@ -140,6 +149,24 @@ static noinline enum served csum_undecided(struct david_io *io, const struct spa
 	}
 }
 
+/* Write blocks of @piece to where they are, or to a new place, as many as one run can have. */
+static __always_inline enum served write_kept(struct david_io *io, struct stopwatch *timer,
+					      bool may_remap, struct piece *piece)
+{
+	struct store *store = io->d->store;
+	enum served served;
+
+	if (unlikely(store->share) && io->unshared != UNSHARED)
+		return write_shared(io, timer, may_remap, piece);
+	served = piece_place(io, piece, io_gfp(io));
+	if (served != SERVED)
+		return served;
+	served = send_piece(io, timer, piece, 0, piece->blocks * store->block_size, may_remap);
+	if (served == SERVED_DEFER)
+		piece_abort(store, piece);
+	return served;
+}
+
 static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bool may_remap,
 				struct span *span)
 {
@@ -148,7 +175,8 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 	gfp_t gfp = io_gfp(io);
 	enum served served;
 
-	if (span->r.kind == RT_SQUASHED && unlikely(store->exact)) {
+	if (span->r.kind == RT_SQUASHED && unlikely(store->exact) &&
+	    span->evidence != DAVID_EV_MADE_UP) {
 		served = write_exact(io, timer, may_remap, span);
 		if (served != SERVED_FAILED)
 			return served;
@@ -166,15 +194,9 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 			if (served != SERVED)
 				return served;
 		}
-		served = piece_place(io, &piece, gfp);
-		if (served != SERVED)
+		served = write_kept(io, timer, may_remap, &piece);
+		if (served == SERVED_DEFER || served == SERVED_FAILED)
 			return served;
-		served = send_piece(io, timer, &piece, 0, piece.blocks * store->block_size,
-				    may_remap);
-		if (served == SERVED_DEFER) {
-			piece_abort(store, &piece);
-			return served;
-		}
 	}
 	count_blocks(io, span, piece.blocks);
 	stopwatch_account(timer, DAVID_CPU_MAP);
@@ -208,7 +230,7 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 
 	if (stored && !is_aligned(d, offset, bytes)) {
 		piece.dest = r->value;
-		return read_block(io, &piece, offset, bytes, BOUNCE_RMW);
+		return read_block(io, &piece, piece.dest, offset, bytes, BOUNCE_RMW);
 	}
 	if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(store->has_csums))) {
 		switch (csum_find(store, r->start << store->block_shift, &crc, &io->want)) {
@@ -266,6 +288,14 @@ free_page:
 	return served;
 }
 
+/* May the block at @dest, which the disk has, be written there? */
+static bool is_own(struct store *store, u64 dest)
+{
+	u64 one = 1;
+
+	return share_own(store->share, store->pool_slot, dest, &one);
+}
+
 /*
  * A write of less than a block is dropped only if the block is squashed already. Otherwise the rest
  * of the block may be metadata, or zeros that a program relies on, so the whole block is kept.
@@ -318,7 +348,9 @@ static enum served write_part(struct david_io *io, struct stopwatch *timer, unsi
 			judged.evidence = DAVID_EV_PARTIAL;
 		else if (r.kind == RT_STORED && unlikely(store->exact))
 			exact_clear(store, r.value, 1);
-		if (r.kind == RT_STORED && !zeroes && is_aligned(d, offset, bytes)) {
+		if (r.kind == RT_STORED && unlikely(store->share) && !is_own(store, r.value)) {
+			served = write_shared_part(io, &r, offset, bytes);
+		} else if (r.kind == RT_STORED && !zeroes && is_aligned(d, offset, bytes)) {
 			piece.dest = r.value;
 			served = send_piece(io, timer, &piece, offset, bytes, may_remap);
 		} else {

@@ -37,6 +37,11 @@ void bm_destroy(struct remap_bitmap *bm);
 /* Make @to, fresh from bm_init() and at least as large, what @from is. Blocks behind are free. */
 void bm_copy(struct remap_bitmap *to, const struct remap_bitmap *from);
 
+static inline u64 bm_nr_free(const struct remap_bitmap *bm)
+{
+	return bm->size - bm->used;
+}
+
 /*
  * Allocate up to @want (at least 1) consecutive blocks.
  * In order of preference: at @hint, if that block is free (BM_NONE: no hint);

@@ -6,16 +6,16 @@
  * each page of 4 KiB of the target, word i is base + i * STEP: one addition and
  * one store a word. All cost of mixing is in the base, once a page.
  *
- * It is unique by construction. STEP is odd, so that the low 9 bits of
- * i * STEP are a different number for each of the page's 512 words; and the
- * base's low 9 bits depend on the seed alone. So two words of one disk can
- * only be equal at the same place in two pages, hence if the pages' bases are
- * equal, and those are a permutation of the page numbers. Compressors, which
- * look for repeated strings and for uneven byte counts, find neither.
+ * No two words of one disk are equal. STEP is odd, so the low 9 bits of
+ * i * STEP differ for each of the page's 512 words. The base's low 9 bits
+ * depend on the seed alone. So two equal words would be at the same place in
+ * two pages, and the bases of these pages would be equal. But the bases are a
+ * permutation of the page numbers. Compressors look for repeated strings and
+ * for uneven byte counts. They find neither.
  *
- * Compressible content is the front of that page, and zeros. Compressors pass
- * over zeros at next to no cost, so that the front's share is the ratio, for
- * any compressor and for any piece of one or more pages.
+ * Compressible content is the front of such a page, followed by zeros. Zeros
+ * add next to nothing to a compressor's output. So the front's share of the
+ * page is the ratio, for any compressor and any number of whole pages.
  */
 #include "content.h"
 #include "pangrams.h"
@@ -45,6 +45,11 @@ static inline u64 permute(u64 x)
 	return x ^ (x >> 28);
 }
 
+u64 content_mark(u64 seed)
+{
+	return mix(mix(seed + STEP) + STEP) >> BASE_BITS;
+}
+
 static u64 base_of(u64 seed, u64 page)
 {
 	u64 a = mix(seed + STEP), b = mix(a + STEP);
@@ -60,7 +65,7 @@ static __always_inline void put_word(u8 *p, u64 x)
 	memcpy(p, &word, sizeof(word));
 }
 
-/* One word four times, in the byte order that it has. */
+/* Store @word four times, as it is in memory. */
 static __always_inline void put_raw4(u8 *p, u64 word)
 {
 	memcpy(p, &word, 8);
@@ -69,7 +74,7 @@ static __always_inline void put_raw4(u8 *p, u64 word)
 	memcpy(p + 24, &word, 8);
 }
 
-/* Four and sixteen words, unrolled by hand: a loop's own instructions would be a third more. */
+/* Four and sixteen words, unrolled by hand: a loop would take a third more instructions. */
 static __always_inline u64 put4(u8 *p, u64 x, u64 step)
 {
 	put_word(p, x);
@@ -106,7 +111,7 @@ static void fill_page(u8 *p, u64 x, unsigned int at, unsigned int len)
 		p += n;
 		len -= n;
 	}
-	/* Else the compiler makes each multiple of STEP a constant, to be loaded. */
+	/* Otherwise the compiler loads each multiple of STEP as a constant. */
 	OPTIMIZER_HIDE_VAR(step);
 	for (; len >= 512; len -= 512, p += 512) {
 		x = put16(p, x, step);
@@ -139,9 +144,9 @@ static void fill_incompressible(u8 *p, u64 seed, u64 at, unsigned int len)
 }
 
 /*
- * Bytes of a page that are not zeros. A compressor adds its headers and
- * tables to each piece, and they are part of the ratio: 60 bytes a page for
- * gzip -6 with pieces of 4 KiB, 20 with 128 KiB. FRAMING is in the middle.
+ * Bytes of a page that are not zeros. A compressor adds headers and tables to
+ * each piece of its input, and they count for the ratio. gzip -6 adds 60 bytes
+ * a page to pieces of 4 KiB, 20 to pieces of 128 KiB. FRAMING is in the middle.
  */
 #define FRAMING		44
 
@@ -179,7 +184,7 @@ static __always_inline void put_line(u8 *p, const char *line)
 {
 	unsigned int i;
 
-	/* By words: memcpy() is a call in the kernel, and its start-up the larger part. */
+	/* By words: in the kernel memcpy() is a call, whose start costs more than the copy. */
 	for (i = 0; i < LINE; i += 32) {
 		u64 a, b, c, d;
 
@@ -219,7 +224,7 @@ static void fill_text(u8 *p, u64 seed, u64 at, unsigned int len)
 	}
 }
 
-/* @word over and over, as it stands in memory, so that its first byte is where @at % 8 is 0. */
+/* Repeat @word, as it is in memory. Its first byte goes where @at % 8 is 0. */
 static void fill_word(u8 *p, u64 word, u64 at, unsigned int len)
 {
 	unsigned int turn = at % 8;

@@ -45,6 +45,13 @@ void content_fill(void *buf, const struct content *c, u64 seed, u64 sector, unsi
 void content_fill_at(void *buf, const struct content *c, u64 seed, u64 at, unsigned int len);
 
 /*
+ * The low bits of the first word of each 4 KiB of incompressible and of compressible content: they
+ * depend on the seed alone. The word is little-endian.
+ */
+#define CONTENT_MARK	511
+u64 content_mark(u64 seed);
+
+/*
  * As it stands in a table line: KIND, compressible:RATIO or pattern:HEX, where
  * HEX is 1, 2, 4 or 8 bytes. content_parse() returns NULL, or what is wrong,
  * with *c as it was. content_print() writes at most @size bytes, the final 0

@@ -2,10 +2,10 @@
 /*
  * Checksums by table, eight bytes a step, and crc32c by the CPU's instruction.
  *
- * That instruction takes three cycles but one can start in each, so a page is
- * cut into three lanes that are calculated side by side and then joined: the
- * register of a lane is multiplied by x^8 for each byte that follows it, with
- * tables for that one length.
+ * The instruction takes three cycles, and one can start in each cycle. So a page
+ * is divided into three lanes, whose checksums are computed side by side. To join
+ * them, the register of a lane is multiplied by x^8 for each byte that follows
+ * the lane. There are tables for that one length.
  */
 #include "crc.h"
 
@@ -52,8 +52,8 @@ u32 crc_power(enum crc_kind kind, u64 bytes)
 }
 
 /*
- * x is a power of itself backwards: x * y = 1 for y = (P + 1) / x, since P has
- * a constant term. In the register's order that is a shift by one.
+ * P has a constant term, so x has an inverse: y = (P + 1) / x, as x * y = P + 1
+ * is 1 modulo P. In the register's bit order this division is a shift by one.
  */
 u32 crc_inverse_power(enum crc_kind kind, u64 bytes)
 {
@@ -73,7 +73,7 @@ static bool cpu_can(void)
 
 static __always_inline u64 cpu_word(u64 state, const u8 *p)
 {
-	/* Eight bytes at any place: no u64, which would have to be aligned. */
+	/* Eight bytes at any address. A u64 would have to be aligned. */
 	asm("crc32q %1, %0" : "+r" (state) : "m" (*(const u8 (*)[8])p));
 	return state;
 }

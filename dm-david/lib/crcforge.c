@@ -2,10 +2,10 @@
 /*
  * Forging a crc32c.
  *
- * With zeros in the 4 bytes the block has some checksum c. Bytes v there change
- * it to c + v * x^(8 n), where n bytes follow and 4 more are v's own way through
- * the register. That product can be undone: P is x^0 + …, so x has an inverse
- * modulo P, and v = (c + wanted) * x^(-8 n) is the answer, the only one.
+ * With zeros in the 4 bytes the block has some checksum c. With the bytes v there,
+ * the checksum is c + v * x^(8 n): n is the number of bytes that follow, and 4 for v
+ * itself. x has an inverse modulo P, since P has a constant term. So there is exactly
+ * one answer: v = (c + wanted) * x^(-8 n).
  */
 #include "crcforge.h"
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checksums of squashed blocks: chunks of one page below a radix tree that is as
- * high as the largest chunk number wants.
+ * Checksums of squashed blocks: chunks of one page, in a radix tree that is as
+ * high as the largest chunk number needs.
  *
- * A reservation puts the chunks of its run into the tree and pins them, so that
- * setting has nothing left to do that could fail. A slot of the lowest nodes is
- * empty, a chunk, or the place of a chunk in the store.
+ * A reservation puts the chunks of its run into the tree and pins them. So
+ * crct_set() has nothing left to do that could fail. A slot of the lowest nodes
+ * is empty, or a chunk, or the place of a chunk in the store.
  *
- * Who leaves memory is found by a clock: a hand goes round the resident chunks
- * and takes the first one that was not used since it last came by.
+ * The clock algorithm chooses which chunk leaves memory: a hand moves along the
+ * ring of resident chunks, and takes the first one that was not used since the
+ * hand last passed it.
  *
- * A table that lasts knows places that its tree does not: ct->where() tells of them.
- * Its chunks stay in the list of the unsaved, the oldest first, from the change on
- * to the write that has it.
+ * A table that survives (crct_last()) has chunks in the store that its tree does
+ * not know: ct->where() returns their places. A changed chunk is in the list of
+ * unsaved chunks, oldest first, until it has been written.
  */
 #include "crc.h"
 #include "crctable.h"
+#include "portable-alloc.h"
 
 #define NODE_BITS	6
 #define NODE_SLOTS	64
@@ -162,7 +164,7 @@ static unsigned int index_at(u64 number, unsigned int level)
 	return number >> (level * NODE_BITS) & (NODE_SLOTS - 1);
 }
 
-/* The slot of chunk @number, NULL if a node is missing on the way to it; then *missing of them. */
+/* The slot of chunk @number. NULL if nodes are missing on the way to it: *missing of them. */
 static u64 *find_slot(const struct crctable *ct, u64 number, unsigned int *missing)
 {
 	unsigned int levels = levels_for(number), level;
@@ -201,7 +203,7 @@ static struct crct_node *new_node(struct crctable *ct)
 	return node;
 }
 
-/* The same, with nodes from the reserve where they were missing. */
+/* The slot of chunk @number. Missing nodes are taken from the reserve. */
 static u64 *make_slot(struct crctable *ct, u64 number)
 {
 	unsigned int levels = levels_for(number), level;
@@ -238,7 +240,7 @@ static bool is_empty(const struct crct_node *node)
 	return true;
 }
 
-/* Empty the slot of @number, and free the nodes that nothing is below any more. */
+/* Empty the slot of @number, and free the nodes that have become empty. */
 static void clear_slot(struct crctable *ct, u64 number)
 {
 	struct crct_node *path[LEVELS], *node = ct->root;
@@ -260,7 +262,7 @@ static void clear_slot(struct crctable *ct, u64 number)
 	ct->height = 0;
 }
 
-/* The first chunk of at least *number, resident or not: its slot, or 0 if there is none. */
+/* The slot of the first chunk from *number on, resident or not. 0 if there is none. */
 static u64 next_slot(const struct crctable *ct, u64 *number)
 {
 	struct crct_node *node = ct->root;
@@ -276,7 +278,7 @@ static u64 next_slot(const struct crctable *ct, u64 *number)
 			i++;
 		}
 		if (i == NODE_SLOTS) {
-			/* Nothing more below this node: from the top, behind it. */
+			/* This node has no more slots: descend again, to what follows it. */
 			node = ct->root;
 			level = ct->height;
 			continue;
@@ -301,7 +303,7 @@ static void ring_add(struct crctable *ct, struct crct_chunk *chunk)
 		ct->hand = chunk;
 		return;
 	}
-	/* Behind the hand: it comes by last. */
+	/* Behind the hand, which will reach it last. */
 	chunk->next = hand;
 	chunk->prev = hand->prev;
 	chunk->prev->next = chunk;
@@ -393,7 +395,7 @@ static void drop_if_empty(struct crctable *ct, struct crct_chunk *chunk, crct_fr
 		return;
 	if (chunk->home != CRCT_NOWHERE) {
 		if (ct->where) {
-			/* That it is gone must be saved first. */
+			/* The store still has it. It is freed when it has been saved as empty. */
 			set_dirty(ct, chunk);
 			return;
 		}
@@ -408,7 +410,7 @@ static void drop_if_empty(struct crctable *ct, struct crct_chunk *chunk, crct_fr
 	crct_add_chunk(ct, chunk);
 }
 
-/* Where chunk @number is, whose slot is empty: a place, or CRCT_NOWHERE. */
+/* The place of chunk @number, whose slot is empty, or CRCT_NOWHERE. */
 static u64 unknown_place(const struct crctable *ct, u64 number)
 {
 	return ct->where ? ct->where(ct->where_ctx, number) : CRCT_NOWHERE;
@@ -461,7 +463,7 @@ enum crct_result crct_reserve(struct crctable *ct, u64 start, u64 len, struct cr
 				return want_load(want, p.number, place);
 		}
 		want->chunks += !slot || !*slot;
-		/* Chunks of one run may need the same nodes: then this is more than enough. */
+		/* More than enough if chunks of the run need the same nodes. */
 		want->nodes += missing;
 	}
 	if (want->chunks > ct->spare_chunks || want->nodes > ct->spare_nodes) {
@@ -498,7 +500,7 @@ void crct_unreserve(struct crctable *ct, u64 start, u64 len, crct_freed_fn freed
 	}
 }
 
-/* The bits of word @word of the map that are blocks [@from, @to). */
+/* The bits of map[@word] that stand for blocks [@from, @to). */
 static u64 mask_of(unsigned int word, unsigned int from, unsigned int to)
 {
 	unsigned int first = word * 64;
@@ -691,7 +693,7 @@ bool crct_over(const struct crctable *ct)
 	return used_bytes(ct) > ct->limit;
 }
 
-/* @chunk's image is good: only its place stays. */
+/* @chunk's image in the store is good: replace the chunk by its place. */
 static void chunk_spill(struct crctable *ct, struct crct_chunk *chunk)
 {
 	unsigned int missing;
@@ -805,7 +807,7 @@ const char *crct_check(const struct crctable *ct)
 	unsigned int level, i;
 
 	for (number = 0; (slot = next_slot(ct, &number)); last = number++) {
-		/* Nodes that the chunk before this one was not below. */
+		/* Count the nodes that the chunk before this one did not share. */
 		for (level = 1; level <= ct->height; level++)
 			nodes += (!resident && !gone) ||
 				 number >> level * NODE_BITS != last >> level * NODE_BITS;

@@ -2,10 +2,10 @@
 /*
  * Content by file.
  *
- * A file is laid out from its size: a head, a body that can be cut anywhere and
- * a tail. Each is put through a window, which lets through what the read wants;
- * so the parts of a format are written down once, in their order, and any page
- * costs what is in it.
+ * The size of a file determines its layout: a head, a body that can be cut
+ * anywhere, and a tail. Each format lists its parts once, in their order. A
+ * window keeps only the bytes that the read wants. So the cost of a page depends
+ * on what is in it alone.
  */
 #include "content.h"
 #include "crc.h"
@@ -20,7 +20,7 @@ struct window {
 static const struct content random_bytes = { .kind = CONTENT_INCOMPRESSIBLE };
 static const struct content pangram_lines = { .kind = CONTENT_TEXT };
 
-/* Clip [*at, *at + *len) to the window; where it goes, or NULL for nowhere. */
+/* Clip [*at, *at + *len) to the window. Returns where it goes in the buffer, NULL if outside. */
 static u8 *clip_to(const struct window *w, u64 *at, u64 *len)
 {
 	u64 end = min(*at + *len, w->to);
@@ -62,7 +62,7 @@ static void put_random(const struct window *w, u64 at, u64 len, u64 seed)
 		content_fill_at(p, &random_bytes, seed, at, len);
 }
 
-/* @value in NUMBER columns, spaces behind: so nothing moves when a number gets longer. */
+/* @value in NUMBER columns, padded with spaces, so that a longer number moves nothing. */
 #define NUMBER		20
 
 static void print_number(char *p, u64 value)
@@ -87,7 +87,7 @@ static void put_text(const struct window *w, const struct file_place *f)
 		put_byte(w, f->size - 1, 1, '\n');
 }
 
-/* HTML and JSON: a head, a pangram in each record, spaces for what is no record, a tail. */
+/* HTML and JSON: a head, records of a pangram each, spaces as padding, a tail. */
 
 struct document {
 	const char *head, *tail;
@@ -126,7 +126,7 @@ static void put_records(const struct window *w, const struct document *d, u64 at
 	for (at += i * size; i < count && at < w->to; i++, at += size) {
 		const char *line = pangram_for(seed + i * PANGRAM_STEP);
 
-		/* By words, too far by some bytes: what is there will be written later. */
+		/* By words. The bytes behind the end that this writes are written again later. */
 		if (at >= w->from && at + size + 8 <= w->to) {
 			u8 *p = w->buf + (at - w->from);
 			unsigned int k;
@@ -158,8 +158,8 @@ static void put_document(const struct window *w, const struct file_place *f,
 }
 
 /*
- * PDF (ISO 32000-1, 7.5). What the cross-reference table points to stands in
- * front of the great stream, as its offsets have ten digits.
+ * PDF (ISO 32000-1, 7.5). Offsets in the cross-reference table have ten digits.
+ * So all objects that the table points to stand in front of the large stream.
  */
 
 static const char * const pdf_object[] = {
@@ -243,9 +243,10 @@ static void put_pdf(const struct window *w, const struct file_place *f)
 }
 
 /*
- * gzip (RFC 1952) of stored blocks (RFC 1951, 3.2.4). The body repeats after a
- * period longer than deflate looks back, so that nobody packs it, and short
- * enough to be read for its checksum whenever the file's end is.
+ * gzip (RFC 1952) of stored blocks (RFC 1951, 3.2.4). The body repeats with a
+ * period. The period is longer than deflate looks back, so that the file cannot
+ * be compressed. It is short enough to compute its checksum at each read of the
+ * file's end.
  */
 
 #define GZIP_HEAD	10u
@@ -262,8 +263,8 @@ struct blocks {
 };
 
 /*
- * @bytes for blocks, heads included. If the last one would be less than its
- * head, the one before it gives some.
+ * Divide @bytes into blocks with heads. If there is too little left for the last
+ * block's head, the block in front of it becomes shorter.
  */
 static struct blocks lay_blocks(u64 bytes)
 {
@@ -277,7 +278,7 @@ static struct blocks lay_blocks(u64 bytes)
 	return b;
 }
 
-/* @len bytes of the body from byte @from of it on, which is at @at. */
+/* Put @len bytes of the body, from its byte @from on, at byte @at of the file. */
 static void put_body(const struct window *w, u64 at, u64 len, u64 from, u64 seed)
 {
 	u64 start = at;
@@ -311,8 +312,9 @@ static u32 crc_of_period(u32 state, u32 len, u64 seed)
 }
 
 /*
- * One period takes register s to s * factor + term. Twice that is again such a
- * step, so many periods take a few products for each doubling.
+ * One period changes the register from s to s * factor + term. Two periods are a
+ * step of the same form. So the number of products grows with the logarithm of
+ * the number of periods.
  */
 static u32 crc_of_body(u64 len, u64 seed)
 {
@@ -372,10 +374,11 @@ static void put_gzip(const struct window *w, const struct file_place *f)
 
 /*
  * JPEG (ITU-T T.81): one grey square of 8 x 8 pixels. Between the frame's header
- * and the scan stand comments (B.2.4.5) of any bytes, 64 KiB each; up to three
- * bytes too few for one are fill bytes, which may stand before any marker
- * (B.1.1.2). One always stands before the first comment: file(1) then looks no
- * further. It would print the comments, and gives up at the fiftieth.
+ * and the scan are comments (B.2.4.5) of any bytes, up to 64 KiB each. Up to three
+ * bytes are too few for a comment: they become fill bytes, which may precede any
+ * marker (B.1.1.2). One fill byte always precedes the first comment, so that
+ * file(1) stops there. Otherwise it would print the comments, and give up at the
+ * fiftieth.
  */
 
 #define COMMENT		65536u
@@ -473,8 +476,6 @@ void file_fill(void *buf, const struct file_place *f, u64 offset, unsigned int l
 	}
 }
 
-/* Suffixes */
-
 static const char * const kinds[FILE_KINDS] = {
 	[FILE_NONE] = "none",
 	[FILE_TEXT] = "text",
@@ -488,125 +489,4 @@ static const char * const kinds[FILE_KINDS] = {
 const char *file_kind_name(enum file_kind kind)
 {
 	return kind < FILE_KINDS ? kinds[kind] : NULL;
-}
-
-static char to_lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
-}
-
-/* The entry for @suffix, or -1. */
-static int find_suffix(const struct suffix_map *map, const char *suffix, size_t len)
-{
-	char key[SUFFIX_LEN] = {};
-	unsigned int i;
-
-	if (!len || len > SUFFIX_LEN)
-		return -1;
-	for (i = 0; i < len; i++)
-		key[i] = to_lower(suffix[i]);
-	for (i = 0; i < map->count; i++)
-		if (!memcmp(map->entry[i].suffix, key, SUFFIX_LEN))
-			return i;
-	return -1;
-}
-
-enum file_kind suffix_map_find(const struct suffix_map *map, const char *name, size_t len)
-{
-	size_t i = len;
-	int found;
-
-	while (i && name[i - 1] != '.')
-		i--;
-	/* A name that begins with its only dot is a hidden file without a suffix. */
-	if (i < 2)
-		return FILE_NONE;
-	found = find_suffix(map, name + i, len - i);
-	return found < 0 ? FILE_NONE : map->entry[found].kind;
-}
-
-static int find_kind(const char *word, size_t len)
-{
-	int kind;
-
-	for (kind = 0; kind < FILE_KINDS; kind++)
-		if (strlen(kinds[kind]) == len && !memcmp(kinds[kind], word, len))
-			return kind;
-	return -1;
-}
-
-/* In @error: @what about the @len bytes at @p, a place in @text. */
-static int suffix_error(char *error, size_t size, const char *text, const char *p, size_t len,
-			const char *what)
-{
-	snprintf(error, size, "suffixes, character %u, '%.*s': %s", (unsigned int)(p - text) + 1,
-		 (int)min_t(size_t, len, 20), p, what);
-	return -EINVAL;
-}
-
-static const char *add_suffix(struct suffix_map *map, const char *suffix, size_t len)
-{
-	size_t i;
-
-	if (!len)
-		return "a suffix is missing here";
-	if (len > SUFFIX_LEN)
-		return "a suffix has 11 characters at most";
-	for (i = 0; i < len; i++)
-		if (suffix[i] <= ' ' || suffix[i] == '.' || suffix[i] == '/')
-			return "a suffix has no dot, slash or space";
-	if (find_suffix(map, suffix, len) >= 0)
-		return "this suffix stands twice";
-	if (map->count == SUFFIXES)
-		return "these are more than 64 suffixes";
-	memset(&map->entry[map->count], 0, sizeof(map->entry[0]));
-	for (i = 0; i < len; i++)
-		map->entry[map->count].suffix[i] = to_lower(suffix[i]);
-	map->count++;
-	return NULL;
-}
-
-/* One "suffix,suffix=kind"; *text is moved behind it. What is wrong is in [*text, *text + *len). */
-static const char *parse_group(struct suffix_map *map, const char **text, size_t *len)
-{
-	unsigned int i = map->count;
-	const char *error;
-	int kind;
-
-	for (;; *text += *len + 1) {
-		*len = strcspn(*text, ",=;");
-		error = add_suffix(map, *text, *len);
-		if (error)
-			return error;
-		if ((*text)[*len] == '=')
-			break;
-		if ((*text)[*len] != ',')
-			return "wants =KIND behind the suffix";
-	}
-	*text += *len + 1;
-	*len = strcspn(*text, ";");
-	kind = find_kind(*text, *len);
-	if (kind < 0)
-		return "unknown kind; known are text, html, json, pdf, gzip, jpeg, none";
-	for (; i < map->count; i++)
-		map->entry[i].kind = kind;
-	*text += *len;
-	return NULL;
-}
-
-int suffix_map_parse(struct suffix_map *map, const char *text, char *error, size_t size)
-{
-	const char *p = text, *what;
-	size_t len;
-
-	map->count = 0;
-	while (*p) {
-		what = parse_group(map, &p, &len);
-		if (what) {
-			map->count = 0;
-			return suffix_error(error, size, text, p, len, what);
-		}
-		p += *p == ';';
-	}
-	return 0;
 }

@@ -42,34 +42,7 @@ u64 file_smallest(enum file_kind kind);
  */
 void file_fill(void *buf, const struct file_place *place, u64 offset, unsigned int len);
 
-/*
- * Which suffix is which kind: "htm,html=html;gz=gzip". Data of the device, read
- * in places that may not sleep, and small enough to be copied.
- */
-#define SUFFIX_LEN	11	/* the longest, without the dot */
-#define SUFFIXES	64
-
-#define SUFFIX_DEFAULT	\
-	"txt,text,log,md=text;htm,html=html;json=json;pdf=pdf;gz=gzip;jpg,jpeg=jpeg"
-
-struct suffix_map {
-	unsigned int count;
-	struct {
-		char suffix[SUFFIX_LEN];	/* lower case, padded with 0 */
-		u8 kind;
-	} entry[SUFFIXES];
-};
-
-/*
- * Read @text into @map. Returns 0, or -EINVAL with an empty map and what is
- * wrong, with its place, in @error. An empty text is an empty map.
- */
-int suffix_map_parse(struct suffix_map *map, const char *text, char *error, size_t size);
-
-/* The kind for a file's @name of @len bytes, by what is behind its last dot, in any case. */
-enum file_kind suffix_map_find(const struct suffix_map *map, const char *name, size_t len);
-
-/* The word of a kind in such a text, or NULL. */
+/* The kind's word, as suffixmap.h reads it; NULL if there is no such kind. */
 const char *file_kind_name(enum file_kind kind);
 
 #endif

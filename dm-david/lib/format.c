@@ -2,20 +2,22 @@
 /*
  * Reading and writing the store's own pages: see format.h.
  *
- * When does the log end? At the first page that is not what is expected there:
- * of this store, of this sequence, whole, and not of an earlier opening than
- * the page before it. (Pages of a batch that a power cut has torn stay behind
- * the end. The next opening has a higher epoch and writes over them one by one;
- * those not yet written over must not be taken for its own.)
+ * The log ends at the first page that is not the expected one. The expected page
+ * is whole, is of this store, has the next sequence, and is not of an earlier
+ * opening than the page in front of it. The last condition is for pages of a batch
+ * that a power cut has torn. They stay behind the end. The next opening has a
+ * higher epoch and overwrites them one by one. Those that are not overwritten yet
+ * must not be taken for pages of that opening.
  *
- * A page that has become unreadable later looks the same, but then others follow
- * that were written only after it was durable. These give it away: a page
- * behind the end whose batch began behind the end. So does the superblock:
- * nothing before its log_end may be missing.
+ * A page that became unreadable later looks like the end, too. But pages follow
+ * it that were written when it was durable. So the log is damaged if a page behind
+ * the end is of a batch that began behind the end. It is also damaged if a page in
+ * front of the superblock's log_end is missing.
  */
 #include "format.h"
 
 #include "crc.h"
+#include "portable-alloc.h"
 
 #define LEN_MAX		((u64)1 << 60)
 #define CLAIM_RANGES	16	/* looked at in a row, on the stack */
@@ -40,7 +42,7 @@ static u32 super_crc(const void *page)
 			   FORMAT_PAGE - offsetof(struct format_disk_super, version));
 }
 
-/* Do its numbers go together? A checksum can be right on a page made to deceive. */
+/* Are the numbers consistent? A hostile page can have a correct checksum. */
 static bool super_sane(const struct format_super *s)
 {
 	u32 pages_a_block;
@@ -95,7 +97,7 @@ enum format_found format_look(const void *pages, struct format_super *super)
 		*super = copy[best];
 		return FORMAT_STORE;
 	}
-	/* What is told is the copy that says most; a blank one says nothing. */
+	/* A copy that is blank or of something else counts only if the other one is, too. */
 	for (i = 0; i < FORMAT_SUPERS; i++)
 		if (found[i] == FORMAT_OTHER_VERSION)
 			return FORMAT_OTHER_VERSION;
@@ -136,7 +138,7 @@ bool format_is_copy(const void *pages, const struct format_super *super, void *s
 	if (!(super->flags & FORMAT_CLEAN) ||
 	    memcmp(pages + place * FORMAT_PAGE, scratch, FORMAT_PAGE))
 		return false;
-	/* One that has been used since has a newer superblock beside it. */
+	/* A store that has been used since has a newer superblock in the other page. */
 	return look_at_super(pages + (1 - place) * FORMAT_PAGE, &other) != FORMAT_STORE ||
 	       other.generation < super->generation;
 }
@@ -186,7 +188,7 @@ static bool page_is(const struct format_replay *replay, const struct format_log_
 	return le32_to_cpu(page->magic) == FORMAT_LOG_MAGIC &&
 	       !memcmp(page->uuid, super->uuid, sizeof(page->uuid)) &&
 	       le64_to_cpu(page->sequence) == sequence &&
-	       /* Of 2^31 openings in the time of one log nothing need be thought. */
+	       /* The difference cannot overflow: no log lives for 2^31 openings. */
 	       (s32)(le32_to_cpu(page->epoch) - replay->epoch) >= 0 &&
 	       (s32)((u32)super->epoch - le32_to_cpu(page->epoch)) >= 0 &&
 	       le16_to_cpu(page->batch) < FORMAT_BATCH_MAX &&
@@ -199,7 +201,7 @@ static void ignore_freed(void *ctx, u64 dest, u64 len)
 {
 }
 
-/* With some nodes more than it takes: how many that is takes divisions to say. */
+/* Adds some nodes more than needed: to compute the exact number takes divisions. */
 static bool reserve_op(struct rangetable *rt)
 {
 	struct rt_node *node;
@@ -214,8 +216,9 @@ static bool reserve_op(struct rangetable *rt)
 }
 
 /*
- * Changes come at random, and each waits for memory two or three times if the table is
- * large: unless that is asked for beforehand. A checkpoint's operations follow each other.
+ * In a large table, a change at a random place waits for memory two or three times. So
+ * fetch that memory some operations ahead. A checkpoint's operations are in order and do
+ * not need it.
  */
 static void look_ahead(const struct rangetable *rt, const struct format_log_page *page,
 		       unsigned int i)
@@ -264,7 +267,7 @@ void format_replay_begin(struct format_replay *replay, const struct format_super
 	replay->super = super;
 	replay->rt = rt;
 	replay->next = super->log_start;
-	/* The oldest page that may still be there: any of the last 2^30 openings. */
+	/* The first page may be of any of the last 2^30 openings. */
 	replay->epoch = super->epoch > 1u << 30 ? (u32)(super->epoch - (1u << 30)) : 0;
 }
 

@@ -6,7 +6,8 @@
  * that the same sources run in unit tests, fuzzers and offline tools.
  *
  * Portable code takes no locks, does no I/O, uses no floating point, and gets
- * the time as an argument.
+ * the time as an argument. What allocates includes portable-alloc.h, too: the
+ * kernel's headers for that are six times as long as all of these.
  */
 #ifndef DAVID_PORTABLE_H
 #define DAVID_PORTABLE_H
@@ -33,9 +34,7 @@
 #include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
-#include <linux/mm.h>
 #include <linux/overflow.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
@@ -64,13 +63,10 @@ typedef int32_t s32;
 typedef int64_t s64;
 typedef unsigned int gfp_t;
 
-#define GFP_KERNEL	0u
-#define GFP_NOIO	0u
-#define GFP_NOWAIT	0u
-#define __GFP_NOWARN	0u
-
 #define U32_MAX		UINT32_MAX
+#define S32_MAX		INT32_MAX
 #define U64_MAX		UINT64_MAX
+#define S64_MAX		INT64_MAX
 #define BITS_PER_LONG	64
 
 #define cpu_to_le16(x)	((__le16)htole16(x))
@@ -101,6 +97,7 @@ typedef unsigned int gfp_t;
 #define min_t(t, a, b)	min((t)(a), (t)(b))
 #define max_t(t, a, b)	max((t)(a), (t)(b))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
 #define __printf(format, first)	__attribute__((__format__(__printf__, format, first)))
 #define check_mul_overflow(a, b, d)	__builtin_mul_overflow(a, b, d)
 
@@ -183,8 +180,11 @@ static inline u32 int_sqrt64(u64 x)
 
 static inline long strscpy(char *to, const char *from, size_t size)
 {
-	size_t n = strnlen(from, size);
+	size_t n = 0;
 
+	/* Of strnlen() gcc 14 warns: a constant may be shorter than @size. */
+	while (n < size && from[n])
+		n++;
 	if (!size)
 		return -E2BIG;
 	memcpy(to, from, n < size ? n + 1 : size);
@@ -205,34 +205,6 @@ static inline unsigned int hweight64(u64 word)
 static inline int fls64(u64 word)
 {
 	return word ? 64 - __builtin_clzll(word) : 0;
-}
-
-static inline void *kmalloc(size_t size, gfp_t gfp)
-{
-	(void)gfp;
-	return malloc(size);
-}
-
-static inline void kfree(const void *p)
-{
-	free((void *)p);
-}
-
-static inline void *kvzalloc(size_t size, gfp_t gfp)
-{
-	(void)gfp;
-	return calloc(1, size);
-}
-
-static inline void *kvcalloc(size_t n, size_t size, gfp_t gfp)
-{
-	(void)gfp;
-	return calloc(n, size);
-}
-
-static inline void kvfree(const void *p)
-{
-	free((void *)p);
 }
 
 #endif /* !__KERNEL__ */

@@ -39,6 +39,7 @@
  * For one reservation that is one node a level and a root; for 300 reservations on a
  * million ranges, about two nodes each; for a small table, nearly nothing.
  */
+#include "portable-alloc.h"
 #include "rangetable.h"
 
 #define WORDS		126
@@ -133,7 +134,7 @@ static inline u64 value_at(const struct rt_range *r, u64 block)
 	return r->kind == RT_STORED ? r->value + (block - r->start) : r->value;
 }
 
-/* Do both say the same of a block that they share, or continue each other if they touch? */
+/* Have both the same content? Then ranges that overlap or touch can be joined. */
 static inline bool same(const struct rt_range *a, const struct rt_range *b)
 {
 	return a->kind == b->kind && a->value == value_at(b, a->start);
@@ -169,7 +170,7 @@ static void move_rows(struct rt_node *dst, unsigned int di, struct rt_node *src,
 			n * sizeof(u64));
 }
 
-/* The last @n rows are gone: their keys become unused ones. */
+/* Remove the last @n rows: their keys become those of unused rows. */
 static void drop_rows(struct rt_node *node, unsigned int n)
 {
 	while (n--)
@@ -200,7 +201,7 @@ static void remove_rows(struct rt_node *node, unsigned int row, unsigned int n)
 	drop_rows(node, n);
 }
 
-/* From the reserve, which the reservation has filled. */
+/* Take a node from the reserve. The caller's reservation has put it there. */
 static struct rt_node *node_get(struct rangetable *rt, unsigned int level)
 {
 	struct rt_node *node = rt->pool;
@@ -243,7 +244,7 @@ static void descend(const struct rangetable *rt, u64 block, struct trail *p)
 	p->at[0] = count_less(node, true, block);
 }
 
-/* The first row of the node in @level has changed: tell its ancestors. */
+/* The first row of the node in @level has changed: update the keys of its ancestors. */
 static void fix_keys(const struct rangetable *rt, struct trail *p, unsigned int level)
 {
 	u64 key = p->node[level]->word[0];
@@ -279,7 +280,10 @@ static bool is_last(const struct rangetable *rt, const struct trail *p, unsigned
 	return true;
 }
 
-/* Worth giving rows to: a quarter free, so that it is not done again soon. */
+/*
+ * Are a quarter of its rows free? A node with fewer free rows is given none, as it would soon be
+ * full again.
+ */
 static bool roomy(const struct rt_node *node)
 {
 	return node && node->rows <= cap(node->level) * 3 / 4;
@@ -316,7 +320,7 @@ static bool shift(struct rangetable *rt, struct trail *p, unsigned int level)
 	if (roomy(sibling)) {
 		bool ahead = adds_at_end(p, level);
 
-		/* Filled from left to right: leave this one full and go on in the next. */
+		/* The table is filled from left to right: leave this node full, use the next. */
 		n = ahead ? !!level : (node->rows - sibling->rows) / 2;
 		give_right(node, sibling, n);
 		p->node[level + 1]->word[p->at[level + 1] + 1] = sibling->word[0];
@@ -506,7 +510,7 @@ static __always_inline unsigned int swallow(struct update *u, const struct rt_no
 
 		old = get_range(leaf, row);
 		if (!u->budget) {
-			/* Enough for this time, but what starts here may still join. */
+			/* Stop here. The range that starts here may still be joined. */
 			u->end = old.start;
 			break;
 		}
@@ -597,7 +601,7 @@ static bool set_in_place(struct rangetable *rt, const struct trail *p, const str
 			return true;
 		}
 	}
-	/* None starts there either if the one before it reaches beyond. */
+	/* If the range in front reaches beyond r->start, no range starts there either. */
 	if (at == leaf->rows || leaf->word[at] != r->start || r->kind == RT_HOLE)
 		return false;
 	old = get_range(leaf, at);
@@ -645,7 +649,7 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 	descend(rt, r->start, &p);
 	if (set_in_place(rt, &p, r, freed, ctx))
 		return r->len;
-	/* Or not: nothing depends on that here. */
+	/* Counted even if the update changes nothing: no caller depends on that. */
 	rt->changes++;
 
 	u.new = *r;
@@ -733,7 +737,7 @@ void rt_prefetch(const struct rangetable *rt, u64 block)
 
 		node = child(node, at - (at > 0));
 	}
-	/* All of its lines: where in it the row is, only its keys can say. */
+	/* All cache lines of the leaf: only its keys can tell which row it will be. */
 	for (level = 0; level < sizeof(*node); level += 64)
 		__builtin_prefetch((const u8 *)node + level, 1);
 }

@@ -2,21 +2,19 @@
 /*
  * Range table: what each block of the target disk holds.
  *
- * Maps ranges of target blocks to one of the kinds below. A disk of 2^40
- * blocks and millions of ranges must be looked up on every request, and an
- * update must not fail once a write has reached the backing device. So it is
- * a B+ tree in memory whose nodes are reserved first, outside the caller's
- * lock, where sleeping is allowed; the update itself cannot fail.
+ * Maps ranges of target blocks to one of the kinds below. A disk may have 2^40 blocks and millions
+ * of ranges, and each request looks up its blocks: so the table is a B+ tree in memory. An update
+ * must not fail once a write has reached the backing device: so the nodes that it may need are
+ * reserved before. Nodes are allocated outside the caller's lock, where sleeping is allowed.
  *
  * Neighbouring ranges are joined whenever the result reads the same: FILL with
  * the same word, SQUASHED with SQUASHED, STORED with consecutive destinations.
  * Blocks with no entry are holes.
  *
- * Portable. The caller serialises all calls on one table, except
- * rt_node_alloc() and rt_node_free(), which touch no table. No call but
- * rt_node_alloc() allocates; all but rt_destroy() may run in hard interrupt
- * context. Blocks and destinations are in units of the store's block size and
- * below 2^60.
+ * Portable. The caller serialises all calls on one table, except rt_node_alloc() and
+ * rt_node_free(), which touch no table. Only rt_node_alloc() allocates, and sleeps if its gfp
+ * allows. All calls but rt_destroy() may run in hard interrupt context, rt_node_alloc() if its gfp
+ * allows. Blocks and destinations are in units of the store's block size and below 2^60.
  */
 #ifndef DAVID_RANGETABLE_H
 #define DAVID_RANGETABLE_H

@@ -20,7 +20,7 @@ union disk_rule {
 	char suffix[RAW_SUFFIX_LEN + 1];
 };
 
-/* In the order of rawset_print(). The number of rules of each kind is that of the whole set. */
+/* Rules are in the order of rawset_print(). The counts are those of the whole set. */
 struct raw_page {
 	__le32 crc;		/* crc32c of the rest */
 	__le32 magic;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RAW rules: three tables of ranges, sorted and without neighbours that could be
- * one, and a sorted table of suffixes. A directory is a range of one.
+ * RAW rules: three sorted tables of ranges, and a sorted table of suffixes.
+ * Neighbouring ranges that can be joined are joined. A directory is a range of
+ * one inode.
  */
+#include "portable-alloc.h"
 #include "rawtables.h"
 
 static const char * const words[TABLES] = {
@@ -11,7 +13,7 @@ static const char * const words[TABLES] = {
 	[SECTORS] = "sectors",
 };
 
-/* A rule in words, read. */
+/* A rule, parsed. */
 struct rule {
 	bool is_suffix;
 	enum table table;
@@ -240,7 +242,7 @@ void rawset_print(const struct rawset *set, unsigned int n, char *text, size_t s
 
 /* Tables */
 
-/* The number of ranges that end before @at in @volume: where it is or would be. */
+/* The number of ranges that end before @at in @volume: the index of @at's range. */
 static unsigned int locate_range(const struct rawset *set, enum table table, u64 volume, u64 at)
 {
 	unsigned int low = 0, high = set->count[table];
@@ -265,7 +267,7 @@ static bool has_rule(const struct rawset *set, enum table table, u64 volume, u64
 	       set->range[table][i].first <= at;
 }
 
-/* Put @m ranges in the place of @n from @i on. */
+/* Replace @n ranges from index @i on by @m ranges. */
 static void replace_rules(struct rawset *set, enum table table, unsigned int i, unsigned int n,
 			  const struct raw_range *r, unsigned int m)
 {
@@ -279,7 +281,7 @@ static void replace_rules(struct rawset *set, enum table table, unsigned int i, 
 
 static void insert_range(struct rawset *set, enum table table, struct raw_range new)
 {
-	/* Directories are of one, and stay so: neighbours mean nothing. */
+	/* Directories are not joined: each is one inode. */
 	u64 reach = table != DIR && new.first ? 1 : 0;
 	unsigned int i = locate_range(set, table, new.volume, new.first - reach), n;
 
@@ -319,7 +321,7 @@ static bool cut_range(struct rawset *set, enum table table, const struct raw_ran
 	return n;
 }
 
-/* Where @suffix is or would be; *there says which. */
+/* The index of @suffix, or where to insert it. *there: the set has it. */
 static unsigned int find_suffix(const struct rawset *set, const struct suffix *suffix, bool *there)
 {
 	unsigned int low = 0, high = set->suffixes;

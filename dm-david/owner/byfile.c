@@ -8,6 +8,7 @@
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include "../compat/compat.h"
+#include "../lib/suffixmap.h"
 #include "fs.h"
 #include "owner.h"
 

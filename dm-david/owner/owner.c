@@ -60,22 +60,43 @@ static void learn_csums(struct owner_watch *watch)
 		pr_info_once("dm-david: btrfs copies what is written by direct I/O, on this kernel: such data is stored\n");
 }
 
+bool owner_expect_csums(struct owner_watch *watch)
+{
+	learn_csums(watch);
+	return watch->may_have_csums;
+}
+
+/* Who has claimed @dev, to compare with; NULL if nobody has. An RCU read-side section. */
+static const void *holder_of(const struct owner_dev *dev)
+{
+	const struct block_device *bdev = READ_ONCE(dev->bdev);
+
+	return bdev ? READ_ONCE(bdev->bd_holder) : NULL;
+}
+
+/* The superblock that has @dev mounted, or NULL: compat_bdev_super(). An RCU read-side section. */
+static const struct super_block *super_of(const struct owner_dev *dev)
+{
+	struct block_device *bdev = READ_ONCE(dev->bdev);
+
+	return bdev && READ_ONCE(bdev->bd_holder) ? compat_bdev_super(bdev) : NULL;
+}
+
+/* Held as btrfs holds its devices with its type? An RCU read-side section. */
+static bool holds_as_type(const struct owner_dev *dev)
+{
+	const void *holder = holder_of(dev);
+
+	return holder && holder == READ_ONCE(dev->btrfs_holder);
+}
+
 bool owner_is_btrfs(const struct owner_dev *dev)
 {
-	struct block_device *bdev;
 	const struct super_block *sb;
-	const void *holder;
-	bool found = false;
+	bool found;
 
 	rcu_read_lock();
-	bdev = READ_ONCE(dev->bdev);
-	holder = bdev ? READ_ONCE(bdev->bd_holder) : NULL;
-	if (holder && holder == READ_ONCE(dev->btrfs_holder)) {
-		found = true;
-	} else if (holder) {
-		sb = compat_bdev_super(bdev);
-		found = sb && sb->s_magic == BTRFS_SUPER_MAGIC;
-	}
+	found = holds_as_type(dev) || ((sb = super_of(dev)) && sb->s_magic == BTRFS_SUPER_MAGIC);
 	rcu_read_unlock();
 	return found;
 }
@@ -96,19 +117,15 @@ bool owner_has_mounted(struct owner_dev *dev, struct bio *bio)
 {
 	const struct super_block *sb;
 	struct block_device *bdev;
-	const void *holder;
-	bool has = false;
+	bool has;
 
 	rcu_read_lock();
 	bdev = READ_ONCE(dev->bdev);
-	holder = bdev ? READ_ONCE(bdev->bd_holder) : NULL;
-	if (holder) {
-		has = holder == READ_ONCE(dev->btrfs_holder) || compat_bdev_super(bdev);
-		sb = has ? NULL : first_super(bio);
-		if (sb && holds_as_btrfs(bdev, sb)) {
-			learn_holder(dev, bdev, sb);
-			has = true;
-		}
+	has = holds_as_type(dev) || super_of(dev);
+	sb = !has && bdev ? first_super(bio) : NULL;
+	if (sb && holds_as_btrfs(bdev, sb)) {
+		learn_holder(dev, bdev, sb);
+		has = true;
 	}
 	rcu_read_unlock();
 	return has;
@@ -132,20 +149,16 @@ static noinline enum david_evidence fileless_evidence(const struct owner_watch *
 static enum david_evidence anonymous_evidence(struct owner_watch *watch,
 					      const struct owner_dev *dev)
 {
-	struct block_device *bdev = READ_ONCE(dev->bdev);
-	const void *holder = bdev ? READ_ONCE(bdev->bd_holder) : NULL;
 	const struct super_block *sb;
 
-	if (!holder)
-		return DAVID_EV_UNMOUNTED;
-	if (holder == READ_ONCE(dev->btrfs_holder)) {
+	if (holds_as_type(dev)) {
 		learn_csums(watch);
 		return fileless_evidence(watch);
 	}
-	sb = compat_bdev_super(bdev);
+	sb = super_of(dev);
 	/* No file system has the fake disk itself, but somebody has. */
-	if (!sb && dev == &watch->disk)
-		stack_want(bdev);
+	if (!sb && dev == &watch->disk && holder_of(dev))
+		stack_want(dev->bdev);
 	/*
 	 * Not before mounting is complete (log recovery is over then), and not
 	 * while read-only: xfs_repair -d works on such a one.
@@ -160,18 +173,14 @@ static enum david_evidence anonymous_evidence(struct owner_watch *watch,
 u64 owner_fs_end(const struct owner_dev *dev)
 {
 	const struct super_block *sb;
-	struct block_device *bdev;
 	const struct owner_fs *fs;
-	const void *holder;
-	u64 end = 0;
+	u64 end;
 
 	rcu_read_lock();
-	bdev = READ_ONCE(dev->bdev);
-	holder = bdev ? READ_ONCE(bdev->bd_holder) : NULL;
-	if (holder && holder == READ_ONCE(dev->btrfs_holder)) {
+	if (holds_as_type(dev)) {
 		end = READ_ONCE(dev->fs_end[FSEND_BTRFS]);
-	} else if (holder) {
-		sb = compat_bdev_super(bdev);
+	} else {
+		sb = super_of(dev);
 		fs = sb ? owner_fs_of(sb) : NULL;
 		end = fs ? READ_ONCE(dev->fs_end[fs->kind]) : 0;
 	}
@@ -212,9 +221,10 @@ static __always_inline enum david_evidence inode_evidence(struct owner_watch *wa
 	return fs ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
 }
 
-enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_dev *dev,
+enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner_top *top,
 				   struct owner_cache *cache, struct page *page)
 {
+	struct owner_dev *dev = top->dev;
 	struct folio *folio = page_folio(page);
 	struct address_space *mapping;
 	const struct owner_fs *fs;
@@ -251,6 +261,9 @@ enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_dev *
 	ev = inode_evidence(watch, dev, mapping->host, fs);
 	if (ev == DAVID_EV_FILE) {
 		end = DIV_ROUND_UP_ULL(i_size_read(mapping->host), PAGE_SIZE);
+		/* The file was longer when another leg of a mirror got this. */
+		if (top->was_data && !INJECTED(legs))
+			end = max(end, index + 1);
 		if (has_no_content(mapping, folio, index, end, fs->has_foreign_pages)) {
 			ev = DAVID_EV_INTERNAL;
 			goto out;

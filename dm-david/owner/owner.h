@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Evidence from the pages of a request: who owns the page that a block is
- * written from, and is a file system mounted on this disk.
+ * Evidence from the pages of a request. Two things are asked. Who owns the page that a block is
+ * written from? Is the disk mounted by this host?
  *
- * A page-cache page says to which inode it belongs. That is the modern form of
- * the explicit notification of David (FAST 2011, section 3.2), and needs no
- * change of the kernel. Pages that belong to nobody, or to a process, say
- * nothing by themselves: mkfs.xfs, xfs_repair and guests write metadata from
- * such pages. They count as data only while this host has the disk mounted.
- * Then only the file system writes metadata, and from pages of its own.
+ * A page of the page cache says to which inode it belongs. That is the modern form of the explicit
+ * notification of David (FAST 2011, section 3.2), and needs no change of the kernel. A page that
+ * belongs to nobody is no evidence of data. A process's anonymous page is no evidence by itself:
+ * mkfs.xfs, xfs_repair and guests write metadata from anonymous pages. An anonymous page counts as
+ * data only while this host has the disk mounted. Then only the file system writes metadata, and it
+ * does so from pages of its own.
+ *
+ * Locking: inodes, mappings and superblocks are read under RCU. RAW rules may take rename_lock and
+ * an inode's i_lock. Functions sleep only where they say so.
  */
 #ifndef DM_DAVID_OWNER_H
 #define DM_DAVID_OWNER_H
@@ -41,6 +44,7 @@ struct owner_top {
 	struct owner_dev *dev;		/* the fake disk itself, or a device that lies on it */
 	u64 offset;			/* added to a sector of the target: the sector of @dev */
 	bool is_aligned;		/* 4 KiB units of @dev are units of the fake disk */
+	bool was_data;			/* all of it, where a mirror has sent it first */
 };
 
 #define OWNER_SEEN	8u
@@ -67,10 +71,10 @@ static inline void owner_cache_init(struct owner_cache *cache)
 }
 
 /*
- * The evidence of @page in a write that was sent to @dev and has reached the disk of @watch. RAW
+ * The evidence of @page in a write that was sent to @top and has reached the disk of @watch. RAW
  * rules may take rename_lock and the inode's i_lock. Does not sleep. Process context.
  */
-enum david_evidence owner_evidence(struct owner_watch *watch, struct owner_dev *dev,
+enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner_top *top,
 				   struct owner_cache *cache, struct page *page);
 
 /* Has a file system @dev mounted? @bio was sent to it. Any context but NMI. */
@@ -85,7 +89,7 @@ u64 owner_fs_end(const struct owner_dev *dev);
  */
 void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector);
 
-/* The same for superblocks that are in @mapping, the cache of @dev. Any context but NMI. */
+/* The same for superblocks that are in @mapping, the cache of @dev. May read. Sleeps. */
 void owner_see_cached(struct owner_dev *dev, struct address_space *mapping);
 
 /*
@@ -105,6 +109,12 @@ struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
  * write has shown how btrfs claims disks.
  */
 bool owner_is_btrfs(const struct owner_dev *dev);
+
+/*
+ * A copy of data with checksums has been written to the disk: sets @may_have_csums. False: they
+ * cannot be kept here.
+ */
+bool owner_expect_csums(struct owner_watch *watch);
 
 /*
  * Learn from a read how btrfs claims its device. When btrfs mounts a disk, it first reads its trees

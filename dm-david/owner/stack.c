@@ -3,54 +3,51 @@
 #include "stack.h"
 
 #include <linux/bio.h>
+#include <linux/blk-mq.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/tracepoint.h>
 #include <trace/events/block.h>
 #include "../base/inject.h"
 #include "../compat/compat.h"
+#include "../lib/trail.h"
+#include "../store/csum.h"
 
 DEFINE_STATIC_KEY_FALSE(stack_is_watched);
 
-/*
- * Trails of 512 requests, and of each 128 passages that may lead further: md collects 32 bios
- * before it sends them on. Together 2 MiB. What finds no room is kept.
- */
-#define PASSAGES	128u
-#define WAYS		4u
-#define BUCKET_BITS	7
+/* Passages live as long as their requests: together some 100 bytes each. What gets none is kept. */
+#define BUCKET_BITS	9
 #define BUCKETS		BIT(BUCKET_BITS)
-/* A trail ends with its request. Nobody tells when that is: a queue may be suspended meanwhile. */
-#define TRAIL_AGE	(10 * HZ)
+/* Nobody tells when a request ends: its queue may be full, or suspended, meanwhile. */
+#define TRAIL_AGE	(60 * HZ)
 /* A device that could not be looked up is tried again. */
 #define RETRY_AGE	HZ
 #define WANTED		16u
 
-/* Sectors of a request, where they have been sent, and where they were at first. */
-struct passage {
-	dev_t to;		/* 0: free */
-	u32 sectors;
-	u32 used;		/* by the trail's clock */
-	u64 sector;		/* of @to */
-	u64 top_sector;
-};
-
-struct trail {
-	const struct bio_vec *vecs;	/* NULL: free. Only compared */
-	struct owner_dev *top;
-	unsigned long since;		/* jiffies */
-	bool is_aligned;
-	u8 nr;				/* of passages, free ones among them */
-	u32 clock;
-	struct passage passages[PASSAGES];
-};
-
 struct bucket {
 	spinlock_t lock;	/* of @trails */
-	struct trail trails[WAYS];
+	struct trails trails;
+};
+
+/* A request's first device, and its sector there. */
+struct origin {
+	struct owner_dev *top;
+	u64 sector;
+	u32 data;		/* sectors from there on that another leg found data */
+	bool is_aligned;
+};
+
+/* Where a loop device's requests go, as root says. */
+struct link {
+	dev_t to;
+	u64 sector;			/* of @to: the loop device's first */
+	u64 diskseq;			/* of the loop device when that was said */
+	struct rcu_head rcu;
 };
 
 /* A device that requests were sent on from. It stays until the module goes; its @bdev may not. */
@@ -58,11 +55,14 @@ struct stack_dev {
 	struct hlist_node node;
 	dev_t number;
 	unsigned long failed;		/* to be looked up: jiffies, or 0 */
+	struct link __rcu *link;	/* NULL: none was told of */
 	struct owner_dev owner;
 };
 
 static struct bucket *buckets;
-static DEFINE_HASHTABLE(devices, 6);	/* entered by the work only, found under RCU */
+static DEFINE_MUTEX(devices_lock);	/* of entering @devices and links */
+static DEFINE_HASHTABLE(devices, 6);	/* found under RCU */
+static struct tracepoint *rq_issue;	/* NULL until a link is told of */
 
 /* What the trace point asks of the work. */
 static DEFINE_SPINLOCK(wanted_lock);
@@ -103,76 +103,56 @@ static void want_device(dev_t number)
 	spin_unlock_irqrestore(&wanted_lock, flags);
 }
 
-static struct bucket *bucket_of(const struct bio_vec *vecs)
+/*
+ * Layers share a request's bio_vecs, or copy them. Its first page stays the same. A loop device
+ * hands down bio_vecs from the current one on.
+ */
+static const struct page *first_page(const struct bio *bio)
 {
-	return &buckets[hash_ptr(vecs, BUCKET_BITS)];
+	return bio->bi_io_vec->bv_page;
 }
 
-static bool is_fresh(const struct trail *trail)
+static struct bucket *bucket_of(const struct page *page)
 {
-	return time_before(jiffies, trail->since + TRAIL_AGE);
+	return &buckets[hash_ptr(page, BUCKET_BITS)];
 }
 
-static struct trail *trail_of(struct bucket *bucket, const struct bio_vec *vecs)
+static void free_passages(struct passage *freed)
 {
-	unsigned int i;
+	struct passage *next;
 
-	for (i = 0; i < WAYS; i++)
-		if (bucket->trails[i].vecs == vecs)
-			return is_fresh(&bucket->trails[i]) ? &bucket->trails[i] : NULL;
-	return NULL;
-}
-
-/* A trail for a request to @top: the one that it has already, or else the oldest. */
-static struct trail *begin_trail(struct bucket *bucket, const struct bio_vec *vecs,
-				 struct owner_dev *top)
-{
-	struct trail *trail = &bucket->trails[0];
-	unsigned int i;
-
-	for (i = 0; i < WAYS; i++) {
-		if (bucket->trails[i].vecs == vecs) {
-			trail = &bucket->trails[i];
-			break;
-		}
-		if (time_before(bucket->trails[i].since, trail->since))
-			trail = &bucket->trails[i];
+	for (; freed; freed = next) {
+		next = freed->next;
+		kfree(freed);
 	}
-	if (trail->vecs != vecs || trail->top != top || !is_fresh(trail)) {
-		trail->vecs = vecs;
-		trail->top = top;
-		trail->is_aligned = true;
-		trail->nr = 0;
-	}
-	return trail;
 }
 
-/* A passage to @sectors sectors at @sector of @to, or NULL. */
-static struct passage *passage_to(struct trail *trail, dev_t to, sector_t sector, u32 sectors)
+/* The passage of the request that @bio is of to @sector of @to, or NULL. */
+static struct passage *find_passage(struct bucket *bucket, const struct bio *bio, dev_t to,
+				    sector_t sector)
 {
-	struct passage *passage;
+	struct trail_bio on = {
+		.page = first_page(bio),
+		.vecs = bio->bi_io_vec,
+		.sector = sector,
+		.sectors = bio_sectors(bio),
+		.to = to,
+	};
 
-	for (passage = trail->passages; passage < trail->passages + trail->nr; passage++)
-		if (passage->to == to && sector >= passage->sector &&
-		    sector + sectors <= passage->sector + passage->sectors) {
-			passage->used = ++trail->clock;
-			return passage;
-		}
-	return NULL;
+	lockdep_assert_held(&bucket->lock);
+	return trails_find(&bucket->trails, &on, get_jiffies_64(), TRAIL_AGE);
 }
 
-/* A free one, or a new one, or the one that was used longest ago. */
-static struct passage *free_passage(struct trail *trail)
+/* Does @bio go to a driver of hardware? Of those only loop devices send on. */
+static bool is_last(const struct bio *bio)
 {
-	struct passage *passage, *oldest = trail->passages;
+	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	const struct stack_dev *dev;
 
-	for (passage = trail->passages; passage < trail->passages + trail->nr; passage++) {
-		if (!passage->to)
-			return passage;
-		if ((s32)(passage->used - oldest->used) < 0)
-			oldest = passage;
-	}
-	return trail->nr < PASSAGES ? &trail->passages[trail->nr++] : oldest;
+	if (disk->fops->submit_bio)
+		return false;
+	dev = device_of(disk_devt(disk));
+	return !dev || !rcu_access_pointer(dev->link);
 }
 
 /* Where @bio goes from the device @number: a bio to a partition goes on with that in bi_bdev. */
@@ -183,30 +163,62 @@ static dev_t target_of(const struct bio *bio, dev_t number)
 	return to == number ? disk_devt(bio->bi_bdev->bd_disk) : to;
 }
 
-/* @bio was at @from of the device @number, and is now where it says. */
-static void add_passage(struct trail *trail, const struct bio *bio, dev_t number, sector_t from,
-			u64 top_sector)
+/* Sets @origin for @bio, which was sent to @from of @dev. False: its trail does not lead here. */
+static bool find_origin(struct stack_dev *dev, struct bio *bio, sector_t from,
+			struct origin *origin)
 {
-	trail->since = jiffies;
-	trail->is_aligned &= !((bio->bi_iter.bi_sector ^ from) % (PAGE_SIZE >> SECTOR_SHIFT));
-	*free_passage(trail) = (struct passage){
-		.to = target_of(bio, number),
-		.sectors = bio_sectors(bio),
-		.used = ++trail->clock,
-		.sector = bio->bi_iter.bi_sector,
-		.top_sector = top_sector,
-	};
+	struct bucket *bucket = bucket_of(first_page(bio));
+	struct passage *passage;
+	unsigned long flags;
+
+	if (from < FS_SUPERS_END)
+		owner_see_super(&dev->owner, bio, from);
+	if (compat_has_parity(dev->owner.bdev) && !INJECTED(parity))
+		return false;
+	if (owner_has_mounted(&dev->owner, bio)) {
+		*origin = (struct origin){ .top = &dev->owner, .sector = from, .is_aligned = true };
+		return true;
+	}
+	spin_lock_irqsave(&bucket->lock, flags);
+	passage = find_passage(bucket, bio, dev->number, from);
+	if (passage) {
+		passage->has_led = true;
+		*origin = (struct origin){
+			.top = passage->top,
+			.sector = passage->top_sector + from - passage->sector,
+			.data = passage_data(passage, from),
+			.is_aligned = passage->is_aligned,
+		};
+	}
+	spin_unlock_irqrestore(&bucket->lock, flags);
+	return passage;
+}
+
+/* A request that has come from @origin, and was at @from, goes on to @next. */
+static void lay_passage(const struct origin *origin, sector_t from, struct passage *next)
+{
+	struct passage *memory = kmalloc(sizeof(*memory), GFP_ATOMIC | __GFP_NOWARN), *freed;
+	struct bucket *bucket = bucket_of(next->page);
+	unsigned long flags;
+
+	next->top = origin->top;
+	next->top_sector = origin->sector;
+	next->since = get_jiffies_64();
+	next->left = next->sectors;
+	next->data = min(origin->data, next->sectors);
+	next->is_aligned = origin->is_aligned && !((next->sector ^ from) % CSUM_SECTORS);
+	spin_lock_irqsave(&bucket->lock, flags);
+	freed = trails_lay(&bucket->trails, next, memory, TRAIL_AGE);
+	spin_unlock_irqrestore(&bucket->lock, flags);
+	free_passages(freed);
 }
 
 /* The trace point: @bio, which was at @from of the device @number, goes on to another. */
 static void see_remap(void *unused, struct bio *bio, dev_t number, sector_t from)
 {
-	struct passage *passage;
+	struct origin origin;
+	struct passage next;
 	struct stack_dev *dev;
-	struct bucket *bucket;
-	struct trail *trail;
-	unsigned long flags;
-	bool is_top;
 
 	if (bio_op(bio) != REQ_OP_WRITE || !bio_has_data(bio))
 		return;
@@ -215,27 +227,73 @@ static void see_remap(void *unused, struct bio *bio, dev_t number, sector_t from
 	if (!dev || is_gone(READ_ONCE(dev->owner.bdev))) {
 		if (!dev || !dev->failed || time_after(jiffies, dev->failed + RETRY_AGE))
 			want_device(number);
-		goto out;
+	} else if (find_origin(dev, bio, from, &origin) && !is_last(bio)) {
+		next = (struct passage){
+			.page = first_page(bio),
+			.vecs = bio->bi_io_vec,
+			.to = target_of(bio, number),
+			.sector = bio->bi_iter.bi_sector,
+			.sectors = bio_sectors(bio),
+		};
+		lay_passage(&origin, from, &next);
 	}
-	if (from < FS_SUPERS_END)
-		owner_see_super(&dev->owner, bio, from);
-	if (compat_has_parity(dev->owner.bdev) && !INJECTED(parity))
-		goto out;
-	is_top = owner_has_mounted(&dev->owner, bio);
-	bucket = bucket_of(bio->bi_io_vec);
-	spin_lock_irqsave(&bucket->lock, flags);
-	if (is_top) {
-		trail = begin_trail(bucket, bio->bi_io_vec, &dev->owner);
-		add_passage(trail, bio, number, from, from);
-	} else {
-		trail = trail_of(bucket, bio->bi_io_vec);
-		passage = trail ? passage_to(trail, number, from, bio_sectors(bio)) : NULL;
-		if (passage)
-			add_passage(trail, bio, number, from,
-				    passage->top_sector + from - passage->sector);
+	rcu_read_unlock();
+}
+
+/* Sets @origin for the bios of @rq, if all have come from neighbouring places of one device. */
+static bool find_origin_of_request(struct stack_dev *dev, const struct request *rq,
+				   struct origin *origin)
+{
+	struct origin one;
+	struct bio *bio;
+	u64 sectors = 0;
+
+	__rq_for_each_bio(bio, rq) {
+		if (!find_origin(dev, bio, bio->bi_iter.bi_sector, &one))
+			return false;
+		if (!sectors)
+			*origin = one;
+		else if (one.top != origin->top || one.sector != origin->sector + sectors)
+			return false;
+		if (one.data >= bio_sectors(bio) && origin->data >= sectors)
+			origin->data = sectors + one.data;
+		origin->is_aligned &= one.is_aligned;
+		sectors += bio_sectors(bio);
 	}
-	spin_unlock_irqrestore(&bucket->lock, flags);
-out:
+	return true;
+}
+
+/*
+ * The trace point: a driver begins with @rq. A loop device with direct I/O sends it on as one bio,
+ * with the bio_vecs of its only bio or with a copy of all. What it is told to be on may be false:
+ * then the request does not arrive there.
+ */
+static void see_issue(void *unused, struct request *rq)
+{
+	struct gendisk *disk = rq->q->disk;
+	const struct bio_vec *first;
+	struct stack_dev *dev;
+	struct origin origin;
+	struct passage next;
+	struct link *link;
+
+	if (req_op(rq) != REQ_OP_WRITE || !disk || !rq->bio || !bio_has_data(rq->bio))
+		return;
+	rcu_read_lock();
+	dev = device_of(disk_devt(disk));
+	link = dev ? rcu_dereference(dev->link) : NULL;
+	if (link && link->diskseq == disk->diskseq && !is_gone(READ_ONCE(dev->owner.bdev)) &&
+	    find_origin_of_request(dev, rq, &origin)) {
+		first = __bvec_iter_bvec(rq->bio->bi_io_vec, rq->bio->bi_iter);
+		next = (struct passage){
+			.page = first->bv_page,
+			.vecs = rq->bio == rq->biotail ? first : NULL,
+			.to = link->to,
+			.sector = blk_rq_pos(rq) + link->sector,
+			.sectors = blk_rq_sectors(rq),
+		};
+		lay_passage(&origin, blk_rq_pos(rq), &next);
+	}
 	rcu_read_unlock();
 }
 
@@ -250,29 +308,39 @@ static void note_seen(struct owner_watch *watch, struct owner_dev *dev)
 
 void stack_find(struct owner_watch *watch, const struct bio *bio, struct owner_top *top)
 {
-	struct bucket *bucket = bucket_of(bio->bi_io_vec);
 	sector_t sector = bio->bi_iter.bi_sector;
+	struct bucket *bucket = bucket_of(first_page(bio));
+	struct passage *passage, *arrived = NULL;
 	struct owner_dev *dev = NULL;
-	struct passage *passage;
-	struct trail *trail;
 	unsigned long flags;
 
 	spin_lock_irqsave(&bucket->lock, flags);
-	trail = trail_of(bucket, bio->bi_io_vec);
-	passage = trail ? passage_to(trail, watch->disk.bdev->bd_dev, sector, bio_sectors(bio)) :
-			  NULL;
-	if (passage) {
-		dev = trail->top;
+	passage = find_passage(bucket, bio, watch->disk.bdev->bd_dev, sector);
+	if (passage && !(INJECTED(lost) && passage->is_begun && sector & 16)) {
+		dev = passage->top;
 		top->dev = dev;
 		top->offset += passage->top_sector - passage->sector;
-		top->is_aligned = trail->is_aligned;
-		/* Whoever uses the memory of the bio_vecs next does not come by here. */
-		if (passage->sectors == bio_sectors(bio))
-			passage->to = 0;
+		top->is_aligned = passage->is_aligned;
+		top->was_data = passage_data(passage, sector) >= bio_sectors(bio);
+		/* Whoever writes the page here next has come another way. */
+		arrived = trails_arrive(&bucket->trails, passage, bio_sectors(bio),
+					get_jiffies_64());
 	}
 	spin_unlock_irqrestore(&bucket->lock, flags);
+	kfree(arrived);
 	if (dev && READ_ONCE(watch->seen[0]) != dev)
 		note_seen(watch, dev);
+}
+
+void stack_found_data(const struct owner_top *top, const struct bio *bio, sector_t sector)
+{
+	struct bucket *bucket = bucket_of(first_page(bio));
+	unsigned long flags;
+
+	spin_lock_irqsave(&bucket->lock, flags);
+	trails_were_data(&bucket->trails, first_page(bio), top->dev, sector + top->offset,
+			 bio_sectors(bio));
+	spin_unlock_irqrestore(&bucket->lock, flags);
 }
 
 /* What has @number now, or NULL. The reference is to its inode: a device may go all the same. */
@@ -289,20 +357,22 @@ static struct block_device *grab(dev_t number)
 	return bdev;
 }
 
-static void enter_device(dev_t number)
+/* NULL: not enough memory. */
+static struct stack_dev *enter_device(dev_t number)
 {
 	struct stack_dev *dev = device_of(number);
 	struct block_device *bdev;
 
+	lockdep_assert_held(&devices_lock);
 	if (!dev) {
 		dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 		if (!dev)
-			return;
+			return NULL;
 		dev->number = number;
 		hash_add_rcu(devices, &dev->node, number);
 	}
 	if (dev->owner.bdev)
-		return;
+		return dev;
 	bdev = grab(number);
 	WRITE_ONCE(dev->failed, bdev ? 0 : jiffies | 1);
 	/* What its predecessor's superblocks said. */
@@ -312,6 +382,7 @@ static void enter_device(dev_t number)
 		owner_see_cached(&dev->owner, compat_bdev_inode(bdev)->i_mapping);
 	/* Pairs with the look at it in see_remap(): what is known of it comes first. */
 	smp_store_release(&dev->owner.bdev, bdev);
+	return dev;
 }
 
 static void drop(struct stack_dev *dev)
@@ -323,37 +394,57 @@ static void drop(struct stack_dev *dev)
 	iput(compat_bdev_inode(bdev));
 }
 
+static void free_buckets(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < BUCKETS; i++)
+		free_passages(buckets[i].trails.first);
+	kvfree(buckets);
+	buckets = NULL;
+}
+
 static bool begin_to_hear(void)
 {
 	unsigned int i;
 
+	lockdep_assert_held(&devices_lock);
+	if (buckets)
+		return true;
 	buckets = kvcalloc(BUCKETS, sizeof(*buckets), GFP_KERNEL);
 	if (!buckets)
 		return false;
 	for (i = 0; i < BUCKETS; i++)
 		spin_lock_init(&buckets[i].lock);
 	if (register_trace_block_bio_remap(see_remap, NULL)) {
-		kvfree(buckets);
-		buckets = NULL;
+		free_buckets();
 		return false;
 	}
 	static_branch_enable(&stack_is_watched);
 	return true;
 }
 
-static void find_wanted(struct work_struct *work)
+static void drop_gone(void)
 {
 	struct stack_dev *dev;
-	dev_t numbers[WANTED];
-	unsigned int i, nr;
+	unsigned int i;
 
-	if (!buckets && !begin_to_hear()) {
-		pr_warn_once("dm-david: the kernel does not tell who lies on a disk: data that comes through other devices is stored\n");
-		return;
-	}
 	hash_for_each(devices, i, dev, node)
 		if (dev->owner.bdev && is_gone(dev->owner.bdev))
 			drop(dev);
+}
+
+static void find_wanted(struct work_struct *work)
+{
+	dev_t numbers[WANTED];
+	unsigned int i, nr;
+
+	mutex_lock(&devices_lock);
+	if (!begin_to_hear()) {
+		pr_warn_once("dm-david: the kernel does not tell who lies on a disk: data that comes through other devices is stored\n");
+		goto out;
+	}
+	drop_gone();
 	spin_lock_irq(&wanted_lock);
 	nr = wanted_nr;
 	memcpy(numbers, wanted, sizeof(numbers));
@@ -361,6 +452,55 @@ static void find_wanted(struct work_struct *work)
 	spin_unlock_irq(&wanted_lock);
 	for (i = 0; i < nr; i++)
 		enter_device(numbers[i]);
+out:
+	mutex_unlock(&devices_lock);
+}
+
+static void look_at_tracepoint(struct tracepoint *tp, void *found)
+{
+	if (!strcmp(tp->name, "block_rq_issue"))
+		*(struct tracepoint **)found = tp;
+}
+
+/* The trace point is not exported by name. It is part of the kernel's image and stays. */
+static int hear_requests(void)
+{
+	struct tracepoint *found = NULL;
+	int r;
+
+	if (rq_issue)
+		return 0;
+	for_each_kernel_tracepoint(look_at_tracepoint, &found);
+	r = found ? tracepoint_probe_register(found, see_issue, NULL) : -EOPNOTSUPP;
+	if (!r)
+		rq_issue = found;
+	return r;
+}
+
+int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u64 sector)
+{
+	struct link *link = kmalloc(sizeof(*link), GFP_KERNEL), *old;
+	struct stack_dev *dev;
+	int r = -ENOMEM;
+
+	if (!link)
+		return -ENOMEM;
+	*link = (struct link){ .to = to, .sector = sector, .diskseq = diskseq };
+	stack_want(disk);
+	mutex_lock(&devices_lock);
+	if (begin_to_hear()) {
+		drop_gone();
+		dev = enter_device(number);
+		if (dev)
+			r = dev->owner.bdev ? hear_requests() : -ENODEV;
+	}
+	if (!r) {
+		old = rcu_replace_pointer(dev->link, link, lockdep_is_held(&devices_lock));
+		link = old;
+	}
+	mutex_unlock(&devices_lock);
+	kfree_rcu(link, rcu);
+	return r;
 }
 
 void stack_want(struct block_device *bdev)
@@ -380,6 +520,8 @@ void stack_print(const struct owner_watch *watch, char *result, unsigned int siz
 
 	result[0] = '\0';
 	rcu_read_lock();
+	if (READ_ONCE(watch->disk.bdev->bd_holder) && !compat_bdev_super(watch->disk.bdev))
+		stack_want(watch->disk.bdev);
 	for (i = 0; i < OWNER_SEEN; i++) {
 		dev = READ_ONCE(watch->seen[i]);
 		bdev = dev ? READ_ONCE(dev->bdev) : NULL;
@@ -403,6 +545,8 @@ void stack_exit(void)
 	if (!buckets)
 		return;
 	static_branch_disable(&stack_is_watched);
+	if (rq_issue)
+		tracepoint_probe_unregister(rq_issue, see_issue, NULL);
 	unregister_trace_block_bio_remap(see_remap, NULL);
 	tracepoint_synchronize_unregister();
 	cancel_work_sync(&wanted_work);
@@ -410,7 +554,8 @@ void stack_exit(void)
 		if (dev->owner.bdev)
 			drop(dev);
 		hash_del(&dev->node);
+		kfree(rcu_dereference_protected(dev->link, true));
 		kfree(dev);
 	}
-	kvfree(buckets);
+	free_buckets();
 }

@@ -67,11 +67,14 @@ void owner_see_cached(struct owner_dev *dev, struct address_space *mapping)
 		folio = filemap_get_folio(mapping, at >> PAGE_SHIFT);
 		if (IS_ERR_OR_NULL(folio))
 			continue;
-		if (folio_test_uptodate(folio)) {
-			p = kmap_local_folio(folio, offset_in_folio(folio, at));
-			owner_enter_super(dev, kind, p);
-			kunmap_local(p);
-		}
+		folio_put(folio);
+		/* ext4 holds the buffer of its superblock; the page may not be marked as read. */
+		folio = read_mapping_folio(mapping, at >> PAGE_SHIFT, NULL);
+		if (IS_ERR(folio))
+			continue;
+		p = kmap_local_folio(folio, offset_in_folio(folio, at));
+		owner_enter_super(dev, kind, p);
+		kunmap_local(p);
 		folio_put(folio);
 	}
 }

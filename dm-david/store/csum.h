@@ -19,11 +19,11 @@
  * A checksum that is not in memory is read by a worker while the request is deferred.
  *
  * If the store survives, so do the chunks, as metapages (metapages.h). A flush that finds unsaved
- * chunks is queued by csum_sync() until a worker has written them. Only then it goes on to the log,
- * which says where the chunks are. So when a flush completes, every block squashed before it has
- * its checksum. The log may be ahead of the chunks: after a power cut it may say that a block is
- * squashed whose checksum is lost. Then no flush came after that write, so nothing that survives
- * refers to its content.
+ * chunks is queued by csum_sync() until a worker has written them. Only then the flush goes on to
+ * the log, which says where the chunks are. So when a flush completes, every block squashed before
+ * it has its checksum. The log may be ahead of the chunks: after a power cut it may say that a
+ * block is squashed whose checksum is lost. Then no flush came after that write, so nothing that
+ * survives refers to its content.
  *
  * Locking: the table is under store->lock; struct csums has a mutex for its workers.
  */

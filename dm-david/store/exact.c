@@ -152,7 +152,7 @@ bool exact_wants(struct store *store, u64 blocks, gfp_t gfp)
 	wants = exact->spare && exact->budget &&
 		exact->held + blocks <= exact->budget + exact->budget / 8 &&
 		exact->runs <= exact->budget + exact->budget / 8 &&
-		store->bitmap.size - store->bitmap.used >
+		store_blocks(store) - store_used(store) - wal_pending_blocks(store) >
 			store->low_water + SPARE_BLOCKS + blocks;
 	spin_unlock_irqrestore(&store->lock, flags);
 	return wants;

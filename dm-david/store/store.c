@@ -8,6 +8,8 @@
 #include <linux/slab.h>
 #include "csum.h"
 #include "exact.h"
+#include "pool.h"
+#include "share.h"
 #include "../base/inject.h"
 
 /* Nodes added to the reserve beyond need: most requests need not allocate. */
@@ -82,63 +84,110 @@ static void store_destroy(struct store *store)
 	kfree(store);
 }
 
+/* May a table with this backing device go on with @store, which is live in the table's place? */
+static bool fits_live(const struct store *store, dev_t backing, u64 blocks,
+		      unsigned int block_size, enum store_kind kind, const struct pool_want *want,
+		      char **error)
+{
+	*error = "A reload must keep pool";
+	if (!want->disk != !store->pool ||
+	    (store->pool && strcmp(want->disk, pool_disk_name(store))))
+		return false;
+	*error = "A reload must name the same backing device, or with store=auto a copy of it";
+	if (store->backing != backing && (!store->wal || store->pool || kind != STORE_AUTO))
+		return false;
+	*error = "A reload must keep block_size";
+	if (store->block_size != block_size)
+		return false;
+	/* If it is larger, that is used when the table is resumed: grow.h. */
+	*error = "Backing device is smaller than the store in use";
+	if (store->bitmap.size > blocks)
+		return false;
+	*error = "A reload must keep the store: store=auto";
+	return kind != STORE_FORMAT && (kind != STORE_MEMORY || !store->wal);
+}
+
+/* Open the store on @bdev, or make one in memory. */
+static int store_open(struct store *store, struct block_device *bdev, bool may_write,
+		      enum store_kind kind, char **error)
+{
+	int r;
+
+	if (kind == STORE_MEMORY)
+		return 0;
+	r = wal_open(store, bdev, kind == STORE_FORMAT, may_write, error);
+	if (r)
+		return r;
+	metapages_open(store);
+	*error = "Not enough memory for the store's rules";
+	r = rawstore_open(store, bdev);
+	if (!r)
+		atomic64_add(wal_bytes(store), &store->pools);
+	return r;
+}
+
+static struct store *store_make(struct block_device *bdev, bool may_write,
+				unsigned int block_size, enum store_kind kind,
+				const struct pool_want *want, char **error)
+{
+	u64 blocks = bdev_nr_sectors(bdev) >> (ilog2(block_size) - SECTOR_SHIFT);
+	struct pool *pool = NULL;
+	struct store *store;
+	int r;
+
+	if (want->disk) {
+		pool = pool_get(bdev, error);
+		if (IS_ERR(pool))
+			return ERR_CAST(pool);
+		blocks = pool_blocks(pool);
+	}
+	store = store_create(blocks, block_size, error);
+	if (IS_ERR(store)) {
+		if (pool)
+			pool_put(pool);
+		return store;
+	}
+	r = pool ? pool_attach(store, pool, want, may_write, error) : 0;
+	if (r) {
+		pool_put(pool);
+		store_destroy(store);
+		return ERR_PTR(r);
+	}
+	r = store_open(store, bdev, may_write, kind, error);
+	if (r) {
+		pool_detach(store);
+		store_destroy(store);
+		return ERR_PTR(r);
+	}
+	if (pool)
+		pool_join(store);
+	return store;
+}
+
 struct store *store_get(struct mapped_device *md, sector_t begin, struct block_device *bdev,
 			bool may_write, unsigned int block_size, enum store_kind kind,
-			char **error)
+			const struct pool_want *want, char **error)
 {
 	u64 blocks = bdev_nr_sectors(bdev) >> (ilog2(block_size) - SECTOR_SHIFT);
 	dev_t backing = bdev->bd_dev;
 	struct store *store;
-	int r;
 
 	mutex_lock(&stores_lock);
 	list_for_each_entry(store, &stores, list) {
-		bool here = store->md == md && store->begin == begin;
-
-		if (here && store->backing != backing && (!store->wal || kind != STORE_AUTO)) {
-			*error =
-"A reload must name the same backing device, or with store=auto a copy of it";
-			goto refuse;
+		if (store->md == md && store->begin == begin) {
+			if (!fits_live(store, backing, blocks, block_size, kind, want, error))
+				goto refuse;
+			kref_get(&store->ref);
+			goto out;
 		}
-		if (!here && store->backing == backing) {
+		if (store->backing == backing && !(store->pool && want->disk)) {
 			*error = "Backing device is in use by another david device";
 			goto refuse;
 		}
-		if (!here)
-			continue;
-		if (store->block_size != block_size) {
-			*error = "A reload must keep block_size";
-			goto refuse;
-		}
-		/* If it is larger, that is used when the table is resumed: grow.h. */
-		if (store->bitmap.size > blocks) {
-			*error = "Backing device is smaller than the store in use";
-			goto refuse;
-		}
-		if (kind == STORE_FORMAT || (kind == STORE_MEMORY && store->wal)) {
-			*error = "A reload must keep the store: store=auto";
-			goto refuse;
-		}
-		kref_get(&store->ref);
-		goto out;
 	}
-	store = store_create(blocks, block_size, error);
+	store = store_make(bdev, may_write, block_size, kind, want, error);
 	if (IS_ERR(store))
 		goto out;
-	if (kind != STORE_MEMORY) {
-		r = wal_open(store, bdev, kind == STORE_FORMAT, may_write, error);
-		if (!r) {
-			metapages_open(store);
-			*error = "Not enough memory for the store's rules";
-			r = rawstore_open(store, bdev);
-		}
-		if (r) {
-			store_destroy(store);
-			store = ERR_PTR(r);
-			goto out;
-		}
-		atomic64_add(wal_bytes(store), &store->pools);
-	}
 	store->md = md;
 	store->begin = begin;
 	store->backing = backing;
@@ -181,6 +230,7 @@ static void store_release(struct kref *ref)
 	struct store *store = container_of(ref, struct store, ref);
 
 	list_del(&store->list);
+	pool_detach(store);
 	mutex_unlock(&stores_lock);
 	store_destroy(store);
 }
@@ -214,13 +264,17 @@ bool store_refill(struct store *store, gfp_t gfp)
 
 u64 store_blocks(const struct store *store)
 {
+	if (store->pool)
+		return store->held + pool_available(store->pool);
 	return store->bitmap.size - wal_blocks(store);
 }
 
 u64 store_used(const struct store *store)
 {
+	u64 own = store->pool ? store->held : store->bitmap.size - wal_blocks(store);
+
 	lockdep_assert_held(&store->lock);
-	return store->bitmap.used - wal_blocks(store) - wal_pending_blocks(store);
+	return own - bm_nr_free(&store->bitmap) - wal_pending_blocks(store);
 }
 
 void store_has_room(struct store *store)
@@ -233,6 +287,21 @@ void store_has_room(struct store *store)
 	}
 }
 
+void store_give_up(struct store *store, u64 dest, u64 blocks)
+{
+	lockdep_assert_held(&store->lock);
+	if (likely(!store->share)) {
+		bm_free(&store->bitmap, dest, blocks);
+		return;
+	}
+	for (; blocks; dest++, blocks--) {
+		if (share_give_up(store->share, store->pool_slot, dest))
+			bm_free(&store->bitmap, dest, 1);
+		else
+			store->held--;
+	}
+}
+
 static void note_freed(void *ctx, u64 dest, u64 len)
 {
 	struct store *store = ctx;
@@ -242,7 +311,7 @@ static void note_freed(void *ctx, u64 dest, u64 len)
 	if (store->wal && !INJECTED(reuse))
 		wal_freed(store, dest, len);
 	else
-		bm_free(&store->bitmap, dest, len);
+		store_give_up(store, dest, len);
 	store_has_room(store);
 }
 
@@ -268,23 +337,27 @@ s64 store_growth(const struct store *store, u64 limit)
 	return limit > bytes ? div_u64(limit - bytes, UPDATE_BYTES) : 0;
 }
 
-bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
+enum store_room store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp,
+				unsigned long *flags)
 {
 	u64 limit = store->table_limit;
 
 	lockdep_assert_held(&store->lock);
-	if (store->no_updates)
-		return false;
-	if (store->wal)
-		return wal_reserve(store, kind, gfp, flags);
-	store->credits = store_growth(store, limit);
-	/* An eighth is free. */
-	if (store_growth(store, limit - limit / 8))
-		store->table_warned = false;
-	if (store->table.reserved <= store->credits)
-		return true;
-	/* What is discarded makes room in the end. */
-	return kind == RT_HOLE && store->table.reserved <= store_growth(store, limit + limit / 16);
+	if (!store->no_updates) {
+		if (store->wal)
+			return wal_reserve(store, kind, gfp, flags);
+		store->credits = store_growth(store, limit);
+		/* An eighth is free. */
+		if (store_growth(store, limit - limit / 8))
+			store->table_warned = false;
+		/* What is discarded makes room in the end. */
+		if (store->table.reserved <= store->credits ||
+		    (kind == RT_HOLE &&
+		     store->table.reserved <= store_growth(store, limit + limit / 16)))
+			return STORE_ROOM;
+	}
+	rt_unreserve(&store->table);
+	return STORE_NO_ROOM;
 }
 
 /* Set @r in the table, under a reservation, and log it if that changed anything. */
@@ -397,21 +470,50 @@ void store_lookup(struct store *store, u64 block, struct rt_range *out)
 	spin_unlock_irqrestore(&store->lock, flags);
 }
 
-u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got)
+/* Free blocks, but for the spare. */
+static u64 room(const struct store *store)
 {
-	u64 dest;
+	u64 free = bm_nr_free(&store->bitmap);
+
+	return free - min(free, share_spare(store->share));
+}
+
+/* Of a disk of a pool that has no room left. */
+static u64 alloc_from_pool(struct store *store, u64 hint, u64 want, bool shared, u64 *got)
+{
+	u64 dest, left = 0;
+
+	/* What is granted may go to the spare. */
+	while (!left && pool_grant(store, hint))
+		left = room(store);
+	if (left)
+		return bm_alloc(&store->bitmap, hint, min(want, left), got);
+	if (!shared)
+		return BM_NONE;
+	dest = bm_alloc(&store->bitmap, hint, want, got);
+	pool_spare_used(store);
+	return dest;
+}
+
+u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, bool shared, u64 *got)
+{
+	u64 dest = BM_NONE, left = room(store);
 
 	lockdep_assert_held(&store->lock);
 	if (block == store->seq_block)
 		hint = store->seq_dest;
-	dest = bm_alloc(&store->bitmap, hint, want, got);
+	if (likely(left))
+		dest = bm_alloc(&store->bitmap, hint, min(want, left), got);
+	else if (store->pool)
+		dest = alloc_from_pool(store, hint, want, shared, got);
 	if (unlikely(dest == BM_NONE)) {
-		store->full = !wal_pending_blocks(store);
+		/* Of a pool's, other stores may have blocks to spare: see no_room(). */
+		store->full = !store->pool && !wal_pending_blocks(store);
 		return BM_NONE;
 	}
 	store->seq_block = block + *got;
 	store->seq_dest = dest + *got;
-	if (store->bitmap.size - store->bitmap.used <= store->low_water &&
+	if (bm_nr_free(&store->bitmap) <= store->low_water &&
 	    store_blocks(store) - store_used(store) <= store->low_water)
 		store->low = true;
 	return dest;
@@ -424,8 +526,13 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 	lockdep_assert_held(&store->lock);
 	for (;;) {
 		dest = bm_alloc_run(&store->bitmap, &from, blocks, MAX_RUNS);
-		if (dest != BM_NONE || from == BM_NONE)
+		if (dest != BM_NONE)
 			return dest;
+		if (from == BM_NONE) {
+			if (!store->pool || !pool_grant_run(store, blocks))
+				return BM_NONE;
+			from = 0;
+		}
 		spin_unlock_irqrestore(&store->lock, *flags);
 		cond_resched();
 		spin_lock_irqsave(&store->lock, *flags);
@@ -436,7 +543,7 @@ void store_free_run(struct store *store, u64 dest, u64 blocks)
 {
 	lockdep_assert_held(&store->lock);
 	/* It never was in the table, and so not in the log. */
-	bm_free(&store->bitmap, dest, blocks);
+	store_give_up(store, dest, blocks);
 	store_has_room(store);
 }
 
@@ -454,11 +561,15 @@ bool store_empty(struct store *store)
 
 enum david_state store_state(struct store *store)
 {
+	/* Other disks may have made room in a pool since. */
+	u64 more = store->pool ? pool_available(store->pool) : 0;
+
 	if (READ_ONCE(store->failed))
 		return DAVID_STATE_FAILED;
-	if (READ_ONCE(store->full))
+	if (READ_ONCE(store->full) && !more)
 		return DAVID_STATE_FULL;
-	return READ_ONCE(store->low) ? DAVID_STATE_LOW : DAVID_STATE_OK;
+	return READ_ONCE(store->low) && more <= store->low_water ? DAVID_STATE_LOW :
+								   DAVID_STATE_OK;
 }
 
 #define COPY_ARRAY(to, from) do {					\
@@ -507,6 +618,10 @@ static void count_stats(struct store *store, struct david_stats *st)
 	COPY_ARRAY(st->late, sum.late);
 	st->late_50us = sum.late_50us;
 	st->late_ns = sum.late_ns;
+	COPY_ARRAY(st->delivered, sum.delivered);
+	COPY_ARRAY(st->delivered_ns, sum.delivered_ns);
+	COPY_ARRAY(st->delivered_late_ns, sum.delivered_late_ns);
+	COPY_ARRAY(st->delivered_over, sum.delivered_over);
 	COPY_ARRAY(st->measured, sum.measured);
 	COPY_ARRAY(st->measured_ns, sum.measured_ns);
 	COPY_ARRAY(st->measured_times, sum.measured_times);
@@ -526,6 +641,10 @@ void store_stats(struct store *store, struct david_stats *st)
 	st->raw_names_full = atomic64_read(&store->raw_names_full);
 	count_stats(store, st);
 	model_stats(store, st);
+	if (store->pool) {
+		st->pool_saved = pool_saved(store->pool);
+		st->pool_memory = pool_memory(store->pool);
+	}
 	st->state = store_state(store);
 	st->fault = READ_ONCE(store->fault);
 	st->log_retries = READ_ONCE(store->log_retries);
@@ -567,7 +686,7 @@ int store_stats_by_name(const char *name, struct david_stats *st)
 		return -ENOMEM;
 	mutex_lock(&stores_lock);
 	list_for_each_entry(store, &stores, list) {
-		/* Asked anew each time: devices can be renamed. */
+		/* Asked each time: devices can be renamed. */
 		if (dm_copy_name_and_uuid(store->md, their_name, their_name + DM_NAME_LEN) ||
 		    strcmp(name, their_name))
 			continue;

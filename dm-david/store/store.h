@@ -4,12 +4,13 @@
  *
  * One store belongs to one backing device, and to one place (mapped device and start sector) in
  * device-mapper. It outlives single tables: when a table is reloaded, the new table's target finds
- * the store of the old one and goes on with it. Loading a table takes a reference, and may make
- * empty tables of the store (checksums, exact data). Only I/O and resume change its content, and
- * device-mapper lets through one table's I/O at a time.
+ * the store of the old one and goes on with it. A table's constructor takes a reference. If the
+ * store had no checksums or exact data so far, the constructor allocates empty tables for them.
+ * Nothing else of the store changes but by requests, messages and resume. Two tables never do that
+ * at once, as device-mapper lets through one table's requests at a time.
  *
- * The store survives on its backing device (wal.h), or is in memory only. In memory only, the
- * disk's content goes with the last reference.
+ * The store lasts on its backing device (wal.h), or is in memory only. What is in memory only is
+ * lost when the last reference is dropped.
  *
  * Locking: store->lock guards all tables (docs/ARCHITECTURE.md#locks). Functions sleep only where
  * they say so, or where @gfp may.
@@ -33,6 +34,9 @@
 #include "../base/stats.h"
 
 struct mapped_device;
+struct pool;
+struct pool_want;
+struct share;
 struct wal;
 
 /* store=: what is to become of the content. */
@@ -47,6 +51,11 @@ struct store {
 	struct list_head list;		/* under stores_lock */
 	struct wal *wal;	/* constant; NULL: in memory only */
 	dev_t backing;			/* under stores_lock */
+	struct pool *pool;	/* constant; NULL: the backing device is this store's alone */
+	unsigned int pool_slot;		/* constant: which of its disks */
+	u64 owed;			/* of its spare; under pool->lock */
+	struct share *share;	/* constant: the pool's, NULL if its disks share no blocks */
+	struct list_head pool_list;	/* under pool->members_lock */
 
 	/* Identity, constant. */
 	struct mapped_device *md;
@@ -62,10 +71,11 @@ struct store {
 	struct rangetable table;
 	struct remap_bitmap bitmap;
 	struct range_locks locks;
+	u64 held;			/* with a pool: blocks that it has, in use or free */
 	u64 seq_block;			/* target block behind the one allocated last */
 	u64 seq_dest;			/* the destination to try for it */
 	u64 table_limit;		/* of the range table's memory, bytes: table_memory= */
-	s64 credits;			/* updates that may be reserved before room is sought */
+	s64 credits;			/* to reserve more needs store_make_room() */
 	bool failed;			/* the log cannot be written: permanently */
 	bool read_only;			/* the live table is */
 	bool no_updates;		/* failed or read_only: nothing may change */
@@ -73,7 +83,7 @@ struct store {
 	u64 log_retries;
 	bool full;			/* an allocation failed, nothing freed since */
 	bool low;			/* no more free than low_water */
-	bool full_warned;		/* full was reported, and low has been true since */
+	bool full_warned;		/* full was reported; cleared with low */
 	bool table_warned;		/* that the table is full was reported */
 	u64 meta_pages[META_AREAS];	/* blocks that the module's own pages take */
 	bool has_csums;			/* squashed blocks may have checksums */
@@ -95,14 +105,14 @@ struct store {
 };
 
 /*
- * Find the store of (@md, @begin), open the one on @backing, or make one there.
- * Takes a reference. On error returns ERR_PTR and sets *@error to a text for
- * the user: the backing device serves another store, the geometry differs
+ * Find the store of (@md, @begin), open the one on @backing, or make one there. With @want->disk,
+ * open or make that disk of the pool there. Takes a reference. On error returns ERR_PTR and sets
+ * *@error to a text for the user: the backing device serves another store, the geometry differs
  * from that of the live one, or what stands on it is no store. Writes nothing. Sleeps.
  */
 struct store *store_get(struct mapped_device *md, sector_t begin, struct block_device *backing,
 			bool may_write, unsigned int block_size, enum store_kind kind,
-			char **error);
+			const struct pool_want *want, char **error);
 /* Drop a reference. Sleeps. */
 void store_put(struct store *store);
 
@@ -112,7 +122,11 @@ void store_put(struct store *store);
  */
 int store_follow(struct store *store, struct block_device *bdev, const char **error);
 
-/* Blocks of the backing device, less those of superblocks and log. */
+/*
+ * How many blocks the store may use. Alone: those of the backing device, less superblocks and log.
+ * In a pool: those that the store has, and those that any disk may have (pool_available()). Without
+ * store->lock the figure may be out of date at once.
+ */
 u64 store_blocks(const struct store *store);
 
 /* Those of store_blocks() that are in use. store->lock is held. */
@@ -132,40 +146,45 @@ void store_stats(struct store *store, struct david_stats *st);
  */
 bool store_refill(struct store *store, gfp_t gfp);
 
-/* A table becomes live or, before it does, is known to be read-only. Takes store->lock. */
+/* The table that becomes live may write, or may not. Takes store->lock. */
 void store_set_access(struct store *store, bool may_write);
 
 /* How many more updates fit before the range table takes @limit bytes. store->lock is held. */
 s64 store_growth(const struct store *store, u64 limit);
 
-/* More updates are reserved than store->credits: make room. Otherwise as store_reserve(). */
-bool store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
+/*
+ * Part of store_reserve(), where more updates are reserved than store->credits: wait for room in
+ * the log, or find that there is none. The lock and @gfp are as there.
+ */
+enum store_room store_make_room(struct store *store, enum rt_kind kind, gfp_t gfp,
+				unsigned long *flags)
 	__must_hold(&store->lock);
 
 /*
- * Reserve one update of the range table. store->lock is held, with @flags. It is released while
- * nodes are allocated, or while room in the log is waited for. Returns false without memory or
- * room. If @gfp may sleep, false means that the store refuses the update: store_refused() says why.
- * (The kernel does not fail allocations this small.)
+ * Reserve one update of the range table. store->lock is held, with @flags. This releases it while
+ * it allocates nodes, and while it waits for room in the log. Returns false without memory or room.
+ * If @gfp does not sleep, who may sleep should try again. If @gfp may sleep, false is final:
+ * store_refused() says why. (The kernel does not fail allocations this small.)
  */
 static inline bool store_reserve(struct store *store, enum rt_kind kind, gfp_t gfp,
 				 unsigned long *flags)
 	__must_hold(&store->lock)
 {
-	bool again = true;
+	enum store_room room;
+	bool filled = true;
 
 	lockdep_assert_held(&store->lock);
-	while (again && unlikely(!rt_reserve(&store->table))) {
-		spin_unlock_irqrestore(&store->lock, *flags);
-		again = store_refill(store, gfp);
-		spin_lock_irqsave(&store->lock, *flags);
-	}
-	if (again && unlikely(store->table.reserved > store->credits)) {
-		again = store_make_room(store, kind, gfp, flags);
-		if (!again)
-			rt_unreserve(&store->table);
-	}
-	return again;
+	do {
+		while (filled && unlikely(!rt_reserve(&store->table))) {
+			spin_unlock_irqrestore(&store->lock, *flags);
+			filled = store_refill(store, gfp);
+			spin_lock_irqsave(&store->lock, *flags);
+		}
+		if (!filled || likely(store->table.reserved <= store->credits))
+			return filled;
+		room = store_make_room(store, kind, gfp, flags);
+	} while (room == STORE_AGAIN);
+	return room == STORE_ROOM;
 }
 
 /* Why a reservation was refused that could have slept: the table is full, or nothing may change. */
@@ -177,15 +196,18 @@ static inline blk_status_t store_refused(const struct store *store)
 /*
  * Apply @r to the table piecewise, each piece under a reservation of its own, and
  * free the destinations given up. The caller holds a range lock on all of it.
- * Returns false without a reservation, with @r cut down to what is left to do.
+ * Returns false if an update could not be reserved and the table does not have it already; @r is
+ * then what is left to do.
  */
 bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
 
 /*
- * As store_set(), but without a range lock, in one hold of store->lock. Returns false if another
- * request holds a range lock there, or without memory: then nothing is changed. Also if the update
- * is too large for one hold: then its first part is done. The caller takes the range lock and calls
- * store_set() for all of it.
+ * As store_set(), but without a range lock, in one hold of store->lock. If it returns false, the
+ * caller takes the range lock and calls store_set() for all of @r. It returns false
+ *
+ *	if another request holds a range lock there, or no update could be reserved; nothing is
+ *	changed then
+ *	if the update is too large for one hold; its first part is done then
  */
 bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp);
 
@@ -205,11 +227,13 @@ void store_abort(struct store *store, u64 dest, u64 len);
 void store_lookup(struct store *store, u64 block, struct rt_range *out);
 
 /*
- * Allocate up to @want destinations for target blocks from @block on: behind
- * those allocated last if @block follows them, else at @hint. Returns BM_NONE
- * if the store is full. store->lock is held. Sets store->full and store->low.
+ * Allocate a run of up to @want destinations, for target blocks from @block on. Returns the first,
+ * and their number in *@got. If @block is the one behind those of the last call, the run is sought
+ * behind its destinations, else at @hint. @shared: in place of blocks that other disks have, too;
+ * it may use the spare. Returns BM_NONE if the store is full. store->lock is held. Sets store->full
+ * and store->low.
  */
-u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, u64 *got);
+u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, bool shared, u64 *got);
 
 /*
  * Destinations for the module's own use, as one run: the first, or BM_NONE if
@@ -220,6 +244,12 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 	__must_hold(&store->lock);
 /* store->lock is held. Any context. */
 void store_free_run(struct store *store, u64 dest, u64 blocks);
+
+/*
+ * The store has no use for these blocks any more, and that is durable: they are free, but for those
+ * that other disks have, too. store->lock is held. Any context.
+ */
+void store_give_up(struct store *store, u64 dest, u64 blocks);
 
 /* Blocks were freed, though they may not be reusable yet. store->lock is held. */
 void store_has_room(struct store *store);

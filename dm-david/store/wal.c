@@ -10,9 +10,9 @@
  * order with the log's entries. A change behind the walk has its entry later in the log, so replay
  * applies it after what the walk found. A change in front of the walk is found by the walk. Its
  * entry is applied again, which changes nothing, as an entry states the new content. The walk may
- * find a change whose entry is in the next round only. If power fails in between, the table is
- * newer there than the last flush. That is allowed, and the block is durable, as each round begins
- * with a flush.
+ * find a change before its entry is written, which the next round does. If power fails in between,
+ * the table is newer there than the last flush. That is allowed, and the block is durable, as each
+ * round begins with a flush.
  *
  * Errors. A failed write is tried once more, with the same pages to the same place, as a page's
  * sequence number depends on its place. A failed flush is not tried again: a device that could not
@@ -35,7 +35,10 @@
 
 #include "../compat/compat.h"
 #include "../lib/crc.h"
+#include "../lib/poolfmt.h"
 #include "../base/inject.h"
+#include "logread.h"
+#include "pool.h"
 #include "store.h"
 
 #define DM_MSG_PREFIX	"david"
@@ -43,7 +46,6 @@
 #define RING_MAX	16
 #define CHECKPOINT_MAX	16
 #define BATCH_MAX	(RING_MAX + 1 + CHECKPOINT_MAX)
-#define READ_PAGES	64
 #define PAGE_SECTORS_4K	(FORMAT_PAGE >> SECTOR_SHIFT)
 #define RETRY_MS	500	/* a path may have come back by then */
 
@@ -56,6 +58,7 @@ struct wal {
 	struct work_struct work;
 	wait_queue_head_t wait;		/* for the end of a round */
 	struct format_room room;
+	u64 base;		/* page of the backing device where the store's first one is */
 	bool fresh;			/* to be formatted when it starts */
 	bool live;			/* started */
 
@@ -99,7 +102,7 @@ static u64 table_ranges(const struct store *store)
 
 /* Reading and writing */
 
-/* Pages @buf to or from page @at of the backing device. Sleeps. */
+/* Pages @buf to or from the store's page @at. Sleeps. */
 static int page_io(struct wal *wal, struct block_device *bdev, blk_opf_t opf, u64 at,
 		   void **buf, unsigned int n)
 {
@@ -107,7 +110,7 @@ static int page_io(struct wal *wal, struct block_device *bdev, blk_opf_t opf, u6
 	int r;
 
 	bio_init(&wal->bio, bdev, wal->vec, BATCH_MAX, opf);
-	wal->bio.bi_iter.bi_sector = at * PAGE_SECTORS_4K;
+	wal->bio.bi_iter.bi_sector = (wal->base + at) * PAGE_SECTORS_4K;
 	for (i = 0; i < n; i++)
 		__bio_add_page(&wal->bio, virt_to_page(buf[i]), FORMAT_PAGE,
 			       offset_in_page(buf[i]));
@@ -309,28 +312,40 @@ static bool wait_commit(struct wal *wal, gfp_t gfp, unsigned long *flags)
 	return true;
 }
 
-bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags)
+/* Wait until there may be room. Requests under way may have all of it: no round gives any then. */
+static bool wait_room(struct wal *wal, gfp_t gfp, unsigned long *flags)
+	__must_hold(&wal->store->lock)
 {
+	if (wal->busy || wal->ops || wal->nr_full || !gfpflags_allow_blocking(gfp))
+		return wait_commit(wal, gfp, flags);
+	spin_unlock_irqrestore(&wal->store->lock, *flags);
+	schedule_timeout_uninterruptible(1);
+	spin_lock_irqsave(&wal->store->lock, *flags);
+	return true;
+}
+
+enum store_room wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp,
+			    unsigned long *flags)
+{
+	s64 reserved = store->table.reserved;
 	struct wal *wal = store->wal;
 	u64 limit = store->table_limit;
-	s64 reserved;
 
 	lockdep_assert_held(&store->lock);
-	while (!store->no_updates) {
-		reserved = store->table.reserved;
-		set_credits(wal);
-		if (reserved <= store->credits)
-			return true;
-		if (reserved > free_slots(wal)) {
-			if (!wait_commit(wal, gfp, flags))
-				return false;
-			continue;
-		}
-		/* The table is full. A discard may go on, as it makes room in the end. */
-		return kind == RT_HOLE && reserved <= room_to_grow(wal, wal->room.ranges) &&
-		       reserved <= store_growth(store, limit + limit / 16);
+	set_credits(wal);
+	if (reserved <= store->credits)
+		return STORE_ROOM;
+	if (reserved > free_slots(wal)) {
+		/* Who waits has none: many who wait must not keep each other waiting. */
+		rt_unreserve(&store->table);
+		return wait_room(wal, gfp, flags) ? STORE_AGAIN : STORE_NO_ROOM;
 	}
-	return false;
+	/* The table is full. A discard may go on, as it makes room in the end. */
+	if (kind == RT_HOLE && reserved <= room_to_grow(wal, wal->room.ranges) &&
+	    reserved <= store_growth(store, limit + limit / 16))
+		return STORE_ROOM;
+	rt_unreserve(&store->table);
+	return STORE_NO_ROOM;
 }
 
 bool wal_wait_free(struct store *store, gfp_t gfp)
@@ -425,7 +440,7 @@ static void release_sealed(struct wal *wal)
 		spin_lock_irqsave(&store->lock, flags);
 		dest = bm_alloc(&wal->maps.sealed, BM_NONE, 1024, &len);
 		if (dest != BM_NONE) {
-			bm_free(&store->bitmap, dest, len);
+			store_give_up(store, dest, len);
 			wal->nr_pending -= len;
 		}
 		spin_unlock_irqrestore(&store->lock, flags);
@@ -682,6 +697,8 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 		get_random_bytes(wal->super.uuid, sizeof(wal->super.uuid));
 		r = format_store(wal);
 	}
+	if (!r && store->pool)
+		r = pool_enter(store, bdev, wal->super.uuid);
 	if (!r) {
 		super = wal->super;
 		super.generation++;
@@ -696,8 +713,15 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 	if (r)
 		DMERR("%pg: the superblock cannot be written: error %d", bdev, r);
 	else
-		wal->live = true;
+		/* Pairs with wal_is_live(). */
+		smp_store_release(&wal->live, true);
 	return r;
+}
+
+bool wal_is_live(const struct store *store)
+{
+	/* Pairs with wal_start() and wal_stop(). */
+	return smp_load_acquire(&store->wal->live);
 }
 
 /* The longest log that a clean stop leaves, pages. */
@@ -730,7 +754,8 @@ void wal_stop(struct store *store)
 		queue_commit(wal);
 		flush_work(&wal->work);
 	}
-	wal->live = false;
+	/* Pairs with wal_is_live(): its worker has ended. */
+	smp_store_release(&wal->live, false);
 	if (store->failed)
 		return;
 	super = wal->super;
@@ -806,23 +831,6 @@ static int alloc_pages_of_log(struct wal *wal)
 	return wal->scratch ? wal_maps_init(&wal->maps, wal->store->bitmap.size) : -ENOMEM;
 }
 
-/* Read @n pages at @at into @buf, which is contiguous. */
-static int read_pages(struct wal *wal, struct block_device *bdev, u64 at, void *buf,
-		      unsigned int n)
-{
-	unsigned int done, some, i;
-	void *page[BATCH_MAX];
-	int r = 0;
-
-	for (done = 0; done < n && !r; done += some) {
-		some = min_t(unsigned int, n - done, BATCH_MAX);
-		for (i = 0; i < some; i++)
-			page[i] = buf + (done + i) * FORMAT_PAGE;
-		r = page_io(wal, bdev, REQ_OP_READ | REQ_META, at + done, page, some);
-	}
-	return r;
-}
-
 /* Does the superblock's geometry fit the device and the table line? */
 static int check_super(struct store *store, const struct format_super *super, char **error)
 {
@@ -845,50 +853,74 @@ static int check_super(struct store *store, const struct format_super *super, ch
 	return super->backing_blocks <= store->bitmap.size ? 0 : -EINVAL;
 }
 
+/*
+ * What a pool's disk stores is in use in the pool's bitmap since the pool was opened, and in the
+ * store's since it was made. So only look whether it makes sense.
+ */
+static const char *claim_pool_disk(const struct store *store, u64 *block)
+{
+	struct remap_bitmap bitmap;
+	const char *why;
+
+	*block = 0;
+	if (bm_init(&bitmap, store->bitmap.size))
+		return "not enough memory";
+	why = format_claim(&store->table, &bitmap, POOL_PAGES, block);
+	bm_destroy(&bitmap);
+	return why;
+}
+
 static int wal_replay(struct wal *wal, struct block_device *bdev, void *buf, char **error)
 {
-	struct format_replay replay;
-	enum format_step step = FORMAT_MORE;
 	struct store *store = wal->store;
-	u64 done, block;
 	const char *why;
-	unsigned int n = 0, i;
+	u64 block;
 	int r;
 
-	format_replay_begin(&replay, &wal->super, &store->table);
-	for (done = 0; done < wal->super.log_pages && step == FORMAT_MORE; done += n) {
-		u64 at = format_place(&wal->super, wal->super.log_start + done);
-
-		n = min_t(u64, READ_PAGES, wal->super.log_pages - done);
-		n = min_t(u64, n, FORMAT_SUPERS + wal->super.log_pages - at);
-		r = read_pages(wal, bdev, at, buf, n);
-		if (r) {
-			*error = "The store's log on the backing device cannot be read";
-			return r;
-		}
-		for (i = 0; i < n && step == FORMAT_MORE; i++)
-			step = format_replay_page(&replay, buf + i * FORMAT_PAGE);
-		cond_resched();
-	}
-	if (step == FORMAT_MORE)
-		step = format_replay_end(&replay);
-	if (step == FORMAT_NO_MEMORY) {
-		*error = "Not enough memory for the store's tables";
-		return -ENOMEM;
-	}
+	r = log_replay(bdev, wal->base, &wal->super, &store->table, buf, &wal->head, error);
+	if (r)
+		return r;
+	why = store->pool ? claim_pool_disk(store, &block) :
+	      format_claim(&store->table, &store->bitmap, format_data(&wal->super), &block);
+	if (!why)
+		return 0;
+	DMERR("%pg: store damaged: block %llu of the disk: %s", bdev, block, why);
 	*error = "The store on the backing device is damaged: see david store check";
-	if (step == FORMAT_DAMAGED) {
-		DMERR("%pg: store damaged at page %llu of the log: %s", bdev, replay.next,
-		      replay.why);
-		return -EUCLEAN;
+	return -EUCLEAN;
+}
+
+/* The store of a pool's disk: there, or to be made in the disk's area. */
+static int read_pool_disk(struct wal *wal, struct block_device *bdev, bool want_format, void *buf,
+			  char **error)
+{
+	struct store *store = wal->store;
+	const char *why;
+	u64 pages;
+	int r;
+
+	*error = "block_size: of a pool's disks must be 4096";
+	if (store->block_size != FORMAT_PAGE)
+		return -EINVAL;
+	wal->base = pool_area(store, &pages, &wal->fresh);
+	if (wal->fresh) {
+		r = format_begin(&wal->super, store->bitmap.size, FORMAT_PAGE);
+		wal->super.log_pages = pages - FORMAT_SUPERS;
+		return r;
 	}
-	wal->head = replay.next;
-	why = format_claim(&store->table, &store->bitmap, format_data(&wal->super), &block);
-	if (why) {
-		DMERR("%pg: store damaged: block %llu of the disk: %s", bdev, block, why);
-		return -EUCLEAN;
-	}
-	return 0;
+	*error = "store=format: the pool has a disk of that name: see david pool drop";
+	if (want_format)
+		return -EINVAL;
+	*error = "Backing device cannot be read";
+	r = log_pages_io(bdev, REQ_OP_READ, wal->base, buf, FORMAT_LOOK);
+	if (r)
+		return r;
+	*error = "The disk in the pool is damaged: see david pool check";
+	why = format_look(buf, &wal->super) == FORMAT_STORE ? pool_check(store, &wal->super) :
+	      "no copy of its superblock is whole";
+	if (!why)
+		return check_super(store, &wal->super, error);
+	DMERR("%pg: disk %s of the pool: %s", bdev, pool_disk_name(store), why);
+	return -EUCLEAN;
 }
 
 /* Read what is on @bdev, and decide whether to open or format it. */
@@ -904,7 +936,7 @@ static int read_superblock(struct wal *wal, struct block_device *bdev, bool want
 		*error = "Backing device is too small for a store that lasts: see store=memory";
 		return -EINVAL;
 	}
-	r = read_pages(wal, bdev, 0, buf, FORMAT_LOOK);
+	r = log_pages_io(bdev, REQ_OP_READ, 0, buf, FORMAT_LOOK);
 	if (r) {
 		*error = "Backing device cannot be read";
 		return r;
@@ -930,6 +962,8 @@ static int read_superblock(struct wal *wal, struct block_device *bdev, bool want
 	else if (found == FORMAT_BROKEN)
 		*error =
 "Backing device holds a david store that is broken: see david store check, or store=format";
+	else if (!memcmp(buf, POOL_MAGIC, sizeof(POOL_MAGIC) - 1))
+		*error = "Backing device holds a david pool: pool=NAME is a disk of it";
 	else
 		*error =
 "Backing device holds something else than a david store: store=format overwrites it";
@@ -945,7 +979,7 @@ int wal_open(struct store *store, struct block_device *bdev, bool want_format,
 
 	*error = "Not enough memory for the store's log";
 	wal = kzalloc(sizeof(*wal), GFP_KERNEL);
-	buf = kmalloc(READ_PAGES * FORMAT_PAGE, GFP_KERNEL);
+	buf = kmalloc(LOGREAD_PAGES * FORMAT_PAGE, GFP_KERNEL);
 	if (!wal || !buf) {
 		kfree(buf);
 		kfree(wal);
@@ -959,15 +993,16 @@ int wal_open(struct store *store, struct block_device *bdev, bool want_format,
 	wal->wq = alloc_workqueue("dm-david-log", WQ_MEM_RECLAIM | WQ_PERCPU, 1);
 	if (!wal->page || !wal->wq)
 		goto bad;
-	r = read_superblock(wal, bdev, want_format, may_write, buf, error);
+	r = store->pool ? read_pool_disk(wal, bdev, want_format, buf, error) :
+			  read_superblock(wal, bdev, want_format, may_write, buf, error);
 	if (r)
 		goto bad;
+	/* Claim the format's own blocks. Replay claims those of stored blocks. */
+	if (!store->pool)
+		bm_claim(&store->bitmap, 0, format_data(&wal->super));
 	if (wal->fresh) {
 		wal->head = wal->super.log_end;
-		bm_claim(&store->bitmap, 0, format_data(&wal->super));
 	} else {
-		/* Claim the format's own blocks. Replay claims those of stored blocks. */
-		bm_claim(&store->bitmap, 0, format_data(&wal->super));
 		store->seed = wal->super.seed;
 		r = wal_replay(wal, bdev, buf, error);
 		if (r)

@@ -9,8 +9,8 @@
  * the next round. With nothing to write and no round under way, a flush is passed on as it is.
  *
  * The durable log may still map a block to a freed destination. So a freed destination is not
- * allocated again until the entry that frees it is durable. Until then a second bitmap holds it: a
- * block that is free there was freed, and is not reusable yet.
+ * allocated again until the entry that frees it is durable. Until then it waits in a second bitmap,
+ * which marks as free what was freed and is not reusable yet.
  *
  * Room. An update of the table must not fail. So the room for its entry in memory is reserved
  * beforehand, together with the nodes (store_reserve()). The log never overflows, as the table may
@@ -63,9 +63,9 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 	      struct work_struct *event);
 
 /*
- * The log's bitmaps for a store of @blocks, in which nothing is free. wal_maps_init() makes them
- * before the store grows; it sleeps. wal_maps_swap() exchanges them for the old ones, in which
- * nothing is free either; the caller holds store->lock.
+ * The log's bitmaps of what waits to be reusable, for a store of @blocks, in which nothing waits.
+ * wal_maps_init() makes them before the store grows; it sleeps. wal_maps_swap() exchanges them for
+ * the old ones, in which nothing waits either; the caller holds store->lock.
  */
 struct wal_maps {
 	struct remap_bitmap pending;	/* freed after the round took its entries */
@@ -86,6 +86,9 @@ u64 wal_ranges_limit(const struct store *store);
  */
 int wal_check_copy(struct store *store, struct block_device *bdev);
 
+/* Has it been started, and not been stopped? Without locks. */
+bool wal_is_live(const struct store *store);
+
 /*
  * All I/O has ended: write everything, and mark the store clean. Does nothing if wal_start() wrote
  * nothing. If a write fails, the store fails. Sleeps.
@@ -98,12 +101,15 @@ void wal_append(struct store *store, const struct rt_range *r, u64 len);
 /* An update of the table freed a destination. store->lock is held. Any context. */
 void wal_freed(struct store *store, u64 dest, u64 len);
 
-/*
- * The reservation just made has no room in the log: wait for room, if @gfp may sleep. store->lock
- * is held, and released while waiting. Returns false if @gfp must not sleep, or if there will be no
- * room: then store_refused() says why. The caller still has the reservation.
- */
-bool wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp, unsigned long *flags);
+enum store_room {
+	STORE_ROOM,	/* the reservation stands */
+	STORE_AGAIN,	/* it was returned; there may be room now */
+	STORE_NO_ROOM,	/* it was returned; as store_reserve() that returns false */
+};
+
+/* Part of store_make_room(), with a log. */
+enum store_room wal_reserve(struct store *store, enum rt_kind kind, gfp_t gfp,
+			    unsigned long *flags);
 
 /*
  * The store is full: wait for blocks that were freed but are not reusable yet, if @gfp may sleep.

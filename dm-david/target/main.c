@@ -2,18 +2,16 @@
 /*
  * dm-david: a disk much larger than the storage behind it, for benchmarks.
  *
- * A file system on this target keeps all of its metadata and none of its data.
- * Blocks that carry metadata are stored on a small backing device, compactly
- * and wherever there is room (store/); the content of data blocks is dropped
- * and made up again when it is read (io/); a range table (lib/rangetable.c) says
- * which is which for every block of the large disk. What a block carries is
- * decided from evidence (owner/, classifier/), and where evidence is missing
- * the block is stored: losing metadata is the one thing that must not happen.
+ * Blocks that carry metadata of a file system are stored on a small backing device, compactly and
+ * wherever there is room (store/). The content of data blocks is dropped, and made up again when it
+ * is read (io/). A range table (lib/rangetable.c) says which is which for every block of the large
+ * disk. What a block carries is decided from evidence (owner/, classifier/). Without evidence the
+ * block is stored, as losing metadata is the one thing that must not happen.
  *
  * After David: N. Agrawal, L. Arulraj, A. Arpaci-Dusseau, R. Arpaci-Dusseau,
  * "Emulating Goliath Storage Systems with David", FAST 2011.
  *
- * A profile gives it the times of a drive (timing/, model/).
+ * With a profile, requests take the time that a drive would take (timing/, model/).
  *
  * This file is the target as device-mapper sees it: made and unmade, suspended and resumed, its
  * limits and its status. options.c has the table line, message.c the messages.
@@ -165,6 +163,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	struct mapped_device *md = dm_table_get_md(ti->table);
 	struct store *store;
 	struct david *d;
+	bool needs_rmw;
 	int r;
 
 	if (!argc) {
@@ -209,9 +208,17 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	/* There the backing device is all the disk's own. */
 	if (d->mode == DAVID_MODE_MODEL_ONLY)
 		d->store_kind = STORE_MEMORY;
+	if (!d->pool.disk && (d->pool.log_pages || d->pool.reserve != U64_MAX)) {
+		ti->error = "pool_reserve, pool_log: only with pool";
+		goto bad;
+	}
+	if (d->pool.disk && d->store_kind == STORE_MEMORY) {
+		ti->error = "pool: its disks last: not with store=memory or mode=model-only";
+		goto bad;
+	}
 	store = store_get(md, ti->begin, d->dev->bdev,
 			  dm_table_get_mode(ti->table) & COMPAT_MODE_WRITE, d->block_size,
-			  d->store_kind, &ti->error);
+			  d->store_kind, &d->pool, &ti->error);
 	if (IS_ERR(store)) {
 		r = PTR_ERR(store);
 		goto bad;
@@ -219,6 +226,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->store = store;
 	if (!d->seed_given)
 		d->seed = store->seed;
+	judge_content_changed(d);
 	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->target_bytes);
 	if (d->low_water == U64_MAX)
 		d->low_water = grow_blocks(store, d->dev->bdev) / 16;
@@ -241,9 +249,10 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto bad;
 	}
 	d->wq = alloc_workqueue("dm-david", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (d->wq && d->backing_mask >= SECTOR_SIZE)
+	needs_rmw = d->backing_mask >= SECTOR_SIZE || store->share;
+	if (d->wq && needs_rmw)
 		d->rmw_wq = alloc_workqueue("dm-david-rmw", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!d->wq || (d->backing_mask >= SECTOR_SIZE && !d->rmw_wq)) {
+	if (!d->wq || (needs_rmw && !d->rmw_wq)) {
 		ti->error = "Not enough memory for the work queue";
 		r = -ENOMEM;
 		goto bad;

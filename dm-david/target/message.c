@@ -7,6 +7,7 @@
 #include "../io/david.h"
 #include "../io/implicit.h"
 #include "../owner/stack.h"
+#include "../store/pool.h"
 
 int check_model_only(const struct david *d, char **error)
 {
@@ -89,6 +90,7 @@ static int change_content(struct david *d, const char *text)
 	}
 	write_seqlock(&d->content_lock);
 	d->content = content;
+	judge_content_changed(d);
 	write_sequnlock(&d->content_lock);
 	return 0;
 }
@@ -146,7 +148,51 @@ static int raw_message(struct david *d, unsigned int argc, char **argv, char *re
 	return r;
 }
 
-#define MESSAGES "stats, stack, mode MODE, content KIND, files SUFFIXES, raw ..."
+/* pool drop NAME: another disk of the pool, which is closed */
+static int pool_message(struct david *d, unsigned int argc, char **argv)
+{
+	char *error = "wants drop NAME";
+	int r = -EINVAL;
+
+	if (!d->store->pool)
+		error = "this disk is in no pool";
+	else if (argc == 2 && !strcmp(argv[0], "drop"))
+		r = pool_drop(d->store->pool, d->dev->bdev, argv[1], &error);
+	if (r)
+		DMERR("%s: pool: %s", dm_table_device_name(d->ti->table), error);
+	return r;
+}
+
+/* MAJOR:MINOR */
+static bool parse_number(const char *text, dev_t *number)
+{
+	unsigned int major, minor;
+	char end;
+
+	if (sscanf(text, "%u:%u%c", &major, &minor, &end) != 2)
+		return false;
+	*number = MKDEV(major, minor);
+	return true;
+}
+
+/* stack LOOP DISKSEQ LOWER SECTOR: what a loop device with direct I/O lies on. */
+static int link_message(struct david *d, char **argv)
+{
+	u64 diskseq, sector;
+	dev_t loop, lower;
+	int r = -EINVAL;
+
+	if (!parse_number(argv[0], &loop) || kstrtou64(argv[1], 10, &diskseq) ||
+	    !parse_number(argv[2], &lower) || kstrtou64(argv[3], 10, &sector))
+		DMERR("%s: stack: wants MAJOR:MINOR DISKSEQ MAJOR:MINOR SECTOR",
+		      dm_table_device_name(d->ti->table));
+	else
+		r = stack_link(d->owners.disk.bdev, loop, diskseq, lower, sector);
+	return r;
+}
+
+#define MESSAGES "stats, stack, stack LOOP DISKSEQ LOWER SECTOR, mode MODE, content KIND, " \
+	"files SUFFIXES, raw ..., pool drop NAME"
 
 int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		  unsigned int maxlen)
@@ -159,6 +205,8 @@ int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *re
 		stack_print(&((struct david *)ti->private)->owners, result, maxlen);
 		return 1;
 	}
+	if (argc == 5 && !strcmp(argv[0], "stack"))
+		return link_message(ti->private, argv + 1);
 	if (argc == 2 && !strcmp(argv[0], "mode"))
 		return change_mode(ti->private, argv[1]);
 	if (argc == 2 && !strcmp(argv[0], "content"))
@@ -167,6 +215,8 @@ int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *re
 		return change_files(ti->private, argv[1]);
 	if (argc && !strcmp(argv[0], "raw"))
 		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
+	if (argc && !strcmp(argv[0], "pool"))
+		return pool_message(ti->private, argc - 1, argv + 1);
 	DMERR("%s: unknown message \"%s\"; known are: " MESSAGES,
 	      dm_table_device_name(ti->table), argv[0]);
 	return -EINVAL;

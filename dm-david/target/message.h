@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages to a live target: `dmsetup message NAME 0 ...`. mode_lock serialises those that change
- * parameters. Requests are served meanwhile. Sleeps.
+ * Messages to a live target: `dmsetup message NAME 0 ...`. Requests are served meanwhile. Sleeps.
+ *
+ * Locking: mode and files= are changed under mode_lock, content under content_lock; RAW rules have
+ * the locks of store/raw.h.
  */
 #ifndef DM_DAVID_MESSAGE_H
 #define DM_DAVID_MESSAGE_H

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 #include "../io/david.h"
+#include "../lib/poolfmt.h"
 
 /*
  * The words of a table line: one table for the parser, the printer and, by its
@@ -18,6 +19,8 @@ struct option {
 	char *error;
 	/* Instead of print(), for long values. Returns the length, below @size. */
 	unsigned int (*emit)(struct david *d, char *value, unsigned int size);
+	/* Not every disk has it: only of those that have it is it printed. */
+	bool (*has)(const struct david *d);
 };
 
 /* Megabytes. Memory for a block that waits is at most 21 bytes, for all of them 88 MB. */
@@ -25,7 +28,7 @@ struct option {
 #define UNCLASSIFIED_MAX	1048576
 
 /* Of every value that has a print(). */
-#define VALUE_MAX CONTENT_TEXT_SIZE
+#define VALUE_MAX POOL_NAME
 
 static int parse_mode(struct david *d, const char *value)
 {
@@ -225,6 +228,47 @@ static void print_store(const struct david *d, char *value, size_t size)
 	strscpy(value, store_names[d->store->wal ? STORE_AUTO : STORE_MEMORY], size);
 }
 
+static int parse_pool(struct david *d, const char *value)
+{
+	d->pool.disk = value;
+	return pool_name_ok(value) ? 0 : -EINVAL;
+}
+
+static void print_pool(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, pool_disk_name(d->store), size);
+}
+
+static int parse_reserve(struct david *d, const char *value)
+{
+	return kstrtou64(value, 10, &d->pool.reserve);
+}
+
+static void print_reserve(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%llu", pool_reserve(d->store));
+}
+
+static int parse_log(struct david *d, const char *value)
+{
+	return kstrtou64(value, 10, &d->pool.log_pages);
+}
+
+static bool has_pool(const struct david *d)
+{
+	return d->store->pool;
+}
+
+static bool has_profile(const struct david *d)
+{
+	return d->timing;
+}
+
+static void print_log(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%llu", pool_log_pages(d->store));
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -256,13 +300,19 @@ static const struct option options[] = {
 	  "table_memory: must be a number of megabytes from 1" },
 	{ "store", parse_store, print_store,
 	  "store: must be auto, format or memory" },
-	/* Last, as there may be none. */
-	{ "profile", parse_profile, NULL, NULL, emit_profile },
+	{ "pool", parse_pool, print_pool,
+	  "pool: must be the disk's name there: up to 63 letters, digits and #+-.:=@_",
+	  NULL, has_pool },
+	{ "pool_reserve", parse_reserve, print_reserve,
+	  "pool_reserve: must be a number of blocks", NULL, has_pool },
+	{ "pool_log", parse_log, print_log,
+	  "pool_log: must be a number of pages", NULL, has_pool },
+	{ "profile", parse_profile, NULL, NULL, emit_profile, has_profile },
 };
 
 #define OPTION_NAMES \
 "mode, classify, content, seed, block_size, low_water, unclassified, checksums, " \
-"checksum_memory, exact, files, raw, table_memory, store, profile"
+"checksum_memory, exact, files, raw, table_memory, store, pool, pool_reserve, pool_log, profile"
 
 void options_default(struct david *d)
 {
@@ -273,6 +323,7 @@ void options_default(struct david *d)
 	d->low_water = U64_MAX;
 	d->unclassified = UNCLASSIFIED_DEFAULT;
 	d->csum_io.megabytes = 16;
+	d->pool.reserve = U64_MAX;
 	/* A quarter of what the machine has. */
 	d->table_megabytes = max(totalram_pages() >> (20 - PAGE_SHIFT) >> 2, 1ul);
 }
@@ -331,15 +382,23 @@ int options_parse(struct david *d, unsigned int argc, char **argv, char **error)
 
 /* Printing */
 
+static bool is_printed(const struct david *d, const struct option *option)
+{
+	return !option->has || option->has(d);
+}
+
 void options_print(struct david *d, char *result, unsigned int maxlen)
 {
-	unsigned int nr = ARRAY_SIZE(options) - !d->timing;
 	char value[VALUE_MAX];
-	unsigned int sz = 0;
+	unsigned int sz = 0, nr = 0;
 	unsigned int i;
 
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		nr += is_printed(d, &options[i]);
 	DMEMIT("%s %u", d->dev->name, nr);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		if (!is_printed(d, &options[i]))
+			continue;
 		if (options[i].print) {
 			options[i].print(d, value, sizeof(value));
 			DMEMIT(" %s=%s", options[i].name, value);
@@ -360,7 +419,7 @@ void options_print_ima(const struct david *d, char *result, unsigned int maxlen)
 	DMEMIT_TARGET_NAME_VERSION(d->ti->type);
 	DMEMIT(",backing=%s", d->dev->name);
 	for (i = 0; i < ARRAY_SIZE(options); i++) {
-		if (!options[i].print)
+		if (!options[i].print || !is_printed(d, &options[i]))
 			continue;
 		options[i].print(d, value, sizeof(value));
 		DMEMIT(",%s=%s", options[i].name, value);

@@ -2,12 +2,14 @@
 /* The modelled disk in a running kernel: see timing.h. */
 #include "timing.h"
 
+#include <linux/blkdev.h>
 #include <linux/device-mapper.h>
 #include <linux/hash.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "../compat/compat.h"
 #include "../store/store.h"
 
@@ -20,6 +22,8 @@
 #define MAX_BESIDE	4096
 
 #define LATE_NS		(50 * NSEC_PER_USEC)
+/* A request is late for its program if it is later than this part of its modelled response time. */
+#define LATE_SHARE	16
 
 /* timed->state */
 #define STORED	BIT(0)		/* its effect on the store is done */
@@ -54,6 +58,8 @@ struct timing {
 	u64 last;			/* the model's time */
 	u64 armed;			/* when the timer fires; U64_MAX: not at all */
 	u64 next_id;
+	u64 next_plug;
+	atomic_t plugs;			/* tasks that have one: see struct task_plug */
 	struct list_head waiting[2];	/* to be let in, in order of arrival; by direction */
 	struct timed *due;		/* STORED and DUE, to be delivered by the timer */
 	struct timed **due_tail;
@@ -62,6 +68,13 @@ struct timing {
 	struct submitter submitters[1 << SUBMITTER_BITS][SUBMITTER_WAYS];
 
 	struct hrtimer timer;
+};
+
+/* What a task has plugged. The task frees it when it unplugs. timing_destroy() waits for that. */
+struct task_plug {
+	struct blk_plug_cb cb;
+	struct disk_plug disk;
+	u64 number;
 };
 
 /* model-only: the model's own copy of a request, as the bio may be gone before. */
@@ -91,14 +104,23 @@ static void timed_init(struct timed *timed, const struct bio *bio, u64 sector)
 	timed->request.sectors = bio_sectors(bio);
 	timed->request.op = bio_disk_op(bio);
 	timed->request.flags = bio_disk_flags(bio);
+	timed->request.cpu = raw_smp_processor_id();
+	timed->request.plug = NULL;
+	timed->plug = 0;
 	timed->state = 0;
+}
+
+/* The clock that the model's platters turn by. */
+static u64 platter_clock(const struct timing *t)
+{
+	return ktime_get_ns() + t->profile.phase;
 }
 
 /* The model's time now. It never goes back. The lock is held. */
 static u64 model_now(struct timing *t)
 {
 	lockdep_assert_held(&t->store->model.lock);
-	t->last = max_t(u64, t->last, ktime_get_ns());
+	t->last = max_t(u64, t->last, platter_clock(t));
 	return t->last;
 }
 
@@ -117,6 +139,15 @@ static struct disk_submitter *find_submitter(struct timing *t)
 	memset(victim, 0, sizeof(*victim));
 	victim->pid = current->pid;
 	return &victim->disk;
+}
+
+/* A submitter, that comes from this CPU now. */
+static struct disk_submitter *current_submitter(struct timing *t)
+{
+	struct disk_submitter *who = find_submitter(t);
+
+	who->cpu = raw_smp_processor_id();
+	return who;
 }
 
 /* The model's events */
@@ -195,17 +226,21 @@ static struct list_head *waiting_list(struct timing *t, const struct timed *time
  */
 static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now)
 {
-	struct disk_submitter *who = find_submitter(t);
+	struct disk_submitter *who = current_submitter(t);
 
 	lockdep_assert_held(&t->store->model.lock);
 	timed->arrived_ns = now;
-	if (disk_enter(t->disk, who, timed->request.op, now)) {
+	if (disk_merges(t->disk, &timed->request, now) ||
+	    disk_enter(t->disk, who, timed->request.op, now)) {
 		model_submit(t, timed, now);
 		return true;
 	}
 	trace_david_wait(t->dev, timed, t->next_id);
 	if (!waits)
 		return false;
+	/* The task sleeps, which unplugs it and frees its plug. */
+	timed->request.plug = NULL;
+	timed->plug = 0;
 	timed->submitter = who;
 	list_add_tail(&timed->list, waiting_list(t, timed));
 	t->store->model.queue_waits++;
@@ -256,21 +291,23 @@ static void timer_arm(struct timing *t)
 {
 	lockdep_assert_held(&t->store->model.lock);
 	/* If requests are due, the callback has to deliver them now. */
-	u64 next = t->due ? t->last : disk_next_event(t->disk);
+	u64 next = t->due ? t->last : disk_next_event(t->disk), phase = t->profile.phase;
 
 	/* A timer that fires early costs less than setting it again. */
 	if (next >= t->armed)
 		return;
 	t->armed = next;
-	hrtimer_start(&t->timer, ns_to_ktime(next), HRTIMER_MODE_ABS);
+	hrtimer_start(&t->timer, ns_to_ktime(max(next, phase) - phase), HRTIMER_MODE_ABS);
 }
 
 static void count_delivery(struct timing *t, const struct timed *timed)
 {
 	struct stats __percpu *stats = t->store->stats;
 	atomic64_t *late_max = &t->store->model.late_max;
-	u64 delivered = ktime_get_ns();
+	u64 modelled = timed->request.completion - timed->arrived_ns;
+	u64 delivered = platter_clock(t);
 	s64 late = delivered - timed->request.completion;
+	enum disk_op op = timed->request.op;
 	s64 old;
 
 	trace_david_complete(t->dev, timed, delivered);
@@ -279,6 +316,11 @@ static void count_delivery(struct timing *t, const struct timed *timed)
 	this_cpu_add(stats->late_ns, late);
 	if (late > LATE_NS)
 		this_cpu_inc(stats->late_50us);
+	this_cpu_inc(stats->delivered[op]);
+	this_cpu_add(stats->delivered_ns[op], modelled);
+	this_cpu_add(stats->delivered_late_ns[op], late);
+	if (late > modelled / LATE_SHARE)
+		this_cpu_inc(stats->delivered_over[op]);
 	old = atomic64_read(late_max);
 	while (unlikely(late > old) && !atomic64_try_cmpxchg(late_max, &old, late))
 		;
@@ -316,12 +358,52 @@ static enum hrtimer_restart timing_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/* Plugging: with host = blk-mq the modelled host knows the tasks' plug lists */
+
+static void task_unplugs(struct blk_plug_cb *cb, bool from_schedule)
+{
+	struct task_plug *plug = container_of(cb, struct task_plug, cb);
+	struct timing *t = cb->data;
+	unsigned long flags;
+	u64 now;
+
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	now = model_run(t);
+	trace_david_unplug(t->dev, t->next_id, now, plug->number, from_schedule);
+	disk_unplug(t->disk, &plug->disk, from_schedule, now);
+	timer_arm(t);
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	kfree(plug);
+	if (atomic_dec_and_test(&t->plugs))
+		wake_up_var(&t->plugs);
+}
+
+/* The plug of this task for this disk; NULL: it does not plug. */
+static struct task_plug *current_plug(struct timing *t)
+{
+	struct blk_plug_cb *cb;
+	struct task_plug *plug;
+
+	if (t->profile.host != HOST_BLK_MQ)
+		return NULL;
+	cb = blk_check_plugged(task_unplugs, t, sizeof(*plug));
+	if (!cb)
+		return NULL;
+	plug = container_of(cb, struct task_plug, cb);
+	if (!plug->number) {	/* a new one, zeroed */
+		plug->number = ++t->next_plug;
+		atomic_inc(&t->plugs);
+	}
+	return plug;
+}
+
 /* A request's way, by mode */
 
 bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *bio)
 {
 	DECLARE_COMPLETION_ONSTACK(admitted);
 	bool waits = !(bio->bi_opf & REQ_NOWAIT);
+	struct task_plug *plug;
 	unsigned long flags;
 	struct stopwatch timer;
 	bool enters;
@@ -332,6 +414,11 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
+	plug = current_plug(t);
+	if (plug) {
+		timed->request.plug = &plug->disk;
+		timed->plug = plug->number;
+	}
 	enters = try_enter(t, timed, waits, model_run(t));
 	timer_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
@@ -401,6 +488,32 @@ void timing_speedup_submit(struct timing *t, const struct bio *bio)
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 }
 
+void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mode)
+{
+	struct disk_request *request;
+	struct timed timed = { };
+	unsigned long flags;
+	u64 now;
+
+	if (t->profile.kind != DRIVE_SSD)
+		return;
+	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+	request = &timed.request;
+	request->op = DISK_TRIM;
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	if (mode == DAVID_MODE_SPEEDUP) {
+		drive_trim(t->drive, request->sector, request->sectors, t->drive_clock);
+	} else {
+		now = model_run(t);
+		timed.arrived_ns = now;
+		timed.id = t->next_id++;
+		trace_david_queue(t->dev, &timed, now);
+		disk_trim(t->disk, request->sector, request->sectors, now);
+		timer_arm(t);
+	}
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+}
+
 u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 {
 	struct beside *beside = kmalloc(sizeof(*beside), GFP_NOWAIT | __GFP_NOWARN);
@@ -433,7 +546,7 @@ u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 void timing_model_only_done(struct timing *t, enum david_request kind, u64 arrived_ns)
 {
 	struct stats __percpu *stats = t->store->stats;
-	u64 ns = ktime_get_ns() - arrived_ns;
+	u64 ns = platter_clock(t) - arrived_ns;
 
 	this_cpu_inc(stats->measured[kind]);
 	this_cpu_add(stats->measured_ns[kind], ns);
@@ -560,6 +673,7 @@ void timing_destroy(struct timing *t)
 
 	if (!t)
 		return;
+	wait_var_event(&t->plugs, !atomic_read(&t->plugs));
 	hrtimer_cancel(&t->timer);
 	/* Nobody waits for these. */
 	list_for_each_entry_safe(beside, next, &t->beside, list)

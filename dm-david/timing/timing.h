@@ -15,11 +15,11 @@
  *			beside it at real arrival times. Both response times are reported.
  *
  * One hrtimer is set for the model's next event; nothing polls. Its callback delivers what is due,
- * outside of the lock. The order is that of modelled completion; equal times go first in, first
- * out.
- * Only that callback delivers requests that waited for the model, so none overtakes another. A
- * request that the store finished too late is delivered by whoever finished it. The statistics
- * count how much later than modelled each request was delivered.
+ * without the lock, in the order of modelled completion. Of two that complete at the same time,
+ * the one that arrived first is delivered first. A request that the store has finished before its
+ * time waits for that callback, and for nobody else. So none of these overtakes another. A request
+ * that the store finishes after its time does not wait: whoever finished it delivers it. The
+ * statistics count how much later than modelled each request was delivered.
  *
  * Locking: store->model.lock guards the model. It is taken with interrupts off, and innermost. The
  * model's clock is CLOCK_MONOTONIC, read under the lock.
@@ -47,6 +47,7 @@ struct timed {
 	struct completion *admitted;	/* the submitter sleeps on it */
 	u64 arrived_ns;			/* time of arrival at the target, ns */
 	u64 id;				/* counts requests in the order of admission */
+	u64 plug;			/* number of the task's plug; 0: none */
 	u8 state;			/* under the lock */
 };
 
@@ -89,6 +90,12 @@ bool timing_accurate_stored(struct timing *timing, struct timed *timed);
 
 /* speedup: charge the modelled time of @bio. Any context. */
 void timing_speedup_submit(struct timing *timing, const struct bio *bio);
+
+/*
+ * @bio is a discard, in @mode. To an SSD its sectors are room for collection; to others nothing.
+ * Takes no modelled time. Any context.
+ */
+void timing_discard(struct timing *timing, const struct bio *bio, enum david_mode mode);
 
 /* model-only: @bio arrives. Returns the time of arrival, ns. Any context. */
 u64 timing_model_only_submit(struct timing *timing, const struct bio *bio);

@@ -14,7 +14,10 @@
 #include <linux/tracepoint.h>
 #include "timing.h"
 
-/* A request enters the replica queue. Ids count the requests of a device in this order. */
+/*
+ * A request enters the replica queue. Ids count the requests of a device in this order. An SSD's
+ * discards are told of, too, as op 3; nothing completes them.
+ */
 TRACE_EVENT(david_queue,
 	TP_PROTO(dev_t dev, const struct timed *timed, u64 arrival),
 	TP_ARGS(dev, timed, arrival),
@@ -27,6 +30,8 @@ TRACE_EVENT(david_queue,
 		__field(u32, sectors)
 		__field(u8, flags)
 		__field(u64, waited)
+		__field(u16, cpu)
+		__field(u64, plug)
 	),
 	TP_fast_assign(
 		__entry->dev = dev;
@@ -37,10 +42,36 @@ TRACE_EVENT(david_queue,
 		__entry->sectors = timed->request.sectors;
 		__entry->flags = timed->request.flags;
 		__entry->waited = arrival - timed->arrived_ns;
+		__entry->cpu = timed->request.cpu;
+		__entry->plug = timed->plug;
 	),
-	TP_printk("dev=%u:%u id=%llu arrival=%llu op=%u sector=%llu sectors=%u flags=%u waited=%llu",
+	TP_printk("dev=%u:%u id=%llu arrival=%llu op=%u sector=%llu sectors=%u flags=%u waited=%llu cpu=%u plug=%llu",
 		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->arrival,
-		  __entry->op, __entry->sector, __entry->sectors, __entry->flags, __entry->waited)
+		  __entry->op, __entry->sector, __entry->sectors, __entry->flags, __entry->waited,
+		  __entry->cpu, __entry->plug)
+);
+
+/* A task unplugs: what it had plugged comes to the scheduler. It is before request number id. */
+TRACE_EVENT(david_unplug,
+	TP_PROTO(dev_t dev, u64 id, u64 now, u64 plug, bool sleeps),
+	TP_ARGS(dev, id, now, plug, sleeps),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, id)
+		__field(u64, now)
+		__field(u64, plug)
+		__field(bool, sleeps)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->id = id;
+		__entry->now = now;
+		__entry->plug = plug;
+		__entry->sleeps = sleeps;
+	),
+	TP_printk("dev=%u:%u id=%llu now=%llu plug=%llu sleeps=%u",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->now,
+		  __entry->plug, __entry->sleeps)
 );
 
 /* The queue is full, and the request has to wait. It would have been number id. */
@@ -129,7 +160,8 @@ TRACE_EVENT(david_complete,
 	{ DAVID_EV_LOGGED,		"logged" }, \
 	{ DAVID_EV_SELF,		"self" }, \
 	{ DAVID_EV_IMPLIED,		"implied" }, \
-	{ DAVID_EV_RAW,			"raw" })
+	{ DAVID_EV_RAW,			"raw" }, \
+	{ DAVID_EV_MADE_UP,		"made_up" })
 
 /* What became of a run of blocks of a write, or of a part of one, and the evidence that decided. */
 TRACE_EVENT(david_verdict,

@@ -70,6 +70,7 @@ enum david_evidence {
 	DAVID_EV_SELF,		/* its own content says that it is metadata: kept */
 	DAVID_EV_IMPLIED,	/* implicit: data, as nothing else is possible: squashed */
 	DAVID_EV_RAW,		/* data that a RAW rule names, or may name: kept */
+	DAVID_EV_MADE_UP,	/* equals what squashed blocks read as there: squashed */
 	DAVID_EV_NR
 };
 
@@ -203,6 +204,13 @@ struct david_stats {
 	__u64 log_retries;	/* writes of the log or the superblock that were tried again */
 	__u64 raw_names;	/* classify=implicit: files known to be RAW by name or directory */
 	__u64 raw_names_full;	/* 1: there are more of them than there is room for: all are kept */
+	/* Of the requests that are counted in late, by enum david_request. */
+	__u64 delivered[DAVID_SLOTS];
+	__u64 delivered_ns[DAVID_SLOTS];	/* sums of their modelled response times */
+	__u64 delivered_late_ns[DAVID_SLOTS];	/* sums of their lateness */
+	__u64 delivered_over[DAVID_SLOTS];	/* late by over 1/16 of that response time */
+	__u64 pool_saved;	/* blocks that sharing saves in the whole pool */
+	__u64 pool_memory;	/* bytes that the pool takes, once for all of its disks */
 };
 
 struct david_version {
