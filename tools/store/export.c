@@ -1,13 +1,167 @@
 // SPDX-License-Identifier: GPL-2.0
-/* david store export: see store.h and image.h. */
+/* Disks written to a file: see export.h, store.h and image.h. */
 #define _GNU_SOURCE
-#include "store.h"
+#include "export.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "image.h"
+/* A disk's ranges, one after the other, cut where the numbers of their blocks do not go on. */
+struct walk {
+	const struct rangetable *table;
+	struct numbers *numbers;
+	u64 block;		/* of the disk, the next one */
+	struct rt_range range;
+	u64 number;		/* of its first block, if it is stored */
+};
+
+static u64 number_of(struct numbers *n, u64 dest)
+{
+	if (!n->of[dest])
+		n->of[dest] = ++n->next;
+	return n->of[dest] - 1;
+}
+
+/* The number of the block at @dest. Cuts @len to the blocks behind it that go on like that. */
+static u64 number_run(struct numbers *n, u64 dest, u64 *len)
+{
+	u64 first = n->next, i;
+
+	if (!n->of) {
+		n->next += *len;
+		return first;
+	}
+	first = number_of(n, dest);
+	for (i = 1; i < *len; i++)
+		if (number_of(n, dest + i) != first + i || first + i == n->known)
+			break;
+	*len = i;
+	return first;
+}
+
+static void walk_begin(struct walk *w, const struct rangetable *table, struct numbers *numbers)
+{
+	*w = (struct walk){ .table = table, .numbers = numbers };
+	/* They are the same each time. */
+	if (!numbers->of)
+		numbers->next = numbers->known;
+}
+
+static bool walk_next(struct walk *w)
+{
+	struct rt_range *r = &w->range;
+	u64 skip;
+
+	while (w->block != U64_MAX) {
+		rt_lookup(w->table, w->block, r);
+		skip = w->block - r->start;
+		r->start += skip;
+		r->len -= skip;
+		if (r->kind == RT_STORED) {
+			r->value += skip;
+			w->number = number_run(w->numbers, r->value, &r->len);
+		}
+		w->block = r->start + r->len;
+		if (r->kind != RT_HOLE)
+			return true;
+	}
+	return false;
+}
+
+/* Stored, and not with a disk before. */
+static bool is_new(const struct walk *w)
+{
+	return w->range.kind == RT_STORED && w->number >= w->numbers->known;
+}
+
+struct export_count export_count(const struct opened *o, struct numbers *n)
+{
+	struct export_count count = {};
+	struct walk w;
+
+	walk_begin(&w, &o->table, n);
+	while (walk_next(&w)) {
+		count.ranges++;
+		if (w.range.kind == RT_STORED)
+			count.named += w.range.len;
+		if (is_new(&w))
+			count.blocks += w.range.len;
+	}
+	return count;
+}
+
+static bool put_ranges(const struct opened *o, struct numbers *n, struct image_writer *out)
+{
+	static struct format_op op[IMAGE_CHUNK / sizeof(struct format_op)];
+	unsigned int ops = 0;
+	bool good = true;
+	struct walk w;
+
+	walk_begin(&w, &o->table, n);
+	while (good && walk_next(&w)) {
+		if (w.range.kind == RT_STORED)
+			w.range.value = w.number;
+		format_put(&op[ops++], &w.range);
+		if (ops < ARRAY_SIZE(op))
+			continue;
+		good = image_chunk(out, IMAGE_RANGES, op, sizeof(op));
+		ops = 0;
+	}
+	return good && (!ops || image_chunk(out, IMAGE_RANGES, op, ops * sizeof(op[0])));
+}
+
+static bool put_blocks(const struct opened *o, struct numbers *n, struct image_writer *out, u64 all)
+{
+	static u8 buf[IMAGE_CHUNK];
+	u32 size = o->super.block_size, have = 0;
+	u64 done = n->known, some;
+	struct walk w;
+
+	walk_begin(&w, &o->table, n);
+	while (walk_next(&w)) {
+		for (; is_new(&w) && w.range.len; w.range.value += some, w.range.len -= some) {
+			some = min_t(u64, w.range.len, (IMAGE_CHUNK - have) / size);
+			if (!read_at(o->fd, buf + have, some * size, w.range.value * size)) {
+				fprintf(stderr, "%s: block %" PRIu64 " cannot be read\n", o->path,
+					w.range.value);
+				return false;
+			}
+			have += some * size;
+			done += some;
+			if (have < IMAGE_CHUNK)
+				continue;
+			progress("export", done, all);
+			if (!image_chunk(out, IMAGE_BLOCKS, buf, have))
+				return false;
+			have = 0;
+		}
+	}
+	return !have || image_chunk(out, IMAGE_BLOCKS, buf, have);
+}
+
+bool export_disk(const struct opened *o, const struct export_count *count, struct numbers *n,
+		 struct image_writer *out, u64 all)
+{
+	struct image_head head = {
+		.block_size = o->super.block_size,
+		.flags = o->super.flags & ~FORMAT_CLEAN,
+		.target_sectors = o->super.target_sectors,
+		.seed = o->super.seed,
+		.ranges = count->ranges,
+		.blocks = count->blocks,
+	};
+	bool good;
+
+	memcpy(head.uuid, o->super.uuid, sizeof(head.uuid));
+	if (!image_begin(out, &head))
+		return false;
+	good = put_ranges(o, n, out) && put_blocks(o, n, out, all) &&
+	       image_chunk(out, IMAGE_END, NULL, 0);
+	image_finish(out);
+	n->known += count->blocks;
+	return good;
+}
 
 struct file {
 	int fd;
@@ -29,108 +183,15 @@ static bool write_file(void *ctx, const void *buf, size_t len)
 	return true;
 }
 
-/* The next range of @table from *@block on that is no hole. */
-static bool next_range(const struct rangetable *table, u64 *block, struct rt_range *r)
+enum status export_file(const char *path, export_fn put, void *what)
 {
-	while (*block != U64_MAX) {
-		rt_lookup(table, *block, r);
-		*block = r->start + r->len;
-		if (r->kind != RT_HOLE)
-			return true;
-	}
-	return false;
-}
-
-static bool put_ranges(const struct opened *o, struct image_writer *w)
-{
-	static struct format_op op[IMAGE_CHUNK / sizeof(struct format_op)];
-	u64 block = 0, stored = 0;
-	struct rt_range r;
-	unsigned int n = 0;
-	bool good = true;
-
-	while (good && next_range(&o->table, &block, &r)) {
-		if (r.kind == RT_STORED) {
-			r.value = stored;
-			stored += r.len;
-		}
-		format_put(&op[n++], &r);
-		if (n < ARRAY_SIZE(op))
-			continue;
-		good = image_chunk(w, IMAGE_RANGES, op, sizeof(op));
-		n = 0;
-	}
-	return good && (!n || image_chunk(w, IMAGE_RANGES, op, n * sizeof(op[0])));
-}
-
-static bool put_blocks(const struct opened *o, struct image_writer *w, u64 all)
-{
-	static u8 buf[IMAGE_CHUNK];
-	u32 size = o->super.block_size, have = 0;
-	u64 block = 0, done = 0;
-	struct rt_range r;
-
-	while (next_range(&o->table, &block, &r)) {
-		while (r.kind == RT_STORED && r.len) {
-			u64 n = min_t(u64, r.len, (IMAGE_CHUNK - have) / size);
-
-			if (!read_at(o->fd, buf + have, n * size, r.value * size)) {
-				fprintf(stderr, "%s: block %" PRIu64 " cannot be read\n", o->path,
-					r.value);
-				return false;
-			}
-			have += n * size;
-			r.value += n;
-			r.len -= n;
-			done += n;
-			if (have < IMAGE_CHUNK)
-				continue;
-			progress("export", done, all);
-			if (!image_chunk(w, IMAGE_BLOCKS, buf, have))
-				return false;
-			have = 0;
-		}
-	}
-	return !have || image_chunk(w, IMAGE_BLOCKS, buf, have);
-}
-
-static bool put_all(const struct opened *o, struct file *file)
-{
-	const struct rangetable *t = &o->table;
-	struct image_head head = {
-		.block_size = o->super.block_size,
-		.flags = o->super.flags & ~FORMAT_CLEAN,
-		.target_sectors = o->super.target_sectors,
-		.seed = o->super.seed,
-		.ranges = t->ranges[RT_FILL] + t->ranges[RT_SQUASHED] + t->ranges[RT_STORED],
-		.blocks = t->blocks[RT_STORED],
-	};
-	struct image_writer w = { .write = write_file, .ctx = file };
-	bool good;
-
-	memcpy(head.uuid, o->super.uuid, sizeof(head.uuid));
-	if (!image_begin(&w, &head))
-		return false;
-	good = put_ranges(o, &w) && put_blocks(o, &w, head.blocks) &&
-	       image_chunk(&w, IMAGE_END, NULL, 0);
-	image_finish(&w);
-	if (good)
-		progress("export", head.blocks, head.blocks);
-	return good;
-}
-
-enum status export_store(struct opened *o, const char *path)
-{
-	char part[4096];
 	struct file file = { .fd = STDOUT_FILENO, .path = "standard output" };
+	struct image_writer w = { .write = write_file, .ctx = &file };
+	char part[4096];
 	bool good;
 
-	if (o->step == FORMAT_DAMAGED || o->claim) {
-		fprintf(stderr, "%s: damaged, not exported: see david store check\n", o->path);
-		return STATUS_DAMAGED;
-	}
 	if (!strcmp(path, "-"))
-		return put_all(o, &file) ? STATUS_GOOD : STATUS_UNREADABLE;
+		return put(what, &w) ? STATUS_GOOD : STATUS_UNREADABLE;
 	file.path = path;
 	if (snprintf(part, sizeof(part), "%s.part", path) >= (int)sizeof(part))
 		return STATUS_UNREADABLE;
@@ -139,7 +200,7 @@ enum status export_store(struct opened *o, const char *path)
 		perror(part);
 		return STATUS_UNREADABLE;
 	}
-	good = put_all(o, &file);
+	good = put(what, &w);
 	if (good && (fsync(file.fd) || rename(part, path))) {
 		perror(path);
 		good = false;
@@ -148,4 +209,25 @@ enum status export_store(struct opened *o, const char *path)
 	if (!good)
 		unlink(part);
 	return good ? STATUS_GOOD : STATUS_UNREADABLE;
+}
+
+static bool put_store(void *what, struct image_writer *w)
+{
+	const struct opened *o = what;
+	struct numbers n = {};
+	struct export_count count = export_count(o, &n);
+	bool good = export_disk(o, &count, &n, w, count.blocks);
+
+	if (good)
+		progress("export", count.blocks, count.blocks);
+	return good;
+}
+
+enum status export_store(struct opened *o, const char *path)
+{
+	if (o->step == FORMAT_DAMAGED || o->claim) {
+		fprintf(stderr, "%s: damaged, not exported: see david store check\n", o->path);
+		return STATUS_DAMAGED;
+	}
+	return export_file(path, put_store, o);
 }

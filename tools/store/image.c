@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Images of emulated disks: see image.h. */
-#include "image.h"
+#include "poolimage.h"
 
 #include <zlib.h>
 
@@ -22,7 +22,7 @@ static u32 crc_on(u32 crc, const void *data, size_t len)
 	return ~crc_update(CRC_32C, ~crc, data, len);
 }
 
-/* Of all but the field itself, which is the first. */
+/* The checksum of a chunk: of all but the checksum's own field, which comes first. */
 static u32 chunk_crc(u32 before, const struct image_disk_chunk *chunk, const void *packed)
 {
 	u32 crc = crc_on(before, (const u8 *)chunk + sizeof(chunk->crc),
@@ -31,10 +31,10 @@ static u32 chunk_crc(u32 before, const struct image_disk_chunk *chunk, const voi
 	return crc_on(crc, packed, le32_to_cpu(chunk->packed));
 }
 
-static u32 head_crc(struct image_disk_head disk)
+static u32 head_crc(u32 before, struct image_disk_head disk)
 {
 	disk.crc = 0;
-	return crc_on(0, &disk, sizeof(disk));
+	return crc_on(before, &disk, sizeof(disk));
 }
 
 bool image_begin(struct image_writer *w, const struct image_head *head)
@@ -53,7 +53,7 @@ bool image_begin(struct image_writer *w, const struct image_head *head)
 	layout();
 	memcpy(disk.magic, IMAGE_MAGIC, sizeof(disk.magic));
 	memcpy(disk.uuid, head->uuid, sizeof(disk.uuid));
-	w->crc = head_crc(disk);
+	w->crc = head_crc(w->crc, disk);
 	disk.crc = cpu_to_le32(w->crc);
 	w->packed = malloc(compressBound(IMAGE_CHUNK));
 	if (w->packed && w->write(w->ctx, &disk, sizeof(disk)))
@@ -98,24 +98,46 @@ static bool head_sane(const struct image_head *h)
 	       h->ranges < (u64)1 << 40;
 }
 
+/* Is the disk that is about to be read the pool's next one? */
+static bool member_sane(const struct image_reader *r)
+{
+	const struct image_pool_disk *disk = &r->pool->disk[r->disk];
+	const struct image_head *h = &r->head;
+
+	return h->block_size == FORMAT_PAGE && h->ranges == disk->ranges &&
+	       h->blocks <= disk->blocks && h->blocks <= r->pool->blocks - r->known;
+}
+
+static void begin_disk(struct image_reader *r)
+{
+	r->ranges = 0;
+	r->blocks = 0;
+	r->stored = 0;
+	r->others = 0;
+	r->next = 0;
+	r->why = NULL;
+	r->data = NULL;
+	r->packed = NULL;
+	memset(&r->named, 0, sizeof(r->named));
+	if (!r->pool)
+		r->crc = 0;
+}
+
 bool image_open(struct image_reader *r)
 {
 	struct image_head *h = &r->head;
 	struct image_disk_head disk;
 
 	layout();
-	r->ranges = 0;
-	r->blocks = 0;
-	r->stored = 0;
-	r->next = 0;
-	r->why = NULL;
-	r->data = NULL;
-	r->packed = NULL;
-	if (!r->read(r->ctx, &disk, sizeof(disk)) ||
-	    memcmp(disk.magic, IMAGE_MAGIC, sizeof(disk.magic)))
+	begin_disk(r);
+	if (!r->read(r->ctx, &disk, sizeof(disk)))
+		return bad(r, "it ends before its time");
+	if (!memcmp(disk.magic, IMAGE_POOL_MAGIC, sizeof(disk.magic)))
+		return bad(r, "an image of a whole pool: david pool import");
+	if (memcmp(disk.magic, IMAGE_MAGIC, sizeof(disk.magic)))
 		return bad(r, "no image of an emulated disk");
-	r->crc = le32_to_cpu(disk.crc);
-	if (head_crc(disk) != r->crc)
+	r->crc = head_crc(r->crc, disk);
+	if (le32_to_cpu(disk.crc) != r->crc)
 		return bad(r, "its header is damaged");
 	if (le32_to_cpu(disk.version) != IMAGE_VERSION ||
 	    le32_to_cpu(disk.store_version) != FORMAT_VERSION)
@@ -127,20 +149,24 @@ bool image_open(struct image_reader *r)
 	h->seed = le64_to_cpu(disk.seed);
 	h->ranges = le64_to_cpu(disk.ranges);
 	h->blocks = le64_to_cpu(disk.blocks);
-	if (!head_sane(h))
+	if (!head_sane(h) || (r->pool && !member_sane(r)))
 		return bad(r, "its header makes no sense");
-	/* No more than it can need. */
+	/* No larger than the image's content. */
 	r->room = min_t(u64, IMAGE_CHUNK, max(h->ranges * sizeof(struct format_op),
 					      h->blocks * h->block_size) + 1);
 	r->data = malloc(r->room);
 	r->packed = malloc(r->room);
-	return (r->data && r->packed) || bad(r, "not enough memory");
+	if (!r->data || !r->packed ||
+	    (r->pool && r->pool->share && r->pool->blocks && bm_init(&r->named, r->pool->blocks)))
+		return bad(r, "not enough memory");
+	return true;
 }
 
 void image_close(struct image_reader *r)
 {
 	free(r->data);
 	free(r->packed);
+	bm_destroy(&r->named);
 }
 
 void image_range(const struct image_reader *r, u32 i, struct rt_range *out)
@@ -152,6 +178,18 @@ void image_range(const struct image_reader *r, u32 i, struct rt_range *out)
 	out->len = len_kind >> FORMAT_KIND_BITS;
 	out->kind = len_kind & ((1u << FORMAT_KIND_BITS) - 1);
 	out->value = le64_to_cpu(op->value);
+}
+
+/* The blocks that a stored range names: the next new ones, or some that a disk before has, too. */
+static bool take_stored(struct image_reader *r, const struct rt_range *range)
+{
+	if (range->value == r->known + r->stored && range->len <= r->head.blocks - r->stored)
+		r->stored += range->len;
+	else if (r->named.size && range->value < r->known && range->len <= r->known - range->value)
+		r->others += range->len;
+	else
+		return false;
+	return !r->named.size || bm_claim(&r->named, range->value, range->len);
 }
 
 static bool take_ranges(struct image_reader *r, u32 len)
@@ -168,11 +206,8 @@ static bool take_ranges(struct image_reader *r, u32 len)
 		    range.len > RANGE_END - range.start ||
 		    (range.kind == RT_SQUASHED && range.value))
 			return bad(r, "a range makes no sense");
-		if (range.kind == RT_STORED) {
-			if (range.value != r->stored || range.len > r->head.blocks - r->stored)
-				return bad(r, "a range names blocks that are not its own");
-			r->stored += range.len;
-		}
+		if (range.kind == RT_STORED && !take_stored(r, &range))
+			return bad(r, "a range names blocks that are not its own");
 		r->next = range.start + range.len;
 	}
 	r->ranges += n;
@@ -191,6 +226,16 @@ static bool take_blocks(struct image_reader *r, u32 len)
 	return true;
 }
 
+/* The disk that ends has what was announced for it; at the last one's end, so has the file. */
+static bool end_of_member(struct image_reader *r)
+{
+	const struct image_pool_disk *disk = &r->pool->disk[r->disk++];
+
+	r->known += r->blocks;
+	return r->blocks + r->others == disk->blocks &&
+	       (r->disk < r->pool->disks || r->known == r->pool->blocks);
+}
+
 static bool take_end(struct image_reader *r, u32 len)
 {
 	u8 more;
@@ -198,10 +243,14 @@ static bool take_end(struct image_reader *r, u32 len)
 	if (len || r->ranges != r->head.ranges || r->stored != r->head.blocks ||
 	    r->blocks != r->head.blocks)
 		return bad(r, "less in it than its header announces");
+	if (r->pool && !end_of_member(r))
+		return bad(r, "a disk has other blocks than its header announces");
+	if (r->pool && r->disk < r->pool->disks)
+		return true;
 	return !r->read(r->ctx, &more, 1) || bad(r, "something follows its end");
 }
 
-/* Into r->data, checked against its checksum. */
+/* Read the next chunk into r->data, and check its checksum. */
 static bool read_chunk(struct image_reader *r, u32 *kind, u32 *len)
 {
 	struct image_disk_chunk chunk;

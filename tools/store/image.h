@@ -14,6 +14,7 @@
 #define TOOLS_STORE_IMAGE_H
 
 #include "../../dm-david/lib/portable.h"
+#include "../../dm-david/lib/bitmap.h"
 #include "../../dm-david/lib/format.h"
 
 #define IMAGE_VERSION	1
@@ -36,7 +37,7 @@ struct image_disk_head {
 };
 
 enum image_kind {
-	IMAGE_RANGES = 1,	/* struct format_op; a stored one's value counts from 0 */
+	IMAGE_RANGES = 1,	/* struct format_op; a stored one's value is a block's number */
 	IMAGE_BLOCKS,
 	IMAGE_END,
 };
@@ -47,6 +48,8 @@ struct image_disk_chunk {
 	__le32 len;		/* unpacked */
 	__le32 packed;		/* by zlib; len if that did not make it less */
 };
+
+struct image_pool;
 
 struct image_head {
 	u32 block_size;
@@ -76,8 +79,14 @@ struct image_reader {
 	const char *why;	/* what is wrong with the file */
 	u32 crc;
 	u64 ranges, blocks;	/* read */
-	u64 stored;		/* blocks that the ranges name */
+	u64 stored;		/* blocks that the ranges name and that come with this disk */
 	u64 next;		/* no range begins before this block */
+	/* Of a whole pool's, see poolimage.h: */
+	const struct image_pool *pool;
+	unsigned int disk;	/* the next one of it */
+	u64 known;		/* blocks of the disks before this one */
+	u64 others;		/* of them, those that the ranges name */
+	struct remap_bitmap named;	/* blocks that the ranges name, if disks share them */
 	u32 room;		/* in the two */
 	u8 *packed, *data;
 };
@@ -88,7 +97,10 @@ bool image_begin(struct image_writer *w, const struct image_head *head);
 bool image_chunk(struct image_writer *w, enum image_kind kind, const void *data, u32 len);
 void image_finish(struct image_writer *w);
 
-/* Fills r->head. Returns false with r->why. Then, and always, image_close(). */
+/*
+ * Fills r->head. Returns false with r->why. Then, and always, image_close(). A reader begins with
+ * all zeros but read and ctx.
+ */
 bool image_open(struct image_reader *r);
 /*
  * The next chunk: its kind, its content in r->data, and in *@len its length.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * david-store: a store looked at, repaired, and moved while it is not in use, by
- * the kernel's own reading of it (dm-david/lib/format.c).
+ * david-store: check, dump, repair, export and import a store or a pool that is not in use.
+ * The kernel's own code reads it (dm-david/lib/format.c).
  *
- * repair does what can be done without guessing: it gives back a copy of the
- * superblock that is broken, and cuts the log before a page that is lost, so
- * that the disk is as it was when that page had not been written. Two blocks in one
- * place it leaves: which of them is right nobody knows.
+ * repair makes only repairs that need no guess. It restores a broken copy of the
+ * superblock. It cuts the log in front of a lost page, so that the disk is as it
+ * was before that page was written. Two target blocks with one destination stay:
+ * nobody knows which of them is right.
  */
 #include "store.h"
 
@@ -29,7 +29,7 @@ static void info(const struct opened *o)
 	       s->flags & FORMAT_CLEAN ? "yes" : "no", s->generation, s->epoch, s->block_size);
 	printf("target_sectors %" PRIu64 "\nseed %" PRIu64 "\n", s->target_sectors, s->seed);
 	printf("backing_blocks %" PRIu64 "\nused %" PRIu64 "\nlog_pages %" PRIu64 "\n",
-	       s->backing_blocks, o->bitmap.used - format_data(s), s->log_pages);
+	       s->backing_blocks, o->bitmap.used - o->data, s->log_pages);
 	printf("log_used %" PRIu64 "\nranges_most %" PRIu64 "\n",
 	       o->replay.next - s->log_start, room.ranges);
 	printf("ranges_fill %" PRIu64 "\nranges_squashed %" PRIu64 "\nranges_stored %" PRIu64 "\n",
@@ -37,7 +37,7 @@ static void info(const struct opened *o)
 	print_rules(o);
 }
 
-/* First block, last block, kind, value: as `david classify` prints ranges. */
+/* Print first block, last block, kind and value, as `david classify` prints ranges. */
 static void dump(const struct opened *o)
 {
 	static const char * const kinds[] = { "hole", "fill", "squashed", "stored" };
@@ -59,7 +59,7 @@ static void dump(const struct opened *o)
 
 static bool write_page(const struct opened *o, u64 page, const void *buf)
 {
-	if (write_at(o->fd, buf, FORMAT_PAGE, page * FORMAT_PAGE))
+	if (write_at(o->fd, buf, FORMAT_PAGE, (o->base + page) * FORMAT_PAGE))
 		return true;
 	perror(o->path);
 	return false;
@@ -75,7 +75,7 @@ static enum status repair(struct opened *o)
 		printf("this cannot be repaired\n");
 		return STATUS_DAMAGED;
 	}
-	/* What was written after the page that is lost must not speak of it again. */
+	/* Pages behind the lost one must not be replayed later. */
 	if (o->step == FORMAT_DAMAGED)
 		for (at = o->replay.next; at < end; at++)
 			if (!write_page(o, format_place(&o->super, at), page))
@@ -98,28 +98,46 @@ static enum status repair(struct opened *o)
 static int bad_arguments(void)
 {
 	fprintf(stderr,
-		"usage: david-store info|check|dump|repair DEV\n"
-		"       david-store export DEV FILE\n"
-		"       david-store import [--format] FILE DEV\n");
+		"usage: david-store info|check|dump|repair [--disk NAME] DEV\n"
+		"       david-store export [--disk NAME] DEV FILE\n"
+		"       david-store import [--format | --disk NAME] FILE DEV\n"
+		"       david-store pool create [--format] [--share] DEV NAME\n"
+		"       david-store pool show|check DEV\n"
+		"       david-store pool drop DEV NAME\n"
+		"       david-store pool export DEV FILE\n"
+		"       david-store pool import [--format] FILE DEV NAME\n");
 	return STATUS_UNREADABLE;
 }
 
-int main(int argc, char **argv)
+static int pool_command(int argc, char **argv)
+{
+	const char *command = argc ? argv[0] : "";
+	bool format = argc > 1 && !strcmp(argv[1], "--format");
+	bool share = argc > 1 + format && !strcmp(argv[1 + format], "--share");
+	int options = format + share;
+
+	if (!strcmp(command, "create") && argc == 3 + options)
+		return pool_create(argv[1 + options], argv[2 + options], format, share);
+	if (!strcmp(command, "show") && argc == 2)
+		return pool_show(argv[1]);
+	if (!strcmp(command, "check") && argc == 2)
+		return pool_check_all(argv[1]);
+	if (!strcmp(command, "drop") && argc == 3)
+		return pool_drop(argv[1], argv[2]);
+	if (!strcmp(command, "export") && argc == 3)
+		return pool_export(argv[1], argv[2]);
+	if (!strcmp(command, "import") && argc == 4 + format && !share)
+		return pool_import(argv[1 + format], argv[2 + format], argv[3 + format], format);
+	return bad_arguments();
+}
+
+/* @command of the store on @device, or of the pool's disk @disk there. */
+static enum status store_command(const char *command, const char *disk, const char *device,
+				 const char *file)
 {
 	static struct opened o;
-	const char *command = argc > 1 ? argv[1] : "";
-	bool format = argc == 5 && !strcmp(argv[2], "--format");
-	enum status status;
+	enum status status = open_store(&o, device, disk, command[0] == 'r');
 
-	crc_setup();
-	if (!strcmp(command, "import") && argc == 4 + format)
-		return import_store(argv[2 + format], argv[3 + format], format);
-	if (strcmp(command, "export") ? argc != 3 : argc != 4)
-		return bad_arguments();
-	if (strcmp(command, "info") && strcmp(command, "check") && strcmp(command, "dump") &&
-	    strcmp(command, "repair") && strcmp(command, "export"))
-		return bad_arguments();
-	status = open_store(&o, argv[2], command[0] == 'r');
 	if (!status)
 		status = read_table(&o);
 	if (status)
@@ -132,7 +150,7 @@ int main(int argc, char **argv)
 		dump(&o);
 		break;
 	case 'e':
-		status = export_store(&o, argv[3]);
+		status = export_store(&o, file);
 		break;
 	default:
 		status = verdict(&o);
@@ -148,4 +166,35 @@ int main(int argc, char **argv)
 	bm_destroy(&o.bitmap);
 	close(o.fd);
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static const char * const commands[] = { "info", "check", "dump", "repair", "export" };
+	const char *command = argc > 1 ? argv[1] : "", *disk = NULL;
+	bool format = false;
+	unsigned int i;
+
+	crc_setup();
+	argc -= 2;
+	argv += 2;
+	if (!strcmp(command, "pool"))
+		return pool_command(argc, argv);
+	if (argc > 1 && !strcmp(argv[0], "--disk")) {
+		disk = argv[1];
+		argc -= 2;
+		argv += 2;
+	} else if (argc > 0 && !strcmp(argv[0], "--format")) {
+		format = true;
+		argc--;
+		argv++;
+	}
+	if (!strcmp(command, "import") && argc == 2)
+		return disk ? import_disk(argv[0], argv[1], disk) :
+			      import_store(argv[0], argv[1], format);
+	for (i = 0; i < ARRAY_SIZE(commands) && strcmp(command, commands[i]); i++)
+		;
+	if (i == ARRAY_SIZE(commands) || format || argc != 1 + !strcmp(command, "export"))
+		return bad_arguments();
+	return store_command(command, disk, argv[0], argv[1]);
 }

@@ -46,23 +46,18 @@ void progress(const char *what, u64 done, u64 all)
 	told = now;
 }
 
-enum status open_store(struct opened *o, const char *path, bool write)
+/* The superblocks at o->base. */
+static enum status read_supers(struct opened *o)
 {
 	static u8 look[FORMAT_LOOK * FORMAT_PAGE];
 	struct format_super super;
-	struct stat st;
+	static struct pool_super pool;
 	unsigned int i;
 
-	o->path = path;
-	/* On a block device O_EXCL is refused while anybody has it in use. */
-	o->fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_EXCL);
-	if (o->fd < 0 || fstat(o->fd, &st)) {
-		perror(path);
-		return STATUS_UNREADABLE;
-	}
 	for (i = 0; i < FORMAT_LOOK; i++) {
-		if (!read_at(o->fd, look + i * FORMAT_PAGE, FORMAT_PAGE, i * FORMAT_PAGE)) {
-			fprintf(stderr, "%s: cannot be read, or too small for a store\n", path);
+		if (!read_at(o->fd, look + i * FORMAT_PAGE, FORMAT_PAGE,
+			     (o->base + i) * FORMAT_PAGE)) {
+			fprintf(stderr, "%s: cannot be read, or too small for a store\n", o->path);
 			return STATUS_UNREADABLE;
 		}
 	}
@@ -70,19 +65,20 @@ enum status open_store(struct opened *o, const char *path, bool write)
 	case FORMAT_STORE:
 		break;
 	case FORMAT_BLANK:
-		fprintf(stderr, "%s: blank\n", path);
+		fprintf(stderr, "%s: blank\n", o->path);
 		return STATUS_DAMAGED;
 	case FORMAT_OTHER_VERSION:
-		fprintf(stderr, "%s: a store of another version\n", path);
+		fprintf(stderr, "%s: a store of another version\n", o->path);
 		return STATUS_DAMAGED;
 	case FORMAT_BROKEN:
-		fprintf(stderr, "%s: a store with both copies of its superblock broken\n", path);
+		fprintf(stderr, "%s: a store with both copies of its superblock broken\n", o->path);
 		return STATUS_DAMAGED;
 	default:
-		fprintf(stderr, "%s: no store\n", path);
+		fprintf(stderr, "%s: %s\n", o->path, pool_look(look, &pool) == FORMAT_STORE ?
+			"a pool; --disk says which of its disks, see david pool show" : "no store");
 		return STATUS_DAMAGED;
 	}
-	/* Each copy by itself. */
+	/* Look at each copy alone. */
 	for (i = 0; i < FORMAT_SUPERS; i++) {
 		u8 *other = look + (1 - i) * FORMAT_PAGE, keep[FORMAT_PAGE];
 
@@ -92,7 +88,57 @@ enum status open_store(struct opened *o, const char *path, bool write)
 				  memcmp(super.uuid, o->super.uuid, sizeof(super.uuid));
 		memcpy(other, keep, FORMAT_PAGE);
 	}
+	o->data = o->base ? POOL_PAGES : format_data(&o->super);
 	return STATUS_GOOD;
+}
+
+enum status open_disk(struct opened *o, const struct pool_file *pool, unsigned int slot)
+{
+	const struct pool_entry *entry = &pool->super.disk[slot];
+	enum status status;
+	const char *why;
+
+	memset(o, 0, sizeof(*o));
+	o->fd = pool->fd;
+	o->path = entry->name;
+	o->base = entry->first;
+	status = read_supers(o);
+	why = status ? NULL : pool_check_disk(entry, &o->super);
+	if (why) {
+		fprintf(stderr, "%s: %s\n", o->path, why);
+		return STATUS_DAMAGED;
+	}
+	return status;
+}
+
+/* The disk called @disk of the pool on @path. */
+static enum status open_named(struct opened *o, const char *path, const char *disk, bool write)
+{
+	static struct pool_file pool;
+	enum status status = open_pool(&pool, path, write, true);
+	unsigned int slot;
+
+	if (status)
+		return status;
+	if (!find_disk(&pool, disk, &slot))
+		return STATUS_UNREADABLE;
+	return open_disk(o, &pool, slot);
+}
+
+enum status open_store(struct opened *o, const char *path, const char *disk, bool write)
+{
+	struct stat st;
+
+	if (disk)
+		return open_named(o, path, disk, write);
+	o->path = path;
+	/* On a block device O_EXCL is refused while anybody has it in use. */
+	o->fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_EXCL);
+	if (o->fd < 0 || fstat(o->fd, &st)) {
+		perror(path);
+		return STATUS_UNREADABLE;
+	}
+	return read_supers(o);
 }
 
 enum status read_table(struct opened *o)
@@ -104,9 +150,10 @@ enum status read_table(struct opened *o)
 	format_replay_begin(&o->replay, &o->super, &o->table);
 	o->step = FORMAT_MORE;
 	for (i = 0; i < o->super.log_pages && o->step == FORMAT_MORE; i++) {
-		/* What cannot be read is not what is expected. */
+		/* A page that cannot be read is not the expected one. */
 		if (!read_at(o->fd, page, FORMAT_PAGE,
-			     FORMAT_PAGE * format_place(&o->super, o->super.log_start + i)))
+			     FORMAT_PAGE * (o->base + format_place(&o->super,
+								   o->super.log_start + i))))
 			memset(page, 0, sizeof(page));
 		o->step = format_replay_page(&o->replay, page);
 	}
@@ -116,8 +163,8 @@ enum status read_table(struct opened *o)
 		fprintf(stderr, "%s: not enough memory\n", o->path);
 		return STATUS_UNREADABLE;
 	}
-	bm_claim(&o->bitmap, 0, format_data(&o->super));
-	o->claim = format_claim(&o->table, &o->bitmap, format_data(&o->super), &o->claim_block);
+	bm_claim(&o->bitmap, 0, o->data);
+	o->claim = format_claim(&o->table, &o->bitmap, o->data, &o->claim_block);
 	return STATUS_GOOD;
 }
 

@@ -2,6 +2,7 @@
 /* The RAW rules in a store: see store.h. */
 #include "store.h"
 
+#include "../../dm-david/lib/portable-alloc.h"
 #include "../../dm-david/lib/rawpage.h"
 
 static bool read_page(const struct opened *o, unsigned int n, void *page)
@@ -72,6 +73,6 @@ enum status check_rules(const struct opened *o)
 		rawset_free(set);
 		return STATUS_GOOD;
 	}
-	printf("the RAW rules are lost: %s; the disk keeps all until they are set anew\n", wrong);
+	printf("the RAW rules are lost: %s; the disk keeps all until they are set again\n", wrong);
 	return STATUS_DAMAGED;
 }
