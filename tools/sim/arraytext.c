@@ -54,7 +54,7 @@ static bool parse_number(const char *word, u64 most, u64 *number)
 	return !*end && !errno && *number <= most;
 }
 
-/* 65536, 64K, 1M: sectors */
+/* "65536", "64K" or "1M": bytes, stored as sectors. */
 static bool parse_chunk(const char *word, u32 *chunk)
 {
 	char *end;
@@ -75,7 +75,7 @@ static bool parse_chunk(const char *word, u32 *chunk)
 	return (!*end || !end[1]) && bytes >= 4096 && bytes <= 64 << 20 && !(bytes & (bytes - 1));
 }
 
-/* The place of @word in @words; below 0: it is none of them. */
+/* The index of @word in @words, or a negative number. */
 static int place_of(const char *word, const char *const *words, u32 nr)
 {
 	u32 i;
@@ -86,7 +86,7 @@ static int place_of(const char *word, const char *const *words, u32 nr)
 	return -1;
 }
 
-/* 0+3+5 */
+/* "0+3+5": the members that have failed, as bits. */
 static bool parse_failed(char *value, u64 *failed)
 {
 	char *word;
@@ -100,7 +100,7 @@ static bool parse_failed(char *value, u64 *failed)
 	return true;
 }
 
-/* Words of how the array serves: NULL, or what the value must be. */
+/* Parse a word about how the array serves requests. NULL, or what the value must be. */
 static const char *service_word(struct array_setup *setup, const char *name, char *value)
 {
 	static const char *const reads[] = {
@@ -139,7 +139,7 @@ static const char *service_word(struct array_setup *setup, const char *name, cha
 	return NULL;
 }
 
-/* NULL, or what the value must be. */
+/* Parse any word of an array. NULL, or what the value must be. */
 static const char *value_word(struct array_setup *setup, const char *name, char *value)
 {
 	struct array_layout *layout = &setup->layout;

@@ -145,7 +145,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 	return r;
 }
 
-/* What closed forms need. */
+/* Print what formulas need to predict a drive's figures. */
 static void print_drive(const struct profile *p)
 {
 	static const char *const caches[] = { "off", "through", "sequential", "back" };
@@ -159,6 +159,7 @@ static void print_drive(const struct profile *p)
 	       (p->overhead + p->overhead_by_kind[KIND_READ_HIT][0]) / 1e3,
 	       (p->overhead + p->overhead_by_kind[KIND_WRITE_HIT][1]) / 1e3,
 	       p->write_settle / 1e3);
+	printf("\"flush_overhead_us\": %.3f, ", p->flush_overhead / 1e3);
 	printf("\"read_cache\": %s, \"readahead\": %s, \"write_cache\": \"%s\", ",
 	       p->read_cache && p->segments ? "true" : "false",
 	       p->readahead != READAHEAD_NONE ? "true" : "false", caches[p->write_cache]);
@@ -171,7 +172,10 @@ static void print_drive(const struct profile *p)
 
 static void print_json_head(const struct profile *profile)
 {
-	printf("{\"profile\": \"%s\",\n", profile->name);
+	static const char *const kinds[] = { "disk", "ssd", "memory" };
+
+	printf("{\"profile\": \"%s\", \"kind\": \"%s\",\n", profile->name,
+	       kinds[profile->kind]);
 	print_drive(profile);
 	printf(" \"jobs\": [\n");
 }
@@ -181,9 +185,16 @@ static double per(double what, double of)
 	return of ? what / of : 0;
 }
 
-static double quantile_us(const struct job_result *result, double q)
+static double quantile_us(const u64 *times, u64 n, double q)
 {
-	return result->nr_times ? result->times[(u64)(q * (result->nr_times - 1))] / 1e3 : 0;
+	return n ? times[(u64)(q * (n - 1))] / 1e3 : 0;
+}
+
+static void print_quantiles(const u64 *times, u64 n)
+{
+	printf("\"p50_us\": %.3f, \"p90_us\": %.3f, \"p99_us\": %.3f, \"p999_us\": %.3f",
+	       quantile_us(times, n, .5), quantile_us(times, n, .9), quantile_us(times, n, .99),
+	       quantile_us(times, n, .999));
 }
 
 static void print_figures(const char *name, const struct job_figures *f, double seconds)
@@ -191,10 +202,15 @@ static void print_figures(const char *name, const struct job_figures *f, double 
 	printf("\"%s\": {\"requests\": %llu, \"per_s\": %.4f, \"mb_s\": %.5f, \"mean_us\": %.3f, ",
 	       name, (unsigned long long)f->requests, per(f->requests, seconds),
 	       per(f->bytes / 1e6, seconds), per(f->ns / 1e3, f->requests));
-	printf("\"max_us\": %.3f, \"hits\": %.5f}", f->most / 1e3, per(f->hits, f->requests));
+	printf("\"max_us\": %.3f, \"hits\": %.5f", f->most / 1e3, per(f->hits, f->requests));
+	if (f->times) {
+		printf(", ");
+		print_quantiles(f->times, f->nr_times);
+	}
+	printf("}");
 }
 
-/* Requests to members for each of the array's. */
+/* Print how many member requests each request of the array took. */
 static void print_array(const struct arguments *args, const struct job_result *result)
 {
 	u32 members = args->setup.layout.members, i;
@@ -237,10 +253,42 @@ static void print_json(const char *name, const char *text, const struct job *job
 		print_figures(part, &result->parts[i], seconds);
 		printf("}");
 	}
-	printf("],\n  \"p50_us\": %.3f, \"p90_us\": %.3f, \"p99_us\": %.3f,\n",
-	       quantile_us(result, .5), quantile_us(result, .9), quantile_us(result, .99));
-	printf("  \"flushes\": %llu, \"flush_mean_us\": %.3f",
-	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes));
+	printf("],\n  ");
+	print_quantiles(result->times, result->nr_times);
+	printf(",\n  \"flushes\": %llu, \"flush_mean_us\": %.3f, \"state_bytes\": %llu",
+	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes),
+	       (unsigned long long)result->state);
+}
+
+/* What flash did, from the beginning on. Its map is a sample, so few pages tell little. */
+static void print_solid(const struct solid_figures *figures)
+{
+	printf(",\n  \"host_pages\": %llu, \"moved_pages\": %llu, \"write_amplification\": %.4f, ",
+	       (unsigned long long)figures->host_pages, (unsigned long long)figures->moved_pages,
+	       per(figures->host_pages + figures->moved_pages, figures->host_pages));
+	printf("\"sample\": %llu,\n  \"flash_reads\": %llu, \"programs\": %llu, \"erases\": %llu, ",
+	       (unsigned long long)figures->sample, (unsigned long long)figures->flash_reads,
+	       (unsigned long long)figures->programs, (unsigned long long)figures->erases);
+	printf("\"suspended\": %llu, \"buffer_waits\": %llu",
+	       (unsigned long long)figures->suspended, (unsigned long long)figures->buffer_waits);
+}
+
+/* Requests a second, and what flash did, between marks. */
+static void print_marks(const struct job *job, const struct job_result *result)
+{
+	static const struct job_mark zero;
+	u64 i;
+
+	printf(",\n  \"every\": [");
+	for (i = 0; i < result->nr_marks; i++) {
+		const struct job_mark *mark = &result->marks[i], *last = i ? mark - 1 : &zero;
+		double host = mark->solid.host_pages - last->solid.host_pages;
+		double moved = mark->solid.moved_pages - last->solid.moved_pages;
+
+		printf("%s{\"per_s\": %.1f, \"write_amplification\": %.4f}", i ? ",\n   " : "",
+		       per(job->every, (mark->ns - last->ns) / 1e9), per(host + moved, host));
+	}
+	printf("]");
 }
 
 static void print_text(const char *name, const struct job_result *result)
@@ -250,11 +298,11 @@ static void print_text(const char *name, const struct job_result *result)
 	printf("%10.2f %10.3f %12.1f %12.1f %12.1f %6.1f  %s\n",
 	       per(result->all.requests, seconds), per(result->all.bytes / 1e6, seconds),
 	       per(result->all.ns / 1e3, result->all.requests),
-	       quantile_us(result, .99), result->all.most / 1e3,
+	       quantile_us(result->times, result->nr_times, .99), result->all.most / 1e3,
 	       100 * per(result->all.hits, result->all.requests), name);
 }
 
-/* "NAME: words": the words, and the name in front of them cut off. */
+/* Split "NAME: words": returns the words, *name is the name. */
 static char *cut_name(char *text, char **name)
 {
 	char *colon = strchr(text, ':');
@@ -266,7 +314,7 @@ static char *cut_name(char *text, char **name)
 	return colon + 1;
 }
 
-/* A disk's media and interface set limits; an array has none of its own. */
+/* The limits of media and interface are printed for a disk only. */
 static void print_result(const struct arguments *args, const struct profile *profile,
 			 const struct named_job *named, const char *text,
 			 const struct job_result *result)
@@ -281,6 +329,10 @@ static void print_result(const struct arguments *args, const struct profile *pro
 		return;
 	}
 	print_json(named->name, text, &named->job, result);
+	if (result->has_solid)
+		print_solid(&result->solid);
+	if (result->nr_marks)
+		print_marks(&named->job, result);
 	if (args->array) {
 		print_array(args, result);
 	} else {
@@ -298,7 +350,7 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 	struct job_result result;
 
 	if (!text || job_run(&named->job, profile, setup, &result)) {
-		fprintf(stderr, "david-sim bench: out of memory\n");
+		fprintf(stderr, "david-sim bench: %s\n", text ? result.failed : "out of memory");
 		free(text);
 		return 1;
 	}

@@ -16,7 +16,10 @@ static double square(double x)
 	return x * x;
 }
 
-/* The demerit figure of Ruemmler and Wilkes, 1994. Both have as many, so rank meets rank. */
+/*
+ * The demerit figure of Ruemmler and Wilkes, 1994. Both arrays have @n times, so times of equal
+ * rank are compared.
+ */
 static double demerit(u64 *measured, u64 *modelled, size_t n)
 {
 	double sum = 0;

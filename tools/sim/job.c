@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs in a closed loop. Each outstanding request has a slot. A slot is ready to
- * send from some time on, waits for room in the queue, or has its request on its way.
+ * Jobs in a closed loop. Each outstanding request has a slot. A slot waits until its
+ * time to send, or waits for room in the queue, or has a request in flight.
  */
 #include "../../model/seek.h"
 #include "job.h"
@@ -99,7 +99,7 @@ static u64 stream_place(struct part *part, u32 slot)
 	return place;
 }
 
-/* What the slot sends next. */
+/* Choose the slot's next request. */
 static void make_request(struct run *run, struct slot *slot)
 {
 	struct part *part = &run->parts[slot->part];
@@ -148,7 +148,8 @@ static void enter(struct run *run, struct slot *slot)
 		part->due = max(part->due, run->now) +
 			    slot->request.sectors * 512ULL * 1000000000 / part->job->rate;
 	d = direction(slot);
-	if (target_enter(&run->target, &slot->who, slot->request.op, run->now)) {
+	if (target_merges(&run->target, &slot->request, run->now) ||
+	    target_enter(&run->target, &slot->who, slot->request.op, run->now)) {
 		send(run, slot);
 		return;
 	}
@@ -161,7 +162,7 @@ static void enter(struct run *run, struct slot *slot)
 	run->last[d] = slot;
 }
 
-/* Let in who waits, as far as there is room. */
+/* Send requests of waiting slots while the queue has room. */
 static void admit(struct run *run, u32 d)
 {
 	struct slot *slot;
@@ -182,7 +183,7 @@ static u64 ready_at(const struct run *run, const struct slot *slot)
 	return max(slot->ready, run->parts[slot->part].due);
 }
 
-/* A job that is drained sends no more than it counts: its work is that of its requests. */
+/* A job that is drained sends only requests that it counts, so that no others add to its time. */
 static bool may_send(const struct run *run)
 {
 	return !run->job->drain || run->sent < (u64)run->job->warm + run->job->count;
@@ -219,6 +220,21 @@ static void count(struct job_figures *figures, const struct disk_request *reques
 	figures->most = max(figures->most, ns);
 }
 
+/* A part has room for all of the job's. Pages of it that are not touched cost nothing. */
+static void keep_time(struct job_figures *figures, const struct disk_request *request)
+{
+	figures->times[figures->nr_times++] = request->completion - request->arrival;
+}
+
+static void mark(struct run *run)
+{
+	struct job_mark *mark = &run->result->marks[run->result->nr_marks++];
+
+	mark->ns = run->result->ns;
+	if (run->target.disk)
+		disk_solid_figures(run->target.disk, &mark->solid);
+}
+
 static void account(struct run *run, const struct slot *slot)
 {
 	const struct disk_request *request = &slot->request;
@@ -234,6 +250,8 @@ static void account(struct run *run, const struct slot *slot)
 	if (run->done > (u64)run->job->warm + run->job->count)
 		return;
 	result->ns = request->completion - run->begin;
+	if (run->job->every && (run->done - run->job->warm) % run->job->every == 0)
+		mark(run);
 	if (request->op == DISK_FLUSH) {
 		result->flushes++;
 		result->flush_ns += request->completion - request->arrival;
@@ -242,6 +260,8 @@ static void account(struct run *run, const struct slot *slot)
 	count(&result->all, request);
 	count(&result->op[request->op], request);
 	count(&result->parts[slot->part], request);
+	if (result->parts[slot->part].times)
+		keep_time(&result->parts[slot->part], request);
 	result->times[result->nr_times++] = request->completion - request->arrival;
 }
 
@@ -266,7 +286,7 @@ static void advance(struct run *run)
 	admit(run, 1);
 }
 
-/* Nothing new is sent; what is on its way completes, and then a flush. */
+/* Wait for the requests in flight, then flush. Nothing else is sent. */
 static void drain(struct run *run)
 {
 	struct disk_submitter who = { };
@@ -305,6 +325,29 @@ static int compare_times(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void sort_times(u64 *times, u64 n)
+{
+	if (n)
+		qsort(times, n, sizeof(*times), compare_times);
+}
+
+static int prepare_times(struct job_result *result, const struct job *job)
+{
+	u32 i;
+
+	result->times = calloc(job->count, sizeof(*result->times));
+	if (job->every)
+		result->marks = calloc(job->count / job->every + 1, sizeof(*result->marks));
+	if (!result->times || (job->every && !result->marks))
+		return -ENOMEM;
+	for (i = 0; i < job->nr_parts && job->nr_parts > 1; i++) {
+		result->parts[i].times = calloc(job->count, sizeof(*result->times));
+		if (!result->parts[i].times)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int prepare(struct run *run, const struct job *job)
 {
 	u32 i, k;
@@ -312,8 +355,7 @@ static int prepare(struct run *run, const struct job *job)
 	for (i = 0; i < job->nr_parts; i++)
 		run->nr_slots += job->parts[i].depth;
 	run->slots = calloc(run->nr_slots, sizeof(*run->slots));
-	run->result->times = calloc(job->count, sizeof(*run->result->times));
-	if (!run->slots || !run->result->times)
+	if (!run->slots || prepare_times(run->result, job))
 		return -ENOMEM;
 	run->nr_slots = 0;
 	for (i = 0; i < job->nr_parts; i++) {
@@ -350,7 +392,7 @@ static void loop(struct run *run)
 		drain(run);
 }
 
-/* What members did since the last request that is not counted. */
+/* Add up what members did since the last request that does not count. */
 static void count_members(struct run *run)
 {
 	struct array_member_figures *now = run->result->members, *then = run->before;
@@ -376,6 +418,7 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	u32 i;
 
 	memset(result, 0, sizeof(*result));
+	result->failed = "out of memory";
 	if (job->read_cache_off) {
 		changed.read_cache = false;
 		changed.readahead = READAHEAD_NONE;
@@ -388,10 +431,17 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	if (!r) {
 		loop(&run);
 		count_members(&run);
-		qsort(result->times, result->nr_times, sizeof(*result->times), compare_times);
+		result->state = run.target.disk ? disk_bytes(run.target.disk) : 0;
+		result->has_solid = run.target.disk &&
+				     disk_solid_figures(run.target.disk, &result->solid);
+		sort_times(result->times, result->nr_times);
+		for (i = 0; i < job->nr_parts; i++)
+			sort_times(result->parts[i].times, result->parts[i].nr_times);
 	}
-	if (!r && target_failed(&run.target))
-		r = -ENOMEM;
+	if (!r && target_failed(&run.target)) {
+		result->failed = target_failed(&run.target);
+		r = -EIO;
+	}
 	target_destroy(&run.target);
 	for (i = 0; i < JOB_PARTS; i++)
 		free(run.parts[i].at);
@@ -403,11 +453,19 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 
 void job_release(struct job_result *result)
 {
+	u32 i;
+
 	free(result->times);
 	result->times = NULL;
+	free(result->marks);
+	result->marks = NULL;
+	for (i = 0; i < JOB_PARTS; i++) {
+		free(result->parts[i].times);
+		result->parts[i].times = NULL;
+	}
 }
 
-/* A zone's tracks one after another: each takes a revolution and its skew. */
+/* The rate of sequential tracks in @zone: each takes a revolution and a skew. */
 static double zone_rate(const struct profile *profile, const struct profile_zone *zone)
 {
 	double spt = zone->sectors_per_track, heads = profile->heads;
@@ -427,7 +485,7 @@ static u32 cylinder_of(const struct profile *profile, u64 sector)
 				 (zone->last_cyl - zone->first_cyl + 1) / zone->sectors;
 }
 
-/* By the seek curve alone, without the drive: what random requests pay is held against it. */
+/* The mean seek of random requests, from the seek curve alone. Rules compare results with it. */
 static double mean_seek(const struct job_part *part, const struct profile *profile)
 {
 	u64 rnd = 1, sum = 0;
@@ -448,6 +506,12 @@ void job_limits(const struct job *job, const struct profile *profile,
 	u32 i, k;
 
 	memset(limits, 0, sizeof(*limits));
+	if (profile->kind != DRIVE_DISK) {
+		limits->media = profile->link_rate;
+		limits->least_media = profile->link_rate;
+		limits->interface = profile->link_rate;
+		return;
+	}
 	for (i = 0; i < job->nr_parts; i++) {
 		const struct job_part *p = &job->parts[i];
 

@@ -44,6 +44,7 @@ struct job {
 	struct job_part parts[JOB_PARTS];
 	u32 warm;		/* requests that are not counted; then */
 	u32 count;		/* requests that are */
+	u32 every;		/* a mark after so many of these; 0: none */
 	u64 seed;		/* of random places */
 	bool read_cache_off;	/* on: as the profile says */
 	bool write_cache_off;
@@ -56,9 +57,18 @@ struct job_figures {
 	u64 hits;
 	u64 ns;			/* sum of response times */
 	u64 most;		/* longest response time */
+	u64 nr_times;
+	u64 *times;		/* all of them, sorted, if the job has several parts */
+};
+
+/* How far a job was. */
+struct job_mark {
+	u64 ns;			/* since the last request that was not counted */
+	struct solid_figures solid;
 };
 
 struct job_result {
+	const char *failed;	/* why, if job_run() did */
 	u64 ns;			/* from the last request that was not counted to the last one */
 	struct job_figures all;
 	struct job_figures op[2];		/* reads, writes */
@@ -68,6 +78,11 @@ struct job_result {
 	u64 nr_times;
 	u64 *times;		/* response times of all counted requests, sorted */
 	struct array_member_figures members[ARRAY_MEMBERS];	/* of an array, in @ns */
+	u64 nr_marks;
+	struct job_mark *marks;
+	u64 state;		/* bytes of the modelled disk; 0: an array */
+	bool has_solid;		/* an SSD's or a memory's, from the beginning */
+	struct solid_figures solid;
 };
 
 struct job_limits {
@@ -78,8 +93,8 @@ struct job_limits {
 };
 
 /*
- * On a disk, or on the array @setup if that is not NULL. Returns 0 or -ENOMEM. @result is to be
- * released with job_release().
+ * On a disk, or on the array @setup if that is not NULL. Returns 0, -ENOMEM, or -EIO: the model is
+ * wrong and cannot go on. @result is to be released with job_release().
  */
 int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
 	    struct job_result *result);

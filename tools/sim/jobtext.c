@@ -24,12 +24,13 @@ const char job_words[] =
 "And for the whole job:\n"
 "  cache=off             both caches of the drive; read-cache=off, write-cache=off: one of them\n"
 "  count=1000, warm=100  requests that are counted, and those before them that are not\n"
+"  every=0               figures of each so many of those that are counted, in JSON (0: none)\n"
 "  seed=1                of random places\n"
 "  drain                 the time ends with a last flush\n";
 
 static const char unknown[] = "no such word in a job; see david-sim bench --help";
 
-/* What a part's "at" and "span" said, until all words have been read. */
+/* A part's "at" and "span". They are resolved when all words have been parsed. */
 struct where {
 	double at_share, span_share;	/* of the disk; below 0: not given */
 	u64 at, span;			/* sectors */
@@ -42,7 +43,7 @@ static int complain(char *why, const char *word, const char *text)
 	return -1;
 }
 
-/* A number, and what follows it. */
+/* Parse a number. *rest is what follows it. */
 static bool number(const char *text, double *value, const char **rest)
 {
 	char *end;
@@ -152,7 +153,7 @@ static bool flag(struct job *job, struct job_part *part, const char *word)
 	return true;
 }
 
-/* cache=off and the like: NULL, or what is wrong. */
+/* Parse a word such as cache=off. NULL, or what is wrong. */
 static const char *cache_word(struct job *job, const char *name, const char *value)
 {
 	bool off = !strcmp(value, "off");
@@ -224,6 +225,10 @@ static const char *value_word(struct job *job, struct job_part *part, struct whe
 		if (!parse_count(value, *name == 'c', 100000000, &n))
 			return "a number of requests";
 		*(*name == 'c' ? &job->count : &job->warm) = n;
+	} else if (!strcmp(name, "every")) {
+		if (!parse_count(value, 0, 100000000, &n))
+			return "a number of requests";
+		job->every = n;
 	} else if (!strcmp(name, "seed")) {
 		return parse_count(value, 0, U32_MAX, &job->seed) ? NULL : "a number";
 	} else {
@@ -359,6 +364,8 @@ char *job_print(const struct job *job, const struct profile *profile)
 		fputs(" cache=off", out);
 	else if (job->read_cache_off || job->write_cache_off)
 		fprintf(out, " %s-cache=off", job->read_cache_off ? "read" : "write");
+	if (job->every)
+		fprintf(out, " every=%u", job->every);
 	fprintf(out, " count=%u warm=%u seed=%llu%s", job->count, job->warm,
 		(unsigned long long)job->seed, job->drain ? " drain" : "");
 	fclose(out);

@@ -13,7 +13,7 @@ static int complain(const char *name, const char *why)
 	return -1;
 }
 
-/* NAME.profile in profiles/ beside this program's build directory, or where it is installed */
+/* Open profiles/NAME.profile, of the source tree or of the installation. */
 static FILE *open_named(const char *name)
 {
 	static const char *const places[] = { "profiles", "share/dm-david/profiles" };
@@ -91,7 +91,24 @@ char *print_profile(const struct profile *profile)
 	return text;
 }
 
-/* @text without the item that @option replaces, and with @option. */
+/* Each host has other presets of these. davidlib/drive/profileword.py has the same. */
+static bool of_the_host(const char *item)
+{
+	static const char *const names[] = {
+		"nr_requests=", "max_sectors=", "max_segments=", "scheduler="
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(item, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Return a copy of @text in which @option replaces the item of the same name. With another host
+ * come its presets.
+ */
 static char *replace(char *text, const char *option)
 {
 	size_t name_len = strcspn(option, "= ");
@@ -102,9 +119,12 @@ static char *replace(char *text, const char *option)
 	if (!out)
 		return NULL;
 	fputs(option, out);
-	while ((item = strsep(&rest, ";")))
+	while ((item = strsep(&rest, ";"))) {
+		if (!strncmp(option, "host=", 5) && of_the_host(item))
+			continue;
 		if (strncmp(item, option, name_len) || item[name_len] != '=')
 			fprintf(out, ";%s", item);
+	}
 	fclose(out);
 	return result;
 }

@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "compare.h"
 #include "layout.h"
+#include "live.h"
 #include "load.h"
 #include "recorded.h"
 #include "physics.h"
@@ -19,6 +20,7 @@ static const char usage[] =
 "       david-sim bench --profile P --job JOB ...; david-sim bench --help tells more\n"
 "       david-sim physics --profile P ...; david-sim physics --help tells more\n"
 "       david-sim layout --array WORDS ...; david-sim layout --help tells more\n"
+"       david-sim live --profile P ...; david-sim live --help tells more\n"
 "       david-sim profile list|show|import|check|options ...; david-sim profile --help tells more\n"
 "\n"
 "replay    Serve the trace's requests one at a time by the modelled drive, each as long after\n"
@@ -263,7 +265,7 @@ static int validate(const struct arguments *args, const struct profile *profile,
 	return 0;
 }
 
-/* What the kernel recorded, on a disk of the size that it had there. */
+/* Replay what a kernel recorded, on a disk of the recorded size. */
 static int replay_kernel(const struct arguments *args, struct profile *profile)
 {
 	int r = args->size ? profile_scale(profile, args->size) : 0;
@@ -321,6 +323,8 @@ int main(int argc, char **argv)
 		return bench_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "layout"))
 		return layout_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "live"))
+		return live_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "physics"))
 		return physics_main(argc - 1, argv + 1);
 	if (argc < 2 || (strcmp(argv[1], "replay") && strcmp(argv[1], "validate")))

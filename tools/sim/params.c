@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parameters keep their meaning, so this is a translation of names and
- * units. The exception is the capacity: for some drives the zone tables sum to
- * more than the drive declares. The drive's own word counts, and the zones at
- * the end are cut; that moves no block before.
+ * The parameters keep their meaning. So the import translates names and units.
+ * The exception is the capacity: the zone tables of some drives have more blocks
+ * than the drive declares. The declared number counts, and the last zones are
+ * cut. That moves no block in front of the cut.
  *
  * DiskSim 4.0's reference manual (CMU-PDL-08-101) and its module specifications
- * say which numbers a switch may have. All of them are in the tables below: each
- * has the words of a profile that mean the same, or the reason why none do.
+ * say which numbers a switch may have. All of them are in the tables below. For
+ * each number there are the words of a profile that mean the same, or the reason
+ * why the import refuses it.
  */
 #define _GNU_SOURCE	/* memmem */
 #include "params.h"
 
 enum translation { AS_IT_IS, IN_MS, BY_NUMBER, IGNORED };
 
-/* What else must be true of the drive for a number to have the meaning of its word. */
+/* What else must be true of the drive for a number to mean the same as its word. */
 enum condition { ALWAYS, NO_SLIPS, EVEN_ZONES };
 
 /* One number that a switch may have. */
@@ -49,9 +50,10 @@ static const struct number yes_no[] = { TAKEN(0, "no"), TAKEN(1, "yes") };
 static const struct number yes_no_yes[] = { TAKEN(0, "no"), TAKEN(1, "yes"), TAKEN(2, "yes") };
 
 /*
- * What these speak of makes no difference to an imported drive. It has one command
- * at a time: none beside it has hits, is prebuffered or is sought for. It has the
- * bus for itself. A read of what read-ahead is just reading always waits for it.
+ * These switches have no effect on an imported drive. It serves one command at a
+ * time, so no other command can hit the cache, be prebuffered or seek meanwhile.
+ * It does not share the bus. A read of blocks that read-ahead is fetching always
+ * waits for them.
  */
 static const struct number no_effect[] = { TAKEN(0, "no"), TAKEN(1, "yes") };
 static const struct number preseeking[] = { TAKEN(0, "no"), TAKEN(1, "yes"), TAKEN(2, "yes") };
@@ -78,7 +80,7 @@ static const struct number sparing[] = {
 	TAKEN(7, "disk-end"),
 	TAKEN(8, "range"),
 	TAKEN(9, "zone-end"),
-	/* As 9, but slips take no spares: blocks lie alike, and the zone table has their number. */
+	/* As 9, but slips take no spares. The layout is the same: the zone table counts slips. */
 	TAKEN(10, "zone-end"),
 };
 
@@ -200,7 +202,7 @@ static int fail(struct import *import, const char *format, ...)
 	return -EINVAL;
 }
 
-/* Some have more decimals than nanoseconds. */
+/* Rounds to nanoseconds: some values have more decimals. */
 static int put_ms(struct import *import, const char *value)
 {
 	char *end;

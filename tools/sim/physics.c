@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * david-sim physics: random jobs held against what no disk breaks (rules.h). A job that breaks
- * a rule is made as simple as it can be while it still does.
+ * david-sim physics: random jobs are checked against rules that hold for any disk (rules.h). A
+ * job that breaks a rule is simplified as long as it still breaks the rule.
  */
 #include <getopt.h>
 
@@ -51,7 +51,7 @@ struct physics {
 	double worst[MAX_RULES];	/* excess over the tolerance's 0, a share */
 };
 
-/* What a rule came to for a job. */
+/* The result of a rule for a job. */
 struct trial {
 	struct job slow, fast;
 	double slow_s, fast_s;
@@ -79,7 +79,7 @@ static bool one_in(struct physics *ph, u32 n)
 	return !below(ph, n);
 }
 
-/* 1, 2, 4, ... 2^most, now and then something between. */
+/* A power of two up to 2^most, now and then a number in between. */
 static u32 spread(struct physics *ph, u32 most)
 {
 	u32 n = 1u << below(ph, most + 1);
@@ -106,7 +106,7 @@ static u32 least_count(const struct job_part *part)
 	return part->order == JOB_RANDOM ? RANDOM_LEAST : 100;
 }
 
-/* Never async: the host's plug waits on purpose, and that is not the drive's physics. */
+/* Jobs are never async: the host's plug delays requests, and the rules are about the drive. */
 static void random_job(struct physics *ph, struct job *job)
 {
 	struct job_part *part = &job->parts[0];
@@ -120,7 +120,7 @@ static void random_job(struct physics *ph, struct job *job)
 		part->order = JOB_BACKWARD;
 	part->sectors = one_in(ph, 8) ? spread(ph, 15) : 8 * spread(ph, 12);
 	part->writes = one_in(ph, 2) ? 100 : 0;
-	/* Of a stream that is read and written by turns nobody knows what it should come to. */
+	/* No rule knows what a stream of mixed reads and writes should take. */
 	if (part->order == JOB_RANDOM && one_in(ph, 6))
 		part->writes = below(ph, 101);
 	part->depth = spread(ph, 5);
@@ -139,7 +139,7 @@ static void random_job(struct physics *ph, struct job *job)
 	if (one_in(ph, 8))
 		cut_caches(job, true);
 	random_place(ph, part);
-	/* Long enough for the beginning and the end not to matter, short enough for thousands. */
+	/* Long enough to make start and end negligible, short enough to run thousands. */
 	job->count = min(max((64u << 11) / part->sectors, least_count(part)), 1500u);
 	if (part->streams > 1)
 		job->count = max(job->count,
@@ -157,7 +157,7 @@ static bool seconds(const struct physics *ph, const struct job *job, double *s)
 	return true;
 }
 
-/* Time that media and interface take for the bytes alone. */
+/* The time that media and interface need for the bytes alone. */
 static double least_seconds(const struct physics *ph, const struct job *job)
 {
 	struct job_limits limits;
@@ -170,11 +170,11 @@ static double least_seconds(const struct physics *ph, const struct job *job)
 	return (double)(job->count - flushes) * job->parts[0].sectors * 512 / rate;
 }
 
-/* False: the rule does not speak of such a job. @job is fitted already. */
+/* Returns false if the rule does not apply. @job has been fitted to the rule. */
 static bool try_rule(const struct physics *ph, const struct rule *rule, const struct job *job,
 		     struct trial *trial)
 {
-	/* Each stream begins at its own place, and ends with what was read ahead for it. */
+	/* Each stream adds a first seek, and read-ahead at its end that nobody asks for. */
 	double slack = ph->slack / 1e9 * (1 + job->parts[0].streams) / 2;
 	double bound = rule->tolerance / 1000.0;
 
@@ -202,7 +202,7 @@ static bool try_rule(const struct physics *ph, const struct rule *rule, const st
 	return true;
 }
 
-/* One step to a simpler job each; false: it is as simple already. */
+/* Each makes the job simpler in one way. Returns false if it is that simple already. */
 
 static bool simpler(struct job *job, const struct profile *profile, u32 step)
 {
@@ -326,7 +326,7 @@ static void report(const struct physics *ph, const struct rule *rule, const stru
 	free(fast);
 }
 
-/* True: stop. */
+/* Returns true to stop. */
 static bool one_job(struct physics *ph, u32 number)
 {
 	const struct rule *rule;
@@ -334,7 +334,7 @@ static bool one_job(struct physics *ph, u32 number)
 	struct job job;
 	u32 k, tries;
 
-	/* A job's numbers follow from its own number alone. */
+	/* A job depends on the seed and its own number alone, so it can be repeated. */
 	ph->rnd = ph->seed * 0x9e3779b97f4a7c15 + number * 0xd1342543de82ef95;
 	for (tries = 0; tries < 100; tries++) {
 		k = below(ph, nr_rules);

@@ -97,8 +97,13 @@ static int list(const struct arguments *args)
 			status = 1;
 			continue;
 		}
-		printf("%-32s %10.1f %9.0f %6u\n", profile.name, profile.sectors * 512 / 1e9,
-		       profile.rpm / 1e3, profile.heads);
+		if (profile.kind == DRIVE_DISK)
+			printf("%-32s %10.1f %9.0f %6u\n", profile.name,
+			       profile.sectors * 512 / 1e9, profile.rpm / 1e3, profile.heads);
+		else
+			printf("%-32s %10.1f %9s %6s\n", profile.name,
+			       profile.sectors * 512 / 1e9,
+			       profile.kind == DRIVE_SSD ? "ssd" : "memory", "-");
 		profile_free(&profile);
 	}
 	return status;
@@ -228,11 +233,30 @@ static void print_columns(const struct profile_option *option)
 	printf("; up to %lld of them", (long long)option->most);
 }
 
+/* The kinds of drives that have it, if that is not a disk alone. */
+static const char *kinds_of(const struct profile_option *option)
+{
+	switch (option->kinds) {
+	case 0:
+		return "";
+	case BIT(DRIVE_SSD):
+		return " (ssd)";
+	case BIT(DRIVE_MEMORY):
+		return " (memory)";
+	case BIT(DRIVE_SSD) | BIT(DRIVE_MEMORY):
+		return " (ssd, memory)";
+	case BIT(DRIVE_SSD) | BIT(DRIVE_DISK):
+		return " (disk, ssd)";
+	default:
+		return " (all)";
+	}
+}
+
 static void print_option(const struct profile_option *option)
 {
 	const struct option_unit *unit;
 
-	printf("%s\n    %s%s\n    ", option->name, option->help,
+	printf("%s\n    %s%s%s\n    ", option->name, option->help, kinds_of(option),
 	       option->required ? " (required)" : "");
 	switch (option->kind) {
 	case OPTION_NAME:
@@ -268,7 +292,8 @@ static int options(const struct arguments *args)
 	unsigned int i;
 
 	printf("A profile is lines \"name = value unit\", or in one word \"name=value;...\".\n");
-	printf("\"#\" begins a comment. What stands in [] is taken when nothing is given.\n\n");
+	printf("\"#\" begins a comment. What stands in [] is taken when nothing is given.\n");
+	printf("A parameter is a disk's, or that of the kinds of drives in ().\n\n");
 	for (i = 0; i < profile_nr_options; i++)
 		print_option(&profile_options[i]);
 	return 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model sees a recorded request when the kernel's model saw it: back-pressure
- * has had its effect on the arrival times already, and plays no part here.
+ * The model gets each recorded request at the time when the kernel's model got it.
+ * Those times include back-pressure already, so there is none here.
  */
 #define _GNU_SOURCE		/* getline */
+#include "../../dm-david/lib/portable-alloc.h"
 #include "recorded.h"
 
 #include <stdio.h>
@@ -17,11 +18,24 @@ struct recorded {
 				 */
 	u8 refused_op;
 	bool queued;
+	u64 plug;		/* number of its task's plug; 0: none */
+};
+
+/* A task unplugged before request @id came. */
+struct unplug {
+	u64 id;
+	u64 now;
+	u64 plug;
+	bool sleeps;
 };
 
 struct recording {
 	struct recorded *requests;	/* by id */
 	size_t nr, room;
+	struct unplug *unplugs;	/* in their order */
+	size_t nr_unplugs, room_unplugs, next_unplug;
+	struct disk_plug *plugs;	/* by number */
+	u64 nr_plugs;
 	char device[24];
 	const char *file;
 	size_t line;
@@ -52,7 +66,7 @@ static struct recorded *slot(struct recording *rec, u64 id)
 	return &rec->requests[id];
 }
 
-/* The number behind " @name=" in @line. */
+/* Parse the number that follows " @name=" in @line. */
 static int value(const struct recording *rec, const char *line, const char *name, u64 most,
 		 u64 *result)
 {
@@ -88,15 +102,17 @@ static int check_device(struct recording *rec, const char *line, bool chosen)
 
 static int take_queued(struct recording *rec, const char *line)
 {
-	u64 id, arrival, op, sector, sectors, flags;
+	u64 id, arrival, op, sector, sectors, flags, cpu = 0, plug = 0;
 	struct recorded *r;
 
 	if (value(rec, line, "id", rec->line, &id) ||
 	    value(rec, line, "arrival", U64_MAX / 2, &arrival) ||
-	    value(rec, line, "op", DISK_OP_NR - 1, &op) ||
+	    value(rec, line, "op", DISK_TRIM, &op) ||
 	    value(rec, line, "sector", U64_MAX / 2, &sector) ||
 	    value(rec, line, "sectors", U32_MAX, &sectors) ||
-	    value(rec, line, "flags", 255, &flags))
+	    value(rec, line, "flags", 255, &flags) ||
+	    (strstr(line, " plug=") && (value(rec, line, "cpu", UINT16_MAX, &cpu) ||
+					value(rec, line, "plug", rec->line, &plug))))
 		return -1;
 	r = slot(rec, id);
 	if (!r)
@@ -109,6 +125,32 @@ static int take_queued(struct recording *rec, const char *line)
 	r->request.sectors = sectors;
 	r->request.op = op;
 	r->request.flags = flags;
+	r->request.cpu = cpu;
+	r->plug = plug;
+	rec->nr_plugs = max(rec->nr_plugs, plug + 1);
+	return 0;
+}
+
+static int take_unplugged(struct recording *rec, const char *line)
+{
+	struct unplug unplug, *more;
+	u64 sleeps;
+
+	if (value(rec, line, "id", rec->line, &unplug.id) ||
+	    value(rec, line, "now", U64_MAX / 2, &unplug.now) ||
+	    value(rec, line, "plug", rec->line, &unplug.plug) ||
+	    value(rec, line, "sleeps", 1, &sleeps))
+		return -1;
+	unplug.sleeps = sleeps;
+	rec->nr_plugs = max(rec->nr_plugs, unplug.plug + 1);
+	if (rec->nr_unplugs == rec->room_unplugs) {
+		rec->room_unplugs = rec->room_unplugs * 2 + 64;
+		more = realloc(rec->unplugs, rec->room_unplugs * sizeof(*more));
+		if (!more)
+			return complain(rec, "not enough memory");
+		rec->unplugs = more;
+	}
+	rec->unplugs[rec->nr_unplugs++] = unplug;
 	return 0;
 }
 
@@ -151,17 +193,20 @@ static int take_line(struct recording *rec, const char *line, bool chosen)
 	const char *queued = strstr(line, "david_queue:");
 	const char *completed = strstr(line, "david_complete:");
 	const char *refused = strstr(line, "david_wait:");
+	const char *unplugged = strstr(line, "david_unplug:");
 	int mine;
 
 	if (strstr(line, "LOST") && strstr(line, "EVENTS"))
 		return complain(rec, "events were lost; record with a larger buffer");
-	if (!queued && !completed && !refused)
+	if (!queued && !completed && !refused && !unplugged)
 		return 0;
 	mine = check_device(rec, line, chosen);
 	if (mine <= 0)
 		return mine;
 	if (refused)
 		return take_refused(rec, refused);
+	if (unplugged)
+		return take_unplugged(rec, unplugged);
 	return queued ? take_queued(rec, queued) : take_completed(rec, completed);
 }
 
@@ -228,8 +273,8 @@ static int load(struct recording *rec, bool chosen)
 }
 
 /*
- * A refusal unplugs the queue. Without those who came before, the first to come
- * to a full queue may be let in, by the privilege of whoever fills it; no second is.
+ * A refusal unplugs the queue. Here nobody waits yet, so the model may admit the first request to
+ * a full queue: whoever fills the queue may go on with a batch. It does not admit a second one.
  */
 static void refuse(struct disk *disk, const struct recorded *r)
 {
@@ -239,22 +284,44 @@ static void refuse(struct disk *disk, const struct recorded *r)
 		disk_enter(disk, &second, r->refused_op, r->refused);
 }
 
+/* Tasks that unplugged before request @id came. */
+static void unplug(struct recording *rec, struct disk *disk, u64 id)
+{
+	const struct unplug *u = &rec->unplugs[rec->next_unplug];
+
+	for (; rec->next_unplug < rec->nr_unplugs && u->id <= id; rec->next_unplug++, u++)
+		disk_unplug(disk, &rec->plugs[u->plug], u->sleeps, u->now);
+}
+
+static void send(struct recording *rec, struct disk *disk, struct recorded *r)
+{
+	r->request.plug = r->plug ? &rec->plugs[r->plug] : NULL;
+	if (r->request.op == DISK_TRIM)
+		disk_trim(disk, r->request.sector, r->request.sectors, r->arrival);
+	else
+		disk_submit(disk, &r->request, r->arrival);
+}
+
 static int run(struct recording *rec, const struct profile *profile)
 {
 	struct disk *disk = disk_create(profile, GFP_KERNEL);
 	u64 next;
 	size_t id;
 
-	if (!disk) {
+	rec->plugs = calloc(rec->nr_plugs + 1, sizeof(*rec->plugs));
+	if (!disk || !rec->plugs) {
 		fprintf(stderr, "david-sim: not enough memory for the disk\n");
+		disk_destroy(disk);
 		return -1;
 	}
 	for (id = 0; id < rec->nr; id++) {
+		unplug(rec, disk, id);
 		if (rec->requests[id].refused)
 			refuse(disk, &rec->requests[id]);
 		disk_advance(disk, rec->requests[id].arrival);
-		disk_submit(disk, &rec->requests[id].request, rec->requests[id].arrival);
+		send(rec, disk, &rec->requests[id]);
 	}
+	unplug(rec, disk, U64_MAX);
 	if (rec->refused_at_end)
 		refuse(disk, &rec->requests[rec->nr]);
 	while ((next = disk_next_event(disk)) != U64_MAX)
@@ -277,6 +344,8 @@ static int write_out(const struct recording *rec, const char *name)
 	for (id = 0; id < rec->nr; id++) {
 		const struct disk_request *r = &rec->requests[id].request;
 
+		if (r->op == DISK_TRIM)
+			continue;
 		fprintf(file, "%zu,%llu,%llu,%llu\n", id, (unsigned long long)r->arrival,
 			(unsigned long long)r->dispatch, (unsigned long long)r->completion);
 	}
@@ -287,7 +356,7 @@ static int write_out(const struct recording *rec, const char *name)
 	return bad ? -1 : 0;
 }
 
-/* The number of completions that differ; the first is told. */
+/* The number of completions that differ. Prints the first of them. */
 static size_t compare(const struct recording *rec, size_t *compared, u64 *last)
 {
 	size_t id, differ = 0;
@@ -342,5 +411,7 @@ int replay_recorded(const struct profile *profile, const char *name, const char 
 	status = differ ? 1 : 0;
 out:
 	free(rec.requests);
+	free(rec.unplugs);
+	free(rec.plugs);
 	return status;
 }

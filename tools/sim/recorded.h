@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Streams of requests as the kernel's trace points david_queue and david_complete told them. */
+/*
+ * Streams of requests as the kernel's trace points david_queue, david_complete and david_wait told
+ * them, in the text form of a trace.
+ */
 #ifndef DAVID_SIM_RECORDED_H
 #define DAVID_SIM_RECORDED_H
 

@@ -25,7 +25,7 @@ static bool writes_back(const struct job *job, const struct profile *profile)
 	return !job->write_cache_off && profile->write_cache == WRITE_CACHE_BACK;
 }
 
-/* Are requests of this kind not bound to follow one another within a revolution? */
+/* Does the cache make it irrelevant that each request comes in time for the head? */
 static bool cached(const struct job *job, const struct profile *profile)
 {
 	const struct job_part *part = &job->parts[0];
@@ -42,8 +42,8 @@ static u64 bytes(const struct job *job)
 }
 
 /*
- * The head reads on through a small gap. Where gaps are longer than a switch takes, and between
- * runs that are written, the drive has a choice, and each has its own way.
+ * The head passes over a small gap. In a longer gap, or between runs that are written, drives
+ * choose in different ways. So rules about gaps get jobs with small gaps only.
  */
 static void small_gap(struct job_part *part, const struct profile *profile)
 {
@@ -58,7 +58,7 @@ bool rule_sound(const struct job *job, const struct profile *profile)
 
 	if (part->start + part->span > profile->sectors || each < 2 * asked + 16)
 		return false;
-	/* Random requests that overlap wait for each other: seldom, if the span is large. */
+	/* Random requests that overlap wait for each other. In a large span that is rare. */
 	if (part->order == JOB_RANDOM)
 		return part->span >= 64ULL * part->depth * part->sectors;
 	return ((u64)job->count / part->streams + 2 + part->depth) * (part->sectors + part->gap) <=
@@ -68,11 +68,11 @@ bool rule_sound(const struct job *job, const struct profile *profile)
 /* More depth */
 
 /*
- * What waited for ncq_age_limit goes in order of arrival, so that nothing starves. A window that
- * takes longer than that has no choice left: a P300 that makes 82 requests a second of 32 at a
- * time makes 67 where 600 ms are the limit, less than of 8 at a time. So many requests may wait
- * for half of the limit, if each takes the longest way and revolution, and one more for what is
- * no whole block.
+ * How many requests the drive may choose among. Requests that waited for ncq_age_limit are served
+ * in order of arrival, so that none starves. If a window takes longer than that limit, nothing is
+ * left to choose: with 32 requests at a time a P300 serves 82 a second, but 67 with a limit of
+ * 600 ms, less than with 8 at a time. So this is the number of requests that take half of the
+ * limit, if each takes the longest seek and a revolution, and another one for parts of blocks.
  */
 static u32 young(const struct job_part *part, const struct profile *profile)
 {
@@ -87,16 +87,16 @@ static bool fit_depth(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
-	/* Backwards, how those that wait are grouped decides, and that is the host's matter. */
+	/* Backwards, the result depends on how the host merges the waiting requests. */
 	if (part->order == JOB_BACKWARD)
 		return false;
 	part->depth = min(part->depth, 32u);
 	if (part->order == JOB_RANDOM)
 		part->depth = min(part->depth, young(part, profile));
 	part->pace = 0;
-	part->flush = 0;	/* with more depth, flushes find other requests under way */
+	part->flush = 0;	/* with more depth, a flush waits for other requests */
 	small_gap(part, profile);
-	/* A stream each, so that depth does not change who reads what. */
+	/* One stream a request, so that depth does not change which stream reads what. */
 	if (part->order != JOB_RANDOM)
 		part->streams = 1;
 	return part->order == JOB_RANDOM || cached(job, profile);
@@ -126,7 +126,7 @@ static void fast_gap(struct job *job, const struct profile *profile)
 	job->parts[0].gap = 0;
 }
 
-/* Reading all of it, and giving away what was not asked for, would do. */
+/* The drive could read through the gaps, and drop what nobody asked for. */
 static bool fit_through(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
@@ -135,9 +135,9 @@ static bool fit_through(struct job *job, const struct profile *profile)
 	part->streams = 1;
 	part->writes = 0;
 	part->flush = 0;
-	/* What waits in the host's queue is merged, but not across gaps. */
+	/* The host merges waiting requests, but not across gaps. So none may wait there. */
 	part->depth = min(part->depth, profile->ncq_depth);
-	/* Many larger ones are more than the host's queue takes, and overtake one another. */
+	/* Larger requests do not all fit into the host's queue, and overtake one another. */
 	part->sectors = min(part->sectors, 1u * MIB);
 	if (!part->gap)
 		part->gap = part->sectors;
@@ -154,9 +154,9 @@ static void slow_through(struct job *job, const struct profile *profile)
 /* Larger requests */
 
 /*
- * As many requests as the window has room for, in pieces that the host makes of twice their
- * size. Of more the drive would know parts only: without a cache it loses a revolution where the
- * rest comes.
+ * How many requests of twice the size fit into the drive's window, in the pieces that the host
+ * makes of them. Of more requests the drive would know parts only. Without a cache it loses a
+ * revolution when the rest arrives.
  */
 static u32 known_to_drive(const struct job_part *part, const struct profile *profile)
 {
@@ -169,10 +169,10 @@ static bool fit_size(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
-	/* Backwards, each waits for nearly a revolution; how nearly, its size decides. */
+	/* Backwards, each request waits for a revolution less a part that depends on its size. */
 	if (part->order == JOB_BACKWARD)
 		return false;
-	/* What a stream's turn leaves of what was read ahead is luck. So is what a write finds. */
+	/* What other streams, or writes, leave of what was read ahead is chance. */
 	part->streams = 1;
 	if (part->writes < 100)
 		part->fua = false;
@@ -196,10 +196,10 @@ static void fast_size(struct job *job, const struct profile *profile)
 /* A shorter stroke */
 
 /*
- * A write's first and last block, where it has only parts of them, are read before. Is the last
- * one within a head switch of the first on the next track, that takes a revolution more. How long
- * a track is in this zone decides: 2 MiB on a HC310 take 27 ms where tracks have 4115 sectors,
- * 20 ms where they have 3994.
+ * If a write covers parts of its first and last block, the drive reads them first. If the last one
+ * is less than a head switch before the first one's place, on the next track, that costs another
+ * revolution. It depends on the track's length: 2 MiB on a HC310 take 27 ms in a zone with tracks
+ * of 4115 sectors, 20 ms in one with tracks of 3994.
  */
 static void whole_blocks(struct job_part *part, const struct profile *profile)
 {
@@ -220,7 +220,7 @@ static bool fit_stroke(struct job *job, const struct profile *profile)
 	part->streams = 1;
 	part->gap = 0;
 	job->count = max(job->count, RANDOM_LEAST);
-	/* The halves are to be as fast as one another, but for the way between them. */
+	/* Both halves must be equally fast, apart from the seek between them. */
 	whole_blocks(part, profile);
 	return part->span / 2 >= 64ULL * part->depth * part->sectors;
 }
@@ -244,7 +244,7 @@ static bool fit_pause(struct job *job, const struct profile *profile)
 	if (part->depth > 1)
 		part->flush = 0;
 	small_gap(part, profile);
-	/* Without a cache, what comes a little too late for the head waits for a revolution. */
+	/* Without a cache, a request that misses the head by a little waits for a revolution. */
 	return part->order == JOB_RANDOM || cached(job, profile);
 }
 
@@ -278,7 +278,7 @@ static void fast_even(struct job *job, const struct profile *profile)
 	job->parts[0].writes = 100;
 }
 
-/* Fewer flushes. Of runs that do not go on the drive chooses itself when it writes which. */
+/* Fewer flushes. If runs do not continue, the drive chooses when to write each: no rule. */
 
 static bool fit_flush(struct job *job, const struct profile *profile)
 {
@@ -295,7 +295,7 @@ static bool fit_flush(struct job *job, const struct profile *profile)
 	return job->count;
 }
 
-/* The requests that are not flushes stay as many. */
+/* The number of requests other than flushes stays the same. */
 static void fast_flush(struct job *job, const struct profile *profile)
 {
 	job->count -= job->count / (job->parts[0].flush + 1);
@@ -308,14 +308,14 @@ static bool fit_caches(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
-	/* What is written late may cost a seek back to a stream that has gone on, */
+	/* Data written late may cost a seek back, as its stream has moved on, */
 	part->streams = 1;
-	part->flush = 0;	/* or one that a write without a cache does beside the bus. */
+	part->flush = 0;	/* or a seek that, without a cache, happens during the transfer. */
 	part->writes = part->writes < 50 ? 0 : 100;
-	/* A pause may put a request right where the head is, read-ahead put it elsewhere. */
+	/* After a pause the head may be right in front of a request; read-ahead moves it away. */
 	part->pace = 0;
 	small_gap(part, profile);
-	/* The queue may hold more than the write cache can choose from. */
+	/* The queue may hold more requests than the write cache has to choose from. */
 	if (part->writes) {
 		part->depth = 1;
 		part->sectors = min(part->sectors, profile->max_sectors / 2);
@@ -339,7 +339,7 @@ static bool fit_streams(struct job *job, const struct profile *profile)
 
 	part->order = JOB_SEQUENTIAL;
 	part->gap = 0;
-	/* Reads among writes find less read ahead, the fewer streams there are. */
+	/* With fewer streams, reads among writes find less that was read ahead. */
 	part->writes = part->writes < 50 ? 0 : 100;
 	if (part->streams == 1)
 		part->streams = 2;
@@ -357,7 +357,7 @@ static bool fit_limits(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
-	/* What is read twice may come from the cache, what is written twice be written once. */
+	/* A block read twice may come from the cache, one written twice be written once. */
 	return part->order != JOB_RANDOM || part->span >= 1000 * bytes(job);
 }
 

@@ -25,6 +25,12 @@ static inline bool target_enter(struct target *target, struct disk_submitter *wh
 	return target->array || disk_enter(target->disk, who, op, now);
 }
 
+static inline bool target_merges(struct target *target, const struct disk_request *request,
+				 u64 now)
+{
+	return target->disk && disk_merges(target->disk, request, now);
+}
+
 static inline u32 target_wakeups(const struct target *target, enum disk_op op)
 {
 	return target->array ? 0 : disk_wakeups(target->disk, op);
@@ -48,9 +54,16 @@ static inline struct disk_request *target_advance(struct target *target, u64 now
 	return target->array ? array_advance(target->array, now) : disk_advance(target->disk, now);
 }
 
-static inline bool target_failed(const struct target *target)
+/* Why it cannot go on; NULL: it can. */
+static inline const char *target_failed(const struct target *target)
 {
-	return target->array && array_failed(target->array);
+	struct solid_figures figures;
+
+	if (target->array)
+		return array_failed(target->array) ? "out of memory" : NULL;
+	if (disk_solid_figures(target->disk, &figures) && figures.stuck)
+		return "the modelled drive cannot go on: collection finds no room";
+	return NULL;
 }
 
 /* Of each member. */

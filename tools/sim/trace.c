@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "../../dm-david/lib/portable-alloc.h"
 #include "trace.h"
 
 enum column { OP, LBN, BLOCKS, DELAY, MEASURED, COLUMNS };
@@ -74,7 +75,7 @@ static bool parse_number(const char *text, u64 *value)
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-/* Microseconds with any number of decimals, to the nanosecond. */
+/* Parse microseconds with decimals into nanoseconds. */
 static bool parse_time(const char *text, u64 *ns)
 {
 	u64 us = 0, unit = 100;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Traces of requests, one at a time: each comes some time after the end of the one before. */
+/*
+ * Traces of requests, one at a time: a table with the columns op, lbn, blocks, delay_us and
+ * measured_us. Each request comes some time after the end of the one before.
+ */
 #ifndef DAVID_SIM_TRACE_H
 #define DAVID_SIM_TRACE_H
 
