@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which blocks of a file system are metadata, and why. Of ext, here: with the
- * whole disk at hand, everything can be looked up. The layout's and the inodes'
- * parsers are those that the kernel target uses. Others: selfid-image.c.
+ * Which blocks of a file system are metadata, and why. This file does ext;
+ * selfid-image.c does btrfs and xfs. All of the disk is at hand, so everything
+ * can be looked up. The parsers of the layout and of inodes are the kernel
+ * target's.
  *
- * Every block has one kind in a map of a byte each. A block that two things
- * claim keeps the kind that is metadata. A node of a map is read once only,
- * whatever points to it, so no damage makes this run on.
+ * A map has the kind of each block, a byte each. If two things claim a block,
+ * the one that is metadata wins. A node of an inode's map is read only once,
+ * whatever points to it, so damage cannot make this run forever.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -66,7 +67,7 @@ static void add_run(void *ctx, const struct ext_run *run)
 			w->errors++;
 			return;
 		}
-		/* The resize inode's are group descriptors, too. */
+		/* Blocks of the resize inode are group descriptors, too. */
 		claim(w, run->start, 1, kind);
 		if (w->nodes == w->room) {
 			w->room = w->room * 2 + 64;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A log of dm-log-writes, fed to the classifier as the kernel target would.
+ * Feeds a log of dm-log-writes to the classifier, as the kernel target would.
  *
- * The output file holds what the store would: kept blocks as they were
- * written, blocks of one repeated word too (the target keeps those in its
- * range table), and noise where a block was squashed. So a file system checker
- * and a comparison with the real disk tell whether anything was lost.
+ * The output file holds what a read of the fake disk would return, with noise for
+ * squashed blocks: kept blocks as they were written, and blocks of one repeated
+ * word, which the target has in its range table. So a file system checker, and a
+ * comparison with the real disk, show whether anything was lost.
  *
- * Writes that the log marks as metadata (REQ_META: ext4 and jbd2 set it) and
- * the classifier squashed are counted: there must be none. Of all others while
- * mounted the share that was squashed is what the classifier saves.
+ * Counts writes that the log marks as metadata (REQ_META: ext4 and jbd2 set it)
+ * and that the classifier squashed. There must be none. Of all other writes while
+ * mounted, the share that was squashed is what the classifier saves.
  *
- * A seed to tear by divides each request at random 4 KiB boundaries and hands the
- * parts over in random order, mixed with those of the requests next to it, but
- * not across a flush: as servers do that write through a page cache. Across flushes,
- * too, is a harder life than any stack of devices gives; only what lies where the
- * superblocks of btrfs do then waits for nothing, and nothing overtakes it.
+ * With a seed for tearing, each request is divided at random 4 KiB boundaries. Its
+ * parts come in random order, mixed with the parts of neighbouring requests, but
+ * not across a flush. Servers that write through a page cache do that. The option
+ * to mix across flushes, too, is harder than any stack of devices. Then only
+ * requests to the places of btrfs's superblocks stay in order.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -62,7 +62,7 @@ struct part {
 	u8 *data;
 };
 
-/* What the classifier may read of a request. */
+/* A request's content, as the classifier asks for it. */
 struct content {
 	const u8 *data;
 	u32 bytes;
@@ -194,7 +194,7 @@ static bool squash_later(struct replay *r)
 	return true;
 }
 
-/* What the kernel's worker would do. */
+/* Do what the kernel's worker would do. */
 static void work(struct replay *r)
 {
 	struct classifier *c = &r->classifier;
@@ -280,7 +280,7 @@ static u64 chance(struct replay *r)
 	return r->seed;
 }
 
-/* What waits to be torn and mixed. */
+/* Write the parts that wait to be mixed. */
 static void write_waiting(struct replay *r)
 {
 	static struct part parts[PARTS];
@@ -314,7 +314,7 @@ static void write_waiting(struct replay *r)
 	r->nr_waiting = 0;
 }
 
-/* Takes what part->data points to. */
+/* Takes over part->data, and frees it. */
 static void request(struct replay *r, const struct part *part, u64 flags)
 {
 	bool ordered = r->across ? part->sector < BTRFS_RESERVED_SECTORS :
@@ -364,7 +364,7 @@ static void mark(struct replay *r, const char *text, bool feed)
 		return;
 	r->mounted = state == VOLUME_MOUNTED;
 	classifier_again(&r->classifier);
-	/* The log has no reads. Whoever comes next reads the superblock. */
+	/* The log has no reads. The next user of the disk would read the superblock. */
 	if (feed && state != VOLUME_MOUNTED) {
 		classifier_looked(&r->classifier, 0, STORE_BLOCK);
 		classifier_looked(&r->classifier, BTRFS_SUPER_SECTOR, STORE_BLOCK);
@@ -536,7 +536,7 @@ int classify_replay(const struct replay_options *options)
 		request(&r, &part, flags);
 		if (i % options->lag == 0)
 			work(&r);
-		/* The kernel does it by the clock. */
+		/* The kernel does this by a timer. */
 		if (i % AGAIN == AGAIN - 1)
 			classifier_again(&r.classifier);
 	}

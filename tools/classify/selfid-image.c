@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which blocks of a btrfs or xfs are metadata. The classifiers that the target
- * uses are shown the whole image, as if it were just being written: so what
- * carries the file system's name is called metadata, also where it is none any
- * more, and so is everything of a file system that they do not decide about.
+ * Which blocks of a btrfs or xfs are metadata. This feeds the whole image to the
+ * target's classifiers, as if it were being written now. So a block that has the
+ * file system's identity counts as metadata, even if it is no longer in use.
+ * Everything that the classifiers do not decide counts as metadata, too.
  *
- * What of an xfs has no name is looked up: xfs-pieces.c. If that made no sense all is kept.
+ * Some metadata of xfs has no identity. xfs-pieces.c looks it up. If that fails, all is kept.
  */
 #include <inttypes.h>
 
@@ -42,7 +42,7 @@ static void picture_begin(struct picture *p, const char *type, u32 block_size, u
 typedef enum verdict (*judge_fn)(void *live, const struct selfid_request *r, u32 pos, u32 *len,
 				 enum selfid_reason *reason);
 
-/* Show @unit bytes after @unit bytes. */
+/* Feed the image to @judge, @unit bytes at a time. */
 static void show(struct picture *p, const u8 *base, u32 unit, judge_fn judge, void *live)
 {
 	u64 at, end = p->blocks * p->block_size;
@@ -80,7 +80,7 @@ bool picture_xfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
 	if (bytes < sizeof(x.super) ||
 	    xfs_live_init(&x, base, sizeof(x.super), bytes >> 9))
 		return false;
-	/* As long as its pieces are no question it counts as one without. */
+	/* Pieces of directory blocks are looked up elsewhere: parse it as one without. */
 	xfs_parse_super(base, sizeof(x.super), bytes >> 9, &geo);
 	*sectors = x.geo.sectors;
 	picture_begin(p, "xfs", x.geo.block_bytes, *sectors);
@@ -101,7 +101,7 @@ static enum verdict judge_btrfs(void *live, const struct selfid_request *r, u32 
 	return btrfs_live_write(live, r, pos, len, reason);
 }
 
-/* What the target's worker does. */
+/* Read the chunk tree, as the target's worker does. */
 static void read_chunks(struct btrfs_live *b, const u8 *base, u64 bytes)
 {
 	size_t wanted;
@@ -150,7 +150,7 @@ bool picture_btrfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
 	*sectors = b.geo.sectors;
 	picture_begin(p, "btrfs", b.geo.sector_bytes, *sectors);
 	read_chunks(&b, base, bytes);
-	/* Nobody is writing to it. */
+	/* Nobody writes to the image. */
 	b.committing = false;
 	show(p, base, b.geo.node_bytes, judge_btrfs, &b);
 	if (b.geo.space_cache && b.geo.sector_bytes == 4096)

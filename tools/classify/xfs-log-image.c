@@ -58,7 +58,7 @@ static const u8 *sector_at(const struct xfs_log_image *image, u64 place)
 	return image->log + place % image->sectors * SECTOR;
 }
 
-/* Each sector of it begins with the cycle's number: has none been overwritten, or not come? */
+/* Each sector begins with the cycle's number. Are all of this cycle: all written, none again? */
 static bool is_whole(const struct xfs_log_image *image, const struct record *r, u32 cycle)
 {
 	u32 i;
@@ -122,8 +122,8 @@ static void add_record(struct xfs_log_image *image, const struct record *r)
 }
 
 /*
- * Leave what recovery may read. From the newest tail on there are to be no gaps but where records
- * were under way; of what is in front of it, what is still there.
+ * Keep the records that recovery may read. Behind the newest tail, gaps are allowed only where
+ * records were in flight. In front of the tail, all records that are still there are kept.
  */
 static void cut(struct xfs_log_image *image)
 {
@@ -249,7 +249,7 @@ static void append(struct transaction *t, const u8 *p, u32 bytes)
 	t->end[t->regions - 1] = t->bytes;
 }
 
-/* A region of an item, or a part of one; an item's first says how many there are. */
+/* Add a region of an item, or a part of one. The item's first region has the number of regions. */
 static void add_region(struct xfs_log_image *image, struct transaction *t, u32 flags, const u8 *p,
 		       u32 bytes)
 {
@@ -298,7 +298,7 @@ static void take_operation(struct xfs_log_image *image, const u8 *operation, con
 		begin(image, id);
 		return;
 	}
-	/* None: it began in front of the tail. */
+	/* If there is none, the transaction began in front of the tail. */
 	t = find(image, id);
 	if (!t)
 		return;

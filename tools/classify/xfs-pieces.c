@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Metadata of an xfs image that has no name: see xfs-pieces.h. Structures are those of the kernel's
- * xfs_format.h and xfs_log_format.h. The log is as the processor has it; others
- * than little-endian are refused.
+ * Metadata of an xfs image that has no identity: see xfs-pieces.h. Structures are those of the
+ * kernel's xfs_format.h and xfs_log_format.h. The log has the byte order of the machine that wrote
+ * it. Only little-endian logs are read.
  */
 #include <sys/stat.h>
 
@@ -184,7 +184,7 @@ static void add_directory(struct walk *w, u64 number)
 	w->directory[w->directories++] = number;
 }
 
-/* Its format; the inode; its data fork, if that was changed; more. */
+/* Regions: the format, the inode, the data fork if it has changed, others. */
 static void take_inode(struct walk *w, const struct xfs_log_item *item)
 {
 	const struct xfs_log_region *format = &item->region[0], *core = &item->region[1];
@@ -205,7 +205,7 @@ static void take_inode(struct walk *w, const struct xfs_log_item *item)
 		claim_extents(w, item->region[2].p, item->region[2].bytes / EXTENT_BYTES);
 }
 
-/* Where a buffer is; 0 blocks: it is none that recovery would write. */
+/* Where a buffer is. *blocks is 0 if recovery would not write it. */
 static u64 place_of(struct walk *w, const struct xfs_log_item *item, u64 *blocks)
 {
 	const struct xfs_log_region *format = &item->region[0];
@@ -228,7 +228,7 @@ static u64 place_of(struct walk *w, const struct xfs_log_item *item, u64 *blocks
 	return at / unit;
 }
 
-/* Everything that says where something is. */
+/* Take all items that say where metadata is. */
 static void take_places(void *ctx, const struct xfs_log_item *item)
 {
 	const struct xfs_log_region *format = &item->region[0];
@@ -254,7 +254,7 @@ static void take_places(void *ctx, const struct xfs_log_item *item)
 	}
 }
 
-/* The block as the log has left it so far. */
+/* The block with all changes so far. */
 static u8 *change(struct walk *w, u64 block)
 {
 	struct changed **head = &w->changed[block % CHANGED_HASH], *c;
@@ -296,7 +296,7 @@ static bool apply(u8 *content, u32 chunks, const struct xfs_log_item *item)
 	return true;
 }
 
-/* Blocks of btrees, each as this change leaves it. */
+/* Apply the item's changes to blocks of btrees, and take the places in them. */
 static void take_leaves(void *ctx, const struct xfs_log_item *item)
 {
 	struct walk *w = ctx;
@@ -316,7 +316,7 @@ static void take_leaves(void *ctx, const struct xfs_log_item *item)
 	look_at_leaf(w, content);
 }
 
-/* What xfs_parse_super() has not looked at. */
+/* Read and check fields that xfs_parse_super() does not use. */
 static bool read_super(struct walk *w)
 {
 	const u8 *super = w->base;
@@ -345,11 +345,11 @@ u64 xfs_find_pieces(const struct xfs_geo *geo, const u8 *base, u8 *kind)
 		return 1;
 	image = xfs_log_open(log, geo->log_sectors, geo->log_uuid, &w.errors);
 	w.errors += xfs_log_each(image, take_places, &w);
-	/* Other directory blocks have names. */
+	/* Directory blocks of one block have an identity. */
 	if (geo->directory_blocks > 1) {
 		if (w.directories)
 			qsort(w.directory, w.directories, sizeof(*w.directory), compare);
-		/* What of the log makes no sense was counted. */
+		/* Parts of the log that make no sense have been counted. */
 		xfs_log_each(image, take_leaves, &w);
 		look_at_blocks(&w);
 	}
