@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Import of traces whose lines are reads and writes: fio's iolog, blkparse, MSR's csv, DXT, JSON calls.
+
+Each request becomes a pread64 or pwrite64. A file that is used without having been opened is opened
+first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from . import rawfile
+from .rawfile import RawTrace
+
+SECTOR = 512
+SECOND = 1_000_000_000
+MOST = (1 << 62) - 1
+SINCE_1601 = 11_644_473_600 * SECOND  # to 1970
+Calls = list[tuple[int, str, str, str]]
+
+_BLKPARSE = re.compile(
+    r"\s*(\d+),(\d+)\s+\d+\s+\d+\s+(\d+)\.(\d{9})\s+(\d+)\s+([A-Z])\s+([A-Z]+)\s+(?:(\d+) \+ (\d+)\s)?"
+)
+
+
+def _number(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= MOST:
+        raise ValueError(text)
+    return value
+
+
+def _fraction(text: str, unit: int) -> int:
+    """A decimal number, in nanoseconds."""
+    whole, _, part = text.partition(".")
+    return _number(whole) * unit + _number((part + "0" * 9)[:9]) * unit // SECOND
+
+
+class Requests:
+    """Calls of tasks on files that are known by name."""
+
+    def __init__(self, trace: RawTrace, calls: Calls) -> None:
+        self.trace = trace
+        self._nr = {name: nr for nr, name, _, _ in calls}
+        self._fds: dict[tuple[int, str], int] = {}
+        self._next = 3
+
+    def open(self, tid: int, name: str, time: int) -> int:
+        fd = self._fds.get((tid, name))
+        if fd is None:
+            fd = self._next
+            self._next += 1
+            self._fds[tid, name] = fd
+            self.call(
+                tid,
+                "open",
+                time,
+                time,
+                fd,
+                (0, 2, 0),
+                [(rawfile.PATH, name.encode(errors="surrogateescape"))],
+            )
+        return fd
+
+    def close(self, tid: int, name: str, time: int) -> None:
+        fd = self._fds.pop((tid, name), None)
+        if fd is not None:
+            self.call(tid, "close", time, time, 0, (fd,))
+
+    def call(
+        self,
+        tid: int,
+        name: str,
+        start: int,
+        end: int,
+        result: int,
+        args: tuple[int, ...],
+        blobs: list[rawfile.Blob] | tuple[()] = (),
+    ) -> None:
+        self.trace.call(tid, self._nr[name], start, end, result, args, 0, blobs)
+
+    def transfer(
+        self, tid: int, file: str, write: bool, offset: int, size: int, start: int, end: int
+    ) -> None:
+        if offset + size > MOST:
+            raise ValueError(offset)
+        fd = self.open(tid, file, start)
+        self.call(tid, "pwrite64" if write else "pread64", start, end, size, (fd, 0, size, offset))
+
+    def sync(self, tid: int, file: str, time: int, data: bool = False) -> None:
+        fd = self.open(tid, file, time)
+        self.call(tid, "fdatasync" if data else "fsync", time, time, 0, (fd,))
+
+    def each(self, lines: Iterable[str], take: object) -> Iterator[None]:
+        """Take every line; one that makes no sense is counted."""
+        for line in lines:
+            try:
+                take(line.strip())  # type: ignore[operator]
+            except (ValueError, IndexError, KeyError, TypeError):
+                self.trace.unparsed += 1
+            yield
+
+
+class Iolog:
+    """fio's iolog: version 1 (rw, offset, length), 2 (with waits in us), 3 (with times in us)."""
+
+    def __init__(self, requests: Requests) -> None:
+        self.to = requests
+        self.version = 1
+        self.now = 1000
+
+    def take(self, line: str) -> None:
+        if not line:
+            return
+        if found := re.fullmatch(r"fio version ([23]) iolog", line):
+            self.version = int(found[1])
+        elif self.version == 1:
+            write, offset, size = (_number(word) for word in re.split(r"[,\s]+", line))
+            self.now += 1000
+            if write not in (0, 1):
+                raise ValueError(line)
+            self.to.transfer(1, "iolog", bool(write), offset, size, self.now, self.now)
+        else:
+            words = line.split()
+            if self.version == 3:
+                self.now = _number(words.pop(0)) * 1000
+            else:
+                self.now += 1000
+            self._action(*words)
+
+    def _action(self, file: str, action: str, *numbers: str) -> None:
+        match action, [_number(word) for word in numbers]:
+            case "add", []:
+                pass
+            case "open", []:
+                self.to.open(1, file, self.now)
+            case "close", []:
+                self.to.close(1, file, self.now)
+            case "wait", [micros, *_]:
+                self.now += micros * 1000
+            case (("read" | "write"), [offset, size]):
+                self.to.transfer(1, file, action == "write", offset, size, self.now, self.now)
+            case (("sync" | "datasync"), _):
+                self.to.sync(1, file, self.now, action == "datasync")
+            case "trim", [offset, size]:
+                fd = self.to.open(1, file, self.now)
+                # A hole is punched; the size stays.
+                self.to.call(1, "fallocate", self.now, self.now, 0, (fd, 3, offset, size))
+            case _:
+                raise ValueError(action)
+
+
+def iolog(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+    requests = Requests(trace, calls)
+    return requests.each(lines, Iolog(requests).take)
+
+
+class Blkparse:
+    """blkparse's default lines. A request is from its issue (D) to its completion (C)."""
+
+    def __init__(self, requests: Requests) -> None:
+        self.to = requests
+        self.issued: dict[tuple[str, int, int], tuple[int, int]] = {}
+
+    def take(self, line: str) -> None:
+        found = _BLKPARSE.match(line)
+        if not found:
+            # Behind the lines there is a summary of each CPU.
+            if re.match(r"\d+,\d+\s", line):
+                raise ValueError(line)
+            return
+        if found[6] not in "DC" or not found[8]:
+            return
+        time = _number(found[3]) * SECOND + int(found[4])
+        disk, sector, sectors = f"/dev/block/{found[1]}:{found[2]}", _number(found[8]), _number(found[9])
+        if found[6] == "D":
+            self.issued[disk, sector, sectors] = time, _number(found[5]) & 0x7FFFFFFF
+            return
+        start, pid = self.issued.pop((disk, sector, sectors), (time, 0))
+        if "W" in found[7] or "R" in found[7]:
+            self.to.transfer(
+                pid or 1, disk, "W" in found[7], sector * SECTOR, sectors * SECTOR, start, time
+            )
+
+
+def blkparse(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+    requests = Requests(trace, calls)
+    return requests.each(lines, Blkparse(requests).take)
+
+
+def msr(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+    """Timestamp,Host,Disk,Type,Offset,Size,ResponseTime: times are 100 ns, the first since 1601."""
+    requests = Requests(trace, calls)
+
+    def take(line: str) -> None:
+        if not line or line.startswith("Timestamp"):
+            return
+        time, host, disk, kind, offset, size, took = line.split(",")
+        start = _number(time) * 100 - SINCE_1601
+        if kind.lower() not in ("read", "write"):
+            raise ValueError(kind)
+        requests.transfer(
+            1,
+            f"/{host}/{_number(disk)}",
+            kind.lower() == "write",
+            _number(offset),
+            _number(size),
+            start,
+            start + _number(took) * 100,
+        )
+
+    return requests.each(lines, take)
+
+
+class Darshan:
+    """darshan-dxt-parser's text: a file's lines follow its name; times are seconds."""
+
+    def __init__(self, requests: Requests) -> None:
+        self.to = requests
+        self.file = ""
+
+    def take(self, line: str) -> None:
+        if found := re.match(r"# DXT, file_id: \d+, file_name: (.*)", line):
+            self.file = found[1]
+        if not line or line.startswith("#"):
+            return
+        module, rank, kind, _, offset, size, start, end, *_ = line.split()
+        if not module.startswith("X_") or not self.file or kind not in ("read", "write"):
+            raise ValueError(line)
+        self.to.transfer(
+            _number(rank) + 1,
+            self.file,
+            kind == "write",
+            _number(offset),
+            _number(size),
+            _fraction(start, SECOND),
+            _fraction(end, SECOND),
+        )
+
+
+def darshan(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+    requests = Requests(trace, calls)
+    return requests.each(lines, Darshan(requests).take)
+
+
+class Json:
+    """Calls as JSON, one a line: as the replay-metrology study kept its workloads; times are us."""
+
+    def __init__(self, requests: Requests) -> None:
+        self.to = requests
+
+    def take(self, line: str) -> None:
+        if not line or line.isdigit():  # how many there are
+            return
+        said = json.loads(line)
+        name, args, result = said["call"], said["args"], int(said["rvalue"])
+        start = int(said["stamp"]["begin"]) * 1000
+        end = start + int(said["stamp"]["elapsed"]) * 1000
+        tid, file = int(said["caller"]["pid"]), args[0]
+        if not isinstance(file, str):
+            raise ValueError(file)
+        if name == "open":
+            self.to.open(tid, file, start)
+        elif name == "close":
+            self.to.close(tid, file, start)
+        elif name in ("pread", "pwrite"):
+            self.to.transfer(tid, file, name == "pwrite", _number(args[3]), max(result, 0), start, end)
+        elif name == "fsync":
+            self.to.sync(tid, file, start)
+        else:
+            raise ValueError(name)
+
+
+def json_calls(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+    requests = Requests(trace, calls)
+    return requests.each(lines, Json(requests).take)

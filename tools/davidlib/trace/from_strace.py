@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Import of strace's text, with or without -f, -t, -tt, -ttt, -r, -T, -y, -yy, -i, -n, -v.
+
+What a line does not say is made up. Without times, calls are a microsecond apart. Without -T, a call takes no
+time.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from . import rawfile
+from .constants import number
+from .rawfile import RawTrace
+
+SECOND = 1_000_000_000
+DAY = 86400 * SECOND
+ALIASES = {
+    "pread": "pread64",
+    "pwrite": "pwrite64",
+    "_llseek": "lseek",
+    "fstat64": "fstat",
+    "stat64": "stat",
+    "lstat64": "lstat",
+    "fstatat64": "newfstatat",
+    "fcntl64": "fcntl",
+    "mmap2": "mmap",
+    "sendfile64": "sendfile",
+    "truncate64": "truncate",
+    "ftruncate64": "ftruncate",
+    "umount": "umount2",
+    "_newselect": "select",
+    "waitpid": "wait4",
+    "statfs64": "statfs",
+    "fstatfs64": "fstatfs",
+    "fadvise64_64": "fadvise64",
+    "utimensat_time64": "utimensat",
+    "getuid32": "getuid",
+    "geteuid32": "geteuid",
+    "getgid32": "getgid",
+    "getegid32": "getegid",
+    "chown32": "chown",
+    "fchown32": "fchown",
+    "lchown32": "lchown",
+    "sigaction": "rt_sigaction",
+    "sigprocmask": "rt_sigprocmask",
+    "sigreturn": "rt_sigreturn",
+    "recv": "recvfrom",
+    "send": "sendto",
+}
+FORKS = ("fork", "vfork", "clone", "clone3")
+
+_TASK = re.compile(r"(?:\[pid +(\d+)\]|(\d+)(?= )) *")
+_TIME = re.compile(r"(?:(\d+):(\d\d):(\d\d)(?:\.(\d+))?|(\d+)\.(\d+)|(\d{9,})(?= )) +")
+_PLACE = re.compile(r"(?:\[(?:[0-9a-fA-F]{8,}|\?+)\] +|\[ *\d+\] +)+")
+_CALL = re.compile(r"([a-zA-Z_]\w*)\(")
+_RESUMED = re.compile(r"<\.\.\. ([a-zA-Z_]\w*) resumed> ?")
+_ENDED = re.compile(r"\+\+\+ (?:exited with (\d+)|killed by (\w+).*) \+\+\+")
+_RESULT = re.compile(
+    r"\)\s*= (\?|-?\d+|0x[0-9a-f]+)(<(?:[^<>]|<[^<>]*>)*>)?"  # value, what -y says of it
+    r"((?: (?!<\d).*?)?)(?: <(\d+\.\d+)>)?\s*$"  # an error, what -T says
+)
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
+_SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"f": b"\f", b"v": b"\v", b"a": b"\a", b"b": b"\b"}
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_FIELD = r"\b{}=([^,{{}}\]]+)"
+
+
+def unquote(text: str) -> bytes:
+    """A string as C has it, without its quotation marks."""
+
+    def one(found: re.Match[bytes]) -> bytes:
+        word = found[1]
+        if word[:1] == b"x" and len(word) == 3:
+            return bytes([int(word[1:], 16)])
+        if word[:1].isdigit() and word[:1] < b"8":
+            return bytes([int(word, 8) & 255])
+        return _SIMPLE.get(word, word)
+
+    return _ESCAPE.sub(one, text.encode("utf-8", "surrogateescape"))
+
+
+def split_arguments(text: str) -> list[str]:
+    """At the commas that are in no string and in no brackets."""
+    found, depth, start, at = [], 0, 0, 0
+    while at < len(text):
+        letter = text[at]
+        if letter == '"':
+            string = _QUOTED.match(text, at)
+            at = string.end() if string else len(text)
+            continue
+        if letter in "({[":
+            depth += 1
+        elif letter in ")}]":
+            depth -= 1
+        elif letter == "," and depth <= 0:
+            found.append(text[start:at].strip())
+            start = at + 1
+        at += 1
+    last = text[start:].strip()
+    return [*found, last] if last or found else []
+
+
+def _named(text: str) -> str:
+    """Without the name that newer versions put in front of it: flags=..."""
+    return re.sub(r"^[a-z_]+=(?!=)", "", text)
+
+
+def _field(text: str, name: str) -> int:
+    found = re.search(_FIELD.format(name), text)
+    return number(found[1]) if found else 0
+
+
+def _seconds(text: str) -> int:
+    whole, _, part = text.partition(".")
+    return int(whole) * SECOND + int((part + "0" * 9)[:9])
+
+
+@dataclass
+class _Task:
+    tid: int
+    pending: tuple[str, str, int] | None = None  # an unfinished call: name, arguments so far, time
+    made: set[int] = field(default_factory=set)  # tasks that were seen before their fork returned
+
+
+class StraceImport:
+    """One log. steps() records all of it into the trace."""
+
+    def __init__(self, trace: RawTrace, calls: list[tuple[int, str, str, str]]) -> None:
+        self._trace = trace
+        self._calls = {name: (nr, args) for nr, name, _, args in calls}
+        self._tasks: dict[int, _Task] = {}
+        self._now = 0
+        self._day = 0
+        self._last_clock = 0
+        self._relative: bool | None = None
+
+    def steps(self, lines: Iterable[str]) -> Iterator[None]:
+        for line in lines:
+            self._take(line.rstrip("\r\n"))
+            yield
+        for task in self._tasks.values():
+            if task.pending:
+                self._write(task, *task.pending, self._now, None, 0, "")
+
+    # A line: whose, when, what.
+
+    def _take(self, line: str) -> None:
+        tid, at = 1, 0
+        if found := _TASK.match(line):
+            # A time without a point looks like a task, where there is none.
+            if not (found[2] and len(found[2]) >= 9):
+                tid, at = int(found[1] or found[2]) & 0x7FFFFFFF, found.end()
+        time, at = self._time(line, at)
+        if found := _PLACE.match(line, at):
+            at = found.end()
+        text = line[at:]
+        if not text or text.startswith(("---", "strace:", ">")) or " attached" in text[:40]:
+            return
+        task = self._task(tid)
+        if found := _ENDED.match(text):
+            self._ended(task, found)
+        elif found := _RESUMED.match(text):
+            self._resumed(task, found[1], text[found.end() :], time)
+        elif found := _CALL.match(text):
+            self._called(task, found[1], text[found.end() :], time)
+        else:
+            self._trace.unparsed += 1
+
+    def _time(self, line: str, at: int) -> tuple[int, int]:
+        found = _TIME.match(line, at)
+        if not found:
+            self._now += 1000
+            return self._now, at
+        if found[1]:
+            clock = ((int(found[1]) * 60 + int(found[2])) * 60 + int(found[3])) * SECOND
+            clock += int(((found[4] or "") + "0" * 9)[:9])
+            if clock + DAY // 2 < self._last_clock:
+                self._day += DAY
+            self._last_clock = clock
+            self._now = max(self._now, self._day + clock)
+        elif found[7]:
+            self._now = int(found[7]) * SECOND
+        else:
+            stamp = int(found[5]) * SECOND + int((found[6] + "0" * 9)[:9])
+            if self._relative is None and self._now == 0:
+                self._relative = None if stamp < SECOND else False
+            # -r: each since the one before it. Times since 1970 are far larger.
+            if stamp < 10_000_000 * SECOND and self._relative is not False:
+                self._now += stamp
+            else:
+                self._relative = False
+                self._now = stamp
+        return self._now, found.end()
+
+    # Tasks.
+
+    def _task(self, tid: int) -> _Task:
+        if tid not in self._tasks:
+            self._tasks[tid] = _Task(tid)
+            for parent in self._tasks.values():
+                if parent.pending and parent.pending[0] in FORKS and not parent.made:
+                    parent.made.add(tid)
+                    self._fork(parent, tid, parent.pending[0], parent.pending[1], parent.pending[2])
+                    break
+        return self._tasks[tid]
+
+    def _fork(self, parent: _Task, tid: int, name: str, text: str, time: int) -> None:
+        flags = {"fork": 0, "vfork": 0x4100}.get(name)
+        if flags is None:
+            found = re.search(r"flags=([\w|]+)", text)
+            flags = number(found[1]) if found else 0
+        self._trace.record(rawfile.FORK, parent.tid, tid, time, time, args=(flags,))
+
+    def _ended(self, task: _Task, found: re.Match[str]) -> None:
+        if task.pending:
+            self._write(task, *task.pending, self._now, None, 0, "")
+        killed = number(found[2] or "0") if (found[2] or "").startswith("SIG") else 0
+        status = int(found[1] or 0) << 8 if found[1] else killed or 9
+        self._trace.record(rawfile.EXIT, task.tid, entry=self._now, exit=self._now, result=status)
+        del self._tasks[task.tid]
+
+    # Calls.
+
+    def _called(self, task: _Task, name: str, rest: str, time: int) -> None:
+        if rest.rstrip().endswith("<unfinished ...>"):
+            task.pending = (name, rest.rstrip()[: -len("<unfinished ...>")], time)
+            task.made = set()
+            return
+        self._complete(task, name, rest, time)
+
+    def _resumed(self, task: _Task, name: str, rest: str, time: int) -> None:
+        if not task.pending:
+            # The beginning of the log is missing.
+            self._complete(task, name, rest, time)
+            return
+        begun = task.pending
+        task.pending = None
+        self._complete(task, begun[0], begun[1] + rest, begun[2], time)
+
+    def _complete(self, task: _Task, name: str, rest: str, entry: int, resumed: int = 0) -> None:
+        found = None
+        # The result is behind the last bracket that ends the arguments.
+        for place in re.finditer(r"\)\s*= ", rest):
+            found = _RESULT.match(rest, place.start()) or found
+        if not found:
+            self._trace.unparsed += 1
+            return
+        text, value, more = rest[: found.start()], found[1], found[3].strip()
+        result = None if value == "?" and not more else number(value) if value != "?" else 0
+        if more[:1] == "E" and value in ("-1", "?"):
+            word = more.split()[0]
+            code = {
+                "ERESTARTSYS": 512,
+                "ERESTARTNOINTR": 513,
+                "ERESTARTNOHAND": 514,
+                "ERESTART_RESTARTBLOCK": 516,
+            }.get(word) or getattr(errno, word, 0)
+            result = -code or -1
+        exit = entry + _seconds(found[4]) if found[4] else resumed or entry
+        self._write(task, name, text, entry, exit, result, result or 0, more)
+
+    def _write(
+        self,
+        task: _Task,
+        name: str,
+        text: str,
+        entry: int,
+        exit: int,
+        result: int | None,
+        value: int,
+        more: str,
+    ) -> None:
+        del more
+        task.pending = None
+        name = ALIASES.get(name, name)
+        nr, letters = self._calls.get(name, (rawfile.UNKNOWN, ""))
+        args, blobs, flags = self._arguments(name, letters, text)
+        if result is None:
+            flags |= rawfile.NO_EXIT
+        elif name in FORKS and value > 0 and value not in task.made:
+            self._tasks.setdefault(value, _Task(value))
+            self._fork(task, value, name, text, entry)
+        elif name in ("execve", "execveat") and value == 0:
+            self._trace.record(rawfile.EXEC, task.tid, task.tid, entry, entry)
+        self._trace.call(task.tid, nr, entry, exit, value, args, flags, blobs)
+
+    def _arguments(
+        self, name: str, letters: str, text: str
+    ) -> tuple[tuple[int, ...], list[rawfile.Blob], int]:
+        words = split_arguments(text)
+        blobs: list[rawfile.Blob] = []
+        args = [0] * 6
+        flags = 0
+        if name == "clone":
+            found = re.search(r"flags=([\w|]+)", text)
+            return (number(found[1]) if found else 0,), blobs, 0
+        offsets = []
+        for i, (letter, word) in enumerate(zip(letters, words, strict=False)):
+            word = _named(word)
+            if letter in "pP":
+                string = _QUOTED.match(word)
+                if string:
+                    blobs.append((rawfile.PATH if letter == "p" else rawfile.PATH2, unquote(string[1])))
+                elif word != "NULL":
+                    flags |= rawfile.BAD_PATH
+            elif letter == "y":
+                offsets.append(word)
+            elif letter in "vraht":
+                self._structure(letter, word, blobs)
+            elif letter == "s":
+                self._stat(word, blobs)
+            elif letter not in "b":
+                args[i] = number(word)
+        if offsets:
+            given = [
+                number(word.strip("[]").split("]")[0]) if word.startswith("[") else -1 for word in offsets
+            ]
+            blobs.append((rawfile.OFFSETS, struct.pack("<2q", *(given + [-1])[:2])))
+        return tuple(args), blobs, flags
+
+    def _structure(self, letter: str, word: str, blobs: list[rawfile.Blob]) -> None:
+        if letter == "v":
+            total = sum(number(length) for length in re.findall(r"iov_len=(\d+)", word))
+            blobs.append((rawfile.TOTAL, struct.pack("<Q", total & (1 << 64) - 1)))
+        elif letter == "r":
+            fds = re.findall(r"(\d+)(?:<[^>]*>)?(?=[,\]])", word)
+            if len(fds) >= 2:
+                blobs.append((rawfile.FDS, struct.pack("<II", *(int(fd) & 0x7FFFFFFF for fd in fds[:2]))))
+        elif letter == "a":
+            blobs.append(
+                (rawfile.ARGV, b"\0".join(unquote(found) for found in _QUOTED.findall(word)) + b"\0")
+            )
+        elif letter == "h":
+            how = [_field(word, name) & (1 << 64) - 1 for name in ("flags", "mode", "resolve")]
+            blobs.append((rawfile.HOW, struct.pack("<3Q", *how)))
+
+    def _stat(self, word: str, blobs: list[rawfile.Blob]) -> None:
+        """Only -v says which file it is."""
+        device = re.search(r"st_dev=makedev\((\w+), ?(\w+)\)", word)
+        if not device or "st_ino=" not in word:
+            return
+        major, minor = number(device[1]), number(device[2])
+        blobs.append(
+            (
+                rawfile.ATTR,
+                struct.pack(
+                    "<5Q2I",
+                    (major << 8 | minor) & (1 << 64) - 1,
+                    *(_field(word, name) & (1 << 64) - 1 for name in ("st_ino", "st_size")),
+                    0,
+                    0,
+                    _field(word, "st_mode") & 0xFFFFFFFF,
+                    _field(word, "st_nlink") & 0xFFFFFFFF,
+                ),
+            )
+        )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david trace import: other tools' traces become finished ones."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+from . import from_ibench, from_nfs, from_requests, from_strace, program, rawfile
+
+Calls = list[tuple[int, str, str, str]]
+Importer = Callable[[rawfile.RawTrace, Calls, Iterable[str]], Iterator[None]]
+
+
+def _strace(trace: rawfile.RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+    return from_strace.StraceImport(trace, calls).steps(lines)
+
+
+FORMATS: dict[str, Importer] = {
+    "strace": _strace,
+    "fio": from_requests.iolog,
+    "blkparse": from_requests.blkparse,
+    "msr": from_requests.msr,
+    "darshan": from_requests.darshan,
+    "json": from_requests.json_calls,
+    "ibench": from_ibench.ibench,
+    "nfsdump": from_nfs.nfsdump,
+}
+
+
+def open_text(path: Path) -> IO[str]:
+    """A text, whether it is compressed or not."""
+    opener = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
+    return opener(path, "rt", encoding="utf-8", errors="surrogateescape")  # type: ignore[operator]
+
+
+def import_trace(kind: str, path: Path, out: Path) -> int:
+    """How many lines were not understood."""
+    calls = program.calls()
+    trace = rawfile.RawTrace(kind)
+    with open_text(path) as lines:
+        steps = FORMATS[kind](trace, calls, lines)
+        program.finish("-", out, rawfile.frames(trace, {nr: name for nr, name, _, _ in calls}, steps))
+    return trace.unparsed

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""build/david-trace, as the commands call it."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from .. import build
+from ..util import INSTALLED, UserError
+
+NAME = "david-trace"
+METHODS = {"ptrace": NAME, "bpf": "david-trace-bpf"}
+RAW = ".dtr"
+FAILED = 125  # nothing was traced; the program has said why
+
+
+def default_output() -> Path:
+    return Path(tempfile.gettempdir()) / time.strftime("david-trace-%Y%m%d-%H%M%S.db")
+
+
+def pieces(raw: Path) -> list[Path]:
+    """The files of a raw trace: one, or those that are there of a ring (record --rotate)."""
+    found = [raw]
+    while (piece := Path(f"{raw}.{len(found)}")).exists():
+        found.append(piece)
+    return found
+
+
+def record(raw: Path, options: list[str], command: list[str], method: str = "ptrace") -> int:
+    """Record into a new raw trace; the command's exit status."""
+    if method == "bpf" and INSTALLED:
+        raise UserError("trace record: --method bpf works in dm-david's source tree only")
+    words = [str(build.ensure(METHODS[method])), "record", "--out", str(raw), *options]
+    done = subprocess.Popen(words + (["--", *command] if command else []))
+    while True:
+        try:
+            return done.wait()
+        except KeyboardInterrupt:
+            continue  # the command has had it too, and the trace is still to be closed
+
+
+def finish(raw: Path | str, database: Path, frames: Iterable[bytes] = ()) -> bool:
+    """Make a database of a raw trace, or, of "-", of the frames.
+
+    False: the trace is cut short, and the program has said so.
+    """
+    if database.exists():
+        raise UserError(f"{database} is there already")
+    words = [str(build.ensure(NAME)), "finish", str(raw), str(database)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE if raw == "-" else None) as child:
+        if child.stdin:
+            for frame in frames:
+                child.stdin.write(frame)
+            child.stdin.close()
+    if child.returncode not in (0, 1):
+        raise UserError(f"{raw} could not be finished")
+    return not child.returncode
+
+
+def calls() -> list[tuple[int, str, str, str]]:
+    """The table of calls: number, name, class, letters of arguments (tools/trace/calls.h)."""
+    said = subprocess.run([build.ensure(NAME), "calls"], capture_output=True, text=True, check=True).stdout
+    table = [line.split() for line in said.splitlines()]
+    return [(int(nr), name, kind, "" if args == "-" else args) for nr, name, kind, args in table]

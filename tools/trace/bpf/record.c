@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The other tracer, for root: the kernel makes the records (trace.bpf.c), this writes them down.
+ * What is traced does not wait. Processes of a user or a cgroup are traced from their first call
+ * on.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../capture.h"
+#include "../command.h"
+#include "../filter.h"
+#include "../scope.h"
+#include "../tracer.h"
+#include "trace.bpf.h"
+
+#define POLL_MS 200
+#define FIRST_PID_NAMESPACE 0xeffffffcu /* its inode: PROC_PID_INIT_INO */
+#define STATE_BYTES 1024 /* a new task's state is zero; it has no more than this */
+
+/* The kernel's part, as it was compiled. */
+__asm__(".section .rodata\n"
+	".balign 8\n"
+	"bpf_begin:\n"
+	".incbin \"" BPF_OBJECT "\"\n"
+	"bpf_end:\n"
+	".previous\n");
+
+struct bpf_tracer {
+	struct tracer t;
+	struct bpf_object *object;
+	struct ring_buffer *ring;
+	int tasks; /* maps */
+	int scopes;
+	int counts;
+	struct scope scope;
+	bool started; /* the command */
+};
+
+static const char *const programs[] = { "forked", "execed", "exited", "enter", "leave",
+					"user_touched", "kernel_touched" };
+#define PAGE_PROGRAMS 2 /* the last ones: they cost each fault of any process */
+
+static void set_scope(struct bpf_tracer *b)
+{
+	if (bpf_map_update_elem(b->scopes, &(u32){ 0 }, &b->scope, BPF_ANY))
+		die("bpf: %s", strerror(errno));
+}
+
+/* From here on what the task does is recorded. */
+static void follow(struct bpf_tracer *b, pid_t tid, pid_t tgid)
+{
+	static const u8 nothing[STATE_BYTES];
+	struct task *task;
+
+	if (task_find(&b->t.tasks, tid))
+		return;
+	if (bpf_map_update_elem(b->tasks, &tid, nothing, BPF_ANY))
+		die("bpf: %s", strerror(errno));
+	task = task_add(&b->t.tasks, tid);
+	task->tgid = tgid;
+	b->t.balance.tasks++;
+	capture_state(&b->t.writer, tid, tgid, tracer_now(&b->t), 0);
+}
+
+static void follow_process(void *arg, pid_t pid)
+{
+	pid_t tgid = capture_process(pid);
+	struct dirent *entry;
+	char path[64];
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads))) {
+		if (*entry->d_name != '.')
+			follow(arg, atoi(entry->d_name), tgid);
+	}
+	if (threads)
+		closedir(threads);
+}
+
+static u8 place_of(const struct call *call, char letter)
+{
+	return call_arg(call, letter) + 1;
+}
+
+static u8 effect_of_plan(u32 nr, const struct call *call)
+{
+	switch (call->effect) {
+	case DOES_OPEN:
+	case DOES_CREAT:
+	case DOES_SOCKET:
+		return PLAN_OPENS;
+	case DOES_OPENAT2:
+		return PLAN_HOW;
+	case DOES_CLOSE:
+		return PLAN_CLOSES;
+	case DOES_MMAP:
+		return PLAN_MMAP;
+	case DOES_CLONE:
+		return PLAN_CLONE;
+	case DOES_CLONE3:
+		return PLAN_CLONE3;
+	case DOES_VFORK:
+		return PLAN_VFORK;
+	case DOES_EXEC:
+		return PLAN_EXEC;
+	case DOES_FCNTL:
+		return PLAN_LOCK;
+	case DOES_READLINK:
+		return PLAN_READLINK;
+	case DOES_COPY:
+	case DOES_SPLICE:
+		return PLAN_OFFSETS;
+	case DOES_SENDFILE:
+		return PLAN_SENDFILE;
+	default:
+		return PLAN_NONE;
+	}
+}
+
+/* What is read of each call, by the same table as the other tracer's. */
+static void set_plans(struct bpf_tracer *b)
+{
+	int plans = bpf_object__find_map_fd_by_name(b->object, "plans");
+	u32 classes = tracer_classes(b->t.options), nr;
+
+	for (nr = 0; nr < PLAN_CALLS; nr++) {
+		const struct call *call = call_of(nr);
+		struct plan plan = { .wanted = true };
+
+		if (call) {
+			plan = (struct plan){
+				.wanted = !!(classes & 1u << call->class),
+				.path = place_of(call, 'p'),
+				.path2 = place_of(call, 'P'),
+				.iovec = place_of(call, 'v'),
+				.stat = place_of(call, 's'),
+				.statx = place_of(call, 't'),
+				.fds = place_of(call, 'r'),
+				.effect = effect_of_plan(nr, call),
+			};
+		}
+		if (bpf_map_update_elem(plans, &nr, &plan, BPF_ANY))
+			die("bpf: %s", strerror(errno));
+	}
+}
+
+static void learn_task(struct bpf_tracer *b, const struct raw_record *r)
+{
+	struct tracer *t = &b->t;
+	struct task *task = task_find(&t->tasks, r->tid), *new;
+
+	if (!task) {
+		/* Of a scope: this is its first call, made a while ago. */
+		task = task_add(&t->tasks, r->tid);
+		task->tgid = capture_process(r->tid);
+		t->balance.tasks++;
+		capture_task(&t->writer, r->tid, task->tgid, r->entry, 0);
+	}
+	switch (r->type) {
+	case RAW_FORK:
+		if (task_find(&t->tasks, r->nr))
+			break;
+		new = task_add(&t->tasks, r->nr);
+		new->tgid = r->args[0] & 0x10000 ? task->tgid : (pid_t)r->nr; /* CLONE_THREAD */
+		t->balance.tasks++;
+		break;
+	case RAW_EXEC:
+		task->tgid = r->tid;
+		if (r->nr != r->tid && task_find(&t->tasks, r->nr))
+			task_remove(&t->tasks, task_find(&t->tasks, r->nr));
+		break;
+	case RAW_EXIT:
+		task_remove(&t->tasks, task);
+		break;
+	}
+}
+
+/* Until it is the command, the process is the tracer's. */
+static bool is_own(struct bpf_tracer *b, const struct raw_record *r)
+{
+	const struct call *call = call_of(r->nr);
+
+	if (!b->t.command || r->type == RAW_EXEC)
+		b->started = true;
+	return !b->started && r->type == RAW_CALL && !(call && call->effect == DOES_EXEC);
+}
+
+static int on_record(void *arg, void *data, size_t size)
+{
+	struct bpf_tracer *b = arg;
+	const struct raw_record *r = data;
+	struct raw_writer *w = &b->t.writer;
+
+	if (!raw_record_valid(data, size))
+		die("the kernel's part made a record that is not whole");
+	if (is_own(b, r))
+		return 0;
+	learn_task(b, r);
+	if (r->exit > b->t.balance.last)
+		b->t.balance.last = r->exit;
+	raw_begin(w, r);
+	raw_blobs(w, (const u8 *)(r + 1), r->length - sizeof(*r));
+	raw_end(w);
+	if (r->type == RAW_CALL)
+		balance_call(&b->t.balance, r);
+	else if (r->type == RAW_FAULT)
+		b->t.balance.mapped_pages++;
+	rotate_if_full(&b->t);
+	return 0;
+}
+
+static void load(struct bpf_tracer *b)
+{
+	struct stat st;
+
+	/* The kernel's numbers of tasks are those of its first namespace. */
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != FIRST_PID_NAMESPACE)
+		die("the kernel does not take the tracer: this is not its first PID namespace");
+	libbpf_set_print(NULL);
+	b->object = bpf_object__open_mem(bpf_begin, bpf_end - bpf_begin, NULL);
+	if (!b->object || bpf_object__load(b->object))
+		die("the kernel does not take the tracer (root, CONFIG_DEBUG_INFO_BTF?): %s",
+		    strerror(errno));
+	b->tasks = bpf_object__find_map_fd_by_name(b->object, "tasks");
+	b->scopes = bpf_object__find_map_fd_by_name(b->object, "scopes");
+	b->counts = bpf_object__find_map_fd_by_name(b->object, "counts");
+	b->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(b->object, "ring"), on_record,
+				   b, NULL);
+	if (!b->ring)
+		die("bpf: %s", strerror(errno));
+	set_plans(b);
+	b->scope.spared = getpid();
+}
+
+static void attach_programs(struct bpf_tracer *b)
+{
+	unsigned int i, count = ARRAY_SIZE(programs) - (b->scope.pages ? 0 : PAGE_PROGRAMS);
+
+	set_scope(b);
+	for (i = 0; i < count; i++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(b->object, programs[i]);
+
+		if (!program || !bpf_program__attach(program))
+			die("bpf: %s: %s", programs[i], strerror(errno));
+	}
+}
+
+static int depth_of(const char *path)
+{
+	int depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/' && path[1] && path[1] != '/';
+	return depth;
+}
+
+static void open_scope(struct bpf_tracer *b)
+{
+	const struct record_options *options = b->t.options;
+	struct stat st;
+
+	b->scope.open = true;
+	b->scope.by_uid = options->by_uid;
+	b->scope.uid = options->uid;
+	if (options->cgroup) {
+		if (stat(options->cgroup, &st))
+			die("%s: %s", options->cgroup, strerror(errno));
+		b->scope.cgroup = st.st_ino;
+		b->scope.level = depth_of(options->cgroup) - depth_of(scope_cgroup_top());
+	}
+	set_scope(b);
+	scope_each(options, follow_process, b);
+}
+
+static void switched(struct bpf_tracer *b, bool on)
+{
+	if (b->t.on == on)
+		return;
+	if (on)
+		switch_on(&b->t);
+	else
+		switch_off(&b->t);
+	b->scope.on = on;
+	set_scope(b);
+	if (on)
+		look_at_all(&b->t);
+}
+
+/* A task whose end was lost. */
+static void remove_gone(struct task *task, void *arg)
+{
+	struct bpf_tracer *b = arg;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", task->tid);
+	if (!access(path, F_OK))
+		return;
+	bpf_map_delete_elem(b->tasks, &task->tid);
+	task_remove(&b->t.tasks, task);
+}
+
+static void end_asked(struct tracer *t)
+{
+	int signal = t->control.signal;
+
+	if (t->command && signal != SIGINT && signal != SIGQUIT)
+		kill(t->command, signal);
+	else if (!t->command)
+		t->detaching = true;
+}
+
+static void loop(struct bpf_tracer *b)
+{
+	struct tracer *t = &b->t;
+
+	while (!t->detaching && (t->tasks.count || t->command || scope_is_open(t->options))) {
+		u32 asked;
+
+		if (!ring_buffer__poll(b->ring, POLL_MS) && !ring_buffer__consume(b->ring))
+			tasks_each(&t->tasks, remove_gone, b);
+		asked = control_take(&t->control);
+		if (asked & (ASKED_ON | ASKED_OFF))
+			switched(b, asked & ASKED_ON);
+		if (asked & ASKED_END)
+			end_asked(t);
+		if (t->command && waitpid(t->command, &t->status, WNOHANG) == t->command)
+			t->command = 0;
+	}
+}
+
+static void end(struct bpf_tracer *b)
+{
+	struct counts counts = {};
+
+	/* From here on nothing more is recorded. */
+	b->scope.on = false;
+	set_scope(b);
+	ring_buffer__consume(b->ring);
+	bpf_map_lookup_elem(b->counts, &(u32){ 0 }, &counts);
+	b->t.balance.lost = counts.of[LOST];
+	b->t.balance.untraced = counts.of[UNTRACED];
+	b->t.balance.unseen_pages = counts.of[UNSEEN];
+	write_balance(&b->t.writer, &b->t.balance,
+		      b->t.detaching ? "detached" : "all tasks have ended");
+	close(b->t.writer.fd);
+}
+
+int record(const struct record_options *options)
+{
+	struct bpf_tracer b = { .t.options = options };
+	struct tracer *t = &b.t;
+	const pid_t *pid;
+	int go = -1;
+
+	if (options->cpu)
+		die("--method bpf has no --cpu");
+	raw_writer_init(&t->writer, open_trace(options));
+	raw_rotate(&t->writer, options->out, options->segments, options->segment_bytes);
+	t->balance.first = tracer_now(t);
+	write_about(&t->writer, options, t->balance.first);
+	/* First, so that it has none of the descriptors that follow. */
+	if (options->command)
+		t->command = command_start(options, false, &go);
+	load(&b);
+	t->on = true;
+	if (options->off)
+		switch_off(t);
+	b.scope.on = t->on;
+	b.scope.pages = options->pages;
+	if (t->command)
+		follow(&b, t->command, t->command);
+	control_start(&t->control, -1, -1);
+	attach_programs(&b);
+	for (pid = options->pids; pid && *pid; pid++)
+		follow_process(&b, *pid);
+	if (scope_is_open(options))
+		open_scope(&b);
+	control_lock(t->writer.lock, 1, t->on);
+	raw_flush(&t->writer);
+	if (go >= 0)
+		command_go(go);
+	loop(&b);
+	end(&b);
+	if (WIFSIGNALED(t->status))
+		return 128 + WTERMSIG(t->status);
+	return WEXITSTATUS(t->status);
+}

@@ -1,0 +1,806 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's part: at the tracepoints of calls and tasks it makes raw records (raw.h) and puts
+ * them into a ring. Nothing waits: where the ring is full, a record is counted as lost.
+ *
+ * Paths are read at the exit of a call. At its entry their page may not be in memory, and nothing
+ * here can wait for it; at the exit the kernel has read them.
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "trace.bpf.h"
+
+#include "../raw.h"
+
+#define CLONE_VFORK_VM 0x4100
+#define CS_32 0x23 /* code segment of a 32 bit task */
+#define VM_SHARED 0x8
+#define FAULT_WRITE 0x2 /* error code of x86 */
+#define FAULT_USER 0x4
+#define INODE_BYTES 192 /* all that is read of an inode is in its beginning */
+
+/* Of the kernel's structures, what is read; where it is, is found when the program is loaded. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct timespec64 {
+	s64 tv_sec;
+	long tv_nsec;
+};
+
+struct super_block {
+	u32 s_dev;
+};
+
+struct inode {
+	u16 i_mode;
+	unsigned int i_nlink;
+	unsigned long i_ino;
+	s64 i_size;
+	struct super_block *i_sb;
+	struct timespec64 i_mtime; /* 6.5 and older */
+	struct timespec64 i_atime;
+	struct timespec64 __i_mtime; /* 6.6 to 6.10 */
+	struct timespec64 __i_atime;
+	s64 i_mtime_sec; /* 6.11 on */
+	s64 i_atime_sec;
+	u32 i_mtime_nsec;
+	u32 i_atime_nsec;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_pgoff;
+	unsigned long vm_flags;
+	struct file *vm_file;
+};
+
+struct mm_struct {
+	struct file *exe_file;
+	unsigned long arg_start;
+	unsigned long arg_end;
+};
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+};
+
+struct task_struct;
+
+struct signal_struct {
+	u64 sum_sched_runtime;
+	struct task_struct *group_exec_task; /* a thread that runs a new program */
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	int exit_code;
+	struct files_struct *files;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
+	struct sched_entity se;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+struct pt_regs {
+	unsigned long di, si, dx, r10, r8, r9, cs;
+};
+
+#pragma clang attribute pop
+
+struct state { /* of a traced task */
+	u64 entry;
+	u64 args[8]; /* six, and what an index can reach */
+	struct raw_attr before;
+	u64 offsets[2];
+	u32 nr;
+	u8 in_call;
+	u8 has_before;
+	u8 foreign; /* not a call of x86-64 */
+	char program[256]; /* of an exec that has succeeded */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, struct state);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PLAN_CALLS);
+	__type(key, u32);
+	__type(value, struct plan);
+} plans SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, 2 * SCRATCH);
+} scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scope);
+} scopes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct counts);
+} counts SEC(".maps");
+
+static const struct state fresh;
+
+static __always_inline u8 *room(void)
+{
+	return bpf_map_lookup_elem(&scratch, &(u32){ 0 });
+}
+
+static __always_inline const struct scope *scope_now(void)
+{
+	return bpf_map_lookup_elem(&scopes, &(u32){ 0 });
+}
+
+static __always_inline void count(enum counted what)
+{
+	struct counts *c = bpf_map_lookup_elem(&counts, &(u32){ 0 });
+
+	if (c)
+		__sync_fetch_and_add(&c->of[what], 1);
+}
+
+/* From here on, calls of the task are recorded. */
+static __always_inline void trace_task(u32 tid)
+{
+	if (bpf_map_update_elem(&tasks, &tid, &fresh, BPF_ANY))
+		count(UNTRACED);
+}
+
+static __always_inline void start(u8 *to, u16 type, u32 tid, u64 entry, u64 exit)
+{
+	struct raw_record *r = (struct raw_record *)to;
+
+	__builtin_memset(r, 0, sizeof(*r));
+	r->type = type;
+	r->tid = tid;
+	r->entry = entry;
+	r->exit = exit;
+}
+
+static u64 part; /* of the ring: the last one that the reader was woken for */
+
+/*
+ * Is the reader to be woken? That costs more than a record, so once for each part of the ring.
+ * Until then the reader comes by itself, a few times a second.
+ */
+static __always_inline bool is_part_full(void)
+{
+	u64 now = bpf_ringbuf_query(&ring, BPF_RB_PROD_POS) / (RING_BYTES / RING_PARTS);
+
+	if (now == part)
+		return false;
+	part = now;
+	return true;
+}
+
+/* Puts a record of @used bytes into the ring. */
+static __always_inline void put(u8 *to, u32 used)
+{
+	struct raw_record *r = (struct raw_record *)to;
+	u64 wakeup = is_part_full() ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+
+	used = (used + 7) & ~7u;
+	if (used > SCRATCH)
+		used = SCRATCH;
+	r->length = used;
+	if (bpf_ringbuf_output(&ring, to, used, wakeup))
+		count(LOST);
+}
+
+/* The head of a blob of @length bytes that are there already; where the next one begins. */
+static __always_inline u32 close_blob(u8 *to, u32 used, u16 kind, u32 length)
+{
+	struct raw_blob *blob;
+
+	if (used > SCRATCH - sizeof(*blob))
+		return used;
+	blob = (struct raw_blob *)(to + used);
+	blob->kind = kind;
+	blob->length = length;
+	return used + sizeof(*blob) + ((length + 3) & ~3u);
+}
+
+static __always_inline u32 add_small(u8 *to, u32 used, u16 kind, const void *data, u32 length)
+{
+	if (used > SCRATCH - 256)
+		return used;
+	__builtin_memcpy(to + used + sizeof(struct raw_blob), data, length);
+	return close_blob(to, used, kind, length);
+}
+
+/* Blobs end at a multiple of 4, records at one of 8: what fills up has to be an empty blob. */
+static __always_inline u32 fill_up(u8 *to, u32 used)
+{
+	if (used & 4 && used <= SCRATCH - 4) {
+		*(u32 *)(to + used) = 0;
+		used += 4;
+	}
+	return used;
+}
+
+static __always_inline u32 add_path(u8 *to, u32 used, u16 kind, u64 at)
+{
+	struct raw_record *r = (struct raw_record *)to;
+	long length;
+
+	if (!at || used > SCRATCH - 5000)
+		return used;
+	length = bpf_probe_read_user_str(to + used + sizeof(struct raw_blob), 4096, (void *)at);
+	if (length < 0) {
+		r->flags |= RAW_BAD_PATH;
+		return used;
+	}
+	if (!length) { /* Linux 6.1 says so of the empty string */
+		to[used + sizeof(struct raw_blob)] = 0;
+		length = 1;
+	}
+	return close_blob(to, used, kind, length);
+}
+
+/* A field of an inode that was copied: one read of all is cheaper than one each. */
+#define COPIED(type, copy, field) (*(type *)((copy) + bpf_core_field_offset(struct inode, field)))
+
+static __always_inline u64 nanoseconds(s64 seconds, u32 rest)
+{
+	return seconds * 1000000000ull + rest;
+}
+
+static __always_inline u64 time_of(const u8 *timespec)
+{
+	return nanoseconds(*(s64 *)timespec, *(u64 *)(timespec + 8));
+}
+
+static __always_inline void times_of(const u8 *copy, struct raw_attr *attr)
+{
+	if (bpf_core_field_exists(struct inode, i_mtime_sec)) {
+		attr->mtime = nanoseconds(COPIED(s64, copy, i_mtime_sec),
+					  COPIED(u32, copy, i_mtime_nsec));
+		attr->atime = nanoseconds(COPIED(s64, copy, i_atime_sec),
+					  COPIED(u32, copy, i_atime_nsec));
+	} else if (bpf_core_field_exists(struct inode, __i_mtime)) {
+		attr->mtime = time_of(copy + bpf_core_field_offset(struct inode, __i_mtime));
+		attr->atime = time_of(copy + bpf_core_field_offset(struct inode, __i_atime));
+	} else if (bpf_core_field_exists(struct inode, i_mtime)) {
+		attr->mtime = time_of(copy + bpf_core_field_offset(struct inode, i_mtime));
+		attr->atime = time_of(copy + bpf_core_field_offset(struct inode, i_atime));
+	} else {
+		attr->mtime = 0;
+		attr->atime = 0;
+	}
+}
+
+/* The kernel's number of a device as programs see it. */
+static __always_inline u64 device_of(u32 dev)
+{
+	u32 major = dev >> 20, minor = dev & 0xfffff;
+
+	return (minor & 0xff) | (major & 0xfff) << 8 | (u64)(minor & ~0xffu) << 12;
+}
+
+/* @copy has room for INODE_BYTES. */
+static __always_inline bool attr_of(const struct file *file, struct raw_attr *attr, u8 *copy)
+{
+	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+
+	if (!inode || bpf_probe_read_kernel(copy, INODE_BYTES, inode))
+		return false;
+	attr->dev = device_of(BPF_CORE_READ(COPIED(struct super_block *, copy, i_sb), s_dev));
+	attr->ino = COPIED(u64, copy, i_ino);
+	attr->size = COPIED(u64, copy, i_size);
+	attr->mode = COPIED(u16, copy, i_mode);
+	attr->nlink = COPIED(u32, copy, i_nlink);
+	times_of(copy, attr);
+	return true;
+}
+
+static __always_inline struct file *file_of(u32 fd)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct file *file = NULL;
+
+	if (fd < task->files->fdt->max_fds)
+		bpf_probe_read_kernel(&file, sizeof(file), task->files->fdt->fd + fd);
+	return file;
+}
+
+/* Is the current task to be traced, by its user or its cgroup? */
+static __always_inline bool in_scope(const struct scope *scope)
+{
+	if (!scope->open || bpf_get_current_pid_tgid() >> 32 == scope->spared)
+		return false;
+	if (scope->by_uid)
+		return (u32)bpf_get_current_uid_gid() == scope->uid;
+	return bpf_get_current_ancestor_cgroup_id(scope->level) == scope->cgroup;
+}
+
+static __always_inline struct state *find(u32 tid, const struct scope *scope)
+{
+	struct state *state = bpf_map_lookup_elem(&tasks, &tid);
+
+	if (state || !in_scope(scope))
+		return state;
+	count(LATE);
+	part = (u64)-1; /* the reader is to look at it soon */
+	trace_task(tid);
+	return bpf_map_lookup_elem(&tasks, &tid);
+}
+
+static __always_inline void read_offset(u64 at, u64 *offset)
+{
+	if (at)
+		bpf_probe_read_user(offset, sizeof(*offset), (void *)at);
+}
+
+static __always_inline void note_before(struct state *state, const struct plan *plan)
+{
+	u8 *copy = room();
+
+	state->has_before = 0;
+	if (plan->effect == PLAN_CLOSES) {
+		state->has_before = copy && attr_of(file_of(state->args[0]), &state->before, copy);
+	} else if (plan->effect == PLAN_OFFSETS || plan->effect == PLAN_SENDFILE) {
+		state->offsets[0] = (u64)-1;
+		state->offsets[1] = (u64)-1;
+		if (plan->effect == PLAN_SENDFILE) {
+			read_offset(state->args[2], &state->offsets[0]);
+		} else {
+			read_offset(state->args[1], &state->offsets[0]);
+			read_offset(state->args[3], &state->offsets[1]);
+		}
+	}
+}
+
+SEC("tp_btf/sys_enter")
+int enter(u64 *ctx)
+{
+	const struct pt_regs *regs = (const struct pt_regs *)ctx[0];
+	u32 tid = bpf_get_current_pid_tgid(), nr = ctx[1];
+	const struct scope *scope = scope_now();
+	struct state *state = scope ? find(tid, scope) : NULL;
+	const struct plan *plan;
+
+	if (!state)
+		return 0;
+	state->in_call = 0;
+	state->foreign = (u16)regs->cs == CS_32;
+	plan = state->foreign ? NULL : bpf_map_lookup_elem(&plans, &nr);
+	if (!scope->on || (plan && !plan->wanted))
+		return 0;
+	state->args[3] = regs->r10;
+	if (plan && plan->effect == PLAN_MMAP && state->args[3] & 0x20) /* MAP_ANONYMOUS */
+		return 0;
+	state->args[0] = regs->di;
+	state->args[1] = regs->si;
+	state->args[2] = regs->dx;
+	state->args[4] = regs->r8;
+	state->args[5] = regs->r9;
+	state->nr = nr;
+	state->in_call = 1;
+	state->program[0] = 0;
+	if (plan && plan->effect >= PLAN_CLOSES)
+		note_before(state, plan);
+	state->entry = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline u64 arg_of(const struct state *state, u8 number)
+{
+	return state->args[(number - 1) & 7];
+}
+
+static __always_inline u32 add_total(u8 *to, u32 used, u64 at, u64 count)
+{
+	u64 total = 0, length;
+	int i;
+
+	for (i = 0; i < 64 && i < count; i++) {
+		if (bpf_probe_read_user(&length, sizeof(length), (void *)(at + 16 * i + 8)))
+			break;
+		total += length;
+	}
+	return add_small(to, used, RAW_TOTAL, &total, sizeof(total));
+}
+
+/* Where a blob's attributes go; NULL: there is no room. */
+static __always_inline struct raw_attr *attr_at(u8 *to, u32 used)
+{
+	return used > SCRATCH - 256 ? NULL : (void *)(to + used + sizeof(struct raw_blob));
+}
+
+static __always_inline u32 add_attr(u8 *to, u32 used, const struct file *file)
+{
+	struct raw_attr *attr = attr_at(to, used);
+
+	if (!attr || !attr_of(file, attr, to + SCRATCH))
+		return used;
+	return close_blob(to, used, RAW_ATTR, sizeof(*attr));
+}
+
+/* struct stat and struct statx as they are in memory, in words of 8 and 4 bytes. */
+static __always_inline u32 add_stat(u8 *to, u32 used, u64 at)
+{
+	u64 *st = (u64 *)(to + SCRATCH);
+	struct raw_attr *attr = attr_at(to, used);
+
+	if (!attr || bpf_probe_read_user(st, 14 * sizeof(*st), (void *)at))
+		return used;
+	attr->dev = st[0];
+	attr->ino = st[1];
+	attr->nlink = st[2];
+	attr->mode = st[3];
+	attr->size = st[6];
+	attr->atime = st[9] * 1000000000ull + st[10];
+	attr->mtime = st[11] * 1000000000ull + st[12];
+	return close_blob(to, used, RAW_ATTR, sizeof(*attr));
+}
+
+static __always_inline u32 add_statx(u8 *to, u32 used, u64 at)
+{
+	u32 *st = (u32 *)(to + SCRATCH);
+	struct raw_attr *attr = attr_at(to, used);
+
+	if (!attr || bpf_probe_read_user(st, 36 * sizeof(*st), (void *)at))
+		return used;
+	attr->nlink = st[4];
+	attr->mode = st[7] & 0xffff;
+	attr->ino = st[8] | (u64)st[9] << 32;
+	attr->size = st[10] | (u64)st[11] << 32;
+	attr->atime = (st[16] | (u64)st[17] << 32) * 1000000000ull + st[18];
+	attr->mtime = (st[28] | (u64)st[29] << 32) * 1000000000ull + st[30];
+	attr->dev = device_of(st[34] << 20 | st[35]);
+	return close_blob(to, used, RAW_ATTR, sizeof(*attr));
+}
+
+/* What a program is given: strings that follow each other. */
+static __always_inline u32 add_argv(u8 *to, u32 used)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	u64 at = task->mm->arg_start;
+	u32 length = task->mm->arg_end - at;
+
+	if (length > 4095)
+		length = 4095;
+	if (used > SCRATCH - 5000 ||
+	    bpf_probe_read_user(to + used + sizeof(struct raw_blob), length & 4095, (void *)at))
+		return used;
+	return close_blob(to, used, RAW_ARGV, length & 4095);
+}
+
+static __always_inline u32 add_exec(u8 *to, u32 used, struct state *state)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	long length;
+
+	length = bpf_probe_read_kernel_str(to + used + sizeof(struct raw_blob),
+					   sizeof(state->program), state->program);
+	if (length > 0)
+		used = close_blob(to, used, RAW_PATH, length);
+	used = add_argv(to, used);
+	return add_attr(to, used, task->mm->exe_file);
+}
+
+static __always_inline u32 add_target(u8 *to, u32 used, u64 at, s64 length)
+{
+	if (length < 0 || length > 4095 || used > SCRATCH - 5000 ||
+	    bpf_probe_read_user(to + used + sizeof(struct raw_blob), length & 4095, (void *)at))
+		return used;
+	return close_blob(to, used, RAW_TARGET, length & 4095);
+}
+
+static __always_inline u32 add_effect(u8 *to, u32 used, struct state *state,
+				      const struct plan *plan, s64 result)
+{
+	u64 words[4] = {};
+
+	switch (plan->effect) {
+	case PLAN_OPENS:
+	case PLAN_HOW:
+		if (result >= 0)
+			used = add_attr(to, used, file_of(result));
+		if (plan->effect == PLAN_HOW &&
+		    !bpf_probe_read_user(words, 24, (void *)state->args[2]))
+			used = add_small(to, used, RAW_HOW, words, 24);
+		break;
+	case PLAN_CLOSES:
+		if (state->has_before)
+			used = add_small(to, used, RAW_ATTR_BEFORE, &state->before,
+					 sizeof(state->before));
+		break;
+	case PLAN_CLONE3:
+		if (!bpf_probe_read_user(words, 8, (void *)state->args[0]))
+			used = add_small(to, used, RAW_CLONE, words, 8);
+		break;
+	case PLAN_LOCK:
+		/* F_GETLK to F_SETLKW, and those of open file descriptions. */
+		if ((state->args[1] - 5 < 3 || state->args[1] - 36 < 3) &&
+		    !bpf_probe_read_user(words, 32, (void *)state->args[2]))
+			used = add_small(to, used, RAW_LOCK, words, 32);
+		break;
+	case PLAN_OFFSETS:
+	case PLAN_SENDFILE:
+		used = add_small(to, used, RAW_OFFSETS, state->offsets, 16);
+		break;
+	}
+	return used;
+}
+
+static __always_inline u32 add_output(u8 *to, u32 used, const struct state *state,
+				      const struct plan *plan)
+{
+	u64 words;
+
+	if (plan->stat)
+		used = add_stat(to, used, arg_of(state, plan->stat));
+	if (plan->statx)
+		used = add_statx(to, used, arg_of(state, plan->statx));
+	if (plan->fds &&
+	    !bpf_probe_read_user(&words, sizeof(words), (void *)arg_of(state, plan->fds)))
+		used = add_small(to, used, RAW_FDS, &words, sizeof(words));
+	return used;
+}
+
+static __always_inline u32 add_blobs(u8 *to, struct state *state, const struct plan *plan,
+				     s64 result)
+{
+	u32 used = sizeof(struct raw_record);
+
+	if (plan->effect == PLAN_EXEC && !result)
+		return add_exec(to, used, state);
+	if (plan->path)
+		used = add_path(to, used, RAW_PATH, arg_of(state, plan->path));
+	if (plan->path2)
+		used = add_path(to, used, RAW_PATH2, arg_of(state, plan->path2));
+	if (plan->iovec)
+		used = add_total(to, used, arg_of(state, plan->iovec),
+				 arg_of(state, plan->iovec + 1));
+	if (plan->effect == PLAN_READLINK)
+		used = add_target(to, used, arg_of(state, plan->path + 1), result);
+	else if (plan->effect)
+		used = add_effect(to, used, state, plan, result);
+	if (result >= 0)
+		used = add_output(to, used, state, plan);
+	return used;
+}
+
+static __always_inline void write_call(u32 tid, struct state *state, u64 exit, s64 result,
+				       u16 flags)
+{
+	const struct plan *plan = state->foreign ? NULL : bpf_map_lookup_elem(&plans, &state->nr);
+	u32 used = sizeof(struct raw_record);
+	u8 *to = room();
+	struct raw_record *r = (struct raw_record *)to;
+
+	if (!to)
+		return;
+	start(to, RAW_CALL, tid, state->entry, exit);
+	r->nr = state->nr;
+	r->flags = flags | (state->foreign ? RAW_FOREIGN : 0);
+	r->result = result;
+	__builtin_memcpy(r->args, state->args, sizeof(r->args));
+	if (plan && !flags)
+		used = add_blobs(to, state, plan, result);
+	put(to, fill_up(to, used));
+	state->in_call = 0;
+}
+
+SEC("tp_btf/sys_exit")
+int leave(u64 *ctx)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	struct state *state = bpf_map_lookup_elem(&tasks, &tid);
+
+	if (state && state->in_call)
+		write_call(tid, state, bpf_ktime_get_ns(), ctx[1], 0);
+	return 0;
+}
+
+static __always_inline u64 flags_of_clone(const struct state *state)
+{
+	const struct plan *plan = bpf_map_lookup_elem(&plans, &state->nr);
+	u64 flags = 0;
+
+	if (state->foreign)
+		return 0;
+	if (plan && plan->effect == PLAN_CLONE)
+		flags = state->args[0];
+	else if (plan && plan->effect == PLAN_CLONE3)
+		bpf_probe_read_user(&flags, sizeof(flags), (void *)state->args[0]);
+	else if (plan && plan->effect == PLAN_VFORK)
+		flags = CLONE_VFORK_VM;
+	return flags;
+}
+
+SEC("tp_btf/sched_process_fork")
+int forked(u64 *ctx)
+{
+	const struct task_struct *child = (const struct task_struct *)ctx[1];
+	u32 tid = bpf_get_current_pid_tgid(), new = child->pid;
+	struct state *state = bpf_map_lookup_elem(&tasks, &tid);
+	u8 *to = room();
+	struct raw_record *r = (struct raw_record *)to;
+	u64 now;
+
+	if (!state || !to)
+		return 0;
+	trace_task(new);
+	now = bpf_ktime_get_ns();
+	start(to, RAW_FORK, tid, now, now);
+	r->nr = new;
+	r->args[0] = flags_of_clone(state);
+	put(to, sizeof(*r));
+	return 0;
+}
+
+/* A thread that is not the first takes the number of the first. */
+SEC("tp_btf/sched_process_exec")
+int execed(u64 *ctx)
+{
+	const struct linux_binprm *program = (const struct linux_binprm *)ctx[2];
+	u32 tid = bpf_get_current_pid_tgid(), former = ctx[1];
+	struct state *state = bpf_map_lookup_elem(&tasks, &former);
+	u8 *to = room();
+	struct raw_record *r = (struct raw_record *)to;
+
+	if (!state || !to)
+		return 0;
+	bpf_probe_read_kernel_str(state->program, sizeof(state->program), program->filename);
+	start(to, RAW_EXEC, tid, state->entry, state->entry);
+	r->nr = former;
+	put(to, sizeof(*r));
+	if (former != tid) {
+		bpf_map_update_elem(&tasks, &tid, state, BPF_ANY);
+		bpf_map_delete_elem(&tasks, &former);
+	}
+	return 0;
+}
+
+/* The first thread goes when another one runs a new program, which then takes its number. */
+static __always_inline bool is_replaced(const struct task_struct *task)
+{
+	const struct task_struct *other = task->signal->group_exec_task;
+
+	return task->pid == task->tgid && other && other != task;
+}
+
+SEC("tp_btf/sched_process_exit")
+int exited(u64 *ctx)
+{
+	const struct task_struct *task = (const struct task_struct *)ctx[0];
+	u32 tid = bpf_get_current_pid_tgid();
+	struct state *state = bpf_map_lookup_elem(&tasks, &tid);
+	u8 *to = room();
+	struct raw_record *r = (struct raw_record *)to;
+	u64 now;
+
+	if (!state || !to)
+		return 0;
+	if (state->in_call)
+		write_call(tid, state, state->entry, 0, RAW_NO_EXIT);
+	if (!is_replaced(task)) {
+		now = bpf_ktime_get_ns();
+		start(to, RAW_EXIT, tid, now, now);
+		r->result = task->exit_code;
+		r->args[0] = (task->signal->sum_sched_runtime + task->se.sum_exec_runtime) / 1000;
+		put(to, sizeof(*r));
+	}
+	bpf_map_delete_elem(&tasks, &tid);
+	return 0;
+}
+
+/*
+ * A record of its own, on the stack: a call's record may be in the making, when reading the task's
+ * memory for it faults.
+ */
+struct fault {
+	struct raw_record record;
+	struct raw_blob blob;
+	struct raw_attr attr;
+	u32 fill; /* an empty blob */
+} __attribute__((packed, aligned(8)));
+
+struct found {
+	struct file *file;
+	u64 offset;
+	u64 flags;
+	u64 address;
+};
+
+static long look_at_area(struct task_struct *task, struct vm_area_struct *area, struct found *found)
+{
+	found->file = area->vm_file;
+	found->flags = area->vm_flags;
+	found->offset = (area->vm_pgoff << 12) + ((found->address - area->vm_start) & ~0xfffull);
+	return 0;
+}
+
+static __always_inline int touched(u64 address, u64 error)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	const struct scope *scope = scope_now();
+	struct found found = { .address = address };
+	struct fault fault = {};
+	u8 copy[INODE_BYTES];
+
+	if (!scope || !scope->pages || !scope->on || !bpf_map_lookup_elem(&tasks, &tid))
+		return 0;
+	if (bpf_find_vma(bpf_get_current_task_btf(), address, look_at_area, &found, 0) == -16)
+		count(UNSEEN); /* EBUSY: the memory's lock is taken */
+	if (!found.file || !attr_of(found.file, &fault.attr, copy))
+		return 0;
+	fault.record.length = sizeof(fault);
+	fault.record.type = RAW_FAULT;
+	fault.record.tid = tid;
+	fault.record.entry = bpf_ktime_get_ns();
+	fault.record.exit = fault.record.entry;
+	fault.record.args[RAW_FAULT_OFFSET] = found.offset;
+	fault.record.args[RAW_FAULT_WRITE] = !!(error & FAULT_WRITE);
+	fault.record.args[RAW_FAULT_SHARED] = !!(found.flags & VM_SHARED);
+	fault.record.args[RAW_FAULT_KERNEL] = !(error & FAULT_USER);
+	fault.blob.kind = RAW_ATTR;
+	fault.blob.length = sizeof(fault.attr);
+	if (bpf_ringbuf_output(&ring, &fault, sizeof(fault),
+			       is_part_full() ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+		count(LOST);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int user_touched(u64 *ctx)
+{
+	return touched(ctx[0], ctx[2]);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int kernel_touched(u64 *ctx)
+{
+	return touched(ctx[0], ctx[2]);
+}
+
+char license_of_it[] SEC("license") = "GPL";

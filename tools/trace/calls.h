@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which system calls there are, what is recorded of each, and what each does. One table for the
+ * tracer, the finisher, and, printed by `david-trace calls`, for the importers and exporters in
+ * Python.
+ *
+ * Letters of arguments:
+ *   f F	descriptor; F may be -1
+ *   d D	directory descriptor of the path p or P that follows, or AT_FDCWD
+ *   p P	first and second path
+ *   o m	flags of open, mode
+ *   u i l x	unsigned, int, signed 64 bit, shown as hexadecimal
+ *   s t	struct stat or struct statx, filled in
+ *   v		iovec; the number of them follows
+ *   r		two descriptors, filled in
+ *   y		pointer to an offset, or NULL
+ *   a		argument strings of a new program
+ *   h		struct open_how; its size follows
+ *   k		third argument of fcntl: what the command says
+ *   b		any other pointer
+ */
+#ifndef TRACE_CALLS_H
+#define TRACE_CALLS_H
+
+#include "../../dm-david/lib/portable.h"
+
+#define CALL_ARGS 6
+#define CALL_UNKNOWN U32_MAX /* number of calls that have none here: another architecture's */
+
+enum call_class {
+	CALL_NEVER,
+	CALL_FILES,
+	CALL_SYNC,
+	CALL_PAGES,
+};
+
+/* What the finisher does with a call. */
+enum call_effect {
+	DOES_NONE, /* nothing, beyond the descriptor that an "f" in front names */
+	DOES_READ,
+	DOES_PREAD,
+	DOES_WRITE,
+	DOES_PWRITE,
+	DOES_SEEK,
+	DOES_RECVMSG,
+	DOES_SENDFILE,
+	DOES_COPY,
+	DOES_SPLICE,
+	DOES_MMAP,
+	DOES_URING,
+	DOES_OPEN,
+	DOES_CREAT,
+	DOES_OPENAT2,
+	DOES_SOCKET,
+	DOES_PAIR,
+	DOES_PAIR4,
+	DOES_CLOSE,
+	DOES_CLOSERANGE,
+	DOES_DUP,
+	DOES_DUP2,
+	DOES_FCNTL,
+	DOES_IOCTL,
+	DOES_LOOK, /* at the file that a path names, through symbolic links */
+	DOES_LLOOK, /* ... at the link itself */
+	DOES_LOOKAT, /* ... as AT_SYMLINK_NOFOLLOW in the last argument says */
+	DOES_STATX,
+	DOES_FDESC, /* at the descriptor's file */
+	DOES_FSYNC,
+	DOES_SYNCALL,
+	DOES_TRUNCATE,
+	DOES_FTRUNCATE,
+	DOES_FALLOCATE,
+	DOES_CHDIR,
+	DOES_FCHDIR,
+	DOES_CHROOT,
+	DOES_MOUNT,
+	DOES_RENAME,
+	DOES_LINK,
+	DOES_SYMLINK,
+	DOES_READLINK,
+	DOES_UNLINK,
+	DOES_RMDIR,
+	DOES_MKDIR,
+	DOES_MKNOD,
+	DOES_FORK,
+	DOES_VFORK,
+	DOES_CLONE,
+	DOES_CLONE3,
+	DOES_EXEC,
+	DOES_EXIT,
+	DOES_WAIT,
+	DOES_UNSHARE,
+	DOES_SETUID,
+	DOES_SETREUID,
+};
+
+struct call {
+	const char *name; /* NULL: no such call */
+	enum call_class class;
+	enum call_effect effect;
+	const char *args;
+	const char *does; /* the effect as a text */
+};
+
+/* One more than the largest number in the table. */
+extern const unsigned int calls_end;
+
+/* The call of a number; NULL if there is none. */
+const struct call *call_of(u32 nr);
+
+/* The position of the first argument with that letter; -1 if there is none. */
+int call_arg(const struct call *call, char letter);
+
+/* The table as text, a line a call: number, name, class, arguments. */
+void calls_print(void);
+
+#endif

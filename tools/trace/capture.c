@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "capture.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARGV_MAX 64 /* strings */
+#define ARGV_BYTES 4096
+#define IOVECS_MAX 1024 /* UIO_MAXIOV */
+
+static u64 ns_of(struct timespec t)
+{
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void attr_of_stat(struct raw_attr *attr, const struct stat *st)
+{
+	*attr = (struct raw_attr){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = st->st_size,
+		.mtime = ns_of(st->st_mtim),
+		.atime = ns_of(st->st_atim),
+		.mode = st->st_mode,
+		.nlink = st->st_nlink,
+	};
+}
+
+static void look(struct task *task, enum raw_kind kind, const char *path, bool follow)
+{
+	struct raw_attr attr;
+	struct stat st;
+
+	if (follow ? stat(path, &st) : lstat(path, &st))
+		return;
+	attr_of_stat(&attr, &st);
+	task_blob(task, kind, &attr, sizeof(attr));
+}
+
+static void look_fd(struct task *task, enum raw_kind kind, int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", task->tid, fd);
+	look(task, kind, path, true);
+}
+
+/* A blob of the entry, as a string. */
+static const char *path_blob(const struct task *task, u16 kind)
+{
+	u32 at = 0;
+
+	while (at < task->blobs_used) {
+		const struct raw_blob *blob = (const struct raw_blob *)(task->blobs + at);
+
+		if (blob->kind == kind)
+			return (const char *)(blob + 1);
+		at += sizeof(*blob) + ((blob->length + 3) & ~3u);
+	}
+	return NULL;
+}
+
+/* What its own process would find there, the tracer would not. */
+static bool means_itself(const char *path)
+{
+	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/fd", 7) ||
+	       !strncmp(path, "/dev/std", 8);
+}
+
+/* The file that the path at letter @letter names. */
+static void look_path(struct task *task, const struct call *call, char letter, enum raw_kind kind,
+		      bool follow)
+{
+	int at = call_arg(call, letter), dirfd = AT_FDCWD;
+	const char *path = path_blob(task, letter == 'p' ? RAW_PATH : RAW_PATH2);
+	char whole[PATH_MAX + 64];
+
+	if (at < 0 || !path || means_itself(path))
+		return;
+	if (at > 0 && call->args[at - 1] == (letter == 'p' ? 'd' : 'D'))
+		dirfd = task->call.args[at - 1];
+	if (!*path)
+		snprintf(whole, sizeof(whole), "/proc/%d/fd/%d", task->tid, dirfd);
+	else if (*path == '/')
+		snprintf(whole, sizeof(whole), "/proc/%d/root%s", task->tid, path);
+	else if (dirfd == AT_FDCWD)
+		snprintf(whole, sizeof(whole), "/proc/%d/cwd/%s", task->tid, path);
+	else
+		snprintf(whole, sizeof(whole), "/proc/%d/fd/%d/%s", task->tid, dirfd, path);
+	look(task, kind, whole, follow || !*path);
+}
+
+static void get_path(struct task *task, u64 at, enum raw_kind kind)
+{
+	char path[PATH_MAX];
+	int length;
+
+	if (!at) /* "the descriptor itself", or an error */
+		return;
+	length = peek_string(task->tid, at, path, sizeof(path));
+	if (length >= 0)
+		task_blob(task, kind, path, length + 1); /* with its end: path_blob() needs it */
+	else
+		task->flags |= RAW_BAD_PATH;
+}
+
+static void get_iovec(struct task *task, u64 at, u64 count)
+{
+	struct iovec iov[IOVECS_MAX];
+	size_t i, got = peek_memory(task->tid, at, iov,
+				    min_t(u64, count, IOVECS_MAX) * sizeof(*iov)) /
+			sizeof(*iov);
+	u64 total = 0;
+
+	for (i = 0; i < got; i++)
+		total += iov[i].iov_len;
+	task_blob(task, RAW_TOTAL, &total, sizeof(total));
+}
+
+static void get_argv(struct task *task, u64 at)
+{
+	char all[ARGV_BYTES];
+	u64 strings[ARGV_MAX];
+	size_t i, used = 0,
+		  got = peek_memory(task->tid, at, strings, sizeof(strings)) / sizeof(*strings);
+
+	for (i = 0; i < got && strings[i]; i++) {
+		int length = peek_string(task->tid, strings[i], all + used, sizeof(all) - used);
+
+		if (length < 0)
+			break;
+		used += length + 1;
+	}
+	task_blob(task, RAW_ARGV, all, used);
+}
+
+static void get_offsets(struct task *task, const struct call *call)
+{
+	u64 offsets[2] = { U64_MAX, U64_MAX };
+	unsigned int i, n = 0;
+
+	for (i = 0; call->args[i]; i++) {
+		if (call->args[i] != 'y')
+			continue;
+		if (task->call.args[i])
+			peek_memory(task->tid, task->call.args[i], &offsets[n], sizeof(*offsets));
+		n++;
+	}
+	task_blob(task, RAW_OFFSETS, offsets, sizeof(offsets));
+}
+
+static void get_lock(struct task *task, int command, u64 at)
+{
+	struct flock lock;
+
+	switch (command) {
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		if (peek_memory(task->tid, at, &lock, sizeof(lock)) == sizeof(lock))
+			task_blob(task, RAW_LOCK, &lock, sizeof(lock));
+	}
+}
+
+static void get_how(struct task *task, u64 at)
+{
+	u64 how[3] = {};
+
+	peek_memory(task->tid, at, how, sizeof(how));
+	task_blob(task, RAW_HOW, how, sizeof(how));
+}
+
+static void get_argument(struct task *task, const struct call *call, unsigned int i)
+{
+	const u64 *args = task->call.args;
+
+	switch (call->args[i]) {
+	case 'p':
+		if (!path_blob(task, RAW_PATH)) /* mount has two */
+			get_path(task, args[i], RAW_PATH);
+		break;
+	case 'P':
+		get_path(task, args[i], RAW_PATH2);
+		break;
+	case 'v':
+		get_iovec(task, args[i], args[i + 1]);
+		break;
+	case 'a':
+		get_argv(task, args[i]);
+		break;
+	case 'k':
+		get_lock(task, args[1], args[i]);
+		break;
+	case 'h':
+		get_how(task, args[i]);
+		break;
+	}
+}
+
+void capture_clone(struct task *task)
+{
+	const struct call *call = call_of(task->call.nr);
+
+	task->clone_flags = task->call.args[0];
+	if (!call || call->effect != DOES_CLONE3)
+		return;
+	task->clone_flags = 0;
+	peek_memory(task->tid, task->call.args[0], &task->clone_flags, sizeof(task->clone_flags));
+}
+
+void capture_entry(struct task *task, const struct call *call)
+{
+	unsigned int i;
+
+	for (i = 0; call->args[i]; i++)
+		get_argument(task, call, i);
+	capture_clone(task);
+	switch (call->effect) {
+	case DOES_SENDFILE:
+	case DOES_COPY:
+	case DOES_SPLICE:
+		get_offsets(task, call);
+		break;
+	case DOES_CLONE3:
+		task_blob(task, RAW_CLONE, &task->clone_flags, sizeof(task->clone_flags));
+		break;
+	case DOES_CLOSE:
+		look_fd(task, RAW_ATTR_BEFORE, task->call.args[0]);
+		break;
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+		look_path(task, call, 'p', RAW_ATTR_BEFORE, false);
+		break;
+	case DOES_RENAME:
+		look_path(task, call, 'P', RAW_ATTR_BEFORE, false);
+		break;
+	default:
+		break;
+	}
+}
+
+static void get_stat(struct task *task, u64 at)
+{
+	struct raw_attr attr;
+	struct stat st;
+
+	if (peek_memory(task->tid, at, &st, sizeof(st)) < sizeof(st))
+		return;
+	attr_of_stat(&attr, &st);
+	task_blob(task, RAW_ATTR, &attr, sizeof(attr));
+}
+
+static void get_statx(struct task *task, u64 at)
+{
+	struct raw_attr attr;
+	struct statx st;
+
+	if (peek_memory(task->tid, at, &st, sizeof(st)) < sizeof(st))
+		return;
+	attr = (struct raw_attr){
+		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.ino = st.stx_ino,
+		.size = st.stx_size,
+		.mtime = st.stx_mtime.tv_sec * 1000000000ull + st.stx_mtime.tv_nsec,
+		.atime = st.stx_atime.tv_sec * 1000000000ull + st.stx_atime.tv_nsec,
+		.mode = st.stx_mode,
+		.nlink = st.stx_nlink,
+	};
+	task_blob(task, RAW_ATTR, &attr, sizeof(attr));
+}
+
+static void get_cwd(struct task *task)
+{
+	char link[64], cwd[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/cwd", task->tid);
+	n = readlink(link, cwd, sizeof(cwd));
+	if (n > 0)
+		task_blob(task, RAW_CWD, cwd, n);
+}
+
+static void get_program(struct task *task)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", task->tid);
+	look(task, RAW_ATTR, path, true);
+}
+
+static bool follows(const struct task *task, const struct call *call)
+{
+	unsigned int last = strlen(call->args) - 1;
+
+	switch (call->effect) {
+	case DOES_LLOOK:
+		return false;
+	case DOES_LOOKAT:
+		return !(task->call.args[last] & AT_SYMLINK_NOFOLLOW);
+	default:
+		return true;
+	}
+}
+
+static void get_output(struct task *task, const struct call *call, s64 result)
+{
+	int at;
+
+	at = call_arg(call, 's');
+	if (at >= 0)
+		get_stat(task, task->call.args[at]);
+	at = call_arg(call, 't');
+	if (at >= 0)
+		get_statx(task, task->call.args[at]);
+	at = call_arg(call, 'r');
+	if (at >= 0) {
+		u32 fds[2] = {};
+
+		if (peek_memory(task->tid, task->call.args[at], fds, sizeof(fds)) == sizeof(fds))
+			task_blob(task, RAW_FDS, fds, sizeof(fds));
+	}
+	if (call->effect == DOES_READLINK) {
+		char target[PATH_MAX];
+		u64 from = task->call.args[call_arg(call, 'b')];
+		size_t length = min_t(u64, result, sizeof(target));
+
+		length = peek_memory(task->tid, from, target, length);
+		task_blob(task, RAW_TARGET, target, length);
+	}
+}
+
+bool capture_attr(const char *path, struct raw_attr *attr)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	attr_of_stat(attr, &st);
+	return true;
+}
+
+void capture_fd(struct task *task, int fd)
+{
+	look_fd(task, RAW_ATTR, fd);
+}
+
+void capture_exit(struct task *task, const struct call *call, s64 result)
+{
+	if (result < 0)
+		return;
+	get_output(task, call, result);
+	switch (call->effect) {
+	case DOES_OPEN:
+	case DOES_CREAT:
+	case DOES_OPENAT2:
+	case DOES_SOCKET:
+		look_fd(task, RAW_ATTR, result);
+		break;
+	case DOES_LOOK:
+	case DOES_LLOOK:
+	case DOES_LOOKAT:
+		if (call_arg(call, 's') < 0)
+			look_path(task, call, 'p', RAW_ATTR, follows(task, call));
+		break;
+	case DOES_TRUNCATE:
+		look_path(task, call, 'p', RAW_ATTR, true);
+		break;
+	case DOES_MKDIR:
+	case DOES_MKNOD:
+		look_path(task, call, 'p', RAW_ATTR, false);
+		break;
+	case DOES_RENAME:
+	case DOES_LINK:
+	case DOES_SYMLINK:
+		look_path(task, call, 'P', RAW_ATTR, false);
+		break;
+	case DOES_CHDIR:
+	case DOES_FCHDIR:
+		get_cwd(task);
+		break;
+	case DOES_EXEC:
+		get_program(task);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,791 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "effects.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define RENAME_EXCHANGE_FLAG 2u
+#define CLOSE_RANGE_CLOEXEC_FLAG 4u
+#define CLOSE_RANGE_UNSHARE_FLAG 2u
+#define SOCK_CLOEXEC_FLAG O_CLOEXEC
+
+static u64 arg(const struct about *a, unsigned int i)
+{
+	return a->record->args[i];
+}
+
+static s64 result(const struct about *a)
+{
+	return a->record->result;
+}
+
+static const struct raw_attr *attr_of(const struct about *a, enum raw_kind kind)
+{
+	return raw_find(a->record, kind, sizeof(struct raw_attr), NULL);
+}
+
+static bool is_disk_file(const struct file *file)
+{
+	return file &&
+	       (!file->mode || S_ISREG(file->mode) || S_ISBLK(file->mode) || S_ISDIR(file->mode));
+}
+
+/* Names. */
+
+/* The last argument of a call, where its flags are. */
+static u64 last_arg(const struct about *a)
+{
+	size_t n = strlen(a->call->args);
+
+	return n ? arg(a, n - 1) : 0;
+}
+
+struct node *effect_start(const struct about *a, char letter)
+{
+	int at = call_arg(a->call, letter);
+	struct ofd *dir;
+
+	if (at > 0 && a->call->args[at - 1] == (letter == 'p' ? 'd' : 'D') &&
+	    (s32)arg(a, at - 1) != AT_FDCWD) {
+		dir = world_ofd(a->thread, arg(a, at - 1));
+		if (dir && dir->node)
+			return dir->node;
+	}
+	return a->thread->place->cwd;
+}
+
+bool effect_follows(const struct about *a, char letter)
+{
+	switch (a->call->effect) {
+	case DOES_LLOOK:
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+	case DOES_RENAME:
+	case DOES_SYMLINK:
+	case DOES_MKDIR:
+	case DOES_MKNOD:
+	case DOES_READLINK:
+		return false;
+	case DOES_LINK:
+		return letter == 'p' && last_arg(a) & AT_SYMLINK_FOLLOW &&
+		       a->record->nr == SYS_linkat;
+	case DOES_LOOKAT:
+		return !(last_arg(a) & AT_SYMLINK_NOFOLLOW);
+	case DOES_STATX:
+		return !(arg(a, 2) & AT_SYMLINK_NOFOLLOW);
+	case DOES_OPEN:
+		return !(arg(a, call_arg(a->call, 'o')) & O_NOFOLLOW) &&
+		       (arg(a, call_arg(a->call, 'o')) & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+	default:
+		return true;
+	}
+}
+
+static struct node *find(struct world *w, struct about *a, char letter, const char *path,
+			 u32 length)
+{
+	char terminated[PATH_MAX];
+	int at = call_arg(a->call, letter);
+
+	if (at < 0 || !path || length >= sizeof(terminated))
+		return NULL;
+	if (a->call->effect == DOES_SYMLINK && letter == 'p')
+		return NULL; /* what the link is to say, not a name */
+	memcpy(terminated, path, length);
+	terminated[length] = 0;
+	if (!length)
+		return NULL;
+	return names_find(&w->names, effect_start(a, letter), terminated,
+			  effect_follows(a, letter));
+}
+
+static void find_names(struct world *w, struct about *a)
+{
+	u32 length;
+
+	a->path = raw_find(a->record, RAW_PATH, 0, &length);
+	a->path_length = a->path ? strnlen(a->path, length) : 0;
+	a->path2 = raw_find(a->record, RAW_PATH2, 0, &length);
+	a->path2_length = a->path2 ? strnlen(a->path2, length) : 0;
+	a->node = find(w, a, 'p', a->path, a->path_length);
+	a->node2 = find(w, a, 'P', a->path2, a->path2_length);
+	a->name = a->node ? w->text_of(w->arg, a->node) : 0;
+	a->name2 = a->node2 ? w->text_of(w->arg, a->node2) : 0;
+}
+
+/* The name has been seen to lead to that file. */
+static void bind(struct world *w, struct node *node, struct file *file)
+{
+	if (!node)
+		return;
+	node->state = NODE_THERE;
+	node->file = file;
+	if (file && !file->name)
+		file->name = w->text_of(w->arg, node);
+}
+
+/*
+ * The file of a name that a call has found: by its attributes, or, where a trace has none, by the
+ * name.
+ */
+static struct file *file_at(struct world *w, struct node *node, const struct raw_attr *attr)
+{
+	struct file *file;
+
+	if (attr)
+		file = world_file(w, attr);
+	else if (node && node->file)
+		file = node->file;
+	else if (node)
+		file = world_new_file(w, NULL);
+	else
+		return NULL;
+	bind(w, node, file);
+	return file;
+}
+
+static void looked(struct world *w, struct about *a)
+{
+	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+
+	if (!a->node && a->path && !a->path_length) { /* AT_EMPTY_PATH */
+		a->ofd = world_ofd(a->thread, arg(a, 0));
+		a->file = a->ofd ? a->ofd->file : NULL;
+		return;
+	}
+	if (a->node && result(a) == -ENOENT)
+		a->node->state = NODE_ABSENT;
+	if (result(a) < 0)
+		return;
+	a->file = file_at(w, a->node, attr);
+}
+
+/* Descriptors. */
+
+static struct ofd *ofd_at(struct world *w, struct about *a, unsigned int i)
+{
+	u32 fd = arg(a, i);
+	struct ofd *ofd = world_ofd(a->thread, fd);
+
+	if (!ofd && result(a) >= 0) {
+		/* Nobody saw it opened: it was there before, or came by a socket. */
+		ofd = world_open(w, a->thread, fd, 0);
+		if (ofd)
+			ofd->open_event = 0;
+	}
+	return ofd;
+}
+
+static struct session *about_ofd(struct world *w, struct about *a, unsigned int i)
+{
+	a->ofd = ofd_at(w, a, i);
+	if (!a->ofd)
+		return NULL;
+	a->file = a->ofd->file;
+	return world_session(w, a->ofd, a->thread->process);
+}
+
+static void transferred(struct ofd *ofd, struct session *session, s64 offset, s64 bytes,
+			bool write)
+{
+	s64 end;
+
+	if (write) {
+		ofd->writes++;
+		session->writes++;
+		ofd->bytes_written += bytes;
+		session->bytes_written += bytes;
+	} else {
+		ofd->reads++;
+		session->reads++;
+		ofd->bytes_read += bytes;
+		session->bytes_read += bytes;
+	}
+	if (offset == NO_OFFSET)
+		return;
+	end = (u64)offset + bytes;
+	ofd->sequential += offset == ofd->expected;
+	ofd->expected = end;
+	if (write && ofd->file && end > ofd->file->size)
+		ofd->file->size = end;
+}
+
+/*
+ * read, write and those like them; @at: of a call with an offset; NO_OFFSET: where the description
+ * stands.
+ */
+static void transfer(struct world *w, struct about *a, unsigned int fd, s64 at, bool write)
+{
+	struct session *session = about_ofd(w, a, fd);
+	struct ofd *ofd = a->ofd;
+
+	if (!session || result(a) < 0)
+		return;
+	a->offset = at;
+	if (at == NO_OFFSET && is_disk_file(ofd->file)) {
+		if (write && ofd->flags & O_APPEND && ofd->file->size >= 0)
+			ofd->position = ofd->file->size;
+		a->offset = ofd->position;
+		ofd->position = (u64)ofd->position + result(a);
+	}
+	transferred(ofd, session, a->offset, result(a), write);
+}
+
+/* One end of a call that moves data between descriptors. */
+static void move_end(struct world *w, struct about *a, unsigned int fd, u64 offset, bool write)
+{
+	transfer(w, a, fd, offset == U64_MAX ? NO_OFFSET : (s64)offset, write);
+}
+
+static void moved(struct world *w, struct about *a, unsigned int from, unsigned int to)
+{
+	const u64 *given = raw_find(a->record, RAW_OFFSETS, 16, NULL);
+	u64 offsets[2] = { U64_MAX, U64_MAX };
+	bool sendfile = a->call->effect == DOES_SENDFILE;
+
+	if (given)
+		memcpy(offsets, given, sizeof(offsets));
+	/* The row tells of what is written; the reading end is in the description's figures. */
+	move_end(w, a, from, offsets[0], false);
+	move_end(w, a, to, sendfile ? U64_MAX : offsets[1], true);
+}
+
+static void learn_open(struct ofd *ofd, const struct raw_attr *attr)
+{
+	if (attr) {
+		ofd->size_open = attr->size;
+		ofd->mtime = attr->mtime;
+		ofd->atime = attr->atime;
+	} else if (ofd->file) {
+		ofd->size_open = ofd->file->size;
+	}
+}
+
+static void opened(struct world *w, struct about *a, u64 flags)
+{
+	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	bool fresh = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
+
+	if (a->node && result(a) == -ENOENT && !(flags & O_CREAT))
+		a->node->state = NODE_ABSENT;
+	if (result(a) < 0)
+		return;
+	a->ofd = world_open(w, a->thread, result(a), flags);
+	if (!a->ofd)
+		return;
+	if (fresh || unnamed) {
+		a->file = world_new_file(w, attr);
+		if (fresh)
+			bind(w, a->node, a->file);
+	} else {
+		a->file = file_at(w, a->node, attr);
+	}
+	if (!attr && a->file) {
+		if (flags & O_TRUNC || fresh)
+			a->file->size = 0;
+		if (flags & O_DIRECTORY && !unnamed)
+			a->file->mode = S_IFDIR;
+	}
+	a->ofd->file = a->file;
+	a->ofd->node = unnamed ? NULL : a->node;
+	a->ofd->name = a->name;
+	learn_open(a->ofd, attr);
+}
+
+static void other_opened(struct world *w, struct about *a, s64 fd)
+{
+	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	bool cloexec =
+		a->record->nr == SYS_perf_event_open ? last_arg(a) & 8 : last_arg(a) & O_CLOEXEC;
+
+	a->ofd = world_open(w, a->thread, fd, cloexec ? O_CLOEXEC | O_RDWR : O_RDWR);
+	if (!a->ofd)
+		return;
+	a->ofd->file = attr ? world_file(w, attr) : world_new_file(w, NULL);
+	if (!attr)
+		a->ofd->file->mode = S_IFSOCK;
+	a->file = a->ofd->file;
+}
+
+static void pair(struct world *w, struct about *a)
+{
+	const u32 *fds = raw_find(a->record, RAW_FDS, 8, NULL);
+	unsigned int i;
+
+	if (result(a) < 0 || !fds)
+		return;
+	for (i = 0; i < 2; i++) {
+		struct ofd *ofd = world_open(w, a->thread, fds[i], last_arg(a) & O_CLOEXEC);
+
+		if (!ofd)
+			continue;
+		if (!i || a->call->effect == DOES_PAIR4)
+			a->file = world_new_file(w, NULL);
+		a->file->mode = a->call->effect == DOES_PAIR4 ? S_IFSOCK : S_IFIFO;
+		ofd->file = a->file;
+	}
+}
+
+static void closed(struct world *w, struct about *a)
+{
+	const struct raw_attr *attr = attr_of(a, RAW_ATTR_BEFORE);
+
+	a->ofd = world_closing(a->thread, arg(a, 0));
+	if (!a->ofd || result(a) == -EBADF)
+		return;
+	a->file = a->ofd->file;
+	if (attr && a->file) {
+		a->file->size = attr->size;
+		a->file->links = attr->nlink;
+	}
+	if (a->file)
+		a->ofd->size_close = a->file->size;
+}
+
+static void close_range(struct world *w, struct about *a)
+{
+	u64 fd, last = min_t(u64, arg(a, 1), a->thread->fds->count);
+
+	if (result(a) < 0)
+		return;
+	if (arg(a, 2) & CLOSE_RANGE_UNSHARE_FLAG)
+		world_unshare(a->thread, CLONE_FILES);
+	for (fd = arg(a, 0); fd <= last; fd++) {
+		if (arg(a, 2) & CLOSE_RANGE_CLOEXEC_FLAG)
+			world_cloexec(a->thread, fd, true);
+		else
+			world_close(w, a->thread, fd);
+	}
+}
+
+static void fcntl_done(struct world *w, struct about *a)
+{
+	about_ofd(w, a, 0);
+	if (result(a) < 0 || !a->ofd)
+		return;
+	switch (arg(a, 1)) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+		world_dup(w, a->thread, arg(a, 0), result(a), arg(a, 1) == F_DUPFD_CLOEXEC);
+		break;
+	case F_SETFD:
+		world_cloexec(a->thread, arg(a, 0), arg(a, 2) & FD_CLOEXEC);
+		break;
+	case F_SETFL:
+		a->ofd->flags = (a->ofd->flags & ~(u64)(O_APPEND | O_NONBLOCK | O_DIRECT)) |
+				(arg(a, 2) & (O_APPEND | O_NONBLOCK | O_DIRECT));
+		break;
+	}
+}
+
+static void fallocated(struct world *w, struct about *a)
+{
+	s64 end = arg(a, 2) + arg(a, 3);
+
+	about_ofd(w, a, 0);
+	if (result(a) < 0 || !a->file || a->file->size < 0)
+		return;
+	if (arg(a, 1) & FALLOC_FL_COLLAPSE_RANGE)
+		a->file->size = (u64)a->file->size - arg(a, 3);
+	else if (arg(a, 1) & FALLOC_FL_INSERT_RANGE)
+		a->file->size = (u64)a->file->size + arg(a, 3);
+	else if (!(arg(a, 1) & FALLOC_FL_KEEP_SIZE) && end > a->file->size)
+		a->file->size = end;
+}
+
+/* Changes of names. */
+
+static void unbind(struct world *w, struct node *node, const struct raw_attr *before)
+{
+	struct file *file = node->file;
+
+	if (before && !file)
+		file = world_file(w, before);
+	/*
+	 * Directories have one name. Of a file whose links nobody told, the last known name is the
+	 * last.
+	 */
+	if (file && (!before || before->nlink <= 1 || S_ISDIR(before->mode))) {
+		if (before || file->links <= 1)
+			world_removed(w, file);
+		else
+			file->links--;
+	} else if (file) {
+		file->links = before->nlink - 1;
+	}
+	names_remove(&w->names, node);
+}
+
+static void unlinked(struct world *w, struct about *a)
+{
+	const struct raw_attr *before = attr_of(a, RAW_ATTR_BEFORE);
+
+	if (result(a) < 0 || !a->node)
+		return;
+	if (before && !a->node->file)
+		bind(w, a->node, world_file(w, before));
+	a->file = a->node->file;
+	unbind(w, a->node, before);
+}
+
+static void renamed(struct world *w, struct about *a)
+{
+	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	bool exchange = strlen(a->call->args) == 5 && last_arg(a) & RENAME_EXCHANGE_FLAG;
+	const struct raw_attr *before = attr_of(a, RAW_ATTR_BEFORE);
+
+	if (result(a) < 0 || !a->node || !a->node2 || a->node == a->node2)
+		return;
+	a->file = file_at(w, a->node, attr);
+	if (exchange) {
+		if (before)
+			bind(w, a->node2, world_file(w, before));
+		names_exchange(&w->names, a->node, a->node2);
+		return;
+	}
+	/* Two names of one file: rename does nothing. */
+	if (before && attr && before->ino == attr->ino && before->dev == attr->dev)
+		return;
+	if (before && !a->node2->file)
+		a->node2->file = world_file(w, before);
+	if (a->node2->file) {
+		if (!before ? a->node2->file->links <= 1
+			    : before->nlink <= 1 || S_ISDIR(before->mode))
+			world_removed(w, a->node2->file);
+		else
+			a->node2->file->links--;
+	}
+	names_move(&w->names, a->node, a->node2);
+}
+
+static void linked(struct world *w, struct about *a)
+{
+	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	struct ofd *ofd;
+
+	if (result(a) < 0 || !a->node2)
+		return;
+	ofd = a->node ? NULL : world_ofd(a->thread, arg(a, 0));
+	if (attr)
+		a->file = world_file(w, attr);
+	else if (ofd)
+		a->file = ofd->file;
+	else
+		a->file = file_at(w, a->node, NULL);
+	if (!attr && a->file)
+		a->file->links = max(a->file->links, 1u) + 1;
+	bind(w, a->node2, a->file);
+}
+
+static void made(struct world *w, struct about *a, struct node *node, u32 mode)
+{
+	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+
+	if (result(a) < 0 || !node)
+		return;
+	a->file = world_new_file(w, attr);
+	if (!attr)
+		a->file->mode = mode;
+	bind(w, node, a->file);
+}
+
+static void link_says(struct node *node, const char *target, u32 length)
+{
+	char *old = node->target;
+
+	node->target = strndup(target, length);
+	free(old);
+}
+
+static void symlinked(struct world *w, struct about *a)
+{
+	made(w, a, a->node2, S_IFLNK | 0777);
+	if (result(a) >= 0 && a->node2 && a->path)
+		link_says(a->node2, a->path, a->path_length);
+}
+
+static void link_read(struct world *w, struct about *a)
+{
+	u32 length;
+	const char *target = raw_find(a->record, RAW_TARGET, 1, &length);
+
+	looked(w, a);
+	if (result(a) < 0 || !a->node)
+		return;
+	/*
+	 * Those of /proc say something else each time, and of a relative one only its own process
+	 * knows.
+	 */
+	if (target && length == result(a) && strncmp(a->path, "/proc/", 6))
+		link_says(a->node, target, length);
+	a->node->state = NODE_THERE;
+}
+
+static void truncated(struct world *w, struct about *a)
+{
+	if (a->call->effect == DOES_TRUNCATE)
+		looked(w, a);
+	else
+		about_ofd(w, a, 0);
+	if (result(a) >= 0 && a->file)
+		a->file->size = arg(a, 1);
+}
+
+static void cwd_changed(struct world *w, struct about *a)
+{
+	u32 length;
+	const char *cwd = raw_find(a->record, RAW_CWD, 1, &length);
+	char path[PATH_MAX];
+
+	if (a->call->effect == DOES_FCHDIR) {
+		about_ofd(w, a, 0);
+		a->node = a->ofd ? a->ofd->node : NULL;
+	}
+	if (result(a) < 0)
+		return;
+	if (a->node)
+		a->thread->place->cwd = a->node;
+	if (!cwd || length >= sizeof(path))
+		return;
+	memcpy(path, cwd, length);
+	path[length] = 0;
+	if (*path == '/')
+		a->thread->place->cwd = names_find(&w->names, w->names.root, path, false);
+}
+
+static void seeked(struct world *w, struct about *a)
+{
+	about_ofd(w, a, 0);
+	if (result(a) < 0 || !a->ofd)
+		return;
+	a->ofd->seeks++;
+	a->ofd->position = result(a);
+	a->offset = result(a);
+}
+
+static void executed(struct world *w, struct about *a)
+{
+	looked(w, a);
+	if (result(a) < 0)
+		return;
+	a->thread->process->program = a->file;
+	a->thread->process->command = a->name;
+}
+
+static void look_descriptor(struct world *w, struct about *a)
+{
+	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+
+	about_ofd(w, a, 0);
+	if (!attr || !a->ofd)
+		return;
+	if (!a->ofd->file) {
+		a->ofd->file = world_file(w, attr);
+		a->file = a->ofd->file;
+	} else if (!a->file->removed) {
+		world_learn(a->file, attr);
+	}
+}
+
+static u64 flags_of_openat2(const struct about *a)
+{
+	const u64 *how = raw_find(a->record, RAW_HOW, 24, NULL);
+	u64 flags = 0;
+
+	if (how)
+		memcpy(&flags, how, sizeof(flags));
+	return flags;
+}
+
+static s64 given_offset(const struct about *a)
+{
+	/* preadv2 and pwritev2 with -1: where the description stands */
+	return (a->record->nr == SYS_preadv2 || a->record->nr == SYS_pwritev2) &&
+			       arg(a, 3) == U64_MAX
+		       ? NO_OFFSET
+		       : (s64)arg(a, 3);
+}
+
+static void effect_of_data(struct world *w, struct about *a)
+{
+	switch (a->call->effect) {
+	case DOES_READ:
+		transfer(w, a, 0, NO_OFFSET, false);
+		break;
+	case DOES_PREAD:
+		transfer(w, a, 0, given_offset(a), false);
+		break;
+	case DOES_WRITE:
+		transfer(w, a, 0, NO_OFFSET, true);
+		break;
+	case DOES_PWRITE:
+		transfer(w, a, 0, given_offset(a), true);
+		break;
+	case DOES_SENDFILE:
+		moved(w, a, 1, 0);
+		break;
+	case DOES_COPY:
+	case DOES_SPLICE:
+		moved(w, a, 0, 2);
+		break;
+	case DOES_SEEK:
+		seeked(w, a);
+		break;
+	case DOES_MMAP:
+		if ((s32)arg(a, 4) >= 0)
+			about_ofd(w, a, 4);
+		break;
+	case DOES_FSYNC:
+		about_ofd(w, a, 0);
+		if (a->ofd && result(a) >= 0)
+			a->ofd->syncs++;
+		break;
+	case DOES_FALLOCATE:
+		fallocated(w, a);
+		break;
+	default:
+		truncated(w, a);
+		break;
+	}
+}
+
+static void effect_of_descriptors(struct world *w, struct about *a)
+{
+	switch (a->call->effect) {
+	case DOES_SOCKET:
+		if (result(a) >= 0)
+			other_opened(w, a, result(a));
+		break;
+	case DOES_PAIR:
+	case DOES_PAIR4:
+		pair(w, a);
+		break;
+	case DOES_CLOSE:
+		closed(w, a);
+		break;
+	case DOES_CLOSERANGE:
+		close_range(w, a);
+		break;
+	case DOES_DUP:
+		about_ofd(w, a, 0);
+		if (result(a) >= 0)
+			world_dup(w, a->thread, arg(a, 0), result(a), false);
+		break;
+	case DOES_DUP2:
+		about_ofd(w, a, 0);
+		/* What stood there is closed by the same call. */
+		if (result(a) >= 0 && arg(a, 0) != arg(a, 1)) {
+			world_close(w, a->thread, arg(a, 1));
+			world_dup(w, a->thread, arg(a, 0), arg(a, 1), arg(a, 2) & O_CLOEXEC);
+		}
+		break;
+	default:
+		fcntl_done(w, a);
+		break;
+	}
+}
+
+static void effect_of_names(struct world *w, struct about *a)
+{
+	switch (a->call->effect) {
+	case DOES_OPEN:
+		opened(w, a, arg(a, call_arg(a->call, 'o')));
+		break;
+	case DOES_CREAT:
+		opened(w, a, O_CREAT | O_WRONLY | O_TRUNC);
+		break;
+	case DOES_OPENAT2:
+		opened(w, a, flags_of_openat2(a));
+		break;
+	case DOES_RENAME:
+		renamed(w, a);
+		break;
+	case DOES_LINK:
+		linked(w, a);
+		break;
+	case DOES_SYMLINK:
+		symlinked(w, a);
+		break;
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+		unlinked(w, a);
+		break;
+	case DOES_MKDIR:
+		made(w, a, a->node, S_IFDIR | (arg(a, call_arg(a->call, 'm')) & 07777));
+		break;
+	case DOES_MKNOD:
+		made(w, a, a->node, arg(a, call_arg(a->call, 'm')));
+		break;
+	case DOES_READLINK:
+		link_read(w, a);
+		break;
+	default:
+		cwd_changed(w, a);
+		break;
+	}
+}
+
+static void effect_of_tasks(struct world *w, struct about *a)
+{
+	struct process *process = a->thread->process;
+
+	if (result(a) < 0)
+		return;
+	switch (a->call->effect) {
+	case DOES_EXEC:
+		executed(w, a);
+		break;
+	case DOES_UNSHARE:
+		world_unshare(a->thread, arg(a, 0));
+		break;
+	case DOES_SETUID:
+		process->uid = arg(a, 0);
+		break;
+	case DOES_SETREUID:
+		if ((s32)arg(a, 0) >= 0)
+			process->uid = arg(a, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+void effect_of(struct world *w, struct about *a)
+{
+	find_names(w, a);
+	switch (a->call->effect) {
+	case DOES_READ ... DOES_SEEK:
+	case DOES_SENDFILE ... DOES_MMAP:
+	case DOES_FSYNC:
+	case DOES_TRUNCATE ... DOES_FALLOCATE:
+		effect_of_data(w, a);
+		break;
+	case DOES_SOCKET ... DOES_FCNTL:
+		effect_of_descriptors(w, a);
+		break;
+	case DOES_OPEN ... DOES_OPENAT2:
+	case DOES_RENAME ... DOES_MKNOD:
+	case DOES_CHDIR:
+	case DOES_FCHDIR:
+		effect_of_names(w, a);
+		break;
+	case DOES_LOOK ... DOES_STATX:
+		looked(w, a);
+		break;
+	case DOES_FDESC:
+		look_descriptor(w, a);
+		break;
+	case DOES_EXEC:
+	case DOES_UNSHARE ... DOES_SETREUID:
+		effect_of_tasks(w, a);
+		break;
+	default:
+		if (a->call->args[0] == 'f')
+			about_ofd(w, a, 0);
+		break;
+	}
+}

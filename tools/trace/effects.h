@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a call does to the world (world.h), and what it was about. */
+#ifndef TRACE_EFFECTS_H
+#define TRACE_EFFECTS_H
+
+#include "calls.h"
+#include "world.h"
+
+/* What the row of a call has beside its numbers. Found out by effect_of(). */
+struct about {
+	const struct raw_record *record;
+	const struct call *call;
+	struct thread *thread;
+	const char *path; /* as the task gave them; not terminated */
+	const char *path2;
+	u32 path_length;
+	u32 path2_length;
+	struct node *node; /* what the first and the second lead to */
+	struct node *node2;
+	u32 name; /* their whole paths, as they were before the call; texts */
+	u32 name2;
+	struct ofd *ofd;
+	struct file *file;
+	s64 offset; /* NO_OFFSET: none */
+};
+
+/* The call of @about->record has been made. */
+void effect_of(struct world *w, struct about *about);
+
+/*
+ * Where the path of @letter ('p', 'P') begins if it is relative, and whether the symbolic link that
+ * it ends in is followed.
+ */
+struct node *effect_start(const struct about *a, char letter);
+bool effect_follows(const struct about *a, char letter);
+
+#endif

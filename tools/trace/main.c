@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/* david-trace: the command line. `david trace` is what users call. */
+#include <getopt.h>
+
+#include "calls.h"
+#include "raw.h"
+#include "scope.h"
+#include "trace.h"
+
+static const char usage_text[] =
+	"Usage: david-trace record --out RAW [--disk FILE] [--share-disk] [--sync] [--cpu] [--pages]\n"
+	"                          [--off] [--rotate BYTES,FILES] [--hold THREAD,NS] -- COMMAND...\n"
+	"       david-trace record --out RAW [...] --pid PID[,PID...] | --uid UID | --cgroup DIR\n"
+	"       david-trace finish RAW DATABASE\n"
+	"       david-trace dump RAW\n"
+	"       david-trace calls\n";
+
+static int usage(void)
+{
+	fputs(usage_text, stderr);
+	return STATUS_USAGE;
+}
+
+/* Numbers with commas between them, then 0. */
+static pid_t *pids_of(const char *text)
+{
+	pid_t *pids = xmalloc((strlen(text) + 2) * sizeof(*pids));
+	unsigned int n = 0;
+	char *end;
+
+	for (;; text = end + 1) {
+		pids[n] = strtol(text, &end, 10);
+		if (end == text || pids[n] <= 0 || (*end && *end != ','))
+			die("--pid takes process numbers with commas between them");
+		n++;
+		if (!*end)
+			break;
+	}
+	pids[n] = 0;
+	return pids;
+}
+
+/* "BYTES,FILES": so many bytes in so many files. */
+static void ring_of(struct record_options *options, const char *text)
+{
+	char *comma;
+
+	options->segment_bytes = strtoull(text, &comma, 10);
+	options->segments = *comma == ',' ? strtoul(comma + 1, NULL, 10) : 0;
+	if (options->segments < 2 || options->segments > RAW_SEGMENTS_MAX)
+		die("a ring has 2 to %u files", RAW_SEGMENTS_MAX);
+	options->segment_bytes /= options->segments;
+	if (options->segment_bytes < RAW_SEGMENT_MIN)
+		die("a file of a ring has at least %u bytes", RAW_SEGMENT_MIN);
+}
+
+/* "NAME,NS" */
+static void hold_of(struct record_options *options, char *text)
+{
+	char *comma = strchr(text, ',');
+
+	if (!comma)
+		die("--hold takes a thread and a time");
+	*comma = 0;
+	options->hold = text;
+	options->hold_ns = strtoull(comma + 1, NULL, 10);
+	if (!options->hold_ns)
+		die("nothing can be held for no time");
+}
+
+static int record_command(int argc, char **argv)
+{
+	static const struct option longs[] = { { "out", required_argument, NULL, 'o' },
+					       { "disk", required_argument, NULL, 'd' },
+					       { "share-disk", no_argument, NULL, 'h' },
+					       { "sync", no_argument, NULL, 's' },
+					       { "cpu", no_argument, NULL, 'c' },
+					       { "off", no_argument, NULL, 'f' },
+					       { "pages", no_argument, NULL, 'm' },
+					       { "pid", required_argument, NULL, 'p' },
+					       { "uid", required_argument, NULL, 'u' },
+					       { "cgroup", required_argument, NULL, 'g' },
+					       { "rotate", required_argument, NULL, 'r' },
+					       { "hold", required_argument, NULL, 'l' },
+					       {} };
+	struct record_options options = { .method = METHOD };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+", longs, NULL)) != -1) {
+		switch (option) {
+		case 'o':
+			options.out = optarg;
+			break;
+		case 'd':
+			options.disk = optarg;
+			break;
+		case 'h':
+			options.share_disk = true;
+			break;
+		case 's':
+			options.sync = true;
+			break;
+		case 'c':
+			options.cpu = true;
+			break;
+		case 'p':
+			options.pids = pids_of(optarg);
+			break;
+		case 'f':
+			options.off = true;
+			break;
+		case 'm':
+			options.pages = true;
+			break;
+		case 'u':
+			options.by_uid = true;
+			options.uid = strtoul(optarg, NULL, 10);
+			break;
+		case 'g':
+			options.cgroup = scope_cgroup(optarg);
+			break;
+		case 'l':
+			hold_of(&options, optarg);
+			break;
+		case 'r':
+			ring_of(&options, optarg);
+			break;
+		default:
+			return usage();
+		}
+	}
+	if (optind < argc)
+		options.command = argv + optind;
+	if (!options.out || !!options.command + !!options.pids + scope_is_open(&options) != 1)
+		return usage();
+	return record(&options);
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(word, "record"))
+		return record_command(argc - 1, argv + 1);
+	if (!strcmp(word, "dump") && argc == 3)
+		return dump(argv[2]);
+	if (!strcmp(word, "finish") && argc == 4)
+		return finish(argv[2], argv[3]);
+	if (!strcmp(word, "calls") && argc == 2) {
+		calls_print();
+		return STATUS_OK;
+	}
+	return usage();
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "names.h"
+
+#include "trace.h"
+
+#define LINKS_MAX 40 /* as in the kernel */
+#define PATH_ROOM 4096u
+#define DELETED " (deleted)"
+
+static u32 hash_of(const struct node *parent, const char *name, size_t length)
+{
+	u64 hash = (uintptr_t)parent * 0x9e3779b97f4a7c15ull;
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		hash = (hash ^ (u8)name[i]) * 0x100000001b3ull;
+	return hash ^ hash >> 32;
+}
+
+static void insert(struct names *names, struct node *node)
+{
+	u32 at = hash_of(node->parent, node->name, strlen(node->name)) & (names->buckets - 1);
+
+	node->next = names->bucket[at];
+	names->bucket[at] = node;
+}
+
+static void grow(struct names *names)
+{
+	struct node *node;
+
+	names->buckets *= 2;
+	free(names->bucket);
+	names->bucket = xmalloc(names->buckets * sizeof(*names->bucket));
+	memset(names->bucket, 0, names->buckets * sizeof(*names->bucket));
+	for (node = names->last; node; node = node->all) {
+		if (node->parent)
+			insert(names, node);
+	}
+}
+
+static struct node *make(struct names *names, struct node *parent, const char *name, size_t length)
+{
+	struct node *node = xmalloc(sizeof(*node));
+
+	*node = (struct node){ .parent = parent,
+			       .name = xstrndup(name, length),
+			       .all = names->last };
+	names->last = node;
+	if (!parent)
+		return node;
+	if (++names->count > names->buckets)
+		grow(names); /* takes it in */
+	else
+		insert(names, node);
+	return node;
+}
+
+void names_init(struct names *names)
+{
+	*names = (struct names){ .buckets = 1024, .epoch = 1 };
+	names->bucket = xmalloc(names->buckets * sizeof(*names->bucket));
+	memset(names->bucket, 0, names->buckets * sizeof(*names->bucket));
+	names->root = make(names, NULL, "", 0);
+	names->root->state = NODE_THERE;
+}
+
+void names_free(struct names *names)
+{
+	struct node *node = names->last;
+
+	while (node) {
+		struct node *before = node->all;
+
+		free(node->name);
+		free(node->target);
+		free(node);
+		node = before;
+	}
+	free(names->bucket);
+}
+
+static struct node *child_of(struct names *names, struct node *parent, const char *name,
+			     size_t length)
+{
+	struct node *node = names->bucket[hash_of(parent, name, length) & (names->buckets - 1)];
+
+	for (; node; node = node->next) {
+		if (node->parent == parent && !strncmp(node->name, name, length) &&
+		    !node->name[length])
+			return node;
+	}
+	return make(names, parent, name, length);
+}
+
+static struct node *walk(struct names *names, struct node *at, const char *path, bool follow,
+			 unsigned int *links)
+{
+	if (*path == '/')
+		at = names->root;
+	for (;;) {
+		struct node *child;
+		size_t length;
+
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (!length)
+			return at;
+		if (length == 2 && !strncmp(path, "..", 2)) {
+			at = at->parent ?: names->root;
+		} else if (length != 1 || *path != '.') {
+			child = child_of(names, at, path, length);
+			if (child->target && (follow || path[length]) && (*links)++ < LINKS_MAX)
+				child = walk(names, at, child->target, true, links);
+			at = child;
+		}
+		path += length;
+	}
+}
+
+struct node *names_find(struct names *names, struct node *from, const char *path, bool follow)
+{
+	unsigned int links = 0;
+
+	return walk(names, from, path, follow, &links);
+}
+
+static void take_out(struct names *names, struct node *node)
+{
+	u32 at = hash_of(node->parent, node->name, strlen(node->name)) & (names->buckets - 1);
+	struct node **place = &names->bucket[at];
+
+	while (*place && *place != node)
+		place = &(*place)->next;
+	if (*place)
+		*place = node->next;
+}
+
+/*
+ * Is @node @above, or somewhere below it? Such a rename is an error that no kernel lets through.
+ *
+ */
+static bool is_below(const struct node *node, const struct node *above)
+{
+	for (; node; node = node->parent) {
+		if (node == above)
+			return true;
+	}
+	return false;
+}
+
+void names_remove(struct names *names, struct node *node)
+{
+	if (!node->parent)
+		return;
+	take_out(names, node);
+	node->parent = NULL;
+	node->state = NODE_ABSENT;
+	names->epoch++;
+}
+
+void names_move(struct names *names, struct node *from, struct node *to)
+{
+	struct node *parent = to->parent;
+
+	if (from == to || !from->parent || !parent || is_below(to, from) || is_below(from, to))
+		return;
+	names_remove(names, to);
+	take_out(names, from);
+	free(from->name);
+	from->name = xstrndup(to->name, strlen(to->name));
+	from->parent = parent;
+	insert(names, from);
+	names->epoch++;
+}
+
+void names_exchange(struct names *names, struct node *one, struct node *other)
+{
+	struct node *parent = one->parent;
+	char *name = one->name;
+
+	if (!parent || !other->parent || is_below(one, other) || is_below(other, one))
+		return;
+	take_out(names, one);
+	take_out(names, other);
+	one->parent = other->parent;
+	one->name = other->name;
+	other->parent = parent;
+	other->name = name;
+	insert(names, one);
+	insert(names, other);
+	names->epoch++;
+}
+
+u32 names_path(const struct node *node, char *path, u32 room)
+{
+	char made[PATH_ROOM];
+	u32 at = sizeof(made), length;
+	const struct node *step = node;
+
+	for (; step->parent; step = step->parent) {
+		length = strlen(step->name);
+		if (at < length + 1)
+			break;
+		at -= length;
+		memcpy(made + at, step->name, length);
+		made[--at] = '/';
+	}
+	/* Not up to the root: a directory on the way, or the name itself, has been removed. */
+	if (*step->name && at > strlen(step->name)) {
+		length = strlen(step->name);
+		at -= length;
+		memcpy(made + at, step->name, length);
+		return snprintf(path, room, "%.*s" DELETED, (int)(sizeof(made) - at), made + at);
+	}
+	if (at == sizeof(made))
+		made[--at] = '/';
+	length = min_t(u32, sizeof(made) - at, room - 1);
+	memcpy(path, made + at, length);
+	path[length] = 0;
+	return length;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Names as the trace knows them: a tree of nodes, one for each name that a call has used. A rename
+ * moves a node with all below it, so that whatever holds a node knows its path as it is now.
+ */
+#ifndef TRACE_NAMES_H
+#define TRACE_NAMES_H
+
+#include "../../dm-david/lib/portable.h"
+
+struct file;
+
+enum node_state {
+	NODE_UNKNOWN, /* nobody has said yet */
+	NODE_THERE,
+	NODE_ABSENT,
+};
+
+struct node {
+	struct node *parent; /* NULL: the root, or a name that has been removed */
+	char *name;
+	char *target; /* of a symbolic link, once it is known */
+	struct file *file;
+	enum node_state state;
+	u32 text; /* the whole path as a text, if made in that epoch */
+	u32 epoch;
+	struct node *next; /* in its bucket */
+	struct node *all; /* the one that was made before this one */
+};
+
+struct names {
+	struct node **bucket;
+	u32 buckets;
+	u32 count;
+	u32 epoch; /* counts changes that move names */
+	struct node *root;
+	struct node *last;
+};
+
+void names_init(struct names *names);
+void names_free(struct names *names);
+
+/*
+ * The node of @path, seen from the directory @from. Symbolic links that are known are followed;
+ * the last name's only if @follow. Never NULL: an unknown name becomes a node.
+ */
+struct node *names_find(struct names *names, struct node *from, const char *path, bool follow);
+
+/* @from gets the place of @to, whatever was there before. */
+void names_move(struct names *names, struct node *from, struct node *to);
+void names_exchange(struct names *names, struct node *one, struct node *other);
+
+/* What the name led to is no longer there. */
+void names_remove(struct names *names, struct node *node);
+
+/* The whole path, in @room bytes; a removed name's ends in " (deleted)". Returns its length. */
+u32 names_path(const struct node *node, char *path, u32 room);
+
+#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "raw.h"
+#include "trace.h"
+
+/*
+ * A frame that is not full is written when its first record is that old, so that a slow program's
+ * trace is there, too.
+ */
+#define FRAME_AGE 1000000000ull
+
+void raw_writer_init(struct raw_writer *w, int fd)
+{
+	memset(w, 0, sizeof(*w));
+	w->fd = fd;
+	w->lock = fd;
+	w->segments = 1;
+	w->frame_limit = RAW_FRAME_MAX;
+	w->records = xmalloc(RAW_FRAME_MAX);
+	w->packed_size = sizeof(struct raw_frame) + ZSTD_compressBound(RAW_FRAME_MAX);
+	w->packed = xmalloc(w->packed_size);
+	w->zstd = ZSTD_createCCtx();
+	if (!w->zstd)
+		die("no memory");
+}
+
+void raw_rotate(struct raw_writer *w, const char *path, u32 segments, u64 bytes)
+{
+	if (segments < 2)
+		return;
+	w->path = path;
+	w->segments = segments;
+	w->segment_bytes = bytes;
+	w->frame_limit = min_t(u64, RAW_FRAME_MAX, bytes / 8);
+	w->begins = true;
+}
+
+/* Is there no room for what is in memory, and a frame more? */
+bool raw_segment_full(const struct raw_writer *w)
+{
+	return w->segments > 1 &&
+	       w->stored_bytes - w->segment_start + 2 * (u64)(w->frame_limit + RAW_RECORD_MAX) >
+		       w->segment_bytes;
+}
+
+void raw_next_segment(struct raw_writer *w)
+{
+	char path[PATH_MAX];
+
+	w->segment++;
+	raw_segment_path(path, sizeof(path), w->path, w->segment % w->segments);
+	if (w->fd != w->lock)
+		close(w->fd);
+	/* The first one stays open for its locks. */
+	w->fd = w->segment % w->segments
+			? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
+			: w->lock;
+	if (w->fd < 0 || (w->fd == w->lock && (ftruncate(w->fd, 0) || lseek(w->fd, 0, SEEK_SET))))
+		die("%s: %s", path, strerror(errno));
+	w->segment_start = w->stored_bytes;
+	w->begins = true;
+}
+
+static void write_all(struct raw_writer *w, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length) {
+		ssize_t n = write(w->fd, w->packed + done, length - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			die("the trace cannot be written: %s", strerror(errno));
+		done += n;
+		w->writes++;
+	}
+	w->stored_bytes += length;
+}
+
+void raw_flush(struct raw_writer *w)
+{
+	struct raw_frame *frame = (struct raw_frame *)w->packed;
+	size_t stored;
+	u32 crc;
+
+	if (!w->used)
+		return;
+	stored = ZSTD_compressCCtx(w->zstd, w->packed + sizeof(*frame),
+				   w->packed_size - sizeof(*frame), w->records, w->used, 1);
+	if (ZSTD_isError(stored))
+		die("zstd: %s", ZSTD_getErrorName(stored));
+	frame->magic = RAW_MAGIC;
+	frame->version = RAW_VERSION;
+	frame->flags = RAW_ZSTD | (w->begins ? RAW_BEGINS : 0);
+	w->begins = false;
+	frame->stored = stored;
+	frame->length = w->used;
+	frame->sequence = w->sequence++;
+	crc = crc32(0, w->packed, offsetof(struct raw_frame, crc));
+	crc = crc32(crc, w->packed + sizeof(*frame), stored);
+	frame->crc = crc;
+	write_all(w, sizeof(*frame) + stored);
+	w->raw_bytes += w->used;
+	w->used = 0;
+}
+
+void raw_begin(struct raw_writer *w, const struct raw_record *record)
+{
+	if (w->used + RAW_RECORD_MAX > RAW_FRAME_MAX || w->used >= w->frame_limit)
+		raw_flush(w);
+	if (!w->used)
+		w->oldest = record->exit;
+	w->start = w->used;
+	memcpy(w->records + w->used, record, sizeof(*record));
+	w->used += sizeof(*record);
+}
+
+void raw_add(struct raw_writer *w, enum raw_kind kind, const void *data, u32 length)
+{
+	struct raw_blob blob = { (kind), 0 };
+	u32 room = w->start + RAW_RECORD_MAX - w->used;
+
+	length = length < RAW_BLOB_MAX ? length : RAW_BLOB_MAX;
+	if (room < sizeof(blob) + length + 16)
+		die("a record is too long");
+	blob.length = length;
+	memcpy(w->records + w->used, &blob, sizeof(blob));
+	w->used += sizeof(blob);
+	memcpy(w->records + w->used, data, length);
+	memset(w->records + w->used + length, 0, 3);
+	w->used += (length + 3) & ~3u;
+}
+
+void raw_blobs(struct raw_writer *w, const u8 *blobs, u32 length)
+{
+	if (length + 16 > w->start + RAW_RECORD_MAX - w->used)
+		die("a record is too long");
+	if (length)
+		memcpy(w->records + w->used, blobs, length);
+	w->used += length;
+}
+
+void raw_text(struct raw_writer *w, const char *format, ...)
+{
+	char text[4096];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	raw_add(w, RAW_TEXT, text, strlen(text));
+}
+
+void raw_end(struct raw_writer *w)
+{
+	struct raw_record *record = (struct raw_record *)(w->records + w->start);
+	u64 exit = record->exit;
+
+	/* Blobs end at a multiple of 4, records at one of 8. An empty blob fills up. */
+	while ((w->used - w->start) % 8) {
+		memset(w->records + w->used, 0, 4);
+		w->used += 4;
+	}
+	record->length = (w->used - w->start);
+	if (exit > w->oldest && exit - w->oldest > FRAME_AGE)
+		raw_flush(w);
+}

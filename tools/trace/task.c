@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "raw.h"
+#include "task.h"
+#include "trace.h"
+
+static struct task **place_of(const struct tasks *tasks, pid_t tid)
+{
+	struct task **place = (struct task **)&tasks->bucket[(unsigned int)tid % TASK_BUCKETS];
+
+	while (*place && (*place)->tid != tid)
+		place = &(*place)->next;
+	return place;
+}
+
+struct task *task_find(const struct tasks *tasks, pid_t tid)
+{
+	return *place_of(tasks, tid);
+}
+
+struct task *task_add(struct tasks *tasks, pid_t tid)
+{
+	struct task *task = xmalloc(sizeof(*task));
+	struct task **place = place_of(tasks, tid);
+
+	*task = (struct task){ .tid = tid, .tgid = tid };
+	*place = task;
+	tasks->count++;
+	return task;
+}
+
+void task_remove(struct tasks *tasks, struct task *task)
+{
+	*place_of(tasks, task->tid) = task->next;
+	tasks->count--;
+	free(task->blobs);
+	free(task);
+}
+
+void tasks_each(struct tasks *tasks, void (*each)(struct task *task, void *arg), void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < TASK_BUCKETS; i++) {
+		struct task *task = tasks->bucket[i];
+
+		while (task) {
+			struct task *next = task->next;
+
+			each(task, arg);
+			task = next;
+		}
+	}
+}
+
+void task_blob(struct task *task, u16 kind, const void *data, u32 length)
+{
+	struct raw_blob blob = { kind, min_t(u32, length, RAW_BLOB_MAX) };
+	u32 padded = sizeof(blob) + ((blob.length + 3) & ~3u);
+
+	if (task->blobs_used + padded > task->blobs_room) {
+		task->blobs_room = 2 * task->blobs_room + padded;
+		task->blobs = xrealloc(task->blobs, task->blobs_room);
+	}
+	memset(task->blobs + task->blobs_used + padded - 4, 0, 4);
+	memcpy(task->blobs + task->blobs_used, &blob, sizeof(blob));
+	memcpy(task->blobs + task->blobs_used + sizeof(blob), data, blob.length);
+	task->blobs_used += padded;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The tasks that are traced, by number, and the call that each is in. */
+#ifndef TRACE_TASK_H
+#define TRACE_TASK_H
+
+#include <sys/types.h>
+
+#include "peek.h"
+
+#define TASK_NAME 64
+
+struct noted; /* uring.c */
+
+struct task {
+	pid_t tid;
+	pid_t tgid;
+	char name[TASK_NAME]; /* hold.h */
+	u32 made; /* tasks, by this one */
+	bool attached; /* has no filter: stops at every call */
+	bool announced; /* by the event of the task that made it */
+	bool stopped; /* before it was announced */
+	bool in_call;
+	bool ignored; /* the call that it is in is not recorded */
+	u64 entry; /* when */
+	u32 epoch; /* of the tracer, when its descriptors were known */
+	u16 flags; /* enum raw_flags */
+	struct peek_call call;
+	u64 clone_flags;
+	u8 *blobs; /* as in a raw record, of the entry */
+	u32 blobs_used;
+	u32 blobs_room;
+	struct noted *noted; /* submissions to io_uring, until they are known to be taken */
+	u32 noted_count;
+	struct task *next;
+};
+
+#define TASK_BUCKETS 1024
+
+struct tasks {
+	struct task *bucket[TASK_BUCKETS];
+	unsigned int count;
+};
+
+struct task *task_find(const struct tasks *tasks, pid_t tid);
+
+/* One that is not there yet. */
+struct task *task_add(struct tasks *tasks, pid_t tid);
+void task_remove(struct tasks *tasks, struct task *task);
+
+/* Calls @each with every task; it may remove that task. */
+void tasks_each(struct tasks *tasks, void (*each)(struct task *task, void *arg), void *arg);
+
+/* A blob for the record of the call that the task is in. */
+void task_blob(struct task *task, u16 kind, const void *data, u32 length);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* david-trace: records what programs do to files, and finishes what was recorded. */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include "../../dm-david/lib/portable.h"
+
+/* Exit statuses of the program itself; `record` has the command's. */
+enum {
+	STATUS_OK,
+	STATUS_BAD = 1, /* the trace is broken; what is in front of that was taken */
+	STATUS_USAGE = 2,
+	STATUS_FAILED = 125, /* nothing was traced */
+};
+
+struct record_options {
+	const char *method; /* ptrace or bpf: what the program is built for */
+	const char *out; /* the raw trace */
+	const char *disk; /* any file of the traced disk; NULL: the working directory */
+	bool share_disk; /* the trace may be on it */
+	bool sync; /* calls that tasks wait for each other with, too */
+	bool pages; /* of mapped files, too */
+	bool cpu; /* CPU time at each call */
+	bool off; /* at first */
+	const pid_t *pids; /* processes to attach to, until 0; or NULL */
+	bool by_uid; /* processes of uid */
+	unsigned int uid;
+	const char *cgroup; /* processes in it and below; or NULL */
+	unsigned int segments; /* a ring of so many files, each of so many bytes; 1: one file */
+	unsigned long long segment_bytes;
+	const char *hold; /* a thread that is held in front of each call (hold.h); or NULL */
+	unsigned long long hold_ns;
+	char **command; /* or NULL */
+};
+
+/* Returns the command's exit status, as a shell does. */
+int record(const struct record_options *options);
+
+/* A raw trace as text, a line a record. Returns an exit status. */
+int dump(const char *path);
+
+/*
+ * A raw trace into a new SQLite file. Returns an exit status: STATUS_BAD if the trace is cut
+ * short.
+ */
+int finish(const char *raw, const char *database);
+
+/* Print "PROGRAM: ..." and end with STATUS_FAILED. */
+void die(const char *format, ...) __attribute__((__noreturn__, __format__(printf, 1, 2)));
+
+/* Memory, or the end. */
+void *xmalloc(size_t bytes);
+void *xrealloc(void *old, size_t bytes);
+char *xstrndup(const char *text, size_t length);
+
+#endif

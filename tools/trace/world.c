@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "world.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include "trace.h"
+
+void world_init(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	names_init(&w->names);
+}
+
+/* Files. */
+
+static struct inode *inode_of(struct world *w, u64 dev, u64 ino)
+{
+	struct inode **place = &w->inodes[(ino * 31 + dev) % WORLD_BUCKETS];
+
+	while (*place && ((*place)->dev != dev || (*place)->ino != ino))
+		place = &(*place)->next;
+	if (!*place) {
+		*place = xmalloc(sizeof(**place));
+		**place = (struct inode){ .dev = dev, .ino = ino };
+	}
+	return *place;
+}
+
+void world_learn(struct file *file, const struct raw_attr *attr)
+{
+	if (file->first_size < 0)
+		file->first_size = attr->size;
+	file->mode = attr->mode;
+	file->links = attr->nlink;
+	file->size = attr->size;
+}
+
+struct file *world_new_file(struct world *w, const struct raw_attr *attr)
+{
+	struct file *file = xmalloc(sizeof(*file));
+
+	*file = (struct file){
+		.id = ++w->file_count,
+		.first_size = -1,
+		.size = -1,
+		.event = w->event,
+		.next = w->files,
+	};
+	w->files = file;
+	if (attr) {
+		struct inode *inode = inode_of(w, attr->dev, attr->ino);
+
+		file->dev = attr->dev;
+		file->ino = attr->ino;
+		file->known = true;
+		file->generation = inode->generation++;
+		inode->file = file;
+		world_learn(file, attr);
+	}
+	return file;
+}
+
+struct file *world_file(struct world *w, const struct raw_attr *attr)
+{
+	struct file *file = inode_of(w, attr->dev, attr->ino)->file;
+
+	if (!file || (file->mode & S_IFMT) != (attr->mode & S_IFMT))
+		return world_new_file(w, attr);
+	world_learn(file, attr);
+	return file;
+}
+
+void world_removed(struct world *w, struct file *file)
+{
+	file->removed = true;
+	file->links = 0;
+	if (file->known) {
+		struct inode *inode = inode_of(w, file->dev, file->ino);
+
+		if (inode->file == file)
+			inode->file = NULL;
+	}
+}
+
+/* Open file descriptions and descriptors. */
+
+static void ofd_put(struct world *w, struct ofd *ofd, u64 closed)
+{
+	struct session *session = ofd->sessions, *next;
+
+	if (--ofd->refs)
+		return;
+	if (w->ofd_ended)
+		w->ofd_ended(w->arg, ofd, closed);
+	for (; session; session = next) {
+		next = session->next;
+		free(session);
+	}
+	*ofd->before = ofd->next;
+	if (ofd->next)
+		ofd->next->before = ofd->before;
+	free(ofd);
+}
+
+static struct slot *slot_of(struct fdtable *fds, u32 fd, bool make)
+{
+	if (fd >= FD_MAX || (fd >= fds->count && !make))
+		return NULL;
+	if (fd >= fds->count) {
+		u32 count = max(fd + 1, fds->count * 2);
+
+		fds->slot = xrealloc(fds->slot, count * sizeof(*fds->slot));
+		memset(fds->slot + fds->count, 0, (count - fds->count) * sizeof(*fds->slot));
+		fds->count = count;
+	}
+	return &fds->slot[fd];
+}
+
+/*
+ * The number is given out again: so its close has happened, and only the record is still to come.
+ *
+ */
+static void put_off(struct fdtable *fds, u32 fd, struct ofd *ofd)
+{
+	struct late_close *late = xmalloc(sizeof(*late));
+
+	*late = (struct late_close){ fd, ofd, fds->late };
+	fds->late = late;
+}
+
+static struct ofd *take_late(struct fdtable *fds, u32 fd)
+{
+	struct late_close **place = &fds->late, *late;
+	struct ofd *ofd;
+
+	while (*place && (*place)->fd != fd)
+		place = &(*place)->next;
+	late = *place;
+	if (!late)
+		return NULL;
+	ofd = late->ofd;
+	*place = late->next;
+	free(late);
+	return ofd;
+}
+
+static void set_slot(struct thread *thread, u32 fd, struct ofd *ofd, bool cloexec)
+{
+	struct slot *slot = slot_of(thread->fds, fd, true);
+
+	if (slot->ofd)
+		put_off(thread->fds, fd, slot->ofd);
+	slot->ofd = ofd;
+	slot->cloexec = cloexec;
+	slot->doubted = false;
+	if (++ofd->refs > ofd->descriptors)
+		ofd->descriptors = ofd->refs;
+}
+
+struct ofd *world_open(struct world *w, struct thread *thread, u32 fd, u64 flags)
+{
+	struct ofd *ofd;
+
+	if (fd >= FD_MAX)
+		return NULL;
+	ofd = xmalloc(sizeof(*ofd));
+	*ofd = (struct ofd){
+		.id = ++w->ofd_count,
+		.flags = flags,
+		.opener = thread->process,
+		.opened = w->time,
+		.open_event = w->event,
+		.size_open = -1,
+		.size_close = -1,
+		.next = w->open,
+		.before = &w->open,
+	};
+	if (w->open)
+		w->open->before = &ofd->next;
+	w->open = ofd;
+	set_slot(thread, fd, ofd, flags & O_CLOEXEC);
+	return ofd;
+}
+
+struct ofd *world_ofd(struct thread *thread, u32 fd)
+{
+	struct slot *slot = slot_of(thread->fds, fd, false);
+
+	return slot ? slot->ofd : NULL;
+}
+
+void world_doubt(struct thread *thread)
+{
+	u32 fd;
+
+	for (fd = 0; fd < thread->fds->count; fd++)
+		thread->fds->slot[fd].doubted = true;
+}
+
+bool world_confirm(struct world *w, struct thread *thread, u32 fd, const struct raw_attr *attr)
+{
+	struct slot *slot = slot_of(thread->fds, fd, false);
+	const struct file *file = slot && slot->ofd ? slot->ofd->file : NULL;
+
+	if (!file || !file->known || file->dev != attr->dev || file->ino != attr->ino) {
+		if (slot && slot->ofd)
+			world_close(w, thread, fd);
+		return false;
+	}
+	slot->doubted = false;
+	world_learn(slot->ofd->file, attr);
+	return true;
+}
+
+void world_settle(struct world *w, struct thread *thread)
+{
+	struct slot *slot;
+	u32 fd;
+
+	for (fd = 0; fd < thread->fds->count; fd++) {
+		slot = &thread->fds->slot[fd];
+		if (slot->ofd && slot->doubted)
+			world_close(w, thread, fd);
+		slot->doubted = false;
+	}
+}
+
+struct ofd *world_closing(struct thread *thread, u32 fd)
+{
+	const struct late_close *late = thread->fds->late;
+
+	while (late && late->fd != fd)
+		late = late->next;
+	return late ? late->ofd : world_ofd(thread, fd);
+}
+
+void world_close(struct world *w, struct thread *thread, u32 fd)
+{
+	struct ofd *late = take_late(thread->fds, fd);
+	struct slot *slot = slot_of(thread->fds, fd, false);
+
+	if (late) {
+		ofd_put(w, late, w->time);
+	} else if (slot && slot->ofd) {
+		ofd_put(w, slot->ofd, w->time);
+		slot->ofd = NULL;
+	}
+}
+
+void world_dup(struct world *w, struct thread *thread, u32 from, u32 to, bool cloexec)
+{
+	struct ofd *ofd = world_ofd(thread, from);
+
+	if (!ofd || from == to || to >= FD_MAX)
+		return;
+	set_slot(thread, to, ofd, cloexec);
+}
+
+void world_cloexec(struct thread *thread, u32 fd, bool cloexec)
+{
+	struct slot *slot = slot_of(thread->fds, fd, false);
+
+	if (slot)
+		slot->cloexec = cloexec;
+}
+
+static struct fdtable *fds_new(void)
+{
+	struct fdtable *fds = xmalloc(sizeof(*fds));
+
+	*fds = (struct fdtable){ .refs = 1 };
+	return fds;
+}
+
+static struct fdtable *fds_copy(const struct fdtable *from)
+{
+	struct fdtable *fds = fds_new();
+	u32 fd;
+
+	fds->count = from->count;
+	fds->slot = xmalloc(from->count * sizeof(*from->slot));
+	if (from->count)
+		memcpy(fds->slot, from->slot, from->count * sizeof(*from->slot));
+	for (fd = 0; fd < fds->count; fd++) {
+		struct ofd *ofd = fds->slot[fd].ofd;
+
+		if (ofd && ++ofd->refs > ofd->descriptors)
+			ofd->descriptors = ofd->refs;
+	}
+	return fds;
+}
+
+static void fds_put(struct world *w, struct fdtable *fds, u64 closed)
+{
+	u32 fd;
+
+	if (--fds->refs)
+		return;
+	while (fds->late) {
+		struct ofd *ofd = take_late(fds, fds->late->fd);
+
+		ofd_put(w, ofd, closed);
+	}
+	for (fd = 0; fd < fds->count; fd++) {
+		if (fds->slot[fd].ofd)
+			ofd_put(w, fds->slot[fd].ofd, closed);
+	}
+	free(fds->slot);
+	free(fds);
+}
+
+static struct place *place_new(struct node *cwd)
+{
+	struct place *place = xmalloc(sizeof(*place));
+
+	*place = (struct place){ 1, cwd };
+	return place;
+}
+
+void world_unshare(struct thread *thread, u64 flags)
+{
+	if (flags & CLONE_FILES && thread->fds->refs > 1) {
+		thread->fds->refs--;
+		thread->fds = fds_copy(thread->fds);
+	}
+	if (flags & CLONE_FS && thread->place->refs > 1) {
+		thread->place->refs--;
+		thread->place = place_new(thread->place->cwd);
+	}
+}
+
+struct session *world_session(struct world *w, struct ofd *ofd, struct process *process)
+{
+	struct session *session = ofd->sessions;
+
+	while (session && session->process != process)
+		session = session->next;
+	if (!session) {
+		session = xmalloc(sizeof(*session));
+		*session = (struct session){ .process = process,
+					     .first = w->time,
+					     .next = ofd->sessions };
+		ofd->sessions = session;
+	}
+	session->last = w->time;
+	return session;
+}
+
+/* Tasks. */
+
+static struct thread **thread_place(struct world *w, u32 tid)
+{
+	struct thread **place = &w->threads[tid % ARRAY_SIZE(w->threads)];
+
+	while (*place && (*place)->tid != tid)
+		place = &(*place)->next;
+	return place;
+}
+
+static struct process *process_new(struct world *w, u32 pid, struct process *parent,
+				   const char *how)
+{
+	struct process *process = xmalloc(sizeof(*process));
+
+	*process = (struct process){
+		.id = ++w->process_count,
+		.pid = pid,
+		.parent = parent,
+		.how = how,
+		.start = w->time,
+		.uid = parent ? parent->uid : U32_MAX,
+		.command = parent ? parent->command : 0,
+		.program = parent ? parent->program : NULL,
+		.next = w->processes,
+	};
+	w->processes = process;
+	return process;
+}
+
+static struct thread *thread_new(struct world *w, u32 tid, struct process *process)
+{
+	struct thread **place = thread_place(w, tid), *thread = xmalloc(sizeof(*thread));
+
+	*thread = (struct thread){
+		.id = ++w->thread_count, .tid = tid, .process = process, .start = w->time
+	};
+	*place = thread;
+	process->threads++;
+	return thread;
+}
+
+struct thread *world_thread(struct world *w, u32 tid)
+{
+	struct thread *thread = *thread_place(w, tid);
+
+	if (thread)
+		return thread;
+	thread = thread_new(w, tid, process_new(w, tid, NULL, "there before"));
+	thread->fds = fds_new();
+	thread->place = place_new(w->names.root);
+	return thread;
+}
+
+struct thread *world_fork(struct world *w, struct thread *parent, u32 tid, u64 flags)
+{
+	struct process *process = parent->process;
+	struct thread *thread = *thread_place(w, tid);
+
+	/* The end of who had the number before was not seen. */
+	if (thread == parent)
+		return thread;
+	if (thread)
+		world_exit(w, thread, -1, 0);
+	if (!(flags & CLONE_THREAD)) {
+		process->children++;
+		process = process_new(w, tid, process,
+				      flags & CLONE_VFORK ? "vfork"
+				      : flags		  ? "clone"
+							  : "fork");
+	}
+	thread = thread_new(w, tid, process);
+	if (flags & CLONE_FILES) {
+		thread->fds = parent->fds;
+		thread->fds->refs++;
+	} else {
+		thread->fds = fds_copy(parent->fds);
+	}
+	if (flags & CLONE_FS) {
+		thread->place = parent->place;
+		thread->place->refs++;
+	} else {
+		thread->place = place_new(parent->place->cwd);
+	}
+	return thread;
+}
+
+static void thread_gone(struct world *w, struct thread *thread, u64 end)
+{
+	*thread_place(w, thread->tid) = thread->next;
+	thread->end = end;
+	fds_put(w, thread->fds, end);
+	if (!--thread->place->refs)
+		free(thread->place);
+	if (w->thread_ended)
+		w->thread_ended(w->arg, thread);
+	free(thread);
+}
+
+void world_join(struct world *w, struct thread *thread, struct thread *leader)
+{
+	if (thread->process == leader->process)
+		return;
+	fds_put(w, thread->fds, 0);
+	if (!--thread->place->refs)
+		free(thread->place);
+	thread->process->threads--;
+	thread->process = leader->process;
+	thread->process->threads++;
+	thread->fds = leader->fds;
+	thread->fds->refs++;
+	thread->place = leader->place;
+	thread->place->refs++;
+}
+
+void world_exec(struct world *w, u32 tid, u32 former)
+{
+	struct thread *thread = world_thread(w, former), *leader;
+	u32 fd;
+
+	leader = former == tid ? NULL : *thread_place(w, tid);
+	if (leader) {
+		/* The caller takes the leader's number. */
+		leader->process->threads--;
+		thread_gone(w, leader, w->time);
+	}
+	if (former != tid) {
+		*thread_place(w, former) = thread->next;
+		thread->tid = tid;
+		thread->next = NULL;
+		*thread_place(w, tid) = thread;
+	}
+	world_unshare(thread, CLONE_FILES);
+	for (fd = 0; fd < thread->fds->count; fd++) {
+		if (thread->fds->slot[fd].ofd && thread->fds->slot[fd].cloexec)
+			world_close(w, thread, fd);
+	}
+}
+
+void world_exit(struct world *w, struct thread *thread, s64 status, u64 cpu_us)
+{
+	struct process *process = thread->process;
+
+	if (!--process->threads) {
+		process->end = w->time;
+		process->status = status;
+		process->cpu_us = cpu_us;
+	}
+	thread_gone(w, thread, w->time);
+}
+
+void world_end(struct world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(w->threads); i++) {
+		while (w->threads[i])
+			thread_gone(w, w->threads[i], 0);
+	}
+}
+
+void world_free(struct world *w)
+{
+	unsigned int i;
+
+	while (w->files) {
+		struct file *next = w->files->next;
+
+		free(w->files);
+		w->files = next;
+	}
+	while (w->processes) {
+		struct process *next = w->processes->next;
+
+		free(w->processes);
+		w->processes = next;
+	}
+	for (i = 0; i < WORLD_BUCKETS; i++) {
+		while (w->inodes[i]) {
+			struct inode *next = w->inodes[i]->next;
+
+			free(w->inodes[i]);
+			w->inodes[i] = next;
+		}
+	}
+	names_free(&w->names);
+}
