@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/* david-compile: the command line. `david compile` is what users call. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "../trace/trace.h"
+#include "model.h"
+
+#define CACHED_NS 50000 /* less than disks take */
+
+static const char usage_text[] =
+	"Usage: david-compile [--order RULES] [--from NS] [--to NS] [--pid PID] [--path PATTERN]\n"
+	"                     [--cached NS] [--stats] [--dot FILE] [--explain EVENT] TRACE OUT\n";
+
+struct watch {
+	struct model *model;
+	u32 rules;
+	u64 explain; /* 0: none */
+	FILE *dot;
+};
+
+static void watch(void *arg, u64 event, const struct dep *dep)
+{
+	const struct watch *w = arg;
+	char name[4200];
+
+	if (w->dot && dep->kept)
+		fprintf(w->dot, "\te%" PRIu64 " -> e%" PRIu64 " [label=\"%s\"];\n", dep->event,
+			event, order_rule_of(dep->why, w->rules));
+	if (!w->explain || event != w->explain)
+		return;
+	model_name(w->model, dep->why, name, sizeof(name));
+	printf("call %" PRIu64 " waits for call %" PRIu64 ": %s, %s%s\n", event, dep->event,
+	       order_rule_of(dep->why, w->rules), name, dep->kept ? "" : " (implied by another)");
+}
+
+static void print_stats(struct model *m, u64 bytes, u64 elapsed)
+{
+	const struct output *out = model_output(m);
+	struct order_figures order = order_figures(model_order(m));
+	struct model_figures f = model_figures(m);
+	u32 op;
+
+	printf("calls %" PRIu64 "\n", f.calls);
+	printf("commands %" PRIu64 "\n", out->commands);
+	printf("only-in-order %" PRIu64 "\n", f.no_call);
+	printf("without-a-disk %" PRIu64 "\n", f.kernel);
+	printf("not-replayed %" PRIu64 "\n", f.not_done);
+	printf("without-rights %" PRIu64 "\n", f.forbidden);
+	printf("unknown %" PRIu64 "\n", f.unknown);
+	printf("left-out %" PRIu64 "\n", f.left_out);
+	printf("mappings %" PRIu64 "\n", f.mapped);
+	printf("threads %u\n", out->streams);
+	printf("descriptors %u\n", out->slots);
+	printf("resources %" PRIu64 "\n", order.resources);
+	printf("edges %" PRIu64 "\n", order.edges);
+	printf("implied-edges %" PRIu64 "\n", order.implied);
+	printf("tree %u\n", model_tree(m)->entries - 1);
+	printf("elapsed-ns %" PRIu64 "\n", elapsed);
+	printf("bytes %" PRIu64 "\n", bytes);
+	for (op = 0; op < WL_OPS; op++) {
+		if (out->ops[op])
+			printf("op.%s %" PRIu64 "\n", wl_ops[op].name, out->ops[op]);
+	}
+}
+
+static int make_workload(const char *trace, const char *to, const struct model_options *options,
+			 struct watch *w, bool stats)
+{
+	struct source *source = source_open(trace);
+	struct model *model = model_new(source, options);
+	u64 elapsed = source_elapsed(source), bytes;
+	struct model_figures figures;
+	char order[32];
+
+	w->model = model;
+	w->rules = options->rules;
+	if (w->dot)
+		fputs("digraph order {\n", w->dot);
+	if (w->dot || w->explain)
+		order_watch(model_order(model), watch, w);
+	model_run(model);
+	if (w->dot)
+		fputs("}\n", w->dot);
+	order_print(options->rules, order, sizeof(order));
+	tree_link(model_tree(model));
+	bytes = output_write(model_output(model), to, model_tree(model), elapsed, order);
+	if (stats)
+		print_stats(model, bytes, elapsed);
+	figures = model_figures(model);
+	if (figures.mapped)
+		fprintf(stderr,
+			"david-compile: %" PRIu64
+			" mappings of files: which of their pages were touched nobody has recorded\n",
+			figures.mapped);
+	if (figures.shared && !figures.futexes)
+		fputs("david-compile: what threads waited for is not known: record with --sync\n",
+		      stderr);
+	model_free(model);
+	source_close(source);
+	return STATUS_OK;
+}
+
+static int usage(void)
+{
+	fputs(usage_text, stderr);
+	return STATUS_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = { { "order", required_argument, NULL, 'o' },
+					       { "from", required_argument, NULL, 'f' },
+					       { "to", required_argument, NULL, 't' },
+					       { "pid", required_argument, NULL, 'p' },
+					       { "path", required_argument, NULL, 'a' },
+					       { "cached", required_argument, NULL, 'c' },
+					       { "dot", required_argument, NULL, 'd' },
+					       { "explain", required_argument, NULL, 'e' },
+					       { "stats", no_argument, NULL, 's' },
+					       {} };
+	struct model_options options = {
+		.rules = order_rules("root"),
+		.to = U64_MAX,
+		.cached = CACHED_NS,
+	};
+	struct watch w = {};
+	bool stats = false;
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (option) {
+		case 'o':
+			options.rules = order_rules(optarg);
+			if (!options.rules)
+				die("there is no order or rule in: %s", optarg);
+			break;
+		case 'f':
+			options.from = strtoull(optarg, NULL, 10);
+			break;
+		case 't':
+			options.to = strtoull(optarg, NULL, 10);
+			break;
+		case 'p':
+			options.pid = strtoul(optarg, NULL, 10);
+			break;
+		case 'a':
+			options.path = optarg;
+			break;
+		case 'c':
+			options.cached = strtoull(optarg, NULL, 10);
+			break;
+		case 'd':
+			w.dot = fopen(optarg, "we");
+			if (!w.dot)
+				die("%s: %s", optarg, strerror(errno));
+			break;
+		case 'e':
+			w.explain = strtoull(optarg, NULL, 10);
+			break;
+		case 's':
+			stats = true;
+			break;
+		default:
+			return usage();
+		}
+	}
+	if (argc - optind != 2)
+		return usage();
+	status = make_workload(argv[optind], argv[optind + 1], &options, &w, stats);
+	if (w.dot)
+		fclose(w.dot);
+	return status;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A call on its way to a command; between model.c, which follows it, and choose.c. */
+#ifndef COMPILE_MAKING_H
+#define COMPILE_MAKING_H
+
+#include "model.h"
+#include "waits.h"
+
+#define NO_SLOT U32_MAX
+
+struct named { /* a path of a call */
+	bool given;
+	bool kernel; /* below /proc, /sys or /dev */
+	struct node *node; /* what it led to before the call */
+	struct node *dir; /* where that name was */
+	u64 key; /* of the name, as a resource */
+	u64 dir_key;
+	char text[PATH_MAX + 1]; /* from the root on */
+};
+
+struct ended { /* an open file description that has been closed */
+	u32 slot;
+	u32 ofd;
+};
+
+enum reason { /* why there is no call in the replay */
+	      BECAUSE_NOT_DONE,
+	      BECAUSE_KERNEL,
+	      BECAUSE_ORDER,
+	      BECAUSE_FORBIDDEN,
+};
+
+struct making {
+	struct about about;
+	const struct source_item *item;
+	const struct call *call;
+	struct named first;
+	struct named second;
+	u32 ofd_before; /* descriptions before the call: later ones are new */
+	u64 futex; /* that it waited for; 0: none */
+	u8 op;
+	u8 flags;
+	enum reason reason;
+	u64 args[WL_ARGS];
+	s64 result;
+	/* A command of its own after it, or before: of the pipe's end of a splice. */
+	u8 other_op;
+	bool other_first;
+	u32 other_slot;
+	bool last_close;
+};
+
+struct model {
+	struct source *source;
+	struct model_options options;
+	struct world world;
+	struct order *order;
+	struct waits waits;
+	struct map begun; /* submissions that come after their submitter's commands */
+	u32 *seen; /* places of those that the next call sees to have ended */
+	u32 seen_count;
+	u32 seen_room;
+	struct output output;
+	struct tree tree;
+	struct model_figures figures;
+	u32 *place; /* replay threads */
+	struct map slots; /* by open file description: 1 + slot */
+	struct map pipes; /* ... is it an end of a pipe or of a socketpair? */
+	struct map umasks; /* by process: 1 + umask */
+	struct map threads; /* by tid, of threads that others may join: 1 + place */
+	struct free_slot *free_slots;
+	u32 free_count;
+	u32 free_room;
+	struct ended *ended;
+	u32 ended_count;
+	u32 ended_room;
+	struct use *use;
+	u32 uses;
+	u32 use_room;
+	struct map use_names; /* for people: text of a PATH's key */
+	struct texts names;
+	struct making making;
+};
+
+void model_use(struct model *m, enum use_kind kind, enum use_access access, u64 key);
+
+/* The slot of a description; NO_SLOT: it is none that is replayed. */
+u32 model_slot(struct model *m, const struct ofd *ofd);
+bool model_is_pipe(struct model *m, const struct ofd *ofd);
+
+/* A new one for a description that the call has made. */
+u32 model_new_slot(struct model *m, const struct ofd *ofd, bool pipe);
+u64 model_file_key(const struct file *file);
+
+/* The call returns after the submissions to io_uring that were seen to have ended at its return. */
+void model_wait_for_seen(struct model *m);
+
+/* What the call becomes: op, arguments and so on of m->making; its uses. */
+void choose(struct model *m);
+
+#endif

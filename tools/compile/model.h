@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From a trace to a compiled one: follows its calls through the world of tools/trace, and makes of
+ * each the command that replays it, with the resources that it uses.
+ */
+#ifndef COMPILE_MODEL_H
+#define COMPILE_MODEL_H
+
+#include "../trace/effects.h"
+#include "output.h"
+#include "source.h"
+
+struct model_options {
+	u32 rules;
+	u64 from; /* ns */
+	u64 to;
+	u64 cached; /* ns; a read that took no longer came from the page cache */
+	u32 pid; /* only this process; 0: all */
+	const char *path; /* only names that match this pattern; NULL: all */
+};
+
+struct model_figures {
+	u64 calls; /* of the trace */
+	u64 left_out; /* by --to, --only */
+	u64 unknown; /* not in the table of calls, or another architecture's */
+	u64 kernel; /* about /proc, /sys, /dev, sockets and other things without a disk */
+	u64 no_call; /* only their order is replayed: locks, waits, exits */
+	u64 shared; /* threads that share memory with the one that made them */
+	u64 futexes;
+	u64 forbidden; /* that failed for lack of rights */
+	u64 not_done; /* what the trace has too little of to do it again: xattrs, ioctl, AIO, ...
+		       */
+	u64 mapped; /* mappings of files, whose accesses nobody has recorded */
+};
+
+struct model;
+
+struct model *model_new(struct source *source, const struct model_options *options);
+void model_free(struct model *m);
+
+/* All of the trace. */
+void model_run(struct model *m);
+
+struct output *model_output(struct model *m);
+struct order *model_order(struct model *m);
+struct tree *model_tree(struct model *m);
+struct model_figures model_figures(const struct model *m);
+
+/* What a resource is, for people. */
+void model_name(struct model *m, const struct use *use, char *text, size_t room);
+
+#endif

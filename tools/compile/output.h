@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The compiled trace as it is made: commands by thread, then the file (../replay/workload.h). */
+#ifndef COMPILE_OUTPUT_H
+#define COMPILE_OUTPUT_H
+
+#include "../replay/workload.h"
+#include "order.h"
+#include "texts.h"
+#include "tree.h"
+
+struct stream { /* of a replay thread */
+	u8 *data;
+	u64 used;
+	u64 room;
+	u32 commands;
+	u32 before;
+	u32 event; /* of the last command */
+	u64 start;
+};
+
+struct output {
+	struct stream *stream;
+	u32 streams;
+	u32 slots;
+	u64 commands;
+	u64 ops[WL_OPS];
+	struct texts texts;
+};
+
+void output_init(struct output *out, u32 streams);
+void output_free(struct output *out);
+
+/* command->deps and ->dep are taken from @deps. @before: it belongs to what is before --from. */
+void output_add(struct output *out, u32 stream, const struct wl_command *command,
+		const struct order_result *deps, bool before);
+
+/* The WL_WAIT whose command ends at @at can be ended by @other's @count-th command. */
+void output_ended(struct output *out, u32 stream, u64 at, u32 other, u32 count);
+
+/* Returns the file's size. */
+u64 output_write(struct output *out, const char *path, const struct tree *tree, u64 elapsed,
+		 const char *order);
+
+#endif

@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "source.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "../trace/calls.h"
+#include "../trace/trace.h"
+#include "texts.h"
+
+/* What no call is like, and what was never seen to end, is not done again. */
+#define SUBMITTED " nr IS NOT NULL AND seen IS NOT NULL AND thread > 0"
+#define IN_ORDER " ORDER BY seen, uring.rowid"
+
+struct file_row {
+	struct raw_attr attr;
+	s64 first_size;
+};
+
+struct cwd {
+	u32 pid;
+	char *path;
+	struct cwd *next;
+};
+
+struct source {
+	sqlite3 *sqlite;
+	sqlite3_stmt *events;
+	sqlite3_stmt *uring;
+	sqlite3_stmt *row; /* of these, the one whose row is next; NULL: none */
+	sqlite3_stmt *waker;
+	sqlite3_stmt *extras;
+	sqlite3_stmt *attrs;
+	bool have_event; /* the row of events that stands is not yet given */
+	bool have_uring;
+	bool have_extra;
+	bool have_attr;
+	struct source_thread *thread;
+	u32 threads;
+	u32 submissions; /* to io_uring; each has a thread behind these */
+	u32 given; /* of them */
+	struct map submitted; /* by event: the first that it submitted */
+	u32 *next_submitted;
+	u32 *by_end; /* threads, by their ends */
+	u32 next_end;
+	struct source_ofd *ofd;
+	u32 ofds;
+	struct file_row *file;
+	u32 files;
+	struct cwd *cwds;
+	u64 *horizon; /* by event */
+	u64 event_count;
+	u64 elapsed;
+	u32 pending; /* whose call it is, after its exec has been given */
+	struct source_item item;
+	u64 record[RAW_RECORD_MAX / 8];
+};
+
+static void need(struct source *s, bool ok)
+{
+	if (!ok)
+		die("the trace: %s", sqlite3_errmsg(s->sqlite));
+}
+
+static sqlite3_stmt *query(struct source *s, const char *sql)
+{
+	sqlite3_stmt *statement;
+
+	need(s, sqlite3_prepare_v2(s->sqlite, sql, -1, &statement, NULL) == SQLITE_OK);
+	return statement;
+}
+
+static bool step(struct source *s, sqlite3_stmt *statement)
+{
+	int status = sqlite3_step(statement);
+
+	need(s, status == SQLITE_ROW || status == SQLITE_DONE);
+	return status == SQLITE_ROW;
+}
+
+static bool is_null(sqlite3_stmt *statement, int column)
+{
+	return sqlite3_column_type(statement, column) == SQLITE_NULL;
+}
+
+static u64 number(struct source *s, const char *sql)
+{
+	sqlite3_stmt *statement = query(s, sql);
+	u64 value = step(s, statement) ? sqlite3_column_int64(statement, 0) : 0;
+
+	sqlite3_finalize(statement);
+	return value;
+}
+
+/* A table of rows whose numbers are 1 to the result. */
+static u32 rows_of(struct source *s, const char *sql)
+{
+	u64 rows = number(s, sql);
+
+	if (rows >= U32_MAX / 64)
+		die("the trace has %llu rows of a kind", (unsigned long long)rows);
+	return rows;
+}
+
+static void *zeroed(u64 count, size_t size)
+{
+	void *memory = xmalloc((count + 1) * size);
+
+	return memset(memory, 0, (count + 1) * size);
+}
+
+static void load_threads(struct source *s)
+{
+	sqlite3_stmt *q;
+	u64 id;
+
+	s->threads = rows_of(s, "SELECT max(id) FROM thread");
+	s->thread = zeroed(s->threads, sizeof(*s->thread));
+	q = query(s, "SELECT t.id, tid, process, t.start, t.end, pid FROM thread t"
+		     " JOIN process p ON p.id = process WHERE t.id > 0");
+	while (step(s, q)) {
+		struct source_thread *t = &s->thread[sqlite3_column_int(q, 0)];
+
+		t->tid = sqlite3_column_int(q, 1);
+		t->process = sqlite3_column_int(q, 2);
+		t->start = sqlite3_column_int64(q, 3);
+		t->end = is_null(q, 4) ? U64_MAX : sqlite3_column_int64(q, 4);
+	}
+	sqlite3_finalize(q);
+	q = query(s, "SELECT thread, max(id), max(start + coalesce(duration, 0)) FROM event"
+		     " GROUP BY thread");
+	while (step(s, q)) {
+		id = sqlite3_column_int64(q, 0);
+		if (!id || id > s->threads)
+			die("the trace has a call of thread %llu", (unsigned long long)id);
+		s->thread[id].last = sqlite3_column_int64(q, 1);
+		s->thread[id].end = max_t(u64, s->thread[id].end, sqlite3_column_int64(q, 2));
+	}
+	sqlite3_finalize(q);
+}
+
+static u64 clone_flags(sqlite3_stmt *q)
+{
+	u64 flags = 0;
+
+	switch (sqlite3_column_int(q, 2)) {
+	case SYS_clone:
+		return sqlite3_column_int64(q, 3);
+	case SYS_vfork:
+		return CLONE_VM | CLONE_VFORK;
+	case SYS_clone3:
+		if (sqlite3_column_bytes(q, 6) >= sizeof(flags))
+			memcpy(&flags, sqlite3_column_blob(q, 6), sizeof(flags));
+		return flags;
+	default:
+		return 0;
+	}
+}
+
+/* Which thread did that call make? */
+static u32 made_by(const struct source *s, u32 tid, u64 start)
+{
+	u32 i;
+
+	for (i = 1; i <= s->threads; i++) {
+		if (s->thread[i].tid == tid && s->thread[i].start == start)
+			return i;
+	}
+	return 0;
+}
+
+static void load_forks(struct source *s)
+{
+	sqlite3_stmt *q = query(s, "SELECT id, thread, nr, a0, result, start,"
+				   " (SELECT value FROM extra WHERE event = e.id AND kind = 12)"
+				   " FROM event e WHERE nr IN (56, 57, 58, 435) AND result > 0");
+	u32 child;
+
+	while (step(s, q)) {
+		child = made_by(s, sqlite3_column_int(q, 4), sqlite3_column_int64(q, 5));
+		if (!child || child == (u32)sqlite3_column_int(q, 1))
+			continue;
+		s->thread[child].parent = sqlite3_column_int(q, 1);
+		s->thread[child].clone = sqlite3_column_int64(q, 0);
+		s->thread[child].flags = clone_flags(q);
+	}
+	sqlite3_finalize(q);
+}
+
+/* A thread of that process, other than @other. */
+static u32 thread_of(const struct source *s, u32 process, u32 other)
+{
+	u32 i;
+
+	for (i = 1; process && i <= s->threads; i++) {
+		if (s->thread[i].process == process && i != other)
+			return i;
+	}
+	return 0;
+}
+
+/*
+ * Who made it was not seen, as in a trace that was imported: another thread of its process is as
+ * good, or one of the process that made its process.
+ */
+static void adopt_threads(struct source *s)
+{
+	sqlite3_stmt *q = query(s, "SELECT id, coalesce(parent, 0), how FROM process");
+	u32 i, process;
+
+	while (step(s, q)) {
+		process = sqlite3_column_int(q, 0);
+		i = thread_of(s, process, 0);
+		if (!i || s->thread[i].parent)
+			continue;
+		s->thread[i].parent = thread_of(s, sqlite3_column_int(q, 1), i);
+		if (!strcmp((const char *)sqlite3_column_text(q, 2) ?: "", "vfork"))
+			s->thread[i].flags = CLONE_VM | CLONE_VFORK;
+	}
+	sqlite3_finalize(q);
+	for (i = 1; i <= s->threads; i++) {
+		if (s->thread[i].parent || thread_of(s, s->thread[i].process, 0) == i)
+			continue;
+		s->thread[i].parent = thread_of(s, s->thread[i].process, i);
+		s->thread[i].flags =
+			CLONE_THREAD | CLONE_FILES | CLONE_FS | CLONE_VM | CLONE_SIGHAND;
+	}
+}
+
+static struct source *sorting;
+
+static int compare_ends(const void *a, const void *b)
+{
+	u64 one = sorting->thread[*(const u32 *)a].end,
+	    other = sorting->thread[*(const u32 *)b].end;
+
+	return one < other ? -1 : one > other;
+}
+
+static void sort_ends(struct source *s)
+{
+	u32 i;
+
+	s->by_end = zeroed(s->threads, sizeof(*s->by_end));
+	for (i = 0; i < s->threads; i++)
+		s->by_end[i] = i + 1;
+	sorting = s;
+	qsort(s->by_end, s->threads, sizeof(*s->by_end), compare_ends);
+}
+
+static void load_ofds(struct source *s)
+{
+	sqlite3_stmt *q;
+
+	s->ofds = rows_of(s, "SELECT max(id) FROM ofd");
+	s->ofd = zeroed(s->ofds, sizeof(*s->ofd));
+	q = query(s, "SELECT o.id, text, flags, size_open, event FROM ofd o"
+		     " LEFT JOIN text ON text.id = o.name WHERE o.id > 0");
+	while (step(s, q)) {
+		struct source_ofd *o = &s->ofd[sqlite3_column_int(q, 0)];
+		const char *name = (const char *)sqlite3_column_text(q, 1);
+
+		o->name = name ? strdup(name) : NULL;
+		o->flags = sqlite3_column_int64(q, 2);
+		o->size_open = is_null(q, 3) ? -1 : sqlite3_column_int64(q, 3);
+		o->event = sqlite3_column_int64(q, 4);
+	}
+	sqlite3_finalize(q);
+}
+
+static void load_files(struct source *s)
+{
+	sqlite3_stmt *q;
+
+	s->files = rows_of(s, "SELECT max(id) FROM file");
+	s->file = zeroed(s->files, sizeof(*s->file));
+	q = query(s, "SELECT id, mode, links, first_size, size FROM file WHERE id > 0");
+	while (step(s, q)) {
+		u32 id = sqlite3_column_int(q, 0);
+
+		s->file[id].attr = (struct raw_attr){
+			.dev = SOURCE_DEV,
+			.ino = id,
+			.mode = sqlite3_column_int(q, 1),
+			.nlink = sqlite3_column_int(q, 2),
+			.size = is_null(q, 4) ? 0 : sqlite3_column_int64(q, 4),
+		};
+		s->file[id].first_size = is_null(q, 3) ? -1 : sqlite3_column_int64(q, 3);
+	}
+	sqlite3_finalize(q);
+}
+
+static void load_cwds(struct source *s)
+{
+	sqlite3_stmt *q = query(s, "SELECT key, value FROM trace WHERE key GLOB 'cwd.*'");
+
+	while (step(s, q)) {
+		struct cwd *cwd = xmalloc(sizeof(*cwd));
+		const char *path = (const char *)sqlite3_column_text(q, 1);
+
+		cwd->pid = strtoul((const char *)sqlite3_column_text(q, 0) + 4, NULL, 10);
+		cwd->path = strdup(path ?: "/");
+		cwd->next = s->cwds;
+		s->cwds = cwd;
+	}
+	sqlite3_finalize(q);
+}
+
+/*
+ * Each submission has a thread of its own: it is done beside the thread that made it, and shares
+ * its descriptors.
+ */
+static void load_submissions(struct source *s)
+{
+	sqlite3_stmt *q =
+		query(s, "SELECT event, thread, start, seen, uring.rowid, CASE WHEN lag(flags) OVER"
+			 " same & 12 THEN lag(rowid) OVER same END FROM uring WHERE" SUBMITTED
+			 " WINDOW same AS (PARTITION BY event ORDER BY rowid)" IN_ORDER);
+	struct map numbers = {}; /* by rowid */
+	u32 room = 0;
+	u64 *first;
+
+	while (step(s, q)) {
+		u32 by = sqlite3_column_int(q, 1), n = s->submissions++, number;
+
+		if (by > s->threads)
+			die("the trace has a submission of thread %u", by);
+		if (n == room) {
+			room = room * 2 + 64;
+			s->thread = xrealloc(s->thread,
+					     (s->threads + room + 1) * sizeof(*s->thread));
+			s->next_submitted =
+				xrealloc(s->next_submitted, room * sizeof(*s->next_submitted));
+		}
+		number = s->threads + n + 1;
+		s->thread[number] = s->thread[by];
+		s->thread[number].parent = by;
+		s->thread[number].start = sqlite3_column_int64(q, 2);
+		s->thread[number].end = sqlite3_column_int64(q, 3);
+		*map_at(&numbers, sqlite3_column_int64(q, 4)) = number;
+		if (!is_null(q, 5))
+			s->thread[number].after = *map_at(&numbers, sqlite3_column_int64(q, 5));
+		first = map_at(&s->submitted, sqlite3_column_int64(q, 0));
+		s->next_submitted[n] = *first;
+		*first = number;
+	}
+	map_free(&numbers);
+	sqlite3_finalize(q);
+}
+
+u32 source_submitted(const struct source *s, u64 event, u32 thread)
+{
+	if (!s->submissions)
+		return 0;
+	return thread ? s->next_submitted[thread - s->threads - 1]
+		      : *map_at((struct map *)&s->submitted, event);
+}
+
+/* What is seen at an event may have begun before. */
+static void lower_horizon(struct source *s)
+{
+	sqlite3_stmt *q = query(s, "SELECT id, start + coalesce(duration, 0) FROM event"
+				   " WHERE id > 0 ORDER BY id");
+	u32 i = s->threads + 1, last = s->threads + s->submissions;
+
+	while (i <= last && step(s, q)) {
+		u64 *horizon = &s->horizon[sqlite3_column_int64(q, 0)];
+
+		for (; i <= last && s->thread[i].end <= (u64)sqlite3_column_int64(q, 1); i++)
+			*horizon = min(*horizon, s->thread[i].start);
+	}
+	sqlite3_finalize(q);
+}
+
+static void load_horizon(struct source *s)
+{
+	sqlite3_stmt *q;
+	u64 i;
+
+	s->event_count = rows_of(s, "SELECT max(id) FROM event");
+	s->horizon = zeroed(s->event_count + 1, sizeof(*s->horizon));
+	memset(s->horizon, 0xff, (s->event_count + 2) * sizeof(*s->horizon));
+	q = query(s, "SELECT id, start FROM event WHERE id > 0");
+	while (step(s, q))
+		s->horizon[sqlite3_column_int64(q, 0)] = sqlite3_column_int64(q, 1);
+	sqlite3_finalize(q);
+	lower_horizon(s);
+	for (i = s->event_count; i; i--)
+		s->horizon[i] = min(s->horizon[i], s->horizon[i + 1]);
+	s->elapsed = number(s, "SELECT max(start + coalesce(duration, 0)) FROM event");
+}
+
+/* Of what is next in both tables the first to return; what was submitted is seen by a call. */
+static void choose_row(struct source *s)
+{
+	u64 exit = 0;
+
+	s->row = s->have_event ? s->events : NULL;
+	if (!s->have_uring)
+		return;
+	if (s->have_event)
+		exit = sqlite3_column_int64(s->events, 3) +
+		       max_t(s64, sqlite3_column_int64(s->events, 4), 0);
+	if (s->row && exit < source_thread(s, s->threads + s->given + 1)->end)
+		return;
+	s->row = s->uring;
+	s->given++;
+}
+
+struct source *source_open(const char *path)
+{
+	struct source *s = zeroed(1, sizeof(*s));
+
+	need(s, sqlite3_open_v2(path, &s->sqlite, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK);
+	load_threads(s);
+	load_forks(s);
+	adopt_threads(s);
+	sort_ends(s);
+	load_ofds(s);
+	load_files(s);
+	load_cwds(s);
+	load_submissions(s);
+	load_horizon(s);
+	s->events =
+		query(s, "SELECT e.id, thread, nr, start, duration, result, a0, a1, a2, a3, a4,"
+			 " a5, ofd, file, flags, p.text, q.text FROM event e"
+			 " LEFT JOIN text p ON p.id = path LEFT JOIN text q ON q.id = path2"
+			 " WHERE e.id > 0 ORDER BY e.id");
+	s->extras = query(s, "SELECT event, kind, value FROM extra ORDER BY event, rowid");
+	s->attrs = query(s, "SELECT event, mode, links, size FROM attr ORDER BY event, rowid");
+	s->waker = query(s, "SELECT thread FROM event WHERE id > ?1 AND id <= ?1 + 64 AND nr = ?2"
+			    " AND a0 = ?3 AND a1 & 127 IN (1, 10) AND start < ?4 ORDER BY id");
+	s->uring = query(s, "SELECT event, thread, nr, start, seen - start, result, a0, a1, a2, a3,"
+			    " a4, a5, ofd, file, 0, p.text, q.text FROM uring"
+			    " LEFT JOIN text p ON p.id = path LEFT JOIN text q ON q.id = path2"
+			    " WHERE" SUBMITTED IN_ORDER);
+	s->have_event = step(s, s->events);
+	s->have_uring = step(s, s->uring);
+	choose_row(s);
+	s->have_extra = step(s, s->extras);
+	s->have_attr = step(s, s->attrs);
+	return s;
+}
+
+void source_close(struct source *s)
+{
+	struct cwd *cwd = s->cwds, *next;
+	u32 i;
+
+	sqlite3_finalize(s->waker);
+	sqlite3_finalize(s->events);
+	sqlite3_finalize(s->uring);
+	map_free(&s->submitted);
+	free(s->next_submitted);
+	sqlite3_finalize(s->extras);
+	sqlite3_finalize(s->attrs);
+	sqlite3_close(s->sqlite);
+	for (i = 0; i <= s->ofds; i++)
+		free((char *)s->ofd[i].name);
+	for (; cwd; cwd = next) {
+		next = cwd->next;
+		free(cwd->path);
+		free(cwd);
+	}
+	free(s->thread);
+	free(s->by_end);
+	free(s->ofd);
+	free(s->file);
+	free(s->horizon);
+	free(s);
+}
+
+u32 source_threads(const struct source *s)
+{
+	return s->threads + s->submissions;
+}
+
+const struct source_thread *source_thread(const struct source *s, u32 thread)
+{
+	return &s->thread[thread];
+}
+
+const struct source_ofd *source_ofd(const struct source *s, u32 ofd)
+{
+	return ofd && ofd <= s->ofds ? &s->ofd[ofd] : NULL;
+}
+
+bool source_file(const struct source *s, u32 file, struct raw_attr *attr, s64 *first_size)
+{
+	if (!file || file > s->files)
+		return false;
+	*attr = s->file[file].attr;
+	*first_size = s->file[file].first_size;
+	return true;
+}
+
+const char *source_cwd(const struct source *s, u32 pid)
+{
+	const struct cwd *cwd = s->cwds;
+
+	while (cwd && cwd->pid != pid)
+		cwd = cwd->next;
+	return cwd ? cwd->path : NULL;
+}
+
+u64 source_elapsed(const struct source *s)
+{
+	return s->elapsed;
+}
+
+u64 source_events(const struct source *s)
+{
+	return s->event_count;
+}
+
+u64 source_horizon(const struct source *s)
+{
+	u64 next = s->item.event + 1;
+
+	if (s->item.submitted)
+		next = s->have_event ? sqlite3_column_int64(s->events, 0) : s->event_count + 1;
+	return s->horizon[min(next, s->event_count + 1)];
+}
+
+u32 source_waker(struct source *s, u64 address)
+{
+	u32 process = s->thread[s->item.thread].process, found = 0, thread;
+
+	if (source_horizon(s) >= s->item.exit)
+		return 0;
+	sqlite3_bind_int64(s->waker, 1, s->item.event);
+	sqlite3_bind_int64(s->waker, 2, SYS_futex);
+	sqlite3_bind_int64(s->waker, 3, address);
+	sqlite3_bind_int64(s->waker, 4, s->item.exit);
+	while (!found && step(s, s->waker)) {
+		thread = sqlite3_column_int(s->waker, 0);
+		if (thread && thread <= s->threads && thread != s->item.thread &&
+		    s->thread[thread].process == process)
+			found = thread;
+	}
+	sqlite3_reset(s->waker);
+	return found;
+}
+
+/* Records. */
+
+static void add_blob(struct source *s, u16 kind, const void *data, u32 length)
+{
+	struct raw_record *r = (struct raw_record *)s->record;
+	struct raw_blob *blob = (struct raw_blob *)((u8 *)s->record + r->length);
+
+	if (length > RAW_BLOB_MAX || r->length + length + 16 > sizeof(s->record))
+		return;
+	*blob = (struct raw_blob){ kind, length };
+	if (length)
+		memcpy(blob + 1, data, length);
+	r->length += sizeof(*blob) + ((length + 3) & ~3u);
+}
+
+static void add_text(struct source *s, u16 kind, int column)
+{
+	if (!is_null(s->row, column))
+		add_blob(s, kind, sqlite3_column_text(s->row, column),
+			 sqlite3_column_bytes(s->row, column));
+}
+
+/* What the tables attr and extra have of this call. */
+static void add_others(struct source *s, u64 event, struct raw_attr *attr)
+{
+	while (s->have_attr && (u64)sqlite3_column_int64(s->attrs, 0) <= event) {
+		if ((u64)sqlite3_column_int64(s->attrs, 0) == event && attr) {
+			attr->mode = sqlite3_column_int(s->attrs, 1);
+			attr->nlink = sqlite3_column_int(s->attrs, 2);
+			attr->size = sqlite3_column_int64(s->attrs, 3);
+		}
+		s->have_attr = step(s, s->attrs);
+	}
+	while (s->have_extra && (u64)sqlite3_column_int64(s->extras, 0) <= event) {
+		if ((u64)sqlite3_column_int64(s->extras, 0) == event)
+			add_blob(s, sqlite3_column_int(s->extras, 1),
+				 sqlite3_column_blob(s->extras, 2),
+				 sqlite3_column_bytes(s->extras, 2));
+		s->have_extra = step(s, s->extras);
+	}
+}
+
+/* Is the file of the row that of the attributes that the record had? */
+static bool row_has_attr(const struct call *call)
+{
+	switch (call->effect) {
+	case DOES_OPEN:
+	case DOES_CREAT:
+	case DOES_OPENAT2:
+	case DOES_SOCKET:
+	case DOES_LOOK ... DOES_STATX:
+	case DOES_TRUNCATE:
+	case DOES_RENAME ... DOES_MKNOD:
+	case DOES_EXEC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void make_record(struct source *s)
+{
+	struct raw_record *r = (struct raw_record *)s->record;
+	sqlite3_stmt *q = s->row;
+	const struct call *call;
+	struct raw_attr attr;
+	bool known;
+	s64 first;
+	u32 i;
+
+	*r = (struct raw_record){
+		.length = sizeof(*r),
+		.type = RAW_CALL,
+		.flags = sqlite3_column_int(q, 14),
+		.tid = s->thread[s->item.thread].tid,
+		.nr = sqlite3_column_int64(q, 2),
+		.entry = s->item.entry,
+		.exit = s->item.exit,
+		.result = sqlite3_column_int64(q, 5),
+	};
+	for (i = 0; i < 6; i++)
+		r->args[i] = sqlite3_column_int64(q, 6 + i);
+	add_text(s, RAW_PATH, 15);
+	add_text(s, RAW_PATH2, 16);
+	call = r->flags & RAW_FOREIGN ? NULL : call_of(r->nr);
+	known = call && row_has_attr(call) && source_file(s, s->item.file, &attr, &first);
+	add_others(s, s->item.event, known ? &attr : NULL);
+	if (known)
+		add_blob(s,
+			 call->effect == DOES_UNLINK || call->effect == DOES_RMDIR
+				 ? RAW_ATTR_BEFORE
+				 : RAW_ATTR,
+			 &attr, sizeof(attr));
+	r->length = (r->length + 7) & ~7u;
+	s->item.record = r;
+}
+
+static const struct source_item *fork_item(struct source *s, u32 thread)
+{
+	struct source_thread *t = &s->thread[thread];
+	u32 steps;
+
+	/* First who made it. */
+	for (steps = 0; t->parent && !s->thread[t->parent].born && steps < s->threads; steps++) {
+		thread = t->parent;
+		t = &s->thread[thread];
+	}
+	t->born = true;
+	s->item.kind = SOURCE_FORK;
+	s->item.thread = t->parent;
+	s->item.other = thread;
+	s->item.flags = t->flags;
+	s->item.record = NULL;
+	return &s->item;
+}
+
+static bool makes_thread(struct source *s, u64 event, u32 *thread)
+{
+	u32 nr = sqlite3_column_int64(s->row, 2), i;
+
+	if (nr != SYS_clone && nr != SYS_fork && nr != SYS_vfork && nr != SYS_clone3)
+		return false;
+	for (i = 1; i <= s->threads; i++) {
+		if (s->thread[i].clone == event && !s->thread[i].born) {
+			*thread = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A thread that is gone when the call at @time ends, and has not been said to be. */
+static u32 next_gone(struct source *s, u64 time, u64 event)
+{
+	u32 i, thread;
+
+	for (i = s->next_end; i < s->threads; i++) {
+		thread = s->by_end[i];
+		if (s->thread[thread].end >= time)
+			return 0;
+		if (s->thread[thread].gone || s->thread[thread].last >= event ||
+		    !s->thread[thread].born)
+			continue;
+		s->thread[thread].gone = true;
+		while (s->next_end < s->threads && s->thread[s->by_end[s->next_end]].gone)
+			s->next_end++;
+		return thread;
+	}
+	return 0;
+}
+
+static bool executes(struct source *s)
+{
+	u32 nr = sqlite3_column_int64(s->row, 2);
+
+	return (nr == SYS_execve || nr == SYS_execveat) && !is_null(s->row, 5) &&
+	       !sqlite3_column_int64(s->row, 5);
+}
+
+static void next_row(struct source *s)
+{
+	if (s->row == s->events)
+		s->have_event = step(s, s->events);
+	else if (s->row)
+		s->have_uring = step(s, s->uring);
+	choose_row(s);
+}
+
+const struct source_item *source_next(struct source *s)
+{
+	u32 thread;
+
+	if (s->item.record) {
+		s->item.record = NULL;
+		next_row(s);
+	}
+	if (!s->row) {
+		s->item.kind = SOURCE_END;
+		return &s->item;
+	}
+	s->item.event = sqlite3_column_int64(s->row, 0);
+	s->item.thread = sqlite3_column_int(s->row, 1);
+	s->item.submitted = s->row == s->uring;
+	if (s->item.submitted)
+		s->item.thread = s->threads + s->given;
+	s->item.entry = sqlite3_column_int64(s->row, 3);
+	s->item.finished = !is_null(s->row, 4) && !is_null(s->row, 5);
+	s->item.exit = s->item.entry + max_t(s64, sqlite3_column_int64(s->row, 4), 0);
+	thread = next_gone(s, s->item.exit, s->item.event);
+	if (thread) {
+		s->item.kind = SOURCE_EXIT;
+		s->item.thread = thread;
+		return &s->item;
+	}
+	if (!s->thread[s->item.thread].born)
+		return fork_item(s, s->item.thread);
+	if (!s->item.submitted && makes_thread(s, s->item.event, &thread))
+		return fork_item(s, thread);
+	if (executes(s) && s->pending != s->item.event) {
+		s->pending = s->item.event;
+		s->item.kind = SOURCE_EXEC;
+		return &s->item;
+	}
+	s->item.kind = SOURCE_CALL;
+	s->item.file = sqlite3_column_int(s->row, 13);
+	s->item.ofd = sqlite3_column_int(s->row, 12);
+	make_record(s);
+	return &s->item;
+}

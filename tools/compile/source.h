@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A finished trace (SQLite, docs/TRACE.md) as the records that it was made of, so that the world
+ * of tools/trace (world.h, effects.h) follows it again. A file's number in the trace is its inode
+ * number here, on device SOURCE_DEV.
+ */
+#ifndef COMPILE_SOURCE_H
+#define COMPILE_SOURCE_H
+
+#include "../trace/raw.h"
+
+#define SOURCE_DEV 1
+
+enum source_kind {
+	SOURCE_END,
+	SOURCE_FORK, /* @other has been made by @thread; @flags of clone */
+	SOURCE_EXEC, /* @thread is about to run a new program */
+	SOURCE_EXIT, /* @thread is gone */
+	SOURCE_CALL,
+};
+
+struct source_thread {
+	u32 tid;
+	u32 process;
+	u32 parent; /* thread that made it; 0: none */
+	u64 clone; /* the call that made it */
+	u64 flags;
+	u64 start;
+	u64 end;
+	u64 last; /* its last call */
+	u32 after; /* of a submission: the one that it is linked to; 0: none */
+	bool born;
+	bool gone;
+};
+
+struct source_ofd {
+	const char *name; /* NULL: none */
+	u64 flags;
+	s64 size_open;
+	u64 event; /* that opened it; 0: it was there before */
+};
+
+struct source_item {
+	enum source_kind kind;
+	u32 thread; /* as in the trace */
+	u32 other;
+	u64 flags;
+	u64 event;
+	u64 entry;
+	u64 exit;
+	u32 file;
+	u32 ofd;
+	bool finished;
+	bool submitted; /* to io_uring; by @event, and a thread of its own does it */
+	const struct raw_record *record; /* of a call */
+};
+
+struct source;
+
+struct source *source_open(const char *path);
+void source_close(struct source *s);
+
+/* The next one; the item and its record are valid until then. */
+const struct source_item *source_next(struct source *s);
+
+/*
+ * What @event has submitted to io_uring: the thread of the first one, or of the one after @thread;
+ * 0: there is none.
+ */
+u32 source_submitted(const struct source *s, u64 event, u32 thread);
+
+u32 source_threads(const struct source *s); /* numbers are 1 to that */
+const struct source_thread *source_thread(const struct source *s, u32 thread);
+
+/* NULL: there is none of that number. */
+const struct source_ofd *source_ofd(const struct source *s, u32 ofd);
+
+/* Attributes of a file; false: there is none. */
+bool source_file(const struct source *s, u32 file, struct raw_attr *attr, s64 *first_size);
+
+/* Where a process was at the start; NULL: nobody said. */
+const char *source_cwd(const struct source *s, u32 pid);
+
+u64 source_elapsed(const struct source *s);
+
+/* The earliest beginning of all calls that have not been given yet. */
+u64 source_horizon(const struct source *s);
+u64 source_events(const struct source *s);
+
+/*
+ * A wake returns after the wait that it ends, if the thread that waited runs first: the thread
+ * whose wake of the futex at @address was under way when this call returned; 0: none.
+ */
+u32 source_waker(struct source *s, u64 address);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "tree.h"
+
+#include <sys/stat.h>
+
+#include "../trace/trace.h"
+
+static u32 new_entry(struct tree *tree, u32 parent, const char *name)
+{
+	if (tree->entries == tree->room) {
+		tree->room = tree->room * 2 + 64;
+		tree->entry = xrealloc(tree->entry, tree->room * sizeof(*tree->entry));
+	}
+	tree->entry[tree->entries] = (struct tree_entry){
+		.parent = parent,
+		.name = xstrndup(name, strlen(name)),
+	};
+	return tree->entries++;
+}
+
+void tree_init(struct tree *tree)
+{
+	*tree = (struct tree){};
+	new_entry(tree, 0, "");
+	tree->entry[0].mode = S_IFDIR | 0755;
+}
+
+void tree_free(struct tree *tree)
+{
+	u32 i;
+
+	for (i = 0; i < tree->entries; i++) {
+		free(tree->entry[i].name);
+		free(tree->entry[i].target);
+	}
+	free(tree->entry);
+	map_free(&tree->nodes);
+}
+
+static u64 *state_of(struct tree *tree, const struct node *node)
+{
+	return map_at(&tree->nodes, (uintptr_t)node);
+}
+
+static void holds_names(struct tree *tree, u32 entry)
+{
+	if (!tree->entry[entry].mode)
+		tree->entry[entry].mode = S_IFDIR | 0755;
+}
+
+/* The entry of a directory on the way; U32_MAX: a call made it, so it is no part of the tree. */
+static u32 entry_of(struct tree *tree, struct node *node)
+{
+	u64 state = *state_of(tree, node);
+	u32 parent, entry;
+
+	if (state == TREE_MADE)
+		return U32_MAX;
+	if (state)
+		return state - 1;
+	if (!node->parent)
+		return *node->name ? U32_MAX : 0; /* the root, or a name that has gone */
+	parent = entry_of(tree, node->parent);
+	if (parent == U32_MAX)
+		return U32_MAX;
+	holds_names(tree, parent);
+	entry = new_entry(tree, parent, node->name);
+	*state_of(tree, node) = entry + 1;
+	return entry;
+}
+
+static void set_link(struct tree *tree, struct tree_entry *entry, const char *target)
+{
+	entry->file = 0;
+	entry->mode = S_IFLNK | 0777;
+	free(entry->target);
+	entry->target = xstrndup(target, strlen(target));
+}
+
+static void set_file(struct tree_entry *entry, const struct tree_found *found)
+{
+	/* A link of which nobody has asked what it says is taken for what it leads to. */
+	if (entry->mode && (!S_ISLNK(entry->mode) || entry->target || S_ISLNK(found->mode)))
+		return;
+	entry->mode = found->mode;
+	entry->size = found->size;
+	/* Of a socket or device only the name is on a disk. */
+	if (!S_ISREG(found->mode) && !S_ISDIR(found->mode) && !S_ISLNK(found->mode)) {
+		entry->mode = S_IFREG | (found->mode & 07777);
+		entry->size = 0;
+	}
+}
+
+bool tree_found(struct tree *tree, struct node *node, const struct tree_found *found,
+		struct tree_found *before)
+{
+	u32 at = entry_of(tree, node);
+	struct tree_entry *entry;
+
+	if (at == U32_MAX)
+		return false;
+	entry = &tree->entry[at];
+	if (before)
+		*before = (struct tree_found){ entry->mode, entry->size, entry->file, NULL };
+	if (found->target)
+		set_link(tree, entry, found->target);
+	else if (found->mode)
+		set_file(entry, found);
+	if (!found->file || S_ISDIR(found->mode))
+		return true;
+	if (!entry->target)
+		entry->file = found->file;
+	return true;
+}
+
+void tree_link(struct tree *tree)
+{
+	struct map first = {}; /* entry, by file */
+	u32 i;
+
+	for (i = 1; i < tree->entries; i++) {
+		struct tree_entry *entry = &tree->entry[i];
+		u64 *at;
+
+		entry->other = 0;
+		if (!entry->file)
+			continue;
+		at = map_at(&first, entry->file);
+		if (*at)
+			entry->other = *at;
+		else
+			*at = i;
+	}
+	map_free(&first);
+}
+
+void tree_made(struct tree *tree, struct node *node)
+{
+	u32 parent = node->parent ? entry_of(tree, node->parent) : U32_MAX;
+
+	if (parent != U32_MAX)
+		holds_names(tree, parent);
+	*state_of(tree, node) = TREE_MADE;
+}
+
+bool tree_unknown(struct tree *tree, struct node *node)
+{
+	return !*state_of(tree, node);
+}
+
+void tree_path(const struct tree *tree, u32 entry, char *path, size_t room)
+{
+	u32 way[256], steps = 0;
+	size_t used = 0;
+
+	for (; entry && steps < ARRAY_SIZE(way); entry = tree->entry[entry].parent)
+		way[steps++] = entry;
+	*path = 0;
+	while (steps-- && used < room)
+		used += snprintf(path + used, room - used, "%s%s", used ? "/" : "",
+				 tree->entry[way[steps]].name);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The initial tree: what must have been there before the trace, as far as its calls tell. A name
+ * that a call has found, and that no call has made, was there. Where its directory was moved
+ * meanwhile, its entry is where it was at first.
+ */
+#ifndef COMPILE_TREE_H
+#define COMPILE_TREE_H
+
+#include "../trace/names.h"
+#include "texts.h"
+
+struct tree_entry {
+	u32 parent; /* entry */
+	char *name;
+	u32 mode; /* 0: only its name is known, it is taken for a directory if anything is below */
+	u64 size;
+	char *target; /* of a symbolic link */
+	u32 file; /* its number; 0: not known */
+	u32 other; /* an earlier entry that is the same file, by tree_link() */
+};
+
+struct tree {
+	struct tree_entry *entry; /* 0: the root */
+	u32 entries;
+	u32 room;
+	struct map nodes; /* 1 + entry, or TREE_MADE */
+};
+
+#define TREE_MADE U32_MAX
+
+void tree_init(struct tree *tree);
+void tree_free(struct tree *tree);
+
+/* What a name led to was there. 0 members are not known. */
+struct tree_found {
+	u32 mode;
+	u64 size;
+	u32 file;
+	const char *target;
+};
+
+/*
+ * False: a call made it, or what it is in. *@before, if not NULL, is what was known of it.
+ */
+bool tree_found(struct tree *tree, struct node *node, const struct tree_found *found,
+		struct tree_found *before);
+
+/* A call made the name. */
+void tree_made(struct tree *tree, struct node *node);
+
+/* Neither was it found, nor has a call made it. */
+bool tree_unknown(struct tree *tree, struct node *node);
+
+/* All is known: finds the files with several names. */
+void tree_link(struct tree *tree);
+
+/* The entry's path, without a / in front. */
+void tree_path(const struct tree *tree, u32 entry, char *path, size_t room);
+
+#endif

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david compile, david replay, david compare: what was recorded, again, and what that is worth."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..disk import mounts
+from ..sizes import size_arg, time_arg
+from ..util import UserError, say
+from . import compare, comparison, programs, snapshot, target
+
+ORDERS = ("root", "temporal", "fs", "minimal", "single", "none")
+KERNEL = ("vm.dirty_ratio", "vm.dirty_background_ratio", "vm.dirty_expire_centisecs")
+
+
+def timing_arg(text: str) -> list[str]:
+    kind, colon, scale = text.partition(":")
+    if kind == "scale" and re.fullmatch(r"\d+(\.\d+)?", scale):
+        return ["--timing", "closed", "--scale", scale]
+    if kind in ("closed", "open", "afap") and not colon:
+        return ["--timing", kind]
+    raise argparse.ArgumentTypeError(f"'{text}' is none of closed, open, afap, scale:F")
+
+
+def _compile(args: argparse.Namespace) -> int:
+    trace, out = Path(args.trace), Path(args.out)
+    options = ["--order", args.order]
+    for name in ("from", "to", "cached"):
+        value = getattr(args, name)
+        options += [f"--{name}", str(value)] if value is not None else []
+    for only in args.only or []:
+        kind, _, value = only.partition("=")
+        if kind not in ("pid", "path") or not value:
+            raise UserError(f"compile: --only takes pid=N or path=PATTERN, not {only}")
+        options += [f"--{kind}", value]
+    options += ["--stats"] if args.stats else []
+    options += ["--dot", args.dot] if args.dot else []
+    options += ["--explain", str(args.explain)] if args.explain else []
+    print(programs.make(trace, out, options), end="")
+    return 0
+
+
+def clock_step() -> int:
+    """ns; the least that two looks at the clock differ by."""
+    looks = [time.clock_gettime_ns(time.CLOCK_MONOTONIC) for _ in range(2000)]
+    return min((b - a for a, b in zip(looks, looks[1:], strict=False) if b > a), default=0)
+
+
+def environment(place: Path) -> dict[str, Any]:
+    """What a figure depends on, beside the disk."""
+    mount = mounts.above(str(place.resolve()))
+    memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())
+    found: dict[str, Any] = {
+        "kernel": platform.release(),
+        "cpus": os.cpu_count(),
+        "clock-ns": clock_step(),
+        "memory-kb": int(memory[1]) if memory else 0,
+        "file-system": mount.kind if mount else "?",
+        "mount-options": mount.options if mount else "?",
+    }
+    for name in KERNEL:
+        path = Path("/proc/sys", *name.split("."))
+        found[name] = path.read_text().strip() if path.exists() else None
+    return found
+
+
+def _options(args: argparse.Namespace, run: int) -> list[str]:
+    options = [
+        *args.timing,
+        "--reads",
+        args.reads,
+        "--syncs",
+        args.fsync,
+        "--on-mismatch",
+        args.on_mismatch,
+    ]
+    options += ["--ballast", str(args.ballast)] if args.ballast else []
+    options += ["--add-delay", str(args.add_delay)] if args.add_delay else []
+    options += ["--shuffle", str(args.shuffle + run)] if args.shuffle else []
+    options += ["--spin"] if args.spin else []
+    options += ["--share-disk"] if args.share_disk else []
+    if args.log:
+        options += ["--log", args.log if args.repeats == 1 else f"{args.log}.{run + 1}"]
+    return options
+
+
+def _line(figures: dict[str, Any]) -> str:
+    compared, same = figures["compared"], figures["same"]
+    share = f"{100 * same / compared if compared else 100:.3f} % of {compared} calls as in the original"
+    seconds = [figures[name] / 1e9 for name in ("elapsed", "original-elapsed")]
+    return f"{share}; {seconds[0]:.6f} s, the original {seconds[1]:.6f} s"
+
+
+def beginnings(args: argparse.Namespace, workload: Path, place: Path) -> Iterator[int]:
+    """The runs, each with the initial tree: made again, or with the whole disk as it was before the first."""
+    if not args.snapshot:
+        for run in range(args.repeats):
+            target.empty(place)
+            programs.prepare(workload, place, args.holes)
+            yield run
+        return
+    mount = snapshot.mount_of(place)
+    programs.prepare(workload, place, args.holes)
+    with tempfile.TemporaryDirectory(prefix="dm-david-replay-") as scratch:
+        state = snapshot.Snapshot(mount, Path(scratch) / "store")
+        for run in range(args.repeats):
+            if run:
+                state.restore()
+            yield run
+
+
+def _replay(args: argparse.Namespace) -> int:
+    workload, place = Path(args.workload), Path(args.target)
+    target.check_empty(place)
+    runs = []
+    for run in beginnings(args, workload, place):
+        if args.cold:
+            target.make_cold(place)
+        figures = programs.run(workload, place, _options(args, run))
+        say(f"run {run + 1}: {_line(figures)}")
+        for different in figures["differences"][:5] if not run else []:
+            say("record {record}: {call} gave {got}, in the original {expected}".format(**different))
+        runs.append(figures)
+    result = {
+        "kind": "replay",
+        "cold": args.cold,
+        "environment": environment(place),
+        "options": {"add-delay": args.add_delay, "ballast": args.ballast, "shuffle": args.shuffle},
+        "runs": runs,
+    }
+    if args.out:
+        Path(args.out).write_text(json.dumps(result, indent=1) + "\n")
+    return 1 if any(run["stopped"] or run.get("order-violations") for run in runs) else 0
+
+
+def _compare(args: argparse.Namespace) -> int:
+    results = compare.load([Path(path) for path in args.result])
+    found = compare.compare(results, args.capture_cost or 0)
+    print("\n".join(comparison.as_text(found)))
+    if args.page:
+        Path(args.page).write_text(comparison.as_html(found), encoding="utf-8")
+    if args.out:
+        Path(args.out).write_text(json.dumps(compare.as_json(found), indent=1) + "\n")
+    return 0
+
+
+def add_parsers(sub: argparse._SubParsersAction) -> None:
+    make = sub.add_parser(
+        "compile",
+        help="make a recorded trace into one that can be replayed",
+        description="Make of a finished trace what `david replay` replays: which calls, which of them "
+        "wait for which, how long after, and what tree must be there at first.",
+    )
+    make.add_argument("trace", metavar="TRACE", help="a trace of `david trace`")
+    make.add_argument("-o", "--out", metavar="OUT", required=True, help="the compiled trace")
+    make.add_argument(
+        "--order",
+        metavar="RULES",
+        default="root",
+        help=f"{', '.join(ORDERS)}, or rules with commas between them (docs/REPLAY.md); root, if not given",
+    )
+    make.add_argument("--from", metavar="TIME", type=time_arg, help="what is before is only preparation")
+    make.add_argument("--to", metavar="TIME", type=time_arg, help="leave out what begins then or later")
+    make.add_argument(
+        "--only",
+        metavar="WHAT",
+        action="append",
+        help="pid=N: of that process; path=PATTERN: of such names",
+    )
+    make.add_argument(
+        "--cached",
+        metavar="TIME",
+        type=time_arg,
+        help="a read that took no longer, and a nanosecond a byte, asked no disk; 50us, if not given",
+    )
+    make.add_argument("--stats", action="store_true", help="print what is in it")
+    make.add_argument("--dot", metavar="FILE", help="write which call waits for which, for graphviz")
+    make.add_argument("--explain", metavar="ID", type=int, help="print what that call waits for")
+    make.set_defaults(func=_compile)
+    replay = sub.add_parser(
+        "replay",
+        help="do a compiled trace's calls again, in a directory",
+        description="Do the calls of a compiled trace again, in an empty directory that takes the place "
+        "of the original's root. Nothing outside of it is touched. What the trace needs is made first.",
+    )
+    replay.add_argument("workload", metavar="WORKLOAD", help="what `david compile` made")
+    replay.add_argument("target", metavar="TARGET", help="an empty directory, on the disk to be measured")
+    replay.add_argument(
+        "--timing",
+        metavar="WHEN",
+        type=timing_arg,
+        default=["--timing", "closed"],
+        help="closed: as long after its predecessors as in the original (if not given); open: after the "
+        "start; scale:F: closed, times F; afap: at once",
+    )
+    replay.add_argument(
+        "--reads",
+        choices=("current", "original", "none"),
+        default="current",
+        help="which reads are done: all; those that asked the original's disk, and they ask this one; none",
+    )
+    replay.add_argument(
+        "--fsync",
+        choices=("traced", "none", "each"),
+        default="traced",
+        help="syncs as in the trace, none, or one after each write",
+    )
+    replay.add_argument(
+        "--on-mismatch",
+        choices=("count", "stop", "ignore"),
+        default="count",
+        help="what to do if a call's result is another than the original's",
+    )
+    replay.add_argument(
+        "-n", "--repeats", metavar="N", type=int, default=1, help="so many runs, each from new"
+    )
+    replay.add_argument(
+        "--snapshot", action="store_true", help="each run from the same state of the fake disk; root"
+    )
+    replay.add_argument("--holes", action="store_true", help="write nothing to the initial tree's files")
+    replay.add_argument(
+        "--cold", action="store_true", help="empty the caches first, wait for the disk; root"
+    )
+    replay.add_argument(
+        "--ballast", metavar="SIZE", type=size_arg, help="hold so much memory, as the original did"
+    )
+    replay.add_argument("--add-delay", metavar="TIME", type=time_arg, help="make each call so much longer")
+    replay.add_argument("--shuffle", metavar="SEED", type=int, help="put in delays drawn from a seed")
+    replay.add_argument(
+        "--spin", action="store_true", help="spin the last 60 us before a call; in real time only"
+    )
+    replay.add_argument("--log", metavar="FILE", help="write when each call was planned, made and done")
+    replay.add_argument("--share-disk", action="store_true", help="trace and log may be on TARGET's disk")
+    replay.add_argument("-o", "--out", metavar="FILE", help="the figures, as JSON")
+    replay.set_defaults(func=_replay)
+    beside = sub.add_parser(
+        "compare",
+        help="say how near replays came to the original, and how sure that is",
+        description="Compare replays with the originals that they are of, under six headings of metrology. "
+        "The last line is the verdict.",
+    )
+    beside.add_argument(
+        "result", metavar="FILE", nargs="+", help="what `david replay -o` wrote; one a capture"
+    )
+    beside.add_argument(
+        "--capture-cost", metavar="TIME", type=time_arg, help="a traced call took so much longer"
+    )
+    beside.add_argument("--page", metavar="FILE", help="the same as one HTML page")
+    beside.add_argument("-o", "--out", metavar="FILE", help="the same as JSON")
+    beside.set_defaults(func=_compare)

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What replays are worth: their means beside the original's, and how sure they are.
+
+An original is one capture, with the times that its calls took. Each result file of `david replay` has those
+of its own capture. The report has six headings, those of measuring: measurand, procedure, sources of
+uncertainty, characterization, mitigation, uncertainty.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..util import UserError
+from . import metrology
+from .metrology import Sample, Source
+
+ALL = "all calls"
+Run = dict[str, Any]
+
+
+@dataclass
+class Row:
+    """One kind of call; times in ns."""
+
+    kind: str
+    calls: int
+    original: Sample
+    replay: Sample
+    quantiles: tuple[float, float]  # median and 99th percentile of replayed calls
+    budget: list[Source]
+    correction: float  # that the original's mean has had
+
+    @property
+    def bias(self) -> float:
+        return self.replay.mean - self.original.mean
+
+    @property
+    def relative(self) -> float:
+        return self.bias / self.original.mean if self.original.mean else math.inf
+
+    @property
+    def combined(self) -> metrology.Combined:
+        return metrology.combine(self.budget)
+
+    def share(self, value: float) -> float:
+        """In % of the original's mean."""
+        return 100 * value / self.original.mean if self.original.mean else math.inf
+
+    @property
+    def of_replay(self) -> float:
+        return metrology.of_replay(self.share(self.bias), self.share(self.replay.error))
+
+
+@dataclass
+class Comparison:
+    rows: list[Row]
+    elapsed: Row
+    runs: list[Run]
+    originals: int
+    procedure: dict[str, Any]
+    sensitivity: float | None
+    warnings: list[str] = field(default_factory=list)
+
+
+def load(paths: list[Path]) -> list[dict[str, Any]]:
+    results = []
+    for path in paths:
+        try:
+            result = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path}: {error}") from None
+        if not isinstance(result, dict) or result.get("kind") != "replay" or not result.get("runs"):
+            raise UserError(f"{path} is not what `david replay -o` writes")
+        results.append(result)
+    return results
+
+
+def _mean(run: Run, kind: str, which: str) -> float | None:
+    calls = run["calls"]
+    if kind != ALL:
+        return calls[kind][which]["mean"] if kind in calls else None
+    n = sum(one[which]["n"] for one in calls.values())
+    return sum(one[which]["n"] * one[which]["mean"] for one in calls.values()) / n if n else None
+
+
+def _values(runs: list[Run], pick: Callable[[Run], float | None]) -> list[float]:
+    return [value for run in runs if (value := pick(run)) is not None]
+
+
+def _captures(results: list[dict[str, Any]]) -> list[Run]:
+    """A run of each capture: they all have the original's times."""
+    return list({run["workload"]: run for result in results for run in result["runs"]}.values())
+
+
+def _clock(results: list[dict[str, Any]]) -> float:
+    return max((result["environment"].get("clock-ns") or 0 for result in results), default=0)
+
+
+def _row(
+    kind: str,
+    originals: list[float],
+    replays: list[float],
+    clock: float,
+    cost: float,
+    calls: int,
+    quantiles: tuple[float, float],
+) -> Row:
+    original, replay = metrology.sample([value - cost for value in originals]), metrology.sample(replays)
+    budget = [
+        Source("repeatability of the replay", replay.error, replay.freedom),
+        Source("repeatability of the original", original.error, original.freedom),
+        Source("resolution of the clock, both", clock * math.sqrt(2) / math.sqrt(12)),
+    ]
+    return Row(kind, calls, original, replay, quantiles, budget, -cost)
+
+
+def _rows(results: list[dict[str, Any]], plain: list[Run], cost: float) -> Iterator[Row]:
+    captures, clock = _captures(results), _clock(results)
+    kinds = sorted({kind for run in plain for kind in run["calls"]})
+    for kind in [ALL, *kinds]:
+        originals = _values(captures, lambda run, kind=kind: _mean(run, kind, "original"))
+        replays = _values(plain, lambda run, kind=kind: _mean(run, kind, "replay"))
+        if not originals or not replays:
+            continue
+        spreads = [run["calls"][kind]["replay"] for run in plain if kind in run["calls"]]
+        calls = spreads[0]["n"] if spreads else plain[0]["made"]
+        middle, high = (
+            sum(one[name] for one in spreads) / len(spreads) if spreads else math.nan
+            for name in ("p50", "p99")
+        )
+        yield _row(kind, originals, replays, clock, cost, calls, (middle, high))
+
+
+def _sensitivity(results: list[dict[str, Any]]) -> float | None:
+    """By how much a call takes longer for each ns that it was delayed on purpose."""
+    points = [
+        (float(result["options"].get("add-delay") or 0), value)
+        for result in results
+        for run in result["runs"]
+        if (value := _mean(run, ALL, "replay")) is not None
+    ]
+    return metrology.slope(points)
+
+
+def _procedure(results: list[dict[str, Any]], warnings: list[str]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for result in results:
+        facts = {**result["environment"], "cold": result["cold"]}
+        facts |= {name: result["runs"][0][name] for name in ("order", "timing", "scale", "threads")}
+        for name, value in facts.items():
+            if name in merged and merged[name] != value and name != "clock-ns":
+                warnings.append(f"{name} is {merged[name]} in one, {value} in another")
+            merged.setdefault(name, value)
+    return merged
+
+
+def compare(results: list[dict[str, Any]], cost: float = 0) -> Comparison:
+    """@cost: ns that each call of the original took longer because it was traced."""
+    warnings: list[str] = []
+    plain = [run for result in results if not result["options"].get("add-delay") for run in result["runs"]]
+    if not plain:
+        raise UserError("all runs have delays put in on purpose: there is none to compare")
+    rows = list(_rows(results, plain, cost))
+    if not rows:
+        raise UserError("no call was made: there is nothing to compare")
+    captures = _captures(results)
+    elapsed = _row(
+        "elapsed",
+        [run["original-elapsed"] for run in captures],
+        [run["elapsed"] for run in plain],
+        _clock(results),
+        0,
+        plain[0]["made"],
+        (math.nan, math.nan),
+    )
+    if len(plain) < 2:
+        warnings.append("one run: its precision is not known")
+    if len(captures) < 2:
+        warnings.append("one capture: the original's own spread is not known")
+    if not cost:
+        warnings.append("what the capture itself cost is not taken off; --capture-cost does")
+    procedure = _procedure(results, warnings)
+    return Comparison(rows, elapsed, plain, len(captures), procedure, _sensitivity(results), warnings)
+
+
+def verdict(comparison: Comparison) -> str:
+    runs, row = comparison.runs, comparison.rows[0]
+    compared, same = (sum(run[name] for run in runs) for name in ("compared", "same"))
+    parts = [f"calls {100 * same / compared:.3f} %" if compared else "calls not compared"]
+    judged = [run for run in runs if "order-violations" in run]
+    if judged:
+        made = sum(run["made"] for run in judged)
+        wrong = sum(run["order-violations"] for run in judged)
+        parts.append(f"order {100 * (1 - wrong / made) if made else 100:.3f} %")
+        before = sum(run["original-overlap"] for run in judged)
+        overlap = sum(run["overlap"] for run in judged)
+        parts.append(
+            f"overlap {100 * overlap / before:.0f} %" if before else "overlap: the original has none"
+        )
+    expanded = row.share(row.combined.expanded)
+    told = (
+        f"{expanded:.2g} % (k = {row.combined.coverage:.2f})"
+        if len(runs) > 1
+        else "not known, from one run"
+    )
+    parts.append(f"time {100 * row.relative:+.2f} % ± {told}")
+    return "fidelity: " + ", ".join(parts)
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    rows = {}
+    for row in [*comparison.rows, comparison.elapsed]:
+        combined = row.combined
+        below, above = metrology.around_bias(row.bias, combined.expanded)
+        rows[row.kind] = {
+            "calls": row.calls,
+            "original-ns": row.original.mean,
+            "replay-ns": row.replay.mean,
+            "bias-ns": row.bias,
+            "precision-ns": row.replay.error,
+            "u-percent": row.of_replay,
+            "gum": {"u-ns": combined.uncertainty, "freedom": combined.freedom, "k": combined.coverage},
+            "uncorrected-ns": [below, above],
+        }
+    return {
+        "kind": "comparison",
+        "verdict": verdict(comparison),
+        "procedure": comparison.procedure,
+        "sensitivity": comparison.sensitivity,
+        "warnings": comparison.warnings,
+        "rows": rows,
+    }

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+"""build/david-compile and build/david-replay, as the commands call them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from .. import build
+from ..util import UserError
+
+COMPILE, REPLAY = "david-compile", "david-replay"
+FAILED, STOPPED = 125, 1
+
+
+def make(trace: Path, out: Path, options: list[str]) -> str:
+    """Compile; what --stats and --explain print."""
+    words = [str(build.ensure(COMPILE)), *options, str(trace), str(out)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"{trace} could not be compiled")
+    return done.stdout
+
+
+def prepare(workload: Path, target: Path, holes: bool) -> None:
+    words = [str(build.ensure(REPLAY)), "prepare", *["--holes"] * holes, str(workload), str(target)]
+    if subprocess.run(words, check=False).returncode:
+        raise UserError(f"{target} could not be filled with the initial tree")
+
+
+def run(workload: Path, target: Path, options: list[str]) -> dict[str, Any]:
+    """One replay; its figures."""
+    words = [str(build.ensure(REPLAY)), "run", *options, str(workload), str(target)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode not in (0, STOPPED):
+        raise UserError(f"{workload} could not be replayed")
+    return json.loads(done.stdout)

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "act.h"
+
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "beneath.h"
+
+#define PIPE_SECONDS 60 /* so long is waited for what never comes */
+#define VECTOR 1024
+#define PAGE 4096
+
+static s64 result_of(s64 result)
+{
+	return result < 0 ? -errno : result;
+}
+
+static int fd_of(const struct stage *s, const struct wl_command *c, unsigned int at)
+{
+	return __atomic_load_n(&s->slot[c->args[at]], __ATOMIC_ACQUIRE);
+}
+
+static const char *path_of(const struct stage *s, const struct wl_command *c, unsigned int at)
+{
+	return s->workload->text + c->args[at];
+}
+
+static void put_fd(const struct stage *s, u64 slot, int fd)
+{
+	__atomic_store_n(&s->slot[slot], fd, __ATOMIC_RELEASE);
+}
+
+/* Descriptors. */
+
+/* A device, or a FIFO that nobody made here, is not the trace's business. */
+static s64 opened(const struct stage *s, const struct wl_command *c, int fd)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
+		close(fd);
+		return -ENXIO;
+	}
+	if (c->result < 0 && !(c->flags & WL_NO_RESULT)) {
+		close(fd); /* the original has no descriptor, so nobody closes it */
+		return 0;
+	}
+	put_fd(s, c->args[3], fd);
+	return 0;
+}
+
+static s64 act_open(const struct stage *s, const struct wl_command *c)
+{
+	u64 flags = c->args[1] &
+		    (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_DIRECT | O_DIRECTORY |
+		     O_NOFOLLOW | O_NOATIME | O_PATH | O_SYNC | O_DSYNC | O_TMPFILE | O_LARGEFILE);
+
+	if (flags & O_PATH)
+		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
+	else
+		flags |= O_NONBLOCK | O_NOCTTY;
+	return opened(s, c, beneath_open(s->root, path_of(s, c, 0), flags, c->args[2] & 07777));
+}
+
+static s64 act_close(const struct stage *s, const struct wl_command *c)
+{
+	int fd = __atomic_exchange_n(&s->slot[c->args[0]], -1, __ATOMIC_ACQ_REL);
+
+	return fd < 0 ? -EBADF : result_of(close(fd));
+}
+
+/* Closes a copy: the file system is told, the description stays. */
+static s64 act_close_one(const struct stage *s, const struct wl_command *c)
+{
+	int copy = fcntl(fd_of(s, c, 0), F_DUPFD_CLOEXEC, 0);
+
+	return copy < 0 ? -errno : result_of(close(copy));
+}
+
+static s64 act_pair(const struct stage *s, const struct wl_command *c)
+{
+	int fds[2];
+	int failed =
+		c->op == WL_PIPE
+			? pipe2(fds, O_CLOEXEC | O_NONBLOCK)
+			: socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds);
+
+	if (failed)
+		return -errno;
+	put_fd(s, c->args[0], fds[0]);
+	put_fd(s, c->args[1], fds[1]);
+	return 0;
+}
+
+/* Reading and writing. */
+
+static s64 vector(const struct stage *s, const struct wl_command *c, void *buffer, u64 left,
+		  s64 offset, bool write)
+{
+	struct iovec pieces[VECTOR];
+	int fd = fd_of(s, c, 0), n = 0;
+
+	if (left <= CHUNK && offset >= 0)
+		return write ? pwrite(fd, buffer, left, offset) : pread(fd, buffer, left, offset);
+	if (left <= CHUNK)
+		return write ? syscall(SYS_write, fd, buffer, left)
+			     : syscall(SYS_read, fd, buffer, left);
+	for (; left && n < VECTOR; n++) {
+		pieces[n] = (struct iovec){ buffer, min_t(u64, left, CHUNK) };
+		left -= pieces[n].iov_len;
+	}
+	if (offset >= 0)
+		return write ? pwritev(fd, pieces, n, offset) : preadv(fd, pieces, n, offset);
+	return write ? writev(fd, pieces, n) : readv(fd, pieces, n);
+}
+
+static s64 transfer(const struct stage *s, const struct wl_command *c, void *buffer, bool write)
+{
+	bool positioned = c->op == WL_PREAD || c->op == WL_PWRITE;
+	s64 offset = positioned ? (s64)c->args[2] : -1, n, moved = 0;
+	u64 left = c->args[1], asked;
+
+	if (positioned && offset < 0)
+		return -EINVAL;
+	do {
+		asked = min_t(u64, left, (u64)VECTOR * CHUNK);
+		n = vector(s, c, buffer, asked, positioned ? offset + moved : -1, write);
+		if (n < 0)
+			return moved ?: -errno;
+		moved += n;
+		left -= n;
+	} while (left && n == asked);
+	return moved;
+}
+
+static bool is_read(const struct wl_command *c)
+{
+	return c->op == WL_READ || c->op == WL_PREAD;
+}
+
+bool act_makes(const struct stage *s, const struct wl_command *c)
+{
+	if (is_read(c) && s->reads != READS_CURRENT)
+		return s->reads == READS_ORIGINAL && !(c->flags & WL_CACHED);
+	return wl_is_call(c->op);
+}
+
+/* What was not in the original's page cache is not to be in this one. */
+static void forget_pages(const struct stage *s, const struct wl_command *c)
+{
+	int fd = fd_of(s, c, 0);
+	s64 from = c->op == WL_PREAD ? (s64)c->args[2] : lseek(fd, 0, SEEK_CUR);
+	s64 within = from < 0 ? 0 : from % PAGE;
+
+	if (from >= 0)
+		posix_fadvise(fd, from - within, (c->args[1] + within + PAGE - 1) / PAGE * PAGE,
+			      POSIX_FADV_DONTNEED);
+}
+
+static s64 act_read(const struct stage *s, const struct wl_command *c, void *scratch)
+{
+	if (act_makes(s, c)) {
+		if (s->reads == READS_ORIGINAL)
+			forget_pages(s, c);
+		return transfer(s, c, scratch, false);
+	}
+	if (c->op == WL_READ && c->result > 0)
+		lseek(fd_of(s, c, 0), c->result, SEEK_CUR);
+	return c->result;
+}
+
+static s64 act_write(const struct stage *s, const struct wl_command *c)
+{
+	s64 n = transfer(s, c, (void *)s->pattern, true);
+
+	if (n > 0 && s->syncs == SYNCS_EACH && fdatasync(fd_of(s, c, 0)))
+		return -errno;
+	return n;
+}
+
+/* A pipe's end: until all is through. */
+static s64 act_pipe(const struct stage *s, const struct wl_command *c, void *scratch)
+{
+	bool write = c->op == WL_FILL;
+	struct pollfd wait = { .fd = fd_of(s, c, 0), .events = write ? POLLOUT : POLLIN };
+	u64 left = c->args[1];
+	s64 n;
+
+	while (left) {
+		u64 bytes = min_t(u64, left, CHUNK);
+
+		n = write ? send(wait.fd, s->pattern, bytes, MSG_NOSIGNAL) : -1;
+		if (!write || (n < 0 && errno == ENOTSOCK))
+			n = write ? syscall(SYS_write, wait.fd, s->pattern, bytes)
+				  : syscall(SYS_read, wait.fd, scratch, bytes);
+		if (n < 0 && errno != EAGAIN)
+			return -errno;
+		if (!n)
+			break;
+		if (n > 0)
+			left -= n;
+		else if (poll(&wait, 1, PIPE_SECONDS * 1000) <= 0)
+			return -ETIMEDOUT;
+	}
+	return c->args[1] - left;
+}
+
+static s64 act_sync(const struct stage *s, const struct wl_command *c)
+{
+	int fd;
+
+	if (s->syncs == SYNCS_NONE)
+		return 0;
+	fd = c->op == WL_SYNC ? s->root : fd_of(s, c, 0); /* not all file systems: the target's */
+	switch (c->op) {
+	case WL_FSYNC:
+		return result_of(fsync(fd));
+	case WL_FDATASYNC:
+		return result_of(fdatasync(fd));
+	case WL_SYNC_RANGE:
+		return result_of(sync_file_range(fd, c->args[1], c->args[2], c->args[3]));
+	default:
+		return result_of(syncfs(fd));
+	}
+}
+
+static s64 act_map(const struct stage *s, const struct wl_command *c)
+{
+	void *at =
+		mmap(NULL, c->args[1], c->args[2] & 7, c->args[3] & 3, fd_of(s, c, 0), c->args[4]);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	munmap(at, c->args[1]);
+	return 0;
+}
+
+static s64 act_move(const struct stage *s, const struct wl_command *c)
+{
+	off_t in = c->args[2], out = c->args[3];
+	s64 n;
+
+	if (c->op == WL_SENDFILE) {
+		n = sendfile(fd_of(s, c, 0), fd_of(s, c, 1), in == -1 ? NULL : &in, c->args[3]);
+		return result_of(n);
+	}
+	n = copy_file_range(fd_of(s, c, 0), in == -1 ? NULL : &in, fd_of(s, c, 1),
+			    out == -1 ? NULL : &out, c->args[4], 0);
+	return result_of(n);
+}
+
+/* About the file that a name leads to. */
+
+static s64 about(int fd, const struct wl_command *c)
+{
+	char way[BENEATH_WAY];
+	struct statfs fs;
+	struct stat st;
+
+	beneath_way(fd, way);
+	switch (c->op) {
+	case WL_STAT:
+		return result_of(fstat(fd, &st));
+	case WL_ACCESS:
+		return result_of(faccessat(AT_FDCWD, way, c->args[1], AT_EACCESS));
+	case WL_STATFS:
+		return result_of(fstatfs(fd, &fs));
+	case WL_CHMOD:
+		return result_of(chmod(way, c->args[1] & 07777));
+	case WL_CHOWN:
+		return result_of(fchownat(fd, "", c->args[1], c->args[2], AT_EMPTY_PATH));
+	case WL_UTIMES:
+		return result_of(utimensat(AT_FDCWD, way, NULL, 0));
+	case WL_LISTXATTR:
+		return result_of(listxattr(way, NULL, 0));
+	default: /* is it there? */
+		return 0;
+	}
+}
+
+static bool no_follow(const struct wl_command *c)
+{
+	switch (c->op) {
+	case WL_STAT:
+	case WL_UTIMES:
+	case WL_LISTXATTR:
+		return c->args[1];
+	case WL_ACCESS:
+		return c->args[2];
+	case WL_CHOWN:
+		return c->args[3];
+	default:
+		return false;
+	}
+}
+
+static s64 act_about(const struct stage *s, const struct wl_command *c)
+{
+	u64 flags =
+		O_PATH | (no_follow(c) ? O_NOFOLLOW : 0) | (c->op == WL_CHDIR ? O_DIRECTORY : 0);
+	int fd = beneath_open(s->root, path_of(s, c, 0), flags, 0);
+	s64 result;
+
+	if (fd < 0)
+		return fd;
+	result = about(fd, c);
+	close(fd);
+	return result;
+}
+
+static s64 act_truncate(const struct stage *s, const struct wl_command *c)
+{
+	int fd = beneath_open(s->root, path_of(s, c, 0), O_WRONLY | O_NONBLOCK, 0);
+	s64 result;
+
+	if (fd < 0)
+		return fd;
+	result = result_of(ftruncate(fd, c->args[1]));
+	close(fd);
+	return result;
+}
+
+/* Names. */
+
+static s64 make_node(int dir, const char *name, u64 mode)
+{
+	/* A device of the trace would be a device here: a file takes its place. */
+	if (S_ISCHR(mode) || S_ISBLK(mode))
+		mode = S_IFREG | (mode & 07777);
+	return mknodat(dir, name, mode, 0);
+}
+
+static s64 in_directory(const struct stage *s, const struct wl_command *c, int dir,
+			const char *name)
+{
+	char target[PATH_MAX], way[BENEATH_WAY];
+
+	switch (c->op) {
+	case WL_MKDIR:
+		return mkdirat(dir, name, c->args[1] & 07777);
+	case WL_RMDIR:
+		return unlinkat(dir, name, AT_REMOVEDIR);
+	case WL_UNLINK:
+		return unlinkat(dir, name, 0);
+	case WL_SYMLINK:
+		return symlinkat(path_of(s, c, 0), dir, name);
+	case WL_MKNOD:
+		return make_node(dir, name, c->args[1]);
+	case WL_READLINK:
+		return readlinkat(dir, name, target, min_t(u64, c->args[1], sizeof(target)));
+	default: /* WL_LINK_FD */
+		beneath_way(fd_of(s, c, 0), way);
+		return linkat(AT_FDCWD, way, dir, name, AT_SYMLINK_FOLLOW);
+	}
+}
+
+static s64 act_name(const struct stage *s, const struct wl_command *c)
+{
+	bool second = c->op == WL_SYMLINK || c->op == WL_LINK_FD;
+	char name[NAME_MAX + 1];
+	int dir = beneath_parent(s->root, path_of(s, c, second), name);
+	s64 result;
+
+	if (dir == -EINVAL && (second || c->op == WL_MKDIR || c->op == WL_MKNOD))
+		return -EEXIST; /* "." or "..", or the root */
+	if (dir < 0)
+		return dir;
+	result = result_of(in_directory(s, c, dir, name));
+	close(dir);
+	return result;
+}
+
+static s64 act_two_names(const struct stage *s, const struct wl_command *c)
+{
+	char name[NAME_MAX + 1], other[NAME_MAX + 1];
+	int dir = beneath_parent(s->root, path_of(s, c, 0), name), to;
+	s64 result;
+
+	if (dir < 0)
+		return dir;
+	to = beneath_parent(s->root, path_of(s, c, 1), other);
+	if (to < 0)
+		result = to;
+	else if (c->op == WL_LINK)
+		result = result_of(linkat(dir, name, to, other, 0));
+	else
+		result = result_of(syscall(SYS_renameat2, dir, name, to, other, c->args[2] & 7));
+	if (to >= 0)
+		close(to);
+	close(dir);
+	return result;
+}
+
+static s64 act_fd(const struct stage *s, const struct wl_command *c, void *scratch)
+{
+	int fd = fd_of(s, c, 0), copy;
+	s64 n;
+	struct statfs fs;
+	struct stat st;
+
+	switch (c->op) {
+	case WL_DUP:
+		copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		return copy < 0 ? -errno : result_of(close(copy));
+	case WL_SEEK:
+		return result_of(lseek(fd, c->args[1], c->args[2]));
+	case WL_FTRUNCATE:
+		return result_of(ftruncate(fd, c->args[1]));
+	case WL_FALLOCATE:
+		return result_of(fallocate(fd, c->args[1], c->args[2], c->args[3]));
+	case WL_FADVISE:
+		return -posix_fadvise(fd, c->args[1], c->args[2], c->args[3]);
+	case WL_READAHEAD:
+		return result_of(readahead(fd, c->args[1], c->args[2]));
+	case WL_FSTAT:
+		return result_of(fstat(fd, &st));
+	case WL_FSTATFS:
+		return result_of(fstatfs(fd, &fs));
+	case WL_GETDENTS:
+		n = syscall(SYS_getdents64, fd, scratch, min_t(u64, c->args[1], CHUNK));
+		return result_of(n);
+	case WL_FCHMOD:
+		return result_of(fchmod(fd, c->args[1] & 07777));
+	case WL_FCHOWN:
+		return result_of(fchown(fd, c->args[1], c->args[2]));
+	case WL_FUTIMES:
+		return result_of(futimens(fd, NULL));
+	case WL_FLISTXATTR:
+		return result_of(flistxattr(fd, NULL, 0));
+	default: /* WL_FLAGS */
+		n = c->args[1] & (O_APPEND | O_DIRECT | O_NOATIME);
+		return result_of(fcntl(fd, F_SETFL, n));
+	}
+}
+
+s64 act(const struct stage *s, const struct wl_command *c, void *scratch)
+{
+	switch (c->op) {
+	case WL_NONE:
+	case WL_WAIT:
+		return c->result;
+	case WL_OPEN:
+		return act_open(s, c);
+	case WL_CLOSE:
+		return act_close(s, c);
+	case WL_CLOSE_ONE:
+		return act_close_one(s, c);
+	case WL_READ:
+	case WL_PREAD:
+		return act_read(s, c, scratch);
+	case WL_WRITE:
+	case WL_PWRITE:
+		return act_write(s, c);
+	case WL_FSYNC:
+	case WL_FDATASYNC:
+	case WL_SYNC:
+	case WL_SYNCFS:
+	case WL_SYNC_RANGE:
+		return act_sync(s, c);
+	case WL_TRUNCATE:
+		return act_truncate(s, c);
+	case WL_STAT:
+	case WL_ACCESS:
+	case WL_STATFS:
+	case WL_CHMOD:
+	case WL_CHOWN:
+	case WL_UTIMES:
+	case WL_LISTXATTR:
+	case WL_CHDIR:
+	case WL_EXEC:
+		return act_about(s, c);
+	case WL_READLINK:
+	case WL_MKDIR:
+	case WL_RMDIR:
+	case WL_UNLINK:
+	case WL_SYMLINK:
+	case WL_MKNOD:
+	case WL_LINK_FD:
+		return act_name(s, c);
+	case WL_RENAME:
+	case WL_LINK:
+		return act_two_names(s, c);
+	case WL_PIPE:
+	case WL_PAIR:
+		return act_pair(s, c);
+	case WL_DRAIN:
+	case WL_FILL:
+		return act_pipe(s, c, scratch);
+	case WL_MMAP:
+		return act_map(s, c);
+	case WL_COPY:
+	case WL_SENDFILE:
+		return act_move(s, c);
+	default:
+		return act_fd(s, c, scratch);
+	}
+}

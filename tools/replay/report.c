@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "report.h"
+
+#include <inttypes.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+static void write_text(FILE *to, const char *text)
+{
+	fputc('"', to);
+	for (; *text; text++) {
+		if ((u8)*text < 0x20 || *text == '"' || *text == '\\')
+			fprintf(to, "\\u%04x", (u8)*text);
+		else
+			fputc(*text, to);
+	}
+	fputc('"', to);
+}
+
+static void write_spread(FILE *to, const char *name, const struct spread *s)
+{
+	fprintf(to,
+		"\"%s\": {\"n\": %" PRIu64 ", \"mean\": %.3f, \"sd\": %.3f, \"min\": %" PRIu64
+		", \"p50\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64 "}",
+		name, s->n, s->n ? (double)s->sum / s->n : 0, spread_deviation(s), s->least,
+		spread_quantile(s, 0.5), spread_quantile(s, 0.99), s->most);
+}
+
+static void write_calls(FILE *to, const struct counted *c)
+{
+	const char *between = "";
+	u32 op;
+
+	fputs("  \"calls\": {", to);
+	for (op = 0; op < WL_OPS; op++) {
+		if (!c->call[op])
+			continue;
+		fprintf(to, "%s\n    \"%s\": {", between, wl_ops[op].name);
+		write_spread(to, "replay", c->call[op]);
+		fputs(", ", to);
+		write_spread(to, "original", c->original[op]);
+		fputc('}', to);
+		between = ",";
+	}
+	fputs("\n  },\n", to);
+}
+
+static void write_differences(FILE *to, const struct run_result *r)
+{
+	u32 i;
+
+	fputs("  \"differences\": [", to);
+	for (i = 0; i < r->differences; i++) {
+		const struct difference *d = &r->difference[i];
+
+		fprintf(to,
+			"%s\n    {\"record\": %u, \"call\": \"%s\", \"expected\": %" PRId64
+			", \"got\": %" PRId64 "}",
+			i ? "," : "", d->event, wl_ops[d->op].name, d->expected, d->got);
+	}
+	fputs("\n  ],\n", to);
+}
+
+static void write_about(FILE *to, const struct workload *w, const struct report_about *about)
+{
+	const struct wl_header *header = (const struct wl_header *)w->data;
+	struct utsname name = {};
+	char order[sizeof(header->order) + 1] = "";
+
+	uname(&name);
+	memcpy(order, header->order, sizeof(header->order));
+	fputs("  \"workload\": ", to);
+	write_text(to, about->workload);
+	fputs(",\n  \"target\": ", to);
+	write_text(to, about->target);
+	fputs(",\n  \"order\": ", to);
+	write_text(to, order);
+	fputs(",\n  \"timing\": ", to);
+	write_text(to, about->timing);
+	fprintf(to, ",\n  \"scale\": %g,\n  \"kernel\": ", about->scale);
+	write_text(to, name.release);
+	fprintf(to, ",\n  \"threads\": %u,\n", w->threads);
+}
+
+/*
+ * The most memory that was used, kB. getrusage() is no help: its figure begins with that of the
+ * program that has started this one.
+ */
+static u64 memory_kb(void)
+{
+	FILE *from = fopen("/proc/self/status", "r");
+	unsigned long long kb = 0;
+	char line[256];
+
+	while (from && fgets(line, sizeof(line), from)) {
+		if (sscanf(line, "VmHWM: %llu", &kb) == 1)
+			break;
+	}
+	if (from)
+		fclose(from);
+	return kb;
+}
+
+void report_write(FILE *to, const struct workload *w, const struct run_result *r,
+		  const struct report_about *about)
+{
+	const struct wl_header *header = (const struct wl_header *)w->data;
+	struct rusage used = {};
+	u32 i;
+
+	getrusage(RUSAGE_SELF, &used);
+	fputs("{\n", to);
+	write_about(to, w, about);
+	fprintf(to,
+		"  \"elapsed\": %" PRIu64 ",\n  \"original-elapsed\": %" PRIu64
+		",\n  \"bytes-read\": %" PRIu64 ",\n  \"bytes-written\": %" PRIu64
+		",\n  \"made\": %" PRIu64 ",\n  \"compared\": %" PRIu64 ",\n  \"late\": %" PRIu64
+		",\n  \"stopped\": %s,\n",
+		r->elapsed, (u64)le64_to_cpu(header->elapsed), r->counted.read, r->counted.written,
+		r->made, r->compared, r->counted.late, r->stopped ? "true" : "false");
+	for (i = 0; i < OUTCOMES; i++)
+		fprintf(to, "  \"%s\": %" PRIu64 ",\n", outcome_names[i], r->counted.outcome[i]);
+	if (about->judged)
+		fprintf(to,
+			"  \"order-violations\": %" PRIu64 ",\n  \"first-violation\": %u,\n"
+			"  \"overlap\": %.6f,\n  \"original-overlap\": %.6f,\n",
+			about->figures.violations, about->figures.first, about->figures.overlap,
+			about->figures.original);
+	fprintf(to,
+		"  \"user-ns\": %" PRIu64 ",\n  \"system-ns\": %" PRIu64
+		",\n  \"memory-kb\": %" PRIu64 ",\n",
+		(u64)used.ru_utime.tv_sec * 1000000000 + (u64)used.ru_utime.tv_usec * 1000,
+		(u64)used.ru_stime.tv_sec * 1000000000 + (u64)used.ru_stime.tv_usec * 1000,
+		memory_kb());
+	fputs("  ", to);
+	write_spread(to, "issue-error", &r->counted.issue);
+	fputs(",\n  ", to);
+	write_spread(to, "waits", &r->counted.wait);
+	fputs(",\n", to);
+	write_calls(to, &r->counted);
+	write_differences(to, r);
+	fputs("  \"end\": true\n}\n", to);
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "run.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPIN_NS 60000 /* so much before a call its thread is woken, to spin */
+#define SHUFFLE_NS 200000
+#define STACK_BYTES 0x20000
+#define LOOK_NS 100000000 /* who waits looks so often whether all has been stopped */
+
+struct progress { /* alone on its line of the cache */
+	u32 done; /* commands; what others wait for */
+	u32 waiting; /* threads */
+	u32 wanted; /* by waits that may end before they are due: the least count; 0: none */
+	u32 reached; /* how often it was */
+	u8 rest[48];
+};
+
+struct show;
+
+struct worker {
+	struct show *show;
+	u32 number;
+	pthread_t thread;
+	struct log_entry *log;
+	struct counted counted;
+	u64 random;
+	u64 made;
+	u64 compared;
+	u64 last; /* when the last call returned; ns since the start */
+	void *scratch;
+};
+
+struct show {
+	const struct stage *stage;
+	const struct run_options *options;
+	struct progress *progress;
+	struct worker *worker;
+	pthread_barrier_t ready;
+	pthread_barrier_t begun; /* all that is before --from is done */
+	u64 start;
+	u64 look; /* what a look at the clock takes: a thread has to run one earlier */
+	u32 stopped;
+	pthread_mutex_t lock; /* of the differences */
+	struct run_result *result;
+};
+
+static u64 clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static u64 now(const struct show *show)
+{
+	return clock_ns() - show->start;
+}
+
+static u64 look_takes(void)
+{
+	u64 least = U64_MAX, last = clock_ns(), at;
+	u32 i;
+
+	for (i = 0; i < 16; i++, last = at) {
+		at = clock_ns();
+		least = min(least, at - last);
+	}
+	return least;
+}
+
+static void sleep_until(const struct show *show, u64 time)
+{
+	struct timespec t;
+
+	time += show->start;
+	t = (struct timespec){ time / 1000000000, time % 1000000000 };
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+static u64 draw(u64 *random)
+{
+	*random ^= *random << 13;
+	*random ^= *random >> 7;
+	*random ^= *random << 17;
+	return *random;
+}
+
+/* Waiting for other threads. */
+
+static void wait_for(struct show *show, u32 thread, u32 count)
+{
+	struct progress *p = &show->progress[thread];
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	u32 done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
+
+	while (done < count && !__atomic_load_n(&show->stopped, __ATOMIC_RELAXED)) {
+		__atomic_add_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
+		done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
+		if (done < count)
+			syscall(SYS_futex, &p->done, FUTEX_WAIT_PRIVATE, done, &look, NULL, 0);
+		__atomic_sub_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
+		done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
+	}
+}
+
+static void tell(struct show *show, u32 thread)
+{
+	struct progress *p = &show->progress[thread];
+
+	u32 done = __atomic_add_fetch(&p->done, 1, __ATOMIC_SEQ_CST), wanted;
+
+	if (__atomic_load_n(&p->waiting, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &p->done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	wanted = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
+	if (!wanted || done < wanted)
+		return;
+	__atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST); /* who wants more says so again */
+	__atomic_add_fetch(&p->reached, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &p->reached, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* A planted bug: the waits of one record are left out. Only in a program built to be found out. */
+static bool forgets(const struct wl_command *c)
+{
+#ifdef REPLAY_PLANT
+	const char *planted = getenv("REPLAY_PLANT");
+
+	return planted && strtoul(planted, NULL, 10) == c->event;
+#else
+	return false;
+#endif
+}
+
+/* True: it had to wait. */
+static bool meet_deps(struct show *show, const struct wl_command *c)
+{
+	const struct workload *w = show->stage->workload;
+	const u8 *dep = c->dep;
+	u32 i, thread, count;
+	bool waited = false;
+
+	for (i = 0; i < c->deps && !forgets(c); i++) {
+		wl_dep(&dep, w->data + w->size, &thread, &count);
+		if (__atomic_load_n(&show->progress[thread].done, __ATOMIC_ACQUIRE) >= count)
+			continue;
+		waited = true;
+		wait_for(show, thread, count);
+	}
+	return waited;
+}
+
+/* When a call is due, and then to make it. */
+
+static u64 plan(const struct worker *worker, const struct wl_command *c, u64 since)
+{
+	const struct run_options *o = worker->show->options;
+	const struct stage *stage = worker->show->stage;
+	/* What came from the page cache asked no disk: it takes as long as it took. */
+	u64 cached = stage->reads == READS_ORIGINAL && c->flags & WL_CACHED ? c->duration : 0;
+
+	switch (o->timing) {
+	case TIMING_CLOSED:
+		return since + (u64)((c->gap + cached) * o->scale);
+	case TIMING_OPEN:
+		return max(since, (u64)((c->start + cached) * o->scale));
+	default:
+		return since;
+	}
+}
+
+/* So that no other progress of the thread than this wakes anybody. */
+static void want(struct progress *p, u32 count)
+{
+	u32 wanted = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
+
+	while ((!wanted || wanted > count) &&
+	       !__atomic_compare_exchange_n(&p->wanted, &wanted, count, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST))
+		;
+}
+
+/* A wait that timed out in the original: who would have ended it later may come before. */
+static void wait_for_either(struct show *show, const struct wl_command *c, u64 time)
+{
+	struct progress *p = &show->progress[c->args[0]];
+	u32 count = c->args[1] ? min_t(u64, c->args[1], U32_MAX) : U32_MAX; /* 0: nobody did */
+	u64 at = now(show);
+
+	while (at < time && !__atomic_load_n(&show->stopped, __ATOMIC_RELAXED)) {
+		const struct timespec look = { .tv_nsec = min_t(u64, time - at, LOOK_NS) };
+		u32 reached = __atomic_load_n(&p->reached, __ATOMIC_SEQ_CST);
+
+		want(p, count);
+		if (__atomic_load_n(&p->done, __ATOMIC_SEQ_CST) >= count)
+			break;
+		syscall(SYS_futex, &p->reached, FUTEX_WAIT_PRIVATE, reached, &look, NULL, 0);
+		at = now(show);
+	}
+}
+
+static void wait_until(const struct show *show, u64 time)
+{
+	if (!show->options->spin) {
+		sleep_until(show, time - min(time, show->look));
+		return;
+	}
+	if (time > now(show) + SPIN_NS)
+		sleep_until(show, time - SPIN_NS);
+	while (now(show) < time)
+		;
+}
+
+/*
+ * Some calls later than they could be, and one thread's always: what another order would show,
+ * shows.
+ */
+static void shuffle(struct worker *worker)
+{
+	u64 seed = worker->show->options->shuffle, number;
+	struct timespec t = {};
+
+	if (!seed)
+		return;
+	number = draw(&worker->random);
+	t.tv_nsec = (number >> 8) % SHUFFLE_NS;
+	if (seed % worker->show->stage->workload->threads == worker->number)
+		t.tv_nsec += SHUFFLE_NS;
+	if (number % 4 == 0 || t.tv_nsec >= SHUFFLE_NS)
+		nanosleep(&t, NULL);
+	else if (number % 4 == 1)
+		sched_yield();
+}
+
+static void note_difference(struct worker *worker, const struct wl_command *c, s64 result)
+{
+	struct show *show = worker->show;
+	struct run_result *r = show->result;
+
+	pthread_mutex_lock(&show->lock);
+	if (r->differences < DIFFERENCES_MAX)
+		r->difference[r->differences++] =
+			(struct difference){ c->event, c->op, c->result, result };
+	pthread_mutex_unlock(&show->lock);
+	if (show->options->mismatch == MISMATCH_STOP)
+		__atomic_store_n(&show->stopped, 1, __ATOMIC_RELAXED);
+}
+
+static void compare(struct worker *worker, const struct wl_command *c, s64 result)
+{
+	enum outcome outcome;
+
+	if (c->flags & WL_NO_RESULT || worker->show->options->mismatch == MISMATCH_IGNORE)
+		return;
+	outcome = outcome_of(c, result);
+	worker->compared++;
+	worker->counted.outcome[outcome]++;
+	if (outcome != SAME)
+		note_difference(worker, c, result);
+}
+
+static s64 make_call(struct worker *worker, const struct wl_command *c)
+{
+	s64 result = act(worker->show->stage, c, worker->scratch);
+	struct timespec delay = { .tv_nsec = worker->show->options->delay };
+
+	if (delay.tv_nsec)
+		nanosleep(&delay, NULL);
+	return result;
+}
+
+static void note_call(struct worker *worker, const struct wl_command *c, u64 planned, u64 entry,
+		      s64 result, bool measured)
+{
+	if (measured && !(c->flags & WL_MADE_UP)) {
+		worker->made++;
+		spread_add(&worker->counted.issue, entry > planned ? entry - planned : 0);
+		counted_call(&worker->counted, c->op, worker->last - entry, c->duration);
+		counted_bytes(&worker->counted, c->op, result);
+	}
+	compare(worker, c, result);
+}
+
+static void do_command(struct worker *worker, const struct wl_command *c, bool measured)
+{
+	struct show *show = worker->show;
+	u64 since = worker->last, planned, entry;
+	bool call = act_makes(show->stage, c);
+	s64 result = c->result;
+
+	if (meet_deps(show, c)) {
+		since = now(show);
+		spread_add(&worker->counted.wait, since - worker->last);
+	}
+	planned = measured ? plan(worker, c, since) : since;
+	shuffle(worker);
+	if (planned > since && c->op == WL_WAIT)
+		wait_for_either(show, c, planned);
+	else if (planned > since)
+		wait_until(show, planned);
+	/*
+	 * A look takes time. Where nothing was waited for the last one still holds. What others did
+	 * meanwhile is before this one, and is to be so in the log.
+	 */
+	entry = c->deps || planned > since || show->options->shuffle ? now(show) : since;
+	worker->counted.late += measured && planned > since && entry > planned + SPIN_NS;
+	if (call)
+		result = make_call(worker, c);
+	else if (c->op == WL_READ)
+		act(show->stage, c, worker->scratch); /* the descriptor moves on */
+	worker->last = call ? now(show) : entry;
+	if (call)
+		note_call(worker, c, planned, entry, result, measured);
+	if (worker->log)
+		*worker->log++ = (struct log_entry){ planned, entry, worker->last, result };
+}
+
+static void begin(struct show *show)
+{
+	if (pthread_barrier_wait(&show->begun) == PTHREAD_BARRIER_SERIAL_THREAD)
+		show->start = clock_ns();
+	pthread_barrier_wait(&show->begun);
+}
+
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+	struct show *show = worker->show;
+	const struct workload *w = show->stage->workload;
+	const struct wl_thread *t = &w->thread[worker->number];
+	struct wl_cursor cursor = wl_commands(w, worker->number);
+	u32 i, before = le32_to_cpu(t->before), all = le32_to_cpu(t->commands);
+	struct wl_command command;
+
+	prctl(PR_SET_TIMERSLACK, 1); /* ns; it is 50 us otherwise */
+	pthread_barrier_wait(&show->ready);
+	for (i = 0; i <= all; i++) {
+		if (i == before) {
+			begin(show);
+			worker->last = 0;
+		}
+		if (i == all || __atomic_load_n(&show->stopped, __ATOMIC_RELAXED))
+			break;
+		wl_next(&cursor, &command);
+		do_command(worker, &command, i >= before);
+		tell(show, worker->number);
+	}
+	if (i < before)
+		begin(show);
+	return NULL;
+}
+
+/* All threads, from start to end. */
+
+static bool set_up(struct show *show, struct log_entry *log)
+{
+	const struct workload *w = show->stage->workload;
+	u32 i;
+
+	show->progress = aligned_alloc(64, (w->threads + 1) * sizeof(*show->progress));
+	show->worker = calloc(w->threads + 1, sizeof(*show->worker));
+	if (!show->progress || !show->worker)
+		return false;
+	memset(show->progress, 0, w->threads * sizeof(*show->progress));
+	for (i = 0; i < w->threads; i++) {
+		struct worker *worker = &show->worker[i];
+
+		worker->show = show;
+		worker->number = i;
+		worker->log = log;
+		worker->random = (show->options->shuffle + 1) * 0x9e3779b97f4a7c15ull + i;
+		worker->scratch = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (worker->scratch == MAP_FAILED)
+			return false;
+		if (log)
+			log += le32_to_cpu(w->thread[i].commands);
+	}
+	return true;
+}
+
+static void tear_down(struct show *show)
+{
+	u32 i;
+
+	for (i = 0; show->worker && i < show->stage->workload->threads; i++) {
+		struct worker *worker = &show->worker[i];
+
+		counted_merge(&show->result->counted, &worker->counted);
+		counted_free(&worker->counted);
+		show->result->made += worker->made;
+		show->result->compared += worker->compared;
+		show->result->elapsed = max(show->result->elapsed, worker->last);
+		if (worker->scratch && worker->scratch != MAP_FAILED)
+			munmap(worker->scratch, CHUNK);
+	}
+	free(show->progress);
+	free(show->worker);
+}
+
+static bool start_threads(struct show *show)
+{
+	u32 i, threads = show->stage->workload->threads;
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	for (i = 0; i < threads; i++) {
+		/* Those that there are wait for the rest: there is no way back. */
+		if (pthread_create(&show->worker[i].thread, &attr, work, &show->worker[i]))
+			return false;
+	}
+	pthread_attr_destroy(&attr);
+	for (i = 0; i < threads; i++)
+		pthread_join(show->worker[i].thread, NULL);
+	return true;
+}
+
+bool run(const struct stage *stage, const struct run_options *options, struct log_entry *log,
+	 struct run_result *result)
+{
+	u32 threads = stage->workload->threads;
+	struct show show = {
+		.stage = stage,
+		.options = options,
+		.start = clock_ns(),
+		.look = look_takes(),
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.result = result,
+	};
+
+	*result = (struct run_result){};
+	if (!threads)
+		return true;
+	pthread_barrier_init(&show.ready, NULL, threads);
+	pthread_barrier_init(&show.begun, NULL, threads);
+	if (!set_up(&show, log) || !start_threads(&show))
+		return false;
+	result->stopped = show.stopped;
+	tear_down(&show);
+	return true;
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "workload.h"
+
+#include <stdarg.h>
+#include <sys/stat.h>
+
+const struct wl_op_info wl_ops[WL_OPS] = {
+#define OP(name, args, result) [WL_##name] = { #name, args, result },
+#include "ops.h"
+#undef OP
+};
+
+static char problem[200];
+
+static const char *wrong(const char *format, ...) __printf(1, 2);
+
+static const char *wrong(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(problem, sizeof(problem), format, args);
+	va_end(args);
+	return problem;
+}
+
+/* FNV-1a, eight bytes at a time. */
+u64 wl_hash(const void *data, u64 size)
+{
+	u64 hash = 0xcbf29ce484222325ull, word;
+	const u8 *at = data;
+
+	for (; size >= sizeof(word); size -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = (hash ^ word) * 0x100000001b3ull;
+		hash ^= hash >> 29;
+	}
+	for (; size; size--)
+		hash = (hash ^ *at++) * 0x100000001b3ull;
+	return hash;
+}
+
+u32 wl_put(u8 *to, u64 value)
+{
+	u32 n = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		to[n++] = value | 0x80;
+	to[n++] = value;
+	return n;
+}
+
+void wl_put_fixed(u8 *to, u64 value)
+{
+	u32 i;
+
+	for (i = 0; i < WL_FIXED; i++, value >>= 7)
+		to[i] = (value & 0x7f) | (i < WL_FIXED - 1 ? 0x80 : 0);
+}
+
+bool wl_number(const u8 **at, const u8 *end, u64 *value)
+{
+	unsigned int shift;
+
+	*value = 0;
+	for (shift = 0; shift < 64 && *at < end; shift += 7) {
+		u8 byte = *(*at)++;
+
+		*value |= (u64)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
+}
+
+bool wl_dep(const u8 **dep, const u8 *end, u32 *thread, u32 *count)
+{
+	u64 numbers[2];
+
+	if (!wl_number(dep, end, &numbers[0]) || !wl_number(dep, end, &numbers[1]) ||
+	    numbers[0] > U32_MAX || numbers[1] > U32_MAX)
+		return false;
+	*thread = numbers[0];
+	*count = numbers[1];
+	return true;
+}
+
+static bool skip_deps(struct wl_cursor *c, u32 deps)
+{
+	u32 thread, count;
+
+	while (deps--) {
+		if (!wl_dep(&c->at, c->end, &thread, &count))
+			return false;
+	}
+	return true;
+}
+
+bool wl_next(struct wl_cursor *c, struct wl_command *command)
+{
+	u64 event, start, result, deps;
+	const char *args;
+	unsigned int i;
+
+	if (c->end - c->at < 2 || *c->at >= WL_OPS)
+		return false;
+	command->op = *c->at++;
+	command->flags = *c->at++;
+	if (!wl_number(&c->at, c->end, &event) || !wl_number(&c->at, c->end, &start) ||
+	    !wl_number(&c->at, c->end, &command->duration) ||
+	    !wl_number(&c->at, c->end, &command->gap) || !wl_number(&c->at, c->end, &result) ||
+	    !wl_number(&c->at, c->end, &deps) || deps > WL_THREADS_MAX)
+		return false;
+	event = c->event + (u64)wl_unfold(event);
+	if (event > U32_MAX)
+		return false;
+	c->event = event;
+	c->start += (u64)wl_unfold(start);
+	command->event = c->event;
+	command->start = c->start;
+	command->result = wl_unfold(result);
+	command->deps = deps;
+	command->dep = c->at;
+	if (!skip_deps(c, deps))
+		return false;
+	args = wl_ops[command->op].args;
+	for (i = 0; args[i]; i++) {
+		if (!wl_number(&c->at, c->end, &command->args[i]))
+			return false;
+		if (args[i] == 'i')
+			command->args[i] = wl_unfold(command->args[i]);
+	}
+	return true;
+}
+
+struct wl_cursor wl_commands(const struct workload *w, u32 thread)
+{
+	const u8 *at = w->data + le64_to_cpu(w->thread[thread].at);
+
+	return (struct wl_cursor){ .at = at, .end = at + le64_to_cpu(w->thread[thread].bytes) };
+}
+
+struct wl_cursor wl_tree(const struct workload *w)
+{
+	const struct wl_header *header = (const struct wl_header *)w->data;
+	const u8 *at = w->data + le64_to_cpu(header->tree_at);
+
+	return (struct wl_cursor){ .at = at, .end = at + le64_to_cpu(header->tree_bytes) };
+}
+
+bool wl_next_entry(const struct workload *w, struct wl_cursor *c, struct wl_entry *entry)
+{
+	u64 numbers[4];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		if (!wl_number(&c->at, c->end, &numbers[i]))
+			return false;
+	}
+	if (numbers[0] > U32_MAX || numbers[2] >= w->text_bytes || numbers[3] >= w->text_bytes)
+		return false;
+	*entry = (struct wl_entry){
+		.mode = numbers[0],
+		.size = numbers[1],
+		.path = w->text + numbers[2],
+		.other = w->text + numbers[3],
+	};
+	return true;
+}
+
+static bool within(u64 at, u64 bytes, u64 size)
+{
+	return at <= size && bytes <= size - at;
+}
+
+static const char *check_header(struct workload *w, const void *data, u64 size)
+{
+	const struct wl_header *h = data;
+	u64 text_at, thread_at;
+
+	if (size < sizeof(*h) || le32_to_cpu(h->magic) != WL_MAGIC)
+		return "it is no compiled trace";
+	if (le32_to_cpu(h->version) != WL_VERSION)
+		return wrong("it has version %u of the format, not %u", le32_to_cpu(h->version),
+			     WL_VERSION);
+	text_at = le64_to_cpu(h->text_at);
+	thread_at = le64_to_cpu(h->thread_at);
+	*w = (struct workload){
+		.data = data,
+		.size = size,
+		.threads = le32_to_cpu(h->threads),
+		.slots = le32_to_cpu(h->slots),
+		.commands = le64_to_cpu(h->commands),
+		.entries = le64_to_cpu(h->tree),
+		.text_bytes = le64_to_cpu(h->text_bytes),
+	};
+	if (w->threads > WL_THREADS_MAX || w->slots > WL_SLOTS_MAX)
+		return wrong("it asks for %u threads and %u descriptors", w->threads, w->slots);
+	if (!within(text_at, w->text_bytes, size) || !w->text_bytes || thread_at % 8 ||
+	    !within(thread_at, w->threads * sizeof(struct wl_thread), size) ||
+	    !within(le64_to_cpu(h->tree_at), le64_to_cpu(h->tree_bytes), size))
+		return "a part is outside of the file";
+	w->text = (const char *)w->data + text_at;
+	w->thread = (const struct wl_thread *)(w->data + thread_at);
+	if (w->text[w->text_bytes - 1])
+		return "its last text has no end";
+	return NULL;
+}
+
+static const char *check_tree(const struct workload *w)
+{
+	struct wl_cursor cursor = wl_tree(w);
+	struct wl_entry entry;
+	u64 i;
+
+	for (i = 0; i < w->entries; i++) {
+		if (!wl_next_entry(w, &cursor, &entry))
+			return wrong("entry %llu of the tree is broken", (unsigned long long)i);
+		if (entry.size > WL_SIZE_MAX)
+			return wrong("entry %llu of the tree has %llu bytes",
+				     (unsigned long long)i, (unsigned long long)entry.size);
+		if (entry.mode && !S_ISREG(entry.mode) && !S_ISDIR(entry.mode) &&
+		    !S_ISLNK(entry.mode))
+			return wrong("entry %llu of the tree has mode %o", (unsigned long long)i,
+				     entry.mode);
+	}
+	return NULL;
+}
+
+static const char *check_args(struct workload *w, const struct wl_command *c)
+{
+	const char *args = wl_ops[c->op].args;
+	unsigned int i;
+
+	for (i = 0; args[i]; i++) {
+		u64 value = c->args[i];
+
+		switch (args[i]) {
+		case 's':
+		case 'S':
+			if (value >= w->slots)
+				return wrong("record %u: descriptor %llu of %u", c->event,
+					     (unsigned long long)value, w->slots);
+			break;
+		case 'P':
+		case 'T':
+			if (value >= w->text_bytes)
+				return wrong("record %u: a text that is not there", c->event);
+			break;
+		case 't':
+			if (value >= w->threads)
+				return wrong("record %u: a thread that is not there", c->event);
+			break;
+		case 'n':
+			if (value > WL_LENGTH_MAX)
+				return wrong("record %u: %llu bytes at once", c->event,
+					     (unsigned long long)value);
+			w->length_max = max(w->length_max, value);
+			break;
+		}
+	}
+	return NULL;
+}
+
+static const char *check_deps(const struct workload *w, const struct wl_command *c, u32 thread)
+{
+	const u8 *dep = c->dep;
+	u32 i, other, count;
+
+	for (i = 0; i < c->deps; i++) {
+		if (!wl_dep(&dep, w->data + w->size, &other, &count) || other >= w->threads ||
+		    other == thread || count > le32_to_cpu(w->thread[other].commands))
+			return wrong("record %u: waits for what never comes", c->event);
+	}
+	return NULL;
+}
+
+static const char *check_thread(struct workload *w, u32 thread, u64 *commands)
+{
+	const struct wl_thread *t = &w->thread[thread];
+	struct wl_command command;
+	struct wl_cursor cursor;
+	const char *said;
+	u32 i;
+
+	if (!within(le64_to_cpu(t->at), le64_to_cpu(t->bytes), w->size) ||
+	    le32_to_cpu(t->before) > le32_to_cpu(t->commands))
+		return wrong("thread %u is outside of the file", thread);
+	cursor = wl_commands(w, thread);
+	for (i = 0; i < le32_to_cpu(t->commands); i++) {
+		if (!wl_next(&cursor, &command))
+			return wrong("record %u or the one after it: broken", cursor.event);
+		said = check_args(w, &command) ?: check_deps(w, &command, thread);
+		if (said)
+			return said;
+	}
+	if (cursor.at != cursor.end)
+		return wrong("thread %u has more than its commands", thread);
+	*commands += le32_to_cpu(t->commands);
+	return NULL;
+}
+
+struct runner { /* of a thread, without doing anything */
+	struct wl_cursor cursor;
+	struct wl_command command; /* the next one */
+	u32 done;
+	u32 dep; /* of its dependencies, how many are met */
+	const u8 *next_dep;
+	u32 waits; /* 1 + who waits for this one: a list */
+	u32 next_waiting;
+};
+
+static void load_command(struct runner *r, const struct wl_thread *t)
+{
+	if (r->done < le32_to_cpu(t->commands) && wl_next(&r->cursor, &r->command)) {
+		r->dep = 0;
+		r->next_dep = r->command.dep;
+	}
+}
+
+/* Who waits for @thread may go on: onto the stack. */
+static u32 wake(struct runner *runners, u32 thread, u32 *stack, u32 depth)
+{
+	u32 at = runners[thread].waits;
+
+	runners[thread].waits = 0;
+	while (at) {
+		stack[depth++] = at - 1;
+		at = runners[at - 1].next_waiting;
+	}
+	return depth;
+}
+
+/* As far as the thread gets. Has it done anything? */
+static bool run_thread(const struct workload *w, struct runner *runners, u32 thread)
+{
+	struct runner *r = &runners[thread];
+	u32 all = le32_to_cpu(w->thread[thread].commands), before = r->done, other, count;
+
+	while (r->done < all) {
+		while (r->dep < r->command.deps) {
+			const u8 *at = r->next_dep;
+
+			wl_dep(&at, w->data + w->size, &other, &count);
+			if (runners[other].done < count) {
+				r->next_waiting = runners[other].waits;
+				runners[other].waits = thread + 1;
+				return r->done > before;
+			}
+			r->next_dep = at;
+			r->dep++;
+		}
+		r->done++;
+		load_command(r, &w->thread[thread]);
+	}
+	return r->done > before;
+}
+
+/* Can all commands be done, in any way? */
+static const char *check_order(const struct workload *w)
+{
+	struct runner *runners = calloc(w->threads + 1, sizeof(*runners));
+	u32 *stack = malloc((w->threads + 1) * sizeof(*stack)), depth = 0, i;
+	const char *said = NULL;
+
+	if (!runners || !stack) {
+		free(runners);
+		free(stack);
+		return "there is no memory to look at it";
+	}
+	for (i = 0; i < w->threads; i++) {
+		runners[i].cursor = wl_commands(w, i);
+		load_command(&runners[i], &w->thread[i]);
+		stack[depth++] = i;
+	}
+	while (depth) {
+		u32 thread = stack[--depth];
+
+		if (run_thread(w, runners, thread))
+			depth = wake(runners, thread, stack, depth);
+	}
+	for (i = 0; i < w->threads && !said; i++) {
+		if (runners[i].done < le32_to_cpu(w->thread[i].commands))
+			said = wrong("record %u: waits for what waits for it",
+				     runners[i].command.event);
+	}
+	free(runners);
+	free(stack);
+	return said;
+}
+
+const char *wl_check(struct workload *w, const void *data, u64 size)
+{
+	const char *said = check_header(w, data, size) ?: check_tree(w);
+	u64 commands = 0;
+	u32 i;
+
+	for (i = 0; !said && i < w->threads; i++)
+		said = check_thread(w, i, &commands);
+	if (!said && commands != w->commands)
+		said = "it has another number of commands than it says";
+	return said ?: check_order(w);
+}
+
+const char *wl_check_all(struct workload *w, const void *data, u64 size)
+{
+	const struct wl_header *h = data;
+	u32 skip = offsetof(struct wl_header, hash) + sizeof(h->hash);
+	const char *said = check_header(w, data, size);
+
+	if (said)
+		return said;
+	if (wl_hash((const u8 *)data + skip, size - skip) != le64_to_cpu(h->hash))
+		return "it is damaged: its hash is another";
+	return wl_check(w, data, size);
+}
