@@ -4,6 +4,10 @@
     disk    fake disks       imports from drive
     drive   drives' profiles
     lab     lab machines
+    workload  what programs do to a disk
+    trace   what programs do to files, recorded
+    bench   a question's runs        imports from workload, disk, drive, lab
+    report  a page of their results  imports from workload, bench
 
 The files beside the rooms (build, sizes, util) are for all of them, and import from none. The command line
 (tools/david) loads a room's modules by COMMANDS, a table. tests/rooms holds the imports to this.

@@ -11,7 +11,15 @@ from pathlib import Path
 from .util import BUILD, INSTALLED, PREFIX, TREE, UserError, locked, say
 
 # By program: where its makefile is, and where it is installed.
-DIRECTORIES = {"david-sim": "tools/sim", "david-store": "tools/store", "david-classify": "tools/classify"}
+DIRECTORIES = {
+    "david-sim": "tools/sim",
+    "david-store": "tools/store",
+    "david-classify": "tools/classify",
+    "david-trace": "tools/trace",
+    "david-compile": "tools/compile",
+    "david-replay": "tools/replay",
+    "david-trace-bpf": "tools/trace/bpf",
+}
 INSTALLED_AT = {"david-sim": PREFIX / "bin"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sizes as users write them: 1T, 1.5TiB, 64K in powers of 1024, 20TB in powers of 1000, or plain bytes."""
+"""Sizes as users write them: 1T, 1.5TiB, 64K in powers of 1024, 20TB in powers of 1000, bytes. And times."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fractions import Fraction
 
 SECTOR = 512
 UNITS = "KMGTPE"
+SECONDS = {"ns": 1, "us": 1000, "ms": 1000_000, "s": 1000_000_000, "min": 60_000_000_000}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:([KMGTPE])(iB|B)?)?", re.IGNORECASE)
 
 
@@ -38,6 +39,14 @@ def size_arg(text: str) -> int:
         return parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def time_arg(text: str) -> int:
+    """10s, 1.5ms, 200us: nanoseconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|min)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time; write 10s, 250ms, 100us, 2min")
+    return int(float(match[1]) * SECONDS[match[2]])
 
 
 def format_size(size: float) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,21 +25,23 @@ def _sysfs(number: str) -> Path:
     return Path("/sys/dev/block") / number
 
 
-def _text(path: Path) -> str:
+def sysfs_text(path: Path) -> str:
+    """What a file of sysfs says, or "" if there is none."""
     try:
         return path.read_text().rstrip("\n")
     except OSError:
         return ""
 
 
-def _below_loop(number: str, place: Path) -> Place:
-    path = _text(place / "loop/backing_file")
+def below_loop(number: str, place: Path) -> Place:
+    """What the loop device with that directory in sysfs lies on. DeviceError: on no block device."""
+    path = sysfs_text(place / "loop/backing_file")
     if not path:
         raise DeviceError(f"loop device {number}: the kernel does not tell what it is on")
     behind = dm.number(path)
     if not behind:
         raise DeviceError(f"loop device {number} is on {path}, an image: if that is on the disk, name it")
-    return Place(behind, int(_text(place / "loop/offset") or 0) // SECTOR)
+    return Place(behind, int(sysfs_text(place / "loop/offset") or 0) // SECTOR)
 
 
 def _below_mapping(number: str, place: Path) -> Place | None:
@@ -49,20 +50,31 @@ def _below_mapping(number: str, place: Path) -> Place | None:
     if len(fields) < 5 or fields[2] != "linear":
         return None
     if len(lines) > 1:
-        name = _text(place / "dm/name")
+        name = sysfs_text(place / "dm/name")
         raise DeviceError(f"{name}: mapped in {len(lines)} pieces, but a rule knows one beginning")
     behind = fields[3] if ":" in fields[3] else dm.number(fields[3])
     return Place(behind, int(fields[4]))
 
 
+def _whole(place: Path) -> str:
+    """The number of the device that a partition is of; "" if it is none."""
+    return sysfs_text(place.resolve().parent / "dev") if (place / "partition").exists() else ""
+
+
+def layers_below(number: str) -> list[str]:
+    """The numbers of all devices that a partition, mapping or array lies on directly."""
+    place = _sysfs(number)
+    whole = _whole(place)
+    return [whole] if whole else [sysfs_text(slave / "dev") for slave in (place / "slaves").glob("*")]
+
+
 def below(number: str) -> Place | None:
     """What a device lies on; None if it is no loop device, partition or linear mapping."""
     place = _sysfs(number)
-    if (place / "partition").exists():
-        parent = Path(os.path.realpath(place)).parent
-        return Place(_text(parent / "dev"), int(_text(place / "start")))
+    if whole := _whole(place):
+        return Place(whole, int(sysfs_text(place / "start")))
     if (place / "loop").exists():
-        return _below_loop(number, place)
+        return below_loop(number, place)
     if (place / "dm").exists():
         return _below_mapping(number, place)
     return None

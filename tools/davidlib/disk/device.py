@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""david create, remove, list and stats: fake disks made, removed and looked at.
+"""david create, remove, resize and list: fake disks made, removed and looked at.
 
 The kernel checks the table line itself and strictly. What is checked here is what the kernel cannot say well:
 who uses a device, whether something of value stands on the backing device, what to do about it.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import json
 import os
 import re
 import stat
@@ -20,7 +19,8 @@ from collections.abc import Callable
 from ..drive import profileword
 from ..sizes import SECTOR, format_both, format_size, size_arg
 from ..util import DAVID, INSTALLED
-from . import dm, plan, stats
+from . import dm, lateness, plan, pools, since, stats
+from .command import Commands, add
 from .dm import DeviceError
 from .kmsg import KernelLog
 
@@ -28,8 +28,6 @@ MODES = ("timing-accurate", "speedup", "model-only")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
 STORE_MAGIC = b"dm-david store\n\0"
 CONTENT = ("incompressible", "zeros", "compressible:20 to compressible:1000", "text", "pattern:HEX", "stamp")
-
-Command = Callable[[argparse.Namespace], int]
 
 
 def _choice(known: tuple[str, ...]) -> Callable[[str], str]:
@@ -98,6 +96,8 @@ def check_backing(path: str, format_it: bool) -> None:
         ) from None
     if format_it or is_store(path):
         return
+    if pool := pools.pool_name(path):
+        raise DeviceError(f"--backing {path}: a pool, destroyed by --format; a disk in it: --pool {pool}")
     done = dm.run("wipefs", "--no-act", "--noheadings", "--output", "TYPE", path)
     if done.returncode:
         raise DeviceError(f"--backing {path}: cannot be looked at: {done.stderr.strip()}")
@@ -117,6 +117,8 @@ def is_store(path: str) -> bool:
 
 def table_line(args: argparse.Namespace, profile: profileword.Word | None) -> str:
     words = [f"classify={args.classify}", f"content={args.content}", *args.option]
+    if args.pool:
+        words.append(f"pool={args.name}")
     if args.format and not any(word.startswith("store=") for word in args.option):
         words.append("store=format")
     if args.mode:
@@ -170,10 +172,24 @@ def _check_room(args: argparse.Namespace) -> None:
         return
     if is_store(args.backing) and not args.format:
         return
-    with open(args.backing, "rb") as file:
-        room = file.seek(0, os.SEEK_END)
-    if said := plan.warning(args.size, room):
+    if said := plan.warning(args.size, dm.size_of(args.backing)):
         print(f"david: --backing {args.backing}: {said}", file=sys.stderr)
+
+
+def _find_backing(args: argparse.Namespace) -> None:
+    """--backing, or the device of --pool."""
+    if not args.pool and not args.backing:
+        raise DeviceError("--backing or --pool: one of them is needed, for what is kept")
+    if not args.pool:
+        check_backing(args.backing, args.format)
+        _check_room(args)
+        return
+    for given, word in ((args.backing, "--backing"), (args.format, "--format")):
+        if given:
+            raise DeviceError(f"{word}: not with --pool, whose device it would be; see david pool --help")
+    if args.mode == "model-only":
+        raise DeviceError("--mode model-only: stores all at its own place, which a pool's disk does not have")
+    args.backing = pools.find(args.pool)
 
 
 def create(args: argparse.Namespace) -> int:
@@ -184,8 +200,7 @@ def create(args: argparse.Namespace) -> int:
     dm.load_module()
     if dm.exists(args.name):
         raise DeviceError(f"NAME {args.name}: in use; choose another, or first: david remove {args.name}")
-    check_backing(args.backing, args.format)
-    _check_room(args)
+    _find_backing(args)
     table = table_line(args, profile)
     with KernelLog() as log:
         try:
@@ -214,14 +229,27 @@ def need_disk(name: str) -> None:
     raise DeviceError(f"NAME {name}: no such device; 'david list' shows those there are")
 
 
+def _last_word(name: str) -> str:
+    """On the times of a disk that is about to go; "" if none were delivered."""
+    try:
+        verdict = lateness.verdict(stats.as_dict(stats.fetch(name)))
+    except stats.StatsError:
+        return ""
+    return "" if verdict.good is None else f"{name}: its times were {verdict}"
+
+
 def remove(args: argparse.Namespace) -> int:
     need_root("remove")
     need_disk(args.name)
     number = dm.minor(args.name)
+    said = _last_word(args.name)
     deadline = time.monotonic() + args.wait
     while True:
         done = dm.run("dmsetup", "remove", args.name)
         if done.returncode == 0:
+            since.drop_mark(args.name)
+            if said:
+                print(said)
             return 0
         if "busy" not in done.stderr:
             raise DeviceError(f"NAME {args.name}: {done.stderr.strip()}")
@@ -255,6 +283,9 @@ def resize(args: argparse.Namespace) -> int:
     fields = table.split()
     old = int(fields[1])
     new = args.size // SECTOR if args.size else old
+    pooled = any(field.startswith("pool=") for field in fields)
+    if args.backing and pooled:
+        raise DeviceError("--backing: the disk is of a pool: david pool grow")
     if new < old:
         raise DeviceError(
             f"SIZE {format_size(args.size)}: the disk has {format_size(old * SECTOR)}, and what is behind "
@@ -287,7 +318,7 @@ def resize(args: argparse.Namespace) -> int:
             raise DeviceError(f"--backing: all that {node} has for blocks, {size}, is used already; {remedy}")
     if new != old:
         print(f"/dev/mapper/{args.name}: {format_size(old * SECTOR)}, now {format_size(new * SECTOR)}")
-    if grown != blocks:
+    if grown != blocks and not pooled:
         print(f"its store: {format_size(blocks * block)}, now {format_size(grown * block)}")
     return 0
 
@@ -321,49 +352,8 @@ def list_devices(_args: argparse.Namespace) -> int:
     return 0
 
 
-def show_stats(args: argparse.Namespace) -> int:
-    need_root("stats")
-    figures = stats.as_dict(stats.fetch(args.name))
-    figures["mounted_above"] = stats.mounted_above(args.name)
-    print(json.dumps(figures, indent=2) if args.json else stats.as_text(figures))
-    return 0
-
-
-def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    def add(name: str, func: Command, text: str, example: str) -> argparse.ArgumentParser:
-        parser = sub.add_parser(
-            name,
-            help=text,
-            description=text[0].upper() + text[1:] + ".",
-            epilog="example:\n" + example,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        parser.set_defaults(func=func)
-        return parser
-
-    parser = add(
-        "create",
-        create,
-        "make a fake disk, /dev/mapper/NAME",
-        "  modprobe brd rd_nr=1 rd_size=131072\n"
-        f"  {DAVID} create big --size 1T --backing /dev/ram0 --profile hitachi-hds721010kla330\n"
-        "  mkfs.ext4 /dev/mapper/big && mount /dev/mapper/big /mnt",
-    )
-    parser.add_argument("name", metavar="NAME", type=name_arg, help="device-mapper name of the new disk")
-    parser.add_argument(
-        "--size",
-        type=size_arg,
-        metavar="SIZE",
-        help="size of the fake disk, a multiple of 512 bytes: 1T, 1.5T, 100G, 512M, 64K or bytes in powers "
-        "of 1024, 20TB in powers of 1000 (default: that of the drive in --profile, which is scaled to "
-        "any other)",
-    )
-    parser.add_argument(
-        "--backing",
-        required=True,
-        metavar="DEV",
-        help="block device that holds what is kept: a store, which is opened, or blank (or --format)",
-    )
+def add_drive_options(parser: argparse.ArgumentParser) -> None:
+    """What a disk is, beside its name, size and store."""
     parser.add_argument(
         "--profile",
         metavar="P",
@@ -417,14 +407,49 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "checksum_memory=MB: of squashed data, for btrfs; exact=MB: the newest data is stored; "
         "table_memory=MB: the range table's bound (default a quarter of all memory); "
         "files=default: files read as well-formed ones by their suffix; raw=RULE,...: see david raw; "
+        "pool_reserve=BLOCKS: of a new disk of a pool, that the others cannot take (default 1/256 of it), "
+        "pool_log=PAGES: its log (default 1/128); "
         "repeatable",
     )
     parser.add_argument(
         "--format", action="store_true", help="make a new store, whatever is on the backing device"
     )
 
+
+def add_parsers(sub: Commands) -> None:
+    parser = add(
+        sub,
+        "create",
+        create,
+        "make a fake disk, /dev/mapper/NAME",
+        "  modprobe brd rd_nr=1 rd_size=131072\n"
+        f"  {DAVID} create big --size 1T --backing /dev/ram0 --profile hitachi-hds721010kla330\n"
+        "  mkfs.ext4 /dev/mapper/big && mount /dev/mapper/big /mnt",
+    )
+    parser.add_argument("name", metavar="NAME", type=name_arg, help="device-mapper name of the new disk")
+    parser.add_argument(
+        "--size",
+        type=size_arg,
+        metavar="SIZE",
+        help="size of the fake disk, a multiple of 512 bytes: 1T, 1.5T, 100G, 512M, 64K or bytes in powers "
+        "of 1024, 20TB in powers of 1000 (default: that of the drive in --profile, which is scaled to "
+        "any other)",
+    )
+    parser.add_argument(
+        "--backing",
+        metavar="DEV",
+        help="block device that holds what is kept: a store, which is opened, or blank (or --format)",
+    )
+    parser.add_argument(
+        "--pool",
+        metavar="POOL",
+        help="instead of --backing: a pool, by its name or device, that holds what is kept of this and other "
+        "disks; it opens its disk of this name, or makes one (see david pool)",
+    )
+    add_drive_options(parser)
+
     text = "remove a fake disk; what it held stays on the backing device"
-    parser = add("remove", remove, text, f"  {DAVID} remove big")
+    parser = add(sub, "remove", remove, text, f"  {DAVID} remove big")
     parser.add_argument("name", metavar="NAME", type=name_arg)
     parser.add_argument(
         "--wait",
@@ -436,6 +461,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
     text = "grow a fake disk, or its store, while it is in use; the file system has to be told of the disk's"
     parser = add(
+        sub,
         "resize",
         resize,
         text,
@@ -450,13 +476,4 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--backing", action="store_true", help="use the backing device to its end, now that it is larger"
     )
 
-    add("list", list_devices, "list the fake disks", f"  {DAVID} list")
-
-    parser = add(
-        "stats",
-        show_stats,
-        "show a fake disk's memory, CPU time, verdicts and store use",
-        f"  {DAVID} stats big\n  {DAVID} stats big --json | jq '.mem | add'",
-    )
-    parser.add_argument("name", metavar="NAME", type=name_arg)
-    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    add(sub, "list", list_devices, "list the fake disks", f"  {DAVID} list")

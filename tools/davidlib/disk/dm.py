@@ -109,6 +109,12 @@ class Device:
     words: list[str]
 
 
+def size_of(path: str) -> int:
+    """Bytes of a block device."""
+    with open(path, "rb") as file:
+        return file.seek(0, os.SEEK_END)
+
+
 def device_node(dev: str) -> str:
     """/dev/loop0 for the table's 7:0"""
     try:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..drive import profileword
 from ..sizes import format_both, format_size, size_arg
@@ -22,6 +24,8 @@ KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 GROUP = 128 * MIB  # of ext2, ext3 and ext4 with blocks of 4 KiB
 RESERVED = 1024  # most blocks that ext keeps for descriptors of a larger disk
 FLEX = 16  # groups of ext4 whose bitmaps lie together
+MKE2FS_CONF = Path("/etc/mke2fs.conf")
+ORPHAN_BLOCKS = 512  # most of ext4's orphan file
 
 # The log of the store takes a sixteenth of the device; each range of its table needs room in it twice over.
 LOG_SHARE = 16
@@ -71,13 +75,19 @@ def _ext(size: int, descriptor: int, most: int) -> tuple[int, int]:
     return groups, blocks * _copies(groups) + max(min(RESERVED, most - blocks), 0)
 
 
+def _orphan_blocks(size: int) -> int:
+    """Of ext4's orphan file. Debian 13's mke2fs.conf asks for one; each block of it has a checksum."""
+    text = MKE2FS_CONF.read_text() if MKE2FS_CONF.exists() else ""
+    asked = re.search(r"^\s*features\s*=.*\borphan_file\b", text, re.MULTILINE)
+    return min(ORPHAN_BLOCKS, size // BLOCK // 256) if asked else 0
+
+
 def _ext4(size: int, files: int, data: int) -> Needs:
     groups, fixed = _ext(size, 64, 2048)
     flex = -(-groups // FLEX)
     used = min(-(-data // GROUP), groups)
-    return Needs(
-        (fixed + flex + 40) * BLOCK, _ext_journal(size), 2 * used * BLOCK, files * PER_FILE["ext4"]
-    )
+    made = fixed + flex + 40 + _orphan_blocks(size)
+    return Needs(made * BLOCK, _ext_journal(size), 2 * used * BLOCK, files * PER_FILE["ext4"])
 
 
 def _ext2(size: int, files: int, data: int, journal: bool = False) -> Needs:

@@ -23,7 +23,7 @@ from .below import Place, place_on
 from .device import name_arg, need_disk, need_root
 from .dm import DeviceError
 from .kmsg import KernelLog
-from .mounts import Mount, mounts
+from .mounts import Mount, above, mounts
 
 RULE = re.compile(r"(ino|dir|suffix|sectors):")
 SUFFIX = re.compile(r"\*?\.([^./,\s]+)")
@@ -56,17 +56,11 @@ def _on_disk(mount: Mount, number: str) -> bool:
 
 
 def mount_of(path: str) -> Mount:
-    """Where a real path lies: the last mount with the longest point above it."""
-    best = None
-    for mount in mounts():
-        point = mount.point.rstrip("/")
-        if (path == point or path.startswith(point + "/")) and (
-            not best or len(point) >= len(best.point.rstrip("/"))
-        ):
-            best = mount
-    if not best:
+    """Where a real path lies."""
+    mount = above(path)
+    if not mount:
         raise DeviceError(f"{path}: nothing is mounted there")
-    return best
+    return mount
 
 
 def subvolume(path: str) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a device tells about itself: the ioctl of /dev/david, as names and numbers.
+"""What a device tells about itself: the ioctl of /dev/david, as names and numbers, and as text.
 
 Mirrors dm-david/uapi/dm-david.h. The kernel prints the same figures as words "key=value" in `dmsetup status`
 and `dmsetup message NAME 0 stats`; words() gives these names.
@@ -16,7 +16,7 @@ from typing import Any
 
 from ..sizes import SECTOR, format_size, format_time
 from ..util import UserError
-from . import dm
+from . import dm, lateness
 
 CONTROL = "/dev/david"
 ABI_VERSION = 1
@@ -55,6 +55,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "self",
             "implied",
             "raw",
+            "made_up",
         ),
     ),
     "ranges": ("ranges", "ranges_", ("", "fill", "squashed", "stored")),
@@ -99,11 +100,17 @@ LATE_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "unclassified": ("unclassified", "unclassified_", ("now", "most", "spilled", "data", "metadata")),
 }
 HISTOGRAMS = ("late", "modelled_times", "measured_times")
+# Of the requests that were waited for: how many, their modelled times, how late, how many too late.
+DELIVERED: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    field: (field, f"{field}_", TIMED)
+    for field in ("delivered", "delivered_ns", "delivered_late_ns", "delivered_over")
+}
 CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions", "saves"))
-ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS
+ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS | DELIVERED
 EXACT = ("exact_blocks", "exact_limit")
+POOL = ("pool_saved", "pool_memory")
 LAST = ("log_retries", "raw_names", "raw_names_full")
-ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST)
+ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST, *POOL)
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -136,6 +143,8 @@ class Struct(ctypes.Structure):
         ("more_evidence", _SLOT_ARRAY),
         ("unclassified", _SLOT_ARRAY),
         *((name, ctypes.c_uint64) for name in LAST),
+        *((field, _SLOT_ARRAY) for field in DELIVERED),
+        *((name, ctypes.c_uint64) for name in POOL),
     ]
 
 
@@ -253,6 +262,7 @@ EVIDENCE_MEANS = {
     "self": "implicit: says itself that it is metadata: kept",
     "implied": "implicit: nothing but data is possible: squashed",
     "raw": "data that a RAW rule keeps: kept",
+    "made_up": "reads the same when it is squashed, as a copy of squashed data does: squashed",
 }
 
 
@@ -267,7 +277,7 @@ CHECKSUMS_MEAN = {
 UNCLASSIFIED_MEANS = {
     "now": "blocks kept until an inode tells what they are",
     "most": "at any time so far",
-    "spilled": "past the bound: kept for good",
+    "spilled": "past the bound: kept permanently",
     "data": "told to be data: content dropped",
     "metadata": "told to be metadata",
 }
@@ -300,6 +310,7 @@ def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str
     if late := sum(stats["late"]):
         over = stats["late_50us"]
         title("lateness: delivered minus modelled")
+        title(f"  {lateness.verdict(stats)}")
         half = format_time(1000 * quantile_us(stats["late"], 0.5))
         row("requests", str(late), f"half of them less than {half}")
         row("over 50 us", str(over), f"{100 * over / late:.2f} %")
@@ -346,6 +357,10 @@ def as_text(stats: dict[str, Any]) -> str:
     size_row("target", sectors * SECTOR, f"{sectors} sectors of {SECTOR} bytes")
     size_row("store", total * block, f"{total} blocks of {block} bytes")
     size_row("store used", used * block, f"{used} blocks, {100 * used / total if total else 0:.1f} %")
+    if memory := stats["pool_memory"]:
+        saved = stats["pool_saved"]
+        size_row("pool saves", saved * block, f"{saved} blocks that several of its disks have, stored once")
+        size_row("pool memory", memory, "once for all of its disks")
     row("low water", str(stats["store_low_water"]), "free blocks at which an event is raised")
     row("no space", str(stats["nospc"]), "requests that got ENOSPC")
     row("errors", str(stats["errors"]), "requests failed by the backing device")

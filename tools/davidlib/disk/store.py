@@ -15,6 +15,8 @@ from ..util import DAVID
 
 def store(args: argparse.Namespace) -> int:
     words = [args.action, *(["--format"] if args.format else []), *args.places]
+    if args.disk:
+        words[1:1] = ["--disk", args.disk]
     return subprocess.run([build.ensure("david-store"), *words]).returncode
 
 
@@ -35,6 +37,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action = actions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         for place in places:
             action.add_argument("places", action="append", metavar=place)
+        action.add_argument("--disk", metavar="NAME", help="where DEV is a pool's: the disk of that name")
         action.set_defaults(func=store, format=False)
         return action
 

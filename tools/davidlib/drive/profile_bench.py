@@ -9,11 +9,13 @@ import re
 import subprocess
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 from .. import build
 from ..util import UserError, say
 from . import files as profiles
+from . import real
 from .everyday import FIGURES as UNITS
 from .everyday import NO_LIMIT, Outcome, Seen, rows_for
 from .everyday_figures import FIGURES
@@ -42,6 +44,8 @@ def outcomes(profile: str, options: list[str]) -> tuple[str, list[Outcome]]:
     """The drive's name, and what every row came to."""
     words = ["--profile", profile, *(word for option in options for word in ("--option", option))]
     head = _sim(*words, "--job", "read count=1 warm=0")
+    if head["kind"] != "disk":
+        return head["profile"], []  # the rows are about arms and platters
     # With other parameters it is another drive: what was measured on this one is not its.
     rows = rows_for(head["drive"], [] if options else FIGURES.get(head["profile"], []))
     text = "".join(f"{number}: {row.words}\n" for number, row in enumerate(rows))
@@ -145,19 +149,26 @@ def as_dict(outcome: Outcome) -> dict:
     }
 
 
-def summary(name: str, results: list[Outcome]) -> str:
+def summary(name: str, results: list[Outcome], measured: list[real.Real]) -> str:
     off = sum(outcome.bad and not outcome.row.known for outcome in results)
     known = sum(outcome.bad and bool(outcome.row.known) for outcome in results)
     fitted = sum(outcome.row.fitted for outcome in results)
     unknown = sum(outcome.off is None for outcome in results)
+    beside = ""
+    if measured:
+        beside = f"; {len(measured)} beside a real drive, {sum(row.bad for row in measured)} off"
+    if not results:
+        return f"{name}{beside or ': nothing was measured'}".replace(";", ":")
     return (
         f"{name}: {len(results)} jobs, {fitted} of them fitted; {off} off, {known} more known to be off, "
-        f"{unknown} without a figure"
+        f"{unknown} without a figure{beside}"
     )
 
 
-def failed(results: list[Outcome]) -> bool:
-    return any(outcome.bad and not outcome.row.known for outcome in results)
+def failed(results: list[Outcome], measured: list[real.Real]) -> bool:
+    return any(outcome.bad and not outcome.row.known for outcome in results) or any(
+        row.bad for row in measured
+    )
 
 
 def bench(args: argparse.Namespace) -> int:
@@ -165,13 +176,18 @@ def bench(args: argparse.Namespace) -> int:
     if not args.json:
         say(f"running david-sim on {args.profile}, some seconds")
     name, results = outcomes(path, args.option)
+    measured = [] if args.option else real.compare(name, path, _sim)
     counts = grade(Path(path).read_text(encoding="utf-8", errors="replace"))
     if args.json:
         rows = [as_dict(outcome) for outcome in results]
-        print(json.dumps({"profile": name, "grade": counts, "rows": rows}, indent=1))
+        drives = [asdict(row) for row in measured]
+        print(json.dumps({"profile": name, "grade": counts, "rows": rows, "real": drives}, indent=1))
     else:
-        print(f"{name}\n{as_text(results)}\n\n{summary(name, results)}\n{grade_text(counts)}")
-    return 1 if failed(results) else 0
+        print(f"{name}\n{as_text(results)}\n")
+        if measured:
+            print(real.as_text(name, measured) + "\n")
+        print(f"{summary(name, results, measured)}\n{grade_text(counts)}")
+    return 1 if failed(results, measured) else 0
 
 
 def physics(profile: str, jobs: int, seed: int) -> tuple[bool, str]:
@@ -197,16 +213,20 @@ def physics(profile: str, jobs: int, seed: int) -> tuple[bool, str]:
 
 def _validate_one(args: argparse.Namespace, name: str) -> tuple[bool, str]:
     bad, text = False, []
+    rotates = True
     if not args.physics_only:
         drive, results = outcomes(profiles.find(name), [])
-        bad = failed(results)
+        measured = real.compare(drive, profiles.find(name), _sim)
+        rotates = bool(results)
+        bad = failed(results, measured)
         rows = [outcome for outcome in results if args.all or outcome.bad]
         text += [as_text(rows)] if rows else []
+        text += [real.as_text(drive, measured)] if measured else []
         text += [
-            summary(drive, results),
+            summary(drive, results, measured),
             grade_text(grade(Path(profiles.find(name)).read_text(encoding="utf-8"))),
         ]
-    if args.jobs:
+    if args.jobs and rotates:
         good, said = physics(profiles.find(name), args.jobs, args.seed)
         bad |= not good
         text.append(said if not good or args.all else said.splitlines()[-1])

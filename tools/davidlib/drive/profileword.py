@@ -15,6 +15,8 @@ from .files import ProfileError, find
 
 # zone, seek, slip and remap stand in a profile many times: no single one can be meant.
 REPEATED = ("zone", "seek", "slip", "remap")
+# Each host has other presets of these. tools/sim/load.c has the same.
+OF_THE_HOST = ("nr_requests", "max_sectors", "max_segments", "scheduler")
 
 
 @dataclass
@@ -27,6 +29,11 @@ class Word:
     def add(self, item: str, place: str) -> None:
         self.items.append(item)
         self.places.append(place)
+
+    def drop(self, names: tuple[str, ...]) -> None:
+        kept = [i for i, item in enumerate(self.items) if item.partition("=")[0] not in names]
+        self.items = [self.items[i] for i in kept]
+        self.places = [self.places[i] for i in kept]
 
     def text(self) -> str:
         return ";".join(self.items)
@@ -62,7 +69,10 @@ def parse(text: str, place: str) -> Word:
 
 
 def override(word: Word, option: str) -> None:
-    """Put `option`, KEY=VALUE, in the place of the item of that name, or at the end."""
+    """Put `option`, KEY=VALUE, in the place of the item of that name, or at the end.
+
+    Another host brings its presets.
+    """
     key, equals, value = option.partition("=")
     if not key or not equals or not value or any(c.isspace() or c in ";#\\" for c in option):
         raise ProfileError(f"--profile-option '{option}' is not of the form KEY=VALUE, without spaces")
@@ -71,6 +81,8 @@ def override(word: Word, option: str) -> None:
             f"--profile-option {option}: a profile has many items '{key}'; change them in a copy of the file"
         )
     place = f"--profile-option {option}"
+    if key == "host":
+        word.drop(OF_THE_HOST)
     for number, item in enumerate(word.items):
         if item.partition("=")[0] == key:
             word.items[number], word.places[number] = option, place

@@ -49,7 +49,7 @@ def options() -> list[str]:
 
 
 def refresh() -> None:
-    """Read the lists anew: this decides which kernel is the newest."""
+    """Read the lists again: this decides which kernel is the newest."""
     say(f"reading Debian's package lists of {', '.join(SUITES)}, usually 10 seconds ({APT})")
     for name in ("lists/partial", "cache/archives/partial"):
         (APT / name).mkdir(parents=True, exist_ok=True)
@@ -76,11 +76,14 @@ def names(start: str) -> list[str]:
 def version(package: str) -> tuple[str, str] | None:
     """A package's newest version, and the suite that serves it."""
     ensure()
-    for line in run("apt-cache", *options(), "madison", package).stdout.splitlines():
-        found = re.fullmatch(r"\s*\S+ \| (\S+) \| \S+ (\S+)/main amd64 Packages", line)
-        if found:
-            return found[1], found[2]
-    return None
+    return version_in(run("apt-cache", *options(), "madison", package).stdout)
+
+
+def version_in(said: str) -> tuple[str, str] | None:
+    """The first version and its suite in what `apt-cache madison` said. Debian 13's apt pads columns."""
+    line = r"^\s*\S+ \|\s*(\S+)\s*\|\s*\S+ (\S+)/main amd64 Packages$"
+    found = re.search(line, said, re.MULTILINE)
+    return (found[1], found[2]) if found else None
 
 
 def depends(package: str, start: str) -> list[str]:
@@ -99,5 +102,5 @@ def download(packages: Sequence[str], where: Path) -> list[Path]:
     debs = sorted(where.glob("*.deb"))
     if got.returncode or len(debs) < len(packages):
         raise UserError(f"fetching {' '.join(packages)} failed; `tools/setup newest` reads Debian's lists "
-                        f"anew. apt-get said:\n{got.stdout}")
+                        f"again. apt-get said:\n{got.stdout}")
     return debs

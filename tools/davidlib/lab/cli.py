@@ -64,7 +64,7 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
 
     build = labs.add_parser("module", help="build dm-david.ko for a lab, without running anything")
     add_machine(build)
-    build.add_argument("--sparse", action="store_true", help="check the sources with sparse instead")
+    build.add_argument("--sparse", action="store_true", help="check the sources with sparse, too")
     build.set_defaults(func=build_module)
 
     setup = labs.add_parser("setup", help="fetch or build a lab's kernels and try KVM, in advance")

@@ -52,7 +52,7 @@ def prepare(lab: Lab, private: Path, modules: list[Path], mount_rw: Callable[[Pa
 
 
 def load_command(ko: Path, private: Path) -> str:
-    # A copy, because the tree's may be built anew meanwhile.
+    # A copy, because the tree's may be rebuilt meanwhile.
     shutil.copy(ko, private)
     depends = subprocess.run(["/sbin/modinfo", "-F", "depends", ko],
                              check=True, capture_output=True, text=True)

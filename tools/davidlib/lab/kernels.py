@@ -115,13 +115,17 @@ def build_root(kernel: str) -> Path | None:
 
 
 def sparse(root: Path) -> str:
-    """The newest sparse, in a root for a newer kernel: that of its release may not understand the headers."""
+    """The newest sparse that runs in this root: its release's own may not understand the headers."""
     path = "/usr/local/bin/sparse"
     there = Path(f"{root}{path}")
+    codename = re.search(r"^VERSION_CODENAME=(\S+)", (root / "etc/os-release").read_text(), re.M)
     with locked(root.with_name(root.name + "-sparse.lock"), "it is fetching sparse"):
-        if not there.exists():
+        # The newest may want a newer C library than the root's.
+        for package in ("sparse", f"sparse/{codename[1]}" if codename else "sparse"):
+            if there.exists() and archive.run(*debroot.command(root, [path, "--version"])).returncode == 0:
+                break
             with tempfile.TemporaryDirectory(dir=KERNELS, prefix="sparse-") as scratch:
-                [deb] = archive.download(["sparse"], Path(scratch))
+                [deb] = archive.download([package], Path(scratch))
                 subprocess.run(["dpkg", "-x", deb, scratch], check=True)
                 shutil.move(f"{scratch}/usr/bin/sparse", there)
     return path

@@ -142,8 +142,7 @@ def environment(lab: Lab) -> dict[str, str]:
         "DAVID_LAB_VIRTUAL_TIME": "1" if lab.virtual_time else "0",
         "DAVID_LAB_DEBUG": "1" if lab.debug else "0",
     }
-    if "XDG_CACHE_HOME" in ours:
-        env["XDG_CACHE_HOME"] = ours["XDG_CACHE_HOME"]
+    env |= {key: ours[key] for key in ("XDG_CACHE_HOME", "PYTHONPYCACHEPREFIX") if key in ours}
     env |= {k: v for k, v in ours.items() if k.startswith("DAVID_") and k not in env}
     return env | lab.env
 

@@ -17,6 +17,12 @@ from .lab import Lab, Result, Streams, private_directory
 
 # CONFIG_NR_CPUS in uml-smp.config
 MOST_CPUS = 4
+# The lab's private directory as UML's process sees it. Its own name is another each time, and the kernel
+# makes random numbers of its command line.
+HERE = "/proc/self/cwd"
+# Under the virtual clock it is always the same day when a lab starts, later than any file of the host: the
+# first day of 2030. Times and random numbers get into file systems, and so into how long things take.
+START_NS = 1_893_456_000 * 10**9
 
 
 def run(lab: Lab, streams: Streams) -> Result:
@@ -44,7 +50,7 @@ def check(lab: Lab) -> None:
 
 def mount_rw(path: Path) -> str:
     there = shlex.quote(str(path))
-    return f"mount -t hostfs -o {there} none {there}"
+    return f"busybox mount -t hostfs -o {there} none {there}"  # as in guest/uml-init
 
 
 def uml_environment(lab: Lab) -> dict[str, str]:
@@ -60,16 +66,18 @@ def memory_directory(megabytes: int) -> str:
 
 
 def command_line(lab: Lab, tree: Path, private: Path) -> list[str]:
-    line = [str(tree / "linux"), f"mem={lab.megabytes()}M", f"uml_dir={private}/", "umid=uml", "noreboot",
+    # Where the host puts UML's heap decides how much memory the guest has beside `mem`, to no use.
+    line = ["env", "-C", str(private), "setarch", "-R", str(tree / "linux"),
+            f"mem={lab.megabytes()}M", f"uml_dir={HERE}/", "umid=uml", "noreboot",
             # By itself it is 16 KiB: who prints much would overwrite what was to be read.
             "log_buf_len=1M",
             "con=null", "con0=null,fd:2", "ssl=null", "console=tty0", "stderr=1",
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "devtmpfs.mount=0",
-            f"init={private}/init", f"david_lab={private}",
+            f"init={HERE}/init", f"david_lab={HERE}",
             "panic=-1", "oops=panic"]
     if uml_kernel.smp(lab.kernel):
         # System calls by seccomp, which takes half the time of ptrace.
         line += ["seccomp=on", f"ncpus={lab.cpus}"]
     if lab.virtual_time:
-        line.append("time-travel=inf-cpu")
+        line += ["time-travel=inf-cpu", f"time-travel-start={START_NS}", "random_seed=1", "norandmaps"]
     return line

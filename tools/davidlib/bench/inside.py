@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""One run, in its lab: a disk is made, filled at full speed, then measured in time, and removed.
+
+    inside.py RUN.json RESULT.json
+
+Each phase begins at a round time of the machine's clock. So nothing that went before, such as the start of
+Python, moves what is measured: the drive's rotation, the kernel's own intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from davidlib.bench.samples import COLUMNS, Sampler, row  # noqa: E402
+from davidlib.disk import check, device, dm, lateness, setting, since, stats  # noqa: E402
+from davidlib.util import UserError  # noqa: E402
+from davidlib.workload import programs, trees  # noqa: E402
+from davidlib.workload.kinds import KINDS, files_of  # noqa: E402
+from davidlib.workload.record import Record, summary  # noqa: E402
+from davidlib.workload.several import WorkFailed  # noqa: E402
+
+NAME = "david-bench"
+DISK = f"/dev/mapper/{NAME}"
+# A lab's /tmp is its own.
+SCRATCH_WORD = "DAVID_BENCH_SCRATCH"
+SCRATCH = os.environ.get(SCRATCH_WORD, "/tmp")
+MOUNT = f"{SCRATCH}/bench"
+BACKING = f"{SCRATCH}/backing"
+PROFILE = f"{SCRATCH}/drive.profile"
+# Off the kernel's ticks, which come every 10 ms.
+ROUND_S, OFF_NS = 10, 3_141_592
+PR_SET_TIMERSLACK = 29
+TIMER_ABSTIME = 1
+MKFS = {
+    "ext2": ("mkfs.ext2", "-q", "-F", "-U", "UUID", "-E", "hash_seed=UUID"),
+    "ext3": ("mkfs.ext3", "-q", "-F", "-U", "UUID", "-E", "hash_seed=UUID"),
+    "ext4": ("mkfs.ext4", "-q", "-F", "-U", "UUID", "-E", "hash_seed=UUID,lazy_itable_init=1"),
+    "xfs": ("mkfs.xfs", "-q", "-f", "-m", "uuid=UUID"),
+    "btrfs": ("mkfs.btrfs", "-q", "-f", "-U", "UUID"),
+    "f2fs": ("mkfs.f2fs", "-q", "-f"),
+}
+
+
+class RunFailed(Exception):
+    """The run cannot be finished; the text says at what."""
+
+
+ERRORS = (RunFailed, WorkFailed, UserError, OSError)
+
+
+def virtual() -> bool:
+    return os.environ.get("DAVID_LAB_VIRTUAL_TIME") == "1"
+
+
+def align() -> None:
+    """Wait for the next round time, where waiting takes no real time."""
+    if not virtual():
+        return
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    due = (int(time.monotonic()) // ROUND_S + 1) * ROUND_S
+    until = (ctypes.c_long * 2)(due, OFF_NS)
+    while libc.clock_nanosleep(time.CLOCK_MONOTONIC, TIMER_ABSTIME, until, None):
+        pass
+
+
+def call(*words: str) -> str:
+    done = subprocess.run(words, env=dm.environment(), capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip())[-600:]
+        raise RunFailed(f"{' '.join(words)}: exit status {done.returncode}: {said}")
+    return done.stdout
+
+
+def make_disk(run: dict[str, Any]) -> None:
+    with open(BACKING, "wb") as file:
+        file.truncate(run["backing"])
+    # Of stock kernels it is a module.
+    dm.run("modprobe", "loop")
+    backing = call("losetup", "--find", "--show", BACKING).strip()
+    profile = run["profile"]
+    if run["profile_text"]:
+        Path(PROFILE).write_text(run["profile_text"])
+        profile = PROFILE
+    words = ["create", NAME, "--backing", backing, "--profile", profile, "--mode", "speedup",
+             "--classify", run["classify"], "--format"]
+    words += ["--size", str(run["size"])] if run["size"] else []
+    words += [word for option in run["profile_options"] for word in ("--profile-option", option)]
+    words += [word for option in run["options"] for word in ("--option", option)]
+    parser = argparse.ArgumentParser(prog="david")
+    device.add_parsers(parser.add_subparsers())
+    args = parser.parse_args(words)
+    args.func(args)
+
+
+def mkfs_words(system: dict[str, Any], seed: int) -> list[str]:
+    """With a fixed uuid: ext's order of names, and so a run's times, depend on it."""
+    fixed = str(uuid.UUID(int=(seed << 64) + 0xDA71D, version=4))
+    words = [word.replace("UUID", fixed) for word in MKFS[system["type"]]]
+    return [*words, *system["mkfs"], DISK]
+
+
+def mount(system: dict[str, Any]) -> None:
+    os.makedirs(MOUNT, exist_ok=True)
+    # Inode tables, 78 GB on 20 TB, are not written beside what is measured.
+    words = ["noinit_itable"] * (system["type"] == "ext4") + [system["mount"]] * bool(system["mount"])
+    options = ["-o", ",".join(words)] if words else []
+    call("mount", "-t", system["type"], *options, DISK, MOUNT)
+
+
+def make_file_system(run: dict[str, Any]) -> str:
+    """Where the workload goes to."""
+    if run["file_system"]["type"] == "none":
+        return DISK
+    call(*mkfs_words(run["file_system"], run["seed"]))
+    mount(run["file_system"])
+    return MOUNT
+
+
+def fill(run: dict[str, Any], top: str) -> None:
+    """What the workload begins with, on the disk and out of every cache."""
+    work = run["workload"]
+    if prepare := KINDS[work["kind"]].prepare:
+        prepare(top, work["params"], run["seed"])
+    if top == MOUNT:
+        call("umount", MOUNT)
+        align()
+        mount(run["file_system"])
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+
+
+def figures() -> dict[str, Any]:
+    return stats.as_dict(stats.fetch(NAME))
+
+
+def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
+    """The workload in the drive's time, and all that is known of it."""
+    work = run["workload"]
+    align()
+    setting.change(NAME, [("mode", "timing-accurate")])
+    before = figures()
+    with Sampler(NAME, before) as sampler:
+        start = time.monotonic_ns()
+        record = KINDS[work["kind"]].run(work["kind"], top, work["params"], run["seed"])
+        end = time.monotonic_ns()
+    part = since.difference(figures(), before)
+    sampler.rows.append(row(part, end - start))
+    return outcome(record, end - start, part, sampler.rows)
+
+
+def outcome(record: Record, ns: int, part: dict[str, Any], rows: list) -> dict[str, Any]:
+    verdict, found = lateness.verdict(part), check.findings(part)
+    seconds = ns / 1e9
+    return {
+        "seconds": seconds,
+        "operations": record.operations(),
+        "operations_per_s": record.operations() / seconds,
+        "megabytes_per_s": (record.read + record.written) / 1e6 / seconds,
+        "read_bytes": record.read,
+        "written_bytes": record.written,
+        "latency": summary(record),
+        "times": {"good": verdict.good, "text": verdict.text},
+        "wrong": [f"{finding.what}: {finding.text}" for finding in found if not finding.good],
+        "stats": part,
+        "columns": COLUMNS,
+        "samples": [line[:-1] for line in rows],
+        "histograms": [line[-1] for line in rows],
+    }
+
+
+def clean_up() -> None:
+    """Take away what is there: all of it, or what a failed phase left."""
+    if os.path.ismount(MOUNT):
+        call("umount", MOUNT)
+    if dm.exists(NAME):
+        call("dmsetup", "remove", NAME)
+    loops = call("losetup", "--noheadings", "--output", "NAME", "--associated", BACKING).split()
+    for loop in loops:
+        call("losetup", "--detach", loop)
+    for path in (BACKING, PROFILE, programs.JOB):
+        Path(path).unlink(missing_ok=True)
+    shutil.rmtree(trees.SCRATCH, ignore_errors=True)
+
+
+def phases(run: dict[str, Any]) -> dict[str, Any]:
+    # What is not ours is not removed.
+    if dm.exists(NAME):
+        raise RunFailed(f"a disk {NAME} is there: another bench runs, or one was killed: david remove {NAME}")
+    try:
+        align()
+        make_disk(run)
+        align()
+        top = make_file_system(run)
+        fill(run, top)
+        return measure(run, top)
+    finally:
+        clean_up()
+
+
+def with_copies(run: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """The run with its workload's files where one.py has put them: beside the description."""
+    work = run["workload"]
+    found = {key: str(directory / key) for key in files_of(run)}
+    return run | {"workload": work | {"params": work["params"] | found}}
+
+
+def _end(number: int, _: object) -> None:
+    """By way of the clean-up, which no second signal ends: `timeout` sends two."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, _end)
+    description, answer = map(Path, sys.argv[1:3])
+    run = json.loads(description.read_text())
+    try:
+        result = phases(with_copies(run, description.parent))
+    except ERRORS as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    answer.write_text(json.dumps({"run": run, "result": result}, sort_keys=True))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One run in a lab of its own, and what it came to. This is what a worker of a sweep does.
+
+Nothing of it stays: the lab has its disk in memory, and its directory goes with it. The lab ends with the
+process that asked for it, however that ends.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..lab.lab import TIMED_OUT
+from ..util import TREE
+from ..workload.kinds import files_of
+from . import here, inside
+
+DAVID = TREE / "tools" / "david"
+HERE = Path(__file__).parent
+TAIL = 1500
+# Under the virtual clock, tasks that wake each other may never let it go on: the next time they do.
+TRIES = 3
+LAB = {
+    "virtual": ("--kind", "uml", "--virtual-time"),
+    "uml": ("--kind", "uml"),
+    "vm": ("--kind", "vm"),
+}
+
+
+def command(run: dict[str, Any], directory: Path) -> list[str]:
+    """It ends with the process that asked for it, however that ends."""
+    files = [str(directory / name) for name in ("run.json", "result.json")]
+    program = str(HERE / run.get("program", "inside.py"))
+    # The same Python and the same order of sets wherever the worker is.
+    python = ("env", "-C", "/", "PYTHONHASHSEED=0", "setarch", "-R", "/usr/bin/python3", program, *files)
+    if run["where"] == "here":
+        limit = ("timeout", "--kill-after=60", str(run["timeout"]))
+        place = f"{inside.SCRATCH_WORD}={directory}"
+        return ["setpriv", "--pdeathsig", "TERM", *limit, "env", place, *python]
+    return [
+        *("setpriv", "--pdeathsig", "TERM", sys.executable, str(DAVID), "lab", "run", *LAB[run["where"]]),
+        *("--memory", run["memory"], "--timeout", str(run["timeout"]), "--rw", str(directory), "--", *python),
+    ]
+
+
+def execute(run: dict[str, Any]) -> dict[str, Any]:
+    """{"text": its result as JSON} or {"error": why there is none}."""
+    for _ in range(TRIES if run["where"] == "virtual" else 1):
+        status, came = _once(run)
+        if status != TIMED_OUT:
+            break
+    return came
+
+
+def _copy_files(run: dict[str, Any], directory: Path) -> None:
+    """A lab does not see the files that the workload names: copies are put beside the description."""
+    for key, name in files_of(run).items():
+        shutil.copy(name, directory / key)
+
+
+def _once(run: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """The lab's exit status, and what came of the run."""
+    place = here.SCRATCH if run["where"] == "here" else None
+    with tempfile.TemporaryDirectory(prefix="dm-david-bench-", dir=place) as name:
+        directory = Path(name)
+        (directory / "run.json").write_text(json.dumps(run))
+        _copy_files(run, directory)
+        # A lab shows its caller's directory to the guest, and mounts more where that is below /tmp.
+        words = command(run, directory)
+        done = subprocess.run(words, cwd=TREE, capture_output=True, text=True, errors="replace")
+        answer = directory / "result.json"
+        if done.returncode or not answer.exists():
+            said = done.stderr.strip()[-TAIL:] or "it said nothing"
+            return done.returncode, {"error": f"exit status {done.returncode}: {said}"}
+        return 0, {"text": answer.read_text()}

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""One experiment of the paper's evaluation, in its lab.
+
+    guest.py RUN.json RESULT.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from davidlib.bench import inside  # noqa: E402
+from davidlib.bench.paper import images, load, requests, table2, table3  # noqa: E402
+
+EXPERIMENTS = {
+    "table2": table2.run,
+    "table3": table3.run,
+    "figure1": images.figure_1,
+    "figure4": load.figure_4,
+    "figure6": requests.figure_6,
+    "figure7": requests.figure_7,
+    "figure8": images.figure_8,
+    "figure9": load.figure_9,
+}
+
+
+def main() -> int:
+    description, answer = map(Path, sys.argv[1:3])
+    run = json.loads(description.read_text())
+    try:
+        result = EXPERIMENTS[run["experiment"]](run)
+    except inside.ERRORS as error:
+        print(f"paper: {error}", file=sys.stderr)
+        return 1
+    answer.write_text(json.dumps({"run": run, "result": result}, sort_keys=True))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

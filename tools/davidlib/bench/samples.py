@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A disk's figures as they grow while something runs on it, read by a process of its own.
+
+A sample is a row of counters since the start, COLUMNS, and the histogram of modelled response times. Where
+there would be more than MOST, every second one is dropped, and from then on half as many are taken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import Any
+
+from ..disk import since, stats
+
+COLUMNS = (
+    *("t_ns", "reads", "writes", "flushes", "read_bytes", "written_bytes", "modelled", "modelled_ns"),
+    *("busy_ns", "overhead_ns", "seek_ns", "rotation_ns", "transfer_ns", "hits"),
+    *("store_bytes", "memory_bytes", "late_ns"),
+)
+MOST = 240
+FIRST_NS = 50_000_000
+Row = list[Any]
+
+
+def row(figures: dict[str, Any], t_ns: int) -> Row:
+    parts, requests = figures["parts"], figures["requests"]
+    return [
+        t_ns,
+        *(requests[kind] for kind in ("read", "write", "flush")),
+        *(figures["sectors"][kind] * 512 for kind in ("read", "write")),
+        sum(figures["modelled"][kind] for kind in ("read", "write")),
+        sum(figures["modelled_ns"][kind] for kind in ("read", "write")),
+        figures["busy_ns"],
+        *(parts[name] for name in ("overhead", "seek", "rotation", "transfer")),
+        figures["hits"],
+        figures["store_used"] * figures["block_size"],
+        sum(figures["mem"].values()),
+        figures["late_ns"],
+        figures["modelled_times"],
+    ]
+
+
+def thinned(rows: list[Row]) -> list[Row]:
+    """Every second row, the last one included."""
+    return rows[1::2] if len(rows) % 2 == 0 else rows[0::2]
+
+
+def _take(name: str, before: dict[str, Any], start_ns: int) -> list[Row]:
+    """Sample until SIGTERM comes."""
+    rows: list[Row] = []
+    step = FIRST_NS
+    due = start_ns
+    while True:
+        figures = since.difference(stats.as_dict(stats.fetch(name)), before)
+        rows.append(row(figures, time.monotonic_ns() - start_ns))
+        if len(rows) >= MOST:
+            rows, step = thinned(rows), 2 * step
+        due = max(due + step, time.monotonic_ns())
+        left = max(due - time.monotonic_ns(), 1) / 1e9
+        if signal.sigtimedwait({signal.SIGTERM}, left):
+            return rows
+
+
+class Sampler:
+    """with Sampler(NAME, BEFORE) as sampler: ...; then sampler.rows, of what was counted since BEFORE."""
+
+    def __init__(self, name: str, before: dict[str, Any]) -> None:
+        self.name, self.before, self.rows = name, before, []
+
+    def __enter__(self) -> Sampler:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        self.reader, writer = os.pipe()
+        start = time.monotonic_ns()
+        self.pid = os.fork()
+        if not self.pid:
+            os.close(self.reader)
+            status = 1
+            try:
+                with os.fdopen(writer, "w") as file:
+                    json.dump(_take(self.name, self.before, start), file)
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(writer)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.kill(self.pid, signal.SIGTERM)
+        with os.fdopen(self.reader) as file:
+            text = file.read()
+        os.waitpid(self.pid, 0)
+        self.rows = json.loads(text) if text else []

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Many runs as tasks of Dask: on workers of this machine, or of a scheduler that exists.
+
+Dask has its own ways to Slurm, Kubernetes and others, and its own care for workers that die: their runs are
+done elsewhere. Results come back by value, so that workers share no directory with this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import dask
+from distributed import Client, LocalCluster, as_completed
+
+from ..util import TREE, UserError
+from . import task
+from .runs import Run
+
+# A run that takes that many workers with it is to blame.
+DEATHS = 3
+# A run, what came of it, and how many have come so far.
+Done = Callable[[Run, dict], None]
+
+
+@contextmanager
+def client_of(scheduler: str, workers: int) -> Iterator[Client]:
+    dask.config.set({"distributed.scheduler.allowed-failures": DEATHS, "distributed.admin.tick.limit": "1h",
+                     "distributed.comm.timeouts.connect": "20s"})
+    if scheduler:
+        try:
+            with Client(scheduler) as client:
+                yield client
+        except OSError as error:
+            raise UserError(f"--scheduler {scheduler}: {error}; is it running, and reachable?") from None
+        return
+    local = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True,
+                         dashboard_address="127.0.0.1:0", silence_logs="CRITICAL")
+    with local, Client(local) as client:
+        yield client
+
+
+def sweep(runs: list[Run], scheduler: str, workers: int, done: Done) -> None:
+    """Do these runs and call done() for each as it ends, in whatever order."""
+    execute, tools = task.by_value(), str(TREE / "tools")
+    with client_of(scheduler, workers) as client:
+        futures = {
+            # In the order of the runs: who stops a sweep knows what is there.
+            client.submit(execute, tools, run.described, key=run.id, pure=False, priority=-number): run
+            for number, run in enumerate(runs)
+        }
+        for future in as_completed(futures):
+            error = future.exception()
+            done(futures[future], {"error": f"its worker died: {error}"} if error else future.result())
+            future.release()

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david check: was a run on the disk valid?
+
+Every line is one of the GUIDE's questions. The exit status is for scripts: 0 if nothing was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..util import DAVID
+from . import lateness, since, stats
+from .command import Commands, add
+from .device import name_arg, need_disk, need_root
+
+NOT_VALID = 2
+
+
+@dataclass(frozen=True)
+class Finding:
+    what: str
+    good: bool
+    text: str
+
+
+def _state(figures: dict[str, Any]) -> Finding:
+    state = figures["state"]
+    text = {
+        "ok": "ok",
+        "low": "low: the backing device is nearly full; make it larger (david resize --backing)",
+        "full": "full: writes failed for want of room; make it larger (david resize --backing)",
+        "failed": "failed" + stats.FAULTS_MEAN.get(figures["fault"], ""),
+    }[state]
+    return Finding("store", state in ("ok", "low"), text)
+
+
+def _none(what: str, count: int, otherwise: str) -> Finding:
+    return Finding(what, not count, f"{count}: {otherwise}" if count else "0")
+
+
+def findings(figures: dict[str, Any]) -> list[Finding]:
+    """Of figures as stats.as_dict() has them."""
+    verdict = lateness.verdict(figures)
+    return [
+        Finding("times", verdict.good is not False, verdict.text),
+        _state(figures),
+        _none("no space", figures["nospc"], "requests failed with ENOSPC, which the program saw"),
+        _none("errors", figures["errors"], "requests failed by the backing device"),
+        _none("spilled", figures["unclassified"]["spilled"], "blocks always kept: a larger unclassified="),
+        _none("unmodelled", figures["unmodelled"], "requests that the model knows nothing of"),
+    ]
+
+
+def valid(found: list[Finding]) -> bool:
+    return all(finding.good for finding in found)
+
+
+def check(args: argparse.Namespace) -> int:
+    need_root("check")
+    need_disk(args.name)
+    figures = stats.as_dict(stats.fetch(args.name))
+    left = None if args.all else since.mark(args.name)
+    found = findings(since.difference(figures, left[1]) if left else figures)
+    if args.json:
+        lines = [asdict(finding) for finding in found]
+        print(json.dumps({"valid": valid(found), "findings": lines}, indent=2))
+    else:
+        for finding in found:
+            print(f"  {finding.what:<11} {'' if finding.good else 'WRONG: '}{finding.text}")
+        print(f"{args.name}: {'valid' if valid(found) else 'NOT VALID'}")
+    return 0 if valid(found) else NOT_VALID
+
+
+def add_parsers(sub: Commands) -> None:
+    parser = add(
+        sub,
+        "check",
+        check,
+        "tell whether a run on a fake disk was valid: lateness, room, errors; exit status 0, or 2 if not",
+        f"  {DAVID} stats big --reset && fio job.fio && {DAVID} check big",
+    )
+    parser.add_argument("name", metavar="NAME", type=name_arg)
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    parser.add_argument("--all", action="store_true", help="of the disk's whole life, whatever was reset")

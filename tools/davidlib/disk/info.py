@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david info: what a disk is: drive, scaling, modelled host, options, rules, and what is assumed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from ..drive import files, profile_bench, profileword
+from ..sizes import SECTOR, format_both
+from ..util import DAVID
+from . import dm
+from .command import Commands, add
+from .device import name_arg, need_disk, need_root
+
+# Of the profile, the host in front of the drive: MODEL.md.
+HOST = ("host", "scheduler", "nr_requests", "max_sectors", "plug_time", "ncq_depth")
+DRIVE = ("rpm", "heads", "write_cache", "read_cache", "write_zeroes", "logical_block", "physical_block")
+
+
+def _items(word: profileword.Word) -> dict[str, str]:
+    """Those that stand in a profile once."""
+    pairs = (item.partition("=") for item in word.items)
+    return {key: value for key, _, value in pairs if key not in profileword.REPEATED}
+
+
+def _assumed(name: str) -> str:
+    """How much of the drive's shipped profile is measured, published or assumed; "" if it is not shipped."""
+    if name not in files.names():
+        return ""
+    return profile_bench.grade_text(profile_bench.grade(files.path_of(name).read_text()))
+
+
+def _drive(word: profileword.Word, size: int) -> dict[str, Any]:
+    items, capacity = _items(word), word.capacity()
+    return {
+        "drive": word.name(),
+        "capacity": capacity,
+        "scaled": size != capacity,
+        "parameters": {key: items[key] for key in DRIVE if key in items},
+        "host": {key: items[key] for key in HOST if key in items},
+        "sources": _assumed(word.name()),
+    }
+
+
+def describe(name: str) -> dict[str, Any]:
+    """Everything that the table line says, in order."""
+    device = next(device for device in dm.devices() if device.name == name)
+    size = device.sectors * SECTOR
+    words = dict(word.split("=", 1) for word in device.words if "=" in word)
+    text = words.pop("profile", None)
+    found: dict[str, Any] = {"name": name, "size": size, "backing": device.backing, "options": words}
+    found["rules"] = dm.dmsetup("message", name, "0", "raw", "list").split()
+    if text:
+        found |= _drive(profileword.parse(text, "table"), size)
+    return found
+
+
+def _row(label: str, text: str) -> str:
+    return f"  {label:<12} {text}"
+
+
+def as_text(found: dict[str, Any]) -> str:
+    lines = [f"{found['name']}: {format_both(found['size'])} on {found['backing']}"]
+    if "drive" in found:
+        lines.append(_row("drive", f"{found['drive']}, {format_both(found['capacity'])}"))
+        if found["scaled"]:
+            share = f"{100 * found['size'] / found['capacity']:.4g} % of it"
+            lines.append(_row("scaled", f"to {share}: zones and seeks keep their share"))
+        for title in ("parameters", "host"):
+            lines.append(_row(title, ", ".join(f"{key}={value}" for key, value in found[title].items())))
+        lines.append(_row("sources", found["sources"] or "of a profile that is not in profiles/"))
+    else:
+        lines.append(_row("drive", "none: no times, as fast as it can"))
+    lines.append(_row("options", " ".join(f"{key}={value}" for key, value in found["options"].items())))
+    lines.append(_row("RAW rules", " ".join(found["rules"]) or "none"))
+    return "\n".join(lines)
+
+
+def info(args: argparse.Namespace) -> int:
+    need_root("info")
+    need_disk(args.name)
+    found = describe(args.name)
+    print(json.dumps(found, indent=2) if args.json else as_text(found))
+    return 0
+
+
+def add_parsers(sub: Commands) -> None:
+    parser = add(
+        sub,
+        "info",
+        info,
+        "tell what a fake disk is: drive, scaling, modelled host, options, rules, what is assumed",
+        f"  {DAVID} info big",
+    )
+    parser.add_argument("name", metavar="NAME", type=name_arg)
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david stats: its options; what a disk counted, in its life or in a part of it. stats.py has the text."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+from ..util import DAVID
+from . import since, stats
+from .command import Commands, add
+from .device import name_arg, need_root
+from .dm import DeviceError
+
+
+def figures_of(name: str) -> dict[str, Any]:
+    figures = stats.as_dict(stats.fetch(name))
+    figures["mounted_above"] = stats.mounted_above(name)
+    return figures
+
+
+def _part(args: argparse.Namespace) -> tuple[str, dict[str, Any] | None]:
+    """Of which part of the disk's life: in words, and the figures at its beginning."""
+    if args.since:
+        return f"since {args.since}", since.read_file(args.since)
+    if not args.all and (left := since.mark(args.name)):
+        at, figures = left
+        return f"since the reset at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}", figures
+    return "", None
+
+
+def _print(args: argparse.Namespace) -> None:
+    words, before = _part(args)
+    figures = figures_of(args.name)
+    if before is not None:
+        figures = since.difference(figures, before)
+    if not args.json:
+        print((f"({words})\n" if words else "") + stats.as_text(figures), flush=True)
+        return
+    if words:
+        figures["since"] = words
+    # One line each, where there are many.
+    print(json.dumps(figures, indent=None if args.watch else 2), flush=True)
+
+
+def _watch(args: argparse.Namespace) -> int:
+    left = args.count
+    while left is None or left > 0:
+        if not args.json and sys.stdout.isatty():
+            print("\033[H\033[2J", end="")
+        _print(args)
+        left = None if left is None else left - 1
+        if left != 0:
+            time.sleep(args.watch)
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    need_root("stats")
+    if args.count is not None and not args.watch:
+        raise DeviceError("--count: how often --watch prints; there is no --watch")
+    if args.reset:
+        since.set_mark(args.name, figures_of(args.name))
+        return 0
+    if args.watch:
+        return _watch(args)
+    _print(args)
+    return 0
+
+
+def seconds(text: str) -> float:
+    """An argparse type: a time to wait."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0.01 <= value <= 86400:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds from 0.01 to 86400")
+    return value
+
+
+def add_parsers(sub: Commands) -> None:
+    parser = add(
+        sub,
+        "stats",
+        show,
+        "show a fake disk's memory, CPU time, verdicts and store use",
+        f"  {DAVID} stats big\n  {DAVID} stats big --json | jq '.mem | add'\n"
+        f"  {DAVID} stats big --reset && fio job.fio && {DAVID} stats big",
+    )
+    parser.add_argument("name", metavar="NAME", type=name_arg)
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--reset", action="store_true", help="from now on show what was counted since now")
+    part.add_argument("--since", metavar="FILE", help="what was counted since FILE, of an earlier --json")
+    part.add_argument("--all", action="store_true", help="of the disk's whole life, whatever was reset")
+    parser.add_argument("--watch", metavar="SECONDS", type=seconds, help="again and again")
+    parser.add_argument("--count", metavar="N", type=int, help="with --watch: so often, and no more")

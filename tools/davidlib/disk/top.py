@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david top: what disks do now. Every interval a line for each: rate, latency, queue, where the drive's time
+goes, store, memory, lateness.
+
+A line is the difference of two looks at the kernel's figures. sample() makes it; nothing else here computes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from ..sizes import SECTOR, format_size, format_time
+from ..util import DAVID
+from . import dm, lateness, since, stats
+from .command import Commands, add
+from .device import name_arg, need_disk, need_root
+from .dm import DeviceError
+from .show import seconds
+
+HEADER = (
+    f"{'disk':<12} {'read/s':>8} {'write/s':>8} {'read':>10} {'written':>10} {'r-resp':>8} {'w-resp':>8} "
+    f"{'queue':>6} {'busy':>5}  {'seek rot xfer ovhd':<19} {'hits':>8} {'store':>9} {'memory':>9}  late"
+)
+
+
+def _mean(ns: int, count: int) -> float | None:
+    """Milliseconds; None if there was nothing."""
+    return ns / count / 1e6 if count else None
+
+
+def sample(before: dict[str, Any], after: dict[str, Any], elapsed_ns: int) -> dict[str, Any]:
+    """One line, from two figures of stats.as_dict() and the time between them."""
+    part = since.difference(after, before)
+    span = elapsed_ns / 1e9
+    response = sum(part["modelled_ns"].values())
+    verdict = lateness.verdict(part)
+    late = sum(part["delivered_late_ns"].values())
+    return {
+        "name": after["name"],
+        "seconds": span,
+        **{f"{kind}_per_s": count / span for kind, count in part["requests"].items()},
+        **{f"{kind}_bytes_per_s": part["sectors"][kind] * SECTOR / span for kind in ("read", "write")},
+        **{f"{kind}_ms": _mean(part["modelled_ns"][kind], n) for kind, n in part["modelled"].items()},
+        # Little's law: the mean number in the modelled system.
+        "queue": response / elapsed_ns,
+        "queue_waits_per_s": part["queue_waits"] / span,
+        "busy": part["busy_ns"] / elapsed_ns,
+        "parts": {name: ns / elapsed_ns for name, ns in part["parts"].items()},
+        "hits_per_s": part["hits"] / span,
+        "store_bytes": after["store_used"] * after["block_size"],
+        "store_share": after["store_used"] / after["store_blocks"] if after["store_blocks"] else 0,
+        "memory_bytes": sum(after["mem"].values()),
+        "late_ms": _mean(late, sum(part["delivered"].values())),
+        "trustworthy": verdict.good,
+        "verdict": verdict.text,
+    }
+
+
+def _milliseconds(value: float | None) -> str:
+    return "-" if value is None else format_time(round(value * 1e6))
+
+
+def line(row: dict[str, Any]) -> str:
+    """A sample under HEADER."""
+    parts = " ".join(
+        f"{100 * row['parts'][name]:>4.0f}" for name in ("seek", "rotation", "transfer", "overhead")
+    )
+    late = _milliseconds(row["late_ms"]) + ("" if row["trustworthy"] is not False else " LATE")
+    return (
+        f"{row['name']:<12} {row['read_per_s']:>8.1f} {row['write_per_s']:>8.1f} "
+        f"{format_size(row['read_bytes_per_s']):>10} {format_size(row['write_bytes_per_s']):>10} "
+        f"{_milliseconds(row['read_ms']):>8} {_milliseconds(row['write_ms']):>8} "
+        f"{row['queue']:>6.1f} {100 * row['busy']:>4.0f}%  {parts:<19} {row['hits_per_s']:>8.1f} "
+        f"{format_size(row['store_bytes']):>9} {format_size(row['memory_bytes']):>9}  {late}"
+    )
+
+
+Look = tuple[int, dict[str, Any]]
+
+
+def _look(name: str) -> Look:
+    return time.monotonic_ns(), stats.as_dict(stats.fetch(name))
+
+
+def _names(wanted: list[str]) -> list[str]:
+    for name in wanted:
+        need_disk(name)
+    return wanted or [device.name for device in dm.devices()]
+
+
+def rows(wanted: list[str], interval: float, count: int | None) -> Iterator[list[dict[str, Any]]]:
+    """Samples of all disks, interval by interval. A disk that is gone drops out."""
+    last: dict[str, Look] = {name: _look(name) for name in _names(wanted)}
+    if not last:
+        raise DeviceError("no david devices; 'david create --help' tells how to make one")
+    while last and (count is None or count > 0):
+        time.sleep(interval)
+        count = None if count is None else count - 1
+        found = []
+        for name, (then, before) in list(last.items()):
+            try:
+                now, after = last[name] = _look(name)
+            except stats.StatsError:
+                del last[name]
+                continue
+            found.append(sample(before, after, now - then))
+        yield found
+
+
+def top(args: argparse.Namespace) -> int:
+    need_root("top")
+    for number, found in enumerate(rows(args.name, args.interval, args.count)):
+        if not args.json and number % 20 == 0:
+            print(HEADER)
+        for row in found:
+            print(json.dumps(row) if args.json else line(row), flush=True)
+    return 0
+
+
+def add_parsers(sub: Commands) -> None:
+    parser = add(
+        sub,
+        "top",
+        top,
+        "show what fake disks do now: rates, latency, queue, where the drive's time goes, lateness",
+        f"  {DAVID} top\n  {DAVID} top big --interval 5 --json | tee run.jsonl",
+    )
+    parser.add_argument("name", metavar="NAME", type=name_arg, nargs="*", help="(default: all disks)")
+    parser.add_argument("--interval", type=seconds, default=1, metavar="S", help="seconds (default 1)")
+    parser.add_argument("--count", type=int, metavar="N", help="so many lines a disk, and no more")
+    parser.add_argument("--json", action="store_true", help="a JSON object a line, for programs")

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Real drives' response times beside the model's: a table of `david profile bench` and `validate`.
+
+A figure that a parameter of the profile was chosen by shows that the fit holds. It is no evidence for the
+model. What fio-plot measured is read from ../shared/data, where that is at hand.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .real_figures import FIGURES
+
+COLUMNS = ("per s", "p50", "p90", "p99", "p99.9")
+FIELDS = ("per_s", "p50_us", "p90_us", "p99_us", "p999_us")
+FIGURE = re.compile(r"([\d.]+)(\*?)(?:~(\d+))?$")
+STATES = {
+    "fresh": ("precondition=fresh",),
+    "in order": ("precondition=sequential",),
+    "steady": ("precondition=random",),
+    "as made": (),
+}
+
+FIO_PLOT = Path(__file__).resolve().parents[4] / "shared/data/fio-4k-queue-depth.csv"
+
+
+@dataclass
+class Figure:
+    real: float
+    fitted: bool
+    limit: float | None  # percent
+    modelled: float = 0
+
+    @property
+    def off(self) -> float:
+        return 100 * (self.modelled / self.real - 1)
+
+    @property
+    def bad(self) -> bool:
+        return self.limit is not None and abs(self.off) > self.limit
+
+    def __str__(self) -> str:
+        return f"{self.real:.0f} {self.modelled:.0f} {self.off:+.0f} %{'*' * self.fitted}{'!' * self.bad}"
+
+
+@dataclass
+class Real:
+    name: str
+    state: str
+    part: int
+    words: str
+    source: str
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        state, _, fill = self.state.partition(" 0.")
+        return STATES[state] + ((f"precondition_fill=0.{fill}",) if fill else ())
+
+    @property
+    def bad(self) -> bool:
+        return any(figure.bad for figure in self.figures.values())
+
+    @property
+    def evidence(self) -> bool:
+        return not all(figure.fitted for figure in self.figures.values())
+
+
+def _figure(text: str) -> Figure:
+    match = FIGURE.match(text)
+    if not match:
+        raise ValueError(text)
+    return Figure(float(match[1]), bool(match[2]), float(match[3]) if match[3] else None)
+
+
+def _row(line: str) -> Real:
+    name, state, part, words, source, figures = (word.strip() for word in line.split("|"))
+    found = {of: _figure(text) for of, text in zip(COLUMNS, figures.split(), strict=True) if text != "-"}
+    return Real(name, state, int(part), words, source, found)
+
+
+@dataclass
+class FioPlot:
+    """A drive of fio-plot's: at which depths figures were fitted, and what may be off by how much."""
+
+    device: str
+    op: str
+    fitted: tuple[int, ...]
+    limits: dict[str, float]
+    depths: tuple[int, ...]
+    limited: tuple[int, ...]  # depths at which limits hold
+    state: str = "as made"
+    known: tuple[tuple[int, str], ...] = ()  # depths and figures that are off, and stay so
+
+
+ALL = (1, 2, 4, 8, 16, 32)
+SSD_RATES = {"per s": 6.0}
+DISK = {"per s": 6.0, "p50": 10.0, "p99": 25.0}
+FIO_PLOTS = {
+    "samsung-f1-1tb": (
+        FioPlot("samsung-f1-1tb-7200", "read", ALL, DISK, ALL, ALL, known=((8, "p99"),)),
+        FioPlot("samsung-f1-1tb-7200", "write", (1,), {"per s": 10.0}, (1, 8, 32), (1, 8, 32)),
+    ),
+    "hgst-hts721010-100gb": (FioPlot("hgst-hts72101-100gb-7200-2.5", "read", ALL, DISK, ALL, ALL),),
+    "generic-500gb-7200": (
+        FioPlot("unnamed-500gb-7200", "read", ALL, DISK, ALL, ALL),
+        FioPlot("unnamed-500gb-7200", "write", (), {"per s": 10.0}, (1, 8, 32), (1, 8, 32)),
+    ),
+    "samsung-pm883": (
+        FioPlot("samsung-pm883", "read", (1, 8, 32), SSD_RATES, ALL, (1, 8, 32), "in order"),
+        FioPlot("samsung-pm883", "write", (1, 32), SSD_RATES, (1, 2, 8, 32), (1, 8), "fresh"),
+    ),
+    "kingston-dc500m": (
+        FioPlot("kingston-dc500m", "read", (1, 2, 32), SSD_RATES, ALL, (1, 8, 32), "in order"),
+        FioPlot("kingston-dc500m", "write", (1, 32), SSD_RATES, (1, 2, 8, 32), (1, 8, 32), "fresh"),
+    ),
+}
+
+
+def _measured(plot: FioPlot) -> list[Real]:
+    with FIO_PLOT.open(encoding="utf-8") as file:
+        rows = {
+            int(row["iodepth"]): row
+            for row in csv.DictReader(file)
+            if row["device"] == plot.device and row["op"] == plot.op and row["numjobs"] == "1"
+        }
+    # Between an answer and the next request the program and its kernel take what is not in fio's times.
+    pace = 1e6 / float(rows[1]["iops"]) - float(rows[1]["clat_mean_us"])
+    result = []
+    for depth in plot.depths:
+        count = 6000 if plot.state == "as made" else 40000
+        row = Real(
+            f"{plot.op}s, depth {depth}", plot.state, 0,
+            f"{plot.op} random depth={depth} pace={pace:.1f}us count={count} warm={count // 10}", "fio-plot",
+        )
+        for of, column in zip(COLUMNS, ("iops", "p50", "p90", "p99", "p99.9"), strict=True):
+            limit = plot.limits.get(of) if depth in plot.limited and (depth, of) not in plot.known else None
+            fitted = of in plot.limits and depth in plot.fitted
+            row.figures[of] = Figure(float(rows[depth][column]), fitted, limit)
+        result.append(row)
+    return result
+
+
+def rows_for(profile: str) -> list[Real]:
+    rows = [_row(line) for line in FIGURES.get(profile, "").splitlines() if line]
+    if FIO_PLOT.exists():
+        rows += [row for plot in FIO_PLOTS.get(profile, ()) for row in _measured(plot)]
+    return rows
+
+
+def compare(profile: str, path: str, run: Callable[..., dict]) -> list[Real]:
+    """The profile's rows, with what the model makes of them. `run` runs david-sim bench."""
+    rows = rows_for(profile)
+    for row in rows:
+        options = [word for option in row.options for word in ("--option", option)]
+        job = run("--profile", path, *options, "--job", row.words)["jobs"][0]
+        part = job["parts"][row.part][f"part{row.part}"]
+        for of, name in zip(COLUMNS, FIELDS, strict=True):
+            if of in row.figures:
+                row.figures[of].modelled = part.get(name) or job[name]
+    return rows
+
+
+HEAD = f"| {'job':<46} | {' | '.join(f'{of:<26}' for of in COLUMNS)} | by |"
+
+
+def _line(row: Real) -> str:
+    cells = (f"{row.figures[of]!s:<26}" if of in row.figures else " " * 26 for of in COLUMNS)
+    return f"| {row.name:<46} | {' | '.join(cells)} | {row.source} |"
+
+
+def as_text(profile: str, rows: list[Real]) -> str:
+    lines = [f"{profile}, real and modelled; times in us. *: a parameter was chosen by it. !: off"]
+    for title, chosen in (
+        ("Jobs with figures that were not fitted", [row for row in rows if row.evidence]),
+        ("Jobs that were fitted", [row for row in rows if not row.evidence]),
+    ):
+        if chosen:
+            lines += ["", title, "", HEAD, re.sub(r"[^|]", "-", HEAD), *map(_line, chosen)]
+    return "\n".join(lines)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david sim: a recording, served by the modelled drive without a kernel; or by another drive."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import build
+from ..util import DAVID, UserError, say
+from . import recording
+from .files import find
+
+OPS = ("read", "write", "flush")
+FIELD = re.compile(r" (id|op|arrival|completion)=(\d+)")
+
+
+def _recorded(path: str) -> dict[int, dict[str, int]]:
+    """By id: op, arrival and, where it was recorded, completion."""
+    found: dict[int, dict[str, int]] = {}
+    with Path(path).open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith(("david_queue:", "david_complete:")):
+                fields = {name: int(value) for name, value in FIELD.findall(line)}
+                found.setdefault(fields.pop("id"), {}).update(fields)
+    return found
+
+
+def _modelled(path: Path) -> Iterator[tuple[int, int, int]]:
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            yield int(row["id"]), int(row["arrival_ns"]), int(row["completion_ns"])
+
+
+def _figures(times: list[int]) -> dict[str, float]:
+    times = sorted(times)
+    found = {"n": len(times), "mean_ms": sum(times) / len(times) / 1e6}
+    return found | {f"p{share}_ms": times[min(len(times) * share // 100, len(times) - 1)] / 1e6
+                    for share in (50, 90, 99)}
+
+
+def _by_op(times: dict[str, list[int]]) -> dict[str, dict[str, float]]:
+    return {op: _figures(times[op]) for op in OPS if times.get(op)}
+
+
+def simulate(path: str, profile: str | None, options: list[str], out: str | None) -> dict[str, Any]:
+    head = recording.head_of(path)
+    with tempfile.TemporaryDirectory() as directory:
+        word = Path(directory) / "recorded.profile"
+        word.write_text(head.profile.replace(";", "\n") + "\n")
+        to = Path(out or Path(directory) / "out.csv")
+        drive = find(profile) if profile else word
+        line = [str(build.ensure("david-sim")), "replay", "--profile", str(drive)]
+        line += ["--size", str(head.sectors), "--recorded", path, "--out", str(to), "--json"]
+        line += [word for option in options for word in ("--option", option)]
+        done = subprocess.run(line, capture_output=True, text=True)
+        if not done.stdout.startswith("{"):
+            to.unlink(missing_ok=True)
+            raise UserError(f"{path}: {done.stderr.strip() or 'david-sim failed'}")
+        found = json.loads(done.stdout)
+        recorded, before, after = _recorded(path), {}, {}  # type: ignore[var-annotated]
+        for number, arrival, completion in _modelled(to):
+            request = recorded[number]
+            op = OPS[request["op"]]
+            after.setdefault(op, []).append(completion - arrival)
+            if "completion" in request:
+                before.setdefault(op, []).append(request["completion"] - request["arrival"])
+    found |= {"recorded": _by_op(before), "simulated": _by_op(after)}
+    found["same_drive"] = not profile and not options
+    return found
+
+
+def as_text(found: dict[str, Any]) -> str:
+    lines = [f"{'':<18}{'n':>9}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}  ms"]
+    for what in ("recorded", "simulated"):
+        for op, row in found[what].items():
+            times = "".join(f"{row[name]:>10.3f}" for name in ("mean_ms", "p50_ms", "p90_ms", "p99_ms"))
+            lines.append(f"{what:<10}{op:>8}{row['n']:>9}{times}")
+    if found["same_drive"]:
+        said = "all are the kernel's to the nanosecond" if not found["differ"] else "THEY SHOULD BE THE SAME"
+        lines.append(f"{found['compared']} completions compared, {found['differ']} differ: {said}")
+    return "\n".join(lines)
+
+
+def sim(args: argparse.Namespace) -> int:
+    found = simulate(args.recording, args.profile, args.option, args.out)
+    print(json.dumps(found, indent=2) if args.json else as_text(found))
+    if not found["same_drive"]:
+        say("requests come when they were recorded; a program that waits for answers would have asked at "
+            "other times of another drive")
+    return 1 if found["same_drive"] and found["differ"] else 0
+
+
+def add_parsers(sub: argparse._SubParsersAction) -> None:
+    parser = sub.add_parser(
+        "sim", help="serve a recording by the modelled drive, or by another one, without a kernel",
+        description="Serve a recording of david record by the modelled drive without a kernel: the times are "
+        "those of the kernel to the nanosecond, or the exit status is 1. Or by another drive.",
+        epilog=f"examples:\n  {DAVID} sim run.rec\n  {DAVID} sim run.rec --profile toshiba-p300-3tb",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recording", metavar="FILE", help="what david record wrote")
+    parser.add_argument("--profile", metavar="P", help="another drive, scaled to the recorded disk's size")
+    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
+                        help="replace a value of the profile; repeatable")
+    parser.add_argument("-o", dest="out", metavar="OUT.csv",
+                        help="write id, arrival, dispatch and completion of each request, ns")
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    parser.set_defaults(func=sim)

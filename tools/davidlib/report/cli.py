@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`david report`: the command line of pages."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from ..bench import python, spec
+from ..bench.paper import command as paper
+from ..bench.results import Results
+from ..bench.runs import expand
+from ..util import DAVID, UserError
+
+
+def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], dict[str, Any]]:
+    """The question, its text, the runs that are there, and the environment."""
+    if not (top / "spec.toml").is_file():
+        raise UserError(f"{top}: no result of 'david bench': there is no spec.toml in it")
+    found, text = Results(top).question()
+    runs = Results(top).load(expand(found))
+    if not runs:
+        raise UserError(f"{top}: no run of its question is there yet; 'david bench' makes them")
+    path = top / "environment.json"
+    return found, text, runs, json.loads(path.read_text()) if path.is_file() else {}
+
+
+def paper_report(args: argparse.Namespace, top: Path) -> int:
+    quick, runs, environment = paper.load(top)
+    if args.rest:
+        runs = paper.filled(runs, Path(args.rest))
+    python.become()
+    from .paper import page
+
+    output = Path(args.output or top / "report.html")
+    output.write_text(page.html(quick, runs, environment))
+    if args.files:
+        page.markdown(quick, runs, environment, Path(args.files))
+    print(page.answer(runs))
+    print(page.verdict(runs)[1])
+    print(f"{output}: {len(runs)} labs")
+    return 0
+
+
+def report(args: argparse.Namespace) -> int:
+    top = Path(args.result)
+    if paper.is_paper(top):
+        return paper_report(args, top)
+    if args.rest:
+        raise UserError("report: --rest is about `bench paper`")
+    found, text, runs, environment = load(top)
+    metric = args.metric or found.metric
+    python.become()
+    # Not before: they are not in Debian's Python.
+    from . import answer, export, figures, page
+
+    output = Path(args.output or top / "report.html")
+    output.write_text(page.make(found.question, runs, metric, text, environment, export.table(runs)))
+    if args.files:
+        files = Path(args.files)
+        files.mkdir(parents=True, exist_ok=True)
+        (files / "runs.csv").write_text(export.table(runs))
+        (files / "samples.csv").write_text(export.samples(runs))
+        export.drawings(runs, metric, files)
+    for sentence in answer.sentences(figures.table(runs, metric), metric):
+        print(sentence)
+    print(answer.verdict(runs)[1])
+    print(f"{output}: {len(runs)} runs")
+    return 0
+
+
+def add_parsers(sub: argparse._SubParsersAction) -> None:
+    parser = sub.add_parser(
+        "report",
+        help="make a page of a bench's results: answer, plots, tables",
+        description="Make one HTML file of what 'david bench' left in a directory. It needs no network.",
+        epilog=f"example:\n  {DAVID} report mail.result --files plots",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("result", metavar="RESULT", help="the directory of results")
+    parser.add_argument("--output", "-o", metavar="FILE", help="the page (default: RESULT/report.html)")
+    parser.add_argument("--files", metavar="DIR",
+                        help="drawings as PNG and SVG, tables as CSV; of `bench paper`: PAPER.md")
+    parser.add_argument("--rest", metavar="RESULT",
+                        help="of `bench paper`: the quick form, for experiments that are missing")
+    parser.add_argument("--metric", choices=spec.METRICS, help="of the answer (default: the spec's)")
+    parser.set_defaults(func=report)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The drawings as PNG and SVG, the tables as CSV, beside the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+from ..bench.results import COLUMNS, columns
+from . import plots, theme
+
+Runs = list[dict[str, Any]]
+
+
+def table(runs: Runs) -> str:
+    """A line for each run."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(columns(one) for one in runs)
+    return out.getvalue()
+
+
+def samples(runs: Runs) -> str:
+    """A line for each sample of each run."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["run", *(runs[0]["result"]["columns"] if runs else [])])
+    for one in runs:
+        writer.writerows([one["id"], *row] for row in one["result"]["samples"])
+    return out.getvalue()
+
+
+def drawings(runs: Runs, metric: str, top: Path) -> int:
+    """Each drawing of each workload in both forms; how many files that is."""
+    count = 0
+    for name in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
+        mine = [one for one in runs if one["run"]["workload"]["name"] == name]
+        for what, (_, draw) in plots.drawings(mine, metric).items():
+            stem = re.sub(r"[^A-Za-z0-9]+", "-", f"{name}-{what}")
+            for kind in ("svg", "png"):
+                (top / f"{stem}.{kind}").write_bytes(plots.rendered(draw, theme.LIGHT, kind))
+                count += 1
+    return count

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The numbers of a report: one metric of each run, means with intervals, ratios of variants.
+
+An interval is Student's, of 95 %, over seeds: it says what the workload's randomness does, and nothing of
+how far the model is from the drive. Variants are compared seed by seed, as the same seed makes the same
+calls.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+from ..workload.record import QUANTILES
+
+# Student's t for 95 %, by degrees of freedom; above 30 the next lower of these is on the safe side.
+STUDENT = {
+    1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228,
+    12: 2.179, 15: 2.131, 20: 2.086, 30: 2.042, 60: 2.000, 120: 1.980,
+}
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    unit: str
+    more_is_better: bool
+
+    @property
+    def label(self) -> str:
+        """Of an axis or a column."""
+        return self.name if self.unit in ("1/s", "s") else f"{self.name}, {self.unit}"
+
+
+METRICS = {
+    "operations": Metric("operations a second", "1/s", True),
+    "megabytes": Metric("megabytes a second", "MB/s", True),
+    "seconds": Metric("seconds", "s", False),
+    "mean": Metric("mean time of an operation", "ms", False),
+    "p99": Metric("99th percentile of the time of an operation", "ms", False),
+}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean, and the interval that it lies in; without one (None) there was a single run."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    count: int
+
+
+def student(freedom: int) -> float:
+    return STUDENT[max(known for known in STUDENT if known <= freedom)]
+
+
+def estimate(values: list[float]) -> Estimate:
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return Estimate(mean, None, None, len(values))
+    half = student(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return Estimate(mean, mean - half, mean + half, len(values))
+
+
+def longest_kind(latency: dict[str, Any]) -> str:
+    """The kind of operation that took most of the time."""
+    return max(latency, key=lambda kind: latency[kind]["count"] * latency[kind]["mean_ns"])
+
+
+def value(result: dict[str, Any], metric: str) -> float:
+    """That metric of one run."""
+    latency = result["latency"]
+    if metric == "mean":
+        count = sum(kind["count"] for kind in latency.values())
+        return sum(kind["count"] * kind["mean_ns"] for kind in latency.values()) / count / 1e6
+    if metric == "p99":
+        return latency[longest_kind(latency)]["quantiles_ns"][QUANTILES.index(990)] / 1e6
+    key = {"operations": "operations_per_s", "megabytes": "megabytes_per_s", "seconds": "seconds"}[metric]
+    return result[key]
+
+
+Table = dict[str, dict[str, dict[int, float]]]
+
+
+def table(runs: list[dict[str, Any]], metric: str) -> Table:
+    """workload -> variant -> seed -> value, in the order of the spec."""
+    found: Table = {}
+    for one in runs:
+        run = one["run"]
+        variants = found.setdefault(run["workload"]["name"], {})
+        variants.setdefault(run["variant"], {})[run["seed"]] = value(one["result"], metric)
+    return found
+
+
+def ratio(one: dict[int, float], other: dict[int, float]) -> Estimate | None:
+    """How many times the one is the other, by the seeds that both have; None without any."""
+    seeds = sorted(one.keys() & other.keys())
+    if not seeds or any(values[seed] <= 0 for values in (one, other) for seed in seeds):
+        return None
+    logs = estimate([math.log(one[seed] / other[seed]) for seed in seeds])
+    ends = [None if end is None else math.exp(end) for end in (logs.low, logs.high)]
+    return Estimate(math.exp(logs.mean), ends[0], ends[1], logs.count)
+
+
+def ranking(variants: dict[str, dict[int, float]], metric: str) -> list[str]:
+    """Variants, the best first."""
+    best_first = METRICS[metric].more_is_better
+    return sorted(variants, key=lambda name: statistics.fmean(variants[name].values()), reverse=best_first)

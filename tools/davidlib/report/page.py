@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One HTML file of everything: it opens without a network, in light and dark, on a phone and on a wall."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from typing import Any
+
+from . import answer, figures, plots, theme
+
+STYLE = """
+*{box-sizing:border-box}
+body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
+main{max-width:2400px;margin:auto;padding:clamp(12px,2vw,48px)}
+h1{font-size:clamp(1.4rem,1rem + 1.6vw,2.6rem);line-height:1.2;margin:.2em 0 .6em}
+h2{margin:1.6em 0 .5em}h3{font-size:1rem;margin:0 0 .4em}
+.answer{font-size:clamp(1.05rem,.9rem + .6vw,1.6rem);max-width:60em;margin:.4em 0}
+.good,.bad{border-left:.3em solid;padding-left:.7em;max-width:60em;overflow-wrap:anywhere}
+.good{color:var(--good)}.bad{color:var(--bad)}
+.grid{display:grid;gap:16px;grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
+figure{margin:0;padding:12px;background:var(--card);border-radius:10px;min-width:0}
+svg{display:block;width:100%;height:auto}
+svg text{font-family:system-ui,sans-serif!important}
+.wide{overflow-x:auto;background:var(--card);border-radius:10px;padding:4px 12px}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}
+th,td{text-align:left;padding:.3em .8em .3em 0;white-space:nowrap;border-bottom:1px solid var(--faint)}
+tr:last-child td{border-bottom:0}
+.long{white-space:normal;min-width:16em;max-width:40em}
+.wide+.grid{margin-top:16px}
+pre{background:var(--card);border-radius:10px;padding:12px;overflow-x:auto;font-size:14px}
+a{color:var(--s0)}
+"""
+# Letters of a cell that goes on in another line.
+LONG = 40
+
+
+def table_of(head: list[str], rows: list[list[str]]) -> str:
+    def line(cells: list[str], tag: str) -> str:
+        kinds = (f'{tag} class="long"' if len(cell) > LONG else tag for cell in cells)
+        parts = (f"<{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
+        return f"<tr>{''.join(parts)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _summary(table: figures.Table, metric: str) -> str:
+    known = figures.METRICS[metric]
+    rows = []
+    for workload, variants in table.items():
+        best = figures.ranking(variants, metric)[0]
+        for name, values in variants.items():
+            found = figures.estimate(list(values.values()))
+            against = figures.ratio(values, variants[best])
+            rows.append([workload, name, answer.digits(found.mean), answer.interval(found) or "-",
+                         str(found.count), answer.digits(against.mean) if against else "-"])
+    head = ["workload", "variant", known.label, "95 % interval", "seeds", "of the best"]
+    return table_of(head, rows)
+
+
+def _runs(runs: list[dict[str, Any]]) -> str:
+    head = ["workload", "variant", "seed", "seconds", "operations", "MB/s", "store MiB", "memory KiB",
+            "times"]
+    rows = []
+    for one in runs:
+        run, result = one["run"], one["result"]
+        last = result["stats"]
+        rows.append([
+            run["workload"]["name"], run["variant"], str(run["seed"]), answer.digits(result["seconds"]),
+            str(result["operations"]), answer.digits(result["megabytes_per_s"]),
+            answer.digits(last["store_used"] * last["block_size"] / (1 << 20)),
+            answer.digits(sum(last["mem"].values()) / 1024), result["times"]["text"],
+        ])
+    return table_of(head, rows)
+
+
+def _drawings(runs: list[dict[str, Any]], metric: str) -> str:
+    parts = []
+    for name in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
+        mine = [one for one in runs if one["run"]["workload"]["name"] == name]
+        parts.append(f"<h2>{escape(name)}</h2><div class='grid'>")
+        for heading, draw in plots.drawings(mine, metric).values():
+            svg = theme.for_page(plots.rendered(draw, theme.MARKS, "svg").decode())
+            parts.append(f"<figure><h3>{escape(heading)}</h3>{svg}</figure>")
+        parts.append("</div>")
+    return "".join(parts)
+
+
+def environment_of(found: dict[str, Any]) -> str:
+    rows = [[key, " ".join(map(str, value if isinstance(value, list) else [value]))]
+            for key, value in found.items()]
+    return table_of(["what", "was"], rows)
+
+
+def document(title: str, body: str) -> str:
+    """A whole page of its title and what stands below it."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title>'
+        f"<style>{theme.css()}{STYLE}</style></head><body><main><h1>{title}</h1>{body}</main></body></html>\n"
+    )
+
+
+def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, environment: dict[str, Any],
+         csv: str) -> str:
+    """The page's text."""
+    table = figures.table(runs, metric)
+    good, verdict = answer.verdict(runs)
+    said = "".join(f'<p class="answer">{escape(text)}</p>' for text in answer.sentences(table, metric))
+    note = "" if any(len(seeds) > 1 for variants in table.values() for seeds in variants.values()) else (
+        f"<p>There was {escape(answer.NO_INTERVAL)}.</p>")
+    data = base64.b64encode(csv.encode()).decode()
+    title = escape(question or "What the runs came to")
+    return document(
+        title,
+        f'{said}{note}<p class="{"good" if good else "bad"}">{escape(verdict)}</p>'
+        f"<h2>Variants</h2>{_summary(table, metric)}"
+        "<p>An interval is of 95 % (Student's) over seeds: it is about the workload's randomness, not about "
+        "how far the model is from the drive. Variants are compared seed by seed. Drawings over time and of "
+        "distributions are of each variant's first seed.</p>"
+        f"{_drawings(runs, metric)}<h2>Runs</h2>{_runs(runs)}"
+        f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
+        "<h2>Again</h2><p>With this in a file SPEC.toml, <code>tools/david bench SPEC.toml</code> does the "
+        f"same.</p><pre>{escape(spec)}</pre><h2>Environment</h2>{environment_of(environment)}",
+    )
