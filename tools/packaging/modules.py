@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The modules of davidlib that the installed david needs, one file a line.
 
-All that its commands import is needed, but for the labs' command: labs need the source tree.
+All that its commands import is needed, but for the commands of labs, which need the source tree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[1]
 LIBRARY = TOOLS / "davidlib"
-NOT_INSTALLED = ("lab.cli",)
+NOT_INSTALLED = ("lab.cli", "bench.cli", "report.cli")
 
 
 def commands() -> list[str]:
