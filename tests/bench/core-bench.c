@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "../../dm-david/lib/portable-alloc.h"
 #include "../../dm-david/lib/rangetable.h"
 #include "../unit/random.h"
 

@@ -8,8 +8,8 @@
 
 #include "fuzz.h"
 #include "../../dm-david/lib/content.h"
-#include "../../dm-david/lib/filecontent.h"
 #include "../../dm-david/lib/rawset.h"
+#include "../../dm-david/lib/suffixmap.h"
 #include "../../model/profile.h"
 
 #define TEXT	16384

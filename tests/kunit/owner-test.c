@@ -51,8 +51,10 @@ struct world {
 
 static enum david_evidence evidence_of(struct world *world)
 {
+	const struct owner_top top = { .dev = &world->watch.disk };
+
 	owner_cache_init(&world->cache);
-	return owner_evidence(&world->watch, &world->watch.disk, &world->cache, world->page);
+	return owner_evidence(&world->watch, &top, &world->cache, world->page);
 }
 
 static void set_mapping(struct world *world, void *mapping)

@@ -150,6 +150,22 @@ static void content_is_for_ever(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(word, "Two driven jocks", 16), 0);
 }
 
+static void a_page_begins_with_the_mark_of_its_seed(struct kunit *test)
+{
+	struct rnd rnd = { 3 };
+	unsigned int i, kind;
+	__le64 word;
+
+	for (i = 0; i < CUTS; i++) {
+		u64 seed = rnd_next(&rnd), page = rnd_next(&rnd) >> 24;
+
+		for (kind = 1; kind <= 3; kind++) {
+			content_fill(&word, &kinds[kind], seed, page * 8, 0, sizeof(word));
+			KUNIT_ASSERT_EQ(test, le64_to_cpu(word) & CONTENT_MARK, content_mark(seed));
+		}
+	}
+}
+
 static void zeros_are_zeros(struct kunit *test)
 {
 	u8 buf[100];
@@ -287,6 +303,7 @@ static struct kunit_case content_cases[] = {
 	KUNIT_CASE(no_word_repeats_on_disks_with_different_seeds),
 	KUNIT_CASE(bytes_are_evenly_distributed),
 	KUNIT_CASE(content_is_for_ever),
+	KUNIT_CASE(a_page_begins_with_the_mark_of_its_seed),
 	KUNIT_CASE(zeros_are_zeros),
 	KUNIT_CASE(compressible_content_is_the_ratios_share_and_zeros),
 	KUNIT_CASE(text_is_lines_of_pangrams),

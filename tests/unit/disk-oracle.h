@@ -328,12 +328,26 @@ static bool oracle_goes_on(const struct oracle *o, const struct oracle_command *
 /* The kinds of commands of which one may go next */
 enum oracle_kind { ORACLE_NO_ARM, ORACLE_ON, ORACLE_ELSEWHERE, ORACLE_NO_ROOM };
 
+/* The oldest is always seen, and others of which enough came later. */
+static bool oracle_seen(const struct oracle *o, const struct oracle_command *c)
+{
+	u32 i, before = 0, later = 0;
+
+	for (i = 0; i < o->nr; i++) {
+		if (o->commands[i].state != ORACLE_WINDOW)
+			continue;
+		before += o->commands[i].dispatch_order < c->dispatch_order;
+		later += o->commands[i].dispatch_order > c->dispatch_order;
+	}
+	return !before || later >= o->profile->ncq_unseen;
+}
+
 static bool oracle_is(const struct oracle *o, const struct oracle_command *c, enum oracle_kind kind)
 {
 	u64 time = fake_access(o->head, c->op, c->sector);
 	bool on = oracle_goes_on(o, c);
 
-	if (c->state != ORACLE_WINDOW || oracle_follows(o, c))
+	if (c->state != ORACLE_WINDOW || oracle_follows(o, c) || !oracle_seen(o, c))
 		return false;
 	switch (kind) {
 	case ORACLE_NO_ARM:
@@ -428,7 +442,8 @@ static struct oracle_command *oracle_next(struct oracle *o, struct oracle_comman
 		return c;
 	if (oracle_stream_waits(o, old))
 		return oracle_first(o, old);
-	return oracle_best(o, ORACLE_ELSEWHERE, old) ?: oracle_best(o, ORACLE_NO_ROOM, old);
+	return oracle_best(o, ORACLE_ELSEWHERE, old) ?:
+	       oracle_best(o, ORACLE_NO_ROOM, old) ?: oldest;
 }
 
 static void oracle_arm(struct oracle *o, const struct oracle_command *c)

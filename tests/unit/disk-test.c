@@ -33,6 +33,7 @@ static struct profile random_profile(struct rnd *rnd)
 
 	profile.scheduler = rnd_below(rnd, 3);
 	profile.ncq_depth = rnd_below(rnd, 2) ? 1 : 1 + rnd_below(rnd, 8);
+	profile.ncq_unseen = rnd_below(rnd, 2) ? 0 : rnd_below(rnd, 6);
 	profile.ncq_age_limit = rnd_below(rnd, 2) ? 10000 * MS : rnd_below(rnd, 20) * MS;
 	profile.readahead_stream = rnd_below(rnd, 300);
 	profile.nr_requests = 1 + rnd_below(rnd, rnd_below(rnd, 2) ? 4 : 60);
@@ -407,12 +408,13 @@ static void a_large_request_is_split(struct kunit *test)
 /* Larger than the whole queue: goes through piece by piece. */
 static void a_request_may_be_larger_than_the_queue(struct kunit *test)
 {
-	struct profile profile = base_profile();
+	static struct profile profile;	/* the kernel's stack is small */
 	struct disk_request big = request(DISK_WRITE, 0, 1000, DISK_SYNC);
 	struct disk_request next = request(DISK_WRITE, 2000, 8, DISK_SYNC);
 	struct disk_request read = request(DISK_READ, 999, 2, DISK_SYNC);
 	struct disk *disk;
 
+	profile = base_profile();
 	profile.nr_requests = 2;
 	profile.max_sectors = 8;
 	disk = create(test, &profile);
@@ -657,12 +659,13 @@ static void a_batch_ends_after_20_ms(struct kunit *test)
 
 static void writes_are_not_starved_by_reads(struct kunit *test)
 {
-	struct profile profile = base_profile();
 	static struct disk_request r[100];
+	static struct profile profile;
 	struct disk_request w = request(DISK_WRITE, 500000, 8, 0);
 	struct disk *disk;
 	u32 i;
 
+	profile = base_profile();
 	profile.scheduler = SCHEDULER_DEADLINE;
 	disk = create(test, &profile);
 	for (i = 0; i < ARRAY_SIZE(r); i++) {

@@ -196,6 +196,25 @@ static void quota_files_are_kept(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kept(&geo));
 }
 
+/* A block of numbers, one of which is the magic number: kept, but no tool has written it. */
+static void attributes_are_formed_if_they_have_a_header(struct kunit *test)
+{
+	struct rnd rnd = { 7 };
+
+	noise(&rnd, 0);
+	le32_at(0, 0xea020000);
+	le32_at(4, 1);
+	le32_at(8, 1);
+	KUNIT_EXPECT_TRUE(test, kept(&geo));
+	KUNIT_EXPECT_TRUE(test, ext_is_formed(&geo, block));
+	le32_at(8, 2);
+	KUNIT_EXPECT_FALSE(test, ext_is_formed(&geo, block));
+	le32_at(4, 0);
+	le32_at(8, 1);
+	KUNIT_EXPECT_TRUE(test, kept(&geo));
+	KUNIT_EXPECT_FALSE(test, ext_is_formed(&geo, block));
+}
+
 static void data_is_not_taken_for_metadata(struct kunit *test)
 {
 	static const char text[] = "It was a bright cold day in April, and clocks struck. ";
@@ -224,6 +243,7 @@ static struct kunit_case exclude_cases[] = {
 	KUNIT_CASE(what_has_a_magic_number_is_kept),
 	KUNIT_CASE(targets_of_symbolic_links_are_kept),
 	KUNIT_CASE(quota_files_are_kept),
+	KUNIT_CASE(attributes_are_formed_if_they_have_a_header),
 	KUNIT_CASE(data_is_not_taken_for_metadata),
 	{}
 };

@@ -8,11 +8,19 @@
 #ifndef UNIT_FAKE_DRIVE_H
 #define UNIT_FAKE_DRIVE_H
 
+#define window_init		fake_window_init
+#define window_exit		fake_window_exit
+#define window_bytes		fake_window_bytes
+#define window_send		fake_window_send
+#define window_send_flush	fake_window_send_flush
+#define window_start		fake_window_start
+#define window_advance		fake_window_advance
 #define drive_create		fake_drive_create
 #define drive_destroy		fake_drive_destroy
 #define drive_bytes		fake_drive_bytes
 #define drive_serve		fake_drive_serve
 #define drive_access_time	fake_drive_access_time
+#define drive_locate		fake_drive_locate
 #define disk_create		fake_disk_create
 #define disk_destroy		fake_disk_destroy
 #define disk_bytes		fake_disk_bytes
@@ -22,7 +30,13 @@
 #define disk_submit		fake_disk_submit
 #define disk_next_event		fake_disk_next_event
 #define disk_advance		fake_disk_advance
+#define disk_merges		fake_disk_merges
+#define disk_unplug		fake_disk_unplug
+#define disk_trim		fake_disk_trim
+#define disk_solid_figures	fake_disk_solid_figures
 
+#include "../../model/window.c"
+#undef NEVER
 #include "../../model/disk.c"
 
 #define FAKE_FIXED	1000000		/* ns */
@@ -69,7 +83,12 @@ static u64 fake_access(u64 head, enum disk_op op, u64 sector)
 	return FAKE_SECTOR * fake_distance(head, sector);
 }
 
-u64 drive_access_time(const struct drive *drive, const struct drive_command *command, u64 now)
+void drive_locate(const struct drive *drive, struct drive_command *command)
+{
+}
+
+u64 drive_access_time(const struct drive *drive, const struct drive_command *command, u64 now,
+		      u64 limit)
 {
 	return fake_access(drive->head, command->op, command->sector);
 }

@@ -3,9 +3,9 @@
 #ifndef TEST_IMAGE_MEMORY_H
 #define TEST_IMAGE_MEMORY_H
 
-#include "../../tools/store/image.h"
+#include "../../tools/store/poolimage.h"
 
-static u8 image[1 << 18];
+static u8 image[1 << 20];
 static size_t made;	/* bytes written */
 static size_t there;	/* bytes of them that can be read */
 static size_t taken;	/* bytes read */

@@ -85,7 +85,7 @@ static bool fixed_by_the_test(const char *name)
 		"segments", "segment_sectors", "write_segments", "readahead_min", "readahead_max",
 		"readahead_stream",
 		"seek_short_base", "seek_short_factor", "seek_long_base", "seek_long_factor",
-		"max_sectors",
+		"max_sectors", "kind", "host", "scheduler", "hw_queues",
 	};
 	u32 i;
 
@@ -93,6 +93,18 @@ static bool fixed_by_the_test(const char *name)
 		if (!strcmp(name, names[i]))
 			return true;
 	return false;
+}
+
+/* Some of what goes together. */
+static const char *random_host(struct rnd *rnd)
+{
+	static const char *const hosts[] = {
+		"host=linux-2.6.23", "scheduler=clook", "scheduler=deadline;host=linux-2.6.23",
+		"host=blk-mq", "host=blk-mq;scheduler=none;hw_queues=4",
+		"hw_queues=7;scheduler=mq-deadline;host=blk-mq",
+	};
+
+	return hosts[rnd_below(rnd, ARRAY_SIZE(hosts))];
 }
 
 static const char *separator(struct rnd *rnd)
@@ -115,10 +127,12 @@ static void random_text(struct text *text, struct rnd *rnd)
 	text->len = 0;
 	add(text, "name = random-%u%s", rnd_below(rnd, 1000), separator(rnd));
 	add(text, "\t heads=%u%s", heads, separator(rnd));
+	add(text, "%s%s", random_host(rnd), separator(rnd));
 	for (o = 0; o < profile_nr_options; o++) {
 		const struct profile_option *option = &profile_options[o];
 
-		if (option->kind == OPTION_ITEMS || fixed_by_the_test(option->name) ||
+		if (option->kind == OPTION_ITEMS || !profile_has(option, DRIVE_DISK) ||
+		    fixed_by_the_test(option->name) ||
 		    (!option->required && rnd_below(rnd, 3) == 0))
 			continue;
 		add(text, "%s = ", option->name);
@@ -267,7 +281,13 @@ static const struct bad_case bad_cases[] = {
 	{ NULL, "ncq_depth = 4 commands", 13,
 	  "ncq_depth has 'commands' after the number; it takes no unit" },
 	{ NULL, "serpentine = 1", 13, "serpentine is '1', neither yes nor no" },
-	{ NULL, "scheduler = cfq", 13, "scheduler is 'cfq', none of fifo, deadline, clook" },
+	{ NULL, "scheduler = cfq", 13,
+	  "scheduler is 'cfq', none of fifo, deadline, clook, none, mq-deadline" },
+	{ NULL, "scheduler = bfq", 13,
+	  "scheduler bfq goes by processes and their past, which the model does not have" },
+	{ NULL, "scheduler = none", 13, "this scheduler needs host = blk-mq" },
+	{ NULL, "host = blk-mq;scheduler = fifo", 13,
+	  "blk-mq has the schedulers none and mq-deadline" },
 	{ NULL, "sparing = ", 13, "sparing has no value" },
 	{ NULL, "logical_block = 1536 B", 13,
 	  "logical_block is 1536 bytes, not a power of two" },
@@ -423,6 +443,69 @@ static u64 total(const struct profile *profile)
 	return sum;
 }
 
+static const char flash[] =
+	"name = flash\n"
+	"kind = ssd\n"
+	"capacity = 1 GiB\n"
+	"gc_unit = 1 MiB\n"
+	"write_buffer = 1 MiB\n";
+
+struct flash_case {
+	const char *with;
+	u32 line;
+	const char *error;	/* NULL: it is sound */
+};
+
+static const struct flash_case flash_cases[] = {
+	{ "link_rate = 2.5 GB/s", 6, NULL },
+	{ "precondition = random", 6, NULL },
+	{ "rpm = 7200", 6, "rpm is no parameter of this kind of drive" },
+	{ "zone = 0,1,2,3", 6, "zone is no parameter of this kind of drive" },
+	{ "units = 3", 6, "units is no parameter of this kind of drive" },
+	{ "link_rate = 300", 6, "link_rate has no unit; it takes GB/s, MB/s, kB/s, B/s" },
+	{ "program_unit = 12 KiB", 6,
+	  "program_unit and flash_page are powers of two, the first no less" },
+	{ "raw_capacity = 1 MiB", 6, "raw_capacity is less than capacity" },
+	{ "raw_capacity = 64 GiB", 4, "gc_unit divides raw_capacity into more than 16384 units" },
+	{ "sample = 3", 6, "sample is no power of two" },
+	{ "channels = 64", 6, "there are more channels than dies" },
+	{ "program_unit = 2048 KiB", 5, "write_buffer is less than program_unit" },
+	{ "write_cache = through", 6, "write_cache of an SSD is off or back" },
+};
+
+static void flash_has_parameters_of_its_own(struct kunit *test)
+{
+	struct profile_error error;
+	static struct profile profile, again;	/* the kernel's stack is small */
+	char text[300], *word = kvzalloc(TEXT, GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, word);
+	for (i = 0; i < ARRAY_SIZE(flash_cases); i++) {
+		const struct flash_case *c = &flash_cases[i];
+
+		snprintf(text, sizeof(text), "%s%s\n", flash, c->with);
+		if (profile_parse(&profile, text, strlen(text), &error)) {
+			KUNIT_EXPECT_STREQ(test, error.text, c->error ?: "sound");
+			KUNIT_EXPECT_EQ(test, error.line, c->line);
+			continue;
+		}
+		KUNIT_EXPECT_TRUE(test, !c->error);
+		profile_print(&profile, word, TEXT);
+		KUNIT_ASSERT_EQ(test, profile_parse(&again, word, strlen(word), &error), 0);
+		check_same(test, &profile, &again);
+		profile_free(&again);
+		KUNIT_EXPECT_EQ(test, profile_scale(&profile, 1ULL << 31), 0);
+		KUNIT_EXPECT_EQ(test, profile.sectors, 1ULL << 31);
+		profile_print(&profile, word, TEXT);
+		KUNIT_EXPECT_EQ_MSG(test, profile_parse(&again, word, strlen(word), &error), 0,
+				    "%s", error.text);
+		profile_free(&again);
+		profile_free(&profile);
+	}
+	kvfree(word);
+}
+
 static void another_size_is_a_sound_profile(struct kunit *test)
 {
 	struct text text = { .at = kvzalloc(TEXT, GFP_KERNEL) };
@@ -480,6 +563,7 @@ static struct kunit_case profile_cases[] = {
 	KUNIT_CASE(in_one_word_errors_count_items),
 	KUNIT_CASE(damaged_text_does_no_harm),
 	KUNIT_CASE(hostile_counts_are_refused),
+	KUNIT_CASE(flash_has_parameters_of_its_own),
 	KUNIT_CASE(another_size_is_a_sound_profile),
 	KUNIT_CASE(scaling_keeps_shares),
 	{ }

@@ -35,30 +35,30 @@ struct job {
 	bool again;			/* all requests are for the same sectors */
 };
 
-static struct profile make_profile(struct kunit *test, const char *options)
+static void make_profile(struct kunit *test, struct profile *profile, const char *options)
 {
 	static char text[sizeof(drive) + 200];	/* a kernel's stack is small */
 	struct profile_error error;
-	struct profile profile;
 	int n;
 
 	n = snprintf(text, sizeof(text), "%s%s", drive,
 		     options ?: usual);
-	KUNIT_ASSERT_EQ_MSG(test, profile_parse(&profile, text, n, &error), 0, "%s", error.text);
-	return profile;
+	KUNIT_ASSERT_EQ_MSG(test, profile_parse(profile, text, n, &error), 0, "%s", error.text);
 }
 
 /* Time that a job's requests take, the first quarter of them left out. */
 static u64 run(struct kunit *test, const struct job *job)
 {
-	struct profile profile = make_profile(test, job->options);
+	static struct profile profile;	/* a kernel's stack is small */
 	u64 now = 0, sector, begin = 0, next, at[DEPTH] = {};
 	u32 streams = job->streams ?: 1;
 	static struct disk_request requests[DEPTH];
 	struct disk_submitter who = {};
-	struct disk *disk = disk_create(&profile, GFP_KERNEL);
 	u32 sent = 0, done = 0, i;
+	struct disk *disk;
 
+	make_profile(test, &profile, job->options);
+	disk = disk_create(&profile, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, disk);
 	while (done < REQUESTS) {
 		struct disk_request *request;

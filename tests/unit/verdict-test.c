@@ -23,6 +23,7 @@ static const enum verdict says[DAVID_EV_NR] = {
 	[DAVID_EV_SELF] = VERDICT_KEEP,
 	[DAVID_EV_IMPLIED] = VERDICT_SQUASH,
 	[DAVID_EV_RAW] = VERDICT_KEEP,
+	[DAVID_EV_MADE_UP] = VERDICT_SQUASH,
 };
 
 static void each_evidence_says_what_is_documented(struct kunit *test)

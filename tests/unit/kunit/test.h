@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../../dm-david/lib/portable-alloc.h"	/* the kernel's includes slab.h */
+
 struct kunit {
 	const char *name;
 	bool failed;

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The map of an SSD. Write amplification under uniform random writes has closed forms, with
+ * a = physical / logical size and W Lambert's function:
+ *
+ *	FIFO	A = a / (a + W(-a e^-a))	Desnoyers, TOS 2014; Xiang, Kurkoski 2011
+ *	greedy	A = N / (N - (X - 1)), X = 1/2 - N/a W(-k e^-k), k = (1 + 1/2N) a, N pages a block
+ *
+ * With FIFO and classes of pages that have a share f of the data and r of the writes each
+ *
+ *	A = sum of r / (1 - e^(-r a / (A f)))
+ *
+ * Here are no fractions, so the tables have their values. Physical is what is not kept free.
+ */
+#include <kunit/test.h>
+
+#include "../../model/ftl.h"
+#include "random.h"
+
+/*
+ * Halves of blocks that are free on average. Collection begins when four blocks are, and by its end
+ * one less may be. Half of the block that is being filled is free, half of the one collected, too.
+ */
+#define KEPT_FREE	9
+
+/* Pages of @blocks blocks of @per_block that are @fill thousandths full. */
+static u64 pages_of(u32 fill, u32 blocks, u32 per_block)
+{
+	return (u64)fill * per_block * (2 * blocks - KEPT_FREE) / 2000;
+}
+
+/* Static in the tests: a kernel's stack is small. */
+struct flash {
+	struct kunit *test;
+	struct profile profile;
+	struct ftl *ftl;
+	u64 pages;
+	struct rnd rnd;
+};
+
+/* Flash of @blocks blocks of @per_block pages. @words go into the profile. */
+static void prepare(struct flash *flash, struct kunit *test, u64 pages, u32 blocks, u32 per_block,
+		    const char *words)
+{
+	struct profile_error error;
+	static char text[400];		/* the kernel's stack is small */
+	size_t len;
+
+	len = snprintf(text, sizeof(text),
+		       "name=t;kind=ssd;capacity=%llusectors;raw_capacity=%llusectors;gc_unit=%usectors;write_buffer=1MiB;%s",
+		       (unsigned long long)pages * FTL_PAGE,
+		       (unsigned long long)blocks * per_block * FTL_PAGE, per_block * FTL_PAGE,
+		       words);
+	memset(flash, 0, sizeof(*flash));
+	flash->test = test;
+	flash->pages = pages;
+	flash->rnd.state = 5;
+	KUNIT_ASSERT_EQ_MSG(test, profile_parse(&flash->profile, text, len, &error), 0, "%s",
+			    error.text);
+	flash->ftl = ftl_create(&flash->profile, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, flash->ftl);
+}
+
+static void done(struct flash *flash)
+{
+	ftl_destroy(flash->ftl);
+	profile_free(&flash->profile);
+}
+
+static void fill(struct flash *flash)
+{
+	u64 page;
+
+	for (page = 0; page < flash->pages; page++)
+		ftl_write(flash->ftl, page, 1);
+}
+
+static void overwrite(struct flash *flash, u64 writes)
+{
+	for (; writes; writes--)
+		ftl_write(flash->ftl, rnd_below(&flash->rnd, flash->pages), 1);
+}
+
+/* Write amplification since @before, in 10000ths. */
+static u32 amplification(const struct flash *flash, struct ftl_figures before)
+{
+	const struct ftl_figures *now = ftl_figures(flash->ftl);
+	u64 written = now->written - before.written;
+
+	return 10000 * (written + now->moved - before.moved) / written;
+}
+
+/* Of uniform random writes, when the drive is full and has been written some times. */
+static u32 steady(struct flash *flash)
+{
+	struct ftl_figures before;
+
+	fill(flash);
+	overwrite(flash, 3 * flash->pages);
+	before = *ftl_figures(flash->ftl);
+	overwrite(flash, 2 * flash->pages);
+	return amplification(flash, before);
+}
+
+static void expect_near(struct kunit *test, const char *what, u32 is, u32 should, u32 percent)
+{
+	u32 off = 10000ULL * (is > should ? is - should : should - is) / should;
+
+	kunit_info(test, "%s: %u.%04u, should be %u.%04u, off by %u.%02u %%", what, is / 10000,
+		   is % 10000, should / 10000, should % 10000, off / 100, off % 100);
+	KUNIT_EXPECT_LE_MSG(test, off, percent * 100, "%s: %u, should be %u", what, is, should);
+}
+
+static const struct form {
+	u32 fill;		/* thousandths */
+	u32 fifo, greedy64, greedy256;
+} forms[] = {
+	{ 500, 12550, 12387, 12509 }, { 700, 18762, 18332, 18652 }, { 800, 26927, 25982, 26684 },
+	{ 875, 41820, 39462, 41203 }, { 900, 51787, 48159, 50828 }, { 930, 73177, 66001, 71237 },
+};
+
+static void check_form(struct kunit *test, const struct form *form, u32 blocks, u32 per_block,
+		       const char *words, u32 should, u32 percent)
+{
+	static struct flash flash;
+	char what[40];
+
+	prepare(&flash, test, pages_of(form->fill, blocks, per_block), blocks, per_block, words);
+	snprintf(what, sizeof(what), "fill %u, %u pages", form->fill, per_block);
+	expect_near(test, what, steady(&flash), should, percent);
+	done(&flash);
+}
+
+static void fifo_is_within_1_percent_of_its_closed_form(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(forms); i++)
+		check_form(test, &forms[i], 1024, 64, "sample=1;gc=fifo;gc_separate=no",
+			   forms[i].fifo, 1);
+}
+
+static void greedy_is_within_2_percent_of_its_closed_form(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(forms); i++)
+		check_form(test, &forms[i], 1024, 64, "sample=1;gc_separate=no",
+			   forms[i].greedy64, 2);
+	for (i = 0; i < ARRAY_SIZE(forms); i += 2)
+		check_form(test, &forms[i], 512, 256, "sample=1;gc_separate=no",
+			   forms[i].greedy256, 2);
+}
+
+/* Ten choices are almost as good as all: Van Houdt 2013. One is none. */
+static void of_more_choices_the_best_is_better(struct kunit *test)
+{
+	static const char *const words[] = {
+		"sample=1;gc_separate=no;gc=choices;gc_choices=10",
+		"sample=1;gc_separate=no;gc=choices;gc_choices=2",
+		"sample=1;gc_separate=no;gc=choices;gc_choices=1",
+	};
+	u32 is, last = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		static struct flash flash;
+
+		prepare(&flash, test, pages_of(800, 1024, 64), 1024, 64, words[i]);
+		is = steady(&flash);
+		done(&flash);
+		KUNIT_EXPECT_GE(test, is, last + 1);
+		if (!i)
+			expect_near(test, "ten choices", is, 25982, 4);
+		last = is;
+	}
+}
+
+/* Of 100 writes 80 go to the first 20 % of the pages. */
+static void overwrite_skewed(struct flash *flash, u64 writes)
+{
+	u32 hot = flash->pages / 5;
+
+	for (; writes; writes--) {
+		if (rnd_below(&flash->rnd, 100) < 80)
+			ftl_write(flash->ftl, rnd_below(&flash->rnd, hot), 1);
+		else
+			ftl_write(flash->ftl,
+				  hot + rnd_below(&flash->rnd, flash->pages - hot), 1);
+	}
+}
+
+static u32 steady_skewed(struct kunit *test, const char *words)
+{
+	struct ftl_figures before;
+	static struct flash flash;
+	u32 is;
+
+	prepare(&flash, test, pages_of(800, 1024, 64), 1024, 64, words);
+	fill(&flash);
+	overwrite_skewed(&flash, 5 * flash.pages);
+	before = *ftl_figures(flash.ftl);
+	overwrite_skewed(&flash, 2 * flash.pages);
+	is = amplification(&flash, before);
+	done(&flash);
+	return is;
+}
+
+/* The closed form for FIFO. Greedy is better; what parts hot and cold by age is better still. */
+static void hot_and_cold_pages_cost_what_they_should(struct kunit *test)
+{
+	u32 fifo = steady_skewed(test, "sample=1;gc=fifo;gc_separate=no");
+	u32 greedy = steady_skewed(test, "sample=1;gc_separate=no");
+	u32 benefit = steady_skewed(test, "sample=1;gc=cost-benefit");
+
+	expect_near(test, "fifo, 80 to 20", fifo, 30345, 1);
+	KUNIT_EXPECT_LE(test, greedy, fifo);
+	KUNIT_EXPECT_LE(test, benefit, greedy);
+}
+
+/* What is trimmed is room for collection: the drive behaves as one that is filled less. */
+static void trimmed_pages_do_not_count(struct kunit *test)
+{
+	const u32 blocks = 1024, kept = pages_of(700, blocks, 64);
+	struct ftl_figures before;
+	static struct flash flash;
+
+	prepare(&flash, test, pages_of(930, blocks, 64), blocks, 64,
+		"sample=1;gc_separate=no");
+	fill(&flash);
+	ftl_trim(flash.ftl, kept, flash.pages - kept);
+	flash.pages = kept;
+	overwrite(&flash, 3 * flash.pages);
+	before = *ftl_figures(flash.ftl);
+	overwrite(&flash, 2 * flash.pages);
+	expect_near(test, "trimmed", amplification(&flash, before), 18332, 2);
+	done(&flash);
+}
+
+/* GiB of 1,024 that are used, and what a Micron 7450 MAX of 800 GB then has: SSD-iq, PVLDB 2025. */
+static void a_micron_7450_max_is_within_8_percent(struct kunit *test)
+{
+	static const struct {
+		u32 gib, measured;	/* 10000ths */
+	} used[] = {
+		{ 372, 11100 }, { 447, 11700 }, { 521, 12800 },
+		{ 596, 14100 }, { 670, 16100 }, { 745, 19000 },
+	};
+	struct ftl_figures before;
+	static struct flash flash;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(used); i++) {
+		/* As the profile says it, but a sample of a sample: 512 MiB stand for 512 GiB. */
+		prepare(&flash, test, used[i].gib * 256ULL, 1024, 256,
+			"sample=1;precondition=random");
+		before = *ftl_figures(flash.ftl);
+		overwrite(&flash, flash.pages);
+		expect_near(test, "7450 MAX", amplification(&flash, before), used[i].measured, 8);
+		done(&flash);
+	}
+}
+
+#ifdef __KERNEL__
+#define SAMPLE		16
+#else
+#define SAMPLE		256
+#endif
+
+/* The same writes on the full map and on a sample. */
+static void a_sample_is_within_2_percent_of_the_full_map(struct kunit *test)
+{
+	const u32 blocks = 64, per_block = 512 * SAMPLE;
+	const u64 pages = pages_of(800, blocks, per_block);
+	static struct flash full, some;	/* the kernel's stack is small */
+	char words[20];
+	u64 i, page;
+
+	snprintf(words, sizeof(words), "sample=%u", SAMPLE);
+	prepare(&full, test, pages, blocks, per_block, "sample=1");
+	prepare(&some, test, pages, blocks, per_block, words);
+	KUNIT_EXPECT_LE(test, ftl_bytes(some.ftl), ftl_bytes(full.ftl) / (SAMPLE / 2));
+	fill(&full);
+	fill(&some);
+	for (i = 0; i < 2 * pages; i++) {
+		page = rnd_below(&full.rnd, pages);
+		ftl_write(full.ftl, page, 1);
+		ftl_write(some.ftl, page, 1);
+	}
+	expect_near(test, "a sample", amplification(&some, (struct ftl_figures){ }),
+		    amplification(&full, (struct ftl_figures){ }), 2);
+	done(&full);
+	done(&some);
+}
+
+/* 1 TB, by the page 2 GB, in at most 8 MB. */
+static void a_terabyte_fits_8_mb(struct kunit *test)
+{
+	static struct flash flash;
+
+	prepare(&flash, test, 1000ULL * 1000 * 1000 * 1000 / 4096, 1024, 1 << 18, "");
+	KUNIT_EXPECT_LE(test, ftl_bytes(flash.ftl), 8ULL << 20);
+	KUNIT_EXPECT_GE(test, ftl_bytes(flash.ftl), 2ULL << 20);
+	done(&flash);
+}
+
+/* Each page knows whether it was written, with a full map; with a sample each eighth of a group. */
+static void reads_know_what_was_written(struct kunit *test)
+{
+	static struct flash flash;
+
+	prepare(&flash, test, 4096, 64, 128, "sample=1");
+	ftl_write(flash.ftl, 100, 1);
+	ftl_write(flash.ftl, 200, 8);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 99), (int)FTL_NOTHING);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 100), (int)FTL_SCATTERED);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 101), (int)FTL_NOTHING);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 200), (int)FTL_RUN);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 207), (int)FTL_RUN);
+	ftl_trim(flash.ftl, 203, 2);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 202), (int)FTL_RUN);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 203), (int)FTL_NOTHING);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 205), (int)FTL_RUN);
+	done(&flash);
+
+	prepare(&flash, test, 65536, 64, 2048, "sample=64");
+	ftl_write(flash.ftl, 64, 64);
+	ftl_trim(flash.ftl, 65, 15);		/* all of the second eighth, not all of the first */
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 63), (int)FTL_NOTHING);
+	KUNIT_EXPECT_NE(test, (int)ftl_look(flash.ftl, 64), (int)FTL_NOTHING);
+	KUNIT_EXPECT_NE(test, (int)ftl_look(flash.ftl, 71), (int)FTL_NOTHING);
+	KUNIT_EXPECT_EQ(test, (int)ftl_look(flash.ftl, 72), (int)FTL_NOTHING);
+	KUNIT_EXPECT_NE(test, (int)ftl_look(flash.ftl, 80), (int)FTL_NOTHING);
+	done(&flash);
+}
+
+/* An idle drive makes as much room as it is told, and what then is written moves nothing. */
+static void idle_collection_makes_room(struct kunit *test)
+{
+	struct ftl_figures before;
+	static struct flash flash;
+
+	prepare(&flash, test, 800 * 64 * 1024 / 1000, 1024, 64, "sample=1;precondition=random");
+	ftl_idle(flash.ftl, U64_MAX, 100 * 64);
+	before = *ftl_figures(flash.ftl);
+	KUNIT_EXPECT_NE(test, before.moved, 0ULL);
+	overwrite(&flash, 94 * 64);
+	KUNIT_EXPECT_EQ(test, ftl_figures(flash.ftl)->moved, before.moved);
+	overwrite(&flash, 20 * 64);
+	KUNIT_EXPECT_GE(test, ftl_figures(flash.ftl)->moved, before.moved + 1);
+	done(&flash);
+}
+
+static struct kunit_case ftl_cases[] = {
+	KUNIT_CASE(fifo_is_within_1_percent_of_its_closed_form),
+	KUNIT_CASE(greedy_is_within_2_percent_of_its_closed_form),
+	KUNIT_CASE(of_more_choices_the_best_is_better),
+	KUNIT_CASE(hot_and_cold_pages_cost_what_they_should),
+	KUNIT_CASE(trimmed_pages_do_not_count),
+	KUNIT_CASE(a_micron_7450_max_is_within_8_percent),
+	KUNIT_CASE(a_sample_is_within_2_percent_of_the_full_map),
+	KUNIT_CASE(a_terabyte_fits_8_mb),
+	KUNIT_CASE(reads_know_what_was_written),
+	KUNIT_CASE(idle_collection_makes_room),
+	{}
+};
+
+static struct kunit_suite ftl_suite = {
+	.name = "ftl",
+	.test_cases = ftl_cases,
+};
+
+kunit_test_suite(ftl_suite);

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Drives without an arm, and the host in front of them: times that can be told beforehand. */
+#include <kunit/test.h>
+
+#include "../../model/disk.h"
+#include "../../model/ftl.h"
+#include "random.h"
+
+#define US		1000ULL
+#define MS		1000000ULL
+
+/* 4 KiB go over a channel in 10 us, over the link in 2 us. */
+#define SSD									\
+	"name=t;kind=ssd;max_sectors=64sectors;"				\
+	"capacity=64MiB;raw_capacity=80MiB;gc_unit=1MiB;sample=1;"		\
+	"link_rate=2048MB/s;command_time=1us;read_latency=5us;write_latency=3us;" \
+	"dies=4;channels=2;channel_rate=409.6MB/s;read_time=50us;"		\
+	"flash_page=16384B;program_unit=16384B;program_time=600us;erase_time=2ms;" \
+	"write_buffer=256KiB;flush_overhead=7us;"
+#define NVME		"host=nvme;nr_requests=64;"
+#define PLAIN_SSD	SSD NVME "page_types=1;"
+#define TLC_SSD		SSD NVME "page_types=3;read_step=26us;"
+#define SATA_SSD	SSD "page_types=1;ncq_depth=32;"
+
+#define MEMORY									\
+	"name=t;kind=memory;host=nvme;nr_requests=64;max_sectors=64sectors;"	\
+	"capacity=64MiB;link_rate=2048MB/s;command_time=1us;"			\
+	"read_latency=9us;write_latency=11us;units=2;"
+
+#define READ_4K		(1 * US + 50 * US + 10 * US + 2 * US + 5 * US)
+
+/* Static in the tests: a kernel's stack is small. */
+struct rig {
+	struct kunit *test;
+	struct profile profile;
+	struct disk *disk;
+	struct disk_submitter who;
+	u64 now;
+};
+
+static void prepare(struct rig *rig, struct kunit *test, const char *kind, const char *words)
+{
+	struct profile_error error;
+	static char text[700];		/* the kernel's stack is small */
+	size_t len = snprintf(text, sizeof(text), "%s%s", kind, words);
+
+	memset(rig, 0, sizeof(*rig));
+	rig->test = test;
+	KUNIT_ASSERT_EQ_MSG(test, profile_parse(&rig->profile, text, len, &error), 0, "%s",
+			    error.text);
+	rig->disk = disk_create(&rig->profile, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rig->disk);
+}
+
+static void done(struct rig *rig)
+{
+	disk_destroy(rig->disk);
+	profile_free(&rig->profile);
+}
+
+static void submit(struct rig *rig, struct disk_request *request, enum disk_op op, u64 sector,
+		   u32 sectors)
+{
+	*request = (struct disk_request) {
+		.op = op, .sector = sector, .sectors = sectors, .flags = DISK_SYNC,
+	};
+	KUNIT_EXPECT_TRUE(rig->test, disk_enter(rig->disk, &rig->who, op, rig->now));
+	disk_submit(rig->disk, request, rig->now);
+}
+
+/* Until nothing is under way. */
+static void finish(struct rig *rig)
+{
+	u64 next;
+
+	while ((next = disk_next_event(rig->disk)) != U64_MAX) {
+		rig->now = max(rig->now, next);
+		disk_advance(rig->disk, next);
+	}
+}
+
+static u64 time_of(struct rig *rig, enum disk_op op, u64 sector, u32 sectors)
+{
+	struct disk_request request;
+
+	submit(rig, &request, op, sector, sectors);
+	finish(rig);
+	return request.completion - request.arrival;
+}
+
+static void memory_serves_one_command_in_a_unit(struct kunit *test)
+{
+	struct disk_request r[3];
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, MEMORY, "");
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), 1 * US + 9 * US + 2 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_WRITE, 800, 8), 1 * US + 2 * US + 11 * US);
+	for (i = 0; i < 3; i++)
+		submit(&rig, &r[i], DISK_READ, 8 * i, 8);
+	finish(&rig);
+	/* Two units, then one is free again; the controller takes 1 us for each. */
+	KUNIT_EXPECT_EQ(test, r[0].completion - r[0].arrival, 12 * US);
+	KUNIT_EXPECT_EQ(test, r[1].completion - r[1].arrival, 13 * US);
+	KUNIT_EXPECT_EQ(test, r[2].completion - r[2].arrival, 10 * US + 9 * US + 2 * US);
+	done(&rig);
+}
+
+static void a_read_is_command_flash_channel_link(struct kunit *test)
+{
+	static struct rig rig;
+
+	prepare(&rig, test, PLAIN_SSD, "precondition=sequential");
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_4K);
+	/* One page of flash is read at once. */
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 64, 32),
+			1 * US + 50 * US + 40 * US + 8 * US + 5 * US);
+	done(&rig);
+}
+
+static void what_was_never_written_is_not_in_flash(struct kunit *test)
+{
+	const u64 nothing = 1 * US + 2 * US + 5 * US;
+	static struct rig rig;
+
+	prepare(&rig, test, PLAIN_SSD, "power_loss_protection=yes");
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), nothing);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_WRITE, 800, 8), 1 * US + 2 * US + 3 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_4K);
+	disk_trim(rig.disk, 800, 8, rig.now);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), nothing);
+	done(&rig);
+}
+
+static void a_flush_writes_what_would_be_lost(struct kunit *test)
+{
+	static struct rig rig;
+
+	prepare(&rig, test, PLAIN_SSD, "");
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_FLUSH, 0, 0), 1 * US + 7 * US);
+	time_of(&rig, DISK_WRITE, 800, 8);
+	/* 4 KiB, but a die is given a unit: 40 us over the channel, then the program. */
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_FLUSH, 0, 0), 640 * US + 7 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_FLUSH, 0, 0), 1 * US + 7 * US);
+	done(&rig);
+
+	prepare(&rig, test, PLAIN_SSD, "power_loss_protection=yes");
+	time_of(&rig, DISK_WRITE, 800, 8);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_FLUSH, 0, 0), 1 * US + 7 * US);
+	done(&rig);
+}
+
+/* @n writes of a unit each, one after another. Returns the time of the last @last. */
+static u64 write_units(struct rig *rig, u32 n, u32 last)
+{
+	u64 begin = 0;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (i == n - last)
+			begin = rig->now;
+		time_of(rig, DISK_WRITE, 32 * i, 32);
+	}
+	return rig->now - begin;
+}
+
+static void a_full_buffer_empties_at_the_dies_rate(struct kunit *test)
+{
+	u64 took, should = 400 * 640 * US / 4;
+	static struct rig rig;
+
+	prepare(&rig, test, PLAIN_SSD, "power_loss_protection=yes");
+	/* 16 units fit. Nothing is collected: the drive is fresh. */
+	took = write_units(&rig, 16, 16);
+	KUNIT_EXPECT_LE(test, took, 16 * (1 + 8 + 3) * US);
+	write_units(&rig, 100, 100);
+	took = write_units(&rig, 400, 400);
+	KUNIT_EXPECT_GE(test, took, should - should / 50);
+	KUNIT_EXPECT_LE(test, took, should + should / 50);
+	done(&rig);
+}
+
+/* The longest of many reads beside a die that programs. */
+static u64 longest_read(struct kunit *test, const char *words)
+{
+	struct disk_request write, read;
+	static struct rig rig;
+	u64 longest = 0;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD, words);
+	for (i = 0; i < 100; i++) {
+		submit(&rig, &write, DISK_WRITE, 32 * i, 32);
+		rig.now += 100 * US;
+		submit(&rig, &read, DISK_READ, 8 * (1000 + i), 8);
+		finish(&rig);
+		longest = max(longest, read.completion - read.arrival);
+		rig.now += 1 * MS;		/* the program has ended */
+	}
+	done(&rig);
+	return longest;
+}
+
+static void a_read_suspends_a_program_if_the_drive_can(struct kunit *test)
+{
+	u64 waits = longest_read(test, "precondition=sequential");
+	u64 suspends = longest_read(test, "precondition=sequential;suspends=9;suspend_time=20us");
+
+	/* The program began 4 to 12 us after its write, and the read came 100 us after that. */
+	KUNIT_EXPECT_GE(test, waits, 640 * US - 100 * US + READ_4K - 1 * US);
+	KUNIT_EXPECT_LE(test, waits, 640 * US - 100 * US + READ_4K);
+	KUNIT_EXPECT_EQ(test, suspends, READ_4K + 20 * US);
+}
+
+static void page_types_are_read_at_speeds_of_their_own(struct kunit *test)
+{
+	u32 seen[4] = { }, i, type;
+	static struct rig rig;
+
+	prepare(&rig, test, TLC_SSD, "precondition=sequential");
+	for (i = 0; i < 3000; i++) {
+		u64 extra = time_of(&rig, DISK_READ, 32 * i, 8) - READ_4K;
+
+		for (type = 0; type < 3; type++)
+			if (extra == ((1 << type) - 1) * 26 * US)
+				break;
+		seen[type]++;
+	}
+	for (i = 0; i < 3; i++) {	/* a third each */
+		KUNIT_EXPECT_GE(test, seen[i], 900U);
+		KUNIT_EXPECT_LE(test, seen[i], 1100U);
+	}
+	done(&rig);
+}
+
+/* What reads and writes of a drive take more than those of another. */
+static void a_profile_may_add_to_some_commands(struct kunit *test)
+{
+	static struct rig rig;
+	u32 slow = 0, i;
+
+	prepare(&rig, test, PLAIN_SSD, "precondition=sequential;scattered_read_time=40us;"
+		"write_command_time=4us;wake_time=9us;retries=0.1;retry_time=70us");
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_WRITE, 800, 8), 4 * US + 2 * US + 3 * US);
+	for (i = 0; i < 1000; i++) {
+		u64 took = time_of(&rig, DISK_READ, 32 * i, 8) - 9 * US;	/* all wake it */
+
+		if (i == 25)	/* was written by itself */
+			took += 10 * US;
+		slow += took == READ_4K + 70 * US;
+		KUNIT_EXPECT_TRUE(test, took == READ_4K || took == READ_4K + 70 * US);
+	}
+	KUNIT_EXPECT_GE(test, slow, 90U);
+	KUNIT_EXPECT_LE(test, slow, 110U);
+	done(&rig);
+}
+
+static void some_programs_cannot_be_suspended(struct kunit *test)
+{
+	const char *words = "precondition=sequential;suspends=9;suspend_time=20us;";
+	char some[100];
+
+	snprintf(some, sizeof(some), "%slocked_programs=0.1", words);
+	KUNIT_EXPECT_EQ(test, longest_read(test, words), READ_4K + 20 * US);
+	KUNIT_EXPECT_GE(test, longest_read(test, some), 640 * US - 100 * US + READ_4K - 1 * US);
+}
+
+static void the_map_is_written_with_some_flushes(struct kunit *test)
+{
+	static struct rig rig;
+	u64 flush = 1 * US + 50 * US, took, most = 0;
+	u32 i, more = 0;
+
+	prepare(&rig, test, PLAIN_SSD, "map_flushes=4;map_flush_time=2ms");
+	for (i = 0; i < 40; i++) {
+		time_of(&rig, DISK_WRITE, 32 * i, 8);
+		took = time_of(&rig, DISK_FLUSH, 0, 0);
+		most = max(most, took);
+		more += took > 2 * MS;
+		KUNIT_EXPECT_GE(test, took, flush);
+	}
+	KUNIT_EXPECT_EQ(test, more, 10U);
+	KUNIT_EXPECT_LE(test, most, 3 * MS);
+	done(&rig);
+}
+
+/* Eight elements with a channel each. Its overhead of 5.1 us is what its mean of reads tells. */
+#define DISKSIM									\
+	"name=t;kind=ssd;host=nvme;nr_requests=64;max_sectors=64sectors;"	\
+	"capacity=7018904sectors;raw_capacity=8257536sectors;gc_unit=2048sectors;" \
+	"sample=1;precondition=sequential;link_rate=100GB/s;read_latency=5.1us;" \
+	"write_latency=5.1us;dies=8;channels=8;channel_rate=40MB/s;flash_page=4096B;" \
+	"program_unit=4096B;page_types=1;read_time=25us;program_time=200us;"	\
+	"erase_time=1.5ms;write_buffer=1MiB;"
+
+#define DISKSIM_REQUESTS	20000
+
+/* 4 KiB each, at gaps of 0 to 1 ms; a write is done when it is programmed. The mean, ns. */
+static u64 mean_time(struct kunit *test, enum disk_op op, bool random)
+{
+	static struct disk_request requests[8];
+	static struct rig rig;
+	struct rnd rnd = { 1 };
+	u64 sum = 0, sector;
+	u32 i;
+
+	prepare(&rig, test, DISKSIM, "");
+	for (i = 0; i < DISKSIM_REQUESTS; i++) {
+		struct disk_request *r = &requests[i % ARRAY_SIZE(requests)];
+		u64 at = rig.now + rnd_below(&rnd, 1000000);
+
+		while (disk_next_event(rig.disk) <= at)
+			disk_advance(rig.disk, disk_next_event(rig.disk));
+		if (i >= ARRAY_SIZE(requests))
+			sum += r->completion - r->arrival;
+		sector = random ? rnd_below(&rnd, 7018904 / 8) * 8ULL : 8 * i;
+		*r = (struct disk_request) { .op = op, .sector = sector, .sectors = 8,
+					     .flags = DISK_SYNC | DISK_FUA };
+		rig.now = at;
+		KUNIT_EXPECT_TRUE(test, disk_enter(rig.disk, &rig.who, op, at));
+		disk_submit(rig.disk, r, at);
+	}
+	finish(&rig);
+	done(&rig);
+	return div_u64(sum, DISKSIM_REQUESTS - ARRAY_SIZE(requests));
+}
+
+/* ssd-sr250k, -rr250k and -sw250k of DiskSim's SSD model (valid/ *.outv of its distributions) */
+static void means_are_within_2_percent_of_disksims(struct kunit *test)
+{
+	static const struct {
+		enum disk_op op;
+		bool random;
+		u64 mean;
+	} cases[] = {
+		{ DISK_READ, false, 132511 }, { DISK_READ, true, 136118 },
+		{ DISK_WRITE, false, 310895 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 mean = mean_time(test, cases[i].op, cases[i].random);
+
+		kunit_info(test, "%llu ns, DiskSim %llu", (unsigned long long)mean,
+			   (unsigned long long)cases[i].mean);
+		KUNIT_EXPECT_GE(test, 100 * mean, 98 * cases[i].mean);
+		KUNIT_EXPECT_LE(test, 100 * mean, 102 * cases[i].mean);
+	}
+}
+
+#define STREAM		3000
+
+/* A random stream. @often: the disk is called at each event, else only for the next request. */
+static void run_stream(struct rig *rig, struct disk_request *requests, bool often)
+{
+	struct rnd rnd = { 3 };
+	u64 next, at = 0;
+	u32 i, sent = 0;
+
+	for (i = 0; i < STREAM; i++) {
+		u32 kind = rnd_below(&rnd, 100);
+		enum disk_op op = kind < 45 ? DISK_READ : kind < 97 ? DISK_WRITE : DISK_FLUSH;
+		u32 sectors = op == DISK_FLUSH ? 0 : 8 << rnd_below(&rnd, 6);
+		u64 sector = rnd_below(&rnd, rig->profile.sectors - 256);
+
+		at += rnd_below(&rnd, 2) ? rnd_below(&rnd, 1000) : rnd_below(&rnd, 600000);
+		while (often && (next = disk_next_event(rig->disk)) < at)
+			disk_advance(rig->disk, next);
+		rig->now = at;
+		if (kind == 50)
+			disk_trim(rig->disk, sector, 256, at);
+		/* Both ways refuse the same: whoever may not enter is left out. */
+		if (!disk_enter(rig->disk, &rig->who, op, at))
+			continue;
+		requests[sent] = (struct disk_request) {
+			.op = op, .sector = sector, .sectors = sectors,
+			.flags = DISK_SYNC | (kind == 60 ? DISK_FUA : 0),
+		};
+		disk_submit(rig->disk, &requests[sent++], at);
+	}
+	finish(rig);
+}
+
+static void check_lateness(struct kunit *test, const char *kind, const char *words)
+{
+	struct disk_request *requests[2];
+	static struct rig rig;
+	u32 i, k;
+
+	for (k = 0; k < 2; k++) {
+		prepare(&rig, test, kind, words);
+		requests[k] = kvcalloc(STREAM, sizeof(**requests), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, requests[k]);
+		run_stream(&rig, requests[k], k);
+		done(&rig);
+	}
+	for (i = 0; i < STREAM; i++)
+		if (requests[0][i].completion != requests[1][i].completion)
+			break;
+	KUNIT_EXPECT_EQ_MSG(test, i, (u32)STREAM, "request %u ends at %llu or at %llu", i,
+			    (unsigned long long)requests[0][i % STREAM].completion,
+			    (unsigned long long)requests[1][i % STREAM].completion);
+	kvfree(requests[0]);
+	kvfree(requests[1]);
+}
+
+static void a_late_call_changes_no_time(struct kunit *test)
+{
+	check_lateness(test, MEMORY, "");
+	check_lateness(test, PLAIN_SSD, "precondition=random;suspends=9;suspend_time=20us");
+	check_lateness(test, TLC_SSD, "precondition=random;precondition_fill=0.9;gc=cost-benefit");
+	check_lateness(test, SATA_SSD, "precondition=random");
+}
+
+/* An older host in front: its flush waits for all commands, and what comes later for the flush. */
+static void serial_ata_flushes_alone(struct kunit *test)
+{
+	struct disk_request read, flush, later;
+	static struct rig rig;
+
+	prepare(&rig, test, SATA_SSD, "precondition=sequential;power_loss_protection=yes");
+	submit(&rig, &read, DISK_READ, 800, 8);
+	submit(&rig, &flush, DISK_FLUSH, 0, 0);
+	rig.now += 1 * US;
+	submit(&rig, &later, DISK_READ, 1600, 8);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, read.completion, READ_4K);
+	KUNIT_EXPECT_EQ(test, flush.completion, read.completion + 8 * US);
+	KUNIT_EXPECT_EQ(test, later.completion, flush.completion + READ_4K);
+	done(&rig);
+}
+
+/* All tags are given, none twice; requests larger than a command take several. */
+static void tags_run_out_and_come_back(struct kunit *test)
+{
+	static struct disk_request r[65];
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, MEMORY, "");
+	for (i = 0; i < 63; i++)
+		submit(&rig, &r[i], DISK_READ, 8 * i, 8);
+	submit(&rig, &r[63], DISK_READ, 1024, 1024);	/* 16 commands, one tag */
+	KUNIT_EXPECT_FALSE(test, disk_enter(rig.disk, &rig.who, DISK_WRITE, rig.now));
+	KUNIT_EXPECT_EQ(test, disk_wakeups(rig.disk, DISK_WRITE), 0U);
+	finish(&rig);
+	for (i = 0; i < 64; i++)
+		KUNIT_EXPECT_NE(test, r[i].completion, 0ULL);
+	KUNIT_EXPECT_EQ(test, disk_wakeups(rig.disk, DISK_WRITE), 64U);
+	disk_woken(rig.disk, &rig.who, DISK_WRITE, rig.now);
+	KUNIT_EXPECT_EQ(test, disk_wakeups(rig.disk, DISK_READ), 63U);
+	submit(&rig, &r[64], DISK_WRITE, 0, 8);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, disk_wakeups(rig.disk, DISK_READ), 64U);
+	done(&rig);
+}
+
+static struct kunit_case solid_cases[] = {
+	KUNIT_CASE(memory_serves_one_command_in_a_unit),
+	KUNIT_CASE(a_read_is_command_flash_channel_link),
+	KUNIT_CASE(what_was_never_written_is_not_in_flash),
+	KUNIT_CASE(a_flush_writes_what_would_be_lost),
+	KUNIT_CASE(a_full_buffer_empties_at_the_dies_rate),
+	KUNIT_CASE(a_read_suspends_a_program_if_the_drive_can),
+	KUNIT_CASE(page_types_are_read_at_speeds_of_their_own),
+	KUNIT_CASE(a_profile_may_add_to_some_commands),
+	KUNIT_CASE(some_programs_cannot_be_suspended),
+	KUNIT_CASE(the_map_is_written_with_some_flushes),
+	KUNIT_CASE(means_are_within_2_percent_of_disksims),
+	KUNIT_CASE(a_late_call_changes_no_time),
+	KUNIT_CASE(serial_ata_flushes_alone),
+	KUNIT_CASE(tags_run_out_and_come_back),
+	{}
+};
+
+static struct kunit_suite solid_suite = {
+	.name = "solid",
+	.test_cases = solid_cases,
+};
+
+kunit_test_suite(solid_suite);
