@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 import traceback
@@ -23,7 +24,7 @@ def clean_up() -> list[str]:
     for name in reversed(left):
         try:
             remove(name)
-        except (Failed, OSError, dm.DeviceError) as error:
+        except (Failed, OSError, subprocess.SubprocessError, dm.DeviceError) as error:
             say(f"caserun: {error}")
     return left
 
@@ -60,12 +61,12 @@ def tried(case: Case) -> str:
     return "\nkernel: ".join([error, *lines])
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("patterns", nargs="*", help="which cases: tables.*, store.full*; all of GROUPS")
     parser.add_argument("--planted", action="store_true", help="those that plant a bug to be found")
     parser.add_argument("--layers", action="store_true", help="those of LAYERS: who else writes to a disk")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     virtual = os.environ.get("DAVID_LAB_VIRTUAL_TIME") == "1"
     cases = load(VIRTUAL if virtual else GROUPS + LONG + LAYERS)
     patterns = args.patterns or [name for name in cases if name.partition(".")[0] not in LONG + LAYERS]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""System tests: each lab is started once, in the background, two at a time; tests wait for their line of
-its output.
+"""System tests: each lab is started once, in the background, two or three at a time; tests wait for their
+line of its output.
 
 A test says which lab it needs with `@pytest.mark.lab(Job(...), run)` and asks the fixture `lab` for its
 result, a line "RESULT {json}" that the program in the lab prints. The lab is started with those of its runs
@@ -11,15 +11,16 @@ DAVID_SCALE=full runs full sizes.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from labjob import DEBUG, Job, Labs
+from labjob import DEBUG, Job, Labs, compile_python
 
 LABS = pytest.StashKey[Labs]()
 
@@ -53,9 +54,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("lab") is not None)
 
 
+def progress() -> Callable[[str], None]:
+    """Past pytest's capture, which is off now: whoever waits minutes wants to see that something happens."""
+    stderr = os.dup(2)
+
+    def say(text: str) -> None:
+        os.write(stderr, f"\nlab: {text}\n".encode())
+
+    return say
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     if not session.config.option.collectonly:
-        session.config.stash[LABS] = Labs(jobs_of(session.items))
+        compile_python()
+        session.config.stash[LABS] = Labs(jobs_of(session.items), progress())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -96,4 +108,6 @@ class Output:
 @pytest.fixture
 def lab(request: pytest.FixtureRequest) -> Iterator[Output]:
     job = request.node.get_closest_marker("lab").args[0]
-    yield Output(request.config.stash[LABS], job)
+    labs = request.config.stash[LABS]
+    labs.nothing_else_runs()
+    yield Output(labs, job)

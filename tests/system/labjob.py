@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Labs in the background: the longest first, two at a time, their result lines handed to whoever waits for
-them.
+"""Labs in the background: the longest first, two at a time, three while nothing else runs. Their result
+lines are handed to whoever waits for them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,23 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 TREE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "tools"))
+
+from davidlib import build  # noqa: E402
+
 LOGS = TREE / "build" / "system-tests"
+BYTECODE = TREE / "build" / "pycache"
+IMPORTED = ("tools/davidlib", "tests/system/cases", "tests/system/helpers")
 AT_ONCE = 2
+# A third lab may be given 5 GB, the other two have as much, and none takes it all.
+MEMORY_FOR_THREE = 12 << 30
 # Debian's own, without site: without KVM a start of it takes a third of the time of one with more about it.
 PYTHON = ("/usr/bin/python3", "-S") if Path("/usr/bin/python3").exists() else ("python3",)
 RESULT = "RESULT "
@@ -42,6 +52,7 @@ class Job:
     rw: str = ""
     virtual_time: bool = False
     cpus: int = 0  # vm; 0: what is usual
+    programs: tuple[str, ...] = ()  # of the tree, built on the host: a lab takes three times as long
 
     def describe(self) -> str:
         return f"{self.name} in {self.kind}-{self.kernel}"
@@ -59,10 +70,20 @@ class Job:
         return LOGS / f"{self.name}-{self.kind}-{self.kernel}.log"
 
 
+def compile_python() -> None:
+    """For all programs from here on, those in labs, too: a lab may not write into the tree. Of a start of
+    `david`, four tenths are the compiling of its sources.
+    """
+    os.environ["PYTHONPYCACHEPREFIX"] = str(BYTECODE)
+    places = [str(TREE / name) for name in IMPORTED]
+    subprocess.run([*PYTHON, "-m", "compileall", "-q", *places], check=True)
+
+
 class Labs:
-    def __init__(self, jobs: dict[Job, tuple[str, ...]]) -> None:
-        """What of its runs each is to do."""
+    def __init__(self, jobs: dict[Job, tuple[str, ...]], say: Callable[[str], None]) -> None:
+        """What of its runs each is to do, and where to say how they go."""
         self.runs = jobs
+        self.say = say
         self.changed = threading.Condition()
         self.results: dict[Job, list[dict[str, Any]]] = {job: [] for job in jobs}
         self.ended: dict[Job, int] = {}
@@ -71,9 +92,19 @@ class Labs:
         self.running: set[subprocess.Popen[str]] = set()
         self.stopping = False
         LOGS.mkdir(parents=True, exist_ok=True)
-        self.workers = [threading.Thread(target=self._work, daemon=True) for _ in self.waiting[:AT_ONCE]]
-        for worker in self.workers:
-            worker.start()
+        self.workers: list[threading.Thread] = []
+        for _ in self.waiting[:AT_ONCE]:
+            self._start_worker()
+
+    def nothing_else_runs(self) -> None:
+        """From now on tests only wait. Labs wait, too, for devices and for times: so there is a third one."""
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if len(self.workers) == AT_ONCE and memory >= MEMORY_FOR_THREE:
+            self._start_worker()
+
+    def _start_worker(self) -> None:
+        self.workers.append(threading.Thread(target=self._work, daemon=True))
+        self.workers[-1].start()
 
     def wait(self, job: Job, wanted: dict[str, object]) -> dict[str, Any] | None:
         """The first result of `job` with all these values, or None once it has ended without."""
@@ -101,7 +132,7 @@ class Labs:
         with self.changed:
             self.stopping = True
             for process in self.running:
-                process.send_signal(signal.SIGTERM)
+                end(process)
         for worker in self.workers:
             worker.join(timeout=20)
 
@@ -122,8 +153,10 @@ class Labs:
     def _run(self, job: Job) -> int:
         start = time.monotonic()
         runs = self.runs[job]
-        some = f"{len(runs)} of {len(job.runs)} runs of what"
-        say(f"{job.describe()}: started, {some if runs != job.runs else ''} usually takes {job.usually} s")
+        some = "" if runs == job.runs else f"{len(runs)} of {len(job.runs)} runs of what "
+        self.say(f"{job.describe()}: started, {some}usually takes {job.usually} s")
+        for program in job.programs:
+            build.ensure(program)
         with open(job.log(), "w") as log:
             process = subprocess.Popen(
                 job.argv(runs),
@@ -138,17 +171,19 @@ class Labs:
             with self.changed:
                 self.running.add(process)
                 if self.stopping:
-                    process.terminate()
+                    end(process)
             assert process.stdout
             for line in process.stdout:
                 log.write(line)
                 log.flush()
                 self._take(job, line)
-            status = process.wait()
+            _, status, used = os.wait4(process.pid, 0)
+            status = process.returncode = os.waitstatus_to_exitcode(status)
             with self.changed:
                 self.running.discard(process)
         self.seconds[job] = time.monotonic() - start
-        say(f"{job.describe()}: ended with status {status} after {self.seconds[job]:.0f} s")
+        took = f"{self.seconds[job]:.0f} s, of CPU time {used.ru_utime + used.ru_stime:.0f} s"
+        self.say(f"{job.describe()}: ended with status {status} after {took}")
         return status
 
     def _take(self, job: Job, line: str) -> None:
@@ -165,6 +200,7 @@ class Labs:
             self.changed.notify_all()
 
 
-def say(text: str) -> None:
-    """Past pytest's capture: whoever waits minutes wants to see that something happens."""
-    print(f"\nlab: {text}", file=sys.__stderr__, flush=True)
+def end(process: subprocess.Popen[str]) -> None:
+    """Popen's own way would take its status, which _run() waits for."""
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGTERM)

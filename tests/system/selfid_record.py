@@ -33,8 +33,8 @@ from streams.scattered_images import one as look_at_image
 from streams.selfid_cases import CASES, Case
 from streams.selfid_oracle import compare
 
-BUILD = "/tmp/selfid-build"
-OFFLINE = f"{BUILD}/david-classify"
+SOURCES = str(TREE / "tools" / "classify")
+OFFLINE = str(TREE / "build" / "david-classify")
 FICLONE = 0x40049409
 LATE = {"btrfs": 0.0, "xfs": 0.1}
 
@@ -290,7 +290,8 @@ def main() -> int:
     parser.add_argument("names", nargs="+", metavar="NAME")
     args = parser.parse_args()
     MOUNT.mkdir(parents=True, exist_ok=True)
-    run("make", "-C", str(TREE / "tests" / "streams"), f"BUILD={BUILD}", OFFLINE)
+    if subprocess.run(["make", "-q", "-C", SOURCES], capture_output=True).returncode:
+        parser.error(f"{OFFLINE} is older than its sources: make -C {SOURCES}")
     failed = 0
     for name in args.names:
         result: dict[str, object] = {"name": name, "ok": False}

@@ -7,20 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from cases import GROUPS, LONG, UML_ONLY, about, load
+import vmjobs
+from cases import GROUPS, LONG, about, load
 from helpers.units import FULL
 from labjob import PYTHON, Job
 
 HERE = Path(__file__).parent
 COMMAND = (*PYTHON, str(HERE / "caserun.py"))
-LIMIT = 1800 if FULL else 600
+LIMIT = 1800 if FULL else 1200
 CASES = load(GROUPS)
-
-
-def in_vm(kernel: str) -> tuple[str, ...]:
-    if FULL:
-        return tuple(name for name in CASES if name.partition(".")[0] not in UML_ONLY)
-    return tuple(name for name, case in CASES.items() if kernel in about(case).vm)
 
 
 def in_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
@@ -28,18 +23,15 @@ def in_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name, case in load(groups).items() if about(case).uml)
 
 
-# One CPU costs the host a third less than two.
-JOBS = [
-    Job("device", "vm", kernel, COMMAND, in_vm(kernel), timeout=1500, usually=90, cpus=1)
-    for kernel in ("6.1", "6.12", "newest")
-]
 SEVERAL = (*(name for name, case in CASES.items() if about(case).cpus), *in_groups(("races",)))
-JOBS.append(Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=120, cpus=4))
+JOBS = [Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=140, cpus=4)]
 # In the uml lab in two boots, so that there is work for two CPUs to the end.
 JOBS += [
-    Job(f"device-{n}", "uml", "6.12", COMMAND, in_groups(half), timeout=LIMIT, usually=120)
+    Job(f"device-{n}", "uml", "6.12", COMMAND, in_groups(half), timeout=LIMIT, usually=170 - 20 * n)
     for n, half in enumerate((GROUPS[::2], GROUPS[1::2]), 1)
 ]
+CHOSEN = [(job, name) for job in JOBS for name in job.runs]
+CHOSEN += [(job, name) for kernel, job in vmjobs.JOBS.items() for name in vmjobs.cases(kernel)]
 if FULL:
     OTHERS = in_groups(tuple(group for group in LONG if group not in ("vmguest", "races")))
     JOBS += [
@@ -52,8 +44,7 @@ if FULL:
     "name",
     [
         pytest.param(name, id=f"{job.kind}-{job.kernel}-{name}", marks=pytest.mark.lab(job, name))
-        for job in JOBS
-        for name in job.runs
+        for job, name in CHOSEN
     ],
 )
 def test_case(lab, name: str) -> None:
@@ -61,7 +52,10 @@ def test_case(lab, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "job", [pytest.param(j, id=f"{j.name}-{j.kind}-{j.kernel}", marks=pytest.mark.lab(j)) for j in JOBS]
+    "job", [
+        pytest.param(j, id=f"{j.name}-{j.kind}-{j.kernel}", marks=pytest.mark.lab(j))
+        for j in (*JOBS, *vmjobs.JOBS.values())
+    ],
 )
 def test_lab_ends_well(lab, job: Job) -> None:
     lab.ended_well()

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from davidlib.lab import kernels, module
+from davidlib.lab import archive, kernels, module
 
 # As if a kernel had moved the list of an inode's names elsewhere once more.
 MOVED = """\
@@ -41,3 +44,35 @@ def test_a_version_is_its_newest_release_without_flavours() -> None:
     assert kernels.newest(kernels.of_version(served, "6.12")) == "6.12.107+deb13-amd64"
     assert kernels.newest(kernels.of_version(served, "7.3")) == "7.3.4+deb13-amd64"
     assert kernels.of_version(served, "7.2") == []
+
+
+def test_a_package_is_found_in_what_apt_says_of_it() -> None:
+    archives = "http://deb.debian.org/debian bookworm/main amd64 Packages\n"
+    # of Debian 12's apt, and of Debian 13's
+    for said in (f" image | 6.1.176-1 | {archives}", f"image |  6.1.176-1 | {archives}"):
+        assert archive.version_in(said) == ("6.1.176-1", "bookworm")
+    assert archive.version_in("") is None
+
+
+def test_a_module_is_kept_for_other_trees_with_the_same_sources_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "KEPT", tmp_path / "kept")
+    places = [tmp_path / tree / "uml-6.12" for tree in ("one", "two")]
+    for place in places:
+        for name in module.MODULES:
+            (place / name).parent.mkdir(parents=True)
+    (places[0] / module.MODULE).write_text("the module")
+    (places[1] / module.MODULES[1]).write_text("of other sources")
+    module.keep(places[0], "sources")
+    assert not module.fetch(places[1], "other sources")
+    assert not module.fetch(places[1].with_name("uml-6.12-plant"), "sources")
+    assert module.fetch(places[1], "sources")
+    assert (places[1] / module.MODULE).read_text() == "the module"
+    assert not (places[1] / module.MODULES[1]).exists(), "two modules of different sources"
+    # Kept already, and old: the next one takes its place.
+    module.keep(places[0], "sources")
+    old = module.kept(places[0], "sources")
+    os.utime(old, (0, 0))
+    module.keep(places[0], "other sources")
+    assert not old.exists() and len(list((tmp_path / "kept").iterdir())) == 1

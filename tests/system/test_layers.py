@@ -31,7 +31,7 @@ SHORT = (
 )
 NAMES = tuple(load(LAYERS)) if FULL else matching(load(LAYERS), SHORT)
 LIMIT = 7200 if FULL else 600
-LAB = Job("layers", "uml", "6.12", (*PYTHON, PROGRAM), NAMES, memory="5G", timeout=LIMIT, usually=60)
+LAB = Job("layers", "uml", "6.12", (*PYTHON, PROGRAM), NAMES, memory="5G", timeout=LIMIT, usually=25)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.lab(LAB, name)) for name in NAMES])

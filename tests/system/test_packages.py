@@ -34,8 +34,7 @@ def install(what: str, root: Path, **more: str) -> subprocess.CompletedProcess[s
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A root with what is installed, and nothing else."""
     made = tmp_path_factory.mktemp("root")
-    for part in ("sim", "store", "classify"):
-        subprocess.run(["make", "-s", "-C", TREE / "tools" / part], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["make", "-s", "-C", TREE, "programs"], check=True, stdout=subprocess.DEVNULL)
     done = install("install", made)
     assert done.returncode == 0, done.stderr
     return made
@@ -54,6 +53,8 @@ def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: P
     assert run(david, "profile", "check", name).returncode == 0
     assert run(root / "usr/bin/david-sim", "profile", "check", name).returncode == 0
     assert run(david, "store", "check", "/dev/zero").stderr == "/dev/zero: blank\n"
+    by_bpf = run(david, "trace", "record", "--method", "bpf", "--", "true")
+    assert by_bpf.returncode and "in dm-david's source tree only" in by_bpf.stderr
     image = root / "image"
     with image.open("wb") as file:
         file.truncate(16 << 20)
@@ -73,6 +74,20 @@ def test_disks_and_drives_need_nothing_of_the_labs(root: Path) -> None:
     """Whatever is imported is installed, and labs need the source tree."""
     installed = {path.name for path in (root / "usr/share/dm-david/davidlib").iterdir()}
     assert {"disk", "drive", "util.py"} <= installed and "lab" not in installed
+
+
+def test_the_unit_of_a_disk_is_sound_and_calls_what_is_installed(root: Path) -> None:
+    unit = root / "usr/lib/systemd/system/david@.service"
+    called = re.findall(r"^Exec\w+=(\S+)", unit.read_text(), re.MULTILINE)
+    assert called == ["/usr/bin/david"] * 2 and (root / "usr/bin/david").exists()
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("there is no systemd-analyze")
+    # It looks for the programs where they stand.
+    there = root / "david@big.service"
+    there.write_text(unit.read_text().replace("/usr/bin/david", "/bin/true"))
+    done = run("systemd-analyze", "verify", "--man=no", there)
+    there.unlink()
+    assert "david@" not in done.stdout + done.stderr, done.stderr
 
 
 def test_help_calls_the_installed_program_by_its_name(root: Path) -> None:

@@ -26,7 +26,8 @@ JOB = Job(
     NAMES,
     memory="4G",
     timeout=3600,
-    usually=20 * len(NAMES),
+    usually=18 * len(NAMES),
+    programs=("david-classify",),
 )
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from davidlib import build
 
 from helpers.units import FULL, MIB
 from helpers.writelog import MAGIC, PAGE, SECTOR
@@ -26,7 +27,6 @@ from streams.replayed import differences, lost, replay
 from streams.stream_cases import CASES, CHECK
 
 NAMES = tuple(CASES) if FULL else CHECK
-CLASSIFY = TREE / "build" / "david-classify"
 PROGRAM = str(Path(__file__).with_name("stream_record.py"))
 STREAMS = TREE / "build" / "streams"
 STREAMS.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ RECORD = Job(
     NAMES,
     memory="1G",
     timeout=1200,
-    usually=15 * len(NAMES),
+    usually=3 * len(NAMES),
     rw=str(STREAMS),
 )
 # Loaded in the middle of the life; with too little memory for the log set.
@@ -49,8 +49,7 @@ WAITING = ("--by-super", "--by-super --lag 50", "--lag 1000 --unclassified 83886
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    subprocess.run(["make", "-s", "-C", TREE / "tools" / "classify"], check=True)
-    return CLASSIFY
+    return build.ensure("david-classify")
 
 
 def free_blocks(image: Path) -> Iterator[range]:

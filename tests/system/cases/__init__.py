@@ -24,9 +24,13 @@ GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
 GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
-GROUPS += ("plan", "requestway", "arrays", "seenthrough")
+GROUPS += ("plan", "requestway", "arrays", "seenthrough", "commands", "pools", "poolcuts")
+GROUPS += ("copied", "legs", "raids", "benchhere", "calibration", "sharing")
+GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror")
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
-UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays")
+UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays", "pools", "poolcuts")
+UML_ONLY += ("raids", "calibration", "sharing")
+UML_ONLY += ("recordings", "diskimages", "poolimages", "fullmirror")
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 # Who else writes to the disk: writers.toml has the list of them.
@@ -46,7 +50,7 @@ LAYERS = (
     "stacked",
     "randomlives",
 )
-VIRTUAL = ("vtime",)  # for the virtual clock only
+VIRTUAL = ("vtime", "vflash", "vtrace", "vreplay", "vcalibrate")  # for the virtual clock only
 
 
 @dataclass(frozen=True)

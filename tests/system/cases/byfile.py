@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cases import case
 from helpers import raw
-from helpers.guest import Failed, david, mounted, run
+from helpers.guest import Failed, david, device_stats, mounted, run
 from helpers.raw import BLOCK
 from helpers.rulefiles import disk_with, drop_caches
 from helpers.units import KIB, MIB
@@ -103,6 +103,25 @@ def what_is_not_dropped_and_who_is_not_the_page_cache_sees_no_file() -> None:
         put(f"{top}/c.txt", size)
         run("sync", "-f", top)
         assert content(f"{top}/c.txt") == NOISE[:size]
+
+
+@case
+def a_disk_that_has_had_checksums_still_has_files() -> None:
+    """A btrfs was on it: its checksums stay in the store. The next file system's files have none."""
+    with disk_with("btrfs", *FILES) as disk:
+        with mounted(disk, "btrfs") as top:
+            put(f"{top}/a.bin", 300 * KIB)
+            run("sync", "-f", top)
+        assert device_stats("raw")["checksums"]["blocks"], "btrfs's data had no checksums"
+        run("mkfs.ext4", "-qF", disk)
+        judge = parsers().KINDS
+        with mounted(disk, "ext4") as top:
+            for size in (KIB, 70 * KIB + 1):
+                path = Path(f"{top}/{size}.json")
+                put(str(path), size)
+                run("sync", "-f", top)
+                drop_caches()
+                judge["json"](path)
 
 
 @case

@@ -17,15 +17,16 @@ from pathlib import Path
 
 from cases import case
 from helpers import raw
+from helpers.cutoff import Cut
 from helpers.f2fs import collect_garbage
 from helpers.fscrypt import FS_CASEFOLD_FL, add_key, encrypt, is_locked, set_flags
 from helpers.guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers.lifekinds import FILE_SYSTEMS
 from helpers.manifest import manifest
 from helpers.planted import must_fail, planted
 from helpers.trees import equal
 from helpers.units import FULL, GIB, MIB
 from helpers.workload import SCALES, Workload
-from trials import FILE_SYSTEMS, Cut
 
 SIZE, NAME = 2 * GIB, "crypt"
 ENTRIES = 1000 if FULL else 150

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from helpers.guest import SCRATCH, attached, copy_sparse, mounted, run
+from helpers.sparse import data_runs
 from helpers.units import GIB
 from helpers.victim import (
     MODES,
@@ -69,15 +70,8 @@ def pieces(path: str) -> list[int]:
     """Where something stands."""
     found = []
     with open(path, "rb") as file:
-        at = 0
-        while at < SIZE:
-            try:
-                at = os.lseek(file.fileno(), at, os.SEEK_DATA)
-            except OSError:
-                break
-            hole = os.lseek(file.fileno(), at, os.SEEK_HOLE)
-            found += range(at // PIECE, (hole + PIECE - 1) // PIECE)
-            at = hole
+        for begin, end in data_runs(file.fileno()):
+            found += range(begin // PIECE, (end + PIECE - 1) // PIECE)
     return sorted(set(found))
 
 

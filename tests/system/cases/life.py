@@ -9,7 +9,7 @@ import time
 from contextlib import ExitStack
 
 from cases import case
-from helpers import raw
+from helpers import raw, udev
 from helpers.guest import (
     device_stats,
     dm,
@@ -117,6 +117,8 @@ def reload_changes_size_and_parameters_but_not_the_store() -> None:
             log = run("dmesg")
             assert expected in log[-3000:], f"'{expected}' is not in the log"
         for sectors, words in ((2 * TIB >> 9, "classify=auto"), (2 * GIB >> 9, "classify=data")):
+            # It may be reading the end of the larger disk.
+            udev.settle()
             fields = table.split()
             fields[1] = str(sectors)
             run("dmsetup", "load", "grow", "--table", " ".join(fields).replace("classify=keep", words))

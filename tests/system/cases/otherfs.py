@@ -14,13 +14,14 @@ import os
 import random
 
 from cases import case
+from helpers.cutoff import Cut
 from helpers.guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
+from helpers.lifekinds import FILE_SYSTEMS
 from helpers.manifest import manifest
 from helpers.planted import must_fail, planted
 from helpers.trees import equal
 from helpers.units import FULL, GIB, MIB
 from helpers.workload import SCALES, Workload
-from trials import FILE_SYSTEMS, Cut
 
 SIZE, NAME = 2 * GIB, "other"
 OPTIONS = {"f2fs": "", "nilfs2": "nogc"}

@@ -17,15 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cases import case
+from helpers.cutoff import Cut
 from helpers.f2fs import collect_garbage
 from helpers.fscrypt import FS_COMPR_FL, add_key, encrypt, set_flags
 from helpers.guest import Complaints, Failed, device_stats, fake_disk, mounted, ram_disk, run
+from helpers.lifekinds import FILE_SYSTEMS
 from helpers.manifest import manifest
 from helpers.planted import must_fail, planted
 from helpers.raw import opened
 from helpers.trees import equal
 from helpers.units import FULL, GIB, MIB
-from trials import FILE_SYSTEMS, Cut
 
 SIZE, NAME = 1 * GIB, "packed"
 MODES = ("explicit", "auto", "implicit")

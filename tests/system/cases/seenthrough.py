@@ -7,89 +7,30 @@ for data comes by the same ways: pages of another file system's files, of arrays
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
-import random
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from helpers.filesystems import whole_check
-from helpers.guest import (
-    Failed,
-    attached,
-    device_stats,
-    loop_disk,
-    mounted,
-    run,
-)
+from helpers.guest import attached, david, dm, loop_disk, mounted, run
 from helpers.lvmtool import GROUP, lvm, volume
 from helpers.manifest import difference, manifest
 from helpers.planted import must_fail, planted
 from helpers.raw import opened
+from helpers.stacks import NAMES, STREAM, Stack, checked_by_md, look_at, stream, written
 from helpers.units import GIB, KIB, MIB
-from helpers.victim import (
-    Mapper,
-    drop_caches,
-    fake,
-    flush_buffers,
-    linear,
-    make,
-    many_directories,
-    populate,
-    sync,
-    wait_until,
-)
+from helpers.victim import linear, make, many_directories, populate, sync
 
 from cases import case
 
-NAMES = ("victim", "second", "third", "fourth")
 KINDS = ("ext4", "xfs", "btrfs")
-STREAM = 48 * MIB  # of each of two files
+STREAMS = {"stream": 0, "direct": os.O_DIRECT}
 LEAST = 0.99
 # With xfs and btrfs in make check, too.
 SHORT = ("partition", "a_striped_volume", "raid1", "a_volume_on_raid0_of_raid1")
-NOISE = random.Random(17).randbytes(MIB)
-
-
-class Stack:
-    """Fake disks, and what is made of them; taken away in the opposite order."""
-
-    def __init__(self, stack: ExitStack) -> None:
-        self.stack = stack
-        self.mapper = Mapper(stack)
-        self.disks: list[str] = []
-
-    def disk(self, size: int = 2 * GIB) -> str:
-        name = NAMES[len(self.disks)]
-        self.disks.append(name)
-        return self.stack.enter_context(fake("auto", size, name=name))[0]
-
-    def md(self, number: int, level: str, *members: str) -> str:
-        array = f"/dev/md{number}"
-        words = ("--run", "--metadata=1.2", *level.split())
-        run(
-            "mdadm",
-            "--create",
-            array,
-            *words,
-            f"--raid-devices={len(members)}",
-            *members,
-        )
-        self.stack.callback(run, "mdadm", "--stop", array)
-        return array
-
-    def partition(self, disk: str, name: str) -> str:
-        """The second of a GPT, as kpartx maps it."""
-        script = "printf ',200M\\n,1G\\n,\\n' | sfdisk -q --no-reread --no-tell-kernel -X gpt "
-        run("sh", "-c", script + disk)
-        second = json.loads(run("sfdisk", "-J", disk))["partitiontable"]["partitions"][1]
-        return self.mapper.create(name, linear(second["size"] << 9, disk, second["start"] << 9))
-
-    def group(self, *devices: str) -> None:
-        lvm("pvcreate", *devices)
-        lvm("vgcreate", GROUP, *devices)
-        self.stack.callback(lvm, "vgchange", "-an", GROUP)
 
 
 def on_partition(stack: Stack) -> str:
@@ -148,25 +89,22 @@ def on_a_volume_on_raid0_of_raid1(stack: Stack) -> str:
     return stack.mapper.create("a", linear(GIB, stack.md(7, "--level=0 --chunk=64", first, second), 64 * MIB))
 
 
-def written(disks: list[str]) -> dict[str, int]:
-    total = {"squashed": 0, "kept": 0}
-    for disk in disks:
-        figures = device_stats(disk)["written"]
-        for key in total:
-            total[key] += figures[key]  # type: ignore[index]
-    return total
+def on_a_loop_device(stack: Stack) -> str:
+    return stack.loop(stack.disk(), MIB)
 
 
-def stream(path: str, flags: int = 0) -> None:
-    """Noise that is no metadata; by direct I/O from anonymous memory."""
-    with (
-        opened(path, os.O_WRONLY | os.O_CREAT | flags) as fd,
-        mmap.mmap(-1, MIB) as buffer,
-    ):
-        buffer[:] = NOISE
-        for _ in range(STREAM // MIB):
-            os.write(fd, buffer)
-        os.fsync(fd)
+def on_a_volume_on_a_loop_device_on_raid0(stack: Stack) -> str:
+    return stack.mapper.create("a", linear(GIB, stack.loop(on_raid0(stack)), 64 * MIB))
+
+
+def on_a_multipath(stack: Stack) -> str:
+    """Both ways lead to the same disk. One that takes requests, not bios, needs a disk that does so too."""
+    disk = stack.disk()
+    ways = f"round-robin 0 2 1 {disk} 1000 {disk} 1000"
+    run("modprobe", "dm-round-robin")
+    device = stack.mapper.create("a", f"0 {2 * GIB >> 9} multipath 2 queue_mode bio 0 1 1 {ways}")
+    david("stack")  # emulated, the machine may be late to hear by itself
+    return device
 
 
 def share_of(disks: list[str], path: str, flags: int = 0) -> float:
@@ -174,43 +112,43 @@ def share_of(disks: list[str], path: str, flags: int = 0) -> float:
     stream(path, flags)
     after = written(disks)
     squashed, kept = (after[key] - before[key] for key in ("squashed", "kept"))
+    if not disks:
+        return 0.0
     assert squashed + kept >= STREAM // (4 * KIB), f"{squashed + kept} blocks written"
     return squashed / (squashed + kept)
-
-
-def read(path: str) -> str:
-    with open(path) as file:
-        return file.read().strip()
 
 
 def seen(disk: str) -> list[str]:
     return run("dmsetup", "message", disk, "0", "stack").split()
 
 
-def look_at(fs: str, device: str, expected: list[str]) -> None:
-    drop_caches()
-    flush_buffers(device)
-    run(*whole_check(fs), device)
+def life(fs: str, device: str, disks: list[str]) -> tuple[list[float], list[list[str]], list[str]]:
+    """The shares of streamed data that the disks dropped, the devices each of them has seen, and the tree."""
+    make(fs, device)
     with mounted(device, fs) as top:
-        wrong = difference(expected, manifest(top, content=False))
-        assert not wrong, wrong[:20]
+        populate(top, "old", 60)  # what is heard first is kept
+        sync(top)
+        shares = [share_of(disks, f"{top}/{name}", flags) for name, flags in STREAMS.items()]
+        many_directories(top, "t", 100)
+        populate(top, "new", 60)
+        sync(top)
+        return shares, [seen(disk) for disk in disks], manifest(top, content=False)
+
+
+@cache
+def reference(fs: str) -> list[str]:
+    """The tree on a disk that stores everything."""
+    with loop_disk(2 * GIB) as device:
+        return life(fs, device, [])[-1]
 
 
 def lives(layer: str, place: Callable[[Stack], str], fs: str) -> None:
     with ExitStack() as exits:
         stack = Stack(exits)
         device = place(stack)
-        make(fs, device)
-        with mounted(device, fs) as top:
-            populate(top, "old", 60)  # what is heard first is kept
-            sync(top)
-            by_page = share_of(stack.disks, f"{top}/stream")
-            by_direct = share_of(stack.disks, f"{top}/direct", os.O_DIRECT)
-            many_directories(top, "t", 100)
-            populate(top, "new", 60)
-            sync(top)
-            expected = manifest(top, content=False)
-            told = [seen(disk) for disk in stack.disks]
+        (by_page, by_direct), told, tree = life(fs, device, stack.disks)
+        wrong = difference(reference(fs), tree)
+        assert not wrong, wrong[:20]
         print(
             f"seen: {fs} on {layer}: {by_page:.2%} of pages, {by_direct:.2%} of direct I/O",
             flush=True,
@@ -219,19 +157,19 @@ def lives(layer: str, place: Callable[[Stack], str], fs: str) -> None:
         assert by_direct >= LEAST, f"{by_direct:.2%} of direct I/O was squashed"
         # A disk that nothing was written to yet has seen nothing.
         assert any(told) and all(words[1:] in ([], [fs]) for words in told), f"devices seen: {told}"
-        look_at(fs, device, expected)
+        look_at(fs, device, tree)
 
 
-def cases_of(place: Callable[[Stack], str]) -> None:
+def cases_of(place: Callable[[Stack], str], kinds: tuple[str, ...] = KINDS, **about: Any) -> None:
     layer = place.__name__.removeprefix("on_")
-    for fs in KINDS:
+    for fs in kinds:
 
         def one(fs: str = fs) -> None:
             lives(layer, place, fs)
 
         one.__name__ = f"data_of_{fs}_on_{layer}_is_dropped"
         one.__module__ = __name__
-        globals()[one.__name__] = case(one, full=fs != "ext4" and layer not in SHORT)
+        globals()[one.__name__] = case(one, full=fs != "ext4" and layer not in SHORT, **about)
 
 
 for place in (
@@ -245,8 +183,11 @@ for place in (
     on_raid0_of_partitions,
     on_a_volume_on_raid1,
     on_a_volume_on_raid0_of_raid1,
+    on_a_loop_device,
 ):
     cases_of(place)
+cases_of(on_a_volume_on_a_loop_device_on_raid0, ("ext4", "xfs"), vm="newest")
+cases_of(on_a_multipath, ("ext4",), vm="6.12", uml=False)
 
 
 def image(path: str) -> list[str]:
@@ -323,11 +264,34 @@ def pages_of_a_volume_that_has_left_the_disk_are_kept() -> None:
     an_image_goes_to_a_disk_that_its_volume_has_left()
 
 
+def an_image_goes_to_a_disk_that_its_loop_device_is_said_to_be_on() -> None:
+    with ExitStack() as exits:
+        stack = Stack(exits)
+        disk = stack.disk()
+        real = exits.enter_context(loop_disk(GIB))
+        loop = stack.loop(real)
+        diskseq = Path(f"/sys/block/{Path(loop).name}/diskseq").read_text().strip()
+        run("dmsetup", "message", disk, "0", f"stack {dm.number(loop)} {diskseq} {dm.number(disk)} 0")
+        make("ext4", loop)
+        with mounted(loop, "ext4") as top:
+            stream(f"{top}/stream")
+            expected = image(f"{top}/image")
+            sync(top)
+            write_mapped(f"{top}/image", disk, 0)
+        look_at("ext4", disk, expected)
+
+
+@case
+def pages_that_reach_a_disk_by_another_way_than_was_said_are_kept() -> None:
+    an_image_goes_to_a_disk_that_its_loop_device_is_said_to_be_on()
+
+
 @case(planted=True)
 def planted_pages_of_any_file_are_found() -> None:
     for scenario in (
         an_image_goes_to_another_volume,
         an_image_goes_to_a_disk_that_its_volume_has_left,
+        an_image_goes_to_a_disk_that_its_loop_device_is_said_to_be_on,
     ):
         with planted("elsewhere"), must_fail():
             scenario()
@@ -339,8 +303,7 @@ def an_array_with_parity_lends_pages() -> None:
         stack = Stack(exits)
         disks = [stack.disk(512 * MIB) for _ in NAMES[:3]]
         device = stack.md(7, "--level=5 --bitmap=none --assume-clean --chunk=64", *disks)
-        with open("/sys/block/md7/md/skip_copy", "w") as file:
-            file.write("1")
+        Path("/sys/block/md7/md/skip_copy").write_text("1")
         make("ext4", device)
         with mounted(device, "ext4") as top:
             populate(top, "old", 60)
@@ -350,11 +313,7 @@ def an_array_with_parity_lends_pages() -> None:
             stream(f"{top}/again")
             sync(top)
             expected = manifest(top, content=False)
-        with open("/sys/block/md7/md/sync_action", "w") as file:
-            file.write("check")
-        wait_until(lambda: read("/sys/block/md7/md/sync_action") == "idle", "md's check", 120)
-        if (wrong := read("/sys/block/md7/md/mismatch_cnt")) != "0":
-            raise Failed(f"md's check: {wrong} sectors differ")
+        checked_by_md(device)
         run("mdadm", "--fail", device, disks[0])
         look_at("ext4", device, expected)
 

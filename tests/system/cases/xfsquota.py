@@ -12,6 +12,7 @@ import os
 import random
 
 from cases import case
+from helpers.cutoff import Cut
 from helpers.guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
 from helpers.manifest import manifest
 from helpers.quotas import KINDS, report, set_grace, set_limits, set_project
@@ -19,7 +20,6 @@ from helpers.raw import opened
 from helpers.trees import equal
 from helpers.units import FULL, GIB, MIB
 from helpers.workload import SCALES, Workload
-from trials import Cut
 
 SIZE, NAME = 2 * GIB, "quotas"
 OPTIONS = "usrquota,grpquota,prjquota"

@@ -29,7 +29,15 @@ from helpers.workload import SCALES, Workload
 
 UNIT = 4096
 IMPLICIT = ("--classify", "implicit")
-CRC_TABLE = []
+
+
+def entry(number: int) -> int:
+    for _ in range(8):
+        number = number >> 1 ^ (0x82F63B78 if number & 1 else 0)
+    return number
+
+
+CRC_TABLE = [entry(number) for number in range(256)]
 
 
 def crc32c(data: bytes) -> int:

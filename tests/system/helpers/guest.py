@@ -27,10 +27,12 @@ TREE = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TREE / "tools"))
 
 from davidlib import sizes, util  # noqa: E402, F401
-from davidlib.disk import device, dm, kmsg, rawrules, stats  # noqa: E402
+from davidlib.disk import array, check, device, dm, info, kmsg  # noqa: E402
+from davidlib.disk import pool, rawrules, setting, show, stack, stats, top  # noqa: E402
 from davidlib.drive import profileword  # noqa: E402, F401
 
 from helpers import devmapper, udev  # noqa: E402
+from helpers.sparse import data_runs  # noqa: E402
 
 DAVID = str(TREE / "tools" / "david")
 SCRATCH = Path("/tmp/david-tests")
@@ -83,8 +85,8 @@ def run(*command: str, ok: tuple[int, ...] = (0,), env: dict[str, str] | None = 
 def david_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="david")
     commands = parser.add_subparsers()
-    device.add_parsers(commands)
-    rawrules.add_parsers(commands)
+    for module in (array, device, show, top, check, info, pool, setting, rawrules, stack):
+        module.add_parsers(commands)
     return parser
 
 
@@ -251,15 +253,9 @@ def loop_disk(size: int, directory: Path = SCRATCH, prepare: Callable[[str], obj
 def copy_sparse(source: str, to: str) -> None:
     """What stands in one file into another one, which is as large at least and has nothing in it."""
     with open(source, "rb") as old, open(to, "r+b") as new:
-        at, end = 0, os.fstat(old.fileno()).st_size
-        while at < end:
-            try:
-                at = os.lseek(old.fileno(), at, os.SEEK_DATA)
-            except OSError:  # nothing but a hole
-                break
-            hole = os.lseek(old.fileno(), at, os.SEEK_HOLE)
-            while at < hole:
-                at += os.pwrite(new.fileno(), os.pread(old.fileno(), min(hole - at, 1 << 20), at), at)
+        for at, end in data_runs(old.fileno()):
+            while at < end:
+                at += os.pwrite(new.fileno(), os.pread(old.fileno(), min(end - at, 1 << 20), at), at)
 
 
 @contextmanager

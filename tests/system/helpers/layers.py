@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Layers between a random life's file system and its disk (trials.py): a volume in pieces with a neighbour of
+"""Layers between a random life's file system and its disk (lives.py): a volume in pieces with a neighbour of
 another kind, a cache that is not flushed, a mirror that is resynced under load.
 
 The layer's device is what the file system lives on. `disturb` is called while it is mounted, `settle` before

@@ -9,7 +9,7 @@ from helpers.guest import SCRATCH, TREE, run
 
 PROGRAM = SCRATCH / "david-store"
 # What the kernel and tools/store have in common.
-SHARED = ("format", "rangetable", "bitmap", "crc", "rawset", "rawpage")
+SHARED = ("format", "poolfmt", "rangetable", "bitmap", "crc", "rawset", "rawpage")
 
 
 def says(*words: str) -> tuple[int, str]:

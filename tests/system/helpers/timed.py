@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.guest import SCRATCH, TREE, Failed, david, dm, run
+from helpers.guest import SCRATCH, TREE, Failed, david, device_stats, dm, run
 
 PROFILES = Path(__file__).resolve().parents[1] / "profiles"
 SIM = TREE / "build" / "david-sim"
@@ -39,7 +40,7 @@ def timed_disk(name: str, size: int, backing: str, drive: str, *options: str) ->
 
 @dataclass
 class Event:
-    """A line of the trace: david_queue, david_wait or david_complete."""
+    """A line of the trace: david_queue, david_wait, david_unplug or david_complete."""
 
     kind: str
     fields: dict[str, int]
@@ -98,3 +99,22 @@ def recording(kilobytes: int = 20000) -> Iterator[list[Recording]]:
         result.append(Recording((TRACING / "trace").read_text()))
         (TRACING / "trace").write_text("")
         (TRACING / "buffer_size_kb").write_text("8")
+
+
+def settle() -> None:
+    """The kernel's clock ticks coarsely at first."""
+    time.sleep(1 - time.monotonic() if time.monotonic() < 1 else 0)
+
+
+def check_lateness(name: str) -> None:
+    """The virtual clock moves when it is read, and for nothing else."""
+    figures = device_stats(name)
+    if figures["late_50us"] or figures["late_max"] > 20_000:
+        raise Failed(f"late by up to {figures['late_max']} ns, {figures['late_50us']} requests over 50 us")
+
+
+def fio(*jobs: str) -> dict:
+    """fio's own view; one start for all jobs, as it calibrates for long."""
+    command = ["fio", "--output-format=json", "--clocksource=clock_gettime", "--direct=1", "--bs=4k"]
+    output = run(*command, *jobs)
+    return json.loads(output[output.index("{") :])

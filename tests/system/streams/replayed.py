@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from helpers.sparse import data_runs
 from helpers.units import MIB
 from streams.stream_cases import Case
 
@@ -27,17 +28,10 @@ def metadata_blocks(image: Path, program: Path, scratch: Path) -> Iterator[tuple
         return  # e2image copies whole clusters, of which an xattr block uses the first block only
     with tempfile.NamedTemporaryFile(dir=scratch) as raw:
         subprocess.run(["e2image", "-r", image, raw.name], check=True, capture_output=True)
-        offset, end = 0, os.path.getsize(raw.name)
-        while offset < end:
-            try:
-                offset = os.lseek(raw.fileno(), offset, os.SEEK_DATA)
-            except OSError:
-                return
-            hole = os.lseek(raw.fileno(), offset, os.SEEK_HOLE)
-            for at in range(offset, hole, size):
+        for begin, end in data_runs(raw.fileno()):
+            for at in range(begin, end, size):
                 if any(os.pread(raw.fileno(), size, at)):
                     yield at, size, "e2image"
-            offset = hole
 
 
 def differences(image: Path, out: Path, program: Path, before: Path | None = None) -> list[str]:

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Runs of `david bench` in one lab: what davidlib/bench/inside.py does, a line "RESULT {json}" each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from davidlib.bench import inside, runs, spec
+from davidlib.bench.paper import images, plan, requests, table2, table3
+from davidlib.disk import dm
+
+DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
+# By name: a spec, and how often it is run.
+SPECS = {
+    "ext4-postmark": (DISK + '[[workload]]\nkind = "postmark"\nfiles = 40\noperations = 60\n', 2),
+    "none-random-read": (
+        DISK + '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "random-read"\noperations = 50\n', 1),
+    # Everything is kept, in a store that has no room for it.
+    "full": (DISK + 'backing = "4M"\nclassify = "keep"\n[[filesystem]]\ntype = "none"\n'
+             '[[workload]]\nkind = "random-write"\nblock = "64K"\n', 1),
+}
+
+
+# Of the paper's evaluation: a short form of what `david bench paper` does in labs of their own.
+IMAGE = {"total": 64 << 20, "files": 60, "directories": 12, "mu": plan.IMAGE_MU, "sigma": plan.IMAGE_SIGMA}
+SHORT = {"postmark": {"files": 60, "operations": 60}, "webserver": {"operations": 110},
+         "varmail": {"operations": 40}}
+PAPER = {
+    "table2": (table2.run, "ext4", {"image": IMAGE} | SHORT),
+    "table3": (table3.run, "none", {"disks": 2, "requests": 60}),
+    "figure1": (images.figure_1, "ext2", {"mu": 7.53, "sigma": 2.48, "files": 300}),
+    "figure6": (requests.figure_6, "none", {"requests": 60}),
+    "figure8": (images.figure_8, "ext4",
+                {"drive": plan.HITACHI, "image": IMAGE | {"total": 1 << 30}, "backing": 64 << 20}),
+}
+
+
+def of_the_paper(name: str) -> dict[str, object]:
+    experiment, fs, params = PAPER[name]
+    said = {"run": name, "error": "", "result": {}}
+    system = {"type": fs, "name": fs, "mkfs": [], "mount": ""}
+    try:
+        said["result"] = experiment({"params": params, "seed": 1, "file_system": system})
+    except inside.ERRORS as error:
+        said["error"] = str(error)
+    said["left"] = [disk for disk in (inside.NAME, "upper", "lower", "m") if dm.exists(disk)]
+    return said
+
+
+def one(name: str) -> dict[str, object]:
+    text, times = SPECS[name]
+    [run] = runs.expand(spec.parse(text, name, Path("/")))
+    said = {"run": name, "error": "", "results": []}
+    try:
+        said["results"] = [inside.phases(run.described) for _ in range(times)]
+    except inside.ERRORS as error:
+        said["error"] = str(error)
+    said["left"] = dm.exists(inside.NAME)
+    return said
+
+
+def main() -> None:
+    for name in sys.argv[1:]:
+        said = of_the_paper(name) if name in PAPER else one(name)
+        print("RESULT " + json.dumps(said), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david bench with where = "here": on the lab machine itself, as on any with a kernel that takes modules."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from davidlib.bench import here, inside, one, runs, spec
+from helpers.guest import dm, run
+from helpers.victim import wait_until
+
+from cases import case
+
+DISK = 'where = "here"\n[disk]\nprofile = "hitachi-hds721010kla330"\nsize = "8G"\nbacking = "64M"\n'
+READS = '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "random-read"\n'
+
+
+def described(text: str) -> dict[str, Any]:
+    [only] = runs.expand(spec.parse(text, "here.toml", Path("/")))
+    return only.described
+
+
+def nothing_is_left() -> bool:
+    loops = run("losetup", "--noheadings", "--output", "BACK-FILE")
+    return not dm.exists(inside.NAME) and here.SCRATCH not in loops and \
+        not list(Path(here.SCRATCH).glob("dm-david-bench-*"))
+
+
+@case
+def a_bench_on_this_machine_makes_a_disk_and_removes_it() -> None:
+    mkfs = '[[filesystem]]\ntype = "ext4"\n[[workload]]\nkind = "metadata"\nfiles = 30\n'
+    for text in (mkfs, READS + "operations = 20\n"):
+        came = one.execute(described(DISK + text))
+        assert "text" in came, came
+        result = json.loads(came["text"])["result"]
+        assert result["operations"] >= 20 and result["seconds"] > 0, result
+        assert nothing_is_left()
+
+
+@case
+def a_bench_on_this_machine_that_fails_leaves_nothing() -> None:
+    came = one.execute(described(
+        DISK + '[[filesystem]]\ntype = "ext4"\nmkfs = ["-N", "many"]\n[[workload]]\nkind = "du"\n'))
+    assert "mkfs.ext4" in came.get("error", ""), came
+    assert nothing_is_left()
+    came = one.execute(described(DISK.replace("[disk]", "timeout = 1\n[disk]") + READS))
+    assert "exit status 124" in came.get("error", ""), came
+    assert nothing_is_left()
+
+
+@case
+def a_disk_of_that_name_that_is_there_is_left_alone() -> None:
+    run("dmsetup", "create", inside.NAME, "--table", "0 8 zero")
+    try:
+        came = one.execute(described(DISK + READS))
+        assert "is there" in came.get("error", "") and dm.exists(inside.NAME), came
+    finally:
+        run("dmsetup", "remove", inside.NAME)
+    assert nothing_is_left()
+
+
+@case
+def a_bench_on_this_machine_that_is_killed_leaves_no_disk() -> None:
+    text = json.dumps(described(DISK + READS + "operations = 100000\n"))
+    program = "import json, sys; from davidlib.bench import one; one.execute(json.loads(sys.argv[1]))"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    worker = subprocess.Popen([sys.executable, "-c", program, text], env=env)
+    wait_until(lambda: dm.exists(inside.NAME), "the disk", 60)
+    worker.send_signal(signal.SIGKILL)
+    worker.wait()
+    wait_until(lambda: not dm.exists(inside.NAME), "no disk", 60)
+    for left in Path(here.SCRATCH).glob("dm-david-bench-*"):
+        # The worker that made it was killed.
+        run("rm", "-r", str(left))
+    wait_until(nothing_is_left, "nothing left", 60)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+"""SSDs and memory under a virtual clock: through the kernel they take what david-sim says, to the ns."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+from cases import case
+from helpers import raw
+from helpers.guest import device_stats, ram_disk, say
+from helpers.timed import check_lateness, fio, recording, settle, timed_disk
+from helpers.timed import profile as profile_of
+from helpers.units import GIB, MIB
+
+RAM = 128 * MIB
+# An SSD behind NVMe, the same behind a queue of 2007, and a drive without flash
+DRIVES = {
+    "nvme": ("flash",),
+    "sata": ("flash", "--profile-option", "host=linux-2.6.23", "--profile-option", "ncq_depth=32"),
+    "memory": ("memory",),
+}
+
+
+def mixed(disk: str, rng: random.Random, requests: int) -> None:
+    """Reads, writes, flushes and discards, one at a time, with a pause now and then."""
+    with raw.opened(disk) as fd:
+        for _ in range(requests):
+            size = rng.choice((4096, 8192, 65536, MIB))
+            offset = rng.randrange((GIB - size) // 4096) * 4096
+            what = rng.randrange(20)
+            if what < 8:
+                raw.read(fd, size, offset)
+            elif what < 18:
+                raw.write(fd, bytes(size), offset)
+            elif what < 19:
+                raw.discard(fd, offset, size)
+            else:
+                os.fsync(fd)
+
+
+@case
+def flash_and_memory_take_what_the_simulator_says() -> None:
+    settle()
+    for name, (drive, *options) in DRIVES.items():
+        with ram_disk(RAM) as dev, recording() as result:
+            with timed_disk("vt", GIB, dev, profile_of(drive), "--classify", "data", *options) as disk:
+                mixed(disk, random.Random(1), 600)
+                report = fio(
+                    "--filename=" + disk,
+                    "--ioengine=libaio",
+                    "--name=reads",
+                    *("--rw=randread", "--iodepth=32", "--number_ios=2000"),
+                    "--name=writes",
+                    *("--stonewall", "--rw=randrw", "--iodepth=96", "--number_ios=4000", "--fdatasync=50"),
+                )
+                if drive == "flash":
+                    # The clock moves when it is read: memory's completions come faster than that allows.
+                    check_lateness("vt")
+                figures = device_stats("vt")
+        said = result[0].replay(profile_of(drive), GIB, *to_sim(options))
+        trims = sum(event["op"] == 3 for event in result[0].events("queue"))
+        say(f"{name}: {said}, {trims} discards, reads {report['jobs'][0]['read']['clat_ns']['mean']:.0f} ns")
+        assert said["n"] == said["compared"] + trims >= 6500 and not said["differ"], said
+        assert bool(trims) == (drive == "flash"), trims
+        assert figures["busy_ns"], figures
+
+
+def to_sim(options: list[str]) -> list[str]:
+    return ["--option" if word == "--profile-option" else word for word in options]
+
+
+@case
+def the_disk_looks_as_an_nvme_drive_does() -> None:
+    with ram_disk(RAM) as dev, timed_disk("vt", GIB, dev, profile_of("flash")) as disk:
+        number = os.stat(disk).st_rdev
+        queue = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/queue")
+        seen = {
+            name: (queue / name).read_text().strip()
+            for name in (
+                "rotational",
+                "write_cache",
+                "physical_block_size",
+                "max_hw_sectors_kb",
+                "discard_granularity",
+                "write_zeroes_max_bytes",
+            )
+        }
+        say(json.dumps(seen))
+        assert seen["rotational"] == "0" and seen["write_cache"] == "write back", seen
+        assert seen["physical_block_size"] == "4096" and seen["max_hw_sectors_kb"] == "128", seen
+        assert seen["discard_granularity"] == "4096" and int(seen["write_zeroes_max_bytes"]) > 0, seen

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david replay under the virtual clock: repeats from one state of the disk, and a start that is cold."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cases import case
+from davidlib.replay import cli
+from helpers.guest import SCRATCH, TREE, Failed, device_stats, mounted, ram_disk, run
+from helpers.ordercases import EXCL, RW, Trace, at
+from helpers.timed import profile, timed_disk
+from helpers.units import MIB
+
+OLD = MIB  # bytes of a file that was there before
+
+
+@contextmanager
+def workload() -> Iterator[Path]:
+    """Of one thread: a directory and a file in it are made, the file is written, an old one is read."""
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    database, out = SCRATCH / "r.db", SCRATCH / "r.wl"
+    trace = Trace()
+    trace.name(at(1, 1, 2), "mkdir", 0, "n", ino=8, mode=0o040755)
+    trace.open(at(1, 2, 3), 3, "n/f", EXCL | RW, ino=9)
+    trace.io(at(1, 3, 4), "pwrite64", 3, 100000)
+    trace.call(at(1, 4, 5), "fsync", 0, 3)
+    trace.open(at(1, 5, 6), 4, "old", ino=7, size=OLD)
+    trace.io(at(1, 6, 30), "read", 4, OLD)
+    trace.io(at(1, 31, 60), "pread64", 4, OLD)
+    trace.finish(database)
+    run(str(TREE / "build/david-compile"), str(database), str(out))
+    try:
+        yield out
+    finally:
+        database.unlink()
+        out.unlink()
+
+
+@contextmanager
+def disk() -> Iterator[Path]:
+    with ram_disk(64 * MIB) as dev, timed_disk("vr", 256 * MIB, dev, profile("plain")) as name:
+        run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", name)
+        with mounted(name, "ext4", "no_prefetch_block_bitmaps,noatime") as top:
+            yield Path(top)
+
+
+def replay(out: Path, *options: str) -> list[dict[str, Any]]:
+    parser, answer = argparse.ArgumentParser(prog="david"), SCRATCH / "r.json"
+    cli.add_parsers(parser.add_subparsers())
+    args = parser.parse_args(["replay", str(out), *options, "-o", str(answer)])
+    if args.func(args):
+        raise Failed(f"david replay {options} failed")
+    runs = json.loads(answer.read_text())["runs"]
+    answer.unlink()
+    return runs
+
+
+@case
+def repeats_from_a_snapshot_begin_with_the_same_disk() -> None:
+    """Nothing of the run before is there, and the times differ by no more than the platter's angle."""
+    with workload() as out, disk() as top:
+        runs = replay(out, str(top), "-n", "3", "--snapshot", "--cold")
+        if not (top / "w/n/f").exists():
+            raise Failed(f"what the last run made is not there: {list(top.rglob('*'))}")
+    wrong = [run["differences"] for run in runs if run["same"] != run["compared"]]
+    times = [run["elapsed"] for run in runs]
+    # 9 ms a revolution, and a handful of them.
+    if wrong or max(times) - min(times) > 9 * 8_333_333 // 2:
+        raise Failed(f"{wrong}, {times}")
+
+
+@case
+def a_cold_start_reads_from_the_disk() -> None:
+    """Once; what the original read from its disk twice is read twice, if that is asked for."""
+    with workload() as out, disk() as top:
+        read = []
+        for options in ((), ("--cold",), ("--cold", "--reads", "original")):
+            before = device_stats("vr")["sectors"]["read"]
+            replay(out, str(top), *options)
+            read.append((device_stats("vr")["sectors"]["read"] - before) // (OLD // 512))
+            for made in top.iterdir():
+                if made.name != "lost+found":
+                    shutil.rmtree(made)
+    if read != [0, 1, 2]:
+        raise Failed(f"how often the file was read, warm, cold and as in the original: {read}")

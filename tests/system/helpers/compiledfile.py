@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A compiled trace as tests read it: a second reader of the format of tools/replay/workload.h."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+TREE = Path(__file__).resolve().parents[3]
+OPERATIONS = re.findall(r'^OP\((\w+), "(\w*)"', (TREE / "tools/replay/ops.h").read_text(), re.MULTILINE)
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32s")
+THREAD = struct.Struct("<QQII")
+
+
+def numbers(data: bytes) -> Iterator[int]:
+    """Of 7 bits a byte, the lowest first."""
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield value
+            value = shift = 0
+
+
+def unfold(value: int) -> int:
+    return value >> 1 ^ -(value & 1)
+
+
+def commands(data: bytes, count: int) -> Iterator[dict[str, Any]]:
+    rest = numbers(data)
+    event = start = 0
+    for _ in range(count):
+        # Ops and flags are less than 128, so each is a number of one byte.
+        name, arguments = OPERATIONS[next(rest)]
+        flags = next(rest)
+        event += unfold(next(rest))
+        start += unfold(next(rest))
+        command = {"op": name, "flags": flags, "event": event, "start": start}
+        command |= {"duration": next(rest), "gap": next(rest), "result": unfold(next(rest))}
+        command["deps"] = [(next(rest), next(rest)) for _ in range(next(rest))]
+        command["args"] = [unfold(next(rest)) if letter == "i" else next(rest) for letter in arguments]
+        yield command
+
+
+def load(path: Path) -> list[list[dict[str, Any]]]:
+    """By thread, its commands."""
+    data = path.read_bytes()
+    header = HEADER.unpack_from(data)
+    found = []
+    for thread in range(header[3]):
+        at, size, count, _ = THREAD.unpack_from(data, header[12] + THREAD.size * thread)
+        found.append(list(commands(data[at : at + size], count)))
+    return found

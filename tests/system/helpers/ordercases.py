@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Small traces, each with an order that a replay must keep: two or three threads, some calls, exact times.
+
+Times are steps of 100 us. A file is known by the number that the case gives it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from davidlib.trace import program, rawfile
+
+STEP = 100_000
+THREAD = 0x10F00  # CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD
+NEW, EXCL, TRUNC, APPEND = os.O_CREAT, os.O_CREAT | os.O_EXCL, os.O_CREAT | os.O_TRUNC, os.O_APPEND
+RW, DIRECTORY, TMPFILE = os.O_RDWR, os.O_DIRECTORY, 0o20200000
+HERE = (1 << 64) - 100  # AT_FDCWD
+FILE, DIR, LINK = stat.S_IFREG | 0o644, stat.S_IFDIR | 0o755, stat.S_IFLNK | 0o777
+
+
+class Trace:
+    """A trace in the making. Calls are given in the order in which they return."""
+
+    def __init__(self) -> None:
+        self._nr = {name: nr for nr, name, _, _ in program.calls()}
+        self._raw = rawfile.RawTrace("case")
+        self._raw.record(rawfile.TASK, 1, nr=1, entry=STEP, blobs=[(rawfile.CWD, b"/w")])
+        self._frames: list[bytes] = []
+        self.calls = 0
+
+    def thread(self, tid: int, flags: int = THREAD, parent: int = 1, when: float = 0) -> None:
+        time = STEP + int(when * STEP)
+        self._raw.record(rawfile.FORK, parent, nr=tid, entry=time, exit=time, args=(flags,))
+
+    def call(
+        self,
+        who: tuple[int, float, float],
+        name: str,
+        result: int,
+        *args: int,
+        paths: tuple[str, ...] = (),
+        ino: int = 0,
+        mode: int = FILE,
+        size: int = 0,
+        links: int = 1,
+        blobs: list[rawfile.Blob] | None = None,
+        flags: int = 0,
+    ) -> int:
+        """By whom, from when, to when; the number of the call."""
+        tid, start, end = who
+        blobs = [*(blobs or [])]
+        kinds = (rawfile.PATH, rawfile.PATH2)
+        blobs += [(kind, path.encode()) for kind, path in zip(kinds, paths, strict=False)]
+        if ino:
+            attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, mode, links)
+            blobs.append((rawfile.ATTR_BEFORE if name in ("unlink", "rmdir") else rawfile.ATTR, attr))
+        times = [STEP + int(time * STEP) for time in (start, end)]
+        self._raw.call(tid, self._nr[name], *times, result, args, flags, blobs)
+        self.calls += 1
+        if self._raw.full():
+            self._frames.append(self._raw.frame())
+        return self.calls
+
+    def exit(self, tid: int, time: float) -> None:
+        self._raw.record(rawfile.EXIT, tid, entry=STEP + int(time * STEP), exit=STEP + int(time * STEP))
+
+    def finish(self, out: Path) -> None:
+        names = {nr: name for name, nr in self._nr.items()}
+        assert program.finish("-", out, iter([*self._frames, self._raw.end(names)]))
+
+    # The calls that the cases are made of.
+    def open(self, who, fd: int, path: str, flags: int = 0, ino: int = 0, size: int = 0, mode: int = FILE):
+        return self.call(
+            who, "openat", fd, HERE, 0, flags, 0o644, paths=(path,), ino=ino, size=size, mode=mode
+        )
+
+    def name(self, who, name: str, result: int, *paths: str, ino: int = 0, **more):
+        return self.call(who, name, result, paths=paths, ino=ino, **more)
+
+    def io(self, who, name: str, fd: int, length: int, offset: int = 0, result: int | None = None):
+        return self.call(who, name, length if result is None else result, fd, 0, length, offset)
+
+
+def at(tid: int, start: float, end: float) -> tuple[int, float, float]:
+    return tid, start, end
+
+
+CASES: dict[str, Callable[[Trace], None]] = {}
+
+
+def case(build: Callable[[Trace], None]) -> Callable[[Trace], None]:
+    CASES[build.__name__] = build
+    return build
+
+
+def two(t: Trace) -> None:
+    """The second and third thread, of one process; the first has only begun."""
+    t.thread(2)
+    t.thread(3)
+
+
+@case
+def create_open(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.open(at(3, 3, 4), 4, "f", ino=9)
+
+
+@case
+def write_read_through_another_descriptor(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.open(at(3, 3, 4), 4, "f", ino=9)
+    t.io(at(2, 5, 6), "pwrite64", 3, 100)
+    t.io(at(3, 7, 8), "pread64", 4, 100)
+
+
+@case
+def rename_open(t: Trace) -> None:
+    two(t)
+    t.name(at(2, 1, 2), "rename", 0, "a", "b", ino=9)
+    t.open(at(3, 3, 4), 4, "b", ino=9)
+    t.open(at(3, 5, 6), -2, "a")
+
+
+@case
+def rename_of_a_parent(t: Trace) -> None:
+    two(t)
+    t.open(at(3, 1, 2), 4, "d/f", ino=9)
+    t.name(at(2, 3, 4), "rename", 0, "d", "e", ino=8, mode=DIR)
+    t.open(at(3, 5, 6), 5, "e/f", ino=9)
+    t.open(at(2, 7, 8), -2, "d/f")
+
+
+@case
+def a_symbolic_link_gets_another_target(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 0, 0.5), 7, "one", EXCL, ino=8)
+    t.name(at(2, 1, 2), "symlink", 0, "one", "s", ino=20, mode=LINK)
+    t.open(at(3, 3, 4), 4, "s", ino=8)
+    t.name(at(2, 5, 6), "unlink", 0, "s", ino=20, mode=LINK)
+    t.name(at(2, 6, 7), "symlink", 0, "two", "s", ino=21, mode=LINK)
+    t.open(at(3, 8, 9), -2, "s")
+
+
+@case
+def removed_and_made_again(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.name(at(3, 3, 4), "unlink", 0, "f", ino=9)
+    t.open(at(2, 5, 6), 5, "f", EXCL | RW, ino=10)
+
+
+@case
+def removed_and_made_again_if_it_is_not_there(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", NEW | RW, ino=9)
+    t.io(at(2, 2, 3), "pwrite64", 3, 50)
+    t.name(at(3, 4, 5), "unlink", 0, "f", ino=9)
+    t.open(at(2, 6, 7), 5, "f", NEW | RW, ino=10)
+    t.io(at(3, 8, 9), "pread64", 5, 50, result=0)
+
+
+@case
+def written_by_one_name_read_by_another(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.name(at(2, 2, 3), "link", 0, "f", "g", ino=9, links=2)
+    t.open(at(3, 4, 5), 4, "g", ino=9)
+    t.io(at(2, 6, 7), "pwrite64", 3, 10)
+    t.io(at(3, 8, 9), "pread64", 4, 10)
+
+
+@case
+def two_descriptors_have_one_offset(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "old", ino=7, size=150)
+    t.call(at(2, 2, 3), "dup", 4, 3)
+    t.io(at(2, 4, 5), "read", 3, 100)
+    t.io(at(3, 6, 7), "read", 4, 100, result=50)
+
+
+@case
+def a_descriptor_number_is_used_again(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "old", ino=7, size=150)
+    t.call(at(2, 3, 4), "close", 0, 3)
+    t.open(at(3, 5, 6), 3, "f", EXCL | RW, ino=9)
+    t.io(at(2, 7, 8), "pread64", 3, 100, result=0)
+
+
+@case
+def an_offset_is_inherited(t: Trace) -> None:
+    t.open(at(1, 1, 2), 3, "old", ino=7, size=150)
+    t.thread(2, flags=0)
+    t.io(at(2, 3, 4), "read", 3, 100)
+    t.io(at(1, 5, 6), "read", 3, 100, result=50)
+
+
+@case
+def the_last_of_two_processes_closes(t: Trace) -> None:
+    t.open(at(1, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.thread(2, flags=0)
+    t.call(at(1, 3, 4), "close", 0, 3)
+    t.io(at(2, 5, 6), "pwrite64", 3, 10)
+    t.call(at(2, 7, 8), "close", 0, 3)
+
+
+@case
+def opened_from_a_directory_that_moves(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "d", DIRECTORY, ino=8, mode=DIR)
+    t.name(at(3, 3, 4), "rename", 0, "d", "e", ino=8, mode=DIR)
+    t.call(at(2, 5, 6), "openat", 4, 3, 0, EXCL | RW, 0o644, paths=("f",), ino=9)
+    t.open(at(3, 7, 8), 5, "e/f", ino=9)
+
+
+@case
+def the_working_directory_is_shared(t: Trace) -> None:
+    two(t)
+    t.name(at(2, 1, 2), "mkdir", 0, "n", ino=8, mode=DIR)
+    t.name(at(2, 2, 3), "chdir", 0, "n", blobs=[(rawfile.CWD, b"/w/n")])
+    t.open(at(3, 4, 5), 4, "f", EXCL, ino=9)
+    t.open(at(2, 6, 7), 5, "/w/n/f", ino=9)
+
+
+@case
+def a_directory_is_made_removed_made(t: Trace) -> None:
+    two(t)
+    t.name(at(2, 1, 2), "mkdir", 0, "n", ino=8, mode=DIR)
+    t.name(at(3, 3, 4), "rmdir", 0, "n", ino=8, mode=DIR)
+    t.name(at(2, 5, 6), "mkdir", 0, "n", ino=9, mode=DIR)
+
+
+@case
+def a_directory_is_emptied_and_removed(t: Trace) -> None:
+    two(t)
+    t.name(at(2, 1, 2), "mkdir", 0, "n", ino=8, mode=DIR)
+    t.open(at(2, 2, 3), 3, "n/f", EXCL, ino=9)
+    t.name(at(3, 4, 5), "rmdir", -39, "n")
+    t.name(at(2, 6, 7), "unlink", 0, "n/f", ino=9)
+    t.name(at(3, 8, 9), "rmdir", 0, "n", ino=8, mode=DIR)
+
+
+@case
+def truncate_read(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.io(at(2, 2, 3), "pwrite64", 3, 100)
+    t.io(at(3, 4, 5), "pread64", 3, 100)
+    t.call(at(2, 6, 7), "ftruncate", 0, 3, 10)
+    t.io(at(3, 8, 9), "pread64", 3, 100, result=10)
+
+
+@case
+def two_threads_append(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW | APPEND, ino=9)
+    t.io(at(2, 3, 4), "write", 3, 10)
+    t.io(at(3, 5, 6), "write", 3, 20)
+    t.call(at(2, 7, 8), "lseek", 30, 3, 0, 2)
+
+
+@case
+def a_file_without_a_name_gets_one(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, ".", TMPFILE | RW, ino=9)
+    t.call(at(2, 3, 4), "linkat", 0, HERE, 0, HERE, 0, 0x400, paths=("/proc/self/fd/3", "g"), ino=9)
+    t.open(at(3, 5, 6), 4, "g", ino=9)
+
+
+@case
+def two_names_change_places(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 0, 1), 3, "a", EXCL | RW, ino=8)
+    t.open(at(2, 1, 2), 4, "b", EXCL | RW, ino=9)
+    t.io(at(2, 2, 3), "pwrite64", 4, 7)
+    t.call(at(2, 3, 4), "renameat2", 0, HERE, 0, HERE, 0, 2, paths=("a", "b"), ino=8)
+    t.open(at(3, 5, 6), 5, "a", ino=9)
+    t.io(at(3, 6, 7), "pread64", 5, 10, result=7)
+
+
+@case
+def a_pipe_between_processes(t: Trace) -> None:
+    t.call(at(1, 1, 2), "pipe", 0, 0, blobs=[(rawfile.FDS, struct.pack("<II", 3, 4))])
+    t.thread(2, flags=0)
+    t.io(at(1, 5, 6), "write", 4, 10)
+    t.io(at(2, 3, 7), "read", 3, 100, result=10)
+
+
+@case
+def woken_by_a_futex(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
+    t.call(at(2, 4, 5), "futex", 1, 4096, 1, 1)
+    t.call(at(3, 1, 6), "futex", 0, 4096, 0, 0)
+    t.open(at(3, 7, 8), 4, "f", ino=9)
+
+
+@case
+def woken_by_a_call_that_returns_later(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
+    t.call(at(3, 1, 6), "futex", 0, 4096, 0, 0)
+    t.call(at(2, 4, 7), "futex", 1, 4096, 1, 1)
+    t.open(at(3, 8, 9), 4, "f", ino=9)
+
+
+@case
+def joined(t: Trace) -> None:
+    """The kernel wakes who waits: the futex has the number of the thread that ends."""
+    two(t)
+    t.open(at(3, 2, 3), 3, "f", EXCL | RW, ino=9)
+    t.exit(3, 4)
+    t.call(at(2, 1, 5), "futex", 0, 4096, 265, 3, 0, 0, 0xFFFFFFFF)
+    t.name(at(2, 6, 7), "rename", 0, "f", "g", ino=9)
+
+
+@case
+def waited_for_at_its_exit(t: Trace) -> None:
+    t.thread(2, flags=0)
+    t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
+    t.exit(2, 4)
+    t.call(at(1, 1, 5), "wait4", 2, -1, 0, 0, 0)
+    t.name(at(1, 6, 7), "unlink", 0, "f", ino=9)
+
+
+@case
+def a_lock_is_handed_over(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 0, 1), 3, "f", EXCL | RW, ino=9)
+    t.open(at(3, 1, 2), 4, "f", ino=9)
+    t.call(at(2, 2, 3), "flock", 0, 3, 2)
+    t.io(at(2, 4, 5), "pwrite64", 3, 10)
+    t.call(at(2, 6, 7), "flock", 0, 3, 8)
+    t.call(at(3, 3, 8), "flock", 0, 4, 2)
+    t.io(at(3, 9, 10), "pread64", 4, 10)
+
+
+@case
+def control_blocks(t: Trace) -> None:
+    """What is submitted is not replayed; the order of the calls is."""
+    two(t)
+    t.call(at(2, 1, 2), "io_setup", 0, 64, 0)
+    t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
+    t.call(at(3, 4, 5), "io_submit", 1, 64, 1, 0)
+    t.open(at(3, 6, 7), 4, "f", ino=9)
+
+
+@case
+def mapped_and_read(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.call(at(2, 2, 3), "ftruncate", 0, 3, 8192)
+    t.call(at(2, 4, 5), "mmap", 1 << 40, 0, 8192, 3, 1, 3, 0)
+    t.io(at(3, 6, 7), "pread64", 3, 8192)
+
+
+@case
+def a_hole_is_punched(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.call(at(2, 3, 4), "fallocate", 0, 3, 0, 0, 4096)
+    t.io(at(3, 5, 6), "pread64", 3, 9000, result=4096)
+
+
+@case
+def both_before_the_third(t: Trace) -> None:
+    """The edge that is lost if only one predecessor is kept: the two overlap, the third is after both."""
+    two(t)
+    t.thread(4)
+    t.open(at(2, 0, 1), 3, "f", EXCL | RW, ino=9)
+    t.open(at(3, 2, 3), 4, "f", RW, ino=9)
+    t.open(at(4, 2, 3), 5, "f", ino=9)
+    t.io(at(2, 4, 6), "pwrite64", 3, 100)
+    t.io(at(3, 5, 7), "pwrite64", 4, 100, offset=100)
+    t.io(at(4, 8, 9), "pread64", 5, 200)
+
+
+@case
+def closed_after_the_last_use(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "old", ino=7, size=150)
+    t.io(at(3, 3, 4), "pread64", 3, 100)
+    t.call(at(2, 5, 6), "close", 0, 3)
+
+
+@case
+def a_directory_is_read(t: Trace) -> None:
+    two(t)
+    t.name(at(2, 1, 2), "mkdir", 0, "n", ino=8, mode=DIR)
+    t.open(at(3, 3, 4), 3, "n", DIRECTORY, ino=8, mode=DIR)
+    t.call(at(3, 5, 6), "getdents64", 48, 3, 0, 32768)
+    t.name(at(2, 7, 8), "rmdir", 0, "n", ino=8, mode=DIR)
+
+
+@case
+def a_name_that_is_not_there_yet(t: Trace) -> None:
+    two(t)
+    t.name(at(3, 1, 2), "stat", -2, "f")
+    t.open(at(2, 3, 4), 3, "f", EXCL, ino=9)
+    t.name(at(3, 5, 6), "stat", 0, "f", ino=9)
+
+
+def overlapping(t: Trace) -> tuple[int, int]:
+    """Two reads of one file at the same time: no order may be put on them."""
+    two(t)
+    t.open(at(2, 1, 2), 3, "old", ino=7, size=1000)
+    one = t.io(at(2, 4, 6), "pread64", 3, 100)
+    other = t.io(at(3, 5, 7), "pread64", 3, 100, offset=500)
+    return one, other
+
+
+def traces(top: Path) -> Iterator[tuple[str, Path]]:
+    for name, build in CASES.items():
+        trace = Trace()
+        build(trace)
+        trace.finish(top / f"{name}.db")
+        yield name, top / f"{name}.db"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Pools: made, with disks in them that are written to at random, and checked."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from helpers import raw
+from helpers.guest import Failed, david, dm, loop_disk, remove
+from helpers.raw import BLOCK
+from helpers.storetool import says
+from helpers.units import TIB
+
+
+def made(path: str, *options: str) -> None:
+    status, text = says("pool", "create", *options, path, "farm")
+    if status:
+        raise Failed(f"pool create: {text}")
+
+
+def made_sharing(path: str) -> None:
+    made(path, "--share")
+
+
+@contextmanager
+def pool_device(size: int, share: bool = False) -> Iterator[str]:
+    """A device with an empty pool on it."""
+    with loop_disk(size, prepare=made_sharing if share else made) as device:
+        yield device
+
+
+@contextmanager
+def pool_disk(name: str, device: str, *options: str, size: int = TIB) -> Iterator[str]:
+    david("create", name, "--size", str(size), "--pool", device, "--classify", "keep", *options)
+    try:
+        yield f"/dev/mapper/{name}"
+    finally:
+        if dm.exists(name):
+            remove(name)
+
+
+def must_be_good(device: str) -> int:
+    """Returns the blocks that sharing saves."""
+    status, text = says("pool", "check", device)
+    if status:
+        raise Failed(f"pool check: {text}")
+    return int(text.split()[0]) if "saved" in text else 0
+
+
+class Writer:
+    """Random blocks of one disk, and what they must hold."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name = name
+        self.first = (1 + seed) << 20  # of new blocks
+        self.rng = random.Random(f"{name} {seed}")
+        self.held: dict[int, bytes] = {}
+
+    def step(self, fd: int) -> None:
+        place = self.rng.randrange(4000) * BLOCK
+        if self.rng.random() < 0.2:
+            raw.discard(fd, place, BLOCK)
+            self.held[place] = bytes(BLOCK)
+        else:
+            data = self.name.encode().ljust(16) + self.rng.randbytes(BLOCK - 16)
+            raw.write(fd, data, place)
+            self.held[place] = data
+
+    def fill(self, fd: int, most: int) -> int:
+        """New blocks until ENOSPC, `most` at most; how many were taken."""
+        for number in range(most):
+            place = (self.first + len(self.held)) * BLOCK
+            data = self.name.encode().ljust(16) + self.rng.randbytes(BLOCK - 16)
+            try:
+                raw.write(fd, data, place)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                return number
+            self.held[place] = data
+        return most
+
+    def check(self, fd: int) -> None:
+        for place, data in self.held.items():
+            if raw.read(fd, BLOCK, place) != data:
+                raise Failed(f"{self.name}: the block at {place} is not what was written")
+
+
+@contextmanager
+def opened_all(device: str, names: list[str], *options: str) -> Iterator[dict[str, int]]:
+    """The disks of the pool of these names, opened for direct I/O."""
+    with ExitStack() as stack:
+        fds = {}
+        for name in names:
+            disk = stack.enter_context(pool_disk(name, device, *options))
+            fds[name] = stack.enter_context(raw.opened(disk))
+        yield fds
+
+
+def sync_all(fds: dict[str, int]) -> None:
+    for fd in fds.values():
+        os.fsync(fd)

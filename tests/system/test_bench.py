@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david bench and report: specs, runs, workloads, numbers and answers without a lab; then one lab with runs.
+
+What needs Dask, matplotlib and a browser is in `make sweep-test`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from davidlib.bench import here, runs, samples, spec
+from davidlib.bench.results import Results
+from davidlib.disk import modulehelp
+from davidlib.disk.dm import DeviceError
+from davidlib.report import answer, figures
+from davidlib.util import UserError
+from davidlib.workload import image, record
+from davidlib.workload.kinds import KINDS
+from labjob import PYTHON, Job
+
+TREE = Path(__file__).resolve().parents[2]
+DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
+WORK = '[[workload]]\nkind = "varmail"\n'
+RUNS = ("ext4-postmark", "none-random-read", "full")
+LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
+          memory="1G", timeout=300, usually=5, virtual_time=True)
+
+
+def parse(text: str) -> spec.Spec:
+    return spec.parse(text, "a.toml", Path("/"))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x =", "a.toml:1: not TOML"),
+        ("a = 1\n\n\n[disk\n", "a.toml:4: not TOML"),
+        ('[disk]\nprofile = "nope"\n' + WORK, "a.toml:2: profile: there is no profile 'nope'; there are "),
+        ("[disk]\n" + WORK, "a.toml:1: [disk] has no profile"),
+        ("repeat = 3\n" + DISK + WORK, "a.toml:1: repeat: unknown here; there are .*repeats"),
+        ("repeats = 3\nseeds = [1]\n" + DISK + WORK, "a.toml:1: repeats: there are seeds already"),
+        ("seeds = [1, 1]\n" + DISK + WORK, "a.toml:1: seeds: a value is there twice"),
+        ("seeds = true\n" + DISK + WORK, "a.toml:1: seeds = True: want a whole number"),
+        ('where = "moon"\n' + DISK + WORK, "a.toml:1: where = 'moon': not one of virtual, uml, vm, here"),
+        ('memory = "lots"\n' + DISK + WORK, "a.toml:1: memory = 'lots': want a number with M or G"),
+        (DISK + 'size = "20Q"\n' + WORK, "a.toml:3: size: '20Q' is not a size"),
+        (DISK + "size = []\n" + WORK + "colour = 1", "a.toml:6: colour: unknown here"),
+        (DISK, "a.toml:1: workload: write \\[\\[workload"),
+        ("disk = 3\n" + WORK, "a.toml:1: disk: write \\[disk"),
+        (DISK + WORK + '[[workload]]\nkind = "vermail"', "a.toml:6: kind = 'vermail': not one of fileserver"),
+        (DISK + WORK + '[[workload]]\nkind = "du"\n\nfiles = "many"', "a.toml:8: files = 'many': want"),
+        (DISK + WORK + WORK, "a.toml:5: name = 'varmail': there twice"),
+        (DISK + WORK + "processes = 0", "a.toml:5: processes = 0: too small"),
+        (DISK + '[[workload]]\nkind = "fio"', "a.toml:3: job: needed for kind = 'fio'"),
+        (DISK + '[[workload]]\nkind = "replay"', "a.toml:3: trace: needed for kind = 'replay'"),
+        (DISK + '[[workload]]\nkind = "replay"\ntrace = "nope.wl"', "a.toml:5: trace = 'nope.wl': there"),
+        (DISK + '[[filesystem]]\ntype = "none"\n' + WORK, "a.toml:6: kind = 'varmail': needs a file system"),
+        (DISK + '[[filesystem]]\ntype = "none"\nmount = "x"\n' + WORK, "a.toml:4: type = 'none': a raw disk"),
+        (DISK + '[[filesystem]]\ntype = "ext5"\n' + WORK, "a.toml:4: type = 'ext5': not one of ext2"),
+    ],
+)
+def test_a_mistake_in_a_spec_is_named_by_its_line(text: str, says: str) -> None:
+    with pytest.raises(spec.SpecError, match=says.replace("[disk]", "\\[disk\\]")):
+        parse(text)
+
+
+def test_runs_are_all_combinations_and_their_ids_say_what_they_are() -> None:
+    text = "repeats = 2\n" + DISK.replace('= "h', '= ["seagate-exos-x20-20tb", "h').replace('330"', '330"]')
+    found = runs.expand(parse(text + '[[filesystem]]\ntype = "ext4"\n[[filesystem]]\ntype = "xfs"\n' + WORK))
+    assert len(found) == len({run.id for run in found}) == 8
+    assert {run.variant for run in found} == {
+        f"{fs}, {drive}" for fs in ("ext4", "xfs")
+        for drive in ("seagate-exos-x20-20tb", "hitachi-hds721010kla330")
+    }
+    again = runs.expand(parse("# a remark\n" + text + '[[filesystem]]\ntype = "xfs"\n' + WORK))
+    assert {run.id for run in again} < {run.id for run in found}
+    other = runs.expand(parse(text + '[[filesystem]]\ntype = "xfs"\n' + WORK + "operations = 7\n"))
+    assert not {run.id for run in other} & {run.id for run in found}
+
+
+def tree_of(top: Path) -> list[tuple[str, int]]:
+    files = [path for path in top.rglob("*") if path.is_file()]
+    return sorted((str(path.relative_to(top)), path.stat().st_size) for path in files)
+
+
+FEW = {"files": 60, "directories": 12, "operations": 80, "size": 1 << 20, "direct": False, "largest": 1 << 16}
+
+
+@pytest.mark.parametrize("name", sorted(set(KINDS) - {"command", "fio", "git-clone", "replay"}))
+def test_a_workload_makes_the_same_calls_with_the_same_seed(name: str, tmp_path: Path) -> None:
+    kind, seen = KINDS[name], []
+    params = kind.params | {key: value for key, value in FEW.items() if key in kind.params}
+    for life, seed in enumerate((5, 5, 6)):
+        top = tmp_path / str(life)
+        top.mkdir()
+        if kind.prepare:
+            kind.prepare(str(top), params, seed)
+        done = kind.run(name, str(top), params, seed)
+        counts = {what: len(times) for what, times in done.ns.items()}
+        assert sum(counts.values()) == done.operations() >= min(FEW["operations"], params.get("files", 80))
+        seen.append((counts, done.read, done.written, tree_of(top)))
+    assert seen[0] == seen[1]
+    if name in ("fileserver", "varmail", "postmark", "impressions", "untar"):
+        assert seen[0] != seen[2], "another seed changes nothing"
+
+
+def test_a_command_that_fails_fails_the_run_and_says_why(tmp_path: Path) -> None:
+    from davidlib.workload.several import WorkFailed, together
+
+    with pytest.raises(WorkFailed, match="exit status 3: sorry"):
+        KINDS["command"].run("command", str(tmp_path), {"command": "echo sorry >&2; exit 3"}, 1)
+    done = KINDS["command"].run("command", str(tmp_path), {"command": "echo $SEED >$TOP/seed"}, 17)
+    assert done.operations() == 1 and (tmp_path / "seed").read_text() == "17\n"
+
+    def body(number: int, *_: object) -> None:
+        if number == 1:
+            raise ValueError("the second one")
+
+    with pytest.raises(WorkFailed, match="the second one"):
+        together(body, 3, 1)
+
+
+# It answers to SIGTERM as a run does, and says when its processes are being started.
+ENDED = """
+import signal, sys, time
+from davidlib.bench import inside
+from davidlib.workload.several import together
+
+signal.signal(signal.SIGTERM, inside._end)
+print("begun", flush=True)
+together(lambda number, rng, record: time.sleep(1000), 200, 1)
+"""
+
+
+@pytest.mark.parametrize("after_ms", [0, 1, 5, 20, 50, 1000])
+def test_a_workload_that_is_ended_leaves_no_process(after_ms: int) -> None:
+    env = os.environ | {"PYTHONPATH": str(TREE / "tools")}
+    with subprocess.Popen([sys.executable, "-c", ENDED], env=env, stdout=subprocess.PIPE, text=True,
+                          start_new_session=True) as ended:
+        assert ended.stdout and ended.stdout.readline() == "begun\n"
+        time.sleep(after_ms / 1000)
+        ended.terminate()
+        # The second one, as `timeout` sends it.
+        ended.terminate()
+        assert ended.wait(60) == 128 + signal.SIGTERM
+        assert not subprocess.run(["pgrep", "--session", str(ended.pid)], capture_output=True).stdout
+
+
+def test_an_image_has_log_normal_sizes_and_depths_of_poisson() -> None:
+    params = KINDS["impressions"].params | {"files": 4000, "largest": 1 << 40}
+    made, found = image.files(params, 1)
+    logs = sorted(math.log(max(size, 1)) for _, size in found)
+    # Half of a log-normal lies below exp(mu), and 84 % below one sigma above it.
+    assert abs(logs[2000] - params["mu"]) < 0.15 and abs(logs[3365] - params["mu"] - params["sigma"]) < 0.2
+    known = {"", *made}
+    assert {f"{os.path.dirname(path)}/".lstrip("/") for path, _ in found} <= known and len(made) == 200
+
+
+def test_quantiles_are_times_that_so_many_operations_did_not_exceed() -> None:
+    found = dict(zip(record.QUANTILES, record.quantiles(list(range(1, 1002))), strict=True))
+    assert (found[0], found[500], found[990], found[1000]) == (1, 501, 991, 1001)
+    assert set(record.quantiles([7])) == {7}
+
+
+def test_samples_are_thinned_to_every_second_with_the_last() -> None:
+    for length in (5, 6):
+        rows = [[number] for number in range(length)]
+        assert samples.thinned(rows)[-1] == rows[-1] and len(samples.thinned(rows)) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "half"),
+    # By hand: 4.303 s / sqrt(3) with s = 1; 12.706 s / sqrt(2) with s = sqrt(2).
+    [([9.0, 10.0, 11.0], 4.303 / math.sqrt(3)), ([1.0, 3.0], 12.706)],
+)
+def test_an_interval_is_students(values: list[float], half: float) -> None:
+    found = figures.estimate(values)
+    assert found.low is not None and abs(found.mean - found.low - half) < 1e-9
+    assert figures.estimate(values[:1]).low is None
+
+
+def table(**variants: list[float]) -> figures.Table:
+    return {"mail": {name: dict(enumerate(values)) for name, values in variants.items()}}
+
+
+@pytest.mark.parametrize(
+    ("found", "metric", "says"),
+    [
+        (table(ext4=[10, 20, 30], xfs=[20, 40, 61]), "operations",
+         r"mail: xfs has 2.01 times the operations a second of ext4 \(95 % interval 1.96 to 2.06, 3 seeds\)"),
+        # Fewer seconds are better: the first named is the faster one.
+        (table(ext4=[10, 20, 30], xfs=[20, 40, 61]), "seconds",
+         "mail: ext4 has 0.497 times the seconds of xfs"),
+        (table(ext4=[10, 20, 30], xfs=[11, 19, 30]), "operations", "mail: no difference between"),
+        (table(ext4=[10, 12]), "operations",
+         r"mail: ext4: 11 operations a second \(95 % interval -1.71 to 23.7, 2 seeds\)"),
+        (table(ext4=[10], xfs=[20]), "operations", "mail: xfs has 2 times the operations a second of ext4.$"),
+    ],
+)
+def test_the_answer_is_a_sentence_with_its_interval(found: figures.Table, metric: str, says: str) -> None:
+    [said] = answer.sentences(found, metric)
+    assert re.match(says, said), said
+
+
+def test_numbers_have_three_digits_that_count() -> None:
+    assert [answer.digits(n) for n in (0, 0.001234, 1.2345, 99.96, 12345.6)] == \
+        ["0", "0.00123", "1.23", "100", "12,300"]
+
+
+@pytest.mark.lab(LAB, "ext4-postmark")
+def test_a_run_has_all_that_a_report_needs_and_repeats(lab) -> None:
+    found = lab.labs.wait(LAB, {"run": "ext4-postmark"})
+    assert found and not found["error"], found
+    result, again = found["results"]
+    assert result["times"]["good"] is True and not result["wrong"], result["times"]
+    assert result["operations"] >= 60 and result["seconds"] > 0 and result["latency"]["create"]["count"] > 5
+    assert len(result["samples"]) == len(result["histograms"]) > 1
+    assert len(result["samples"][0]) == len(result["columns"])
+    assert result["stats"]["mode"] == "timing-accurate"
+    assert {kind: what["count"] for kind, what in result["latency"].items()} == \
+        {kind: what["count"] for kind, what in again["latency"].items()}
+
+
+@pytest.mark.lab(LAB, "none-random-read")
+def test_random_reads_of_a_raw_disk_take_what_the_drive_takes(lab) -> None:
+    found = lab.labs.wait(LAB, {"run": "none-random-read"})
+    assert found and not found["error"], found
+    [result] = found["results"]
+    # One at a time: the drive was busy all the time, and the program waited for nothing else.
+    busy = result["stats"]["busy_ns"] / 1e9
+    assert abs(busy - result["seconds"]) < 0.02 * result["seconds"], (busy, result["seconds"])
+    assert result["latency"]["read"]["count"] == 50
+
+
+@pytest.mark.lab(LAB, "full")
+def test_a_run_whose_store_is_too_small_fails_and_leaves_nothing(lab) -> None:
+    found = lab.labs.wait(LAB, {"run": "full"})
+    assert found and found["error"] and not found["left"], found
+
+
+@pytest.mark.lab(LAB)
+def test_the_lab_ends_well(lab) -> None:
+    lab.ended_well()
+
+
+def result_of(seed: int, seconds: float) -> str:
+    described = runs.expand(parse(f"seeds = {seed}\n" + DISK + WORK))[0].described
+    stats = {"store_used": 1, "block_size": 4096, "mem": {"model": 1}}
+    latency = {"create": {"count": 2, "mean_ns": 10**6, "quantiles_ns": [10**6] * len(record.QUANTILES)}}
+    return json.dumps({"run": described, "result": {
+        "seconds": seconds, "operations": 2, "operations_per_s": 2 / seconds, "megabytes_per_s": 1.0,
+        "read_bytes": 0, "written_bytes": 1, "latency": latency, "times": {"good": True, "text": "fine"},
+        "wrong": [], "stats": stats, "columns": ["t_ns"], "samples": [[0], [1]], "histograms": [[0], [1]]}})
+
+
+def test_a_result_finds_the_files_that_its_question_names(tmp_path: Path) -> None:
+    """They are beside the spec, and the result is somewhere else."""
+    (tmp_path / "a.wl").write_bytes(b"x")
+    results = Results(tmp_path / "out")
+    results.begin(DISK + '[[workload]]\nkind = "replay"\ntrace = "a.wl"\n', tmp_path)
+    assert results.question()[0].workloads[0].params["trace"] == str(tmp_path / "a.wl")
+
+
+def test_results_are_made_of_the_runs_that_are_there_and_the_same_each_time(tmp_path: Path) -> None:
+    found = runs.expand(parse("seeds = [1, 2]\n" + DISK + WORK))
+    seen = []
+    for order in (found, list(reversed(found))):
+        results = Results(tmp_path / str(len(seen)))
+        results.begin("spec")
+        assert not any(map(results.has, found))
+        for run in order:
+            results.add(run, result_of(run.described["seed"], run.described["seed"] * 3.0))
+        results.finish(found, {})
+        seen.append({path.name: path.read_bytes() for path in results.top.rglob("*") if path.is_file()})
+    assert seen[0] == seen[1] and "results.sqlite" in seen[0]
+    rows = json.loads(seen[0]["results.json"])
+    assert [row["seconds"] for row in rows] == [3.0, 6.0]
+    means = figures.table(Results(tmp_path / "0").load(found), "mean")
+    assert means == {"varmail": {"ext4": {1: 1.0, 2: 1.0}}}
+
+
+def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("dear")
+    with pytest.raises(UserError, match="something else"):
+        Results(tmp_path).begin("spec")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter"]
+
+
+@pytest.mark.parametrize(
+    ("options", "modules", "says"),
+    [
+        ({"scheduler": "tcp://x:1"}, True, "leave out --scheduler"),
+        ({"workers": 2}, True, "leave out --workers 2"),
+        ({}, False, "takes no modules\n  or: where = \"virtual\" needs no module"),
+        ({}, True, "no target 'david'.*\n.*try"),
+    ],
+)
+def test_this_machine_is_refused_with_a_sentence(options: dict, modules: bool, says: str, tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise DeviceError(modulehelp.explain("it is not there", "this"))
+
+    monkeypatch.setattr(here.dm, "target_loaded", lambda: False)
+    monkeypatch.setattr(here.dm, "load_module", refuse)
+    monkeypatch.setattr(here.device, "need_root", lambda what: None)
+    monkeypatch.setattr(here, "MODULES", tmp_path if modules else tmp_path / "nothing")
+    monkeypatch.setattr(here, "TREE", tmp_path)
+    with pytest.raises(UserError, match=f"(?s)where = \"here\".*{says}"):
+        here.ready(argparse.Namespace(**{"scheduler": "", "workers": 0} | options))
+
+
+def test_a_bad_spec_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(DISK + '[[workload]]\nkind = "vermail"\n')
+    words = [sys.executable, str(TREE / "tools" / "david"), "bench", "bad.toml"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "bad.toml:4: kind = 'vermail'" in done.stderr, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
+
+
+def test_the_verdict_names_a_run_that_is_not_valid() -> None:
+    good = json.loads(result_of(1, 1.0)) | {"id": "one"}
+    bad = copy.deepcopy(good) | {"id": "two"}
+    bad["result"]["wrong"] = ["no space: 3"]
+    assert answer.verdict([good])[0] is True
+    assert answer.verdict([good, bad]) == (False, "1 of 2 runs are not valid. two: no space: 3")

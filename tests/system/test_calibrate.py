@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david calibrate on modelled disks and fio's results. Needs no lab; all profiles: make calibrate-test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import calibrated
+import pytest
+from davidlib.calibrate import cache, rotation
+from davidlib.calibrate.simdisk import SimDisk
+from davidlib.calibrate.timed import Answer, Prober, Request
+from davidlib.drive import files
+
+TREE = Path(__file__).resolve().parents[2]
+SMALL = "hitachi-hds728080pla380"
+
+
+def david(*words: object) -> subprocess.CompletedProcess:
+    line = [sys.executable, TREE / "tools/david", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True)
+
+
+def test_a_modelled_drive_gives_its_own_profile_back(tmp_path: Path) -> None:
+    found = tmp_path / "found.profile"
+    calibrated.calibrate(f"model:{SMALL}", found)
+    figures = calibrated.differences(files.find(SMALL), found, 2000)
+    assert not [key for key, limit in calibrated.LIMITS.items() if figures[key] > limit], figures
+    lines = [line for line in found.read_text().splitlines() if " = " in line and line[0] != "#"]
+    assert all(line.partition("\t# ")[2].split(":")[0] in ("measured", "fitted", "reported", "assumed")
+               for line in lines)
+
+
+class Twisted:
+    """A modelled disk whose answers are those of another one than the profile that it is held against."""
+
+    def __init__(self, disk: SimDisk) -> None:
+        self.disk, self.sectors, self.logical, self.physical = disk, disk.sectors, disk.logical, disk.physical
+
+    def many(self, requests: list[Request], at: int = 0) -> list[Answer]:
+        return [Answer(round(a.start * 1.00002), round(a.end * 1.00002))
+                for a in self.disk.many(requests, round(at / 1.00002))]
+
+
+def test_a_motor_20_ppm_slower_is_told_from_the_right_one() -> None:
+    with SimDisk(files.find(SMALL)) as disk:
+        probe = Prober(Twisted(disk))
+        cache.measure(probe)
+        spindle = rotation.measure(probe)
+    assert spindle and abs(spindle.revolution / (8333333 * 1.00002) - 1) < 1e-7
+
+
+@pytest.mark.parametrize(("option", "figure", "value"), [
+    ("segments=7", "segments", 7), ("segment_sectors=300KiB", "segment", 600),
+    ("readahead_stream=0,readahead_max=111KiB", "ahead_stream", 222), ("readahead_stream=80KiB", "turn", 160),
+])
+def test_what_the_cache_is_given_is_found(option: str, figure: str, value: int) -> None:
+    with SimDisk(files.find(SMALL), option.split(",")) as disk:
+        found = cache.measure(Prober(disk))
+    assert found and getattr(found, figure) == value, found
+
+
+def test_without_a_cache_none_is_found() -> None:
+    with SimDisk(files.find(SMALL), ["write_cache=off", "readahead=none", "read_cache=no"]) as disk:
+        assert cache.measure(Prober(disk)) is None
+
+
+def fio(rw: str, bs: str, depth: int, rate: float, error: int = 0) -> dict:
+    ways = {"read": {"iops": rate if "read" in rw else 0}, "write": {"iops": rate if "write" in rw else 0}}
+    options = {"rw": rw, "bs": bs, "iodepth": str(depth)}
+    return {"jobname": f"{rw}{depth}", "error": error, "job options": options, **ways}
+
+
+def written(path: Path, *jobs: dict) -> Path:
+    path.write_text("fio: a warning\n" + json.dumps({"jobs": jobs}))
+    return path
+
+
+def test_fio_results_are_fitted_and_the_others_are_held_beside(tmp_path: Path) -> None:
+    results = written(tmp_path / "fio.json", fio("read", "1m", 1, 136.4), fio("randread", "4k", 1, 57.6),
+                      fio("randread", "4k", 8, 78.6), fio("randread", "4k", 32, 93.6))
+    out = tmp_path / "fitted.profile"
+    done = david("calibrate", "--from", results, "--profile", "toshiba-p300-3tb", "--size", "2TB", "-o", out)
+    assert not done.returncode, done.stderr
+    rows = {line[:45].strip(): line.split() for line in done.stdout.splitlines()[1:]}
+    for name, row in rows.items():
+        assert (row[-1] == "no") == name.endswith("depth 8"), row
+        assert row[-1] == "no" or abs(float(row[-2])) < 3, row
+    assert not david("profile", "check", out).returncode
+
+
+@pytest.mark.parametrize(("words", "because"), [
+    (["-o", "OUT"], "name a device"),
+    (["model:none", "-o", "OUT"], "there is no profile 'none'"),
+    (["/dev/null", "-o", "OUT"], "no block device"),
+    (["/dev/nothing", "-o", "OUT"], "no such device"),
+    ([f"model:{SMALL}", "-o", "/none/OUT"], "no directory"),
+    (["--from", "FIO", "-o", "OUT"], "--from needs --profile"),
+    (["--from", "/none", "--profile", SMALL, "-o", "OUT"], "--from /none: No such file"),
+    (["--from", "FIO", "--profile", SMALL, "-o", "OUT"], "job randread1: it ended with error 5"),
+])
+def test_bad_input_is_named_and_nothing_is_left(tmp_path: Path, words: list[str], because: str) -> None:
+    failed = written(tmp_path / "fio.json", fio("randread", "4k", 1, 50, error=5))
+    names = {"OUT": str(tmp_path / "out.profile"), "FIO": str(failed)}
+    done = david("calibrate", *(names.get(word, word) for word in words))
+    assert done.returncode == 1 and because in done.stderr, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["fio.json"]

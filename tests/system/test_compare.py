@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david compare: its arithmetic beside printed numbers, and its report of made-up replays. No lab."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "tools"))
+
+from davidlib.replay import compare, metrology  # noqa: E402
+from davidlib.replay.metrology import Source  # noqa: E402
+from davidlib.util import UserError  # noqa: E402
+
+PAPER = TREE.parent / "shared/papers/replay-metrology.txt"
+# Of the paper's fileserver: what was replayed, the reference (us), U as printed (%), the precision it is of.
+FILESERVER = [
+    (20.73, 50.72, 118.27, 0.87),
+    (27.21, 50.72, 92.72, 0.83),
+    (50.45, 83.95, 79.81, 0.15),
+    (69.79, 83.95, 33.79, 0.97),
+]
+
+
+@pytest.mark.parametrize("replayed,reference,printed,precision", FILESERVER)
+def test_the_fileservers_uncertainties_come_out_of_its_means(
+    replayed: float, reference: float, printed: float, precision: float
+) -> None:
+    bias = 100 * (replayed - reference) / reference
+    assert metrology.of_replay(bias, precision) == pytest.approx(printed, abs=0.01)
+    # By the bias alone, nearly: it is what there is of them.
+    assert metrology.of_replay(bias, 0) == pytest.approx(printed, abs=0.07)
+
+
+def test_these_are_the_papers_numbers() -> None:
+    if not PAPER.exists():
+        pytest.skip("the paper is not at hand")
+    rows = re.findall(
+        r"^(Read|Write)\s+([\d.]+) ± ([\d.]+)%\s+([\d.]+) ± ([\d.]+)%\s+([\d.]+)",
+        PAPER.read_text(),
+        re.MULTILINE,
+    )
+    found = {
+        tuple(map(float, pair)) for _, a, ua, b, ub, ref in rows for pair in ((a, ref, ua), (b, ref, ub))
+    }
+    assert found == {row[:3] for row in FILESERVER}
+
+
+def test_the_gums_example_of_an_end_gauge() -> None:
+    """H.1: its components in nm give 32 nm, 16 degrees of freedom, and 93 nm for 99 %."""
+    budget = [Source("standard", 25, 18), Source("comparison", 9.7, 25.6), Source("expansion", 2.9, 50)]
+    combined = metrology.combine([*budget, Source("temperature", 16.6, 2)], 0.99)
+    assert round(combined.uncertainty) == 32 and combined.freedom == 16
+    assert combined.coverage == pytest.approx(2.92, abs=0.005)
+    assert combined.coverage * 32 == pytest.approx(93, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    "freedom,level,factor",
+    [(1, 0.95, 12.706), (2, 0.95, 4.303), (9, 0.95, 2.262), (16, 0.99, 2.921), (99, 0.95, 1.984),
+     (math.inf, 0.95, 1.960), (5, 0.6827, 1.11)],
+)  # fmt: skip
+def test_students_factors_are_those_of_the_tables(freedom: float, level: float, factor: float) -> None:
+    assert metrology.student(freedom, level) == pytest.approx(factor, abs=0.001 if level > 0.7 else 0.005)
+
+
+def test_an_uncorrected_bias_shifts_the_interval() -> None:
+    """It is never on the wrong side of the result, and without a bias it is what it was."""
+    assert metrology.around_bias(0, 5) == (5, 5)
+    assert metrology.around_bias(2, 5) == (7, 3)
+    assert metrology.around_bias(-2, 5) == (3, 7)
+    assert metrology.around_bias(9, 5) == (14, 0)
+
+
+def spread(mean: float, n: int = 100) -> dict[str, float]:
+    return {"n": n, "mean": mean, "sd": 1, "min": mean, "p50": mean, "p99": mean, "max": mean}
+
+
+def result(
+    read: list[float], original: float = 1000, workload: str = "w", **options: Any
+) -> dict[str, Any]:
+    """Runs whose reads took so many ns; as many writes took always 3000."""
+    runs = [
+        {
+            "workload": workload, "order": "root", "timing": "closed", "scale": 1, "threads": 2, "made": 200,
+            "elapsed": 400000, "original-elapsed": 400000, "compared": 200, "same": 199, "stopped": False,
+            "order-violations": 0, "overlap": 0.9, "original-overlap": 1.0, "issue-error": spread(50),
+            "calls": {"READ": {"replay": spread(mean), "original": spread(original)},
+                      "WRITE": {"replay": spread(3000), "original": spread(3000)}},
+        }
+        for mean in read
+    ]  # fmt: skip
+    environment = {"kernel": "6", "clock-ns": 0}
+    return {"kind": "replay", "cold": False, "environment": environment, "options": options, "runs": runs}
+
+
+@pytest.mark.parametrize("replayed,reference,printed,precision", FILESERVER)
+def test_compare_prints_the_fileservers_uncertainties(
+    replayed: float, reference: float, printed: float, precision: float
+) -> None:
+    """Of two runs around the paper's mean that are as far apart as its precision says."""
+    off = precision / 100 * reference
+    runs = [1000 * (replayed - off), 1000 * (replayed + off)]
+    found = compare.as_json(compare.compare([result(runs, 1000 * reference)]))
+    assert found["rows"]["READ"]["u-percent"] == pytest.approx(printed, abs=0.01)
+
+
+def test_bias_precision_and_factor_are_those_of_the_runs() -> None:
+    comparison = compare.compare([result([1010, 1020, 1030], workload="a"), result([1020], 1020, "b")])
+    rows = {row.kind: row for row in comparison.rows}
+    read = rows["READ"]
+    assert (read.original.mean, read.replay.mean) == (1010, 1020)
+    assert read.bias == 10 and read.relative == pytest.approx(10 / 1010)
+    # Of 1010, 1020, 1030, 1020: s = sqrt(200 / 3); of two originals: s = sqrt(200).
+    assert read.replay.error == pytest.approx(math.sqrt(200 / 3 / 4))
+    assert read.original.error == pytest.approx(10)
+    assert read.combined.uncertainty == pytest.approx(math.hypot(math.sqrt(50 / 3), 10))
+    assert read.combined.freedom == math.floor((50 / 3 + 100) ** 2 / ((50 / 3) ** 2 / 3 + 100**2 / 1))
+    assert rows[compare.ALL].replay.mean == (1020 + 3000) / 2
+    assert rows["WRITE"].bias == 0 and rows["WRITE"].of_replay == 0
+
+
+def test_the_clock_is_in_the_budget_and_the_captures_cost_is_taken_off() -> None:
+    one = result([1000, 1000])
+    one["environment"]["clock-ns"] = 256
+    row = compare.compare([one], cost=512).rows[1]
+    assert row.bias == 512 and row.combined.uncertainty == pytest.approx(256 * math.sqrt(2 / 12))
+
+
+def test_delays_put_in_on_purpose_tell_the_sensitivity_and_nothing_else() -> None:
+    delayed = result([1100], **{"add-delay": 100})
+    delayed["runs"][0]["calls"]["WRITE"]["replay"] = spread(3100)
+    comparison = compare.compare([result([1000, 1000]), delayed])
+    assert comparison.sensitivity == pytest.approx(1)
+    assert comparison.rows[1].bias == 0
+    with pytest.raises(UserError, match="on purpose"):
+        compare.compare([delayed])
+
+
+def test_the_verdict_is_one_line_and_never_without_an_uncertainty() -> None:
+    said = compare.verdict(compare.compare([result([1010, 1030])]))
+    assert said.startswith(
+        "fidelity: calls 99.500 %, order 100.000 %, overlap 90 %, time +0.50 % ± 3.2 % (k = 12.71)"
+    )
+    assert "± not known" in compare.verdict(compare.compare([result([1010])]))
+
+
+def test_another_environment_is_told(tmp_path: Path) -> None:
+    other = result([1000], workload="b")
+    other["environment"]["kernel"] = "5"
+    for number, one in enumerate((result([1000, 1001]), other)):
+        (tmp_path / f"{number}.json").write_text(json.dumps(one))
+    words = [
+        TREE / "tools/david",
+        "compare",
+        tmp_path / "0.json",
+        tmp_path / "1.json",
+        "-o",
+        tmp_path / "c.json",
+        "--page",
+        tmp_path / "c.html",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    for number, heading in enumerate(
+        ("Measurand", "Procedure", "Sources", "Characterization", "Mitigation", "Uncertainty"), 1
+    ):
+        assert re.search(rf"^{number}\. {heading}", done.stdout, re.MULTILINE)
+    assert "note: kernel is 6 in one, 5 in another" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("fidelity: ")
+    assert json.loads((tmp_path / "c.json").read_text())["rows"]["READ"]["bias-ns"] == pytest.approx(1 / 3)
+    page = (tmp_path / "c.html").read_text()
+    assert done.stdout.splitlines()[-1] in html.unescape(page) and "<polyline" in page
+    assert page.count("<h2>") == 8 and not re.search(r'(src|href)="', page)
+    (tmp_path / "0.json").write_text("{}")
+    refused = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1 and "is not what `david replay -o` writes" in refused.stderr

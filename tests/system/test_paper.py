@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david bench paper: what is run, the paper's values, what is made of results; then a lab with short forms of
+the experiments.
+
+All of it in its quick form, and its page, is `make paper-test`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from davidlib.bench.paper import command, guest, plan, requests
+from davidlib.bench.results import Results
+from davidlib.report.paper import criteria, measured, published
+from davidlib.util import UserError
+from davidlib.workload import image
+from labjob import PYTHON, Job
+
+PRINTED = Path(__file__).resolve().parents[3] / "shared/papers/david-fast11.txt"
+EXPERIMENTS = ("table2", "table3", "figure1", "figure6", "figure8")
+LAB = Job("paper", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), EXPERIMENTS,
+          memory="1G", timeout=300, usually=10, virtual_time=True)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_each_lab_of_the_plan_is_another_and_has_a_program(quick: bool) -> None:
+    runs = plan.experiments(quick)
+    assert len({run.id for run in runs}) == len(runs) > 20
+    assert {run.described["experiment"] for run in runs} == set(guest.EXPERIMENTS)
+
+
+def results(top: Path, quick: bool, experiments: tuple[str, ...]) -> Path:
+    """A result with no figures, as far as it was run."""
+    (top / "runs").mkdir(parents=True)
+    (top / "paper.json").write_text(json.dumps({"quick": quick}))
+    for run in plan.experiments(quick):
+        if run.described["experiment"] in experiments:
+            Results(top).add(run, json.dumps({"run": run.described, "result": {}}))
+    return top
+
+
+def test_what_the_whole_form_lacks_is_taken_from_the_quick_one_and_said(tmp_path: Path) -> None:
+    whole = results(tmp_path / "whole", False, ("table3", "figure1"))
+    next((whole / "runs").glob("ext2*")).unlink()
+    quick = results(tmp_path / "quick", True, ("table3", "figure4"))
+    _, runs, environment = command.load(whole)
+    assert environment["finished"].startswith("20")
+    runs = command.filled(runs, quick)
+    requests = [one["run"]["params"]["requests"] for one in measured.of(runs, "table3")]
+    assert requests == [20000] * 3
+    assert measured.form(runs, {"table3"}, False) == []
+    [said] = measured.form(runs, {"figure1"}, False)
+    assert said == "17 of the 18 labs of figure 1 were run for this page."
+    assert measured.form(runs, {"figure4"}, False) == ["Here figure 4 is of the quick form."]
+    with pytest.raises(UserError, match="not of the quick form"):
+        command.filled(runs, whole)
+
+
+def test_savings_of_table_2_are_those_of_its_kilobytes() -> None:
+    for name, row in published.TABLE_2.items():
+        if row.original and row.stored and row.savings:
+            # Some are rounded, some are cut off.
+            assert abs(100 * (1 - row.stored / row.original) - row.savings) < 0.01, name
+
+
+@pytest.mark.skipif(not PRINTED.exists(), reason="the paper is not here")
+def test_the_papers_numbers_stand_in_the_paper() -> None:
+    text = PRINTED.read_text()
+    table_2 = text[text.index("mkfs 976762584") : text.index("Table 2:")]
+    for name, row in {**published.TABLE_2, "virus scan": published.VIRUS_SCAN}.items():
+        line = re.search(rf"^{name} (.*)$", table_2, re.MULTILINE)
+        words = ["-"] * 3
+        if row.savings is not None:
+            words = [f"{row.original}", f"{row.stored}", f"{row.savings:.2f}"]
+        words += [f"{row.measured:.2f}", f"{row.modelled:.2f}"]
+        assert line and line[1].split()[:5] == words, name
+    for side, at in (("Measured", 0), ("Modeled", 1)):
+        table_3 = re.split(rf"\n *{side}\s+(?=3 )", text)[1]
+        for disks in (1, 2, 3):
+            line = re.search(rf"^{disks} (.*)$", table_3, re.MULTILINE)
+            values = [f"{values[at][disks - 1]:.2f}" for values in published.TABLE_3.values()]
+            assert line and line[1].split() == values, (side, disks)
+    for real, model, demerit in published.MICRO.values():
+        assert f"{real:.2f} {model:.2f}" in table_2 and f"Demerit: {demerit:.2f}" in text
+
+
+def test_an_image_gets_its_size_and_the_body_of_its_distribution_stays() -> None:
+    found = [(f"f{number}", 100 * number) for number in range(1000)]
+    larger = image.resized(found, 10**9)
+    assert abs(sum(size for _, size in larger) - 10**9) < 1000
+    assert larger[:990] == found[:990] and all(size > 10**7 for _, size in larger[990:])
+    smaller = image.resized(found, 10**6)
+    assert abs(sum(size for _, size in smaller) - 10**6) < 1000 and smaller[500][1] == 1001
+
+
+def test_the_demerit_is_how_far_two_distributions_lie_apart() -> None:
+    times = [7 * number % 1000 for number in range(1000)]
+    assert requests.compared(times, sorted(times))["demerit_ns"] == 0
+    assert round(requests.compared(times, [time + 25 for time in times])["demerit_ns"], 6) == 25
+    assert requests.compared(times, times[:500])["n_measured"] == 500
+
+
+def lab(experiment: str, result: dict, params: dict | None = None, fs: str = "ext3") -> dict:
+    return {"id": experiment, "result": result, "run": {
+        "experiment": experiment, "params": params or {}, "seed": 1, "variant": experiment,
+        "file_system": {"name": fs}}}
+
+
+def rows(kept: int) -> dict:
+    each = {"original": 10**6, "kept": kept, "store": kept, "store_used": 10**4 * kept, "seconds": 1.0}
+    return {"rows": {name: each for name in published.TABLE_2}, "disk": 10**12}
+
+
+def word(runs: list[dict], aim: str) -> tuple[str, str]:
+    [found] = [one for one in criteria.all_of(runs) if aim in one.aim]
+    return found.word, found.ours
+
+
+def test_an_aim_is_reached_or_not_or_was_not_measured() -> None:
+    assert {one.word for one in criteria.all_of([])} == {"not measured"}
+    good, bad = [lab("table2", rows(100))], [lab("table2", rows(1300))]
+    assert word(good, "table 2") == ("reached", "all rows")
+    said, ours = word(bad, "table 2")
+    assert said == "not reached" and "webserver 99.870 % of 99.89 %" in ours
+    assert word(good, "an image: 99.99 %") == ("reached", "ext3 99.990 %")
+    assert word(bad, "an image: 99.99 %")[0] == "not reached"
+    image_of_800 = {"bytes": 800 << 30, "store_used": 2**30 + 1}
+    assert word([lab("figure8", image_of_800)], "800 GB")[0] == "not reached"
+    assert word([lab("figure8", image_of_800 | {"store_used": 2**30})], "800 GB")[0] == "reached"
+
+
+def test_table_3_is_held_to_the_measured_values() -> None:
+    def runs(factor: float) -> list[dict]:
+        return [lab("table3", {"rates": {what: factor * sides[0][disks - 1]
+                                         for what, sides in published.TABLE_3.items()}}, {"disks": disks})
+                for disks in (1, 2, 3)]
+
+    assert word(runs(1.024), "table 3")[0] == "reached"
+    assert word(runs(0.974), "table 3") == ("not reached", "12 figures, at most -2.6 %")
+    assert word(runs(1)[:2], "table 3")[0] == "not measured"
+
+
+def test_cpu_time_is_by_interval_and_of_one_processor() -> None:
+    def row(s: float, ns: int) -> dict:
+        memory = {"model": 10**6, "ranges": 10**6}
+        return {"s": s, "machine": s / 2, "cpu": {"model": 0, "classify": ns}, "mem": memory}
+
+    found = measured.figure_9([row(0, 0), row(5, 5 * 10**7), row(10, 5 * 10**8)])
+    assert (found["cpu"], found["peak"], found["most"], found["model"]) == (5.0, 9.0, 2.0, 1.0)
+    assert [point["machine"] for point in found["points"]] == [50, 50]
+
+
+@pytest.mark.lab(LAB, *EXPERIMENTS)
+def test_the_experiments_of_the_paper_in_short(lab) -> None:
+    found = {name: lab.labs.wait(LAB, {"run": name}) for name in EXPERIMENTS}
+    assert all(said and not said["error"] and not said["left"] for said in found.values()), found
+    result = {name: said["result"] for name, said in found.items()}
+    table_2 = result["table2"]["rows"]
+    assert set(table_2) == set(published.TABLE_2) and not measured.wrong(
+        [{"id": "table2", "result": result["table2"]}])
+    # More than the data of the image was used, and little of it kept.
+    assert table_2["imp"]["original"] > 64 << 20 and measured.savings(table_2["imp"]) > 99
+    assert table_2["grep"]["sectors"]["read"] * 512 > 64 << 20 and table_2["grep"]["kept"] == 0
+    assert all(row["seconds"] > 0 for row in table_2.values())
+    for what, rate in result["table3"]["rates"].items():
+        # Sixty requests: half as much again is by chance.
+        assert 0.6 < rate / published.TABLE_3[what][0][1] < 1.6, (what, rate)
+    assert 0.5 < 100 * result["figure1"]["store"] / result["figure1"]["original"] < 20
+    for name, one in result["figure6"].items():
+        assert one["n"] == one["n_measured"] == 60 and one["demerit_ns"] < 5000, (name, one)
+    assert result["figure6"]["random reads"]["measured_ns"] > 5 * 10**6
+    large = result["figure8"]
+    assert large["bytes"] > 1 << 29 and large["store_used"] < 64 << 20 and not large["wrong"]
+
+
+@pytest.mark.lab(LAB)
+def test_the_papers_lab_ends_well(lab) -> None:
+    lab.ended_well()

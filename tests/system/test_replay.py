@@ -1,0 +1,682 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david compile and david replay: every call as in the original, whatever the timing. No lab, no rights."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import sqlite3
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+DAVID = TREE / "tools/david"
+FULL = os.environ.get("DAVID_SCALE") == "full"
+SEEDS = 100 if FULL else 4
+sys.path[:0] = [str(TREE / "tools"), str(TREE / "tests/system")]
+
+from davidlib import build  # noqa: E402
+from davidlib.bench import inside, runs, spec  # noqa: E402
+from davidlib.trace import rawfile  # noqa: E402
+from davidlib.workload.kinds import KINDS  # noqa: E402
+from davidlib.workload.several import WorkFailed  # noqa: E402
+from helpers import compiledfile, ordercases  # noqa: E402
+from helpers.ordercases import EXCL, RW, Trace, at  # noqa: E402
+from test_trace import EVERY_DAY, PROGRAMS, finished, record, tree_of_disk  # noqa: E402
+
+COMPILE, REPLAY = TREE / "build/david-compile", TREE / "build/david-replay"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs() -> None:
+    build.ensure("david-compile")
+    build.ensure("david-replay")
+
+
+def call(*words: str | Path | int, status: int = 0, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [str(word) for word in words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **more)
+    assert done.returncode == status, f"{command}: {done.returncode}, {done.stderr}"
+    return done
+
+
+def make(trace: Path, order: str = "root", *options: str | Path | int) -> Path:
+    out = trace.with_suffix(f".{order}.wl")
+    call(COMPILE, "--order", order, *options, trace, out)
+    return out
+
+
+def once(workload: Path, top: Path, *options: str | Path | int, program: Path = REPLAY, **more: Any) -> Any:
+    """One replay in a new directory, which stays."""
+    shutil.rmtree(top, ignore_errors=True)
+    top.mkdir()
+    call(REPLAY, "prepare", "--holes", workload, top)
+    words = [program, "run", "--share-disk", *options, workload, top]
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, timeout=300, **more
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return json.loads(done.stdout)
+
+
+def differs(workload: Path, top: Path, seeds: int) -> int:
+    """In how many of so many shuffles a call has another result than in the original."""
+    runs = [once(workload, top, "--timing", "afap", "--shuffle", seed) for seed in range(1, seeds + 1)]
+    return sum(run["same"] != run["compared"] for run in runs)
+
+
+def test_every_call_is_as_in_the_original_and_without_order_it_is_not(tmp_path: Path) -> None:
+    assert len(ordercases.CASES) >= 30
+    bad, fails = {}, 0
+    for name, trace in ordercases.traces(tmp_path):
+        if wrong := differs(make(trace, "root"), tmp_path / "target", SEEDS):
+            bad[name] = wrong
+        fails += differs(make(trace, "none"), tmp_path / "target", max(SEEDS // 10, 4)) > 0
+    assert not bad
+    assert fails >= len(ordercases.CASES) / 2
+
+
+@pytest.mark.parametrize("order", ["temporal", "minimal", "single"])
+def test_other_orders_keep_the_results_too(order: str, tmp_path: Path) -> None:
+    for name, trace in ordercases.traces(tmp_path):
+        assert not differs(make(trace, order), tmp_path / "target", max(SEEDS // 10, 2)), name
+
+
+def edges(trace: Path, order: str) -> set[tuple[int, int]]:
+    """Which call waits for which, as `--dot` has it."""
+    dot = trace.with_suffix(".dot")
+    make(trace, order, "--dot", dot)
+    return {(int(one), int(other)) for one, other in re.findall(r"e(\d+) -> e(\d+)", dot.read_text())}
+
+
+def test_who_joins_a_thread_waits_for_all_that_it_did(tmp_path: Path) -> None:
+    """No call says so; and a wake may return after the wait. Each would be a time of the thread's own."""
+    trace = Trace()
+    ordercases.joined(trace)
+    trace.finish(tmp_path / "t.db")
+    assert (1, 2) in edges(tmp_path / "t.db", "causal")
+    late = Trace()
+    ordercases.woken_by_a_call_that_returns_later(late)
+    late.finish(tmp_path / "l.db")
+    assert (1, 2) in edges(tmp_path / "l.db", "causal")
+    warns = "record with --sync"
+    assert warns not in call(COMPILE, tmp_path / "t.db", tmp_path / "t.wl").stderr
+    without = Trace()
+    ordercases.create_open(without)
+    without.finish(tmp_path / "w.db")
+    assert warns in call(COMPILE, tmp_path / "w.db", tmp_path / "w.wl").stderr
+
+
+WAIT, WAKE = 137, 129  # FUTEX_WAIT_BITSET, FUTEX_WAKE; of one process
+
+
+def waits(trace: Trace, ended: bool) -> None:
+    """The disk takes 0.28 s. A thread's waits of 0.1 s time out twice, then it makes a directory."""
+    trace.thread(2)
+    for i in range(2):
+        trace.call(at(2, 1 + 1000 * i, 1000 + 1000 * i), "futex", -110, 4096, WAIT, 0)
+    trace.name(at(2, 2001, 2002), "mkdir", 0, "n", ino=8, mode=ordercases.DIR)
+    trace.name(at(1, 1, 2800), "access", -2, "x")
+    if ended:
+        trace.call(at(1, 2801, 2802), "futex", 1, 4096, WAKE, 1)
+        trace.call(at(2, 2003, 2802.5), "futex", 0, 4096, WAIT, 0)
+    trace.name(at(1, 2803, 2804), "access", -2, "x")
+
+
+def test_a_wait_that_timed_out_is_ended_by_who_would_have_ended_it(tmp_path: Path) -> None:
+    """On a disk that takes no time the thread is woken before its first wait times out."""
+    trace = Trace()
+    waits(trace, ended=True)
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    threads = compiledfile.load(workload)
+    waker = next(number for number, one in enumerate(threads[0], 1) if one["event"] == 5)
+    timed = [one["args"] for one in threads[1] if one["op"] == "WAIT"]
+    assert timed == [[0, waker]] * 2
+    runs = (once(workload, tmp_path / "target", "--log", tmp_path / "log") for _ in range(5))
+    assert any(run["elapsed"] < 50_000_000 and run["same"] == run["compared"] == 3 for run in runs)
+
+
+def test_a_wait_that_timed_out_and_that_nobody_ends_lasts_as_long(tmp_path: Path) -> None:
+    trace = Trace()
+    waits(trace, ended=False)
+    trace.finish(tmp_path / "t.db")
+    run = once(make(tmp_path / "t.db"), tmp_path / "target")
+    assert 199_000_000 <= run["elapsed"] and run["same"] == run["compared"] == 3
+
+
+def test_a_wait_under_way_at_the_end_takes_no_time(tmp_path: Path) -> None:
+    """The process ended meanwhile: how long that took is not the wait's."""
+    trace = Trace()
+    trace.thread(2)
+    trace.name(at(1, 1, 10), "access", -2, "x")
+    trace.name(at(1, 2999, 3000), "access", -2, "x")
+    trace.call(at(2, 1, 3000), "futex", 0, 4096, WAIT, 0, flags=rawfile.NO_EXIT)
+    trace.finish(tmp_path / "t.db")
+    waiting = compiledfile.load(make(tmp_path / "t.db"))[1]
+    assert sum(one["gap"] for one in waiting) < 10 * ordercases.STEP
+
+
+def test_calls_that_overlapped_stay_parallel(tmp_path: Path) -> None:
+    trace = Trace()
+    one, other = ordercases.overlapping(trace)
+    trace.finish(tmp_path / "t.db")
+    for order in ("root", "temporal", "minimal"):
+        found = edges(tmp_path / "t.db", order)
+        assert found and (one, other) not in found and (other, one) not in found
+    # Each takes a tenth of a second, and they do so at the same time. Other work may keep a thread away.
+    workload = make(tmp_path / "t.db")
+    options = ("--timing", "afap", "--add-delay", 100_000_000, "--log", tmp_path / "log")
+    assert any(once(workload, tmp_path / "target", *options)["overlap"] > 0.05 for _ in range(5))
+
+
+def reads_and_writes(seed: int, trace: Trace) -> list[tuple[int, float, float, int, str]]:
+    """A random trace of calls about two files by three threads: (thread, start, end, file, call)."""
+    rng = random.Random(seed)
+    made, now = [], {2: 3.0, 3: 3.0, 4: 3.0}
+    for tid in now:
+        trace.thread(tid)
+    for fd in (3, 4):
+        trace.open(at(2, fd - 3, fd - 2.5), fd, f"old{fd}", RW, ino=fd + 10, size=4096)
+    for _ in range(rng.randrange(6, 25)):
+        tid = rng.choice([2, 3, 4])
+        start = now[tid] + rng.choice([0, 0.5, 1, 3])
+        now[tid] = end = start + rng.choice([0.25, 1, 4])
+        made.append((tid, start, end, rng.choice([3, 4]), rng.choice(["pread64", "pwrite64", "fstat"])))
+    made.sort(key=lambda one: one[2])
+    for tid, start, end, fd, name in made:
+        trace.io(at(tid, start, end), name, fd, 10, result=0 if name == "fstat" else None)
+    return made
+
+
+def matters(order: str, *names: str) -> bool:
+    """Do two calls about one file keep their order? Two reads of its contents never need to."""
+    if order == "temporal":
+        return True
+    return set(names) != {"pread64"} if order == "root" else "pwrite64" in names
+
+
+def closure(pairs: set[tuple[int, int]], nodes: list[int]) -> set[tuple[int, int]]:
+    after: dict[int, set[int]] = {node: set() for node in nodes}
+    for node in reversed(nodes):  # calls are numbered in the order in which they returned
+        for one, other in pairs:
+            if one == node:
+                after[node] |= {other} | after[other]
+    return {(one, other) for one in nodes for other in after[one]}
+
+
+@pytest.mark.parametrize("order", ["root", "temporal", "minimal"])
+def test_no_edge_is_missing_and_none_is_too_many(order: str, tmp_path: Path) -> None:
+    """Beside a second model, in Python: the same calls are ordered, and each edge is needed for that."""
+    for seed in range(1000 if FULL else 20):
+        trace, database = Trace(), tmp_path / f"{seed}.db"
+        calls = dict(enumerate(reads_and_writes(seed, trace), 3))
+        trace.finish(database)
+        nodes = list(calls)
+        threads = {
+            (one, other)
+            for one in nodes
+            for other in nodes
+            if one < other and calls[one][0] == calls[other][0]
+        }
+        needed = {
+            (one, other)
+            for one in nodes
+            for other in nodes
+            if calls[one][2] <= calls[other][1]
+            and calls[one][0] != calls[other][0]
+            and (order == "temporal" or calls[one][3] == calls[other][3])
+            and matters(order, calls[one][4], calls[other][4])
+        }
+        kept = {pair for pair in edges(database, order) if set(pair) <= set(nodes)}
+        wanted = closure(threads | needed, nodes)
+        assert closure(threads | kept, nodes) == wanted, seed
+        for edge in kept:
+            assert closure(threads | kept - {edge}, nodes) != wanted, (seed, edge)
+        database.unlink()
+
+
+def test_explain_names_rule_and_resource(tmp_path: Path) -> None:
+    trace = Trace()
+    ordercases.create_open(trace)
+    trace.finish(tmp_path / "t.db")
+    said = call(COMPILE, "--explain", 2, tmp_path / "t.db", tmp_path / "t.wl").stdout
+    assert "call 2 waits for call 1: " in said and re.search(r"file_seq|path_stage", said)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A replayer that leaves out the waits of one record."""
+    out = tmp_path_factory.mktemp("planted") / "planted"
+    sources = sorted((TREE / "tools/replay").glob("*.c"))
+    flags = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-DREPLAY_PLANT", "-pthread"]
+    call("cc", *flags, "-o", out, *sources)
+    return out
+
+
+def test_a_replayer_that_forgets_one_wait_is_caught(planted: Path, tmp_path: Path) -> None:
+    """By the log, in whatever case the wait is; the right one never is."""
+    caught = total = 0
+    for name, trace in ordercases.traces(tmp_path):
+        last = max((other for _, other in edges(trace, "root")), default=0)
+        if not last:
+            continue
+        total += 1
+        workload, options = make(trace), ("--timing", "afap", "--log", tmp_path / "log")
+        for seed in range(1, 9):
+            shuffled = (*options, "--shuffle", seed)
+            assert not once(workload, tmp_path / "target", *shuffled)["order-violations"], name
+            env = dict(os.environ, REPLAY_PLANT=str(last))
+            found = once(workload, tmp_path / "target", *shuffled, program=planted, env=env)
+            if found["order-violations"]:
+                assert found["first-violation"] == last
+                call(REPLAY, "judge", workload, tmp_path / "log", status=1)
+                caught += 1
+                break
+    assert total >= 25 and caught >= total * 0.8
+
+
+def test_threads_that_did_not_live_together_share_one(tmp_path: Path) -> None:
+    trace = Trace()
+    for i in range(200):
+        if i >= 3:  # the one three before is gone
+            trace.exit(10 + i - 3, 10 * i - 2)
+        trace.thread(10 + i, flags=0, when=10 * i)
+        trace.call(at(10 + i, 10 * i + 1, 10 * i + 5), "access", -2, 0, 0, paths=("x",))
+    trace.finish(tmp_path / "t.db")
+    printed = call(COMPILE, "--stats", tmp_path / "t.db", tmp_path / "t.wl").stdout
+    said = dict(line.split() for line in printed.splitlines())
+    assert int(said["op.ACCESS"]) == 200 and int(said["threads"]) == 1 + 3
+
+
+def test_a_part_is_prepared_for_and_the_rest_is_left_out(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.open(at(1, 1, 2), 3, "f", EXCL | RW, ino=9)
+    trace.io(at(1, 2, 3), "write", 3, 100)
+    trace.call(at(1, 3, 4), "lseek", 0, 3, 0, 0)
+    trace.io(at(1, 4, 5), "read", 3, 60)
+    trace.io(at(1, 10, 11), "read", 3, 100, result=40)
+    trace.name(at(1, 20, 21), "unlink", 0, "f", ino=9)
+    trace.finish(tmp_path / "t.db")
+    step = ordercases.STEP
+    # Times are from the first record on, which is a step into the trace.
+    workload = make(tmp_path / "t.db", "root", "--from", 9 * step, "--to", 19 * step)
+    run = once(workload, tmp_path / "target")
+    assert (run["made"], run["same"], run["compared"]) == (1, 5 - 1, 5 - 1)
+    assert (tmp_path / "target/w/f").stat().st_size == 100
+    assert run["elapsed"] < 60_000_000_000
+
+
+def test_what_the_original_had_no_right_to_do_is_not_tried(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.open(at(1, 1, 2), -13, "f", EXCL | RW)
+    trace.name(at(1, 2, 3), "mkdir", -1, "n", mode=ordercases.DIR)
+    trace.name(at(1, 3, 4), "stat", -2, "g")
+    trace.finish(tmp_path / "t.db")
+    said = call(COMPILE, "--stats", tmp_path / "t.db", tmp_path / "t.wl").stdout
+    assert "without-rights 2\n" in said
+    run = once(tmp_path / "t.wl", tmp_path / "target")
+    assert run["same"] == run["made"] == 1 and not list((tmp_path / "target").rglob("[fn]"))
+
+
+def test_a_file_that_was_found_through_a_link_first_is_there_once(tmp_path: Path) -> None:
+    """And again by the link, after that was read: neither name is a hard link to the other."""
+    trace = Trace()
+    for i, name in enumerate(("link", "file")):
+        trace.name(at(1, 2 * i + 1, 2 * i + 2), "stat", 0, name, ino=7, size=50)
+    target = [(rawfile.TARGET, b"file")]
+    said = {"paths": ("link",), "ino": 8, "mode": ordercases.LINK, "blobs": target}
+    trace.call(at(1, 6, 7), "readlink", 4, 0, 0, 100, **said)
+    trace.open(at(1, 8, 9), 3, "link", ino=7, size=50)
+    trace.name(at(1, 10, 11), "stat", 0, "socket", ino=9, mode=stat.S_IFSOCK | 0o777)
+    trace.finish(tmp_path / "t.db")
+    run = once(make(tmp_path / "t.db"), tmp_path / "target")
+    assert run["same"] == 5
+    assert os.readlink(tmp_path / "target/w/link") == "file"
+    assert (tmp_path / "target/w/file").stat().st_size == 50
+
+
+def test_a_call_that_takes_long_does_not_hold_up_the_compiler(tmp_path: Path) -> None:
+    """What may have to be waited for grows meanwhile: each call looked at all of it."""
+    trace, calls = Trace(), 40000
+    trace.thread(2, flags=0)
+    trace.open(at(2, 0, 1), 3, "f", EXCL | RW, ino=9)
+    for i in range(calls):
+        trace.io(at(2, i + 2, i + 2.5), "pwrite64", 3, 10)
+    trace.exit(2, calls + 3)
+    trace.call(at(1, 1, calls + 4), "wait4", 2, -1, 0, 0, 0)
+    trace.finish(tmp_path / "t.db")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    make(tmp_path / "t.db")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 4
+
+
+# Hostile files.
+
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32s")
+
+
+def number(value: int) -> bytes:
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def fold(value: int) -> int:
+    return value << 1 if value >= 0 else (-value << 1) - 1
+
+
+def operations() -> list[str]:
+    return re.findall(r"^OP\((\w+),", (TREE / "tools/replay/ops.h").read_text(), re.MULTILINE)
+
+
+def hashed(data: bytes) -> int:
+    value, whole = 0xCBF29CE484222325, len(data) // 8 * 8
+    for (word,) in struct.iter_unpack("<Q", data[:whole]):
+        value = (value ^ word) * 0x100000001B3 & (1 << 64) - 1
+        value ^= value >> 29
+    for byte in data[whole:]:
+        value = (value ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    return value
+
+
+def hand_made(
+    out: Path,
+    commands: list[tuple[str, list[int]]],
+    texts: list[str] | tuple[()] = (),
+    tree: list[tuple[int, int, int, int]] | tuple[()] = (),
+    deps: list[tuple[int, int]] | tuple[()] = (),
+    slots: int = 4,
+) -> Path:
+    """A compiled trace of one thread, written by hand; texts begin at 1, each with a 0."""
+    names, stream = operations(), b""
+    for name, args in commands:
+        stream += bytes([names.index(name), 0])
+        stream += number(fold(1)) + number(0) * 3 + number(0) + number(len(deps))
+        stream += b"".join(number(thread) + number(count) for thread, count in deps)
+        stream += b"".join(number(arg) for arg in args)
+    entries = b"".join(number(value) for entry in tree for value in entry)
+    text = b"\0" + b"".join(text.encode() + b"\0" for text in texts)
+    at_commands = HEADER.size + 24
+    thread = struct.pack("<QQII", at_commands, len(stream), len(commands), 0)
+    at_tree = at_commands + len(stream)
+    fields = [
+        1,
+        slots,
+        len(commands),
+        1,
+        len(tree),
+        at_tree,
+        len(entries),
+        at_tree + len(entries),
+        len(text),
+    ]
+    rest = thread + stream + entries + text
+    tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none")[16:] + rest
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 1, hashed(tail)) + tail)
+    return out
+
+
+def test_a_hand_made_file_is_one(tmp_path: Path) -> None:
+    out = hand_made(tmp_path / "t.wl", [("MKDIR", [1, 0o755])], ["d"])
+    run = once(out, tmp_path / "target")
+    assert run["same"] == 1 and (tmp_path / "target/d").is_dir()
+
+
+HUGE = 1 << 63
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "a read of 2^63": ({"commands": [("READ", [0, HUGE])]}, f"record 1: {HUGE} bytes at once"),
+    "a write of 2^40": ({"commands": [("PWRITE", [0, 1 << 40, 0])]}, "record 1: 1099511627776 bytes"),
+    "a descriptor that never was": ({"commands": [("FSYNC", [77])]}, "record 1: descriptor 77 of 4"),
+    "a text that is not there": ({"commands": [("UNLINK", [500])]}, "record 1: a text that is not there"),
+    "it waits for itself": (
+        {"commands": [("SYNC", [])], "deps": [(0, 1)]},
+        "record 1: waits for what never",
+    ),
+    "it waits for no thread": ({"commands": [("SYNC", [])], "deps": [(9, 1)]}, "record 1: waits for what"),
+    "a file of 2^63": (
+        {"commands": [], "texts": ["f"], "tree": [(0o100644, HUGE, 1, 0)]},
+        f"entry 0 of the tree has {HUGE} bytes",
+    ),
+    "a device": (
+        {"commands": [], "texts": ["f"], "tree": [(0o20666, 0, 1, 0)]},
+        "entry 0 of the tree has m",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_file_is_refused_with_its_record(what: str, tmp_path: Path) -> None:
+    parts, said = BROKEN[what]
+    out = hand_made(tmp_path / "t.wl", **parts)
+    target = tmp_path / "target"
+    target.mkdir()
+    for words in (["check", out], ["prepare", out, target], ["run", "--share-disk", out, target]):
+        assert said in call(REPLAY, *words, status=125).stderr
+    assert not list(target.iterdir())
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    whole = hand_made(tmp_path / "t.wl", [("MKDIR", [1, 0o755])], ["d"]).read_bytes()
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x10
+        (tmp_path / "t.wl").write_bytes(damaged)
+        call(REPLAY, "check", tmp_path / "t.wl", status=125)
+    for length in range(0, len(whole), 7):
+        (tmp_path / "t.wl").write_bytes(whole[:length])
+        call(REPLAY, "check", tmp_path / "t.wl", status=125)
+
+
+def outside(top: Path) -> Iterator[tuple[str, int, int]]:
+    for path in sorted(top.rglob("*")):
+        st = path.lstat()
+        yield str(path), st.st_mode, st.st_size
+
+
+def test_no_path_leads_out_of_the_target(tmp_path: Path) -> None:
+    """By "..", by symbolic links of the tree and of the trace, by names of links; as the root itself."""
+    keep, target = tmp_path / "keep", tmp_path / "target"
+    keep.mkdir()
+    (keep / "secret").write_text("x" * 10)
+    (keep / "empty").mkdir()
+    ways = [f"../keep/{name}" for name in ("secret", "empty")]
+    ways += [
+        f"/../../../../../..{keep}/secret",
+        f"{keep}/secret",
+        "out/secret",
+        "out",
+        "out/../keep/secret",
+    ]
+    ways += ["late/secret", "late/", "out/.", "..", "/", ".", "up/keep/secret"]
+    texts = [str(keep), "out", "late", "../..", "up", *ways]
+    place, starts = 1, []
+    for text in texts:
+        starts.append(place)
+        place += len(text) + 1
+    commands: list[tuple[str, list[int]]] = [("SYMLINK", [starts[0], starts[2]])]
+    for way in starts[5:]:
+        commands += [("UNLINK", [way]), ("RMDIR", [way]), ("TRUNCATE", [way, 0]), ("CHMOD", [way, 0])]
+        commands += [("OPEN", [way, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666, 0]), ("WRITE", [0, 100])]
+        commands += [
+            ("RENAME", [way, starts[1], 0]),
+            ("RENAME", [starts[1], way, 0]),
+            ("LINK", [way, starts[4]]),
+        ]
+        commands += [("MKNOD", [way, 0o60666]), ("CHOWN", [way, fold(7), fold(7), 0]), ("UTIMES", [way, 0])]
+        commands += [("MKDIR", [way, 0o777]), ("SYMLINK", [starts[3], way]), ("CLOSE", [0])]
+    tree = [(0o120777, 0, starts[1], starts[0]), (0o120777, 0, starts[4], starts[3])]
+    out = hand_made(tmp_path / "t.wl", commands, texts, tree)
+    before = list(outside(keep))
+    once(out, target, "--timing", "afap")
+    assert list(outside(keep)) == before
+    assert not [path for path in target.rglob("*") if path.is_block_device() or path.is_char_device()]
+
+
+def test_what_differs_is_counted_or_stops(tmp_path: Path) -> None:
+    out = hand_made(tmp_path / "t.wl", [("UNLINK", [1]), ("MKDIR", [1, 0o755])], ["d"])
+    run = once(out, tmp_path / "target")
+    assert (run["same"], run["unexpected-failure"], run["stopped"]) == (1, 1, False)
+    assert run["differences"][0] == {"record": 1, "call": "UNLINK", "expected": 0, "got": -2}
+    run = once(out, tmp_path / "target", "--on-mismatch", "stop")
+    assert run["stopped"] and run["compared"] == 1
+    assert once(out, tmp_path / "target", "--on-mismatch", "ignore")["compared"] == 0
+
+
+def test_only_reads_that_asked_the_disk_are_done_again(tmp_path: Path) -> None:
+    """How long a read took tells; the descriptor moves on by those that are left out, too."""
+    trace = Trace()
+    trace.open(at(1, 0, 1), 3, "old", RW, ino=7, size=9000)
+    trace.io(at(1, 2, 2.1), "read", 3, 4096)
+    trace.io(at(1, 3, 9), "read", 3, 4096)
+    trace.io(at(1, 10, 10.2), "pread64", 3, 4096)
+    trace.io(at(1, 11, 19), "read", 3, 4096, result=9000 - 2 * 4096)
+    trace.finish(tmp_path / "t.db")
+    made = {}
+    for reads in ("current", "original", "none"):
+        run = once(make(tmp_path / "t.db"), tmp_path / "target", "--timing", "afap", "--reads", reads)
+        assert run["same"] == run["compared"], run["differences"]
+        made[reads] = (run["made"], run["bytes-read"])
+    assert made == {"current": (5, 9000 + 4096), "original": (3, 9000 - 4096), "none": (1, 0)}
+    workload = make(tmp_path / "t.db", "root", "--cached", 0)
+    run = once(workload, tmp_path / "target", "--timing", "afap", "--reads", "original")
+    assert run["made"] == 5
+
+
+def test_time_goes_by_as_in_the_original(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.name(at(1, 0, 1), "mkdir", 0, "n", ino=8, mode=ordercases.DIR)
+    trace.name(at(1, 2001, 2002), "rmdir", 0, "n", ino=8, mode=ordercases.DIR)
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    least = {"closed": 200, "open": 200, "afap": 0}  # ms
+    for timing, ms in least.items():
+        assert once(workload, tmp_path / "target", "--timing", timing)["elapsed"] >= ms * 1_000_000
+    assert once(workload, tmp_path / "target", "--scale", 2)["elapsed"] >= 400_000_000
+    # At once is sooner; other work may be in the way, but not each time.
+    assert any(once(workload, tmp_path / "target", "--timing", "afap")["elapsed"] < 2e8 for _ in range(5))
+
+
+# Real programs.
+
+
+def tree_without_links(top: Path) -> dict[str, tuple[Any, ...]]:
+    """By name: type, size, target. How many links a file has beyond the trace's names nobody knows."""
+    return {
+        str(Path(path).relative_to(top)): (kind, size, target)
+        for path, (kind, size, _, target) in tree_of_disk(top).items()
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if FULL or name in EVERY_DAY])
+def test_a_real_program_is_replayed(name: str, tmp_path: Path) -> None:
+    """At least 99.9 % of its calls as in the original, and the tree is the same."""
+    work = tmp_path / "work"
+    work.mkdir()
+    for path in [tmp_path, tmp_path.parent, tmp_path.parent.parent]:
+        path.chmod(path.stat().st_mode | 0o011)
+    command = f"cd {work}; {PROGRAMS[name].format(tree=TREE, work=work)}"
+    record(tmp_path / "t.db", "--", "sh", "-c", command)
+    run = once(make(tmp_path / "t.db"), tmp_path / "target", "--timing", "afap", "--log", tmp_path / "log")
+    assert run["compared"] > 1000 and run["same"] >= 0.999 * run["compared"], run["differences"]
+    assert run["order-violations"] == 0
+    again = tmp_path / "target" / work.relative_to("/")
+    assert tree_without_links(again) == tree_without_links(work)
+    assert finished(tmp_path / "t.db")
+
+
+def test_what_was_submitted_to_io_uring_is_replayed_beside_its_thread(tmp_path: Path) -> None:
+    """Each is a call of a thread of its own, after what its submitter had done; or after a link."""
+    work, program, trace = tmp_path / "work", tmp_path / "uringwork", tmp_path / "t.db"
+    work.mkdir()
+    call("cc", "-O1", "-o", program, TREE / "tests/system/helpers/uringwork.c")
+    if subprocess.run([program, work], check=False).returncode == 77:
+        pytest.skip("no io_uring here, or not all of these operations")
+    shutil.rmtree(work)
+    work.mkdir()
+    record(trace, "--", program, work)
+    workload = make(trace)
+    for seed in range(1, 9):
+        run = once(workload, tmp_path / "target", "--timing", "afap", "--shuffle", seed)
+        assert run["same"] == run["compared"] > 30, run["differences"]
+        again = tmp_path / "target" / work.relative_to("/")
+        assert tree_without_links(again) == tree_without_links(work)
+
+    def chained(workload: Path) -> int:
+        """Of the four writes that were submitted at once, how many wait for another one."""
+        threads = compiledfile.load(workload)
+        places = {t for t, one in enumerate(threads) for c in one if c["op"] in ("PWRITE", "WRITE")}
+        writes = [c for one in threads for c in one if c["op"] in ("PWRITE", "WRITE")]
+        assert len(places) == len(writes) == 4
+        return sum(any(thread in places for thread, _ in write["deps"]) for write in writes)
+
+    assert chained(workload) == 3  # by IOSQE_IO_LINK
+    with sqlite3.connect(trace) as database:
+        database.execute("UPDATE uring SET flags = flags & ~4")
+    assert chained(make(trace)) == 0
+
+
+def test_a_bench_replays_a_compiled_trace_and_knows_it_by_its_content(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.open(at(1, 0, 1), 3, "old", RW, ino=7, size=5000)
+    trace.io(at(1, 1, 2), "pread64", 3, 4096)
+    trace.io(at(1, 2, 3), "pwrite64", 3, 100)
+    trace.finish(tmp_path / "t.db")
+    workload, top = make(tmp_path / "t.db"), tmp_path / "top"
+    text = '[disk]\nprofile = "hitachi-hds721010kla330"\n[[workload]]\nkind = "replay"\n'
+    text += f'trace = "{workload.name}"\ntiming = "afap"\n'
+
+    def described() -> dict[str, Any]:
+        return runs.expand(spec.parse(text, "a.toml", tmp_path))[0].described
+
+    work, kind = described()["workload"], KINDS["replay"]
+    top.mkdir()
+    kind.prepare(str(top), work["params"], 1)
+    assert (top / "w/old").read_bytes() == b"Z" * 5000
+    done = kind.run("replay", str(top), work["params"], 1)
+    assert (done.operations(), done.read, done.written) == (3, 4096, 100)
+    # It runs on copies of the files; an own result tells of another content.
+    assert inside.with_copies(described(), Path("/x"))["workload"]["params"]["trace"] == "/x/trace"
+    make(tmp_path / "t.db", "none").rename(workload)
+    assert described()["workload"]["digests"] != work["digests"]
+    # What is not there any more is another workload.
+    (top / "w/old").unlink()
+    with pytest.raises(WorkFailed, match="of 3 calls are as in the original"):
+        kind.run("replay", str(top), work["params"], 1)
+
+
+def test_the_commands_of_david(tmp_path: Path) -> None:
+    record(tmp_path / "t.db", "--", "sh", "-c", f"cd {tmp_path}; echo x >f; cat f; rm f")
+    said = call(
+        DAVID, "compile", tmp_path / "t.db", "-o", tmp_path / "t.wl", "--stats", "--to", "10s"
+    ).stdout
+    assert int(dict(line.split() for line in said.splitlines())["op.WRITE"]) >= 1
+    target = tmp_path / "target"
+    target.mkdir()
+    options = ["--share-disk", "--timing", "afap", "-n", "2", "-o", tmp_path / "r.json"]
+    done = call(DAVID, "replay", tmp_path / "t.wl", target, *options)
+    assert "run 2: 100.000 % of" in done.stderr
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert len(result["runs"]) == 2 and result["environment"]["kernel"] == os.uname().release
+    assert "is not empty" in call(DAVID, "replay", tmp_path / "t.wl", target, status=1).stderr
+    shutil.rmtree(target)
+    target.mkdir()
+    said = call(DAVID, "replay", tmp_path / "t.wl", target, status=1).stderr
+    assert "on the disk that it is replayed on" in said
+    shutil.rmtree(target)
+    target.mkdir()
+    said = call(DAVID, "replay", tmp_path / "t.wl", target, "--snapshot", status=1).stderr
+    assert "which is no fake disk" in said

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david trace record --method bpf: the same as by ptrace, of a command, a user, a cgroup. Root; no lab."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+DAVID = TREE / "tools/david"
+sys.path.insert(0, str(TREE / "tools"))
+
+from davidlib import build, util  # noqa: E402
+from helpers import traced  # noqa: E402
+from test_trace import FULL, PROGRAMS, trace_program  # noqa: E402
+from test_trace_control import (  # noqa: E402
+    USER,
+    as_user,
+    cgroup,
+    commands,
+    pieces,
+    public,
+    root_only,
+    switch_off_and_on,
+    trace,
+    tracee,
+    tracer_pid,
+    values,
+    wait_for,
+)
+
+__all__ = ["cgroup", "public", "tracee"]  # fixtures
+pytestmark = [
+    root_only,
+    pytest.mark.skipif(
+        not (Path("/usr/include/bpf/libbpf.h").exists() and shutil.which("clang")),
+        reason="no libbpf-dev or clang",
+    ),
+    pytest.mark.skipif(
+        not Path("/sys/kernel/btf/vmlinux").exists(), reason="the kernel says nothing of its types"
+    ),
+]
+
+
+def options(out: Path) -> list[str | Path]:
+    return [DAVID, "trace", "record", "--method", "bpf", "-o", out, "--share-disk"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _program(tmp_path_factory: pytest.TempPathFactory) -> None:
+    try:
+        build.ensure("david-trace-bpf")
+    except util.UserError as error:
+        pytest.fail(str(error))
+    out = tmp_path_factory.mktemp("bpf") / "t.db"
+    done = subprocess.run([*options(out), "--", "true"], capture_output=True, text=True, check=False)
+    if "the kernel does not take the tracer" in done.stderr:
+        pytest.skip(done.stderr)
+
+
+def recorded(out: Path, *words: str | Path) -> sqlite3.Connection:
+    subprocess.run([*options(out), *words], check=True, timeout=120, capture_output=True)
+    return sqlite3.connect(out)
+
+
+def test_it_sees_what_the_other_tracer_sees(tracee: Path, tmp_path: Path) -> None:
+    """The same calls, results, paths and order by thread; the same tree."""
+    work, other = tmp_path / "work", tmp_path / "ptrace.db"
+    work.mkdir()
+    words = [DAVID, "trace", "record", "-o", other, "--share-disk", "--", tracee, work]
+    subprocess.run(words, check=True, timeout=120, capture_output=True)
+    shutil.rmtree(work)
+    work.mkdir()
+    database = recorded(tmp_path / "t.db", "--", tracee, work)
+    assert traced.difference(tmp_path / "t.db", other) == ""
+    assert traced.tree_of_trace(database, work) == traced.tree_of_disk(work)
+    assert (values(database, "trace")["method"], values(database, "trace")["whole"]) == ("bpf", "yes")
+    said = values(database, "balance")
+    assert [said[key] for key in ("unknown", "foreign", "lost", "bad-paths", "tasks")] == ["0"] * 4 + ["5"]
+    status = database.execute("SELECT how, status FROM process ORDER BY id").fetchall()
+    assert status == [("there before", 0), ("clone", 3 << 8), ("vfork", 0), ("clone", signal.SIGKILL)]
+
+
+REPLACED = """\
+import os, threading
+thread = threading.Thread(target=lambda: os.execv("/bin/true", ["true"]))
+thread.start()
+thread.join()
+"""
+
+
+def test_a_thread_that_is_not_the_first_may_run_a_new_program(tmp_path: Path) -> None:
+    """It takes the process's number: there is one process, and it ends once."""
+    script = tmp_path / "script"
+    script.write_text(REPLACED)
+    database = recorded(tmp_path / "t.db", "--", sys.executable, script)
+    assert database.execute("SELECT how, status, end IS NOT NULL FROM process").fetchall() == [
+        ("there before", 0, 1)
+    ]
+    assert database.execute("SELECT count(*) FROM thread WHERE end IS NULL").fetchone() == (0,)
+
+
+def test_the_commands_status_is_passed_on(tmp_path: Path) -> None:
+    for script, status in (("exit 7", 7), ("kill -TERM $$", 128 + signal.SIGTERM)):
+        out = tmp_path / f"{status}.db"
+        assert subprocess.run([*options(out), "--", "sh", "-c", script], check=False).returncode == status
+
+
+TOUCHING = """\
+import mmap, os
+file = os.open("f", os.O_CREAT | os.O_RDWR)
+os.ftruncate(file, 4000 * 4096)
+mapped = mmap.mmap(file, 3000 * 4096, offset=1000 * 4096)
+mapped[7 * 4096] = 1
+seen = mapped[100 * 4096 + 5]
+mapped[7 * 4096 + 8] = 1
+os.stat("between")
+mapped[2500 * 4096] = 1
+"""
+
+
+def test_each_first_touch_of_a_mapped_page_is_recorded(tmp_path: Path) -> None:
+    """When, by whom, of which page, and whether to write to it."""
+    script = f"import os\nos.chdir({str(tmp_path)!r})\nopen('between', 'w').close()\n{TOUCHING}"
+    database = recorded(tmp_path / "t.db", "--pages", "--", sys.executable, "-c", script)
+    touches = database.execute(
+        "SELECT offset / 4096, write, shared, kernel, time FROM fault JOIN file f ON f.id = file "
+        "JOIN text ON text.id = f.name WHERE text = ? ORDER BY time",
+        (f"{tmp_path}/f",),
+    ).fetchall()
+    assert [row[:4] for row in touches] == [(1007, 1, 1, 0), (1100, 0, 1, 0), (3500, 1, 1, 0)]
+    (stat,) = database.execute("SELECT start FROM call WHERE path = 'between' AND name LIKE '%stat%'")
+    assert touches[1][4] < stat[0] < touches[2][4]
+    said = values(database, "balance")
+    (count,) = database.execute("SELECT count(*) FROM fault").fetchone()
+    assert (int(said["mapped-pages"]), said["mapped-pages-unseen"], said["lost"]) == (count, "0", "0")
+
+
+def test_what_it_has_not_says_so(tmp_path: Path) -> None:
+    words = [*options(tmp_path / "t.db"), "--cpu", "--", "true"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 125 and "--method bpf has no --cpu" in done.stderr
+
+
+def test_processes_of_a_user_are_traced_from_their_first_call(tracee: Path, public: Path) -> None:
+    raw = public / "t.dtr"
+    # No loop at full speed: the ring could be full before the tracer is given a CPU.
+    (public / "before").mkdir()
+    slow = f"while :; do : <{public}/before; sleep 0.05; done"
+    before = subprocess.Popen(["sh", "-c", slow], user=USER, group=USER, extra_groups=[])
+    tracer = subprocess.Popen([*options(raw), "--uid", str(USER)])
+    wait_for(lambda: raw.exists() and "records: on" in trace_status(raw))
+    short = as_user(tracee, public / "short")
+    assert short.wait(60) == 0
+    os.kill(tracer_pid(raw), signal.SIGINT)
+    assert tracer.wait(60) == 0 and before.poll() is None
+    before.kill()
+    before.wait()
+    trace("finish", raw)
+    database = sqlite3.connect(raw.with_suffix(".db"))
+    assert commands(database, public) >= {"short"}
+    opened = "SELECT count(*) FROM call WHERE path = ? AND result >= 0"
+    assert database.execute(opened, (f"{public}/before",)).fetchone()[0] > 0
+    # From the exec on, which is the first call that it made as that user.
+    own = database.execute(
+        "SELECT name FROM call WHERE process = (SELECT id FROM process WHERE pid = ?)", (short.pid,)
+    )
+    names = [name for (name,) in own]
+    assert "execve" in names[:8] and names[-1] == "exit_group"
+    assert traced.tree_of_trace(database, public / "short") == traced.tree_of_disk(public / "short")
+    assert values(database, "balance")["lost"] == "0"
+
+
+def trace_status(raw: Path) -> str:
+    done = subprocess.run([DAVID, "trace", "status", raw], capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+def test_processes_of_a_cgroup_are_traced(cgroup: Path, tracee: Path, tmp_path: Path) -> None:
+    raw = tmp_path / "t.dtr"
+    for name in ("inside", "outside"):
+        (tmp_path / name).mkdir()
+    tracer = subprocess.Popen([*options(raw), "--cgroup", cgroup.parent])
+    wait_for(lambda: raw.exists() and "records: on" in trace_status(raw))
+    enter = f"echo $$ >{cgroup}/cgroup.procs; exec {tracee} {tmp_path}/inside"
+    subprocess.run(["sh", "-c", enter], check=True)
+    subprocess.run([tracee, tmp_path / "outside"], check=True)
+    os.kill(tracer_pid(raw), signal.SIGINT)
+    assert tracer.wait(60) == 0
+    trace("finish", raw)
+    database = sqlite3.connect(raw.with_suffix(".db"))
+    assert commands(database, tmp_path) == {"inside"}
+    assert traced.tree_of_trace(database, tmp_path / "inside") == traced.tree_of_disk(tmp_path / "inside")
+
+
+def test_it_is_switched_off_and_on_while_it_runs(tmp_path: Path) -> None:
+    switch_off_and_on("command", tmp_path, "--method", "bpf")
+
+
+@pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
+def test_it_goes_round_its_ring(tracee: Path, tmp_path: Path) -> None:
+    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    work.mkdir()
+    words = ["--rotate", "1M", "--", tracee, "--loop", work]
+    tracer = subprocess.Popen([*options(raw), *words])
+    wait_for(lambda: len(pieces(raw)) == 2 and raw.read_bytes()[16:20] not in (b"", bytes(4)))
+    os.kill(tracer_pid(raw), signal.SIGTERM)
+    assert tracer.wait(60) == 128 + signal.SIGTERM
+    trace("finish", raw)
+    database = sqlite3.connect(raw.with_suffix(".db"))
+    about, balance = values(database, "trace"), values(database, "balance")
+    assert int(about["dropped"]) + int(about["events"]) == int(balance["calls"])
+    assert about["whole"] == "no"
+
+
+def test_what_is_lost_is_counted_and_told(tmp_path: Path) -> None:
+    """A tracer that stands still, and more calls meanwhile than the ring has room for."""
+    raw, go, done = (tmp_path / name for name in ("t.dtr", "go", "done"))
+    os.mkfifo(go)
+    script = f"read line <{go}; dd if=/dev/zero of=/dev/null bs=1 count=150000 2>/dev/null; echo >{done}"
+    tracer = subprocess.Popen([*options(raw), "--", "sh", "-c", script])
+    wait_for(lambda: raw.exists() and "records: on" in trace_status(raw))
+    pid = tracer_pid(raw)
+    with go.open("w") as line:
+        os.kill(pid, signal.SIGSTOP)
+        print("go", file=line)
+    wait_for(done.exists)
+    os.kill(pid, signal.SIGCONT)
+    assert tracer.wait(60) == 0
+    assert "calls were lost" in trace("finish", raw, status=1)
+    database = sqlite3.connect(raw.with_suffix(".db"))
+    said = values(database, "balance")
+    lost, calls = int(said["lost"]), int(said["calls"])
+    assert lost > 0 and 300_000 < calls + lost < 301_000
+    assert values(database, "trace")["whole"] == "no"
+
+
+def test_a_killed_tracer_leaves_its_trace_and_the_command_goes_on(tracee: Path, tmp_path: Path) -> None:
+    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    work.mkdir()
+    recorder = subprocess.Popen([*options(raw), "--", tracee, "--loop", work])
+    wait_for(lambda: raw.exists() and raw.stat().st_size > 20_000)
+    pid = tracer_pid(raw)
+    command = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+    os.kill(pid, signal.SIGKILL)
+    recorder.wait(60)
+    os.kill(command, signal.SIGKILL)
+    assert "without a balance" in trace("finish", raw, status=1)
+    database = sqlite3.connect(raw.with_suffix(".db"))
+    assert database.execute("SELECT count(*) FROM event").fetchone()[0] > 1000
+
+
+@pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
+@pytest.mark.parametrize("kernel", ["6.1", "newest"])
+def test_it_works_on_stock_kernels(kernel: str) -> None:
+    lab = [DAVID, "lab", "run", "--kind", "vm", "--kernel", kernel, "--", "python3", "tests/system/bpfrun.py"]
+    done = subprocess.run(lab, cwd=TREE, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+PLANTED = {
+    "a result": ("r->result = result;", "r->result = result < 0 ? 0 : result;"),
+    "a call": ("if (state && state->in_call)", "if (state && state->in_call && state->nr != 82)"),
+    "a path": ("used = add_path(to, used, RAW_PATH2,", "used = add_path(to, used, RAW_PATH,"),
+}
+
+
+@pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_bug_is_found_by_the_other_tracer(name: str, tracee: Path, tmp_path: Path) -> None:
+    copy, work, out = tmp_path / "copy", tmp_path / "work", tmp_path / "t.db"
+    for path in ("tools/trace", "tools/program.mk", "dm-david/lib"):
+        whole, to = TREE / path, copy / path
+        to.parent.mkdir(parents=True, exist_ok=True)
+        _ = shutil.copytree(whole, to) if whole.is_dir() else shutil.copy(whole, to)
+    source = copy / "tools/trace/bpf/trace.bpf.c"
+    assert source.read_text().count(PLANTED[name][0]) == 1
+    source.write_text(source.read_text().replace(*PLANTED[name]))
+    subprocess.run(["make", "-s", "-C", copy / "tools/trace/bpf"], check=True, timeout=120)
+    work.mkdir()
+    subprocess.run([DAVID, "trace", "record", "-o", out, "--share-disk", "--", tracee, work], check=True)
+    shutil.rmtree(work)
+    work.mkdir()
+    raw = tmp_path / "other.dtr"
+    record = [copy / "build/david-trace-bpf", "record", "--out", raw, "--share-disk", "--", tracee, work]
+    subprocess.run(record, check=True)
+    trace("finish", raw)
+    assert traced.difference(raw.with_suffix(".db"), out) != ""
+
+
+@pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_real_program_is_traced_whole(name: str, tmp_path: Path) -> None:
+    trace_program(name, tmp_path, "--method", "bpf")

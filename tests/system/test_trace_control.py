@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: GPL-2.0
+"""david trace record: on and off, a ring of files, a user's or a cgroup's processes; trace causal. No lab."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+DAVID = TREE / "tools/david"
+sys.path.insert(0, str(TREE / "tools"))
+
+from davidlib import build  # noqa: E402
+
+FULL = os.environ.get("DAVID_SCALE") == "full"
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+USER = 30000 + os.getpid() % 20000  # a user without processes, and not that of another session's tests
+
+
+@pytest.fixture(scope="module")
+def tracee() -> Iterator[Path]:
+    build.ensure("david-trace")
+    source = TREE / "tests/system/helpers/tracee.c"
+    with open_directory() as top:
+        subprocess.run(["cc", "-O1", "-pthread", "-o", top / "tracee", source], check=True)
+        yield top / "tracee"
+
+
+@contextlib.contextmanager
+def open_directory() -> Iterator[Path]:
+    """A directory that other users reach. Those of pytest are closed whenever another pytest begins."""
+    with tempfile.TemporaryDirectory(prefix="david-trace-") as name:
+        top = Path(name)
+        top.chmod(0o755)
+        yield top
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    limit = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < limit, "it never came"
+        time.sleep(0.01)
+
+
+def start(out: Path, *words: str | Path) -> subprocess.Popen:
+    """A tracer that has begun."""
+    tracer = subprocess.Popen([DAVID, "trace", "record", "-o", out, "--share-disk", *words])
+    wait_for(lambda: tracer.poll() is not None or (out.exists() and out.stat().st_size))
+    assert tracer.poll() is None
+    return tracer
+
+
+def trace(word: str, *words: str | Path, status: int = 0) -> str:
+    done = subprocess.run([DAVID, "trace", word, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
+
+
+def finished(raw: Path, status: int = 0) -> sqlite3.Connection:
+    raw.with_suffix(".db").unlink(missing_ok=True)
+    trace("finish", raw, status=status)
+    return sqlite3.connect(raw.with_suffix(".db"))
+
+
+def tracer_pid(raw: Path) -> int:
+    return int(trace("status", raw).split()[1])
+
+
+def values(database: sqlite3.Connection, table: str) -> dict[str, str]:
+    return dict(database.execute(f"SELECT key, value FROM {table}"))
+
+
+SWITCHED = """\
+import os, sys
+def turn(what):
+    print(what, flush=True)
+    sys.stdin.readline()
+old = os.open("old", os.O_CREAT | os.O_RDWR)
+os.write(old, b"x" * 10)
+turn("off please")
+unseen = os.open("unseen", os.O_CREAT | os.O_RDWR)
+os.write(unseen, b"x" * 100)
+os.close(old)
+other = os.open("other", os.O_CREAT | os.O_RDWR)
+turn("on please")
+os.write(unseen, b"x" * 1000)
+os.write(other, b"x" * 5)
+"""
+
+
+@pytest.mark.parametrize("way", ["command", "pid"])
+def test_it_is_switched_off_and_on_while_it_runs(way: str, tmp_path: Path) -> None:
+    """What happens meanwhile is not recorded; what was opened meanwhile is known."""
+    switch_off_and_on(way, tmp_path)
+
+
+def switch_off_and_on(way: str, tmp_path: Path, *options: str) -> None:
+    raw = tmp_path / "t.dtr"
+    words = [sys.executable, "-c", SWITCHED]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": tmp_path}
+    if way == "command":
+        record = [DAVID, "trace", "record", "-o", raw, *options, "--share-disk", "--", *words]
+        program = tracer = subprocess.Popen(record, **pipes)
+        assert program.stdout.readline() == "off please\n"
+    else:
+        program = subprocess.Popen(words, **pipes)
+        assert program.stdout.readline() == "off please\n"
+        tracer = start(raw, "--pid", str(program.pid))
+        wait_for(lambda: "records: on" in trace("status", raw))
+    trace("off", raw)
+    assert "records: off" in trace("status", raw, status=1)
+    print("go", file=program.stdin, flush=True)
+    assert program.stdout.readline() == "on please\n"
+    trace("on", raw)
+    print("go", file=program.stdin, flush=True)
+    assert program.wait(60) == 0 and tracer.wait(60) == 0
+    assert "nothing is being recorded" in trace("status", raw, status=1)
+    database = finished(raw)
+    written = dict(
+        database.execute(
+            "SELECT t.text, sum(result) FROM event JOIN ofd ON ofd.id = event.ofd "
+            "JOIN text t ON t.id = ofd.name WHERE nr = 1 AND t.text LIKE ? GROUP BY 1",
+            (f"{tmp_path}/%",),
+        )
+    )
+    begin = {f"{tmp_path}/old": 10} if way == "command" else {}
+    assert written == {**begin, f"{tmp_path}/unseen": 1000, f"{tmp_path}/other": 5}
+    (gap,) = database.execute("SELECT why, start < end FROM gap")
+    assert gap == ("off", 1)
+    balance = values(database, "balance")
+    assert balance["switches"] == "2" and int(balance["off-ns"]) > 0
+    assert values(database, "trace")["whole"] == "yes"
+
+
+def test_a_trace_may_begin_switched_off(tracee: Path, tmp_path: Path) -> None:
+    raw = tmp_path / "t.dtr"
+    done = subprocess.run(
+        [DAVID, "trace", "record", "-o", raw, "--share-disk", "--off", "--", tracee, tmp_path]
+    )
+    assert done.returncode == 0
+    database = finished(raw)
+    balance = values(database, "balance")
+    assert balance["calls"] == "0" and int(balance["skipped"]) > 50
+    assert list(database.execute("SELECT count(*) FROM process")) == [(4,)]
+    assert "no tracer writes" in trace("on", raw, status=1)
+
+
+def pieces(raw: Path) -> list[Path]:
+    return [path for path in raw.parent.iterdir() if path.name.startswith(raw.name)]
+
+
+RING = 1 << 20
+
+
+@pytest.mark.parametrize("files", [2, *([3] if FULL else [])])
+def test_a_ring_of_files_keeps_the_newest_calls(files: int, tracee: Path, tmp_path: Path) -> None:
+    """Never more bytes than asked for; what is left is whole but for what it says was dropped."""
+    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    work.mkdir()
+    size = RING * files // 2
+    tracer = start(raw, "--rotate", f"{size},{files}", "--", tracee, "--loop", work)
+    inode, most = set(), 0
+
+    def went_round() -> bool:
+        nonlocal most
+        most = max(most, sum(path.stat().st_size for path in pieces(raw)))
+        text = raw.read_bytes()[16:20]
+        inode.add(text)
+        return len(inode) > 2
+
+    wait_for(went_round)
+    assert len(pieces(raw)) == files and most <= size
+    os.kill(tracer_pid(raw), signal.SIGTERM)
+    assert tracer.wait(60) == 128 + signal.SIGTERM
+    database = finished(raw)
+    about, balance = values(database, "trace"), values(database, "balance")
+    assert about["whole"] == "no" and "dropped" in about["problem"]
+    assert int(about["dropped"]) > 0 and int(balance["segments"]) > files
+    assert int(about["dropped"]) + int(about["events"]) == int(balance["calls"])
+    assert list(database.execute("SELECT why, start, calls FROM gap")) == [
+        ("dropped", 0, int(about["dropped"]))
+    ]
+    # All that the loop does is about files whose names are known, though it began before what is left.
+    names = {
+        name for (name,) in database.execute("SELECT DISTINCT full_path FROM call WHERE name = 'openat'")
+    }
+    assert names == {f"{work}/again"}
+
+
+def test_a_ring_whose_tracer_was_killed_can_be_read(tracee: Path, tmp_path: Path) -> None:
+    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    work.mkdir()
+    tracer = start(raw, "--rotate", str(RING), "--", tracee, "--loop", work)
+    wait_for(lambda: len(pieces(raw)) == 2 and Path(f"{raw}.1").stat().st_size > 1000)
+    os.kill(tracer_pid(raw), signal.SIGKILL)
+    tracer.wait(60)
+    about = values(finished(raw, status=1), "trace")
+    assert "without a balance" in about["problem"] and int(about["events"]) > 1000
+    # A file of it alone is a trace, too; one that is lost between others is missed.
+    alone = tmp_path / "alone.dtr"
+    Path(f"{raw}.1").rename(alone)
+    assert int(values(finished(alone, status=1), "trace")["dropped"]) > 1000
+
+
+def as_user(tracee: Path, work: Path, *words: str) -> subprocess.Popen:
+    work.mkdir(exist_ok=True)
+    os.chown(work, USER, USER)
+    return subprocess.Popen([tracee, *words, work], user=USER, group=USER, extra_groups=[])
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    with open_directory() as top:
+        yield top
+
+
+def commands(database: sqlite3.Connection, work: Path) -> set[str]:
+    """Which of the directories below have been worked in."""
+    rows = database.execute("SELECT DISTINCT full_path FROM call WHERE full_path LIKE ?", (f"{work}/%",))
+    return {Path(name).relative_to(work).parts[0] for (name,) in rows}
+
+
+@root_only
+def test_all_processes_of_a_user_are_traced_and_let_go(tracee: Path, public: Path) -> None:
+    raw = public / "t.dtr"
+    before = as_user(tracee, public / "before", "--loop")
+    roots = subprocess.Popen([tracee, "--loop", public])
+    wait_for((public / "before/again").exists)
+    tracer = start(raw, "--uid", str(USER))
+    wait_for(lambda: "records: on" in trace("status", raw))
+    late = as_user(tracee, public / "late", "--loop")
+    size = raw.stat().st_size
+    wait_for(lambda: raw.stat().st_size > size + 20000 and "TracerPid:\t0" not in status(late.pid))
+    time_of_attach = raw.stat().st_size
+    wait_for(lambda: raw.stat().st_size > time_of_attach + 5000)
+    assert "TracerPid:\t0" in status(roots.pid)
+    os.kill(tracer_pid(raw), signal.SIGINT)
+    assert tracer.wait(60) == 0
+    for process in (before, late, roots):
+        assert process.poll() is None and "TracerPid:\t0" in status(process.pid)
+        process.kill()
+        process.wait()
+    database = finished(raw)
+    assert commands(database, public) == {"before", "late"}
+    balance = values(database, "balance")
+    assert (balance["attached"], balance["late"], balance["refused"]) == ("2", "1", "0")
+    assert values(database, "trace")["scope.uid"] == str(USER)
+
+
+def status(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
+
+
+@pytest.fixture
+def cgroup() -> Iterator[Path]:
+    """A cgroup of our own, with one in it."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    tops = [Path(mount[1]) for mount in mounts if mount[2] == "cgroup2"]
+    if not tops or not os.access(tops[0], os.W_OK):
+        pytest.skip("no cgroups can be made here")
+    top = tops[0] / f"david-test-{os.getpid()}"
+    inner = top / "inner"
+    top.mkdir()
+    inner.mkdir()
+    yield inner
+    inner.rmdir()
+    top.rmdir()
+
+
+@root_only
+def test_all_processes_of_a_cgroup_are_traced(cgroup: Path, tracee: Path, tmp_path: Path) -> None:
+    raw = tmp_path / "t.dtr"
+    loops = {}
+    for name in ("before", "late", "outside"):
+        (tmp_path / name).mkdir()
+        loops[name] = subprocess.Popen([tracee, "--loop", tmp_path / name])
+        wait_for((tmp_path / name / "again").exists)
+    (cgroup / "cgroup.procs").write_text(str(loops["before"].pid))
+    tracer = start(raw, "--cgroup", cgroup.parent)
+    (cgroup / "cgroup.procs").write_text(str(loops["late"].pid))
+    wait_for(lambda: "TracerPid:\t0" not in status(loops["late"].pid))
+    size = raw.stat().st_size
+    wait_for(lambda: raw.stat().st_size > size + 5000)
+    os.kill(tracer_pid(raw), signal.SIGINT)
+    assert tracer.wait(60) == 0
+    for process in loops.values():
+        assert process.poll() is None and "TracerPid:\t0" in status(process.pid)
+        process.kill()
+        process.wait()
+    database = finished(raw)
+    assert commands(database, tmp_path) == {"before", "late"}
+
+
+def test_a_scope_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    for words, said in (
+        (["--uid", "no-such-user"], "there is no user"),
+        (["--cgroup", "/no/such"], "there is no cgroup"),
+        (["--uid", "0", "--", "true"], "one of a command"),
+    ):
+        done = subprocess.run(
+            [DAVID, "trace", "record", "-o", tmp_path / "t.dtr", "--share-disk", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode and said in done.stderr, done.stderr
+
+
+def test_who_watches_a_word_of_memory_waits_for_who_writes_it(tmp_path: Path) -> None:
+    """No call tells. In real time: a thread that spins stops a virtual clock. Other work may come between."""
+    build.ensure("david-trace")
+    program, out = tmp_path / "waiters", tmp_path / "found.json"
+    source = TREE / "tests/system/helpers/waiters.c"
+    subprocess.run(["cc", "-O1", "-Wall", "-Werror", "-pthread", "-o", program, source], check=True)
+    words = [DAVID, "trace", "causal", "-o", out, "--", program, tmp_path, "2", "pure:1>2"]
+    wanted = ("1.2", 3, False, "1.1", 4)
+
+    def found() -> set[tuple[str, int, bool, str, int]]:
+        subprocess.run(words, check=True, capture_output=True, timeout=300)
+        waits = [tuple(wait.values()) for wait in json.loads(out.read_text())["waits"]]
+        return {wait for wait in waits if "." in wait[0] and "." in wait[3]}
+
+    assert any(found() == {wanted} for _ in range(10))

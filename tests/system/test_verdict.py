@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The verdict on a disk's times, figures since an earlier look, and a line of `david top`. Needs no lab."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from davidlib.disk import check, lateness, since, stats, top
+from davidlib.disk.dm import DeviceError
+
+MS = 10**6
+
+
+def figures(mode: str = "timing-accurate", **kinds: tuple[int, int, int, int]) -> dict:
+    """Of a disk with a profile: by kind of request, how many, modelled and late ns of each, how many over."""
+    found = stats.as_dict(stats.Struct())
+    found["mode"], found["mem"]["model"] = mode, 1
+    found["late"] = [0] * stats.BUCKETS
+    for kind, (count, modelled, late, over) in kinds.items():
+        found["delivered"][kind] = count
+        found["delivered_ns"][kind] = count * modelled
+        found["delivered_late_ns"][kind] = count * late
+        found["delivered_over"][kind] = over
+        found["late"][(late // 1000).bit_length()] += count
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kinds", "good"),
+    [
+        ({"read": (1000, 12 * MS, 1700, 0)}, True),
+        # make demo's random reads, which nothing told of: 79.7 a second modelled, 49.7 delivered.
+        ({"read": (100, 12_547_000, 7_573_000, 90)}, False),
+        # Late reads do not hide behind writes that wait in a long queue.
+        ({"write": (5000, 418 * MS, 1000, 0), "read": (961, 10 * MS, 8 * MS, 950)}, False),
+        ({"write": (5000, 418 * MS, 1000, 0), "read": (961, 10 * MS, 100_001, 0)}, False),
+        # One late flush among thousands of requests changes nothing.
+        ({"write": (5000, 4 * MS, 1000, 0), "flush": (1, 4 * MS, 4 * MS, 1)}, True),
+        # Totals are right, and every hundredth request is not.
+        ({"read": (1000, 10 * MS, 50_000, 11)}, False),
+        ({"read": (1000, 10 * MS, 50_000, 10)}, True),
+    ],
+)
+def test_times_are_trusted_only_if_no_kind_of_request_comes_late(kinds: dict, good: bool) -> None:
+    verdict = lateness.verdict(figures(**kinds))
+    assert verdict.good is good, verdict
+    assert ("--virtual-time" in verdict.text) is not good
+
+
+def test_the_verdict_names_the_share_the_bound_and_both_times() -> None:
+    text = lateness.verdict(figures(read=(100, 12 * MS, 8 * MS, 100))).text
+    assert text.startswith("not to be believed: 100 % of requests came more than 4096 us later than modelled")
+    assert "a read took 20 ms where 12 ms were modelled" in text
+
+
+@pytest.mark.parametrize(("mode", "says"), [("speedup", "added up"), ("model-only", "backing device"),
+                                            ("timing-accurate", "so far")])
+def test_without_a_request_that_was_waited_for_there_is_nothing_to_judge(mode: str, says: str) -> None:
+    verdict = lateness.verdict(figures(mode))
+    assert verdict.good is None and says in verdict.text
+
+
+def test_a_fill_in_speedup_does_not_hide_what_came_late_after_it() -> None:
+    found = figures(read=(100, 10 * MS, 10 * MS, 100))
+    found["modelled"]["write"], found["modelled_ns"]["write"] = 10**6, 10**6 * 400 * MS
+    assert lateness.verdict(found).good is False
+
+
+def test_a_difference_is_of_what_was_counted_and_keeps_what_is_so_now() -> None:
+    then = figures(read=(10, 10 * MS, 3_000, 0)) | {"store_used": 9, "late_max": 5000}
+    then["requests"]["read"] = 10
+    now = copy.deepcopy(then) | {"store_used": 4}
+    now["delivered"]["read"], now["requests"]["read"], now["late"][1] = 30, 30, 20
+    part = since.difference(now, then)
+    assert (part["requests"]["read"], part["delivered"]["read"], part["store_used"]) == (20, 20, 4)
+    assert sum(part["late"]) == 20 and part["late_max"] == 2000
+    assert since.difference(now, now)["late_max"] == 0
+
+
+@pytest.mark.parametrize("then", [{}, {"requests": 3}, figures(read=(999, 1, 1, 0))])
+def test_figures_of_something_else_are_refused(then: dict) -> None:
+    with pytest.raises(DeviceError, match="earlier figures"):
+        since.difference(figures(read=(10, 1, 1, 0)), then)
+
+
+@pytest.mark.parametrize("bad", ["state", "nospc", "errors", "spilled", "unmodelled", "late"])
+def test_check_finds_whatever_is_wrong(bad: str) -> None:
+    found = figures(read=(10, 10 * MS, 10 * MS if bad == "late" else 1000, 10 if bad == "late" else 0))
+    assert check.valid(check.findings(figures(read=(10, 10 * MS, 1000, 0))))
+    if bad == "state":
+        found["state"] = "full"
+    elif bad == "spilled":
+        found["unclassified"]["spilled"] = 1
+    elif bad in found:
+        found[bad] = 1 if bad != "late" else found[bad]
+    assert not check.valid(check.findings(found))
+
+
+def test_a_line_of_top_is_rates_of_its_interval() -> None:
+    before = figures() | {"store_used": 1, "store_blocks": 100, "block_size": 4096}
+    after = copy.deepcopy(before) | {"store_used": 2, "busy_ns": 10**9}
+    after["requests"]["read"], after["sectors"]["read"] = 100, 800
+    after["modelled"]["read"], after["modelled_ns"]["read"] = 100, 100 * 40 * MS
+    after["parts"]["seek"] = 5 * 10**8
+    row = top.sample(before, after, 2 * 10**9)
+    assert (row["read_per_s"], row["read_bytes_per_s"], row["read_ms"]) == (50, 800 * 512 / 2, 40)
+    # 50 a second of 40 ms each: two at a time, on average.
+    assert (row["queue"], row["busy"], row["parts"]["seek"], row["store_bytes"]) == (2, 0.5, 0.25, 8192)
+    assert row["write_ms"] is None and row["trustworthy"] is None
+    assert len(top.line(row)) > 100
