@@ -43,9 +43,10 @@ sim: ## build/david-sim, the offline simulator
 
 install: install-module install-tools ## the module for KDIR, the tools and their manual; DESTDIR=, PREFIX=/usr/local
 
-install-tools: sim
-	@$(MAKE) -s -C tools/store
-	@$(MAKE) -s -C tools/classify
+programs: sim ## the programs in C that are installed, in build/
+	@for room in store classify trace compile replay; do $(MAKE) -s -C tools/$$room || exit 1; done
+
+install-tools: programs
 	tools/packaging/install install
 
 install-module: module
@@ -85,6 +86,10 @@ figure4: setup ## the paper's figure 4: what waits unclassified while a large fi
 	cp build/figure4/figure4.csv docs/drawings/figure4.csv
 	tests/bench/figure4 draw docs/drawings/figure4.csv docs/drawings/figure4.svg
 
+write-cliff: sim ## an SSD of 1 TB before and after collection begins: 200 million writes; 5 minutes
+	tests/bench/write-cliff measure docs/drawings/write-cliff.csv
+	tests/bench/write-cliff draw docs/drawings/write-cliff.csv docs/drawings/write-cliff.svg
+
 cpu-share: setup ## what classification costs of a metadata-heavy run, of the kernel's CPU time; 2 minutes
 	$(DAVID) lab run --kind uml --memory 3G --timeout 900 -- python3 tests/bench/cpu-share
 
@@ -100,11 +105,77 @@ bench-files: setup ## lookups among RAW rules; files read by format and written 
 	build/bench/raw-bench time
 	$(DAVID) lab run --kind uml --timeout 600 -- python3 tests/bench/files
 
+mq-orders: setup ## in what order Linux sends requests to a disk, recorded anew in the vm lab; 5 minutes
+	$(DAVID) lab run --kind vm --kernel newest --cpus 1 --timeout 900 --rw tests/unit/orders -- \
+		python3 tests/system/mq_record.py $(CURDIR)/tests/unit/orders
+	$(MAKE) unit TEST=mq-orders
+
+trace-cost: setup ## what a traced call costs, beside strace with and without its filter; a minute
+	$(MAKE) -s -C tools/trace
+	$(MAKE) -s -C tools/trace/bpf
+	tests/bench/trace-cost
+
+trace-test: setup ## david trace at full length: importers fuzzed, strace with all options, real programs
+	@tools/setup traced
+	DAVID_SCALE=full $(VENV)/bin/pytest $(patsubst %,tests/system/test_%.py,trace trace_bpf trace_control trace_import trace_report trace_uring)
+
+replay-test: setup ## david replay at full length: 100 shuffles of each case of order, 1,000 random traces, real programs
+	@tools/setup traced
+	DAVID_SCALE=full $(VENV)/bin/pytest tests/system/test_replay.py
+
+REPLAY_LAB = $(DAVID) lab run --kind uml --virtual-time --memory 1500M --timeout 7200 --rw build/replay -- python3
+replay-matrix: setup programs ## replays in virtual time beside the programs' own clocks; 15 minutes
+	@mkdir -p build/replay
+	$(REPLAY_LAB) tests/bench/replay-matrix $(CURDIR)/build/replay 5000 5 2
+
+replay-matrix-full: setup programs ## the same with 1 to 4 threads, 10 captures and 10 replays of each; four hours
+	@mkdir -p build/replay
+	$(REPLAY_LAB:7200=36000) tests/bench/replay-matrix $(CURDIR)/build/replay 5000 10 10 1 2 3 4
+
+replay-targets: setup programs ## traces of one disk replayed on seven others; overlap; a planted delay; 20 minutes
+	@tools/setup traced
+	@mkdir -p build/replay
+	for what in planted overlap targets; do \
+		$(REPLAY_LAB) tests/bench/replay-targets $$what $(CURDIR)/build/replay || exit 1; done
+
+replay-sizes: setup programs ## what compiled traces take, and how fast they are replayed; 2 minutes
+	@tools/setup traced
+	tests/bench/replay-sizes
+
+sweep-test: setup ## david bench on one worker, on two, on a scheduler's, killed; its page in Chromium
+	@tools/setup bench
+	@tools/setup browser
+	tests/bench/sweep
+
+sweep-60: setup ## a sweep of 60 runs on two workers, whole, and killed three times; 15 minutes
+	@tools/setup bench
+	tests/bench/sweep --sixty
+
+paper: setup ## the evaluation of David's paper, all of it, into docs/PAPER.md; a night, or the rest of one
+	$(DAVID) bench paper --output build/paper.result
+	$(DAVID) report build/paper.result --files docs
+
+paper-test: setup ## the same in its quick form, ten minutes; its page in Chromium
+	@tools/setup bench
+	@tools/setup browser
+	tests/bench/paper
+
+calibrate-test: setup sim ## does a calibrated disk give its own profile back? all of them modelled, some in virtual time; 10 minutes
+	tests/system/calibrated.py
+	DAVID_SCALE=full DAVID_CALIBRATED="$(or $(PROFILES),hitachi-hds728080pla380 hgst-ultrastar-c15k600)" \
+		$(DAVID) lab run --kind uml --virtual-time --memory 3G --timeout 3600 -- \
+		python3 tests/system/caserun.py 'vcalibrate.*'
+
+.PHONY: replay-test replay-matrix replay-matrix-full replay-targets replay-sizes sweep-60 paper paper-test
+
 validate: sim ## everyday jobs on every profile against what they should come to; random jobs against physics
 	$(DAVID) profile validate
 
 physics: sim ## 10,000 random jobs for every profile against what no disk breaks; SEED=1
 	$(DAVID) profile validate --physics-only --jobs 10000 --seed $(or $(SEED),1)
+
+files: ## docs/FILES.md, what each source file says of itself
+	tools/files
 
 DRAWINGS = $(patsubst %,docs/drawings/%.svg,overview rooms write)
 drawings: ## the drawings of docs/, from their text
@@ -120,7 +191,7 @@ docs/drawings/%.svg: docs/drawings/%.msc
 setup: ## packages and Python tools; other targets do this by themselves
 	@tools/setup
 
-modules: modules-6.1 modules-6.12 modules-newest modules-uml sparse ## the module for every lab, warnings are errors
+modules: sparse modules-6.1 modules-6.12 modules-newest modules-uml ## the module for every lab, warnings are errors
 
 modules-6.1 modules-6.12 modules-newest: modules-%: setup
 	@$(DAVID) lab module --kind vm --kernel $*
@@ -140,7 +211,7 @@ lint: setup ## checkpatch --strict and ruff; the includes between rooms, and wha
 unit: setup ## unit tests of the portable sources, in user space under sanitizers; TEST=rangetable
 	$(MAKE) -j$(CPUS) -C tests/unit
 
-fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=3 each
+fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=2 each
 	$(MAKE) -j$(CPUS) -C tests/fuzz
 
 kunit: setup ## the same as KUnit, in the uml lab; TEST=rangetable
@@ -152,7 +223,8 @@ system: setup sim ## system tests, in both labs; CASES='store.*': of these only,
 
 powercut: setup ## power cuts at thousands of places, hours; then bugs planted to be found by that
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'powercut.*'
-	DAVID_PLANT=1 $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py --planted
+	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'poolcuts.*' 'fullmirror.*'
+	DAVID_PLANT=1 DAVID_SCALE=full $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py --planted
 
 check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest \
@@ -164,9 +236,9 @@ HUNTED_SELFID = btrfs btrfs-4k btrfs-64k btrfs-mixed btrfs-crash btrfs-resize xf
 		xfs-dir8k xfs-dir64k xfs-quota
 hunt: setup ## recorded lives classified from many beginnings and cut at many ends; SECONDS=600
 	@mkdir -p build/hunt
+	$(MAKE) -s -C tools/classify
 	$(DAVID) lab run --kind uml --memory 1G --timeout 3600 --rw build/hunt -- \
 		python3 tests/system/stream_record.py build/hunt $(HUNTED)
-	$(MAKE) -s -C tools/classify
 	python3 tests/system/stream_hunt.py --seconds $(or $(SECONDS),600) build/hunt $(HUNTED)
 	$(DAVID) lab run --kind uml --memory 4G --timeout 3600 --rw build/hunt -- \
 		python3 tests/system/selfid_record.py --directory build/hunt --keep $(HUNTED_SELFID)
@@ -208,9 +280,9 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: all help module sim install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 cpu-share hunt bench-content bench-files setup
+.PHONY: all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff cpu-share hunt bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
-.PHONY: drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: files mq-orders calibrate-test trace-cost trace-test sweep-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif
