@@ -7,6 +7,7 @@ All of it in its quick form, and its page, is `make paper-test`.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
@@ -34,6 +35,15 @@ def test_each_lab_of_the_plan_is_another_and_has_a_program(quick: bool) -> None:
     runs = plan.experiments(quick)
     assert len({run.id for run in runs}) == len(runs) > 20
     assert {run.described["experiment"] for run in runs} == set(guest.EXPERIMENTS)
+
+
+def test_only_the_labs_that_are_named_are_run() -> None:
+    runs = plan.experiments(False)
+    ids = [run.id for run in runs if command.wanted(run, ["ext3-200-GB", "10-TB"])]
+    assert [name.rpartition("-")[0] for name in ids] == ["ext3-200-GB-seed1", "ext4-10-TB-seed1"]
+    assert all(command.wanted(run, []) for run in plan.experiments(True))
+    with pytest.raises(UserError, match="no lab is called so"):
+        command.bench(argparse.Namespace(quick=False, only=["nothing"], profile=None, fs=None, workload=None))
 
 
 def results(top: Path, quick: bool, experiments: tuple[str, ...]) -> Path:

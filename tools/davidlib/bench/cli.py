@@ -91,8 +91,8 @@ def bench(args: argparse.Namespace) -> int:
         return list_workloads()
     if args.spec == "paper":
         return paper.bench(args)
-    if args.quick:
-        raise UserError("bench: --quick is a form of `bench paper`")
+    if args.quick or args.only:
+        raise UserError("bench: --quick and --only are about `bench paper`")
     found, text = read_spec(args)
     runs = expand(found)
     results = Results(output_of(args))
@@ -139,6 +139,8 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     parser.add_argument("spec", metavar="SPEC", nargs="?",
                         help="the question, a TOML file; or `paper`: the evaluation of David's paper")
     parser.add_argument("--quick", action="store_true", help="with `paper`: its quick form, in ten minutes")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD",
+                        help="with `paper`: labs with WORD in their name, see --list; repeatable")
     parser.add_argument("--output", "-o", metavar="DIR", help="for results (default: SPEC's name.result)")
     parser.add_argument("--workers", type=int, default=0, metavar="N",
                         help="runs at a time (default: one a CPU)")

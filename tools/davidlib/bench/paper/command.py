@@ -61,11 +61,17 @@ def _begin(results: Results, quick: bool) -> None:
     form.write_text(json.dumps({"quick": quick}) + "\n")
 
 
+def wanted(run: Run, only: list[str]) -> bool:
+    return not only or any(word in run.id for word in only)
+
+
 def bench(args: argparse.Namespace) -> int:
     for name in ("profile", "fs", "workload"):
         if getattr(args, name):
             raise UserError(f"bench paper: --{name} is fixed: it is the paper's")
-    runs: list[Run] = plan.experiments(args.quick)
+    runs: list[Run] = [run for run in plan.experiments(args.quick) if wanted(run, args.only)]
+    if not runs:
+        raise UserError(f"bench paper: --only {args.only[0]}: no lab is called so; --list has their names")
     results = Results(Path(args.output or ("paper-quick.result" if args.quick else "paper.result")))
     todo = [run for run in runs if not results.has(run)]
     if args.list:
