@@ -10,13 +10,14 @@ from pathlib import Path
 
 import calibrated
 import pytest
-from davidlib.calibrate import cache, rotation
+from davidlib.calibrate import cache, depth, fromfio, heads, layout, rotation
 from davidlib.calibrate.simdisk import SimDisk
 from davidlib.calibrate.timed import Answer, Prober, Request
 from davidlib.drive import files
 
 TREE = Path(__file__).resolve().parents[2]
 SMALL = "hitachi-hds728080pla380"
+BUSY = "toshiba-p300-3tb"
 
 
 def david(*words: object) -> subprocess.CompletedProcess:
@@ -61,6 +62,39 @@ def test_what_the_cache_is_given_is_found(option: str, figure: str, value: int) 
     with SimDisk(files.find(SMALL), option.split(",")) as disk:
         found = cache.measure(Prober(disk))
     assert found and getattr(found, figure) == value, found
+
+
+@pytest.mark.parametrize(("options", "name", "value"), [
+    ("ncq_unseen=3", "ncq_unseen", "3"), ("ncq_unseen=0", "ncq_unseen", "0"),
+    ("ncq_depth=20,ncq_unseen=2", "ncq_depth", "20"), ("ncq_depth=1", "ncq_depth", "1"),
+])
+def test_how_a_drive_chooses_is_seen_in_the_order_of_its_answers(options: str, name: str, value: str) -> None:
+    draft = fromfio.base(SMALL, None)
+    with SimDisk(files.find(SMALL), options.split(",")) as disk, depth.Fitter(draft) as fitter:
+        depth.fit_choice(fitter, Prober(disk))
+    assert {line.name: line.value for line in draft.lines}[name] == value
+
+
+@pytest.mark.parametrize(("limit", "low", "high"), [("400 ms", 360, 440), ("700 ms", 665, 735)])
+def test_how_long_a_command_may_wait_is_found(limit: str, low: int, high: int) -> None:
+    draft = fromfio.base(BUSY, None)
+    with SimDisk(files.find(BUSY), [f"ncq_age_limit={limit}"]) as disk, depth.Fitter(draft) as fitter:
+        depth.fit_choice(fitter, Prober(disk))
+    found = {line.name: line.value for line in draft.lines}["ncq_age_limit"]
+    assert low <= int(found.removesuffix(" ms")) <= high
+
+
+@pytest.mark.parametrize("profile", [
+    "generic-500gb-7200",  # a seek of one cylinder is a head's switch; all zones have as many cylinders
+    "hitachi-hds728080pla380",
+])
+def test_heads_are_counted_where_skews_do_not_tell(profile: str) -> None:
+    with SimDisk(files.find(profile)) as disk:
+        probe = Prober(disk)
+        found_cache = cache.measure(probe)
+        plan = layout.measure(probe, rotation.measure(probe))
+        found = plan.heads if plan.heads_known else heads.count(probe, plan, found_cache)
+    assert found == int(calibrated.Drive(files.find(profile)).value("heads"))
 
 
 def test_without_a_cache_none_is_found() -> None:

@@ -9,7 +9,7 @@ import time
 from ..drive import files
 from ..sizes import SECTOR, format_both, format_time
 from ..util import DAVID, UserError, say
-from . import cache, depth, fromfio, heldout, layout, result, rotation, seeks, writes
+from . import cache, depth, fromfio, heads, heldout, layout, result, rotation, seeks, writes
 from .blockdisk import BlockDisk
 from .output import new_file
 from .simdisk import SimDisk
@@ -37,6 +37,9 @@ def survey(disk: TimedDisk, write: bool, name: str, title: str) -> result.Draft:
         raise UserError(f"nothing turns here: only disks can be calibrated so far; {NO_DISK}")
     say(f"zones and tracks; a revolution takes {format_time(round(spindle.revolution))}")
     plan = layout.measure(probe, spindle)
+    if not plan.heads_known:
+        counted = heads.count(probe, plan, found_cache)
+        plan = layout.Layout(spindle, plan.zones, counted, disk.sectors)
     say(f"seeks; {len(plan.zones)} zones, {plan.heads} heads, {plan.cylinders} cylinders")
     mechanics = seeks.measure(probe, plan, found_cache)
     found_writes = None

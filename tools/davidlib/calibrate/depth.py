@@ -6,15 +6,17 @@ The model serves what the drive was asked, with one value after another, until i
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from statistics import mean
 
 from .result import Draft
 from .simdisk import SimDisk
-from .timed import READ, Answer, Prober, Request
+from .timed import READ, Answer, Prober, Request, first_true
 from .writes import Writes, burst
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
@@ -24,6 +26,15 @@ TELLING = (4, 8, 16, 32)  # depths at which the share shows
 REQUESTS = 2000
 BLOCK = 8  # sectors
 NONE = 1000  # thousandths of the angle that a drive may know
+IN_ORDER = 2  # so many outstanding leave nothing to choose from
+DEEPEST = 128
+ORDERED = 200  # requests that tell whether there is an order
+OFTEN, SELDOM = 0.1, 0.005  # shares of requests: a drive that chooses, and what may be an accident
+AGED = (16, 32, 64)  # depths at which commands wait longest
+LATEST = 10
+AGE_STEP = 1.2
+AGE_LIMITS = tuple(round(4000 / AGE_STEP**n) for n in reversed(range(22)))  # ms
+ALIKE = 0.001  # of squared logarithms: what two models differ by anyhow
 
 
 def rate(answers: list[Answer]) -> float:
@@ -66,10 +77,58 @@ def least(low: int, high: int, cost: Callable[[int], float]) -> int:
     return min((low, (low + high) // 2, high), key=cost)
 
 
+def overtaken(answers: list[Answer]) -> list[int]:
+    """For each request, how many that were issued before it were done after it."""
+    ends: list[int] = []
+    found = []
+    for answer in answers:
+        found.append(len(ends) - bisect.bisect_right(ends, answer.end))
+        bisect.insort(ends, answer.end)
+    return found
+
+
+def _reached(numbers: list[int], share: float) -> int:
+    """The largest number that so large a share of them reaches."""
+    return sorted(numbers)[-max(round(share * len(numbers)), 1)]
+
+
+def _count_unseen(probe: Prober) -> int:
+    """Up to two commands more than a drive leaves out are served in order: one of them is under way."""
+
+    def chooses(depth: int) -> bool:
+        answers = probe.disk.deep(random_reads(probe, ORDERED), depth)
+        return _reached(overtaken(answers), OFTEN) > 0
+
+    deep = IN_ORDER
+    while deep < DEEPEST and not chooses(2 * deep):
+        deep *= 2
+    if deep >= DEEPEST:
+        return 0  # it does not choose at all: its window says so
+    return first_true(deep, 2 * deep, chooses) - IN_ORDER - 1
+
+
+def _window(probe: Prober, unseen: int) -> int:
+    """
+    A command that is not in the drive's window cannot be chosen: the last one in it is the one that
+    overtakes the most. 0: there is no end to be seen, or the host has an order of its own.
+    """
+    answers = probe.disk.deep(random_reads(probe, REQUESTS), DEEPEST)
+    most = _reached(overtaken(answers), SELDOM)
+    return most + 1 + unseen if most < DEEPEST - unseen - IN_ORDER - 1 else 0
+
+
+def _late(answers: list[Answer]) -> float:
+    """The mean of those that took longest."""
+    return mean(sorted(answer.time for answer in answers)[-LATEST:])
+
+
 def fit_choice(fitter: Fitter, probe: Prober) -> dict[int, float]:
-    """ncq_depth and ncq_rotation; returns the measured rates by depth."""
+    """ncq_depth, ncq_unseen, ncq_rotation and ncq_age_limit; returns the measured rates by depth."""
     jobs = {depth: random_reads(probe, REQUESTS) for depth in DEPTHS}
-    measured = {depth: rate(probe.disk.deep(requests, depth)) for depth, requests in jobs.items()}
+    answers = {depth: probe.disk.deep(requests, depth) for depth, requests in jobs.items()}
+    measured = {depth: rate(found) for depth, found in answers.items()}
+    unseen = _count_unseen(probe)
+    fitter.draft.set("ncq_unseen", unseen, "measured", "up to so many more than two are served in order")
 
     @functools.cache
     def off(window: int, share: int, depth: int) -> float:
@@ -79,13 +138,42 @@ def fit_choice(fitter: Fitter, probe: Prober) -> dict[int, float]:
     def share_by(window: int, depths: tuple[int, ...]) -> int:
         return least(0, NONE, lambda share: sum(off(window, share, depth) for depth in depths))
 
-    # At small depths the window does not matter. With the share known, the window shows at large ones.
-    share = share_by(max(WINDOWS), SMALL)
-    window = min(WINDOWS, key=lambda window: sum(off(window, share, depth) for depth in DEPTHS))
+    window = _window(probe, unseen)
+    if window:
+        fitter.draft.set("ncq_depth", window, "measured", "the most that one command overtakes")
+    else:
+        # At small depths the window does not matter. With the share known, it shows at large ones.
+        share = share_by(max(WINDOWS), SMALL)
+        window = min(WINDOWS, key=lambda window: sum(off(window, share, depth) for depth in DEPTHS))
+        fitter.draft.set("ncq_depth", window, "fitted", "random reads at depths 1 to 64")
+    # What waits too long is served in order, at large depths: there the share shows less.
+    share = share_by(window, SMALL)
+    fitter.draft.set("ncq_rotation", f"{share / 1000:.3f}", "fitted", "random reads at depths 4 to 8")
+    if _fit_age_limit(fitter, jobs, {depth: _late(answers[depth]) for depth in AGED}):
+        off.cache_clear()
     share = share_by(window, TELLING)
-    fitter.draft.set("ncq_depth", window, "fitted", "random reads at depths 1 to 64")
-    fitter.draft.set("ncq_rotation", f"{share / 1000:.3f}", "fitted", "the same")
+    fitter.draft.set("ncq_rotation", f"{share / 1000:.3f}", "fitted", "random reads at depths 4 to 32")
     return measured
+
+
+def _fit_age_limit(fitter: Fitter, jobs: dict[int, list[Request]], late: dict[int, float]) -> bool:
+    """By the slowest reads. False: none waited for so long that the limit shows."""
+
+    @functools.cache
+    def off(limit: int) -> float:
+        found = 0.0
+        for depth in AGED:
+            with fitter.model(f"ncq_age_limit={limit}ms") as model:
+                found += math.log(_late(model.deep(jobs[depth], depth)) / late[depth]) ** 2
+        return found
+
+    best = min(AGE_LIMITS, key=off)
+    if off(AGE_LIMITS[-1]) < 2 * off(best) + ALIKE:
+        fitter.draft.set("ncq_age_limit", "2 s", "assumed", "no read waited for so long")
+        return False
+    best = least(round(best / AGE_STEP), round(best * AGE_STEP), off)
+    fitter.draft.set("ncq_age_limit", f"{best} ms", "fitted", "the slowest reads at depths 16 to 64")
+    return True
 
 
 def _fit_room(fitter: Fitter, writes: Writes, name: str, unit: str, share: float, most: int) -> None:

@@ -43,11 +43,12 @@ class Place:
 
 class Layout:
     def __init__(self, spindle: Spindle, zones: list[Zone], heads: int, sectors: int) -> None:
-        self.spindle, self.zones, self.heads, self.sectors = spindle, zones, heads, sectors
+        self.spindle, self.zones, self.heads, self.sectors = spindle, zones, heads or 1, sectors
+        self.heads_known = bool(heads)
         cylinder = 0
         for zone in zones:
             zone.first_cylinder = cylinder
-            zone.cylinders = -(-zone.sectors // (zone.track * heads))
+            zone.cylinders = -(-zone.sectors // (zone.track * self.heads))
             cylinder += zone.cylinders
         self.cylinders = cylinder
 
@@ -75,7 +76,10 @@ class Layout:
 
     def sector_at(self, cylinder: int, head: int, angle: float, unit: int) -> int:
         """That sector of a track whose read ends at an angle, or soon after."""
-        zone, start = self.zone_of(cylinder), self.track_start(cylinder, head)
+        return self.sector_on(self.zone_of(cylinder), self.track_start(cylinder, head), angle, unit)
+
+    def sector_on(self, zone: Zone, start: int, angle: float, unit: int) -> int:
+        """The same of the track of a zone that begins at START."""
         wait = (angle - self.angle(start)) % self.spindle.revolution
         sector = -(-(start + math.ceil(wait / self.sector_time(zone))) // unit) * unit
         return sector if sector + unit <= start + zone.track else -(-start // unit) * unit
@@ -157,7 +161,7 @@ class Surveyor:
             track_skew = self._skew(start, track)
             cylinder_skew = self._skew(start + (heads - 1) * track, track)
         zone = Zone(start, rest, track, track_skew, cylinder_skew, angle)
-        layout = Layout(self.spindle, [zone], max(heads, 1), self.probe.disk.sectors)
+        layout = Layout(self.spindle, [zone], heads, self.probe.disk.sectors)
 
         def false(number: int) -> bool:
             return not all(self._as_foretold(layout, start + number * track + int(share * track))
@@ -178,6 +182,7 @@ class Surveyor:
 
 
 def measure(probe: Prober, spindle: Spindle) -> Layout:
+    """Where all skews of a zone are alike, heads are not known yet."""
     surveyor = Surveyor(probe, spindle)
     zones: list[Zone] = []
     heads = start = 0
@@ -185,6 +190,4 @@ def measure(probe: Prober, spindle: Spindle) -> Layout:
         zone, heads = surveyor.zone(start, heads)
         zones.append(zone)
         start += zone.sectors
-    # Zones are whole cylinders, but for the last one.
-    heads = heads or math.gcd(*(zone.sectors // zone.track for zone in zones[:-1])) or 1
     return Layout(spindle, zones, heads, probe.disk.sectors)

@@ -65,7 +65,7 @@ def _ns(value: float) -> str:
 
 def _geometry(draft: Draft, layout: Layout) -> None:
     draft.add("rpm", f"{60e9 / layout.spindle.revolution:.3f}", "measured", "the same sector, minutes apart")
-    draft.add("heads", layout.heads, "fitted", "by the zones' tracks, or the period of skews")
+    draft.add("heads", layout.heads, "fitted", "by the period of skews, the arm, or the zones' tracks")
     draft.add("cylinders", layout.cylinders, "measured")
     for zone in layout.zones:
         last = zone.first_cylinder + zone.cylinders - 1
