@@ -70,6 +70,20 @@ void classifier_alone(struct classifier *c)
 	c->volumes.disk = c->sectors;
 }
 
+bool classifier_early(const struct classifier *c, u64 sector, u64 sectors)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->volumes.nr; i++) {
+		const struct volume *v = &c->volumes.volume[i];
+
+		if (ops_of(v)->early && sectors_overlap(sector, sectors, v->start, v->sectors) &&
+		    ops_of(v)->early(c, v, sector, sectors))
+			return true;
+	}
+	return false;
+}
+
 void classifier_flush(struct classifier *c)
 {
 	unsigned int i;

@@ -171,6 +171,14 @@ void classifier_stored(struct classifier *c, bool (*stored)(void *ctx, u64 secto
  */
 void classifier_alone(struct classifier *c);
 
+/*
+ * Would a write to these sectors come too early: is the worker behind with what the classifier has
+ * to know of the volume, or to have, before the write is shown to it? Call classifier_write() for
+ * the write when this has become false. If the caller does not wait, more is kept: of an ext whose
+ * log is not known when a mount begins, most data until the next mount.
+ */
+bool classifier_early(const struct classifier *c, u64 sector, u64 sectors);
+
 /* The disk was flushed. */
 void classifier_flush(struct classifier *c);
 

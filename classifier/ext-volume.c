@@ -106,6 +106,24 @@ static struct volume *super_seen(struct classifier *c, u64 start, const void *su
 	return ext_super(c, start, super, durable);
 }
 
+static bool has_super(const struct volume *v, u64 sector, u64 sectors)
+{
+	return sectors_overlap(sector, sectors, v->start + EXT_SUPER_SECTOR, EXT_SUPER_SECTORS);
+}
+
+/*
+ * A mount begins with its superblock, and the log is followed from there on. So the log has to be
+ * known by then. Later, the log set must not become full.
+ */
+static bool early(const struct classifier *c, const struct volume *v, u64 sector, u64 sectors)
+{
+	const struct ext_live *e = v->ext;
+
+	if (e->stage < EXT_READY)
+		return has_super(v, sector, sectors);
+	return unlikely(logset_crowded(&e->jbd2.set, c->log_limit));
+}
+
 static void flush(struct volume *v)
 {
 	trust_flush(&v->ext->trust);
@@ -118,11 +136,6 @@ static void state_told(struct classifier *c, struct volume *v)
 		trust_told(&v->ext->trust, &v->ext->jbd2);
 	else
 		trust_reset(&v->ext->trust);
-}
-
-static bool has_super(const struct volume *v, u64 sector, u64 sectors)
-{
-	return sectors_overlap(sector, sectors, v->start + EXT_SUPER_SECTOR, EXT_SUPER_SECTORS);
 }
 
 /*
@@ -238,6 +251,7 @@ const struct volume_ops ext_volume_ops = {
 	.has_inodes = true,
 	.super = super_seen,
 	.write = ext_write,
+	.early = early,
 	.flush = flush,
 	.state_told = state_told,
 	.discarded = discarded,

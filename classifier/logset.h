@@ -33,6 +33,9 @@ struct logset {
 /* Bytes that the set needs next, at most @limit; 0: it has enough. */
 size_t logset_wants(const struct logset *set, size_t limit);
 
+/* Is the set nearly full, and can it get more memory? It asked for that when it was half full. */
+bool logset_crowded(const struct logset *set, size_t limit);
+
 /*
  * Move the set to zeroed @memory of @bytes, a power of 2 and not less than before. Returns the old
  * memory for the caller to free, or NULL.

@@ -54,6 +54,8 @@ struct volume_ops {
 	/* classifier_write() for a part of @w that lies in @v. May remove @v. */
 	enum classify_reason (*write)(struct classifier *c, struct volume *v,
 				      const struct classify_write *w, u32 pos, u32 *len);
+	/* classifier_early() for a write to these sectors. Or NULL: never. */
+	bool (*early)(const struct classifier *c, const struct volume *v, u64 sector, u64 sectors);
 	/* The disk was flushed. Or NULL. */
 	void (*flush)(struct volume *v);
 	/* classifier_mount() has set v->state. Or NULL. */

@@ -35,6 +35,10 @@
  *	early	a block is free when one of its holders gives it up
  *	unread	a block of another disk is joined without comparing it
  *	spared	what is new takes the room that shared blocks need to be changed
+ * How much of a network client's data is squashed has to show (classify=implicit):
+ *	hasty	no write waits for the classifier's worker, which is slow
+ * And that must not depend on this, which is no bug, but a busy machine:
+ *	slow	the classifier's worker is slow
  * For layers between (owner/stack.h):
  *	elsewhere	a file's page is data, whatever device its file system is on
  *	parity	requests to an array with parity have a trail

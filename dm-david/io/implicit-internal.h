@@ -10,6 +10,7 @@
 #define DM_DAVID_IMPLICIT_INTERNAL_H
 
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include "implicit.h"
 #include "../../classifier/classifier.h"
@@ -26,6 +27,8 @@ struct implicit {
 	struct workqueue_struct *wq;	/* of the following two */
 	struct work_struct work;
 	struct delayed_work again;	/* look again at what is undecided */
+	wait_queue_head_t learnt;	/* of writes that come too early for the worker */
+	bool starved;			/* the worker got no memory the last time; nobody waits */
 	u8 page[CLASSIFIER_BLOCK] __aligned(CLASSIFIER_BLOCK);
 };
 

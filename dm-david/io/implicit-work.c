@@ -5,8 +5,10 @@
  */
 #include "implicit-internal.h"
 
+#include <linux/delay.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include "../base/inject.h"
 #include "david.h"
 
 /*
@@ -58,6 +60,7 @@ static bool give_memory(struct implicit *im)
 		old = classifier_give(&im->c, memory, bytes);
 	else
 		im->c.pending = true;	/* the next write tries again; until then all is kept */
+	im->starved = !memory;
 	atomic64_add(classifier_bytes(&im->c) - before, &im->d->store->classify_bytes);
 	spin_unlock(&im->lock);
 	kvfree(old);
@@ -198,9 +201,14 @@ void implicit_work(struct work_struct *work)
 {
 	struct implicit *im = container_of(work, struct implicit, work);
 
+	if (INJECTED(slow) || INJECTED(hasty))
+		msleep(300);
 	/* A suspend does not wait until a long file's map is read. */
-	while (!READ_ONCE(im->stopped) && (give_memory(im) || squash(im) || learn(im)))
+	while (!READ_ONCE(im->stopped) && (give_memory(im) || squash(im) || learn(im))) {
+		wake_up(&im->learnt);
 		cond_resched();
+	}
+	wake_up(&im->learnt);
 	spin_lock(&im->lock);
 	if (im->stopped)
 		im->c.pending = true;

@@ -16,6 +16,12 @@
 /* Interval of classifier_again(). */
 #define AGAIN		(2 * HZ)
 
+/*
+ * The longest time that a write waits for the worker: classifier_early(). It ends a circle: the
+ * worker reads the disk, and what it reads may be locked by a request whose submitter waits here.
+ */
+#define EARLY		(2 * HZ)
+
 /* The evidence that each reason of the classifier is. */
 static const enum david_evidence evidence_of[REASON_NR] = {
 	[REASON_NO_VOLUME] = DAVID_EV_UNKNOWN,
@@ -190,6 +196,24 @@ static void keep_signed(struct implicit *im, struct content_source *source, u64 
 	}
 }
 
+/* Shall the write wait for the worker? Page owners decide without it. */
+static bool is_early(struct implicit *im, sector_t sector, sector_t sectors)
+{
+	lockdep_assert_held(&im->lock);
+	return im->d->classify != CLASSIFY_AUTO && !im->stopped && !im->starved &&
+	       classifier_early(&im->c, sector, sectors) && !INJECTED(hasty);
+}
+
+static bool worker_is_behind(struct implicit *im, sector_t sector, sector_t sectors)
+{
+	bool early;
+
+	spin_lock(&im->lock);
+	early = is_early(im, sector, sectors);
+	spin_unlock(&im->lock);
+	return early;
+}
+
 void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struct implied *implied)
 {
 	struct content_source source = { .bio = bio, .iter = bio->bi_iter };
@@ -207,6 +231,12 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 
 	implied->runs = 0;
 	spin_lock(&im->lock);
+	if (unlikely(is_early(im, sector, w.sectors))) {
+		implicit_wake(im);
+		spin_unlock(&im->lock);
+		wait_event_timeout(im->learnt, !worker_is_behind(im, sector, w.sectors), EARLY);
+		spin_lock(&im->lock);
+	}
 	implicit_take_rules(im);
 	for (pos = 0; pos < w.sectors; pos += len) {
 		classifier_write(&im->c, &w, pos, &len, &reason);
@@ -287,6 +317,7 @@ struct implicit *implicit_create(struct david *d)
 	}
 	im->d = d;
 	spin_lock_init(&im->lock);
+	init_waitqueue_head(&im->learnt);
 	INIT_WORK(&im->work, implicit_work);
 	INIT_DELAYED_WORK(&im->again, implicit_again);
 	classifier_init(&im->c, d->ti->len, LOG_LIMIT);
@@ -336,6 +367,7 @@ void implicit_stop(struct implicit *im)
 	spin_lock(&im->lock);
 	im->stopped = true;
 	spin_unlock(&im->lock);
+	wake_up(&im->learnt);
 	cancel_delayed_work_sync(&im->again);
 	flush_work(&im->work);
 }

@@ -65,6 +65,31 @@ static void a_proved_mount_drops_at_once(struct kunit *test)
 	done(d);
 }
 
+/* The log is not known when the superblock of a mount comes: the caller is told to wait. */
+static void a_mount_is_early_until_its_log_is_known(struct kunit *test)
+{
+	struct disk *d = make(test, 0);
+
+	d->c.sectors = BLOCKS * 8;
+	classifier_remember(&d->c, 1 << 20);
+	classifier_alone(&d->c);
+	classifier_by_super(&d->c);
+	KUNIT_EXPECT_FALSE(test, classifier_early(&d->c, 0, 8));
+	d->lazy = true;
+	mkfs(test, d, 1);
+	KUNIT_EXPECT_TRUE(test, classifier_early(&d->c, 0, 8));
+	KUNIT_EXPECT_FALSE(test, classifier_early(&d->c, AT * 8, 8));
+	KUNIT_EXPECT_FALSE(test, classifier_early(&d->c, BLOCKS * 8, 8));
+	d->lazy = false;
+	work(test, d);
+	KUNIT_EXPECT_FALSE(test, classifier_early(&d->c, 0, 8));
+	super_is(test, d, false, 0);
+	d->fua = true;
+	super_is(test, d, true, 1);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNLOGGED);
+	done(d);
+}
+
 static void a_flush_has_to_be_the_next_thing(struct kunit *test)
 {
 	struct disk *d = mounted_alone(test, 0, BELOW_NEITHER);
@@ -476,6 +501,7 @@ static void what_discards_bitmaps_takes_the_place(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_proved_mount_drops_at_once),
+	KUNIT_CASE(a_mount_is_early_until_its_log_is_known),
 	KUNIT_CASE(a_flush_has_to_be_the_next_thing),
 	KUNIT_CASE(what_waits_is_told_by_the_next_commit),
 	KUNIT_CASE(without_flushes_only_content_tells),

@@ -73,8 +73,12 @@ static void a_full_set_says_so_and_loses_nothing(struct kunit *test)
 	u64 n, i;
 
 	grow(test, &set, LOGSET_MIN_BYTES);
-	for (n = 0; logset_add(&set, n * n, 7); n++)
-		;
+	for (n = 0; logset_add(&set, n * n, 7); n++) {
+		bool crowded = n + 1 >= LOGSET_MIN_BYTES / 8 * 3 / 4;
+
+		KUNIT_EXPECT_EQ(test, logset_crowded(&set, 2 * LOGSET_MIN_BYTES), crowded);
+		KUNIT_EXPECT_FALSE(test, logset_crowded(&set, LOGSET_MIN_BYTES));
+	}
 	KUNIT_EXPECT_EQ(test, n, LOGSET_MIN_BYTES / 8 * 7 / 8);
 	for (i = 0; i < n; i++)
 		KUNIT_EXPECT_TRUE(test, logset_has(&set, i * i));

@@ -24,6 +24,7 @@ from helpers.filesystems import TOOLS, whole_check
 from helpers.guest import SCRATCH, Failed, device_stats, dm, fake_disk, mounted, ram_disk, run
 from helpers.manifest import manifest
 from helpers.nbdserver import DEVICE, NAME, listens, program, wait_for
+from helpers.planted import must_fail, planted
 from helpers.trees import equal
 from helpers.units import FULL, GIB, MIB
 from helpers.workload import SCALES, Workload
@@ -159,6 +160,15 @@ def a_network_clients_file_system_is_told_apart() -> None:
     for name in FILE_SYSTEMS if FULL else ("ext4",):
         for by in SERVERS if FULL else ("nbd-server",):
             a_life(name, by)
+
+
+@case(planted=True)
+def a_mount_is_followed_whether_or_not_the_worker_is_slow() -> None:
+    """The log has to be known when the mount begins, or the order of writes proves nothing until the next."""
+    with planted("slow"):
+        a_life("ext4", "nbd-server")
+    with planted("hasty"), must_fail():
+        a_life("ext4", "nbd-server")
 
 
 @case
