@@ -57,4 +57,8 @@ extern char *david_plant;
 #define INJECTED(bug)	((void)#bug, false)
 #endif
 
+/* Does a planted bug give a block to two disks? */
+#define PLANTED_TWICE \
+	(INJECTED(twice) || INJECTED(inplace) || INJECTED(early) || INJECTED(forgets))
+
 #endif

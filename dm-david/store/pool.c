@@ -343,12 +343,6 @@ bool pool_grant_run(struct store *store, u64 blocks)
 	return true;
 }
 
-/* Has a planted bug given blocks to two disks? Then the pool does not take them back. */
-static bool planted_twice(void)
-{
-	return INJECTED(twice) || INJECTED(inplace) || INJECTED(early) || INJECTED(forgets);
-}
-
 /* Move free blocks of @store to the pool until it has @left. */
 static u64 take_free(struct store *store, u64 left)
 {
@@ -366,7 +360,8 @@ static u64 take_free(struct store *store, u64 left)
 			store->held -= len;
 			taken += len;
 			spin_lock(&pool->lock);
-			if (!planted_twice())
+			/* What two disks have is not taken back. */
+			if (!PLANTED_TWICE)
 				bm_free(&pool->bitmap, dest, len);
 			spin_unlock(&pool->lock);
 		}
@@ -768,7 +763,7 @@ static void free_run(struct pool *pool, unsigned int slot, u64 dest, u64 len)
 	}
 	for (; len; dest++, len--)
 		if (share_give_up(pool->share, slot, dest))
-			bm_free(&pool->bitmap, dest, 1);
+			free_blocks(&pool->bitmap, dest, 1);
 }
 
 /* Free what @entry's disk has. */

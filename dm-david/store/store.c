@@ -296,7 +296,7 @@ void store_give_up(struct store *store, u64 dest, u64 blocks)
 	}
 	for (; blocks; dest++, blocks--) {
 		if (share_give_up(store->share, store->pool_slot, dest))
-			bm_free(&store->bitmap, dest, 1);
+			free_blocks(&store->bitmap, dest, 1);
 		else
 			store->held--;
 	}

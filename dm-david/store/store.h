@@ -27,6 +27,7 @@
 #include "../lib/bitmap.h"
 #include "wal.h"
 #include "metapages.h"
+#include "../base/inject.h"
 #include "../base/rangelock.h"
 #include "../lib/rangetable.h"
 #include "raw.h"
@@ -244,6 +245,27 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 	__must_hold(&store->lock);
 /* store->lock is held. Any context. */
 void store_free_run(struct store *store, u64 dest, u64 blocks);
+
+/*
+ * Free blocks, and return how many. A planted bug may have freed some of them before, for another
+ * of their holders. The bitmap's lock is held. Any context.
+ */
+static inline u64 free_blocks(struct remap_bitmap *bm, u64 dest, u64 len)
+{
+	u64 freed = 0;
+
+	if (!PLANTED_TWICE) {
+		bm_free(bm, dest, len);
+		return len;
+	}
+	for (; len; dest++, len--) {
+		if (!bm_test(bm, dest))
+			continue;
+		bm_free(bm, dest, 1);
+		freed++;
+	}
+	return freed;
+}
 
 /*
  * The store has no use for these blocks any more, and that is durable: they are free, but for those

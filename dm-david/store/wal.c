@@ -293,8 +293,7 @@ void wal_freed(struct store *store, u64 dest, u64 len)
 	struct wal *wal = store->wal;
 
 	lockdep_assert_held(&store->lock);
-	bm_free(&wal->maps.pending, dest, len);
-	wal->nr_pending += len;
+	wal->nr_pending += free_blocks(&wal->maps.pending, dest, len);
 }
 
 static bool wait_commit(struct wal *wal, gfp_t gfp, unsigned long *flags)
