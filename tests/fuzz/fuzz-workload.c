@@ -34,6 +34,9 @@ static u64 lay_out(u8 *file, const u8 *data, size_t size)
 		.text_at = cpu_to_le64(at + rest),
 		.text_bytes = cpu_to_le64(bytes - rest + 1),
 		.thread_at = cpu_to_le64(sizeof(*h)),
+		.layout = cpu_to_le64(data[3] / 3 % 3),
+		.layout_at = cpu_to_le64(at),
+		.layout_bytes = cpu_to_le64(rest),
 	};
 	for (i = 0; i < threads; i++) {
 		u64 from = rest * i / threads, to = rest * (i + 1) / threads;
@@ -63,6 +66,20 @@ static void check_command(const struct workload *w, const struct wl_command *c)
 			assert(c->args[i] <= WL_LENGTH_MAX);
 		if (args[i] == 'P' || args[i] == 'T')
 			assert(c->args[i] + strlen(w->text + c->args[i]) < w->text_bytes);
+	}
+}
+
+/* Each piece is in a file that there is. */
+static void check_layout(const struct workload *w)
+{
+	struct wl_cursor cursor = wl_layout(w);
+	struct wl_piece piece;
+	u64 i;
+
+	for (i = 0; i < w->pieces; i++) {
+		assert(wl_next_piece(&cursor, &piece));
+		assert(piece.entry < w->entries && piece.gap <= WL_GAP_MAX);
+		assert(piece.offset < WL_SIZE_MAX && piece.length <= WL_SIZE_MAX + WL_BLOCK);
 	}
 }
 
@@ -120,6 +137,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		cursor = wl_tree(&w);
 		for (i = 0; i < w.entries; i++)
 			assert(wl_next_entry(&w, &cursor, &entry));
+		check_layout(&w);
 		check_end(&w);
 	}
 	free(file);

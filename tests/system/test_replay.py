@@ -364,7 +364,7 @@ def test_a_call_that_takes_long_does_not_hold_up_the_compiler(tmp_path: Path) ->
 
 # Hostile files.
 
-HEADER = struct.Struct("<IIQIIQQQQQQQQ32s")
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ")
 
 
 def number(value: int) -> bytes:
@@ -400,6 +400,7 @@ def hand_made(
     tree: list[tuple[int, int, int, int]] | tuple[()] = (),
     deps: list[tuple[int, int]] | tuple[()] = (),
     slots: int = 4,
+    layout: list[tuple[int, int, int, int]] | tuple[()] = (),
 ) -> Path:
     """A compiled trace of one thread, written by hand; texts begin at 1, each with a 0."""
     names, stream = operations(), b""
@@ -409,6 +410,7 @@ def hand_made(
         stream += b"".join(number(thread) + number(count) for thread, count in deps)
         stream += b"".join(number(arg) for arg in args)
     entries = b"".join(number(value) for entry in tree for value in entry)
+    pieces = b"".join(number(value) for piece in layout for value in piece)
     text = b"\0" + b"".join(text.encode() + b"\0" for text in texts)
     at_commands = HEADER.size + 24
     thread = struct.pack("<QQII", at_commands, len(stream), len(commands), 0)
@@ -424,9 +426,10 @@ def hand_made(
         at_tree + len(entries),
         len(text),
     ]
-    rest = thread + stream + entries + text
-    tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none")[16:] + rest
-    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 1, hashed(tail)) + tail)
+    lies = len(layout), at_tree + len(entries) + len(text), len(pieces)
+    rest = thread + stream + entries + text + pieces
+    tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies)[16:] + rest
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 2, hashed(tail)) + tail)
     return out
 
 
@@ -455,6 +458,22 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"commands": [], "texts": ["f"], "tree": [(0o20666, 0, 1, 0)]},
         "entry 0 of the tree has m",
     ),
+    "a piece of no file": (
+        {"commands": [], "texts": ["f"], "tree": [(0o100644, 9, 1, 0)], "layout": [(0, 1, 0, 9)]},
+        "piece 0 of the layout",
+    ),
+    "a piece behind its file": (
+        {"commands": [], "texts": ["f"], "tree": [(0o100644, 9, 1, 0)], "layout": [(0, 0, 0, 4097)]},
+        "piece 0 of the layout",
+    ),
+    "a piece of a directory": (
+        {"commands": [], "texts": ["f"], "tree": [(0o40755, 9, 1, 0)], "layout": [(0, 0, 0, 9)]},
+        "piece 0 of the layout",
+    ),
+    "a gap of 2^63": (
+        {"commands": [], "texts": ["f"], "tree": [(0o100644, 9, 1, 0)], "layout": [(HUGE, 0, 0, 9)]},
+        "piece 0 of the layout",
+    ),
 }
 
 
@@ -467,6 +486,43 @@ def test_a_broken_file_is_refused_with_its_record(what: str, tmp_path: Path) -> 
     for words in (["check", out], ["prepare", out, target], ["run", "--share-disk", out, target]):
         assert said in call(REPLAY, *words, status=125).stderr
     assert not list(target.iterdir())
+
+
+def test_files_are_laid_out_by_their_places(tmp_path: Path) -> None:
+    """Of two disks, each by itself; what is far away, behind a file's end or has no place is left out."""
+    trace, lies = Trace(), {}
+    for n, (name, pieces) in enumerate(
+        {
+            "a": [(7, 0, 900_000, 8192)],
+            "b": [(7, 4096, 100_000, 4096), (7, 0, 500_000, 4096), (7, 8192, 504_096, 99 << 30)],
+            "c": [(8, 0, 100_000, 4096)],
+            "d": [(7, 0, 1 << 40, 4096)],
+            "e": [],
+            "made": [(7, 0, 300_000, 4096)],
+        }.items()
+    ):
+        blobs = [(rawfile.LAYOUT, b"".join(struct.pack("<4Q", *piece) for piece in pieces))] if pieces else []
+        flags = EXCL | RW if name == "made" else RW
+        attr = {"ino": 20 + n, "size": 0 if name == "made" else 8192, "blobs": blobs}
+        args = (3 + n, ordercases.HERE, 0, flags, 0o644)
+        trace.call(at(1, 2 * n, 2 * n + 1), "openat", *args, paths=(name,), **attr)
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    names, lies = compiledfile.layout(workload)
+    assert [(gap, names[entry], *rest) for gap, entry, *rest in lies] == [
+        (0, "w/b", 4096, 4096),
+        (500_000 - 104_096, "w/b", 0, 4096),
+        (900_000 - 504_096, "w/a", 0, 8192),
+        (0, "w/d", 0, 4096),
+        (0, "w/c", 0, 4096),
+    ]
+    once(workload, tmp_path / "target")
+    shutil.rmtree(tmp_path / "target")
+    (tmp_path / "target").mkdir()
+    call(REPLAY, "prepare", workload, tmp_path / "target")
+    made = sorted(path.name for path in (tmp_path / "target").rglob("*") if path.is_file())
+    assert made == ["a", "b", "c", "d", "e"]
+    assert all((tmp_path / "target/w" / name).read_bytes() == b"\x5a" * 8192 for name in made)
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:

@@ -395,6 +395,9 @@ static void found(struct model *m, const struct named *named, bool with_file)
 		f.file = file_number(&attr);
 		f.mode = attr.mode ?: f.mode;
 		f.size = max_t(s64, size, 0);
+		f.layout = raw_find(g->item->record, RAW_LAYOUT, sizeof(struct raw_extent),
+				    &f.extents);
+		f.extents = f.layout ? f.extents / sizeof(struct raw_extent) : 0;
 	}
 	tree_found(&m->tree, named->node, &f, NULL);
 }
@@ -511,7 +514,11 @@ static void open_again(struct model *m, struct ofd *ofd, const struct source_ofd
 	if (is_kernels(node) || !source_file(m->source, m->making.item->file, &attr, &size) ||
 	    (!S_ISREG(attr.mode) && !S_ISDIR(attr.mode)))
 		return;
-	f = (struct tree_found){ attr.mode, max_t(s64, size, 0), file_number(&attr), NULL };
+	f = (struct tree_found){
+		.mode = attr.mode,
+		.size = max_t(s64, size, 0),
+		.file = file_number(&attr),
+	};
 	tree_found(&m->tree, node, &f, NULL);
 	ofd->node = node;
 	ofd->file = world_file(&m->world, &attr);

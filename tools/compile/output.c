@@ -84,8 +84,73 @@ void output_add(struct output *out, u32 stream, const struct wl_command *c,
 	out->commands++;
 }
 
+struct lying { /* a piece of a file of the tree, by its place on the original's disk */
+	struct raw_extent at;
+	u64 entry;
+};
+
+struct lyings {
+	struct lying *piece;
+	u64 count;
+};
+
+/* Blocks behind the file's end are no part of it. */
+static void add_pieces(struct lyings *all, const struct tree_entry *e, u64 entry)
+{
+	u64 size = min_t(u64, e->size, WL_SIZE_MAX), end;
+	u32 i;
+
+	if ((e->mode & 0170000) != 0100000 || e->other || !e->extents)
+		return;
+	end = (size + WL_BLOCK - 1) / WL_BLOCK * WL_BLOCK;
+	all->piece = xrealloc(all->piece, (all->count + e->extents) * sizeof(*all->piece));
+	for (i = 0; i < e->extents; i++) {
+		struct raw_extent at = e->extent[i];
+
+		if (at.offset >= size || at.offset % WL_BLOCK || at.place > S64_MAX)
+			continue;
+		at.length = min(at.length, end - at.offset);
+		all->piece[all->count++] = (struct lying){ at, entry };
+	}
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct raw_extent *one = &((const struct lying *)a)->at;
+	const struct raw_extent *other = &((const struct lying *)b)->at;
+
+	if (one->dev != other->dev)
+		return one->dev < other->dev ? -1 : 1;
+	return one->place < other->place ? -1 : one->place > other->place;
+}
+
+static struct stream layout_part(struct lyings *all)
+{
+	struct stream s = {};
+	u64 i;
+
+	if (all->count)
+		qsort(all->piece, all->count, sizeof(*all->piece), compare_places);
+	for (i = 0; i < all->count; i++) {
+		const struct raw_extent *at = &all->piece[i].at, *last = at;
+		u64 gap = 0;
+
+		if (i)
+			last = &all->piece[i - 1].at;
+		if (last->dev == at->dev && at->place > last->place + last->length)
+			gap = at->place - last->place - last->length;
+		reserve(&s, 4 * NUMBER_MAX);
+		put(&s, gap <= WL_GAP_MAX ? gap : 0);
+		put(&s, all->piece[i].entry);
+		put(&s, at->offset);
+		put(&s, at->length);
+	}
+	return s;
+}
+
 /* The file's parts, in memory. */
-static struct stream tree_part(struct output *out, const struct tree *tree, u64 *entries)
+static struct stream tree_part(struct output *out, const struct tree *tree, u64 *entries,
+			       struct lyings *pieces)
 {
 	struct stream s = {};
 	char path[PATH_MAX], other[PATH_MAX];
@@ -116,6 +181,7 @@ static struct stream tree_part(struct output *out, const struct tree *tree, u64 
 		put(&s, min_t(u64, e->size, WL_SIZE_MAX));
 		put(&s, path_at);
 		put(&s, other_at);
+		add_pieces(pieces, e, *entries);
 		++*entries;
 	}
 	map_free(&seen);
@@ -144,7 +210,9 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 	struct wl_header header = {};
 	struct wl_thread *threads = xmalloc((out->streams + 1) * sizeof(*threads));
 	u64 entries = 0, used = 0;
-	struct stream tree_data = tree_part(out, tree, &entries);
+	struct lyings pieces = {};
+	struct stream tree_data = tree_part(out, tree, &entries, &pieces);
+	struct stream layout = layout_part(&pieces);
 	u8 *whole = NULL;
 	FILE *file;
 
@@ -181,10 +249,14 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 		.text_at = cpu_to_le64(used + tree_data.used),
 		.text_bytes = cpu_to_le64(out->texts.used),
 		.thread_at = cpu_to_le64(sizeof(header)),
+		.layout = cpu_to_le64(pieces.count),
+		.layout_at = cpu_to_le64(used + tree_data.used + out->texts.used),
+		.layout_bytes = cpu_to_le64(layout.used),
 	};
 	snprintf(header.order, sizeof(header.order), "%s", order);
 	whole = append(whole, &used, tree_data.data, tree_data.used);
 	whole = append(whole, &used, out->texts.data, out->texts.used);
+	whole = append(whole, &used, layout.data, layout.used);
 	memcpy(whole, &header, sizeof(header));
 	header.hash = cpu_to_le64(wl_hash(whole + skip, used - skip));
 	memcpy(whole, &header, sizeof(header));
@@ -197,5 +269,7 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 	free(whole);
 	free(threads);
 	free(tree_data.data);
+	free(layout.data);
+	free(pieces.piece);
 	return used;
 }

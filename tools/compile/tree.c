@@ -32,6 +32,7 @@ void tree_free(struct tree *tree)
 	for (i = 0; i < tree->entries; i++) {
 		free(tree->entry[i].name);
 		free(tree->entry[i].target);
+		free(tree->entry[i].extent);
 	}
 	free(tree->entry);
 	map_free(&tree->nodes);
@@ -91,6 +92,16 @@ static void set_file(struct tree_entry *entry, const struct tree_found *found)
 	}
 }
 
+static void set_layout(struct tree_entry *entry, const struct tree_found *found)
+{
+	size_t bytes = found->extents * sizeof(*entry->extent);
+
+	if (!found->extents || entry->extent || !S_ISREG(entry->mode))
+		return;
+	entry->extent = memcpy(xmalloc(bytes), found->layout, bytes);
+	entry->extents = found->extents;
+}
+
 bool tree_found(struct tree *tree, struct node *node, const struct tree_found *found,
 		struct tree_found *before)
 {
@@ -101,11 +112,16 @@ bool tree_found(struct tree *tree, struct node *node, const struct tree_found *f
 		return false;
 	entry = &tree->entry[at];
 	if (before)
-		*before = (struct tree_found){ entry->mode, entry->size, entry->file, NULL };
+		*before = (struct tree_found){
+			.mode = entry->mode,
+			.size = entry->size,
+			.file = entry->file,
+		};
 	if (found->target)
 		set_link(tree, entry, found->target);
 	else if (found->mode)
 		set_file(entry, found);
+	set_layout(entry, found);
 	if (!found->file || S_ISDIR(found->mode))
 		return true;
 	if (!entry->target)

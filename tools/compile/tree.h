@@ -8,6 +8,7 @@
 #define COMPILE_TREE_H
 
 #include "../trace/names.h"
+#include "../trace/raw.h"
 #include "texts.h"
 
 struct tree_entry {
@@ -17,6 +18,8 @@ struct tree_entry {
 	u64 size;
 	char *target; /* of a symbolic link */
 	u32 file; /* its number; 0: not known */
+	struct raw_extent *extent; /* where it lay; NULL: not known */
+	u32 extents;
 	u32 other; /* an earlier entry that is the same file, by tree_link() */
 };
 
@@ -38,6 +41,8 @@ struct tree_found {
 	u64 size;
 	u32 file;
 	const char *target;
+	const void *layout; /* struct raw_extent, each */
+	u32 extents;
 };
 
 /*

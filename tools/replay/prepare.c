@@ -2,6 +2,9 @@
 /*
  * The initial tree. Files are written to their ends, with a pattern: a read of what was never
  * written asks no disk. Or they are holes, where that does not matter.
+ *
+ * Where the trace knows how the original's files lay, they lie like that: in that order, with the
+ * gaps that there were. A file stands in each gap meanwhile.
  */
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -10,6 +13,14 @@
 
 #include "act.h"
 #include "beneath.h"
+
+#define GAPS ".david-replay-gaps" /* a directory, while the tree is made */
+
+enum content {
+	WRITTEN,
+	HOLES,
+	LATER, /* and its permissions, too */
+};
 
 static int fill(int fd, u64 size)
 {
@@ -25,15 +36,17 @@ static int fill(int fd, u64 size)
 	return 0;
 }
 
-static int make_file(int dir, const char *name, const struct wl_entry *e, bool holes)
+static int make_file(int dir, const char *name, const struct wl_entry *e,
+		     enum content content)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int failed;
 
 	if (fd < 0)
 		return fd;
-	failed = (holes ? ftruncate(fd, e->size) : fill(fd, e->size)) ||
-		 fchmod(fd, e->mode & 07777);
+	failed = content == WRITTEN ? fill(fd, e->size) : ftruncate(fd, e->size);
+	if (!failed && content != LATER)
+		failed = fchmod(fd, e->mode & 07777);
 	close(fd);
 	return failed ? -1 : 0;
 }
@@ -52,7 +65,7 @@ static int make_link(int root, int dir, const char *name, const struct wl_entry 
 	return failed;
 }
 
-static int make_entry(int root, const struct wl_entry *e, bool holes)
+static int make_entry(int root, const struct wl_entry *e, enum content content)
 {
 	char name[NAME_MAX + 1];
 	int dir = beneath_parent(root, e->path, name), failed;
@@ -69,25 +82,165 @@ static int make_entry(int root, const struct wl_entry *e, bool holes)
 	else if (S_ISLNK(e->mode))
 		failed = symlinkat(e->other, dir, name);
 	else
-		failed = make_file(dir, name, e, holes);
+		failed = make_file(dir, name, e, content);
 	close(dir);
 	return failed;
+}
+
+/* Of all entries; NULL: there is no memory. */
+static struct wl_entry *all_entries(const struct workload *w)
+{
+	struct wl_entry *all = calloc(w->entries + 1, sizeof(*all));
+	struct wl_cursor cursor = wl_tree(w);
+	u64 i;
+
+	for (i = 0; all && i < w->entries; i++)
+		wl_next_entry(w, &cursor, &all[i]);
+	return all;
+}
+
+static int open_entry(int root, const struct wl_entry *e)
+{
+	return beneath_open(root, e->path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+}
+
+static bool has_gaps(const struct workload *w)
+{
+	struct wl_cursor cursor = wl_layout(w);
+	struct wl_piece p;
+	u64 i;
+
+	for (i = 0; i < w->pieces && wl_next_piece(&cursor, &p); i++) {
+		if (p.gap)
+			return true;
+	}
+	return false;
+}
+
+static const char *gap_name(u64 number)
+{
+	static char name[24];
+
+	snprintf(name, sizeof(name), "%llu", (unsigned long long)number);
+	return name;
+}
+
+/* A file of its own for each: what follows a file's end may be taken by now. */
+static bool make_gap(int dir, u64 number, u64 bytes)
+{
+	int fd = openat(dir, gap_name(number), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool made = fd >= 0 && !fallocate(fd, 0, 0, bytes);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && !made)
+		unlinkat(dir, gap_name(number), 0);
+	return made;
+}
+
+static void remove_gap(int dir, u64 number)
+{
+	unlinkat(dir, gap_name(number), 0);
+}
+
+/*
+ * Blocks for all pieces, in the order of their places. A file system that has no fallocate, or no
+ * room for the gaps, puts them where it likes.
+ */
+static void lay_out(const struct workload *w, int root, const struct wl_entry *entry)
+{
+	int gaps = mkdirat(root, GAPS, 0700) ? -1 : openat(root, GAPS, O_RDONLY | O_CLOEXEC), fd;
+	struct wl_cursor cursor = wl_layout(w);
+	struct wl_piece p;
+	u64 i, made = 0;
+
+	for (i = 0; i < w->pieces && wl_next_piece(&cursor, &p); i++) {
+		if (p.gap && gaps >= 0)
+			made += make_gap(gaps, made, p.gap);
+		fd = open_entry(root, &entry[p.entry]);
+		if (fd < 0)
+			continue;
+		fallocate(fd, FALLOC_FL_KEEP_SIZE, p.offset, p.length);
+		close(fd);
+	}
+	if (gaps < 0)
+		return;
+	while (made--)
+		remove_gap(gaps, made);
+	close(gaps);
+	unlinkat(root, GAPS, AT_REMOVEDIR);
+}
+
+static int fill_entry(int root, const struct wl_entry *e)
+{
+	int fd = open_entry(root, e), failed;
+
+	if (fd < 0) {
+		errno = -fd;
+		return -1;
+	}
+	failed = fill(fd, e->size) || fchmod(fd, e->mode & 07777);
+	close(fd);
+	return failed;
+}
+
+/* What is in the files: those that lay somewhere in that order, then the others. */
+static const struct wl_entry *fill_all(const struct workload *w, int root,
+				       const struct wl_entry *entry, bool *filled)
+{
+	struct wl_cursor cursor = wl_layout(w);
+	u64 i, at;
+	struct wl_piece p;
+
+	for (i = 0; i < w->pieces + w->entries; i++) {
+		at = i - w->pieces;
+		if (i < w->pieces) {
+			wl_next_piece(&cursor, &p);
+			at = p.entry;
+		}
+		if (filled[at] || !S_ISREG(entry[at].mode))
+			continue;
+		filled[at] = true;
+		if (fill_entry(root, &entry[at]))
+			return &entry[at];
+	}
+	return NULL;
+}
+
+static const struct wl_entry *make_all(const struct workload *w, int root,
+				       const struct wl_entry *entry, enum content content)
+{
+	u64 i;
+
+	for (i = 0; i < w->entries; i++) {
+		if (make_entry(root, &entry[i], content))
+			return &entry[i];
+	}
+	return NULL;
 }
 
 const char *act_prepare(const struct workload *w, int root, bool holes)
 {
 	static char said[PATH_MAX + 100];
-	struct wl_cursor cursor = wl_tree(w);
-	struct wl_entry entry;
-	u64 i;
+	struct wl_entry *entry = all_entries(w);
+	bool *filled = calloc(w->entries + 1, sizeof(*filled)), known = w->pieces && !holes;
+	const struct wl_entry *wrong = NULL;
 
-	umask(0);
-	for (i = 0; i < w->entries && wl_next_entry(w, &cursor, &entry); i++) {
-		if (!make_entry(root, &entry, holes))
-			continue;
-		snprintf(said, sizeof(said), "entry %llu of the tree, %s: %s",
-			 (unsigned long long)i, entry.path, strerror(errno));
-		return said;
+	if (!entry || !filled) {
+		free(entry);
+		free(filled);
+		return "there is no memory for the tree";
 	}
-	return NULL;
+	umask(0);
+	wrong = make_all(w, root, entry, known ? LATER : holes ? HOLES : WRITTEN);
+	if (!wrong && known && has_gaps(w))
+		lay_out(w, root, entry);
+	if (!wrong && known)
+		wrong = fill_all(w, root, entry, filled);
+	if (wrong)
+		snprintf(said, sizeof(said), "entry %zu of the tree, %s: %s", wrong - entry,
+			 wrong->path, strerror(errno));
+	free(entry);
+	free(filled);
+	return wrong ? said : NULL;
 }

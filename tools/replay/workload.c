@@ -168,6 +168,22 @@ bool wl_next_entry(const struct workload *w, struct wl_cursor *c, struct wl_entr
 	return true;
 }
 
+struct wl_cursor wl_layout(const struct workload *w)
+{
+	const struct wl_header *header = (const struct wl_header *)w->data;
+	const u8 *at = w->data + le64_to_cpu(header->layout_at);
+
+	return (struct wl_cursor){ .at = at, .end = at + le64_to_cpu(header->layout_bytes) };
+}
+
+bool wl_next_piece(struct wl_cursor *c, struct wl_piece *piece)
+{
+	return wl_number(&c->at, c->end, &piece->gap) &&
+	       wl_number(&c->at, c->end, &piece->entry) &&
+	       wl_number(&c->at, c->end, &piece->offset) &&
+	       wl_number(&c->at, c->end, &piece->length);
+}
+
 static bool within(u64 at, u64 bytes, u64 size)
 {
 	return at <= size && bytes <= size - at;
@@ -192,13 +208,15 @@ static const char *check_header(struct workload *w, const void *data, u64 size)
 		.slots = le32_to_cpu(h->slots),
 		.commands = le64_to_cpu(h->commands),
 		.entries = le64_to_cpu(h->tree),
+		.pieces = le64_to_cpu(h->layout),
 		.text_bytes = le64_to_cpu(h->text_bytes),
 	};
 	if (w->threads > WL_THREADS_MAX || w->slots > WL_SLOTS_MAX)
 		return wrong("it asks for %u threads and %u descriptors", w->threads, w->slots);
 	if (!within(text_at, w->text_bytes, size) || !w->text_bytes || thread_at % 8 ||
 	    !within(thread_at, w->threads * sizeof(struct wl_thread), size) ||
-	    !within(le64_to_cpu(h->tree_at), le64_to_cpu(h->tree_bytes), size))
+	    !within(le64_to_cpu(h->tree_at), le64_to_cpu(h->tree_bytes), size) ||
+	    !within(le64_to_cpu(h->layout_at), le64_to_cpu(h->layout_bytes), size))
 		return "a part is outside of the file";
 	w->text = (const char *)w->data + text_at;
 	w->thread = (const struct wl_thread *)(w->data + thread_at);
@@ -225,6 +243,39 @@ static const char *check_tree(const struct workload *w)
 				     entry.mode);
 	}
 	return NULL;
+}
+
+/* The sizes of the tree's files; NULL: there is no memory. The tree has been checked. */
+static u64 *file_sizes(const struct workload *w)
+{
+	struct wl_cursor cursor = wl_tree(w);
+	u64 *size = malloc((w->entries + 1) * sizeof(*size)), i;
+	struct wl_entry entry;
+
+	for (i = 0; size && i < w->entries; i++) {
+		wl_next_entry(w, &cursor, &entry);
+		size[i] = S_ISREG(entry.mode) ? entry.size : 0;
+	}
+	return size;
+}
+
+static const char *check_layout(const struct workload *w)
+{
+	struct wl_cursor cursor = wl_layout(w);
+	u64 *size = w->pieces ? file_sizes(w) : NULL, i;
+	const char *said = NULL;
+	struct wl_piece p;
+
+	if (w->pieces && !size)
+		return "there is no memory to look at it";
+	for (i = 0; i < w->pieces && !said; i++) {
+		if (!wl_next_piece(&cursor, &p) || p.gap > WL_GAP_MAX || p.entry >= w->entries ||
+		    p.offset >= size[p.entry] || p.offset % WL_BLOCK ||
+		    p.length > (size[p.entry] - p.offset + WL_BLOCK - 1) / WL_BLOCK * WL_BLOCK)
+			said = wrong("piece %llu of the layout is broken", (unsigned long long)i);
+	}
+	free(size);
+	return said;
 }
 
 static const char *check_args(struct workload *w, const struct wl_command *c)
@@ -391,7 +442,7 @@ static const char *check_order(const struct workload *w)
 
 const char *wl_check(struct workload *w, const void *data, u64 size)
 {
-	const char *said = check_header(w, data, size) ?: check_tree(w);
+	const char *said = check_header(w, data, size) ?: check_tree(w) ?: check_layout(w);
 	u64 commands = 0;
 	u32 i;
 

@@ -14,13 +14,15 @@
 #include "../../dm-david/lib/portable.h"
 
 #define WL_MAGIC 0x4b4c5744u /* "DWLK" */
-#define WL_VERSION 1
+#define WL_VERSION 2
 #define WL_ARGS 5
 #define WL_THREADS_MAX 0x4000u
 #define WL_SLOTS_MAX 0x100000u
 #define WL_FIXED 5 /* bytes of a number that is known later */
 #define WL_LENGTH_MAX 0x40000000u /* bytes that one call may read or write */
 #define WL_SIZE_MAX (S64_MAX / 2) /* of a file */
+#define WL_GAP_MAX 0x4000000u /* bytes between files that are kept apart */
+#define WL_BLOCK 4096u
 
 enum wl_op {
 #define OP(name, args, result) WL_##name,
@@ -52,6 +54,9 @@ struct wl_header {
 	__le64 text_bytes;
 	__le64 thread_at; /* an array of struct wl_thread */
 	char order[32]; /* the rules, as text */
+	__le64 layout; /* pieces of files, by their place on the original's disk */
+	__le64 layout_at;
+	__le64 layout_bytes;
 };
 
 struct wl_thread {
@@ -61,7 +66,7 @@ struct wl_thread {
 	__le32 before; /* of these, how many only bring about the state at --from */
 };
 
-static_assert(sizeof(struct wl_header) == 120, "the header has no holes");
+static_assert(sizeof(struct wl_header) == 144, "the header has no holes");
 static_assert(sizeof(struct wl_thread) == 24, "a thread's entry has no holes");
 
 /* Flags of a command. */
@@ -103,6 +108,14 @@ struct wl_entry {
 	const char *other; /* what a symbolic link says, or the first name */
 };
 
+/* A piece of a file of the initial tree, @gap bytes behind the last one. */
+struct wl_piece {
+	u64 gap;
+	u64 entry;
+	u64 offset;
+	u64 length;
+};
+
 struct workload {
 	const u8 *data;
 	u64 size;
@@ -110,6 +123,7 @@ struct workload {
 	u32 slots;
 	u64 commands;
 	u64 entries;
+	u64 pieces;
 	const struct wl_thread *thread;
 	const char *text;
 	u64 text_bytes;
@@ -131,6 +145,8 @@ struct wl_cursor wl_commands(const struct workload *w, u32 thread);
 bool wl_next(struct wl_cursor *cursor, struct wl_command *command);
 bool wl_dep(const u8 **dep, const u8 *end, u32 *thread, u32 *count);
 struct wl_cursor wl_tree(const struct workload *w);
+struct wl_cursor wl_layout(const struct workload *w);
+bool wl_next_piece(struct wl_cursor *cursor, struct wl_piece *piece);
 bool wl_next_entry(const struct workload *w, struct wl_cursor *cursor, struct wl_entry *entry);
 
 /* Numbers of 7 bits a byte. */

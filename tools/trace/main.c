@@ -9,7 +9,7 @@
 
 static const char usage_text[] =
 	"Usage: david-trace record --out RAW [--disk FILE] [--share-disk] [--sync] [--cpu] [--pages]\n"
-	"                          [--off] [--rotate BYTES,FILES] [--hold THREAD,NS] -- COMMAND...\n"
+	"                          [--layout] [--off] [--rotate BYTES,FILES] [--hold THREAD,NS] -- COMMAND...\n"
 	"       david-trace record --out RAW [...] --pid PID[,PID...] | --uid UID | --cgroup DIR\n"
 	"       david-trace finish RAW DATABASE\n"
 	"       david-trace dump RAW\n"
@@ -77,6 +77,7 @@ static int record_command(int argc, char **argv)
 					       { "cpu", no_argument, NULL, 'c' },
 					       { "off", no_argument, NULL, 'f' },
 					       { "pages", no_argument, NULL, 'm' },
+					       { "layout", no_argument, NULL, 'y' },
 					       { "pid", required_argument, NULL, 'p' },
 					       { "uid", required_argument, NULL, 'u' },
 					       { "cgroup", required_argument, NULL, 'g' },
@@ -111,6 +112,9 @@ static int record_command(int argc, char **argv)
 			break;
 		case 'm':
 			options.pages = true;
+			break;
+		case 'y':
+			options.layout = true;
 			break;
 		case 'u':
 			options.by_uid = true;

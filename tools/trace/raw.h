@@ -127,7 +127,17 @@ enum raw_kind {
 	RAW_TEXT,
 	RAW_SUBMIT, /* struct raw_submit */
 	RAW_RUNS, /* struct raw_run, each */
+	RAW_LAYOUT, /* struct raw_extent, each: where the opened file lies */
 };
+
+struct raw_extent { /* bytes */
+	u64 dev;
+	u64 offset; /* in the file */
+	u64 place; /* on the disk */
+	u64 length;
+} __attribute__((__packed__, __aligned__(4)));
+
+static_assert(sizeof(struct raw_extent) == 32, "an extent has no holes");
 
 struct raw_run { /* of pages of 4096 bytes of a file */
 	u32 first;

@@ -21,6 +21,7 @@
 #include "command.h"
 #include "filter.h"
 #include "hold.h"
+#include "layout.h"
 #include "pages.h"
 #include "scope.h"
 #include "tracer.h"
@@ -118,6 +119,8 @@ static void leave(struct tracer *t, struct task *task)
 	exit = tracer_now(t);
 	if (call)
 		capture_exit(task, call, result);
+	if (call && t->options->layout)
+		layout_opened(task, call, result);
 	if (call && result > 0 && task->clone_flags & CLONE_UNTRACED &&
 	    (call->effect == DOES_CLONE || call->effect == DOES_CLONE3))
 		t->balance.untraced++;

@@ -20,6 +20,7 @@ struct record_options {
 	bool share_disk; /* the trace may be on it */
 	bool sync; /* calls that tasks wait for each other with, too */
 	bool pages; /* of mapped files, too */
+	bool layout; /* where files lie, too */
 	bool cpu; /* CPU time at each call */
 	bool off; /* at first */
 	const pid_t *pids; /* processes to attach to, until 0; or NULL */

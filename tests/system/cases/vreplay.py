@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
+import os
 import shutil
+import sqlite3
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +17,7 @@ from typing import Any
 
 from cases import case
 from davidlib.replay import cli
+from davidlib.trace import rawfile
 from helpers.guest import SCRATCH, TREE, Failed, device_stats, mounted, ram_disk, run
 from helpers.ordercases import EXCL, RW, Trace, at
 from helpers.timed import profile, timed_disk
@@ -90,3 +95,85 @@ def a_cold_start_reads_from_the_disk() -> None:
                     shutil.rmtree(made)
     if read != [0, 1, 2]:
         raise Failed(f"how often the file was read, warm, cold and as in the original: {read}")
+
+
+FIEMAP, EXTENTS = 0xC020660B, 64
+SIZE, GAPS = 65 * 4096, (0, 1, 3, 0, 7)  # of each file; in front of each, in sizes
+
+
+def extents(path: Path) -> list[tuple[int, int, int]]:
+    """(place, offset in the file, length), in bytes."""
+    room = bytearray(struct.pack("=QQIIII", 0, (1 << 64) - 1, 0, 0, EXTENTS, 0) + bytes(56 * EXTENTS))
+    with open(path, "rb") as file:
+        fcntl.ioctl(file, FIEMAP, room)
+    count = struct.unpack_from("=I", room, 20)[0]
+    found = [struct.unpack_from("=QQQ", room, 32 + 56 * i) for i in range(count)]
+    return [(place, offset, length) for offset, place, length in found]
+
+
+def make_aged(top: Path) -> list[Path]:
+    """Files with gaps between them, and none of them where its name would have it."""
+    files = [top / f"f{(7 * i + 3) % 5}" for i in range(len(GAPS))]
+    gaps = []
+    for path, gap in zip(files, GAPS, strict=True):
+        if gap:
+            gaps.append(top / f"gap{gap}")
+            with open(gaps[-1], "wb") as file:
+                os.posix_fallocate(file.fileno(), 0, gap * SIZE)
+        with open(path, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, SIZE)
+            file.write(bytes(SIZE))
+            os.fsync(file.fileno())
+    for path in gaps:
+        path.unlink()
+    os.sync()
+    return files
+
+
+def lies(files: list[Path]) -> list[tuple[str, int, int, int]]:
+    """Name, place from the first one's on, offset, length: in the order of places."""
+    pieces = sorted((*piece, path.name) for path in files for piece in extents(path))
+    return [(name, place - pieces[0][0], offset, length) for place, offset, length, name in pieces]
+
+
+def prepared(trace: Path, files: list[Path]) -> list[tuple[str, int, int, int]]:
+    """Where they lie on a disk that the compiled trace has made them on."""
+    out = SCRATCH / "l.wl"
+    out.unlink(missing_ok=True)
+    run(str(TREE / "build/david-compile"), "--path", f"{files[0].parent}/*", str(trace), str(out))
+    with disk() as top:
+        run(str(TREE / "build/david-replay"), "prepare", str(out), str(top))
+        os.sync()
+        left = [path.name for path in top.iterdir() if path.name not in ("lost+found", files[0].parts[1])]
+        if left:
+            raise Failed(f"beside the tree there is {left}")
+        return lies([top / path.relative_to("/") for path in files])
+
+
+def alike(one: list[tuple[str, int, int, int]], other: list[tuple[str, int, int, int]]) -> bool:
+    names = [[piece[0] for piece in lying] for lying in (one, other)]
+    return names[0] == names[1] and 0.5 < one[-1][1] / other[-1][1] < 2
+
+
+@case
+def files_lie_as_the_original_s_lay() -> None:
+    """In their order, with gaps between them, as ext4 likes; without what --layout recorded they do not."""
+    raw, trace = SCRATCH / "l.dtr", SCRATCH / "l.db"
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    with disk() as top:
+        files = make_aged(top)
+        words = [str(path) for path in sorted(files)]
+        tracer = str(TREE / "build/david-trace")
+        run(tracer, "record", "--layout", "--share-disk", "--out", str(raw), "--", "cksum", *words)
+        run(tracer, "finish", str(raw), str(trace))
+        wanted = lies(files)
+    found = prepared(trace, files)
+    database = sqlite3.connect(trace)
+    database.execute("DELETE FROM extra WHERE kind = ?", (rawfile.LAYOUT,))
+    database.commit()
+    database.close()
+    without = prepared(trace, files)
+    for path in (raw, trace):
+        path.unlink()
+    if not alike(found, wanted) or alike(without, wanted):
+        raise Failed(f"they lay {wanted}; with their layout {found}; without {without}")

@@ -11,7 +11,7 @@ from typing import Any
 
 TREE = Path(__file__).resolve().parents[3]
 OPERATIONS = re.findall(r'^OP\((\w+), "(\w*)"', (TREE / "tools/replay/ops.h").read_text(), re.MULTILINE)
-HEADER = struct.Struct("<IIQIIQQQQQQQQ32s")
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ")
 THREAD = struct.Struct("<QQII")
 
 
@@ -55,3 +55,15 @@ def load(path: Path) -> list[list[dict[str, Any]]]:
         at, size, count, _ = THREAD.unpack_from(data, header[12] + THREAD.size * thread)
         found.append(list(commands(data[at : at + size], count)))
     return found
+
+
+def layout(path: Path) -> tuple[list[str], list[tuple[int, ...]]]:
+    """Names of the tree, and pieces of its files: gap, entry, offset, length."""
+    data = path.read_bytes()
+    header = HEADER.unpack_from(data)
+    tree, tree_bytes, text = header[8], header[9], header[10]
+    count, at, size = header[14:17]
+    entries = list(numbers(data[tree : tree + tree_bytes]))[2::4]
+    names = [data[text + place :].split(b"\0", 1)[0].decode() for place in entries]
+    rest = numbers(data[at : at + size])
+    return names, [tuple(next(rest) for _ in range(4)) for _ in range(count)]

@@ -42,13 +42,15 @@ def _record(args: argparse.Namespace) -> int:
     if sum(bool(scope) for scope in (command, args.pid, args.uid, args.cgroup)) != 1:
         raise UserError("trace record: one of a command, --pid, --uid, --cgroup")
     out = Path(args.out) if args.out else program.default_output()
-    options = [f"--{word}" for word in ("sync", "cpu", "pages", "off") if getattr(args, word)]
+    options = [f"--{word}" for word in ("sync", "cpu", "pages", "layout", "off") if getattr(args, word)]
     options += ["--share-disk"] if args.share_disk else []
     options += ["--disk", args.disk] if args.disk else []
     options += ["--pid", args.pid] if args.pid else []
     options += ["--uid", str(_uid(args.uid))] if args.uid else []
     options += ["--cgroup", args.cgroup] if args.cgroup else []
     options += ["--rotate", "{},{}".format(*args.rotate)] if args.rotate else []
+    if args.layout and args.method != "ptrace":
+        raise UserError("trace record: --layout is by ptrace only")
     raw = out.with_suffix(program.RAW)
     if raw != out and out.exists():
         raise UserError(f"trace record: {out} is there already")
@@ -158,6 +160,11 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
         "--pages",
         action="store_true",
         help="record which pages of mapped files were touched, at the mapping's end",
+    )
+    record.add_argument(
+        "--layout",
+        action="store_true",
+        help="record where files that are opened lie on their disk; a replay puts its own like that",
     )
     record.add_argument(
         "--method",

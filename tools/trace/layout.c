@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "layout.h"
+
+#include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "trace.h"
+
+#define EXTENTS_MAX 256 /* of a file; what lies behind them is left out */
+#define NO_PLACE                                                                                  \
+	(FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE |              \
+	 FIEMAP_EXTENT_NOT_ALIGNED)
+
+struct seen {
+	u64 dev;
+	u64 ino;
+};
+
+static struct seen *seen; /* a hash table; ino 0: free */
+static u32 seen_count;
+static u32 seen_room;
+
+static struct seen *place_of(struct seen *table, u32 room, const struct seen *file)
+{
+	u32 at = ((file->ino ^ file->dev << 40) * 0x9e3779b97f4a7c15ull >> 32) & (room - 1);
+
+	while (table[at].ino && (table[at].ino != file->ino || table[at].dev != file->dev))
+		at = (at + 1) & (room - 1);
+	return &table[at];
+}
+
+static void grow(void)
+{
+	u32 room = seen_room ? 2 * seen_room : 1024, i;
+	struct seen *table = xmalloc(room * sizeof(*table));
+
+	memset(table, 0, room * sizeof(*table));
+	for (i = 0; i < seen_room; i++) {
+		if (seen[i].ino)
+			*place_of(table, room, &seen[i]) = seen[i];
+	}
+	free(seen);
+	seen = table;
+	seen_room = room;
+}
+
+static bool first_time(const struct stat *st)
+{
+	struct seen file = { st->st_dev, st->st_ino }, *place;
+
+	if (2 * seen_count >= seen_room)
+		grow();
+	place = place_of(seen, seen_room, &file);
+	if (place->ino)
+		return false;
+	*place = file;
+	seen_count++;
+	return true;
+}
+
+/* How many of the file's extents have a place on the disk. */
+static u32 extents_of(int fd, u64 dev, struct raw_extent *extent)
+{
+	struct {
+		struct fiemap head;
+		struct fiemap_extent extent[EXTENTS_MAX];
+	} map = { .head = { .fm_length = FIEMAP_MAX_OFFSET, .fm_extent_count = EXTENTS_MAX } };
+	u32 i, n = 0;
+
+	if (ioctl(fd, FS_IOC_FIEMAP, &map.head))
+		return 0;
+	for (i = 0; i < map.head.fm_mapped_extents; i++) {
+		const struct fiemap_extent *e = &map.extent[i];
+
+		if (!(e->fe_flags & NO_PLACE))
+			extent[n++] = (struct raw_extent){ dev, e->fe_logical, e->fe_physical,
+							   e->fe_length };
+	}
+	return n;
+}
+
+void layout_opened(struct task *task, const struct call *call, s64 result)
+{
+	struct raw_extent extent[EXTENTS_MAX];
+	struct stat st;
+	char path[64];
+	u32 n;
+	int fd;
+
+	if (result < 0 || (call->effect != DOES_OPEN && call->effect != DOES_OPENAT2))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", task->tid, (int)result);
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size || !first_time(&st))
+		return;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = extents_of(fd, st.st_dev, extent);
+	close(fd);
+	if (n)
+		task_blob(task, RAW_LAYOUT, extent, n * sizeof(*extent));
+}
