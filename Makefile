@@ -160,9 +160,9 @@ paper-test: setup ## the same in its quick form, ten minutes; its page in Chromi
 	@tools/setup browser
 	tests/bench/paper
 
-calibrate-test: setup sim ## does a calibrated disk give its own profile back? all of them modelled, some in virtual time; 10 minutes
+calibrate-test: setup sim ## does a calibrated disk give its own profile back? all of them modelled, and through the kernel in virtual time; 7 minutes
 	tests/system/calibrated.py
-	DAVID_SCALE=full DAVID_CALIBRATED="$(or $(PROFILES),hitachi-hds728080pla380 hgst-ultrastar-c15k600)" \
+	DAVID_SCALE=full DAVID_CALIBRATED="$(PROFILES)" \
 		$(DAVID) lab run --kind uml --virtual-time --memory 3G --timeout 3600 -- \
 		python3 tests/system/caserun.py 'vcalibrate.*'
 

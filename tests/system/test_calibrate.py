@@ -10,9 +10,9 @@ from pathlib import Path
 
 import calibrated
 import pytest
-from davidlib.calibrate import cache, depth, fromfio, heads, layout, rotation
+from davidlib.calibrate import cache, cli, depth, fromfio, heads, layout, rotation
 from davidlib.calibrate.simdisk import SimDisk
-from davidlib.calibrate.timed import Answer, Prober, Request
+from davidlib.calibrate.timed import FLUSH, FUA, Answer, Prober, Request
 from davidlib.drive import files
 
 TREE = Path(__file__).resolve().parents[2]
@@ -52,6 +52,35 @@ def test_a_motor_20_ppm_slower_is_told_from_the_right_one() -> None:
         cache.measure(probe)
         spindle = rotation.measure(probe)
     assert spindle and abs(spindle.revolution / (8333333 * 1.00002) - 1) < 1e-7
+
+
+class Flushing:
+    """A modelled disk as Linux shows it: behind each forced write a flush follows."""
+
+    def __init__(self, disk: SimDisk) -> None:
+        self.disk, self.sectors, self.logical, self.physical = disk, disk.sectors, disk.logical, disk.physical
+
+    def many(self, requests: list[Request], at: int = 0) -> list[Answer]:
+        if not any(request.flags & FUA for request in requests):
+            return self.disk.many(requests, at)
+        found = []
+        for n, request in enumerate(requests):
+            [answer] = self.disk.many([request], 0 if n else at)
+            found.append(Answer(answer.start, self.disk.many([Request(FLUSH, 0, 0)])[0].end))
+        return found
+
+    def deep(self, requests: list[Request], depth: int) -> list[Answer]:
+        return self.disk.deep(requests, depth)
+
+
+def test_a_flush_behind_each_forced_write_is_no_part_of_settling() -> None:
+    """It takes more than a revolution here."""
+    with SimDisk(files.find(SMALL), ["flush_overhead=15ms"]) as disk:
+        draft = cli.survey(Flushing(disk), True, "flushing", "")
+    found = {line.name: line.value for line in draft.lines}
+    assert abs(calibrated.number(found["write_settle"].replace(" ", "")) - 0.7e6) < 0.1e6
+    overhead = calibrated.number(found["overhead_write_miss_after_read"].replace(" ", ""))
+    assert overhead < 0.5e6
 
 
 @pytest.mark.parametrize(("option", "figure", "value"), [

@@ -73,7 +73,7 @@ class Spindle:
         half = self.revolution / 2
         return (one - other + half) % self.revolution - half
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
         """No motor turns so evenly that its angle can be told minutes later."""
         if self.probe.asked - self._looked > max(TRACK, 2 * self.probe.segments):
             self._end = self.probe.miss(self.reference).end
@@ -81,7 +81,7 @@ class Spindle:
 
     def angle(self, sector: int) -> float:
         """Where a read of SECTOR ends."""
-        self._look_again()
+        self.look_again()
         return self.angle_at(self.probe.miss(sector).end)
 
 

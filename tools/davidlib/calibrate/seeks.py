@@ -18,6 +18,8 @@ from .timed import FUA, READ, WRITE, Answer, Prober, Request
 STEPS = 14
 TRIES = 8  # until neither sector was in the cache
 CLOSE = 6_000  # ns: near enough
+EARLY = 0.1  # of a revolution: how much sooner than a read's end a write's may come
+ALIKE = 300_000  # ns: a flush behind a write, and one alone
 SMOOTH = 20_000  # ns: how far a distance may be off the line between its neighbours
 # One try: the answer to a request whose sector comes about so long after it was issued, and that sector's
 # own time.
@@ -56,10 +58,31 @@ class Arm:
         self.spindle = layout.spindle
         self.write = write
         self.unit = max(probe.disk.physical // 512, probe.unit) if write else probe.unit
+        self.after = 0  # ns, from a write's last sector to its answer
+
+    def flush_follows(self, flush: int) -> None:
+        """
+        Linux sends a flush behind each forced write. FLUSH is the time of one. At which angle the last sector
+        was written is known, so it shows how much later the answer came, but for whole revolutions.
+        """
+        revolution = self.spindle.revolution
+        late = median(self._late() for _ in range(9))
+        turns = round((flush - late) / revolution)
+        if abs(late + turns * revolution - flush) < ALIKE:
+            self.after = round(late + turns * revolution)
 
     def ask(self, sector: int, at: int = 0) -> Answer:
         request = Request(WRITE if self.write else READ, sector, self.unit, FUA if self.write else 0)
-        return self.probe.many([request], at)[0]
+        answer = self.probe.many([request], at)[0]
+        return Answer(answer.start, answer.end - self.after)
+
+    def _late(self) -> float:
+        sector = self.probe.place(self.unit) // self.unit * self.unit
+        self.spindle.look_again()
+        angle = self.spindle.angle_at(self.ask(sector).end)
+        early = self.spindle.revolution * EARLY
+        late = angle - self.layout.angle(sector + self.unit - self.probe.unit)
+        return (late + early) % self.spindle.revolution - early
 
     def _own(self, sector: int) -> float:
         zone = next(z for z in self.layout.zones if sector < z.first + z.sectors)

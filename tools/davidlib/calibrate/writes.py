@@ -90,7 +90,10 @@ def _read_back(probe: Prober) -> bool:
 
 
 def measure(probe: Prober, layout: Layout, cache: Cache | None, mechanics: Mechanics) -> Writes:
+    probe.many([Request(FLUSH, 0, 0)])
+    flush_empty = _flush_after(probe, 0)
     arm = Arm(probe, layout, cache, write=True)
+    arm.flush_follows(flush_empty)
     overhead_hit, bus = _hit_times(probe)
     seek = median(mechanics.seeks.values())
     cached = overhead_hit < 0.3 * seek
@@ -104,8 +107,7 @@ def measure(probe: Prober, layout: Layout, cache: Cache | None, mechanics: Mecha
     if mechanics.head_switch is not None:
         switch = arm.time(arm.between((0, 1), (0, 0))) - overhead - mechanics.head_switch
         on_switch = switch > settle / 2 > 0
-    probe.many([Request(FLUSH, 0, 0)])
-    found = Writes(cached, overhead_hit, overhead, bus, settle, on_switch, _flush_after(probe, 0))
+    found = Writes(cached, overhead_hit, overhead, bus, settle, on_switch, flush_empty)
     if cached:
         found.flushes = {n: mean(_flush_after(probe, n) for _ in range(8)) for n in FLUSHES}
         found.flush_base, found.flush_each = line(found.flushes)
