@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from davidlib.bench.results import Results
 from davidlib.report.paper import criteria, measured, published
 from davidlib.util import UserError
 from davidlib.workload import image
+from davidlib.workload.kinds import KINDS
 from labjob import PYTHON, Job
 
 PRINTED = Path(__file__).resolve().parents[3] / "shared/papers/david-fast11.txt"
@@ -102,12 +104,22 @@ def test_the_papers_numbers_stand_in_the_paper() -> None:
 
 
 def test_an_image_gets_its_size_and_the_body_of_its_distribution_stays() -> None:
-    found = [(f"f{number}", 100 * number) for number in range(1000)]
-    larger = image.resized(found, 10**9)
-    assert abs(sum(size for _, size in larger) - 10**9) < 1000
-    assert larger[:990] == found[:990] and all(size > 10**7 for _, size in larger[990:])
-    smaller = image.resized(found, 10**6)
-    assert abs(sum(size for _, size in smaller) - 10**6) < 1000 and smaller[500][1] == 1001
+    sizes = [100 * number for number in range(1000)]
+    larger = list(image.resized(sizes, 10**9))
+    assert abs(sum(larger) - 10**9) < 1000
+    assert larger[:990] == sizes[:990] and all(size > 10**7 for size in larger[990:])
+    smaller = image.resized(sizes, 10**6)
+    assert abs(sum(smaller) - 10**6) < 1000 and smaller[500] == 1001
+
+
+def test_an_image_of_a_million_files_takes_no_page_of_memory_for_each() -> None:
+    """A process in User Mode Linux may have 65,530 of them that do not lie in a row."""
+    params = KINDS["impressions"].params | {"files": 20000, "directories": 4000, "total": 10**12}
+    tracemalloc.start()
+    drawn = image.draw(params, 1)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(1 for _ in drawn.files()) == 20000 and taken / 20000 < 150
 
 
 def test_the_demerit_is_how_far_two_distributions_lie_apart() -> None:

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import os
 import random
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from . import fileops
 from .record import Record
@@ -46,33 +49,54 @@ def directories(rng: random.Random, count: int) -> list[tuple[str, int]]:
     return found
 
 
-def resized(found: list[tuple[str, int]], total: int) -> list[tuple[str, int]]:
+def resized(sizes: Sequence[int], total: int) -> array[int]:
     """So many bytes in all. What is missing goes to the largest hundredth of the files: the body of the
     distribution stays. What is too much is taken from all alike."""
-    missing = total - sum(size for _, size in found)
+    missing = total - sum(sizes)
     if missing < 0:
-        return [(path, round(size * total / (total - missing))) for path, size in found]
-    count = -(-len(found) // 100)
-    least = sorted(size for _, size in found)[-count]
-    return [(path, size + missing // count if size >= least else size) for path, size in found]
+        return array("q", (round(size * total / (total - missing)) for size in sizes))
+    count = -(-len(sizes) // 100)
+    least = sorted(sizes)[-count]
+    return array("q", (size + missing // count if size >= least else size for size in sizes))
+
+
+@dataclass
+class Image:
+    """
+    A million files are numbers, not a million paths: a process of User Mode Linux may have some 65,000 pages
+    that do not lie in a row (the host's vm.max_map_count), and ends with a segmentation fault beyond.
+    """
+
+    directories: list[str]  # in the order in which they can be made; the top is the first
+    places: array[int]  # the directory of each file
+    sizes: array[int]
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        for number, (place, size) in enumerate(zip(self.places, self.sizes, strict=True)):
+            yield f"{self.directories[place]}f{number:06}", size
+
+
+def draw(params: dict, seed: int) -> Image:
+    rng = seeded(seed, "image")
+    tree = directories(rng, params["directories"])
+    by_depth: dict[int, array[int]] = {}
+    for number, (_, depth) in enumerate(tree):
+        by_depth.setdefault(depth, array("q")).append(number)
+    deepest = max(by_depth)
+    places, sizes = array("q"), array("q")
+    for _ in range(params["files"]):
+        depth = min(max(_poisson(rng, params["depth"]) - 1, 0), deepest)
+        sizes.append(size_of(rng, params["mu"], params["sigma"], params["largest"]))
+        places.append(rng.choice(by_depth[depth]))
+    if params.get("total"):
+        sizes = resized(sizes, params["total"])
+    return Image([path for path, _ in tree], places, sizes)
 
 
 def files(params: dict, seed: int) -> tuple[list[str], list[tuple[str, int]]]:
     """Directories in the order in which they can be made, and files with their sizes."""
-    rng = seeded(seed, "image")
-    tree = directories(rng, params["directories"])
-    by_depth: dict[int, list[str]] = {}
-    for path, depth in tree:
-        by_depth.setdefault(depth, []).append(path)
-    deepest = max(by_depth)
-    found = []
-    for number in range(params["files"]):
-        depth = min(max(_poisson(rng, params["depth"]) - 1, 0), deepest)
-        size = size_of(rng, params["mu"], params["sigma"], params["largest"])
-        found.append((f"{rng.choice(by_depth[depth])}f{number:06}", size))
-    if params.get("total"):
-        found = resized(found, params["total"])
-    return [path for path, _ in tree[1:]], found
+    found = draw(params, seed)
+    return found.directories[1:], list(found.files())
 
 
 def run(kind: str, top: str, params: dict, seed: int) -> Record:

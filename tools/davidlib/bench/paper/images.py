@@ -52,19 +52,19 @@ def large_file(path: str, size: int, buffer: mmap.mmap) -> None:
 
 def make_large(top: str, params: dict[str, Any], seed: int) -> int:
     """An image whose large files are written by direct I/O; its bytes."""
-    made, found = image.files(params, seed)
+    drawn = image.draw(params, seed)
     scratch = Record()
-    for path in made:
+    for path in drawn.directories[1:]:
         os.mkdir(f"{top}/{path}")
     with mmap.mmap(-1, CHUNK) as buffer:
         buffer.write(random.Random(1).randbytes(CHUNK))
-        for path, size in found:
+        for path, size in drawn.files():
             if size < DIRECT_FROM:
                 fileops.create(scratch, f"{top}/{path}", size)
             else:
                 large_file(f"{top}/{path}", size, buffer)
             scratch.ns.clear()
-    return sum(size for _, size in found)
+    return sum(drawn.sizes)
 
 
 def figure_8(run: dict[str, Any]) -> dict[str, Any]:
