@@ -17,7 +17,7 @@ static void layout(void)
 	BUILD_BUG_ON(sizeof(struct image_disk_chunk) != 16);
 }
 
-static u32 crc_on(u32 crc, const void *data, size_t len)
+u32 image_crc(u32 crc, const void *data, size_t len)
 {
 	return ~crc_update(CRC_32C, ~crc, data, len);
 }
@@ -25,16 +25,16 @@ static u32 crc_on(u32 crc, const void *data, size_t len)
 /* The checksum of a chunk: of all but the checksum's own field, which comes first. */
 static u32 chunk_crc(u32 before, const struct image_disk_chunk *chunk, const void *packed)
 {
-	u32 crc = crc_on(before, (const u8 *)chunk + sizeof(chunk->crc),
-			 sizeof(*chunk) - sizeof(chunk->crc));
+	u32 crc = image_crc(before, (const u8 *)chunk + sizeof(chunk->crc),
+			    sizeof(*chunk) - sizeof(chunk->crc));
 
-	return crc_on(crc, packed, le32_to_cpu(chunk->packed));
+	return image_crc(crc, packed, le32_to_cpu(chunk->packed));
 }
 
 static u32 head_crc(u32 before, struct image_disk_head disk)
 {
 	disk.crc = 0;
-	return crc_on(before, &disk, sizeof(disk));
+	return image_crc(before, &disk, sizeof(disk));
 }
 
 bool image_begin(struct image_writer *w, const struct image_head *head)

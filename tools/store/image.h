@@ -91,6 +91,9 @@ struct image_reader {
 	u8 *packed, *data;
 };
 
+/* crc32c of @len bytes at @data behind those that have @crc; begin with 0. */
+u32 image_crc(u32 crc, const void *data, size_t len);
+
 /* Returns false if writing failed or there is no memory. @w need not be ended after that. */
 bool image_begin(struct image_writer *w, const struct image_head *head);
 /* Up to IMAGE_CHUNK bytes of one kind; with IMAGE_END none. */

@@ -2,8 +2,6 @@
 /* The header of a pool's image: see poolimage.h. */
 #include "poolimage.h"
 
-#include "../../dm-david/lib/crc.h"
-
 static void layout(void)
 {
 	BUILD_BUG_ON(sizeof(struct image_pool_disk_entry) != 88);
@@ -13,14 +11,10 @@ static void layout(void)
 	BUILD_BUG_ON(sizeof(struct image_pool_disk_head) != 104 + POOL_DISKS * 88);
 }
 
-static u32 head_crc(const struct image_pool_disk_head *head)
+static u32 head_crc(struct image_pool_disk_head head)
 {
-	static const u8 zero[4];
-	u32 crc = crc_update(CRC_32C, ~0u, head, offsetof(struct image_pool_disk_head, crc));
-
-	crc = crc_update(CRC_32C, crc, zero, sizeof(zero));
-	return ~crc_update(CRC_32C, crc, &head->version,
-			   sizeof(*head) - offsetof(struct image_pool_disk_head, version));
+	head.crc = 0;
+	return image_crc(0, &head, sizeof(head));
 }
 
 bool image_pool_begin(struct image_writer *w, const struct image_pool *pool)
@@ -42,7 +36,7 @@ bool image_pool_begin(struct image_writer *w, const struct image_pool *pool)
 		head.disk[i].ranges = cpu_to_le64(pool->disk[i].ranges);
 		head.disk[i].blocks = cpu_to_le64(pool->disk[i].blocks);
 	}
-	w->crc = head_crc(&head);
+	w->crc = head_crc(head);
 	head.crc = cpu_to_le32(w->crc);
 	return w->write(w->ctx, &head, sizeof(head));
 }
@@ -107,7 +101,7 @@ bool image_pool_open(struct image_reader *r, struct image_pool *pool)
 		r->why = "an image of one disk: david store import";
 	else if (memcmp(head.magic, IMAGE_POOL_MAGIC, sizeof(head.magic)))
 		r->why = "no image of a pool";
-	else if (head_crc(&head) != le32_to_cpu(head.crc))
+	else if (head_crc(head) != le32_to_cpu(head.crc))
 		r->why = "its header is damaged";
 	else if (le32_to_cpu(head.version) != IMAGE_VERSION)
 		r->why = "an image of another version";
