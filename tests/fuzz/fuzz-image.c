@@ -5,10 +5,7 @@
  * are given right checksums: the header's numbers, then kind, length (2 bytes), content each;
  * at last one byte of it is changed where the first byte says so.
  */
-#include "fuzz.h"
-
-#include "../../dm-david/lib/crc.h"
-#include "../unit/image-memory.h"
+#include "fuzz-images.h"
 
 static void make(const u8 *data, size_t size)
 {
@@ -47,16 +44,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	bool good;
 	u32 len;
 
-	crc_setup();
-	made = 0;
-	taken = 0;
-	if (size < 7)
+	if (!lay_out(data, size, 7, make))
 		return 0;
-	if (data[0] & 1)
-		make(data, size);
-	else
-		put(NULL, data + 1, size - 1);
-	there = made;
 	if (image_open(&r)) {
 		while ((kind = image_next(&r, &len)) && kind != IMAGE_END) {
 			if (kind == IMAGE_RANGES)

@@ -6,10 +6,7 @@
  * bytes), content each; an end goes on with the next disk. At last one byte is changed where the
  * first byte says so.
  */
-#include "fuzz.h"
-
-#include "../../dm-david/lib/crc.h"
-#include "../unit/image-memory.h"
+#include "fuzz-images.h"
 
 #define MOST	1024u	/* blocks that there is room for */
 
@@ -118,16 +115,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u64 blocks = 0;
 	unsigned int i;
 
-	crc_setup();
-	made = 0;
-	taken = 0;
-	if (size < 14)
+	if (!lay_out(data, size, 14, make))
 		return 0;
-	if (data[0] & 1)
-		make(data, size);
-	else
-		put(NULL, data + 1, size - 1);
-	there = made;
 	if (!image_pool_open(&r, &pool) || pool.blocks > MOST)
 		return 0;
 	for (i = 0; i < pool.disks; i++)

@@ -3,10 +3,8 @@
  * blk-mq's queue, rule by rule, in front of a drive that takes 1 ms for each command. In what order
  * Linux sends commands is told by orders/ (see mq-orders).
  */
-#include <kunit/test.h>
-
-#include "../../model/disk.h"
 #include "random.h"
+#include "worded-disk.h"
 
 #ifdef __KERNEL__
 #define ROUNDS	40
@@ -33,16 +31,10 @@ static void prepare(struct rig *rig, struct kunit *test, const char *words)
 {
 	static const char drive[] = "name=t;kind=memory;host=blk-mq;capacity=64MiB;units=1;"
 				    "read_latency=1ms;write_latency=1ms;flush_overhead=1ms;";
-	static char text[700];
-	struct profile_error error;
-	size_t len = snprintf(text, sizeof(text), "%s%s", drive, words);
 
 	memset(rig, 0, sizeof(*rig));
 	rig->test = test;
-	KUNIT_ASSERT_EQ_MSG(test, profile_parse(&rig->profile, text, len, &error), 0, "%s",
-			    error.text);
-	rig->disk = disk_create(&rig->profile, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, rig->disk);
+	rig->disk = disk_of_words(test, &rig->profile, drive, words);
 }
 
 static void clean_up(struct rig *rig)

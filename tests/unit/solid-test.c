@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Drives without an arm, and the host in front of them: times that can be told beforehand. */
-#include <kunit/test.h>
-
-#include "../../model/disk.h"
 #include "../../model/ftl.h"
 #include "random.h"
+#include "worded-disk.h"
 
 #define US		1000ULL
 #define MS		1000000ULL
@@ -40,16 +38,9 @@ struct rig {
 
 static void prepare(struct rig *rig, struct kunit *test, const char *kind, const char *words)
 {
-	struct profile_error error;
-	static char text[700];		/* the kernel's stack is small */
-	size_t len = snprintf(text, sizeof(text), "%s%s", kind, words);
-
 	memset(rig, 0, sizeof(*rig));
 	rig->test = test;
-	KUNIT_ASSERT_EQ_MSG(test, profile_parse(&rig->profile, text, len, &error), 0, "%s",
-			    error.text);
-	rig->disk = disk_create(&rig->profile, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, rig->disk);
+	rig->disk = disk_of_words(test, &rig->profile, kind, words);
 }
 
 static void done(struct rig *rig)
