@@ -45,6 +45,7 @@ static u64 lay_out(u8 *file, const u8 *data, size_t size)
 			.at = cpu_to_le64(at + from),
 			.bytes = cpu_to_le64(to - from),
 			.commands = cpu_to_le32(data[4 + i] % 16),
+			.process = cpu_to_le32(data[4 + i] / 16 % 5),
 		};
 		commands += data[4 + i] % 16;
 	}

@@ -287,6 +287,90 @@ def test_a_replayer_that_forgets_one_wait_is_caught(planted: Path, tmp_path: Pat
     assert total >= 25 and caught >= total * 0.8
 
 
+def families(trace: Trace) -> list[dict[int, set[str]]]:
+    """Processes 1, 20, 30, and 40, which begins when 20 is gone; 20 and 40 have two threads."""
+    made: dict[int, set[str]] = {}
+    trace.open(at(1, 0.2, 0.4), 3, "inherited", EXCL | RW, ino=99)
+    plan = [(20, 1, 0), (21, 20, ordercases.THREAD), (30, 1, 0), (40, 1, 0), (41, 40, ordercases.THREAD)]
+    for n, (tid, parent, flags) in enumerate(plan):
+        start = 20.0 if tid >= 40 else 1.0 + n
+        if tid == 40:
+            for gone in (21, 20):
+                trace.exit(gone, 18)
+        trace.thread(tid, flags=flags, parent=parent, when=start)
+        made[tid] = {f"d{tid}-{i}" for i in range(3)}
+        for i, name in enumerate(sorted(made[tid])):
+            times = start + 1 + 0.1 * i
+            trace.name(at(tid, times, times + 0.05), "mkdir", 0, name, ino=tid * 10 + i, mode=ordercases.DIR)
+        trace.io(at(tid, start + 2, start + 2.1), "pwrite64", 3, 100, 100 * n)
+    return [made[20] | made[21] | made[40] | made[41], made[30]]
+
+
+def made_by(replayer: Path, workload: Path, tmp_path: Path, **more: Any) -> tuple[set[frozenset[str]], Any]:
+    """The names that each process of a replay has made, as a trace of the replay tells it."""
+    raw, database, top = tmp_path / "again.dtr", tmp_path / "again.db", tmp_path / "target"
+    for path in (raw, database):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(top, ignore_errors=True)
+    top.mkdir()
+    call(REPLAY, "prepare", "--holes", workload, top)
+    words = [replayer, "run", "--processes", "--share-disk", "--log", tmp_path / "log", workload, top]
+    said = call(build.ensure("david-trace"), "record", "--share-disk", "--out", raw, "--", *words, **more)
+    call(build.ensure("david-trace"), "finish", raw, database)
+    rows = sqlite3.connect(database).execute(
+        "SELECT process, path FROM call WHERE name = 'mkdirat' AND result = 0 AND path GLOB 'd*'"
+    )
+    found: dict[int, set[str]] = {}
+    for process, name in rows:
+        found.setdefault(process, set()).add(name)
+    return {frozenset(names) for names in found.values()}, json.loads(said.stdout)
+
+
+def test_the_original_s_processes_are_processes(planted: Path, tmp_path: Path) -> None:
+    """A descriptor that they inherited is theirs; 40 takes the process of 20. A planted bug is found."""
+    trace = Trace()
+    wanted = {frozenset(names) for names in families(trace)}
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    found, run = made_by(REPLAY, workload, tmp_path)
+    assert found == wanted
+    assert run["same"] == run["compared"] == run["made"] == 1 + 5 * 4 and not run["order-violations"]
+    assert run["calls"]["MKDIR"]["replay"]["n"] == 15 and run["bytes-written"] == 500
+    assert (tmp_path / "target/w/inherited").stat().st_size == 500
+    env = dict(os.environ, REPLAY_PLANT_PROCESS="1")
+    assert made_by(planted, workload, tmp_path, env=env)[0] != wanted
+    # By threads alone it is the same otherwise.
+    threads = once(workload, tmp_path / "target")
+    assert all(threads[key] == run[key] for key in ("same", "made", "bytes-written"))
+
+
+def test_processes_keep_the_order_too(tmp_path: Path) -> None:
+    for name, trace in ordercases.traces(tmp_path):
+        for seed in range(1, max(SEEDS // 10, 2) + 1):
+            options = ("--timing", "afap", "--shuffle", seed, "--processes", "--log", tmp_path / "log")
+            run = once(make(trace), tmp_path / "target", *options)
+            assert run["same"] == run["compared"] and not run["order-violations"], (name, seed)
+
+
+def test_a_killed_process_ends_the_replay(tmp_path: Path) -> None:
+    trace = Trace()
+    families(trace)
+    trace.thread(50, flags=0, when=30)
+    trace.call(at(50, 600_000, 600_001), "access", -2, 0, 0, paths=("x",))
+    trace.finish(tmp_path / "t.db")
+    workload, top = make(tmp_path / "t.db"), tmp_path / "target"
+    top.mkdir()
+    call(REPLAY, "prepare", workload, top)
+    words = [str(word) for word in (REPLAY, "run", "--processes", "--share-disk", workload, top)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        while len(pids := children.read_text().split()) < 2:
+            assert running.poll() is None
+        os.kill(int(pids[-1]), 9)
+        assert "was killed" in running.communicate(timeout=60)[1]
+    assert running.returncode == 125
+
+
 def test_threads_that_did_not_live_together_share_one(tmp_path: Path) -> None:
     trace = Trace()
     for i in range(200):
@@ -401,6 +485,7 @@ def hand_made(
     deps: list[tuple[int, int]] | tuple[()] = (),
     slots: int = 4,
     layout: list[tuple[int, int, int, int]] | tuple[()] = (),
+    process: int = 0,
 ) -> Path:
     """A compiled trace of one thread, written by hand; texts begin at 1, each with a 0."""
     names, stream = operations(), b""
@@ -412,8 +497,8 @@ def hand_made(
     entries = b"".join(number(value) for entry in tree for value in entry)
     pieces = b"".join(number(value) for piece in layout for value in piece)
     text = b"\0" + b"".join(text.encode() + b"\0" for text in texts)
-    at_commands = HEADER.size + 24
-    thread = struct.pack("<QQII", at_commands, len(stream), len(commands), 0)
+    at_commands = HEADER.size + 32
+    thread = struct.pack("<QQIIII", at_commands, len(stream), len(commands), 0, process, 0)
     at_tree = at_commands + len(stream)
     fields = [
         1,
@@ -429,7 +514,7 @@ def hand_made(
     lies = len(layout), at_tree + len(entries) + len(text), len(pieces)
     rest = thread + stream + entries + text + pieces
     tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies)[16:] + rest
-    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 2, hashed(tail)) + tail)
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 3, hashed(tail)) + tail)
     return out
 
 
@@ -458,6 +543,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"commands": [], "texts": ["f"], "tree": [(0o20666, 0, 1, 0)]},
         "entry 0 of the tree has m",
     ),
+    "a thread of no process": ({"commands": [], "process": 1}, "thread 0 is outside of the file"),
     "a piece of no file": (
         {"commands": [], "texts": ["f"], "tree": [(0o100644, 9, 1, 0)], "layout": [(0, 1, 0, 9)]},
         "piece 0 of the layout",

@@ -53,6 +53,7 @@ static void print_stats(struct model *m, u64 bytes, u64 elapsed)
 	printf("left-out %" PRIu64 "\n", f.left_out);
 	printf("mappings %" PRIu64 "\n", f.mapped);
 	printf("threads %u\n", out->streams);
+	printf("processes %u\n", output_processes(out));
 	printf("descriptors %u\n", out->slots);
 	printf("resources %" PRIu64 "\n", order.resources);
 	printf("edges %" PRIu64 "\n", order.edges);

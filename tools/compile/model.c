@@ -849,16 +849,17 @@ void model_run(struct model *m)
 struct model *model_new(struct source *source, const struct model_options *options)
 {
 	struct model *m = xmalloc(sizeof(*m));
-	u32 threads;
+	u32 threads, *processes;
 
 	memset(m, 0, sizeof(*m));
 	m->source = source;
 	m->options = *options;
-	m->place = threads_place(source, options->rules & RULE_ONE_THREAD, &threads);
+	m->place = threads_place(source, options->rules & RULE_ONE_THREAD, &threads,
+				 &processes);
 	if (threads > WL_THREADS_MAX)
 		die("the trace has %u threads at once", threads);
 	m->order = order_new(threads, options->rules);
-	output_init(&m->output, threads);
+	output_init(&m->output, threads, processes);
 	tree_init(&m->tree);
 	texts_init(&m->names);
 	world_init(&m->world);

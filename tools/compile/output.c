@@ -5,9 +5,9 @@
 
 #define NUMBER_MAX 10 /* bytes */
 
-void output_init(struct output *out, u32 streams)
+void output_init(struct output *out, u32 streams, u32 *process)
 {
-	*out = (struct output){ .streams = streams };
+	*out = (struct output){ .streams = streams, .process = process };
 	out->stream = xmalloc(streams * sizeof(*out->stream));
 	memset(out->stream, 0, streams * sizeof(*out->stream));
 	texts_init(&out->texts);
@@ -20,7 +20,17 @@ void output_free(struct output *out)
 	for (i = 0; i < out->streams; i++)
 		free(out->stream[i].data);
 	free(out->stream);
+	free(out->process);
 	texts_free(&out->texts);
+}
+
+u32 output_processes(const struct output *out)
+{
+	u32 i, processes = 0;
+
+	for (i = 0; i < out->streams; i++)
+		processes = max(processes, out->process[i] + 1);
+	return processes;
 }
 
 static void reserve(struct stream *s, u64 bytes)
@@ -230,6 +240,7 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 			.bytes = cpu_to_le64(s->used),
 			.commands = cpu_to_le32(s->commands),
 			.before = cpu_to_le32(s->before),
+			.process = cpu_to_le32(out->process[i]),
 		};
 		if (s->used)
 			memcpy(whole + used, s->data, s->used);

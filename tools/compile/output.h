@@ -21,13 +21,15 @@ struct stream { /* of a replay thread */
 struct output {
 	struct stream *stream;
 	u32 streams;
+	u32 *process; /* of each stream */
 	u32 slots;
 	u64 commands;
 	u64 ops[WL_OPS];
 	struct texts texts;
 };
 
-void output_init(struct output *out, u32 streams);
+/* @process, of each, is freed by output_free(). */
+void output_init(struct output *out, u32 streams, u32 *process);
 void output_free(struct output *out);
 
 /* command->deps and ->dep are taken from @deps. @before: it belongs to what is before --from. */
@@ -36,6 +38,8 @@ void output_add(struct output *out, u32 stream, const struct wl_command *command
 
 /* The WL_WAIT whose command ends at @at can be ended by @other's @count-th command. */
 void output_ended(struct output *out, u32 stream, u64 at, u32 other, u32 count);
+
+u32 output_processes(const struct output *out);
 
 /* Returns the file's size. */
 u64 output_write(struct output *out, const char *path, const struct tree *tree, u64 elapsed,

@@ -9,8 +9,9 @@
 
 /*
  * For each thread of the trace (from 1 on) its replay thread; *@count of these, the fewest that
- * are enough. @one: all have the same.
+ * are enough. *@processes: for each of these the replay process that it belongs to, likewise.
+ * @one: all have the same.
  */
-u32 *threads_place(const struct source *source, bool one, u32 *count);
+u32 *threads_place(const struct source *source, bool one, u32 *count, u32 **processes);
 
 #endif

@@ -83,18 +83,18 @@ double spread_deviation(const struct spread *s)
 	return s->n > 1 ? root((s->squares - s->n * mean * mean) / (s->n - 1)) : 0;
 }
 
-static void add_to(struct spread **s, u64 value)
+static void add_to(struct spread **s, u64 value, struct spread *room)
 {
 	if (!*s)
-		*s = calloc(1, sizeof(**s));
+		*s = room ?: calloc(1, sizeof(**s));
 	if (*s)
 		spread_add(*s, value);
 }
 
 void counted_call(struct counted *c, u8 op, u64 time, u64 original)
 {
-	add_to(&c->call[op], time);
-	add_to(&c->original[op], original);
+	add_to(&c->call[op], time, c->room ? &c->room[2 * op] : NULL);
+	add_to(&c->original[op], original, c->room ? &c->room[2 * op + 1] : NULL);
 }
 
 void counted_bytes(struct counted *c, u8 op, s64 result)
@@ -147,7 +147,7 @@ void counted_free(struct counted *c)
 {
 	u32 i;
 
-	for (i = 0; i < WL_OPS; i++) {
+	for (i = 0; i < WL_OPS && !c->room; i++) {
 		free(c->call[i]);
 		free(c->original[i]);
 	}

@@ -25,6 +25,8 @@ enum outcome {
 	OUTCOMES,
 };
 
+#define COUNTED_ROOM (2 * WL_OPS)
+
 extern const char *const outcome_names[OUTCOMES];
 
 struct counted {
@@ -36,6 +38,7 @@ struct counted {
 	struct spread wait; /* for other threads */
 	struct spread *call[WL_OPS]; /* NULL: none was made */
 	struct spread *original[WL_OPS];
+	struct spread *room; /* COUNTED_ROOM of them, empty, for these; NULL: they are allocated */
 };
 
 void spread_add(struct spread *s, u64 value);

@@ -20,7 +20,7 @@ static const char usage_text[] =
 	"       david-replay run [--timing closed|open|afap] [--scale F] [--reads current|none|original]\n"
 	"                        [--syncs traced|none|each] [--on-mismatch count|stop|ignore]\n"
 	"                        [--log FILE] [--shuffle SEED] [--add-delay NS] [--spin]\n"
-	"                        [--ballast BYTES] [--share-disk] WORKLOAD TARGET\n"
+	"                        [--ballast BYTES] [--processes] [--share-disk] WORKLOAD TARGET\n"
 	"       david-replay judge WORKLOAD LOG\n";
 
 struct settings {
@@ -200,8 +200,10 @@ static void set_stage(struct stage *stage, const struct workload *w, const char 
 
 	stage->workload = w;
 	stage->root = open_target(target);
-	stage->slot = malloc((w->slots + 1ull) * sizeof(*stage->slot));
-	if (!stage->slot || !pattern)
+	/* Of all processes, should there be some. */
+	stage->slot = mmap(NULL, (w->slots + 1ull) * sizeof(*stage->slot), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (stage->slot == MAP_FAILED || !pattern)
 		die("there is no memory");
 	for (i = 0; i < w->slots; i++)
 		stage->slot[i] = -1;
@@ -218,6 +220,7 @@ static int run_workload(struct settings *settings, const char *path, const char 
 		.target = target,
 		.timing = settings->timing,
 		.scale = settings->run.scale,
+		.processes = settings->run.processes,
 	};
 	struct log_entry *log = NULL;
 	struct run_result result;
@@ -236,7 +239,8 @@ static int run_workload(struct settings *settings, const char *path, const char 
 	}
 	umask(0);
 	if (!run(&settings->stage, &settings->run, log, &result))
-		die("there is no memory for %u threads", w.threads);
+		die("there is no memory for %u threads, or one of its processes was killed",
+		    w.threads);
 	if (log && !result.stopped)
 		about.judged = log_judge(&w, log, &about.figures);
 	report_write(stdout, &w, &result, &about);
@@ -256,6 +260,7 @@ static int run_command(int argc, char **argv)
 					       { "add-delay", required_argument, NULL, 'd' },
 					       { "ballast", required_argument, NULL, 'b' },
 					       { "spin", no_argument, NULL, 'p' },
+					       { "processes", no_argument, NULL, 'o' },
 					       { "share-disk", no_argument, NULL, 'h' },
 					       {} };
 	static const char *const timings[] = { "closed", "open", "afap", NULL };
@@ -297,6 +302,9 @@ static int run_command(int argc, char **argv)
 			break;
 		case 'p':
 			s.run.spin = true;
+			break;
+		case 'o':
+			s.run.processes = true;
 			break;
 		case 'h':
 			s.share_disk = true;

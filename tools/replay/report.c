@@ -79,7 +79,8 @@ static void write_about(FILE *to, const struct workload *w, const struct report_
 	write_text(to, about->timing);
 	fprintf(to, ",\n  \"scale\": %g,\n  \"kernel\": ", about->scale);
 	write_text(to, name.release);
-	fprintf(to, ",\n  \"threads\": %u,\n", w->threads);
+	fprintf(to, ",\n  \"threads\": %u,\n  \"processes\": %u,\n", w->threads,
+		about->processes ? w->processes : 1);
 }
 
 /*
@@ -101,14 +102,20 @@ static u64 memory_kb(void)
 	return kb;
 }
 
+static u64 ns_of(struct timeval t)
+{
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_usec * 1000;
+}
+
 void report_write(FILE *to, const struct workload *w, const struct run_result *r,
 		  const struct report_about *about)
 {
 	const struct wl_header *header = (const struct wl_header *)w->data;
-	struct rusage used = {};
+	struct rusage used = {}, ended = {}; /* of its processes */
 	u32 i;
 
 	getrusage(RUSAGE_SELF, &used);
+	getrusage(RUSAGE_CHILDREN, &ended);
 	fputs("{\n", to);
 	write_about(to, w, about);
 	fprintf(to,
@@ -129,8 +136,8 @@ void report_write(FILE *to, const struct workload *w, const struct run_result *r
 	fprintf(to,
 		"  \"user-ns\": %" PRIu64 ",\n  \"system-ns\": %" PRIu64
 		",\n  \"memory-kb\": %" PRIu64 ",\n",
-		(u64)used.ru_utime.tv_sec * 1000000000 + (u64)used.ru_utime.tv_usec * 1000,
-		(u64)used.ru_stime.tv_sec * 1000000000 + (u64)used.ru_stime.tv_usec * 1000,
+		ns_of(used.ru_utime) + ns_of(ended.ru_utime),
+		ns_of(used.ru_stime) + ns_of(ended.ru_stime),
 		memory_kb());
 	fputs("  ", to);
 	write_spread(to, "issue-error", &r->counted.issue);

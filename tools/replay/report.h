@@ -10,6 +10,7 @@ struct report_about {
 	const char *target;
 	const char *timing;
 	double scale;
+	bool processes;
 	bool judged;
 	struct log_figures figures; /* if judged */
 };

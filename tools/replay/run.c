@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,7 +51,7 @@ struct show {
 	u64 look; /* what a look at the clock takes: a thread has to run one earlier */
 	u32 stopped;
 	pthread_mutex_t lock; /* of the differences */
-	struct run_result *result;
+	struct run_result result;
 };
 
 static u64 clock_ns(void)
@@ -97,6 +99,13 @@ static u64 draw(u64 *random)
 
 /* Waiting for other threads. */
 
+static void futex(const struct show *show, u32 *word, int what, u32 value,
+		  const struct timespec *limit)
+{
+	what |= show->options->processes ? 0 : FUTEX_PRIVATE_FLAG;
+	syscall(SYS_futex, word, what, value, limit, NULL, 0);
+}
+
 static void wait_for(struct show *show, u32 thread, u32 count)
 {
 	struct progress *p = &show->progress[thread];
@@ -107,7 +116,7 @@ static void wait_for(struct show *show, u32 thread, u32 count)
 		__atomic_add_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
 		done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
 		if (done < count)
-			syscall(SYS_futex, &p->done, FUTEX_WAIT_PRIVATE, done, &look, NULL, 0);
+			futex(show, &p->done, FUTEX_WAIT, done, &look);
 		__atomic_sub_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
 		done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
 	}
@@ -120,13 +129,13 @@ static void tell(struct show *show, u32 thread)
 	u32 done = __atomic_add_fetch(&p->done, 1, __ATOMIC_SEQ_CST), wanted;
 
 	if (__atomic_load_n(&p->waiting, __ATOMIC_SEQ_CST))
-		syscall(SYS_futex, &p->done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+		futex(show, &p->done, FUTEX_WAKE, INT_MAX, NULL);
 	wanted = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
 	if (!wanted || done < wanted)
 		return;
 	__atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST); /* who wants more says so again */
 	__atomic_add_fetch(&p->reached, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &p->reached, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	futex(show, &p->reached, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 /* A planted bug: the waits of one record are left out. Only in a program built to be found out. */
@@ -203,7 +212,7 @@ static void wait_for_either(struct show *show, const struct wl_command *c, u64 t
 		want(p, count);
 		if (__atomic_load_n(&p->done, __ATOMIC_SEQ_CST) >= count)
 			break;
-		syscall(SYS_futex, &p->reached, FUTEX_WAIT_PRIVATE, reached, &look, NULL, 0);
+		futex(show, &p->reached, FUTEX_WAIT, reached, &look);
 		at = now(show);
 	}
 }
@@ -244,7 +253,7 @@ static void shuffle(struct worker *worker)
 static void note_difference(struct worker *worker, const struct wl_command *c, s64 result)
 {
 	struct show *show = worker->show;
-	struct run_result *r = show->result;
+	struct run_result *r = &show->result;
 
 	pthread_mutex_lock(&show->lock);
 	if (r->differences < DIFFERENCES_MAX)
@@ -361,16 +370,34 @@ static void *work(void *arg)
 
 /* All threads, from start to end. */
 
+/* Memory that processes share; NULL: there is none. */
+static void *shared(u64 bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static u64 progress_bytes(const struct show *show)
+{
+	return (show->stage->workload->threads + 1ull) * sizeof(*show->progress);
+}
+
+static u64 worker_bytes(const struct show *show)
+{
+	return (show->stage->workload->threads + 1ull) * sizeof(*show->worker);
+}
+
 static bool set_up(struct show *show, struct log_entry *log)
 {
 	const struct workload *w = show->stage->workload;
 	u32 i;
 
-	show->progress = aligned_alloc(64, (w->threads + 1) * sizeof(*show->progress));
-	show->worker = calloc(w->threads + 1, sizeof(*show->worker));
+	show->progress = shared(progress_bytes(show));
+	show->worker = shared(worker_bytes(show));
 	if (!show->progress || !show->worker)
 		return false;
-	memset(show->progress, 0, w->threads * sizeof(*show->progress));
 	for (i = 0; i < w->threads; i++) {
 		struct worker *worker = &show->worker[i];
 
@@ -382,6 +409,11 @@ static bool set_up(struct show *show, struct log_entry *log)
 				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (worker->scratch == MAP_FAILED)
 			return false;
+		if (show->options->processes) {
+			worker->counted.room = shared(COUNTED_ROOM * sizeof(struct spread));
+			if (!worker->counted.room)
+				return false;
+		}
 		if (log)
 			log += le32_to_cpu(w->thread[i].commands);
 	}
@@ -392,60 +424,158 @@ static void tear_down(struct show *show)
 {
 	u32 i;
 
-	for (i = 0; show->worker && i < show->stage->workload->threads; i++) {
+	for (i = 0; i < show->stage->workload->threads; i++) {
 		struct worker *worker = &show->worker[i];
 
-		counted_merge(&show->result->counted, &worker->counted);
+		counted_merge(&show->result.counted, &worker->counted);
 		counted_free(&worker->counted);
-		show->result->made += worker->made;
-		show->result->compared += worker->compared;
-		show->result->elapsed = max(show->result->elapsed, worker->last);
-		if (worker->scratch && worker->scratch != MAP_FAILED)
-			munmap(worker->scratch, CHUNK);
+		show->result.made += worker->made;
+		show->result.compared += worker->compared;
+		show->result.elapsed = max(show->result.elapsed, worker->last);
+		munmap(worker->scratch, CHUNK);
+		if (worker->counted.room)
+			munmap(worker->counted.room, COUNTED_ROOM * sizeof(struct spread));
 	}
-	free(show->progress);
-	free(show->worker);
+	munmap(show->progress, progress_bytes(show));
+	munmap(show->worker, worker_bytes(show));
 }
 
-static bool start_threads(struct show *show)
+/* A planted bug: all threads are of the first process. Only in a program built to be found out. */
+static u32 process_of(const struct workload *w, u32 thread)
 {
-	u32 i, threads = show->stage->workload->threads;
+#ifdef REPLAY_PLANT
+	if (getenv("REPLAY_PLANT_PROCESS"))
+		return 0;
+#endif
+	return le32_to_cpu(w->thread[thread].process);
+}
+
+/* Those of a process, or all. */
+static bool start_threads(struct show *show, bool all, u32 process)
+{
+	const struct workload *w = show->stage->workload;
 	pthread_attr_t attr;
+	u32 i;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	for (i = 0; i < threads; i++) {
+	for (i = 0; i < w->threads; i++) {
+		if (!all && process_of(w, i) != process)
+			continue;
 		/* Those that there are wait for the rest: there is no way back. */
 		if (pthread_create(&show->worker[i].thread, &attr, work, &show->worker[i]))
 			return false;
 	}
 	pthread_attr_destroy(&attr);
-	for (i = 0; i < threads; i++)
-		pthread_join(show->worker[i].thread, NULL);
+	for (i = 0; i < w->threads; i++) {
+		if (all || process_of(w, i) == process)
+			pthread_join(show->worker[i].thread, NULL);
+	}
 	return true;
+}
+
+/*
+ * A process with a memory of its own, which shares the table of descriptors: so what the original's
+ * processes inherited from each other is there. fork() has no such thing.
+ */
+static pid_t start_process(struct show *show, u32 process)
+{
+	pid_t parent = getpid(), pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	_exit(getppid() != parent || !start_threads(show, false, process));
+}
+
+/* True: each has done all that it had to. If one has not, the others would wait for it. */
+static bool await_processes(pid_t *pid, u32 count)
+{
+	bool good = true;
+	u32 i, left = count;
+	pid_t gone;
+	int status;
+
+	while (left) {
+		gone = wait(&status);
+		if (gone < 0 && errno != EINTR)
+			return false;
+		for (i = 0; i < count && (gone < 0 || pid[i] != gone); i++)
+			;
+		if (i == count)
+			continue;
+		pid[i] = 0;
+		left--;
+		if (!status)
+			continue;
+		good = false;
+		for (i = 0; i < count; i++) {
+			if (pid[i])
+				kill(pid[i], SIGKILL);
+		}
+	}
+	return good;
+}
+
+static bool start_processes(struct show *show)
+{
+	u32 count = show->stage->workload->processes, i;
+	pid_t *pid = calloc(count, sizeof(*pid));
+	bool good = pid;
+
+	for (i = 0; i < count && good; i++) {
+		pid[i] = start_process(show, i);
+		good = pid[i] > 0;
+	}
+	if (!good && pid) {
+		for (i = 0; i < count; i++) {
+			if (pid[i] > 0)
+				kill(pid[i], SIGKILL);
+		}
+	}
+	good = good && await_processes(pid, count);
+	free(pid);
+	return good;
+}
+
+static bool set_barriers(struct show *show)
+{
+	u32 threads = show->stage->workload->threads;
+	pthread_barrierattr_t barrier;
+	pthread_mutexattr_t mutex;
+
+	return !pthread_barrierattr_init(&barrier) && !pthread_mutexattr_init(&mutex) &&
+	       !pthread_barrierattr_setpshared(&barrier, PTHREAD_PROCESS_SHARED) &&
+	       !pthread_mutexattr_setpshared(&mutex, PTHREAD_PROCESS_SHARED) &&
+	       !pthread_mutex_init(&show->lock, &mutex) &&
+	       !pthread_barrier_init(&show->ready, &barrier, threads) &&
+	       !pthread_barrier_init(&show->begun, &barrier, threads);
 }
 
 bool run(const struct stage *stage, const struct run_options *options, struct log_entry *log,
 	 struct run_result *result)
 {
-	u32 threads = stage->workload->threads;
-	struct show show = {
+	struct show *show = shared(sizeof(*show));
+	bool good;
+
+	*result = (struct run_result){};
+	if (!show)
+		return false;
+	*show = (struct show){
 		.stage = stage,
 		.options = options,
 		.start = clock_ns(),
 		.look = look_takes(),
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.result = result,
 	};
-
-	*result = (struct run_result){};
-	if (!threads)
+	if (!stage->workload->threads)
 		return true;
-	pthread_barrier_init(&show.ready, NULL, threads);
-	pthread_barrier_init(&show.begun, NULL, threads);
-	if (!set_up(&show, log) || !start_threads(&show))
+	good = set_barriers(show) && set_up(show, log) &&
+	       (options->processes ? start_processes(show) : start_threads(show, true, 0));
+	if (!good)
 		return false;
-	result->stopped = show.stopped;
-	tear_down(&show);
+	tear_down(show);
+	*result = show->result;
+	result->stopped = show->stopped;
+	munmap(show, sizeof(*show));
 	return true;
 }

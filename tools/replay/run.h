@@ -26,6 +26,7 @@ struct run_options {
 	bool spin; /* the last microseconds before a call */
 	u64 shuffle; /* 0: no delays but those of the trace; else a seed of some */
 	u64 delay; /* ns within each call */
+	bool processes; /* as the original's, not only threads */
 };
 
 #define DIFFERENCES_MAX 20
@@ -47,7 +48,10 @@ struct run_result {
 	u32 differences;
 };
 
-/* @log: NULL, or for all commands. False: there was no memory, or no thread. */
+/*
+ * @log: NULL, or for all commands. False: there was no memory, no thread or process, or one of the
+ * processes was killed.
+ */
 bool run(const struct stage *stage, const struct run_options *options, struct log_entry *log,
 	 struct run_result *result);
 

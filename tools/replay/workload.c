@@ -335,8 +335,10 @@ static const char *check_thread(struct workload *w, u32 thread, u64 *commands)
 	u32 i;
 
 	if (!within(le64_to_cpu(t->at), le64_to_cpu(t->bytes), w->size) ||
-	    le32_to_cpu(t->before) > le32_to_cpu(t->commands))
+	    le32_to_cpu(t->before) > le32_to_cpu(t->commands) ||
+	    le32_to_cpu(t->process) >= w->threads)
 		return wrong("thread %u is outside of the file", thread);
+	w->processes = max(w->processes, le32_to_cpu(t->process) + 1);
 	cursor = wl_commands(w, thread);
 	for (i = 0; i < le32_to_cpu(t->commands); i++) {
 		if (!wl_next(&cursor, &command))

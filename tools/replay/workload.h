@@ -14,7 +14,7 @@
 #include "../../dm-david/lib/portable.h"
 
 #define WL_MAGIC 0x4b4c5744u /* "DWLK" */
-#define WL_VERSION 2
+#define WL_VERSION 3
 #define WL_ARGS 5
 #define WL_THREADS_MAX 0x4000u
 #define WL_SLOTS_MAX 0x100000u
@@ -64,10 +64,12 @@ struct wl_thread {
 	__le64 bytes;
 	__le32 commands;
 	__le32 before; /* of these, how many only bring about the state at --from */
+	__le32 process; /* that it belongs to: 0, 1, ... */
+	__le32 zero;
 };
 
 static_assert(sizeof(struct wl_header) == 144, "the header has no holes");
-static_assert(sizeof(struct wl_thread) == 24, "a thread's entry has no holes");
+static_assert(sizeof(struct wl_thread) == 32, "a thread's entry has no holes");
 
 /* Flags of a command. */
 #define WL_MADE_UP 0x1 /* no call of the trace: not counted */
@@ -120,6 +122,7 @@ struct workload {
 	const u8 *data;
 	u64 size;
 	u32 threads;
+	u32 processes;
 	u32 slots;
 	u64 commands;
 	u64 entries;

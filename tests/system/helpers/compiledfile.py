@@ -12,7 +12,7 @@ from typing import Any
 TREE = Path(__file__).resolve().parents[3]
 OPERATIONS = re.findall(r'^OP\((\w+), "(\w*)"', (TREE / "tools/replay/ops.h").read_text(), re.MULTILINE)
 HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ")
-THREAD = struct.Struct("<QQII")
+THREAD = struct.Struct("<QQIIII")
 
 
 def numbers(data: bytes) -> Iterator[int]:
@@ -52,7 +52,7 @@ def load(path: Path) -> list[list[dict[str, Any]]]:
     header = HEADER.unpack_from(data)
     found = []
     for thread in range(header[3]):
-        at, size, count, _ = THREAD.unpack_from(data, header[12] + THREAD.size * thread)
+        at, size, count, *_ = THREAD.unpack_from(data, header[12] + THREAD.size * thread)
         found.append(list(commands(data[at : at + size], count)))
     return found
 

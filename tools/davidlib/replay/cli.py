@@ -88,6 +88,7 @@ def _options(args: argparse.Namespace, run: int) -> list[str]:
     options += ["--add-delay", str(args.add_delay)] if args.add_delay else []
     options += ["--shuffle", str(args.shuffle + run)] if args.shuffle else []
     options += ["--spin"] if args.spin else []
+    options += ["--processes"] if args.processes else []
     options += ["--share-disk"] if args.share_disk else []
     if args.log:
         options += ["--log", args.log if args.repeats == 1 else f"{args.log}.{run + 1}"]
@@ -238,6 +239,9 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     replay.add_argument("--shuffle", metavar="SEED", type=int, help="put in delays drawn from a seed")
     replay.add_argument(
         "--spin", action="store_true", help="spin the last 60 us before a call; in real time only"
+    )
+    replay.add_argument(
+        "--processes", action="store_true", help="the original's processes as processes, not only as threads"
     )
     replay.add_argument("--log", metavar="FILE", help="write when each call was planned, made and done")
     replay.add_argument("--share-disk", action="store_true", help="trace and log may be on TARGET's disk")
