@@ -9,11 +9,11 @@ import random
 from pathlib import Path
 
 from cases import case
-from helpers import raw
-from helpers.guest import device_stats, ram_disk, say
-from helpers.timed import check_lateness, fio, recording, settle, timed_disk
+from helpers import overwriting, raw
+from helpers.guest import SCRATCH, Failed, device_stats, ram_disk, say
+from helpers.timed import Recording, check_lateness, fio, recording, settle, timed_disk
 from helpers.timed import profile as profile_of
-from helpers.units import GIB, MIB
+from helpers.units import GIB, MIB, TIB
 
 RAM = 128 * MIB
 # An SSD behind NVMe, the same behind a queue of 2007, and a drive without flash
@@ -92,3 +92,26 @@ def the_disk_looks_as_an_nvme_drive_does() -> None:
         assert seen["rotational"] == "0" and seen["write_cache"] == "write back", seen
         assert seen["physical_block_size"] == "4096" and seen["max_hw_sectors_kb"] == "128", seen
         assert seen["discard_granularity"] == "4096" and int(seen["write_zeroes_max_bytes"]) > 0, seen
+
+
+@case
+def a_database_on_an_ssd_of_a_terabyte_is_overwritten_as_the_simulator_says() -> None:
+    """Two runs of `make overwrites` in short."""
+    settle()
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    trace = SCRATCH / "overwrites"
+    for fs, start in (("ext4", "fresh"), ("xfs", "random:0.9")):
+        result = overwriting.life(fs, start, 256 * MIB, 8000, 2, trace)
+        recorded = Recording(trace.read_text())
+        said = recorded.replay(overwriting.PROFILE, TIB, *overwriting.sim_options(start))
+        trace.unlink()
+        say(f"{fs}, {start}: {result}, {said}")
+        assert said["compared"] >= 8000 and not said["differ"], said
+        assert result.memory <= overwriting.STATE, result
+        # A drive with another past would not have done so.
+        other = "fresh" if start != "fresh" else "random:0.9"
+        try:
+            recorded.replay(overwriting.PROFILE, TIB, *overwriting.sim_options(other))
+        except Failed:
+            continue
+        raise Failed(f"{fs}: {start} and {other} take the same times")
