@@ -11,6 +11,7 @@ void destage_start(struct drive *drive, struct segment *segment, u64 now)
 		write_buffer_take(drive->writes, segment);
 	drive->destage.begun = false;
 	drive->destage.written = 0;
+	drive->destage.piece = 0;
 	drive->destage.segment = segment;
 	drive->destage.pass = (struct media_pass) {
 		.sector = segment->end - segment->dirty,
@@ -19,6 +20,72 @@ void destage_start(struct drive *drive, struct segment *segment, u64 now)
 		.write = true,
 		.any_order = drive->profile->immediate_write,
 	};
+}
+
+bool destage_is_long(const struct drive *drive, const struct segment *segment)
+{
+	const struct shingle *shingle = drive->media.shingle;
+	u64 begin = segment->end - segment->dirty, end;
+
+	if (!shingle)
+		return segment->dirty >= drive->profile->segment_sectors;
+	if (begin == drive->destage.band_next && segment->dirty >= drive->destage.band_left)
+		return drive->destage.band_left;
+	end = begin + shingle_band_left(shingle, begin);
+	if (begin != (u64)shingle_band(shingle, begin) * drive->profile->band) {
+		/* The band's end goes to the media cache, so that the next one can be written. */
+		if (end >= segment->end)
+			return false;
+		end += shingle_band_left(shingle, end);
+	}
+	return end <= segment->end;
+}
+
+/*
+ * Where the next of up to @sectors of the run go. A whole band goes home, and what is left of one
+ * that was interrupted. All else goes to the media cache.
+ */
+static void choose_piece(struct drive *drive, u64 sectors)
+{
+	const struct shingle *shingle = drive->media.shingle;
+	struct destage *destage = &drive->destage;
+	u64 sector = destage->pass.sector, rest = shingle_band_left(shingle, sector);
+	u32 band = shingle_band(shingle, sector);
+
+	if (rest == shingle_band_sectors(shingle, band) && sectors >= rest &&
+	    !MODEL_PLANTED(shingle)) {
+		clean_abandon(drive, band);
+		shingle_forget(drive->media.shingle, band);
+		destage->band_next = sector;
+		destage->band_left = rest;
+	}
+	if (sector == destage->band_next && destage->band_left && sectors >= destage->band_left) {
+		destage->at = sector;
+		destage->piece = destage->band_left;
+		return;
+	}
+	destage->piece = clean_place(drive, sector, min(sectors, rest), &destage->at,
+				     &destage->pass.time);
+}
+
+static void shingled_stretch(struct drive *drive, struct media_stretch *stretch)
+{
+	struct destage *destage = &drive->destage;
+	struct place place;
+
+	if (!destage->piece)
+		choose_piece(drive, destage->pass.left);
+	destage->pass.left = min(destage->pass.left, destage->piece);
+	geometry_find(drive->media.geometry, destage->at, &place);
+	media_next_at(&drive->media, &destage->pass, &place, stretch);
+	destage->at += stretch->sectors;
+	destage->piece -= stretch->sectors;
+	if (stretch->sector == destage->band_next && destage->band_left) {
+		destage->band_next += stretch->sectors;
+		destage->band_left -= stretch->sectors;
+	} else {
+		clean_wrote(drive, stretch->end);
+	}
 }
 
 /* One stretch more, until @left sectors are left. Data that have come since are part of it. */
@@ -33,7 +100,9 @@ static void step(struct drive *drive, u64 left)
 		drive_fill_blocks(drive, &destage->pass);
 	if (drive->writes)
 		segment->start = destage->pass.sector;	/* what is behind is not kept */
-	if (drive->writes && !destage->begun)
+	if (drive->media.shingle)
+		shingled_stretch(drive, &stretch);
+	else if (drive->writes && !destage->begun)
 		media_next_at(&drive->media, &destage->pass, write_buffer_place(segment), &stretch);
 	else
 		media_next(&drive->media, &destage->pass, &stretch);
@@ -76,8 +145,9 @@ static void advance_run(struct drive *drive)
 	u64 rest = unfinished(drive);
 
 	step(drive, segment->dirty > rest ? rest : 0);
-	if (segment->dirty <= rest)
-		done(drive);
+	if (segment->dirty <= rest ||
+	    (drive->media.shingle && !drive->destage.piece && !destage_is_long(drive, segment)))
+		done(drive);	/* the rest may become a whole band yet */
 }
 
 void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64 now)
@@ -124,6 +194,8 @@ static noinline struct segment *nearest_segment(struct drive *drive, u64 now)
 
 struct segment *destage_choose(struct drive *drive, u64 now)
 {
+	if (drive->media.shingle && drive->writes)
+		return write_buffer_next(drive->writes);
 	if (drive->writes)
 		return write_buffer_nearest(drive->writes, &drive->media, now);
 	return nearest_segment(drive, now);

@@ -27,6 +27,32 @@ struct destage {
 	struct media_pass pass;
 	u64 written;			/* sectors, since it began */
 	bool begun;
+	/* Of a shingled drive */
+	u64 at;				/* where on the media the next sector goes */
+	u64 piece;			/* sectors that go there in a row; 0: not known yet */
+	u64 band_next;			/* of a band that is being written: its next sector, */
+	u64 band_left;			/* and how many are left */
+};
+
+/* What a shingled drive does with a band, one after the other. */
+enum cleaning_phase {
+	CLEANING_CACHED,		/* read what the media cache has of it */
+	CLEANING_BAND,			/* read the band */
+	CLEANING_COPY,			/* write its copy, which a power cut leaves */
+	CLEANING_HOME,			/* write the band */
+};
+
+struct cleaning {
+	u32 band;			/* number + 1; 0: none goes on */
+	u8 phase;			/* enum cleaning_phase */
+	u32 done;			/* sectors of the band whose cached ones have been read */
+	struct media_pass pass;		/* of sectors as they lie on the media */
+};
+
+/* The last write to the media cache. */
+struct packet {
+	u64 end;			/* time */
+	u32 left;			/* runs that may follow without another header */
 };
 
 struct drive {
@@ -38,6 +64,8 @@ struct drive {
 	u64 dirty;			/* dirty sectors in the cache's segments */
 	struct readahead readahead;
 	struct destage destage;
+	struct cleaning cleaning;
+	struct packet packet;
 	u64 clock;			/* time until which the above two have been worked out */
 	u64 media_free;			/* time when the mechanics are free but for those two */
 	u64 decoded;			/* time when the last command was decoded */
@@ -179,7 +207,21 @@ void destage_overlap(struct drive *drive, u64 sector, u64 sectors, u64 now);
 void destage_finish(struct drive *drive);
 /* Write @segment's dirty sectors, from @now on, until no more than @left of them are left. */
 void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64 now);
+/* Is it worth while to begin writing @segment, though there is room for more? */
+bool destage_is_long(const struct drive *drive, const struct segment *segment);
 /* The dirty segment to be written next, NULL if there is none. */
 struct segment *destage_choose(struct drive *drive, u64 now);
+
+/*
+ * Of a shingled drive: a place in the media cache for up to @sectors from @sector on, of one band.
+ * Bands are cleaned first if there is none. *time is moved on to when the place can be written.
+ * Returns how many sectors it is for. The caller writes them, and then says when by clean_wrote().
+ */
+u32 clean_place(struct drive *drive, u64 sector, u64 sectors, u64 *at, u64 *time);
+void clean_wrote(struct drive *drive, u64 end);
+/* @band is written again, or is about to have more in the media cache: begin it anew later. */
+void clean_abandon(struct drive *drive, u32 band);
+/* Clean while the drive is idle, until @now; what has begun is finished. */
+void clean_advance(struct drive *drive, u64 now);
 
 #endif

@@ -115,7 +115,7 @@ u64 when_under_head(const struct drive *drive, u64 sector, u64 ready, u64 *wait)
 
 	start = drive->readahead.segment ? readahead_stops(drive, ready) :
 					   max(ready, drive->media_free);
-	geometry_find(drive->media.geometry, sector, &place);
+	media_find(&drive->media, sector, &place);
 	media_access(&drive->media, &place, false, start, 0, &seek, wait);
 	return start + seek + *wait;
 }

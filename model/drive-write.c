@@ -109,7 +109,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 			drive->pressed = start;
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
 		/* A long run can be written at the media's rate: nothing is gained by waiting. */
-		if (segment->dirty >= profile->segment_sectors && !write_buffer_pressed(writes) &&
+		if (destage_is_long(drive, segment) && !write_buffer_pressed(writes) &&
 		    !drive->destage.segment && !drive->readahead.segment)
 			destage_start(drive, segment, max(ready, drive->media_free));
 	}
@@ -178,6 +178,25 @@ void write_plan(const struct drive *drive, const struct command *cmd, struct wri
 					     profile->bus_write;
 }
 
+/* To the media cache, whatever it is: only the write buffer brings whole bands together. */
+static void write_shingled(struct drive *drive, struct media_pass *pass, struct command *cmd,
+			   struct media_stretch *stretch)
+{
+	u64 left = pass->left, at, sectors;
+	struct place place;
+
+	sectors = clean_place(drive, pass->sector, left, &at, &pass->time);
+	for (pass->left = sectors; pass->left; at += stretch->sectors) {
+		geometry_find(drive->media.geometry, at, &place);
+		media_next_at(&drive->media, pass, &place, stretch);
+		cmd->parts.seek += stretch->seek;
+		cmd->parts.rotation += stretch->wait;
+	}
+	drive->media_free = stretch->end;
+	clean_wrote(drive, stretch->end);
+	pass->left = left - sectors;
+}
+
 /* To the media. */
 static u64 write_miss(struct drive *drive, struct command *cmd)
 {
@@ -205,8 +224,10 @@ static u64 write_miss(struct drive *drive, struct command *cmd)
 	drive_fill_blocks(drive, &pass);
 	if (cmd->sector != drive->last_write || pass.time != drive->media_free)
 		pass.not_before = max(pass.not_before, pass.time + profile->min_seek_delay);
-	while (pass.left)
+	while (pass.left && !drive->media.shingle)
 		drive_stretch(drive, &pass, cmd, &stretch);
+	while (pass.left)
+		write_shingled(drive, &pass, cmd, &stretch);
 	drive->bus_free = plan.bus_start + cmd->sectors * profile->bus_write;
 	end = max(drive->media_free, drive->bus_free);
 	if (!profile->never_disconnect)

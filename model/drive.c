@@ -20,9 +20,12 @@ struct drive *drive_create(const struct profile *profile, gfp_t gfp)
 	drive->media.geometry = geometry_create(profile, gfp);
 	drive->media.seeks = seek_steps_create(profile, gfp);
 	drive->cache = cache_create(profile, gfp);
+	if (profile->media_cache)
+		drive->media.shingle = shingle_create(profile, gfp);
 	if (profile->write_buffer && profile->write_cache == WRITE_CACHE_BACK && drive->media.seeks)
 		drive->writes = write_buffer_create(profile, drive->media.seeks, gfp);
 	if (!drive->media.geometry || !drive->media.seeks || !drive->cache ||
+	    (profile->media_cache && !drive->media.shingle) ||
 	    (profile->write_buffer && profile->write_cache == WRITE_CACHE_BACK &&
 	     !drive->writes)) {
 		drive_destroy(drive);
@@ -43,6 +46,7 @@ void drive_destroy(struct drive *drive)
 	geometry_destroy(drive->media.geometry);
 	seek_steps_destroy(drive->media.seeks);
 	cache_destroy(drive->cache);
+	shingle_destroy(drive->media.shingle);
 	write_buffer_destroy(drive->writes);
 	kvfree(drive);
 }
@@ -53,6 +57,7 @@ size_t drive_bytes(const struct drive *drive)
 		return sizeof(*drive) + solid_bytes(drive->solid);
 	return sizeof(*drive) + geometry_bytes(drive->media.geometry) +
 	       seek_steps_bytes(drive->media.seeks) + cache_bytes(drive->cache) +
+	       (drive->media.shingle ? drive->media.shingle->bytes : 0) +
 	       (drive->writes ? write_buffer_bytes(drive->writes) : 0);
 }
 
@@ -61,8 +66,11 @@ static void background(struct drive *drive, u64 now)
 {
 	drive->clock = max(drive->clock, now);
 	readahead_advance(drive, drive->clock);
-	if (!drive->readahead.segment)
-		destage_advance(drive, drive->clock);
+	if (drive->readahead.segment)
+		return;
+	destage_advance(drive, drive->clock);
+	if (drive->media.shingle && !drive->destage.segment)
+		clean_advance(drive, drive->clock);
 }
 
 static u64 flush(struct drive *drive, struct command *cmd)
@@ -178,7 +186,7 @@ void drive_trim(struct drive *drive, u64 sector, u64 sectors, u64 now)
 void drive_locate(const struct drive *drive, struct drive_command *command)
 {
 	if (command->op != DISK_FLUSH)
-		geometry_find(drive->media.geometry, command->sector, &command->place);
+		media_find(&drive->media, command->sector, &command->place);
 }
 
 /*
@@ -238,7 +246,7 @@ static u64 read_access(const struct drive *drive, const struct drive_command *co
 	if (plan.source == FROM_READAHEAD && !MODEL_PLANTED(order))
 		return max(plan.first, cmd->now + 1);	/* the arm is needed, where it is */
 	if (plan.from != cmd->sector) {
-		geometry_find(drive->media.geometry, plan.from, &from);
+		media_find(&drive->media, plan.from, &from);
 		place = &from;
 	}
 	return at_media(drive, command, place, media_start(drive, plan.ready), 0, limit);

@@ -12,6 +12,17 @@ u64 media_time(const struct media *media, u32 slots, u32 slot, u32 sectors)
 	return slot_time(media, slots, (u64)slot + sectors) - slot_time(media, slots, slot);
 }
 
+void media_find_shingled(const struct media *media, u64 sector, struct place *place)
+{
+	u32 run;
+	u64 at = shingle_find(media->shingle, sector, &run);
+
+	geometry_find(media->geometry, at, place);
+	place->run = min(place->run, run);
+	if (at != sector)
+		place->before = 0;	/* what is there belongs elsewhere */
+}
+
 /* @due: when in a revolution @place begins to pass. */
 static inline void access(const struct media *media, const struct place *place, u64 due, bool write,
 			  u64 now, u64 not_before, u64 *seek, u64 *wait)

@@ -8,6 +8,7 @@
 
 #include "geometry.h"
 #include "seek.h"
+#include "shingle.h"
 
 struct media {
 	const struct profile *profile;
@@ -16,6 +17,7 @@ struct media {
 	u32 cylinder;
 	u32 head;
 	u64 sector_time;	/* ns in which a sector of the track passes the head */
+	struct shingle *shingle;	/* NULL: all is at home */
 };
 
 struct media_pass {
@@ -48,12 +50,23 @@ struct media_stretch {
 void media_next_at(struct media *media, struct media_pass *pass, const struct place *place,
 		   struct media_stretch *stretch);
 
+/* Where @sector is: on a shingled drive that is at home, or in the media cache. */
+void media_find_shingled(const struct media *media, u64 sector, struct place *place);
+
+static inline void media_find(const struct media *media, u64 sector, struct place *place)
+{
+	if (media->shingle)
+		media_find_shingled(media, sector, place);
+	else
+		geometry_find(media->geometry, sector, place);
+}
+
 static inline void media_next(struct media *media, struct media_pass *pass,
 			      struct media_stretch *stretch)
 {
 	struct place place;
 
-	geometry_find(media->geometry, pass->sector, &place);
+	media_find(media, pass->sector, &place);
 	media_next_at(media, pass, &place, stretch);
 }
 

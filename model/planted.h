@@ -11,6 +11,7 @@
  *	trim	an SSD's map keeps what was trimmed
  *	suspend	a program goes on while its die reads
  *	locked	every program of an SSD can be suspended
+ *	shingle	a shingled drive's bands are never written whole
  *	batch	mq-deadline's batches do not end
  *	starved	mq-deadline lets reads go first for ever
  *	front	mq-deadline does not merge to the front

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What must be true between the parameters of a profile, so that nobody else needs to ask. */
 #include "profile-options.h"
+#include "shingle.h"
 
 struct check {
 	const struct profile *profile;
@@ -182,6 +183,30 @@ static int check_cache(const struct check *check)
 	return 0;
 }
 
+static int check_shingled(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+
+	if (!profile->media_cache)
+		return 0;
+	if (!profile->band || (profile->band | profile->media_cache) & (SHINGLE_BLOCK - 1))
+		return profile_fail(check->error, line_of(check, &profile->band),
+				    "band and media_cache are multiples of 4 KiB, and not 0");
+	if (profile->band > profile->media_cache ||
+	    profile->sectors / 2 < (u64)profile->media_cache + profile->band)
+		return profile_fail(check->error, line_of(check, &profile->media_cache),
+				    "media_cache is less than band, or more than half of the disk");
+	if (profile->sectors / SHINGLE_BANDS >= profile->band)
+		return profile_fail(check->error, line_of(check, &profile->band),
+				    "band divides the disk into more than %lu", SHINGLE_BANDS);
+	if (profile->write_cache == WRITE_CACHE_SEQUENTIAL ||
+	    (profile->write_cache == WRITE_CACHE_BACK &&
+	     profile->write_buffer / 2 < profile->band))
+		return profile_fail(check->error, line_of(check, &profile->write_cache),
+				    "a shingled drive's write_buffer has room for two bands");
+	return 0;
+}
+
 /* Units of flash, which are looked through at once for one to collect */
 #define MAX_UNITS	16384
 
@@ -252,5 +277,5 @@ int profile_check(const struct profile *profile, const struct profile_lines *lin
 	if (profile->kind == DRIVE_SSD)
 		return check_blocks(&check) ?: check_flash(&check);
 	return check_blocks(&check) ?: check_zones(&check) ?: check_seeks(&check) ?:
-	       check_remaps(&check) ?: check_cache(&check);
+	       check_remaps(&check) ?: check_cache(&check) ?: check_shingled(&check);
 }

@@ -281,6 +281,16 @@ const struct profile_option profile_options[] = {
 	      NO_EFFECT "share left in the buffer when a write takes the bus again"),
 	TIME("destage_idle", destage_idle, 0, "idle time before the write cache is written out"),
 
+	SECTORS("media_cache", media_cache, 0, 1U << 30, 0,
+		"shingled (SMR): what is not a whole band goes there first; 0: not shingled"),
+	COUNT("media_cache_map", media_cache_map, 2, 1 << 19, 1 << 17,
+	      "runs of sectors that may be there"),
+	COUNT("media_cache_packet", media_cache_packet, 1, 1 << 16, 32,
+	      "runs that are written there one behind the other"),
+	TIME("media_cache_overhead", media_cache_overhead, 0, "... after a header of that time"),
+	SECTORS("band", band, 0, 1 << 24, 0, "that can only be written as a whole"),
+	TIME("clean_idle", clean_idle, 0, "idle time before bands are written with what is there"),
+
 	TIME("overhead", overhead, 0, "of every command"),
 	TIME("overhead_read_hit_after_read", overhead_by_kind[KIND_READ_HIT][0],
 	     0, "by kind of the command and of the one before"),

@@ -9,6 +9,7 @@
  * defects belong to one piece of hardware. They are dropped.
  */
 #include "profile-options.h"
+#include "shingle.h"
 
 /* Of flash: so many that collection has a choice, and no more than are looked through at once. */
 #define FEW_UNITS	256
@@ -103,6 +104,27 @@ static int scale_flash(struct profile *profile, u64 sectors)
 	return 0;
 }
 
+/*
+ * The media cache keeps its share, and bands their size as far as that goes: there are no more than
+ * the map takes, two fit into the write buffer. A disk with no room for any is not shingled.
+ */
+static void scale_shingled(struct profile *profile, u64 sectors)
+{
+	u64 cache = scaled(profile->media_cache, sectors, profile->sectors), band = profile->band;
+
+	if (!profile->media_cache)
+		return;
+	cache = min_t(u64, cache, BIT(30)) & ~(u64)(SHINGLE_BLOCK - 1);
+	while (band > cache / 2 && band > SHINGLE_BLOCK)
+		band = max_t(u64, band / 2 & ~(u64)(SHINGLE_BLOCK - 1), SHINGLE_BLOCK);
+	while (sectors / SHINGLE_BANDS >= band)
+		band *= 2;
+	profile->media_cache = band <= cache && cache + band <= sectors / 2 ? cache : 0;
+	profile->band = band;
+	if (profile->write_buffer && profile->media_cache)
+		profile->write_buffer = max_t(u64, profile->write_buffer, 2 * band);
+}
+
 int profile_scale(struct profile *profile, u64 sectors)
 {
 	u64 cylinders;
@@ -117,6 +139,7 @@ int profile_scale(struct profile *profile, u64 sectors)
 	cylinders = scale_zones(profile, sectors);
 	if (cylinders > PROFILE_MAX_CYLINDERS)
 		return -EINVAL;
+	scale_shingled(profile, sectors);
 	if (profile->nr_seeks)
 		scale_seeks(profile, cylinders);
 	else

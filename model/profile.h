@@ -113,8 +113,8 @@ struct profile {
 	u32 physical_block;		/* bytes */
 
 	/* Geometry */
-	u32 rpm;			/* thousandths of a revolution per minute */
 	u64 revolution;			/* from rpm */
+	u32 rpm;			/* thousandths of a revolution per minute */
 	u32 cylinders;
 	u32 heads;
 	bool serpentine;		/* heads run backwards on odd cylinders of a zone */
@@ -135,10 +135,10 @@ struct profile {
 	u64 seek_long_base;		/* else: base + factor * distance */
 	u64 seek_long_factor;		/* picoseconds per cylinder */
 	u32 seek_limit;			/* cylinders */
+	bool settle_on_switch;		/* write_settle: to a switch of head or cylinder, too */
 	u64 head_switch;
 	u64 cylinder_switch;		/* least time of any seek; 0: as the curve says */
 	s64 write_settle;		/* added to each repositioning of a write */
-	bool settle_on_switch;		/* to a head switch and a seek of one cylinder, too */
 
 	/* Host bus, ns per sector */
 	u64 bus_read;
@@ -174,6 +174,14 @@ struct profile {
 	u32 write_water_mark;
 	u64 destage_idle;		/* idle time before the write cache is destaged */
 
+	/* Shingled tracks, managed by the drive */
+	u32 media_cache;		/* sectors; 0: the tracks are not shingled */
+	u32 media_cache_map;		/* runs of sectors that it may have at most */
+	u32 media_cache_packet;		/* runs that are appended together, */
+	u32 media_cache_overhead;	/* with a header that takes so long */
+	u32 band;			/* sectors that can only be written together */
+	u32 clean_idle;			/* idle time before bands are cleaned */
+
 	/* Overheads */
 	u64 overhead;			/* of every request */
 	u64 overhead_by_kind[KIND_NR][2];	/* [kind][0: after a read, 1: after a write] */
@@ -195,8 +203,8 @@ struct profile {
 	bool hold_bus_read;
 	bool hold_bus_write;
 	bool never_disconnect;
-	u64 flush_overhead;
 	bool write_zeroes;		/* the drive has the command; it takes no time */
+	u64 flush_overhead;
 
 	/* Drives without an arm */
 	u64 link_rate;			/* bytes a second of the interface, each way */
@@ -214,6 +222,7 @@ struct profile {
 	u32 flash_page;			/* bytes that a die reads at a time */
 	u32 program_unit;		/* bytes that a die writes at a time */
 	u8 page_types;			/* bits of a cell */
+	bool power_loss_protection;	/* what is in the write buffer lasts */
 	u32 read_time;			/* of the fastest page type; */
 	u32 scattered_read_time;	/* of a page written by itself; 0: the same. And */
 	u32 read_step;			/* by this times 1, 3, 7 slower are the others */
@@ -226,17 +235,16 @@ struct profile {
 	u32 locked_programs;		/* thousandths of all: reads wait for their end */
 	u32 map_flushes;		/* so many flushes write the map once; 0: never */
 	u32 map_flush_time;		/* which takes so long */
-	bool power_loss_protection;	/* what is in the write buffer lasts */
 	u64 raw_sectors;		/* flash for data and collection */
 	u64 gc_unit;			/* sectors that are erased together */
 	u8 gc;				/* enum profile_gc */
 	u8 gc_choices;
 	bool gc_separate;		/* pages moved have blocks of their own */
+	u8 precondition;		/* enum profile_precondition */
 	u64 gc_idle_after;
 	u64 gc_idle_rate;		/* bytes a second */
 	u64 gc_idle_room;		/* sectors free that idle collection stops at */
 	u32 sample;			/* one page of so many is in the map; 0: as fits */
-	u8 precondition;		/* enum profile_precondition */
 	u32 precondition_fill;		/* thousandths of the capacity */
 
 	/* Native command queue of the drive */

@@ -28,6 +28,7 @@ struct write_buffer *write_buffer_create(const struct profile *profile,
 		return NULL;
 	buffer->profile = profile;
 	buffer->bytes = bytes;
+	buffer->nr_runs = runs;
 	memory = &buffer->pool[runs];
 	run_index_init(&buffer->index, profile, seeks, buffer->pool, runs, memory);
 	memory += index;
@@ -136,6 +137,16 @@ struct segment *write_buffer_nearest(struct write_buffer *buffer, const struct m
 	if (!buffer->runs.nr)
 		return NULL;
 	return &buffer->pool[run_index_nearest(&buffer->index, media, now)->i].segment;
+}
+
+struct segment *write_buffer_next(struct write_buffer *buffer)
+{
+	if (!buffer->runs.nr)
+		return NULL;
+	do {
+		buffer->hand = buffer->hand + 1 < buffer->nr_runs ? buffer->hand + 1 : 0;
+	} while (!buffer->pool[buffer->hand].hashed);
+	return &buffer->pool[buffer->hand].segment;
 }
 
 void write_buffer_take(struct write_buffer *buffer, struct segment *segment)

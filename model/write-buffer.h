@@ -16,6 +16,8 @@ struct write_buffer {
 	struct run_index index;	/* the same ones */
 	u64 free_from, free_end;	/* no run has these sectors, or touches them; or empty */
 	size_t bytes;
+	u32 nr_runs;		/* of the pool */
+	u32 hand;		/* the place of the pool where write_buffer_next() goes on */
 	u32 nr_unused;
 	u16 *unused;		/* of the pool */
 	struct run pool[];
@@ -60,6 +62,12 @@ struct segment *write_buffer_add(struct write_buffer *buffer, const struct media
 /* The run whose first dirty sector the head can reach first, from @now on; NULL: no run. */
 struct segment *write_buffer_nearest(struct write_buffer *buffer, const struct media *media,
 				     u64 now);
+
+/*
+ * About the run that came first, where the order of writing takes no time; NULL: no run. Places of
+ * the pool take turns, and what comes later takes the place that was just left.
+ */
+struct segment *write_buffer_next(struct write_buffer *buffer);
 
 /* @segment is about to be destaged: remove its run. Its sectors still count in ->sectors. */
 void write_buffer_take(struct write_buffer *buffer, struct segment *segment);

@@ -58,6 +58,16 @@ static void random_profile(struct bench *b, struct rnd *rnd)
 	p->xd_command = rnd_below(rnd, 1 * MS);
 	p->min_seek_delay = rnd_below(rnd, 1 * MS);
 	p->first_reselect = rnd_below(rnd, 300 * US);
+	/* Shingled, where the write cache allows for it */
+	if (rnd_below(rnd, 2) || p->write_cache == WRITE_CACHE_SEQUENTIAL ||
+	    (p->write_cache == WRITE_CACHE_BACK && p->write_buffer < 16))
+		return;
+	p->band = 8 * (1 + rnd_below(rnd, p->write_buffer ? p->write_buffer / 16 : 40));
+	p->media_cache = p->band + 8 * rnd_below(rnd, 100);
+	p->media_cache_map = 2 + rnd_below(rnd, 100);
+	p->media_cache_packet = 1 + rnd_below(rnd, 9);
+	p->media_cache_overhead = rnd_below(rnd, 20 * MS);
+	p->clean_idle = rnd_below(rnd, 30 * MS);
 }
 
 /* Runs do not touch, are found by their first and last sector, and sum up to what is said. */

@@ -85,7 +85,7 @@ static bool fixed_by_the_test(const char *name)
 		"segments", "segment_sectors", "write_segments", "readahead_min", "readahead_max",
 		"readahead_stream",
 		"seek_short_base", "seek_short_factor", "seek_long_base", "seek_long_factor",
-		"max_sectors", "kind", "host", "scheduler", "hw_queues",
+		"max_sectors", "kind", "host", "scheduler", "hw_queues", "media_cache", "band",
 	};
 	u32 i;
 

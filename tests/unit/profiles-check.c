@@ -128,8 +128,9 @@ static void check_streams(const struct profile *profile)
 
 	expect(profile->name, "MB/s read from zone 0", stream_rate(profile, DISK_READ) / 1e6,
 	       media / 1e6, 3);
+	/* A shingled drive waits for a whole band, and has a header for what is behind the last. */
 	expect(profile->name, "MB/s written to zone 0", stream_rate(profile, DISK_WRITE) / 1e6,
-	       media / 1e6, 3);
+	       media / 1e6, profile->media_cache ? 5 : 3);
 }
 
 /* Random writes a second of 4 KiB, once the buffer is full. The sources are in the profiles. */

@@ -214,7 +214,39 @@ def _p300() -> list[Row]:
     return [*rows, _no_small_reads("perfscripts has 1 MiB in a row only")]
 
 
+SKYLIGHT = "Skylight (FAST 2015), from memory"
+
+
+def _shingled() -> list[Row]:
+    """A drive that manages shingles: what goes to its bands, to its media cache, and waits for cleaning."""
+    return [
+        _figure(
+            "written in order",
+            "write size=1M depth=4 count=20000 warm=1000",
+            "MB/s",
+            190,
+            "a test of an external drive of that kind",
+            fitted=True,
+        ),
+        _figure(
+            "random writes, cache off",
+            "write random cache=off pace=1ms count=500",
+            "us",
+            25000,
+            SKYLIGHT,
+            25,
+        ),
+        _no_figure(
+            "random writes, media cache free", "write random count=20000 warm=2000", "per s", SKYLIGHT
+        ),
+        _no_figure(
+            "random writes, media cache full", "write random count=400 warm=260000", "per s", SKYLIGHT
+        ),
+    ]
+
+
 FIGURES: dict[str, list[Row]] = {
+    "seagate-st8000as0002": _shingled(),
     "hitachi-hds721010kla330": [
         _figure("random reads", "read random cache=off count=8000", "per s", 78.66, T3, 2, fitted=True),
         _figure(

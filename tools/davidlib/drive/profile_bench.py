@@ -17,7 +17,7 @@ from ..util import UserError, say
 from . import files as profiles
 from . import real
 from .everyday import FIGURES as UNITS
-from .everyday import NO_LIMIT, Outcome, Seen, rows_for
+from .everyday import NO_LIMIT, Outcome, Row, Seen, rows_for
 from .everyday_figures import FIGURES
 
 GRADES = ("measured", "published", "derived", "fitted", "assumed")
@@ -40,21 +40,37 @@ def _sim(*words: str, text: str = "") -> dict:
     return json.loads(done.stdout)
 
 
-def outcomes(profile: str, options: list[str]) -> tuple[str, list[Outcome]]:
-    """The drive's name, and what every row came to."""
-    words = ["--profile", profile, *(word for option in options for word in ("--option", option))]
-    head = _sim(*words, "--job", "read count=1 warm=0")
-    if head["kind"] != "disk":
-        return head["profile"], []  # the rows are about arms and platters
-    # With other parameters it is another drive: what was measured on this one is not its.
-    rows = rows_for(head["drive"], [] if options else FIGURES.get(head["profile"], []))
+def _options(options: list[str]) -> list[str]:
+    return [word for option in options for word in ("--option", option)]
+
+
+def _flat(profile: str) -> list[str]:
+    """The options of a shingled drive without its shingles: no closed form and no rule knows those."""
+    text = Path(profile).read_text(encoding="utf-8")
+    return _options(["media_cache=0"] if re.search(r"^media_cache\s*=", text, re.MULTILINE) else [])
+
+
+def _run(words: list[str], drive: dict, rows: list[Row]) -> list[Outcome]:
     text = "".join(f"{number}: {row.words}\n" for number, row in enumerate(rows))
-    jobs = _sim(*words, "--jobs", "-", text=text)["jobs"]
+    jobs = _sim(*words, "--jobs", "-", text=text)["jobs"] if rows else []
     result = []
     for row, job in zip(rows, jobs, strict=True):
-        seen = Seen(head["drive"], job)
-        result.append(Outcome(row, UNITS[row.unit](job), row.expected(seen), job["job"]))
-    return head["profile"], result
+        result.append(Outcome(row, UNITS[row.unit](job), row.expected(Seen(drive, job)), job["job"]))
+    return result
+
+
+def outcomes(profile: str, options: list[str]) -> tuple[str, list[Outcome]]:
+    """The drive's name, and what every row came to."""
+    words = ["--profile", profile, *_options(options)]
+    head = _sim(*words, "--job", "read count=1 warm=0")
+    name, drive = head["profile"], head["drive"]
+    if head["kind"] != "disk":
+        return name, []  # the rows are about arms and platters
+    # With other parameters it is another drive: what was measured on this one is not its.
+    own = [] if options else FIGURES.get(name, [])
+    if flat := _flat(profile):
+        return name, _run(words, drive, own) + _run([*words, *flat], drive, rows_for(drive))
+    return name, _run(words, drive, rows_for(drive, own))
 
 
 def grade(text: str) -> Counter[str]:
@@ -202,6 +218,7 @@ def physics(profile: str, jobs: int, seed: int) -> tuple[bool, str]:
             str(jobs),
             "--seed",
             str(seed),
+            *_flat(profile),
         ],
         capture_output=True,
         text=True,

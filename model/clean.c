@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A shingled drive's media cache and the cleaning of bands, as far as they take time. Cleaning goes
+ * on while the drive is idle, a track at a time; a command comes in between. It is also what a
+ * write waits for that finds no room.
+ */
+#include "drive-internal.h"
+
+/* The next phase's pass, from @time on. */
+static void enter(struct drive *drive, enum cleaning_phase phase, u64 time)
+{
+	const struct shingle *shingle = drive->media.shingle;
+	struct cleaning *cleaning = &drive->cleaning;
+	u32 band = cleaning->band - 1;
+
+	cleaning->phase = phase;
+	cleaning->pass = (struct media_pass) {
+		.sector = phase == CLEANING_COPY ? shingle_scratch(shingle) :
+						   (u64)band * drive->profile->band,
+		.left = shingle_band_sectors(shingle, band),
+		.time = time,
+		.write = phase >= CLEANING_COPY,
+	};
+}
+
+static void enter_extent(struct drive *drive, u64 time)
+{
+	struct cleaning *cleaning = &drive->cleaning;
+	const struct shingle_extent *extent;
+
+	extent = shingle_extent(drive->media.shingle, cleaning->band - 1, cleaning->done);
+	if (!extent) {
+		enter(drive, CLEANING_BAND, time);
+		return;
+	}
+	cleaning->phase = CLEANING_CACHED;
+	cleaning->done = extent->start + extent->sectors;
+	cleaning->pass = (struct media_pass) {
+		.sector = extent->at, .left = extent->sectors, .time = time,
+	};
+}
+
+/* A stretch more, from @time on. There is a band to clean. */
+static void step(struct drive *drive, u64 time)
+{
+	struct cleaning *cleaning = &drive->cleaning;
+	struct shingle *shingle = drive->media.shingle;
+	struct media_stretch stretch;
+	struct place place;
+
+	if (!cleaning->band) {
+		cleaning->band = shingle_oldest(shingle);
+		cleaning->done = 0;
+		enter_extent(drive, time);
+	}
+	cleaning->pass.time = time;
+	geometry_find(drive->media.geometry, cleaning->pass.sector, &place);
+	media_next_at(&drive->media, &cleaning->pass, &place, &stretch);
+	drive->media_free = stretch.end;
+	if (cleaning->pass.left)
+		return;
+	if (cleaning->phase == CLEANING_CACHED) {
+		enter_extent(drive, stretch.end);
+	} else if (cleaning->phase < CLEANING_HOME) {
+		enter(drive, cleaning->phase + 1, stretch.end);
+	} else {
+		shingle_forget(shingle, cleaning->band - 1);
+		cleaning->band = 0;
+	}
+}
+
+void clean_advance(struct drive *drive, u64 now)
+{
+	u64 start;
+
+	while (shingle_oldest(drive->media.shingle)) {
+		start = max(drive->last_end + drive->profile->clean_idle, drive->media_free);
+		if (start >= now)
+			return;
+		step(drive, start);
+	}
+}
+
+void clean_abandon(struct drive *drive, u32 band)
+{
+	if (drive->cleaning.band == band + 1)
+		drive->cleaning.band = 0;
+}
+
+u32 clean_place(struct drive *drive, u64 sector, u64 sectors, u64 *at, u64 *time)
+{
+	const struct profile *profile = drive->profile;
+	struct shingle *shingle = drive->media.shingle;
+	struct packet *packet = &drive->packet;
+	u32 band = shingle_band(shingle, sector), room;
+
+	sectors = min(sectors, shingle_band_left(shingle, sector));
+	while (!(room = shingle_room(shingle))) {
+		step(drive, *time);
+		*time = drive->media_free;
+	}
+	if (*time != packet->end || !packet->left) {
+		packet->left = profile->media_cache_packet;
+		*time += profile->media_cache_overhead;
+	}
+	sectors = min_t(u64, sectors, room);
+	packet->left--;
+	clean_abandon(drive, band);
+	*at = shingle_append(shingle, sector, sectors);
+	return sectors;
+}
+
+void clean_wrote(struct drive *drive, u64 end)
+{
+	drive->packet.end = end;
+}
