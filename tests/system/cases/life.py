@@ -194,7 +194,7 @@ def writer(disk: str, mark: int, size: int, rounds: int, report: object) -> None
     report.send(error)  # type: ignore[attr-defined]
 
 
-@case(vm="6.1", cpus=True)
+@case(cpus=True)
 def overlapping_requests_do_not_tear() -> None:
     """Requests that overlap are served one after the other: the last halves come from one writer."""
     size, rounds = 64 * KIB, 150
