@@ -12,7 +12,7 @@ from helpers.layouts import slowly, synced
 from helpers.manifest import manifest
 from helpers.poolbox import must_be_good, pool_device
 from helpers.stacks import checked_by_md, look_at, stream
-from helpers.units import GIB, MIB
+from helpers.units import FULL, GIB, MIB
 from helpers.victim import make, many_directories, populate, sync, wait_until
 
 from cases import case
@@ -110,7 +110,8 @@ def far_copies_agree_where_data_was_dropped() -> None:
 
 @case
 def an_array_with_parity_grows_by_a_member() -> None:
-    with backings(4, 512 * MIB) as devices, array("5", devices[:3]) as device:
+    small = () if FULL else ("--size", "384M")
+    with backings(4, 512 * MIB) as devices, array("5", devices[:3], *small) as device:
         tree = filled(device)
         size = shown()["size"]
         slowly(10**7)
