@@ -771,6 +771,58 @@ def test_what_was_submitted_to_io_uring_is_replayed_beside_its_thread(tmp_path: 
     assert chained(make(trace)) == 0
 
 
+def test_what_was_submitted_to_aio_is_replayed_beside_its_thread(tmp_path: Path) -> None:
+    """Who waited for completions waits for them; what was never seen to end is left out, and missed."""
+    work, program, trace = tmp_path / "work", tmp_path / "aiowork", tmp_path / "t.db"
+    work.mkdir()
+    call("cc", "-O1", "-o", program, TREE / "tests/system/helpers/aiowork.c")
+    if subprocess.run([program, work], check=False).returncode == 77:
+        pytest.skip("no AIO here")
+    shutil.rmtree(work)
+    work.mkdir()
+    record(trace, "--", program, work)
+    workload = make(trace)
+    again = tmp_path / "target" / work.relative_to("/")
+    for seed in range(1, 9):
+        run = once(workload, tmp_path / "target", "--timing", "afap", "--shuffle", seed)
+        assert run["same"] == run["compared"] > 15, run["differences"]
+        assert tree_without_links(again) == tree_without_links(work)
+        assert run["bytes-written"] == 1000 + 5 * 4096
+    threads = compiledfile.load(workload)
+    submitted = {t for t, one in enumerate(threads) for c in one if c["op"] in ("PWRITE", "FSYNC")}
+    waited = {t for one in threads for c in one if c["op"] == "NONE" for t, _ in c["deps"]}
+    assert len(submitted) >= 4 and submitted <= waited
+    with sqlite3.connect(trace) as database:
+        database.execute("UPDATE uring SET seen = NULL WHERE result = 12288")
+    once(make(trace), tmp_path / "target")
+    assert tree_without_links(again) == tree_without_links(work)  # its end was written by another
+    with sqlite3.connect(trace) as database:
+        database.execute("UPDATE uring SET seen = NULL")
+    once(make(trace), tmp_path / "target")
+    assert tree_without_links(again) != tree_without_links(work)
+
+
+def test_calls_about_a_context_of_aio_keep_their_order(tmp_path: Path) -> None:
+    trace = Trace()
+    for tid in (2, 3, 4):
+        trace.thread(tid)
+        trace.name(at(tid, tid, tid + 0.5), "access", -2, f"x{tid}")
+    for n, context in enumerate((0x7000, 0x9000)):
+        blobs = [(rawfile.CONTEXT, struct.pack("<Q", context))]
+        trace.call(at(4, 5 + n, 5.5 + n), "io_setup", 0, 8, 64, blobs=blobs)
+    trace.call(at(2, 7, 7.5), "io_submit", 0, 0x7000, 0, 0)
+    trace.call(at(3, 8, 9), "io_getevents", 0, 0x7000, 0, 1, 0, 0)
+    trace.call(at(3, 10, 11), "io_submit", 0, 0x9000, 0, 0)
+    trace.call(at(2, 12, 13), "io_destroy", 0, 0x7000)
+    trace.finish(tmp_path / "t.db")
+    assert edges(tmp_path / "t.db", "aio_stage") - edges(tmp_path / "t.db", "none") == {
+        *((4, 6), (4, 7), (5, 8)),  # each context's io_setup
+        (7, 9),  # io_destroy after all uses
+    }
+    assert (6, 7) in edges(tmp_path / "t.db", "aio_seq")
+    assert (6, 8) not in edges(tmp_path / "t.db", "aio_seq")
+
+
 def test_a_bench_replays_a_compiled_trace_and_knows_it_by_its_content(tmp_path: Path) -> None:
     trace = Trace()
     trace.open(at(1, 0, 1), 3, "old", RW, ino=7, size=5000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""david trace record: what is submitted to io_uring, beside what the program says of it. No lab."""
+"""david trace record: what is submitted to io_uring and AIO, beside what the program says of it. No lab."""
 
 from __future__ import annotations
 
@@ -110,6 +110,70 @@ def test_fios_requests_are_all_in_the_trace(uringwork: Path, tmp_path: Path) -> 
             sum(job[way]["io_bytes"] for job in jobs),
         )
     assert balance["io-uring-completions"] == balance["io-uring-submissions"] > 1000
+    assert database.execute(
+        "SELECT count(*) FROM uring WHERE ofd IS NULL OR result IS NULL"
+    ).fetchone() == (0,)
+
+
+@pytest.fixture(scope="module")
+def aiowork(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    build.ensure("david-trace")
+    out = tmp_path_factory.mktemp("aiowork") / "aiowork"
+    source = TREE / "tests/system/helpers/aiowork.c"
+    subprocess.run(["cc", "-O1", "-Wall", "-Werror", "-o", out, source], check=True)
+    (out.parent / "try").mkdir()
+    if subprocess.run([out, out.parent / "try"], check=False).returncode == SQPOLL_ABSENT:
+        pytest.skip("no AIO here")
+    return out
+
+
+def test_each_request_of_aio_is_the_call_that_does_the_same(aiowork: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    database, _, _ = traced(tmp_path / "t.db", aiowork, work)
+    told = database.execute(
+        "SELECT s.event, s.name, result, offset, a2, text FROM submission s JOIN ofd ON ofd.id = s.ofd"
+        " JOIN text ON text.id = ofd.name ORDER BY s.event, s.name, offset, text"
+    ).fetchall()
+    calls = sorted({row[0] for row in told})
+    a, b = f"{work}/a", f"{work}/b"
+    assert [(calls.index(row[0]), *row[1:]) for row in told] == [
+        (0, "pwrite64", 1000, 0, 1000, a),
+        (0, "pwrite64", 12288, 0, 12288, b),
+        (0, "pwrite64", 4096, 4096, 4096, a),
+        (0, "pwrite64", 4096, 12288, 4096, b),
+        (1, "fdatasync", 0, None, None, a),
+        (1, "fsync", 0, None, None, b),
+        (2, "pread64", 4096, 4096, 8192, a),
+        (2, "pread64", 12288, 4096, 12288, b),
+    ]
+    # Seen when an io_getevents returned, and never before the submission.
+    wrong = database.execute(
+        "SELECT count(*) FROM uring u WHERE seen < start OR seen NOT IN"
+        " (SELECT start + duration FROM call WHERE name = 'io_getevents')"
+    )
+    assert wrong.fetchone() == (0,)
+    assert database.execute(
+        "SELECT reads, writes, bytes_read, bytes_written, syncs FROM ofd JOIN text ON text.id = name "
+        "WHERE text = ?",
+        (b,),
+    ).fetchall() == [(1, 2, 12288, 16384, 1)]
+    assert tree_of_trace(database, work) == tree_of_disk(work)
+
+
+def test_fios_requests_by_aio_are_all_in_the_trace(aiowork: Path, tmp_path: Path) -> None:
+    words = f"fio --name=a --directory={tmp_path} --ioengine=libaio --rw=randrw --bs=4k --size=2M"
+    words += " --iodepth=16 --iodepth_batch=4 --numjobs=2 --output-format=json"
+    database, _, said = traced(tmp_path / "t.db", *words.split())
+    jobs = json.loads(said[said.index("{") :])["jobs"]
+    for name, way in (("pread64", "read"), ("pwrite64", "write")):
+        counted = database.execute(
+            "SELECT count(*), sum(result) FROM submission WHERE name = ? AND result >= 0", (name,)
+        ).fetchone()
+        assert counted == (
+            sum(job[way]["total_ios"] for job in jobs),
+            sum(job[way]["io_bytes"] for job in jobs),
+        )
     assert database.execute(
         "SELECT count(*) FROM uring WHERE ofd IS NULL OR result IS NULL"
     ).fetchone() == (0,)

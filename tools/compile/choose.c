@@ -708,10 +708,17 @@ static void choose_futex(struct model *m, u64 key)
 		model_use(m, USE_JOINED, ACCESS_READ, m->place[waker]);
 }
 
+/* A futex or a context of AIO, which is an address of the process. */
+static u64 resource_of(const struct model *m, u64 address)
+{
+	return m->making.about.thread->process->id * 0x100000001b3ull ^ address;
+}
+
 static void choose_other(struct model *m)
 {
 	struct making *g = &m->making;
-	u64 key = g->about.thread->process->id * 0x100000001b3ull ^ arg(m, 0);
+	u64 key = resource_of(m, arg(m, 0)), made;
+	const void *context;
 
 	none(m, BECAUSE_NOT_DONE);
 	switch (nr(m)) {
@@ -719,14 +726,26 @@ static void choose_other(struct model *m)
 		choose_futex(m, key);
 		break;
 	case SYS_io_setup:
+		none(m, BECAUSE_ORDER);
+		context = raw_find(g->item->record, RAW_CONTEXT, sizeof(made), NULL);
+		if (!context)
+			break;
+		memcpy(&made, context, sizeof(made));
+		model_use(m, USE_AIO, ACCESS_STAGE, resource_of(m, made));
+		break;
 	case SYS_io_destroy:
-		model_use(m, USE_AIO, ACCESS_STAGE, arg(m, 0));
+		none(m, BECAUSE_ORDER);
+		model_use(m, USE_AIO, ACCESS_STAGE, key);
 		break;
 	case SYS_io_submit:
-	case SYS_io_getevents:
 	case SYS_io_cancel:
+	case SYS_io_getevents:
 	case SYS_io_pgetevents:
-		model_use(m, USE_AIO, ACCESS_WRITE, arg(m, 0));
+		none(m, BECAUSE_ORDER);
+		/* It waits for that many. */
+		if (nr(m) != SYS_io_submit && nr(m) != SYS_io_cancel && (s64)arg(m, 1) > 0)
+			model_wait_for_seen(m);
+		model_use(m, USE_AIO, ACCESS_WRITE, key);
 		break;
 	case SYS_io_uring_enter:
 		none(m, BECAUSE_ORDER);

@@ -28,8 +28,7 @@ struct model_figures {
 	u64 shared; /* threads that share memory with the one that made them */
 	u64 futexes;
 	u64 forbidden; /* that failed for lack of rights */
-	u64 not_done; /* what the trace has too little of to do it again: xattrs, ioctl, AIO, ...
-		       */
+	u64 not_done; /* what the trace has too little of to do it again: xattrs, ioctl, ... */
 	u64 mapped; /* mappings of files, whose accesses nobody has recorded */
 };
 

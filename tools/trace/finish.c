@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "aio.h"
 #include "db.h"
 #include "effects.h"
 #include "submissions.h"
@@ -352,6 +353,18 @@ static void take_cqe(struct finisher *f, const struct raw_record *r)
 		submission_drop(&f->submissions, s);
 }
 
+/* What a call of AIO has submitted, or seen to be completed. */
+static void take_aio(struct finisher *f, const struct raw_record *call)
+{
+	const struct raw_record *one;
+	u32 i;
+
+	for (i = 0; (one = aio_submission(call, i)); i++)
+		take_sqe(f, one);
+	for (i = 0; (one = aio_completion(call, i)); i++)
+		take_cqe(f, one);
+}
+
 /* Those whose completion nobody saw. */
 static void write_pending(struct finisher *f)
 {
@@ -589,6 +602,8 @@ static void take(struct finisher *f, const struct raw_record *r)
 		break;
 	case RAW_CALL:
 		take_call(f, r);
+		if (!(r->flags & (RAW_FOREIGN | RAW_NO_EXIT)))
+			take_aio(f, r);
 		break;
 	case RAW_FORK:
 		world_fork(w, world_thread(w, r->tid), r->nr, r->args[0]);

@@ -128,7 +128,23 @@ enum raw_kind {
 	RAW_SUBMIT, /* struct raw_submit */
 	RAW_RUNS, /* struct raw_run, each */
 	RAW_LAYOUT, /* struct raw_extent, each: where the opened file lies */
+	RAW_CONTEXT, /* u64: what io_setup has made */
+	RAW_IOCBS, /* struct raw_iocb, each: what io_submit was given */
+	RAW_EVENTS, /* struct io_event, each: what io_getevents has returned */
 };
+
+struct raw_iocb {
+	u64 address;
+	u64 bytes;
+	u64 offset;
+	u32 fd;
+	u16 opcode; /* IOCB_CMD_ */
+	u16 zero;
+} __attribute__((__packed__, __aligned__(4)));
+
+static_assert(sizeof(struct raw_iocb) == 32, "an iocb has no holes");
+
+#define RAW_SUBMIT_AIO 0x80 /* a flag of raw_submit that IOSQE_ has not: of AIO */
 
 struct raw_extent { /* bytes */
 	u64 dev;
@@ -146,9 +162,9 @@ struct raw_run { /* of pages of 4096 bytes of a file */
 
 struct raw_submit {
 	u8 opcode; /* IORING_OP_ */
-	u8 flags; /* IOSQE_ */
+	u8 flags; /* IOSQE_, or RAW_SUBMIT_AIO */
 	u16 zero;
-	u32 ring; /* descriptor */
+	u32 ring; /* descriptor; of AIO, the page of the context */
 	u64 user_data;
 } __attribute__((__packed__, __aligned__(4)));
 

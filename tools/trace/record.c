@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aio.h"
 #include "capture.h"
 #include "command.h"
 #include "filter.h"
@@ -98,6 +99,8 @@ static void enter(struct tracer *t, struct task *task)
 		capture_entry(task, call);
 	if (call)
 		uring_entry(t, task, call);
+	if (call)
+		aio_entry(task);
 	if (call && t->options->pages)
 		pages_entry(t, task);
 	if (t->options->cpu)
@@ -119,6 +122,8 @@ static void leave(struct tracer *t, struct task *task)
 	exit = tracer_now(t);
 	if (call)
 		capture_exit(task, call, result);
+	if (call)
+		aio_exit(task, result);
 	if (call && t->options->layout)
 		layout_opened(task, call, result);
 	if (call && result > 0 && task->clone_flags & CLONE_UNTRACED &&

@@ -16,7 +16,7 @@ NO_EXIT, FOREIGN, BAD_PATH = 1, 2, 4
 PATH, PATH2, ATTR, ATTR_BEFORE, FDS, ARGV, TOTAL, CWD, TARGET, OFFSETS, HOW, CLONE, LOCK, CPU, TEXT = range(
     1, 16
 )
-LAYOUT = 18
+LAYOUT, CONTEXT = 18, 19
 UNKNOWN = 0xFFFF  # the number of a call whose name is in no table
 Blob = tuple[int, bytes]
 
