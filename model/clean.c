@@ -6,6 +6,8 @@
  */
 #include "drive-internal.h"
 
+#define LONG_IDLE	10000000000ULL	/* ns */
+
 /* The next phase's pass, from @time on. */
 static void enter(struct drive *drive, enum cleaning_phase phase, u64 time)
 {
@@ -69,6 +71,33 @@ static void step(struct drive *drive, u64 time)
 	}
 }
 
+/*
+ * All of a band at once, by what its tracks and pieces take on average: hours of idle time are
+ * worked out when the next command comes, with the caller's lock held.
+ */
+static void clean_band(struct drive *drive, u64 start)
+{
+	const struct profile *profile = drive->profile;
+	struct shingle *shingle = drive->media.shingle;
+	u32 band = shingle_oldest(shingle) - 1, pieces = shingle->nr_unused;
+	u64 sectors = shingle_band_sectors(shingle, band), time;
+	struct place place, cache;
+
+	geometry_find(drive->media.geometry, (u64)band * profile->band, &place);
+	geometry_find(drive->media.geometry, profile->media_cache, &cache);
+	/* Three passes: a seek and half a turn, the tracks, and a switch for each. */
+	time = 3 * (seek_time(profile, place.cylinder) + profile->revolution / 2 +
+		    div_u64(sectors * profile->revolution, place.slots) +
+		    div_u64(sectors, place.slots) * profile->head_switch);
+	shingle_forget(shingle, band);
+	pieces = shingle->nr_unused - pieces;
+	/* And each piece: random places within the media cache are a third of it apart. */
+	time += pieces * (seek_time(profile, cache.cylinder / 3) + profile->revolution / 2);
+	drive->media.cylinder = place.cylinder;
+	drive->media.head = place.head;
+	drive->media_free = start + time;
+}
+
 void clean_advance(struct drive *drive, u64 now)
 {
 	u64 start;
@@ -77,7 +106,10 @@ void clean_advance(struct drive *drive, u64 now)
 		start = max(drive->last_end + drive->profile->clean_idle, drive->media_free);
 		if (start >= now)
 			return;
-		step(drive, start);
+		if (!drive->cleaning.band && now - start > LONG_IDLE)
+			clean_band(drive, start);
+		else
+			step(drive, start);
 	}
 }
 

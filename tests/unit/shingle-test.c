@@ -286,6 +286,37 @@ static void an_idle_drive_cleans_its_bands(struct kunit *test)
 	stop(&b);
 }
 
+/* Runs whose bands are cleaned in @idle; the drive has far more. */
+static u32 cleaned(struct kunit *test, u64 idle)
+{
+	struct bench b;
+	u32 i, runs;
+
+	prepare(&b, test);
+	shingle(&b, 40000, 5000);
+	b.profile.media_cache_overhead = 0;
+	b.profile.band = 200;
+	start(&b);
+	for (i = 0; i < 2500; i++)
+		serve(&b, DISK_WRITE, i * 7919 % 10000 * 12, 8);
+	runs = b.drive->media.shingle->nr_unused;
+	b.now += SECOND + idle;
+	serve(&b, DISK_READ, 1, 1);
+	runs = b.drive->media.shingle->nr_unused - runs;
+	stop(&b);
+	return runs;
+}
+
+/* Of long idle time most is worked out by the band: as much is cleaned as step by step. */
+static void long_idle_time_cleans_at_the_same_rate(struct kunit *test)
+{
+	u32 brief = cleaned(test, 9900 * MS), longer = cleaned(test, 49500 * MS);
+
+	KUNIT_EXPECT_GE(test, brief, 50U);
+	KUNIT_EXPECT_GE(test, longer, 5 * brief * 9 / 10);
+	KUNIT_EXPECT_LE(test, longer, 5 * brief * 11 / 10);
+}
+
 /* As many as the map has go at the rate of packets, the rest at that of bands. */
 static void random_writes_are_fast_until_the_media_cache_is_full(struct kunit *test)
 {
@@ -346,6 +377,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_waits_until_the_oldest_band_is_clean),
 	KUNIT_CASE(a_stream_goes_to_its_bands_at_the_medias_rate),
 	KUNIT_CASE(an_idle_drive_cleans_its_bands),
+	KUNIT_CASE(long_idle_time_cleans_at_the_same_rate),
 	KUNIT_CASE(random_writes_are_fast_until_the_media_cache_is_full),
 	KUNIT_CASE(a_shingled_drive_of_another_size_is_sound),
 	{}

@@ -22,6 +22,7 @@ from helpers.units import FULL, GIB, MIB, TIB
 
 RAM = 128 * MIB
 PLAIN, QUICK = profile("plain"), profile("quick")
+SHINGLED = "seagate-st8000as0002"
 
 
 def span(recorded: Recording) -> int:
@@ -35,7 +36,7 @@ def random_reads_and_writes_take_what_the_simulator_says() -> None:
     settle()
     rng = random.Random(1)
     with ram_disk(RAM) as dev:
-        for drive in (PLAIN, QUICK):
+        for drive in (PLAIN, QUICK, SHINGLED):
             with recording() as result, timed_disk("vt", TIB, dev, drive, "--classify", "data") as disk:
                 with raw.opened(disk) as fd:
                     for _ in range(300):
@@ -47,6 +48,8 @@ def random_reads_and_writes_take_what_the_simulator_says() -> None:
                             raw.read(fd, size, offset)
                         if not rng.randrange(20):
                             os.fsync(fd)
+                        if drive == SHINGLED and not rng.randrange(30):
+                            time.sleep(20)  # its bands are cleaned
                 check_lateness("vt")
                 figures = device_stats("vt")
             said = result[0].replay(drive, TIB)
