@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from davidlib.bench import inside, runs, spec
-from davidlib.bench.paper import images, plan, requests, table2, table3
+from davidlib.bench.paper import images, kept, plan, requests, table2, table3
 from davidlib.disk import dm
 
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
@@ -32,6 +32,7 @@ SHORT = {"postmark": {"files": 60, "operations": 60}, "webserver": {"operations"
          "varmail": {"operations": 40}}
 PAPER = {
     "table2": (table2.run, "ext4", {"image": IMAGE} | SHORT),
+    "kept": (kept.run, "ext3", {"image": IMAGE, "size": 2 << 30} | SHORT),
     "table3": (table3.run, "none", {"disks": 2, "requests": 60}),
     "figure1": (images.figure_1, "ext2", {"mu": 7.53, "sigma": 2.48, "files": 300}),
     "figure6": (requests.figure_6, "none", {"requests": 60}),

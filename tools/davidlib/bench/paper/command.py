@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ... import build
 from ...util import UserError, say
 from .. import python
 from ..prepare import prepare_labs
@@ -80,6 +81,7 @@ def bench(args: argparse.Namespace) -> int:
         return 0
     python.become()
     prepare_labs("uml")
+    build.ensure("david-store")  # in a lab nothing is built
     _begin(results, args.quick)
     progress = Progress(results, len(todo))
     workers = args.workers or min(os.cpu_count() or 1, max(len(todo), 1))

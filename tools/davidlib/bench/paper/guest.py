@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from davidlib.bench import inside  # noqa: E402
-from davidlib.bench.paper import images, load, requests, table2, table3  # noqa: E402
+from davidlib.bench.paper import images, kept, load, requests, table2, table3  # noqa: E402
 
 EXPERIMENTS = {
     "table2": table2.run,
@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "figure7": requests.figure_7,
     "figure8": images.figure_8,
     "figure9": load.figure_9,
+    "kept": kept.run,
 }
 
 

@@ -33,16 +33,32 @@ def percent(number: float) -> str:
     return f"{number:.3f} %" if number > 99 else f"{number:.2f} %"
 
 
+def _as_large(runs: Runs, name: str) -> float | None:
+    """Savings of the lab of `kept`, where as many bytes were in use as in the paper, within 1 %."""
+    theirs = published.TABLE_2[name].original or 0
+    for one in measured.of(runs, "kept"):
+        row = one["result"]["rows"].get(name)
+        if row and abs(row["original"] / 1024 - theirs) < 0.01 * theirs:
+            return measured.savings(row)
+    return None
+
+
 def _savings(runs: Runs) -> Criterion:
+    """What depends on the size of a workload is compared at the paper's, where that was run."""
     aim = "savings of table 2: at least the paper's in each row (ext3)"
     tables = measured.table_2(runs).get("ext3")
     if not tables:
         return Criterion(aim, "", None)
-    less = []
+    less, said = [], []
     for name, row in published.TABLE_2.items():
-        if row.savings is not None and round(measured.savings_of(tables, name), 2) < row.savings:
-            less.append(f"{name} {percent(measured.savings_of(tables, name))} of {row.savings} %")
-    return Criterion(aim, "; ".join(less) or "all rows", not less)
+        if row.savings is None:
+            continue
+        ours, as_large = measured.savings_of(tables, name), _as_large(runs, name)
+        if round(as_large or ours, 2) < row.savings:
+            less.append(f"{name} {percent(as_large or ours)} of {row.savings} %")
+        elif as_large:
+            said.append(f"{name} {percent(as_large)} at the paper's size")
+    return Criterion(aim, "; ".join(less + said) or "all rows", not less)
 
 
 def _four_nines(runs: Runs, name: str, what: str) -> Criterion:

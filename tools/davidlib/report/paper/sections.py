@@ -48,6 +48,21 @@ def table_2(runs: Runs, quick: bool) -> Section:
     )
 
 
+def kept(runs: Runs) -> Section:
+    head = ["workload", "KB in use", "kept", "savings", "paper's", "directories", "indirect blocks",
+            "of these count up", "data", "all else", "written over zeros"]
+    rows = []
+    for one in measured.of(runs, "kept"):
+        for name, row in one["result"]["rows"].items():
+            new = dict(row["new"])
+            parts = [new.pop(kind, 0) for kind in ("directory", "indirect")] + [row["counts_up"]]
+            parts += [new.pop("data", 0), sum(new.values()) - row["gone"], sum(row["zeros"].values())]
+            rows.append([name, f"{row['original'] // KIB:,}", f"{row['kept'] // KIB:,}",
+                         criteria.percent(measured.savings(row)), f"{published.TABLE_2[name].savings} %",
+                         *(f"{part // KIB:,}" for part in parts)])
+    return Section("Table 2: what is kept, by kind", words.paragraphs(words.KEPT), [(head, rows)])
+
+
 def run_times(runs: Runs, quick: bool) -> Section:
     tables = measured.table_2(runs)
     head = ["workload", "paper: measured, s", "with David", *(f"{fs}, s" for fs in tables), "why they differ"]
@@ -182,9 +197,9 @@ def all_of(runs: Runs, quick: bool) -> list[Section]:
     found = []
     for experiments, make in (({"table2"}, lambda runs: table_2(runs, short)),
                               ({"table2"}, lambda runs: run_times(runs, short)),
-                              ({"table3"}, table_3), ({"figure1"}, figure_1), ({"figure4"}, figure_4),
-                              ({"figure6", "figure7"}, figures_6_and_7), ({"figure8"}, figure_8),
-                              ({"figure9"}, figure_9)):
+                              ({"kept"}, kept), ({"table3"}, table_3), ({"figure1"}, figure_1),
+                              ({"figure4"}, figure_4), ({"figure6", "figure7"}, figures_6_and_7),
+                              ({"figure8"}, figure_8), ({"figure9"}, figure_9)):
         if experiments & there:
             section = make(runs)
             section.said += measured.form(runs, experiments, quick)

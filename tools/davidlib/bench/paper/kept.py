@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What of table 2's workloads is kept on ext3, block by block.
+
+After each workload the disk is taken away and its store is read: which blocks are kept that were not before?
+debugfs tells what each of them is. So all that `kept` counts is accounted for, and data that is kept shows.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from ... import build
+from ...disk import setting
+from .. import inside
+from . import disks, table2
+
+GIB = 1 << 30
+BLOCK = 4096
+# Nothing that is counted here depends on the disk's size; debugfs reads all of its inode tables.
+SIZE = 64 * GIB
+STEPS = ("imp", "tar", "postmark", "webserver", "varmail")
+JOURNAL = 8
+COMMANDS = f"{inside.SCRATCH}/debugfs"
+AT_A_TIME = 500
+CONTENT = [("content", "compressible:20")]
+
+
+def _store() -> dict[int, str]:
+    """fill or stored, by block: the disk is taken away for that, and made again."""
+    table = inside.call("dmsetup", "table", inside.NAME).strip()
+    words = ("losetup", "--noheadings", "--output", "NAME", "--associated", inside.BACKING)
+    loop = inside.call(*words).split()[0]
+    inside.call("dmsetup", "remove", inside.NAME)
+    found: dict[int, str] = {}
+    for line in inside.call(str(build.ensure("david-store")), "dump", loop).splitlines():
+        first, last, kind = line.split()[:3]
+        if kind != "squashed":
+            found |= dict.fromkeys(range(int(first), int(last) + 1), kind)
+    inside.call("dmsetup", "create", inside.NAME, "--table", table)
+    return found
+
+
+def _debugfs(commands: list[str]) -> str:
+    Path(COMMANDS).write_text("\n".join(commands) + "\n")
+    return inside.call("debugfs", "-f", COMMANDS, inside.DISK)
+
+
+def _owners(blocks: list[int]) -> dict[int, int]:
+    """The inode of each block that has one."""
+    parts = [blocks[at : at + AT_A_TIME] for at in range(0, len(blocks), AT_A_TIME)]
+    said = _debugfs([f"icheck {' '.join(map(str, part))}" for part in parts])
+    return {int(block): int(inode) for block, inode in re.findall(r"^(\d+)\t(\d+)$", said, re.MULTILINE)}
+
+
+def _inodes(numbers: list[int]) -> dict[int, tuple[str, set[int]]]:
+    """What each inode is, and its indirect blocks."""
+    found = {}
+    for at in range(0, len(numbers), AT_A_TIME):
+        said = _debugfs([f"stat <{number}>" for number in numbers[at : at + AT_A_TIME]])
+        for text in said.split("Inode: ")[1:]:
+            indirect = {int(block) for block in re.findall(r"\([DT]?IND\):(\d+)", text)}
+            found[int(text.split()[0])] = (text.split("Type: ")[1].split()[0], indirect)
+    return found
+
+
+def kinds(blocks: list[int]) -> dict[int, str]:
+    owners = _owners(blocks)
+    inodes = _inodes(sorted(set(owners.values())))
+
+    def kind(block: int) -> str:
+        inode = owners.get(block, 0)
+        if inode == JOURNAL:
+            return "journal"
+        if not inode:
+            return "of no inode"
+        what, indirect = inodes[inode]
+        return "indirect" if block in indirect else {"regular": "data"}.get(what, what)
+
+    return {block: kind(block) for block in blocks}
+
+
+def counts_up(block: bytes) -> bool:
+    """Is that an indirect block of a file that lies in one piece, to the block's end or the file's?"""
+    numbers = struct.unpack(f"<{BLOCK // 4}I", block)
+    length = next((at for at, number in enumerate(numbers) if number != numbers[0] + at), len(numbers))
+    return bool(numbers[0]) and not any(numbers[length:])
+
+
+def _count_up(blocks: list[int]) -> int:
+    with open(inside.DISK, "rb") as disk:
+        found = 0
+        for block in blocks:
+            disk.seek(block * BLOCK)
+            found += counts_up(disk.read(BLOCK))
+        return found
+
+
+def account(before: dict[int, str], now: dict[int, str]) -> dict[str, Any]:
+    """In bytes: new ones by kind; those that are not kept any more; by kind, what was zeros before."""
+    new = sorted(now.keys() - before.keys())
+    over = sorted(block for block in now.keys() & before.keys()
+                  if (before[block], now[block]) == ("fill", "stored"))
+    known = kinds(new + over)
+    indirect = [block for block in new if known[block] == "indirect"]
+    return {
+        "new": {kind: BLOCK * count for kind, count in Counter(known[block] for block in new).items()},
+        "gone": BLOCK * len(before.keys() - now.keys()),
+        "zeros": {kind: BLOCK * count for kind, count in Counter(known[block] for block in over).items()},
+        "counts_up": BLOCK * _count_up(indirect),
+    }
+
+
+def run(run: dict[str, Any]) -> dict[str, Any]:
+    told = disks.described(run, backing=3 * GIB, size=run["params"].get("size", SIZE))
+    with disks.disk(told):
+        setting.change(inside.NAME, CONTENT)
+        inside.call(*inside.mkfs_words(told["file_system"], run["seed"]))
+        before, rows = _store(), {}
+        for name, body in table2.steps(inside.MOUNT, run["params"], run["seed"]).items():
+            if name not in STEPS:
+                continue
+            first = inside.figures()
+            inside.mount(told["file_system"])
+            body()
+            inside.call("umount", inside.MOUNT)
+            rows[name] = disks.blocks_since(first, inside.figures())
+            now = _store()
+            rows[name] |= account(before, now)
+            before = now
+        return {"rows": rows}
