@@ -32,6 +32,10 @@ def array(level: str, devices: list[str], *options: str) -> Iterator[str]:
         yield device
 
 
+# Of each member: what is reshaped costs the time.
+SMALL = () if FULL else ("--size", "384M")
+
+
 @contextmanager
 def created(level: str, members: int, *options: str) -> Iterator[str]:
     david("array", "create", "a", "--level", level, "--members", str(members), "--size", "1G", *options)
@@ -110,8 +114,7 @@ def far_copies_agree_where_data_was_dropped() -> None:
 
 @case
 def an_array_with_parity_grows_by_a_member() -> None:
-    small = () if FULL else ("--size", "384M")
-    with backings(4, 512 * MIB) as devices, array("5", devices[:3], *small) as device:
+    with backings(4, 512 * MIB) as devices, array("5", devices[:3], *SMALL) as device:
         tree = filled(device)
         size = shown()["size"]
         slowly(10**7)
@@ -125,7 +128,7 @@ def an_array_with_parity_grows_by_a_member() -> None:
 
 @case
 def a_stripe_grows_by_a_member() -> None:
-    with backings(3) as devices, array("0", devices[:2]) as device:
+    with backings(3) as devices, array("0", devices[:2], *SMALL) as device:
         tree = filled(device)
         size = shown()["size"]
         slowly(10**7)
