@@ -611,6 +611,18 @@ def test_files_are_laid_out_by_their_places(tmp_path: Path) -> None:
     assert all((tmp_path / "target/w" / name).read_bytes() == b"\x5a" * 8192 for name in made)
 
 
+def test_a_file_in_pieces_is_whole(tmp_path: Path) -> None:
+    """Each piece is written at its turn; what is in no piece is written, too."""
+    tree = [(0o100444, 9000, 1, 0), (0o100644, 9000, 3, 0)]
+    lies = [(0, 0, 4096, 8192), (0, 1, 4096, 4096), (0, 0, 0, 4096)]
+    out = hand_made(tmp_path / "t.wl", [("SYNC", [])], ["f", "g"], tree, layout=lies)
+    (tmp_path / "target").mkdir()
+    call(REPLAY, "prepare", out, tmp_path / "target")
+    for name, mode in (("f", 0o444), ("g", 0o644)):
+        path = tmp_path / "target" / name
+        assert path.read_bytes() == b"\x5a" * 9000 and path.stat().st_mode & 0o777 == mode
+
+
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     whole = hand_made(tmp_path / "t.wl", [("MKDIR", [1, 0o755])], ["d"]).read_bytes()
     for place in range(len(whole)):

@@ -171,7 +171,7 @@ static void lay_out(const struct workload *w, int root, const struct wl_entry *e
 	unlinkat(root, GAPS, AT_REMOVEDIR);
 }
 
-static int fill_entry(int root, const struct wl_entry *e)
+static int fill_entry(int root, const struct wl_entry *e, bool written)
 {
 	int fd = open_entry(root, e), failed;
 
@@ -179,30 +179,55 @@ static int fill_entry(int root, const struct wl_entry *e)
 		errno = -fd;
 		return -1;
 	}
-	failed = fill(fd, e->size) || fchmod(fd, e->mode & 07777);
+	failed = (!written && fill(fd, e->size)) || fchmod(fd, e->mode & 07777);
 	close(fd);
 	return failed;
 }
 
-/* What is in the files: those that lay somewhere in that order, then the others. */
-static const struct wl_entry *fill_all(const struct workload *w, int root,
-				       const struct wl_entry *entry, bool *filled)
+/*
+ * A piece, and it is on the disk before the next one is written: a file system that chooses places
+ * at writeback would mix them. No descriptor may write to the file then: ext4 has another place
+ * for what is still open.
+ */
+static u64 write_piece(int root, const struct wl_entry *e, const struct wl_piece *p)
+{
+	u64 bytes = min(p->length, e->size - p->offset);
+	int fd = open_entry(root, e);
+	bool written;
+
+	if (fd < 0)
+		return 0;
+	written = lseek(fd, p->offset, SEEK_SET) >= 0 && !fill(fd, bytes);
+	close(fd);
+	fd = beneath_open(root, e->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd >= 0) {
+		fdatasync(fd);
+		close(fd);
+	}
+	return written ? bytes : 0;
+}
+
+static void write_pieces(const struct workload *w, int root, const struct wl_entry *entry,
+			 u64 *written)
 {
 	struct wl_cursor cursor = wl_layout(w);
-	u64 i, at;
 	struct wl_piece p;
+	u64 i;
 
-	for (i = 0; i < w->pieces + w->entries; i++) {
-		at = i - w->pieces;
-		if (i < w->pieces) {
-			wl_next_piece(&cursor, &p);
-			at = p.entry;
-		}
-		if (filled[at] || !S_ISREG(entry[at].mode))
-			continue;
-		filled[at] = true;
-		if (fill_entry(root, &entry[at]))
-			return &entry[at];
+	for (i = 0; i < w->pieces && wl_next_piece(&cursor, &p); i++)
+		written[p.entry] += write_piece(root, &entry[p.entry], &p);
+}
+
+/* What is in the files, where it is not written yet. */
+static const struct wl_entry *fill_all(const struct workload *w, int root,
+				       const struct wl_entry *entry, const u64 *written)
+{
+	u64 i;
+
+	for (i = 0; i < w->entries; i++) {
+		if (S_ISREG(entry[i].mode) &&
+		    fill_entry(root, &entry[i], written[i] >= entry[i].size))
+			return &entry[i];
 	}
 	return NULL;
 }
@@ -223,24 +248,27 @@ const char *act_prepare(const struct workload *w, int root, bool holes)
 {
 	static char said[PATH_MAX + 100];
 	struct wl_entry *entry = all_entries(w);
-	bool *filled = calloc(w->entries + 1, sizeof(*filled)), known = w->pieces && !holes;
+	u64 *written = calloc(w->entries + 1, sizeof(*written));
+	bool known = w->pieces && !holes;
 	const struct wl_entry *wrong = NULL;
 
-	if (!entry || !filled) {
+	if (!entry || !written) {
 		free(entry);
-		free(filled);
+		free(written);
 		return "there is no memory for the tree";
 	}
 	umask(0);
 	wrong = make_all(w, root, entry, known ? LATER : holes ? HOLES : WRITTEN);
 	if (!wrong && known && has_gaps(w))
 		lay_out(w, root, entry);
+	else if (!wrong && known)
+		write_pieces(w, root, entry, written);
 	if (!wrong && known)
-		wrong = fill_all(w, root, entry, filled);
+		wrong = fill_all(w, root, entry, written);
 	if (wrong)
 		snprintf(said, sizeof(said), "entry %zu of the tree, %s: %s", wrong - entry,
 			 wrong->path, strerror(errno));
 	free(entry);
-	free(filled);
+	free(written);
 	return wrong ? said : NULL;
 }
