@@ -59,7 +59,7 @@ uninstall: ## remove what `make install` installed, but for the module
 deb: ## Debian packages, in build/deb: dm-david and dm-david-dkms; needs debhelper, dh-dkms, lintian
 	tools/packaging/deb
 
-packages-test: ## the packages installed, booted, upgraded, purged in clean Debian 12 and 13; root; 45 minutes
+packages-test: ## the packages installed, booted twice, upgraded, purged in clean Debian 12 and 13; root; 45 minutes
 	tests/system/packages/run $(if $(SUITE),--suite $(SUITE))
 
 bare-test: ## README's two commands in bare roots of Debian 12 and 13, nothing cached; root; hours
