@@ -21,7 +21,7 @@ from helpers.manifest import difference, manifest
 from helpers.planted import must_fail, planted
 from helpers.raw import opened
 from helpers.stacks import NAMES, STREAM, Stack, checked_by_md, look_at, stream, written
-from helpers.units import GIB, KIB, MIB
+from helpers.units import FULL, GIB, KIB, MIB
 from helpers.victim import linear, make, many_directories, populate, sync
 
 from cases import case
@@ -147,8 +147,10 @@ def lives(layer: str, place: Callable[[Stack], str], fs: str) -> None:
         stack = Stack(exits)
         device = place(stack)
         (by_page, by_direct), told, tree = life(fs, device, stack.disks)
-        wrong = difference(reference(fs), tree)
-        assert not wrong, wrong[:20]
+        # The uml lab compares the same layers with it. Without KVM it takes as long as all the rest.
+        if FULL or os.environ.get("DAVID_LAB") != "vm":
+            wrong = difference(reference(fs), tree)
+            assert not wrong, wrong[:20]
         print(
             f"seen: {fs} on {layer}: {by_page:.2%} of pages, {by_direct:.2%} of direct I/O",
             flush=True,
