@@ -121,7 +121,7 @@ static bool early(const struct classifier *c, const struct volume *v, u64 sector
 
 	if (e->stage < EXT_READY)
 		return has_super(v, sector, sectors);
-	return unlikely(logset_crowded(&e->jbd2.set, c->log_limit));
+	return e->stage == EXT_READY && unlikely(logset_crowded(&e->jbd2.set, c->log_limit));
 }
 
 static void flush(struct volume *v)

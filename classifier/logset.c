@@ -45,7 +45,7 @@ size_t logset_wants(const struct logset *set, size_t limit)
 
 bool logset_crowded(const struct logset *set, size_t limit)
 {
-	return set->used >= set->slots - set->slots / 4 && logset_wants(set, limit);
+	return set->slots && set->used >= set->slots - set->slots / 4 && logset_wants(set, limit);
 }
 
 void *logset_give(struct logset *set, void *memory, size_t bytes)

@@ -28,7 +28,7 @@ struct implicit {
 	struct work_struct work;
 	struct delayed_work again;	/* look again at what is undecided */
 	wait_queue_head_t learnt;	/* of writes that come too early for the worker */
-	bool starved;			/* the worker got no memory the last time; nobody waits */
+	bool busy;			/* the worker is queued or at work */
 	u8 page[CLASSIFIER_BLOCK] __aligned(CLASSIFIER_BLOCK);
 };
 

@@ -60,7 +60,6 @@ static bool give_memory(struct implicit *im)
 		old = classifier_give(&im->c, memory, bytes);
 	else
 		im->c.pending = true;	/* the next write tries again; until then all is kept */
-	im->starved = !memory;
 	atomic64_add(classifier_bytes(&im->c) - before, &im->d->store->classify_bytes);
 	spin_unlock(&im->lock);
 	kvfree(old);
@@ -208,11 +207,12 @@ void implicit_work(struct work_struct *work)
 		wake_up(&im->learnt);
 		cond_resched();
 	}
-	wake_up(&im->learnt);
 	spin_lock(&im->lock);
 	if (im->stopped)
 		im->c.pending = true;
+	im->busy = work_pending(&im->work);
 	spin_unlock(&im->lock);
+	wake_up(&im->learnt);
 }
 
 void implicit_again(struct work_struct *work)

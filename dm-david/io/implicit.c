@@ -146,8 +146,10 @@ void implicit_wake(struct implicit *im)
 	lockdep_assert_held(&im->lock);
 	if (im->stopped)
 		return;
-	if (im->c.pending)
+	if (im->c.pending) {
+		im->busy = true;
 		queue_work(im->wq, &im->work);
+	}
 	if (undecided_any(&im->c.undecided))
 		queue_delayed_work(im->wq, &im->again, AGAIN);
 }
@@ -200,7 +202,7 @@ static void keep_signed(struct implicit *im, struct content_source *source, u64 
 static bool is_early(struct implicit *im, sector_t sector, sector_t sectors)
 {
 	lockdep_assert_held(&im->lock);
-	return im->d->classify != CLASSIFY_AUTO && !im->stopped && !im->starved &&
+	return im->d->classify != CLASSIFY_AUTO && im->busy &&
 	       classifier_early(&im->c, sector, sectors) && !INJECTED(hasty);
 }
 
@@ -232,7 +234,6 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 	implied->runs = 0;
 	spin_lock(&im->lock);
 	if (unlikely(is_early(im, sector, w.sectors))) {
-		implicit_wake(im);
 		spin_unlock(&im->lock);
 		wait_event_timeout(im->learnt, !worker_is_behind(im, sector, w.sectors), EARLY);
 		spin_lock(&im->lock);
@@ -366,6 +367,7 @@ void implicit_stop(struct implicit *im)
 {
 	spin_lock(&im->lock);
 	im->stopped = true;
+	im->busy = false;
 	spin_unlock(&im->lock);
 	wake_up(&im->learnt);
 	cancel_delayed_work_sync(&im->again);

@@ -90,6 +90,19 @@ static void a_mount_is_early_until_its_log_is_known(struct kunit *test)
 	done(d);
 }
 
+/* Nothing is to be learned of it, so nobody waits. */
+static void a_volume_without_a_journal_is_never_early(struct kunit *test)
+{
+	struct disk *d = alone(test, 0);
+
+	d->lazy = true;
+	super(2, 0, 0, 0);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_FALSE(test, classifier_early(&d->c, 0, 8));
+	KUNIT_EXPECT_FALSE(test, classifier_early(&d->c, AT * 8, 8));
+	done(d);
+}
+
 static void a_flush_has_to_be_the_next_thing(struct kunit *test)
 {
 	struct disk *d = mounted_alone(test, 0, BELOW_NEITHER);
@@ -502,6 +515,7 @@ static void what_discards_bitmaps_takes_the_place(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_proved_mount_drops_at_once),
 	KUNIT_CASE(a_mount_is_early_until_its_log_is_known),
+	KUNIT_CASE(a_volume_without_a_journal_is_never_early),
 	KUNIT_CASE(a_flush_has_to_be_the_next_thing),
 	KUNIT_CASE(what_waits_is_told_by_the_next_commit),
 	KUNIT_CASE(without_flushes_only_content_tells),

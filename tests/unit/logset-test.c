@@ -72,6 +72,7 @@ static void a_full_set_says_so_and_loses_nothing(struct kunit *test)
 	struct logset set = { };
 	u64 n, i;
 
+	KUNIT_EXPECT_FALSE(test, logset_crowded(&set, LOGSET_MIN_BYTES));
 	grow(test, &set, LOGSET_MIN_BYTES);
 	for (n = 0; logset_add(&set, n * n, 7); n++) {
 		bool crowded = n + 1 >= LOGSET_MIN_BYTES / 8 * 3 / 4;
