@@ -202,7 +202,7 @@ static void keep_signed(struct implicit *im, struct content_source *source, u64 
 static bool is_early(struct implicit *im, sector_t sector, sector_t sectors)
 {
 	lockdep_assert_held(&im->lock);
-	return im->d->classify != CLASSIFY_AUTO && im->busy &&
+	return im->busy && im->d->classify != CLASSIFY_AUTO &&
 	       classifier_early(&im->c, sector, sectors) && !INJECTED(hasty);
 }
 
@@ -233,7 +233,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 
 	implied->runs = 0;
 	spin_lock(&im->lock);
-	if (unlikely(is_early(im, sector, w.sectors))) {
+	if (unlikely(im->busy) && is_early(im, sector, w.sectors)) {
 		spin_unlock(&im->lock);
 		wait_event_timeout(im->learnt, !worker_is_behind(im, sector, w.sectors), EARLY);
 		spin_lock(&im->lock);
