@@ -7,8 +7,8 @@
 
 #define AT	500u	/* free blocks from here on, as told() has it */
 
-/* Descriptors, superblocks, journal: of a file system that fills the disk from @start on. */
-static struct disk *alone(struct kunit *test, u64 start)
+/* Nothing is on it yet. */
+static struct disk *blank_alone(struct kunit *test, u64 start)
 {
 	struct disk *d = make(test, start);
 
@@ -16,6 +16,14 @@ static struct disk *alone(struct kunit *test, u64 start)
 	classifier_remember(&d->c, 1 << 20);
 	classifier_alone(&d->c);
 	classifier_by_super(&d->c);
+	return d;
+}
+
+/* Descriptors, superblocks, journal: of a file system that fills the disk from @start on. */
+static struct disk *alone(struct kunit *test, u64 start)
+{
+	struct disk *d = blank_alone(test, start);
+
 	mkfs(test, d, 1);
 	return d;
 }
@@ -68,12 +76,8 @@ static void a_proved_mount_drops_at_once(struct kunit *test)
 /* The log is not known when the superblock of a mount comes: the caller is told to wait. */
 static void a_mount_is_early_until_its_log_is_known(struct kunit *test)
 {
-	struct disk *d = make(test, 0);
+	struct disk *d = blank_alone(test, 0);
 
-	d->c.sectors = BLOCKS * 8;
-	classifier_remember(&d->c, 1 << 20);
-	classifier_alone(&d->c);
-	classifier_by_super(&d->c);
 	KUNIT_EXPECT_FALSE(test, classifier_early(&d->c, 0, 8));
 	d->lazy = true;
 	mkfs(test, d, 1);
