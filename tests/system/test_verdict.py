@@ -45,12 +45,30 @@ def figures(mode: str = "timing-accurate", **kinds: tuple[int, int, int, int]) -
         # Totals are right, and every hundredth request is not.
         ({"read": (1000, 10 * MS, 50_000, 11)}, False),
         ({"read": (1000, 10 * MS, 50_000, 10)}, True),
+        # find: one empty flush among few reads, late by half a microsecond or by four.
+        ({"read": (21, 8 * MS, 300, 0), "flush": (1, 50_000, 510, 0)}, True),
+        ({"read": (21, 8 * MS, 300, 0), "flush": (1, 50_000, 4000, 1)}, True),
+        # Late by more than a hundredth of what a read takes: as much as the whole run, were it one read.
+        ({"read": (21, 8 * MS, 300, 0), "flush": (1, 50_000, 81_000, 1)}, False),
+        # Two of 22 that are late by much of their time.
+        ({"read": (21, 8 * MS, 300, 0), "flush": (2, 50_000, 20_000, 2)}, False),
+        # One read of many is late by a tenth; half of a few are.
+        ({"read": (50, 10 * MS, 20_000, 1)}, True),
+        ({"read": (4, 10 * MS, 90_000, 2)}, False),
+        ({"read": (1, 10 * MS, 101_000, 0)}, False),
+        # Flushes are one request in 112, and most of the time.
+        ({"read": (1000, 100_000, 100, 0), "flush": (9, 15 * MS, 5 * MS, 9)}, False),
     ],
 )
 def test_times_are_trusted_only_if_no_kind_of_request_comes_late(kinds: dict, good: bool) -> None:
     verdict = lateness.verdict(figures(**kinds))
     assert verdict.good is good, verdict
     assert ("--virtual-time" in verdict.text) is not good
+
+
+def test_what_is_said_to_be_added_is_of_the_run_and_not_of_a_short_request() -> None:
+    text = lateness.verdict(figures(read=(21, 8 * MS, 8000, 0), flush=(1, 50_000, 4000, 1))).text
+    assert text.startswith("trustworthy: 22 requests") and text.endswith("at most 0.1 % longer")
 
 
 def test_the_verdict_names_the_share_the_bound_and_both_times() -> None:
