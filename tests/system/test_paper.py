@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import re
 import struct
 import subprocess
@@ -21,7 +22,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from davidlib.bench import inside
-from davidlib.bench.paper import command, guest, kept, plan, requests
+from davidlib.bench.paper import command, compact, guest, kept, plan, requests
 from davidlib.bench.results import Results
 from davidlib.report.paper import criteria, measured, published
 from davidlib.util import UserError
@@ -162,7 +163,9 @@ def test_every_kept_block_is_accounted_for(small_ext3: Path) -> None:
     now = before | dict.fromkeys(file[1:14], "stored") | {journal: "stored"}
     del now[2]
     # Of the file, twelve blocks of data and the indirect one. That counts up: mke2fs lays files in one piece.
-    assert kept.account(before, now) == {
+    found = kept.account(before, now)
+    assert found.pop("compact")["one"] == 12 * 4096 + compact.RULE
+    assert found == {
         "new": {"data": 12 * 4096, "indirect": 4096}, "gone": 4096, "zeros": {"journal": 4096},
         "counts_up": 4096}
 
@@ -173,6 +176,26 @@ def test_an_indirect_block_counts_up_if_its_file_lies_in_one_piece() -> None:
 
     assert kept.counts_up(block([7, 8, 9])) and kept.counts_up(block(list(range(50, 1074))))
     assert not any(map(kept.counts_up, (block([]), block([7, 9]), block([7, 8, 0, 10]), block([8, 7]))))
+
+
+def test_in_how_few_bytes_a_block_could_be_kept() -> None:
+    def block(words: dict[int, int]) -> bytes:
+        return struct.pack("<1024I", *(words.get(at, 0) for at in range(1024)))
+
+    whole = block({at: 5000 + at for at in range(1024)})
+    assert compact.runs_of(whole) == [(0, 1024, 5000)]
+    assert compact.ways(whole)["one"] == compact.ways(whole)["several"] == compact.RULE
+    # From any place on, with zeros before and behind.
+    pieces = block({9: 70, 10: 71, 11: 90, 500: 2**32 - 1})
+    assert compact.runs_of(pieces) == [(9, 2, 70), (11, 1, 90), (500, 1, 2**32 - 1)]
+    found = compact.ways(pieces)
+    assert (found["one"], found["several"], found["trimmed"]) == (4096, compact.RULE + 3 * compact.RUN, 2004)
+    noise = random.Random(1).randbytes(4096)
+    assert min(compact.ways(noise).values()) > 4000 and max(compact.ways(noise).values()) == 4096
+    assert compact.ways(bytes(4096))["trimmed"] == 0 and compact.ways(bytes(4096))["one"] == compact.RULE
+    total = compact.account([whole, noise, pieces])
+    assert total["one"] == compact.RULE + 8192
+    assert total["best"] == sum(min(compact.ways(one).values()) for one in (whole, noise, pieces))
 
 
 def test_the_demerit_is_how_far_two_distributions_lie_apart() -> None:
@@ -253,6 +276,7 @@ def test_the_experiments_of_the_paper_in_short(lab) -> None:
     for name, row in result["kept"]["rows"].items():
         assert sum(row["new"].values()) - row["gone"] == row["kept"], (name, row)
         assert set(row["new"]) <= {"directory", "indirect"}, (name, row)
+        assert row["compact"]["best"] <= row["compact"]["several"] <= row["compact"]["one"] <= row["kept"]
     for what, rate in result["table3"]["rates"].items():
         # Sixty requests: half as much again is by chance.
         assert 0.6 < rate / published.TABLE_3[what][0][1] < 1.6, (what, rate)

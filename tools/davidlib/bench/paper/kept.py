@@ -7,6 +7,7 @@ debugfs tells what each of them is. So all that `kept` counts is accounted for, 
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 from collections import Counter
@@ -16,7 +17,7 @@ from typing import Any
 from ... import build
 from ...disk import setting
 from .. import inside
-from . import disks, table2
+from . import compact, disks, table2
 
 GIB = 1 << 30
 BLOCK = 4096
@@ -90,13 +91,9 @@ def counts_up(block: bytes) -> bool:
     return bool(numbers[0]) and not any(numbers[length:])
 
 
-def _count_up(blocks: list[int]) -> int:
+def _read(blocks: list[int]) -> list[bytes]:
     with open(inside.DISK, "rb") as disk:
-        found = 0
-        for block in blocks:
-            disk.seek(block * BLOCK)
-            found += counts_up(disk.read(BLOCK))
-        return found
+        return [os.pread(disk.fileno(), BLOCK, block * BLOCK) for block in blocks]
 
 
 def account(before: dict[int, str], now: dict[int, str]) -> dict[str, Any]:
@@ -110,7 +107,8 @@ def account(before: dict[int, str], now: dict[int, str]) -> dict[str, Any]:
         "new": {kind: BLOCK * count for kind, count in Counter(known[block] for block in new).items()},
         "gone": BLOCK * len(before.keys() - now.keys()),
         "zeros": {kind: BLOCK * count for kind, count in Counter(known[block] for block in over).items()},
-        "counts_up": BLOCK * _count_up(indirect),
+        "counts_up": BLOCK * sum(map(counts_up, _read(indirect))),
+        "compact": compact.account(_read(new)),
     }
 
 

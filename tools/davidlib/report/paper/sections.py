@@ -61,7 +61,26 @@ def kept(runs: Runs) -> Section:
             rows.append([name, f"{row['original'] // KIB:,}", f"{row['kept'] // KIB:,}",
                          criteria.percent(measured.savings(row)), f"{published.TABLE_2[name].savings} %",
                          *(f"{part // KIB:,}" for part in parts)])
-    return Section("Table 2: what is kept, by kind", words.paragraphs(words.KEPT), [(head, rows)])
+    tables = [(head, rows)]
+    if short := _in_fewer_bytes(runs):
+        tables.append(short)
+    return Section("Table 2: what is kept, by kind", words.paragraphs(words.KEPT), tables)
+
+
+def _in_fewer_bytes(runs: Runs) -> Table | None:
+    ways = {"one": "as one run", "several": "as runs", "trimmed": "less zeros at the end",
+            "deflate": "deflated", "best": "the shortest"}
+    head = ["workload", "kept, KB", *(f"{said}, KB" for said in ways.values()), "savings", *ways.values()]
+    rows = []
+    for one in measured.of(runs, "kept"):
+        found = one["result"]["rows"]
+        for name, row in ((name, found[name]) for name in published.TABLE_2 if name in found):
+            if "compact" in row:
+                taken = [row["compact"][way] for way in ways]
+                shares = [measured.savings(row | {"kept": kept}) for kept in (row["kept"], *taken)]
+                rows.append([name, f"{row['kept'] // KIB:,}", *(f"{bytes_ / KIB:,.1f}" for bytes_ in taken),
+                             *map(criteria.percent, shares)])
+    return (head, rows) if rows else None
 
 
 def run_times(runs: Runs, quick: bool) -> Section:
