@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The tracer. Every call that filter.h wants stops its task twice: at its entry, by seccomp, and
- * at its exit. At either the clock is read once, and nowhere else while calls are recorded; a read
- * of the clock moves virtual time.
+ * at its exit. At either the clock is read once, and nowhere else while calls are recorded, in the
+ * way of clock.h, which does not move virtual time.
  *
  * A record is written at the exit. So records are in the order in which the tracer saw calls end;
  * those of one thread are in the order in which it made them.
@@ -19,6 +19,7 @@
 
 #include "aio.h"
 #include "capture.h"
+#include "clock.h"
 #include "command.h"
 #include "filter.h"
 #include "hold.h"
@@ -382,6 +383,7 @@ int record(const struct record_options *options)
 
 	raw_writer_init(&t.writer, open_trace(options));
 	raw_rotate(&t.writer, options->out, options->segments, options->segment_bytes);
+	clock_start();
 	t.balance.first = tracer_now(&t);
 	write_about(&t.writer, options, t.balance.first);
 	t.on = true;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "tracer.h"
 
-#include <time.h>
-
 #include "calls.h"
+#include "clock.h"
 
 u64 tracer_now(struct tracer *t)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	t->balance.last = time.tv_sec * 1000000000ull + time.tv_nsec;
+	t->balance.last = max(clock_look(), t->balance.last + 1);
 	return t->balance.last;
 }
 

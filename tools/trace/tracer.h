@@ -30,6 +30,10 @@ struct tracer {
 	bool scanned; /* for a scope: what comes now is new */
 };
 
+/*
+ * CLOCK_MONOTONIC; no two looks are alike, so that the order of what happened is that of its times.
+ * Where the clock stands still meanwhile each is a nanosecond later than the one before.
+ */
 u64 tracer_now(struct tracer *t);
 
 /* Of which classes calls are recorded: bits. */
