@@ -10,23 +10,21 @@
  *   replay-micro files DIR THREADS 0			makes the server's files
  *   replay-micro fs DIR THREADS ROUNDS			prints reads, mean ns, writes, mean ns
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../../tools/trace/clock.h"
 
 #define BLOCK 4096
 #define THREADS_MAX 64
 #define WHOLE 0x20000 /* bytes of a file of the server, written and read at once */
 #define APPEND 0x4000
 #define FILES 50 /* of the server, for each thread */
-
-typedef unsigned long long u64;
 
 struct worker {
 	pthread_t thread;
@@ -38,14 +36,6 @@ struct worker {
 	unsigned int writes; /* the server's */
 	u64 write_ns;
 };
-
-static u64 now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 static int open_file(const char *dir, unsigned int number, int flags)
 {
@@ -84,9 +74,9 @@ static void *work(void *arg)
 	for (i = 0; i < w->calls; i++) {
 		start = anywhere ? draw(&random) % blocks : i % blocks;
 		start *= BLOCK;
-		w->ns -= now();
+		w->ns -= clock_look();
 		n = write ? pwrite(fd, buffer, BLOCK, start) : pread(fd, buffer, BLOCK, start);
-		w->ns += now();
+		w->ns += clock_look();
 		if (n != BLOCK)
 			exit(1);
 	}
@@ -100,10 +90,10 @@ static void server_write(struct worker *w, const char *path, int flags, unsigned
 	static char buffer[WHOLE];
 	int fd = open(path, O_WRONLY | flags, 0644);
 
-	w->write_ns -= now();
+	w->write_ns -= clock_look();
 	if (fd < 0 || write(fd, buffer, bytes) != bytes)
 		exit(1);
-	w->write_ns += now();
+	w->write_ns += clock_look();
 	w->writes++;
 	close(fd);
 }
@@ -116,9 +106,9 @@ static void server_read(struct worker *w, const char *path, void *buffer)
 	if (fd < 0)
 		exit(1);
 	while (n > 0) {
-		w->ns -= now();
+		w->ns -= clock_look();
 		n = read(fd, buffer, WHOLE);
-		w->ns += now();
+		w->ns += clock_look();
 		w->calls++;
 	}
 	close(fd);
@@ -137,7 +127,7 @@ static void *serve(void *arg)
 	w->calls = 0;
 	while (rounds--) {
 		for (i = 0; i < 3; i++)
-			snprintf(path[i], sizeof(path[i]), "%s/%u-%llu", w->dir, w->number,
+			snprintf(path[i], sizeof(path[i]), "%s/%u-%lu", w->dir, w->number,
 				 draw(&random) % FILES);
 		if (unlink(path[0]))
 			exit(1);
@@ -221,6 +211,7 @@ int main(int argc, char **argv)
 		make_server(argv[2], threads);
 		return 0;
 	}
+	clock_start();
 	server = !strcmp(argv[1], "fs");
 	for (i = 0; i < threads; i++) {
 		worker[i] = (struct worker){ .dir = argv[2],

@@ -261,7 +261,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("planted") / "planted"
     sources = sorted((TREE / "tools/replay").glob("*.c"))
     flags = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-DREPLAY_PLANT", "-pthread"]
-    call("cc", *flags, "-o", out, *sources)
+    call("cc", *flags, "-o", out, *sources, TREE / "tools/trace/clock.c")
     return out
 
 

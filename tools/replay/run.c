@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../trace/clock.h"
+
 #define SPIN_NS 60000 /* so much before a call its thread is woken, to spin */
 #define SHUFFLE_NS 200000
 #define STACK_BYTES 0x20000
@@ -48,43 +50,39 @@ struct show {
 	pthread_barrier_t ready;
 	pthread_barrier_t begun; /* all that is before --from is done */
 	u64 start;
+	u64 step; /* of a clock that stands while nobody waits; 0: it goes by itself */
 	u64 look; /* what a look at the clock takes: a thread has to run one earlier */
 	u32 stopped;
 	pthread_mutex_t lock; /* of the differences */
 	struct run_result result;
 };
 
-static u64 clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 static u64 now(const struct show *show)
 {
-	return clock_ns() - show->start;
+	return clock_look() - show->start;
 }
 
 static u64 look_takes(void)
 {
-	u64 least = U64_MAX, last = clock_ns(), at;
+	u64 least = U64_MAX, last = clock_look(), at;
 	u32 i;
 
 	for (i = 0; i < 16; i++, last = at) {
-		at = clock_ns();
+		at = clock_look();
 		least = min(least, at - last);
 	}
 	return least;
 }
 
+static struct timespec timespec_of(u64 ns)
+{
+	return (struct timespec){ ns / 1000000000, ns % 1000000000 };
+}
+
 static void sleep_until(const struct show *show, u64 time)
 {
-	struct timespec t;
+	struct timespec t = timespec_of(time + show->start);
 
-	time += show->start;
-	t = (struct timespec){ time / 1000000000, time % 1000000000 };
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
 		;
 }
@@ -99,24 +97,35 @@ static u64 draw(u64 *random)
 
 /* Waiting for other threads. */
 
-static void futex(const struct show *show, u32 *word, int what, u32 value,
-		  const struct timespec *limit)
+static u32 private(const struct show *show)
 {
-	what |= show->options->processes ? 0 : FUTEX_PRIVATE_FLAG;
-	syscall(SYS_futex, word, what, value, limit, NULL, 0);
+	return show->options->processes ? 0 : FUTEX_PRIVATE_FLAG;
+}
+
+/* Not until a time from now on: then the kernel would look at the clock once more. */
+static void futex_wait(const struct show *show, u32 *word, u32 value, u64 ns)
+{
+	struct timespec until = timespec_of(clock_look() + ns);
+
+	syscall(SYS_futex, word, FUTEX_WAIT_BITSET | private(show), value, &until, NULL,
+		FUTEX_BITSET_MATCH_ANY);
+}
+
+static void futex_wake(const struct show *show, u32 *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE | private(show), INT_MAX, NULL, NULL, 0);
 }
 
 static void wait_for(struct show *show, u32 thread, u32 count)
 {
 	struct progress *p = &show->progress[thread];
-	const struct timespec look = { .tv_nsec = LOOK_NS };
 	u32 done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
 
 	while (done < count && !__atomic_load_n(&show->stopped, __ATOMIC_RELAXED)) {
 		__atomic_add_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
 		done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
 		if (done < count)
-			futex(show, &p->done, FUTEX_WAIT, done, &look);
+			futex_wait(show, &p->done, done, LOOK_NS);
 		__atomic_sub_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
 		done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
 	}
@@ -129,13 +138,13 @@ static void tell(struct show *show, u32 thread)
 	u32 done = __atomic_add_fetch(&p->done, 1, __ATOMIC_SEQ_CST), wanted;
 
 	if (__atomic_load_n(&p->waiting, __ATOMIC_SEQ_CST))
-		futex(show, &p->done, FUTEX_WAKE, INT_MAX, NULL);
+		futex_wake(show, &p->done);
 	wanted = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
 	if (!wanted || done < wanted)
 		return;
 	__atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST); /* who wants more says so again */
 	__atomic_add_fetch(&p->reached, 1, __ATOMIC_SEQ_CST);
-	futex(show, &p->reached, FUTEX_WAKE, INT_MAX, NULL);
+	futex_wake(show, &p->reached);
 }
 
 /* A planted bug: the waits of one record are left out. Only in a program built to be found out. */
@@ -206,26 +215,42 @@ static void wait_for_either(struct show *show, const struct wl_command *c, u64 t
 	u64 at = now(show);
 
 	while (at < time && !__atomic_load_n(&show->stopped, __ATOMIC_RELAXED)) {
-		const struct timespec look = { .tv_nsec = min_t(u64, time - at, LOOK_NS) };
 		u32 reached = __atomic_load_n(&p->reached, __ATOMIC_SEQ_CST);
 
 		want(p, count);
 		if (__atomic_load_n(&p->done, __ATOMIC_SEQ_CST) >= count)
 			break;
-		futex(show, &p->reached, FUTEX_WAIT, reached, &look);
+		futex_wait(show, &p->reached, reached, min_t(u64, time - at, LOOK_NS));
 		at = now(show);
 	}
 }
 
+/*
+ * Less than two steps of the virtual clock: a sleep would take two at least. What is less than one
+ * is no time between calls, but the order of a trace's times.
+ */
+static bool step_until(const struct show *show, u64 time)
+{
+	u64 at = now(show);
+
+	if (!show->step || time >= at + 2 * show->step)
+		return false;
+	if (time >= at + show->step)
+		clock_look_moving();
+	return true;
+}
+
 static void wait_until(const struct show *show, u64 time)
 {
+	if (step_until(show, time))
+		return;
 	if (!show->options->spin) {
 		sleep_until(show, time - min(time, show->look));
 		return;
 	}
 	if (time > now(show) + SPIN_NS)
 		sleep_until(show, time - SPIN_NS);
-	while (now(show) < time)
+	while (clock_look_moving() - show->start < time)
 		;
 }
 
@@ -317,8 +342,8 @@ static void do_command(struct worker *worker, const struct wl_command *c, bool m
 	else if (planned > since)
 		wait_until(show, planned);
 	/*
-	 * A look takes time. Where nothing was waited for the last one still holds. What others did
-	 * meanwhile is before this one, and is to be so in the log.
+	 * A look takes time, but for the virtual clock's. Where nothing was waited for the last one
+	 * still holds. What others did meanwhile is before this one, and is to be so in the log.
 	 */
 	entry = c->deps || planned > since || show->options->shuffle ? now(show) : since;
 	worker->counted.late += measured && planned > since && entry > planned + SPIN_NS;
@@ -336,7 +361,7 @@ static void do_command(struct worker *worker, const struct wl_command *c, bool m
 static void begin(struct show *show)
 {
 	if (pthread_barrier_wait(&show->begun) == PTHREAD_BARRIER_SERIAL_THREAD)
-		show->start = clock_ns();
+		show->start = clock_look();
 	pthread_barrier_wait(&show->begun);
 }
 
@@ -485,6 +510,7 @@ static pid_t start_process(struct show *show, u32 process)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	clock_start();
 	_exit(getppid() != parent || !start_threads(show, false, process));
 }
 
@@ -564,7 +590,8 @@ bool run(const struct stage *stage, const struct run_options *options, struct lo
 	*show = (struct show){
 		.stage = stage,
 		.options = options,
-		.start = clock_ns(),
+		.step = clock_start(),
+		.start = clock_look(),
 		.look = look_takes(),
 	};
 	if (!stage->workload->threads)
