@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from cases import case
-from helpers.guest import TREE, fake_disk, mounted, ram_disk, run
+from helpers.davidtool import called
+from helpers.guest import fake_disk, mounted, ram_disk, run
 from helpers.units import GIB, MIB
 
 OUT = Path("/tmp/found.profile")
 
 
 def calibrate(*words: str) -> subprocess.CompletedProcess:
-    line = [sys.executable, "-S", str(TREE / "tools/david"), "calibrate", *words, "-o", str(OUT)]
-    return subprocess.run(line, capture_output=True, text=True)
+    return called("calibrate", *words, "-o", str(OUT))
 
 
 def refuses(because: str, *words: str) -> None:

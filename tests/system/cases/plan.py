@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 
 from davidlib.disk import plan
 
 from cases import case
-from helpers.guest import TREE, Failed, device_stats, fake_disk, mounted, ram_disk, run, say
+from helpers.davidtool import called, david
+from helpers.guest import Failed, device_stats, fake_disk, mounted, ram_disk, run, say
 from helpers.units import FULL, GIB, KIB, MIB
 
 MKFS = {"xfs": "-fq", "btrfs": "-fq", "f2fs": "-fq"}
@@ -19,8 +19,7 @@ FILES, BYTES = 5000 if FULL else 500, 8 * KIB
 
 
 def planned(fs: str, *words: str) -> dict:
-    line = [sys.executable, "-S", str(TREE / "tools/david"), "plan", "--fs", fs, "--json", *words]
-    return json.loads(run(*line))
+    return json.loads(david("plan", "--fs", fs, "--json", *words))
 
 
 def fill(point: str) -> None:
@@ -57,8 +56,7 @@ def mkfs_on_20_tb_needs_what_is_planned_and_create_warns_of_less() -> None:
     said = planned("ext4", "--size", "20TB")
     for room, fits in ((said["least"], True), (said["least"] * 9 // 10 // MIB * MIB, False)):
         with ram_disk(room) as dev:
-            line = [sys.executable, "-S", str(TREE / "tools/david"), "create", "plan", "--size", "20TB"]
-            done = subprocess.run([*line, "--backing", dev, "--format"], capture_output=True, text=True)
+            done = called("create", "plan", "--size", "20TB", "--backing", dev, "--format")
             try:
                 assert not done.returncode and ("mkfs.ext4" in done.stderr) != fits, done.stderr
                 made = subprocess.run(["mkfs.ext4", "-q", "/dev/mapper/plan"], capture_output=True, text=True)

@@ -9,13 +9,12 @@ import fcntl
 import json
 import os
 import subprocess
-import sys
 from contextlib import ExitStack
 
 from cases import case
 from helpers import raw
+from helpers.davidtool import called
 from helpers.guest import (
-    DAVID,
     Failed,
     attached,
     david,
@@ -258,8 +257,7 @@ def what_the_disk_says_of_itself() -> None:
 
 
 def command(*args: str) -> tuple[int, str, str]:
-    line = [sys.executable, "-S", DAVID, *args]
-    done = subprocess.run(line, capture_output=True, text=True, env=dm.environment())
+    done = called(*args)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -14,7 +14,6 @@ from contextlib import ExitStack
 from cases import case
 from helpers import raw
 from helpers.guest import (
-    TREE,
     Failed,
     attached,
     david,
@@ -32,6 +31,7 @@ from helpers.guest import (
     say,
     stats,
 )
+from helpers.davidtool import called
 from helpers.hammer import Hammer
 from helpers.stores import refused
 from helpers.timed import profile, timed_disk
@@ -294,9 +294,7 @@ def the_size_is_the_drives_own_and_scaling_is_said() -> None:
             (["--size", "4GB"], 4 * 10**9, "4.29 GB (4.00 GiB)"),
             (["--size", "1T"], TIB, "2.56e+04 %"),
         ):
-            line = [sys.executable, "-S", str(TREE / "tools/david"), "create", "own", "--backing", dev]
-            line += ["--format", "--profile", QUICK, *words]
-            done = subprocess.run(line, capture_output=True, text=True)
+            done = called("create", "own", "--backing", dev, "--format", "--profile", QUICK, *words)
             assert not done.returncode and said in done.stderr and bool(said) == bool(done.stderr), done
             found = int(run("blockdev", "--getsize64", "/dev/mapper/own"))
             david("remove", "own")
