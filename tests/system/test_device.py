@@ -14,6 +14,7 @@ from labjob import PYTHON, Job
 
 HERE = Path(__file__).parent
 COMMAND = (*PYTHON, str(HERE / "caserun.py"))
+PROGRAMS = ("david-store",)
 LIMIT = 2400  # 140 to 170 are usual; on a machine with six times as much to do, 1200 were too few
 CASES = load(GROUPS)
 
@@ -24,10 +25,13 @@ def in_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 SEVERAL = (*(name for name, case in CASES.items() if about(case).cpus), *in_groups(("races",)))
-JOBS = [Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=140, cpus=4)]
+JOBS = [
+    Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=140, cpus=4, programs=PROGRAMS)
+]
 # In the uml lab in two boots, so that there is work for two CPUs to the end.
 JOBS += [
-    Job(f"device-{n}", "uml", "6.12", COMMAND, in_groups(half), timeout=LIMIT, usually=170 - 20 * n)
+    Job(f"device-{n}", "uml", "6.12", COMMAND, in_groups(half), timeout=LIMIT, usually=170 - 20 * n,
+        programs=PROGRAMS)
     for n, half in enumerate((GROUPS[::2], GROUPS[1::2]), 1)
 ]
 CHOSEN = [(job, name) for job in JOBS for name in job.runs]

@@ -17,13 +17,13 @@ ALIKE = ("ext2", "ext3", "ext4", "btrfs", "f2fs")
 STORE = "1G" if FULL else "128M"
 SMALL_SIZE, SMALL_SCALE = ("64G", "vm") if FULL else ("16G", "tiny")
 # mkfs and e2fsck take long without KVM over all inode tables.
-SMALLER = [f"{fs}:{SMALL_SIZE}:{STORE}:{SMALL_SCALE}" for fs in (("ext3", "ext2") if FULL else ("ext2",))]
+SMALLER = [f"{fs}:{SMALL_SIZE}:{STORE}:{SMALL_SCALE}" for fs in ("ext3", "ext2") if FULL]
 F2FS = f"f2fs:{SMALL_SIZE}:{STORE}:{SMALL_SCALE}"
 
 
 def lives(kernel: str) -> list[str]:
-    """6.1 runs in this lab only, and has more of ext4. The newest kernel has large pages here, and not in
-    the uml lab. That one lives with 6.12, with more files.
+    """6.1 runs in this lab only. The newest kernel has large pages here, and not in the uml lab. That one
+    lives with 6.12, with more files.
     """
     if kernel == "6.12" and not FULL:
         return []
@@ -31,8 +31,7 @@ def lives(kernel: str) -> list[str]:
         large = [f"{fs}:1T:{STORE}:vm" for fs in ("ext4", "xfs", "btrfs")]
     else:
         # e2fsck takes half a minute over the groups of 1 TB there.
-        large = [f"ext4:128G:{STORE}:{'check' if kernel == '6.1' else 'tiny'}"]
-        large += [f"{fs}:1T:{STORE}:tiny" for fs in ("xfs", "btrfs")]
+        large = [f"ext4:128G:{STORE}:tiny", *(f"{fs}:1T:{STORE}:tiny" for fs in ("xfs", "btrfs"))]
     return [*large, F2FS, *(SMALLER if kernel == "6.1" else ())]
 
 
@@ -57,6 +56,7 @@ def job(kernel: str) -> Job:
         timeout=8700 if FULL else 1500,
         usually={"6.1": 180, "6.12": 50, "newest": 160}[kernel],
         cpus=1,
+        programs=("david-store",),
     )
 
 

@@ -20,7 +20,7 @@ from helpers.planted import must_fail
 from helpers.poolbox import Writer, must_be_good, opened_all, pool_device, pool_disk
 from helpers.raw import BLOCK
 from helpers.stacks import checked_by_md
-from helpers.storetool import PROGRAM, says
+from helpers.storetool import program, says
 from helpers.trees import equal
 from helpers.units import GIB, KIB, MIB
 from helpers.victim import many_directories, populate, sync, tree
@@ -188,7 +188,7 @@ def a_killed_export_or_import_leaves_nothing_half_made() -> None:
     exported(farm)
     data = IMAGE.read_bytes()
     with loop_disk(16 * MIB) as device:
-        words = [str(PROGRAM), "pool", "import", "-", device, "farm"]
+        words = [program(), "pool", "import", "-", device, "farm"]
         for length in (len(data) // 2, len(data) - 10):
             done = subprocess.Popen(words, stdin=subprocess.PIPE)
             assert done.stdin
@@ -211,7 +211,7 @@ def a_killed_export_or_import_leaves_nothing_half_made() -> None:
         # A file that is there stays as it is until the new one is whole.
         with opened_all(device, ["a"]) as fds:
             Writer("a", 5).fill(fds["a"], 50)
-        limit = f"ulimit -f 200; exec {PROGRAM} pool export {device} {IMAGE}"
+        limit = f"ulimit -f 200; exec {program()} pool export {device} {IMAGE}"
         killed_by(signal.SIGXFSZ, subprocess.Popen(["sh", "-c", limit]))
         assert IMAGE.read_bytes() == data
         must_be_good(device)

@@ -1,22 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0
-"""david-store inside a lab, where the tree cannot be written to: compiled once a boot."""
+"""david-store inside a lab, where the tree cannot be written to: as it was built before, unless a source is
+newer. Then it is compiled here, which takes a lab without KVM a quarter of a minute.
+"""
 
 from __future__ import annotations
 
 import subprocess
+from functools import cache
+from pathlib import Path
 
 from helpers.guest import SCRATCH, TREE, run
 
-PROGRAM = SCRATCH / "david-store"
+BUILT = TREE / "build/david-store"
 # What the kernel and tools/store have in common.
 SHARED = ("format", "poolfmt", "rangetable", "bitmap", "crc", "rawset", "rawpage")
 
 
+@cache
+def program() -> str:
+    sources = [*(TREE / "tools/store").glob("*.c"), *(TREE / f"dm-david/lib/{name}.c" for name in SHARED)]
+    read = [*sources, *TREE.glob("tools/store/*.h"), *TREE.glob("dm-david/lib/*.h")]
+    if BUILT.exists() and BUILT.stat().st_mtime > max(Path(file).stat().st_mtime for file in read):
+        return str(BUILT)
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    compiled = str(SCRATCH / "david-store")
+    run("cc", "-o", compiled, *map(str, sources), "-lz")
+    return compiled
+
+
 def says(*words: str) -> tuple[int, str]:
     """Exit status and output."""
-    if not PROGRAM.exists():
-        SCRATCH.mkdir(parents=True, exist_ok=True)
-        sources = [*(TREE / "tools/store").glob("*.c"), *(TREE / f"dm-david/lib/{name}.c" for name in SHARED)]
-        run("cc", "-o", str(PROGRAM), *map(str, sources), "-lz")
-    done = subprocess.run([str(PROGRAM), *words], capture_output=True, text=True)
+    done = subprocess.run([program(), *words], capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
