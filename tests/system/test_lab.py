@@ -17,10 +17,13 @@ sys.path.insert(0, str(TREE / "tools"))
 
 from davidlib.lab import kernels  # noqa: E402
 
+from helpers.units import FULL  # noqa: E402
+
 DAVID = TREE / "tools" / "david"
 UML = ("--kind", "uml")
 UML_NEWEST = ("--kind", "uml", "--kernel", "newest")
 VM = ("--kind", "vm")
+LONG = pytest.mark.skipif(not FULL, reason="only with DAVID_SCALE=full")
 
 
 def lab(*args: str, cwd: Path = TREE, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -84,8 +87,13 @@ def version(kind: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize(
-    # Those of the vm lab's other kernels: test_filesystems.py.
-    "kind", [UML, UML_NEWEST, VM], ids=["uml", "uml-newest", "vm"],
+    "kind",
+    [
+        pytest.param(UML, id="uml"),
+        pytest.param(UML_NEWEST, id="uml-newest"),
+        # Everyday the vm lab is known by what the tests of its kernels print.
+        pytest.param(VM, id="vm", marks=LONG),
+    ],
 )
 def test_a_command_has_its_output_and_status_the_target_and_the_hosts_files_to_read(
     kind: tuple[str, ...], tmp_path: Path
@@ -256,6 +264,7 @@ def test_a_bad_option_is_named(options: tuple[str, ...], said: str) -> None:
     assert said in run.stderr
 
 
+@LONG
 def test_icount_counts_instructions_and_skips_waiting(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("""#!/bin/sh

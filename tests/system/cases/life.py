@@ -91,7 +91,7 @@ def reload_under_io_keeps_the_content() -> None:
         assert not error, error
 
 
-@case(vm="6.1", cpus=True)
+@case(cpus=True)
 def reload_changes_size_and_parameters_but_not_the_store() -> None:
     data = raw.patterned(1, MIB)
     with ExitStack() as stack:

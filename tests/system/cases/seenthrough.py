@@ -185,10 +185,10 @@ for place in (
     on_raid0_of_partitions,
     on_a_volume_on_raid1,
     on_a_volume_on_raid0_of_raid1,
-    on_a_loop_device,
 ):
     cases_of(place)
-cases_of(on_a_volume_on_a_loop_device_on_raid0, ("ext4", "xfs"), vm="newest")
+cases_of(on_a_loop_device, vm="newest")
+cases_of(on_a_volume_on_a_loop_device_on_raid0, ("ext4", "xfs"))
 cases_of(on_a_multipath, ("ext4",), vm="6.12", uml=False)
 
 

@@ -20,7 +20,7 @@ from helpers.units import GIB, MIB
 from helpers.victim import Mapper, drop_caches, fake, flush_buffers, linear, wait_until
 
 NAMES = ("victim", "second", "third", "fourth")
-STREAM = 48 * MIB
+STREAM = 16 * MIB if os.environ.get("DAVID_LAB") == "vm" else 48 * MIB
 NOISE = random.Random(17).randbytes(MIB)
 
 
