@@ -83,15 +83,17 @@ def repeats_from_a_snapshot_begin_with_the_same_disk() -> None:
 
 @case
 def calls_are_made_when_they_are_planned() -> None:
-    """Within a look at the clock. One whose calls are held is found: what is measured is no constant."""
+    """Within the two looks that the kernel takes where a sleep ends, on average within one. Calls that are
+    held are found: what is measured is no constant.
+    """
     with workload() as out, disk() as top:
         late = []
         for options in (("--cold",), ("--shuffle", "3")):
-            late += [run["issue-error"]["max"] for run in replay(out, str(top), *options)]
+            late += [run["issue-error"] for run in replay(out, str(top), *options)]
             for made in top.iterdir():
                 if made.name != "lost+found":
                     shutil.rmtree(made)
-    if late[0] >= 256 or late[1] < 1000:
+    if late[0]["max"] >= 512 or late[0]["mean"] >= 256 or late[1]["max"] < 1000:
         raise Failed(f"so late, ns: {late}")
 
 
