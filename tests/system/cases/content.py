@@ -187,7 +187,7 @@ def keep_returns_exactly_what_was_written_512() -> None:
     fuzz(512, "keep", 4, 6000)
 
 
-@case(vm="6.1")
+@case
 def an_unmounted_disk_returns_exactly_what_was_written() -> None:
     fuzz(4096, "auto", 5, 8000)
     fuzz(4096, "explicit", 6, 3000)

@@ -244,7 +244,7 @@ def wait_until_busy(name: str) -> None:
     raise Failed("no requests get through")
 
 
-@case(vm="6.1", cpus=True)
+@case(cpus=True)
 def a_full_queue_refuses_who_must_not_wait() -> None:
     one = ["--profile-option", "nr_requests=1", "--profile-option", "nr_batching=0"]
     with ram_disk(128 * MIB) as dev, timed_disk("full", TIB, dev, PLAIN, *one) as disk:

@@ -14,7 +14,7 @@ from davidlib.trace import importing, program
 from helpers import causes, traced
 from helpers.guest import SCRATCH, TREE, Failed, mounted, ram_disk, run, say
 from helpers.timed import timed_disk
-from helpers.units import GIB, MIB
+from helpers.units import FULL, GIB, MIB
 
 TRACER = str(TREE / "build/david-trace")
 HELPERS = TREE / "tests/system/helpers"
@@ -214,7 +214,7 @@ def postmark_takes_as_long_when_it_is_traced() -> None:
 def who_waits_for_whom_is_found_by_delays() -> None:
     """By pipes, condition variables and memory that is watched; which waits a program has is drawn."""
     with built("waiters") as waiters:
-        for seed in range(1, 11):
+        for seed in range(1, 11 if FULL else 4):
             edges = causes.drawn(seed, 4, ("pipe", "cond", "spin"))
             if found := causes.check(waiters, SCRATCH, 4, edges, 1_000_000):
                 raise Failed(f"{edges}: {found}")
