@@ -55,7 +55,8 @@ def flash_and_memory_take_what_the_simulator_says() -> None:
                     "--name=reads",
                     *("--rw=randread", "--iodepth=32", f"--number_ios={IOS // 3}"),
                     "--name=writes",
-                    *("--stonewall", "--rw=randrw", "--iodepth=96", f"--number_ios={2 * IOS // 3}", "--fdatasync=50"),
+                    *("--stonewall", "--rw=randrw", "--iodepth=96", "--fdatasync=50"),
+                    f"--number_ios={2 * IOS // 3}",
                 )
                 if drive == "flash":
                     # The clock moves when it is read: memory's completions come faster than that allows.

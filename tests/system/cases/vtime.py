@@ -81,7 +81,7 @@ def fio_takes_what_the_simulator_says_raw_and_on_ext4() -> None:
                 *("--name=fs", *on_fs, "--bs=16k", "--rw=randwrite", "--ioengine=psync", "--fsync=16"),
             )
     said = result[0].replay(PLAIN, GIB)
-    assert said["n"] == said["compared"] >= 900 and not said["differ"], said
+    assert said["n"] == said["compared"] >= 500 and not said["differ"], said
     for job, op, sectors in zip(report["jobs"], (READ, READ, WRITE), (24, 40, 32), strict=True):
         side = job["write" if op == WRITE else "read"]
         first, last, mean = of_job(result[0], op, sectors)
@@ -268,17 +268,17 @@ def blk_mq_in_the_kernel_takes_what_the_simulator_says() -> None:
             with timed_disk("vt", GIB, dev, PLAIN, "--classify", "data", *options) as disk:
                 fio(
                     "--filename=" + disk,
-                    *("--ioengine=libaio", "--name=mixed", "--rw=randrw", "--iodepth=32", "--number_ios=600"),
+                    *("--ioengine=libaio", "--name=mixed", "--rw=randrw", "--iodepth=32", "--number_ios=300"),
                     *("--iodepth_batch=16", "--iodepth_batch_complete_max=16", "--fdatasync=40"),
                     *("--name=stream", "--rw=write", "--iodepth=64"),
-                    *("--iodepth_batch=16", "--number_ios=300"),
+                    *("--iodepth_batch=16", "--number_ios=200"),
                 )
                 check_lateness("vt")
                 waits = device_stats("vt")["queue_waits"]
         unplugged = len(result[0].events("unplug"))
         said = result[0].replay(PLAIN, GIB, *(part for word in words for part in ("--option", word)))
         say(f"{name}: {said}, {unplugged} times unplugged, {waits} waited")
-        assert said["n"] == said["compared"] >= 900 and not said["differ"], said
+        assert said["n"] == said["compared"] >= 500 and not said["differ"], said
         assert unplugged > 20 and bool(waits) == (name != "mq-deadline"), (unplugged, waits)
 
 
