@@ -224,7 +224,7 @@ static void node_put(struct rangetable *rt, struct rt_node *node)
 }
 
 /* The way to where a range that starts at @block would be inserted. */
-static void descend(const struct rangetable *rt, u64 block, struct trail *p)
+static __always_inline void descend(const struct rangetable *rt, u64 block, struct trail *p)
 {
 	struct rt_node *node = rt->root;
 	unsigned int level;
@@ -573,56 +573,111 @@ static void add(struct rangetable *rt, const struct rt_range *r)
 	replace(rt, &p, 0, r, 1);
 }
 
+/* remove_rows() of a leaf, for few rows: three memmove() would cost more to start than to move. */
+static inline void close_gap(struct rt_node *leaf, unsigned int row, unsigned int n)
+{
+	u64 *to = leaf->word + row, *end = leaf->word + leaf->rows - n;
+	const u64 *from = to + n;
+
+	for (; to + 1 < end; to += 2, from += 2) {
+		u64 first = from[0], second = from[1];
+
+		to[0] = first;
+		to[1] = second;
+		first = from[LEAF_ROWS];
+		second = from[LEAF_ROWS + 1];
+		to[LEAF_ROWS] = first;
+		to[LEAF_ROWS + 1] = second;
+		first = from[2 * LEAF_ROWS];
+		second = from[2 * LEAF_ROWS + 1];
+		to[2 * LEAF_ROWS] = first;
+		to[2 * LEAF_ROWS + 1] = second;
+	}
+	if (to < end) {
+		to[0] = from[0];
+		to[LEAF_ROWS] = from[LEAF_ROWS];
+		to[2 * LEAF_ROWS] = from[2 * LEAF_ROWS];
+	}
+	drop_rows(leaf, n);
+}
+
 /*
- * The two most frequent updates, in place: @r continues the range before it,
- * into a hole, or gives new content to exactly one range, joining none. Also
- * where there is nothing to do. Returns false, nothing done, if @r is neither.
+ * The most frequent updates, in place: @r continues the range before it, into a hole, or gives new
+ * content to exactly one range, and may join its neighbours by that. Also where there is nothing to
+ * do. Returns false, nothing done, if @r is neither, or if another leaf must change, too.
  */
 static bool set_in_place(struct rangetable *rt, const struct trail *p, const struct rt_range *r,
 			 rt_freed_fn freed, void *ctx)
 {
 	struct rt_node *leaf = p->node[0];
-	unsigned int at = p->at[0];
-	u64 end = r->start + r->len;
-	struct rt_range old;
+	unsigned int at = p->at[0], rows = leaf->rows;
+	u64 end = r->start + r->len, joined = end, *len, *value;
+	bool joins_left = false, joins_right = false;
+	enum rt_kind old_kind;
+	u64 old_value;
 
+	/* The columns of the row are read by themselves: some kernels zero a whole struct first. */
 	if (at) {
-		struct rt_range left = get_range(leaf, at - 1);
-		u64 left_end = left.start + left.len;
+		u64 start = leaf->word[at - 1], left_end, next;
 
-		if (left_end >= r->start && same(r, &left)) {
+		len = &leaf->word[LEAF_ROWS + at - 1];
+		value = &leaf->word[2 * LEAF_ROWS + at - 1];
+		left_end = start + (*len >> KIND_BITS);
+		if (left_end >= r->start && (*len & KIND_MASK) == r->kind &&
+		    *value + (r->kind == RT_STORED ? r->start - start : 0) == r->value) {
 			if (left_end >= end)
 				return true;
-			if ((at < leaf->rows ? leaf->word[at] : p->next) <= end)
+			next = at < rows ? leaf->word[at] : p->next;
+			if (next > end) {
+				rt->changes++;
+				*len += (end - left_end) << KIND_BITS;
+				rt->blocks[r->kind] += end - left_end;
+				return true;
+			}
+			if (next != r->start)
 				return false;
-			rt->changes++;
-			leaf->word[LEAF_ROWS + at - 1] += (end - left_end) << KIND_BITS;
-			rt->blocks[r->kind] += end - left_end;
-			return true;
+			joins_left = true;
 		}
 	}
 	/* If the range in front reaches beyond r->start, no range starts there either. */
-	if (at == leaf->rows || leaf->word[at] != r->start || r->kind == RT_HOLE)
+	if (at == rows || leaf->word[at] != r->start || r->kind == RT_HOLE)
 		return false;
-	old = get_range(leaf, at);
-	if (old.len != r->len)
+	len = &leaf->word[LEAF_ROWS + at];
+	value = &leaf->word[2 * LEAF_ROWS + at];
+	if (*len >> KIND_BITS != r->len)
 		return false;
-	if (at + 1 < leaf->rows && leaf->word[at + 1] == end) {
-		struct rt_range right = get_range(leaf, at + 1);
+	old_kind = *len & KIND_MASK;
+	old_value = *value;
+	if (old_kind == r->kind && old_value == r->value)
+		return true;
+	if (at + 1 < rows) {
+		joins_right = leaf->word[at + 1] == end && (len[1] & KIND_MASK) == r->kind &&
+			      value[1] == r->value + (r->kind == RT_STORED ? r->len : 0);
+		if (joins_right)
+			joined += len[1] >> KIND_BITS;
+	} else if (p->next == end) {
+		return false;
+	}
+	if (unlikely(rows - joins_left - joins_right < MIN_ROWS && joins_left + joins_right))
+		return false;
 
-		if (same(&right, r))
-			return false;
-	} else if (at + 1 == leaf->rows && p->next == end) {
-		return false;
+	rt->changes++;
+	rt->ranges[old_kind]--;
+	rt->blocks[old_kind] -= r->len;
+	rt->blocks[r->kind] += r->len;
+	if (joins_left) {
+		len[-1] += (joined - r->start) << KIND_BITS;
+		rt->ranges[r->kind] -= joins_right;
+		close_gap(leaf, at, 1 + joins_right);
+	} else {
+		*len = (joined - r->start) << KIND_BITS | r->kind;
+		*value = r->value;
+		rt->ranges[r->kind] += !joins_right;
+		if (joins_right)
+			close_gap(leaf, at + 1, 1);
 	}
-	if (!same(&old, r)) {
-		rt->changes++;
-		uncount_range(rt, &old);
-		count_range(rt, r);
-		put_range(leaf, at, r);
-		if (old.kind == RT_STORED)
-			freed(ctx, old.value, old.len);
-	}
+	if (old_kind == RT_STORED)
+		freed(ctx, old_value, r->len);
 	return true;
 }
 
@@ -847,21 +902,12 @@ static u64 needed(const struct rangetable *rt, u64 reservations)
 
 unsigned int rt_lacks(const struct rangetable *rt)
 {
-	u64 reservations = (u64)rt->reserved + 1, need;
+	u64 need;
 
-	/* One node for each reservation in each level there is, and above: always enough. */
-	if (likely(rt->spare >= reservations * (rt->height + 1)))
+	if (rt_has_plenty(rt))
 		return 0;
-	need = needed(rt, reservations);
+	need = needed(rt, (u64)rt->reserved + 1);
 	return need > rt->spare ? need - rt->spare : 0;
-}
-
-bool rt_reserve(struct rangetable *rt)
-{
-	if (rt_lacks(rt))
-		return false;
-	rt->reserved++;
-	return true;
 }
 
 void rt_unreserve(struct rangetable *rt)

@@ -81,11 +81,24 @@ struct rt_node *rt_take_spare(struct rangetable *rt);
  */
 unsigned int rt_lacks(const struct rangetable *rt);
 
+/* One node for each reservation in each level there is, and above: always enough. */
+static inline bool rt_has_plenty(const struct rangetable *rt)
+{
+	return likely(rt->spare >= ((u64)rt->reserved + 1) * (rt->height + 1));
+}
+
 /*
  * Reserve one rt_set(). Returns false, with nothing changed, if rt_lacks() is
  * not 0. Every reservation is used up by one rt_set() or returned by rt_unreserve().
  */
-bool rt_reserve(struct rangetable *rt);
+static inline bool rt_reserve(struct rangetable *rt)
+{
+	if (!rt_has_plenty(rt) && rt_lacks(rt))
+		return false;
+	rt->reserved++;
+	return true;
+}
+
 void rt_unreserve(struct rangetable *rt);
 
 /*

@@ -382,6 +382,35 @@ static void neighbours_join_across_leaves(struct kunit *test)
 	kvfree(w);
 }
 
+/* Every block a range of its own; one after the other, at random, takes what all will have. */
+static void ranges_become_one_block_by_block(struct kunit *test)
+{
+	static const enum rt_kind becomes[] = { RT_SQUASHED, RT_FILL, RT_STORED };
+	struct world *w = kvzalloc(sizeof(*w), GFP_KERNEL);
+	u32 i, k, at;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	for (k = 0; k < ARRAY_SIZE(becomes); k++) {
+		world_begin(w, test, k, 512);
+		for (i = 0; i < w->cells; i++) {
+			take_reservation(test, &w->rt);
+			set_piece(w, i, 1, i % 2 ? RT_FILL : RT_STORED, 2000 + 3 * i, 1);
+		}
+		for (i = 0, at = 0; i < w->cells; i++) {
+			take_reservation(test, &w->rt);
+			set_piece(w, at, 1, becomes[k], becomes[k] == RT_STORED ? 10000 + at :
+				  becomes[k] == RT_FILL ? 7 : 0, 1);
+			check(test, &w->rt, k);
+			at = (at * 1103515245 + 12345) % w->cells;
+		}
+		compare(w);
+		KUNIT_EXPECT_EQ(test, w->rt.ranges[becomes[k]], 1ULL);
+		KUNIT_EXPECT_EQ(test, w->rt.blocks[becomes[k]], (u64)w->cells);
+		world_end(w);
+	}
+	kvfree(w);
+}
+
 static void set_all(struct kunit *test, struct rangetable *rt, u64 start, u64 len,
 		    enum rt_kind kind, u64 value)
 {
@@ -588,6 +617,7 @@ static struct kunit_case rangetable_cases[] = {
 	KUNIT_CASE(ranges_are_cut_and_joined),
 	KUNIT_CASE(pieces_remove_no_more_than_asked),
 	KUNIT_CASE(neighbours_join_across_leaves),
+	KUNIT_CASE(ranges_become_one_block_by_block),
 	KUNIT_CASE(random_updates_match_the_oracle),
 	KUNIT_CASE(reservations_hold_against_an_adversary),
 	KUNIT_CASE(memory_follows_the_number_of_ranges),
