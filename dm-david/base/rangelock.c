@@ -20,6 +20,14 @@ bool range_lock(struct range_locks *locks, struct range_lock *lock)
 	struct range_lock *other;
 
 	lock->blockers = 0;
+	/* Mostly there is no other. */
+	if (RB_EMPTY_ROOT(&locks->tree.rb_root)) {
+		lock->subtree_last = lock->last;
+		rb_link_node(&lock->rb, NULL, &locks->tree.rb_root.rb_node);
+		rb_set_parent_color(&lock->rb, NULL, RB_BLACK);
+		locks->tree.rb_leftmost = &lock->rb;
+		return true;
+	}
 	for (other = lock_tree_iter_first(&locks->tree, lock->start, lock->last); other;
 	     other = lock_tree_iter_next(other, lock->start, lock->last))
 		lock->blockers += conflict(lock, other);
@@ -27,7 +35,7 @@ bool range_lock(struct range_locks *locks, struct range_lock *lock)
 	return !lock->blockers;
 }
 
-bool range_busy(struct range_locks *locks, u64 start, u64 last)
+bool range_lock_overlaps(struct range_locks *locks, u64 start, u64 last)
 {
 	return lock_tree_iter_first(&locks->tree, start, last);
 }
@@ -37,6 +45,10 @@ void range_unlock(struct range_locks *locks, struct range_lock *lock,
 {
 	struct range_lock *other;
 
+	if (locks->tree.rb_root.rb_node == &lock->rb && !lock->rb.rb_left && !lock->rb.rb_right) {
+		locks->tree = RB_ROOT_CACHED;
+		return;
+	}
 	lock_tree_remove(lock, &locks->tree);
 	/*
 	 * All locks that conflict with a granted lock came after it; otherwise it would still wait.

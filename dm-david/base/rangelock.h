@@ -44,8 +44,13 @@ static inline void range_locks_init(struct range_locks *locks)
 /* Queue @lock, whose start, last and shared are set. True if it is granted now. */
 bool range_lock(struct range_locks *locks, struct range_lock *lock);
 
+bool range_lock_overlaps(struct range_locks *locks, u64 start, u64 last);
+
 /* Does any lock, granted or waiting, overlap the blocks from @start to @last? */
-bool range_busy(struct range_locks *locks, u64 start, u64 last);
+static inline bool range_busy(struct range_locks *locks, u64 start, u64 last)
+{
+	return !RB_EMPTY_ROOT(&locks->tree.rb_root) && range_lock_overlaps(locks, start, last);
+}
 
 /*
  * Release a granted @lock. Locks that are granted by that are added to the list @granted, by their
