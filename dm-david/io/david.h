@@ -46,6 +46,7 @@ struct david {
 	struct byfile byfile;		/* messages change it, under mode_lock */
 	struct raw raw;			/* rules to add when it resumes */
 	u64 seed;
+	struct content_key content_key;	/* of the seed */
 	u64 copy_mask, copy_mark;	/* judge_content_changed() */
 	bool seed_given;
 	enum store_kind store_kind;	/* in ctr only */

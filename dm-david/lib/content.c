@@ -50,12 +50,25 @@ u64 content_mark(u64 seed)
 	return mix(mix(seed + STEP) + STEP) >> BASE_BITS;
 }
 
+struct content_key content_key(u64 seed)
+{
+	u64 a = mix(seed + STEP);
+
+	return (struct content_key){ a, mix(a + STEP) };
+}
+
+static __always_inline u64 base_with(const struct content_key *key, u64 page)
+{
+	u64 x = permute((page ^ key->a) & BASE_MASK) ^ (key->b & BASE_MASK);
+
+	return permute(x) << INDEX_BITS | key->b >> BASE_BITS;
+}
+
 static u64 base_of(u64 seed, u64 page)
 {
-	u64 a = mix(seed + STEP), b = mix(a + STEP);
+	struct content_key key = content_key(seed);
 
-	return permute(permute((page ^ a) & BASE_MASK) ^ (b & BASE_MASK)) << INDEX_BITS |
-	       b >> BASE_BITS;
+	return base_with(&key, page);
 }
 
 static __always_inline void put_word(u8 *p, u64 x)
@@ -95,6 +108,28 @@ static __always_inline u64 put16(u8 *p, u64 x, u64 step)
 	return put4(p + 96, x, step);
 }
 
+static __always_inline u64 put64(u8 *p, u64 x, u64 step)
+{
+	x = put16(p, x, step);
+	x = put16(p + 128, x, step);
+	x = put16(p + 256, x, step);
+	return put16(p + 384, x, step);
+}
+
+/* 1024 bytes, @n times. */
+static noinline u64 put_kilobytes(u8 *p, u64 x, unsigned int n)
+{
+	u64 step = STEP;
+
+	/* Otherwise the compiler loads each multiple of STEP as a constant. */
+	OPTIMIZER_HIDE_VAR(step);
+	for (; n; n--, p += 1024) {
+		x = put64(p, x, step);
+		x = put64(p + 512, x, step);
+	}
+	return x;
+}
+
 /* Bytes [@at, @at + @len) of the page whose first word is @x. */
 static void fill_page(u8 *p, u64 x, unsigned int at, unsigned int len)
 {
@@ -111,14 +146,9 @@ static void fill_page(u8 *p, u64 x, unsigned int at, unsigned int len)
 		p += n;
 		len -= n;
 	}
-	/* Otherwise the compiler loads each multiple of STEP as a constant. */
-	OPTIMIZER_HIDE_VAR(step);
-	for (; len >= 512; len -= 512, p += 512) {
-		x = put16(p, x, step);
-		x = put16(p + 128, x, step);
-		x = put16(p + 256, x, step);
-		x = put16(p + 384, x, step);
-	}
+	x = put_kilobytes(p, x, len / 1024);
+	p += len - len % 1024;
+	len %= 1024;
 	for (; len >= 8; len -= 8, p += 8) {
 		put_word(p, x);
 		x += step;
@@ -130,13 +160,21 @@ static void fill_page(u8 *p, u64 x, unsigned int at, unsigned int len)
 	}
 }
 
-static void fill_incompressible(u8 *p, u64 seed, u64 at, unsigned int len)
+void content_fill_incompressible(void *buf, const struct content_key *key, u64 at,
+				 unsigned int len)
 {
+	u8 *p = buf;
+
+	/* Mostly a page. */
+	if (likely(len == PAGE_BYTES && !(at % PAGE_BYTES))) {
+		put_kilobytes(p, base_with(key, at / PAGE_BYTES), PAGE_BYTES / 1024);
+		return;
+	}
 	while (len) {
 		unsigned int in_page = at % PAGE_BYTES;
 		unsigned int n = min(PAGE_BYTES - in_page, len);
 
-		fill_page(p, base_of(seed, at / PAGE_BYTES), in_page, n);
+		fill_page(p, base_with(key, at / PAGE_BYTES), in_page, n);
 		p += n;
 		at += n;
 		len -= n;
@@ -257,11 +295,13 @@ static void fill_stamp(u8 *p, u64 at, unsigned int len)
 
 void content_fill_at(void *buf, const struct content *c, u64 seed, u64 at, unsigned int len)
 {
+	struct content_key key;
 	u64 word;
 
 	switch (c->kind) {
 	case CONTENT_INCOMPRESSIBLE:
-		fill_incompressible(buf, seed, at, len);
+		key = content_key(seed);
+		content_fill_incompressible(buf, &key, at, len);
 		break;
 	case CONTENT_COMPRESSIBLE:
 		fill_compressible(buf, seed, c->ratio, at, len);

@@ -41,6 +41,17 @@ struct content {
 void content_fill(void *buf, const struct content *c, u64 seed, u64 sector, unsigned int offset,
 		  unsigned int len);
 
+/* What a seed comes to, worked out beforehand. */
+struct content_key {
+	u64 a, b;
+};
+
+struct content_key content_key(u64 seed);
+
+/* The same for CONTENT_INCOMPRESSIBLE, from the byte @at of the disk on. */
+void content_fill_incompressible(void *buf, const struct content_key *key, u64 at,
+				 unsigned int len);
+
 /* The same for the place @at in bytes: of a disk, or of a file with a seed of its own. */
 void content_fill_at(void *buf, const struct content *c, u64 seed, u64 at, unsigned int len);
 

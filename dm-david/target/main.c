@@ -226,6 +226,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	d->store = store;
 	if (!d->seed_given)
 		d->seed = store->seed;
+	d->content_key = content_key(d->seed);
 	judge_content_changed(d);
 	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->target_bytes);
 	if (d->low_water == U64_MAX)
