@@ -235,20 +235,25 @@ static noinline enum served send_part(struct david_io *io, struct stopwatch *tim
 	return SERVED;
 }
 
-enum served send_piece(struct david_io *io, struct stopwatch *timer, const struct piece *piece,
-		       unsigned int offset, unsigned int bytes, bool may_remap)
+/* The clone itself goes to the destination of @piece, which io->remapped_piece is. */
+static __always_inline enum served remap(struct david_io *io, const struct piece *piece,
+					 unsigned int offset)
 {
-	struct david *d = io->d;
-
-	if (!may_remap || bytes != io->bio->bi_iter.bi_size)
-		return send_part(io, timer, piece, offset, bytes);
-	io->remapped_piece = *piece;
 	io->remapped = true;
-	bio_set_dev(io->bio, d->dev->bdev);
-	io->bio->bi_iter.bi_sector = (piece->dest << d->store->block_shift) +
+	bio_set_dev(io->bio, io->d->dev->bdev);
+	io->bio->bi_iter.bi_sector = (piece->dest << io->d->store->block_shift) +
 				     (offset >> SECTOR_SHIFT);
 	io->iter.bi_size = 0;
 	return SERVED_REMAPPED;
+}
+
+enum served send_piece(struct david_io *io, struct stopwatch *timer, const struct piece *piece,
+		       unsigned int offset, unsigned int bytes, bool may_remap)
+{
+	if (!may_remap || bytes != io->bio->bi_iter.bi_size)
+		return send_part(io, timer, piece, offset, bytes);
+	io->remapped_piece = *piece;
+	return remap(io, piece, offset);
 }
 
 /* The content at the destination of @piece is about to be replaced. store->lock is held. */
@@ -295,17 +300,24 @@ static enum served no_room(struct david_io *io, const struct piece *piece, gfp_t
 	return io_fail(io, BLK_STS_NOSPC);
 }
 
-enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
+/* piece_place(). With @locks the range lock is taken first, or it returns SERVED_WAITS. */
+static __always_inline enum served place(struct david_io *io, struct piece *piece, gfp_t gfp,
+					 bool locks)
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
+	struct rt_range r __uninit;
 	unsigned long flags;
 	int notices = 0;
-	struct rt_range r;
 	bool was_low;
 	u64 hint;
 
 	spin_lock_irqsave(&store->lock, flags);
+	if (locks && unlikely(!range_lock(&store->locks, &io->lock))) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		this_cpu_inc(store->stats->range_locks);
+		return SERVED_WAITS;
+	}
 	hint = rt_lookup_hint(&store->table, piece->block, &r);
 	piece->blocks = min(piece->blocks, r.len);
 	piece->dest = r.value;
@@ -342,6 +354,29 @@ enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
 	return no_room(io, piece, gfp);
+}
+
+enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
+{
+	return place(io, piece, gfp, false);
+}
+
+enum served lock_and_send(struct david_io *io, struct stopwatch *timer)
+{
+	struct piece *piece = &io->remapped_piece;
+	struct store *store = io->d->store;
+	enum served served = place(io, piece, io_gfp(io), true);
+	unsigned int bytes;
+
+	if (served != SERVED)
+		return served;
+	bytes = piece->blocks << (store->block_shift + SECTOR_SHIFT);
+	if (likely(bytes == io->iter.bi_size))
+		return remap(io, piece, 0);
+	served = send_part(io, timer, piece, 0, bytes);
+	if (served == SERVED_DEFER)
+		piece_abort(store, piece);
+	return served;
 }
 
 /* Device-mapper's own mempool has as many of our per-bio data as we have child bios. */

@@ -14,8 +14,9 @@
  *	implied.c	the evidence that a request carries
  *
  * map.c calls request.c. request.c calls write.c and read.c. write.c calls judge.c and share.c.
- * write.c and read.c call backing.c. The verdict on a write of whole blocks, and a read of one
- * piece, need no range lock yet: map.c calls judge.c and read.c for them itself. What fails, is
+ * write.c and read.c call backing.c. The verdict on a write of whole blocks, and many a read, need
+ * no range lock yet: map.c calls judge.c and read.c for them itself. So it calls backing.c for a
+ * write that is kept, whose range lock and place are had in one hold of store->lock. What fails, is
  * deferred or has ended goes back to request.c: io_fail(), defer_for_csum(), io_put().
  *
  * Locking: a request holds its range lock (base/rangelock.h) from its first piece to its end. These
@@ -39,6 +40,7 @@
 #include "implicit.h"
 #include "implied.h"
 #include "../store/share.h"
+#include "../timing/trace.h"
 
 struct stopwatch;
 
@@ -127,6 +129,7 @@ enum served {
 	SERVED_DEFER,		/* go on from a worker, when own child bios have returned */
 	SERVED_REMAPPED,	/* device-mapper sends the clone to the backing device */
 	SERVED_FAILED,		/* io->status says why */
+	SERVED_WAITS,		/* for its range lock: nothing is served yet */
 };
 
 /* The verdict on a block, or on a part of one. */
@@ -208,7 +211,21 @@ enum served defer_for_csum(struct david_io *io);
  */
 enum served reservation_failed(struct david_io *io, gfp_t gfp);
 /* Prepare the range lock of the blocks that the request touches. */
-void io_lock_range(struct david_io *io);
+static inline void io_lock_range(struct david_io *io)
+{
+	unsigned int shift = io->d->store->block_shift;
+
+	io->lock.start = io->iter.bi_sector >> shift;
+	io->lock.last = (io->iter.bi_sector + bio_sectors(io->bio) - 1) >> shift;
+	io->lock.shared = bio_op(io->bio) == REQ_OP_READ;
+	io->at_end |= END_UNLOCK;
+}
+
+/*
+ * The first piece of a request was served by other means than io_serve(), as @served says, while
+ * its submitter held one of @pending. Go on, as io_serve() does.
+ */
+int io_go_on(struct david_io *io, struct stopwatch *timer, bool may_remap, enum served served);
 
 /* judge.c */
 
@@ -218,10 +235,25 @@ void judge_blocks(struct david_io *io, struct stopwatch *timer, struct span *spa
 void judge_part(struct david_io *io, unsigned int bytes, struct judgement *judged);
 /* The checksum policy of @r's first unit. Shortens @r to the units with the same policy. */
 enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r);
-/* Count @blocks of @span as written, and trace them. */
-void count_blocks(struct david_io *io, const struct span *span, u64 blocks);
 void trace_verdict(const struct david *d, sector_t sector, u32 sectors, enum david_written written,
 		   enum david_evidence evidence);
+
+/* Count @blocks of @span as written, and trace them. */
+static inline void count_blocks(struct david_io *io, const struct span *span, u64 blocks)
+{
+	struct stats __percpu *stats = io->d->store->stats;
+	enum david_written written = DAVID_WRITTEN_KEPT;
+
+	BUILD_BUG_ON((int)RT_FILL != (int)DAVID_WRITTEN_FILL ||
+		     (int)RT_SQUASHED != (int)DAVID_WRITTEN_SQUASHED);
+	if (span->r.kind != RT_STORED)
+		written = (enum david_written)span->r.kind;
+	this_cpu_add(stats->evidence[span->evidence], blocks);
+	this_cpu_add(stats->verdict[written], blocks);
+	if (trace_david_verdict_enabled())
+		trace_verdict(io->d, span->r.start << io->d->store->block_shift,
+			      blocks << io->d->store->block_shift, written, span->evidence);
+}
 
 /* write.c: the next piece of the request, by kind */
 
@@ -235,8 +267,21 @@ enum served serve_squash(struct david_io *io);
 /* Read what of the request lies in @r. */
 enum served serve_read_range(struct david_io *io, struct stopwatch *timer, const struct rt_range *r,
 			     bool may_remap);
+/* A read: begins to serve it, and returns what a target's map returns. */
+int map_read(struct david_io *io, struct stopwatch *timer);
+
 /* How many of the bytes left lie in @r, which was looked up at io_first_block(). */
-unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r);
+static inline unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r)
+{
+	unsigned int shift = io->d->store->block_shift;
+	sector_t end;
+
+	if (r->len > U32_MAX)
+		return io->iter.bi_size;
+	end = (r->start + r->len) << shift;
+	return min_t(u64, io->iter.bi_size, (u64)(end - io->iter.bi_sector) << SECTOR_SHIFT);
+}
+
 /* Make up block r->start at @p, which has room for 4 KiB. @crc: the unit's checksum, or NULL. */
 void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *crc);
 
@@ -250,6 +295,12 @@ void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *c
  * Takes store->lock. Sleeps if @gfp may.
  */
 enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp);
+/*
+ * A submitter's write of blocks that are all kept: take the range lock, which is prepared, place
+ * the first piece in the same hold of store->lock, and send it: the clone itself if that is all.
+ * The piece is io->remapped_piece. SERVED_WAITS: a worker serves all of the request.
+ */
+enum served lock_and_send(struct david_io *io, struct stopwatch *timer);
 /*
  * A piece was written, or joined. If it is new, enter it, or on error give up its destination.
  * store->lock is held.

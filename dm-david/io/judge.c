@@ -100,19 +100,56 @@ static noinline void judge_csum(struct david_io *io, struct bvec_iter from, unsi
 	judged->verdict = VERDICT_KEEP;
 }
 
+/* Judge the next page, the @first or a further one. One page of metadata is enough to keep all. */
+static __always_inline void judge_page(struct david_io *io, struct bio_vec *bv, bool by_owner,
+				       bool first, struct judgement *judged)
+{
+	struct david *d = io->d;
+	u64 *p;
+
+	if (by_owner && (first || judged->verdict != VERDICT_KEEP)) {
+		judged->evidence = owner_evidence(&d->owners, &io->top, &io->owners, bv->bv_page);
+		judged->verdict = verdict_of(d->classify, judged->evidence);
+	}
+	if (judged->constant && !((bv->bv_offset | bv->bv_len) & 7)) {
+		p = bvec_kmap_local(bv);
+		if (first)
+			judged->word = *p;
+		/* What is not constant mostly shows that in the last word. */
+		judged->constant = p[bv->bv_len / 8 - 1] == judged->word &&
+				   all_equal(p, bv->bv_len / 8, judged->word);
+		kunmap_local(p);
+	} else {
+		judged->constant = false;
+	}
+}
+
+/* Judge the @bytes from @from on, whose first page is judged. */
+static noinline void judge_more_pages(struct david_io *io, struct bvec_iter from,
+				      unsigned int bytes, bool by_owner, struct judgement *judged)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	bool first = true;
+
+	from.bi_size = bytes;
+	__bio_for_each_segment(bv, io->bio, iter, from) {
+		if (!first)
+			judge_page(io, &bv, by_owner, false, judged);
+		first = false;
+	}
+}
+
 /*
  * Judge @bytes of a write from @from on by its flags, by the classifier, and by the owner of each
  * page. Also finds out whether the bytes are one repeated word.
  */
-static void judge_pages(struct david_io *io, const struct bvec_iter *from, unsigned int bytes,
-			struct judgement *judged)
+static __always_inline void judge_pages(struct david_io *io, const struct bvec_iter *from,
+					unsigned int bytes, struct judgement *judged)
 {
 	struct david *d = io->d;
 	bool by_owner = d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT;
-	struct bvec_iter start = *from, iter;
-	struct bio_vec bv;
-	bool first = true;
-	u64 *p;
+	struct bio_vec bv = bio_iter_iovec(io->bio, *from);
 
 	judged->evidence = DAVID_EV_MODE;
 	if (by_owner && (io->bio->bi_opf & (REQ_META | REQ_PRIO | REQ_SWAP)) && !INJECTED(marks)) {
@@ -128,25 +165,10 @@ static void judge_pages(struct david_io *io, const struct bvec_iter *from, unsig
 	judged->constant = true;
 	judged->word = 0;
 
-	start.bi_size = bytes;
-	__bio_for_each_segment(bv, io->bio, iter, start) {
-		/* One page of metadata is enough to keep the block. */
-		if (by_owner && (first || judged->verdict != VERDICT_KEEP)) {
-			judged->evidence = owner_evidence(&d->owners, &io->top, &io->owners,
-							  bv.bv_page);
-			judged->verdict = verdict_of(d->classify, judged->evidence);
-		}
-		if (judged->constant && !((bv.bv_offset | bv.bv_len) & 7)) {
-			p = bvec_kmap_local(&bv);
-			if (first)
-				judged->word = *p;
-			judged->constant = all_equal(p, bv.bv_len / 8, judged->word);
-			kunmap_local(p);
-		} else {
-			judged->constant = false;
-		}
-		first = false;
-	}
+	bv.bv_len = min(bv.bv_len, bytes);
+	judge_page(io, &bv, by_owner, true, judged);
+	if (unlikely(bv.bv_len < bytes))
+		judge_more_pages(io, *from, bytes, by_owner, judged);
 	if (unlikely(READ_ONCE(d->owners.may_have_csums)))
 		judge_csum(io, *from, bytes, judged);
 }
@@ -335,25 +357,37 @@ static noinline void apply_raw_rules(struct david_io *io, struct span *span, u64
 	}
 }
 
-void judge_blocks(struct david_io *io, struct stopwatch *timer, struct span *span)
+/* @span is the first @bytes of the request. Add to it what is judged alike, @bytes at a time. */
+static noinline void judge_more_blocks(struct david_io *io, unsigned int bytes, struct span *span)
 {
-	unsigned int bytes = judge_unit_bytes(io), block_size = io->d->store->block_size;
-	u64 left = io->iter.bi_size / block_size, step = bytes / block_size;
+	unsigned int shift = io->d->store->block_shift + SECTOR_SHIFT;
+	u64 left = io->iter.bi_size >> shift, step = bytes >> shift;
 	struct bvec_iter iter = io->iter;
-	struct judgement first, next;
+	struct judgement next;
 
-	judge_bytes(io, &iter, bytes, &first);
-	span->evidence = first.evidence;
-	span->r.start = io_first_block(io);
-	span->r.kind = judged_kind(&first);
-	span->r.value = span->r.kind == RT_FILL ? first.word : 0;
-	for (span->r.len = step; span->r.len + step <= left; span->r.len += step) {
+	for (; span->r.len + step <= left; span->r.len += step) {
 		bio_advance_iter(io->bio, &iter, bytes);
 		judge_bytes(io, &iter, bytes, &next);
 		if (judged_kind(&next) != span->r.kind || next.evidence != span->evidence ||
 		    (span->r.kind == RT_FILL && next.word != span->r.value))
 			break;
 	}
+}
+
+void judge_blocks(struct david_io *io, struct stopwatch *timer, struct span *span)
+{
+	unsigned int bytes = judge_unit_bytes(io), shift = io->d->store->block_shift;
+	struct judgement first __uninit;
+	u64 step = bytes >> (shift + SECTOR_SHIFT);
+
+	judge_bytes(io, &io->iter, bytes, &first);
+	span->evidence = first.evidence;
+	span->r.start = io->iter.bi_sector >> shift;
+	span->r.len = step;
+	span->r.kind = judged_kind(&first);
+	span->r.value = span->r.kind == RT_FILL ? first.word : 0;
+	if (bytes < io->iter.bi_size)
+		judge_more_blocks(io, bytes, span);
 	if (span->r.kind == RT_SQUASHED && raw_any(&io->d->store->raw))
 		apply_raw_rules(io, span, step);
 	stopwatch_account(timer, DAVID_CPU_CLASSIFY);
@@ -376,18 +410,4 @@ void trace_verdict(const struct david *d, sector_t sector, u32 sectors,
 		   enum david_written written, enum david_evidence evidence)
 {
 	trace_david_verdict(d->owners.disk.bdev->bd_dev, sector, sectors, written, evidence);
-}
-
-void count_blocks(struct david_io *io, const struct span *span, u64 blocks)
-{
-	struct stats __percpu *stats = io->d->store->stats;
-	enum david_written written = DAVID_WRITTEN_KEPT;
-
-	if (span->r.kind != RT_STORED)
-		written = span->r.kind == RT_FILL ? DAVID_WRITTEN_FILL : DAVID_WRITTEN_SQUASHED;
-	this_cpu_add(stats->evidence[span->evidence], blocks);
-	this_cpu_add(stats->verdict[written], blocks);
-	if (trace_david_verdict_enabled())
-		trace_verdict(io->d, span->r.start << io->d->store->block_shift,
-			      blocks << io->d->store->block_shift, written, span->evidence);
 }

@@ -36,43 +36,6 @@
 
 const unsigned int david_io_size = sizeof(struct david_io);
 
-static int map_read(struct david_io *io, struct stopwatch *timer)
-{
-	struct store *store = io->d->store;
-	struct rt_range r;
-	unsigned long flags;
-	bool granted = true;
-
-	owner_learn(&io->d->owners, io->bio);
-
-	spin_lock_irqsave(&store->lock, flags);
-	rt_lookup(&store->table, io_first_block(io), &r);
-	/* What needs no I/O needs no lock either: the content is made up at once. */
-	if (r.kind == RT_STORED || io_bytes_in(io, &r) < io->iter.bi_size ||
-	    (r.kind == RT_SQUASHED && unlikely(store->has_csums))) {
-		io_lock_range(io);
-		granted = range_lock(&store->locks, &io->lock);
-	}
-	spin_unlock_irqrestore(&store->lock, flags);
-
-	if (unlikely(!granted)) {
-		this_cpu_inc(store->stats->range_locks);
-		return DM_MAPIO_SUBMITTED;
-	}
-	if (unlikely(io->wants_worker) && io->at_end & END_UNLOCK) {
-		io_queue(io);
-		return DM_MAPIO_SUBMITTED;
-	}
-	if (likely(io_bytes_in(io, &r) == io->iter.bi_size)) {
-		atomic_set(&io->pending, 1);
-		if (serve_read_range(io, timer, &r, true) == SERVED_REMAPPED)
-			return DM_MAPIO_REMAPPED;
-		io_put(io);
-		return DM_MAPIO_SUBMITTED;
-	}
-	return io_serve(io, timer, true, NULL);
-}
-
 static int map_locked(struct david_io *io, struct stopwatch *timer, struct span *span)
 {
 	struct store *store = io->d->store;
@@ -113,22 +76,51 @@ static void tell_legs(const struct david_io *io, const struct span *span)
 		stack_found_data(&io->top, io->bio, io->iter.bi_sector);
 }
 
+/* All blocks of @span, which is all of the request, are kept, and no special case is. */
+static int map_kept(struct david_io *io, struct stopwatch *timer, const struct span *span)
+{
+	enum served served;
+
+	io_lock_range(io);
+	io->remapped_piece = (struct piece){ .block = span->r.start, .blocks = span->r.len };
+	atomic_set(&io->pending, 1);
+	served = lock_and_send(io, timer);
+	if (unlikely(served == SERVED_WAITS))
+		return DM_MAPIO_SUBMITTED;
+	if (likely(served == SERVED_REMAPPED)) {
+		count_blocks(io, span, span->r.len);
+		stopwatch_account(timer, DAVID_CPU_MAP);
+		return DM_MAPIO_REMAPPED;
+	}
+	if (served == SERVED)
+		count_blocks(io, span, io->remapped_piece.blocks);
+	return io_go_on(io, timer, true, served);
+}
+
 static int map_write(struct david_io *io, struct stopwatch *timer)
 {
-	struct store *store = io->d->store;
-	struct span span;
+	struct david *d = io->d;
+	struct store *store = d->store;
+	struct span span __uninit;
 
 	owner_cache_init(&io->owners);
-	if ((io->iter.bi_sector & block_sector_mask(io->d)) || io->iter.bi_size % store->block_size)
+	if ((io->iter.bi_sector & block_sector_mask(d)) ||
+	    io->iter.bi_size & (store->block_size - 1))
 		return map_locked(io, timer, NULL);
 
 	judge_blocks(io, timer, &span);
 	if (static_branch_unlikely(&stack_is_watched))
 		tell_legs(io, &span);
+	if (unlikely(may_have_csums(d) || store->exact) ||
+	    span.r.len < io->iter.bi_size >> (store->block_shift + SECTOR_SHIFT))
+		return map_locked(io, timer, &span);
+	if (span.r.kind == RT_STORED) {
+		if (unlikely(store->share || io->wants_worker))
+			return map_locked(io, timer, &span);
+		return map_kept(io, timer, &span);
+	}
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
-	if (span.r.kind == RT_STORED || unlikely(may_have_csums(io->d) || store->exact) ||
-	    span.r.len < io->iter.bi_size / store->block_size ||
-	    !store_set_at_once(store, &span.r, io_gfp(io)))
+	if (unlikely(!store_set_at_once(store, &span.r)))
 		return map_locked(io, timer, &span);
 	count_blocks(io, &span, span.r.len);
 	stopwatch_account(timer, DAVID_CPU_MAP);
@@ -285,8 +277,8 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	struct david *d = ti->private;
 	struct david_io *io = dm_per_bio_data(bio, sizeof(*io));
 	struct stats __percpu *stats = d->store->stats;
+	struct stopwatch timer __uninit;
 	enum david_request kind;
-	struct stopwatch timer;
 	int result;
 
 	io->d = d;
@@ -440,16 +432,14 @@ static bool is_failure(blk_status_t error)
 	return error != BLK_STS_NOSPC && error != BLK_STS_AGAIN && error != BLK_STS_NOTSUPP;
 }
 
-int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+/* What david_end_io() does where there is more to do than nothing. */
+static noinline int end_request(struct david_io *io, struct bio *bio, blk_status_t *error)
 {
-	struct david_io *io = dm_per_bio_data(bio, sizeof(struct david_io));
 	u8 at_end = io->at_end;
 	struct timing *timing;
 
 	if (unlikely(*error) && at_end != END_CALLED_AGAIN && is_failure(*error))
 		this_cpu_inc(io->d->store->stats->errors);
-	if (!at_end)
-		return DM_ENDIO_DONE;
 	if (at_end & END_UNLOCK) {
 		end_unlock(io, *error);
 		if (likely(at_end == END_UNLOCK))
@@ -470,4 +460,13 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	/* From timing_accurate_stored() on the timer may deliver it. */
 	io->at_end = END_CALLED_AGAIN;
 	return timing_accurate_stored(timing, &io->timed) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
+}
+
+int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct david_io *io = dm_per_bio_data(bio, sizeof(struct david_io));
+
+	if (!io->at_end && likely(!*error))
+		return DM_ENDIO_DONE;
+	return end_request(io, bio, error);
 }

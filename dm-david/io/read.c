@@ -14,7 +14,7 @@
 static void make_content(struct david *d, const struct rt_range *r, void *buf, sector_t sector,
 			 unsigned int pos, unsigned int len)
 {
-	struct content content;
+	struct content content __uninit;
 	unsigned int i;
 
 	switch (r->kind) {
@@ -82,10 +82,10 @@ static void fill_read(struct david_io *io, const struct rt_range *r, unsigned in
 	io_advance(io, bytes);
 }
 
-/* Squashed, without a checksum: a checksum takes precedence over files=. */
-static void fill_squashed(struct david_io *io, const struct rt_range *r, unsigned int bytes)
+/* Without a checksum, which would take precedence over files=. */
+static void fill_unstored(struct david_io *io, const struct rt_range *r, unsigned int bytes)
 {
-	if (byfile_any(&io->d->byfile))
+	if (r->kind == RT_SQUASHED && byfile_any(&io->d->byfile))
 		fill_read_by_file(io, r, bytes);
 	else
 		fill_read(io, r, bytes);
@@ -142,7 +142,7 @@ static enum served read_squashed(struct david_io *io, const struct rt_range *r, 
 		pos = (io->iter.bi_sector % CSUM_SECTORS) << SECTOR_SHIFT;
 		n = min(CSUM_UNIT - pos, bytes);
 		if (!csum_touches(store, pos, n)) {
-			fill_squashed(io, r, n);
+			fill_unstored(io, r, n);
 			continue;
 		}
 		switch (csum_find(store, io->iter.bi_sector, &crc, &io->want)) {
@@ -154,7 +154,7 @@ static enum served read_squashed(struct david_io *io, const struct rt_range *r, 
 		case CRCT_LOAD:
 			return defer_for_csum(io);
 		default:
-			fill_squashed(io, r, n);
+			fill_unstored(io, r, n);
 		}
 	}
 	return SERVED;
@@ -172,15 +172,27 @@ void make_block(struct david *d, const struct rt_range *r, void *p, const u32 *c
 	memmove(p, p + ((sector % CSUM_SECTORS) << SECTOR_SHIFT), d->store->block_size);
 }
 
-unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r)
+/* All of a read that needs no I/O, and no checksum: it is in @r, which is not stored. */
+static __always_inline void read_made_up(struct david_io *io, struct stopwatch *timer,
+					 const struct rt_range *r)
 {
-	unsigned int shift = io->d->store->block_shift;
-	sector_t end;
+	struct bio_vec bv = bio_iter_iovec(io->bio, io->iter);
+	void *p;
 
-	if (r->len > U32_MAX)
-		return io->iter.bi_size;
-	end = (r->start + r->len) << shift;
-	return min_t(u64, io->iter.bi_size, (u64)(end - io->iter.bi_sector) << SECTOR_SHIFT);
+	stopwatch_account(timer, DAVID_CPU_MAP);
+	if (unlikely(bv.bv_len < io->iter.bi_size) || r->kind != RT_SQUASHED ||
+	    byfile_any(&io->d->byfile) ||
+	    READ_ONCE(io->d->content.kind) != CONTENT_INCOMPRESSIBLE) {
+		fill_unstored(io, r, io->iter.bi_size);
+	} else {
+		/* One page of what has no parameters. Nobody asks io->iter any more. */
+		p = bvec_kmap_local(&bv);
+		content_fill_incompressible(p, &io->d->content_key,
+					    io->iter.bi_sector << SECTOR_SHIFT, bv.bv_len);
+		flush_dcache_page(bv.bv_page);
+		kunmap_local(p);
+	}
+	stopwatch_account(timer, DAVID_CPU_CONTENT);
 }
 
 enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
@@ -195,14 +207,10 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 		enum served served = SERVED;
 
 		stopwatch_account(timer, DAVID_CPU_MAP);
-		/* A read without its range cannot wait for a checksum: there was none. */
-		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_csums)) &&
-		    io->at_end & END_UNLOCK)
+		if (r->kind == RT_SQUASHED && unlikely(READ_ONCE(d->store->has_csums)))
 			served = read_squashed(io, r, bytes);
-		else if (r->kind == RT_SQUASHED)
-			fill_squashed(io, r, bytes);
 		else
-			fill_read(io, r, bytes);
+			fill_unstored(io, r, bytes);
 		stopwatch_account(timer, DAVID_CPU_CONTENT);
 		return served;
 	}
@@ -218,4 +226,46 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 		piece.blocks = bytes >> (SECTOR_SHIFT + d->store->block_shift);
 	}
 	return send_piece(io, timer, &piece, offset, bytes, may_remap);
+}
+
+int map_read(struct david_io *io, struct stopwatch *timer)
+{
+	struct store *store = io->d->store;
+	struct rt_range r __uninit;
+	bool granted, whole;
+	unsigned long flags;
+
+	owner_learn(&io->d->owners, io->bio);
+
+	spin_lock_irqsave(&store->lock, flags);
+	rt_lookup(&store->table, io_first_block(io), &r);
+	whole = likely(io_bytes_in(io, &r) == io->iter.bi_size);
+	/* What needs no I/O needs no lock either: the content is made up at once. */
+	if (whole && r.kind != RT_STORED &&
+	    (r.kind != RT_SQUASHED || likely(!store->has_csums))) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		read_made_up(io, timer, &r);
+		bio_endio(io->bio);
+		return DM_MAPIO_SUBMITTED;
+	}
+	io_lock_range(io);
+	granted = range_lock(&store->locks, &io->lock);
+	spin_unlock_irqrestore(&store->lock, flags);
+
+	if (unlikely(!granted)) {
+		this_cpu_inc(store->stats->range_locks);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (unlikely(io->wants_worker)) {
+		io_queue(io);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (whole) {
+		atomic_set(&io->pending, 1);
+		if (serve_read_range(io, timer, &r, true) == SERVED_REMAPPED)
+			return DM_MAPIO_REMAPPED;
+		io_put(io);
+		return DM_MAPIO_SUBMITTED;
+	}
+	return io_serve(io, timer, true, NULL);
 }

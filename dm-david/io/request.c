@@ -80,16 +80,6 @@ enum served reservation_failed(struct david_io *io, gfp_t gfp)
 	return io_fail(io, store_refused(io->d->store));
 }
 
-void io_lock_range(struct david_io *io)
-{
-	unsigned int shift = io->d->store->block_shift;
-
-	io->lock.start = io->iter.bi_sector >> shift;
-	io->lock.last = (io->iter.bi_sector + bio_sectors(io->bio) - 1) >> shift;
-	io->lock.shared = bio_op(io->bio) == REQ_OP_READ;
-	io->at_end |= END_UNLOCK;
-}
-
 static enum served serve_piece(struct david_io *io, struct stopwatch *timer, bool may_remap,
 			       struct span *span)
 {
@@ -108,20 +98,21 @@ static enum served serve_piece(struct david_io *io, struct stopwatch *timer, boo
 	}
 }
 
-int io_serve(struct david_io *io, struct stopwatch *timer, bool may_remap, struct span *span)
+int io_go_on(struct david_io *io, struct stopwatch *timer, bool may_remap, enum served served)
 {
-	enum served served;
-
-	atomic_set(&io->pending, 1);
-	do {
-		served = serve_piece(io, timer, may_remap, span);
-		span = NULL;
-	} while (served == SERVED && io->iter.bi_size && !READ_ONCE(io->status));
+	while (served == SERVED && io->iter.bi_size && !READ_ONCE(io->status))
+		served = serve_piece(io, timer, may_remap, NULL);
 
 	if (served == SERVED_REMAPPED)
 		return DM_MAPIO_REMAPPED;
 	io_put(io);
 	return DM_MAPIO_SUBMITTED;
+}
+
+int io_serve(struct david_io *io, struct stopwatch *timer, bool may_remap, struct span *span)
+{
+	atomic_set(&io->pending, 1);
+	return io_go_on(io, timer, may_remap, serve_piece(io, timer, may_remap, span));
 }
 
 static void serve_work(struct work_struct *work)

@@ -301,14 +301,12 @@ struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio)
 	return mapping->host;
 }
 
-void owner_learn(struct owner_watch *watch, struct bio *bio)
+void owner_learn_holder(struct owner_watch *watch, struct bio *bio)
 {
 	struct block_device *bdev = watch->disk.bdev;
-	const void *holder = READ_ONCE(bdev->bd_holder);
 	const struct super_block *sb;
 
-	if (likely(!holder || holder == READ_ONCE(watch->disk.btrfs_holder)) ||
-	    !bio_has_data(bio))
+	if (!bio_has_data(bio))
 		return;
 	rcu_read_lock();
 	sb = first_super(bio);

@@ -116,10 +116,18 @@ bool owner_is_btrfs(const struct owner_dev *dev);
  */
 bool owner_expect_csums(struct owner_watch *watch);
 
+void owner_learn_holder(struct owner_watch *watch, struct bio *bio);
+
 /*
  * Learn from a read how btrfs claims its device. When btrfs mounts a disk, it first reads its trees
  * into pages that it owns. Cheap where there is nothing to learn.
  */
-void owner_learn(struct owner_watch *watch, struct bio *bio);
+static inline void owner_learn(struct owner_watch *watch, struct bio *bio)
+{
+	const void *holder = READ_ONCE(watch->disk.bdev->bd_holder);
+
+	if (unlikely(holder && holder != READ_ONCE(watch->disk.btrfs_holder)))
+		owner_learn_holder(watch, bio);
+}
 
 #endif

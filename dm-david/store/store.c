@@ -429,20 +429,16 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
 	return true;
 }
 
-bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp)
+bool store_set_at_once(struct store *store, const struct rt_range *r)
 {
 	unsigned long flags;
 	u64 done = 0;
 
 	spin_lock_irqsave(&store->lock, flags);
-	if (!store_reserve(store, r->kind, gfp, &flags)) {
-		spin_unlock_irqrestore(&store->lock, flags);
-		return false;
-	}
-	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1)))
+	/* What must wait is nothing for here: not even the nodes' reserve is filled. */
+	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1) &&
+		   (s64)store->table.reserved < store->credits && rt_reserve(&store->table)))
 		done = set_piece(store, r, MAX_ENTRIES);
-	else
-		rt_unreserve(&store->table);
 	spin_unlock_irqrestore(&store->lock, flags);
 	return done == r->len;
 }

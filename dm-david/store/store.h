@@ -206,11 +206,11 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp);
  * As store_set(), but without a range lock, in one hold of store->lock. If it returns false, the
  * caller takes the range lock and calls store_set() for all of @r. It returns false
  *
- *	if another request holds a range lock there, or no update could be reserved; nothing is
- *	changed then
+ *	if another request holds a range lock there, or if an update cannot be reserved without
+ *	allocating nodes or making room; nothing is changed then
  *	if the update is too large for one hold; its first part is done then
  */
-bool store_set_at_once(struct store *store, const struct rt_range *r, gfp_t gfp);
+bool store_set_at_once(struct store *store, const struct rt_range *r);
 
 /*
  * Enter newly written destinations, under a reservation made before. store->lock

@@ -266,6 +266,7 @@ static bool continues_last(const struct rt_range *last, const struct rt_range *r
 void wal_append(struct store *store, const struct rt_range *r, u64 len)
 {
 	struct wal *wal = store->wal;
+	struct rt_range op __uninit;
 
 	lockdep_assert_held(&store->lock);
 	if (wal->ops && continues_last(&wal->last, r)) {
@@ -282,9 +283,10 @@ void wal_append(struct store *store, const struct rt_range *r, u64 len)
 		wal->cur = wal->free[--wal->nr_free];
 		wal->ops = 0;
 	}
-	wal->last = *r;
-	wal->last.len = len;
-	format_put(&wal->cur->op[wal->ops++], &wal->last);
+	op = *r;
+	op.len = len;
+	wal->last = op;
+	format_put(&wal->cur->op[wal->ops++], &op);
 	store->credits--;
 }
 
