@@ -266,8 +266,15 @@ def test_it_works_on_stock_kernels(kernel: str) -> None:
 
 
 PLANTED = {
-    "a result": ("r->result = result;", "r->result = result < 0 ? 0 : result;"),
-    "a call": ("if (state && state->in_call)", "if (state && state->in_call && state->nr != 82)"),
+    "a result": (
+        "RAW_FOREIGN : 0);\n\tr->result = result;",
+        "RAW_FOREIGN : 0);\n\tr->result = result < 0 ? 0 : result;",
+    ),
+    "a plain result": (
+        "r->exit = bpf_ktime_get_ns();\n\tr->result = result;",
+        "r->exit = bpf_ktime_get_ns();\n\tr->result = result + 1;",
+    ),
+    "a call": ("if (!state || !state->in_call)", "if (!state || !state->in_call || state->nr == 82)"),
     "a path": ("used = add_path(to, used, RAW_PATH2,", "used = add_path(to, used, RAW_PATH,"),
 }
 
@@ -275,24 +282,29 @@ PLANTED = {
 @pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_bug_is_found_by_the_other_tracer(name: str, tracee: Path, tmp_path: Path) -> None:
-    copy, work, out = tmp_path / "copy", tmp_path / "work", tmp_path / "t.db"
+    work, out, raw = tmp_path / "work", tmp_path / "t.db", tmp_path / "other.dtr"
+    record = [with_bug(*PLANTED[name], tmp_path), "record", "--out", raw, "--share-disk", "--", tracee, work]
+    work.mkdir()
+    subprocess.run([DAVID, "trace", "record", "-o", out, "--share-disk", "--", tracee, work], check=True)
+    shutil.rmtree(work)
+    work.mkdir()
+    subprocess.run(record, check=True)
+    trace("finish", raw)
+    assert traced.difference(raw.with_suffix(".db"), out) != ""
+
+
+def with_bug(right: str, wrong: str, tmp_path: Path) -> Path:
+    """The tracer with one place of its kernel's part changed."""
+    copy = tmp_path / "copy"
     for path in ("tools/trace", "tools/program.mk", "dm-david/lib"):
         whole, to = TREE / path, copy / path
         to.parent.mkdir(parents=True, exist_ok=True)
         _ = shutil.copytree(whole, to) if whole.is_dir() else shutil.copy(whole, to)
     source = copy / "tools/trace/bpf/trace.bpf.c"
-    assert source.read_text().count(PLANTED[name][0]) == 1
-    source.write_text(source.read_text().replace(*PLANTED[name]))
+    assert source.read_text().count(right) == 1
+    source.write_text(source.read_text().replace(right, wrong))
     subprocess.run(["make", "-s", "-C", copy / "tools/trace/bpf"], check=True, timeout=120)
-    work.mkdir()
-    subprocess.run([DAVID, "trace", "record", "-o", out, "--share-disk", "--", tracee, work], check=True)
-    shutil.rmtree(work)
-    work.mkdir()
-    raw = tmp_path / "other.dtr"
-    record = [copy / "build/david-trace-bpf", "record", "--out", raw, "--share-disk", "--", tracee, work]
-    subprocess.run(record, check=True)
-    trace("finish", raw)
-    assert traced.difference(raw.with_suffix(".db"), out) != ""
+    return copy / "build/david-trace-bpf"
 
 
 @pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")

@@ -21,7 +21,6 @@
 
 #define POLL_MS 200
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* its inode: PROC_PID_INIT_INO */
-#define STATE_BYTES 1024 /* a new task's state is zero; it has no more than this */
 
 /* The kernel's part, as it was compiled. */
 __asm__(".section .rodata\n"
@@ -35,7 +34,7 @@ struct bpf_tracer {
 	struct tracer t;
 	struct bpf_object *object;
 	struct ring_buffer *ring;
-	int tasks; /* maps */
+	int named; /* maps */
 	int scopes;
 	int counts;
 	struct scope scope;
@@ -55,12 +54,11 @@ static void set_scope(struct bpf_tracer *b)
 /* From here on what the task does is recorded. */
 static void follow(struct bpf_tracer *b, pid_t tid, pid_t tgid)
 {
-	static const u8 nothing[STATE_BYTES];
 	struct task *task;
 
 	if (task_find(&b->t.tasks, tid))
 		return;
-	if (bpf_map_update_elem(b->tasks, &tid, nothing, BPF_ANY))
+	if (bpf_map_update_elem(b->named, &tid, &(u8){ 1 }, BPF_ANY))
 		die("bpf: %s", strerror(errno));
 	task = task_add(&b->t.tasks, tid);
 	task->tgid = tgid;
@@ -147,6 +145,8 @@ static void set_plans(struct bpf_tracer *b)
 				.effect = effect_of_plan(nr, call),
 			};
 		}
+		plan.plain = call && !plan.path && !plan.path2 && !plan.iovec && !plan.stat &&
+			     !plan.statx && !plan.fds && plan.effect == PLAN_NONE;
 		if (bpf_map_update_elem(plans, &nr, &plan, BPF_ANY))
 			die("bpf: %s", strerror(errno));
 	}
@@ -229,7 +229,7 @@ static void load(struct bpf_tracer *b)
 	if (!b->object || bpf_object__load(b->object))
 		die("the kernel does not take the tracer (root, CONFIG_DEBUG_INFO_BTF?): %s",
 		    strerror(errno));
-	b->tasks = bpf_object__find_map_fd_by_name(b->object, "tasks");
+	b->named = bpf_object__find_map_fd_by_name(b->object, "named");
 	b->scopes = bpf_object__find_map_fd_by_name(b->object, "scopes");
 	b->counts = bpf_object__find_map_fd_by_name(b->object, "counts");
 	b->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(b->object, "ring"), on_record,
@@ -304,7 +304,7 @@ static void remove_gone(struct task *task, void *arg)
 	snprintf(path, sizeof(path), "/proc/%d", task->tid);
 	if (!access(path, F_OK))
 		return;
-	bpf_map_delete_elem(b->tasks, &task->tid);
+	bpf_map_delete_elem(b->named, &task->tid);
 	task_remove(&b->t.tasks, task);
 }
 

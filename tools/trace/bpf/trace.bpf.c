@@ -122,16 +122,26 @@ struct state { /* of a traced task */
 	u8 in_call;
 	u8 has_before;
 	u8 foreign; /* not a call of x86-64 */
+	u8 plain; /* of it nothing is recorded but its numbers */
 	char program[256]; /* of an exec that has succeeded */
 };
 
+/* Hangs on its task, so it is found faster than in a table, and goes when the task does. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct state);
+} states SEC(".maps");
+
+/* Whom the reader has named, by number; such a task gets its state when it is first seen. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u32);
-	__type(value, struct state);
-} tasks SEC(".maps");
+	__type(value, u8);
+} named SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -166,8 +176,6 @@ struct {
 	__type(value, struct counts);
 } counts SEC(".maps");
 
-static const struct state fresh;
-
 static __always_inline u8 *room(void)
 {
 	return bpf_map_lookup_elem(&scratch, &(u32){ 0 });
@@ -187,10 +195,26 @@ static __always_inline void count(enum counted what)
 }
 
 /* From here on, calls of the task are recorded. */
-static __always_inline void trace_task(u32 tid)
+static __always_inline struct state *trace_task(struct task_struct *task)
 {
-	if (bpf_map_update_elem(&tasks, &tid, &fresh, BPF_ANY))
+	u64 flags = BPF_LOCAL_STORAGE_GET_F_CREATE;
+	struct state *state = bpf_task_storage_get(&states, task, 0, flags);
+
+	if (!state)
 		count(UNTRACED);
+	return state;
+}
+
+/* The current task's; NULL: it is not traced. @tid: as the reader may have named it. */
+static __always_inline struct state *state_of(u32 tid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct state *state = bpf_task_storage_get(&states, task, 0, 0);
+
+	if (state || !bpf_map_lookup_elem(&named, &tid))
+		return state;
+	bpf_map_delete_elem(&named, &tid);
+	return trace_task(task);
 }
 
 static __always_inline void start(u8 *to, u16 type, u32 tid, u64 entry, u64 exit)
@@ -204,33 +228,32 @@ static __always_inline void start(u8 *to, u16 type, u32 tid, u64 entry, u64 exit
 	r->exit = exit;
 }
 
-static u64 part; /* of the ring: the last one that the reader was woken for */
+static u64 filled; /* bytes of the ring since the reader was woken; about, with several CPUs */
 
 /*
- * Is the reader to be woken? That costs more than a record, so once for each part of the ring.
- * Until then the reader comes by itself, a few times a second.
+ * How a record of @used bytes is to be put into the ring. To wake the reader costs more than a
+ * record, so that is done once for each part of the ring. Until then the reader comes by itself, a
+ * few times a second.
  */
-static __always_inline bool is_part_full(void)
+static __always_inline u64 wakeup_with(u32 used)
 {
-	u64 now = bpf_ringbuf_query(&ring, BPF_RB_PROD_POS) / (RING_BYTES / RING_PARTS);
-
-	if (now == part)
-		return false;
-	part = now;
-	return true;
+	filled += used;
+	if (filled < RING_BYTES / RING_PARTS)
+		return BPF_RB_NO_WAKEUP;
+	filled = 0;
+	return BPF_RB_FORCE_WAKEUP;
 }
 
 /* Puts a record of @used bytes into the ring. */
 static __always_inline void put(u8 *to, u32 used)
 {
 	struct raw_record *r = (struct raw_record *)to;
-	u64 wakeup = is_part_full() ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 
 	used = (used + 7) & ~7u;
 	if (used > SCRATCH)
 		used = SCRATCH;
 	r->length = used;
-	if (bpf_ringbuf_output(&ring, to, used, wakeup))
+	if (bpf_ringbuf_output(&ring, to, used, wakeup_with(used)))
 		count(LOST);
 }
 
@@ -362,14 +385,13 @@ static __always_inline bool in_scope(const struct scope *scope)
 
 static __always_inline struct state *find(u32 tid, const struct scope *scope)
 {
-	struct state *state = bpf_map_lookup_elem(&tasks, &tid);
+	struct state *state = state_of(tid);
 
 	if (state || !in_scope(scope))
 		return state;
 	count(LATE);
-	part = (u64)-1; /* the reader is to look at it soon */
-	trace_task(tid);
-	return bpf_map_lookup_elem(&tasks, &tid);
+	filled = RING_BYTES; /* the reader is to look at it soon */
+	return trace_task((void *)bpf_get_current_task_btf());
 }
 
 static __always_inline void read_offset(u64 at, u64 *offset)
@@ -423,6 +445,7 @@ int enter(u64 *ctx)
 	state->args[5] = regs->r9;
 	state->nr = nr;
 	state->in_call = 1;
+	state->plain = plan && plan->plain;
 	state->program[0] = 0;
 	if (plan && plan->effect >= PLAN_CLOSES)
 		note_before(state, plan);
@@ -627,17 +650,47 @@ static __always_inline void write_call(u32 tid, struct state *state, u64 exit, s
 	if (plan && !flags)
 		used = add_blobs(to, state, plan, result);
 	put(to, fill_up(to, used));
-	state->in_call = 0;
+}
+
+/* A call of which nothing is recorded but its numbers: these are written where they stay. */
+static __always_inline void write_plain(struct state *state, s64 result)
+{
+	struct raw_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		count(LOST);
+		return;
+	}
+	r->length = sizeof(*r);
+	r->type = RAW_CALL;
+	r->flags = 0;
+	r->tid = (u32)bpf_get_current_pid_tgid();
+	r->nr = state->nr;
+	r->entry = state->entry;
+	r->exit = bpf_ktime_get_ns();
+	r->result = result;
+	r->args[0] = state->args[0];
+	r->args[1] = state->args[1];
+	r->args[2] = state->args[2];
+	r->args[3] = state->args[3];
+	r->args[4] = state->args[4];
+	r->args[5] = state->args[5];
+	bpf_ringbuf_submit(r, wakeup_with(sizeof(*r)));
 }
 
 SEC("tp_btf/sys_exit")
 int leave(u64 *ctx)
 {
-	u32 tid = bpf_get_current_pid_tgid();
-	struct state *state = bpf_map_lookup_elem(&tasks, &tid);
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct state *state = bpf_task_storage_get(&states, task, 0, 0);
 
-	if (state && state->in_call)
-		write_call(tid, state, bpf_ktime_get_ns(), ctx[1], 0);
+	if (!state || !state->in_call)
+		return 0;
+	state->in_call = 0;
+	if (state->plain)
+		write_plain(state, ctx[1]);
+	else
+		write_call(bpf_get_current_pid_tgid(), state, bpf_ktime_get_ns(), ctx[1], 0);
 	return 0;
 }
 
@@ -660,16 +713,16 @@ static __always_inline u64 flags_of_clone(const struct state *state)
 SEC("tp_btf/sched_process_fork")
 int forked(u64 *ctx)
 {
-	const struct task_struct *child = (const struct task_struct *)ctx[1];
+	struct task_struct *child = (struct task_struct *)ctx[1];
 	u32 tid = bpf_get_current_pid_tgid(), new = child->pid;
-	struct state *state = bpf_map_lookup_elem(&tasks, &tid);
+	struct state *state = state_of(tid);
 	u8 *to = room();
 	struct raw_record *r = (struct raw_record *)to;
 	u64 now;
 
 	if (!state || !to)
 		return 0;
-	trace_task(new);
+	trace_task(child);
 	now = bpf_ktime_get_ns();
 	start(to, RAW_FORK, tid, now, now);
 	r->nr = new;
@@ -678,13 +731,13 @@ int forked(u64 *ctx)
 	return 0;
 }
 
-/* A thread that is not the first takes the number of the first. */
+/* A thread that is not the first takes the number of the first, and keeps its state. */
 SEC("tp_btf/sched_process_exec")
 int execed(u64 *ctx)
 {
 	const struct linux_binprm *program = (const struct linux_binprm *)ctx[2];
 	u32 tid = bpf_get_current_pid_tgid(), former = ctx[1];
-	struct state *state = bpf_map_lookup_elem(&tasks, &former);
+	struct state *state = state_of(former);
 	u8 *to = room();
 	struct raw_record *r = (struct raw_record *)to;
 
@@ -694,10 +747,6 @@ int execed(u64 *ctx)
 	start(to, RAW_EXEC, tid, state->entry, state->entry);
 	r->nr = former;
 	put(to, sizeof(*r));
-	if (former != tid) {
-		bpf_map_update_elem(&tasks, &tid, state, BPF_ANY);
-		bpf_map_delete_elem(&tasks, &former);
-	}
 	return 0;
 }
 
@@ -714,7 +763,7 @@ int exited(u64 *ctx)
 {
 	const struct task_struct *task = (const struct task_struct *)ctx[0];
 	u32 tid = bpf_get_current_pid_tgid();
-	struct state *state = bpf_map_lookup_elem(&tasks, &tid);
+	struct state *state = state_of(tid);
 	u8 *to = room();
 	struct raw_record *r = (struct raw_record *)to;
 	u64 now;
@@ -730,7 +779,6 @@ int exited(u64 *ctx)
 		r->args[0] = (task->signal->sum_sched_runtime + task->se.sum_exec_runtime) / 1000;
 		put(to, sizeof(*r));
 	}
-	bpf_map_delete_elem(&tasks, &tid);
 	return 0;
 }
 
@@ -768,7 +816,7 @@ static __always_inline int touched(u64 address, u64 error)
 	struct fault fault = {};
 	u8 copy[INODE_BYTES];
 
-	if (!scope || !scope->pages || !scope->on || !bpf_map_lookup_elem(&tasks, &tid))
+	if (!scope || !scope->pages || !scope->on || !state_of(tid))
 		return 0;
 	if (bpf_find_vma(bpf_get_current_task_btf(), address, look_at_area, &found, 0) == -16)
 		count(UNSEEN); /* EBUSY: the memory's lock is taken */
@@ -785,8 +833,7 @@ static __always_inline int touched(u64 address, u64 error)
 	fault.record.args[RAW_FAULT_KERNEL] = !(error & FAULT_USER);
 	fault.blob.kind = RAW_ATTR;
 	fault.blob.length = sizeof(fault.attr);
-	if (bpf_ringbuf_output(&ring, &fault, sizeof(fault),
-			       is_part_full() ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&ring, &fault, sizeof(fault), wakeup_with(sizeof(fault))))
 		count(LOST);
 	return 0;
 }

@@ -18,6 +18,7 @@ struct plan {
 	unsigned char statx;
 	unsigned char fds; /* two descriptors */
 	unsigned char effect; /* enum plan_effect */
+	unsigned char plain; /* there is none of these */
 };
 
 enum plan_effect {
