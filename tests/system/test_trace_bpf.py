@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 TREE = Path(__file__).resolve().parents[2]
-DAVID = TREE / "tools/david"
+DAVID, BUILD = TREE / "tools/david", TREE / "build"
 sys.path.insert(0, str(TREE / "tools"))
 
 from davidlib import build, util  # noqa: E402
@@ -35,8 +35,9 @@ from test_trace_control import (  # noqa: E402
     values,
     wait_for,
 )
+from test_trace_uring import aiowork  # noqa: E402
 
-__all__ = ["cgroup", "public", "tracee"]  # fixtures
+__all__ = ["aiowork", "cgroup", "public", "tracee"]  # fixtures
 pytestmark = [
     root_only,
     pytest.mark.skipif(
@@ -86,6 +87,33 @@ def test_it_sees_what_the_other_tracer_sees(tracee: Path, tmp_path: Path) -> Non
     assert [said[key] for key in ("unknown", "foreign", "lost", "bad-paths", "tasks")] == ["0"] * 4 + ["5"]
     status = database.execute("SELECT how, status FROM process ORDER BY id").fetchall()
     assert status == [("there before", 0), ("clone", 3 << 8), ("vfork", 0), ("clone", signal.SIGKILL)]
+
+
+REQUESTS = (
+    "SELECT s.name, result, offset, a2, text FROM submission s JOIN ofd ON ofd.id = s.ofd"
+    " JOIN text ON text.id = ofd.name ORDER BY s.event, s.name, offset, text"
+)
+
+
+def aio_differs(program: list[str | Path], aiowork: Path, tmp_path: Path) -> bool:
+    """From what the tracer by ptrace sees, submitted or in the balance."""
+    found = []
+    for number, record in enumerate(([BUILD / "david-trace", "record"], program)):
+        raw, work = tmp_path / f"{number}.dtr", tmp_path / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        subprocess.run([*record, "--out", raw, "--share-disk", "--", aiowork, work], check=True)
+        trace("finish", raw)
+        database = sqlite3.connect(raw.with_suffix(".db"))
+        said = values(database, "balance")
+        counted = [said[f"aio-{key}"] for key in ("submissions", "completions")]
+        found.append((database.execute(REQUESTS).fetchall(), counted))
+    assert len(found[0][0]) == 8 and found[0][1] == ["8", "8"]
+    return found[0] != found[1]
+
+
+def test_requests_of_aio_are_those_that_the_other_tracer_sees(aiowork: Path, tmp_path: Path) -> None:
+    assert not aio_differs([BUILD / "david-trace-bpf", "record"], aiowork, tmp_path)
 
 
 REPLACED = """\
@@ -291,6 +319,13 @@ def test_a_planted_bug_is_found_by_the_other_tracer(name: str, tracee: Path, tmp
     subprocess.run(record, check=True)
     trace("finish", raw)
     assert traced.difference(raw.with_suffix(".db"), out) != ""
+
+
+@pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
+def test_a_planted_bug_of_aio_is_found_by_the_other_tracer(aiowork: Path, tmp_path: Path) -> None:
+    right = "one->bytes = total_of(iocb->aio_buf, iocb->aio_nbytes);"
+    program = with_bug(right, "one->bytes = iocb->aio_nbytes;", tmp_path)
+    assert aio_differs([program, "record"], aiowork, tmp_path)
 
 
 def with_bug(right: str, wrong: str, tmp_path: Path) -> Path:

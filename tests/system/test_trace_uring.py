@@ -130,7 +130,8 @@ def aiowork(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_request_of_aio_is_the_call_that_does_the_same(aiowork: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    database, _, _ = traced(tmp_path / "t.db", aiowork, work)
+    database, balance, _ = traced(tmp_path / "t.db", aiowork, work)
+    assert [balance[f"aio-{key}"] for key in ("submissions", "completions")] == [8, 8]
     told = database.execute(
         "SELECT s.event, s.name, result, offset, a2, text FROM submission s JOIN ofd ON ofd.id = s.ofd"
         " JOIN text ON text.id = ofd.name ORDER BY s.event, s.name, offset, text"
@@ -164,7 +165,8 @@ def test_each_request_of_aio_is_the_call_that_does_the_same(aiowork: Path, tmp_p
 def test_fios_requests_by_aio_are_all_in_the_trace(aiowork: Path, tmp_path: Path) -> None:
     words = f"fio --name=a --directory={tmp_path} --ioengine=libaio --rw=randrw --bs=4k --size=2M"
     words += " --iodepth=16 --iodepth_batch=4 --numjobs=2 --output-format=json"
-    database, _, said = traced(tmp_path / "t.db", *words.split())
+    database, balance, said = traced(tmp_path / "t.db", *words.split())
+    assert balance["aio-completions"] == balance["aio-submissions"] > 1000
     jobs = json.loads(said[said.index("{") :])["jobs"]
     for name, way in (("pread64", "read"), ("pwrite64", "write")):
         counted = database.execute(

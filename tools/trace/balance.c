@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <pwd.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,12 @@ void balance_call(struct balance *b, const struct raw_record *record)
 		b->calls[record->nr]++;
 	if (call && call->effect == DOES_URING)
 		b->urings++;
+	if ((s64)record->result <= 0)
+		return;
+	if (record->nr == SYS_io_submit)
+		b->aio_submissions += record->result;
+	else if (record->nr == SYS_io_getevents || record->nr == SYS_io_pgetevents)
+		b->aio_completions += record->result;
 }
 
 u64 balance_calls(const struct balance *b)
@@ -119,6 +126,8 @@ void write_balance(struct raw_writer *w, const struct balance *b, const char *en
 	raw_text(w, "io-uring-polled=%" PRIu64, b->polled);
 	raw_text(w, "io-uring-unknown-rings=%" PRIu64, b->unknown_rings);
 	raw_text(w, "io-uring-overwritten=%" PRIu64, b->overwritten);
+	raw_text(w, "aio-submissions=%" PRIu64, b->aio_submissions);
+	raw_text(w, "aio-completions=%" PRIu64, b->aio_completions);
 	raw_text(w, "mapped-pages=%" PRIu64, b->mapped_pages);
 	raw_text(w, "mapped-pages-unseen=%" PRIu64, b->unseen_pages);
 	raw_text(w, "lost=%" PRIu64, b->lost);

@@ -22,6 +22,8 @@ struct balance {
 	u64 urings; /* calls of io_uring_enter */
 	u64 submissions; /* to io_uring, and completions that were seen */
 	u64 completions;
+	u64 aio_submissions; /* that the kernel took, and completions that it told of */
+	u64 aio_completions;
 	u64 polled; /* submissions that a thread of the kernel took: not seen */
 	u64 unknown_rings; /* enters of rings that were not seen to be made: not seen */
 	u64 overwritten; /* completions that were overwritten before they were seen */

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,12 @@ static u8 place_of(const struct call *call, char letter)
 
 static u8 effect_of_plan(u32 nr, const struct call *call)
 {
+	if (nr == SYS_io_setup)
+		return PLAN_AIO_SETUP;
+	if (nr == SYS_io_submit)
+		return PLAN_AIO_SUBMIT;
+	if (nr == SYS_io_getevents || nr == SYS_io_pgetevents)
+		return PLAN_AIO_EVENTS;
 	switch (call->effect) {
 	case DOES_OPEN:
 	case DOES_CREAT:

@@ -7,6 +7,7 @@
  * here can wait for it; at the exit the kernel has read them.
  */
 #include <stdbool.h>
+#include <linux/aio_abi.h>
 #include <linux/bpf.h>
 
 typedef __u8 u8;
@@ -458,7 +459,11 @@ static __always_inline u64 arg_of(const struct state *state, u8 number)
 	return state->args[(number - 1) & 7];
 }
 
-static __always_inline u32 add_total(u8 *to, u32 used, u64 at, u64 count)
+/*
+ * Bytes of an iovec of @count parts; of the first 64. Not static: so it is verified once, and not
+ * in each place where it is called.
+ */
+__noinline u64 total_of(u64 at, u64 count)
 {
 	u64 total = 0, length;
 	int i;
@@ -468,6 +473,13 @@ static __always_inline u32 add_total(u8 *to, u32 used, u64 at, u64 count)
 			break;
 		total += length;
 	}
+	return total;
+}
+
+static __always_inline u32 add_total(u8 *to, u32 used, u64 at, u64 count)
+{
+	u64 total = total_of(at, count);
+
 	return add_small(to, used, RAW_TOTAL, &total, sizeof(total));
 }
 
@@ -557,6 +569,62 @@ static __always_inline u32 add_target(u8 *to, u32 used, u64 at, s64 length)
 	return close_blob(to, used, RAW_TARGET, length & 4095);
 }
 
+struct submitting {
+	u64 at; /* pointers to what is submitted */
+	u32 used;
+};
+
+static long add_iocb(u32 i, struct submitting *s)
+{
+	u32 used = s->used;
+	struct raw_iocb *one;
+	struct iocb *iocb;
+	u8 *to = room();
+	u64 address;
+
+	if (!to || used > SCRATCH - 256)
+		return 1;
+	iocb = (struct iocb *)(to + SCRATCH);
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)(s->at + 8 * i)) ||
+	    bpf_probe_read_user(iocb, sizeof(*iocb), (void *)address))
+		return 1;
+	barrier_var(used); /* Linux 6.1 has forgotten by now that it is less */
+	one = (struct raw_iocb *)(to + (used & (SCRATCH - 1)));
+	one->address = address;
+	one->bytes = iocb->aio_nbytes;
+	if (iocb->aio_lio_opcode == IOCB_CMD_PREADV || iocb->aio_lio_opcode == IOCB_CMD_PWRITEV)
+		one->bytes = total_of(iocb->aio_buf, iocb->aio_nbytes);
+	one->offset = iocb->aio_offset;
+	one->fd = iocb->aio_fildes;
+	one->opcode = iocb->aio_lio_opcode;
+	one->zero = 0;
+	s->used = used + sizeof(*one);
+	return 0;
+}
+
+/* As total_of(). */
+__noinline u32 add_iocbs(u32 used, u64 at, u64 count)
+{
+	struct submitting s = { at, used + sizeof(struct raw_blob) };
+	u8 *to = room();
+
+	if (!to)
+		return used;
+	bpf_loop(count < AIO_AT_ONCE ? count : AIO_AT_ONCE, add_iocb, &s, 0);
+	return close_blob(to, used, RAW_IOCBS, s.used - used - sizeof(struct raw_blob));
+}
+
+__noinline u32 add_events(u32 used, u64 at, u64 count)
+{
+	u32 length = (count < AIO_AT_ONCE ? count : AIO_AT_ONCE) * sizeof(struct io_event);
+	u8 *to = room();
+
+	used &= 4095; /* it is little more than a record's head; the verifier does not know */
+	if (!to || bpf_probe_read_user(to + used + sizeof(struct raw_blob), length, (void *)at))
+		return used;
+	return close_blob(to, used, RAW_EVENTS, length);
+}
+
 static __always_inline u32 add_effect(u8 *to, u32 used, struct state *state,
 				      const struct plan *plan, s64 result)
 {
@@ -589,6 +657,18 @@ static __always_inline u32 add_effect(u8 *to, u32 used, struct state *state,
 	case PLAN_OFFSETS:
 	case PLAN_SENDFILE:
 		used = add_small(to, used, RAW_OFFSETS, state->offsets, 16);
+		break;
+	case PLAN_AIO_SETUP:
+		if (!result && !bpf_probe_read_user(words, 8, (void *)state->args[1]))
+			used = add_small(to, used, RAW_CONTEXT, words, 8);
+		break;
+	case PLAN_AIO_SUBMIT:
+		if (result > 0)
+			used = add_iocbs(used, state->args[2], state->args[1]) & (SCRATCH - 1);
+		break;
+	case PLAN_AIO_EVENTS:
+		if (result > 0)
+			used = add_events(used, state->args[3], result) & (SCRATCH - 1);
 		break;
 	}
 	return used;

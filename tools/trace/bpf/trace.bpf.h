@@ -5,6 +5,7 @@
 
 #define PLAN_CALLS 512
 #define SCRATCH (16u << 10) /* the longest record */
+#define AIO_AT_ONCE 256 /* requests of a call; more are left out */
 #define RING_BYTES (16u << 20)
 #define RING_PARTS 16 /* the reader is woken when one is full */
 
@@ -35,6 +36,9 @@ enum plan_effect {
 	PLAN_READLINK,
 	PLAN_OFFSETS, /* pointers in the second and the fourth argument, of copy and splice */
 	PLAN_SENDFILE, /* ... in the third */
+	PLAN_AIO_SETUP,
+	PLAN_AIO_SUBMIT,
+	PLAN_AIO_EVENTS,
 };
 
 struct scope {
