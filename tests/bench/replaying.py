@@ -75,14 +75,22 @@ class Disk:
     def at_full_speed() -> None:
         setting.change(inside.NAME, [("mode", "speedup")])
 
-    def new(self) -> Path:
-        """A new file system, at full speed; what a program is to work in."""
+    def new(self) -> None:
+        """A new file system, at full speed."""
         self.at_full_speed()
         if os.path.ismount(inside.MOUNT):
             inside.call("umount", inside.MOUNT)
         # mkfs.btrfs refuses a UUID that a disk has, if only this one.
         inside.call("wipefs", "--all", "--quiet", inside.DISK)
         inside.make_file_system(self.run)
+
+    def place(self) -> Path:
+        """Where a program is to work, in a new file system."""
+        self.new()
+        # As many directories in front as in a replay, which has TOP's own below TOP: xfs puts
+        # each into another part of the disk, and the inner ones are slower.
+        (TOP / PLACE.parent.relative_to("/")).mkdir(parents=True)
+        PLACE.mkdir()
         return PLACE
 
     def snapshot(self, name: str) -> Snapshot:
