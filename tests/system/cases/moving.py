@@ -32,7 +32,7 @@ from helpers.manifest import difference, manifest
 from helpers.randomops import Operations
 from helpers.raw import BLOCK
 from helpers.stores import events, state, table, wait_event
-from helpers.storetool import says
+from helpers.storetool import program, says
 from helpers.units import FULL, GIB, KIB, MIB, TIB
 from helpers.workload import SCALES, Workload
 
@@ -119,12 +119,12 @@ def a_torn_image_leaves_the_backing_device_as_it_was() -> None:
         status, text = says("import", "/dev/stdin", large)
         assert status, text
         try:
-            run("sh", "-c", f"cat {torn} | {SCRATCH}/david-store import - {large}")
+            run("sh", "-c", f"cat {torn} | {program()} import - {large}")
             raise Failed("a torn image was taken from a pipe")
         except Failed as error:
             assert "blank now" in str(error), error
         assert not any(begins(large)[: 68 * KIB])
-        run("sh", "-c", f"cat {image} | {SCRATCH}/david-store import - {large}")
+        run("sh", "-c", f"cat {image} | {program()} import - {large}")
         with mapped("moved", table(large)) as path, raw.opened(path) as fd:
             for number in range(200):
                 raw.must_read(fd, raw.patterned(number, BLOCK), number * 2 * BLOCK)
