@@ -280,7 +280,9 @@ def test_a_killed_tracer_leaves_its_trace_and_the_command_goes_on(tracee: Path, 
     os.kill(pid, signal.SIGKILL)
     recorder.wait(60)
     os.kill(command, signal.SIGKILL)
-    assert "without a balance" in trace("finish", raw, status=1)
+    said = trace("finish", raw, status=1)
+    # Killed while it writes, it leaves a part of its last frame.
+    assert "without a balance" in said or "ends within a frame" in said, said
     database = sqlite3.connect(raw.with_suffix(".db"))
     assert database.execute("SELECT count(*) FROM event").fetchone()[0] > 1000
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -206,7 +207,9 @@ def test_a_ring_whose_tracer_was_killed_can_be_read(tracee: Path, tmp_path: Path
     os.kill(tracer_pid(raw), signal.SIGKILL)
     tracer.wait(60)
     about = values(finished(raw, status=1), "trace")
-    assert "without a balance" in about["problem"] and int(about["events"]) > 1000
+    # Killed while it writes, it leaves a part of its last frame.
+    assert re.search("without a balance|ends within a frame", about["problem"]), about
+    assert int(about["events"]) > 1000
     # A file of it alone is a trace, too; one that is lost between others is missed.
     alone = tmp_path / "alone.dtr"
     Path(f"{raw}.1").rename(alone)
