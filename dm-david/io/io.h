@@ -199,6 +199,24 @@ static inline blk_opf_t bounce_opf(const struct david_io *io)
 int io_serve(struct david_io *io, struct stopwatch *timer, bool may_remap, struct span *span);
 /* A worker goes on with the request. Any context. */
 void io_queue(struct david_io *io);
+
+/*
+ * range_lock() has said whether io->lock is @granted. May the submitter serve the request? If not,
+ * a worker does: at once, or when the lock is granted.
+ */
+static inline bool io_may_begin(struct david_io *io, bool granted)
+{
+	if (unlikely(!granted)) {
+		this_cpu_inc(io->d->store->stats->range_locks);
+		return false;
+	}
+	if (unlikely(io->wants_worker)) {
+		io_queue(io);
+		return false;
+	}
+	return true;
+}
+
 /* Drop one of @pending. The last drop resumes or ends the request. Any context. */
 void io_put(struct david_io *io);
 /* The request fails with @status, if nothing failed before. Returns SERVED_FAILED. */

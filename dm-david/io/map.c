@@ -46,14 +46,8 @@ static int map_locked(struct david_io *io, struct stopwatch *timer, struct span 
 	spin_lock_irqsave(&store->lock, flags);
 	granted = range_lock(&store->locks, &io->lock);
 	spin_unlock_irqrestore(&store->lock, flags);
-	if (unlikely(!granted)) {
-		this_cpu_inc(store->stats->range_locks);
+	if (unlikely(!io_may_begin(io, granted)))
 		return DM_MAPIO_SUBMITTED;
-	}
-	if (unlikely(io->wants_worker)) {
-		io_queue(io);
-		return DM_MAPIO_SUBMITTED;
-	}
 	return io_serve(io, timer, true, span);
 }
 

@@ -252,14 +252,8 @@ int map_read(struct david_io *io, struct stopwatch *timer)
 	granted = range_lock(&store->locks, &io->lock);
 	spin_unlock_irqrestore(&store->lock, flags);
 
-	if (unlikely(!granted)) {
-		this_cpu_inc(store->stats->range_locks);
+	if (unlikely(!io_may_begin(io, granted)))
 		return DM_MAPIO_SUBMITTED;
-	}
-	if (unlikely(io->wants_worker)) {
-		io_queue(io);
-		return DM_MAPIO_SUBMITTED;
-	}
 	if (whole) {
 		atomic_set(&io->pending, 1);
 		if (serve_read_range(io, timer, &r, true) == SERVED_REMAPPED)
