@@ -14,7 +14,7 @@ from labjob import PYTHON, Job
 
 HERE = Path(__file__).parent
 COMMAND = (*PYTHON, str(HERE / "caserun.py"))
-PROGRAMS = ("david-store",)
+PROGRAMS = ("david-store", "david-classify")
 LIMIT = 2400  # 140 to 170 are usual; on a machine with six times as much to do, 1200 were too few
 CASES = load(GROUPS)
 

@@ -189,16 +189,26 @@ static void xi_unmount(void)
 /* What each block says itself, then what can be found. Returns the number of errors. */
 static u64 xi_find(void)
 {
+	struct mapped disk = { .memory = xi, .bytes = sizeof(xi) };
+	struct view view = { &disk, 0, sizeof(xi) };
+	struct kinds kinds;
 	u32 block, blocks;
+	u64 errors;
 
+	kinds_init(&kinds, XI_BLOCKS);
 	for (block = 0; block < XI_BLOCKS; block++) {
 		xi_kind[block] = xfs_identify(&xi_geo, xi_at(block), &blocks);
 		if (block % XI_AG < 2)
 			xi_kind[block] = SELFID_AG;
 		if (block >= XI_LOG && block < XI_LOG + XI_LOG_BLOCKS)
 			xi_kind[block] = SELFID_LOG;
+		kinds_set(&kinds, block, xi_kind[block]);
 	}
-	return xfs_find_pieces(&xi_geo, xi, xi_kind);
+	errors = xfs_find_pieces(&xi_geo, &view, &kinds);
+	for (block = 0; block < XI_BLOCKS; block++)
+		xi_kind[block] = kinds_at(&kinds, block);
+	kinds_free(&kinds);
+	return errors;
 }
 
 #endif

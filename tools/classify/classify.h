@@ -4,6 +4,8 @@
 #define CLASSIFY_H
 
 #include "../../classifier/classifier.h"
+#include "kinds.h"
+#include "mapped.h"
 
 /* Exit statuses. */
 enum {
@@ -17,6 +19,7 @@ struct image_options {
 	const char *path;
 	bool json;
 	bool summary;		/* counts only, no ranges */
+	u32 window;		/* see struct mapped */
 };
 
 int classify_image(const struct image_options *options);
@@ -29,7 +32,7 @@ struct picture {
 	u64 blocks;
 	u64 errors;
 	bool bigalloc;
-	u8 *kind;		/* by block */
+	struct kinds kind;	/* by block */
 	unsigned int kinds;
 	const char *(*name)(u8 kind);
 	bool (*is_metadata)(u8 kind);
@@ -38,11 +41,11 @@ struct picture {
 void print_picture(const struct picture *p, const struct image_options *options);
 
 /*
- * A btrfs or xfs at @base, of which @bytes are there: p->kind is to be freed. False: there is none.
+ * A btrfs or xfs at the beginning of that part: p->kind is to be freed. False: there is none.
  * *sectors is its length.
  */
-bool picture_btrfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors);
-bool picture_xfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors);
+bool picture_btrfs(struct picture *p, const struct view *view, u64 *sectors);
+bool picture_xfs(struct picture *p, const struct view *view, u64 *sectors);
 
 struct replay_options {
 	const char *log;	/* of dm-log-writes */

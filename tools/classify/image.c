@@ -5,18 +5,12 @@
  * can be looked up. The parsers of the layout and of inodes are the kernel
  * target's.
  *
- * A map has the kind of each block, a byte each. If two things claim a block,
+ * A map has the kind of each block. If two things claim a block,
  * the one that is metadata wins. A node of an inode's map is read only once,
  * whatever points to it, so damage cannot make this run forever.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <linux/fs.h>
-#include <unistd.h>
 
 #include "classify.h"
 
@@ -30,10 +24,9 @@ struct node {
 };
 
 struct walk {
-	const u8 *base;		/* of the volume */
-	u64 bytes;		/* that are really there */
+	const struct view *view;
 	struct ext_geo geo;
-	u8 *kind;		/* by block */
+	struct kinds kind;	/* by block */
 	u64 errors;
 	struct ext_inode inode;	/* the one being walked */
 	u64 end;		/* first file block that is no longer its content: Merkle trees */
@@ -43,16 +36,12 @@ struct walk {
 
 static void claim(struct walk *w, u64 block, u64 n, u8 kind)
 {
-	for (; n--; block++)
-		if (!w->kind[block] || w->kind[block] == IN_USE)
-			w->kind[block] = kind;
+	kinds_claim(&w->kind, block, n, kind, EXT_DATA, IN_USE);
 }
 
 static const void *at(const struct walk *w, u64 block)
 {
-	u64 offset = block << w->geo.block_bits;
-
-	return offset + ext_block_size(&w->geo) <= w->bytes ? w->base + offset : NULL;
+	return view_at(w->view, block << w->geo.block_bits, ext_block_size(&w->geo));
 }
 
 static void add_run(void *ctx, const struct ext_run *run)
@@ -63,7 +52,7 @@ static void add_run(void *ctx, const struct ext_run *run)
 	if (run->level) {
 		u8 kind = w->inode.extents ? EXT_EXTENT_NODE : EXT_INDIRECT;
 
-		if (w->kind[run->start] == kind) {
+		if (kinds_at(&w->kind, run->start) == kind) {
 			w->errors++;
 			return;
 		}
@@ -146,7 +135,7 @@ static void walk_fixed(struct walk *w)
 		enum ext_kind kind = ext_fixed_kind(&w->geo, block);
 
 		if (kind != EXT_DATA)
-			w->kind[block] = kind;
+			kinds_set(&w->kind, block, kind);
 	}
 }
 
@@ -178,30 +167,14 @@ static bool is_metadata(u8 kind)
 	return kind != IN_USE && kind != EXT_DATA;
 }
 
-static u64 size_of(int fd, const char *path)
+static bool picture_ext(struct picture *p, const struct view *view, u64 *sectors)
 {
-	struct stat st;
-	u64 bytes;
+	const u8 *super = view_at(view, EXT_SUPER_OFFSET, EXT_SUPER_SIZE);
+	struct walk w = { .view = view };
 
-	if (fstat(fd, &st))
-		die("%s: %s", path, strerror(errno));
-	if (S_ISBLK(st.st_mode)) {
-		if (ioctl(fd, BLKGETSIZE64, &bytes))
-			die("%s: %s", path, strerror(errno));
-		return bytes;
-	}
-	return st.st_size;
-}
-
-static bool picture_ext(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
-{
-	struct walk w = { .base = base, .bytes = bytes };
-
-	if (bytes < 4 * SECTOR || ext_parse_super(base + EXT_SUPER_OFFSET, bytes, &w.geo))
+	if (!super || ext_parse_super(super, view->bytes, &w.geo))
 		return false;
-	w.kind = calloc(w.geo.blocks, 1);
-	if (!w.kind)
-		die("no memory for a map of %" PRIu64 " blocks", w.geo.blocks);
+	kinds_init(&w.kind, w.geo.blocks);
 	walk_volume(&w);
 	free(w.node);
 	*p = (struct picture) {
@@ -215,16 +188,15 @@ static bool picture_ext(struct picture *p, const u8 *base, u64 bytes, u64 *secto
 }
 
 /* A volume may begin where a partition does: at every MiB, and at DOS's sector 63. */
-static bool find(struct picture *p, const u8 *base, u64 bytes, u64 *start, u64 *sectors)
+static bool find(struct picture *p, struct mapped *disk, u64 *start, u64 *sectors)
 {
 	u64 sector = *start;
 
-	while ((sector + 4) * SECTOR <= bytes) {
-		const u8 *from = base + sector * SECTOR;
-		u64 left = bytes - sector * SECTOR;
+	while ((sector + 4) * SECTOR <= disk->bytes) {
+		struct view view = { disk, sector * SECTOR, disk->bytes - sector * SECTOR };
 
-		if (picture_xfs(p, from, left, sectors) || picture_ext(p, from, left, sectors) ||
-		    picture_btrfs(p, from, left, sectors)) {
+		if (picture_xfs(p, &view, sectors) || picture_ext(p, &view, sectors) ||
+		    picture_btrfs(p, &view, sectors)) {
 			p->start = sector;
 			*start = sector;
 			return true;
@@ -238,26 +210,23 @@ static bool find(struct picture *p, const u8 *base, u64 bytes, u64 *start, u64 *
 
 int classify_image(const struct image_options *options)
 {
-	int fd = open(options->path, O_RDONLY);
 	const char *comma = "";
 	unsigned int found = 0;
-	u64 bytes, sectors, start = 0, errors = 0;
+	u64 sectors, start = 0, errors = 0;
 	struct picture picture;
-	const u8 *base;
+	struct mapped disk;
 
-	if (fd < 0)
+	if (!mapped_open(&disk, options->path, options->window))
 		die("%s: %s", options->path, strerror(errno));
-	bytes = size_of(fd, options->path);
-	base = bytes ? mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-	if (base == MAP_FAILED)
-		die("%s: %s", options->path, bytes ? strerror(errno) : "empty");
+	if (!disk.bytes)
+		die("%s: empty", options->path);
 	if (options->json)
 		printf("{\"volumes\": [");
-	while (find(&picture, base, bytes, &start, &sectors)) {
+	while (find(&picture, &disk, &start, &sectors)) {
 		fputs(options->json ? comma : "", stdout);
 		comma = ", ";
 		print_picture(&picture, options);
-		free(picture.kind);
+		kinds_free(&picture.kind);
 		found++;
 		errors += picture.errors;
 		start += sectors;
@@ -265,8 +234,7 @@ int classify_image(const struct image_options *options)
 	}
 	if (options->json)
 		printf("]}\n");
-	munmap((void *)base, bytes);
-	close(fd);
+	mapped_close(&disk);
 	if (!found && !options->json)
 		fprintf(stderr, "david-classify: %s: no ext, btrfs or xfs file system there\n",
 			options->path);

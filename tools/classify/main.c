@@ -7,12 +7,13 @@
 #include "../../dm-david/lib/crc.h"
 
 static const char usage[] =
-	"usage: david-classify image [--json] [--summary] IMAGE|DEVICE\n"
+	"usage: david-classify image [--json] [--summary] [--window BYTES] IMAGE|DEVICE\n"
 	"       david-classify replay --size BYTES --out FILE [--log-limit BYTES]\n"
 	"                             [--from ENTRY] [--until ENTRY] [--unclassified BYTES]\n"
 	"                             [--lag ENTRIES] [--by-super] [--tear SEED [--across]] LOG\n"
 	"\n"
 	"image   print which blocks of an ext, btrfs or xfs file system are metadata, and why.\n"
+	"        It is mapped by windows of 16 MiB, or of --window, a multiple of 64 KiB.\n"
 	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
 	"replay  feed a log of dm-log-writes to the classifier, as the kernel would, and print\n"
 	"        its figures as JSON. Marks in the log: mounted, unmounted, unknown.\n";
@@ -49,9 +50,18 @@ static u64 parse_u64(const char *option, const char *text)
 	return n;
 }
 
+static u32 parse_window(const char *text)
+{
+	u64 bytes = parse_u64("--window", text);
+
+	if (!bytes || bytes % VIEW_AT_MOST || bytes > 1u << 31)
+		die("--window: %s is no multiple of 64 KiB, or more than 2 GiB", text);
+	return bytes;
+}
+
 static int run_image(int argc, char **argv)
 {
-	struct image_options options = { };
+	struct image_options options = { .window = WINDOW_BYTES };
 	int i;
 
 	for (i = 0; i < argc; i++) {
@@ -59,6 +69,8 @@ static int run_image(int argc, char **argv)
 			options.json = true;
 		else if (!strcmp(argv[i], "--summary"))
 			options.summary = true;
+		else if (!strcmp(argv[i], "--window"))
+			options.window = parse_window(next_word(argc, argv, &i));
 		else if (argv[i][0] == '-')
 			die("unknown option %s", argv[i]);
 		else if (options.path)

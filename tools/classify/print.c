@@ -11,10 +11,10 @@ static void print_ranges(const struct picture *p, bool json)
 	u64 block = 0;
 
 	while (block < p->blocks) {
-		u8 kind = p->kind[block];
+		u8 kind = kinds_at(&p->kind, block);
 		u64 end = block + 1;
 
-		while (end < p->blocks && p->kind[end] == kind)
+		while (end < p->blocks && kinds_at(&p->kind, end) == kind)
 			end++;
 		if (p->is_metadata(kind)) {
 			if (json)
@@ -57,7 +57,7 @@ void print_picture(const struct picture *p, const struct image_options *options)
 	unsigned int kind;
 
 	for (block = 0; block < p->blocks; block++)
-		count[p->kind[block]]++;
+		count[kinds_at(&p->kind, block)]++;
 	for (kind = 0; kind < p->kinds; kind++)
 		metadata += p->is_metadata(kind) ? count[kind] : 0;
 	if (options->json) {

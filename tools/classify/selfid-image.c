@@ -33,33 +33,31 @@ static void picture_begin(struct picture *p, const char *type, u32 block_size, u
 		.type = type, .block_size = block_size, .blocks = sectors / (block_size >> 9),
 		.kinds = SELFID_REASONS, .name = name_of, .is_metadata = is_metadata,
 	};
-	p->kind = calloc(p->blocks, 1);
-	if (!p->kind)
-		die("no memory for a map of %" PRIu64 " blocks", p->blocks);
+	kinds_init(&p->kind, p->blocks);
 }
 
 /* One of the two classifiers' verdicts. */
 typedef enum verdict (*judge_fn)(void *live, const struct selfid_request *r, u32 pos, u32 *len,
 				 enum selfid_reason *reason);
 
-/* Feed the image to @judge, @unit bytes at a time. */
-static void show(struct picture *p, const u8 *base, u32 unit, judge_fn judge, void *live)
+/* Feed the volume, all of which is there, to @judge, @unit bytes at a time. */
+static void show(struct picture *p, const struct view *view, u32 unit, judge_fn judge, void *live)
 {
 	u64 at, end = p->blocks * p->block_size;
 
 	for (at = 0; at < end; at += unit) {
+		u32 bytes = min_t(u64, unit, end - at), pos, len, i;
 		struct selfid_request r = {
-			.sector = at >> 9, .sectors = min_t(u64, unit, end - at) >> 9,
-			.copy = copy_from, .ctx = (void *)(base + at),
+			.sector = at >> 9, .sectors = bytes >> 9,
+			.copy = copy_from, .ctx = (void *)view_at(view, at, bytes),
 		};
-		u32 pos, len, i;
 
 		for (pos = 0; pos < r.sectors; pos += len) {
 			enum selfid_reason reason;
 
 			judge(live, &r, pos, &len, &reason);
 			for (i = pos; i < pos + len; i += p->block_size >> 9)
-				p->kind[((r.sector + i) << 9) / p->block_size] = reason;
+				kinds_set(&p->kind, ((r.sector + i) << 9) / p->block_size, reason);
 		}
 	}
 }
@@ -70,28 +68,26 @@ static enum verdict judge_xfs(void *live, const struct selfid_request *r, u32 po
 	return xfs_live_write(live, r, pos, len, reason);
 }
 
-bool picture_xfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
+bool picture_xfs(struct picture *p, const struct view *view, u64 *sectors)
 {
 	static struct xfs_live x;
+	const u8 *super = view_at(view, 0, sizeof(x.super));
 	struct xfs_geo geo;
-	u64 block;
 
 	x.pieces_known = true;
-	if (bytes < sizeof(x.super) ||
-	    xfs_live_init(&x, base, sizeof(x.super), bytes >> 9))
+	if (!super || xfs_live_init(&x, super, sizeof(x.super), view->bytes >> 9))
 		return false;
 	/* Pieces of directory blocks are looked up elsewhere: parse it as one without. */
-	xfs_parse_super(base, sizeof(x.super), bytes >> 9, &geo);
+	xfs_parse_super(super, sizeof(x.super), view->bytes >> 9, &geo);
 	*sectors = x.geo.sectors;
 	picture_begin(p, "xfs", x.geo.block_bytes, *sectors);
-	show(p, base, x.geo.block_bytes, judge_xfs, &x);
+	show(p, view, x.geo.block_bytes, judge_xfs, &x);
 	p->errors = x.errors;
 	if (x.wrong)
 		return true;
-	p->errors += xfs_find_pieces(&geo, base, p->kind);
-	for (block = 0; p->errors && geo.directory_blocks > 1 && block < p->blocks; block++)
-		if (p->kind[block] == SELFID_DATA)
-			p->kind[block] = SELFID_UNSAFE;
+	p->errors += xfs_find_pieces(&geo, view, &p->kind);
+	if (p->errors && geo.directory_blocks > 1)
+		kinds_claim(&p->kind, 0, p->blocks, SELFID_UNSAFE, SELFID_DATA, SELFID_DATA);
 	return true;
 }
 
@@ -102,7 +98,7 @@ static enum verdict judge_btrfs(void *live, const struct selfid_request *r, u32 
 }
 
 /* Read the chunk tree, as the target's worker does. */
-static void read_chunks(struct btrfs_live *b, const u8 *base, u64 bytes)
+static void read_chunks(struct btrfs_live *b, const struct view *view)
 {
 	size_t wanted;
 	u64 sector;
@@ -113,18 +109,18 @@ static void read_chunks(struct btrfs_live *b, const u8 *base, u64 bytes)
 			free(btrfs_live_give(b, calloc(1, wanted), wanted));
 		if (!btrfs_live_want(b, &sector, &n))
 			break;
-		btrfs_live_learn(b, (sector << 9) + n <= bytes ? base + (sector << 9) : NULL);
+		btrfs_live_learn(b, view_at(view, sector << 9, n));
 	} while (true);
 }
 
 /* Free-space caches of version 1, whenever they were written. */
-static void find_caches(struct picture *p, const u8 *base, u64 generation)
+static void find_caches(struct picture *p, const struct view *view, u64 generation)
 {
 	u64 block;
 	u32 at, n;
 
 	for (block = 0; block < p->blocks; block++) {
-		const u8 *page = base + block * p->block_size;
+		const u8 *page = view_at(view, block * p->block_size, p->block_size);
 
 		for (at = 64; at <= 64 * 40; at += 64) {
 			__le64 word;
@@ -133,28 +129,28 @@ static void find_caches(struct picture *p, const u8 *base, u64 generation)
 			if (!word || le64_to_cpu(word) > generation)
 				continue;
 			n = btrfs_cache_sectors(page, le64_to_cpu(word)) / 8;
-			for (; n && block + n <= p->blocks; n--)
-				if (p->kind[block + n - 1] == SELFID_DATA)
-					p->kind[block + n - 1] = SELFID_CACHE;
+			if (block + n <= p->blocks)
+				kinds_claim(&p->kind, block, n, SELFID_CACHE, SELFID_DATA,
+					    SELFID_DATA);
 		}
 	}
 }
 
-bool picture_btrfs(struct picture *p, const u8 *base, u64 bytes, u64 *sectors)
+bool picture_btrfs(struct picture *p, const struct view *view, u64 *sectors)
 {
+	const u8 *super = view_at(view, BTRFS_SUPER_SECTOR << 9, BTRFS_SUPER_BYTES);
 	static struct btrfs_live b;
-	u64 super = BTRFS_SUPER_SECTOR << 9;
 
-	if (bytes < super + BTRFS_SUPER_BYTES || btrfs_live_init(&b, base + super, bytes >> 9))
+	if (!super || btrfs_live_init(&b, super, view->bytes >> 9))
 		return false;
 	*sectors = b.geo.sectors;
 	picture_begin(p, "btrfs", b.geo.sector_bytes, *sectors);
-	read_chunks(&b, base, bytes);
+	read_chunks(&b, view);
 	/* Nobody writes to the image. */
 	b.committing = false;
-	show(p, base, b.geo.node_bytes, judge_btrfs, &b);
+	show(p, view, b.geo.node_bytes, judge_btrfs, &b);
 	if (b.geo.space_cache && b.geo.sector_bytes == 4096)
-		find_caches(p, base, b.geo.generation);
+		find_caches(p, view, b.geo.generation);
 	p->errors = b.errors;
 	return true;
 }

@@ -38,8 +38,8 @@ struct changed {
 
 struct walk {
 	const struct xfs_geo *geo;
-	const u8 *base;
-	u8 *kind;
+	const struct view *view;
+	struct kinds *kind;
 	u64 blocks;
 	u32 block_bits;
 	u32 inode_bytes;
@@ -55,6 +55,11 @@ struct walk {
 	struct changed *changed[CHANGED_HASH];
 };
 
+static const u8 *block_at(const struct walk *w, u64 block)
+{
+	return view_at(w->view, block << w->block_bits, w->geo->block_bytes);
+}
+
 static void claim(struct walk *w, u64 block, u64 n, u8 kind)
 {
 	if (block >= w->blocks || n > w->blocks - block || n > w->left) {
@@ -62,9 +67,7 @@ static void claim(struct walk *w, u64 block, u64 n, u8 kind)
 		return;
 	}
 	w->left -= n;
-	for (; n--; block++)
-		if (w->kind[block] == SELFID_DATA)
-			w->kind[block] = kind;
+	kinds_claim(w->kind, block, n, kind, SELFID_DATA, SELFID_DATA);
 }
 
 static void claim_in_group(struct walk *w, u64 ag, u64 in_ag, u64 n, u8 kind)
@@ -120,7 +123,7 @@ static const u8 *find_inode(const struct walk *w, u64 number)
 	if (ag > w->blocks / w->ag_blocks || block >= w->ag_blocks ||
 	    ag * w->ag_blocks + block >= w->blocks)
 		return NULL;
-	inode = w->base + ((ag * w->ag_blocks + block) << w->block_bits) +
+	inode = block_at(w, ag * w->ag_blocks + block) +
 		(number & (BIT(w->inode_bits) - 1)) * w->inode_bytes;
 	return is_inode(w, inode) && get_unaligned_be64(inode + 152) == number ? inode : NULL;
 }
@@ -163,11 +166,11 @@ static void look_at_blocks(struct walk *w)
 	u32 i;
 
 	for (block = 0; block < w->blocks; block++) {
-		const u8 *content = w->base + (block << w->block_bits);
+		const u8 *content = block_at(w, block);
 
-		if (w->kind[block] == SELFID_BTREE)
+		if (kinds_at(w->kind, block) == SELFID_BTREE)
 			look_at_leaf(w, content);
-		else if (w->kind[block] == SELFID_INODE)
+		else if (kinds_at(w->kind, block) == SELFID_INODE)
 			for (i = 0; i < w->geo->block_bytes; i += w->inode_bytes)
 				look_at_inode(w, content + i);
 	}
@@ -268,7 +271,7 @@ static u8 *change(struct walk *w, u64 block)
 	c->block = block;
 	c->next = *head;
 	*head = c;
-	memcpy(c->content, w->base + (block << w->block_bits), w->geo->block_bytes);
+	memcpy(c->content, block_at(w, block), w->geo->block_bytes);
 	return c->content;
 }
 
@@ -319,7 +322,7 @@ static void take_leaves(void *ctx, const struct xfs_log_item *item)
 /* Read and check fields that xfs_parse_super() does not use. */
 static bool read_super(struct walk *w)
 {
-	const u8 *super = w->base;
+	const u8 *super = view_at(w->view, 0, XFS_SUPER_BYTES);
 
 	w->inode_bytes = get_unaligned_be16(super + 104);
 	w->ag_blocks = w->geo->ag_sectors >> (w->block_bits - 9);
@@ -329,20 +332,23 @@ static bool read_super(struct walk *w)
 	       w->inode_bytes << w->inode_bits == w->geo->block_bytes;
 }
 
-u64 xfs_find_pieces(const struct xfs_geo *geo, const u8 *base, u8 *kind)
+u64 xfs_find_pieces(const struct xfs_geo *geo, const struct view *view,
+		    struct kinds *kind)
 {
 	struct walk w = {
-		.geo = geo, .base = base, .kind = kind,
+		.geo = geo, .view = view, .kind = kind,
 		.block_bits = fls64(geo->block_bytes) - 1,
 	};
-	const u8 *log = base + (geo->log_start << 9);
+	u64 log_at = geo->log_start << 9, log_bytes = (u64)geo->log_sectors << 9;
 	struct xfs_log_image *image;
+	const u8 *log;
 	unsigned int i;
 
 	w.blocks = geo->sectors >> (w.block_bits - 9);
 	w.left = 64 * w.blocks + (1 << 26);
 	if (!read_super(&w))
 		return 1;
+	log = view_map(view, log_at, log_bytes);
 	image = xfs_log_open(log, geo->log_sectors, geo->log_uuid, &w.errors);
 	w.errors += xfs_log_each(image, take_places, &w);
 	/* Directory blocks of one block have an identity. */
@@ -354,6 +360,7 @@ u64 xfs_find_pieces(const struct xfs_geo *geo, const u8 *base, u8 *kind)
 		look_at_blocks(&w);
 	}
 	xfs_log_close(image);
+	view_unmap(view, log_at, log_bytes, log);
 
 	for (i = 0; i < CHANGED_HASH; i++) {
 		struct changed *c = w.changed[i], *next;

@@ -21,14 +21,17 @@
 #define XFS_PIECES_H
 
 #include "../../classifier/xfs.h"
+#include "kinds.h"
+#include "mapped.h"
 
 /*
- * The volume at @base has all sectors that geo->sectors says, and its superblock is @base's first
+ * @view has all sectors of the volume that geo->sectors says, and its superblock is the first
  * sector. @kind tells of each block what xfs_identify() says by itself (enum selfid_reason); of
  * SELFID_DATA, what is a directory's becomes SELFID_DIRECTORY, what is the log's SELFID_LOGGED.
  *
  * Returns the number of things that made no sense, behind which more may be hidden.
  */
-u64 xfs_find_pieces(const struct xfs_geo *geo, const u8 *base, u8 *kind);
+u64 xfs_find_pieces(const struct xfs_geo *geo, const struct view *view,
+		    struct kinds *kind);
 
 #endif

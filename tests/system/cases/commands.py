@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What commands say of a disk's run: whether its times are to be believed, what was counted since when."""
+"""What commands say of a disk's run: whether its times are to be believed, what was counted since when. And
+what they say of a large disk's blocks."""
 
 from __future__ import annotations
 
@@ -7,15 +8,17 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from cases import case
 from helpers import raw
-from helpers.guest import SCRATCH, Failed, david, device_stats, fake_disk, mapped, ram_disk
+from helpers.guest import SCRATCH, Failed, david, device_stats, fake_disk, mapped, ram_disk, run
 from helpers.timed import profile, timed_disk
 from helpers.units import GIB, MIB
 
 QUICK = profile("quick")
 SLOW_MS = 100
+CLASSIFY = Path(__file__).resolve().parents[3] / "build/david-classify"
 
 
 @contextmanager
@@ -106,3 +109,21 @@ def what_is_set_holds_at_once_and_of_several_all_or_none() -> None:
         assert "content=zeros" in david("set", "cmd", "files=off")
         said = json.loads(david("info", "cmd", "--json"))
         assert (said["drive"], said["options"]["content"]) == ("quick", "zeros") and said["scaled"], said
+
+
+@case
+def a_disk_larger_than_the_address_space_is_classified() -> None:
+    """A process in User Mode Linux has 512 GB of it, and may have 65,530 pages that do not lie in a row."""
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    image = SCRATCH / "large"
+    with image.open("wb") as file:
+        file.truncate(600 * GIB)
+    try:
+        options = ("-E", "lazy_itable_init=1,nodiscard", "-O", "^has_journal,^resize_inode", "-N", "76800")
+        run("mkfs.ext4", "-q", "-F", *options, str(image))
+        said = json.loads(run(str(CLASSIFY), "image", "--json", "--summary", str(image)))["volumes"]
+        assert [(volume["blocks"], volume["errors"]) for volume in said] == [(600 * GIB // 4096, 0)], said
+        count = said[0]["count"]
+        assert count["block-bitmap"] == count["inode-bitmap"] == count["inode-table"] == 4800, count
+    finally:
+        image.unlink()
