@@ -613,6 +613,46 @@ static void leaves_stay_filled_by_random_updates(struct kunit *test)
 	rt_destroy(&rt);
 }
 
+/*
+ * A tree so tall that a range behind the last of a node is found further up than one level, and
+ * that for each node: every other block is a range, then the ones between are written, too.
+ */
+static void what_is_behind_is_found_at_the_end_of_every_node(struct kunit *test)
+{
+	static const u32 by[] = { 1, 7 };
+	struct rt_range r, row[2];
+	struct rangetable rt;
+	u32 k, i, at;
+
+	for (k = 0; k < ARRAY_SIZE(by); k++) {
+		rt_init(&rt);
+		for (i = 0, at = 0; i < MANY; i++, at = (at + by[k]) % MANY)
+			set_all(test, &rt, 2 * at, 1, RT_FILL, 1 + at % 3);
+		KUNIT_EXPECT_GE(test, rt.height, 3U);
+		for (i = 0; i + 1 < MANY; i++) {
+			rt_lookup(&rt, 2 * i + 1, &r);
+			KUNIT_ASSERT_EQ(test, (u32)r.kind, (u32)RT_HOLE);
+			KUNIT_ASSERT_EQ(test, r.len, 1ULL);
+			rt_lookup(&rt, 2 * i, &r);
+			KUNIT_ASSERT_EQ(test, r.value, 1ULL + i % 3);
+			KUNIT_ASSERT_EQ(test, r.len, 1ULL);
+			KUNIT_ASSERT_EQ(test, rt_lookup_hint(&rt, 2 * i + 1, &r), U64_MAX);
+			KUNIT_ASSERT_EQ(test, r.len, 1ULL);
+			KUNIT_ASSERT_GE(test, rt_read(&rt, 2 * i + 1, row, 2), 1U);
+			KUNIT_ASSERT_EQ(test, row[0].start, 2 * i + 2ULL);
+		}
+		for (i = 0, at = 0; i < MANY; i++, at = (at + by[k]) % MANY) {
+			set_all(test, &rt, 2 * at + 1, 1, RT_FILL, 1 + at % 3);
+			rt_lookup(&rt, 2 * at, &r);
+			KUNIT_ASSERT_EQ(test, r.len, 2ULL);
+		}
+		KUNIT_EXPECT_EQ(test, rt.ranges[RT_FILL], (u64)MANY);
+		KUNIT_EXPECT_EQ(test, rt.blocks[RT_FILL], 2ULL * MANY);
+		check(test, &rt, k);
+		rt_destroy(&rt);
+	}
+}
+
 static struct kunit_case rangetable_cases[] = {
 	KUNIT_CASE(ranges_are_cut_and_joined),
 	KUNIT_CASE(pieces_remove_no_more_than_asked),
@@ -622,6 +662,7 @@ static struct kunit_case rangetable_cases[] = {
 	KUNIT_CASE(reservations_hold_against_an_adversary),
 	KUNIT_CASE(memory_follows_the_number_of_ranges),
 	KUNIT_CASE(leaves_stay_filled_by_random_updates),
+	KUNIT_CASE(what_is_behind_is_found_at_the_end_of_every_node),
 	{}
 };
 
