@@ -160,16 +160,9 @@ static void fill_page(u8 *p, u64 x, unsigned int at, unsigned int len)
 	}
 }
 
-void content_fill_incompressible(void *buf, const struct content_key *key, u64 at,
-				 unsigned int len)
+/* Of its own, as it needs more registers than the usual page. */
+static noinline void fill_pages(u8 *p, const struct content_key *key, u64 at, unsigned int len)
 {
-	u8 *p = buf;
-
-	/* Mostly a page. */
-	if (likely(len == PAGE_BYTES && !(at % PAGE_BYTES))) {
-		put_kilobytes(p, base_with(key, at / PAGE_BYTES), PAGE_BYTES / 1024);
-		return;
-	}
 	while (len) {
 		unsigned int in_page = at % PAGE_BYTES;
 		unsigned int n = min(PAGE_BYTES - in_page, len);
@@ -179,6 +172,16 @@ void content_fill_incompressible(void *buf, const struct content_key *key, u64 a
 		at += n;
 		len -= n;
 	}
+}
+
+void content_fill_incompressible(void *buf, const struct content_key *key, u64 at,
+				 unsigned int len)
+{
+	/* Mostly a page. */
+	if (likely(len == PAGE_BYTES && !(at % PAGE_BYTES)))
+		put_kilobytes(buf, base_with(key, at / PAGE_BYTES), PAGE_BYTES / 1024);
+	else
+		fill_pages(buf, key, at, len);
 }
 
 /*

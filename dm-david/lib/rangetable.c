@@ -66,6 +66,13 @@ struct trail {
 	u64 next;			/* first start in the next leaf, or U64_MAX */
 };
 
+/* The row in front of which a range would be inserted. */
+struct spot {
+	struct rt_node *leaf;
+	u64 *key;		/* in @leaf */
+	u64 next;		/* first start in the next leaf, or U64_MAX */
+};
+
 /* One update on its way. */
 struct update {
 	struct rt_range new;	/* grows as it joins neighbours; len is set last */
@@ -140,23 +147,37 @@ static inline bool same(const struct rt_range *a, const struct rt_range *b)
 	return a->kind == b->kind && a->value == value_at(b, a->start);
 }
 
-/*
- * Number of rows of @node whose key is less than @x: a binary search over the
- * whole key column, since unused keys are U64_MAX, and without branches, since
- * nobody could predict them.
- */
-static inline unsigned int count_less(const struct rt_node *node, bool leaf, u64 x)
+/* @key, or the key @by keys behind it if the one right before that is less than @x. */
+static __always_inline const u64 *skip(const u64 *key, unsigned int by, u64 x)
 {
-	const unsigned int first = (leaf ? LEAF_ROWS : INNER_ROWS) - 31;
-	const u64 *key = node->word;
-	unsigned long n;
+	const u64 *behind = key + by;
 
-	n = -(unsigned long)(key[first - 1] < x) & first;
-	n += -(unsigned long)(key[n + 15] < x) & 16;
-	n += -(unsigned long)(key[n + 7] < x) & 8;
-	n += -(unsigned long)(key[n + 3] < x) & 4;
-	n += -(unsigned long)(key[n + 1] < x) & 2;
-	return n + (key[n] < x);
+	/* Otherwise the compiler makes four instructions of three, or a branch. */
+	OPTIMIZER_HIDE_VAR(behind);
+	return behind[-1] < x ? behind : key;
+}
+
+/*
+ * The first of @n keys (32 to 63) that is not less than @x, or their end: a binary search over the
+ * whole column, since unused keys are U64_MAX, and without branches, since nobody could predict
+ * them.
+ */
+static __always_inline const u64 *first_not_less(const u64 *key, unsigned int n, u64 x)
+{
+	key = skip(key, n - 31, x);
+	key = skip(key, 16, x);
+	key = skip(key, 8, x);
+	key = skip(key, 4, x);
+	key = skip(key, 2, x);
+	return skip(key, 1, x);
+}
+
+/*
+ * The last key of the inner @node that is less than @x, or the first. The first need not be asked.
+ */
+static __always_inline const u64 *key_before(const struct rt_node *node, u64 x)
+{
+	return first_not_less(node->word + 1, INNER_ROWS - 1, x) - 1;
 }
 
 /* Rows of @src from @si to row @di of @dst, which may be the same node. */
@@ -228,20 +249,44 @@ static __always_inline void descend(const struct rangetable *rt, u64 block, stru
 {
 	struct rt_node *node = rt->root;
 	unsigned int level;
+	u64 next = U64_MAX;
 
-	p->next = U64_MAX;
 	for (level = rt->height - 1; level; level--) {
-		unsigned int at = count_less(node, false, block);
+		unsigned int at = key_before(node, block) - node->word;
 
-		at -= at > 0;
 		p->node[level] = node;
 		p->at[level] = at;
 		if (at + 1 < node->rows)
-			p->next = node->word[at + 1];
+			next = node->word[at + 1];
 		node = child(node, at);
 	}
+	p->next = next;
 	p->node[0] = node;
-	p->at[0] = count_less(node, true, block);
+	p->at[0] = first_not_less(node->word, LEAF_ROWS, block) - node->word;
+}
+
+/* As descend(), without the way back: for what needs none. */
+static __always_inline void find(const struct rangetable *rt, u64 block, struct spot *spot)
+{
+	struct rt_node *node = rt->root;
+	unsigned int level;
+
+	spot->next = U64_MAX;
+	for (level = rt->height - 1; level; level--) {
+		const u64 *key = key_before(node, block);
+
+		if (key + 1 < node->word + node->rows)
+			spot->next = key[1];
+		node = (struct rt_node *)(uintptr_t)key[INNER_ROWS];
+	}
+	spot->leaf = node;
+	spot->key = node->word + (first_not_less(node->word, LEAF_ROWS, block) - node->word);
+}
+
+/* The first start at or behind @spot. */
+static inline u64 next_start(const struct spot *spot)
+{
+	return spot->key < spot->leaf->word + spot->leaf->rows ? *spot->key : spot->next;
 }
 
 /* The first row of the node in @level has changed: update the keys of its ancestors. */
@@ -573,10 +618,13 @@ static void add(struct rangetable *rt, const struct rt_range *r)
 	replace(rt, &p, 0, r, 1);
 }
 
-/* remove_rows() of a leaf, for few rows: three memmove() would cost more to start than to move. */
-static inline void close_gap(struct rt_node *leaf, unsigned int row, unsigned int n)
+/*
+ * remove_rows() of a leaf, from the row with the key @to on, for few rows: three memmove() would
+ * cost more to start than to move.
+ */
+static inline void close_gap(struct rt_node *leaf, u64 *to, unsigned int n)
 {
-	u64 *to = leaf->word + row, *end = leaf->word + leaf->rows - n;
+	const u64 *end = leaf->word + leaf->rows - n;
 	const u64 *from = to + n;
 
 	for (; to + 1 < end; to += 2, from += 2) {
@@ -606,31 +654,29 @@ static inline void close_gap(struct rt_node *leaf, unsigned int row, unsigned in
  * content to exactly one range, and may join its neighbours by that. Also where there is nothing to
  * do. Returns false, nothing done, if @r is neither, or if another leaf must change, too.
  */
-static bool set_in_place(struct rangetable *rt, const struct trail *p, const struct rt_range *r,
-			 rt_freed_fn freed, void *ctx)
+static __always_inline bool set_in_place(struct rangetable *rt, const struct spot *spot,
+					 const struct rt_range *r, rt_freed_fn freed, void *ctx)
 {
-	struct rt_node *leaf = p->node[0];
-	unsigned int at = p->at[0], rows = leaf->rows;
-	u64 end = r->start + r->len, joined = end, *len, *value;
+	struct rt_node *leaf = spot->leaf;
+	/* The row's columns, each by itself: some kernels zero a whole struct first. */
+	u64 *key = spot->key, *len = key + LEAF_ROWS, *value = len + LEAF_ROWS;
+	const u64 *keys_end = leaf->word + leaf->rows;
+	u64 end = r->start + r->len, joined = end;
 	bool joins_left = false, joins_right = false;
 	enum rt_kind old_kind;
 	u64 old_value;
 
-	/* The columns of the row are read by themselves: some kernels zero a whole struct first. */
-	if (at) {
-		u64 start = leaf->word[at - 1], left_end, next;
+	if (key != leaf->word) {
+		u64 left_end = key[-1] + (len[-1] >> KIND_BITS), next;
 
-		len = &leaf->word[LEAF_ROWS + at - 1];
-		value = &leaf->word[2 * LEAF_ROWS + at - 1];
-		left_end = start + (*len >> KIND_BITS);
-		if (left_end >= r->start && (*len & KIND_MASK) == r->kind &&
-		    *value + (r->kind == RT_STORED ? r->start - start : 0) == r->value) {
+		if (left_end >= r->start && (len[-1] & KIND_MASK) == r->kind &&
+		    value[-1] + (r->kind == RT_STORED ? r->start - key[-1] : 0) == r->value) {
 			if (left_end >= end)
 				return true;
-			next = at < rows ? leaf->word[at] : p->next;
+			next = next_start(spot);
 			if (next > end) {
 				rt->changes++;
-				*len += (end - left_end) << KIND_BITS;
+				len[-1] += (end - left_end) << KIND_BITS;
 				rt->blocks[r->kind] += end - left_end;
 				return true;
 			}
@@ -640,25 +686,23 @@ static bool set_in_place(struct rangetable *rt, const struct trail *p, const str
 		}
 	}
 	/* If the range in front reaches beyond r->start, no range starts there either. */
-	if (at == rows || leaf->word[at] != r->start || r->kind == RT_HOLE)
+	if (key == keys_end || key[0] != r->start || r->kind == RT_HOLE)
 		return false;
-	len = &leaf->word[LEAF_ROWS + at];
-	value = &leaf->word[2 * LEAF_ROWS + at];
-	if (*len >> KIND_BITS != r->len)
+	if (len[0] >> KIND_BITS != r->len)
 		return false;
-	old_kind = *len & KIND_MASK;
-	old_value = *value;
+	old_kind = len[0] & KIND_MASK;
+	old_value = value[0];
 	if (old_kind == r->kind && old_value == r->value)
 		return true;
-	if (at + 1 < rows) {
-		joins_right = leaf->word[at + 1] == end && (len[1] & KIND_MASK) == r->kind &&
+	if (key + 1 < keys_end) {
+		joins_right = key[1] == end && (len[1] & KIND_MASK) == r->kind &&
 			      value[1] == r->value + (r->kind == RT_STORED ? r->len : 0);
 		if (joins_right)
 			joined += len[1] >> KIND_BITS;
-	} else if (p->next == end) {
+	} else if (spot->next == end) {
 		return false;
 	}
-	if (unlikely(rows - joins_left - joins_right < MIN_ROWS && joins_left + joins_right))
+	if (unlikely(leaf->rows - joins_left - joins_right < MIN_ROWS && joins_left + joins_right))
 		return false;
 
 	rt->changes++;
@@ -668,42 +712,29 @@ static bool set_in_place(struct rangetable *rt, const struct trail *p, const str
 	if (joins_left) {
 		len[-1] += (joined - r->start) << KIND_BITS;
 		rt->ranges[r->kind] -= joins_right;
-		close_gap(leaf, at, 1 + joins_right);
+		close_gap(leaf, key, 1 + joins_right);
 	} else {
-		*len = (joined - r->start) << KIND_BITS | r->kind;
-		*value = r->value;
+		len[0] = (joined - r->start) << KIND_BITS | r->kind;
+		value[0] = r->value;
 		rt->ranges[r->kind] += !joins_right;
 		if (joins_right)
-			close_gap(leaf, at + 1, 1);
+			close_gap(leaf, key + 1, 1);
 	}
 	if (old_kind == RT_STORED)
 		freed(ctx, old_value, r->len);
 	return true;
 }
 
-u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
-	   rt_freed_fn freed, void *ctx)
+/* Every other update. */
+static noinline u64 set_anywhere(struct rangetable *rt, const struct rt_range *r,
+				 unsigned int max_entries, rt_freed_fn freed, void *ctx)
 {
 	struct update u __uninit;
 	unsigned int n = 0, m = 0;
 	struct rt_range out[3] __uninit;
 	struct trail p __uninit;
 
-	if (!WARN_ON_ONCE(!rt->reserved))
-		rt->reserved--;
-	if (!r->len)
-		return 0;
-	if (!rt->root) {
-		if (r->kind != RT_HOLE) {
-			rt->changes++;
-			add(rt, r);
-		}
-		return r->len;
-	}
-
 	descend(rt, r->start, &p);
-	if (set_in_place(rt, &p, r, freed, ctx))
-		return r->len;
 	/* Counted even if the update changes nothing: no caller depends on that. */
 	rt->changes++;
 
@@ -756,28 +787,27 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 	return u.end - r->start;
 }
 
-/*
- * The leaf that holds @block's range or would hold it, and in *@rows how many
- * of its rows start at or before @block. *@next is the start of the range behind.
- */
-static inline const struct rt_node *find(const struct rangetable *rt, u64 block,
-					 unsigned int *rows, u64 *next)
+u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
+	   rt_freed_fn freed, void *ctx)
 {
-	const struct rt_node *node = rt->root;
-	unsigned int level, at;
+	struct spot spot __uninit;
 
-	*next = U64_MAX;
-	for (level = rt->height - 1; level; level--) {
-		at = count_less(node, false, block + 1);
-		if (at < node->rows)
-			*next = node->word[at];
-		node = child(node, at ? at - 1 : 0);
+	if (!WARN_ON_ONCE(!rt->reserved))
+		rt->reserved--;
+	if (!r->len)
+		return 0;
+	if (!rt->root) {
+		if (r->kind != RT_HOLE) {
+			rt->changes++;
+			add(rt, r);
+		}
+		return r->len;
 	}
-	at = count_less(node, true, block + 1);
-	if (at < node->rows)
-		*next = node->word[at];
-	*rows = at;
-	return node;
+
+	find(rt, r->start, &spot);
+	if (set_in_place(rt, &spot, r, freed, ctx))
+		return r->len;
+	return set_anywhere(rt, r, max_entries, freed, ctx);
 }
 
 void rt_prefetch(const struct rangetable *rt, u64 block)
@@ -787,21 +817,17 @@ void rt_prefetch(const struct rangetable *rt, u64 block)
 
 	if (!node)
 		return;
-	for (level = rt->height - 1; level; level--) {
-		unsigned int at = count_less(node, false, block);
-
-		node = child(node, at - (at > 0));
-	}
+	for (level = rt->height - 1; level; level--)
+		node = child(node, key_before(node, block) - node->word);
 	/* All cache lines of the leaf: only its keys can tell which row it will be. */
 	for (level = 0; level < sizeof(*node); level += 64)
 		__builtin_prefetch((const u8 *)node + level, 1);
 }
 
-/* The part from @block on of the range in @row, if it reaches so far. */
-static inline bool read_row(const struct rt_node *leaf, unsigned int row, u64 block,
-			    struct rt_range *out)
+/* The part from @block on of the range whose row in its leaf has @key, if it reaches so far. */
+static inline bool read_row(const u64 *key, u64 block, struct rt_range *out)
 {
-	u64 into = block - leaf->word[row], word = leaf->word[LEAF_ROWS + row];
+	u64 into = block - key[0], word = key[LEAF_ROWS];
 	u64 len = word >> KIND_BITS;
 
 	if (into >= len)
@@ -809,7 +835,7 @@ static inline bool read_row(const struct rt_node *leaf, unsigned int row, u64 bl
 	out->start = block;
 	out->len = len - into;
 	out->kind = word & KIND_MASK;
-	out->value = leaf->word[2 * LEAF_ROWS + row];
+	out->value = key[2 * LEAF_ROWS];
 	if (out->kind == RT_STORED)
 		out->value += into;
 	return true;
@@ -820,62 +846,71 @@ static inline void hole(u64 block, u64 next, struct rt_range *out)
 	*out = (struct rt_range) { .start = block, .len = next - block, .kind = RT_HOLE };
 }
 
+static noinline void lookup_hole(const struct rangetable *rt, u64 block, struct rt_range *out)
+{
+	struct spot spot __uninit;
+
+	if (!rt->root) {
+		hole(block, U64_MAX, out);
+		return;
+	}
+	find(rt, block + 1, &spot);
+	hole(block, next_start(&spot), out);
+}
+
 void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out)
 {
-	const struct rt_node *leaf;
-	u64 next = U64_MAX;
-	unsigned int rows;
+	struct spot spot __uninit;
 
 	if (likely(rt->root)) {
-		leaf = find(rt, block, &rows, &next);
-		if (rows && read_row(leaf, rows - 1, block, out))
+		/* What is behind is not asked, so the compiler does not look for it. */
+		find(rt, block + 1, &spot);
+		if (spot.key != spot.leaf->word && read_row(spot.key - 1, block, out))
 			return;
 	}
-	hole(block, next, out);
+	lookup_hole(rt, block, out);
 }
 
 unsigned int rt_read(const struct rangetable *rt, u64 block, struct rt_range *out,
 		     unsigned int max)
 {
-	const struct rt_node *leaf;
-	unsigned int rows, n = 0;
-	u64 next;
+	unsigned int row, n = 0;
+	struct spot spot;
 
 	if (!rt->root)
 		return 0;
-	leaf = find(rt, block, &rows, &next);
-	if (rows && read_row(leaf, rows - 1, block, out))
+	find(rt, block + 1, &spot);
+	row = spot.key - spot.leaf->word;
+	if (row && read_row(spot.key - 1, block, out))
 		n = 1;
-	if (!n && rows == leaf->rows) {
-		if (next == U64_MAX)
+	if (!n && row == spot.leaf->rows) {
+		if (spot.next == U64_MAX)
 			return 0;
 		/* It is the first of its leaf. */
-		leaf = find(rt, next, &rows, &next);
-		rows = 0;
+		find(rt, spot.next + 1, &spot);
+		row = 0;
 	}
-	for (; rows < leaf->rows && n < max; rows++)
-		out[n++] = get_range(leaf, rows);
+	for (; row < spot.leaf->rows && n < max; row++)
+		out[n++] = get_range(spot.leaf, row);
 	return n;
 }
 
 u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out)
 {
-	const struct rt_node *leaf;
 	struct rt_range before;
-	u64 next = U64_MAX;
-	unsigned int rows;
+	struct spot spot;
 
 	if (unlikely(!rt->root)) {
-		hole(block, next, out);
+		hole(block, U64_MAX, out);
 		return U64_MAX;
 	}
-	leaf = find(rt, block, &rows, &next);
-	if (!rows || !read_row(leaf, rows - 1, block, out))
-		hole(block, next, out);
-	else if (leaf->word[rows - 1] == block)
-		rows--;
-	if (!rows || !block || !read_row(leaf, rows - 1, block - 1, &before) ||
-	    before.kind != RT_STORED)
+	find(rt, block + 1, &spot);
+	if (spot.key == spot.leaf->word || !read_row(spot.key - 1, block, out))
+		hole(block, next_start(&spot), out);
+	else if (spot.key[-1] == block)
+		spot.key--;
+	if (spot.key == spot.leaf->word || !block ||
+	    !read_row(spot.key - 1, block - 1, &before) || before.kind != RT_STORED)
 		return U64_MAX;
 	return before.value + 1;
 }
