@@ -178,8 +178,10 @@ def compiler_flags(place: Path) -> str:
 
 def kbuild(place: Path, target: Target, *more: str) -> str:
     command = target.command(place, f"KCFLAGS={compiler_flags(place)}", *more)
+    # Not the flags of a make that called: with its -s this one would not say what it checked.
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
     run = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         text=True, errors="replace")
+                         text=True, errors="replace", env=environment)
     if run.returncode:
         raise UserError(f"{run.stdout.rstrip()}\nbuilding the module failed; this was {shlex.join(command)}")
     return run.stdout
