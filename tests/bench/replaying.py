@@ -25,8 +25,7 @@ MIB = 1 << 20
 BUILD = TREE / "build"
 SCRATCH = Path("/tmp/replaying")
 TOP = Path(inside.MOUNT)
-# A replay has the original's root at TOP. Below the same parent ext4 puts both in one block group.
-PLACE = TOP / TOP.relative_to("/").parts[0] / "here"
+PLACE = TOP / "here"
 HITACHI = "hitachi-hds721010kla330"
 
 
@@ -87,9 +86,6 @@ class Disk:
     def place(self) -> Path:
         """Where a program is to work, in a new file system."""
         self.new()
-        # As many directories in front as in a replay, which has TOP's own below TOP: xfs puts
-        # each into another part of the disk, and the inner ones are slower.
-        (TOP / PLACE.parent.relative_to("/")).mkdir(parents=True)
         PLACE.mkdir()
         return PLACE
 
@@ -123,8 +119,9 @@ def elapsed_of(trace: Path) -> int:
 
 
 def compiled(trace: Path, order: str, *options: object) -> Path:
+    """Without what was not on the disk, as the program itself and its libraries."""
     workload = trace.with_suffix(f".{order}.wl")
-    call(BUILD / "david-compile", "--order", order, *options, trace, workload)
+    call(BUILD / "david-compile", "--order", order, "--root", TOP, *options, trace, workload)
     return workload
 
 

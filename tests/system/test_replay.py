@@ -752,6 +752,38 @@ def test_a_real_program_is_replayed(name: str, tmp_path: Path) -> None:
     assert finished(tmp_path / "t.db")
 
 
+# What is outside comes in by a name only: through it, over it, from it.
+WITH_OUTSIDE = """
+cd {top}; mkdir in/d out; echo 1 >in/d/a; echo 2 >out/b; cat in/old in/d/a out/b
+ln -s {top}/in/d in/way; ln -s d/a in/short; cat in/way/a in/short
+cp out/b in/b; cd in/way; echo 3 >c; mv c ../e; cat {top}/out/../in/e; mv ../e {top}/out/e
+cd ../../out; ln ../in/d/a ../in/second; rm e
+"""
+
+
+def test_what_is_below_a_directory_is_replayed_as_if_that_was_the_root(tmp_path: Path) -> None:
+    """The tree is the original's, nothing of what was outside is there, and the files are as deep."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/old").write_text("old\n")
+    record(tmp_path / "t.db", "--", "sh", "-ec", WITH_OUTSIDE.format(top=tmp_path))
+    (tmp_path / "in/e").write_text("3\n")  # moving it out is left out
+    options = ("--stats", "--root")
+    said = call(COMPILE, *options, tmp_path / "in", tmp_path / "t.db", tmp_path / "t.wl").stdout
+    assert int(dict(line.split() for line in said.splitlines())["left-out"]) > 10
+    run = once(tmp_path / "t.wl", tmp_path / "target", "--timing", "afap")
+    assert run["compared"] and run["same"] == run["compared"], run["differences"]
+    assert os.readlink(tmp_path / "target/way") == "/d"
+    for top in (tmp_path / "target", tmp_path / "in"):
+        (top / "way").unlink()
+    assert tree_without_links(tmp_path / "target") == tree_without_links(tmp_path / "in")
+    # Another directory's name begins alike: it is not below.
+    call(COMPILE, "--root", tmp_path / "i", tmp_path / "t.db", tmp_path / "t.wl")
+    once(tmp_path / "t.wl", tmp_path / "target", "--timing", "afap")
+    assert not list((tmp_path / "target").iterdir())
+    said = call(DAVID, "compile", tmp_path / "t.db", "-o", tmp_path / "t.wl", "--root", "in", status=1)
+    assert "takes a path from the root on" in said.stderr
+
+
 def test_what_was_submitted_to_io_uring_is_replayed_beside_its_thread(tmp_path: Path) -> None:
     """Each is a call of a thread of its own, after what its submitter had done; or after a link."""
     work, program, trace = tmp_path / "work", tmp_path / "uringwork", tmp_path / "t.db"

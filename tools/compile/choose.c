@@ -555,15 +555,16 @@ static void rename_name(struct model *m)
 static void symlink_name(struct model *m)
 {
 	struct making *g = &m->making;
-	char target[PATH_MAX];
+	char said[PATH_MAX], target[PATH_MAX];
 
 	if (!g->second.given || g->second.kernel || !g->about.path ||
-	    g->about.path_length >= sizeof(target)) {
+	    g->about.path_length >= sizeof(said)) {
 		none(m, BECAUSE_KERNEL);
 		return;
 	}
-	memcpy(target, g->about.path, g->about.path_length);
-	target[g->about.path_length] = 0;
+	memcpy(said, g->about.path, g->about.path_length);
+	said[g->about.path_length] = 0;
+	model_target(m, said, target, sizeof(target));
 	g->op = WL_SYMLINK;
 	g->args[0] = texts_add(&m->output.texts, target);
 	g->args[1] = text(m, &g->second);

@@ -12,7 +12,8 @@
 
 static const char usage_text[] =
 	"Usage: david-compile [--order RULES] [--from NS] [--to NS] [--pid PID] [--path PATTERN]\n"
-	"                     [--cached NS] [--stats] [--dot FILE] [--explain EVENT] TRACE OUT\n";
+	"                     [--root DIR] [--cached NS] [--stats] [--dot FILE] [--explain EVENT]\n"
+	"                     TRACE OUT\n";
 
 struct watch {
 	struct model *model;
@@ -117,6 +118,7 @@ int main(int argc, char **argv)
 					       { "to", required_argument, NULL, 't' },
 					       { "pid", required_argument, NULL, 'p' },
 					       { "path", required_argument, NULL, 'a' },
+					       { "root", required_argument, NULL, 'r' },
 					       { "cached", required_argument, NULL, 'c' },
 					       { "dot", required_argument, NULL, 'd' },
 					       { "explain", required_argument, NULL, 'e' },
@@ -149,6 +151,9 @@ int main(int argc, char **argv)
 			break;
 		case 'a':
 			options.path = optarg;
+			break;
+		case 'r':
+			options.root = optarg;
 			break;
 		case 'c':
 			options.cached = strtoull(optarg, NULL, 10);

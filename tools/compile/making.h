@@ -54,6 +54,7 @@ struct model {
 	struct source *source;
 	struct model_options options;
 	struct world world;
+	struct node *root; /* what the replay's root was in the original */
 	struct order *order;
 	struct waits waits;
 	struct map begun; /* submissions that come after their submitter's commands */
@@ -83,6 +84,9 @@ struct model {
 };
 
 void model_use(struct model *m, enum use_kind kind, enum use_access access, u64 key);
+
+/* What a symbolic link says, for the replay; in @room bytes. */
+void model_target(const struct model *m, const char *said, char *target, size_t room);
 
 /* The slot of a description; NO_SLOT: it is none that is replayed. */
 u32 model_slot(struct model *m, const struct ofd *ofd);

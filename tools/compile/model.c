@@ -313,6 +313,61 @@ static void find_name(struct model *m, struct named *named, char letter)
 	snprintf(named->text + used, sizeof(named->text) - used, "%s%s", used ? "/" : "", path);
 }
 
+/* Names as the replay says them, whose root is the original's directory @m->root. */
+
+static bool is_below(const struct model *m, const struct node *node)
+{
+	while (node && node != m->root)
+		node = node->parent;
+	return node;
+}
+
+/* Of a path from the original's root on, what is behind @m->root; NULL: it does not begin so. */
+static const char *behind_root(const struct model *m, const char *path)
+{
+	char root[PATH_MAX];
+	u32 length = m->root->parent ? names_path(m->root, root, sizeof(root)) : 0;
+
+	if (strncmp(path, root, length) || (path[length] && path[length] != '/'))
+		return NULL;
+	return path + length;
+}
+
+void model_target(const struct model *m, const char *said, char *target, size_t room)
+{
+	const char *behind = *said == '/' ? behind_root(m, said) : NULL;
+
+	snprintf(target, room, "%s", !behind ? said : *behind ? behind : "/");
+}
+
+static bool goes_up(const char *path)
+{
+	size_t length;
+
+	for (; *path; path += length) {
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (length == 2 && !strncmp(path, "..", 2))
+			return true;
+	}
+	return false;
+}
+
+/* As it was said, if that does not lead out of @m->root on the way. */
+static void rebase(const struct model *m, struct named *named)
+{
+	const char *behind;
+
+	if (!m->root->parent || !named->given || named->kernel)
+		return;
+	behind = goes_up(named->text) ? NULL : behind_root(m, named->text);
+	if (!behind) {
+		names_path(named->node, named->text, sizeof(named->text));
+		behind = behind_root(m, named->text) ?: "";
+	}
+	memmove(named->text, behind, strlen(behind) + 1);
+}
+
 static const char *link_target(const struct making *g, char *text, size_t room)
 {
 	u32 length;
@@ -353,16 +408,18 @@ static bool creates(struct model *m)
  */
 static void found_link(struct model *m, const struct named *named)
 {
-	char target[PATH_MAX];
-	struct tree_found link = { .target = link_target(&m->making, target, sizeof(target)) };
-	struct tree_found before = {};
+	char said[PATH_MAX], target[PATH_MAX];
+	struct tree_found link = { .target = target }, before = {};
 	struct node *node;
 
-	if (!link.target || !tree_found(&m->tree, named->node, &link, &before))
+	if (!link_target(&m->making, said, sizeof(said)))
+		return;
+	model_target(m, said, target, sizeof(target));
+	if (!tree_found(&m->tree, named->node, &link, &before))
 		return;
 	if (!before.mode || S_ISLNK(before.mode))
 		return;
-	node = names_find(&m->world.names, named->dir, target, true);
+	node = names_find(&m->world.names, named->dir, said, true);
 	if (!is_kernels(node))
 		tree_found(&m->tree, node, &before, NULL);
 }
@@ -511,7 +568,8 @@ static void open_again(struct model *m, struct ofd *ofd, const struct source_ofd
 	struct raw_attr attr;
 	s64 size;
 
-	if (is_kernels(node) || !source_file(m->source, m->making.item->file, &attr, &size) ||
+	if (is_kernels(node) || !is_below(m, node) ||
+	    !source_file(m->source, m->making.item->file, &attr, &size) ||
 	    (!S_ISREG(attr.mode) && !S_ISDIR(attr.mode)))
 		return;
 	f = (struct tree_found){
@@ -522,7 +580,7 @@ static void open_again(struct model *m, struct ofd *ofd, const struct source_ofd
 	tree_found(&m->tree, node, &f, NULL);
 	ofd->node = node;
 	ofd->file = world_file(&m->world, &attr);
-	args[0] = texts_add(&m->output.texts, known->name);
+	args[0] = texts_add(&m->output.texts, behind_root(m, known->name) ?: "");
 	args[1] = known->flags & ~(u64)(O_CREAT | O_TRUNC | O_EXCL);
 	args[2] = 0;
 	args[3] = model_new_slot(m, ofd, false);
@@ -550,6 +608,18 @@ static void adopt(struct model *m)
 
 /* Calls. */
 
+static bool is_inside(const struct model *m, const struct named *named)
+{
+	u32 effect = m->making.call->effect;
+
+	if (!named->given || !m->root->parent)
+		return true;
+	/* The root itself is there, and stays. */
+	if (named->node == m->root)
+		return effect < DOES_RENAME || effect > DOES_MKNOD;
+	return is_below(m, named->node);
+}
+
 static bool wanted(struct model *m)
 {
 	const struct making *g = &m->making;
@@ -558,6 +628,9 @@ static bool wanted(struct model *m)
 	if (g->item->entry >= o->to)
 		return false;
 	if (o->pid && g->about.thread->process->pid != o->pid)
+		return false;
+	if (!is_inside(m, &g->second) ||
+	    (!is_inside(m, &g->first) && !(g->first.kernel && g->second.given)))
 		return false;
 	if (!o->path || !g->first.given)
 		return true;
@@ -753,8 +826,11 @@ static void take_call(struct model *m, const struct source_item *item)
 	find_name(m, &g->first, 'p');
 	find_name(m, &g->second, 'P');
 	use = wanted(m);
-	if (use)
+	if (use) {
+		rebase(m, &g->first);
+		rebase(m, &g->second);
 		use_names(m);
+	}
 	g->ofd_before = m->world.ofd_count;
 	effect_of(&m->world, &g->about);
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
@@ -860,9 +936,10 @@ struct model *model_new(struct source *source, const struct model_options *optio
 		die("the trace has %u threads at once", threads);
 	m->order = order_new(threads, options->rules);
 	output_init(&m->output, threads, processes);
-	tree_init(&m->tree);
 	texts_init(&m->names);
 	world_init(&m->world);
+	m->root = names_find(&m->world.names, m->world.names.root, options->root ?: "", false);
+	tree_init(&m->tree, m->root);
 	m->world.ofd_ended = ofd_ended;
 	m->world.text_of = text_of;
 	m->world.arg = m;

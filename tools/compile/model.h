@@ -17,6 +17,7 @@ struct model_options {
 	u64 cached; /* ns; a read that took no longer came from the page cache */
 	u32 pid; /* only this process; 0: all */
 	const char *path; /* only names that match this pattern; NULL: all */
+	const char *root; /* only what is below it, and there the replay begins; NULL: all */
 };
 
 struct model_figures {

@@ -18,9 +18,9 @@ static u32 new_entry(struct tree *tree, u32 parent, const char *name)
 	return tree->entries++;
 }
 
-void tree_init(struct tree *tree)
+void tree_init(struct tree *tree, const struct node *root)
 {
-	*tree = (struct tree){};
+	*tree = (struct tree){ .root = root };
 	new_entry(tree, 0, "");
 	tree->entry[0].mode = S_IFDIR | 0755;
 }
@@ -55,12 +55,14 @@ static u32 entry_of(struct tree *tree, struct node *node)
 	u64 state = *state_of(tree, node);
 	u32 parent, entry;
 
+	if (node == tree->root)
+		return 0;
 	if (state == TREE_MADE)
 		return U32_MAX;
 	if (state)
 		return state - 1;
 	if (!node->parent)
-		return *node->name ? U32_MAX : 0; /* the root, or a name that has gone */
+		return U32_MAX; /* not below the root, or a name that has gone */
 	parent = entry_of(tree, node->parent);
 	if (parent == U32_MAX)
 		return U32_MAX;

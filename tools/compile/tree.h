@@ -27,12 +27,13 @@ struct tree {
 	struct tree_entry *entry; /* 0: the root */
 	u32 entries;
 	u32 room;
+	const struct node *root; /* what entry 0 is */
 	struct map nodes; /* 1 + entry, or TREE_MADE */
 };
 
 #define TREE_MADE U32_MAX
 
-void tree_init(struct tree *tree);
+void tree_init(struct tree *tree, const struct node *root);
 void tree_free(struct tree *tree);
 
 /* What a name led to was there. 0 members are not known. */

@@ -43,6 +43,10 @@ def _compile(args: argparse.Namespace) -> int:
         if kind not in ("pid", "path") or not value:
             raise UserError(f"compile: --only takes pid=N or path=PATTERN, not {only}")
         options += [f"--{kind}", value]
+    if args.root:
+        if not os.path.isabs(args.root):
+            raise UserError(f"compile: --root takes a path from the root on, not {args.root}")
+        options += ["--root", os.path.normpath(args.root)]
     options += ["--stats"] if args.stats else []
     options += ["--dot", args.dot] if args.dot else []
     options += ["--explain", str(args.explain)] if args.explain else []
@@ -177,6 +181,11 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
         metavar="WHAT",
         action="append",
         help="pid=N: of that process; path=PATTERN: of such names",
+    )
+    make.add_argument(
+        "--root",
+        metavar="DIR",
+        help="what is below DIR, in the original: the replay's TARGET takes DIR's place",
     )
     make.add_argument(
         "--cached",
