@@ -21,9 +21,10 @@ static void write_spread(FILE *to, const char *name, const struct spread *s)
 {
 	fprintf(to,
 		"\"%s\": {\"n\": %" PRIu64 ", \"mean\": %.3f, \"sd\": %.3f, \"min\": %" PRIu64
-		", \"p50\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64 "}",
+		", \"p50\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"p99.9\": %" PRIu64
+		", \"max\": %" PRIu64 "}",
 		name, s->n, s->n ? (double)s->sum / s->n : 0, spread_deviation(s), s->least,
-		spread_quantile(s, 0.5), spread_quantile(s, 0.99), s->most);
+		spread_quantile(s, 0.5), spread_quantile(s, 0.99), spread_quantile(s, 0.999), s->most);
 }
 
 static void write_calls(FILE *to, const struct counted *c)

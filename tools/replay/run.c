@@ -17,6 +17,8 @@
 #define SPIN_NS 60000 /* so much before a call its thread is woken, to spin */
 #define SHUFFLE_NS 200000
 #define STACK_BYTES 0x20000
+#define NOT_DUE U64_MAX
+#define YIELDS 16 /* so often a thread lets those go first that are due */
 #define LOOK_NS 100000000 /* who waits looks so often whether all has been stopped */
 
 struct progress { /* alone on its line of the cache */
@@ -24,7 +26,8 @@ struct progress { /* alone on its line of the cache */
 	u32 waiting; /* threads */
 	u32 wanted; /* by waits that may end before they are due: the least count; 0: none */
 	u32 reached; /* how often it was */
-	u8 rest[48];
+	u64 due; /* under the virtual clock: the step at which its next call is made; or NOT_DUE */
+	u8 rest[40];
 };
 
 struct show;
@@ -225,25 +228,51 @@ static void wait_for_either(struct show *show, const struct wl_command *c, u64 t
 	}
 }
 
-/*
- * Less than two steps of the virtual clock: a sleep would take two at least. What is less than one
- * is no time between calls, but the order of a trace's times.
- */
-static bool step_until(const struct show *show, u64 time)
+static bool another_is_due(const struct show *show, u64 time)
 {
-	u64 at = now(show);
+	u32 i;
 
-	if (!show->step || time >= at + 2 * show->step)
-		return false;
-	if (time >= at + show->step)
-		clock_look_moving();
-	return true;
+	for (i = 0; i < show->stage->workload->threads; i++) {
+		if (__atomic_load_n(&show->progress[i].due, __ATOMIC_RELAXED) <= time)
+			return true;
+	}
+	return false;
 }
 
-static void wait_until(const struct show *show, u64 time)
+/*
+ * The virtual clock shows whole steps only. A sleep until a time between two ends up to two steps
+ * late, and one until a step ends at that step: so the nearest one. A sleep takes two steps at
+ * least, and three if somebody has looked at the clock meanwhile. So less is let go by in looks
+ * that move it. It is the clock of all, so who is due already goes first.
+ */
+static void wait_for_step(const struct show *show, u64 *due, u64 time)
 {
-	if (step_until(show, time))
+	u32 yields = 0;
+	u64 at;
+
+	time = (time + show->step / 2) / show->step * show->step;
+	__atomic_store_n(due, time, __ATOMIC_RELAXED);
+	while ((at = now(show)) < time) {
+		if (time >= at + 3 * show->step) {
+			sleep_until(show, time);
+		} else if (yields < YIELDS && another_is_due(show, at)) {
+			yields++;
+			sched_yield();
+		} else {
+			clock_look_moving();
+		}
+	}
+	__atomic_store_n(due, NOT_DUE, __ATOMIC_RELAXED);
+}
+
+static void wait_until(struct worker *worker, u64 time)
+{
+	const struct show *show = worker->show;
+
+	if (show->step) {
+		wait_for_step(show, &worker->show->progress[worker->number].due, time);
 		return;
+	}
 	if (!show->options->spin) {
 		sleep_until(show, time - min(time, show->look));
 		return;
@@ -317,7 +346,8 @@ static void note_call(struct worker *worker, const struct wl_command *c, u64 pla
 {
 	if (measured && !(c->flags & WL_MADE_UP)) {
 		worker->made++;
-		spread_add(&worker->counted.issue, entry > planned ? entry - planned : 0);
+		spread_add(&worker->counted.issue,
+			   entry > planned ? entry - planned : planned - entry);
 		counted_call(&worker->counted, c->op, worker->last - entry, c->duration);
 		counted_bytes(&worker->counted, c->op, result);
 	}
@@ -340,7 +370,7 @@ static void do_command(struct worker *worker, const struct wl_command *c, bool m
 	if (planned > since && c->op == WL_WAIT)
 		wait_for_either(show, c, planned);
 	else if (planned > since)
-		wait_until(show, planned);
+		wait_until(worker, planned);
 	/*
 	 * A look takes time, but for the virtual clock's. Where nothing was waited for the last one
 	 * still holds. What others did meanwhile is before this one, and is to be so in the log.
@@ -426,6 +456,7 @@ static bool set_up(struct show *show, struct log_entry *log)
 	for (i = 0; i < w->threads; i++) {
 		struct worker *worker = &show->worker[i];
 
+		show->progress[i].due = NOT_DUE;
 		worker->show = show;
 		worker->number = i;
 		worker->log = log;
