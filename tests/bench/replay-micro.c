@@ -171,6 +171,8 @@ static void make_files(const char *dir, unsigned int files, u64 bytes)
 				exit(1);
 			left -= n;
 		}
+		/* Else writeback lays several files in turns, or not: two times of one program. */
+		fdatasync(fd);
 		close(fd);
 	}
 }
