@@ -724,6 +724,26 @@ def test_time_goes_by_as_in_the_original(tmp_path: Path) -> None:
     assert any(once(workload, tmp_path / "target", "--timing", "afap")["elapsed"] < 2e8 for _ in range(5))
 
 
+def test_as_in_artc_a_thread_waits_its_time_out_before_it_waits_for_others(tmp_path: Path) -> None:
+    """Its time is from the last of those that it comes after on; with closed it begins with that one's end."""
+    trace = Trace()
+    ordercases.two(trace)
+    trace.name(at(2, 0, 1000), "mkdir", 0, "n", ino=8, mode=ordercases.DIR)
+    trace.name(at(3, 3000, 3001), "rmdir", 0, "n", ino=8, mode=ordercases.DIR)
+    trace.finish(tmp_path / "t.db")
+    workload, after = make(tmp_path / "t.db"), {}
+    threads = compiledfile.load(workload)
+    ops = [command["op"] for thread in threads for command in thread]
+    slow = 300_000_000  # mkdir takes so much longer: more than the 200 ms between it and rmdir
+    for timing in ("closed", "artc"):
+        options = ("--timing", timing, "--add-delay", slow, "--log", tmp_path / "log")
+        run = once(workload, tmp_path / "target", *options)
+        assert run["same"] == run["compared"] and run["order-violations"] == 0
+        log = dict(zip(ops, struct.iter_unpack("<QQQq", (tmp_path / "log").read_bytes()), strict=True))
+        after[timing] = log["RMDIR"][1] - log["MKDIR"][2]
+    assert after["closed"] >= 200_000_000 and after["artc"] < 150_000_000, after
+
+
 # Real programs.
 
 

@@ -17,7 +17,7 @@
 static const char usage_text[] =
 	"Usage: david-replay check WORKLOAD\n"
 	"       david-replay prepare [--holes] WORKLOAD TARGET\n"
-	"       david-replay run [--timing closed|open|afap] [--scale F] [--reads current|none|original]\n"
+	"       david-replay run [--timing closed|open|afap|artc] [--scale F] [--reads current|none|original]\n"
 	"                        [--syncs traced|none|each] [--on-mismatch count|stop|ignore]\n"
 	"                        [--log FILE] [--shuffle SEED] [--add-delay NS] [--spin]\n"
 	"                        [--ballast BYTES] [--processes] [--share-disk] WORKLOAD TARGET\n"
@@ -263,7 +263,7 @@ static int run_command(int argc, char **argv)
 					       { "processes", no_argument, NULL, 'o' },
 					       { "share-disk", no_argument, NULL, 'h' },
 					       {} };
-	static const char *const timings[] = { "closed", "open", "afap", NULL };
+	static const char *const timings[] = { "closed", "open", "afap", "artc", NULL };
 	static const char *const reads[] = { "current", "none", "original", NULL };
 	static const char *const syncs[] = { "traced", "none", "each", NULL };
 	static const char *const mismatches[] = { "count", "stop", "ignore", NULL };

@@ -191,6 +191,7 @@ static u64 plan(const struct worker *worker, const struct wl_command *c, u64 sin
 
 	switch (o->timing) {
 	case TIMING_CLOSED:
+	case TIMING_ARTC:
 		return since + (u64)((c->gap + cached) * o->scale);
 	case TIMING_OPEN:
 		return max(since, (u64)((c->start + cached) * o->scale));
@@ -354,29 +355,42 @@ static void note_call(struct worker *worker, const struct wl_command *c, u64 pla
 	compare(worker, c, result);
 }
 
+static void wait_its_time(struct worker *worker, const struct wl_command *c, u64 time)
+{
+	if (c->op == WL_WAIT)
+		wait_for_either(worker->show, c, time);
+	else
+		wait_until(worker, time);
+}
+
 static void do_command(struct worker *worker, const struct wl_command *c, bool measured)
 {
 	struct show *show = worker->show;
-	u64 since = worker->last, planned, entry;
-	bool call = act_makes(show->stage, c);
+	bool first = measured && show->options->timing == TIMING_ARTC;
+	u64 since = worker->last, planned = first ? plan(worker, c, since) : since, entry;
+	bool call = act_makes(show->stage, c), waits = planned > since;
 	s64 result = c->result;
 
+	if (waits)
+		wait_its_time(worker, c, planned);
 	if (meet_deps(show, c)) {
-		since = now(show);
-		spread_add(&worker->counted.wait, since - worker->last);
+		since = max(now(show), planned);
+		spread_add(&worker->counted.wait, since - max(worker->last, planned));
+		planned = since;
 	}
-	planned = measured ? plan(worker, c, since) : since;
+	if (measured && !first) {
+		planned = plan(worker, c, since);
+		waits = planned > since;
+	}
 	shuffle(worker);
-	if (planned > since && c->op == WL_WAIT)
-		wait_for_either(show, c, planned);
-	else if (planned > since)
-		wait_until(worker, planned);
+	if (waits && !first)
+		wait_its_time(worker, c, planned);
 	/*
 	 * A look takes time, but for the virtual clock's. Where nothing was waited for the last one
 	 * still holds. What others did meanwhile is before this one, and is to be so in the log.
 	 */
-	entry = c->deps || planned > since || show->options->shuffle ? now(show) : since;
-	worker->counted.late += measured && planned > since && entry > planned + SPIN_NS;
+	entry = c->deps || waits || show->options->shuffle ? now(show) : since;
+	worker->counted.late += measured && waits && entry > planned + SPIN_NS;
 	if (call)
 		result = make_call(worker, c);
 	else if (c->op == WL_READ)

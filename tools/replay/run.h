@@ -11,6 +11,7 @@ enum timing {
 	TIMING_CLOSED, /* as long after what a call came after as in the original */
 	TIMING_OPEN, /* as long after the start as in the original */
 	TIMING_AFAP, /* at once */
+	TIMING_ARTC, /* as closed, but a thread waits its time out first, then for others */
 };
 
 enum mismatch {

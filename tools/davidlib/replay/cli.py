@@ -27,9 +27,9 @@ def timing_arg(text: str) -> list[str]:
     kind, colon, scale = text.partition(":")
     if kind == "scale" and re.fullmatch(r"\d+(\.\d+)?", scale):
         return ["--timing", "closed", "--scale", scale]
-    if kind in ("closed", "open", "afap") and not colon:
+    if kind in ("closed", "open", "afap", "artc") and not colon:
         return ["--timing", kind]
-    raise argparse.ArgumentTypeError(f"'{text}' is none of closed, open, afap, scale:F")
+    raise argparse.ArgumentTypeError(f"'{text}' is none of closed, open, afap, artc, scale:F")
 
 
 def _compile(args: argparse.Namespace) -> int:
@@ -211,7 +211,7 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
         type=timing_arg,
         default=["--timing", "closed"],
         help="closed: as long after its predecessors as in the original (if not given); open: after the "
-        "start; scale:F: closed, times F; afap: at once",
+        "start; scale:F: closed, times F; afap: at once; artc: closed, but before it waits for others",
     )
     replay.add_argument(
         "--reads",
