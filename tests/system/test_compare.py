@@ -7,6 +7,7 @@ import html
 import json
 import math
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +18,9 @@ import pytest
 TREE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tools"))
 
-from davidlib.replay import compare, metrology  # noqa: E402
+from davidlib.replay import compare, comparison, metrology  # noqa: E402
 from davidlib.replay.metrology import Source  # noqa: E402
+from davidlib.trace import disks  # noqa: E402
 from davidlib.util import UserError  # noqa: E402
 
 PAPER = TREE.parent / "shared/papers/replay-metrology.txt"
@@ -154,6 +156,63 @@ def test_the_verdict_is_one_line_and_never_without_an_uncertainty() -> None:
     assert "± not known" in compare.verdict(compare.compare([result([1010])]))
 
 
+def test_ranks_go_together_or_not() -> None:
+    """Spearman's own example has -29/165 (scores and hours of ten pupils); equal values share their ranks."""
+    scores = (106, 100, 86, 101, 99, 103, 97, 113, 112, 110)
+    hours = (7, 27, 2, 50, 28, 29, 20, 12, 6, 17)
+    found = metrology.rank_correlation(list(zip(scores, hours, strict=True)))
+    assert found == pytest.approx(-29 / 165)
+    assert metrology.rank_correlation([(1, 5), (2, 5), (3, 7), (4, 9)]) == pytest.approx(0.9486833)
+    assert metrology.rank_correlation([(1, 5), (2, 5), (3, 5)]) is None
+
+
+def disk_counts(reads: int, sectors: int, ms: int) -> dict[str, int]:
+    return dict.fromkeys(disks.FIELDS, 0) | {
+        "reads": reads, "read_sectors": sectors, "read_ms": ms, "busy_ms": ms, "weighted_ms": 2 * ms,
+    }  # fmt: skip
+
+
+def test_errors_by_rate_and_what_the_disk_was_asked_for_are_told(tmp_path: Path) -> None:
+    """The trace's disk is the one that was asked most, or the one that is named."""
+    one = result([1000, 1000])
+    for run in one["runs"]:
+        run |= {"rate-interval": 10_000_000, "rates": [[10, 1000], [0, 0], [40, 80000], [20, 8000]]}
+        run |= {"elapsed": 400_000_000, "disk": disk_counts(20, 160, 100)}
+    trace = tmp_path / "t.db"
+    connection = sqlite3.connect(trace)
+    connection.execute("CREATE TABLE event (id INTEGER, start INTEGER, duration INTEGER)")
+    connection.execute("INSERT INTO event VALUES (1, 0, 100000000), (2, 150000000, 50000000)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(UserError, match="nobody has counted"):
+        compare.Seen.of_trace(trace, None)
+    counts = {name: list(disk_counts(*said).values()) for name, said in {
+        "dm-0": (10, 80, 50), "sda": (4, 8000, 1)}.items()}  # fmt: skip
+    disks.store(trace, counts)
+    found = compare.compare([one], traces=[compare.Seen.of_trace(trace, None)])
+    original, replay = found.seen
+    assert (original["reads"], original["KiB a read"], original["ms a read"]) == (10, 4, 5)
+    assert (replay["reads"], replay["under way, on average"], replay["busy, %"]) == (20, 0.5, 25)
+    assert (original["under way, on average"], original["busy, %"]) == (0.5, 25)
+    assert compare.Seen.of_trace(trace, "sda").counts["reads"] == 4
+    with pytest.raises(UserError, match="the disks are dm-0, sda"):
+        compare.Seen.of_trace(trace, "sdb")
+    assert found.rates == sorted([(1000, 100), (2000, 400), (4000, 2000)] * 2)
+    assert compare.as_json(found)["rank-correlation-of-issue-error-and-rate"] == pytest.approx(1)
+    text = "\n".join(comparison.as_text(found))
+    assert "the original's disk is dm-0" in text and re.search(r"^4000 +4000 +2\.000$", text, re.MULTILINE)
+    nothing = "\n".join(comparison.as_text(compare.compare([result([1000, 1000])])))
+    assert "replays with --log have it" in nothing and "the original's is not known" in nothing
+
+
+def test_what_was_asked_for_is_the_difference_and_what_is_under_way_is_none() -> None:
+    before = {"sda": [5] * len(disks.FIELDS), "sdb": [1] * len(disks.FIELDS)}
+    after = {"sda": [7] * len(disks.FIELDS), "sdb": [1] * len(disks.FIELDS), "dm-0": [3] * len(disks.FIELDS)}
+    found = disks.between(before, after)
+    assert sorted(found) == ["dm-0", "sda"]
+    assert found["sda"][disks.STATE] == 0 and found["sda"][0] == 2 and found["dm-0"][0] == 3
+
+
 def test_another_environment_is_told(tmp_path: Path) -> None:
     other = result([1000], workload="b")
     other["environment"]["kernel"] = "5"
@@ -179,7 +238,7 @@ def test_another_environment_is_told(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "c.json").read_text())["rows"]["READ"]["bias-ns"] == pytest.approx(1 / 3)
     page = (tmp_path / "c.html").read_text()
     assert done.stdout.splitlines()[-1] in html.unescape(page) and "<polyline" in page
-    assert page.count("<h2>") == 8 and not re.search(r'(src|href)="', page)
+    assert page.count("<h2>") == 10 and not re.search(r'(src|href)="', page)
     (tmp_path / "0.json").write_text("{}")
     refused = subprocess.run(words, capture_output=True, text=True, check=False)
     assert refused.returncode == 1 and "is not what `david replay -o` writes" in refused.stderr

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "log.h"
 
+#define RATES 500
+#define INTERVAL_NS 10000000
+
 struct span { /* the beginning or end of a call */
 	u64 time;
 	s32 step;
@@ -40,6 +43,31 @@ static void add_span(struct span *span, u64 *spans, u64 from, u64 to)
 	span[(*spans)++] = (struct span){ to, -1 };
 }
 
+static u64 end_of(const struct workload *w, const struct log_entry *log)
+{
+	u64 i, end = 0;
+
+	for (i = 0; i < w->commands; i++)
+		end = max(end, log[i].exit);
+	return end;
+}
+
+static bool start_rates(struct log_figures *f, u64 end)
+{
+	f->interval = max_t(u64, end / RATES + 1, INTERVAL_NS);
+	f->rates = end / f->interval + 1;
+	f->rate = calloc(f->rates, sizeof(*f->rate));
+	return f->rate;
+}
+
+static void add_rate(struct log_figures *f, const struct log_entry *e)
+{
+	struct log_rate *rate = &f->rate[min_t(u64, e->planned / f->interval, f->rates - 1)];
+
+	rate->calls++;
+	rate->error += e->entry > e->planned ? e->entry - e->planned : e->planned - e->entry;
+}
+
 bool log_judge(const struct workload *w, const struct log_entry *log, struct log_figures *f)
 {
 	const struct log_entry **first = malloc((w->threads + 1) * sizeof(*first)), *at = log;
@@ -49,7 +77,7 @@ bool log_judge(const struct workload *w, const struct log_entry *log, struct log
 	u32 thread, i, j, other, count;
 
 	*f = (struct log_figures){};
-	if (!first || !span || !before) {
+	if (!first || !span || !before || !start_rates(f, end_of(w, log))) {
 		free(first);
 		free(span);
 		free(before);
@@ -78,6 +106,8 @@ bool log_judge(const struct workload *w, const struct log_entry *log, struct log
 			}
 			if (!wl_is_call(c.op) || c.flags & WL_MADE_UP)
 				continue;
+			if (i >= le32_to_cpu(w->thread[thread].before))
+				add_rate(f, e);
 			add_span(span, &spans, e->entry, e->exit);
 			add_span(before, &befores, c.start, c.start + c.duration);
 		}

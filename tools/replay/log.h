@@ -20,6 +20,14 @@ struct log_figures {
 	u32 first; /* record of the first of these */
 	double overlap; /* of calls: time at which more than one was under way, each counted */
 	double original;
+	u64 interval; /* ns */
+	struct log_rate *rate; /* of each interval from the start on; the caller's to free */
+	u32 rates;
+};
+
+struct log_rate {
+	u64 calls; /* planned then */
+	u64 error; /* ns: how far off the plan they were made, together */
 };
 
 /* False: there was no memory. */

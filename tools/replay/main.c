@@ -190,6 +190,7 @@ static int judge_command(const char *path, const char *log)
 	printf("violations %llu\nfirst %u\noverlap %.6f\noriginal-overlap %.6f\n",
 	       (unsigned long long)figures.violations, figures.first, figures.overlap,
 	       figures.original);
+	free(figures.rate);
 	return figures.violations ? STATUS_DIFFERS : 0;
 }
 
@@ -244,6 +245,7 @@ static int run_workload(struct settings *settings, const char *path, const char 
 	if (log && !result.stopped)
 		about.judged = log_judge(&w, log, &about.figures);
 	report_write(stdout, &w, &result, &about);
+	free(about.figures.rate);
 	counted_free(&result.counted);
 	return result.stopped || (about.judged && about.figures.violations) ? STATUS_DIFFERS : 0;
 }

@@ -24,7 +24,8 @@ static void write_spread(FILE *to, const char *name, const struct spread *s)
 		", \"p50\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"p99.9\": %" PRIu64
 		", \"max\": %" PRIu64 "}",
 		name, s->n, s->n ? (double)s->sum / s->n : 0, spread_deviation(s), s->least,
-		spread_quantile(s, 0.5), spread_quantile(s, 0.99), spread_quantile(s, 0.999), s->most);
+		spread_quantile(s, 0.5), spread_quantile(s, 0.99), spread_quantile(s, 0.999),
+		s->most);
 }
 
 static void write_calls(FILE *to, const struct counted *c)
@@ -103,6 +104,17 @@ static u64 memory_kb(void)
 	return kb;
 }
 
+static void write_rates(FILE *to, const struct log_figures *f)
+{
+	u32 i;
+
+	fprintf(to, "  \"rate-interval\": %" PRIu64 ",\n  \"rates\": [", f->interval);
+	for (i = 0; i < f->rates; i++)
+		fprintf(to, "%s[%" PRIu64 ", %" PRIu64 "]", i ? ", " : "", f->rate[i].calls,
+			f->rate[i].error);
+	fputs("],\n", to);
+}
+
 static u64 ns_of(struct timeval t)
 {
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_usec * 1000;
@@ -134,6 +146,8 @@ void report_write(FILE *to, const struct workload *w, const struct run_result *r
 			"  \"overlap\": %.6f,\n  \"original-overlap\": %.6f,\n",
 			about->figures.violations, about->figures.first, about->figures.overlap,
 			about->figures.original);
+	if (about->judged)
+		write_rates(to, &about->figures);
 	fprintf(to,
 		"  \"user-ns\": %" PRIu64 ",\n  \"system-ns\": %" PRIu64
 		",\n  \"memory-kb\": %" PRIu64 ",\n",

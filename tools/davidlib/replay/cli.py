@@ -16,6 +16,7 @@ from typing import Any
 
 from ..disk import mounts
 from ..sizes import size_arg, time_arg
+from ..trace import disks
 from ..util import UserError, say
 from . import compare, comparison, programs, snapshot, target
 
@@ -106,6 +107,11 @@ def _line(figures: dict[str, Any]) -> str:
     return f"{share}; {seconds[0]:.6f} s, the original {seconds[1]:.6f} s"
 
 
+def disk_of(place: Path) -> str | None:
+    mount = mounts.above(str(place.resolve()))
+    return disks.name_of(mount.source) if mount else None
+
+
 def beginnings(args: argparse.Namespace, workload: Path, place: Path) -> Iterator[int]:
     """The runs, each with the initial tree: made again, or with the whole disk as it was before the first."""
     if not args.snapshot:
@@ -131,7 +137,11 @@ def _replay(args: argparse.Namespace) -> int:
     for run in beginnings(args, workload, place):
         if args.cold:
             target.make_cold(place)
+        name, before = disk_of(place), disks.counts()
         figures = programs.run(workload, place, _options(args, run))
+        asked = disks.between(before, disks.counts()).get(name) if name else None
+        if name:
+            figures["disk"] = dict(zip(disks.FIELDS, asked or [0] * len(disks.FIELDS), strict=True))
         say(f"run {run + 1}: {_line(figures)}")
         for different in figures["differences"][:5] if not run else []:
             say("record {record}: {call} gave {got}, in the original {expected}".format(**different))
@@ -150,7 +160,8 @@ def _replay(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace) -> int:
     results = compare.load([Path(path) for path in args.result])
-    found = compare.compare(results, args.capture_cost or 0)
+    traces = [compare.Seen.of_trace(Path(path), args.disk) for path in args.trace or []]
+    found = compare.compare(results, args.capture_cost or 0, traces)
     print("\n".join(comparison.as_text(found)))
     if args.page:
         Path(args.page).write_text(comparison.as_html(found), encoding="utf-8")
@@ -267,6 +278,15 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     )
     beside.add_argument(
         "--capture-cost", metavar="TIME", type=time_arg, help="a traced call took so much longer"
+    )
+    beside.add_argument(
+        "--trace",
+        metavar="TRACE",
+        action="append",
+        help="a trace that was replayed: what the original asked of its disk, beside the replays",
+    )
+    beside.add_argument(
+        "--disk", metavar="NAME", help="the original's disk, as dm-0; else the one that was asked most"
     )
     beside.add_argument("--page", metavar="FILE", help="the same as one HTML page")
     beside.add_argument("-o", "--out", metavar="FILE", help="the same as JSON")

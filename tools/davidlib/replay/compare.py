@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..trace import disks, figures
 from ..util import UserError
 from . import metrology
 from .metrology import Sample, Source
@@ -57,6 +58,44 @@ class Row:
 
 
 @dataclass
+class Seen:
+    """What a disk was asked for while the original ran, or a replay."""
+
+    name: str
+    counts: dict[str, int]
+    elapsed: float  # ns
+
+    @staticmethod
+    def of_trace(path: Path, name: str | None) -> Seen:
+        connection = figures.open_trace(path)
+        found = disks.load(connection)
+        (elapsed,) = connection.execute("SELECT max(start + duration) - min(start) FROM event").fetchone()
+        connection.close()
+        if not found:
+            raise UserError(f"{path}: nobody has counted what its disks were asked for")
+        if name and name not in found:
+            raise UserError(f"{path}: {name} was asked for nothing; the disks are {', '.join(sorted(found))}")
+        name = name or max(found, key=lambda one: found[one]["reads"] + found[one]["writes"])
+        return Seen(name, found[name], elapsed or 0)
+
+    def figures(self) -> dict[str, float]:
+        """By row of the report; what was not asked for has no size and takes no time."""
+        c, found = self.counts, {}
+        for kind in ("read", "write"):
+            n, sectors = c[f"{kind}s"], c[f"{kind}_sectors"]
+            found |= {
+                f"{kind}s": n,
+                f"{kind}s merged": c[f"{kind}_merges"],
+                f"KiB {'read' if kind == 'read' else 'written'}": sectors / 2,
+                f"KiB a {kind}": sectors / 2 / n if n else 0.0,
+                f"ms a {kind}": c[f"{kind}_ms"] / n if n else 0.0,
+            }
+        found["under way, on average"] = c["weighted_ms"] * 1e6 / self.elapsed if self.elapsed else 0.0
+        found["busy, %"] = 100 * c["busy_ms"] * 1e6 / self.elapsed if self.elapsed else 0.0
+        return found
+
+
+@dataclass
 class Comparison:
     rows: list[Row]
     elapsed: Row
@@ -65,6 +104,28 @@ class Comparison:
     procedure: dict[str, Any]
     sensitivity: float | None
     warnings: list[str] = field(default_factory=list)
+    traces: list[Seen] = field(default_factory=list)
+
+    @property
+    def seen(self) -> tuple[dict[str, float], dict[str, float]]:
+        """By the original's disk and by the replay's, means; nothing, where nobody has counted."""
+        replays = [Seen("", run["disk"], run["elapsed"]) for run in self.runs if "disk" in run]
+        return _means(self.traces), _means(replays)
+
+    @property
+    def rates(self) -> list[tuple[float, float]]:
+        """Calls a second, mean error of their issue in ns; of each interval with calls, by rate."""
+        return sorted(
+            (calls * 1e9 / run["rate-interval"], error / calls)
+            for run in self.runs
+            for calls, error in run.get("rates", [])
+            if calls
+        )
+
+
+def _means(seen: list[Seen]) -> dict[str, float]:
+    found = [one.figures() for one in seen]
+    return {name: metrology.sample([one[name] for one in found]).mean for name in found[0]} if found else {}
 
 
 def load(paths: list[Path]) -> list[dict[str, Any]]:
@@ -159,7 +220,9 @@ def _procedure(results: list[dict[str, Any]], warnings: list[str]) -> dict[str, 
     return merged
 
 
-def compare(results: list[dict[str, Any]], cost: float = 0) -> Comparison:
+def compare(
+    results: list[dict[str, Any]], cost: float = 0, traces: Sequence[Seen] = ()
+) -> Comparison:
     """@cost: ns that each call of the original took longer because it was traced."""
     warnings: list[str] = []
     plain = [run for result in results if not result["options"].get("add-delay") for run in result["runs"]]
@@ -185,7 +248,8 @@ def compare(results: list[dict[str, Any]], cost: float = 0) -> Comparison:
     if not cost:
         warnings.append("what the capture itself cost is not taken off; --capture-cost does")
     procedure = _procedure(results, warnings)
-    return Comparison(rows, elapsed, plain, len(captures), procedure, _sensitivity(results), warnings)
+    sensitivity = _sensitivity(results)
+    return Comparison(rows, elapsed, plain, len(captures), procedure, sensitivity, warnings, list(traces))
 
 
 def verdict(comparison: Comparison) -> str:
@@ -233,5 +297,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "procedure": comparison.procedure,
         "sensitivity": comparison.sensitivity,
         "warnings": comparison.warnings,
+        "disk": dict(zip(("original", "replay"), comparison.seen, strict=True)),
+        "rank-correlation-of-issue-error-and-rate": metrology.rank_correlation(comparison.rates),
         "rows": rows,
     }

@@ -86,6 +86,35 @@ def tables(c: Comparison) -> Iterator[Table]:
     )
 
 
+ROWS = 8  # of the table of rates
+
+
+def _rates(c: Comparison) -> Table:
+    """A mean hides it: where calls come thick they are made late."""
+    points = c.rates
+    step = -(-len(points) // ROWS) or 1
+    parts = [points[i : i + step] for i in range(0, len(points), step)]
+    rows: list[list[Cell]] = [
+        [f"{part[0][0]:.0f}", f"{part[-1][0]:.0f}", _us(sum(error for _, error in part) / len(part))]
+        for part in parts
+    ]
+    found = metrology.rank_correlation(points)
+    told = f"rank correlation (Spearman): {found:+.2f}" if found is not None else "no correlation to tell"
+    note = told if points else "not known: replays with --log have it"
+    return Table("Issue error by rate of calls", ["calls a second, from", "to", "error, us"], rows, [note])
+
+
+def _seen(c: Comparison) -> Table:
+    original, replay = c.seen
+    rows: list[list[Cell]] = [
+        [name, *(f"{side[name]:.6g}" if side else "-" for side in (original, replay))]
+        for name in replay or original
+    ]
+    names = ", ".join(sorted({one.name for one in c.traces}))
+    note = f"the original's disk is {names}" if original else "the original's is not known; --trace tells"
+    return Table("What the disk was asked for", ["", "original", "replay"], rows, [note])
+
+
 def _runs(c: Comparison) -> Table:
     """A drawing: the elapsed time of each run beside its original's."""
     rows: list[list[Cell]] = [
@@ -94,10 +123,18 @@ def _runs(c: Comparison) -> Table:
     return Table("Elapsed time", ["run", "replay, s", "original, s"], rows, curve=(0, [1, 2], False))
 
 
+def _curve(c: Comparison) -> Table:
+    rows: list[list[Cell]] = [[rate, error / 1000] for rate, error in c.rates]
+    title = "Issue error of each interval, by its rate"
+    return Table(title, ["calls a second", "error, us"], rows, curve=(0, [1], True))
+
+
 def as_text(c: Comparison) -> list[str]:
-    return [*(page.as_text(table) for table in tables(c)), verdict(c)]
+    return [*(page.as_text(table) for table in [*tables(c), _rates(c), _seen(c)]), verdict(c)]
 
 
 def as_html(c: Comparison) -> str:
     verdict_first = Table("Verdict", ["", ""], [], [verdict(c)])
-    return page.as_html([verdict_first, *tables(c), _runs(c)], "A replay beside its original")
+    drawn = [_runs(c), *([_curve(c)] if c.rates else [])]
+    every = [verdict_first, *tables(c), _rates(c), _seen(c), *drawn]
+    return page.as_html(every, "A replay beside its original")

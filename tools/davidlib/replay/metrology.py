@@ -127,6 +127,26 @@ def around_bias(bias: float, expanded: float) -> tuple[float, float]:
     return max(expanded + bias, 0.0), max(expanded - bias, 0.0)
 
 
+def _ranks(values: Sequence[float]) -> list[float]:
+    """From 1 on; equal values share the mean of theirs."""
+    order, ranks = sorted(values), {}
+    for value in set(values):
+        first = order.index(value)
+        ranks[value] = first + (order.count(value) + 1) / 2
+    return [ranks[value] for value in values]
+
+
+def rank_correlation(points: Sequence[tuple[float, float]]) -> float | None:
+    """Spearman's; None where one side is all alike."""
+    if len(points) < 3:
+        return None
+    x, y = (_ranks([point[i] for point in points]) for i in (0, 1))
+    middle = (len(points) + 1) / 2
+    both = math.fsum((a - middle) * (b - middle) for a, b in zip(x, y, strict=True))
+    sides = [math.fsum((value - middle) ** 2 for value in side) for side in (x, y)]
+    return both / math.sqrt(sides[0] * sides[1]) if all(sides) else None
+
+
 def slope(points: Sequence[tuple[float, float]]) -> float | None:
     """By least squares; None where there is no line."""
     x = sample([one for one, _ in points]).mean if points else 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..sizes import size_arg, time_arg
 from ..util import UserError, say
-from . import causal, exporting, figures, importing, page, program, switch
+from . import causal, disks, exporting, figures, importing, page, program, switch
 
 
 def _uid(user: str) -> int:
@@ -56,11 +56,14 @@ def _record(args: argparse.Namespace) -> int:
         raise UserError(f"trace record: {out} is there already")
     if args.rotate and program.pieces(raw)[1:]:
         raise UserError(f"trace record: {program.pieces(raw)[1]} is there already")
+    before = disks.counts()
     status = program.record(raw, options, command, args.method)
+    asked = disks.between(before, disks.counts())
     if raw != out and raw.exists() and status != program.FAILED:
         if program.finish(raw, out):
             for piece in program.pieces(raw):
                 piece.unlink()
+        disks.store(out, asked)
         say(f"the trace is {out}")
     return status
 
