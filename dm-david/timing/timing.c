@@ -25,10 +25,6 @@
 /* A request is late for its program if it is later than this part of its modelled response time. */
 #define LATE_SHARE	16
 
-/* timed->state */
-#define STORED	BIT(0)		/* its effect on the store is done */
-#define DUE	BIT(1)		/* the model has completed it */
-
 /*
  * A task that has slept for room in the queue may then add a batch of requests. Few tasks have that
  * privilege at a time. They are in a table of sets; a new one replaces the one of its set whose
@@ -61,7 +57,7 @@ struct timing {
 	u64 next_plug;
 	atomic_t plugs;			/* tasks that have one: see struct task_plug */
 	struct list_head waiting[2];	/* to be let in, in order of arrival; by direction */
-	struct timed *due;		/* STORED and DUE, to be delivered by the timer */
+	struct timed *due;		/* to be delivered by the timer */
 	struct timed **due_tail;
 	struct list_head beside;	/* struct beside, all there are */
 	unsigned int nr_beside;
@@ -107,7 +103,7 @@ static void timed_init(struct timed *timed, const struct bio *bio, u64 sector)
 	timed->request.cpu = raw_smp_processor_id();
 	timed->request.plug = NULL;
 	timed->plug = 0;
-	timed->state = 0;
+	atomic_set(&timed->over, 0);
 }
 
 /* The clock that the model's platters turn by. */
@@ -198,6 +194,15 @@ static void count_completion(struct model_figures *figures, const struct timed *
 	}
 }
 
+/*
+ * Two must be done with @timed: the store with its effect, the model with its time. Who comes
+ * second, and is told so, delivers it. Needs no lock.
+ */
+static bool is_over(struct timed *timed)
+{
+	return atomic_inc_return(&timed->over) == 2;
+}
+
 static void finish_requests(struct timing *t, struct timed *timed)
 {
 	count_completion(&t->store->model, timed);
@@ -206,8 +211,7 @@ static void finish_requests(struct timing *t, struct timed *timed)
 		beside_free(t, timed);
 		return;
 	}
-	timed->state |= DUE;
-	if (!(timed->state & STORED))
+	if (!is_over(timed))
 		return;
 	timed->next_due = NULL;
 	*t->due_tail = timed;
@@ -273,6 +277,7 @@ static u64 model_run(struct timing *t)
 {
 	u64 now = model_now(t);
 	struct disk_request *done, *next;
+	unsigned int i;
 
 	lockdep_assert_held(&t->store->model.lock);
 	do {
@@ -280,8 +285,9 @@ static u64 model_run(struct timing *t)
 			next = done->next;
 			finish_requests(t, container_of(done, struct timed, request));
 		}
-		admit_waiters(t, &t->waiting[0], now);
-		admit_waiters(t, &t->waiting[1], now);
+		for (i = 0; i < ARRAY_SIZE(t->waiting); i++)
+			if (unlikely(!list_empty(&t->waiting[i])))
+				admit_waiters(t, &t->waiting[i], now);
 	} while (disk_next_event(t->disk) <= now);
 	return now;
 }
@@ -435,16 +441,11 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 
 bool timing_accurate_stored(struct timing *t, struct timed *timed)
 {
-	unsigned long flags;
-	bool due;
-
-	spin_lock_irqsave(&t->store->model.lock, flags);
-	timed->state |= STORED;
-	due = timed->state & DUE;
-	spin_unlock_irqrestore(&t->store->model.lock, flags);
-	if (due)
-		count_delivery(t, timed);
-	return due;
+	/* If it is not due yet, it is the timer's from here on. */
+	if (!is_over(timed))
+		return false;
+	count_delivery(t, timed);
+	return true;
 }
 
 void timing_speedup_submit(struct timing *t, const struct bio *bio)

@@ -48,7 +48,7 @@ struct timed {
 	u64 arrived_ns;			/* time of arrival at the target, ns */
 	u64 id;				/* counts requests in the order of admission */
 	u64 plug;			/* number of the task's plug; 0: none */
-	u8 state;			/* under the lock */
+	atomic_t over;			/* of store and model, how many are done with it */
 };
 
 /*
