@@ -117,6 +117,8 @@ bench-files: setup ## lookups among RAW rules; files read by format and written 
 mq-orders: setup ## in what order Linux sends requests to a disk, recorded anew in the vm lab; 5 minutes
 	$(DAVID) lab run --kind vm --kernel newest --cpus 1 --timeout 900 --rw tests/unit/orders -- \
 		python3 tests/system/mq_record.py $(CURDIR)/tests/unit/orders
+	$(DAVID) lab run --kind vm --kernel newest --cpus 2 --timeout 900 --rw tests/unit/orders -- \
+		python3 tests/system/mq_record.py $(CURDIR)/tests/unit/orders
 	$(MAKE) unit TEST=mq-orders
 
 trace-cost: setup ## what a traced call costs, beside strace with and without its filter; a minute

@@ -32,6 +32,8 @@ struct hw_queue {
 	u32 wake;			/* how many may be woken */
 	u32 busy;			/* dispatch_busy: above 0 if requests were held up lately */
 	u32 next_cpu;			/* whose list is next */
+	bool run;			/* it is to look for what it can send */
+	bool sent;			/* something, in this round: dispatch_round() */
 	struct command_list dispatch;	/* taken from the scheduler, but held up */
 	struct request_list pending;	/* that no tag is left for, or for a part of them */
 	struct flushes flushes;
@@ -197,6 +199,7 @@ static bool issue(struct blk_mq *mq, struct mq_request *rq)
 		return false;
 	hw->in_drive++;
 	command_dispatched(&rq->command, mq->now);
+	model_sent(&rq->command);
 	if (flush && flushes_alone(mq))
 		window_send_flush(&mq->window, &rq->command, mq->now);
 	else
@@ -225,23 +228,47 @@ static void move_list(struct command_list *to, struct command_list *from)
 }
 
 /*
- * Take requests from the scheduler while the drive takes them. One that finds no tag is kept
- * before the others: nothing overtakes it any more.
+ * Take requests from the scheduler while the drive takes them, whatever hardware queue they are of.
+ * One that finds no tag ends the round. It is kept before the others of its queue: nothing
+ * overtakes it any more. If requests were held up lately a round is one request. Returns whether
+ * all that were taken for some hardware queue were sent.
  */
+static bool dispatch_round(struct blk_mq *mq, struct hw_queue *hw)
+{
+	struct hw_queue *refused = NULL, *each;
+	bool one = hw->busy, any = false;
+	struct mq_request *rq;
+	u32 i;
+
+	do {
+		if (hw->dispatch.first || !mq_deadline_has_work(&mq->deadline) ||
+		    !drive_takes(mq, false))
+			break;
+		if (MODEL_PLANTED(lookahead) && hw->in_drive >= mq->profile->hw_depth)
+			break;
+		rq = mq_deadline_next(&mq->deadline, mq->now);
+		each = &mq->hw[rq->hw];
+		if (issue(mq, rq)) {
+			each->sent = true;
+		} else {
+			command_list_append(&each->dispatch, &rq->command);
+			refused = each;
+		}
+	} while (!refused && !one);
+	for (i = 0; i < mq->profile->hw_queues; i++) {
+		each = &mq->hw[i];
+		any |= each->sent && each != refused;
+		if (each->sent || each == refused)
+			note_busy(each, each == refused);
+		each->sent = false;
+	}
+	return any;
+}
+
 static void dispatch_deadline(struct blk_mq *mq, struct hw_queue *hw)
 {
-	struct mq_request *rq;
-
-	while (!hw->dispatch.first && mq_deadline_has_work(&mq->deadline) &&
-	       drive_takes(mq, false)) {
-		if (MODEL_PLANTED(lookahead) && hw->in_drive >= mq->profile->hw_depth)
-			return;
-		rq = mq_deadline_next(&mq->deadline, mq->now);
-		if (!issue(mq, rq)) {
-			command_list_append(&mq->hw[rq->hw].dispatch, &rq->command);
-			return;
-		}
-	}
+	while (dispatch_round(mq, hw))
+		;
 }
 
 /* Of @hw's CPUs from @cpu on, round robin, the first that has a request waiting; CPUS: none. */
@@ -302,13 +329,34 @@ static void run_hw(struct blk_mq *mq, struct hw_queue *hw)
 		dispatch_all(mq, hw);
 }
 
+/* Run the hardware queues that are to. */
 static void run_queues(struct blk_mq *mq)
 {
 	u32 i;
 
-	for (i = 0; i < mq->profile->hw_queues; i++)
+	for (i = 0; i < mq->profile->hw_queues; i++) {
+		if (!mq->hw[i].run && !MODEL_PLANTED(queues))
+			continue;
+		mq->hw[i].run = false;
 		run_hw(mq, &mq->hw[i]);
+	}
 	window_start(&mq->window, mq->now);
+}
+
+/*
+ * A command of @hw has ended, so there is a tag for that hardware queue. If the drive took no more,
+ * others may wait for it, too.
+ */
+static void run_after_command(struct blk_mq *mq, struct hw_queue *hw)
+{
+	u32 i, nr = mq->profile->hw_queues;
+	bool drive_was_full = window_used(&mq->window) + 1 >= mq->profile->ncq_depth;
+
+	if (drive_was_full || flushes_alone(mq))
+		for (i = 0; i < nr; i++)
+			mq->hw[i].run = true;
+	hw->run = true;
+	run_queues(mq);
 }
 
 /* Flushes */
@@ -327,6 +375,7 @@ static void kick_flush(struct blk_mq *mq, struct hw_queue *hw)
 	flushes->rq.command.op = DISK_FLUSH;
 	flushes->rq.command.arrival = mq->now;
 	command_list_insert(&hw->dispatch, &flushes->rq.command, NULL);
+	hw->run = true;
 }
 
 static void want_flush(struct blk_mq *mq, struct mq_request *rq)
@@ -373,6 +422,7 @@ static void insert(struct blk_mq *mq, struct mq_request *rq)
 {
 	struct command_list unused = { };
 
+	mq->hw[rq->hw].run = true;
 	if (mq->scheduler)
 		mq_deadline_insert(&mq->deadline, rq, mq->now, &unused);
 	else
@@ -522,7 +572,7 @@ static void finish(struct blk_mq *mq, struct mq_request *rq)
 		/* Linux lets others go on before it comes to the next flush. */
 		flush_ended(mq, hw);
 		place_pending(mq, hw);
-		run_queues(mq);
+		run_after_command(mq, hw);
 		kick_flush(mq, hw);
 	} else if (rq->flush_after) {
 		hw->flushes.data--;
@@ -531,7 +581,7 @@ static void finish(struct blk_mq *mq, struct mq_request *rq)
 		end_request(mq, rq);
 	}
 	place_pending(mq, hw);
-	run_queues(mq);
+	run_after_command(mq, hw);
 }
 
 static noinline void run_events(struct blk_mq *mq, u64 now)
@@ -650,6 +700,7 @@ void blk_mq_unplug(struct blk_mq *mq, struct disk_plug *plug, bool sleeps, u64 n
 			insert(mq, rq);
 		} else if (!issue(mq, rq)) {
 			command_list_append(&mq->hw[rq->hw].dispatch, &rq->command);
+			mq->hw[rq->hw].run = true;
 			direct = false;
 		}
 	}

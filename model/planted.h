@@ -16,6 +16,7 @@
  *	starved	mq-deadline lets reads go first for ever
  *	front	mq-deadline does not merge to the front
  *	lookahead	blk-mq takes nothing from the scheduler before there is a tag for it
+ *	queues	blk-mq runs all hardware queues when one may have something to do
  *	parity_read	an array's small write does not read the old parity
  */
 #ifndef DAVID_MODEL_PLANTED_H
@@ -26,6 +27,16 @@ extern const char *model_plant;
 #define MODEL_PLANTED(bug)	(model_plant && !strcmp(model_plant, #bug))
 #else
 #define MODEL_PLANTED(bug)	((void)#bug, false)
+#endif
+
+/* blk-mq has sent a command to the drive. Only the program that compares their order has this. */
+struct disk_command;
+#ifdef MODEL_TELL
+void model_sent(const struct disk_command *command);
+#else
+static inline void model_sent(const struct disk_command *command)
+{
+}
 #endif
 
 #endif

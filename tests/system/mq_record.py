@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """In the vm lab: in what order does Linux send requests to a disk? `make mq-orders` runs it.
 
-  mq_record.py DIR
+  mq_record.py DIR [NAME...]
 
-A fake disk of the kernel's, null_blk or scsi_debug, takes one command at a time, each for 20 ms or more.
-Random requests go to it by libaio: three and more at once are plugged, one is not. The kernel's trace points
-tell when each came, and when each command was sent. DIR/NAME.order gets both; tests/unit/mq-orders holds the
-model to it.
+Of the trials below those for as many CPUs as the lab has, or those that are named.
 
-Between a command's begin and end times are stretched or shrunk to those of a disk that takes exactly as
-long as asked. A request that came while the kernel was choosing could have been seen by it or not: such a run
-is repeated.
+A fake disk of the kernel's, null_blk or scsi_debug, takes so many commands at a time, each for 20 ms or more.
+Random requests go to it by libaio: three and more at once are plugged, one is not. They come from one CPU, or
+from any of several. The kernel's trace points tell when each request came, and when each command was sent.
+DIR/NAME.order gets both; tests/unit/mq-orders holds the model to it.
+
+Between the end of one command and of the next times are stretched or shrunk to those of a disk that takes
+exactly as long as asked. A request that came while the kernel was choosing could have been seen by it or not:
+such a run is repeated. So is one in which commands did not end in the order in which they began.
 """
 
 import ctypes
@@ -21,17 +23,18 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 TRACING = Path("/sys/kernel/tracing")
 SERVICE = 20_000_000  # ns
 SPAN = 1 << 14  # sectors
+GUARD = 200_000  # ns: what is nearer than that may be in another order here
 PREAD, PWRITE, FDSYNC = 0, 1, 3
 RWF_DSYNC = 2
 IO_SETUP, IO_SUBMIT, IO_GETEVENTS = 206, 209, 208
 EVENT = re.compile(
-    r"^ *(\S+)-\d+ .* (\d+)\.(\d{6}): "
+    r"^ *(\S+)-\d+ +\[(\d+)\] .* (\d+)\.(\d{6}): "
     r"block_(bio_queue|bio_backmerge|bio_frontmerge|rq_insert|rq_issue|rq_complete)"
     r": +\S+ (\w+) (.*)",
     re.MULTILINE,
@@ -54,13 +57,25 @@ class Trial:
     flushes: int = 0  # percent of the requests
     service: int = SERVICE
     longest: int = 8  # requests of a batch
+    queues: int = 1  # of the hardware
+    tags: int = 1  # of each
+    depth: int = 0  # commands that the drive takes; 0: as many as there are tags
+    cpus: int = 1  # that requests come from
+
+    def at_once(self) -> int:
+        return self.depth or self.queues * self.tags
 
     def words(self) -> str:
         """The model's parameters."""
-        depth = "ncq_depth=1" if self.disk == "scsi" else "ncq_depth=8"  # SCSI gives the scheduler a budget
+        # SCSI gives the scheduler a budget
+        depth = f"ncq_depth={self.depth or 8 * self.queues * self.tags}"
         whats = ("read_latency", "write_latency", "flush_overhead")
         times = ";".join(f"{what}={self.service}ns" for what in whats)
-        queue = f"scheduler={self.scheduler};hw_depth=1;nr_requests=512;max_sectors=512;{depth}"
+        queue = f"scheduler={self.scheduler};hw_depth={self.tags};nr_requests=512;max_sectors=512;{depth}"
+        if self.queues > 1:
+            queue += f";hw_queues={self.queues}"
+        if self.at_once() > 1:
+            queue += f";units={self.at_once()}"
         return f"host=blk-mq;{queue};{times}"
 
 
@@ -70,7 +85,13 @@ TRIALS = [
     Trial("null-deadline-deep", "null", "mq-deadline", 5, 6, writes=30, service=8_000_000, longest=70),
     Trial("null-deadline-flushes", "null", "mq-deadline", 24, 3, fua=15, flushes=12),
     Trial("null-deadline-late", "null", "mq-deadline", 24, 4, writes=15, service=60_000_000, longest=10),
-    Trial("scsi-deadline", "scsi", "mq-deadline", 36, 5),
+    Trial("scsi-deadline", "scsi", "mq-deadline", 36, 5, depth=1),
+    # Several commands at a time, hardware queues, CPUs
+    Trial("null-deadline-tags", "null", "mq-deadline", 30, 11, tags=3, longest=12),
+    Trial("null-deadline-queues", "null", "mq-deadline", 9, 12, queues=2, cpus=2, longest=10),
+    Trial("scsi-deadline-deep", "scsi", "mq-deadline", 30, 14, tags=32, depth=3, longest=12),
+    # Linux looks again every 3 ms whether the drive takes something, and remembers how often it did not
+    Trial("scsi-none", "scsi", "none", 8, 15, tags=64, depth=1, service=2_500_000),
 ]
 
 
@@ -150,12 +171,13 @@ def wait_for_quiet(name: str) -> None:
 def make(trial: Trial) -> str:
     """The fake disk; its name in /sys/block."""
     if trial.disk == "null":
-        words = f"queue_mode=2 irqmode=2 completion_nsec={trial.service} hw_queue_depth=1 submit_queues=1"
+        words = f"queue_mode=2 irqmode=2 completion_nsec={trial.service}"
+        words += f" hw_queue_depth={trial.tags} submit_queues={trial.queues}"
         words += " gb=1 bs=512 max_sectors=512 memory_backed=1 cache_size=64"
         subprocess.run(["modprobe", "null_blk", *words.split()], check=True)
         name = "nullb0"
     else:
-        words = f"ndelay={trial.service} max_queue=1 dev_size_mb=64 num_parts=0"
+        words = f"ndelay={trial.service} max_queue={trial.tags} dev_size_mb=64 num_parts=0"
         subprocess.run(["modprobe", "scsi_debug", *words.split()], check=True)
         name = ""
         while not name:
@@ -170,9 +192,14 @@ def make(trial: Trial) -> str:
 def set_queue(trial: Trial, name: str) -> None:
     """A new scheduler, that knows nothing of what was before."""
     queue = Path("/sys/block", name, "queue")
-    for what, value in (("scheduler", "none"), ("scheduler", trial.scheduler), ("nr_requests", "512"),
-                        ("wbt_lat_usec", "0"), ("max_sectors_kb", "256")):  # fmt: skip
-        if (queue / what).exists():
+    values = [("scheduler", "none"), ("scheduler", trial.scheduler), ("wbt_lat_usec", "0")]
+    values.append(("max_sectors_kb", "256"))
+    if trial.scheduler != "none":
+        values.append(("nr_requests", "512"))
+    if trial.disk == "scsi":
+        values.append(("../device/queue_depth", str(trial.at_once())))
+    for what, value in values:
+        if what != "wbt_lat_usec" or (queue / what).exists():
             (queue / what).write_text(value)
 
 
@@ -188,24 +215,28 @@ class Clock:
     """The kernel's time, as that of a disk that takes exactly `service` for each command."""
 
     service: int
-    ends: list[int]  # of the commands
-    known: int = 10**9  # the time here
+    ends: list[int]  # of the commands, the kernel's time
+    known: int = 10**9  # the time here, of the last event
     at: int = 0  # and the kernel's then
-    busy: bool = False
+    due: list[int] = field(default_factory=list)  # when the commands under way end, here
     done: int = 0
 
     def event(self, now: int, issue: bool) -> None:
-        """A command begins or ends."""
-        if not issue:
-            self.known += self.service
+        """A command begins, which it does at the last event, or ends."""
+        if issue:
+            self.due.append(self.known + self.service)
+        else:
+            self.known = self.due.pop(0)
             self.done += 1
-        self.busy, self.at = issue, now
+        self.at = now
 
     def __call__(self, now: int) -> int:
-        since = now - self.at
-        if self.busy:
-            return self.known + since * self.service // (self.ends[self.done] - self.at)
-        self.known += since if self.at else 0
+        since = now - self.at if self.at else 0
+        if self.due:
+            left = self.due[0] - self.known
+            self.known += min(since * left // max(self.ends[self.done] - self.at, 1), left - 1)
+        else:
+            self.known += since
         self.at = now
         return self.known
 
@@ -213,7 +244,7 @@ class Clock:
 @dataclass
 class Recording:
     lines: list[str] = field(default_factory=list)
-    raced: bool = False  # a request came while the kernel chose
+    raced: str = ""  # why its order may be another one
 
 
 @dataclass(frozen=True)
@@ -224,58 +255,101 @@ class Event:
     sector: int
     sectors: int
     foreign: bool  # a request of another process
+    cpu: int
 
     def op(self) -> int:
         return 2 if not self.sectors else 1 if "W" in self.flags else 0
+
+    def request(self) -> str:
+        return f"{self.op()} {self.sector} {self.sectors}"
 
 
 def read_events() -> list[Event]:
     events = []
     for match in EVENT.finditer((TRACING / "trace").read_text()):
-        task, seconds, micros, what, flags, rest = match.groups()
+        task, cpu, seconds, micros, what, flags, rest = match.groups()
         place = PLACE.search(rest + " ")
         sectors = int(place[2]) if place else 0
         if what == "rq_complete" and not sectors and flags != "FF":
             continue  # what waited for a flush ends with it
+        if what.startswith("rq") and not sectors and "F" not in flags:
+            continue  # the driver's own
         events.append(Event(
             int(seconds) * 10**9 + int(micros) * 1000, what, flags, int(place[1]) if place and sectors else 0,
-            sectors, what == "bio_queue" and sectors > 0 and task != "python3",
+            sectors, what == "bio_queue" and sectors > 0 and task != "python3", int(cpu),
         ))  # fmt: skip
     return events
 
 
+class Follower:
+    """Turns the kernel's events into a recording."""
+
+    def __init__(self, trial: Trial, events: list[Event], plan: list[tuple[int, bool]]) -> None:
+        self.trial, self.plan = trial, plan
+        self.result = Recording()
+        self.race(any(event.foreign for event in events), "another program read")
+        self.clock = Clock(trial.service, [event.now for event in events if event.what == "rq_complete"])
+        self.under_way: list[int] = []  # sectors where commands begin
+        self.coming: Event | None = None  # a request that the scheduler has not yet
+        self.batch: list[int] = []  # sectors where it begins, and those that were plugged with it
+        self.plug = 0
+        self.ended = 0  # when the last command did
+        for event in events:
+            if self.result.raced:
+                return
+            getattr(self, event.what)(event)
+
+    def race(self, raced: bool, why: str) -> None:
+        if raced:
+            self.result.raced = why
+
+    def check_coming(self, event: Event) -> None:
+        coming, self.coming = self.coming, None
+        itself = any(event.sector <= sector < event.sector + event.sectors for sector in self.batch)
+        self.race(bool(coming) and event.now - coming.now < GUARD and not itself,
+                  "a request came while the kernel chose")
+
+    def rq_issue(self, event: Event) -> None:
+        self.check_coming(event)
+        self.clock.event(event.now, True)
+        self.under_way.append(event.sector)
+        self.result.lines.append(f"i {event.request()}")
+
+    def rq_complete(self, event: Event) -> None:
+        self.check_coming(event)
+        self.race(not self.under_way or self.under_way.pop(0) != event.sector, "a command was overtaken")
+        if not self.result.raced:
+            # Two queues that get tags at once are served by two CPUs, in either order.
+            same = self.trial.queues == 1 and self.clock.due[0] == self.clock.known
+            self.race(event.now - self.ended < GUARD and not same, "two commands ended")
+            self.clock.event(event.now, False)
+        self.ended = event.now
+
+    def rq_insert(self, _event: Event) -> None:
+        self.coming = None
+
+    bio_backmerge = bio_frontmerge = rq_insert
+
+    def bio_queue(self, event: Event) -> None:
+        self.race(event.now - self.ended < GUARD, "a request came as a command ended")
+        at, (plug, last) = self.clock(event.now), self.plan.pop(0) if event.sectors else (0, False)
+        fua = int("F" in event.flags.partition("W")[2])
+        self.result.lines.append(f"q {at} {event.request()} {fua} {plug} {event.cpu}")
+        if plug != self.plug or not plug:
+            self.batch = []
+        self.plug = plug
+        self.batch.append(event.sector)
+        self.coming = event if last else None
+        if plug and last:
+            self.result.lines.append(f"u {at} {plug}")
+
+
 def follow(trial: Trial, sent: list[Batch]) -> Recording:
     """Flushes are not in the plan: libaio has workers for them, which do not plug."""
-    events = read_events()
     batches = [[request for request in batch if request[0] != FDSYNC] for batch in sent]
     plan = [(i + 1 if len(sent[i]) >= 3 else 0, last == len(batch))
             for i, batch in enumerate(batches) for last in range(1, len(batch) + 1)]  # fmt: skip
-    result = Recording(raced=any(event.foreign for event in events))
-    clock = Clock(trial.service, [event.now for event in events if event.what == "rq_complete"])
-    plugged = visible = issued = 0  # sectors
-    coming = False  # a request that the scheduler has not yet
-    for event in events if not result.raced else []:
-        request = f"{event.op()} {event.sector} {event.sectors}"
-        if event.what in ("rq_issue", "rq_complete"):
-            clock.event(event.now, event.what == "rq_issue")
-            result.raced |= coming
-        if event.what in ("bio_backmerge", "bio_frontmerge", "rq_insert"):
-            coming = False
-        if event.what == "rq_issue":
-            issued += event.sectors
-            result.lines.append(f"i {request}")
-        if event.what != "bio_queue":
-            continue
-        result.raced |= not clock.busy and visible != issued
-        at, (plug, last) = clock(event.now), plan.pop(0) if event.sectors else (0, False)
-        result.lines.append(f"q {at} {request} {int('F' in event.flags.partition('W')[2])} {plug}")
-        plugged += event.sectors
-        coming = last and not result.raced
-        if last or not plug:
-            visible, plugged = visible + plugged, 0
-        if plug and last:
-            result.lines.append(f"u {at} {plug}")
-    return result
+    return Follower(trial, read_events(), plan).result
 
 
 def enable_events(enable: str) -> None:
@@ -283,32 +357,42 @@ def enable_events(enable: str) -> None:
         (TRACING / f"events/block/block_{event}/enable").write_text(enable)
 
 
+def run_batches(trial: Trial, path: str) -> list[Batch]:
+    disk, sent = Disk(path), batches(trial)
+    rnd = random.Random(trial.seed)
+    for batch in sent:
+        if trial.cpus > 1:
+            os.sched_setaffinity(0, {rnd.randrange(trial.cpus)})
+        disk.submit(batch)
+        time.sleep(rnd.randrange(1, 5) * trial.service / trial.at_once() / 1e9)
+    disk.wait()
+    os.close(disk.fd)
+    return sent
+
+
 def record(trial: Trial) -> Recording:
     name = make(trial)
-    disk = Disk(f"/dev/{name}")
+    keeper = os.open(f"/dev/{name}", os.O_RDWR)  # udev reads a disk when the last writer is gone
     set_queue(trial, name)
-    sent = batches(trial)
-    rnd = random.Random(trial.seed)
-    enable_events("1")
-    (TRACING / "trace_clock").write_text("mono")
     (TRACING / "trace").write_text("")
-    for batch in sent:
-        disk.submit(batch)
-        time.sleep(rnd.randrange(1, 5) * trial.service / 1e9)
-    disk.wait()
-    enable_events("0")
-    os.close(disk.fd)
+    sent = run_batches(trial, f"/dev/{name}")
     result = follow(trial, sent)
+    os.close(keeper)
     unmake(trial)
     return result
 
 
 def main() -> None:
     subprocess.run(["udevadm", "control", "--exit"], stderr=subprocess.DEVNULL)
-    for trial in TRIALS:
+    # Once for all: the kernel patches itself, and not every emulator lets it do so unharmed.
+    (TRACING / "trace_clock").write_text("mono")
+    enable_events("1")
+    names = sys.argv[2:] or [trial.name for trial in TRIALS if trial.cpus == os.cpu_count()]
+    for trial in (trial for trial in TRIALS if trial.name in names):
         recording = record(trial)
         while recording.raced:
-            print(f"{trial.name}: a request came while the kernel chose; again", flush=True)
+            print(f"{trial.name}: {recording.raced}; again", flush=True)
+            trial = replace(trial, seed=trial.seed + 100)
             recording = record(trial)
         text = "\n".join([f"# {trial.words()}", *recording.lines]) + "\n"
         Path(sys.argv[1], f"{trial.name}.order").write_text(text)
