@@ -7,6 +7,7 @@
 #include "drive-internal.h"
 
 #define LONG_IDLE	10000000000ULL	/* ns */
+#define MOST_PIECES	64		/* of a band that a write waits for, one by one */
 
 /* The next phase's pass, from @time on. */
 static void enter(struct drive *drive, enum cleaning_phase phase, u64 time)
@@ -37,6 +38,7 @@ static void enter_extent(struct drive *drive, u64 time)
 	}
 	cleaning->phase = CLEANING_CACHED;
 	cleaning->done = extent->start + extent->sectors;
+	cleaning->pieces++;
 	cleaning->pass = (struct media_pass) {
 		.sector = extent->at, .left = extent->sectors, .time = time,
 	};
@@ -53,6 +55,7 @@ static void step(struct drive *drive, u64 time)
 	if (!cleaning->band) {
 		cleaning->band = shingle_oldest(shingle);
 		cleaning->done = 0;
+		cleaning->pieces = 0;
 		enter_extent(drive, time);
 	}
 	cleaning->pass.time = time;
@@ -119,6 +122,31 @@ void clean_abandon(struct drive *drive, u32 band)
 		drive->cleaning.band = 0;
 }
 
+/*
+ * Clean the oldest band, or what is left of that, from @time on; nothing comes in between. Returns
+ * when it is done. A band may be in thousands of pieces, and the caller's lock is held: those
+ * behind the first take what these took on average.
+ */
+static u64 clean_now(struct drive *drive, u64 time)
+{
+	struct cleaning *cleaning = &drive->cleaning;
+	u32 before = cleaning->band ? cleaning->pieces : 1, seen, all;
+	u64 begin = time;
+
+	do {
+		step(drive, time);
+		time = drive->media_free;
+		seen = cleaning->pieces - before;
+		if (!cleaning->band || cleaning->phase != CLEANING_CACHED || seen < MOST_PIECES)
+			continue;
+		all = shingle_read_all(drive->media.shingle, cleaning->band - 1);
+		/* The last of these pieces has not been read. */
+		time += div_u64((time - begin) * (all - cleaning->pieces + 1), seen);
+		enter(drive, CLEANING_BAND, time);
+	} while (cleaning->band);
+	return time;
+}
+
 u32 clean_place(struct drive *drive, u64 sector, u64 sectors, u64 *at, u64 *time)
 {
 	const struct profile *profile = drive->profile;
@@ -127,10 +155,8 @@ u32 clean_place(struct drive *drive, u64 sector, u64 sectors, u64 *at, u64 *time
 	u32 band = shingle_band(shingle, sector), room;
 
 	sectors = min(sectors, shingle_band_left(shingle, sector));
-	while (!(room = shingle_room(shingle))) {
-		step(drive, *time);
-		*time = drive->media_free;
-	}
+	while (!(room = shingle_room(shingle)))
+		*time = clean_now(drive, *time);
 	if (*time != packet->end || !packet->left) {
 		packet->left = profile->media_cache_packet;
 		*time += profile->media_cache_overhead;

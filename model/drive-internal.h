@@ -46,6 +46,7 @@ struct cleaning {
 	u32 band;			/* number + 1; 0: none goes on */
 	u8 phase;			/* enum cleaning_phase */
 	u32 done;			/* sectors of the band whose cached ones have been read */
+	u32 pieces;			/* in which those lay */
 	struct media_pass pass;		/* of sectors as they lie on the media */
 };
 

@@ -229,10 +229,18 @@ u64 shingle_append(struct shingle *shingle, u64 sector, u32 sectors)
 	return part;
 }
 
-void shingle_forget(struct shingle *shingle, u32 band)
+u32 shingle_read_all(struct shingle *shingle, u32 band)
 {
+	u32 unused = shingle->nr_unused;
+
 	give_tree(shingle, shingle->root[band]);
 	shingle->root[band] = 0;
+	return shingle->nr_unused - unused;
+}
+
+void shingle_forget(struct shingle *shingle, u32 band)
+{
+	shingle_read_all(shingle, band);
 	shingle_oldest(shingle);
 }
 

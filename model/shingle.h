@@ -94,6 +94,12 @@ u64 shingle_append(struct shingle *shingle, u64 sector, u32 sectors);
 /* The first extent of @band that begins at its sector @start or behind it; NULL: none. */
 const struct shingle_extent *shingle_extent(const struct shingle *shingle, u32 band, u32 start);
 
+/*
+ * What the media cache has of @band has been read, and shingle_forget() follows before anything
+ * else. Returns how many extents that were.
+ */
+u32 shingle_read_all(struct shingle *shingle, u32 band);
+
 /* All of @band is at home. */
 void shingle_forget(struct shingle *shingle, u32 band);
 

@@ -200,6 +200,36 @@ static void a_write_waits_until_the_oldest_band_is_clean(struct kunit *test)
 	stop(&b);
 }
 
+/* Its pieces are not read one by one in the model, and still take what they take. */
+static void a_band_in_many_pieces_takes_as_long_as_they_do(struct kunit *test)
+{
+	struct media media;
+	struct bench b;
+	u64 time;
+	u32 i;
+
+	prepare(&b, test);
+	shingle(&b, 4000, 301);
+	b.profile.media_cache_packet = 1;
+	start(&b);
+	/* One sector each, that many places apart in the media cache. */
+	for (i = 0; i < 300; i++)
+		serve(&b, DISK_WRITE, 50000 + 3 * (i * 7 % 300), 1);
+	media = b.drive->media;
+	media.shingle = NULL;
+	time = b.now;
+	for (i = 0; i < 300; i++)
+		time = pass(&media, false, 8 * (i * 43 % 300), 1, time);
+	time = pass(&media, false, 50000, BAND, time);
+	time = pass(&media, true, 4000, BAND, time);
+	time = pass(&media, true, 50000, BAND, time);
+	time = pass(&media, true, 2400, 8, time + 15 * MS) - b.now;
+	i = div64_u64(1000 * serve(&b, DISK_WRITE, 90000, 8), time);
+	KUNIT_EXPECT_GE(test, i, 980);
+	KUNIT_EXPECT_LE(test, i, 1020);
+	stop(&b);
+}
+
 static void buffer(struct bench *b)
 {
 	add_cache(b);
@@ -375,6 +405,7 @@ static void a_shingled_drive_of_another_size_is_sound(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_shingled_drives_map_is_that_of_each_sector),
 	KUNIT_CASE(a_write_waits_until_the_oldest_band_is_clean),
+	KUNIT_CASE(a_band_in_many_pieces_takes_as_long_as_they_do),
 	KUNIT_CASE(a_stream_goes_to_its_bands_at_the_medias_rate),
 	KUNIT_CASE(an_idle_drive_cleans_its_bands),
 	KUNIT_CASE(long_idle_time_cleans_at_the_same_rate),
