@@ -276,70 +276,6 @@ static void the_map_is_written_with_some_flushes(struct kunit *test)
 	done(&rig);
 }
 
-/* Eight elements with a channel each. Its overhead of 5.1 us is what its mean of reads tells. */
-#define DISKSIM									\
-	"name=t;kind=ssd;host=nvme;nr_requests=64;max_sectors=64sectors;"	\
-	"capacity=7018904sectors;raw_capacity=8257536sectors;gc_unit=2048sectors;" \
-	"sample=1;precondition=sequential;link_rate=100GB/s;read_latency=5.1us;" \
-	"write_latency=5.1us;dies=8;channels=8;channel_rate=40MB/s;flash_page=4096B;" \
-	"program_unit=4096B;page_types=1;read_time=25us;program_time=200us;"	\
-	"erase_time=1.5ms;write_buffer=1MiB;"
-
-#define DISKSIM_REQUESTS	20000
-
-/* 4 KiB each, at gaps of 0 to 1 ms; a write is done when it is programmed. The mean, ns. */
-static u64 mean_time(struct kunit *test, enum disk_op op, bool random)
-{
-	static struct disk_request requests[8];
-	static struct rig rig;
-	struct rnd rnd = { 1 };
-	u64 sum = 0, sector;
-	u32 i;
-
-	prepare(&rig, test, DISKSIM, "");
-	for (i = 0; i < DISKSIM_REQUESTS; i++) {
-		struct disk_request *r = &requests[i % ARRAY_SIZE(requests)];
-		u64 at = rig.now + rnd_below(&rnd, 1000000);
-
-		while (disk_next_event(rig.disk) <= at)
-			disk_advance(rig.disk, disk_next_event(rig.disk));
-		if (i >= ARRAY_SIZE(requests))
-			sum += r->completion - r->arrival;
-		sector = random ? rnd_below(&rnd, 7018904 / 8) * 8ULL : 8 * i;
-		*r = (struct disk_request) { .op = op, .sector = sector, .sectors = 8,
-					     .flags = DISK_SYNC | DISK_FUA };
-		rig.now = at;
-		KUNIT_EXPECT_TRUE(test, disk_enter(rig.disk, &rig.who, op, at));
-		disk_submit(rig.disk, r, at);
-	}
-	finish(&rig);
-	done(&rig);
-	return div_u64(sum, DISKSIM_REQUESTS - ARRAY_SIZE(requests));
-}
-
-/* ssd-sr250k, -rr250k and -sw250k of DiskSim's SSD model (valid/ *.outv of its distributions) */
-static void means_are_within_2_percent_of_disksims(struct kunit *test)
-{
-	static const struct {
-		enum disk_op op;
-		bool random;
-		u64 mean;
-	} cases[] = {
-		{ DISK_READ, false, 132511 }, { DISK_READ, true, 136118 },
-		{ DISK_WRITE, false, 310895 },
-	};
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		u64 mean = mean_time(test, cases[i].op, cases[i].random);
-
-		kunit_info(test, "%llu ns, DiskSim %llu", (unsigned long long)mean,
-			   (unsigned long long)cases[i].mean);
-		KUNIT_EXPECT_GE(test, 100 * mean, 98 * cases[i].mean);
-		KUNIT_EXPECT_LE(test, 100 * mean, 102 * cases[i].mean);
-	}
-}
-
 #define STREAM		3000
 
 /* A random stream. @often: the disk is called at each event, else only for the next request. */
@@ -458,7 +394,6 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(a_profile_may_add_to_some_commands),
 	KUNIT_CASE(some_programs_cannot_be_suspended),
 	KUNIT_CASE(the_map_is_written_with_some_flushes),
-	KUNIT_CASE(means_are_within_2_percent_of_disksims),
 	KUNIT_CASE(a_late_call_changes_no_time),
 	KUNIT_CASE(serial_ata_flushes_alone),
 	KUNIT_CASE(tags_run_out_and_come_back),
