@@ -102,6 +102,10 @@ cpu-share: setup ## what classification costs of a metadata-heavy run, of the ke
 bench-cpus: setup ## requests a second with two CPUs beside one; 3 minutes, on a machine with nothing else to do
 	tests/bench/cpus
 
+lateness: setup ## how late a fake NVMe drive delivers, where one instruction is a nanosecond; then with a planted bug; 5 minutes
+	tests/bench/lateness
+	tests/bench/lateness --planted
+
 bench-content: ## made-up content, checksums and forging beside copying a page, in user space
 	@mkdir -p build/bench
 	$(CC) -O2 -Wall -Wextra -o build/bench/content-bench tests/bench/content-bench.c \
@@ -291,7 +295,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites cpu-share hunt bench-cpus bench-content bench-files setup
+.PHONY: all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
 .PHONY: files mq-orders calibrate-test trace-cost trace-test sweep-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

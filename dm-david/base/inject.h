@@ -35,6 +35,8 @@
  *	early	a block is free when one of its holders gives it up
  *	unread	a block of another disk is joined without comparing it
  *	spared	what is new takes the room that shared blocks need to be changed
+ * How late an NVMe drive delivers has to show:
+ *	slack	the timer may fire later than it is set to
  * How much of a network client's data is squashed has to show (classify=implicit):
  *	hasty	no write waits for the classifier's worker, which is slow
  * And that must not depend on this, which is no bug, but a busy machine:

@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include "../base/inject.h"
 #include "../compat/compat.h"
 #include "../store/store.h"
 
@@ -22,6 +23,7 @@
 #define MAX_BESIDE	4096
 
 #define LATE_NS		(50 * NSEC_PER_USEC)
+#define SLACK_NS	(50 * NSEC_PER_USEC)	/* a planted bug: what programs' timers have */
 /* A request is late for its program if it is later than this part of its modelled response time. */
 #define LATE_SHARE	16
 
@@ -303,7 +305,8 @@ static void timer_arm(struct timing *t)
 	if (next >= t->armed)
 		return;
 	t->armed = next;
-	hrtimer_start(&t->timer, ns_to_ktime(max(next, phase) - phase), HRTIMER_MODE_ABS);
+	hrtimer_start_range_ns(&t->timer, ns_to_ktime(max(next, phase) - phase),
+			       INJECTED(slack) ? SLACK_NS : 0, HRTIMER_MODE_ABS);
 }
 
 static void count_delivery(struct timing *t, const struct timed *timed)
