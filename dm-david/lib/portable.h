@@ -113,6 +113,16 @@ static inline u32 get_unaligned_le32(const void *p)
 	return get_unaligned_le16(p) | (u32)get_unaligned_le16(p + 2) << 16;
 }
 
+static inline void put_unaligned_le32(u32 value, void *p)
+{
+	u8 *byte = p;
+
+	byte[0] = value;
+	byte[1] = value >> 8;
+	byte[2] = value >> 16;
+	byte[3] = value >> 24;
+}
+
 static inline u64 get_unaligned_le64(const void *p)
 {
 	return get_unaligned_le32(p) | (u64)get_unaligned_le32(p + 4) << 32;
