@@ -10,6 +10,9 @@
  *	sums	a flush does not wait for checksums
  *	rules	a message that changes RAW rules does not wait until they are durable
  *	grow	blocks behind the old end are used before the superblock has the new size
+ * The random life of a disk that is packed has to find:
+ *	stale	a block is packed as it was read first, though it was written since
+ *	single	a pack is free when it has only blocks that stand alone
  * btrfs's scrub has to find:
  *	unit	a block gets the checksum of another block
  *	copy	a copy of squashed data gets no checksum, whatever its last bytes are

@@ -125,6 +125,7 @@ static const char * const range_names[DAVID_SLOTS] = {
 	[DAVID_RANGE_FILL] = "fill",
 	[DAVID_RANGE_SQUASHED] = "squashed",
 	[DAVID_RANGE_STORED] = "stored",
+	[DAVID_RANGE_PACKED] = "packed",
 };
 
 static const char * const request_names[DAVID_SLOTS] = {
@@ -226,6 +227,7 @@ static const struct {
 	ARRAY(delivered_over, "delivered_over", timed_names),
 	FIELD(pool_saved),
 	FIELD(pool_memory),
+	FIELD(packs_store),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

@@ -282,6 +282,9 @@ static enum served no_room(struct david_io *io, const struct piece *piece, gfp_t
 
 	if (store->pool && pool_reclaim(store, gfp))
 		return SERVED_DEFER;
+	if (store->packs &&
+	    (!gfpflags_allow_blocking(gfp) || packs_sweep(store, d->dev->bdev, false)))
+		return SERVED_DEFER;
 	/* Freed blocks are reusable once that is durable. */
 	if (store->wal && wal_wait_free(store, gfp))
 		return SERVED_DEFER;

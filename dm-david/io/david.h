@@ -23,6 +23,18 @@
 
 #define DAVID_VERSION { 0, 1, 0 }
 
+/* A block that is to be packed. */
+struct pack_step {
+	u64 number;		/* of its pack, which is durable */
+	void *now, *packed;	/* room for the block, as it is stored and as the pack has it */
+	enum {
+		PACK_DONE,
+		PACK_CHANGED,	/* it has other content by now */
+		PACK_REFUSED,	/* the table has no room */
+		PACK_ERROR,	/* one of them cannot be read */
+	} done;
+};
+
 struct david {
 	struct dm_target *ti;
 	struct dm_dev *dev;		/* the backing device */
@@ -68,6 +80,8 @@ struct david {
 #define DAVID_NOTICE_FULL	2
 #define DAVID_NOTICE_TABLE	4
 	struct mutex mode_lock;		/* messages that change mode or files= take turns */
+	struct mutex pack_lock;		/* messages that pack do */
+	bool pack_stopped;		/* suspended, or about to be: nothing is packed */
 };
 
 static inline struct content david_content(const struct david *d)
@@ -94,12 +108,14 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 
 /*
  * A request of the module's own at @sector of the target: a read, or a discard, which drops what
- * the classifier knows to be data (implicit_squash()). Requests of the disk's user that overlap it
+ * the classifier knows to be data (implicit_squash()), or with @step packs a block (packer.h).
+ * Requests of the disk's user that overlap it
  * are kept apart from it, as from each other. It takes no modelled time, and device-mapper does not
  * see it: only while the device is not suspended. @bio names the backing device. Waits for requests
  * that may need d->wq, so not from a worker of that. Returns 0 or an error. Sleeps.
  */
-int david_internal_request(struct david *d, struct bio *bio, sector_t sector);
+int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
+			   struct pack_step *step);
 
 /* ctl.c: /dev/david */
 int david_ctl_init(void);

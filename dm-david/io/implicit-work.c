@@ -26,7 +26,7 @@ static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
 
 	bio_init(&bio, d->dev->bdev, &bv, 1, REQ_OP_READ | REQ_META);
 	__bio_add_page(&bio, virt_to_page(im->page), bytes, offset_in_page(im->page));
-	error = david_internal_request(d, &bio, sector);
+	error = david_internal_request(d, &bio, sector, NULL);
 	bio_uninit(&bio);
 	if (error)
 		return false;
@@ -135,11 +135,11 @@ static void squash_run(struct implicit *im, u64 block, u64 end)
 	u64 at, start = block;
 	struct rt_range r;
 
-	/* Only stored blocks are squashed. Constant and discarded blocks stay as they are. */
+	/* Only stored and packed blocks are squashed. Constant and discarded ones stay. */
 	for (; block < end; block = at) {
 		store_lookup(store, block, &r);
 		at = r.len < end - block ? block + r.len : end;
-		if (r.kind != RT_STORED)
+		if (r.kind < RT_STORED)
 			continue;
 		r.len = at - block;
 		r.value = 0;
@@ -191,7 +191,7 @@ static bool squash(struct implicit *im)
 	bio_init(&bio, im->d->dev->bdev, NULL, 0, REQ_OP_DISCARD | REQ_META);
 	bio.bi_iter.bi_size = sectors << SECTOR_SHIFT;
 	/* If it fails, the blocks stay kept. */
-	david_internal_request(im->d, &bio, sector);
+	david_internal_request(im->d, &bio, sector, NULL);
 	bio_uninit(&bio);
 	return true;
 }

@@ -296,7 +296,7 @@ static bool is_stored(void *ctx, u64 sector, u32 sectors)
 
 	for (; block <= last; block += r.len) {
 		store_lookup(store, block, &r);
-		if (r.kind == RT_STORED)
+		if (r.kind >= RT_STORED)
 			return true;
 	}
 	return false;

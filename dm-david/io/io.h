@@ -9,6 +9,7 @@
  *	read.c		what a read returns; it makes up what is not stored
  *	backing.c	where a block is stored, and the bios that go there
  *	share.c		in a pool: blocks that another disk has already
+ *	packer.c	stored blocks, in fewer places
  *
  *	csum-policy.c, extent.c, implicit*.c	evidence for judge.c, with state of their own
  *	implied.c	the evidence that a request carries
@@ -39,6 +40,7 @@
 #include "david.h"
 #include "implicit.h"
 #include "implied.h"
+#include "../store/packs.h"
 #include "../store/share.h"
 #include "../timing/trace.h"
 
@@ -63,6 +65,7 @@ struct piece {
 #define END_CALLED_AGAIN	BIT(3)	/* second call, from the timer: nothing left to do */
 #define END_LOGGED	BIT(4)	/* wait until its log entries are durable */
 #define END_INTERNAL	BIT(5)	/* the module's own: device-mapper does not know of it */
+#define END_PACK	BIT(6)	/* with END_INTERNAL: pack a block */
 
 /* A request: device-mapper's per-bio data, not zeroed. */
 struct david_io {
@@ -78,6 +81,7 @@ struct david_io {
 	union {
 		struct piece remapped_piece;	/* valid if remapped */
 		struct crct_want want;	/* while deferred for checksums: defer_for_csum() */
+		struct pack_step *pack;	/* END_PACK */
 	};
 	struct owner_cache owners;
 	struct owner_top top;		/* of a write */
@@ -280,6 +284,9 @@ enum served serve_write(struct david_io *io, struct stopwatch *timer, bool may_r
 enum served serve_discard(struct david_io *io, struct stopwatch *timer);
 enum served serve_squash(struct david_io *io);
 
+/* packer.c: a discard of the module's own that packs a block */
+enum served serve_pack(struct david_io *io);
+
 /* read.c */
 
 /* Read what of the request lies in @r. */
@@ -287,6 +294,9 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer, const
 			     bool may_remap);
 /* A read: begins to serve it, and returns what a target's map returns. */
 int map_read(struct david_io *io, struct stopwatch *timer);
+
+/* The first block of @r, which is packed, to @page. Sleeps. */
+enum served read_pack(struct david_io *io, const struct rt_range *r, struct page *page);
 
 /* How many of the bytes left lie in @r, which was looked up at io_first_block(). */
 static inline unsigned int io_bytes_in(const struct david_io *io, const struct rt_range *r)

@@ -372,7 +372,8 @@ static void internal_endio(struct bio *bio)
 	complete(&io->done);
 }
 
-int david_internal_request(struct david *d, struct bio *bio, sector_t sector)
+int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
+			   struct pack_step *step)
 {
 	struct david_io *io = kmalloc(sizeof(*io), GFP_NOIO);
 	struct stopwatch timer;
@@ -387,6 +388,10 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector)
 	io->bio = bio;
 	io->iter = bio->bi_iter;
 	io->at_end = END_INTERNAL;
+	if (step) {
+		io->at_end |= END_PACK;
+		io->pack = step;
+	}
 	io->remapped = false;
 	io->in_worker = false;
 	io->wants_worker = false;

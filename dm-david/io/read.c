@@ -195,6 +195,41 @@ static __always_inline void read_made_up(struct david_io *io, struct stopwatch *
 	stopwatch_account(timer, DAVID_CPU_CONTENT);
 }
 
+enum served read_pack(struct david_io *io, const struct rt_range *r, struct page *page)
+{
+	struct david *d = io->d;
+	void *p = kmap_local_page(page);
+	int error = packs_read(d->store, d->dev->bdev, r->value, r->start, p);
+
+	kunmap_local(p);
+	return error ? io_fail(io, BLK_STS_IOERR) : SERVED;
+}
+
+/* Read of the first block of @r. A worker does it: it reads the pack, and decodes. */
+static noinline enum served read_packed(struct david_io *io, const struct rt_range *r,
+					unsigned int offset, unsigned int bytes)
+{
+	struct bvec_iter part = io->iter;
+	struct david *d = io->d;
+	enum served served;
+	struct page *page;
+	void *p;
+
+	if (!io->in_worker)
+		return SERVED_DEFER;
+	page = mempool_alloc(&d->bounces, GFP_NOIO);
+	served = read_pack(io, r, page);
+	if (served == SERVED) {
+		part.bi_size = min(bytes, d->store->block_size - offset);
+		p = kmap_local_page(page);
+		copy_to_request(io, part, p + offset);
+		kunmap_local(p);
+		io_advance(io, part.bi_size);
+	}
+	mempool_free(page, &d->bounces);
+	return served;
+}
+
 enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 			     const struct rt_range *r, bool may_remap)
 {
@@ -203,7 +238,7 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 	struct piece piece = { .block = r->start, .dest = r->value };
 	struct david *d = io->d;
 
-	if (r->kind != RT_STORED) {
+	if (r->kind < RT_STORED) {
 		enum served served = SERVED;
 
 		stopwatch_account(timer, DAVID_CPU_MAP);
@@ -214,6 +249,8 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 		stopwatch_account(timer, DAVID_CPU_CONTENT);
 		return served;
 	}
+	if (unlikely(r->kind == RT_PACKED))
+		return read_packed(io, r, offset, bytes);
 	if (!is_aligned(d, offset, bytes)) {
 		if (!is_aligned(d, offset, 0) || bytes <= d->backing_mask) {
 			bytes = min(bytes, d->store->block_size - offset);
@@ -241,7 +278,7 @@ int map_read(struct david_io *io, struct stopwatch *timer)
 	rt_lookup(&store->table, io_first_block(io), &r);
 	whole = likely(io_bytes_in(io, &r) == io->iter.bi_size);
 	/* What needs no I/O needs no lock either: the content is made up at once. */
-	if (whole && r.kind != RT_STORED &&
+	if (whole && r.kind < RT_STORED &&
 	    (r.kind != RT_SQUASHED || likely(!store->has_csums))) {
 		spin_unlock_irqrestore(&store->lock, flags);
 		read_made_up(io, timer, &r);

@@ -91,7 +91,7 @@ static enum served serve_piece(struct david_io *io, struct stopwatch *timer, boo
 		return serve_read_range(io, timer, &r, may_remap);
 	case REQ_OP_DISCARD:
 		if (unlikely(io->at_end & END_INTERNAL))
-			return serve_squash(io);
+			return io->at_end & END_PACK ? serve_pack(io) : serve_squash(io);
 		return serve_discard(io, timer);
 	default:
 		return serve_write(io, timer, may_remap, span);

@@ -209,8 +209,9 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 /*
  * Write @bytes at @offset into the block of @r through a bounce page. If the block is not stored
  * yet, the rest of it is made up as a read would return it, and the whole block is written to a new
- * destination. If it is stored, the part is written alone, or the block is read, modified and
- * written where the backing device cannot write so small a part.
+ * destination. If it is packed, the rest is read from the pack. If it is stored, the part is
+ * written alone, or the block is read, modified and written where the backing device cannot write
+ * so small a part.
  */
 static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 				unsigned int offset, unsigned int bytes)
@@ -218,7 +219,7 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 	struct david *d = io->d;
 	struct store *store = d->store;
 	struct piece piece = { .block = r->start, .blocks = 1 };
-	bool stored = r->kind == RT_STORED;
+	bool stored = r->kind == RT_STORED, packed = r->kind == RT_PACKED;
 	struct bvec_iter part = io->iter;
 	const u32 *known = NULL;
 	gfp_t gfp = io_gfp(io);
@@ -244,6 +245,10 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 		}
 	}
 
+	/* A worker may read its pack. */
+	if (unlikely(packed) && !io->in_worker)
+		return SERVED_DEFER;
+
 	/*
 	 * The page first, then the bio, everywhere: nobody who holds a bio waits for a page. A
 	 * worker may sleep for the bio while it holds the page, and in piece_place() while it
@@ -260,12 +265,14 @@ static enum served write_bounce(struct david_io *io, const struct rt_range *r,
 	}
 	bio->bi_ioprio = io->bio->bi_ioprio;
 	bio_clone_blkg_association(bio, io->bio);
-	served = piece_place(io, &piece, gfp);
+	served = packed ? read_pack(io, r, page) : SERVED;
+	if (served == SERVED)
+		served = piece_place(io, &piece, gfp);
 	if (served != SERVED)
 		goto free_bio;
 
 	p = kmap_local_page(page);
-	if (!stored)
+	if (!stored && !packed)
 		make_block(d, r, p, known);
 	part.bi_size = bytes;
 	copy_from_request(io, part, p + offset);
@@ -334,7 +341,7 @@ static enum served write_part(struct david_io *io, struct stopwatch *timer, unsi
 		io_advance(io, bytes);
 		served = SERVED;
 	} else if (d->classify == CLASSIFY_DATA && judged.verdict == VERDICT_SQUASH &&
-		   r.kind != RT_STORED) {
+		   r.kind < RT_STORED) {
 		written = DAVID_WRITTEN_SQUASHED;
 		r.len = 1;
 		r.value = 0;

@@ -17,6 +17,7 @@
 #include "format.h"
 
 #include "crc.h"
+#include "pack.h"
 #include "portable-alloc.h"
 
 #define LEN_MAX		((u64)1 << 60)
@@ -51,6 +52,8 @@ static bool super_sane(const struct format_super *s)
 	    (s->block_size & (s->block_size - 1)))
 		return false;
 	pages_a_block = FORMAT_PAGE / s->block_size;
+	if (s->version == FORMAT_VERSION_PACKS && s->block_size != SQUEEZE_BLOCK)
+		return false;
 	return s->log_pages >= FORMAT_LOG_MIN && s->log_pages <= FORMAT_LOG_MAX &&
 	       s->backing_blocks < (u64)1 << 40 &&
 	       div_u64(s->backing_blocks, pages_a_block) > FORMAT_SUPERS + s->log_pages &&
@@ -67,7 +70,8 @@ static enum format_found look_at_super(const void *page, struct format_super *s)
 		return is_zero(page, FORMAT_PAGE) ? FORMAT_BLANK : FORMAT_FOREIGN;
 	if (le32_to_cpu(disk->crc) != super_crc(page))
 		return FORMAT_BROKEN;
-	if (le32_to_cpu(disk->version) != FORMAT_VERSION)
+	s->version = le32_to_cpu(disk->version);
+	if (s->version != FORMAT_VERSION && s->version != FORMAT_VERSION_PACKS)
 		return FORMAT_OTHER_VERSION;
 	memcpy(s->uuid, disk->uuid, sizeof(s->uuid));
 	s->generation = le64_to_cpu(disk->generation);
@@ -115,7 +119,7 @@ void format_pack(const struct format_super *super, void *page)
 	memset(page, 0, FORMAT_PAGE);
 	memcpy(disk->magic, FORMAT_MAGIC, sizeof(disk->magic));
 	memcpy(disk->uuid, super->uuid, sizeof(disk->uuid));
-	disk->version = cpu_to_le32(FORMAT_VERSION);
+	disk->version = cpu_to_le32((u32)super->version);
 	disk->generation = cpu_to_le64(super->generation);
 	disk->epoch = cpu_to_le64(super->epoch);
 	disk->block_size = cpu_to_le32(super->block_size);
@@ -148,6 +152,7 @@ int format_begin(struct format_super *super, u64 pages, u32 block_size)
 	if (pages < FORMAT_PAGES_MIN)
 		return -ENOSPC;
 	memset(super, 0, sizeof(*super));
+	super->version = FORMAT_VERSION;
 	super->block_size = block_size;
 	super->backing_blocks = pages * (FORMAT_PAGE / block_size);
 	super->log_pages = min_t(u64, max_t(u64, pages / 16, FORMAT_LOG_MIN), FORMAT_LOG_MAX);
@@ -229,6 +234,12 @@ static void look_ahead(const struct rangetable *rt, const struct format_log_page
 		rt_prefetch(rt, start);
 }
 
+static bool packed_sane(const struct format_super *super, const struct rt_range *r)
+{
+	return super->version == FORMAT_VERSION_PACKS && r->value < PACK_NUMBERS &&
+	       r->start < FORMAT_META && r->len <= FORMAT_META - r->start;
+}
+
 static enum format_step apply_op(struct format_replay *replay, const struct format_log_page *page)
 {
 	unsigned int i, ops = le16_to_cpu(page->ops);
@@ -246,7 +257,8 @@ static enum format_step apply_op(struct format_replay *replay, const struct form
 		if (r.kind >= RT_KINDS || !r.len || r.start >= LEN_MAX ||
 		    r.len > LEN_MAX - r.start ||
 		    (r.kind == RT_STORED && r.value >= LEN_MAX) ||
-		    ((r.kind == RT_HOLE || r.kind == RT_SQUASHED) && r.value)) {
+		    ((r.kind == RT_HOLE || r.kind == RT_SQUASHED) && r.value) ||
+		    (r.kind == RT_PACKED && !packed_sane(replay->super, &r))) {
 			replay->why = "an operation in the log makes no sense";
 			return FORMAT_DAMAGED;
 		}
@@ -303,6 +315,14 @@ enum format_step format_replay_end(struct format_replay *replay)
 	return FORMAT_DAMAGED;
 }
 
+static bool has_pack(const struct rangetable *rt, u64 number)
+{
+	struct rt_range r;
+
+	rt_lookup(rt, FORMAT_PACKS + number * PACK_PAGES, &r);
+	return r.kind == RT_STORED;
+}
+
 const char *format_claim(const struct rangetable *rt, struct remap_bitmap *bm, u64 data,
 			 u64 *block)
 {
@@ -313,9 +333,11 @@ const char *format_claim(const struct rangetable *rt, struct remap_bitmap *bm, u
 
 	while ((n = rt_read(rt, at, range, CLAIM_RANGES))) {
 		for (r = range; r < range + n; r++) {
+			*block = r->start;
+			if (r->kind == RT_PACKED && !has_pack(rt, r->value))
+				return "in a pack that is not there";
 			if (r->kind != RT_STORED)
 				continue;
-			*block = r->start;
 			if (r->value < data || r->value > bm->size ||
 			    r->len > bm->size - r->value)
 				return "stored outside of the backing device's room for it";

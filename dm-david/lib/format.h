@@ -23,6 +23,7 @@
 #include "rangetable.h"
 
 #define FORMAT_VERSION		1
+#define FORMAT_VERSION_PACKS	2	/* a store that has, or had, packed blocks (pack.h) */
 #define FORMAT_MAGIC		"dm-david store\n"	/* and a NUL: 16 bytes */
 #define FORMAT_PAGE		4096u
 #define FORMAT_SUPERS		2u	/* pages, and where the log begins */
@@ -40,6 +41,8 @@
  */
 #define FORMAT_META		((u64)1 << 59)
 #define FORMAT_META_AREA		((u64)1 << 56)
+/* The area of packs. Pack n begins at its page n * PACK_PAGES. Only with blocks of 4 KiB. */
+#define FORMAT_PACKS		(FORMAT_META + 2 * FORMAT_META_AREA)
 
 #define FORMAT_CLEAN		BIT(0)	/* the log ends at log_end, and exactly there */
 
@@ -115,6 +118,7 @@ struct format_super {
 	u64 log_pages;
 	u64 log_start;
 	u64 log_end;
+	u64 version;		/* FORMAT_VERSION, or FORMAT_VERSION_PACKS */
 };
 
 enum format_found {
@@ -235,9 +239,9 @@ enum format_step format_replay_page(struct format_replay *replay, const void *pa
 enum format_step format_replay_end(struct format_replay *replay);
 
 /*
- * Take in @bm all blocks that the table says are stored. Returns NULL, or what
- * is wrong, and in *@block the target's block. (Portable sources have no
- * printing.) Blocks before @data are not for stored blocks.
+ * Take in @bm all blocks that the table says are stored, and see that the packs are there that it
+ * names. Returns NULL, or what is wrong, and in *@block the target's block. (Portable sources have
+ * no printing.) Blocks before @data are not for stored blocks.
  */
 const char *format_claim(const struct rangetable *rt, struct remap_bitmap *bm, u64 data,
 			 u64 *block);

@@ -8,7 +8,8 @@
  * reserved before. Nodes are allocated outside the caller's lock, where sleeping is allowed.
  *
  * Neighbouring ranges are joined whenever the result reads the same: FILL with
- * the same word, SQUASHED with SQUASHED, STORED with consecutive destinations.
+ * the same word, SQUASHED with SQUASHED, STORED with consecutive destinations, PACKED with the same
+ * pack. The kinds behind SQUASHED have their content in the store.
  * Blocks with no entry are holes.
  *
  * Portable. The caller serialises all calls on one table, except rt_node_alloc() and
@@ -26,6 +27,7 @@ enum rt_kind {
 	RT_FILL,	/* value: the 8-byte word that the range repeats */
 	RT_SQUASHED,	/* value: 0 */
 	RT_STORED,	/* value: destination of the range's first block */
+	RT_PACKED,	/* value: number of the pack that has them all (pack.h) */
 	RT_KINDS
 };
 

@@ -22,6 +22,7 @@ struct store;
 enum meta_area {
 	META_CSUM,	/* page n: chunk n of the checksums, crctable.h */
 	META_RAW,	/* the user's rules, rawpage.h */
+	META_PACKS,	/* packed blocks, packs.h */
 	META_AREAS
 };
 

@@ -3,7 +3,6 @@
 #include "rawstore.h"
 
 #include <linux/blkdev.h>
-#include <linux/completion.h>
 #include <linux/device-mapper.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -101,32 +100,11 @@ int rawstore_open(struct store *store, struct block_device *bdev)
 
 /* Saving */
 
-struct until_durable {
-	struct wal_waiter wait;
-	struct completion done;
-	blk_status_t status;
-};
-
-static void is_durable(struct wal_waiter *wait, blk_status_t status)
-{
-	struct until_durable *until = container_of(wait, struct until_durable, wait);
-
-	until->status = status;
-	complete(&until->done);
-}
-
 static blk_status_t make_durable(struct store *store)
 {
-	struct until_durable until = { .wait.flush = true, .wait.done = is_durable };
-
-	INIT_LIST_HEAD(&until.wait.list);
-	init_completion(&until.done);
 	if (INJECTED(rules))
 		return BLK_STS_OK;
-	if (!wal_sync(store, &until.wait))
-		return errno_to_blk_status(blkdev_issue_flush(store->rules.bdev));
-	wait_for_completion(&until.done);
-	return until.status;
+	return wal_make_durable(store, store->rules.bdev);
 }
 
 /* A run of blocks, or BM_NONE. */

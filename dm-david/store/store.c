@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include "csum.h"
 #include "exact.h"
+#include "packs.h"
 #include "pool.h"
 #include "share.h"
 #include "../base/inject.h"
@@ -77,6 +78,7 @@ static void store_destroy(struct store *store)
 	wal_close(store);
 	exact_destroy(store->exact);
 	csum_destroy(store->csums);
+	packs_destroy(store->packs);
 	raw_destroy(&store->raw);
 	rt_destroy(&store->table);
 	bm_destroy(&store->bitmap);
@@ -119,6 +121,10 @@ static int store_open(struct store *store, struct block_device *bdev, bool may_w
 	if (r)
 		return r;
 	metapages_open(store);
+	*error = "Not enough memory for the store's packs";
+	r = packs_open(store);
+	if (r)
+		return r;
 	*error = "Not enough memory for the store's rules";
 	r = rawstore_open(store, bdev);
 	if (!r)
@@ -550,7 +556,8 @@ bool store_empty(struct store *store)
 
 	spin_lock_irqsave(&store->lock, flags);
 	empty = !store_used(store) && !store->table.ranges[RT_FILL] &&
-		!store->table.ranges[RT_SQUASHED] && !store->table.ranges[RT_STORED];
+		!store->table.ranges[RT_SQUASHED] && !store->table.ranges[RT_STORED] &&
+		!store->table.ranges[RT_PACKED];
 	spin_unlock_irqrestore(&store->lock, flags);
 	return empty;
 }
@@ -662,10 +669,12 @@ void store_stats(struct store *store, struct david_stats *st)
 	/* The two enums number the kinds alike. */
 	BUILD_BUG_ON((int)DAVID_RANGE_STORED != (int)RT_STORED);
 	BUILD_BUG_ON((int)DAVID_RANGE_FILL != (int)RT_FILL);
+	BUILD_BUG_ON((int)DAVID_RANGE_PACKED != (int)RT_PACKED);
 	COPY_ARRAY(st->ranges, store->table.ranges);
 	COPY_ARRAY(st->blocks, store->table.blocks);
 	for (area = 0; area < META_AREAS; area++)
 		st->blocks[DAVID_RANGE_STORED] -= store->meta_pages[area];
+	st->packs_store = store->meta_pages[META_PACKS];
 	csum_stats(store, st);
 	exact_stats(store, st);
 	spin_unlock_irqrestore(&store->lock, flags);

@@ -35,6 +35,7 @@
 #include "../base/stats.h"
 
 struct mapped_device;
+struct packs;
 struct pool;
 struct pool_want;
 struct share;
@@ -87,6 +88,7 @@ struct store {
 	bool full_warned;		/* full was reported; cleared with low */
 	bool table_warned;		/* that the table is full was reported */
 	u64 meta_pages[META_AREAS];	/* blocks that the module's own pages take */
+	struct packs *packs;		/* NULL if nothing was ever packed: packs.h */
 	bool has_csums;			/* squashed blocks may have checksums */
 	struct csums *csums;		/* them, NULL if no table ever wanted any */
 	struct exact *exact;		/* NULL if no table ever wanted it */

@@ -25,6 +25,7 @@
 
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/device-mapper.h>
 #include <linux/random.h>
@@ -72,6 +73,7 @@ struct wal {
 	struct list_head waiters;
 	bool busy;			/* a round is under way */
 	bool want;			/* a round is wanted though nobody waits */
+	bool want_packs, may_pack;	/* the superblock is to say FORMAT_VERSION_PACKS; it does */
 	u64 commits;			/* ended */
 	struct wal_maps maps;	/* of what is given up */
 	u64 nr_pending;			/* in both of them */
@@ -97,7 +99,8 @@ static u64 table_ranges(const struct store *store)
 {
 	const struct rangetable *rt = &store->table;
 
-	return rt->ranges[RT_FILL] + rt->ranges[RT_SQUASHED] + rt->ranges[RT_STORED];
+	return rt->ranges[RT_FILL] + rt->ranges[RT_SQUASHED] + rt->ranges[RT_STORED] +
+	       rt->ranges[RT_PACKED];
 }
 
 /* Reading and writing */
@@ -386,6 +389,47 @@ bool wal_sync(struct store *store, struct wal_waiter *wait)
 	return queued;
 }
 
+struct until_durable {
+	struct wal_waiter wait;
+	struct completion done;
+	blk_status_t status;
+};
+
+static void is_durable(struct wal_waiter *wait, blk_status_t status)
+{
+	struct until_durable *until = container_of(wait, struct until_durable, wait);
+
+	until->status = status;
+	complete(&until->done);
+}
+
+blk_status_t wal_make_durable(struct store *store, struct block_device *bdev)
+{
+	struct until_durable until = { .wait.flush = true, .wait.done = is_durable };
+
+	INIT_LIST_HEAD(&until.wait.list);
+	init_completion(&until.done);
+	if (!wal_sync(store, &until.wait))
+		return errno_to_blk_status(blkdev_issue_flush(bdev));
+	wait_for_completion(&until.done);
+	return until.status;
+}
+
+bool wal_allow_packs(struct store *store)
+{
+	struct wal *wal = store->wal;
+	unsigned long flags;
+	bool able;
+
+	spin_lock_irqsave(&store->lock, flags);
+	wal->want_packs = true;
+	while (!wal->may_pack && !store->no_updates)
+		wait_commit(wal, GFP_NOIO, &flags);
+	able = wal->may_pack && !store->no_updates;
+	spin_unlock_irqrestore(&store->lock, flags);
+	return able;
+}
+
 u64 wal_pending_blocks(const struct store *store)
 {
 	lockdep_assert_held(&store->lock);
@@ -527,6 +571,24 @@ static int checkpoint_end(struct wal *wal)
 	return write_super(wal, &super);
 }
 
+/* An older module must not open the store from now on. */
+static int raise_version(struct wal *wal)
+{
+	struct format_super super = wal->super;
+
+	unsigned int i;
+	int r = 0;
+
+	super.version = FORMAT_VERSION_PACKS;
+	super.log_end = wal->head;
+	/* Both copies: it would open the other one. */
+	for (i = 0; i < FORMAT_SUPERS && !r; i++) {
+		super.generation++;
+		r = write_super(wal, &super);
+	}
+	return r;
+}
+
 static void end_waiters(struct list_head *waiters, int error)
 {
 	struct wal_waiter *wait, *next;
@@ -542,7 +604,7 @@ static bool commit_once(struct wal *wal)
 {
 	struct store *store = wal->store;
 	struct wal_waiter *wait;
-	bool checkpoint_done = false, wants_flush = false, sealed;
+	bool checkpoint_done = false, wants_flush = false, raise, sealed;
 	unsigned int ops = 0;
 	unsigned long flags;
 	LIST_HEAD(waiters);
@@ -557,6 +619,7 @@ static bool commit_once(struct wal *wal)
 		return false;
 	}
 	wal->busy = true;
+	raise = wal->want_packs && wal->super.version != FORMAT_VERSION_PACKS;
 	/* During a checkpoint, entries must not get ahead of the walk. */
 	sealed = !wal->in_checkpoint || wal->checkpoint_owed <= 0;
 	if (sealed)
@@ -567,9 +630,11 @@ static bool commit_once(struct wal *wal)
 		wants_flush |= wait->flush;
 	if (store->failed)
 		r = -EIO;
-	else if (ops || wal->nr_taken || wal->in_checkpoint)
+	else if (raise)
+		r = raise_version(wal);
+	if (!r && (ops || wal->nr_taken || wal->in_checkpoint))
 		r = write_commit(wal, ops, &checkpoint_done);
-	else if (wants_flush)
+	else if (!r && wants_flush)
 		r = flush_backing(wal);
 	if (!r && checkpoint_done)
 		r = checkpoint_end(wal);
@@ -585,6 +650,7 @@ static bool commit_once(struct wal *wal)
 	while (wal->nr_taken)
 		wal->free[wal->nr_free++] = wal->taken[--wal->nr_taken];
 	wal->busy = false;
+	wal->may_pack = wal->super.version == FORMAT_VERSION_PACKS;
 	wal->commits++;
 	set_credits(wal);
 	spin_unlock_irqrestore(&store->lock, flags);
@@ -918,6 +984,8 @@ static int read_pool_disk(struct wal *wal, struct block_device *bdev, bool want_
 	*error = "The disk in the pool is damaged: see david pool check";
 	why = format_look(buf, &wal->super) == FORMAT_STORE ? pool_check(store, &wal->super) :
 	      "no copy of its superblock is whole";
+	if (!why && wal->super.version != FORMAT_VERSION)
+		why = "it has packed blocks, which a pool's disks have not";
 	if (!why)
 		return check_super(store, &wal->super, error);
 	DMERR("%pg: disk %s of the pool: %s", bdev, pool_disk_name(store), why);

@@ -124,6 +124,15 @@ bool wal_wait_free(struct store *store, gfp_t gfp);
  */
 bool wal_sync(struct store *store, struct wal_waiter *wait);
 
+/* Make everything before durable, on @bdev, which is the live table's. Sleeps. */
+blk_status_t wal_make_durable(struct store *store, struct block_device *bdev);
+
+/*
+ * Blocks will be packed (lib/pack.h): have the superblock say so, which an older module refuses.
+ * False: it cannot be written. Sleeps.
+ */
+bool wal_allow_packs(struct store *store);
+
 /* Blocks that are freed, but not reusable yet. store->lock is held. */
 u64 wal_pending_blocks(const struct store *store);
 

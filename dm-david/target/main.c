@@ -21,6 +21,7 @@
 #include "../lib/crc.h"
 #include "../io/extent.h"
 #include "../io/implicit.h"
+#include "../io/packer.h"
 #include "../base/inject.h"
 
 #include <linux/module.h>
@@ -179,6 +180,8 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	INIT_WORK(&d->event, event_work);
 	seqlock_init(&d->content_lock);
 	mutex_init(&d->mode_lock);
+	mutex_init(&d->pack_lock);
+	d->pack_stopped = true;
 	options_default(d);
 	raw_init(&d->raw);
 
@@ -341,6 +344,7 @@ static void david_presuspend(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 
+	packer_stop(d);
 	if (d->implicit)
 		implicit_stop(d->implicit);
 }
@@ -349,6 +353,7 @@ static void david_presuspend_undo(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 
+	packer_start(d);
 	if (d->implicit)
 		implicit_start(d->implicit);
 }
@@ -382,6 +387,7 @@ static void david_resume(struct dm_target *ti)
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d), david_write_zeroes(d));
 	csum_resume(&d->csum_io);
+	packer_start(d);
 	if (exact_resume(d->store, d->exact_megabytes))
 		queue_work(d->wq, &d->exact_work.work);
 	if (d->implicit)

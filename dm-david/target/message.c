@@ -6,6 +6,7 @@
 #include "../compat/compat.h"
 #include "../io/david.h"
 #include "../io/implicit.h"
+#include "../io/packer.h"
 #include "../owner/stack.h"
 #include "../store/pool.h"
 
@@ -191,8 +192,26 @@ static int link_message(struct david *d, char **argv)
 	return r;
 }
 
+/* pack */
+static int pack_message(struct david *d, char *result, unsigned int maxlen)
+{
+	struct packed packed;
+	const char *error;
+	int r = pack_disk(d, &packed, &error);
+
+	if (r) {
+		DMERR("%s: pack: %s", dm_table_device_name(d->ti->table), error);
+		return r;
+	}
+	scnprintf(result, maxlen,
+		  "blocks=%llu packs=%llu places=%llu changed=%llu long=%llu stopped=%s",
+		  packed.blocks, packed.packs, packed.places, packed.changed, packed.long_ones,
+		  packed.stopped ?: "no");
+	return 1;
+}
+
 #define MESSAGES "stats, stack, stack LOOP DISKSEQ LOWER SECTOR, mode MODE, content KIND, " \
-	"files SUFFIXES, raw ..., pool drop NAME"
+	"files SUFFIXES, raw ..., pool drop NAME, pack"
 
 int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		  unsigned int maxlen)
@@ -213,6 +232,8 @@ int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *re
 		return change_content(ti->private, argv[1]);
 	if (argc == 2 && !strcmp(argv[0], "files"))
 		return change_files(ti->private, argv[1]);
+	if (argc == 1 && !strcmp(argv[0], "pack"))
+		return pack_message(ti->private, result, maxlen);
 	if (argc && !strcmp(argv[0], "raw"))
 		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
 	if (argc && !strcmp(argv[0], "pool"))

@@ -80,6 +80,7 @@ enum david_range {
 	DAVID_RANGE_FILL,
 	DAVID_RANGE_SQUASHED,
 	DAVID_RANGE_STORED,
+	DAVID_RANGE_PACKED,	/* stored, with others in few store blocks */
 	DAVID_RANGE_NR
 };
 
@@ -211,6 +212,7 @@ struct david_stats {
 	__u64 delivered_over[DAVID_SLOTS];	/* late by over 1/16 of that response time */
 	__u64 pool_saved;	/* blocks that sharing saves in the whole pool */
 	__u64 pool_memory;	/* bytes that the pool takes, once for all of its disks */
+	__u64 packs_store;	/* store blocks that the packed blocks take */
 };
 
 struct david_version {

@@ -34,6 +34,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	/* As above, with a right checksum. */
 	memset(&made, 0, sizeof(made));
 	memcpy(&made, data + 1, sizeof(made) < 112 ? sizeof(made) : 112);
+	made.version = made.version & 1 ? FORMAT_VERSION_PACKS : FORMAT_VERSION;
 	if (honest) {
 		made.log_pages = FORMAT_LOG_MIN;
 		made.block_size = 4096;

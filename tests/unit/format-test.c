@@ -7,6 +7,7 @@
 
 #include "../../dm-david/lib/crc.h"
 #include "../../dm-david/lib/format.h"
+#include "../../dm-david/lib/pack.h"
 #include "random.h"
 
 #define LOG_PAGES	64u
@@ -37,6 +38,7 @@ static void begin(struct format_super *super)
 	crc_setup();
 	memset(ring, 0, sizeof(ring));
 	format_begin(super, 1024, 4096);
+	super->version = FORMAT_VERSION_PACKS;
 	memcpy(super->uuid, "sixteen letters.", 16);
 	super->epoch = 1;
 }
@@ -50,7 +52,7 @@ static struct rt_range any_op(struct rnd *rnd)
 		.kind = rnd_below(rnd, RT_KINDS),
 	};
 
-	if (r.kind == RT_FILL)
+	if (r.kind == RT_FILL || r.kind == RT_PACKED)
 		r.value = rnd_below(rnd, 3);
 	else if (r.kind == RT_STORED)
 		r.value = 1000 + r.start;
@@ -323,6 +325,10 @@ static void operations_that_make_no_sense_are_refused(struct kunit *test)
 		{ .start = 2, .len = (1ULL << 60) - 1, .kind = RT_SQUASHED },
 		{ .start = U64_MAX, .len = 1, .kind = RT_SQUASHED },
 		{ .start = 1, .len = 1, .kind = RT_STORED, .value = 1ULL << 60 },
+		{ .start = 1, .len = 1, .kind = RT_PACKED, .value = PACK_NUMBERS },
+		{ .start = FORMAT_META - 1, .len = 2, .kind = RT_PACKED },
+		/* Of a store of version 1: */
+		{ .start = 1, .len = 1, .kind = RT_PACKED },
 	};
 	struct format_super super;
 	struct format_replay r;
@@ -331,6 +337,8 @@ static void operations_that_make_no_sense_are_refused(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		begin(&super);
+		if (i == ARRAY_SIZE(bad) - 1)
+			super.version = FORMAT_VERSION;
 		format_put(&ring[0].op[0], &bad[i]);
 		format_seal(&ring[0], &super, 0, 0, 1);
 		KUNIT_EXPECT_EQ_MSG(test, replay(&r, &super, &rt), FORMAT_DAMAGED, "case %u", i);
@@ -366,6 +374,32 @@ static void two_blocks_in_one_place_are_refused(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, block, (u64)20);
 		}
 		KUNIT_EXPECT_TRUE(test, !bm_check(&bm));
+		bm_destroy(&bm);
+		rt_destroy(&rt);
+	}
+}
+
+static void a_block_in_a_pack_that_is_not_there_is_refused(struct kunit *test)
+{
+	struct rt_range block = { .start = 10, .len = 5, .value = 3, .kind = RT_PACKED };
+	struct rt_range pack = { .start = FORMAT_PACKS, .len = 1, .value = 60,
+				 .kind = RT_STORED };
+	struct remap_bitmap bm;
+	struct rangetable rt;
+	u64 number, found;
+
+	for (number = 2; number < 5; number++) {
+		rt_init(&rt);
+		put(&rt, &block);
+		pack.start = FORMAT_PACKS + number * PACK_PAGES;
+		put(&rt, &pack);
+		KUNIT_ASSERT_EQ(test, bm_init(&bm, 1000), 0);
+		if (number == 3) {
+			KUNIT_EXPECT_TRUE(test, !format_claim(&rt, &bm, 50, &found));
+		} else {
+			KUNIT_EXPECT_TRUE(test, format_claim(&rt, &bm, 50, &found));
+			KUNIT_EXPECT_EQ(test, found, (u64)10);
+		}
 		bm_destroy(&bm);
 		rt_destroy(&rt);
 	}
@@ -411,6 +445,7 @@ static struct kunit_case format_cases[] = {
 	KUNIT_CASE(a_page_lost_in_the_midst_is_found_out),
 	KUNIT_CASE(operations_that_make_no_sense_are_refused),
 	KUNIT_CASE(two_blocks_in_one_place_are_refused),
+	KUNIT_CASE(a_block_in_a_pack_that_is_not_there_is_refused),
 	{}
 };
 

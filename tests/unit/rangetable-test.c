@@ -141,7 +141,7 @@ static u64 pick_value(struct world *w, enum rt_kind kind, u32 first, u32 n)
 	u32 how = rnd_below(&w->rnd, 4);
 	u64 dest;
 
-	if (kind == RT_FILL)
+	if (kind == RT_FILL || kind == RT_PACKED)
 		return rnd_below(&w->rnd, 3) * 0x0101010101010101;
 	if (kind != RT_STORED)
 		return 0;
@@ -283,7 +283,7 @@ static void random_steps(struct world *w, u32 steps, u32 holes)
 			u32 first = rnd_below(&w->rnd, w->cells);
 			u32 n = pick_length(w, w->cells - first);
 			enum rt_kind kind = rnd_below(&w->rnd, 16) < holes ? RT_HOLE :
-					    RT_FILL + rnd_below(&w->rnd, 3);
+					    RT_FILL + rnd_below(&w->rnd, RT_KINDS - RT_FILL);
 			u64 value = pick_value(w, kind, first, n);
 			unsigned int max = rnd_below(&w->rnd, 3) ? ~0u : 1 + rnd_below(&w->rnd, 50);
 

@@ -144,6 +144,7 @@ bool export_disk(const struct opened *o, const struct export_count *count, struc
 		 struct image_writer *out, u64 all)
 {
 	struct image_head head = {
+		.packs = o->super.version == FORMAT_VERSION_PACKS,
 		.block_size = o->super.block_size,
 		.flags = o->super.flags & ~FORMAT_CLEAN,
 		.target_sectors = o->super.target_sectors,

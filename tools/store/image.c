@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "../../dm-david/lib/crc.h"
+#include "../../dm-david/lib/pack.h"
 
 #define LEVEL		4	/* metadata packs well at any */
 #define RANGE_END	((u64)1 << 60)
@@ -41,7 +42,8 @@ bool image_begin(struct image_writer *w, const struct image_head *head)
 {
 	struct image_disk_head disk = {
 		.version = cpu_to_le32(IMAGE_VERSION),
-		.store_version = cpu_to_le32(FORMAT_VERSION),
+		.store_version = cpu_to_le32(head->packs ? FORMAT_VERSION_PACKS :
+							   FORMAT_VERSION),
 		.block_size = cpu_to_le32(head->block_size),
 		.flags = cpu_to_le32(head->flags),
 		.target_sectors = cpu_to_le64(head->target_sectors),
@@ -94,6 +96,7 @@ static bool head_sane(const struct image_head *h)
 {
 	return h->block_size >= 512 && h->block_size <= FORMAT_PAGE &&
 	       !(h->block_size & (h->block_size - 1)) && !(h->flags & FORMAT_CLEAN) &&
+	       (!h->packs || h->block_size == SQUEEZE_BLOCK) &&
 	       h->target_sectors < (u64)1 << 55 && h->blocks < (u64)1 << 40 &&
 	       h->ranges < (u64)1 << 40;
 }
@@ -104,7 +107,7 @@ static bool member_sane(const struct image_reader *r)
 	const struct image_pool_disk *disk = &r->pool->disk[r->disk];
 	const struct image_head *h = &r->head;
 
-	return h->block_size == FORMAT_PAGE && h->ranges == disk->ranges &&
+	return h->block_size == FORMAT_PAGE && !h->packs && h->ranges == disk->ranges &&
 	       h->blocks <= disk->blocks && h->blocks <= r->pool->blocks - r->known;
 }
 
@@ -139,8 +142,9 @@ bool image_open(struct image_reader *r)
 	r->crc = head_crc(r->crc, disk);
 	if (le32_to_cpu(disk.crc) != r->crc)
 		return bad(r, "its header is damaged");
+	h->packs = le32_to_cpu(disk.store_version) == FORMAT_VERSION_PACKS;
 	if (le32_to_cpu(disk.version) != IMAGE_VERSION ||
-	    le32_to_cpu(disk.store_version) != FORMAT_VERSION)
+	    (le32_to_cpu(disk.store_version) != FORMAT_VERSION && !h->packs))
 		return bad(r, "an image of another version");
 	h->block_size = le32_to_cpu(disk.block_size);
 	h->flags = le32_to_cpu(disk.flags);
@@ -192,6 +196,12 @@ static bool take_stored(struct image_reader *r, const struct rt_range *range)
 	return !r->named.size || bm_claim(&r->named, range->value, range->len);
 }
 
+static bool packed_sane(const struct image_head *head, const struct rt_range *r)
+{
+	return head->packs && r->value < PACK_NUMBERS &&
+	       r->start < FORMAT_META && r->len <= FORMAT_META - r->start;
+}
+
 static bool take_ranges(struct image_reader *r, u32 len)
 {
 	u32 n = len / sizeof(struct format_op), i;
@@ -204,7 +214,8 @@ static bool take_ranges(struct image_reader *r, u32 len)
 		if (range.kind == RT_HOLE || range.kind >= RT_KINDS || !range.len ||
 		    range.start < r->next || range.start >= RANGE_END ||
 		    range.len > RANGE_END - range.start ||
-		    (range.kind == RT_SQUASHED && range.value))
+		    (range.kind == RT_SQUASHED && range.value) ||
+		    (range.kind == RT_PACKED && !packed_sane(&r->head, &range)))
 			return bad(r, "a range makes no sense");
 		if (range.kind == RT_STORED && !take_stored(r, &range))
 			return bad(r, "a range names blocks that are not its own");

@@ -52,6 +52,7 @@ struct image_disk_chunk {
 struct image_pool;
 
 struct image_head {
+	bool packs;		/* FORMAT_VERSION_PACKS */
 	u32 block_size;
 	u32 flags;
 	u8 uuid[16];

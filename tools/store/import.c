@@ -133,6 +133,7 @@ enum status import_fill_super(struct import *in)
 		perror("getrandom");
 		return STATUS_UNREADABLE;
 	}
+	in->super.version = head->packs ? FORMAT_VERSION_PACKS : FORMAT_VERSION;
 	in->super.target_sectors = head->target_sectors;
 	in->super.seed = head->seed;
 	in->super.flags = head->flags;
@@ -181,6 +182,11 @@ static enum status make_disk(struct import *in)
 	if (pool_find(pool, in->disk) < POOL_DISKS || slot == POOL_DISKS) {
 		fprintf(stderr, "%s: %s\n", in->device, slot == POOL_DISKS ?
 			"the pool is full of disks" : "the pool has a disk of that name");
+		return STATUS_UNREADABLE;
+	}
+	if (head->packs) {
+		fprintf(stderr, "%s: it has packed blocks, which a pool's disks have not\n",
+			in->path);
 		return STATUS_UNREADABLE;
 	}
 	if (head->block_size != FORMAT_PAGE || !pool_name_ok(in->disk)) {

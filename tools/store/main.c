@@ -22,7 +22,7 @@ static void info(const struct opened *o)
 	unsigned int i;
 
 	format_room(s->log_pages, &room);
-	printf("version %u\nuuid ", FORMAT_VERSION);
+	printf("version %" PRIu64 "\nuuid ", s->version);
 	for (i = 0; i < sizeof(s->uuid); i++)
 		printf("%02x", s->uuid[i]);
 	printf("\nclean %s\ngeneration %" PRIu64 "\nepoch %" PRIu64 "\nblock_size %u\n",
@@ -34,13 +34,17 @@ static void info(const struct opened *o)
 	       o->replay.next - s->log_start, room.ranges);
 	printf("ranges_fill %" PRIu64 "\nranges_squashed %" PRIu64 "\nranges_stored %" PRIu64 "\n",
 	       o->table.ranges[RT_FILL], o->table.ranges[RT_SQUASHED], o->table.ranges[RT_STORED]);
+	if (s->version == FORMAT_VERSION_PACKS)
+		printf("ranges_packed %" PRIu64 "\nblocks_packed %" PRIu64 "\n",
+		       o->table.ranges[RT_PACKED], o->table.blocks[RT_PACKED]);
 	print_rules(o);
 }
 
 /* Print first block, last block, kind and value, as `david classify` prints ranges. */
 static void dump(const struct opened *o)
 {
-	static const char * const kinds[] = { "hole", "fill", "squashed", "stored" };
+	static const char * const kinds[] = { "hole", "fill", "squashed", "stored",
+					      "packed" };
 	struct rt_range r;
 	u64 block;
 
@@ -51,7 +55,7 @@ static void dump(const struct opened *o)
 		printf("%" PRIu64 " %" PRIu64 " %s", r.start, r.start + r.len - 1, kinds[r.kind]);
 		if (r.kind == RT_FILL)
 			printf(" %016" PRIx64, r.value);
-		else if (r.kind == RT_STORED)
+		else if (r.kind >= RT_STORED)
 			printf(" %" PRIu64, r.value);
 		printf("\n");
 	}
@@ -158,6 +162,8 @@ static enum status store_command(const char *command, const char *disk, const ch
 			status = repair(&o);
 		} else if (!status) {
 			status = check_rules(&o);
+			if (!status)
+				status = check_packs(&o);
 			if (!status)
 				printf("no fault found\n");
 		}

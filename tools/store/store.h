@@ -42,6 +42,9 @@ enum status verdict(const struct opened *o);
 void print_rules(const struct opened *o);
 enum status check_rules(const struct opened *o);
 
+/* Every packed block is read as the kernel would. What is wrong, on standard output. */
+enum status check_packs(const struct opened *o);
+
 /* A line on a terminal, now and then: @done of @all. At the end @done == @all. */
 void progress(const char *what, u64 done, u64 all);
 

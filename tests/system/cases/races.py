@@ -17,7 +17,7 @@ from cases import case
 from helpers import raw
 from helpers.filesystems import whole_check
 from helpers.guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, mounted, ram_disk, run
-from helpers.hammer import FORK
+from helpers.hammer import Processes
 from helpers.manifest import difference, manifest
 from helpers.raw import BLOCK, SECTOR
 from helpers.stores import table_of
@@ -34,47 +34,6 @@ SHARE = BLOCK // SECTOR // WORKERS
 
 def stamp(worker: int, number: int) -> bytes:
     return struct.pack("<II", worker, number) * (SECTOR // 8)
-
-
-class Processes:
-    """Runs each function in a process of its own, until they are told to stop; what they raise is told."""
-
-    def __init__(self, *functions: Callable[[Callable[[], bool]], None]) -> None:
-        self.stop = FORK.Event()
-        self.all = []
-        for function in functions:
-            ours, theirs = FORK.Pipe(duplex=False)
-            process = FORK.Process(target=self._work, args=(function, theirs))
-            process.start()
-            theirs.close()
-            self.all.append((ours, process))
-
-    def _work(self, function: Callable[[Callable[[], bool]], None], report: object) -> None:
-        error = ""
-        try:
-            function(self.stop.is_set)
-        except Exception as wrong:
-            error = f"{type(wrong).__name__}: {wrong}"
-        report.send(error)  # type: ignore[attr-defined]
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for _, process in self.all:
-            process.kill()
-            process.join(10)
-
-    def finish(self, timeout: float = 200) -> None:
-        self.stop.set()
-        errors = []
-        for ours, process in self.all:
-            if not ours.poll(timeout):
-                process.kill()
-                raise Failed("a process cannot be stopped: its I/O hangs")
-            errors.append(ours.recv())
-            process.join(10)
-        assert not any(errors), errors
 
 
 def sharer(disk: str, worker: int, base: int) -> Callable[[Callable[[], bool]], None]:

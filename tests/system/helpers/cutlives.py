@@ -9,6 +9,7 @@ import os
 import random
 import struct
 from collections import defaultdict
+from collections.abc import Callable
 
 from helpers import raw, writelog
 from helpers.raw import BLOCK
@@ -37,6 +38,7 @@ class Life:
         self.flushes = 0
         self.stored: set[int] = set()
         self.most = 120  # of them, about
+        self.version = version
 
     def put(self, block: int, number: int) -> None:
         self.held[block].append((self.flushes, number))
@@ -56,7 +58,7 @@ class Life:
         data = []
         for each in range(block, block + count):
             self.number += 1
-            data.append(version(self.number))
+            data.append(self.version(self.number))
             self.put(each, self.number)
         raw.write(fd, b"".join(data), BASE + block * BLOCK)
 
@@ -102,13 +104,13 @@ class Life:
             base = max(i for i, (when, _) in enumerate(held) if when <= flushed)
             may = {number for when, number in held[base:] if when <= flushed + 1}
             data = found[block * BLOCK : (block + 1) * BLOCK]
-            if not any(data == content(number) for number in may):
+            if not any(data == content(number, self.version) for number in may):
                 seen = struct.unpack("<QQQ", data[:24])
                 return f"block {block} after flush {flushed} holds {seen}, and may hold {sorted(may)}"
         return ""
 
 
-def content(number: int) -> bytes:
+def content(number: int, version: Callable[[int], bytes] = version) -> bytes:
     return version(number) if number > 0 else bytes([-number if number else 0]) * BLOCK
 
 

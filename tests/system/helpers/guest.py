@@ -28,7 +28,7 @@ sys.path.insert(0, str(TREE / "tools"))
 
 from davidlib import sizes, util  # noqa: E402, F401
 from davidlib.disk import array, check, device, dm, info, kmsg  # noqa: E402
-from davidlib.disk import pool, rawrules, setting, show, stack, stats, top  # noqa: E402
+from davidlib.disk import packing, pool, rawrules, setting, show, stack, stats, top  # noqa: E402
 from davidlib.drive import profileword  # noqa: E402, F401
 
 from helpers import devmapper, udev  # noqa: E402
@@ -85,7 +85,7 @@ def run(*command: str, ok: tuple[int, ...] = (0,), env: dict[str, str] | None = 
 def david_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="david")
     commands = parser.add_subparsers()
-    for module in (array, device, show, top, check, info, pool, setting, rawrules, stack):
+    for module in (array, device, show, top, check, info, packing, pool, setting, rawrules, stack):
         module.add_parsers(commands)
     return parser
 

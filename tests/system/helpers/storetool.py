@@ -13,7 +13,7 @@ from helpers.guest import SCRATCH, TREE, run
 
 BUILT = TREE / "build/david-store"
 # What the kernel and tools/store have in common.
-SHARED = ("format", "poolfmt", "rangetable", "bitmap", "crc", "rawset", "rawpage")
+SHARED = ("format", "poolfmt", "rangetable", "bitmap", "crc", "rawset", "rawpage", "pack", "squeeze")
 
 
 @cache

@@ -34,15 +34,16 @@ def values(name: str) -> dict[str, str]:
     return {key: value for key, _, value in (word.partition("=") for word in words) if key in SETTINGS}
 
 
-def _send(name: str, key: str, value: str) -> None:
+def message(name: str, *words: str) -> str:
+    """Send a message, and return what is answered. If it is refused, the kernel's log says why."""
     with KernelLog() as log:
         try:
-            dm.dmsetup("message", name, "0", key, value)
+            return dm.dmsetup("message", name, "0", *words)
         except DeviceError as error:
             # The newest line of this target; else dmsetup's own words.
             lines = [line for line in log.new_lines() if "david" in line]
             says = re.sub(r"^.*?: david: (\d+:\d+: )?", "", lines[-1]) if lines else error
-            raise DeviceError(f"{key}={value}: {says}") from None
+            raise DeviceError(f"{'='.join(words)}: {says}") from None
 
 
 def change(name: str, wanted: list[tuple[str, str]]) -> None:
@@ -51,11 +52,11 @@ def change(name: str, wanted: list[tuple[str, str]]) -> None:
     done: list[str] = []
     try:
         for key, value in wanted:
-            _send(name, key, value)
+            message(name, key, value)
             done.append(key)
     except DeviceError:
         for key in reversed(done):
-            _send(name, key, before[key])
+            message(name, key, before[key])
         raise
 
 

@@ -58,8 +58,8 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "made_up",
         ),
     ),
-    "ranges": ("ranges", "ranges_", ("", "fill", "squashed", "stored")),
-    "blocks": ("blocks", "blocks_", ("", "fill", "squashed", "stored")),
+    "ranges": ("ranges", "ranges_", ("", "fill", "squashed", "stored", "packed")),
+    "blocks": ("blocks", "blocks_", ("", "fill", "squashed", "stored", "packed")),
     "requests": ("requests", "requests_", ("read", "write", "flush", "discard", "zeroes")),
     "sectors": ("sectors", "sectors_", ("read", "write", "flush", "discard", "zeroes")),
 }
@@ -109,8 +109,9 @@ CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions"
 ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS | DELIVERED
 EXACT = ("exact_blocks", "exact_limit")
 POOL = ("pool_saved", "pool_memory")
+PACKS = ("packs_store",)
 LAST = ("log_retries", "raw_names", "raw_names_full")
-ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST, *POOL)
+ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST, *POOL, *PACKS)
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -144,7 +145,7 @@ class Struct(ctypes.Structure):
         ("unclassified", _SLOT_ARRAY),
         *((name, ctypes.c_uint64) for name in LAST),
         *((field, _SLOT_ARRAY) for field in DELIVERED),
-        *((name, ctypes.c_uint64) for name in POOL),
+        *((name, ctypes.c_uint64) for name in (*POOL, *PACKS)),
     ]
 
 
@@ -357,6 +358,8 @@ def as_text(stats: dict[str, Any]) -> str:
     size_row("target", sectors * SECTOR, f"{sectors} sectors of {SECTOR} bytes")
     size_row("store", total * block, f"{total} blocks of {block} bytes")
     size_row("store used", used * block, f"{used} blocks, {100 * used / total if total else 0:.1f} %")
+    if packs := stats["packs_store"]:
+        size_row("packs", packs * block, f"{packs} blocks that hold {stats['blocks']['packed']} packed ones")
     if memory := stats["pool_memory"]:
         saved = stats["pool_saved"]
         size_row("pool saves", saved * block, f"{saved} blocks that several of its disks have, stored once")
