@@ -17,7 +17,7 @@ from typing import Any
 from ... import build
 from ...disk import setting
 from .. import inside
-from . import compact, disks, table2
+from . import compact, disks, packing, table2
 
 GIB = 1 << 30
 BLOCK = 4096
@@ -39,7 +39,7 @@ def _store() -> dict[int, str]:
     found: dict[int, str] = {}
     for line in inside.call(str(build.ensure("david-store")), "dump", loop).splitlines():
         first, last, kind = line.split()[:3]
-        if kind != "squashed":
+        if kind != "squashed" and int(first) < packing.MODULES_OWN:
             found |= dict.fromkeys(range(int(first), int(last) + 1), kind)
     inside.call("dmsetup", "create", inside.NAME, "--table", table)
     return found
@@ -100,7 +100,7 @@ def account(before: dict[int, str], now: dict[int, str]) -> dict[str, Any]:
     """In bytes: new ones by kind; those that are not kept any more; by kind, what was zeros before."""
     new = sorted(now.keys() - before.keys())
     over = sorted(block for block in now.keys() & before.keys()
-                  if (before[block], now[block]) == ("fill", "stored"))
+                  if before[block] == "fill" and now[block] != "fill")
     known = kinds(new + over)
     indirect = [block for block in new if known[block] == "indirect"]
     return {
@@ -117,6 +117,7 @@ def run(run: dict[str, Any]) -> dict[str, Any]:
     with disks.disk(told):
         setting.change(inside.NAME, CONTENT)
         inside.call(*inside.mkfs_words(told["file_system"], run["seed"]))
+        packed = packing.pack()
         before, rows = _store(), {}
         for name, body in table2.steps(inside.MOUNT, run["params"], run["seed"]).items():
             if name not in STEPS:
@@ -129,4 +130,7 @@ def run(run: dict[str, Any]) -> dict[str, Any]:
             now = _store()
             rows[name] |= account(before, now)
             before = now
+            after = packing.pack()
+            rows[name]["packed"] = rows[name]["kept"] - packing.spared(packed, after)
+            packed = after
         return {"rows": rows}

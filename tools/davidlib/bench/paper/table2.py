@@ -15,7 +15,7 @@ from ...disk import setting
 from ...workload import image, servers
 from ...workload.kinds import KINDS
 from .. import inside
-from . import disks
+from . import disks, packing
 from .disks import MIB
 
 ONE_DIRECTORY = 10**6
@@ -69,6 +69,11 @@ def run(run: dict[str, Any]) -> dict[str, Any]:
         setting.change(inside.NAME, [("content", "compressible:20")])
         words = inside.mkfs_words(told["file_system"], run["seed"])
         rows = {"mkfs": disks.timed(lambda: inside.call(*words))}
+        before = packing.pack()
+        rows["mkfs"]["packed_store_used"] = inside.figures()["store_used"] * packing.BLOCK
         for name, body in steps(inside.MOUNT, run["params"], run["seed"]).items():
             rows[name] = disks.mounted(told, body)
+            now = packing.pack()
+            rows[name]["packed"] = rows[name]["kept"] - packing.spared(before, now)
+            before = now
         return {"rows": rows, "disk": inside.figures()["target_sectors"] * 512}

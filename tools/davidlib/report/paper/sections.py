@@ -27,19 +27,23 @@ class Section:
 def table_2(runs: Runs, quick: bool) -> Section:
     tables = measured.table_2(runs)
     names = [name for name, row in published.TABLE_2.items() if row.savings is not None]
-    head = ["workload", "paper: KB in use", "stored", "savings", "ext3: KB in use", "kept", "store grew by",
-            *(f"savings, {fs}" for fs in tables)]
+    head = ["workload", "paper: KB in use", "stored", "savings", "ext3: KB in use", "kept", "packed",
+            "store grew by", *(f"savings, {fs}" for fs in tables), *(f"packed, {fs}" for fs in tables)]
     rows = []
     for name in names:
         row, found = published.TABLE_2[name], tables["ext3"][0]["rows"][name] if "ext3" in tables else None
         disk = tables["ext3"][0]["disk"] if "ext3" in tables else 0
-        ours = ["-"] * 3
+        ours = ["-"] * 4
         if found and name == "mkfs":
-            ours = [f"{disk // KIB:,}", f"{found['store_used'] // KIB:,}", f"{found['store'] // KIB:,}"]
+            ours = [f"{disk // KIB:,}", f"{found['store_used'] // KIB:,}", "-", f"{found['store'] // KIB:,}"]
         elif found:
-            ours = [f"{found[key] // KIB:,}" for key in ("original", "kept", "store")]
+            sizes = {"packed": "-"} | {key: f"{found[key] // KIB:,}"
+                                       for key in ("original", "kept", "packed", "store") if key in found}
+            ours = [sizes[key] for key in ("original", "kept", "packed", "store")]
         rows.append([name, f"{row.original:,}", f"{row.stored:,}", f"{row.savings} %", *ours,
-                     *(criteria.percent(measured.savings_of(found, name)) for found in tables.values())])
+                     *(criteria.percent(measured.savings_of(found, name)) for found in tables.values()),
+                     *(criteria.percent(measured.packed_savings_of(found, name))
+                       for found in tables.values())])
     return Section(
         "Table 2: what is stored",
         [*words.paragraphs(words.TABLE_2), *(words.paragraphs(words.TABLE_2_QUICK) if quick else [])],
@@ -69,14 +73,16 @@ def kept(runs: Runs) -> Section:
 
 def _in_fewer_bytes(runs: Runs) -> Table | None:
     ways = {"one": "as one run", "several": "as runs", "trimmed": "less zeros at the end",
-            "deflate": "deflated", "best": "the shortest"}
+            "deflate": "deflated", "best": "the shortest", "packed": "packed"}
     head = ["workload", "kept, KB", *(f"{said}, KB" for said in ways.values()), "savings", *ways.values()]
     rows = []
     for one in measured.of(runs, "kept"):
         found = one["result"]["rows"]
         for name, row in ((name, found[name]) for name in published.TABLE_2 if name in found):
             if "compact" in row:
-                taken = [row["compact"][way] for way in ways]
+                # Of a run from before there was packing: as it is kept.
+                found_so = row["compact"] | {"packed": measured.packed(row)["kept"]}
+                taken = [found_so[way] for way in ways]
                 shares = [measured.savings(row | {"kept": kept}) for kept in (row["kept"], *taken)]
                 rows.append([name, f"{row['kept'] // KIB:,}", *(f"{bytes_ / KIB:,.1f}" for bytes_ in taken),
                              *map(criteria.percent, shares)])

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 TABLE_2 = """
 One disk of 1 TB, the paper's Hitachi. The workloads run one after another on one file system. In use are
-the blocks that a workload takes; kept are those of them that are not dropped. The paper's David stored
-everything that mkfs writes, the journal included. Here zeros cost no room, so the journal's blocks come
-into the store when they are first written. That is the difference between kept and what the store grew
-by.
+the blocks that a workload takes; kept are those of them that are not dropped. Packed is what these take in
+the store after `david pack`, run when the workload has ended and its file system is unmounted: each block's
+piece, and its share of what the packs hold besides. The aims above are held against that. The paper's David
+stored everything that mkfs writes, the journal included. Here zeros cost no room, so the journal's blocks
+come into the store when they are first written. Together with blocks that were packed after the workload
+before, and are written again, that is the difference between kept and what the store grew by, before it is
+packed.
 
 ext3 was made as in 2007 (inodes of 128 bytes, one for 16 KiB, a journal of 128 MB): it writes what the
 paper's 7,900,712 KB after mkfs come to, within 1 %. The sizes of imp's files are not in the paper. The
@@ -20,7 +23,7 @@ largest hundredth of the files.
 
 On ext3 one block in 1,024 of a file's data is an indirect block, which is metadata: no more than 99.90 %
 of a large file can be dropped there. An image with a directory for every ten megabytes cannot come to
-99.99 % on any file system whose directories take a block each.
+99.99 % on any file system whose directories take a block each, unless it is packed.
 """
 TABLE_2_QUICK = """
 This is the quick form: the image has a tenth of the paper's bytes and files, the others have fewer
@@ -43,15 +46,13 @@ In how few bytes could these blocks be kept? The second table reads each of them
 block that is one run of numbers that count up, and zeros. As runs: 8 bytes more for each run, where there
 are several; to the paper's small directories that is a list of what is not zero. Less zeros at the end:
 4 KiB cut behind the last byte that is not zero. Deflated: each block by zlib at its best. The shortest: of
-these four, block by block.
+these four, block by block. These are computed. Packed is measured: `david pack` codes each block, at its
+best as numbers that differ little, and puts many of them into few places; what a pack's head and ends take
+is shared out among its blocks.
 
-None of this is built. One run would fit beside the constant blocks of the range table, 8 bytes for each.
-That alone does not bring the image to 99.99 %: the directories remain, and files in many pieces. Runs would,
-for the image and for tar. But most blocks that are not one run take 32 to 512 bytes, of which the range
-table holds 8. It would take a second kind of place in the store: small pieces of other lengths, in blocks
-that many share, that are written anew when one of them changes, with their own log entries and free space.
-And all that is kept would have to be searched for runs when it is written. postmark would come to the
-paper's figure only by a compressor.
+So the image comes to what a list of runs would give, and postmark's directory to less than a compressor
+of each block leaves. The price is in docs/REFERENCE.md: what is packed is read through a decoder, and takes
+a new place when it is written.
 """
 RUN_TIMES = """
 Seconds of the drive's time, until all is on the disk, in virtual time: computing takes none. In brackets
