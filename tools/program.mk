@@ -18,4 +18,9 @@ $(BUILD)/%.o: %.c | $(BUILD)
 $(BUILD):
 	mkdir -p $@
 
+# For who compiles them elsewhere.
+.PHONY: sources
+sources:
+	@printf '%s\n' $(abspath $(SOURCES))
+
 -include $(OBJECTS:.o=.d)

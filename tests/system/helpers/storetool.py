@@ -12,19 +12,17 @@ from pathlib import Path
 from helpers.guest import SCRATCH, TREE, run
 
 BUILT = TREE / "build/david-store"
-# What the kernel and tools/store have in common.
-SHARED = ("format", "poolfmt", "rangetable", "bitmap", "crc", "rawset", "rawpage", "pack", "squeeze")
 
 
 @cache
 def program() -> str:
-    sources = [*(TREE / "tools/store").glob("*.c"), *(TREE / f"dm-david/lib/{name}.c" for name in SHARED)]
+    sources = run("make", "-s", "-C", str(TREE / "tools/store"), "sources").split()
     read = [*sources, *TREE.glob("tools/store/*.h"), *TREE.glob("dm-david/lib/*.h")]
     if BUILT.exists() and BUILT.stat().st_mtime > max(Path(file).stat().st_mtime for file in read):
         return str(BUILT)
     SCRATCH.mkdir(parents=True, exist_ok=True)
     compiled = str(SCRATCH / "david-store")
-    run("cc", "-o", compiled, *map(str, sources), "-lz")
+    run("cc", "-o", compiled, *sources, "-lz")
     return compiled
 
 
