@@ -575,7 +575,6 @@ static int checkpoint_end(struct wal *wal)
 static int raise_version(struct wal *wal)
 {
 	struct format_super super = wal->super;
-
 	unsigned int i;
 	int r = 0;
 

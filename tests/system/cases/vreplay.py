@@ -28,18 +28,9 @@ OLD = MIB  # bytes of a file that was there before
 
 
 @contextmanager
-def workload() -> Iterator[Path]:
-    """Of one thread: a directory and a file in it are made, the file is written, an old one is read."""
+def compiled(trace: Trace) -> Iterator[Path]:
     SCRATCH.mkdir(parents=True, exist_ok=True)
     database, out = SCRATCH / "r.db", SCRATCH / "r.wl"
-    trace = Trace()
-    trace.name(at(1, 1, 2), "mkdir", 0, "n", ino=8, mode=0o040755)
-    trace.open(at(1, 2, 3), 3, "n/f", EXCL | RW, ino=9)
-    trace.io(at(1, 3, 4), "pwrite64", 3, 100000)
-    trace.call(at(1, 4, 5), "fsync", 0, 3)
-    trace.open(at(1, 5, 6), 4, "old", ino=7, size=OLD)
-    trace.io(at(1, 6, 30), "read", 4, OLD)
-    trace.io(at(1, 31, 60), "pread64", 4, OLD)
     trace.finish(database)
     run(str(TREE / "build/david-compile"), str(database), str(out))
     try:
@@ -49,11 +40,21 @@ def workload() -> Iterator[Path]:
         out.unlink()
 
 
-@contextmanager
-def hurried() -> Iterator[Path]:
+def workload() -> Trace:
+    """Of one thread: a directory and a file in it are made, the file is written, an old one is read."""
+    trace = Trace()
+    trace.name(at(1, 1, 2), "mkdir", 0, "n", ino=8, mode=0o040755)
+    trace.open(at(1, 2, 3), 3, "n/f", EXCL | RW, ino=9)
+    trace.io(at(1, 3, 4), "pwrite64", 3, 100000)
+    trace.call(at(1, 4, 5), "fsync", 0, 3)
+    trace.open(at(1, 5, 6), 4, "old", ino=7, size=OLD)
+    trace.io(at(1, 6, 30), "read", 4, OLD)
+    trace.io(at(1, 31, 60), "pread64", 4, OLD)
+    return trace
+
+
+def hurried() -> Trace:
     """Four threads look at a name, each 0 to 6 steps of the clock after its last: they are due together."""
-    SCRATCH.mkdir(parents=True, exist_ok=True)
-    database, out = SCRATCH / "r.db", SCRATCH / "r.wl"
     trace, draw, calls = Trace(), random.Random(3), []
     for tid in range(2, 6):
         trace.thread(tid)
@@ -63,13 +64,7 @@ def hurried() -> Iterator[Path]:
             time += 1e-7 + draw.randrange(1500) / STEP
     for call in sorted(calls, key=lambda call: call[2]):
         trace.name(call, "access", 0, "old", ino=7)  # one that fails takes a microsecond, in this lab
-    trace.finish(database)
-    run(str(TREE / "build/david-compile"), str(database), str(out))
-    try:
-        yield out
-    finally:
-        database.unlink()
-        out.unlink()
+    return trace
 
 
 @contextmanager
@@ -94,7 +89,7 @@ def replay(out: Path, *options: str) -> list[dict[str, Any]]:
 @case
 def repeats_from_a_snapshot_begin_with_the_same_disk() -> None:
     """Nothing of the run before is there, and the times differ by no more than the platter's angle."""
-    with workload() as out, disk() as top:
+    with compiled(workload()) as out, disk() as top:
         runs = replay(out, str(top), "-n", "3", "--snapshot", "--cold")
         if not (top / "w/n/f").exists():
             raise Failed(f"what the last run made is not there: {list(top.rglob('*'))}")
@@ -112,7 +107,7 @@ def calls_are_made_when_they_are_planned() -> None:
     """
     late = []
     for work in (workload, hurried):
-        with work() as out, disk() as top:
+        with compiled(work()) as out, disk() as top:
             for options in (("--cold",), ("--shuffle", "3")):
                 late += [run["issue-error"] for run in replay(out, str(top), *options)]
                 for made in top.iterdir():
@@ -126,7 +121,7 @@ def calls_are_made_when_they_are_planned() -> None:
 @case
 def a_cold_start_reads_from_the_disk() -> None:
     """Once; what the original read from its disk twice is read twice, if that is asked for."""
-    with workload() as out, disk() as top:
+    with compiled(workload()) as out, disk() as top:
         read, told = [], []
         for options in ((), ("--cold",), ("--cold", "--reads", "original")):
             before = device_stats("vr")["sectors"]["read"]
