@@ -38,6 +38,8 @@
  *	early	a block is free when one of its holders gives it up
  *	unread	a block of another disk is joined without comparing it
  *	spared	what is new takes the room that shared blocks need to be changed
+ * Requests that must not sleep have to find:
+ *	refused	what the backing device refuses as it would sleep is refused
  * How late an NVMe drive delivers has to show:
  *	slack	the timer may fire later than it is set to
  * How much of a network client's data is squashed has to show (classify=implicit):

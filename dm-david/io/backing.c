@@ -244,6 +244,8 @@ static __always_inline enum served remap(struct david_io *io, const struct piece
 	io->bio->bi_iter.bi_sector = (piece->dest << io->d->store->block_shift) +
 				     (offset >> SECTOR_SHIFT);
 	io->iter.bi_size = 0;
+	if (unlikely(io->bio->bi_opf & REQ_NOWAIT))
+		io->sent = (struct sent){ io->bio->bi_iter, io->bio->bi_flags };
 	return SERVED_REMAPPED;
 }
 

@@ -67,6 +67,12 @@ struct piece {
 #define END_INTERNAL	BIT(5)	/* the module's own: device-mapper does not know of it */
 #define END_PACK	BIT(6)	/* with END_INTERNAL: pack a block */
 
+/* A bio as it was before the backing device had it. */
+struct sent {
+	struct bvec_iter iter;
+	unsigned short flags;
+};
+
 /* A request: device-mapper's per-bio data, not zeroed. */
 struct david_io {
 	struct david *d;
@@ -77,6 +83,7 @@ struct david_io {
 		struct work_struct work;
 		struct wal_waiter wait;	/* of a flush; of END_LOGGED, once it is served */
 		struct share_waiter share_wait;	/* while deferred for another disk's write */
+		struct sent sent;	/* while remapped with REQ_NOWAIT: send_again() */
 	};
 	union {
 		struct piece remapped_piece;	/* valid if remapped */

@@ -32,6 +32,7 @@
 #include "io.h"
 
 #include <linux/slab.h>
+#include "../base/inject.h"
 #include "../owner/stack.h"
 
 const unsigned int david_io_size = sizeof(struct david_io);
@@ -123,14 +124,13 @@ static int map_write(struct david_io *io, struct stopwatch *timer)
 }
 
 /*
- * Its submitter must not sleep (REQ_NOWAIT). A backing device that can do without sleeping may
- * refuse the request, and then it is the submitter's to try again. A worker submits it instead if
- * the backing device may sleep, or if the model has the request: the model would see it a second
- * time.
+ * Its submitter must not sleep (REQ_NOWAIT). A worker submits it instead if the backing device may
+ * sleep. One that can do without sleeping may refuse the request, and then it is the submitter's to
+ * try again, or send_again()'s.
  */
 static void begin_nowait(struct david_io *io)
 {
-	io->wants_worker = io->at_end & END_TIMED || !bdev_nowait(io->d->dev->bdev);
+	io->wants_worker = !bdev_nowait(io->d->dev->bdev);
 	if (io->wants_worker)
 		io->bio->bi_opf &= ~REQ_NOWAIT;
 }
@@ -426,6 +426,32 @@ static void end_logged_write(struct wal_waiter *wait, blk_status_t status)
 	bio->bi_end_io(bio);
 }
 
+static void send_work(struct work_struct *work)
+{
+	struct david_io *io = container_of(work, struct david_io, work);
+
+	bio_set_dev(io->bio, io->d->dev->bdev);
+	submit_bio_noacct(io->bio);
+}
+
+/*
+ * The backing device refused the clone, as it would have to sleep. Its submitter must not try
+ * again: the model has the request, and would see it a second time. So a worker sends it.
+ */
+static void send_again(struct david_io *io)
+{
+	struct bio *bio = io->bio;
+
+	bio->bi_iter = io->sent.iter;
+	bio->bi_flags = io->sent.flags;
+	bio->bi_opf &= ~REQ_NOWAIT;
+	bio->bi_status = BLK_STS_OK;
+	/* It may have been split. */
+	atomic_set(&bio->__bi_remaining, 1);
+	INIT_WORK(&io->work, send_work);
+	queue_work(io->d->wq, &io->work);
+}
+
 static bool is_failure(blk_status_t error)
 {
 	return error != BLK_STS_NOSPC && error != BLK_STS_AGAIN && error != BLK_STS_NOTSUPP;
@@ -437,6 +463,11 @@ static noinline int end_request(struct david_io *io, struct bio *bio, blk_status
 	u8 at_end = io->at_end;
 	struct timing *timing;
 
+	if (unlikely(*error == BLK_STS_AGAIN) && at_end & END_TIMED && io->remapped &&
+	    bio->bi_opf & REQ_NOWAIT && !INJECTED(refused)) {
+		send_again(io);
+		return DM_ENDIO_INCOMPLETE;
+	}
 	if (unlikely(*error) && at_end != END_CALLED_AGAIN && is_failure(*error))
 		this_cpu_inc(io->d->store->stats->errors);
 	if (at_end & END_UNLOCK) {

@@ -11,6 +11,7 @@ import os
 import resource
 import struct
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from helpers.guest import (
     remove,
     run,
 )
+from helpers.planted import must_fail, planted
 from helpers.raw import BLOCK
 from helpers.rulefiles import make
 from helpers.stores import events, table, wait_event
@@ -36,6 +38,7 @@ from helpers.timed import profile, timed_disk
 from helpers.units import GIB, KIB, MIB, TIB
 
 RWF_NOWAIT = os.RWF_NOWAIT
+CONFIGFS = "/sys/kernel/config"
 
 
 # Tables that are read-only
@@ -208,6 +211,67 @@ def requests_that_must_not_sleep_are_served_like_others() -> None:
             raw.must_read(fd, data, at)
         assert device_stats("mixed")["nospc"] == 0
         assert device_stats("mixed")["errors"] == 0
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[str]:
+    """A disk of 64 MiB in memory that serves one request at a time, in a millisecond."""
+    run("modprobe", "-q", "null_blk", "nr_devices=0", ok=(0, 1))
+    if not os.path.ismount(CONFIGFS):
+        run("mount", "-t", "configfs", "configfs", CONFIGFS)
+    top = Path(CONFIGFS, "nullb", "one")
+    top.mkdir()
+    try:
+        words = "size=64 memory_backed=1 hw_queue_depth=1 irqmode=2 completion_nsec=1000000 power=1"
+        for name, value in (word.split("=") for word in words.split()):
+            (top / name).write_text(value)
+        # Some kernels name it as its directory here.
+        names = (top.name, f"nullb{(top / 'index').read_text().strip()}")
+        yield next(f"/dev/{name}" for name in names if Path("/sys/block", name).exists())
+    finally:
+        top.rmdir()
+
+
+@contextmanager
+def refusing() -> Iterator[int]:
+    """A disk whose backing device refuses what it has no tag for. The model's queue has room for all."""
+    with (
+        one_at_a_time() as dev,
+        timed_disk("tags", 16 * GIB, dev, profile("quick"), "--classify", "keep") as disk,
+        raw.opened(disk) as fd,
+    ):
+        yield fd
+
+
+def many_that_must_not_sleep(fd: int) -> None:
+    pages = mmap.mmap(-1, 8 * BLOCK)
+
+    def client(number: int) -> None:
+        page = memoryview(pages)[number * BLOCK : (number + 1) * BLOCK]
+        places = [number * GIB + 2 * turn * BLOCK for turn in range(30)]
+        for at in places:
+            page[:] = raw.patterned(at >> 12, BLOCK)
+            assert os.pwritev(fd, [page], at, RWF_NOWAIT) == BLOCK
+        for at in places:
+            assert os.preadv(fd, [page], at, RWF_NOWAIT) == BLOCK
+            assert page == raw.patterned(at >> 12, BLOCK), f"other content at {at}"
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(client, range(8)))
+    stats = device_stats("tags")
+    assert stats["requests"]["write"] == 240, f"{stats['requests']}: some were seen again"
+
+
+@case(cpus=True)
+def what_the_backing_device_refuses_is_sent_again() -> None:
+    with refusing() as fd:
+        many_that_must_not_sleep(fd)
+
+
+@case(planted=True)
+def planted_refusals_are_found() -> None:
+    with refusing() as fd, planted("refused"), must_fail():
+        many_that_must_not_sleep(fd)
 
 
 # What is durable when it is complete
