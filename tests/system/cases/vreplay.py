@@ -102,8 +102,9 @@ def repeats_from_a_snapshot_begin_with_the_same_disk() -> None:
 
 @case
 def calls_are_made_when_they_are_planned() -> None:
-    """At the nearest step of the clock, which has 256 ns; with several threads at most one step later. Calls
-    that are held are found: what is measured is no constant.
+    """At the nearest step of the clock, which has 256 ns; with several threads at most two steps later: a
+    look at the clock within another's call moves it for all. Calls that are held are found: what is measured
+    is no constant.
     """
     late = []
     for work in (workload, hurried):
@@ -114,7 +115,7 @@ def calls_are_made_when_they_are_planned() -> None:
                     if made.name != "lost+found":
                         shutil.rmtree(made)
     most = [one["max"] for one in late]
-    if most[0] > 128 or most[2] > 256 or late[2]["p99"] > 137 or min(most[1], most[3]) < 1000:
+    if most[0] > 128 or most[2] > 512 or late[2]["p99"] > 137 or min(most[1], most[3]) < 1000:
         raise Failed(f"so late, ns: {late}")
 
 
