@@ -23,8 +23,7 @@
 
 struct progress { /* alone on its line of the cache */
 	u32 done; /* commands; what others wait for */
-	u32 waiting; /* threads */
-	u32 wanted; /* by waits that may end before they are due: the least count; 0: none */
+	u32 wanted; /* by those who wait: the least count; 0: none */
 	u32 reached; /* how often it was */
 	u64 due; /* under the virtual clock: the step at which its next call is made; or NOT_DUE */
 	u8 rest[40];
@@ -119,33 +118,40 @@ static void futex_wake(const struct show *show, u32 *word)
 	syscall(SYS_futex, word, FUTEX_WAKE | private(show), INT_MAX, NULL, NULL, 0);
 }
 
-static void wait_for(struct show *show, u32 thread, u32 count)
+/* So that no other progress of the thread than this wakes anybody. */
+static void want(struct progress *p, u32 count)
+{
+	u32 wanted = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
+
+	while ((!wanted || wanted > count) &&
+	       !__atomic_compare_exchange_n(&p->wanted, &wanted, count, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST))
+		;
+}
+
+/* Until the thread has made @count calls, but for no longer than @ns. True: it has. */
+static bool wait_for(struct show *show, u32 thread, u32 count, u64 ns)
 {
 	struct progress *p = &show->progress[thread];
-	u32 done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
+	u32 reached = __atomic_load_n(&p->reached, __ATOMIC_SEQ_CST);
 
-	while (done < count && !__atomic_load_n(&show->stopped, __ATOMIC_RELAXED)) {
-		__atomic_add_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
-		done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
-		if (done < count)
-			futex_wait(show, &p->done, done, LOOK_NS);
-		__atomic_sub_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
-		done = __atomic_load_n(&p->done, __ATOMIC_SEQ_CST);
-	}
+	want(p, count);
+	if (__atomic_load_n(&p->done, __ATOMIC_SEQ_CST) >= count)
+		return true;
+	futex_wait(show, &p->reached, reached, ns);
+	return __atomic_load_n(&p->done, __ATOMIC_SEQ_CST) >= count;
 }
 
 static void tell(struct show *show, u32 thread)
 {
 	struct progress *p = &show->progress[thread];
+	u32 done = __atomic_add_fetch(&p->done, 1, __ATOMIC_SEQ_CST);
+	u32 wanted = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
 
-	u32 done = __atomic_add_fetch(&p->done, 1, __ATOMIC_SEQ_CST), wanted;
-
-	if (__atomic_load_n(&p->waiting, __ATOMIC_SEQ_CST))
-		futex_wake(show, &p->done);
-	wanted = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
 	if (!wanted || done < wanted)
 		return;
-	__atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST); /* who wants more says so again */
+	/* Who wants more says so again: its want may be lost here, but not that it is woken. */
+	__atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&p->reached, 1, __ATOMIC_SEQ_CST);
 	futex_wake(show, &p->reached);
 }
@@ -175,7 +181,9 @@ static bool meet_deps(struct show *show, const struct wl_command *c)
 		if (__atomic_load_n(&show->progress[thread].done, __ATOMIC_ACQUIRE) >= count)
 			continue;
 		waited = true;
-		wait_for(show, thread, count);
+		while (!wait_for(show, thread, count, LOOK_NS) &&
+		       !__atomic_load_n(&show->stopped, __ATOMIC_RELAXED))
+			;
 	}
 	return waited;
 }
@@ -200,31 +208,15 @@ static u64 plan(const struct worker *worker, const struct wl_command *c, u64 sin
 	}
 }
 
-/* So that no other progress of the thread than this wakes anybody. */
-static void want(struct progress *p, u32 count)
-{
-	u32 wanted = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
-
-	while ((!wanted || wanted > count) &&
-	       !__atomic_compare_exchange_n(&p->wanted, &wanted, count, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST))
-		;
-}
-
 /* A wait that timed out in the original: who would have ended it later may come before. */
 static void wait_for_either(struct show *show, const struct wl_command *c, u64 time)
 {
-	struct progress *p = &show->progress[c->args[0]];
 	u32 count = c->args[1] ? min_t(u64, c->args[1], U32_MAX) : U32_MAX; /* 0: nobody did */
 	u64 at = now(show);
 
 	while (at < time && !__atomic_load_n(&show->stopped, __ATOMIC_RELAXED)) {
-		u32 reached = __atomic_load_n(&p->reached, __ATOMIC_SEQ_CST);
-
-		want(p, count);
-		if (__atomic_load_n(&p->done, __ATOMIC_SEQ_CST) >= count)
+		if (wait_for(show, c->args[0], count, min_t(u64, time - at, LOOK_NS)))
 			break;
-		futex_wait(show, &p->reached, reached, min_t(u64, time - at, LOOK_NS));
 		at = now(show);
 	}
 }
