@@ -276,8 +276,13 @@ static void close_file(struct model *m)
 		none(m, BECAUSE_KERNEL);
 		return;
 	}
-	on_fd(m, g->last_close ? WL_CLOSE : WL_CLOSE_ONE, g->about.ofd,
-	      g->last_close ? ACCESS_STAGE : ACCESS_READ);
+	if (!g->last_close) {
+		on_fd(m, WL_CLOSE_ONE, g->about.ofd, ACCESS_READ);
+		return;
+	}
+	/* It was the last one as others had returned, be it while this one was under way. */
+	if (on_fd(m, WL_CLOSE, g->about.ofd, ACCESS_STAGE))
+		m->use[m->uses - 1].on_return = true;
 }
 
 static void make_pair(struct model *m)

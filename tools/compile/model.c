@@ -188,8 +188,10 @@ static void add_made_up(struct model *m, u8 op, s64 result, const u64 *args)
 	m->use = NULL;
 	m->uses = 0;
 	m->use_room = 0;
-	if (op == WL_CLOSE)
+	if (op == WL_CLOSE) {
 		model_use(m, USE_FD, ACCESS_STAGE, args[1]);
+		m->use[0].on_return = true;
+	}
 	add(m, op, WL_MADE_UP | WL_NO_RESULT, m->making.item->entry, m->making.item->exit, result,
 	    args);
 	free(m->use);

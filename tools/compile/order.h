@@ -58,7 +58,7 @@ struct use {
 	enum use_kind kind;
 	enum use_access access;
 	u64 key; /* one number, one resource of that kind */
-	bool on_return; /* the call waited: what counts is what returned before its return */
+	bool on_return; /* it waited, or was the last: what counts is what returned before it did */
 };
 
 struct dep {

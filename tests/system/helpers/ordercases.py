@@ -211,6 +211,16 @@ def the_last_of_two_processes_closes(t: Trace) -> None:
 
 
 @case
+def another_reads_and_closes_while_the_last_closes(t: Trace) -> None:
+    """Its close returned later, so the other's was not the last, and the descriptor was there until then."""
+    t.open(at(1, 1, 2), 3, "old", ino=7, size=150)
+    t.thread(2, flags=0)
+    t.io(at(2, 4, 5), "pread64", 3, 100)
+    t.call(at(2, 6, 7), "close", 0, 3)
+    t.call(at(1, 3, 8), "close", 0, 3)
+
+
+@case
 def opened_from_a_directory_that_moves(t: Trace) -> None:
     two(t)
     t.open(at(2, 1, 2), 3, "d", DIRECTORY, ino=8, mode=DIR)
