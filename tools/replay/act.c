@@ -382,6 +382,29 @@ static s64 act_name(const struct stage *s, const struct wl_command *c)
 	return result;
 }
 
+/* What asks for one name after another in the same directories: compilers do so for each file. */
+static s64 act_readlink(const struct stage *s, const struct wl_command *c)
+{
+	static _Thread_local struct beneath_dirs dirs;
+	u32 changes = __atomic_load_n(s->changes, __ATOMIC_ACQUIRE);
+	char name[NAME_MAX + 1];
+	int dir = -ELOOP;
+
+	/* A directory that is removed while somebody has it open is freed later than it was. */
+	if (!s->workload->removes)
+		dir = beneath_parent_again(&dirs, changes, s->root, path_of(s, c, 0), name);
+	if (dir == -ELOOP)
+		return act_name(s, c);
+	return dir < 0 ? dir : result_of(in_directory(s, c, dir, name));
+}
+
+/* May names lead elsewhere, or who may go there be somebody else? */
+static bool changes_ways(const struct wl_command *c)
+{
+	return c->op == WL_RENAME || c->op == WL_CHMOD || c->op == WL_CHOWN ||
+	       c->op == WL_FCHMOD || c->op == WL_FCHOWN;
+}
+
 static s64 act_two_names(const struct stage *s, const struct wl_command *c)
 {
 	char name[NAME_MAX + 1], other[NAME_MAX + 1];
@@ -445,7 +468,7 @@ static s64 act_fd(const struct stage *s, const struct wl_command *c, void *scrat
 	}
 }
 
-s64 act(const struct stage *s, const struct wl_command *c, void *scratch)
+static s64 act_by_op(const struct stage *s, const struct wl_command *c, void *scratch)
 {
 	switch (c->op) {
 	case WL_NONE:
@@ -482,6 +505,7 @@ s64 act(const struct stage *s, const struct wl_command *c, void *scratch)
 	case WL_EXEC:
 		return act_about(s, c);
 	case WL_READLINK:
+		return act_readlink(s, c);
 	case WL_MKDIR:
 	case WL_RMDIR:
 	case WL_UNLINK:
@@ -506,4 +530,13 @@ s64 act(const struct stage *s, const struct wl_command *c, void *scratch)
 	default:
 		return act_fd(s, c, scratch);
 	}
+}
+
+s64 act(const struct stage *s, const struct wl_command *c, void *scratch)
+{
+	s64 result = act_by_op(s, c, scratch);
+
+	if (changes_ways(c))
+		__atomic_add_fetch(s->changes, 1, __ATOMIC_RELEASE);
+	return result;
 }

@@ -23,6 +23,7 @@ struct stage { /* where it is done */
 	const struct workload *workload;
 	int root;
 	int *slot; /* descriptors; -1: none */
+	u32 *changes; /* so often names may have come to lead elsewhere: renames, permissions */
 	enum reads reads;
 	enum syncs syncs;
 	const void *pattern; /* CHUNK bytes, to be written */

@@ -16,6 +16,28 @@ int beneath_open(int root, const char *path, u64 flags, u64 mode);
 /* The directory that a name is in. @name is PATH_MAX bytes. */
 int beneath_parent(int root, const char *path, char *name);
 
+/*
+ * Directories that were found once, each without a symbolic link on its way: only a rename or other
+ * permissions lead elsewhere. All bytes zero: none yet.
+ */
+#define BENEATH_DIRS 32
+struct beneath_dirs {
+	u32 changes;
+	struct beneath_dir {
+		const char *path; /* not 0-terminated; NULL: none */
+		size_t bytes;
+		int fd;
+	} dir[BENEATH_DIRS];
+};
+
+/*
+ * As beneath_parent(), but the descriptor is not to be closed: it is of @dirs, until the next call.
+ * -ELOOP: there is a link on the way, so beneath_parent() has to be asked. What was found before
+ * @changes became what it is counts no more. @path stays where it is.
+ */
+int beneath_parent_again(struct beneath_dirs *dirs, u32 changes, int root, const char *path,
+			 char *name);
+
 /* The way to a file through its descriptor, for calls that have no other: /proc/self/fd/N. */
 #define BENEATH_WAY 32
 void beneath_way(int fd, char *way);

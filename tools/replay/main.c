@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "report.h"
 
 #define STATUS_DIFFERS 1
@@ -201,11 +202,12 @@ static void set_stage(struct stage *stage, const struct workload *w, const char 
 
 	stage->workload = w;
 	stage->root = open_target(target);
-	/* Of all processes, should there be some. */
+	/* Of all processes, should there be some. Behind the descriptors stands `changes`. */
 	stage->slot = mmap(NULL, (w->slots + 1ull) * sizeof(*stage->slot), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (stage->slot == MAP_FAILED || !pattern)
 		die("there is no memory");
+	stage->changes = (u32 *)&stage->slot[w->slots];
 	for (i = 0; i < w->slots; i++)
 		stage->slot[i] = -1;
 	pattern += 4096 - (uintptr_t)pattern % 4096; /* O_DIRECT */
@@ -231,7 +233,7 @@ static int run_workload(struct settings *settings, const char *path, const char 
 	set_stage(&settings->stage, &w, target);
 	if (!settings->share_disk)
 		check_apart(path, settings->stage.root);
-	more_descriptors(w.slots);
+	more_descriptors(w.slots + w.threads * BENEATH_DIRS);
 	hold_memory(settings->ballast);
 	if (settings->log) {
 		log = map_log(settings->log, &w);

@@ -343,6 +343,7 @@ static const char *check_thread(struct workload *w, u32 thread, u64 *commands)
 	for (i = 0; i < le32_to_cpu(t->commands); i++) {
 		if (!wl_next(&cursor, &command))
 			return wrong("record %u or the one after it: broken", cursor.event);
+		w->removes |= command.op == WL_RMDIR;
 		said = check_args(w, &command) ?: check_deps(w, &command, thread);
 		if (said)
 			return said;

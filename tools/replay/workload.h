@@ -131,6 +131,7 @@ struct workload {
 	const char *text;
 	u64 text_bytes;
 	u64 length_max; /* of all reads and writes */
+	bool removes; /* directories */
 };
 
 /*

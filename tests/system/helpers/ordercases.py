@@ -137,6 +137,17 @@ def rename_of_a_parent(t: Trace) -> None:
 
 
 @case
+def links_are_read_in_a_directory_that_moves(t: Trace) -> None:
+    """It is open from the first on, by another thread than the one that moves it."""
+    two(t)
+    t.name(at(2, 1, 2), "symlink", 0, "one", "d/s", ino=20, mode=LINK)
+    t.call(at(3, 3, 4), "readlink", 3, 0, 0, 100, paths=("d/s",), ino=20, mode=LINK)
+    t.name(at(2, 5, 6), "rename", 0, "d", "e", ino=8, mode=DIR)
+    t.call(at(3, 7, 8), "readlink", -2, 0, 0, 100, paths=("d/s",))
+    t.call(at(3, 9, 10), "readlink", 3, 0, 0, 100, paths=("e/s",), ino=20, mode=LINK)
+
+
+@case
 def a_symbolic_link_gets_another_target(t: Trace) -> None:
     two(t)
     t.open(at(2, 0, 0.5), 7, "one", EXCL, ino=8)
