@@ -4,17 +4,34 @@
  * written asks no disk. Or they are holes, where that does not matter.
  *
  * Where the trace knows how the original's files lay, they lie like that: in that order, with the
- * gaps that there were. A file stands in each gap meanwhile.
+ * gaps that there were. On ext4 they take the blocks of one file that is as long as all that; else
+ * a file stands in each gap meanwhile.
  */
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "act.h"
 #include "beneath.h"
 
 #define GAPS ".david-replay-gaps" /* a directory, while the tree is made */
+#define DONOR "donor" /* a file in it */
+
+/* ext4's, which no header of user space has: fs/ext4/ext4.h. In its blocks. */
+struct move_extent {
+	u32 reserved;
+	u32 donor_fd;
+	u64 orig_start;
+	u64 donor_start;
+	u64 len;
+	u64 moved_len;
+};
+
+#define EXT4_IOC_MOVE_EXT _IOWR('f', 15, struct move_extent)
 
 enum content {
 	WRITTEN,
@@ -143,6 +160,92 @@ static void remove_gap(int dir, u64 number)
 	unlinkat(dir, gap_name(number), 0);
 }
 
+/* From the first piece to the end of the last. 0: that is more than there can be. */
+static u64 span_of(const struct workload *w, u64 *bytes)
+{
+	struct wl_cursor cursor = wl_layout(w);
+	struct wl_piece p;
+	u64 i, span = 0;
+
+	*bytes = 0;
+	for (i = 0; i < w->pieces && wl_next_piece(&cursor, &p); i++) {
+		if (__builtin_add_overflow(span, p.gap + p.length, &span))
+			return 0;
+		*bytes += p.length;
+	}
+	return span;
+}
+
+/* Change the piece's blocks for those of @donor from byte @at on. */
+static bool take_blocks(int fd, const struct wl_piece *p, int donor, u64 at, u64 block)
+{
+	struct move_extent move = {
+		.donor_fd = donor,
+		.orig_start = p->offset / block,
+		.donor_start = at / block,
+		.len = p->length / block,
+	};
+
+	while (move.len) {
+		move.moved_len = 0;
+		if (ioctl(fd, EXT4_IOC_MOVE_EXT, &move) || !move.moved_len)
+			return false;
+		move.moved_len = min(move.moved_len, move.len);
+		move.orig_start += move.moved_len;
+		move.donor_start += move.moved_len;
+		move.len -= move.moved_len;
+	}
+	return true;
+}
+
+static bool take_places(const struct workload *w, int root, const struct wl_entry *entry, int donor,
+			u64 block)
+{
+	struct wl_cursor cursor = wl_layout(w);
+	struct wl_piece p;
+	bool taken = true;
+	u64 i, at = 0;
+	int fd;
+
+	for (i = 0; taken && i < w->pieces && wl_next_piece(&cursor, &p); at += p.length, i++) {
+		const struct wl_entry *e = &entry[p.entry];
+
+		at += p.gap;
+		fd = beneath_open(root, e->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+		if (fd < 0)
+			continue;
+		/* Blocks behind the file's end are not moved. */
+		taken = (at | p.offset | p.length) % block == 0 && !ftruncate(fd, e->size) &&
+			!fallocate(fd, FALLOC_FL_KEEP_SIZE, p.offset, p.length) &&
+			take_blocks(fd, &p, donor, at, block);
+		close(fd);
+	}
+	return taken;
+}
+
+/* ext4 only. False: something is missing for it; some pieces may lie where they should. */
+static bool lay_out_exactly(const struct workload *w, int root, const struct wl_entry *entry,
+			    int gaps)
+{
+	u64 bytes, span = span_of(w, &bytes), room;
+	struct statfs fs;
+	bool done;
+	int donor;
+
+	if (!span || fstatfs(gaps, &fs) || fs.f_type != EXT4_SUPER_MAGIC)
+		return false;
+	room = (u64)fs.f_bavail * fs.f_bsize;
+	if (room < span || room - span < bytes)
+		return false;
+	donor = openat(gaps, DONOR, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (donor < 0)
+		return false;
+	done = !fallocate(donor, 0, 0, span) && take_places(w, root, entry, donor, fs.f_bsize);
+	close(donor);
+	unlinkat(gaps, DONOR, 0);
+	return done;
+}
+
 /*
  * Blocks for all pieces, in the order of their places. A file system that has no fallocate, or no
  * room for the gaps, puts them where it likes.
@@ -150,11 +253,12 @@ static void remove_gap(int dir, u64 number)
 static void lay_out(const struct workload *w, int root, const struct wl_entry *entry)
 {
 	int gaps = mkdirat(root, GAPS, 0700) ? -1 : openat(root, GAPS, O_RDONLY | O_CLOEXEC), fd;
+	bool exactly = gaps >= 0 && lay_out_exactly(w, root, entry, gaps);
 	struct wl_cursor cursor = wl_layout(w);
 	struct wl_piece p;
 	u64 i, made = 0;
 
-	for (i = 0; i < w->pieces && wl_next_piece(&cursor, &p); i++) {
+	for (i = 0; !exactly && i < w->pieces && wl_next_piece(&cursor, &p); i++) {
 		if (p.gap && gaps >= 0)
 			made += make_gap(gaps, made, p.gap);
 		fd = open_entry(root, &entry[p.entry]);
