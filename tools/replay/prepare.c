@@ -18,8 +18,9 @@
 #include "act.h"
 #include "beneath.h"
 
-#define GAPS ".david-replay-gaps" /* a directory, while the tree is made */
-#define DONOR "donor" /* a file in it */
+/* While the tree is made: */
+#define DONOR ".david-replay-donor"
+#define GAP_NAME 40
 
 /* ext4's, which no header of user space has: fs/ext4/ext4.h. In its blocks. */
 struct move_extent {
@@ -134,30 +135,45 @@ static bool has_gaps(const struct workload *w)
 	return false;
 }
 
-static const char *gap_name(u64 number)
+/*
+ * A file of its own for each: what follows a file's end may be taken by now. In the piece's own
+ * directory: xfs has a part of the disk for each.
+ */
+static int in_gap(int root, const struct wl_entry *e, u64 number, char *gap)
 {
-	static char name[24];
+	char name[PATH_MAX];
 
-	snprintf(name, sizeof(name), "%llu", (unsigned long long)number);
-	return name;
+	sprintf(gap, ".david-replay-gap-%llu", (unsigned long long)number);
+	return beneath_parent(root, e->path, name);
 }
 
-/* A file of its own for each: what follows a file's end may be taken by now. */
-static bool make_gap(int dir, u64 number, u64 bytes)
+static bool make_gap(int root, const struct wl_entry *e, u64 number, u64 bytes)
 {
-	int fd = openat(dir, gap_name(number), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	bool made = fd >= 0 && !fallocate(fd, 0, 0, bytes);
+	char gap[GAP_NAME];
+	int dir = in_gap(root, e, number, gap), fd;
+	bool made;
 
+	if (dir < 0)
+		return false;
+	fd = openat(dir, gap, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	made = fd >= 0 && !fallocate(fd, 0, 0, bytes);
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0 && !made)
-		unlinkat(dir, gap_name(number), 0);
+		unlinkat(dir, gap, 0);
+	close(dir);
 	return made;
 }
 
-static void remove_gap(int dir, u64 number)
+static void remove_gap(int root, const struct wl_entry *e, u64 number)
 {
-	unlinkat(dir, gap_name(number), 0);
+	char gap[GAP_NAME];
+	int dir = in_gap(root, e, number, gap);
+
+	if (dir < 0)
+		return;
+	unlinkat(dir, gap, 0);
+	close(dir);
 }
 
 /* From the first piece to the end of the last. 0: that is more than there can be. */
@@ -224,25 +240,24 @@ static bool take_places(const struct workload *w, int root, const struct wl_entr
 }
 
 /* ext4 only. False: something is missing for it; some pieces may lie where they should. */
-static bool lay_out_exactly(const struct workload *w, int root, const struct wl_entry *entry,
-			    int gaps)
+static bool lay_out_exactly(const struct workload *w, int root, const struct wl_entry *entry)
 {
 	u64 bytes, span = span_of(w, &bytes), room;
 	struct statfs fs;
 	bool done;
 	int donor;
 
-	if (!span || fstatfs(gaps, &fs) || fs.f_type != EXT4_SUPER_MAGIC)
+	if (!span || fstatfs(root, &fs) || fs.f_type != EXT4_SUPER_MAGIC)
 		return false;
 	room = (u64)fs.f_bavail * fs.f_bsize;
 	if (room < span || room - span < bytes)
 		return false;
-	donor = openat(gaps, DONOR, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	donor = openat(root, DONOR, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (donor < 0)
 		return false;
 	done = !fallocate(donor, 0, 0, span) && take_places(w, root, entry, donor, fs.f_bsize);
 	close(donor);
-	unlinkat(gaps, DONOR, 0);
+	unlinkat(root, DONOR, 0);
 	return done;
 }
 
@@ -252,27 +267,27 @@ static bool lay_out_exactly(const struct workload *w, int root, const struct wl_
  */
 static void lay_out(const struct workload *w, int root, const struct wl_entry *entry)
 {
-	int gaps = mkdirat(root, GAPS, 0700) ? -1 : openat(root, GAPS, O_RDONLY | O_CLOEXEC), fd;
-	bool exactly = gaps >= 0 && lay_out_exactly(w, root, entry, gaps);
+	bool *made = calloc(w->pieces, sizeof(*made));
 	struct wl_cursor cursor = wl_layout(w);
 	struct wl_piece p;
-	u64 i, made = 0;
+	u64 i;
+	int fd;
 
-	for (i = 0; !exactly && i < w->pieces && wl_next_piece(&cursor, &p); i++) {
-		if (p.gap && gaps >= 0)
-			made += make_gap(gaps, made, p.gap);
+	for (i = 0; i < w->pieces && wl_next_piece(&cursor, &p); i++) {
+		if (p.gap && made)
+			made[i] = make_gap(root, &entry[p.entry], i, p.gap);
 		fd = open_entry(root, &entry[p.entry]);
 		if (fd < 0)
 			continue;
 		fallocate(fd, FALLOC_FL_KEEP_SIZE, p.offset, p.length);
 		close(fd);
 	}
-	if (gaps < 0)
-		return;
-	while (made--)
-		remove_gap(gaps, made);
-	close(gaps);
-	unlinkat(root, GAPS, AT_REMOVEDIR);
+	cursor = wl_layout(w);
+	for (i = 0; made && i < w->pieces && wl_next_piece(&cursor, &p); i++) {
+		if (made[i])
+			remove_gap(root, &entry[p.entry], i);
+	}
+	free(made);
 }
 
 static int fill_entry(int root, const struct wl_entry *e, bool written)
@@ -363,10 +378,10 @@ const char *act_prepare(const struct workload *w, int root, bool holes)
 	}
 	umask(0);
 	wrong = make_all(w, root, entry, known ? LATER : holes ? HOLES : WRITTEN);
-	if (!wrong && known && has_gaps(w))
-		lay_out(w, root, entry);
-	else if (!wrong && known)
+	if (!wrong && known && !has_gaps(w))
 		write_pieces(w, root, entry, written);
+	else if (!wrong && known && !lay_out_exactly(w, root, entry))
+		lay_out(w, root, entry);
 	if (!wrong && known)
 		wrong = fill_all(w, root, entry, written);
 	if (wrong)
