@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from cases import case
 from helpers import raw
@@ -438,6 +439,31 @@ def the_clock_goes_on_while_requests_wait_for_room_in_the_log() -> None:
             with raw.opened(disk) as fd:
                 for i in range(0, blocks, 50):
                     raw.must_read(fd, data[i * raw.SECTOR :][: raw.BLOCK], 2 * i * raw.BLOCK)
+
+
+@case
+def the_clock_goes_on_while_a_directory_waits_for_its_names() -> None:
+    """Who removes a directory looks again and again whether a name below it is free (uml-dcache.patch)."""
+    with ram_disk(RAM) as dev, timed_disk("vt", 8 * GIB, dev, PLAIN) as disk:
+        run("mkfs.ext4", "-q", disk)
+        with mounted(disk, "ext4") as top:
+            os.mkdir(f"{top}/d")
+            with open(f"{top}/d/f", "wb", buffering=0) as file:
+                for i in range(1000):  # more extents than a block has, so the disk is read to free them
+                    os.pwrite(file.fileno(), b"x" * 4096, i * 8192)
+        with mounted(disk, "ext4") as top, ThreadPoolExecutor(1) as thread:
+            fd = os.open(f"{top}/d/f", os.O_RDWR)
+            os.unlink(f"{top}/d/f")
+            os.sync()
+            Path("/proc/sys/vm/drop_caches").write_text("3")
+            start = time.monotonic_ns()
+            freed = thread.submit(lambda: (os.close(fd), time.monotonic_ns())[1])
+            os.sched_yield()
+            os.rmdir(f"{top}/d")
+            removed = time.monotonic_ns()
+        assert freed.result() - start > 1_000_000, "the file was freed without a wait for the disk"
+        assert removed >= freed.result(), "the directory did not wait for its name"
+        run("e2fsck", "-fn", disk)
 
 
 @case
