@@ -27,6 +27,8 @@ SCRATCH = Path("/tmp/replaying")
 TOP = Path(inside.MOUNT)
 PLACE = TOP / "here"
 HITACHI = "hitachi-hds721010kla330"
+# A program by itself, in the order of `record --fifo` and `replay --fifo`: as its threads are woken.
+OWN = ("chrt", "--fifo", "1")
 
 
 def call(*words: object, **more: Any) -> str:
@@ -105,7 +107,7 @@ class Disk:
 def record(name: str, *command: object, **more: Any) -> tuple[Path, str]:
     """A trace, and what the program has printed."""
     raw, trace = SCRATCH / f"{name}.dtr", SCRATCH / f"{name}.db"
-    options = ("--sync", "--layout", "--share-disk")  # who waits for whom, and where files lie, too
+    options = ("--sync", "--layout", "--fifo", "--share-disk")  # who waits for whom, and where files lie, too
     said = call(BUILD / "david-trace", "record", "--out", raw, *options, "--", *command, **more)
     call(BUILD / "david-trace", "finish", raw, trace)
     raw.unlink()
@@ -132,5 +134,5 @@ def prepared(disk: Disk, workload: Path) -> Snapshot:
 
 
 def replay(workload: Path, *options: object) -> dict[str, Any]:
-    words = ["run", "--log", SCRATCH / "log", *options, workload, TOP]
+    words = ["run", "--fifo", "--log", SCRATCH / "log", *options, workload, TOP]
     return json.loads(call(BUILD / "david-replay", *words))

@@ -2,6 +2,7 @@
 /* david-replay: the command line. `david replay` is what users call. */
 #include <fcntl.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,7 +22,7 @@ static const char usage_text[] =
 	"       david-replay run [--timing closed|open|afap|artc] [--scale F] [--reads current|none|original]\n"
 	"                        [--syncs traced|none|each] [--on-mismatch count|stop|ignore]\n"
 	"                        [--log FILE] [--shuffle SEED] [--add-delay NS] [--spin]\n"
-	"                        [--ballast BYTES] [--processes] [--share-disk] WORKLOAD TARGET\n"
+	"                        [--ballast BYTES] [--processes] [--fifo] [--share-disk] WORKLOAD TARGET\n"
 	"       david-replay judge WORKLOAD LOG\n";
 
 struct settings {
@@ -31,6 +32,7 @@ struct settings {
 	const char *timing;
 	u64 ballast;
 	bool share_disk;
+	bool fifo;
 };
 
 static void die(const char *format, ...) __attribute__((__noreturn__, __format__(printf, 1, 2)));
@@ -142,6 +144,14 @@ static void hold_memory(u64 bytes)
 			strerror(errno));
 }
 
+/* For all threads to come: those that are woken together go on in the order in which they were. */
+static void real_time_priority(void)
+{
+	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 1 }))
+		die("--fifo: no real-time priority: %s; it is for root, or needs ulimit -r 1",
+		    strerror(errno));
+}
+
 static int choose(const char *option, const char *word, const char *const *words)
 {
 	int i;
@@ -241,6 +251,8 @@ static int run_workload(struct settings *settings, const char *path, const char 
 			check_apart(settings->log, settings->stage.root);
 	}
 	umask(0);
+	if (settings->fifo)
+		real_time_priority();
 	if (!run(&settings->stage, &settings->run, log, &result))
 		die("there is no memory for %u threads, or one of its processes was killed",
 		    w.threads);
@@ -265,6 +277,7 @@ static int run_command(int argc, char **argv)
 					       { "ballast", required_argument, NULL, 'b' },
 					       { "spin", no_argument, NULL, 'p' },
 					       { "processes", no_argument, NULL, 'o' },
+					       { "fifo", no_argument, NULL, 'f' },
 					       { "share-disk", no_argument, NULL, 'h' },
 					       {} };
 	static const char *const timings[] = { "closed", "open", "afap", "artc", NULL };
@@ -309,6 +322,9 @@ static int run_command(int argc, char **argv)
 			break;
 		case 'o':
 			s.run.processes = true;
+			break;
+		case 'f':
+			s.fifo = true;
 			break;
 		case 'h':
 			s.share_disk = true;

@@ -89,6 +89,7 @@ void write_about(struct raw_writer *w, const struct record_options *options, u64
 	raw_text(w, "sync=%s", options->sync ? "yes" : "no");
 	raw_text(w, "pages=%s", options->pages ? "yes" : "no");
 	raw_text(w, "cpu=%s", options->cpu ? "yes" : "no");
+	raw_text(w, "fifo=%s", options->fifo ? "yes" : "no");
 	raw_text(w, "shared-disk=%s", options->share_disk ? "yes" : "no");
 	write_users(w);
 	raw_end(w);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -36,6 +37,13 @@ static const char *find_program(const char *name)
 	die("there is no program %s", name);
 }
 
+void command_priority(int priority)
+{
+	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ priority }))
+		die("--fifo: no real-time priority: %s; it is for root, or needs ulimit -r %d",
+		    strerror(errno), FIFO_TRACER);
+}
+
 /* @go is a pipe, from which the tracer's word comes. If the tracer dies before, its end does. */
 static void child(const struct record_options *options, const char *program, bool filter,
 		  const int *go)
@@ -45,6 +53,8 @@ static void child(const struct record_options *options, const char *program, boo
 	close(go[1]);
 	if (read(go[0], &byte, 1) != 1)
 		_exit(STATUS_FAILED);
+	if (options->fifo)
+		command_priority(FIFO_COMMAND);
 	if (filter && !filter_install(tracer_classes(options)))
 		die("no seccomp filter can be set: %s", strerror(errno));
 	execv(program, options->command);

@@ -14,6 +14,16 @@
 pid_t command_start(const struct record_options *options, bool filter, int *go);
 void command_go(int go);
 
+/* Of --fifo: the tracer sees each stop before another traced thread runs. */
+enum { FIFO_COMMAND = 1, FIFO_TRACER };
+
+/*
+ * Real-time priority (SCHED_FIFO) for this process and what it makes from now on, or the end.
+ * Threads that are woken together then go on in the order in which they were woken. Else their
+ * shares of the CPU decide, and a tracer's stops change these.
+ */
+void command_priority(int priority);
+
 /* A new file, locked, not on the traced disk. Or the end. */
 int open_trace(const struct record_options *options);
 

@@ -9,7 +9,7 @@
 
 static const char usage_text[] =
 	"Usage: david-trace record --out RAW [--disk FILE] [--share-disk] [--sync] [--cpu] [--pages]\n"
-	"                          [--layout] [--off] [--rotate BYTES,FILES] [--hold THREAD,NS] -- COMMAND...\n"
+	"                          [--layout] [--off] [--rotate BYTES,FILES] [--hold THREAD,NS] [--fifo] -- COMMAND...\n"
 	"       david-trace record --out RAW [...] --pid PID[,PID...] | --uid UID | --cgroup DIR\n"
 	"       david-trace finish RAW DATABASE\n"
 	"       david-trace dump RAW\n"
@@ -83,6 +83,7 @@ static int record_command(int argc, char **argv)
 					       { "cgroup", required_argument, NULL, 'g' },
 					       { "rotate", required_argument, NULL, 'r' },
 					       { "hold", required_argument, NULL, 'l' },
+					       { "fifo", no_argument, NULL, 'i' },
 					       {} };
 	struct record_options options = { .method = METHOD };
 	int option;
@@ -110,6 +111,9 @@ static int record_command(int argc, char **argv)
 		case 'f':
 			options.off = true;
 			break;
+		case 'i':
+			options.fifo = true;
+			break;
 		case 'm':
 			options.pages = true;
 			break;
@@ -135,7 +139,8 @@ static int record_command(int argc, char **argv)
 	}
 	if (optind < argc)
 		options.command = argv + optind;
-	if (!options.out || !!options.command + !!options.pids + scope_is_open(&options) != 1)
+	if (!options.out || !!options.command + !!options.pids + scope_is_open(&options) != 1 ||
+	    (options.fifo && !options.command))
 		return usage();
 	return record(&options);
 }

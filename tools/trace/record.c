@@ -382,6 +382,8 @@ int record(const struct record_options *options)
 	const pid_t *pid;
 
 	raw_writer_init(&t.writer, open_trace(options));
+	if (options->fifo)
+		command_priority(FIFO_TRACER);
 	raw_rotate(&t.writer, options->out, options->segments, options->segment_bytes);
 	clock_start();
 	t.balance.first = tracer_now(&t);

@@ -23,6 +23,7 @@ struct record_options {
 	bool layout; /* where files lie, too */
 	bool cpu; /* CPU time at each call */
 	bool off; /* at first */
+	bool fifo; /* the command with real-time priority */
 	const pid_t *pids; /* processes to attach to, until 0; or NULL */
 	bool by_uid; /* processes of uid */
 	unsigned int uid;

@@ -11,6 +11,7 @@ import random
 import shutil
 import sqlite3
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from davidlib.replay import cli
 from davidlib.trace import rawfile
 from helpers.guest import SCRATCH, TREE, Failed, device_stats, mounted, ram_disk, run
 from helpers.ordercases import EXCL, RW, STEP, Trace, at
-from helpers.timed import profile, timed_disk
+from helpers.timed import WRITE, profile, recording, timed_disk
 from helpers.units import MIB
 
 OLD = MIB  # bytes of a file that was there before
@@ -224,3 +225,61 @@ def files_lie_as_the_original_s_lay() -> None:
         path.unlink()
     if found != wanted or not alike(elsewhere, wanted) or alike(without, wanted):
         raise Failed(f"they lay {wanted}; with their layout {found}, on xfs {elsewhere}; without {without}")
+
+
+THREADS, TURNS = 4, 3
+
+
+def writers(top: str, *words: str) -> list[str]:
+    """Whose writes the disk was asked for by a command, in that order, without the file system's own."""
+    with recording() as result:
+        run(*words)
+    files = [(path.name, *piece) for path in sorted(Path(top).rglob("file*")) for piece in extents(path)]
+    places = [event["sector"] * 512 for event in result[0].events("queue") if event["op"] == WRITE]
+    return [name for at in places for name, place, _, length in files if place <= at < place + length]
+
+
+def in_order(micro: Path, options: tuple[str, ...]) -> list[tuple[list[str], list[str], list[str]]]:
+    """Four threads open and write: by themselves, traced, and replayed; each time cold."""
+    raw, trace, out = (SCRATCH / f"o.{end}" for end in ("dtr", "db", "wl"))
+    first = ("chrt", "--fifo", "1") if options else ()
+    tracer, replayer = str(TREE / "build/david-trace"), str(TREE / "build/david-replay")
+    mkfs, mount = KINDS["ext4"]
+    found = []
+    with ram_disk(64 * MIB) as dev, timed_disk("vo", 320 * MIB, dev, profile("plain")) as name:
+        for turn in range(TURNS):
+            run("mkfs.ext4", "-q", *mkfs, name)
+            with mounted(name, "ext4", mount) as top:
+                words = (str(micro), "sw", top, str(THREADS), "12")
+                run(str(micro), "make", top, str(THREADS), str(MIB))
+            one = []
+            for begin in (first, (tracer, "record", "--sync", "--layout", *options, "--out", str(raw), "--")):
+                with mounted(name, "ext4", mount) as top:
+                    time.sleep(0.0037 * turn)  # the platter is elsewhere each time
+                    one.append(writers(top, *begin, *words))
+            run(tracer, "finish", str(raw), str(trace))
+            run(str(TREE / "build/david-compile"), "--root", top, str(trace), str(out))
+            run("mkfs.ext4", "-q", *mkfs, name)
+            with mounted(name, "ext4", mount) as top:
+                run(replayer, "prepare", str(out), top)
+            with mounted(name, "ext4", mount) as top:
+                one.append(writers(top, replayer, "run", *options, str(out), top))
+            found.append(tuple(one))
+            for path in (raw, trace, out):
+                path.unlink()
+    return found
+
+
+@case
+def threads_that_are_woken_together_go_on_in_that_order() -> None:
+    """All wait for one block of inodes. Traced and replayed they go on as by themselves with --fifo, and
+    not without.
+    """
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    micro = SCRATCH / "replay-micro"
+    sources = [str(TREE / path) for path in ("tests/bench/replay-micro.c", "tools/trace/clock.c")]
+    run("cc", "-O1", "-std=gnu11", "-D_GNU_SOURCE", "-static", "-pthread", "-o", str(micro), *sources)
+    with_it, without = in_order(micro, ("--fifo",)), in_order(micro, ())
+    wrong = [one for one in with_it if not one[0] or one[1] != one[0] or one[2] != one[0]]
+    if wrong or all(one[1] == one[0] for one in without):
+        raise Failed(f"by itself, traced, replayed: {wrong or with_it}; without --fifo: {without}")

@@ -94,6 +94,7 @@ def _options(args: argparse.Namespace, run: int) -> list[str]:
     options += ["--shuffle", str(args.shuffle + run)] if args.shuffle else []
     options += ["--spin"] if args.spin else []
     options += ["--processes"] if args.processes else []
+    options += ["--fifo"] if args.fifo else []
     options += ["--share-disk"] if args.share_disk else []
     if args.log:
         options += ["--log", args.log if args.repeats == 1 else f"{args.log}.{run + 1}"]
@@ -150,7 +151,12 @@ def _replay(args: argparse.Namespace) -> int:
         "kind": "replay",
         "cold": args.cold,
         "environment": environment(place),
-        "options": {"add-delay": args.add_delay, "ballast": args.ballast, "shuffle": args.shuffle},
+        "options": {
+            "add-delay": args.add_delay,
+            "ballast": args.ballast,
+            "shuffle": args.shuffle,
+            "fifo": args.fifo,
+        },
         "runs": runs,
     }
     if args.out:
@@ -262,6 +268,11 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     )
     replay.add_argument(
         "--processes", action="store_true", help="the original's processes as processes, not only as threads"
+    )
+    replay.add_argument(
+        "--fifo",
+        action="store_true",
+        help="real-time priority: threads woken together go on in that order; for root",
     )
     replay.add_argument("--log", metavar="FILE", help="write when each call was planned, made and done")
     replay.add_argument("--share-disk", action="store_true", help="trace and log may be on TARGET's disk")

@@ -212,6 +212,7 @@ def _procedure(results: list[dict[str, Any]], warnings: list[str]) -> dict[str, 
     merged: dict[str, Any] = {}
     for result in results:
         facts = {**result["environment"], "cold": result["cold"]}
+        facts["fifo"] = result["options"].get("fifo", False)
         facts |= {name: result["runs"][0][name] for name in ("order", "timing", "scale", "threads")}
         for name, value in facts.items():
             if name in merged and merged[name] != value and name != "clock-ns":

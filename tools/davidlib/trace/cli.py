@@ -41,8 +41,11 @@ def _record(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if sum(bool(scope) for scope in (command, args.pid, args.uid, args.cgroup)) != 1:
         raise UserError("trace record: one of a command, --pid, --uid, --cgroup")
+    if args.fifo and not command:
+        raise UserError("trace record: --fifo is for a command, not for processes that run already")
     out = Path(args.out) if args.out else program.default_output()
-    options = [f"--{word}" for word in ("sync", "cpu", "pages", "layout", "off") if getattr(args, word)]
+    words = ("sync", "cpu", "pages", "layout", "off", "fifo")
+    options = [f"--{word}" for word in words if getattr(args, word)]
     options += ["--share-disk"] if args.share_disk else []
     options += ["--disk", args.disk] if args.disk else []
     options += ["--pid", args.pid] if args.pid else []
@@ -174,6 +177,11 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
         choices=list(program.METHODS),
         default="ptrace",
         help="bpf: the kernel records, and nothing waits; for root, in the source tree",
+    )
+    record.add_argument(
+        "--fifo",
+        action="store_true",
+        help="real-time priority for the command: threads woken together go on in that order; for root",
     )
     record.add_argument("--cpu", action="store_true", help="record the process's CPU time at each call")
     record.add_argument(
