@@ -168,7 +168,7 @@ static u64 random_commands(struct bench *b, u64 seed)
 static void any_profile_serves_any_commands_and_repeats(struct kunit *test)
 {
 	struct rnd rnd = { 3 };
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 seed;
 	u32 i;
 

@@ -6,7 +6,7 @@
 
 static void second_read_hits(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 
 	prepare(&b, test);
 	add_cache(&b);
@@ -23,7 +23,7 @@ static void second_read_hits(struct kunit *test)
 /* Read-ahead goes on while the drive is idle, sector by sector and no further than it should. */
 static void readahead_goes_on_while_idle(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 idle;
 
 	for (idle = 0; idle <= 20; idle += 20) {
@@ -54,7 +54,7 @@ static void readahead_goes_on_while_idle(struct kunit *test)
 static void requested_sectors_leave_the_cache(struct kunit *test)
 {
 	const u64 hit = 101 * US;	/* of one sector */
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	int drop;
 
 	for (drop = 0; drop < 2; drop++) {
@@ -75,7 +75,7 @@ static void requested_sectors_leave_the_cache(struct kunit *test)
 
 static void readahead_ends_with_the_cylinder(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 
 	prepare(&b, test);
 	add_cache(&b);
@@ -95,7 +95,7 @@ static void readahead_ends_with_the_cylinder(struct kunit *test)
 /* With read-ahead, a reader that keeps up gets what the media give. */
 static void sequential_reads_stream(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 time = 0;
 	u32 i;
 
@@ -112,7 +112,7 @@ static void sequential_reads_stream(struct kunit *test)
 
 static void write_back_is_done_with_the_bus(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 time;
 
 	prepare(&b, test);
@@ -143,7 +143,7 @@ static void write_back_is_done_with_the_bus(struct kunit *test)
 
 static void forced_write_goes_to_the_media(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 end;
 
 	prepare(&b, test);
@@ -158,7 +158,7 @@ static void forced_write_goes_to_the_media(struct kunit *test)
 /* Scattered writes fill the write segments; from then on each waits for the media. */
 static void full_write_cache_waits(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 time = 0;
 	u32 i;
 

@@ -18,30 +18,34 @@
 #define STREAM		90		/* requests of a random stream */
 #define SUBMITTERS	8
 
-static struct profile base_profile(void)
+/* The same one each time: a kernel's stack is small. */
+static struct profile *base_profile(void)
 {
-	return (struct profile){
+	static struct profile profile;
+
+	profile = (struct profile){
 		.sectors = 1 << 20, .ncq_depth = 1, .ncq_age_limit = 500 * MS,
 		.nr_requests = 128, .nr_batching = 32, .max_sectors = 1024, .max_segments = 128,
 		.plug_time = 3 * MS, .plug_threshold = 4,
 	};
+	return &profile;
 }
 
-static struct profile random_profile(struct rnd *rnd)
+static struct profile *random_profile(struct rnd *rnd)
 {
-	struct profile profile = base_profile();
+	struct profile *profile = base_profile();
 
-	profile.scheduler = rnd_below(rnd, 3);
-	profile.ncq_depth = rnd_below(rnd, 2) ? 1 : 1 + rnd_below(rnd, 8);
-	profile.ncq_unseen = rnd_below(rnd, 2) ? 0 : rnd_below(rnd, 6);
-	profile.ncq_age_limit = rnd_below(rnd, 2) ? 10000 * MS : rnd_below(rnd, 20) * MS;
-	profile.readahead_stream = rnd_below(rnd, 300);
-	profile.nr_requests = 1 + rnd_below(rnd, rnd_below(rnd, 2) ? 4 : 60);
-	profile.nr_batching = rnd_below(rnd, 8);
-	profile.max_sectors = 8 * (1 + rnd_below(rnd, 12));
-	profile.max_segments = 1 + rnd_below(rnd, 12);
-	profile.plug_time = rnd_below(rnd, 2) * 3 * MS;
-	profile.plug_threshold = 1 + rnd_below(rnd, 6);
+	profile->scheduler = rnd_below(rnd, 3);
+	profile->ncq_depth = rnd_below(rnd, 2) ? 1 : 1 + rnd_below(rnd, 8);
+	profile->ncq_unseen = rnd_below(rnd, 2) ? 0 : rnd_below(rnd, 6);
+	profile->ncq_age_limit = rnd_below(rnd, 2) ? 10000 * MS : rnd_below(rnd, 20) * MS;
+	profile->readahead_stream = rnd_below(rnd, 300);
+	profile->nr_requests = 1 + rnd_below(rnd, rnd_below(rnd, 2) ? 4 : 60);
+	profile->nr_batching = rnd_below(rnd, 8);
+	profile->max_sectors = 8 * (1 + rnd_below(rnd, 12));
+	profile->max_segments = 1 + rnd_below(rnd, 12);
+	profile->plug_time = rnd_below(rnd, 2) * 3 * MS;
+	profile->plug_threshold = 1 + rnd_below(rnd, 6);
 	return profile;
 }
 
@@ -130,10 +134,10 @@ static void random_streams_go_as_the_oracle_says(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, requests);
 	KUNIT_ASSERT_NOT_NULL(test, commands);
 	for (round = 0; round < ROUNDS; round++) {
-		struct profile profile = random_profile(&rnd);
-		struct disk *disk = disk_create(&profile, GFP_KERNEL);
+		struct profile *profile = random_profile(&rnd);
+		struct disk *disk = disk_create(profile, GFP_KERNEL);
 		struct oracle oracle = {
-			.profile = &profile, .requests = requests, .commands = commands,
+			.profile = profile, .requests = requests, .commands = commands,
 			.busy_until = ORACLE_NEVER, .unplug_at = ORACLE_NEVER,
 		};
 
@@ -153,10 +157,10 @@ static void random_streams_go_as_the_oracle_says(struct kunit *test)
 		for (i = 0; i < STREAM; i++) {
 			KUNIT_ASSERT_EQ_MSG(test, stream->requests[i].dispatch,
 					    requests[i].dispatch, "request %u, round %u, %u", i,
-					    round, profile.scheduler);
+					    round, profile->scheduler);
 			KUNIT_ASSERT_EQ_MSG(test, stream->requests[i].completion,
 					    requests[i].completion, "request %u, round %u, %u", i,
-					    round, profile.scheduler);
+					    round, profile->scheduler);
 		}
 		disk_destroy(disk);
 	}
@@ -245,9 +249,9 @@ static void it_does_not_matter_when_the_caller_comes_by(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, other);
 	KUNIT_ASSERT_NOT_NULL(test, host);
 	for (round = 0; round < ROUNDS; round++) {
-		struct profile profile = random_profile(&rnd);
+		struct profile *profile = random_profile(&rnd);
 		struct disk *disks[2] = {
-			disk_create(&profile, GFP_KERNEL), disk_create(&profile, GFP_KERNEL)
+			disk_create(profile, GFP_KERNEL), disk_create(profile, GFP_KERNEL)
 		};
 
 		KUNIT_ASSERT_NOT_NULL(test, disks[0]);
@@ -261,7 +265,7 @@ static void it_does_not_matter_when_the_caller_comes_by(struct kunit *test)
 		} else {
 			*host = (struct host){ .disk = disks[0], .stream = one };
 			run_host(host, NULL);
-			KUNIT_ASSERT_LE(test, host->most, max(1u, profile.nr_requests * 3 / 2));
+			KUNIT_ASSERT_LE(test, host->most, max(1u, profile->nr_requests * 3 / 2));
 			*host = (struct host){ .disk = disks[1], .stream = other };
 			run_host(host, &rnd);
 		}
@@ -297,13 +301,13 @@ static void overlapping_requests_keep_their_order(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, stream);
 	for (round = 0; round < ROUNDS; round++) {
-		struct profile profile = random_profile(&rnd);
+		struct profile *profile = random_profile(&rnd);
 		struct disk *disk;
 
-		profile.max_sectors = 128;	/* nothing is split: then it must be strictly so */
-		profile.max_segments = 16;
-		profile.nr_requests = 128;
-		disk = disk_create(&profile, GFP_KERNEL);
+		profile->max_sectors = 128;	/* nothing is split: then it must be strictly so */
+		profile->max_segments = 16;
+		profile->nr_requests = 128;
+		disk = disk_create(profile, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, disk);
 		random_stream(&rnd, stream);
 		run_open(disk, stream, NULL);
@@ -373,26 +377,26 @@ static u32 merged(struct kunit *test, const struct profile *profile, u32 n, u32 
 
 static void merges_stop_at_size_and_segments(struct kunit *test)
 {
-	struct profile profile = base_profile();
+	struct profile *profile = base_profile();
 
-	profile.plug_threshold = 2048;
-	KUNIT_EXPECT_EQ(test, merged(test, &profile, 128, 8, false), 1);
-	KUNIT_EXPECT_EQ(test, merged(test, &profile, 129, 8, false), 2);
-	KUNIT_EXPECT_EQ(test, merged(test, &profile, 128, 8, true), 1);
-	KUNIT_EXPECT_EQ(test, merged(test, &profile, 129, 8, true), 2);
-	profile.max_sectors = 64;
-	KUNIT_EXPECT_EQ(test, merged(test, &profile, 128, 8, false), 16);
-	KUNIT_EXPECT_EQ(test, merged(test, &profile, 128, 8, true), 16);
-	profile.max_sectors = 1024;
-	profile.max_segments = 10;	/* a request of one sector takes a segment, too */
-	KUNIT_EXPECT_EQ(test, merged(test, &profile, 100, 1, false), 10);
-	KUNIT_EXPECT_EQ(test, merged(test, &profile, 100, 9, false), 20);
+	profile->plug_threshold = 2048;
+	KUNIT_EXPECT_EQ(test, merged(test, profile, 128, 8, false), 1);
+	KUNIT_EXPECT_EQ(test, merged(test, profile, 129, 8, false), 2);
+	KUNIT_EXPECT_EQ(test, merged(test, profile, 128, 8, true), 1);
+	KUNIT_EXPECT_EQ(test, merged(test, profile, 129, 8, true), 2);
+	profile->max_sectors = 64;
+	KUNIT_EXPECT_EQ(test, merged(test, profile, 128, 8, false), 16);
+	KUNIT_EXPECT_EQ(test, merged(test, profile, 128, 8, true), 16);
+	profile->max_sectors = 1024;
+	profile->max_segments = 10;	/* a request of one sector takes a segment, too */
+	KUNIT_EXPECT_EQ(test, merged(test, profile, 100, 1, false), 10);
+	KUNIT_EXPECT_EQ(test, merged(test, profile, 100, 9, false), 20);
 }
 
 static void a_large_request_is_split(struct kunit *test)
 {
-	struct profile profile = base_profile();
-	struct disk *disk = create(test, &profile);
+	struct profile *profile = base_profile();
+	struct disk *disk = create(test, profile);
 	struct disk_request r = request(DISK_WRITE, 0, 3000, DISK_SYNC);
 
 	disk_submit(disk, &r, 0);
@@ -408,16 +412,15 @@ static void a_large_request_is_split(struct kunit *test)
 /* Larger than the whole queue: goes through piece by piece. */
 static void a_request_may_be_larger_than_the_queue(struct kunit *test)
 {
-	static struct profile profile;	/* the kernel's stack is small */
+	struct profile *profile = base_profile();
 	struct disk_request big = request(DISK_WRITE, 0, 1000, DISK_SYNC);
 	struct disk_request next = request(DISK_WRITE, 2000, 8, DISK_SYNC);
 	struct disk_request read = request(DISK_READ, 999, 2, DISK_SYNC);
 	struct disk *disk;
 
-	profile = base_profile();
-	profile.nr_requests = 2;
-	profile.max_sectors = 8;
-	disk = create(test, &profile);
+	profile->nr_requests = 2;
+	profile->max_sectors = 8;
+	disk = create(test, profile);
 	disk_submit(disk, &big, 0);
 	disk_submit(disk, &next, 0);
 	disk_submit(disk, &read, 0);
@@ -431,8 +434,8 @@ static void a_request_may_be_larger_than_the_queue(struct kunit *test)
 
 static void a_plugged_queue_waits_for_its_timer(struct kunit *test)
 {
-	struct profile profile = base_profile();
-	struct disk *disk = create(test, &profile);
+	struct profile *profile = base_profile();
+	struct disk *disk = create(test, profile);
 	struct disk_request r = request(DISK_WRITE, 0, 8, 0);
 
 	disk_submit(disk, &r, 10);
@@ -445,8 +448,8 @@ static void a_plugged_queue_waits_for_its_timer(struct kunit *test)
 
 static void the_threshold_unplugs(struct kunit *test)
 {
-	struct profile profile = base_profile();
-	struct disk *disk = create(test, &profile);
+	struct profile *profile = base_profile();
+	struct disk *disk = create(test, profile);
 	static struct disk_request r[4];	/* the kernel's stack is small */
 	u32 i;
 
@@ -462,8 +465,8 @@ static void the_threshold_unplugs(struct kunit *test)
 
 static void who_waits_unplugs(struct kunit *test)
 {
-	struct profile profile = base_profile();
-	struct disk *disk = create(test, &profile);
+	struct profile *profile = base_profile();
+	struct disk *disk = create(test, profile);
 	struct disk_request slow = request(DISK_WRITE, 0, 8, 0);
 	struct disk_request sync = request(DISK_READ, 5000, 8, DISK_SYNC);
 
@@ -477,14 +480,14 @@ static void who_waits_unplugs(struct kunit *test)
 
 static void a_flush_waits_for_what_the_drive_has(struct kunit *test)
 {
-	struct profile profile = base_profile();
+	struct profile *profile = base_profile();
 	struct disk_request flush = request(DISK_FLUSH, 0, 0, 0);
 	static struct disk_request w[4];
 	struct disk *disk;
 	u32 i;
 
-	profile.ncq_depth = 3;
-	disk = create(test, &profile);
+	profile->ncq_depth = 3;
+	disk = create(test, profile);
 	for (i = 0; i < 4; i++) {
 		w[i] = request(DISK_WRITE, 100 * i, 8, DISK_SYNC);
 		disk_submit(disk, &w[i], 0);
@@ -502,15 +505,15 @@ static void a_flush_waits_for_what_the_drive_has(struct kunit *test)
 /* A far request among ever new near ones: when is it served? */
 static u64 far_request(struct kunit *test, u64 age_limit)
 {
-	struct profile profile = base_profile();
+	struct profile *profile = base_profile();
 	struct disk_request far = request(DISK_READ, 900000, 8, DISK_SYNC);
 	static struct disk_request near[300];
 	struct disk *disk;
 	u32 i;
 
-	profile.ncq_depth = 4;
-	profile.ncq_age_limit = age_limit;
-	disk = create(test, &profile);
+	profile->ncq_depth = 4;
+	profile->ncq_age_limit = age_limit;
+	disk = create(test, profile);
 	for (i = 0; i < 4; i++) {
 		near[i] = request(DISK_READ, 100 * i, 8, DISK_SYNC);
 		disk_submit(disk, &near[i], 0);
@@ -573,8 +576,8 @@ static void burst_on(struct burst *b, struct disk *disk, u32 who, u64 now, struc
 
 static void a_burst_spends_its_time_in_the_queue(struct kunit *test)
 {
-	struct profile profile = base_profile();
-	struct disk *disk = create(test, &profile);
+	struct profile *profile = base_profile();
+	struct disk *disk = create(test, profile);
 	struct burst *b = kvzalloc(sizeof(*b), GFP_KERNEL);
 	struct rnd rnd = { 6 };
 	u64 queued = 0, served = 0, now;
@@ -617,14 +620,14 @@ static void a_burst_spends_its_time_in_the_queue(struct kunit *test)
 
 static void a_batch_ends_after_20_ms(struct kunit *test)
 {
-	struct profile profile = base_profile();
+	struct profile *profile = base_profile();
 	struct disk *disk;
 	struct disk_submitter who = { }, other = { };
 	static struct disk_request r[8];
 	u32 i;
 
-	profile.nr_requests = 4;
-	disk = create(test, &profile);
+	profile->nr_requests = 4;
+	disk = create(test, profile);
 	for (i = 0; i < 4; i++) {
 		KUNIT_EXPECT_TRUE(test, disk_enter(disk, &who, DISK_WRITE, 0));
 		r[i] = request(DISK_WRITE, 800000 * (i % 2) + 16 * i, 8, DISK_SYNC);
@@ -646,7 +649,7 @@ static void a_batch_ends_after_20_ms(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, disk_enter(disk, &other, DISK_WRITE, 8 * MS));
 	disk_destroy(disk);
 
-	disk = create(test, &profile);
+	disk = create(test, profile);
 	for (i = 0; i < 4; i++) {
 		KUNIT_EXPECT_TRUE(test, disk_enter(disk, &who, DISK_WRITE, 0));
 		r[i] = request(DISK_WRITE, 10000000ULL * (i + 1), 8, DISK_SYNC);
@@ -660,14 +663,13 @@ static void a_batch_ends_after_20_ms(struct kunit *test)
 static void writes_are_not_starved_by_reads(struct kunit *test)
 {
 	static struct disk_request r[100];
-	static struct profile profile;
+	struct profile *profile = base_profile();
 	struct disk_request w = request(DISK_WRITE, 500000, 8, 0);
 	struct disk *disk;
 	u32 i;
 
-	profile = base_profile();
-	profile.scheduler = SCHEDULER_DEADLINE;
-	disk = create(test, &profile);
+	profile->scheduler = SCHEDULER_DEADLINE;
+	disk = create(test, profile);
 	for (i = 0; i < ARRAY_SIZE(r); i++) {
 		r[i] = request(DISK_READ, 100 * (i + 1), 8, DISK_SYNC);
 		disk_submit(disk, &r[i], 0);
@@ -683,14 +685,14 @@ static void writes_are_not_starved_by_reads(struct kunit *test)
 
 static void a_disk_is_small(struct kunit *test)
 {
-	struct profile profile = base_profile();
-	struct disk *disk = create(test, &profile);
+	struct profile *profile = base_profile();
+	struct disk *disk = create(test, profile);
 
 	KUNIT_EXPECT_LE(test, disk_bytes(disk), 64 << 10);
 	disk_destroy(disk);
-	profile.nr_requests = 2048;
-	profile.ncq_depth = 256;
-	disk = create(test, &profile);
+	profile->nr_requests = 2048;
+	profile->ncq_depth = 256;
+	disk = create(test, profile);
 	KUNIT_EXPECT_LE(test, disk_bytes(disk), 1 << 20);
 	disk_destroy(disk);
 }

@@ -8,7 +8,7 @@
 /* A zone passes at a revolution for each track, and a skew for each switch. */
 static void sequential_rate_is_tracks_less_switches(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 z;
 
 	for (z = 0; z < 2; z++) {
@@ -35,7 +35,7 @@ static void random_reads_cost_seek_and_half_a_revolution(struct kunit *test)
 	u64 sum = 0, expected = 0, mean;
 	struct rnd rnd = { 1 };
 	u32 last = 0, i;
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 
 	prepare(&b, test);
 	b.profile.overhead = 300 * US;
@@ -68,7 +68,7 @@ static void random_reads_cost_seek_and_half_a_revolution(struct kunit *test)
 static void without_cache_each_command_takes_a_revolution(struct kunit *test)
 {
 	enum disk_op op;
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 i;
 
 	for (op = DISK_READ; op <= DISK_WRITE; op++) {
@@ -99,7 +99,7 @@ static u64 random_work(struct bench *b, enum disk_op op)
 static void faster_spindle_is_faster(struct kunit *test)
 {
 	u64 before = U64_MAX, time;
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 rpm;
 
 	for (rpm = 3600; rpm <= 15000; rpm += 1900) {
@@ -114,7 +114,7 @@ static void faster_spindle_is_faster(struct kunit *test)
 static void slower_seek_and_settle_are_slower(struct kunit *test)
 {
 	u64 before = 0, time;
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 factor, i;
 
 	for (factor = 1; factor <= 4; factor++) {
@@ -141,7 +141,7 @@ static void a_write_of_part_of_a_block_costs_a_revolution(struct kunit *test)
 		{ 24, 8, false }, { 24, 1, true }, { 25, 8, true }, { 24, 16, false },
 		{ 24, 12, true }, { 28, 20, true },
 	};
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 whole, time;
 	u32 i;
 

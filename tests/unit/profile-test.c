@@ -170,7 +170,7 @@ static void random_text(struct text *text, struct rnd *rnd)
 
 static void check_same(struct kunit *test, const struct profile *a, const struct profile *b)
 {
-	struct profile copy;
+	static struct profile copy;	/* the kernel's stack is small */
 
 	KUNIT_ASSERT_EQ(test, memcmp(a->zones, b->zones, a->nr_zones * sizeof(*a->zones)), 0);
 	KUNIT_ASSERT_EQ(test, memcmp(a->seeks, b->seeks, a->nr_seeks * sizeof(*a->seeks)), 0);
@@ -347,7 +347,7 @@ static void add_good(struct text *text, const char *without)
 static void bad_text_is_refused_with_line_and_reason(struct kunit *test)
 {
 	struct text text = { .at = kvzalloc(TEXT, GFP_KERNEL) };
-	struct profile profile;
+	static struct profile profile;	/* the kernel's stack is small */
 	struct profile_error error;
 	u32 i;
 
@@ -371,7 +371,7 @@ static void bad_text_is_refused_with_line_and_reason(struct kunit *test)
 static void in_one_word_errors_count_items(struct kunit *test)
 {
 	static const char word[] = "name=x;heads=2;rpm=7200;rpm=5400";
-	struct profile profile;
+	static struct profile profile;	/* the kernel's stack is small */
 	struct profile_error error;
 
 	KUNIT_EXPECT_EQ(test, profile_parse(&profile, word, strlen(word), &error), -EINVAL);
@@ -383,7 +383,7 @@ static void in_one_word_errors_count_items(struct kunit *test)
 static void damaged_text_does_no_harm(struct kunit *test)
 {
 	struct text text = { .at = kvzalloc(TEXT, GFP_KERNEL) };
-	struct profile profile;
+	static struct profile profile;	/* the kernel's stack is small */
 	struct profile_error error;
 	struct rnd rnd = { 8 };
 	u32 round, i, bad = 0;
@@ -420,7 +420,7 @@ static void hostile_counts_are_refused(struct kunit *test)
 	static const char slip[] = "slip=0,0;";
 	const u32 n = PROFILE_MAX_SLIPS + 1;
 	char *text = kvzalloc(n * strlen(slip), GFP_KERNEL);
-	struct profile profile;
+	static struct profile profile;	/* the kernel's stack is small */
 	struct profile_error error;
 	u32 i;
 
@@ -542,7 +542,7 @@ static void another_size_is_a_sound_profile(struct kunit *test)
 
 static void scaling_keeps_shares(struct kunit *test)
 {
-	struct profile profile;
+	static struct profile profile;	/* the kernel's stack is small */
 	struct profile_error error;
 
 	KUNIT_ASSERT_EQ(test, profile_parse(&profile, good, strlen(good), &error), 0);

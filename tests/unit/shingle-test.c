@@ -111,7 +111,7 @@ static void compare(struct kunit *test, const struct shingle *shingle, const str
 
 static void a_shingled_drives_map_is_that_of_each_sector(struct kunit *test)
 {
-	const struct profile profile = {
+	static const struct profile profile = {
 		.sectors = SECTORS, .band = BAND, .media_cache = CACHE, .media_cache_map = MAP,
 	};
 	struct shingle *shingle = shingle_create(&profile, GFP_KERNEL);
@@ -174,7 +174,7 @@ static u64 pass(struct media *media, bool write, u64 sector, u64 sectors, u64 ti
 static void a_write_waits_until_the_oldest_band_is_clean(struct kunit *test)
 {
 	struct media media;
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 time;
 	u32 i;
 
@@ -204,7 +204,7 @@ static void a_write_waits_until_the_oldest_band_is_clean(struct kunit *test)
 static void a_band_in_many_pieces_takes_as_long_as_they_do(struct kunit *test)
 {
 	struct media media;
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 time;
 	u32 i;
 
@@ -252,7 +252,7 @@ static u64 stream(struct bench *b, enum disk_op op, u64 sector, u64 end)
 static void a_stream_goes_to_its_bands_at_the_medias_rate(struct kunit *test)
 {
 	u64 time[2];
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 i, used;
 
 	for (i = 0; i < 2; i++) {
@@ -288,7 +288,7 @@ static void scatter(struct bench *b)
 static void an_idle_drive_cleans_its_bands(struct kunit *test)
 {
 	u64 fresh, cached, clean;
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 
 	prepare(&b, test);
 	buffer(&b);
@@ -319,7 +319,7 @@ static void an_idle_drive_cleans_its_bands(struct kunit *test)
 /* Runs whose bands are cleaned in @idle; the drive has far more. */
 static u32 cleaned(struct kunit *test, u64 idle)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 i, runs;
 
 	prepare(&b, test);
@@ -351,7 +351,7 @@ static void long_idle_time_cleans_at_the_same_rate(struct kunit *test)
 static void random_writes_are_fast_until_the_media_cache_is_full(struct kunit *test)
 {
 	u64 begin, fast, slow;
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 i;
 
 	prepare(&b, test);

@@ -7,7 +7,7 @@
 /* The buffer is full by bytes: short writes fill it by their own size. */
 static void a_write_buffer_takes_as_many_writes_as_fit(struct kunit *test)
 {
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u64 time = 0;
 	u32 i;
 
@@ -143,7 +143,7 @@ static void the_nearest_run_is_that_of_all_runs(struct kunit *test)
 		{ 5, 0 }, { 40, 0 }, { 40, 3000 }, { 200, 0 }, { 200, 9000 }, { 1000, 0 },
 	};
 	struct rnd rnd = { 12 };
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 i, round;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -174,7 +174,7 @@ static void the_nearest_run_is_that_of_all_runs(struct kunit *test)
 static void a_stream_that_is_not_aligned_is_written_in_whole_blocks(struct kunit *test)
 {
 	u64 time[2] = {};
-	struct bench b;
+	static struct bench b;	/* the kernel's stack is small */
 	u32 i, k;
 
 	for (k = 0; k < 2; k++) {
