@@ -22,7 +22,9 @@
 
 #define NONE		U32_MAX
 #define SCATTERED	BIT(31)		/* in the map beside the slot */
-#define SLOT(entry)	((entry) & ~(u32)SCATTERED)
+#define IN_SLC		BIT(30)		/* ... or instead of one */
+#define NO_SLOT		BIT(29)		/* ... with this, which is none */
+#define SLOT(entry)	((entry) & (u32)(IN_SLC - 1))
 
 /* Overwrites that make the steady state, as multiples of what is filled */
 #define OVERWRITES	4
@@ -63,6 +65,13 @@ struct ftl {
 	u32 gain;		/* slots that were not valid when its collection began */
 	u32 share;		/* and those that were */
 	u32 credit;		/* collection's, in moves times gain */
+
+	u32 used;		/* groups with data; */
+	u32 in_slc;		/* of these: in the SLC cache, */
+	u32 slc_size;		/* which now takes so many; */
+	u32 slc_most;		/* when the drive is empty, */
+	u32 slc_least;		/* and when it is full */
+	u32 fold_at;		/* the next one that may be folded */
 
 	u64 rnd;
 	struct ftl_figures figures;
@@ -122,10 +131,33 @@ static void put_free(struct ftl *ftl, u32 block)
 	ftl->blocks[block].state = BLOCK_FREE;
 }
 
-static void drop(struct ftl *ftl, u32 entry)
+/* What an SLC cache takes that shrinks as the drive fills */
+static void size_slc(struct ftl *ftl)
 {
-	if (entry != NONE)
+	u64 unused = ftl->groups - ftl->used;
+
+	ftl->slc_size = max_t(u32, ftl->slc_least, div_u64(ftl->slc_most * unused, ftl->groups));
+}
+
+static void drop(struct ftl *ftl, u32 group)
+{
+	u32 entry = ftl->map[group];
+
+	if (entry == NONE)
+		return;
+	if (entry & IN_SLC)
+		ftl->in_slc--;
+	else
 		ftl->blocks[SLOT(entry) >> ftl->block_shift].valid--;
+	ftl->map[group] = NONE;
+	ftl->used--;
+}
+
+static void point(struct ftl *ftl, u32 group, u32 entry)
+{
+	drop(ftl, group);
+	ftl->map[group] = entry;
+	ftl->used++;
 }
 
 /* Write @group to the next slot of @stream. A block must be free if that is full. */
@@ -139,8 +171,7 @@ static void place(struct ftl *ftl, struct stream *stream, u32 group, u32 flags)
 		ftl->blocks[stream->block].state = BLOCK_OPEN;
 	}
 	slot = (stream->block << ftl->block_shift) + stream->at++;
-	drop(ftl, ftl->map[group]);
-	ftl->map[group] = slot | flags;
+	point(ftl, group, slot | flags);
 	ftl->slots[slot] = group;
 	ftl->blocks[stream->block].valid++;
 	if (stream->at == per_block(ftl)) {
@@ -287,11 +318,63 @@ static void make_room(struct ftl *ftl)
 	}
 }
 
-static void write_one(struct ftl *ftl, u32 group, u32 flags)
+static void write_to_block(struct ftl *ftl, u32 group, u32 flags)
 {
 	collect(ftl);
 	make_room(ftl);
 	place(ftl, &ftl->host, group, flags);
+}
+
+static void write_one(struct ftl *ftl, u32 group, u32 flags)
+{
+	write_to_block(ftl, group, flags);
+	ftl->figures.written++;
+}
+
+/* The SLC cache */
+
+static bool is_in_slc(u32 entry)
+{
+	return entry != NONE && entry & IN_SLC;
+}
+
+/* The next group of those in the cache, which has one. They go in the order of their numbers. */
+static void fold_one(struct ftl *ftl)
+{
+	while (!is_in_slc(ftl->map[ftl->fold_at]))
+		ftl->fold_at = ftl->fold_at + 1 == ftl->groups ? 0 : ftl->fold_at + 1;
+	write_to_block(ftl, ftl->fold_at, ftl->map[ftl->fold_at] & SCATTERED);
+	ftl->figures.folded++;
+}
+
+u64 ftl_fold(struct ftl *ftl, u64 pages, bool *left)
+{
+	u64 groups = min_t(u64, pages >> ftl->shift, ftl->in_slc), i;
+
+	for (i = 0; i < groups; i++)
+		fold_one(ftl);
+	*left = ftl->in_slc;
+	return groups << ftl->shift;
+}
+
+/* Does the cache take what is written next? */
+static bool slc_takes(struct ftl *ftl)
+{
+	if (!ftl->slc_most)
+		return false;
+	size_slc(ftl);
+	if (ftl->profile->slc_full == SLC_FULL_FOLD || MODEL_PLANTED(slc))
+		return ftl->slc_size;
+	return ftl->in_slc < ftl->slc_size;
+}
+
+static void write_to_slc(struct ftl *ftl, u32 group, u32 flags)
+{
+	drop(ftl, group);
+	while (ftl->in_slc >= ftl->slc_size && ftl->in_slc && !MODEL_PLANTED(slc))
+		fold_one(ftl);
+	point(ftl, group, IN_SLC | NO_SLOT | flags);
+	ftl->in_slc++;
 	ftl->figures.written++;
 }
 
@@ -339,7 +422,7 @@ struct part {
 	bool sampled;		/* the page in the map is in it */
 };
 
-static struct part part_of(const struct ftl *ftl, u32 group, u64 first, u64 last)
+static __always_inline struct part part_of(const struct ftl *ftl, u32 group, u64 first, u64 last)
 {
 	u64 begin = (u64)group << ftl->shift, page = sampled(ftl, group);
 
@@ -350,8 +433,9 @@ static struct part part_of(const struct ftl *ftl, u32 group, u64 first, u64 last
 	};
 }
 
-void ftl_write(struct ftl *ftl, u64 first, u32 nr)
+bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 {
+	bool slc = slc_takes(ftl);
 	u64 last = first + nr - 1;
 	u32 flags = nr * FTL_PAGE * 512 < ftl->profile->flash_page ? SCATTERED : 0;
 	u32 group;
@@ -361,8 +445,9 @@ void ftl_write(struct ftl *ftl, u64 first, u32 nr)
 
 		ftl->written[group] |= touched(ftl, part.from, part.to);
 		if (part.sampled)
-			write_one(ftl, group, flags);
+			(slc ? write_to_slc : write_one)(ftl, group, flags);
 	}
+	return slc;
 }
 
 void ftl_trim(struct ftl *ftl, u64 first, u64 nr)
@@ -376,10 +461,8 @@ void ftl_trim(struct ftl *ftl, u64 first, u64 nr)
 		struct part part = part_of(ftl, group, first, last);
 
 		ftl->written[group] &= ~covered(ftl, part.from, part.to);
-		if (part.sampled && !MODEL_PLANTED(trim)) {
-			drop(ftl, ftl->map[group]);
-			ftl->map[group] = NONE;
-		}
+		if (part.sampled && !MODEL_PLANTED(trim))
+			drop(ftl, group);
 	}
 }
 
@@ -393,6 +476,11 @@ enum ftl_state ftl_look(const struct ftl *ftl, u64 page)
 	if (entry == NONE)	/* a neighbour's in the map, and was not written */
 		return FTL_SCATTERED;
 	return entry & SCATTERED ? FTL_SCATTERED : FTL_RUN;
+}
+
+bool ftl_in_slc(const struct ftl *ftl, u64 page)
+{
+	return is_in_slc(ftl->map[page >> ftl->shift]);
 }
 
 /* Making */
@@ -433,6 +521,11 @@ static void set_sizes(struct ftl *ftl)
 	ftl->groups = (pages + BIT(ftl->shift) - 1) >> ftl->shift;
 	ftl->block_shift = unit_shift > ftl->shift ? unit_shift - ftl->shift : 0;
 	ftl->nr_blocks = count_blocks(ftl);
+	ftl->slc_most = min_t(u64, profile->slc_cache / FTL_PAGE >> ftl->shift, ftl->groups);
+	ftl->slc_least = ftl->slc_most;
+	if (profile->slc_cache_min)
+		ftl->slc_least = min_t(u64, ftl->slc_least,
+				       profile->slc_cache_min / FTL_PAGE >> ftl->shift);
 }
 
 /* The share of the last group's pages that does not lie on the drive is not worth a thought. */
@@ -467,6 +560,10 @@ struct ftl *ftl_create(const struct profile *profile, gfp_t gfp)
 	ftl->profile = profile;
 	ftl->rnd = 1;
 	set_sizes(ftl);
+	if ((u64)ftl->nr_blocks << ftl->block_shift > NO_SLOT) {
+		ftl_destroy(ftl);
+		return NULL;
+	}
 	ftl->map = kvcalloc(ftl->groups, sizeof(*ftl->map), gfp);
 	ftl->written = kvcalloc(ftl->groups, 1, gfp);
 	ftl->slots = kvcalloc((size_t)ftl->nr_blocks << ftl->block_shift, sizeof(*ftl->slots), gfp);

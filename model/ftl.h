@@ -14,6 +14,10 @@
  *
  * Collection pays as it goes: while a block is collected, each page that the host writes moves as
  * many pages as the block's share of valid pages makes it worth.
+ *
+ * An SLC cache takes what the host writes first. Its pages are in no block until they are folded:
+ * then they are written as the host's would be. What is overwritten or trimmed before costs nothing
+ * more. Of the cache, too, the map knows its sample: it is full when that share of it is.
  */
 #ifndef DAVID_MODEL_FTL_H
 #define DAVID_MODEL_FTL_H
@@ -29,6 +33,7 @@ struct ftl_figures {
 	u64 written;		/* by the host */
 	u64 moved;		/* by collection */
 	u64 erased;		/* blocks */
+	u64 folded;		/* from the SLC cache to blocks */
 	bool stuck;		/* the policy found no room: the emptiest block is collected */
 };
 
@@ -40,8 +45,8 @@ size_t ftl_bytes(const struct ftl *ftl);
 u32 ftl_shift(const struct ftl *ftl);
 const struct ftl_figures *ftl_figures(const struct ftl *ftl);
 
-/* Pages [first, first + nr), which lie on the drive. */
-void ftl_write(struct ftl *ftl, u64 first, u32 nr);
+/* Pages [first, first + nr), which lie on the drive. Returns whether the SLC cache takes them. */
+bool ftl_write(struct ftl *ftl, u64 first, u32 nr);
 void ftl_trim(struct ftl *ftl, u64 first, u64 nr);
 
 /* What a read meets. */
@@ -52,6 +57,12 @@ enum ftl_state {
 };
 
 enum ftl_state ftl_look(const struct ftl *ftl, u64 page);
+
+/* Is a page that was written in the SLC cache? */
+bool ftl_in_slc(const struct ftl *ftl, u64 page);
+
+/* Fold up to @pages pages of the SLC cache. Returns how many; *@left: there are more. */
+u64 ftl_fold(struct ftl *ftl, u64 pages, bool *left);
 
 /* Move up to @pages pages, as long as less than @room pages are free. */
 void ftl_idle(struct ftl *ftl, u64 pages, u64 room);

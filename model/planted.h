@@ -11,6 +11,10 @@
  *	trim	an SSD's map keeps what was trimmed
  *	suspend	a program goes on while its die reads
  *	locked	every program of an SSD can be suspended
+ *	buffered	what an SSD has programmed is read from the write buffer all the same
+ *	slc	an SSD's SLC cache never gets full
+ *	lookup	a read does not wait for its part of an SSD's map
+ *	clock	a part of an SSD's map that was used again leaves memory as early
  *	shingle	a shingled drive's bands are never written whole
  *	batch	mq-deadline's batches do not end
  *	starved	mq-deadline lets reads go first for ever

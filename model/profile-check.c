@@ -243,6 +243,40 @@ static int check_flash(const struct check *check)
 	return 0;
 }
 
+/* Parts of the map that a cache may have, which are allocated at once */
+#define MAX_MAP_PAGES	65536
+
+static int check_map_cache(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+	u32 pages = profile->map_cache / max(profile->map_page / 512, 1U);
+
+	if (!power_of_two(profile->map_page))
+		return profile_fail(check->error, line_of(check, &profile->map_page),
+				    "map_page is no power of two");
+	if (profile->map_cache && (!pages || pages > MAX_MAP_PAGES))
+		return profile_fail(check->error, line_of(check, &profile->map_cache),
+				    "map_cache has room for %u map_pages, not for 1 to %d", pages,
+				    MAX_MAP_PAGES);
+	if (div_u64(profile->sectors, profile->map_coverage) >= U32_MAX)
+		return profile_fail(check->error, line_of(check, &profile->map_coverage),
+				    "map_coverage divides capacity into more than 2^32 parts");
+	return 0;
+}
+
+static int check_slc(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+
+	if (profile->slc_cache > profile->sectors)
+		return profile_fail(check->error, line_of(check, &profile->slc_cache),
+				    "slc_cache is more than capacity");
+	if (profile->slc_cache_min > profile->slc_cache)
+		return profile_fail(check->error, line_of(check, &profile->slc_cache_min),
+				    "slc_cache_min is more than slc_cache");
+	return 0;
+}
+
 /* Requests of all hardware queues, which are allocated at once */
 #define MAX_TAGS	16384
 
@@ -275,7 +309,8 @@ int profile_check(const struct profile *profile, const struct profile_lines *lin
 	if (profile->kind == DRIVE_MEMORY)
 		return check_blocks(&check);
 	if (profile->kind == DRIVE_SSD)
-		return check_blocks(&check) ?: check_flash(&check);
+		return check_blocks(&check) ?: check_flash(&check) ?: check_map_cache(&check) ?:
+		       check_slc(&check);
 	return check_blocks(&check) ?: check_zones(&check) ?: check_seeks(&check) ?:
 	       check_remaps(&check) ?: check_cache(&check) ?: check_shingled(&check);
 }

@@ -106,6 +106,12 @@ static const char *const gc_names[] = {
 	NULL
 };
 
+static const char *const slc_full_names[] = {
+	[SLC_FULL_DIRECT] = "direct",
+	[SLC_FULL_FOLD] = "fold",
+	NULL
+};
+
 static const char *const precondition_names[] = {
 	[PRECONDITION_FRESH] = "fresh",
 	[PRECONDITION_SEQUENTIAL] = "sequential",
@@ -370,8 +376,29 @@ const struct profile_option profile_options[] = {
 	COUNT("map_flushes", map_flushes, 0, 1 << 20, 0,
 	      "every so many flushes that write, the map is written, too; 0: never", OF_SSD),
 	TIME("map_flush_time", map_flush_time, 0, "which takes so long", OF_SSD),
+	SECTORS("map_cache", map_cache, 0, 1 << 24, 0,
+		"memory for parts of the map; a part that is not there is read first; 0: all are",
+		OF_SSD),
+	{ .name = "map_page", .kind = OPTION_BYTES, FIELD(map_page), OF_SSD,
+	  .least = 512, .most = 1 << 20, .preset = 4096, .help = "such a part: a power of two" },
+	SECTORS("map_coverage", map_coverage, 8, 1 << 24, 1 << 13, "that a part tells of", OF_SSD),
 	FLAG("power_loss_protection", power_loss_protection, 0,
 	     "what is in the write buffer lasts, so a flush writes nothing", OF_SSD),
+	FLAG("buffer_reads", buffer_reads, 0,
+	     "what waits in the write buffer, or is being programmed, is read from there", OF_SSD),
+	SECTORS("slc_cache", slc_cache, 0, PROFILE_MAX_SECTORS, 0,
+		"data that are written with one bit a cell at first; 0: none", OF_SSD),
+	SECTORS("slc_cache_min", slc_cache_min, 0, PROFILE_MAX_SECTORS, 0,
+		"what that shrinks to as the drive fills; 0: it does not", OF_SSD),
+	TIME("slc_program_time", slc_program_time, 200 * NSEC_US,
+	     "of a die there, for a program_unit", OF_SSD),
+	TIME("slc_read_time", slc_read_time, 25 * NSEC_US, "of a die there", OF_SSD),
+	CHOICE("slc_full", slc_full, slc_full_names, SLC_FULL_DIRECT,
+	       "writes that find no room there: direct goes past it, fold makes room first",
+	       OF_SSD),
+	{ .name = "slc_idle_after", .kind = OPTION_TIME, FIELD(slc_idle_after), OF_SSD,
+	  .most = 86400 * NSEC_S, .help = "an idle drive empties it after this time" },
+	RATE("slc_fold_rate", slc_fold_rate, 0, 0, "bytes a second of that; 0: none", OF_SSD),
 	SECTORS("raw_capacity", raw_sectors, 0, PROFILE_MAX_SECTORS, 0,
 		"flash for data and collection; 0: 7 % more than capacity", OF_SSD),
 	SECTORS("gc_unit", gc_unit, 8, 1LL << 31, 1 << 21, "erased together: a power of two",

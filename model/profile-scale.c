@@ -96,6 +96,13 @@ static int scale_flash(struct profile *profile, u64 sectors)
 	}
 	profile->raw_sectors = scaled(profile->raw_sectors, sectors, profile->sectors);
 	profile->gc_idle_room = scaled(profile->gc_idle_room, sectors, profile->sectors);
+	profile->slc_cache = scaled(profile->slc_cache, sectors, profile->sectors);
+	if (profile->slc_cache_min)	/* 0 would be a cache that does not shrink */
+		profile->slc_cache_min = max_t(u64, scaled(profile->slc_cache_min, sectors,
+							   profile->sectors), 1);
+	profile->slc_cache_min = min(profile->slc_cache_min, profile->slc_cache);
+	while (sectors / profile->map_coverage >= U32_MAX)
+		profile->map_coverage *= 2;
 	profile->sectors = sectors;
 	while (profile->gc_unit > LEAST_UNIT && profile->raw_sectors / FEW_UNITS < profile->gc_unit)
 		profile->gc_unit /= 2;

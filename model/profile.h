@@ -35,6 +35,12 @@ enum profile_gc {
 	GC_COST_BENEFIT,	/* age and room together */
 };
 
+/* Where writes go when the SLC cache is full. */
+enum profile_slc_full {
+	SLC_FULL_DIRECT,	/* past it */
+	SLC_FULL_FOLD,		/* into it; as much has to leave it first */
+};
+
 /* What had been written before the drive is made. */
 enum profile_precondition { PRECONDITION_FRESH, PRECONDITION_SEQUENTIAL, PRECONDITION_RANDOM };
 
@@ -102,6 +108,7 @@ struct profile_remap {
 /* Command overhead by the kind of a request and by that of the one before it. */
 enum profile_kind { KIND_READ_HIT, KIND_READ_MISS, KIND_WRITE_HIT, KIND_WRITE_MISS, KIND_NR };
 
+/* Too large for a kernel's stack: allocate it, or make it static. */
 struct profile {
 	char name[PROFILE_NAME_LEN];
 
@@ -223,6 +230,7 @@ struct profile {
 	u32 program_unit;		/* bytes that a die writes at a time */
 	u8 page_types;			/* bits of a cell */
 	bool power_loss_protection;	/* what is in the write buffer lasts */
+	bool buffer_reads;		/* and is read from there */
 	u32 read_time;			/* of the fastest page type; */
 	u32 scattered_read_time;	/* of a page written by itself; 0: the same. And */
 	u32 read_step;			/* by this times 1, 3, 7 slower are the others */
@@ -235,6 +243,16 @@ struct profile {
 	u32 locked_programs;		/* thousandths of all: reads wait for their end */
 	u32 map_flushes;		/* so many flushes write the map once; 0: never */
 	u32 map_flush_time;		/* which takes so long */
+	u32 map_cache;			/* sectors of the map in memory; 0: all of it */
+	u32 map_page;			/* bytes of the map that are read at a time, */
+	u32 map_coverage;		/* and the sectors that these tell of */
+	u64 slc_cache;			/* sectors written one bit a cell; 0: none */
+	u64 slc_cache_min;		/* the same of a full drive; 0: as many */
+	u32 slc_program_time;		/* of a program_unit */
+	u32 slc_read_time;
+	u8 slc_full;			/* enum profile_slc_full */
+	u64 slc_idle_after;
+	u64 slc_fold_rate;		/* bytes a second that an idle drive takes out of it */
 	u64 raw_sectors;		/* flash for data and collection */
 	u64 gc_unit;			/* sectors that are erased together */
 	u8 gc;				/* enum profile_gc */

@@ -182,7 +182,7 @@ struct solid *solid_create(const struct profile *profile, u32 most, gfp_t gfp)
 	carrier_init(&solid->link[DISK_WRITE], profile->link_rate);
 	solid->ends = kvcalloc(most, sizeof(*solid->ends), gfp);
 	if (profile->kind == DRIVE_SSD)
-		solid->ssd = ssd_create(profile, gfp);
+		solid->ssd = ssd_create(profile, most, gfp);
 	else
 		solid->units = kvcalloc(profile->units, sizeof(*solid->units), gfp);
 	if (!solid->ends || (!solid->ssd && !solid->units)) {

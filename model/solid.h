@@ -78,6 +78,11 @@ struct solid_figures {
 	u64 erases;
 	u64 suspended;
 	u64 buffer_waits;	/* writes that waited for room */
+	u64 buffer_reads;	/* parts of reads that were served from the write buffer */
+	u64 slc_programs;	/* of the programs */
+	u64 folded_pages;	/* from the SLC cache to native cells */
+	u64 map_reads;		/* of pages of the map that were not in memory */
+	u64 map_programs;	/* of the programs: pages of the map */
 	bool stuck;		/* ftl_figures.stuck: the times mean nothing */
 };
 

@@ -1,67 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The flash of an SSD: see ssd.h. */
 #include "../dm-david/lib/portable-alloc.h"
-#include "carrier.h"
-#include "ftl.h"
 #include "planted.h"
-#include "ssd.h"
+#include "ssd-internal.h"
 
 #define NEVER		U64_MAX
-
-struct die {
-	u64 reads_until;	/* the end of all reads that it has been given */
-	u64 begin;		/* of its program or erase; */
-	u64 carried;		/* its data are on the die; */
-	u64 end;		/* 0: it has none, and is in ssd->idle */
-	u64 bytes;		/* of the buffer, that are then programmed */
-	u32 erases;		/* that it owes */
-	u32 reads;		/* that went before the rest of it */
-	bool locked;		/* none may */
-	u32 channel;
-};
-
-/* A die whose program or erase ends at this time, or later if it was suspended since. */
-struct event {
-	u64 time;
-	u32 die;
-};
-
-struct waiting {
-	struct solid_command *first, *last;
-};
-
-struct ssd {
-	const struct profile *profile;
-	struct ftl *ftl;
-	struct die *dies;
-	struct carrier *channels;
-	struct event *events;	/* a heap */
-	u32 nr_events;
-	u32 *idle;		/* a ring of dies, the one idle longest goes first */
-	u32 idle_at;
-	u32 nr_idle;
-
-	/* The buffer, bytes */
-	u64 size;
-	u64 used;
-	u64 loose;		/* of these: less than a unit, and not forced out */
-	u64 forced;		/* of these: less than a unit, and must be programmed */
-	u64 units;		/* whole units that no die has taken */
-	u64 entered;		/* ever */
-	u64 programmed;		/* ever */
-	struct waiting writes;	/* for room */
-	struct waiting flushes;	/* for programs */
-	struct waiting ready;
-
-	u32 flushed;		/* flushes since the map was written */
-	u64 owed;		/* bytes that collection moved in the map and not on the dies; */
-	u64 moves;		/* and those that dies may move now */
-	u64 unit;		/* bytes that a die programs at a time */
-	u32 unit_sectors;
-	u64 last;		/* when the last command came */
-	struct ftl_figures seen;	/* of the map, that the dies know of */
-	struct solid_figures figures;
-};
 
 static void append(struct waiting *list, struct solid_command *command)
 {
@@ -83,172 +26,24 @@ static struct solid_command *pop(struct waiting *list)
 	return command;
 }
 
-/* The heap. Equal times go by die. */
-
-static bool earlier(const struct event *a, const struct event *b)
-{
-	return a->time < b->time || (a->time == b->time && a->die < b->die);
-}
-
-static void push_event(struct ssd *ssd, u64 time, u32 die)
-{
-	struct event event = { .time = time, .die = die }, *heap = ssd->events;
-	u32 i = ssd->nr_events++, up;
-
-	for (; i && earlier(&event, &heap[up = (i - 1) / 2]); i = up)
-		heap[i] = heap[up];
-	heap[i] = event;
-}
-
-static struct event pop_event(struct ssd *ssd)
-{
-	struct event *heap = ssd->events, first = heap[0], last = heap[--ssd->nr_events];
-	u32 i = 0, down;
-
-	while ((down = 2 * i + 1) < ssd->nr_events) {
-		if (down + 1 < ssd->nr_events && earlier(&heap[down + 1], &heap[down]))
-			down++;
-		if (!earlier(&heap[down], &last))
-			break;
-		heap[i] = heap[down];
-		i = down;
-	}
-	heap[i] = last;
-	return first;
-}
-
-/* Dies at work */
-
-static void put_idle(struct ssd *ssd, u32 die)
-{
-	u32 at = ssd->idle_at + ssd->nr_idle++;
-
-	ssd->idle[at >= ssd->profile->dies ? at - ssd->profile->dies : at] = die;
-}
-
-static u32 take_idle(struct ssd *ssd)
-{
-	u32 die = ssd->idle[ssd->idle_at];
-
-	ssd->idle_at = ssd->idle_at + 1 == ssd->profile->dies ? 0 : ssd->idle_at + 1;
-	ssd->nr_idle--;
-	return die;
-}
-
-/* The slowest read of a page is 2^types - 1 steps slower than the fastest. */
-static u64 mean_read(const struct profile *profile)
-{
-	u64 types = profile->page_types;
-
-	return profile->read_time +
-	       div_u64(profile->read_step * ((1ULL << types) - 1 - types), types);
-}
-
-static u32 hash(u64 n)
-{
-	return (n * 0x9e3779b97f4a7c15ULL) >> 32;
-}
-
-/* Whether the @n-th of its kind is one of the @thousandths that are chosen evenly. */
-static bool chosen(u64 n, u32 thousandths)
-{
-	return (u64)hash(n) * 1000 >> 32 < thousandths;
-}
-
-static void begin(struct ssd *ssd, struct die *die, u64 now, u64 time)
-{
-	die->begin = max(now, die->reads_until);
-	die->carried = die->begin;
-	die->end = die->begin + time;
-	die->reads = 0;
-	die->locked = false;
-	push_event(ssd, die->end, die - ssd->dies);
-}
-
-/* As begin(), with data for the die; it does so for @before until they are there. */
-static void program(struct ssd *ssd, struct die *die, u64 now, u64 before)
-{
-	const struct profile *profile = ssd->profile;
-	struct carrier *channel = &ssd->channels[die->channel];
-	u64 from = max(now, die->reads_until);
-	u64 carried = carrier_carry(channel, ssd->unit_sectors, now, from);
-
-	ssd->figures.programs++;
-	begin(ssd, die, now, carried - from + before + profile->program_time);
-	die->carried = carried;
-	die->locked = chosen(ssd->figures.programs, profile->locked_programs);
-}
-
-/* Give @die what is to be done at @now. False: nothing is. */
-static bool give_work(struct ssd *ssd, struct die *die, u64 now)
-{
-	const struct profile *profile = ssd->profile;
-
-	die->bytes = 0;
-	if (die->erases) {
-		die->erases--;
-		ssd->figures.erases++;
-		begin(ssd, die, now, profile->erase_time);
-		return true;
-	}
-	if (ssd->moves >= ssd->unit) {
-		/* What is moved is read from dies, too: here from the one that it goes to. */
-		ssd->moves -= ssd->unit;
-		program(ssd, die, now,
-			div_u64(ssd->unit, profile->flash_page) * mean_read(profile));
-		return true;
-	}
-	if (ssd->units) {
-		ssd->units--;
-		die->bytes = ssd->unit;
-	} else if (ssd->forced) {
-		die->bytes = ssd->forced;
-		ssd->forced = 0;
-	} else {
-		return false;
-	}
-	program(ssd, die, now, 0);
-	return true;
-}
-
-static void use_idle(struct ssd *ssd, u64 now)
-{
-	u32 die;
-
-	while (ssd->nr_idle) {
-		die = ssd->idle[ssd->idle_at];
-		if (!give_work(ssd, &ssd->dies[die], now))
-			return;
-		take_idle(ssd);
-	}
-}
-
-/* Dies that owe erases do them, wherever they are in the ring. */
-static void erase_idle(struct ssd *ssd, u64 now)
-{
-	u32 i, die, nr = ssd->nr_idle;
-
-	for (i = 0; i < nr; i++) {
-		die = take_idle(ssd);
-		if (!ssd->dies[die].erases || !give_work(ssd, &ssd->dies[die], now))
-			put_idle(ssd, die);
-	}
-}
-
 /* What the map has moved and erased since is work for the dies. */
 static void learn_from_map(struct ssd *ssd, u64 now)
 {
 	const struct ftl_figures *figures = ftl_figures(ssd->ftl);
 	u64 moved = figures->moved - ssd->seen.moved, erased = figures->erased - ssd->seen.erased;
+	u64 folded = figures->folded - ssd->seen.folded;
 	u32 i;
 
-	ssd->owed += (moved << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
+	if (!(moved | folded | erased))
+		return;
+	ssd->moves.owed += (moved << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
+	ssd->folds.owed += (folded << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
 	ssd->seen = *figures;
 	if (!erased)
 		return;
 	for (i = 0; i < ssd->profile->dies; i++)
 		ssd->dies[i].erases += erased;
-	erase_idle(ssd, now);
+	ssd_erase_idle(ssd, now);
 }
 
 /*
@@ -257,14 +52,49 @@ static void learn_from_map(struct ssd *ssd, u64 now)
  */
 #define PAGES_TO_PAY	8
 
-static void pay(struct ssd *ssd, u64 bytes)
+static void pay(const struct ssd *ssd, struct debt *debt, u64 bytes)
 {
-	u64 all = (PAGES_TO_PAY * FTL_PAGE * 512ULL) << ftl_shift(ssd->ftl), part = ssd->owed;
+	u64 all = (PAGES_TO_PAY * FTL_PAGE * 512ULL) << ftl_shift(ssd->ftl), part = debt->owed;
 
+	if (!part)
+		return;
 	if (bytes < all)
-		part = mul_u64_u64_div_u64(ssd->owed, bytes, all);
-	ssd->owed -= part;
-	ssd->moves += part;
+		part = mul_u64_u64_div_u64(debt->owed, bytes, all);
+	debt->owed -= part;
+	debt->due += part;
+}
+
+/* The map */
+
+/* The numbers of its own pages begin here. */
+#define MAP_PAGES	0x4000000000000000ULL
+
+/* When the part of the map that @command needs is in memory, if that can begin at @from. */
+static u64 look_up(struct ssd *ssd, const struct solid_command *command, u64 now, u64 from)
+{
+	const struct profile *profile = ssd->profile;
+	u32 last = div_u64(command->sector + command->sectors - 1, profile->map_coverage);
+	u32 number = div_u64(command->sector, profile->map_coverage);
+	u64 ready = from;
+
+	for (; number <= last; number++) {
+		struct map_page *page = map_cache_find(ssd->map, number);
+		bool dirty;
+
+		if (!page) {
+			page = map_cache_add(ssd->map, number, &dirty);
+			if (dirty)
+				ssd->map_writes += profile->map_page;
+			page->ready = ssd_read_page(ssd, MAP_PAGES + number, PAGE_RUN,
+						    profile->map_page / 512, now, from);
+			ssd->figures.map_reads++;
+		}
+		page->dirty |= command->op == DISK_WRITE;
+		ready = max(ready, page->ready);
+	}
+	if (ssd->map_writes >= ssd->unit)
+		ssd_use_idle(ssd, now);
+	return ready;
 }
 
 /* Writes */
@@ -276,11 +106,15 @@ static bool has_room(const struct ssd *ssd, const struct solid_command *command)
 
 static void force_out(struct ssd *ssd)
 {
-	ssd->forced += ssd->loose;
-	ssd->loose = 0;
-	if (ssd->forced >= ssd->unit) {
-		ssd->units++;
-		ssd->forced -= ssd->unit;
+	struct backlog *backlog;
+
+	for (backlog = ssd->backlogs; backlog < &ssd->backlogs[CELLS_NR]; backlog++) {
+		backlog->forced += backlog->loose;
+		backlog->loose = 0;
+		if (backlog->forced >= ssd->unit) {
+			backlog->units++;
+			backlog->forced -= ssd->unit;
+		}
 	}
 }
 
@@ -305,7 +139,7 @@ static void wait_for_programs(struct ssd *ssd, struct solid_command *command, u6
 	force_out(ssd);
 	command->after = ssd->entered;
 	append(&ssd->flushes, command);
-	use_idle(ssd, now);
+	ssd_use_idle(ssd, now);
 }
 
 static bool lasts_in_buffer(const struct ssd *ssd, const struct solid_command *command)
@@ -319,32 +153,39 @@ static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
 	u64 first = command->sector / FTL_PAGE;
 	u64 end = DIV_ROUND_UP(command->sector + command->sectors, FTL_PAGE);
 	u64 bytes = command->sectors * 512ULL;
+	struct backlog *backlog;
 
-	ftl_write(ssd->ftl, first, end - first);
+	if (ssd->map)
+		look_up(ssd, command, now, now);
+	backlog = &ssd->backlogs[ftl_write(ssd->ftl, first, end - first) ? SLC : NATIVE];
 	learn_from_map(ssd, now);
-	pay(ssd, bytes);
+	pay(ssd, &ssd->moves, bytes);
+	pay(ssd, &ssd->folds, bytes);
 	ssd->used += bytes;
 	ssd->entered += bytes;
-	ssd->loose += bytes;
-	while (ssd->loose >= ssd->unit) {
-		ssd->loose -= ssd->unit;
-		ssd->units++;
+	if (ssd->buffered)
+		buffered_add(ssd->buffered, first, end - first, ssd->entered / 512);
+	backlog->loose += bytes;
+	while (backlog->loose >= ssd->unit) {
+		backlog->loose -= ssd->unit;
+		backlog->units++;
 	}
 	if (!lasts_in_buffer(ssd, command)) {
 		wait_for_programs(ssd, command, now);
 		return false;
 	}
-	use_idle(ssd, now);
+	ssd_use_idle(ssd, now);
 	return true;
 }
 
 /* If a write waits and nothing else empties the buffer, program what is less than a unit. */
 static void make_room(struct ssd *ssd, u64 now)
 {
-	if (!ssd->writes.first || ssd->used != ssd->loose)
+	if (!ssd->writes.first ||
+	    ssd->used != ssd->backlogs[SLC].loose + ssd->backlogs[NATIVE].loose)
 		return;
 	force_out(ssd);
-	use_idle(ssd, now);
+	ssd_use_idle(ssd, now);
 }
 
 static void admit(struct ssd *ssd, u64 now)
@@ -365,86 +206,42 @@ static void finish(struct ssd *ssd, struct die *die, u64 now)
 	ssd->used -= die->bytes;
 	ssd->programmed += die->bytes;
 	die->end = 0;
+	ssd->busy_until = max(ssd->busy_until, now);
 	while (ssd->flushes.first && ssd->flushes.first->after <= ssd->programmed)
 		make_ready(ssd, pop(&ssd->flushes), now + flush_map(ssd));
-	put_idle(ssd, die - ssd->dies);
+	ssd_put_idle(ssd, die - ssd->dies);
 	if (die->erases)
-		erase_idle(ssd, now);
-	use_idle(ssd, now);
+		ssd_erase_idle(ssd, now);
+	ssd_use_idle(ssd, now);
 	admit(ssd, now);
-}
-
-static void run(struct ssd *ssd, u64 now)
-{
-	while (ssd->nr_events && ssd->events[0].time <= now) {
-		struct event event = pop_event(ssd);
-		struct die *die = &ssd->dies[event.die];
-
-		if (die->end > event.time)	/* it was suspended */
-			push_event(ssd, die->end, event.die);
-		else
-			finish(ssd, die, event.time);
-	}
 }
 
 /* Reads */
 
-static bool may_suspend(const struct ssd *ssd, const struct die *die)
+/* Of sectors [@at, @end), which are written: those that are not in the buffer. */
+static u32 in_flash(struct ssd *ssd, u64 at, u64 end)
 {
-	return (!die->locked || MODEL_PLANTED(locked)) && die->reads < ssd->profile->suspends;
-}
+	u32 sectors = end - at;
+	u64 next;
 
-/* @die reads for @time, from @from on at the earliest. Returns the end. */
-static u64 die_read(struct ssd *ssd, struct die *die, u64 from, u64 time)
-{
-	u64 start = max(from, die->reads_until), push = time;
-
-	if (die->end > start) {
-		if (start <= die->begin) {	/* it has not begun */
-			die->begin += push;
-			die->carried += push;
-		} else if (!may_suspend(ssd, die)) {
-			start = die->end;
-			push = 0;
-		} else {
-			if (start > die->reads_until) {
-				start = max(start, die->carried) + ssd->profile->suspend_time;
-				push += ssd->profile->suspend_time;
-				ssd->figures.suspended++;
-			}
-			die->reads++;
+	if (!ssd->buffered)
+		return sectors;
+	for (; at < end; at = next) {
+		next = min(end, (at / FTL_PAGE + 1) * FTL_PAGE);
+		if (buffered_has(ssd->buffered, at / FTL_PAGE, ssd->programmed / 512)) {
+			sectors -= next - at;
+			ssd->figures.buffer_reads++;
 		}
-		if (!MODEL_PLANTED(suspend))
-			die->end += push;
 	}
-	die->reads_until = start + time;
-	ssd->figures.flash_reads++;
-	return die->reads_until;
+	return sectors;
 }
 
-/* @sectors of a page that was written by itself, or with others: of the one at @page. */
-static u64 read_page(struct ssd *ssd, u64 page, bool scattered, u32 sectors, u64 now, u64 from)
-{
-	const struct profile *profile = ssd->profile;
-	u32 random = hash(page), type = (u64)(random & 0xffff) * profile->page_types >> 16;
-	struct die *die = &ssd->dies[(u64)random * profile->dies >> 32];
-	u64 base = scattered && profile->scattered_read_time ? profile->scattered_read_time :
-							       profile->read_time;
-	u64 time = base + profile->read_step * ((1U << type) - 1);
-	struct carrier *channel = &ssd->channels[die->channel];
-	u64 end;
-
-	if (chosen(ssd->figures.flash_reads, profile->retries))
-		time += profile->retry_time;
-	end = die_read(ssd, die, from, time + carrier_time(channel, sectors));
-	return carrier_carry(channel, sectors, now, end - carrier_time(channel, sectors));
-}
-
-static u64 serve_read(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
 	u64 at = command->sector, end = at + command->sectors, done = from, next, page;
-	u32 flash_page = ssd->profile->flash_page / 512;
+	u32 flash_page = ssd->profile->flash_page / 512, sectors;
 	enum ftl_state state;
+	enum page_kind kind;
 
 	command->parts.hit = true;
 	for (; at < end; at = next) {
@@ -453,14 +250,71 @@ static u64 serve_read(struct ssd *ssd, struct solid_command *command, u64 now, u
 		if (state == FTL_RUN)
 			next = (div_u64(at, flash_page) + 1) * flash_page;
 		next = min(next, end);
-		if (state == FTL_NOTHING)
+		sectors = state == FTL_NOTHING ? 0 : in_flash(ssd, at, next);
+		if (!sectors)
 			continue;
 		command->parts.hit = false;
 		page = state == FTL_RUN ? div_u64(at, flash_page) : ~(at / FTL_PAGE);
-		done = max(done, read_page(ssd, page, state == FTL_SCATTERED, next - at, now,
-					   from));
+		kind = state == FTL_RUN ? PAGE_RUN : PAGE_SCATTERED;
+		if (ssd->profile->slc_cache && ftl_in_slc(ssd->ftl, at / FTL_PAGE))
+			kind = PAGE_SLC;
+		done = max(done, ssd_read_page(ssd, page, kind, sectors, now, from));
 	}
 	return done;
+}
+
+/* Is any page of @command in flash? */
+static bool needs_map(struct ssd *ssd, const struct solid_command *command)
+{
+	u64 page = command->sector / FTL_PAGE;
+	u64 end = DIV_ROUND_UP(command->sector + command->sectors, FTL_PAGE);
+
+	for (; page < end; page++)
+		if (ftl_look(ssd->ftl, page) != FTL_NOTHING &&
+		    !(ssd->buffered &&
+		      buffered_has(ssd->buffered, page, ssd->programmed / 512)))
+			return true;
+	return false;
+}
+
+static u64 serve_read(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+{
+	u64 ready;
+	u32 place;
+
+	if (!ssd->map || !needs_map(ssd, command))
+		return read_data(ssd, command, now, from);
+	ready = look_up(ssd, command, now, from);
+	if (ready <= from || MODEL_PLANTED(lookup))
+		return read_data(ssd, command, now, from);
+	place = ssd->places[--ssd->nr_places];
+	ssd->reads[place] = command;
+	ssd_push_event(ssd, ready, ssd->profile->dies + place);
+	return NEVER;
+}
+
+/* The read that waits at @place has its part of the map. */
+static void resume_read(struct ssd *ssd, u32 place, u64 now)
+{
+	struct solid_command *command = ssd->reads[place];
+
+	ssd->places[ssd->nr_places++] = place;
+	make_ready(ssd, command, read_data(ssd, command, now, now));
+}
+
+static void run(struct ssd *ssd, u64 now)
+{
+	while (ssd->nr_events && ssd->events[0].time <= now) {
+		struct event event = ssd_pop_event(ssd);
+		struct die *die = &ssd->dies[event.die];
+
+		if (event.die >= ssd->profile->dies)
+			resume_read(ssd, event.die - ssd->profile->dies, event.time);
+		else if (die->end > event.time)	/* it was suspended */
+			ssd_push_event(ssd, die->end, event.die);
+		else
+			finish(ssd, die, event.time);
+	}
 }
 
 static u64 serve_write(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
@@ -500,9 +354,55 @@ static void collect_idle(struct ssd *ssd, u64 now)
 	ssd->seen = *ftl_figures(ssd->ftl);
 }
 
+/*
+ * At @now dies are folding, as many as the rate needs. They have not begun at once: each is at
+ * another place of its unit.
+ */
+static void interrupt_folding(struct ssd *ssd, u64 now)
+{
+	const struct profile *profile = ssd->profile;
+	u64 time = ssd_unit_read(ssd, profile->slc_read_time) + profile->program_time +
+		   carrier_time(ssd->channels, ssd->unit_sectors);
+	u64 dies = mul_u64_u64_div_u64(profile->slc_fold_rate, time, ssd->unit * 1000000000);
+	u32 i, nr = max_t(u64, min_t(u64, dies, profile->dies), 1);
+
+	for (i = 0; i < nr; i++) {
+		struct die *die = &ssd->dies[ssd_take_idle(ssd)];
+
+		die->bytes = 0;
+		ssd_begin(ssd, die, now - min(now, div_u64(time * (2 * i + 1), 2 * nr)), time);
+		ssd->figures.programs++;
+	}
+}
+
+/*
+ * What an idle drive has folded of its SLC cache by @now. It takes as long as the rate says, with
+ * all that it moves and erases.
+ */
+static void fold_idle(struct ssd *ssd, u64 now, bool command)
+{
+	const struct profile *profile = ssd->profile;
+	u64 from = max(ssd->busy_until, ssd->last) + profile->slc_idle_after, folded;
+	bool left;
+
+	from = max(from, ssd->folded_until);
+	if (!profile->slc_fold_rate || ssd->nr_events || now <= from)
+		return;
+	ssd->fold_credit += mul_u64_u64_div_u64(min(now - from, 1ULL << 42), profile->slc_fold_rate,
+						1000000000);
+	ssd->folded_until = now;
+	folded = ftl_fold(ssd->ftl, div_u64(ssd->fold_credit, FTL_PAGE * 512), &left);
+	ssd->fold_credit = left ? ssd->fold_credit - folded * FTL_PAGE * 512 : 0;
+	ssd->seen = *ftl_figures(ssd->ftl);
+	if (left && command)
+		interrupt_folding(ssd, now);
+}
+
 u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
 	run(ssd, now);
+	if (ssd->profile->slc_cache)
+		fold_idle(ssd, now, true);
 	collect_idle(ssd, now);
 	switch (command->op) {
 	case DISK_READ:
@@ -516,7 +416,8 @@ u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 
 u64 ssd_next_event(const struct ssd *ssd)
 {
-	if (!ssd->nr_events || (!ssd->writes.first && !ssd->flushes.first))
+	if (!ssd->nr_events ||
+	    (!ssd->writes.first && !ssd->flushes.first && ssd->nr_places == ssd->most))
 		return NEVER;
 	return ssd->events[0].time;
 }
@@ -539,6 +440,8 @@ void ssd_trim(struct ssd *ssd, u64 sector, u64 sectors, u64 now)
 	u64 first = DIV_ROUND_UP(sector, FTL_PAGE), end = (sector + sectors) / FTL_PAGE;
 
 	run(ssd, now);
+	if (ssd->profile->slc_cache)
+		fold_idle(ssd, now, false);
 	if (first < end)
 		ftl_trim(ssd->ftl, first, end - first);
 }
@@ -551,6 +454,7 @@ void ssd_figures(const struct ssd *ssd, struct solid_figures *figures)
 	figures->sample = BIT(ftl_shift(ssd->ftl));
 	figures->host_pages = map->written << ftl_shift(ssd->ftl);
 	figures->moved_pages = map->moved << ftl_shift(ssd->ftl);
+	figures->folded_pages = map->folded << ftl_shift(ssd->ftl);
 	figures->stuck = map->stuck;
 }
 
@@ -565,26 +469,60 @@ static void init(struct ssd *ssd)
 		carrier_init(&ssd->channels[i], profile->channel_rate);
 	for (i = 0; i < profile->dies; i++) {
 		ssd->dies[i].channel = i % profile->channels;
-		put_idle(ssd, i);
+		ssd_put_idle(ssd, i);
 	}
 	ssd->size = profile->write_buffer * 512ULL;
 	ssd->unit = profile->program_unit;
 	ssd->unit_sectors = profile->program_unit / 512;
+	for (i = 0; i < ssd->most; i++)
+		ssd->places[ssd->nr_places++] = i;
 }
 
-struct ssd *ssd_create(const struct profile *profile, gfp_t gfp)
+/* Pages of the map that fit into memory; 0: all of them do. */
+static u32 map_pages(const struct profile *profile)
+{
+	u32 pages = profile->map_cache / (profile->map_page / 512);
+
+	return pages * (u64)profile->map_coverage < profile->sectors ? pages : 0;
+}
+
+/* False: there is no memory. */
+static bool create_parts(struct ssd *ssd, u32 most, gfp_t gfp)
+{
+	const struct profile *profile = ssd->profile;
+	u32 pages = map_pages(profile);
+
+	ssd->dies = kvcalloc(profile->dies, sizeof(*ssd->dies), gfp);
+	ssd->idle = kvcalloc(profile->dies, sizeof(*ssd->idle), gfp);
+	ssd->channels = kvcalloc(profile->channels, sizeof(*ssd->channels), gfp);
+	ssd->ftl = ftl_create(profile, gfp);
+	if (!ssd->dies || !ssd->idle || !ssd->channels || !ssd->ftl)
+		return false;
+	if (profile->buffer_reads) {
+		ssd->buffered = buffered_create(profile->write_buffer, gfp);
+		if (!ssd->buffered)
+			return false;
+	}
+	if (pages) {
+		ssd->most = most;
+		ssd->map = map_cache_create(pages, gfp);
+		ssd->reads = kvcalloc(most, sizeof(*ssd->reads), gfp);
+		ssd->places = kvcalloc(most, sizeof(*ssd->places), gfp);
+		if (!ssd->map || !ssd->reads || !ssd->places)
+			return false;
+	}
+	ssd->events = kvcalloc(profile->dies + ssd->most, sizeof(*ssd->events), gfp);
+	return ssd->events;
+}
+
+struct ssd *ssd_create(const struct profile *profile, u32 most, gfp_t gfp)
 {
 	struct ssd *ssd = kvzalloc(sizeof(*ssd), gfp);
 
 	if (!ssd)
 		return NULL;
 	ssd->profile = profile;
-	ssd->dies = kvcalloc(profile->dies, sizeof(*ssd->dies), gfp);
-	ssd->events = kvcalloc(profile->dies, sizeof(*ssd->events), gfp);
-	ssd->idle = kvcalloc(profile->dies, sizeof(*ssd->idle), gfp);
-	ssd->channels = kvcalloc(profile->channels, sizeof(*ssd->channels), gfp);
-	ssd->ftl = ftl_create(profile, gfp);
-	if (!ssd->dies || !ssd->events || !ssd->idle || !ssd->channels || !ssd->ftl) {
+	if (!create_parts(ssd, most, gfp)) {
 		ssd_destroy(ssd);
 		return NULL;
 	}
@@ -597,6 +535,10 @@ void ssd_destroy(struct ssd *ssd)
 	if (!ssd)
 		return;
 	ftl_destroy(ssd->ftl);
+	buffered_destroy(ssd->buffered);
+	map_cache_destroy(ssd->map);
+	kvfree(ssd->reads);
+	kvfree(ssd->places);
 	kvfree(ssd->dies);
 	kvfree(ssd->events);
 	kvfree(ssd->idle);
@@ -609,5 +551,8 @@ size_t ssd_bytes(const struct ssd *ssd)
 	return sizeof(*ssd) + ftl_bytes(ssd->ftl) +
 	       ssd->profile->dies *
 	       (sizeof(*ssd->dies) + sizeof(*ssd->events) + sizeof(*ssd->idle)) +
-	       ssd->profile->channels * sizeof(*ssd->channels);
+	       ssd->profile->channels * sizeof(*ssd->channels) +
+	       ssd->most * (sizeof(*ssd->reads) + sizeof(*ssd->places) + sizeof(*ssd->events)) +
+	       (ssd->buffered ? buffered_bytes(ssd->buffered) : 0) +
+	       (ssd->map ? map_cache_bytes(ssd->map) : 0);
 }

@@ -12,6 +12,12 @@
  * but not while that one's data come over the channel, and not more often than profile.suspends.
  * Of programs a share cannot be suspended at all, profile.locked_programs.
  *
+ * With an SLC cache, units of the buffer are programmed there, or to native cells: the map says
+ * which. What is folded while the drive is idle takes the dies no time, but for the folding that
+ * the next command comes upon.
+ *
+ * If a part of the map is not in memory, a read first reads that. Other commands go on.
+ *
  * Times do not depend on when the functions are called, only on the order of commands.
  */
 #ifndef DAVID_MODEL_SSD_H
@@ -21,7 +27,8 @@
 
 struct ssd;
 
-struct ssd *ssd_create(const struct profile *profile, gfp_t gfp);
+/* For up to @most commands at a time. Returns NULL without memory. */
+struct ssd *ssd_create(const struct profile *profile, u32 most, gfp_t gfp);
 void ssd_destroy(struct ssd *ssd);
 size_t ssd_bytes(const struct ssd *ssd);
 

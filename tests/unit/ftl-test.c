@@ -350,6 +350,148 @@ static void idle_collection_makes_room(struct kunit *test)
 	done(&flash);
 }
 
+/* What is in an SLC cache, by the rules alone. */
+#define SLC_PAGES	2000
+struct slc_oracle {
+	bool used[SLC_PAGES], in_slc[SLC_PAGES];
+	u32 nr_used, nr_slc, most, least, hand;
+	bool folds;		/* a full one makes room */
+	u64 folded;
+};
+
+static u32 oracle_size(const struct slc_oracle *oracle)
+{
+	u32 size = (u64)oracle->most * (SLC_PAGES - oracle->nr_used) / SLC_PAGES;
+
+	return max(size, oracle->least);
+}
+
+static void oracle_drop(struct slc_oracle *oracle, u32 page)
+{
+	oracle->nr_used -= oracle->used[page];
+	oracle->nr_slc -= oracle->in_slc[page];
+	oracle->used[page] = false;
+	oracle->in_slc[page] = false;
+}
+
+static void oracle_fold(struct slc_oracle *oracle)
+{
+	while (!oracle->in_slc[oracle->hand])
+		oracle->hand = (oracle->hand + 1) % SLC_PAGES;
+	oracle->in_slc[oracle->hand] = false;
+	oracle->nr_slc--;
+	oracle->folded++;
+}
+
+/* Returns whether the cache takes it. */
+static bool oracle_write(struct slc_oracle *oracle, u32 page)
+{
+	u32 size = oracle_size(oracle);
+	bool takes = oracle->folds ? size : oracle->nr_slc < size;
+
+	oracle_drop(oracle, page);
+	while (takes && oracle->nr_slc && oracle->nr_slc >= size)
+		oracle_fold(oracle);
+	oracle->used[page] = true;
+	oracle->nr_used++;
+	oracle->in_slc[page] = takes;
+	oracle->nr_slc += takes;
+	return takes;
+}
+
+static void check_slc(struct kunit *test, u32 most, u32 least, bool folds, const char *words)
+{
+	static struct slc_oracle oracle;	/* the kernel's stack is small */
+	static struct flash flash;
+	u64 written = 0, folded;
+	bool left;
+	u32 i, k;
+
+	prepare(&flash, test, SLC_PAGES, 64, 64, words);
+	memset(&oracle, 0, sizeof(oracle));
+	oracle.most = most;
+	oracle.least = least;
+	oracle.folds = folds;
+	for (i = 0; i < 30000; i++) {
+		/* Sometimes most is written, sometimes most is trimmed. */
+		u32 what = rnd_below(&flash.rnd, 100), page = rnd_below(&flash.rnd, SLC_PAGES);
+		u32 trims = i / 5000 % 2 ? 60 : 5;
+
+		if (what < trims) {
+			ftl_trim(flash.ftl, page, 1);
+			oracle_drop(&oracle, page);
+		} else if (what < 98) {
+			KUNIT_ASSERT_EQ_MSG(test, ftl_write(flash.ftl, page, 1),
+					    oracle_write(&oracle, page), "write %u", i);
+			written++;
+		} else {
+			k = rnd_below(&flash.rnd, 60);
+			folded = ftl_fold(flash.ftl, k, &left);
+			KUNIT_ASSERT_EQ(test, folded, min_t(u64, k, oracle.nr_slc));
+			for (; folded; folded--)
+				oracle_fold(&oracle);
+			KUNIT_ASSERT_EQ(test, left, oracle.nr_slc > 0);
+		}
+		KUNIT_ASSERT_EQ(test, ftl_in_slc(flash.ftl, page), oracle.in_slc[page]);
+		KUNIT_ASSERT_EQ(test, ftl_look(flash.ftl, page) != FTL_NOTHING,
+				oracle.used[page]);
+		for (k = i % 1000 ? SLC_PAGES : 0; k < SLC_PAGES; k++)
+			KUNIT_ASSERT_EQ(test, ftl_in_slc(flash.ftl, k), oracle.in_slc[k]);
+	}
+	KUNIT_EXPECT_EQ(test, ftl_figures(flash.ftl)->written, written);
+	KUNIT_EXPECT_EQ(test, ftl_figures(flash.ftl)->folded, oracle.folded);
+	KUNIT_EXPECT_FALSE(test, ftl_figures(flash.ftl)->stuck);
+	done(&flash);
+}
+
+static void an_slc_cache_has_what_a_naive_one_has(struct kunit *test)
+{
+	check_slc(test, 300, 300, false, "sample=1;slc_cache=2400sectors");
+	check_slc(test, 900, 50, false,
+		  "sample=1;slc_cache=7200sectors;slc_cache_min=400sectors");
+	check_slc(test, 300, 300, true, "sample=1;slc_cache=2400sectors;slc_full=fold");
+	check_slc(test, 2000, 1, true,
+		  "sample=1;slc_cache=16000sectors;slc_cache_min=8sectors;slc_full=fold");
+}
+
+/* What is overwritten in the cache never gets to blocks: n writes to k pages fold k. */
+static void overwrites_in_the_slc_cache_cost_blocks_nothing(struct kunit *test)
+{
+	static struct flash flash;
+	bool left;
+	u32 i;
+
+	prepare(&flash, test, SLC_PAGES, 64, 64,
+		"sample=1;slc_cache=2400sectors;precondition=random");
+	for (i = 0; i < 20000; i++)
+		ftl_write(flash.ftl, rnd_below(&flash.rnd, 200), 1);
+	KUNIT_EXPECT_EQ(test, ftl_figures(flash.ftl)->moved, 0ULL);
+	KUNIT_EXPECT_EQ(test, ftl_fold(flash.ftl, U64_MAX, &left), 200ULL);
+	KUNIT_EXPECT_FALSE(test, left);
+	done(&flash);
+}
+
+/* By a sample of one page of 256, the cache is full after its size within 5 %. */
+static void a_sample_knows_when_the_slc_cache_is_full(struct kunit *test)
+{
+	const u32 blocks = 64, per_block = 512 * SAMPLE, cache = blocks * per_block / 8;
+	const u64 pages = pages_of(800, blocks, per_block);
+	static struct flash flash;
+	char words[60];
+	u32 n = 0;
+
+	snprintf(words, sizeof(words), "sample=%u;slc_cache=%usectors", SAMPLE,
+		 cache * FTL_PAGE);
+	prepare(&flash, test, pages, blocks, per_block, words);
+	/* A page a write, each another one */
+	while (n < 2 * cache && ftl_write(flash.ftl, n * 5ULL % pages, 1))
+		n++;
+	kunit_info(test, "%u pages of %u", n, cache);
+	KUNIT_EXPECT_GE(test, n, cache - cache / 20);
+	KUNIT_EXPECT_LE(test, n, cache + cache / 20);
+	done(&flash);
+}
+
 static struct kunit_case ftl_cases[] = {
 	KUNIT_CASE(fifo_is_within_1_percent_of_its_closed_form),
 	KUNIT_CASE(greedy_is_within_2_percent_of_its_closed_form),
@@ -361,6 +503,9 @@ static struct kunit_case ftl_cases[] = {
 	KUNIT_CASE(a_terabyte_fits_8_mb),
 	KUNIT_CASE(reads_know_what_was_written),
 	KUNIT_CASE(idle_collection_makes_room),
+	KUNIT_CASE(an_slc_cache_has_what_a_naive_one_has),
+	KUNIT_CASE(overwrites_in_the_slc_cache_cost_blocks_nothing),
+	KUNIT_CASE(a_sample_knows_when_the_slc_cache_is_full),
 	{}
 };
 

@@ -276,6 +276,247 @@ static void the_map_is_written_with_some_flushes(struct kunit *test)
 	done(&rig);
 }
 
+/* What a read takes whose data are in the buffer, or nowhere. */
+#define READ_BUFFER	(1 * US + 2 * US + 5 * US)
+
+static void what_waits_in_the_buffer_is_read_from_there(struct kunit *test)
+{
+	struct disk_request write, read;
+	static struct rig rig;
+
+	prepare(&rig, test, PLAIN_SSD, "buffer_reads=yes;precondition=sequential");
+	/* Less than a unit stays in the buffer. Its neighbours share its flash page. */
+	time_of(&rig, DISK_WRITE, 800, 8);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_BUFFER);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 808, 8), READ_4K);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 32),
+			1 * US + 50 * US + 30 * US + 8 * US + 5 * US);
+	time_of(&rig, DISK_FLUSH, 0, 0);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_4K);
+
+	/* While it is programmed, which takes 640 us, and not after that */
+	submit(&rig, &write, DISK_WRITE, 3200, 32);
+	rig.now += 300 * US;
+	submit(&rig, &read, DISK_READ, 3208, 8);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, read.completion - read.arrival, READ_BUFFER);
+	rig.now += 1 * MS;
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 3208, 8), READ_4K);
+
+	/* What is trimmed is nowhere. */
+	time_of(&rig, DISK_WRITE, 800, 8);
+	disk_trim(rig.disk, 800, 8, rig.now);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_BUFFER);
+	done(&rig);
+
+	prepare(&rig, test, PLAIN_SSD, "precondition=sequential");
+	time_of(&rig, DISK_WRITE, 800, 8);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_4K);
+	done(&rig);
+}
+
+/* 8 pages of the map, 128 sectors of the drive each */
+#define SMALL_MAP	"precondition=sequential;map_cache=32KiB;map_coverage=64KiB;"
+
+static void a_read_reads_the_map_first_if_it_is_not_in_memory(struct kunit *test)
+{
+	const u64 map = 50 * US + 10 * US;
+	struct disk_request a, b;
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD, SMALL_MAP);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 128 * i, 8), READ_4K + map);
+	for (i = 0; i < 64; i++)
+		KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 16 * i, 8), READ_4K);
+	/* The ninth takes the place of one that was used, as all were. */
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 1024, 8), READ_4K + map);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 0, 8), READ_4K + map);
+	/* Over two parts of the map: both are read at the same time, then both data. */
+	KUNIT_EXPECT_GE(test, time_of(&rig, DISK_READ, 128 * 30 - 8, 16), READ_4K + map);
+	/* Who needs a part that is being read waits for it, too. */
+	submit(&rig, &a, DISK_READ, 6400, 8);
+	submit(&rig, &b, DISK_READ, 6464, 8);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, a.completion - a.arrival, READ_4K + map);
+	KUNIT_EXPECT_GE(test, b.completion - b.arrival, READ_4K + map);
+	done(&rig);
+
+	/* If all of it fits, nothing is read. */
+	prepare(&rig, test, PLAIN_SSD, "precondition=sequential;map_cache=64KiB");
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_4K);
+	done(&rig);
+}
+
+/* The closed form: of random reads of a span a share misses, and takes a read longer. */
+static void random_reads_miss_the_map_by_the_closed_form(struct kunit *test)
+{
+	const u32 reads = 4000;
+	struct rnd rnd = { 7 };
+	static struct rig rig;
+	u32 share, i;
+
+	for (share = 2; share <= 32; share *= 4) {	/* the span, as multiples of 8 pages */
+		u64 sum = 0, should = READ_4K + 60 * US * (share - 1) / share;
+
+		prepare(&rig, test, PLAIN_SSD, SMALL_MAP);
+		for (i = 0; i < 2 * reads; i++) {
+			u64 took = time_of(&rig, DISK_READ,
+					   8 * rnd_below(&rnd, 128 * share), 8);
+
+			sum += i < reads ? 0 : took;
+		}
+		kunit_info(test, "span %u times the cache: %llu ns, should be %llu", share,
+			   (unsigned long long)div_u64(sum, reads), (unsigned long long)should);
+		KUNIT_EXPECT_LE(test, sum, reads * (should + should / 50));
+		KUNIT_EXPECT_GE(test, sum, reads * (should - should / 50));
+		done(&rig);
+	}
+}
+
+static void expect_about(struct kunit *test, u64 is, u64 should)
+{
+	KUNIT_EXPECT_GE(test, is, should - should / 20);
+	KUNIT_EXPECT_LE(test, is, should + should / 20);
+}
+
+/* Random writes all over a large map write as much of it as of data: a die does two programs. */
+static void random_writes_write_the_map_too(struct kunit *test)
+{
+	/* 4000 pages are 1000 units, and as many of the map, and 4000 reads of it, on 4 dies. */
+	const u64 should = (2 * 1000 * 640 + 4000 * 60) * US / 4;
+	struct solid_figures figures;
+	static struct rig rig;
+	struct rnd rnd = { 9 };
+	u64 begin = 0, took;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD,
+		"power_loss_protection=yes;map_cache=4KiB;map_coverage=16KiB;suspends=99");
+	for (i = 0; i < 6000; i++) {
+		if (i == 2000)
+			begin = rig.now;
+		time_of(&rig, DISK_WRITE, 8 * rnd_below(&rnd, 16384), 8);
+	}
+	took = rig.now - begin;
+	disk_solid_figures(rig.disk, &figures);
+	KUNIT_EXPECT_GE(test, figures.map_programs, 6000 / 4 - 20ULL);
+	KUNIT_EXPECT_LE(test, figures.map_programs, 6000 / 4ULL);
+	expect_about(test, took, should);
+	done(&rig);
+}
+
+/* 256 units */
+#define SLC_SSD		PLAIN_SSD "power_loss_protection=yes;slc_cache=4MiB;"		\
+			"slc_program_time=100us;slc_read_time=20us;"
+
+/* The time of @n units written from @from on, once the buffer is full. */
+static u64 units_take(struct rig *rig, u32 from, u32 n)
+{
+	u64 begin = rig->now;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		time_of(rig, DISK_WRITE, 32 * (from + i), 32);
+	return rig->now - begin;
+}
+
+/* Fast until the cache is full, then as slow as without one, then idle, and fast again. */
+static void an_slc_cache_is_fast_until_it_is_full(struct kunit *test)
+{
+	static struct rig rig;
+
+	prepare(&rig, test, SLC_SSD, "slc_idle_after=10ms;slc_fold_rate=16384000B/s");
+	units_take(&rig, 0, 32);			/* the buffer's 16, and as many */
+	expect_about(test, units_take(&rig, 32, 224), 224 * 140 * US / 4);
+	units_take(&rig, 256, 20);
+	expect_about(test, units_take(&rig, 276, 120), 120 * 640 * US / 4);
+
+	/* A unit a ms: when the buffer is empty, 10 ms, and 128 units are folded. */
+	rig.now += 4 * 640 * US + 10 * MS + 128 * MS;
+	units_take(&rig, 400, 32);
+	expect_about(test, units_take(&rig, 432, 96), 96 * 140 * US / 4);
+	units_take(&rig, 528, 20);
+	expect_about(test, units_take(&rig, 548, 120), 120 * 640 * US / 4);
+
+	/* A day is not worked out piece by piece. */
+	rig.now += 86400 * 1000 * MS;
+	units_take(&rig, 0, 32);
+	expect_about(test, units_take(&rig, 32, 224), 224 * 140 * US / 4);
+	done(&rig);
+}
+
+/* To write a unit one is read and programmed first: 20 + 640 us, then 140. */
+static void a_full_slc_cache_may_have_to_make_room(struct kunit *test)
+{
+	static struct rig rig;
+
+	prepare(&rig, test, SLC_SSD, "slc_full=fold");
+	units_take(&rig, 0, 300);
+	expect_about(test, units_take(&rig, 300, 300), 300 * (20 + 640 + 140) * US / 4);
+	/* What is there may be overwritten without that. */
+	units_take(&rig, 400, 32);
+	expect_about(test, units_take(&rig, 432, 100), 100 * 140 * US / 4);
+	done(&rig);
+}
+
+static void trims_make_room_in_the_slc_cache(struct kunit *test)
+{
+	static struct rig rig;
+
+	prepare(&rig, test, SLC_SSD, "");
+	units_take(&rig, 0, 300);
+	disk_trim(rig.disk, 0, 256 * 32, rig.now);
+	rig.now += 100 * MS;
+	units_take(&rig, 300, 32);
+	expect_about(test, units_take(&rig, 332, 224), 224 * 140 * US / 4);
+	done(&rig);
+}
+
+static void reads_and_flushes_of_the_slc_cache_are_fast(struct kunit *test)
+{
+	static struct rig rig;
+
+	prepare(&rig, test, PLAIN_SSD, "slc_cache=64KiB;slc_program_time=100us;slc_read_time=20us");
+	time_of(&rig, DISK_WRITE, 800, 8);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_FLUSH, 0, 0), 140 * US + 7 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_4K - 30 * US);
+	/* Past it: 16 pages fill it, with those that are there. */
+	time_of(&rig, DISK_WRITE, 1600, 120);
+	time_of(&rig, DISK_FLUSH, 0, 0);
+	time_of(&rig, DISK_WRITE, 3200, 8);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_FLUSH, 0, 0), 640 * US + 7 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 3200, 8), READ_4K);
+	done(&rig);
+}
+
+/* Who comes while the drive folds may find its die busy. Afterwards nobody does. */
+static void folding_is_in_the_way_of_the_next_command(struct kunit *test)
+{
+	const char *words = "slc_fold_rate=81920000B/s;slc_idle_after=10ms";
+	u32 i, late = 0, most = 0;
+	static struct rig rig;
+
+	/* 5 units a ms, 660 us each: 3 of 4 dies are folding. */
+	for (i = 0; i < 40; i++) {
+		u64 took;
+
+		prepare(&rig, test, SLC_SSD, words);
+		units_take(&rig, 0, 64);
+		rig.now += 15 * MS;
+		took = time_of(&rig, DISK_READ, 32 * (63 - i % 4), 8);
+		most = max_t(u64, most, took);
+		late += took > READ_4K;
+		rig.now += 50 * MS;
+		KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 32 * i, 8), READ_4K);
+		done(&rig);
+	}
+	KUNIT_EXPECT_GE(test, late, 1U);
+	KUNIT_EXPECT_LE(test, late, 39U);
+	KUNIT_EXPECT_LE(test, most, 660 * US + READ_4K);
+}
+
 #define STREAM		3000
 
 /* A random stream. @often: the disk is called at each event, else only for the next request. */
@@ -332,12 +573,17 @@ static void check_lateness(struct kunit *test, const char *kind, const char *wor
 	kvfree(requests[1]);
 }
 
+#define ALL_CACHES	"buffer_reads=yes;map_cache=64KiB;map_coverage=256KiB;slc_cache=4MiB;"	\
+			"slc_cache_min=1MiB;slc_idle_after=100us;slc_fold_rate=100MB/s;"
+
 static void a_late_call_changes_no_time(struct kunit *test)
 {
 	check_lateness(test, MEMORY, "");
 	check_lateness(test, PLAIN_SSD, "precondition=random;suspends=9;suspend_time=20us");
 	check_lateness(test, TLC_SSD, "precondition=random;precondition_fill=0.9;gc=cost-benefit");
 	check_lateness(test, SATA_SSD, "precondition=random");
+	check_lateness(test, PLAIN_SSD, ALL_CACHES "precondition=random");
+	check_lateness(test, SATA_SSD, ALL_CACHES "slc_full=fold;wake_time=9us");
 }
 
 /* An older host in front: its flush waits for all commands, and what comes later for the flush. */
@@ -394,6 +640,15 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(a_profile_may_add_to_some_commands),
 	KUNIT_CASE(some_programs_cannot_be_suspended),
 	KUNIT_CASE(the_map_is_written_with_some_flushes),
+	KUNIT_CASE(what_waits_in_the_buffer_is_read_from_there),
+	KUNIT_CASE(a_read_reads_the_map_first_if_it_is_not_in_memory),
+	KUNIT_CASE(random_reads_miss_the_map_by_the_closed_form),
+	KUNIT_CASE(random_writes_write_the_map_too),
+	KUNIT_CASE(an_slc_cache_is_fast_until_it_is_full),
+	KUNIT_CASE(a_full_slc_cache_may_have_to_make_room),
+	KUNIT_CASE(trims_make_room_in_the_slc_cache),
+	KUNIT_CASE(reads_and_flushes_of_the_slc_cache_are_fast),
+	KUNIT_CASE(folding_is_in_the_way_of_the_next_command),
 	KUNIT_CASE(a_late_call_changes_no_time),
 	KUNIT_CASE(serial_ata_flushes_alone),
 	KUNIT_CASE(tags_run_out_and_come_back),

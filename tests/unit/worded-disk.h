@@ -12,7 +12,7 @@
 static inline struct disk *disk_of_words(struct kunit *test, struct profile *profile,
 					 const char *drive, const char *words)
 {
-	static char text[700];		/* a kernel's stack is small */
+	static char text[900];		/* a kernel's stack is small */
 	size_t len = snprintf(text, sizeof(text), "%s%s", drive, words);
 	struct profile_error error;
 	struct disk *disk;

@@ -269,8 +269,14 @@ static void print_solid(const struct solid_figures *figures)
 	printf("\"sample\": %llu,\n  \"flash_reads\": %llu, \"programs\": %llu, \"erases\": %llu, ",
 	       (unsigned long long)figures->sample, (unsigned long long)figures->flash_reads,
 	       (unsigned long long)figures->programs, (unsigned long long)figures->erases);
-	printf("\"suspended\": %llu, \"buffer_waits\": %llu",
-	       (unsigned long long)figures->suspended, (unsigned long long)figures->buffer_waits);
+	printf("\"suspended\": %llu, \"buffer_waits\": %llu, \"buffer_reads\": %llu,\n  ",
+	       (unsigned long long)figures->suspended, (unsigned long long)figures->buffer_waits,
+	       (unsigned long long)figures->buffer_reads);
+	printf("\"slc_programs\": %llu, \"folded_pages\": %llu, ",
+	       (unsigned long long)figures->slc_programs,
+	       (unsigned long long)figures->folded_pages);
+	printf("\"map_reads\": %llu, \"map_programs\": %llu",
+	       (unsigned long long)figures->map_reads, (unsigned long long)figures->map_programs);
 }
 
 /* Requests a second, and what flash did, between marks. */

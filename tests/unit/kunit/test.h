@@ -100,6 +100,7 @@ void unit_register(struct kunit_suite *suite);
 #define KUNIT_ASSERT_TRUE_MSG(test, a, ...)	\
 	UNIT_COMPARE(test, true, !!(a), ==, true, __VA_ARGS__)
 #define KUNIT_ASSERT_TRUE(test, a)		UNIT_COMPARE(test, true, !!(a), ==, true, "")
+#define KUNIT_ASSERT_FALSE(test, a)		UNIT_COMPARE(test, true, !!(a), ==, false, "")
 #define KUNIT_ASSERT_STREQ_MSG(test, a, b, ...)	UNIT_STREQ(test, true, a, b, __VA_ARGS__)
 #define KUNIT_ASSERT_STREQ(test, a, b)		UNIT_STREQ(test, true, a, b, "")
 #define KUNIT_ASSERT_NOT_NULL(test, a)		\

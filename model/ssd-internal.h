@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of an SSD know of each other: see ssd.h. */
+#ifndef DAVID_MODEL_SSD_INTERNAL_H
+#define DAVID_MODEL_SSD_INTERNAL_H
+
+#include "buffered.h"
+#include "carrier.h"
+#include "ftl.h"
+#include "map-cache.h"
+#include "ssd.h"
+
+struct die {
+	u64 reads_until;	/* the end of all reads that it has been given */
+	u64 begin;		/* of its program or erase; */
+	u64 carried;		/* its data are on the die; */
+	u64 end;		/* 0: it has none, and is in ssd->idle */
+	u64 bytes;		/* of the buffer, that are then programmed */
+	u32 erases;		/* that it owes */
+	u32 reads;		/* that went before the rest of it */
+	bool locked;		/* none may */
+	u32 channel;
+};
+
+/*
+ * A die whose program or erase ends at this time, or later if it was suspended since. From
+ * profile.dies on: a read whose part of the map is in memory then.
+ */
+struct event {
+	u64 time;
+	u32 die;
+};
+
+/* Where the buffer's bytes are programmed to, in the order in which dies take them. */
+enum cells { SLC, NATIVE, CELLS_NR };
+
+/* Of the buffer, in bytes */
+struct backlog {
+	u64 loose;		/* less than a unit, and not forced out */
+	u64 forced;		/* less than a unit, and must be programmed */
+	u64 units;		/* whole units that no die has taken */
+};
+
+/* Pages that are read in times of their own */
+enum page_kind { PAGE_RUN, PAGE_SCATTERED, PAGE_SLC };
+
+/* Work that the map has done at once, and dies do little by little; bytes */
+struct debt {
+	u64 owed;
+	u64 due;		/* that dies may do now */
+};
+
+struct waiting {
+	struct solid_command *first, *last;
+};
+
+struct ssd {
+	const struct profile *profile;
+	struct ftl *ftl;
+	struct die *dies;
+	struct carrier *channels;
+	struct event *events;	/* a heap */
+	u32 nr_events;
+	u32 *idle;		/* a ring of dies, the one idle longest goes first */
+	u32 idle_at;
+	u32 nr_idle;
+
+	/* The buffer, bytes */
+	u64 size;
+	u64 used;
+	struct backlog backlogs[CELLS_NR];
+	u64 entered;		/* ever */
+	u64 programmed;		/* ever */
+	struct waiting writes;	/* for room */
+	struct waiting flushes;	/* for programs */
+	struct waiting ready;
+	struct buffered *buffered;	/* NULL: reads are not served from there */
+
+	/* The map */
+	struct map_cache *map;	/* NULL: all of it is in memory */
+	struct solid_command **reads;	/* that wait for it */
+	u32 *places;		/* of these: those that are free */
+	u32 most;
+	u32 nr_places;
+	u64 map_writes;		/* bytes of it that left memory and must be programmed */
+
+	u32 flushed;		/* flushes since the map was written */
+	struct debt moves;	/* of collection */
+	struct debt folds;	/* of the SLC cache */
+	u64 fold_credit;	/* bytes that could be folded while idle, and were too few; */
+	u64 folded_until;	/* up to this time */
+	u64 busy_until;		/* the last end of a read, program or erase so far */
+	u64 unit;		/* bytes that a die programs at a time */
+	u32 unit_sectors;
+	u64 last;		/* when the last command came */
+	struct ftl_figures seen;	/* of the map, that the dies know of */
+	struct solid_figures figures;
+};
+
+/* ssd-dies.c */
+
+/* The time of an event. */
+void ssd_push_event(struct ssd *ssd, u64 time, u32 die);
+struct event ssd_pop_event(struct ssd *ssd);
+
+/* Dies without work. */
+void ssd_put_idle(struct ssd *ssd, u32 die);
+u32 ssd_take_idle(struct ssd *ssd);
+
+/* They take what is to be programmed. */
+void ssd_use_idle(struct ssd *ssd, u64 now);
+
+/* Those that owe erases do them, wherever they are in the ring. */
+void ssd_erase_idle(struct ssd *ssd, u64 now);
+
+/* @die is busy for @time, from @now on or when its reads have ended. */
+void ssd_begin(struct ssd *ssd, struct die *die, u64 now, u64 time);
+
+/* To read as much as a die programs, where a page takes @page */
+u64 ssd_unit_read(const struct ssd *ssd, u64 page);
+
+/* Read @sectors of a page: of the one at @page. Returns when they are in the controller. */
+u64 ssd_read_page(struct ssd *ssd, u64 page, enum page_kind kind, u32 sectors, u64 now, u64 from);
+
+#endif
