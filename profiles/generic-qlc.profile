@@ -22,6 +22,7 @@ write_latency = 10 us		# assumed
 power_loss_protection = yes	# [D]
 write_cache = back		# assumed
 write_buffer = 64 MiB		# assumed
+buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
 dies = 128			# assumed: 8 TiB in dies of 512 Gbit
 channels = 16			# assumed

@@ -24,6 +24,7 @@ write_latency = 7 us		# fitted
 power_loss_protection = yes	# [K]
 write_cache = back		# derived: a write of 8 us is none to flash
 write_buffer = 128 MiB		# assumed
+buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
 dies = 128			# assumed: 4 TiB in dies of 256 Gbit
 channels = 16			# assumed

@@ -26,6 +26,7 @@ write_latency = 18.5 us		# fitted
 power_loss_protection = yes	# [U]
 write_cache = back		# derived: a write of 20.5 us is none to flash
 write_buffer = 64 MiB		# [U] their buf_mb
+buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
 dies = 64			# [U] theirs
 channels = 8			# assumed: as its class

@@ -25,6 +25,7 @@ write_latency = 7.4 us		# fitted
 power_loss_protection = yes	# [M]
 write_cache = back		# derived: a write of 9 us is none to flash
 write_buffer = 32 MiB		# assumed
+buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
 dies = 32			# assumed: 1 TiB in dies of 256 Gbit
 channels = 8			# assumed

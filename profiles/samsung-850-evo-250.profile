@@ -2,7 +2,8 @@
 #
 # Sources:
 #   [U] ublk-disksim, docs/VALIDATION.md and docs/img/data: measurements of one drive under NTFS
-# "assumed" marks what it does not tell.
+#   [A] anandtech.com, 2014, show 8747: TurboWrite takes 3 GB, further writes go past it, and it is emptied while idle
+# "assumed" marks what neither tells.
 #
 # Fitted: read_latency, read_time, read_step, retries and retry_time to the spread of reads at depth 1 (p10 to p99);
 # command_time to 98,400 reads/s at depth 32; flush_overhead to 315 to 320 writes with flush a second;
@@ -27,6 +28,7 @@ map_flushes = 14		# fitted
 map_flush_time = 4 ms		# fitted
 write_cache = back		# [U] it has a volatile cache
 write_buffer = 32 MiB		# [U] their buf_mb
+buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
 dies = 16			# [U] theirs
 channels = 4			# assumed
@@ -38,7 +40,12 @@ read_time = 45.5 us		# fitted
 read_step = 6 us		# fitted
 retries = 7 %			# fitted
 retry_time = 15 us		# fitted
-program_time = 390 us		# [U] their tprog_us
+program_time = 1665 us		# assumed: 300 MB/s past TurboWrite
+slc_cache = 5859375 sectors	# [A] 3 GB
+slc_program_time = 390 us	# [U] their tprog_us, which was seen within 3 GB
+slc_read_time = 40 us		# assumed
+slc_idle_after = 1 s		# assumed
+slc_fold_rate = 150 MB/s	# assumed: half of what it writes past TurboWrite
 erase_time = 3 ms		# assumed
 suspend_time = 20 us		# assumed
 suspends = 1000			# assumed

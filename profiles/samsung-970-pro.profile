@@ -24,6 +24,7 @@ write_latency = 4.46 us		# [V] 4,000 + 460 ns
 flush_overhead = 1.9 ms		# fitted
 write_cache = back		# [V] writes are done in the buffer
 write_buffer = 1 MiB		# [V] channels * dies * page * 2
+buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
 dies = 16			# [V] 8 channels of 2
 channels = 8			# [V]

@@ -28,6 +28,7 @@ write_latency = 14.7 us	# fitted
 power_loss_protection = yes	# data sheet
 write_cache = back		# derived: a write of 35 to 38 us is none to flash
 write_buffer = 32 MiB		# assumed
+buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
 dies = 8			# fitted
 channels = 4			# assumed

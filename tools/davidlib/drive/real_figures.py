@@ -34,6 +34,7 @@ writes, depth 32 | steady | 0 | write random depth=32 count=400000 warm=100000 |
     "samsung-850-evo-250": f"""
 reads, depth 1 | in order | 0 | read random span=4G count=40000 | {UBLK} | 10652*~6 91.7* 103.9* 119.3 144.4
 reads, depth 32 | in order | 0 | read random span=4G depth=32 count=40000 | {UBLK} | 98400*~6 - - - -
+writes of 128 KiB, depth 32 | fresh | 0 | write size=128K depth=32 count=15000 | {UBLK} | 3983~10 - - - -
 writes with flush | in order | 0 | write random flush=1 pace=40us count=4000 | {UBLK} | 317.5*~6 - - - -
 reads beside writes with flush | in order | 0 | {BESIDE.format("4G", "40us", 30000)} | {UBLK} \
 | 612~6 2703~10 3031 6717*~30 8847~30
@@ -45,6 +46,18 @@ reads, depth 32 | as made | 0 | read random depth=32 count=6000 | {UBLK} | 93.6*
 writes, depth 1 | as made | 0 | write random count=6000 warm=2000 | {UBLK} | 124~10 - - - -
 8 writes and a flush | as made | 0 | write random flush=8 count=2700 | {UBLK} | 62.9*~10 - - - -
 64 writes and a flush | as made | 0 | write random flush=64 count=6500 | {UBLK} | 101.6*~10 - - - -
+""",
+    "intel-660p-1tb": f"""
+writes, depth 128 | fresh | 0 | write random span=8G depth=128 count=100000 | {SHEET} | 220000*~6 - - - -
+writes of 128 KiB, depth 32 | fresh | 0 | write size=128K depth=32 count=40000 | {SHEET} | 13733*~6 - - - -
+the same past 140 GB | fresh | 0 | write size=128K depth=32 count=40000 warm=1100000 | evantechbook.com \
+| 763*~6 - - - -
+""",
+    "toshiba-rc100-480": f"""
+reads, depth 128 | in order | 0 | read random span=8G depth=128 count=60000 warm=20000 | {SHEET} \
+| 150000*~6 - - - -
+writes, depth 128 | fresh | 0 | write random span=8G depth=128 count=100000 | {SHEET} | 110000*~6 - - - -
+writes of 128 KiB, depth 32 | fresh | 0 | write size=128K depth=32 count=40000 | {SHEET} | 9155*~6 - - - -
 """,
     "micron-7450-max": f"""
 reads, 5,000/s beside 5,000 writes/s | steady | 0 | {PROBE.format(20480000)} | {IQ} | - 65* - 161 388
