@@ -31,8 +31,9 @@ struct disk_command {
 	struct request_list requests;	/* those that it has completely */
 	struct disk_request *part;	/* a request that has other commands, too */
 	struct disk_command *prev, *next;	/* in a list */
-	u32 follows;			/* how many commands in the drive end where it begins */
-	u32 followed;			/* how many commands in the drive begin where it ends */
+	u16 follows;			/* how many commands in the drive end where it begins */
+	u16 followed;			/* how many commands in the drive begin where it ends */
+	u32 passed;			/* how often the arm went to a later one in the drive */
 	struct drive_command to_drive;	/* as the drive has it */
 };
 

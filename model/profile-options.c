@@ -424,6 +424,8 @@ const struct profile_option profile_options[] = {
 	      "commands the drive chooses from; 1: none queued", OF_ALL),
 	COUNT("ncq_unseen", ncq_unseen, 0, 255, 0,
 	      "the commands that came last, which it does not choose from yet"),
+	COUNT("ncq_fair", ncq_fair, 0, 255, 0,
+	      "with so many waiting in it or fewer, none is passed over more than twice"),
 	TIME("ncq_age_limit", ncq_age_limit, 2000 * NSEC_MS,
 	     "a command that waited longer in the drive goes first"),
 	SHARE("ncq_rotation", ncq_rotation, 1000,

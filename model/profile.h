@@ -267,6 +267,7 @@ struct profile {
 
 	/* Native command queue of the drive */
 	u32 ncq_depth;			/* 1: none */
+	u32 ncq_fair;			/* up to so many, none is passed over more than twice */
 	u32 ncq_unseen;			/* the last so many commands are not chosen from */
 	u64 ncq_age_limit;		/* a command that waited longer goes first */
 	u32 ncq_rotation;		/* thousandths of the rotation that the choice knows */

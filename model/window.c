@@ -97,6 +97,7 @@ static void wait(struct window *window, struct disk_command *command)
 
 	command->follows = 0;
 	command->followed = 0;
+	command->passed = 0;
 	command->to_drive = as_drive_command(command);
 	for (i = 0; i < window->nr; i++)
 		link(command, window->waiting[i], 1);
@@ -184,6 +185,25 @@ static u32 look(const struct window *window, struct choice *old, struct choice *
 }
 
 /*
+ * With few commands to choose from the nearest may be chosen over one of them so often and no more.
+ * Fitted to one drive, as ncq_fair is.
+ */
+#define PASSES	2
+
+static bool passed_often(const struct window *window, u32 i)
+{
+	return window->nr <= window->profile->ncq_fair && window->waiting[i]->passed >= PASSES;
+}
+
+static void pass_over(struct window *window, u32 which)
+{
+	u32 i;
+
+	for (i = 0; window->profile->ncq_fair && i < which; i++)
+		window->waiting[i]->passed++;
+}
+
+/*
  * A stream's turn lasts until the next command is one that came after the turn began, and at least
  * as much was moved as is read ahead for one stream.
  */
@@ -225,7 +245,7 @@ static bool ncq_choose(struct window *window, u32 *which)
 		if (recent.write != NONE && min(recent.on, recent.nearest) != NONE)
 			window->batch = window->now;
 	}
-	if (choice->on == NONE && choice->stream)
+	if (choice->on == NONE && (choice->stream || passed_often(window, choice->first)))
 		*which = choice->first;
 	else if (choice->on == NONE)
 		*which = choice->nearest != NONE ? choice->nearest : choice->write;
@@ -268,6 +288,8 @@ void window_start(struct window *window, u64 now)
 	if (window->active || !window->nr)
 		return;
 	arm = ncq_choose(window, &i);
+	if (arm)
+		pass_over(window, i);
 	command = take(window, i);
 	if (arm)
 		take_turn(window, command);

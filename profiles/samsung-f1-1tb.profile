@@ -4,8 +4,8 @@
 #   [L] louwrentius/fio-plot, git history: fio 4 KiB random over the whole drive, depth 1 to 32
 # "assumed" marks what none of them tells.
 #
-# Fitted: the seek curve, ncq_rotation, ncq_unseen and ncq_age_limit by a search for the rates, p50 and p99 of random
-# reads at depths 1 to 32 [L]. Evidence are p90, p99.9 and all that is no random read.
+# Fitted: the seek curve, ncq_rotation, ncq_unseen, ncq_fair and ncq_age_limit by a search for the rates, p50 and p99 of
+# random reads at depths 1 to 32 [L]. Evidence are p90, p99.9 and all that is no random read.
 
 name = samsung-f1-1tb
 capacity = 1953525168 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB - 50)
@@ -86,7 +86,8 @@ overhead_write_miss_after_read = 0.06 ms
 overhead_write_miss_after_write = 0.06 ms
 ncq_depth = 31			# Linux keeps one of 32
 ncq_rotation = 0.35		# fitted
-ncq_unseen = 5			# fitted
+ncq_unseen = 4			# fitted
+ncq_fair = 8			# fitted: 7 to 14 are alike, as measured depths are 8 and 16
 ncq_age_limit = 1800 ms		# fitted
 max_sectors = 1280 KiB		# Linux since 4.3
 max_segments = 168		# AHCI of Linux (AHCI_MAX_SG)

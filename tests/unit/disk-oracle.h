@@ -29,6 +29,7 @@ struct oracle_command {
 	enum oracle_state state;
 	u32 requests[64];
 	u32 nr_requests;
+	u32 passed;		/* how often the arm went to one that was dispatched later */
 };
 
 struct oracle {
@@ -416,6 +417,22 @@ static struct oracle_command *oracle_first(const struct oracle *o, bool old)
 	return first;
 }
 
+/* With few commands in the drive the nearest may go before another one twice. */
+static bool oracle_passed_twice(const struct oracle *o, const struct oracle_command *c)
+{
+	return o->profile->ncq_fair >= oracle_in(o, ORACLE_WINDOW) && c->passed >= 2;
+}
+
+static void oracle_pass(struct oracle *o, const struct oracle_command *best)
+{
+	u32 i;
+
+	for (i = 0; i < o->nr; i++)
+		if (o->commands[i].state == ORACLE_WINDOW &&
+		    o->commands[i].dispatch_order < best->dispatch_order)
+			o->commands[i].passed++;
+}
+
 static struct oracle_command *oracle_next(struct oracle *o, struct oracle_command *oldest)
 {
 	struct oracle_command *c = oracle_best(o, ORACLE_NO_ARM, false);
@@ -440,8 +457,9 @@ static struct oracle_command *oracle_next(struct oracle *o, struct oracle_comman
 	}
 	if (c)
 		return c;
-	if (oracle_stream_waits(o, old))
-		return oracle_first(o, old);
+	c = oracle_first(o, old);
+	if (oracle_stream_waits(o, old) || (c && oracle_passed_twice(o, c)))
+		return c;
 	return oracle_best(o, ORACLE_ELSEWHERE, old) ?:
 	       oracle_best(o, ORACLE_NO_ROOM, old) ?: oldest;
 }
@@ -484,8 +502,10 @@ static void oracle_start(struct oracle *o)
 		arm = !oracle_best(o, ORACLE_NO_ARM, false);
 		best = oracle_next(o, oldest);
 	}
-	if (arm)
+	if (arm) {
 		oracle_arm(o, best);
+		oracle_pass(o, best);
+	}
 	best->state = ORACLE_ACTIVE;
 	o->busy_until = o->now + FAKE_FIXED;
 	if (best->op == DISK_FLUSH)

@@ -38,6 +38,7 @@ static struct profile *random_profile(struct rnd *rnd)
 	profile->scheduler = rnd_below(rnd, 3);
 	profile->ncq_depth = rnd_below(rnd, 2) ? 1 : 1 + rnd_below(rnd, 8);
 	profile->ncq_unseen = rnd_below(rnd, 2) ? 0 : rnd_below(rnd, 6);
+	profile->ncq_fair = rnd_below(rnd, 2) ? 0 : rnd_below(rnd, 9);
 	profile->ncq_age_limit = rnd_below(rnd, 2) ? 10000 * MS : rnd_below(rnd, 20) * MS;
 	profile->readahead_stream = rnd_below(rnd, 300);
 	profile->nr_requests = 1 + rnd_below(rnd, rnd_below(rnd, 2) ? 4 : 60);
@@ -503,7 +504,7 @@ static void a_flush_waits_for_what_the_drive_has(struct kunit *test)
 }
 
 /* A far request among ever new near ones: when is it served? */
-static u64 far_request(struct kunit *test, u64 age_limit)
+static u64 far_request(struct kunit *test, u64 age_limit, u32 fair)
 {
 	struct profile *profile = base_profile();
 	struct disk_request far = request(DISK_READ, 900000, 8, DISK_SYNC);
@@ -513,6 +514,7 @@ static u64 far_request(struct kunit *test, u64 age_limit)
 
 	profile->ncq_depth = 4;
 	profile->ncq_age_limit = age_limit;
+	profile->ncq_fair = fair;
 	disk = create(test, profile);
 	for (i = 0; i < 4; i++) {
 		near[i] = request(DISK_READ, 100 * i, 8, DISK_SYNC);
@@ -536,9 +538,18 @@ static void nothing_starves_in_the_drive(struct kunit *test)
 	u64 limit = 20 * MS, service = FAKE_FIXED + 900000 * FAKE_SECTOR;
 
 	/* without the limit, the far one would wait for the end of the stream */
-	KUNIT_EXPECT_GE(test, far_request(test, 10000 * MS), 290 * MS);
-	KUNIT_EXPECT_GE(test, far_request(test, limit), limit);
-	KUNIT_EXPECT_LE(test, far_request(test, limit), limit + service + 4 * MS);
+	KUNIT_EXPECT_GE(test, far_request(test, 10000 * MS, 0), 290 * MS);
+	KUNIT_EXPECT_GE(test, far_request(test, limit, 0), limit);
+	KUNIT_EXPECT_LE(test, far_request(test, limit, 0), limit + service + 4 * MS);
+}
+
+/* Four wait whenever the drive chooses. Three go before the far one can be passed over, then two. */
+static void few_commands_pass_over_one_twice(struct kunit *test)
+{
+	u64 near = FAKE_FIXED + 3000 * FAKE_SECTOR, far = FAKE_FIXED + 900000 * FAKE_SECTOR;
+
+	KUNIT_EXPECT_LE(test, far_request(test, 10000 * MS, 4), 6 * near + far);
+	KUNIT_EXPECT_GE(test, far_request(test, 10000 * MS, 3), 290 * MS);
 }
 
 /*
@@ -709,6 +720,7 @@ static struct kunit_case disk_cases[] = {
 	KUNIT_CASE(who_waits_unplugs),
 	KUNIT_CASE(a_flush_waits_for_what_the_drive_has),
 	KUNIT_CASE(nothing_starves_in_the_drive),
+	KUNIT_CASE(few_commands_pass_over_one_twice),
 	KUNIT_CASE(a_burst_spends_its_time_in_the_queue),
 	KUNIT_CASE(a_batch_ends_after_20_ms),
 	KUNIT_CASE(writes_are_not_starved_by_reads),
