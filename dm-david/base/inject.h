@@ -42,6 +42,7 @@
  *	refused	what the backing device refuses as it would sleep is refused
  * How late an NVMe drive delivers has to show:
  *	slack	the timer may fire later than it is set to
+ *	allocates	the range table's nodes are allocated when a write needs them
  * How much of a network client's data is squashed has to show (classify=implicit):
  *	hasty	no write waits for the classifier's worker, which is slow
  * And that must not depend on this, which is no bug, but a busy machine:

@@ -24,6 +24,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include "../lib/bitmap.h"
 #include "wal.h"
 #include "metapages.h"
@@ -71,6 +72,7 @@ struct store {
 
 	spinlock_t lock;		/* irqsave; guards the following */
 	struct rangetable table;
+	struct work_struct refill;	/* of its reserve of nodes */
 	struct remap_bitmap bitmap;
 	struct range_locks locks;
 	u64 held;			/* with a pool: blocks that it has, in use or free */
