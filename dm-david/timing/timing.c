@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/wait_bit.h>
 #include "../base/inject.h"
 #include "../compat/compat.h"
@@ -40,6 +41,13 @@ struct submitter {
 	struct disk_submitter disk;
 };
 
+/* What a CPU is to deliver, of what is due. The timer fired on another one. */
+struct delivery {
+	struct timing *timing;
+	struct llist_head due;
+	call_single_data_t call;
+};
+
 struct timing {
 	struct dm_target *ti;
 	struct store *store;
@@ -66,6 +74,7 @@ struct timing {
 	struct submitter submitters[1 << SUBMITTER_BITS][SUBMITTER_WAYS];
 
 	struct hrtimer timer;
+	struct delivery __percpu *deliveries;
 };
 
 /* What a task has plugged. The task frees it when it unplugs. timing_destroy() waits for that. */
@@ -335,12 +344,50 @@ static void count_delivery(struct timing *t, const struct timed *timed)
 		;
 }
 
+static void deliver(struct timing *t, struct timed *timed)
+{
+	struct bio *bio = timed->bio;
+
+	count_delivery(t, timed);
+	/*
+	 * Device-mapper's, which comes to david_end_io() again. bio_endio() has done its part the
+	 * first time, and must not release what it released again.
+	 */
+	bio->bi_end_io(bio);
+}
+
+/* Hard interrupt. With its last request @data and the timing may be gone. */
+static void deliver_from_elsewhere(void *data)
+{
+	struct delivery *here = data;
+	struct timing *t = here->timing;
+	struct llist_node *due = llist_reverse_order(llist_del_all(&here->due));
+	struct timed *timed, *next;
+
+	llist_for_each_entry_safe(timed, next, due, elsewhere)
+		deliver(t, timed);
+}
+
+/* Have @timed delivered on the CPU that submitted it. False: that is this one, or it is offline. */
+static bool deliver_elsewhere(struct timing *t, struct timed *timed)
+{
+	unsigned int cpu = timed->request.cpu;
+	struct delivery *there;
+
+	/* With PREEMPT_RT the timer's callback is a softirq, which a call there would not be. */
+	if (cpu == smp_processor_id() || !cpu_online(cpu) || IS_ENABLED(CONFIG_PREEMPT_RT))
+		return false;
+	there = per_cpu_ptr(t->deliveries, cpu);
+	if (llist_add(&timed->elsewhere, &there->due))
+		smp_call_function_single_async(cpu, &there->call);
+	return true;
+}
+
 static enum hrtimer_restart timing_timer(struct hrtimer *timer)
 {
 	struct timing *t = container_of(timer, struct timing, timer);
 	struct timed *timed, *next;
 	unsigned long flags;
-	struct bio *bio;
 	struct stopwatch watch;
 
 	stopwatch_start(&watch, t->store->stats);
@@ -356,13 +403,8 @@ static enum hrtimer_restart timing_timer(struct hrtimer *timer)
 
 	for (; timed; timed = next) {
 		next = timed->next_due;
-		bio = timed->bio;
-		count_delivery(t, timed);
-		/*
-		 * Device-mapper's, which comes to david_end_io() again. bio_endio() has done
-		 * its part the first time, and must not release what it released again.
-		 */
-		bio->bi_end_io(bio);
+		if (!deliver_elsewhere(t, timed))
+			deliver(t, timed);
 	}
 	return HRTIMER_NORESTART;
 }
@@ -643,6 +685,23 @@ static int read_profile(struct timing *t, const char *word, u64 sectors, char **
 	return 0;
 }
 
+static int make_deliveries(struct timing *t)
+{
+	struct delivery *delivery;
+	int cpu;
+
+	t->deliveries = alloc_percpu(struct delivery);
+	if (!t->deliveries)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		delivery = per_cpu_ptr(t->deliveries, cpu);
+		delivery->timing = t;
+		INIT_CSD(&delivery->call, deliver_from_elsewhere, delivery);
+	}
+	count_bytes(t, num_possible_cpus() * sizeof(*delivery));
+	return 0;
+}
+
 struct timing *timing_create(struct dm_target *ti, struct store *store, const char *word,
 			     char **error)
 {
@@ -663,7 +722,8 @@ struct timing *timing_create(struct dm_target *ti, struct store *store, const ch
 	INIT_LIST_HEAD(&t->waiting[1]);
 	hrtimer_setup(&t->timer, timing_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	count_bytes(t, sizeof(*t));
-	r = read_profile(t, word, ti->len, error);
+	*error = "Not enough memory for the model";
+	r = make_deliveries(t) ?: read_profile(t, word, ti->len, error);
 	if (r) {
 		timing_destroy(t);
 		return ERR_PTR(r);
@@ -679,6 +739,10 @@ void timing_destroy(struct timing *t)
 		return;
 	wait_var_event(&t->plugs, !atomic_read(&t->plugs));
 	hrtimer_cancel(&t->timer);
+	/* A call on another CPU has delivered the last request, and may still be on its way out. */
+	if (num_possible_cpus() > 1)
+		synchronize_rcu();
+	free_percpu(t->deliveries);
 	/* Nobody waits for these. */
 	list_for_each_entry_safe(beside, next, &t->beside, list)
 		beside_free(t, &beside->timed);

@@ -16,10 +16,12 @@
  *
  * One hrtimer is set for the model's next event; nothing polls. Its callback delivers what is due,
  * without the lock, in the order of modelled completion. Of two that complete at the same time,
- * the one that arrived first is delivered first. A request that the store has finished before its
- * time waits for that callback, and for nobody else. So none of these overtakes another. A request
- * that the store finishes after its time does not wait: whoever finished it delivers it. The
- * statistics count how much later than modelled each request was delivered.
+ * the one that arrived first is delivered first. A request is delivered on the CPU that submitted
+ * it, as a drive with a queue for each CPU would do: if that is another one than the timer's, by an
+ * interrupt there. A request that the store has finished before its time waits for that callback,
+ * and for nobody else. So none of these of one CPU overtakes another. A request that the store
+ * finishes after its time does not wait: whoever finished it delivers it. The statistics count how
+ * much later than modelled each request was delivered.
  *
  * Locking: store->model.lock guards the model. It is taken with interrupts off, and innermost. The
  * model's clock is CLOCK_MONOTONIC, read under the lock.
@@ -30,6 +32,7 @@
 #include <linux/bio.h>
 #include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include "../../model/disk.h"
 #include "../uapi/dm-david.h"
 
@@ -42,7 +45,10 @@ struct timed {
 	struct disk_request request;
 	struct bio *bio;		/* NULL: a copy, of model-only */
 	struct timed *next_due;
-	struct list_head list;		/* of requests that wait to be admitted */
+	union {
+		struct list_head list;		/* of requests that wait to be admitted */
+		struct llist_node elsewhere;	/* of those to be delivered on another CPU */
+	};
 	struct disk_submitter *submitter;	/* valid while the request waits */
 	struct completion *admitted;	/* the submitter sleeps on it */
 	u64 arrived_ns;			/* time of arrival at the target, ns */

@@ -6,8 +6,10 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack
 
@@ -34,7 +36,7 @@ from helpers.guest import (
 from helpers.davidtool import called
 from helpers.hammer import Hammer
 from helpers.stores import refused
-from helpers.timed import profile, timed_disk
+from helpers.timed import profile, recording, timed_disk
 from helpers.units import GIB, MIB, TIB
 
 PLAIN, QUICK = profile("plain"), profile("quick")
@@ -166,6 +168,35 @@ def requests_come_no_earlier_than_modelled() -> None:
         f"{stats.quantile_us(late, 0.9)} us, {late_50us} over 50 us, most {most} us"
     )
     assert figures["mem"]["model"] > 1000 and "lateness" in stats.as_text(figures)
+
+
+def read_on(cpu: int, disk: str) -> None:
+    rng = random.Random(cpu)
+    os.sched_setaffinity(0, {cpu})
+    buffer = raw.Buffer(4096)
+    with raw.opened(disk) as fd:
+        for _ in range(100):
+            os.preadv(fd, [buffer.map], rng.randrange(TIB // 4096) * 4096)
+
+
+@case(cpus=True)
+def requests_are_delivered_on_the_cpu_that_submitted_them() -> None:
+    """The disk has one timer, which fires for all of them wherever it was set."""
+    cpus = os.sched_getaffinity(0)
+    slow = ["--profile-option", "read_latency=2ms"]
+    with ram_disk(16 * MIB) as dev, timed_disk("there", TIB, dev, profile("memory"), *slow) as disk:
+        with recording() as recordings:
+            threads = [threading.Thread(target=read_on, args=(cpu, disk)) for cpu in cpus]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    text = recordings[0].text
+    came = dict(re.findall(r" david_queue: dev=\S+ id=(\d+) .* cpu=(\d+)", text))
+    went = {id: cpu for cpu, id in re.findall(r" \[(\d+)\] .* david_complete: dev=\S+ id=(\d+) ", text)}
+    elsewhere = [id for id, cpu in came.items() if int(went[id]) != int(cpu)]
+    assert len(came) >= 100 * len(cpus) and {int(cpu) for cpu in came.values()} == cpus, (len(came), cpus)
+    assert not elsewhere, f"{len(elsewhere)} of {len(came)} requests were delivered on another CPU"
 
 
 @case(cpus=True)
