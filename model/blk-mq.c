@@ -3,14 +3,14 @@
 #include "../dm-david/lib/portable-alloc.h"
 #include "blk-mq.h"
 #include "mq-deadline.h"
+#include "mq-tags.h"
 #include "planted.h"
 #include "window.h"
 
-#define CPUS		64		/* a request's CPU is taken modulo this */
+#define CPUS		MQ_CPUS
 #define PLUG_REQUESTS	32		/* BLK_MAX_REQUEST_COUNT */
 #define PLUG_SECTORS	256		/* BLK_PLUG_FLUSH_SIZE */
 #define MERGE_LOOKS	8		/* blk_bio_list_merge() */
-#define WAKE_BATCH	8		/* SBQ_WAKE_BATCH */
 #define FLUSH_TIMEOUT	(5ULL * 1000 * 1000 * 1000)	/* FLUSH_PENDING_TIMEOUT */
 
 /* The flush machine of a hardware queue. */
@@ -24,12 +24,8 @@ struct flushes {
 
 /* A hardware queue. */
 struct hw_queue {
-	u32 used;			/* tags of requests */
-	u32 used_async;			/* by writes */
+	struct mq_tags tags;		/* of requests */
 	u32 in_drive;			/* tags of the drive */
-	u32 refused;			/* submitters that were, and were not woken since */
-	u32 freed;			/* tags, since the last batch of them was woken */
-	u32 wake;			/* how many may be woken */
 	u32 busy;			/* dispatch_busy: above 0 if requests were held up lately */
 	u32 next_cpu;			/* whose list is next */
 	bool run;			/* it is to look for what it can send */
@@ -43,8 +39,6 @@ struct blk_mq {
 	const struct profile *profile;
 	bool scheduler;
 	u32 tags;			/* of each hardware queue */
-	u32 async_tags;			/* that writes may have of them */
-	u32 wake_batch;
 	u32 piece;			/* sectors of the largest command */
 	u32 nr_rqs;
 	struct mq_request *rqs;
@@ -52,24 +46,40 @@ struct blk_mq {
 	struct hw_queue *hw;
 	struct mq_deadline deadline;
 	struct command_list cpus[CPUS];	/* without a scheduler */
+	u16 *woken;			/* a ring of places, each that of a waiter to be woken */
+	u32 first_woken, nr_woken, most_woken;
+	u8 line;			/* of the one woken last, if it has to wait again */
+	bool again;
 	struct window window;
 	struct request_list done;
 	u64 now;
 };
+
+/* A place where somebody waits: the hardware queue, and a line of its tags. */
+static u32 place_of(u32 hw, u8 line)
+{
+	return hw * MQ_LINES + line;
+}
 
 /* Making and unmaking */
 
 static int make(struct blk_mq *mq, gfp_t gfp)
 {
 	const struct profile *profile = mq->profile;
-	u32 i;
+	u32 i, async = mq->scheduler && profile->async_depth ?
+		       min(profile->async_depth, mq->tags) : mq->tags;
 
 	mq->rqs = kvcalloc(mq->nr_rqs, sizeof(*mq->rqs), gfp);
 	mq->hw = kvcalloc(profile->hw_queues, sizeof(*mq->hw), gfp);
-	if (!mq->rqs || !mq->hw)
+	mq->most_woken = mq->nr_rqs + profile->hw_queues * MQ_WAKE_BATCH;
+	mq->woken = kvcalloc(mq->most_woken, sizeof(*mq->woken), gfp);
+	if (!mq->rqs || !mq->hw || !mq->woken)
 		return -ENOMEM;
 	for (i = 0; i < mq->nr_rqs; i++)
 		command_list_append(&mq->free, &mq->rqs[i].command);
+	for (i = 0; i < profile->hw_queues; i++)
+		if (mq_tags_init(&mq->hw[i].tags, mq->tags, async, gfp))
+			return -ENOMEM;
 	return mq_deadline_init(&mq->deadline, profile, mq->nr_rqs, gfp) ?:
 	       window_init(&mq->window, profile, gfp);
 }
@@ -83,9 +93,6 @@ struct blk_mq *blk_mq_create(const struct profile *profile, gfp_t gfp)
 	mq->profile = profile;
 	mq->scheduler = profile->scheduler == SCHEDULER_MQ_DEADLINE;
 	mq->tags = mq->scheduler ? profile->nr_requests : profile->hw_depth;
-	mq->async_tags = mq->scheduler && profile->async_depth ?
-			 min(profile->async_depth, mq->tags) : mq->tags;
-	mq->wake_batch = max(min_t(u32, mq->async_tags / 8, WAKE_BATCH), 1u);
 	mq->piece = min(profile->max_sectors, profile->max_segments * COMMAND_SEGMENT);
 	mq->nr_rqs = mq->tags * profile->hw_queues;
 	if (make(mq, gfp)) {
@@ -97,8 +104,13 @@ struct blk_mq *blk_mq_create(const struct profile *profile, gfp_t gfp)
 
 void blk_mq_destroy(struct blk_mq *mq)
 {
+	u32 i;
+
 	if (!mq)
 		return;
+	for (i = 0; mq->hw && i < mq->profile->hw_queues; i++)
+		mq_tags_exit(&mq->hw[i].tags);
+	kvfree(mq->woken);
 	window_exit(&mq->window);
 	mq_deadline_exit(&mq->deadline);
 	kvfree(mq->hw);
@@ -108,7 +120,11 @@ void blk_mq_destroy(struct blk_mq *mq)
 
 size_t blk_mq_bytes(const struct blk_mq *mq)
 {
+	u32 words = mq->profile->hw_queues * mq->hw[0].tags.nr_words;
+
 	return sizeof(*mq) + mq->profile->hw_queues * sizeof(*mq->hw) +
+	       words * sizeof(*mq->hw[0].tags.words) +
+	       mq->most_woken * sizeof(*mq->woken) +
 	       mq->nr_rqs * (sizeof(*mq->rqs) + 2 * sizeof(*mq->deadline.sort[0].at)) +
 	       window_bytes(&mq->window);
 }
@@ -125,11 +141,6 @@ static struct hw_queue *hw_of_cpu(const struct blk_mq *mq, u32 cpu)
 	return &mq->hw[cpu % CPUS % mq->profile->hw_queues];
 }
 
-static bool tag_free(const struct blk_mq *mq, const struct hw_queue *hw, enum disk_op op)
-{
-	return hw->used < mq->tags && (op == DISK_READ || hw->used_async < mq->async_tags);
-}
-
 static struct mq_request *get_tag(struct blk_mq *mq, const struct disk_request *request)
 {
 	struct mq_request *rq = mq_request_of(command_list_pop(&mq->free));
@@ -138,24 +149,24 @@ static struct mq_request *get_tag(struct blk_mq *mq, const struct disk_request *
 	memset(rq, 0, sizeof(*rq));
 	rq->cpu = request->cpu % CPUS;
 	rq->hw = hw - mq->hw;
+	rq->tag = mq_tag_get(&hw->tags, rq->cpu, request->op);
 	rq->command.sector = command_next_sector(request);
 	rq->command.arrival = mq->now;
 	rq->command.op = request->op;
-	hw->used++;
-	hw->used_async += request->op != DISK_READ;
 	return rq;
 }
 
 static void put_tag(struct blk_mq *mq, struct mq_request *rq)
 {
-	struct hw_queue *hw = &mq->hw[rq->hw];
+	struct mq_tags *tags = &mq->hw[rq->hw].tags;
+	u8 lines[MQ_WAKE_BATCH];
+	u32 i, nr;
 
-	hw->used--;
-	hw->used_async -= rq->command.op != DISK_READ;
-	if (hw->refused && ++hw->freed >= mq->wake_batch) {
-		hw->freed = 0;
-		hw->wake += mq->wake_batch;
-	}
+	mq_tag_put(tags, rq->cpu, rq->tag);
+	nr = mq_tags_wake(tags, lines);
+	for (i = 0; i < nr; i++)
+		mq->woken[(mq->first_woken + mq->nr_woken++) % mq->most_woken] =
+			place_of(rq->hw, lines[i]);
 	command_list_append(&mq->free, &rq->command);
 }
 
@@ -448,7 +459,7 @@ static bool insert_flush(struct blk_mq *mq, struct mq_request *rq)
 		want_flush(mq, rq);
 		return true;
 	}
-	if (!(rq->command.flags & DISK_FUA) || mq->profile->fua)
+	if (!(rq->command.flags & DISK_FUA) || mq->profile->fua || MODEL_PLANTED(postflush))
 		return false;
 	rq->command.flags &= ~DISK_FUA;
 	rq->flush_after = true;
@@ -531,17 +542,24 @@ static void start(struct blk_mq *mq, struct mq_request *rq, struct disk_plug *pl
 		send(mq, rq);
 }
 
-/* Make requests of as much of @request as there are tags for. False: there are too few. */
+/*
+ * Make requests of as much of @request as there are tags for. False: there are too few. What waited
+ * for a tag is not merged before it has one.
+ */
 static bool place(struct blk_mq *mq, struct disk_request *request)
 {
 	struct mq_request *rq;
 
 	do {
-		if (merge(mq, request))
+		if ((!(request->flags & DISK_WAITED) || MODEL_PLANTED(waited)) &&
+		    merge(mq, request))
 			continue;
-		if (!tag_free(mq, hw_of_cpu(mq, request->cpu), request->op))
+		if (!mq_tag_free(&hw_of_cpu(mq, request->cpu)->tags, request->op)) {
+			request->flags |= DISK_WAITED;
 			return false;
+		}
 		rq = get_tag(mq, request);
+		request->flags &= ~DISK_WAITED;
 		command_carry(&rq->command, request, next_piece(mq, request));
 		start(mq, rq, request->plug);
 	} while (request->left);
@@ -633,23 +651,34 @@ bool blk_mq_enter(struct blk_mq *mq, struct disk_submitter *who, enum disk_op op
 
 	run(mq, now);
 	who->woken[op != DISK_READ] = false;
-	if (tag_free(mq, hw, op) && !hw->pending.first)
+	if (mq_tag_free(&hw->tags, op) && !hw->pending.first) {
+		mq->again = false;
 		return true;
-	hw->refused++;
+	}
+	if (!mq_tag_free(&hw->tags, op))
+		mq_tag_get(&hw->tags, who->cpu, op);	/* looks for one, which is remembered */
 	return false;
+}
+
+u32 blk_mq_wait(struct blk_mq *mq, const struct disk_submitter *who)
+{
+	struct hw_queue *hw = hw_of_cpu(mq, who->cpu);
+	u8 line = mq->again ? mq->line : mq_tags_line(&hw->tags);
+
+	mq->again = false;
+	hw->tags.waiters++;
+	hw->tags.waiting[line]++;
+	return place_of(hw - mq->hw, line);
 }
 
 u32 blk_mq_wakeups(const struct blk_mq *mq)
 {
-	u32 i, most = 0;
+	return mq->nr_woken;
+}
 
-	for (i = 0; i < mq->profile->hw_queues; i++) {
-		const struct hw_queue *hw = &mq->hw[i];
-
-		if (!hw->pending.first)
-			most = max(most, min(hw->wake, mq->tags - hw->used));
-	}
-	return most;
+bool blk_mq_wakes(const struct blk_mq *mq, u32 place)
+{
+	return mq->nr_woken && mq->woken[mq->first_woken] == place;
 }
 
 void blk_mq_woken(struct blk_mq *mq, struct disk_submitter *who, enum disk_op op, u64 now)
@@ -658,8 +687,11 @@ void blk_mq_woken(struct blk_mq *mq, struct disk_submitter *who, enum disk_op op
 
 	run(mq, now);
 	who->woken[op != DISK_READ] = true;
-	hw->wake -= !!hw->wake;
-	hw->refused -= !!hw->refused;
+	mq->first_woken = (mq->first_woken + 1) % mq->most_woken;
+	mq->nr_woken--;
+	hw->tags.waiters--;
+	mq->line = mq_tags_line(&hw->tags);
+	mq->again = true;
 }
 
 void blk_mq_submit(struct blk_mq *mq, struct disk_request *request, u64 now)

@@ -32,6 +32,8 @@ struct solid *blk_mq_solid(const struct blk_mq *mq);
 
 bool blk_mq_merges(struct blk_mq *mq, const struct disk_request *request, u64 now);
 bool blk_mq_enter(struct blk_mq *mq, struct disk_submitter *who, enum disk_op op, u64 now);
+u32 blk_mq_wait(struct blk_mq *mq, const struct disk_submitter *who);
+bool blk_mq_wakes(const struct blk_mq *mq, u32 place);
 u32 blk_mq_wakeups(const struct blk_mq *mq);
 void blk_mq_woken(struct blk_mq *mq, struct disk_submitter *who, enum disk_op op, u64 now);
 void blk_mq_submit(struct blk_mq *mq, struct disk_request *request, u64 now);

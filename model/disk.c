@@ -326,6 +326,23 @@ bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 	return false;
 }
 
+void disk_wait(struct disk *disk, const struct disk_submitter *who, struct disk_request *request)
+{
+	request->flags |= DISK_WAITED;
+	if (disk->mq)
+		request->place = blk_mq_wait(disk->mq, who);
+}
+
+unsigned int disk_line(const struct disk *disk, enum disk_op op)
+{
+	return disk->mq ? 0 : direction_of(op);
+}
+
+bool disk_wakes(const struct disk *disk, const struct disk_request *request)
+{
+	return !disk->mq || blk_mq_wakes(disk->mq, request->place);
+}
+
 u32 disk_wakeups(const struct disk *disk, enum disk_op op)
 {
 	unsigned int direction = direction_of(op);

@@ -23,6 +23,9 @@
 struct disk;
 struct disk_command;
 
+/* A request's flag beside DISK_FUA and DISK_SYNC: it had to wait until disk_enter() let it in. */
+#define DISK_WAITED	BIT(2)
+
 /* A list of the disk's commands. Zeroed: empty. */
 struct command_list {
 	struct disk_command *first, *last;
@@ -44,7 +47,7 @@ struct disk_request {
 	u64 sector;
 	u32 sectors;			/* any number; 0 with DISK_FLUSH */
 	u8 op;				/* enum disk_op */
-	u8 flags;			/* DISK_FUA, DISK_SYNC */
+	u8 flags;			/* DISK_FUA, DISK_SYNC, DISK_WAITED */
 	u16 cpu;			/* that it is submitted on; only host = blk-mq asks */
 	struct disk_plug *plug;		/* of its task; NULL: it does not plug */
 
@@ -57,7 +60,10 @@ struct disk_request {
 	/* Private to the disk until disk_advance() returns the request. */
 	struct disk_request *next;
 	u64 seq;
-	u32 left;			/* sectors that are in no command yet */
+	union {
+		u32 left;		/* sectors that are in no command yet */
+		u32 place;		/* before disk_submit(): where its submitter waits */
+	};
 	u32 commands;			/* unfinished commands that have a part of it */
 };
 
@@ -75,18 +81,34 @@ void disk_destroy(struct disk *disk);
 size_t disk_bytes(const struct disk *disk);
 
 /*
- * May @who add a request of @op at @now? If not, @who has to wait until disk_wakeups() says that
- * there is room. Submitters are woken in the order of arrival, with disk_woken().
+ * May @who add a request of @op at @now? If not, @who may wait: call disk_wait(), until
+ * disk_wakes() says that it is woken, and then disk_woken().
  */
 bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now);
 
-/* How many waiting submitters of @op may be woken now. */
+/* @who was refused just now, and waits with @request, which disk_wakes() asks for. */
+void disk_wait(struct disk *disk, const struct disk_submitter *who, struct disk_request *request);
+
+/*
+ * Those that wait are in two lists, by direction. With host = blk-mq they are in one, as all share
+ * the tags. Returns which list is for @op.
+ */
+unsigned int disk_line(const struct disk *disk, enum disk_op op);
+
+/* How many waiting submitters of @op may be woken now; with host = blk-mq of any. */
 u32 disk_wakeups(const struct disk *disk, enum disk_op op);
+
+/*
+ * disk_wakeups() is not 0: is it @request's submitter who is woken next? Ask in the order in which
+ * they began to wait. Hosts other than blk-mq wake the first of a list: true.
+ */
+bool disk_wakes(const struct disk *disk, const struct disk_request *request);
 
 /*
  * Wake @who, which waited, and give it the batching privilege. From now on one of disk_wakeups() is
  * taken by @who, until it calls disk_enter(). It must call that. If disk_enter() refuses it again,
- * it waits like one that was never woken.
+ * it waits like one that was never woken; with host = blk-mq it calls disk_wait() for that, and is
+ * the last of its list.
  */
 void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now);
 

@@ -16,10 +16,10 @@ struct mq_request {
 	u64 hashed;		/* when it was last found by its end: the youngest is found */
 	u16 cpu;		/* that it was submitted on */
 	u16 hw;			/* hardware queue */
+	u16 tag;
 	bool no_merge;		/* it once had no room for another one */
 	bool sorted;		/* in mq-deadline's array and list */
 	bool flush_after;	/* FUA, and the drive has none */
-	bool tagged;		/* it has a tag of the drive */
 };
 
 static inline struct mq_request *mq_request_of(struct disk_command *command)

@@ -21,6 +21,9 @@
  *	front	mq-deadline does not merge to the front
  *	lookahead	blk-mq takes nothing from the scheduler before there is a tag for it
  *	queues	blk-mq runs all hardware queues when one may have something to do
+ *	lines	blk-mq wakes who waits for a tag in the order in which they came
+ *	waited	blk-mq merges what waited for a tag before it has one
+ *	postflush	blk-mq: no flush follows a FUA write to a drive without FUA
  *	parity_read	an array's small write does not read the old parity
  */
 #ifndef DAVID_MODEL_PLANTED_H

@@ -43,6 +43,20 @@ static inline void request_list_push(struct request_list *list, struct disk_requ
 		list->last = request;
 }
 
+/* Take @request, which is in @list, out of it. */
+static inline void request_list_remove(struct request_list *list, struct disk_request *request)
+{
+	struct disk_request **at = &list->first, *before = NULL;
+
+	while (*at != request) {
+		before = *at;
+		at = &before->next;
+	}
+	*at = request->next;
+	if (list->last == request)
+		list->last = before;
+}
+
 /* All of @more go behind those of @list. */
 static inline void request_list_splice(struct request_list *list, struct request_list *more)
 {

@@ -66,7 +66,7 @@ struct timing {
 	u64 next_id;
 	u64 next_plug;
 	atomic_t plugs;			/* tasks that have one: see struct task_plug */
-	struct list_head waiting[2];	/* to be let in, in order of arrival; by direction */
+	struct list_head waiting[2];	/* to be let in, in order of arrival: disk_line() */
 	struct timed *due;		/* to be delivered by the timer */
 	struct timed **due_tail;
 	struct list_head beside;	/* struct beside, all there are */
@@ -229,10 +229,27 @@ static void finish_requests(struct timing *t, struct timed *timed)
 	t->due_tail = &timed->next_due;
 }
 
-/* The queue counts flushes with the writes. */
-static struct list_head *waiting_list(struct timing *t, const struct timed *timed)
+/* @who was refused, and waits. It is the last of its list. */
+static void wait_for_room(struct timing *t, struct disk_submitter *who, struct timed *timed)
 {
-	return &t->waiting[timed->request.op != DISK_READ];
+	disk_wait(t->disk, who, &timed->request);
+	list_add_tail(&timed->list, &t->waiting[disk_line(t->disk, timed->request.op)]);
+}
+
+/* The one that the model wakes; NULL: none. It stays in its list. */
+static struct timed *find_woken(struct timing *t, struct list_head *waiting)
+{
+	struct timed *timed;
+
+	if (list_empty(waiting))
+		return NULL;
+	timed = list_first_entry(waiting, struct timed, list);
+	if (!disk_wakeups(t->disk, timed->request.op))
+		return NULL;
+	list_for_each_entry(timed, waiting, list)
+		if (disk_wakes(t->disk, &timed->request))
+			return timed;
+	return NULL;
 }
 
 /*
@@ -257,7 +274,7 @@ static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now
 	timed->request.plug = NULL;
 	timed->plug = 0;
 	timed->submitter = who;
-	list_add_tail(&timed->list, waiting_list(t, timed));
+	wait_for_room(t, who, timed);
 	t->store->model.queue_waits++;
 	return false;
 }
@@ -266,21 +283,34 @@ static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now
 static void admit_waiters(struct timing *t, struct list_head *waiting, u64 now)
 {
 	struct model_figures *figures = &t->store->model;
+	struct disk_submitter *who;
 	struct timed *timed;
 
-	while (!list_empty(waiting)) {
-		timed = list_first_entry(waiting, struct timed, list);
-		if (!disk_wakeups(t->disk, timed->request.op))
-			return;
-		disk_woken(t->disk, timed->submitter, timed->request.op, now);
-		if (!disk_enter(t->disk, timed->submitter, timed->request.op, now))
-			return;
+	while ((timed = find_woken(t, waiting))) {
+		who = timed->submitter;
+		who->cpu = timed->request.cpu;
+		disk_woken(t->disk, who, timed->request.op, now);
+		if (!disk_enter(t->disk, who, timed->request.op, now)) {
+			/* Others that the model wakes may find room, if they share one list. */
+			if (disk_line(t->disk, DISK_WRITE))
+				return;
+			list_del(&timed->list);
+			wait_for_room(t, who, timed);
+			continue;
+		}
 		list_del(&timed->list);
 		figures->queue_wait_ns += now - timed->arrived_ns;
 		model_submit(t, timed, now);
 		if (timed->admitted)
 			complete(timed->admitted);
 	}
+}
+
+/* With blk-mq two requests that become one free a tag, which somebody may wait for. */
+static void admit_after_merge(struct timing *t, u64 now)
+{
+	if (unlikely(!list_empty(&t->waiting[0])) && !disk_line(t->disk, DISK_WRITE))
+		admit_waiters(t, &t->waiting[0], now);
 }
 
 /* Process the model's events until now. Returns the time. The lock is held. */
@@ -422,6 +452,7 @@ static void task_unplugs(struct blk_plug_cb *cb, bool from_schedule)
 	now = model_run(t);
 	trace_david_unplug(t->dev, t->next_id, now, plug->number, from_schedule);
 	disk_unplug(t->disk, &plug->disk, from_schedule, now);
+	admit_after_merge(t, now);
 	timer_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	kfree(plug);
@@ -458,6 +489,7 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 	unsigned long flags;
 	struct stopwatch timer;
 	bool enters;
+	u64 now;
 
 	timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 	timed->bio = bio;
@@ -470,7 +502,9 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 		timed->request.plug = &plug->disk;
 		timed->plug = plug->number;
 	}
-	enters = try_enter(t, timed, waits, model_run(t));
+	now = model_run(t);
+	enters = try_enter(t, timed, waits, now);
+	admit_after_merge(t, now);
 	timer_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
@@ -581,6 +615,7 @@ u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 		timed->bio = NULL;
 		timed->admitted = NULL;
 		try_enter(t, timed, true, now);
+		admit_after_merge(t, now);
 	}
 	timer_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);

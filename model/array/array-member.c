@@ -56,10 +56,16 @@ static void count(struct array_member *member, const struct disk_request *reques
 	}
 }
 
+static void wait(struct array_member *member, struct disk_request *request)
+{
+	disk_wait(member->disk, &member->who, request);
+	request_list_append(&member->waiting[disk_line(member->disk, request->op)], request);
+}
+
 void member_submit(struct array *array, struct array_member *member,
 		   struct member_request *request)
 {
-	struct request_list *waiting = &member->waiting[request->disk.op != DISK_READ];
+	struct request_list *waiting;
 	u64 now = array->now + member->phase;
 
 	count(member, &request->disk);
@@ -69,12 +75,15 @@ void member_submit(struct array *array, struct array_member *member,
 		request_list_append(&member->line, &request->disk);
 		if (member->line.first == &request->disk)
 			begin(array, member);
-	} else if (waiting->first ||
-		   !disk_enter(member->disk, &member->who, request->disk.op, now)) {
-		request_list_append(waiting, &request->disk);
-	} else {
-		disk_submit(member->disk, &request->disk, now);
+		return;
 	}
+	waiting = &member->waiting[disk_line(member->disk, request->disk.op)];
+	/* With blk-mq one that comes later may take a tag before those that wait. */
+	if ((waiting->first && disk_line(member->disk, DISK_WRITE)) ||
+	    !disk_enter(member->disk, &member->who, request->disk.op, now))
+		wait(member, &request->disk);
+	else
+		disk_submit(member->disk, &request->disk, now);
 }
 
 u64 member_next_event(const struct array_member *member)
@@ -87,16 +96,36 @@ u64 member_next_event(const struct array_member *member)
 	return next == NEVER ? NEVER : next - member->phase;
 }
 
+/* Of @waiting, which is not empty, the one that is woken. It stays there. */
+static struct disk_request *woken(const struct array_member *member,
+				  const struct request_list *waiting)
+{
+	struct disk_request *request = waiting->first;
+
+	while (request && !disk_wakes(member->disk, request))
+		request = request->next;
+	return request;
+}
+
 static void admit(struct array *array, struct array_member *member, struct request_list *waiting)
 {
 	u64 now = array->now + member->phase;
 	struct disk_request *request;
+	bool entered;
 
-	while ((request = waiting->first) && disk_wakeups(member->disk, request->op)) {
-		disk_woken(member->disk, &member->who, request->op, now);
-		if (!disk_enter(member->disk, &member->who, request->op, now))
+	while (waiting->first && disk_wakeups(member->disk, waiting->first->op)) {
+		request = woken(member, waiting);
+		if (!request)
 			return;
-		disk_submit(member->disk, request_list_pop(waiting), now);
+		disk_woken(member->disk, &member->who, request->op, now);
+		entered = disk_enter(member->disk, &member->who, request->op, now);
+		if (!entered && disk_line(member->disk, DISK_WRITE))
+			return;
+		request_list_remove(waiting, request);
+		if (entered)
+			disk_submit(member->disk, request, now);
+		else
+			wait(member, request);
 	}
 }
 

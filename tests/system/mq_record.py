@@ -13,8 +13,15 @@ DIR/NAME.order gets both; tests/unit/mq-orders holds the model to it.
 Between the end of one command and of the next times are stretched or shrunk to those of a disk that takes
 exactly as long as asked. A request that came while the kernel was choosing could have been seen by it or not:
 such a run is repeated. So is one in which commands did not end in the order in which they began.
+
+Other trials have more submitters than tags. Each is a thread with one request. They come at known times, away
+from those at which commands end. So it is known who waits. What follows the end of a command has an order,
+too. The threads are of SCHED_FIFO, so that they run in the order in which they are woken. The kernel's
+workers are above them, so that the queue is run before a waiter adds to it. (Both orders happen on a machine;
+the model has this one.)
 """
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -22,6 +29,7 @@ import random
 import re
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,10 +41,11 @@ GUARD = 200_000  # ns: what is nearer than that may be in another order here
 PREAD, PWRITE, FDSYNC = 0, 1, 3
 RWF_DSYNC = 2
 IO_SETUP, IO_SUBMIT, IO_GETEVENTS = 206, 209, 208
+SLOT = 20_000_000  # ns: submitters come at multiples of it
+OFFSET = SLOT * 3 // 8  # commands end at multiples of this behind
+EVENTS = ("bio_queue", "bio_backmerge", "bio_frontmerge", "getrq", "rq_insert", "rq_issue", "rq_complete")
 EVENT = re.compile(
-    r"^ *(\S+)-\d+ +\[(\d+)\] .* (\d+)\.(\d{6}): "
-    r"block_(bio_queue|bio_backmerge|bio_frontmerge|rq_insert|rq_issue|rq_complete)"
-    r": +\S+ (\w+) (.*)",
+    rf"^ *(\S+)-(\d+) +\[(\d+)\] .* (\d+)\.(\d{{6}}): block_({'|'.join(EVENTS)}): +\S+ (\w+) (.*)",
     re.MULTILINE,
 )
 PLACE = re.compile(r"(\d+) \+ (\d+) ")
@@ -61,6 +70,9 @@ class Trial:
     tags: int = 1  # of each
     depth: int = 0  # commands that the drive takes; 0: as many as there are tags
     cpus: int = 1  # that requests come from
+    has_fua: bool = True  # the drive
+    submitters: int = 0  # threads with a request each, instead of libaio
+    requests: int = 512  # tags of the scheduler
 
     def at_once(self) -> int:
         return self.depth or self.queues * self.tags
@@ -71,7 +83,10 @@ class Trial:
         depth = f"ncq_depth={self.depth or 8 * self.queues * self.tags}"
         whats = ("read_latency", "write_latency", "flush_overhead")
         times = ";".join(f"{what}={self.service}ns" for what in whats)
-        queue = f"scheduler={self.scheduler};hw_depth={self.tags};nr_requests=512;max_sectors=512;{depth}"
+        queue = f"scheduler={self.scheduler};hw_depth={self.tags};nr_requests={self.requests}"
+        queue += f";max_sectors=512;{depth}"
+        if not self.has_fua:
+            queue += ";fua=no"
         if self.queues > 1:
             queue += f";hw_queues={self.queues}"
         if self.at_once() > 1:
@@ -92,7 +107,13 @@ TRIALS = [
     Trial("scsi-deadline-deep", "scsi", "mq-deadline", 30, 14, tags=32, depth=3, longest=12),
     # Linux looks again every 3 ms whether the drive takes something, and remembers how often it did not
     Trial("scsi-none", "scsi", "none", 8, 15, tags=64, depth=1, service=2_500_000),
-]
+    # A FUA write is a write and a flush
+    Trial("null-deadline-nofua", "null", "mq-deadline", 30, 16, fua=30, flushes=12, has_fua=False),
+    # More submitters than tags: two are woken at a time; one is
+    Trial("null-none-waits", "null", "none", 1, 21, tags=16, submitters=44, service=25 * SLOT + OFFSET),
+    Trial("null-deadline-waits", "null", "mq-deadline", 1, 22, tags=2, submitters=50, requests=12,
+          service=8 * SLOT + OFFSET),
+]  # fmt: skip
 
 
 class Iocb(ctypes.Structure):
@@ -102,6 +123,27 @@ class Iocb(ctypes.Structure):
         ("buf", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("offset", ctypes.c_int64),
         ("reserved", ctypes.c_uint64), ("flags", ctypes.c_uint32), ("resfd", ctypes.c_uint32),
     ]  # fmt: skip
+
+
+class Submitter(threading.Thread):
+    """One request, when it is told so."""
+
+    def __init__(self, fd: int, request: tuple[int, int, int, int]) -> None:
+        super().__init__(daemon=True)
+        self.fd, self.request = fd, request
+        self.go = threading.Lock()
+        self.go.acquire()
+        self.start()
+
+    def run(self) -> None:
+        op, sector, sectors, _flags = self.request
+        buffer = mmap.mmap(-1, sectors * 512)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+        self.go.acquire()
+        if op == PWRITE:
+            os.pwritev(self.fd, [buffer], sector * 512)
+        else:
+            os.preadv(self.fd, [buffer], sector * 512)
 
 
 class Disk:
@@ -159,6 +201,20 @@ def batches(trial: Trial) -> list[Batch]:
     return result
 
 
+def single_requests(trial: Trial) -> list[tuple[int, int, int, int]]:
+    """Some lie behind others, so that they could be merged."""
+    rnd = random.Random(trial.seed)
+    follow = [0, 0]
+    result = []
+    for _ in range(trial.submitters):
+        op = PWRITE if rnd.randrange(100) < trial.writes else PREAD
+        sectors = 8 * rnd.choice((1, 1, 2, 4))
+        sector = rnd.randrange(SPAN // 8) * 8 if rnd.randrange(3) else follow[op]
+        follow[op] = sector + sectors
+        result.append((op, sector, sectors, 0))
+    return result
+
+
 def wait_for_quiet(name: str) -> None:
     """The kernel, and whoever udev calls, read a new disk."""
     stat = Path("/sys/block", name, "stat")
@@ -173,6 +229,7 @@ def make(trial: Trial) -> str:
     if trial.disk == "null":
         words = f"queue_mode=2 irqmode=2 completion_nsec={trial.service}"
         words += f" hw_queue_depth={trial.tags} submit_queues={trial.queues}"
+        words += f" fua={int(trial.has_fua)}"
         words += " gb=1 bs=512 max_sectors=512 memory_backed=1 cache_size=64"
         subprocess.run(["modprobe", "null_blk", *words.split()], check=True)
         name = "nullb0"
@@ -195,7 +252,7 @@ def set_queue(trial: Trial, name: str) -> None:
     values = [("scheduler", "none"), ("scheduler", trial.scheduler), ("wbt_lat_usec", "0")]
     values.append(("max_sectors_kb", "256"))
     if trial.scheduler != "none":
-        values.append(("nr_requests", "512"))
+        values.append(("nr_requests", str(trial.requests)))
     if trial.disk == "scsi":
         values.append(("../device/queue_depth", str(trial.at_once())))
     for what, value in values:
@@ -256,6 +313,7 @@ class Event:
     sectors: int
     foreign: bool  # a request of another process
     cpu: int
+    task: int
 
     def op(self) -> int:
         return 2 if not self.sectors else 1 if "W" in self.flags else 0
@@ -267,7 +325,7 @@ class Event:
 def read_events() -> list[Event]:
     events = []
     for match in EVENT.finditer((TRACING / "trace").read_text()):
-        task, cpu, seconds, micros, what, flags, rest = match.groups()
+        task, pid, cpu, seconds, micros, what, flags, rest = match.groups()
         place = PLACE.search(rest + " ")
         sectors = int(place[2]) if place else 0
         if what == "rq_complete" and not sectors and flags != "FF":
@@ -276,7 +334,7 @@ def read_events() -> list[Event]:
             continue  # the driver's own
         events.append(Event(
             int(seconds) * 10**9 + int(micros) * 1000, what, flags, int(place[1]) if place and sectors else 0,
-            sectors, what == "bio_queue" and sectors > 0 and task != "python3", int(cpu),
+            sectors, what == "bio_queue" and sectors > 0 and task != "python3", int(cpu), int(pid),
         ))  # fmt: skip
     return events
 
@@ -294,6 +352,10 @@ class Follower:
         self.batch: list[int] = []  # sectors where it begins, and those that were plugged with it
         self.plug = 0
         self.ended = 0  # when the last command did
+        self.waiting: list[tuple[int, int]] = []  # with the scheduler: sectors, and who plugged them
+        self.coming_since = 0  # when the request came that has no tag yet
+        self.came: dict[int, int] = {}  # by task: how many commands had ended when its last request came
+        self.woken: list[int] = []  # sectors of those that have got a tag since
         for event in events:
             if self.result.raced:
                 return
@@ -311,12 +373,21 @@ class Follower:
 
     def rq_issue(self, event: Event) -> None:
         self.check_coming(event)
+        itself = any(event.sector <= sector < event.sector + event.sectors for sector in self.woken)
+        self.race(bool(self.woken) and not itself, "a waiter was faster than the queue")
+        self.waiting = [(sector, plug) for sector, plug in self.waiting
+                        if not event.sector <= sector < event.sector + event.sectors]  # fmt: skip
         self.clock.event(event.now, True)
         self.under_way.append(event.sector)
         self.result.lines.append(f"i {event.request()}")
 
     def rq_complete(self, event: Event) -> None:
         self.check_coming(event)
+        near = self.trial.submitters and self.coming_since and event.now - self.coming_since < SLOT // 10
+        self.race(bool(near), "a request came as a command ended")
+        # The scheduler's waiters run between two ends: not if the machine stood still.
+        near = self.trial.submitters and event.now - self.ended < SLOT // 10
+        self.race(bool(near) and self.trial.scheduler != "none", "two commands ended")
         self.race(not self.under_way or self.under_way.pop(0) != event.sector, "a command was overtaken")
         if not self.result.raced:
             # Two queues that get tags at once are served by two CPUs, in either order.
@@ -324,20 +395,38 @@ class Follower:
             self.race(event.now - self.ended < GUARD and not same, "two commands ended")
             self.clock.event(event.now, False)
         self.ended = event.now
+        self.woken = []
 
-    def rq_insert(self, _event: Event) -> None:
+    def rq_insert(self, event: Event) -> None:
+        self.waiting.append((event.sector, self.plug))
+        self.bio_backmerge(event)
+
+    def bio_backmerge(self, _event: Event) -> None:
         self.coming = None
+        self.coming_since = 0
 
-    bio_backmerge = bio_frontmerge = rq_insert
+    bio_frontmerge = bio_backmerge
+
+    def getrq(self, event: Event) -> None:
+        if self.came.get(event.task) == self.clock.done:
+            self.coming_since = 0
+        if self.trial.submitters and self.came[event.task] < self.clock.done:
+            self.woken.append(event.sector)
+            self.result.lines.append(f"g {event.request()}")
 
     def bio_queue(self, event: Event) -> None:
         self.race(event.now - self.ended < GUARD, "a request came as a command ended")
         at, (plug, last) = self.clock(event.now), self.plan.pop(0) if event.sectors else (0, False)
+        others = any(not plug or waiting != plug for _, waiting in self.waiting)
+        room = self.trial.scheduler != "none" and len(self.under_way) < self.trial.at_once()
+        self.race(others and room, "a request came while the kernel chose")
         fua = int("F" in event.flags.partition("W")[2])
         self.result.lines.append(f"q {at} {event.request()} {fua} {plug} {event.cpu}")
         if plug != self.plug or not plug:
             self.batch = []
         self.plug = plug
+        self.came[event.task] = self.clock.done
+        self.coming_since = event.now
         self.batch.append(event.sector)
         self.coming = event if last else None
         if plug and last:
@@ -353,7 +442,7 @@ def follow(trial: Trial, sent: list[Batch]) -> Recording:
 
 
 def enable_events(enable: str) -> None:
-    for event in ("bio_queue", "bio_backmerge", "bio_frontmerge", "rq_insert", "rq_issue", "rq_complete"):
+    for event in EVENTS:
         (TRACING / f"events/block/block_{event}/enable").write_text(enable)
 
 
@@ -370,12 +459,40 @@ def run_batches(trial: Trial, path: str) -> list[Batch]:
     return sent
 
 
+def workers_first() -> None:
+    """The kernel's workers go before the submitters."""
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if comm.read_text().startswith("kworker/"):
+                os.sched_setscheduler(int(comm.parent.name), os.SCHED_FIFO, os.sched_param(50))
+
+
+def run_submitters(trial: Trial, path: str) -> list[Batch]:
+    rnd = random.Random(trial.seed)
+    fd = os.open(path, os.O_RDWR | os.O_DIRECT)
+    requests = single_requests(trial)
+    threads = [Submitter(fd, request) for request in requests]
+    time.sleep(1)
+    workers_first()
+    at = time.monotonic_ns()
+    for number, thread in enumerate(threads):
+        # First there are enough to fill the queue, then about as many as it serves.
+        full = number > trial.submitters // 2
+        at += SLOT * (rnd.randrange(1, 2 * trial.service // trial.at_once() // SLOT + 2) if full else 1)
+        time.sleep(max(at - time.monotonic_ns(), 0) / 1e9)
+        thread.go.release()
+    for thread in threads:
+        thread.join()
+    os.close(fd)
+    return [[request] for request in requests]
+
+
 def record(trial: Trial) -> Recording:
     name = make(trial)
     keeper = os.open(f"/dev/{name}", os.O_RDWR)  # udev reads a disk when the last writer is gone
     set_queue(trial, name)
     (TRACING / "trace").write_text("")
-    sent = run_batches(trial, f"/dev/{name}")
+    sent = (run_submitters if trial.submitters else run_batches)(trial, f"/dev/{name}")
     result = follow(trial, sent)
     os.close(keeper)
     unmake(trial)

@@ -170,9 +170,39 @@ static void without_fua_a_flush_follows(struct kunit *test)
 	clean_up(&rig);
 }
 
+/* @request finds no tag and waits. */
+static void must_wait(struct rig *rig, struct disk_submitter *who, struct disk_request *request)
+{
+	KUNIT_EXPECT_FALSE(rig->test, disk_enter(rig->disk, who, request->op, rig->now));
+	disk_wait(rig->disk, who, request);
+}
+
+/* Wakes who is to be woken of @waiting, and returns its number; @nr: nobody is. */
+static u32 wake(struct rig *rig, struct disk_submitter *who, struct disk_request *waiting, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr && disk_wakeups(rig->disk, DISK_READ); i++) {
+		if (!waiting[i].sectors || !disk_wakes(rig->disk, &waiting[i]))
+			continue;
+		disk_woken(rig->disk, who, waiting[i].op, rig->now);
+		if (disk_enter(rig->disk, who, waiting[i].op, rig->now)) {
+			disk_submit(rig->disk, &waiting[i], rig->now);
+			waiting[i].sectors = 0;
+		} else {
+			disk_wait(rig->disk, who, &waiting[i]);
+		}
+		return i;
+	}
+	return nr;
+}
+
+/* Eight lines: of a line all are woken before those of the next one. */
 static void waiters_are_woken_in_batches(struct kunit *test)
 {
-	struct disk_submitter who = { }, waiter = { };
+	static const u32 order[] = { 0, 8, 1, 9, 2, 10, 3, 11 };
+	static struct disk_request waiting[12];
+	struct disk_submitter who = { };
 	static struct rig rig;
 	u32 i;
 
@@ -181,15 +211,56 @@ static void waiters_are_woken_in_batches(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, disk_enter(rig.disk, &who, DISK_READ, 0));
 		submit(&rig, DISK_READ, 1000 * i, 8, NULL);
 	}
-	KUNIT_EXPECT_FALSE(test, disk_enter(rig.disk, &waiter, DISK_READ, 0));
+	for (i = 0; i < ARRAY_SIZE(waiting); i++) {
+		waiting[i] = (struct disk_request) { .sector = 90000 + 16 * i, .sectors = 8 };
+		must_wait(&rig, &who, &waiting[i]);
+	}
 	for (i = 0; i < 8; i++) {
 		KUNIT_EXPECT_EQ_MSG(test, disk_wakeups(rig.disk, DISK_READ), 0, "%u", i);
 		advance(&rig, disk_next_event(rig.disk));
 	}
-	KUNIT_EXPECT_EQ(test, disk_wakeups(rig.disk, DISK_READ), 8);
-	disk_woken(rig.disk, &waiter, DISK_READ, rig.now);
-	KUNIT_EXPECT_TRUE(test, disk_enter(rig.disk, &waiter, DISK_READ, rig.now));
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		KUNIT_EXPECT_EQ(test, wake(&rig, &who, waiting, 12), order[i]);
+	KUNIT_EXPECT_EQ(test, wake(&rig, &who, waiting, 12), 12);
+	clean_up(&rig);
+}
+
+/* Sixteen tags in words of four, of which writes may have the first one: a read takes it first. */
+static void a_read_may_take_a_tag_that_writes_need(struct kunit *test)
+{
+	struct disk_submitter who = { };
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, "nr_requests=16;async_depth=4;");
+	submit(&rig, DISK_READ, 500, 8, NULL);
+	for (i = 0; i < 3; i++)
+		submit(&rig, DISK_WRITE, 1000 * (i + 1), 8, NULL);
+	KUNIT_EXPECT_FALSE(test, disk_enter(rig.disk, &who, DISK_WRITE, 0));
+	KUNIT_EXPECT_TRUE(test, disk_enter(rig.disk, &who, DISK_READ, 0));
 	finish(&rig);
+	KUNIT_EXPECT_TRUE(test, disk_enter(rig.disk, &who, DISK_WRITE, rig.now));
+	clean_up(&rig);
+}
+
+/* It would be merged with the one before it if it came now. */
+static void what_waited_is_not_merged_before_it_has_a_tag(struct kunit *test)
+{
+	struct disk_submitter who = { };
+	struct disk_request *late;
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, "hw_depth=1;nr_requests=4;");
+	for (i = 0; i < 4; i++)
+		submit(&rig, DISK_READ, 1000 * (4 - i), 8, NULL);
+	late = &rig.requests[rig.nr++];
+	*late = (struct disk_request) { .sector = 992, .sectors = 8 };
+	must_wait(&rig, &who, late);
+	advance(&rig, disk_next_event(rig.disk));
+	KUNIT_EXPECT_EQ(test, wake(&rig, &who, late, 1), 0);
+	finish(&rig);
+	KUNIT_EXPECT_NE(test, late->dispatch, rig.requests[3].dispatch);
 	clean_up(&rig);
 }
 
@@ -262,9 +333,10 @@ static void unplug_all(struct rig *rig, struct task *tasks)
 
 /* @task found no tag. It unplugs, and waits until it is woken; then the others unplug, too. */
 static void wait_for_tag(struct rig *rig, struct task *tasks, struct task *task,
-			 const struct disk_request *r)
+			 struct disk_request *r)
 {
 	disk_unplug(rig->disk, &task->plug, true, rig->now);
+	disk_wait(rig->disk, &task->who, r);
 	do {
 		if (disk_next_event(rig->disk) == U64_MAX)
 			unplug_all(rig, tasks);
@@ -272,9 +344,11 @@ static void wait_for_tag(struct rig *rig, struct task *tasks, struct task *task,
 		advance(rig, disk_next_event(rig->disk));
 		if (!disk_wakeups(rig->disk, r->op))
 			continue;
+		KUNIT_ASSERT_TRUE(rig->test, disk_wakes(rig->disk, r));
 		disk_woken(rig->disk, &task->who, r->op, rig->now);
 		if (disk_enter(rig->disk, &task->who, r->op, rig->now))
 			return;
+		disk_wait(rig->disk, &task->who, r);
 	} while (true);
 }
 
@@ -347,6 +421,8 @@ static struct kunit_case blk_mq_cases[] = {
 	KUNIT_CASE(flushes_share_one),
 	KUNIT_CASE(without_fua_a_flush_follows),
 	KUNIT_CASE(waiters_are_woken_in_batches),
+	KUNIT_CASE(a_read_may_take_a_tag_that_writes_need),
+	KUNIT_CASE(what_waited_is_not_merged_before_it_has_a_tag),
 	KUNIT_CASE(writes_leave_tags_to_reads),
 	KUNIT_CASE(nothing_is_lost_whenever_the_caller_comes_by),
 	{}

@@ -543,7 +543,7 @@ static void nothing_starves_in_the_drive(struct kunit *test)
 	KUNIT_EXPECT_LE(test, far_request(test, limit, 0), limit + service + 4 * MS);
 }
 
-/* Four wait whenever the drive chooses. Three go before the far one can be passed over, then two. */
+/* Four wait whenever the drive chooses. Three go before the far one can be passed over, then two */
 static void few_commands_pass_over_one_twice(struct kunit *test)
 {
 	u64 near = FAKE_FIXED + 3000 * FAKE_SECTOR, far = FAKE_FIXED + 900000 * FAKE_SECTOR;

@@ -25,6 +25,9 @@
 #define disk_destroy		fake_disk_destroy
 #define disk_bytes		fake_disk_bytes
 #define disk_enter		fake_disk_enter
+#define disk_wait		fake_disk_wait
+#define disk_line		fake_disk_line
+#define disk_wakes		fake_disk_wakes
 #define disk_wakeups		fake_disk_wakeups
 #define disk_woken		fake_disk_woken
 #define disk_submit		fake_disk_submit

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gives the modelled disk the requests of an order (see mq-orders), and prints the commands that
- * the modelled host sends: when, kind, sector, sectors.
+ * Gives the modelled disk the requests of an order (see mq-orders). Prints the commands that the
+ * modelled host sends: "i", when, kind, sector, sectors. And the same with "g" of requests that
+ * waited for a tag and have got one.
  *
  *	mq-replay PROFILE < ORDER
  *
@@ -19,17 +20,64 @@
 static struct disk_request requests[MOST];
 static struct disk_plug plugs[MOST];
 static struct disk *disk;
+/* Those that wait, first come first */
+static struct disk_request *waiting[MOST];
+static unsigned int nr_waiting;
 
 void model_sent(const struct disk_command *command)
 {
-	printf("%llu %u %llu %u\n", (unsigned long long)command->dispatch, command->op,
+	printf("i %llu %u %llu %u\n", (unsigned long long)command->dispatch, command->op,
 	       (unsigned long long)command->sector, command->sectors);
+}
+
+static void wait_for_tag(struct disk_request *request)
+{
+	struct disk_submitter who = { .cpu = request->cpu };
+
+	disk_wait(disk, &who, request);
+	waiting[nr_waiting++] = request;
+}
+
+/* Wake the one of @waiting that is to be woken. */
+static void wake(u64 now)
+{
+	struct disk_request *request;
+	struct disk_submitter who;
+	unsigned int i = 0;
+
+	while (i < nr_waiting && !disk_wakes(disk, waiting[i]))
+		i++;
+	if (i == nr_waiting) {
+		fprintf(stderr, "mq-replay: nobody waits where the model wakes\n");
+		exit(2);
+	}
+	request = waiting[i];
+	memmove(&waiting[i], &waiting[i + 1], (--nr_waiting - i) * sizeof(*waiting));
+	who = (struct disk_submitter) { .cpu = request->cpu };
+	disk_woken(disk, &who, request->op, now);
+	if (!disk_enter(disk, &who, request->op, now)) {
+		wait_for_tag(request);
+		return;
+	}
+	printf("g %llu %u %llu %u\n", (unsigned long long)now, request->op,
+	       (unsigned long long)request->sector, request->sectors);
+	disk_submit(disk, request, now);
+}
+
+static void wake_all(u64 now)
+{
+	while (disk_wakeups(disk, DISK_READ))
+		wake(now);
 }
 
 static void run_until(u64 now)
 {
-	while (disk_next_event(disk) <= now)
-		disk_advance(disk, disk_next_event(disk));
+	u64 next;
+
+	while ((next = disk_next_event(disk)) <= now) {
+		disk_advance(disk, next);
+		wake_all(next);
+	}
 }
 
 static void arrive(struct disk_request *request, u64 now)
@@ -37,12 +85,11 @@ static void arrive(struct disk_request *request, u64 now)
 	struct disk_submitter who = { .cpu = request->cpu };
 
 	run_until(now);
-	if (!disk_merges(disk, request, now) && !disk_enter(disk, &who, request->op, now)) {
-		fprintf(stderr, "mq-replay: no tag for a request at %llu\n",
-			(unsigned long long)now);
-		exit(2);
-	}
-	disk_submit(disk, request, now);
+	if (disk_merges(disk, request, now) || disk_enter(disk, &who, request->op, now))
+		disk_submit(disk, request, now);
+	else
+		wait_for_tag(request);
+	wake_all(now);	/* two requests may have become one, which frees a tag */
 }
 
 int main(int argc, char **argv)
@@ -73,7 +120,7 @@ int main(int argc, char **argv)
 				.plug = plug ? &plugs[plug] : NULL,
 			};
 			arrive(&requests[nr++], at);
-		} else if (line[0] != 'i' && line[0] != '#') {
+		} else if (!strchr("ig#", line[0])) {
 			fprintf(stderr, "mq-replay: what is this: %s", line);
 			return 2;
 		}

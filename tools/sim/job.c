@@ -36,7 +36,7 @@ struct run {
 	u32 members;			/* of an array */
 	struct slot *slots;
 	u32 nr_slots;
-	struct slot *first[2], *last[2];	/* those that wait, by direction */
+	struct slot *first[2];		/* lists of those that wait: disk_line() */
 	struct part parts[JOB_PARTS];
 	u64 rnd;
 	u64 now;
@@ -125,56 +125,64 @@ static void make_request(struct run *run, struct slot *slot)
 	request->sector += job->offset;
 }
 
-/* The queue counts flushes with the writes. */
-static u32 direction(const struct slot *slot)
-{
-	return slot->request.op != DISK_READ;
-}
-
 static void send(struct run *run, struct slot *slot)
 {
 	slot->state = SLOT_SENT;
 	target_submit(&run->target, &slot->request, run->now);
 }
 
+/* @slot was refused. It is the last of its list. */
+static void wait(struct run *run, struct slot *slot)
+{
+	struct slot **at = &run->first[disk_line(run->target.disk, slot->request.op)];
+
+	disk_wait(run->target.disk, &slot->who, &slot->request);
+	slot->next = NULL;
+	while (*at)
+		at = &(*at)->next;
+	*at = slot;
+}
+
 static void enter(struct run *run, struct slot *slot)
 {
 	struct part *part = &run->parts[slot->part];
-	u32 d;
 
 	make_request(run, slot);
 	run->sent++;
 	if (part->job->rate)
 		part->due = max(part->due, run->now) +
 			    slot->request.sectors * 512ULL * 1000000000 / part->job->rate;
-	d = direction(slot);
 	if (target_merges(&run->target, &slot->request, run->now) ||
 	    target_enter(&run->target, &slot->who, slot->request.op, run->now)) {
 		send(run, slot);
 		return;
 	}
 	slot->state = SLOT_WAITING;
-	slot->next = NULL;
-	if (run->last[d])
-		run->last[d]->next = slot;
-	else
-		run->first[d] = slot;
-	run->last[d] = slot;
+	wait(run, slot);
 }
 
 /* Send requests of waiting slots while the queue has room. */
-static void admit(struct run *run, u32 d)
+static void admit(struct run *run, u32 line)
 {
-	struct slot *slot;
+	struct slot **at, *slot;
+	bool entered;
 
-	while ((slot = run->first[d]) && target_wakeups(&run->target, slot->request.op)) {
-		disk_woken(run->target.disk, &slot->who, slot->request.op, run->now);
-		if (!target_enter(&run->target, &slot->who, slot->request.op, run->now))
+	while (run->first[line] && target_wakeups(&run->target, run->first[line]->request.op)) {
+		for (at = &run->first[line]; *at; at = &(*at)->next)
+			if (disk_wakes(run->target.disk, &(*at)->request))
+				break;
+		slot = *at;
+		if (!slot)
 			return;
-		run->first[d] = slot->next;
-		if (!run->first[d])
-			run->last[d] = NULL;
-		send(run, slot);
+		disk_woken(run->target.disk, &slot->who, slot->request.op, run->now);
+		entered = target_enter(&run->target, &slot->who, slot->request.op, run->now);
+		if (!entered && disk_line(run->target.disk, DISK_WRITE))
+			return;
+		*at = slot->next;
+		if (entered)
+			send(run, slot);
+		else
+			wait(run, slot);
 	}
 }
 
@@ -196,6 +204,9 @@ static void send_ready(struct run *run)
 	for (i = 0; i < run->nr_slots && may_send(run); i++)
 		if (run->slots[i].state == SLOT_READY && ready_at(run, &run->slots[i]) <= run->now)
 			enter(run, &run->slots[i]);
+	/* With blk-mq two requests that become one free a tag. */
+	if (run->target.disk && !disk_line(run->target.disk, DISK_WRITE))
+		admit(run, 0);
 }
 
 static u64 next_time(const struct run *run)
