@@ -212,6 +212,40 @@ def test_a_running_process_is_traced_and_let_go(program: Path, tracee: Path, tmp
     assert {"openat", "write", "close", "unlink"} == set(calls(lines))
 
 
+ROUNDS = 20 if FULL else 3
+
+
+@pytest.fixture(scope="module")
+def turmoil(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("turmoil") / "turmoil"
+    source = TREE / "tests/system/helpers/turmoil.c"
+    subprocess.run(["cc", "-O1", "-Wall", "-pthread", "-o", out, source], check=True)
+    return out
+
+
+@pytest.mark.parametrize("what", ["exec", "exit", "stop", "threads"])
+def test_what_happens_to_threads_that_are_stopped_is_seen_once(
+    what: str, program: Path, turmoil: Path, tmp_path: Path
+) -> None:
+    """Another program, the end, a stop: there is always one that waits for its turn."""
+    for number in range(ROUNDS):
+        raw = tmp_path / f"{number}.dtr"
+        assert record(raw, "--", turmoil, what, check=False).returncode == 7
+        subprocess.run([program, "finish", raw, raw.with_suffix(".db")], check=True)
+        database = finished(raw.with_suffix(".db"))
+        assert database.execute("SELECT value FROM trace WHERE key = 'whole'").fetchone() == ("yes",)
+        threads = {"exec": 8, "exit": 8, "stop": 8, "threads": 121}[what]
+        found = database.execute("SELECT count(*), sum(end IS NULL) FROM thread").fetchone()
+        assert found == (threads, 0)
+        ran = "SELECT count(*) FROM call WHERE name = 'execve' AND result = 0"
+        assert one(database, ran) == 1 + (what == "exec")
+        statuses = [status for (status,) in database.execute("SELECT status FROM process ORDER BY id")]
+        assert statuses == ([7 << 8, signal.SIGKILL] if what == "stop" else [7 << 8])
+        # The first thread's end is where exec was called: it makes calls until the kernel ends it.
+        late = "SELECT count(*) FROM event e JOIN thread t ON t.id = e.thread WHERE e.start > t.end"
+        assert one(database, f"{late} AND t.id > {what == 'exec':d}") == 0
+
+
 MAPPED = """\
 import mmap, os
 page, fd = 4096, os.open("f", os.O_CREAT | os.O_RDWR)

@@ -33,10 +33,11 @@
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
-void tracer_resume(const struct tracer *t, const struct task *task, int signal)
+void tracer_resume(struct tracer *t, struct task *task, int signal)
 {
 	bool to_exit = task->in_call && !task->ignored, all = task->attached && t->on;
 
+	turns_resumed(&t->turns, task);
 	ptrace(to_exit || all ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, NULL,
 	       (void *)(long)signal);
 }
@@ -152,17 +153,17 @@ static void write_event(struct tracer *t, enum raw_type type, const struct task 
 }
 
 /*
- * At the event of a task that has made another. The new one may have stopped before this is seen.
- *
+ * At the event of a task that has made another. The new one may have stopped before this is seen:
+ * then it is returned, to go on after the task that has made it.
  */
-static void forked(struct tracer *t, struct task *parent, int event)
+static struct task *forked(struct tracer *t, struct task *parent, int event)
 {
 	unsigned long message;
 	struct task *child;
 	u64 flags;
 
 	if (ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &message))
-		return;
+		return NULL;
 	/* Of a call that is not recorded nothing is known yet. */
 	if ((!parent->in_call || parent->ignored) && peek_call(parent->tid, &parent->call))
 		capture_clone(parent);
@@ -181,10 +182,10 @@ static void forked(struct tracer *t, struct task *parent, int event)
 	child->tgid = flags & CLONE_THREAD ? parent->tgid : child->tid;
 	t->balance.tasks++;
 	write_event(t, RAW_FORK, parent, child->tid, flags, parent->entry);
-	if (child->stopped) {
-		child->stopped = false;
-		tracer_resume(t, child, 0);
-	}
+	if (!child->stopped)
+		return NULL;
+	child->stopped = false;
+	return child;
 }
 
 /* The thread that calls exec becomes the leader; all others are gone. */
@@ -262,6 +263,8 @@ static void syscall_stop(struct tracer *t, struct task *task)
 
 static void event_stop(struct tracer *t, struct task *task, int event, int signal)
 {
+	struct task *child = NULL;
+
 	switch (event) {
 	case PTRACE_EVENT_SECCOMP:
 		/*
@@ -276,7 +279,7 @@ static void event_stop(struct tracer *t, struct task *task, int event, int signa
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:
-		forked(t, task, event);
+		child = forked(t, task, event);
 		break;
 	case PTRACE_EVENT_EXEC:
 		task = execed(t, task);
@@ -291,6 +294,8 @@ static void event_stop(struct tracer *t, struct task *task, int event, int signa
 		break;
 	}
 	tracer_resume(t, task, 0);
+	if (child)
+		tracer_resume(t, child, 0);
 }
 
 static void stopped(struct tracer *t, pid_t tid, int status)
@@ -346,27 +351,26 @@ static bool goes_on(const struct tracer *t)
 
 static void loop(struct tracer *t)
 {
-	struct rusage used;
-	int status;
-	pid_t tid;
+	struct turn turn;
 
 	while (goes_on(t)) {
 		listen(t);
 		rotate_if_full(t);
 		hold_look(t);
-		tid = wait4(-1, &status, __WALL, &used);
-		if (tid < 0 && errno == ECHILD && goes_on(t))
-			pause(); /* until the control thread interrupts: it does so more than once
-				  */
-		if (tid < 0 && (errno == EINTR || errno == ECHILD))
-			continue;
-		if (tid < 0)
+		if (!turns_collect(&t->turns)) {
+			if (errno == ECHILD && goes_on(t))
+				pause(); /* the control thread interrupts it, more than once */
+			if (errno == EINTR || errno == ECHILD)
+				continue;
 			break;
-		if (WIFSTOPPED(status))
-			stopped(t, tid, status);
-		else if (task_find(&t->tasks, tid))
-			gone(t, task_find(&t->tasks, tid), status, &used);
+		}
+		turn = turns_take(&t->turns, &t->tasks);
+		if (WIFSTOPPED(turn.status))
+			stopped(t, turn.tid, turn.status);
+		else if (task_find(&t->tasks, turn.tid))
+			gone(t, task_find(&t->tasks, turn.tid), turn.status, &turn.used);
 	}
+	free(t->turns.turn);
 }
 
 static void start_control(struct tracer *t)

@@ -22,6 +22,7 @@ struct task {
 	bool in_call;
 	bool ignored; /* the call that it is in is not recorded */
 	u64 entry; /* when */
+	u64 resumed; /* the tracer's count, when it was last let go on */
 	u32 epoch; /* of the tracer, when its descriptors were known */
 	u16 flags; /* enum raw_flags */
 	struct peek_call call;

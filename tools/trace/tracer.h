@@ -8,6 +8,7 @@
 #include "balance.h"
 #include "control.h"
 #include "task.h"
+#include "turns.h"
 
 struct tracer {
 	const struct record_options *options;
@@ -28,6 +29,7 @@ struct tracer {
 	pid_t held; /* hold.c; 0: none is */
 	u64 held_until;
 	bool scanned; /* for a scope: what comes now is new */
+	struct turns turns; /* tasks that have stopped */
 };
 
 /*
@@ -40,7 +42,7 @@ u64 tracer_now(struct tracer *t);
 u32 tracer_classes(const struct record_options *options);
 
 /* A task that is gone meanwhile is no error. */
-void tracer_resume(const struct tracer *t, const struct task *task, int signal);
+void tracer_resume(struct tracer *t, struct task *task, int signal);
 
 /* attach.c */
 void start_command(struct tracer *t);

@@ -148,6 +148,28 @@ def random_reads_take_as_long_when_they_are_traced() -> None:
         raise Failed(f"a clock that stands was not found: {stands} ns")
 
 
+def as_recorded(*command: str) -> str:
+    """What it prints while it is traced, with the calls that tasks wait for each other with."""
+    said = run(TRACER, "record", "--sync", "--share-disk", "--out", str(RAW), "--", *command)
+    RAW.unlink()
+    return said
+
+
+@case
+def threads_that_may_go_on_at_the_same_instant_do_so_as_untraced() -> None:
+    """Those that wait for one block, and those that wait for one time: in 10 captures of each."""
+    with disk_of_2009() as top, built("atonce") as atonce:
+        file = f"{top}/f"
+        run("dd", "if=/dev/zero", f"of={file}", "bs=4096", "count=1", "conv=fsync")
+        for what in ("block", "time"):
+            orders = []
+            for way in [run] + [as_recorded] * 10:
+                drop_caches()
+                orders.append(way(atonce, what, file, "6").strip())
+            if sorted(orders[0]) != list("012345") or set(orders) != {orders[0]}:
+                raise Failed(f"{what}: untraced {orders[0]}, traced {orders[1:]}")
+
+
 # The built-in workload, as `david bench` runs it.
 POSTMARK = """
 import sys
