@@ -60,6 +60,8 @@ static void check_command(const struct workload *w, const struct wl_command *c)
 	const char *args = wl_ops[c->op].args;
 	unsigned int i;
 
+	assert(c->op != WL_TOUCH || c->args[1] % WL_BLOCK == 0);
+	assert(c->op != WL_MAP || (c->args[1] && c->args[1] <= WL_SIZE_MAX));
 	for (i = 0; args[i]; i++) {
 		if (args[i] == 's' || args[i] == 'S')
 			assert(c->args[i] < w->slots);

@@ -32,7 +32,7 @@ from davidlib.trace import rawfile  # noqa: E402
 from davidlib.workload.kinds import KINDS  # noqa: E402
 from davidlib.workload.several import WorkFailed  # noqa: E402
 from helpers import compiledfile, ordercases  # noqa: E402
-from helpers.ordercases import EXCL, RW, Trace, at  # noqa: E402
+from helpers.ordercases import EXCL, RW, STEP, Trace, at  # noqa: E402
 from test_trace import EVERY_DAY, PROGRAMS, finished, record, tree_of_disk  # noqa: E402
 
 COMPILE, REPLAY = TREE / "build/david-compile", TREE / "build/david-replay"
@@ -532,7 +532,7 @@ def hand_made(
     lies = len(layout), at_tree + len(entries) + len(text), len(pieces)
     rest = thread + stream + entries + text + pieces
     tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies)[16:] + rest
-    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 3, hashed(tail)) + tail)
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 4, hashed(tail)) + tail)
     return out
 
 
@@ -560,6 +560,22 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a device": (
         {"commands": [], "texts": ["f"], "tree": [(0o20666, 0, 1, 0)]},
         "entry 0 of the tree has m",
+    ),
+    "a mapping of 2^63": (
+        {"commands": [("MAP", [0, HUGE, 0, 0, 1])]},
+        "record 1: a mapping, or pages of one",
+    ),
+    "a mapping from within a page": (
+        {"commands": [("MAP", [0, 4096, 7, 0, 1])]},
+        "record 1: a mapping, or pages of one",
+    ),
+    "a touch from within a page": (
+        {"commands": [("TOUCH", [0, 7, 4096, 0])]},
+        "record 1: a mapping, or pages of one",
+    ),
+    "a touch of 2^40": (
+        {"commands": [("TOUCH", [0, 0, 1 << 40, 0])]},
+        "record 1: 1099511627776 bytes at once",
     ),
     "a thread of no process": ({"commands": [], "process": 1}, "thread 0 is outside of the file"),
     "a piece of no file": (
@@ -726,6 +742,211 @@ def test_only_reads_that_asked_the_disk_are_done_again(tmp_path: Path) -> None:
     workload = make(tmp_path / "t.db", "root", "--cached", 0)
     run = once(workload, tmp_path / "target", "--timing", "afap", "--reads", "original")
     assert run["made"] == 5
+
+
+def commands_of(workload: Path, *ops: str) -> list[dict[str, Any]]:
+    return [command for thread in compiledfile.load(workload) for command in thread if command["op"] in ops]
+
+
+PAGE = 4096
+
+
+def test_a_touch_of_what_is_not_there_is_counted_and_kills_nobody(tmp_path: Path) -> None:
+    """Behind the file's end, outside of the mapping, of none, and to write where nobody may."""
+    commands = [
+        ("OPEN", [1, RW, 0, 0]),
+        ("MAP", [0, 4 * PAGE, 0, 3, 1]),
+        ("TOUCH", [1, 0, PAGE, 1]),
+        ("TOUCH", [1, 2 * PAGE, PAGE, 0]),
+        ("TOUCH", [1, 4 * PAGE, PAGE, 0]),
+        ("TOUCH", [2, 0, PAGE, 0]),
+        ("MAP", [0, 4 * PAGE, 0, 1, 2]),
+        ("TOUCH", [2, 0, PAGE, 1]),
+        ("ADVISE", [1, 0, PAGE, 9]),  # MADV_REMOVE would punch a hole
+        ("MAP", [0, 4 * PAGE, 0, 1, 2]),
+        ("TOUCH", [1, PAGE, 2 * PAGE, 1]),
+        ("UNMAP", [1]),
+        ("UNMAP", [1]),
+    ]
+    out = hand_made(tmp_path / "t.wl", commands, ["f"], [(0o100644, 2 * PAGE, 1, 0)])
+    for processes in ((), ("--processes",)):
+        run = once(out, tmp_path / "target", "--log", tmp_path / "log", *processes)
+        log = [entry[3] for entry in struct.iter_unpack("<QQQq", (tmp_path / "log").read_bytes())]
+        assert log == [0, 0, PAGE, -14, -22, -9, 0, -13, -22, -16, PAGE, 0, -9]
+        assert run["made"] == len(commands) and not run["stopped"]
+    assert [(tmp_path / "target/f").read_bytes()[at] for at in (0, PAGE)] == [1, 1]
+
+
+def mapped(trace: Trace) -> None:
+    """Pages of a file of 100: 10 are read, 10 written, in a mapping that is gone in the end."""
+    trace.open(at(1, 0, 1), 3, "/w/f", RW, ino=7, size=100 * PAGE)
+    trace.map(at(1, 1, 2), 3, 100)
+    trace.call(at(1, 2, 2.5), "close", 0, 3)
+
+
+def by_fault(tmp_path: Path) -> Path:
+    trace = Trace()
+    mapped(trace)
+    for page in range(10):
+        trace.touch(at(1, 10 + 20 * page, 20 + 20 * page), 7, page, size=100 * PAGE)
+        trace.touch(at(1, 25 + 20 * page, 25 + 20 * page), 7, 50 + page, write=1)
+    trace.finish(tmp_path / "fault.db")
+    return tmp_path / "fault.db"
+
+
+def by_look(tmp_path: Path) -> Path:
+    trace = Trace()
+    mapped(trace)
+    trace.pages(1, 300, 7, [(0, 4), (6, 4)], written=0, size=100 * PAGE)
+    trace.pages(1, 300, 7, [(50, 10)], written=1, size=100 * PAGE)
+    trace.call(at(1, 300, 310), "msync", 0, 1 << 40, 100 * PAGE, 4)
+    trace.pages(1, 400, 7, [(0, 14)], written=0, size=100 * PAGE)
+    trace.pages(1, 400, 7, [(50, 2)], written=1, size=100 * PAGE)
+    trace.call(at(1, 400, 401), "munmap", 0, 1 << 40, 100 * PAGE)
+    trace.finish(tmp_path / "look.db")
+    return tmp_path / "look.db"
+
+
+def test_touches_come_at_their_times_and_a_wait_for_the_disk_is_no_gap(tmp_path: Path) -> None:
+    workload = make(by_fault(tmp_path))
+    touches = commands_of(workload, "TOUCH")
+    assert [command["args"][1:] for command in touches] == [
+        args for page in range(10) for args in ([PAGE * page, PAGE, 0], [PAGE * (50 + page), PAGE, 1])
+    ]
+    assert [command["duration"] // STEP for command in touches] == [10, 0] * 10
+    # What the first one waited for is the other disk's.
+    assert {command["gap"] // STEP for command in touches[1:]} == {5}
+    run = once(workload, tmp_path / "target")
+    assert run["same"] == run["compared"] == run["made"] == 23 and run["bytes-touched"] == 20 * PAGE
+    assert 100 * STEP < run["elapsed"] and run["calls"]["TOUCH"]["original"]["max"] == 10 * STEP
+
+
+def test_touches_that_were_only_found_come_in_front_of_the_call_and_add_no_time(tmp_path: Path) -> None:
+    """Those that a look has found before are none, unless they were written again."""
+    workload = make(by_look(tmp_path))
+    order = commands_of(workload, "TOUCH", "MSYNC", "NONE")
+    touched = [(command["op"], *(number // PAGE for number in command["args"][1:3])) for command in order]
+    assert touched == [
+        *(("TOUCH", 0, 4), ("TOUCH", 6, 4), ("TOUCH", 50, 10), ("MSYNC", 0, 100)),
+        *(("TOUCH", 4, 2), ("TOUCH", 10, 4), ("TOUCH", 50, 2), ("NONE",)),
+    ]
+    gaps = [command["gap"] / STEP for command in order]
+    assert gaps == [0, 0, 0, 297.5, 0, 0, 0, 91]
+    assert {command["flags"] for command in order if command["op"] == "TOUCH"} == {8}
+    run = once(workload, tmp_path / "target", "--add-delay", 2_000_000, "--log", tmp_path / "log")
+    assert run["same"] == run["compared"] == run["made"]
+    assert run["bytes-touched"] == 26 * PAGE and "TOUCH" not in run["calls"]
+    # However long the touches take, a call is due as long after the last call as in the original.
+    log = list(struct.iter_unpack("<QQQq", (tmp_path / "log").read_bytes()))
+    ops = [command["op"] for command in compiledfile.load(workload)[0]]
+    for one, other, gap in (("CLOSE", "MSYNC", 297.5), ("MSYNC", "NONE", 91)):
+        assert log[ops.index(other)][0] == log[ops.index(one)][2] + gap * STEP
+
+
+def test_whether_they_were_written_is_guessed_where_nobody_says(tmp_path: Path) -> None:
+    """Without root's rights: what msync names was written; what is found otherwise was read."""
+    for call_made, written in (("msync", 1), ("munmap", 0)):
+        trace = Trace()
+        mapped(trace)
+        trace.pages(1, 5, 7, [(3, 2)], size=100 * PAGE)
+        trace.call(at(1, 5, 6), call_made, 0, 1 << 40, 100 * PAGE, 4)
+        trace.finish(tmp_path / f"{call_made}.db")
+        (touch,) = commands_of(make(tmp_path / f"{call_made}.db"), "TOUCH")
+        assert touch["args"][3] == written
+
+
+@pytest.mark.parametrize("source", [by_fault, by_look])
+def test_options_are_about_touches_too(source: Any, tmp_path: Path) -> None:
+    trace = source(tmp_path)
+    last = 400 if source is by_look else 300
+    for options, kinds in {
+        ("--from", STEP + last * STEP): {1},  # what was read before is not done
+        ("--to", 3 * STEP): set(),
+        ("--path", "/w/g"): set(),
+        ("--path", "/w/?"): {0, 1},
+        ("--pid", 1): {0, 1},
+        ("--pid", 2): set(),
+        ("--root", "/w"): {0, 1},
+    }.items():
+        workload = make(trace, "root", *options)
+        assert {command["args"][3] for command in commands_of(workload, "TOUCH")} == kinds, options
+        run = once(workload, tmp_path / "target")
+        assert run["same"] == run["compared"], options
+    made = {}
+    for reads in ("current", "original", "none"):
+        run = once(make(trace), tmp_path / "target", "--timing", "afap", "--reads", reads)
+        assert run["same"] == run["compared"], run["differences"]
+        made[reads] = run["bytes-touched"] // PAGE
+    counts = (26, 26, 12) if source is by_look else (20, 20, 10)
+    assert made == dict(zip(("current", "original", "none"), counts, strict=True))
+    cached = make(trace, "root", "--cached", 20 * STEP)
+    run = once(cached, tmp_path / "target", "--reads", "original")
+    assert run["bytes-touched"] // PAGE == (26 if source is by_look else 10)
+    said = call(COMPILE, "--stats", trace, tmp_path / "s.wl").stdout
+    counted = dict(line.split() for line in said.splitlines())
+    assert (counted["touched-pages"], counted["mappings"]) == ("26" if source is by_look else "20", "0")
+
+
+def test_a_mapping_that_no_call_made_is_there_for_its_touches(tmp_path: Path) -> None:
+    """Of a program, and of a child's that it inherits; not of a file that has no name any more."""
+    trace = Trace()
+    mapped(trace)
+    trace.open(at(1, 3, 4), 4, "/w/gone", RW, ino=8, size=PAGE)
+    trace.name(at(1, 5, 6), "unlink", 0, "/w/gone", ino=8)
+    trace.thread(2, flags=0, when=7)
+    trace.pages(2, 10, 7, [(3, 2)], written=0, size=100 * PAGE)
+    trace.pages(2, 10, 11, [(0, 5)], path="/bin/prog", written=0, shared=0, writable=0, size=6 * PAGE)
+    trace.pages(2, 10, 8, [(0, 1)], path="/w/gone (deleted)", written=0, size=PAGE)
+    trace.call(at(2, 10, 11), "msync", -12, 0, 0, 4)
+    trace.finish(tmp_path / "t.db")
+    said = call(COMPILE, "--stats", tmp_path / "t.db", tmp_path / "t.wl").stdout
+    counted = dict(line.split() for line in said.splitlines())
+    assert (counted["touched-pages"], counted["untouched-pages"]) == ("7", "1")
+    for processes in ((), ("--processes",)):
+        run = once(tmp_path / "t.wl", tmp_path / "target", *processes)
+        assert run["same"] == run["compared"] and run["bytes-touched"] == 7 * PAGE
+    assert (tmp_path / "target/bin/prog").stat().st_size == 6 * PAGE
+
+
+def test_a_mapping_lives_until_its_last_part_is_gone(tmp_path: Path) -> None:
+    """Parts are unmapped, moved, mapped over; what a part grows by has a mapping of its own."""
+    trace, base = Trace(), 1 << 40
+    trace.open(at(1, 0, 1), 3, "/w/f", RW, ino=7, size=100 * PAGE)
+    trace.map(at(1, 1, 2), 3, 10)
+    trace.call(at(1, 2, 3), "munmap", 0, base + 2 * PAGE, 2 * PAGE)
+    trace.touch(at(1, 4, 4), 7, 9)
+    trace.call(at(1, 5, 6), "mremap", base * 2, base + 4 * PAGE, 6 * PAGE, 12 * PAGE, 1)
+    trace.touch(at(1, 7, 7), 7, 4)
+    trace.touch(at(1, 8, 8), 7, 12)
+    trace.call(at(1, 9, 10), "munmap", 0, base, 10 * PAGE)
+    trace.map(at(1, 10, 11), 3, 12, address=base * 2, offset=50)
+    trace.touch(at(1, 12, 12), 7, 50)
+    trace.touch(at(1, 13, 13), 7, 4)
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    found = [command["op"] for command in commands_of(workload, "MAP", "TOUCH", "UNMAP")]
+    assert found == ["MAP", "TOUCH", "TOUCH", "MAP", "TOUCH", "MAP", "UNMAP", "TOUCH", "TOUCH"]
+    run = once(workload, tmp_path / "target")
+    assert run["same"] == run["compared"] and run["bytes-touched"] == 5 * PAGE
+
+
+def test_a_touch_waits_for_the_write_before_it(tmp_path: Path) -> None:
+    trace = Trace()
+    ordercases.written_by_a_mapping_read_by_a_call(trace)
+    trace.finish(tmp_path / "t.db")
+    wrote, read = compiledfile.load(make(tmp_path / "t.db"))[1:3]
+    write = 1 + [command["op"] for command in wrote].index("TOUCH")
+    after = next(command for command in read if command["op"] == "PREAD")
+    assert any(count == write for _, count in after["deps"])
+    said = call(COMPILE, "--explain", 4, tmp_path / "t.db", tmp_path / "t.wl").stdout
+    assert "call 4 waits for call 3: file_seq, file " in said
+
+
+def test_a_replayer_that_forgets_touches_is_caught(planted: Path, tmp_path: Path) -> None:
+    workload = make(by_fault(tmp_path))
+    env = dict(os.environ, REPLAY_PLANT_TOUCH="1")
+    run = once(workload, tmp_path / "target", program=planted, env=env)
+    assert run["bytes-touched"] == 0 and run["same"] < run["compared"]
 
 
 def test_time_goes_by_as_in_the_original(tmp_path: Path) -> None:

@@ -171,6 +171,49 @@ def test_each_first_touch_of_a_mapped_page_is_recorded(tmp_path: Path) -> None:
     assert (int(said["mapped-pages"]), said["mapped-pages-unseen"], said["lost"]) == (count, "0", "0")
 
 
+ANYWHERE = """\
+import mmap, os, random, sys
+file = os.open(sys.argv[1], os.O_RDONLY)
+mapped = mmap.mmap(file, 0, prot=mmap.PROT_READ)
+mapped.madvise(mmap.MADV_RANDOM)
+for page in random.Random(5).sample(range(4000), 200):
+    mapped[page * 4096]
+"""
+
+
+def touches_of(database: sqlite3.Connection, name: str) -> list[tuple[int, int]]:
+    """Page, and how long was waited for it."""
+    return database.execute(
+        "SELECT f.offset / 4096, duration FROM fault f JOIN file ON file.id = f.file "
+        "JOIN text ON text.id = file.name WHERE text GLOB ? ORDER BY time",
+        (f"*/{name}",),
+    ).fetchall()
+
+
+def test_two_hundred_touches_are_two_hundred_in_trace_and_replay(tmp_path: Path) -> None:
+    """The replay is traced, too: each page once, in the same order, from the disk, as in the original."""
+    for name in ("david-compile", "david-replay"):
+        build.ensure(name)
+    there, work, target = tmp_path / "there", tmp_path / "t.wl", tmp_path / "target"
+    there.mkdir()
+    (there / "f").write_bytes(b"x" * (4000 * 4096))
+    target.mkdir()
+    os.sync()
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+    original = recorded(tmp_path / "t.db", "--pages", "--", "/usr/bin/python3", "-c", ANYWHERE, there / "f")
+    asked = touches_of(original, "f")
+    assert len(asked) == 200 and sum(wait > 0 for _, wait in asked) > 150
+    calls = [TREE / "build/david-compile", "--root", there, tmp_path / "t.db", work]
+    subprocess.run(calls, check=True)
+    subprocess.run([TREE / "build/david-replay", "prepare", work, target], check=True)
+    os.sync()
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+    words = [TREE / "build/david-replay", "run", "--share-disk", work, target]
+    again = touches_of(recorded(tmp_path / "r.db", "--pages", "--", *words), "f")
+    assert [page for page, _ in again] == [page for page, _ in asked]
+    assert sum(wait > 0 for _, wait in again) > 150
+
+
 def test_what_it_has_not_says_so(tmp_path: Path) -> None:
     words = [*options(tmp_path / "t.db"), "--cpu", "--", "true"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

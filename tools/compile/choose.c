@@ -196,6 +196,10 @@ static void map(struct model *m)
 		return;
 	}
 	use_file(m, ACCESS_READ);
+	if (mapped_map(m)) {
+		use_ofd(m, g->about.ofd, ACCESS_READ);
+		return;
+	}
 	if (!on_fd(m, WL_MMAP, g->about.ofd, ACCESS_READ))
 		return;
 	g->args[1] = length(arg(m, 1));
@@ -203,7 +207,7 @@ static void map(struct model *m)
 	/* Anywhere, and nothing is reserved for it. */
 	g->args[3] = arg(m, 3) & 3;
 	g->args[4] = arg(m, 5);
-	m->figures.mapped += g->result >= 0;
+	m->figures.mapped += g->result >= 0 && !source_has_touches(m->source);
 }
 
 /* Descriptors. */
@@ -761,6 +765,11 @@ static void choose_other(struct model *m)
 	case SYS_umask:
 		none(m, BECAUSE_ORDER);
 		*map_at(&m->umasks, g->about.thread->process->id) = (arg(m, 0) & 0777) + 1;
+		break;
+	case SYS_msync:
+	case SYS_madvise:
+		if (!mapped_call(m))
+			none(m, BECAUSE_ORDER);
 		break;
 	case SYS_flock:
 		none(m, BECAUSE_ORDER);

@@ -53,6 +53,9 @@ static void print_stats(struct model *m, u64 bytes, u64 elapsed)
 	printf("unknown %" PRIu64 "\n", f.unknown);
 	printf("left-out %" PRIu64 "\n", f.left_out);
 	printf("mappings %" PRIu64 "\n", f.mapped);
+	printf("touches %" PRIu64 "\n", f.touches);
+	printf("touched-pages %" PRIu64 "\n", f.touched);
+	printf("untouched-pages %" PRIu64 "\n", f.touches_left);
 	printf("threads %u\n", out->streams);
 	printf("processes %u\n", output_processes(out));
 	printf("descriptors %u\n", out->slots);

@@ -3,6 +3,7 @@
 #ifndef COMPILE_MAKING_H
 #define COMPILE_MAKING_H
 
+#include "mapped.h"
 #include "model.h"
 #include "waits.h"
 
@@ -38,6 +39,8 @@ struct making {
 	struct named second;
 	u32 ofd_before; /* descriptions before the call: later ones are new */
 	u64 futex; /* that it waited for; 0: none */
+	u64 latest; /* what the touches in front of the call came after */
+	u32 mapping; /* number of the one that it makes */
 	u8 op;
 	u8 flags;
 	enum reason reason;
@@ -61,6 +64,7 @@ struct model {
 	u32 *seen; /* places of those that the next call sees to have ended */
 	u32 seen_count;
 	u32 seen_room;
+	struct mapped mapped;
 	struct output output;
 	struct tree tree;
 	struct model_figures figures;
@@ -95,6 +99,20 @@ bool model_is_pipe(struct model *m, const struct ofd *ofd);
 /* A new one for a description that the call has made. */
 u32 model_new_slot(struct model *m, const struct ofd *ofd, bool pipe);
 u64 model_file_key(const struct file *file);
+
+/* Slots as such, of what the call's thread makes and ends. */
+u32 model_take_slot(struct model *m);
+void model_give_slot(struct model *m, u32 slot);
+
+/*
+ * A command at the time of the item that is being followed, with the uses that have been told;
+ * with WL_WITHIN it is in front of it. Or one that is no call of the trace.
+ */
+void model_add_now(struct model *m, u8 op, u8 flags, s64 result, const u64 *args);
+void model_add_made_up(struct model *m, u8 op, const u64 *args);
+
+/* The replay's name of a file that is there by this name; false: it is not, or not that file. */
+bool model_text_of(struct model *m, const char *name, u32 file, u64 *text);
 
 /* The call returns after the submissions to io_uring that were seen to have ended at its return. */
 void model_wait_for_seen(struct model *m);

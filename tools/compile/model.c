@@ -51,8 +51,9 @@ bool model_is_pipe(struct model *m, const struct ofd *ofd)
  * One whose last user is done whenever this thread is here: so no order, not even none at all, can
  * mix them up.
  */
-static u32 take_slot(struct model *m, u32 thread)
+u32 model_take_slot(struct model *m)
 {
+	u32 thread = m->place[m->making.item->thread];
 	u32 i, tried = min_t(u32, m->free_count, FREE_TRIED);
 
 	for (i = m->free_count; i > m->free_count - tried; i--) {
@@ -69,8 +70,10 @@ static u32 take_slot(struct model *m, u32 thread)
 	return m->output.slots++;
 }
 
-static void give_slot(struct model *m, u32 slot, u32 thread)
+void model_give_slot(struct model *m, u32 slot)
 {
+	u32 thread = m->place[m->making.item->thread];
+
 	if (m->free_count == m->free_room) {
 		m->free_room = m->free_room * 2 + 32;
 		m->free_slots = xrealloc(m->free_slots, m->free_room * sizeof(*m->free_slots));
@@ -81,7 +84,7 @@ static void give_slot(struct model *m, u32 slot, u32 thread)
 
 u32 model_new_slot(struct model *m, const struct ofd *ofd, bool pipe)
 {
-	u32 slot = take_slot(m, m->place[m->making.item->thread]);
+	u32 slot = model_take_slot(m);
 
 	*map_at(&m->slots, ofd->id) = slot + 1;
 	*map_at(&m->pipes, ofd->id) = pipe;
@@ -116,7 +119,7 @@ static u64 gap_of(const struct model *m, const struct wl_command *c, u64 exit,
 	u64 from = m->options.from;
 	/* What is no call takes as long as it took, if its process did not end before it. */
 	u64 until = wl_is_call(c->op) || !m->making.item->finished ? c->start : exit;
-	u64 since = max(deps->latest, from);
+	u64 since = max(max(deps->latest, m->making.latest), from);
 
 	if (c->flags & WL_MADE_UP || exit <= from || until <= since)
 		return 0;
@@ -152,6 +155,7 @@ static void add(struct model *m, u8 op, u8 flags, u64 entry, u64 exit, s64 resul
 		.exit = exit,
 		.use = m->use,
 		.uses = m->uses,
+		.within = flags & WL_WITHIN,
 	};
 	struct order_result deps;
 	struct wl_command c = {
@@ -171,7 +175,15 @@ static void add(struct model *m, u8 op, u8 flags, u64 entry, u64 exit, s64 resul
 	deps = order_add(m->order, &ordered, min(source_horizon(m->source), entry));
 	if (args)
 		memcpy(c.args, args, sizeof(c.args));
-	c.gap = gap_of(m, &c, exit, &deps);
+	if (flags & WL_WITHIN) {
+		m->making.latest = max(m->making.latest, deps.latest);
+		c.start = m->making.latest;
+		c.duration = 0;
+	} else {
+		c.gap = gap_of(m, &c, exit, &deps);
+	}
+	if (!(flags & (WL_WITHIN | WL_MADE_UP)))
+		m->making.latest = 0;
 	output_add(&m->output, thread, &c, &deps, exit <= m->options.from && m->options.from);
 	if (m->making.futex && !(flags & WL_MADE_UP))
 		follow_wait(m, &c, thread, &deps);
@@ -191,6 +203,8 @@ static void add_made_up(struct model *m, u8 op, s64 result, const u64 *args)
 	if (op == WL_CLOSE) {
 		model_use(m, USE_FD, ACCESS_STAGE, args[1]);
 		m->use[0].on_return = true;
+	} else if (op == WL_UNMAP) {
+		model_use(m, USE_MAPPING, ACCESS_STAGE, args[1]);
 	}
 	add(m, op, WL_MADE_UP | WL_NO_RESULT, m->making.item->entry, m->making.item->exit, result,
 	    args);
@@ -200,16 +214,28 @@ static void add_made_up(struct model *m, u8 op, s64 result, const u64 *args)
 	m->use_room = room;
 }
 
+void model_add_made_up(struct model *m, u8 op, const u64 *args)
+{
+	add_made_up(m, op, 0, args);
+}
+
+void model_add_now(struct model *m, u8 op, u8 flags, s64 result, const u64 *args)
+{
+	const struct source_item *item = m->making.item;
+
+	add(m, op, flags, item->entry, flags & WL_WITHIN ? item->entry : item->exit, result, args);
+}
+
 /* What the call has closed beside what it says: at exec, at an exit, by dup2. */
 static void add_closes(struct model *m)
 {
-	u32 i, thread = m->place[m->making.item->thread];
+	u32 i;
 
 	for (i = 0; i < m->ended_count; i++) {
 		u64 args[WL_ARGS] = { m->ended[i].slot, m->ended[i].ofd };
 
 		add_made_up(m, WL_CLOSE, 0, args);
-		give_slot(m, m->ended[i].slot, thread);
+		model_give_slot(m, m->ended[i].slot);
 	}
 	m->ended_count = 0;
 }
@@ -562,6 +588,37 @@ static int fd_argument(const struct call *call)
 	}
 }
 
+/* As the kernel says it of a file that has no name any more. */
+static bool is_deleted(const char *name)
+{
+	static const char end[] = " (deleted)";
+	size_t length = strlen(name), tail = strlen(end);
+
+	return length >= tail && !strcmp(name + length - tail, end);
+}
+
+bool model_text_of(struct model *m, const char *name, u32 file, u64 *text)
+{
+	struct node *node = names_find(&m->world.names, m->world.names.root, name, false);
+	struct tree_found f = {};
+	struct raw_attr attr;
+	s64 size;
+
+	if (*name != '/' || is_deleted(name) || is_kernels(node) || !is_below(m, node) ||
+	    !source_file(m->source, file, &attr, &size) || (attr.mode && !S_ISREG(attr.mode)))
+		return false;
+	f = (struct tree_found){
+		.mode = attr.mode ?: S_IFREG | 0755,
+		.size = max_t(s64, size, 0),
+		.file = file_number(&attr),
+	};
+	if (node->file ? model_file_key(node->file) != file : !tree_unknown(&m->tree, node))
+		return false;
+	tree_found(&m->tree, node, &f, NULL);
+	*text = texts_add(&m->output.texts, behind_root(m, name) ?: "");
+	return true;
+}
+
 static void open_again(struct model *m, struct ofd *ofd, const struct source_ofd *known)
 {
 	u64 args[WL_ARGS];
@@ -726,7 +783,7 @@ static void add_call(struct model *m)
 		add_other(m);
 	add(m, g->op, g->flags, g->item->entry, g->item->exit, g->result, g->args);
 	if (g->op == WL_CLOSE)
-		give_slot(m, g->args[0], m->place[g->item->thread]);
+		model_give_slot(m, g->args[0]);
 	if (g->other_op && !g->other_first)
 		add_other(m);
 	count(m);
@@ -817,6 +874,7 @@ static void take_call(struct model *m, const struct source_item *item)
 	bool use;
 
 	note_submissions(m, item);
+	mapped_add_pages(m);
 	begin(m, item);
 	if (!g->call || !item->finished) {
 		g->reason = BECAUSE_ORDER;
@@ -839,6 +897,7 @@ static void take_call(struct model *m, const struct source_item *item)
 		g->last_close = g->about.ofd->refs == 1;
 	if (use)
 		choose(m);
+	mapped_follow(m);
 	follow_link(m, item);
 	if (g->last_close && model_slot(m, g->about.ofd) != NO_SLOT)
 		*map_at(&m->slots, g->about.ofd->id) = 0; /* closed by this command */
@@ -849,6 +908,7 @@ static void take_call(struct model *m, const struct source_item *item)
 	else
 		m->figures.left_out++;
 	add_closes(m);
+	mapped_add_ends(m);
 }
 
 static void take_fork(struct model *m, const struct source_item *item)
@@ -886,8 +946,11 @@ static void take_exit(struct model *m, const struct source_item *item)
 	m->uses = 0;
 	if (thread->process->threads == 1)
 		model_use(m, USE_PROCESS, ACCESS_STAGE, thread->process->pid);
+	if (thread->process->threads == 1)
+		mapped_end(m, source_thread(m->source, item->thread)->process);
 	world_exit(&m->world, thread, 0, 0);
 	add_closes(m);
+	mapped_add_ends(m);
 	if (m->uses && at.entry < m->options.to)
 		add(m, WL_NONE, WL_MADE_UP | WL_NO_RESULT, at.entry, at.exit, 0, NULL);
 	m->making.item = item;
@@ -908,12 +971,17 @@ void model_run(struct model *m)
 			break;
 		case SOURCE_EXEC:
 			m->world.time = item->exit;
+			mapped_add_pages(m);
+			mapped_end(m, source_thread(m->source, item->thread)->process);
 			world_exec(&m->world, source_thread(m->source, item->thread)->tid,
 				   source_thread(m->source, item->thread)->tid);
 			add_closes(m);
 			break;
 		case SOURCE_EXIT:
 			take_exit(m, item);
+			break;
+		case SOURCE_TOUCH:
+			mapped_add_touch(m);
 			break;
 		case SOURCE_CALL:
 			take_call(m, item);
@@ -954,6 +1022,7 @@ void model_free(struct model *m)
 	world_end(&m->world);
 	world_free(&m->world);
 	order_free(m->order);
+	mapped_free(&m->mapped);
 	waits_free(&m->waits);
 	map_free(&m->begun);
 	free(m->seen);
@@ -996,7 +1065,7 @@ void model_name(struct model *m, const struct use *use, char *text, size_t room)
 {
 	static const char *const kinds[USE_KINDS] = {
 		"the program", "file",	  "name",  "directory",	       "description",
-		"AIO context", "process", "futex", "all of its thread",
+		"mapping", "AIO context", "process", "futex", "all of its thread",
 	};
 
 	if (!use)

@@ -31,6 +31,9 @@ struct model_figures {
 	u64 forbidden; /* that failed for lack of rights */
 	u64 not_done; /* what the trace has too little of to do it again: xattrs, ioctl, ... */
 	u64 mapped; /* mappings of files, whose accesses nobody has recorded */
+	u64 touches; /* commands */
+	u64 touched; /* pages that these touch */
+	u64 touches_left; /* pages that none touches: their file has no name */
 };
 
 struct model;

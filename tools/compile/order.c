@@ -143,6 +143,10 @@ static enum chain chain_of(u32 rules, const struct use *use)
 		if (!(rules & RULE_CAUSAL))
 			return CHAIN_NONE;
 		return use->on_return ? CHAIN_STAGE : CHAIN_NONE;
+	case USE_MAPPING:
+		if (!(rules & RULE_FD_STAGE))
+			return CHAIN_NONE;
+		return stage ? CHAIN_ANY : CHAIN_STAGE;
 	case USE_FILE:
 		seq = RULE_FILE_SEQ;
 		alone = RULE_FILE_STAGE;
@@ -168,7 +172,7 @@ static enum chain chain_of(u32 rules, const struct use *use)
 const char *order_rule_of(const struct use *use, u32 rules)
 {
 	static const char *const seq[USE_KINDS] = {
-		"program_seq", "file_seq", "path_name", "path_name", "fd_seq",
+		"program_seq", "file_seq", "path_name", "path_name", "fd_seq", "fd_stage",
 		"aio_seq",     "causal",   "causal",	"causal",
 	};
 
@@ -568,7 +572,8 @@ struct order_result order_add(struct order *o, const struct order_command *c, u6
 	if (o->deps)
 		push_clock(o, c->thread);
 	line->count++;
-	line->exit = c->exit;
+	if (!c->within)
+		line->exit = c->exit;
 	line->event = c->event;
 	for (i = 0; i < c->uses; i++) {
 		const struct use *use = &c->use[i];

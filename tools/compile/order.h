@@ -40,6 +40,7 @@ enum use_kind {
 	USE_PATH,
 	USE_DIR, /* its list of names: changes do not wait for each other */
 	USE_FD,
+	USE_MAPPING,
 	USE_AIO,
 	USE_PROCESS, /* its end, and who waits for it */
 	USE_WAKE, /* futex */
@@ -91,6 +92,7 @@ struct order_command {
 	u64 exit;
 	const struct use *use;
 	u32 uses;
+	bool within; /* the thread's time goes on from its last command that is not */
 };
 
 struct order_result {

@@ -32,10 +32,15 @@ struct source {
 	sqlite3_stmt *uring;
 	sqlite3_stmt *row; /* of these, the one whose row is next; NULL: none */
 	sqlite3_stmt *waker;
+	sqlite3_stmt *faults;
+	sqlite3_stmt *pages;
 	sqlite3_stmt *extras;
 	sqlite3_stmt *attrs;
 	bool have_event; /* the row of events that stands is not yet given */
 	bool have_uring;
+	bool have_fault;
+	bool have_page;
+	bool gave_fault; /* the row of faults that stands */
 	bool have_extra;
 	bool have_attr;
 	struct source_thread *thread;
@@ -43,7 +48,10 @@ struct source {
 	u32 submissions; /* to io_uring; each has a thread behind these */
 	u32 given; /* of them */
 	struct map submitted; /* by event: the first that it submitted */
+	struct map touched; /* by process and file: the end of what was touched */
+	struct map written; /* ... of a shared mapping: may it have been written? */
 	u32 *next_submitted;
+	u64 *given_event; /* of each thread, its last one */
 	u32 *by_end; /* threads, by their ends */
 	u32 next_end;
 	struct source_ofd *ofd;
@@ -54,6 +62,7 @@ struct source {
 	u64 *horizon; /* by event */
 	u64 event_count;
 	u64 elapsed;
+	char *page_name;
 	u32 pending; /* whose call it is, after its exec has been given */
 	struct source_item item;
 	u64 record[RAW_RECORD_MAX / 8];
@@ -138,6 +147,14 @@ static void load_threads(struct source *s)
 			die("the trace has a call of thread %llu", (unsigned long long)id);
 		s->thread[id].last = sqlite3_column_int64(q, 1);
 		s->thread[id].end = max_t(u64, s->thread[id].end, sqlite3_column_int64(q, 2));
+	}
+	sqlite3_finalize(q);
+	q = query(s, "SELECT thread, max(time + duration) FROM fault GROUP BY thread");
+	while (step(s, q)) {
+		id = sqlite3_column_int64(q, 0);
+		if (!id || id > s->threads)
+			die("the trace has a touch of thread %llu", (unsigned long long)id);
+		s->thread[id].end = max_t(u64, s->thread[id].end, sqlite3_column_int64(q, 1));
 	}
 	sqlite3_finalize(q);
 }
@@ -359,6 +376,29 @@ u32 source_submitted(const struct source *s, u64 event, u32 thread)
 		      : *map_at((struct map *)&s->submitted, event);
 }
 
+/* A touch that waits may have begun before calls that have returned since. */
+static void lower_by_touches(struct source *s)
+{
+	sqlite3_stmt *q = query(s, "SELECT id, start + coalesce(duration, 0) FROM event"
+				   " WHERE id > 0 ORDER BY id");
+	sqlite3_stmt *touch = query(s, "SELECT time, time + duration FROM fault WHERE file > 0"
+				       " ORDER BY time + duration");
+	bool more = step(s, touch), call = true;
+	u64 *horizon;
+
+	while (more) {
+		call = call && step(s, q);
+		horizon = &s->horizon[call ? sqlite3_column_int64(q, 0) : s->event_count + 1];
+		while (more &&
+		       (!call || sqlite3_column_int64(touch, 1) <= sqlite3_column_int64(q, 1))) {
+			*horizon = min_t(u64, *horizon, sqlite3_column_int64(touch, 0));
+			more = step(s, touch);
+		}
+	}
+	sqlite3_finalize(touch);
+	sqlite3_finalize(q);
+}
+
 /* What is seen at an event may have begun before. */
 static void lower_horizon(struct source *s)
 {
@@ -388,9 +428,73 @@ static void load_horizon(struct source *s)
 		s->horizon[sqlite3_column_int64(q, 0)] = sqlite3_column_int64(q, 1);
 	sqlite3_finalize(q);
 	lower_horizon(s);
+	lower_by_touches(s);
 	for (i = s->event_count; i; i--)
 		s->horizon[i] = min(s->horizon[i], s->horizon[i + 1]);
 	s->elapsed = number(s, "SELECT max(start + coalesce(duration, 0)) FROM event");
+}
+
+static u64 touched_key(u32 process, u32 file)
+{
+	return (u64)process << 32 | file;
+}
+
+/* Nobody knows which pages of a shared mapping were written, if the tracer was not root's. */
+static void load_touched(struct source *s)
+{
+	sqlite3_stmt *q =
+		query(s, "SELECT process, file, max(offset + length), max(shared AND"
+			 " coalesce(written, writable)) FROM page WHERE file > 0 GROUP BY 1, 2"
+			 " UNION ALL SELECT process, file, max(offset) + 4096, max(shared AND write)"
+			 " FROM fault f JOIN thread t ON t.id = f.thread WHERE file > 0"
+			 " GROUP BY 1, 2");
+	u64 key, *end;
+
+	while (step(s, q)) {
+		key = touched_key(sqlite3_column_int(q, 0), sqlite3_column_int(q, 1));
+		end = map_at(&s->touched, key);
+		*end = max_t(u64, *end, sqlite3_column_int64(q, 2));
+		*map_at(&s->written, key) |= sqlite3_column_int(q, 3);
+	}
+	sqlite3_finalize(q);
+}
+
+bool source_has_touches(const struct source *s)
+{
+	return s->touched.used;
+}
+
+u64 source_touched(const struct source *s, u32 process, u32 file, bool *written)
+{
+	u64 key = touched_key(process, file);
+
+	if (!s->touched.used)
+		return 0;
+	*written = *map_at((struct map *)&s->written, key);
+	return *map_at((struct map *)&s->touched, key);
+}
+
+bool source_page(struct source *s, u64 event, struct source_touch *touch)
+{
+	sqlite3_stmt *q = s->pages;
+
+	while (s->have_page && (u64)sqlite3_column_int64(q, 0) < event)
+		s->have_page = step(s, q);
+	if (!s->have_page || (u64)sqlite3_column_int64(q, 0) != event)
+		return false;
+	free(s->page_name);
+	s->page_name = is_null(q, 7) ? NULL : strdup((const char *)sqlite3_column_text(q, 7));
+	*touch = (struct source_touch){
+		.process = sqlite3_column_int(q, 1),
+		.file = sqlite3_column_int(q, 2),
+		.offset = sqlite3_column_int64(q, 3),
+		.length = sqlite3_column_int64(q, 4),
+		.shared = sqlite3_column_int(q, 5),
+		.written = sqlite3_column_int(q, 6),
+		.name = s->page_name,
+	};
+	s->have_page = step(s, q);
+	return true;
 }
 
 /* Of what is next in both tables the first to return; what was submitted is seen by a call. */
@@ -424,6 +528,19 @@ struct source *source_open(const char *path)
 	load_cwds(s);
 	load_submissions(s);
 	load_horizon(s);
+	load_touched(s);
+	s->given_event = zeroed(s->threads + s->submissions, sizeof(*s->given_event));
+	s->faults = query(s, "SELECT time, duration, thread, p.file, p.offset, write, shared,"
+			     " t.process, text FROM (SELECT rowid AS row, * FROM fault"
+			     " WHERE file > 0) AS p JOIN thread t ON t.id = thread"
+			     " JOIN file f ON f.id = p.file LEFT JOIN text ON text.id = f.name"
+			     " ORDER BY time + duration, row");
+	/* What msync() names was written by somebody: where nobody knows more, all of it. */
+	s->pages = query(s, "SELECT e.id, p.process, p.file, p.offset, p.length, shared,"
+			    " coalesce(written, writable AND nr = 26), text FROM page p"
+			    " JOIN event e ON e.start = p.time JOIN thread t ON t.id = e.thread"
+			    " AND t.process = p.process LEFT JOIN text ON text.id = p.name"
+			    " WHERE p.file > 0 ORDER BY e.id, p.rowid");
 	s->events =
 		query(s, "SELECT e.id, thread, nr, start, duration, result, a0, a1, a2, a3, a4,"
 			 " a5, ofd, file, flags, p.text, q.text FROM event e"
@@ -439,6 +556,8 @@ struct source *source_open(const char *path)
 			    " WHERE" SUBMITTED IN_ORDER);
 	s->have_event = step(s, s->events);
 	s->have_uring = step(s, s->uring);
+	s->have_fault = step(s, s->faults);
+	s->have_page = step(s, s->pages);
 	choose_row(s);
 	s->have_extra = step(s, s->extras);
 	s->have_attr = step(s, s->attrs);
@@ -451,6 +570,12 @@ void source_close(struct source *s)
 	u32 i;
 
 	sqlite3_finalize(s->waker);
+	sqlite3_finalize(s->faults);
+	sqlite3_finalize(s->pages);
+	map_free(&s->touched);
+	map_free(&s->written);
+	free(s->page_name);
+	free(s->given_event);
 	sqlite3_finalize(s->events);
 	sqlite3_finalize(s->uring);
 	map_free(&s->submitted);
@@ -520,7 +645,7 @@ u64 source_horizon(const struct source *s)
 {
 	u64 next = s->item.event + 1;
 
-	if (s->item.submitted)
+	if (s->item.submitted || s->item.kind == SOURCE_TOUCH)
 		next = s->have_event ? sqlite3_column_int64(s->events, 0) : s->event_count + 1;
 	return s->horizon[min(next, s->event_count + 1)];
 }
@@ -713,6 +838,51 @@ static void next_row(struct source *s)
 	choose_row(s);
 }
 
+/* Is a touch the next to end? What came while a call was under way is before it. */
+static bool touch_is_next(const struct source *s)
+{
+	sqlite3_stmt *q = s->row;
+
+	if (!s->have_fault)
+		return false;
+	return !q || sqlite3_column_int64(s->faults, 0) + sqlite3_column_int64(s->faults, 1) <=
+			     sqlite3_column_int64(q, 3) + max_t(s64, sqlite3_column_int64(q, 4), 0);
+}
+
+static const struct source_item *touch_item(struct source *s)
+{
+	sqlite3_stmt *q = s->faults;
+	u64 next = s->have_event ? sqlite3_column_int64(s->events, 0) : s->event_count + 1;
+	u32 thread = sqlite3_column_int(q, 2), gone;
+
+	s->item.entry = sqlite3_column_int64(q, 0);
+	s->item.exit = s->item.entry + sqlite3_column_int64(q, 1);
+	gone = next_gone(s, s->item.exit, next);
+	if (gone) {
+		s->item.kind = SOURCE_EXIT;
+		s->item.thread = gone;
+		return &s->item;
+	}
+	if (!s->thread[thread].born)
+		return fork_item(s, thread);
+	s->gave_fault = true;
+	s->item.kind = SOURCE_TOUCH;
+	s->item.thread = thread;
+	s->item.event = s->given_event[thread];
+	s->item.finished = true;
+	s->item.submitted = false;
+	s->item.touch = (struct source_touch){
+		.process = sqlite3_column_int(q, 7),
+		.file = sqlite3_column_int(q, 3),
+		.offset = sqlite3_column_int64(q, 4),
+		.length = 4096,
+		.shared = sqlite3_column_int(q, 6),
+		.written = sqlite3_column_int(q, 5),
+		.name = (const char *)sqlite3_column_text(q, 8),
+	};
+	return &s->item;
+}
+
 const struct source_item *source_next(struct source *s)
 {
 	u32 thread;
@@ -721,6 +891,12 @@ const struct source_item *source_next(struct source *s)
 		s->item.record = NULL;
 		next_row(s);
 	}
+	if (s->gave_fault) {
+		s->gave_fault = false;
+		s->have_fault = step(s, s->faults);
+	}
+	if (touch_is_next(s))
+		return touch_item(s);
 	if (!s->row) {
 		s->item.kind = SOURCE_END;
 		return &s->item;
@@ -749,6 +925,7 @@ const struct source_item *source_next(struct source *s)
 		return &s->item;
 	}
 	s->item.kind = SOURCE_CALL;
+	s->given_event[s->item.thread] = s->item.event;
 	s->item.file = sqlite3_column_int(s->row, 13);
 	s->item.ofd = sqlite3_column_int(s->row, 12);
 	make_record(s);

@@ -17,6 +17,7 @@ enum source_kind {
 	SOURCE_EXEC, /* @thread is about to run a new program */
 	SOURCE_EXIT, /* @thread is gone */
 	SOURCE_CALL,
+	SOURCE_TOUCH, /* of a page of a mapped file; @event is the thread's last call */
 };
 
 struct source_thread {
@@ -40,6 +41,16 @@ struct source_ofd {
 	u64 event; /* that opened it; 0: it was there before */
 };
 
+struct source_touch { /* of pages of a mapped file */
+	u32 process; /* as in the trace */
+	u32 file;
+	u64 offset;
+	u64 length;
+	bool shared; /* the mapping */
+	bool written;
+	const char *name; /* of the file; NULL: none */
+};
+
 struct source_item {
 	enum source_kind kind;
 	u32 thread; /* as in the trace */
@@ -53,6 +64,7 @@ struct source_item {
 	bool finished;
 	bool submitted; /* to io_uring; by @event, and a thread of its own does it */
 	const struct raw_record *record; /* of a call */
+	struct source_touch touch;
 };
 
 struct source;
@@ -74,6 +86,18 @@ const struct source_thread *source_thread(const struct source *s, u32 thread);
 
 /* NULL: there is none of that number. */
 const struct source_ofd *source_ofd(const struct source *s, u32 ofd);
+
+/*
+ * Pages that were found to have been touched when a call was made: each of @event, one a call;
+ * false: no more. Events in the order of the items.
+ */
+bool source_page(struct source *s, u64 event, struct source_touch *touch);
+
+/* Does the trace say at all which pages were touched? */
+bool source_has_touches(const struct source *s);
+
+/* To where in the file the process has touched its mappings; 0: it has not. *@written: shared. */
+u64 source_touched(const struct source *s, u32 process, u32 file, bool *written);
 
 /* Attributes of a file; false: there is none. */
 bool source_file(const struct source *s, u32 file, struct raw_attr *attr, s64 *first_size);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "beneath.h"
+#include "touch.h"
 
 #define PIPE_SECONDS 60 /* so long is waited for what never comes */
 #define VECTOR 1024
@@ -147,11 +148,12 @@ static s64 transfer(const struct stage *s, const struct wl_command *c, void *buf
 
 static bool is_read(const struct wl_command *c)
 {
-	return c->op == WL_READ || c->op == WL_PREAD;
+	return c->op == WL_READ || c->op == WL_PREAD || (c->op == WL_TOUCH && !c->args[3]);
 }
 
 bool act_makes(const struct stage *s, const struct wl_command *c)
 {
+	/* No page that was only found to be there is known to have asked the disk, or not to. */
 	if (is_read(c) && s->reads != READS_CURRENT)
 		return s->reads == READS_ORIGINAL && !(c->flags & WL_CACHED);
 	return wl_is_call(c->op);
@@ -245,6 +247,46 @@ static s64 act_map(const struct stage *s, const struct wl_command *c)
 		return -errno;
 	munmap(at, c->args[1]);
 	return 0;
+}
+
+/* A planted bug. Only in a program built to be found out. */
+static bool forgets_touches(void)
+{
+#ifdef REPLAY_PLANT
+	return getenv("REPLAY_PLANT_TOUCH");
+#else
+	return false;
+#endif
+}
+
+static s64 act_mapping(const struct stage *s, const struct wl_command *c)
+{
+	struct mapping *m = &s->mapping[c->args[c->op == WL_MAP ? 4 : 0]];
+	bool again = s->reads == READS_ORIGINAL && !(c->flags & WL_WITHIN);
+	s64 n;
+
+	switch (c->op) {
+	case WL_MAP:
+		return mapping_make(m, fd_of(s, c, 0), c->args[1], c->args[2], c->args[3],
+				    s->reads == READS_ORIGINAL);
+	case WL_UNMAP:
+		return mapping_end(m);
+	case WL_ADVISE:
+		return mapping_advise(m, c->args[1], c->args[2], c->args[3]);
+	case WL_MSYNC:
+		return s->syncs == SYNCS_NONE ?
+			       0 :
+			       mapping_sync(m, c->args[1], c->args[2], c->args[3]);
+	default: /* WL_TOUCH */
+		if (!act_makes(s, c))
+			return c->result;
+		if (forgets_touches())
+			return 0;
+		n = mapping_touch(m, c->args[1], c->args[2], c->args[3], again);
+		if (n > 0 && c->args[3] && s->syncs == SYNCS_EACH)
+			mapping_sync(m, c->args[1], n, MS_SYNC);
+		return n;
+	}
 }
 
 static s64 act_move(const struct stage *s, const struct wl_command *c)
@@ -524,6 +566,12 @@ static s64 act_by_op(const struct stage *s, const struct wl_command *c, void *sc
 		return act_pipe(s, c, scratch);
 	case WL_MMAP:
 		return act_map(s, c);
+	case WL_MAP:
+	case WL_UNMAP:
+	case WL_TOUCH:
+	case WL_MSYNC:
+	case WL_ADVISE:
+		return act_mapping(s, c);
 	case WL_COPY:
 	case WL_SENDFILE:
 		return act_move(s, c);

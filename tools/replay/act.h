@@ -3,6 +3,7 @@
 #ifndef REPLAY_ACT_H
 #define REPLAY_ACT_H
 
+#include "touch.h"
 #include "workload.h"
 
 #define CHUNK 0x40000u /* bytes; longer reads and writes go round in it */
@@ -23,6 +24,7 @@ struct stage { /* where it is done */
 	const struct workload *workload;
 	int root;
 	int *slot; /* descriptors; -1: none */
+	struct mapping *mapping; /* of the same numbers; each process has its own */
 	u32 *changes; /* so often names may have come to lead elsewhere: renames, permissions */
 	enum reads reads;
 	enum syncs syncs;

@@ -110,6 +110,9 @@ void counted_bytes(struct counted *c, u8 op, s64 result)
 	case WL_PWRITE:
 		c->written += result;
 		break;
+	case WL_TOUCH:
+		c->touched += result;
+		break;
 	case WL_COPY:
 	case WL_SENDFILE:
 		c->read += result;
@@ -135,6 +138,7 @@ void counted_merge(struct counted *to, const struct counted *from)
 	to->late += from->late;
 	to->read += from->read;
 	to->written += from->written;
+	to->touched += from->touched;
 	spread_merge(&to->issue, &from->issue);
 	spread_merge(&to->wait, &from->wait);
 	for (i = 0; i < WL_OPS; i++) {

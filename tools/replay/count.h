@@ -33,6 +33,7 @@ struct counted {
 	u64 outcome[OUTCOMES];
 	u64 read; /* bytes */
 	u64 written;
+	u64 touched; /* of mapped files */
 	u64 late; /* calls that came due before the one in front of them was done */
 	struct spread issue; /* from when a call was planned to when it was made */
 	struct spread wait; /* for other threads */

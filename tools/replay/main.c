@@ -220,6 +220,12 @@ static void set_stage(struct stage *stage, const struct workload *w, const char 
 	stage->changes = (u32 *)&stage->slot[w->slots];
 	for (i = 0; i < w->slots; i++)
 		stage->slot[i] = -1;
+	/* Mappings are of each process: it begins with this memory, and has its own then. */
+	stage->mapping = mmap(NULL, (w->slots + 1ull) * sizeof(*stage->mapping),
+			      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stage->mapping == MAP_FAILED)
+		die("there is no memory");
+	touch_begin();
 	pattern += 4096 - (uintptr_t)pattern % 4096; /* O_DIRECT */
 	for (i = 0; i < CHUNK; i++)
 		pattern[i] = i % 251 + 1;

@@ -4,7 +4,7 @@
  * workload.h only.
  *
  * Letters of arguments:
- *   s S	descriptor that is used, that is made: a slot of the resource table
+ *   s S	descriptor or mapping that is used, that is made: a slot of the resource table
  *   P		path, from the target's root
  *   T		text that a symbolic link says
  *   n		bytes, at most WL_LENGTH_MAX
@@ -70,3 +70,8 @@ OP(MMAP, "snuui", 'k') /* length, protection, flags, offset */
 OP(COPY, "ssiin", 'n') /* offsets, or -1 */
 OP(SENDFILE, "ssin", 'n')
 OP(WAIT, "tf", 'k') /* no call; until it is due, or a thread has done so many commands */
+OP(MAP, "suuuS", 'k') /* length, offset, WL_MAP_ flags; it stays */
+OP(UNMAP, "s", 'k')
+OP(TOUCH, "sunu", 'n') /* offset in the mapping, length; 1: to write. Each page once */
+OP(MSYNC, "suuu", 'k') /* offset, length, flags */
+OP(ADVISE, "suuu", 'k') /* offset, length, what madvise() is told */

@@ -134,10 +134,12 @@ void report_write(FILE *to, const struct workload *w, const struct run_result *r
 	fprintf(to,
 		"  \"elapsed\": %" PRIu64 ",\n  \"original-elapsed\": %" PRIu64
 		",\n  \"bytes-read\": %" PRIu64 ",\n  \"bytes-written\": %" PRIu64
+		",\n  \"bytes-touched\": %" PRIu64
 		",\n  \"made\": %" PRIu64 ",\n  \"compared\": %" PRIu64 ",\n  \"late\": %" PRIu64
 		",\n  \"stopped\": %s,\n",
 		r->elapsed, (u64)le64_to_cpu(header->elapsed), r->counted.read, r->counted.written,
-		r->made, r->compared, r->counted.late, r->stopped ? "true" : "false");
+		r->counted.touched, r->made, r->compared, r->counted.late,
+		r->stopped ? "true" : "false");
 	for (i = 0; i < OUTCOMES; i++)
 		fprintf(to, "  \"%s\": %" PRIu64 ",\n", outcome_names[i], r->counted.outcome[i]);
 	if (about->judged)

@@ -41,6 +41,7 @@ struct worker {
 	u64 made;
 	u64 compared;
 	u64 last; /* when the last call returned; ns since the start */
+	bool within; /* ... but for the last one, which takes no time of its own */
 	void *scratch;
 };
 
@@ -339,10 +340,13 @@ static void note_call(struct worker *worker, const struct wl_command *c, u64 pla
 {
 	if (measured && !(c->flags & WL_MADE_UP)) {
 		worker->made++;
+		counted_bytes(&worker->counted, c->op, result);
+	}
+	/* When the original made it, and how long it took, is not known. */
+	if (measured && !(c->flags & (WL_MADE_UP | WL_WITHIN))) {
 		spread_add(&worker->counted.issue,
 			   entry > planned ? entry - planned : planned - entry);
 		counted_call(&worker->counted, c->op, worker->last - entry, c->duration);
-		counted_bytes(&worker->counted, c->op, result);
 	}
 	compare(worker, c, result);
 }
@@ -381,7 +385,8 @@ static void do_command(struct worker *worker, const struct wl_command *c, bool m
 	 * A look takes time, but for the virtual clock's. Where nothing was waited for the last one
 	 * still holds. What others did meanwhile is before this one, and is to be so in the log.
 	 */
-	entry = c->deps || waits || show->options->shuffle ? now(show) : since;
+	entry = c->deps || waits || worker->within || show->options->shuffle ? now(show) : since;
+	worker->within = call && c->flags & WL_WITHIN;
 	worker->counted.late += measured && waits && entry > planned + SPIN_NS;
 	if (call)
 		result = make_call(worker, c);
@@ -392,6 +397,9 @@ static void do_command(struct worker *worker, const struct wl_command *c, bool m
 		note_call(worker, c, planned, entry, result, measured);
 	if (worker->log)
 		*worker->log++ = (struct log_entry){ planned, entry, worker->last, result };
+	/* The time that the next command is due after goes on from before it. */
+	if (worker->within)
+		worker->last = since;
 }
 
 static void begin(struct show *show)

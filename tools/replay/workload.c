@@ -313,6 +313,31 @@ static const char *check_args(struct workload *w, const struct wl_command *c)
 	return NULL;
 }
 
+/* Of a mapping that is there it is only known then how long it is. */
+static const char *check_mapping(const struct wl_command *c)
+{
+	const u64 *a = c->args;
+	bool wrong_one;
+
+	switch (c->op) {
+	case WL_MAP:
+		wrong_one = !a[1] || a[1] > WL_SIZE_MAX || a[2] % WL_BLOCK || a[2] > WL_SIZE_MAX ||
+			    a[3] & ~(u64)(WL_MAP_SHARED | WL_MAP_WRITTEN);
+		break;
+	case WL_TOUCH:
+		wrong_one = a[1] % WL_BLOCK || a[3] > 1;
+		break;
+	case WL_MSYNC:
+	case WL_ADVISE:
+		wrong_one = a[1] % WL_BLOCK;
+		break;
+	default:
+		return NULL;
+	}
+	return wrong_one ? wrong("record %u: a mapping, or pages of one, that cannot be", c->event)
+			 : NULL;
+}
+
 static const char *check_deps(const struct workload *w, const struct wl_command *c, u32 thread)
 {
 	const u8 *dep = c->dep;
@@ -344,7 +369,8 @@ static const char *check_thread(struct workload *w, u32 thread, u64 *commands)
 		if (!wl_next(&cursor, &command))
 			return wrong("record %u or the one after it: broken", cursor.event);
 		w->removes |= command.op == WL_RMDIR;
-		said = check_args(w, &command) ?: check_deps(w, &command, thread);
+		said = check_args(w, &command) ?: check_mapping(&command) ?:
+			       check_deps(w, &command, thread);
 		if (said)
 			return said;
 	}

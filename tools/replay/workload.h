@@ -14,7 +14,7 @@
 #include "../../dm-david/lib/portable.h"
 
 #define WL_MAGIC 0x4b4c5744u /* "DWLK" */
-#define WL_VERSION 3
+#define WL_VERSION 4
 #define WL_ARGS 5
 #define WL_THREADS_MAX 0x4000u
 #define WL_SLOTS_MAX 0x100000u
@@ -75,6 +75,11 @@ static_assert(sizeof(struct wl_thread) == 32, "a thread's entry has no holes");
 #define WL_MADE_UP 0x1 /* no call of the trace: not counted */
 #define WL_NO_RESULT 0x2 /* the original's is not known */
 #define WL_CACHED 0x4 /* a read that asked no disk */
+#define WL_WITHIN 0x8 /* in the time up to the next command, nobody knows when: it adds none */
+
+/* Of a mapping. */
+#define WL_MAP_SHARED 0x1
+#define WL_MAP_WRITTEN 0x2 /* may be */
 
 /*
  * A command is a byte with its op, a byte with flags, then numbers of 7 bits a byte, the lowest

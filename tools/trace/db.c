@@ -38,6 +38,7 @@ void db_close(struct db *db)
 
 	for (i = 0; i < DB_TABLES; i++)
 		sqlite3_finalize(db->insert[i]);
+	run(db, waited_sql);
 	run(db, types_sql);
 	run(db, views_sql);
 	run(db, "COMMIT");

@@ -28,6 +28,7 @@ enum db_table {
 	DB_URING,
 	DB_PAGE,
 	DB_FAULT,
+	DB_WAITED,
 	DB_TABLES,
 };
 

@@ -504,7 +504,9 @@ static void take_pages(struct finisher *f, const struct raw_record *r)
 		db_int(db, DB_PAGE, run.first * 4096ull);
 		db_int(db, DB_PAGE, run.count * 4096ull);
 		db_int(db, DB_PAGE, r->args[4]);
-		db_int(db, DB_PAGE, r->args[5]);
+		db_int(db, DB_PAGE, !!(r->args[5] & RAW_PAGES_WRITABLE));
+		db_opt(db, DB_PAGE,
+		       r->args[5] & RAW_PAGES_KNOWN ? !!(r->args[5] & RAW_PAGES_WRITTEN) : -1, -1);
 		db_row(db, DB_PAGE);
 	}
 }
@@ -523,6 +525,16 @@ static void take_fault(struct finisher *f, const struct raw_record *r)
 	db_int(db, DB_FAULT, r->args[RAW_FAULT_SHARED]);
 	db_int(db, DB_FAULT, r->args[RAW_FAULT_KERNEL]);
 	db_row(db, DB_FAULT);
+}
+
+static void take_waited(struct finisher *f, const struct raw_record *r)
+{
+	struct db *db = &f->db;
+
+	db_int(db, DB_WAITED, world_thread(&f->world, r->tid)->id);
+	db_int(db, DB_WAITED, since(f, r->entry));
+	db_int(db, DB_WAITED, since(f, r->exit));
+	db_row(db, DB_WAITED);
 }
 
 static void take_texts(struct finisher *f, const struct raw_record *r, enum db_table table)
@@ -593,6 +605,9 @@ static void take(struct finisher *f, const struct raw_record *r)
 		break;
 	case RAW_FAULT:
 		take_fault(f, r);
+		break;
+	case RAW_WAITED:
+		take_waited(f, r);
 		break;
 	case RAW_SWITCH:
 		take_switch(f, r);

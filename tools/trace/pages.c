@@ -11,6 +11,9 @@
 
 #define PAGE 4096u
 #define PRESENT 0x8000000000000000ull
+#define OF_FILE 0x2000000000000000ull /* or of shared memory; else a private copy */
+#define FRAME 0x7fffffffffffffull /* the page's number in memory: 0 without rights */
+#define DIRTY 0x10ull /* in /proc/kpageflags */
 #define AT_ONCE 4096 /* pages */
 #define RUNS_MAX (RAW_BLOB_MAX / sizeof(struct raw_run) - 1)
 
@@ -20,14 +23,23 @@ struct mapping {
 	u64 offset; /* in the file */
 	u64 ino;
 	bool shared;
-	bool written; /* may be */
+	bool writable;
 	char path[PATH_MAX];
 };
 
-struct runs {
+struct runs { /* of pages of which as much is known */
 	struct raw_run run[RUNS_MAX];
 	u32 count;
 	u64 pages;
+	u64 what; /* enum raw_pages */
+};
+
+struct look { /* at the mappings of a task */
+	struct tracer *t;
+	const struct task *task;
+	u64 time;
+	int pagemap;
+	int flags; /* /proc/kpageflags; -1: without rights */
 };
 
 /* A line of /proc/PID/maps; false: no file's. */
@@ -41,7 +53,7 @@ static bool parse(const char *line, struct mapping *m)
 	    !path || line[path] != '/')
 		return false;
 	m->shared = flags[3] == 's';
-	m->written = flags[1] == 'w';
+	m->writable = flags[1] == 'w';
 	snprintf(m->path, sizeof(m->path), "%.*s", (int)strcspn(line + path, "\n"), line + path);
 	return true;
 }
@@ -56,89 +68,120 @@ static void clip(struct mapping *m, u64 from, u64 to)
 		m->to = to;
 }
 
-static void add_page(struct runs *runs, u64 page)
-{
-	struct raw_run *last = runs->count ? &runs->run[runs->count - 1] : NULL;
-
-	if (last && last->first + last->count == page)
-		last->count++;
-	else if (runs->count < RUNS_MAX)
-		runs->run[runs->count++] = (struct raw_run){ page, 1 };
-	else
-		return;
-	runs->pages++;
-}
-
-static void find_runs(int pagemap, const struct mapping *m, struct runs *runs)
-{
-	u64 entries[AT_ONCE], at = m->from;
-
-	runs->count = 0;
-	runs->pages = 0;
-	while (at < m->to) {
-		u64 i, count = min_t(u64, AT_ONCE, (m->to - at) / PAGE);
-		ssize_t got = pread(pagemap, entries, count * sizeof(*entries),
-				    at / PAGE * sizeof(*entries));
-
-		if (got <= 0)
-			return;
-		for (i = 0; i < got / sizeof(*entries); i++) {
-			if (entries[i] & PRESENT)
-				add_page(runs, (m->offset + at - m->from) / PAGE + i);
-		}
-		at += i * PAGE;
-	}
-}
-
-static void write_pages(struct tracer *t, const struct task *task, const struct mapping *m,
-			const struct runs *runs)
+static void write_runs(const struct look *l, const struct mapping *m, struct runs *runs)
 {
 	struct raw_record record = {
 		.type = RAW_PAGES,
-		.tid = task->tid,
-		.entry = t->balance.last,
-		.exit = t->balance.last,
+		.tid = l->task->tid,
+		.entry = l->time,
+		.exit = l->time,
 		.args = { m->from, m->to - m->from, m->offset, runs->pages, m->shared,
-			  m->written },
+			  runs->what | (m->writable ? RAW_PAGES_WRITABLE : 0) },
 	};
+	struct raw_writer *w = &l->t->writer;
 	char path[PATH_MAX + 64];
 	struct raw_attr attr;
 
-	raw_begin(&t->writer, &record);
-	raw_add(&t->writer, RAW_PATH, m->path, strlen(m->path) + 1);
-	snprintf(path, sizeof(path), "/proc/%d/root%s", task->tid, m->path);
+	if (!runs->count)
+		return;
+	raw_begin(w, &record);
+	raw_add(w, RAW_PATH, m->path, strlen(m->path) + 1);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", l->task->tid, m->path);
 	if (capture_attr(path, &attr) && attr.ino == m->ino)
-		raw_add(&t->writer, RAW_ATTR, &attr, sizeof(attr));
-	raw_add(&t->writer, RAW_RUNS, runs->run, runs->count * sizeof(*runs->run));
-	raw_end(&t->writer);
-	t->balance.mapped_pages += runs->pages;
+		raw_add(w, RAW_ATTR, &attr, sizeof(attr));
+	raw_add(w, RAW_RUNS, runs->run, runs->count * sizeof(*runs->run));
+	raw_end(w);
+	l->t->balance.mapped_pages += runs->pages;
+	runs->count = 0;
+	runs->pages = 0;
+}
+
+static void add_page(const struct look *l, const struct mapping *m, struct runs *runs, u64 page)
+{
+	struct raw_run *last = runs->count ? &runs->run[runs->count - 1] : NULL;
+
+	runs->pages++;
+	if (last && last->first + last->count == page) {
+		last->count++;
+		return;
+	}
+	if (runs->count == RUNS_MAX) {
+		runs->pages--;
+		write_runs(l, m, runs);
+		runs->pages++;
+	}
+	runs->run[runs->count++] = (struct raw_run){ page, 1 };
+}
+
+/*
+ * Was the page written? A private mapping has a copy of its own then. A shared one's page is dirty,
+ * until it is written to the disk; that only root can see.
+ */
+static u64 what_of(const struct look *l, const struct mapping *m, u64 entry)
+{
+	u64 flags;
+
+	if (!m->writable)
+		return RAW_PAGES_KNOWN;
+	if (!m->shared)
+		return RAW_PAGES_KNOWN | (entry & OF_FILE ? 0 : RAW_PAGES_WRITTEN);
+	if (!(entry & FRAME) || l->flags < 0 ||
+	    pread(l->flags, &flags, sizeof(flags), (entry & FRAME) * sizeof(flags)) !=
+		    sizeof(flags))
+		return 0;
+	return RAW_PAGES_KNOWN | (flags & DIRTY ? RAW_PAGES_WRITTEN : 0);
+}
+
+static void find_runs(const struct look *l, const struct mapping *m)
+{
+	static struct runs all[RAW_PAGES_WRITTEN * 2]; /* by what is known of their pages */
+	u64 entries[AT_ONCE], at = m->from, i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		all[i].what = i;
+	while (at < m->to) {
+		u64 count = min_t(u64, AT_ONCE, (m->to - at) / PAGE);
+		ssize_t got = pread(l->pagemap, entries, count * sizeof(*entries),
+				    at / PAGE * sizeof(*entries));
+
+		if (got <= 0)
+			break;
+		for (i = 0; i < got / sizeof(*entries); i++) {
+			if (entries[i] & PRESENT)
+				add_page(l, m, &all[what_of(l, m, entries[i])],
+					 (m->offset + at - m->from) / PAGE + i);
+		}
+		at += i * PAGE;
+	}
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		write_runs(l, m, &all[i]);
 }
 
 /* Of the mappings between two addresses. */
-static void look(struct tracer *t, const struct task *task, u64 from, u64 to)
+static void look(struct tracer *t, const struct task *task, u64 time, u64 from, u64 to)
 {
-	static struct runs runs;
 	char path[64], line[PATH_MAX + 128];
+	struct look l = { .t = t, .task = task, .time = time };
 	struct mapping m;
-	int pagemap;
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", task->tid);
-	pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	l.pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	l.flags = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/maps", task->tid);
 	maps = fopen(path, "r");
-	while (pagemap >= 0 && maps && fgets(line, sizeof(line), maps)) {
+	while (l.pagemap >= 0 && maps && fgets(line, sizeof(line), maps)) {
 		if (!parse(line, &m) || m.to <= from || m.from >= to)
 			continue;
 		clip(&m, from, to);
-		find_runs(pagemap, &m, &runs);
-		if (runs.count)
-			write_pages(t, task, &m, &runs);
+		find_runs(&l, &m);
 	}
 	if (maps)
 		fclose(maps);
-	if (pagemap >= 0)
-		close(pagemap);
+	if (l.pagemap >= 0)
+		close(l.pagemap);
+	if (l.flags >= 0)
+		close(l.flags);
 }
 
 void pages_entry(struct tracer *t, const struct task *task)
@@ -148,20 +191,23 @@ void pages_entry(struct tracer *t, const struct task *task)
 	switch (task->call.nr) {
 	case SYS_munmap:
 	case SYS_msync:
-		look(t, task, args[0], args[0] + ((args[1] + PAGE - 1) & ~(u64)(PAGE - 1)));
+		look(t, task, task->entry, args[0],
+		     args[0] + ((args[1] + PAGE - 1) & ~(u64)(PAGE - 1)));
 		break;
 	case SYS_execve:
 	case SYS_execveat:
 	case SYS_exit_group:
-		look(t, task, 0, U64_MAX);
+		look(t, task, task->entry, 0, U64_MAX);
 		break;
 	}
 }
 
 static void end_one(struct task *task, void *arg)
 {
+	struct tracer *t = arg;
+
 	if (task->tid == task->tgid)
-		look(arg, task, 0, U64_MAX);
+		look(t, task, t->balance.last, 0, U64_MAX);
 }
 
 void pages_end(struct tracer *t)

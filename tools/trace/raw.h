@@ -76,11 +76,13 @@ enum raw_type {
 	RAW_CQE,
 	/*
 	 * Pages of a mapped file are in tid's page tables; args: address and length of the
-	 * mapping, offset in the file, pages, shared, writable; RAW_PATH, RAW_ATTR, RAW_RUNS.
+	 * mapping, offset in the file, pages, shared, enum raw_pages; RAW_PATH, RAW_ATTR, RAW_RUNS.
 	 */
 	RAW_PAGES,
 	/* tid has touched a mapped file's page first; args: enum raw_fault; RAW_ATTR. */
 	RAW_FAULT,
+	/* tid, whose touch was at entry, has waited for the page until exit. */
+	RAW_WAITED,
 };
 
 /* Flags of a record. */
@@ -158,6 +160,12 @@ static_assert(sizeof(struct raw_extent) == 32, "an extent has no holes");
 struct raw_run { /* of pages of 4096 bytes of a file */
 	u32 first;
 	u32 count;
+};
+
+enum raw_pages {
+	RAW_PAGES_WRITABLE = 1, /* the mapping is */
+	RAW_PAGES_KNOWN = 2, /* it is known whether they were written */
+	RAW_PAGES_WRITTEN = 4,
 };
 
 struct raw_submit {

@@ -29,9 +29,10 @@ static const char tables_sql[] =
 	" nr INT, start INT, seen INT, result INT, a0 INT, a1 INT, a2 INT, a3 INT, a4 INT, a5 INT,"
 	" ofd INT, file INT, offset INT, path INT, path2 INT, name INT, name2 INT);"
 	"CREATE TABLE page(time INT, process INT, file INT, name INT, offset INT, length INT,"
-	" shared INT, writable INT);"
+	" shared INT, writable INT, written INT);"
 	"CREATE TABLE fault(time INT, thread INT, file INT, offset INT, write INT, shared INT,"
-	" kernel INT);"
+	" kernel INT, duration INT);"
+	"CREATE TEMP TABLE waited(thread INT, time INT, until INT);"
 	"CREATE TABLE gap(why TEXT, start INT, end INT, calls INT);"
 	"CREATE TABLE names(path INT, file INT, target TEXT);";
 
@@ -50,11 +51,19 @@ static const char *const inserts_sql[] = {
 	[DB_NAME] = "INSERT INTO names VALUES(?,?,?)",
 	[DB_URING] =
 		"INSERT INTO uring VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[DB_PAGE] = "INSERT INTO page VALUES(?,?,?,?,?,?,?,?)",
-	[DB_FAULT] = "INSERT INTO fault VALUES(?,?,?,?,?,?,?)",
+	[DB_PAGE] = "INSERT INTO page VALUES(?,?,?,?,?,?,?,?,?)",
+	[DB_FAULT] = "INSERT INTO fault VALUES(?,?,?,?,?,?,?,0)",
+	[DB_WAITED] = "INSERT INTO waited VALUES(?,?,?)",
 	[DB_GAP] = "INSERT INTO gap VALUES(?,?,?,?)",
 	[DB_SYSCALL] = "INSERT INTO syscall VALUES(?,?,?,?,?)",
 };
+
+/* A page that was waited for more than once came with the last one. */
+static const char waited_sql[] =
+	"CREATE INDEX temp.by_touch ON waited(thread, time);"
+	"UPDATE fault SET duration = until - fault.time FROM (SELECT thread AS t, time AS at,"
+	" max(until) AS until FROM waited GROUP BY 1, 2) WHERE thread = t AND time = at;"
+	"DROP TABLE waited;";
 
 /* What "type of a file" means: the first rule whose pattern its name matches. */
 static const char types_sql[] =

@@ -20,9 +20,9 @@ from typing import Any
 from cases import case
 from davidlib.replay import cli
 from davidlib.trace import rawfile
-from helpers.guest import SCRATCH, TREE, Failed, device_stats, mounted, ram_disk, run
+from helpers.guest import SCRATCH, TREE, Failed, device_stats, mounted, ram_disk, run, say
 from helpers.ordercases import EXCL, RW, STEP, Trace, at
-from helpers.timed import WRITE, profile, recording, timed_disk
+from helpers.timed import READ, WRITE, Recording, profile, recording, timed_disk
 from helpers.units import MIB
 
 OLD = MIB  # bytes of a file that was there before
@@ -283,3 +283,92 @@ def threads_that_are_woken_together_go_on_in_that_order() -> None:
     wrong = [one for one in with_it if not one[0] or one[1] != one[0] or one[2] != one[0]]
     if wrong or all(one[1] == one[0] for one in without):
         raise Failed(f"by itself, traced, replayed: {wrong or with_it}; without --fifo: {without}")
+
+
+MAPPED = {"r": 64 * MIB, "t": 16 * MIB, "w": 16 * MIB}  # files of mapwork.c, bytes
+Asked = set[tuple[str, str, int]]
+
+
+def asked(record: Recording, files: list[Path]) -> Asked:
+    """Read or written, a file's name, its page: all that the disk was asked for of them."""
+    page = {}  # by sector
+    for path in files:
+        for place, offset, length in extents(path):
+            page |= {(place + at) // 512: (path.name, (offset + at) // 4096) for at in range(0, length, 512)}
+    found: Asked = set()
+    for event in record.events("queue"):
+        if event["op"] not in (READ, WRITE):
+            continue
+        for sector in range(event["sector"], event["sector"] + event["sectors"]):
+            if sector in page:
+                found.add(("read" if event["op"] == READ else "write", *page[sector]))
+    return found
+
+
+def make_mapped(top: Path) -> None:
+    for name, size in MAPPED.items():
+        with open(top / name, "wb") as file:
+            for _ in range(size // MIB):
+                file.write(b"x" * MIB)
+
+
+def ask_for(top: Path, *command: str) -> Asked:
+    """What a program in the drive's time asks a cold disk for."""
+    os.sync()
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+    with recording(100000) as result:
+        run(*command)
+        os.sync()
+    return asked(result[0], [top / name for name in MAPPED])
+
+
+def again(trace: Path, original: Path) -> tuple[Asked, dict[str, int]]:
+    """What a replay asks for, and what the compiler counts."""
+    out = SCRATCH / "m.wl"
+    out.unlink(missing_ok=True)
+    said = run(str(TREE / "build/david-compile"), "--root", str(original), "--stats", str(trace), str(out))
+    with disk() as top:
+        run(str(TREE / "build/david-replay"), "prepare", str(out), str(top))
+        found = ask_for(top, str(TREE / "build/david-replay"), "run", str(out), str(top))
+    lines = [line.split() for line in said.splitlines()]
+    return found, {words[0]: int(words[1]) for words in lines if len(words) == 2 and words[1].isdigit()}
+
+
+@case
+def a_program_that_only_uses_mapped_files_asks_for_the_same_pages_again() -> None:
+    """Each page of each file that the disk was read or written for; of one file only 200 anywhere. The time
+    of a touch is not known, its pages are. A replay that forgets the touches is found.
+    """
+    raw, trace, work = SCRATCH / "m.dtr", SCRATCH / "m.db", SCRATCH / "mapwork"
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    run("cc", "-O1", "-pthread", "-o", str(work), str(TREE / "tests/system/helpers/mapwork.c"))
+    tracer = str(TREE / "build/david-trace")
+    with disk() as top:
+        make_mapped(top)
+        original = ask_for(top, tracer, "record", "--pages", "--out", str(raw), "--", str(work), str(top))
+        run(tracer, "finish", str(raw), str(trace))
+    replayed, counted = again(trace, top)
+    database = sqlite3.connect(trace)
+    (touches,) = database.execute("SELECT sum(length) / 4096 FROM page JOIN text t ON t.id = name"
+                                  " WHERE t.text GLOB '*/t'").fetchone()  # fmt: skip
+    database.execute("DELETE FROM page")
+    database.commit()
+    database.close()
+    forgotten, _ = again(trace, top)
+    for path in (raw, trace, work):
+        path.unlink()
+    pages = {name: size // 4096 for name, size in MAPPED.items()}
+    counts = {(what, name): sum(one[:2] == (what, name) for one in original)
+              for what in ("read", "write") for name in pages}  # fmt: skip
+    wanted = {("read", "r"): pages["r"], ("read", "t"): 200, ("read", "w"): pages["w"],
+              ("write", "w"): pages["w"], ("write", "r"): 0, ("write", "t"): 0}  # fmt: skip
+    say(f"vreplay: mapped pages asked for {counts}, touches of t {touches}, {counted}")
+    if counts != wanted or touches != 200:
+        raise Failed(f"the original asked for {counts}, {touches} touches")
+    if replayed != original:
+        raise Failed(f"missing {sorted(original - replayed)[:9]}, too many {sorted(replayed - original)[:9]}")
+    least = pages["r"] + pages["w"] + 200
+    if counted["op.MSYNC"] != 1 or counted["op.ADVISE"] != 1 or counted["touched-pages"] < least:
+        raise Failed(f"compiled: {counted}")
+    if forgotten == original or not any(one[1] == "r" for one in original - forgotten):
+        raise Failed("a replay without touches was not found")

@@ -65,6 +65,50 @@ class Trace:
             self._frames.append(self._raw.frame())
         return self.calls
 
+    def touch(
+        self,
+        who: tuple[int, float, float],
+        ino: int,
+        page: int,
+        write: int = 0,
+        shared: int = 1,
+        size: int = 0,
+    ) -> None:
+        """As eBPF records it: the first touch of a page of a mapped file. It has waited until the end."""
+        tid, *times = who
+        start, end = (STEP + int(time * STEP) for time in times)
+        attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, FILE, 1)
+        args = (4096 * page, write, shared, 0)
+        self._raw.record(
+            rawfile.FAULT, tid, entry=start, exit=start, args=args, blobs=[(rawfile.ATTR, attr)]
+        )
+        if end > start:
+            self._raw.record(rawfile.WAITED, tid, entry=start, exit=end)
+
+    def pages(
+        self,
+        tid: int,
+        time: float,
+        ino: int,
+        runs: list[tuple[int, int]],
+        path: str = "/w/f",
+        written: int | None = None,
+        shared: int = 1,
+        writable: int = 1,
+        size: int = 0,
+    ) -> None:
+        """As ptrace records them: pages that were found when the call at that time was made."""
+        known = 0 if written is None else 2 + 4 * written
+        start = STEP + int(time * STEP)
+        attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, FILE, 1)
+        blobs = [(rawfile.PATH, path.encode()), (rawfile.ATTR, attr)]
+        blobs.append((rawfile.RUNS, b"".join(struct.pack("<II", *run) for run in runs)))
+        args = (0, 0, 0, sum(count for _, count in runs), shared, writable + known)
+        self._raw.record(rawfile.PAGES, tid, entry=start, exit=start, args=args, blobs=blobs)
+
+    def map(self, who, fd: int, pages: int, address: int = 1 << 40, shared: bool = True, offset: int = 0):
+        return self.call(who, "mmap", address, 0, 4096 * pages, 3, 1 if shared else 2, fd, 4096 * offset)
+
     def exit(self, tid: int, time: float) -> None:
         self._raw.record(rawfile.EXIT, tid, entry=STEP + int(time * STEP), exit=STEP + int(time * STEP))
 
@@ -379,6 +423,48 @@ def mapped_and_read(t: Trace) -> None:
     t.call(at(2, 2, 3), "ftruncate", 0, 3, 8192)
     t.call(at(2, 4, 5), "mmap", 1 << 40, 0, 8192, 3, 1, 3, 0)
     t.io(at(3, 6, 7), "pread64", 3, 8192)
+
+
+@case
+def mapped_by_one_touched_by_another(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "old", RW, ino=7, size=16384)
+    t.map(at(2, 3, 4), 3, 4)
+    t.call(at(2, 4, 5), "close", 0, 3)
+    t.touch(at(3, 6, 7), 7, 2, size=16384)
+
+
+@case
+def touched_where_it_has_grown(t: Trace) -> None:
+    """Before that there is no such page."""
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.map(at(2, 2, 3), 3, 4)
+    t.call(at(2, 4, 5), "ftruncate", 0, 3, 16384)
+    t.touch(at(3, 6, 7), 9, 3, write=1)
+    t.call(at(2, 8, 9), "ftruncate", 0, 3, 4096)
+
+
+@case
+def touched_before_it_is_unmapped(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "old", RW, ino=7, size=16384)
+    t.map(at(2, 3, 4), 3, 4)
+    t.touch(at(3, 5, 6), 7, 1, write=1, size=16384)
+    t.call(at(2, 7, 8), "munmap", 0, 1 << 40, 16384)
+    t.pages(2, 7, 7, [(0, 2)], "/w/old", written=0, size=16384)
+
+
+@case
+def written_by_a_mapping_read_by_a_call(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 1, 2), 3, "f", EXCL | RW, ino=9)
+    t.call(at(2, 2, 3), "ftruncate", 0, 3, 8192)
+    t.map(at(2, 4, 5), 3, 2)
+    t.touch(at(2, 6, 8), 9, 1, write=1)
+    t.io(at(3, 9, 10), "pread64", 3, 8192)
+    t.touch(at(3, 11, 12), 9, 0)
+    t.call(at(2, 13, 14), "msync", 0, 1 << 40, 8192, 4)
 
 
 @case

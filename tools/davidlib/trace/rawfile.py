@@ -12,11 +12,12 @@ MAGIC = 0x46525444
 FRAME = 900_000  # a frame is closed past so many bytes; 1 MiB is the most
 LONGEST = 60_000  # of a blob
 ABOUT, CALL, FORK, EXEC, EXIT, TASK, FD, BALANCE = range(1, 9)
+PAGES, FAULT, WAITED = 13, 14, 15
 NO_EXIT, FOREIGN, BAD_PATH = 1, 2, 4
 PATH, PATH2, ATTR, ATTR_BEFORE, FDS, ARGV, TOTAL, CWD, TARGET, OFFSETS, HOW, CLONE, LOCK, CPU, TEXT = range(
     1, 16
 )
-LAYOUT, CONTEXT = 18, 19
+RUNS, LAYOUT, CONTEXT = 17, 18, 19
 UNKNOWN = 0xFFFF  # the number of a call whose name is in no table
 Blob = tuple[int, bytes]
 

@@ -43,8 +43,9 @@ struct bpf_tracer {
 };
 
 static const char *const programs[] = { "forked", "execed", "exited", "enter", "leave",
-					"user_touched", "kernel_touched" };
-#define PAGE_PROGRAMS 2 /* the last ones: they cost each fault of any process */
+					"user_touched", "kernel_touched",
+					"switched" };
+#define PAGE_PROGRAMS 3 /* the last ones: they cost each fault of any process */
 
 static void set_scope(struct bpf_tracer *b)
 {

@@ -25,9 +25,10 @@ typedef __s64 s64;
 
 #define CLONE_VFORK_VM 0x4100
 #define CS_32 0x23 /* code segment of a 32 bit task */
-#define VM_SHARED 0x8
+#define VM_MAYSHARE 0x80 /* VM_SHARED is not there if the file was opened for reading only */
 #define FAULT_WRITE 0x2 /* error code of x86 */
 #define FAULT_USER 0x4
+#define TASK_UNINTERRUPTIBLE 0x2
 #define INODE_BYTES 192 /* all that is read of an inode is in its beginning */
 
 /* Of the kernel's structures, what is read; where it is, is found when the program is loaded. */
@@ -119,8 +120,10 @@ struct state { /* of a traced task */
 	u64 args[8]; /* six, and what an index can reach */
 	struct raw_attr before;
 	u64 offsets[2];
+	u64 touched; /* time of the touch that it may be waiting for; 0: there is none */
 	u32 nr;
 	u8 in_call;
+	u8 waits; /* for the page that it has touched */
 	u8 has_before;
 	u8 foreign; /* not a call of x86-64 */
 	u8 plain; /* of it nothing is recorded but its numbers */
@@ -432,6 +435,7 @@ int enter(u64 *ctx)
 	if (!state)
 		return 0;
 	state->in_call = 0;
+	state->touched = 0;
 	state->foreign = (u16)regs->cs == CS_32;
 	plan = state->foreign ? NULL : bpf_map_lookup_elem(&plans, &nr);
 	if (!scope->on || (plan && !plan->wanted))
@@ -893,11 +897,16 @@ static __always_inline int touched(u64 address, u64 error)
 	u32 tid = bpf_get_current_pid_tgid();
 	const struct scope *scope = scope_now();
 	struct found found = { .address = address };
+	struct state *state;
 	struct fault fault = {};
 	u8 copy[INODE_BYTES];
 
-	if (!scope || !scope->pages || !scope->on || !state_of(tid))
+	if (!scope || !scope->pages || !scope->on)
 		return 0;
+	state = state_of(tid);
+	if (!state)
+		return 0;
+	state->touched = 0;
 	if (bpf_find_vma(bpf_get_current_task_btf(), address, look_at_area, &found, 0) == -16)
 		count(UNSEEN); /* EBUSY: the memory's lock is taken */
 	if (!found.file || !attr_of(found.file, &fault.attr, copy))
@@ -909,10 +918,13 @@ static __always_inline int touched(u64 address, u64 error)
 	fault.record.exit = fault.record.entry;
 	fault.record.args[RAW_FAULT_OFFSET] = found.offset;
 	fault.record.args[RAW_FAULT_WRITE] = !!(error & FAULT_WRITE);
-	fault.record.args[RAW_FAULT_SHARED] = !!(found.flags & VM_SHARED);
+	fault.record.args[RAW_FAULT_SHARED] = !!(found.flags & VM_MAYSHARE);
 	fault.record.args[RAW_FAULT_KERNEL] = !(error & FAULT_USER);
 	fault.blob.kind = RAW_ATTR;
 	fault.blob.length = sizeof(fault.attr);
+	/* What a call waits for is in the call's time. */
+	if (error & FAULT_USER)
+		state->touched = fault.record.entry;
 	if (bpf_ringbuf_output(&ring, &fault, sizeof(fault), wakeup_with(sizeof(fault))))
 		count(LOST);
 	return 0;
@@ -928,6 +940,31 @@ SEC("tp_btf/page_fault_kernel")
 int kernel_touched(u64 *ctx)
 {
 	return touched(ctx[0], ctx[2]);
+}
+
+/*
+ * Where a fault ends nothing tells. But until its task enters a call or faults again, all that it
+ * waits for is the page: the disk that reads it, or a lock.
+ */
+SEC("tp_btf/sched_switch")
+int switched(u64 *ctx)
+{
+	struct task_struct *from = (struct task_struct *)ctx[1], *to = (struct task_struct *)ctx[2];
+	struct state *state = bpf_task_storage_get(&states, from, 0, 0);
+	struct raw_record record = { .length = sizeof(record), .type = RAW_WAITED };
+
+	if (state)
+		state->waits = state->touched && ctx[3] & TASK_UNINTERRUPTIBLE;
+	state = bpf_task_storage_get(&states, to, 0, 0);
+	if (!state || !state->waits)
+		return 0;
+	state->waits = 0;
+	record.tid = to->pid;
+	record.entry = state->touched;
+	record.exit = bpf_ktime_get_ns();
+	if (bpf_ringbuf_output(&ring, &record, sizeof(record), wakeup_with(sizeof(record))))
+		count(LOST);
+	return 0;
 }
 
 char license_of_it[] SEC("license") = "GPL";
