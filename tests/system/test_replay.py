@@ -714,6 +714,48 @@ def test_no_path_leads_out_of_the_target(tmp_path: Path) -> None:
     assert not [path for path in target.rglob("*") if path.is_block_device() or path.is_char_device()]
 
 
+def test_no_name_leads_out_of_a_directory_that_stays_open(tmp_path: Path) -> None:
+    """The replayer keeps what it is asked for twice, and asks for names in it in one step."""
+    keep, target = tmp_path / "keep", tmp_path / "target"
+    keep.mkdir()
+    (keep / "secret").write_text("x" * 10)
+    links = {"in/out": "../../keep/secret", "in/up": "../../keep", "in/new": "../../keep/new"}
+    ways = [*links, "in/up/secret", "in/../../keep/secret", "in/up/made"]
+    texts = ["in", "in/x", "keep", *ways, *links.values()]
+    starts = {text: 1 + sum(len(one) + 1 for one in texts[:i]) for i, text in enumerate(texts)}
+    tree = [(0o40755, 0, starts[name], 0) for name in ("in", "keep")]
+    tree += [(0o120777, 0, starts[name], starts[to]) for name, to in links.items()]
+    look = [("STAT", [starts["in/x"], 0])] * 3
+    commands: list[tuple[str, list[int]]] = []
+    for way in (starts[text] for text in ways):
+        commands += [*look, ("TRUNCATE", [way, 0]), ("UTIMES", [way, 0])]
+        commands += [*look, ("OPEN", [way, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666, 0]), ("WRITE", [0, 100])]
+        commands += [("CLOSE", [0]), *look, ("MKNOD", [way, 0o100666]), ("MKDIR", [way, 0o777])]
+        commands += [*look, ("CHMOD", [way, 0]), *look, ("CHOWN", [way, fold(7), fold(7), 0])]
+    before = [(path, path.lstat()) for path in (keep, keep / "secret")]
+    once(hand_made(tmp_path / "t.wl", commands, texts, tree), target, "--timing", "afap")
+    assert os.listdir(keep) == ["secret"] and [(path, path.lstat()) for path, _ in before] == before
+    # In the target the same links lead to where the original's root would have been.
+    assert {"secret", "new", "made"} <= {path.name for path in (target / "keep").iterdir()}
+
+
+def test_who_may_go_where_is_looked_at_again(tmp_path: Path) -> None:
+    """A directory that stays open is no way into what is below it, once its permissions are other ones."""
+    texts = ["d", "d/e", "d/e/f"]
+    d, e, f = 1, 3, 7
+    commands = [("MKDIR", [d, 0o755]), ("MKDIR", [e, 0o755]), ("OPEN", [f, os.O_RDWR | os.O_CREAT, 0o644, 0])]
+    commands += [("STAT", [f, 0])] * 3 + [("CHMOD", [d, 0]), ("STAT", [f, 0])]
+    workload, target = hand_made(tmp_path / "t.wl", commands, texts), tmp_path / "target"
+    target.mkdir()
+    # A root goes everywhere, unless it is a poorer one.
+    poor = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    done = call(*poor, REPLAY, "run", "--share-disk", "--timing", "afap", workload, target)
+    (target / "d").chmod(0o755)
+    run = json.loads(done.stdout)
+    found = [(one["record"], one["call"], one["got"]) for one in run["differences"]]
+    assert found == [(len(commands), "STAT", -13)]
+
+
 def test_what_differs_is_counted_or_stops(tmp_path: Path) -> None:
     out = hand_made(tmp_path / "t.wl", [("UNLINK", [1]), ("MKDIR", [1, 0o755])], ["d"])
     run = once(out, tmp_path / "target")

@@ -41,6 +41,28 @@ static void put_fd(const struct stage *s, u64 slot, int fd)
 	__atomic_store_n(&s->slot[slot], fd, __ATOMIC_RELEASE);
 }
 
+/* Directories in which a thread asks for one name after another: they stay open. */
+
+/* The directory that a name is in; -ELOOP: the whole path has to be asked for. Or -errno. */
+static int parent_again(const struct stage *s, const char *path, char *name)
+{
+	static _Thread_local struct beneath_dirs dirs;
+
+	return beneath_parent_again(&dirs, s->directories,
+				    __atomic_load_n(s->changes, __ATOMIC_ACQUIRE), s->root, path,
+				    name);
+}
+
+static int open_beneath(const struct stage *s, const char *path, u64 flags, u64 mode)
+{
+	char name[NAME_MAX + 1];
+	int fd = parent_again(s, path, name);
+
+	if (fd >= 0)
+		fd = beneath_child(fd, name, flags, mode);
+	return fd == -ELOOP ? beneath_open(s->root, path, flags, mode) : fd;
+}
+
 /* Descriptors. */
 
 /* A device, or a FIFO that nobody made here, is not the trace's business. */
@@ -72,7 +94,7 @@ static s64 act_open(const struct stage *s, const struct wl_command *c)
 		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
 	else
 		flags |= O_NONBLOCK | O_NOCTTY;
-	return opened(s, c, beneath_open(s->root, path_of(s, c, 0), flags, c->args[2] & 07777));
+	return opened(s, c, open_beneath(s, path_of(s, c, 0), flags, c->args[2] & 07777));
 }
 
 static s64 act_close(const struct stage *s, const struct wl_command *c)
@@ -348,13 +370,33 @@ static bool no_follow(const struct wl_command *c)
 	}
 }
 
+/*
+ * Is it there? In a directory that is open this is one call. -ELOOP: it is a symbolic link, or
+ * another file system's, so it has to be opened.
+ */
+static s64 look_at(const struct stage *s, const struct wl_command *c)
+{
+	char name[NAME_MAX + 1];
+	int dir = parent_again(s, path_of(s, c, 0), name);
+	struct stat st;
+
+	if (dir < 0)
+		return dir;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return (S_ISLNK(st.st_mode) && !no_follow(c)) || st.st_dev != s->device ? -ELOOP : 0;
+}
+
 static s64 act_about(const struct stage *s, const struct wl_command *c)
 {
 	u64 flags =
 		O_PATH | (no_follow(c) ? O_NOFOLLOW : 0) | (c->op == WL_CHDIR ? O_DIRECTORY : 0);
-	int fd = beneath_open(s->root, path_of(s, c, 0), flags, 0);
-	s64 result;
+	s64 result = c->op == WL_STAT || c->op == WL_EXEC ? look_at(s, c) : -ELOOP;
+	int fd;
 
+	if (result != -ELOOP)
+		return result;
+	fd = open_beneath(s, path_of(s, c, 0), flags, 0);
 	if (fd < 0)
 		return fd;
 	result = about(fd, c);
@@ -364,7 +406,7 @@ static s64 act_about(const struct stage *s, const struct wl_command *c)
 
 static s64 act_truncate(const struct stage *s, const struct wl_command *c)
 {
-	int fd = beneath_open(s->root, path_of(s, c, 0), O_WRONLY | O_NONBLOCK, 0);
+	int fd = open_beneath(s, path_of(s, c, 0), O_WRONLY | O_NONBLOCK, 0);
 	s64 result;
 
 	if (fd < 0)
@@ -411,10 +453,16 @@ static s64 in_directory(const struct stage *s, const struct wl_command *c, int d
 static s64 act_name(const struct stage *s, const struct wl_command *c)
 {
 	bool second = c->op == WL_SYMLINK || c->op == WL_LINK_FD;
+	const char *path = path_of(s, c, second);
 	char name[NAME_MAX + 1];
-	int dir = beneath_parent(s->root, path_of(s, c, second), name);
+	int dir = parent_again(s, path, name);
 	s64 result;
 
+	if (dir >= 0)
+		return result_of(in_directory(s, c, dir, name));
+	if (dir != -ELOOP)
+		return dir;
+	dir = beneath_parent(s->root, path, name);
 	if (dir == -EINVAL && (second || c->op == WL_MKDIR || c->op == WL_MKNOD))
 		return -EEXIST; /* "." or "..", or the root */
 	if (dir < 0)
@@ -422,22 +470,6 @@ static s64 act_name(const struct stage *s, const struct wl_command *c)
 	result = result_of(in_directory(s, c, dir, name));
 	close(dir);
 	return result;
-}
-
-/* What asks for one name after another in the same directories: compilers do so for each file. */
-static s64 act_readlink(const struct stage *s, const struct wl_command *c)
-{
-	static _Thread_local struct beneath_dirs dirs;
-	u32 changes = __atomic_load_n(s->changes, __ATOMIC_ACQUIRE);
-	char name[NAME_MAX + 1];
-	int dir = -ELOOP;
-
-	/* A directory that is removed while somebody has it open is freed later than it was. */
-	if (!s->workload->removes)
-		dir = beneath_parent_again(&dirs, changes, s->root, path_of(s, c, 0), name);
-	if (dir == -ELOOP)
-		return act_name(s, c);
-	return dir < 0 ? dir : result_of(in_directory(s, c, dir, name));
 }
 
 /* May names lead elsewhere, or who may go there be somebody else? */
@@ -547,7 +579,6 @@ static s64 act_by_op(const struct stage *s, const struct wl_command *c, void *sc
 	case WL_EXEC:
 		return act_about(s, c);
 	case WL_READLINK:
-		return act_readlink(s, c);
 	case WL_MKDIR:
 	case WL_RMDIR:
 	case WL_UNLINK:
@@ -584,7 +615,7 @@ s64 act(const struct stage *s, const struct wl_command *c, void *scratch)
 {
 	s64 result = act_by_op(s, c, scratch);
 
-	if (changes_ways(c))
+	if (changes_ways(c) && result >= 0)
 		__atomic_add_fetch(s->changes, 1, __ATOMIC_RELEASE);
 	return result;
 }

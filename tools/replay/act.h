@@ -23,8 +23,10 @@ enum syncs {
 struct stage { /* where it is done */
 	const struct workload *workload;
 	int root;
+	u64 device; /* that it is on */
 	int *slot; /* descriptors; -1: none */
 	struct mapping *mapping; /* of the same numbers; each process has its own */
+	u32 directories; /* that a thread may keep open */
 	u32 *changes; /* so often names may have come to lead elsewhere: renames, permissions */
 	enum reads reads;
 	enum syncs syncs;

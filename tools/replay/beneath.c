@@ -7,21 +7,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "workload.h"
+
 #define TRIES 100
 
-static int open_resolved(int root, const char *path, u64 flags, u64 mode, u64 resolve)
+static int open_at(int dir, const char *path, u64 flags, u64 mode, u64 resolve)
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC,
 		.mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? mode : 0,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | resolve,
+		.resolve = resolve,
 	};
 	int fd, tries = 0;
 
 	do { /* EAGAIN: a directory was renamed while ".." was resolved */
-		fd = syscall(SYS_openat2, root, *path ? path : "/", &how, sizeof(how));
+		fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 	} while (fd < 0 && errno == EAGAIN && ++tries < TRIES);
 	return fd < 0 ? -errno : fd;
+}
+
+static int open_resolved(int root, const char *path, u64 flags, u64 mode, u64 resolve)
+{
+	return open_at(root, *path ? path : "/", flags, mode,
+			RESOLVE_IN_ROOT | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | resolve);
 }
 
 int beneath_open(int root, const char *path, u64 flags, u64 mode)
@@ -72,30 +80,55 @@ static void forget(struct beneath_dir *dir)
 	dir->path = NULL;
 }
 
-int beneath_parent_again(struct beneath_dirs *dirs, u32 changes, int root, const char *path,
-			 char *name)
+/* Its place, or one that it gets: then it was not asked for before. */
+static struct beneath_dir *place_of(struct beneath_dirs *dirs, u32 sets, u32 changes,
+				    const char *path, size_t bytes)
 {
-	int bytes = split(path, name), i;
-	struct beneath_dir *dir;
-	u32 hash = 0;
+	struct beneath_dir *set = &dirs->dir[wl_hash(path, bytes) % sets * BENEATH_WAYS], *dir;
+	u32 i;
 
-	if (bytes < 0)
-		return bytes;
-	for (i = 0; dirs->changes != changes && i < BENEATH_DIRS; i++)
-		forget(&dirs->dir[i]);
-	dirs->changes = changes;
-	for (i = 0; i < bytes; i++)
-		hash = hash * 31 + (u8)path[i];
-	dir = &dirs->dir[hash % BENEATH_DIRS];
-	if (dir->path && dir->bytes == (size_t)bytes && !memcmp(dir->path, path, bytes))
-		return dir->fd;
+	for (i = 0; i < BENEATH_WAYS; i++) {
+		dir = &set[i];
+		if (dir->path && dir->bytes == bytes && dir->changes == changes &&
+		    !memcmp(dir->path, path, bytes))
+			return dir;
+	}
+	dir = &set[dirs->next++ % BENEATH_WAYS];
 	forget(dir);
-	dir->fd = open_dir(root, path, bytes, RESOLVE_NO_SYMLINKS);
-	if (dir->fd >= 0 || dir->fd == -ELOOP) {
-		dir->path = path;
-		dir->bytes = bytes;
+	return dir;
+}
+
+int beneath_parent_again(struct beneath_dirs *dirs, u32 most, u32 changes, int root,
+			 const char *path, char *name)
+{
+	u32 sets = min_t(u32, most, BENEATH_DIRS) / BENEATH_WAYS;
+	int bytes = split(path, name);
+	struct beneath_dir *dir;
+
+	/* A name with a slash behind it is a directory, or it is not there. */
+	if (bytes < 0 || !sets || path[bytes + strlen(name)])
+		return -ELOOP;
+	dir = place_of(dirs, sets, changes, path, bytes);
+	if (!dir->path) {
+		*dir = (struct beneath_dir){ path, bytes, changes, -ENOENT };
+		return -ELOOP;
+	}
+	if (dir->fd == -ENOENT) {
+		dir->fd = open_dir(root, path, bytes, RESOLVE_NO_SYMLINKS);
+		if (dir->fd < 0 && dir->fd != -ELOOP) {
+			int result = dir->fd;
+
+			dir->fd = -ENOENT;
+			return result == -EMFILE || result == -ENFILE ? -ELOOP : result;
+		}
 	}
 	return dir->fd;
+}
+
+/* It is one name, so it leads no higher. */
+int beneath_child(int dir, const char *name, u64 flags, u64 mode)
+{
+	return open_at(dir, name, flags, mode, RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
 }
 
 void beneath_way(int fd, char *way)

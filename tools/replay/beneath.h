@@ -17,26 +17,36 @@ int beneath_open(int root, const char *path, u64 flags, u64 mode);
 int beneath_parent(int root, const char *path, char *name);
 
 /*
- * Directories that were found once, each without a symbolic link on its way: only a rename or other
- * permissions lead elsewhere. All bytes zero: none yet.
+ * Directories that a thread keeps open, because it asks for one name after another in them. On the
+ * way to each there is no symbolic link: only a rename or other permissions lead elsewhere. A
+ * directory is opened when it is asked for the second time, so that what is asked for once costs
+ * no more. All bytes zero: none yet.
  */
-#define BENEATH_DIRS 32
+#define BENEATH_DIRS 128
+#define BENEATH_WAYS 4 /* places that one directory may have */
 struct beneath_dirs {
-	u32 changes;
+	u32 next; /* place to be used again */
 	struct beneath_dir {
 		const char *path; /* not 0-terminated; NULL: none */
 		size_t bytes;
-		int fd;
+		u32 changes; /* that it was found after */
+		int fd; /* or -ENOENT: asked for once; -ELOOP: there is a link on the way */
 	} dir[BENEATH_DIRS];
 };
 
 /*
  * As beneath_parent(), but the descriptor is not to be closed: it is of @dirs, until the next call.
- * -ELOOP: there is a link on the way, so beneath_parent() has to be asked. What was found before
- * @changes became what it is counts no more. @path stays where it is.
+ * -ELOOP: the whole path has to be asked for. No more than @most directories are open. What was
+ * found before @changes became what it is counts no more. @path stays where it is.
  */
-int beneath_parent_again(struct beneath_dirs *dirs, u32 changes, int root, const char *path,
-			 char *name);
+int beneath_parent_again(struct beneath_dirs *dirs, u32 most, u32 changes, int root,
+			 const char *path, char *name);
+
+/*
+ * A name in a directory of beneath_parent_again(). -ELOOP: it is a symbolic link, so the whole path
+ * has to be asked for.
+ */
+int beneath_child(int dir, const char *name, u64 flags, u64 mode);
 
 /* The way to a file through its descriptor, for calls that have no other: /proc/self/fd/N. */
 #define BENEATH_WAY 32

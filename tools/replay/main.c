@@ -116,16 +116,23 @@ static struct log_entry *map_log(const char *path, const struct workload *w)
 	return at;
 }
 
-static void more_descriptors(u32 wanted)
+/* Those of the trace, and directories that stay open. How many directories each thread may have. */
+static u32 more_descriptors(const struct workload *w)
 {
+	u64 needed = w->slots + 4ull * w->threads + 64, threads = max_t(u64, w->threads, 1);
+	u64 wanted = needed + threads * BENEATH_DIRS;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	if (limit.rlim_cur < wanted + 64ull) {
-		limit.rlim_cur = min_t(u64, limit.rlim_max, wanted + 64ull);
+		return 0;
+	if (limit.rlim_cur < wanted) {
+		limit.rlim_cur = min_t(u64, limit.rlim_max, wanted);
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
+	/* A directory that is removed while somebody has it open is freed later than it was. */
+	if (w->removes || limit.rlim_cur < needed)
+		return 0;
+	return min_t(u64, BENEATH_DIRS, (limit.rlim_cur - needed) / threads);
 }
 
 /* Memory that the original had, so that the page cache gets no more than it left. */
@@ -208,10 +215,14 @@ static int judge_command(const char *path, const char *log)
 static void set_stage(struct stage *stage, const struct workload *w, const char *target)
 {
 	u8 *pattern = malloc(CHUNK + 4096);
+	struct stat st;
 	u32 i;
 
 	stage->workload = w;
 	stage->root = open_target(target);
+	if (fstat(stage->root, &st))
+		die("%s: %s", target, strerror(errno));
+	stage->device = st.st_dev;
 	/* Of all processes, should there be some. Behind the descriptors stands `changes`. */
 	stage->slot = mmap(NULL, (w->slots + 1ull) * sizeof(*stage->slot), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -249,7 +260,7 @@ static int run_workload(struct settings *settings, const char *path, const char 
 	set_stage(&settings->stage, &w, target);
 	if (!settings->share_disk)
 		check_apart(path, settings->stage.root);
-	more_descriptors(w.slots + w.threads * BENEATH_DIRS);
+	settings->stage.directories = more_descriptors(&w);
 	hold_memory(settings->ballast);
 	if (settings->log) {
 		log = map_log(settings->log, &w);

@@ -181,14 +181,69 @@ def rename_of_a_parent(t: Trace) -> None:
 
 
 @case
-def links_are_read_in_a_directory_that_moves(t: Trace) -> None:
-    """It is open from the first on, by another thread than the one that moves it."""
+def a_directory_moves_that_another_thread_keeps_open(t: Trace) -> None:
+    """A replayer keeps it from the second time on; no name in it is to be found or made after that."""
     two(t)
     t.name(at(2, 1, 2), "symlink", 0, "one", "d/s", ino=20, mode=LINK)
-    t.call(at(3, 3, 4), "readlink", 3, 0, 0, 100, paths=("d/s",), ino=20, mode=LINK)
-    t.name(at(2, 5, 6), "rename", 0, "d", "e", ino=8, mode=DIR)
-    t.call(at(3, 7, 8), "readlink", -2, 0, 0, 100, paths=("d/s",))
-    t.call(at(3, 9, 10), "readlink", 3, 0, 0, 100, paths=("e/s",), ino=20, mode=LINK)
+    for i in range(3):
+        t.call(at(3, 3 + i, 3.5 + i), "readlink", 3, 0, 0, 100, paths=("d/s",), ino=20, mode=LINK)
+    t.open(at(3, 7, 8), 4, "d/f", EXCL | RW, ino=21)
+    t.name(at(2, 9, 10), "rename", 0, "d", "e", ino=8, mode=DIR)
+    t.call(at(3, 11, 12), "readlink", -2, 0, 0, 100, paths=("d/s",))
+    t.open(at(3, 13, 14), -2, "d/f")
+    t.open(at(3, 15, 16), -2, "d/g", NEW | RW)
+    t.name(at(3, 17, 18), "stat", -2, "d/f")
+    t.name(at(3, 19, 20), "mkdir", -2, "d/n")
+    t.call(at(3, 21, 22), "readlink", 3, 0, 0, 100, paths=("e/s",), ino=20, mode=LINK)
+    t.name(at(3, 23, 24), "stat", 0, "e/f", ino=21)
+
+
+@case
+def two_directories_change_places_under_another_thread(t: Trace) -> None:
+    two(t)
+    for i, (name, ino) in enumerate((("d", 8), ("e", 9))):
+        t.name(at(2, i, i + 0.5), "mkdir", 0, name, ino=ino, mode=DIR)
+    t.open(at(2, 2, 3), 3, "d/f", EXCL | RW, ino=20)
+    for i in range(3):
+        t.name(at(3, 4 + i, 4.5 + i), "stat", 0, "d/f", ino=20)
+        t.name(at(3, 4.5 + i, 5 + i), "stat", -2, "e/f")
+    t.call(at(2, 8, 9), "renameat2", 0, HERE, 0, HERE, 0, 2, paths=("d", "e"), ino=8, mode=DIR)
+    t.name(at(3, 10, 11), "stat", -2, "d/f")
+    t.name(at(3, 12, 13), "stat", 0, "e/f", ino=20)
+    t.open(at(3, 14, 15), 4, "d/f", EXCL | RW, ino=21)
+
+
+@case
+def a_link_takes_the_place_of_a_file_in_a_directory_that_is_open(t: Trace) -> None:
+    """What was found there in one step leads on then."""
+    two(t)
+    t.open(at(2, 0, 0.5), 3, "d/one", EXCL | RW, ino=20)
+    t.io(at(2, 0.5, 1), "pwrite64", 3, 50)
+    t.open(at(2, 1, 2), 4, "d/l", EXCL | RW, ino=21)
+    for i in range(3):
+        t.name(at(3, 3 + i, 3.5 + i), "stat", 0, "d/l", ino=21)
+    t.name(at(2, 7, 8), "unlink", 0, "d/l", ino=21)
+    t.name(at(2, 8, 9), "symlink", 0, "one", "d/l", ino=22, mode=LINK)
+    t.open(at(3, 10, 11), 5, "d/l", ino=20)
+    t.io(at(3, 11, 12), "pread64", 5, 100, result=50)
+    t.name(at(2, 13, 14), "unlink", 0, "d/one", ino=20)
+    t.name(at(3, 15, 16), "stat", -2, "d/l")
+    t.name(at(3, 17, 18), "lstat", 0, "d/l", ino=22, mode=LINK)
+
+
+@case
+def a_link_on_the_way_gets_another_target(t: Trace) -> None:
+    """No directory behind a link stays open: it would be the old one."""
+    two(t)
+    t.open(at(2, 0, 1), 3, "d/f", EXCL | RW, ino=20)
+    t.name(at(2, 1, 2), "mkdir", 0, "e", ino=9, mode=DIR)
+    t.name(at(2, 2, 3), "symlink", 0, "d", "l", ino=21, mode=LINK)
+    for i in range(3):
+        t.name(at(3, 4 + i, 4.5 + i), "stat", 0, "l/f", ino=20)
+    t.name(at(2, 8, 9), "unlink", 0, "l", ino=21, mode=LINK)
+    t.name(at(2, 9, 10), "symlink", 0, "e", "l", ino=22, mode=LINK)
+    t.name(at(3, 11, 12), "stat", -2, "l/f")
+    t.open(at(3, 13, 14), 4, "l/f", EXCL | RW, ino=23)
 
 
 @case
