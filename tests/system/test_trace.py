@@ -307,6 +307,42 @@ def test_a_trace_on_the_traced_disk_is_refused(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+LONG_NS, NO_DISK = 30_000, 16  # tools/trace/disk-read.c, raw.h
+
+
+def reads(out: Path) -> tuple[list[int], list[int]]:
+    """Flags of the preads of a page: of those that took long, of the others."""
+    sql = "SELECT flags, duration FROM event WHERE nr = 17 AND result = 4096"
+    rows = finished(out).execute(sql).fetchall()
+    split = [[flags for flags, ns in rows if (ns > LONG_NS + 4096) == slow] for slow in (True, False)]
+    return split[0], split[1]
+
+
+def test_of_a_read_that_took_long_it_is_known_if_it_asked_no_disk(tmp_path: Path) -> None:
+    """Eight threads wait for their processors and for the tracer: their reads take long, from the page cache.
+    Pages that were dropped are asked for.
+    """
+    system = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True, check=True)
+    if system.stdout.strip() not in ("ext2/ext3", "xfs", "btrfs", "f2fs"):
+        pytest.skip(f"{tmp_path} is on no disk's file system")
+    micro, sources = tmp_path / "micro", ("tests/bench/replay-micro.c", "tools/trace/clock.c")
+    flags = ("-O1", "-std=gnu11", "-D_GNU_SOURCE", "-pthread")
+    subprocess.run(["cc", *flags, "-o", micro, *(TREE / source for source in sources)], check=True)
+    subprocess.run([micro, "make", tmp_path, "8", "65536"], check=True)
+    record(tmp_path / "cached.db", "--", micro, "rr", tmp_path, "8", "8000")
+    slow, fast = reads(tmp_path / "cached.db")
+    assert len(slow) > 100 and not any(fast), "only those that took long are looked at"
+    assert slow.count(NO_DISK) > 0.9 * len(slow)
+    dropped = (
+        "import os, sys; fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT); os.pwrite(fd, bytes(1 << 22), 0);"
+        "os.fsync(fd); [os.posix_fadvise(fd, 0, 0, what) for what in"
+        " (os.POSIX_FADV_DONTNEED, os.POSIX_FADV_RANDOM)]; [os.pread(fd, 4096, at << 16) for at in range(64)]"
+    )
+    record(tmp_path / "dropped.db", "--", sys.executable, "-c", dropped, tmp_path / "file")
+    slow, fast = reads(tmp_path / "dropped.db")
+    assert slow and not any(slow) and not any(fast)
+
+
 def finished(out: Path) -> sqlite3.Connection:
     database = sqlite3.connect(f"file:{out}?mode=ro", uri=True)
     database.text_factory = lambda text: text.decode(errors="surrogateescape")

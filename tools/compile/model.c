@@ -759,8 +759,8 @@ static void skip_forbidden(struct model *m)
 }
 
 /*
- * No call says whether it asked the disk: how long it took does. Copying takes a nanosecond a byte
- * at most.
+ * No call says that it asked the disk: how long it took does. Copying takes a nanosecond a byte at
+ * most. That it did not ask is known of some that took longer.
  */
 static void mark_cached(struct model *m)
 {
@@ -768,7 +768,8 @@ static void mark_cached(struct model *m)
 	u64 copying = g->result > 0 ? g->result : 0;
 
 	if ((g->op == WL_READ || g->op == WL_PREAD) &&
-	    g->item->exit - g->item->entry <= m->options.cached + copying)
+	    (g->item->record->flags & RAW_NO_DISK ||
+	     g->item->exit - g->item->entry <= m->options.cached + copying))
 		g->flags |= WL_CACHED;
 }
 

@@ -90,6 +90,7 @@ enum raw_type {
 #define RAW_FOREIGN 0x2 /* not a call of x86-64: nr is another table's */
 #define RAW_BAD_PATH 0x4 /* a path could not be read */
 #define RAW_AGAIN 0x8 /* RAW_TASK, RAW_FD: not the first time; descriptors not told are closed */
+#define RAW_NO_DISK 0x10 /* a read that took long, and asked no disk */
 
 struct raw_record {
 	u32 length; /* with blobs; a multiple of 8 */

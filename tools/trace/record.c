@@ -21,6 +21,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "command.h"
+#include "disk-read.h"
 #include "filter.h"
 #include "hold.h"
 #include "layout.h"
@@ -126,6 +127,8 @@ static void leave(struct tracer *t, struct task *task)
 		capture_exit(task, call, result);
 	if (call)
 		aio_exit(task, result);
+	if (call)
+		disk_read_exit(task, call, result, exit);
 	if (call && t->options->layout)
 		layout_opened(task, call, result);
 	if (call && result > 0 && task->clone_flags & CLONE_UNTRACED &&
@@ -390,6 +393,7 @@ int record(const struct record_options *options)
 		command_priority(FIFO_TRACER);
 	raw_rotate(&t.writer, options->out, options->segments, options->segment_bytes);
 	clock_start();
+	disk_read_start();
 	t.balance.first = tracer_now(&t);
 	write_about(&t.writer, options, t.balance.first);
 	t.on = true;

@@ -27,6 +27,7 @@ struct task {
 	u16 flags; /* enum raw_flags */
 	struct peek_call call;
 	u64 clone_flags;
+	u64 asked; /* bytes of disks, by it, when that was last looked at */
 	u8 *blobs; /* as in a raw record, of the entry */
 	u32 blobs_used;
 	u32 blobs_room;

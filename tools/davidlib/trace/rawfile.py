@@ -13,7 +13,7 @@ FRAME = 900_000  # a frame is closed past so many bytes; 1 MiB is the most
 LONGEST = 60_000  # of a blob
 ABOUT, CALL, FORK, EXEC, EXIT, TASK, FD, BALANCE = range(1, 9)
 PAGES, FAULT, WAITED = 13, 14, 15
-NO_EXIT, FOREIGN, BAD_PATH = 1, 2, 4
+NO_EXIT, FOREIGN, BAD_PATH, NO_DISK = 1, 2, 4, 16
 PATH, PATH2, ATTR, ATTR_BEFORE, FDS, ARGV, TOTAL, CWD, TARGET, OFFSETS, HOW, CLONE, LOCK, CPU, TEXT = range(
     1, 16
 )
