@@ -89,6 +89,26 @@ def test_it_sees_what_the_other_tracer_sees(tracee: Path, tmp_path: Path) -> Non
     assert status == [("there before", 0), ("clone", 3 << 8), ("vfork", 0), ("clone", signal.SIGKILL)]
 
 
+def test_tasks_that_want_the_same_place_for_their_state_are_all_traced(
+    tracee: Path, tmp_path: Path
+) -> None:
+    """With one place, all tasks but one have theirs elsewhere."""
+    program = with_change("#define SLOTS 16384", "#define SLOTS 1", tmp_path)
+    work, one, many = tmp_path / "work", tmp_path / "one.dtr", tmp_path / "many.dtr"
+    for record, raw in ((program, one), (BUILD / "david-trace-bpf", many)):
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        subprocess.run([record, "record", "--out", raw, "--share-disk", "--", tracee, work], check=True)
+        trace("finish", raw)
+    assert traced.difference(one.with_suffix(".db"), many.with_suffix(".db")) == ""
+    script = tmp_path / "script"
+    script.write_text(REPLACED)
+    out = tmp_path / "replaced.dtr"
+    subprocess.run([program, "record", "--out", out, "--share-disk", "--", sys.executable, script], check=True)
+    trace("finish", out)
+    assert_one_process_ended(sqlite3.connect(out.with_suffix(".db")))
+
+
 REQUESTS = (
     "SELECT s.name, result, offset, a2, text FROM submission s JOIN ofd ON ofd.id = s.ofd"
     " JOIN text ON text.id = ofd.name ORDER BY s.event, s.name, offset, text"
@@ -128,7 +148,10 @@ def test_a_thread_that_is_not_the_first_may_run_a_new_program(tmp_path: Path) ->
     """It takes the process's number: there is one process, and it ends once."""
     script = tmp_path / "script"
     script.write_text(REPLACED)
-    database = recorded(tmp_path / "t.db", "--", sys.executable, script)
+    assert_one_process_ended(recorded(tmp_path / "t.db", "--", sys.executable, script))
+
+
+def assert_one_process_ended(database: sqlite3.Connection) -> None:
     assert database.execute("SELECT how, status, end IS NOT NULL FROM process").fetchall() == [
         ("there before", 0, 1)
     ]
@@ -356,7 +379,7 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_bug_is_found_by_the_other_tracer(name: str, tracee: Path, tmp_path: Path) -> None:
     work, out, raw = tmp_path / "work", tmp_path / "t.db", tmp_path / "other.dtr"
-    record = [with_bug(*PLANTED[name], tmp_path), "record", "--out", raw, "--share-disk", "--", tracee, work]
+    record = [with_change(*PLANTED[name], tmp_path), "record", "--out", raw, "--share-disk", "--", tracee, work]
     work.mkdir()
     subprocess.run([DAVID, "trace", "record", "-o", out, "--share-disk", "--", tracee, work], check=True)
     shutil.rmtree(work)
@@ -369,11 +392,11 @@ def test_a_planted_bug_is_found_by_the_other_tracer(name: str, tracee: Path, tmp
 @pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
 def test_a_planted_bug_of_aio_is_found_by_the_other_tracer(aiowork: Path, tmp_path: Path) -> None:
     right = "one->bytes = total_of(iocb->aio_buf, iocb->aio_nbytes);"
-    program = with_bug(right, "one->bytes = iocb->aio_nbytes;", tmp_path)
+    program = with_change(right, "one->bytes = iocb->aio_nbytes;", tmp_path)
     assert aio_differs([program, "record"], aiowork, tmp_path)
 
 
-def with_bug(right: str, wrong: str, tmp_path: Path) -> Path:
+def with_change(right: str, wrong: str, tmp_path: Path) -> Path:
     """The tracer with one place of its kernel's part changed."""
     copy = tmp_path / "copy"
     for path in ("tools/trace", "tools/program.mk", "dm-david/lib"):

@@ -5,9 +5,11 @@
  * on.
  */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,10 +37,8 @@ struct bpf_tracer {
 	struct tracer t;
 	struct bpf_object *object;
 	struct ring_buffer *ring;
-	int named; /* maps */
-	int scopes;
-	int counts;
-	struct scope scope;
+	int named; /* a map */
+	struct shared *shared;
 	bool started; /* the command */
 };
 
@@ -46,12 +46,6 @@ static const char *const programs[] = { "forked", "execed", "exited", "enter", "
 					"user_touched", "kernel_touched",
 					"switched" };
 #define PAGE_PROGRAMS 3 /* the last ones: they cost each fault of any process */
-
-static void set_scope(struct bpf_tracer *b)
-{
-	if (bpf_map_update_elem(b->scopes, &(u32){ 0 }, &b->scope, BPF_ANY))
-		die("bpf: %s", strerror(errno));
-}
 
 /* From here on what the task does is recorded. */
 static void follow(struct bpf_tracer *b, pid_t tid, pid_t tgid)
@@ -62,6 +56,7 @@ static void follow(struct bpf_tracer *b, pid_t tid, pid_t tgid)
 		return;
 	if (bpf_map_update_elem(b->named, &tid, &(u8){ 1 }, BPF_ANY))
 		die("bpf: %s", strerror(errno));
+	__atomic_fetch_add(&b->shared->awaited, 1, __ATOMIC_SEQ_CST);
 	task = task_add(&b->t.tasks, tid);
 	task->tgid = tgid;
 	b->t.balance.tasks++;
@@ -134,7 +129,6 @@ static u8 effect_of_plan(u32 nr, const struct call *call)
 /* What is read of each call, by the same table as the other tracer's. */
 static void set_plans(struct bpf_tracer *b)
 {
-	int plans = bpf_object__find_map_fd_by_name(b->object, "plans");
 	u32 classes = tracer_classes(b->t.options), nr;
 
 	for (nr = 0; nr < PLAN_CALLS; nr++) {
@@ -155,8 +149,9 @@ static void set_plans(struct bpf_tracer *b)
 		}
 		plan.plain = call && !plan.path && !plan.path2 && !plan.iovec && !plan.stat &&
 			     !plan.statx && !plan.fds && plan.effect == PLAN_NONE;
-		if (bpf_map_update_elem(plans, &nr, &plan, BPF_ANY))
-			die("bpf: %s", strerror(errno));
+		plan.brief = call && !plan.path2 && !plan.iovec && !plan.stat && !plan.statx &&
+			     !plan.fds && plan.effect <= PLAN_CLOSES;
+		b->shared->plans[nr] = plan;
 	}
 }
 
@@ -225,8 +220,29 @@ static int on_record(void *arg, void *data, size_t size)
 	return 0;
 }
 
+/* The kernel's types say what it has. */
+static bool kernel_has(const char *function)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+	bool found = types && btf__find_by_name_kind(types, function, BTF_KIND_FUNC) > 0;
+
+	btf__free(types);
+	return found;
+}
+
+/* Before it is loaded: what the kernel's part takes as constant. */
+static void set_constants(struct bpf_tracer *b)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(b->object, ".rodata");
+	bool has_cast = kernel_has("bpf_rdonly_cast");
+
+	if (!map || bpf_map__set_initial_value(map, &has_cast, sizeof(has_cast)))
+		die("bpf: %s", strerror(errno));
+}
+
 static void load(struct bpf_tracer *b)
 {
+	struct bpf_map *map;
 	struct stat st;
 
 	/* The kernel's numbers of tasks are those of its first namespace. */
@@ -234,25 +250,29 @@ static void load(struct bpf_tracer *b)
 		die("the kernel does not take the tracer: this is not its first PID namespace");
 	libbpf_set_print(NULL);
 	b->object = bpf_object__open_mem(bpf_begin, bpf_end - bpf_begin, NULL);
+	if (b->object)
+		set_constants(b);
 	if (!b->object || bpf_object__load(b->object))
 		die("the kernel does not take the tracer (root, CONFIG_DEBUG_INFO_BTF?): %s",
 		    strerror(errno));
 	b->named = bpf_object__find_map_fd_by_name(b->object, "named");
-	b->scopes = bpf_object__find_map_fd_by_name(b->object, "scopes");
-	b->counts = bpf_object__find_map_fd_by_name(b->object, "counts");
+	map = bpf_object__find_map_by_name(b->object, ".data.shared");
+	b->shared = mmap(NULL, sizeof(*b->shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 bpf_map__fd(map), 0);
+	if (b->shared == MAP_FAILED)
+		die("bpf: %s", strerror(errno));
 	b->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(b->object, "ring"), on_record,
 				   b, NULL);
 	if (!b->ring)
 		die("bpf: %s", strerror(errno));
 	set_plans(b);
-	b->scope.spared = getpid();
+	b->shared->scope.spared = getpid();
 }
 
 static void attach_programs(struct bpf_tracer *b)
 {
-	unsigned int i, count = ARRAY_SIZE(programs) - (b->scope.pages ? 0 : PAGE_PROGRAMS);
+	unsigned int i, count = ARRAY_SIZE(programs) - (b->t.options->pages ? 0 : PAGE_PROGRAMS);
 
-	set_scope(b);
 	for (i = 0; i < count; i++) {
 		struct bpf_program *program =
 			bpf_object__find_program_by_name(b->object, programs[i]);
@@ -274,18 +294,18 @@ static int depth_of(const char *path)
 static void open_scope(struct bpf_tracer *b)
 {
 	const struct record_options *options = b->t.options;
+	struct scope *scope = &b->shared->scope;
 	struct stat st;
 
-	b->scope.open = true;
-	b->scope.by_uid = options->by_uid;
-	b->scope.uid = options->uid;
+	scope->by_uid = options->by_uid;
+	scope->uid = options->uid;
 	if (options->cgroup) {
 		if (stat(options->cgroup, &st))
 			die("%s: %s", options->cgroup, strerror(errno));
-		b->scope.cgroup = st.st_ino;
-		b->scope.level = depth_of(options->cgroup) - depth_of(scope_cgroup_top());
+		scope->cgroup = st.st_ino;
+		scope->level = depth_of(options->cgroup) - depth_of(scope_cgroup_top());
 	}
-	set_scope(b);
+	__atomic_store_n(&scope->open, true, __ATOMIC_RELEASE);
 	scope_each(options, follow_process, b);
 }
 
@@ -297,8 +317,7 @@ static void switched(struct bpf_tracer *b, bool on)
 		switch_on(&b->t);
 	else
 		switch_off(&b->t);
-	b->scope.on = on;
-	set_scope(b);
+	b->shared->scope.on = on;
 	if (on)
 		look_at_all(&b->t);
 }
@@ -312,7 +331,8 @@ static void remove_gone(struct task *task, void *arg)
 	snprintf(path, sizeof(path), "/proc/%d", task->tid);
 	if (!access(path, F_OK))
 		return;
-	bpf_map_delete_elem(b->named, &task->tid);
+	if (!bpf_map_delete_elem(b->named, &task->tid))
+		__atomic_fetch_sub(&b->shared->awaited, 1, __ATOMIC_SEQ_CST);
 	task_remove(&b->t.tasks, task);
 }
 
@@ -347,16 +367,14 @@ static void loop(struct bpf_tracer *b)
 
 static void end(struct bpf_tracer *b)
 {
-	struct counts counts = {};
+	const struct counts *counts = &b->shared->counts;
 
 	/* From here on nothing more is recorded. */
-	b->scope.on = false;
-	set_scope(b);
+	b->shared->scope.on = false;
 	ring_buffer__consume(b->ring);
-	bpf_map_lookup_elem(b->counts, &(u32){ 0 }, &counts);
-	b->t.balance.lost = counts.of[LOST];
-	b->t.balance.untraced = counts.of[UNTRACED];
-	b->t.balance.unseen_pages = counts.of[UNSEEN];
+	b->t.balance.lost = counts->of[LOST];
+	b->t.balance.untraced = counts->of[UNTRACED];
+	b->t.balance.unseen_pages = counts->of[UNSEEN];
 	write_balance(&b->t.writer, &b->t.balance,
 		      b->t.detaching ? "detached" : "all tasks have ended");
 	close(b->t.writer.fd);
@@ -382,8 +400,8 @@ int record(const struct record_options *options)
 	t->on = true;
 	if (options->off)
 		switch_off(t);
-	b.scope.on = t->on;
-	b.scope.pages = options->pages;
+	b.shared->scope.on = t->on;
+	b.shared->scope.pages = options->pages;
 	if (t->command)
 		follow(&b, t->command, t->command);
 	control_start(&t->control, -1, -1);

@@ -30,6 +30,9 @@ typedef __s64 s64;
 #define FAULT_USER 0x4
 #define TASK_UNINTERRUPTIBLE 0x2
 #define INODE_BYTES 192 /* all that is read of an inode is in its beginning */
+#define SLOTS 16384 /* a power of two */
+#define SHORT 512 /* a record that is made in the ring */
+#define SHORT_PATH 256
 
 /* Of the kernel's structures, what is read; where it is, is found when the program is loaded. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -58,6 +61,10 @@ struct inode {
 	u32 i_atime_nsec;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct file {
 	struct inode *f_inode;
 };
@@ -82,6 +89,7 @@ struct mm_struct {
 	struct file *exe_file;
 	unsigned long arg_start;
 	unsigned long arg_end;
+	unsigned long env_end;
 };
 
 struct sched_entity {
@@ -105,10 +113,6 @@ struct task_struct {
 	struct sched_entity se;
 };
 
-struct linux_binprm {
-	const char *filename;
-};
-
 struct pt_regs {
 	unsigned long di, si, dx, r10, r8, r9, cs;
 };
@@ -117,26 +121,34 @@ struct pt_regs {
 
 struct state { /* of a traced task */
 	u64 entry;
-	u64 args[8]; /* six, and what an index can reach */
-	struct raw_attr before;
-	u64 offsets[2];
 	u64 touched; /* time of the touch that it may be waiting for; 0: there is none */
+	u32 tid; /* whose slot it is; 0: it is free */
 	u32 nr;
 	u8 in_call;
 	u8 waits; /* for the page that it has touched */
 	u8 has_before;
 	u8 foreign; /* not a call of x86-64 */
-	u8 plain; /* of it nothing is recorded but its numbers */
-	char program[256]; /* of an exec that has succeeded */
+	u8 plain; /* of it nothing is recorded but its numbers; args are not filled in */
+	u64 args[8]; /* six, and what an index can reach */
+	struct raw_attr before;
+	u64 offsets[2];
 };
 
-/* Hangs on its task, so it is found faster than in a table, and goes when the task does. */
+/*
+ * States by the last bits of the task's number: of all that finds a task's state, the fastest. A
+ * task whose slot another one has gets a state in crowd.
+ */
+static struct state slots[SLOTS];
+
+/* How many states are in crowd. */
+static u32 crowded;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct state);
-} states SEC(".maps");
+} crowd SEC(".maps");
 
 /* Whom the reader has named, by number; such a task gets its state when it is first seen. */
 struct {
@@ -146,13 +158,6 @@ struct {
 	__type(key, u32);
 	__type(value, u8);
 } named SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PLAN_CALLS);
-	__type(key, u32);
-	__type(value, struct plan);
-} plans SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -166,58 +171,77 @@ struct {
 	__uint(max_entries, RING_BYTES);
 } ring SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct scope);
-} scopes SEC(".maps");
+/* What the reader sees and sets. */
+struct shared shared SEC(".data.shared");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct counts);
-} counts SEC(".maps");
+/* Can the kernel's memory be read as its types? Before Linux 6.2 by bpf_probe_read_kernel() only. */
+const volatile bool has_cast;
+
+extern void *bpf_rdonly_cast(const void *at, u32 type) __ksym __weak;
 
 static __always_inline u8 *room(void)
 {
 	return bpf_map_lookup_elem(&scratch, &(u32){ 0 });
 }
 
-static __always_inline const struct scope *scope_now(void)
-{
-	return bpf_map_lookup_elem(&scopes, &(u32){ 0 });
-}
-
 static __always_inline void count(enum counted what)
 {
-	struct counts *c = bpf_map_lookup_elem(&counts, &(u32){ 0 });
+	__sync_fetch_and_add(&shared.counts.of[what], 1);
+}
 
-	if (c)
-		__sync_fetch_and_add(&c->of[what], 1);
+static __always_inline struct state *slot_of(u32 tid)
+{
+	return &slots[tid & (SLOTS - 1)];
 }
 
 /* From here on, calls of the task are recorded. */
 static __always_inline struct state *trace_task(struct task_struct *task)
 {
-	u64 flags = BPF_LOCAL_STORAGE_GET_F_CREATE;
-	struct state *state = bpf_task_storage_get(&states, task, 0, flags);
+	u32 tid = task->pid;
+	struct state *state = slot_of(tid);
 
-	if (!state)
-		count(UNTRACED);
+	if (__sync_val_compare_and_swap(&state->tid, 0, tid)) {
+		state = bpf_task_storage_get(&crowd, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!state) {
+			count(UNTRACED);
+			return NULL;
+		}
+		__sync_fetch_and_add(&crowded, 1);
+	}
+	state->in_call = 0;
+	state->touched = 0;
+	state->waits = 0;
 	return state;
+}
+
+static __always_inline void forget(struct state *state)
+{
+	if (state->tid)
+		state->tid = 0;
+	else
+		__sync_fetch_and_add(&crowded, -1);
+}
+
+/* The task's, if it has one. @tid is its number, not 0. */
+static __always_inline struct state *known_state(struct task_struct *task, u32 tid)
+{
+	struct state *state = slot_of(tid);
+
+	if (state->tid == tid)
+		return state;
+	return crowded ? bpf_task_storage_get(&crowd, task, 0, 0) : NULL;
 }
 
 /* The current task's; NULL: it is not traced. @tid: as the reader may have named it. */
 static __always_inline struct state *state_of(u32 tid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct state *state = bpf_task_storage_get(&states, task, 0, 0);
+	struct state *state = known_state(task, tid);
 
-	if (state || !bpf_map_lookup_elem(&named, &tid))
+	if (state || !shared.awaited || !bpf_map_lookup_elem(&named, &tid) ||
+	    bpf_map_delete_elem(&named, &tid))
 		return state;
-	bpf_map_delete_elem(&named, &tid);
+	__sync_fetch_and_add(&shared.awaited, -1);
 	return trace_task(task);
 }
 
@@ -351,10 +375,26 @@ static __always_inline u64 device_of(u32 dev)
 	return (minor & 0xff) | (major & 0xfff) << 8 | (u64)(minor & ~0xffu) << 12;
 }
 
-/* @copy has room for INODE_BYTES. */
-static __always_inline bool attr_of(const struct file *file, struct raw_attr *attr, u8 *copy)
+#define AS(type, at) ((type *)bpf_rdonly_cast(at, bpf_core_type_id_kernel(type)))
+
+static __always_inline void times_of_inode(const struct inode *inode, struct raw_attr *attr)
 {
-	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+	if (bpf_core_field_exists(inode->i_mtime_sec)) {
+		attr->mtime = nanoseconds(inode->i_mtime_sec, inode->i_mtime_nsec);
+		attr->atime = nanoseconds(inode->i_atime_sec, inode->i_atime_nsec);
+	} else if (bpf_core_field_exists(inode->__i_mtime)) {
+		attr->mtime = nanoseconds(inode->__i_mtime.tv_sec, inode->__i_mtime.tv_nsec);
+		attr->atime = nanoseconds(inode->__i_atime.tv_sec, inode->__i_atime.tv_nsec);
+	} else {
+		attr->mtime = nanoseconds(inode->i_mtime.tv_sec, inode->i_mtime.tv_nsec);
+		attr->atime = nanoseconds(inode->i_atime.tv_sec, inode->i_atime.tv_nsec);
+	}
+}
+
+/* @copy has room for INODE_BYTES. */
+static __always_inline bool attr_by_copy(const struct file *file, struct raw_attr *attr, u8 *copy)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
 	if (!inode || bpf_probe_read_kernel(copy, INODE_BYTES, inode))
 		return false;
@@ -367,19 +407,48 @@ static __always_inline bool attr_of(const struct file *file, struct raw_attr *at
 	return true;
 }
 
+static __always_inline bool attr_of(const struct file *file, struct raw_attr *attr)
+{
+	const struct inode *inode;
+
+	if (!file)
+		return false;
+	if (!has_cast) {
+		u8 *copy = room();
+
+		return copy && attr_by_copy(file, attr, copy + SCRATCH);
+	}
+	inode = AS(struct file, file)->f_inode;
+	if (!inode)
+		return false;
+	attr->dev = device_of(inode->i_sb->s_dev);
+	attr->ino = inode->i_ino;
+	attr->size = inode->i_size;
+	attr->mode = inode->i_mode;
+	attr->nlink = inode->i_nlink;
+	times_of_inode(inode, attr);
+	return true;
+}
+
 static __always_inline struct file *file_of(u32 fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct file *file = NULL;
 
-	if (fd < task->files->fdt->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), task->files->fdt->fd + fd);
+	if (fd >= task->files->fdt->max_fds)
+		return NULL;
+	/* Any structure that begins with a pointer does for an array of them. */
+	if (has_cast)
+		return (void *)AS(struct list_head, task->files->fdt->fd + fd)->next;
+	bpf_probe_read_kernel(&file, sizeof(file), task->files->fdt->fd + fd);
 	return file;
 }
 
 /* Is the current task to be traced, by its user or its cgroup? */
-static __always_inline bool in_scope(const struct scope *scope)
+static __always_inline bool in_scope(void)
 {
+	const struct scope *scope = &shared.scope;
+
 	if (!scope->open || bpf_get_current_pid_tgid() >> 32 == scope->spared)
 		return false;
 	if (scope->by_uid)
@@ -387,11 +456,11 @@ static __always_inline bool in_scope(const struct scope *scope)
 	return bpf_get_current_ancestor_cgroup_id(scope->level) == scope->cgroup;
 }
 
-static __always_inline struct state *find(u32 tid, const struct scope *scope)
+static __always_inline struct state *find(u32 tid)
 {
 	struct state *state = state_of(tid);
 
-	if (state || !in_scope(scope))
+	if (state || !in_scope())
 		return state;
 	count(LATE);
 	filled = RING_BYTES; /* the reader is to look at it soon */
@@ -406,11 +475,9 @@ static __always_inline void read_offset(u64 at, u64 *offset)
 
 static __always_inline void note_before(struct state *state, const struct plan *plan)
 {
-	u8 *copy = room();
-
 	state->has_before = 0;
 	if (plan->effect == PLAN_CLOSES) {
-		state->has_before = copy && attr_of(file_of(state->args[0]), &state->before, copy);
+		state->has_before = attr_of(file_of(state->args[0]), &state->before);
 	} else if (plan->effect == PLAN_OFFSETS || plan->effect == PLAN_SENDFILE) {
 		state->offsets[0] = (u64)-1;
 		state->offsets[1] = (u64)-1;
@@ -423,13 +490,27 @@ static __always_inline void note_before(struct state *state, const struct plan *
 	}
 }
 
+static __always_inline void copy_args(u64 *args, const struct pt_regs *regs)
+{
+	args[0] = regs->di;
+	args[1] = regs->si;
+	args[2] = regs->dx;
+	args[3] = regs->r10;
+	args[4] = regs->r8;
+	args[5] = regs->r9;
+}
+
+static __always_inline const struct plan *plan_of(const struct state *state)
+{
+	return state->foreign || state->nr >= PLAN_CALLS ? NULL : &shared.plans[state->nr];
+}
+
 SEC("tp_btf/sys_enter")
 int enter(u64 *ctx)
 {
 	const struct pt_regs *regs = (const struct pt_regs *)ctx[0];
-	u32 tid = bpf_get_current_pid_tgid(), nr = ctx[1];
-	const struct scope *scope = scope_now();
-	struct state *state = scope ? find(tid, scope) : NULL;
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct state *state = find(task->pid);
 	const struct plan *plan;
 
 	if (!state)
@@ -437,21 +518,16 @@ int enter(u64 *ctx)
 	state->in_call = 0;
 	state->touched = 0;
 	state->foreign = (u16)regs->cs == CS_32;
-	plan = state->foreign ? NULL : bpf_map_lookup_elem(&plans, &nr);
-	if (!scope->on || (plan && !plan->wanted))
+	state->nr = ctx[1];
+	plan = plan_of(state);
+	if (!shared.scope.on || (plan && !plan->wanted))
 		return 0;
-	state->args[3] = regs->r10;
-	if (plan && plan->effect == PLAN_MMAP && state->args[3] & 0x20) /* MAP_ANONYMOUS */
+	if (plan && plan->effect == PLAN_MMAP && regs->r10 & 0x20) /* MAP_ANONYMOUS */
 		return 0;
-	state->args[0] = regs->di;
-	state->args[1] = regs->si;
-	state->args[2] = regs->dx;
-	state->args[4] = regs->r8;
-	state->args[5] = regs->r9;
-	state->nr = nr;
 	state->in_call = 1;
 	state->plain = plan && plan->plain;
-	state->program[0] = 0;
+	if (!state->plain)
+		copy_args(state->args, regs);
 	if (plan && plan->effect >= PLAN_CLOSES)
 		note_before(state, plan);
 	state->entry = bpf_ktime_get_ns();
@@ -497,7 +573,7 @@ static __always_inline u32 add_attr(u8 *to, u32 used, const struct file *file)
 {
 	struct raw_attr *attr = attr_at(to, used);
 
-	if (!attr || !attr_of(file, attr, to + SCRATCH))
+	if (!attr || !attr_of(file, attr))
 		return used;
 	return close_blob(to, used, RAW_ATTR, sizeof(*attr));
 }
@@ -552,13 +628,14 @@ static __always_inline u32 add_argv(u8 *to, u32 used)
 	return close_blob(to, used, RAW_ARGV, length & 4095);
 }
 
-static __always_inline u32 add_exec(u8 *to, u32 used, struct state *state)
+static __always_inline u32 add_exec(u8 *to, u32 used)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	long length;
 
-	length = bpf_probe_read_kernel_str(to + used + sizeof(struct raw_blob),
-					   sizeof(state->program), state->program);
+	/* The kernel has put the path behind the environment. */
+	length = bpf_probe_read_user_str(to + used + sizeof(struct raw_blob), 4096,
+					 (void *)task->mm->env_end);
 	if (length > 0)
 		used = close_blob(to, used, RAW_PATH, length);
 	used = add_argv(to, used);
@@ -699,7 +776,7 @@ static __always_inline u32 add_blobs(u8 *to, struct state *state, const struct p
 	u32 used = sizeof(struct raw_record);
 
 	if (plan->effect == PLAN_EXEC && !result)
-		return add_exec(to, used, state);
+		return add_exec(to, used);
 	if (plan->path)
 		used = add_path(to, used, RAW_PATH, arg_of(state, plan->path));
 	if (plan->path2)
@@ -719,7 +796,7 @@ static __always_inline u32 add_blobs(u8 *to, struct state *state, const struct p
 static __always_inline void write_call(u32 tid, struct state *state, u64 exit, s64 result,
 				       u16 flags)
 {
-	const struct plan *plan = state->foreign ? NULL : bpf_map_lookup_elem(&plans, &state->nr);
+	const struct plan *plan = plan_of(state);
 	u32 used = sizeof(struct raw_record);
 	u8 *to = room();
 	struct raw_record *r = (struct raw_record *)to;
@@ -736,8 +813,22 @@ static __always_inline void write_call(u32 tid, struct state *state, u64 exit, s
 	put(to, fill_up(to, used));
 }
 
+static __always_inline void fill_in(struct raw_record *r, const struct state *state, u32 tid,
+				    s64 result)
+{
+	r->length = sizeof(*r);
+	r->type = RAW_CALL;
+	r->flags = 0;
+	r->tid = tid;
+	r->nr = state->nr;
+	r->entry = state->entry;
+	r->exit = bpf_ktime_get_ns();
+	r->result = result;
+}
+
 /* A call of which nothing is recorded but its numbers: these are written where they stay. */
-static __always_inline void write_plain(struct state *state, s64 result)
+static __always_inline void write_plain(const struct state *state, const struct pt_regs *regs,
+					u32 tid, s64 result)
 {
 	struct raw_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 
@@ -745,46 +836,92 @@ static __always_inline void write_plain(struct state *state, s64 result)
 		count(LOST);
 		return;
 	}
-	r->length = sizeof(*r);
-	r->type = RAW_CALL;
-	r->flags = 0;
-	r->tid = (u32)bpf_get_current_pid_tgid();
-	r->nr = state->nr;
-	r->entry = state->entry;
-	r->exit = bpf_ktime_get_ns();
-	r->result = result;
-	r->args[0] = state->args[0];
-	r->args[1] = state->args[1];
-	r->args[2] = state->args[2];
-	r->args[3] = state->args[3];
-	r->args[4] = state->args[4];
-	r->args[5] = state->args[5];
+	fill_in(r, state, tid, result);
+	copy_args(r->args, regs);
 	bpf_ringbuf_submit(r, wakeup_with(sizeof(*r)));
+}
+
+/* As close_blob(), in a record of SHORT bytes. */
+static __always_inline u32 close_short(u8 *to, u32 used, u16 kind, u32 length)
+{
+	struct raw_blob *blob = (struct raw_blob *)(to + used);
+
+	blob->kind = kind;
+	blob->length = length;
+	return used + sizeof(*blob) + ((length + 3) & ~3u);
+}
+
+/*
+ * A call with a path and the attributes of a file at most: its record is made in the ring too. False:
+ * it does not fit.
+ */
+static __always_inline bool write_short(const struct state *state, const struct plan *plan, u32 tid,
+					s64 result)
+{
+	u8 *to = bpf_ringbuf_reserve(&ring, SHORT, 0);
+	struct raw_record *r = (struct raw_record *)to;
+	u32 used = sizeof(*r);
+	bool opens = plan->effect == PLAN_OPENS && result >= 0;
+	long length;
+
+	if (!to) {
+		count(LOST);
+		return true;
+	}
+	fill_in(r, state, tid, result);
+	__builtin_memcpy(r->args, state->args, sizeof(r->args));
+	if (plan->path) {
+		length = bpf_probe_read_user_str(to + used + sizeof(struct raw_blob), SHORT_PATH,
+						 (void *)arg_of(state, plan->path));
+		if (length <= 0 || length >= SHORT_PATH) {
+			bpf_ringbuf_discard(to, BPF_RB_NO_WAKEUP);
+			return false;
+		}
+		used = close_short(to, used, RAW_PATH, length);
+	}
+	if (opens &&
+	    attr_of(file_of(result), (struct raw_attr *)(to + used + sizeof(struct raw_blob)))) {
+		used = close_short(to, used, RAW_ATTR, sizeof(struct raw_attr));
+	} else if (plan->effect == PLAN_CLOSES && state->has_before) {
+		__builtin_memcpy(to + used + sizeof(struct raw_blob), &state->before,
+				 sizeof(state->before));
+		used = close_short(to, used, RAW_ATTR_BEFORE, sizeof(state->before));
+	}
+	if (used & 4) {
+		*(u32 *)(to + used) = 0;
+		used += 4;
+	}
+	r->length = used;
+	bpf_ringbuf_submit(r, wakeup_with(SHORT));
+	return true;
 }
 
 SEC("tp_btf/sys_exit")
 int leave(u64 *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct state *state = bpf_task_storage_get(&states, task, 0, 0);
+	u32 tid = task->pid;
+	struct state *state = known_state(task, tid);
+	const struct plan *plan;
 
 	if (!state || !state->in_call)
 		return 0;
 	state->in_call = 0;
-	if (state->plain)
-		write_plain(state, ctx[1]);
-	else
-		write_call(bpf_get_current_pid_tgid(), state, bpf_ktime_get_ns(), ctx[1], 0);
+	if (state->plain) {
+		write_plain(state, (const struct pt_regs *)ctx[0], tid, ctx[1]);
+		return 0;
+	}
+	plan = plan_of(state);
+	if (!plan || !plan->brief || !write_short(state, plan, tid, ctx[1]))
+		write_call(tid, state, bpf_ktime_get_ns(), ctx[1], 0);
 	return 0;
 }
 
 static __always_inline u64 flags_of_clone(const struct state *state)
 {
-	const struct plan *plan = bpf_map_lookup_elem(&plans, &state->nr);
+	const struct plan *plan = plan_of(state);
 	u64 flags = 0;
 
-	if (state->foreign)
-		return 0;
 	if (plan && plan->effect == PLAN_CLONE)
 		flags = state->args[0];
 	else if (plan && plan->effect == PLAN_CLONE3)
@@ -815,20 +952,41 @@ int forked(u64 *ctx)
 	return 0;
 }
 
-/* A thread that is not the first takes the number of the first, and keeps its state. */
+/* A thread that is not the first takes the number of the first. */
+static __always_inline struct state *rename(struct state *state, struct task_struct *task)
+{
+	struct state *new;
+
+	if (state->tid == 0 || state->tid == task->pid)
+		return state;
+	new = trace_task(task);
+	if (new) {
+		new->in_call = state->in_call;
+		new->entry = state->entry;
+		new->nr = state->nr;
+		new->foreign = state->foreign;
+		new->plain = state->plain;
+		__builtin_memcpy(new->args, state->args, sizeof(new->args));
+	}
+	forget(state);
+	return new;
+}
+
 SEC("tp_btf/sched_process_exec")
 int execed(u64 *ctx)
 {
-	const struct linux_binprm *program = (const struct linux_binprm *)ctx[2];
-	u32 tid = bpf_get_current_pid_tgid(), former = ctx[1];
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	u32 former = ctx[1];
 	struct state *state = state_of(former);
 	u8 *to = room();
 	struct raw_record *r = (struct raw_record *)to;
 
 	if (!state || !to)
 		return 0;
-	bpf_probe_read_kernel_str(state->program, sizeof(state->program), program->filename);
-	start(to, RAW_EXEC, tid, state->entry, state->entry);
+	state = rename(state, task);
+	if (!state)
+		return 0;
+	start(to, RAW_EXEC, task->pid, state->entry, state->entry);
 	r->nr = former;
 	put(to, sizeof(*r));
 	return 0;
@@ -854,8 +1012,11 @@ int exited(u64 *ctx)
 
 	if (!state || !to)
 		return 0;
-	if (state->in_call)
+	if (state->in_call) {
+		if (state->plain)
+			copy_args(state->args, (void *)bpf_task_pt_regs((void *)task));
 		write_call(tid, state, state->entry, 0, RAW_NO_EXIT);
+	}
 	if (!is_replaced(task)) {
 		now = bpf_ktime_get_ns();
 		start(to, RAW_EXIT, tid, now, now);
@@ -863,6 +1024,7 @@ int exited(u64 *ctx)
 		r->args[0] = (task->signal->sum_sched_runtime + task->se.sum_exec_runtime) / 1000;
 		put(to, sizeof(*r));
 	}
+	forget(state);
 	return 0;
 }
 
@@ -895,13 +1057,12 @@ static long look_at_area(struct task_struct *task, struct vm_area_struct *area, 
 static __always_inline int touched(u64 address, u64 error)
 {
 	u32 tid = bpf_get_current_pid_tgid();
-	const struct scope *scope = scope_now();
 	struct found found = { .address = address };
 	struct state *state;
 	struct fault fault = {};
 	u8 copy[INODE_BYTES];
 
-	if (!scope || !scope->pages || !scope->on)
+	if (!shared.scope.pages || !shared.scope.on)
 		return 0;
 	state = state_of(tid);
 	if (!state)
@@ -909,7 +1070,7 @@ static __always_inline int touched(u64 address, u64 error)
 	state->touched = 0;
 	if (bpf_find_vma(bpf_get_current_task_btf(), address, look_at_area, &found, 0) == -16)
 		count(UNSEEN); /* EBUSY: the memory's lock is taken */
-	if (!found.file || !attr_of(found.file, &fault.attr, copy))
+	if (!found.file || !attr_by_copy(found.file, &fault.attr, copy))
 		return 0;
 	fault.record.length = sizeof(fault);
 	fault.record.type = RAW_FAULT;
@@ -950,12 +1111,12 @@ SEC("tp_btf/sched_switch")
 int switched(u64 *ctx)
 {
 	struct task_struct *from = (struct task_struct *)ctx[1], *to = (struct task_struct *)ctx[2];
-	struct state *state = bpf_task_storage_get(&states, from, 0, 0);
+	struct state *state = from->pid ? known_state(from, from->pid) : NULL;
 	struct raw_record record = { .length = sizeof(record), .type = RAW_WAITED };
 
 	if (state)
 		state->waits = state->touched && ctx[3] & TASK_UNINTERRUPTIBLE;
-	state = bpf_task_storage_get(&states, to, 0, 0);
+	state = to->pid ? known_state(to, to->pid) : NULL; /* the idle task is in no slot */
 	if (!state || !state->waits)
 		return 0;
 	state->waits = 0;

@@ -20,6 +20,7 @@ struct plan {
 	unsigned char fds; /* two descriptors */
 	unsigned char effect; /* enum plan_effect */
 	unsigned char plain; /* there is none of these */
+	unsigned char brief; /* a path at most, and PLAN_OPENS or PLAN_CLOSES */
 };
 
 enum plan_effect {
@@ -62,6 +63,14 @@ enum counted {
 
 struct counts {
 	unsigned long long of[COUNTED];
+};
+
+/* The reader has it in its memory too. */
+struct shared {
+	struct scope scope;
+	unsigned int awaited; /* tasks that were named and not seen yet */
+	struct counts counts;
+	struct plan plans[PLAN_CALLS];
 };
 
 /* The kernel's part, as it was compiled: in record.c. */
