@@ -19,12 +19,15 @@ TREE = Path(__file__).resolve().parents[2]
 BUILD = TREE / "build"
 
 
-def trace(program: str, top: Path, *words: str | Path) -> Path:
+SUBMISSIONS = "SELECT name, result, offset, full_path, full_path2 FROM submission ORDER BY start"
+
+
+def trace(program: str, top: Path, *words: str | Path, tracee: str = "tracee") -> Path:
     """The tracee's life in top/work, traced and finished."""
-    work, raw = top / "work", top / f"{program}.dtr"
+    work, raw = top / "work", top / f"{program}.{tracee}.dtr"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    record = [BUILD / program, "record", "--share-disk", *words, "--out", raw, "--", top / "tracee", work]
+    record = [BUILD / program, "record", "--share-disk", *words, "--out", raw, "--", top / tracee, work]
     subprocess.run(record, check=True)
     subprocess.run([BUILD / "david-trace", "finish", raw, raw.with_suffix(".db")], check=True)
     return raw.with_suffix(".db")
@@ -33,8 +36,9 @@ def trace(program: str, top: Path, *words: str | Path) -> Path:
 def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
-        source = TREE / "tests/system/helpers/tracee.c"
-        subprocess.run(["cc", "-O1", "-pthread", "-o", top / "tracee", source], check=True)
+        for tracee in ("tracee", "uringwork"):
+            source = TREE / f"tests/system/helpers/{tracee}.c"
+            subprocess.run(["cc", "-O1", "-pthread", "-o", top / tracee, source], check=True)
         os.chdir(top)
         theirs, own = trace("david-trace", top), trace("david-trace-bpf", top, "--pages")
         database = sqlite3.connect(own)
@@ -48,6 +52,10 @@ def main() -> int:
         ).fetchall()
         touches, pages = database.execute("SELECT count(*), count(file) FROM fault").fetchone()
         assert touches == pages == int(said["mapped-pages"]) > 0
+        theirs, own = (trace(name, top, tracee="uringwork") for name in ("david-trace", "david-trace-bpf"))
+        submitted = sqlite3.connect(own).execute(SUBMISSIONS).fetchall()
+        assert submitted == sqlite3.connect(theirs).execute(SUBMISSIONS).fetchall(), submitted
+        assert len(submitted) == 16, submitted
     print(f"{platform.release()}: {said['calls']} calls and {touches} touches, by both tracers the same")
     return 0
 

@@ -35,9 +35,10 @@ from test_trace_control import (  # noqa: E402
     values,
     wait_for,
 )
-from test_trace_uring import aiowork  # noqa: E402
+from test_trace_uring import aiowork, assert_all_of_fio, assert_as_worked, uringwork  # noqa: E402
+from test_trace_uring import traced as recorded_and_said  # noqa: E402
 
-__all__ = ["aiowork", "cgroup", "public", "tracee"]  # fixtures
+__all__ = ["aiowork", "cgroup", "public", "tracee", "uringwork"]  # fixtures
 pytestmark = [
     root_only,
     pytest.mark.skipif(
@@ -92,8 +93,8 @@ def test_it_sees_what_the_other_tracer_sees(tracee: Path, tmp_path: Path) -> Non
 def test_tasks_that_want_the_same_place_for_their_state_are_all_traced(
     tracee: Path, tmp_path: Path
 ) -> None:
-    """With one place, all tasks but one have theirs elsewhere."""
-    program = with_change("#define SLOTS 16384", "#define SLOTS 1", tmp_path)
+    """With two places, most tasks have theirs elsewhere."""
+    program = with_change("#define SLOTS 16384", "#define SLOTS 2", tmp_path)
     work, one, many = tmp_path / "work", tmp_path / "one.dtr", tmp_path / "many.dtr"
     for record, raw in ((program, one), (BUILD / "david-trace-bpf", many)):
         shutil.rmtree(work, ignore_errors=True)
@@ -104,7 +105,8 @@ def test_tasks_that_want_the_same_place_for_their_state_are_all_traced(
     script = tmp_path / "script"
     script.write_text(REPLACED)
     out = tmp_path / "replaced.dtr"
-    subprocess.run([program, "record", "--out", out, "--share-disk", "--", sys.executable, script], check=True)
+    record = [program, "record", "--out", out, "--share-disk", "--", sys.executable, script]
+    subprocess.run(record, check=True)
     trace("finish", out)
     assert_one_process_ended(sqlite3.connect(out.with_suffix(".db")))
 
@@ -134,6 +136,37 @@ def aio_differs(program: list[str | Path], aiowork: Path, tmp_path: Path) -> boo
 
 def test_requests_of_aio_are_those_that_the_other_tracer_sees(aiowork: Path, tmp_path: Path) -> None:
     assert not aio_differs([BUILD / "david-trace-bpf", "record"], aiowork, tmp_path)
+
+
+BPF = ("--method", "bpf")
+
+
+def test_submissions_to_io_uring_are_those_that_the_other_tracer_sees(
+    uringwork: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    database, balance, _ = recorded_and_said(tmp_path / "t.db", uringwork, work, options=BPF)
+    assert_as_worked(database, balance, work)
+    # In time: after the call was made, and seen when they were completed.
+    wrong = database.execute(
+        "SELECT count(*) FROM uring u JOIN event e ON e.id = u.event "
+        "WHERE e.nr != 426 OR u.start NOT BETWEEN e.start AND e.start + e.duration OR seen < u.start"
+    )
+    assert wrong.fetchone() == (0,)
+
+
+def test_what_a_thread_of_the_kernel_takes_from_the_ring_is_seen(uringwork: Path, tmp_path: Path) -> None:
+    """As if the program had submitted it, but by no call."""
+    work = tmp_path / "work"
+    work.mkdir()
+    database, balance, _ = recorded_and_said(tmp_path / "t.db", uringwork, work, "polled", options=BPF)
+    assert_as_worked(database, balance, work)
+    assert database.execute("SELECT count(event) FROM uring").fetchone() == (0,)
+
+
+def test_fios_requests_to_io_uring_are_all_seen(uringwork: Path, tmp_path: Path) -> None:
+    assert_all_of_fio(tmp_path, *BPF)
 
 
 REPLACED = """\
@@ -354,7 +387,7 @@ def test_a_killed_tracer_leaves_its_trace_and_the_command_goes_on(tracee: Path, 
 
 
 @pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
-@pytest.mark.parametrize("kernel", ["6.1", "newest"])
+@pytest.mark.parametrize("kernel", ["6.1", "6.12", "newest"])
 def test_it_works_on_stock_kernels(kernel: str) -> None:
     lab = [DAVID, "lab", "run", "--kind", "vm", "--kernel", kernel, "--", "python3", "tests/system/bpfrun.py"]
     done = subprocess.run(lab, cwd=TREE, capture_output=True, text=True, check=False)
@@ -363,15 +396,15 @@ def test_it_works_on_stock_kernels(kernel: str) -> None:
 
 PLANTED = {
     "a result": (
-        "RAW_FOREIGN : 0);\n\tr->result = result;",
-        "RAW_FOREIGN : 0);\n\tr->result = result < 0 ? 0 : result;",
+        "->result = result;\n\tif (plan)",
+        "->result = result < 0 ? 0 : result;\n\tif (plan)",
     ),
     "a plain result": (
         "r->exit = bpf_ktime_get_ns();\n\tr->result = result;",
         "r->exit = bpf_ktime_get_ns();\n\tr->result = result + 1;",
     ),
     "a call": ("if (!state || !state->in_call)", "if (!state || !state->in_call || state->nr == 82)"),
-    "a path": ("used = add_path(to, used, RAW_PATH2,", "used = add_path(to, used, RAW_PATH,"),
+    "a path": ("add_path(to, used, RAW_PATH2, arg_of", "add_path(to, used, RAW_PATH, arg_of"),
 }
 
 
@@ -379,7 +412,8 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_bug_is_found_by_the_other_tracer(name: str, tracee: Path, tmp_path: Path) -> None:
     work, out, raw = tmp_path / "work", tmp_path / "t.db", tmp_path / "other.dtr"
-    record = [with_change(*PLANTED[name], tmp_path), "record", "--out", raw, "--share-disk", "--", tracee, work]
+    program = with_change(*PLANTED[name], tmp_path)
+    record = [program, "record", "--out", raw, "--share-disk", "--", tracee, work]
     work.mkdir()
     subprocess.run([DAVID, "trace", "record", "-o", out, "--share-disk", "--", tracee, work], check=True)
     shutil.rmtree(work)
@@ -396,6 +430,28 @@ def test_a_planted_bug_of_aio_is_found_by_the_other_tracer(aiowork: Path, tmp_pa
     assert aio_differs([program, "record"], aiowork, tmp_path)
 
 
+@pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("(ring->cached_sq_head - 1)", "(ring->cached_sq_head - 2)"),
+        ("r->result = (s64)cqe.result;", "r->result = (s64)cqe.result + 1;"),
+        ("r->flags = RAW_POLLED;", "r->flags = 0;"),
+    ],
+)
+def test_a_planted_bug_of_io_uring_is_found(right: str, wrong: str, uringwork: Path, tmp_path: Path) -> None:
+    program, work, raw = with_change(right, wrong, tmp_path), tmp_path / "work", tmp_path / "t.dtr"
+    work.mkdir()
+    record = [program, "record", "--out", raw, "--share-disk", "--", uringwork, work, "polled"]
+    subprocess.run(record, check=True)
+    trace("finish", raw)
+    database = sqlite3.connect(raw.with_suffix(".db"))
+    balance = {key: int(n) for key, n in values(database, "balance").items() if n.isdecimal()}
+    with pytest.raises(AssertionError):
+        assert_as_worked(database, balance, work)
+        assert database.execute("SELECT count(event) FROM uring").fetchone() == (0,)
+
+
 def with_change(right: str, wrong: str, tmp_path: Path) -> Path:
     """The tracer with one place of its kernel's part changed."""
     copy = tmp_path / "copy"
@@ -403,9 +459,9 @@ def with_change(right: str, wrong: str, tmp_path: Path) -> Path:
         whole, to = TREE / path, copy / path
         to.parent.mkdir(parents=True, exist_ok=True)
         _ = shutil.copytree(whole, to) if whole.is_dir() else shutil.copy(whole, to)
-    source = copy / "tools/trace/bpf/trace.bpf.c"
-    assert source.read_text().count(right) == 1
-    source.write_text(source.read_text().replace(right, wrong))
+    sources = [p for p in (copy / "tools/trace/bpf").glob("*.bpf.[ch]") if right in p.read_text()]
+    assert [source.read_text().count(right) for source in sources] == [1]
+    sources[0].write_text(sources[0].read_text().replace(right, wrong))
     subprocess.run(["make", "-s", "-C", copy / "tools/trace/bpf"], check=True, timeout=120)
     return copy / "build/david-trace-bpf"
 

@@ -290,7 +290,7 @@ static void write_submission(struct finisher *f, const struct submission *s, con
 	u32 path = a->path ? db_text(db, a->path, a->path_length) : 0;
 	u32 path2 = a->path2 ? db_text(db, a->path2, a->path2_length) : 0;
 
-	db_int(db, DB_URING, s->event);
+	db_opt(db, DB_URING, s->event, 0);
 	db_int(db, DB_URING, s->thread);
 	db_int(db, DB_URING, s->submit.ring);
 	db_int(db, DB_URING, s->submit.opcode);
@@ -337,7 +337,8 @@ static void take_sqe(struct finisher *f, const struct raw_record *r)
 	if (!submit)
 		return;
 	f->world.event = f->calls;
-	submission_add(&f->submissions, r, submit, thread)->event = f->calls;
+	submission_add(&f->submissions, r, submit, thread)->event =
+		r->flags & RAW_POLLED ? 0 : f->calls;
 }
 
 static void take_cqe(struct finisher *f, const struct raw_record *r)

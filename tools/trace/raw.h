@@ -70,7 +70,10 @@ enum raw_type {
 	RAW_SWITCH,
 	/* File nr of a ring begins, behind its RAW_ABOUT; args: calls so far, on. */
 	RAW_SEGMENT,
-	/* A submission to io_uring, as the call nr that does the same, or U32_MAX; RAW_SUBMIT. */
+	/*
+	 * A submission to io_uring, as the call nr that does the same, or U32_MAX; RAW_SUBMIT.
+	 * Behind the call that it was made by, or RAW_POLLED.
+	 */
 	RAW_SQE,
 	/* A completion on ring nr has been seen; args: user_data, flags; RAW_ATTR of result. */
 	RAW_CQE,
@@ -91,6 +94,7 @@ enum raw_type {
 #define RAW_BAD_PATH 0x4 /* a path could not be read */
 #define RAW_AGAIN 0x8 /* RAW_TASK, RAW_FD: not the first time; descriptors not told are closed */
 #define RAW_NO_DISK 0x10 /* a read that took long, and asked no disk */
+#define RAW_POLLED 0x20 /* RAW_SQE: taken from the ring by a thread of the kernel, in no call */
 
 struct raw_record {
 	u32 length; /* with blobs; a multiple of 8 */

@@ -2,11 +2,11 @@
 #include "uring.h"
 
 #include <fcntl.h>
-#include <linux/io_uring.h>
 #include <sys/syscall.h>
 
 #include "capture.h"
 #include "trace.h"
+#include "uring-calls.h"
 
 /* Younger than the oldest headers. */
 #define SETUP_SQE128 0x400u
@@ -14,7 +14,6 @@
 #define SETUP_NO_MMAP 0x4000u
 #define SETUP_NO_SQARRAY 0x10000u
 #define ENTER_REGISTERED_RING 0x10u
-#define OP_FTRUNCATE 55
 
 #define ENTRIES_MAX 32768u
 #define FILES_MAX 32768u
@@ -42,44 +41,6 @@ struct noted {
 };
 
 static struct ring *rings;
-
-/*
- * The call that does the same as an operation, and where its arguments stand: f descriptor, a
- * address, l length, o offset or second address, r flags.
- */
-static const struct equivalent {
-	u32 nr;
-	const char *args;
-} equivalents[] = {
-	[IORING_OP_READV] = { SYS_preadv2, "falo0r" },
-	[IORING_OP_WRITEV] = { SYS_pwritev2, "falo0r" },
-	[IORING_OP_FSYNC] = { SYS_fsync, "f" },
-	[IORING_OP_READ_FIXED] = { SYS_pread64, "falo" },
-	[IORING_OP_WRITE_FIXED] = { SYS_pwrite64, "falo" },
-	[IORING_OP_SYNC_FILE_RANGE] = { SYS_sync_file_range, "folr" },
-	[IORING_OP_SENDMSG] = { SYS_sendmsg, "far" },
-	[IORING_OP_RECVMSG] = { SYS_recvmsg, "far" },
-	[IORING_OP_ACCEPT] = { SYS_accept4, "faor" },
-	[IORING_OP_CONNECT] = { SYS_connect, "fao" },
-	[IORING_OP_FALLOCATE] = { SYS_fallocate, "floa" },
-	[IORING_OP_OPENAT] = { SYS_openat, "farl" },
-	[IORING_OP_CLOSE] = { SYS_close, "f" },
-	[IORING_OP_STATX] = { SYS_statx, "farlo" },
-	[IORING_OP_READ] = { SYS_pread64, "falo" },
-	[IORING_OP_WRITE] = { SYS_pwrite64, "falo" },
-	[IORING_OP_FADVISE] = { SYS_fadvise64, "folr" },
-	[IORING_OP_SEND] = { SYS_sendto, "falr" },
-	[IORING_OP_RECV] = { SYS_recvfrom, "falr" },
-	[IORING_OP_OPENAT2] = { SYS_openat2, "faol" },
-	[IORING_OP_SHUTDOWN] = { SYS_shutdown, "fl" },
-	[IORING_OP_RENAMEAT] = { SYS_renameat2, "falor" },
-	[IORING_OP_UNLINKAT] = { SYS_unlinkat, "far" },
-	[IORING_OP_MKDIRAT] = { SYS_mkdirat, "fal" },
-	[IORING_OP_SYMLINKAT] = { SYS_symlinkat, "afo" },
-	[IORING_OP_LINKAT] = { SYS_linkat, "falor" },
-	[IORING_OP_SOCKET] = { SYS_socket, "fol" },
-	[OP_FTRUNCATE] = { SYS_ftruncate, "fo" },
-};
 
 static struct ring **place_of(pid_t tgid, int fd)
 {
@@ -180,63 +141,10 @@ static s32 file_of(const struct ring *ring, const struct io_uring_sqe *sqe)
 	return (u32)sqe->fd < ring->file_count ? ring->files[sqe->fd] : -1;
 }
 
-static u64 field_of(const struct ring *ring, const struct io_uring_sqe *sqe, char field)
-{
-	switch (field) {
-	case 'f':
-		return file_of(ring, sqe);
-	case 'a':
-		return sqe->addr;
-	case 'l':
-		return sqe->len;
-	case 'o':
-		return sqe->off;
-	case 'r':
-		return sqe->rw_flags;
-	default:
-		return 0;
-	}
-}
-
-/* A read or write at offset -1 is one where the description stands. */
-static u32 without_offset(u32 nr)
-{
-	switch (nr) {
-	case SYS_pread64:
-		return SYS_read;
-	case SYS_pwrite64:
-		return SYS_write;
-	case SYS_preadv2:
-		return SYS_readv;
-	case SYS_pwritev2:
-		return SYS_writev;
-	default:
-		return nr;
-	}
-}
-
-/* CALL_UNKNOWN: what has none, or is about a descriptor that only the ring has. */
-static u32 equivalent_of(const struct io_uring_sqe *sqe)
-{
-	bool makes = sqe->opcode == IORING_OP_OPENAT || sqe->opcode == IORING_OP_OPENAT2 ||
-		     sqe->opcode == IORING_OP_CLOSE || sqe->opcode == IORING_OP_ACCEPT ||
-		     sqe->opcode == IORING_OP_SOCKET;
-
-	if (sqe->opcode >= ARRAY_SIZE(equivalents) || !equivalents[sqe->opcode].args ||
-	    (makes && sqe->file_index))
-		return CALL_UNKNOWN;
-	if (sqe->opcode == IORING_OP_FSYNC && sqe->rw_flags & IORING_FSYNC_DATASYNC)
-		return SYS_fdatasync;
-	if (sqe->off == U64_MAX)
-		return without_offset(equivalents[sqe->opcode].nr);
-	return equivalents[sqe->opcode].nr;
-}
-
 static void note(struct noted *noted, const struct task *task, const struct ring *ring,
 		 const struct io_uring_sqe *sqe)
 {
 	const struct call *call;
-	unsigned int i;
 
 	*noted = (struct noted){
 		.call = { .tid = task->tid, .tgid = task->tgid, .entry = task->entry },
@@ -245,12 +153,12 @@ static void note(struct noted *noted, const struct task *task, const struct ring
 			    .ring = ring->fd,
 			    .user_data = sqe->user_data },
 	};
-	noted->call.call.nr = equivalent_of(sqe);
+	noted->call.call.nr = uring_call(sqe->opcode, sqe);
 	call = call_of(noted->call.call.nr);
-	for (i = 0; call && i < strlen(equivalents[sqe->opcode].args); i++)
-		noted->call.call.args[i] = field_of(ring, sqe, equivalents[sqe->opcode].args[i]);
-	if (call)
+	if (call) {
+		uring_args(sqe, file_of(ring, sqe), noted->call.call.args);
 		capture_entry(&noted->call, call);
+	}
 	task_blob(&noted->call, RAW_SUBMIT, &noted->submit, sizeof(noted->submit));
 }
 
@@ -324,14 +232,6 @@ static bool take_open(struct ring *ring, u64 user_data)
 	return false;
 }
 
-static bool makes_descriptor(u32 nr)
-{
-	const struct call *call = call_of(nr);
-
-	return call && (call->effect == DOES_OPEN || call->effect == DOES_OPENAT2 ||
-			call->effect == DOES_SOCKET);
-}
-
 /* Those that the kernel took; the others are still in the ring. */
 static void write_noted(struct tracer *t, struct task *task, s64 taken)
 {
@@ -354,7 +254,7 @@ static void write_noted(struct tracer *t, struct task *task, s64 taken)
 		raw_blobs(&t->writer, call->blobs, call->blobs_used);
 		raw_end(&t->writer);
 		t->balance.submissions++;
-		if (ring && makes_descriptor(call->call.nr))
+		if (ring && uring_opens(call->call.nr))
 			add_open(ring, task->noted[i].submit.user_data);
 	}
 	drop_noted(task);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A program that works by io_uring alone: in the directory of its first argument it makes,
- * writes, reads, renames and removes files, several operations a call. Without a library.
- * Status 77: the kernel has no io_uring, or not these operations.
+ * writes, reads, renames and removes files, several operations a call. Without a library. With
+ * "poll" a thread of the kernel takes one operation from the ring, that does nothing; with "polled"
+ * it takes them all. Status 77: the kernel has no io_uring, or not these operations.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,6 +26,7 @@ static struct ring {
 	char *rings;
 	struct io_uring_sqe *sqes;
 	unsigned int queued;
+	unsigned int enter_flags;
 	unsigned long long serial;
 	int result[256]; /* by user_data */
 } ring;
@@ -55,8 +57,8 @@ static void submit(unsigned int wait)
 	struct io_uring_cqe *cqes = (struct io_uring_cqe *)(ring.rings + ring.params.cq_off.cqes);
 	unsigned int head = *word(ring.params.cq_off.head);
 
-	need(syscall(SYS_io_uring_enter, ring.fd, ring.queued, wait, IORING_ENTER_GETEVENTS, NULL,
-		     0) == ring.queued,
+	need(syscall(SYS_io_uring_enter, ring.fd, ring.queued, wait,
+		     IORING_ENTER_GETEVENTS | ring.enter_flags, NULL, 0) == ring.queued,
 	     "io_uring_enter");
 	ring.queued = 0;
 	for (; head != __atomic_load_n(word(ring.params.cq_off.tail), __ATOMIC_ACQUIRE); head++) {
@@ -137,11 +139,11 @@ int main(int argc, char **argv)
 {
 	need(argc > 1 && !chdir(argv[1]), "uringwork DIRECTORY");
 	set_up(argc > 2 ? IORING_SETUP_SQPOLL : 0);
-	if (argc > 2) {
+	if (argc > 2)
+		ring.enter_flags = IORING_ENTER_SQ_WAKEUP;
+	if (argc > 2 && !strcmp(argv[2], "poll")) {
 		add(IORING_OP_NOP, -1, NULL, 0, 0, 0, 0);
-		need(syscall(SYS_io_uring_enter, ring.fd, 1, 1,
-			     IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP, NULL, 0) >= 0,
-		     "enter");
+		submit(1);
 		return 0;
 	}
 	work();

@@ -20,9 +20,11 @@
 #include "../filter.h"
 #include "../scope.h"
 #include "../tracer.h"
+#include "submit.h"
 #include "trace.bpf.h"
 
 #define POLL_MS 200
+#define COMPLETE "btf_trace_io_uring_complete"
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* its inode: PROC_PID_INIT_INO */
 
 /* The kernel's part, as it was compiled. */
@@ -42,10 +44,20 @@ struct bpf_tracer {
 	bool started; /* the command */
 };
 
-static const char *const programs[] = { "forked", "execed", "exited", "enter", "leave",
-					"user_touched", "kernel_touched",
-					"switched" };
-#define PAGE_PROGRAMS 3 /* the last ones: they cost each fault of any process */
+/* Programs that are not always wanted, or that not every kernel has a trace point for. */
+static const struct optional {
+	const char *name;
+	const char *tracepoint; /* a type of the kernel */
+} optional[] = {
+	{ "ring_created", "btf_trace_io_uring_create" },
+	{ "submitted", "btf_trace_io_uring_submit_req" },
+	{ "submitted_sqe", "btf_trace_io_uring_submit_sqe" },
+	{ "failed", "btf_trace_io_uring_req_failed" },
+	{ "completed", COMPLETE },
+	{ "user_touched", NULL }, /* these cost each fault, and each switch, of any process */
+	{ "kernel_touched", NULL },
+	{ "switched", NULL },
+};
 
 /* From here on what the task does is recorded. */
 static void follow(struct bpf_tracer *b, pid_t tid, pid_t tgid)
@@ -93,6 +105,8 @@ static u8 effect_of_plan(u32 nr, const struct call *call)
 		return PLAN_AIO_SUBMIT;
 	if (nr == SYS_io_getevents || nr == SYS_io_pgetevents)
 		return PLAN_AIO_EVENTS;
+	if (nr == SYS_io_uring_register)
+		return PLAN_REGISTER;
 	switch (call->effect) {
 	case DOES_OPEN:
 	case DOES_CREAT:
@@ -153,6 +167,12 @@ static void set_plans(struct bpf_tracer *b)
 			     !plan.fds && plan.effect <= PLAN_CLOSES;
 		b->shared->plans[nr] = plan;
 	}
+	submit_plan(b->shared->ops);
+}
+
+static bool is_submission(const struct raw_record *r)
+{
+	return r->type == RAW_SQE || r->type == RAW_CQE;
 }
 
 static void learn_task(struct bpf_tracer *b, const struct raw_record *r)
@@ -206,12 +226,22 @@ static int on_record(void *arg, void *data, size_t size)
 		die("the kernel's part made a record that is not whole");
 	if (is_own(b, r))
 		return 0;
+	if (is_submission(r)) {
+		const struct task *task = task_find(&b->t.tasks, r->tid);
+
+		if (task) /* else what the kernel does with its ring, when it is gone */
+			submit_take(&b->t, r, task->tgid);
+		return 0;
+	}
 	learn_task(b, r);
 	if (r->exit > b->t.balance.last)
 		b->t.balance.last = r->exit;
 	raw_begin(w, r);
-	raw_blobs(w, (const u8 *)(r + 1), r->length - sizeof(*r));
+	if (r->type != RAW_CALL || r->nr != SYS_io_uring_register) /* its blob is for submit.c */
+		raw_blobs(w, (const u8 *)(r + 1), r->length - sizeof(*r));
 	raw_end(w);
+	if (r->type == RAW_CALL && !(r->flags & RAW_FOREIGN))
+		submit_follow(&b->t, r, task_find(&b->t.tasks, r->tid)->tgid);
 	if (r->type == RAW_CALL)
 		balance_call(&b->t.balance, r);
 	else if (r->type == RAW_FAULT)
@@ -220,24 +250,40 @@ static int on_record(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* The kernel's types say what it has. */
-static bool kernel_has(const char *function)
+/* How many arguments a trace point has; one is the kernel's own. */
+static int arguments_of(const struct btf *types, const char *tracepoint)
 {
-	struct btf *types = btf__load_vmlinux_btf();
-	bool found = types && btf__find_by_name_kind(types, function, BTF_KIND_FUNC) > 0;
+	int id = btf__find_by_name_kind(types, tracepoint, BTF_KIND_TYPEDEF);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(types, id) : NULL;
 
-	btf__free(types);
-	return found;
+	while (type && !btf_is_func_proto(type))
+		type = type->type ? btf__type_by_id(types, type->type) : NULL;
+	return type ? btf_vlen(type) : 0;
 }
 
-/* Before it is loaded: what the kernel's part takes as constant. */
-static void set_constants(struct bpf_tracer *b)
+/* Before it is loaded: what the kernel's part takes as constant, and which programs there are. */
+static void fit_to_kernel(struct bpf_tracer *b)
 {
-	struct bpf_map *map = bpf_object__find_map_by_name(b->object, ".rodata");
-	bool has_cast = kernel_has("bpf_rdonly_cast");
+	struct btf *types = btf__load_vmlinux_btf();
+	struct bpf_map *map = bpf_object__find_map_by_name(b->object, ".rodata.kernel");
+	struct constants constants;
+	unsigned int i;
 
-	if (!map || bpf_map__set_initial_value(map, &has_cast, sizeof(has_cast)))
+	if (!types || !map)
+		die("the kernel does not take the tracer: it says nothing of its types");
+	constants.has_cast = btf__find_by_name_kind(types, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	constants.has_cqe = arguments_of(types, COMPLETE) == 4;
+	if (bpf_map__set_initial_value(map, &constants, sizeof(constants)))
 		die("bpf: %s", strerror(errno));
+	for (i = 0; i < ARRAY_SIZE(optional); i++) {
+		const struct optional *o = &optional[i];
+		bool wanted = o->tracepoint ? btf__find_by_name(types, o->tracepoint) > 0
+					    : b->t.options->pages;
+
+		bpf_program__set_autoload(bpf_object__find_program_by_name(b->object, o->name),
+					  wanted);
+	}
+	btf__free(types);
 }
 
 static void load(struct bpf_tracer *b)
@@ -251,7 +297,7 @@ static void load(struct bpf_tracer *b)
 	libbpf_set_print(NULL);
 	b->object = bpf_object__open_mem(bpf_begin, bpf_end - bpf_begin, NULL);
 	if (b->object)
-		set_constants(b);
+		fit_to_kernel(b);
 	if (!b->object || bpf_object__load(b->object))
 		die("the kernel does not take the tracer (root, CONFIG_DEBUG_INFO_BTF?): %s",
 		    strerror(errno));
@@ -271,15 +317,29 @@ static void load(struct bpf_tracer *b)
 
 static void attach_programs(struct bpf_tracer *b)
 {
-	unsigned int i, count = ARRAY_SIZE(programs) - (b->t.options->pages ? 0 : PAGE_PROGRAMS);
+	struct bpf_program *program;
 
-	for (i = 0; i < count; i++) {
-		struct bpf_program *program =
-			bpf_object__find_program_by_name(b->object, programs[i]);
-
-		if (!program || !bpf_program__attach(program))
-			die("bpf: %s: %s", programs[i], strerror(errno));
+	bpf_object__for_each_program(program, b->object) {
+		if (bpf_program__autoload(program) && !bpf_program__attach(program))
+			die("bpf: %s: %s", bpf_program__name(program), strerror(errno));
 	}
+}
+
+/* Times that a program was not run, since it ran already. */
+static u64 missed(const struct bpf_tracer *b)
+{
+	struct bpf_program *program;
+	u64 sum = 0;
+
+	bpf_object__for_each_program(program, b->object) {
+		struct bpf_prog_info info = {};
+		u32 size = sizeof(info);
+
+		if (bpf_program__autoload(program) &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			sum += info.recursion_misses;
+	}
+	return sum;
 }
 
 static int depth_of(const char *path)
@@ -372,7 +432,10 @@ static void end(struct bpf_tracer *b)
 	/* From here on nothing more is recorded. */
 	b->shared->scope.on = false;
 	ring_buffer__consume(b->ring);
-	b->t.balance.lost = counts->of[LOST];
+	submit_end(&b->t);
+	b->t.balance.lost = counts->of[LOST] + missed(b);
+	b->t.balance.unknown_rings = counts->of[UNKNOWN_RING];
+	b->t.balance.overwritten = counts->of[OVERWRITTEN];
 	b->t.balance.untraced = counts->of[UNTRACED];
 	b->t.balance.unseen_pages = counts->of[UNSEEN];
 	write_balance(&b->t.writer, &b->t.balance,

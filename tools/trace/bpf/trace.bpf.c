@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <linux/aio_abi.h>
 #include <linux/bpf.h>
+#include <linux/io_uring.h>
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -19,6 +20,7 @@ typedef __s64 s64;
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "kernel.bpf.h"
 #include "trace.bpf.h"
 
 #include "../raw.h"
@@ -33,91 +35,6 @@ typedef __s64 s64;
 #define SLOTS 16384 /* a power of two */
 #define SHORT 512 /* a record that is made in the ring */
 #define SHORT_PATH 256
-
-/* Of the kernel's structures, what is read; where it is, is found when the program is loaded. */
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct timespec64 {
-	s64 tv_sec;
-	long tv_nsec;
-};
-
-struct super_block {
-	u32 s_dev;
-};
-
-struct inode {
-	u16 i_mode;
-	unsigned int i_nlink;
-	unsigned long i_ino;
-	s64 i_size;
-	struct super_block *i_sb;
-	struct timespec64 i_mtime; /* 6.5 and older */
-	struct timespec64 i_atime;
-	struct timespec64 __i_mtime; /* 6.6 to 6.10 */
-	struct timespec64 __i_atime;
-	s64 i_mtime_sec; /* 6.11 on */
-	s64 i_atime_sec;
-	u32 i_mtime_nsec;
-	u32 i_atime_nsec;
-};
-
-struct list_head {
-	struct list_head *next;
-};
-
-struct file {
-	struct inode *f_inode;
-};
-
-struct fdtable {
-	unsigned int max_fds;
-	struct file **fd;
-};
-
-struct files_struct {
-	struct fdtable *fdt;
-};
-
-struct vm_area_struct {
-	unsigned long vm_start;
-	unsigned long vm_pgoff;
-	unsigned long vm_flags;
-	struct file *vm_file;
-};
-
-struct mm_struct {
-	struct file *exe_file;
-	unsigned long arg_start;
-	unsigned long arg_end;
-	unsigned long env_end;
-};
-
-struct sched_entity {
-	u64 sum_exec_runtime;
-};
-
-struct task_struct;
-
-struct signal_struct {
-	u64 sum_sched_runtime;
-	struct task_struct *group_exec_task; /* a thread that runs a new program */
-};
-
-struct task_struct {
-	int pid;
-	int tgid;
-	int exit_code;
-	struct files_struct *files;
-	struct mm_struct *mm;
-	struct signal_struct *signal;
-	struct sched_entity se;
-};
-
-struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, cs;
-};
-
-#pragma clang attribute pop
 
 struct state { /* of a traced task */
 	u64 entry;
@@ -174,10 +91,8 @@ struct {
 /* What the reader sees and sets. */
 struct shared shared SEC(".data.shared");
 
-/* Can the kernel's memory be read as its types? Before Linux 6.2 by bpf_probe_read_kernel() only. */
-const volatile bool has_cast;
-
-extern void *bpf_rdonly_cast(const void *at, u32 type) __ksym __weak;
+/* Set before this is loaded, and constant from then on: what cannot be reached is not verified. */
+struct constants constants SEC(".rodata.kernel");
 
 static __always_inline u8 *room(void)
 {
@@ -413,7 +328,7 @@ static __always_inline bool attr_of(const struct file *file, struct raw_attr *at
 
 	if (!file)
 		return false;
-	if (!has_cast) {
+	if (!constants.has_cast) {
 		u8 *copy = room();
 
 		return copy && attr_by_copy(file, attr, copy + SCRATCH);
@@ -438,7 +353,7 @@ static __always_inline struct file *file_of(u32 fd)
 	if (fd >= task->files->fdt->max_fds)
 		return NULL;
 	/* Any structure that begins with a pointer does for an array of them. */
-	if (has_cast)
+	if (constants.has_cast)
 		return (void *)AS(struct list_head, task->files->fdt->fd + fd)->next;
 	bpf_probe_read_kernel(&file, sizeof(file), task->files->fdt->fd + fd);
 	return file;
@@ -706,10 +621,12 @@ __noinline u32 add_events(u32 used, u64 at, u64 count)
 	return close_blob(to, used, RAW_EVENTS, length);
 }
 
+#include "uring.bpf.h"
+
 static __always_inline u32 add_effect(u8 *to, u32 used, struct state *state,
 				      const struct plan *plan, s64 result)
 {
-	u64 words[4] = {};
+	u64 *words = (u64 *)(to + SCRATCH); /* the stack has no room for them */
 
 	switch (plan->effect) {
 	case PLAN_OPENS:
@@ -747,6 +664,10 @@ static __always_inline u32 add_effect(u8 *to, u32 used, struct state *state,
 		if (result > 0)
 			used = add_iocbs(used, state->args[2], state->args[1]) & (SCRATCH - 1);
 		break;
+	case PLAN_REGISTER:
+		if (!result && state->args[1] == REGISTER_FILES)
+			used = add_registered(used, state->args[2], state->args[3]) & (SCRATCH - 1);
+		break;
 	case PLAN_AIO_EVENTS:
 		if (result > 0)
 			used = add_events(used, state->args[3], result) & (SCRATCH - 1);
@@ -758,15 +679,15 @@ static __always_inline u32 add_effect(u8 *to, u32 used, struct state *state,
 static __always_inline u32 add_output(u8 *to, u32 used, const struct state *state,
 				      const struct plan *plan)
 {
-	u64 words;
+	u64 *words = (u64 *)(to + SCRATCH);
 
 	if (plan->stat)
 		used = add_stat(to, used, arg_of(state, plan->stat));
 	if (plan->statx)
 		used = add_statx(to, used, arg_of(state, plan->statx));
 	if (plan->fds &&
-	    !bpf_probe_read_user(&words, sizeof(words), (void *)arg_of(state, plan->fds)))
-		used = add_small(to, used, RAW_FDS, &words, sizeof(words));
+	    !bpf_probe_read_user(words, 8, (void *)arg_of(state, plan->fds)))
+		used = add_small(to, used, RAW_FDS, words, 8);
 	return used;
 }
 
@@ -793,24 +714,33 @@ static __always_inline u32 add_blobs(u8 *to, struct state *state, const struct p
 	return used;
 }
 
-static __always_inline void write_call(u32 tid, struct state *state, u64 exit, s64 result,
-				       u16 flags)
+/* The head of a call's record. */
+static __always_inline struct raw_record *start_call(u8 *to, const struct state *state, u64 exit)
 {
-	const struct plan *plan = plan_of(state);
-	u32 used = sizeof(struct raw_record);
-	u8 *to = room();
 	struct raw_record *r = (struct raw_record *)to;
 
-	if (!to)
-		return;
-	start(to, RAW_CALL, tid, state->entry, exit);
+	start(to, RAW_CALL, bpf_get_current_pid_tgid(), state->entry, exit);
 	r->nr = state->nr;
-	r->flags = flags | (state->foreign ? RAW_FOREIGN : 0);
-	r->result = result;
+	r->flags = state->foreign ? RAW_FOREIGN : 0;
 	__builtin_memcpy(r->args, state->args, sizeof(r->args));
-	if (plan && !flags)
+	return r;
+}
+
+/* A call of any kind. As total_of(): the verifier takes long for it. */
+__noinline int write_call(struct state *state, s64 result)
+{
+	u32 used = sizeof(struct raw_record);
+	const struct plan *plan;
+	u8 *to = room();
+
+	if (!to || !state)
+		return 0;
+	plan = plan_of(state);
+	start_call(to, state, bpf_ktime_get_ns())->result = result;
+	if (plan)
 		used = add_blobs(to, state, plan, result);
 	put(to, fill_up(to, used));
+	return 0;
 }
 
 static __always_inline void fill_in(struct raw_record *r, const struct state *state, u32 tid,
@@ -852,11 +782,11 @@ static __always_inline u32 close_short(u8 *to, u32 used, u16 kind, u32 length)
 }
 
 /*
- * A call with a path and the attributes of a file at most: its record is made in the ring too. False:
- * it does not fit.
+ * A call with a path and the attributes of a file at most: its record is made in the ring too.
+ * False: it does not fit. Not a part of leave(), which has not stack enough for all.
  */
-static __always_inline bool write_short(const struct state *state, const struct plan *plan, u32 tid,
-					s64 result)
+static __noinline bool write_short(const struct state *state, const struct plan *plan, u32 tid,
+				   s64 result)
 {
 	u8 *to = bpf_ringbuf_reserve(&ring, SHORT, 0);
 	struct raw_record *r = (struct raw_record *)to;
@@ -913,7 +843,7 @@ int leave(u64 *ctx)
 	}
 	plan = plan_of(state);
 	if (!plan || !plan->brief || !write_short(state, plan, tid, ctx[1]))
-		write_call(tid, state, bpf_ktime_get_ns(), ctx[1], 0);
+		write_call(state, ctx[1]);
 	return 0;
 }
 
@@ -1015,7 +945,9 @@ int exited(u64 *ctx)
 	if (state->in_call) {
 		if (state->plain)
 			copy_args(state->args, (void *)bpf_task_pt_regs((void *)task));
-		write_call(tid, state, state->entry, 0, RAW_NO_EXIT);
+		r = start_call(to, state, state->entry);
+		r->flags |= RAW_NO_EXIT;
+		put(to, sizeof(*r));
 	}
 	if (!is_replaced(task)) {
 		now = bpf_ktime_get_ns();

@@ -40,7 +40,30 @@ enum plan_effect {
 	PLAN_AIO_SETUP,
 	PLAN_AIO_SUBMIT,
 	PLAN_AIO_EVENTS,
+	PLAN_REGISTER, /* of files, with a ring of io_uring */
 };
+
+#define URING_OPS 64 /* a power of two */
+
+/* What is read of a submission to io_uring. */
+struct uring_op {
+	unsigned char path; /* enum op_field */
+	unsigned char path2;
+	unsigned char how;
+	unsigned char iovec;
+	unsigned char closes;
+	unsigned char opens;
+};
+
+enum op_field {
+	OP_NO_FIELD,
+	OP_ADDRESS,
+	OP_OFFSET,
+};
+
+/* Blobs that the reader takes out of a record. */
+#define BPF_SQE 0xff00 /* RAW_SQE: struct io_uring_sqe; nr is the ring's descriptor */
+#define BPF_FILES 0xff01 /* io_uring_register: the descriptors */
 
 struct scope {
 	unsigned long long cgroup; /* id of the directory; 0: none */
@@ -57,6 +80,8 @@ enum counted {
 	LOST, /* records for which there was no room */
 	LATE, /* tasks found by the scope */
 	UNTRACED, /* tasks for which there was no room */
+	UNKNOWN_RING, /* submissions to rings whose descriptor is not known */
+	OVERWRITTEN, /* submissions that were not where the kernel has taken them from */
 	UNSEEN, /* touches of pages whose mapping could not be looked at */
 	COUNTED,
 };
@@ -65,12 +90,21 @@ struct counts {
 	unsigned long long of[COUNTED];
 };
 
+/* What the reader knows of the kernel before it loads the programs. */
+struct constants {
+	/* Memory can be read as a type. Before Linux 6.2, by bpf_probe_read_kernel() only. */
+	unsigned char has_cast;
+	/* The trace point of completions has the completion, not its members (up to 6.14). */
+	unsigned char has_cqe;
+};
+
 /* The reader has it in its memory too. */
 struct shared {
 	struct scope scope;
 	unsigned int awaited; /* tasks that were named and not seen yet */
 	struct counts counts;
 	struct plan plans[PLAN_CALLS];
+	struct uring_op ops[URING_OPS];
 };
 
 /* The kernel's part, as it was compiled: in record.c. */
