@@ -169,6 +169,50 @@ def test_fios_requests_to_io_uring_are_all_seen(uringwork: Path, tmp_path: Path)
     assert_all_of_fio(tmp_path, *BPF)
 
 
+LAYOUTS = (
+    "SELECT DISTINCT hex(value) FROM extra JOIN event e ON e.id = extra.event JOIN text ON text.id = e.name"
+    " WHERE kind = 18 AND text = ?"
+)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "exec 3<f; exec 3<&-; sleep 1",  # closed since: by its path
+        "exec 3<f; rm f; sleep 1",  # removed: by its descriptor
+        "cat $PWD/f > /dev/null",  # gone, with its process
+    ],
+)
+def test_where_files_lie_is_what_the_other_tracer_finds(script: str, tmp_path: Path) -> None:
+    found = []
+    file = tmp_path / "f"
+    for number, method in enumerate(("bpf", "ptrace")):
+        (tmp_path / "kept").unlink(missing_ok=True)
+        if not number:
+            file.write_bytes(bytes(100_000))
+            os.sync()
+        os.link(file, tmp_path / "kept")  # the same file is there for the other one
+        words = [DAVID, "trace", "record", "--method", method, "--layout", "--share-disk"]
+        out = tmp_path / f"{number}.db"
+        subprocess.run([*words, "-o", out, "--", "sh", "-c", script], cwd=tmp_path, check=True, timeout=60)
+        database = sqlite3.connect(out)
+        found.append(database.execute(LAYOUTS, (str(file),)).fetchall())
+        assert values(database, "balance")["layout-unseen"] == "0"
+        if not file.exists():
+            os.link(tmp_path / "kept", file)
+    if not found[1]:
+        pytest.skip("this file system does not say where files lie")
+    assert found[0] == found[1]
+
+
+def test_a_file_that_is_gone_when_it_is_looked_for_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(bytes(100_000))
+    script = "exec 3<f; rm f"
+    database = recorded(tmp_path / "t.db", "--layout", "--", "sh", "-c", f"cd {tmp_path}; {script}")
+    found = database.execute(LAYOUTS, (f"{tmp_path}/f",)).fetchall()
+    assert len(found) + int(values(database, "balance")["layout-unseen"]) == 1
+
+
 REPLACED = """\
 import os, threading
 thread = threading.Thread(target=lambda: os.execv("/bin/true", ["true"]))

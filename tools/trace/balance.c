@@ -131,6 +131,7 @@ void write_balance(struct raw_writer *w, const struct balance *b, const char *en
 	raw_text(w, "aio-completions=%" PRIu64, b->aio_completions);
 	raw_text(w, "mapped-pages=%" PRIu64, b->mapped_pages);
 	raw_text(w, "mapped-pages-unseen=%" PRIu64, b->unseen_pages);
+	raw_text(w, "layout-unseen=%" PRIu64, b->unseen_layouts);
 	raw_text(w, "lost=%" PRIu64, b->lost);
 	raw_text(w, "tasks=%" PRIu64, b->tasks);
 	raw_text(w, "attached=%" PRIu64, b->attached);

@@ -29,6 +29,7 @@ struct balance {
 	u64 overwritten; /* completions that were overwritten before they were seen */
 	u64 mapped_pages;
 	u64 unseen_pages; /* touches of them that could not be looked at */
+	u64 unseen_layouts; /* files that were gone when their layout was looked at */
 	u64 lost; /* records, for want of room: never with ptrace, as tasks wait */
 	u64 tasks;
 	u64 untraced; /* tasks that could not be followed */

@@ -11,7 +11,6 @@
 #include "capture.h"
 #include "trace.h"
 
-#define EXTENTS_MAX 256 /* of a file; what lies behind them is left out */
 #define NO_PLACE                                                                                  \
 	(FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE |              \
 	 FIEMAP_EXTENT_NOT_ALIGNED)
@@ -49,9 +48,9 @@ static void grow(void)
 	seen_room = room;
 }
 
-static bool first_time(const struct stat *st)
+bool layout_first(u64 dev, u64 ino)
 {
-	struct seen file = { st->st_dev, st->st_ino }, *place;
+	struct seen file = { dev, ino }, *place;
 
 	if (2 * seen_count >= seen_room)
 		grow();
@@ -68,8 +67,8 @@ static u32 extents_of(int fd, u64 dev, struct raw_extent *extent)
 {
 	struct {
 		struct fiemap head;
-		struct fiemap_extent extent[EXTENTS_MAX];
-	} map = { .head = { .fm_length = FIEMAP_MAX_OFFSET, .fm_extent_count = EXTENTS_MAX } };
+		struct fiemap_extent extent[LAYOUT_MAX];
+	} map = { .head = { .fm_length = FIEMAP_MAX_OFFSET, .fm_extent_count = LAYOUT_MAX } };
 	u32 i, n = 0;
 
 	if (ioctl(fd, FS_IOC_FIEMAP, &map.head))
@@ -84,24 +83,33 @@ static u32 extents_of(int fd, u64 dev, struct raw_extent *extent)
 	return n;
 }
 
+int layout_at(const char *path, u64 dev, u64 ino, struct raw_extent *extent)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), n = -1;
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && st.st_dev == dev && st.st_ino == ino)
+		n = extents_of(fd, dev, extent);
+	close(fd);
+	return n;
+}
+
 void layout_opened(struct task *task, const struct call *call, s64 result)
 {
-	struct raw_extent extent[EXTENTS_MAX];
+	struct raw_extent extent[LAYOUT_MAX];
 	struct stat st;
 	char path[64];
-	u32 n;
-	int fd;
+	int n;
 
 	if (result < 0 || (call->effect != DOES_OPEN && call->effect != DOES_OPENAT2))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", task->tid, (int)result);
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size || !first_time(&st))
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size ||
+	    !layout_first(st.st_dev, st.st_ino))
 		return;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = extents_of(fd, st.st_dev, extent);
-	close(fd);
-	if (n)
+	n = layout_at(path, st.st_dev, st.st_ino, extent);
+	if (n > 0)
 		task_blob(task, RAW_LAYOUT, extent, n * sizeof(*extent));
 }

@@ -4,7 +4,16 @@
 #define TRACE_LAYOUT_H
 
 #include "calls.h"
+#include "raw.h"
 #include "task.h"
+
+#define LAYOUT_MAX 256 /* extents of a file; what lies behind them is left out */
+
+/* Is it the first time that this is asked of a file? */
+bool layout_first(u64 dev, u64 ino);
+
+/* The extents of that file, at most LAYOUT_MAX; -1: @path does not lead to it. */
+int layout_at(const char *path, u64 dev, u64 ino, struct raw_extent *extent);
 
 /* Puts RAW_LAYOUT into @task: at the exit of an open, if its file was not seen before. */
 void layout_opened(struct task *task, const struct call *call, s64 result);

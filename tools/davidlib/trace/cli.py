@@ -52,8 +52,6 @@ def _record(args: argparse.Namespace) -> int:
     options += ["--uid", str(_uid(args.uid))] if args.uid else []
     options += ["--cgroup", args.cgroup] if args.cgroup else []
     options += ["--rotate", "{},{}".format(*args.rotate)] if args.rotate else []
-    if args.layout and args.method != "ptrace":
-        raise UserError("trace record: --layout is by ptrace only")
     raw = out.with_suffix(program.RAW)
     if raw != out and out.exists():
         raise UserError(f"trace record: {out} is there already")

@@ -8,6 +8,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "../capture.h"
 #include "../command.h"
 #include "../filter.h"
+#include "../layout.h"
 #include "../scope.h"
 #include "../tracer.h"
 #include "submit.h"
@@ -216,6 +218,55 @@ static bool is_own(struct bpf_tracer *b, const struct raw_record *r)
 	return !b->started && r->type == RAW_CALL && !(call && call->effect == DOES_EXEC);
 }
 
+/* The path of an open, as the tracer sees it while the process is there; without it as it is. */
+static int layout_by_path(const struct raw_record *r, const struct raw_attr *attr, bool gone,
+			  struct raw_extent *extent)
+{
+	int at = call_arg(call_of(r->nr), 'd');
+	int dirfd = at < 0 ? AT_FDCWD : (int)r->args[at];
+	const char *path = raw_find(r, RAW_PATH, 1, NULL);
+	char whole[PATH_MAX + 64];
+
+	if (!path || (gone && *path != '/' && dirfd != AT_FDCWD))
+		return -1;
+	if (gone)
+		snprintf(whole, sizeof(whole), "%s", path);
+	else if (*path == '/')
+		snprintf(whole, sizeof(whole), "/proc/%u/root%s", r->tid, path);
+	else if (dirfd == AT_FDCWD)
+		snprintf(whole, sizeof(whole), "/proc/%u/cwd/%s", r->tid, path);
+	else
+		snprintf(whole, sizeof(whole), "/proc/%u/fd/%d/%s", r->tid, dirfd, path);
+	return layout_at(whole, attr->dev, attr->ino, extent);
+}
+
+/*
+ * Where a file lies that a call has opened. That was a while ago: the descriptor may be another
+ * file's, and the process gone.
+ */
+static void add_layout(struct bpf_tracer *b, const struct raw_record *r)
+{
+	const struct call *call = r->flags & RAW_FOREIGN ? NULL : call_of(r->nr);
+	const struct raw_attr *attr = raw_find(r, RAW_ATTR, sizeof(*attr), NULL);
+	struct raw_extent extent[LAYOUT_MAX];
+	char path[64];
+	int n;
+
+	if (!call || (call->effect != DOES_OPEN && call->effect != DOES_OPENAT2) ||
+	    (s64)r->result < 0 || !attr || !S_ISREG(attr->mode) || !attr->size ||
+	    !layout_first(attr->dev, attr->ino))
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", r->tid, (int)r->result);
+	n = layout_at(path, attr->dev, attr->ino, extent);
+	if (n < 0)
+		n = layout_by_path(r, attr, false, extent);
+	if (n < 0)
+		n = layout_by_path(r, attr, true, extent);
+	b->t.balance.unseen_layouts += n < 0;
+	if (n > 0)
+		raw_add(&b->t.writer, RAW_LAYOUT, extent, n * sizeof(*extent));
+}
+
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct bpf_tracer *b = arg;
@@ -239,6 +290,8 @@ static int on_record(void *arg, void *data, size_t size)
 	raw_begin(w, r);
 	if (r->type != RAW_CALL || r->nr != SYS_io_uring_register) /* its blob is for submit.c */
 		raw_blobs(w, (const u8 *)(r + 1), r->length - sizeof(*r));
+	if (b->t.options->layout && r->type == RAW_CALL)
+		add_layout(b, r);
 	raw_end(w);
 	if (r->type == RAW_CALL && !(r->flags & RAW_FOREIGN))
 		submit_follow(&b->t, r, task_find(&b->t.tasks, r->tid)->tgid);
