@@ -163,6 +163,17 @@ def a_disk_taken_away_by_force_fails_io_and_hangs_nobody() -> None:
             assert not error, error
 
 
+def wait_until_free(dev: str) -> None:
+    """A deferred removal takes the name away first, and then the target, which holds the backing device."""
+    for _ in range(50):
+        try:
+            os.close(os.open(dev, os.O_RDWR | os.O_EXCL))
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"{dev} is still held")
+
+
 @case(cpus=True)
 def deferred_removal_waits_for_the_last_opener() -> None:
     with loop_disk(16 * MIB) as dev:
@@ -177,6 +188,7 @@ def deferred_removal_waits_for_the_last_opener() -> None:
                     break
                 time.sleep(0.1)
             assert not dm.exists("later"), "still there after the last opener has gone"
+            wait_until_free(dev)
             # For mapped(), which removes it.
             run("dmsetup", "create", "later", "--table", f"0 {TIB >> 9} david {dev}")
 
