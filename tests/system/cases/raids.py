@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from helpers.guest import Failed, david, dm, loop_disk, mounted, run
@@ -126,15 +126,27 @@ def an_array_with_parity_grows_by_a_member() -> None:
         look_at("ext4", device, tree)
 
 
-@case
-def a_stripe_grows_by_a_member() -> None:
+def grow_a_stripe(meanwhile: Callable[[], object] = lambda: None) -> None:
     with backings(3) as devices, array("0", devices[:2], *SMALL) as device:
         tree = filled(device)
         size = shown()["size"]
-        slowly(10**7)
+        slowly()
         david("array", "grow", "a", "--members", "3", "--backing", devices[2])
-        wait_until(lambda: shown()["size"] > 1.4 * size and shown()["level"] == "0", "the new shape", 300)
+        meanwhile()
+        slowly(10**7)
+        wait_until(lambda: shown()["size"] > 1.4 * size and shown()["level"] == "0", "the new shape", 60)
         look_at("ext4", device, tree)
+
+
+@case
+def a_stripe_grows_by_a_member() -> None:
+    grow_a_stripe()
+
+
+@case
+def a_stripe_grows_though_mdadm_s_process_is_gone() -> None:
+    """Whose one request for RAID-0 md may refuse."""
+    grow_a_stripe(lambda: run("pkill", "-KILL", "-x", "mdadm"))
 
 
 @case

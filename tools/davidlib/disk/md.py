@@ -80,6 +80,12 @@ def find(name: str) -> Array:
     return array
 
 
+def uuid(array: Array) -> str:
+    """Which array this is; "" once it is stopped."""
+    said = dm.run("mdadm", "--detail", "--export", array.device).stdout.splitlines()
+    return next((line for line in said if line.startswith("MD_UUID=")), "")
+
+
 def path_of(disk: str) -> str:
     return f"/dev/mapper/{disk}"
 
