@@ -238,9 +238,9 @@ static bool another_is_due(const struct show *show, u64 time)
  * late, and one until a step ends at that step: so the nearest one. A sleep takes two steps at
  * least, and three if somebody has looked at the clock meanwhile. So less is let go by in looks
  * that move it. One step more goes by if somebody in the kernel looks while the thread is woken: so
- * a sleep ends one step before, where there is time for that, and a look lets it go by. No more is
- * looked away: others run while a thread sleeps, and who has just been woken would be late. It is
- * the clock of all, so who is due already goes first.
+ * a sleep ends one step before its time, and a look lets that step go by. No more is looked away:
+ * others run while a thread sleeps, and who has just been woken would be late. It is the clock of
+ * all, so who is due already goes first.
  */
 static void wait_for_step(const struct show *show, u64 *due, u64 time)
 {
@@ -250,10 +250,8 @@ static void wait_for_step(const struct show *show, u64 *due, u64 time)
 	time = (time + show->step / 2) / show->step * show->step;
 	__atomic_store_n(due, time, __ATOMIC_RELAXED);
 	while ((at = now(show)) < time) {
-		if (time >= at + 4 * show->step) {
+		if (time >= at + 3 * show->step) {
 			sleep_until(show, time - show->step);
-		} else if (time >= at + 3 * show->step) {
-			sleep_until(show, time);
 		} else if (yields < YIELDS && another_is_due(show, at)) {
 			yields++;
 			sched_yield();
