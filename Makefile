@@ -241,7 +241,7 @@ powercut: setup ## power cuts at thousands of places, hours; then bugs planted t
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'poolcuts.*' 'fullmirror.*'
 	DAVID_PLANT=1 DAVID_SCALE=full $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py --planted
 
-check-debug: setup ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
+check-debug: setup sim ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest \
 		$(patsubst %,tests/system/test_%.py,device filesystems trials selfid)
 
