@@ -118,7 +118,7 @@ bench-files: setup ## lookups among RAW rules; files read by format and written 
 	build/bench/raw-bench time
 	$(DAVID) lab run --kind uml --timeout 600 -- python3 tests/bench/files
 
-mq-orders: setup ## in what order Linux sends requests to a disk, recorded anew in the vm lab; 5 minutes
+mq-orders: setup ## in what order Linux sends requests to a disk, recorded anew in the vm lab, with nothing else to do; 5 minutes
 	$(DAVID) lab run --kind vm --kernel newest --cpus 1 --timeout 900 --rw tests/unit/orders -- \
 		python3 tests/system/mq_record.py $(CURDIR)/tests/unit/orders
 	$(DAVID) lab run --kind vm --kernel newest --cpus 2 --timeout 900 --rw tests/unit/orders -- \
