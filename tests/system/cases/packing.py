@@ -317,8 +317,7 @@ def file_system_lives(fs: str, classify: str, rounds: int) -> None:
             david("pack", "fs")
             figures = device_stats("fs")
             packed, places = figures["blocks"]["packed"], figures["packs_store"]  # type: ignore[index]
-            # Two and more on most machines; a slow one packs what another commit makes stale.
-            assert 2 * packed > 3 * places > 0, figures  # type: ignore[operator]
+            assert packed > 2 * places > 0, figures  # type: ignore[operator]
             run(*whole_check(fs), disk)
         sound(dev)
         with mapped("fs", f"0 {64 * GIB >> 9} david {dev} 1 classify={classify}") as disk:
