@@ -25,6 +25,7 @@ from helpers.guest import (
 from helpers.hammer import FORK, Hammer
 from helpers.stores import table_of
 from helpers.units import GIB, KIB, MIB, TIB
+from helpers.victim import wait_until
 
 
 @case(cpus=True)
@@ -163,15 +164,13 @@ def a_disk_taken_away_by_force_fails_io_and_hangs_nobody() -> None:
             assert not error, error
 
 
-def wait_until_free(dev: str) -> None:
-    """A deferred removal takes the name away first, and then the target, which holds the backing device."""
-    for _ in range(50):
-        try:
-            os.close(os.open(dev, os.O_RDWR | os.O_EXCL))
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(f"{dev} is still held")
+def is_free(dev: str) -> bool:
+    """Nobody holds the device: no file system is mounted from it, and no target uses it."""
+    try:
+        os.close(os.open(dev, os.O_RDWR | os.O_EXCL))
+    except OSError:
+        return False
+    return True
 
 
 @case(cpus=True)
@@ -183,12 +182,9 @@ def deferred_removal_waits_for_the_last_opener() -> None:
             assert dm.exists("later")
             done, error = hammer.finish()
             assert not error, error
-            for _ in range(50):
-                if not dm.exists("later"):
-                    break
-                time.sleep(0.1)
-            assert not dm.exists("later"), "still there after the last opener has gone"
-            wait_until_free(dev)
+            wait_until(lambda: not dm.exists("later"), "removed after the last opener has gone", 5)
+            # The name goes first, and then the target, which holds the backing device.
+            wait_until(lambda: is_free(dev), f"{dev} free", 5)
             # For mapped(), which removes it.
             run("dmsetup", "create", "later", "--table", f"0 {TIB >> 9} david {dev}")
 

@@ -145,7 +145,7 @@ def a_stripe_grows_by_a_member() -> None:
 
 @case
 def a_stripe_grows_though_mdadm_s_process_is_gone() -> None:
-    """Whose one request for RAID-0 md may refuse."""
+    """md may refuse the one request for RAID-0 that mdadm's process makes."""
     grow_a_stripe(lambda: run("pkill", "-KILL", "-x", "mdadm"))
 
 

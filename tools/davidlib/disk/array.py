@@ -275,7 +275,7 @@ def _stay_a_stripe(array: md.Array) -> None:
     """A process in the background sees to it that the array becomes RAID-0 again.
 
     A stripe grows as RAID-4 without parity. A process of mdadm's asks md for RAID-0 once the new shape is
-    there; md refuses as long as its thread of the new shape ends. mdadm asks once, and tells nobody: the
+    there. md refuses while its own thread for that shape still ends. mdadm asks once, and tells nobody: the
     array would stay RAID-4, and have RAID-4's times.
     """
     which = md.uuid(array)
@@ -287,9 +287,11 @@ def _stay_a_stripe(array: md.Array) -> None:
         for stream in range(3):
             os.dup2(nothing, stream)
         idle = 0  # looks
-        while array.said("level") == "raid4" and md.uuid(array) == which:
+        while array.said("level") == "raid4":
             idle = idle + 1 if array.said("sync_action") == "idle" else 0
             if idle > 2:  # mdadm had its turn
+                if md.uuid(array) != which:
+                    break  # another array has the device now
                 with suppress(OSError):  # not yet; md refuses, too, if there is parity
                     (array.place / "level").write_text("raid0")
             time.sleep(1)

@@ -80,10 +80,16 @@ def find(name: str) -> Array:
     return array
 
 
+def _exported(*words: str) -> dict[str, str]:
+    """What mdadm tells as KEY=VALUE; empty if it fails."""
+    done = dm.run("mdadm", *words, "--export")
+    pairs = (line.partition("=") for line in done.stdout.splitlines())
+    return {key: value for key, _, value in pairs} if not done.returncode else {}
+
+
 def uuid(array: Array) -> str:
-    """Which array this is; "" once it is stopped."""
-    said = dm.run("mdadm", "--detail", "--export", array.device).stdout.splitlines()
-    return next((line for line in said if line.startswith("MD_UUID=")), "")
+    """Which array the device is now; "" if it is stopped."""
+    return _exported("--detail", array.device).get("MD_UUID", "")
 
 
 def path_of(disk: str) -> str:
@@ -92,6 +98,4 @@ def path_of(disk: str) -> str:
 
 def superblock(disk: str) -> dict[str, str]:
     """What md's superblock on a disk says, empty if there is none."""
-    done = dm.run("mdadm", "--examine", "--export", path_of(disk))
-    pairs = (line.partition("=") for line in done.stdout.splitlines())
-    return {key: value for key, _, value in pairs} if not done.returncode else {}
+    return _exported("--examine", path_of(disk))
