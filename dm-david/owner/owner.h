@@ -89,7 +89,10 @@ u64 owner_fs_end(const struct owner_dev *dev);
  */
 void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector);
 
-/* The same for superblocks that are in @mapping, the cache of @dev. May read. Sleeps. */
+/*
+ * The same for superblocks that are in @mapping, the cache of @dev. Reads nothing: @dev may be
+ * suspended, and who asks hold locks. Process context.
+ */
 void owner_see_cached(struct owner_dev *dev, struct address_space *mapping);
 
 /*

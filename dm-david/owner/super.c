@@ -3,6 +3,7 @@
 #include "owner.h"
 
 #include <linux/bio.h>
+#include <linux/buffer_head.h>
 #include <linux/highmem.h>
 #include <linux/pagemap.h>
 #include "../store/csum.h"
@@ -55,10 +56,30 @@ void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector)
 	}
 }
 
+/* Has the block with the FS_SUPER_BYTES at @at of @folio been read, if not all of @folio? */
+static bool is_block_read(struct folio *folio, size_t at)
+{
+	struct buffer_head *bh;
+	size_t begin = 0;
+	bool is_read;
+
+	if (!folio_trylock(folio))
+		return false;
+	bh = folio_buffers(folio);
+	is_read = bh;
+	for (; is_read && begin < at + FS_SUPER_BYTES; bh = bh->b_this_page) {
+		is_read = begin + bh->b_size <= at || buffer_uptodate(bh);
+		begin += bh->b_size;
+	}
+	folio_unlock(folio);
+	return is_read;
+}
+
 void owner_see_cached(struct owner_dev *dev, struct address_space *mapping)
 {
 	struct folio *folio;
 	enum fs_kind kind;
+	size_t in_folio;
 	loff_t at;
 	void *p;
 
@@ -67,14 +88,13 @@ void owner_see_cached(struct owner_dev *dev, struct address_space *mapping)
 		folio = filemap_get_folio(mapping, at >> PAGE_SHIFT);
 		if (IS_ERR_OR_NULL(folio))
 			continue;
-		folio_put(folio);
+		in_folio = offset_in_folio(folio, at);
 		/* ext4 holds the buffer of its superblock; the page may not be marked as read. */
-		folio = read_mapping_folio(mapping, at >> PAGE_SHIFT, NULL);
-		if (IS_ERR(folio))
-			continue;
-		p = kmap_local_folio(folio, offset_in_folio(folio, at));
-		owner_enter_super(dev, kind, p);
-		kunmap_local(p);
+		if (folio_test_uptodate(folio) || is_block_read(folio, in_folio)) {
+			p = kmap_local_folio(folio, in_folio);
+			owner_enter_super(dev, kind, p);
+			kunmap_local(p);
+		}
 		folio_put(folio);
 	}
 }
