@@ -52,6 +52,8 @@
  *	parity	requests to an array with parity have a trail
  *	legs	a leg of a mirror does not hear what another has found
  *	lost	every other request is recognised only where it arrives first
+ *	hands	a page may speak while another driver has it in hand
+ *	openers	who else has opened the disk is not asked
  */
 #ifndef DM_DAVID_INJECT_H
 #define DM_DAVID_INJECT_H

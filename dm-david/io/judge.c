@@ -152,7 +152,7 @@ static __always_inline void judge_pages(struct david_io *io, const struct bvec_i
 	struct bio_vec bv = bio_iter_iovec(io->bio, *from);
 
 	judged->evidence = DAVID_EV_MODE;
-	if (by_owner && (io->bio->bi_opf & (REQ_META | REQ_PRIO | REQ_SWAP)) && !INJECTED(marks)) {
+	if (by_owner && owner_is_marked(io->bio->bi_opf) && !INJECTED(marks)) {
 		judged->evidence = DAVID_EV_FLAGS;
 		by_owner = false;
 	}
@@ -279,7 +279,7 @@ static noinline void judge_content(const struct david_io *io, struct bvec_iter f
 	from.bi_size = bytes;
 	__bio_for_each_segment(bv, io->bio, iter, from) {
 		p = bvec_kmap_local(&bv);
-		judged->evidence = special_evidence(d->owners.raw, io->bio->bi_opf,
+		judged->evidence = special_evidence(d->owners.raw, io->top.is_direct,
 						    judged->evidence, &bv, p);
 		kunmap_local(p);
 	}

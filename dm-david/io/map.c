@@ -59,6 +59,7 @@ static void init_top(struct david_io *io)
 		.dev = &io->d->owners.disk,
 		.offset = io->d->ti->begin,
 		.is_aligned = true,
+		.is_direct = owner_is_direct(io->bio->bi_opf),
 	};
 }
 

@@ -17,6 +17,7 @@
 #include "../base/inject.h"
 #include "../store/raw.h"
 #include "fs.h"
+#include "hands.h"
 #include "stack.h"
 
 /*
@@ -145,29 +146,47 @@ static noinline enum david_evidence fileless_evidence(const struct owner_watch *
 								       DAVID_EV_ANON;
 }
 
-/* An anonymous page, or what is no better: data if @dev, which it was written to, is mounted. */
-static enum david_evidence anonymous_evidence(struct owner_watch *watch,
-					      const struct owner_dev *dev)
+/*
+ * Has anybody opened @dev besides the file system that has it mounted? He may write past that: a
+ * boot loader, a loop device behind the file system's end.
+ */
+static bool is_open_elsewhere(const struct owner_dev *dev)
 {
-	const struct super_block *sb;
+	const struct block_device *bdev = READ_ONCE(dev->bdev);
 
-	if (holds_as_type(dev)) {
-		learn_csums(watch);
-		return fileless_evidence(watch);
+	return (!bdev || atomic_read(&bdev->bd_openers) > 1) && !INJECTED(openers);
+}
+
+/*
+ * The buffer of direct I/O to @top: data if a file system has it mounted, and the whole way from
+ * there is known. Through layers stack.c has asked whose hands @page is in.
+ */
+static enum david_evidence buffer_evidence(struct owner_watch *watch, const struct owner_top *top,
+					   const struct page *page)
+{
+	const struct owner_dev *dev = top->dev;
+	const struct super_block *sb = NULL;
+	bool is_btrfs = holds_as_type(dev);
+
+	if (!is_btrfs) {
+		sb = super_of(dev);
+		/* No file system has the fake disk itself, but somebody has. */
+		if (!sb && dev == &watch->disk && holder_of(dev))
+			stack_want(dev->bdev);
+		/*
+		 * Not before mounting is complete (log recovery is over then), and not
+		 * while read-only: xfs_repair -d works on such a one.
+		 */
+		if (!sb || (READ_ONCE(sb->s_flags) & (SB_ACTIVE | SB_RDONLY)) != SB_ACTIVE)
+			return DAVID_EV_UNMOUNTED;
+		is_btrfs = sb->s_magic == BTRFS_SUPER_MAGIC;
 	}
-	sb = super_of(dev);
-	/* No file system has the fake disk itself, but somebody has. */
-	if (!sb && dev == &watch->disk && holder_of(dev))
-		stack_want(dev->bdev);
-	/*
-	 * Not before mounting is complete (log recovery is over then), and not
-	 * while read-only: xfs_repair -d works on such a one.
-	 */
-	if (!sb || (READ_ONCE(sb->s_flags) & (SB_ACTIVE | SB_RDONLY)) != SB_ACTIVE)
-		return DAVID_EV_UNMOUNTED;
-	if (sb->s_magic == BTRFS_SUPER_MAGIC)
+	if (is_btrfs)
 		learn_csums(watch);
-	return owner_fs_of(sb) ? fileless_evidence(watch) : DAVID_EV_UNPROVEN;
+	if (!top->is_direct || is_open_elsewhere(dev) ||
+	    (dev == &watch->disk && hands_have(page)))
+		return DAVID_EV_UNMOUNTED;
+	return is_btrfs || owner_fs_of(sb) ? fileless_evidence(watch) : DAVID_EV_UNPROVEN;
 }
 
 u64 owner_fs_end(const struct owner_dev *dev)
@@ -188,6 +207,10 @@ u64 owner_fs_end(const struct owner_dev *dev)
 	return end;
 }
 
+/*
+ * The evidence of a page of @inode, written to @dev. DAVID_EV_ANON: it is a file elsewhere, and so
+ * the page is a buffer.
+ */
 static __always_inline enum david_evidence inode_evidence(struct owner_watch *watch,
 							  struct owner_dev *dev,
 							  const struct inode *inode,
@@ -215,7 +238,7 @@ static __always_inline enum david_evidence inode_evidence(struct owner_watch *wa
 	 * buffer of direct I/O: a guest's memory may be such a file.
 	 */
 	if (!btrfs && (!bdev || sb->s_bdev != bdev) && !INJECTED(elsewhere))
-		return anonymous_evidence(watch, dev);
+		return DAVID_EV_ANON;
 	if (bdev)
 		warn_of_unseen_mount(bdev, sb);
 	return fs ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
@@ -243,7 +266,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner
 	if (folio_test_anon(folio)) {
 		/* A layer may have dropped REQ_SWAP, as md does in 6.1. */
 		ev = folio_test_swapcache(folio) ? DAVID_EV_UNOWNED :
-						   anonymous_evidence(watch, dev);
+						   buffer_evidence(watch, top, page);
 		goto out;
 	}
 	mapping = folio_mapping(folio);
@@ -259,7 +282,11 @@ enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner
 	}
 	fs = owner_fs_of(mapping->host->i_sb);
 	ev = inode_evidence(watch, dev, mapping->host, fs);
-	if (ev == DAVID_EV_FILE) {
+	if (ev == DAVID_EV_ANON || (ev == DAVID_EV_FILE && top->is_direct)) {
+		ev = buffer_evidence(watch, top, page);
+		/* No page speaks for the next. */
+		end = 0;
+	} else if (ev == DAVID_EV_FILE) {
 		end = DIV_ROUND_UP_ULL(i_size_read(mapping->host), PAGE_SIZE);
 		/* The file was longer when another leg of a mirror got this. */
 		if (top->was_data && !INJECTED(legs))
@@ -268,7 +295,6 @@ enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner
 			ev = DAVID_EV_INTERNAL;
 			goto out;
 		}
-		/* No page speaks for the next. */
 		if (fs->has_foreign_pages)
 			end = 0;
 		if (raw_any(watch->raw) && raw_has_file(watch->raw, mapping->host))

@@ -5,10 +5,14 @@
  *
  * A page of the page cache says to which inode it belongs. That is the modern form of the explicit
  * notification of David (FAST 2011, section 3.2), and needs no change of the kernel. A page that
- * belongs to nobody is no evidence of data. A process's anonymous page is no evidence by itself:
- * mkfs.xfs, xfs_repair and guests write metadata from anonymous pages. An anonymous page counts as
- * data only while this host has the disk mounted. Then only the file system writes metadata, and it
- * does so from pages of its own.
+ * belongs to nobody is no evidence of data.
+ *
+ * The buffer of direct I/O is no evidence by itself: a process's anonymous page, a page of a file
+ * elsewhere, or of any file. mkfs.xfs, xfs_repair and guests write metadata by direct I/O. A buffer
+ * counts as data only if the way from a mounted file system is known: this host has the disk
+ * mounted; nobody but the file system has it open, so nobody writes past the file system; and no
+ * other driver has the page in hand (hands.h), so the file that is written is not a disk of
+ * somebody else. Then only the file system writes metadata, and it does so from pages of its own.
  *
  * Locking: inodes, mappings and superblocks are read under RCU. RAW rules may take rename_lock and
  * an inode's i_lock. Functions sleep only where they say so.
@@ -44,8 +48,24 @@ struct owner_top {
 	struct owner_dev *dev;		/* the fake disk itself, or a device that lies on it */
 	u64 offset;			/* added to a sector of the target: the sector of @dev */
 	bool is_aligned;		/* 4 KiB units of @dev are units of the fake disk */
+	bool is_direct;			/* it was sent as direct I/O */
 	bool was_data;			/* all of it, where a mirror has sent it first */
 };
+
+/* A file system, a journal, or swap says that the content matters. */
+static inline bool owner_is_marked(blk_opf_t opf)
+{
+	return opf & (REQ_META | REQ_PRIO | REQ_SWAP);
+}
+
+/*
+ * The pages are the buffer of somebody's direct I/O. (REQ_SYNC alone is also write-back's, and a
+ * journal's requests are marked.)
+ */
+static inline bool owner_is_direct(blk_opf_t opf)
+{
+	return opf & REQ_IDLE;
+}
 
 #define OWNER_SEEN	8u
 

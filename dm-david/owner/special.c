@@ -148,21 +148,20 @@ static bool is_special(const struct bio_vec *bv, const void *p)
 
 /*
  * Is the file's page the buffer of direct I/O to another one? Pages that a file system writes back
- * are locked or under write-back by then; the flag is direct I/O's (REQ_SYNC alone is also
- * write-back's).
+ * are locked or under write-back by then.
  */
-static bool is_buffer(blk_opf_t opf, struct page *page)
+static bool is_buffer(bool is_direct, struct page *page)
 {
 	struct folio *folio = page_folio(page);
 
-	return opf & REQ_IDLE || !(folio_test_writeback(folio) || folio_test_locked(folio));
+	return is_direct || !(folio_test_writeback(folio) || folio_test_locked(folio));
 }
 
-static bool is_raw_buffer(const struct raw *raw, blk_opf_t opf, struct page *page)
+static bool is_raw_buffer(const struct raw *raw, bool is_direct, struct page *page)
 {
 	bool found;
 
-	if (!raw_any(raw) || !is_buffer(opf, page))
+	if (!raw_any(raw) || !is_buffer(is_direct, page))
 		return false;
 	rcu_read_lock();
 	found = raw_has_file(raw, NULL);
@@ -170,7 +169,7 @@ static bool is_raw_buffer(const struct raw *raw, blk_opf_t opf, struct page *pag
 	return found;
 }
 
-enum david_evidence special_evidence(const struct raw *raw, blk_opf_t opf,
+enum david_evidence special_evidence(const struct raw *raw, bool is_direct,
 				     enum david_evidence evidence, const struct bio_vec *bv,
 				     const void *p)
 {
@@ -180,5 +179,5 @@ enum david_evidence special_evidence(const struct raw *raw, blk_opf_t opf,
 		return evidence;
 	if (unlikely(is_special(bv, p)))
 		return DAVID_EV_SELF;
-	return is_raw_buffer(raw, opf, bv->bv_page) ? DAVID_EV_RAW : evidence;
+	return is_raw_buffer(raw, is_direct, bv->bv_page) ? DAVID_EV_RAW : evidence;
 }

@@ -24,11 +24,11 @@
 struct raw;
 
 /*
- * A write with flags @opf has the segment @bv, mapped at @p. @evidence says that it is data.
- * Returns @evidence, or the evidence to keep the segment. May take the inode's i_lock; RAW rules
- * may take rename_lock. Does not sleep. Process context.
+ * A write has the segment @bv, mapped at @p. @is_direct: it was sent as direct I/O. @evidence says
+ * that it is data. Returns @evidence, or the evidence to keep the segment. May take the inode's
+ * i_lock; RAW rules may take rename_lock. Does not sleep. Process context.
  */
-enum david_evidence special_evidence(const struct raw *raw, blk_opf_t opf,
+enum david_evidence special_evidence(const struct raw *raw, bool is_direct,
 				     enum david_evidence evidence, const struct bio_vec *bv,
 				     const void *p);
 

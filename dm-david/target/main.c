@@ -26,6 +26,7 @@
 
 #include <linux/module.h>
 #include "../compat/compat.h"
+#include "../owner/hands.h"
 #include "../owner/stack.h"
 #include "grow.h"
 #include "message.h"
@@ -286,6 +287,8 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	if (d->classify == CLASSIFY_EXPLICIT)
 		d->watch_below = FS_SUPERS_END;
 
+	hands_watch();
+
 	ti->private = d;
 	ti->per_io_data_size = david_io_size;
 	ti->num_flush_bios = 1;
@@ -494,6 +497,7 @@ static void __exit david_exit(void)
 {
 	dm_unregister_target(&david_target);
 	stack_exit();
+	hands_exit();
 	david_ctl_exit();
 }
 

@@ -31,6 +31,14 @@ void stack_want(struct block_device *bdev)
 {
 }
 
+/* Nobody has a page in hand. */
+atomic_t hands_busy;
+
+bool hands_look(const struct page *page)
+{
+	return false;
+}
+
 /* There are no rules. */
 bool raw_has_file(const struct raw *raw, struct inode *inode)
 {
@@ -51,7 +59,7 @@ struct world {
 
 static enum david_evidence evidence_of(struct world *world)
 {
-	const struct owner_top top = { .dev = &world->watch.disk };
+	const struct owner_top top = { .dev = &world->watch.disk, .is_direct = true };
 
 	owner_cache_init(&world->cache);
 	return owner_evidence(&world->watch, &top, &world->cache, world->page);
