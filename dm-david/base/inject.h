@@ -52,6 +52,7 @@
  *	parity	requests to an array with parity have a trail
  *	legs	a leg of a mirror does not hear what another has found
  *	lost	every other request is recognised only where it arrives first
+ *	unmarked	a trail begins with a request that is marked as metadata
  *	hands	a page may speak while another driver has it in hand
  *	openers	who else has opened the disk is not asked
  */

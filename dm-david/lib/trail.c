@@ -119,6 +119,14 @@ struct passage *trails_lay(struct trails *trails, const struct passage *passage,
 	return freed;
 }
 
+struct passage *trails_cut(struct trails *trails, const struct passage *passage)
+{
+	struct passage *freed = NULL;
+
+	take_some(trails, is_replaced, passage, 0, TRAILS_MOST, &freed);
+	return freed;
+}
+
 struct passage *trails_find(struct trails *trails, const struct trail_bio *bio, u64 now, u64 age)
 {
 	struct passage *passage;

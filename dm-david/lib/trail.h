@@ -3,7 +3,8 @@
  * Trails of requests on their way through layers (owner/stack.h has the idea).
  *
  * A passage says: sectors of a request to the device @top went on to @sector of the device @to. The
- * request is known by its first page. A mirror sends a request to several devices. Each of these
+ * first passage of a request is its departure, to @top itself. The request is known by its first
+ * page. A mirror sends a request to several devices. Each of these
  * passages must be there when its bio arrives, or none: a leg whose bio is not recognised stores
  * what the other legs drop.
  *
@@ -36,6 +37,7 @@ struct passage {
 	u32 data;			/* sectors from its beginning that another leg found data */
 	u32 to;				/* the device's number */
 	bool is_aligned;		/* 4 KiB units of @top are such units of @to */
+	bool is_direct;			/* direct I/O: the pages are its buffer */
 	bool has_led;			/* something of it has gone on to another layer */
 	bool is_begun;			/* it, or another leg, has begun to arrive */
 };
@@ -64,6 +66,12 @@ struct trail_bio {
  */
 struct passage *trails_lay(struct trails *trails, const struct passage *passage,
 			   struct passage *memory, u64 age);
+
+/*
+ * No trail leads on from where @passage would lead to: take the passages that it would replace, and
+ * return them for the caller to free.
+ */
+struct passage *trails_cut(struct trails *trails, const struct passage *passage);
 
 /* The passage that @bio is on, or NULL. */
 struct passage *trails_find(struct trails *trails, const struct trail_bio *bio, u64 now, u64 age);

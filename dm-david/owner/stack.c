@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 #include <trace/events/block.h>
@@ -17,6 +18,8 @@
 #include "../compat/compat.h"
 #include "../lib/trail.h"
 #include "../store/csum.h"
+#include "hands.h"
+#include "hear.h"
 
 DEFINE_STATIC_KEY_FALSE(stack_is_watched);
 
@@ -40,6 +43,7 @@ struct origin {
 	u64 sector;
 	u32 data;		/* sectors from there on that another leg found data */
 	bool is_aligned;
+	bool is_direct;
 };
 
 /* Where a loop device's requests go, as root says. */
@@ -63,6 +67,7 @@ static struct bucket *buckets;
 static DEFINE_MUTEX(devices_lock);	/* of entering @devices and links */
 static DEFINE_HASHTABLE(devices, 6);	/* found under RCU */
 static struct tracepoint *rq_issue;	/* NULL until a link is told of */
+static struct tracepoint *bio_queue;
 
 /* What the trace point asks of the work. */
 static DEFINE_SPINLOCK(wanted_lock);
@@ -163,9 +168,28 @@ static dev_t target_of(const struct bio *bio, dev_t number)
 	return to == number ? disk_devt(bio->bi_bdev->bd_disk) : to;
 }
 
+/*
+ * @bio was sent to @from of @dev, which a file system has mounted. May a trail begin there? Not if
+ * @bio is marked: layers drop the marks. Nor if a page of it is in the hands of another driver.
+ * Sets @origin.
+ */
+static bool departs(struct stack_dev *dev, struct bio *bio, sector_t from, struct origin *origin)
+{
+	if (owner_is_marked(bio->bi_opf) && !INJECTED(unmarked))
+		return false;
+	*origin = (struct origin){
+		.top = &dev->owner,
+		.sector = from,
+		.is_aligned = true,
+		.is_direct = owner_is_direct(bio->bi_opf),
+	};
+	/* Other pages than buffers tell by themselves: the file system writes its own. */
+	return !origin->is_direct || !hands_have_any(bio);
+}
+
 /* Sets @origin for @bio, which was sent to @from of @dev. False: its trail does not lead here. */
-static bool find_origin(struct stack_dev *dev, struct bio *bio, sector_t from,
-			struct origin *origin)
+static bool find_origin(struct stack_dev *dev, struct block_device *bdev, struct bio *bio,
+			sector_t from, struct origin *origin)
 {
 	struct bucket *bucket = bucket_of(first_page(bio));
 	struct passage *passage;
@@ -173,12 +197,11 @@ static bool find_origin(struct stack_dev *dev, struct bio *bio, sector_t from,
 
 	if (from < FS_SUPERS_END)
 		owner_see_super(&dev->owner, bio, from);
-	if (compat_has_parity(dev->owner.bdev) && !INJECTED(parity))
+	if (compat_has_parity(bdev) && !INJECTED(parity))
 		return false;
-	if (owner_has_mounted(&dev->owner, bio)) {
-		*origin = (struct origin){ .top = &dev->owner, .sector = from, .is_aligned = true };
-		return true;
-	}
+	/* The request itself is remapped: it is not queued before that. */
+	if (bdev_is_partition(bdev) && owner_has_mounted(&dev->owner, bio))
+		return departs(dev, bio, from, origin);
 	spin_lock_irqsave(&bucket->lock, flags);
 	passage = find_passage(bucket, bio, dev->number, from);
 	if (passage) {
@@ -188,10 +211,24 @@ static bool find_origin(struct stack_dev *dev, struct bio *bio, sector_t from,
 			.sector = passage->top_sector + from - passage->sector,
 			.data = passage_data(passage, from),
 			.is_aligned = passage->is_aligned,
+			.is_direct = passage->is_direct,
 		};
 	}
 	spin_unlock_irqrestore(&bucket->lock, flags);
 	return passage;
+}
+
+/* A bio goes where @next leads, and has no trail. What was laid there was of an earlier one. */
+static void cut_trail(const struct passage *next)
+{
+	struct bucket *bucket = bucket_of(next->page);
+	struct passage *freed;
+	unsigned long flags;
+
+	spin_lock_irqsave(&bucket->lock, flags);
+	freed = trails_cut(&bucket->trails, next);
+	spin_unlock_irqrestore(&bucket->lock, flags);
+	free_passages(freed);
 }
 
 /* A request that has come from @origin, and was at @from, goes on to @next. */
@@ -207,49 +244,93 @@ static void lay_passage(const struct origin *origin, sector_t from, struct passa
 	next->left = next->sectors;
 	next->data = min(origin->data, next->sectors);
 	next->is_aligned = origin->is_aligned && !((next->sector ^ from) % CSUM_SECTORS);
+	next->is_direct = origin->is_direct;
 	spin_lock_irqsave(&bucket->lock, flags);
 	freed = trails_lay(&bucket->trails, next, memory, TRAIL_AGE);
 	spin_unlock_irqrestore(&bucket->lock, flags);
 	free_passages(freed);
 }
 
+/* @bio is on its way to @to. */
+static struct passage passage_of(const struct bio *bio, dev_t to)
+{
+	return (struct passage){
+		.page = first_page(bio),
+		.vecs = bio->bi_io_vec,
+		.to = to,
+		.sector = bio->bi_iter.bi_sector,
+		.sectors = bio_sectors(bio),
+	};
+}
+
+static bool is_write(const struct bio *bio)
+{
+	return bio_op(bio) == REQ_OP_WRITE && bio->bi_iter.bi_size;
+}
+
+/*
+ * The trace point: @bio is sent to a device by whoever made it. Each bio passes here once. If a
+ * file system has the device mounted, this is where its request departs.
+ */
+static void see_queue(void *unused, struct bio *bio)
+{
+	struct block_device *bdev;
+	struct stack_dev *dev;
+	struct origin origin;
+	struct passage next;
+
+	/* To a partition it has departed already: see_remap(). */
+	if (!is_write(bio) || bio_flagged(bio, BIO_REMAPPED))
+		return;
+	rcu_read_lock();
+	dev = device_of(bio->bi_bdev->bd_dev);
+	bdev = dev ? READ_ONCE(dev->owner.bdev) : NULL;
+	if (!is_gone(bdev) && owner_has_mounted(&dev->owner, bio)) {
+		next = passage_of(bio, dev->number);
+		if (departs(dev, bio, next.sector, &origin))
+			lay_passage(&origin, next.sector, &next);
+		else
+			cut_trail(&next);
+	}
+	rcu_read_unlock();
+}
+
 /* The trace point: @bio, which was at @from of the device @number, goes on to another. */
 static void see_remap(void *unused, struct bio *bio, dev_t number, sector_t from)
 {
+	struct block_device *bdev;
+	struct stack_dev *dev;
 	struct origin origin;
 	struct passage next;
-	struct stack_dev *dev;
 
-	if (bio_op(bio) != REQ_OP_WRITE || !bio_has_data(bio))
+	if (!is_write(bio))
 		return;
 	rcu_read_lock();
 	dev = device_of(number);
-	if (!dev || is_gone(READ_ONCE(dev->owner.bdev))) {
+	bdev = dev ? READ_ONCE(dev->owner.bdev) : NULL;
+	if (is_gone(bdev)) {
 		if (!dev || !dev->failed || time_after(jiffies, dev->failed + RETRY_AGE))
 			want_device(number);
-	} else if (find_origin(dev, bio, from, &origin) && !is_last(bio)) {
-		next = (struct passage){
-			.page = first_page(bio),
-			.vecs = bio->bi_io_vec,
-			.to = target_of(bio, number),
-			.sector = bio->bi_iter.bi_sector,
-			.sectors = bio_sectors(bio),
-		};
-		lay_passage(&origin, from, &next);
+	} else if (!is_last(bio)) {
+		next = passage_of(bio, target_of(bio, number));
+		if (find_origin(dev, bdev, bio, from, &origin))
+			lay_passage(&origin, from, &next);
+		else
+			cut_trail(&next);
 	}
 	rcu_read_unlock();
 }
 
 /* Sets @origin for the bios of @rq, if all have come from neighbouring places of one device. */
-static bool find_origin_of_request(struct stack_dev *dev, const struct request *rq,
-				   struct origin *origin)
+static bool find_origin_of_request(struct stack_dev *dev, struct block_device *bdev,
+				   const struct request *rq, struct origin *origin)
 {
 	struct origin one;
 	struct bio *bio;
 	u64 sectors = 0;
 
 	__rq_for_each_bio(bio, rq) {
-		if (!find_origin(dev, bio, bio->bi_iter.bi_sector, &one))
+		if (!find_origin(dev, bdev, bio, bio->bi_iter.bi_sector, &one))
 			return false;
 		if (!sectors)
 			*origin = one;
@@ -258,6 +339,7 @@ static bool find_origin_of_request(struct stack_dev *dev, const struct request *
 		if (one.data >= bio_sectors(bio) && origin->data >= sectors)
 			origin->data = sectors + one.data;
 		origin->is_aligned &= one.is_aligned;
+		origin->is_direct |= one.is_direct;
 		sectors += bio_sectors(bio);
 	}
 	return true;
@@ -272,6 +354,7 @@ static void see_issue(void *unused, struct request *rq)
 {
 	struct gendisk *disk = rq->q->disk;
 	const struct bio_vec *first;
+	struct block_device *bdev;
 	struct stack_dev *dev;
 	struct origin origin;
 	struct passage next;
@@ -282,8 +365,9 @@ static void see_issue(void *unused, struct request *rq)
 	rcu_read_lock();
 	dev = device_of(disk_devt(disk));
 	link = dev ? rcu_dereference(dev->link) : NULL;
-	if (link && link->diskseq == disk->diskseq && !is_gone(READ_ONCE(dev->owner.bdev)) &&
-	    find_origin_of_request(dev, rq, &origin)) {
+	bdev = dev ? READ_ONCE(dev->owner.bdev) : NULL;
+	if (link && link->diskseq == disk->diskseq && !is_gone(bdev) &&
+	    find_origin_of_request(dev, bdev, rq, &origin)) {
 		first = __bvec_iter_bvec(rq->bio->bi_io_vec, rq->bio->bi_iter);
 		next = (struct passage){
 			.page = first->bv_page,
@@ -321,6 +405,7 @@ void stack_find(struct owner_watch *watch, const struct bio *bio, struct owner_t
 		top->dev = dev;
 		top->offset += passage->top_sector - passage->sector;
 		top->is_aligned = passage->is_aligned;
+		top->is_direct = passage->is_direct;
 		top->was_data = passage_data(passage, sector) >= bio_sectors(bio);
 		/* Whoever writes the page here next has come another way. */
 		arrived = trails_arrive(&bucket->trails, passage, bio_sectors(bio),
@@ -357,21 +442,32 @@ static struct block_device *grab(dev_t number)
 	return bdev;
 }
 
-/* NULL: not enough memory. */
-static struct stack_dev *enter_device(dev_t number)
+/* What is known of @number, at first nothing. NULL: not enough memory. */
+static struct stack_dev *entry_of(dev_t number)
 {
-	struct stack_dev *dev = device_of(number);
-	struct block_device *bdev;
+	struct stack_dev *dev;
 
 	lockdep_assert_held(&devices_lock);
-	if (!dev) {
-		dev = kzalloc(sizeof(*dev), GFP_KERNEL);
-		if (!dev)
-			return NULL;
+	rcu_read_lock();
+	dev = device_of(number);
+	rcu_read_unlock();
+	if (dev)
+		return dev;
+	dev = kzalloc(sizeof(*dev), GFP_NOIO);
+	if (dev) {
 		dev->number = number;
 		hash_add_rcu(devices, &dev->node, number);
 	}
-	if (dev->owner.bdev)
+	return dev;
+}
+
+/* NULL: not enough memory. */
+static struct stack_dev *enter_device(dev_t number)
+{
+	struct stack_dev *dev = entry_of(number);
+	struct block_device *bdev;
+
+	if (!dev || dev->owner.bdev)
 		return dev;
 	bdev = grab(number);
 	WRITE_ONCE(dev->failed, bdev ? 0 : jiffies | 1);
@@ -416,7 +512,11 @@ static bool begin_to_hear(void)
 		return false;
 	for (i = 0; i < BUCKETS; i++)
 		spin_lock_init(&buckets[i].lock);
-	if (register_trace_block_bio_remap(see_remap, NULL)) {
+	check_trace_callback_type_block_bio_queue(see_queue);
+	bio_queue = hear("block_bio_queue", see_queue);
+	if (IS_ERR(bio_queue) || register_trace_block_bio_remap(see_remap, NULL)) {
+		hear_no_more(IS_ERR(bio_queue) ? NULL : bio_queue, see_queue);
+		tracepoint_synchronize_unregister();
 		free_buckets();
 		return false;
 	}
@@ -436,6 +536,7 @@ static void drop_gone(void)
 
 static void find_wanted(struct work_struct *work)
 {
+	unsigned int noio = memalloc_noio_save();
 	dev_t numbers[WANTED];
 	unsigned int i, nr;
 
@@ -454,37 +555,34 @@ static void find_wanted(struct work_struct *work)
 		enter_device(numbers[i]);
 out:
 	mutex_unlock(&devices_lock);
+	memalloc_noio_restore(noio);
 }
 
-static void look_at_tracepoint(struct tracepoint *tp, void *found)
-{
-	if (!strcmp(tp->name, "block_rq_issue"))
-		*(struct tracepoint **)found = tp;
-}
-
-/* The trace point is not exported by name. It is part of the kernel's image and stays. */
 static int hear_requests(void)
 {
-	struct tracepoint *found = NULL;
-	int r;
+	struct tracepoint *tp;
 
+	lockdep_assert_held(&devices_lock);
+	check_trace_callback_type_block_rq_issue(see_issue);
 	if (rq_issue)
 		return 0;
-	for_each_kernel_tracepoint(look_at_tracepoint, &found);
-	r = found ? tracepoint_probe_register(found, see_issue, NULL) : -EOPNOTSUPP;
-	if (!r)
-		rq_issue = found;
-	return r;
+	tp = hear("block_rq_issue", see_issue);
+	if (IS_ERR(tp))
+		return PTR_ERR(tp);
+	rq_issue = tp;
+	return 0;
 }
 
 int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u64 sector)
 {
-	struct link *link = kmalloc(sizeof(*link), GFP_KERNEL), *old;
+	/* The message that tells of it may come while the disk is suspended. */
+	struct link *link = kmalloc(sizeof(*link), GFP_NOIO), *old;
+	unsigned int noio = memalloc_noio_save();
 	struct stack_dev *dev;
 	int r = -ENOMEM;
 
 	if (!link)
-		return -ENOMEM;
+		goto out;
 	*link = (struct link){ .to = to, .sector = sector, .diskseq = diskseq };
 	stack_want(disk);
 	mutex_lock(&devices_lock);
@@ -500,6 +598,8 @@ int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u
 	}
 	mutex_unlock(&devices_lock);
 	kfree_rcu(link, rcu);
+out:
+	memalloc_noio_restore(noio);
 	return r;
 }
 
@@ -542,14 +642,14 @@ void stack_exit(void)
 	unsigned int i;
 
 	cancel_work_sync(&wanted_work);
-	if (!buckets)
-		return;
-	static_branch_disable(&stack_is_watched);
-	if (rq_issue)
-		tracepoint_probe_unregister(rq_issue, see_issue, NULL);
-	unregister_trace_block_bio_remap(see_remap, NULL);
-	tracepoint_synchronize_unregister();
-	cancel_work_sync(&wanted_work);
+	if (buckets) {
+		static_branch_disable(&stack_is_watched);
+		hear_no_more(rq_issue, see_issue);
+		hear_no_more(bio_queue, see_queue);
+		unregister_trace_block_bio_remap(see_remap, NULL);
+		tracepoint_synchronize_unregister();
+		cancel_work_sync(&wanted_work);
+	}
 	hash_for_each_safe(devices, i, next, dev, node) {
 		if (dev->owner.bdev)
 			drop(dev);
@@ -557,5 +657,6 @@ void stack_exit(void)
 		kfree(rcu_dereference_protected(dev->link, true));
 		kfree(dev);
 	}
-	free_buckets();
+	if (buckets)
+		free_buckets();
 }

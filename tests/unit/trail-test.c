@@ -272,6 +272,28 @@ static void requests_from_the_same_page_do_not_fill_the_table(struct kunit *test
 	must_be_empty(test, &world);
 }
 
+/* The same page goes to the same place again, and now its content matters. */
+static void a_way_that_was_cut_leads_nowhere(struct kunit *test)
+{
+	struct world world = { };
+	struct request request = { .page = "a", .sectors = 64, .legs = 2 };
+	struct passage next = { .page = request.page, .sectors = 16, .to = 1 };
+
+	lay(test, &world, &request, 1);
+	lay(test, &world, &request, 2);
+	next.sector = SPREAD + 64;
+	free_all(&world, trails_cut(&world.trails, &next));
+	next.sector = SPREAD + 56;
+	next.page = "b";
+	free_all(&world, trails_cut(&world.trails, &next));
+	KUNIT_ASSERT_NOT_NULL(test, find(&world, &request, 1, 0, 64));
+	next.page = request.page;
+	free_all(&world, trails_cut(&world.trails, &next));
+	KUNIT_EXPECT_FALSE(test, arrive(test, &world, &request, 1, 0, 64));
+	KUNIT_EXPECT_TRUE(test, arrive(test, &world, &request, 2, 0, 64));
+	must_be_empty(test, &world);
+}
+
 static struct kunit_case trail_cases[] = {
 	KUNIT_CASE(all_legs_are_found),
 	KUNIT_CASE(all_legs_are_lost_or_none),
@@ -280,6 +302,7 @@ static struct kunit_case trail_cases[] = {
 	KUNIT_CASE(a_leg_that_comes_in_parts_stays_until_the_last),
 	KUNIT_CASE(what_one_leg_found_data_the_others_know),
 	KUNIT_CASE(requests_from_the_same_page_do_not_fill_the_table),
+	KUNIT_CASE(a_way_that_was_cut_leads_nowhere),
 	{}
 };
 
