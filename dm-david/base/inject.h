@@ -55,6 +55,7 @@
  *	unmarked	a trail begins with a request that is marked as metadata
  *	hands	a page may speak while another driver has it in hand
  *	openers	who else has opened the disk is not asked
+ *	upper	a fake disk below another one believes the pages that it is sent
  */
 #ifndef DM_DAVID_INJECT_H
 #define DM_DAVID_INJECT_H

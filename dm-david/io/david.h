@@ -40,6 +40,7 @@ struct david {
 	struct dm_dev *dev;		/* the backing device */
 	struct store *store;
 	struct owner_watch owners;
+	bool ends_trails;		/* stack_end_trails() */
 	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
 	u64 watch_below;		/* it and extent.h are shown requests before this sector */
 	struct timing *timing;		/* NULL without a profile */

@@ -60,6 +60,7 @@ struct stack_dev {
 	dev_t number;
 	unsigned long failed;		/* to be looked up: jiffies, or 0 */
 	struct link __rcu *link;	/* NULL: none was told of */
+	atomic_t ends;			/* targets of this module in its tables: trails end here */
 	struct owner_dev owner;
 };
 
@@ -197,6 +198,8 @@ static bool find_origin(struct stack_dev *dev, struct block_device *bdev, struct
 
 	if (from < FS_SUPERS_END)
 		owner_see_super(&dev->owner, bio, from);
+	if (atomic_read(&dev->ends) && !INJECTED(upper))
+		return false;
 	if (compat_has_parity(bdev) && !INJECTED(parity))
 		return false;
 	/* The request itself is remapped: it is not queued before that. */
@@ -571,6 +574,31 @@ static int hear_requests(void)
 		return PTR_ERR(tp);
 	rq_issue = tp;
 	return 0;
+}
+
+int stack_end_trails(dev_t number)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct stack_dev *dev;
+
+	mutex_lock(&devices_lock);
+	dev = entry_of(number);
+	if (dev)
+		atomic_inc(&dev->ends);
+	mutex_unlock(&devices_lock);
+	memalloc_noio_restore(noio);
+	return dev ? 0 : -ENOMEM;
+}
+
+void stack_let_trails(dev_t number)
+{
+	struct stack_dev *dev;
+
+	rcu_read_lock();
+	dev = device_of(number);
+	if (!WARN_ON_ONCE(!dev))
+		atomic_dec(&dev->ends);
+	rcu_read_unlock();
 }
 
 int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u64 sector)

@@ -52,6 +52,14 @@ void stack_want(struct block_device *bdev);
 int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u64 sector);
 
 /*
+ * The device @number has a target of this module: what it sends on it wants to have back, all of
+ * it. No trail leads on from there, so that a fake disk below keeps it. 0 or -ENOMEM. Until
+ * stack_let_trails(). Sleeps, but not for I/O.
+ */
+int stack_end_trails(dev_t number);
+void stack_let_trails(dev_t number);
+
+/*
  * @bio has reached the fake disk of @watch. If a trail leads to a device that was mounted when the
  * request was sent there, sets @top to that device. On entry @top names the fake disk itself. Call
  * this before bi_sector is changed. Any context but NMI.

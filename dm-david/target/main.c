@@ -129,6 +129,8 @@ static void david_free(struct david *d)
 		atomic64_sub(sizeof(*d) + byfile_bytes(&d->byfile), &d->store->target_bytes);
 		store_put(d->store);
 	}
+	if (d->ends_trails)
+		stack_let_trails(disk_devt(dm_disk(dm_table_get_md(d->ti->table))));
 	if (d->dev)
 		dm_put_device(d->ti, d->dev);
 	byfile_set(&d->byfile, NULL, NULL);
@@ -288,6 +290,12 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->watch_below = FS_SUPERS_END;
 
 	hands_watch();
+	r = stack_end_trails(disk_devt(dm_disk(md)));
+	if (r) {
+		ti->error = "Not enough memory for what lies below";
+		goto bad;
+	}
+	d->ends_trails = true;
 
 	ti->private = d;
 	ti->per_io_data_size = david_io_size;
