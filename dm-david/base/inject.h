@@ -13,6 +13,8 @@
  * The random life of a disk that is packed has to find:
  *	stale	a block is packed as it was read first, though it was written since
  *	single	a pack is free when it has only blocks that stand alone
+ * Comparing a RAW file that was deduplicated with what was written has to find:
+ *	twins	what a RAW file has is dropped elsewhere
  * btrfs's scrub has to find:
  *	unit	a block gets the checksum of another block
  *	copy	a copy of squashed data gets no checksum, whatever its last bytes are

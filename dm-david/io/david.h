@@ -83,6 +83,8 @@ struct david {
 	struct mutex mode_lock;		/* messages that change mode or files= take turns */
 	struct mutex pack_lock;		/* messages that pack do */
 	bool pack_stopped;		/* suspended, or about to be: nothing is packed */
+	struct work_struct twin_work;	/* twin.h */
+	struct workqueue_struct *twin_wq;	/* likewise; NULL where nobody needs it */
 };
 
 static inline struct content david_content(const struct david *d)
@@ -108,10 +110,10 @@ int david_map(struct dm_target *ti, struct bio *bio);
 int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 
 /*
- * A request of the module's own at @sector of the target: a read, or a discard, which drops what
- * the classifier knows to be data (implicit_squash()), or with @step packs a block (packer.h).
- * Requests of the disk's user that overlap it
- * are kept apart from it, as from each other. It takes no modelled time, and device-mapper does not
+ * A request of the module's own at @sector of the target: a read; or a discard, which drops what
+ * the classifier knows to be data (implicit_squash()), or with @step packs a block (packer.h); or a
+ * write of one block, which is done only if the block is dropped (serve_twin()). Requests of the
+ * disk's user that overlap it are kept apart from it, as from each other. It takes no modelled time, and device-mapper does not
  * see it: only while the device is not suspended. @bio names the backing device. Waits for requests
  * that may need d->wq, so not from a worker of that. Returns 0 or an error. Sleeps.
  */

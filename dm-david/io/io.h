@@ -10,6 +10,7 @@
  *	backing.c	where a block is stored, and the bios that go there
  *	share.c		in a pool: blocks that another disk has already
  *	packer.c	stored blocks, in fewer places
+ *	twin.c		content of RAW files that is dropped elsewhere
  *
  *	csum-policy.c, extent.c, implicit*.c	evidence for judge.c, with state of their own
  *	implied.c	the evidence that a request carries
@@ -66,6 +67,7 @@ struct piece {
 #define END_LOGGED	BIT(4)	/* wait until its log entries are durable */
 #define END_INTERNAL	BIT(5)	/* the module's own: device-mapper does not know of it */
 #define END_PACK	BIT(6)	/* with END_INTERNAL: pack a block */
+#define END_TWIN	BIT(7)	/* its content may have been dropped elsewhere: twin.h */
 
 /* A bio as it was before the backing device had it. */
 struct sent {
@@ -275,6 +277,9 @@ static inline void count_blocks(struct david_io *io, const struct span *span, u6
 
 	BUILD_BUG_ON((int)RT_FILL != (int)DAVID_WRITTEN_FILL ||
 		     (int)RT_SQUASHED != (int)DAVID_WRITTEN_SQUASHED);
+	/* A block that the module writes for a twin was counted when its user wrote it. */
+	if (unlikely(io->at_end & END_INTERNAL))
+		return;
 	if (span->r.kind != RT_STORED)
 		written = (enum david_written)span->r.kind;
 	this_cpu_add(stats->evidence[span->evidence], blocks);

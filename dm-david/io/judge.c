@@ -12,6 +12,7 @@
  *	content of the block		a e i	owner/special.h		keep what the above squash
  *	the classifier's veto		a	implicit.h		keep what owners squash
  *	made-up content			a e	lib/content.h		squash copies without owner
+ *	content of RAW files		a e	twin.h			keep what the above squash
  *	RAW rules			a e i d	store/raw.h		keep what all others squash
  *
  * A block that is one repeated word becomes that word, whatever it is. docs/CLASSIFICATION.md has
@@ -27,6 +28,7 @@
 #include "../owner/special.h"
 #include "../timing/trace.h"
 #include "extent.h"
+#include "twin.h"
 
 /*
  * Do all @n words from @p on equal @word? A constant block is compared to its end, so the loop
@@ -307,12 +309,16 @@ static __always_inline void judge_bytes(struct david_io *io, const struct bvec_i
 	if (judged->verdict != VERDICT_SQUASH) {
 		if (unlikely(may_be_copy(io->d, judged)))
 			judge_copy(io, *from, bytes, judged);
+		if (unlikely(judged->evidence == DAVID_EV_RAW) && twin_any(io->d))
+			twin_judge(io, from, bytes, judged);
 		return;
 	}
 	if (!judged->constant && io->d->classify != CLASSIFY_DATA)
 		judge_content(io, *from, bytes, judged);
 	if (unlikely(io->implied.runs))
 		apply_veto(io, from->bi_sector, bytes, judged);
+	if (twin_any(io->d))
+		twin_judge(io, from, bytes, judged);
 }
 
 static enum rt_kind judged_kind(const struct judgement *judged)

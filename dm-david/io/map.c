@@ -34,6 +34,7 @@
 #include <linux/slab.h>
 #include "../base/inject.h"
 #include "../owner/stack.h"
+#include "twin.h"
 
 const unsigned int david_io_size = sizeof(struct david_io);
 
@@ -475,6 +476,11 @@ static noinline int end_request(struct david_io *io, struct bio *bio, blk_status
 		end_unlock(io, *error);
 		if (likely(at_end == END_UNLOCK))
 			return DM_ENDIO_DONE;
+	}
+	if (unlikely(at_end & END_TWIN) && !*error) {
+		io->at_end = at_end & (END_TIMED | END_LOGGED);
+		twin_finish(io);
+		return DM_ENDIO_INCOMPLETE;
 	}
 	if (at_end & END_LOGGED && !*error) {
 		io->at_end = at_end & END_TIMED;

@@ -9,6 +9,7 @@
 
 #include <linux/highmem.h>
 #include "../owner/byfile.h"
+#include "twin.h"
 
 /* Fill @len bytes at @buf, @pos bytes after the start of @sector, which lies in @r. */
 static void make_content(struct david *d, const struct rt_range *r, void *buf, sector_t sector,
@@ -249,6 +250,8 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 		stopwatch_account(timer, DAVID_CPU_CONTENT);
 		return served;
 	}
+	if (twin_any(d))
+		twin_see_read(io, r);
 	if (unlikely(r->kind == RT_PACKED))
 		return read_packed(io, r, offset, bytes);
 	if (!is_aligned(d, offset, bytes)) {

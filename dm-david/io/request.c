@@ -5,6 +5,7 @@
  * ends when its last child bio has ended.
  */
 #include "io.h"
+#include "twin.h"
 
 static void serve_work(struct work_struct *work);
 
@@ -94,6 +95,8 @@ static enum served serve_piece(struct david_io *io, struct stopwatch *timer, boo
 			return io->at_end & END_PACK ? serve_pack(io) : serve_squash(io);
 		return serve_discard(io, timer);
 	default:
+		if (unlikely(io->at_end & END_INTERNAL))
+			return serve_twin(io, timer);
 		return serve_write(io, timer, may_remap, span);
 	}
 }

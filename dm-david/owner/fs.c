@@ -45,11 +45,13 @@ static const struct owner_fs file_systems[] = {
 	}, {
 		.magic = XFS_SUPER_MAGIC,
 		.kind = FSEND_XFS,
+		.shares_blocks = true,
 	}, {
 		.magic = BTRFS_SUPER_MAGIC,
 		.kind = FSEND_BTRFS,
 		.is_internal = btrfs_is_internal,
 		.no_content_by_file = true,
+		.shares_blocks = true,
 	}, {	/* clusters that it has compressed are in pages that name the file */
 		.magic = F2FS_SUPER_MAGIC,
 		.kind = FSEND_F2FS,

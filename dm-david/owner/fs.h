@@ -26,6 +26,8 @@ struct owner_fs {
 	bool has_quota_files;
 	/* Data has checksums, so files= cannot choose its content. */
 	bool no_content_by_file;
+	/* A file may get the blocks of another one, without a write: deduplication, swapext. */
+	bool shares_blocks;
 };
 
 /* The entry of @sb's file system, or NULL. */

@@ -102,6 +102,27 @@ bool owner_is_btrfs(const struct owner_dev *dev)
 	return found;
 }
 
+bool owner_may_share(const struct owner_watch *watch)
+{
+	const struct owner_dev *disk = &watch->disk;
+	const struct super_block *sb;
+	const struct owner_fs *fs;
+	bool may;
+
+	if (READ_ONCE(watch->may_share))
+		return true;
+	rcu_read_lock();
+	sb = super_of(disk);
+	fs = sb ? owner_fs_of(sb) : NULL;
+	if (sb)
+		may = fs && fs->shares_blocks;
+	else
+		may = READ_ONCE(disk->fs_end[FSEND_XFS]) || READ_ONCE(disk->fs_end[FSEND_BTRFS]) ||
+		      !(READ_ONCE(disk->fs_end[FSEND_EXT]) || READ_ONCE(disk->fs_end[FSEND_F2FS]));
+	rcu_read_unlock();
+	return may;
+}
+
 /* The superblock of the file that the first page of @bio belongs to, or NULL. */
 static const struct super_block *first_super(struct bio *bio)
 {
@@ -241,7 +262,11 @@ static __always_inline enum david_evidence inode_evidence(struct owner_watch *wa
 		return DAVID_EV_ANON;
 	if (bdev)
 		warn_of_unseen_mount(bdev, sb);
-	return fs ? DAVID_EV_FILE : DAVID_EV_UNPROVEN;
+	if (!fs)
+		return DAVID_EV_UNPROVEN;
+	if (fs->shares_blocks && !READ_ONCE(watch->may_share))
+		WRITE_ONCE(watch->may_share, true);
+	return DAVID_EV_FILE;
 }
 
 enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner_top *top,

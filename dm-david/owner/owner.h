@@ -74,6 +74,7 @@ struct owner_watch {
 	struct owner_dev disk;		/* the fake disk itself */
 	bool watch_btrfs;		/* a btrfs on this disk sets @may_have_csums */
 	bool may_have_csums;		/* data may need its checksums kept: csum-policy.h */
+	bool may_share;			/* its file system may give a file the blocks of another */
 	const struct raw *raw;		/* RAW rules: which data is kept nevertheless */
 	struct owner_dev *seen[OWNER_SEEN];	/* the first devices on it that wrote */
 };
@@ -132,6 +133,12 @@ struct inode *owner_of_read(struct owner_watch *watch, struct folio *folio);
  * write has shown how btrfs claims disks.
  */
 bool owner_is_btrfs(const struct owner_dev *dev);
+
+/*
+ * May the file system on the disk give a file the blocks of another one? True if that is not known.
+ * Process context.
+ */
+bool owner_may_share(const struct owner_watch *watch);
 
 /*
  * A copy of data with checksums has been written to the disk: sets @may_have_csums. False: they

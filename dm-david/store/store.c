@@ -11,6 +11,7 @@
 #include "packs.h"
 #include "pool.h"
 #include "share.h"
+#include "twins.h"
 #include "../base/inject.h"
 
 /*
@@ -91,6 +92,7 @@ static void store_destroy(struct store *store)
 	csum_destroy(store->csums);
 	packs_destroy(store->packs);
 	raw_destroy(&store->raw);
+	twins_destroy(store->twins);
 	rt_destroy(&store->table);
 	bm_destroy(&store->bitmap);
 	free_percpu(store->stats);
@@ -671,7 +673,8 @@ void store_stats(struct store *store, struct david_stats *st)
 	st->target_sectors = store->target_sectors;
 	st->store_low_water = store->low_water;
 	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
-	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes) + raw_bytes(&store->raw);
+	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes) + raw_bytes(&store->raw) +
+				     twins_bytes(READ_ONCE(store->twins));
 	st->mem[DAVID_MEM_CLASSIFY] = atomic64_read(&store->classify_bytes);
 	st->mem[DAVID_MEM_MODEL] = atomic64_read(&store->model_bytes);
 

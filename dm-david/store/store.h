@@ -96,6 +96,8 @@ struct store {
 	struct exact *exact;		/* NULL if no table ever wanted it */
 
 	struct raw raw;			/* RAW rules */
+	struct twins *twins;		/* NULL until io/twin.c needs it; stays once it is made */
+	bool twins_refused;		/* there was no memory for it */
 	struct rawstore rules;		/* where they are saved; under raw.lock */
 
 	struct stats __percpu *stats;

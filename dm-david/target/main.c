@@ -22,6 +22,7 @@
 #include "../io/extent.h"
 #include "../io/implicit.h"
 #include "../io/packer.h"
+#include "../io/twin.h"
 #include "../base/inject.h"
 
 #include <linux/module.h>
@@ -121,6 +122,8 @@ static void david_free(struct david *d)
 		destroy_workqueue(d->rmw_wq);
 	if (d->wq)
 		destroy_workqueue(d->wq);
+	if (d->twin_wq)
+		destroy_workqueue(d->twin_wq);
 	if (d->store) {
 		if (mempool_initialized(&d->bounces))
 			david_pools_exit(d);
@@ -167,7 +170,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	struct mapped_device *md = dm_table_get_md(ti->table);
 	struct store *store;
 	struct david *d;
-	bool needs_rmw;
+	bool needs_rmw, needs_twins;
 	int r;
 
 	if (!argc) {
@@ -185,6 +188,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	mutex_init(&d->mode_lock);
 	mutex_init(&d->pack_lock);
 	d->pack_stopped = true;
+	INIT_WORK(&d->twin_work, twin_work);
 	options_default(d);
 	raw_init(&d->raw);
 
@@ -257,9 +261,12 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	}
 	d->wq = alloc_workqueue("dm-david", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	needs_rmw = d->backing_mask >= SECTOR_SIZE || store->share;
+	needs_twins = d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT;
 	if (d->wq && needs_rmw)
 		d->rmw_wq = alloc_workqueue("dm-david-rmw", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!d->wq || (needs_rmw && !d->rmw_wq)) {
+	if (d->wq && needs_twins)
+		d->twin_wq = alloc_workqueue("dm-david-twins", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	if (!d->wq || (needs_rmw && !d->rmw_wq) || (needs_twins && !d->twin_wq)) {
 		ti->error = "Not enough memory for the work queue";
 		r = -ENOMEM;
 		goto bad;
@@ -347,8 +354,11 @@ static int david_preresume(struct dm_target *ti)
 	if (r)
 		return r;
 	extent_open(d);
-	return grow_start(d, may_write) ?:
-	       rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
+	r = grow_start(d, may_write) ?:
+	    rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
+	if (!r)
+		twin_prepare(d);
+	return r;
 }
 
 static void david_presuspend(struct dm_target *ti)

@@ -7,6 +7,7 @@
 #include "../io/david.h"
 #include "../io/implicit.h"
 #include "../io/packer.h"
+#include "../io/twin.h"
 #include "../owner/stack.h"
 #include "../store/pool.h"
 
@@ -141,6 +142,8 @@ static int raw_message(struct david *d, unsigned int argc, char **argv, char *re
 			implicit_rules_gone(d->implicit);
 		if (add && d->implicit)
 			implicit_rules_added(d->implicit);
+		if (add)
+			twin_prepare(d);
 	}
 	if (r)
 		DMERR("%s: raw: %s", dm_table_device_name(d->ti->table), error);

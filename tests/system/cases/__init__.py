@@ -26,7 +26,7 @@ GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "secur
 GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
 GROUPS += ("plan", "requestway", "arrays", "seenthrough", "commands", "pools", "poolcuts")
 GROUPS += ("copied", "legs", "raids", "benchhere", "calibration", "sharing")
-GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror", "packing")
+GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror", "packing", "twins")
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
 UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays", "pools", "poolcuts")
 UML_ONLY += ("raids", "calibration", "sharing")

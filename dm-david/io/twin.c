@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Content of RAW files that is dropped elsewhere: see twin.h. */
+#include "twin.h"
+
+#include <linux/highmem.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include "../base/inject.h"
+#include "../lib/crc.h"
+#include "../store/twins.h"
+
+/*
+ * There are no tables, as a file system that needs them was not expected. Has a worker to make
+ * them?
+ */
+static bool wants_tables(struct david *d)
+{
+	if (READ_ONCE(d->store->twins_refused) || !raw_has_file_rules(&d->store->raw))
+		return false;
+	queue_work(d->wq, &d->twin_work);
+	return true;
+}
+
+void twin_work(struct work_struct *work)
+{
+	twin_prepare(container_of(work, struct david, twin_work));
+}
+
+void twin_prepare(struct david *d)
+{
+	struct store *store = d->store;
+	struct twins *twins;
+
+	if ((d->classify != CLASSIFY_AUTO && d->classify != CLASSIFY_EXPLICIT) ||
+	    READ_ONCE(store->twins) || READ_ONCE(store->twins_refused) ||
+	    !raw_has_file_rules(&store->raw) || !owner_may_share(&d->owners))
+		return;
+	twins = twins_create(store->bitmap.size);
+	if (!twins) {
+		WRITE_ONCE(store->twins_refused, true);
+		DMWARN("%s: not enough memory to know the content of RAW files: those that are deduplicated may lose it",
+		       dm_table_device_name(d->ti->table));
+	} else if (cmpxchg(&store->twins, NULL, twins)) {
+		twins_destroy(twins);
+	}
+}
+
+static u32 csum_of(const struct bio *bio, struct bvec_iter from, unsigned int bytes)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	u32 state = ~0u;
+	void *p;
+
+	from.bi_size = bytes;
+	__bio_for_each_segment(bv, bio, iter, from) {
+		p = bvec_kmap_local(&bv);
+		state = crc_update(CRC_32C, state, p, bv.bv_len);
+		kunmap_local(p);
+	}
+	return ~state;
+}
+
+void twin_judge(struct david_io *io, const struct bvec_iter *from, unsigned int bytes,
+		struct judgement *judged)
+{
+	struct store *store = io->d->store;
+	struct twins *twins = smp_load_acquire(&store->twins);
+	u64 block = from->bi_sector >> store->block_shift, dropped[TWINS_MAX];
+	bool is_twin;
+	u32 csum;
+
+	if (judged->constant || bytes != store->block_size || INJECTED(twins))
+		return;
+	if (!twins) {
+		/* What is dropped before there are tables would not be found. */
+		is_twin = wants_tables(io->d);
+	} else {
+		csum = csum_of(io->bio, *from, bytes);
+		if (judged->evidence == DAVID_EV_RAW && twins_raw(twins, block, csum, dropped))
+			io->at_end |= END_TWIN;
+		is_twin = judged->verdict == VERDICT_SQUASH && twins_dropped(twins, block, csum);
+	}
+	if (is_twin && judged->verdict == VERDICT_SQUASH) {
+		judged->evidence = DAVID_EV_RAW;
+		judged->verdict = VERDICT_KEEP;
+	}
+}
+
+void twin_see_read(struct david_io *io, const struct rt_range *r)
+{
+	struct david *d = io->d;
+	struct twins *twins = smp_load_acquire(&d->store->twins);
+	u64 i, blocks = DIV_ROUND_UP(io_bytes_in(io, r), d->store->block_size);
+	struct inode *inode;
+
+	if (io->at_end & (END_INTERNAL | END_TWIN))
+		return;
+	if (!twins) {
+		wants_tables(d);
+		return;
+	}
+	for (i = 0; r->kind == RT_STORED && i < blocks && twins_know(twins, r->value + i); i++)
+		;
+	if (i == blocks)
+		return;
+	rcu_read_lock();
+	inode = owner_of_read(&d->owners, page_folio(bio_iter_page(io->bio, io->iter)));
+	if (inode && raw_has_file(&d->store->raw, inode))
+		io->at_end |= END_TWIN;
+	rcu_read_unlock();
+}
+
+enum served serve_twin(struct david_io *io, struct stopwatch *timer)
+{
+	struct store *store = io->d->store;
+	struct crct_want want;
+	struct rt_range r;
+	u32 csum;
+
+	store_lookup(store, io_first_block(io), &r);
+	if (r.kind == RT_SQUASHED && READ_ONCE(store->has_csums)) {
+		/* The file system has the checksum of what was dropped last. */
+		switch (csum_find(store, io->iter.bi_sector, &csum, &want)) {
+		case CRCT_DONE:
+			if (csum != csum_of(io->bio, io->iter, io->iter.bi_size))
+				r.kind = RT_HOLE;
+			break;
+		case CRCT_NONE:
+			break;
+		default:
+			io->want = want;
+			return defer_for_csum(io);
+		}
+	}
+	if (r.kind == RT_SQUASHED)
+		return serve_write(io, timer, false, NULL);
+	io_advance(io, io->iter.bi_size);
+	return SERVED;
+}
+
+/* Read or write a block, as the disk's user would. */
+static int request_block(struct david *d, void *page, u64 block, blk_opf_t op)
+{
+	struct bio_vec bv;
+	struct bio bio;
+	int error;
+
+	bio_init(&bio, d->dev->bdev, &bv, 1, op | REQ_META);
+	__bio_add_page(&bio, virt_to_page(page), d->store->block_size, offset_in_page(page));
+	error = david_internal_request(d, &bio, block << d->store->block_shift, NULL);
+	bio_uninit(&bio);
+	return error;
+}
+
+/* The block at @block has RAW content, or may have: store that where it was dropped. */
+static int spread(struct david *d, void *page, u64 block)
+{
+	struct store *store = d->store;
+	u64 dropped[TWINS_MAX];
+	struct rt_range r;
+	unsigned int nr;
+	int error;
+
+	store_lookup(store, block, &r);
+	if (r.kind != RT_STORED && r.kind != RT_PACKED)
+		return 0;
+	error = request_block(d, page, block, REQ_OP_READ);
+	if (error)
+		return error;
+	nr = twins_raw(store->twins, block, crc_of(CRC_32C, page, store->block_size), dropped);
+	while (!error && nr)
+		error = request_block(d, page, dropped[--nr], REQ_OP_WRITE);
+	if (!error && r.kind == RT_STORED)
+		twins_learn(store->twins, r.value);
+	return error;
+}
+
+static void finish_work(struct work_struct *work)
+{
+	struct david_io *io = container_of(work, struct david_io, work);
+	unsigned int noio = memalloc_noio_save();
+	struct david *d = io->d;
+	void *page = kmalloc(d->store->block_size, GFP_KERNEL);
+	int error = page ? 0 : -ENOMEM;
+	u64 block;
+
+	for (block = io->lock.start; !error && block <= io->lock.last; block++)
+		error = spread(d, page, block);
+	kfree(page);
+	memalloc_noio_restore(noio);
+	if (error)
+		pr_warn_ratelimited("dm-david: RAW content cannot be stored where it was dropped (error %d): a deduplicated RAW file may lose it\n",
+				    error);
+	io->bio->bi_end_io(io->bio);
+}
+
+void twin_finish(struct david_io *io)
+{
+	INIT_WORK(&io->work, finish_work);
+	queue_work(io->d->twin_wq, &io->work);
+}

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A RAW file keeps its content when the file system gives it blocks that were dropped: deduplication, swapext.
+
+The kernel compares two files in the page cache, where the one outside the rules still is what was written.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from cases import case
+from helpers.filesystems import whole_check
+from helpers.guest import Failed, david, device_stats, loop_disk, mount, remove, run, swap_table, unmount
+from helpers.planted import must_fail, planted
+from helpers.units import KIB, MIB
+from helpers.victim import drop_caches, make, sync
+
+SIZE = MIB
+CONTENT = random.Random(7).randbytes(SIZE)
+TOP = "/run/twins"
+NAME = "twins"
+
+
+@dataclass
+class World:
+    fs: str
+    disk: str
+    backing: str
+
+    def path(self, name: str) -> Path:
+        return Path(f"{TOP}/{name}")
+
+    def put(self, name: str, content: bytes = CONTENT) -> None:
+        self.path(name).write_bytes(content)
+        sync(TOP)
+
+    def close(self) -> None:
+        unmount(TOP, self.fs)
+        remove(NAME)
+
+    def open(self) -> None:
+        david("create", NAME, "--size", "4G", "--backing", self.backing)
+        mount(self.disk, TOP, self.fs)
+
+    def must_be_exact(self, name: str, content: bytes = CONTENT) -> None:
+        drop_caches()
+        found = self.path(name).read_bytes()
+        if found != content:
+            wrong = sum(found[at : at + 4096] != content[at : at + 4096] for at in range(0, len(content), 4096))
+            raise Failed(f"{name}: {wrong} of {len(content) // 4096} blocks have other content")
+
+
+@contextmanager
+def world(fs: str) -> Iterator[World]:
+    with loop_disk(900 * MIB) as backing:
+        here = World(fs, f"/dev/mapper/{NAME}", backing)
+        Path(TOP).mkdir(exist_ok=True)
+        david("create", NAME, "--size", "4G", "--backing", backing)
+        make(fs, here.disk)
+        mount(here.disk, TOP, fs)
+        for name in ("raw", "no"):
+            here.path(name).mkdir()
+        david("raw", "add", NAME, f"{TOP}/raw")
+        try:
+            yield here
+        finally:
+            here.close()
+
+
+def dedupe(here: World, source: str, target: str, size: int = SIZE) -> None:
+    said = run("xfs_io", "-c", f"dedupe {here.path(source)} 0 0 {size}", str(here.path(target)))
+    assert f"deduped {size}/{size}" in said, said
+
+
+def checked(here: World) -> None:
+    """The checksums of all data are right, too."""
+    unmount(TOP, here.fs)
+    try:
+        run(*whole_check(here.fs), here.disk)
+    finally:
+        mount(here.disk, TOP, here.fs)
+
+
+def deduplicated(here: World, order: tuple[str, ...]) -> None:
+    for name in order:
+        here.put(name)
+    dedupe(here, "no/a", "raw/b")
+    here.must_be_exact("raw/b")
+    checked(here)
+
+
+def reopened(here: World) -> None:
+    here.put("raw/b")
+    here.close()
+    here.open()
+    here.put("no/a")
+    dedupe(here, "no/a", "raw/b")
+    here.must_be_exact("raw/b")
+    here.put("no/c")
+    drop_caches()
+    here.put("raw/d")
+    dedupe(here, "no/a", "raw/d")
+    here.must_be_exact("raw/d")
+    checked(here)
+
+
+def with_a_table_in_between(here: World) -> None:
+    here.put("no/a")
+    swap_table(NAME, run("dmsetup", "table", NAME).strip())
+    here.put("raw/b")
+    swap_table(NAME, run("dmsetup", "table", NAME).strip())
+    dedupe(here, "no/a", "raw/b")
+    here.must_be_exact("raw/b")
+
+
+def written_over(here: World) -> None:
+    """What was dropped is something else by the time its twin is stored: its checksum is of that."""
+    other = random.Random(8).randbytes(SIZE)
+    for _ in range(5):
+        here.put("no/a")
+        here.path("raw/b").write_bytes(CONTENT)
+        here.path("no/a").write_bytes(other)
+        sync(TOP)
+        here.put("no/a", random.Random(9).randbytes(SIZE))
+    here.must_be_exact("raw/b")
+    checked(here)
+
+
+def many_copies(here: World) -> None:
+    """A file of the same 64 KiB, over and over."""
+    content = CONTENT[: 64 * KIB] * 7
+    here.put("no/a", content)
+    here.put("raw/b", content)
+    dedupe(here, "no/a", "raw/b", len(content))
+    here.must_be_exact("raw/b", content)
+    checked(here)
+
+
+def exchanged(here: World) -> None:
+    here.put("raw/b")
+    here.put("no/donor")
+    run("xfs_io", "-c", f"swapext {here.path('no/donor')}", str(here.path("raw/b")))
+    here.must_be_exact("raw/b")
+    checked(here)
+
+
+def cases_of(what: str, life: Callable[[World], None], kinds: tuple[str, ...] = ("btrfs", "xfs")) -> None:
+    for fs in kinds:
+
+        def one(fs: str = fs) -> None:
+            with world(fs) as here:
+                life(here)
+
+        one.__name__ = f"on_{fs}_a_raw_file_{what}"
+        one.__module__ = __name__
+        globals()[one.__name__] = case(one)
+
+
+cases_of("deduplicated_with_what_was_dropped_before_is_exact", partial(deduplicated, order=("no/a", "raw/b")))
+cases_of("deduplicated_with_what_is_written_later_is_exact", partial(deduplicated, order=("raw/b", "no/a")))
+cases_of("deduplicated_after_reopening_is_exact", reopened)
+cases_of("deduplicated_across_tables_is_exact", with_a_table_in_between)
+cases_of("and_its_twin_that_is_written_over_are_right", written_over)
+cases_of("deduplicated_with_many_copies_is_exact", many_copies)
+cases_of("exchanged_with_its_equal_is_exact", exchanged, ("xfs",))
+
+
+@case
+def on_ext4_which_shares_no_blocks_the_equal_of_a_raw_file_is_dropped() -> None:
+    with world("ext4") as here:
+        here.put("raw/b")
+        before = device_stats(NAME)["written"]["squashed"]  # type: ignore[index]
+        here.put("no/a")
+        after = device_stats(NAME)["written"]["squashed"]  # type: ignore[index]
+        assert after - before >= SIZE // 4096, f"{after - before} blocks were dropped"
+
+
+@case
+def on_xfs_other_data_is_dropped_beside_raw_files() -> None:
+    with world("xfs") as here:
+        here.put("raw/b")
+        size = 64 * MIB
+        before = device_stats(NAME)["written"]["squashed"]  # type: ignore[index]
+        with open(here.path("no/large"), "wb") as file:
+            file.write(os.urandom(size))
+        sync(TOP)
+        after = device_stats(NAME)["written"]["squashed"]  # type: ignore[index]
+        share = (after - before) / (size // 4096)
+        print(f"twins: {share:.2%} of other data was dropped", flush=True)
+        assert share > 0.99, f"{share:.2%}"
+
+
+@case(planted=True)
+def planted_twins_that_are_dropped_are_found() -> None:
+    for order in (("no/a", "raw/b"), ("raw/b", "no/a")):
+        with world("xfs") as here, planted("twins"), must_fail():
+            deduplicated(here, order)
