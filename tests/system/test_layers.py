@@ -28,6 +28,10 @@ SHORT = (
     *("aftercut.a_mount_without_the_log*_implicit", "aftercut.debugfs*_implicit"),
     *("strangers.an_f2fs_in_a_partition*_implicit", "images.an_image_restored_at_random*_implicit"),
     "images.an_xfs_restored_at_random*xfs_is*_implicit",
+    # Who may speak for a block. What logs its data is in seenthrough.
+    *("speakers.what_is_written_in_the_boot_l*_auto", "speakers.a_raw_file_of_a_btrfs*_auto"),
+    *("speakers.what_a_fake_disk_with_ext4_of_keep*_auto", "inloops.in_a_loop_on_a_file_xfs*_auto"),
+    "inloops.a_luks*_auto",
 )
 NAMES = tuple(load(LAYERS)) if FULL else matching(load(LAYERS), SHORT)
 LIMIT = 7200 if FULL else 600

@@ -49,6 +49,8 @@ LAYERS = (
     "upkeep",
     "stacked",
     "randomlives",
+    "speakers",
+    "inloops",
 )
 VIRTUAL = ("vtime", "vflash", "vtrace", "vreplay", "vcalibrate")  # for the virtual clock only
 

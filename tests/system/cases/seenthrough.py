@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from helpers.guest import attached, david, dm, loop_disk, mounted, run
+from helpers.logdata import recovered
+from helpers.logdata import on_a_loop as log_on_a_loop
+from helpers.logdata import on_raid1 as log_on_raid1
 from helpers.lvmtool import GROUP, lvm, volume
 from helpers.manifest import difference, manifest
 from helpers.planted import must_fail, planted
@@ -329,3 +332,14 @@ def an_array_with_parity_survives_a_disk_though_it_lends_pages() -> None:
 def planted_trails_through_parity_are_found() -> None:
     with planted("parity"), must_fail():
         an_array_with_parity_lends_pages()
+
+
+# speakers.py has more of these, on 6.12 only. jbd2 of 6.1 does not mark its log, and md of 6.1 drops marks.
+@case(vm="6.1 newest")
+def an_ext4_that_logs_its_data_on_a_mirror_recovers_by_its_log() -> None:
+    recovered("auto", log_on_raid1)
+
+
+@case(vm="6.1 newest")
+def an_ext4_that_logs_its_data_on_a_loop_device_recovers_by_its_log() -> None:
+    recovered("auto", log_on_a_loop)

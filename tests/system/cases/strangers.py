@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
 
 from cases import case
+from helpers.filesystems import UNKNOWN
 from helpers.guest import attached, mounted, run
 from helpers.layouts import dos_label
 from helpers.manifest import manifest
@@ -24,6 +24,7 @@ from helpers.victim import (
     look,
     make,
     many_directories,
+    plain,
     populate,
     shut_down,
     sync,
@@ -194,28 +195,6 @@ def a_root_checked_while_mounted_read_only_is_whole(mode: str) -> None:
             expected = tree(top)
         told(mode)
         look("ext4", disk, expected)
-
-
-# Whom the classifier does not know: mkfs, type for mount, checker, options.
-UNKNOWN = {
-    "vfat": (("mkfs.vfat", "-F", "32"), ("fsck.vfat", "-n"), "codepage=437,iocharset=iso8859-1"),
-    "exfat": (("mkfs.exfat",), ("fsck.exfat", "-n"), ""),
-    "ntfs3": (("mkfs.ntfs", "-q", "-f", "-F"), ("ntfsfix", "-n"), ""),
-    "jfs": (("mkfs.jfs", "-q"), ("fsck.jfs", "-n", "-f"), ""),
-    "gfs2": (("mkfs.gfs2", "-q", "-O", "-p", "lock_nolock", "-J", "32"), ("fsck.gfs2", "-n"), ""),
-    "ocfs2": (("mkfs.ocfs2", "-q", "-M", "local", "--fs-features=local"), ("true",), ""),
-    "reiserfs": (("mkfs.reiserfs", "-q", "-f", "-f"), ("true",), ""),
-    "udf": (("mkfs.udf",), ("true",), ""),
-    "minix": (("mkfs.minix", "-3"), ("fsck.minix",), ""),
-}
-
-
-def plain(top: str, name: str, count: int) -> None:
-    """No links, no attributes, no long names: every file system has the rest."""
-    for i in range(count):
-        where = f"{top}/{name}/d{i % 17}"
-        os.makedirs(where, exist_ok=True)
-        Path(f"{where}/file-{i}").write_bytes(os.urandom(3000 + i * 97 % 40000))
 
 
 def live_unknown(mode: str, fs: str) -> None:

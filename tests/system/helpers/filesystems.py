@@ -56,6 +56,19 @@ TOOLS = {
     "nilfs2": Tools(("mkfs.nilfs2", "-q", "-f"), ("true",)),
 }
 
+# Whom the classifier does not know: mkfs, type for mount, checker, options.
+UNKNOWN = {
+    "vfat": (("mkfs.vfat", "-F", "32"), ("fsck.vfat", "-n"), "codepage=437,iocharset=iso8859-1"),
+    "exfat": (("mkfs.exfat",), ("fsck.exfat", "-n"), ""),
+    "ntfs3": (("mkfs.ntfs", "-q", "-f", "-F"), ("ntfsfix", "-n"), ""),
+    "jfs": (("mkfs.jfs", "-q"), ("fsck.jfs", "-n", "-f"), ""),
+    "gfs2": (("mkfs.gfs2", "-q", "-O", "-p", "lock_nolock", "-J", "32"), ("fsck.gfs2", "-n"), ""),
+    "ocfs2": (("mkfs.ocfs2", "-q", "-M", "local", "--fs-features=local"), ("true",), ""),
+    "reiserfs": (("mkfs.reiserfs", "-q", "-f", "-f"), ("true",), ""),
+    "udf": (("mkfs.udf",), ("true",), ""),
+    "minix": (("mkfs.minix", "-3"), ("fsck.minix",), ""),
+}
+
 
 def whole_check(fs: str) -> tuple[str, ...]:
     """The check, of data, too, where the file system has checksums of it."""

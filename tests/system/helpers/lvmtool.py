@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""lvm2 with a configuration of its own, which sees the fake disks only."""
+"""lvm2 with a configuration of its own, which sees the fake disks only, or the devices that it is told of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ GROUP = "group"
 CONFIG = """
 devices {{ dir="/dev" scan=["/dev"] use_devicesfile=0 obtain_device_list_from_udev=0
   external_device_info_source="none" multipath_component_detection=0 md_component_detection=0
-  filter=["a|^/dev/mapper/victim$|","a|^/dev/mapper/second$|","r|.*|"] }}
+  filter=[{1}"r|.*|"] }}
 global {{ locking_dir="{0}" use_lvmpolld=0 event_activation=0 umask=077 }}
 activation {{ udev_sync=0 udev_rules=0 verify_udev_operations=1 monitoring=0 reserved_stack=64 }}
 allocation {{ wipe_signatures_when_zeroing_new_lvs=1 }}
@@ -17,10 +17,14 @@ backup {{ backup=0 archive=0 backup_dir="{0}" archive_dir="{0}" }}
 """
 
 
-def lvm(command: str, *words: str) -> str:
+DISKS = ("/dev/mapper/victim", "/dev/mapper/second")
+
+
+def lvm(command: str, *words: str, disks: tuple[str, ...] = DISKS) -> str:
     where = SCRATCH / "lvm"
     where.mkdir(parents=True, exist_ok=True)
-    return run("lvm", command, "--config", CONFIG.format(where), "-y", *words)
+    seen = "".join(f'"a|^{disk}$|",' for disk in disks)
+    return run("lvm", command, "--config", CONFIG.format(where, seen), "-y", *words)
 
 
 def volume(name: str) -> str:

@@ -27,15 +27,16 @@ NOISE = random.Random(17).randbytes(MIB)
 class Stack:
     """Fake disks, and what is made of them; taken away in the opposite order."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, mode: str = "auto") -> None:
         self.stack = stack
+        self.mode = mode
         self.mapper = Mapper(stack)
         self.disks: list[str] = []
 
     def disk(self, size: int = 2 * GIB) -> str:
         name = NAMES[len(self.disks)]
         self.disks.append(name)
-        return self.stack.enter_context(fake("auto", size, name=name))[0]
+        return self.stack.enter_context(fake(self.mode, size, name=name))[0]
 
     def md(self, number: int, level: str, *members: str) -> str:
         array = f"/dev/md{number}"

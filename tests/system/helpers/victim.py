@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from cases import case
 from helpers.filesystems import TOOLS
@@ -105,6 +106,14 @@ def populate(top: str, name: str, count: int = 120) -> None:
             os.symlink("t" * (i % 200 + 1), f"{where}/link-{i}")
         if i % 5 == 0:
             os.setxattr(path, "user.a", bytes([65 + i % 26]) * (i % 1500 + 1))
+
+
+def plain(top: str, name: str, count: int) -> None:
+    """No links, no attributes, no long names: every file system has the rest."""
+    for i in range(count):
+        where = f"{top}/{name}/d{i % 17}"
+        os.makedirs(where, exist_ok=True)
+        Path(f"{where}/file-{i}").write_bytes(os.urandom(3000 + i * 97 % 40000))
 
 
 def many_directories(top: str, name: str, count: int = 200) -> None:
