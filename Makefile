@@ -271,6 +271,15 @@ trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:impl
 layers: setup ## who else writes to a disk: every case of tests/system/writers.toml; CASES="mirrors.*", half an hour
 	$(DAVID) lab run --kind uml --memory 5G --timeout 14400 -- python3 tests/system/caserun.py $(or $(CASES),--layers)
 
+WAYS = uml-6.12 uml-newest vm-6.1 vm-newest
+ways: setup ## which pages are dropped, through which layers: tests/system/ways.toml on four kernels; half an hour
+	@mkdir -p build/ways
+	@rm -f build/ways/*.json
+	for lab in $(WAYS); do \
+		$(DAVID) lab run --kind $${lab%%-*} --kernel $${lab#*-} --memory 4G --timeout 3600 --rw build/ways -- \
+			python3 tests/system/waysrun.py try $(CURDIR)/build/ways/$$lab.json || exit; done
+	tests/system/waysrun.py table $(WAYS:%=build/ways/%.json)
+
 trials-references: setup ## lives the references of the lives in `make check` again, and remembers what they came to
 	@mkdir -p build/trials
 	$(DAVID) lab run --kind uml --memory 1500M --timeout 3600 --rw build/trials -- python3 tests/system/trials.py \
@@ -297,7 +306,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
-.PHONY: files mq-orders calibrate-test trace-cost trace-test sweep-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: ways files mq-orders calibrate-test trace-cost trace-test sweep-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

@@ -26,11 +26,11 @@ GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "secur
 GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
 GROUPS += ("plan", "requestway", "arrays", "seenthrough", "commands", "pools", "poolcuts")
 GROUPS += ("copied", "legs", "raids", "benchhere", "calibration", "sharing")
-GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror", "packing", "twins")
+GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror", "packing", "twins", "waystable")
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
 UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays", "pools", "poolcuts")
 UML_ONLY += ("raids", "calibration", "sharing")
-UML_ONLY += ("recordings", "diskimages", "poolimages", "fullmirror")
+UML_ONLY += ("recordings", "diskimages", "poolimages", "fullmirror", "waystable")
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 # Who else writes to the disk: writers.toml has the list of them.

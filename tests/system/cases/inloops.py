@@ -19,7 +19,8 @@ from helpers.guest import SCRATCH, Failed, attached, david, linear_disk, looped,
 from helpers.lvmtool import GROUP, lvm, volume
 from helpers.manifest import difference
 from helpers.planted import must_fail, planted
-from helpers.raw import opened
+from helpers.raw import opened, patterned
+from helpers.swapping import swapped_out
 from helpers.units import GIB, MIB
 from helpers.victim import (
     Mapper,
@@ -266,6 +267,22 @@ def an_integrity_device_in_a_loop_on_a_file_opens_again(mode: str) -> None:
                 run("integritysetup", "close", "opened")
 
 
+@in_modes(*KNOWING)
+def memory_swapped_to_a_loop_on_a_file_is_exact(mode: str) -> None:
+    """The loop device drops the mark of swap; and the signature is mkswap's."""
+    with image(mode) as file:
+        with file.loop() as loop:
+            run("mkswap", loop)
+        with file.loop() as loop:
+            run("swapon", loop)
+            try:
+                size, exact = swapped_out(patterned(3, 8 * MIB))
+            finally:
+                run("swapoff", loop)
+            if size < 4 * MIB or not exact:
+                raise Failed(f"{size} bytes were swapped, exact: {exact}")
+
+
 # An image that was made elsewhere and is copied into the loop device.
 
 
@@ -274,8 +291,9 @@ def copied_by_dd(source: str, loop: str) -> None:
 
 
 def copied_by_io_uring(source: str, loop: str) -> None:
-    """Anonymous memory that the kernel has pinned; qemu-img copies as a virtual machine writes."""
-    run("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", "-t", "none", source, loop)
+    """As a virtual machine writes."""
+    how = f"driver=raw,file.driver=host_device,file.aio=io_uring,file.cache.direct=on,file.filename={loop}"
+    run("qemu-img", "convert", "-n", "-f", "raw", "--target-image-opts", source, how)
 
 
 def copied_from_its_pages(source: str, loop: str) -> None:
