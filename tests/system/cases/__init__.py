@@ -27,6 +27,7 @@ GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", 
 GROUPS += ("plan", "requestway", "arrays", "seenthrough", "commands", "pools", "poolcuts")
 GROUPS += ("copied", "legs", "raids", "benchhere", "calibration", "sharing")
 GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror", "packing", "twins", "waystable")
+GROUPS += ("targets",)
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
 UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays", "pools", "poolcuts")
 UML_ONLY += ("raids", "calibration", "sharing")

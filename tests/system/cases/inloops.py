@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cases import case
-from helpers.filesystems import TOOLS, UNKNOWN
+from helpers.filesystems import TOOLS, UNKNOWN, whole_check
 from helpers.guest import SCRATCH, Failed, attached, david, linear_disk, looped, mounted, run
 from helpers.lvmtool import GROUP, lvm, volume
 from helpers.manifest import difference
@@ -74,7 +74,7 @@ def image(mode: str, outer: str = "ext4", size: int = SIZE) -> Iterator[Image]:
 
 
 def tools(fs: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    return UNKNOWN[fs] if fs in UNKNOWN else (TOOLS[fs].mkfs, TOOLS[fs].check, "")
+    return UNKNOWN[fs] if fs in UNKNOWN else (TOOLS[fs].mkfs, whole_check(fs), "")
 
 
 def made(fs: str, device: str, *words: str) -> list[str]:

@@ -5,7 +5,9 @@ content. A log, a loop device's file, a RAW rule and a fake disk above want it.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import struct
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -153,6 +155,44 @@ for words, below in BELOW.items():
     )
 
 
+def written_beside(mode: str, fs: str) -> None:
+    """To the whole loop device, of which a partition is mounted: before it, and where another one is."""
+    areas = ((SECTOR, 62 * SECTOR), (512 * KIB, 64 * KIB), (2 * GIB, MIB), (3 * GIB, 4 * KIB))
+    with fake(mode, 4 * GIB) as (disk, _), looped(disk) as loop:
+        run("sh", "-c", f"printf ',1G\\n,\\n' | sfdisk -q -X dos {loop}")
+        run("partx", "-u", loop)
+        david("stack")
+        part = f"{loop}p1"
+        make(fs, part)
+        with mounted(part, fs) as top:
+            populate(top, "old", 60)
+            with opened(f"{top}/direct", os.O_RDWR | os.O_CREAT | os.O_DIRECT) as file:
+                write_direct(file, patterned(7, MIB), 0)
+            sync(top)
+            with opened(loop, os.O_RDWR | os.O_DIRECT) as fd:
+                for at, size in areas:
+                    write_direct(fd, patterned(at, size), at)
+                os.fsync(fd)
+            drop_caches()
+            with opened(loop, os.O_RDWR | os.O_DIRECT) as fd:
+                for at, size in areas:
+                    must_read(fd, patterned(at, size), at, f"{size} bytes at {at}")
+            expected = tree(top)
+        told(mode)
+        look(fs, part, expected)
+        run("partx", "-d", loop)
+
+
+@in_modes(*MODES)
+def what_is_written_beside_a_mounted_partition_of_a_loop_device_is_exact(mode: str) -> None:
+    written_beside(mode, "ext4")
+
+
+@in_modes(*MODES)
+def what_is_written_beside_a_btrfs_in_a_partition_of_a_loop_device_is_exact(mode: str) -> None:
+    written_beside(mode, "btrfs")
+
+
 @case(planted=True)
 def planted_openers_that_nobody_asks_about_are_found() -> None:
     """A program has the disk open beside the file system."""
@@ -207,6 +247,49 @@ def a_raw_file_of_an_xfs_is_exact_when_it_shares_blocks(mode: str) -> None:
 @in_modes("keep", "auto", "explicit")
 def a_raw_file_of_an_xfs_is_exact_when_it_gets_anothers_blocks(mode: str) -> None:
     given_blocks(mode, "xfs", SWAPEXT)
+
+
+START_ATOMIC, COMMIT_ATOMIC, MOVE_RANGE = 0xF501, 0xF502, 0xC020F509  # of f2fs
+
+
+def given_by_f2fs(mode: str, how: Callable[[str, str, bytes], None]) -> None:
+    content = patterned(1, MIB)
+    with fake(mode, 4 * GIB) as (disk, _):
+        make("f2fs", disk)
+        with mounted(disk, "f2fs") as top:
+            os.mkdir(f"{top}/raw")
+            if mode != "keep":
+                david("raw", "add", "victim", f"{top}/raw")
+            Path(f"{top}/raw/file").write_bytes(patterned(2, MIB))
+            sync(top)
+            how(top, f"{top}/raw/file", content)
+            sync(top)
+            keeps_its_content(f"{top}/raw/file", content, how.__name__)
+
+
+def written_as_one(top: str, path: str, content: bytes) -> None:
+    """Into blocks of another inode, until it is committed."""
+    with opened(path, os.O_RDWR) as fd:
+        fcntl.ioctl(fd, START_ATOMIC)
+        os.pwrite(fd, content, 0)
+        fcntl.ioctl(fd, COMMIT_ATOMIC)
+
+
+def moved_from_another(top: str, path: str, content: bytes) -> None:
+    Path(f"{top}/other").write_bytes(content)
+    with opened(f"{top}/other", os.O_RDWR) as source, opened(path, os.O_RDWR) as fd:
+        os.fsync(source)
+        fcntl.ioctl(source, MOVE_RANGE, struct.pack("=I4xQQQ", fd, 0, 0, len(content)))
+
+
+@in_modes("keep", "auto", "explicit")
+def a_raw_file_of_an_f2fs_is_exact_when_it_is_written_as_one(mode: str) -> None:
+    given_by_f2fs(mode, written_as_one)
+
+
+@in_modes("keep", "auto", "explicit")
+def a_raw_file_of_an_f2fs_is_exact_when_blocks_are_moved_to_it(mode: str) -> None:
+    given_by_f2fs(mode, moved_from_another)
 
 
 # A fake disk on a fake disk: the upper one wants what it sends.

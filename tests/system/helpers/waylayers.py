@@ -61,6 +61,24 @@ def raid10(stack: Stack) -> Top:
     return Top(stack.md(7, f"--level=10 --layout=n2 {MIRROR}", stack.disk(GIB), stack.disk(GIB)), 2)
 
 
+def striped_volume(stack: Stack) -> Top:
+    stack.group(stack.disk(GIB), stack.disk(GIB))
+    lvm("lvcreate", "-n", "a", "-L", "512M", "-i", "2", "-I", "64k", GROUP)
+    return Top(volume("a"))
+
+
+def raid0(stack: Stack) -> Top:
+    return Top(stack.md(7, "--level=0 --chunk=64", stack.disk(GIB), stack.disk(GIB)))
+
+
+def raid5(stack: Stack) -> Top:
+    """It lends the file's own pages to its members."""
+    disks = [stack.disk(GIB // 2) for _ in range(3)]
+    array = stack.md(7, f"--level=5 --chunk=64 {MIRROR}", *disks)
+    Path("/sys/block/md7/md/skip_copy").write_text("1")
+    return Top(array)
+
+
 def buffered_loop(stack: Stack) -> Top:
     return Top(stack.stack.enter_context(attached(stack.disk(GIB))))
 
@@ -81,6 +99,27 @@ def loop_on_a_file(stack: Stack) -> Top:
 def crypt(stack: Stack) -> Top:
     disk = stack.disk(GIB)
     return Top(stack.mapper.create("between", f"0 {GIB >> 9} crypt aes-cbc-plain {KEY} 0 {disk} 0"))
+
+
+def integrity(stack: Stack) -> Top:
+    """Without a journal it sends the pages on, and checks their content when it is read."""
+    disk = stack.disk(GIB)
+    run("integritysetup", "format", "-q", "--no-wipe", "--integrity", "crc32c", disk)
+    words = ("--integrity", "crc32c", "--integrity-recalculate", "--integrity-no-journal")
+    run("integritysetup", "open", *words, disk, "between")
+    stack.stack.callback(run, "integritysetup", "close", "between")
+    return Top("/dev/mapper/between")
+
+
+def writecache(stack: Stack) -> Top:
+    """The fast device is a fake disk, too."""
+    fast = stack.disk(64 * MIB)
+    return Top(stack.mapper.create("between", f"0 {SIZE >> 9} writecache s {stack.disk(GIB)} {fast} 4096 0"))
+
+
+def mirror(stack: Stack) -> Top:
+    disks = f"{stack.disk(GIB)} 0 {stack.disk(GIB)} 0"
+    return Top(stack.mapper.create("between", f"0 {SIZE >> 9} mirror core 2 1024 nosync 2 {disks} 0"), 2)
 
 
 def thin(stack: Stack) -> Top:
@@ -168,15 +207,21 @@ LAYERS: dict[str, Callable[[Stack], Top]] = {
     "partition": partition,
     "LVM": linear_volume,
     "LVM in pieces": volume_in_pieces,
+    "LVM striped": striped_volume,
+    "md raid0": raid0,
     "md raid1": raid1,
     "md raid10": raid10,
+    "md raid5": raid5,
     "loop, buffered": buffered_loop,
     "loop, direct, told": told_loop,
     "loop, direct, on a file": loop_on_a_file,
     "crypt": crypt,
+    "integrity": integrity,
+    "dm mirror": mirror,
     "thin": thin,
     "cache, writethrough": cache_written_through,
     "cache, writeback": cache_written_back,
+    "writecache": writecache,
     "fake disk with a rule": fake_disk_with_a_rule,
     "fake disk that keeps": fake_disk_that_keeps,
     "fake disk that only models": fake_disk_that_only_models,
