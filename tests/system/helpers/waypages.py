@@ -37,7 +37,7 @@ from helpers.victim import (
 from helpers.waylayers import LAYERS, Top
 
 TABLE = Path(__file__).resolve().parents[1] / "ways.toml"
-SIZE = MIB
+SIZE = 2 * MIB
 LEAST = 0.99
 FIEMAP, EXTENTS = 0xC020660B, 64
 
