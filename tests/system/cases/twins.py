@@ -52,8 +52,9 @@ class World:
         drop_caches()
         found = self.path(name).read_bytes()
         if found != content:
-            wrong = sum(found[at : at + 4096] != content[at : at + 4096] for at in range(0, len(content), 4096))
-            raise Failed(f"{name}: {wrong} of {len(content) // 4096} blocks have other content")
+            places = range(0, len(content), 4096)
+            wrong = sum(found[at : at + 4096] != content[at : at + 4096] for at in places)
+            raise Failed(f"{name}: {wrong} of {len(places)} blocks have other content")
 
 
 @contextmanager
