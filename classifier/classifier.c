@@ -170,7 +170,7 @@ void scan_for_supers(struct classifier *c, const struct classify_write *w, u32 p
 	}
 }
 
-/* A verdict to squash counts only in front of v->proved. Returns the reason that then holds. */
+/* A verdict to squash counts only in front of @proved. Returns the reason that then holds. */
 static enum classify_reason unproved(struct classifier *c, const struct classify_write *w, u32 pos,
 				     u32 *len, u64 proved, enum classify_reason reason)
 {
@@ -196,7 +196,7 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 	if (v && ops_of(v)->outlasts && !ops_of(v)->outlasts(c, v, w, pos))
 		v = volume_find(&c->volumes, sector, &next);
 	if (v) {
-		proved = v->start + v->proved;
+		proved = v->start + volume_believed(v);
 		*reason = ops_of(v)->write(c, v, w, pos, len);
 		if (unlikely(sector + *len > proved))
 			*reason = unproved(c, w, pos, len, proved, *reason);

@@ -37,6 +37,7 @@
 #include "volume.h"
 
 #define CLASSIFIER_BLOCK	4096	/* largest file system block that is understood */
+#define CLASSIFIER_BLOCK_BITS	12
 #define CLASSIFIER_PROBES	8
 #define CLASSIFIER_LOOKS	2	/* blocks in which a volume's superblock may be */
 
@@ -114,6 +115,7 @@ struct classifier {
 	enum classify_reader {
 		CLASSIFY_READS_LIVE,
 		CLASSIFY_READS_LAYOUT,
+		CLASSIFY_READS_BACKUPS,
 		CLASSIFY_READS_ASSOC,
 		CLASSIFY_READS_NAMES,
 		CLASSIFY_READS_TABLE,
@@ -165,9 +167,9 @@ void classifier_stored(struct classifier *c, bool (*stored)(void *ctx, u64 secto
 /*
  * The classifier's verdict is final: no page owner objects to it (classify=implicit). So the
  * classifier asks for proof of three assumptions: writes arrive in order, only the file system's
- * driver writes to it (both: trust.h), and the volume lies in one piece (placed.h). In an ext
- * with a journal, place and content of a block can then overrule the journal. The caller must call
- * classifier_flush(). Call this before the first write.
+ * driver writes to it (both: trust.h), and the volume lies in one piece (placed.h, for ext also
+ * ext-backups.h). In an ext with a journal, place and content of a block can then overrule the
+ * journal. The caller must call classifier_flush(). Call this before the first write.
  */
 void classifier_alone(struct classifier *c);
 

@@ -85,6 +85,8 @@ void ext_live_init(struct ext_live *e, const struct ext_geo *geo, u64 most_block
 	trust_reset(&e->trust);
 	e->layout.needed = false;
 	layout_forget(&e->layout);
+	e->backups.found = false;
+	ext_backups_look(&e->backups, geo);
 	set_association(e);
 	jbd2_init(&e->jbd2, most_blocks, ext_block_size(geo));
 	restart(e);
@@ -113,6 +115,8 @@ void ext_live_super(struct ext_live *e, const struct ext_geo *geo)
 	}
 	if (e->geo.blocks != geo->blocks || !same)
 		layout_forget(&e->layout);
+	if (e->geo.blocks != geo->blocks || !e->backups.found)
+		ext_backups_look(&e->backups, geo);
 	e->geo = *geo;
 	set_association(e);
 	if (!same)

@@ -13,6 +13,7 @@
 #ifndef CLASSIFIER_EXT_LIVE_H
 #define CLASSIFIER_EXT_LIVE_H
 
+#include "ext-backups.h"
 #include "ext-inode.h"
 #include "ext-names.h"
 #include "jbd2.h"
@@ -51,6 +52,7 @@ struct ext_live {
 	bool ordered;		/* file content came unlogged, so no logged block is content */
 	bool stranger;		/* no journal, and the writer need not be the driver */
 	struct layout layout;
+	struct ext_backups backups;
 	struct ext_names names;
 
 	u64 want;		/* block to read next, 0: none */

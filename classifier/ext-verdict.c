@@ -175,6 +175,10 @@ static void static_write(struct classifier *c, const struct volume *v,
 			 const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block,
 			 enum ext_kind kind)
 {
+	if (kind == EXT_SUPER && block > v->ext->geo.first_data) {
+		ext_backups_look(&v->ext->backups, &v->ext->geo);
+		c->pending = true;
+	}
 	if (kind != EXT_GDT || !v->ext->layout.needed)
 		return;
 	layout_gdt_write(&v->ext->layout, &v->ext->geo, block, whole_block(c, v, w, pos, part, n));
@@ -324,7 +328,7 @@ static enum classify_reason judge_mounted(struct classifier *c, const struct vol
 {
 	const struct ext_live *e = v->ext;
 	enum ext_kind kind = ext_fixed_kind(&e->geo, block);
-	bool beyond = block * ext_block_sectors(v) + part + n > v->proved;
+	bool beyond = block * ext_block_sectors(v) + part + n > volume_believed(v);
 
 	if (kind != EXT_DATA) {
 		static_write(c, v, w, pos, part, n, block, kind);
@@ -378,7 +382,7 @@ static enum classify_reason judge_mounted(struct classifier *c, const struct vol
  */
 static bool other_may_be(const struct classifier *c, const struct volume *v, u64 offset, u32 n)
 {
-	return c->strict && (offset + n > v->proved ||
+	return c->strict && (offset + n > volume_believed(v) ||
 			     (!ext_live_plain(v->ext) && !v->ext->trust.at_work));
 }
 

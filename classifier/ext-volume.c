@@ -76,6 +76,9 @@ struct volume *ext_super(struct classifier *c, u64 start, const void *super, boo
 	if (v && v->fs == VOLUME_EXT && ext_same(&v->ext->geo, &geo)) {
 		before = v->ext->geo;
 		ext_live_super(v->ext, &geo);
+		/* What is cut off has to be found anew, if it is added again. */
+		if (v->confirmed != U64_MAX)
+			v->confirmed = min(v->confirmed, sectors);
 		if (c->by_super) {
 			super_tells(c, v, &before, durable);
 			v->state = super_state(&geo);
@@ -164,6 +167,42 @@ static void looked(struct volume *v, u64 sector, u64 sectors)
 	trust_looked(&v->ext->trust);
 }
 
+/*
+ * The next backup of the superblock to read. Where volumes need not be proved there is none, and
+ * one behind the volume's end, as far as that is known, is missing.
+ */
+static u64 want_backup(struct volume *v)
+{
+	struct ext_live *e = v->ext;
+	u64 block;
+
+	if (v->confirmed == U64_MAX || e->geo.block_bits > CLASSIFIER_BLOCK_BITS)
+		return 0;
+	block = ext_backups_want(&e->backups, &e->geo);
+	if (!block || (block + 1) * ext_block_sectors(v) <= v->sectors)
+		return block;
+	ext_backups_learn(&e->backups, &e->geo, block, NULL);
+	return 0;
+}
+
+/*
+ * A backup that is missing behind what was confirmed is that of a group which was added, and may
+ * still be in the log only. One within it shows that the volume does not lie there any more.
+ */
+static void learn_backup(struct classifier *c, struct volume *v, u64 block, const void *content)
+{
+	struct ext_live *e = v->ext;
+	u32 missing = ext_backups_learn(&e->backups, &e->geo, block, content);
+
+	if (e->backups.found && !e->backups.group)
+		v->confirmed = v->claimed;
+	if (!missing || (block + 1) * ext_block_sectors(v) > v->confirmed)
+		return;
+	v->confirmed = 0;
+	undecided_forget(&c->undecided, volume_slot(v));
+	assoc_forget(&c->assoc, volume_slot(v));
+}
+
 /* The next descriptor block to read. If it is behind the volume's end, the layout stays unknown. */
 static u64 want_layout(const struct volume *v)
 {
@@ -178,9 +217,13 @@ static u64 want_layout(const struct volume *v)
 
 static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
 {
-	u64 block = ext_live_want(v->ext);
+	u64 block = want_backup(v);
 
-	c->reading = CLASSIFY_READS_LIVE;
+	c->reading = CLASSIFY_READS_BACKUPS;
+	if (!block) {
+		block = ext_live_want(v->ext);
+		c->reading = CLASSIFY_READS_LIVE;
+	}
 	if (!block) {
 		block = want_layout(v);
 		c->reading = CLASSIFY_READS_LAYOUT;
@@ -199,6 +242,8 @@ static void learn(struct classifier *c, struct volume *v, u64 sector, const void
 	block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
 	if (c->reading == CLASSIFY_READS_NAMES)
 		ext_chosen_learn(c, v, content);
+	else if (c->reading == CLASSIFY_READS_BACKUPS)
+		learn_backup(c, v, block, content);
 	else if (c->reading == CLASSIFY_READS_LAYOUT)
 		layout_learn(&v->ext->layout, &v->ext->geo, block, content);
 	else

@@ -9,6 +9,7 @@
 #define MAX_GROUPS		0x40000000
 #define MIN_DESC_SIZE		32
 #define MIN_INODE_SIZE		128
+#define NUMBER_MAX		0xffffu	/* s_block_group_nr */
 
 /* The parts of struct ext4_super_block that matter here. */
 struct super {
@@ -330,6 +331,26 @@ bool ext_is_backup(const void *super)
 
 	memcpy(&group, &s->group, sizeof(group));
 	return group;
+}
+
+/* The field has 16 bits: of larger numbers e2fsprogs writes the largest that fits, ext4 a part. */
+static bool has_number(const struct super *s, u32 group)
+{
+	u32 said = le16_to_cpu(s->group);
+
+	return said == (group & NUMBER_MAX) || (group > NUMBER_MAX && said == NUMBER_MAX);
+}
+
+bool ext_is_backup_of(const struct ext_geo *geo, const void *super, u32 group)
+{
+	struct super s;
+
+	memcpy(&s, super, sizeof(s));
+	return le16_to_cpu(s.magic) == EXT_MAGIC && has_number(&s, group) &&
+	       !memcmp(s.uuid, geo->uuid, sizeof(s.uuid)) &&
+	       le32_to_cpu(s.log_block_size) == geo->block_bits - 10 &&
+	       le32_to_cpu(s.first_data) == geo->first_data &&
+	       le32_to_cpu(s.blocks_per_group) == geo->blocks_per_group;
 }
 
 u64 ext_gdt_block(const struct ext_geo *geo, u32 index)

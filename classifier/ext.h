@@ -129,6 +129,12 @@ const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo);
 /* @super has a superblock's magic number. Is it a backup? */
 bool ext_is_backup(const void *super);
 
+/*
+ * Is @super, from the beginning of a block, the backup that @group of this file system has? Its
+ * size and features may be older.
+ */
+bool ext_is_backup_of(const struct ext_geo *geo, const void *super, u32 group);
+
 /* Are they the same file system? Its size and features may have changed. */
 bool ext_same(const struct ext_geo *a, const struct ext_geo *b);
 

@@ -18,6 +18,9 @@
  * end proves nothing either, unless the volume begins at sector 0: the second segment may lie on
  * another disk, and the lengths fit by chance.
  *
+ * All of these prove a length. One disk of an array may be as long as the array, so an ext needs
+ * more: ext-backups.h. Each metadata block of btrfs and xfs has the file system's uuid.
+ *
  * Portable; the caller serialises.
  */
 #ifndef CLASSIFIER_PLACED_H

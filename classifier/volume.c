@@ -164,6 +164,7 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 	v->sectors = sectors;
 	v->claimed = claimed;
 	v->proved = proved ? sectors : 0;
+	v->confirmed = t->doubt && fs == VOLUME_EXT ? 0 : U64_MAX;
 	v->fs = fs;
 	v->state = VOLUME_UNKNOWN;
 	v->fresh = true;

@@ -40,6 +40,7 @@ struct volume {
 	u64 start;		/* sectors */
 	u64 sectors;
 	u64 proved;		/* so many, from its start on, are proved to be its own */
+	u64 confirmed;		/* so many, by what was found in them; U64_MAX: need not be */
 	u64 claimed;		/* so many has the superblock */
 	enum volume_fs fs;
 	enum volume_state state;
@@ -105,6 +106,12 @@ struct volume *volume_of_slot(struct volume_table *t, u32 slot);
 static inline u32 volume_slot(const struct volume *v)
 {
 	return v->fs * VOLUMES_MAX + v->slot;
+}
+
+/* So many sectors, from its start on, are believed to be its own. */
+static inline u64 volume_believed(const struct volume *v)
+{
+	return min(v->proved, v->confirmed);
 }
 
 /* Has the superblock more sectors than are proved? */

@@ -3,6 +3,7 @@
  * What the classifier believes where nobody else objects: the order of writes, who writes, and
  * that a file system lies in one piece.
  */
+#define GROUP	1000u
 #include "ext-disk.h"
 
 #define AT	500u	/* free blocks from here on, as told() has it */
@@ -503,6 +504,62 @@ static void a_file_system_found_behind_what_is_proved_cuts_the_volume_off(struct
 	done(d);
 }
 
+/* It is as long as the disk, but group 1 is elsewhere: on another disk of an array, for example. */
+static void a_volume_without_its_backups_is_kept(struct kunit *test)
+{
+	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
+
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
+	/* What was believed is over when another group's comes there. */
+	backup(1, 3);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, GROUP), REASON_STATIC);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNPLACED);
+	KUNIT_EXPECT_EQ(test, doubtful(test, d, AT), REASON_UNPLACED);
+	/* mke2fs writes it later than the superblock. */
+	backup(1, 1);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, GROUP), REASON_STATIC);
+	/* Who writes it without logging it is no driver. */
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
+	done(d);
+}
+
+/* What was undecided while the volume was believed must not be dropped later. */
+static void what_waits_is_kept_when_a_backup_is_gone(struct kunit *test)
+{
+	struct disk *d = mounted_alone(test, 0, BELOW_NEITHER);
+
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
+	backup(2, 1);
+	KUNIT_EXPECT_EQ(test, put_block(test, d, GROUP), REASON_STATIC);
+	transaction(test, d, 1, 1, 300, true);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	done(d);
+}
+
+/* All that is known of it is read from the disk, as after a boot. */
+static void backups_are_read_from_the_disk(struct kunit *test)
+{
+	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
+	u8 *store = d->store;
+
+	classifier_destroy(&d->c, kvfree);
+	classifier_init(&d->c, BLOCKS * 8, 1 << 20);
+	classifier_alone(&d->c);
+	classifier_by_super(&d->c);
+	work(test, d);
+	KUNIT_ASSERT_EQ(test, d->c.volumes.nr, 1);
+	KUNIT_EXPECT_EQ(test, volume_believed(&d->c.volumes.volume[0]), BLOCKS * 8);
+	memset(store + GROUP * BLOCK, 0, 1024);
+	classifier_destroy(&d->c, kvfree);
+	classifier_init(&d->c, BLOCKS * 8, 1 << 20);
+	classifier_alone(&d->c);
+	classifier_by_super(&d->c);
+	work(test, d);
+	KUNIT_ASSERT_EQ(test, d->c.volumes.nr, 1);
+	KUNIT_EXPECT_EQ(test, volume_believed(&d->c.volumes.volume[0]), 0);
+	done(d);
+}
+
 static void what_discards_bitmaps_takes_the_place(struct kunit *test)
 {
 	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
@@ -537,6 +594,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_volume_elsewhere_is_not_proved_by_the_end_of_the_disk),
 	KUNIT_CASE(a_volume_that_grew_spares_its_neighbour),
 	KUNIT_CASE(a_file_system_found_behind_what_is_proved_cuts_the_volume_off),
+	KUNIT_CASE(a_volume_without_its_backups_is_kept),
+	KUNIT_CASE(what_waits_is_kept_when_a_backup_is_gone),
+	KUNIT_CASE(backups_are_read_from_the_disk),
 	KUNIT_CASE(what_discards_bitmaps_takes_the_place),
 	{}
 };

@@ -12,19 +12,38 @@
 #define SECTORS		65536u
 #define BLOCK		4096u
 #define BLOCKS		2000u
+#ifndef GROUP
+#define GROUP		32768u	/* blocks of a group; if fewer than BLOCKS, there are two */
+#endif
 #define TABLE		20u	/* inode table */
 #define JOURNAL		100u	/* first of 64 blocks */
 #define JOURNAL_BLOCKS	64u
 
 struct disk {
 	struct classifier c;
-	u64 start;
+	u64 start;		/* of the volume that is written to */
+	u64 origin;		/* of the first volume; further ones begin every BLOCKS */
 	bool fua;		/* of the next writes */
 	bool lazy;		/* the worker does not come */
-	u8 *store;		/* the first 4 MiB of the volume */
+	u8 *store;		/* the first 4 MiB of each volume */
 };
 
 #define STORE_BLOCKS	1024u
+#define STORE_VOLUMES	3u
+
+/* What the store has of these sectors of the disk; NULL: nothing. */
+static inline u8 *stored(struct disk *d, u64 sector, u32 sectors)
+{
+	u64 volume, at;
+
+	if (sector < d->origin)
+		return NULL;
+	volume = (sector - d->origin) / (BLOCKS * 8);
+	at = (sector - d->origin) % (BLOCKS * 8);
+	if (volume >= STORE_VOLUMES || at + sectors > STORE_BLOCKS * 8)
+		return NULL;
+	return d->store + volume * STORE_BLOCKS * BLOCK + at * 512;
+}
 
 static u8 block[16 * BLOCK];	/* one being made; too large for a kernel's stack */
 
@@ -69,11 +88,11 @@ static inline void work(struct kunit *test, struct disk *d)
 			kvfree(classifier_give(&d->c, kvzalloc(memory, GFP_KERNEL), memory));
 		if (!classifier_want(&d->c, &sector, &bytes))
 			continue;
-		if (sector < d->start) {
+		if (!stored(d, sector, bytes / 512)) {
 			classifier_learn(&d->c, sector, NULL);
 			continue;
 		}
-		memcpy(content, d->store + (sector - d->start) * 512, bytes);
+		memcpy(content, stored(d, sector, bytes / 512), bytes);
 		classifier_learn(&d->c, sector, content);
 	}
 }
@@ -88,8 +107,8 @@ static inline enum classify_reason put(struct kunit *test, struct disk *d, u64 s
 	enum classify_reason reason = REASON_NR;
 	u32 pos, len;
 
-	if ((sector + sectors) * 512 <= STORE_BLOCKS * BLOCK)
-		memcpy(d->store + sector * 512, block, sectors * 512);
+	if (stored(d, d->start + sector, sectors))
+		memcpy(stored(d, d->start + sector, sectors), block, sectors * 512);
 	for (pos = 0; pos < sectors; pos += len)
 		classifier_write(&d->c, &w, pos, &len, &reason);
 	KUNIT_EXPECT_EQ(test, pos, sectors);
@@ -115,7 +134,7 @@ static inline void super(u32 uuid, u32 compat, u32 ro_compat, u32 journal_ino)
 	le32_at(1024 + 0x00, 512);
 	le32_at(1024 + 0x04, BLOCKS);
 	le32_at(1024 + 0x18, 2);
-	le32_at(1024 + 0x20, 32768);
+	le32_at(1024 + 0x20, GROUP);
 	le32_at(1024 + 0x28, 512);
 	le16_at(1024 + 0x38, EXT_MAGIC);
 	le32_at(1024 + 0x4c, 1);
@@ -126,6 +145,15 @@ static inline void super(u32 uuid, u32 compat, u32 ro_compat, u32 journal_ino)
 	le32_at(1024 + 0x64, ro_compat);
 	le32_at(1024 + 0x68, uuid);
 	le32_at(1024 + 0xe0, journal_ino);
+}
+
+/* The backup of it in group @group, at the beginning of the block. */
+static inline void backup(u32 uuid, u32 group)
+{
+	super(uuid, 0, 0, 0);
+	memcpy(block, block + 1024, 1024);
+	memset(block + 1024, 0, 1024);
+	le16_at(0x5a, group);
 }
 
 static inline void journal_super(u32 start, u32 tail)
@@ -140,14 +168,31 @@ static inline void journal_super(u32 start, u32 tail)
 	be32_at(28, start);
 }
 
-/* As mke2fs does: the superblock last. */
-static inline void mkfs(struct kunit *test, struct disk *d, u32 uuid)
+/* The descriptors of a volume of @blocks; all bitmaps and tables are in the first group. */
+static inline void groups(struct kunit *test, struct disk *d, u32 blocks)
 {
+	u32 i;
+
 	memset(block, 0, BLOCK);
 	le32_at(0, 10);
 	le32_at(4, 11);
 	le32_at(8, TABLE);
+	for (i = 1; i < DIV_ROUND_UP(blocks, GROUP); i++) {
+		le32_at(32 * i, 60 + 2 * i);
+		le32_at(32 * i + 4, 61 + 2 * i);
+		le32_at(32 * i + 8, 200 + 32 * i);
+	}
 	put_block(test, d, 1);
+}
+
+/* As mke2fs does: the superblock last. */
+static inline void mkfs(struct kunit *test, struct disk *d, u32 uuid)
+{
+	/* It may grow. */
+	groups(test, d, STORE_VOLUMES * BLOCKS);
+	backup(uuid, 1);
+	if (GROUP < BLOCKS)
+		put_block(test, d, GROUP);
 	/* Inode 8: one extent. */
 	memset(block, 0, BLOCK);
 	le16_at(7 * 256, 0x8180);
@@ -191,9 +236,10 @@ static inline struct disk *make(struct kunit *test, u64 start)
 	struct disk *d = kvzalloc(sizeof(*d), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, d);
-	d->store = kvzalloc(STORE_BLOCKS * BLOCK, GFP_KERNEL);
+	d->store = kvzalloc(STORE_VOLUMES * STORE_BLOCKS * BLOCK, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, d->store);
 	d->start = start;
+	d->origin = start;
 	classifier_init(&d->c, SECTORS, 1 << 20);
 	return d;
 }

@@ -38,6 +38,7 @@ LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnam
 LAYERS = (
     "volumes",
     "coincidence",
+    "divided",
     "formats",
     "caches",
     "mirrors",

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+"""File systems that are divided over several disks, though each disk looks like a whole one: by an array
+whose members are as long as itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import sleep
+
+from cases import case
+from helpers.guest import Failed, device_stats, mounted, run
+from helpers.layouts import ARRAY
+from helpers.planted import must_fail, planted
+from helpers.units import GIB, KIB, MIB
+from helpers.victim import (
+    fake,
+    in_modes,
+    look,
+    make,
+    many_directories,
+    next_boot,
+    populate,
+    sync,
+    told,
+    tree,
+)
+
+NAMES = ("victim", "second")
+CONTROLLED = ("keep", "implicit")
+# No journal, no reserve of descriptors: all groups look alike, and nothing but places tells them apart.
+EXT4 = ("-E", "lazy_itable_init=0", "-O", "^has_journal,^resize_inode,^flex_bg")
+EXT2 = ("-O", "^resize_inode")
+
+
+def dropped(name: str = "victim") -> int:
+    """Blocks, at once or later."""
+    stats = device_stats(name)
+    return stats["written"]["squashed"] + stats["unclassified"]["data"]  # type: ignore[index]
+
+
+@contextmanager
+def array(layout: str, chunk: int, *disks: str) -> Iterator[str]:
+    """Its superblock is at the end, so the first sector of the array is that of a disk."""
+    words = ("--level=10", f"--layout={layout}", "--metadata=1.0", "--bitmap=none", "--assume-clean")
+    words += (f"--chunk={chunk // KIB}", f"--raid-devices={len(disks)}")
+    run("mdadm", "--create", ARRAY, "--run", *words, *disks)
+    try:
+        yield ARRAY
+    finally:
+        run("mdadm", "--stop", ARRAY)
+
+
+def live(top: str, rounds: int = 3, name: str = "") -> list[str]:
+    """A file where the disk has something else than the array, then metadata, and its inode once more."""
+    noise = Path(f"{top}/noise{name}")
+    noise.write_bytes(os.urandom(110 * MIB))
+    sync(top)
+    for number in range(rounds):
+        populate(top, f"files{name}{number}", 150)
+        many_directories(top, f"t{name}{number}-", 80)
+        os.utime(noise)
+        sync(top)
+        sleep(4)  # the worker looks at inodes every two seconds
+    return tree(top)
+
+
+def far_copies(mode: str, fs: str, chunk: int, *features: str, layout: str = "f2") -> None:
+    with ExitStack() as stack:
+        disks = [stack.enter_context(fake(mode, 2 * GIB, 1536 * MIB, name))[0] for name in NAMES]
+        with array(layout, chunk, *disks) as device:
+            make(fs, device, *features)
+            with mounted(device, fs) as top:
+                expected = live(top)
+            for name in NAMES:
+                told(mode, name)
+            look(fs, device, expected, f"{fs} on chunks of {chunk >> 10} KiB")
+
+
+@in_modes(*CONTROLLED)
+def an_ext4_without_a_journal_on_far_copies_is_whole(mode: str) -> None:
+    far_copies(mode, "ext4", 512 * KIB, *EXT4)
+
+
+@in_modes("implicit")
+def an_ext4_without_a_journal_on_far_copies_in_small_chunks_is_whole(mode: str) -> None:
+    far_copies(mode, "ext4", 64 * KIB, *EXT4)
+    far_copies(mode, "ext4", 4 * KIB, *EXT4)
+
+
+@in_modes(*CONTROLLED)
+def an_ext4_without_a_journal_on_far_copies_in_large_chunks_is_whole(mode: str) -> None:
+    """The first chunk has several groups, the last one is in its place by chance."""
+    far_copies(mode, "ext4", 64 * MIB, *EXT4, "-g", "4096")
+
+
+@in_modes("implicit")
+def an_ext4_with_two_backups_on_far_copies_in_large_chunks_is_whole(mode: str) -> None:
+    """They are in the first and the last group: in the first and the last chunk, as they should be."""
+    features = EXT4[-1] + ",sparse_super2"
+    far_copies(mode, "ext4", 64 * MIB, *EXT4[:-1], features, "-g", "4096")
+
+
+@in_modes(*CONTROLLED)
+def an_ext2_on_far_copies_is_whole(mode: str) -> None:
+    far_copies(mode, "ext2", 512 * KIB, *EXT2)
+
+
+@in_modes("implicit")
+def an_ext2_on_far_copies_in_large_chunks_is_whole(mode: str) -> None:
+    far_copies(mode, "ext2", 64 * MIB, *EXT2, "-g", "4096", "-O", "^sparse_super")
+
+
+@in_modes("implicit")
+def an_ext2_of_small_blocks_on_far_copies_is_whole(mode: str) -> None:
+    """Where groups begin at block 1."""
+    far_copies(mode, "ext2", 64 * KIB, *EXT2, "-b", "1024")
+
+
+@in_modes("implicit")
+def an_ext4_with_a_journal_on_far_copies_is_whole(mode: str) -> None:
+    far_copies(mode, "ext4", 64 * MIB, "-O", "^resize_inode,^flex_bg", "-J", "size=4", "-g", "4096")
+
+
+@in_modes("implicit")
+def an_ext4_without_a_journal_on_offset_copies_is_whole(mode: str) -> None:
+    """One of the two disks has all of it in one piece."""
+    far_copies(mode, "ext4", 512 * KIB, *EXT4, layout="o2")
+
+
+@in_modes("implicit")
+def an_ext2_shorter_than_its_stripes_is_whole(mode: str) -> None:
+    """As long as one disk, on stripes over two."""
+    with ExitStack() as stack:
+        disks = [stack.enter_context(fake(mode, 2 * GIB, 1536 * MIB, name))[0] for name in NAMES]
+        words = ("--level=0", "--metadata=1.0", "--chunk=512", "--raid-devices=2")
+        run("mdadm", "--create", ARRAY, "--run", *words, *disks)
+        stack.callback(run, "mdadm", "--stop", ARRAY)
+        run("mkfs.ext2", "-q", "-F", *EXT2, ARRAY, f"{2 * GIB // KIB - 64}K")
+        with mounted(ARRAY, "ext2") as top:
+            expected = live(top)
+        told(mode)
+        look("ext2", ARRAY, expected)
+
+
+@in_modes("implicit")
+def an_ext2_on_the_whole_disk_is_still_dropped(mode: str) -> None:
+    """Also after the next boot, when all is read from the disk."""
+    others = (("-O", f"{kind},^resize_inode") for kind in ("^sparse_super", "sparse_super2"))
+    for features in ((), ("-b", "1024"), *others):
+        with fake(mode, 4 * GIB, 1536 * MIB) as (disk, backing):
+            make("ext2", disk, *features)
+            for boot in range(2):
+                with mounted(disk, "ext2") as top:
+                    expected = live(top, 1, f"boot{boot}-")
+                print(f"victim: ext2 {features}: {dropped()} blocks dropped", file=sys.stderr)
+                if dropped() < 200:
+                    raise Failed(f"ext2 {features}: {dropped()} blocks were found to be data")
+                look("ext2", disk, expected)
+                next_boot(mode, 4 * GIB, backing)
+
+
+@case(planted=True)
+def far_copies_find_who_believes_in_one_piece() -> None:
+    with planted("placed"), must_fail():
+        far_copies("implicit", "ext4", 512 * KIB, *EXT4)
