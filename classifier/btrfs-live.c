@@ -72,6 +72,7 @@ static void map_add(struct btrfs_live *b, const struct btrfs_extent *e)
 	}
 	if (i && i == m->nr && m->extent[i - 1].type == e->type &&
 	    m->extent[i - 1].misaligned == e->misaligned &&
+	    m->extent[i - 1].striped == e->striped &&
 	    m->extent[i - 1].start + m->extent[i - 1].sectors == e->start) {
 		m->extent[i - 1].sectors += e->sectors;
 		return;
@@ -490,6 +491,10 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 		return VERDICT_KEEP;
 	}
 	packed = are_packed(b, r, pos, len);
+	if (e && e->striped) {
+		*len = min_t(u64, *len, end - at);
+		packed = true;
+	}
 	if (b->geo.node_bytes >> 9 == unit && !(at & (unit - 1)) && !b->geo.space_cache) {
 		selfid_open_add(&b->begun, at + *len, at + unit);
 		*reason = SELFID_DATA;
@@ -527,7 +532,7 @@ enum verdict btrfs_live_decide(const struct btrfs_live *b, u64 sector, u32 secto
 	if (!b->settled || b->map_generation <= tag)
 		return VERDICT_UNDECIDED;
 	e = find(b, sector, &end);
-	if (e && sectors <= end - sector &&
+	if (e && sectors <= end - sector && !e->striped &&
 	    (e->type == BTRFS_CHUNK_DATA || (e->type & BTRFS_CHUNK_DATA && headers_alone(b))))
 		return VERDICT_SQUASH;
 	if (e || sectors > end - sector)

@@ -186,6 +186,7 @@ static int chunk_extents(const struct btrfs_geo *geo, const struct disk_key *key
 				       BTRFS_CHUNK_METADATA);
 		extent->misaligned = ((offset | le64_to_cpu(key->offset)) &
 				      (geo->node_bytes - 1)) != 0;
+		extent->striped = parts > 1;
 	}
 	return found;
 }

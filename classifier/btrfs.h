@@ -28,7 +28,8 @@ struct btrfs_extent {
 	u64 start;
 	u64 sectors;
 	u32 type;
-	u32 misaligned;	/* its tree blocks may lie across slots */
+	bool misaligned;	/* its tree blocks may lie across slots */
+	bool striped;	/* what is adjacent here is not adjacent in the chunk: RAID 0 and 10 */
 };
 
 struct btrfs_system_chunk {

@@ -25,6 +25,7 @@
  * The checkers of file systems that other programs write to have to find (classify=implicit):
  *	alone	a block that is not logged is data, whatever its content, whoever writes it
  *	placed	every volume lies in one piece, as its superblock says
+ *	rests	what may be part of a compressed extent of btrfs is data
  * Replay of a log with all data has to find:
  *	marks	request flags are not looked at, as if jbd2 did not mark its log
  * Comparing what was written with what is read has to find:

@@ -244,6 +244,8 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		trace_david_implied(im->d->owners.disk.bdev->bd_dev, w.sector + pos, len,
 				    classify_reason_name(reason));
 		evidence = evidence_for(im->d, reason);
+		if (reason == REASON_PACKED && INJECTED(rests))
+			evidence = DAVID_EV_IMPLIED;
 		if (reason == REASON_UNDECIDED)
 			keep_signed(im, &source, w.sector, pos, len);
 		if (unlikely(classifier_has_sums(&im->c) || im->d->csum.mode == CSUM_ON))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """File systems that are divided over several disks, though each disk looks like a whole one: by an array
-whose members are as long as itself.
+whose members are as long as itself, or by btrfs, whose compressed extents go on at another disk.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from pathlib import Path
 from time import sleep
 
 from cases import case
+from helpers.filesystems import TOOLS
 from helpers.guest import Failed, device_stats, mounted, run
 from helpers.layouts import ARRAY
 from helpers.planted import must_fail, planted
 from helpers.units import GIB, KIB, MIB
 from helpers.victim import (
+    drop_caches,
     fake,
+    flush_buffers,
     in_modes,
     look,
     make,
@@ -30,7 +33,7 @@ from helpers.victim import (
     tree,
 )
 
-NAMES = ("victim", "second")
+NAMES = ("victim", "second", "third", "fourth")
 CONTROLLED = ("keep", "implicit")
 # No journal, no reserve of descriptors: all groups look alike, and nothing but places tells them apart.
 EXT4 = ("-E", "lazy_itable_init=0", "-O", "^has_journal,^resize_inode,^flex_bg")
@@ -71,12 +74,12 @@ def live(top: str, rounds: int = 3, name: str = "") -> list[str]:
 
 def far_copies(mode: str, fs: str, chunk: int, *features: str, layout: str = "f2") -> None:
     with ExitStack() as stack:
-        disks = [stack.enter_context(fake(mode, 2 * GIB, 1536 * MIB, name))[0] for name in NAMES]
+        disks = [stack.enter_context(fake(mode, 2 * GIB, 1536 * MIB, name))[0] for name in NAMES[:2]]
         with array(layout, chunk, *disks) as device:
             make(fs, device, *features)
             with mounted(device, fs) as top:
                 expected = live(top)
-            for name in NAMES:
+            for name in NAMES[:2]:
                 told(mode, name)
             look(fs, device, expected, f"{fs} on chunks of {chunk >> 10} KiB")
 
@@ -136,7 +139,7 @@ def an_ext4_without_a_journal_on_offset_copies_is_whole(mode: str) -> None:
 def an_ext2_shorter_than_its_stripes_is_whole(mode: str) -> None:
     """As long as one disk, on stripes over two."""
     with ExitStack() as stack:
-        disks = [stack.enter_context(fake(mode, 2 * GIB, 1536 * MIB, name))[0] for name in NAMES]
+        disks = [stack.enter_context(fake(mode, 2 * GIB, 1536 * MIB, name))[0] for name in NAMES[:2]]
         words = ("--level=0", "--metadata=1.0", "--chunk=512", "--raid-devices=2")
         run("mdadm", "--create", ARRAY, "--run", *words, *disks)
         stack.callback(run, "mdadm", "--stop", ARRAY)
@@ -168,3 +171,129 @@ def an_ext2_on_the_whole_disk_is_still_dropped(mode: str) -> None:
 def far_copies_find_who_believes_in_one_piece() -> None:
     with planted("placed"), must_fail():
         far_copies("implicit", "ext4", 512 * KIB, *EXT4)
+
+
+# btrfs divides by itself, at 64 KiB
+
+
+def packable(number: int) -> bytes:
+    """About 80 KiB of each 128 KiB remain: extents of all lengths cross from one stripe to the next."""
+    rows = (os.urandom(600) + b"abcdefgh" * 50 for _ in range(100 + number * 11))
+    return b"".join(rows)
+
+
+def read_all(top: str, names: list[str]) -> list[str]:
+    """What cannot be read. Its content may be made up: of a file's end that is not compressed."""
+    wrong = []
+    for name in names:
+        try:
+            Path(f"{top}/{name}").read_bytes()
+        except OSError as error:
+            wrong.append(f"{name}: {error}")
+    return wrong
+
+
+def put_all(top: str, prefix: str) -> list[str]:
+    names = [f"{prefix}{number}" for number in range(60)]
+    for number, name in enumerate(names):
+        Path(f"{top}/{name}").write_bytes(packable(number))
+    sync(top)
+    return names
+
+
+@contextmanager
+def several(mode: str, count: int) -> Iterator[list[str]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(fake(mode, 4 * GIB, GIB, name))[0] for name in NAMES[:count]]
+    run("btrfs", "device", "scan", "--forget")
+
+
+def can_be_read(disks: list[str], files: list[str], when: str) -> None:
+    drop_caches()
+    for disk in disks:
+        flush_buffers(disk)
+    with mounted(disks[0], "btrfs") as top:
+        if wrong := read_all(top, files):
+            raise Failed(f"{when}: {len(wrong)} of {len(files)}: " + "; ".join(wrong[:5]))
+    run(*TOOLS["btrfs"].check, disks[0])
+
+
+def packed(mode: str, profile: str, count: int, *kinds: str) -> None:
+    for kind in kinds:
+        with several(mode, count) as disks:
+            run("mkfs.btrfs", "-q", "-f", "-d", profile, "-m", "raid1", *disks)
+            run("btrfs", "device", "scan", *disks)
+            with mounted(disks[0], "btrfs", f"compress-force={kind}") as top:
+                files = put_all(top, "f")
+                sleep(1)
+                files += put_all(top, "g")
+            for name in NAMES[:count]:
+                told(mode, name)
+            can_be_read(disks, files, f"{kind} on {profile}")
+
+
+ALL = ("zstd", "lzo", "zlib")
+
+
+@in_modes(*CONTROLLED)
+def compressed_extents_on_two_stripes_are_read_back(mode: str) -> None:
+    packed(mode, "raid0", 2, *ALL)
+
+
+@in_modes(*CONTROLLED)
+def compressed_extents_on_four_disks_are_read_back(mode: str) -> None:
+    packed(mode, "raid10", 4, *ALL)
+
+
+@in_modes("implicit")
+def compressed_extents_on_mirrors_are_read_back(mode: str) -> None:
+    packed(mode, "raid1", 2, "zstd")
+
+
+@in_modes("implicit")
+def compressed_extents_divided_later_are_read_back(mode: str) -> None:
+    """A balance writes them into new, striped chunks; and what is written meanwhile."""
+    with several(mode, 2) as disks:
+        run("mkfs.btrfs", "-q", "-f", "-d", "single", "-m", "raid1", *disks)
+        run("btrfs", "device", "scan", *disks)
+        with mounted(disks[0], "btrfs", "compress-force=zstd") as top:
+            files = put_all(top, "f")
+            run("btrfs", "balance", "start", "-dconvert=raid0", top)
+            files += put_all(top, "g")
+        told(mode)
+        can_be_read(disks, files, "converted")
+
+
+@in_modes("implicit")
+def compressed_extents_of_mixed_groups_are_read_back(mode: str) -> None:
+    with several(mode, 2) as disks:
+        run("mkfs.btrfs", "-q", "-f", "--mixed", "-d", "raid0", "-m", "raid0", *disks)
+        run("btrfs", "device", "scan", *disks)
+        with mounted(disks[0], "btrfs", "compress-force=zstd") as top:
+            files = put_all(top, "f")
+        told(mode)
+        can_be_read(disks, files, "mixed")
+
+
+@in_modes("implicit")
+def what_is_not_divided_is_still_dropped(mode: str) -> None:
+    for profile in ("raid1", "single", "raid0"):
+        with several(mode, 1 if profile == "raid0" else 2) as disks:
+            run("mkfs.btrfs", "-q", "-f", "-d", profile, *disks)
+            run("btrfs", "device", "scan", *disks)
+            with mounted(disks[0], "btrfs") as top:
+                for number in range(8):
+                    Path(f"{top}/{number}").write_bytes(os.urandom(8 * MIB))
+                    sync(top)
+                sleep(3)
+            total = sum(dropped(name) for name in NAMES[: len(disks)])
+            for name in NAMES[: len(disks)]:
+                told(mode, name)
+            if total < (64 * MIB >> 12) * 0.8:
+                raise Failed(f"{profile}: {total} blocks squashed")
+
+
+@case(planted=True, complaints="BTRFS")
+def compressed_extents_find_who_drops_their_rest() -> None:
+    with planted("rests"), must_fail():
+        packed("implicit", "raid0", 2, "zstd")
