@@ -50,7 +50,8 @@
 #define XFS_LOG_UNMOUNT		0x20
 #define XFS_LOG_HEADER_BYTES	32768	/* of a record for each sector of header */
 
-#define XFS_LOG_RECORD_SECTORS	512	/* most sectors of content of a record */
+#define XFS_LOG_CYCLES		64	/* first words of sectors in each sector of header */
+#define XFS_LOG_RECORD_SECTORS	512u	/* most sectors of content of a record */
 #define XFS_LOG_REMEMBERED	8	/* sectors that a page cache may write again */
 #define XFS_LOG_AHEAD		(8 * (512 + 8))	/* sectors that may come out of order */
 #define XFS_LOG_RUNS		8	/* runs of these */
@@ -71,7 +72,7 @@ struct xfs_log_header {
 	__le32 crc;
 	__be32 previous;
 	__be32 operations;
-	__be32 cycle_data[64];
+	__be32 cycle_data[XFS_LOG_CYCLES];
 	__be32 format;
 	u8 uuid[SELFID_UUID];
 	__be32 size;

@@ -36,7 +36,7 @@ static bool is_copy(struct classifier *c, u64 start)
 			continue;
 		if (v->ready && !v->xfs->wrong && fresh->ag_sectors == v->xfs->geo.ag_sectors &&
 		    fresh->sectors > v->claimed && fresh->sectors <= c->sectors - v->start) {
-			v->xfs->geo.sectors = fresh->sectors;
+			xfs_live_resize(v->xfs, fresh->sectors);
 			selfid_resize(c, v, fresh->sectors);
 		}
 		return true;

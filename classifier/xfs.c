@@ -294,6 +294,7 @@ const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 
 {
 	x->errors = 0;
 	x->sign = SELFID_NO_SIGN;
+	x->former = 0;
 	memset(&x->open, 0, sizeof(x->open));
 	x->asked = 0;
 	xfs_log_init(&x->log, &no_log);
@@ -366,13 +367,25 @@ static void write_super(struct xfs_live *x, const struct selfid_request *r, u32 
 		x->wrong = wrong;
 		return;
 	}
+	if (x->fresh.sectors > x->geo.sectors)
+		x->former = x->geo.sectors;
 	x->geo = x->fresh;
 	settle(x);
 }
 
+void xfs_live_resize(struct xfs_live *x, u64 sectors)
+{
+	if (sectors <= x->geo.log_start + x->geo.log_sectors)
+		return;
+	if (sectors > x->geo.sectors)
+		x->former = x->geo.sectors;
+	x->geo.sectors = sectors;
+}
+
 /*
  * A copy of the superblock at a group's start is written. After xfs_growfs the copies have the new
- * size at once. The superblock itself has it only when the log's tail moves.
+ * size at once. The superblock itself has it only when the log's tail moves. (A group that is being
+ * added has a copy with the size before: it lies behind that.)
  */
 static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 pos)
 {
@@ -385,8 +398,34 @@ static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 p
 		return;
 	if (!memcmp(fresh->uuid, x->geo.uuid, sizeof(fresh->uuid)) &&
 	    fresh->ag_sectors == x->geo.ag_sectors && fresh->log_start == x->geo.log_start &&
-	    fresh->block_bytes == x->geo.block_bytes)
-		x->geo.sectors = max(x->geo.sectors, fresh->sectors);
+	    fresh->block_bytes == x->geo.block_bytes && fresh->sectors > r->sector + pos)
+		xfs_live_resize(x, fresh->sectors);
+}
+
+/* The first fields of struct xfs_super. */
+struct xfs_super_head {
+	__be32 magic;
+	__be32 block_bytes;
+	__be64 blocks;
+	u8 unused_10[16];
+	u8 uuid[SELFID_UUID];
+};
+
+static u64 sectors_of(const struct xfs_live *x, const struct xfs_super_head *s)
+{
+	return be64_to_cpu(s->blocks) * (x->geo.block_bytes >> 9);
+}
+
+/*
+ * Is it this file system's superblock, with fewer blocks than are known? A record from before the
+ * last growth may come behind the copies that told of it.
+ */
+static bool is_shorter(const struct xfs_live *x, const struct xfs_super_head *s)
+{
+	return be32_to_cpu(s->block_bytes) == x->geo.block_bytes &&
+	       !memcmp(s->uuid, x->geo.log_uuid, sizeof(s->uuid)) &&
+	       be64_to_cpu(s->blocks) < x->geo.sectors &&	/* no overflow below */
+	       sectors_of(x, s) < x->geo.sectors && sectors_of(x, s) != x->former;
 }
 
 /* Is the record with its header at @pos that of an unmount? */
@@ -403,6 +442,61 @@ static bool is_unmount_record(const struct selfid_request *r, u32 pos,
 		return true;
 	selfid_copy(r, pos + headers, operation, sizeof(operation));
 	return operation[8] == XFS_LOG_CLIENT && operation[9] & XFS_LOG_UNMOUNT;
+}
+
+/*
+ * Copy content sector number @n of the record with its header at @pos to @to. The header, and
+ * further header sectors, have the first word of each sector; the sector itself has the cycle.
+ */
+static void copy_logged(const struct selfid_request *r, u32 pos, u32 headers, u32 n, void *to)
+{
+	u32 of_sector = n % XFS_LOG_CYCLES * sizeof(__be32);
+	u32 at = n < XFS_LOG_CYCLES ? offsetof(struct xfs_log_header, cycle_data) : sizeof(__be32);
+	u8 header[512];
+
+	selfid_copy(r, pos + n / XFS_LOG_CYCLES, header, sizeof(header));
+	selfid_copy(r, pos + headers + n, to, 512);
+	memcpy(to, header + at + of_sector, sizeof(__be32));
+}
+
+/* Does a shorter superblock begin in the first of the two logged sectors in x->super? */
+static void look_for_super(struct xfs_live *x)
+{
+	struct xfs_super_head s;
+	u32 at;
+
+	for (at = 0; at < 512; at += sizeof(__be32)) {
+		if (likely(get_unaligned_be32(x->super + at) != XFS_MAGIC))
+			continue;
+		memcpy(&s, x->super + at, sizeof(s));
+		if (is_shorter(x, &s))
+			xfs_live_resize(x, sectors_of(x, &s));
+	}
+}
+
+/*
+ * Look for the superblock among what the record with its header at @pos has logged, in sectors of
+ * the request in front of @end. The record of a shrink is on the disk before anything is done to
+ * what was cut off: xfs_growfs_data_private() waits for it. The superblock is logged from its
+ * beginning on, at a multiple of 4 bytes.
+ */
+static noinline void find_logged_super(struct xfs_live *x, const struct selfid_request *r, u32 pos,
+				       u32 end, const struct xfs_log_header *h)
+{
+	u32 sectors = min(be32_to_cpu(h->bytes) >> 9, XFS_LOG_RECORD_SECTORS);
+	u32 headers = xfs_log_headers(h), n;
+
+	if (pos + headers >= end)
+		return;
+	sectors = min(sectors, end - pos - headers);
+	memset(x->super, 0, 1024);
+	for (n = 0; n <= sectors; n++) {
+		/* The sector before, and this one. */
+		memcpy(x->super, x->super + 512, 512);
+		if (n < sectors)
+			copy_logged(r, pos, headers, n, x->super + 512);
+		look_for_super(x);
+	}
 }
 
 /* Follow the log with the sectors of the request, from @pos on, that are in it. */
@@ -442,6 +536,7 @@ static void write_log(struct xfs_live *x, const struct selfid_request *r, u32 po
 		    be32_to_cpu(h.lsn_block) != r->sector + i - x->geo.log_start)
 			continue;
 		x->sign = is_unmount_record(r, i, &h) ? SELFID_AT_REST : SELFID_AT_WORK;
+		find_logged_super(x, r, i, pos + n, &h);
 	}
 }
 

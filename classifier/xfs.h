@@ -62,6 +62,7 @@ struct xfs_live {
 	const char *wrong;		/* why everything is kept, or NULL */
 	struct selfid_open open;
 	enum selfid_sign sign;		/* of the last write; the reader clears it */
+	u64 former;			/* sectors before it grew last; 0: it did not */
 	u64 errors;
 	u8 super[4096];
 	/*
@@ -84,10 +85,17 @@ const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 
 
 /*
  * As btrfs_live_write(), but never undecided. Sectors behind ->geo.sectors are kept. A write of the
- * superblock may increase ->geo.sectors; then the caller enlarges the volume.
+ * superblock, of one of its copies or of the log may change ->geo.sectors; then the caller resizes
+ * the volume.
  */
 enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 *len,
 			    enum selfid_reason *reason);
+
+/*
+ * The driver has said that the volume has @sectors, in another way than by the superblock itself.
+ * If that is less, the rest may belong to somebody else at once. Ignored if the log does not fit.
+ */
+void xfs_live_resize(struct xfs_live *x, u64 sectors);
 
 /* A mount begins. */
 void xfs_live_mount(struct xfs_live *x);

@@ -276,28 +276,99 @@ static void written_superblock_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xfs.errors, 1);
 }
 
+/* As many blocks as the copy of the superblock at @sector has. */
+static void put_copy(struct kunit *test, u64 sector, u32 blocks)
+{
+	set32(super, 12, blocks);
+	seal(super);
+	memcpy(content, super, 512);
+	expect(test, sector, 1, 1, VERDICT_KEEP, SELFID_AG);
+	memset(content, 0x5a, sizeof(content));
+}
+
 static void copy_of_the_superblock_tells_of_growth(struct kunit *test)
 {
 	start(test);
 	expect(test, SECTORS, 8, 8, VERDICT_KEEP, SELFID_BEYOND);
-	set32(super, 12, 4000);
-	seal(super);
-	memcpy(content, super, 512);
-	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
-	memset(content, 0x5a, sizeof(content));
+	put_copy(test, AG_SECTORS, 4000);
 	expect(test, SECTORS, 8, 8, VERDICT_SQUASH, SELFID_DATA);
-	/* Only the superblock itself may tell of less, and other file systems tell nothing. */
+	/* Other file systems tell nothing. */
 	start(test);
-	set32(super, 12, 3000);
-	seal(super);
-	memcpy(content, super, 512);
-	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
-	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
-	set32(super, 12, 4000);
 	super[40]++;
-	seal(super);
-	memcpy(content, super, 512);
-	expect(test, AG_SECTORS, 1, 1, VERDICT_KEEP, SELFID_AG);
+	put_copy(test, AG_SECTORS, 4000);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+}
+
+static void copy_of_the_superblock_tells_of_a_shrink(struct kunit *test)
+{
+	start(test);
+	expect(test, 3100 * 8, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	put_copy(test, AG_SECTORS, 3100);
+	expect(test, 3100 * 8, 8, 8, VERDICT_KEEP, SELFID_BEYOND);
+	expect(test, 3099 * 8, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	put_copy(test, 2 * AG_SECTORS, 3990);
+	expect(test, 3100 * 8, 8, 8, VERDICT_SQUASH, SELFID_DATA);
+	/* A group that is being added has the size before. */
+	put_copy(test, 3 * AG_SECTORS, 3000);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+	/* No shrink takes the log away. */
+	put_copy(test, AG_SECTORS, 1550);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+}
+
+/*
+ * A record in the log, with a superblock of @blocks at byte @at of its content. Put into the
+ * header, as the driver does, are the first words of its sectors.
+ */
+static void put_record(struct kunit *test, u32 at, u32 sectors, u32 blocks)
+{
+	u32 i;
+
+	memset(content, 0, sizeof(content));
+	set32(super, 12, blocks);
+	memcpy(content + 512 + at, super, 128);
+	set32(content, 0, XFS_LOG_MAGIC);
+	set32(content, 12, sectors * 512);
+	set32(content, 40, 2);
+	memcpy(content + 304, super + 32, SELFID_UUID);
+	for (i = 1; i <= sectors; i++) {
+		memcpy(content + 44 + 4 * (i - 1), content + 512 * i, 4);
+		set32(content, 512 * i, 0x11);
+	}
+	expect(test, LOG_START, 1 + sectors, 1 + sectors, VERDICT_KEEP, SELFID_LOG);
+	memset(content, 0x5a, sizeof(content));
+}
+
+static void log_tells_of_a_shrink(struct kunit *test)
+{
+	u32 at;
+
+	/* Anywhere in the record, also across sectors, whose first words are in the header. */
+	for (at = 12; at < 3 * 512 - 48; at += 4) {
+		start(test);
+		put_record(test, at, 3, 3100);
+		KUNIT_EXPECT_EQ_MSG(test, xfs.geo.sectors, 3100 * 8, "at byte %u", at);
+		expect(test, 3100 * 8, 8, 8, VERDICT_KEEP, SELFID_BEYOND);
+	}
+	/* It grew, and a record from before comes late. Another one tells of a shrink. */
+	start(test);
+	put_copy(test, AG_SECTORS, 4000);
+	put_record(test, 100, 3, 3990);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, 4000 * 8);
+	put_record(test, 100, 3, 3980);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, 3980 * 8);
+	/* Of growth the copies tell. Other file systems, and what is no record, tell nothing. */
+	start(test);
+	put_record(test, 100, 3, 4000);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+	super[40]++;
+	put_record(test, 100, 3, 3100);
+	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
+	make(super);
+	memset(content, 0, sizeof(content));
+	set32(super, 12, 3100);
+	memcpy(content + 100, super, 128);
+	expect(test, LOG_START, 8, 8, VERDICT_KEEP, SELFID_LOG);
 	KUNIT_EXPECT_EQ(test, xfs.geo.sectors, SECTORS);
 }
 
@@ -405,6 +476,8 @@ static struct kunit_case xfs_cases[] = {
 	KUNIT_CASE(symlink_of_two_blocks_is_kept_whole),
 	KUNIT_CASE(written_superblock_counts),
 	KUNIT_CASE(copy_of_the_superblock_tells_of_growth),
+	KUNIT_CASE(copy_of_the_superblock_tells_of_a_shrink),
+	KUNIT_CASE(log_tells_of_a_shrink),
 	KUNIT_CASE(pieces_of_directory_blocks_are_kept),
 	KUNIT_CASE(large_directories_of_old_kernels_are_kept_whole),
 	{}

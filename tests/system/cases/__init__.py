@@ -39,6 +39,7 @@ LAYERS = (
     "volumes",
     "coincidence",
     "divided",
+    "shrunk",
     "formats",
     "caches",
     "mirrors",
