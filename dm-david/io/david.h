@@ -40,7 +40,7 @@ struct david {
 	struct dm_dev *dev;		/* the backing device */
 	struct store *store;
 	struct owner_watch owners;
-	bool ends_trails;		/* stack_end_trails() */
+	bool ends_trails;		/* stack_end_trails(); under mode_lock */
 	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
 	u64 watch_below;		/* it and extent.h are shown requests before this sector */
 	struct timing *timing;		/* NULL without a profile */
@@ -113,9 +113,10 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
  * A request of the module's own at @sector of the target: a read; or a discard, which drops what
  * the classifier knows to be data (implicit_squash()), or with @step packs a block (packer.h); or a
  * write of one block, which is done only if the block is dropped (serve_twin()). Requests of the
- * disk's user that overlap it are kept apart from it, as from each other. It takes no modelled time, and device-mapper does not
- * see it: only while the device is not suspended. @bio names the backing device. Waits for requests
- * that may need d->wq, so not from a worker of that. Returns 0 or an error. Sleeps.
+ * disk's user that overlap it are kept apart from it, as from each other. It takes no modelled
+ * time, and device-mapper does not see it: only while the device is not suspended. @bio names the
+ * backing device. Waits for requests that may need d->wq, so not from a worker of that. Returns 0
+ * or an error. Sleeps.
  */
 int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 			   struct pack_step *step);

@@ -38,7 +38,7 @@ void twin_prepare(struct david *d)
 	twins = twins_create(store->bitmap.size);
 	if (!twins) {
 		WRITE_ONCE(store->twins_refused, true);
-		DMWARN("%s: not enough memory to know the content of RAW files: those that are deduplicated may lose it",
+		DMWARN("%s: not enough memory: RAW files that are deduplicated may lose content",
 		       dm_table_device_name(d->ti->table));
 	} else if (cmpxchg(&store->twins, NULL, twins)) {
 		twins_destroy(twins);
@@ -65,6 +65,7 @@ void twin_judge(struct david_io *io, const struct bvec_iter *from, unsigned int 
 		struct judgement *judged)
 {
 	struct store *store = io->d->store;
+	/* Pairs with the cmpxchg() in twin_prepare(). */
 	struct twins *twins = smp_load_acquire(&store->twins);
 	u64 block = from->bi_sector >> store->block_shift, dropped[TWINS_MAX];
 	bool is_twin;
@@ -90,6 +91,7 @@ void twin_judge(struct david_io *io, const struct bvec_iter *from, unsigned int 
 void twin_see_read(struct david_io *io, const struct rt_range *r)
 {
 	struct david *d = io->d;
+	/* Pairs with the cmpxchg() in twin_prepare(). */
 	struct twins *twins = smp_load_acquire(&d->store->twins);
 	u64 i, blocks = DIV_ROUND_UP(io_bytes_in(io, r), d->store->block_size);
 	struct inode *inode;

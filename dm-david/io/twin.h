@@ -26,8 +26,8 @@ static inline bool twin_any(const struct david *d)
 
 /*
  * The verdict is @judged on the block that is the next @bytes from @from on: data that is dropped,
- * or a RAW file's. Dropped data that a RAW file has is kept; until there are tables, all is. Process
- * context.
+ * or a RAW file's. Dropped data that a RAW file has is kept; until there are tables, all is.
+ * Process context.
  */
 void twin_judge(struct david_io *io, const struct bvec_iter *from, unsigned int bytes,
 		struct judgement *judged);

@@ -188,6 +188,18 @@ static bool departs(struct stack_dev *dev, struct bio *bio, sector_t from, struc
 	return !origin->is_direct || !hands_have_any(bio);
 }
 
+static bool ends_here(const struct stack_dev *dev)
+{
+	return atomic_read(&dev->ends) && !INJECTED(upper);
+}
+
+static bool is_departure(const struct passage *passage)
+{
+	const struct owner_dev *top = passage->top;
+
+	return container_of(top, struct stack_dev, owner)->number == passage->to;
+}
+
 /* Sets @origin for @bio, which was sent to @from of @dev. False: its trail does not lead here. */
 static bool find_origin(struct stack_dev *dev, struct block_device *bdev, struct bio *bio,
 			sector_t from, struct origin *origin)
@@ -198,7 +210,7 @@ static bool find_origin(struct stack_dev *dev, struct block_device *bdev, struct
 
 	if (from < FS_SUPERS_END)
 		owner_see_super(&dev->owner, bio, from);
-	if (atomic_read(&dev->ends) && !INJECTED(upper))
+	if (ends_here(dev))
 		return false;
 	if (compat_has_parity(bdev) && !INJECTED(parity))
 		return false;
@@ -288,7 +300,7 @@ static void see_queue(void *unused, struct bio *bio)
 	rcu_read_lock();
 	dev = device_of(bio->bi_bdev->bd_dev);
 	bdev = dev ? READ_ONCE(dev->owner.bdev) : NULL;
-	if (!is_gone(bdev) && owner_has_mounted(&dev->owner, bio)) {
+	if (!is_gone(bdev) && !ends_here(dev) && owner_has_mounted(&dev->owner, bio)) {
 		next = passage_of(bio, dev->number);
 		if (departs(dev, bio, next.sector, &origin))
 			lay_passage(&origin, next.sector, &next);
@@ -305,6 +317,7 @@ static void see_remap(void *unused, struct bio *bio, dev_t number, sector_t from
 	struct stack_dev *dev;
 	struct origin origin;
 	struct passage next;
+	bool comes;
 
 	if (!is_write(bio))
 		return;
@@ -314,12 +327,15 @@ static void see_remap(void *unused, struct bio *bio, dev_t number, sector_t from
 	if (is_gone(bdev)) {
 		if (!dev || !dev->failed || time_after(jiffies, dev->failed + RETRY_AGE))
 			want_device(number);
-	} else if (!is_last(bio)) {
-		next = passage_of(bio, target_of(bio, number));
-		if (find_origin(dev, bdev, bio, from, &origin))
-			lay_passage(&origin, from, &next);
-		else
-			cut_trail(&next);
+	} else {
+		comes = find_origin(dev, bdev, bio, from, &origin);
+		if (!is_last(bio)) {
+			next = passage_of(bio, target_of(bio, number));
+			if (comes)
+				lay_passage(&origin, from, &next);
+			else
+				cut_trail(&next);
+		}
 	}
 	rcu_read_unlock();
 }
@@ -403,7 +419,9 @@ void stack_find(struct owner_watch *watch, const struct bio *bio, struct owner_t
 
 	spin_lock_irqsave(&bucket->lock, flags);
 	passage = find_passage(bucket, bio, watch->disk.bdev->bd_dev, sector);
-	if (passage && !(INJECTED(lost) && passage->is_begun && sector & 16)) {
+	/* What departs here may go on to another disk (mode=model-only), but has come from none. */
+	if (passage && !is_departure(passage) &&
+	    !(INJECTED(lost) && passage->is_begun && sector & 16)) {
 		dev = passage->top;
 		top->dev = dev;
 		top->offset += passage->top_sector - passage->sector;
@@ -576,7 +594,7 @@ static int hear_requests(void)
 	return 0;
 }
 
-int stack_end_trails(dev_t number)
+int stack_end_trails(dev_t number, int change)
 {
 	unsigned int noio = memalloc_noio_save();
 	struct stack_dev *dev;
@@ -584,21 +602,10 @@ int stack_end_trails(dev_t number)
 	mutex_lock(&devices_lock);
 	dev = entry_of(number);
 	if (dev)
-		atomic_inc(&dev->ends);
+		atomic_add(change, &dev->ends);
 	mutex_unlock(&devices_lock);
 	memalloc_noio_restore(noio);
 	return dev ? 0 : -ENOMEM;
-}
-
-void stack_let_trails(dev_t number)
-{
-	struct stack_dev *dev;
-
-	rcu_read_lock();
-	dev = device_of(number);
-	if (!WARN_ON_ONCE(!dev))
-		atomic_dec(&dev->ends);
-	rcu_read_unlock();
 }
 
 int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u64 sector)

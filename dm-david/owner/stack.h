@@ -52,12 +52,11 @@ void stack_want(struct block_device *bdev);
 int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u64 sector);
 
 /*
- * The device @number has a target of this module: what it sends on it wants to have back, all of
- * it. No trail leads on from there, so that a fake disk below keeps it. 0 or -ENOMEM. Until
- * stack_let_trails(). Sleeps, but not for I/O.
+ * So many more targets of the device @number (@change may be negative) are of this module, and want
+ * back all that they send on. No trail leads on from there, so a fake disk below keeps it. 0 or
+ * -ENOMEM; never fails for a device that was named before. Sleeps, but not for I/O.
  */
-int stack_end_trails(dev_t number);
-void stack_let_trails(dev_t number);
+int stack_end_trails(dev_t number, int change);
 
 /*
  * @bio has reached the fake disk of @watch. If a trail leads to a device that was mounted when the

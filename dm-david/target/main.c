@@ -133,7 +133,7 @@ static void david_free(struct david *d)
 		store_put(d->store);
 	}
 	if (d->ends_trails)
-		stack_let_trails(disk_devt(dm_disk(dm_table_get_md(d->ti->table))));
+		stack_end_trails(disk_devt(d->owners.disk.bdev->bd_disk), -1);
 	if (d->dev)
 		dm_put_device(d->ti, d->dev);
 	byfile_set(&d->byfile, NULL, NULL);
@@ -297,12 +297,12 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->watch_below = FS_SUPERS_END;
 
 	hands_watch();
-	r = stack_end_trails(disk_devt(dm_disk(md)));
+	r = stack_end_trails(disk_devt(dm_disk(md)), d->mode != DAVID_MODE_MODEL_ONLY);
 	if (r) {
 		ti->error = "Not enough memory for what lies below";
 		goto bad;
 	}
-	d->ends_trails = true;
+	d->ends_trails = d->mode != DAVID_MODE_MODEL_ONLY;
 
 	ti->private = d;
 	ti->per_io_data_size = david_io_size;

@@ -37,6 +37,14 @@ void print_stats(const struct david *d, char *result, unsigned int maxlen)
 	kfree(st);
 }
 
+/* With mode=model-only the disk sends on what it is sent, and asks for nothing. */
+static void end_trails(struct david *d, bool ends)
+{
+	if (ends != d->ends_trails)
+		stack_end_trails(disk_devt(d->owners.disk.bdev->bd_disk), ends ? 1 : -1);
+	d->ends_trails = ends;
+}
+
 static int change_mode(struct david *d, const char *name)
 {
 	int mode = mode_parse(name);
@@ -70,6 +78,7 @@ static int change_mode(struct david *d, const char *name)
 			error = "Not enough memory for the modelled disk";
 	}
 	if (!r) {
+		end_trails(d, mode != DAVID_MODE_MODEL_ONLY);
 		/* Pairs with map_timed(): whoever reads the new mode sees its model. */
 		smp_store_release(&d->mode, mode);
 		WRITE_ONCE(d->store->mode, mode);

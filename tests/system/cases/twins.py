@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A RAW file keeps its content when the file system gives it blocks that were dropped: deduplication, swapext.
+"""A RAW file keeps its content when it gets blocks that were dropped, by deduplication or swapext.
 
 The kernel compares two files in the page cache, where the one outside the rules still is what was written.
 """
