@@ -307,7 +307,8 @@ enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner
 	}
 	fs = owner_fs_of(mapping->host->i_sb);
 	ev = inode_evidence(watch, dev, mapping->host, fs);
-	if (ev == DAVID_EV_ANON || (ev == DAVID_EV_FILE && top->is_direct)) {
+	if (ev == DAVID_EV_ANON ||
+	    (ev == DAVID_EV_FILE && top->is_direct && !INJECTED(elsewhere))) {
 		ev = buffer_evidence(watch, top, page);
 		/* No page speaks for the next. */
 		end = 0;
