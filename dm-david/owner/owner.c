@@ -269,6 +269,17 @@ static __always_inline enum david_evidence inode_evidence(struct owner_watch *wa
 	return DAVID_EV_FILE;
 }
 
+/*
+ * Has a loop device the file? It holds the content for somebody else, and brings it here in pages
+ * of the file as well, where it does no direct I/O: buffered ones do none, and a file system may
+ * refuse it or clear a part of a page. Reclaim must not enter the file system below a loop device,
+ * so the driver takes these flags from the file, and from no other file are they both taken.
+ */
+static bool is_disk_of_others(struct address_space *mapping)
+{
+	return !(mapping_gfp_mask(mapping) & (__GFP_IO | __GFP_FS)) && !INJECTED(hands);
+}
+
 enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner_top *top,
 				   struct owner_cache *cache, struct page *page)
 {
@@ -317,6 +328,10 @@ enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner
 		/* The file was longer when another leg of a mirror got this. */
 		if (top->was_data && !INJECTED(legs))
 			end = max(end, index + 1);
+		if (is_disk_of_others(mapping)) {
+			ev = DAVID_EV_UNMOUNTED;
+			goto out;
+		}
 		if (has_no_content(mapping, folio, index, end, fs->has_foreign_pages)) {
 			ev = DAVID_EV_INTERNAL;
 			goto out;

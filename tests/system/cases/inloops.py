@@ -45,18 +45,19 @@ SIZE = 600 * MIB
 class Image:
     """A file on a file system on the fake disk."""
 
-    def __init__(self, device: str, outer: str, size: int = SIZE) -> None:
+    def __init__(self, device: str, outer: str, size: int = SIZE, falls_back: bool = False) -> None:
         self.device, self.outer = device, outer
+        self.options = "data=journal" if falls_back and outer == "ext4" else ""
         make(outer, device)
-        with mounted(device, outer) as top:
+        with mounted(device, outer, self.options) as top:
             Path(f"{top}/image").touch()
-            if outer == "btrfs":
+            if outer == "btrfs" and not falls_back:
                 run("chattr", "+C", f"{top}/image")  # or direct I/O goes through the page cache
             os.truncate(f"{top}/image", size)
 
     @contextmanager
     def loop(self) -> Iterator[str]:
-        with mounted(self.device, self.outer) as top:
+        with mounted(self.device, self.outer, self.options) as top:
             with attached(f"{top}/image", direct=True) as loop:
                 if Path(f"/sys/block/{Path(loop).name}/loop/dio").read_text() != "1\n":
                     raise Failed(f"{loop} has no direct I/O")
@@ -128,6 +129,47 @@ for outer in ("xfs", "btrfs", "f2fs"):
         lambda mode, outer=outer: lives(mode, "xfs", outer=outer),  # type: ignore[misc]
         *KNOWING,
     )
+
+
+# The file system around the file may do without direct I/O, and then the pages are the file's own.
+
+
+def falls_back(mode: str, outer: str) -> None:
+    with fake(mode, 8 * GIB) as (disk, _):
+        file = Image(disk, outer, falls_back=True)
+        with file.loop() as loop:
+            expected = made("xfs", loop)
+        with file.loop() as loop:
+            is_whole("xfs", loop, expected)
+
+
+for outer in ("btrfs", "ext4", "ext3"):
+    named(
+        f"in_a_loop_whose_direct_io_{outer}_refuses_an_xfs_is_whole",
+        lambda mode, outer=outer: falls_back(mode, outer),  # type: ignore[misc]
+        *KNOWING,
+    )
+
+
+@in_modes(*KNOWING)
+def in_a_loop_on_a_file_what_is_discarded_in_part_is_whole(mode: str) -> None:
+    """Blocks of 1 KiB: the rest of the page is cleared through the page cache of the file."""
+    with image(mode) as file:
+        with file.loop() as loop:
+            run("mkfs.ext4", "-q", "-b", "1024", loop)
+            with mounted(loop, "ext4", "discard") as top:
+                populate(top, "old", 60)
+                for i in range(60):
+                    Path(f"{top}/small-{i}").write_bytes(bytes([65 + i]) * 1024)
+                sync(top)
+                for i in range(0, 60, 2):
+                    os.unlink(f"{top}/small-{i}")
+                many_directories(top, "t", 60)
+                sync(top)
+                run("fstrim", top)
+                expected = tree(top)
+        with file.loop() as loop:
+            is_whole("ext4", loop, expected)
 
 
 # What the loop device itself lies on.
