@@ -93,7 +93,6 @@ void twin_see_read(struct david_io *io, const struct rt_range *r)
 	struct david *d = io->d;
 	/* Pairs with the cmpxchg() in twin_prepare(). */
 	struct twins *twins = smp_load_acquire(&d->store->twins);
-	u64 i, blocks = DIV_ROUND_UP(io_bytes_in(io, r), d->store->block_size);
 	struct inode *inode;
 
 	if (io->at_end & (END_INTERNAL | END_TWIN))
@@ -102,10 +101,6 @@ void twin_see_read(struct david_io *io, const struct rt_range *r)
 		wants_tables(d);
 		return;
 	}
-	for (i = 0; r->kind == RT_STORED && i < blocks && twins_know(twins, r->value + i); i++)
-		;
-	if (i == blocks)
-		return;
 	rcu_read_lock();
 	inode = owner_of_read(&d->owners, page_folio(bio_iter_page(io->bio, io->iter)));
 	if (inode && raw_has_file(&d->store->raw, inode))
@@ -137,6 +132,9 @@ enum served serve_twin(struct david_io *io, struct stopwatch *timer)
 	}
 	if (r.kind == RT_SQUASHED)
 		return serve_write(io, timer, false, NULL);
+	/* Exact data is not to be dropped later. */
+	if (r.kind == RT_STORED && store->exact)
+		exact_clear(store, r.value, 1);
 	io_advance(io, io->iter.bi_size);
 	return SERVED;
 }
@@ -173,8 +171,6 @@ static int spread(struct david *d, void *page, u64 block)
 	nr = twins_raw(store->twins, block, crc_of(CRC_32C, page, store->block_size), dropped);
 	while (!error && nr)
 		error = request_block(d, page, dropped[--nr], REQ_OP_WRITE);
-	if (!error && r.kind == RT_STORED)
-		twins_learn(store->twins, r.value);
 	return error;
 }
 

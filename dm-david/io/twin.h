@@ -33,8 +33,8 @@ void twin_judge(struct david_io *io, const struct bvec_iter *from, unsigned int 
 		struct judgement *judged);
 
 /*
- * A read of the stored blocks of @r begins. If a RAW file reads, and their content is not known, it
- * will be when the read ends. Process context.
+ * A read of the stored blocks of @r begins. If a RAW file reads, their content is looked at when
+ * the read ends. Process context.
  */
 void twin_see_read(struct david_io *io, const struct rt_range *r);
 

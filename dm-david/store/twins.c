@@ -3,12 +3,13 @@
 #include "twins.h"
 
 #include <linux/bitops.h>
+#include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#define RECENT_MAX	BIT(20)	/* buckets: 64 MB */
+#define RECENT_MAX	BIT(19)	/* buckets of each kind: 32 MB */
 #define BITS_A_BLOCK	16u	/* of the store, for RAW content */
 #define BITS_MAX	BIT(30)
 #define TAG_BITS	24u	/* of the checksum, beside the block */
@@ -20,12 +21,12 @@
 #define ENTRY_TAG(entry)	((u32)(entry) & (BIT(TAG_BITS) - 1))
 
 struct twins {
-	u64 (*recent)[TWINS_MAX];	/* a cache line each, the last dropped first; 0: none */
+	/* A cache line each, the last dropped first; 0: none. By checksum, and by block */
+	u64 (*by_csum)[TWINS_MAX];
+	u64 (*by_block)[TWINS_MAX];
 	u32 recent_mask;
 	u32 raw_mask;
 	unsigned long *raw;	/* a bit for each content, by its checksum */
-	unsigned long *known;	/* a bit for each block of the store */
-	u64 blocks;
 };
 
 struct twins *twins_create(u64 blocks)
@@ -39,13 +40,12 @@ struct twins *twins_create(u64 blocks)
 		goto out;
 	buckets = min_t(u64, buckets, RECENT_MAX);
 	bits = min_t(u64, bits, BITS_MAX);
-	twins->blocks = blocks;
 	twins->recent_mask = buckets - 1;
 	twins->raw_mask = bits - 1;
-	twins->recent = kvcalloc(buckets, sizeof(*twins->recent), GFP_KERNEL);
+	twins->by_csum = kvcalloc(buckets, sizeof(*twins->by_csum), GFP_KERNEL);
+	twins->by_block = kvcalloc(buckets, sizeof(*twins->by_block), GFP_KERNEL);
 	twins->raw = kvcalloc(BITS_TO_LONGS(bits), sizeof(long), GFP_KERNEL);
-	twins->known = kvcalloc(BITS_TO_LONGS(blocks), sizeof(long), GFP_KERNEL);
-	if (!twins->recent || !twins->raw || !twins->known) {
+	if (!twins->by_csum || !twins->by_block || !twins->raw) {
 		twins_destroy(twins);
 		twins = NULL;
 	}
@@ -58,32 +58,70 @@ void twins_destroy(struct twins *twins)
 {
 	if (!twins)
 		return;
-	kvfree(twins->recent);
+	kvfree(twins->by_csum);
+	kvfree(twins->by_block);
 	kvfree(twins->raw);
-	kvfree(twins->known);
 	kfree(twins);
 }
 
 size_t twins_bytes(const struct twins *twins)
 {
-	return twins ? sizeof(*twins) + (twins->recent_mask + 1ul) * sizeof(*twins->recent) +
-			       (twins->raw_mask + 1ul + twins->blocks) / BITS_PER_BYTE :
+	return twins ? sizeof(*twins) + 2 * (twins->recent_mask + 1ul) * sizeof(*twins->by_csum) +
+			       (twins->raw_mask + 1ul) / BITS_PER_BYTE :
 		       0;
+}
+
+static u64 *blocks_with(const struct twins *twins, u32 csum)
+{
+	return twins->by_csum[csum & twins->recent_mask];
+}
+
+static u64 *entries_of(const struct twins *twins, u64 block)
+{
+	return twins->by_block[hash_64(block, 32) & twins->recent_mask];
+}
+
+/* Enter @entry in front, and move the others back, up to the one that @replaced is true of. */
+static void enter(u64 *way, u64 entry, bool (*replaced)(u64 old, u64 new))
+{
+	u64 next, new = entry;
+	unsigned int i;
+
+	for (i = 0; i < TWINS_MAX; i++) {
+		next = READ_ONCE(way[i]);
+		WRITE_ONCE(way[i], entry);
+		if (!next || replaced(next, new))
+			break;
+		entry = next;
+	}
+}
+
+static bool is_same(u64 old, u64 new)
+{
+	return old == new;
+}
+
+static bool is_same_block(u64 old, u64 new)
+{
+	return ENTRY_BLOCK(old) == ENTRY_BLOCK(new);
+}
+
+/* Is @entry what its block was dropped with last? */
+static bool is_last(const struct twins *twins, u64 entry)
+{
+	const u64 *way = entries_of(twins, ENTRY_BLOCK(entry));
+	unsigned int i;
+
+	for (i = 0; i < TWINS_MAX; i++)
+		if (is_same_block(READ_ONCE(way[i]), entry))
+			return READ_ONCE(way[i]) == entry;
+	return false;
 }
 
 bool twins_dropped(struct twins *twins, u64 block, u32 csum)
 {
-	u64 *way = twins->recent[csum & twins->recent_mask], entry = ENTRY(block, csum), next;
-	unsigned int i;
-
-	/* Move the others back, up to where it was before. */
-	for (i = 0; i < TWINS_MAX; i++) {
-		next = READ_ONCE(way[i]);
-		WRITE_ONCE(way[i], entry);
-		if (!next || next == ENTRY(block, csum))
-			break;
-		entry = next;
-	}
+	enter(entries_of(twins, block), ENTRY(block, csum), is_same_block);
+	enter(blocks_with(twins, csum), ENTRY(block, csum), is_same);
 	/* Pairs with twins_raw(). */
 	smp_mb();
 	return test_bit(csum & twins->raw_mask, twins->raw);
@@ -91,7 +129,7 @@ bool twins_dropped(struct twins *twins, u64 block, u32 csum)
 
 unsigned int twins_raw(struct twins *twins, u64 block, u32 csum, u64 dropped[TWINS_MAX])
 {
-	const u64 *way = twins->recent[csum & twins->recent_mask];
+	const u64 *way = blocks_with(twins, csum);
 	unsigned int i, nr = 0;
 	u64 entry;
 
@@ -101,19 +139,9 @@ unsigned int twins_raw(struct twins *twins, u64 block, u32 csum, u64 dropped[TWI
 	smp_mb();
 	for (i = 0; i < TWINS_MAX; i++) {
 		entry = READ_ONCE(way[i]);
-		if (entry && ENTRY_TAG(entry) == TAG(csum) && ENTRY_BLOCK(entry) != block)
+		if (entry && ENTRY_TAG(entry) == TAG(csum) && ENTRY_BLOCK(entry) != block &&
+		    is_last(twins, entry))
 			dropped[nr++] = ENTRY_BLOCK(entry);
 	}
 	return nr;
-}
-
-bool twins_know(const struct twins *twins, u64 dest)
-{
-	return dest < twins->blocks && test_bit(dest, twins->known);
-}
-
-void twins_learn(struct twins *twins, u64 dest)
-{
-	if (dest < twins->blocks)
-		set_bit(dest, twins->known);
 }

@@ -13,8 +13,9 @@
  *
  * Both are found by the crc32c of a block. RAW content has a bit each, which may be set by other
  * content, too: then a block is kept in vain. Of dropped blocks the last are remembered, as many as
- * the machine has pages, since what left the page cache cannot be compared any more. A wrong match
- * stores some RAW content in place of dropped data, which has no content of its own.
+ * the machine has pages, since what left the page cache cannot be compared any more: by content
+ * which blocks, and by block the last content. A wrong match stores some RAW content in place of
+ * dropped data, which has no content of its own.
  *
  * Locking: none. One who enters a dropped block and then asks for RAW content, and one who enters
  * RAW content and then looks for dropped blocks, do not miss each other. The tables belong to a
@@ -40,13 +41,9 @@ size_t twins_bytes(const struct twins *twins);
 bool twins_dropped(struct twins *twins, u64 block, u32 csum);
 
 /*
- * RAW content has @csum. Sets @dropped to the blocks that were dropped with it, but for @block, and
- * returns their number.
+ * RAW content has @csum. Sets @dropped to the blocks that were last dropped with it, but for
+ * @block, and returns their number.
  */
 unsigned int twins_raw(struct twins *twins, u64 block, u32 csum, u64 dropped[TWINS_MAX]);
-
-/* Is the content of a RAW block at destination @dest known? Sets that it is; it stays so. */
-bool twins_know(const struct twins *twins, u64 dest);
-void twins_learn(struct twins *twins, u64 dest);
 
 #endif

@@ -18,6 +18,7 @@ from cases import case
 from helpers.filesystems import whole_check
 from helpers.guest import Failed, david, device_stats, loop_disk, mount, remove, run, swap_table, unmount
 from helpers.planted import must_fail, planted
+from helpers.raw import DIRECT, opened, write
 from helpers.units import KIB, MIB
 from helpers.victim import drop_caches, make, sync
 
@@ -58,11 +59,11 @@ class World:
 
 
 @contextmanager
-def world(fs: str) -> Iterator[World]:
+def world(fs: str, *options: str) -> Iterator[World]:
     with loop_disk(900 * MIB) as backing:
         here = World(fs, f"/dev/mapper/{NAME}", backing)
         Path(TOP).mkdir(exist_ok=True)
-        david("create", NAME, "--size", "4G", "--backing", backing)
+        david("create", NAME, "--size", "4G", "--backing", backing, *options)
         make(fs, here.disk)
         mount(here.disk, TOP, fs)
         for name in ("raw", "no"):
@@ -143,6 +144,33 @@ def many_copies(here: World) -> None:
     checked(here)
 
 
+def of_a_block_that_was_something_else(here: World) -> None:
+    """The block outside was the first RAW file's equal once, and is the second one's now."""
+    other = random.Random(8).randbytes(SIZE)
+    here.put("no/a")
+    with open(here.path("no/a"), "r+b") as file:
+        file.write(other)
+    sync(TOP)
+    here.put("raw/b")
+    here.put("raw/c", other)
+    dedupe(here, "no/a", "raw/c")
+    here.must_be_exact("raw/c", other)
+    here.must_be_exact("raw/b")
+    checked(here)
+
+
+def written_past_its_pages(here: World) -> None:
+    """While the disk is open elsewhere, nobody says whose direct I/O is."""
+    here.put("raw/b", random.Random(9).randbytes(SIZE))
+    here.must_be_exact("raw/b", random.Random(9).randbytes(SIZE))
+    with opened(here.disk, os.O_RDONLY), opened(str(here.path("raw/b")), DIRECT) as fd:
+        write(fd, CONTENT, 0)
+    here.must_be_exact("raw/b")
+    here.put("no/a")
+    dedupe(here, "no/a", "raw/b")
+    here.must_be_exact("raw/b")
+
+
 def exchanged(here: World) -> None:
     here.put("raw/b")
     here.put("no/donor")
@@ -169,7 +197,19 @@ cases_of("deduplicated_after_reopening_is_exact", reopened)
 cases_of("deduplicated_across_tables_is_exact", with_a_table_in_between)
 cases_of("and_its_twin_that_is_written_over_are_right", written_over)
 cases_of("deduplicated_with_many_copies_is_exact", many_copies)
+cases_of("deduplicated_with_a_block_that_was_another_is_exact", of_a_block_that_was_something_else)
+cases_of("deduplicated_after_direct_writes_is_exact", written_past_its_pages)
 cases_of("exchanged_with_its_equal_is_exact", exchanged, ("xfs",))
+
+
+@case
+def a_raw_file_deduplicated_with_exact_data_outlasts_it() -> None:
+    with world("xfs", "--option", "exact=16") as here:
+        here.put("no/a")
+        here.put("raw/b")
+        dedupe(here, "no/a", "raw/b")
+        here.put("no/other", os.urandom(64 * MIB))
+        here.must_be_exact("raw/b")
 
 
 @case
