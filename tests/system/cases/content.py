@@ -12,7 +12,7 @@ import zlib
 from string import ascii_lowercase
 
 from cases import case
-from helpers import raw
+from helpers import raw, udev
 from helpers.guest import (
     Failed,
     device_stats,
@@ -416,9 +416,16 @@ def anonymous_pages_are_kept_unless_the_disk_is_mounted_for_writing() -> None:
             raw.write(fd, data[::-1], place)
             raw.must_read(fd, data[::-1], place)
         assert device_stats("anon")["written"]["squashed"] == 0
-        with mounted(disk, "ext4"), raw.opened(f"{disk}") as fd:
+        with mounted(disk, "ext4") as top:
+            udev.settle()
             before = device_stats("anon")["evidence"]["anon"]
-            raw.write(fd, data, place)
+            with raw.opened(f"{top}/file", raw.DIRECT | os.O_CREAT) as fd:
+                raw.write(fd, data, 0)
+            assert device_stats("anon")["evidence"]["anon"] == before + MIB // BLOCK
+            # Past the file system: nobody knows who wants it back.
+            with raw.opened(disk) as fd:
+                raw.write(fd, data, place)
+                raw.must_read(fd, data, place)
             assert device_stats("anon")["evidence"]["anon"] == before + MIB // BLOCK
 
 

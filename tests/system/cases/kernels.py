@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cases import case
-from helpers import raw
+from helpers import raw, udev
 from helpers.csums import btrfs_disk, clean, figures, some_files
 from helpers.filesystems import OF_DATA, TOOLS
 from helpers.guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run, unload
@@ -43,6 +43,7 @@ def owners_are_seen(fs: str) -> None:
         make(fs, disk)
         # With checksums btrfs writes through the page cache, or from copies.
         with mounted(disk, fs, "nodatasum" if fs == "btrfs" else "") as top:
+            udev.settle()  # while udev has the disk open, direct I/O is kept
             write_directly(f"{top}/direct")
             os.sync()
             if evidence("anon") < BLOCKS:

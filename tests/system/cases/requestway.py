@@ -409,4 +409,6 @@ def a_raw_file_is_exact_where_another_files_pages_are_written_to_it() -> None:
             with mounted(disk, fs) as top:
                 for name in ("mapped", "spliced"):
                     assert Path(f"{top}/{name}").read_bytes() == data, f"{fs}: {name} is not what was written"
-                assert Path(f"{top}/source").read_bytes() != data, f"{fs}: the source was kept"
+                # On xfs what a RAW file has is kept wherever it is: see twins.py.
+                if fs == "ext4":
+                    assert Path(f"{top}/source").read_bytes() != data, f"{fs}: the source was kept"
