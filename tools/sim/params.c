@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The parameters keep their meaning. So the import translates names and units.
- * The exception is the capacity: the zone tables of some drives have more blocks
- * than the drive declares. The declared number counts, and the last zones are
- * cut. That moves no block in front of the cut.
+ * There are two exceptions, where a file contradicts its own zones. The zone tables
+ * of some drives have more blocks than the drive declares. The declared number
+ * counts, and the last zones are cut. That moves no block in front of the cut. And
+ * the last zone may end with the cylinder whose number is that of all cylinders
+ * (hp_c2490a): there the zones count, as their blocks are those declared.
  *
  * DiskSim 4.0's reference manual (CMU-PDL-08-101) and its module specifications
  * say which numbers a switch may have. All of them are in the tables below. For
@@ -185,6 +187,8 @@ struct import {
 	unsigned int line;
 	enum section section;
 	u64 declared;		/* capacity, 0: not told */
+	u64 cylinders;		/* 0: not told */
+	u64 in_zones;		/* cylinders, as far as the zones reach */
 	u64 sum;		/* of the zones so far */
 	const struct number *mapping, *sparing;	/* those that have a condition, or NULL */
 	FILE *out;
@@ -295,6 +299,11 @@ static int import_key(struct import *import, char *line)
 		import->declared = strtoull(value, NULL, 10);
 	if (!strcmp(name, "sector_bytes") && strcmp(value, "512"))
 		return fail(import, "sectors of %.20s bytes are not supported, only 512", value);
+	/* Written when the zones are known. What is no number is refused as a profile's is. */
+	if (!strcmp(name, "cylinders") && !value[strspn(value, "0123456789")]) {
+		import->cylinders = strtoull(value, NULL, 10);
+		return 0;
+	}
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		if (!strcmp(name, keys[i].name))
 			return translate(import, &keys[i], value);
@@ -330,6 +339,7 @@ static int import_zone(struct import *import, const char *line)
 		fprintf(import->out, "# zone %llu lies past the declared capacity\n", v[0]);
 		return 0;
 	}
+	import->in_zones = max_t(u64, import->in_zones, v[2] + 1);
 	fprintf(import->out, "zone = %llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu", v[1], v[2],
 		v[3], (unsigned long long)sectors, v[6], v[7], v[4], v[5], v[8]);
 	if (sectors != v[11])
@@ -403,6 +413,16 @@ static u64 capacity(const struct import *import)
 	return import->declared && import->declared < import->sum ? import->declared : import->sum;
 }
 
+static void put_cylinders(const struct import *import)
+{
+	unsigned long long told = import->cylinders, in_zones = import->in_zones;
+
+	if (told && in_zones == told + 1)
+		fprintf(import->out, "cylinders = %llu  # %llu are declared\n", in_zones, told);
+	else if (told)
+		fprintf(import->out, "cylinders = %llu\n", told);
+}
+
 bool params_recognize(const char *text, size_t len)
 {
 	return memmem(text, len, "\n[zones]", 8);
@@ -432,9 +452,11 @@ char *params_to_profile(const char *text, size_t len, const char *source,
 		line[next - text] = '\0';
 		ret = import_line(&import, line);
 	}
-	if (!ret)
+	if (!ret) {
+		put_cylinders(&import);
 		fprintf(import.out, "capacity = %llu sectors\n",
 			(unsigned long long)capacity(&import));
+	}
 	fclose(import.out);
 	if (ret) {
 		free(profile);
