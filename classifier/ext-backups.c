@@ -2,8 +2,6 @@
 /* Backups of ext's superblock, as a proof of its place: see ext-backups.h. */
 #include "ext-backups.h"
 
-#define SPARSE_RATIO	3	/* of the places of two backups with sparse_super, at most */
-
 static u32 next_power(u32 base, u32 after)
 {
 	u64 n = 1;
@@ -44,17 +42,23 @@ static u64 block_of(const struct ext_geo *geo, u32 group)
 	return geo->first_data + (u64)group * geo->blocks_per_group;
 }
 
-/* May an array's chunk end between the backup in @group and @next, and none of them notice it? */
-static bool is_gap(const struct ext_geo *geo, u32 group, u32 next)
+/* Are there enough of them, and far enough, that they cannot all be in their places by chance? */
+static bool are_proof(const struct ext_geo *geo)
 {
-	return next > (u64)group * SPARSE_RATIO &&
-	       block_of(geo, group) << geo->block_bits < BACKUPS_CHUNK;
+	u32 group, last = 0, n = 0;
+
+	for (group = ext_backups_next(geo, 0); group; group = ext_backups_next(geo, group)) {
+		last = group;
+		n++;
+	}
+	return n >= BACKUPS_LEAST && block_of(geo, last) << geo->block_bits >= BACKUPS_REACH;
 }
 
 void ext_backups_look(struct ext_backups *b, const struct ext_geo *geo)
 {
 	b->stale = b->asked;
-	b->group = ext_backups_next(geo, 0);
+	b->group = are_proof(geo) ? ext_backups_next(geo, 0) : 0;
+	b->found &= b->group != 0;
 }
 
 u64 ext_backups_want(struct ext_backups *b, const struct ext_geo *geo)
@@ -78,17 +82,12 @@ static u32 missed(struct ext_backups *b)
 u32 ext_backups_learn(struct ext_backups *b, const struct ext_geo *geo, u64 block,
 		      const void *content)
 {
-	u32 next;
-
 	b->asked = false;
 	if (b->stale || !b->group || block != block_of(geo, b->group))
 		return 0;
 	if (!content || !ext_is_backup_of(geo, content, b->group))
 		return missed(b);
-	next = ext_backups_next(geo, b->group);
-	if (is_gap(geo, b->group, next ?: geo->groups))
-		return missed(b);
-	b->group = next;
-	b->found |= !next;
+	b->group = ext_backups_next(geo, b->group);
+	b->found |= !b->group;
 	return 0;
 }

@@ -5,20 +5,20 @@
  * That a volume is as long as its disk, or as its partition, does not show that it lies there in
  * one piece. A disk of an md RAID-10 with the layout "far" begins with the array's first chunk, and
  * is as long as the array, but has every other chunk only. So does a disk of any array whose file
- * system was made shorter than the array. A backup has the uuid, the geometry and the number of its
- * group. Where all of them are found at their computed places, no such arrangement is possible:
+ * system was made shorter than the array. A backup has the number of its group, and what one mkfs
+ * alone has: its uuid, hash seed, time and geometry. Where all backups are found at their computed
+ * places, no such arrangement is possible:
  *
- *   - One that divides, or leaves out, sectors regularly moves what is behind its first chunk, by
- *     an amount that grows with the distance.
- *   - With sparse_super a backup is at most three times as far from the beginning as the one
- *     before. So the first backup behind a chunk lies within three times the chunk's length.
- *   - With sparse_super2 there are two backups, usually in group 1 and in the last group, and the
- *     last chunk of an array may be in its place by chance. There the first backup has to be
- *     behind the largest chunk in use (BACKUPS_CHUNK).
+ *   - One that divides, or leaves out, sectors regularly has its first chunks in their places, and
+ *     moves the others by an amount that grows with the distance. The first chunks may be several:
+ *     three, of near-3 on four disks. The last backup has to be behind them (BACKUPS_REACH).
+ *   - With far copies, one more chunk may be in its place by chance: the last one, or one in the
+ *     middle if the file system is shorter than the array. So there have to be some (BACKUPS_LEAST)
+ *     backups. sparse_super2 has two, so it is never proved.
  *
  * Backups are read one after the other (ext_backups_want(), ext_backups_learn()). mke2fs writes the
  * superblock first, through the page cache. So if one is missing, they are read again when a
- * backup is written. A file system with a single group has no backup: it is not believed.
+ * backup is written.
  *
  * Portable; the caller serialises. Blocks count from the volume's start.
  */
@@ -27,11 +27,12 @@
 
 #include "ext.h"
 
-/* Bytes. Arrays have chunks of at most so many. */
-#define BACKUPS_CHUNK	(64u << 20)
+/* Bytes: the last backup is at least so far from the beginning. Three chunks of 256 MiB. */
+#define BACKUPS_REACH	(768u << 20)
+#define BACKUPS_LEAST	3u
 
 struct ext_backups {
-	u32 group;	/* whose backup is to be read next; 0: none */
+	u32 group;	/* whose backup is to be read next; 0: none, or they prove nothing */
 	bool found;	/* all of them are in their places */
 	bool asked;	/* one is being read */
 	bool stale;	/* one was written since the read began */

@@ -115,7 +115,9 @@ void ext_live_super(struct ext_live *e, const struct ext_geo *geo)
 	}
 	if (e->geo.blocks != geo->blocks || !same)
 		layout_forget(&e->layout);
-	if (e->geo.blocks != geo->blocks || !e->backups.found)
+	if (e->geo.blocks != geo->blocks)
+		e->backups.found = false;
+	if (!e->backups.found)
 		ext_backups_look(&e->backups, geo);
 	e->geo = *geo;
 	set_association(e);

@@ -56,6 +56,16 @@ static void super_tells(struct classifier *c, struct volume *v, const struct ext
 	}
 }
 
+/* Where volumes have to be found in one piece, this one is not, or no longer. */
+static void doubt(struct classifier *c, struct volume *v)
+{
+	if (v->confirmed == U64_MAX)
+		return;
+	v->confirmed = 0;
+	undecided_forget(&c->undecided, volume_slot(v));
+	assoc_forget(&c->assoc, volume_slot(v));
+}
+
 struct volume *ext_super(struct classifier *c, u64 start, const void *super, bool durable)
 {
 	struct ext_geo geo, before;
@@ -76,9 +86,9 @@ struct volume *ext_super(struct classifier *c, u64 start, const void *super, boo
 	if (v && v->fs == VOLUME_EXT && ext_same(&v->ext->geo, &geo)) {
 		before = v->ext->geo;
 		ext_live_super(v->ext, &geo);
-		/* What is cut off has to be found anew, if it is added again. */
-		if (v->confirmed != U64_MAX)
-			v->confirmed = min(v->confirmed, sectors);
+		/* Backups have the size, too: all is to be found anew. */
+		if (before.blocks != geo.blocks)
+			doubt(c, v);
 		if (c->by_super) {
 			super_tells(c, v, &before, durable);
 			v->state = super_state(&geo);
@@ -186,21 +196,17 @@ static u64 want_backup(struct volume *v)
 }
 
 /*
- * A backup that is missing behind what was confirmed is that of a group which was added, and may
- * still be in the log only. One within it shows that the volume does not lie there any more.
+ * One that is missing shows that the volume does not lie there, or no longer. Or its size has
+ * changed, and the backup is still in the log only: it is read again when it is written.
  */
 static void learn_backup(struct classifier *c, struct volume *v, u64 block, const void *content)
 {
 	struct ext_live *e = v->ext;
-	u32 missing = ext_backups_learn(&e->backups, &e->geo, block, content);
 
+	if (ext_backups_learn(&e->backups, &e->geo, block, content))
+		doubt(c, v);
 	if (e->backups.found && !e->backups.group)
 		v->confirmed = v->claimed;
-	if (!missing || (block + 1) * ext_block_sectors(v) > v->confirmed)
-		return;
-	v->confirmed = 0;
-	undecided_forget(&c->undecided, volume_slot(v));
-	assoc_forget(&c->assoc, volume_slot(v));
 }
 
 /* The next descriptor block to read. If it is behind the volume's end, the layout stays unknown. */

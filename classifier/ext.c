@@ -42,12 +42,14 @@ struct super {
 	u8 journal_uuid[16];
 	__le32 journal_ino;		/* 0xe0 */
 	__le32 journal_dev;
-	__le32 unused_e8[5];
+	__le32 unused_e8;
+	u8 hash_seed[16];		/* 0xec */
 	u8 unused_fc[2];
 	__le16 desc_size;		/* 0xfe */
 	__le32 unused_100;
 	__le32 first_meta_bg;		/* 0x104 */
-	__le32 unused_108[18];
+	__le32 mkfs_time;		/* 0x108 */
+	__le32 unused_10c[17];
 	__le32 blocks_hi;		/* 0x150 */
 	__le32 unused_154[5];
 	__le64 mmp_block;		/* 0x168 */
@@ -115,6 +117,15 @@ static bool power_of_2(u32 n)
 	return n && !(n & (n - 1));
 }
 
+static u64 blocks_of(const struct super *s, u32 incompat)
+{
+	u64 blocks = le32_to_cpu(s->blocks_lo);
+
+	if (incompat & EXT_INCOMPAT_64BIT)
+		blocks |= (u64)le32_to_cpu(s->blocks_hi) << 32;
+	return blocks;
+}
+
 /* Blocks, groups and what is computed from them. */
 static const char *parse_size(const struct super *s, u64 bytes, struct ext_geo *geo)
 {
@@ -124,9 +135,7 @@ static const char *parse_size(const struct super *s, u64 bytes, struct ext_geo *
 	if (le32_to_cpu(s->log_block_size) > MAX_BLOCK_BITS - 10)
 		return "s_log_block_size is too large";
 	geo->block_bits = 10 + le32_to_cpu(s->log_block_size);
-	geo->blocks = le32_to_cpu(s->blocks_lo);
-	if (geo->incompat & EXT_INCOMPAT_64BIT)
-		geo->blocks |= (u64)le32_to_cpu(s->blocks_hi) << 32;
+	geo->blocks = blocks_of(s, geo->incompat);
 	if (!geo->blocks || geo->blocks > bytes >> geo->block_bits)
 		return "s_blocks_count is 0 or more than the device holds";
 	geo->first_data = le32_to_cpu(s->first_data);
@@ -208,6 +217,7 @@ const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo)
 	BUILD_BUG_ON(offsetof(struct super, checksum_seed) != 0x270);
 	BUILD_BUG_ON(offsetof(struct super, reserved_gdt) != 0xce);
 	BUILD_BUG_ON(offsetof(struct super, desc_size) != 0xfe);
+	BUILD_BUG_ON(offsetof(struct super, mkfs_time) != 0x108);
 	BUILD_BUG_ON(offsetof(struct super, mmp_block) != 0x168);
 	BUILD_BUG_ON(offsetof(struct super, usr_quota_ino) != 0x240);
 	BUILD_BUG_ON(offsetof(struct super, orphan_ino) != 0x280);
@@ -249,12 +259,16 @@ const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo)
 	if (geo->compat & EXT_COMPAT_ORPHAN_FILE)
 		geo->orphan_ino = le32_to_cpu(s->orphan_ino);
 	memcpy(geo->uuid, s->uuid, sizeof(geo->uuid));
+	memcpy(geo->hash_seed, s->hash_seed, sizeof(geo->hash_seed));
+	geo->mkfs_time = le32_to_cpu(s->mkfs_time);
 	return NULL;
 }
 
 bool ext_same(const struct ext_geo *a, const struct ext_geo *b)
 {
-	return !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) && a->block_bits == b->block_bits &&
+	return !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
+	       !memcmp(a->hash_seed, b->hash_seed, sizeof(a->hash_seed)) &&
+	       a->mkfs_time == b->mkfs_time && a->block_bits == b->block_bits &&
 	       a->first_data == b->first_data && a->blocks_per_group == b->blocks_per_group &&
 	       a->inodes_per_group == b->inodes_per_group && a->inode_size == b->inode_size;
 }
@@ -341,13 +355,33 @@ static bool has_number(const struct super *s, u32 group)
 	return said == (group & NUMBER_MAX) || (group > NUMBER_MAX && said == NUMBER_MAX);
 }
 
+/* Of the features those that place metadata: all copies have the same. */
+static bool has_features(const struct super *s, const struct ext_geo *geo)
+{
+	const u32 incompat = EXT_INCOMPAT_META_BG | EXT_INCOMPAT_64BIT | EXT_INCOMPAT_FLEX_BG;
+	const u32 ro_compat = EXT_RO_COMPAT_SPARSE_SUPER | EXT_RO_COMPAT_BIGALLOC;
+
+	return !((le32_to_cpu(s->compat) ^ geo->compat) & EXT_COMPAT_SPARSE_SUPER2) &&
+	       !((le32_to_cpu(s->incompat) ^ geo->incompat) & incompat) &&
+	       !((le32_to_cpu(s->ro_compat) ^ geo->ro_compat) & ro_compat);
+}
+
+static bool of_same_mkfs(const struct super *s, const struct ext_geo *geo)
+{
+	return !memcmp(s->uuid, geo->uuid, sizeof(s->uuid)) &&
+	       !memcmp(s->hash_seed, geo->hash_seed, sizeof(s->hash_seed)) &&
+	       le32_to_cpu(s->mkfs_time) == geo->mkfs_time;
+}
+
 bool ext_is_backup_of(const struct ext_geo *geo, const void *super, u32 group)
 {
 	struct super s;
 
 	memcpy(&s, super, sizeof(s));
 	return le16_to_cpu(s.magic) == EXT_MAGIC && has_number(&s, group) &&
-	       !memcmp(s.uuid, geo->uuid, sizeof(s.uuid)) &&
+	       of_same_mkfs(&s, geo) && has_features(&s, geo) &&
+	       blocks_of(&s, geo->incompat) == geo->blocks &&
+	       le32_to_cpu(s.inodes_per_group) == geo->inodes_per_group &&
 	       le32_to_cpu(s.log_block_size) == geo->block_bits - 10 &&
 	       le32_to_cpu(s.first_data) == geo->first_data &&
 	       le32_to_cpu(s.blocks_per_group) == geo->blocks_per_group;

@@ -41,6 +41,7 @@
 #define EXT_INCOMPAT_META_BG		0x0010
 #define EXT_INCOMPAT_64BIT		0x0080
 #define EXT_INCOMPAT_MMP		0x0100
+#define EXT_INCOMPAT_FLEX_BG		0x0200
 #define EXT_INCOMPAT_EA_INODE		0x0400
 #define EXT_INCOMPAT_CSUM_SEED		0x2000
 #define EXT_INCOMPAT_ENCRYPT		0x10000
@@ -113,6 +114,8 @@ struct ext_geo {
 	u32 mounts;		/* s_mnt_count, 16 bits */
 	u32 checksum_seed;	/* s_checksum_seed with csum_seed, else the uuid's checksum */
 	u8 uuid[16];
+	u8 hash_seed[16];	/* this and the time: of one mkfs, for good */
+	u32 mkfs_time;
 };
 
 static inline u32 ext_block_size(const struct ext_geo *geo)
@@ -130,12 +133,12 @@ const char *ext_parse_super(const void *super, u64 bytes, struct ext_geo *geo);
 bool ext_is_backup(const void *super);
 
 /*
- * Is @super, from the beginning of a block, the backup that @group of this file system has? Its
- * size and features may be older.
+ * Is @super, from the beginning of a block, the backup that @group of this file system has, made by
+ * the same mkfs? One that is older than a change of the size is not.
  */
 bool ext_is_backup_of(const struct ext_geo *geo, const void *super, u32 group);
 
-/* Are they the same file system? Its size and features may have changed. */
+/* Are they the same file system, of the same mkfs? Its size and features may have changed. */
 bool ext_same(const struct ext_geo *a, const struct ext_geo *b);
 
 /* Does @group begin with a superblock? */

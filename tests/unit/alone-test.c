@@ -3,7 +3,8 @@
  * What the classifier believes where nobody else objects: the order of writes, who writes, and
  * that a file system lies in one piece.
  */
-#define GROUP	1000u
+#define BLOCKS	(8 * 32768u)	/* so many that backups are a proof */
+#define SECTORS	(BLOCKS * 8 * 4)
 #include "ext-disk.h"
 
 #define AT	500u	/* free blocks from here on, as told() has it */
@@ -357,8 +358,7 @@ static void a_partition_is_one_piece(struct kunit *test)
 	memset(table, 0, BLOCK);
 	table[446 + 4] = 0x83;
 	table[446 + 9] = 8;
-	table[446 + 13] = BLOCKS * 8 >> 8;
-	table[446 + 12] = BLOCKS * 8 & 255;
+	memcpy(table + 446 + 12, &(__le32){ cpu_to_le32(BLOCKS * 8) }, 4);
 	table[510] = 0x55;
 	table[511] = 0xaa;
 	KUNIT_EXPECT_TRUE(test, placed_in_table(table, 2048, BLOCKS * 8));
@@ -405,12 +405,19 @@ static void the_partition_table_is_read_for_who_needs_it(struct kunit *test)
 	done(d);
 }
 
-static void grow(struct kunit *test, struct disk *d, u32 blocks)
+/* Its backups are in the log. */
+static void grow_super(struct kunit *test, struct disk *d, u32 blocks)
 {
 	super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
 	le16_at(1024 + 0x34, 1);
 	le32_at(1024 + 0x04, blocks);
 	put_block(test, d, 0);
+}
+
+static void grow(struct kunit *test, struct disk *d, u32 blocks)
+{
+	store_backups(d, 1, blocks);
+	grow_super(test, d, blocks);
 }
 
 /* Who reads the last block may be one that probes a neighbour, which ends there. */
@@ -477,9 +484,10 @@ static void a_volume_that_grew_spares_its_neighbour(struct kunit *test)
 	classifier_discard(&d->c, d->start, BLOCKS * 8);
 	mkfs(test, d, 2);
 	d->start -= BLOCKS * 8;
-	grow(test, d, 3 * BLOCKS);
+	grow_super(test, d, 3 * BLOCKS);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
+	/* Its new backups are not where they should be. */
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNPLACED);
 	/* Of whom nobody has said who is at work. */
 	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + AT), REASON_UNDECIDED);
 	KUNIT_EXPECT_EQ(test, noise(test, d, 2 * BLOCKS + 100), REASON_NO_VOLUME);
@@ -499,7 +507,6 @@ static void a_file_system_found_behind_what_is_proved_cuts_the_volume_off(struct
 	mkfs(test, d, 2);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
 	d->start -= 2 * BLOCKS * 8;
-	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNLOGGED);
 	KUNIT_EXPECT_EQ(test, noise(test, d, BLOCKS + 100), REASON_UNPLACED);
 	done(d);
 }
@@ -540,7 +547,6 @@ static void what_waits_is_kept_when_a_backup_is_gone(struct kunit *test)
 static void backups_are_read_from_the_disk(struct kunit *test)
 {
 	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
-	u8 *store = d->store;
 
 	classifier_destroy(&d->c, kvfree);
 	classifier_init(&d->c, BLOCKS * 8, 1 << 20);
@@ -549,7 +555,7 @@ static void backups_are_read_from_the_disk(struct kunit *test)
 	work(test, d);
 	KUNIT_ASSERT_EQ(test, d->c.volumes.nr, 1);
 	KUNIT_EXPECT_EQ(test, volume_believed(&d->c.volumes.volume[0]), BLOCKS * 8);
-	memset(store + GROUP * BLOCK, 0, 1024);
+	memset(stored(d, GROUP * 8, 8), 0, 1024);
 	classifier_destroy(&d->c, kvfree);
 	classifier_init(&d->c, BLOCKS * 8, 1 << 20);
 	classifier_alone(&d->c);
@@ -557,6 +563,42 @@ static void backups_are_read_from_the_disk(struct kunit *test)
 	work(test, d);
 	KUNIT_ASSERT_EQ(test, d->c.volumes.nr, 1);
 	KUNIT_EXPECT_EQ(test, volume_believed(&d->c.volumes.volume[0]), 0);
+	done(d);
+}
+
+/* All that was found is of another size: it is found anew when the log is written home. */
+static void a_volume_that_grows_is_believed_when_its_backups_are_home(struct kunit *test)
+{
+	struct disk *d = mounted_alone(test, 0, BELOW_NEITHER);
+	u32 i;
+
+	d->c.sectors = 2 * BLOCKS * 8;
+	d->c.volumes.disk = d->c.sectors;
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNDECIDED);
+	grow_super(test, d, 2 * BLOCKS);
+	KUNIT_EXPECT_EQ(test, volume_believed(&d->c.volumes.volume[0]), 0);
+	transaction(test, d, 1, 1, 300, true);
+	KUNIT_EXPECT_EQ(test, told(test, d), 0);
+	for (i = 1; i < 2 * BLOCKS / GROUP; i++) {
+		KUNIT_EXPECT_EQ(test, volume_believed(&d->c.volumes.volume[0]), 0);
+		backup(1, i);
+		le32_at(0x04, 2 * BLOCKS);
+		put_block(test, d, i * GROUP);
+	}
+	KUNIT_EXPECT_GE(test, volume_believed(&d->c.volumes.volume[0]), BLOCKS * 8);
+	done(d);
+}
+
+/* The same uuid, and all backups of the one before are where they should be. */
+static void a_volume_made_anew_with_its_old_uuid_is_kept(struct kunit *test)
+{
+	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
+
+	super(1, EXT_COMPAT_HAS_JOURNAL, 0, EXT_JOURNAL_INO);
+	le32_at(1024 + 0xec, 7);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, volume_believed(&d->c.volumes.volume[0]), 0);
+	KUNIT_EXPECT_EQ(test, noise(test, d, AT), REASON_UNPLACED);
 	done(d);
 }
 
@@ -597,6 +639,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_volume_without_its_backups_is_kept),
 	KUNIT_CASE(what_waits_is_kept_when_a_backup_is_gone),
 	KUNIT_CASE(backups_are_read_from_the_disk),
+	KUNIT_CASE(a_volume_that_grows_is_believed_when_its_backups_are_home),
+	KUNIT_CASE(a_volume_made_anew_with_its_old_uuid_is_kept),
 	KUNIT_CASE(what_discards_bitmaps_takes_the_place),
 	{}
 };

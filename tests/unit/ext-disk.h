@@ -9,12 +9,14 @@
 
 #include "../../classifier/classifier.h"
 
+#ifndef SECTORS
 #define SECTORS		65536u
-#define BLOCK		4096u
-#define BLOCKS		2000u
-#ifndef GROUP
-#define GROUP		32768u	/* blocks of a group; if fewer than BLOCKS, there are two */
 #endif
+#define BLOCK		4096u
+#ifndef BLOCKS
+#define BLOCKS		2000u
+#endif
+#define GROUP		32768u	/* blocks of a group */
 #define TABLE		20u	/* inode table */
 #define JOURNAL		100u	/* first of 64 blocks */
 #define JOURNAL_BLOCKS	64u
@@ -25,11 +27,12 @@ struct disk {
 	u64 origin;		/* of the first volume; further ones begin every BLOCKS */
 	bool fua;		/* of the next writes */
 	bool lazy;		/* the worker does not come */
-	u8 *store;		/* the first 4 MiB of each volume */
+	u8 *store;		/* the first 4 MiB of each volume, and each group's first block */
 };
 
 #define STORE_BLOCKS	1024u
 #define STORE_VOLUMES	3u
+#define STORE_GROUPS	32u
 
 /* What the store has of these sectors of the disk; NULL: nothing. */
 static inline u8 *stored(struct disk *d, u64 sector, u32 sectors)
@@ -40,6 +43,13 @@ static inline u8 *stored(struct disk *d, u64 sector, u32 sectors)
 		return NULL;
 	volume = (sector - d->origin) / (BLOCKS * 8);
 	at = (sector - d->origin) % (BLOCKS * 8);
+	if (at >= STORE_BLOCKS * 8) {
+		volume = (sector - d->origin) / (GROUP * 8);
+		at = (sector - d->origin) % (GROUP * 8);
+		if (volume >= STORE_GROUPS || at + sectors > 8)
+			return NULL;
+		return d->store + (STORE_VOLUMES * STORE_BLOCKS + volume) * BLOCK + at * 512;
+	}
 	if (volume >= STORE_VOLUMES || at + sectors > STORE_BLOCKS * 8)
 		return NULL;
 	return d->store + volume * STORE_BLOCKS * BLOCK + at * 512;
@@ -168,6 +178,19 @@ static inline void journal_super(u32 start, u32 tail)
 	be32_at(28, start);
 }
 
+/* All of them are on the disk, of a file system of @blocks. */
+static inline void store_backups(struct disk *d, u32 uuid, u32 blocks)
+{
+	u32 i;
+
+	for (i = 1; i < DIV_ROUND_UP(blocks, GROUP); i++) {
+		backup(uuid, i);
+		le32_at(0x04, blocks);
+		if (stored(d, d->start + (u64)i * GROUP * 8, 8))
+			memcpy(stored(d, d->start + (u64)i * GROUP * 8, 8), block, BLOCK);
+	}
+}
+
 /* The descriptors of a volume of @blocks; all bitmaps and tables are in the first group. */
 static inline void groups(struct kunit *test, struct disk *d, u32 blocks)
 {
@@ -178,9 +201,9 @@ static inline void groups(struct kunit *test, struct disk *d, u32 blocks)
 	le32_at(4, 11);
 	le32_at(8, TABLE);
 	for (i = 1; i < DIV_ROUND_UP(blocks, GROUP); i++) {
-		le32_at(32 * i, 60 + 2 * i);
-		le32_at(32 * i + 4, 61 + 2 * i);
-		le32_at(32 * i + 8, 200 + 32 * i);
+		le32_at(32 * i, 52 + 2 * i);
+		le32_at(32 * i + 4, 53 + 2 * i);
+		le32_at(32 * i + 8, 1100 + 32 * i);
 	}
 	put_block(test, d, 1);
 }
@@ -190,9 +213,7 @@ static inline void mkfs(struct kunit *test, struct disk *d, u32 uuid)
 {
 	/* It may grow. */
 	groups(test, d, STORE_VOLUMES * BLOCKS);
-	backup(uuid, 1);
-	if (GROUP < BLOCKS)
-		put_block(test, d, GROUP);
+	store_backups(d, uuid, BLOCKS);
 	/* Inode 8: one extent. */
 	memset(block, 0, BLOCK);
 	le16_at(7 * 256, 0x8180);
@@ -236,7 +257,7 @@ static inline struct disk *make(struct kunit *test, u64 start)
 	struct disk *d = kvzalloc(sizeof(*d), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, d);
-	d->store = kvzalloc(STORE_VOLUMES * STORE_BLOCKS * BLOCK, GFP_KERNEL);
+	d->store = kvzalloc((STORE_VOLUMES * STORE_BLOCKS + STORE_GROUPS) * BLOCK, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, d->store);
 	d->start = start;
 	d->origin = start;

@@ -31,11 +31,11 @@ CASES = {
     "ext4-fc": Case(["-t", "ext4", "-O", "fast_commit"], extra=("crash", "fsync")),
     "ext4-quota": Case(["-t", "ext4", "-O", "quota,project", "-I", "256"]),
     "ext4-features": Case(["-t", "ext4", "-O", "ea_inode,inline_data,large_dir,orphan_file,mmp"]),
-    "ext4-bigalloc": Case(["-t", "ext4", "-O", "bigalloc", "-C", "16384"]),
+    "ext4-bigalloc": Case(["-t", "ext4", "-O", "bigalloc", "-C", "16384"], size=4096),
     "ext4-meta-bg": Case(["-t", "ext4", "-b", "1024", "-O", "meta_bg,^resize_inode"]),
-    "ext4-sparse2": Case(["-t", "ext4", "-O", "sparse_super2,^resize_inode"]),
+    "ext4-sparse2": Case(["-t", "ext4", "-O", "sparse_super2,^resize_inode"], squashed=0),
     "ext4-small-log": Case(["-t", "ext4", "-J", "size=4"]),
-    "ext4-resize": Case(["-t", "ext4"], extra=("resize",)),
+    "ext4-resize": Case(["-t", "ext4"], extra=("resize",), size=2048),
     "ext4-verity": Case(["-t", "ext4", "-O", "verity"], extra=("verity",), squashed=0, later=0.15),
     "ext3": Case(["-t", "ext3"], fstype="ext3"),
     "ext3-1k": Case(["-t", "ext3", "-b", "1024"], fstype="ext3"),
@@ -48,10 +48,14 @@ CASES = {
     "ext2-crash": Case(["-t", "ext2"], fstype="ext2", extra=("crash", "e2fsck"), squashed=0, later=0.2),
     "ext4-nojournal": Case(["-t", "ext4", "-O", "^has_journal"], squashed=0, later=0.9),
     "ext4-nojournal-resize": Case(
-        ["-t", "ext4", "-O", "^has_journal"], extra=("resize", "crash", "e2fsck"), squashed=0, later=0.9
+        ["-t", "ext4", "-O", "^has_journal"],
+        extra=("resize", "crash", "e2fsck"),
+        size=2048,
+        squashed=0,
+        later=0.9,
     ),
     "ext4-nojournal-bigalloc": Case(
-        ["-t", "ext4", "-O", "^has_journal,bigalloc", "-C", "16384"], squashed=0, later=0.9
+        ["-t", "ext4", "-O", "^has_journal,bigalloc", "-C", "16384"], size=4096, squashed=0, later=0.9
     ),
     "ext4-nojournal-old": Case(
         ["-t", "ext4", "-O", "^has_journal,^metadata_csum,inline_data,large_dir"],
