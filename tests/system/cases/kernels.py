@@ -33,6 +33,7 @@ def evidence(kind: str) -> int:
 
 
 def write_directly(path: str, place: int = 0) -> None:
+    udev.settle()  # while udev has the disk open, direct I/O is kept
     with raw.opened(path, raw.DIRECT | os.O_CREAT) as fd:
         raw.write(fd, raw.patterned(3, BLOCKS * BLOCK), place)
 
@@ -43,7 +44,6 @@ def owners_are_seen(fs: str) -> None:
         make(fs, disk)
         # With checksums btrfs writes through the page cache, or from copies.
         with mounted(disk, fs, "nodatasum" if fs == "btrfs" else "") as top:
-            udev.settle()  # while udev has the disk open, direct I/O is kept
             write_directly(f"{top}/direct")
             os.sync()
             if evidence("anon") < BLOCKS:

@@ -84,7 +84,7 @@ class Files:
 def chosen_files_are_exact(fs: str, seed: int, steps: int, lives: int) -> None:
     with (
         ram_disk(160 * MIB) as dev,
-        fake_disk("inodes", 256 * MIB, dev, "--classify", "implicit") as disk,
+        fake_disk("inodes", 1200 * MIB, dev, "--classify", "implicit") as disk,
         looped(disk) as loop,
     ):
         run(f"mkfs.{fs}", "-q", "-J", "size=8", loop)
@@ -122,8 +122,8 @@ def where_no_inode_can_tell_all_is_kept_while_there_are_rules() -> None:
     data = random.Random(1).randbytes(MIB)
     for fs, mkfs in (("ext4", ("mkfs.ext4", "-q", "-O", "^has_journal")), ("btrfs", ("mkfs.btrfs", "-q"))):
         with (
-            ram_disk(96 * MIB) as dev,
-            fake_disk("inodes", 256 * MIB, dev, "--classify", "implicit") as disk,
+            ram_disk(160 * MIB) as dev,
+            fake_disk("inodes", 1200 * MIB, dev, "--classify", "implicit") as disk,
             looped(disk) as loop,
         ):
             run(*mkfs, loop)

@@ -47,8 +47,8 @@ def names_that_only_the_journal_has_count() -> None:
     """Inodes go home before the directories that name them: those are read from the log."""
     data = random.Random(1).randbytes(10 * BLOCK)
     with (
-        ram_disk(64 * MIB) as dev,
-        fake_disk("raw", 256 * MIB, dev, "--classify", "implicit") as disk,
+        ram_disk(160 * MIB) as dev,
+        fake_disk("raw", 1200 * MIB, dev, "--classify", "implicit") as disk,
         looped(disk, MIB) as loop,
     ):
         # Inodes of 4 KiB: each goes home by itself.
@@ -106,8 +106,8 @@ def refused(path: str, says: str) -> None:
 @case
 def paths_are_found_through_loop_devices_and_linear_mappings() -> None:
     with (
-        ram_disk(64 * MIB) as dev,
-        fake_disk("raw", 256 * MIB, dev, "--classify", "implicit") as disk,
+        ram_disk(160 * MIB) as dev,
+        fake_disk("raw", 1200 * MIB, dev, "--classify", "implicit") as disk,
         mapped("linear", f"0 {64 * KIB} linear {disk} 2048") as part,
         looped(part, 8 * KIB) as loop,
         loop_disk(4 * MIB) as elsewhere,
