@@ -258,6 +258,11 @@ static inline void io_lock_range(struct david_io *io)
  */
 int io_go_on(struct david_io *io, struct stopwatch *timer, bool may_remap, enum served served);
 
+/* share.c */
+
+/* The register of crc32c (lib/crc.h) after the next @bytes from @iter on. Any context. */
+u32 io_crc32c(const struct bio *bio, struct bvec_iter iter, unsigned int bytes);
+
 /* judge.c */
 
 /* The verdict on the whole blocks that are left, up to the first that differs. */

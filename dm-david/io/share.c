@@ -22,8 +22,7 @@
 
 #define RUN	32	/* blocks offered at once */
 
-/* The checksum of the next @bytes from @iter on. */
-static u32 sum_of(struct bio *bio, struct bvec_iter iter, unsigned int bytes)
+u32 io_crc32c(const struct bio *bio, struct bvec_iter iter, unsigned int bytes)
 {
 	struct bvec_iter at;
 	struct bio_vec bv;
@@ -144,7 +143,7 @@ static void sum_run(struct david_io *io, struct piece *piece, struct share_block
 	for (i = 1; i < n; i++) {
 		bio_advance_iter(io->bio, &iter, store->block_size);
 		block[i].block = piece->block + i;
-		block[i].sum = sum_of(io->bio, iter, store->block_size);
+		block[i].sum = io_crc32c(io->bio, iter, store->block_size);
 		if (share_look(store->share, store->pool_slot, &block[i],
 			       own == BM_NONE ? own : own + i, &dest) != SHARE_NONE)
 			break;
@@ -165,7 +164,7 @@ enum served write_shared(struct david_io *io, struct stopwatch *timer, bool may_
 	own = r.kind == RT_STORED ? r.value : BM_NONE;
 	piece->blocks = min(piece->blocks, r.len);
 	block[0].block = piece->block;
-	block[0].sum = sum_of(io->bio, io->iter, store->block_size);
+	block[0].sum = io_crc32c(io->bio, io->iter, store->block_size);
 	served = find_block(io, piece, block, own);
 	if (served != SERVED_FAILED)
 		return served;
@@ -235,7 +234,7 @@ void share_read(struct david_io *io, const struct piece *piece, struct bvec_iter
 
 	for (i = 0; i < piece->blocks; i++) {
 		block.block = piece->block + i;
-		block.sum = sum_of(io->bio, iter, store->block_size);
+		block.sum = io_crc32c(io->bio, iter, store->block_size);
 		share_learn(store->share, store->pool_slot, &block, piece->dest + i);
 		bio_advance_iter(io->bio, &iter, store->block_size);
 	}

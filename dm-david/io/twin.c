@@ -2,7 +2,6 @@
 /* Content of RAW files that is dropped elsewhere: see twin.h. */
 #include "twin.h"
 
-#include <linux/highmem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "../base/inject.h"
@@ -45,22 +44,6 @@ void twin_prepare(struct david *d)
 	}
 }
 
-static u32 csum_of(const struct bio *bio, struct bvec_iter from, unsigned int bytes)
-{
-	struct bvec_iter iter;
-	struct bio_vec bv;
-	u32 state = ~0u;
-	void *p;
-
-	from.bi_size = bytes;
-	__bio_for_each_segment(bv, bio, iter, from) {
-		p = bvec_kmap_local(&bv);
-		state = crc_update(CRC_32C, state, p, bv.bv_len);
-		kunmap_local(p);
-	}
-	return ~state;
-}
-
 void twin_judge(struct david_io *io, const struct bvec_iter *from, unsigned int bytes,
 		struct judgement *judged)
 {
@@ -77,7 +60,7 @@ void twin_judge(struct david_io *io, const struct bvec_iter *from, unsigned int 
 		/* What is dropped before there are tables would not be found. */
 		is_twin = wants_tables(io->d);
 	} else {
-		csum = csum_of(io->bio, *from, bytes);
+		csum = ~io_crc32c(io->bio, *from, bytes);
 		if (judged->evidence == DAVID_EV_RAW && twins_raw(twins, block, csum, dropped))
 			io->at_end |= END_TWIN;
 		is_twin = judged->verdict == VERDICT_SQUASH && twins_dropped(twins, block, csum);
@@ -120,7 +103,7 @@ enum served serve_twin(struct david_io *io, struct stopwatch *timer)
 		/* The file system has the checksum of what was dropped last. */
 		switch (csum_find(store, io->iter.bi_sector, &csum, &want)) {
 		case CRCT_DONE:
-			if (csum != csum_of(io->bio, io->iter, io->iter.bi_size))
+			if (csum != ~io_crc32c(io->bio, io->iter, io->iter.bi_size))
 				r.kind = RT_HOLE;
 			break;
 		case CRCT_NONE:
