@@ -69,7 +69,9 @@ def over_nvme(path: str) -> Iterator[str]:
         linked(exits, port / "subsystems" / "david", system)
         Path("/dev/nvme-fabrics").write_text("transport=loop,nqn=david")
         exits.callback(disconnect)
-        yield new_disk("nvme*n*", before)
+        device = new_disk("nvme*n*", before)
+        exits.callback(udev.settle)  # before the disk goes: udev reads what was written to
+        yield device
 
 
 def disconnect() -> None:
@@ -93,7 +95,9 @@ def over_scsi(path: str) -> Iterator[str]:
         unit = made(exits, group / "lun" / "lun_0")
         (group / "nexus").write_text("naa.6001405000000002")
         linked(exits, unit / "david", store)
-        yield new_disk("sd*", before)
+        device = new_disk("sd*", before)
+        exits.callback(udev.settle)
+        yield device
 
 
 Served = Callable[[str], AbstractContextManager[str]]
