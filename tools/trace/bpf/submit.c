@@ -2,7 +2,8 @@
 /*
  * A submission's record has to follow that of the call that submitted it, and a completion's that
  * of its submission. The kernel makes the call's record last, when it returns. So submissions wait
- * here, and completions wait for them.
+ * here, and completions wait for them. As a program may use its user_data again as soon as it has
+ * the completion, those of one ring and user_data keep their order.
  */
 #include "submit.h"
 
@@ -17,6 +18,9 @@
 struct waiting {
 	struct waiting *next;
 	pid_t tgid;
+	pid_t owner; /* whose descriptor the ring's number is */
+	u64 user_data;
+	bool returned; /* the call that submitted it is over */
 	struct raw_record record; /* with blobs behind it */
 };
 
@@ -135,6 +139,7 @@ static void write_submission(struct tracer *t, struct waiting *w)
 	submit.flags = sqe.flags;
 	submit.user_data = sqe.user_data;
 	r->nr = uring_call(sqe.opcode, &sqe);
+	r->args[0] = 0; /* the ring's owner, till here */
 	if (call_of(r->nr))
 		uring_args(&sqe, file_of(&sqe, w->tgid, submit.ring), r->args);
 	write_record(t, r, &submit);
@@ -151,27 +156,25 @@ static void write_waiting(struct tracer *t, struct waiting *w)
 	t->balance.completions++;
 }
 
-/* Is a submission waiting that @completion may be of? */
-static bool waits_for(const struct raw_record *completion, const struct waiting *end)
+/* Does one wait before @w that belongs to the same submissions, as far as is known? */
+static bool is_behind(const struct waiting *w)
 {
-	const struct waiting *w;
+	const struct waiting *other;
 
-	for (w = first; w != end; w = w->next) {
-		const struct io_uring_sqe *sqe = raw_find(&w->record, BPF_SQE, sizeof(*sqe), NULL);
-
-		if (sqe && w->record.nr == completion->nr &&
-		    !memcmp(&sqe->user_data, completion->args, sizeof(sqe->user_data)))
+	for (other = first; other != w; other = other->next) {
+		if (other->owner == w->owner && other->record.nr == w->record.nr &&
+		    other->user_data == w->user_data)
 			return true;
 	}
 	return false;
 }
 
 /* @returned: the task whose call is over; NO_TASK, or ALL_TASKS. */
-static bool is_ready(const struct waiting *w, pid_t returned)
+static bool is_ready(struct waiting *w, pid_t returned)
 {
-	if (w->record.type == RAW_CQE)
-		return !waits_for(&w->record, w);
-	return returned == ALL_TASKS || w->record.flags & RAW_POLLED || w->record.tid == returned;
+	if (returned == ALL_TASKS || w->record.tid == returned)
+		w->returned = true;
+	return w->returned && !is_behind(w);
 }
 
 static void write_ready(struct tracer *t, pid_t returned)
@@ -197,6 +200,17 @@ void submit_take(struct tracer *t, const struct raw_record *record, pid_t tgid)
 	w->next = NULL;
 	w->tgid = tgid;
 	memcpy(&w->record, record, record->length);
+	if (record->type == RAW_SQE) {
+		const struct io_uring_sqe *sqe = raw_find(record, BPF_SQE, sizeof(*sqe), NULL);
+
+		memcpy(&w->user_data, &sqe->user_data, sizeof(w->user_data)); /* not aligned */
+		w->owner = record->args[0];
+		w->returned = record->flags & RAW_POLLED;
+	} else {
+		w->user_data = record->args[0];
+		w->owner = record->tid;
+		w->returned = true;
+	}
 	*last = w;
 	last = &w->next;
 	if (record->type == RAW_CQE || record->flags & RAW_POLLED)

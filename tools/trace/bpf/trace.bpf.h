@@ -61,8 +61,11 @@ enum op_field {
 	OP_OFFSET,
 };
 
-/* Blobs that the reader takes out of a record. */
-#define BPF_SQE 0xff00 /* RAW_SQE: struct io_uring_sqe; nr is the ring's descriptor */
+/*
+ * Blobs that the reader takes out of a record. One of RAW_SQE has a struct io_uring_sqe; the
+ * record's nr is the ring's descriptor, its args[0] the process that has it.
+ */
+#define BPF_SQE 0xff00
 #define BPF_FILES 0xff01 /* io_uring_register: the descriptors */
 
 struct scope {

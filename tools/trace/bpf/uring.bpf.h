@@ -160,6 +160,7 @@ static __always_inline int take(const struct io_kiocb *request)
 	start(to, RAW_SQE, tid, now, now);
 	r = (struct raw_record *)to;
 	r->nr = ring->fd;
+	r->args[0] = ring->tgid;
 	if (!state) {
 		r->tid = ring->tgid;
 		r->flags = RAW_POLLED;
