@@ -63,7 +63,7 @@ static u32 place_of(u32 hw, u8 line)
 
 /* Making and unmaking */
 
-static int make(struct blk_mq *mq, gfp_t gfp)
+static int make(struct blk_mq *mq, struct ftl *ftl, gfp_t gfp)
 {
 	const struct profile *profile = mq->profile;
 	u32 i, async = mq->scheduler && profile->async_depth ?
@@ -81,10 +81,10 @@ static int make(struct blk_mq *mq, gfp_t gfp)
 		if (mq_tags_init(&mq->hw[i].tags, mq->tags, async, gfp))
 			return -ENOMEM;
 	return mq_deadline_init(&mq->deadline, profile, mq->nr_rqs, gfp) ?:
-	       window_init(&mq->window, profile, gfp);
+	       window_init(&mq->window, profile, ftl, gfp);
 }
 
-struct blk_mq *blk_mq_create(const struct profile *profile, gfp_t gfp)
+struct blk_mq *blk_mq_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
 {
 	struct blk_mq *mq = kvzalloc(sizeof(*mq), gfp);
 
@@ -95,7 +95,7 @@ struct blk_mq *blk_mq_create(const struct profile *profile, gfp_t gfp)
 	mq->tags = mq->scheduler ? profile->nr_requests : profile->hw_depth;
 	mq->piece = min(profile->max_sectors, profile->max_segments * COMMAND_SEGMENT);
 	mq->nr_rqs = mq->tags * profile->hw_queues;
-	if (make(mq, gfp)) {
+	if (make(mq, ftl, gfp)) {
 		blk_mq_destroy(mq);
 		return NULL;
 	}

@@ -25,7 +25,7 @@
 
 struct blk_mq;
 
-struct blk_mq *blk_mq_create(const struct profile *profile, gfp_t gfp);
+struct blk_mq *blk_mq_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp);
 void blk_mq_destroy(struct blk_mq *mq);
 size_t blk_mq_bytes(const struct blk_mq *mq);
 struct solid *blk_mq_solid(const struct blk_mq *mq);

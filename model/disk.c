@@ -42,7 +42,7 @@ struct disk {
 	struct request_list done;
 };
 
-struct disk *disk_create(const struct profile *profile, gfp_t gfp)
+struct disk *disk_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
 {
 	struct disk *disk = kvzalloc(sizeof(*disk), gfp);
 
@@ -51,20 +51,20 @@ struct disk *disk_create(const struct profile *profile, gfp_t gfp)
 	disk->profile = profile;
 	disk->unplug_at = NEVER;
 	if (profile->host == HOST_NVME) {
-		disk->nvme = nvme_create(profile, gfp);
+		disk->nvme = nvme_create(profile, ftl, gfp);
 		if (!disk->nvme)
 			goto free_disk;
 		return disk;
 	}
 	if (profile->host == HOST_BLK_MQ) {
-		disk->mq = blk_mq_create(profile, gfp);
+		disk->mq = blk_mq_create(profile, ftl, gfp);
 		if (!disk->mq)
 			goto free_disk;
 		return disk;
 	}
 	if (queue_init(&disk->queue, profile, gfp))
 		goto free_disk;
-	if (window_init(&disk->window, profile, gfp))
+	if (window_init(&disk->window, profile, ftl, gfp))
 		goto exit_queue;
 	return disk;
 

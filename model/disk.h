@@ -75,8 +75,12 @@ struct disk_submitter {
 	bool woken[2];			/* it was woken, and has not entered yet */
 };
 
-/* Returns NULL without memory. @profile must outlive the disk. */
-struct disk *disk_create(const struct profile *profile, gfp_t gfp);
+/*
+ * Returns NULL without memory. @profile must outlive the disk. @ftl: an SSD's map (ftl.h), if it is
+ * to be shared with others or to be filled; the caller destroys it after the disk. NULL: the SSD
+ * has its own, in which is what profile.precondition says.
+ */
+struct disk *disk_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp);
 void disk_destroy(struct disk *disk);
 size_t disk_bytes(const struct disk *disk);
 

@@ -2,7 +2,7 @@
 #include "../dm-david/lib/portable-alloc.h"
 #include "drive-internal.h"
 
-struct drive *drive_create(const struct profile *profile, gfp_t gfp)
+struct drive *drive_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
 {
 	struct drive *drive = kvzalloc(sizeof(*drive), gfp);
 
@@ -10,7 +10,7 @@ struct drive *drive_create(const struct profile *profile, gfp_t gfp)
 		return NULL;
 	drive->profile = profile;
 	if (profile->kind != DRIVE_DISK) {
-		drive->solid = solid_create(profile, 1, gfp);
+		drive->solid = solid_create(profile, 1, ftl, gfp);
 		if (drive->solid)
 			return drive;
 		kvfree(drive);

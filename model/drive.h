@@ -30,8 +30,8 @@ struct drive_command {
 
 struct drive;
 
-/* Returns NULL without memory. @profile must outlive the drive. */
-struct drive *drive_create(const struct profile *profile, gfp_t gfp);
+/* Returns NULL without memory. @profile must outlive the drive. @ftl: as for disk_create(). */
+struct drive *drive_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp);
 void drive_destroy(struct drive *drive);
 size_t drive_bytes(const struct drive *drive);
 

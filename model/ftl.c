@@ -450,6 +450,28 @@ bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 	return slc;
 }
 
+void ftl_fill(struct ftl *ftl, u64 first, u64 nr)
+{
+	u32 flags = ftl->profile->precondition == PRECONDITION_RANDOM ? SCATTERED : 0;
+	struct ftl_figures figures = ftl->figures;
+	u64 last = first + nr - 1;
+	u32 group;
+
+	if (!nr)
+		return;
+	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
+		struct part part = part_of(ftl, group, first, last);
+
+		ftl->written[group] |= touched(ftl, part.from, part.to);
+		if (part.sampled && ftl->map[group] == NONE)
+			write_to_block(ftl, group, flags);
+		if (!(group & 4095))
+			cond_resched();
+	}
+	figures.stuck |= ftl->figures.stuck;
+	ftl->figures = figures;
+}
+
 void ftl_trim(struct ftl *ftl, u64 first, u64 nr)
 {
 	u64 last = first + nr - 1;

@@ -47,6 +47,15 @@ const struct ftl_figures *ftl_figures(const struct ftl *ftl);
 
 /* Pages [first, first + nr), which lie on the drive. Returns whether the SLC cache takes them. */
 bool ftl_write(struct ftl *ftl, u64 first, u32 nr);
+
+/*
+ * Pages [first, first + nr), which lie on the drive, have been written at some time: what is known
+ * of a disk's content is told to a new map. Those that the map has stay as they are. The others
+ * lie in native cells, as profile.precondition says: each by itself with random, else with their
+ * neighbours. So it does not matter in which pieces they are told. Counts in no figure. May sleep.
+ */
+void ftl_fill(struct ftl *ftl, u64 first, u64 nr);
+
 void ftl_trim(struct ftl *ftl, u64 first, u64 nr);
 
 /* What a read meets. */

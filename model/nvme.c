@@ -16,7 +16,7 @@ struct nvme {
 	struct request_list done;
 };
 
-struct nvme *nvme_create(const struct profile *profile, gfp_t gfp)
+struct nvme *nvme_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
 {
 	struct nvme *nvme = kvzalloc(sizeof(*nvme), gfp);
 	u32 i;
@@ -25,7 +25,7 @@ struct nvme *nvme_create(const struct profile *profile, gfp_t gfp)
 		return NULL;
 	nvme->profile = profile;
 	nvme->tags = kvcalloc(profile->nr_requests, sizeof(*nvme->tags), gfp);
-	nvme->solid = solid_create(profile, profile->nr_requests, gfp);
+	nvme->solid = solid_create(profile, profile->nr_requests, ftl, gfp);
 	if (!nvme->tags || !nvme->solid) {
 		nvme_destroy(nvme);
 		return NULL;

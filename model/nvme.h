@@ -18,7 +18,7 @@
 
 struct nvme;
 
-struct nvme *nvme_create(const struct profile *profile, gfp_t gfp);
+struct nvme *nvme_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp);
 void nvme_destroy(struct nvme *nvme);
 size_t nvme_bytes(const struct nvme *nvme);
 struct solid *nvme_solid(const struct nvme *nvme);

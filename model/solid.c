@@ -170,7 +170,7 @@ void solid_figures(const struct solid *solid, struct solid_figures *figures)
 		ssd_figures(solid->ssd, figures);
 }
 
-struct solid *solid_create(const struct profile *profile, u32 most, gfp_t gfp)
+struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp)
 {
 	struct solid *solid = kvzalloc(sizeof(*solid), gfp);
 
@@ -182,7 +182,7 @@ struct solid *solid_create(const struct profile *profile, u32 most, gfp_t gfp)
 	carrier_init(&solid->link[DISK_WRITE], profile->link_rate);
 	solid->ends = kvcalloc(most, sizeof(*solid->ends), gfp);
 	if (profile->kind == DRIVE_SSD)
-		solid->ssd = ssd_create(profile, most, gfp);
+		solid->ssd = ssd_create(profile, most, ftl, gfp);
 	else
 		solid->units = kvcalloc(profile->units, sizeof(*solid->units), gfp);
 	if (!solid->ends || (!solid->ssd && !solid->units)) {

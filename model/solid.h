@@ -46,13 +46,14 @@ struct solid_command {
 	struct solid_command *next;	/* the owner's while the drive has not the command */
 };
 
+struct ftl;
 struct solid;
 
 /*
  * For up to @most commands at a time. Returns NULL without memory. @profile must outlive it, and be
- * of no disk.
+ * of no disk. @ftl: an SSD's map, as ssd_create() takes it, or NULL.
  */
-struct solid *solid_create(const struct profile *profile, u32 most, gfp_t gfp);
+struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp);
 void solid_destroy(struct solid *solid);
 size_t solid_bytes(const struct solid *solid);
 

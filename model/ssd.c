@@ -34,11 +34,11 @@ static void learn_from_map(struct ssd *ssd, u64 now)
 	u64 folded = figures->folded - ssd->seen.folded;
 	u32 i;
 
+	ssd->seen = *figures;
 	if (!(moved | folded | erased))
 		return;
 	ssd->moves.owed += (moved << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
 	ssd->folds.owed += (folded << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
-	ssd->seen = *figures;
 	if (!erased)
 		return;
 	for (i = 0; i < ssd->profile->dies; i++)
@@ -302,8 +302,21 @@ static void resume_read(struct ssd *ssd, u32 place, u64 now)
 	make_ready(ssd, command, read_data(ssd, command, now, now));
 }
 
+/* Only if no other drive wrote to the map has it been idle since its last command: see ssd.h. */
+static void begin(struct ssd *ssd, u64 now)
+{
+	const struct ftl_figures *figures = ftl_figures(ssd->ftl);
+
+	if (likely(figures->written == ssd->seen.written))
+		return;
+	ssd->seen = *figures;
+	ssd->last = now;
+	ssd->folded_until = now;
+}
+
 static void run(struct ssd *ssd, u64 now)
 {
+	begin(ssd, now);
 	while (ssd->nr_events && ssd->events[0].time <= now) {
 		struct event event = ssd_pop_event(ssd);
 		struct die *die = &ssd->dies[event.die];
@@ -476,6 +489,7 @@ static void init(struct ssd *ssd)
 	ssd->unit_sectors = profile->program_unit / 512;
 	for (i = 0; i < ssd->most; i++)
 		ssd->places[ssd->nr_places++] = i;
+	ssd->seen.written = NEVER;
 }
 
 /* Pages of the map that fit into memory; 0: all of them do. */
@@ -487,7 +501,7 @@ static u32 map_pages(const struct profile *profile)
 }
 
 /* False: there is no memory. */
-static bool create_parts(struct ssd *ssd, u32 most, gfp_t gfp)
+static bool create_parts(struct ssd *ssd, u32 most, struct ftl *ftl, gfp_t gfp)
 {
 	const struct profile *profile = ssd->profile;
 	u32 pages = map_pages(profile);
@@ -495,7 +509,8 @@ static bool create_parts(struct ssd *ssd, u32 most, gfp_t gfp)
 	ssd->dies = kvcalloc(profile->dies, sizeof(*ssd->dies), gfp);
 	ssd->idle = kvcalloc(profile->dies, sizeof(*ssd->idle), gfp);
 	ssd->channels = kvcalloc(profile->channels, sizeof(*ssd->channels), gfp);
-	ssd->ftl = ftl_create(profile, gfp);
+	ssd->own_ftl = ftl ? NULL : ftl_create(profile, gfp);
+	ssd->ftl = ftl ?: ssd->own_ftl;
 	if (!ssd->dies || !ssd->idle || !ssd->channels || !ssd->ftl)
 		return false;
 	if (profile->buffer_reads) {
@@ -515,14 +530,14 @@ static bool create_parts(struct ssd *ssd, u32 most, gfp_t gfp)
 	return ssd->events;
 }
 
-struct ssd *ssd_create(const struct profile *profile, u32 most, gfp_t gfp)
+struct ssd *ssd_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp)
 {
 	struct ssd *ssd = kvzalloc(sizeof(*ssd), gfp);
 
 	if (!ssd)
 		return NULL;
 	ssd->profile = profile;
-	if (!create_parts(ssd, most, gfp)) {
+	if (!create_parts(ssd, most, ftl, gfp)) {
 		ssd_destroy(ssd);
 		return NULL;
 	}
@@ -534,7 +549,7 @@ void ssd_destroy(struct ssd *ssd)
 {
 	if (!ssd)
 		return;
-	ftl_destroy(ssd->ftl);
+	ftl_destroy(ssd->own_ftl);
 	buffered_destroy(ssd->buffered);
 	map_cache_destroy(ssd->map);
 	kvfree(ssd->reads);
@@ -548,7 +563,7 @@ void ssd_destroy(struct ssd *ssd)
 
 size_t ssd_bytes(const struct ssd *ssd)
 {
-	return sizeof(*ssd) + ftl_bytes(ssd->ftl) +
+	return sizeof(*ssd) + (ssd->own_ftl ? ftl_bytes(ssd->own_ftl) : 0) +
 	       ssd->profile->dies *
 	       (sizeof(*ssd->dies) + sizeof(*ssd->events) + sizeof(*ssd->idle)) +
 	       ssd->profile->channels * sizeof(*ssd->channels) +

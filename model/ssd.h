@@ -18,6 +18,9 @@
  *
  * If a part of the map is not in memory, a read first reads that. Other commands go on.
  *
+ * Before its first command the drive has not been idle, and neither while another one wrote to the
+ * map: the disk's other mode, which is the same drive on another clock.
+ *
  * Times do not depend on when the functions are called, only on the order of commands.
  */
 #ifndef DAVID_MODEL_SSD_H
@@ -25,10 +28,14 @@
 
 #include "solid.h"
 
+struct ftl;
 struct ssd;
 
-/* For up to @most commands at a time. Returns NULL without memory. */
-struct ssd *ssd_create(const struct profile *profile, u32 most, gfp_t gfp);
+/*
+ * For up to @most commands at a time. @ftl: its map, which the caller destroys after it, and which
+ * may be others' as well; NULL: it makes its own. Returns NULL without memory.
+ */
+struct ssd *ssd_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp);
 void ssd_destroy(struct ssd *ssd);
 size_t ssd_bytes(const struct ssd *ssd);
 

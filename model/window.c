@@ -5,16 +5,16 @@
 
 #define NEVER	U64_MAX
 
-static int make_drive(struct window *window, gfp_t gfp)
+static int make_drive(struct window *window, struct ftl *ftl, gfp_t gfp)
 {
 	window->waiting = kvcalloc(window->profile->ncq_depth, sizeof(*window->waiting), gfp);
 	if (!window->waiting)
 		return -ENOMEM;
-	window->drive = drive_create(window->profile, gfp);
+	window->drive = drive_create(window->profile, ftl, gfp);
 	return window->drive ? 0 : -ENOMEM;
 }
 
-static int make_solid(struct window *window, gfp_t gfp)
+static int make_solid(struct window *window, struct ftl *ftl, gfp_t gfp)
 {
 	u32 i, depth = window->profile->ncq_depth;
 
@@ -24,17 +24,17 @@ static int make_solid(struct window *window, gfp_t gfp)
 	for (i = 0; i < depth; i++)
 		window->to_solid[i].next = i ? &window->to_solid[i - 1] : NULL;
 	window->free = &window->to_solid[depth - 1];
-	window->solid = solid_create(window->profile, depth, gfp);
+	window->solid = solid_create(window->profile, depth, ftl, gfp);
 	return window->solid ? 0 : -ENOMEM;
 }
 
-int window_init(struct window *window, const struct profile *profile, gfp_t gfp)
+int window_init(struct window *window, const struct profile *profile, struct ftl *ftl, gfp_t gfp)
 {
 	int r;
 
 	memset(window, 0, sizeof(*window));
 	window->profile = profile;
-	r = profile->kind == DRIVE_DISK ? make_drive(window, gfp) : make_solid(window, gfp);
+	r = (profile->kind == DRIVE_DISK ? make_drive : make_solid)(window, ftl, gfp);
 	if (r)
 		window_exit(window);
 	return r;

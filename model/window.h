@@ -35,8 +35,11 @@ struct window {
 	} turn;
 };
 
-/* Returns 0 or -ENOMEM, with nothing to free. @profile must outlive the window. */
-int window_init(struct window *window, const struct profile *profile, gfp_t gfp);
+/*
+ * Returns 0 or -ENOMEM, with nothing to free. @profile must outlive the window. @ftl: as for
+ * disk_create().
+ */
+int window_init(struct window *window, const struct profile *profile, struct ftl *ftl, gfp_t gfp);
 /* Takes a zeroed one, too. */
 void window_exit(struct window *window);
 size_t window_bytes(const struct window *window);

@@ -664,7 +664,7 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 	if (mode == DAVID_MODE_SPEEDUP) {
 		if (t->drive)
 			return 0;
-		t->drive = drive_create(&t->profile, GFP_KERNEL);
+		t->drive = drive_create(&t->profile, NULL, GFP_KERNEL);
 		if (!t->drive)
 			return -ENOMEM;
 		count_bytes(t, drive_bytes(t->drive));
@@ -672,7 +672,7 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 	}
 	if (t->disk)
 		return 0;
-	t->disk = disk_create(&t->profile, GFP_KERNEL);
+	t->disk = disk_create(&t->profile, NULL, GFP_KERNEL);
 	if (!t->disk)
 		return -ENOMEM;
 	count_bytes(t, disk_bytes(t->disk));

@@ -16,7 +16,7 @@ int member_init(struct array_member *member, const struct array_setup *setup, u6
 	member->phase = phase;
 	if (member->constant)
 		return 0;
-	member->disk = disk_create(setup->profile, gfp);
+	member->disk = disk_create(setup->profile, NULL, gfp);
 	return member->disk ? 0 : -ENOMEM;
 }
 

@@ -136,7 +136,7 @@ static void random_streams_go_as_the_oracle_says(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, commands);
 	for (round = 0; round < ROUNDS; round++) {
 		struct profile *profile = random_profile(&rnd);
-		struct disk *disk = disk_create(profile, GFP_KERNEL);
+		struct disk *disk = disk_create(profile, NULL, GFP_KERNEL);
 		struct oracle oracle = {
 			.profile = profile, .requests = requests, .commands = commands,
 			.busy_until = ORACLE_NEVER, .unplug_at = ORACLE_NEVER,
@@ -252,7 +252,8 @@ static void it_does_not_matter_when_the_caller_comes_by(struct kunit *test)
 	for (round = 0; round < ROUNDS; round++) {
 		struct profile *profile = random_profile(&rnd);
 		struct disk *disks[2] = {
-			disk_create(profile, GFP_KERNEL), disk_create(profile, GFP_KERNEL)
+			disk_create(profile, NULL, GFP_KERNEL),
+			disk_create(profile, NULL, GFP_KERNEL),
 		};
 
 		KUNIT_ASSERT_NOT_NULL(test, disks[0]);
@@ -308,7 +309,7 @@ static void overlapping_requests_keep_their_order(struct kunit *test)
 		profile->max_sectors = 128;	/* nothing is split: then it must be strictly so */
 		profile->max_segments = 16;
 		profile->nr_requests = 128;
-		disk = disk_create(profile, GFP_KERNEL);
+		disk = disk_create(profile, NULL, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, disk);
 		random_stream(&rnd, stream);
 		run_open(disk, stream, NULL);
@@ -331,7 +332,7 @@ static void overlapping_requests_keep_their_order(struct kunit *test)
 
 static struct disk *create(struct kunit *test, const struct profile *profile)
 {
-	struct disk *disk = disk_create(profile, GFP_KERNEL);
+	struct disk *disk = disk_create(profile, NULL, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, disk);
 	return disk;

@@ -301,7 +301,7 @@ static double model_mean(long nr, bool write, bool random)
 		fprintf(stderr, "disksim-ssd: item %u: %s\n", error.line, error.text);
 		exit(2);
 	}
-	disk = disk_create(&profile, GFP_KERNEL);
+	disk = disk_create(&profile, NULL, GFP_KERNEL);
 	state = 1;
 	for (i = 0; i < nr; i++) {
 		struct disk_request *d = &requests[i % OLDEST];

@@ -95,7 +95,7 @@ static inline void add_cache(struct bench *b)
 
 static inline void start(struct bench *b)
 {
-	b->drive = drive_create(&b->profile, GFP_KERNEL);
+	b->drive = drive_create(&b->profile, NULL, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(b->test, b->drive);
 	b->now = 0;
 }

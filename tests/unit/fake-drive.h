@@ -59,7 +59,7 @@ static struct {
 	u32 served;
 } fake_last;
 
-struct drive *drive_create(const struct profile *profile, gfp_t gfp)
+struct drive *drive_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
 {
 	return kvzalloc(sizeof(struct drive), gfp);
 }

@@ -492,6 +492,72 @@ static void a_sample_knows_when_the_slc_cache_is_full(struct kunit *test)
 	done(&flash);
 }
 
+/* A map that is told of content in pieces has what one has that was told at once. */
+static void content_is_the_same_in_whatever_pieces(struct kunit *test)
+{
+	static struct flash whole, pieces;
+	const u64 first = 1003, end = 150001, gap = 70007, behind = 90210;
+	const char *words = "sample=16;precondition=random;precondition_fill=0.3";
+	u64 page, next;
+
+	prepare(&whole, test, 200000, 64, 4096, words);
+	prepare(&pieces, test, 200000, 64, 4096, words);
+	ftl_fill(whole.ftl, first, gap - first);
+	ftl_fill(whole.ftl, behind, end - behind);
+	for (page = first; page < end; page = next) {
+		next = min(page + 1 + rnd_below(&pieces.rnd, 50), page < gap ? gap : end);
+		if (page < gap || page >= behind)
+			ftl_fill(pieces.ftl, page, next - page);
+		else
+			next = behind;
+	}
+	for (page = 0; page < 200000; page++)
+		KUNIT_ASSERT_EQ_MSG(test, ftl_look(whole.ftl, page), ftl_look(pieces.ftl, page),
+				    "page %llu", (unsigned long long)page);
+	/* They go on alike, so their blocks are the same. */
+	for (page = 0; page < 300000; page++) {
+		next = rnd_below(&whole.rnd, 200000);
+		ftl_write(whole.ftl, next, 1);
+		ftl_write(pieces.ftl, next, 1);
+	}
+	KUNIT_EXPECT_GE(test, ftl_figures(whole.ftl)->moved, 1ULL);
+	KUNIT_EXPECT_EQ(test, ftl_figures(whole.ftl)->moved, ftl_figures(pieces.ftl)->moved);
+	done(&whole);
+	done(&pieces);
+}
+
+/* It lies as the precondition says, and counts in no figure. What the map has stays as it is. */
+static void content_lies_as_the_precondition_says(struct kunit *test)
+{
+	static const struct {
+		const char *words;
+		enum ftl_state told;
+	} pasts[] = {
+		{ "sample=1", FTL_RUN },
+		{ "sample=1;slc_cache=2400sectors", FTL_RUN },
+		{ "sample=1;precondition=sequential;precondition_fill=0.1", FTL_RUN },
+		{ "sample=1;precondition=random;precondition_fill=0.1", FTL_SCATTERED },
+	};
+	static struct flash flash;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(pasts); i++) {
+		prepare(&flash, test, SLC_PAGES, 64, 64, pasts[i].words);
+		ftl_write(flash.ftl, 1400, 1);
+		ftl_fill(flash.ftl, 1300, 200);
+		ftl_fill(flash.ftl, 1700, 0);
+		KUNIT_EXPECT_EQ(test, ftl_look(flash.ftl, 1299), FTL_NOTHING);
+		KUNIT_EXPECT_EQ(test, ftl_look(flash.ftl, 1300), pasts[i].told);
+		KUNIT_EXPECT_EQ(test, ftl_look(flash.ftl, 1400), FTL_SCATTERED);
+		KUNIT_EXPECT_EQ(test, ftl_look(flash.ftl, 1499), pasts[i].told);
+		KUNIT_EXPECT_EQ(test, ftl_look(flash.ftl, 1500), FTL_NOTHING);
+		KUNIT_EXPECT_EQ(test, ftl_look(flash.ftl, 1700), FTL_NOTHING);
+		KUNIT_EXPECT_FALSE(test, ftl_in_slc(flash.ftl, 1350));
+		KUNIT_EXPECT_EQ(test, ftl_figures(flash.ftl)->written, 1ULL);
+		done(&flash);
+	}
+}
+
 static struct kunit_case ftl_cases[] = {
 	KUNIT_CASE(fifo_is_within_1_percent_of_its_closed_form),
 	KUNIT_CASE(greedy_is_within_2_percent_of_its_closed_form),
@@ -506,6 +572,8 @@ static struct kunit_case ftl_cases[] = {
 	KUNIT_CASE(an_slc_cache_has_what_a_naive_one_has),
 	KUNIT_CASE(overwrites_in_the_slc_cache_cost_blocks_nothing),
 	KUNIT_CASE(a_sample_knows_when_the_slc_cache_is_full),
+	KUNIT_CASE(content_is_the_same_in_whatever_pieces),
+	KUNIT_CASE(content_lies_as_the_precondition_says),
 	{}
 };
 

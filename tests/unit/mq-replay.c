@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mq-replay: %s\n", argc == 2 ? error.text : "a profile, please");
 		return 2;
 	}
-	disk = disk_create(&profile, GFP_KERNEL);
+	disk = disk_create(&profile, NULL, GFP_KERNEL);
 	if (!disk)
 		return 2;
 	while (fgets(line, sizeof(line), stdin)) {

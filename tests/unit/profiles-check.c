@@ -24,7 +24,7 @@ static void expect(const char *profile, const char *what, double is, double shou
 static double seconds(const struct profile *profile, enum disk_op op, u32 n, u32 sectors,
 		      bool random, u64 start)
 {
-	struct drive *drive = drive_create(profile, GFP_KERNEL);
+	struct drive *drive = drive_create(profile, NULL, GFP_KERNEL);
 	struct rnd rnd = { 10 };
 	u64 now = 0, sector = start;
 	u32 i;
@@ -100,7 +100,7 @@ static void check_specified(const char *file, double random, double first, doubl
 static double stream_rate(const struct profile *profile, enum disk_op op)
 {
 	const u32 n = 4096, sectors = 256;
-	struct drive *drive = drive_create(profile, GFP_KERNEL);
+	struct drive *drive = drive_create(profile, NULL, GFP_KERNEL);
 	u64 now = 0;
 	u32 i;
 

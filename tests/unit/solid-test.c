@@ -43,6 +43,20 @@ static void prepare(struct rig *rig, struct kunit *test, const char *kind, const
 	rig->disk = disk_of_words(test, &rig->profile, kind, words);
 }
 
+/* @rig's drive on a clock of its own, with the map of both; @rig had one of its own till now. */
+static struct ftl *share_map(struct rig *rig, struct rig *other)
+{
+	struct ftl *ftl = ftl_create(&rig->profile, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(rig->test, ftl);
+	disk_destroy(rig->disk);
+	rig->disk = disk_create(&rig->profile, ftl, GFP_KERNEL);
+	*other = *rig;
+	other->disk = disk_create(&rig->profile, ftl, GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(rig->test, rig->disk && other->disk);
+	return ftl;
+}
+
 static void done(struct rig *rig)
 {
 	disk_destroy(rig->disk);
@@ -122,6 +136,40 @@ static void what_was_never_written_is_not_in_flash(struct kunit *test)
 	disk_trim(rig.disk, 800, 8, rig.now);
 	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), nothing);
 	done(&rig);
+}
+
+/* One drive writes, the other one reads it, and has neither its work nor its idle time. */
+static void two_drives_of_one_map_share_what_is_written(struct kunit *test)
+{
+	static struct rig rig, other;
+	struct rnd rnd = { 3 };
+	struct ftl *ftl;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD,
+		"gc_idle_after=1ms;gc_idle_rate=1000MB/s;gc_idle_room=8MiB;");
+	ftl = share_map(&rig, &other);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_4K - 60 * US);
+	for (i = 0; i < 60000; i++)
+		time_of(&other, DISK_WRITE, 8 * rnd_below(&rnd, 16384), 8);
+	KUNIT_EXPECT_GE(test, ftl_figures(ftl)->moved, 10000ULL);
+	time_of(&other, DISK_WRITE, 800, 32);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), READ_4K);
+	/* What it writes itself may move pages of some blocks. */
+	time_of(&rig, DISK_WRITE, 1600, 32);
+	KUNIT_EXPECT_LE(test, time_of(&rig, DISK_FLUSH, 0, 0), 10 * MS);
+	/* An hour in which the other one worked is not idle: nothing is collected. */
+	time_of(&other, DISK_WRITE, 800, 32);
+	i = ftl_figures(ftl)->moved;
+	rig.now += 3600 * 1000 * MS;
+	time_of(&rig, DISK_READ, 800, 8);
+	KUNIT_EXPECT_EQ(test, ftl_figures(ftl)->moved, (u64)i);
+	rig.now += 1000 * MS;
+	time_of(&rig, DISK_READ, 800, 8);
+	KUNIT_EXPECT_GE(test, ftl_figures(ftl)->moved, (u64)i + 1);
+	disk_destroy(other.disk);
+	done(&rig);
+	ftl_destroy(ftl);
 }
 
 static void a_flush_writes_what_would_be_lost(struct kunit *test)
@@ -633,6 +681,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(memory_serves_one_command_in_a_unit),
 	KUNIT_CASE(a_read_is_command_flash_channel_link),
 	KUNIT_CASE(what_was_never_written_is_not_in_flash),
+	KUNIT_CASE(two_drives_of_one_map_share_what_is_written),
 	KUNIT_CASE(a_flush_writes_what_would_be_lost),
 	KUNIT_CASE(a_full_buffer_empties_at_the_dies_rate),
 	KUNIT_CASE(a_read_suspends_a_program_if_the_drive_can),

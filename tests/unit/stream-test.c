@@ -58,7 +58,7 @@ static u64 run(struct kunit *test, const struct job *job)
 	struct disk *disk;
 
 	make_profile(test, &profile, job->options);
-	disk = disk_create(&profile, GFP_KERNEL);
+	disk = disk_create(&profile, NULL, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, disk);
 	while (done < REQUESTS) {
 		struct disk_request *request;

@@ -19,7 +19,7 @@ static inline struct disk *disk_of_words(struct kunit *test, struct profile *pro
 
 	KUNIT_ASSERT_LE(test, len + 1, sizeof(text));
 	KUNIT_ASSERT_EQ_MSG(test, profile_parse(profile, text, len, &error), 0, "%s", error.text);
-	disk = disk_create(profile, GFP_KERNEL);
+	disk = disk_create(profile, NULL, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, disk);
 	return disk;
 }

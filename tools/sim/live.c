@@ -197,7 +197,7 @@ static int serve_line(struct live *live, const char *line)
 
 static int serve(const struct profile *profile)
 {
-	struct live live = { .profile = profile, .disk = disk_create(profile, GFP_KERNEL) };
+	struct live live = { .profile = profile, .disk = disk_create(profile, NULL, GFP_KERNEL) };
 	char line[128];
 	int r = 0;
 

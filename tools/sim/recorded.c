@@ -304,7 +304,7 @@ static void send(struct recording *rec, struct disk *disk, struct recorded *r)
 
 static int run(struct recording *rec, const struct profile *profile)
 {
-	struct disk *disk = disk_create(profile, GFP_KERNEL);
+	struct disk *disk = disk_create(profile, NULL, GFP_KERNEL);
 	u64 next;
 	size_t id;
 

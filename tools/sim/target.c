@@ -13,7 +13,7 @@ int target_create(struct target *target, const struct profile *profile,
 		with.profile = profile;
 		target->array = array_create(&with, GFP_KERNEL);
 	} else {
-		target->disk = disk_create(profile, GFP_KERNEL);
+		target->disk = disk_create(profile, NULL, GFP_KERNEL);
 	}
 	return target->array || target->disk ? 0 : -ENOMEM;
 }

@@ -199,7 +199,7 @@ void trace_free(struct trace *trace)
 
 int trace_run(struct trace *trace, const struct profile *profile)
 {
-	struct drive *drive = drive_create(profile, GFP_KERNEL);
+	struct drive *drive = drive_create(profile, NULL, GFP_KERNEL);
 	struct trace_request *r;
 	u64 now = 0, end;
 
