@@ -43,6 +43,8 @@
  *	spared	what is new takes the room that shared blocks need to be changed
  * Requests that must not sleep have to find:
  *	refused	what the backing device refuses as it would sleep is refused
+ * How fast an SSD reads what was there before its model has to show:
+ *	blank	what the range table has is not told to the SSD's map
  * How late an NVMe drive delivers has to show:
  *	slack	the timer may fire later than it is set to
  *	allocates	the range table's nodes are allocated when a write needs them

@@ -356,9 +356,12 @@ static int david_preresume(struct dm_target *ti)
 	extent_open(d);
 	r = grow_start(d, may_write) ?:
 	    rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
-	if (!r)
-		twin_prepare(d);
-	return r;
+	if (r)
+		return r;
+	twin_prepare(d);
+	if (d->timing)
+		timing_follow(d->timing);
+	return 0;
 }
 
 static void david_presuspend(struct dm_target *ti)

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/wait_bit.h>
+#include "../../model/ftl.h"
 #include "../base/inject.h"
 #include "../compat/compat.h"
 #include "../store/store.h"
@@ -60,6 +61,8 @@ struct timing {
 	struct disk *disk;
 	struct drive *drive;		/* speedup's own */
 	u64 drive_clock;
+	struct ftl *ftl;		/* an SSD's map: of both; else NULL */
+	bool followed;			/* timing_follow() has been called */
 
 	u64 last;			/* the model's time */
 	u64 armed;			/* when the timer fires; U64_MAX: not at all */
@@ -661,10 +664,11 @@ static void count_bytes(struct timing *t, size_t bytes)
 
 int timing_set_mode(struct timing *t, enum david_mode mode)
 {
+	trace_david_mode(t->dev, mode);
 	if (mode == DAVID_MODE_SPEEDUP) {
 		if (t->drive)
 			return 0;
-		t->drive = drive_create(&t->profile, NULL, GFP_KERNEL);
+		t->drive = drive_create(&t->profile, t->ftl, GFP_KERNEL);
 		if (!t->drive)
 			return -ENOMEM;
 		count_bytes(t, drive_bytes(t->drive));
@@ -672,7 +676,7 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 	}
 	if (t->disk)
 		return 0;
-	t->disk = disk_create(&t->profile, NULL, GFP_KERNEL);
+	t->disk = disk_create(&t->profile, t->ftl, GFP_KERNEL);
 	if (!t->disk)
 		return -ENOMEM;
 	count_bytes(t, disk_bytes(t->disk));
@@ -720,6 +724,60 @@ static int read_profile(struct timing *t, const char *word, u64 sectors, char **
 	return 0;
 }
 
+/* Ranges that are asked for at a time: few enough for the lock */
+#define FOLLOWED_RANGES	16
+
+/* Sectors [@start, @end) have been written. Those behind the disk's end are no matter. */
+static void follow(struct timing *t, u64 start, u64 end)
+{
+	u64 first = start / FTL_PAGE;
+
+	end = min(end, t->profile.sectors);
+	if (start >= end)
+		return;
+	trace_david_written(t->dev, start, end - start);
+	ftl_fill(t->ftl, first, DIV_ROUND_UP(end, FTL_PAGE) - first);
+}
+
+void timing_follow(struct timing *t)
+{
+	struct store *store = t->store;
+	struct rt_range ranges[FOLLOWED_RANGES];
+	u64 at = 0, start = 0, end = 0;
+	unsigned long flags;
+	unsigned int i, nr;
+
+	if (!t->ftl || t->followed || INJECTED(blank))
+		return;
+	t->followed = true;
+	do {
+		spin_lock_irqsave(&store->lock, flags);
+		nr = rt_read(&store->table, at, ranges, FOLLOWED_RANGES);
+		spin_unlock_irqrestore(&store->lock, flags);
+		for (i = 0; i < nr; i++) {
+			at = ranges[i].start + ranges[i].len;
+			if (ranges[i].start << store->block_shift != end) {
+				follow(t, start, end);
+				start = ranges[i].start << store->block_shift;
+			}
+			end = at << store->block_shift;
+		}
+		cond_resched();
+	} while (nr && end < t->profile.sectors);
+	follow(t, start, end);
+}
+
+static int make_map(struct timing *t)
+{
+	if (t->profile.kind != DRIVE_SSD)
+		return 0;
+	t->ftl = ftl_create(&t->profile, GFP_KERNEL);
+	if (!t->ftl)
+		return -ENOMEM;
+	count_bytes(t, ftl_bytes(t->ftl));
+	return 0;
+}
+
 static int make_deliveries(struct timing *t)
 {
 	struct delivery *delivery;
@@ -759,6 +817,10 @@ struct timing *timing_create(struct dm_target *ti, struct store *store, const ch
 	count_bytes(t, sizeof(*t));
 	*error = "Not enough memory for the model";
 	r = make_deliveries(t) ?: read_profile(t, word, ti->len, error);
+	if (!r) {
+		*error = "Not enough memory for the model";
+		r = make_map(t);
+	}
 	if (r) {
 		timing_destroy(t);
 		return ERR_PTR(r);
@@ -785,6 +847,7 @@ void timing_destroy(struct timing *t)
 		disk_destroy(t->disk);
 	if (t->drive)
 		drive_destroy(t->drive);
+	ftl_destroy(t->ftl);
 	profile_free(&t->profile);
 	kvfree(t->word);
 	atomic64_sub(t->bytes, &t->store->model_bytes);

@@ -14,6 +14,9 @@
  *   model-only		Requests go to the backing device as they are. The model runs
  *			beside it at real arrival times. Both response times are reported.
  *
+ * An SSD has one map for all modes: what is written in one is there in the others. A new model
+ * learns from the range table what has been written before; how that lies, the profile says.
+ *
  * One hrtimer is set for the model's next event; nothing polls. Its callback delivers what is due,
  * without the lock, in the order of modelled completion. Of two that complete at the same time,
  * the one that arrived first is delivered first. A request is delivered on the CPU that submitted
@@ -72,6 +75,12 @@ void timing_destroy(struct timing *timing);
  * and the new mode may overlap. Sleeps. Callers hold mode_lock, or the disk is suspended.
  */
 int timing_set_mode(struct timing *timing, enum david_mode mode);
+
+/*
+ * What the disk has at this moment has been written to the drive: an SSD's map is told of it, once
+ * after timing_create(). There is no request, and the range table stays as it is. Sleeps.
+ */
+void timing_follow(struct timing *timing);
 
 /* The profile, scaled to the disk. */
 const struct profile *timing_profile(const struct timing *timing);

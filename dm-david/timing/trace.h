@@ -138,6 +138,42 @@ TRACE_EVENT(david_complete,
 		  __entry->hit)
 );
 
+/*
+ * Before request 0: an SSD's new map has been told that these sectors were written once. Ranges
+ * come in order, and do not touch.
+ */
+TRACE_EVENT(david_written,
+	TP_PROTO(dev_t dev, u64 sector, u64 sectors),
+	TP_ARGS(dev, sector, sectors),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, sector)
+		__field(u64, sectors)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->sector = sector;
+		__entry->sectors = sectors;
+	),
+	TP_printk("dev=%u:%u sector=%llu sectors=%llu", MAJOR(__entry->dev), MINOR(__entry->dev),
+		  __entry->sector, __entry->sectors)
+);
+
+/* The disk goes on in this mode: enum david_mode. Requests of the old one may not be over. */
+TRACE_EVENT(david_mode,
+	TP_PROTO(dev_t dev, u8 mode),
+	TP_ARGS(dev, mode),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u8, mode)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->mode = mode;
+	),
+	TP_printk("dev=%u:%u mode=%u", MAJOR(__entry->dev), MINOR(__entry->dev), __entry->mode)
+);
+
 /* In the order of the enums in uapi/dm-david.h. */
 #define david_show_written(what) __print_symbolic(what, \
 	{ DAVID_WRITTEN_KEPT,		"kept" }, \

@@ -5,6 +5,8 @@
  */
 #define _GNU_SOURCE		/* getline */
 #include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/uapi/dm-david.h"
+#include "../../model/ftl.h"
 #include "recorded.h"
 
 #include <stdio.h>
@@ -29,7 +31,15 @@ struct unplug {
 	bool sleeps;
 };
 
+/* What had been written before the model began; sectors. */
+struct written {
+	u64 sector;
+	u64 sectors;
+};
+
 struct recording {
+	struct written *written;
+	size_t nr_written, room_written;
 	struct recorded *requests;	/* by id */
 	size_t nr, room;
 	struct unplug *unplugs;	/* in their order */
@@ -39,6 +49,7 @@ struct recording {
 	char device[24];
 	const char *file;
 	size_t line;
+	bool speedup;		/* was its mode for a while */
 	bool refused_at_end;	/* and what was refused never came: the slot behind the last */
 };
 
@@ -154,6 +165,34 @@ static int take_unplugged(struct recording *rec, const char *line)
 	return 0;
 }
 
+static int take_written(struct recording *rec, const char *line)
+{
+	struct written written, *more;
+
+	if (value(rec, line, "sector", U64_MAX / 2, &written.sector) ||
+	    value(rec, line, "sectors", U64_MAX / 2, &written.sectors))
+		return -1;
+	if (rec->nr_written == rec->room_written) {
+		rec->room_written = rec->room_written * 2 + 64;
+		more = realloc(rec->written, rec->room_written * sizeof(*more));
+		if (!more)
+			return complain(rec, "not enough memory");
+		rec->written = more;
+	}
+	rec->written[rec->nr_written++] = written;
+	return 0;
+}
+
+static int take_mode(struct recording *rec, const char *line)
+{
+	u64 mode;
+
+	if (value(rec, line, "mode", U64_MAX, &mode))
+		return -1;
+	rec->speedup |= mode == DAVID_MODE_SPEEDUP;
+	return 0;
+}
+
 static int take_completed(struct recording *rec, const char *line)
 {
 	struct recorded *r;
@@ -194,11 +233,13 @@ static int take_line(struct recording *rec, const char *line, bool chosen)
 	const char *completed = strstr(line, "david_complete:");
 	const char *refused = strstr(line, "david_wait:");
 	const char *unplugged = strstr(line, "david_unplug:");
+	const char *written = strstr(line, "david_written:");
+	const char *mode = strstr(line, "david_mode:");
 	int mine;
 
 	if (strstr(line, "LOST") && strstr(line, "EVENTS"))
 		return complain(rec, "events were lost; record with a larger buffer");
-	if (!queued && !completed && !refused && !unplugged)
+	if (!queued && !completed && !refused && !unplugged && !written && !mode)
 		return 0;
 	mine = check_device(rec, line, chosen);
 	if (mine <= 0)
@@ -207,7 +248,19 @@ static int take_line(struct recording *rec, const char *line, bool chosen)
 		return take_refused(rec, refused);
 	if (unplugged)
 		return take_unplugged(rec, unplugged);
+	if (written)
+		return take_written(rec, written);
+	if (mode)
+		return take_mode(rec, mode);
 	return queued ? take_queued(rec, queued) : take_completed(rec, completed);
+}
+
+static int complain_of_size(const struct profile *profile)
+{
+	fprintf(stderr, "are not on a disk of %llu sectors\n",
+		(unsigned long long)profile->sectors);
+	fprintf(stderr, "Give the size that it had there with --size.\n");
+	return -1;
 }
 
 static int check(struct recording *rec, const struct profile *profile)
@@ -225,6 +278,20 @@ static int check(struct recording *rec, const struct profile *profile)
 		fprintf(stderr, "%s: no david_queue events\n", rec->file);
 		return -1;
 	}
+	if (rec->speedup && profile->kind == DRIVE_SSD) {
+		fprintf(stderr, "%s: the disk was in speedup for a while; ", rec->file);
+		fprintf(stderr, "what an SSD was sent then is not recorded\n");
+		return -1;
+	}
+	for (id = 0; id < rec->nr_written; id++) {
+		const struct written *w = &rec->written[id];
+
+		if (w->sector > profile->sectors || w->sectors > profile->sectors - w->sector) {
+			fprintf(stderr, "%s: sectors written before, from %llu on, ", rec->file,
+				(unsigned long long)w->sector);
+			return complain_of_size(profile);
+		}
+	}
 	for (id = 0; id < rec->nr; id++) {
 		r = &rec->requests[id];
 		if (!r->queued) {
@@ -240,10 +307,8 @@ static int check(struct recording *rec, const struct profile *profile)
 		last = r->arrival;
 		if (r->request.sector > profile->sectors ||
 		    r->request.sectors > profile->sectors - r->request.sector) {
-			fprintf(stderr, "%s: request %zu is not on a disk of %llu sectors\n",
-				rec->file, id, (unsigned long long)profile->sectors);
-			fprintf(stderr, "Give the size that it had there with --size.\n");
-			return -1;
+			fprintf(stderr, "%s: request %zu: its sectors ", rec->file, id);
+			return complain_of_size(profile);
 		}
 	}
 	return 0;
@@ -302,16 +367,29 @@ static void send(struct recording *rec, struct disk *disk, struct recorded *r)
 		disk_submit(disk, &r->request, r->arrival);
 }
 
-static int run(struct recording *rec, const struct profile *profile)
+/* As the kernel's model was told: timing_follow(). */
+static struct ftl *make_map(const struct recording *rec, const struct profile *profile)
 {
-	struct disk *disk = disk_create(profile, NULL, GFP_KERNEL);
+	struct ftl *ftl = ftl_create(profile, GFP_KERNEL);
+	size_t i;
+
+	for (i = 0; ftl && i < rec->nr_written; i++) {
+		u64 first = rec->written[i].sector / FTL_PAGE;
+		u64 end = rec->written[i].sector + rec->written[i].sectors;
+
+		ftl_fill(ftl, first, DIV_ROUND_UP(end, FTL_PAGE) - first);
+	}
+	return ftl;
+}
+
+static int run_on(struct recording *rec, struct disk *disk)
+{
 	u64 next;
 	size_t id;
 
 	rec->plugs = calloc(rec->nr_plugs + 1, sizeof(*rec->plugs));
 	if (!disk || !rec->plugs) {
 		fprintf(stderr, "david-sim: not enough memory for the disk\n");
-		disk_destroy(disk);
 		return -1;
 	}
 	for (id = 0; id < rec->nr; id++) {
@@ -326,8 +404,18 @@ static int run(struct recording *rec, const struct profile *profile)
 		refuse(disk, &rec->requests[rec->nr]);
 	while ((next = disk_next_event(disk)) != U64_MAX)
 		disk_advance(disk, next);
-	disk_destroy(disk);
 	return 0;
+}
+
+static int run(struct recording *rec, const struct profile *profile)
+{
+	struct ftl *ftl = profile->kind == DRIVE_SSD ? make_map(rec, profile) : NULL;
+	struct disk *disk = disk_create(profile, ftl, GFP_KERNEL);
+	int r = run_on(rec, disk);
+
+	disk_destroy(disk);
+	ftl_destroy(ftl);
+	return r;
 }
 
 static int write_out(const struct recording *rec, const char *name)
@@ -412,6 +500,7 @@ int replay_recorded(const struct profile *profile, const char *name, const char 
 out:
 	free(rec.requests);
 	free(rec.unplugs);
+	free(rec.written);
 	free(rec.plugs);
 	return status;
 }

@@ -27,11 +27,11 @@ GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", 
 GROUPS += ("plan", "requestway", "arrays", "seenthrough", "commands", "pools", "poolcuts")
 GROUPS += ("copied", "legs", "raids", "benchhere", "calibration", "sharing")
 GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror", "packing", "twins", "waystable")
-GROUPS += ("targets",)
+GROUPS += ("targets", "filled")
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
 UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays", "pools", "poolcuts")
 UML_ONLY += ("raids", "calibration", "sharing")
-UML_ONLY += ("recordings", "diskimages", "poolimages", "fullmirror", "waystable")
+UML_ONLY += ("recordings", "diskimages", "poolimages", "fullmirror", "waystable", "filled")
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 # Who else writes to the disk: writers.toml has the list of them.

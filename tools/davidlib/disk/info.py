@@ -32,6 +32,23 @@ def _assumed(name: str) -> str:
     return profile_bench.grade_text(profile_bench.grade(files.path_of(name).read_text()))
 
 
+# What an SSD's map begins with: docs/MODEL.md.
+PASTS = {
+    "fresh": "what the disk has lies in order, and what it has not was never written",
+    "sequential": "what the disk has lies in order, and {fill} of the drive was written in order before",
+    "random": "what the disk has lies page by page, and {fill} of the drive was overwritten at random before",
+}
+
+
+def _flash(items: dict[str, str]) -> str:
+    """"" of a drive without flash."""
+    if items.get("kind") != "ssd":
+        return ""
+    past = items.get("precondition", "fresh")
+    fill = f"{float(items.get('precondition_fill', 1)) * 100:g} %"
+    return f"precondition={past}: {PASTS[past].format(fill=fill)}; the SLC cache is empty at first"
+
+
 def _drive(word: profileword.Word, size: int) -> dict[str, Any]:
     items, capacity = _items(word), word.capacity()
     return {
@@ -40,6 +57,7 @@ def _drive(word: profileword.Word, size: int) -> dict[str, Any]:
         "scaled": size != capacity,
         "parameters": {key: items[key] for key in DRIVE if key in items},
         "host": {key: items[key] for key in HOST if key in items},
+        "flash": _flash(items),
         "sources": _assumed(word.name()),
     }
 
@@ -70,6 +88,8 @@ def as_text(found: dict[str, Any]) -> str:
             lines.append(_row("scaled", f"to {share}: zones and seeks keep their share"))
         for title in ("parameters", "host"):
             lines.append(_row(title, ", ".join(f"{key}={value}" for key, value in found[title].items())))
+        if found["flash"]:
+            lines.append(_row("flash", found["flash"]))
         lines.append(_row("sources", found["sources"] or "of a profile that is not in profiles/"))
     else:
         lines.append(_row("drive", "none: no times, as fast as it can"))

@@ -27,6 +27,7 @@ from .dm import DeviceError
 
 TRACING = Path("/sys/kernel/tracing")
 BUFFER_KIB = 16384
+SPEEDUP = " mode=0"  # enum david_mode
 LOST = re.compile(r"LOST (\d+) EVENTS")
 
 
@@ -55,6 +56,7 @@ class Reader(threading.Thread):
         self._end = threading.Event()
         self._rest = ""
         self.requests = self.lost = 0
+        self.speedup = False
         self.error = ""
 
     def run(self) -> None:
@@ -85,6 +87,7 @@ class Reader(threading.Thread):
         _, found, text = line.partition(": david_")
         if found and self._mine in text:
             self.requests += text.startswith("queue:")
+            self.speedup |= text.startswith("mode:") and text.endswith(SPEEDUP)
             self._file.write(f"david_{text}\n")
 
     def stop(self) -> None:
@@ -153,6 +156,17 @@ def _run(command: list[str]) -> int:
     return done.returncode
 
 
+def _not_whole(reader: Reader, head: Head) -> str:
+    """Why the recording does not say what the model did; "" if it does."""
+    if reader.error:
+        return reader.error
+    if reader.lost:
+        return f"{reader.lost} events came faster than they could be written"
+    if reader.speedup and "kind=ssd" in head.profile.split(";"):
+        return "the disk was in speedup for a while, and what an SSD was sent then is not recorded"
+    return ""
+
+
 def record(args: argparse.Namespace) -> int:
     need_root("record")
     need_disk(args.name)
@@ -170,8 +184,7 @@ def record(args: argparse.Namespace) -> int:
             with _tracing(args.name, dm.minor(args.name), file) as reader:
                 _begin(args.name, table)
                 status = _run(command)
-        if reader.lost or reader.error:
-            why = reader.error or f"{reader.lost} events came faster than they could be written"
+        if why := _not_whole(reader, head):
             raise DeviceError(f"NAME {args.name}: {why}; nothing was kept")
         os.replace(part, target)
     except OSError as error:

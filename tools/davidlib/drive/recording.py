@@ -17,7 +17,7 @@ from pathlib import Path
 from ..util import UserError
 
 FIRST = "# david recording 1"
-EVENTS = ("david_queue", "david_wait", "david_unplug", "david_complete")
+EVENTS = ("david_queue", "david_wait", "david_unplug", "david_complete", "david_written", "david_mode")
 
 
 @dataclass

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0
+"""An SSD has flash to read where the disk has content: whichever mode wrote it, and whoever made the model.
+
+The times are the model's own, of one request at a time: a busy machine does not change them. david-sim says
+what they should be, of a drive that has been written once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cases import case
+from helpers import raw
+from helpers.davidtool import called, david, refused
+from helpers.guest import SCRATCH, Failed, device_stats, ram_disk, run, say
+from helpers.planted import must_fail, planted
+from helpers.timed import SIM, timed_disk
+from helpers.units import FULL, GIB, MIB, TIB
+
+DRIVES = ("micron-7300-pro", "samsung-pm883", "samsung-970-pro") if FULL else ("micron-7300-pro",)
+SPAN = 16 * MIB
+READS = 300
+# What is read where nothing was written comes without flash.
+TOLERATED = 0.1
+ASK = f"""
+import os, random, sys
+sys.path.insert(0, sys.argv[2])
+from helpers import raw
+rnd = random.Random(5)
+with raw.opened(sys.argv[1]) as fd:
+    for n in range(200):
+        raw.read(fd, 4096, rnd.randrange({2 * SPAN} // 4096) * 4096)
+"""
+
+
+def written(disk: str, start: int, content: Callable[[int], bytes]) -> None:
+    with raw.opened(disk) as fd:
+        for at in range(start, start + SPAN, MIB):
+            raw.write(fd, content(MIB), at)
+
+
+def mean_read(name: str, start: int) -> float:
+    """Of single reads at random, in the model's time, us."""
+    rng, before = random.Random(1), device_stats(name)
+    with raw.opened(f"/dev/mapper/{name}") as fd:
+        for _ in range(READS):
+            raw.read(fd, 4096, start + rng.randrange(SPAN // 4096) * 4096)
+    after = device_stats(name)
+    count = after["modelled"]["read"] - before["modelled"]["read"]
+    assert count == READS, count
+    return (after["modelled_ns"]["read"] - before["modelled_ns"]["read"]) / count / 1000
+
+
+def simulated(drive: str, past: str) -> float:
+    job = f"x: random size=4K depth=1 span={SPAN} count=2000"
+    words = [str(SIM), "bench", "--json", "--profile", drive, "--option", f"precondition={past}"]
+    done = subprocess.run([*words, "--job", job], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["jobs"][0]["all"]["mean_us"]
+
+
+def near(what: str, found: float, wanted: float) -> None:
+    say(f"{what}: {found:.1f} us, by david-sim {wanted:.1f} us")
+    if abs(found / wanted - 1) > TOLERATED:
+        raise Failed(f"{what}: a read takes {found:.1f} us, by david-sim {wanted:.1f} us")
+
+
+def looked_at(name: str, drive: str, when: str) -> None:
+    """Content that is kept, repeated, or dropped; and where there is none."""
+    old, new = simulated(drive, "sequential"), simulated(drive, "fresh")
+    assert old > 1.3 * new, (old, new)
+    for place, wanted in ((0, old), (SPAN, old), (2 * SPAN, new), (3 * SPAN, old)):
+        near(f"{drive}, {when}, from {place // MIB} MiB on", mean_read(name, place), wanted)
+
+
+@contextmanager
+def opened(name: str, drive: str, ram: str, *options: str) -> Iterator[None]:
+    """A disk that is there already."""
+    david("create", name, "--size", str(TIB), "--backing", ram, "--profile", drive, *options)
+    try:
+        yield
+    finally:
+        david("remove", name)
+
+
+def fills(name: str, drive: str, ram: str) -> None:
+    """Written in speedup; the third span, which was written, too, has been discarded."""
+    with timed_disk(name, TIB, ram, drive, "--mode", "speedup", "--classify", "keep") as disk:
+        written(disk, 0, os.urandom)
+        written(disk, SPAN, bytes)
+    with opened(name, drive, ram, "--mode", "speedup", "--classify", "data"):
+        for start in (2 * SPAN, 3 * SPAN):
+            written(disk, start, os.urandom)
+        with raw.opened(disk) as fd:
+            raw.discard(fd, 2 * SPAN, SPAN)
+        david("set", name, "mode=timing-accurate")
+        looked_at(name, drive, "written in speedup")
+        david("set", name, "mode=speedup")
+        written(disk, 2 * SPAN, os.urandom)
+        david("set", name, "mode=timing-accurate")
+        near("written in speedup once more", mean_read(name, 2 * SPAN), simulated(drive, "sequential"))
+        with raw.opened(disk) as fd:
+            raw.discard(fd, 2 * SPAN, SPAN)
+
+
+def opens_again(name: str, drive: str, ram: str) -> None:
+    with opened(name, drive, ram):
+        looked_at(name, drive, "made again")
+        run("dmsetup", "suspend", name)
+        run("dmsetup", "resume", name)
+        looked_at(name, drive, "resumed")
+
+
+@case
+def an_ssd_reads_from_flash_what_the_disk_has_whoever_wrote_it() -> None:
+    for drive in DRIVES:
+        with ram_disk(128 * MIB) as ram:
+            fills("filled", drive, ram)
+            opens_again("filled", drive, ram)
+
+
+@case
+def a_recording_says_what_the_disk_has_when_it_begins() -> None:
+    file = SCRATCH / "filled.rec"
+    with ram_disk(64 * MIB) as ram:
+        with timed_disk("filled", GIB, ram, DRIVES[0], "--mode", "speedup", "--classify", "data") as disk:
+            written(disk, SPAN, os.urandom)
+            david("set", "filled", "mode=timing-accurate")
+            ask = (sys.executable, "-c", ASK, disk, str(Path(__file__).parents[1]))
+            david("record", "filled", str(file), "--", *ask)
+            blank = SCRATCH / "blank.rec"
+            changes = "PATH=$PATH:/usr/sbin; for mode in speedup timing-accurate; do"
+            changes += " dmsetup message filled 0 mode $mode; done"
+            assert "in speedup" in refused("record", "filled", str(blank), "--", "sh", "-c", changes)
+            assert not blank.exists()
+    found = json.loads(david("sim", str(file), "--json"))
+    assert found["compared"] == 200 and not found["differ"], found
+    lines = file.read_text().splitlines(keepends=True)
+    rest = [line for line in lines if not line.startswith("david_written:")]
+    assert len(rest) == len(lines) - 1, lines[:8]
+    file.write_text("".join(rest))
+    other = json.loads(called("sim", str(file), "--json").stdout)
+    assert other["differ"] > 50, other
+    assert other["simulated"]["read"]["mean_ms"] < 0.8 * found["simulated"]["read"]["mean_ms"], other
+    file.unlink()
+
+
+@case
+def an_image_brings_its_content_to_an_ssd() -> None:
+    image, drive = SCRATCH / "filled.image", DRIVES[0]
+    with ram_disk(64 * MIB) as ram, timed_disk("filled", TIB, ram, drive, "--classify", "data") as disk:
+        written(disk, 0, os.urandom)
+        david("image", "push", "filled", str(image))
+    with ram_disk(64 * MIB) as ram:
+        words = ("--backing", ram, "--format", "--name", "filled")
+        david("image", "pull", str(image), *words)
+        try:
+            near("from an image", mean_read("filled", 0), simulated(drive, "sequential"))
+            near("beside it", mean_read("filled", 4 * SPAN), simulated(drive, "fresh"))
+        finally:
+            david("remove", "filled")
+    image.unlink()
+
+
+@case(planted=True)
+def a_model_that_is_told_of_no_content_is_found() -> None:
+    with ram_disk(128 * MIB) as ram:
+        fills("filled", DRIVES[0], ram)
+        with planted("blank"), must_fail():
+            opens_again("filled", DRIVES[0], ram)
