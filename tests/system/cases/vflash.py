@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cases import case
 from helpers import overwriting, raw
-from helpers.guest import SCRATCH, Failed, device_stats, ram_disk, say
-from helpers.timed import Recording, check_lateness, fio, recording, settle, timed_disk
+from helpers.davidtool import david
+from helpers.guest import SCRATCH, Failed, device_stats, mounted, ram_disk, run, say
+from helpers.timed import SIM, Recording, check_lateness, fio, recording, settle, timed_disk
 from helpers.timed import profile as profile_of
 from helpers.units import FULL, GIB, MIB, TIB
 
@@ -144,3 +147,84 @@ def a_database_on_an_ssd_of_a_terabyte_is_overwritten_as_the_simulator_says() ->
         other = "fresh" if start != "fresh" else "random:0.9"
         if not differs(recorded, overwriting.PROFILE, TIB, *overwriting.sim_options(other)):
             raise Failed(f"{fs}: {start} and {other} take the same times")
+
+
+WRITTEN = ("micron-7300-pro", "samsung-pm883", "samsung-970-pro", "optane-p4800x")
+
+
+def read_at(disk: str, depth: int, span: int) -> float:
+    """4 KiB at random, direct: as many a second."""
+    reads = ("--rw=randread", f"--size={span}", f"--iodepth={depth}", "--number_ios=6000")
+    report = fio("--name=r", f"--filename={disk}", "--ioengine=io_uring", *reads)
+    return report["jobs"][0]["read"]["iops"]
+
+
+def simulated(drive: str, depth: int, span: int) -> float:
+    job = f"r: random depth={depth} span={span} count=6000"
+    words = [str(SIM), "bench", "--json", "--profile", drive, "--job", job]
+    words += ["--option", "precondition=sequential"] if drive != "optane-p4800x" else []
+    return json.loads(run(*words))["jobs"][0]["all"]["per_s"]
+
+
+@contextmanager
+def on(fs: str, disk: str, make: bool) -> Iterator[str]:
+    """A file on it, or with none the disk itself."""
+    if fs == "none":
+        yield disk
+        return
+    if make:
+        run(f"mkfs.{fs}", "-q", disk)
+    with mounted(disk, fs) as top:
+        yield f"{top}/file"
+
+
+@contextmanager
+def again(name: str, backing: str, drive: str) -> Iterator[str]:
+    """A disk that is on its backing device already."""
+    david("create", name, "--size", str(TIB), "--backing", backing, "--profile", drive)
+    try:
+        yield f"/dev/mapper/{name}"
+    finally:
+        david("remove", name)
+
+
+def held(drive: str, fs: str, when: str, top: str, span: int) -> None:
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+    for depth in (1, 32):
+        found, wanted = read_at(top, depth, span), simulated(drive, depth, span)
+        say(f"{drive}, {fs}, {when}, depth {depth}: {found:.0f}/s, by david-sim {wanted:.0f}")
+        if abs(found / wanted - 1) > 0.1:
+            raise Failed(f"{drive}, {fs}, {when}, depth {depth}: {found:.0f}/s, by david-sim {wanted:.0f}")
+
+
+@case(full=True)
+def a_file_of_64_gib_is_read_as_a_written_drive_is() -> None:
+    """Filled in speedup; made again; out of an image. Once more by the simulator, of a recording."""
+    settle()
+    span, image, file = 64 * GIB, SCRATCH / "written.image", SCRATCH / "written.rec"
+    for drive in WRITTEN:
+        for fs in ("none", "ext4", "xfs"):
+            with ram_disk(512 * MIB) as ram:
+                how = ("--mode", "speedup", "--classify", "data" if fs == "none" else "auto")
+                with timed_disk("vt", TIB, ram, drive, *how) as disk, on(fs, disk, True) as top:
+                    fill = ("--rw=write", "--bs=4M", f"--size={span}", "--ioengine=psync", "--end_fsync=1")
+                    run("fio", "--name=w", f"--filename={top}", "--direct=1", *fill)
+                    david("set", "vt", "mode=timing-accurate")
+                    held(drive, fs, "written in speedup", top, span)
+                with again("vt", ram, drive) as disk, on(fs, disk, False) as top:
+                    held(drive, fs, "made again", top, span)
+                    words = ("--filename=" + top, "--rw=randread", f"--size={span}", "--number_ios=2000")
+                    david("record", "vt", str(file), "--", "fio", "--name=r", "--direct=1", *words)
+                    if fs == "none":
+                        david("image", "push", "vt", str(image))
+                said = json.loads(david("sim", str(file), "--json"))
+                file.unlink()
+                mean, wanted = said["simulated"]["read"]["mean_ms"], 1000 / simulated(drive, 1, span)
+                say(f"{drive}, {fs}, recorded: {mean * 1000:.1f} us, by david-sim {wanted * 1000:.1f}")
+                assert not said["differ"] and abs(mean / wanted - 1) < 0.1, said
+            if fs == "none":
+                with ram_disk(512 * MIB) as ram:
+                    david("image", "pull", str(image), "--backing", ram, "--format", "--name", "vt")
+                    held(drive, fs, "from an image", "/dev/mapper/vt", span)
+                    david("remove", "vt")
+                    image.unlink()
