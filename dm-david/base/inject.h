@@ -40,6 +40,7 @@
  *	inplace	a block that others have, too, is written in its place
  *	early	a block is free when one of its holders gives it up
  *	unread	a block of another disk is joined without comparing it
+ *	retained	a block that is kept from now on counts as exact data, as before
  *	spared	what is new takes the room that shared blocks need to be changed
  * Requests that must not sleep have to find:
  *	refused	what the backing device refuses as it would sleep is refused

@@ -120,6 +120,12 @@ static enum served find_block(struct david_io *io, struct piece *piece,
 	case SHARE_WAIT:
 		return wait_for(io, piece->dest);
 	case SHARE_OWN:
+		/* To be durable it is written: whether it was since the last flush nobody knows. */
+		if (io->bio->bi_opf & REQ_FUA)
+			return SERVED_FAILED;
+		/* It is to be kept from now on, whatever it was stored for. */
+		if (store->exact && !INJECTED(retained))
+			exact_clear(store, own, 1);
 		return read_and_compare(io, piece, true);
 	case SHARE_THERE:
 		break;

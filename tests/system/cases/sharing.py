@@ -432,6 +432,54 @@ def seen(top: str) -> bool:
     return "ext4" in run("dmsetup", "message", "mirror-0", "0", "stack")
 
 
+def kept_again() -> None:
+    """A block that was stored as exact data is written again with the same bytes, and must stay."""
+    with pool_device(64 * MIB, share=True) as device:
+        options = ("--classify", "data", "-o", "exact=1")
+        with pool_disk("a", device, *options) as disk, raw.opened(disk) as fd:
+            raw.write(fd, some(1), 0)
+            raw.must_read(fd, some(1), 0)
+            run("dmsetup", "message", "a", "0", "raw", "add", "sectors:0-7")
+            raw.write(fd, some(1), 0)
+            for number in range(8):
+                raw.write(fd, random.Random(number).randbytes(MIB), (number + 1) * MIB)
+            raw.must_read(fd, some(1), 0)
+            wait_until(lambda: figure("a", "exact_blocks") <= 256, "older data are squashed", 60)
+            raw.must_read(fd, some(1), 0)
+
+
+@case
+def a_block_that_is_kept_from_now_on_is_no_exact_data() -> None:
+    kept_again()
+
+
+@case(planted=True)
+def a_kept_block_that_counts_as_exact_data_is_found() -> None:
+    with planted("retained"), must_fail():
+        kept_again()
+
+
+@case
+def what_is_written_again_is_durable_if_it_has_to_be() -> None:
+    """The bytes are there already, but whether the backing device's cache has been flushed nobody knows."""
+    with pool_device(64 * MIB, share=True) as device, pool_disk("a", device, size=GIB) as disk:
+        stat = Path(f"/sys/block/{Path(device).name}/stat")
+        run("mkfs.ext4", "-q", "-O", "^has_journal", "-E", "lazy_itable_init=0", disk)
+        with mounted(disk, "ext4") as top:
+            file = f"{top}/file"
+            Path(file).write_bytes(some(1))
+            sync(top)
+            counts = []
+            for flags, content in ((0, some(2)), (0, some(2)), (os.O_DSYNC, some(2))):
+                with raw.opened(file, raw.DIRECT | flags) as fd:
+                    before = stat.read_text().split()
+                    raw.write(fd, content, 0)
+                    after = stat.read_text().split()
+                    raw.must_read(fd, content, 0)
+                counts.append(int(after[4]) - int(before[4]))
+            assert counts[:2] == [1, 0] and counts[2] >= 1, counts
+
+
 def fast() -> None:
     for name in ("speed_limit_max", "speed_limit_min"):
         Path(f"/proc/sys/dev/raid/{name}").write_text("2000000\n")
