@@ -219,11 +219,21 @@ static noinline enum served send_part(struct david_io *io, struct stopwatch *tim
 {
 	struct david *d = io->d;
 	struct bio *bio;
+	bool waits;
 
 	stopwatch_account(timer, DAVID_CPU_MAP);
+	/*
+	 * The model has the request: its submitter must not try again, as send_again() has it. So
+	 * one that would not have waited is sent by a worker, which may.
+	 */
+	waits = io->bio->bi_opf & REQ_NOWAIT && io->at_end & END_TIMED && !INJECTED(refused);
+	if (unlikely(waits) && !io->in_worker)
+		return SERVED_DEFER;
 	bio = bio_alloc_clone(d->dev->bdev, io->bio, io_gfp(io), &d->child_bios);
 	if (!bio)
 		return SERVED_DEFER;
+	if (unlikely(waits))
+		bio->bi_opf &= ~REQ_NOWAIT;
 	bio->bi_iter = io->iter;
 	bio->bi_iter.bi_size = bytes;
 	child_init(io, bio, piece, offset, NULL);

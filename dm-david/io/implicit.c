@@ -233,7 +233,9 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 
 	implied->runs = 0;
 	spin_lock(&im->lock);
-	if (unlikely(im->busy) && is_early(im, sector, w.sectors)) {
+	/* Who must not sleep goes on with what is known: less is dropped. */
+	if (unlikely(im->busy) && !(bio->bi_opf & REQ_NOWAIT) &&
+	    is_early(im, sector, w.sectors)) {
 		spin_unlock(&im->lock);
 		wait_event_timeout(im->learnt, !worker_is_behind(im, sector, w.sectors), EARLY);
 		spin_lock(&im->lock);

@@ -268,6 +268,35 @@ def what_the_backing_device_refuses_is_sent_again() -> None:
         many_that_must_not_sleep(fd)
 
 
+def many_of_several_pieces(fd: int) -> None:
+    """As many_that_must_not_sleep(), but a constant block lies between two kept ones."""
+    pages = mmap.mmap(-1, 8 * 4 * BLOCK)
+    again: list[int] = []
+
+    def client(number: int) -> None:
+        page = memoryview(pages)[number * 4 * BLOCK : number * 4 * BLOCK + 3 * BLOCK]
+        for turn in range(10):
+            at = number * GIB + 8 * turn * BLOCK
+            page[:] = raw.patterned(at >> 12, BLOCK) + bytes(BLOCK) + raw.patterned(1 + (at >> 12), BLOCK)
+            try:
+                assert os.pwritev(fd, [page], at, RWF_NOWAIT) == 3 * BLOCK
+            except BlockingIOError:
+                again.append(at)
+                assert os.pwrite(fd, page, at) == 3 * BLOCK
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(client, range(8)))
+    stats = device_stats("tags")
+    seen = stats["requests"]["write"]
+    assert seen == 80 and not again, f"{len(again)} got EAGAIN, the model has seen {seen} of 80"
+
+
+@case
+def requests_of_several_pieces_are_sent_again() -> None:
+    with refusing() as fd:
+        many_of_several_pieces(fd)
+
+
 @case(planted=True)
 def planted_refusals_are_found() -> None:
     with refusing() as fd, planted("refused"), must_fail():
