@@ -481,7 +481,7 @@ static blk_status_t save_batch(struct csum_io *io, u64 most, u64 *done)
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	*done = n;
-	if (dest == BM_NONE && !wal_wait_free(store, GFP_NOIO))
+	if (dest == BM_NONE && !store_find_room(store))
 		status = BLK_STS_NOSPC;
 	if (full)
 		written = !metapages_io(store, io->bdev, dest, image, full,
@@ -594,7 +594,7 @@ static void evict_chunks(struct csum_io *io)
 	struct crct_chunk *chunk;
 	u64 place, old, before, rounds;
 	unsigned long flags;
-	bool good;
+	bool good, no_place;
 
 	lockdep_assert_held(&csums->lock);
 	before = csums->table.evictions;
@@ -615,7 +615,8 @@ static void evict_chunks(struct csum_io *io)
 		good = true;
 		if (!chunk)
 			continue;
-		good = place != BM_NONE &&
+		no_place = place == BM_NONE;
+		good = !no_place &&
 		       !backing_io(io, place, CRCT_IMAGE, REQ_OP_WRITE | REQ_META);
 		if (store->wal && place != BM_NONE) {
 			good = !enter_chunk(io, chunk, place, good, true);
@@ -626,6 +627,7 @@ static void evict_chunks(struct csum_io *io)
 		if (!good && old == CRCT_NOWHERE && place != BM_NONE)
 			give_up_place(store, place);
 		spin_unlock_irqrestore(&store->lock, flags);
+		good |= no_place && store_find_room(store);
 		cond_resched();
 	} while (good && crct_over(&csums->table) && (chunk || rounds--));
 	/* What left memory is in the reserve. */

@@ -187,14 +187,9 @@ int packs_enter(struct store *store, struct block_device *bdev, u64 number, void
 {
 	blk_status_t status = BLK_STS_OK;
 	unsigned long flags;
+	u64 dest = store_get_run(store, pages);
 	int error;
-	u64 dest;
 
-	do {
-		spin_lock_irqsave(&store->lock, flags);
-		dest = store_alloc_run(store, pages, &flags);
-		spin_unlock_irqrestore(&store->lock, flags);
-	} while (dest == BM_NONE && store->wal && wal_wait_free(store, GFP_NOIO));
 	if (dest == BM_NONE)
 		return -ENOSPC;
 	error = write_pages(store, bdev, pack, pages, dest);

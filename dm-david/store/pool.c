@@ -415,6 +415,19 @@ bool pool_reclaim(struct store *store, gfp_t gfp)
 	return some;
 }
 
+bool pool_collect(struct store *store)
+{
+	struct pool *pool = store->pool;
+	bool some;
+
+	if (!has_maps(store))
+		return false;
+	mutex_lock(&pool->members_lock);
+	some = reclaim_from_others(pool, store);
+	mutex_unlock(&pool->members_lock);
+	return some;
+}
+
 /* Disks */
 
 static struct pool_entry *entry_of(const struct store *store)

@@ -123,4 +123,7 @@ bool pool_grant_run(struct store *store, u64 blocks);
  */
 bool pool_reclaim(struct store *store, gfp_t gfp);
 
+/* Take what other stores can spare, whatever the pool has. True: there was something. Sleeps. */
+bool pool_collect(struct store *store);
+
 #endif

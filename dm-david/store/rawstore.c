@@ -107,20 +107,6 @@ static blk_status_t make_durable(struct store *store)
 	return wal_make_durable(store, store->rules.bdev);
 }
 
-/* A run of blocks, or BM_NONE. */
-static u64 get_run(struct store *store, u64 blocks)
-{
-	unsigned long flags;
-	u64 dest;
-
-	do {
-		spin_lock_irqsave(&store->lock, flags);
-		dest = store_alloc_run(store, blocks, &flags);
-		spin_unlock_irqrestore(&store->lock, flags);
-	} while (dest == BM_NONE && wal_wait_free(store, GFP_NOIO));
-	return dest;
-}
-
 static bool write_pages(struct store *store, const struct rawset *set, unsigned int pages,
 			u64 dest, void *page)
 {
@@ -138,7 +124,7 @@ static bool write_pages(struct store *store, const struct rawset *set, unsigned 
 static blk_status_t enter_pages(struct store *store, const struct rawset *set, void *page)
 {
 	unsigned int pages = rawpage_count(set);
-	u64 blocks = (u64)pages * metapage_blocks(store), dest = get_run(store, blocks);
+	u64 blocks = (u64)pages * metapage_blocks(store), dest = store_get_run(store, blocks);
 	blk_status_t status = BLK_STS_OK;
 	unsigned long flags;
 

@@ -545,8 +545,11 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 	lockdep_assert_held(&store->lock);
 	for (;;) {
 		dest = bm_alloc_run(&store->bitmap, &from, blocks, MAX_RUNS);
-		if (dest != BM_NONE)
+		if (dest != BM_NONE) {
+			if (store->share)
+				pool_spare_used(store);
 			return dest;
+		}
 		if (from == BM_NONE) {
 			if (!store->pool || !pool_grant_run(store, blocks))
 				return BM_NONE;
@@ -556,6 +559,25 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 		cond_resched();
 		spin_lock_irqsave(&store->lock, *flags);
 	}
+}
+
+bool store_find_room(struct store *store)
+{
+	return (store->pool && pool_collect(store)) ||
+	       (store->wal && wal_wait_free(store, GFP_NOIO));
+}
+
+u64 store_get_run(struct store *store, u64 blocks)
+{
+	unsigned long flags;
+	u64 dest;
+
+	do {
+		spin_lock_irqsave(&store->lock, flags);
+		dest = store_alloc_run(store, blocks, &flags);
+		spin_unlock_irqrestore(&store->lock, flags);
+	} while (dest == BM_NONE && store_find_room(store));
+	return dest;
 }
 
 void store_free_run(struct store *store, u64 dest, u64 blocks)

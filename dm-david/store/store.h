@@ -249,6 +249,17 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, bool shared,
  */
 u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 	__must_hold(&store->lock);
+
+/*
+ * Wait until there may be more free blocks than there were: those that other disks of the pool can
+ * spare, and what was freed and is not durable yet. False: there are none to be had. store->lock is
+ * not held. Sleeps.
+ */
+bool store_find_room(struct store *store);
+
+/* store_alloc_run() with all the room that can be made. store->lock is not held. Sleeps. */
+u64 store_get_run(struct store *store, u64 blocks);
+
 /* store->lock is held. Any context. */
 void store_free_run(struct store *store, u64 dest, u64 blocks);
 

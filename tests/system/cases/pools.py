@@ -7,7 +7,7 @@ import os
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from cases import case
 from helpers import raw
@@ -356,6 +356,31 @@ def a_pool_that_grows_wrongly_is_found() -> None:
     for bug in ("forgets", "unsaid"):
         with planted(bug), must_fail():
             a_pool_grows_in_use(share=False)
+
+
+def take_all_and_discard(fd: int) -> None:
+    """All that the pool has is granted to this disk."""
+    content, at = random.Random(3).randbytes(MIB), 0
+    with suppress(OSError):
+        for at in range(0, 100 * MIB, MIB):
+            raw.write(fd, content, at)
+    raw.discard(fd, 0, at)
+    os.fsync(fd)
+
+
+@case(complaints="store low|store full|I/O error|critical")
+def a_flush_gets_the_blocks_that_other_disks_can_spare() -> None:
+    """For checksums and RAW rules, as a write that is kept does."""
+    with pool_device(64 * MIB) as device, ExitStack() as stack:
+        options = ("--classify", "data", "-o", "checksums=on", "-o", "pool_reserve=0")
+        disk = stack.enter_context(pool_disk("a", device, *options))
+        other = stack.enter_context(pool_disk("b", device, "-o", "pool_reserve=0"))
+        fd = stack.enter_context(raw.opened(disk))
+        take_all_and_discard(stack.enter_context(raw.opened(other)))
+        for at in range(0, 16 * MIB, MIB):
+            raw.write(fd, random.Random(at).randbytes(MIB), at)
+        os.fsync(fd)
+        run("dmsetup", "message", "a", "0", "raw", "add", "sectors:0-7")
 
 
 def complaint(*words: str) -> str:
