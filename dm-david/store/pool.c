@@ -407,6 +407,9 @@ bool pool_reclaim(struct store *store, gfp_t gfp)
 	struct pool *pool = store->pool;
 	bool some;
 
+	/* It gets no more. */
+	if (!has_maps(store))
+		return false;
 	if (!gfpflags_allow_blocking(gfp))
 		return READ_ONCE(pool->nr_members) > 1;
 	mutex_lock(&pool->members_lock);
@@ -703,10 +706,14 @@ static void use_growth(struct pool *pool, struct remap_bitmap *bitmap, struct gr
 
 	if (!INJECTED(forgets))
 		bm_copy(bitmap, &pool->bitmap);
-	list_for_each_entry(store, &pool->members, pool_list)
-		if (!growth_commit(store, &growths[i++]))
+	list_for_each_entry(store, &pool->members, pool_list) {
+		struct growth *growth = &growths[i++];
+
+		/* What a failed one has freed stays pending: its maps cannot be exchanged. */
+		if (READ_ONCE(store->failed) || !growth_commit(store, growth))
 			DMWARN("%s: gets no more blocks of the pool until it is opened again",
 			       pool_disk_name(store));
+	}
 	spin_lock_irqsave(&pool->lock, flags);
 	swap(pool->bitmap, *bitmap);
 	spin_unlock_irqrestore(&pool->lock, flags);

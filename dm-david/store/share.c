@@ -78,7 +78,8 @@ int share_grow(struct share *share, u64 blocks)
 	int r = -ENOMEM;
 
 	if (word && index) {
-		memcpy(word, share->word, share->blocks * sizeof(word[0]));
+		/* It may have been larger, if the pool's directory could not be written then. */
+		memcpy(word, share->word, min(share->blocks, blocks) * sizeof(word[0]));
 		swap(share->word, word);
 		/* What was in it is forgotten: it only saves room. */
 		swap(share->index, index);

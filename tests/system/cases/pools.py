@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -356,6 +357,50 @@ def a_pool_that_grows_wrongly_is_found() -> None:
     for bug in ("forgets", "unsaid"):
         with planted(bug), must_fail():
             a_pool_grows_in_use(share=False)
+
+
+def area_of(path: str, name: str) -> tuple[int, int]:
+    """First block and number of blocks of a disk's superblocks and log, as the pool's directory has them."""
+    with open(path, "rb") as file:
+        copies = [file.read(3 * BLOCK), file.read(3 * BLOCK)]
+    newest = max(copies, key=lambda copy: struct.unpack_from("<Q", copy, 40))
+    for at in range(128, len(newest), 128):
+        if newest[at:].startswith(name.encode() + b"\0"):
+            return struct.unpack_from("<QQ", newest, at + 80)
+    raise Failed(f"no disk {name} in the directory")
+
+
+@case(complaints="david|I/O error|error")
+def a_pool_grows_though_one_of_its_disks_has_failed() -> None:
+    """That one has blocks that it freed, and cannot make durable."""
+    with loop_disk(128 * MIB) as device, ExitStack() as stack:
+        small, large = 64 * MIB >> 9, 128 * MIB >> 9
+        below = stack.enter_context(mapped("below", f"0 {small} linear {device} 0"))
+        made(below)
+        disks = [stack.enter_context(pool_disk(name, below)) for name in ("a", "b")]
+        first, count = (number * BLOCK >> 9 for number in area_of(below, "a"))
+        with raw.opened(disks[0]) as fd:
+            raw.write(fd, raw.patterned(1, 4 * MIB), 0)
+            os.fsync(fd)
+            raw.discard(fd, 0, 2 * MIB)
+            lines = (f"0 {first} linear {device} 0", f"{first} {count} error",
+                     f"{first + count} {small - first - count} linear {device} {first + count}")
+            run("dmsetup", "suspend", "--nolockfs", "below")
+            run("dmsetup", "load", "below", "--table", "\n".join(lines))
+            run("dmsetup", "resume", "below")
+            with suppress(OSError):
+                os.fsync(fd)
+        assert state("a") == "failed", state("a")
+        for name in ("a", "b", "below"):
+            run("dmsetup", "suspend", name)
+        run("dmsetup", "load", "below", "--table", f"0 {large} linear {device} 0")
+        for name in ("below", "b", "a"):
+            run("dmsetup", "resume", name)
+        with raw.opened(disks[1]) as fd:
+            for at in range(0, 80 * MIB, MIB):
+                raw.write(fd, raw.patterned(at, MIB), at)
+        warned = [line for line in run("dmesg").splitlines() if "WARNING: CPU" in line]
+        assert not warned, warned
 
 
 def take_all_and_discard(fd: int) -> None:
