@@ -350,7 +350,10 @@ static int david_preresume(struct dm_target *ti)
 		DMERR("%s: %s", dm_table_device_name(ti->table), why);
 		return r;
 	}
+	/* A message may be changing it, which found the disk suspended and its store empty. */
+	mutex_lock(&d->mode_lock);
 	r = check_mode(ti);
+	mutex_unlock(&d->mode_lock);
 	if (r)
 		return r;
 	extent_open(d);

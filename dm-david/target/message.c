@@ -2,6 +2,7 @@
 /* Messages to a live target: see message.h. */
 #include "message.h"
 
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "../compat/compat.h"
 #include "../io/david.h"
@@ -49,6 +50,7 @@ static int change_mode(struct david *d, const char *name)
 {
 	int mode = mode_parse(name);
 	char *error = NULL;
+	unsigned int noio;
 	int r = -EINVAL;
 
 	mutex_lock(&d->mode_lock);
@@ -73,7 +75,10 @@ static int change_mode(struct david *d, const char *name)
 		r = 0;
 	}
 	if (!r && mode != d->mode) {
+		/* Reclaim could wait for this disk, which may be suspended. */
+		noio = memalloc_noio_save();
 		r = timing_set_mode(d->timing, mode);
+		memalloc_noio_restore(noio);
 		if (r)
 			error = "Not enough memory for the modelled disk";
 	}
