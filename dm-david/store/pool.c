@@ -23,10 +23,14 @@
 #define RESERVE_SHARE	256	/* of the pool: a reserve by default */
 
 struct pool {
-	/* Under stores_lock: */
+	/* Under pools_lock: */
 	struct list_head list;
 	unsigned int refs;
 	dev_t dev;
+
+	struct completion opened;	/* by whom it is opened first, with this result: */
+	int error;
+	char *error_text;
 
 	struct mutex start_lock;	/* held while a disk becomes live */
 
@@ -49,7 +53,9 @@ struct pool {
 	struct share *share;		/* NULL: its disks share no blocks */
 };
 
-static LIST_HEAD(pools);	/* under stores_lock */
+/* Not held over I/O, as stores_lock. Who finds a pool that is being opened waits for that alone. */
+static DEFINE_MUTEX(pools_lock);
+static LIST_HEAD(pools);
 
 /* Opening */
 
@@ -167,27 +173,20 @@ static void pool_free(struct pool *pool)
 	kvfree(pool);
 }
 
-static struct pool *pool_open(struct block_device *bdev, char **error)
+/* Read it. pool_free() frees what has been made of it on error. */
+static int pool_open(struct pool *pool, struct block_device *bdev, char **error)
 {
-	struct pool *pool = kvzalloc(sizeof(*pool), GFP_KERNEL);
 	void *buf = kmalloc(LOGREAD_PAGES * FORMAT_PAGE, GFP_KERNEL);
 	unsigned int i;
 	int r = -ENOMEM;
 
 	*error = "Not enough memory for the pool";
-	if (!pool || !buf)
-		goto bad;
 	pool->copy = kmalloc(POOL_COPY * FORMAT_PAGE, GFP_KERNEL);
-	if (!pool->copy)
-		goto bad;
-	INIT_LIST_HEAD(&pool->members);
-	mutex_init(&pool->start_lock);
-	mutex_init(&pool->members_lock);
-	spin_lock_init(&pool->lock);
-	pool->dev = bdev->bd_dev;
+	if (!buf || !pool->copy)
+		goto out;
 	r = read_directory(pool, bdev, buf, error);
 	if (r)
-		goto bad;
+		goto out;
 	r = bm_init(&pool->bitmap, pool->super.blocks);
 	if (!r && pool->super.share) {
 		pool->share = share_create(pool->super.blocks);
@@ -195,12 +194,12 @@ static struct pool *pool_open(struct block_device *bdev, char **error)
 	}
 	if (r) {
 		*error = "Not enough memory for the pool";
-		goto bad;
+		goto out;
 	}
 	if (pool_claim_areas(&pool->super, &pool->bitmap)) {
 		*error = "pool: two disks have their logs in one place: see david pool check";
 		r = -EUCLEAN;
-		goto bad;
+		goto out;
 	}
 	for (i = 0; i < POOL_DISKS && !r; i++) {
 		if (!pool->super.disk[i].name[0])
@@ -208,39 +207,83 @@ static struct pool *pool_open(struct block_device *bdev, char **error)
 		pool->entered |= 1ull << i;
 		r = scan_disk(pool, bdev, i, buf, error);
 	}
-	if (r)
-		goto bad;
+out:
 	kfree(buf);
+	return r;
+}
+
+/* A pool that nobody has opened, in the list. */
+static struct pool *pool_new(dev_t dev)
+{
+	struct pool *pool = kvzalloc(sizeof(*pool), GFP_KERNEL);
+
+	lockdep_assert_held(&pools_lock);
+	if (!pool)
+		return NULL;
+	INIT_LIST_HEAD(&pool->members);
+	mutex_init(&pool->start_lock);
+	mutex_init(&pool->members_lock);
+	spin_lock_init(&pool->lock);
+	init_completion(&pool->opened);
+	pool->dev = dev;
 	list_add_tail(&pool->list, &pools);
 	return pool;
-bad:
-	kfree(buf);
-	if (pool)
-		pool_free(pool);
-	return ERR_PTR(r);
+}
+
+static struct pool *pool_find_open(dev_t dev)
+{
+	struct pool *pool;
+
+	lockdep_assert_held(&pools_lock);
+	list_for_each_entry(pool, &pools, list)
+		if (pool->dev == dev)
+			return pool;
+	return NULL;
 }
 
 struct pool *pool_get(struct block_device *bdev, char **error)
 {
 	struct pool *pool;
+	bool first;
+	int r;
 
-	list_for_each_entry(pool, &pools, list)
-		if (pool->dev == bdev->bd_dev)
-			goto found;
-	pool = pool_open(bdev, error);
-	if (IS_ERR(pool))
+	mutex_lock(&pools_lock);
+	pool = pool_find_open(bdev->bd_dev);
+	first = !pool;
+	if (first)
+		pool = pool_new(bdev->bd_dev);
+	if (pool)
+		pool->refs++;
+	mutex_unlock(&pools_lock);
+	if (!pool) {
+		*error = "Not enough memory for the pool";
+		return ERR_PTR(-ENOMEM);
+	}
+	if (first) {
+		pool->error = pool_open(pool, bdev, &pool->error_text);
+		complete_all(&pool->opened);
+	} else {
+		wait_for_completion(&pool->opened);
+	}
+	if (!pool->error)
 		return pool;
-found:
-	pool->refs++;
-	return pool;
+	r = pool->error;
+	*error = pool->error_text;
+	pool_put(pool);
+	return ERR_PTR(r);
 }
 
 void pool_put(struct pool *pool)
 {
-	if (--pool->refs)
-		return;
-	list_del(&pool->list);
-	pool_free(pool);
+	bool last;
+
+	mutex_lock(&pools_lock);
+	last = !--pool->refs;
+	if (last)
+		list_del(&pool->list);
+	mutex_unlock(&pools_lock);
+	if (last)
+		pool_free(pool);
 }
 
 u64 pool_blocks(const struct pool *pool)

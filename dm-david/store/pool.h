@@ -23,10 +23,11 @@
  * Growing. The device's new end is used when the pool is opened, or when all of its open disks are
  * suspended and one is resumed: `david pool grow`.
  *
- * Locking: pools are found, opened and closed under stores_lock. pool->members_lock, a mutex within
- * it, guards the directory and the list of open stores; it is held over I/O, but never while memory
- * is allocated that may wait for I/O. pool->start_lock, a mutex outside of it, lets disks become
- * live one after the other. pool->lock, a spinlock within store->lock, guards the blocks.
+ * Locking: pools are found under pools_lock, which is not held over I/O: who finds one that is
+ * being opened waits for that. pool->members_lock, a mutex, guards the directory and the list of
+ * open stores; it is held over I/O, but never while memory is allocated that may wait for I/O.
+ * pool->start_lock, a mutex outside of it, lets disks become live one after the other. pool->lock,
+ * a spinlock within store->lock, guards the blocks.
  */
 #ifndef DM_DAVID_POOL_H
 #define DM_DAVID_POOL_H
@@ -49,10 +50,10 @@ struct pool_want {
 
 /*
  * Find the pool on @bdev, or open it. Takes a reference. On error returns ERR_PTR, with a text for
- * the user in *@error. stores_lock is held. Only reads. Sleeps.
+ * the user in *@error. Only reads. Sleeps.
  */
 struct pool *pool_get(struct block_device *bdev, char **error);
-/* Drop a reference. stores_lock is held. */
+/* Drop a reference. Sleeps. */
 void pool_put(struct pool *pool);
 
 /* @store has used blocks of its spare, and gets others for them first. store->lock is held. */
@@ -64,13 +65,13 @@ u64 pool_blocks(const struct pool *pool);
 /*
  * @store, not live yet, becomes the pool's disk @want->disk: sets store->pool and what goes with
  * it. A disk that is new gets an area and its reserve. On success takes over the caller's
- * reference. stores_lock is held. Sleeps.
+ * reference. Sleeps.
  */
 int pool_attach(struct store *store, struct pool *pool, const struct pool_want *want,
 		bool may_write, char **error);
 /* Its tables were read: others may take its free blocks from now on. */
 void pool_join(struct store *store);
-/* Nothing uses @store any more: it gives back its blocks and the reference. stores_lock is held. */
+/* Nothing uses @store any more: it gives back its blocks and the reference. Sleeps. */
 void pool_detach(struct store *store);
 
 /*

@@ -31,8 +31,22 @@
 /* Nodes that an update may add to the table, on the average: two ranges, leaves half full. */
 #define UPDATE_BYTES	160
 
-static LIST_HEAD(stores);
+/*
+ * No I/O is done under stores_lock, nor anything that may wait for it: a device that hangs, or is
+ * suspended, holds up who opens a store on it, and nobody else.
+ */
 static DEFINE_MUTEX(stores_lock);
+static LIST_HEAD(stores);
+static LIST_HEAD(openings);
+
+/* Somebody opens a store, or goes over to another backing device, and does not hold the lock. */
+struct opening {
+	struct list_head list;
+	struct mapped_device *md;
+	sector_t begin;
+	dev_t backing;
+	bool in_pool;
+};
 
 static void refill_work(struct work_struct *work)
 {
@@ -185,63 +199,129 @@ static struct store *store_make(struct block_device *bdev, bool may_write,
 	return store;
 }
 
+/* Is @new's device another store's, or about to be? Disks of one pool share theirs. */
+static bool is_taken(const struct opening *new)
+{
+	const struct opening *opening;
+	const struct store *store;
+
+	lockdep_assert_held(&stores_lock);
+	list_for_each_entry(store, &stores, list)
+		if (store->backing == new->backing && !(store->pool && new->in_pool))
+			return true;
+	list_for_each_entry(opening, &openings, list)
+		if (opening->backing == new->backing && !(opening->in_pool && new->in_pool))
+			return true;
+	return false;
+}
+
+/* The store that is live in a table's place; NULL: none. */
+static struct store *find_live(const struct mapped_device *md, sector_t begin)
+{
+	struct store *store;
+
+	lockdep_assert_held(&stores_lock);
+	list_for_each_entry(store, &stores, list)
+		if (store->md == md && store->begin == begin)
+			return store;
+	return NULL;
+}
+
+static bool is_opening(const struct mapped_device *md, sector_t begin)
+{
+	const struct opening *opening;
+
+	lockdep_assert_held(&stores_lock);
+	list_for_each_entry(opening, &openings, list)
+		if (opening->md == md && opening->begin == begin)
+			return true;
+	return false;
+}
+
+/*
+ * A reference to the live store, or NULL with @opening in the list: the caller opens one then. On
+ * error ERR_PTR.
+ */
+static struct store *get_live(struct opening *opening, struct block_device *bdev,
+			      unsigned int block_size, enum store_kind kind,
+			      const struct pool_want *want, char **error)
+{
+	u64 blocks = bdev_nr_sectors(bdev) >> (ilog2(block_size) - SECTOR_SHIFT);
+	struct store *store = find_live(opening->md, opening->begin);
+
+	if (store) {
+		if (!fits_live(store, opening->backing, blocks, block_size, kind, want, error))
+			return ERR_PTR(-EINVAL);
+		kref_get(&store->ref);
+		return store;
+	}
+	*error = "The disk is being opened by another table";
+	if (is_opening(opening->md, opening->begin))
+		return ERR_PTR(-EBUSY);
+	*error = "Backing device is in use by another david device";
+	if (is_taken(opening))
+		return ERR_PTR(-EINVAL);
+	list_add_tail(&opening->list, &openings);
+	return NULL;
+}
+
 struct store *store_get(struct mapped_device *md, sector_t begin, struct block_device *bdev,
 			bool may_write, unsigned int block_size, enum store_kind kind,
 			const struct pool_want *want, char **error)
 {
-	u64 blocks = bdev_nr_sectors(bdev) >> (ilog2(block_size) - SECTOR_SHIFT);
-	dev_t backing = bdev->bd_dev;
+	struct opening opening = {
+		.md = md, .begin = begin, .backing = bdev->bd_dev, .in_pool = want->disk,
+	};
 	struct store *store;
 
 	mutex_lock(&stores_lock);
-	list_for_each_entry(store, &stores, list) {
-		if (store->md == md && store->begin == begin) {
-			if (!fits_live(store, backing, blocks, block_size, kind, want, error))
-				goto refuse;
-			kref_get(&store->ref);
-			goto out;
-		}
-		if (store->backing == backing && !(store->pool && want->disk)) {
-			*error = "Backing device is in use by another david device";
-			goto refuse;
-		}
-	}
+	store = get_live(&opening, bdev, block_size, kind, want, error);
+	mutex_unlock(&stores_lock);
+	if (store)
+		return store;
+
 	store = store_make(bdev, may_write, block_size, kind, want, error);
-	if (IS_ERR(store))
-		goto out;
-	store->md = md;
-	store->begin = begin;
-	store->backing = backing;
-	list_add_tail(&store->list, &stores);
-out:
+	mutex_lock(&stores_lock);
+	list_del(&opening.list);
+	if (!IS_ERR(store)) {
+		store->md = md;
+		store->begin = begin;
+		store->backing = opening.backing;
+		list_add_tail(&store->list, &stores);
+	}
 	mutex_unlock(&stores_lock);
 	return store;
-refuse:
-	mutex_unlock(&stores_lock);
-	return ERR_PTR(-EINVAL);
 }
 
 int store_follow(struct store *store, struct block_device *bdev, const char **error)
 {
-	struct store *other;
-	int r = 0;
+	struct opening opening = {
+		.md = store->md, .begin = store->begin, .backing = bdev->bd_dev,
+	};
+	bool taken;
+	int r;
 
-	mutex_lock(&stores_lock);
+	/* Only here it changes, and one table of a device is resumed at a time. */
 	if (store->backing == bdev->bd_dev)
-		goto out;
-	r = -EBUSY;
+		return 0;
 	*error = "backing device is in use by another david device";
-	list_for_each_entry(other, &stores, list)
-		if (other->backing == bdev->bd_dev)
-			goto out;
+	mutex_lock(&stores_lock);
+	taken = is_taken(&opening);
+	if (!taken)
+		list_add_tail(&opening.list, &openings);
+	mutex_unlock(&stores_lock);
+	if (taken)
+		return -EBUSY;
+
 	*error = "backing device cannot be read";
 	r = wal_check_copy(store, bdev);
 	if (r == -EINVAL)
 		*error =
 "backing device is no copy of the one before, made while the disk was suspended";
+	mutex_lock(&stores_lock);
+	list_del(&opening.list);
 	if (!r)
 		store->backing = bdev->bd_dev;
-out:
 	mutex_unlock(&stores_lock);
 	return r;
 }
@@ -251,8 +331,8 @@ static void store_release(struct kref *ref)
 	struct store *store = container_of(ref, struct store, ref);
 
 	list_del(&store->list);
-	pool_detach(store);
 	mutex_unlock(&stores_lock);
+	pool_detach(store);
 	store_destroy(store);
 }
 

@@ -8,12 +8,15 @@ import os
 import random
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from cases import case
 from helpers import raw
 from helpers.guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, remove, run
+from helpers.poolbox import made
 from helpers.raw import BLOCK, SECTOR
-from helpers.stores import events, state, wait_event
+from helpers.stores import SECTORS, events, state, wait_event
 from helpers.units import GIB, KIB, MIB, TIB
 
 
@@ -248,3 +251,48 @@ def memory_follows_the_ranges() -> None:
         figures = device_stats("memory")
         assert figures["ranges"]["squashed"] == 0
         assert figures["mem"]["ranges"] < empty["ranges"] + 80 * KIB, figures["mem"]
+
+
+@contextmanager
+def suspended(name: str) -> Iterator[None]:
+    run("dmsetup", "suspend", name)
+    try:
+        yield
+    finally:
+        run("dmsetup", "resume", name)
+
+
+def in_time(*words: str) -> None:
+    """A command that must not wait for anybody's device."""
+    try:
+        subprocess.run(words, check=True, capture_output=True, timeout=60, env=dm.environment())
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{' '.join(words)}: hangs") from None
+
+
+@case
+def who_opens_a_device_that_is_suspended_holds_up_nobody_else() -> None:
+    """Stores and pools on a device that answers nobody are opened, beside the life of others."""
+    with ExitStack() as stack:
+        devices = [stack.enter_context(loop_disk(16 * MIB)) for _ in range(3)]
+        below = stack.enter_context(mapped("below", f"0 {GIB >> 9} david {devices[0]} 1 classify=keep"))
+        made(below)
+        stack.enter_context(mapped("other", f"0 {SECTORS} david {devices[1]}"))
+        table = f"0 {SECTORS} david {below} 2 classify=keep"
+        waiting = []
+        with suspended("below"):
+            for name, words in (("a", " pool=a"), ("b", " pool=b"), ("c", " store=format")):
+                command = ["dmsetup", "create", name, "--table", table + words]
+                process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dm.environment())
+                waiting.append((name, process))
+                time.sleep(0.5)
+            for words in (("suspend", "other"), ("resume", "other"), ("status", "other")):
+                in_time("dmsetup", *words)
+            assert device_stats("other")["store_used"] is not None
+            in_time("dmsetup", "create", "third", "--table", f"0 {SECTORS} david {devices[2]}")
+            in_time("dmsetup", "remove", "third")
+        said = {name: process.communicate(timeout=60)[1] for name, process in waiting}
+        failed = [name for name, process in waiting if process.returncode]
+        for name in said.keys() - failed:
+            run("dmsetup", "remove", name)
+        assert failed == ["c"], said
