@@ -18,7 +18,8 @@ static long ctl_version(void __user *arg)
 	return copy_to_user(arg, &version, sizeof(version)) ? -EFAULT : 0;
 }
 
-static long ctl_stats(void __user *arg)
+/* @most: bytes that the caller's struct may have. */
+static long ctl_stats(void __user *arg, u32 most)
 {
 	const size_t in = offsetofend(struct david_stats, name);
 	struct david_stats *st;
@@ -33,7 +34,7 @@ static long ctl_stats(void __user *arg)
 	if (copy_from_user(st, arg, in))
 		goto out;
 	abi = st->version;
-	size = min_t(u32, st->size, sizeof(*st));
+	size = min3(st->size, most, (u32)sizeof(*st));
 	r = -EINVAL;
 	if (size < in || strnlen(st->name, sizeof(st->name)) == sizeof(st->name))
 		goto out;
@@ -62,8 +63,10 @@ static long ctl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case DAVID_IOC_VERSION:
 		return ctl_version((void __user *)arg);
 	case DAVID_IOC_STATS:
-		return ctl_stats((void __user *)arg);
+		return ctl_stats((void __user *)arg, U32_MAX);
 	default:
+		if (cmd == DAVID_IOC_STATS_SIZED(_IOC_SIZE(cmd)))
+			return ctl_stats((void __user *)arg, _IOC_SIZE(cmd));
 		return -ENOTTY;
 	}
 }

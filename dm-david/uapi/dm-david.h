@@ -221,6 +221,9 @@ struct david_version {
 };
 
 #define DAVID_IOC_VERSION	_IOR('D', 0, struct david_version)
-#define DAVID_IOC_STATS		_IOWR('D', 1, struct david_stats)
+/* A struct david_stats of any size. The number has no size in it, as the struct grows. */
+#define DAVID_IOC_STATS		_IO('D', 2)
+/* The same by the number that it had before, which has the size of the struct in it. */
+#define DAVID_IOC_STATS_SIZED(size)	_IOC(_IOC_READ | _IOC_WRITE, 'D', 1, size)
 
 #endif

@@ -201,6 +201,10 @@ def ioctl_errno(number: int, arg: object) -> int:
     return 0
 
 
+def struct_bytes(size: int, said: int) -> bytes:
+    return bytes(stats.Struct(version=1, size=said, name=b"one"))[:size]
+
+
 @case(cpus=True)
 def the_ioctl_checks_what_it_is_given() -> None:
     size = ctypes.sizeof(stats.Struct)
@@ -224,6 +228,16 @@ def the_ioctl_checks_what_it_is_given() -> None:
         assert short.size == size - 64
         assert ctypes.string_at(ctypes.addressof(short) + size - 64, 64) == b"\xa5" * 64
         assert ioctl_errno(stats.IOC_STATS + 7, struct) == errno.ENOTTY
+        # So do programs that were built for a struct of another size, by their own number.
+        for longer in (-64, -8, 0, 8):
+            buffer = bytearray(struct_bytes(size, size + longer) + bytes(8) + b"\xa5" * 64)
+            assert ioctl_errno(stats.ioc_stats_sized(size + longer), buffer) == 0, longer
+            told = min(size, size + longer)
+            assert buffer[4:8] == told.to_bytes(4, "little"), longer
+            assert not any(buffer[told : size + 8]) and buffer[size + 8 :] == b"\xa5" * 64, longer
+        # One that says more than its number has is filled no further.
+        buffer = bytearray(struct_bytes(size, size))
+        assert ioctl_errno(stats.ioc_stats_sized(size - 8), buffer) == 0 and not any(buffer[size - 8 :])
         # _IOR('D', 0, struct david_version)
         version = (ctypes.c_uint32 * 4)()
         assert ioctl_errno(2 << 30 | 16 << 16 | ord("D") << 8, version) == 0

@@ -154,7 +154,12 @@ def _ioc(direction: int, number: int, size: int) -> int:
     return direction << 30 | size << 16 | ord("D") << 8 | number
 
 
-IOC_STATS = _ioc(3, 1, ctypes.sizeof(Struct))
+IOC_STATS = _ioc(0, 2, 0)
+
+
+def ioc_stats_sized(size: int) -> int:
+    """The number that older programs call, which has the size of their struct in it."""
+    return _ioc(3, 1, size)
 
 
 class StatsError(UserError):
