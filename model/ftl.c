@@ -25,6 +25,7 @@
 #define IN_SLC		BIT(30)		/* ... or instead of one */
 #define NO_SLOT		BIT(29)		/* ... with this, which is none */
 #define SLOT(entry)	((entry) & (u32)(IN_SLC - 1))
+#define NONE_RUN	(NONE & ~SCATTERED)	/* the last write to the group was no single page */
 
 /* Overwrites that make the steady state, as multiples of what is filled */
 #define OVERWRITES	4
@@ -74,6 +75,7 @@ struct ftl {
 	u32 fold_at;		/* the next one that may be folded */
 
 	u64 rnd;
+	const void *user;
 	struct ftl_figures figures;
 };
 
@@ -85,6 +87,20 @@ u32 ftl_shift(const struct ftl *ftl)
 const struct ftl_figures *ftl_figures(const struct ftl *ftl)
 {
 	return &ftl->figures;
+}
+
+bool ftl_taken_over(struct ftl *ftl, const void *user)
+{
+	bool taken = ftl->user != user;
+
+	ftl->user = user;
+	return taken;
+}
+
+/* There is no page of the group in the map. */
+static bool is_none(u32 entry)
+{
+	return (entry | SCATTERED) == NONE;
 }
 
 static u32 hash(u32 n)
@@ -143,13 +159,13 @@ static void drop(struct ftl *ftl, u32 group)
 {
 	u32 entry = ftl->map[group];
 
-	if (entry == NONE)
+	if (is_none(entry))
 		return;
 	if (entry & IN_SLC)
 		ftl->in_slc--;
 	else
 		ftl->blocks[SLOT(entry) >> ftl->block_shift].valid--;
-	ftl->map[group] = NONE;
+	ftl->map[group] = NONE_RUN | (entry & SCATTERED);
 	ftl->used--;
 }
 
@@ -274,7 +290,7 @@ static void move_one(struct ftl *ftl)
 		slot = first + ftl->victim_at++;
 		group = ftl->slots[slot];
 		entry = ftl->map[group];
-	} while (entry == NONE || SLOT(entry) != slot);
+	} while (is_none(entry) || SLOT(entry) != slot);
 	place(ftl, ftl->profile->gc_separate ? &ftl->moves : &ftl->host, group, entry & SCATTERED);
 	ftl->figures.moved++;
 }
@@ -335,7 +351,7 @@ static void write_one(struct ftl *ftl, u32 group, u32 flags)
 
 static bool is_in_slc(u32 entry)
 {
-	return entry != NONE && entry & IN_SLC;
+	return !is_none(entry) && entry & IN_SLC;
 }
 
 /* The next group of those in the cache, which has one. They go in the order of their numbers. */
@@ -446,6 +462,8 @@ bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 		ftl->written[group] |= touched(ftl, part.from, part.to);
 		if (part.sampled)
 			(slc ? write_to_slc : write_one)(ftl, group, flags);
+		else if (is_none(ftl->map[group]))
+			ftl->map[group] = NONE_RUN | flags;
 	}
 	return slc;
 }
@@ -463,10 +481,12 @@ void ftl_fill(struct ftl *ftl, u64 first, u64 nr)
 		struct part part = part_of(ftl, group, first, last);
 
 		ftl->written[group] |= touched(ftl, part.from, part.to);
-		if (part.sampled && ftl->map[group] == NONE)
+		if (!is_none(ftl->map[group]))
+			continue;
+		if (part.sampled)
 			write_to_block(ftl, group, flags);
-		if (!(group & 4095))
-			cond_resched();
+		else
+			ftl->map[group] = NONE_RUN | flags;
 	}
 	figures.stuck |= ftl->figures.stuck;
 	ftl->figures = figures;
@@ -495,8 +515,6 @@ enum ftl_state ftl_look(const struct ftl *ftl, u64 page)
 
 	if (!(ftl->written[group] >> eighth(ftl, i) & 1))
 		return FTL_NOTHING;
-	if (entry == NONE)	/* a neighbour's in the map, and was not written */
-		return FTL_SCATTERED;
 	return entry & SCATTERED ? FTL_SCATTERED : FTL_RUN;
 }
 

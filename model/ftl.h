@@ -10,7 +10,8 @@
  * it: with m sampled pages a block, greedy collection's is as if blocks had m pages.
  *
  * Of pages that are not in the map it is known whether any of their neighbours, up to an eighth of
- * a group, has been written.
+ * a group, has been written and not trimmed in one piece since; and whether the last write to their
+ * group had neighbours. So after trims of less than an eighth they count as written.
  *
  * Collection pays as it goes: while a block is collected, each page that the host writes moves as
  * many pages as the block's share of valid pages makes it worth.
@@ -52,9 +53,15 @@ bool ftl_write(struct ftl *ftl, u64 first, u32 nr);
  * Pages [first, first + nr), which lie on the drive, have been written at some time: what is known
  * of a disk's content is told to a new map. Those that the map has stay as they are. The others
  * lie in native cells, as profile.precondition says: each by itself with random, else with their
- * neighbours. So it does not matter in which pieces they are told. Counts in no figure. May sleep.
+ * neighbours. So it does not matter in which pieces they are told. Counts in no figure.
  */
 void ftl_fill(struct ftl *ftl, u64 first, u64 nr);
+
+/*
+ * @user, which is any pointer of its own, uses the map now. Returns whether somebody else did
+ * before, or nobody.
+ */
+bool ftl_taken_over(struct ftl *ftl, const void *user);
 
 void ftl_trim(struct ftl *ftl, u64 first, u64 nr);
 

@@ -93,7 +93,7 @@ struct ssd {
 	u64 unit;		/* bytes that a die programs at a time */
 	u32 unit_sectors;
 	u64 last;		/* when the last command came */
-	struct ftl_figures seen;	/* the dies know of these; .written: U64_MAX at first */
+	struct ftl_figures seen;	/* of the map, that the dies know of */
 	struct solid_figures figures;
 };
 

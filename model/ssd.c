@@ -302,14 +302,12 @@ static void resume_read(struct ssd *ssd, u32 place, u64 now)
 	make_ready(ssd, command, read_data(ssd, command, now, now));
 }
 
-/* Only if no other drive wrote to the map has it been idle since its last command: see ssd.h. */
+/* Only if no other drive used the map has it been idle since its last command: see ssd.h. */
 static void begin(struct ssd *ssd, u64 now)
 {
-	const struct ftl_figures *figures = ftl_figures(ssd->ftl);
-
-	if (likely(figures->written == ssd->seen.written))
+	if (likely(!ftl_taken_over(ssd->ftl, ssd)))
 		return;
-	ssd->seen = *figures;
+	ssd->seen = *ftl_figures(ssd->ftl);
 	ssd->last = now;
 	ssd->folded_until = now;
 }
@@ -489,7 +487,6 @@ static void init(struct ssd *ssd)
 	ssd->unit_sectors = profile->program_unit / 512;
 	for (i = 0; i < ssd->most; i++)
 		ssd->places[ssd->nr_places++] = i;
-	ssd->seen.written = NEVER;
 }
 
 /* Pages of the map that fit into memory; 0: all of them do. */

@@ -18,8 +18,8 @@
  *
  * If a part of the map is not in memory, a read first reads that. Other commands go on.
  *
- * Before its first command the drive has not been idle, and neither while another one wrote to the
- * map: the disk's other mode, which is the same drive on another clock.
+ * Before its first command the drive has not been idle, and neither while another one used the map:
+ * the disk's other mode, which is the same drive on another clock.
  *
  * Times do not depend on when the functions are called, only on the order of commands.
  */

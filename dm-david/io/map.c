@@ -189,6 +189,8 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 
 	if (kind == DAVID_REQ_DISCARD)
 		timing_discard(d->timing, bio, mode);
+	else if (kind == DAVID_REQ_ZEROES && mode != DAVID_MODE_MODEL_ONLY)
+		timing_zeroes(d->timing, bio, mode);
 	switch (mode) {
 	case DAVID_MODE_MODEL_ONLY:
 		*result = map_through(io, kind);

@@ -82,6 +82,12 @@ static int change_mode(struct david *d, const char *name)
 		if (r)
 			error = "Not enough memory for the modelled disk";
 	}
+	if (!r && mode != d->mode) {
+		/* The store is empty, and in model-only nobody knows what the disk has. */
+		if (mode == DAVID_MODE_MODEL_ONLY || d->mode == DAVID_MODE_MODEL_ONLY)
+			timing_forget(d->timing);
+		timing_tell_mode(d->timing, mode);
+	}
 	if (!r) {
 		end_trails(d, mode != DAVID_MODE_MODEL_ONLY);
 		/* Pairs with map_timed(): whoever reads the new mode sees its model. */

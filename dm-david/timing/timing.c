@@ -597,6 +597,24 @@ void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mod
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 }
 
+void timing_zeroes(struct timing *t, const struct bio *bio, enum david_mode mode)
+{
+	u64 sector = dm_target_offset(t->ti, bio->bi_iter.bi_sector), end, now;
+	unsigned long flags;
+
+	if (!t->ftl)
+		return;
+	end = sector + bio_sectors(bio);
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	if (mode != DAVID_MODE_SPEEDUP) {
+		now = model_run(t);
+		trace_david_written(t->dev, t->next_id, now, sector, end - sector);
+		timer_arm(t);
+	}
+	ftl_fill(t->ftl, sector / FTL_PAGE, DIV_ROUND_UP(end, FTL_PAGE) - sector / FTL_PAGE);
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+}
+
 u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 {
 	struct beside *beside = kmalloc(sizeof(*beside), GFP_NOWAIT | __GFP_NOWARN);
@@ -664,7 +682,6 @@ static void count_bytes(struct timing *t, size_t bytes)
 
 int timing_set_mode(struct timing *t, enum david_mode mode)
 {
-	trace_david_mode(t->dev, mode);
 	if (mode == DAVID_MODE_SPEEDUP) {
 		if (t->drive)
 			return 0;
@@ -724,19 +741,27 @@ static int read_profile(struct timing *t, const char *word, u64 sectors, char **
 	return 0;
 }
 
-/* Ranges that are asked for at a time: few enough for the lock */
+/* Ranges that are asked for at a time: few enough for the lock; pages that are told of at a time */
 #define FOLLOWED_RANGES	16
+#define FOLLOWED_PAGES	BIT_ULL(24)
 
 /* Sectors [@start, @end) have been written. Those behind the disk's end are no matter. */
 static void follow(struct timing *t, u64 start, u64 end)
 {
-	u64 first = start / FTL_PAGE;
+	u64 page, next, last;
 
 	end = min(end, t->profile.sectors);
 	if (start >= end)
 		return;
-	trace_david_written(t->dev, start, end - start);
-	ftl_fill(t->ftl, first, DIV_ROUND_UP(end, FTL_PAGE) - first);
+	trace_david_written(t->dev, 0, 0, start, end - start);
+	if (!t->ftl)
+		return;
+	last = DIV_ROUND_UP(end, FTL_PAGE);
+	for (page = start / FTL_PAGE; page < last; page = next) {
+		next = min(last, page + FOLLOWED_PAGES);
+		ftl_fill(t->ftl, page, next - page);
+		cond_resched();
+	}
 }
 
 void timing_follow(struct timing *t)
@@ -747,7 +772,8 @@ void timing_follow(struct timing *t)
 	unsigned long flags;
 	unsigned int i, nr;
 
-	if (!t->ftl || t->followed || INJECTED(blank))
+	/* Of a drive without flash only a recording wants to know. */
+	if (t->followed || (!t->ftl && !trace_david_written_enabled()) || INJECTED(blank))
 		return;
 	t->followed = true;
 	do {
@@ -765,6 +791,25 @@ void timing_follow(struct timing *t)
 		cond_resched();
 	} while (nr && end < t->profile.sectors);
 	follow(t, start, end);
+}
+
+void timing_forget(struct timing *t)
+{
+	u64 pages = DIV_ROUND_UP(t->profile.sectors, FTL_PAGE), page, nr;
+	unsigned long flags;
+
+	for (page = 0; t->ftl && page < pages; page += nr) {
+		nr = min(pages - page, FOLLOWED_PAGES);
+		spin_lock_irqsave(&t->store->model.lock, flags);
+		ftl_trim(t->ftl, page, nr);
+		spin_unlock_irqrestore(&t->store->model.lock, flags);
+		cond_resched();
+	}
+}
+
+void timing_tell_mode(struct timing *t, enum david_mode mode)
+{
+	trace_david_mode(t->dev, mode);
 }
 
 static int make_map(struct timing *t)

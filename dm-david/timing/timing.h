@@ -82,6 +82,12 @@ int timing_set_mode(struct timing *timing, enum david_mode mode);
  */
 void timing_follow(struct timing *timing);
 
+/* The disk has nothing any more, and there is no request. An SSD's map neither. Sleeps. */
+void timing_forget(struct timing *timing);
+
+/* For recordings: requests that come from now on are served in @mode. */
+void timing_tell_mode(struct timing *timing, enum david_mode mode);
+
 /* The profile, scaled to the disk. */
 const struct profile *timing_profile(const struct timing *timing);
 
@@ -111,6 +117,12 @@ void timing_speedup_submit(struct timing *timing, const struct bio *bio);
  * Takes no modelled time. Any context.
  */
 void timing_discard(struct timing *timing, const struct bio *bio, enum david_mode mode);
+
+/*
+ * @bio is a write-zeroes that the drive has a command for, in @mode. To an SSD its sectors have been
+ * written. Takes no modelled time. Any context.
+ */
+void timing_zeroes(struct timing *timing, const struct bio *bio, enum david_mode mode);
 
 /* model-only: @bio arrives. Returns the time of arrival, ns. Any context. */
 u64 timing_model_only_submit(struct timing *timing, const struct bio *bio);

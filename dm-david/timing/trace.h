@@ -139,23 +139,28 @@ TRACE_EVENT(david_complete,
 );
 
 /*
- * Before request 0: an SSD's new map has been told that these sectors were written once. Ranges
- * come in order, and do not touch.
+ * An SSD's map has been told that these sectors have been written, at this time and before request
+ * number id. With id 0: what the disk had before; these ranges come in order, and do not touch.
  */
 TRACE_EVENT(david_written,
-	TP_PROTO(dev_t dev, u64 sector, u64 sectors),
-	TP_ARGS(dev, sector, sectors),
+	TP_PROTO(dev_t dev, u64 id, u64 now, u64 sector, u64 sectors),
+	TP_ARGS(dev, id, now, sector, sectors),
 	TP_STRUCT__entry(
 		__field(dev_t, dev)
+		__field(u64, id)
+		__field(u64, now)
 		__field(u64, sector)
 		__field(u64, sectors)
 	),
 	TP_fast_assign(
 		__entry->dev = dev;
+		__entry->id = id;
+		__entry->now = now;
 		__entry->sector = sector;
 		__entry->sectors = sectors;
 	),
-	TP_printk("dev=%u:%u sector=%llu sectors=%llu", MAJOR(__entry->dev), MINOR(__entry->dev),
+	TP_printk("dev=%u:%u id=%llu now=%llu sector=%llu sectors=%llu",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->now,
 		  __entry->sector, __entry->sectors)
 );
 

@@ -526,6 +526,34 @@ static void content_is_the_same_in_whatever_pieces(struct kunit *test)
 	done(&pieces);
 }
 
+/* Pages whose group's page in the map was not written lie as the last write to the group did. */
+static void content_beside_the_sample_has_neighbours_too(struct kunit *test)
+{
+	static struct flash flash;
+	u64 group, page;
+	u32 of[3] = { };
+
+	prepare(&flash, test, 64 * 1024, 64, 4096, "sample=64");
+	for (group = 0; group < 1024; group++) {
+		page = group * 64 + 8 * (group % 8);
+		if (group % 2)
+			ftl_write(flash.ftl, page, 8);
+		else
+			ftl_fill(flash.ftl, page, 8);
+		for (; page % 8 < 7; page++)
+			of[ftl_look(flash.ftl, page)]++;
+	}
+	KUNIT_EXPECT_EQ(test, of[FTL_RUN], 7U * 1024);
+	for (group = 0; group < 1024; group++) {
+		page = group * 64 + 8 * (group % 8);
+		ftl_write(flash.ftl, page + 1, 1);
+		of[ftl_look(flash.ftl, page + 1)]++;
+	}
+	/* But where the map has another page of the eight, which was not written since. */
+	KUNIT_EXPECT_GE(test, of[FTL_SCATTERED], 800U);
+	done(&flash);
+}
+
 /* It lies as the precondition says, and counts in no figure. What the map has stays as it is. */
 static void content_lies_as_the_precondition_says(struct kunit *test)
 {
@@ -573,6 +601,7 @@ static struct kunit_case ftl_cases[] = {
 	KUNIT_CASE(overwrites_in_the_slc_cache_cost_blocks_nothing),
 	KUNIT_CASE(a_sample_knows_when_the_slc_cache_is_full),
 	KUNIT_CASE(content_is_the_same_in_whatever_pieces),
+	KUNIT_CASE(content_beside_the_sample_has_neighbours_too),
 	KUNIT_CASE(content_lies_as_the_precondition_says),
 	{}
 };

@@ -167,6 +167,9 @@ static void two_drives_of_one_map_share_what_is_written(struct kunit *test)
 	rig.now += 1000 * MS;
 	time_of(&rig, DISK_READ, 800, 8);
 	KUNIT_EXPECT_GE(test, ftl_figures(ftl)->moved, (u64)i + 1);
+	/* And what one collects while idle is no work of the other one's. */
+	time_of(&other, DISK_WRITE, 800, 32);
+	KUNIT_EXPECT_LE(test, time_of(&other, DISK_FLUSH, 0, 0), 10 * MS);
 	disk_destroy(other.disk);
 	done(&rig);
 	ftl_destroy(ftl);

@@ -31,15 +31,17 @@ struct unplug {
 	bool sleeps;
 };
 
-/* What had been written before the model began; sectors. */
+/* Sectors that were written before request @id came, by no request. */
 struct written {
+	u64 id;
+	u64 now;
 	u64 sector;
 	u64 sectors;
 };
 
 struct recording {
 	struct written *written;
-	size_t nr_written, room_written;
+	size_t nr_written, room_written, next_written;
 	struct recorded *requests;	/* by id */
 	size_t nr, room;
 	struct unplug *unplugs;	/* in their order */
@@ -169,7 +171,9 @@ static int take_written(struct recording *rec, const char *line)
 {
 	struct written written, *more;
 
-	if (value(rec, line, "sector", U64_MAX / 2, &written.sector) ||
+	if (value(rec, line, "id", rec->line, &written.id) ||
+	    value(rec, line, "now", U64_MAX / 2, &written.now) ||
+	    value(rec, line, "sector", U64_MAX / 2, &written.sector) ||
 	    value(rec, line, "sectors", U64_MAX / 2, &written.sectors))
 		return -1;
 	if (rec->nr_written == rec->room_written) {
@@ -287,8 +291,8 @@ static int check(struct recording *rec, const struct profile *profile)
 		const struct written *w = &rec->written[id];
 
 		if (w->sector > profile->sectors || w->sectors > profile->sectors - w->sector) {
-			fprintf(stderr, "%s: sectors written before, from %llu on, ", rec->file,
-				(unsigned long long)w->sector);
+			fprintf(stderr, "%s: sectors written before request %llu ", rec->file,
+				(unsigned long long)w->id);
 			return complain_of_size(profile);
 		}
 	}
@@ -367,22 +371,21 @@ static void send(struct recording *rec, struct disk *disk, struct recorded *r)
 		disk_submit(disk, &r->request, r->arrival);
 }
 
-/* As the kernel's model was told: timing_follow(). */
-static struct ftl *make_map(const struct recording *rec, const struct profile *profile)
+/* As the kernel's model was told before request @id: timing_follow(), timing_zeroes(). */
+static void write_before(struct recording *rec, struct disk *disk, struct ftl *ftl, u64 id)
 {
-	struct ftl *ftl = ftl_create(profile, GFP_KERNEL);
-	size_t i;
+	const struct written *w = &rec->written[rec->next_written];
 
-	for (i = 0; ftl && i < rec->nr_written; i++) {
-		u64 first = rec->written[i].sector / FTL_PAGE;
-		u64 end = rec->written[i].sector + rec->written[i].sectors;
+	for (; rec->next_written < rec->nr_written && w->id <= id; rec->next_written++, w++) {
+		u64 first = w->sector / FTL_PAGE, end = w->sector + w->sectors;
 
+		disk_advance(disk, w->now);
 		ftl_fill(ftl, first, DIV_ROUND_UP(end, FTL_PAGE) - first);
 	}
-	return ftl;
 }
 
-static int run_on(struct recording *rec, struct disk *disk)
+/* @ftl: of an SSD, else NULL. */
+static int run_on(struct recording *rec, struct disk *disk, struct ftl *ftl)
 {
 	u64 next;
 	size_t id;
@@ -393,6 +396,8 @@ static int run_on(struct recording *rec, struct disk *disk)
 		return -1;
 	}
 	for (id = 0; id < rec->nr; id++) {
+		if (ftl)
+			write_before(rec, disk, ftl, id);
 		unplug(rec, disk, id);
 		if (rec->requests[id].refused)
 			refuse(disk, &rec->requests[id]);
@@ -409,10 +414,13 @@ static int run_on(struct recording *rec, struct disk *disk)
 
 static int run(struct recording *rec, const struct profile *profile)
 {
-	struct ftl *ftl = profile->kind == DRIVE_SSD ? make_map(rec, profile) : NULL;
-	struct disk *disk = disk_create(profile, ftl, GFP_KERNEL);
-	int r = run_on(rec, disk);
+	struct ftl *ftl = profile->kind == DRIVE_SSD ? ftl_create(profile, GFP_KERNEL) : NULL;
+	struct disk *disk = NULL;
+	int r;
 
+	if (ftl || profile->kind != DRIVE_SSD)
+		disk = disk_create(profile, ftl, GFP_KERNEL);
+	r = run_on(rec, disk, ftl);
 	disk_destroy(disk);
 	ftl_destroy(ftl);
 	return r;

@@ -168,6 +168,25 @@ def an_image_brings_its_content_to_an_ssd() -> None:
     image.unlink()
 
 
+@case
+def zeroes_by_a_command_of_the_drive_are_written() -> None:
+    """And a recording tells of them; a disk that was in model-only has nothing."""
+    drive, file = DRIVES[0], SCRATCH / "zeroes.rec"
+    options = ("--profile-option", "write_zeroes=yes", "--classify", "data")
+    old, new = simulated(drive, "sequential"), simulated(drive, "fresh")
+    with ram_disk(64 * MIB) as ram, timed_disk("filled", GIB, ram, drive, *options) as disk:
+        near("not written", mean_read("filled", 0), new)
+        zero = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r}); from helpers import raw\n"
+        zero += f"with raw.opened({disk!r}) as fd:\n raw.zero_out(fd, 0, {2 * SPAN})\n"
+        asks = ("-c", f"{zero}\nsys.argv[1:] = {[disk, str(Path(__file__).parents[1])]!r}\n{ASK}")
+        david("record", "filled", str(file), "--", sys.executable, *asks)
+        near("zeroes", mean_read("filled", 0), old)
+    found = json.loads(david("sim", str(file), "--json"))
+    assert found["compared"] == 200 and not found["differ"], found
+    assert abs(found["recorded"]["read"]["mean_ms"] * 1000 / old - 1) < TOLERATED, (found, old)
+    file.unlink()
+
+
 @case(planted=True)
 def a_model_that_is_told_of_no_content_is_found() -> None:
     with ram_disk(128 * MIB) as ram:

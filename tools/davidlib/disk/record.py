@@ -20,13 +20,15 @@ from typing import IO
 
 from ..drive.recording import EVENTS, Head
 from ..util import DAVID, say
-from . import dm
+from . import dm, stats
 from .command import Commands, add
 from .device import name_arg, need_disk, need_root
 from .dm import DeviceError
 
 TRACING = Path("/sys/kernel/tracing")
 BUFFER_KIB = 16384
+# At first the disk's content is told at once, an event for each of its ranges.
+RANGE_BYTES = 56
 SPEEDUP = " mode=0"  # enum david_mode
 LOST = re.compile(r"LOST (\d+) EVENTS")
 
@@ -95,6 +97,12 @@ class Reader(threading.Thread):
         self.join()
 
 
+def _buffer_kib(name: str) -> int:
+    """Of the kernel's buffer, for each CPU: the one that tells the content is not known."""
+    ranges = sum(stats.as_dict(stats.fetch(name))["ranges"].values())
+    return BUFFER_KIB + ranges * RANGE_BYTES // 1024
+
+
 @contextmanager
 def _tracing(name: str, device: str, file: IO[str]) -> Iterator[Reader]:
     """An instance of the kernel's tracing for this disk only."""
@@ -105,7 +113,7 @@ def _tracing(name: str, device: str, file: IO[str]) -> Iterator[Reader]:
     except FileExistsError:
         raise DeviceError(f"NAME {name}: it is being recorded; if not: rmdir {instance}") from None
     try:
-        _write(instance / "buffer_size_kb", str(BUFFER_KIB))
+        _write(instance / "buffer_size_kb", str(_buffer_kib(name)))
         for event in EVENTS:
             _write(instance / "events/david" / event / "enable", "1")
         reader = Reader(instance / "trace_pipe", device, file)
