@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 from davidlib.bench import inside, runs, spec
 from davidlib.bench.paper import images, kept, plan, requests, table2, table3
 from davidlib.disk import dm
+from davidlib.workload import called
 
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 # By name: a spec, and how often it is run.
@@ -55,13 +56,14 @@ def of_the_paper(name: str) -> dict[str, object]:
 
 def one(name: str) -> dict[str, object]:
     text, times = SPECS[name]
-    [run] = runs.expand(spec.parse(text, name, Path("/")))
+    [run] = runs.describe(spec.parse(text, name, Path("/")))
     said = {"run": name, "error": "", "results": []}
     try:
-        said["results"] = [inside.phases(run.described) for _ in range(times)]
+        said["results"] = [inside.phases(run) for _ in range(times)]
     except inside.ERRORS as error:
         said["error"] = str(error)
     said["left"] = dm.exists(inside.NAME)
+    said["versions"] = called.versions()
     return said
 
 

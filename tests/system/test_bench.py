@@ -225,6 +225,11 @@ def test_numbers_have_three_digits_that_count() -> None:
 def test_a_run_has_all_that_a_report_needs_and_repeats(lab) -> None:
     found = lab.labs.wait(LAB, {"run": "ext4-postmark"})
     assert found and not found["error"], found
+    assert found["versions"].keys() >= {"mkfs.ext4", "mount", "python3"}, found["versions"]
+    assert found["versions"]["kernel"].startswith("6.12.")
+    config = found["versions"].pop("/etc/mke2fs.conf", "sha256 ")
+    assert config.startswith("sha256 ")
+    assert all(re.match(r"\d+\.\d", version) for version in found["versions"].values()), found["versions"]
     result, again = found["results"]
     assert result["times"]["good"] is True and not result["wrong"], result["times"]
     assert result["operations"] >= 60 and result["seconds"] > 0 and result["latency"]["create"]["count"] > 5
@@ -259,9 +264,10 @@ def test_the_lab_ends_well(lab) -> None:
 
 def result_of(seed: int, seconds: float) -> str:
     described = runs.expand(parse(f"seeds = {seed}\n" + DISK + WORK))[0].described
+    versions = {"kernel": "6.12.117", "mkfs.ext4": "1.47.0"}
     stats = {"store_used": 1, "block_size": 4096, "mem": {"model": 1}}
     latency = {"create": {"count": 2, "mean_ns": 10**6, "quantiles_ns": [10**6] * len(record.QUANTILES)}}
-    return json.dumps({"run": described, "result": {
+    return json.dumps({"run": described, "versions": versions, "result": {
         "seconds": seconds, "operations": 2, "operations_per_s": 2 / seconds, "megabytes_per_s": 1.0,
         "read_bytes": 0, "written_bytes": 1, "latency": latency, "times": {"good": True, "text": "fine"},
         "wrong": [], "stats": stats, "columns": ["t_ns"], "samples": [[0], [1]], "histograms": [[0], [1]]}})
@@ -271,7 +277,7 @@ def test_a_result_finds_the_files_that_its_question_names(tmp_path: Path) -> Non
     """They are beside the spec, and the result is somewhere else."""
     (tmp_path / "a.wl").write_bytes(b"x")
     results = Results(tmp_path / "out")
-    results.begin(DISK + '[[workload]]\nkind = "replay"\ntrace = "a.wl"\n', tmp_path)
+    results.begin(DISK + '[[workload]]\nkind = "replay"\ntrace = "a.wl"\n', [], tmp_path)
     assert results.question()[0].workloads[0].params["trace"] == str(tmp_path / "a.wl")
 
 
@@ -280,23 +286,23 @@ def test_results_are_made_of_the_runs_that_are_there_and_the_same_each_time(tmp_
     seen = []
     for order in (found, list(reversed(found))):
         results = Results(tmp_path / str(len(seen)))
-        results.begin("spec")
+        results.begin("spec", found)
         assert not any(map(results.has, found))
         for run in order:
             results.add(run, result_of(run.described["seed"], run.described["seed"] * 3.0))
-        results.finish(found, {})
+        results.write_tables(results.load())
         seen.append({path.name: path.read_bytes() for path in results.top.rglob("*") if path.is_file()})
     assert seen[0] == seen[1] and "results.sqlite" in seen[0]
     rows = json.loads(seen[0]["results.json"])
     assert [row["seconds"] for row in rows] == [3.0, 6.0]
-    means = figures.table(Results(tmp_path / "0").load(found), "mean")
+    means = figures.table(Results(tmp_path / "0").load(), "mean")
     assert means == {"varmail": {"ext4": {1: 1.0, 2: 1.0}}}
 
 
 def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter").write_text("dear")
     with pytest.raises(UserError, match="something else"):
-        Results(tmp_path).begin("spec")
+        Results(tmp_path).begin("spec", [])
     assert [path.name for path in tmp_path.iterdir()] == ["letter"]
 
 
@@ -318,7 +324,7 @@ def test_this_machine_is_refused_with_a_sentence(options: dict, modules: bool, s
     monkeypatch.setattr(here.dm, "load_module", refuse)
     monkeypatch.setattr(here.device, "need_root", lambda what: None)
     monkeypatch.setattr(here, "MODULES", tmp_path if modules else tmp_path / "nothing")
-    monkeypatch.setattr(here, "TREE", tmp_path)
+    monkeypatch.setattr(here, "BUILT", tmp_path / "nothing")
     with pytest.raises(UserError, match=f"(?s)where = \"here\".*{says}"):
         here.ready(argparse.Namespace(**{"scheduler": "", "workers": 0} | options))
 

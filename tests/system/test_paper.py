@@ -56,9 +56,10 @@ def results(top: Path, quick: bool, experiments: tuple[str, ...]) -> Path:
     """A result with no figures, as far as it was run."""
     (top / "runs").mkdir(parents=True)
     (top / "paper.json").write_text(json.dumps({"quick": quick}))
+    Results(top).begin("", plan.experiments(quick))
     for run in plan.experiments(quick):
         if run.described["experiment"] in experiments:
-            Results(top).add(run, json.dumps({"run": run.described, "result": {}}))
+            Results(top).add(run, json.dumps({"run": run.described, "result": {}, "versions": {}}))
     return top
 
 

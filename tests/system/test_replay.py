@@ -1185,7 +1185,8 @@ def test_a_bench_replays_a_compiled_trace_and_knows_it_by_its_content(tmp_path: 
     def described() -> dict[str, Any]:
         return runs.expand(spec.parse(text, "a.toml", tmp_path))[0].described
 
-    work, kind = described()["workload"], KINDS["replay"]
+    before = described()
+    work, kind = before["workload"], KINDS["replay"]
     top.mkdir()
     kind.prepare(str(top), work["params"], 1)
     assert (top / "w/old").read_bytes() == b"Z" * 5000
@@ -1194,7 +1195,7 @@ def test_a_bench_replays_a_compiled_trace_and_knows_it_by_its_content(tmp_path: 
     # It runs on copies of the files; an own result tells of another content.
     assert inside.with_copies(described(), Path("/x"))["workload"]["params"]["trace"] == "/x/trace"
     make(tmp_path / "t.db", "none").rename(workload)
-    assert described()["workload"]["digests"] != work["digests"]
+    assert described()["parts"]["files"] != before["parts"]["files"]
     # What is not there any more is another workload.
     (top / "w/old").unlink()
     with pytest.raises(WorkFailed, match="of 3 calls are as in the original"):

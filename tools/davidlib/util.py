@@ -23,6 +23,11 @@ DAVID = "david" if INSTALLED else "tools/david"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dm-david"
 KERNELS = CACHE / "kernels"
 
+# Exit statuses: 0 done, and to be believed; 1 failed, or wrong input; 2 done, and not to be believed; 3 a
+# threshold of the question was missed. docs/REFERENCE.md has the table.
+FAILED = 1
+NOT_BELIEVABLE = 2
+
 
 class UserError(Exception):
     """Something the user can put right; the message says what and how."""

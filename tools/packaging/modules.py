@@ -7,13 +7,17 @@ All that its commands import is needed, but for the commands of labs, which need
 
 from __future__ import annotations
 
-import ast
 import importlib.machinery
 import importlib.util
+import sys
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[1]
-LIBRARY = TOOLS / "davidlib"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOOLS))
+
+from davidlib.source import LIBRARY, imported  # noqa: E402
+
 NOT_INSTALLED = ("lab.cli", "bench.cli", "report.cli")
 
 
@@ -24,19 +28,6 @@ def commands() -> list[str]:
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return [name for name in module.COMMANDS if name not in NOT_INSTALLED]
-
-
-def imported(path: Path) -> set[Path]:
-    """The modules of davidlib that one of them imports, anywhere in it."""
-    found: set[Path] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom):
-            above = path.parents[node.level - 1] if node.level else TOOLS
-            package = above.joinpath(*(node.module or "").split("."))
-            found |= {package.with_suffix(".py"), *(package / f"{alias.name}.py" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            found |= {TOOLS.joinpath(*alias.name.split(".")).with_suffix(".py") for alias in node.names}
-    return {module for module in found if module.exists()}
 
 
 def needed() -> set[Path]:

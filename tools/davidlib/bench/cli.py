@@ -4,20 +4,16 @@
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from .. import build
 from ..sizes import format_size
-from ..util import DAVID, UserError, say
+from ..util import DAVID, UserError
 from ..workload.kinds import KINDS, Bytes
-from . import here, python, spec
+from . import here, loop, python, spec
 from .paper import command as paper
 from .prepare import prepare_labs
-from .progress import Progress, run_all
-from .results import Results, environment
+from .results import Results
 from .runs import expand
 
 EXAMPLE = """\
@@ -94,35 +90,20 @@ def bench(args: argparse.Namespace) -> int:
     if args.quick or args.only:
         raise UserError("bench: --quick and --only are about `bench paper`")
     found, text = read_spec(args)
-    runs = expand(found)
     results = Results(output_of(args))
-    todo = [run for run in runs if not results.has(run)]
     if args.list:
-        for run in runs:
-            print(f"{run.id}  {'there' if results.has(run) else 'to do'}")
-        return 0
+        return loop.list_runs(results, expand(found))
     if found.where == "here":
         here.ready(args)
     python.become()
-    if any(workload.kind == "replay" for workload in found.workloads):
-        build.ensure("david-replay")  # in a lab nothing is built
+    for name in {name for workload in found.workloads for name in KINDS[workload.kind].built}:
+        build.ensure(name)  # in a lab nothing is built
     if found.where != "here":
         prepare_labs("vm" if found.where == "vm" else "uml")
-    results.begin(text, Path(args.spec).resolve().parent if args.spec else Path.cwd())
-    most = 1 if found.where == "here" else os.cpu_count() or 1
-    workers = args.workers or min(most, max(len(todo), 1))
-    progress = Progress(results, len(todo))
-    say(f"bench: {len(runs)} runs, {len(runs) - len(todo)} of them are there; results in {results.top}")
-    if todo:
-        run_all(todo, progress, args.scheduler, workers)
-    where = args.scheduler or f"{workers} of this machine"
-    results.finish(runs, environment(sys.argv[1:], progress.seconds(), where))
-    if progress.failed:
-        say(f"bench: {len(progress.failed)} of {len(todo)} runs failed; the same command tries them again")
-    if progress.good or len(todo) < len(runs):
-        report = subprocess.run([sys.executable, sys.argv[0], "report", str(results.top)])
-        return 1 if progress.failed else report.returncode
-    return 1
+    # Not before: it has the version of the lab's kernel.
+    runs = expand(found)
+    results.begin(text, runs, Path(args.spec).resolve().parent if args.spec else Path.cwd())
+    return loop.do(args, results, runs, 1 if found.where == "here" else loop.cpus())
 
 
 def add_parsers(sub: argparse._SubParsersAction) -> None:

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from davidlib.bench.samples import COLUMNS, Sampler, row  # noqa: E402
 from davidlib.disk import check, device, dm, lateness, setting, since, stats  # noqa: E402
 from davidlib.util import UserError  # noqa: E402
-from davidlib.workload import programs, trees  # noqa: E402
+from davidlib.workload import called, programs, trees  # noqa: E402
 from davidlib.workload.kinds import KINDS, files_of  # noqa: E402
 from davidlib.workload.record import Record, summary  # noqa: E402
 from davidlib.workload.several import WorkFailed  # noqa: E402
@@ -80,6 +80,7 @@ def align() -> None:
 
 
 def call(*words: str) -> str:
+    called.note(words[0])
     done = subprocess.run(words, env=dm.environment(), capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip())[-600:]
@@ -95,6 +96,7 @@ def make_disk(run: dict[str, Any]) -> None:
     backing = call("losetup", "--find", "--show", BACKING).strip()
     profile = run["profile"]
     if run["profile_text"]:
+        # It may have been changed meanwhile where it was read.
         Path(PROFILE).write_text(run["profile_text"])
         profile = PROFILE
     words = ["create", NAME, "--backing", backing, "--profile", profile, "--mode", "speedup",
@@ -225,16 +227,22 @@ def _end(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
+def answer(run: dict[str, Any], result: dict[str, Any]) -> str:
+    """What a run leaves: what it was told, its figures, and with which programs it came to them."""
+    found = {"run": run, "result": result, "versions": called.versions()}
+    return json.dumps(found, sort_keys=True)
+
+
 def main() -> int:
     signal.signal(signal.SIGTERM, _end)
-    description, answer = map(Path, sys.argv[1:3])
+    description, place = map(Path, sys.argv[1:3])
     run = json.loads(description.read_text())
     try:
         result = phases(with_copies(run, description.parent))
     except ERRORS as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    answer.write_text(json.dumps({"run": run, "result": result}, sort_keys=True))
+    place.write_text(answer(run, result))
     return 0
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ..lab.lab import TIMED_OUT
-from ..util import TREE
+from ..util import TREE, UserError
 from ..workload.kinds import files_of
-from . import here, inside
+from . import here, inside, parts
 
 DAVID = TREE / "tools" / "david"
 HERE = Path(__file__).parent
@@ -50,10 +50,16 @@ def command(run: dict[str, Any], directory: Path) -> list[str]:
 
 def execute(run: dict[str, Any]) -> dict[str, Any]:
     """{"text": its result as JSON} or {"error": why there is none}."""
-    for _ in range(TRIES if run["where"] == "virtual" else 1):
-        status, came = _once(run)
-        if status != TIMED_OUT:
-            break
+    try:
+        parts.refuse_another_tree(run)
+        for _ in range(TRIES if run["where"] == "virtual" else 1):
+            status, came = _once(run)
+            if status != TIMED_OUT:
+                break
+        # A lab builds the module of what is in the tree when it starts.
+        parts.refuse_another_tree(run)
+    except UserError as error:
+        return {"error": str(error)}
     return came
 
 

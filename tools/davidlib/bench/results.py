@@ -3,12 +3,14 @@
 
     spec.toml          the question
     base               from where it names files
+    sweep.json         the runs of the last start: their ids, and the words for a page
     runs/ID.json       one run: what it was told, and its figures
     results.json       all runs in a table, without samples
     results.sqlite     the same and the samples, to be asked in SQL
     environment.json   where and when, and with which versions
 
-A run's file is there whole or not at all. The two tables are made of the runs' files, each time anew.
+A run's file is there whole or not at all. The two tables are made of the runs' files, each time anew. Files
+of other runs than the last start's may be there: of another question, model or drive. They are on no page.
 """
 
 from __future__ import annotations
@@ -23,14 +25,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..drive import profile_bench
 from ..util import TREE, VERSION, UserError
-from . import spec
+from . import parts, spec
 from .runs import Run
 
 # Of a run's result, what a table has one column for.
 FIGURES = ("seconds", "operations", "operations_per_s", "megabytes_per_s", "read_bytes", "written_bytes")
+# A digest of each group of what decided the figures.
+PARTS = ("profile_digest", "model", "classifier", "module", "lab", "code")
 COLUMNS = ("id", "variant", "workload", "profile", "file_system", "seed", *FIGURES, "store_bytes",
-           "memory_bytes", "trustworthy", "verdict", "wrong")
+           "memory_bytes", "trustworthy", "verdict", "wrong", "drive", *PARTS, "kernel", "versions")
 
 
 def _write(path: Path, text: str) -> None:
@@ -46,12 +51,13 @@ class Results:
         self.top = top
         self.runs = top / "runs"
 
-    def begin(self, spec_text: str, base: Path | None = None) -> None:
+    def begin(self, spec_text: str, runs: Iterable[Run], base: Path | None = None) -> None:
         if self.top.exists() and any(self.top.iterdir()) and not self.runs.is_dir():
             raise UserError(f"{self.top}: there is something else; name another directory with --output")
         self.runs.mkdir(parents=True, exist_ok=True)
         _write(self.top / "spec.toml", spec_text)
         _write(self.top / "base", f"{base or Path.cwd()}\n")
+        _write(self.top / "sweep.json", json.dumps(list(map(_words, runs)), indent=1) + "\n")
 
     def question(self) -> tuple[spec.Spec, str]:
         """The spec and its text; files that it names are where they were."""
@@ -68,20 +74,100 @@ class Results:
     def add(self, run: Run, text: str) -> None:
         _write(self.path(run), text)
 
-    def load(self, runs: Iterable[Run]) -> list[dict[str, Any]]:
-        """The runs that are there, each with its id, in the order of the spec."""
-        return [{"id": run.id, **json.loads(self.path(run).read_text())} for run in runs if self.has(run)]
+    def load(self) -> list[dict[str, Any]]:
+        """Those of the last start's runs that are there, each with its id, in the order of the spec.
+        UserError if they were not all made by one model, lab and so on, or if that is not known."""
+        sweep = self.top / "sweep.json"
+        if not sweep.is_file():
+            raise UserError(f"{self.top}: an older dm-david made this, and did not note which model, drive "
+                            "and lab its runs are of; 'david bench' runs them again")
+        found = []
+        for words in json.loads(sweep.read_text()):
+            path = self.runs / f"{words['id']}.json"
+            if path.exists():
+                found.append(_named(json.loads(path.read_text()), words))
+        parts.refuse_mixture(found)
+        return found
 
-    def finish(self, runs: list[Run], environment: dict[str, Any]) -> None:
-        """Make the tables of what is there."""
-        loaded = self.load(runs)
+    def why(self, run: Run, wanted: set[str]) -> str:
+        """Why a run is to be done that is not there: "" if it was never done, else what is another one than
+        at the last time. WANTED are ids that are no older form of it."""
+        found = []
+        for path in self.runs.glob(f"{run.legible}-*.json"):
+            if path.stem not in wanted:
+                old = _described(path)
+                same = old.get("profile", run.described.get("profile")) == run.described.get("profile")
+                said = parts.difference(old, run.described)
+                found += [(len(said), -path.stat().st_mtime, path.stem, said)] if same else []
+        if not found:
+            return ""
+        _, _, name, said = min(found)
+        return f"{name} is there, but {'; '.join(said)}"
+
+    def note(self, environment: dict[str, Any]) -> None:
+        """Where and when runs were done."""
+        _write(self.top / "environment.json", json.dumps(environment, indent=1) + "\n")
+
+    def write_tables(self, loaded: list[dict[str, Any]]) -> None:
         rows = [dict(zip(COLUMNS, columns(one), strict=True)) for one in loaded]
         _write(self.top / "results.json", json.dumps(rows, indent=1) + "\n")
-        _write(self.top / "environment.json", json.dumps(environment, indent=1) + "\n")
         new = self.top / "results.sqlite.new"
         new.unlink(missing_ok=True)
         _database(new, loaded)
         os.replace(new, self.top / "results.sqlite")
+
+
+def _words(run: Run) -> dict[str, Any]:
+    """What a page calls a run: it may be called something else the next time, and be the same one."""
+    told = run.described
+    text = told.get("profile_text", "")
+    return {
+        "id": run.id,
+        "variant": run.variant,
+        "profile": told.get("profile"),
+        "file_system": told["file_system"]["name"],
+        "workload": told["workload"]["name"],
+        "drive": profile_bench.grade_text(profile_bench.grade(text)) if text else "",
+    }
+
+
+def _named(one: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
+    """A run's result with these words for a page."""
+    run = one["run"]
+    named = run | {
+        "variant": words["variant"],
+        "file_system": run["file_system"] | {"name": words["file_system"]},
+        "workload": run["workload"] | {"name": words["workload"]},
+    }
+    named |= {"profile": words["profile"]} if words["profile"] else {}
+    return one | {"id": words["id"], "drive": words["drive"], "run": named}
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What an older run was told; nothing if its file does not say so."""
+    try:
+        found = json.loads(path.read_text())["run"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _digests(one: dict[str, Any]) -> list[str]:
+    """Of PARTS."""
+    found = one["run"]["parts"]
+    groups = (("profile",), ("model",), ("classifier",), ("dm-david",), ("lab", "machine"),
+              ("run", "program", "files"))
+    return [parts.digest([found.get(name, {}) for name in names]) for names in groups]
+
+
+def kernel_of(one: dict[str, Any]) -> str:
+    """The kernel that it ran on, and the package that a lab's was made of."""
+    package = one["run"]["parts"].get("lab", {}).get("kernel")
+    return one["versions"]["kernel"] + (f" ({package})" if package else "")
+
+
+def said_versions(one: dict[str, Any]) -> str:
+    return "; ".join(f"{name} {value}" for name, value in sorted(one["versions"].items()) if name != "kernel")
 
 
 def columns(one: dict[str, Any]) -> list[Any]:
@@ -93,21 +179,30 @@ def columns(one: dict[str, Any]) -> list[Any]:
         *(run["seed"], *(result[name] for name in FIGURES)),
         *(last["store_used"] * last["block_size"], sum(last["mem"].values())),
         *(result["times"]["good"], result["times"]["text"], "; ".join(result["wrong"])),
+        *(one["drive"], *_digests(one), kernel_of(one), said_versions(one)),
     ]
 
 
 def _database(path: Path, loaded: list[dict[str, Any]]) -> None:
     with sqlite3.connect(path) as db:
-        db.execute(f"CREATE TABLE runs ({', '.join(COLUMNS)}, PRIMARY KEY (id))")
+        db.execute(f"CREATE TABLE runs ({', '.join(COLUMNS)}, PRIMARY KEY (id, variant, workload))")
         db.executemany(f"INSERT INTO runs VALUES ({', '.join('?' * len(COLUMNS))})", map(columns, loaded))
         names = loaded[0]["result"]["columns"] if loaded else ["t_ns"]
         db.execute(f"CREATE TABLE samples (run, {', '.join(names)})")
         db.execute("CREATE TABLE latency (run, operation, count, mean_ns, quantiles_ns)")
+        db.execute("CREATE TABLE parts (run, part, name, digest)")
+        db.execute("CREATE TABLE versions (run, program, version)")
         marks = ", ".join("?" * (len(names) + 1))
-        for one in loaded:
+        # Two variants may be one run, by another name.
+        for one in {one["id"]: one for one in loaded}.values():
             result = one["result"]
             rows = ([one["id"], *row] for row in result["samples"])
             db.executemany(f"INSERT INTO samples VALUES ({marks})", rows)
+            db.executemany("INSERT INTO parts VALUES (?, ?, ?, ?)",
+                           ((one["id"], group, name, value) for group, names in one["run"]["parts"].items()
+                            for name, value in names.items()))
+            db.executemany("INSERT INTO versions VALUES (?, ?, ?)",
+                           ((one["id"], *pair) for pair in sorted(one["versions"].items())))
             kinds = result["latency"].items()
             db.executemany("INSERT INTO latency VALUES (?, ?, ?, ?, ?)",
                            ((one["id"], kind, figures["count"], figures["mean_ns"],

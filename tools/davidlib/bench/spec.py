@@ -152,6 +152,21 @@ def _profile(table: Table, name: str, base: Path) -> str:
     return str(path.resolve())
 
 
+def short_name(profile: str) -> str:
+    """What a page calls a drive: a name of profiles/, or of a file what stands before the dot."""
+    return Path(profile).stem if "/" in profile else profile
+
+
+def _profiles(table: Table, base: Path) -> list[str]:
+    found = [_profile(table, name, base) for name in table.several("profile", str, [])]
+    names = list(map(short_name, found))
+    for name in names:
+        if names.count(name) > 1:
+            raise table.wrong("profile", f"profile: two of them are called {name}, and a page could not tell "
+                              "them apart; copy one to a file of another name")
+    return found
+
+
 def _file_system(table: Table) -> FileSystem:
     kind = table.choice("type", FILE_SYSTEMS, None)
     words = tuple(table.several("mkfs", str, []))
@@ -244,7 +259,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
     top = Table(source, "", values)
     spec = Spec(
         question=top.take("question", str, ""),
-        profiles=[_profile(disk, name, base) for name in disk.several("profile", str, [])],
+        profiles=_profiles(disk, base),
         sizes=[disk.bytes_of("size", size) for size in disk.several("size", str, [])] or [None],
         file_systems=[_file_system(table) for table in systems],
         workloads=[_workload(table, base) for table in workloads],

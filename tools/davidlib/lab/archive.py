@@ -61,9 +61,14 @@ def refresh() -> None:
     (APT / "ready").touch()
 
 
+def known() -> bool:
+    """Have Debian's lists been read? Then what is asked of them needs no network."""
+    return (APT / "ready").exists()
+
+
 def ensure() -> None:
     with locked(APT.with_suffix(".lock"), "it is reading Debian's package lists"):
-        if not (APT / "ready").exists():
+        if not known():
             refresh()
 
 

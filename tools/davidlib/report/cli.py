@@ -11,7 +11,6 @@ from typing import Any
 from ..bench import python, spec
 from ..bench.paper import command as paper
 from ..bench.results import Results
-from ..bench.runs import expand
 from ..util import DAVID, UserError
 
 
@@ -20,7 +19,7 @@ def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], dict[str, Any
     if not (top / "spec.toml").is_file():
         raise UserError(f"{top}: no result of 'david bench': there is no spec.toml in it")
     found, text = Results(top).question()
-    runs = Results(top).load(expand(found))
+    runs = Results(top).load()
     if not runs:
         raise UserError(f"{top}: no run of its question is there yet; 'david bench' makes them")
     path = top / "environment.json"

@@ -36,6 +36,7 @@ class Kind:
     prepare: Prepare | None = None
     raw: bool = False  # can do without a file system
     required: tuple[str, ...] = field(default=())
+    built: tuple[str, ...] = ()  # programs of this tree that it calls: names of build.DIRECTORIES
 
 
 def _server(text: str, **params: Any) -> Kind:
@@ -88,7 +89,8 @@ KINDS: dict[str, Kind] = {
     "command": Kind("a command of the shell; $TOP is the place, $SEED the seed", {"command": ""},
                     programs.run_command, raw=True, required=("command",)),
     "replay": Kind("a compiled trace, see docs/REPLAY.md", {"trace": File(), "timing": "closed"},
-                   programs.run_replay, programs.prepare_replay, required=("trace",)),
+                   programs.run_replay, programs.prepare_replay, required=("trace",),
+                   built=(programs.REPLAY,)),
     "fio": Kind("a job of fio, as text", {"job": ""}, programs.run_fio, raw=True, required=("job",)),
 }
 

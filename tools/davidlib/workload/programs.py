@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 from .. import build
+from . import called
 from .record import Record
 from .several import WorkFailed
 
@@ -16,6 +17,7 @@ JOB = "/tmp/david-bench.fio"
 
 
 def _call(words: list[str], cwd: str, env: dict[str, str]) -> str:
+    called.note(words[0])
     env = os.environ | env
     done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, errors="replace")
     if done.returncode:
@@ -29,6 +31,7 @@ def run_command(kind: str, top: str, params: dict, seed: int) -> Record:
     del kind
     record = Record()
     where = os.path.dirname(top) if top.startswith("/dev/") else top
+    called.note_script(params["command"])
     with record.timed("command"):
         _call(["sh", "-ec", params["command"]], where, {"TOP": top, "SEED": str(seed)})
         os.sync()

@@ -16,7 +16,7 @@ import tarfile
 import time
 from io import BytesIO
 
-from . import fileops
+from . import called, fileops
 from .record import Record
 from .several import WorkFailed, seeded
 
@@ -43,6 +43,7 @@ def _size(rng: random.Random) -> int:
 
 
 def _call(*words: str, ok: tuple[int, ...] = (0,), cwd: str = "/") -> None:
+    called.note(words[0])
     env = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": "/tmp", **GIT}
     done = subprocess.run(words, env=env, cwd=cwd, capture_output=True, text=True)
     if done.returncode not in ok:

@@ -31,14 +31,14 @@ EXPERIMENTS = {
 
 
 def main() -> int:
-    description, answer = map(Path, sys.argv[1:3])
+    description, place = map(Path, sys.argv[1:3])
     run = json.loads(description.read_text())
     try:
         result = EXPERIMENTS[run["experiment"]](run)
     except inside.ERRORS as error:
         print(f"paper: {error}", file=sys.stderr)
         return 1
-    answer.write_text(json.dumps({"run": run, "result": result}, sort_keys=True))
+    place.write_text(inside.answer(run, result))
     return 0
 
 

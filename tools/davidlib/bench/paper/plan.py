@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...util import VERSION
-from ..runs import Run
+from ..runs import Run, identified
 
-# Bump when an experiment of the same description would come to other figures.
-RECIPE = 1
-# Table 2's, since what is kept is packed in the end.
-PACKED = 2
+# Which module has an experiment, where it is not called so.
+MODULES = {"figure1": "images", "figure8": "images", "figure4": "load", "figure9": "load",
+           "figure6": "requests", "figure7": "requests"}
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 HITACHI = "hitachi-hds721010kla330"
 SEAGATE = "seagate-exos-x20-20tb"
@@ -35,16 +33,18 @@ def _part_of_image(share: float) -> dict[str, Any]:
 
 
 def _run(experiment: str, name: str, params: dict[str, Any], where: str = "virtual", memory: str = "2G",
-         timeout: int = 1200, seed: int = 1, fs: str = "none", recipe: int = RECIPE) -> Run:
-    return Run({
-        "recipe": recipe, "version": VERSION, "variant": name, "program": "paper/guest.py", "where": where,
+         timeout: int = 1200, seed: int = 1, fs: str = "none") -> dict[str, Any]:
+    return {
+        "variant": name, "program": "paper/guest.py", "where": where,
         "memory": memory, "timeout": timeout, "experiment": experiment, "seed": seed, "params": params,
         "file_system": {"type": fs, "name": fs, "mkfs": [], "mount": ""},
         "workload": {"kind": experiment, "name": name},
-    })
+        "module": f"paper/{MODULES.get(experiment, experiment)}.py",
+        "profiles": sorted({HITACHI, params.get("drive", HITACHI)}), "built": ["david-store"],
+    }
 
 
-def _table_2(quick: bool) -> list[Run]:
+def _table_2(quick: bool) -> list[dict[str, Any]]:
     params = {
         "image": _part_of_image(0.1 if quick else 1),
         "postmark": {"files": 5000 if quick else 20000, "operations": 5000 if quick else 20000},
@@ -53,21 +53,20 @@ def _table_2(quick: bool) -> list[Run]:
     }
     # How far the seed matters is asked of the paper's own file system.
     seeds = {fs: (1, 2, 3) if fs == "ext3" and not quick else (1,) for fs in TABLE_2}
-    return [_run("table2", "table 2", params, fs=fs, seed=seed, memory="4G", recipe=PACKED)
+    return [_run("table2", "table 2", params, fs=fs, seed=seed, memory="4G")
             for fs in TABLE_2 for seed in seeds[fs]]
 
 
-def _kept(quick: bool) -> Run:
+def _kept(quick: bool) -> dict[str, Any]:
     """As table 2 on ext3, with a tenth of its image; webserver's log is as long as the paper's."""
-    described = _table_2(quick)[0].described
+    described = _table_2(quick)[0]
     params = described["params"] | {"image": _part_of_image(0.1)}
     if not quick:
         params["webserver"] = {"operations": 11 * 239_700}
-    return _run("kept", "kept by kind", params, fs="ext3", memory="4G", timeout=2400,
-                recipe=PACKED)
+    return _run("kept", "kept by kind", params, fs="ext3", memory="4G", timeout=2400)
 
 
-def _figure_8(quick: bool) -> list[Run]:
+def _figure_8(quick: bool) -> list[dict[str, Any]]:
     sizes = (10, 25, 50) if quick else (10, 50, 100, 200, 400, 600, 800)
     # ext3's indirect blocks alone are a 1024th of the data.
     backings = {"ext4": 1 * GIB, "ext3": 2 * GIB}
@@ -83,6 +82,10 @@ def _figure_8(quick: bool) -> list[Run]:
 
 
 def experiments(quick: bool) -> list[Run]:
+    return identified(described(quick))
+
+
+def described(quick: bool) -> list[dict[str, Any]]:
     """All labs, the longest last: whoever stops in between has most of the page."""
     requests = 2000 if quick else 20000
     seeds = (1,) if quick else (1, 2, 3)

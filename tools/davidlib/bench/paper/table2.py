@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...disk import setting
-from ...workload import image, servers
+from ...workload import called, image, servers
 from ...workload.kinds import KINDS
 from .. import inside
 from . import disks, packing
@@ -28,6 +28,7 @@ def _image(top: str, params: dict[str, Any], seed: int) -> None:
 
 
 def _call(*words: str) -> None:
+    called.note(words[0])
     # Everything that there is may have been searched without a hit.
     done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode not in (0, 1) or done.stderr:

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""From runs to a page: those that are not there are done, and why again; the page is made of all of them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections import Counter
+
+from ..util import FAILED, say
+from .progress import Progress, run_all
+from .results import Results, environment
+from .runs import Run
+
+# Reasons to do runs again, that are said one by one.
+REASONS = 3
+
+
+def reasons(results: Results, runs: list[Run]) -> dict[str, str]:
+    """By the id of each run that is not there: why not; "" if it was never done."""
+    wanted = {run.id for run in runs}
+    return {run.id: results.why(run, wanted) for run in runs if not results.has(run)}
+
+
+def list_runs(results: Results, runs: list[Run]) -> int:
+    """Which are there; of others why they are to be done."""
+    why = reasons(results, runs)
+    for run in runs:
+        state = "there" if run.id not in why else f"to do: {why[run.id]}" if why[run.id] else "to do"
+        print(f"{run.id}  {state}")
+    return 0
+
+
+def _say_why(why: dict[str, str]) -> None:
+    """Of runs that were there in an older form."""
+    found = Counter(text.partition(" is there, but ")[2] for text in why.values() if text)
+    for text, count in found.most_common(REASONS):
+        say(f"bench: {count} to be done again: {text}")
+
+
+def do(args: argparse.Namespace, results: Results, runs: list[Run], most: int,
+       tables: bool = True) -> int:
+    """MOST runs at a time, and tables of them; the exit status of `david bench`."""
+    why = reasons(results, runs)
+    # Two variants may be one run, by another name.
+    todo = list({run.id: run for run in runs if run.id in why}.values())
+    workers = args.workers or min(most, max(len(todo), 1))
+    progress = Progress(results, len(todo))
+    there = sum(map(results.has, runs))
+    say(f"bench: {len(runs)} runs, {there} of them are there; results in {results.top}")
+    _say_why(why)
+    if todo:
+        run_all(todo, progress, args.scheduler, workers)
+        where = args.scheduler or f"{workers} of this machine"
+        results.note(environment(sys.argv[1:], progress.seconds(), where))
+    loaded = results.load()
+    if tables:
+        results.write_tables(loaded)
+    if progress.failed:
+        say(f"bench: {len(progress.failed)} of {len(todo)} runs failed; the same command tries them again")
+    status = _report(results) if loaded else FAILED
+    return FAILED if progress.failed else status
+
+
+def _report(results: Results) -> int:
+    return subprocess.run([sys.executable, sys.argv[0], "report", str(results.top)]).returncode
+
+
+def cpus() -> int:
+    return os.cpu_count() or 1

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a lab is, so that two can be told apart: its kernel, how that is configured, and how it is started.
+
+Nothing is built, fetched or started for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from .. import source
+from ..util import UserError
+from . import archive, host, kernels, module, uml_kernel, vm
+
+HERE = Path(__file__).parent
+# The version of a kernel before the labs are set up.
+NONE = "none yet"
+KINDS = ("uml", "vm", "icount")
+# They fetch and build. What comes of it is named by version, configuration and patches.
+MAKERS = ("archive.py", "debroot.py", "kernels.py", "kvm.py", "module.py", "uml_kernel.py", "venv.py")
+
+
+def _starters(kind: str) -> list[Path]:
+    """What starts the machine: on the host, and in it."""
+    without = [HERE / name for name in MAKERS] + [source.LIBRARY / "util.py"]
+    others = tuple(f"{other}-" for other in KINDS if other != kind)
+    guest = [path for path in host.GUEST.rglob("*")
+             if path.is_file() and not path.relative_to(host.GUEST).parts[0].startswith(others)]
+    return [*source.closure([HERE / f"{kind}.py"], without), *guest]
+
+
+def _said(paths: list[Path]) -> dict[str, str]:
+    return {str(path.relative_to(HERE)): source.digest(path) for path in sorted(paths)}
+
+
+def _there(installed: str | None) -> bool:
+    return installed is not None or archive.known()
+
+
+def lab(kind: str, kernel: str = "6.12") -> dict[str, str]:
+    """By name: a version, or the digest of a file."""
+    found = _said(_starters(kind))
+    if kind == "uml":
+        found |= _said([*uml_kernel.fragments(kernel, False), *uml_kernel.patches(kernel)])
+        version = uml_kernel.source_version(kernel) if _there(uml_kernel.installed(kernel)) else NONE
+        return found | {"kernel": version, "built": str(uml_kernel.RECIPE)}
+    with contextlib.suppress(UserError):  # no QEMU yet: it is installed when it is needed
+        found["qemu"] = vm.qemu_version().splitlines()[0]
+    return found | {"kernel": kernels.release(kernel) if _there(kernels.installed(kernel)) else NONE}
+
+
+def sources() -> dict[str, dict[str, str]]:
+    """Of the rooms that the module is made of: each file, by its path in the room, and its digest."""
+    found: dict[str, dict[str, str]] = {"dm-david": {}, "model": {}, "classifier": {}}
+    for name in module.sources():
+        room, *rest = name.parts
+        # david-sim alone has the arrays. found.h is what a build in the tree has left.
+        if room in found and rest[0] != "array" and name.name != "found.h":
+            found[room]["/".join(rest)] = source.digest(module.TREE / name)
+    if module.PLANTED:
+        found["dm-david"]["DAVID_PLANT"] = "1"
+    return found
