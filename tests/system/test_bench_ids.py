@@ -26,6 +26,7 @@ from davidlib.bench.paper import guest, plan
 from davidlib.bench.results import COLUMNS, Results
 from davidlib.drive import files
 from davidlib.lab import archive, identity, kernels, uml_kernel
+from davidlib.report import origin
 from davidlib.util import UserError
 from test_bench import DISK, TREE, WORK, parse, result_of
 
@@ -417,6 +418,19 @@ def test_each_experiment_of_the_paper_is_known_by_its_own_module() -> None:
     assert "bench/paper/table3.py" in code["table3"] and "bench/paper/table3.py" not in code["table2"]
     assert "workload/servers.py" in code["table2"]
     assert "tools/store/main.c" in plan.experiments(True)[0].described["parts"]["program"]
+
+
+def test_the_page_names_what_the_figures_are_of(tmp_path: Path) -> None:
+    results, _ = sweep(tmp_path)
+    loaded = results.load()
+    rows = {name: (was, digest) for name, was, digest in origin.rows(loaded)}
+    [package] = {one["run"]["parts"]["lab"]["kernel"] for one in loaded}
+    kernel = f"6.12.117 ({package})"
+    assert rows["kernel that the runs ran on"] == (kernel, "")
+    assert rows["mkfs.ext4"] == ("1.47.0", "") and rows[f"drive {DRIVE}"][0] == GRADED
+    assert rows.keys() >= {"model/", "classifier/", "dm-david/", "code of varmail"}
+    assert len(origin.rows(loaded)) == len(rows)
+    assert f"kernel {kernel}; mkfs.ext4 1.47.0; {DRIVE}: {GRADED}." == origin.sentence(loaded)
 
 
 def test_the_tables_have_the_digests_and_the_versions(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 cli.py is the command. figures.py has the numbers: a metric of each run, its mean with an interval,
 variants held against each other; answer.py puts them into sentences. plots.py draws with matplotlib,
 theme.py makes the drawings follow the page's light or dark; page.py writes one HTML file, which opens
-without a network; export.py writes PNG, SVG and CSV. Imports from: workload, bench, and sizes, util. Not
-installed, as labs are not. figures.py and answer.py need no more than Python; the others need
-bench.python's environment.
+without a network; origin.py says of which kernel, programs and drives it is; export.py writes PNG, SVG and
+CSV. Imports from: workload, bench, and sizes, util. Not installed, as labs are not. figures.py, answer.py and
+origin.py need no more than Python; the others need bench.python's environment.
 """

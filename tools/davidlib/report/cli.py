@@ -53,7 +53,7 @@ def report(args: argparse.Namespace) -> int:
     metric = args.metric or found.metric
     python.become()
     # Not before: they are not in Debian's Python.
-    from . import answer, export, figures, page
+    from . import answer, export, figures, origin, page
 
     output = Path(args.output or top / "report.html")
     output.write_text(page.make(found.question, runs, metric, text, environment, export.table(runs)))
@@ -66,6 +66,7 @@ def report(args: argparse.Namespace) -> int:
     for sentence in answer.sentences(figures.table(runs, metric), metric):
         print(sentence)
     print(answer.verdict(runs)[1])
+    print(f"of {origin.sentence(runs)}")
     print(f"{output}: {len(runs)} runs")
     return 0
 

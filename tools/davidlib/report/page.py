@@ -7,7 +7,7 @@ import base64
 from html import escape
 from typing import Any
 
-from . import answer, figures, plots, theme
+from . import answer, figures, origin, plots, theme
 
 STYLE = """
 *{box-sizing:border-box}
@@ -87,10 +87,20 @@ def _drawings(runs: list[dict[str, Any]], metric: str) -> str:
     return "".join(parts)
 
 
+# Keys of environment.json that a reader could take for something else.
+CALLED = {"host": "started from the machine", "commit": "commit of the tree", "python": "Python of the sweep"}
+
+
 def environment_of(found: dict[str, Any]) -> str:
-    rows = [[key, " ".join(map(str, value if isinstance(value, list) else [value]))]
+    """Where and when it was run: none of it decides a figure."""
+    rows = [[CALLED.get(key, key), " ".join(map(str, value if isinstance(value, list) else [value]))]
             for key, value in found.items()]
     return table_of(["what", "was"], rows)
+
+
+def origin_of(runs: list[dict[str, Any]]) -> str:
+    """What decided the figures."""
+    return "<h2>Of what the figures are</h2>" + table_of(origin.HEAD, origin.rows(runs))
 
 
 def document(title: str, body: str) -> str:
@@ -123,5 +133,6 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         f"{_drawings(runs, metric)}<h2>Runs</h2>{_runs(runs)}"
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
         "<h2>Again</h2><p>With this in a file SPEC.toml, <code>tools/david bench SPEC.toml</code> does the "
-        f"same.</p><pre>{escape(spec)}</pre><h2>Environment</h2>{environment_of(environment)}",
+        f"same.</p><pre>{escape(spec)}</pre>{origin_of(runs)}"
+        f"<h2>Environment</h2>{environment_of(environment)}",
     )

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from .. import page, plots, theme
+from .. import origin, page, plots, theme
 from . import criteria, measured, sections
 from .measured import Runs
 from .sections import Section, Table
@@ -49,7 +49,7 @@ def html(quick: bool, runs: Runs, environment: dict[str, Any]) -> str:
              "<h2>Aims</h2>", page.table_of(*aims(runs))]
     for section in sections.all_of(runs, quick):
         parts.append(_html_of(section))
-    parts.append(f"<h2>Again</h2><pre>{command(quick)}</pre><h2>Environment</h2>")
+    parts.append(f"<h2>Again</h2><pre>{command(quick)}</pre>{page.origin_of(runs)}<h2>Environment</h2>")
     parts.append(page.environment_of(environment))
     return page.document(TITLE + (", quick form" if quick else ""), "".join(parts))
 
@@ -78,7 +78,8 @@ def _table(table: Table) -> list[str]:
 def _made(quick: bool, runs: Runs, found: dict[str, Any]) -> str:
     rest = " What it had not reached when it was stopped is of the quick form, and says so."
     short = rest if any(one.get("quick") for one in runs) else ""
-    return f"`{command(quick)}` made this, on {found['finished'][:10]}.{short}"
+    return (f"`{command(quick)}` made this, on {found['finished'][:10]}.{short} It is of "
+            f"{origin.sentence(runs)}")
 
 
 def markdown(quick: bool, runs: Runs, environment: dict[str, Any], top: Path) -> None:
