@@ -178,7 +178,7 @@ def test_a_damaged_trace_is_told_from_a_short_one(program: Path, tmp_path: Path)
         damaged[place] ^= 0x40
         raw.write_bytes(damaged)
         done = subprocess.run([program, "dump", raw], capture_output=True, text=True, check=False)
-        assert done.returncode == 1 or "ends within" in done.stderr, f"byte {place}"
+        assert done.returncode == 2 or "ends within" in done.stderr, f"byte {place}"
 
 
 def cpu_ticks(pid: int) -> int:
@@ -490,7 +490,7 @@ def test_a_trace_that_was_cut_short_says_so_when_it_is_finished(program: Path, t
     record(raw, "--", "sh", "-c", "cat /etc/hostname")
     raw.write_bytes(raw.read_bytes()[:-10])
     done = subprocess.run([DAVID, "trace", "finish", raw], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "ends within a frame" in done.stderr
+    assert done.returncode == 2 and "ends within a frame" in done.stderr
     assert one(finished(database), "SELECT value FROM trace WHERE key = 'whole'") == "no"
 
 

@@ -10,9 +10,8 @@
 /* Exit statuses. */
 enum {
 	STATUS_OK,
-	STATUS_NOTHING = 1,	/* no file system that is known */
-	STATUS_USAGE = 2,
-	STATUS_DAMAGED = 3,	/* some of it made no sense and is not in what was printed */
+	STATUS_FAILED = 1,	/* no known file system, nothing to be read, wrong usage */
+	STATUS_DAMAGED = 2,	/* some of it made no sense and is not in what was printed */
 };
 
 struct image_options {
@@ -63,7 +62,7 @@ struct replay_options {
 
 int classify_replay(const struct replay_options *options);
 
-/* Print "david-classify: ..." and end with STATUS_USAGE. */
+/* Print "david-classify: ..." and end with STATUS_FAILED. */
 void die(const char *format, ...)
 	__attribute__((__noreturn__, __format__(printf, 1, 2)));
 

@@ -238,5 +238,5 @@ int classify_image(const struct image_options *options)
 	if (!found && !options->json)
 		fprintf(stderr, "david-classify: %s: no ext, btrfs or xfs file system there\n",
 			options->path);
-	return !found ? STATUS_NOTHING : errors ? STATUS_DAMAGED : STATUS_OK;
+	return !found ? STATUS_FAILED : errors ? STATUS_DAMAGED : STATUS_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What each block of a volume is: see kinds.h. */
 #include "kinds.h"
+#include "classify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static void *get(size_t n, size_t size)
 
 	if (!memory) {
 		fprintf(stderr, "david-classify: no memory for what the blocks are\n");
-		exit(2);
+		exit(STATUS_FAILED);
 	}
 	return memory;
 }

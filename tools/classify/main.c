@@ -14,7 +14,7 @@ static const char usage[] =
 	"\n"
 	"image   print which blocks of an ext, btrfs or xfs file system are metadata, and why.\n"
 	"        It is mapped by windows of 16 MiB, or of --window, a multiple of 64 KiB.\n"
-	"        Exit status: 0, 1: no known file system, 2: usage, 3: parts made no sense.\n"
+	"        Exit status: 0, 1: no known file system, or failed, 2: parts made no sense.\n"
 	"replay  feed a log of dm-log-writes to the classifier, as the kernel would, and print\n"
 	"        its figures as JSON. Marks in the log: mounted, unmounted, unknown.\n";
 
@@ -27,7 +27,7 @@ void die(const char *format, ...)
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
 	va_end(args);
-	exit(STATUS_USAGE);
+	exit(STATUS_FAILED);
 }
 
 /* The value of the option at argv[*at], which moves on to it. */
@@ -137,5 +137,5 @@ int main(int argc, char **argv)
 		return STATUS_OK;
 	}
 	fputs(usage, stderr);
-	return STATUS_USAGE;
+	return STATUS_FAILED;
 }

@@ -4,6 +4,7 @@
  * may ask for, so that all of it lies in one of them.
  */
 #include "mapped.h"
+#include "classify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,7 @@ static const u8 *map_bytes(const struct mapped *disk, u64 offset, u64 len)
 	if (base == MAP_FAILED) {
 		fprintf(stderr, "david-classify: %llu bytes do not fit into memory: %s\n",
 			(unsigned long long)len, strerror(errno));
-		exit(2);
+		exit(STATUS_FAILED);
 	}
 	return base;
 }

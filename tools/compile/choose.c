@@ -187,6 +187,12 @@ static void move(struct model *m)
 	g->other_first = g->other_op == WL_DRAIN;
 }
 
+/* An ioctl of terminals (is it one?) and of descriptors, or one that the file's kind has not. */
+static bool asks_no_disk(struct model *m)
+{
+	return (u8)(arg(m, 1) >> 8) == 'T' || m->making.result == -ENOTTY;
+}
+
 static void map(struct model *m)
 {
 	struct making *g = &m->making;
@@ -859,6 +865,11 @@ void choose(struct model *m)
 		none(m, BECAUSE_ORDER);
 		break;
 	case DOES_IOCTL:
+		if (asks_no_disk(m))
+			none(m, BECAUSE_KERNEL);
+		else
+			choose_other(m);
+		break;
 	case DOES_NONE:
 	default:
 		choose_other(m);

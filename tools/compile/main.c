@@ -111,7 +111,7 @@ static int make_workload(const char *trace, const char *to, const struct model_o
 static int usage(void)
 {
 	fputs(usage_text, stderr);
-	return STATUS_USAGE;
+	return STATUS_FAILED;
 }
 
 int main(int argc, char **argv)

@@ -12,9 +12,8 @@
 #include "beneath.h"
 #include "report.h"
 
-#define STATUS_DIFFERS 1
-#define STATUS_USAGE 2
-#define STATUS_FAILED 125
+#define STATUS_FAILED 1 /* wrong usage, too */
+#define STATUS_DIFFERS 2 /* done, or as far as it was to go, and not as it should be */
 
 static const char usage_text[] =
 	"Usage: david-replay check WORKLOAD\n"
@@ -51,7 +50,7 @@ static void die(const char *format, ...)
 static int usage(void)
 {
 	fputs(usage_text, stderr);
-	return STATUS_USAGE;
+	return STATUS_FAILED;
 }
 
 static const void *map_file(const char *path, u64 *size)

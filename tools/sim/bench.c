@@ -66,7 +66,7 @@ static int bad(const char *what, const char *text)
 {
 	fprintf(stderr, "david-sim bench: %s%s%s\n", what ?: "", what ? ": " : "", text);
 	fprintf(stderr, "Try 'david-sim bench --help'.\n");
-	return 2;
+	return 1;
 }
 
 static int add_job(struct arguments *args, const char *text)
@@ -133,7 +133,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			printf("%s%s\nAn array's words:\n%s", usage, job_words, array_words);
 			exit(0);
 		default:
-			return 2;
+			return 1;
 		}
 	}
 	if (!r && optind < argc)
@@ -381,7 +381,7 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 		else if (!job_parse(&jobs[i].job, words, profile, why))
 			continue;
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", jobs[i].name, why);
-		return 2;
+		return 1;
 	}
 	return 0;
 }
@@ -427,7 +427,7 @@ int bench_main(int argc, char **argv)
 		r = 1;
 	}
 	if (!r && args->array && array_parse(&args->setup, args->array, profile.sectors))
-		r = 2;
+		r = 1;
 	if (!r)
 		r = run_jobs(args, &profile);
 	profile_free(&profile);

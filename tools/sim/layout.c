@@ -30,7 +30,7 @@ static const struct option long_options[] = {
 static int bad(const char *text)
 {
 	fprintf(stderr, "david-sim layout: %s\nTry 'david-sim layout --help'.\n", text);
-	return 2;
+	return 1;
 }
 
 static void print_piece(const char *holds, u64 sector, u32 member, u64 at, u64 sectors)
@@ -82,7 +82,7 @@ int layout_main(int argc, char **argv)
 			printf("%s%s", usage, array_words);
 			return 0;
 		default:
-			return 2;
+			return 1;
 		}
 	}
 	if (optind < argc)
@@ -90,7 +90,7 @@ int layout_main(int argc, char **argv)
 	if (!words)
 		return bad("--array is needed");
 	if (array_parse(&setup, words, size))
-		return 2;
+		return 1;
 	print_chunks(&setup.layout);
 	return 0;
 }

@@ -227,7 +227,7 @@ int live_main(int argc, char **argv)
 		case OPTION_OPTION:
 			if (nr_options == ARRAY_SIZE(options)) {
 				fprintf(stderr, "david-sim live: too many --option\n");
-				return 2;
+				return 1;
 			}
 			options[nr_options++] = optarg;
 			break;
@@ -235,12 +235,12 @@ int live_main(int argc, char **argv)
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return 2;
+			return 1;
 		}
 	}
 	if (!name || optind < argc) {
 		fprintf(stderr, "david-sim live: --profile is needed, and no other argument\n");
-		return 2;
+		return 1;
 	}
 	if (load_profile(&profile, name, options, nr_options))
 		return 1;

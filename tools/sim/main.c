@@ -53,7 +53,7 @@ static const char usage[] =
 "  --json              print the figures as JSON\n"
 "  -h, --help          this text\n"
 "\n"
-"The exit status is 0 if all went well, 1 if a file is bad, 2 if the command line is.\n";
+"The exit status is 0 if all went well, 1 if a file or the command line is bad.\n";
 
 enum { OPTION_PROFILE = 256, OPTION_TRACE, OPTION_OUT, OPTION_OPTION, OPTION_JSON,
 	OPTION_RECORDED, OPTION_SIZE, OPTION_DEVICE, OPTION_ARRAY };
@@ -87,7 +87,7 @@ static int bad_usage(const char *text)
 	if (text)
 		fprintf(stderr, "david-sim: %s\n", text);
 	fprintf(stderr, "Try 'david-sim --help'.\n");
-	return 2;
+	return 1;
 }
 
 static int parse_arguments(int argc, char **argv, struct arguments *args)
@@ -286,7 +286,7 @@ static int run_trace(const struct arguments *args, const struct profile *profile
 	int status = 0;
 
 	if (args->array && array_parse(&setup, args->array, profile->sectors))
-		return 2;
+		return 1;
 	setup.profile = profile;
 	members.nr = setup.layout.members;
 	if (trace_load(&trace, args->trace, args->array ? setup.layout.sectors : profile->sectors))

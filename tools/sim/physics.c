@@ -27,7 +27,7 @@ static const char usage[] =
 "  --keep-going        do not stop at the first job that breaks a rule\n"
 "  -h, --help          this text\n"
 "\n"
-"The exit status is 0 if no rule was broken, 1 if one was, 2 if the command line is bad.\n"
+"The exit status is 0 if no rule was broken, 1 if one was, or if the command line is bad.\n"
 "\n"
 "Rules, and the part of the time by which jobs may miss them:\n";
 
@@ -380,7 +380,7 @@ static int run(struct physics *ph)
 static int bad(const char *text)
 {
 	fprintf(stderr, "david-sim physics: %s\nTry 'david-sim physics --help'.\n", text);
-	return 2;
+	return 1;
 }
 
 static void help(void)
@@ -455,7 +455,7 @@ static int parse_arguments(int argc, char **argv, struct physics *ph)
 			help();
 			exit(0);
 		default:
-			return 2;
+			return 1;
 		}
 	}
 	if (!r && optind < argc)

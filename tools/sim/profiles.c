@@ -43,7 +43,7 @@ static int bad_usage(const char *why)
 	if (why)
 		fprintf(stderr, "david-sim: %s\n", why);
 	fprintf(stderr, "Try 'david-sim profile --help'.\n");
-	return 2;
+	return 1;
 }
 
 static int parse_arguments(int argc, char **argv, struct arguments *args)

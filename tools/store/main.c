@@ -174,7 +174,7 @@ static enum status store_command(const char *command, const char *disk, const ch
 	return status;
 }
 
-int main(int argc, char **argv)
+static enum status run(int argc, char **argv)
 {
 	static const char * const commands[] = { "info", "check", "dump", "repair", "export" };
 	const char *command = argc > 1 ? argv[1] : "", *disk = NULL;
@@ -203,4 +203,9 @@ int main(int argc, char **argv)
 	if (i == ARRAY_SIZE(commands) || format || argc != 1 + !strcmp(command, "export"))
 		return bad_arguments();
 	return store_command(command, disk, argv[0], argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	return run(argc, argv) == STATUS_GOOD ? 0 : 1;
 }

@@ -9,7 +9,7 @@
 enum status {
 	STATUS_GOOD,
 	STATUS_DAMAGED,		/* or no store at all */
-	STATUS_UNREADABLE,	/* nothing can be said, or done */
+	STATUS_UNREADABLE,	/* nothing can be said, or done; the program ends with 1 for both */
 };
 
 struct opened {

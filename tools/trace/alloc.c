@@ -5,6 +5,8 @@
 
 #include "trace.h"
 
+int die_status = STATUS_FAILED;
+
 void die(const char *format, ...)
 {
 	va_list args;
@@ -13,7 +15,7 @@ void die(const char *format, ...)
 	fprintf(stderr, "%s: ", program_invocation_short_name);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
-	exit(STATUS_FAILED);
+	exit(die_status);
 }
 
 void *xrealloc(void *old, size_t bytes)

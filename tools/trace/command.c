@@ -52,7 +52,7 @@ static void child(const struct record_options *options, const char *program, boo
 
 	close(go[1]);
 	if (read(go[0], &byte, 1) != 1)
-		_exit(STATUS_FAILED);
+		_exit(STATUS_UNTRACED);
 	if (options->fifo)
 		command_priority(FIFO_COMMAND);
 	if (filter && !filter_install(tracer_classes(options)))

@@ -657,6 +657,8 @@ static void say_number(struct finisher *f, const char *key, u64 value)
 	say_texts(f, key, text);
 }
 
+#define LOST "calls were lost: the tracer was not as fast as they came"
+
 /* What is wrong with a trace that was read; NULL: nothing. */
 static const char *judge(const struct finisher *f, const struct raw_reader *reader,
 			 enum raw_status status)
@@ -669,8 +671,6 @@ static const char *judge(const struct finisher *f, const struct raw_reader *read
 		return "calls are missing between the files of a ring";
 	if (f->counted != f->calls + f->dropped)
 		return "its balance counts other calls than it has";
-	if (f->lost)
-		return "calls were lost: the tracer was not as fast as they came";
 	return NULL;
 }
 
@@ -718,7 +718,7 @@ int finish(const char *raw, const char *database)
 	const struct raw_record *record;
 	struct raw_reader reader;
 	enum raw_status status;
-	const char *problem;
+	const char *problem, *lost;
 
 	if (!access(database, F_OK))
 		die("%s is there already", database);
@@ -732,11 +732,13 @@ int finish(const char *raw, const char *database)
 	while ((status = raw_next(&reader, &record)) == RAW_OK)
 		take(&f, record);
 	problem = judge(&f, &reader, status);
-	write_rest(&f, problem);
+	lost = !problem && f.lost ? LOST : NULL;
+	write_rest(&f, problem ?: lost);
 	db_close(&f.db);
 	world_free(&f.world);
 	raw_reader_free(&reader);
-	if (problem)
-		fprintf(stderr, "david-trace: %s: %s\n", raw, problem);
+	if (problem || lost)
+		fprintf(stderr, "david-trace: %s: %s\n", raw, problem ?: lost);
+	/* How many may be lost is not said here: the database has the balance. */
 	return problem ? STATUS_BAD : STATUS_OK;
 }

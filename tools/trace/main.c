@@ -18,7 +18,7 @@ static const char usage_text[] =
 static int usage(void)
 {
 	fputs(usage_text, stderr);
-	return STATUS_USAGE;
+	return die_status;
 }
 
 /* Numbers with commas between them, then 0. */
@@ -88,6 +88,8 @@ static int record_command(int argc, char **argv)
 	struct record_options options = { .method = METHOD };
 	int option;
 
+	/* Any other status may be the command's. */
+	die_status = STATUS_UNTRACED;
 	while ((option = getopt_long(argc, argv, "+", longs, NULL)) != -1) {
 		switch (option) {
 		case 'o':

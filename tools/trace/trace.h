@@ -8,9 +8,9 @@
 /* Exit statuses of the program itself; `record` has the command's. */
 enum {
 	STATUS_OK,
-	STATUS_BAD = 1, /* the trace is broken; what is in front of that was taken */
-	STATUS_USAGE = 2,
-	STATUS_FAILED = 125, /* nothing was traced */
+	STATUS_FAILED = 1, /* wrong usage, too */
+	STATUS_BAD = 2, /* the trace is broken; what is in front of that was taken */
+	STATUS_UNTRACED = 125, /* `record`: the command was not started, or nothing was traced */
 };
 
 struct record_options {
@@ -47,7 +47,8 @@ int dump(const char *path);
  */
 int finish(const char *raw, const char *database);
 
-/* Print "PROGRAM: ..." and end with STATUS_FAILED. */
+/* Print "PROGRAM: ..." and end with `die_status`: STATUS_FAILED, if nobody has set it. */
+extern int die_status;
 void die(const char *format, ...) __attribute__((__noreturn__, __format__(printf, 1, 2)));
 
 /* Memory, or the end. */

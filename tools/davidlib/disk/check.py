@@ -11,12 +11,10 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..util import DAVID
+from ..util import DAVID, NOT_BELIEVABLE
 from . import lateness, since, stats
 from .command import Commands, add
 from .device import name_arg, need_disk, need_root
-
-NOT_VALID = 2
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def check(args: argparse.Namespace) -> int:
         for finding in found:
             print(f"  {finding.what:<11} {'' if finding.good else 'WRONG: '}{finding.text}")
         print(f"{args.name}: {'valid' if valid(found) else 'NOT VALID'}")
-    return 0 if valid(found) else NOT_VALID
+    return 0 if valid(found) else NOT_BELIEVABLE
 
 
 def add_parsers(sub: Commands) -> None:

@@ -28,7 +28,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         description="Print which blocks of the ext2, ext3, ext4, btrfs and xfs file systems on an image or a "
         "block device are metadata, and why: by the kernel target's own classifier, with the whole disk "
         "at hand. Ranges are first block, last block, kind, in blocks of the file system from its start.",
-        epilog="exit status: 0; 1: no such file system there; 2: IMAGE cannot be read; 3: parts of it "
+        epilog="exit status: 0; 1: no such file system there, or IMAGE cannot be read; 2: parts of it "
         f"made no sense and were left out\n\nexample:\n  {DAVID} classify --summary disk.img",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -26,7 +26,7 @@ def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="look at a store while no device uses it, check it, repair it, move the disk on it",
         description="Look at the store on a backing device, or on an image of one, while no device uses it, "
         "or move the disk that is on it.",
-        epilog="exit status: 0; 1: damaged, or no store; 2: cannot be read or written, or is in use\n\n"
+        epilog="exit status: 0; 1: damaged, no store, in use, or it cannot be read or written\n\n"
         f"example:\n  {DAVID} store check /dev/ram0\n"
         f"  {DAVID} store export /dev/ram0 aged.image && {DAVID} store import aged.image /dev/sdx",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .. import losses
 from ..disk import mounts
 from ..sizes import size_arg, time_arg
 from ..trace import disks
-from ..util import UserError, say
+from ..trace.figures import open_trace
+from ..util import FAILED, NOT_BELIEVABLE, UserError, say
 from . import compare, comparison, programs, snapshot, target
 
 ORDERS = ("root", "temporal", "fs", "minimal", "single", "none")
@@ -48,11 +50,27 @@ def _compile(args: argparse.Namespace) -> int:
         if not os.path.isabs(args.root):
             raise UserError(f"compile: --root takes a path from the root on, not {args.root}")
         options += ["--root", os.path.normpath(args.root)]
-    options += ["--stats"] if args.stats else []
     options += ["--dot", args.dot] if args.dot else []
     options += ["--explain", str(args.explain)] if args.explain else []
-    print(programs.make(trace, out, options), end="")
-    return 0
+    explained, calls, rest = programs.make(trace, out, options).partition("calls ")
+    print(explained + (calls + rest if args.stats else ""), end="")
+    counted = (line.split() for line in (calls + rest).splitlines())
+    return _left_out(trace, {key: int(number) for key, number in counted})
+
+
+# Calls of the trace that the compiled one has not, though nobody asked for it and a disk may have been used.
+LEFT_OUT = ("unknown", "not-replayed", "without-rights")
+
+
+def _left_out(trace: Path, counted: dict[str, int]) -> int:
+    """The exit status of a compilation: is too much missing?"""
+    lost = losses.of_trace(open_trace(trace))
+    missing = {key: lost.missing[key] for key in losses.MISSING} | {key: counted[key] for key in LEFT_OUT}
+    status = losses.status(str(trace), losses.Losses(missing, lost.whole))
+    if counted["calls"] and counted["commands"] == counted.get("op.NONE", 0):
+        say(f"{trace}: nothing of it is left to be replayed: --stats says what its calls are")
+        return NOT_BELIEVABLE
+    return status
 
 
 def clock_step() -> int:
@@ -134,7 +152,8 @@ def beginnings(args: argparse.Namespace, workload: Path, place: Path) -> Iterato
 def _replay(args: argparse.Namespace) -> int:
     workload, place = Path(args.workload), Path(args.target)
     target.check_empty(place)
-    runs = []
+    runs: list[dict[str, Any]] = []
+    status = 0
     for run in beginnings(args, workload, place):
         if args.cold:
             target.make_cold(place)
@@ -147,6 +166,7 @@ def _replay(args: argparse.Namespace) -> int:
         for different in figures["differences"][:5] if not run else []:
             say("record {record}: {call} gave {got}, in the original {expected}".format(**different))
         runs.append(figures)
+        status = max(status, _differing(run, figures))
     result = {
         "kind": "replay",
         "cold": args.cold,
@@ -161,7 +181,19 @@ def _replay(args: argparse.Namespace) -> int:
     }
     if args.out:
         Path(args.out).write_text(json.dumps(result, indent=1) + "\n")
-    return 1 if any(run["stopped"] or run.get("order-violations") for run in runs) else 0
+    if any(run["stopped"] for run in runs):
+        return FAILED
+    return NOT_BELIEVABLE if any(run.get("order-violations") for run in runs) else status
+
+
+def _differing(run: int, figures: dict[str, Any]) -> int:
+    """The exit status of a run: did it do the same?"""
+    if not figures["made"]:
+        say(f"run {run + 1}: nothing was replayed")
+        return NOT_BELIEVABLE
+    differ = figures["compared"] - figures["same"]
+    found = losses.Losses({"differ": differ}, figures["compared"])
+    return losses.status(f"run {run + 1}", found, "came to another result")
 
 
 def _compare(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from ..bench import python, spec
 from ..bench.paper import command as paper
 from ..bench.results import Results
-from ..util import DAVID, UserError
+from ..util import DAVID, NOT_BELIEVABLE, UserError
 
 
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], dict[str, Any]]:
@@ -38,9 +38,10 @@ def paper_report(args: argparse.Namespace, top: Path) -> int:
     if args.files:
         page.markdown(quick, runs, environment, Path(args.files))
     print(page.answer(runs))
-    print(page.verdict(runs)[1])
+    good, said = page.verdict(runs)
+    print(said)
     print(f"{output}: {len(runs)} labs")
-    return 0
+    return 0 if good else NOT_BELIEVABLE
 
 
 def report(args: argparse.Namespace) -> int:
@@ -65,10 +66,11 @@ def report(args: argparse.Namespace) -> int:
         export.drawings(runs, metric, files)
     for sentence in answer.sentences(figures.table(runs, metric), metric):
         print(sentence)
-    print(answer.verdict(runs)[1])
+    good, said = answer.verdict(runs)
+    print(said)
     print(f"of {origin.sentence(runs)}")
     print(f"{output}: {len(runs)} runs")
-    return 0
+    return 0 if good else NOT_BELIEVABLE
 
 
 def add_parsers(sub: argparse._SubParsersAction) -> None:

@@ -8,8 +8,9 @@ import pwd
 import sys
 from pathlib import Path
 
+from .. import losses
 from ..sizes import size_arg, time_arg
-from ..util import UserError, say
+from ..util import NOT_BELIEVABLE, UserError, say
 from . import causal, disks, exporting, figures, importing, page, program, switch
 
 
@@ -61,12 +62,21 @@ def _record(args: argparse.Namespace) -> int:
     status = program.record(raw, options, command, args.method)
     asked = disks.between(before, disks.counts())
     if raw != out and raw.exists() and status != program.FAILED:
-        if program.finish(raw, out):
+        whole = program.finish(raw, out)
+        if whole:
             for piece in program.pieces(raw):
                 piece.unlink()
         disks.store(out, asked)
         say(f"the trace is {out}")
+        # A command that failed has the word: what it was recorded for did not happen.
+        return status or _believable(out, whole)
     return status
+
+
+def _believable(trace: Path, whole: bool = True) -> int:
+    """The exit status of what made a trace: is too much missing?"""
+    missing = losses.status(str(trace), losses.of_trace(figures.open_trace(trace)))
+    return missing if whole else NOT_BELIEVABLE
 
 
 def _causal(args: argparse.Namespace) -> int:
@@ -78,7 +88,8 @@ def _causal(args: argparse.Namespace) -> int:
 
 def _finish(args: argparse.Namespace) -> int:
     raw = Path(args.raw)
-    return 0 if program.finish(raw, Path(args.out) if args.out else raw.with_suffix(".db")) else 1
+    out = Path(args.out) if args.out else raw.with_suffix(".db")
+    return _believable(out, program.finish(raw, out))
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -87,7 +98,10 @@ def _import(args: argparse.Namespace) -> int:
     if unparsed:
         say(f"{unparsed} lines of {args.file} were not understood")
     say(f"the trace is {out}")
-    return 1 if unparsed else 0
+    if not losses.of_trace(figures.open_trace(out)).whole:
+        say(f"{args.file} has no call in it")
+        return NOT_BELIEVABLE
+    return _believable(out)
 
 
 def _export(args: argparse.Namespace) -> int:
@@ -226,7 +240,7 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     finish = commands.add_parser(
         "finish",
         help="make a database of a raw trace",
-        description="Make a SQLite database of a raw trace, as record does at its end. The status is 1 if "
+        description="Make a SQLite database of a raw trace, as record does at its end. The status is 2 if "
         "the trace is cut short; the database then has what is in front of that.",
     )
     finish.add_argument("raw", metavar="RAW", help="the raw trace")
@@ -235,8 +249,8 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     imports = commands.add_parser(
         "import",
         help="make a trace of another tool's",
-        description="Make a trace of what another tool has recorded. The status is 1 if "
-        "some lines were not understood.",
+        description="Make a trace of what another tool has recorded. The status is 2 if "
+        "more than 1 % of the lines were not understood.",
     )
     imports.add_argument("format", choices=sorted(importing.FORMATS), help="what it is")
     imports.add_argument("file", metavar="FILE", help="a text, as it is or compressed (.xz, .gz, .bz2)")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from ..util import UserError
 from . import from_ibench, from_nfs, from_requests, from_strace, program, rawfile
 
 Calls = list[tuple[int, str, str, str]]
@@ -42,7 +43,13 @@ def import_trace(kind: str, path: Path, out: Path) -> int:
     """How many lines were not understood."""
     calls = program.calls()
     trace = rawfile.RawTrace(kind)
-    with open_text(path) as lines:
-        steps = FORMATS[kind](trace, calls, lines)
-        program.finish("-", out, rawfile.frames(trace, {nr: name for nr, name, _, _ in calls}, steps))
+    names = {nr: name for nr, name, _, _ in calls}
+    try:
+        with open_text(path) as lines:
+            steps = FORMATS[kind](trace, calls, lines)
+            program.finish("-", out, rawfile.frames(trace, names, steps))
+    except BrokenPipeError:
+        raise UserError(f"trace import: {out} could not be written, see above") from None
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise UserError(f"trace import: {path} cannot be read: {error}") from None
     return trace.unparsed

@@ -15,6 +15,7 @@ from ..util import INSTALLED, UserError
 NAME = "david-trace"
 METHODS = {"ptrace": NAME, "bpf": "david-trace-bpf"}
 RAW = ".dtr"
+BAD = 2  # the trace is broken, and what is in front of that was taken
 FAILED = 125  # nothing was traced; the program has said why
 
 
@@ -56,7 +57,7 @@ def finish(raw: Path | str, database: Path, frames: Iterable[bytes] = ()) -> boo
             for frame in frames:
                 child.stdin.write(frame)
             child.stdin.close()
-    if child.returncode not in (0, 1):
+    if child.returncode not in (0, BAD):
         raise UserError(f"{raw} could not be finished")
     return not child.returncode
 

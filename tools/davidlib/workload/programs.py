@@ -8,7 +8,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from .. import build
+from .. import build, losses
 from . import called
 from .record import Record
 from .several import WorkFailed
@@ -65,7 +65,6 @@ def run_fio(kind: str, top: str, params: dict, seed: int) -> Record:
 
 
 REPLAY = "david-replay"
-SAME = 0.99  # of the calls; below that it was another workload
 
 
 def prepare_replay(top: str, params: dict, seed: int) -> None:
@@ -82,7 +81,10 @@ def run_replay(kind: str, top: str, params: dict, seed: int) -> Record:
     options = ("--timing", params["timing"], "--share-disk")
     words = [str(build.ensure(REPLAY)), "run", *options, params["trace"], top]
     found = json.loads(_call(words, "/", {}))
-    if found["same"] < SAME * found["compared"]:
+    if not found["compared"]:
+        raise WorkFailed(f"{params['trace']}: it has no call that is replayed")
+    # Below that it was another workload.
+    if found["compared"] - found["same"] > losses.LIMIT * found["compared"]:
         same = f"{found['same']} of {found['compared']} calls are as in the original"
         raise WorkFailed(f"{params['trace']}: only {same}")
     for name, call in found["calls"].items():
