@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import importlib.machinery
 import importlib.util
+import re
 import sqlite3
 import subprocess
 import sys
@@ -123,6 +124,25 @@ def test_an_import_is_believed_as_long_as_little_was_not_understood(bad: int, st
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == status and says in done.stderr, done
     assert ("are missing" in done.stderr) is bool(says) and (bad == 0) is ("understood" not in done.stderr)
+
+
+BLKPARSE = "  8,0    1        {}     0.{:09}   697  {}   W 223490 + 8 [kjournald]\n"
+SUMMARY = "CPU0 (sda):\n Reads Queued:  0, 0KiB\n\nTotal (sda):\nThroughput (R/W): 0KiB/s\n"
+MESSAGE = "  8,0    1        0     0.000000001     0  m   N cfq698S / alloced\n"
+
+
+@pytest.mark.parametrize(("text", "status", "says"), [
+    (MESSAGE + "".join(BLKPARSE.format(n, n, "DC"[n % 2]) for n in range(100)) + SUMMARY, 0, ""),
+    (LINE.format(1, 1), 2, "2 lines of .*log were not understood"),
+    ("", 2, "log has no call in it"),
+])
+def test_blkparse_says_what_it_does_not_understand(text: str, status: int, says: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(text)
+    words = [sys.executable, DAVID, "trace", "import", "blkparse", log, "-o", tmp_path / "t.db"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == status and re.search(says, done.stderr), done
+    assert status or "understood" not in done.stderr
 
 
 @pytest.mark.parametrize(("share", "status"), [

@@ -21,7 +21,7 @@ SINCE_1601 = 11_644_473_600 * SECOND  # to 1970
 Calls = list[tuple[int, str, str, str]]
 
 _BLKPARSE = re.compile(
-    r"\s*(\d+),(\d+)\s+\d+\s+\d+\s+(\d+)\.(\d{9})\s+(\d+)\s+([A-Z])\s+([A-Z]+)\s+(?:(\d+) \+ (\d+)\s)?"
+    r"\s*(\d+),(\d+)\s+\d+\s+\d+\s+(\d+)\.(\d{9})\s+(\d+)\s+([A-Zm])\s+([A-Z]+)\s+(?:(\d+) \+ (\d+)\s)?"
 )
 
 
@@ -163,12 +163,14 @@ class Blkparse:
     def __init__(self, requests: Requests) -> None:
         self.to = requests
         self.issued: dict[tuple[str, int, int], tuple[int, int]] = {}
+        self.summary = False
 
     def take(self, line: str) -> None:
         found = _BLKPARSE.match(line)
         if not found:
             # Behind the lines there is a summary of each CPU.
-            if re.match(r"\d+,\d+\s", line):
+            self.summary = self.summary or bool(re.match(r"(CPU ?\d+|Total|Events) \(", line))
+            if line and not self.summary or re.match(r"\d+,\d+\s", line):
                 raise ValueError(line)
             return
         if found[6] not in "DC" or not found[8]:
