@@ -156,6 +156,15 @@ def test_the_verdict_is_one_line_and_never_without_an_uncertainty() -> None:
     assert "± not known" in compare.verdict(compare.compare([result([1010])]))
 
 
+def test_runs_that_are_all_the_same_are_not_given_an_uncertainty_of_zero() -> None:
+    same = compare.compare([result([1010, 1010])])
+    assert compare.verdict(same).endswith("time +0.25 % in each of 2 runs: nothing varies")
+    assert "all 2 runs took the same: nothing varies from run to run" in same.warnings
+    text = "\n".join(comparison.as_text(same))
+    assert "0.010 the same in each run" in text and "± 0.000" not in text and "± 0 %" not in text
+    assert "± 0.000" not in "\n".join(comparison.as_text(compare.compare([result([1010])])))
+
+
 def test_ranks_go_together_or_not() -> None:
     """Spearman's own example has -29/165 (scores and hours of ten pupils); equal values share their ranks."""
     scores = (106, 100, 86, 101, 99, 103, 97, 113, 112, 110)

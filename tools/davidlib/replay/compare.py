@@ -244,6 +244,8 @@ def compare(
     )
     if len(plain) < 2:
         warnings.append("one run: its precision is not known")
+    elif not rows[0].replay.error:
+        warnings.append(f"all {len(plain)} runs took the same: nothing varies from run to run")
     if len(captures) < 2:
         warnings.append("one capture: the original's own spread is not known")
     if not cost:
@@ -268,12 +270,13 @@ def verdict(comparison: Comparison) -> str:
             f"overlap {100 * overlap / before:.0f} %" if before else "overlap: the original has none"
         )
     expanded = row.share(row.combined.expanded)
-    told = (
-        f"{expanded:.2g} % (k = {row.combined.coverage:.2f})"
-        if len(runs) > 1
-        else "not known, from one run"
-    )
-    parts.append(f"time {100 * row.relative:+.2f} % ± {told}")
+    if len(runs) < 2:
+        told = "± not known, from one run"
+    elif not expanded:
+        told = f"in each of {len(runs)} runs: nothing varies"
+    else:
+        told = f"± {expanded:.2g} % (k = {row.combined.coverage:.2f})"
+    parts.append(f"time {100 * row.relative:+.2f} % {told}")
     return "fidelity: " + ", ".join(parts)
 
 

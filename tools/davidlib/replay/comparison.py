@@ -23,10 +23,12 @@ def _freedom(value: float) -> str:
 def _uncertain(row: Row) -> list[Cell]:
     combined = row.combined
     below, above = metrology.around_bias(row.bias, combined.expanded)
+    spread = f"± {_us(combined.expanded)}" if combined.expanded else \
+        "the same in each run" if row.replay.n > 1 else "± not known"
     return [
         row.kind,
         f"{row.of_replay:.2f} %",
-        f"{_us(row.bias)} ± {_us(combined.expanded)}",
+        f"{_us(row.bias)} {spread}",
         _freedom(combined.freedom),
         f"{combined.coverage:.2f}",
         f"{_us(row.replay.mean)} -{_us(below)} +{_us(above)}",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from . import figures
@@ -11,25 +12,51 @@ from .figures import Estimate, Table
 NO_INTERVAL = "one run each, so there is no interval: repeats = 3 or more gives one"
 
 
-def digits(number: float) -> str:
+NO_RANDOMNESS = "the workload has no randomness"
+MOST_DIGITS = 15
+
+
+def digits(number: float, count: int = 3) -> str:
     """Three that count: 1.23, 12.3, 123, 12,300."""
     if number == 0:
         return "0"
-    rounded = float(f"{number:.3g}")
-    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:.3g}"
+    rounded = float(f"{number:.{count}g}")
+    if abs(rounded) < 100:
+        return f"{rounded:.{count}g}"
+    return f"{rounded:,.{max(count - 1 - int(math.log10(abs(rounded))), 0)}f}"
+
+
+def apart(number: float, other: float) -> tuple[str, str]:
+    """Both with three digits, or with as many as tell them apart."""
+    for count in range(3, MOST_DIGITS):
+        one, two = digits(number, count), digits(other, count)
+        if one != two:
+            break
+    return one, two
 
 
 def interval(found: Estimate) -> str:
-    if found.low is None or found.high is None:
-        return ""
-    return f"{digits(found.low)} to {digits(found.high)}"
+    """Nothing where there was one run, or where all seeds came to the same."""
+    return " to ".join(apart(*found.ends)) if found.ends else ""
+
+
+def _between(found: Estimate) -> str:
+    return f" (95 % interval {interval(found)}, {found.count} seeds)" if found.ends else ""
 
 
 def _alone(name: str, values: dict[int, float], metric: str) -> str:
     found, known = figures.estimate(list(values.values())), figures.METRICS[metric]
     unit = known.name if known.unit == "1/s" else f"{known.unit}, {known.name}"
-    between = f" (95 % interval {interval(found)}, {found.count} seeds)" if found.low is not None else ""
+    between = f", the same with all {found.count} seeds: {NO_RANDOMNESS}" if found.same else _between(found)
     return f"{name}: {digits(found.mean)} {unit}{between}"
+
+
+def _same_ratio(found: Estimate, both: list[dict[int, float]]) -> str:
+    """What stands behind a ratio that is the same with each seed."""
+    if not found.same:
+        return ""
+    still = all(figures.estimate(list(values.values())).same for values in both)
+    return f" with all {found.count} seeds{f': {NO_RANDOMNESS}' if still else ''}"
 
 
 def _against(best: str, other: str, variants: dict[str, dict[int, float]], metric: str) -> str:
@@ -37,11 +64,15 @@ def _against(best: str, other: str, variants: dict[str, dict[int, float]], metri
     unit = figures.METRICS[metric]
     if found is None:
         return f"{best} and {other} have no seed in common"
-    if found.low is not None and found.high is not None and found.low <= 1 <= found.high:
+    same = _same_ratio(found, [variants[best], variants[other]])
+    if found.mean == 1 and not found.ends:
+        return f"{best} and {other} have the same {unit.name}{same}"
+    if found.ends and found.ends[0] <= 1 <= found.ends[1]:
         return (f"no difference between {best} and {other} can be told from these {found.count} seeds: "
                 f"{digits(found.mean)} times, 95 % interval {interval(found)}")
-    between = f" (95 % interval {interval(found)}, {found.count} seeds)" if found.low is not None else ""
-    return f"{best} has {digits(found.mean)} times the {unit.name} of {other}{between}"
+    times = apart(found.mean, 1)[0]
+    between = f", the same{same}" if same else _between(found)
+    return f"{best} has {times} times the {unit.name} of {other}{between}"
 
 
 def sentences(table: Table, metric: str) -> list[str]:

@@ -52,6 +52,16 @@ class Estimate:
     high: float | None
     count: int
 
+    @property
+    def same(self) -> bool:
+        """All seeds have this figure: there is nothing random that an interval could be about."""
+        return self.low is not None and self.low == self.high
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The interval's, if there is one that has a width."""
+        return None if self.low is None or self.high is None or self.same else (self.low, self.high)
+
 
 def student(freedom: int) -> float:
     return STUDENT[max(known for known in STUDENT if known <= freedom)]

@@ -53,7 +53,8 @@ def _summary(table: figures.Table, metric: str) -> str:
         for name, values in variants.items():
             found = figures.estimate(list(values.values()))
             against = figures.ratio(values, variants[best])
-            rows.append([workload, name, answer.digits(found.mean), answer.interval(found) or "-",
+            between = "none: no randomness" if found.same else answer.interval(found) or "-"
+            rows.append([workload, name, answer.digits(found.mean), between,
                          str(found.count), answer.digits(against.mean) if against else "-"])
     head = ["workload", "variant", known.label, "95 % interval", "seeds", "of the best"]
     return table_of(head, rows)
@@ -128,8 +129,9 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         f'{said}{note}<p class="{"good" if good else "bad"}">{escape(verdict)}</p>'
         f"<h2>Variants</h2>{_summary(table, metric)}"
         "<p>An interval is of 95 % (Student's) over seeds: it is about the workload's randomness, not about "
-        "how far the model is from the drive. Variants are compared seed by seed. Drawings over time and of "
-        "distributions are of each variant's first seed.</p>"
+        "how far the model is from the drive. Where all seeds come to the same there is none. "
+        "Variants are compared seed by seed. Drawings over time and of distributions are "
+        "of each variant's first seed.</p>"
         f"{_drawings(runs, metric)}<h2>Runs</h2>{_runs(runs)}"
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
         "<h2>Again</h2><p>With this in a file SPEC.toml, <code>tools/david bench SPEC.toml</code> does the "

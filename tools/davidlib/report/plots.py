@@ -96,8 +96,8 @@ def comparison(runs: Runs, metric: str) -> Figure:
         found = figures.estimate(list(values.values()))
         colour = f"C{at % theme.SERIES}"
         axes.plot(list(values.values()), [at] * len(values), "|", color=colour, markersize=12, alpha=0.6)
-        if found.low is not None:
-            axes.plot([found.low, found.high], [at, at], color=colour, linewidth=3)
+        if found.ends:
+            axes.plot(found.ends, [at, at], color=colour, linewidth=3)
         axes.plot([found.mean], [at], "o", color=colour, markersize=7, label=name)
     axes.set_yticks(range(len(variants)), list(variants))
     axes.set_ylim(len(variants) - 0.5, -0.5)

@@ -97,7 +97,7 @@ def run_times(runs: Runs, quick: bool) -> Section:
         ours = []
         for found in tables.values():
             took = measured.seconds(found, name)
-            between = f" ({interval(took)})" if took.low is not None else ""
+            between = f" ({interval(took)})" if took.ends else ""
             ours.append(digits(took.mean) + between)
         rows.append([name, f"{row.measured}", f"{row.modelled}", *ours, words.TIMES[name]])
     scan = published.VIRUS_SCAN
