@@ -21,6 +21,9 @@ SPECS = {
     "ext4-postmark": (DISK + '[[workload]]\nkind = "postmark"\nfiles = 40\noperations = 60\n', 2),
     "none-random-read": (
         DISK + '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "random-read"\noperations = 50\n', 1),
+    **{name: (f"seeds = {seed}\n" + DISK + '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "fio"\n'
+              'job = "[a]\\nrw=randwrite\\nbs=4k\\nfsync=1\\ndirect=1\\nsize=512M\\nnumber_ios=40"\n', 1)
+       for name, seed in (("fio-fsync", 1), ("fio-fsync-2", 2))},
     # Everything is kept, in a store that has no room for it.
     "full": (DISK + 'backing = "4M"\nclassify = "keep"\n[[filesystem]]\ntype = "none"\n'
              '[[workload]]\nkind = "random-write"\nblock = "64K"\n', 1),

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,20 +29,25 @@ from davidlib.disk import modulehelp
 from davidlib.disk.dm import DeviceError
 from davidlib.report import answer, figures
 from davidlib.util import UserError
-from davidlib.workload import image, record
+from davidlib.workload import fiojob, image, record
 from davidlib.workload.kinds import KINDS
+from davidlib.workload.several import WorkFailed
 from labjob import PYTHON, Job
 
 TREE = Path(__file__).resolve().parents[2]
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
-RUNS = ("ext4-postmark", "none-random-read", "full")
+RUNS = ("ext4-postmark", "none-random-read", "fio-fsync", "fio-fsync-2", "full")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
-          memory="1G", timeout=300, usually=5, virtual_time=True)
+          memory="1G", timeout=300, usually=15, virtual_time=True)
 
 
 def parse(text: str) -> spec.Spec:
     return spec.parse(text, "a.toml", Path("/"))
+
+
+def fio(job: str, system: str = "") -> str:
+    return f"{DISK}{system}[[workload]]\nkind = \"fio\"\njob = \"\"\"\n{job}\"\"\"\n"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +76,18 @@ def parse(text: str) -> spec.Spec:
         (DISK + '[[workload]]\nkind = "replay"\ntrace = "nope.wl"', "a.toml:5: trace = 'nope.wl': there"),
         (DISK + '[[filesystem]]\ntype = "none"\n' + WORK, "a.toml:6: kind = 'varmail': needs a file system"),
         (DISK + '[[filesystem]]\ntype = "none"\nmount = "x"\n' + WORK, "a.toml:4: type = 'none': a raw disk"),
+        (fio("[a]\nrandrepeat=1"), "a.toml:5: job: randrepeat: leave it out; each run's seed goes to fio"),
+        (fio("[global]\nrw=randread\n[a]\nbs=4k\n[global]\n randseed = 4\n[b]"), "a.toml:5: job: randseed: "),
+        (fio("[a]\ninclude b.fio"), "a.toml:5: job: include: leave it out; bench takes the job's text alone"),
+        (fio("[a]\nclocksource=cpu"), "a.toml:5: job: clocksource: leave it out"),
+        (fio("[a]\nioengine=cpuio"), "a.toml:5: job: ioengine=cpuio: its operations are not the disk's"),
+        (fio("[a]\nfilename=/dev/sda"), "a.toml:5: job: filename=/dev/sda: leave it out"),
+        (fio("rw=read"), "a.toml:5: job: rw: stands in no section; write a line such as \\[job\\]"),
+        (fio("# [a]\n[global]\nrw=read"), "a.toml:5: job: there is no section but \\[global\\]"),
+        (fio("[a]\nfilename=b", '[[filesystem]]\ntype = "none"\n'), "a.toml:7: job: filename=b: .*raw disk"),
+        ('metric = "p99"\n' + fio("[a]\nrw=randwrite\nfsync=1"),
+         "a.toml:1: metric = 'p99': not known of workload 'fio': fsync=1: fio does not tell which sync"),
+        ('metric = "p99"\n' + DISK + '[[workload]]\nkind = "du"', "a.toml:1: metric = 'p99': .* one program"),
         (DISK + '[[filesystem]]\ntype = "ext5"\n' + WORK, "a.toml:4: type = 'ext5': not one of ext2"),
     ],
 )
@@ -111,6 +129,7 @@ def test_a_workload_makes_the_same_calls_with_the_same_seed(name: str, tmp_path:
             kind.prepare(str(top), params, seed)
         done = kind.run(name, str(top), params, seed)
         counts = {what: len(times) for what, times in done.ns.items()}
+        counts |= {what: told["count"] for what, told in done.told.items()}
         assert sum(counts.values()) == done.operations() >= min(FEW["operations"], params.get("files", 80))
         seen.append((counts, done.read, done.written, tree_of(top)))
     assert seen[0] == seen[1]
@@ -118,8 +137,101 @@ def test_a_workload_makes_the_same_calls_with_the_same_seed(name: str, tmp_path:
         assert seen[0] != seen[2], "another seed changes nothing"
 
 
+@pytest.mark.parametrize(
+    ("job", "unknown"),
+    [
+        ("[a]\nrw=randwrite", set()),
+        ("[a]\nrw=randread\nfsync=1\nend_fsync=1", set()),
+        ("[a]\nrw=randwrite\nsync=1\nfsync=0\nend_fsync=0", set()),
+        ("[a]\nrw=randrw\nfdatasync=4", {"p99"}),
+        ("[global]\nsync_file_range=write:8\n[a]\nrw=trimwrite", {"p99"}),
+        ("[a]\nrw=write:8k\nfsync=1\niodepth=16", {"p99", "mean"}),
+        ("[a]\nrw=read\n[b]\nreadwrite=rw\nend_fsync", {"p99", "mean"}),
+        ("[a]\nrw=write\nfsync_on_close=1", {"p99", "mean"}),
+        ("[a]\nread_iolog=x", {"p99", "mean"}),
+    ],
+)
+def test_a_time_that_fio_does_not_tell_is_refused_before_a_run(job: str, unknown: set[str]) -> None:
+    found = parse(fio(job))
+    assert {metric for metric in spec.METRICS if spec.refuse_metric(found, metric)} == unknown
+
+
+SYNCED = "[a]\nrw=randwrite\nbs=4k\nsize=1M\nnumber_ios=20\nwrite_iolog={log}\n"
+
+
+def fio_run(top: Path, job: str, seed: int) -> record.Record:
+    top.mkdir(exist_ok=True)
+    fiojob.prepare(str(top), {"job": job}, seed)
+    return fiojob.run("fio", str(top), {"job": job}, seed)
+
+
+@pytest.fixture
+def fio_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    if not shutil.which("fio"):
+        pytest.skip("no fio here")
+    monkeypatch.setattr(fiojob, "JOB", str(tmp_path / "job.fio"))
+    monkeypatch.setattr(fiojob, "LOGS", str(tmp_path / "logs"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("more", ["", "random_generator=lfsr", "random_distribution=zipf:1.2", "norandommap"])
+def test_a_runs_seed_decides_where_fio_writes(more: str, fio_files: Path) -> None:
+    seen = []
+    for life, seed in enumerate((0, 0, 1, 2)):
+        log = fio_files / f"log-{life}"
+        fio_run(fio_files / "top", SYNCED.format(log=log) + more + "\n", seed)
+        seen.append([line.split()[3] for line in log.read_text().splitlines() if " write " in line])
+    assert len(seen[0]) == 20 and seen[0] == seen[1]
+    assert len(set(map(tuple, seen))) == 3, "another seed changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("more", "kinds", "syncs"),
+    [
+        ("fsync=1\n", {"write": 20}, 19),
+        ("rw=randrw\nfdatasync=2\nnumjobs=2\ngroup_reporting\n", {"read": 20, "write": 20}, 2),
+        ("ioengine=libaio\nfsync=4\n[b]\nstonewall\nrw=read\nsize=64k\nbs=4k\n",
+         {"write": 20, "read": 16}, 4),
+        ("ioengine=io_uring\nfsync=1\n", {"write": 20}, 19),
+        ("ioengine=mmap\nfsync=1\n", {"write": 20}, 19),
+    ],
+)
+def test_operations_are_requests_and_a_syncs_time_is_of_its_write(
+    more: str, kinds: dict[str, int], syncs: int, fio_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[dict] = []
+    real = fiojob.record_of
+    monkeypatch.setattr(fiojob, "record_of", lambda said, *rest: (told.append(said), real(said, *rest))[1])
+    done = fio_run(fio_files / "top", SYNCED.replace("write_iolog={log}\n", "") + more, 3)
+    found = record.summary(done)
+    counts = {kind: one["count"] for kind, one in found.items()}
+    if "rw=randrw" in more:
+        assert sum(counts.values()) == 40 and set(counts) == set(kinds)
+    else:
+        assert counts == kinds
+    # The other way: sums of fio's own statistics, which its log has no part in.
+    jobs = told[0]["jobs"]
+    count = sum(job["sync"]["lat_ns"]["N"] for job in jobs)
+    writes = sum(job["write"]["lat_ns"]["N"] * job["write"]["lat_ns"]["mean"] for job in jobs)
+    waits = sum(job["sync"]["lat_ns"]["N"] * job["sync"]["lat_ns"]["mean"] for job in jobs)
+    assert count >= syncs and waits > writes / 1000
+    assert abs(found["write"]["mean_ns"] - (writes + waits) / counts["write"]) < 2
+    assert set(found["write"]["quantiles_ns"]) == {None}
+    if "read" in found:
+        most = max(job["read"]["lat_ns"]["max"] for job in jobs)
+        assert found["read"]["quantiles_ns"][-1] == max(done.ns["read"]) == most
+
+
+def test_a_job_without_requests_fails_the_run(fio_files: Path) -> None:
+    job = {"sync": {"lat_ns": {"N": 0, "mean": 0.0}}, "read": {"io_bytes": 0}, "write": {"io_bytes": 0}}
+    with pytest.raises(WorkFailed, match="fio logged no request"):
+        fiojob.record_of({"jobs": [job]}, {}, {"job": "[a]"})
+    with pytest.raises(WorkFailed, match="fio: exit status 1: "):
+        fio_run(fio_files / "top", "[a]\nrubbish=1\n", 1)
+
+
 def test_a_command_that_fails_fails_the_run_and_says_why(tmp_path: Path) -> None:
-    from davidlib.workload.several import WorkFailed, together
+    from davidlib.workload.several import together
 
     with pytest.raises(WorkFailed, match="exit status 3: sorry"):
         KINDS["command"].run("command", str(tmp_path), {"command": "echo sorry >&2; exit 3"}, 1)
@@ -264,6 +376,20 @@ def test_random_reads_of_a_raw_disk_take_what_the_drive_takes(lab) -> None:
     busy = result["stats"]["busy_ns"] / 1e9
     assert abs(busy - result["seconds"]) < 0.02 * result["seconds"], (busy, result["seconds"])
     assert result["latency"]["read"]["count"] == 50
+
+
+@pytest.mark.lab(LAB, "fio-fsync", "fio-fsync-2")
+def test_a_write_of_fio_takes_its_sync_and_goes_where_the_seed_says(lab) -> None:
+    found = [lab.labs.wait(LAB, {"run": name}) for name in ("fio-fsync", "fio-fsync-2")]
+    assert all(one and not one["error"] for one in found), found
+    first, other = (result for one in found for result in one["results"])
+    assert first["latency"] != other["latency"]
+    write, stats = first["latency"]["write"], first["stats"]
+    assert first["operations"] == write["count"] == 40 and set(first["latency"]) == {"write"}
+    # The other way: the disk's own sum of the times of writes and flushes. There is no sync behind the last.
+    assert (stats["modelled"]["write"], stats["modelled"]["flush"]) == (40, 39)
+    modelled = sum(stats["modelled_ns"].values()) / 40
+    assert abs(write["mean_ns"] - modelled) < 0.002 * modelled, (write["mean_ns"], modelled)
 
 
 @pytest.mark.lab(LAB, "full")

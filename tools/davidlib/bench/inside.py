@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from davidlib.bench.samples import COLUMNS, Sampler, row  # noqa: E402
 from davidlib.disk import check, device, dm, lateness, setting, since, stats  # noqa: E402
 from davidlib.util import UserError  # noqa: E402
-from davidlib.workload import called, programs, trees  # noqa: E402
+from davidlib.workload import called, fiojob, trees  # noqa: E402
 from davidlib.workload.kinds import KINDS, files_of  # noqa: E402
 from davidlib.workload.record import Record, summary  # noqa: E402
 from davidlib.workload.several import WorkFailed  # noqa: E402
@@ -194,8 +194,9 @@ def clean_up() -> None:
     loops = call("losetup", "--noheadings", "--output", "NAME", "--associated", BACKING).split()
     for loop in loops:
         call("losetup", "--detach", loop)
-    for path in (BACKING, PROFILE, programs.JOB):
+    for path in (BACKING, PROFILE):
         Path(path).unlink(missing_ok=True)
+    fiojob.clean_up()
     shutil.rmtree(trees.SCRATCH, ignore_errors=True)
 
 

@@ -241,6 +241,26 @@ def _raw_ones(source: Source, spec: Spec) -> None:
                                 "there is one of type = 'none'; leave one of the two out")
 
 
+def _mistakes(source: Source, spec: Spec) -> None:
+    """Of workloads that know more of their parameters than a type."""
+    raw = any(fs.type == "none" for fs in spec.file_systems)
+    for number, workload in enumerate(spec.workloads):
+        check = KINDS[workload.kind].mistake
+        if check and (found := check(workload.params, raw)):
+            key, text = found
+            line = _line_of(source.text, "workload", number, key)
+            raise SpecError(f"{source.path}:{line}: {key}: {text}")
+
+
+def refuse_metric(spec: Spec, metric: str) -> str:
+    """Why this metric is not known of all workloads; nothing: it is."""
+    for workload in spec.workloads:
+        tell = KINDS[workload.kind].unknown
+        if tell and (why := tell(workload.params).get(metric)):
+            return f"metric = '{metric}': not known of workload '{workload.name}': {why}"
+    return ""
+
+
 def parse(text: str, path: str, base: Path) -> Spec:
     """A spec of its text; PATH is for messages, BASE for files that it names."""
     source = Source(path, text)
@@ -285,6 +305,9 @@ def parse(text: str, path: str, base: Path) -> Spec:
     _unique(lambda number: systems[number], spec.file_systems)
     _unique(lambda number: workloads[number], spec.workloads)
     _raw_ones(source, spec)
+    _mistakes(source, spec)
+    if why := refuse_metric(spec, spec.metric):
+        raise top.wrong("metric", why)
     return spec
 
 

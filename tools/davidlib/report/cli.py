@@ -52,6 +52,8 @@ def report(args: argparse.Namespace) -> int:
         raise UserError("report: --rest is about `bench paper`")
     found, text, runs, environment = load(top)
     metric = args.metric or found.metric
+    if why := spec.refuse_metric(found, metric):
+        raise UserError(f"{top}: {why}")
     python.become()
     # Not before: they are not in Debian's Python.
     from . import answer, export, figures, origin, page

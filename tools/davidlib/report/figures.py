@@ -76,8 +76,8 @@ def estimate(values: list[float]) -> Estimate:
 
 
 def longest_kind(latency: dict[str, Any]) -> str:
-    """The kind of operation that took most of the time."""
-    return max(latency, key=lambda kind: latency[kind]["count"] * latency[kind]["mean_ns"])
+    """The kind of operation that took most of the time; of those whose time is known, if there is one."""
+    return max(latency, key=lambda kind: latency[kind]["count"] * (latency[kind]["mean_ns"] or 0))
 
 
 def value(result: dict[str, Any], metric: str) -> float:

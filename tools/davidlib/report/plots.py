@@ -129,14 +129,22 @@ def latency(runs: Runs) -> Figure:
     return figure
 
 
+def has_distribution(runs: Runs) -> bool:
+    """Not of fio's writes with syncs: only the mean is known of them."""
+    latency = runs[0]["result"]["latency"]
+    known = [ns for ns in latency[figures.longest_kind(latency)]["quantiles_ns"] if ns is not None]
+    return len(known) > 1
+
+
 def distribution(runs: Runs) -> Figure:
     """Of the kind of operation that took most of the time in the first run."""
     kind = figures.longest_kind(runs[0]["result"]["latency"])
     figure, axes = axes_of(f"time of an operation '{kind}', ms", "share of them")
     for one in firsts(runs):
         if found := one["result"]["latency"].get(kind):
-            times = [max(ns, 1) / 1e6 for ns in found["quantiles_ns"]]
-            axes.plot(times, [share / 1000 for share in QUANTILES], label=one["run"]["variant"])
+            known = [(max(ns, 1) / 1e6, share / 1000)
+                     for ns, share in zip(found["quantiles_ns"], QUANTILES, strict=True) if ns is not None]
+            axes.plot([ms for ms, _ in known], [share for _, share in known], label=one["run"]["variant"])
     axes.set_xscale("log")
     plain(axes.xaxis)
     axes.set_ylim(0, 1)
@@ -215,10 +223,11 @@ def drawings(runs: Runs, metric: str) -> dict[str, tuple[str, Any]]:
         "comparison": ("Variants", lambda: comparison(runs, metric)),
         "throughput": ("Throughput over time", lambda: throughput(runs)),
         "latency": ("Latency over time", lambda: latency(runs)),
-        "distribution": ("Distribution of latency", lambda: distribution(runs)),
         "time": ("Where the drive's time went", lambda: where_time_went(runs)),
         "store": ("Store and memory over time", lambda: store_and_memory(runs)),
     }
+    if has_distribution(runs):
+        found["distribution"] = ("Distribution of latency", lambda: distribution(runs))
     for number, one in enumerate(firsts(runs)):
         found[f"heat-{number}"] = ("Latency over time, all requests", lambda one=one: heat_map(one))
     return found

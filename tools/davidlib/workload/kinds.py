@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import blocks, image, programs, servers, trees
+from . import blocks, fiojob, image, programs, servers, trees
 from .record import Record
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -37,6 +37,10 @@ class Kind:
     raw: bool = False  # can do without a file system
     required: tuple[str, ...] = field(default=())
     built: tuple[str, ...] = ()  # programs of this tree that it calls: names of build.DIRECTORIES
+    # What is wrong with its parameters, and with which; the second: may it be given the raw disk?
+    mistake: Callable[[dict, bool], tuple[str, str] | None] | None = None
+    # Metrics that its runs do not have, and why.
+    unknown: Callable[[dict], dict[str, str]] | None = None
 
 
 def _server(text: str, **params: Any) -> Kind:
@@ -53,7 +57,7 @@ def _tree(name: str, text: str) -> Kind:
     def prepare(top: str, params: dict, seed: int) -> None:
         trees.prepare(name, top, params, seed)
 
-    return Kind(text, {"files": 2000}, trees.run, prepare)
+    return Kind(text, {"files": 2000}, trees.run, prepare, unknown=lambda params: {"p99": trees.ONE_PROGRAM})
 
 
 KINDS: dict[str, Kind] = {
@@ -91,7 +95,8 @@ KINDS: dict[str, Kind] = {
     "replay": Kind("a compiled trace, see docs/REPLAY.md", {"trace": File(), "timing": "closed"},
                    programs.run_replay, programs.prepare_replay, required=("trace",),
                    built=(programs.REPLAY,)),
-    "fio": Kind("a job of fio, as text", {"job": ""}, programs.run_fio, raw=True, required=("job",)),
+    "fio": Kind("a job of fio, as text", {"job": ""}, fiojob.run, fiojob.prepare, raw=True, required=("job",),
+                mistake=fiojob.mistake, unknown=fiojob.unknown),
 }
 
 

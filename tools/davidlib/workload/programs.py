@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs that are not built in: a command of the shell, a job of fio, a trace that was recorded."""
+"""Programs that are not built in: a command of the shell, a trace that was recorded."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-from pathlib import Path
 
 from .. import build, losses
 from . import called
 from .record import Record
 from .several import WorkFailed
-
-JOB = "/tmp/david-bench.fio"
 
 
 def _call(words: list[str], cwd: str, env: dict[str, str]) -> str:
@@ -38,33 +35,9 @@ def run_command(kind: str, top: str, params: dict, seed: int) -> Record:
     return record
 
 
-def _job_file(top: str, params: dict, seed: int) -> Path:
-    path = Path(JOB)
-    place = f"filename={top}" if top.startswith("/dev/") else f"directory={top}"
-    # fio's own clock is the processor's, which is not the virtual one.
-    options = f"[global]\n{place}\nclocksource=clock_gettime\nrandseed={seed}\n"
-    path.write_text(options + params["job"].replace("[global]", "") + "\n")
-    return path
-
-
-def run_fio(kind: str, top: str, params: dict, seed: int) -> Record:
-    """An operation is a request; of each kind fio tells number and mean."""
-    del kind
-    record = Record()
-    path = _job_file(top, params, seed)
-    said = _call(["fio", "--output-format=json", str(path)], "/", {})
-    for job in json.loads(said[said.index("{") :])["jobs"]:
-        for kind_of in ("read", "write"):
-            side = job[kind_of]
-            if side["total_ios"]:
-                mean = side["lat_ns"]["mean"]
-                record.add(kind_of, side["total_ios"], round(mean * side["total_ios"]))
-        record.read += job["read"]["io_bytes"]
-        record.written += job["write"]["io_bytes"]
-    return record
-
-
 REPLAY = "david-replay"
+QUANTILES = {"min": 0, "p50": 500, "p99": 990, "p99.9": 999, "max": 1000}  # of the replayer; thousandths
+SAME = 0.99  # of the calls; below that it was another workload
 
 
 def prepare_replay(top: str, params: dict, seed: int) -> None:
@@ -74,7 +47,7 @@ def prepare_replay(top: str, params: dict, seed: int) -> None:
 
 
 def run_replay(kind: str, top: str, params: dict, seed: int) -> Record:
-    """An operation is a call; of each kind the replayer tells number and mean."""
+    """An operation is a call; of each kind the replayer tells number, mean and some quantiles."""
     del kind, seed
     record = Record()
     # The trace is not on @top's disk: a run's disk has nothing on it but what the run makes.
@@ -89,6 +62,7 @@ def run_replay(kind: str, top: str, params: dict, seed: int) -> Record:
         raise WorkFailed(f"{params['trace']}: only {same}")
     for name, call in found["calls"].items():
         spread = call["replay"]
-        record.add(name.lower(), spread["n"], round(spread["n"] * spread["mean"]))
+        known = {share: spread[quantile] for quantile, share in QUANTILES.items()}
+        record.tell(name.lower(), spread["n"], round(spread["n"] * spread["mean"]), known)
     record.read, record.written = found["bytes-read"], found["bytes-written"]
     return record

@@ -17,6 +17,7 @@ class Record:
 
     def __init__(self) -> None:
         self.ns: dict[str, list[int]] = {}
+        self.told: dict[str, dict[str, Any]] = {}
         self.read = self.written = 0
 
     @contextmanager
@@ -25,12 +26,17 @@ class Record:
         yield
         self.ns.setdefault(kind, []).append(time.monotonic_ns() - start)
 
-    def add(self, kind: str, count: int, ns: int) -> None:
-        """Operations that were done by one program: only their mean is known."""
-        self.ns.setdefault(kind, []).extend([ns // max(count, 1)] * count)
+    def tell(self, kind: str, count: int, ns: int | None, known: dict[int, int] | None = None) -> None:
+        """Operations that a program sums up: how many, their times' sum, and some quantiles by thousandths.
+
+        What the program does not tell is not made up: a sum may be None, and quantiles are mostly missing.
+        """
+        quantiles = [(known or {}).get(share) for share in QUANTILES]
+        mean = None if ns is None else ns // max(count, 1)
+        self.told[kind] = {"count": count, "mean_ns": mean, "quantiles_ns": quantiles}
 
     def operations(self) -> int:
-        return sum(map(len, self.ns.values()))
+        return sum(map(len, self.ns.values())) + sum(told["count"] for told in self.told.values())
 
     def as_dict(self) -> dict[str, Any]:
         return {"ns": self.ns, "read": self.read, "written": self.written}
@@ -51,8 +57,9 @@ def quantiles(times: list[int]) -> list[int]:
 
 
 def summary(record: Record) -> dict[str, Any]:
-    """By kind of operation: how many, their mean, and QUANTILES in nanoseconds."""
-    return {
+    """By kind of operation: how many, their mean, and QUANTILES in nanoseconds; None: not known."""
+    timed = {
         kind: {"count": len(times), "mean_ns": sum(times) // len(times), "quantiles_ns": quantiles(times)}
-        for kind, times in sorted(record.ns.items())
+        for kind, times in record.ns.items()
     }
+    return dict(sorted((timed | record.told).items()))

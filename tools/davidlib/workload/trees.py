@@ -21,6 +21,7 @@ from .record import Record
 from .several import WorkFailed, seeded
 
 SCRATCH = "/tmp/david-bench-tree"
+ONE_PROGRAM = "one program does all of it, so only the mean of its files is known"
 FIXED_DATE = "2020-01-01T00:00:00Z"
 GIT = {
     **{f"GIT_AUTHOR_{what}": "bench@localhost" for what in ("NAME", "EMAIL")},
@@ -93,7 +94,7 @@ def run(kind: str, top: str, params: dict, seed: int) -> Record:
     if kind in ("untar", "git-clone"):
         os.sync()
         record.written = sum(names(params, seed).values())
-    record.add(kind, params["files"], time.monotonic_ns() - start)
+    record.tell(kind, params["files"], time.monotonic_ns() - start)
     return record
 
 

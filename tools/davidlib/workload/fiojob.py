@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A job of fio as a workload: what bench sets for it, what its operations are, and what they took.
+
+An operation is a read, a write or a trim. fio logs the time of each. A sync (fsync, fdatasync,
+sync_file_range) is no operation: its time is of the write before it. fio says how many syncs there were
+and what they took in all, but not which sync was of which write. So of such writes the mean is known, and
+nothing else. UNKNOWN tells what is known of a job before it runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import called
+from .record import Record
+from .several import WorkFailed
+
+JOB = "/tmp/david-bench.fio"
+LOGS = "/tmp/david-bench-fio-logs"
+DIRECTIONS = {"0": "read", "1": "write", "2": "trim"}  # as in fio's logs
+
+_PLACE = "bench says where the files are"
+_SEED = "each run's seed goes to fio; seeds = [...] or repeats of the question choose them"
+_TIMES = "bench takes each request's time from fio's log"
+# Options that bench sets, or that would take away what it asks fio for.
+TAKEN = {
+    "include": "bench takes the job's text alone: put what the file says into it",
+    "directory": _PLACE,
+    "randseed": _SEED,
+    "randrepeat": _SEED,
+    "allrandrepeat": _SEED,
+    "clocksource": "bench needs clock_gettime: fio's own clock is not the lab's",
+    "create_only": "bench makes the files before it measures",
+    **dict.fromkeys(
+        ("write_lat_log", "log_avg_msec", "log_hist_msec", "log_max_value", "log_compression",
+         "log_store_compressed", "per_job_logs", "disable_lat", "gtod_reduce", "stats"), _TIMES),
+}
+# Others ask the disk for nothing (cpuio, null), or for what is no read, write or trim (filecreate).
+ENGINES = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "mmap", "splice")
+SYNCS = ("fsync", "fdatasync", "sync_file_range")
+SYNCS_AT_END = ("end_fsync", "fsync_on_close")
+OFF = ("", "0", "none")
+
+
+def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Name and options of each section; an option without a value is on. [global] goes to those below it."""
+    shared: dict[str, str] = {}
+    name, options = "", {}
+    for line in map(str.strip, job.splitlines()):
+        if not line or line[0] in "#;":
+            continue
+        if header := re.fullmatch(r"\[(.+)\]", line):
+            if name and name != "global":
+                yield name, options
+            name = header[1]
+            options = shared if name == "global" else dict(shared)
+            continue
+        key, _, value = line.partition("=")
+        words = key.split()
+        options[words[0] if words else ""] = value.strip() if "=" in line else " ".join(words[1:]) or "1"
+        if not name:
+            yield "", options
+    if name and name != "global":
+        yield name, options
+
+
+def _mistake(job: str, raw: bool) -> str:
+    sections = list(_sections(job))
+    for name, options in sections:
+        if not name:
+            return f"{next(iter(options))}: stands in no section; write a line such as [job] above it"
+        for key in options:
+            if key in TAKEN:
+                return f"{key}: leave it out; {TAKEN[key]}"
+        engine = options.get("ioengine", ENGINES[0])
+        if engine not in ENGINES:
+            return f"ioengine={engine}: its operations are not the disk's; write one of {', '.join(ENGINES)}"
+        file = options.get("filename", "")
+        if file and (raw or file.startswith("/")):
+            return f"filename={file}: leave it out; {_PLACE}" + (", the raw disk" if raw else "")
+    if not sections:
+        return "there is no section but [global]; write a line such as [job] and its options"
+    return ""
+
+
+def mistake(params: dict[str, Any], raw: bool) -> tuple[str, str] | None:
+    """The parameter, and why bench cannot take this job. `raw`: the job may be given the raw disk."""
+    text = _mistake(params["job"], raw)
+    return ("job", text) if text else None
+
+
+def _writes(options: dict[str, str]) -> bool:
+    kind = (options.get("rw") or options.get("readwrite") or "read").partition(":")[0]
+    return "write" in kind or kind in ("rw", "randrw")
+
+
+def _on(options: dict[str, str], names: tuple[str, ...]) -> str:
+    """The first of these options that is set, as it stands in the job."""
+    return next((f"{name}={options[name]}" for name in names if options.get(name, "") not in OFF), "")
+
+
+def unknown(params: dict[str, Any]) -> dict[str, str]:
+    """Metrics that cannot be told of a job, and why not. Empty: all are known."""
+    found: dict[str, str] = {}
+    for _, options in _sections(params["job"]):
+        if log := _on(options, ("read_iolog",)):
+            found["mean"] = found["p99"] = f"{log}: nobody can say beforehand whether it has syncs"
+        if not _writes(options):
+            continue
+        if sync := _on(options, SYNCS):
+            found.setdefault("p99", f"{sync}: fio does not tell which sync was of which write; metric = "
+                             "'mean' is of both, and kind = 'mixed' with reads = 0 and sync = 1 times each")
+            depth = options.get("iodepth", "1")
+            if depth != "1":
+                found["mean"] = found["p99"] = (f"{sync} with iodepth={depth}: a sync is not of one write "
+                                                "where several are under way; iodepth=1 has a time")
+        if sync := _on(options, SYNCS_AT_END):
+            found["mean"] = found["p99"] = f"{sync}: fio does not time that sync; it times fsync=1"
+    return found
+
+
+def fio_seed(seed: int) -> int:
+    """Of a run's seed. fio multiplies it with a job's number, so small ones would be shared by runs."""
+    return int.from_bytes(hashlib.sha256(f"fio {seed}".encode()).digest()[:4])
+
+
+def _job_file(top: str, params: dict[str, Any], seed: int, *more: str) -> None:
+    place = f"filename={top}" if top.startswith("/dev/") else f"directory={top}"
+    # randrepeat is on by default, and then fio does not look at randseed for its offsets.
+    chosen = ("randrepeat=0", f"randseed={fio_seed(seed)}")
+    ours = ("[global]", place, "clocksource=clock_gettime", *chosen, *more)
+    Path(JOB).write_text("\n".join((*ours, params["job"], "")))
+
+
+def _call_fio() -> str:
+    called.note("fio")
+    done = subprocess.run(["fio", "--output-format=json", JOB], cwd="/", capture_output=True, text=True,
+                          errors="replace")
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip())[-800:]
+        raise WorkFailed(f"fio: exit status {done.returncode}: {said}")
+    return done.stdout
+
+
+def prepare(top: str, params: dict[str, Any], seed: int) -> None:
+    """Make the job's files, so that this is not measured."""
+    if top.startswith("/dev/"):
+        return
+    _job_file(top, params, seed, "create_only=1")
+    _call_fio()
+
+
+def logged(directory: Path) -> dict[str, list[int]]:
+    """Times of requests, by direction, as all jobs of a run logged them."""
+    found: dict[str, list[int]] = {}
+    for path in sorted(directory.glob("*_lat.*.log")):
+        for line in path.read_text().splitlines():
+            _, ns, direction, *_ = (word.strip() for word in line.split(","))
+            found.setdefault(DIRECTIONS[direction], []).append(int(ns))
+    return found
+
+
+def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[str, Any]) -> Record:
+    """Of what fio told at its end, and the times that it logged."""
+    record, syncs = Record(), [job["sync"]["lat_ns"] for job in said["jobs"]]
+    count, ns = sum(one["N"] for one in syncs), round(sum(one["N"] * one["mean"] for one in syncs))
+    missing = unknown(params)
+    if not times:
+        raise WorkFailed("fio logged no request: its job reads and writes nothing")
+    for kind, list_ns in times.items():
+        if kind == "write" and (count or missing):
+            record.tell(kind, len(list_ns), None if "mean" in missing else sum(list_ns) + ns)
+        else:
+            record.ns[kind] = list_ns
+    for job in said["jobs"]:
+        record.read += job["read"]["io_bytes"]
+        record.written += job["write"]["io_bytes"]
+    return record
+
+
+def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
+    del kind
+    directory = Path(LOGS)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    _job_file(top, params, seed, f"write_lat_log={directory}/job")
+    said = _call_fio()
+    return record_of(json.loads(said[said.index("{") :]), logged(directory), params)
+
+
+def clean_up() -> None:
+    Path(JOB).unlink(missing_ok=True)
+    shutil.rmtree(LOGS, ignore_errors=True)
