@@ -129,6 +129,11 @@ size_t blk_mq_bytes(const struct blk_mq *mq)
 	       window_bytes(&mq->window);
 }
 
+void blk_mq_sum_into(struct blk_mq *mq, struct drive_sums *sums)
+{
+	mq->window.sums = sums;
+}
+
 struct solid *blk_mq_solid(const struct blk_mq *mq)
 {
 	return mq->window.solid;

@@ -469,6 +469,16 @@ void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now)
 	}
 }
 
+void disk_sum_into(struct disk *disk, struct drive_sums *sums)
+{
+	if (disk->nvme)
+		nvme_sum_into(disk->nvme, sums);
+	else if (disk->mq)
+		blk_mq_sum_into(disk->mq, sums);
+	else
+		disk->window.sums = sums;
+}
+
 bool disk_solid_figures(const struct disk *disk, struct solid_figures *figures)
 {
 	const struct solid *solid = solid_of(disk);

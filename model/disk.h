@@ -131,6 +131,12 @@ void disk_unplug(struct disk *disk, struct disk_plug *plug, bool sleeps, u64 now
 /* What is at these sectors is of no use any more. Takes no time, and means nothing to a disk. */
 void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now);
 
+/*
+ * From now on each command that ends is added to @sums. These are the caller's, and must be there
+ * as long as @disk.
+ */
+void disk_sum_into(struct disk *disk, struct drive_sums *sums);
+
 /* False: the drive is a disk, and has none. */
 bool disk_solid_figures(const struct disk *disk, struct solid_figures *figures);
 

@@ -83,7 +83,9 @@ struct command {
 	u64 begin;			/* time when the electronics begin to decode it */
 	u64 now;			/* time when the one before ended */
 	bool fua;
-	struct drive_parts parts;	/* overhead, seek, rotation, hit; the rest is transfer */
+	u64 sought, turned;		/* of the media, when it began to wait for the arm */
+	u64 hidden;			/* of seek and rotation: before @now */
+	struct drive_parts parts;	/* without transfer, which is the rest */
 };
 
 /* Both return when the command ends. */
@@ -106,6 +108,43 @@ static inline void drive_decoded(struct drive *drive, struct command *cmd, u64 r
 {
 	drive->decoded = ready;
 	cmd->parts.overhead = ready > cmd->now ? ready - cmd->now : 0;
+}
+
+/* The time since @from, in which the host waited for @cmd, and @cmd for something else. */
+static inline u64 drive_waited(const struct command *cmd, u64 from, u64 until)
+{
+	from = max(from, cmd->now);
+	return until > from ? until - from : 0;
+}
+
+/* From @from on the arm does what @cmd waits for: what it is just doing, and what comes now. */
+static inline void drive_waits(const struct drive *drive, struct command *cmd, u64 from)
+{
+	const struct media *media = &drive->media;
+
+	from = max(from, cmd->now);
+	cmd->sought = media->sought - (max(media->there, from) - from);
+	from = max(from, media->there);
+	cmd->turned = media->turned - (max(media->begun, from) - from);
+}
+
+/* It did so until @until. What fits into that time is seek and rotation. */
+static inline void drive_has_waited(const struct drive *drive, struct command *cmd, u64 from,
+				    u64 until)
+{
+	u64 left = drive_waited(cmd, from, until);
+	u64 seek = min(drive->media.sought - cmd->sought, left);
+	u64 rotation = min(drive->media.turned - cmd->turned, left - seek);
+
+	cmd->parts.seek += seek;
+	cmd->parts.rotation += rotation;
+	cmd->parts.queued += left - seek - rotation;
+}
+
+/* The mechanics are @cmd's from @time on. */
+static inline void drive_has_arm(struct command *cmd, u64 time)
+{
+	cmd->hidden = cmd->now > time ? cmd->now - time : 0;
 }
 
 /* Does @cmd go on with what the head is just writing from the write buffer? */

@@ -274,11 +274,14 @@ static u64 read_miss(struct drive *drive, struct command *cmd, const struct read
 	u64 cached;
 
 	readahead_stop(drive, MODEL_PLANTED(gap) ? cmd->begin : plan->ready);
+	drive_waits(drive, cmd, plan->ready);
 	destage_overlap(drive, cmd->sector, cmd->sectors, plan->ready);
 	cached = segment ? segment->end - cmd->sector : 0;
 	pass.sector = cmd->sector + cached;
 	pass.left = cmd->sectors - cached;
 	pass.time = max(plan->ready, drive->media_free);
+	drive_has_waited(drive, cmd, plan->ready, pass.time);
+	drive_has_arm(cmd, pass.time);
 
 	transfer.sectors = pass.left;
 	transfer.wanted = water_mark(profile, cmd->sectors);

@@ -86,6 +86,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 	start = max(ready + profile->data_preparation, drive->bus_free);
 	cmd->parts.hit = true;
 	cmd->parts.overhead += profile->data_preparation + profile->write_completion;
+	drive_waits(drive, cmd, start);
 	/* Writing makes room. It may begin to write the run that @cmd continues. */
 	for (;;) {
 		on = drive_writes_on(drive, cmd);
@@ -96,6 +97,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 		room = drive->media_free;
 	}
 	full = room;
+	drive_has_waited(drive, cmd, start, room);
 	if (on) {
 		room = write_on(drive, cmd, ready);
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
@@ -123,7 +125,7 @@ static u64 write_hit(struct drive *drive, struct command *cmd)
 {
 	const struct profile *profile = drive->profile;
 	u64 room = profile->segment_sectors, ahead = write_ahead(profile, cmd->sectors);
-	u64 command_end, start, bus_end;
+	u64 command_end, start, bus_end, early;
 	struct segment *segment;
 
 	command_end = cmd->begin + drive_overhead(drive, KIND_WRITE_HIT);
@@ -134,7 +136,10 @@ static u64 write_hit(struct drive *drive, struct command *cmd)
 	if (cache_overwrite(drive->cache, cmd->sector, cmd->sectors, drive->destage.segment))
 		return start + cmd->sectors * profile->bus_write + profile->write_completion;
 
+	early = start;
+	drive_waits(drive, cmd, early);
 	segment = find_room(drive, cmd, command_end, &start);
+	drive_has_waited(drive, cmd, early, start);
 	bus_end = start + cmd->sectors * profile->bus_write;
 	if (!segment->dirty)
 		segment->dirty_since = start + min(ahead, room) * profile->bus_write;
@@ -182,10 +187,11 @@ void write_plan(const struct drive *drive, const struct command *cmd, struct wri
 static void write_shingled(struct drive *drive, struct media_pass *pass, struct command *cmd,
 			   struct media_stretch *stretch)
 {
-	u64 left = pass->left, at, sectors;
+	u64 left = pass->left, from = pass->time, at, sectors;
 	struct place place;
 
 	sectors = clean_place(drive, pass->sector, left, &at, &pass->time);
+	cmd->parts.queued += drive_waited(cmd, from, pass->time);
 	for (pass->left = sectors; pass->left; at += stretch->sectors) {
 		geometry_find(drive->media.geometry, at, &place);
 		media_next_at(&drive->media, pass, &place, stretch);
@@ -205,10 +211,13 @@ static u64 write_miss(struct drive *drive, struct command *cmd)
 	struct media_stretch stretch;
 	struct write_plan plan;
 	struct segment *segment;
-	u64 end;
+	u64 free, end;
 
 	write_plan(drive, cmd, &plan);
 	readahead_stop(drive, plan.ready);
+	free = max(plan.ready, drive->media_free);
+	cmd->parts.queued = drive_waited(cmd, plan.ready, free);
+	drive_waits(drive, cmd, free);
 	if (profile->write_cache == WRITE_CACHE_SEQUENTIAL)
 		destage_all(drive, plan.ready);
 	else
@@ -218,6 +227,11 @@ static u64 write_miss(struct drive *drive, struct command *cmd)
 	pass.sector = cmd->sector;
 	pass.left = cmd->sectors;
 	pass.time = max(plan.ready, drive->media_free);
+	if (cmd->fua)
+		cmd->parts.flush = drive_waited(cmd, free, pass.time);
+	else
+		drive_has_waited(drive, cmd, free, pass.time);
+	drive_has_arm(cmd, pass.time);
 	pass.data = plan.bus_start;
 	pass.data_time = profile->bus_write;
 	pass.not_before = plan.not_before;

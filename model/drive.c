@@ -78,6 +78,7 @@ static u64 flush(struct drive *drive, struct command *cmd)
 	u64 overhead = drive->profile->overhead + drive->profile->flush_overhead;
 
 	destage_all(drive, cmd->begin);
+	cmd->parts.flush = U64_MAX;	/* all but the overhead */
 	drive_decoded(drive, cmd, cmd->begin + overhead);
 	return max(drive->media_free, cmd->begin) + overhead;
 }
@@ -114,14 +115,16 @@ void drive_fill_parts(struct drive *drive, struct media_pass *pass)
 }
 
 /* What is left over is transfer; what overlaps is not counted twice. */
-static void split(struct drive_parts *parts, u64 total)
+static void split(struct command *cmd, u64 total)
 {
-	parts->overhead = min(parts->overhead, total);
-	total -= parts->overhead;
-	parts->seek = min(parts->seek, total);
-	total -= parts->seek;
-	parts->rotation = min(parts->rotation, total);
-	parts->transfer = total - parts->rotation;
+	u64 hidden = min(cmd->hidden, cmd->parts.seek);
+
+	cmd->parts.seek -= hidden;
+	hidden = min(cmd->hidden - hidden, cmd->parts.rotation);
+	cmd->parts.rotation -= hidden;
+	drive_parts_split(&cmd->parts, total);
+	if (MODEL_PLANTED(turns))
+		cmd->parts.transfer += cmd->parts.rotation;
 }
 
 /* One command at a time, on a drive that could have more. */
@@ -171,7 +174,7 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 	}
 	end = max(end, now);
 	drive->last_end = end;
-	split(&cmd.parts, end - now);
+	split(&cmd, end - now);
 	if (parts)
 		*parts = cmd.parts;
 	return end;

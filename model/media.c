@@ -71,7 +71,11 @@ void media_next_at(struct media *media, struct media_pass *pass, const struct pl
 	not_before = max(pass->not_before, data_time(pass, stretch->sectors, span));
 	access(media, place, due, pass->write, pass->time, not_before, &stretch->seek,
 	       &stretch->wait);
-	stretch->begin = pass->time + stretch->seek + stretch->wait;
+	media->sought += stretch->seek;
+	media->turned += stretch->wait;
+	media->there = pass->time + stretch->seek;
+	media->begun = media->there + stretch->wait;
+	stretch->begin = media->begun;
 	stretch->first = stretch->begin + slot_time(media, place->slots, place->slot + 1ULL) - due;
 	stretch->end = stretch->begin + span;
 	rotation = stretch->begin - max(pass->time + stretch->seek, not_before);

@@ -16,6 +16,8 @@ struct media {
 	struct seek_steps *seeks;
 	u32 cylinder;
 	u32 head;
+	u64 sought, turned;	/* ns that the arm has moved so far, and waited for a sector; */
+	u64 there, begun;	/* when it has done so for the last stretch */
 	u64 sector_time;	/* ns in which a sector of the track passes the head */
 	struct shingle *shingle;	/* NULL: all is at home */
 };

@@ -14,6 +14,7 @@ struct nvme {
 	u32 woken;			/* submitters that were woken and have not come yet */
 	struct request_list pending;	/* that no tag is left for, or for a part of them */
 	struct request_list done;
+	struct drive_sums *sums;	/* of commands that have ended; NULL: nobody asks */
 };
 
 struct nvme *nvme_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
@@ -57,6 +58,11 @@ struct solid *nvme_solid(const struct nvme *nvme)
 	return nvme->solid;
 }
 
+void nvme_sum_into(struct nvme *nvme, struct drive_sums *sums)
+{
+	nvme->sums = sums;
+}
+
 /* The next command of @request goes to the drive. A tag must be free. */
 static void send(struct nvme *nvme, struct disk_request *request)
 {
@@ -96,6 +102,8 @@ static void finish(struct nvme *nvme, struct solid_command *command)
 	command->next = nvme->free;
 	nvme->free = command;
 	nvme->used--;
+	if (nvme->sums)
+		drive_sums_add(nvme->sums, &command->parts);
 	request->parts = command->parts;
 	request->completion = nvme->now;
 	if (!--request->commands && !request->left)

@@ -22,6 +22,7 @@ struct nvme *nvme_create(const struct profile *profile, struct ftl *ftl, gfp_t g
 void nvme_destroy(struct nvme *nvme);
 size_t nvme_bytes(const struct nvme *nvme);
 struct solid *nvme_solid(const struct nvme *nvme);
+void nvme_sum_into(struct nvme *nvme, struct drive_sums *sums);
 
 bool nvme_enter(struct nvme *nvme, struct disk_submitter *who, enum disk_op op, u64 now);
 u32 nvme_wakeups(const struct nvme *nvme);

@@ -24,6 +24,8 @@
  *	lines	blk-mq wakes who waits for a tag in the order in which they came
  *	waited	blk-mq merges what waited for a tag before it has one
  *	postflush	blk-mq: no flush follows a FUA write to a drive without FUA
+ *	waits	what a command of an SSD waits for is its transfer, too
+ *	turns	the rotation of a disk's command is its transfer, too
  *	parity_read	an array's small write does not read the old parity
  */
 #ifndef DAVID_MODEL_PLANTED_H

@@ -2,6 +2,7 @@
 /* A drive without an arm: see solid.h. */
 #include "../dm-david/lib/portable-alloc.h"
 #include "carrier.h"
+#include "planted.h"
 #include "ssd.h"
 
 #define NEVER		U64_MAX
@@ -75,23 +76,34 @@ static u64 command_time(const struct profile *profile, const struct solid_comman
 	return profile->command_time;
 }
 
+/* @command's data cross the link from @from on, or when that is free. Returns when they have. */
+static u64 cross_link(struct solid *solid, struct solid_command *command, u64 from)
+{
+	struct carrier *link = &solid->link[command->op];
+	u64 end = carrier_carry(link, command->sectors, command->begin, from);
+
+	command->parts.queued += end - from - carrier_time(link, command->sectors);
+	return end;
+}
+
 /* @command is served at @end, but for what all of them need. */
 static void complete_command(struct solid *solid, struct solid_command *command, u64 end)
 {
 	u64 fixed = latency(solid, command);
 
 	if (command->op == DISK_READ)
-		end = carrier_carry(&solid->link[DISK_READ], command->sectors, command->begin, end);
+		end = cross_link(solid, command, end);
 	command->end = end + (solid->profile->kind == DRIVE_SSD ? fixed : 0);
 	solid->busy_until = max(solid->busy_until, command->end);
-	command->parts.overhead = fixed + command_time(solid->profile, command);
-	command->parts.transfer = command->end - command->begin;
-	command->parts.transfer -= min(command->parts.transfer, command->parts.overhead);
+	command->parts.overhead += fixed + command_time(solid->profile, command);
+	drive_parts_split(&command->parts, command->end - command->begin);
+	if (MODEL_PLANTED(waits))
+		command->parts.transfer += command->parts.queued;
 	push_end(solid, command);
 }
 
 /* Memory: the unit that is free first serves it. */
-static u64 serve_memory(struct solid *solid, const struct solid_command *command, u64 from)
+static u64 serve_memory(struct solid *solid, struct solid_command *command, u64 from)
 {
 	u64 *unit = solid->units;
 	u32 i;
@@ -99,6 +111,7 @@ static u64 serve_memory(struct solid *solid, const struct solid_command *command
 	for (i = 1; i < solid->profile->units; i++)
 		if (solid->units[i] < *unit)
 			unit = &solid->units[i];
+	command->parts.queued += *unit > from ? *unit - from : 0;
 	*unit = max(*unit, from) + latency(solid, command);
 	return *unit;
 }
@@ -122,12 +135,15 @@ void solid_submit(struct solid *solid, struct solid_command *command, u64 now)
 	command->begin = now;
 	command->parts = (struct drive_parts){ };
 	from = max(solid->controller, now);
-	if (command->op == DISK_READ && !solid->waiting && now >= solid->busy_until)
+	command->parts.queued = from - now;
+	if (command->op == DISK_READ && !solid->waiting && now >= solid->busy_until) {
+		command->parts.overhead = solid->profile->wake_time;
 		from += solid->profile->wake_time;
+	}
 	from += command_time(solid->profile, command);
 	solid->controller = from;
 	if (command->op == DISK_WRITE)
-		from = carrier_carry(&solid->link[DISK_WRITE], command->sectors, now, from);
+		from = cross_link(solid, command, from);
 	if (solid->ssd) {
 		end = ssd_serve(solid->ssd, command, now, from);
 		solid->waiting += end == NEVER;

@@ -18,14 +18,59 @@ enum disk_op {
 #define DISK_FUA	BIT(0)	/* complete when on the media, not in the cache */
 #define DISK_SYNC	BIT(1)	/* a process waits for it: unplugs the queue */
 
-/* The parts of a command's service time, ns. */
+/*
+ * The parts of a command's service time, ns: their sum is that time. An arm serves one command
+ * after another; elsewhere the times of commands overlap.
+ */
 struct drive_parts {
 	u64 overhead;
 	u64 seek;		/* with head switches and settling */
 	u64 rotation;
-	u64 transfer;		/* media and bus, without what overlaps */
+	u64 transfer;		/* media and bus: all that is no other part */
+	u64 flush;		/* until what a flush or FUA needs is on the media */
+	u64 queued;		/* for the drive's other work: room, the arm, a die, the link */
 	bool hit;		/* a read from the cache, or a write into it */
 };
+
+static inline u64 drive_parts_total(const struct drive_parts *parts)
+{
+	return parts->overhead + parts->seek + parts->rotation + parts->transfer + parts->flush +
+	       parts->queued;
+}
+
+/* What the commands that have ended took, all in all. */
+struct drive_sums {
+	struct drive_parts parts;	/* but hit */
+	u64 hits;
+};
+
+static inline void drive_sums_add(struct drive_sums *sums, const struct drive_parts *parts)
+{
+	sums->parts.overhead += parts->overhead;
+	sums->parts.seek += parts->seek;
+	sums->parts.rotation += parts->rotation;
+	sums->parts.transfer += parts->transfer;
+	sums->parts.flush += parts->flush;
+	sums->parts.queued += parts->queued;
+	sums->hits += parts->hit;
+}
+
+static inline void drive_part_take(u64 *part, u64 *left)
+{
+	*part = min(*part, *left);
+	*left -= *part;
+}
+
+/* A command took @total, of which @parts are known but transfer. What was hidden is no part. */
+static inline void drive_parts_split(struct drive_parts *parts, u64 total)
+{
+	drive_part_take(&parts->overhead, &total);
+	drive_part_take(&parts->queued, &total);
+	drive_part_take(&parts->flush, &total);
+	drive_part_take(&parts->seek, &total);
+	drive_part_take(&parts->rotation, &total);
+	parts->transfer = total;
+}
 
 struct solid_command {
 	/* Set by the caller, who keeps the struct until solid_advance() returns it. */

@@ -216,6 +216,12 @@ static u64 die_read(struct ssd *ssd, struct die *die, u64 from, u64 time)
 		if (!MODEL_PLANTED(suspend))
 			die->end += push;
 	}
+	/* Its own pages before this one are no wait. */
+	if (die->reader != ssd->reader) {
+		die->reader = ssd->reader;
+		die->waited = start - from;
+	}
+	ssd->waited = die->waited;
 	die->reads_until = start + time;
 	ssd->busy_until = max(ssd->busy_until, die->reads_until);
 	ssd->figures.flash_reads++;

@@ -19,6 +19,8 @@ struct die {
 	u32 reads;		/* that went before the rest of it */
 	bool locked;		/* none may */
 	u32 channel;
+	u64 reader;		/* the last command that read of it: its number, */
+	u64 waited;		/* and how long its first page waited for the die */
 };
 
 /*
@@ -93,6 +95,8 @@ struct ssd {
 	u64 unit;		/* bytes that a die programs at a time */
 	u32 unit_sectors;
 	u64 last;		/* when the last command came */
+	u64 reader;		/* commands that have read, the current one included */
+	u64 waited;		/* how long that waited for the die that read last */
 	struct ftl_figures seen;	/* of the map, that the dies know of */
 	struct solid_figures figures;
 };

@@ -194,10 +194,19 @@ static void admit(struct ssd *ssd, u64 now)
 
 	while (ssd->writes.first && has_room(ssd, ssd->writes.first)) {
 		command = pop(&ssd->writes);
+		command->parts.queued += now > command->end ? now - command->end : 0;
+		command->end = max(now, command->end);
 		if (take_in(ssd, command, now))
-			make_ready(ssd, command, max(now, command->end));
+			make_ready(ssd, command, command->end);
 	}
 	make_room(ssd, now);
+}
+
+/* All that @command had to wait for is programmed. Its own part ended at command->end. */
+static void end_flush(struct ssd *ssd, struct solid_command *command, u64 end)
+{
+	command->parts.flush = end > command->end ? end - command->end : 0;
+	make_ready(ssd, command, end);
 }
 
 /* The end of a program or an erase. */
@@ -208,7 +217,7 @@ static void finish(struct ssd *ssd, struct die *die, u64 now)
 	die->end = 0;
 	ssd->busy_until = max(ssd->busy_until, now);
 	while (ssd->flushes.first && ssd->flushes.first->after <= ssd->programmed)
-		make_ready(ssd, pop(&ssd->flushes), now + flush_map(ssd));
+		end_flush(ssd, pop(&ssd->flushes), now + flush_map(ssd));
 	ssd_put_idle(ssd, die - ssd->dies);
 	if (die->erases)
 		ssd_erase_idle(ssd, now);
@@ -242,7 +251,9 @@ static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u6
 	u32 flash_page = ssd->profile->flash_page / 512, sectors;
 	enum ftl_state state;
 	enum page_kind kind;
+	u64 waited = 0;
 
+	ssd->reader++;
 	command->parts.hit = true;
 	for (; at < end; at = next) {
 		state = ftl_look(ssd->ftl, at / FTL_PAGE);
@@ -258,8 +269,13 @@ static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u6
 		kind = state == FTL_RUN ? PAGE_RUN : PAGE_SCATTERED;
 		if (ssd->profile->slc_cache && ftl_in_slc(ssd->ftl, at / FTL_PAGE))
 			kind = PAGE_SLC;
-		done = max(done, ssd_read_page(ssd, page, kind, sectors, now, from));
+		page = ssd_read_page(ssd, page, kind, sectors, now, from);
+		if (page > done) {
+			done = page;
+			waited = ssd->waited;
+		}
 	}
+	command->parts.queued += waited;
 	return done;
 }
 
@@ -346,6 +362,7 @@ static u64 serve_flush(struct ssd *ssd, struct solid_command *command, u64 now, 
 {
 	if (ssd->profile->power_loss_protection || ssd->programmed == ssd->entered)
 		return from;
+	command->end = from;
 	wait_for_programs(ssd, command, now);
 	return NEVER;
 }

@@ -334,6 +334,12 @@ void window_send_flush(struct window *window, struct disk_command *command, u64 
 	serve(window, command);
 }
 
+static void count(struct window *window)
+{
+	if (window->sums)
+		drive_sums_add(window->sums, &window->parts);
+}
+
 static struct disk_command *advance_solid(struct window *window)
 {
 	struct solid_command *done = solid_advance(window->solid, window->now);
@@ -345,6 +351,7 @@ static struct disk_command *advance_solid(struct window *window)
 	window->under_way--;
 	window->flushing = false;
 	window->parts = done->parts;
+	count(window);
 	return done->owner;
 }
 
@@ -356,5 +363,6 @@ struct disk_command *window_advance(struct window *window, u64 now)
 	if (window->solid)
 		return advance_solid(window);
 	window->active = NULL;
+	count(window);
 	return command;
 }

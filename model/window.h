@@ -24,6 +24,7 @@ struct window {
 	struct disk_command *active;	/* that the drive serves, until */
 	u64 busy_until;
 	struct drive_parts parts;	/* of it; when it ended, too */
+	struct drive_sums *sums;	/* of all that have ended; NULL: nobody asks */
 	struct disk_command **waiting;	/* in the drive and not active, in order of dispatch */
 	u32 nr;
 	u64 batch;			/* those that came by then go first */

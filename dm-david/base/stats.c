@@ -149,6 +149,8 @@ static const char * const part_names[DAVID_SLOTS] = {
 	[DAVID_PART_SEEK] = "seek",
 	[DAVID_PART_ROTATION] = "rotation",
 	[DAVID_PART_TRANSFER] = "transfer",
+	[DAVID_PART_FLUSH] = "flush",
+	[DAVID_PART_QUEUED] = "queued",
 };
 
 /* Kinds of requests that take time. */

@@ -49,7 +49,6 @@ struct model_figures {
 	u64 hits;
 	u64 busy_ns;
 	u64 busy_until;
-	u64 last_completion;
 	u64 queue_waits;
 	u64 queue_wait_ns;
 	u64 unmodelled;

@@ -63,6 +63,7 @@ struct timing {
 	u64 drive_clock;
 	struct ftl *ftl;		/* an SSD's map: of both; else NULL */
 	bool followed;			/* timing_follow() has been called */
+	struct drive_sums sums;		/* of commands, until requests complete */
 
 	u64 last;			/* the model's time */
 	u64 armed;			/* when the timer fires; U64_MAX: not at all */
@@ -192,20 +193,24 @@ static void count_completion(struct model_figures *figures, const struct timed *
 	figures->ns[request->op] += ns;
 	if (request->op != DISK_FLUSH)
 		figures->times[stats_bucket(ns)]++;
-	/* Requests that were merged into one command complete at the same time: count it once. */
-	if (request->completion != figures->last_completion) {
-		figures->parts[DAVID_PART_OVERHEAD] += request->parts.overhead;
-		figures->parts[DAVID_PART_SEEK] += request->parts.seek;
-		figures->parts[DAVID_PART_ROTATION] += request->parts.rotation;
-		figures->parts[DAVID_PART_TRANSFER] += request->parts.transfer;
-		figures->hits += request->parts.hit;
-		figures->last_completion = request->completion;
-	}
 	/* Completions come in order, so the union of intervals needs no list. */
 	if (request->completion > from) {
 		figures->busy_ns += request->completion - from;
 		figures->busy_until = request->completion;
 	}
+}
+
+/* What commands took since the last call. */
+static void count_commands(struct model_figures *figures, struct drive_sums *sums)
+{
+	figures->parts[DAVID_PART_OVERHEAD] += sums->parts.overhead;
+	figures->parts[DAVID_PART_SEEK] += sums->parts.seek;
+	figures->parts[DAVID_PART_ROTATION] += sums->parts.rotation;
+	figures->parts[DAVID_PART_TRANSFER] += sums->parts.transfer;
+	figures->parts[DAVID_PART_FLUSH] += sums->parts.flush;
+	figures->parts[DAVID_PART_QUEUED] += sums->parts.queued;
+	figures->hits += sums->hits;
+	*sums = (struct drive_sums){ };
 }
 
 /*
@@ -325,7 +330,10 @@ static u64 model_run(struct timing *t)
 
 	lockdep_assert_held(&t->store->model.lock);
 	do {
-		for (done = disk_advance(t->disk, now); done; done = next) {
+		done = disk_advance(t->disk, now);
+		if (done)
+			count_commands(&t->store->model, &t->sums);
+		for (; done; done = next) {
 			next = done->next;
 			finish_requests(t, container_of(done, struct timed, request));
 		}
@@ -556,6 +564,7 @@ void timing_speedup_submit(struct timing *t, const struct bio *bio)
 
 		sectors = command.sectors;
 		t->drive_clock = drive_serve(t->drive, &command, t->drive_clock, &parts);
+		drive_sums_add(&t->sums, &parts);
 		timed.request.sector += sectors;
 		timed.request.sectors -= sectors;
 	} while (timed.request.sectors);
@@ -566,6 +575,7 @@ void timing_speedup_submit(struct timing *t, const struct bio *bio)
 	/* speedup has a clock of its own, so its busy intervals do not overlap with others. */
 	figures->busy_until = 0;
 	count_completion(figures, &timed);
+	count_commands(figures, &t->sums);
 	figures->busy_until = 0;
 	spin_unlock_irqrestore(&figures->lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
@@ -696,6 +706,7 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 	t->disk = disk_create(&t->profile, t->ftl, GFP_KERNEL);
 	if (!t->disk)
 		return -ENOMEM;
+	disk_sum_into(t->disk, &t->sums);
 	count_bytes(t, disk_bytes(t->disk));
 	return 0;
 }

@@ -116,6 +116,8 @@ TRACE_EVENT(david_complete,
 		__field(u64, rotation)
 		__field(u64, transfer)
 		__field(u8, hit)
+		__field(u64, flush)
+		__field(u64, queued)
 	),
 	TP_fast_assign(
 		__entry->dev = dev;
@@ -130,12 +132,14 @@ TRACE_EVENT(david_complete,
 		__entry->rotation = timed->request.parts.rotation;
 		__entry->transfer = timed->request.parts.transfer;
 		__entry->hit = timed->request.parts.hit;
+		__entry->flush = timed->request.parts.flush;
+		__entry->queued = timed->request.parts.queued;
 	),
-	TP_printk("dev=%u:%u id=%llu arrival=%llu dispatch=%llu completion=%llu delivered=%llu lateness=%llu overhead=%llu seek=%llu rotation=%llu transfer=%llu hit=%u",
+	TP_printk("dev=%u:%u id=%llu arrival=%llu dispatch=%llu completion=%llu delivered=%llu lateness=%llu overhead=%llu seek=%llu rotation=%llu transfer=%llu hit=%u flush=%llu queued=%llu",
 		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->arrival,
 		  __entry->dispatch, __entry->completion, __entry->delivered, __entry->lateness,
 		  __entry->overhead, __entry->seek, __entry->rotation, __entry->transfer,
-		  __entry->hit)
+		  __entry->hit, __entry->flush, __entry->queued)
 );
 
 /*

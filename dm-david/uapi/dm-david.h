@@ -123,6 +123,8 @@ enum david_part {
 	DAVID_PART_SEEK,
 	DAVID_PART_ROTATION,
 	DAVID_PART_TRANSFER,
+	DAVID_PART_FLUSH,	/* until what a flush or FUA needs is on the media */
+	DAVID_PART_QUEUED,	/* in the drive, for other work of it */
 	DAVID_PART_NR
 };
 
@@ -190,7 +192,7 @@ struct david_stats {
 	__u64 queue_wait_ns;	/* sum; part of the response times */
 	__u64 unmodelled;	/* mode=model-only: too many outstanding for the model */
 	__u64 hits;		/* commands served from the drive's cache, or taken by it */
-	__u64 parts[DAVID_SLOTS];	/* of commands, of each request's last one only */
+	__u64 parts[DAVID_SLOTS];	/* of commands; add up to their times in the drive */
 	__u64 modelled[DAVID_SLOTS];	/* requests, by enum david_request */
 	__u64 modelled_ns[DAVID_SLOTS];	/* sums of their response times */
 	__u64 modelled_times[DAVID_BUCKETS];	/* response times of reads and writes */

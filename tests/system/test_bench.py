@@ -288,6 +288,17 @@ def test_quantiles_are_times_that_so_many_operations_did_not_exceed() -> None:
     assert set(record.quantiles([7])) == {7}
 
 
+def test_the_parts_of_a_run_are_no_more_than_the_drive_was_busy() -> None:
+    last = {name: 0 for name in samples.COLUMNS} | {"t_ns": 1000, "busy_ns": 800}
+    disk = last | {"seek_ns": 300, "flush_ns": 500}
+    found = samples.part_shares(list(disk), list(disk.values()))
+    assert (found["seek"], found["flush"], sum(found.values())) == (0.3, 0.5, 0.8)
+    ssd = last | {"transfer_ns": 400, "queued_ns": 1200}
+    found = samples.part_shares(list(ssd), list(ssd.values()))
+    assert (found["transfer"], found["queued"], sum(found.values())) == pytest.approx((0.2, 0.6, 0.8))
+    assert set(samples.part_shares(list(last), list(last.values())).values()) == {0}
+
+
 def test_samples_are_thinned_to_every_second_with_the_last() -> None:
     for length in (5, 6):
         rows = [[number] for number in range(length)]

@@ -131,4 +131,8 @@ def test_a_line_of_top_is_rates_of_its_interval() -> None:
     # 50 a second of 40 ms each: two at a time, on average.
     assert (row["queue"], row["busy"], row["parts"]["seek"], row["store_bytes"]) == (2, 0.5, 0.25, 8192)
     assert row["write_ms"] is None and row["trustworthy"] is None
+    # 16 commands at a time, for half of the time: their waits share it.
+    after["parts"] |= {"seek": 0, "transfer": 4 * 10**9, "queued": 12 * 10**9}
+    parts = top.sample(before, after, 2 * 10**9)["parts"]
+    assert (parts["transfer"], parts["queued"], sum(parts.values())) == (0.125, 0.375, 0.5)
     assert len(top.line(row)) > 100

@@ -154,8 +154,11 @@ static u64 random_commands(struct bench *b, u64 seed)
 		b->now = serve_at(b, op, flags, sector, sectors, begin, &parts);
 		KUNIT_ASSERT_GE(b->test, b->now, begin);
 		KUNIT_ASSERT_LE(b->test, b->now, begin + 10 * SECOND);
-		KUNIT_ASSERT_EQ(b->test, parts.overhead + parts.seek + parts.rotation +
-				parts.transfer, b->now - begin);
+		KUNIT_ASSERT_EQ(b->test, drive_parts_total(&parts), b->now - begin);
+		if (op == DISK_FLUSH)
+			KUNIT_ASSERT_EQ(b->test, parts.overhead + parts.flush, b->now - begin);
+		else if (!(flags & DISK_FUA))
+			KUNIT_ASSERT_EQ(b->test, parts.flush, 0ULL);
 		check_cache(b);
 		sum = sum * 31 + b->now;
 		sector += sectors;

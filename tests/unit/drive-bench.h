@@ -134,8 +134,7 @@ static inline u64 serve(struct bench *b, enum disk_op op, u64 sector, u32 sector
 
 	b->now = serve_at(b, op, 0, sector, sectors, begin, &parts);
 	KUNIT_ASSERT_GE(b->test, b->now, begin);
-	KUNIT_ASSERT_EQ(b->test, parts.overhead + parts.seek + parts.rotation + parts.transfer,
-			b->now - begin);
+	KUNIT_ASSERT_EQ(b->test, drive_parts_total(&parts), b->now - begin);
 	return b->now - begin;
 }
 

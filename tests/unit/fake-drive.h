@@ -23,6 +23,7 @@
 #define drive_locate		fake_drive_locate
 #define disk_create		fake_disk_create
 #define disk_destroy		fake_disk_destroy
+#define disk_sum_into		fake_disk_sum_into
 #define disk_bytes		fake_disk_bytes
 #define disk_enter		fake_disk_enter
 #define disk_wait		fake_disk_wait

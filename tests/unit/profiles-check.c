@@ -4,7 +4,7 @@
  * meet the measurement. Called with the profiles' files; needs no kernel.
  */
 #include "../../dm-david/lib/portable-alloc.h"
-#include "../../model/drive.h"
+#include "../../model/disk.h"
 #include "../../tools/sim/load.h"
 #include "random.h"
 
@@ -155,6 +155,109 @@ static void check_cached_writes(const struct profile *profile)
 			       drives[i].rate, 10);
 }
 
+/* A job's times, counted in two ways: by requests, and by commands that ended. */
+struct counted {
+	struct drive_sums sums;
+	u64 busy;		/* some request was in the drive */
+	u64 until;
+	u64 times;		/* of requests in the drive, added up */
+	u64 wrong;		/* requests alone in the drive whose parts are not their time */
+};
+
+static void count(struct counted *counted, const struct disk_request *done, bool alone)
+{
+	u64 from, ns;
+
+	for (; done; done = done->next) {
+		ns = done->completion - done->dispatch;
+		from = max(done->dispatch, counted->until);
+		counted->times += ns;
+		counted->busy += done->completion > from ? done->completion - from : 0;
+		counted->until = done->completion;
+		counted->wrong += alone && drive_parts_total(&done->parts) != ns;
+	}
+}
+
+static u64 advance(struct disk *disk, struct counted *counted, u64 until, bool alone)
+{
+	u64 next;
+
+	while ((next = disk_next_event(disk)) <= until && next != U64_MAX)
+		count(counted, disk_advance(disk, next), alone);
+	return until;
+}
+
+#define MOST	16
+
+/* @n requests of all kinds, up to @depth at a time. */
+static void random_job(const struct profile *profile, u32 depth, u32 n, struct counted *counted)
+{
+	struct disk *disk = disk_create(profile, NULL, GFP_KERNEL);
+	struct disk_submitter who = { };
+	struct disk_request requests[MOST];
+	struct rnd rnd = { depth };
+	u64 now = 0, next;
+	u32 i, k;
+
+	if (!disk)
+		exit(2);
+	*counted = (struct counted){ };
+	disk_sum_into(disk, &counted->sums);
+	for (i = 0; i < n; i += depth) {
+		for (k = 0; k < depth; k++) {
+			u32 sectors = 8 * (1 + rnd_below(&rnd, 16));
+			enum disk_op op = rnd_below(&rnd, 12) ? rnd_below(&rnd, 2) : DISK_FLUSH;
+
+			requests[k] = (struct disk_request) {
+				.op = op, .sectors = op == DISK_FLUSH ? 0 : sectors,
+				.sector = rnd_next(&rnd) % (profile->sectors / 256) * 256,
+				.flags = DISK_SYNC | (rnd_below(&rnd, 8) ? 0 : DISK_FUA),
+			};
+			/* Often to the same places, so that caches matter. */
+			if (rnd_below(&rnd, 4))
+				requests[k].sector %= 1 << 16;
+			/* Without the drive's FUA, blk-mq makes two commands of it. */
+			if (op == DISK_READ || (depth == 1 && !profile->fua))
+				requests[k].flags = DISK_SYNC;
+			if (!disk_enter(disk, &who, op, now))
+				exit(2);
+			disk_submit(disk, &requests[k], now);
+		}
+		while ((next = disk_next_event(disk)) != U64_MAX)
+			now = advance(disk, counted, next, depth == 1);
+		if (!rnd_below(&rnd, 4))
+			now += rnd_below(&rnd, 300000000);
+	}
+	disk_destroy(disk);
+}
+
+/* The parts of a command add up to its time in the drive, and those of all to no more than fits. */
+static void check_conservation(const struct profile *profile)
+{
+	struct counted one, many;
+	bool volatile_data;
+	u64 parts, most;
+
+	random_job(profile, 1, 2000, &one);
+	parts = drive_parts_total(&one.sums.parts);
+	volatile_data = profile->kind != DRIVE_MEMORY && !profile->power_loss_protection;
+	if (one.wrong || parts != one.times || parts != one.busy ||
+	    volatile_data != !!one.sums.parts.flush) {
+		printf("not ok %s: %llu requests whose parts are not their time; %llu ns, %llu\n",
+		       profile->name, (unsigned long long)one.wrong,
+		       (unsigned long long)parts, (unsigned long long)one.times);
+		failures++;
+	}
+	random_job(profile, MOST, 4000, &many);
+	parts = drive_parts_total(&many.sums.parts);
+	most = many.busy * (profile->kind == DRIVE_DISK ? 1 : MOST);
+	if (parts > most || parts < many.busy) {
+		printf("not ok %s: parts of %llu ns, busy %llu ns, %u at a time\n", profile->name,
+		       (unsigned long long)parts, (unsigned long long)many.busy, MOST);
+		failures++;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int i;
@@ -170,6 +273,7 @@ int main(int argc, char **argv)
 		if (strstr(argv[i], "deskstar-7k500"))
 			check_specified(argv[i], 55.5 / 1.05, 0.29 / 1.05, 0.59 / 1.05);
 		load(&profile, argv[i], NULL, 0);
+		check_conservation(&profile);
 		if (profile.kind == DRIVE_DISK) {
 			check_streams(&profile);
 			check_cached_writes(&profile);

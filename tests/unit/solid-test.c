@@ -655,6 +655,62 @@ static void serial_ata_flushes_alone(struct kunit *test)
 	done(&rig);
 }
 
+/* What waits for other commands, or for programs, is no transfer. */
+static void waits_are_parts_of_their_own(struct kunit *test)
+{
+	struct disk_request r[3];
+	static struct rig rig;
+
+	/* Two reads of one page: the second waits for the controller, and until the die is free. */
+	prepare(&rig, test, PLAIN_SSD, "precondition=sequential");
+	submit(&rig, &r[0], DISK_READ, 800, 8);
+	submit(&rig, &r[1], DISK_READ, 800, 8);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, r[0].parts.overhead, 6 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.transfer, 62 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.queued, 0ULL);
+	KUNIT_EXPECT_EQ(test, r[1].parts.queued, 60 * US);
+	KUNIT_EXPECT_EQ(test, r[1].parts.transfer, 62 * US);
+	done(&rig);
+
+	/* A flush waits 40 us for the channel and 600 us for the program. */
+	prepare(&rig, test, PLAIN_SSD, "");
+	time_of(&rig, DISK_WRITE, 800, 8);
+	submit(&rig, &r[0], DISK_FLUSH, 0, 0);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, r[0].parts.overhead, 8 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.flush, 639 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.transfer + r[0].parts.queued, 0ULL);
+	r[0] = (struct disk_request) { .op = DISK_WRITE, .sectors = 8, .flags = DISK_FUA };
+	disk_submit(rig.disk, &r[0], rig.now);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, r[0].parts.transfer, 2 * US);
+	/* The program began when the write came, so 3 us of it are the command's and the link's. */
+	KUNIT_EXPECT_EQ(test, r[0].parts.flush, 637 * US);
+	done(&rig);
+
+	/* 20 units of 16 KiB for a buffer of 16: the last ones wait for room. */
+	prepare(&rig, test, PLAIN_SSD, "");
+	write_units(&rig, 20, 1);
+	submit(&rig, &r[0], DISK_WRITE, 640, 32);
+	finish(&rig);
+	KUNIT_EXPECT_GE(test, r[0].parts.queued, 100 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.transfer, 8 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.flush, 0ULL);
+	done(&rig);
+
+	/* Memory of two units, a command a microsecond: the third waits for the first. */
+	prepare(&rig, test, MEMORY, "");
+	submit(&rig, &r[0], DISK_READ, 0, 8);
+	submit(&rig, &r[1], DISK_READ, 8, 8);
+	submit(&rig, &r[2], DISK_READ, 16, 8);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, r[2].parts.overhead, 10 * US);
+	KUNIT_EXPECT_EQ(test, r[2].parts.queued, 9 * US);
+	KUNIT_EXPECT_EQ(test, r[2].parts.transfer, 2 * US);
+	done(&rig);
+}
+
 /* All tags are given, none twice; requests larger than a command take several. */
 static void tags_run_out_and_come_back(struct kunit *test)
 {
@@ -703,6 +759,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(folding_is_in_the_way_of_the_next_command),
 	KUNIT_CASE(a_late_call_changes_no_time),
 	KUNIT_CASE(serial_ata_flushes_alone),
+	KUNIT_CASE(waits_are_parts_of_their_own),
 	KUNIT_CASE(tags_run_out_and_come_back),
 	{}
 };

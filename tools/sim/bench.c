@@ -6,6 +6,7 @@
 #include "bench.h"
 #include "jobtext.h"
 #include "load.h"
+#include "target.h"
 
 static const char usage[] =
 "Usage: david-sim bench --profile P [--job JOB]... [--jobs FILE] [--array WORDS]\n"
@@ -258,6 +259,8 @@ static void print_json(const char *name, const char *text, const struct job *job
 	printf(",\n  \"flushes\": %llu, \"flush_mean_us\": %.3f, \"state_bytes\": %llu",
 	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes),
 	       (unsigned long long)result->state);
+	printf(",\n  ");
+	target_print_sums(stdout, &result->drive);
 }
 
 /* What flash did, from the beginning on. Its map is a sample, so few pages tell little. */

@@ -439,6 +439,8 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	run.members = setup ? setup->layout.members : 0;
 	if (!target_create(&run.target, &changed, setup))
 		r = prepare(&run, job);
+	if (!r && run.target.disk)
+		disk_sum_into(run.target.disk, &result->drive);
 	if (!r) {
 		loop(&run);
 		count_members(&run);

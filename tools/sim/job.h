@@ -80,6 +80,7 @@ struct job_result {
 	struct array_member_figures members[ARRAY_MEMBERS];	/* of an array, in @ns */
 	u64 nr_marks;
 	struct job_mark *marks;
+	struct drive_sums drive;	/* of a disk, from the beginning */
 	u64 state;		/* bytes of the modelled disk; 0: an array */
 	bool has_solid;		/* an SSD's or a memory's, from the beginning */
 	struct solid_figures solid;

@@ -8,6 +8,7 @@
 #include "../../dm-david/uapi/dm-david.h"
 #include "../../model/ftl.h"
 #include "recorded.h"
+#include "target.h"
 
 #include <stdio.h>
 
@@ -52,6 +53,7 @@ struct recording {
 	const char *file;
 	size_t line;
 	bool speedup;		/* was its mode for a while */
+	struct drive_sums sums;	/* of the model's commands */
 	bool refused_at_end;	/* and what was refused never came: the slot behind the last */
 };
 
@@ -395,6 +397,7 @@ static int run_on(struct recording *rec, struct disk *disk, struct ftl *ftl)
 		fprintf(stderr, "david-sim: not enough memory for the disk\n");
 		return -1;
 	}
+	disk_sum_into(disk, &rec->sums);
 	for (id = 0; id < rec->nr; id++) {
 		if (ftl)
 			write_before(rec, disk, ftl, id);
@@ -436,14 +439,19 @@ static int write_out(const struct recording *rec, const char *name)
 		fprintf(stderr, "%s: %s\n", name, strerror(errno));
 		return -1;
 	}
-	fprintf(file, "id,arrival_ns,dispatch_ns,completion_ns\n");
+	fprintf(file, "id,arrival_ns,dispatch_ns,completion_ns,overhead_ns,seek_ns,rotation_ns,");
+	fprintf(file, "transfer_ns,flush_ns,queued_ns\n");
 	for (id = 0; id < rec->nr; id++) {
 		const struct disk_request *r = &rec->requests[id].request;
 
 		if (r->op == DISK_TRIM)
 			continue;
-		fprintf(file, "%zu,%llu,%llu,%llu\n", id, (unsigned long long)r->arrival,
+		fprintf(file, "%zu,%llu,%llu,%llu,", id, (unsigned long long)r->arrival,
 			(unsigned long long)r->dispatch, (unsigned long long)r->completion);
+		fprintf(file, "%llu,%llu,%llu,", (unsigned long long)r->parts.overhead,
+			(unsigned long long)r->parts.seek, (unsigned long long)r->parts.rotation);
+		fprintf(file, "%llu,%llu,%llu\n", (unsigned long long)r->parts.transfer,
+			(unsigned long long)r->parts.flush, (unsigned long long)r->parts.queued);
 	}
 	bad = ferror(file);
 	bad |= file == stdout ? fflush(file) : fclose(file);
@@ -500,7 +508,12 @@ int replay_recorded(const struct profile *profile, const char *name, const char 
 		fprintf(to, "{\"n\": %zu, \"compared\": %zu, \"differ\": %zu, ", rec.nr,
 			compared, differ);
 	if (json)
-		fprintf(to, "\"total_ns\": %llu}\n", total);
+		fprintf(to, "\"total_ns\": %llu, \"hits\": %llu, ", total,
+			(unsigned long long)rec.sums.hits);
+	if (json)
+		target_print_sums(to, &rec.sums);
+	if (json)
+		fprintf(to, "}\n");
 	else
 		fprintf(to, "%zu requests, %zu completions compared, %zu differ; %llu ns in all\n",
 			rec.nr, compared, differ, total);

@@ -24,6 +24,18 @@ void target_destroy(struct target *target)
 	disk_destroy(target->disk);
 }
 
+void target_print_sums(FILE *to, const struct drive_sums *sums)
+{
+	const struct drive_parts *parts = &sums->parts;
+
+	fprintf(to, "\"drive_ns\": {\"overhead\": %llu, \"seek\": %llu, \"rotation\": %llu, ",
+		(unsigned long long)parts->overhead, (unsigned long long)parts->seek,
+		(unsigned long long)parts->rotation);
+	fprintf(to, "\"transfer\": %llu, \"flush\": %llu, \"queued\": %llu}",
+		(unsigned long long)parts->transfer, (unsigned long long)parts->flush,
+		(unsigned long long)parts->queued);
+}
+
 void target_figures(const struct target *target, u32 members, struct array_member_figures *figures)
 {
 	u32 i;

@@ -3,6 +3,8 @@
 #ifndef DAVID_SIM_TARGET_H
 #define DAVID_SIM_TARGET_H
 
+#include <stdio.h>
+
 #include "../../model/array/array.h"
 
 struct target {
@@ -65,6 +67,9 @@ static inline const char *target_failed(const struct target *target)
 		return "the modelled drive cannot go on: collection finds no room";
 	return NULL;
 }
+
+/* Print "drive_ns": {…}: where the time of commands that have ended went, as JSON. */
+void target_print_sums(FILE *to, const struct drive_sums *sums);
 
 /* Of each member. */
 void target_figures(const struct target *target, u32 members,

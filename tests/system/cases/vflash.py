@@ -14,7 +14,7 @@ from cases import case
 from helpers import overwriting, raw
 from helpers.davidtool import david
 from helpers.guest import SCRATCH, Failed, device_stats, mounted, ram_disk, run, say
-from helpers.timed import SIM, Recording, check_lateness, fio, recording, settle, timed_disk
+from helpers.timed import SIM, Recording, check_lateness, check_parts, fio, recording, settle, timed_disk
 from helpers.timed import profile as profile_of
 from helpers.units import FULL, GIB, MIB, TIB
 
@@ -87,7 +87,8 @@ def flash_and_memory_take_what_the_simulator_says() -> None:
         say(f"{name}: {said}, {trims} discards, reads {report['jobs'][0]['read']['clat_ns']['mean']:.0f} ns")
         assert said["n"] == said["compared"] + trims >= IOS and not said["differ"], said
         assert bool(trims) == (drive == "flash"), trims
-        assert figures["busy_ns"], figures
+        parts = check_parts(figures, said)
+        assert figures["busy_ns"] < sum(parts.values()) <= 96 * figures["busy_ns"], (parts, figures)
         if name == "caches":
             for left_out in ("buffer_reads", "map_cache", "slc_cache"):
                 others = words_of(tuple(word for word in CACHES if not word.startswith(left_out)))

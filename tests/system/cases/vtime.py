@@ -17,8 +17,8 @@ from cases import case
 from helpers import raw
 from helpers.guest import SCRATCH, Failed, david, device_stats, fake_disk, loop_disk, mapped, mounted
 from helpers.guest import ram_disk, run, say, stats
-from helpers.timed import READ, SIM, WRITE, Recording, check_lateness, fio, profile, recording, settle
-from helpers.timed import timed_disk
+from helpers.timed import READ, SIM, WRITE, Recording, check_lateness, check_parts, fio, profile, recording
+from helpers.timed import settle, timed_disk
 from helpers.units import FULL, GIB, MIB, TIB
 
 RAM = 128 * MIB
@@ -57,6 +57,10 @@ def random_reads_and_writes_take_what_the_simulator_says() -> None:
             assert said["n"] == said["compared"] >= 300 and not said["differ"], said
             # One at a time, and the program takes next to nothing: the disk's time is all there is.
             assert said["total_ns"] == span(result[0]), (said, span(result[0]))
+            parts = check_parts(figures, said)
+            say(f"{drive}: {parts}, busy {figures['busy_ns']}")
+            # A drive without a write cache has nothing to flush.
+            assert sum(parts.values()) <= figures["busy_ns"] and bool(parts["flush"]) == (drive != PLAIN)
             if drive == PLAIN:
                 assert abs(said["total_ns"] - figures["busy_ns"]) < 0.01 * said["total_ns"], (said, figures)
 

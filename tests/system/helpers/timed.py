@@ -101,6 +101,14 @@ def recording(kilobytes: int = 20000) -> Iterator[list[Recording]]:
         (TRACING / "buffer_size_kb").write_text("8")
 
 
+def check_parts(figures: dict, said: dict) -> dict[str, int]:
+    """The kernel's parts of the drive's time are the simulator's, to the nanosecond."""
+    parts = figures["parts"]
+    if parts != said["drive_ns"] or figures["hits"] != said["hits"]:
+        raise Failed(f"the kernel's parts are {parts}, {figures['hits']} hits; david-sim says {said}")
+    return parts
+
+
 def settle() -> None:
     """The kernel's clock ticks coarsely at first."""
     time.sleep(1 - time.monotonic() if time.monotonic() < 1 else 0)

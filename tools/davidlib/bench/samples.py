@@ -18,7 +18,7 @@ from ..disk import since, stats
 COLUMNS = (
     *("t_ns", "reads", "writes", "flushes", "read_bytes", "written_bytes", "modelled", "modelled_ns"),
     *("busy_ns", "overhead_ns", "seek_ns", "rotation_ns", "transfer_ns", "hits"),
-    *("store_bytes", "memory_bytes", "late_ns"),
+    *("store_bytes", "memory_bytes", "late_ns", "flush_ns", "queued_ns"),
 )
 MOST = 240
 FIRST_NS = 50_000_000
@@ -39,8 +39,16 @@ def row(figures: dict[str, Any], t_ns: int) -> Row:
         figures["store_used"] * figures["block_size"],
         sum(figures["mem"].values()),
         figures["late_ns"],
+        *(parts[name] for name in ("flush", "queued")),
         figures["modelled_times"],
     ]
+
+
+def part_shares(columns: list[str], last: Row) -> dict[str, float]:
+    """Of the time until that sample: what the drive was busy with."""
+    at = dict(zip(columns, last, strict=True))
+    parts = {part: at[f"{part}_ns"] for part in stats.PARTS}
+    return stats.part_shares(parts, at["busy_ns"], at["t_ns"])
 
 
 def thinned(rows: list[Row]) -> list[Row]:

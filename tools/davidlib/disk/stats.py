@@ -77,9 +77,10 @@ SCALARS = (
 
 
 TIMED = ("read", "write", "flush")
+PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued")
 # The part about time, in the struct's order: groups as above, scalars, histograms.
 TIME_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "parts": ("parts", "part_", ("overhead", "seek", "rotation", "transfer")),
+    "parts": ("parts", "part_", PARTS),
     "modelled": ("modelled", "modelled_", TIMED),
     "modelled_ns": ("modelled_ns", "modelled_ns_", TIMED),
     "measured": ("measured", "measured_", TIMED),
@@ -289,6 +290,13 @@ UNCLASSIFIED_MEANS = {
 }
 
 
+def part_shares(parts: dict[str, int], busy_ns: int, span_ns: int) -> dict[str, float]:
+    """Of a span of time: what the drive was busy with. Commands that are under way together share it."""
+    total = sum(parts.values())
+    scale = min(1, busy_ns / total) / max(span_ns, 1) if total else 0
+    return {name: ns * scale for name, ns in parts.items()}
+
+
 def _mean(total_ns: int, count: int) -> str:
     return format_time(total_ns // count) if count else "-"
 
@@ -297,6 +305,13 @@ def _histogram(counts: list[int]) -> Iterator[tuple[str, int]]:
     for bucket, count in enumerate(counts):
         if count:
             yield f"< {format_time(1000 << bucket)}", count
+
+
+PART_TEXTS = {
+    "overhead": "from here on: the time of commands in the drive, {:.2f} at a time",
+    "flush": "until what a flush or FUA needs is on the media",
+    "queued": "for the drive's other work: room, the arm, a die, the link",
+}
 
 
 def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str], None]) -> None:
@@ -308,8 +323,9 @@ def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str
         row(name, _mean(stats["modelled_ns"][name], count), f"mean response of {count} requests")
     rate = f"{total * 1_000_000_000 / busy:.1f} requests a second of it" if busy else ""
     row("drive busy", format_time(busy), rate)
+    under_way = sum(stats["parts"].values()) / busy if busy else 0
     for name, ns in stats["parts"].items():
-        row(name, format_time(ns))
+        row(name, format_time(ns), PART_TEXTS.get(name, "").format(under_way))
     row("cache hits", str(stats["hits"]), "commands that the drive's cache served or took")
     waits = f"waited to enter the queue, {format_time(stats['queue_wait_ns'])} in all"
     row("queue waits", str(stats["queue_waits"]), waits)

@@ -110,6 +110,6 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
     parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
                         help="replace a value of the profile; repeatable")
     parser.add_argument("-o", dest="out", metavar="OUT.csv",
-                        help="write id, arrival, dispatch and completion of each request, ns")
+                        help="write id, arrival, dispatch, completion and parts of each request, ns")
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")
     parser.set_defaults(func=sim)

@@ -14,13 +14,14 @@ import matplotlib
 from matplotlib import ticker
 from matplotlib.figure import Figure
 
+from ..bench.samples import part_shares
 from ..workload.record import QUANTILES
 from . import figures, theme
 
 matplotlib.use("svg")
 SIZE = (4.8, 3.0)
 HEAT_COLUMNS = 60
-PARTS = ("seek", "rotation", "transfer", "overhead")
+PARTS = ("seek", "rotation", "transfer", "overhead", "flush", "queued")
 Runs = list[dict[str, Any]]
 
 
@@ -188,19 +189,20 @@ def heat_map(one: dict[str, Any]) -> Figure:
 
 
 def where_time_went(runs: Runs) -> Figure:
-    """Shares of the run's time; the rest is a drive without a command, or one that its cache serves."""
+    """Shares of the run's time; the rest is a drive without a command."""
     figure, axes = axes_of("share of the run's time, %", "")
     ones = firsts(runs)
     names = [one["run"]["variant"] for one in ones]
     left = [0.0] * len(ones)
+    found = [part_shares(one["result"]["columns"], one["result"]["samples"][-1]) for one in ones]
     for part in PARTS:
-        shares = [100 * column(one, f"{part}_ns")[-1] / max(column(one, "t_ns")[-1], 1) for one in ones]
+        shares = [100 * parts[part] for parts in found]
         axes.barh(range(len(ones)), shares, left=left, label=part, height=0.6)
         left = [a + b for a, b in zip(left, shares, strict=True)]
     axes.set_yticks(range(len(ones)), names)
     axes.set_ylim(len(ones) - 0.5, -0.5)
-    axes.set_xlim(0, max(100.0, *left))
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+    axes.set_xlim(0, 100)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0)
     return figure
 
 
