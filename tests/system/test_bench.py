@@ -222,6 +222,20 @@ def test_operations_are_requests_and_a_syncs_time_is_of_its_write(
         assert found["read"]["quantiles_ns"][-1] == max(done.ns["read"]) == most
 
 
+def test_a_run_that_is_mostly_fios_own_start_says_that_it_is_too_short() -> None:
+    def job(group: int, ms: int) -> dict:
+        kinds = {kind: {"runtime": ms} for kind in ("read", "write", "trim")}
+        return {"groupid": group, "job_runtime": ms} | kinds
+
+    found = record.Record()
+    assert not record.too_short(found, 10**9)
+    found.own_ns = fiojob._own_ns([job(0, 300), job(0, 500), job(1, 400)])
+    assert found.own_ns == 900_000_000
+    assert not record.too_short(found, 990_000_000)
+    said = record.too_short(found, 1_100_000_000)
+    assert said.startswith("the operations took 0.900 s of the run's 1.100 s")
+
+
 def test_a_job_without_requests_fails_the_run(fio_files: Path) -> None:
     job = {"sync": {"lat_ns": {"N": 0, "mean": 0.0}}, "read": {"io_bytes": 0}, "write": {"io_bytes": 0}}
     with pytest.raises(WorkFailed, match="fio logged no request"):
@@ -401,6 +415,8 @@ def test_a_write_of_fio_takes_its_sync_and_goes_where_the_seed_says(lab) -> None
     assert (stats["modelled"]["write"], stats["modelled"]["flush"]) == (40, 39)
     modelled = sum(stats["modelled_ns"].values()) / 40
     assert abs(write["mean_ns"] - modelled) < 0.002 * modelled, (write["mean_ns"], modelled)
+    # 40 of them are over before fio's start and end are a small part of the run.
+    assert [text.partition(": ")[0] for text in first["wrong"]] == ["too short"], first["wrong"]
 
 
 @pytest.mark.lab(LAB, "full")

@@ -31,7 +31,7 @@ from davidlib.disk import check, device, dm, lateness, setting, since, stats  # 
 from davidlib.util import UserError  # noqa: E402
 from davidlib.workload import called, fiojob, trees  # noqa: E402
 from davidlib.workload.kinds import KINDS, files_of  # noqa: E402
-from davidlib.workload.record import Record, summary  # noqa: E402
+from davidlib.workload.record import Record, summary, too_short  # noqa: E402
 from davidlib.workload.several import WorkFailed  # noqa: E402
 
 NAME = "david-bench"
@@ -167,6 +167,9 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
 
 def outcome(record: Record, ns: int, part: dict[str, Any], rows: list) -> dict[str, Any]:
     verdict, found = lateness.verdict(part), check.findings(part)
+    wrong = [f"{finding.what}: {finding.text}" for finding in found if not finding.good]
+    if short := too_short(record, ns):
+        wrong.append(f"too short: {short}")
     seconds = ns / 1e9
     return {
         "seconds": seconds,
@@ -177,7 +180,7 @@ def outcome(record: Record, ns: int, part: dict[str, Any], rows: list) -> dict[s
         "written_bytes": record.written,
         "latency": summary(record),
         "times": {"good": verdict.good, "text": verdict.text},
-        "wrong": [f"{finding.what}: {finding.text}" for finding in found if not finding.good],
+        "wrong": wrong,
         "stats": part,
         "columns": COLUMNS,
         "samples": [line[:-1] for line in rows],

@@ -202,7 +202,7 @@ def where_time_went(runs: Runs) -> Figure:
     axes.set_yticks(range(len(ones)), names)
     axes.set_ylim(len(ones) - 0.5, -0.5)
     axes.set_xlim(0, 100)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0, columnspacing=1)
     return figure
 
 

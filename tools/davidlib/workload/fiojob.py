@@ -167,6 +167,15 @@ def logged(directory: Path) -> dict[str, list[int]]:
     return found
 
 
+def _own_ns(jobs: list[dict[str, Any]]) -> int:
+    """How long fio was at its jobs, at most: those of a group go together, groups one after another."""
+    groups: dict[int, int] = {}
+    for job in jobs:
+        took = max(job["job_runtime"], *(job[kind]["runtime"] for kind in DIRECTIONS.values()))
+        groups[job["groupid"]] = max(groups.get(job["groupid"], 0), took)
+    return sum(groups.values()) * 1_000_000
+
+
 def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[str, Any]) -> Record:
     """Of what fio told at its end, and the times that it logged."""
     record, syncs = Record(), [job["sync"]["lat_ns"] for job in said["jobs"]]
@@ -182,6 +191,7 @@ def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[st
     for job in said["jobs"]:
         record.read += job["read"]["io_bytes"]
         record.written += job["write"]["io_bytes"]
+    record.own_ns = _own_ns(said["jobs"])
     return record
 
 

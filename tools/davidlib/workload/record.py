@@ -19,6 +19,7 @@ class Record:
         self.ns: dict[str, list[int]] = {}
         self.told: dict[str, dict[str, Any]] = {}
         self.read = self.written = 0
+        self.own_ns = 0  # a program that says how long it was at its operations; 0: all the time
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
@@ -47,6 +48,17 @@ class Record:
             self.ns.setdefault(kind, []).extend(times)
         self.read += other["read"]
         self.written += other["written"]
+
+
+OTHER_SHARE = 0.1
+
+
+def too_short(record: Record, ns: int) -> str:
+    """Why a rate over the whole run of @ns is not the operations' own; nothing: it is."""
+    if not record.own_ns or ns - record.own_ns <= OTHER_SHARE * ns:
+        return ""
+    return (f"the operations took {record.own_ns / 1e9:.3f} s of the run's {ns / 1e9:.3f} s, the rest is the "
+            "program's start and end: its rates are too low; ask for more operations")
 
 
 def quantiles(times: list[int]) -> list[int]:
