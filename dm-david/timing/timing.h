@@ -119,8 +119,8 @@ void timing_speedup_submit(struct timing *timing, const struct bio *bio);
 void timing_discard(struct timing *timing, const struct bio *bio, enum david_mode mode);
 
 /*
- * @bio is a write-zeroes that the drive has a command for, in @mode. To an SSD its sectors have been
- * written. Takes no modelled time. Any context.
+ * @bio is a write-zeroes that the drive has a command for, in @mode. To an SSD its sectors have
+ * been written. Takes no modelled time. Any context.
  */
 void timing_zeroes(struct timing *timing, const struct bio *bio, enum david_mode mode);
 

@@ -176,9 +176,10 @@ def zeroes_by_a_command_of_the_drive_are_written() -> None:
     old, new = simulated(drive, "sequential"), simulated(drive, "fresh")
     with ram_disk(64 * MIB) as ram, timed_disk("filled", GIB, ram, drive, *options) as disk:
         near("not written", mean_read("filled", 0), new)
-        zero = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r}); from helpers import raw\n"
+        tests = str(Path(__file__).parents[1])
+        zero = f"import sys; sys.path.insert(0, {tests!r}); from helpers import raw\n"
         zero += f"with raw.opened({disk!r}) as fd:\n raw.zero_out(fd, 0, {2 * SPAN})\n"
-        asks = ("-c", f"{zero}\nsys.argv[1:] = {[disk, str(Path(__file__).parents[1])]!r}\n{ASK}")
+        asks = ("-c", f"{zero}\nsys.argv[1:] = {[disk, tests]!r}\n{ASK}")
         david("record", "filled", str(file), "--", sys.executable, *asks)
         near("zeroes", mean_read("filled", 0), old)
     found = json.loads(david("sim", str(file), "--json"))
