@@ -218,6 +218,26 @@ def test_virtual_time_makes_waiting_free_and_exact() -> None:
     assert time.monotonic() - start < 60
 
 
+def test_virtual_time_begins_with_timers_that_are_exact() -> None:
+    """Before the kernel's first tick, at 10 ms, any wait ends with that tick."""
+    run = lab("--virtual-time", "--", "python3", "-c",
+              "import time; t = time.monotonic_ns(); time.sleep(1e-6); print(t, time.monotonic_ns() - t)")
+    begun, took = map(int, run.stdout.split())
+    # Python's start looks at the clock; who sleeps may be woken 50 us later.
+    assert 0 <= begun - 10_003_141_592 < 10**6 and took < 10**5, run.stdout
+
+
+def test_a_sealed_command_sees_nothing_of_the_caller(tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("x")
+    script = "env; pwd; ls /run/open/0 /tmp; echo done >/run/open/0/answer; ls /run/david/tools/david"
+    env = {"DAVID_SEED": "42", "LANG": "de_DE.UTF-8", "PATH": f"/nowhere:{os.environ['PATH']}"}
+    run = lab("--sealed", "--rw", str(tmp_path), "--", "sh", "-c", script, cwd=tmp_path, env=env)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "answer").read_text() == "done\n"
+    assert "nowhere" not in run.stdout and "DAVID_SEED" not in run.stdout and str(tmp_path) not in run.stdout
+    assert run.stdout.endswith("/\n/run/open/0:\ngiven\n\n/tmp:\n/run/david/tools/david\n"), run.stdout
+
+
 def test_virtual_time_repeats_to_the_nanosecond() -> None:
     script = "dd if=/dev/zero of=/dev/ram0 bs=4k count=100 oflag=direct 2>/dev/null; sleep 0.5; " \
              "for n in 1 2 3; do sleep 0.01 & done; wait; free; " \

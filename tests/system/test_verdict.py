@@ -66,6 +66,14 @@ def test_times_are_trusted_only_if_no_kind_of_request_comes_late(kinds: dict, go
     assert ("--virtual-time" in verdict.text) is not good
 
 
+def test_nobody_is_told_to_use_the_virtual_time_that_he_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = figures(read=(100, 12_547_000, 7_573_000, 90))
+    monkeypatch.setenv("DAVID_LAB_VIRTUAL_TIME", "1")
+    assert "--virtual-time" not in lateness.verdict(late).text
+    monkeypatch.setenv("DAVID_LAB_VIRTUAL_TIME", "0")
+    assert "--virtual-time" in lateness.verdict(late).text
+
+
 def test_what_is_said_to_be_added_is_of_the_run_and_not_of_a_short_request() -> None:
     text = lateness.verdict(figures(read=(21, 8 * MS, 8000, 0), flush=(1, 50_000, 4000, 1))).text
     assert text.startswith("trustworthy: 22 requests") and text.endswith("at most 0.1 % longer")

@@ -18,6 +18,7 @@
 #define SHUFFLE_NS 200000
 #define STACK_BYTES 0x20000
 #define NOT_DUE U64_MAX
+#define TOGETHER_NS 256 /* under the virtual clock: calls that are planned so near are due at one time */
 #define YIELDS 16 /* so often a thread lets those go first that are due */
 #define LOOK_NS 100000000 /* who waits looks so often whether all has been stopped */
 
@@ -234,20 +235,19 @@ static bool another_is_due(const struct show *show, u64 time)
 }
 
 /*
- * The virtual clock shows whole steps only. A sleep until a time between two ends up to two steps
- * late, and one until a step ends at that step: so the nearest one. A sleep takes two steps at
- * least, and three if somebody has looked at the clock meanwhile. So less is let go by in looks
- * that move it. One step more goes by if somebody in the kernel looks while the thread is woken: so
- * a sleep ends one step before its time, and a look lets that step go by. No more is looked away:
- * others run while a thread sleeps, and who has just been woken would be late. It is the clock of
- * all, so who is due already goes first.
+ * Each look moves the virtual clock by a step, for all. Threads that were woken together have made
+ * their calls some steps after each other, and shall be woken together again: so their times are
+ * made one. One step more goes by if somebody in the kernel looks while the thread is woken: so a
+ * sleep ends one step before its time, and a look lets that step go by. No more is looked away:
+ * others run while a thread sleeps, and who has just been woken would be late. Who is due already
+ * goes first.
  */
 static void wait_for_step(const struct show *show, u64 *due, u64 time)
 {
 	u32 yields = 0;
 	u64 at;
 
-	time = (time + show->step / 2) / show->step * show->step;
+	time = (time + TOGETHER_NS / 2) / TOGETHER_NS * TOGETHER_NS;
 	__atomic_store_n(due, time, __ATOMIC_RELAXED);
 	while ((at = now(show)) < time) {
 		if (time >= at + 3 * show->step) {

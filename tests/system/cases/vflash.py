@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cases import case
+from davidlib.disk import lateness
 from helpers import overwriting, raw
 from helpers.davidtool import david
-from helpers.guest import SCRATCH, Failed, device_stats, mounted, ram_disk, run, say
+from helpers.guest import SCRATCH, TREE, Failed, device_stats, mapped, mounted, ram_disk, run, say
 from helpers.timed import SIM, Recording, check_lateness, check_parts, fio, recording, settle, timed_disk
 from helpers.timed import profile as profile_of
 from helpers.units import FULL, GIB, MIB, TIB
@@ -93,6 +94,56 @@ def flash_and_memory_take_what_the_simulator_says() -> None:
             for left_out in ("buffer_reads", "map_cache", "slc_cache"):
                 others = words_of(tuple(word for word in CACHES if not word.startswith(left_out)))
                 assert differs(result[0], profile_of(drive), GIB, *to_sim(list(others))), left_out
+
+
+SHIPPED = sorted(
+    path.stem for path in (TREE / "profiles").glob("*.profile")
+    if any(line.split("#")[0].split() in (["kind", "=", "ssd"], ["kind", "=", "memory"])
+           for line in path.read_text().splitlines())
+)
+
+
+def one_at_a_time(disk: str, requests: int) -> None:
+    rng = random.Random(1)
+    with raw.opened(disk) as fd:
+        for number in range(requests):
+            raw.write(fd, bytes([number % 255 + 1]) * 4096, rng.randrange(GIB // 4096) * 4096)
+            if number % 4 == 0:
+                os.fsync(fd)
+        for _ in range(requests):
+            raw.read(fd, 4096, rng.randrange(GIB // 4096) * 4096)
+
+
+@case
+def every_shipped_drive_without_an_arm_is_trustworthy_at_depth_1() -> None:
+    """The virtual clock has a nanosecond. With 256 ns a request of 22 us is late by more than a hundredth."""
+    if len(SHIPPED) < 10:
+        raise Failed(f"these are all drives without an arm? {SHIPPED}")
+    wrong = {}
+    for name in SHIPPED:
+        with ram_disk(RAM) as dev, timed_disk("vt", GIB, dev, name, "--classify", "data") as disk:
+            one_at_a_time(disk, 200)
+            figures = device_stats("vt")
+        verdict, late = lateness.verdict(figures), max(figures["delivered_late_ns"].values())
+        if not verdict.good or not sum(figures["delivered"].values()) or late > 600 * 3:
+            wrong[name] = (str(verdict), figures["delivered_late_ns"])
+    if wrong:
+        raise Failed(str(wrong))
+
+
+@case
+def a_drive_that_is_really_late_is_found_under_the_virtual_clock() -> None:
+    """Its backing device takes 100 ms to write what the drive has in some microseconds."""
+    with ram_disk(RAM) as dev:
+        table = f"0 {RAM >> 9} delay {dev} 0 0 {dev} 0 100"  # dm-delay polls for less than 50
+        with (
+            mapped("slow", table) as slow,
+            timed_disk("vt", GIB, slow, "samsung-pm883", "--classify", "keep") as disk,
+        ):
+            one_at_a_time(disk, 50)
+            verdict = lateness.verdict(device_stats("vt"))
+    if verdict.good or "--virtual-time" in verdict.text or "virtual here" not in verdict.text:
+        raise Failed(f"{verdict.good}: {verdict}")
 
 
 def differs(recorded: Recording, drive: str, size: int, *options: str) -> bool:

@@ -19,7 +19,7 @@ from helpers.units import FULL, GIB, MIB
 TRACER = str(TREE / "build/david-trace")
 HELPERS = TREE / "tests/system/helpers"
 RAW = SCRATCH / "t.dtr"
-LOOK = 256  # ns that a look at the virtual clock takes
+LOOK = 1  # ns that a look at the virtual clock takes, if there are not thousands without a wait
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def time_of_reads(count: int) -> int:
 
 @case
 def random_reads_take_as_long_when_they_are_traced() -> None:
-    """At most 5 millionths more; and their trace says so, too, to two looks at the clock."""
+    """At most 5 millionths more; and their trace says so, too, to two looks at the clock a read."""
     with disk_of_2009() as top, built("tracework") as work:
         file = f"{top}/f"
         run("dd", "if=/dev/zero", f"of={file}", "bs=1M", "count=256", "conv=fsync")
@@ -142,9 +142,9 @@ def random_reads_take_as_long_when_they_are_traced() -> None:
     say(f"vtrace: random reads untraced {times[::2]}, traced {times[1::2]}, by their traces {said} ns")
     more = 1e6 * (sum(times[1::2]) / sum(times[::2]) - 1)
     wrong = [abs(time - by_trace) for time, by_trace in zip(times[1::2], said, strict=True)]
-    if times[0] < 10**9 or abs(more) > 5 or max(wrong) > 2 * LOOK:
+    if times[0] < 10**9 or abs(more) > 5 or max(wrong) > 200 * 2 * LOOK:
         raise Failed(f"{more:.2f} ppm: {times}; by the trace {said}")
-    if stands <= 2 * LOOK:
+    if stands <= 20 * 2 * LOOK:
         raise Failed(f"a clock that stands was not found: {stands} ns")
 
 
@@ -171,14 +171,20 @@ def threads_that_may_go_on_at_the_same_instant_do_so_as_untraced() -> None:
 
 
 # The built-in workload, as `david bench` runs it.
+# Now and then it sleeps, so that its looks at the clock are not taken for a loop that waits for the clock.
 POSTMARK = """
-import sys
+import os, sys, time
 sys.path.insert(0, sys.argv[1])
 from davidlib.workload import kinds
 kind = kinds.KINDS["postmark"]
-params = kind.params | {"files": 500, "operations": 2000}
-kind.prepare(sys.argv[2], params, 1)
-kind.run("postmark", sys.argv[2], params, 1)
+params = kind.params | {"files": 40, "operations": 60}
+for seed in range(30):
+    top = f"{sys.argv[2]}/{seed}"
+    os.mkdir(top)
+    kind.prepare(top, params, seed)
+    time.sleep(1e-3)
+    kind.run("postmark", top, params, seed)
+    time.sleep(1e-3)
 """
 
 
@@ -203,12 +209,12 @@ def a_call_that_never_waits_takes_as_long_when_it_is_traced() -> None:
     untraced, traced_one, calls = mail(*words)
     more = (traced_one - untraced) / calls
     say(f"vtrace: postmark in memory {untraced} ns, traced {traced_one}, {calls} calls: {more:.1f} ns a call")
-    if calls < 5000 or abs(more) > 2:
+    if calls < 5000 or abs(more) > 5 * LOOK:
         raise Failed(f"{untraced} and {traced_one} ns, {calls} calls: {more} ns a call")
     with planted("loud"):
         untraced, traced_one, calls = mail(*words)
     more = (traced_one - untraced) / calls
-    if not 500 < more <= 2 * LOOK:
+    if more < 10 * LOOK:  # those at Python's start come so fast that each takes 256 ns
         raise Failed(f"a clock that is moved by looks was not found: {more} ns a call")
 
 

@@ -7,7 +7,7 @@ import sys
 
 from ..util import say
 from . import kernels, kvm, module, uml_kernel
-from .lab import DEFAULT_TIMEOUT
+from .lab import DEFAULT_TIMEOUT, SEALED_RW, SEALED_TREE
 from .run import run_lab
 from .vm import probe
 
@@ -46,6 +46,9 @@ def add_parsers(sub: argparse._SubParsersAction) -> None:
                      help="vm, and uml with --kernel newest, up to 4 (default: vm 2, uml 1)")
     run.add_argument("--rw", action="append", default=[], metavar="DIR",
                      help="open a directory of the host for writing; may be repeated")
+    run.add_argument("--sealed", action="store_true",
+                     help="COMMAND sees nothing of the caller: one environment for all, the tree as "
+                          f"{SEALED_TREE}, the first --rw directory as {SEALED_RW}/0, and it begins in /")
     run.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT, metavar="S",
                      help=f"end the guest after so many seconds (default: {DEFAULT_TIMEOUT})")
     run.add_argument("command", nargs="+", metavar="COMMAND", help="behind `--`")
@@ -91,7 +94,7 @@ def run_command(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     return run_lab(args.command, kind=args.kind, kernel=args.kernel, virtual_time=args.virtual_time,
                    debug=args.debug, memory=args.memory, cpus=args.cpus, rw=args.rw,
-                   timeout=args.timeout).returncode
+                   timeout=args.timeout, sealed=args.sealed).returncode
 
 
 def run_icount(args: argparse.Namespace) -> int:

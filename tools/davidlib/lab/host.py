@@ -17,17 +17,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..util import TREE
 from .console import Console
 from .lab import (
     FRESH,
     KERNEL_WARNED,
     LAB_FAILED,
+    SEALED_TREE,
     TIMED_OUT,
     Lab,
     Result,
     Streams,
     command_script,
-    rw_paths,
+    opened_paths,
     shown_paths,
 )
 
@@ -39,15 +41,20 @@ MAIN_LOG = "main.log"
 GRACE = 10
 
 
-def prepare(lab: Lab, private: Path, modules: list[Path], mount_rw: Callable[[Path], str]) -> None:
-    """Fill the private directory; MOUNT_RW gives the guest's command that mounts a --rw directory."""
+# Of the host's directory that is open for writing, and its name in the guest: the command that mounts it.
+MountRw = Callable[[Path, Path], str]
+
+
+def prepare(lab: Lab, private: Path, modules: list[Path], mount_rw: MountRw, begin: str = "") -> None:
+    """Fill the private directory. BEGIN is the guest's last command before the lab's own."""
     shutil.copy(GUEST / "main", private)
     for name in ("stdout", "stderr"):
         (private / name).touch()
     (private / "modules").write_text("".join(load_command(ko, private) for ko in modules))
     (private / "command").write_text(command_script(lab))
     (private / "mounts").write_text(mount_script(lab, mount_rw))
-    rest = [f"sync -f {shlex.quote(str(path))}\n" for path in rw_paths(lab)]
+    (private / "begin").write_text(begin)
+    rest = [f"sync -f {shlex.quote(str(there))}\n" for _, there in opened_paths(lab)]
     (private / "rest").write_text("".join(rest))
 
 
@@ -60,7 +67,7 @@ def load_command(ko: Path, private: Path) -> str:
     return "".join(needed) + f"/sbin/insmod /run/lab/{ko.name} || exec busybox poweroff -f -n\n"
 
 
-def mount_script(lab: Lab, mount_rw: Callable[[Path], str]) -> str:
+def mount_script(lab: Lab, mount_rw: MountRw) -> str:
     """Shell commands that arrange the guest's file tree: fresh places, what is named in them, --rw."""
     lines = ["mkdir -p /run/host", "mount --bind / /run/host"]
     lines += [f"mount -t tmpfs tmpfs {top}" for top in FRESH if str(top) != "/run" and top.is_dir()]
@@ -69,9 +76,12 @@ def mount_script(lab: Lab, mount_rw: Callable[[Path], str]) -> str:
         make = f"mkdir -p {there}" if path.is_dir() else \
             f"mkdir -p {shlex.quote(str(path.parent))}; : >{there}"
         lines += [make, f"mount --bind /run/host{there} {there}"]
-    for path in sorted(rw_paths(lab)):
-        lines += [f"mkdir -p {shlex.quote(str(path))} 2>/dev/null",
-                  f"{mount_rw(path)} || exec busybox poweroff -f -n"]
+    if lab.sealed:
+        lines += [f"mkdir -p {SEALED_TREE}",
+                  f"mount --bind {shlex.quote(f'/run/host{TREE}')} {SEALED_TREE}"]
+    for path, there in opened_paths(lab):
+        lines += [f"mkdir -p {shlex.quote(str(there))} 2>/dev/null",
+                  f"{mount_rw(path, there)} || exec busybox poweroff -f -n"]
     return "\n".join(lines) + "\n"
 
 

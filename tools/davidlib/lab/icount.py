@@ -34,7 +34,7 @@ def run(lab: Lab, streams: Streams) -> Result:
     with private_directory() as private:
         root = private / "root"
         (root / "run/lab").mkdir(parents=True)
-        host.prepare(lab, root / "run/lab", modules, lambda path: "")
+        host.prepare(lab, root / "run/lab", modules, lambda path, there: "")
         for leftover in ("stdout", "stderr"):
             (root / "run/lab" / leftover).rename(private / leftover)
         (root / "run/lab/mounts").write_text("")

@@ -28,6 +28,10 @@ KERNELS_OWN = [Path("/dev"), Path("/proc"), Path("/sys")]
 DEFAULT_MEMORY = {"uml": "1G", "vm": "2G", "icount": "2G"}
 DEFAULT_TIMEOUT = 600
 PRIVATE = "dm-david-lab-"
+# What a sealed command sees of the host under names that are the same everywhere: the tree, and the
+# directories that are open for writing, by number.
+SEALED_TREE = Path("/run/david")
+SEALED_RW = Path("/run/open")
 SBIN = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
 
@@ -46,6 +50,8 @@ class Lab:
     timeout: float = DEFAULT_TIMEOUT
     env: dict[str, str] = field(default_factory=dict)
     cwd: Path = field(default_factory=Path.cwd)
+    # The command sees nothing of who calls it, and from where.
+    sealed: bool = False
     load_module: bool = True
     # icount only: what the guest needs of the host, besides what the command names
     files: Sequence[str | Path] = ()
@@ -122,8 +128,7 @@ def sweep(top: Path) -> None:
                 os.close(lock)
 
 
-def environment(lab: Lab) -> dict[str, str]:
-    """The command's environment: sane, the caller's DAVID_*, and what the caller asked for."""
+def callers_environment() -> dict[str, str]:
     ours = os.environ
     path = ours.get("PATH", "").split(":")
     env = {
@@ -131,6 +136,15 @@ def environment(lab: Lab) -> dict[str, str]:
         "HOME": ours.get("HOME", "/root"),
         "LANG": ours.get("LC_ALL") or ours.get("LANG") or "C.UTF-8",
         "TERM": ours.get("TERM", "dumb"),
+    }
+    env |= {key: ours[key] for key in ("XDG_CACHE_HOME", "PYTHONPYCACHEPREFIX") if key in ours}
+    return env | {key: value for key, value in ours.items() if key.startswith("DAVID_")}
+
+
+def environment(lab: Lab) -> dict[str, str]:
+    """The command's environment: sane, the caller's DAVID_*, and what the caller asked for."""
+    sealed = {"PATH": ":".join(SBIN), "HOME": "/tmp", "LANG": "C.UTF-8", "TERM": "dumb"}
+    return (sealed if lab.sealed else callers_environment()) | {
         "USER": "root",
         "LOGNAME": "root",
         "SHELL": "/bin/sh",
@@ -141,16 +155,13 @@ def environment(lab: Lab) -> dict[str, str]:
         "DAVID_LAB_KERNEL": lab.kernel,
         "DAVID_LAB_VIRTUAL_TIME": "1" if lab.virtual_time else "0",
         "DAVID_LAB_DEBUG": "1" if lab.debug else "0",
-    }
-    env |= {key: ours[key] for key in ("XDG_CACHE_HOME", "PYTHONPYCACHEPREFIX") if key in ours}
-    env |= {k: v for k, v in ours.items() if k.startswith("DAVID_") and k not in env}
-    return env | lab.env
+    } | lab.env
 
 
 def command_script(lab: Lab) -> str:
     """A shell script that becomes the command, to be started with an empty environment."""
     exports = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment(lab).items())
-    return (f"{exports}cd {shlex.quote(str(lab.cwd))} || exit {LAB_FAILED}\n"
+    return (f"{exports}cd {shlex.quote('/' if lab.sealed else str(lab.cwd))} || exit {LAB_FAILED}\n"
             f"exec {shlex.join(lab.argv)}\n")
 
 
@@ -175,7 +186,7 @@ def named_paths(lab: Lab) -> list[Path]:
 def shown_paths(lab: Lab) -> list[Path]:
     """Host paths to be put back over the fresh directories, outermost first."""
     shown: set[Path] = set()
-    for path in named_paths(lab):
+    for path in [] if lab.sealed else named_paths(lab):
         top = below(path, FRESH)
         if not top or path == top:
             continue
@@ -196,3 +207,11 @@ def rw_paths(lab: Lab) -> list[Path]:
             raise UserError(f"--rw {name}: the lab has its own {path}; name another directory")
         paths.append(path)
     return paths
+
+
+def opened_paths(lab: Lab) -> list[tuple[Path, Path]]:
+    """The directories that are open for writing, outermost first: the host's, and its name in the guest."""
+    paths = rw_paths(lab)
+    if lab.sealed:
+        return [(path, SEALED_RW / str(number)) for number, path in enumerate(paths)]
+    return [(path, path) for path in sorted(paths)]

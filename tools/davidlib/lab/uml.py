@@ -23,6 +23,10 @@ HERE = "/proc/self/cwd"
 # Under the virtual clock it is always the same day when a lab starts, later than any file of the host: the
 # first day of 2030. Times and random numbers get into file systems, and so into how long things take.
 START_NS = 1_893_456_000 * 10**9
+# When a lab's command begins under the virtual clock, in nanoseconds from boot; see uml-time.patch. Not on
+# one of the kernel's ticks, which come every 10 ms.
+BEGIN_NS = 10 * 10**9 + 3_141_592
+BEGIN = "/proc/time_travel_begin"
 
 
 def run(lab: Lab, streams: Streams) -> Result:
@@ -30,7 +34,7 @@ def run(lab: Lab, streams: Streams) -> Result:
     tree = uml_kernel.ensure(lab.kernel, lab.debug)
     modules = module.ensure("uml", lab.kernel, lab.debug) if lab.load_module else []
     with private_directory() as private:
-        host.prepare(lab, private, modules, mount_rw)
+        host.prepare(lab, private, modules, mount_rw, begin_command(lab))
         shutil.copy(host.GUEST / "uml-init", private / "init")
         return host.run_guest(lab, command_line(lab, tree, private), uml_environment(lab), private, streams)
 
@@ -48,9 +52,13 @@ def check(lab: Lab) -> None:
                         f"{'' if several else '; --kernel newest has 4, and so has --kind vm'}")
 
 
-def mount_rw(path: Path) -> str:
-    there = shlex.quote(str(path))
-    return f"busybox mount -t hostfs -o {there} none {there}"  # as in guest/uml-init
+def begin_command(lab: Lab) -> str:
+    return f"echo {BEGIN_NS} >{BEGIN} || exec busybox poweroff -f -n\n" if lab.virtual_time else ""
+
+
+def mount_rw(path: Path, there: Path) -> str:
+    # as in guest/uml-init
+    return f"busybox mount -t hostfs -o {shlex.quote(str(path))} none {shlex.quote(str(there))}"
 
 
 def uml_environment(lab: Lab) -> dict[str, str]:

@@ -42,8 +42,8 @@ def run(lab: Lab, streams: Streams) -> Result:
 def boot(lab: Lab, modules: list[Path], use_kvm: bool, streams: Streams, limit: float = math.inf) -> Result:
     with private_directory() as private:
         rw = sorted(rw_paths(lab))
-        host.prepare(lab, private, modules,
-                     lambda path: f"mount --bind /run/rw/{rw.index(path)} {shlex.quote(str(path))}")
+        host.prepare(lab, private, modules, lambda path, there:
+                     f"mount --bind /run/rw/{rw.index(path)} {shlex.quote(str(there))}")
         line = command_line(lab, private, rw, use_kvm)
         return host.run_guest(lab, line, vm_environment(), private, streams, limit)
 
