@@ -162,6 +162,10 @@ sweep-test: setup ## david bench on one worker, on two, on a scheduler's, killed
 	@tools/setup browser
 	tests/bench/sweep
 
+repeat-test: setup ## 24 runs of david bench as you call it, and elsewhere, by another user, beside other work: the same bytes; as root, 10 minutes
+	@tools/setup repeats
+	tests/bench/repeats
+
 sweep-60: setup ## a sweep of 60 runs on two workers, whole, and killed three times; 15 minutes
 	@tools/setup bench
 	tests/bench/sweep --sixty
@@ -306,7 +310,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
-.PHONY: ways files mq-orders calibrate-test trace-cost trace-test sweep-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..lab.lab import TIMED_OUT
+from ..lab.lab import SEALED_RW, SEALED_TREE, TIMED_OUT
 from ..util import TREE, UserError
 from ..workload.kinds import files_of
 from . import here, inside, parts
@@ -34,18 +34,22 @@ LAB = {
 
 def command(run: dict[str, Any], directory: Path) -> list[str]:
     """It ends with the process that asked for it, however that ends."""
-    files = [str(directory / name) for name in ("run.json", "result.json")]
-    program = str(HERE / run.get("program", "inside.py"))
-    # The same Python and the same order of sets wherever the worker is.
-    python = ("env", "-C", "/", "PYTHONHASHSEED=0", "setarch", "-R", "/usr/bin/python3", program, *files)
     if run["where"] == "here":
         limit = ("timeout", "--kill-after=60", str(run["timeout"]))
         place = f"{inside.SCRATCH_WORD}={directory}"
-        return ["setpriv", "--pdeathsig", "TERM", *limit, "env", place, *python]
+        return ["setpriv", "--pdeathsig", "TERM", *limit, "env", place, *_python(run, HERE, directory)]
+    words = _python(run, SEALED_TREE / HERE.relative_to(TREE), SEALED_RW / "0")
     return [
         *("setpriv", "--pdeathsig", "TERM", sys.executable, str(DAVID), "lab", "run", *LAB[run["where"]]),
-        *("--memory", run["memory"], "--timeout", str(run["timeout"]), "--rw", str(directory), "--", *python),
+        *("--memory", run["memory"], "--timeout", str(run["timeout"])),
+        *("--sealed", "--rw", str(directory), "--", *words),
     ]
+
+
+def _python(run: dict[str, Any], programs: Path, files: Path) -> tuple[str, ...]:
+    """The same Python and the same order of sets wherever the worker is."""
+    words = (programs / run.get("program", "inside.py"), files / "run.json", files / "result.json")
+    return ("env", "-C", "/", "PYTHONHASHSEED=0", "setarch", "-R", "/usr/bin/python3", *map(str, words))
 
 
 def execute(run: dict[str, Any]) -> dict[str, Any]:
@@ -76,9 +80,8 @@ def _once(run: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         directory = Path(name)
         (directory / "run.json").write_text(json.dumps(run))
         _copy_files(run, directory)
-        # A lab shows its caller's directory to the guest, and mounts more where that is below /tmp.
         words = command(run, directory)
-        done = subprocess.run(words, cwd=TREE, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace")
         answer = directory / "result.json"
         if done.returncode or not answer.exists():
             said = done.stderr.strip()[-TAIL:] or "it said nothing"
