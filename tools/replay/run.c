@@ -18,7 +18,7 @@
 #define SHUFFLE_NS 200000
 #define STACK_BYTES 0x20000
 #define NOT_DUE U64_MAX
-#define TOGETHER_NS 256 /* under the virtual clock: calls that are planned so near are due at one time */
+#define TOGETHER_NS 256 /* under the virtual clock: so near are calls that are due at one time */
 #define YIELDS 16 /* so often a thread lets those go first that are due */
 #define LOOK_NS 100000000 /* who waits looks so often whether all has been stopped */
 

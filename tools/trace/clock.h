@@ -2,7 +2,8 @@
 /*
  * CLOCK_MONOTONIC, looked at without moving it. Under the virtual clock of user mode Linux
  * clock_gettime() takes time, so that who waits by looking comes to an end: 1 ns, and 256 ns where
- * it is looked at very often while nothing else happens. What a timer has left is the same clock, and takes none: the kernel asks with interrupts off.
+ * it is looked at very often while nothing else happens. What a timer has left is the same clock,
+ * and takes none: the kernel asks with interrupts off.
  *
  * So nobody may wait by looking at this clock: under the virtual one that wait would never end.
  */

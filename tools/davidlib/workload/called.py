@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which programs of the system a run has called, of which versions they are, and with which configuration.
-It is asked where the run runs, when all is measured.
+"""Which programs of the system a run has called, and of which versions they are. It is asked where the run
+runs, when all is measured.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from ..util import BUILD
 
 # What to say to a program that does not answer to --version.
 SHORT = {"mke2fs", "debugfs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mkfs.xfs", "mkfs.f2fs"}
-# Files that programs read by themselves, by the beginning of a program's name.
-READ = {"mkfs.ext": "/etc/mke2fs.conf"}
 NUMBER = re.compile(r"\b\d+(?:\.\d+)+[\w.+~-]*|(?<=[-v])\d[\w.+~-]*")
 
 # Those of a script that a user wrote are not started once more to be asked.
@@ -59,6 +57,4 @@ def versions() -> dict[str, str]:
     """By program; and of the kernel and of Python."""
     found = {"kernel": os.uname().release, "python3": platform.python_version()}
     found |= {name: _digest(path) for name, path in _files(_looked_at).items()}
-    found |= {name: _version(name, path) for name, path in _files(_asked).items()}
-    read = {path for start, path in READ.items() if any(name.startswith(start) for name in found)}
-    return found | {path: _digest(path) for path in read if os.path.isfile(path)}
+    return found | {name: _version(name, path) for name, path in _files(_asked).items()}
