@@ -141,10 +141,15 @@ static void david_free(struct david *d)
 	kfree(d);
 }
 
-static int make_timing(struct david *d, char **error)
+static int make_timing(struct david *d)
 {
+	char **error = &d->ti->error;
 	int r;
 
+	if (!d->profile) {
+		d->mode = DAVID_MODE_SPEEDUP;
+		return 0;
+	}
 	d->timing = timing_create(d->ti, d->store, d->profile, error);
 	d->profile = NULL;
 	if (IS_ERR(d->timing)) {
@@ -165,74 +170,68 @@ static int make_timing(struct david *d, char **error)
 	return r;
 }
 
-static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+/* What the table line says, by itself. */
+static int read_words(struct david *d, unsigned int argc, char **argv)
 {
-	struct mapped_device *md = dm_table_get_md(ti->table);
-	struct store *store;
-	struct david *d;
-	bool needs_rmw, needs_twins;
+	struct dm_target *ti = d->ti;
 	int r;
 
 	if (!argc) {
 		ti->error = "Backing device is missing: <device> [<count> <name=value>...]";
 		return -EINVAL;
 	}
-	d = kzalloc(sizeof(*d), GFP_KERNEL);
-	if (!d) {
-		ti->error = "Not enough memory for the target";
-		return -ENOMEM;
-	}
-	d->ti = ti;
-	INIT_WORK(&d->event, event_work);
-	seqlock_init(&d->content_lock);
-	mutex_init(&d->mode_lock);
-	mutex_init(&d->pack_lock);
-	d->pack_stopped = true;
-	INIT_WORK(&d->twin_work, twin_work);
-	options_default(d);
-	raw_init(&d->raw);
-
 	r = options_parse(d, argc - 1, argv + 1, &ti->error);
 	if (r)
-		goto bad;
-
-	r = dm_get_device(ti, argv[0], dm_table_get_mode(ti->table), &d->dev);
-	if (r) {
-		ti->error = "Backing device is not there, not a block device, or in use";
-		goto bad;
-	}
-	r = -EINVAL;
-	if (d->dev->bdev->bd_disk == dm_disk(md)) {
-		ti->error = "Backing device is the device itself";
-		goto bad;
-	}
-	if (bdev_logical_block_size(d->dev->bdev) > d->block_size) {
-		ti->error = "block_size is smaller than the backing device's logical block size";
-		goto bad;
-	}
-	d->backing_mask = bdev_logical_block_size(d->dev->bdev) - 1;
+		return r;
 	if (!d->profile && d->mode != MODE_UNSET && d->mode != DAVID_MODE_SPEEDUP) {
 		ti->error = "mode: without a profile there is no time: must be speedup";
-		goto bad;
+		return -EINVAL;
 	}
 	/* There the backing device is all the disk's own. */
 	if (d->mode == DAVID_MODE_MODEL_ONLY)
 		d->store_kind = STORE_MEMORY;
 	if (!d->pool.disk && (d->pool.log_pages || d->pool.reserve != U64_MAX)) {
 		ti->error = "pool_reserve, pool_log: only with pool";
-		goto bad;
+		return -EINVAL;
 	}
 	if (d->pool.disk && d->store_kind == STORE_MEMORY) {
 		ti->error = "pool: its disks last: not with store=memory or mode=model-only";
-		goto bad;
+		return -EINVAL;
 	}
-	store = store_get(md, ti->begin, d->dev->bdev,
+	return 0;
+}
+
+static int open_backing(struct david *d, const char *name)
+{
+	struct dm_target *ti = d->ti;
+	int r = dm_get_device(ti, name, dm_table_get_mode(ti->table), &d->dev);
+
+	if (r) {
+		ti->error = "Backing device is not there, not a block device, or in use";
+		return r;
+	}
+	if (d->dev->bdev->bd_disk == dm_disk(dm_table_get_md(ti->table))) {
+		ti->error = "Backing device is the device itself";
+		return -EINVAL;
+	}
+	if (bdev_logical_block_size(d->dev->bdev) > d->block_size) {
+		ti->error = "block_size is smaller than the backing device's logical block size";
+		return -EINVAL;
+	}
+	d->backing_mask = bdev_logical_block_size(d->dev->bdev) - 1;
+	return 0;
+}
+
+static int open_store(struct david *d)
+{
+	struct dm_target *ti = d->ti;
+	struct store *store;
+
+	store = store_get(dm_table_get_md(ti->table), ti->begin, d->dev->bdev,
 			  dm_table_get_mode(ti->table) & COMPAT_MODE_WRITE, d->block_size,
 			  d->store_kind, &d->pool, &ti->error);
-	if (IS_ERR(store)) {
-		r = PTR_ERR(store);
-		goto bad;
-	}
+	if (IS_ERR(store))
+		return PTR_ERR(store);
 	d->store = store;
 	if (!d->seed_given)
 		d->seed = store->seed;
@@ -243,67 +242,118 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		d->low_water = grow_blocks(store, d->dev->bdev) / 16;
 	if (d->low_water > grow_blocks(store, d->dev->bdev)) {
 		ti->error = "low_water: more blocks than the backing device has";
-		goto bad;
+		return -EINVAL;
 	}
+	return 0;
+}
 
-	if (d->profile) {
-		r = make_timing(d, &ti->error);
-		if (r)
-			goto bad;
-	} else {
-		d->mode = DAVID_MODE_SPEEDUP;
-	}
+static int make_queues(struct david *d)
+{
+	bool needs_rmw = d->backing_mask >= SECTOR_SIZE || d->store->share;
+	bool needs_twins = d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT;
 
-	r = david_pools_init(d);
-	if (r) {
-		ti->error = "Not enough memory for the pools";
-		goto bad;
-	}
 	d->wq = alloc_workqueue("dm-david", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	needs_rmw = d->backing_mask >= SECTOR_SIZE || store->share;
-	needs_twins = d->classify == CLASSIFY_AUTO || d->classify == CLASSIFY_EXPLICIT;
 	if (d->wq && needs_rmw)
 		d->rmw_wq = alloc_workqueue("dm-david-rmw", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (d->wq && needs_twins)
 		d->twin_wq = alloc_workqueue("dm-david-twins", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!d->wq || (needs_rmw && !d->rmw_wq) || (needs_twins && !d->twin_wq)) {
-		ti->error = "Not enough memory for the work queue";
-		r = -ENOMEM;
-		goto bad;
-	}
-	d->csum_io.store = store;
+	if (d->wq && (d->rmw_wq || !needs_rmw) && (d->twin_wq || !needs_twins))
+		return 0;
+	d->ti->error = "Not enough memory for the work queue";
+	return -ENOMEM;
+}
+
+static int make_checksums(struct david *d)
+{
+	int r;
+
+	d->csum_io.store = d->store;
 	d->csum_io.bdev = d->dev->bdev;
 	d->csum_io.wq = d->wq;
-	d->csum_io.name = dm_table_device_name(ti->table);
+	d->csum_io.name = dm_table_device_name(d->ti->table);
 	csum_policy_init(d);
 	r = csum_create(&d->csum_io, d->csum.mode != CSUM_OFF) ?:
-	    exact_create(store, &d->exact_work, d->exact_megabytes);
-	if (r) {
-		ti->error = "Not enough memory for checksums or exact data";
-		goto bad;
-	}
-	d->owners.disk.bdev = dm_disk(md)->part0;
-	d->owners.raw = &store->raw;
+	    exact_create(d->store, &d->exact_work, d->exact_megabytes);
+	if (r)
+		d->ti->error = "Not enough memory for checksums or exact data";
+	return r;
+}
+
+/* Who may say what a block is. */
+static int make_witnesses(struct david *d)
+{
+	struct gendisk *disk = dm_disk(dm_table_get_md(d->ti->table));
+	int r;
+
+	d->owners.disk.bdev = disk->part0;
+	d->owners.raw = &d->store->raw;
 	if (d->classify == CLASSIFY_IMPLICIT || d->classify == CLASSIFY_AUTO) {
 		d->implicit = implicit_create(d);
 		if (!d->implicit) {
-			ti->error = "Not enough memory for classification";
-			r = -ENOMEM;
-			goto bad;
+			d->ti->error = "Not enough memory for classification";
+			return -ENOMEM;
 		}
 	}
-
 	if (d->classify == CLASSIFY_EXPLICIT)
 		d->watch_below = FS_SUPERS_END;
-
 	hands_watch();
-	r = stack_end_trails(disk_devt(dm_disk(md)), d->mode != DAVID_MODE_MODEL_ONLY);
+	r = stack_end_trails(disk_devt(disk), d->mode != DAVID_MODE_MODEL_ONLY);
 	if (r) {
-		ti->error = "Not enough memory for what lies below";
-		goto bad;
+		d->ti->error = "Not enough memory for what lies below";
+		return r;
 	}
 	d->ends_trails = d->mode != DAVID_MODE_MODEL_ONLY;
+	return 0;
+}
 
+static int make_pools(struct david *d)
+{
+	int r = david_pools_init(d);
+
+	if (r)
+		d->ti->error = "Not enough memory for the pools";
+	return r;
+}
+
+static struct david *new_target(struct dm_target *ti)
+{
+	struct david *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return NULL;
+	d->ti = ti;
+	INIT_WORK(&d->event, event_work);
+	seqlock_init(&d->content_lock);
+	mutex_init(&d->mode_lock);
+	mutex_init(&d->pack_lock);
+	d->pack_stopped = true;
+	INIT_WORK(&d->twin_work, twin_work);
+	options_default(d);
+	raw_init(&d->raw);
+	return d;
+}
+
+static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	struct david *d = new_target(ti);
+	int r;
+
+	if (!d) {
+		ti->error = "Not enough memory for the target";
+		return -ENOMEM;
+	}
+	r = read_words(d, argc, argv) ?:
+	    open_backing(d, argv[0]) ?:
+	    open_store(d) ?:
+	    make_timing(d) ?:
+	    make_pools(d) ?:
+	    make_queues(d) ?:
+	    make_checksums(d) ?:
+	    make_witnesses(d);
+	if (r) {
+		david_free(d);
+		return r;
+	}
 	ti->private = d;
 	ti->per_io_data_size = david_io_size;
 	ti->num_flush_bios = 1;
@@ -312,9 +362,6 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->discards_supported = true;
 	ti->num_write_zeroes_bios = 1;
 	return 0;
-bad:
-	david_free(d);
-	return r;
 }
 
 static void david_dtr(struct dm_target *ti)
