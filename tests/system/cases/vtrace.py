@@ -172,12 +172,16 @@ def threads_that_may_go_on_at_the_same_instant_do_so_as_untraced() -> None:
 
 # The built-in workload, as `david bench` runs it.
 # Now and then it sleeps, so that its looks at the clock are not taken for a loop that waits for the clock.
+# Python's start is taken for one, so it is not in the time that the program leaves beside its directory.
 POSTMARK = """
-import os, sys, time
+import ctypes, os, sys, time
+ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)  # sleeps are as long as they are asked for
 sys.path.insert(0, sys.argv[1])
 from davidlib.workload import kinds
 kind = kinds.KINDS["postmark"]
 params = kind.params | {"files": 40, "operations": 60}
+time.sleep(1e-3)
+start = time.monotonic_ns()
 for seed in range(30):
     top = f"{sys.argv[2]}/{seed}"
     os.mkdir(top)
@@ -185,6 +189,9 @@ for seed in range(30):
     time.sleep(1e-3)
     kind.run("postmark", top, params, seed)
     time.sleep(1e-3)
+took = time.monotonic_ns() - start
+with open(f"{sys.argv[2]}.ns", "w") as file:
+    file.write(str(took))
 """
 
 
@@ -195,7 +202,8 @@ def mail(*words: str) -> tuple[int, int, int]:
         for way in (run, record):
             top = SCRATCH / "mail"
             top.mkdir()
-            times.append(int(way(work, "run", *words, str(top))))
+            way(work, "run", *words, str(top))
+            times.append(int(Path(f"{top}.ns").read_text()))
             shutil.rmtree(top)
     with finished() as database:
         (calls,) = traced.sqlite3.connect(database).execute("SELECT count(*) FROM event").fetchone()
@@ -209,13 +217,12 @@ def a_call_that_never_waits_takes_as_long_when_it_is_traced() -> None:
     untraced, traced_one, calls = mail(*words)
     more = (traced_one - untraced) / calls
     say(f"vtrace: postmark in memory {untraced} ns, traced {traced_one}, {calls} calls: {more:.1f} ns a call")
-    if calls < 5000 or abs(more) > 5 * LOOK:
-        raise Failed(f"{untraced} and {traced_one} ns, {calls} calls: {more} ns a call")
     with planted("loud"):
         untraced, traced_one, calls = mail(*words)
-    more = (traced_one - untraced) / calls
-    if more < 10 * LOOK:  # those at Python's start come so fast that each takes 256 ns
-        raise Failed(f"a clock that is moved by looks was not found: {more} ns a call")
+    moved = (traced_one - untraced) / calls
+    say(f"vtrace: where looks move the clock {moved:.1f} ns a call")
+    if calls < 5000 or abs(more) > LOOK / 10 or moved < LOOK:
+        raise Failed(f"{more} ns a call, {calls} calls; where looks move the clock {moved} ns")
 
 
 @case(full=True)
