@@ -149,6 +149,10 @@ def test_a_workload_makes_the_same_calls_with_the_same_seed(name: str, tmp_path:
         ("[a]\nrw=read\n[b]\nreadwrite=rw\nend_fsync", {"p99", "mean"}),
         ("[a]\nrw=write\nfsync_on_close=1", {"p99", "mean"}),
         ("[a]\nread_iolog=x", {"p99", "mean"}),
+        # As fio reads it: the last of two names of one option, and what stands behind a section's name.
+        ("[a]\nrw=randread\nreadwrite=randwrite\nend_fsync=1", {"p99", "mean"}),
+        ("[a]\nreadwrite=randwrite\nrw=randread\nend_fsync=1", set()),
+        ("[a]\nrw=write\nfsync=1\n[b] # c\nrw=read\nfsync=0", {"p99"}),
     ],
 )
 def test_a_time_that_fio_does_not_tell_is_refused_before_a_run(job: str, unknown: set[str]) -> None:
@@ -234,6 +238,9 @@ def test_a_run_that_is_mostly_fios_own_start_says_that_it_is_too_short() -> None
     assert not record.too_short(found, 990_000_000)
     said = record.too_short(found, 1_100_000_000)
     assert said.startswith("the operations took 0.900 s of the run's 1.100 s")
+    # fio counts whole milliseconds: a job may be over within the first.
+    found.own_ns = fiojob._own_ns([job(0, 0)])
+    assert record.too_short(found, 10**9)
 
 
 def test_a_job_without_requests_fails_the_run(fio_files: Path) -> None:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 from davidlib import source
 from davidlib.bench import here, inside, loop, one, parts, runs, spec
 from davidlib.bench.paper import guest, plan
-from davidlib.bench.results import COLUMNS, Results
+from davidlib.bench.results import COLUMNS, RESULT, Results, signed
 from davidlib.drive import files
 from davidlib.lab import archive, identity, kernels, uml_kernel
 from davidlib.report import origin
@@ -91,6 +91,12 @@ EDITS = [
     ("tools/davidlib/workload/servers.py", "import", "NEW = 1\nimport", True),
     ("tools/davidlib/workload/blocks.py", "import", "NEW = 1\nimport", False),  # of other kinds
     ("tools/davidlib/report/page.py", "import", "NEW = 1\nimport", False),
+    ("tools/davidlib/workload/__init__.py", '"""', '"""Another remark. ', False),
+    ("tools/davidlib/workload/__init__.py", '"""', 'NEW = 1\n"""', True),
+    ("tools/davidlib/bench/one.py", "import", "NEW = 1\nimport", True),
+    ("tools/davidlib/lab/module.py", "import", "NEW = 1\nimport", True),
+    ("Makefile", "subdir-ccflags-y +=", "subdir-ccflags-y += -DNEW", True),
+    ("Makefile", "check:", "new:\n\ncheck:", False),
 ]
 IDS = """
 import json, sys
@@ -117,6 +123,7 @@ def test_a_run_is_another_one_when_what_decides_its_figures_is(tmp_path: Path) -
     ignore = shutil.ignore_patterns("*.o", "*.ko", "*.cmd", "__pycache__", "found.h")
     for name in ("tools", "profiles", "dm-david", "model", "classifier"):
         shutil.copytree(TREE / name, tmp_path / name, ignore=ignore)
+    shutil.copy(TREE / "Makefile", tmp_path)
     words = [sys.executable, "-B", "-c", IDS]
     done = subprocess.run(words, input=json.dumps([DISK + WORK, EDITS]), cwd=tmp_path, text=True,
                           capture_output=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -290,7 +297,9 @@ def test_a_page_is_of_the_last_start_s_runs_whatever_the_tree_is_now(tmp_path: P
     # As if they had been made by another tree: their ids are not those of this one.
     for run, said in zip(found, words, strict=True):
         said["id"] = f"{run.legible}-{'f' * 12}"
-        results.path(run).rename(tmp_path / "runs" / f"{said['id']}.json")
+        one = json.loads(results.path(run).read_text())
+        results.path(run).unlink()
+        (tmp_path / "runs" / f"{said['id']}.json").write_text(signed(one, said["id"]))
     (tmp_path / "sweep.json").write_text(json.dumps(words))
     assert [one["id"] for one in results.load()] == [said["id"] for said in words]
     (tmp_path / "sweep.json").unlink()
@@ -458,5 +467,53 @@ def test_a_run_leaves_the_versions_of_what_it_called(monkeypatch: pytest.MonkeyP
     inside.call("find", "--version")
     called.note_script("cp -a /nowhere $TOP")
     found = json.loads(inside.answer({}, {}))["versions"]
-    assert found.keys() == {"kernel", "python3", "find", "sh", "cp"}
-    assert found["find"][0].isdigit() and found["cp"].startswith("sha256 ")
+    assert found.keys() == {"kernel", "python3", "find", "sh in a command", "cp in a command"}
+    assert found["find"][0].isdigit() and found["cp in a command"].startswith("sha256 ")
+
+
+@pytest.mark.parametrize("named", [
+    "cp -r {top}/some $TOP/x", "cd {top}/some && sh ./go", "cat '{top}/some/a b' >$TOP/c",
+    "cat {top}/some/a:b >$TOP/c", "cat {top}/some/* >$TOP/c", "cat .{top}/some/go >$TOP/c",
+    "A={top}/some; cp -r $A $TOP"])
+def test_what_a_command_reads_is_in_the_id_however_it_is_named(named: str, tmp_path: Path) -> None:
+    place = tmp_path / "some"
+    (place / "below").mkdir(parents=True)
+    names = ("go", "a b", "a:b", "below/c")
+    for name in names:
+        (place / name).write_text(name)
+    text = DISK + f'[[workload]]\nkind = "command"\ncommand = "{named.format(top=tmp_path)}"\nname = "a"\n'
+    # A lab has a /tmp of its own.
+    before = ids('where = "here"\n' + text)
+    for name in names:
+        (place / name).write_text(f"another {name}")
+    assert ids('where = "here"\n' + text) != before
+
+
+def damaged(text: str) -> dict[str, str]:
+    """Forms of a run's file that are none."""
+    found = json.loads(text)
+    without = {key: json.dumps({name: value for name, value in found.items() if name != key})
+               for key in ("run", "result", "versions")}
+    poor = found | {"result": {name: value for name, value in found["result"].items() if name != "latency"}}
+    other = found | {"run": found["run"] | {"seed": found["run"]["seed"] + 7}}
+    elsewhere = signed(found, "ext4-varmail-seed2-0123456789ab")
+    return without | {"elsewhere": elsewhere, "empty": "", "cut": text[: len(text) // 2], "list": "[]",
+                      "nothing": "{}", "latency": json.dumps(poor), "another run's": json.dumps(other)}
+
+
+def test_a_damaged_result_is_told_by_name_and_done_again(tmp_path: Path) -> None:
+    (run,) = runs.expand(parse("seeds = 1\n" + DISK + WORK))
+    kept = Results(tmp_path / "a.result")
+    kept.begin("", [run])
+    whole = json.dumps({"run": run.described, "result": dict.fromkeys(RESULT), "versions": {}})
+    kept.add(run, whole)
+    assert kept.has(run) and not kept.why(run, {run.id})
+    for what, text in damaged(kept.path(run).read_text()).items():
+        kept.path(run).write_text(text)
+        assert not kept.has(run), what
+        assert run.id in kept.why(run, {run.id}), what
+        with pytest.raises(UserError, match=run.id):
+            kept.load()
+    (tmp_path / "a.result/sweep.json").write_text("")
+    with pytest.raises(UserError, match=r"sweep\.json"):
+        kept.load()

@@ -136,6 +136,8 @@ def imported(path: Path) -> set[Path]:
             found |= {package.with_suffix(".py"), *(package / f"{alias.name}.py" for alias in node.names)}
         elif isinstance(node, ast.Import):
             found |= {TOOLS.joinpath(*alias.name.split(".")).with_suffix(".py") for alias in node.names}
+    found |= {package / "__init__.py" for module in found for package in module.parents
+              if package.is_relative_to(LIBRARY)}
     return {module for module in found if module.exists()}
 
 

@@ -16,9 +16,13 @@ told apart, and the difference can be named. Groups of names with a digest or a 
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import hashlib
 import json
+import os
 import re
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,8 +41,13 @@ Parts = dict[str, dict[str, str]]
 HERE = Path(__file__).parent
 WORKLOAD = source.LIBRARY / "workload"
 LAB = {"virtual": "uml", "uml": "uml", "vm": "vm"}
-# A path in a command or a job, which may be a file.
-PATH = re.compile(r"/[\w.,+@%/-]+")
+# Words of a command or a job, any of which may be a path.
+SEPARATED = re.compile(r"[\s;&|<>()'\"=:,$`{}]+")
+# Directories that a command may name, and that are not its input.
+SYSTEM = {Path("/", name) for name in ("", "bin", "boot", "etc", "home", "lib", "lib64", "mnt", "opt", "root",
+                                       "sbin", "srv", "usr", "usr/bin", "usr/lib", "usr/sbin", "usr/share",
+                                       "usr/local", "var")}
+MOST_FILES = 20_000
 MODULE = {"model": "model/", "classifier": "classifier/", "dm-david": "dm-david/"}
 
 
@@ -63,7 +72,7 @@ def code(program: str, kind: str, module: str) -> dict[str, str]:
     else:
         own, every = _of_kind(kind)
         every -= source.imported(first)
-    found = source.closure([first], every) + source.closure(own)
+    found = [HERE / "one.py", *source.closure([first], every), *source.closure(own)]
     return _said(sorted(set(found)), source.LIBRARY)
 
 
@@ -79,17 +88,57 @@ def program(name: str) -> dict[str, str]:
     return _said([top / "Makefile", TREE / "tools" / "program.mk", *found], TREE)
 
 
+def _words(text: str) -> set[str]:
+    """What of a command, a job or an option may be a path."""
+    found = set(SEPARATED.split(text))
+    with contextlib.suppress(ValueError):  # quotes that do not end
+        found |= set(shlex.split(text))
+    return {word for word in found if "/" in word}
+
+
+def _named_paths(text: str) -> Iterator[Path]:
+    """The paths that are there. A relative one is of /, where a run is."""
+    for word in sorted(_words(text)):
+        path = Path("/", word)
+        with contextlib.suppress(ValueError, OSError):  # no path at all, or too long a one
+            yield from [path] if path.exists() else map(Path, glob.glob(str(path)))
+
+
+def _tree_digest(top: Path) -> str:
+    """Of all files below a directory: their names and what is in them; of very many, of the first."""
+    found, left = hashlib.sha256(), MOST_FILES
+    for directory, names, files in os.walk(top):
+        names.sort()
+        for name in sorted(files):
+            path = Path(directory, name)
+            found.update(f"{path.relative_to(top)}\0".encode(errors="surrogateescape"))
+            if path.is_file():
+                found.update(path.read_bytes())
+            left -= 1
+            if not left:
+                return found.hexdigest()[: source.SHORT]
+    return found.hexdigest()[: source.SHORT]
+
+
+def _digest_of(path: Path) -> str:
+    try:
+        return _tree_digest(path) if path.is_dir() else source.short(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path}: the question names it, and it cannot be read: {error.strerror}") from None
+
+
 def named_files(run: Described) -> dict[str, str]:
-    """Files that are a parameter, and those that the workload's text, or a word for mkfs, names by a path.
-    What a lab has fresh, such as /tmp, is not the host's."""
+    """Files that are a parameter, and files and directories that the workload's text, or a word for mkfs or
+    mount, names by a path. What a lab has fresh, such as /tmp, is not the host's."""
     found = {key: source.short(Path(name).read_bytes()) for key, name in files_of(run).items()}
     params = run["workload"].get("params", {})
     texts = [value for key, value in params.items() if isinstance(value, str) and key not in found]
-    texts += run["file_system"]["mkfs"]
-    for name in sorted({name for text in texts for name in PATH.findall(text)}):
-        path = Path(name)
-        if path.is_file() and not below(path, KERNELS_OWN + (FRESH if run["where"] != "here" else [])):
-            found[name] = source.short(path.read_bytes())
+    texts += [*run["file_system"]["mkfs"], run["file_system"]["mount"]]
+    others = KERNELS_OWN + (FRESH if run["where"] != "here" else [])
+    for path in {path for text in texts for path in _named_paths(text)}:
+        whole = path.is_file() or (path.is_dir() and path not in SYSTEM)
+        if whole and not below(path, others):
+            found[str(path)] = _digest_of(path)
     return found
 
 

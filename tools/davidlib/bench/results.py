@@ -69,10 +69,11 @@ class Results:
         return self.runs / f"{run.id}.json"
 
     def has(self, run: Run) -> bool:
-        return self.path(run).exists()
+        """Is it there, and whole?"""
+        return self.path(run).exists() and not _damage(self.path(run))
 
     def add(self, run: Run, text: str) -> None:
-        _write(self.path(run), text)
+        _write(self.path(run), signed(json.loads(text), run.id))
 
     def load(self) -> list[dict[str, Any]]:
         """Those of the last start's runs that are there, each with its id, in the order of the spec.
@@ -82,9 +83,11 @@ class Results:
             raise UserError(f"{self.top}: an older dm-david made this, and did not note which model, drive "
                             "and lab its runs are of; 'david bench' runs them again")
         found = []
-        for words in json.loads(sweep.read_text()):
+        for words in _read_sweep(sweep):
             path = self.runs / f"{words['id']}.json"
             if path.exists():
+                if damage := _damage(path):
+                    raise UserError(f"{path}: {damage}; 'david bench' runs it again")
                 found.append(_named(json.loads(path.read_text()), words))
         parts.refuse_mixture(found)
         return found
@@ -92,6 +95,8 @@ class Results:
     def why(self, run: Run, wanted: set[str]) -> str:
         """Why a run is to be done that is not there: "" if it was never done, else what is another one than
         at the last time. WANTED are ids that are no older form of it."""
+        if self.path(run).exists() and (damage := _damage(self.path(run))):
+            return f"{run.id}.json is there, but {damage}"
         found = []
         for path in self.runs.glob(f"{run.legible}-*.json"):
             if path.stem not in wanted:
@@ -141,6 +146,45 @@ def _named(one: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
     }
     named |= {"profile": words["profile"]} if words["profile"] else {}
     return one | {"id": words["id"], "drive": words["drive"], "run": named}
+
+
+# What a page is made of.
+RESULT = ("seconds", "operations", "latency", "times", "wrong", "stats", "columns", "samples", "histograms")
+
+
+def _digest(found: dict[str, Any]) -> str:
+    return parts.digest({name: value for name, value in found.items() if name != "digest"})
+
+
+def signed(found: dict[str, Any], name: str) -> str:
+    """A run's file: it says which run it is of, and has a digest of all that it says."""
+    found = found | {"id": name}
+    return json.dumps(found | {"digest": _digest(found)}, sort_keys=True)
+
+
+def _damage(path: Path) -> str:
+    """What is wrong with a run's file; "" if nothing is. Results of the paper's experiments have other
+    figures, and those that an older dm-david made have no parts: that is said where they are read."""
+    try:
+        found = json.loads(path.read_text())
+        run, result = found["run"], found["result"]
+        if "parts" not in run:
+            return ""
+        missing = [] if "experiment" in run else [name for name in RESULT if name not in result]
+        if missing or not isinstance(found["versions"], dict):
+            return f"{missing[0] if missing else 'versions'} is missing in it"
+        if found["id"] != path.stem or found["digest"] != _digest(found):
+            return "it was changed, or is another run's"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "it is no result of a run, or is cut short"
+    return ""
+
+
+def _read_sweep(path: Path) -> list[dict[str, Any]]:
+    try:
+        return [dict(words) for words in json.loads(path.read_text())]
+    except (OSError, ValueError, TypeError):
+        raise UserError(f"{path}: 'david bench' did not write that; it makes it again") from None
 
 
 def _described(path: Path) -> dict[str, Any]:

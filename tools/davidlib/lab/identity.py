@@ -7,6 +7,7 @@ Nothing is built, fetched or started for it.
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 from .. import source
@@ -19,15 +20,20 @@ NONE = "none yet"
 KINDS = ("uml", "vm", "icount")
 # They fetch and build. What comes of it is named by version, configuration and patches.
 MAKERS = ("archive.py", "debroot.py", "kernels.py", "kvm.py", "module.py", "uml_kernel.py", "venv.py")
+# What bench calls, and how make is called for the module.
+CALLED = ("cli.py", "run.py", "module.py")
+# Of the tree's Makefile, what Kbuild reads in it.
+KBUILD = re.compile(r"^\s*(?:obj|ccflags|subdir-ccflags)-\w+ *[:+?]?=.*$", re.MULTILINE)
 
 
 def _starters(kind: str) -> list[Path]:
     """What starts the machine: on the host, and in it."""
-    without = [HERE / name for name in MAKERS] + [source.LIBRARY / "util.py"]
+    without = [*(HERE / name for name in MAKERS), *source.LIBRARY.glob("*.py")]
     others = tuple(f"{other}-" for other in KINDS if other != kind)
     guest = [path for path in host.GUEST.rglob("*")
              if path.is_file() and not path.relative_to(host.GUEST).parts[0].startswith(others)]
-    return [*source.closure([HERE / f"{kind}.py"], without), *guest]
+    called = [HERE / name for name in CALLED]
+    return [*source.closure([HERE / f"{kind}.py"], without), *called, *guest]
 
 
 def _said(paths: list[Path]) -> dict[str, str]:
@@ -58,6 +64,8 @@ def sources() -> dict[str, dict[str, str]]:
         # david-sim alone has the arrays. found.h is what a build in the tree has left.
         if room in found and rest[0] != "array" and name.name != "found.h":
             found[room]["/".join(rest)] = source.digest(module.TREE / name)
+    says = KBUILD.findall((module.TREE / "Makefile").read_text())
+    found["dm-david"]["../Makefile"] = source.short("\n".join(says).encode())
     if module.PLANTED:
         found["dm-david"]["DAVID_PLANT"] = "1"
     return found

@@ -13,6 +13,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
+from ..util import UserError
 from ..workload.record import QUANTILES
 
 # Student's t for 95 %, by degrees of freedom; above 30 the next lower of these is on the safe side.
@@ -83,11 +84,16 @@ def longest_kind(latency: dict[str, Any]) -> str:
 def value(result: dict[str, Any], metric: str) -> float:
     """That metric of one run."""
     latency = result["latency"]
+    if metric in ("mean", "p99") and any(kind["mean_ns"] is None for kind in latency.values()):
+        raise UserError(f"metric = '{metric}': the times of its operations are not known; say another one")
     if metric == "mean":
         count = sum(kind["count"] for kind in latency.values())
         return sum(kind["count"] * kind["mean_ns"] for kind in latency.values()) / count / 1e6
     if metric == "p99":
-        return latency[longest_kind(latency)]["quantiles_ns"][QUANTILES.index(990)] / 1e6
+        ns = latency[longest_kind(latency)]["quantiles_ns"][QUANTILES.index(990)]
+        if ns is None:
+            raise UserError("metric = 'p99': only the mean of its operations is known; say another one")
+        return ns / 1e6
     key = {"operations": "operations_per_s", "megabytes": "megabytes_per_s", "seconds": "seconds"}[metric]
     return result[key]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from .. import losses
 from ..sizes import size_arg, time_arg
 from ..util import NOT_BELIEVABLE, UserError, say
-from . import causal, disks, exporting, figures, importing, page, program, switch
+from . import causal, disks, exporting, figures, importing, page, program, rawfile, switch
 
 
 def _uid(user: str) -> int:
@@ -89,6 +89,8 @@ def _causal(args: argparse.Namespace) -> int:
 def _finish(args: argparse.Namespace) -> int:
     raw = Path(args.raw)
     out = Path(args.out) if args.out else raw.with_suffix(".db")
+    if not any(map(rawfile.is_raw, program.pieces(raw))):
+        raise UserError(f"{raw}: no raw trace; 'david trace record -o NAME.dtr' makes one")
     return _believable(out, program.finish(raw, out))
 
 

@@ -44,9 +44,9 @@ class Table:
 def open_trace(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise UserError(f"there is no {path}")
-    database = sqlite3.connect(f"file:{path.absolute()}?mode=ro", uri=True)
-    database.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
     try:
+        database = sqlite3.connect(f"file:{path.absolute()}?mode=ro", uri=True)
+        database.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         database.execute("SELECT count(*) FROM event WHERE id = 0")
     except sqlite3.Error as error:
         raise UserError(f"{path} is no finished trace: {error}") from error

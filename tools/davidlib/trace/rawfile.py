@@ -7,8 +7,20 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 MAGIC = 0x46525444
+
+
+def is_raw(path: Path) -> bool:
+    """Does the file begin as a raw trace, or a part of one that was written around, does?"""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == struct.pack("<I", MAGIC)
+    except OSError:
+        return False
+
+
 FRAME = 900_000  # a frame is closed past so many bytes; 1 MiB is the most
 LONGEST = 60_000  # of a blob
 ABOUT, CALL, FORK, EXEC, EXIT, TASK, FD, BALANCE = range(1, 9)

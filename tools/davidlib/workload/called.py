@@ -56,5 +56,6 @@ def _version(name: str, path: str) -> str:
 def versions() -> dict[str, str]:
     """By program; and of the kernel and of Python."""
     found = {"kernel": os.uname().release, "python3": platform.python_version()}
-    found |= {name: _digest(path) for name, path in _files(_looked_at).items()}
+    # Another name: a run that calls the same program by itself has its version.
+    found |= {f"{name} in a command": _digest(path) for name, path in _files(_looked_at).items()}
     return found | {name: _version(name, path) for name, path in _files(_asked).items()}

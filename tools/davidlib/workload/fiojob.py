@@ -39,11 +39,14 @@ TAKEN = {
     "clocksource": "bench needs clock_gettime: fio's own clock is not the lab's",
     "create_only": "bench makes the files before it measures",
     **dict.fromkeys(
-        ("write_lat_log", "log_avg_msec", "log_hist_msec", "log_max_value", "log_compression",
-         "log_store_compressed", "per_job_logs", "disable_lat", "gtod_reduce", "stats"), _TIMES),
+        ("unified_rw_reporting", "write_lat_log", "log_avg_msec", "log_hist_msec", "log_max_value",
+         "log_compression", "log_store_compressed", "per_job_logs", "disable_lat", "gtod_reduce", "stats"),
+        _TIMES),
 }
 # Others ask the disk for nothing (cpuio, null), or for what is no read, write or trim (filecreate).
 ENGINES = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "mmap", "splice")
+# Two names of one option: fio takes the one that stands last.
+ALIASES = {"readwrite": "rw"}
 SYNCS = ("fsync", "fdatasync", "sync_file_range")
 SYNCS_AT_END = ("end_fsync", "fsync_on_close")
 OFF = ("", "0", "none")
@@ -56,15 +59,15 @@ def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
     for line in map(str.strip, job.splitlines()):
         if not line or line[0] in "#;":
             continue
-        if header := re.fullmatch(r"\[(.+)\]", line):
+        if header := re.match(r"\[([^]]+)\]", line):
             if name and name != "global":
                 yield name, options
             name = header[1]
             options = shared if name == "global" else dict(shared)
             continue
         key, _, value = line.partition("=")
-        words = key.split()
-        options[words[0] if words else ""] = value.strip() if "=" in line else " ".join(words[1:]) or "1"
+        option, *words = key.split() or [""]
+        options[ALIASES.get(option, option)] = value.strip() if "=" in line else " ".join(words) or "1"
         if not name:
             yield "", options
     if name and name != "global":
@@ -97,7 +100,7 @@ def mistake(params: dict[str, Any], raw: bool) -> tuple[str, str] | None:
 
 
 def _writes(options: dict[str, str]) -> bool:
-    kind = (options.get("rw") or options.get("readwrite") or "read").partition(":")[0]
+    kind = options.get("rw", "read").partition(":")[0]
     return "write" in kind or kind in ("rw", "randrw")
 
 
@@ -173,7 +176,8 @@ def _own_ns(jobs: list[dict[str, Any]]) -> int:
     for job in jobs:
         took = max(job["job_runtime"], *(job[kind]["runtime"] for kind in DIRECTIONS.values()))
         groups[job["groupid"]] = max(groups.get(job["groupid"], 0), took)
-    return sum(groups.values()) * 1_000_000
+    # fio counts whole milliseconds: one that is not over counts.
+    return sum(max(took, 1) for took in groups.values()) * 1_000_000
 
 
 def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[str, Any]) -> Record:
