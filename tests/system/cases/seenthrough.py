@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers import udev
 from helpers.guest import attached, david, dm, loop_disk, mounted, run
 from helpers.logdata import recovered
 from helpers.logdata import on_a_loop as log_on_a_loop
@@ -131,6 +132,7 @@ def life(fs: str, device: str, disks: list[str]) -> tuple[list[float], list[list
     with mounted(device, fs) as top:
         populate(top, "old", 60)  # what is heard first is kept
         sync(top)
+        udev.settle()  # while udev has a disk open, direct I/O is kept
         shares = [share_of(disks, f"{top}/{name}", flags) for name, flags in STREAMS.items()]
         many_directories(top, "t", 100)
         populate(top, "new", 60)
