@@ -449,6 +449,18 @@ static __always_inline struct part part_of(const struct ftl *ftl, u32 group, u64
 	};
 }
 
+/*
+ * @part of @group is written: a page by itself, or not, as @flags say. Returns whether the group's
+ * page in the map is in it; if there is none, the group is as this write was.
+ */
+static bool touch(struct ftl *ftl, u32 group, struct part part, u32 flags)
+{
+	ftl->written[group] |= touched(ftl, part.from, part.to);
+	if (!part.sampled && is_none(ftl->map[group]))
+		ftl->map[group] = NONE_RUN | flags;
+	return part.sampled;
+}
+
 bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 {
 	bool slc = slc_takes(ftl);
@@ -457,13 +469,8 @@ bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 	u32 group;
 
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
-		struct part part = part_of(ftl, group, first, last);
-
-		ftl->written[group] |= touched(ftl, part.from, part.to);
-		if (part.sampled)
+		if (touch(ftl, group, part_of(ftl, group, first, last), flags))
 			(slc ? write_to_slc : write_one)(ftl, group, flags);
-		else if (is_none(ftl->map[group]))
-			ftl->map[group] = NONE_RUN | flags;
 	}
 	return slc;
 }
@@ -478,15 +485,9 @@ void ftl_fill(struct ftl *ftl, u64 first, u64 nr)
 	if (!nr)
 		return;
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
-		struct part part = part_of(ftl, group, first, last);
-
-		ftl->written[group] |= touched(ftl, part.from, part.to);
-		if (!is_none(ftl->map[group]))
-			continue;
-		if (part.sampled)
+		if (touch(ftl, group, part_of(ftl, group, first, last), flags) &&
+		    is_none(ftl->map[group]))
 			write_to_block(ftl, group, flags);
-		else
-			ftl->map[group] = NONE_RUN | flags;
 	}
 	figures.stuck |= ftl->figures.stuck;
 	ftl->figures = figures;

@@ -34,9 +34,9 @@ static void learn_from_map(struct ssd *ssd, u64 now)
 	u64 folded = figures->folded - ssd->seen.folded;
 	u32 i;
 
-	ssd->seen = *figures;
 	if (!(moved | folded | erased))
 		return;
+	ssd->seen = *figures;
 	ssd->moves.owed += (moved << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
 	ssd->folds.owed += (folded << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
 	if (!erased)
