@@ -417,6 +417,20 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 	return blk_status_to_errno(bio->bi_status);
 }
 
+int david_internal_block(struct david *d, void *page, u64 block, blk_opf_t op)
+{
+	struct store *store = d->store;
+	struct bio_vec bv;
+	struct bio bio;
+	int error;
+
+	bio_init(&bio, d->dev->bdev, &bv, 1, op | REQ_META);
+	__bio_add_page(&bio, virt_to_page(page), store->block_size, offset_in_page(page));
+	error = david_internal_request(d, &bio, block << store->block_shift, NULL);
+	bio_uninit(&bio);
+	return error;
+}
+
 /*
  * The bio has completed once already, and david_end_io() held it back. Complete it again, through
  * device-mapper's end_io.

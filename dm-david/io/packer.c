@@ -48,21 +48,16 @@ enum served serve_pack(struct david_io *io)
 	return SERVED;
 }
 
-static int request_block(struct packer *p, u64 block, struct pack_step *step)
+/* Ask for p->step, of @block. */
+static int request_step(struct packer *p, u64 block)
 {
 	struct store *store = p->d->store;
-	struct bio_vec bv;
 	struct bio bio;
 	int error;
 
-	bio_init(&bio, p->d->dev->bdev, step ? NULL : &bv, step ? 0 : 1,
-		 (step ? REQ_OP_DISCARD : REQ_OP_READ) | REQ_META);
-	if (step)
-		bio.bi_iter.bi_size = store->block_size;
-	else
-		__bio_add_page(&bio, virt_to_page(p->page), store->block_size,
-			       offset_in_page(p->page));
-	error = david_internal_request(p->d, &bio, block << store->block_shift, step);
+	bio_init(&bio, p->d->dev->bdev, NULL, 0, REQ_OP_DISCARD | REQ_META);
+	bio.bi_iter.bi_size = store->block_size;
+	error = david_internal_request(p->d, &bio, block << store->block_shift, &p->step);
 	bio_uninit(&bio);
 	return error;
 }
@@ -132,7 +127,7 @@ static int enter_blocks(struct packer *p, u64 number)
 
 		if (!may_go_on(p))
 			break;
-		error = request_block(p, block, &p->step);
+		error = request_step(p, block);
 		if (error)
 			return error;
 		if (p->step.done == PACK_ERROR)
@@ -179,7 +174,7 @@ static int end_pack(struct packer *p)
 
 static int pack_block(struct packer *p, u64 block)
 {
-	int error = request_block(p, block, NULL);
+	int error = david_internal_block(p->d, p->page, block, REQ_OP_READ);
 	enum pack_added added;
 
 	if (error)

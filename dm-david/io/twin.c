@@ -122,20 +122,6 @@ enum served serve_twin(struct david_io *io, struct stopwatch *timer)
 	return SERVED;
 }
 
-/* Read or write a block, as the disk's user would. */
-static int request_block(struct david *d, void *page, u64 block, blk_opf_t op)
-{
-	struct bio_vec bv;
-	struct bio bio;
-	int error;
-
-	bio_init(&bio, d->dev->bdev, &bv, 1, op | REQ_META);
-	__bio_add_page(&bio, virt_to_page(page), d->store->block_size, offset_in_page(page));
-	error = david_internal_request(d, &bio, block << d->store->block_shift, NULL);
-	bio_uninit(&bio);
-	return error;
-}
-
 /* The block at @block has RAW content, or may have: store that where it was dropped. */
 static int spread(struct david *d, void *page, u64 block)
 {
@@ -148,12 +134,12 @@ static int spread(struct david *d, void *page, u64 block)
 	store_lookup(store, block, &r);
 	if (r.kind != RT_STORED && r.kind != RT_PACKED)
 		return 0;
-	error = request_block(d, page, block, REQ_OP_READ);
+	error = david_internal_block(d, page, block, REQ_OP_READ);
 	if (error)
 		return error;
 	nr = twins_raw(store->twins, block, crc_of(CRC_32C, page, store->block_size), dropped);
 	while (!error && nr)
-		error = request_block(d, page, dropped[--nr], REQ_OP_WRITE);
+		error = david_internal_block(d, page, dropped[--nr], REQ_OP_WRITE);
 	return error;
 }
 
