@@ -193,8 +193,8 @@ validate: sim ## everyday jobs on every profile against what they should come to
 physics: sim ## 10,000 random jobs for every profile against what no disk breaks; SEED=1
 	$(DAVID) profile validate --physics-only --jobs 10000 --seed $(or $(SEED),1)
 
-files: ## docs/FILES.md, what each source file says of itself
-	tools/files
+files: ## prints what each source file says of itself
+	@tools/files
 
 DRAWINGS = $(patsubst %,docs/drawings/%.svg,overview rooms write)
 drawings: ## the drawings of docs/, from their text
