@@ -109,7 +109,7 @@ lateness: setup ## how late a fake NVMe drive delivers, where one instruction is
 bench-content: ## made-up content, checksums and forging beside copying a page, in user space
 	@mkdir -p build/bench
 	$(CC) -O2 -Wall -Wextra -o build/bench/content-bench tests/bench/content-bench.c \
-		$(patsubst %,dm-david/lib/%.c,content pangrams crc crcforge filecontent)
+		$(patsubst %,dm-david/lib/%.c,content pangrams crcforge filecontent) dm-david/portable/crc.c
 	build/bench/content-bench time
 
 bench-files: setup ## lookups among RAW rules; files read by format and written with rules, in uml

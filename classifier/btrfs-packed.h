@@ -16,7 +16,7 @@
 #ifndef CLASSIFIER_BTRFS_PACKED_H
 #define CLASSIFIER_BTRFS_PACKED_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 #define BTRFS_PACKED_BLOCK	4096
 /* The most bytes of an extent. */

@@ -8,7 +8,7 @@
 #ifndef CLASSIFIER_FSEND_H
 #define CLASSIFIER_FSEND_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 enum fs_kind {
 	FSEND_EXT,			/* ext2, ext3, ext4 */

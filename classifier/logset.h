@@ -18,7 +18,7 @@
 #ifndef CLASSIFIER_LOGSET_H
 #define CLASSIFIER_LOGSET_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 #define LOGSET_MIN_BYTES	8192
 #define LOGSET_BLOCK_BITS	48

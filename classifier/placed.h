@@ -26,7 +26,7 @@
 #ifndef CLASSIFIER_PLACED_H
 #define CLASSIFIER_PLACED_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 #define PLACED_RUNS	8
 

@@ -18,7 +18,7 @@
 #ifndef CLASSIFIER_SIGNATURE_H
 #define CLASSIFIER_SIGNATURE_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 /* The signature of a swap area is at the end of its first page, of so many bytes. */
 #define SIGNATURE_PAGE	4096u

@@ -19,7 +19,7 @@
 #ifndef CLASSIFIER_UNDECIDED_H
 #define CLASSIFIER_UNDECIDED_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 #define UNDECIDED_CHUNK		64u	/* blocks */
 #define UNDECIDED_NONE		U32_MAX

@@ -11,7 +11,7 @@
 #ifndef CLASSIFIER_VERDICT_H
 #define CLASSIFIER_VERDICT_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 #include "../dm-david/uapi/dm-david.h"
 
 enum verdict {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Linux of today in front of a drive: see blk-mq.h. */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "blk-mq.h"
 #include "mq-deadline.h"
 #include "mq-tags.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which pages are in an SSD's write buffer: see buffered.h. */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "buffered.h"
 #include "planted.h"
 

@@ -14,7 +14,7 @@
 #ifndef DAVID_MODEL_BUFFERED_H
 #define DAVID_MODEL_BUFFERED_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 struct buffered;
 

@@ -8,7 +8,7 @@
 #ifndef DAVID_MODEL_CARRIER_H
 #define DAVID_MODEL_CARRIER_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 struct carrier {
 	u64 free;		/* when it has carried all that came so far */

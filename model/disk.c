@@ -11,7 +11,7 @@
  * timer. At the same time they come in this order. Every entry point first processes all events up
  * to its own time, each with the clock at the event's time. So a late call changes nothing.
  */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "blk-mq.h"
 #include "nvme.h"
 #include "queue.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The map of an SSD: see ftl.h. */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "ftl.h"
 #include "planted.h"
 

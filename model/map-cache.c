@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The part of an SSD's map that is in memory: see map-cache.h. */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "map-cache.h"
 #include "planted.h"
 

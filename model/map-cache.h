@@ -8,7 +8,7 @@
 #ifndef DAVID_MODEL_MAP_CACHE_H
 #define DAVID_MODEL_MAP_CACHE_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 struct map_page {
 	u64 ready;		/* when it has been read; the caller's */

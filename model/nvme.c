@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Linux in front of an NVMe drive: see nvme.h. */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "nvme.h"
 #include "request-list.h"
 

@@ -6,7 +6,7 @@
  * counts the repeated items, so that their tables are allocated in full. The second pass fills the
  * struct.
  */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "profile-options.h"
 
 struct item {

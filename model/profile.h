@@ -10,7 +10,7 @@
 #ifndef DAVID_MODEL_PROFILE_H
 #define DAVID_MODEL_PROFILE_H
 
-#include "../dm-david/lib/portable.h"
+#include "../dm-david/portable/portable.h"
 
 #define PROFILE_NAME_LEN	32
 

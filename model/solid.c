@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A drive without an arm: see solid.h. */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "carrier.h"
 #include "planted.h"
 #include "ssd.h"

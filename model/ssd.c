@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The flash of an SSD: see ssd.h. */
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "planted.h"
 #include "ssd-internal.h"
 

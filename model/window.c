@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../dm-david/lib/portable-alloc.h"
+#include "../dm-david/portable/portable-alloc.h"
 #include "planted.h"
 #include "window.h"
 

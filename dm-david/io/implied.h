@@ -8,7 +8,7 @@
 #ifndef DM_DAVID_IMPLIED_H
 #define DM_DAVID_IMPLIED_H
 
-#include "../lib/portable.h"
+#include "../portable/portable.h"
 #include "../uapi/dm-david.h"
 
 /*

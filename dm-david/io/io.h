@@ -260,7 +260,7 @@ int io_go_on(struct david_io *io, struct stopwatch *timer, bool may_remap, enum 
 
 /* share.c */
 
-/* The register of crc32c (lib/crc.h) after the next @bytes from @iter on. Any context. */
+/* The register of crc32c (portable/crc.h) after the next @bytes from @iter on. Any context. */
 u32 io_crc32c(const struct bio *bio, struct bvec_iter iter, unsigned int bytes);
 
 /* judge.c */

@@ -18,7 +18,7 @@
 #include <linux/highmem.h>
 
 #include "../base/inject.h"
-#include "../lib/crc.h"
+#include "../portable/crc.h"
 
 #define RUN	32	/* blocks offered at once */
 

@@ -5,7 +5,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "../base/inject.h"
-#include "../lib/crc.h"
+#include "../portable/crc.h"
 #include "../store/twins.h"
 
 /*

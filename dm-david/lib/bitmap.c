@@ -9,7 +9,7 @@
  * and coming down again: two words a level at most.
  */
 #include "bitmap.h"
-#include "portable-alloc.h"
+#include "../portable/portable-alloc.h"
 
 #define BITS		64
 #define SHIFT		6

@@ -15,7 +15,7 @@
 #ifndef DAVID_BITMAP_H
 #define DAVID_BITMAP_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 #define BM_LEVELS	7	/* 64^7 blocks */
 #define BM_NONE		U64_MAX

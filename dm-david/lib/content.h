@@ -12,7 +12,7 @@
 #ifndef DAVID_CONTENT_H
 #define DAVID_CONTENT_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 enum content_kind {
 	CONTENT_ZEROS,

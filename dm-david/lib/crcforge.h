@@ -16,7 +16,7 @@
 #ifndef DAVID_CRCFORGE_H
 #define DAVID_CRCFORGE_H
 
-#include "crc.h"
+#include "../portable/crc.h"
 
 /* Constants of a place in blocks of one length. */
 struct crcforge {

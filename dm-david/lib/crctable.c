@@ -15,9 +15,9 @@
  * not know: ct->where() returns their places. A changed chunk is in the list of
  * unsaved chunks, oldest first, until it has been written.
  */
-#include "crc.h"
+#include "../portable/crc.h"
 #include "crctable.h"
-#include "portable-alloc.h"
+#include "../portable/portable-alloc.h"
 
 #define NODE_BITS	6
 #define NODE_SLOTS	64

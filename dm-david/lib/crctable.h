@@ -25,7 +25,7 @@
 #ifndef DAVID_CRCTABLE_H
 #define DAVID_CRCTABLE_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 #define CRCT_BLOCKS	960
 #define CRCT_IMAGE	4096		/* bytes of a chunk in the store */

@@ -8,7 +8,7 @@
  * on what is in it alone.
  */
 #include "content.h"
-#include "crc.h"
+#include "../portable/crc.h"
 #include "filecontent.h"
 #include "pangrams.h"
 

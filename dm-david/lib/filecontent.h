@@ -14,7 +14,7 @@
 #ifndef DAVID_FILECONTENT_H
 #define DAVID_FILECONTENT_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 enum file_kind {
 	FILE_NONE,	/* no kind of file: what the disk returns elsewhere */

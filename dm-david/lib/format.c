@@ -16,9 +16,9 @@
  */
 #include "format.h"
 
-#include "crc.h"
+#include "../portable/crc.h"
 #include "pack.h"
-#include "portable-alloc.h"
+#include "../portable/portable-alloc.h"
 
 #define LEN_MAX		((u64)1 << 60)
 #define CLAIM_RANGES	16	/* looked at in a row, on the stack */

@@ -19,7 +19,7 @@
 #define DAVID_FORMAT_H
 
 #include "bitmap.h"
-#include "portable.h"
+#include "../portable/portable.h"
 #include "rangetable.h"
 
 #define FORMAT_VERSION		1

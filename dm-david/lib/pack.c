@@ -2,7 +2,7 @@
 /* Packs, as they are in the store: see pack.h. */
 #include "pack.h"
 
-#include "crc.h"
+#include "../portable/crc.h"
 
 static u32 head_and_pieces(u32 pieces)
 {

@@ -11,7 +11,7 @@
 #ifndef DAVID_PACK_H
 #define DAVID_PACK_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 #include "squeeze.h"
 
 #define PACK_PAGES	8u

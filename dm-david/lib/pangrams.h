@@ -7,7 +7,7 @@
 #ifndef DAVID_PANGRAMS_H
 #define DAVID_PANGRAMS_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 #define PANGRAMS	64
 #define PANGRAM_LEN	63	/* without the byte that ends the line */

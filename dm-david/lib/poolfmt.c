@@ -2,7 +2,7 @@
 /* Reading and writing a pool's directory: see poolfmt.h. */
 #include "poolfmt.h"
 
-#include "crc.h"
+#include "../portable/crc.h"
 
 #define COPY_BYTES	(POOL_COPY * FORMAT_PAGE)
 #define AREA_SHARE	128	/* of the pool: one area by default */

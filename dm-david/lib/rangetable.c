@@ -39,7 +39,7 @@
  * For one reservation that is one node a level and a root; for 300 reservations on a
  * million ranges, about two nodes each; for a small table, nearly nothing.
  */
-#include "portable-alloc.h"
+#include "../portable/portable-alloc.h"
 #include "rangetable.h"
 
 #define WORDS		126

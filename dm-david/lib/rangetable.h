@@ -20,7 +20,7 @@
 #ifndef DAVID_RANGETABLE_H
 #define DAVID_RANGETABLE_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 enum rt_kind {
 	RT_HOLE,	/* never written or discarded */

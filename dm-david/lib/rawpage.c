@@ -2,7 +2,7 @@
 /* RAW rules as pages of a store: see rawpage.h. */
 #include "rawpage.h"
 
-#include "crc.h"
+#include "../portable/crc.h"
 #include "rawtables.h"
 
 #define MAGIC		0x77615244	/* "DRaw" */

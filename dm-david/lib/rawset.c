@@ -4,7 +4,7 @@
  * Neighbouring ranges that can be joined are joined. A directory is a range of
  * one inode.
  */
-#include "portable-alloc.h"
+#include "../portable/portable-alloc.h"
 #include "rawtables.h"
 
 static const char * const words[TABLES] = {

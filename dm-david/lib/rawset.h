@@ -20,7 +20,7 @@
 #ifndef DAVID_RAWSET_H
 #define DAVID_RAWSET_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 /* Limits, so that a set is at most some 400 KiB, and a lookup bounded. */
 #define RAW_RULES	4096	/* of each kind, neighbours of ino and sectors joined */

@@ -14,7 +14,7 @@
  */
 #include "squeeze.h"
 
-#include "portable-alloc.h"
+#include "../portable/portable-alloc.h"
 
 #define PROB_BITS	11
 #define PROB_HALF	1024

@@ -18,7 +18,7 @@
 #ifndef DAVID_SQUEEZE_H
 #define DAVID_SQUEEZE_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 #define SQUEEZE_BLOCK	4096u
 

@@ -17,7 +17,7 @@
 #ifndef DAVID_TRAIL_H
 #define DAVID_TRAIL_H
 
-#include "portable.h"
+#include "../portable/portable.h"
 
 /* Passages in a bucket: from the first number on those that have led further make way, */
 #define TRAILS_MANY	16u

@@ -35,7 +35,7 @@
 #include <linux/workqueue.h>
 
 #include "../compat/compat.h"
-#include "../lib/crc.h"
+#include "../portable/crc.h"
 #include "../lib/poolfmt.h"
 #include "../base/inject.h"
 #include "logread.h"

@@ -18,7 +18,7 @@
  */
 #include "../io/david.h"
 
-#include "../lib/crc.h"
+#include "../portable/crc.h"
 #include "../io/extent.h"
 #include "../io/implicit.h"
 #include "../io/packer.h"

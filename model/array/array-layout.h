@@ -11,7 +11,7 @@
 #ifndef DAVID_ARRAY_LAYOUT_H
 #define DAVID_ARRAY_LAYOUT_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 #define ARRAY_MEMBERS	64		/* most: sets of members are bits of a u64 */
 #define ARRAY_BLOCK	8		/* sectors that md's parity is kept by: a page */

@@ -6,7 +6,7 @@
  *
  * For closed forms there is another kind of member: it takes the same time for each request.
  */
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "array-internal.h"
 
 int member_init(struct array_member *member, const struct array_setup *setup, u64 phase,

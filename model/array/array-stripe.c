@@ -20,7 +20,7 @@
  * A later write to the same row joins an operation that is held or delayed. The stripe cache says
  * which blocks of the last stripes are known. They need not be read.
  */
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../planted.h"
 #include "array-internal.h"
 

@@ -6,7 +6,7 @@
  * Events of several members may have the same time. Then the service that began first ends first.
  * A request that arrives at that time comes before all of them.
  */
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "array-internal.h"
 
 /* A request of the array's user. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/lib/rangetable.h"
 #include "../unit/random.h"
 

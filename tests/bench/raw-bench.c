@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/lib/rawset.h"
 
 #define PAGE	4096u

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* For fuzzers that make checksums: their table, once. */
 #include "fuzz.h"
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {

@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 #include "../../classifier/btrfs-live.h"
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 #define NODE_BYTES	4096
 #define HEAD		(BTRFS_SUPER_BYTES + NODE_BYTES)

@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../unit/image-memory.h"
 
 /*

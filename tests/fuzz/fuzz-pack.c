@@ -6,9 +6,9 @@
  */
 #include "fuzz.h"
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/pack.h"
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 
 static struct squeeze *squeeze;
 

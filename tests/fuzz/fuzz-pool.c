@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/poolfmt.h"
 
 #define BLOCKS	20000u

@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/rawpage.h"
 
 #define PAGES	4u

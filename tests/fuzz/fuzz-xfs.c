@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 #include "../../classifier/xfs.h"
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 #define HEAD	(512 + 192)
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* dm-david-test.ko: the suites in tests/unit run when it is loaded. */
 #include <linux/module.h>
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 /* Runs before the suites do. */
 static int __init david_test_init(void)

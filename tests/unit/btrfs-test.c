@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 #include "../../classifier/btrfs-live.h"
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 #define NODE		16384
 #define UNIT		(NODE / 512)

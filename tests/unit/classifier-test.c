@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 #include "ext-disk.h"
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 static void a_life(struct kunit *test, u64 start)
 {

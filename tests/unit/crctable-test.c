@@ -2,7 +2,7 @@
 /* The table of checksums beside an array that says what it must hold, and a store of images. */
 #include <kunit/test.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/crctable.h"
 #include "random.h"
 

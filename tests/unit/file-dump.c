@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/filecontent.h"
 
 static u8 buf[1 << 20];

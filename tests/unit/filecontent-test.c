@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/filecontent.h"
 #include "random.h"
 

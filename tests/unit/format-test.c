@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/format.h"
 #include "../../dm-david/lib/pack.h"
 #include "random.h"

@@ -10,7 +10,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../model/command.h"
 #include "../../model/planted.h"
 #include "../../model/profile-options.h"

@@ -5,9 +5,9 @@
  */
 #include <kunit/test.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/pack.h"
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "random.h"
 
 #ifdef __KERNEL__

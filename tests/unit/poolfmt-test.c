@@ -2,7 +2,7 @@
 /* A pool's directory: what is written is read back; what is torn, older or made up is found out. */
 #include <kunit/test.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/poolfmt.h"
 #include "random.h"
 

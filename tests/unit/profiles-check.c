@@ -3,7 +3,7 @@
  * The shipped profiles: each is sound, scales, and those whose drive somebody measured
  * meet the measurement. Called with the profiles' files; needs no kernel.
  */
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../model/disk.h"
 #include "../../tools/sim/load.h"
 #include "random.h"

@@ -3,7 +3,7 @@
 #ifndef UNIT_RANDOM_H
 #define UNIT_RANDOM_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 struct rnd {
 	u64 state;

@@ -2,7 +2,7 @@
 /* RAW rules as pages of a store: what was written is read, and nothing else is taken. */
 #include <kunit/test.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/rawpage.h"
 #include "random.h"
 

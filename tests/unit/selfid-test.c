@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 #include "../../classifier/classifier.h"
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 #define MIB		2048u
 #define SECTORS		(512 * MIB)

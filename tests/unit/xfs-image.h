@@ -6,7 +6,7 @@
 #ifndef TEST_XFS_IMAGE_H
 #define TEST_XFS_IMAGE_H
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../tools/classify/xfs-pieces.h"
 
 #define XI_BLOCK	1024

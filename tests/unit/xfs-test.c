@@ -3,7 +3,7 @@
 #include <kunit/test.h>
 
 #include "../../classifier/xfs.h"
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 #define AG_SECTORS	(1000 * 8)
 #define LOG_START	(AG_SECTORS + 500 * 8)

@@ -6,7 +6,7 @@
 #ifndef KINDS_H
 #define KINDS_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 #define KINDS_CHUNK	4096u	/* blocks */
 

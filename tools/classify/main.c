@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "classify.h"
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 static const char usage[] =
 	"usage: david-classify image [--json] [--summary] [--window BYTES] IMAGE|DEVICE\n"

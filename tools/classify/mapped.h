@@ -9,7 +9,7 @@
 #ifndef MAPPED_H
 #define MAPPED_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 #define WINDOWS	8
 /* Usually. A process in User Mode Linux may have 65,530 pages that do not lie in a row. */

@@ -12,7 +12,7 @@
 #ifndef COMPILE_ORDER_H
 #define COMPILE_ORDER_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 enum order_rule {
 	RULE_PROGRAM_SEQ = 0x1,

@@ -3,7 +3,7 @@
 #ifndef COMPILE_TEXTS_H
 #define COMPILE_TEXTS_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 struct map {
 	u64 *key;

@@ -9,7 +9,7 @@
 #ifndef REPLAY_BENEATH_H
 #define REPLAY_BENEATH_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 int beneath_open(int root, const char *path, u64 flags, u64 mode);
 

@@ -9,7 +9,7 @@
 #ifndef REPLAY_TOUCH_H
 #define REPLAY_TOUCH_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 struct mapping { /* all 0: there is none */
 	u8 *at;

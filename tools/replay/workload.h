@@ -11,7 +11,7 @@
 #ifndef REPLAY_WORKLOAD_H
 #define REPLAY_WORKLOAD_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 #define WL_MAGIC 0x4b4c5744u /* "DWLK" */
 #define WL_VERSION 4

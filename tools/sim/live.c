@@ -6,7 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../model/disk.h"
 #include "live.h"
 #include "load.h"

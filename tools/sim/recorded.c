@@ -4,7 +4,7 @@
  * Those times include back-pressure already, so there is none here.
  */
 #define _GNU_SOURCE		/* getline */
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/uapi/dm-david.h"
 #include "../../model/ftl.h"
 #include "recorded.h"

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "trace.h"
 
 enum column { OP, LBN, BLOCKS, DELAY, MEASURED, COLUMNS };

@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "../../dm-david/lib/pack.h"
 
 #define LEVEL		4	/* metadata packs well at any */

@@ -13,7 +13,7 @@
 #ifndef TOOLS_STORE_IMAGE_H
 #define TOOLS_STORE_IMAGE_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 #include "../../dm-david/lib/bitmap.h"
 #include "../../dm-david/lib/format.h"
 

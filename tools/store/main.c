@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "../../dm-david/lib/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 static void info(const struct opened *o)
 {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "../../dm-david/lib/pack.h"
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 
 struct reader {
 	const struct opened *o;

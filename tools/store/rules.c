@@ -2,7 +2,7 @@
 /* The RAW rules in a store: see store.h. */
 #include "store.h"
 
-#include "../../dm-david/lib/portable-alloc.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/lib/rawpage.h"
 
 static bool read_page(const struct opened *o, unsigned int n, void *page)

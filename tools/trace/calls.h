@@ -22,7 +22,7 @@
 #ifndef TRACE_CALLS_H
 #define TRACE_CALLS_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 #define CALL_ARGS 6
 #define CALL_UNKNOWN U32_MAX /* number of calls that have none here: another architecture's */

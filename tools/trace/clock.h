@@ -10,7 +10,7 @@
 #ifndef TRACE_CLOCK_H
 #define TRACE_CLOCK_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 /*
  * To be called once in each process, before the first look. Without it a look moves the clock.

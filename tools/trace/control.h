@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 enum asked {
 	ASKED_END = 0x1, /* SIGINT, SIGQUIT, SIGTERM, SIGHUP */

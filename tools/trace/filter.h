@@ -6,7 +6,7 @@
 #ifndef TRACE_FILTER_H
 #define TRACE_FILTER_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 /*
  * Calls of @classes (bits of enum call_class) and all that have no number in the table stop the

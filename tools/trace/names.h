@@ -6,7 +6,7 @@
 #ifndef TRACE_NAMES_H
 #define TRACE_NAMES_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 struct file;
 

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 struct peek_call {
 	u32 nr;

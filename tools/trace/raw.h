@@ -14,7 +14,7 @@
 #ifdef __bpf__ /* bpf/trace.bpf.c has its types, and wants records only */
 #define static_assert _Static_assert
 #else
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 #endif
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

@@ -3,7 +3,7 @@
 #ifndef TRACE_H
 #define TRACE_H
 
-#include "../../dm-david/lib/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 /* Exit statuses of the program itself; `record` has the command's. */
 enum {

@@ -2,7 +2,7 @@
 /* Runs the registered suites, or those named on the command line. */
 #include <kunit/test.h>
 
-#include "../../../dm-david/lib/crc.h"
+#include "../../../dm-david/portable/crc.h"
 
 static struct kunit_suite *suites;
 static unsigned int passed, failed;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../dm-david/lib/portable-alloc.h"	/* the kernel's includes slab.h */
+#include "../../../dm-david/portable/portable-alloc.h"	/* the kernel's includes slab.h */
 
 struct kunit {
 	const char *name;

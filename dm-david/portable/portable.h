@@ -5,6 +5,9 @@
  * kernel it is the kernel's own headers; elsewhere a few lines over libc, so
  * that the same sources run in unit tests, fuzzers and offline tools.
  *
+ * This room has nothing to do with device-mapper. It is what all C of the
+ * project stands on: the seam, checksums, hashing.
+ *
  * Portable code takes no locks, does no I/O, uses no floating point, and gets
  * the time as an argument. What allocates includes portable-alloc.h, too: the
  * kernel's headers for that are six times as long as all of these.
