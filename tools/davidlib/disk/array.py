@@ -12,10 +12,10 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from ..command import Command, Commands, add
 from ..sizes import SECTOR, format_size, size_arg
 from ..util import DAVID
 from . import device, dm, md, stack, stats
-from .command import Command, Commands, add
 from .device import name_arg, need_root
 from .dm import DeviceError
 

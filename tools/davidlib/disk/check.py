@@ -11,9 +11,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..command import Commands, add
 from ..util import DAVID, NOT_BELIEVABLE
 from . import lateness, since, stats
-from .command import Commands, add
 from .device import name_arg, need_disk, need_root
 
 

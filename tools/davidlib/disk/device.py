@@ -16,11 +16,11 @@ import sys
 import time
 from collections.abc import Callable
 
+from ..command import Commands, add
 from ..drive import profileword
 from ..sizes import SECTOR, format_both, format_size, size_arg
 from ..util import DAVID, INSTALLED
 from . import dm, lateness, plan, pools, since, stats
-from .command import Commands, add
 from .dm import DeviceError
 from .kmsg import KernelLog
 

@@ -7,11 +7,11 @@ import argparse
 import json
 from typing import Any
 
+from ..command import Commands, add
 from ..drive import files, profile_bench, profileword
 from ..sizes import SECTOR, format_both
 from ..util import DAVID
 from . import dm
-from .command import Commands, add
 from .device import name_arg, need_disk, need_root
 
 # Of the profile, the host in front of the drive: MODEL.md.

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import argparse
 
+from ..command import Commands, add
 from ..sizes import format_size
 from ..util import DAVID
 from . import setting
-from .command import Commands, add
 from .device import name_arg, need_disk, need_root
 
 BLOCK = 4096

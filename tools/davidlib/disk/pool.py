@@ -10,10 +10,10 @@ import argparse
 import subprocess
 
 from .. import build
+from ..command import Command
 from ..sizes import SECTOR, format_size
 from ..util import DAVID
 from . import device, dm, pools, stats
-from .command import Command
 from .dm import DeviceError
 from .kmsg import KernelLog
 

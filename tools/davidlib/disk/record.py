@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from ..command import Commands, add
 from ..drive.recording import EVENTS, Head
 from ..util import DAVID, say
 from . import dm, stats
-from .command import Commands, add
 from .device import name_arg, need_disk, need_root
 from .dm import DeviceError
 

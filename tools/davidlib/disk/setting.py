@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 import re
 
+from ..command import Commands, add
 from ..util import DAVID
 from . import dm
-from .command import Commands, add
 from .device import name_arg, need_disk, need_root
 from .dm import DeviceError
 from .kmsg import KernelLog

@@ -9,9 +9,9 @@ import sys
 import time
 from typing import Any
 
+from ..command import Commands, add
 from ..util import DAVID
 from . import since, stats
-from .command import Commands, add
 from .device import name_arg, need_root
 from .dm import DeviceError
 

@@ -7,10 +7,10 @@ import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..command import Commands, add
 from ..util import DAVID
 from . import dm
 from .below import DEPTH, below_loop, layers_below, sysfs_text
-from .command import Commands, add
 from .device import need_root
 from .dm import DeviceError
 

@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from ..command import Commands, add
 from ..sizes import SECTOR, format_size, format_time
 from ..util import DAVID
 from . import dm, lateness, since, stats
-from .command import Commands, add
 from .device import name_arg, need_disk, need_root
 from .dm import DeviceError
 from .show import seconds
