@@ -5,7 +5,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "../trace/trace.h"
+#include "../trace/alloc.h"
 #include "model.h"
 
 #define CACHED_NS 50000 /* less than disks take */
@@ -105,13 +105,13 @@ static int make_workload(const char *trace, const char *to, const struct model_o
 		      stderr);
 	model_free(model);
 	source_close(source);
-	return STATUS_OK;
+	return EXIT_SUCCESS;
 }
 
 static int usage(void)
 {
 	fputs(usage_text, stderr);
-	return STATUS_FAILED;
+	return EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 
 #include "../trace/calls.h"
-#include "../trace/trace.h"
+#include "../trace/alloc.h"
 #include "texts.h"
 
 /* What no call is like, and what was never seen to end, is not done again. */

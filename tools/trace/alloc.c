@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory, or the program's end with a message: trace.h has what is in here. */
+#include "alloc.h"
+
 #include <errno.h>
 #include <stdarg.h>
 
-#include "trace.h"
-
-int die_status = STATUS_FAILED;
+int die_status = EXIT_FAILURE;
 
 void die(const char *format, ...)
 {

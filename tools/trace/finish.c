@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aio.h"
+#include "alloc.h"
 #include "db.h"
 #include "effects.h"
 #include "submissions.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "capture.h"
-#include "trace.h"
+#include "alloc.h"
 
 #define NO_PLACE                                                                                  \
 	(FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE |              \

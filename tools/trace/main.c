@@ -2,6 +2,7 @@
 /* david-trace: the command line. `david trace` is what users call. */
 #include <getopt.h>
 
+#include "alloc.h"
 #include "calls.h"
 #include "raw.h"
 #include "scope.h"

@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #include "raw.h"
-#include "trace.h"
+#include "alloc.h"
 
 void raw_reader_init(struct raw_reader *r, int fd)
 {

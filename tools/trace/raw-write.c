@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #include "raw.h"
-#include "trace.h"
+#include "alloc.h"
 
 /*
  * A frame that is not full is written when its first record is that old, so that a slow program's

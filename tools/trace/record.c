@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "aio.h"
+#include "alloc.h"
 #include "capture.h"
 #include "clock.h"
 #include "command.h"

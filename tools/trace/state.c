@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "capture.h"
-#include "trace.h"
 
 /*
  * The number behind a word at the beginning of a line of a file of /proc; @missing if there is

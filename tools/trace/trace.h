@@ -47,13 +47,4 @@ int dump(const char *path);
  */
 int finish(const char *raw, const char *database);
 
-/* Print "PROGRAM: ..." and end with `die_status`: STATUS_FAILED, if nobody has set it. */
-extern int die_status;
-void die(const char *format, ...) __attribute__((__noreturn__, __format__(printf, 1, 2)));
-
-/* Memory, or the end. */
-void *xmalloc(size_t bytes);
-void *xrealloc(void *old, size_t bytes);
-char *xstrndup(const char *text, size_t length);
-
 #endif

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #include "capture.h"
-#include "trace.h"
+#include "alloc.h"
 #include "uring-calls.h"
 
 /* Younger than the oldest headers. */

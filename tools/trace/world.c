@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
-#include "trace.h"
+#include "alloc.h"
 
 void world_init(struct world *w)
 {

@@ -9,7 +9,7 @@
 
 #include <sys/syscall.h>
 
-#include "../trace.h"
+#include "../alloc.h"
 #include "../uring-calls.h"
 
 #define NO_TASK 0
