@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-# A program of portable sources, in user space. The makefile that includes this has set TOP, PROGRAM (build/PROGRAM is made),
-# SOURCES and LIBS.
+# A program in user space. The makefile that includes this has set TOP, PROGRAM (build/PROGRAM is made), SOURCES, LIBS, and
+# ROOMS: directories, from the tree's root, of which what the program uses is linked.
 
 BUILD := $(TOP)/build/$(PROGRAM).o
 CC ?= cc
 CFLAGS ?= -O2 -g
 FLAGS := -std=gnu11 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -Werror -MMD -MP $(CFLAGS)
+ROOM_SOURCES := $(wildcard $(ROOMS:%=$(TOP)/%/*.c))
 OBJECTS := $(addprefix $(BUILD)/,$(notdir $(SOURCES:.c=.o)))
-vpath %.c $(sort $(dir $(SOURCES)))
+ROOM_OBJECTS := $(addprefix $(BUILD)/,$(notdir $(ROOM_SOURCES:.c=.o)))
+vpath %.c $(sort $(dir $(SOURCES) $(ROOM_SOURCES)))
 
-$(TOP)/build/$(PROGRAM): $(OBJECTS)
+$(TOP)/build/$(PROGRAM): $(OBJECTS) $(if $(ROOMS),$(BUILD)/rooms.a)
 	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# Anew, so that no object of a source that has gone stays in it.
+$(BUILD)/rooms.a: $(ROOM_OBJECTS)
+	rm -f $@
+	$(AR) rcs $@ $^
 
 $(BUILD)/%.o: %.c | $(BUILD)
 	$(CC) $(FLAGS) -c -o $@ $<
@@ -21,6 +28,6 @@ $(BUILD):
 # For who compiles them elsewhere.
 .PHONY: sources
 sources:
-	@printf '%s\n' $(abspath $(SOURCES))
+	@printf '%s\n' $(abspath $(SOURCES) $(ROOM_SOURCES))
 
--include $(OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(ROOM_OBJECTS:.o=.d)
