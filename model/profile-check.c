@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What must be true between the parameters of a profile, so that nobody else needs to ask. */
 #include "profile-options.h"
-#include "shingle.h"
 
 struct check {
 	const struct profile *profile;
@@ -196,9 +195,9 @@ static int check_shingled(const struct check *check)
 	    profile->sectors / 2 < (u64)profile->media_cache + profile->band)
 		return profile_fail(check->error, line_of(check, &profile->media_cache),
 				    "media_cache is less than band, or more than half of the disk");
-	if (profile->sectors / SHINGLE_BANDS >= profile->band)
+	if (profile->sectors / PROFILE_MAX_BANDS >= profile->band)
 		return profile_fail(check->error, line_of(check, &profile->band),
-				    "band divides the disk into more than %lu", SHINGLE_BANDS);
+				    "band divides the disk into more than %lu", PROFILE_MAX_BANDS);
 	if (profile->write_cache == WRITE_CACHE_SEQUENTIAL ||
 	    (profile->write_cache == WRITE_CACHE_BACK &&
 	     profile->write_buffer / 2 < profile->band))

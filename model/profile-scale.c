@@ -9,7 +9,6 @@
  * defects belong to one piece of hardware. They are dropped.
  */
 #include "profile-options.h"
-#include "shingle.h"
 
 /* Of flash: so many that collection has a choice, and no more than are looked through at once. */
 #define FEW_UNITS	256
@@ -124,7 +123,7 @@ static void scale_shingled(struct profile *profile, u64 sectors)
 	cache = min_t(u64, cache, BIT(30)) & ~(u64)(SHINGLE_BLOCK - 1);
 	while (band > cache / 2 && band > SHINGLE_BLOCK)
 		band = max_t(u64, band / 2 & ~(u64)(SHINGLE_BLOCK - 1), SHINGLE_BLOCK);
-	while (sectors / SHINGLE_BANDS >= band)
+	while (sectors / PROFILE_MAX_BANDS >= band)
 		band *= 2;
 	profile->media_cache = band <= cache && cache + band <= sectors / 2 ? cache : 0;
 	profile->band = band;

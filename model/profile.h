@@ -13,6 +13,7 @@
 #include "../dm-david/portable/portable.h"
 
 #define PROFILE_NAME_LEN	32
+#define SHINGLE_BLOCK		8	/* sectors: the media cache is written in whole blocks */
 
 enum drive_kind {
 	DRIVE_DISK,		/* rotates; one command at a time: drive.h */

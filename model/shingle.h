@@ -17,9 +17,6 @@
 
 #include "profile.h"
 
-#define SHINGLE_BLOCK	8	/* sectors: the media cache is written in whole blocks */
-#define SHINGLE_BANDS	BIT(19)	/* at most */
-
 /*
  * Neighbouring sectors of a band that lie side by side in the media cache. A band's are a treap: a
  * tree by their start, and a heap by a hash of their numbers, which keeps it flat. Links are a
