@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/wait_bit.h>
-#include "../../model/ftl.h"
+#include "../../model/flash/ftl.h"
 #include "../base/inject.h"
 #include "../compat/compat.h"
 #include "../store/store.h"

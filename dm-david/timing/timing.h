@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time: the modelled disk (model/disk.h) in a running kernel.
+ * Time: the modelled disk (model/host/disk.h) in a running kernel.
  *
  * A target whose table line has a profile has one of these. By mode:
  *
@@ -36,7 +36,7 @@
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/llist.h>
-#include "../../model/disk.h"
+#include "../../model/host/disk.h"
 #include "../uapi/dm-david.h"
 
 struct dm_target;

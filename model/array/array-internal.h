@@ -6,7 +6,7 @@
 #ifndef DAVID_ARRAY_INTERNAL_H
 #define DAVID_ARRAY_INTERNAL_H
 
-#include "../request-list.h"
+#include "../host/request-list.h"
 #include "array.h"
 
 #define NEVER	U64_MAX

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An array of modelled disks, as Linux's md serves it: one discrete-event engine with the
- * interface of a single disk (model/disk.h). A request becomes requests to members; each
+ * interface of a single disk (model/host/disk.h). A request becomes requests to members; each
  * member has a queue and a drive of its own, and all serve at the same time. md itself takes
  * no time.
  *
@@ -15,7 +15,7 @@
 #ifndef DAVID_ARRAY_H
 #define DAVID_ARRAY_H
 
-#include "../disk.h"
+#include "../host/disk.h"
 #include "array-layout.h"
 
 /* Which copy is read. */

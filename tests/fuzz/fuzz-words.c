@@ -10,7 +10,7 @@
 #include "../../dm-david/lib/content.h"
 #include "../../dm-david/lib/rawset.h"
 #include "../../dm-david/lib/suffixmap.h"
-#include "../../model/profile.h"
+#include "../../model/profile/profile.h"
 
 #define TEXT	16384
 

@@ -70,8 +70,8 @@ def test_a_digest_is_of_what_a_source_says(reader: str, one: str, other: str, sa
 
 # In a copy of the tree: file, what stands in it, what is put in its place, and is that another run?
 EDITS = [
-    ("model/media.c", "// SPDX", "/* a remark */ // SPDX", False),
-    ("model/media.c", "wait = ready - now", "wait = 1000000 + ready - now", True),
+    ("model/drive/media.c", "// SPDX", "/* a remark */ // SPDX", False),
+    ("model/drive/media.c", "wait = ready - now", "wait = 1000000 + ready - now", True),
     ("dm-david/timing/timing.c", "#include", "#define NEW 1\n#include", True),
     ("dm-david/timing/timing.h", "#define", "\t/* a remark */\n#define", False),
     ("dm-david/Kbuild", "ccflags-y +=", "ccflags-y += -DNEW", True),
@@ -252,7 +252,7 @@ def _operations(one: dict) -> None:
     ("change", "says"),
     [
         (_profile, "the profile is another one: rpm 5400 -> 7200"),
-        (_parts("model", "media.c"), "model/ is another one: media.c"),
+        (_parts("model", "drive/media.c"), "model/ is another one: drive/media.c"),
         (_parts("model", "gone.c"), "model/ is another one: gone.c"),
         (_parts("dm-david", "io/read.c"), "dm-david/ is another one: io/read.c"),
         (_parts("classifier", "xfs.c"), "classifier/ is another one: xfs.c"),
@@ -341,7 +341,7 @@ def test_one_run_by_two_names_is_done_once(tmp_path: Path, monkeypatch: pytest.M
     [
         (lambda one: one["versions"].update({"mkfs.ext4": "1.47.2"}), "the version of mkfs.ext4 is 1.47.0"),
         (lambda one: one["versions"].update(kernel="6.12.120"), "the version of kernel is 6.12.117"),
-        (_parts("model", "media.c"), "model/media.c is "),
+        (_parts("model", "drive/media.c"), "model/drive/media.c is "),
         (_parts("lab", "kernel"), "the lab's kernel is "),
         (_parts("profile", DRIVE), f"the profile {DRIVE} is "),
         (_parts("run", "workload/servers.py"), "workload/servers.py is "),
@@ -376,8 +376,8 @@ def test_a_worker_with_another_tree_does_nothing(monkeypatch: pytest.MonkeyPatch
     started = []
     monkeypatch.setattr(one, "_once", lambda run: started.append(1) or (0, {"text": "done"}))
     assert one.execute(told) == {"text": "done"}
-    told["parts"]["model"]["media.c"] = "another"
-    assert "model/ is another one: media.c" in one.execute(told)["error"]
+    told["parts"]["model"]["drive/media.c"] = "another"
+    assert "model/ is another one: drive/media.c" in one.execute(told)["error"]
     assert started == [1]
 
 
@@ -453,8 +453,9 @@ def test_the_tables_have_the_digests_and_the_versions(tmp_path: Path) -> None:
         (f"6.12.117 ({package})", "mkfs.ext4 1.47.0", GRADED)
     assert all(first[name] == second[name] for name in ("model", "profile_digest", "lab", "code"))
     with sqlite3.connect(tmp_path / "results.sqlite") as db:
-        [[digest]] = db.execute("SELECT DISTINCT digest FROM parts WHERE part = 'model' AND name = 'media.c'")
-        assert digest == source.digest(TREE / "model" / "media.c")
+        [[digest]] = db.execute("SELECT DISTINCT digest FROM parts "
+                                "WHERE part = 'model' AND name = 'drive/media.c'")
+        assert digest == source.digest(TREE / "model/drive/media.c")
         assert list(db.execute("SELECT DISTINCT version FROM versions WHERE program = 'mkfs.ext4'")) == \
             [("1.47.0",)]
 

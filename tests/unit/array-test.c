@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 #include "../../model/array/array.h"
-#include "../../model/disk.h"
+#include "../../model/host/disk.h"
 
 #define CHUNK		128		/* sectors */
 #define REQUESTS	2000

@@ -2,7 +2,7 @@
 /* Which pages are in an SSD's write buffer, beside a list of all that was ever written. */
 #include <kunit/test.h>
 
-#include "../../model/buffered.h"
+#include "../../model/flash/buffered.h"
 #include "random.h"
 
 #ifdef __KERNEL__

@@ -24,8 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "../../dm-david/portable/portable-alloc.h"
-#include "../../model/disk.h"
-#include "../../model/profile-options.h"
+#include "../../model/host/disk.h"
+#include "../../model/profile/profile-options.h"
 
 #define ELEMENTS	8
 #define BLOCKS		16384		/* of an element */

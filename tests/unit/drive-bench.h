@@ -5,7 +5,7 @@
 
 #include <kunit/test.h>
 
-#include "../../model/drive-internal.h"
+#include "../../model/drive/drive-internal.h"
 #include "random.h"
 
 #ifdef __KERNEL__

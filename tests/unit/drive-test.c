@@ -2,7 +2,7 @@
 /* The drive's mechanics, against what can be worked out by hand. */
 #include <kunit/test.h>
 
-#include "../../model/seek.h"
+#include "../../model/drive/seek.h"
 #include "drive-bench.h"
 
 /* A zone passes at a revolution for each track, and a skew for each switch. */

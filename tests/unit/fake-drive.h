@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The disk's engine over a drive whose times are easily foretold: this file includes
- * model/disk.c with other names for its functions and for the drive's. A command
+ * model/host/disk.c with other names for its functions and for the drive's. A command
  * takes FAKE_FIXED, and FAKE_SECTOR for each sector of its distance to the end of the
  * one before. For some writes it never has room.
  */
@@ -39,9 +39,9 @@
 #define disk_trim		fake_disk_trim
 #define disk_solid_figures	fake_disk_solid_figures
 
-#include "../../model/window.c"
+#include "../../model/host/window.c"
 #undef NEVER
-#include "../../model/disk.c"
+#include "../../model/host/disk.c"
 
 #define FAKE_FIXED	1000000		/* ns */
 #define FAKE_SECTOR	7

@@ -14,7 +14,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../model/ftl.h"
+#include "../../model/flash/ftl.h"
 #include "random.h"
 
 /*

@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../model/geometry.h"
+#include "../../model/drive/geometry.h"
 #include "random.h"
 
 #ifdef __KERNEL__

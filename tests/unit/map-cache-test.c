@@ -2,7 +2,7 @@
 /* The part of an SSD's map that is in memory, beside a naive one, and the share of misses. */
 #include <kunit/test.h>
 
-#include "../../model/map-cache.h"
+#include "../../model/flash/map-cache.h"
 #include "random.h"
 
 #define MOST		600

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "../../dm-david/portable/portable-alloc.h"
-#include "../../model/command.h"
+#include "../../model/host/command.h"
 #include "../../model/planted.h"
-#include "../../model/profile-options.h"
+#include "../../model/profile/profile-options.h"
 
 #define MOST	10000
 

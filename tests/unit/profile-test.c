@@ -2,7 +2,7 @@
 /* Profiles: text to struct and back without loss, and exact complaints about bad text. */
 #include <kunit/test.h>
 
-#include "../../model/profile-options.h"
+#include "../../model/profile/profile-options.h"
 #include "random.h"
 
 #ifdef __KERNEL__

@@ -4,7 +4,7 @@
  * meet the measurement. Called with the profiles' files; needs no kernel.
  */
 #include "../../dm-david/portable/portable-alloc.h"
-#include "../../model/disk.h"
+#include "../../model/host/disk.h"
 #include "../../tools/sim/load.h"
 #include "random.h"
 

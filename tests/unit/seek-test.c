@@ -2,7 +2,7 @@
 /* Seeks: the table, the curve, the switches and settles; by steps they are the same. */
 #include <kunit/test.h>
 
-#include "../../model/seek.h"
+#include "../../model/drive/seek.h"
 #include "drive-bench.h"
 
 static void seeks_go_through_their_table_and_past_it(struct kunit *test)

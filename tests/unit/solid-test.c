@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Drives without an arm, and the host in front of them: times that can be told beforehand. */
-#include "../../model/ftl.h"
+#include "../../model/flash/ftl.h"
 #include "random.h"
 #include "worded-disk.h"
 

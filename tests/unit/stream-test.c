@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../model/disk.h"
+#include "../../model/host/disk.h"
 
 #define MS		1000000ULL
 

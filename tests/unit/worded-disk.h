@@ -5,8 +5,8 @@
 
 #include <kunit/test.h>
 
-#include "../../model/disk.h"
-#include "../../model/profile-options.h"
+#include "../../model/host/disk.h"
+#include "../../model/profile/profile-options.h"
 
 /* If "@drive@words" is no profile, the test ends. Call disk_destroy(), then profile_free(). */
 static inline struct disk *disk_of_words(struct kunit *test, struct profile *profile,

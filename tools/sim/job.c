@@ -3,7 +3,7 @@
  * Jobs in a closed loop. Each outstanding request has a slot. A slot waits until its
  * time to send, or waits for room in the queue, or has a request in flight.
  */
-#include "../../model/seek.h"
+#include "../../model/drive/seek.h"
 #include "job.h"
 #include "target.h"
 

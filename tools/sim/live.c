@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "../../dm-david/portable/portable-alloc.h"
-#include "../../model/disk.h"
+#include "../../model/host/disk.h"
 #include "live.h"
 #include "load.h"
 

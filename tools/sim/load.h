@@ -3,7 +3,7 @@
 #ifndef DAVID_SIM_LOAD_H
 #define DAVID_SIM_LOAD_H
 
-#include "../../model/profile.h"
+#include "../../model/profile/profile.h"
 
 /*
  * Load a profile: @name is a file with a profile or with DiskSim parameters, or the

@@ -6,7 +6,7 @@
 #ifndef DAVID_SIM_PARAMS_H
 #define DAVID_SIM_PARAMS_H
 
-#include "../../model/profile.h"
+#include "../../model/profile/profile.h"
 
 #define PARAMS_HEAD	"# Imported from "	/* begin of what is made */
 

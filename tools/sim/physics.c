@@ -5,7 +5,7 @@
  */
 #include <getopt.h>
 
-#include "../../model/seek.h"
+#include "../../model/drive/seek.h"
 #include "jobtext.h"
 #include "load.h"
 #include "physics.h"

@@ -2,7 +2,7 @@
 /* david-sim profile: look at profiles, check and import them. */
 #include <getopt.h>
 
-#include "../../model/profile-options.h"
+#include "../../model/profile/profile-options.h"
 #include "load.h"
 #include "params.h"
 #include "profiles.h"

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE		/* getline */
 #include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/uapi/dm-david.h"
-#include "../../model/ftl.h"
+#include "../../model/flash/ftl.h"
 #include "recorded.h"
 #include "target.h"
 

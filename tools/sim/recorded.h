@@ -6,7 +6,7 @@
 #ifndef DAVID_SIM_RECORDED_H
 #define DAVID_SIM_RECORDED_H
 
-#include "../../model/disk.h"
+#include "../../model/host/disk.h"
 
 /*
  * Send the requests recorded in @file ("-": standard input), the text form of a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../../model/seek.h"
+#include "../../model/drive/seek.h"
 #include "rules.h"
 
 #define KIB	2		/* sectors */

@@ -19,7 +19,7 @@ int target_create(struct target *target, const struct profile *profile,
 /* What is outstanding on an array ends: its requests must still be there. */
 void target_destroy(struct target *target);
 
-/* As the functions of model/disk.h. An array lets everybody in: md has no such limit. */
+/* As the functions of model/host/disk.h. An array lets everybody in: md has no such limit. */
 
 static inline bool target_enter(struct target *target, struct disk_submitter *who,
 				enum disk_op op, u64 now)

@@ -1,0 +1,645 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The map of an SSD: see ftl.h. */
+#include "../../dm-david/portable/portable-alloc.h"
+#include "ftl.h"
+#include "../planted.h"
+
+/* What the map may take, of bytes, if the profile says nothing. */
+#define MOST_BYTES	(7 << 20)
+
+/* And whatever it says */
+#define MOST_SLOTS	BIT(28)
+
+/* Blocks that are never full of valid data: those open, and those that collection needs. */
+#define SPARE_BLOCKS	8
+
+/*
+ * Collection begins when no more blocks than this are free. With less the host could find its block
+ * full before collection has paid for the next: two are open, one is being collected, and the last
+ * one is for moves.
+ */
+#define FEW_FREE	4
+
+#define NONE		U32_MAX
+#define SCATTERED	BIT(31)		/* in the map beside the slot */
+#define IN_SLC		BIT(30)		/* ... or instead of one */
+#define NO_SLOT		BIT(29)		/* ... with this, which is none */
+#define SLOT(entry)	((entry) & (u32)(IN_SLC - 1))
+#define NONE_RUN	(NONE & ~SCATTERED)	/* the last write to the group was no single page */
+
+/* Overwrites that make the steady state, as multiples of what is filled */
+#define OVERWRITES	4
+
+enum block_state { BLOCK_FREE, BLOCK_OPEN, BLOCK_CLOSED, BLOCK_VICTIM };
+
+struct block {
+	u32 valid;		/* slots that the map points to */
+	u32 closed;		/* ftl->closed when it was */
+	u8 state;		/* enum block_state */
+};
+
+/* A block that is being filled. */
+struct stream {
+	u32 block;		/* NONE at first */
+	u32 at;			/* its next slot */
+};
+
+struct ftl {
+	const struct profile *profile;
+	u32 shift;		/* one page of 1 << shift is in the map */
+	u32 groups;
+	u32 *map;		/* by group: slot and SCATTERED, or NONE */
+	u8 *written;		/* by group: eighths of it with something in them */
+
+	u32 block_shift;	/* slots of a block */
+	u32 nr_blocks;
+	u32 *slots;		/* by slot: the group that was written there */
+	struct block *blocks;
+	u32 *free;		/* a ring of blocks, the one freed first goes first */
+	u32 free_at;
+	u32 nr_free;
+	u32 closed;		/* blocks ever closed */
+
+	struct stream host, moves;
+	u32 victim;		/* NONE: nothing is collected */
+	u32 victim_at;
+	u32 gain;		/* slots that were not valid when its collection began */
+	u32 share;		/* and those that were */
+	u32 credit;		/* collection's, in moves times gain */
+
+	u32 used;		/* groups with data; */
+	u32 in_slc;		/* of these: in the SLC cache, */
+	u32 slc_size;		/* which now takes so many; */
+	u32 slc_most;		/* when the drive is empty, */
+	u32 slc_least;		/* and when it is full */
+	u32 fold_at;		/* the next one that may be folded */
+
+	u64 rnd;
+	const void *user;
+	struct ftl_figures figures;
+};
+
+u32 ftl_shift(const struct ftl *ftl)
+{
+	return ftl->shift;
+}
+
+const struct ftl_figures *ftl_figures(const struct ftl *ftl)
+{
+	return &ftl->figures;
+}
+
+bool ftl_taken_over(struct ftl *ftl, const void *user)
+{
+	bool taken = ftl->user != user;
+
+	ftl->user = user;
+	return taken;
+}
+
+/* There is no page of the group in the map. */
+static bool is_none(u32 entry)
+{
+	return (entry | SCATTERED) == NONE;
+}
+
+static u32 hash(u32 n)
+{
+	n *= 0x9e3779b1;
+	n ^= n >> 15;
+	n *= 0x85ebca77;
+	return n ^ n >> 13;
+}
+
+/* The one page of a group that is in the map. */
+static u64 sampled(const struct ftl *ftl, u32 group)
+{
+	return ((u64)group << ftl->shift) | (hash(group) & (BIT(ftl->shift) - 1));
+}
+
+static u32 rnd_below(struct ftl *ftl, u32 limit)
+{
+	ftl->rnd = ftl->rnd * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (ftl->rnd >> 32) * limit >> 32;
+}
+
+static u32 per_block(const struct ftl *ftl)
+{
+	return 1U << ftl->block_shift;
+}
+
+/* Blocks */
+
+static u32 take_free(struct ftl *ftl)
+{
+	u32 block = ftl->free[ftl->free_at];
+
+	ftl->free_at = ftl->free_at + 1 == ftl->nr_blocks ? 0 : ftl->free_at + 1;
+	ftl->nr_free--;
+	return block;
+}
+
+static void put_free(struct ftl *ftl, u32 block)
+{
+	u32 at = ftl->free_at + ftl->nr_free++;
+
+	ftl->free[at >= ftl->nr_blocks ? at - ftl->nr_blocks : at] = block;
+	ftl->blocks[block].state = BLOCK_FREE;
+}
+
+/* What an SLC cache takes that shrinks as the drive fills */
+static void size_slc(struct ftl *ftl)
+{
+	u64 unused = ftl->groups - ftl->used;
+
+	ftl->slc_size = max_t(u32, ftl->slc_least, div_u64(ftl->slc_most * unused, ftl->groups));
+}
+
+static void drop(struct ftl *ftl, u32 group)
+{
+	u32 entry = ftl->map[group];
+
+	if (is_none(entry))
+		return;
+	if (entry & IN_SLC)
+		ftl->in_slc--;
+	else
+		ftl->blocks[SLOT(entry) >> ftl->block_shift].valid--;
+	ftl->map[group] = NONE_RUN | (entry & SCATTERED);
+	ftl->used--;
+}
+
+static void point(struct ftl *ftl, u32 group, u32 entry)
+{
+	drop(ftl, group);
+	ftl->map[group] = entry;
+	ftl->used++;
+}
+
+/* Write @group to the next slot of @stream. A block must be free if that is full. */
+static void place(struct ftl *ftl, struct stream *stream, u32 group, u32 flags)
+{
+	u32 slot;
+
+	if (stream->block == NONE || stream->at == per_block(ftl)) {
+		stream->block = take_free(ftl);
+		stream->at = 0;
+		ftl->blocks[stream->block].state = BLOCK_OPEN;
+	}
+	slot = (stream->block << ftl->block_shift) + stream->at++;
+	point(ftl, group, slot | flags);
+	ftl->slots[slot] = group;
+	ftl->blocks[stream->block].valid++;
+	if (stream->at == per_block(ftl)) {
+		ftl->blocks[stream->block].state = BLOCK_CLOSED;
+		ftl->blocks[stream->block].closed = ftl->closed++;
+	}
+}
+
+/* Collection */
+
+/* How much worse it is to collect @block than others: less is better. */
+static u64 badness(const struct ftl *ftl, const struct block *block)
+{
+	u64 age = ftl->closed - block->closed, valid = block->valid;
+
+	if (ftl->figures.stuck)
+		return valid;
+	switch (ftl->profile->gc) {
+	case GC_FIFO:
+		return U32_MAX - age;
+	case GC_COST_BENEFIT:	/* Rosenblum and Ousterhout 1992: age * (1 - u) / (1 + u) */
+		return U64_MAX - div64_u64((age * (per_block(ftl) - valid)) << 16,
+					   per_block(ftl) + valid);
+	default:
+		return MODEL_PLANTED(gc) ? U32_MAX - valid : valid;
+	}
+}
+
+static u32 choose_of_some(struct ftl *ftl)
+{
+	u32 best = NONE, left = ftl->profile->gc_choices, tries = 64 * left;
+
+	while (left && tries--) {
+		u32 i = rnd_below(ftl, ftl->nr_blocks);
+
+		if (ftl->blocks[i].state != BLOCK_CLOSED)
+			continue;
+		left--;
+		if (best == NONE || ftl->blocks[i].valid < ftl->blocks[best].valid)
+			best = i;
+	}
+	return best;
+}
+
+static u32 choose_of_all(const struct ftl *ftl)
+{
+	u64 least = 0;
+	u32 i, best = NONE;
+
+	for (i = 0; i < ftl->nr_blocks; i++) {
+		const struct block *block = &ftl->blocks[i];
+		u64 bad;
+
+		if (block->state != BLOCK_CLOSED)
+			continue;
+		bad = badness(ftl, block);
+		if (best == NONE || bad < least) {
+			best = i;
+			least = bad;
+		}
+	}
+	return best;
+}
+
+/* False: nothing is to be collected. */
+static bool choose(struct ftl *ftl)
+{
+	u32 victim = NONE;
+
+	if (ftl->profile->gc == GC_CHOICES && !ftl->figures.stuck)
+		victim = choose_of_some(ftl);
+	if (victim == NONE)
+		victim = choose_of_all(ftl);
+	if (victim == NONE)
+		return false;
+	ftl->victim = victim;
+	ftl->victim_at = 0;
+	ftl->blocks[victim].state = BLOCK_VICTIM;
+	ftl->share = ftl->blocks[victim].valid;
+	/* A block without room only costs moves. FIFO may have to pass some. */
+	ftl->gain = max(per_block(ftl) - ftl->share, 1U);
+	return true;
+}
+
+static void erase_if_empty(struct ftl *ftl)
+{
+	if (ftl->blocks[ftl->victim].valid)
+		return;
+	put_free(ftl, ftl->victim);
+	ftl->victim = NONE;
+	ftl->figures.erased++;
+}
+
+/* Move the victim's next valid page. It has one. */
+static void move_one(struct ftl *ftl)
+{
+	u32 first = ftl->victim << ftl->block_shift, group, slot, entry;
+
+	do {
+		slot = first + ftl->victim_at++;
+		group = ftl->slots[slot];
+		entry = ftl->map[group];
+	} while (is_none(entry) || SLOT(entry) != slot);
+	place(ftl, ftl->profile->gc_separate ? &ftl->moves : &ftl->host, group, entry & SCATTERED);
+	ftl->figures.moved++;
+}
+
+/* Collect all of a block. */
+static void collect_block(struct ftl *ftl)
+{
+	while (ftl->blocks[ftl->victim].valid)
+		move_one(ftl);
+	erase_if_empty(ftl);
+}
+
+/* Before the host writes a page: the moves that this page owes. */
+static void collect(struct ftl *ftl)
+{
+	if (ftl->victim == NONE && (ftl->nr_free > FEW_FREE || !choose(ftl)))
+		return;
+	ftl->credit += ftl->share;
+	while (ftl->credit >= ftl->gain && ftl->blocks[ftl->victim].valid) {
+		ftl->credit -= ftl->gain;
+		move_one(ftl);
+	}
+	erase_if_empty(ftl);
+}
+
+/* The last block that is free is for moves: they must always have a place. */
+static bool host_may_write(const struct ftl *ftl)
+{
+	return (ftl->host.block != NONE && ftl->host.at < per_block(ftl)) || ftl->nr_free > 1;
+}
+
+/* A round of all blocks finds whatever room there is. A policy that does not is wrong. */
+static void make_room(struct ftl *ftl)
+{
+	u32 blocks = 0;
+
+	while (!host_may_write(ftl) && (ftl->victim != NONE || choose(ftl))) {
+		if (blocks++ == ftl->nr_blocks)
+			ftl->figures.stuck = true;
+		collect_block(ftl);
+	}
+}
+
+static void write_to_block(struct ftl *ftl, u32 group, u32 flags)
+{
+	collect(ftl);
+	make_room(ftl);
+	place(ftl, &ftl->host, group, flags);
+}
+
+static void write_one(struct ftl *ftl, u32 group, u32 flags)
+{
+	write_to_block(ftl, group, flags);
+	ftl->figures.written++;
+}
+
+/* The SLC cache */
+
+static bool is_in_slc(u32 entry)
+{
+	return !is_none(entry) && entry & IN_SLC;
+}
+
+/* The next group of those in the cache, which has one. They go in the order of their numbers. */
+static void fold_one(struct ftl *ftl)
+{
+	while (!is_in_slc(ftl->map[ftl->fold_at]))
+		ftl->fold_at = ftl->fold_at + 1 == ftl->groups ? 0 : ftl->fold_at + 1;
+	write_to_block(ftl, ftl->fold_at, ftl->map[ftl->fold_at] & SCATTERED);
+	ftl->figures.folded++;
+}
+
+u64 ftl_fold(struct ftl *ftl, u64 pages, bool *left)
+{
+	u64 groups = min_t(u64, pages >> ftl->shift, ftl->in_slc), i;
+
+	for (i = 0; i < groups; i++)
+		fold_one(ftl);
+	*left = ftl->in_slc;
+	return groups << ftl->shift;
+}
+
+/* Does the cache take what is written next? */
+static bool slc_takes(struct ftl *ftl)
+{
+	if (!ftl->slc_most)
+		return false;
+	size_slc(ftl);
+	if (ftl->profile->slc_full == SLC_FULL_FOLD || MODEL_PLANTED(slc))
+		return ftl->slc_size;
+	return ftl->in_slc < ftl->slc_size;
+}
+
+static void write_to_slc(struct ftl *ftl, u32 group, u32 flags)
+{
+	drop(ftl, group);
+	while (ftl->in_slc >= ftl->slc_size && ftl->in_slc && !MODEL_PLANTED(slc))
+		fold_one(ftl);
+	point(ftl, group, IN_SLC | NO_SLOT | flags);
+	ftl->in_slc++;
+	ftl->figures.written++;
+}
+
+void ftl_idle(struct ftl *ftl, u64 pages, u64 room)
+{
+	u64 moves = pages >> ftl->shift, blocks = room >> ftl->shift >> ftl->block_shift;
+
+	while (moves && ftl->nr_free < min_t(u64, blocks, ftl->nr_blocks)) {
+		if (ftl->victim == NONE && !choose(ftl))
+			return;
+		if (ftl->share == per_block(ftl))	/* nothing to be had */
+			return;
+		for (; moves && ftl->blocks[ftl->victim].valid; moves--)
+			move_one(ftl);
+		erase_if_empty(ftl);
+	}
+}
+
+/* What has been written of a group */
+
+/* The bit of the eighth that the group's page @i is in. */
+static u32 eighth(const struct ftl *ftl, u32 i)
+{
+	return ftl->shift > 3 ? i >> (ftl->shift - 3) : i;
+}
+
+/* The bits of pages [from, to] of a group. */
+static u8 touched(const struct ftl *ftl, u32 from, u32 to)
+{
+	return (2U << eighth(ftl, to)) - (1U << eighth(ftl, from));
+}
+
+/* The bits of those eighths that lie in pages [from, to] completely. */
+static u8 covered(const struct ftl *ftl, u32 from, u32 to)
+{
+	u32 size = ftl->shift > 3 ? 1U << (ftl->shift - 3) : 1;
+	u32 begin = DIV_ROUND_UP(from, size), end = (to + 1) / size;
+
+	return begin < end ? (1U << end) - (1U << begin) : 0;
+}
+
+/* The part of @group that lies in pages [first, last]. */
+struct part {
+	u32 from, to;
+	bool sampled;		/* the page in the map is in it */
+};
+
+static __always_inline struct part part_of(const struct ftl *ftl, u32 group, u64 first, u64 last)
+{
+	u64 begin = (u64)group << ftl->shift, page = sampled(ftl, group);
+
+	return (struct part) {
+		.from = first > begin ? first - begin : 0,
+		.to = min(last - begin, (u64)BIT(ftl->shift) - 1),
+		.sampled = page >= first && page <= last,
+	};
+}
+
+/*
+ * @part of @group is written: a page by itself, or not, as @flags say. Returns whether the group's
+ * page in the map is in it; if there is none, the group is as this write was.
+ */
+static bool touch(struct ftl *ftl, u32 group, struct part part, u32 flags)
+{
+	ftl->written[group] |= touched(ftl, part.from, part.to);
+	if (!part.sampled && is_none(ftl->map[group]))
+		ftl->map[group] = NONE_RUN | flags;
+	return part.sampled;
+}
+
+bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
+{
+	bool slc = slc_takes(ftl);
+	u64 last = first + nr - 1;
+	u32 flags = nr * FTL_PAGE * 512 < ftl->profile->flash_page ? SCATTERED : 0;
+	u32 group;
+
+	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
+		if (touch(ftl, group, part_of(ftl, group, first, last), flags))
+			(slc ? write_to_slc : write_one)(ftl, group, flags);
+	}
+	return slc;
+}
+
+void ftl_fill(struct ftl *ftl, u64 first, u64 nr)
+{
+	u32 flags = ftl->profile->precondition == PRECONDITION_RANDOM ? SCATTERED : 0;
+	struct ftl_figures figures = ftl->figures;
+	u64 last = first + nr - 1;
+	u32 group;
+
+	if (!nr)
+		return;
+	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
+		if (touch(ftl, group, part_of(ftl, group, first, last), flags) &&
+		    is_none(ftl->map[group]))
+			write_to_block(ftl, group, flags);
+	}
+	figures.stuck |= ftl->figures.stuck;
+	ftl->figures = figures;
+}
+
+void ftl_trim(struct ftl *ftl, u64 first, u64 nr)
+{
+	u64 last = first + nr - 1;
+	u32 group;
+
+	if (!nr)
+		return;
+	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
+		struct part part = part_of(ftl, group, first, last);
+
+		ftl->written[group] &= ~covered(ftl, part.from, part.to);
+		if (part.sampled && !MODEL_PLANTED(trim))
+			drop(ftl, group);
+	}
+}
+
+enum ftl_state ftl_look(const struct ftl *ftl, u64 page)
+{
+	u32 group = page >> ftl->shift, i = page & (BIT(ftl->shift) - 1);
+	u32 entry = ftl->map[group];
+
+	if (!(ftl->written[group] >> eighth(ftl, i) & 1))
+		return FTL_NOTHING;
+	return entry & SCATTERED ? FTL_SCATTERED : FTL_RUN;
+}
+
+bool ftl_in_slc(const struct ftl *ftl, u64 page)
+{
+	return is_in_slc(ftl->map[page >> ftl->shift]);
+}
+
+/* Making */
+
+static u64 bytes_with(u64 pages, u64 slots, u32 shift)
+{
+	return (pages >> shift) * (sizeof(u32) + 1) + (slots >> shift) * sizeof(u32);
+}
+
+static u32 shift_of(const struct profile *profile, u64 pages, u64 slots)
+{
+	u32 shift = 0;
+
+	if (profile->sample)
+		shift = fls64(profile->sample) - 1;
+	while (slots >> shift > MOST_SLOTS ||
+	       (!profile->sample && bytes_with(pages, slots, shift) > MOST_BYTES))
+		shift++;
+	return shift;
+}
+
+/* Blocks of the flash, and at least so many that collection has room to work in. */
+static u32 count_blocks(const struct ftl *ftl)
+{
+	u64 raw = div64_u64(ftl->profile->raw_sectors, ftl->profile->gc_unit);
+	u64 needed = DIV_ROUND_UP(ftl->groups, per_block(ftl)) + SPARE_BLOCKS;
+
+	return max(raw, needed);
+}
+
+static void set_sizes(struct ftl *ftl)
+{
+	const struct profile *profile = ftl->profile;
+	u64 pages = DIV_ROUND_UP(profile->sectors, FTL_PAGE);
+	u32 unit_shift = fls64(profile->gc_unit / FTL_PAGE) - 1;
+
+	ftl->shift = shift_of(profile, pages, profile->raw_sectors / FTL_PAGE);
+	ftl->groups = (pages + BIT(ftl->shift) - 1) >> ftl->shift;
+	ftl->block_shift = unit_shift > ftl->shift ? unit_shift - ftl->shift : 0;
+	ftl->nr_blocks = count_blocks(ftl);
+	ftl->slc_most = min_t(u64, profile->slc_cache / FTL_PAGE >> ftl->shift, ftl->groups);
+	ftl->slc_least = ftl->slc_most;
+	if (profile->slc_cache_min)
+		ftl->slc_least = min_t(u64, ftl->slc_least,
+				       profile->slc_cache_min / FTL_PAGE >> ftl->shift);
+}
+
+/* The share of the last group's pages that does not lie on the drive is not worth a thought. */
+static void precondition(struct ftl *ftl)
+{
+	u32 filled = (u64)ftl->groups * ftl->profile->precondition_fill / 1000;
+	u64 overwrites = (u64)filled * OVERWRITES;
+	u32 i;
+
+	if (ftl->profile->precondition == PRECONDITION_FRESH)
+		return;
+	for (i = 0; i < filled; i++) {
+		ftl->written[i] = 0xff;
+		write_one(ftl, i, 0);
+	}
+	if (ftl->profile->precondition != PRECONDITION_RANDOM)
+		return;
+	for (; overwrites; overwrites--) {
+		write_one(ftl, rnd_below(ftl, filled), SCATTERED);
+		if (!(overwrites & 4095))
+			cond_resched();
+	}
+}
+
+struct ftl *ftl_create(const struct profile *profile, gfp_t gfp)
+{
+	struct ftl *ftl = kvzalloc(sizeof(*ftl), gfp);
+	u32 i;
+
+	if (!ftl)
+		return NULL;
+	ftl->profile = profile;
+	ftl->rnd = 1;
+	set_sizes(ftl);
+	if ((u64)ftl->nr_blocks << ftl->block_shift > NO_SLOT) {
+		ftl_destroy(ftl);
+		return NULL;
+	}
+	ftl->map = kvcalloc(ftl->groups, sizeof(*ftl->map), gfp);
+	ftl->written = kvcalloc(ftl->groups, 1, gfp);
+	ftl->slots = kvcalloc((size_t)ftl->nr_blocks << ftl->block_shift, sizeof(*ftl->slots), gfp);
+	ftl->blocks = kvcalloc(ftl->nr_blocks, sizeof(*ftl->blocks), gfp);
+	ftl->free = kvcalloc(ftl->nr_blocks, sizeof(*ftl->free), gfp);
+	if (!ftl->map || !ftl->written || !ftl->slots || !ftl->blocks || !ftl->free) {
+		ftl_destroy(ftl);
+		return NULL;
+	}
+	memset(ftl->map, 0xff, ftl->groups * sizeof(*ftl->map));
+	for (i = 0; i < ftl->nr_blocks; i++)
+		put_free(ftl, i);
+	ftl->host.block = NONE;
+	ftl->moves.block = NONE;
+	ftl->victim = NONE;
+	precondition(ftl);
+	ftl->figures = (struct ftl_figures) { .stuck = ftl->figures.stuck };
+	return ftl;
+}
+
+void ftl_destroy(struct ftl *ftl)
+{
+	if (!ftl)
+		return;
+	kvfree(ftl->map);
+	kvfree(ftl->written);
+	kvfree(ftl->slots);
+	kvfree(ftl->blocks);
+	kvfree(ftl->free);
+	kvfree(ftl);
+}
+
+size_t ftl_bytes(const struct ftl *ftl)
+{
+	return sizeof(*ftl) + ftl->groups * (sizeof(*ftl->map) + 1) +
+	       ((size_t)ftl->nr_blocks << ftl->block_shift) * sizeof(*ftl->slots) +
+	       ftl->nr_blocks * (sizeof(*ftl->blocks) + sizeof(*ftl->free));
+}

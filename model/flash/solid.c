@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A drive without an arm: see solid.h. */
+#include "../../dm-david/portable/portable-alloc.h"
+#include "carrier.h"
+#include "../planted.h"
+#include "ssd.h"
+
+#define NEVER		U64_MAX
+
+struct solid {
+	const struct profile *profile;
+	u64 *units;			/* memory: when each is free */
+	struct ssd *ssd;		/* flash */
+	u64 controller;			/* when it is free */
+	u64 busy_until;			/* the last end that is known */
+	u32 waiting;			/* commands whose ends are not */
+	struct carrier link[2];		/* to the host, from the host */
+	u64 seq;
+	struct solid_command **ends;	/* a heap of commands whose ends are known */
+	u32 nr_ends;
+	u32 most;
+};
+
+/* The heap: by end, then in the order in which the ends became known. */
+
+static bool earlier(const struct solid_command *a, const struct solid_command *b)
+{
+	return a->end < b->end || (a->end == b->end && a->seq < b->seq);
+}
+
+static void push_end(struct solid *solid, struct solid_command *command)
+{
+	struct solid_command **heap = solid->ends;
+	u32 i = solid->nr_ends++, up;
+
+	command->seq = solid->seq++;
+	for (; i && earlier(command, heap[up = (i - 1) / 2]); i = up)
+		heap[i] = heap[up];
+	heap[i] = command;
+}
+
+static struct solid_command *pop_end(struct solid *solid)
+{
+	struct solid_command **heap = solid->ends, *first = heap[0];
+	struct solid_command *last = heap[--solid->nr_ends];
+	u32 i = 0, down;
+
+	while ((down = 2 * i + 1) < solid->nr_ends) {
+		if (down + 1 < solid->nr_ends && earlier(heap[down + 1], heap[down]))
+			down++;
+		if (!earlier(heap[down], last))
+			break;
+		heap[i] = heap[down];
+		i = down;
+	}
+	heap[i] = last;
+	return first;
+}
+
+static u64 latency(const struct solid *solid, const struct solid_command *command)
+{
+	switch (command->op) {
+	case DISK_READ:
+		return solid->profile->read_latency;
+	case DISK_WRITE:
+		return solid->profile->write_latency;
+	default:
+		return solid->profile->flush_overhead;
+	}
+}
+
+static u64 command_time(const struct profile *profile, const struct solid_command *command)
+{
+	if (command->op == DISK_WRITE && profile->write_command_time)
+		return profile->write_command_time;
+	return profile->command_time;
+}
+
+/* @command's data cross the link from @from on, or when that is free. Returns when they have. */
+static u64 cross_link(struct solid *solid, struct solid_command *command, u64 from)
+{
+	struct carrier *link = &solid->link[command->op];
+	u64 end = carrier_carry(link, command->sectors, command->begin, from);
+
+	command->parts.queued += end - from - carrier_time(link, command->sectors);
+	return end;
+}
+
+/* @command is served at @end, but for what all of them need. */
+static void complete_command(struct solid *solid, struct solid_command *command, u64 end)
+{
+	u64 fixed = latency(solid, command);
+
+	if (command->op == DISK_READ)
+		end = cross_link(solid, command, end);
+	command->end = end + (solid->profile->kind == DRIVE_SSD ? fixed : 0);
+	solid->busy_until = max(solid->busy_until, command->end);
+	command->parts.overhead += fixed + command_time(solid->profile, command);
+	drive_parts_split(&command->parts, command->end - command->begin);
+	if (MODEL_PLANTED(waits))
+		command->parts.transfer += command->parts.queued;
+	push_end(solid, command);
+}
+
+/* Memory: the unit that is free first serves it. */
+static u64 serve_memory(struct solid *solid, struct solid_command *command, u64 from)
+{
+	u64 *unit = solid->units;
+	u32 i;
+
+	for (i = 1; i < solid->profile->units; i++)
+		if (solid->units[i] < *unit)
+			unit = &solid->units[i];
+	command->parts.queued += *unit > from ? *unit - from : 0;
+	*unit = max(*unit, from) + latency(solid, command);
+	return *unit;
+}
+
+/* Commands that flash has made wait, and that need wait no more. */
+static void take_ready(struct solid *solid)
+{
+	struct solid_command *ready, *next;
+
+	for (ready = ssd_ready(solid->ssd); ready; ready = next) {
+		next = ready->next;
+		solid->waiting--;
+		complete_command(solid, ready, ready->end);
+	}
+}
+
+void solid_submit(struct solid *solid, struct solid_command *command, u64 now)
+{
+	u64 from, end;
+
+	command->begin = now;
+	command->parts = (struct drive_parts){ };
+	from = max(solid->controller, now);
+	command->parts.queued = from - now;
+	if (command->op == DISK_READ && !solid->waiting && now >= solid->busy_until) {
+		command->parts.overhead = solid->profile->wake_time;
+		from += solid->profile->wake_time;
+	}
+	from += command_time(solid->profile, command);
+	solid->controller = from;
+	if (command->op == DISK_WRITE)
+		from = cross_link(solid, command, from);
+	if (solid->ssd) {
+		end = ssd_serve(solid->ssd, command, now, from);
+		solid->waiting += end == NEVER;
+		take_ready(solid);
+	} else {
+		end = serve_memory(solid, command, from);
+	}
+	if (end != NEVER)
+		complete_command(solid, command, end);
+}
+
+u64 solid_next_event(const struct solid *solid)
+{
+	u64 next = solid->ssd ? ssd_next_event(solid->ssd) : NEVER;
+
+	return solid->nr_ends ? min(next, solid->ends[0]->end) : next;
+}
+
+struct solid_command *solid_advance(struct solid *solid, u64 now)
+{
+	if (solid->ssd && ssd_next_event(solid->ssd) <= now) {
+		ssd_advance(solid->ssd, now);
+		take_ready(solid);
+	}
+	return solid->nr_ends && solid->ends[0]->end <= now ? pop_end(solid) : NULL;
+}
+
+void solid_trim(struct solid *solid, u64 sector, u64 sectors, u64 now)
+{
+	if (!solid->ssd)
+		return;
+	ssd_trim(solid->ssd, sector, sectors, now);
+	take_ready(solid);
+}
+
+void solid_figures(const struct solid *solid, struct solid_figures *figures)
+{
+	*figures = (struct solid_figures){ };
+	if (solid->ssd)
+		ssd_figures(solid->ssd, figures);
+}
+
+struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp)
+{
+	struct solid *solid = kvzalloc(sizeof(*solid), gfp);
+
+	if (!solid)
+		return NULL;
+	solid->profile = profile;
+	solid->most = most;
+	carrier_init(&solid->link[DISK_READ], profile->link_rate);
+	carrier_init(&solid->link[DISK_WRITE], profile->link_rate);
+	solid->ends = kvcalloc(most, sizeof(*solid->ends), gfp);
+	if (profile->kind == DRIVE_SSD)
+		solid->ssd = ssd_create(profile, most, ftl, gfp);
+	else
+		solid->units = kvcalloc(profile->units, sizeof(*solid->units), gfp);
+	if (!solid->ends || (!solid->ssd && !solid->units)) {
+		solid_destroy(solid);
+		return NULL;
+	}
+	return solid;
+}
+
+void solid_destroy(struct solid *solid)
+{
+	if (!solid)
+		return;
+	ssd_destroy(solid->ssd);
+	kvfree(solid->units);
+	kvfree(solid->ends);
+	kvfree(solid);
+}
+
+size_t solid_bytes(const struct solid *solid)
+{
+	return sizeof(*solid) + solid->most * sizeof(*solid->ends) +
+	       (solid->ssd ? ssd_bytes(solid->ssd) :
+			      solid->profile->units * sizeof(*solid->units));
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A drive without an arm: it has many commands under way at a time. A controller takes them one
+ * after another. Then memory serves them here, or flash in ssd.h. Their data share the link.
+ *
+ * No locks: the caller has one for the drive. No call has an earlier time than one before it.
+ */
+#ifndef DAVID_MODEL_SOLID_H
+#define DAVID_MODEL_SOLID_H
+
+#include "../profile/profile.h"
+
+enum disk_op {
+	DISK_READ, DISK_WRITE, DISK_FLUSH, DISK_OP_NR,
+	DISK_TRIM = DISK_OP_NR		/* in recordings; no command: disk_trim() */
+};
+
+#define DISK_FUA	BIT(0)	/* complete when on the media, not in the cache */
+#define DISK_SYNC	BIT(1)	/* a process waits for it: unplugs the queue */
+
+/*
+ * The parts of a command's service time, ns: their sum is that time. An arm serves one command
+ * after another; elsewhere the times of commands overlap.
+ */
+struct drive_parts {
+	u64 overhead;
+	u64 seek;		/* with head switches and settling */
+	u64 rotation;
+	u64 transfer;		/* media and bus: all that is no other part */
+	u64 flush;		/* until what a flush or FUA needs is on the media */
+	u64 queued;		/* for the drive's other work: room, the arm, a die, the link */
+	bool hit;		/* a read from the cache, or a write into it */
+};
+
+static inline u64 drive_parts_total(const struct drive_parts *parts)
+{
+	return parts->overhead + parts->seek + parts->rotation + parts->transfer + parts->flush +
+	       parts->queued;
+}
+
+/* What the commands that have ended took, all in all. */
+struct drive_sums {
+	struct drive_parts parts;	/* but hit */
+	u64 hits;
+};
+
+static inline void drive_sums_add(struct drive_sums *sums, const struct drive_parts *parts)
+{
+	sums->parts.overhead += parts->overhead;
+	sums->parts.seek += parts->seek;
+	sums->parts.rotation += parts->rotation;
+	sums->parts.transfer += parts->transfer;
+	sums->parts.flush += parts->flush;
+	sums->parts.queued += parts->queued;
+	sums->hits += parts->hit;
+}
+
+static inline void drive_part_take(u64 *part, u64 *left)
+{
+	*part = min(*part, *left);
+	*left -= *part;
+}
+
+/* A command took @total, of which @parts are known but transfer. What was hidden is no part. */
+static inline void drive_parts_split(struct drive_parts *parts, u64 total)
+{
+	drive_part_take(&parts->overhead, &total);
+	drive_part_take(&parts->queued, &total);
+	drive_part_take(&parts->flush, &total);
+	drive_part_take(&parts->seek, &total);
+	drive_part_take(&parts->rotation, &total);
+	parts->transfer = total;
+}
+
+struct solid_command {
+	/* Set by the caller, who keeps the struct until solid_advance() returns it. */
+	u64 sector;
+	u32 sectors;		/* 0 with DISK_FLUSH */
+	u8 op;			/* enum disk_op */
+	u8 flags;
+	void *owner;
+
+	/* The result */
+	u64 end;
+	struct drive_parts parts;
+
+	/* Private to the drive */
+	u64 begin;
+	u64 seq;
+	u64 after;		/* bytes that must have been programmed */
+	struct solid_command *next;	/* the owner's while the drive has not the command */
+};
+
+struct ftl;
+struct solid;
+
+/*
+ * For up to @most commands at a time. Returns NULL without memory. @profile must outlive it, and be
+ * of no disk. @ftl: an SSD's map, as ssd_create() takes it, or NULL.
+ */
+struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp);
+void solid_destroy(struct solid *solid);
+size_t solid_bytes(const struct solid *solid);
+
+/* @command, which lies on the drive, arrives at @now. */
+void solid_submit(struct solid *solid, struct solid_command *command, u64 now);
+
+/* When solid_advance() has to be called; U64_MAX: not at all. It may then have nothing. */
+u64 solid_next_event(const struct solid *solid);
+
+/* A command that has ended by @now, the one that ended first; NULL: none. */
+struct solid_command *solid_advance(struct solid *solid, u64 now);
+
+/* What is at these sectors is of no use. Takes no time. */
+void solid_trim(struct solid *solid, u64 sector, u64 sectors, u64 now);
+
+/* The figures of flash and its map; all 0 of memory. Pages of 4 KiB */
+struct solid_figures {
+	u64 host_pages;		/* written, of those in the map times its sample */
+	u64 moved_pages;
+	u64 sample;
+	u64 flash_reads;
+	u64 programs;
+	u64 erases;
+	u64 suspended;
+	u64 buffer_waits;	/* writes that waited for room */
+	u64 buffer_reads;	/* parts of reads that were served from the write buffer */
+	u64 slc_programs;	/* of the programs */
+	u64 folded_pages;	/* from the SLC cache to native cells */
+	u64 map_reads;		/* of pages of the map that were not in memory */
+	u64 map_programs;	/* of the programs: pages of the map */
+	bool stuck;		/* ftl_figures.stuck: the times mean nothing */
+};
+
+void solid_figures(const struct solid *solid, struct solid_figures *figures);
+
+#endif

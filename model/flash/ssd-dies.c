@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The dies of an SSD at work, and the events of it: see ssd.h. */
+#include "../planted.h"
+#include "ssd-internal.h"
+
+/* The heap. Equal times go by die. */
+
+static bool earlier(const struct event *a, const struct event *b)
+{
+	return a->time < b->time || (a->time == b->time && a->die < b->die);
+}
+
+void ssd_push_event(struct ssd *ssd, u64 time, u32 die)
+{
+	struct event event = { .time = time, .die = die }, *heap = ssd->events;
+	u32 i = ssd->nr_events++, up;
+
+	for (; i && earlier(&event, &heap[up = (i - 1) / 2]); i = up)
+		heap[i] = heap[up];
+	heap[i] = event;
+}
+
+struct event ssd_pop_event(struct ssd *ssd)
+{
+	struct event *heap = ssd->events, first = heap[0], last = heap[--ssd->nr_events];
+	u32 i = 0, down;
+
+	while ((down = 2 * i + 1) < ssd->nr_events) {
+		if (down + 1 < ssd->nr_events && earlier(&heap[down + 1], &heap[down]))
+			down++;
+		if (!earlier(&heap[down], &last))
+			break;
+		heap[i] = heap[down];
+		i = down;
+	}
+	heap[i] = last;
+	return first;
+}
+
+/* Dies at work */
+
+void ssd_put_idle(struct ssd *ssd, u32 die)
+{
+	u32 at = ssd->idle_at + ssd->nr_idle++;
+
+	ssd->idle[at >= ssd->profile->dies ? at - ssd->profile->dies : at] = die;
+}
+
+u32 ssd_take_idle(struct ssd *ssd)
+{
+	u32 die = ssd->idle[ssd->idle_at];
+
+	ssd->idle_at = ssd->idle_at + 1 == ssd->profile->dies ? 0 : ssd->idle_at + 1;
+	ssd->nr_idle--;
+	return die;
+}
+
+/* The slowest read of a page is 2^types - 1 steps slower than the fastest. */
+static u64 mean_read(const struct profile *profile)
+{
+	u64 types = profile->page_types;
+
+	return profile->read_time +
+	       div_u64(profile->read_step * ((1ULL << types) - 1 - types), types);
+}
+
+static u32 hash(u64 n)
+{
+	return (n * 0x9e3779b97f4a7c15ULL) >> 32;
+}
+
+/* Whether the @n-th of its kind is one of the @thousandths that are chosen evenly. */
+static bool chosen(u64 n, u32 thousandths)
+{
+	return (u64)hash(n) * 1000 >> 32 < thousandths;
+}
+
+void ssd_begin(struct ssd *ssd, struct die *die, u64 now, u64 time)
+{
+	die->begin = max(now, die->reads_until);
+	die->carried = die->begin;
+	die->end = die->begin + time;
+	die->reads = 0;
+	die->locked = false;
+	ssd_push_event(ssd, die->end, die - ssd->dies);
+}
+
+/* As ssd_begin(), with data for the die; it does so for @before until they are there. */
+static void program(struct ssd *ssd, struct die *die, u64 now, u64 before, u64 time)
+{
+	const struct profile *profile = ssd->profile;
+	struct carrier *channel = &ssd->channels[die->channel];
+	u64 from = max(now, die->reads_until);
+	u64 carried = carrier_carry(channel, ssd->unit_sectors, now, from);
+
+	ssd->figures.programs++;
+	ssd_begin(ssd, die, now, carried - from + before + time);
+	die->carried = carried;
+	die->locked = chosen(ssd->figures.programs, profile->locked_programs);
+}
+
+u64 ssd_unit_read(const struct ssd *ssd, u64 page)
+{
+	return div_u64(ssd->unit, ssd->profile->flash_page) * page;
+}
+
+/* Give @die a part of the buffer. False: nothing is to be programmed. */
+static bool program_buffer(struct ssd *ssd, struct die *die, u64 now)
+{
+	const struct profile *profile = ssd->profile;
+	enum cells cells;
+
+	for (cells = 0; cells < CELLS_NR && !ssd->backlogs[cells].units; cells++)
+		;
+	if (cells < CELLS_NR) {
+		ssd->backlogs[cells].units--;
+		die->bytes = ssd->unit;
+	} else {
+		for (cells = 0; cells < CELLS_NR && !ssd->backlogs[cells].forced; cells++)
+			;
+		if (cells == CELLS_NR)
+			return false;
+		die->bytes = ssd->backlogs[cells].forced;
+		ssd->backlogs[cells].forced = 0;
+	}
+	ssd->figures.slc_programs += cells == SLC;
+	program(ssd, die, now, 0,
+		cells == SLC ? profile->slc_program_time : profile->program_time);
+	return true;
+}
+
+/* Give @die what is to be done at @now. False: nothing is. */
+static bool give_work(struct ssd *ssd, struct die *die, u64 now)
+{
+	const struct profile *profile = ssd->profile;
+
+	die->bytes = 0;
+	if (die->erases) {
+		die->erases--;
+		ssd->figures.erases++;
+		ssd_begin(ssd, die, now, profile->erase_time);
+		return true;
+	}
+	/* What is moved is read from dies, too: here from the one that it goes to. */
+	if (ssd->moves.due >= ssd->unit) {
+		ssd->moves.due -= ssd->unit;
+		program(ssd, die, now, ssd_unit_read(ssd, mean_read(profile)),
+			profile->program_time);
+		return true;
+	}
+	if (ssd->folds.due >= ssd->unit) {
+		ssd->folds.due -= ssd->unit;
+		program(ssd, die, now, ssd_unit_read(ssd, profile->slc_read_time),
+			profile->program_time);
+		return true;
+	}
+	if (ssd->map_writes >= ssd->unit) {
+		ssd->map_writes -= ssd->unit;
+		ssd->figures.map_programs++;
+		program(ssd, die, now, 0, profile->program_time);
+		return true;
+	}
+	return program_buffer(ssd, die, now);
+}
+
+void ssd_use_idle(struct ssd *ssd, u64 now)
+{
+	u32 die;
+
+	while (ssd->nr_idle) {
+		die = ssd->idle[ssd->idle_at];
+		if (!give_work(ssd, &ssd->dies[die], now))
+			return;
+		ssd_take_idle(ssd);
+	}
+}
+
+void ssd_erase_idle(struct ssd *ssd, u64 now)
+{
+	u32 i, die, nr = ssd->nr_idle;
+
+	for (i = 0; i < nr; i++) {
+		die = ssd_take_idle(ssd);
+		if (!ssd->dies[die].erases || !give_work(ssd, &ssd->dies[die], now))
+			ssd_put_idle(ssd, die);
+	}
+}
+
+/* Reads of dies */
+
+static bool may_suspend(const struct ssd *ssd, const struct die *die)
+{
+	return (!die->locked || MODEL_PLANTED(locked)) && die->reads < ssd->profile->suspends;
+}
+
+/* @die reads for @time, from @from on at the earliest. Returns the end. */
+static u64 die_read(struct ssd *ssd, struct die *die, u64 from, u64 time)
+{
+	u64 start = max(from, die->reads_until), push = time;
+
+	if (die->end > start) {
+		if (start <= die->begin) {	/* it has not begun */
+			die->begin += push;
+			die->carried += push;
+		} else if (!may_suspend(ssd, die)) {
+			start = die->end;
+			push = 0;
+		} else {
+			if (start > die->reads_until) {
+				start = max(start, die->carried) + ssd->profile->suspend_time;
+				push += ssd->profile->suspend_time;
+				ssd->figures.suspended++;
+			}
+			die->reads++;
+		}
+		if (!MODEL_PLANTED(suspend))
+			die->end += push;
+	}
+	/* Its own pages before this one are no wait. */
+	if (die->reader != ssd->reader) {
+		die->reader = ssd->reader;
+		die->waited = start - from;
+	}
+	ssd->waited = die->waited;
+	die->reads_until = start + time;
+	ssd->busy_until = max(ssd->busy_until, die->reads_until);
+	ssd->figures.flash_reads++;
+	return die->reads_until;
+}
+
+/* Of a page whose number is @random */
+static u64 page_time(const struct profile *profile, u32 random, enum page_kind kind)
+{
+	u32 type = (u64)(random & 0xffff) * profile->page_types >> 16;
+	u64 base = profile->read_time;
+
+	if (kind == PAGE_SLC)
+		return profile->slc_read_time;
+	if (kind == PAGE_SCATTERED && profile->scattered_read_time)
+		base = profile->scattered_read_time;
+	return base + profile->read_step * ((1U << type) - 1);
+}
+
+u64 ssd_read_page(struct ssd *ssd, u64 page, enum page_kind kind, u32 sectors, u64 now, u64 from)
+{
+	const struct profile *profile = ssd->profile;
+	u32 random = hash(page);
+	struct die *die = &ssd->dies[(u64)random * profile->dies >> 32];
+	u64 time = page_time(profile, random, kind);
+	struct carrier *channel = &ssd->channels[die->channel];
+	u64 end;
+
+	if (chosen(ssd->figures.flash_reads, profile->retries))
+		time += profile->retry_time;
+	end = die_read(ssd, die, from, time + carrier_time(channel, sectors));
+	return carrier_carry(channel, sectors, now, end - carrier_time(channel, sectors));
+}

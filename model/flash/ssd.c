@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The flash of an SSD: see ssd.h. */
+#include "../../dm-david/portable/portable-alloc.h"
+#include "../planted.h"
+#include "ssd-internal.h"
+
+#define NEVER		U64_MAX
+
+static void append(struct waiting *list, struct solid_command *command)
+{
+	command->next = NULL;
+	if (list->last)
+		list->last->next = command;
+	else
+		list->first = command;
+	list->last = command;
+}
+
+static struct solid_command *pop(struct waiting *list)
+{
+	struct solid_command *command = list->first;
+
+	list->first = command->next;
+	if (!list->first)
+		list->last = NULL;
+	return command;
+}
+
+/* What the map has moved and erased since is work for the dies. */
+static void learn_from_map(struct ssd *ssd, u64 now)
+{
+	const struct ftl_figures *figures = ftl_figures(ssd->ftl);
+	u64 moved = figures->moved - ssd->seen.moved, erased = figures->erased - ssd->seen.erased;
+	u64 folded = figures->folded - ssd->seen.folded;
+	u32 i;
+
+	if (!(moved | folded | erased))
+		return;
+	ssd->seen = *figures;
+	ssd->moves.owed += (moved << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
+	ssd->folds.owed += (folded << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
+	if (!erased)
+		return;
+	for (i = 0; i < ssd->profile->dies; i++)
+		ssd->dies[i].erases += erased;
+	ssd_erase_idle(ssd, now);
+}
+
+/*
+ * The map is a sample, so it moves megabytes at a time. The dies move them little by little, as the
+ * host writes: of what is owed its bytes' share of so many pages of the map.
+ */
+#define PAGES_TO_PAY	8
+
+static void pay(const struct ssd *ssd, struct debt *debt, u64 bytes)
+{
+	u64 all = (PAGES_TO_PAY * FTL_PAGE * 512ULL) << ftl_shift(ssd->ftl), part = debt->owed;
+
+	if (!part)
+		return;
+	if (bytes < all)
+		part = mul_u64_u64_div_u64(debt->owed, bytes, all);
+	debt->owed -= part;
+	debt->due += part;
+}
+
+/* The map */
+
+/* The numbers of its own pages begin here. */
+#define MAP_PAGES	0x4000000000000000ULL
+
+/* When the part of the map that @command needs is in memory, if that can begin at @from. */
+static u64 look_up(struct ssd *ssd, const struct solid_command *command, u64 now, u64 from)
+{
+	const struct profile *profile = ssd->profile;
+	u32 last = div_u64(command->sector + command->sectors - 1, profile->map_coverage);
+	u32 number = div_u64(command->sector, profile->map_coverage);
+	u64 ready = from;
+
+	for (; number <= last; number++) {
+		struct map_page *page = map_cache_find(ssd->map, number);
+		bool dirty;
+
+		if (!page) {
+			page = map_cache_add(ssd->map, number, &dirty);
+			if (dirty)
+				ssd->map_writes += profile->map_page;
+			page->ready = ssd_read_page(ssd, MAP_PAGES + number, PAGE_RUN,
+						    profile->map_page / 512, now, from);
+			ssd->figures.map_reads++;
+		}
+		page->dirty |= command->op == DISK_WRITE;
+		ready = max(ready, page->ready);
+	}
+	if (ssd->map_writes >= ssd->unit)
+		ssd_use_idle(ssd, now);
+	return ready;
+}
+
+/* Writes */
+
+static bool has_room(const struct ssd *ssd, const struct solid_command *command)
+{
+	return ssd->used + min(command->sectors * 512ULL, ssd->size) <= ssd->size;
+}
+
+static void force_out(struct ssd *ssd)
+{
+	struct backlog *backlog;
+
+	for (backlog = ssd->backlogs; backlog < &ssd->backlogs[CELLS_NR]; backlog++) {
+		backlog->forced += backlog->loose;
+		backlog->loose = 0;
+		if (backlog->forced >= ssd->unit) {
+			backlog->units++;
+			backlog->forced -= ssd->unit;
+		}
+	}
+}
+
+static void make_ready(struct ssd *ssd, struct solid_command *command, u64 end)
+{
+	command->end = end;
+	append(&ssd->ready, command);
+}
+
+/* How long the map's own flush takes, if it is its turn. */
+static u64 flush_map(struct ssd *ssd)
+{
+	if (!ssd->profile->map_flushes || ++ssd->flushed < ssd->profile->map_flushes)
+		return 0;
+	ssd->flushed = 0;
+	return ssd->profile->map_flush_time;
+}
+
+/* @command is done when all that is in the buffer now has been programmed. */
+static void wait_for_programs(struct ssd *ssd, struct solid_command *command, u64 now)
+{
+	force_out(ssd);
+	command->after = ssd->entered;
+	append(&ssd->flushes, command);
+	ssd_use_idle(ssd, now);
+}
+
+static bool lasts_in_buffer(const struct ssd *ssd, const struct solid_command *command)
+{
+	return ssd->profile->power_loss_protection || !(command->flags & DISK_FUA);
+}
+
+/* @command goes to the buffer at @now. Returns false if it must be programmed to be done. */
+static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
+{
+	u64 first = command->sector / FTL_PAGE;
+	u64 end = DIV_ROUND_UP(command->sector + command->sectors, FTL_PAGE);
+	u64 bytes = command->sectors * 512ULL;
+	struct backlog *backlog;
+
+	if (ssd->map)
+		look_up(ssd, command, now, now);
+	backlog = &ssd->backlogs[ftl_write(ssd->ftl, first, end - first) ? SLC : NATIVE];
+	learn_from_map(ssd, now);
+	pay(ssd, &ssd->moves, bytes);
+	pay(ssd, &ssd->folds, bytes);
+	ssd->used += bytes;
+	ssd->entered += bytes;
+	if (ssd->buffered)
+		buffered_add(ssd->buffered, first, end - first, ssd->entered / 512);
+	backlog->loose += bytes;
+	while (backlog->loose >= ssd->unit) {
+		backlog->loose -= ssd->unit;
+		backlog->units++;
+	}
+	if (!lasts_in_buffer(ssd, command)) {
+		wait_for_programs(ssd, command, now);
+		return false;
+	}
+	ssd_use_idle(ssd, now);
+	return true;
+}
+
+/* If a write waits and nothing else empties the buffer, program what is less than a unit. */
+static void make_room(struct ssd *ssd, u64 now)
+{
+	if (!ssd->writes.first ||
+	    ssd->used != ssd->backlogs[SLC].loose + ssd->backlogs[NATIVE].loose)
+		return;
+	force_out(ssd);
+	ssd_use_idle(ssd, now);
+}
+
+static void admit(struct ssd *ssd, u64 now)
+{
+	struct solid_command *command;
+
+	while (ssd->writes.first && has_room(ssd, ssd->writes.first)) {
+		command = pop(&ssd->writes);
+		command->parts.queued += now > command->end ? now - command->end : 0;
+		command->end = max(now, command->end);
+		if (take_in(ssd, command, now))
+			make_ready(ssd, command, command->end);
+	}
+	make_room(ssd, now);
+}
+
+/* All that @command had to wait for is programmed. Its own part ended at command->end. */
+static void end_flush(struct ssd *ssd, struct solid_command *command, u64 end)
+{
+	command->parts.flush = end > command->end ? end - command->end : 0;
+	make_ready(ssd, command, end);
+}
+
+/* The end of a program or an erase. */
+static void finish(struct ssd *ssd, struct die *die, u64 now)
+{
+	ssd->used -= die->bytes;
+	ssd->programmed += die->bytes;
+	die->end = 0;
+	ssd->busy_until = max(ssd->busy_until, now);
+	while (ssd->flushes.first && ssd->flushes.first->after <= ssd->programmed)
+		end_flush(ssd, pop(&ssd->flushes), now + flush_map(ssd));
+	ssd_put_idle(ssd, die - ssd->dies);
+	if (die->erases)
+		ssd_erase_idle(ssd, now);
+	ssd_use_idle(ssd, now);
+	admit(ssd, now);
+}
+
+/* Reads */
+
+/* Of sectors [@at, @end), which are written: those that are not in the buffer. */
+static u32 in_flash(struct ssd *ssd, u64 at, u64 end)
+{
+	u32 sectors = end - at;
+	u64 next;
+
+	if (!ssd->buffered)
+		return sectors;
+	for (; at < end; at = next) {
+		next = min(end, (at / FTL_PAGE + 1) * FTL_PAGE);
+		if (buffered_has(ssd->buffered, at / FTL_PAGE, ssd->programmed / 512)) {
+			sectors -= next - at;
+			ssd->figures.buffer_reads++;
+		}
+	}
+	return sectors;
+}
+
+static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+{
+	u64 at = command->sector, end = at + command->sectors, done = from, next, page;
+	u32 flash_page = ssd->profile->flash_page / 512, sectors;
+	enum ftl_state state;
+	enum page_kind kind;
+	u64 waited = 0;
+
+	ssd->reader++;
+	command->parts.hit = true;
+	for (; at < end; at = next) {
+		state = ftl_look(ssd->ftl, at / FTL_PAGE);
+		next = (at / FTL_PAGE + 1) * FTL_PAGE;
+		if (state == FTL_RUN)
+			next = (div_u64(at, flash_page) + 1) * flash_page;
+		next = min(next, end);
+		sectors = state == FTL_NOTHING ? 0 : in_flash(ssd, at, next);
+		if (!sectors)
+			continue;
+		command->parts.hit = false;
+		page = state == FTL_RUN ? div_u64(at, flash_page) : ~(at / FTL_PAGE);
+		kind = state == FTL_RUN ? PAGE_RUN : PAGE_SCATTERED;
+		if (ssd->profile->slc_cache && ftl_in_slc(ssd->ftl, at / FTL_PAGE))
+			kind = PAGE_SLC;
+		page = ssd_read_page(ssd, page, kind, sectors, now, from);
+		if (page > done) {
+			done = page;
+			waited = ssd->waited;
+		}
+	}
+	command->parts.queued += waited;
+	return done;
+}
+
+/* Is any page of @command in flash? */
+static bool needs_map(struct ssd *ssd, const struct solid_command *command)
+{
+	u64 page = command->sector / FTL_PAGE;
+	u64 end = DIV_ROUND_UP(command->sector + command->sectors, FTL_PAGE);
+
+	for (; page < end; page++)
+		if (ftl_look(ssd->ftl, page) != FTL_NOTHING &&
+		    !(ssd->buffered &&
+		      buffered_has(ssd->buffered, page, ssd->programmed / 512)))
+			return true;
+	return false;
+}
+
+static u64 serve_read(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+{
+	u64 ready;
+	u32 place;
+
+	if (!ssd->map || !needs_map(ssd, command))
+		return read_data(ssd, command, now, from);
+	ready = look_up(ssd, command, now, from);
+	if (ready <= from || MODEL_PLANTED(lookup))
+		return read_data(ssd, command, now, from);
+	place = ssd->places[--ssd->nr_places];
+	ssd->reads[place] = command;
+	ssd_push_event(ssd, ready, ssd->profile->dies + place);
+	return NEVER;
+}
+
+/* The read that waits at @place has its part of the map. */
+static void resume_read(struct ssd *ssd, u32 place, u64 now)
+{
+	struct solid_command *command = ssd->reads[place];
+
+	ssd->places[ssd->nr_places++] = place;
+	make_ready(ssd, command, read_data(ssd, command, now, now));
+}
+
+/* Only if no other drive used the map has it been idle since its last command: see ssd.h. */
+static void begin(struct ssd *ssd, u64 now)
+{
+	if (likely(!ftl_taken_over(ssd->ftl, ssd)))
+		return;
+	ssd->seen = *ftl_figures(ssd->ftl);
+	ssd->last = now;
+	ssd->folded_until = now;
+}
+
+static void run(struct ssd *ssd, u64 now)
+{
+	begin(ssd, now);
+	while (ssd->nr_events && ssd->events[0].time <= now) {
+		struct event event = ssd_pop_event(ssd);
+		struct die *die = &ssd->dies[event.die];
+
+		if (event.die >= ssd->profile->dies)
+			resume_read(ssd, event.die - ssd->profile->dies, event.time);
+		else if (die->end > event.time)	/* it was suspended */
+			ssd_push_event(ssd, die->end, event.die);
+		else
+			finish(ssd, die, event.time);
+	}
+}
+
+static u64 serve_write(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+{
+	command->end = from;
+	command->parts.hit = true;
+	if (ssd->writes.first || !has_room(ssd, command)) {
+		command->parts.hit = false;
+		ssd->figures.buffer_waits++;
+		append(&ssd->writes, command);
+		make_room(ssd, now);
+		return NEVER;
+	}
+	return take_in(ssd, command, now) ? from : NEVER;
+}
+
+static u64 serve_flush(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+{
+	if (ssd->profile->power_loss_protection || ssd->programmed == ssd->entered)
+		return from;
+	command->end = from;
+	wait_for_programs(ssd, command, now);
+	return NEVER;
+}
+
+/* Collection of the time since the last command, if that was idle. Its end disturbs nobody. */
+static void collect_idle(struct ssd *ssd, u64 now)
+{
+	const struct profile *profile = ssd->profile;
+	u64 idle = now - ssd->last, bytes;
+
+	ssd->last = now;
+	if (!profile->gc_idle_rate || idle <= profile->gc_idle_after || ssd->nr_events)
+		return;
+	idle = min(idle - profile->gc_idle_after, 1ULL << 42);
+	bytes = mul_u64_u64_div_u64(idle, profile->gc_idle_rate, 1000000000);
+	ftl_idle(ssd->ftl, div_u64(bytes, FTL_PAGE * 512), profile->gc_idle_room / FTL_PAGE);
+	ssd->seen = *ftl_figures(ssd->ftl);
+}
+
+/*
+ * At @now dies are folding, as many as the rate needs. They have not begun at once: each is at
+ * another place of its unit.
+ */
+static void interrupt_folding(struct ssd *ssd, u64 now)
+{
+	const struct profile *profile = ssd->profile;
+	u64 time = ssd_unit_read(ssd, profile->slc_read_time) + profile->program_time +
+		   carrier_time(ssd->channels, ssd->unit_sectors);
+	u64 dies = mul_u64_u64_div_u64(profile->slc_fold_rate, time, ssd->unit * 1000000000);
+	u32 i, nr = max_t(u64, min_t(u64, dies, profile->dies), 1);
+
+	for (i = 0; i < nr; i++) {
+		struct die *die = &ssd->dies[ssd_take_idle(ssd)];
+
+		die->bytes = 0;
+		ssd_begin(ssd, die, now - min(now, div_u64(time * (2 * i + 1), 2 * nr)), time);
+		ssd->figures.programs++;
+	}
+}
+
+/*
+ * What an idle drive has folded of its SLC cache by @now. It takes as long as the rate says, with
+ * all that it moves and erases.
+ */
+static void fold_idle(struct ssd *ssd, u64 now, bool command)
+{
+	const struct profile *profile = ssd->profile;
+	u64 from = max(ssd->busy_until, ssd->last) + profile->slc_idle_after, folded;
+	bool left;
+
+	from = max(from, ssd->folded_until);
+	if (!profile->slc_fold_rate || ssd->nr_events || now <= from)
+		return;
+	ssd->fold_credit += mul_u64_u64_div_u64(min(now - from, 1ULL << 42), profile->slc_fold_rate,
+						1000000000);
+	ssd->folded_until = now;
+	folded = ftl_fold(ssd->ftl, div_u64(ssd->fold_credit, FTL_PAGE * 512), &left);
+	ssd->fold_credit = left ? ssd->fold_credit - folded * FTL_PAGE * 512 : 0;
+	ssd->seen = *ftl_figures(ssd->ftl);
+	if (left && command)
+		interrupt_folding(ssd, now);
+}
+
+u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+{
+	run(ssd, now);
+	if (ssd->profile->slc_cache)
+		fold_idle(ssd, now, true);
+	collect_idle(ssd, now);
+	switch (command->op) {
+	case DISK_READ:
+		return serve_read(ssd, command, now, from);
+	case DISK_WRITE:
+		return serve_write(ssd, command, now, from);
+	default:
+		return serve_flush(ssd, command, now, from);
+	}
+}
+
+u64 ssd_next_event(const struct ssd *ssd)
+{
+	if (!ssd->nr_events ||
+	    (!ssd->writes.first && !ssd->flushes.first && ssd->nr_places == ssd->most))
+		return NEVER;
+	return ssd->events[0].time;
+}
+
+void ssd_advance(struct ssd *ssd, u64 now)
+{
+	run(ssd, now);
+}
+
+struct solid_command *ssd_ready(struct ssd *ssd)
+{
+	struct solid_command *ready = ssd->ready.first;
+
+	ssd->ready = (struct waiting){ };
+	return ready;
+}
+
+void ssd_trim(struct ssd *ssd, u64 sector, u64 sectors, u64 now)
+{
+	u64 first = DIV_ROUND_UP(sector, FTL_PAGE), end = (sector + sectors) / FTL_PAGE;
+
+	run(ssd, now);
+	if (ssd->profile->slc_cache)
+		fold_idle(ssd, now, false);
+	if (first < end)
+		ftl_trim(ssd->ftl, first, end - first);
+}
+
+void ssd_figures(const struct ssd *ssd, struct solid_figures *figures)
+{
+	const struct ftl_figures *map = ftl_figures(ssd->ftl);
+
+	*figures = ssd->figures;
+	figures->sample = BIT(ftl_shift(ssd->ftl));
+	figures->host_pages = map->written << ftl_shift(ssd->ftl);
+	figures->moved_pages = map->moved << ftl_shift(ssd->ftl);
+	figures->folded_pages = map->folded << ftl_shift(ssd->ftl);
+	figures->stuck = map->stuck;
+}
+
+/* Making */
+
+static void init(struct ssd *ssd)
+{
+	const struct profile *profile = ssd->profile;
+	u32 i;
+
+	for (i = 0; i < profile->channels; i++)
+		carrier_init(&ssd->channels[i], profile->channel_rate);
+	for (i = 0; i < profile->dies; i++) {
+		ssd->dies[i].channel = i % profile->channels;
+		ssd_put_idle(ssd, i);
+	}
+	ssd->size = profile->write_buffer * 512ULL;
+	ssd->unit = profile->program_unit;
+	ssd->unit_sectors = profile->program_unit / 512;
+	for (i = 0; i < ssd->most; i++)
+		ssd->places[ssd->nr_places++] = i;
+}
+
+/* Pages of the map that fit into memory; 0: all of them do. */
+static u32 map_pages(const struct profile *profile)
+{
+	u32 pages = profile->map_cache / (profile->map_page / 512);
+
+	return pages * (u64)profile->map_coverage < profile->sectors ? pages : 0;
+}
+
+/* False: there is no memory. */
+static bool create_parts(struct ssd *ssd, u32 most, struct ftl *ftl, gfp_t gfp)
+{
+	const struct profile *profile = ssd->profile;
+	u32 pages = map_pages(profile);
+
+	ssd->dies = kvcalloc(profile->dies, sizeof(*ssd->dies), gfp);
+	ssd->idle = kvcalloc(profile->dies, sizeof(*ssd->idle), gfp);
+	ssd->channels = kvcalloc(profile->channels, sizeof(*ssd->channels), gfp);
+	ssd->own_ftl = ftl ? NULL : ftl_create(profile, gfp);
+	ssd->ftl = ftl ?: ssd->own_ftl;
+	if (!ssd->dies || !ssd->idle || !ssd->channels || !ssd->ftl)
+		return false;
+	if (profile->buffer_reads) {
+		ssd->buffered = buffered_create(profile->write_buffer, gfp);
+		if (!ssd->buffered)
+			return false;
+	}
+	if (pages) {
+		ssd->most = most;
+		ssd->map = map_cache_create(pages, gfp);
+		ssd->reads = kvcalloc(most, sizeof(*ssd->reads), gfp);
+		ssd->places = kvcalloc(most, sizeof(*ssd->places), gfp);
+		if (!ssd->map || !ssd->reads || !ssd->places)
+			return false;
+	}
+	ssd->events = kvcalloc(profile->dies + ssd->most, sizeof(*ssd->events), gfp);
+	return ssd->events;
+}
+
+struct ssd *ssd_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp)
+{
+	struct ssd *ssd = kvzalloc(sizeof(*ssd), gfp);
+
+	if (!ssd)
+		return NULL;
+	ssd->profile = profile;
+	if (!create_parts(ssd, most, ftl, gfp)) {
+		ssd_destroy(ssd);
+		return NULL;
+	}
+	init(ssd);
+	return ssd;
+}
+
+void ssd_destroy(struct ssd *ssd)
+{
+	if (!ssd)
+		return;
+	ftl_destroy(ssd->own_ftl);
+	buffered_destroy(ssd->buffered);
+	map_cache_destroy(ssd->map);
+	kvfree(ssd->reads);
+	kvfree(ssd->places);
+	kvfree(ssd->dies);
+	kvfree(ssd->events);
+	kvfree(ssd->idle);
+	kvfree(ssd->channels);
+	kvfree(ssd);
+}
+
+size_t ssd_bytes(const struct ssd *ssd)
+{
+	return sizeof(*ssd) + (ssd->own_ftl ? ftl_bytes(ssd->own_ftl) : 0) +
+	       ssd->profile->dies *
+	       (sizeof(*ssd->dies) + sizeof(*ssd->events) + sizeof(*ssd->idle)) +
+	       ssd->profile->channels * sizeof(*ssd->channels) +
+	       ssd->most * (sizeof(*ssd->reads) + sizeof(*ssd->places) + sizeof(*ssd->events)) +
+	       (ssd->buffered ? buffered_bytes(ssd->buffered) : 0) +
+	       (ssd->map ? map_cache_bytes(ssd->map) : 0);
+}
