@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../tools/trace/clock.h"
+#include "../../tools/common/clock.h"
 
 #define BLOCK 4096
 #define THREADS_MAX 64

@@ -47,7 +47,7 @@ def build_program(name: str) -> Path:
     """A program of tests/bench/, on no modelled disk. It has a clock that does not move the virtual one."""
     out = SCRATCH / name
     flags = ("-O1", "-std=gnu11", "-D_GNU_SOURCE", "-static", "-pthread")
-    call("cc", *flags, "-o", out, TREE / f"tests/bench/{name}.c", TREE / "tools/trace/clock.c")
+    call("cc", *flags, "-o", out, TREE / f"tests/bench/{name}.c", TREE / "tools/common/clock.c")
     return out
 
 

@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "../../tools/replay/workload.h"
+#include "../../tools/calls/workload.h"
 
 #define FILE_MAX 4096
 

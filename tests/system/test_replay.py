@@ -278,8 +278,9 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A replayer that leaves out the waits of one record."""
     out = tmp_path_factory.mktemp("planted") / "planted"
     sources = sorted((TREE / "tools/replay").glob("*.c"))
+    sources += [TREE / "tools" / path for path in ("calls/workload.c", "common/clock.c")]
     flags = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-DREPLAY_PLANT", "-pthread"]
-    call("cc", *flags, "-o", out, *sources, TREE / "tools/trace/clock.c")
+    call("cc", *flags, "-o", out, *sources)
     return out
 
 
@@ -482,7 +483,7 @@ def fold(value: int) -> int:
 
 
 def operations() -> list[str]:
-    return re.findall(r"^OP\((\w+),", (TREE / "tools/replay/ops.h").read_text(), re.MULTILINE)
+    return re.findall(r"^OP\((\w+),", (TREE / "tools/calls/workload-ops.h").read_text(), re.MULTILINE)
 
 
 def hashed(data: bytes) -> int:

@@ -307,7 +307,7 @@ def test_a_trace_on_the_traced_disk_is_refused(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-LONG_NS, NO_DISK = 30_000, 16  # tools/trace/disk-read.c, raw.h
+LONG_NS, NO_DISK = 30_000, 16  # tools/trace/disk-read.c, tools/calls/tracefile.h
 
 
 def reads(out: Path) -> tuple[list[int], list[int]]:
@@ -325,7 +325,7 @@ def test_of_a_read_that_took_long_it_is_known_if_it_asked_no_disk(tmp_path: Path
     system = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True, check=True)
     if system.stdout.strip() not in ("ext2/ext3", "xfs", "btrfs", "f2fs"):
         pytest.skip(f"{tmp_path} is on no disk's file system")
-    micro, sources = tmp_path / "micro", ("tests/bench/replay-micro.c", "tools/trace/clock.c")
+    micro, sources = tmp_path / "micro", ("tests/bench/replay-micro.c", "tools/common/clock.c")
     flags = ("-O1", "-std=gnu11", "-D_GNU_SOURCE", "-pthread")
     subprocess.run(["cc", *flags, "-o", micro, *(TREE / source for source in sources)], check=True)
     subprocess.run([micro, "make", tmp_path, "8", "65536"], check=True)

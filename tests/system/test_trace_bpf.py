@@ -500,11 +500,11 @@ def test_a_planted_bug_of_io_uring_is_found(right: str, wrong: str, uringwork: P
 def with_change(right: str, wrong: str, tmp_path: Path) -> Path:
     """The tracer with one place of its kernel's part changed."""
     copy = tmp_path / "copy"
-    for path in ("tools/trace", "tools/program.mk", "dm-david/lib"):
+    for path in ("tools/trace", "tools/calls", "tools/common", "tools/program.mk", "dm-david/portable"):
         whole, to = TREE / path, copy / path
         to.parent.mkdir(parents=True, exist_ok=True)
         _ = shutil.copytree(whole, to) if whole.is_dir() else shutil.copy(whole, to)
-    sources = [p for p in (copy / "tools/trace/bpf").glob("*.bpf.[ch]") if right in p.read_text()]
+    sources = [p for p in (copy / "tools/trace/bpf/kernel").glob("*.bpf.[ch]") if right in p.read_text()]
     assert [source.read_text().count(right) for source in sources] == [1]
     sources[0].write_text(sources[0].read_text().replace(right, wrong))
     subprocess.run(["make", "-s", "-C", copy / "tools/trace/bpf"], check=True, timeout=120)

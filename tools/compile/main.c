@@ -5,7 +5,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 #include "model.h"
 
 #define CACHED_NS 50000 /* less than disks take */

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 #include "making.h"
 
 #define PAGE 4096u

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 #include "making.h"
 #include "threads.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a trace to a compiled one: follows its calls through the world of tools/trace, and makes of
+ * From a trace to a compiled one: follows its calls through the world of tools/calls, and makes of
  * each the command that replays it, with the resources that it uses.
  */
 #ifndef COMPILE_MODEL_H
 #define COMPILE_MODEL_H
 
-#include "../trace/effects.h"
+#include "../calls/effects.h"
 #include "output.h"
 #include "source.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "order.h"
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 
 enum chain { /* of the uses of a resource by a thread, newest first */
 	     CHAIN_ANY,

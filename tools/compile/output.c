@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "output.h"
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 
 #define NUMBER_MAX 10 /* bytes */
 

@@ -3,7 +3,7 @@
 #ifndef COMPILE_OUTPUT_H
 #define COMPILE_OUTPUT_H
 
-#include "../replay/workload.h"
+#include "../calls/workload.h"
 #include "order.h"
 #include "texts.h"
 #include "tree.h"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "../trace/calls.h"
-#include "../trace/alloc.h"
+#include "../calls/calls.h"
+#include "../common/alloc.h"
 #include "texts.h"
 
 /* What no call is like, and what was never seen to end, is not done again. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A finished trace (SQLite, docs/TRACE.md) as the records that it was made of, so that the world
- * of tools/trace (world.h, effects.h) follows it again. A file's number in the trace is its inode
+ * of tools/calls (world.h, effects.h) follows it again. A file's number in the trace is its inode
  * number here, on device SOURCE_DEV.
  */
 #ifndef COMPILE_SOURCE_H
 #define COMPILE_SOURCE_H
 
-#include "../trace/raw.h"
+#include "../calls/tracefile.h"
 
 #define SOURCE_DEV 1
 

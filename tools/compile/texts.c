@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "texts.h"
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 
 static u32 place_of(const struct map *map, u64 key)
 {

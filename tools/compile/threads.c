@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "threads.h"
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 #include "texts.h"
 
 struct span {

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 
 static u32 new_entry(struct tree *tree, u32 parent, const char *name)
 {

@@ -7,8 +7,8 @@
 #ifndef COMPILE_TREE_H
 #define COMPILE_TREE_H
 
-#include "../trace/names.h"
-#include "../trace/raw.h"
+#include "../calls/names.h"
+#include "../calls/tracefile.h"
 #include "texts.h"
 
 struct tree_entry {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "waits.h"
 
-#include "../trace/alloc.h"
+#include "../common/alloc.h"
 
 void waits_free(struct waits *waits)
 {

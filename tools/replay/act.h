@@ -4,7 +4,7 @@
 #define REPLAY_ACT_H
 
 #include "touch.h"
-#include "workload.h"
+#include "../calls/workload.h"
 
 #define CHUNK 0x40000u /* bytes; longer reads and writes go round in it */
 

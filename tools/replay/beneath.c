@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "workload.h"
+#include "../calls/workload.h"
 
 #define TRIES 100
 

@@ -3,7 +3,7 @@
 #ifndef REPLAY_COUNT_H
 #define REPLAY_COUNT_H
 
-#include "workload.h"
+#include "../calls/workload.h"
 
 #define BINS 1024 /* 16 for each doubling: a quantile is right within 7 % */
 

@@ -3,7 +3,7 @@
 #ifndef REPLAY_LOG_H
 #define REPLAY_LOG_H
 
-#include "workload.h"
+#include "../calls/workload.h"
 
 struct log_entry {
 	u64 planned; /* ns since the replay's start */

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../trace/clock.h"
+#include "../common/clock.h"
 
 #define SPIN_NS 60000 /* so much before a call its thread is woken, to spin */
 #define SHUFFLE_NS 200000

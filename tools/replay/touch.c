@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "workload.h"
+#include "../calls/workload.h"
 
 #define PAGE 4096u
 

@@ -4,7 +4,7 @@
 #include <linux/aio_abi.h>
 #include <sys/syscall.h>
 
-#include "calls.h"
+#include "../calls/calls.h"
 
 /* A context is known by the page that it is mapped at. */
 static u32 ring_of(u64 context)

@@ -7,7 +7,7 @@
 #ifndef TRACE_AIO_H
 #define TRACE_AIO_H
 
-#include "raw.h"
+#include "../calls/tracefile.h"
 #include "task.h"
 
 /* By ptrace: what the record of the task's call is to carry; at its entry, and at its exit. */

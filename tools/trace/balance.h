@@ -6,8 +6,8 @@
 #ifndef TRACE_BALANCE_H
 #define TRACE_BALANCE_H
 
-#include "calls.h"
-#include "raw.h"
+#include "../calls/calls.h"
+#include "../calls/tracefile.h"
 #include "trace.h"
 
 #define BALANCE_CALLS 512 /* numbers from there on are counted together, as unknown */

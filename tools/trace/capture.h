@@ -7,8 +7,8 @@
 #ifndef TRACE_CAPTURE_H
 #define TRACE_CAPTURE_H
 
-#include "calls.h"
-#include "raw.h"
+#include "../calls/calls.h"
+#include "../calls/tracefile.h"
 #include "task.h"
 
 /* Sets the flags of a clone() or clone3() that @task is about to make. */

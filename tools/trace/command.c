@@ -8,7 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "alloc.h"
+#include "../common/alloc.h"
 #include "control.h"
 #include "filter.h"
 #include "tracer.h"

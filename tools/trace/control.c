@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc.h"
+#include "../common/alloc.h"
 
 /* Interrupts wait4(); its own default action is none. */
 #define KICK SIGURG

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "db.h"
 
-#include "alloc.h"
+#include "../common/alloc.h"
 #include "schema.h"
 
 static void need(struct db *db, int status)

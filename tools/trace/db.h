@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "world.h"
+#include "../calls/world.h"
 
 enum db_table {
 	DB_TRACE,

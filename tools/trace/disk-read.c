@@ -7,7 +7,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "raw.h"
+#include "../calls/tracefile.h"
 
 #define LONG_NS 30000 /* and a nanosecond a byte, for copying */
 

@@ -11,7 +11,7 @@
 #ifndef TRACE_DISK_READ_H
 #define TRACE_DISK_READ_H
 
-#include "calls.h"
+#include "../calls/calls.h"
 #include "task.h"
 
 /*

@@ -2,8 +2,8 @@
 /* A raw trace as text, for tests and for who doubts: a line a record, then what it carries. */
 #include <inttypes.h>
 
-#include "calls.h"
-#include "raw.h"
+#include "../calls/calls.h"
+#include "../calls/tracefile.h"
 #include "trace.h"
 
 static void print_text(const char *data, u32 length)

@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "calls.h"
+#include "../calls/calls.h"
 #include "filter.h"
-#include "alloc.h"
+#include "../common/alloc.h"
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define JUMP(test, value, yes, no) BPF_JUMP(BPF_JMP | BPF_K | (test), value, yes, no)

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "aio.h"
-#include "alloc.h"
+#include "../common/alloc.h"
 #include "db.h"
-#include "effects.h"
+#include "../calls/effects.h"
 #include "submissions.h"
 #include "trace.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "capture.h"
-#include "alloc.h"
+#include "../common/alloc.h"
 
 #define NO_PLACE                                                                                  \
 	(FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE |              \

@@ -3,8 +3,8 @@
 #ifndef TRACE_LAYOUT_H
 #define TRACE_LAYOUT_H
 
-#include "calls.h"
-#include "raw.h"
+#include "../calls/calls.h"
+#include "../calls/tracefile.h"
 #include "task.h"
 
 #define LAYOUT_MAX 256 /* extents of a file; what lies behind them is left out */

@@ -2,9 +2,9 @@
 /* david-trace: the command line. `david trace` is what users call. */
 #include <getopt.h>
 
-#include "alloc.h"
-#include "calls.h"
-#include "raw.h"
+#include "../common/alloc.h"
+#include "../calls/calls.h"
+#include "../calls/tracefile.h"
 #include "scope.h"
 #include "trace.h"
 

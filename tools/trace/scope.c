@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "alloc.h"
+#include "../common/alloc.h"
 #include "capture.h"
 
 const char *scope_cgroup_top(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "submissions.h"
 
-#include "alloc.h"
+#include "../common/alloc.h"
 
 struct submission *submission_add(struct submissions *all, const struct raw_record *record,
 				  const struct raw_submit *submit, const struct thread *thread)

@@ -3,8 +3,8 @@
 #ifndef TRACE_SUBMISSIONS_H
 #define TRACE_SUBMISSIONS_H
 
-#include "raw.h"
-#include "world.h"
+#include "../calls/tracefile.h"
+#include "../calls/world.h"
 
 #define CQE_MORE 0x2u /* more completions of the same submission follow */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "raw.h"
+#include "../calls/tracefile.h"
 #include "task.h"
-#include "alloc.h"
+#include "../common/alloc.h"
 
 static struct task **place_of(const struct tasks *tasks, pid_t tid)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "tracer.h"
 
-#include "calls.h"
-#include "clock.h"
+#include "../calls/calls.h"
+#include "../common/clock.h"
 
 u64 tracer_now(struct tracer *t)
 {

@@ -3,7 +3,7 @@
 
 #include <sys/wait.h>
 
-#include "alloc.h"
+#include "../common/alloc.h"
 
 void turns_resumed(struct turns *turns, struct task *task)
 {

@@ -5,7 +5,7 @@
 
 #include <linux/io_uring.h>
 
-#include "calls.h"
+#include "../calls/calls.h"
 
 /*
  * Where in a submission the arguments of the call that does the same stand, in their order: f

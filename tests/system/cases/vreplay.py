@@ -280,7 +280,7 @@ def threads_that_are_woken_together_go_on_in_that_order() -> None:
     """
     SCRATCH.mkdir(parents=True, exist_ok=True)
     micro = SCRATCH / "replay-micro"
-    sources = [str(TREE / path) for path in ("tests/bench/replay-micro.c", "tools/trace/clock.c")]
+    sources = [str(TREE / path) for path in ("tests/bench/replay-micro.c", "tools/common/clock.c")]
     run("cc", "-O1", "-std=gnu11", "-D_GNU_SOURCE", "-static", "-pthread", "-o", str(micro), *sources)
     with_it, without = in_order(micro, ("--fifo",)), in_order(micro, ())
     wrong = [one for one in with_it if not one[0] or one[1] != one[0] or one[2] != one[0]]

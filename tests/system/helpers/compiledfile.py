@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A compiled trace as tests read it: a second reader of the format of tools/replay/workload.h."""
+"""A compiled trace as tests read it: a second reader of the format of tools/calls/workload.h."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 TREE = Path(__file__).resolve().parents[3]
-OPERATIONS = re.findall(r'^OP\((\w+), "(\w*)"', (TREE / "tools/replay/ops.h").read_text(), re.MULTILINE)
+OPS_H = TREE / "tools/calls/workload-ops.h"
+OPERATIONS = re.findall(r'^OP\((\w+), "(\w*)"', OPS_H.read_text(), re.MULTILINE)
 HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ")
 THREAD = struct.Struct("<QQIIII")
 

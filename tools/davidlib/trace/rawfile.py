@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Raw traces made by importers: the format of tools/trace/raw.h, with frames that are not compressed."""
+"""Raw traces made by importers: the format of tools/calls/tracefile.h, with frames not compressed."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../alloc.h"
+#include "../../common/alloc.h"
 #include "../capture.h"
 #include "../command.h"
 #include "../filter.h"

@@ -9,7 +9,7 @@
 
 #include <sys/syscall.h>
 
-#include "../alloc.h"
+#include "../../common/alloc.h"
 #include "../uring-calls.h"
 
 #define NO_TASK 0

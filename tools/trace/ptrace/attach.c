@@ -6,11 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "alloc.h"
-#include "capture.h"
-#include "command.h"
-#include "scope.h"
-#include "tracer.h"
+#include "../../common/alloc.h"
+#include "../capture.h"
+#include "../command.h"
+#include "../scope.h"
+#include "../tracer.h"
 
 static unsigned long trace_options(bool attached)
 {

@@ -7,7 +7,7 @@
 #ifndef TRACE_PAGES_H
 #define TRACE_PAGES_H
 
-#include "tracer.h"
+#include "../tracer.h"
 
 /* At the entry of munmap, msync, exec and exit. */
 void pages_entry(struct tracer *t, const struct task *task);

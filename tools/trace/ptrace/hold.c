@@ -5,8 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc.h"
-#include "tracer.h"
+#include "../../common/alloc.h"
+#include "../tracer.h"
 
 #define AGAIN_NS 1000000 /* a signal in front of wait4() interrupts nothing: the next one does */
 

@@ -26,7 +26,7 @@
 
 enum wl_op {
 #define OP(name, args, result) WL_##name,
-#include "ops.h"
+#include "workload-ops.h"
 #undef OP
 	WL_OPS,
 };

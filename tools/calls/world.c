@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
-#include "alloc.h"
+#include "../common/alloc.h"
 
 void world_init(struct world *w)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's part: at the tracepoints of calls and tasks it makes raw records (raw.h) and puts
- * them into a ring. Nothing waits: where the ring is full, a record is counted as lost.
+ * The kernel's part: at the tracepoints of calls and tasks it makes raw records (tracefile.h) and
+ * puts them into a ring. Nothing waits: where the ring is full, a record is counted as lost.
  *
  * Paths are read at the exit of a call. At its entry their page may not be in memory, and nothing
  * here can wait for it; at the exit the kernel has read them.
@@ -21,9 +21,9 @@ typedef __s64 s64;
 #include <bpf/bpf_core_read.h>
 
 #include "kernel.bpf.h"
-#include "trace.bpf.h"
+#include "../trace.bpf.h"
 
-#include "../raw.h"
+#include "../../../calls/tracefile.h"
 
 #define CLONE_VFORK_VM 0x4100
 #define CS_32 0x23 /* code segment of a 32 bit task */

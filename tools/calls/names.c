@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "names.h"
 
-#include "alloc.h"
+#include "../common/alloc.h"
 
 #define LINKS_MAX 40 /* as in the kernel */
 #define PATH_ROOM 4096u

@@ -5,8 +5,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "raw.h"
-#include "alloc.h"
+#include "tracefile.h"
+#include "../common/alloc.h"
 
 void raw_reader_init(struct raw_reader *r, int fd)
 {

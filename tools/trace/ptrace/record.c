@@ -17,18 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aio.h"
-#include "alloc.h"
-#include "capture.h"
-#include "clock.h"
-#include "command.h"
-#include "disk-read.h"
-#include "filter.h"
+#include "../aio.h"
+#include "../../common/alloc.h"
+#include "../capture.h"
+#include "../../common/clock.h"
+#include "../command.h"
+#include "../disk-read.h"
+#include "../filter.h"
 #include "hold.h"
-#include "layout.h"
+#include "../layout.h"
 #include "pages.h"
-#include "scope.h"
-#include "tracer.h"
+#include "../scope.h"
+#include "../tracer.h"
 #include "uring.h"
 
 #define SCAN_MS 100 /* between looks at all processes, with --uid and --cgroup */

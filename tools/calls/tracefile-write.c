@@ -5,8 +5,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "raw.h"
-#include "alloc.h"
+#include "tracefile.h"
+#include "../common/alloc.h"
 
 /*
  * A frame that is not full is written when its first record is that old, so that a slow program's

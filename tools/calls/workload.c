@@ -6,7 +6,7 @@
 
 const struct wl_op_info wl_ops[WL_OPS] = {
 #define OP(name, args, result) [WL_##name] = { #name, args, result },
-#include "ops.h"
+#include "workload-ops.h"
 #undef OP
 };
 

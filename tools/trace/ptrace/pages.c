@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "../capture.h"
 
 #define PAGE 4096u
 #define PRESENT 0x8000000000000000ull

@@ -8,7 +8,7 @@
 #define TRACE_WORLD_H
 
 #include "names.h"
-#include "raw.h"
+#include "tracefile.h"
 
 #define FD_MAX 0x10000 /* a descriptor from there on is not believed */
 #define NO_OFFSET S64_MIN

@@ -9,7 +9,7 @@
 #ifndef TRACE_URING_H
 #define TRACE_URING_H
 
-#include "tracer.h"
+#include "../tracer.h"
 
 /* At the entry of a call that is recorded. */
 void uring_entry(struct tracer *t, struct task *task, const struct call *call);

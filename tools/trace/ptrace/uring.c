@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#include "capture.h"
-#include "alloc.h"
-#include "uring-calls.h"
+#include "../capture.h"
+#include "../../common/alloc.h"
+#include "../uring-calls.h"
 
 /* Younger than the oldest headers. */
 #define SETUP_SQE128 0x400u
