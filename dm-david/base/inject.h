@@ -53,6 +53,10 @@
  *	hasty	no write waits for the classifier's worker, which is slow
  * And that must not depend on this, which is no bug, but a busy machine:
  *	slow	the classifier's worker is slow
+ * Who seeks room at the same time as others have to find:
+ *	once	who finds no more room does not look whether others have found it meanwhile
+ * That shows only on a machine as busy as this makes it, which is no bug:
+ *	pause	between finding no room and asking for some there is time
  * For layers between (owner/stack.h):
  *	elsewhere	a file's page is data, whatever device its file system is on
  *	parity	requests to an array with parity have a trail
@@ -74,6 +78,10 @@ extern char *david_plant;
 #else
 #define INJECTED(bug)	((void)#bug, false)
 #endif
+
+/* Does who found no room sleep before asking for some? */
+#define PLANTED_PAUSE		(INJECTED(pause) || INJECTED(once))
+#define PLANTED_PAUSE_MS	300
 
 /* Does a planted bug give a block to two disks? */
 #define PLANTED_TWICE \

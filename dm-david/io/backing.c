@@ -8,8 +8,10 @@
  */
 #include "io.h"
 
+#include <linux/delay.h>
 #include <linux/highmem.h>
 
+#include "../base/inject.h"
 #include "../store/pool.h"
 
 #define MIN_CHILDREN	16
@@ -297,10 +299,17 @@ static enum served no_room(struct david_io *io, const struct piece *piece, gfp_t
 	if (store->packs &&
 	    (!gfpflags_allow_blocking(gfp) || packs_sweep(store, d->dev->bdev, false)))
 		return SERVED_DEFER;
+	if (PLANTED_PAUSE && gfpflags_allow_blocking(gfp))
+		msleep(PLANTED_PAUSE_MS);
 	/* Freed blocks are reusable once that is durable. */
 	if (store->wal && wal_wait_free(store, gfp))
 		return SERVED_DEFER;
 	spin_lock_irqsave(&store->lock, flags);
+	/* It may have become durable since @piece found no block. */
+	if (store_allocatable(store) && !INJECTED(once)) {
+		spin_unlock_irqrestore(&store->lock, flags);
+		return SERVED_DEFER;
+	}
 	if (store->pool)
 		store->full = true;
 	warn = store->full && !store->full_warned;

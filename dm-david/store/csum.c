@@ -446,8 +446,11 @@ static unsigned int get_images(struct csums *csums, void **image, unsigned int m
 	return n;
 }
 
-/* Save at most META_BATCH chunks, by one write. Sets *@done to how many. csums->lock is held. */
-static blk_status_t save_batch(struct csum_io *io, u64 most, u64 *done)
+/*
+ * Save at most META_BATCH chunks, by one write. Sets *@done to how many. *@barren is that of
+ * store_find_room(). csums->lock is held.
+ */
+static blk_status_t save_batch(struct csum_io *io, u64 most, u64 *done, bool *barren)
 {
 	struct store *store = io->store;
 	struct csums *csums = store->csums;
@@ -481,7 +484,7 @@ static blk_status_t save_batch(struct csum_io *io, u64 most, u64 *done)
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	*done = n;
-	if (dest == BM_NONE && !store_find_room(store))
+	if (dest == BM_NONE && !store_find_room(store, barren))
 		status = BLK_STS_NOSPC;
 	if (full)
 		written = !metapages_io(store, io->bdev, dest, image, full,
@@ -503,11 +506,12 @@ static blk_status_t save_oldest(struct csum_io *io, u64 left)
 	struct csums *csums = io->store->csums;
 	blk_status_t status = BLK_STS_OK;
 	unsigned int noio = memalloc_noio_save();
+	bool barren = false;
 	u64 done;
 
 	lockdep_assert_held(&csums->lock);
 	while (left && !status && READ_ONCE(csums->table.unsaved)) {
-		status = save_batch(io, left, &done);
+		status = save_batch(io, left, &done, &barren);
 		left -= done;
 		cond_resched();
 	}
@@ -594,7 +598,7 @@ static void evict_chunks(struct csum_io *io)
 	struct crct_chunk *chunk;
 	u64 place, old, before, rounds;
 	unsigned long flags;
-	bool good, no_place;
+	bool good, no_place, barren = false;
 
 	lockdep_assert_held(&csums->lock);
 	before = csums->table.evictions;
@@ -627,7 +631,7 @@ static void evict_chunks(struct csum_io *io)
 		if (!good && old == CRCT_NOWHERE && place != BM_NONE)
 			give_up_place(store, place);
 		spin_unlock_irqrestore(&store->lock, flags);
-		good |= no_place && store_find_room(store);
+		good |= no_place && store_find_room(store, &barren);
 		cond_resched();
 	} while (good && crct_over(&csums->table) && (chunk || rounds--));
 	/* What left memory is in the reserve. */

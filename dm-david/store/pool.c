@@ -438,10 +438,13 @@ static bool reclaim_from_others(struct pool *pool, const struct store *store)
 			got += take_free(other, reserve_left(other));
 	if (got)
 		return true;
-	/* What they have freed becomes free when that is durable. */
-	list_for_each_entry(other, &pool->members, pool_list)
-		if (other != store && wal_wait_free(other, GFP_NOIO))
-			got += take_free(other, reserve_left(other));
+	/* What they have freed becomes free when that is durable: it may be by now. */
+	list_for_each_entry(other, &pool->members, pool_list) {
+		if (other == store)
+			continue;
+		wal_wait_free(other, GFP_NOIO);
+		got += take_free(other, reserve_left(other));
+	}
 	return got;
 }
 

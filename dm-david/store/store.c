@@ -2,6 +2,7 @@
 /* The store: see store.h. */
 #include "store.h"
 
+#include <linux/delay.h>
 #include <linux/device-mapper.h>
 #include <linux/log2.h>
 #include <linux/sched.h>
@@ -569,11 +570,11 @@ void store_lookup(struct store *store, u64 block, struct rt_range *out)
 	spin_unlock_irqrestore(&store->lock, flags);
 }
 
-/* Free blocks, but for the spare. */
-static u64 room(const struct store *store)
+u64 store_allocatable(const struct store *store)
 {
 	u64 free = bm_nr_free(&store->bitmap);
 
+	lockdep_assert_held(&store->lock);
 	return free - min(free, share_spare(store->share));
 }
 
@@ -584,7 +585,7 @@ static u64 alloc_from_pool(struct store *store, u64 hint, u64 want, bool shared,
 
 	/* What is granted may go to the spare. */
 	while (!left && pool_grant(store, hint))
-		left = room(store);
+		left = store_allocatable(store);
 	if (left)
 		return bm_alloc(&store->bitmap, hint, min(want, left), got);
 	if (!shared)
@@ -596,7 +597,7 @@ static u64 alloc_from_pool(struct store *store, u64 hint, u64 want, bool shared,
 
 u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, bool shared, u64 *got)
 {
-	u64 dest = BM_NONE, left = room(store);
+	u64 dest = BM_NONE, left = store_allocatable(store);
 
 	lockdep_assert_held(&store->lock);
 	if (block == store->seq_block)
@@ -641,22 +642,31 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 	}
 }
 
-bool store_find_room(struct store *store)
+bool store_find_room(struct store *store, bool *barren)
 {
-	return (store->pool && pool_collect(store)) ||
-	       (store->wal && wal_wait_free(store, GFP_NOIO));
+	bool first = !*barren;
+
+	if (PLANTED_PAUSE)
+		msleep(PLANTED_PAUSE_MS);
+	*barren = !((store->pool && pool_collect(store)) ||
+		    (store->wal && wal_wait_free(store, GFP_NOIO)));
+	if (INJECTED(once))
+		return !*barren;
+	/* Since the allocation somebody else may have found what there was. Then it is free now. */
+	return !*barren || first;
 }
 
 u64 store_get_run(struct store *store, u64 blocks)
 {
 	unsigned long flags;
+	bool barren = false;
 	u64 dest;
 
 	do {
 		spin_lock_irqsave(&store->lock, flags);
 		dest = store_alloc_run(store, blocks, &flags);
 		spin_unlock_irqrestore(&store->lock, flags);
-	} while (dest == BM_NONE && store_find_room(store));
+	} while (dest == BM_NONE && store_find_room(store, &barren));
 	return dest;
 }
 

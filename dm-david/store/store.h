@@ -243,6 +243,12 @@ void store_lookup(struct store *store, u64 block, struct rt_range *out);
 u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, bool shared, u64 *got);
 
 /*
+ * Free blocks of the store that store_alloc() may give to any target block: all but the spare.
+ * store->lock is held.
+ */
+u64 store_allocatable(const struct store *store);
+
+/*
  * Destinations for the module's own use, as one run: the first, or BM_NONE if
  * there is no such run. They belong to no target block. store->lock is held, with @flags, and is
  * let go in between where the search is long. Sleeps.
@@ -251,11 +257,12 @@ u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 	__must_hold(&store->lock);
 
 /*
- * Wait until there may be more free blocks than there were: those that other disks of the pool can
- * spare, and what was freed and is not durable yet. False: there are none to be had. store->lock is
- * not held. Sleeps.
+ * An allocation found no room. Wait until there may be more free blocks than there were: those that
+ * other disks of the pool can spare, and what was freed and is not durable yet. True: allocate once
+ * more. False: there are none to be had. *@barren is false at first, and is this function's own
+ * until the allocation succeeds. store->lock is not held. Sleeps.
  */
-bool store_find_room(struct store *store);
+bool store_find_room(struct store *store, bool *barren);
 
 /* store_alloc_run() with all the room that can be made. store->lock is not held. Sleeps. */
 u64 store_get_run(struct store *store, u64 blocks);

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 
 from cases import case
-from helpers import raw
+from helpers import devmapper, raw
 from helpers.guest import (
     SCRATCH,
     Failed,
@@ -426,6 +426,31 @@ def a_flush_gets_the_blocks_that_other_disks_can_spare() -> None:
             raw.write(fd, random.Random(at).randbytes(MIB), at)
         os.fsync(fd)
         run("dmsetup", "message", "a", "0", "raw", "add", "sectors:0-7")
+
+
+def two_disks_seek_room(bug: str) -> None:
+    """The first finds what a third disk can spare. It is in the pool then, for the second, too."""
+    with pool_device(8 * MIB) as device, opened_all(device, NAMES, "-o", "pool_reserve=0") as fds:
+        take_all_and_discard(fds["c"])
+        with planted(bug), ThreadPoolExecutor(2) as pool:
+            list(pool.map(add_rule_once, ["a", "b"]))
+
+
+def add_rule_once(name: str) -> None:
+    """run() would say it again after a failure."""
+    if devmapper.output("message", name, "0", "raw", "add", "sectors:0-7") is None:
+        raise Failed(f"{name}: the rule is refused")
+
+
+@case(planted=True, complaints="store low|store full|I/O error|critical")
+def disks_that_seek_room_at_once_share_what_another_can_spare() -> None:
+    two_disks_seek_room("pause")
+
+
+@case(planted=True, complaints="store low|store full|I/O error|critical")
+def a_disk_that_does_not_look_again_is_found() -> None:
+    with must_fail():
+        two_disks_seek_room("once")
 
 
 def complaint(*words: str) -> str:

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from cases import case
 from helpers import raw
 from helpers.guest import Failed, device_stats, dm, fake_disk, loop_disk, mapped, remove, run
+from helpers.planted import must_fail, planted
 from helpers.poolbox import made
 from helpers.raw import BLOCK, SECTOR
 from helpers.stores import SECTORS, events, state, wait_event
@@ -90,6 +91,28 @@ def full_store_fails_clearly() -> None:
         again = events("full")
         assert len(fill_up(fd, blocks, data)) == blocks
         wait_event("full", again)
+
+
+def a_write_waits_for_freed_blocks(bug: str) -> None:
+    """The round of the log that frees them ends between its search for a block and its question."""
+    data = raw.patterned(1, MIB)
+    keep = ("--classify", "keep")
+    with loop_disk(MIB) as dev, fake_disk("full", TIB, dev, *keep) as disk, raw.opened(disk) as fd:
+        for offset in sorted(fill_up(fd, MIB // BLOCK, data))[:8]:
+            raw.discard(fd, offset, BLOCK)
+        with planted(bug):
+            raw.write(fd, data[:BLOCK], TIB - BLOCK)
+
+
+@case(planted=True, complaints="store full|store low|I/O error|critical")
+def blocks_that_become_free_meanwhile_are_found() -> None:
+    a_write_waits_for_freed_blocks("pause")
+
+
+@case(planted=True, complaints="store full|store low|I/O error|critical")
+def a_write_that_does_not_look_again_is_found() -> None:
+    with must_fail():
+        a_write_waits_for_freed_blocks("once")
 
 
 @case(cpus=True, complaints="I/O error")
