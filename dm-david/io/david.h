@@ -121,7 +121,9 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 			   struct pack_step *step);
 
-/* The same of one block, which is read into @page or written from there; of kmalloc(). */
+/* The same: @bytes are read into @page, or written from there. @page is of kmalloc(). */
+int david_internal_page(struct david *d, void *page, sector_t sector, u32 bytes, blk_opf_t op);
+/* The same of one block. */
 int david_internal_block(struct david *d, void *page, u64 block, blk_opf_t op);
 
 /* ctl.c: /dev/david */

@@ -18,17 +18,10 @@
 static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
 {
 	struct david *d = im->d;
-	struct bio_vec bv;
 	struct rt_range r;
-	struct bio bio;
-	int error;
 	u64 block;
 
-	bio_init(&bio, d->dev->bdev, &bv, 1, REQ_OP_READ | REQ_META);
-	__bio_add_page(&bio, virt_to_page(im->page), bytes, offset_in_page(im->page));
-	error = david_internal_request(d, &bio, sector, NULL);
-	bio_uninit(&bio);
-	if (error)
+	if (david_internal_page(d, im->page, sector, bytes, REQ_OP_READ))
 		return false;
 	for (block = sector >> d->store->block_shift;
 	     block <= (sector + (bytes >> SECTOR_SHIFT) - 1) >> d->store->block_shift; block++) {

@@ -417,18 +417,23 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 	return blk_status_to_errno(bio->bi_status);
 }
 
-int david_internal_block(struct david *d, void *page, u64 block, blk_opf_t op)
+int david_internal_page(struct david *d, void *page, sector_t sector, u32 bytes, blk_opf_t op)
 {
-	struct store *store = d->store;
 	struct bio_vec bv;
 	struct bio bio;
 	int error;
 
 	bio_init(&bio, d->dev->bdev, &bv, 1, op | REQ_META);
-	__bio_add_page(&bio, virt_to_page(page), store->block_size, offset_in_page(page));
-	error = david_internal_request(d, &bio, block << store->block_shift, NULL);
+	__bio_add_page(&bio, virt_to_page(page), bytes, offset_in_page(page));
+	error = david_internal_request(d, &bio, sector, NULL);
 	bio_uninit(&bio);
 	return error;
+}
+
+int david_internal_block(struct david *d, void *page, u64 block, blk_opf_t op)
+{
+	return david_internal_page(d, page, block << d->store->block_shift, d->store->block_size,
+				   op);
 }
 
 /*
