@@ -45,7 +45,9 @@ def test_the_fileservers_uncertainties_come_out_of_its_means(
 
 def test_these_are_the_papers_numbers() -> None:
     if not PAPER.exists():
-        pytest.skip("the paper is not at hand")
+        pytest.skip(
+            f"compares with the paper's own text, which may not be copied: no {PAPER.name} in {PAPER.parent}"
+        )
     rows = re.findall(
         r"^(Read|Write)\s+([\d.]+) ± ([\d.]+)%\s+([\d.]+) ± ([\d.]+)%\s+([\d.]+)",
         PAPER.read_text(),

@@ -87,7 +87,11 @@ def test_savings_of_table_2_are_those_of_its_kilobytes() -> None:
             assert abs(100 * (1 - row.stored / row.original) - row.savings) < 0.01, name
 
 
-@pytest.mark.skipif(not PRINTED.exists(), reason="the paper is not here")
+@pytest.mark.skipif(
+    not PRINTED.exists(),
+    reason="compares with the paper's own text, which may not be copied: "
+    f"no {PRINTED.name} in {PRINTED.parent}",
+)
 def test_the_papers_numbers_stand_in_the_paper() -> None:
     text = PRINTED.read_text()
     table_2 = text[text.index("mkfs 976762584") : text.index("Table 2:")]

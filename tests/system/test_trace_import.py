@@ -18,7 +18,7 @@ import pytest
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
-SHARED = TREE / "../shared/data/traces"
+OTHERS = TREE / "profiles/evidence/traces"
 FULL = os.environ.get("DAVID_SCALE") == "full"
 RUNS = int(os.environ.get("DAVID_FUZZ_RUNS", 20000 if FULL else 60))  # of each importer's fuzzer
 sys.path.insert(0, str(TREE / "tools"))
@@ -39,10 +39,9 @@ def rows(database: sqlite3.Connection, sql: str) -> list[tuple]:
     return database.execute(sql).fetchall()
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="no traces of others here")
 def test_artcs_sample_is_understood_whole(tmp_path: Path) -> None:
     out = tmp_path / "t.db"
-    assert importing.import_trace("strace", next(SHARED.glob("*.strace.xz")), out) == 0
+    assert importing.import_trace("strace", next(OTHERS.glob("*.strace.xz")), out) == 0
     database = sqlite3.connect(out)
     counts = Counter(dict(rows(database, "SELECT name, count(*) FROM call GROUP BY name")))
     assert counts.total() == 33068
@@ -329,10 +328,9 @@ def test_old_iologs_are_read_too(tmp_path: Path) -> None:
     assert rows(database, "SELECT max(start) - min(start) FROM call WHERE name LIKE 'p%'") == [(252000,)]
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="no traces of others here")
 def test_the_metrology_studys_workload_is_understood_whole(tmp_path: Path) -> None:
     out = tmp_path / "t.db"
-    assert importing.import_trace("json", next(SHARED.glob("*.workload.xz")), out) == 0
+    assert importing.import_trace("json", next(OTHERS.glob("*.workload.xz")), out) == 0
     database = sqlite3.connect(out)
     assert rows(database, "SELECT count(*), sum(result) FROM call WHERE name = 'pread64'") == [
         (5000, 5000 * 4096)

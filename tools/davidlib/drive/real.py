@@ -2,7 +2,7 @@
 """Real drives' response times beside the model's: a table of `david profile bench` and `validate`.
 
 A figure that a parameter of the profile was chosen by shows that the fit holds. It is no evidence for the
-model. What fio-plot measured is read from ../shared/data, where that is at hand.
+model. What fio-plot measured is read from the tree's profiles/evidence: an installed `david` has none of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATES = {
     "as made": (),
 }
 
-FIO_PLOT = Path(__file__).resolve().parents[4] / "shared/data/fio-4k-queue-depth.csv"
+FIO_PLOT = Path(__file__).resolve().parents[3] / "profiles/evidence/fio-plot.csv"
 
 
 @dataclass
