@@ -224,7 +224,8 @@ sparse: setup ## sparse over the module's sources, with each kernel's headers
 	@$(DAVID) lab module --kind vm --kernel 6.12 --sparse
 	@$(DAVID) lab module --kind vm --kernel newest --sparse
 
-lint: setup ## checkpatch --strict and ruff; the includes between rooms, and what documents speak of
+lint: setup ## checkpatch --strict, ruff and mypy; the includes between rooms, and what documents speak of
+	@tools/setup lint
 	@tools/lint
 
 unit: setup ## unit tests of the portable sources, in user space under sanitizers; TEST=rangetable

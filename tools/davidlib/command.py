@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the parsers of disks' commands have in common."""
+"""What the parsers of commands have in common."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import TypeAlias
 
 Command = Callable[[argparse.Namespace], int]
-Commands = argparse._SubParsersAction
+# As a text: Python knows no type within this one.
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add(sub: Commands, name: str, func: Command, text: str, example: str) -> argparse.ArgumentParser:

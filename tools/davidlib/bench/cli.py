@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from .. import build
+from ..command import Commands
 from ..sizes import format_size
 from ..util import DAVID, UserError
 from ..workload.kinds import KINDS, Bytes
@@ -106,7 +107,7 @@ def bench(args: argparse.Namespace) -> int:
     return loop.do(args, results, runs, 1 if found.where == "here" else loop.cpus())
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
         "bench",
         help="run a question's workloads on fake disks in labs, and make a page of the answer",

@@ -26,7 +26,7 @@ from typing import Any
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from davidlib.bench.samples import COLUMNS, Sampler, row  # noqa: E402
+from davidlib.bench.samples import COLUMNS, Row, Sampler, row  # noqa: E402
 from davidlib.disk import check, device, dm, lateness, setting, since, stats  # noqa: E402
 from davidlib.lab.lab import parse_memory  # noqa: E402
 from davidlib.util import UserError  # noqa: E402
@@ -183,7 +183,7 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
     return outcome(record, end - start, part, sampler.rows)
 
 
-def outcome(record: Record, ns: int, part: dict[str, Any], rows: list) -> dict[str, Any]:
+def outcome(record: Record, ns: int, part: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
     verdict, found = lateness.verdict(part), check.findings(part)
     wrong = [f"{finding.what}: {finding.text}" for finding in found if not finding.good]
     if short := too_short(record, ns):

@@ -150,9 +150,9 @@ class Tree:
     """What the tree and the machine are at one time: asked once for all runs of a sweep."""
 
     def __init__(self) -> None:
-        self.asked: dict[tuple, dict[str, Any]] = {}
+        self.asked: dict[tuple[object, ...], dict[str, Any]] = {}
 
-    def _once(self, ask: Callable[..., dict], *about: str) -> dict[str, Any]:
+    def _once(self, ask: Callable[..., dict[str, Any]], *about: str) -> dict[str, Any]:
         key = (ask, *about)
         if key not in self.asked:
             self.asked[key] = ask(*about)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from ..util import say
 from .results import Results
@@ -22,7 +23,7 @@ class Progress:
     def seconds(self) -> float:
         return time.monotonic() - self.start
 
-    def done(self, run: Run, came: dict) -> None:
+    def done(self, run: Run, came: dict[str, Any]) -> None:
         if "text" in came:
             self.results.add(run, came["text"])
             self.good += 1

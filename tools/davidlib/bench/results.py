@@ -255,7 +255,7 @@ def _database(path: Path, loaded: list[dict[str, Any]]) -> None:
 
 
 def _commit() -> str:
-    git = ["git", "-C", TREE, "describe", "--always", "--dirty"]
+    git = ["git", "-C", str(TREE), "describe", "--always", "--dirty"]
     done = subprocess.run(git, capture_output=True, text=True)
     return done.stdout.strip()
 

@@ -76,7 +76,8 @@ class Sampler:
     """with Sampler(NAME, BEFORE) as sampler: ...; then sampler.rows, of what was counted since BEFORE."""
 
     def __init__(self, name: str, before: dict[str, Any]) -> None:
-        self.name, self.before, self.rows = name, before, []
+        self.name, self.before = name, before
+        self.rows: list[Row] = []
 
     def __enter__(self) -> Sampler:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

@@ -100,7 +100,7 @@ class Table:
             raise self.wrong(key, f"{key} = {value!r}: not one of {', '.join(known)}")
         return value
 
-    def several(self, key: str, kind: type, default: list) -> list:
+    def several(self, key: str, kind: type, default: list[Any]) -> list[Any]:
         """A value, or a list of them without doubles."""
         value = self.left.pop(key, default)
         values = value if isinstance(value, list) else [value]
@@ -214,7 +214,7 @@ def _unique(table: Callable[[int], Table], found: list[Any]) -> None:
             raise table(number).wrong("name", f"name = '{one.name}': there twice; give one another name")
 
 
-def _tables(source: Source, values: dict[str, Any], name: str, default: list[dict]) -> list[Table]:
+def _tables(source: Source, values: dict[str, Any], name: str, default: list[dict[str, Any]]) -> list[Table]:
     found = values.pop(name, default)
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found) or not found:
         line = _line_of(source.text, name, 0, "")

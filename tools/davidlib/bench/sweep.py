@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import dask
 from distributed import Client, LocalCluster, as_completed
+from typing import Any
 
 from ..util import TREE, UserError
 from . import task
@@ -20,7 +21,7 @@ from .runs import Run
 # A run that takes that many workers with it is to blame.
 DEATHS = 3
 # A run, what came of it, and how many have come so far.
-Done = Callable[[Run, dict], None]
+Done = Callable[[Run, dict[str, Any]], None]
 
 
 @contextmanager

@@ -9,10 +9,11 @@ a name to import.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 
-def by_value() -> Callable[[str, dict], dict]:
-    def execute(tools: str, described: dict) -> dict:
+def by_value() -> Callable[[str, dict[str, Any]], dict[str, Any]]:
+    def execute(tools: str, described: dict[str, Any]) -> dict[str, Any]:
         """one.execute() of the tree that the sweep was started from."""
         import os
         import sys

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from ..command import Commands
 from ..drive import files
 from ..sizes import SECTOR, format_both, format_time
 from ..util import DAVID, UserError, say
@@ -90,7 +91,7 @@ def calibrate(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
         "calibrate", help="measure a drive, and make a profile of it",
         description="Measure a disk by direct I/O and write a profile. It only reads, unless --write is "

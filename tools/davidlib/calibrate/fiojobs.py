@@ -7,6 +7,7 @@ import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..sizes import parse_size
 from ..util import UserError
@@ -53,7 +54,7 @@ def _size(text: str) -> int:
     return parse_size(str(text).split(",")[0].strip())
 
 
-def _job(job: dict, common: dict) -> FioJob:
+def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
     options = common | job.get("job options", {})
     order = str(options.get("rw", options.get("readwrite", "read"))).split(":")[0]
     if order not in RANDOM and order not in SEQUENTIAL:

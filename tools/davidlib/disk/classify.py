@@ -10,6 +10,7 @@ import argparse
 import subprocess
 
 from .. import build
+from ..command import Commands
 from ..util import DAVID
 
 
@@ -21,7 +22,7 @@ def classify(args: argparse.Namespace) -> int:
     return subprocess.run([*words, args.image]).returncode
 
 
-def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
         "classify",
         help="print which blocks of an image are metadata, and why",

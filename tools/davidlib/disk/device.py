@@ -14,7 +14,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from ..command import Commands, add
 from ..drive import profileword
@@ -30,16 +30,16 @@ STORE_MAGIC = b"dm-david store\n\0"
 CONTENT = ("incompressible", "zeros", "compressible:20 to compressible:1000", "text", "pattern:HEX", "stamp")
 
 
-def _choice(known: tuple[str, ...]) -> Callable[[str], str]:
-    """An argparse type: one of these words."""
+@dataclass(frozen=True)
+class OneOf:
+    """An argparse type: one of these words. A shell's completion offers them."""
 
-    def check(text: str) -> str:
-        if text not in known:
-            raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(known)}")
+    words: tuple[str, ...]
+
+    def __call__(self, text: str) -> str:
+        if text not in self.words:
+            raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(self.words)}")
         return text
-
-    check.words = known  # for the completion of a shell
-    return check
 
 
 def _content(text: str) -> str:
@@ -369,7 +369,7 @@ def add_drive_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--mode",
-        type=_choice(MODES),
+        type=OneOf(MODES),
         metavar="MODE",
         help="timing-accurate (default with --profile): requests complete when the drive would have; speedup "
         "(default without): at once, the drive's time is only added up; model-only: everything is "
@@ -377,7 +377,7 @@ def add_drive_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--classify",
-        type=_choice(CLASSIFY),
+        type=OneOf(CLASSIFY),
         default="auto",
         metavar="HOW",
         help="what is kept: auto (default): all but file data, by request flags and page owner, where what "

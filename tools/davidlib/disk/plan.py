@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..command import Commands
 from ..drive import profileword
 from ..sizes import format_both, format_size, size_arg
 from ..util import UserError
@@ -218,7 +219,7 @@ def _count(text: str) -> int:
     return int(value)
 
 
-def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
         "plan",
         help="how large the backing device must be",

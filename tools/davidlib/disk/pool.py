@@ -10,7 +10,7 @@ import argparse
 import subprocess
 
 from .. import build
-from ..command import Command
+from ..command import Command, Commands
 from ..sizes import SECTOR, format_size
 from ..util import DAVID
 from . import device, dm, pools, stats
@@ -177,7 +177,7 @@ def import_pool(args: argparse.Namespace) -> int:
     return subprocess.run([build.ensure("david-store"), "pool", "import", *words]).returncode
 
 
-def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
         "pool",
         help="several fake disks on one backing device",

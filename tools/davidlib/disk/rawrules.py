@@ -16,6 +16,7 @@ import struct
 import sys
 from collections.abc import Iterator
 
+from ..command import Commands
 from ..sizes import SECTOR, format_size
 from ..util import DAVID
 from . import dm, stats
@@ -235,7 +236,7 @@ WHAT = (
 )
 
 
-def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser("raw", help="choose data that is kept as it was written", description=WHAT)
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     for name, func, text in (

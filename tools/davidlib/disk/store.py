@@ -10,6 +10,7 @@ import argparse
 import subprocess
 
 from .. import build
+from ..command import Commands
 from ..util import DAVID
 
 
@@ -20,7 +21,7 @@ def store(args: argparse.Namespace) -> int:
     return subprocess.run([build.ensure("david-store"), *words]).returncode
 
 
-def add_parsers(sub: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
         "store",
         help="look at a store while no device uses it, check it, repair it, move the disk on it",

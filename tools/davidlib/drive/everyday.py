@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
+from typing import Any
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -23,8 +25,8 @@ UNKNOWN = "no figure"  # neither a measurement nor a data sheet was found, of th
 class Seen:
     """What david-sim bench says of a row's job, and of the drive."""
 
-    drive: dict
-    job: dict
+    drive: dict[str, Any]
+    job: dict[str, Any]
 
     @property
     def media(self) -> float:
@@ -49,6 +51,9 @@ class Seen:
         """us under the heads, at the mean of the span's zones."""
         return 2 * size / (self.job["media_mb_s"] + self.job["least_media_mb_s"])
 
+    def random_read(self, size: int) -> float:
+        return self.positioning() + self.transfer(size)
+
 
 @dataclass
 class Row:
@@ -66,7 +71,7 @@ class Row:
     options: tuple[str, ...] = ()  # of the profile
 
 
-FIGURES: dict[str, Callable[[dict], float]] = {
+FIGURES: dict[str, Callable[[dict[str, Any]], float]] = {
     "MB/s": lambda job: job["all"]["mb_s"],
     "MB/s read": lambda job: job["reads"]["mb_s"],
     "MB/s written": lambda job: job["writes"]["mb_s"],
@@ -137,7 +142,7 @@ def _command(seen: Seen, size: int, op: str = "read") -> float:
     return min(seen.media, size / _hit(seen, size, op))
 
 
-def _small(drive: dict) -> list[Row]:
+def _small(drive: dict[str, Any]) -> list[Row]:
     """Requests so small that what the drive does for each of them counts."""
     # A reader or writer slower than the platters waits for them, where the buffer is short.
     below = 8 if drive["cache_bytes"] >= 7 * MIB else 40
@@ -148,7 +153,7 @@ def _small(drive: dict) -> list[Row]:
             f"{op} size={size} depth={depth} count=12000 "
             + ("warm=3000" if op == "read" else "warm=0 drain"),
             "MB/s",
-            lambda seen, size=size, op=op: _command(seen, size, op),
+            partial(_command, size=size, op=op),
             "overhead and interface in turn, or the media rate"
             + ("" if depth == 1 else "; in a queue they overlap"),
             below=below if depth == 1 else 5,
@@ -161,6 +166,9 @@ def _small(drive: dict) -> list[Row]:
 
 
 def _gaps() -> list[Row]:
+    def skipping(seen: Seen, size: int, gap: int) -> float:
+        return min(seen.media * size / (size + gap), _command(seen, size * KIB))
+
     rows = []
     for size, gap in ((4, 4), (4, 28), (4, 64), (32, 4), (32, 32), (64, 64), (128, 8)):
         rows.append(
@@ -169,9 +177,7 @@ def _gaps() -> list[Row]:
                 f"read {size} KiB, skip {gap} KiB",
                 f"read size={size}K gap={gap}K count=6000 warm=1000",
                 "MB/s",
-                lambda seen, size=size, gap=gap: min(
-                    seen.media * size / (size + gap), _command(seen, size * KIB)
-                ),
+                partial(skipping, size=size, gap=gap),
                 "the contiguous span's rate, or a command's overhead",
                 below=10,
                 above=NO_LIMIT,
@@ -192,8 +198,12 @@ def _gaps() -> list[Row]:
     return rows
 
 
-def _streams(drive: dict) -> list[Row]:
+def _streams(drive: dict[str, Any]) -> list[Row]:
     """As IOMeter's threads of one request each, and as one program that takes turns."""
+
+    def shared(seen: Seen, share: float) -> float:
+        return share * (seen.job["media_mb_s"] + seen.job["least_media_mb_s"]) / 2
+
     rows = []
     half = (0.5, "half of the media rate: xbitlabs, hdd-2010_11: drives that look ahead keep half")
     if drive["cache_bytes"] < 7 * MIB:
@@ -211,9 +221,7 @@ def _streams(drive: dict) -> list[Row]:
                         f"read size={size} streams={streams} depth={depth} count={_count(size)} "
                         f"warm={_count(size) // 4}",
                         "MB/s",
-                        lambda seen, share=share: (
-                            share * (seen.job["media_mb_s"] + seen.job["least_media_mb_s"]) / 2
-                        ),
+                        partial(shared, share=share),
                         source,
                         PUBLISHED,
                         below=0,
@@ -223,7 +231,7 @@ def _streams(drive: dict) -> list[Row]:
     return rows
 
 
-def _paced(drive: dict) -> list[Row]:
+def _paced(drive: dict[str, Any]) -> list[Row]:
     """A reader slower than the platters finds its data in the buffer.
 
     A drive whose buffer is full stops, and goes on when the place comes round again. Where the buffer
@@ -241,7 +249,7 @@ def _paced(drive: dict) -> list[Row]:
             f"read {size} KiB, {pace} ms between",
             f"read size={size}K pace={pace}ms count=3000 warm=200",
             "us",
-            lambda seen, size=size, pace=pace: expected(seen, size * KIB, pace),
+            partial(expected, size=size * KIB, pace=pace),
             "overhead and interface, and what a revolution is longer than the buffer lasts",
             # Less, where that is longer, and the drive has begun before the command came.
             below=10 if drive["readahead_bytes"] / size * pace > 1.024 * drive["revolution_us"] else 60,
@@ -265,7 +273,7 @@ def _again() -> list[Row]:
             f"read the same {size_name(size)}",
             f"read random size={size} span={size} count=300 warm=10",
             "us",
-            lambda seen, size=size: expected(seen, size),
+            partial(expected, size=size),
             "overhead and interface; a revolution where the drive drops what it has sent",
             below=5,
             above=5,
@@ -283,7 +291,7 @@ def _random() -> list[Row]:
                 f"read {size_name(size)}",
                 f"read random size={size} count={2500 if size < MIB else 500}",
                 "us",
-                lambda seen, size=size: seen.positioning() + seen.transfer(size),
+                partial(Seen.random_read, size=size),
                 "overhead, mean seek, half a revolution, transfer",
                 below=6,
                 above=6,
@@ -375,6 +383,10 @@ def _mixed() -> list[Row]:
 
 def _beside() -> list[Row]:
     """A random reader beside a stream of 4 MiB outstanding, which is 8 commands: neither starves."""
+
+    def starved(seen: Seen, op: str) -> float:
+        return 1e6 / (seen.positioning() + 8 * (seen.positioning(op) + seen.transfer(512 * KIB)))
+
     rows = []
     for op in ("read", "write"):
         words = f"read random + {op} size=1M depth=4 at=50% count=1500 warm=300"
@@ -384,9 +396,7 @@ def _beside() -> list[Row]:
                 f"4 KiB reads beside {op}s of 1 MiB",
                 words,
                 "part 0 per s",
-                lambda seen, op=op: (
-                    1e6 / (seen.positioning() + 8 * (seen.positioning(op) + seen.transfer(512 * KIB)))
-                ),
+                partial(starved, op=op),
                 "all that the stream asked for goes before each of them, in any order",
                 below=0,
                 above=NO_LIMIT,
@@ -505,7 +515,7 @@ def _flush() -> list[Row]:
     ]
 
 
-def _aligned(drive: dict) -> list[Row]:
+def _aligned(drive: dict[str, Any]) -> list[Row]:
     words = "write random cache=off align=4K count=2000"
 
     partial = drive["physical_block"] > 512
@@ -573,7 +583,7 @@ def _aligned(drive: dict) -> list[Row]:
     ]
 
 
-def rows_for(drive: dict, figures: list[Row] | None = None) -> list[Row]:
+def rows_for(drive: dict[str, Any], figures: list[Row] | None = None) -> list[Row]:
     """The rows that a drive of these properties has, and `figures` of its own."""
     rows = (figures or []) + _random() + _aligned(drive)
     if drive["readahead"] and drive["read_cache"]:

@@ -6,7 +6,9 @@ Single figures, each with its source. `fitted`: a parameter of the profile was c
 
 from __future__ import annotations
 
-from .everyday import MEASURED, PUBLISHED, UNKNOWN, Row
+from functools import partial
+
+from .everyday import MEASURED, PUBLISHED, UNKNOWN, Row, Seen
 
 T3 = "FAST 2011, table 3, one disk, caches off"
 FIO_PLOT = "fio-plot's measurements"
@@ -60,6 +62,10 @@ def _no_random_writes(searched: str) -> list[Row]:
 
 def _sheet_seek(read: float, write: float, revolution: float, source: str) -> list[Row]:
     """The data sheet's average seeks, which the profile's curve goes through."""
+
+    def positioned(seen: Seen, op: str, seek: float) -> float:
+        return 1000 * (seek + revolution / 2) + seen.drive["overhead_us"][op] + seen.transfer(4096)
+
     rows = []
     for op, seek in (("read", read), ("write", write)):
         words = f"{op} random count=4000" + (" cache=off" if op == "write" else "")
@@ -69,9 +75,7 @@ def _sheet_seek(read: float, write: float, revolution: float, source: str) -> li
                 f"average seek, {op}",
                 words,
                 "us",
-                lambda seen, op=op, seek=seek: (
-                    1000 * (seek + revolution / 2) + seen.drive["overhead_us"][op] + seen.transfer(4096)
-                ),
+                partial(positioned, op=op, seek=seek),
                 source,
                 PUBLISHED,
                 4,

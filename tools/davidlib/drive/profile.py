@@ -10,6 +10,7 @@ import argparse
 import subprocess
 
 from .. import build
+from ..command import Commands
 from . import profile_bench
 from .files import find, names, path_of
 
@@ -39,7 +40,7 @@ def cmd_options(_: argparse.Namespace) -> int:
     return call("options")
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser("profile", help="drives that a disk can be modelled on",
                             description="Look at drives' profiles, check them, import others.")
     commands = parser.add_subparsers(dest="profile_command", required=True, metavar="COMMAND")

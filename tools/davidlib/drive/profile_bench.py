@@ -11,8 +11,10 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from .. import build
+from ..command import Commands
 from ..util import UserError, say
 from . import files as profiles
 from . import real
@@ -31,7 +33,7 @@ WORDS = (
 )
 
 
-def _sim(*words: str, text: str = "") -> dict:
+def _sim(*words: str, text: str = "") -> dict[str, Any]:
     done = subprocess.run(
         [build.ensure("david-sim"), "bench", "--json", *words], input=text, capture_output=True, text=True
     )
@@ -44,13 +46,13 @@ def _options(options: list[str]) -> list[str]:
     return [word for option in options for word in ("--option", option)]
 
 
-def _flat(profile: str) -> list[str]:
+def _flat(profile: Path) -> list[str]:
     """The options of a shingled drive without its shingles: no closed form and no rule knows those."""
-    text = Path(profile).read_text(encoding="utf-8")
+    text = profile.read_text(encoding="utf-8")
     return _options(["media_cache=0"] if re.search(r"^media_cache\s*=", text, re.MULTILINE) else [])
 
 
-def _run(words: list[str], drive: dict, rows: list[Row]) -> list[Outcome]:
+def _run(words: list[str], drive: dict[str, Any], rows: list[Row]) -> list[Outcome]:
     text = "".join(f"{number}: {row.words}\n" for number, row in enumerate(rows))
     jobs = _sim(*words, "--jobs", "-", text=text)["jobs"] if rows else []
     result = []
@@ -59,9 +61,9 @@ def _run(words: list[str], drive: dict, rows: list[Row]) -> list[Outcome]:
     return result
 
 
-def outcomes(profile: str, options: list[str]) -> tuple[str, list[Outcome]]:
+def outcomes(profile: Path, options: list[str]) -> tuple[str, list[Outcome]]:
     """The drive's name, and what every row came to."""
-    words = ["--profile", profile, *_options(options)]
+    words = ["--profile", str(profile), *_options(options)]
     head = _sim(*words, "--job", "read count=1 warm=0")
     name, drive = head["profile"], head["drive"]
     if head["kind"] != "disk":
@@ -146,7 +148,7 @@ def as_text(results: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def as_dict(outcome: Outcome) -> dict:
+def as_dict(outcome: Outcome) -> dict[str, Any]:
     row = outcome.row
     return {
         "group": row.group,
@@ -193,7 +195,7 @@ def bench(args: argparse.Namespace) -> int:
         say(f"running david-sim on {args.profile}, some seconds")
     name, results = outcomes(path, args.option)
     measured = [] if args.option else real.compare(name, path, _sim)
-    counts = grade(Path(path).read_text(encoding="utf-8", errors="replace"))
+    counts = grade(path.read_text(encoding="utf-8", errors="replace"))
     if args.json:
         rows = [as_dict(outcome) for outcome in results]
         drives = [asdict(row) for row in measured]
@@ -206,7 +208,7 @@ def bench(args: argparse.Namespace) -> int:
     return 1 if failed(results, measured) else 0
 
 
-def physics(profile: str, jobs: int, seed: int) -> tuple[bool, str]:
+def physics(profile: Path, jobs: int, seed: int) -> tuple[bool, str]:
     """True if random jobs break nothing that no disk breaks; and what david-sim says."""
     done = subprocess.run(
         [
@@ -241,7 +243,7 @@ def _validate_one(args: argparse.Namespace, name: str) -> tuple[bool, str]:
         text += [real.as_text(drive, measured)] if measured else []
         text += [
             summary(drive, results, measured),
-            grade_text(grade(Path(profiles.find(name)).read_text(encoding="utf-8"))),
+            grade_text(grade(profiles.find(name).read_text(encoding="utf-8"))),
         ]
     if args.jobs and rotates:
         good, said = physics(profiles.find(name), args.jobs, args.seed)
@@ -262,7 +264,7 @@ def validate(args: argparse.Namespace) -> int:
     return 1 if bad else 0
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
+def add_parser(commands: Commands) -> None:
     one = commands.add_parser(
         "validate",
         help="the same for all profiles, and random jobs against what no disk breaks",

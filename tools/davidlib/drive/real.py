@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .real_figures import FIGURES
 
@@ -54,7 +55,7 @@ class Real:
     part: int
     words: str
     source: str
-    figures: dict[str, Figure] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict[str, Any])
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -152,12 +153,12 @@ def rows_for(profile: str) -> list[Real]:
     return rows
 
 
-def compare(profile: str, path: str, run: Callable[..., dict]) -> list[Real]:
+def compare(profile: str, path: Path, run: Callable[..., dict[str, Any]]) -> list[Real]:
     """The profile's rows, with what the model makes of them. `run` runs david-sim bench."""
     rows = rows_for(profile)
     for row in rows:
         options = [word for option in row.options for word in ("--option", option)]
-        job = run("--profile", path, *options, "--job", row.words)["jobs"][0]
+        job = run("--profile", str(path), *options, "--job", row.words)["jobs"][0]
         part = job["parts"][row.part][f"part{row.part}"]
         for of, name in zip(COLUMNS, FIELDS, strict=True):
             if of in row.figures:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
+from ..command import Commands
 from ..util import DAVID, UserError, say
 from . import recording
 from .files import find
@@ -65,7 +66,9 @@ def simulate(path: str, profile: str | None, options: list[str], out: str | None
             to.unlink(missing_ok=True)
             raise UserError(f"{path}: {done.stderr.strip() or 'david-sim failed'}")
         found = json.loads(done.stdout)
-        recorded, before, after = _recorded(path), {}, {}  # type: ignore[var-annotated]
+        recorded = _recorded(path)
+        before: dict[str, list[int]] = {}
+        after: dict[str, list[int]] = {}
         for number, arrival, completion in _modelled(to):
             request = recorded[number]
             op = OPS[request["op"]]
@@ -98,7 +101,7 @@ def sim(args: argparse.Namespace) -> int:
     return 1 if found["same_drive"] and found["differ"] else 0
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
         "sim", help="serve a recording by the modelled drive, or by another one, without a kernel",
         description="Serve a recording of david record by the modelled drive without a kernel: the times are "

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from typing import Any
 
+from ..command import Commands
 from ..disk import dm
 from ..disk.device import name_arg, need_disk, need_root
 from ..sizes import format_both, format_size
@@ -115,7 +116,7 @@ def age(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser("image", help="a disk as one file with a description, to hand on and start from",
                             description="Write a disk to one file with a description and checksums, and make "
                             "a disk of such a file.")

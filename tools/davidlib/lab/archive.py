@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..util import CACHE, UserError, locked, say
 
@@ -17,7 +18,7 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SUITES = ("bookworm", "trixie", "trixie-backports", "sid")
 
 
-def run(*command: str, **options) -> subprocess.CompletedProcess[str]:
+def run(*command: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           **options)
 

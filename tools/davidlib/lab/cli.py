@@ -5,6 +5,7 @@ import argparse
 import signal
 import sys
 
+from ..command import Commands
 from ..util import say
 from . import kernels, kvm, module, uml_kernel
 from .lab import DEFAULT_TIMEOUT, SEALED_RW, SEALED_TREE
@@ -31,7 +32,7 @@ Exit statuses as with `lab run`.
 """
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     lab = sub.add_parser("lab", help="run a command in a lab machine that has dm-david loaded")
     labs = lab.add_subparsers(dest="lab", required=True, metavar="run|icount|module|setup")
     run = labs.add_parser("run", help="run a command in a lab machine", description=RUN_HELP,

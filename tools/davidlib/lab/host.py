@@ -16,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from ..util import TREE
 from .console import Console
@@ -79,9 +80,9 @@ def mount_script(lab: Lab, mount_rw: MountRw) -> str:
     if lab.sealed:
         lines += [f"mkdir -p {SEALED_TREE}",
                   f"mount --bind {shlex.quote(f'/run/host{TREE}')} {SEALED_TREE}"]
-    for path, there in opened_paths(lab):
-        lines += [f"mkdir -p {shlex.quote(str(there))} 2>/dev/null",
-                  f"{mount_rw(path, there)} || exec busybox poweroff -f -n"]
+    for path, place in opened_paths(lab):
+        lines += [f"mkdir -p {shlex.quote(str(place))} 2>/dev/null",
+                  f"{mount_rw(path, place)} || exec busybox poweroff -f -n"]
     return "\n".join(lines) + "\n"
 
 
@@ -107,12 +108,13 @@ def run_guest(lab: Lab, machine: list[str], env: dict[str, str], private: Path, 
     return judge(lab, private, timed_out, console, streams)
 
 
-def watch(lab: Lab, guest: subprocess.Popen, private: Path, console: Console, streams: Streams,
+def watch(lab: Lab, guest: subprocess.Popen[bytes], private: Path, console: Console, streams: Streams,
           up_by: float) -> bool:
     """Pass output on until the guest is done; true when it had to be given up."""
     deadline = time.monotonic() + lab.timeout
     with selectors.DefaultSelector() as ready, \
             open(private / "stdout", "rb", 0) as out, open(private / "stderr", "rb", 0) as err:
+        assert guest.stdout
         ready.register(guest.stdout, selectors.EVENT_READ)
         while True:
             closed = False
@@ -134,7 +136,7 @@ def watch(lab: Lab, guest: subprocess.Popen, private: Path, console: Console, st
                 raise NeverUp
 
 
-def pump(source, sink: Callable[[bytes], None]) -> int:
+def pump(source: IO[bytes], sink: Callable[[bytes], None]) -> int:
     moved = 0
     while data := source.read(1 << 16):
         sink(data)
@@ -142,7 +144,7 @@ def pump(source, sink: Callable[[bytes], None]) -> int:
     return moved
 
 
-def end(guest: subprocess.Popen) -> None:
+def end(guest: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(guest.pid, signal.SIGKILL)
     except ProcessLookupError:

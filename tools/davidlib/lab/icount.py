@@ -67,10 +67,10 @@ def fill(root: Path, lab: Lab) -> None:
         raise UserError("there is no busybox: run `tools/setup packages`")
     add_file(root, Path(busybox), Path("/bin/busybox"))
     for name in PROGRAMS:
-        path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-        if not path:
+        program = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+        if not program:
             raise UserError(f"there is no {name}: run `tools/setup packages`")
-        add_file(root, Path(path))
+        add_file(root, Path(program))
     wanted = [Path(name).absolute() for name in lab.files] + named_files(lab)
     for path in wanted:
         if not path.exists():

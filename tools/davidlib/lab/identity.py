@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from .. import source
-from ..util import UserError
+from ..util import TREE, UserError
 from . import archive, host, kernels, module, uml_kernel, vm
 
 HERE = Path(__file__).parent
@@ -63,8 +63,8 @@ def sources() -> dict[str, dict[str, str]]:
         room, *rest = name.parts
         # david-sim alone has the arrays. found.h is what a build in the tree has left.
         if room in found and rest[0] != "array" and name.name != "found.h":
-            found[room]["/".join(rest)] = source.digest(module.TREE / name)
-    says = KBUILD.findall((module.TREE / "Makefile").read_text())
+            found[room]["/".join(rest)] = source.digest(TREE / name)
+    says = KBUILD.findall((TREE / "Makefile").read_text())
     found["dm-david"]["../Makefile"] = source.short("\n".join(says).encode())
     if module.PLANTED:
         found["dm-david"]["DAVID_PLANT"] = "1"

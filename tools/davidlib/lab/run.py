@@ -8,6 +8,7 @@ statuses below 124 and from 128 on are the command's own.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..util import UserError
 from . import icount, kernels, uml, vm
@@ -16,7 +17,7 @@ from .lab import Lab, Result, Streams, to_fd
 KINDS = {"uml": uml.run, "vm": vm.run, "icount": icount.run}
 
 
-def run_lab(argv: Sequence[str], **options) -> Result:
+def run_lab(argv: Sequence[str], **options: Any) -> Result:
     """Run ARGV in a lab; OPTIONS are Lab's fields. UserError when it cannot be started at all."""
     lab = Lab(argv, **options)
     lab.kernel = kernels.version(lab.kernel)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from ..util import KERNELS, UserError, jobs, locked, say
 from . import archive
@@ -132,7 +133,7 @@ def make_command(where: Path) -> list[str]:
     return ["make", "ARCH=um", "-C", str(where), f"-j{jobs()}"]
 
 
-def configure(where: Path, log, fragments: list[Path]) -> None:
+def configure(where: Path, log: IO[str], fragments: list[Path]) -> None:
     for step in (["make", "ARCH=um", "defconfig"],
                  ["scripts/kconfig/merge_config.sh", "-m", ".config", *map(str, fragments)],
                  ["make", "ARCH=um", "olddefconfig"]):
@@ -144,7 +145,7 @@ def configure(where: Path, log, fragments: list[Path]) -> None:
     if smp_config(fragments):
         # Fragments are written for the kernel that does not move: a newer one may have dropped an option.
         known = declared(where)
-        refused = [line for line in refused if re.search(r"CONFIG_(\w+)", line)[1] in known]
+        refused = [line for line in refused if known.intersection(re.findall(r"CONFIG_(\w+)", line)[:1])]
     if refused:
         raise UserError("the uml kernel's configuration refuses these options of "
                         f"{fragments[-1].name} and before: {' '.join(refused)}")
@@ -172,12 +173,13 @@ def lost_options(config: str, fragments: list[Path]) -> list[str]:
     return lost
 
 
-def make(where: Path, targets: list[str], log, steps: int) -> None:
+def make(where: Path, targets: list[str], log: IO[str], steps: int) -> None:
     """Run make, and say every quarter of a minute how far it is."""
     done, told = 0, time.monotonic()
     start = told
     with subprocess.Popen([*make_command(where), *targets], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace") as run:
+        assert run.stdout
         for line in run.stdout:
             log.write(line)
             done += re.match(r"  [A-Z]+ +(\[M\] +)?\S", line) is not None

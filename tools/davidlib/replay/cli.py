@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import losses
+from ..command import Commands
 from ..disk import mounts
 from ..sizes import size_arg, time_arg
 from ..trace import disks
@@ -208,7 +209,7 @@ def _compare(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     make = sub.add_parser(
         "compile",
         help="make a recorded trace into one that can be replayed",

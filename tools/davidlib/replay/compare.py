@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ class Seen:
 
     def figures(self) -> dict[str, float]:
         """By row of the report; what was not asked for has no size and takes no time."""
-        c, found = self.counts, {}
+        c, found = self.counts, dict[str, float]()
         for kind in ("read", "write"):
             n, sectors = c[f"{kind}s"], c[f"{kind}_sectors"]
             found |= {
@@ -184,8 +185,8 @@ def _rows(results: list[dict[str, Any]], plain: list[Run], cost: float) -> Itera
     captures, clock = _captures(results), _clock(results)
     kinds = sorted({kind for run in plain for kind in run["calls"]})
     for kind in [ALL, *kinds]:
-        originals = _values(captures, lambda run, kind=kind: _mean(run, kind, "original"))
-        replays = _values(plain, lambda run, kind=kind: _mean(run, kind, "replay"))
+        originals = _values(captures, partial(_mean, kind=kind, which="original"))
+        replays = _values(plain, partial(_mean, kind=kind, which="replay"))
         if not originals or not replays:
             continue
         spreads = [run["calls"][kind]["replay"] for run in plain if kind in run["calls"]]

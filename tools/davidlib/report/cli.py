@@ -11,6 +11,7 @@ from typing import Any
 from ..bench import python, spec
 from ..bench.paper import command as paper
 from ..bench.results import Results
+from ..command import Commands
 from ..util import DAVID, NOT_BELIEVABLE, UserError
 
 
@@ -75,7 +76,7 @@ def report(args: argparse.Namespace) -> int:
     return 0 if good else NOT_BELIEVABLE
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
         "report",
         help="make a page of a bench's results: answer, plots, tables",

@@ -7,6 +7,7 @@ They are small, so that two lie beside each other on a screen, and one fills a p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -231,7 +232,7 @@ def drawings(runs: Runs, metric: str) -> dict[str, tuple[str, Any]]:
     if has_distribution(runs):
         found["distribution"] = ("Distribution of latency", lambda: distribution(runs))
     for number, one in enumerate(firsts(runs)):
-        found[f"heat-{number}"] = ("Latency over time, all requests", lambda one=one: heat_map(one))
+        found[f"heat-{number}"] = ("Latency over time, all requests", partial(heat_map, one))
     return found
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from .. import losses
+from ..command import Commands
 from ..sizes import size_arg, time_arg
 from ..util import NOT_BELIEVABLE, UserError, say
 from . import causal, disks, exporting, figures, importing, page, program, rawfile, switch
@@ -134,7 +135,7 @@ def _report(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_parsers(sub: argparse._SubParsersAction) -> None:
+def add_parsers(sub: Commands) -> None:
     trace = sub.add_parser("trace", help="record what programs do to files")
     commands = trace.add_subparsers(dest="trace_command", required=True, metavar="COMMAND")
     record = commands.add_parser(

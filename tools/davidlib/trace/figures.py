@@ -176,7 +176,8 @@ def sizes(database: sqlite3.Connection) -> Iterator[Table]:
 
 def _steps(low: int, high: int) -> list[int]:
     """1, 2, 5, 10, ... from @low to the first past @high."""
-    steps, power = [], 1
+    steps: list[int] = []
+    power = 1
     while not steps or steps[-1] < high:
         steps += [step * power for step in (1, 2, 5) if step * power >= low]
         power *= 10

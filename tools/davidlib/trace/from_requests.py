@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from . import rawfile
 from .rawfile import RawTrace
@@ -93,11 +93,11 @@ class Requests:
         fd = self.open(tid, file, time)
         self.call(tid, "fdatasync" if data else "fsync", time, time, 0, (fd,))
 
-    def each(self, lines: Iterable[str], take: object) -> Iterator[None]:
+    def each(self, lines: Iterable[str], take: Callable[[str], object]) -> Iterator[None]:
         """Take every line; one that makes no sense is counted."""
         for line in lines:
             try:
-                take(line.strip())  # type: ignore[operator]
+                take(line.strip())
             except (ValueError, IndexError, KeyError, TypeError):
                 self.trace.unparsed += 1
             yield

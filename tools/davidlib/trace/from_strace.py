@@ -254,12 +254,13 @@ class StraceImport:
         result = None if value == "?" and not more else number(value) if value != "?" else 0
         if more[:1] == "E" and value in ("-1", "?"):
             word = more.split()[0]
-            code = {
+            codes = {
                 "ERESTARTSYS": 512,
                 "ERESTARTNOINTR": 513,
                 "ERESTARTNOHAND": 514,
                 "ERESTART_RESTARTBLOCK": 516,
-            }.get(word) or getattr(errno, word, 0)
+            }
+            code = codes.get(word, 0) or getattr(errno, word, 0)
             result = -code or -1
         exit = entry + _seconds(found[4]) if found[4] else resumed or entry
         self._write(task, name, text, entry, exit, result, result or 0, more)

@@ -8,7 +8,7 @@ import gzip
 import lzma
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import Any, IO, cast
 
 from ..util import UserError
 from . import from_ibench, from_nfs, from_requests, from_strace, program, rawfile
@@ -35,8 +35,9 @@ FORMATS: dict[str, Importer] = {
 
 def open_text(path: Path) -> IO[str]:
     """A text, whether it is compressed or not."""
-    opener = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
-    return opener(path, "rt", encoding="utf-8", errors="surrogateescape")  # type: ignore[operator]
+    openers: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+    opener = openers.get(path.suffix, open)
+    return cast(IO[str], opener(path, "rt", encoding="utf-8", errors="surrogateescape"))
 
 
 def import_trace(kind: str, path: Path, out: Path) -> int:

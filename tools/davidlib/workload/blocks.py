@@ -7,6 +7,7 @@ from __future__ import annotations
 import mmap
 import os
 import random
+from typing import Any
 
 from . import fileops
 from .record import Record
@@ -31,7 +32,7 @@ def _target(top: str, number: int) -> str:
     return top if _is_device(top) else f"{top}/file-{number}"
 
 
-def prepare(top: str, params: dict, seed: int) -> None:
+def prepare(top: str, params: dict[str, Any], seed: int) -> None:
     del seed
     if _is_device(top):
         return
@@ -39,13 +40,14 @@ def prepare(top: str, params: dict, seed: int) -> None:
         fileops.fill(top, {f"file-{number}": params["size"]})
 
 
-def _span(top: str, params: dict, fd: int) -> int:
+def _span(top: str, params: dict[str, Any], fd: int) -> int:
     """Requests of the block size that fit where requests go to."""
     end = os.lseek(fd, 0, os.SEEK_END) if _is_device(top) else params["size"]
     return end // params["block"]
 
 
-def _requests(kind: str, top: str, params: dict, number: int, rng: random.Random, record: Record) -> None:
+def _requests(kind: str, top: str, params: dict[str, Any], number: int, rng: random.Random,
+              record: Record) -> None:
     sequential, share = SHAPES[kind]
     share = params["reads"] if share is None else share
     block, sync = params["block"], params.get("sync", 0)
@@ -72,7 +74,7 @@ def _requests(kind: str, top: str, params: dict, number: int, rng: random.Random
         os.close(fd)
 
 
-def run(kind: str, top: str, params: dict, seed: int) -> Record:
+def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     def body(number: int, rng: random.Random, record: Record) -> None:
         _requests(kind, top, params, number, rng, record)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 
 from .record import Record
 
@@ -13,7 +14,7 @@ MIB = 1 << 20
 POOL = memoryview(random.Random(1).randbytes(2 * MIB))
 
 
-def pieces(size: int):
+def pieces(size: int) -> Iterator[memoryview]:
     """Views of the pool that add up to SIZE."""
     while size > 0:
         part = min(size, MIB)

@@ -55,7 +55,7 @@ OFF = ("", "0", "none")
 def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Name and options of each section; an option without a value is on. [global] goes to those below it."""
     shared: dict[str, str] = {}
-    name, options = "", {}
+    name, options = "", dict[str, str]()
     for line in map(str.strip, job.splitlines()):
         if not line or line[0] in "#;":
             continue

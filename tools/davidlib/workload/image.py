@@ -14,6 +14,7 @@ import random
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from . import fileops
 from .record import Record
@@ -76,7 +77,7 @@ class Image:
             yield f"{self.directories[place]}f{number:06}", size
 
 
-def draw(params: dict, seed: int) -> Image:
+def draw(params: dict[str, Any], seed: int) -> Image:
     rng = seeded(seed, "image")
     tree = directories(rng, params["directories"])
     by_depth: dict[int, array[int]] = {}
@@ -93,13 +94,13 @@ def draw(params: dict, seed: int) -> Image:
     return Image([path for path, _ in tree], places, sizes)
 
 
-def files(params: dict, seed: int) -> tuple[list[str], list[tuple[str, int]]]:
+def files(params: dict[str, Any], seed: int) -> tuple[list[str], list[tuple[str, int]]]:
     """Directories in the order in which they can be made, and files with their sizes."""
     found = draw(params, seed)
     return found.directories[1:], list(found.files())
 
 
-def run(kind: str, top: str, params: dict, seed: int) -> Record:
+def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     del kind
     record = Record()
     made, found = files(params, seed)

@@ -24,8 +24,8 @@ class File(str):
     """A default that is a file; a spec names it from its own place."""
 
 
-Prepare = Callable[[str, dict, int], None]
-Run = Callable[[str, str, dict, int], Record]
+Prepare = Callable[[str, dict[str, Any], int], None]
+Run = Callable[[str, str, dict[str, Any], int], Record]
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Kind:
     required: tuple[str, ...] = field(default=())
     built: tuple[str, ...] = ()  # programs of this tree that it calls: names of build.DIRECTORIES
     # What is wrong with its parameters, and with which; the second: may it be given the raw disk?
-    mistake: Callable[[dict, bool], tuple[str, str] | None] | None = None
+    mistake: Callable[[dict[str, Any], bool], tuple[str, str] | None] | None = None
     # Metrics that its runs do not have, and why.
-    unknown: Callable[[dict], dict[str, str]] | None = None
+    unknown: Callable[[dict[str, Any]], dict[str, str]] | None = None
 
 
 def _server(text: str, **params: Any) -> Kind:
@@ -54,7 +54,7 @@ def _blocks(text: str, block: int, **params: Any) -> Kind:
 
 
 def _tree(name: str, text: str) -> Kind:
-    def prepare(top: str, params: dict, seed: int) -> None:
+    def prepare(top: str, params: dict[str, Any], seed: int) -> None:
         trees.prepare(name, top, params, seed)
 
     return Kind(text, {"files": 2000}, trees.run, prepare, unknown=lambda params: {"p99": trees.ONE_PROGRAM})

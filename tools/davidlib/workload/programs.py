@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from typing import Any
 
 from .. import build, losses
 from . import called
@@ -23,7 +24,7 @@ def _call(words: list[str], cwd: str, env: dict[str, str]) -> str:
     return done.stdout
 
 
-def run_command(kind: str, top: str, params: dict, seed: int) -> Record:
+def run_command(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     """One operation: the command, to its end and until all is on the disk."""
     del kind
     record = Record()
@@ -40,13 +41,13 @@ QUANTILES = {"min": 0, "p50": 500, "p99": 990, "p99.9": 999, "max": 1000}  # of 
 SAME = 0.99  # of the calls; below that it was another workload
 
 
-def prepare_replay(top: str, params: dict, seed: int) -> None:
+def prepare_replay(top: str, params: dict[str, Any], seed: int) -> None:
     """The tree that was there before the trace."""
     del seed
     _call([str(build.ensure(REPLAY)), "prepare", params["trace"], top], "/", {})
 
 
-def run_replay(kind: str, top: str, params: dict, seed: int) -> Record:
+def run_replay(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     """An operation is a call; of each kind the replayer tells number, mean and some quantiles."""
     del kind, seed
     record = Record()

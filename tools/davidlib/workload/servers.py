@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import fileops
 from .record import Record
@@ -58,19 +59,19 @@ def _make(files: Files, record: Record, size: int, sync: bool = False) -> None:
     fileops.create(record, path, size, sync)
 
 
-def _files(top: str, params: dict, number: int, seed: int) -> Files:
+def _files(top: str, params: dict[str, Any], number: int, seed: int) -> Files:
     rng = seeded(seed, "files", number)
     return Files(f"{top}/process-{number}", rng, params["mean"], params["width"])
 
 
-def prepare(top: str, params: dict, seed: int) -> None:
+def prepare(top: str, params: dict[str, Any], seed: int) -> None:
     for number in range(params["processes"]):
         files, scratch = _files(top, params, number, seed), Record()
         for _ in range(params["files"] // params["processes"]):
             _make(files, scratch, gamma_size(files.rng, files.mean))
 
 
-def _again(top: str, params: dict, number: int, seed: int) -> Files:
+def _again(top: str, params: dict[str, Any], number: int, seed: int) -> Files:
     """What prepare() made, without making it: the same numbers are drawn."""
     files = _files(top, params, number, seed)
     for _ in range(params["files"] // params["processes"]):
@@ -79,7 +80,7 @@ def _again(top: str, params: dict, number: int, seed: int) -> Files:
     return files
 
 
-def _fileserver(files: Files, params: dict, record: Record) -> None:
+def _fileserver(files: Files, params: dict[str, Any], record: Record) -> None:
     _make(files, record, gamma_size(files.rng, files.mean))
     fileops.append(record, files.any(), params["append"])
     fileops.read_whole(record, files.any())
@@ -87,7 +88,7 @@ def _fileserver(files: Files, params: dict, record: Record) -> None:
     fileops.stat(record, files.any())
 
 
-def _varmail(files: Files, params: dict, record: Record) -> None:
+def _varmail(files: Files, params: dict[str, Any], record: Record) -> None:
     fileops.delete(record, files.take())
     _make(files, record, params["append"], sync=True)
     path = files.any()
@@ -96,13 +97,13 @@ def _varmail(files: Files, params: dict, record: Record) -> None:
     fileops.read_whole(record, files.any())
 
 
-def _webserver(files: Files, params: dict, record: Record) -> None:
+def _webserver(files: Files, params: dict[str, Any], record: Record) -> None:
     for _ in range(10):
         fileops.read_whole(record, files.any())
     fileops.append(record, f"{files.top}/log", params["append"])
 
 
-def _postmark(files: Files, params: dict, record: Record) -> None:
+def _postmark(files: Files, params: dict[str, Any], record: Record) -> None:
     if files.rng.randrange(2):
         fileops.read_whole(record, files.any())
     else:
@@ -116,7 +117,7 @@ def _postmark(files: Files, params: dict, record: Record) -> None:
 FLOWS = {"fileserver": _fileserver, "varmail": _varmail, "webserver": _webserver, "postmark": _postmark}
 
 
-def run(kind: str, top: str, params: dict, seed: int) -> Record:
+def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     """Repeat the flow in each process until it has done its share of the operations."""
     share = -(-params["operations"] // params["processes"])
 

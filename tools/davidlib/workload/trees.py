@@ -15,6 +15,7 @@ import subprocess
 import tarfile
 import time
 from io import BytesIO
+from typing import Any
 
 from . import called, fileops
 from .record import Record
@@ -31,7 +32,7 @@ GIT = {
 }
 
 
-def names(params: dict, seed: int) -> dict[str, int]:
+def names(params: dict[str, Any], seed: int) -> dict[str, int]:
     rng = seeded(seed, "tree")
     return {
         f"tree/{n // 100 % 10}/{n // 1000}-{n // 10 % 10}/source-{n}.c": min(_size(rng), 1 << 20)
@@ -51,7 +52,7 @@ def _call(*words: str, ok: tuple[int, ...] = (0,), cwd: str = "/") -> None:
         raise WorkFailed(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()[-500:]}")
 
 
-def _make_archive(params: dict, seed: int) -> None:
+def _make_archive(params: dict[str, Any], seed: int) -> None:
     os.makedirs(SCRATCH, exist_ok=True)
     with tarfile.open(f"{SCRATCH}/tree.tar", "w") as archive:
         for name, size in names(params, seed).items():
@@ -60,14 +61,14 @@ def _make_archive(params: dict, seed: int) -> None:
             archive.addfile(entry, BytesIO(b"".join(fileops.pieces(size))))
 
 
-def _make_repository(params: dict, seed: int) -> None:
+def _make_repository(params: dict[str, Any], seed: int) -> None:
     os.makedirs(SCRATCH, exist_ok=True)
     fileops.fill(SCRATCH, names(params, seed))
     for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "tree")):
         _call("git", *words, cwd=SCRATCH)
 
 
-def prepare(kind: str, top: str, params: dict, seed: int) -> None:
+def prepare(kind: str, top: str, params: dict[str, Any], seed: int) -> None:
     shutil.rmtree(SCRATCH, ignore_errors=True)
     if kind == "untar":
         _make_archive(params, seed)
@@ -87,7 +88,7 @@ def _words(kind: str, top: str) -> tuple[str, ...]:
     }[kind]
 
 
-def run(kind: str, top: str, params: dict, seed: int) -> Record:
+def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     record = Record()
     start = time.monotonic_ns()
     _call(*_words(kind, top), ok=(0, 1) if kind == "grep" else (0,))
@@ -98,7 +99,7 @@ def run(kind: str, top: str, params: dict, seed: int) -> Record:
     return record
 
 
-def run_metadata(kind: str, top: str, params: dict, seed: int) -> Record:
+def run_metadata(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     """Empty files: made, looked at, renamed, deleted, in an order of their own each."""
     del kind
     record, rng = Record(), seeded(seed, "metadata")

@@ -22,7 +22,8 @@ GIB = 1 << 30
 TICK = os.sysconf("SC_CLK_TCK")
 
 
-def sampled(every: float, row: Callable[[float], dict[str, Any]], body: Callable[[], object]) -> list[dict]:
+def sampled(every: float, row: Callable[[float], dict[str, Any]],
+            body: Callable[[], object]) -> list[dict[str, Any]]:
     """A row each so many seconds while the body runs, and one at its end."""
     rows: list[dict[str, Any]] = []
     stop, start = threading.Event(), time.monotonic()

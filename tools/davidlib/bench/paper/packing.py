@@ -47,7 +47,9 @@ def shares(pack: bytes, blocks: set[int]) -> dict[int, float]:
 
 def look() -> Kept:
     """What is in the store, which may be in use: what was flushed is in its log."""
-    found, places, members = Kept(), {}, {}
+    found = Kept()
+    places: dict[int, int] = {}
+    members: dict[int, set[int]] = {}
     for line in inside.call(str(build.ensure("david-store")), "dump", inside.BACKING).splitlines():
         words = line.split()
         first, last, kind = int(words[0]), int(words[1]), words[2]

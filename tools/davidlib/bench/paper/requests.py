@@ -15,6 +15,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def _micro(what: str, at_random: bool, count: int) -> None:
 def figure_6(run: dict[str, Any]) -> dict[str, Any]:
     count = run["params"]["requests"]
     with model_over_disk("data"):
-        return {name: recorded(lambda how=how: _micro(*how, count)) for name, how in FIGURE_6.items()}
+        return {name: recorded(partial(_micro, *how, count)) for name, how in FIGURE_6.items()}
 
 
 def _server(kind: str, top: str, params: dict[str, Any]) -> Callable[[], object]:

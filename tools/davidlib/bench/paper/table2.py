@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...disk import setting
@@ -57,8 +58,7 @@ def steps(top: str, params: dict[str, Any], seed: int) -> dict[str, Callable[[],
         "grep": lambda: _call("grep", "-r", "nothing", top),
         "find": lambda: _call("find", top, "-size", "+1000000000k"),
         "du": lambda: _call("du", "-s", top),
-        **{kind: lambda kind=kind, more=more: _server(kind, top, more, seed)
-           for kind, more in servers_of.items()},
+        **{kind: partial(_server, kind, top, more, seed) for kind, more in servers_of.items()},
     }
 
 

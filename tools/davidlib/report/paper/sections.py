@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..answer import digits, interval
@@ -13,6 +14,7 @@ from .measured import Runs
 
 Table = tuple[list[str], list[list[str]]]
 Draw = Callable[[], Any]
+Plots = dict[str, tuple[str, Draw]]
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
@@ -21,7 +23,7 @@ class Section:
     heading: str
     said: list[str]
     tables: list[Table] = field(default_factory=list)
-    plots: dict[str, tuple[str, Draw]] = field(default_factory=dict)
+    plots: Plots = field(default_factory=dict)
 
 
 def table_2(runs: Runs, quick: bool) -> Section:
@@ -160,19 +162,19 @@ def _times(result: dict[str, Any]) -> list[str]:
 def figures_6_and_7(runs: Runs) -> Section:
     head = ["workload", "requests", "measured, ms", "modelled, ms", "demerit, ms", "of the mean",
             "paper: measured, s", "modelled, s", "demerit", "requests that take as long here"]
-    rows, plots = [], {}
+    rows, plots = [], Plots()
     for one in measured.of(runs, "figure6"):
         for name, (real, model, demerit) in published.MICRO.items():
             result = one["result"][name]
             count = f"{real / (result['measured_ns'] / 1e9):,.0f}"
             rows.append([name, *_times(result), f"{real}", f"{model}", f"{demerit}", count])
             plots[f"figure-6-{name.replace(' ', '-')}"] = (
-                f"{name.capitalize()}", lambda result=result: drawings.distribution(result))
+                f"{name.capitalize()}", partial(drawings.distribution, result))
     for one in measured.of(runs, "figure7"):
         for name, result in one["result"].items():
             rows.append([name, *_times(result), *["-"] * 4])
             plots[f"figure-7-{name}"] = (
-                name.capitalize(), lambda result=result: drawings.distribution(result))
+                name.capitalize(), partial(drawings.distribution, result))
     return Section(
         "Figures 6 and 7, section 7.2: the model beside a disk",
         words.paragraphs(words.FIGURES_6_AND_7),
