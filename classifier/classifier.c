@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Implicit classification of one disk: see classifier.h. */
-#include "ext-volume.h"
+#include "ext/ext-volume.h"
 
 const struct volume_ops *const volume_ops[VOLUME_KINDS] = {
 	[VOLUME_EXT] = &ext_volume_ops,

@@ -32,7 +32,7 @@
 #ifndef CLASSIFIER_CLASSIFIER_H
 #define CLASSIFIER_CLASSIFIER_H
 
-#include "assoc.h"
+#include "ext/assoc.h"
 #include "verdict.h"
 #include "volume.h"
 

@@ -12,10 +12,10 @@
 #ifndef CLASSIFIER_VOLUME_H
 #define CLASSIFIER_VOLUME_H
 
-#include "btrfs-live.h"
-#include "ext-live.h"
+#include "btrfs/btrfs-live.h"
+#include "ext/ext-live.h"
 #include "placed.h"
-#include "xfs.h"
+#include "xfs/xfs.h"
 
 #define VOLUMES_MAX	16
 

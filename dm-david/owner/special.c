@@ -12,7 +12,7 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
-#include "../../classifier/exclude.h"
+#include "../../classifier/ext/exclude.h"
 #include "../../classifier/signature.h"
 #include "../compat/compat.h"
 #include "../store/raw.h"

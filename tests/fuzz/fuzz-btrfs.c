@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "../../classifier/btrfs-live.h"
+#include "../../classifier/btrfs/btrfs-live.h"
 #include "../../dm-david/portable/crc.h"
 
 #define NODE_BYTES	4096

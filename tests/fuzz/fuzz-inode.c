@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "../../classifier/ext-inode.h"
+#include "../../classifier/ext/ext-inode.h"
 
 static struct ext_geo geo;
 static unsigned int runs;

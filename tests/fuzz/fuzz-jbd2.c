@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "../../classifier/jbd2.h"
+#include "../../classifier/ext/jbd2.h"
 
 #define BLOCK	1024u
 #define MAXLEN	1024u

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "../../classifier/ext.h"
+#include "../../classifier/ext/ext.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {

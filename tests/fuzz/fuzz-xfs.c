@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "../../classifier/xfs.h"
+#include "../../classifier/xfs/xfs.h"
 #include "../../dm-david/portable/crc.h"
 
 #define HEAD	(512 + 192)

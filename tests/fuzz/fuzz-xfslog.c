@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "../../classifier/xfs-log.h"
+#include "../../classifier/xfs/xfs-log.h"
 
 #define LOG_SECTORS	1024
 

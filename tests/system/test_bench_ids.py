@@ -255,7 +255,7 @@ def _operations(one: dict) -> None:
         (_parts("model", "drive/media.c"), "model/ is another one: drive/media.c"),
         (_parts("model", "gone.c"), "model/ is another one: gone.c"),
         (_parts("dm-david", "io/read.c"), "dm-david/ is another one: io/read.c"),
-        (_parts("classifier", "xfs.c"), "classifier/ is another one: xfs.c"),
+        (_parts("classifier", "xfs/xfs.c"), "classifier/ is another one: xfs/xfs.c"),
         (_parts("lab", "kernel"), "the lab's kernel: another -> 6.12."),
         (_parts("lab", "uml.config"), "the lab is another one: uml.config"),
         (_parts("run", "workload/servers.py"), "the code that does it is another one: workload/servers.py"),

@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../classifier/ext-backups.h"
+#include "../../classifier/ext/ext-backups.h"
 
 #define BYTES	0x10000000000ULL
 

@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../classifier/btrfs-live.h"
+#include "../../classifier/btrfs/btrfs-live.h"
 #include "../../dm-david/portable/crc.h"
 
 #define NODE		16384

@@ -2,7 +2,7 @@
 /* Every kind of metadata that has a form looks like it; data does not. */
 #include <kunit/test.h>
 
-#include "../../classifier/exclude.h"
+#include "../../classifier/ext/exclude.h"
 #include "random.h"
 
 #define BLOCK	4096u

@@ -2,7 +2,7 @@
 /* ext's superblocks, layouts and inodes, made by hand. tests/unit/ext-images checks real ones. */
 #include <kunit/test.h>
 
-#include "../../classifier/ext-inode.h"
+#include "../../classifier/ext/ext-inode.h"
 
 #define BYTES	0x10000000000ULL
 

@@ -6,7 +6,7 @@
 #ifndef UNIT_EXT_WORLD_H
 #define UNIT_EXT_WORLD_H
 
-#include "../../classifier/ext-live.h"
+#include "../../classifier/ext/ext-live.h"
 
 #define WORLD_BLOCK	1024u
 #define WORLD_BLOCKS	2048u

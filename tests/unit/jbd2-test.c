@@ -2,7 +2,7 @@
 /* Journal snooping over journals made by hand. */
 #include <kunit/test.h>
 
-#include "../../classifier/jbd2.h"
+#include "../../classifier/ext/jbd2.h"
 
 #define BLOCK		1024u
 #define MAXLEN		256u

@@ -2,7 +2,7 @@
 /* Names in directories, at home and in the log, of a small volume made by hand. */
 #include <kunit/test.h>
 
-#include "../../classifier/ext-dir.h"
+#include "../../classifier/ext/ext-dir.h"
 #include "ext-world.h"
 
 enum { RAW = 20, DEEP = 40, PLAIN = 60 };

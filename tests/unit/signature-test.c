@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* First blocks of files that the kernel reads past their pages, and what only looks like them. */
 #include <kunit/test.h>
-#include "../../classifier/exclude.h"
+#include "../../classifier/ext/exclude.h"
 #include "../../classifier/signature.h"
 #include "random.h"
 

@@ -2,7 +2,7 @@
 /* An xfs log by hand. Real ones: tests/system/selfid_record.py. */
 #include <kunit/test.h>
 
-#include "../../classifier/xfs-log.h"
+#include "../../classifier/xfs/xfs-log.h"
 #include "random.h"
 
 #define LOG_SECTORS	1024

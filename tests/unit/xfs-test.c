@@ -2,7 +2,7 @@
 /* xfs by hand: superblock, metadata and data. Real ones: tests/system/selfid_record.py. */
 #include <kunit/test.h>
 
-#include "../../classifier/xfs.h"
+#include "../../classifier/xfs/xfs.h"
 #include "../../dm-david/portable/crc.h"
 
 #define AG_SECTORS	(1000 * 8)

@@ -11,7 +11,7 @@
 #ifndef XFS_LOG_IMAGE_H
 #define XFS_LOG_IMAGE_H
 
-#include "../../classifier/xfs-log.h"
+#include "../../classifier/xfs/xfs-log.h"
 
 #define XFS_LOG_REGIONS	257	/* of an item: XLOG_MAX_REGIONS_IN_ITEM */
 

@@ -20,7 +20,7 @@
 #ifndef XFS_PIECES_H
 #define XFS_PIECES_H
 
-#include "../../classifier/xfs.h"
+#include "../../classifier/xfs/xfs.h"
 #include "kinds.h"
 #include "mapped.h"
 

@@ -23,13 +23,13 @@ Case = Callable[[], None]
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
 GROUPS += ("selfid", "sums", "rawfiles", "byfile", "durable", "moving", "powercut", "faults", "ways")
 GROUPS += ("requestfaults", "unclassified", "nbd", "otherfs", "logfault", "security", "rawstore")
-GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "packed", "kernels")
+GROUPS += ("rawinode", "rawnames", "crossings", "xfsdirs", "xfsquota", "crypt", "compressed", "kernels")
 GROUPS += ("plan", "requestway", "arrays", "seenthrough", "commands", "pools", "poolcuts")
 GROUPS += ("copied", "legs", "raids", "benchhere", "calibration", "sharing")
 GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror", "packing", "twins", "waystable")
 GROUPS += ("targets", "filled")
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
-UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "packed", "plan", "arrays", "pools", "poolcuts")
+UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "compressed", "plan", "arrays", "pools", "poolcuts")
 UML_ONLY += ("raids", "calibration", "sharing")
 UML_ONLY += ("recordings", "diskimages", "poolimages", "fullmirror", "waystable", "filled")
 # Where asked for by name:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Volumes of btrfs: see volume-ops.h and selfid-volume.h. */
-#include "selfid-volume.h"
+#include "../selfid-volume.h"
 
 #define CHUNKS_AT_ONCE	256	/* of classifier.undecided */
 

@@ -2,7 +2,7 @@
 /* btrfs on the disk: see btrfs.h. The structures are those of the kernel's btrfs_tree.h. */
 #include "btrfs.h"
 
-#include "../dm-david/portable/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 #define MAGIC			0x4d5f53665248425fULL	/* "_BHRfS_M" */
 #define CHUNK_ITEM		228

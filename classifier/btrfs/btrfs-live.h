@@ -25,9 +25,9 @@
  * excepted. On a btrfs of several devices one always is, as that tree block may be on another
  * device.
  *
- * Only its first block shows that an extent is compressed (btrfs-packed.h). In chunks of RAID 0 and
- * RAID 10 an extent goes on at the next stripe, on another device. So what begins a stripe here may
- * be the rest of a compressed extent whose first block was never seen, as long as the stripe.
+ * Only its first block shows that an extent is compressed (btrfs-compressed.h). In chunks of RAID 0
+ * and RAID 10 an extent goes on at the next stripe, on another device. So what begins a stripe here
+ * may be the rest of a compressed extent whose first block was never seen, as long as the stripe.
  * Nothing tells it from other data. So all data in such chunks is kept. Data in a chunk that is not
  * known yet is undecided, as there are several devices, and is kept in the end.
  *

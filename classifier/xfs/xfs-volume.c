@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Volumes of xfs: see volume-ops.h and selfid-volume.h. */
-#include "selfid-volume.h"
+#include "../selfid-volume.h"
 
 static const char *parse(struct classifier *c, const void *super, u32 bytes, u64 room,
 			 u64 *sectors, const u8 **uuid)

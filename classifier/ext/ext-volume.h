@@ -7,7 +7,7 @@
 #ifndef CLASSIFIER_EXT_VOLUME_H
 #define CLASSIFIER_EXT_VOLUME_H
 
-#include "volume-ops.h"
+#include "../volume-ops.h"
 
 #define EXT_SUPER_SECTOR	(EXT_SUPER_OFFSET >> SECTOR_BITS)
 #define EXT_SUPER_SECTORS	(EXT_SUPER_SIZE >> SECTOR_BITS)

@@ -42,8 +42,8 @@
 #ifndef CLASSIFIER_XFS_LOG_H
 #define CLASSIFIER_XFS_LOG_H
 
-#include "logset.h"
-#include "selfid.h"
+#include "../logset.h"
+#include "../selfid.h"
 
 #define XFS_LOG_MAGIC		0xfeedbabeu
 #define XFS_LOG_CLIENT		0xaa

@@ -11,7 +11,7 @@
 #ifndef CLASSIFIER_EXT_H
 #define CLASSIFIER_EXT_H
 
-#include "../dm-david/portable/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 #define EXT_SUPER_OFFSET	1024	/* bytes from the volume's start */
 #define EXT_SUPER_SIZE		1024

@@ -30,7 +30,7 @@
 #ifndef CLASSIFIER_JBD2_H
 #define CLASSIFIER_JBD2_H
 
-#include "logset.h"
+#include "../logset.h"
 
 #define JBD2_MAGIC		0xc03b3998u
 #define JBD2_PENDING_MAX	65536	/* revoke records of one transaction, at most */

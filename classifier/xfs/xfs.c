@@ -2,7 +2,7 @@
 /* A mounted xfs: see xfs.h. The structures are those of the kernel's xfs_format.h. */
 #include "xfs.h"
 
-#include "../dm-david/portable/crc.h"
+#include "../../dm-david/portable/crc.h"
 
 #define VERSION_MASK		0xf
 #define VERSION_5		5

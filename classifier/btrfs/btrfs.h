@@ -8,7 +8,7 @@
 #ifndef CLASSIFIER_BTRFS_H
 #define CLASSIFIER_BTRFS_H
 
-#include "selfid.h"
+#include "../selfid.h"
 
 #define BTRFS_SUPER_SECTOR	128	/* 64 KiB from the volume's start */
 #define BTRFS_SUPER_BYTES	4096

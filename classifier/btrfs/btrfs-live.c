@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A mounted btrfs: see btrfs-live.h. */
 #include "btrfs-live.h"
-#include "btrfs-packed.h"
+#include "btrfs-compressed.h"
 
 #define LOG_TREE	((u64)-6)
 #define FIRST_ROOM	1024

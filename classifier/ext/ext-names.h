@@ -27,7 +27,7 @@
 #ifndef CLASSIFIER_EXT_NAMES_H
 #define CLASSIFIER_EXT_NAMES_H
 
-#include "../dm-david/portable/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 struct ext_live;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Inodes and their maps: see ext-inode.h. */
-#include "../dm-david/portable/crc.h"
+#include "../../dm-david/portable/crc.h"
 #include "ext-inode.h"
 
 #define MODE_TYPE	0xf000

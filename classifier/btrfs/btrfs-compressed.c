@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Compressed extents of btrfs: see btrfs-packed.h. */
-#include "btrfs-packed.h"
+/* Compressed extents of btrfs: see btrfs-compressed.h. */
+#include "btrfs-compressed.h"
 
 #define ZSTD_MAGIC	0xfd2fb528
 #define LZO_SEGMENT_MAX	(4096 + 4096 / 16 + 64 + 3)

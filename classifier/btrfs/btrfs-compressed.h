@@ -13,10 +13,10 @@
  *
  * Portable, any context.
  */
-#ifndef CLASSIFIER_BTRFS_PACKED_H
-#define CLASSIFIER_BTRFS_PACKED_H
+#ifndef CLASSIFIER_BTRFS_COMPRESSED_H
+#define CLASSIFIER_BTRFS_COMPRESSED_H
 
-#include "../dm-david/portable/portable.h"
+#include "../../dm-david/portable/portable.h"
 
 #define BTRFS_PACKED_BLOCK	4096
 /* The most bytes of an extent. */

@@ -37,7 +37,7 @@
 #define CLASSIFIER_ASSOC_H
 
 #include "ext-live.h"
-#include "undecided.h"
+#include "../undecided.h"
 
 #define ASSOC_NOTES	4096u	/* a power of 2 */
 #define ASSOC_NODES	4096u	/* more than two levels of any tree */

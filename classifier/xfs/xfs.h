@@ -22,7 +22,7 @@
 #ifndef CLASSIFIER_XFS_H
 #define CLASSIFIER_XFS_H
 
-#include "selfid.h"
+#include "../selfid.h"
 #include "xfs-log.h"
 
 #define XFS_SUPER_BYTES		512	/* at least; in the first sector of the volume */
