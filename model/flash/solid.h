@@ -125,6 +125,7 @@ struct solid_figures {
 	u64 suspended;
 	u64 buffer_waits;	/* writes that waited for room */
 	u64 buffer_reads;	/* parts of reads that were served from the write buffer */
+	u64 empty_reads;	/* pages of reads that were never written, or trimmed */
 	u64 slc_programs;	/* of the programs */
 	u64 folded_pages;	/* from the SLC cache to native cells */
 	u64 map_reads;		/* of pages of the map that were not in memory */

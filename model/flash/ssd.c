@@ -261,6 +261,7 @@ static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u6
 		if (state == FTL_RUN)
 			next = (div_u64(at, flash_page) + 1) * flash_page;
 		next = min(next, end);
+		ssd->figures.empty_reads += state == FTL_NOTHING;
 		sectors = state == FTL_NOTHING ? 0 : in_flash(ssd, at, next);
 		if (!sectors)
 			continue;

@@ -4,6 +4,7 @@
 
 #include "arraytext.h"
 #include "bench.h"
+#include "doubts.h"
 #include "jobtext.h"
 #include "load.h"
 #include "target.h"
@@ -256,6 +257,7 @@ static void print_json(const char *name, const char *text, const struct job *job
 	}
 	printf("],\n  ");
 	print_quantiles(result->times, result->nr_times);
+	printf(",\n  \"warmed\": %llu", (unsigned long long)result->warmed);
 	printf(",\n  \"flushes\": %llu, \"flush_mean_us\": %.3f, \"state_bytes\": %llu",
 	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes),
 	       (unsigned long long)result->state);
@@ -275,6 +277,7 @@ static void print_solid(const struct solid_figures *figures)
 	printf("\"suspended\": %llu, \"buffer_waits\": %llu, \"buffer_reads\": %llu,\n  ",
 	       (unsigned long long)figures->suspended, (unsigned long long)figures->buffer_waits,
 	       (unsigned long long)figures->buffer_reads);
+	printf("\"empty_reads\": %llu, ", (unsigned long long)figures->empty_reads);
 	printf("\"slc_programs\": %llu, \"folded_pages\": %llu, ",
 	       (unsigned long long)figures->slc_programs,
 	       (unsigned long long)figures->folded_pages);
@@ -323,15 +326,38 @@ static char *cut_name(char *text, char **name)
 	return colon + 1;
 }
 
+static void print_doubts(const struct doubt *doubts, u32 nr)
+{
+	u32 i;
+
+	printf(",\n  \"doubts\": [");
+	for (i = 0; i < nr; i++)
+		printf("%s{\"kind\": \"%s\", \"share\": %.5f, \"text\": \"%s\"}", i ? ", " : "",
+		       doubt_name(doubts[i].kind), doubts[i].share, doubts[i].text);
+	printf("]");
+}
+
+static void warn_of_doubts(const struct named_job *named, const struct doubt *doubts, u32 nr)
+{
+	u32 i;
+
+	fflush(stdout);
+	for (i = 0; i < nr; i++)
+		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", named->name, doubts[i].text);
+}
+
 /* The limits of media and interface are printed for a disk only. */
 static void print_result(const struct arguments *args, const struct profile *profile,
 			 const struct named_job *named, const char *text,
 			 const struct job_result *result)
 {
+	struct doubt doubts[DOUBT_NR];
+	u32 nr_doubts = job_doubts(&named->job, result, doubts);
 	struct job_limits limits;
 
 	if (!args->json) {
 		print_text(named->name, result);
+		warn_of_doubts(named, doubts, nr_doubts);
 		if (args->array)
 			array_print_text(stdout, result->members, args->setup.layout.members,
 					 result->ns);
@@ -348,6 +374,7 @@ static void print_result(const struct arguments *args, const struct profile *pro
 		job_limits(&named->job, profile, &limits);
 		print_limits(&limits);
 	}
+	print_doubts(doubts, nr_doubts);
 	printf("}");
 }
 
@@ -381,8 +408,12 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 		words = cut_name(args->jobs[i], &jobs[i].name);
 		if (strpbrk(jobs[i].name, "\"\\"))
 			snprintf(why, sizeof(why), "quotes in its name");
-		else if (!job_parse(&jobs[i].job, words, profile, why))
+		else
+			*why = '\0';
+		if (!*why && !job_parse(&jobs[i].job, words, profile, why)) {
+			jobs[i].job.look_after = true;
 			continue;
+		}
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", jobs[i].name, why);
 		return 1;
 	}

@@ -3,12 +3,16 @@
  * Jobs in a closed loop. Each outstanding request has a slot. A slot waits until its
  * time to send, or waits for room in the queue, or has a request in flight.
  */
+#include <math.h>
+
 #include "../../model/drive/seek.h"
 #include "job.h"
 #include "target.h"
 
 #define START	1000000		/* ns: not at the index mark */
 #define SEEKS	20000		/* samples of the seek curve */
+#define MOST_WINDOWS	1000ULL	/* that a "steady" job warms up for */
+#define FILLINGS	4	/* of the caches */
 
 enum slot_state { SLOT_READY, SLOT_WAITING, SLOT_SENT, SLOT_DONE };
 
@@ -42,6 +46,10 @@ struct run {
 	u64 now;
 	u64 sent;
 	u64 done;
+	u64 warm;			/* requests that are not counted */
+	u64 window;			/* requests */
+	u64 warm_window;
+	struct job_windows warming;
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
 	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
@@ -99,6 +107,11 @@ static u64 stream_place(struct part *part, u32 slot)
 	return place;
 }
 
+static u64 pages_of(const struct disk_request *request)
+{
+	return (request->sector + request->sectors + 7) / 8 - request->sector / 8;
+}
+
 /* Choose the slot's next request. */
 static void make_request(struct run *run, struct slot *slot)
 {
@@ -123,6 +136,10 @@ static void make_request(struct run *run, struct slot *slot)
 	request->sector = job->order == JOB_RANDOM ? random_place(run, job) :
 						     stream_place(part, slot->index);
 	request->sector += job->offset;
+	if (request->op == DISK_WRITE)
+		run->result->written += request->sectors * 512ULL;
+	else
+		run->result->read_pages += pages_of(request);
 }
 
 static void send(struct run *run, struct slot *slot)
@@ -194,7 +211,7 @@ static u64 ready_at(const struct run *run, const struct slot *slot)
 /* A job that is drained sends only requests that it counts, so that no others add to its time. */
 static bool may_send(const struct run *run)
 {
-	return !run->job->drain || run->sent < (u64)run->job->warm + run->job->count;
+	return !run->job->drain || run->sent < run->warm + run->job->count;
 }
 
 static void send_ready(struct run *run)
@@ -246,23 +263,108 @@ static void mark(struct run *run)
 		disk_solid_figures(run->target.disk, &mark->solid);
 }
 
+static void window_end(struct job_windows *windows, u64 now)
+{
+	if (windows->nr == ARRAY_SIZE(windows->ns))
+		memmove(windows->ns, windows->ns + 1, --windows->nr * sizeof(*windows->ns));
+	windows->ns[windows->nr++] = now;
+}
+
+double job_trend(const struct job_windows *windows)
+{
+	const double middle = (JOB_WINDOWS - 1) / 2.0, most = 5.041;
+	double rate[JOB_WINDOWS], mean = 0, slope = 0, off = 0, spread = 0;
+	u32 i;
+
+	if (windows->nr <= JOB_WINDOWS)
+		return 0;
+	for (i = 0; i < JOB_WINDOWS; i++) {
+		rate[i] = 1 / max(1.0, (double)(windows->ns[i + 1] - windows->ns[i]));
+		mean += rate[i] / JOB_WINDOWS;
+		spread += (i - middle) * (i - middle);
+	}
+	for (i = 0; i < JOB_WINDOWS; i++)
+		slope += (i - middle) * (rate[i] - mean) / spread;
+	for (i = 0; i < JOB_WINDOWS; i++)
+		off += pow(rate[i] - mean - slope * (i - middle), 2);
+	if (fabs(slope) < most * sqrt(off / (JOB_WINDOWS - 2) / spread))
+		return 0;
+	return 100 * slope * (JOB_WINDOWS - 1) / mean;
+}
+
+/* Requests of a window. Of one of warming, as many as the caches take: else its rate is theirs. */
+static void set_windows(struct run *run)
+{
+	u32 i, sectors = 1;
+
+	for (i = 0; i < run->job->nr_parts; i++)
+		sectors = max(sectors, run->job->parts[i].sectors);
+	run->window = max(1U, run->job->count / JOB_WINDOWS);
+	run->warm_window = max(run->window, run->result->cache / 512 / sectors);
+}
+
+/*
+ * Can the caches be full? While they take what comes, the media write, too, and nearly as fast.
+ * So it takes a few times their size. A job that has written nothing need not fill them.
+ */
+static bool filled(const struct job_result *result)
+{
+	return !result->written || result->written >= FILLINGS * result->cache;
+}
+
+/*
+ * A "steady" job that has warmed up: may it be counted? If not, it warms up for another window. Ten
+ * windows must be level, and writes must have had the time to fill the caches: until then a cache
+ * that takes everything has a level rate, too.
+ */
+static void warm_on(struct run *run, u64 now)
+{
+	const struct job_windows *warming = &run->warming;
+	struct job_result *result = run->result;
+
+	window_end(&run->warming, now);
+	result->level = warming->nr > JOB_WINDOWS && fabs(job_trend(warming)) < JOB_LEVEL &&
+			filled(result);
+	if (result->level)
+		result->before = JOB_WINDOWS * run->warm_window * 1e9 /
+				 max((u64)1, warming->ns[JOB_WINDOWS] - warming->ns[0]);
+	else if (run->warm < MOST_WINDOWS * run->warm_window || !filled(result))
+		run->warm += run->warm_window;
+}
+
+/* A request that is not counted. */
+static void account_warm(struct run *run, u64 now)
+{
+	run->begin = now;
+	if (run->done < run->warm)
+		return;
+	if (run->job->steady)
+		warm_on(run, now);
+	if (run->done < run->warm)
+		return;
+	run->result->filled = filled(run->result);
+	target_figures(&run->target, run->members, run->before);
+	window_end(&run->result->windows, now);
+}
+
 static void account(struct run *run, const struct slot *slot)
 {
 	const struct disk_request *request = &slot->request;
 	struct job_result *result = run->result;
 
 	run->done++;
-	if (run->done <= run->job->warm) {
-		run->begin = request->completion;
-		if (run->done == run->job->warm)
-			target_figures(&run->target, run->members, run->before);
+	if (run->done <= run->warm) {
+		account_warm(run, request->completion);
 		return;
 	}
-	if (run->done > (u64)run->job->warm + run->job->count)
+	if (run->done > run->warm + run->job->count)
 		return;
 	result->ns = request->completion - run->begin;
-	if (run->job->every && (run->done - run->job->warm) % run->job->every == 0)
+	if (run->job->every && (run->done - run->warm) % run->job->every == 0)
 		mark(run);
+	if ((run->done - run->warm) % run->window == 0 &&
+	    result->windows.nr <= JOB_WINDOWS)
+		window_end(&result->windows, request->completion);
 	if (request->op == DISK_FLUSH) {
 		result->flushes++;
 		result->flush_ns += request->completion - request->arrival;
@@ -297,7 +399,7 @@ static void advance(struct run *run)
 	admit(run, 1);
 }
 
-/* Wait for the requests in flight, then flush. Nothing else is sent. */
+/* Wait for the requests in flight, then flush. Nothing else is sent. run->now is then the end. */
 static void drain(struct run *run)
 {
 	struct disk_submitter who = { };
@@ -326,7 +428,6 @@ static void drain(struct run *run)
 		admit(run, 0);
 		admit(run, 1);
 	}
-	run->result->ns = run->now - run->begin;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -392,15 +493,38 @@ static int prepare(struct run *run, const struct job *job)
 
 static void loop(struct run *run)
 {
-	u64 most = (u64)run->job->warm + run->job->count;
-
-	while (run->done < most && !target_failed(&run->target)) {
+	while (run->done < run->warm + run->job->count && !target_failed(&run->target)) {
 		run->now = next_time(run);
 		advance(run);
 		send_ready(run);
 	}
-	if (run->job->drain)
-		drain(run);
+	run->result->warmed = run->warm;
+	if (!run->job->drain)
+		return;
+	drain(run);
+	run->result->ns = run->now - run->begin;
+}
+
+/* What is left to be written when the job has ended, by the time that it takes. */
+static void look_after(struct run *run)
+{
+	struct drive_sums sums = run->result->drive;
+	u64 end = run->now;
+
+	drain(run);
+	run->result->left = run->now - end;
+	run->result->drive = sums;
+}
+
+/* Bytes that the caches of @profile take. */
+static u64 cache_size(const struct profile *profile, u32 members)
+{
+	u64 segments = (u64)profile->segments * profile->segment_sectors;
+
+	if (profile->write_cache == WRITE_CACHE_OFF)
+		return 0;
+	return 512 * (max_t(u64, segments, profile->write_buffer) + profile->slc_cache) *
+	       max(1U, members);
 }
 
 /* Add up what members did since the last request that does not count. */
@@ -437,6 +561,12 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	if (job->write_cache_off)
 		changed.write_cache = WRITE_CACHE_OFF;
 	run.members = setup ? setup->layout.members : 0;
+	result->cache = cache_size(&changed, run.members);
+	set_windows(&run);
+	run.warm = job->steady ? max_t(u64, job->warm, run.warm_window) : job->warm;
+	if (!run.warm)
+		window_end(&result->windows, START);
+	result->lasting_cache = changed.kind == DRIVE_SSD && changed.power_loss_protection;
 	if (!target_create(&run.target, &changed, setup))
 		r = prepare(&run, job);
 	if (!r && run.target.disk)
@@ -447,6 +577,8 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 		result->state = run.target.disk ? disk_bytes(run.target.disk) : 0;
 		result->has_solid = run.target.disk &&
 				     disk_solid_figures(run.target.disk, &result->solid);
+		if (job->look_after && !job->drain && !target_failed(&run.target))
+			look_after(&run);
 		sort_times(result->times, result->nr_times);
 		for (i = 0; i < job->nr_parts; i++)
 			sort_times(result->parts[i].times, result->parts[i].nr_times);

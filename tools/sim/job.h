@@ -42,13 +42,15 @@ struct job_part {
 struct job {
 	u32 nr_parts;
 	struct job_part parts[JOB_PARTS];
-	u32 warm;		/* requests that are not counted; then */
+	u32 warm;		/* requests that are not counted, at least; then */
 	u32 count;		/* requests that are */
 	u32 every;		/* a mark after so many of these; 0: none */
 	u64 seed;		/* of random places */
 	bool read_cache_off;	/* on: as the profile says */
 	bool write_cache_off;
 	bool drain;		/* the time ends when a last flush has completed */
+	bool steady;		/* warm until the rate is level, and the caches can be full */
+	bool look_after;	/* find result->left */
 };
 
 struct job_figures {
@@ -59,6 +61,19 @@ struct job_figures {
 	u64 most;		/* longest response time */
 	u64 nr_times;
 	u64 *times;		/* all of them, sorted, if the job has several parts */
+};
+
+#define JOB_WINDOWS	10	/* of the requests that are counted, to see a trend */
+#define JOB_LEVEL	10	/* percent of the rate: a trend below that is none */
+
+/*
+ * Times at the ends of windows of equally many requests. The first one is where the first begins.
+ * The trend is a straight line through the windows' rates, by least squares, as in fio's
+ * steadystate.
+ */
+struct job_windows {
+	u64 ns[JOB_WINDOWS + 1];
+	u32 nr;			/* of these */
 };
 
 /* How far a job was. */
@@ -80,6 +95,16 @@ struct job_result {
 	struct array_member_figures members[ARRAY_MEMBERS];	/* of an array, in @ns */
 	u64 nr_marks;
 	struct job_mark *marks;
+	struct job_windows windows;	/* of the requests that are counted, flushes included */
+	u64 warmed;		/* requests before those that are counted */
+	bool level;		/* "steady": the rate was, before it was counted */
+	double before;		/* "steady": requests a second of the last ten windows before */
+	bool lasting_cache;	/* a flush need not empty it */
+	bool filled;		/* caches could be full before requests were counted */
+	u64 left;		/* ns that a flush took afterwards, with what was under way */
+	u64 written;		/* bytes, from the beginning */
+	u64 cache;		/* bytes that the caches of the disk, or of all members, take */
+	u64 read_pages;		/* of 4 KiB, of all reads from the beginning */
 	struct drive_sums drive;	/* of a disk, from the beginning */
 	u64 state;		/* bytes of the modelled disk; 0: an array */
 	bool has_solid;		/* an SSD's or a memory's, from the beginning */
@@ -100,6 +125,13 @@ struct job_limits {
 int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
 	    struct job_result *result);
 void job_release(struct job_result *result);
+
+/*
+ * The trend of @windows, in percent of the mean rate from the first window to the last: 50 if the
+ * last one is half as fast again. 0 if it is no more than what the rates scatter by: Student's t of
+ * the slope is within what 99.9 % of level rates have, with 8 degrees of freedom.
+ */
+double job_trend(const struct job_windows *windows);
 
 /* What media and interface allow. */
 void job_limits(const struct job *job, const struct profile *profile,

@@ -26,7 +26,10 @@ const char job_words[] =
 "  count=1000, warm=100  requests that are counted, and those before them that are not\n"
 "  every=0               figures of each so many of those that are counted, in JSON (0: none)\n"
 "  seed=1                of random places\n"
-"  drain                 the time ends with a last flush\n";
+"  drain                 the time ends with a last flush\n"
+"  steady                count only when the rate is level: warm on until ten windows, of count / 10\n"
+"                        requests and as many as the caches take, have no trend, and writes can have\n"
+"                        filled the caches\n";
 
 static const char unknown[] = "no such word in a job; see david-sim bench --help";
 
@@ -148,6 +151,8 @@ static bool flag(struct job *job, struct job_part *part, const char *word)
 		part->async = true;
 	else if (!strcmp(word, "drain"))
 		job->drain = true;
+	else if (!strcmp(word, "steady"))
+		job->steady = true;
 	else
 		return false;
 	return true;
@@ -366,8 +371,9 @@ char *job_print(const struct job *job, const struct profile *profile)
 		fprintf(out, " %s-cache=off", job->read_cache_off ? "read" : "write");
 	if (job->every)
 		fprintf(out, " every=%u", job->every);
-	fprintf(out, " count=%u warm=%u seed=%llu%s", job->count, job->warm,
-		(unsigned long long)job->seed, job->drain ? " drain" : "");
+	fprintf(out, " count=%u warm=%u seed=%llu%s%s", job->count, job->warm,
+		(unsigned long long)job->seed, job->drain ? " drain" : "",
+		job->steady ? " steady" : "");
 	fclose(out);
 	return text;
 }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "doubts.h"
+
+#define LEAST	0.1	/* a share below that is no doubt */
+#define WINDOW	20	/* requests: fewer in a window say nothing of a rate */
+
+struct doubts {
+	struct doubt *doubt;
+	u32 nr;
+};
+
+const char *doubt_name(enum doubt_kind kind)
+{
+	static const char *const names[] = {
+		[DOUBT_CACHED_WRITES] = "cached_writes",
+		[DOUBT_CACHED_READS] = "cached_reads",
+		[DOUBT_EMPTY_READS] = "empty_reads",
+		[DOUBT_ERASED_FLASH] = "erased_flash",
+		[DOUBT_TREND] = "trend",
+		[DOUBT_UNSTEADY] = "unsteady",
+	};
+
+	return names[kind];
+}
+
+__printf(4, 5)
+static void doubts_add(struct doubts *doubts, enum doubt_kind kind, double share,
+		       const char *format, ...)
+{
+	struct doubt *doubt = &doubts->doubt[doubts->nr++];
+	va_list words;
+
+	doubt->kind = kind;
+	doubt->share = share;
+	va_start(words, format);
+	vsnprintf(doubt->text, sizeof(doubt->text), format, words);
+	va_end(words);
+}
+
+static void doubt_writes(struct doubts *doubts, const struct job_result *result)
+{
+	double all = result->ns + result->left, share = result->left / fmax(all, 1);
+
+	if (result->filled || !result->op[DISK_WRITE].requests)
+		return;
+	if (result->lasting_cache && result->written < 2 * result->cache)
+		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
+			   "%.4g MB were written, into a cache of %.4g MB (count more, or say steady)",
+			   result->written / 1e6, result->cache / 1e6);
+	else if (share >= LEAST)
+		doubts_add(doubts, DOUBT_CACHED_WRITES, share,
+			   "a cache took the writes: to empty it afterwards took %.4g s, beside %.4g s; with that it is %.1f requests a second (count more, or say steady or drain)",
+			   result->left / 1e9, result->ns / 1e9, result->all.requests * 1e9 / all);
+}
+
+/* Of the pages that were read. */
+static double empty_share(const struct job_result *result)
+{
+	if (!result->has_solid || !result->read_pages)
+		return 0;
+	return (double)result->solid.empty_reads / result->read_pages;
+}
+
+/* Only random reads: a sequential reader's hits were read from the media for it. */
+static void doubt_reads(struct doubts *doubts, const struct job *job,
+			const struct job_result *result)
+{
+	const struct job_figures *reads = &result->op[DISK_READ];
+	double share = reads->requests ? (double)reads->hits / reads->requests : 0;
+	u32 i;
+
+	for (i = 0; i < job->nr_parts; i++)
+		if (job->parts[i].order != JOB_RANDOM && job->parts[i].writes < 100)
+			return;
+	if (share >= LEAST && empty_share(result) < LEAST)
+		doubts_add(doubts, DOUBT_CACHED_READS, share,
+			   "%.0f %% of the random reads were in the drive's cache (a larger span, or cache=off)",
+			   100 * share);
+}
+
+static void doubt_empty(struct doubts *doubts, const struct job_result *result)
+{
+	double share = empty_share(result);
+
+	if (share >= LEAST)
+		doubts_add(doubts, DOUBT_EMPTY_READS, share,
+			   "%.0f %% of the pages that were read had never been written, so flash was not asked (--option precondition=random, or sequential)",
+			   100 * share);
+}
+
+static void doubt_erased(struct doubts *doubts, const struct job_result *result)
+{
+	if (result->op[DISK_WRITE].requests && result->has_solid && result->solid.programs &&
+	    !result->solid.erases)
+		doubts_add(doubts, DOUBT_ERASED_FLASH, 1,
+			   "flash blocks that were erased took all writes, and none had to be collected (--option precondition=random, and steady or a longer warm)");
+}
+
+static void doubt_trend(struct doubts *doubts, const struct job *job,
+			const struct job_result *result)
+{
+	double trend = job_trend(&result->windows);
+	double rate = job->count * 1e9 / fmax(result->ns, 1);
+
+	if (job->count >= JOB_WINDOWS * WINDOW && fabs(trend) >= JOB_LEVEL)
+		doubts_add(doubts, DOUBT_TREND, trend / 100,
+			   "the rate was not level: it %s by %.0f %% (a longer warm, or say steady)",
+			   trend < 0 ? "fell" : "rose", fabs(trend));
+	if (result->level && fabs(rate / result->before - 1) >= LEAST)
+		doubts_add(doubts, DOUBT_UNSTEADY, rate / result->before - 1,
+			   "%llu requests before those that count came at %.1f a second (count more)",
+			   (unsigned long long)result->warmed, result->before);
+	if (job->steady && !result->level)
+		doubts_add(doubts, DOUBT_UNSTEADY, 1,
+			   "after %llu requests the rate was not level, or the caches not full: the job was counted all the same",
+			   (unsigned long long)result->warmed);
+}
+
+u32 job_doubts(const struct job *job, const struct job_result *result,
+	       struct doubt doubts[DOUBT_NR])
+{
+	struct doubts found = { .doubt = doubts };
+
+	doubt_writes(&found, result);
+	doubt_reads(&found, job, result);
+	doubt_empty(&found, result);
+	doubt_erased(&found, result);
+	doubt_trend(&found, job, result);
+	return found.nr;
+}
