@@ -39,12 +39,12 @@ module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
 sim: ## build/david-sim, the offline simulator
-	$(MAKE) -C tools/sim
+	$(MAKE) -j$(CPUS) -C tools/sim
 
 install: install-module install-tools ## the module for KDIR, the tools and their manual; DESTDIR=, PREFIX=/usr/local
 
 programs: sim ## the programs in C that are installed, in build/
-	@for room in store classify trace compile replay; do $(MAKE) -s -C tools/$$room || exit 1; done
+	@for room in store classify trace compile replay; do $(MAKE) -s -j$(CPUS) -C tools/$$room || exit 1; done
 
 install-tools: programs
 	tools/packaging/install install
@@ -68,13 +68,8 @@ bare-test: ## README's two commands in bare roots of Debian 12 and 13, nothing c
 demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures at the end
 	tools/demo
 
-check: ## the tests of every day, 15 minutes, and 25 more the first time; long ones have targets of their own
-	@start=$$(date +%s); \
-	for part in lint modules unit fuzz kunit system; do \
-		echo "== make $$part, after $$(( $$(date +%s) - start )) s" >&2; \
-		$(MAKE) --no-print-directory $$part || { echo "== make $$part failed" >&2; exit 1; }; \
-	done; \
-	echo "== all tests passed after $$(( $$(date +%s) - start )) s" >&2
+check: setup ## the tests of every day, 15 minutes, and 25 more the first time; long ones have targets of their own
+	@tests/check
 
 bench: setup ## instructions per request beside dm-linear, dm-zero, brd and null_blk
 	tests/bench/run

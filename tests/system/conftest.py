@@ -12,8 +12,10 @@ DAVID_SCALE=full runs full sizes.
 from __future__ import annotations
 
 import os
+import resource
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from labjob import DEBUG, Job, Labs, compile_python
 
 LABS = pytest.StashKey[Labs]()
+MOST = 40  # lines of what takes most
+CPU = pytest.StashKey[Counter[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,6 +77,33 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if LABS in config.stash:
         config.stash[LABS].stop()
+
+
+def cpu_time(labs: Labs) -> float:
+    """Seconds of CPU time of this process and of those that have ended, but for labs."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used) - sum(labs.cpu.values())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """How much each file takes: pytest_terminal_summary() says it."""
+    labs = item.config.stash[LABS]
+    start = cpu_time(labs)
+    result = yield
+    item.config.stash.setdefault(CPU, Counter())[item.path.name] += cpu_time(labs) - start
+    return result
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What takes most, so that who adds a minute sees it."""
+    took = Counter(config.stash.get(CPU, Counter()))
+    if LABS in config.stash:
+        took.update({job.describe(): seconds for job, seconds in config.stash[LABS].cpu.items()})
+    terminalreporter.section("CPU time: files, without labs, and labs")
+    for name, seconds in took.most_common(MOST):
+        terminalreporter.write_line(f"{seconds:8.1f} s  {name}")
+    terminalreporter.write_line(f"{sum(took.values()):8.1f} s  in all")
 
 
 class Output:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Labs in the background: the longest first, two at a time, three while nothing else runs. Their result
-lines are handed to whoever waits for them.
+"""Labs in the background: the longest first, two at a time, three or four while nothing else runs. Their
+result lines are handed to whoever waits for them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ LOGS = TREE / "build" / "system-tests"
 BYTECODE = TREE / "build" / "pycache"
 IMPORTED = ("tools/davidlib", "tests/system/cases", "tests/system/helpers")
 AT_ONCE = 2
-# A third lab may be given 5 GB, the other two have as much, and none takes it all.
-MEMORY_FOR_THREE = 12 << 30
+# A lab may be given 5 GB, and none takes it all. With that much memory there are so many at once.
+MEMORY_FOR = {3: 12 << 30, 4: 20 << 30}
 # Debian's own, without site: without KVM a start of it takes a third of the time of one with more about it.
 PYTHON = ("/usr/bin/python3", "-S") if Path("/usr/bin/python3").exists() else ("python3",)
 RESULT = "RESULT "
@@ -88,6 +88,7 @@ class Labs:
         self.results: dict[Job, list[dict[str, Any]]] = {job: [] for job in jobs}
         self.ended: dict[Job, int] = {}
         self.seconds: dict[Job, float] = {}
+        self.cpu: dict[Job, float] = {}  # of those that have ended, seconds of CPU time
         self.waiting = sorted(jobs, key=lambda job: -job.usually)
         self.running: set[subprocess.Popen[str]] = set()
         self.stopping = False
@@ -97,9 +98,9 @@ class Labs:
             self._start_worker()
 
     def nothing_else_runs(self) -> None:
-        """From now on tests only wait. Labs wait, too, for devices and for times: so there is a third one."""
+        """From now on tests only wait. Labs wait, too, for devices and for times: so there are more."""
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if len(self.workers) == AT_ONCE and memory >= MEMORY_FOR_THREE:
+        while memory >= MEMORY_FOR.get(len(self.workers) + 1, memory + 1):
             self._start_worker()
 
     def _start_worker(self) -> None:
@@ -181,8 +182,9 @@ class Labs:
             status = process.returncode = os.waitstatus_to_exitcode(status)
             with self.changed:
                 self.running.discard(process)
+                self.cpu[job] = used.ru_utime + used.ru_stime
         self.seconds[job] = time.monotonic() - start
-        took = f"{self.seconds[job]:.0f} s, of CPU time {used.ru_utime + used.ru_stime:.0f} s"
+        took = f"{self.seconds[job]:.0f} s, of CPU time {self.cpu[job]:.0f} s"
         self.say(f"{job.describe()}: ended with status {status} after {took}")
         return status
 

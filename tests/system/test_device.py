@@ -27,7 +27,7 @@ def in_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
 SEVERAL = (*(name for name, case in CASES.items() if about(case).cpus), *in_groups(("races",)))
 JOBS = [
     # More CPUs than the host has spend their time waiting for each other.
-    Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=110, cpus=4 if FULL else 2,
+    Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=80, cpus=4 if FULL else 2,
         programs=PROGRAMS)
 ]
 # In the uml lab in two boots, so that there is work for two CPUs to the end.

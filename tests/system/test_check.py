@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make check` runs all its parts, ends with the first that fails, and says what each took. No lab."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECK = Path(__file__).resolve().parents[1] / "check"
+PARTS = ("programs", "lint", "unit", "fuzz", "modules", "kunit", "system")
+# Two parts that wait for each other: they run at the same time, or not at all.
+TOGETHER = {
+    "lint": "touch lint; until test -e modules; do sleep 0.1; done",
+    "modules": "touch modules; until test -e lint; do sleep 0.1; done",
+}
+
+
+def checked(directory: Path, recipes: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    text = "".join(f"{part}:\n\t@{recipes.get(part, ':')}\n" for part in PARTS)
+    (directory / "Makefile").write_text(f".PHONY: {' '.join(PARTS)}\n{text}")
+    words = [sys.executable, CHECK, directory]
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+
+
+def rows(done: subprocess.CompletedProcess[str]) -> dict[str, list[str]]:
+    """Of the table at the end, by part."""
+    table = done.stderr.rpartition("== part")[2].splitlines()[1:-1]
+    return {line.split()[1]: line.split()[2:] for line in table}
+
+
+def test_all_parts_run_two_at_a_time_and_their_times_are_said(tmp_path: Path) -> None:
+    works = "echo ok 1 of a suite; i=0; while [ $$i -lt 3000000 ]; do i=$$((i+1)); done"
+    done = checked(tmp_path, TOGETHER | {"unit": works})
+    assert done.returncode == 0, done.stderr
+    assert set(rows(done)) == set(PARTS), done.stderr
+    assert "ok 1 of a suite" in done.stdout and "all tests passed" in done.stderr
+    cpu = {part: int(row[1]) for part, row in rows(done).items()}
+    assert cpu["unit"] > 0 and max(cpu, key=cpu.__getitem__) == "unit", cpu
+
+
+@pytest.mark.parametrize(
+    ("part", "behind", "waits"), [("unit", "fuzz", "system"), ("kunit", "system", "fuzz")]
+)
+def test_a_part_that_fails_ends_the_others(part: str, behind: str, waits: str, tmp_path: Path) -> None:
+    """What it said is printed; what comes behind it is not begun, and what would go on is ended."""
+    fails = "until test -e begun; do sleep 0.1; done; echo what was wrong; exit 1"
+    done = checked(tmp_path, {waits: "touch begun; exec sleep 1000", part: fails})
+    assert done.returncode == 1
+    assert "what was wrong" in done.stdout and f"make {part} failed" in done.stderr, done.stderr
+    assert "make check failed" in done.stderr
+    assert waits in rows(done) and behind not in rows(done), done.stderr
