@@ -236,6 +236,9 @@ system: setup sim ## system tests, in both labs; CASES='store.*': of these only,
 	$(if $(CASES),$(DAVID) lab run --kind uml --timeout 3600 -- python3 tests/system/caserun.py $(CASES),\
 		$(VENV)/bin/pytest tests/system)
 
+stock: setup sim ## all that concerns Debian's stock kernels 6.1, 6.12 and newest, in the vm lab; 7 minutes
+	DAVID_STOCK=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k vm-
+
 powercut: setup ## power cuts at thousands of places, hours; then bugs planted to be found by that
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'powercut.*'
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'poolcuts.*' 'fullmirror.*'
@@ -304,7 +307,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt bench-cpus bench-content bench-files setup
+.PHONY: stock all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
 .PHONY: ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import test_device
+import vmjobs
 from cases import GROUPS, LAYERS, LONG, UML_ONLY, VIRTUAL, about, load, matching
 
 HERE = Path(__file__).parent
@@ -37,7 +38,9 @@ def test_what_several_cpus_may_break_runs_with_several() -> None:
 
 def test_what_the_uml_lab_cannot_run_the_vm_lab_does() -> None:
     cases = load(EVERYTHING)
-    assert not [name for name in cases if not about(cases[name]).uml and not about(cases[name]).vm]
+    known = {name: about(case) for name, case in cases.items()}
+    assert not [name for name, its in known.items() if not (its.uml or its.vm or its.stock)]
+    assert not [name for name, its in known.items() if set(its.vm) & set(its.stock)]
 
 
 def test_every_function_of_a_file_of_cases_is_a_case_or_is_used() -> None:
@@ -53,9 +56,10 @@ def test_every_function_of_a_file_of_cases_is_a_case_or_is_used() -> None:
 
 def test_every_kernel_that_a_case_names_is_the_vm_labs() -> None:
     cases = load(EVERYTHING)
-    named = {(kernel, name) for name in cases for kernel in about(cases[name]).vm}
+    named = {(kernel, name) for name in cases for kernel in vmjobs.kernels_of(cases[name])}
     ran = {(job.kernel, name) for job, name in test_device.CHOSEN if job.kind == "vm"}
     assert named <= ran
+    assert {kernel for case in cases.values() for kernel in about(case).stock} <= set(vmjobs.KERNELS)
     assert all(name in job.runs for job, name in test_device.CHOSEN)
 
 

@@ -7,7 +7,7 @@ states the behaviour. It leaves nothing behind: devices are made by context mana
 Every case of GROUPS runs in the uml lab of one CPU, unless it says @case(uml=False, vm=...). What several
 CPUs may break says @case(cpus=True), and runs in the one of the newest kernel, too. @case(vm=...) names the
 kernels of the vm lab: there programs are slow without KVM, so it runs what may differ between kernels, such
-as who owns a page or has a disk mounted.
+as who owns a page or has a disk mounted. @case(stock=...) names further ones, for `make stock` alone.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ VIRTUAL = ("vtime", "vflash", "vtrace", "vreplay", "vcalibrate")  # for the virt
 @dataclass(frozen=True)
 class About:
     vm: tuple[str, ...] = ()  # kernels of the vm lab that run the case, too
+    stock: tuple[str, ...] = ()  # further ones, with `make stock` only
     uml: bool = True  # the uml lab can run it
     cpus: bool = False  # several CPUs may break it
     complaints: str = ""  # what the kernel may say meanwhile, a pattern of re
@@ -73,6 +74,7 @@ def case(
     function: Case | None = None,
     *,
     vm: str = "",
+    stock: str = "",
     uml: bool = True,
     cpus: bool = False,
     complaints: str = "",
@@ -80,11 +82,11 @@ def case(
     planted: bool = False,
     debug: bool = False,
 ) -> Any:
-    """Bare, or with what is known About the case. `vm` is words: "6.1 newest"."""
+    """Bare, or with what is known About the case. `vm` and `stock` are words: "6.1 newest"."""
 
     def mark(function: Case) -> Case:
         function.about = About(  # type: ignore[attr-defined]
-            tuple(vm.split()), uml, cpus, complaints, full, planted, debug
+            tuple(vm.split()), tuple(stock.split()), uml, cpus, complaints, full, planted, debug
         )
         return function
 

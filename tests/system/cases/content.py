@@ -167,7 +167,7 @@ def fuzz(block: int, classify: str, seed: int, steps: int) -> None:
             assert figures["written"]["kept"] and figures["written"]["fill"], figures
 
 
-@case(vm="6.1", cpus=True)
+@case(stock="6.1", cpus=True)
 def keep_returns_exactly_what_was_written_4096() -> None:
     fuzz(4096, "keep", 1, 15000)
 
@@ -402,7 +402,7 @@ def a_page_of_a_file_elsewhere_is_kept_on_an_unmounted_disk() -> None:
             )
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def anonymous_pages_are_kept_unless_the_disk_is_mounted_for_writing() -> None:
     with loop_disk(64 * MIB) as dev, fake_disk("anon", 64 * GIB, dev) as disk:
         run("mkfs.ext4", "-q", disk)

@@ -64,22 +64,22 @@ def owners_are_seen(fs: str) -> None:
         assert evidence("unmounted") == before + BLOCKS
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def who_has_a_disk_mounted_is_seen_on_ext4() -> None:
     owners_are_seen("ext4")
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def who_has_a_disk_mounted_is_seen_on_xfs() -> None:
     owners_are_seen("xfs")
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def who_has_a_disk_mounted_is_seen_on_btrfs() -> None:
     owners_are_seen("btrfs")
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def direct_io_that_btrfs_copies_is_stored_and_said() -> None:
     with ram_disk(128 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
         make("btrfs", disk)
@@ -96,7 +96,7 @@ def direct_io_that_btrfs_copies_is_stored_and_said() -> None:
         run(*TOOLS["btrfs"].check, *OF_DATA, disk)
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def made_up_content_has_the_checksums_that_btrfs_stored() -> None:
     with btrfs_disk(store=128 * MIB) as disk:
         with mounted(disk, "btrfs") as top:
@@ -107,12 +107,12 @@ def made_up_content_has_the_checksums_that_btrfs_stored() -> None:
             raise Failed(f"{squashed} blocks of all files were squashed: this tests nothing")
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def who_has_a_disk_mounted_is_seen_on_f2fs() -> None:
     owners_are_seen("f2fs")
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def a_file_of_several_names_is_chosen_by_any_of_them() -> None:
     data = [raw.patterned(n, 100 * KIB) for n in range(3)]
     with ram_disk(64 * MIB) as dev, fake_disk(NAME, 4 * GIB, dev) as disk:
@@ -159,7 +159,7 @@ def limit(device: str, name: str) -> int | None:
     return int(path.read_text()) if path.exists() else None
 
 
-@case(vm="6.1 6.12 newest", uml=False)
+@case(vm="6.1 newest", stock="6.12", uml=False)
 def a_backing_device_that_unmaps_zeroes_changes_no_limit() -> None:
     unmap = "write_zeroes_unmap_max_hw_bytes"
 

@@ -403,7 +403,7 @@ def every_flushed_block_survives_a_power_cut_while_it_is_packed() -> None:
     cut_packed(1000 if FULL else 40, 3000 if FULL else 15, 1)
 
 
-@case(vm="6.1 newest", complaints="cannot be read|I/O error")
+@case(vm="6.1", stock="newest", complaints="cannot be read|I/O error")
 def a_pack_that_is_damaged_fails_reads_and_nothing_else() -> None:
     with loop_disk(16 * MIB) as dev:
         with fake_disk("hurt", TIB, dev, *KEEP) as disk, raw.opened(disk) as fd:

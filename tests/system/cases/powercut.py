@@ -340,7 +340,7 @@ def file_systems_recover(fs: str) -> None:
     cut_file_system(fs, 1000 if FULL else 15, 4400 if FULL else 3, 3)
 
 
-@case(vm="6.1 6.12 newest", cpus=True)
+@case(vm="6.1", stock="6.12 newest", cpus=True)
 def ext4_recovers_from_a_power_cut() -> None:
     file_systems_recover("ext4")
 

@@ -194,7 +194,7 @@ for place in (
     cases_of(place)
 cases_of(on_a_loop_device, vm="newest")
 cases_of(on_a_volume_on_a_loop_device_on_raid0, ("ext4", "xfs"))
-cases_of(on_a_multipath, ("ext4",), vm="6.12", uml=False)
+cases_of(on_a_multipath, ("ext4",), vm="newest", stock="6.12", uml=False)
 
 
 def image(path: str) -> list[str]:
@@ -337,11 +337,11 @@ def planted_trails_through_parity_are_found() -> None:
 
 
 # speakers.py has more of these, on 6.12 only. jbd2 of 6.1 does not mark its log, and md of 6.1 drops marks.
-@case(vm="6.1 newest")
+@case(vm="6.1", stock="newest")
 def an_ext4_that_logs_its_data_on_a_mirror_recovers_by_its_log() -> None:
     recovered("auto", log_on_raid1)
 
 
-@case(vm="6.1 newest")
+@case(vm="newest", stock="6.1")
 def an_ext4_that_logs_its_data_on_a_loop_device_recovers_by_its_log() -> None:
     recovered("auto", log_on_a_loop)

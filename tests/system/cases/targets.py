@@ -119,12 +119,12 @@ def lives(mode: str, served: Served) -> None:
         told(mode)
 
 
-@case(uml=False, vm="6.12")
+@case(uml=False, vm="newest", stock="6.12")
 def an_xfs_on_an_nvme_target_on_a_file_is_whole() -> None:
     lives("auto", over_nvme)
 
 
-@case(uml=False, vm="6.12")
+@case(uml=False, stock="6.12 newest")
 def an_xfs_on_a_scsi_target_on_a_file_is_whole() -> None:
     lives("auto", over_scsi)
 

@@ -81,7 +81,7 @@ def four_k_loop(stack: ExitStack, size: int) -> str:
     return stack.enter_context(attached(path, block_size=4096))
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="6.1 newest", stock="6.12")
 def the_disk_advertises_its_profile() -> None:
     with loop_disk(16 * MIB) as dev, timed_disk("limits", TIB, dev, PLAIN):
         expect("limits", **PLAIN_LIMITS)
@@ -142,7 +142,7 @@ def sectors_of_512_bytes_on_a_backing_device_of_4096() -> None:
             assert not device_stats("parts")["errors"]
 
 
-@case(vm="6.1 6.12 newest")
+@case(vm="newest", stock="6.1 6.12")
 def requests_come_no_earlier_than_modelled() -> None:
     rng = random.Random(2)
     with loop_disk(16 * MIB) as dev, timed_disk("timed", TIB, dev, PLAIN) as disk:
@@ -231,7 +231,7 @@ def message_error(name: str, *words: str) -> str:
     return lines[-1].split(" david: ", 1)[1].split(": ", 1)[1]
 
 
-@case(vm="6.1", cpus=True, complaints="I/O error")
+@case(stock="6.1", cpus=True, complaints="I/O error")
 def suspend_reload_and_forced_removal_with_requests_in_flight() -> None:
     with loop_disk(16 * MIB) as dev, timed_disk("busy", TIB, dev, PLAIN, "--classify", "data") as disk:
         writers = [flood(disk, number) for number in range(6)]
