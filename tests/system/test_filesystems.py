@@ -37,8 +37,8 @@ def job(name: str, kernel: str, runs: list[str], usually: int, **options: object
 SCALE = "uml" if FULL else "check"
 
 UML = [f"{fs}:1T:{STORE}:{SCALE}" for fs in ("ext4", "xfs", "btrfs")]
-# e2fsck reads all inode tables: half a minute for those of 1 TB.
-UML += [f"{fs}:{'1T' if FULL else '256G'}:{STORE}:{SCALE}" for fs in ("ext3", "ext2")]
+# mkfs and e2fsck take time by the group: half a minute each for 1 TB.
+UML += [f"{fs}:{'1T' if FULL else '32G'}:{STORE}:{SCALE}" for fs in ("ext3", "ext2")]
 LARGE = ["xfs:100T:128M:tiny", "ext4:16T:512M:tiny"]
 # With everything kept, contents are compared too, and btrfs checks its own.
 MODES = [
@@ -53,10 +53,11 @@ MODES = [
 
 # The backing device is a file in RAM there, which may use half: btrfs leaves 0.5 GB of old tree blocks.
 UML_MEMORY = "6G" if FULL else "3G"
-UML_JOB = job("filesystems", "6.12", UML, 45, memory=UML_MEMORY)
-CPUS_JOB = job("filesystems", "newest", [*UML[:3], F2FS], 40, memory=UML_MEMORY, cpus=4)
+UML_JOB = job("filesystems", "6.12", UML, 25, memory=UML_MEMORY)
+# More CPUs than the host has spend their time waiting for each other.
+CPUS_JOB = job("filesystems", "newest", [*UML[:3], F2FS], 30, memory=UML_MEMORY, cpus=4 if FULL else 2)
 OTHERS = [*LARGE, *MODES, *([] if FULL else [F2FS, *SMALLER])]
-OTHERS_JOB = job("large", "6.12", OTHERS, 55)
+OTHERS_JOB = job("large", "6.12", OTHERS, 40)
 JOBS = [UML_JOB, CPUS_JOB, OTHERS_JOB]
 CHOSEN = [(job, run) for job in JOBS for run in job.runs]
 CHOSEN += [(job, run) for kernel, job in vmjobs.JOBS.items() for run in vmjobs.lives(kernel)]
