@@ -286,7 +286,7 @@ ways: setup ## which pages are dropped, through which layers: tests/system/ways.
 trials-references: setup ## lives the references of the lives in `make check` again, and remembers what they came to
 	@mkdir -p build/trials
 	$(DAVID) lab run --kind uml --memory 1500M --timeout 3600 --rw build/trials -- python3 tests/system/trials.py \
-		--seeds 10 --count 60 --episodes 2 --rotate --remember build/trials/references.json
+		--seeds 6 --count 60 --episodes 2 --rotate --remember build/trials/references.json
 	cp build/trials/references.json tests/system/trials-references.json
 
 races: setup ## several CPUs at once, in the uml lab of the newest kernel with 2 and 4 of them; an hour

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random lives of file systems: ten short ones of each. `make trials` runs hundreds of long ones, and says
+"""Random lives of file systems: six short ones of each. `make trials` runs hundreds of long ones, and says
 how to repeat one; `make trials-references` writes what the references of these came to.
 """
 
@@ -12,7 +12,7 @@ import pytest
 from labjob import PYTHON, Job
 
 HERE = Path(__file__).parent
-SEEDS = 10
+SEEDS = 6
 # What each may be classified by takes turns, from seed to seed.
 COMMAND = (*PYTHON, str(HERE / "trials.py"), "--references", str(HERE / "trials-references.json"))
 COMMAND += ("--seeds", str(SEEDS), "--count", "60", "--episodes", "2", "--rotate")
