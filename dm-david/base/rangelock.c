@@ -10,7 +10,7 @@
 INTERVAL_TREE_DEFINE(struct range_lock, rb, u64, subtree_last,
 		     LOCK_START, LOCK_LAST, static inline, lock_tree)
 
-static bool conflict(const struct range_lock *a, const struct range_lock *b)
+static bool range_locks_conflict(const struct range_lock *a, const struct range_lock *b)
 {
 	return !a->shared || !b->shared;
 }
@@ -30,7 +30,7 @@ bool range_lock(struct range_locks *locks, struct range_lock *lock)
 	}
 	for (other = lock_tree_iter_first(&locks->tree, lock->start, lock->last); other;
 	     other = lock_tree_iter_next(other, lock->start, lock->last))
-		lock->blockers += conflict(lock, other);
+		lock->blockers += range_locks_conflict(lock, other);
 	lock_tree_insert(lock, &locks->tree);
 	return !lock->blockers;
 }
@@ -56,7 +56,7 @@ void range_unlock(struct range_locks *locks, struct range_lock *lock,
 	 */
 	for (other = lock_tree_iter_first(&locks->tree, lock->start, lock->last); other;
 	     other = lock_tree_iter_next(other, lock->start, lock->last)) {
-		if (conflict(lock, other) && !--other->blockers)
+		if (range_locks_conflict(lock, other) && !--other->blockers)
 			list_add_tail(&other->granted, granted);
 	}
 }

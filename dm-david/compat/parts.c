@@ -138,20 +138,20 @@ static const int bounce = IOMAP_DIO_BOUNCE;
 /* What no kernel has had in another way since 6.1 */
 
 #ifdef HAVE_REMAP	/* remap: the trace point of layers that send a bio on */
-static void see(void *unused, struct bio *bio, dev_t from, sector_t sector)
+static void part_see(void *unused, struct bio *bio, dev_t from, sector_t sector)
 {
 }
 
-static int hear(struct device *any, dev_t number)
+static int part_hear(struct device *any, dev_t number)
 {
 	return class_find_device_by_devt(any->class, number) ?
-		       register_trace_block_bio_remap(see, NULL) :
-		       unregister_trace_block_bio_remap(see, NULL);
+		       register_trace_block_bio_remap(part_see, NULL) :
+		       unregister_trace_block_bio_remap(part_see, NULL);
 }
 #endif
 
 #ifdef HAVE_PAGES	/* pages: the file that a page belongs to */
-static struct inode *owner(struct page *page)
+static struct inode *part_owner(struct page *page)
 {
 	struct folio *folio = page_folio(page);
 	struct address_space *mapping = folio_mapping(folio);
@@ -165,7 +165,7 @@ static struct inode *owner(struct page *page)
 #endif
 
 #ifdef HAVE_INODES	/* inodes: an inode's number, kind, superblock and file handle */
-static bool known(struct inode *inode)
+static bool part_known(struct inode *inode)
 {
 	struct super_block *sb = inode->i_sb;
 	const struct export_operations *ops = sb->s_export_op;
@@ -189,8 +189,8 @@ static struct dentry *way_up(struct dentry *dentry)
 #endif
 
 #ifdef HAVE_BIOS	/* bios: bios made, cloned and submitted */
-static int submit(struct block_device *bdev, struct bio *from, struct page *page,
-		  struct bio_set *set)
+static int part_submit(struct block_device *bdev, struct bio *from, struct page *page,
+		       struct bio_set *set)
 {
 	struct bio *bio = bio_alloc_clone(bdev, from, GFP_NOIO, set);
 	struct bio_vec vec;
@@ -210,13 +210,13 @@ static int submit(struct block_device *bdev, struct bio *from, struct page *page
 #endif
 
 #ifdef HAVE_DM	/* device-mapper: targets, tables and their devices */
-static int map(struct dm_target *ti, struct bio *bio)
+static int part_map(struct dm_target *ti, struct bio *bio)
 {
 	bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	return dm_per_bio_data(bio, ti->per_io_data_size) ? DM_MAPIO_SUBMITTED : DM_MAPIO_REMAPPED;
 }
 
-static int ctr(struct dm_target *ti, unsigned int argc, char **argv)
+static int part_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct mapped_device *md = dm_table_get_md(ti->table);
 	struct dm_dev *dev;
@@ -238,52 +238,52 @@ static int end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	return DM_ENDIO_DONE;
 }
 
-static void status(struct dm_target *ti, status_type_t type, unsigned int flags, char *result,
-		   unsigned int maxlen)
+static void part_status(struct dm_target *ti, status_type_t type, unsigned int flags, char *result,
+			unsigned int maxlen)
 {
 }
 
-static int message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
-		   unsigned int maxlen)
+static int part_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+			unsigned int maxlen)
 {
 	return 0;
 }
 
-static int devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
+static int part_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
 {
 	return fn(ti, NULL, 0, ti->len, data);
 }
 
-static void hints(struct dm_target *ti, struct queue_limits *limits)
+static void part_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	limits->max_discard_sectors = limits->max_sectors;
 	limits->max_hw_discard_sectors = limits->max_discard_sectors;
 }
 
-static void nothing(struct dm_target *ti)
+static void part_nothing(struct dm_target *ti)
 {
 }
 
 static struct target_type target = {
 	.features = DM_TARGET_NOWAIT,
-	.ctr = ctr,
-	.dtr = nothing,
-	.map = map,
+	.ctr = part_ctr,
+	.dtr = part_nothing,
+	.map = part_map,
 	.end_io = end_io,
-	.presuspend = nothing,
-	.presuspend_undo = nothing,
-	.postsuspend = nothing,
-	.resume = nothing,
-	.status = status,
-	.message = message,
-	.iterate_devices = devices,
-	.io_hints = hints,
+	.presuspend = part_nothing,
+	.presuspend_undo = part_nothing,
+	.postsuspend = part_nothing,
+	.resume = part_nothing,
+	.status = part_status,
+	.message = part_message,
+	.iterate_devices = part_devices,
+	.io_hints = part_hints,
 };
 #endif
 
 #ifdef HAVE_HELPERS	/* helpers: match_string(), kstrtouint(), pools, queues and misc devices */
-static int use(mempool_t *pool, struct bio_set *set, struct miscdevice *misc,
-	       const char * const *words)
+static int part_use(mempool_t *pool, struct bio_set *set, struct miscdevice *misc,
+		    const char * const *words)
 {
 	unsigned int value;
 

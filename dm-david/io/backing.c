@@ -248,8 +248,8 @@ static noinline enum served send_part(struct david_io *io, struct stopwatch *tim
 }
 
 /* The clone itself goes to the destination of @piece, which io->remapped_piece is. */
-static __always_inline enum served remap(struct david_io *io, const struct piece *piece,
-					 unsigned int offset)
+static __always_inline enum served piece_remap(struct david_io *io, const struct piece *piece,
+					       unsigned int offset)
 {
 	io->remapped = true;
 	bio_set_dev(io->bio, io->d->dev->bdev);
@@ -267,7 +267,7 @@ enum served send_piece(struct david_io *io, struct stopwatch *timer, const struc
 	if (!may_remap || bytes != io->bio->bi_iter.bi_size)
 		return send_part(io, timer, piece, offset, bytes);
 	io->remapped_piece = *piece;
-	return remap(io, piece, offset);
+	return piece_remap(io, piece, offset);
 }
 
 /* The content at the destination of @piece is about to be replaced. store->lock is held. */
@@ -280,14 +280,14 @@ static void exact_replace(struct david *d, const struct piece *piece)
 		queue_work(d->wq, &d->exact_work.work);
 }
 
-static void notify(struct david *d, int notices)
+static void backing_notify(struct david *d, int notices)
 {
 	atomic_or(notices, &d->notices);
 	queue_work(d->wq, &d->event);
 }
 
 /* There is no block for @piece. A worker tries again where waiting may help. */
-static enum served no_room(struct david_io *io, const struct piece *piece, gfp_t gfp)
+static enum served piece_without_room(struct david_io *io, const struct piece *piece, gfp_t gfp)
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
@@ -317,7 +317,7 @@ static enum served no_room(struct david_io *io, const struct piece *piece, gfp_t
 		store->full_warned = true;
 	spin_unlock_irqrestore(&store->lock, flags);
 	if (warn)
-		notify(d, DAVID_NOTICE_FULL);
+		backing_notify(d, DAVID_NOTICE_FULL);
 	if (piece->evictable)
 		return SERVED_FAILED;
 	this_cpu_inc(store->stats->nospc);
@@ -325,8 +325,8 @@ static enum served no_room(struct david_io *io, const struct piece *piece, gfp_t
 }
 
 /* piece_place(). With @locks the range lock is taken first, or it returns SERVED_WAITS. */
-static __always_inline enum served place(struct david_io *io, struct piece *piece, gfp_t gfp,
-					 bool locks)
+static __always_inline enum served piece_find_place(struct david_io *io, struct piece *piece,
+						    gfp_t gfp, bool locks)
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
@@ -374,29 +374,29 @@ static __always_inline enum served place(struct david_io *io, struct piece *piec
 	spin_unlock_irqrestore(&store->lock, flags);
 
 	if (unlikely(notices))
-		notify(d, notices);
+		backing_notify(d, notices);
 	if (likely(piece->dest != BM_NONE))
 		return SERVED;
-	return no_room(io, piece, gfp);
+	return piece_without_room(io, piece, gfp);
 }
 
 enum served piece_place(struct david_io *io, struct piece *piece, gfp_t gfp)
 {
-	return place(io, piece, gfp, false);
+	return piece_find_place(io, piece, gfp, false);
 }
 
 enum served lock_and_send(struct david_io *io, struct stopwatch *timer)
 {
 	struct piece *piece = &io->remapped_piece;
 	struct store *store = io->d->store;
-	enum served served = place(io, piece, io_gfp(io), true);
+	enum served served = piece_find_place(io, piece, io_gfp(io), true);
 	unsigned int bytes;
 
 	if (served != SERVED)
 		return served;
 	bytes = piece->blocks << (store->block_shift + SECTOR_SHIFT);
 	if (likely(bytes == io->iter.bi_size))
-		return remap(io, piece, 0);
+		return piece_remap(io, piece, 0);
 	served = send_part(io, timer, piece, 0, bytes);
 	if (served == SERVED_DEFER)
 		piece_abort(store, piece);

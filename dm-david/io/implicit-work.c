@@ -15,7 +15,7 @@
  * Read as the disk's user would; squashed blocks are not readable. The read takes a range lock, so
  * it waits for writes of the same blocks that are in flight.
  */
-static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
+static bool implicit_read_disk(struct implicit *im, u64 sector, u32 bytes)
 {
 	struct david *d = im->d;
 	struct rt_range r;
@@ -33,7 +33,7 @@ static bool read_disk(struct implicit *im, u64 sector, u32 bytes)
 }
 
 /* True: there was something to do. */
-static bool give_memory(struct implicit *im)
+static bool implicit_give_memory(struct implicit *im)
 {
 	size_t bytes, before;
 	unsigned int noio;
@@ -59,7 +59,7 @@ static bool give_memory(struct implicit *im)
 	return memory;
 }
 
-static bool learn(struct implicit *im)
+static bool implicit_learn(struct implicit *im)
 {
 	struct stopwatch timer;
 	u64 sector;
@@ -71,7 +71,7 @@ static bool learn(struct implicit *im)
 	spin_unlock(&im->lock);
 	if (!wanted)
 		return false;
-	able = read_disk(im, sector, bytes);
+	able = implicit_read_disk(im, sector, bytes);
 	stopwatch_start(&timer, im->d->store->stats);
 	spin_lock(&im->lock);
 	classifier_learn(&im->c, sector, able ? im->page : NULL);
@@ -167,7 +167,7 @@ void implicit_squash(struct implicit *im, sector_t sector, sector_t sectors)
 }
 
 /* True: there were blocks to squash. */
-static bool squash(struct implicit *im)
+static bool implicit_discard_data(struct implicit *im)
 {
 	struct bio bio;
 	u64 sector;
@@ -196,7 +196,8 @@ void implicit_work(struct work_struct *work)
 	if (INJECTED(slow) || INJECTED(hasty))
 		msleep(300);
 	/* A suspend does not wait until a long file's map is read. */
-	while (!READ_ONCE(im->stopped) && (give_memory(im) || squash(im) || learn(im))) {
+	while (!READ_ONCE(im->stopped) &&
+	       (implicit_give_memory(im) || implicit_discard_data(im) || implicit_learn(im))) {
 		wake_up(&im->learnt);
 		cond_resched();
 	}

@@ -349,7 +349,7 @@ struct implicit *implicit_create(struct david *d)
 	return im;
 }
 
-static void release(const void *memory)
+static void implicit_release(const void *memory)
 {
 	kvfree(memory);
 }
@@ -363,7 +363,7 @@ void implicit_destroy(struct implicit *im)
 	destroy_workqueue(im->wq);
 	atomic64_sub(im->accounted.now, &im->d->store->unclassified[DAVID_UNCLASSIFIED_NOW]);
 	atomic64_sub(sizeof(*im) + classifier_bytes(&im->c), &im->d->store->classify_bytes);
-	classifier_destroy(&im->c, release);
+	classifier_destroy(&im->c, implicit_release);
 	kfree(im);
 }
 

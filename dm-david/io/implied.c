@@ -3,7 +3,7 @@
 #include "implied.h"
 
 /* The stronger of two pieces of evidence: one that keeps, or else the more certain one. */
-static enum david_evidence worse(enum david_evidence a, enum david_evidence b)
+static enum david_evidence implied_worse(enum david_evidence a, enum david_evidence b)
 {
 	static const u8 rank[DAVID_EV_NR] = {
 		[DAVID_EV_LOGGED] = 1,
@@ -30,7 +30,7 @@ void implied_add(struct implied *implied, u32 end, enum david_evidence evidence,
 	} else {
 		implied->run[last].end = end;
 		implied->run[last].has_csum |= has_csum;
-		implied->run[last].evidence = worse(implied->run[last].evidence, evidence);
+		implied->run[last].evidence = implied_worse(implied->run[last].evidence, evidence);
 	}
 }
 
@@ -42,7 +42,7 @@ enum david_evidence implied_at(const struct implied *implied, u32 pos, u32 n)
 
 	for (i = 0; i < implied->runs && begin < pos + n; i++) {
 		if (implied->run[i].end > pos)
-			evidence = worse(evidence, implied->run[i].evidence);
+			evidence = implied_worse(evidence, implied->run[i].evidence);
 		begin = implied->run[i].end;
 	}
 	return begin < pos + n ? DAVID_EV_UNKNOWN : evidence;

@@ -275,7 +275,7 @@ void trace_verdict(const struct david *d, sector_t sector, u32 sectors, enum dav
 		   enum david_evidence evidence);
 
 /* Count @blocks of @span as written, and trace them. */
-static inline void count_blocks(struct david_io *io, const struct span *span, u64 blocks)
+static inline void io_count_blocks(struct david_io *io, const struct span *span, u64 blocks)
 {
 	struct stats __percpu *stats = io->d->store->stats;
 	enum david_written written = DAVID_WRITTEN_KEPT;

@@ -85,12 +85,12 @@ static int map_kept(struct david_io *io, struct stopwatch *timer, const struct s
 	if (unlikely(served == SERVED_WAITS))
 		return DM_MAPIO_SUBMITTED;
 	if (likely(served == SERVED_REMAPPED)) {
-		count_blocks(io, span, span->r.len);
+		io_count_blocks(io, span, span->r.len);
 		stopwatch_account(timer, DAVID_CPU_MAP);
 		return DM_MAPIO_REMAPPED;
 	}
 	if (served == SERVED)
-		count_blocks(io, span, io->remapped_piece.blocks);
+		io_count_blocks(io, span, io->remapped_piece.blocks);
 	return io_go_on(io, timer, true, served);
 }
 
@@ -119,7 +119,7 @@ static int map_write(struct david_io *io, struct stopwatch *timer)
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
 	if (unlikely(!store_set_at_once(store, &span.r)))
 		return map_locked(io, timer, &span);
-	count_blocks(io, &span, span.r.len);
+	io_count_blocks(io, &span, span.r.len);
 	stopwatch_account(timer, DAVID_CPU_MAP);
 	bio_endio(io->bio);
 	return DM_MAPIO_SUBMITTED;
@@ -233,7 +233,7 @@ static enum david_request request_kind(const struct bio *bio)
 	}
 }
 
-static void end_flush(struct wal_waiter *wait, blk_status_t status)
+static void io_end_flush(struct wal_waiter *wait, blk_status_t status)
 {
 	struct bio *bio = container_of(wait, struct david_io, wait)->bio;
 
@@ -247,7 +247,7 @@ static int map_flush(struct david_io *io)
 	struct store *store = d->store;
 
 	io->wait.flush = true;
-	io->wait.done = end_flush;
+	io->wait.done = io_end_flush;
 	if (store->wal && (csum_sync(&d->csum_io, &io->wait) || wal_sync(store, &io->wait)))
 		return DM_MAPIO_SUBMITTED;
 	bio_set_dev(io->bio, d->dev->bdev);
@@ -481,7 +481,7 @@ static bool is_failure(blk_status_t error)
 }
 
 /* What david_end_io() does where there is more to do than nothing. */
-static noinline int end_request(struct david_io *io, struct bio *bio, blk_status_t *error)
+static noinline int io_end_request(struct david_io *io, struct bio *bio, blk_status_t *error)
 {
 	u8 at_end = io->at_end;
 	struct timing *timing;
@@ -526,5 +526,5 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 
 	if (!io->at_end && likely(!*error))
 		return DM_ENDIO_DONE;
-	return end_request(io, bio, error);
+	return io_end_request(io, bio, error);
 }

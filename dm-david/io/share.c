@@ -55,7 +55,7 @@ static bool is_equal(struct bio *bio, struct bvec_iter iter, const void *block)
 }
 
 /* The block that was waited for is written, or will never be. */
-static void waited(struct share_waiter *waiter)
+static void share_wait_over(struct share_waiter *waiter)
 {
 	io_put(container_of(waiter, struct david_io, share_wait));
 }
@@ -63,7 +63,7 @@ static void waited(struct share_waiter *waiter)
 static enum served wait_for(struct david_io *io, u64 dest)
 {
 	io->share_wait.dest = dest;
-	io->share_wait.done = waited;
+	io->share_wait.done = share_wait_over;
 	atomic_inc(&io->pending);
 	/* If it is done by now, a worker finds it at once. */
 	if (!share_wait(io->d->store->share, &io->share_wait))
@@ -72,7 +72,7 @@ static enum served wait_for(struct david_io *io, u64 dest)
 }
 
 /* Enter @piece, which this disk wants to join, under a reservation. SERVED_FAILED: it cannot. */
-static enum served join(struct david_io *io, const struct piece *piece, gfp_t gfp)
+static enum served piece_join(struct david_io *io, const struct piece *piece, gfp_t gfp)
 {
 	struct store *store = io->d->store;
 	enum served served = SERVED;
@@ -132,7 +132,7 @@ static enum served find_block(struct david_io *io, struct piece *piece,
 	default:
 		return SERVED_FAILED;
 	}
-	served = join(io, piece, gfp);
+	served = piece_join(io, piece, gfp);
 	if (served == SERVED)
 		return read_and_compare(io, piece, false);
 	/* A worker could sleep for the reservation: writing the block fails with the reason. */

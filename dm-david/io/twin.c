@@ -123,7 +123,7 @@ enum served serve_twin(struct david_io *io, struct stopwatch *timer)
 }
 
 /* The block at @block has RAW content, or may have: store that where it was dropped. */
-static int spread(struct david *d, void *page, u64 block)
+static int twin_spread(struct david *d, void *page, u64 block)
 {
 	struct store *store = d->store;
 	u64 dropped[TWINS_MAX];
@@ -153,7 +153,7 @@ static void finish_work(struct work_struct *work)
 	u64 block;
 
 	for (block = io->lock.start; !error && block <= io->lock.last; block++)
-		error = spread(d, page, block);
+		error = twin_spread(d, page, block);
 	kfree(page);
 	memalloc_noio_restore(noio);
 	if (error)

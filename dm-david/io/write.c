@@ -24,7 +24,7 @@ static enum served squash_with_csums(struct david_io *io, struct span *span)
 		default:
 			return reservation_failed(io, gfp);
 		}
-		count_blocks(io, span, r.len);
+		io_count_blocks(io, span, r.len);
 		io_advance(io, r.len * store->block_size);
 	}
 	return SERVED;
@@ -115,7 +115,7 @@ static noinline enum served squash_with_policy(struct david_io *io, struct stopw
 	r = span->r;
 	if (!store_set(store, &r, gfp))
 		return reservation_failed(io, gfp);
-	count_blocks(io, span, span->r.len);
+	io_count_blocks(io, span, span->r.len);
 	stopwatch_account(timer, DAVID_CPU_MAP);
 	io_advance(io, span->r.len * store->block_size);
 	return SERVED;
@@ -198,7 +198,7 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 		if (served == SERVED_DEFER || served == SERVED_FAILED)
 			return served;
 	}
-	count_blocks(io, span, piece.blocks);
+	io_count_blocks(io, span, piece.blocks);
 	stopwatch_account(timer, DAVID_CPU_MAP);
 	if (span->r.kind == RT_STORED)
 		return served;

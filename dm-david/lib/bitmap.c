@@ -97,7 +97,7 @@ static u64 run_length(const struct remap_bitmap *bm, u64 block, u64 want)
 }
 
 /* The bits of one word that [@at, @end) covers. */
-static inline u64 mask_of(u64 at, u64 end)
+static inline u64 bm_mask(u64 at, u64 end)
 {
 	u64 mask = U64_MAX << (at % BITS);
 
@@ -144,7 +144,7 @@ static void take_run(struct remap_bitmap *bm, u64 start, u64 len)
 	u64 at, end = start + len;
 
 	for (at = start; at < end; at = next_word(at))
-		set_bits(bm, at >> SHIFT, mask_of(at, end));
+		set_bits(bm, at >> SHIFT, bm_mask(at, end));
 	bm->used += len;
 }
 
@@ -228,11 +228,11 @@ void bm_free(struct remap_bitmap *bm, u64 start, u64 len)
 		return;
 	bm->first = min(bm->first, start);
 	for (at = start, end = start + len; at < end; at = next_word(at)) {
-		u64 index = at >> SHIFT, mask = mask_of(at, end) & bm->level[0][index];
+		u64 index = at >> SHIFT, mask = bm_mask(at, end) & bm->level[0][index];
 		bool full = !~bm->level[0][index];
 		unsigned int i;
 
-		WARN_ON_ONCE(mask != mask_of(at, end));
+		WARN_ON_ONCE(mask != bm_mask(at, end));
 		bm->level[0][index] &= ~mask;
 		bm->used -= hweight64(mask);
 		for (i = 1; full && mask && i < bm->levels; i++) {

@@ -30,7 +30,7 @@
 #define MIX1		0xbf58476d1ce4e5b9ULL
 #define MIX2		0x94d049bb133111ebULL
 
-static inline u64 mix(u64 x)
+static inline u64 content_mix(u64 x)
 {
 	x = (x ^ (x >> 30)) * MIX1;
 	x = (x ^ (x >> 27)) * MIX2;
@@ -38,7 +38,7 @@ static inline u64 mix(u64 x)
 }
 
 /* A permutation of the numbers of BASE_BITS bits. */
-static inline u64 permute(u64 x)
+static inline u64 content_permute(u64 x)
 {
 	x = ((x ^ (x >> 28)) * MIX1) & BASE_MASK;
 	x = ((x ^ (x >> 27)) * MIX2) & BASE_MASK;
@@ -47,21 +47,21 @@ static inline u64 permute(u64 x)
 
 u64 content_mark(u64 seed)
 {
-	return mix(mix(seed + STEP) + STEP) >> BASE_BITS;
+	return content_mix(content_mix(seed + STEP) + STEP) >> BASE_BITS;
 }
 
 struct content_key content_key(u64 seed)
 {
-	u64 a = mix(seed + STEP);
+	u64 a = content_mix(seed + STEP);
 
-	return (struct content_key){ a, mix(a + STEP) };
+	return (struct content_key){ a, content_mix(a + STEP) };
 }
 
 static __always_inline u64 base_with(const struct content_key *key, u64 page)
 {
-	u64 x = permute((page ^ key->a) & BASE_MASK) ^ (key->b & BASE_MASK);
+	u64 x = content_permute((page ^ key->a) & BASE_MASK) ^ (key->b & BASE_MASK);
 
-	return permute(x) << INDEX_BITS | key->b >> BASE_BITS;
+	return content_permute(x) << INDEX_BITS | key->b >> BASE_BITS;
 }
 
 static u64 base_of(u64 seed, u64 page)
@@ -79,7 +79,7 @@ static __always_inline void put_word(u8 *p, u64 x)
 }
 
 /* Store @word four times, as it is in memory. */
-static __always_inline void put_raw4(u8 *p, u64 word)
+static __always_inline void content_put_raw4(u8 *p, u64 word)
 {
 	memcpy(p, &word, 8);
 	memcpy(p + 8, &word, 8);
@@ -88,7 +88,7 @@ static __always_inline void put_raw4(u8 *p, u64 word)
 }
 
 /* Four and sixteen words, unrolled by hand: a loop would take a third more instructions. */
-static __always_inline u64 put4(u8 *p, u64 x, u64 step)
+static __always_inline u64 content_put4(u8 *p, u64 x, u64 step)
 {
 	put_word(p, x);
 	x += step;
@@ -100,20 +100,20 @@ static __always_inline u64 put4(u8 *p, u64 x, u64 step)
 	return x + step;
 }
 
-static __always_inline u64 put16(u8 *p, u64 x, u64 step)
+static __always_inline u64 content_put16(u8 *p, u64 x, u64 step)
 {
-	x = put4(p, x, step);
-	x = put4(p + 32, x, step);
-	x = put4(p + 64, x, step);
-	return put4(p + 96, x, step);
+	x = content_put4(p, x, step);
+	x = content_put4(p + 32, x, step);
+	x = content_put4(p + 64, x, step);
+	return content_put4(p + 96, x, step);
 }
 
-static __always_inline u64 put64(u8 *p, u64 x, u64 step)
+static __always_inline u64 content_put64(u8 *p, u64 x, u64 step)
 {
-	x = put16(p, x, step);
-	x = put16(p + 128, x, step);
-	x = put16(p + 256, x, step);
-	return put16(p + 384, x, step);
+	x = content_put16(p, x, step);
+	x = content_put16(p + 128, x, step);
+	x = content_put16(p + 256, x, step);
+	return content_put16(p + 384, x, step);
 }
 
 /* 1024 bytes, @n times. */
@@ -124,8 +124,8 @@ static noinline u64 put_kilobytes(u8 *p, u64 x, unsigned int n)
 	/* Otherwise the compiler loads each multiple of STEP as a constant. */
 	OPTIMIZER_HIDE_VAR(step);
 	for (; n; n--, p += 1024) {
-		x = put64(p, x, step);
-		x = put64(p + 512, x, step);
+		x = content_put64(p, x, step);
+		x = content_put64(p + 512, x, step);
 	}
 	return x;
 }
@@ -273,8 +273,8 @@ static void fill_word(u8 *p, u64 word, u64 at, unsigned int len)
 	for (; turn && len; turn = (turn + 1) % 8, len--)
 		*p++ = ((u8 *)&word)[turn];
 	for (; len >= 64; len -= 64, p += 64) {
-		put_raw4(p, word);
-		put_raw4(p + 32, word);
+		content_put_raw4(p, word);
+		content_put_raw4(p + 32, word);
 	}
 	for (; len >= 8; len -= 8, p += 8)
 		memcpy(p, &word, 8);

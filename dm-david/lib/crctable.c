@@ -39,7 +39,7 @@ struct crct_chunk {
 	u32 crc[CRCT_BLOCKS];
 };
 
-/* 0: nothing. Lowest level: chunk, or what spilled() makes. Above: node. */
+/* 0: nothing. Lowest level: chunk, or what crct_spilled() makes. Above: node. */
 struct crct_node {
 	u64 slot[NODE_SLOTS];
 };
@@ -62,7 +62,7 @@ static inline void *tagged_pointer(u64 slot)
 }
 
 /* A chunk in the store, with its number of checksums. */
-static inline u64 spilled(u64 place, u32 used)
+static inline u64 crct_spilled(u64 place, u32 used)
 {
 	return (u64)used << 54 | place << 1 | 1;
 }
@@ -72,7 +72,7 @@ static inline bool is_spilled(u64 slot)
 	return slot & 1;
 }
 
-static inline u64 place_of(u64 slot)
+static inline u64 crct_place_of(u64 slot)
 {
 	return (slot & (U64_MAX >> 10)) >> 1;
 }
@@ -186,7 +186,7 @@ static u64 *find_slot(const struct crctable *ct, u64 number, unsigned int *missi
 	return &node->slot[index_at(number, 0)];
 }
 
-static u64 slot_of(const struct crctable *ct, u64 number)
+static u64 crct_slot_of(const struct crctable *ct, u64 number)
 {
 	unsigned int missing;
 	u64 *slot = find_slot(ct, number, &missing);
@@ -375,7 +375,7 @@ static void end_leaving(struct crctable *ct, struct crct_chunk *chunk, bool good
 		ct->unsaved--;
 }
 
-static struct crct_chunk *new_chunk(struct crctable *ct, u64 number)
+static struct crct_chunk *crct_new_chunk(struct crctable *ct, u64 number)
 {
 	struct crct_chunk *chunk = crct_take_chunk(ct);
 
@@ -456,7 +456,7 @@ enum crct_result crct_reserve(struct crctable *ct, u64 start, u64 len, struct cr
 		p = piece_at(at, end);
 		slot = find_slot(ct, p.number, &missing);
 		if (slot && is_spilled(*slot))
-			return want_load(want, p.number, place_of(*slot));
+			return want_load(want, p.number, crct_place_of(*slot));
 		if (!slot || !*slot) {
 			place = unknown_place(ct, p.number);
 			if (place != CRCT_NOWHERE)
@@ -478,7 +478,7 @@ enum crct_result crct_reserve(struct crctable *ct, u64 start, u64 len, struct cr
 		p = piece_at(at, end);
 		slot = make_slot(ct, p.number);
 		if (!*slot)
-			*slot = (uintptr_t)new_chunk(ct, p.number);
+			*slot = (uintptr_t)crct_new_chunk(ct, p.number);
 		chunk = tagged_pointer(*slot);
 		chunk->pins++;
 	}
@@ -494,14 +494,14 @@ void crct_unreserve(struct crctable *ct, u64 start, u64 len, crct_freed_fn freed
 		struct crct_chunk *chunk;
 
 		p = piece_at(at, end);
-		chunk = tagged_pointer(slot_of(ct, p.number));
+		chunk = tagged_pointer(crct_slot_of(ct, p.number));
 		chunk->pins--;
 		drop_if_empty(ct, chunk, freed, ctx);
 	}
 }
 
 /* The bits of map[@word] that stand for blocks [@from, @to). */
-static u64 mask_of(unsigned int word, unsigned int from, unsigned int to)
+static u64 crct_mask(unsigned int word, unsigned int from, unsigned int to)
 {
 	unsigned int first = word * 64;
 	u64 mask = U64_MAX;
@@ -513,13 +513,13 @@ static u64 mask_of(unsigned int word, unsigned int from, unsigned int to)
 	return mask;
 }
 
-static void set_piece(struct crctable *ct, struct crct_chunk *chunk, const struct piece *p,
-		      const u32 *crc)
+static void crct_set_piece(struct crctable *ct, struct crct_chunk *chunk, const struct piece *p,
+			   const u32 *crc)
 {
 	unsigned int word, new = 0;
 
 	for (word = p->from / 64; word * 64 < p->to; word++) {
-		u64 mask = mask_of(word, p->from, p->to);
+		u64 mask = crct_mask(word, p->from, p->to);
 
 		new += hweight64(mask & ~chunk->map[word]);
 		chunk->map[word] |= mask;
@@ -540,8 +540,8 @@ void crct_set(struct crctable *ct, u64 start, u64 len, const u32 *crc)
 		struct crct_chunk *chunk;
 
 		p = piece_at(at, end);
-		chunk = tagged_pointer(slot_of(ct, p.number));
-		set_piece(ct, chunk, &p, crc + (at - start));
+		chunk = tagged_pointer(crct_slot_of(ct, p.number));
+		crct_set_piece(ct, chunk, &p, crc + (at - start));
 		chunk->pins--;
 	}
 }
@@ -549,12 +549,12 @@ void crct_set(struct crctable *ct, u64 start, u64 len, const u32 *crc)
 enum crct_result crct_find(struct crctable *ct, u64 block, u32 *crc, struct crct_want *want)
 {
 	struct piece p = piece_at(block, block + 1);
-	u64 slot = slot_of(ct, p.number);
+	u64 slot = crct_slot_of(ct, p.number);
 	struct crct_chunk *chunk;
 	u64 place;
 
 	if (is_spilled(slot))
-		return want_load(want, p.number, place_of(slot));
+		return want_load(want, p.number, crct_place_of(slot));
 	if (!slot) {
 		place = unknown_place(ct, p.number);
 		return place == CRCT_NOWHERE ? CRCT_NONE : want_load(want, p.number, place);
@@ -567,12 +567,12 @@ enum crct_result crct_find(struct crctable *ct, u64 block, u32 *crc, struct crct
 	return CRCT_DONE;
 }
 
-static void clear_piece(struct crctable *ct, struct crct_chunk *chunk, const struct piece *p)
+static void crct_clear_piece(struct crctable *ct, struct crct_chunk *chunk, const struct piece *p)
 {
 	unsigned int word, old = 0;
 
 	for (word = p->from / 64; word * 64 < p->to; word++) {
-		u64 mask = mask_of(word, p->from, p->to);
+		u64 mask = crct_mask(word, p->from, p->to);
 
 		old += hweight64(mask & chunk->map[word]);
 		chunk->map[word] &= ~mask;
@@ -608,17 +608,17 @@ u64 crct_clear(struct crctable *ct, u64 start, u64 len, unsigned int max_chunks,
 			break;
 		if (is_spilled(slot)) {
 			if (p.to - p.from < CRCT_BLOCKS) {
-				want->place = place_of(slot);
+				want->place = crct_place_of(slot);
 				break;
 			}
-			freed(ctx, place_of(slot));
+			freed(ctx, crct_place_of(slot));
 			ct->entries -= used_of(slot);
 			ct->spilled--;
 			clear_slot(ct, p.number);
 			continue;
 		}
 		chunk = tagged_pointer(slot);
-		clear_piece(ct, chunk, &p);
+		crct_clear_piece(ct, chunk, &p);
 		drop_if_empty(ct, chunk, freed, ctx);
 	}
 	return min(at, end) - start;
@@ -661,7 +661,7 @@ int crct_load(struct crctable *ct, const struct crct_want *want, const void *buf
 	u64 *slot = find_slot(ct, want->number, &missing);
 	u64 old = slot ? *slot : 0;
 
-	if (old ? !is_spilled(old) || place_of(old) != want->place :
+	if (old ? !is_spilled(old) || crct_place_of(old) != want->place :
 		  unknown_place(ct, want->number) != want->place)
 		return 0;
 	if (le64_to_cpu(image->magic) != IMAGE_MAGIC ||
@@ -670,7 +670,7 @@ int crct_load(struct crctable *ct, const struct crct_want *want, const void *buf
 		return -EBADMSG;
 	if (!ct->spare_chunks || missing > ct->spare_nodes)
 		return -ENOMEM;
-	chunk = new_chunk(ct, want->number);
+	chunk = crct_new_chunk(ct, want->number);
 	chunk_unpack(chunk, image);
 	chunk->home = want->place;
 	*make_slot(ct, want->number) = (uintptr_t)chunk;
@@ -698,7 +698,7 @@ static void chunk_spill(struct crctable *ct, struct crct_chunk *chunk)
 {
 	unsigned int missing;
 
-	*find_slot(ct, chunk->number, &missing) = spilled(chunk->home, chunk->used);
+	*find_slot(ct, chunk->number, &missing) = crct_spilled(chunk->home, chunk->used);
 	ring_remove(ct, chunk);
 	crct_add_chunk(ct, chunk);
 	ct->spilled++;

@@ -46,7 +46,7 @@ static void put_string(const struct window *w, u64 at, const char *string)
 	put_bytes(w, at, string, strlen(string));
 }
 
-static void put_byte(const struct window *w, u64 at, u64 len, u8 byte)
+static void file_put_byte(const struct window *w, u64 at, u64 len, u8 byte)
 {
 	u8 *p = clip_to(w, &at, &len);
 
@@ -84,7 +84,7 @@ static void put_text(const struct window *w, const struct file_place *f)
 	if (p)
 		content_fill_at(p, &pangram_lines, f->seed, at, len);
 	if (f->size)
-		put_byte(w, f->size - 1, 1, '\n');
+		file_put_byte(w, f->size - 1, 1, '\n');
 }
 
 /* HTML and JSON: a head, records of a pangram each, spaces as padding, a tail. */
@@ -153,7 +153,7 @@ static void put_document(const struct window *w, const struct file_place *f,
 
 	put_bytes(w, 0, d->head, d->head_len);
 	put_records(w, d, d->head_len, records, f->seed);
-	put_byte(w, at, tail - at, ' ');
+	file_put_byte(w, at, tail - at, ' ');
 	put_bytes(w, tail, d->tail, d->tail_len);
 }
 
@@ -414,7 +414,7 @@ static void put_jpeg(const struct window *w, const struct file_place *f)
 		u8 head[4] = { 0xff, 0xfe, (size - 2) >> 8, size - 2 };
 
 		if (size < sizeof(head)) {
-			put_byte(w, at, size, 0xff);
+			file_put_byte(w, at, size, 0xff);
 		} else {
 			put_bytes(w, at, head, sizeof(head));
 			put_random(w, at + sizeof(head), size - sizeof(head), f->seed);

@@ -26,7 +26,7 @@
 #define AHEAD		4	/* operations that are known before their turn */
 #define NEAR		65536	/* blocks: most likely in the same node, or the next */
 
-static bool is_zero(const void *p, size_t len)
+static bool format_is_zero(const void *p, size_t len)
 {
 	const u8 *byte = p;
 
@@ -67,7 +67,7 @@ static enum format_found look_at_super(const void *page, struct format_super *s)
 	const struct format_disk_super *disk = page;
 
 	if (memcmp(disk->magic, FORMAT_MAGIC, sizeof(disk->magic)))
-		return is_zero(page, FORMAT_PAGE) ? FORMAT_BLANK : FORMAT_FOREIGN;
+		return format_is_zero(page, FORMAT_PAGE) ? FORMAT_BLANK : FORMAT_FOREIGN;
 	if (le32_to_cpu(disk->crc) != super_crc(page))
 		return FORMAT_BROKEN;
 	s->version = le32_to_cpu(disk->version);
@@ -108,7 +108,7 @@ enum format_found format_look(const void *pages, struct format_super *super)
 	for (i = 0; i < FORMAT_SUPERS; i++)
 		if (found[i] == FORMAT_BROKEN)
 			return FORMAT_BROKEN;
-	return is_zero(pages, FORMAT_LOOK * FORMAT_PAGE) ? FORMAT_BLANK : FORMAT_FOREIGN;
+	return format_is_zero(pages, FORMAT_LOOK * FORMAT_PAGE) ? FORMAT_BLANK : FORMAT_FOREIGN;
 }
 
 void format_pack(const struct format_super *super, void *page)
@@ -234,7 +234,7 @@ static void look_ahead(const struct rangetable *rt, const struct format_log_page
 		rt_prefetch(rt, start);
 }
 
-static bool packed_sane(const struct format_super *super, const struct rt_range *r)
+static bool format_packed_sane(const struct format_super *super, const struct rt_range *r)
 {
 	return super->version == FORMAT_VERSION_PACKS && r->value < PACK_NUMBERS &&
 	       r->start < FORMAT_META && r->len <= FORMAT_META - r->start;
@@ -258,7 +258,7 @@ static enum format_step apply_op(struct format_replay *replay, const struct form
 		    r.len > LEN_MAX - r.start ||
 		    (r.kind == RT_STORED && r.value >= LEN_MAX) ||
 		    ((r.kind == RT_HOLE || r.kind == RT_SQUASHED) && r.value) ||
-		    (r.kind == RT_PACKED && !packed_sane(replay->super, &r))) {
+		    (r.kind == RT_PACKED && !format_packed_sane(replay->super, &r))) {
 			replay->why = "an operation in the log makes no sense";
 			return FORMAT_DAMAGED;
 		}

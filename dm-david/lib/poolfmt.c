@@ -35,7 +35,7 @@ bool pool_name_ok(const char *name)
 	return true;
 }
 
-static bool is_zero(const void *p, size_t len)
+static bool pool_is_zero(const void *p, size_t len)
 {
 	const u8 *byte = p;
 
@@ -53,7 +53,7 @@ static u32 copy_crc(const void *copy)
 }
 
 /* A name that ends, and is one. */
-static bool take_name(char *to, const u8 *from)
+static bool pool_take_name(char *to, const u8 *from)
 {
 	if (from[POOL_NAME - 1])
 		return false;
@@ -61,16 +61,16 @@ static bool take_name(char *to, const u8 *from)
 	return pool_name_ok(to);
 }
 
-static bool take_entry(struct pool_entry *entry, const struct pool_disk_entry *disk, u64 pages)
+static bool pool_take_entry(struct pool_entry *entry, const struct pool_disk_entry *disk, u64 pages)
 {
 	memset(entry, 0, sizeof(*entry));
 	if (!disk->name[0])
-		return is_zero(disk, sizeof(*disk));
+		return pool_is_zero(disk, sizeof(*disk));
 	memcpy(entry->uuid, disk->uuid, sizeof(entry->uuid));
 	entry->first = le64_to_cpu(disk->first);
 	entry->pages = le64_to_cpu(disk->pages);
 	entry->reserve = le64_to_cpu(disk->reserve);
-	return take_name(entry->name, disk->name) && entry->first >= POOL_PAGES &&
+	return pool_take_name(entry->name, disk->name) && entry->first >= POOL_PAGES &&
 	       entry->pages >= FORMAT_SUPERS + FORMAT_LOG_MIN &&
 	       entry->pages <= FORMAT_SUPERS + FORMAT_LOG_MAX && entry->first < pages &&
 	       entry->pages <= pages - entry->first && entry->reserve < (u64)1 << 40;
@@ -93,7 +93,7 @@ static enum format_found look_at_copy(const void *copy, struct pool_super *s)
 	unsigned int i;
 
 	if (memcmp(disk->magic, POOL_MAGIC, sizeof(disk->magic)))
-		return is_zero(copy, COPY_BYTES) ? FORMAT_BLANK : FORMAT_FOREIGN;
+		return pool_is_zero(copy, COPY_BYTES) ? FORMAT_BLANK : FORMAT_FOREIGN;
 	if (le32_to_cpu(disk->crc) != copy_crc(copy))
 		return FORMAT_BROKEN;
 	if (le32_to_cpu(disk->version) != POOL_VERSION)
@@ -105,10 +105,10 @@ static enum format_found look_at_copy(const void *copy, struct pool_super *s)
 	if (le32_to_cpu(disk->block_size) != FORMAT_PAGE ||
 	    le32_to_cpu(disk->flags) & ~POOL_SHARE ||
 	    s->blocks < POOL_PAGES_MIN || s->blocks >= (u64)1 << 40 ||
-	    !take_name(s->name, disk->name))
+	    !pool_take_name(s->name, disk->name))
 		return FORMAT_BROKEN;
 	for (i = 0; i < POOL_DISKS; i++)
-		if (!take_entry(&s->disk[i], &disk->disk[i], s->blocks))
+		if (!pool_take_entry(&s->disk[i], &disk->disk[i], s->blocks))
 			return FORMAT_BROKEN;
 	if (s->share && s->disk[POOL_SHARE_DISKS].name[0])
 		return FORMAT_BROKEN;
@@ -137,7 +137,7 @@ enum format_found pool_look(const void *pages, struct pool_super *super)
 			best = found[i];
 	if (best != FORMAT_FOREIGN)
 		return best;
-	return is_zero(pages, FORMAT_LOOK * FORMAT_PAGE) ? FORMAT_BLANK : FORMAT_FOREIGN;
+	return pool_is_zero(pages, FORMAT_LOOK * FORMAT_PAGE) ? FORMAT_BLANK : FORMAT_FOREIGN;
 }
 
 int pool_begin(struct pool_super *super, const char *name, u64 pages)

@@ -85,28 +85,28 @@ struct update {
 	void *ctx;
 };
 
-static inline unsigned int cap(unsigned int level)
+static inline unsigned int node_capacity(unsigned int level)
 {
 	return level ? INNER_ROWS : LEAF_ROWS;
 }
 
-static inline u64 *column(struct rt_node *node, unsigned int level, unsigned int col)
+static inline u64 *node_column(struct rt_node *node, unsigned int level, unsigned int col)
 {
-	return node->word + col * cap(level);
+	return node->word + col * node_capacity(level);
 }
 
-static inline struct rt_node *child(const struct rt_node *node, unsigned int row)
+static inline struct rt_node *node_child(const struct rt_node *node, unsigned int row)
 {
 	return (struct rt_node *)(uintptr_t)node->word[INNER_ROWS + row];
 }
 
-static inline void put_child(struct rt_node *node, unsigned int row, struct rt_node *kid)
+static inline void node_put_child(struct rt_node *node, unsigned int row, struct rt_node *kid)
 {
 	node->word[INNER_ROWS + row] = (uintptr_t)kid;
 	node->word[row] = kid->word[0];
 }
 
-static inline struct rt_range get_range(const struct rt_node *leaf, unsigned int row)
+static inline struct rt_range leaf_get_range(const struct rt_node *leaf, unsigned int row)
 {
 	return (struct rt_range) {
 		.start = leaf->word[row],
@@ -116,7 +116,7 @@ static inline struct rt_range get_range(const struct rt_node *leaf, unsigned int
 	};
 }
 
-static inline void put_range(struct rt_node *leaf, unsigned int row, const struct rt_range *r)
+static inline void leaf_put_range(struct rt_node *leaf, unsigned int row, const struct rt_range *r)
 {
 	leaf->word[row] = r->start;
 	leaf->word[LEAF_ROWS + row] = r->len << KIND_BITS | r->kind;
@@ -136,19 +136,19 @@ static inline void uncount_range(struct rangetable *rt, const struct rt_range *r
 }
 
 /* The value of @r seen from @block instead of from its start. */
-static inline u64 value_at(const struct rt_range *r, u64 block)
+static inline u64 range_value_at(const struct rt_range *r, u64 block)
 {
 	return r->kind == RT_STORED ? r->value + (block - r->start) : r->value;
 }
 
 /* Have both the same content? Then ranges that overlap or touch can be joined. */
-static inline bool same(const struct rt_range *a, const struct rt_range *b)
+static inline bool range_is_same(const struct rt_range *a, const struct rt_range *b)
 {
-	return a->kind == b->kind && a->value == value_at(b, a->start);
+	return a->kind == b->kind && a->value == range_value_at(b, a->start);
 }
 
 /* @key, or the key @by keys behind it if the one right before that is less than @x. */
-static __always_inline const u64 *skip(const u64 *key, unsigned int by, u64 x)
+static __always_inline const u64 *key_skip(const u64 *key, unsigned int by, u64 x)
 {
 	const u64 *behind = key + by;
 
@@ -164,12 +164,12 @@ static __always_inline const u64 *skip(const u64 *key, unsigned int by, u64 x)
  */
 static __always_inline const u64 *first_not_less(const u64 *key, unsigned int n, u64 x)
 {
-	key = skip(key, n - 31, x);
-	key = skip(key, 16, x);
-	key = skip(key, 8, x);
-	key = skip(key, 4, x);
-	key = skip(key, 2, x);
-	return skip(key, 1, x);
+	key = key_skip(key, n - 31, x);
+	key = key_skip(key, 16, x);
+	key = key_skip(key, 8, x);
+	key = key_skip(key, 4, x);
+	key = key_skip(key, 2, x);
+	return key_skip(key, 1, x);
 }
 
 /*
@@ -181,18 +181,18 @@ static __always_inline const u64 *key_before(const struct rt_node *node, u64 x)
 }
 
 /* Rows of @src from @si to row @di of @dst, which may be the same node. */
-static void move_rows(struct rt_node *dst, unsigned int di, struct rt_node *src, unsigned int si,
-		      unsigned int n)
+static void node_move_rows(struct rt_node *dst, unsigned int di, struct rt_node *src,
+			   unsigned int si, unsigned int n)
 {
 	unsigned int level = src->level, col;
 
 	for (col = 0; col < (level ? INNER_COLS : LEAF_COLS); col++)
-		memmove(column(dst, level, col) + di, column(src, level, col) + si,
+		memmove(node_column(dst, level, col) + di, node_column(src, level, col) + si,
 			n * sizeof(u64));
 }
 
 /* Remove the last @n rows: their keys become those of unused rows. */
-static void drop_rows(struct rt_node *node, unsigned int n)
+static void node_drop_rows(struct rt_node *node, unsigned int n)
 {
 	while (n--)
 		node->word[--node->rows] = U64_MAX;
@@ -201,25 +201,25 @@ static void drop_rows(struct rt_node *node, unsigned int n)
 /* Move the last @n rows of @left to the front of @right. */
 static void give_right(struct rt_node *left, struct rt_node *right, unsigned int n)
 {
-	move_rows(right, n, right, 0, right->rows);
-	move_rows(right, 0, left, left->rows - n, n);
+	node_move_rows(right, n, right, 0, right->rows);
+	node_move_rows(right, 0, left, left->rows - n, n);
 	right->rows += n;
-	drop_rows(left, n);
+	node_drop_rows(left, n);
 }
 
 /* Move the first @n rows of @right to the end of @left. */
 static void give_left(struct rt_node *left, struct rt_node *right, unsigned int n)
 {
-	move_rows(left, left->rows, right, 0, n);
-	move_rows(right, 0, right, n, right->rows - n);
+	node_move_rows(left, left->rows, right, 0, n);
+	node_move_rows(right, 0, right, n, right->rows - n);
 	left->rows += n;
-	drop_rows(right, n);
+	node_drop_rows(right, n);
 }
 
-static void remove_rows(struct rt_node *node, unsigned int row, unsigned int n)
+static void node_remove_rows(struct rt_node *node, unsigned int row, unsigned int n)
 {
-	move_rows(node, row, node, row + n, node->rows - row - n);
-	drop_rows(node, n);
+	node_move_rows(node, row, node, row + n, node->rows - row - n);
+	node_drop_rows(node, n);
 }
 
 /* Take a node from the reserve. The caller's reservation has put it there. */
@@ -232,8 +232,8 @@ static struct rt_node *node_get(struct rangetable *rt, unsigned int level)
 	rt->nodes++;
 	rt->level[level]++;
 	node->level = level;
-	node->rows = cap(level);
-	drop_rows(node, cap(level));
+	node->rows = node_capacity(level);
+	node_drop_rows(node, node_capacity(level));
 	return node;
 }
 
@@ -245,7 +245,7 @@ static void node_put(struct rangetable *rt, struct rt_node *node)
 }
 
 /* The way to where a range that starts at @block would be inserted. */
-static __always_inline void descend(const struct rangetable *rt, u64 block, struct trail *p)
+static __always_inline void rt_descend(const struct rangetable *rt, u64 block, struct trail *p)
 {
 	struct rt_node *node = rt->root;
 	unsigned int level;
@@ -258,15 +258,15 @@ static __always_inline void descend(const struct rangetable *rt, u64 block, stru
 		p->at[level] = at;
 		if (at + 1 < node->rows)
 			next = node->word[at + 1];
-		node = child(node, at);
+		node = node_child(node, at);
 	}
 	p->next = next;
 	p->node[0] = node;
 	p->at[0] = first_not_less(node->word, LEAF_ROWS, block) - node->word;
 }
 
-/* As descend(), without the way back: for what needs none. */
-static __always_inline void find(const struct rangetable *rt, u64 block, struct spot *spot)
+/* As rt_descend(), without the way back: for what needs none. */
+static __always_inline void rt_find(const struct rangetable *rt, u64 block, struct spot *spot)
 {
 	struct rt_node *node = rt->root;
 	unsigned int level;
@@ -305,7 +305,7 @@ static struct rt_node *right_sibling(const struct rangetable *rt, const struct t
 				     unsigned int level)
 {
 	if (++level < rt->height && p->at[level] + 1 < p->node[level]->rows)
-		return child(p->node[level], p->at[level] + 1);
+		return node_child(p->node[level], p->at[level] + 1);
 	return NULL;
 }
 
@@ -313,11 +313,11 @@ static struct rt_node *left_sibling(const struct rangetable *rt, const struct tr
 				    unsigned int level)
 {
 	if (++level < rt->height && p->at[level])
-		return child(p->node[level], p->at[level] - 1);
+		return node_child(p->node[level], p->at[level] - 1);
 	return NULL;
 }
 
-static bool is_last(const struct rangetable *rt, const struct trail *p, unsigned int level)
+static bool rt_is_last(const struct rangetable *rt, const struct trail *p, unsigned int level)
 {
 	while (++level < rt->height)
 		if (p->at[level] + 1 < p->node[level]->rows)
@@ -329,9 +329,9 @@ static bool is_last(const struct rangetable *rt, const struct trail *p, unsigned
  * Are a quarter of its rows free? A node with fewer free rows is given none, as it would soon be
  * full again.
  */
-static bool roomy(const struct rt_node *node)
+static bool node_is_roomy(const struct rt_node *node)
 {
-	return node && node->rows <= cap(node->level) * 3 / 4;
+	return node && node->rows <= node_capacity(node->level) * 3 / 4;
 }
 
 /*
@@ -356,13 +356,13 @@ static bool adds_at_end(const struct trail *p, unsigned int level)
 }
 
 /* Make room in the full node of @level by a sibling; false if none has enough of it. */
-static bool shift(struct rangetable *rt, struct trail *p, unsigned int level)
+static bool rt_shift_rows(struct rangetable *rt, struct trail *p, unsigned int level)
 {
 	struct rt_node *node = p->node[level], *sibling;
 	unsigned int n;
 
 	sibling = right_sibling(rt, p, level);
-	if (roomy(sibling)) {
+	if (node_is_roomy(sibling)) {
 		bool ahead = adds_at_end(p, level);
 
 		/* The table is filled from left to right: leave this node full, use the next. */
@@ -373,7 +373,7 @@ static bool shift(struct rangetable *rt, struct trail *p, unsigned int level)
 		return true;
 	}
 	sibling = left_sibling(rt, p, level);
-	if (roomy(sibling)) {
+	if (node_is_roomy(sibling)) {
 		n = (node->rows - sibling->rows) / 2;
 		give_left(sibling, node, n);
 		p->node[level + 1]->word[p->at[level + 1]] = node->word[0];
@@ -390,40 +390,41 @@ static bool shift(struct rangetable *rt, struct trail *p, unsigned int level)
 }
 
 /* Divide the full node of @level, whose parent has room; @start is what will be inserted. */
-static void split(struct rangetable *rt, struct trail *p, unsigned int level, u64 start)
+static void rt_split_node(struct rangetable *rt, struct trail *p, unsigned int level, u64 start)
 {
 	struct rt_node *node = p->node[level], *parent = p->node[level + 1];
 	struct rt_node *right = node_get(rt, level);
 	unsigned int row = p->at[level + 1] + 1;
-	bool ahead = adds_at_end(p, level) && is_last(rt, p, level);
+	bool ahead = adds_at_end(p, level) && rt_is_last(rt, p, level);
 
 	give_right(node, right, ahead ? !!level : node->rows / 2);
 	if (!right->rows)
 		right->word[0] = start;
-	move_rows(parent, row + 1, parent, row, parent->rows - row);
+	node_move_rows(parent, row + 1, parent, row, parent->rows - row);
 	parent->rows++;
-	put_child(parent, row, right);
+	node_put_child(parent, row, right);
 	follow_right(p, level, right, node->rows, ahead);
 }
 
 /* Make room for @n rows in the leaf. Climbs to the first level that can help, and back. */
-static void make_room(struct rangetable *rt, struct trail *p, unsigned int n, u64 start)
+static void rt_make_room(struct rangetable *rt, struct trail *p, unsigned int n, u64 start)
 {
 	unsigned int level = 0;
 
-	while (p->node[level]->rows + (level ? 1 : n) > cap(level) && !shift(rt, p, level)) {
+	while (p->node[level]->rows + (level ? 1 : n) > node_capacity(level) &&
+	       !rt_shift_rows(rt, p, level)) {
 		if (++level < rt->height)
 			continue;
 		rt->root = node_get(rt, level);
 		rt->root->rows = 1;
 		rt->height++;
-		put_child(rt->root, 0, p->node[level - 1]);
+		node_put_child(rt->root, 0, p->node[level - 1]);
 		p->node[level] = rt->root;
 		p->at[level] = 0;
 	}
 	while (level--)
-		if (!shift(rt, p, level))
-			split(rt, p, level, start);
+		if (!rt_shift_rows(rt, p, level))
+			rt_split_node(rt, p, level, start);
 }
 
 static void drop_root(struct rangetable *rt)
@@ -431,7 +432,7 @@ static void drop_root(struct rangetable *rt)
 	struct rt_node *root = rt->root;
 
 	while (root && root->rows <= !!root->level) {
-		rt->root = root->level ? child(root, 0) : NULL;
+		rt->root = root->level ? node_child(root, 0) : NULL;
 		rt->height--;
 		node_put(rt, root);
 		root = rt->root;
@@ -439,7 +440,7 @@ static void drop_root(struct rangetable *rt)
 }
 
 /* Rows were removed from the leaf: restore the balance, upwards as far as needed. */
-static void rebalance(struct rangetable *rt, struct trail *p)
+static void rt_rebalance(struct rangetable *rt, struct trail *p)
 {
 	unsigned int level;
 
@@ -462,7 +463,7 @@ static void rebalance(struct rangetable *rt, struct trail *p)
 			parent->rows = 0;
 			continue;
 		}
-		if (left->rows + right->rows > cap(level)) {
+		if (left->rows + right->rows > node_capacity(level)) {
 			if (left->rows < right->rows)
 				give_left(left, right, (right->rows - left->rows) / 2);
 			else
@@ -473,69 +474,69 @@ static void rebalance(struct rangetable *rt, struct trail *p)
 		}
 		give_left(left, right, right->rows);
 		node_put(rt, right);
-		remove_rows(parent, p->at[level + 1] + 1, 1);
+		node_remove_rows(parent, p->at[level + 1] + 1, 1);
 		fix_keys(rt, p, level);
 	}
 	drop_root(rt);
 }
 
 /* Replace @n rows of the path's leaf, from its row on, by the @m ranges @r. */
-static void replace(struct rangetable *rt, struct trail *p, unsigned int n,
-		    const struct rt_range *r, unsigned int m)
+static void rt_replace(struct rangetable *rt, struct trail *p, unsigned int n,
+		       const struct rt_range *r, unsigned int m)
 {
 	struct rt_node *leaf = p->node[0];
 	unsigned int at = p->at[0], i;
 
 	for (i = 0; i < n; i++) {
-		struct rt_range old = get_range(leaf, at + i);
+		struct rt_range old = leaf_get_range(leaf, at + i);
 
 		uncount_range(rt, &old);
 	}
 	for (i = 0; i < m; i++)
 		count_range(rt, &r[i]);
 	for (i = 0; i < n && i < m; i++)
-		put_range(leaf, at + i, &r[i]);
+		leaf_put_range(leaf, at + i, &r[i]);
 	if (i && !at)
 		fix_keys(rt, p, 0);
 
 	if (i < m) {
 		p->at[0] = at + i;
 		if (leaf->rows + m - i > LEAF_ROWS)
-			make_room(rt, p, m - i, r[i].start);
+			rt_make_room(rt, p, m - i, r[i].start);
 		leaf = p->node[0];
 		at = p->at[0];
-		move_rows(leaf, at + m - i, leaf, at, leaf->rows - at);
+		node_move_rows(leaf, at + m - i, leaf, at, leaf->rows - at);
 		leaf->rows += m - i;
 		if (!at) {
-			put_range(leaf, 0, &r[i]);
+			leaf_put_range(leaf, 0, &r[i]);
 			fix_keys(rt, p, 0);
 		}
 		for (; i < m; i++)
-			put_range(leaf, at++, &r[i]);
+			leaf_put_range(leaf, at++, &r[i]);
 	} else if (i < n) {
-		remove_rows(leaf, at + i, n - i);
+		node_remove_rows(leaf, at + i, n - i);
 		if (!(at + i) && leaf->rows)
 			fix_keys(rt, p, 0);
 		if (leaf->rows < MIN_ROWS)
-			rebalance(rt, p);
+			rt_rebalance(rt, p);
 	}
 }
 
 /* Destinations of @r from @from to @to are no longer in use. */
-static void give_up(const struct update *u, const struct rt_range *r, u64 from, u64 to)
+static void update_give_up(const struct update *u, const struct rt_range *r, u64 from, u64 to)
 {
 	if (r->kind == RT_STORED)
-		u->freed(u->ctx, value_at(r, from), to - from);
+		u->freed(u->ctx, range_value_at(r, from), to - from);
 }
 
 /* The part of @r from @block to its end. */
-static struct rt_range tail(const struct rt_range *r, u64 block)
+static struct rt_range range_tail(const struct rt_range *r, u64 block)
 {
 	return (struct rt_range) {
 		.start = block,
 		.len = r->start + r->len - block,
 		.kind = r->kind,
-		.value = value_at(r, block),
+		.value = range_value_at(r, block),
 	};
 }
 
@@ -543,8 +544,8 @@ static struct rt_range tail(const struct rt_range *r, u64 block)
  * Go over the leaf's ranges from @row on, all of which start inside the update
  * or behind it. Returns the number of those that the update takes the place of.
  */
-static __always_inline unsigned int swallow(struct update *u, const struct rt_node *leaf,
-					    unsigned int row)
+static __always_inline unsigned int update_swallow(struct update *u, const struct rt_node *leaf,
+						   unsigned int row)
 {
 	unsigned int first = row;
 	struct rt_range old;
@@ -553,7 +554,7 @@ static __always_inline unsigned int swallow(struct update *u, const struct rt_no
 	for (; row < leaf->rows && leaf->word[row] < u->end; row++) {
 		u64 end;
 
-		old = get_range(leaf, row);
+		old = leaf_get_range(leaf, row);
 		if (!u->budget) {
 			/* Stop here. The range that starts here may still be joined. */
 			u->end = old.start;
@@ -562,22 +563,22 @@ static __always_inline unsigned int swallow(struct update *u, const struct rt_no
 		u->budget--;
 		end = old.start + old.len;
 		if (end > u->end) {
-			if (same(&old, &u->new)) {
+			if (range_is_same(&old, &u->new)) {
 				u->joined = end;
 			} else {
-				give_up(u, &old, old.start, u->end);
-				u->right = tail(&old, u->end);
+				update_give_up(u, &old, old.start, u->end);
+				u->right = range_tail(&old, u->end);
 			}
 			return row + 1 - first;
 		}
-		if (!same(&old, &u->new))
-			give_up(u, &old, old.start, end);
+		if (!range_is_same(&old, &u->new))
+			update_give_up(u, &old, old.start, end);
 	}
 	if (row == leaf->rows) {
 		u->more = true;
 	} else if (leaf->word[row] == u->end) {
-		old = get_range(leaf, row);
-		if (same(&old, &u->new)) {
+		old = leaf_get_range(leaf, row);
+		if (range_is_same(&old, &u->new)) {
 			u->joined = old.start + old.len;
 			row++;
 		}
@@ -586,7 +587,7 @@ static __always_inline unsigned int swallow(struct update *u, const struct rt_no
 }
 
 /* Take what the update covers, or joins, out of the leaves behind its first. */
-static void swallow_rest(struct rangetable *rt, struct update *u, u64 next)
+static void update_swallow_rest(struct rangetable *rt, struct update *u, u64 next)
 {
 	struct trail p __uninit;
 
@@ -594,33 +595,33 @@ static void swallow_rest(struct rangetable *rt, struct update *u, u64 next)
 		unsigned int n;
 
 		/* The row that starts at @next, wherever balancing has put it. */
-		descend(rt, next + 1, &p);
+		rt_descend(rt, next + 1, &p);
 		p.at[0]--;
 		next = p.next;
-		n = swallow(u, p.node[0], p.at[0]);
-		replace(rt, &p, n, &u->right, u->right.len != 0);
+		n = update_swallow(u, p.node[0], p.at[0]);
+		rt_replace(rt, &p, n, &u->right, u->right.len != 0);
 	}
 }
 
 /* Add the one range @r, which overlaps and joins none. */
-static void add(struct rangetable *rt, const struct rt_range *r)
+static void rt_add(struct rangetable *rt, const struct rt_range *r)
 {
 	struct trail p __uninit;
 
 	if (rt->root) {
-		descend(rt, r->start, &p);
+		rt_descend(rt, r->start, &p);
 	} else {
 		rt->root = node_get(rt, 0);
 		rt->height = 1;
 		p.node[0] = rt->root;
 		p.at[0] = 0;
 	}
-	replace(rt, &p, 0, r, 1);
+	rt_replace(rt, &p, 0, r, 1);
 }
 
 /*
- * remove_rows() of a leaf, from the row with the key @to on, for few rows: three memmove() would
- * cost more to start than to move.
+ * node_remove_rows() of a leaf, from the row with the key @to on, for few rows: three memmove()
+ * would cost more to start than to move.
  */
 static inline void close_gap(struct rt_node *leaf, u64 *to, unsigned int n)
 {
@@ -646,7 +647,7 @@ static inline void close_gap(struct rt_node *leaf, u64 *to, unsigned int n)
 		to[LEAF_ROWS] = from[LEAF_ROWS];
 		to[2 * LEAF_ROWS] = from[2 * LEAF_ROWS];
 	}
-	drop_rows(leaf, n);
+	node_drop_rows(leaf, n);
 }
 
 /*
@@ -734,7 +735,7 @@ static noinline u64 set_anywhere(struct rangetable *rt, const struct rt_range *r
 	struct rt_range out[3] __uninit;
 	struct trail p __uninit;
 
-	descend(rt, r->start, &p);
+	rt_descend(rt, r->start, &p);
 	/* Counted even if the update changes nothing: no caller depends on that. */
 	rt->changes++;
 
@@ -747,18 +748,18 @@ static noinline u64 set_anywhere(struct rangetable *rt, const struct rt_range *r
 	u.freed = freed;
 	u.ctx = ctx;
 	if (p.at[0]) {
-		struct rt_range left = get_range(p.node[0], p.at[0] - 1);
+		struct rt_range left = leaf_get_range(p.node[0], p.at[0] - 1);
 		u64 end = left.start + left.len;
 
-		if (end >= r->start && same(&u.new, &left)) {
+		if (end >= r->start && range_is_same(&u.new, &left)) {
 			u.new.start = left.start;
 			u.new.value = left.value;
 			n = 1;
 		} else if (end > r->start) {
 			u.budget--;
-			give_up(&u, &left, r->start, min(end, u.end));
+			update_give_up(&u, &left, r->start, min(end, u.end));
 			if (end > u.end)
-				u.right = tail(&left, u.end);
+				u.right = range_tail(&left, u.end);
 			left.len = r->start - left.start;
 			out[m++] = left;
 			n = 1;
@@ -766,23 +767,23 @@ static noinline u64 set_anywhere(struct rangetable *rt, const struct rt_range *r
 	}
 	p.at[0] -= n;
 	if (!u.right.len)
-		n += swallow(&u, p.node[0], p.at[0] + n);
+		n += update_swallow(&u, p.node[0], p.at[0] + n);
 
 	if (u.more && p.next <= u.end) {
 		u64 next = p.next;
 
-		replace(rt, &p, n, out, m);
-		swallow_rest(rt, &u, next);
+		rt_replace(rt, &p, n, out, m);
+		update_swallow_rest(rt, &u, next);
 		u.new.len = max(u.end, u.joined) - u.new.start;
 		if (r->kind != RT_HOLE)
-			add(rt, &u.new);
+			rt_add(rt, &u.new);
 	} else {
 		u.new.len = max(u.end, u.joined) - u.new.start;
 		if (r->kind != RT_HOLE)
 			out[m++] = u.new;
 		if (u.right.len)
 			out[m++] = u.right;
-		replace(rt, &p, n, out, m);
+		rt_replace(rt, &p, n, out, m);
 	}
 	return u.end - r->start;
 }
@@ -799,12 +800,12 @@ u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_ent
 	if (!rt->root) {
 		if (r->kind != RT_HOLE) {
 			rt->changes++;
-			add(rt, r);
+			rt_add(rt, r);
 		}
 		return r->len;
 	}
 
-	find(rt, r->start, &spot);
+	rt_find(rt, r->start, &spot);
 	if (set_in_place(rt, &spot, r, freed, ctx))
 		return r->len;
 	return set_anywhere(rt, r, max_entries, freed, ctx);
@@ -818,7 +819,7 @@ void rt_prefetch(const struct rangetable *rt, u64 block)
 	if (!node)
 		return;
 	for (level = rt->height - 1; level; level--)
-		node = child(node, key_before(node, block) - node->word);
+		node = node_child(node, key_before(node, block) - node->word);
 	/* All cache lines of the leaf: only its keys can tell which row it will be. */
 	for (level = 0; level < sizeof(*node); level += 64)
 		__builtin_prefetch((const u8 *)node + level, 1);
@@ -841,7 +842,7 @@ static inline bool read_row(const u64 *key, u64 block, struct rt_range *out)
 	return true;
 }
 
-static inline void hole(u64 block, u64 next, struct rt_range *out)
+static inline void rt_hole(u64 block, u64 next, struct rt_range *out)
 {
 	*out = (struct rt_range) { .start = block, .len = next - block, .kind = RT_HOLE };
 }
@@ -851,11 +852,11 @@ static noinline void lookup_hole(const struct rangetable *rt, u64 block, struct 
 	struct spot spot __uninit;
 
 	if (!rt->root) {
-		hole(block, U64_MAX, out);
+		rt_hole(block, U64_MAX, out);
 		return;
 	}
-	find(rt, block + 1, &spot);
-	hole(block, next_start(&spot), out);
+	rt_find(rt, block + 1, &spot);
+	rt_hole(block, next_start(&spot), out);
 }
 
 void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out)
@@ -864,7 +865,7 @@ void rt_lookup(const struct rangetable *rt, u64 block, struct rt_range *out)
 
 	if (likely(rt->root)) {
 		/* What is behind is not asked, so the compiler does not look for it. */
-		find(rt, block + 1, &spot);
+		rt_find(rt, block + 1, &spot);
 		if (spot.key != spot.leaf->word && read_row(spot.key - 1, block, out))
 			return;
 	}
@@ -879,7 +880,7 @@ unsigned int rt_read(const struct rangetable *rt, u64 block, struct rt_range *ou
 
 	if (!rt->root)
 		return 0;
-	find(rt, block + 1, &spot);
+	rt_find(rt, block + 1, &spot);
 	row = spot.key - spot.leaf->word;
 	if (row && read_row(spot.key - 1, block, out))
 		n = 1;
@@ -887,11 +888,11 @@ unsigned int rt_read(const struct rangetable *rt, u64 block, struct rt_range *ou
 		if (spot.next == U64_MAX)
 			return 0;
 		/* It is the first of its leaf. */
-		find(rt, spot.next + 1, &spot);
+		rt_find(rt, spot.next + 1, &spot);
 		row = 0;
 	}
 	for (; row < spot.leaf->rows && n < max; row++)
-		out[n++] = get_range(spot.leaf, row);
+		out[n++] = leaf_get_range(spot.leaf, row);
 	return n;
 }
 
@@ -901,12 +902,12 @@ u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out)
 	struct spot spot;
 
 	if (unlikely(!rt->root)) {
-		hole(block, U64_MAX, out);
+		rt_hole(block, U64_MAX, out);
 		return U64_MAX;
 	}
-	find(rt, block + 1, &spot);
+	rt_find(rt, block + 1, &spot);
 	if (spot.key == spot.leaf->word || !read_row(spot.key - 1, block, out))
-		hole(block, next_start(&spot), out);
+		rt_hole(block, next_start(&spot), out);
 	else if (spot.key[-1] == block)
 		spot.key--;
 	if (spot.key == spot.leaf->word || !block ||
@@ -916,7 +917,7 @@ u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out)
 }
 
 /* Nodes that the reserve must hold for @reservations updates: see the head of this file. */
-static u64 needed(const struct rangetable *rt, u64 reservations)
+static u64 rt_nodes_needed(const struct rangetable *rt, u64 reservations)
 {
 	u64 below = 2 * reservations, need = 0;
 	unsigned int level, kind;
@@ -941,7 +942,7 @@ unsigned int rt_lacks(const struct rangetable *rt)
 
 	if (rt_has_plenty(rt))
 		return 0;
-	need = needed(rt, (u64)rt->reserved + 1);
+	need = rt_nodes_needed(rt, (u64)rt->reserved + 1);
 	return need > rt->spare ? need - rt->spare : 0;
 }
 
@@ -974,7 +975,7 @@ struct rt_node *rt_take_spare(struct rangetable *rt)
 {
 	struct rt_node *node = rt->pool;
 
-	if (rt->spare <= needed(rt, rt->reserved))
+	if (rt->spare <= rt_nodes_needed(rt, rt->reserved))
 		return NULL;
 	rt->pool = node->next;
 	rt->spare--;
@@ -998,8 +999,8 @@ void rt_destroy(struct rangetable *rt)
 		node = list;
 		list = node->next;
 		for (row = 0; node->level && row < node->rows; row++) {
-			child(node, row)->next = list;
-			list = child(node, row);
+			node_child(node, row)->next = list;
+			list = node_child(node, row);
 		}
 		rt_node_free(node);
 	}
@@ -1029,7 +1030,7 @@ static const char *check_leaf(const struct rt_node *leaf, struct census *c)
 	unsigned int row;
 
 	for (row = 0; row < leaf->rows; row++) {
-		struct rt_range r = get_range(leaf, row);
+		struct rt_range r = leaf_get_range(leaf, row);
 		u64 end = c->last.start + c->last.len;
 
 		if (r.kind == RT_HOLE || r.kind >= RT_KINDS)
@@ -1038,7 +1039,7 @@ static const char *check_leaf(const struct rt_node *leaf, struct census *c)
 			return "empty range";
 		if (r.start < end)
 			return "ranges out of order or overlapping";
-		if (c->last.len && r.start == end && same(&r, &c->last))
+		if (c->last.len && r.start == end && range_is_same(&r, &c->last))
 			return "neighbours not joined";
 		c->ranges[r.kind]++;
 		c->blocks[r.kind] += r.len;
@@ -1055,13 +1056,13 @@ static const char *check_node(const struct rangetable *rt, const struct rt_node 
 	c->level[level]++;
 	if (node->level != level)
 		return "leaves not all at one level";
-	if (node->rows > cap(level))
+	if (node->rows > node_capacity(level))
 		return "node overfull";
 	if (!node->rows)
 		return "node empty";
 	if (node == rt->root && level && node->rows < 2)
 		return "root with one child";
-	for (row = node->rows; row < cap(level); row++)
+	for (row = node->rows; row < node_capacity(level); row++)
 		if (node->word[row] != U64_MAX)
 			return "unused key not at the end of all";
 	if (node != rt->root && !last && node->rows < MIN_ROWS)
@@ -1069,7 +1070,7 @@ static const char *check_node(const struct rangetable *rt, const struct rt_node 
 	if (!level)
 		return check_leaf(node, c);
 	for (row = 0; row < node->rows; row++) {
-		const struct rt_node *kid = child(node, row);
+		const struct rt_node *kid = node_child(node, row);
 		const char *wrong;
 
 		if (kid->word[0] != node->word[row])
@@ -1113,7 +1114,7 @@ const char *rt_check(const struct rangetable *rt)
 		spare++;
 	if (spare != rt->spare)
 		return "reserve miscounted";
-	if (rt->spare < needed(rt, rt->reserved))
+	if (rt->spare < rt_nodes_needed(rt, rt->reserved))
 		return "reserve smaller than reserved";
 	return NULL;
 }

@@ -32,7 +32,7 @@ struct raw_page {
 	union disk_rule rule[RAWPAGE_RULES];
 };
 
-static void asserts(void)
+static void rawpage_asserts(void)
 {
 	BUILD_BUG_ON(sizeof(struct raw_page) != RAWPAGE_SIZE);
 	BUILD_BUG_ON(offsetof(struct raw_page, magic) != 4);
@@ -79,7 +79,7 @@ void rawpage_pack(const struct rawset *set, u64 generation, unsigned int n, void
 	unsigned int kind, i, at = 0, from = n * RAWPAGE_RULES;
 	struct raw_page *page = to;
 
-	asserts();
+	rawpage_asserts();
 	memset(page, 0, sizeof(*page));
 	page->magic = cpu_to_le32(MAGIC);
 	page->version = cpu_to_le16(VERSION);

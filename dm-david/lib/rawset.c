@@ -322,7 +322,8 @@ static bool cut_range(struct rawset *set, enum table table, const struct raw_ran
 }
 
 /* The index of @suffix, or where to insert it. *there: the set has it. */
-static unsigned int find_suffix(const struct rawset *set, const struct suffix *suffix, bool *there)
+static unsigned int rawset_find_suffix(const struct rawset *set, const struct suffix *suffix,
+				       bool *there)
 {
 	unsigned int low = 0, high = set->suffixes;
 
@@ -340,10 +341,10 @@ static unsigned int find_suffix(const struct rawset *set, const struct suffix *s
 	return low;
 }
 
-static void add_suffix(struct rawset *set, const struct suffix *suffix)
+static void rawset_add_suffix(struct rawset *set, const struct suffix *suffix)
 {
 	bool there;
-	unsigned int i = find_suffix(set, suffix, &there);
+	unsigned int i = rawset_find_suffix(set, suffix, &there);
 
 	if (there)
 		return;
@@ -352,10 +353,10 @@ static void add_suffix(struct rawset *set, const struct suffix *suffix)
 	set->suffixes++;
 }
 
-static bool remove_suffix(struct rawset *set, const struct suffix *suffix)
+static bool rawset_remove_suffix(struct rawset *set, const struct suffix *suffix)
 {
 	bool there;
-	unsigned int i = find_suffix(set, suffix, &there);
+	unsigned int i = rawset_find_suffix(set, suffix, &there);
 
 	if (!there)
 		return false;
@@ -364,7 +365,7 @@ static bool remove_suffix(struct rawset *set, const struct suffix *suffix)
 	return true;
 }
 
-static bool is_full(const struct rawset *set, const struct rule *rule)
+static bool rawset_is_full(const struct rawset *set, const struct rule *rule)
 {
 	return (rule->is_suffix ? set->suffixes : set->count[rule->table]) > RAW_RULES;
 }
@@ -382,10 +383,10 @@ struct rawset *rawset_add(const struct rawset *old, const char *text, gfp_t gfp,
 		return NULL;
 	}
 	if (rule.is_suffix)
-		add_suffix(set, &rule.suffix);
+		rawset_add_suffix(set, &rule.suffix);
 	else
 		insert_range(set, rule.table, rule.range);
-	if (is_full(set, &rule)) {
+	if (rawset_is_full(set, &rule)) {
 		rule_error(error, text, strlen(text),
 			   "there are 4096 rules of this kind, the most there can be");
 		rawset_free(set);
@@ -408,10 +409,10 @@ struct rawset *rawset_remove(const struct rawset *old, const char *text, gfp_t g
 		return NULL;
 	}
 	if (rule.is_suffix)
-		done = remove_suffix(set, &rule.suffix);
+		done = rawset_remove_suffix(set, &rule.suffix);
 	else
 		done = cut_range(set, rule.table, &rule.range);
-	if (done && !is_full(set, &rule))
+	if (done && !rawset_is_full(set, &rule))
 		return set;
 	rule_error(error, text, strlen(text), done ?
 	      "would make two rules of one, and 4096 is the most there can be" :
@@ -433,7 +434,7 @@ bool rawset_name(const struct rawset *set, const char *name, size_t len)
 	if (at < 2 || at == len || len - at > RAW_SUFFIX_LEN)
 		return false;
 	memcpy(suffix.text, name + at, len - at);
-	find_suffix(set, &suffix, &there);
+	rawset_find_suffix(set, &suffix, &there);
 	return there;
 }
 

@@ -87,7 +87,7 @@ struct encoder {
 	bool full;
 };
 
-static void put_byte(struct encoder *e, u8 byte)
+static void coder_put_byte(struct encoder *e, u8 byte)
 {
 	if (e->len < e->room)
 		e->out[e->len++] = byte;
@@ -101,7 +101,7 @@ static void shift_low(struct encoder *e)
 		u8 carry = e->low >> 32, byte = e->cache;
 
 		for (; e->pending; e->pending--) {
-			put_byte(e, byte + carry);
+			coder_put_byte(e, byte + carry);
 			byte = 0xff;
 		}
 		e->cache = e->low >> 24;
@@ -110,7 +110,7 @@ static void shift_low(struct encoder *e)
 	e->low = (u32)e->low << 8;
 }
 
-static void put_bit(struct encoder *e, u16 *prob, u32 bit)
+static void coder_put_bit(struct encoder *e, u16 *prob, u32 bit)
 {
 	u32 bound = (e->range >> PROB_BITS) * *prob;
 
@@ -129,29 +129,29 @@ static void put_bit(struct encoder *e, u16 *prob, u32 bit)
 }
 
 /* @bits bits of @value, each by what those before it were. */
-static void put_tree(struct encoder *e, u16 *prob, unsigned int bits, u32 value)
+static void coder_put_tree(struct encoder *e, u16 *prob, unsigned int bits, u32 value)
 {
 	u32 node = 1;
 
 	while (bits--) {
 		u32 bit = value >> bits & 1;
 
-		put_bit(e, &prob[node], bit);
+		coder_put_bit(e, &prob[node], bit);
 		node = node << 1 | bit;
 	}
 }
 
-static void put_number(struct encoder *e, struct number_model *m, u32 value)
+static void coder_put_number(struct encoder *e, struct number_model *m, u32 value)
 {
 	unsigned int size = fls64(value), i;
 
-	put_tree(e, m->size, 4, size);
+	coder_put_tree(e, m->size, 4, size);
 	for (i = size - 1; i--;)
-		put_bit(e, &m->bit[size][i], value >> i & 1);
+		coder_put_bit(e, &m->bit[size][i], value >> i & 1);
 }
 
 /* The shortest end: the number between low and low + range with the most zeros at its end. */
-static void put_end(struct encoder *e)
+static void coder_put_end(struct encoder *e)
 {
 	u64 low = e->low, high = e->low + e->range;
 	unsigned int zeros, i;
@@ -219,7 +219,7 @@ static u32 find_repeat(const struct squeeze *s, const u8 *data, u32 at, u32 *dis
 }
 
 /* Code @data to @out, shorter than @room. */
-static u32 encode(struct squeeze *s, const u8 *data, u8 *out, u32 room)
+static u32 squeeze_encode_bytes(struct squeeze *s, const u8 *data, u8 *out, u32 room)
 {
 	struct encoder e = { .range = U32_MAX, .out = out, .room = room };
 	u32 at = 0, last = 0, distance = 0, again, n, before = 0;
@@ -232,27 +232,27 @@ static u32 encode(struct squeeze *s, const u8 *data, u8 *out, u32 room)
 		n = find_repeat(s, data, at, &distance);
 		if (again >= 2 && again + 2 >= n) {
 			n = again;
-			put_bit(&e, &m->repeats[before][at & 3], 1);
-			put_bit(&e, &m->same_distance[before], 1);
-			put_number(&e, &m->length[1], n);
+			coder_put_bit(&e, &m->repeats[before][at & 3], 1);
+			coder_put_bit(&e, &m->same_distance[before], 1);
+			coder_put_number(&e, &m->length[1], n);
 			before = 1;
 		} else if (n) {
-			put_bit(&e, &m->repeats[before][at & 3], 1);
-			put_bit(&e, &m->same_distance[before], 0);
-			put_number(&e, &m->distance, distance);
-			put_number(&e, &m->length[0], n);
+			coder_put_bit(&e, &m->repeats[before][at & 3], 1);
+			coder_put_bit(&e, &m->same_distance[before], 0);
+			coder_put_number(&e, &m->distance, distance);
+			coder_put_number(&e, &m->length[0], n);
 			last = distance;
 			before = 1;
 		} else {
 			n = 1;
-			put_bit(&e, &m->repeats[before][at & 3], 0);
-			put_tree(&e, m->literal[at & 3], 8, data[at]);
+			coder_put_bit(&e, &m->repeats[before][at & 3], 0);
+			coder_put_tree(&e, m->literal[at & 3], 8, data[at]);
 			before = 0;
 		}
 		enter_places(s, data, at, at + n);
 		at += n;
 	}
-	put_end(&e);
+	coder_put_end(&e);
 	return e.full ? 0 : e.len;
 }
 
@@ -285,9 +285,9 @@ u32 squeeze_encode(struct squeeze *s, const void *block, u8 *out, u32 room,
 
 	room = min_t(u32, room, SQUEEZE_BLOCK);
 	*kind = SQUEEZE_BYTES;
-	bytes = encode(s, block, out, room);
+	bytes = squeeze_encode_bytes(s, block, out, room);
 	to_deltas(block, s->deltas);
-	deltas = encode(s, s->deltas, s->out, bytes ? bytes : room);
+	deltas = squeeze_encode_bytes(s, s->deltas, s->out, bytes ? bytes : room);
 	if (!deltas || (bytes && deltas >= bytes))
 		return bytes;
 	memcpy(out, s->out, deltas);
@@ -303,7 +303,7 @@ struct decoder {
 	u32 left;
 };
 
-static u8 get_byte(struct decoder *d)
+static u8 decoder_get_byte(struct decoder *d)
 {
 	if (!d->left)
 		return 0;
@@ -311,7 +311,7 @@ static u8 get_byte(struct decoder *d)
 	return *d->in++;
 }
 
-static u32 get_bit(struct decoder *d, u16 *prob)
+static u32 decoder_get_bit(struct decoder *d, u16 *prob)
 {
 	u32 bound = (d->range >> PROB_BITS) * *prob, bit;
 
@@ -327,30 +327,30 @@ static u32 get_bit(struct decoder *d, u16 *prob)
 	}
 	while (d->range < RANGE_TOP) {
 		d->range <<= 8;
-		d->code = d->code << 8 | get_byte(d);
+		d->code = d->code << 8 | decoder_get_byte(d);
 	}
 	return bit;
 }
 
-static u32 get_tree(struct decoder *d, u16 *prob, unsigned int bits)
+static u32 decoder_get_tree(struct decoder *d, u16 *prob, unsigned int bits)
 {
 	u32 node = 1, top = 1u << bits;
 
 	while (node < top)
-		node = node << 1 | get_bit(d, &prob[node]);
+		node = node << 1 | decoder_get_bit(d, &prob[node]);
 	return node - top;
 }
 
 /* 0: no such number. */
-static u32 get_number(struct decoder *d, struct number_model *m)
+static u32 decoder_get_number(struct decoder *d, struct number_model *m)
 {
-	unsigned int size = get_tree(d, m->size, 4), i;
+	unsigned int size = decoder_get_tree(d, m->size, 4), i;
 	u32 value = 1;
 
 	if (!size || size > NUMBER_BITS)
 		return 0;
 	for (i = size - 1; i--;)
-		value = value << 1 | get_bit(d, &m->bit[size][i]);
+		value = value << 1 | decoder_get_bit(d, &m->bit[size][i]);
 	return value;
 }
 
@@ -366,19 +366,19 @@ bool squeeze_decode(struct squeeze *s, enum squeeze_kind kind, const u8 *in, u32
 		return false;
 	model_begin(m);
 	for (i = 0; i < 4; i++)
-		d.code = d.code << 8 | get_byte(&d);
+		d.code = d.code << 8 | decoder_get_byte(&d);
 	while (at < SQUEEZE_BLOCK) {
-		if (!get_bit(&d, &m->repeats[before][at & 3])) {
-			data[at] = get_tree(&d, m->literal[at & 3], 8);
+		if (!decoder_get_bit(&d, &m->repeats[before][at & 3])) {
+			data[at] = decoder_get_tree(&d, m->literal[at & 3], 8);
 			at++;
 			before = 0;
 			continue;
 		}
-		if (get_bit(&d, &m->same_distance[before])) {
-			n = get_number(&d, &m->length[1]);
+		if (decoder_get_bit(&d, &m->same_distance[before])) {
+			n = decoder_get_number(&d, &m->length[1]);
 		} else {
-			last = get_number(&d, &m->distance);
-			n = get_number(&d, &m->length[0]);
+			last = decoder_get_number(&d, &m->distance);
+			n = decoder_get_number(&d, &m->length[0]);
 		}
 		if (!last || last > at || !n || n > SQUEEZE_BLOCK - at)
 			return false;

@@ -8,7 +8,7 @@ static char to_lower(char c)
 }
 
 /* The entry for @suffix, or -1. */
-static int find_suffix(const struct suffix_map *map, const char *suffix, size_t len)
+static int suffix_map_find_suffix(const struct suffix_map *map, const char *suffix, size_t len)
 {
 	char key[SUFFIX_LEN] = {};
 	unsigned int i;
@@ -33,7 +33,7 @@ enum file_kind suffix_map_find(const struct suffix_map *map, const char *name, s
 	/* A name that begins with its only dot is a hidden file without a suffix. */
 	if (i < 2)
 		return FILE_NONE;
-	found = find_suffix(map, name + i, len - i);
+	found = suffix_map_find_suffix(map, name + i, len - i);
 	return found < 0 ? FILE_NONE : map->entry[found].kind;
 }
 
@@ -59,7 +59,7 @@ static int suffix_error(char *error, size_t size, const char *text, const char *
 	return -EINVAL;
 }
 
-static const char *add_suffix(struct suffix_map *map, const char *suffix, size_t len)
+static const char *suffix_map_add(struct suffix_map *map, const char *suffix, size_t len)
 {
 	size_t i;
 
@@ -70,7 +70,7 @@ static const char *add_suffix(struct suffix_map *map, const char *suffix, size_t
 	for (i = 0; i < len; i++)
 		if (suffix[i] <= ' ' || suffix[i] == '.' || suffix[i] == '/')
 			return "a suffix has no dot, slash or space";
-	if (find_suffix(map, suffix, len) >= 0)
+	if (suffix_map_find_suffix(map, suffix, len) >= 0)
 		return "this suffix stands twice";
 	if (map->count == SUFFIXES)
 		return "these are more than 64 suffixes";
@@ -93,7 +93,7 @@ static const char *parse_group(struct suffix_map *map, const char **text, size_t
 
 	for (;; *text += *len + 1) {
 		*len = strcspn(*text, ",=;");
-		error = add_suffix(map, *text, *len);
+		error = suffix_map_add(map, *text, *len);
 		if (error)
 			return error;
 		if ((*text)[*len] == '=')

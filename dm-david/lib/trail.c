@@ -8,8 +8,8 @@ static bool is_old(const struct passage *passage, u64 now, u64 age)
 }
 
 /* Move what @link points to from the bucket to the chain @freed. @before is the one before it. */
-static void take(struct trails *trails, struct passage **link, struct passage *before,
-		 struct passage **freed)
+static void trails_take(struct trails *trails, struct passage **link, struct passage *before,
+			struct passage **freed)
 {
 	struct passage *passage = *link;
 
@@ -24,14 +24,14 @@ static void take(struct trails *trails, struct passage **link, struct passage *b
 typedef bool goes_t(const struct passage *passage, const struct passage *by, u64 age);
 
 /* Take the passages that @goes is true of, the oldest first, @most at most. */
-static void take_some(struct trails *trails, goes_t *goes, const struct passage *by, u64 age,
-		      unsigned int most, struct passage **freed)
+static void trails_take_some(struct trails *trails, goes_t *goes, const struct passage *by, u64 age,
+			     unsigned int most, struct passage **freed)
 {
 	struct passage **link = &trails->first, *before = NULL;
 
 	while (*link && most) {
 		if (goes(*link, by, age)) {
-			take(trails, link, before, freed);
+			trails_take(trails, link, before, freed);
 			most--;
 		} else {
 			before = *link;
@@ -70,14 +70,14 @@ static bool has_served(const struct passage *passage, const struct passage *by, 
  * Make room: by passages that have led further, or are old. Of a full bucket the oldest request
  * goes that has arrived nowhere.
  */
-static void make_room(struct trails *trails, const struct passage *passage, u64 age,
-		      struct passage **freed)
+static void trails_make_room(struct trails *trails, const struct passage *passage, u64 age,
+			     struct passage **freed)
 {
 	const struct passage *oldest;
 	struct passage goes;
 
 	if (trails->nr >= TRAILS_MANY)
-		take_some(trails, has_served, passage, age, 2, freed);
+		trails_take_some(trails, has_served, passage, age, 2, freed);
 	if (trails->nr < TRAILS_MOST)
 		return;
 	for (oldest = trails->first; oldest; oldest = oldest->next)
@@ -86,7 +86,7 @@ static void make_room(struct trails *trails, const struct passage *passage, u64 
 	if (!oldest)
 		return;
 	goes = *oldest;
-	take_some(trails, is_leg, &goes, age, TRAILS_MOST, freed);
+	trails_take_some(trails, is_leg, &goes, age, TRAILS_MOST, freed);
 }
 
 struct passage *trails_lay(struct trails *trails, const struct passage *passage,
@@ -94,15 +94,15 @@ struct passage *trails_lay(struct trails *trails, const struct passage *passage,
 {
 	struct passage *freed = NULL;
 
-	take_some(trails, is_replaced, passage, age, TRAILS_MOST, &freed);
-	make_room(trails, passage, age, &freed);
+	trails_take_some(trails, is_replaced, passage, age, TRAILS_MOST, &freed);
+	trails_make_room(trails, passage, age, &freed);
 	if (!memory || trails->nr >= TRAILS_MOST)
 		trails->refused = passage->page;
 	else if (trails->refused != passage->page)
 		trails->refused = NULL;
 	if (trails->refused) {
 		/* Nor do its other legs get through. */
-		take_some(trails, is_leg, passage, age, TRAILS_MOST, &freed);
+		trails_take_some(trails, is_leg, passage, age, TRAILS_MOST, &freed);
 		if (!memory)
 			return freed;
 		memory->next = freed;
@@ -123,7 +123,7 @@ struct passage *trails_cut(struct trails *trails, const struct passage *passage)
 {
 	struct passage *freed = NULL;
 
-	take_some(trails, is_replaced, passage, 0, TRAILS_MOST, &freed);
+	trails_take_some(trails, is_replaced, passage, 0, TRAILS_MOST, &freed);
 	return freed;
 }
 
@@ -154,7 +154,7 @@ struct passage *trails_arrive(struct trails *trails, struct passage *passage, u3
 	}
 	passage->left -= min(passage->left, sectors);
 	if (!passage->left)
-		take(trails, before ? &before->next : &trails->first, before, &freed);
+		trails_take(trails, before ? &before->next : &trails->first, before, &freed);
 	return freed;
 }
 

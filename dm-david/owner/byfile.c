@@ -46,8 +46,8 @@ static enum file_kind kind_of(const struct suffix_map *map, struct inode *inode)
 	return kind;
 }
 
-static void look_up(const struct suffixes *suffixes, struct inode *inode, u64 seed,
-		    struct file_place *place)
+static void byfile_look_up(const struct suffixes *suffixes, struct inode *inode, u64 seed,
+			   struct file_place *place)
 {
 	place->kind = may_be_by_file(inode) ? kind_of(&suffixes->map, inode) : FILE_NONE;
 	if (place->kind == FILE_NONE)
@@ -74,7 +74,7 @@ bool byfile_fill(const struct byfile *by, struct owner_watch *watch, u64 seed,
 	}
 	if (inode->i_mapping != cache->mapping) {
 		cache->mapping = inode->i_mapping;
-		look_up(suffixes, inode, seed, &cache->place);
+		byfile_look_up(suffixes, inode, seed, &cache->place);
 	}
 	place = cache->place;
 	rcu_read_unlock();

@@ -39,7 +39,7 @@ static atomic_t forgotten;		/* requests that are counted, but not in @buckets */
 static struct bucket buckets[1 << BUCKET_BITS];
 static struct tracepoint *issued, *completed, *requeued;
 
-static atomic_t *slot_of(const struct page *page)
+static atomic_t *hands_slot_of(const struct page *page)
 {
 	return &slots[hash_ptr(page, SLOT_BITS)];
 }
@@ -58,7 +58,7 @@ static bool has_page(const struct request *rq, const struct page *page)
 }
 
 /* Is it @page, or another one that shares its slot? */
-static bool is_held(const struct page *page)
+static bool hands_is_held(const struct page *page)
 {
 	struct bucket *bucket;
 	unsigned long flags;
@@ -87,7 +87,7 @@ bool hands_look(const struct page *page)
 	/* Pairs with hands_watch(). */
 	if (!smp_load_acquire(&slots))
 		return true;
-	return atomic_read(slot_of(page)) && (atomic_read(&forgotten) || is_held(page));
+	return atomic_read(hands_slot_of(page)) && (atomic_read(&forgotten) || hands_is_held(page));
 }
 
 bool hands_have_any(struct bio *bio)
@@ -128,7 +128,7 @@ static bool passes_on(const struct request *rq)
 }
 
 /* Add @sign times the first @bytes of @rq. */
-static void count(const struct request *rq, unsigned int bytes, int sign)
+static void hands_count(const struct request *rq, unsigned int bytes, int sign)
 {
 	struct bvec_iter iter;
 	struct bio_vec bv;
@@ -140,18 +140,18 @@ static void count(const struct request *rq, unsigned int bytes, int sign)
 			n = min(bv.bv_len, bytes);
 			if (!n)
 				return;
-			atomic_add(sign * (int)n, slot_of(bv.bv_page));
+			atomic_add(sign * (int)n, hands_slot_of(bv.bv_page));
 			bytes -= n;
 		}
 	}
 }
 
-static struct bucket *bucket_of(const struct request *rq)
+static struct bucket *hands_bucket_of(const struct request *rq)
 {
 	return &buckets[hash_ptr(rq, BUCKET_BITS)];
 }
 
-static struct held *find(struct bucket *bucket, const struct request *rq)
+static struct held *hands_find(struct bucket *bucket, const struct request *rq)
 {
 	struct held *held;
 
@@ -163,7 +163,7 @@ static struct held *find(struct bucket *bucket, const struct request *rq)
 }
 
 /* The trace point: a driver begins with @rq. */
-static void see_issue(void *unused, struct request *rq)
+static void hands_see_issue(void *unused, struct request *rq)
 {
 	struct bucket *bucket;
 	struct held *held;
@@ -175,32 +175,32 @@ static void see_issue(void *unused, struct request *rq)
 	held = kmalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
 	if (!held)
 		atomic_inc(&forgotten);
-	bucket = bucket_of(rq);
+	bucket = hands_bucket_of(rq);
 	spin_lock_irqsave(&bucket->lock, flags);
 	/* What it had before has ended without a word, and stays counted. */
-	if (held && !find(bucket, rq)) {
+	if (held && !hands_find(bucket, rq)) {
 		held->rq = rq;
 		hlist_add_head(&held->node, &bucket->held);
 		held = NULL;
 	}
-	count(rq, blk_rq_bytes(rq), 1);
+	hands_count(rq, blk_rq_bytes(rq), 1);
 	spin_unlock_irqrestore(&bucket->lock, flags);
 	kfree(held);
 }
 
 /* @bytes of @rq have come back. */
-static void give_back(const struct request *rq, unsigned int bytes)
+static void hands_give_back(const struct request *rq, unsigned int bytes)
 {
-	struct bucket *bucket = bucket_of(rq);
+	struct bucket *bucket = hands_bucket_of(rq);
 	struct held *held;
 	unsigned long flags;
 	bool all;
 
 	spin_lock_irqsave(&bucket->lock, flags);
-	held = find(bucket, rq);
+	held = hands_find(bucket, rq);
 	if (held) {
 		all = bytes >= blk_rq_bytes(rq);
-		count(rq, bytes, -1);
+		hands_count(rq, bytes, -1);
 		if (all)
 			hlist_del(&held->node);
 		else
@@ -213,45 +213,46 @@ static void give_back(const struct request *rq, unsigned int bytes)
 	kfree(held);
 }
 
-static void see_complete(void *unused, struct request *rq, blk_status_t error, unsigned int bytes)
+static void hands_see_complete(void *unused, struct request *rq, blk_status_t error,
+			       unsigned int bytes)
 {
 	if (unlikely(atomic_read(&hands_busy)))
-		give_back(rq, bytes);
+		hands_give_back(rq, bytes);
 }
 
-static void see_requeue(void *unused, struct request *rq)
+static void hands_see_requeue(void *unused, struct request *rq)
 {
 	if (unlikely(atomic_read(&hands_busy)))
-		give_back(rq, blk_rq_bytes(rq));
+		hands_give_back(rq, blk_rq_bytes(rq));
 }
 
-static void stop_hearing(void)
+static void hands_stop_hearing(void)
 {
-	hear_no_more(issued, see_issue);
-	hear_no_more(completed, see_complete);
-	hear_no_more(requeued, see_requeue);
+	hear_no_more(issued, hands_see_issue);
+	hear_no_more(completed, hands_see_complete);
+	hear_no_more(requeued, hands_see_requeue);
 	issued = NULL;
 	completed = NULL;
 	requeued = NULL;
 	tracepoint_synchronize_unregister();
 }
 
-static struct tracepoint *heard(const char *name, void *probe)
+static struct tracepoint *hands_hear(const char *name, void *probe)
 {
-	struct tracepoint *tp = hear(name, probe);
+	struct tracepoint *tp = hear_tracepoint(name, probe);
 
 	return IS_ERR(tp) ? NULL : tp;
 }
 
 /* What ends is heard before what begins: nothing is taken for ended that was not counted. */
-static bool begin_to_hear(void)
+static bool hands_begin_to_hear(void)
 {
-	check_trace_callback_type_block_rq_issue(see_issue);
-	check_trace_callback_type_block_rq_complete(see_complete);
-	check_trace_callback_type_block_rq_requeue(see_requeue);
-	completed = heard("block_rq_complete", see_complete);
-	requeued = heard("block_rq_requeue", see_requeue);
-	issued = completed && requeued ? heard("block_rq_issue", see_issue) : NULL;
+	check_trace_callback_type_block_rq_issue(hands_see_issue);
+	check_trace_callback_type_block_rq_complete(hands_see_complete);
+	check_trace_callback_type_block_rq_requeue(hands_see_requeue);
+	completed = hands_hear("block_rq_complete", hands_see_complete);
+	requeued = hands_hear("block_rq_requeue", hands_see_requeue);
+	issued = completed && requeued ? hands_hear("block_rq_issue", hands_see_issue) : NULL;
 	return issued;
 }
 
@@ -269,11 +270,11 @@ void hands_watch(void)
 			spin_lock_init(&buckets[i].lock);
 		/* Pairs with hands_look(). */
 		smp_store_release(&slots, made);
-		if (begin_to_hear()) {
+		if (hands_begin_to_hear()) {
 			atomic_dec(&hands_busy);
 			goto out;
 		}
-		stop_hearing();
+		hands_stop_hearing();
 		atomic_set(&hands_busy, 1);
 		/* A reader may still look at the slots. There is one set of them at most. */
 		for (i = 0; i < 1 << SLOT_BITS; i++)
@@ -294,7 +295,7 @@ void hands_exit(void)
 
 	if (!slots)
 		return;
-	stop_hearing();
+	hands_stop_hearing();
 	for (i = 0; i < ARRAY_SIZE(buckets); i++)
 		hlist_for_each_entry_safe(held, next, &buckets[i].held, node)
 			kfree(held);

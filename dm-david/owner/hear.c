@@ -19,7 +19,7 @@ static void look_at(struct tracepoint *tp, void *data)
 		wanted->found = tp;
 }
 
-struct tracepoint *hear(const char *name, void *probe)
+struct tracepoint *hear_tracepoint(const char *name, void *probe)
 {
 	struct wanted wanted = { .name = name };
 	int r;

@@ -14,7 +14,7 @@ struct tracepoint;
  * them (check_trace_callback_type_NAME()). Returns the trace point, for hear_no_more(), or an error
  * pointer: -EOPNOTSUPP if the kernel has no such trace point. Sleeps.
  */
-struct tracepoint *hear(const char *name, void *probe);
+struct tracepoint *hear_tracepoint(const char *name, void *probe);
 
 /*
  * @probe is not called any more, once tracepoint_synchronize_unregister() has returned. @tp may be

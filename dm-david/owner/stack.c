@@ -118,7 +118,7 @@ static const struct page *first_page(const struct bio *bio)
 	return bio->bi_io_vec->bv_page;
 }
 
-static struct bucket *bucket_of(const struct page *page)
+static struct bucket *stack_bucket_of(const struct page *page)
 {
 	return &buckets[hash_ptr(page, BUCKET_BITS)];
 }
@@ -150,7 +150,7 @@ static struct passage *find_passage(struct bucket *bucket, const struct bio *bio
 }
 
 /* Does @bio go to a driver of hardware? Of those only loop devices send on. */
-static bool is_last(const struct bio *bio)
+static bool stack_is_last(const struct bio *bio)
 {
 	struct gendisk *disk = bio->bi_bdev->bd_disk;
 	const struct stack_dev *dev;
@@ -174,7 +174,8 @@ static dev_t target_of(const struct bio *bio, dev_t number)
  * @bio is marked: layers drop the marks. Nor if a page of it is in the hands of another driver.
  * Sets @origin.
  */
-static bool departs(struct stack_dev *dev, struct bio *bio, sector_t from, struct origin *origin)
+static bool stack_departs(struct stack_dev *dev, struct bio *bio, sector_t from,
+			  struct origin *origin)
 {
 	if (owner_is_marked(bio->bi_opf) && !INJECTED(unmarked))
 		return false;
@@ -204,7 +205,7 @@ static bool is_departure(const struct passage *passage)
 static bool find_origin(struct stack_dev *dev, struct block_device *bdev, struct bio *bio,
 			sector_t from, struct origin *origin)
 {
-	struct bucket *bucket = bucket_of(first_page(bio));
+	struct bucket *bucket = stack_bucket_of(first_page(bio));
 	struct passage *passage;
 	unsigned long flags;
 
@@ -216,7 +217,7 @@ static bool find_origin(struct stack_dev *dev, struct block_device *bdev, struct
 		return false;
 	/* The request itself is remapped: it is not queued before that. */
 	if (bdev_is_partition(bdev) && owner_has_mounted(&dev->owner, bio))
-		return departs(dev, bio, from, origin);
+		return stack_departs(dev, bio, from, origin);
 	spin_lock_irqsave(&bucket->lock, flags);
 	passage = find_passage(bucket, bio, dev->number, from);
 	if (passage) {
@@ -236,7 +237,7 @@ static bool find_origin(struct stack_dev *dev, struct block_device *bdev, struct
 /* A bio goes where @next leads, and has no trail. What was laid there was of an earlier one. */
 static void cut_trail(const struct passage *next)
 {
-	struct bucket *bucket = bucket_of(next->page);
+	struct bucket *bucket = stack_bucket_of(next->page);
 	struct passage *freed;
 	unsigned long flags;
 
@@ -250,7 +251,7 @@ static void cut_trail(const struct passage *next)
 static void lay_passage(const struct origin *origin, sector_t from, struct passage *next)
 {
 	struct passage *memory = kmalloc(sizeof(*memory), GFP_ATOMIC | __GFP_NOWARN), *freed;
-	struct bucket *bucket = bucket_of(next->page);
+	struct bucket *bucket = stack_bucket_of(next->page);
 	unsigned long flags;
 
 	next->top = origin->top;
@@ -287,14 +288,14 @@ static bool is_write(const struct bio *bio)
  * The trace point: @bio is sent to a device by whoever made it. Each bio passes here once. If a
  * file system has the device mounted, this is where its request departs.
  */
-static void see_queue(void *unused, struct bio *bio)
+static void stack_see_queue(void *unused, struct bio *bio)
 {
 	struct block_device *bdev;
 	struct stack_dev *dev;
 	struct origin origin;
 	struct passage next;
 
-	/* To a partition it has departed already: see_remap(). */
+	/* To a partition it has departed already: stack_see_remap(). */
 	if (!is_write(bio) || bio_flagged(bio, BIO_REMAPPED))
 		return;
 	rcu_read_lock();
@@ -305,7 +306,7 @@ static void see_queue(void *unused, struct bio *bio)
 		/* An array with parity has pages of files in vecs of its own. */
 		if (INJECTED(parity))
 			next.vecs = NULL;
-		if (departs(dev, bio, next.sector, &origin))
+		if (stack_departs(dev, bio, next.sector, &origin))
 			lay_passage(&origin, next.sector, &next);
 		else
 			cut_trail(&next);
@@ -314,7 +315,7 @@ static void see_queue(void *unused, struct bio *bio)
 }
 
 /* The trace point: @bio, which was at @from of the device @number, goes on to another. */
-static void see_remap(void *unused, struct bio *bio, dev_t number, sector_t from)
+static void stack_see_remap(void *unused, struct bio *bio, dev_t number, sector_t from)
 {
 	struct block_device *bdev;
 	struct stack_dev *dev;
@@ -332,7 +333,7 @@ static void see_remap(void *unused, struct bio *bio, dev_t number, sector_t from
 			want_device(number);
 	} else {
 		comes = find_origin(dev, bdev, bio, from, &origin);
-		if (!is_last(bio)) {
+		if (!stack_is_last(bio)) {
 			next = passage_of(bio, target_of(bio, number));
 			if (comes)
 				lay_passage(&origin, from, &next);
@@ -372,7 +373,7 @@ static bool find_origin_of_request(struct stack_dev *dev, struct block_device *b
  * with the bio_vecs of its only bio or with a copy of all. What it is told to be on may be false:
  * then the request does not arrive there.
  */
-static void see_issue(void *unused, struct request *rq)
+static void stack_see_issue(void *unused, struct request *rq)
 {
 	struct gendisk *disk = rq->q->disk;
 	const struct bio_vec *first;
@@ -415,7 +416,7 @@ static void note_seen(struct owner_watch *watch, struct owner_dev *dev)
 void stack_find(struct owner_watch *watch, const struct bio *bio, struct owner_top *top)
 {
 	sector_t sector = bio->bi_iter.bi_sector;
-	struct bucket *bucket = bucket_of(first_page(bio));
+	struct bucket *bucket = stack_bucket_of(first_page(bio));
 	struct passage *passage, *arrived = NULL;
 	struct owner_dev *dev = NULL;
 	unsigned long flags;
@@ -443,7 +444,7 @@ void stack_find(struct owner_watch *watch, const struct bio *bio, struct owner_t
 
 void stack_found_data(const struct owner_top *top, const struct bio *bio, sector_t sector)
 {
-	struct bucket *bucket = bucket_of(first_page(bio));
+	struct bucket *bucket = stack_bucket_of(first_page(bio));
 	unsigned long flags;
 
 	spin_lock_irqsave(&bucket->lock, flags);
@@ -453,7 +454,7 @@ void stack_found_data(const struct owner_top *top, const struct bio *bio, sector
 }
 
 /* What has @number now, or NULL. The reference is to its inode: a device may go all the same. */
-static struct block_device *grab(dev_t number)
+static struct block_device *stack_grab(dev_t number)
 {
 	struct device *device = class_find_device_by_devt(disk_class, number);
 	struct block_device *bdev = NULL;
@@ -467,7 +468,7 @@ static struct block_device *grab(dev_t number)
 }
 
 /* What is known of @number, at first nothing. NULL: not enough memory. */
-static struct stack_dev *entry_of(dev_t number)
+static struct stack_dev *stack_entry_of(dev_t number)
 {
 	struct stack_dev *dev;
 
@@ -488,24 +489,24 @@ static struct stack_dev *entry_of(dev_t number)
 /* NULL: not enough memory. */
 static struct stack_dev *enter_device(dev_t number)
 {
-	struct stack_dev *dev = entry_of(number);
+	struct stack_dev *dev = stack_entry_of(number);
 	struct block_device *bdev;
 
 	if (!dev || dev->owner.bdev)
 		return dev;
-	bdev = grab(number);
+	bdev = stack_grab(number);
 	WRITE_ONCE(dev->failed, bdev ? 0 : jiffies | 1);
 	/* What its predecessor's superblocks said. */
 	memset(dev->owner.fs_end, 0, sizeof(dev->owner.fs_end));
 	dev->owner.csum_type = OWNER_CSUM_UNKNOWN;
 	if (bdev)
 		owner_see_cached(&dev->owner, compat_bdev_inode(bdev)->i_mapping);
-	/* Pairs with the look at it in see_remap(): what is known of it comes first. */
+	/* Pairs with the look at it in stack_see_remap(): what is known of it comes first. */
 	smp_store_release(&dev->owner.bdev, bdev);
 	return dev;
 }
 
-static void drop(struct stack_dev *dev)
+static void stack_drop(struct stack_dev *dev)
 {
 	struct block_device *bdev = dev->owner.bdev;
 
@@ -524,7 +525,7 @@ static void free_buckets(void)
 	buckets = NULL;
 }
 
-static bool begin_to_hear(void)
+static bool stack_begin_to_hear(void)
 {
 	unsigned int i;
 
@@ -536,10 +537,10 @@ static bool begin_to_hear(void)
 		return false;
 	for (i = 0; i < BUCKETS; i++)
 		spin_lock_init(&buckets[i].lock);
-	check_trace_callback_type_block_bio_queue(see_queue);
-	bio_queue = hear("block_bio_queue", see_queue);
-	if (IS_ERR(bio_queue) || register_trace_block_bio_remap(see_remap, NULL)) {
-		hear_no_more(IS_ERR(bio_queue) ? NULL : bio_queue, see_queue);
+	check_trace_callback_type_block_bio_queue(stack_see_queue);
+	bio_queue = hear_tracepoint("block_bio_queue", stack_see_queue);
+	if (IS_ERR(bio_queue) || register_trace_block_bio_remap(stack_see_remap, NULL)) {
+		hear_no_more(IS_ERR(bio_queue) ? NULL : bio_queue, stack_see_queue);
 		tracepoint_synchronize_unregister();
 		free_buckets();
 		return false;
@@ -555,7 +556,7 @@ static void drop_gone(void)
 
 	hash_for_each(devices, i, dev, node)
 		if (dev->owner.bdev && is_gone(dev->owner.bdev))
-			drop(dev);
+			stack_drop(dev);
 }
 
 static void find_wanted(struct work_struct *work)
@@ -565,7 +566,7 @@ static void find_wanted(struct work_struct *work)
 	unsigned int i, nr;
 
 	mutex_lock(&devices_lock);
-	if (!begin_to_hear()) {
+	if (!stack_begin_to_hear()) {
 		pr_warn_once("dm-david: the kernel does not tell who lies on a disk: data that comes through other devices is stored\n");
 		goto out;
 	}
@@ -587,10 +588,10 @@ static int hear_requests(void)
 	struct tracepoint *tp;
 
 	lockdep_assert_held(&devices_lock);
-	check_trace_callback_type_block_rq_issue(see_issue);
+	check_trace_callback_type_block_rq_issue(stack_see_issue);
 	if (rq_issue)
 		return 0;
-	tp = hear("block_rq_issue", see_issue);
+	tp = hear_tracepoint("block_rq_issue", stack_see_issue);
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
 	rq_issue = tp;
@@ -603,7 +604,7 @@ int stack_end_trails(dev_t number, int change)
 	struct stack_dev *dev;
 
 	mutex_lock(&devices_lock);
-	dev = entry_of(number);
+	dev = stack_entry_of(number);
 	if (dev)
 		atomic_add(change, &dev->ends);
 	mutex_unlock(&devices_lock);
@@ -624,7 +625,7 @@ int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u
 	*link = (struct link){ .to = to, .sector = sector, .diskseq = diskseq };
 	stack_want(disk);
 	mutex_lock(&devices_lock);
-	if (begin_to_hear()) {
+	if (stack_begin_to_hear()) {
 		drop_gone();
 		dev = enter_device(number);
 		if (dev)
@@ -682,15 +683,15 @@ void stack_exit(void)
 	cancel_work_sync(&wanted_work);
 	if (buckets) {
 		static_branch_disable(&stack_is_watched);
-		hear_no_more(rq_issue, see_issue);
-		hear_no_more(bio_queue, see_queue);
-		unregister_trace_block_bio_remap(see_remap, NULL);
+		hear_no_more(rq_issue, stack_see_issue);
+		hear_no_more(bio_queue, stack_see_queue);
+		unregister_trace_block_bio_remap(stack_see_remap, NULL);
 		tracepoint_synchronize_unregister();
 		cancel_work_sync(&wanted_work);
 	}
 	hash_for_each_safe(devices, i, next, dev, node) {
 		if (dev->owner.bdev)
-			drop(dev);
+			stack_drop(dev);
 		hash_del(&dev->node);
 		kfree(rcu_dereference_protected(dev->link, true));
 		kfree(dev);

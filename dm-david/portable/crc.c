@@ -34,7 +34,7 @@ u32 crc_multiply(enum crc_kind kind, u32 a, u32 b)
 	return product;
 }
 
-static u32 power(enum crc_kind kind, u32 base, u64 n)
+static u32 crc_x_power(enum crc_kind kind, u32 base, u64 n)
 {
 	u32 result = 1u << 31;
 
@@ -48,7 +48,7 @@ static u32 power(enum crc_kind kind, u32 base, u64 n)
 
 u32 crc_power(enum crc_kind kind, u64 bytes)
 {
-	return power(kind, 1u << 23, bytes);	/* x^8 */
+	return crc_x_power(kind, 1u << 23, bytes);	/* x^8 */
 }
 
 /*
@@ -59,7 +59,7 @@ u32 crc_inverse_power(enum crc_kind kind, u64 bytes)
 {
 	u32 inverse_x = polynomial[kind] << 1 | 1;
 
-	return power(kind, power(kind, inverse_x, 8), bytes);
+	return crc_x_power(kind, crc_x_power(kind, inverse_x, 8), bytes);
 }
 
 #ifdef __x86_64__

@@ -99,7 +99,7 @@ void packs_destroy(struct packs *packs)
 /* Reading */
 
 /* Read all pages of @number that there are to packs->pack. Returns how many bytes. */
-static int read_pages(struct store *store, struct block_device *bdev, u64 number, u32 *bytes)
+static int packs_read_pages(struct store *store, struct block_device *bdev, u64 number, u32 *bytes)
 {
 	void *page[PACK_PAGES];
 	unsigned int i, n = 0;
@@ -133,7 +133,7 @@ int packs_read(struct store *store, struct block_device *bdev, u64 number, u64 b
 	mutex_lock(&packs->lock);
 	if (packs->number != number) {
 		packs->number = U64_MAX;
-		error = read_pages(store, bdev, number, &bytes);
+		error = packs_read_pages(store, bdev, number, &bytes);
 		if (!error)
 			why = pack_check(packs->pack, bytes, number);
 		if (!error && !why)
@@ -171,7 +171,7 @@ u64 packs_number(struct store *store)
 	return number;
 }
 
-static int write_pages(struct store *store, struct block_device *bdev, void *pack,
+static int packs_write(struct store *store, struct block_device *bdev, void *pack,
 		       unsigned int pages, u64 dest)
 {
 	void *page[PACK_PAGES];
@@ -192,7 +192,7 @@ int packs_enter(struct store *store, struct block_device *bdev, u64 number, void
 
 	if (dest == BM_NONE)
 		return -ENOSPC;
-	error = write_pages(store, bdev, pack, pages, dest);
+	error = packs_write(store, bdev, pack, pages, dest);
 	spin_lock_irqsave(&store->lock, flags);
 	if (error)
 		status = errno_to_blk_status(error);
@@ -217,7 +217,7 @@ struct census {
 	unsigned long *has;
 };
 
-static void mark(struct census *census, const struct rt_range *r)
+static void census_mark(struct census *census, const struct rt_range *r)
 {
 	if (r->kind == RT_PACKED && r->value >= census->first && r->value <= census->last &&
 	    !(INJECTED(single) && r->len == 1))
@@ -227,7 +227,7 @@ static void mark(struct census *census, const struct rt_range *r)
 /*
  * Walk through the table while it changes. A block that stays in its pack all the time is seen.
  */
-static void walk(struct store *store, struct census *census)
+static void census_walk(struct store *store, struct census *census)
 {
 	struct rt_range range[WALK_RANGES];
 	unsigned long flags;
@@ -241,14 +241,14 @@ static void walk(struct store *store, struct census *census)
 		if (!n)
 			break;
 		for (i = 0; i < n; i++)
-			mark(census, &range[i]);
+			census_mark(census, &range[i]);
 		at = range[n - 1].start + range[n - 1].len;
 		cond_resched();
 	}
 }
 
 /* The next pack from @number on, up to census->last; false: none. */
-static bool next_pack(struct store *store, const struct census *census, u64 *number)
+static bool packs_next(struct store *store, const struct census *census, u64 *number)
 {
 	unsigned long flags;
 	struct rt_range r;
@@ -282,7 +282,7 @@ static bool census_begin(struct store *store, struct census *census, bool always
 	census->first = 0;
 	if ((same && !always) || census->last == U64_MAX)
 		return false;
-	if (!next_pack(store, census, &census->first))
+	if (!packs_next(store, census, &census->first))
 		return false;
 	census->last = min(census->last, census->first + SWEEP_NUMBERS - 1);
 	census->has = kvcalloc(BITS_TO_LONGS(census->last - census->first + 1),
@@ -291,12 +291,12 @@ static bool census_begin(struct store *store, struct census *census, bool always
 }
 
 /* Forget the packs without a block. With @only_look: are there any? */
-static bool forget(struct store *store, const struct census *census, bool only_look)
+static bool packs_forget(struct store *store, const struct census *census, bool only_look)
 {
 	u64 number = census->first;
 	bool some = false;
 
-	for (; next_pack(store, census, &number); number++) {
+	for (; packs_next(store, census, &number); number++) {
 		if (test_bit(number - census->first, census->has))
 			continue;
 		if (only_look)
@@ -317,10 +317,10 @@ bool packs_sweep(struct store *store, struct block_device *bdev, bool always)
 
 	mutex_lock(&packs->sweep);
 	if (census_begin(store, &census, always)) {
-		walk(store, &census);
-		some = forget(store, &census, true) &&
+		census_walk(store, &census);
+		some = packs_forget(store, &census, true) &&
 		       (!store->wal || !wal_make_durable(store, bdev)) &&
-		       forget(store, &census, false);
+		       packs_forget(store, &census, false);
 		kvfree(census.has);
 	}
 	mutex_unlock(&packs->sweep);

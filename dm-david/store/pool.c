@@ -68,8 +68,8 @@ static u64 promise_of(const struct pool *pool, const struct pool_entry *entry, u
 }
 
 /* Read the tables of a closed disk into @table, which is empty. */
-static int read_disk(struct block_device *bdev, const struct pool_entry *entry,
-		     struct rangetable *table, void *buf, char **error)
+static int pool_read_disk(struct block_device *bdev, const struct pool_entry *entry,
+			  struct rangetable *table, void *buf, char **error)
 {
 	struct format_super super;
 	const char *why;
@@ -104,8 +104,8 @@ static void hold_blocks(struct pool *pool, unsigned int slot, const struct range
 }
 
 /* Take what @entry's disk stores, and keep free what it was promised. */
-static int scan_disk(struct pool *pool, struct block_device *bdev, unsigned int slot, void *buf,
-		     char **error)
+static int pool_scan_disk(struct pool *pool, struct block_device *bdev, unsigned int slot,
+			  void *buf, char **error)
 {
 	const struct pool_entry *entry = &pool->super.disk[slot];
 	struct rangetable table;
@@ -114,7 +114,7 @@ static int scan_disk(struct pool *pool, struct block_device *bdev, unsigned int 
 	int r;
 
 	rt_init(&table);
-	r = read_disk(bdev, entry, &table, buf, error);
+	r = pool_read_disk(bdev, entry, &table, buf, error);
 	if (!r) {
 		why = pool_claim_disk(&pool->super, &table, &pool->bitmap, &block, &shared);
 		if (!why && pool->share)
@@ -205,7 +205,7 @@ static int pool_open(struct pool *pool, struct block_device *bdev, char **error)
 		if (!pool->super.disk[i].name[0])
 			continue;
 		pool->entered |= 1ull << i;
-		r = scan_disk(pool, bdev, i, buf, error);
+		r = pool_scan_disk(pool, bdev, i, buf, error);
 	}
 out:
 	kfree(buf);
@@ -313,7 +313,7 @@ u64 pool_available(const struct pool *pool)
 }
 
 /* @len blocks from @dest on, which the pool has taken, become free blocks of @store. */
-static void give(struct store *store, u64 dest, u64 len)
+static void pool_give(struct store *store, u64 dest, u64 len)
 {
 	bm_free(&store->bitmap, dest, len);
 	store->held += len;
@@ -321,7 +321,7 @@ static void give(struct store *store, u64 dest, u64 len)
 }
 
 /* See what @store's spare lacks. pool->lock is held, too. */
-static void settle(struct store *store)
+static void pool_settle_spare(struct store *store)
 {
 	u64 free = bm_nr_free(&store->bitmap);
 	u64 spare = share_spare(store->share);
@@ -335,7 +335,7 @@ static void settle(struct store *store)
 void pool_spare_used(struct store *store)
 {
 	spin_lock(&store->pool->lock);
-	settle(store);
+	pool_settle_spare(store);
 	spin_unlock(&store->pool->lock);
 }
 
@@ -352,7 +352,7 @@ bool pool_grant(struct store *store, u64 hint)
 
 	lockdep_assert_held(&store->lock);
 	spin_lock(&pool->lock);
-	settle(store);
+	pool_settle_spare(store);
 	/* What it is owed it may have. */
 	pool->owed -= store->owed;
 	can = pool_available(pool);
@@ -363,8 +363,8 @@ bool pool_grant(struct store *store, u64 hint)
 	if (dest != BM_NONE && INJECTED(twice))
 		bm_free(&pool->bitmap, dest, got);
 	if (dest != BM_NONE) {
-		give(store, dest, got);
-		settle(store);
+		pool_give(store, dest, got);
+		pool_settle_spare(store);
 	}
 	spin_unlock(&pool->lock);
 	return dest != BM_NONE;
@@ -382,12 +382,12 @@ bool pool_grant_run(struct store *store, u64 blocks)
 	spin_unlock(&pool->lock);
 	if (dest == BM_NONE)
 		return false;
-	give(store, dest, blocks);
+	pool_give(store, dest, blocks);
 	return true;
 }
 
 /* Move free blocks of @store to the pool until it has @left. */
-static u64 take_free(struct store *store, u64 left)
+static u64 pool_take_free(struct store *store, u64 left)
 {
 	struct pool *pool = store->pool;
 	unsigned long flags;
@@ -435,7 +435,7 @@ static bool reclaim_from_others(struct pool *pool, const struct store *store)
 	lockdep_assert_held(&pool->members_lock);
 	list_for_each_entry(other, &pool->members, pool_list)
 		if (other != store)
-			got += take_free(other, reserve_left(other));
+			got += pool_take_free(other, reserve_left(other));
 	if (got)
 		return true;
 	/* What they have freed becomes free when that is durable: it may be by now. */
@@ -443,7 +443,7 @@ static bool reclaim_from_others(struct pool *pool, const struct store *store)
 		if (other == store)
 			continue;
 		wal_wait_free(other, GFP_NOIO);
-		got += take_free(other, reserve_left(other));
+		got += pool_take_free(other, reserve_left(other));
 	}
 	return got;
 }
@@ -479,7 +479,7 @@ bool pool_collect(struct store *store)
 
 /* Disks */
 
-static struct pool_entry *entry_of(const struct store *store)
+static struct pool_entry *pool_entry_of(const struct store *store)
 {
 	return &store->pool->super.disk[store->pool_slot];
 }
@@ -498,7 +498,7 @@ static void grant_reserve(struct store *store, u64 blocks)
 		/* The directory may promise more than there is: it is not trusted. */
 		if (dest == BM_NONE)
 			break;
-		give(store, dest, got);
+		pool_give(store, dest, got);
 	}
 	spin_unlock(&pool->lock);
 	spin_unlock_irqrestore(&store->lock, flags);
@@ -621,7 +621,7 @@ void pool_detach(struct store *store)
 
 	if (!pool)
 		return;
-	entry = entry_of(store);
+	entry = pool_entry_of(store);
 	mutex_lock(&pool->members_lock);
 	/* Before it has joined, it has what it was promised, and nothing else. */
 	promise = store->held;
@@ -630,7 +630,7 @@ void pool_detach(struct store *store)
 		WRITE_ONCE(pool->nr_members, pool->nr_members - 1);
 		promise = promise_of(pool, entry, store->table.blocks[RT_STORED]);
 	}
-	take_free(store, 0);
+	pool_take_free(store, 0);
 	pool->open &= ~(1ull << store->pool_slot);
 	spin_lock_irqsave(&pool->lock, flags);
 	pool->owed -= store->owed;
@@ -652,29 +652,29 @@ void pool_detach(struct store *store)
 
 u64 pool_area(const struct store *store, u64 *pages, bool *fresh)
 {
-	*pages = entry_of(store)->pages;
+	*pages = pool_entry_of(store)->pages;
 	*fresh = !(store->pool->entered & 1ull << store->pool_slot);
-	return entry_of(store)->first;
+	return pool_entry_of(store)->first;
 }
 
 const char *pool_check(const struct store *store, const struct format_super *super)
 {
-	return pool_check_disk(entry_of(store), super);
+	return pool_check_disk(pool_entry_of(store), super);
 }
 
 const char *pool_disk_name(const struct store *store)
 {
-	return entry_of(store)->name;
+	return pool_entry_of(store)->name;
 }
 
 u64 pool_reserve(const struct store *store)
 {
-	return entry_of(store)->reserve;
+	return pool_entry_of(store)->reserve;
 }
 
 u64 pool_log_pages(const struct store *store)
 {
-	return entry_of(store)->pages - FORMAT_SUPERS;
+	return pool_entry_of(store)->pages - FORMAT_SUPERS;
 }
 
 /* The directory */
@@ -715,7 +715,7 @@ int pool_enter(struct store *store, struct block_device *bdev, const u8 *uuid)
 
 	mutex_lock(&pool->members_lock);
 	if (!(pool->entered & me) || pool->grown) {
-		memcpy(entry_of(store)->uuid, uuid, sizeof(entry_of(store)->uuid));
+		memcpy(pool_entry_of(store)->uuid, uuid, sizeof(pool_entry_of(store)->uuid));
 		r = write_directory(pool, bdev, pool->entered | me);
 	}
 	if (!r) {
@@ -766,7 +766,7 @@ static void use_growth(struct pool *pool, struct remap_bitmap *bitmap, struct gr
 	pool->grown = false;
 }
 
-static int grow(struct pool *pool, struct block_device *bdev, u64 blocks)
+static int pool_grow(struct pool *pool, struct block_device *bdev, u64 blocks)
 {
 	struct growth *growths = kvcalloc(pool->nr_members, sizeof(*growths), GFP_NOIO);
 	struct remap_bitmap bitmap = { };
@@ -807,7 +807,7 @@ void pool_starting(struct store *store, struct block_device *bdev)
 	mutex_lock(&pool->start_lock);
 	mutex_lock(&pool->members_lock);
 	if (blocks > pool->bitmap.size && !store->no_updates && is_at_rest(pool))
-		r = grow(pool, bdev, blocks);
+		r = pool_grow(pool, bdev, blocks);
 	mutex_unlock(&pool->members_lock);
 	if (r)
 		DMWARN("%pg: the pool's device has grown, but is not used to its end: error %d",
@@ -820,7 +820,7 @@ void pool_started(struct store *store)
 }
 
 /* Free blocks of a disk that is dropped, but those that others have. pool->lock is held. */
-static void free_run(struct pool *pool, unsigned int slot, u64 dest, u64 len)
+static void pool_free_run(struct pool *pool, unsigned int slot, u64 dest, u64 len)
 {
 	lockdep_assert_held(&pool->lock);
 	if (!pool->share) {
@@ -833,7 +833,7 @@ static void free_run(struct pool *pool, unsigned int slot, u64 dest, u64 len)
 }
 
 /* Free what @entry's disk has. */
-static void free_disk(struct pool *pool, unsigned int slot, const struct rangetable *table)
+static void pool_free_disk(struct pool *pool, unsigned int slot, const struct rangetable *table)
 {
 	struct pool_entry *entry = &pool->super.disk[slot];
 	struct rt_range r;
@@ -845,7 +845,7 @@ static void free_disk(struct pool *pool, unsigned int slot, const struct rangeta
 		if (r.kind != RT_STORED)
 			continue;
 		spin_lock_irqsave(&pool->lock, flags);
-		free_run(pool, slot, r.value, r.len);
+		pool_free_run(pool, slot, r.value, r.len);
 		spin_unlock_irqrestore(&pool->lock, flags);
 	}
 	spin_lock_irqsave(&pool->lock, flags);
@@ -878,13 +878,13 @@ int pool_drop(struct pool *pool, struct block_device *bdev, const char *name, ch
 	r = -EBUSY;
 	if (pool->open & 1ull << slot)
 		goto out;
-	r = read_disk(bdev, &pool->super.disk[slot], &table, buf, error);
+	r = pool_read_disk(bdev, &pool->super.disk[slot], &table, buf, error);
 	if (r)
 		goto out;
 	*error = "the pool's directory cannot be written";
 	r = write_directory(pool, bdev, pool->entered & ~(1ull << slot));
 	if (!r)
-		free_disk(pool, slot, &table);
+		pool_free_disk(pool, slot, &table);
 out:
 	memalloc_noio_restore(noio);
 	mutex_unlock(&pool->members_lock);

@@ -191,7 +191,7 @@ u64 raw_next_dir(const struct raw *raw, u64 volume, u64 after)
 
 /* Changes */
 
-static struct rawset *is_held(const struct raw *raw)
+static struct rawset *raw_set_held(const struct raw *raw)
 {
 	return rcu_dereference_protected(raw->set, lockdep_is_held(&raw->lock));
 }
@@ -241,7 +241,7 @@ int raw_change(struct raw *raw, bool add, unsigned int n, char **words, char *er
 	/* The disk may be suspended: an allocation must not wait for writes to it. */
 	noio = memalloc_noio_save();
 	mutex_lock(&raw->lock);
-	old = is_held(raw);
+	old = raw_set_held(raw);
 	if (!old) {
 		empty = rawset_new(GFP_KERNEL);
 		if (!empty) {
@@ -317,7 +317,7 @@ int raw_take(struct raw *raw, struct raw *from, bool replace, char *error)
 		return 0;
 	noio = memalloc_noio_save();
 	mutex_lock(&raw->lock);
-	old = is_held(raw);
+	old = raw_set_held(raw);
 	moves = !old || replace;
 	if (moves) {
 		others = old && !rawset_same(old, set);
@@ -343,7 +343,7 @@ unsigned int raw_print(struct raw *raw, char separator, char *result, unsigned i
 
 	result[0] = '\0';
 	mutex_lock(&raw->lock);
-	set = is_held(raw);
+	set = raw_set_held(raw);
 	for (i = 0; set && i < rawset_count(set); i++) {
 		if (at && at + 1 < size)
 			result[at++] = separator;

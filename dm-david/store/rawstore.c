@@ -17,7 +17,8 @@
 
 /* Opening */
 
-static int read_page(struct store *store, struct block_device *bdev, unsigned int n, void *page)
+static int rawstore_read_page(struct store *store, struct block_device *bdev, unsigned int n,
+			      void *page)
 {
 	unsigned long flags;
 	u64 place;
@@ -39,7 +40,7 @@ static int read_rules(struct store *store, struct block_device *bdev, void *page
 	int r;
 
 	*wrong = "a page cannot be read";
-	r = read_page(store, bdev, 0, page);
+	r = rawstore_read_page(store, bdev, 0, page);
 	if (!r)
 		n = rawpage_look(page, wrong);
 	if (!n)
@@ -49,7 +50,7 @@ static int read_rules(struct store *store, struct block_device *bdev, void *page
 		return -ENOMEM;
 	*wrong = "a page cannot be read";
 	for (i = 0; i < n && !r; i++) {
-		r = read_page(store, bdev, i, page);
+		r = rawstore_read_page(store, bdev, i, page);
 		memcpy(pages + i * RAWPAGE_SIZE, page, RAWPAGE_SIZE);
 	}
 	if (!r)
@@ -100,15 +101,15 @@ int rawstore_open(struct store *store, struct block_device *bdev)
 
 /* Saving */
 
-static blk_status_t make_durable(struct store *store)
+static blk_status_t rawstore_make_durable(struct store *store)
 {
 	if (INJECTED(rules))
 		return BLK_STS_OK;
 	return wal_make_durable(store, store->rules.bdev);
 }
 
-static bool write_pages(struct store *store, const struct rawset *set, unsigned int pages,
-			u64 dest, void *page)
+static bool rawstore_write_pages(struct store *store, const struct rawset *set, unsigned int pages,
+				 u64 dest, void *page)
 {
 	unsigned int i;
 
@@ -121,7 +122,7 @@ static bool write_pages(struct store *store, const struct rawset *set, unsigned 
 	return true;
 }
 
-static blk_status_t enter_pages(struct store *store, const struct rawset *set, void *page)
+static blk_status_t rawstore_enter_pages(struct store *store, const struct rawset *set, void *page)
 {
 	unsigned int pages = rawpage_count(set);
 	u64 blocks = (u64)pages * metapage_blocks(store), dest = store_get_run(store, blocks);
@@ -130,7 +131,7 @@ static blk_status_t enter_pages(struct store *store, const struct rawset *set, v
 
 	if (dest == BM_NONE)
 		return BLK_STS_NOSPC;
-	if (!write_pages(store, set, pages, dest, page))
+	if (!rawstore_write_pages(store, set, pages, dest, page))
 		status = BLK_STS_IOERR;
 	spin_lock_irqsave(&store->lock, flags);
 	if (!status && !store_reserve(store, RT_STORED, GFP_NOIO, &flags))
@@ -169,12 +170,12 @@ static int save_rules(struct raw *raw, const struct rawset *set, char *error)
 		return -ENOMEM;
 	}
 	if (set)
-		status = enter_pages(store, set, page);
+		status = rawstore_enter_pages(store, set, page);
 	else
 		status = metapages_forget(store, META_RAW, 0, RAWPAGE_MOST, GFP_NOIO) ?
 			 BLK_STS_OK : store_refused(store);
 	kfree(page);
-	status = status ?: make_durable(store);
+	status = status ?: rawstore_make_durable(store);
 	if (status)
 		strscpy(error, status == BLK_STS_NOSPC ?
 			"rules cannot be saved: the store is full" :

@@ -38,7 +38,7 @@ struct share {
 	struct waiting waiting[LISTS];
 };
 
-static u64 bit_of(unsigned int slot)
+static u64 share_bit_of(unsigned int slot)
 {
 	return BIT_ULL(slot);
 }
@@ -115,7 +115,7 @@ u64 share_saved(const struct share *share)
 void share_hold(struct share *share, unsigned int slot, u64 dest, u64 len)
 {
 	for (; len; dest++, len--)
-		if (atomic64_fetch_or(bit_of(slot), &share->word[dest]))
+		if (atomic64_fetch_or(share_bit_of(slot), &share->word[dest]))
 			atomic64_inc(&share->saved);
 }
 
@@ -135,7 +135,7 @@ static u64 *index_set(const struct share *share, u32 key)
 	return share->index + (key & (share->index_sets - 1)) * WAYS;
 }
 
-static u64 entry_of(u32 key, u64 dest)
+static u64 share_entry_of(u32 key, u64 dest)
 {
 	return (u64)(key >> KEY_SHIFT) << DEST_BITS | dest;
 }
@@ -143,7 +143,7 @@ static u64 entry_of(u32 key, u64 dest)
 /* Two that put at once may lose one of them. */
 static void index_put_key(struct share *share, u32 key, u64 dest)
 {
-	u64 *set = index_set(share, key), entry, want = entry_of(key, dest);
+	u64 *set = index_set(share, key), entry, want = share_entry_of(key, dest);
 	unsigned int way, to = dest % WAYS;
 
 	for (way = 0; way < WAYS; way++) {
@@ -172,10 +172,10 @@ static enum share_found look_for_key(const struct share *share, unsigned int slo
 	for (way = 0; way < WAYS; way++) {
 		entry = READ_ONCE(set[way]);
 		at = entry & DEST_MASK;
-		if (!entry || entry != entry_of(key, at) || at >= share->blocks)
+		if (!entry || entry != share_entry_of(key, at) || at >= share->blocks)
 			continue;
 		word = atomic64_read(&share->word[at]);
-		if (word & bit_of(slot) ? at != own || word & SHARE_BUSY : !word)
+		if (word & share_bit_of(slot) ? at != own || word & SHARE_BUSY : !word)
 			continue;
 		if (at == own || !(word & SHARE_BUSY) || found == SHARE_NONE) {
 			found = word & SHARE_BUSY ? SHARE_WAIT : SHARE_THERE;
@@ -202,9 +202,9 @@ bool share_join(struct share *share, unsigned int slot, u64 dest)
 	s64 word = atomic64_read(&share->word[dest]);
 
 	do {
-		if (!word || word & (SHARE_BUSY | bit_of(slot)))
+		if (!word || word & (SHARE_BUSY | share_bit_of(slot)))
 			return false;
-	} while (!atomic64_try_cmpxchg(&share->word[dest], &word, word | bit_of(slot)));
+	} while (!atomic64_try_cmpxchg(&share->word[dest], &word, word | share_bit_of(slot)));
 	atomic64_inc(&share->saved);
 	return true;
 }
@@ -212,7 +212,7 @@ bool share_join(struct share *share, unsigned int slot, u64 dest)
 /* Is the block the disk's alone? It is private then. */
 static bool own_one(struct share *share, unsigned int slot, u64 dest)
 {
-	s64 me = bit_of(slot);
+	s64 me = share_bit_of(slot);
 
 	return !atomic64_read(&share->word[dest]) || INJECTED(inplace) ||
 	       atomic64_try_cmpxchg(&share->word[dest], &me, 0);
@@ -232,7 +232,7 @@ bool share_own(struct share *share, unsigned int slot, u64 dest, u64 *len)
 
 void share_offer(struct share *share, unsigned int slot, const struct share_block *block, u64 dest)
 {
-	atomic64_set(&share->word[dest], SHARE_BUSY | bit_of(slot));
+	atomic64_set(&share->word[dest], SHARE_BUSY | share_bit_of(slot));
 	/* Who finds the entry sees the word. A missed entry costs space only. */
 	index_put(share, block, dest);
 }
@@ -240,14 +240,14 @@ void share_offer(struct share *share, unsigned int slot, const struct share_bloc
 void share_written(struct share *share, unsigned int slot, u64 dest, u64 len, bool good)
 {
 	for (; len; dest++, len--)
-		atomic64_set(&share->word[dest], good ? bit_of(slot) : 0);
+		atomic64_set(&share->word[dest], good ? share_bit_of(slot) : 0);
 }
 
 void share_learn(struct share *share, unsigned int slot, const struct share_block *block, u64 dest)
 {
 	s64 none = 0;
 
-	atomic64_try_cmpxchg(&share->word[dest], &none, bit_of(slot));
+	atomic64_try_cmpxchg(&share->word[dest], &none, share_bit_of(slot));
 	index_put(share, block, dest);
 }
 
@@ -256,7 +256,7 @@ bool share_give_up(struct share *share, unsigned int slot, u64 dest)
 	s64 word = atomic64_read(&share->word[dest]), rest;
 
 	do {
-		rest = INJECTED(early) ? 0 : word & ~(SHARE_BUSY | bit_of(slot));
+		rest = INJECTED(early) ? 0 : word & ~(SHARE_BUSY | share_bit_of(slot));
 	} while (word && !atomic64_try_cmpxchg(&share->word[dest], &word, rest));
 	if (INJECTED(early))
 		return word;

@@ -463,8 +463,8 @@ enum store_room store_make_room(struct store *store, enum rt_kind kind, gfp_t gf
 }
 
 /* Set @r in the table, under a reservation, and log it if that changed anything. */
-static __always_inline u64 set_piece(struct store *store, const struct rt_range *r,
-				     unsigned int max_entries)
+static __always_inline u64 store_set_piece(struct store *store, const struct rt_range *r,
+					   unsigned int max_entries)
 {
 	u64 changes, done;
 
@@ -518,7 +518,7 @@ bool store_set(struct store *store, struct rt_range *r, gfp_t gfp)
 			spin_unlock_irqrestore(&store->lock, flags);
 			return is_set(store, r);
 		}
-		done = set_piece(store, r, MAX_ENTRIES);
+		done = store_set_piece(store, r, MAX_ENTRIES);
 		spin_unlock_irqrestore(&store->lock, flags);
 		if (likely(done == r->len))
 			break;
@@ -542,7 +542,7 @@ bool store_set_at_once(struct store *store, const struct rt_range *r)
 	/* What must wait is nothing for here: not even the nodes' reserve is filled. */
 	if (likely(!range_busy(&store->locks, r->start, r->start + r->len - 1) &&
 		   (s64)store->table.reserved < store->credits && rt_reserve(&store->table)))
-		done = set_piece(store, r, MAX_ENTRIES);
+		done = store_set_piece(store, r, MAX_ENTRIES);
 	spin_unlock_irqrestore(&store->lock, flags);
 	return done == r->len;
 }
@@ -551,7 +551,7 @@ void store_commit(struct store *store, const struct rt_range *r)
 {
 	lockdep_assert_held(&store->lock);
 	/* Allocated for the part of one old range: one old entry. */
-	WARN_ON_ONCE(set_piece(store, r, UINT_MAX) != r->len);
+	WARN_ON_ONCE(store_set_piece(store, r, UINT_MAX) != r->len);
 }
 
 void store_abort(struct store *store, u64 dest, u64 len)
@@ -607,7 +607,7 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, bool shared,
 	else if (store->pool)
 		dest = alloc_from_pool(store, hint, want, shared, got);
 	if (unlikely(dest == BM_NONE)) {
-		/* Of a pool's, other stores may have blocks to spare: see no_room(). */
+		/* Of a pool's, other stores may have blocks to spare: see piece_without_room(). */
 		store->full = !store->pool && !wal_pending_blocks(store);
 		return BM_NONE;
 	}

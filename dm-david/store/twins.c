@@ -82,7 +82,7 @@ static u64 *entries_of(const struct twins *twins, u64 block)
 }
 
 /* Enter @entry in front, and move the others back, up to the one that @replaced is true of. */
-static void enter(u64 *way, u64 entry, bool (*replaced)(u64 old, u64 new))
+static void twins_enter(u64 *way, u64 entry, bool (*replaced)(u64 old, u64 new))
 {
 	u64 next, new = entry;
 	unsigned int i;
@@ -107,7 +107,7 @@ static bool is_same_block(u64 old, u64 new)
 }
 
 /* Is @entry what its block was dropped with last? */
-static bool is_last(const struct twins *twins, u64 entry)
+static bool twins_is_last(const struct twins *twins, u64 entry)
 {
 	const u64 *way = entries_of(twins, ENTRY_BLOCK(entry));
 	unsigned int i;
@@ -120,8 +120,8 @@ static bool is_last(const struct twins *twins, u64 entry)
 
 bool twins_dropped(struct twins *twins, u64 block, u32 csum)
 {
-	enter(entries_of(twins, block), ENTRY(block, csum), is_same_block);
-	enter(blocks_with(twins, csum), ENTRY(block, csum), is_same);
+	twins_enter(entries_of(twins, block), ENTRY(block, csum), is_same_block);
+	twins_enter(blocks_with(twins, csum), ENTRY(block, csum), is_same);
 	/* Pairs with twins_raw(). */
 	smp_mb();
 	return test_bit(csum & twins->raw_mask, twins->raw);
@@ -140,7 +140,7 @@ unsigned int twins_raw(struct twins *twins, u64 block, u32 csum, u64 dropped[TWI
 	for (i = 0; i < TWINS_MAX; i++) {
 		entry = READ_ONCE(way[i]);
 		if (entry && ENTRY_TAG(entry) == TAG(csum) && ENTRY_BLOCK(entry) != block &&
-		    is_last(twins, entry))
+		    twins_is_last(twins, entry))
 			dropped[nr++] = ENTRY_BLOCK(entry);
 	}
 	return nr;

@@ -95,7 +95,7 @@ struct wal {
 	struct bio bio;
 };
 
-static u64 table_ranges(const struct store *store)
+static u64 wal_table_ranges(const struct store *store)
 {
 	const struct rangetable *rt = &store->table;
 
@@ -106,8 +106,8 @@ static u64 table_ranges(const struct store *store)
 /* Reading and writing */
 
 /* Pages @buf to or from the store's page @at. Sleeps. */
-static int page_io(struct wal *wal, struct block_device *bdev, blk_opf_t opf, u64 at,
-		   void **buf, unsigned int n)
+static int wal_page_io(struct wal *wal, struct block_device *bdev, blk_opf_t opf, u64 at,
+		       void **buf, unsigned int n)
 {
 	unsigned int i;
 	int r;
@@ -123,7 +123,7 @@ static int page_io(struct wal *wal, struct block_device *bdev, blk_opf_t opf, u6
 }
 
 /* Make everything written before durable. After a failure it is unknown for ever whether it is. */
-static int flush_backing(struct wal *wal)
+static int wal_flush_backing(struct wal *wal)
 {
 	int r = blkdev_issue_flush(wal->bdev);
 
@@ -137,17 +137,17 @@ static int flush_backing(struct wal *wal)
  * without FUA the block layer makes a write and a flush of it. A driver that passes requests on,
  * such as device-mapper, may claim FUA for drives without.
  */
-static blk_opf_t fua_opf(struct block_device *bdev)
+static blk_opf_t wal_fua_opf(struct block_device *bdev)
 {
 	return bdev_fua(bdev) && !bdev->bd_disk->fops->submit_bio ? REQ_FUA : 0;
 }
 
 /* Write @n pages from page @at on, as @what. */
-static int write_twice(struct wal *wal, enum david_fault what, blk_opf_t fua, u64 at, void **buf,
-		       unsigned int n)
+static int wal_write_twice(struct wal *wal, enum david_fault what, blk_opf_t fua, u64 at,
+			   void **buf, unsigned int n)
 {
 	const blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | fua;
-	int r = page_io(wal, wal->bdev, opf, at, buf, n);
+	int r = wal_page_io(wal, wal->bdev, opf, at, buf, n);
 
 	if (likely(!r))
 		return 0;
@@ -155,45 +155,45 @@ static int write_twice(struct wal *wal, enum david_fault what, blk_opf_t fua, u6
 	       what == DAVID_FAULT_LOG ? "log" : "superblock", r);
 	WRITE_ONCE(wal->store->log_retries, wal->store->log_retries + 1);
 	msleep(RETRY_MS);
-	r = page_io(wal, wal->bdev, opf, at, buf, n);
+	r = wal_page_io(wal, wal->bdev, opf, at, buf, n);
 	if (r)
 		wal->fault = what;
 	return r;
 }
 
-static int write_super(struct wal *wal, const struct format_super *super)
+static int super_write(struct wal *wal, const struct format_super *super)
 {
-	const blk_opf_t fua = fua_opf(wal->bdev);
+	const blk_opf_t fua = wal_fua_opf(wal->bdev);
 	void *p = page_address(wal->page);
 	int r;
 
 	format_pack(super, p);
-	r = flush_backing(wal);
+	r = wal_flush_backing(wal);
 	if (!r)
-		r = write_twice(wal, DAVID_FAULT_SUPER, fua, super->generation % FORMAT_SUPERS,
-				&p, 1);
+		r = wal_write_twice(wal, DAVID_FAULT_SUPER, fua, super->generation % FORMAT_SUPERS,
+				    &p, 1);
 	if (!r && !fua)
-		r = flush_backing(wal);
+		r = wal_flush_backing(wal);
 	if (!r)
 		wal->super = *super;
 	return r;
 }
 
 /* Write @n pages of the log, sealed, at its head: one bio, or two where the ring ends. */
-static int write_log(struct wal *wal, struct format_log_page **page, unsigned int n)
+static int wal_write_pages(struct wal *wal, struct format_log_page **page, unsigned int n)
 {
-	const blk_opf_t fua = fua_opf(wal->bdev);
+	const blk_opf_t fua = wal_fua_opf(wal->bdev);
 	unsigned int done, some;
-	int r = flush_backing(wal);
+	int r = wal_flush_backing(wal);
 
 	for (done = 0; done < n && !r; done += some) {
 		u64 at = format_place(&wal->super, wal->head + done);
 
 		some = min_t(u64, n - done, FORMAT_SUPERS + wal->super.log_pages - at);
-		r = write_twice(wal, DAVID_FAULT_LOG, fua, at, (void **)page + done, some);
+		r = wal_write_twice(wal, DAVID_FAULT_LOG, fua, at, (void **)page + done, some);
 	}
 	if (!r && !fua)
-		r = flush_backing(wal);
+		r = wal_flush_backing(wal);
 	if (!r)
 		wal->head += n;
 	return r;
@@ -236,7 +236,7 @@ static s64 free_slots(const struct wal *wal)
 /* Each update makes two ranges at most. */
 static s64 room_to_grow(const struct wal *wal, u64 limit)
 {
-	u64 ranges = table_ranges(wal->store);
+	u64 ranges = wal_table_ranges(wal->store);
 
 	return limit > ranges ? (limit - ranges) / 2 : 0;
 }
@@ -255,7 +255,7 @@ static void set_credits(struct wal *wal)
 		store->table_warned = false;
 }
 
-static void queue_commit(struct wal *wal)
+static void wal_queue_round(struct wal *wal)
 {
 	queue_work(wal->wq, &wal->work);
 }
@@ -281,7 +281,7 @@ void wal_append(struct store *store, const struct rt_range *r, u64 len)
 		if (wal->cur) {
 			wal->full[wal->nr_full++] = wal->cur;
 			if (wal->nr_full >= wal->room.ring / 2)
-				queue_commit(wal);
+				wal_queue_round(wal);
 		}
 		wal->cur = wal->free[--wal->nr_free];
 		wal->ops = 0;
@@ -307,7 +307,7 @@ static bool wait_commit(struct wal *wal, gfp_t gfp, unsigned long *flags)
 	u64 round = wal->commits + wal->busy;
 
 	wal->want = true;
-	queue_commit(wal);
+	wal_queue_round(wal);
 	if (!gfpflags_allow_blocking(gfp))
 		return false;
 	spin_unlock_irqrestore(&wal->store->lock, *flags);
@@ -383,7 +383,7 @@ bool wal_sync(struct store *store, struct wal_waiter *wait)
 	queued = wal->busy || wal->ops || wal->nr_full || store->failed;
 	if (queued) {
 		list_add_tail(&wait->list, &wal->waiters);
-		queue_commit(wal);
+		wal_queue_round(wal);
 	}
 	spin_unlock_irqrestore(&store->lock, flags);
 	return queued;
@@ -446,7 +446,7 @@ u64 wal_blocks(const struct store *store)
 /* Is it time for a checkpoint? */
 static bool checkpoint_due(const struct wal *wal)
 {
-	u64 live = wal->head - wal->super.log_start, ranges = table_ranges(wal->store);
+	u64 live = wal->head - wal->super.log_start, ranges = wal_table_ranges(wal->store);
 	u64 table = div_u64(ranges, FORMAT_OPS) + 1;
 
 	/* After a crash, opening the store reads all pages that are live. */
@@ -514,7 +514,7 @@ static unsigned int seal_pages(struct wal *wal, struct list_head *waiters)
 	return ops;
 }
 
-static void checkpoint_begin(struct wal *wal)
+static void wal_begin_checkpoint(struct wal *wal)
 {
 	wal->in_checkpoint = true;
 	wal->checkpoint_start = wal->head;
@@ -523,7 +523,7 @@ static void checkpoint_begin(struct wal *wal)
 }
 
 /* Write the pages of one round. */
-static int write_commit(struct wal *wal, unsigned int ops, bool *checkpoint_done)
+static int wal_write_round(struct wal *wal, unsigned int ops, bool *checkpoint_done)
 {
 	struct format_log_page *batch[BATCH_MAX];
 	unsigned int count[BATCH_MAX];
@@ -538,7 +538,7 @@ static int write_commit(struct wal *wal, unsigned int ops, bool *checkpoint_done
 		count[n++] = ops;
 	}
 	if (!wal->in_checkpoint && checkpoint_due(wal))
-		checkpoint_begin(wal);
+		wal_begin_checkpoint(wal);
 	*checkpoint_done = false;
 	if (wal->in_checkpoint) {
 		wal->checkpoint_owed += (s64)n * FORMAT_WALK_RATIO;
@@ -557,7 +557,7 @@ static int write_commit(struct wal *wal, unsigned int ops, bool *checkpoint_done
 	}
 	for (i = 0; i < n; i++)
 		format_seal(batch[i], &wal->super, wal->head + i, i, count[i]);
-	return n ? write_log(wal, batch, n) : 0;
+	return n ? wal_write_pages(wal, batch, n) : 0;
 }
 
 /* The log begins where the walk began. */
@@ -568,11 +568,11 @@ static int checkpoint_end(struct wal *wal)
 	super.generation++;
 	super.log_start = wal->checkpoint_start;
 	super.log_end = wal->head;
-	return write_super(wal, &super);
+	return super_write(wal, &super);
 }
 
 /* An older module must not open the store from now on. */
-static int raise_version(struct wal *wal)
+static int super_raise_version(struct wal *wal)
 {
 	struct format_super super = wal->super;
 	unsigned int i;
@@ -583,7 +583,7 @@ static int raise_version(struct wal *wal)
 	/* Both copies: it would open the other one. */
 	for (i = 0; i < FORMAT_SUPERS && !r; i++) {
 		super.generation++;
-		r = write_super(wal, &super);
+		r = super_write(wal, &super);
 	}
 	return r;
 }
@@ -599,7 +599,7 @@ static void end_waiters(struct list_head *waiters, int error)
 }
 
 /* Returns false if there was nothing to do. */
-static bool commit_once(struct wal *wal)
+static bool wal_round(struct wal *wal)
 {
 	struct store *store = wal->store;
 	struct wal_waiter *wait;
@@ -630,11 +630,11 @@ static bool commit_once(struct wal *wal)
 	if (store->failed)
 		r = -EIO;
 	else if (raise)
-		r = raise_version(wal);
+		r = super_raise_version(wal);
 	if (!r && (ops || wal->nr_taken || wal->in_checkpoint))
-		r = write_commit(wal, ops, &checkpoint_done);
+		r = wal_write_round(wal, ops, &checkpoint_done);
 	else if (!r && wants_flush)
-		r = flush_backing(wal);
+		r = wal_flush_backing(wal);
 	if (!r && checkpoint_done)
 		r = checkpoint_end(wal);
 	if (r) {
@@ -658,18 +658,18 @@ static bool commit_once(struct wal *wal)
 	return true;
 }
 
-static void commit_work(struct work_struct *work)
+static void wal_work(struct work_struct *work)
 {
 	struct wal *wal = container_of(work, struct wal, work);
 
-	while (commit_once(wal))
+	while (wal_round(wal))
 		cond_resched();
 }
 
 /* Start and stop */
 
 /* Format a new store. While an older copy of the superblock is left, nothing else is written. */
-static int format_store(struct wal *wal)
+static int super_format(struct wal *wal)
 {
 	struct format_super super = wal->super;
 	unsigned int i;
@@ -677,7 +677,7 @@ static int format_store(struct wal *wal)
 
 	for (i = 0; i < FORMAT_SUPERS && !r; i++) {
 		super.generation++;
-		r = write_super(wal, &super);
+		r = super_write(wal, &super);
 	}
 	if (!r)
 		wal->fresh = false;
@@ -698,7 +698,7 @@ int wal_check_copy(struct store *store, struct block_device *bdev)
 		return -ENOMEM;
 	for (i = 0; i < FORMAT_SUPERS; i++)
 		page[i] = buf + i * FORMAT_PAGE;
-	r = page_io(wal, bdev, REQ_OP_READ | REQ_META, 0, page, FORMAT_SUPERS);
+	r = wal_page_io(wal, bdev, REQ_OP_READ | REQ_META, 0, page, FORMAT_SUPERS);
 	if (!r && (store->failed || !format_is_copy(buf, &wal->super, page_address(wal->page))))
 		r = -EINVAL;
 	kfree(buf);
@@ -761,7 +761,7 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 		return 0;
 	if (wal->fresh) {
 		get_random_bytes(wal->super.uuid, sizeof(wal->super.uuid));
-		r = format_store(wal);
+		r = super_format(wal);
 	}
 	if (!r && store->pool)
 		r = pool_enter(store, bdev, wal->super.uuid);
@@ -774,7 +774,7 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 		super.seed = seed;
 		super.backing_blocks = INJECTED(grow) ? store->bitmap.size : blocks;
 		super.log_end = wal->head;
-		r = write_super(wal, &super);
+		r = super_write(wal, &super);
 	}
 	if (r)
 		DMERR("%pg: the superblock cannot be written: error %d", bdev, r);
@@ -793,7 +793,7 @@ bool wal_is_live(const struct store *store)
 /* The longest log that a clean stop leaves, pages. */
 static u64 clean_length(const struct wal *wal)
 {
-	u64 table = div_u64(table_ranges(wal->store), FORMAT_OPS);
+	u64 table = div_u64(wal_table_ranges(wal->store), FORMAT_OPS);
 
 	return table + table / 4 + 32;
 }
@@ -810,14 +810,14 @@ void wal_stop(struct store *store)
 	spin_lock_irqsave(&store->lock, flags);
 	wal->want = true;
 	spin_unlock_irqrestore(&store->lock, flags);
-	queue_commit(wal);
+	wal_queue_round(wal);
 	flush_work(&wal->work);
 	/*
 	 * A checkpoint makes the next opening short. The worker has ended, so its fields are ours.
 	 */
 	if (!store->failed && wal->head - wal->super.log_start > clean_length(wal)) {
-		checkpoint_begin(wal);
-		queue_commit(wal);
+		wal_begin_checkpoint(wal);
+		wal_queue_round(wal);
 		flush_work(&wal->work);
 	}
 	/* Pairs with wal_is_live(): its worker has ended. */
@@ -828,7 +828,7 @@ void wal_stop(struct store *store)
 	super.generation++;
 	super.flags |= FORMAT_CLEAN;
 	super.log_end = wal->head;
-	r = write_super(wal, &super);
+	r = super_write(wal, &super);
 	/* Earlier writes may be lost: the store fails. */
 	if (r)
 		wal_fail(wal, r);
@@ -898,7 +898,7 @@ static int alloc_pages_of_log(struct wal *wal)
 }
 
 /* Does the superblock's geometry fit the device and the table line? */
-static int check_super(struct store *store, const struct format_super *super, char **error)
+static int super_check(struct store *store, const struct format_super *super, char **error)
 {
 	switch (super->block_size) {
 	case 512:
@@ -956,8 +956,8 @@ static int wal_replay(struct wal *wal, struct block_device *bdev, void *buf, cha
 }
 
 /* The store of a pool's disk: there, or to be made in the disk's area. */
-static int read_pool_disk(struct wal *wal, struct block_device *bdev, bool want_format, void *buf,
-			  char **error)
+static int super_read_pool_disk(struct wal *wal, struct block_device *bdev, bool want_format,
+				void *buf, char **error)
 {
 	struct store *store = wal->store;
 	const char *why;
@@ -986,14 +986,14 @@ static int read_pool_disk(struct wal *wal, struct block_device *bdev, bool want_
 	if (!why && wal->super.version != FORMAT_VERSION)
 		why = "it has packed blocks, which a pool's disks have not";
 	if (!why)
-		return check_super(store, &wal->super, error);
+		return super_check(store, &wal->super, error);
 	DMERR("%pg: disk %s of the pool: %s", bdev, pool_disk_name(store), why);
 	return -EUCLEAN;
 }
 
 /* Read what is on @bdev, and decide whether to open or format it. */
-static int read_superblock(struct wal *wal, struct block_device *bdev, bool want_format,
-			   bool may_write, void *buf, char **error)
+static int super_read(struct wal *wal, struct block_device *bdev, bool want_format,
+		      bool may_write, void *buf, char **error)
 {
 	struct store *store = wal->store;
 	u64 pages = bdev_nr_sectors(bdev) / PAGE_SECTORS_4K;
@@ -1011,7 +1011,7 @@ static int read_superblock(struct wal *wal, struct block_device *bdev, bool want
 	}
 	found = format_look(buf, &wal->super);
 	if (found == FORMAT_STORE && !want_format)
-		return check_super(store, &wal->super, error);
+		return super_check(store, &wal->super, error);
 	if (found == FORMAT_BLANK || want_format) {
 		u64 generation = found == FORMAT_STORE ? wal->super.generation : 0;
 
@@ -1054,15 +1054,15 @@ int wal_open(struct store *store, struct block_device *bdev, bool want_format,
 		return -ENOMEM;
 	}
 	wal->store = store;
-	INIT_WORK(&wal->work, commit_work);
+	INIT_WORK(&wal->work, wal_work);
 	INIT_LIST_HEAD(&wal->waiters);
 	init_waitqueue_head(&wal->wait);
 	wal->page = alloc_page(GFP_KERNEL);
 	wal->wq = alloc_workqueue("dm-david-log", WQ_MEM_RECLAIM | WQ_PERCPU, 1);
 	if (!wal->page || !wal->wq)
 		goto bad;
-	r = store->pool ? read_pool_disk(wal, bdev, want_format, buf, error) :
-			  read_superblock(wal, bdev, want_format, may_write, buf, error);
+	r = store->pool ? super_read_pool_disk(wal, bdev, want_format, buf, error) :
+			  super_read(wal, bdev, want_format, may_write, buf, error);
 	if (r)
 		goto bad;
 	/* Claim the format's own blocks. Replay claims those of stored blocks. */

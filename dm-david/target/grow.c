@@ -36,12 +36,12 @@ static bool grow_commit(struct david *d, struct growth *growth)
 	return growth_commit(d->store, growth);
 }
 
-static bool wants(const struct store *store, u64 blocks)
+static bool grow_is_wanted(const struct store *store, u64 blocks)
 {
 	return blocks > store->bitmap.size && !store->no_updates;
 }
 
-static int start(struct david *d)
+static int grow_and_start(struct david *d)
 {
 	const char *name = dm_table_device_name(d->ti->table);
 	struct block_device *bdev = d->dev->bdev;
@@ -54,7 +54,7 @@ static int start(struct david *d)
 		DMERR("%s: backing device is smaller than the store in use", name);
 		return -EINVAL;
 	}
-	if (wants(store, growth.blocks))
+	if (grow_is_wanted(store, growth.blocks))
 		r = growth_prepare(store, &growth);
 	if (r || !growth.bitmap.size)
 		growth.blocks = before;
@@ -79,7 +79,7 @@ int grow_start(struct david *d, bool may_write)
 	store_set_access(d->store, may_write);
 	if (d->store->pool)
 		pool_starting(d->store, d->dev->bdev);
-	r = start(d);
+	r = grow_and_start(d);
 	if (d->store->pool)
 		pool_started(d->store);
 	memalloc_noio_restore(noio);

@@ -188,7 +188,7 @@ static int pool_message(struct david *d, unsigned int argc, char **argv)
 }
 
 /* MAJOR:MINOR */
-static bool parse_number(const char *text, dev_t *number)
+static bool message_number(const char *text, dev_t *number)
 {
 	unsigned int major, minor;
 	char end;
@@ -206,8 +206,8 @@ static int link_message(struct david *d, char **argv)
 	dev_t loop, lower;
 	int r = -EINVAL;
 
-	if (!parse_number(argv[0], &loop) || kstrtou64(argv[1], 10, &diskseq) ||
-	    !parse_number(argv[2], &lower) || kstrtou64(argv[3], 10, &sector))
+	if (!message_number(argv[0], &loop) || kstrtou64(argv[1], 10, &diskseq) ||
+	    !message_number(argv[2], &lower) || kstrtou64(argv[3], 10, &sector))
 		DMERR("%s: stack: wants MAJOR:MINOR DISKSEQ MAJOR:MINOR SECTOR",
 		      dm_table_device_name(d->ti->table));
 	else

@@ -128,7 +128,7 @@ static u64 platter_clock(const struct timing *t)
 }
 
 /* The model's time now. It never goes back. The lock is held. */
-static u64 model_now(struct timing *t)
+static u64 timing_now(struct timing *t)
 {
 	lockdep_assert_held(&t->store->model.lock);
 	t->last = max_t(u64, t->last, platter_clock(t));
@@ -163,14 +163,14 @@ static struct disk_submitter *current_submitter(struct timing *t)
 
 /* The model's events */
 
-static void model_submit(struct timing *t, struct timed *timed, u64 now)
+static void timing_submit(struct timing *t, struct timed *timed, u64 now)
 {
 	timed->id = t->next_id++;
 	trace_david_queue(t->dev, timed, now);
 	disk_submit(t->disk, &timed->request, now);
 }
 
-static void beside_free(struct timing *t, struct timed *timed)
+static void timing_free_beside(struct timing *t, struct timed *timed)
 {
 	struct beside *beside = container_of(timed, struct beside, timed);
 
@@ -179,7 +179,7 @@ static void beside_free(struct timing *t, struct timed *timed)
 	kfree(beside);
 }
 
-static void count_completion(struct model_figures *figures, const struct timed *timed)
+static void timing_count_completion(struct model_figures *figures, const struct timed *timed)
 {
 	const struct disk_request *request = &timed->request;
 	u64 ns = request->completion - timed->arrived_ns;
@@ -201,7 +201,7 @@ static void count_completion(struct model_figures *figures, const struct timed *
 }
 
 /* What commands took since the last call. */
-static void count_commands(struct model_figures *figures, struct drive_sums *sums)
+static void timing_count_commands(struct model_figures *figures, struct drive_sums *sums)
 {
 	figures->parts[DAVID_PART_OVERHEAD] += sums->parts.overhead;
 	figures->parts[DAVID_PART_SEEK] += sums->parts.seek;
@@ -224,10 +224,10 @@ static bool is_over(struct timed *timed)
 
 static void finish_requests(struct timing *t, struct timed *timed)
 {
-	count_completion(&t->store->model, timed);
+	timing_count_completion(&t->store->model, timed);
 	if (!timed->bio) {
 		trace_david_complete(t->dev, timed, timed->request.completion);
-		beside_free(t, timed);
+		timing_free_beside(t, timed);
 		return;
 	}
 	if (!is_over(timed))
@@ -264,7 +264,7 @@ static struct timed *find_woken(struct timing *t, struct list_head *waiting)
  * Submit the request to the model if the queue has room, and return true. Otherwise, with @waits,
  * add it to those that wait to be admitted. The lock is held.
  */
-static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now)
+static bool timing_try_enter(struct timing *t, struct timed *timed, bool waits, u64 now)
 {
 	struct disk_submitter *who = current_submitter(t);
 
@@ -272,7 +272,7 @@ static bool try_enter(struct timing *t, struct timed *timed, bool waits, u64 now
 	timed->arrived_ns = now;
 	if (disk_merges(t->disk, &timed->request, now) ||
 	    disk_enter(t->disk, who, timed->request.op, now)) {
-		model_submit(t, timed, now);
+		timing_submit(t, timed, now);
 		return true;
 	}
 	trace_david_wait(t->dev, timed, t->next_id);
@@ -308,23 +308,23 @@ static void admit_waiters(struct timing *t, struct list_head *waiting, u64 now)
 		}
 		list_del(&timed->list);
 		figures->queue_wait_ns += now - timed->arrived_ns;
-		model_submit(t, timed, now);
+		timing_submit(t, timed, now);
 		if (timed->admitted)
 			complete(timed->admitted);
 	}
 }
 
 /* With blk-mq two requests that become one free a tag, which somebody may wait for. */
-static void admit_after_merge(struct timing *t, u64 now)
+static void timing_admit_after_merge(struct timing *t, u64 now)
 {
 	if (unlikely(!list_empty(&t->waiting[0])) && !disk_line(t->disk, DISK_WRITE))
 		admit_waiters(t, &t->waiting[0], now);
 }
 
 /* Process the model's events until now. Returns the time. The lock is held. */
-static u64 model_run(struct timing *t)
+static u64 timing_run_model(struct timing *t)
 {
-	u64 now = model_now(t);
+	u64 now = timing_now(t);
 	struct disk_request *done, *next;
 	unsigned int i;
 
@@ -332,7 +332,7 @@ static u64 model_run(struct timing *t)
 	do {
 		done = disk_advance(t->disk, now);
 		if (done)
-			count_commands(&t->store->model, &t->sums);
+			timing_count_commands(&t->store->model, &t->sums);
 		for (; done; done = next) {
 			next = done->next;
 			finish_requests(t, container_of(done, struct timed, request));
@@ -345,7 +345,7 @@ static u64 model_run(struct timing *t)
 }
 
 /* Set the timer to the next event. The lock is held. */
-static void timer_arm(struct timing *t)
+static void timing_arm(struct timing *t)
 {
 	lockdep_assert_held(&t->store->model.lock);
 	/* If requests are due, the callback has to deliver them now. */
@@ -359,7 +359,7 @@ static void timer_arm(struct timing *t)
 			       INJECTED(slack) ? SLACK_NS : 0, HRTIMER_MODE_ABS);
 }
 
-static void count_delivery(struct timing *t, const struct timed *timed)
+static void timing_count_delivery(struct timing *t, const struct timed *timed)
 {
 	struct stats __percpu *stats = t->store->stats;
 	atomic64_t *late_max = &t->store->model.late_max;
@@ -385,11 +385,11 @@ static void count_delivery(struct timing *t, const struct timed *timed)
 		;
 }
 
-static void deliver(struct timing *t, struct timed *timed)
+static void timing_deliver(struct timing *t, struct timed *timed)
 {
 	struct bio *bio = timed->bio;
 
-	count_delivery(t, timed);
+	timing_count_delivery(t, timed);
 	/*
 	 * Device-mapper's, which comes to david_end_io() again. bio_endio() has done its part the
 	 * first time, and must not release what it released again.
@@ -398,7 +398,7 @@ static void deliver(struct timing *t, struct timed *timed)
 }
 
 /* Hard interrupt. With its last request @data and the timing may be gone. */
-static void deliver_from_elsewhere(void *data)
+static void timing_deliver_here(void *data)
 {
 	struct delivery *here = data;
 	struct timing *t = here->timing;
@@ -406,11 +406,11 @@ static void deliver_from_elsewhere(void *data)
 	struct timed *timed, *next;
 
 	llist_for_each_entry_safe(timed, next, due, elsewhere)
-		deliver(t, timed);
+		timing_deliver(t, timed);
 }
 
 /* Have @timed delivered on the CPU that submitted it. False: that is this one, or it is offline. */
-static bool deliver_elsewhere(struct timing *t, struct timed *timed)
+static bool timing_deliver_elsewhere(struct timing *t, struct timed *timed)
 {
 	unsigned int cpu = timed->request.cpu;
 	struct delivery *there;
@@ -434,18 +434,18 @@ static enum hrtimer_restart timing_timer(struct hrtimer *timer)
 	stopwatch_start(&watch, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
 	t->armed = U64_MAX;
-	model_run(t);
+	timing_run_model(t);
 	timed = t->due;
 	t->due = NULL;
 	t->due_tail = &t->due;
-	timer_arm(t);
+	timing_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	stopwatch_account(&watch, DAVID_CPU_MODEL);
 
 	for (; timed; timed = next) {
 		next = timed->next_due;
-		if (!deliver_elsewhere(t, timed))
-			deliver(t, timed);
+		if (!timing_deliver_elsewhere(t, timed))
+			timing_deliver(t, timed);
 	}
 	return HRTIMER_NORESTART;
 }
@@ -460,11 +460,11 @@ static void task_unplugs(struct blk_plug_cb *cb, bool from_schedule)
 	u64 now;
 
 	spin_lock_irqsave(&t->store->model.lock, flags);
-	now = model_run(t);
+	now = timing_run_model(t);
 	trace_david_unplug(t->dev, t->next_id, now, plug->number, from_schedule);
 	disk_unplug(t->disk, &plug->disk, from_schedule, now);
-	admit_after_merge(t, now);
-	timer_arm(t);
+	timing_admit_after_merge(t, now);
+	timing_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	kfree(plug);
 	if (atomic_dec_and_test(&t->plugs))
@@ -513,10 +513,10 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 		timed->request.plug = &plug->disk;
 		timed->plug = plug->number;
 	}
-	now = model_run(t);
-	enters = try_enter(t, timed, waits, now);
-	admit_after_merge(t, now);
-	timer_arm(t);
+	now = timing_run_model(t);
+	enters = timing_try_enter(t, timed, waits, now);
+	timing_admit_after_merge(t, now);
+	timing_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 
@@ -534,7 +534,7 @@ bool timing_accurate_stored(struct timing *t, struct timed *timed)
 	/* If it is not due yet, it is the timer's from here on. */
 	if (!is_over(timed))
 		return false;
-	count_delivery(t, timed);
+	timing_count_delivery(t, timed);
 	return true;
 }
 
@@ -574,8 +574,8 @@ void timing_speedup_submit(struct timing *t, const struct bio *bio)
 	timed.request.parts = parts;
 	/* speedup has a clock of its own, so its busy intervals do not overlap with others. */
 	figures->busy_until = 0;
-	count_completion(figures, &timed);
-	count_commands(figures, &t->sums);
+	timing_count_completion(figures, &timed);
+	timing_count_commands(figures, &t->sums);
 	figures->busy_until = 0;
 	spin_unlock_irqrestore(&figures->lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
@@ -597,12 +597,12 @@ void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mod
 	if (mode == DAVID_MODE_SPEEDUP) {
 		drive_trim(t->drive, request->sector, request->sectors, t->drive_clock);
 	} else {
-		now = model_run(t);
+		now = timing_run_model(t);
 		timed.arrived_ns = now;
 		timed.id = t->next_id++;
 		trace_david_queue(t->dev, &timed, now);
 		disk_trim(t->disk, request->sector, request->sectors, now);
-		timer_arm(t);
+		timing_arm(t);
 	}
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 }
@@ -617,9 +617,9 @@ void timing_zeroes(struct timing *t, const struct bio *bio, enum david_mode mode
 	end = sector + bio_sectors(bio);
 	spin_lock_irqsave(&t->store->model.lock, flags);
 	if (mode != DAVID_MODE_SPEEDUP) {
-		now = model_run(t);
+		now = timing_run_model(t);
 		trace_david_written(t->dev, t->next_id, now, sector, end - sector);
-		timer_arm(t);
+		timing_arm(t);
 	}
 	ftl_fill(t->ftl, sector / FTL_PAGE, DIV_ROUND_UP(end, FTL_PAGE) - sector / FTL_PAGE);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
@@ -635,7 +635,7 @@ u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->store->model.lock, flags);
-	now = model_run(t);
+	now = timing_run_model(t);
 	if (!beside || t->nr_beside >= MAX_BESIDE) {
 		t->store->model.unmodelled++;
 	} else {
@@ -645,10 +645,10 @@ u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 		timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 		timed->bio = NULL;
 		timed->admitted = NULL;
-		try_enter(t, timed, true, now);
-		admit_after_merge(t, now);
+		timing_try_enter(t, timed, true, now);
+		timing_admit_after_merge(t, now);
 	}
-	timer_arm(t);
+	timing_arm(t);
 	spin_unlock_irqrestore(&t->store->model.lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 	kfree(beside);
@@ -720,7 +720,7 @@ static size_t profile_bytes(const struct profile *profile)
 }
 
 /* Parse @word, keep what it says in canonical form, and scale it. */
-static int read_profile(struct timing *t, const char *word, u64 sectors, char **error)
+static int timing_read_profile(struct timing *t, const char *word, u64 sectors, char **error)
 {
 	/* Shared by all: two constructors that fail at once may garble the text. */
 	static char text[160];
@@ -757,7 +757,7 @@ static int read_profile(struct timing *t, const char *word, u64 sectors, char **
 #define FOLLOWED_PAGES	BIT_ULL(24)
 
 /* Sectors [@start, @end) have been written. Those behind the disk's end are no matter. */
-static void follow(struct timing *t, u64 start, u64 end)
+static void timing_tell_written(struct timing *t, u64 start, u64 end)
 {
 	u64 page, next, last;
 
@@ -794,14 +794,14 @@ void timing_follow(struct timing *t)
 		for (i = 0; i < nr; i++) {
 			at = ranges[i].start + ranges[i].len;
 			if (ranges[i].start << store->block_shift != end) {
-				follow(t, start, end);
+				timing_tell_written(t, start, end);
 				start = ranges[i].start << store->block_shift;
 			}
 			end = at << store->block_shift;
 		}
 		cond_resched();
 	} while (nr && end < t->profile.sectors);
-	follow(t, start, end);
+	timing_tell_written(t, start, end);
 }
 
 void timing_forget(struct timing *t)
@@ -845,7 +845,7 @@ static int make_deliveries(struct timing *t)
 	for_each_possible_cpu(cpu) {
 		delivery = per_cpu_ptr(t->deliveries, cpu);
 		delivery->timing = t;
-		INIT_CSD(&delivery->call, deliver_from_elsewhere, delivery);
+		INIT_CSD(&delivery->call, timing_deliver_here, delivery);
 	}
 	count_bytes(t, num_possible_cpus() * sizeof(*delivery));
 	return 0;
@@ -872,7 +872,7 @@ struct timing *timing_create(struct dm_target *ti, struct store *store, const ch
 	hrtimer_setup(&t->timer, timing_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	count_bytes(t, sizeof(*t));
 	*error = "Not enough memory for the model";
-	r = make_deliveries(t) ?: read_profile(t, word, ti->len, error);
+	r = make_deliveries(t) ?: timing_read_profile(t, word, ti->len, error);
 	if (!r) {
 		*error = "Not enough memory for the model";
 		r = make_map(t);
@@ -898,7 +898,7 @@ void timing_destroy(struct timing *t)
 	free_percpu(t->deliveries);
 	/* Nobody waits for these. */
 	list_for_each_entry_safe(beside, next, &t->beside, list)
-		beside_free(t, &beside->timed);
+		timing_free_beside(t, &beside->timed);
 	if (t->disk)
 		disk_destroy(t->disk);
 	if (t->drive)

@@ -416,7 +416,7 @@ static void a_checkpoint_ahead_of_its_debt_writes_no_more_than_it_has(struct kun
 	format_room(4096, &room);
 	for (i = 0; i < 10000; i++) {
 		ops = rnd_below(&rnd, 4) ? 0 : rnd_below(&rnd, room.ring + 2);
-		/* Operations may not get ahead of it: wal.c's commit_once(). */
+		/* Operations may not get ahead of it: wal.c's wal_round(). */
 		if (checkpoint_owed > 0)
 			ops = 0;
 		checkpoint_owed += (s64)ops * FORMAT_WALK_RATIO;
