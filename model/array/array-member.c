@@ -34,14 +34,14 @@ void member_exit(struct array_member *member)
 	disk_destroy(member->disk);
 }
 
-static void begin(struct array *array, struct array_member *member)
+static void member_begin(struct array *array, struct array_member *member)
 {
 	member->ends = array->now + member->constant;
 	member->began = array->began++;
 	member->line.first->dispatch = array->now;
 }
 
-static void count(struct array_member *member, const struct disk_request *request)
+static void member_count(struct array_member *member, const struct disk_request *request)
 {
 	struct array_member_figures *figures = &member->figures;
 
@@ -56,7 +56,7 @@ static void count(struct array_member *member, const struct disk_request *reques
 	}
 }
 
-static void wait(struct array_member *member, struct disk_request *request)
+static void member_wait(struct array_member *member, struct disk_request *request)
 {
 	disk_wait(member->disk, &member->who, request);
 	request_list_append(&member->waiting[disk_line(member->disk, request->op)], request);
@@ -68,20 +68,20 @@ void member_submit(struct array *array, struct array_member *member,
 	struct request_list *waiting;
 	u64 now = array->now + member->phase;
 
-	count(member, &request->disk);
+	member_count(member, &request->disk);
 	if (!member->outstanding++)
 		member->busy_since = array->now;
 	if (member->constant) {
 		request_list_append(&member->line, &request->disk);
 		if (member->line.first == &request->disk)
-			begin(array, member);
+			member_begin(array, member);
 		return;
 	}
 	waiting = &member->waiting[disk_line(member->disk, request->disk.op)];
 	/* With blk-mq one that comes later may take a tag before those that wait. */
 	if ((waiting->first && disk_line(member->disk, DISK_WRITE)) ||
 	    !disk_enter(member->disk, &member->who, request->disk.op, now))
-		wait(member, &request->disk);
+		member_wait(member, &request->disk);
 	else
 		disk_submit(member->disk, &request->disk, now);
 }
@@ -107,7 +107,8 @@ static struct disk_request *woken(const struct array_member *member,
 	return request;
 }
 
-static void admit(struct array *array, struct array_member *member, struct request_list *waiting)
+static void member_admit(struct array *array, struct array_member *member,
+			 struct request_list *waiting)
 {
 	u64 now = array->now + member->phase;
 	struct disk_request *request;
@@ -125,7 +126,7 @@ static void admit(struct array *array, struct array_member *member, struct reque
 		if (entered)
 			disk_submit(member->disk, request, now);
 		else
-			wait(member, request);
+			member_wait(member, request);
 	}
 }
 
@@ -139,7 +140,7 @@ static struct disk_request *advance_constant(struct array *array, struct array_m
 	request->completion = array->now;
 	request->next = NULL;
 	if (member->line.first)
-		begin(array, member);
+		member_begin(array, member);
 	return request;
 }
 
@@ -151,8 +152,8 @@ struct disk_request *member_advance(struct array *array, struct array_member *me
 		done = advance_constant(array, member);
 	} else {
 		done = disk_advance(member->disk, array->now + member->phase);
-		admit(array, member, &member->waiting[DISK_READ]);
-		admit(array, member, &member->waiting[DISK_WRITE]);
+		member_admit(array, member, &member->waiting[DISK_READ]);
+		member_admit(array, member, &member->waiting[DISK_WRITE]);
 	}
 	for (request = done; request; request = request->next)
 		if (!--member->outstanding)

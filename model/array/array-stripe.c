@@ -88,7 +88,7 @@ int stripes_init(struct array *array, gfp_t gfp)
 	return cache->all && cache->buckets ? 0 : -ENOMEM;
 }
 
-static u32 *bucket_of(const struct stripe_cache *cache, u64 row, u32 block)
+static u32 *stripe_bucket(const struct stripe_cache *cache, u64 row, u32 block)
 {
 	u32 which;
 
@@ -100,7 +100,7 @@ static struct cached_stripe *cache_find_stripe(const struct stripe_cache *cache,
 {
 	u32 i;
 
-	for (i = *bucket_of(cache, row, block); i; i = cache->all[i - 1].next)
+	for (i = *stripe_bucket(cache, row, block); i; i = cache->all[i - 1].next)
 		if (cache->all[i - 1].row == row && cache->all[i - 1].block == block)
 			return &cache->all[i - 1];
 	return NULL;
@@ -108,7 +108,7 @@ static struct cached_stripe *cache_find_stripe(const struct stripe_cache *cache,
 
 static void unlink_stripe(struct stripe_cache *cache, struct cached_stripe *stripe)
 {
-	u32 *link = bucket_of(cache, stripe->row, stripe->block);
+	u32 *link = stripe_bucket(cache, stripe->row, stripe->block);
 
 	while (*link != stripe - cache->all + 1)
 		link = &cache->all[*link - 1].next;
@@ -150,7 +150,7 @@ static void cache_add(struct stripe_cache *cache, u64 row, u32 block, u64 known)
 		stripe = replace_stripe(cache);
 		if (stripe->known)
 			unlink_stripe(cache, stripe);
-		link = bucket_of(cache, row, block);
+		link = stripe_bucket(cache, row, block);
 		*stripe = (struct cached_stripe){ .row = row, .block = block, .next = *link };
 		*link = stripe - cache->all + 1;
 	}
@@ -187,7 +187,7 @@ static u64 failed_of(const struct array *array, u64 row)
 }
 
 /* What handle_stripe_dirtying() counts. A block that cannot be read counts as twice all members. */
-static u32 cost_of(const struct array *array, u64 chunks, u64 failed)
+static u32 stripe_cost(const struct array *array, u64 chunks, u64 failed)
 {
 	return hweight64(chunks & ~failed) +
 	       2 * array->setup.layout.members * hweight64(chunks & failed);
@@ -199,8 +199,8 @@ static u64 to_read(const struct array *array, const struct stripe *stripe)
 	u64 data = first_bits(data_of(array)), all = first_bits(array->setup.layout.members);
 	u64 modify = (stripe->touched | parity_of(array)) & ~stripe->known;
 	u64 rebuild = data & ~stripe->full & ~stripe->known, read;
-	u32 rmw = cost_of(array, modify, stripe->failed);
-	u32 rcw = cost_of(array, rebuild, stripe->failed);
+	u32 rmw = stripe_cost(array, modify, stripe->failed);
+	u32 rcw = stripe_cost(array, rebuild, stripe->failed);
 
 	if (MODEL_PLANTED(parity_read))
 		modify &= data;

@@ -96,7 +96,7 @@ fail:
 	return NULL;
 }
 
-static void run(struct array *array, u64 until);
+static void array_run_to(struct array *array, u64 until);
 
 void array_destroy(struct array *array)
 {
@@ -105,7 +105,7 @@ void array_destroy(struct array *array)
 	if (!array)
 		return;
 	if (array->members && !array->failed)
-		run(array, NEVER - 1);
+		array_run_to(array, NEVER - 1);
 	for (i = 0; array->members && i < array->setup.layout.members; i++)
 		member_exit(&array->members[i]);
 	stripes_exit(array);
@@ -157,8 +157,9 @@ void extents_add(struct array *array, struct array_extents *extents, u32 member,
 	extents->last[member] = extents->nr;
 }
 
-static struct member_request *make(struct array *array, const struct array_extent *extent,
-				   enum disk_op op, u8 flags, struct array_wait *wait)
+static struct member_request *request_make(struct array *array, const struct array_extent *extent,
+					   enum disk_op op, u8 flags,
+					   struct array_wait *wait)
 {
 	struct member_request *request = kvzalloc(sizeof(*request), GFP_KERNEL);
 
@@ -177,10 +178,10 @@ static struct member_request *make(struct array *array, const struct array_exten
 	return request;
 }
 
-static void send(struct array *array, const struct array_extent *extent, enum disk_op op,
-		 u8 flags, struct array_wait *wait)
+static void extent_send(struct array *array, const struct array_extent *extent, enum disk_op op,
+			u8 flags, struct array_wait *wait)
 {
-	struct member_request *request = make(array, extent, op, flags, wait);
+	struct member_request *request = request_make(array, extent, op, flags, wait);
 
 	if (request)
 		member_submit(array, &array->members[extent->member], request);
@@ -192,7 +193,7 @@ void extents_send(struct array *array, struct array_extents *extents, enum disk_
 	u32 i;
 
 	for (i = 0; i < extents->nr; i++)
-		send(array, &extents->all[i], op, flags, wait);
+		extent_send(array, &extents->all[i], op, flags, wait);
 	kvfree(extents->all);
 	*extents = (struct array_extents){ };
 }
@@ -204,7 +205,8 @@ void extents_replace(struct array *array, struct array_extents *extents, u8 flag
 	u32 i;
 
 	for (i = 0; i < extents->nr; i++) {
-		request = make(array, &extents->all[i], DISK_READ, flags & DISK_SYNC, reads);
+		request = request_make(array, &extents->all[i], DISK_READ, flags & DISK_SYNC,
+				       reads);
 		if (!request)
 			continue;
 		request->then = writes;
@@ -216,13 +218,13 @@ void extents_replace(struct array *array, struct array_extents *extents, u8 flag
 }
 
 /* What was read is written. */
-static void replace(struct array *array, const struct member_request *request)
+static void replace_extent(struct array *array, const struct member_request *request)
 {
 	struct array_extent extent = { .sector = request->disk.sector,
 				       .sectors = request->disk.sectors,
 				       .member = request->member };
 
-	send(array, &extent, DISK_WRITE, request->disk.flags, request->then);
+	extent_send(array, &extent, DISK_WRITE, request->disk.flags, request->then);
 	array_put(array, request->then);
 }
 
@@ -274,7 +276,7 @@ static u64 balance_cost(const struct array *array, const struct array_piece *pie
 }
 
 /* The cost of a copy: the one with the least is read; of several such ones the first. */
-static u64 cost_of(const struct array *array, const struct array_piece *piece, u32 copy)
+static u64 copy_cost(const struct array *array, const struct array_piece *piece, u32 copy)
 {
 	u32 copies = layout_copies(&array->setup.layout);
 
@@ -305,7 +307,7 @@ static void choose_copy(struct array *array, u64 sector, u64 sectors, struct arr
 		layout_piece(layout, sector, sectors, copy, &piece);
 		if (!member_works(array, piece.member))
 			continue;
-		cost = cost_of(array, &piece, copy);
+		cost = copy_cost(array, &piece, copy);
 		if (cost < least || least == NEVER) {
 			least = cost;
 			*chosen = piece;
@@ -354,15 +356,15 @@ static void copies_write(struct array *array, const struct disk_request *request
 }
 
 /* Of all members */
-static void flush(struct array *array, const struct disk_request *request,
-		  struct array_wait *wait)
+static void flush_members(struct array *array, const struct disk_request *request,
+			  struct array_wait *wait)
 {
 	u32 i;
 
 	for (i = 0; i < array->setup.layout.members; i++)
 		if (member_works(array, i))
-			send(array, &(struct array_extent){ .member = i }, DISK_FLUSH,
-			     request->flags, wait);
+			extent_send(array, &(struct array_extent){ .member = i }, DISK_FLUSH,
+				    request->flags, wait);
 }
 
 /* The callers' side */
@@ -383,7 +385,7 @@ static void member_done(struct array *array, struct array_member *member,
 	if (request->disk.op != DISK_FLUSH)
 		member->head = request->end;
 	if (request->then)
-		replace(array, request);
+		replace_extent(array, request);
 	array_put(array, request->wait);
 	kvfree(request);
 }
@@ -416,7 +418,7 @@ static struct array_member *next_member(const struct array *array, u64 *when)
 	return first;
 }
 
-static void run(struct array *array, u64 until)
+static void array_run_to(struct array *array, u64 until)
 {
 	struct array_member *member;
 	u64 when;
@@ -432,7 +434,7 @@ void array_submit(struct array *array, struct disk_request *request, u64 now)
 	struct parent *parent = kvzalloc(sizeof(*parent), GFP_KERNEL);
 
 	if (now)
-		run(array, now - 1);
+		array_run_to(array, now - 1);
 	array->now = max(array->now, now);
 	request->arrival = array->now;
 	request->dispatch = array->now;
@@ -444,7 +446,7 @@ void array_submit(struct array *array, struct disk_request *request, u64 now)
 	*parent = (struct parent){ .wait = { .left = 1, .done = parent_done },
 				   .request = request };
 	if (request->op == DISK_FLUSH)
-		flush(array, request, &parent->wait);
+		flush_members(array, request, &parent->wait);
 	else if (layout_parities(&array->setup.layout) && request->op == DISK_READ)
 		stripes_read(array, request, &parent->wait);
 	else if (layout_parities(&array->setup.layout))
@@ -470,7 +472,7 @@ struct disk_request *array_advance(struct array *array, u64 now)
 {
 	struct disk_request *done;
 
-	run(array, now);
+	array_run_to(array, now);
 	array->now = max(array->now, now);
 	done = array->done.first;
 	array->done = (struct request_list){ };

@@ -149,7 +149,7 @@ void cache_use(struct cache *cache, struct segment *segment)
 	cache->segments[cache->oldest].older = i;
 }
 
-static void give(struct cache *cache, struct segment *segment, bool write)
+static void segment_give(struct cache *cache, struct segment *segment, bool write)
 {
 	cache_place(cache, segment, 0, 0);
 	segment->dropped = 0;
@@ -167,7 +167,7 @@ static struct segment *take_for_read(struct cache *cache, const struct segment *
 
 	for (i = 0; i < cache->nr; i++, segment = &cache->segments[segment->newer])
 		if (!segment->dirty && segment != keep) {
-			give(cache, segment, false);
+			segment_give(cache, segment, false);
 			return segment;
 		}
 	return NULL;
@@ -203,7 +203,7 @@ struct segment *cache_take(struct cache *cache, bool write, const struct segment
 	if (write && !reserved && writes >= cache->nr_writes)
 		segment = oldest_write;
 	if (segment)
-		give(cache, segment, write);
+		segment_give(cache, segment, write);
 	return segment;
 }
 

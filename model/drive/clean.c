@@ -10,7 +10,7 @@
 #define MOST_PIECES	64		/* of a band that a write waits for, one by one */
 
 /* The next phase's pass, from @time on. */
-static void enter(struct drive *drive, enum cleaning_phase phase, u64 time)
+static void cleaning_enter(struct drive *drive, enum cleaning_phase phase, u64 time)
 {
 	const struct shingle *shingle = drive->media.shingle;
 	struct cleaning *cleaning = &drive->cleaning;
@@ -26,14 +26,14 @@ static void enter(struct drive *drive, enum cleaning_phase phase, u64 time)
 	};
 }
 
-static void enter_extent(struct drive *drive, u64 time)
+static void cleaning_enter_extent(struct drive *drive, u64 time)
 {
 	struct cleaning *cleaning = &drive->cleaning;
 	const struct shingle_extent *extent;
 
 	extent = shingle_extent(drive->media.shingle, cleaning->band - 1, cleaning->done);
 	if (!extent) {
-		enter(drive, CLEANING_BAND, time);
+		cleaning_enter(drive, CLEANING_BAND, time);
 		return;
 	}
 	cleaning->phase = CLEANING_CACHED;
@@ -45,7 +45,7 @@ static void enter_extent(struct drive *drive, u64 time)
 }
 
 /* A stretch more, from @time on. There is a band to clean. */
-static void step(struct drive *drive, u64 time)
+static void cleaning_step(struct drive *drive, u64 time)
 {
 	struct cleaning *cleaning = &drive->cleaning;
 	struct shingle *shingle = drive->media.shingle;
@@ -56,7 +56,7 @@ static void step(struct drive *drive, u64 time)
 		cleaning->band = shingle_oldest(shingle);
 		cleaning->done = 0;
 		cleaning->pieces = 0;
-		enter_extent(drive, time);
+		cleaning_enter_extent(drive, time);
 	}
 	cleaning->pass.time = time;
 	geometry_find(drive->media.geometry, cleaning->pass.sector, &place);
@@ -65,9 +65,9 @@ static void step(struct drive *drive, u64 time)
 	if (cleaning->pass.left)
 		return;
 	if (cleaning->phase == CLEANING_CACHED) {
-		enter_extent(drive, stretch.end);
+		cleaning_enter_extent(drive, stretch.end);
 	} else if (cleaning->phase < CLEANING_HOME) {
-		enter(drive, cleaning->phase + 1, stretch.end);
+		cleaning_enter(drive, cleaning->phase + 1, stretch.end);
 	} else {
 		shingle_forget(shingle, cleaning->band - 1);
 		cleaning->band = 0;
@@ -112,7 +112,7 @@ void clean_advance(struct drive *drive, u64 now)
 		if (!drive->cleaning.band && now - start > LONG_IDLE)
 			clean_band(drive, start);
 		else
-			step(drive, start);
+			cleaning_step(drive, start);
 	}
 }
 
@@ -134,7 +134,7 @@ static u64 clean_now(struct drive *drive, u64 time)
 	u64 begin = time;
 
 	do {
-		step(drive, time);
+		cleaning_step(drive, time);
 		time = drive->media_free;
 		seen = cleaning->pieces - before;
 		if (!cleaning->band || cleaning->phase != CLEANING_CACHED || seen < MOST_PIECES)
@@ -142,7 +142,7 @@ static u64 clean_now(struct drive *drive, u64 time)
 		all = shingle_read_all(drive->media.shingle, cleaning->band - 1);
 		/* The last of these pieces has not been read. */
 		time += div_u64((time - begin) * (all - cleaning->pieces + 1), seen);
-		enter(drive, CLEANING_BAND, time);
+		cleaning_enter(drive, CLEANING_BAND, time);
 	} while (cleaning->band);
 	return time;
 }

@@ -89,7 +89,7 @@ static void shingled_stretch(struct drive *drive, struct media_stretch *stretch)
 }
 
 /* One stretch more, until @left sectors are left. Data that have come since are part of it. */
-static void step(struct drive *drive, u64 left)
+static void destage_step(struct drive *drive, u64 left)
 {
 	struct destage *destage = &drive->destage;
 	struct segment *segment = destage->segment;
@@ -116,7 +116,7 @@ static void step(struct drive *drive, u64 left)
 	drive->media_free = destage->pass.time;
 }
 
-static void done(struct drive *drive)
+static void destage_done(struct drive *drive)
 {
 	struct segment *segment = drive->destage.segment;
 
@@ -130,7 +130,7 @@ static void done(struct drive *drive)
 }
 
 /* Sectors of the last block of a stream that is not all there yet: they can wait for the rest. */
-static u64 unfinished(const struct drive *drive)
+static u64 destage_unfinished(const struct drive *drive)
 {
 	const struct segment *segment = drive->destage.segment;
 	u64 rest = segment->end & (drive->profile->physical_block / 512 - 1);
@@ -142,12 +142,12 @@ static u64 unfinished(const struct drive *drive)
 static void advance_run(struct drive *drive)
 {
 	const struct segment *segment = drive->destage.segment;
-	u64 rest = unfinished(drive);
+	u64 rest = destage_unfinished(drive);
 
-	step(drive, segment->dirty > rest ? rest : 0);
+	destage_step(drive, segment->dirty > rest ? rest : 0);
 	if (segment->dirty <= rest ||
 	    (drive->media.shingle && !drive->destage.piece && !destage_is_long(drive, segment)))
-		done(drive);	/* the rest may become a whole band yet */
+		destage_done(drive);	/* the rest may become a whole band yet */
 }
 
 void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64 now)
@@ -158,15 +158,15 @@ void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64
 		destage_start(drive, segment, max(now, drive->media_free));
 	}
 	while (segment->dirty > left)
-		step(drive, left);
+		destage_step(drive, left);
 	if (!segment->dirty)
-		done(drive);
+		destage_done(drive);
 }
 
 void destage_finish(struct drive *drive)
 {
 	if (drive->destage.segment && drive->writes)
-		done(drive);	/* the time of its last stretch is in media_free */
+		destage_done(drive);	/* the time of its last stretch is in media_free */
 	else if (drive->destage.segment)
 		destage_segment(drive, drive->destage.segment, 0, 0);
 }

@@ -121,7 +121,7 @@ u64 when_under_head(const struct drive *drive, u64 sector, u64 ready, u64 *wait)
 }
 
 /* Does read-ahead get to @sector, which is not in the buffer? It reads on through a gap. */
-static bool coming(const struct drive *drive, u64 sector)
+static bool readahead_brings(const struct drive *drive, u64 sector)
 {
 	const struct readahead *ra = &drive->readahead;
 
@@ -144,7 +144,7 @@ static struct segment *in_write_buffer(const struct drive *drive, u64 sector, u6
 
 bool read_is_far(const struct drive *drive, u64 sector, u64 sectors)
 {
-	if (cache_is_near(drive->cache, sector) || coming(drive, sector))
+	if (cache_is_near(drive->cache, sector) || readahead_brings(drive, sector))
 		return false;
 	return !drive->writes || !drive->profile->read_hits_on_write_data ||
 	       !in_write_buffer(drive, sector, sectors);
@@ -176,7 +176,7 @@ void read_plan(const struct drive *drive, const struct command *cmd, struct read
 	if (from == cmd->sector)
 		plan->ready = cmd->begin + drive_overhead(drive, KIND_READ_MISS);
 	plan->from = from;
-	if (!coming(drive, from))
+	if (!readahead_brings(drive, from))
 		return;
 	when = readahead_time(drive, from);
 	/* A seek may get there sooner than read-ahead. */
@@ -234,8 +234,8 @@ static u64 water_mark(const struct profile *profile, u64 sectors)
 }
 
 /* Put what was read into a segment, the one that has its beginning if that is not NULL. */
-static void keep(struct drive *drive, struct command *cmd, struct segment *segment,
-		 const struct transfer *transfer)
+static void segment_keep(struct drive *drive, struct command *cmd, struct segment *segment,
+			 const struct transfer *transfer)
 {
 	u64 end = cmd->sector + cmd->sectors, limit;
 	bool stream = segment && ++segment->returns > 1;
@@ -298,7 +298,7 @@ static u64 read_miss(struct drive *drive, struct command *cmd, const struct read
 	if (!profile->read_any_free)
 		transfer.passed = 0;
 	if (profile->read_cache && drive->cache->nr)
-		keep(drive, cmd, segment, &transfer);
+		segment_keep(drive, cmd, segment, &transfer);
 	drive_decoded(drive, cmd, plan->ready);
 	cmd->parts.overhead += profile->read_completion;
 	return transfer.bus_end + profile->read_completion;

@@ -62,7 +62,7 @@ size_t drive_bytes(const struct drive *drive)
 }
 
 /* Read-ahead has the mechanics first: it began with the last read. */
-static void background(struct drive *drive, u64 now)
+static void drive_background(struct drive *drive, u64 now)
 {
 	drive->clock = max(drive->clock, now);
 	readahead_advance(drive, drive->clock);
@@ -73,7 +73,7 @@ static void background(struct drive *drive, u64 now)
 		clean_advance(drive, drive->clock);
 }
 
-static u64 flush(struct drive *drive, struct command *cmd)
+static u64 drive_flush(struct drive *drive, struct command *cmd)
 {
 	u64 overhead = drive->profile->overhead + drive->profile->flush_overhead;
 
@@ -115,7 +115,7 @@ void drive_fill_parts(struct drive *drive, struct media_pass *pass)
 }
 
 /* What is left over is transfer; what overlaps is not counted twice. */
-static void split(struct command *cmd, u64 total)
+static void command_split(struct command *cmd, u64 total)
 {
 	u64 hidden = min(cmd->hidden, cmd->parts.seek);
 
@@ -160,9 +160,9 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 
 	if (drive->solid)
 		return serve_alone(drive->solid, command, now, parts);
-	background(drive, cmd.begin);
+	drive_background(drive, cmd.begin);
 	if (command->op == DISK_FLUSH || !command->sectors) {
-		end = flush(drive, &cmd);
+		end = drive_flush(drive, &cmd);
 	} else if (command->op == DISK_READ) {
 		end = drive_read(drive, &cmd);
 		drive->wrote = false;
@@ -174,7 +174,7 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 	}
 	end = max(end, now);
 	drive->last_end = end;
-	split(&cmd, end - now);
+	command_split(&cmd, end - now);
 	if (parts)
 		*parts = cmd.parts;
 	return end;

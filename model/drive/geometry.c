@@ -26,7 +26,7 @@ struct geometry {
 	struct geometry_zone zones[];
 };
 
-static void sort_slips(u32 *slips, u32 n)
+static void zone_sort_slips(u32 *slips, u32 n)
 {
 	u32 i, k;
 
@@ -126,7 +126,7 @@ struct geometry *geometry_create(const struct profile *profile, gfp_t gfp)
 		set_unit(zone, profile, from);
 		zone->first_slip = from->first_slip;
 		zone->slips = from->slips;
-		sort_slips(geometry->slips + from->first_slip, from->slips);
+		zone_sort_slips(geometry->slips + from->first_slip, from->slips);
 		zone->first_remap = remap;
 		while (remap < profile->nr_remaps && geometry->remaps[remap].zone == i)
 			remap++;
@@ -209,8 +209,8 @@ static u32 find_remap(const struct geometry *geometry, const struct geometry_zon
 }
 
 /* Number @at is a place, or a track where tracks are slipped and remapped. Returns its own. */
-static u64 remapped(const struct geometry *geometry, const struct geometry_zone *zone, u64 at,
-		    u64 *next, u64 *previous)
+static u64 zone_remapped(const struct geometry *geometry, const struct geometry_zone *zone, u64 at,
+			 u64 *next, u64 *previous)
 {
 	const struct profile_remap *remaps = geometry->remaps + zone->first_remap;
 	u32 i;
@@ -267,7 +267,7 @@ static void find_by_track(const struct geometry *geometry, const struct geometry
 
 	track = div_u64_rem(place_number, slots, &in_track);
 	track += slips_passed(geometry->slips + zone->first_slip, zone->slips, track);
-	track = remapped(geometry, zone, track, &next, &previous);
+	track = zone_remapped(geometry, zone, track, &next, &previous);
 	place->run = slots - in_track;
 	place->before = in_track;
 	place->to_end = true;
@@ -313,7 +313,7 @@ static void find_by_sector(const struct geometry *geometry, const struct geometr
 	at = unit_start + in_unit + passed;
 	track = div_u64_rem(at, slots, &in_track);
 
-	to = remapped(geometry, zone, at, &next, &previous);
+	to = zone_remapped(geometry, zone, at, &next, &previous);
 	place->run = slots - in_track;
 	place->run = min_t(u64, place->run, zone->unit_sectors - in_unit);
 	rest = place->run;

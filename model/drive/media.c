@@ -24,8 +24,8 @@ void media_find_shingled(const struct media *media, u64 sector, struct place *pl
 }
 
 /* @due: when in a revolution @place begins to pass. */
-static inline void access(const struct media *media, const struct place *place, u64 due, bool write,
-			  u64 now, u64 not_before, u64 *seek, u64 *wait)
+static inline void media_access_due(const struct media *media, const struct place *place, u64 due,
+				    bool write, u64 now, u64 not_before, u64 *seek, u64 *wait)
 {
 	u64 revolution = media->profile->revolution, ready, angle;
 	u32 distance = media_distance(media, place);
@@ -40,7 +40,7 @@ static inline void access(const struct media *media, const struct place *place, 
 void media_access(const struct media *media, const struct place *place, bool write, u64 now,
 		  u64 not_before, u64 *seek, u64 *wait)
 {
-	access(media, place, media_due(media, place), write, now, not_before, seek, wait);
+	media_access_due(media, place, media_due(media, place), write, now, not_before, seek, wait);
 }
 
 /*
@@ -69,8 +69,8 @@ void media_next_at(struct media *media, struct media_pass *pass, const struct pl
 	stretch->late = 1;
 	span = slot_time(media, place->slots, (u64)place->slot + stretch->sectors) - due;
 	not_before = max(pass->not_before, data_time(pass, stretch->sectors, span));
-	access(media, place, due, pass->write, pass->time, not_before, &stretch->seek,
-	       &stretch->wait);
+	media_access_due(media, place, due, pass->write, pass->time, not_before, &stretch->seek,
+			 &stretch->wait);
 	media->sought += stretch->seek;
 	media->turned += stretch->wait;
 	media->there = pass->time + stretch->seek;

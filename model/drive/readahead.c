@@ -50,7 +50,7 @@ static u64 sectors_until(const struct media_stretch *stretch, u64 now)
 			 stretch->end - stretch->begin);
 }
 
-static void add(struct drive *drive, u32 done)
+static void readahead_add(struct drive *drive, u32 done)
 {
 	struct readahead *ra = &drive->readahead;
 
@@ -83,10 +83,10 @@ void readahead_advance(struct drive *drive, u64 now)
 			drive->media_free = ra->pass.time;
 			ra->segment = NULL;
 		} else if (now >= s->end) {
-			add(drive, s->sectors);
+			readahead_add(drive, s->sectors);
 		} else {
 			if (now > s->begin)
-				add(drive, max_t(u64, ra->done, sectors_until(s, now)));
+				readahead_add(drive, max_t(u64, ra->done, sectors_until(s, now)));
 			break;
 		}
 	}
@@ -108,14 +108,14 @@ static u64 read_until(struct drive *drive, u64 sector)
 
 	while (next_stretch(drive)) {
 		if (sector >= s->sector + s->sectors) {
-			add(drive, s->sectors);
+			readahead_add(drive, s->sectors);
 			if (sector == s->sector + s->sectors)
 				return s->end;
 			continue;
 		}
 		n = sector - s->sector;
 		if (n > ra->done)
-			add(drive, n);
+			readahead_add(drive, n);
 		return sectors_done(s, n);
 	}
 	return ra->pass.time;

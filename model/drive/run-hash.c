@@ -24,13 +24,13 @@ static u32 region_shift(u32 level)
 	return 8 + 3 * level;
 }
 
-static u32 bucket_of(const struct run_hash *hash, u32 level, u64 region)
+static u32 run_bucket(const struct run_hash *hash, u32 level, u64 region)
 {
 	return (region * 0x9e3779b97f4a7c15ULL + level) >> 40 & hash->mask;
 }
 
 /* The one of two that begins first, where @run has any of the sectors. */
-static struct run *first_of(struct run *best, struct run *run, u64 sector, u64 end)
+static struct run *run_first(struct run *best, struct run *run, u64 sector, u64 end)
 {
 	if (run_begin(run) >= end || run->segment.end <= sector ||
 	    (best && run_begin(best) < run_begin(run)))
@@ -46,7 +46,7 @@ static struct run *find_in(const struct run_hash *hash, u32 bucket, u64 sector, 
 
 	while (node) {
 		run = &hash->pool[(node - 1) / 2];
-		best = first_of(best, run, sector, end);
+		best = run_first(best, run, sector, end);
 		node = run->next[(node - 1) % 2];
 	}
 	return best;
@@ -60,7 +60,7 @@ static noinline struct run *find_in_all(const struct run_hash *hash, u64 sector,
 
 	for (i = 0; i < hash->size; i++)
 		if (hash->pool[i].hashed)
-			best = first_of(best, &hash->pool[i], sector, end);
+			best = run_first(best, &hash->pool[i], sector, end);
 	return best;
 }
 
@@ -78,7 +78,7 @@ struct run *run_hash_find(const struct run_hash *hash, u64 sector, u64 end)
 		if (last - region > hash->size)
 			return find_in_all(hash, sector, end);
 		do {
-			best = find_in(hash, bucket_of(hash, level, region), sector, end, best);
+			best = find_in(hash, run_bucket(hash, level, region), sector, end, best);
 		} while (region++ != last);
 	}
 	return best;
@@ -99,20 +99,20 @@ static u32 buckets_of(const struct run_hash *hash, const struct run *run, u32 *b
 	u32 shift = region_shift(run->level);
 	u64 first = run_begin(run) >> shift, last = (run->segment.end - 1) >> shift;
 
-	buckets[0] = bucket_of(hash, run->level, first);
+	buckets[0] = run_bucket(hash, run->level, first);
 	if (first == last)
 		return 1;
-	buckets[1] = bucket_of(hash, run->level, last);
+	buckets[1] = run_bucket(hash, run->level, last);
 	return buckets[0] == buckets[1] ? 1 : 2;
 }
 
-static void link(struct run_hash *hash, struct run *run, u32 bucket, u32 which)
+static void bucket_link(struct run_hash *hash, struct run *run, u32 bucket, u32 which)
 {
 	run->next[which] = hash->buckets[bucket];
 	hash->buckets[bucket] = 2 * run->i + which + 1;
 }
 
-static void unlink(struct run_hash *hash, const struct run *run, u32 bucket, u32 which)
+static void bucket_unlink(struct run_hash *hash, const struct run *run, u32 bucket, u32 which)
 {
 	u16 *node = &hash->buckets[bucket], own = 2 * run->i + which + 1;
 
@@ -127,8 +127,8 @@ void run_hash_insert(struct run_hash *hash, struct run *run)
 
 	set_level(run);
 	if (buckets_of(hash, run, buckets) == 2)
-		link(hash, run, buckets[1], 1);
-	link(hash, run, buckets[0], 0);
+		bucket_link(hash, run, buckets[1], 1);
+	bucket_link(hash, run, buckets[0], 0);
 	run->hashed = true;
 	hash->nr_in_level[run->level]++;
 	hash->levels |= 1U << run->level;
@@ -140,8 +140,8 @@ void run_hash_remove(struct run_hash *hash, struct run *run)
 	u32 buckets[2];
 
 	if (buckets_of(hash, run, buckets) == 2)
-		unlink(hash, run, buckets[1], 1);
-	unlink(hash, run, buckets[0], 0);
+		bucket_unlink(hash, run, buckets[1], 1);
+	bucket_unlink(hash, run, buckets[0], 0);
 	run->hashed = false;
 	if (!--hash->nr_in_level[run->level])
 		hash->levels &= ~(1U << run->level);

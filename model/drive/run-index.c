@@ -155,7 +155,7 @@ static bool comes_first(const struct search *search, u32 i, u32 distance)
  * Run @i passes in @wait. The arm may be there by then. The exact time is the first one after
  * @wait, and so many revolutions, at which the arm and the data are there.
  */
-static noinline void compare(struct search *search, u32 i, u32 distance, u64 wait)
+static noinline void search_compare(struct search *search, u32 i, u32 distance, u64 wait)
 {
 	const struct run_index *index = search->index;
 	const struct seek_step *step = seek_step(index->seeks, distance);
@@ -196,7 +196,7 @@ static __always_inline void search_band(struct search *search, u32 head, bool fa
 			time = min(time, (s64)RUN_INDEX_TIMES - 1);
 		/* If the arm is too late for it, or it has just passed: in the next turn. */
 		if (distance <= index->reach[RUN_INDEX_PAST + time] && wait <= search->time)
-			compare(search, i, distance, wait);
+			search_compare(search, i, distance, wait);
 		i = key->next;
 	} while (i);
 }

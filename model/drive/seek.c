@@ -4,7 +4,8 @@
 #include "seek.h"
 
 /* On the line through entries @a and @b of the table. */
-static u64 interpolate(const struct profile_seek *a, const struct profile_seek *b, u32 cylinders)
+static u64 seek_interpolate(const struct profile_seek *a, const struct profile_seek *b,
+			    u32 cylinders)
 {
 	u32 span = b->cylinders - a->cylinders;
 	s64 ns;
@@ -37,14 +38,14 @@ static u64 by_table(const struct profile *profile, u32 entry, u32 cylinders)
 
 	if (!entry)
 		return seeks[0].ns;
-	return interpolate(&seeks[entry - 1], &seeks[entry], cylinders);
+	return seek_interpolate(&seeks[entry - 1], &seeks[entry], cylinders);
 }
 
 /*
  * The largest integer whose square is no more than @x. By Newton's method from above: a seventh of
  * what int_sqrt64() takes.
  */
-static u64 root(u64 x)
+static u64 floor_sqrt(u64 x)
 {
 	u64 better = 1ULL << (fls64(x) + 1) / 2, best;
 
@@ -60,7 +61,7 @@ static u64 by_curve(const struct profile *profile, u32 cylinders)
 {
 	if (cylinders < profile->seek_limit)
 		return profile->seek_short_base +
-		       ((profile->seek_short_factor * root((u64)cylinders << 20)) >> 10);
+		       ((profile->seek_short_factor * floor_sqrt((u64)cylinders << 20)) >> 10);
 	return profile->seek_long_base + div_u64(profile->seek_long_factor * cylinders, 1000);
 }
 
@@ -80,8 +81,8 @@ u64 seek_time(const struct profile *profile, u32 cylinders)
 	return time_by(profile, find_entry(profile, cylinders), cylinders);
 }
 
-static u64 reposition(const struct profile *profile, u64 ns, u32 cylinders, bool switches,
-		      bool write)
+static u64 seek_with_switch(const struct profile *profile, u64 ns, u32 cylinders, bool switches,
+			    bool write)
 {
 	if (switches)
 		ns = max(ns, profile->head_switch);
@@ -100,14 +101,14 @@ static u64 reposition(const struct profile *profile, u64 ns, u32 cylinders, bool
 
 u64 seek_reposition(const struct profile *profile, u32 cylinders, bool switches, bool write)
 {
-	return reposition(profile, seek_time(profile, cylinders), cylinders, switches, write);
+	return seek_with_switch(profile, seek_time(profile, cylinders), cylinders, switches, write);
 }
 
 u64 seek_reposition_in(const struct profile *profile, const struct seek_step *step, u32 cylinders,
 		       bool switches, bool write)
 {
-	return reposition(profile, time_by(profile, step->entry, cylinders), cylinders, switches,
-			  write);
+	return seek_with_switch(profile, time_by(profile, step->entry, cylinders), cylinders,
+				switches, write);
 }
 
 /* Where the next step begins: with each part of distances, and where table or curve bends. */

@@ -56,14 +56,14 @@ static void give_extent(struct shingle *shingle, u32 number)
 	shingle->nr_unused++;
 }
 
-static u32 priority(u32 number)
+static u32 extent_priority(u32 number)
 {
 	number *= 0x9e3779b1;
 	return number ^ number >> 15;
 }
 
 /* Divide the tree @root: what begins before @start, and the rest. */
-static void split(struct shingle *shingle, u32 root, u32 start, u32 *before, u32 *rest)
+static void tree_split(struct shingle *shingle, u32 root, u32 start, u32 *before, u32 *rest)
 {
 	struct shingle_extent *extent;
 
@@ -84,12 +84,12 @@ static void split(struct shingle *shingle, u32 root, u32 start, u32 *before, u32
 }
 
 /* One tree of two; all of @before begins before all of @rest. */
-static u32 join(struct shingle *shingle, u32 before, u32 rest)
+static u32 tree_join(struct shingle *shingle, u32 before, u32 rest)
 {
 	u32 root, *link = &root;
 
 	while (before && rest) {
-		if (priority(before) > priority(rest)) {
+		if (extent_priority(before) > extent_priority(rest)) {
 			*link = before;
 			link = &extent_of(shingle, before)->right;
 			before = *link;
@@ -187,7 +187,7 @@ u32 shingle_room(const struct shingle *shingle)
 	return here;
 }
 
-static void came(struct shingle *shingle, u32 band)
+static void band_came(struct shingle *shingle, u32 band)
 {
 	if (shingle->newest == band + 1 || shingle->next[band])
 		return;		/* it is among them, perhaps with nothing left */
@@ -205,16 +205,16 @@ u64 shingle_append(struct shingle *shingle, u64 sector, u32 sectors)
 	u32 start = sector - (u64)band * shingle->profile->band, end = start + sectors;
 	struct shingle_extent *last;
 
-	came(shingle, band);
+	band_came(shingle, band);
 	div_u64_rem(shingle->head, shingle->profile->media_cache, &part);
-	split(shingle, shingle->root[band], start, &before, &inside);
-	split(shingle, inside, end, &inside, &behind);
+	tree_split(shingle, shingle->root[band], start, &before, &inside);
+	tree_split(shingle, inside, end, &inside, &behind);
 	/* The last one within may go on behind, and so may the last one before. */
 	last = last_of(shingle, inside) ?: last_of(shingle, before);
 	if (last && last->start + last->sectors > end) {
 		over = end - last->start;
 		number = take_extent(shingle, end, last->sectors - over, last->at + over);
-		behind = join(shingle, number, behind);
+		behind = tree_join(shingle, number, behind);
 	}
 	give_tree(shingle, inside);
 	last = last_of(shingle, before);
@@ -223,8 +223,8 @@ u64 shingle_append(struct shingle *shingle, u64 sector, u32 sectors)
 	if (last && last->start + last->sectors == start && last->at + last->sectors == part)
 		last->sectors += sectors;
 	else
-		before = join(shingle, before, take_extent(shingle, start, sectors, part));
-	shingle->root[band] = join(shingle, before, behind);
+		before = tree_join(shingle, before, take_extent(shingle, start, sectors, part));
+	shingle->root[band] = tree_join(shingle, before, behind);
 	shingle->head += DIV_ROUND_UP(sectors, SHINGLE_BLOCK) * SHINGLE_BLOCK;
 	return part;
 }

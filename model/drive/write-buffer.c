@@ -2,12 +2,12 @@
 #include "../../dm-david/portable/portable-alloc.h"
 #include "write-buffer.h"
 
-static struct run *run_of(struct segment *segment)
+static struct run *segment_run(struct segment *segment)
 {
 	return (struct run *)segment;	/* its first member */
 }
 
-static void give_back(struct write_buffer *buffer, struct run *run)
+static void run_give_back(struct write_buffer *buffer, struct run *run)
 {
 	buffer->unused[buffer->nr_unused++] = run->i;
 }
@@ -36,7 +36,7 @@ struct write_buffer *write_buffer_create(const struct profile *profile,
 	buffer->unused = memory + run_hash_bytes(runs);
 	for (i = runs; i--;) {
 		buffer->pool[i].i = i;
-		give_back(buffer, &buffer->pool[i]);
+		run_give_back(buffer, &buffer->pool[i]);
 	}
 	return buffer;
 }
@@ -85,7 +85,7 @@ struct segment *write_buffer_overlap(struct write_buffer *buffer, u64 sector, u6
 	return run ? &run->segment : NULL;
 }
 
-static void insert(struct write_buffer *buffer, const struct media *media, struct run *run)
+static void run_insert(struct write_buffer *buffer, const struct media *media, struct run *run)
 {
 	run->segment.start = run_begin(run);
 	geometry_find(media->geometry, run->segment.start, &run->place);
@@ -93,7 +93,7 @@ static void insert(struct write_buffer *buffer, const struct media *media, struc
 	run_hash_insert(&buffer->runs, run);
 }
 
-static void take_out(struct write_buffer *buffer, struct run *run)
+static void run_take_out(struct write_buffer *buffer, struct run *run)
 {
 	run_index_remove(&buffer->index, run);
 	run_hash_remove(&buffer->runs, run);
@@ -119,15 +119,15 @@ struct segment *write_buffer_add(struct write_buffer *buffer, const struct media
 	for (; old; old = run_hash_find(&buffer->runs, before, end + 1)) {
 		sector = min(sector, run_begin(old));
 		end = max(end, old->segment.end);
-		take_out(buffer, old);
+		run_take_out(buffer, old);
 		buffer->sectors -= old->segment.dirty;
-		give_back(buffer, old);
+		run_give_back(buffer, old);
 	}
 	segment->start = sector;
 	segment->end = end;
 	segment->dirty = end - sector;
 	buffer->sectors += segment->dirty;
-	insert(buffer, media, run);
+	run_insert(buffer, media, run);
 	return segment;
 }
 
@@ -151,7 +151,7 @@ struct segment *write_buffer_next(struct write_buffer *buffer)
 
 void write_buffer_take(struct write_buffer *buffer, struct segment *segment)
 {
-	take_out(buffer, run_of(segment));
+	run_take_out(buffer, segment_run(segment));
 }
 
 void write_buffer_return(struct write_buffer *buffer, const struct media *media,
@@ -159,7 +159,7 @@ void write_buffer_return(struct write_buffer *buffer, const struct media *media,
 {
 	u64 sector = segment->end - segment->dirty, sectors = segment->dirty;
 
-	give_back(buffer, run_of(segment));
+	run_give_back(buffer, segment_run(segment));
 	if (!sectors)
 		return;
 	/* What was written to in the meantime is one with it. */

@@ -103,7 +103,7 @@ static bool is_none(u32 entry)
 	return (entry | SCATTERED) == NONE;
 }
 
-static u32 hash(u32 n)
+static u32 group_hash(u32 n)
 {
 	n *= 0x9e3779b1;
 	n ^= n >> 15;
@@ -112,9 +112,9 @@ static u32 hash(u32 n)
 }
 
 /* The one page of a group that is in the map. */
-static u64 sampled(const struct ftl *ftl, u32 group)
+static u64 sampled_page(const struct ftl *ftl, u32 group)
 {
-	return ((u64)group << ftl->shift) | (hash(group) & (BIT(ftl->shift) - 1));
+	return ((u64)group << ftl->shift) | (group_hash(group) & (BIT(ftl->shift) - 1));
 }
 
 static u32 rnd_below(struct ftl *ftl, u32 limit)
@@ -130,7 +130,7 @@ static u32 per_block(const struct ftl *ftl)
 
 /* Blocks */
 
-static u32 take_free(struct ftl *ftl)
+static u32 block_take_free(struct ftl *ftl)
 {
 	u32 block = ftl->free[ftl->free_at];
 
@@ -139,7 +139,7 @@ static u32 take_free(struct ftl *ftl)
 	return block;
 }
 
-static void put_free(struct ftl *ftl, u32 block)
+static void block_put_free(struct ftl *ftl, u32 block)
 {
 	u32 at = ftl->free_at + ftl->nr_free++;
 
@@ -155,7 +155,7 @@ static void size_slc(struct ftl *ftl)
 	ftl->slc_size = max_t(u32, ftl->slc_least, div_u64(ftl->slc_most * unused, ftl->groups));
 }
 
-static void drop(struct ftl *ftl, u32 group)
+static void group_drop(struct ftl *ftl, u32 group)
 {
 	u32 entry = ftl->map[group];
 
@@ -169,25 +169,25 @@ static void drop(struct ftl *ftl, u32 group)
 	ftl->used--;
 }
 
-static void point(struct ftl *ftl, u32 group, u32 entry)
+static void group_point(struct ftl *ftl, u32 group, u32 entry)
 {
-	drop(ftl, group);
+	group_drop(ftl, group);
 	ftl->map[group] = entry;
 	ftl->used++;
 }
 
 /* Write @group to the next slot of @stream. A block must be free if that is full. */
-static void place(struct ftl *ftl, struct stream *stream, u32 group, u32 flags)
+static void stream_append(struct ftl *ftl, struct stream *stream, u32 group, u32 flags)
 {
 	u32 slot;
 
 	if (stream->block == NONE || stream->at == per_block(ftl)) {
-		stream->block = take_free(ftl);
+		stream->block = block_take_free(ftl);
 		stream->at = 0;
 		ftl->blocks[stream->block].state = BLOCK_OPEN;
 	}
 	slot = (stream->block << ftl->block_shift) + stream->at++;
-	point(ftl, group, slot | flags);
+	group_point(ftl, group, slot | flags);
 	ftl->slots[slot] = group;
 	ftl->blocks[stream->block].valid++;
 	if (stream->at == per_block(ftl)) {
@@ -199,7 +199,7 @@ static void place(struct ftl *ftl, struct stream *stream, u32 group, u32 flags)
 /* Collection */
 
 /* How much worse it is to collect @block than others: less is better. */
-static u64 badness(const struct ftl *ftl, const struct block *block)
+static u64 block_badness(const struct ftl *ftl, const struct block *block)
 {
 	u64 age = ftl->closed - block->closed, valid = block->valid;
 
@@ -216,7 +216,7 @@ static u64 badness(const struct ftl *ftl, const struct block *block)
 	}
 }
 
-static u32 choose_of_some(struct ftl *ftl)
+static u32 gc_choose_of_some(struct ftl *ftl)
 {
 	u32 best = NONE, left = ftl->profile->gc_choices, tries = 64 * left;
 
@@ -232,7 +232,7 @@ static u32 choose_of_some(struct ftl *ftl)
 	return best;
 }
 
-static u32 choose_of_all(const struct ftl *ftl)
+static u32 gc_choose_of_all(const struct ftl *ftl)
 {
 	u64 least = 0;
 	u32 i, best = NONE;
@@ -243,7 +243,7 @@ static u32 choose_of_all(const struct ftl *ftl)
 
 		if (block->state != BLOCK_CLOSED)
 			continue;
-		bad = badness(ftl, block);
+		bad = block_badness(ftl, block);
 		if (best == NONE || bad < least) {
 			best = i;
 			least = bad;
@@ -253,14 +253,14 @@ static u32 choose_of_all(const struct ftl *ftl)
 }
 
 /* False: nothing is to be collected. */
-static bool choose(struct ftl *ftl)
+static bool gc_choose(struct ftl *ftl)
 {
 	u32 victim = NONE;
 
 	if (ftl->profile->gc == GC_CHOICES && !ftl->figures.stuck)
-		victim = choose_of_some(ftl);
+		victim = gc_choose_of_some(ftl);
 	if (victim == NONE)
-		victim = choose_of_all(ftl);
+		victim = gc_choose_of_all(ftl);
 	if (victim == NONE)
 		return false;
 	ftl->victim = victim;
@@ -272,17 +272,17 @@ static bool choose(struct ftl *ftl)
 	return true;
 }
 
-static void erase_if_empty(struct ftl *ftl)
+static void gc_erase_if_empty(struct ftl *ftl)
 {
 	if (ftl->blocks[ftl->victim].valid)
 		return;
-	put_free(ftl, ftl->victim);
+	block_put_free(ftl, ftl->victim);
 	ftl->victim = NONE;
 	ftl->figures.erased++;
 }
 
 /* Move the victim's next valid page. It has one. */
-static void move_one(struct ftl *ftl)
+static void gc_move_one(struct ftl *ftl)
 {
 	u32 first = ftl->victim << ftl->block_shift, group, slot, entry;
 
@@ -291,29 +291,30 @@ static void move_one(struct ftl *ftl)
 		group = ftl->slots[slot];
 		entry = ftl->map[group];
 	} while (is_none(entry) || SLOT(entry) != slot);
-	place(ftl, ftl->profile->gc_separate ? &ftl->moves : &ftl->host, group, entry & SCATTERED);
+	stream_append(ftl, ftl->profile->gc_separate ? &ftl->moves : &ftl->host, group,
+		      entry & SCATTERED);
 	ftl->figures.moved++;
 }
 
 /* Collect all of a block. */
-static void collect_block(struct ftl *ftl)
+static void gc_collect_block(struct ftl *ftl)
 {
 	while (ftl->blocks[ftl->victim].valid)
-		move_one(ftl);
-	erase_if_empty(ftl);
+		gc_move_one(ftl);
+	gc_erase_if_empty(ftl);
 }
 
 /* Before the host writes a page: the moves that this page owes. */
-static void collect(struct ftl *ftl)
+static void gc_collect(struct ftl *ftl)
 {
-	if (ftl->victim == NONE && (ftl->nr_free > FEW_FREE || !choose(ftl)))
+	if (ftl->victim == NONE && (ftl->nr_free > FEW_FREE || !gc_choose(ftl)))
 		return;
 	ftl->credit += ftl->share;
 	while (ftl->credit >= ftl->gain && ftl->blocks[ftl->victim].valid) {
 		ftl->credit -= ftl->gain;
-		move_one(ftl);
+		gc_move_one(ftl);
 	}
-	erase_if_empty(ftl);
+	gc_erase_if_empty(ftl);
 }
 
 /* The last block that is free is for moves: they must always have a place. */
@@ -323,22 +324,22 @@ static bool host_may_write(const struct ftl *ftl)
 }
 
 /* A round of all blocks finds whatever room there is. A policy that does not is wrong. */
-static void make_room(struct ftl *ftl)
+static void ftl_make_room(struct ftl *ftl)
 {
 	u32 blocks = 0;
 
-	while (!host_may_write(ftl) && (ftl->victim != NONE || choose(ftl))) {
+	while (!host_may_write(ftl) && (ftl->victim != NONE || gc_choose(ftl))) {
 		if (blocks++ == ftl->nr_blocks)
 			ftl->figures.stuck = true;
-		collect_block(ftl);
+		gc_collect_block(ftl);
 	}
 }
 
 static void write_to_block(struct ftl *ftl, u32 group, u32 flags)
 {
-	collect(ftl);
-	make_room(ftl);
-	place(ftl, &ftl->host, group, flags);
+	gc_collect(ftl);
+	ftl_make_room(ftl);
+	stream_append(ftl, &ftl->host, group, flags);
 }
 
 static void write_one(struct ftl *ftl, u32 group, u32 flags)
@@ -355,7 +356,7 @@ static bool is_in_slc(u32 entry)
 }
 
 /* The next group of those in the cache, which has one. They go in the order of their numbers. */
-static void fold_one(struct ftl *ftl)
+static void slc_fold_one(struct ftl *ftl)
 {
 	while (!is_in_slc(ftl->map[ftl->fold_at]))
 		ftl->fold_at = ftl->fold_at + 1 == ftl->groups ? 0 : ftl->fold_at + 1;
@@ -368,7 +369,7 @@ u64 ftl_fold(struct ftl *ftl, u64 pages, bool *left)
 	u64 groups = min_t(u64, pages >> ftl->shift, ftl->in_slc), i;
 
 	for (i = 0; i < groups; i++)
-		fold_one(ftl);
+		slc_fold_one(ftl);
 	*left = ftl->in_slc;
 	return groups << ftl->shift;
 }
@@ -386,10 +387,10 @@ static bool slc_takes(struct ftl *ftl)
 
 static void write_to_slc(struct ftl *ftl, u32 group, u32 flags)
 {
-	drop(ftl, group);
+	group_drop(ftl, group);
 	while (ftl->in_slc >= ftl->slc_size && ftl->in_slc && !MODEL_PLANTED(slc))
-		fold_one(ftl);
-	point(ftl, group, IN_SLC | NO_SLOT | flags);
+		slc_fold_one(ftl);
+	group_point(ftl, group, IN_SLC | NO_SLOT | flags);
 	ftl->in_slc++;
 	ftl->figures.written++;
 }
@@ -399,32 +400,32 @@ void ftl_idle(struct ftl *ftl, u64 pages, u64 room)
 	u64 moves = pages >> ftl->shift, blocks = room >> ftl->shift >> ftl->block_shift;
 
 	while (moves && ftl->nr_free < min_t(u64, blocks, ftl->nr_blocks)) {
-		if (ftl->victim == NONE && !choose(ftl))
+		if (ftl->victim == NONE && !gc_choose(ftl))
 			return;
 		if (ftl->share == per_block(ftl))	/* nothing to be had */
 			return;
 		for (; moves && ftl->blocks[ftl->victim].valid; moves--)
-			move_one(ftl);
-		erase_if_empty(ftl);
+			gc_move_one(ftl);
+		gc_erase_if_empty(ftl);
 	}
 }
 
 /* What has been written of a group */
 
 /* The bit of the eighth that the group's page @i is in. */
-static u32 eighth(const struct ftl *ftl, u32 i)
+static u32 eighth_of(const struct ftl *ftl, u32 i)
 {
 	return ftl->shift > 3 ? i >> (ftl->shift - 3) : i;
 }
 
 /* The bits of pages [from, to] of a group. */
-static u8 touched(const struct ftl *ftl, u32 from, u32 to)
+static u8 eighths_touched(const struct ftl *ftl, u32 from, u32 to)
 {
-	return (2U << eighth(ftl, to)) - (1U << eighth(ftl, from));
+	return (2U << eighth_of(ftl, to)) - (1U << eighth_of(ftl, from));
 }
 
 /* The bits of those eighths that lie in pages [from, to] completely. */
-static u8 covered(const struct ftl *ftl, u32 from, u32 to)
+static u8 eighths_covered(const struct ftl *ftl, u32 from, u32 to)
 {
 	u32 size = ftl->shift > 3 ? 1U << (ftl->shift - 3) : 1;
 	u32 begin = DIV_ROUND_UP(from, size), end = (to + 1) / size;
@@ -440,7 +441,7 @@ struct part {
 
 static __always_inline struct part part_of(const struct ftl *ftl, u32 group, u64 first, u64 last)
 {
-	u64 begin = (u64)group << ftl->shift, page = sampled(ftl, group);
+	u64 begin = (u64)group << ftl->shift, page = sampled_page(ftl, group);
 
 	return (struct part) {
 		.from = first > begin ? first - begin : 0,
@@ -453,9 +454,9 @@ static __always_inline struct part part_of(const struct ftl *ftl, u32 group, u64
  * @part of @group is written: a page by itself, or not, as @flags say. Returns whether the group's
  * page in the map is in it; if there is none, the group is as this write was.
  */
-static bool touch(struct ftl *ftl, u32 group, struct part part, u32 flags)
+static bool group_touch(struct ftl *ftl, u32 group, struct part part, u32 flags)
 {
-	ftl->written[group] |= touched(ftl, part.from, part.to);
+	ftl->written[group] |= eighths_touched(ftl, part.from, part.to);
 	if (!part.sampled && is_none(ftl->map[group]))
 		ftl->map[group] = NONE_RUN | flags;
 	return part.sampled;
@@ -469,7 +470,7 @@ bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 	u32 group;
 
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
-		if (touch(ftl, group, part_of(ftl, group, first, last), flags))
+		if (group_touch(ftl, group, part_of(ftl, group, first, last), flags))
 			(slc ? write_to_slc : write_one)(ftl, group, flags);
 	}
 	return slc;
@@ -485,7 +486,7 @@ void ftl_fill(struct ftl *ftl, u64 first, u64 nr)
 	if (!nr)
 		return;
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
-		if (touch(ftl, group, part_of(ftl, group, first, last), flags) &&
+		if (group_touch(ftl, group, part_of(ftl, group, first, last), flags) &&
 		    is_none(ftl->map[group]))
 			write_to_block(ftl, group, flags);
 	}
@@ -503,9 +504,9 @@ void ftl_trim(struct ftl *ftl, u64 first, u64 nr)
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
 		struct part part = part_of(ftl, group, first, last);
 
-		ftl->written[group] &= ~covered(ftl, part.from, part.to);
+		ftl->written[group] &= ~eighths_covered(ftl, part.from, part.to);
 		if (part.sampled && !MODEL_PLANTED(trim))
-			drop(ftl, group);
+			group_drop(ftl, group);
 	}
 }
 
@@ -514,7 +515,7 @@ enum ftl_state ftl_look(const struct ftl *ftl, u64 page)
 	u32 group = page >> ftl->shift, i = page & (BIT(ftl->shift) - 1);
 	u32 entry = ftl->map[group];
 
-	if (!(ftl->written[group] >> eighth(ftl, i) & 1))
+	if (!(ftl->written[group] >> eighth_of(ftl, i) & 1))
 		return FTL_NOTHING;
 	return entry & SCATTERED ? FTL_SCATTERED : FTL_RUN;
 }
@@ -544,7 +545,7 @@ static u32 shift_of(const struct profile *profile, u64 pages, u64 slots)
 }
 
 /* Blocks of the flash, and at least so many that collection has room to work in. */
-static u32 count_blocks(const struct ftl *ftl)
+static u32 ftl_count_blocks(const struct ftl *ftl)
 {
 	u64 raw = div64_u64(ftl->profile->raw_sectors, ftl->profile->gc_unit);
 	u64 needed = DIV_ROUND_UP(ftl->groups, per_block(ftl)) + SPARE_BLOCKS;
@@ -561,7 +562,7 @@ static void set_sizes(struct ftl *ftl)
 	ftl->shift = shift_of(profile, pages, profile->raw_sectors / FTL_PAGE);
 	ftl->groups = (pages + BIT(ftl->shift) - 1) >> ftl->shift;
 	ftl->block_shift = unit_shift > ftl->shift ? unit_shift - ftl->shift : 0;
-	ftl->nr_blocks = count_blocks(ftl);
+	ftl->nr_blocks = ftl_count_blocks(ftl);
 	ftl->slc_most = min_t(u64, profile->slc_cache / FTL_PAGE >> ftl->shift, ftl->groups);
 	ftl->slc_least = ftl->slc_most;
 	if (profile->slc_cache_min)
@@ -570,7 +571,7 @@ static void set_sizes(struct ftl *ftl)
 }
 
 /* The share of the last group's pages that does not lie on the drive is not worth a thought. */
-static void precondition(struct ftl *ftl)
+static void ftl_precondition(struct ftl *ftl)
 {
 	u32 filled = (u64)ftl->groups * ftl->profile->precondition_fill / 1000;
 	u64 overwrites = (u64)filled * OVERWRITES;
@@ -616,11 +617,11 @@ struct ftl *ftl_create(const struct profile *profile, gfp_t gfp)
 	}
 	memset(ftl->map, 0xff, ftl->groups * sizeof(*ftl->map));
 	for (i = 0; i < ftl->nr_blocks; i++)
-		put_free(ftl, i);
+		block_put_free(ftl, i);
 	ftl->host.block = NONE;
 	ftl->moves.block = NONE;
 	ftl->victim = NONE;
-	precondition(ftl);
+	ftl_precondition(ftl);
 	ftl->figures = (struct ftl_figures) { .stuck = ftl->figures.stuck };
 	return ftl;
 }

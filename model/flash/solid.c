@@ -23,7 +23,7 @@ struct solid {
 
 /* The heap: by end, then in the order in which the ends became known. */
 
-static bool earlier(const struct solid_command *a, const struct solid_command *b)
+static bool ends_earlier(const struct solid_command *a, const struct solid_command *b)
 {
 	return a->end < b->end || (a->end == b->end && a->seq < b->seq);
 }
@@ -34,7 +34,7 @@ static void push_end(struct solid *solid, struct solid_command *command)
 	u32 i = solid->nr_ends++, up;
 
 	command->seq = solid->seq++;
-	for (; i && earlier(command, heap[up = (i - 1) / 2]); i = up)
+	for (; i && ends_earlier(command, heap[up = (i - 1) / 2]); i = up)
 		heap[i] = heap[up];
 	heap[i] = command;
 }
@@ -46,9 +46,9 @@ static struct solid_command *pop_end(struct solid *solid)
 	u32 i = 0, down;
 
 	while ((down = 2 * i + 1) < solid->nr_ends) {
-		if (down + 1 < solid->nr_ends && earlier(heap[down + 1], heap[down]))
+		if (down + 1 < solid->nr_ends && ends_earlier(heap[down + 1], heap[down]))
 			down++;
-		if (!earlier(heap[down], last))
+		if (!ends_earlier(heap[down], last))
 			break;
 		heap[i] = heap[down];
 		i = down;
@@ -57,7 +57,7 @@ static struct solid_command *pop_end(struct solid *solid)
 	return first;
 }
 
-static u64 latency(const struct solid *solid, const struct solid_command *command)
+static u64 command_latency(const struct solid *solid, const struct solid_command *command)
 {
 	switch (command->op) {
 	case DISK_READ:
@@ -89,7 +89,7 @@ static u64 cross_link(struct solid *solid, struct solid_command *command, u64 fr
 /* @command is served at @end, but for what all of them need. */
 static void complete_command(struct solid *solid, struct solid_command *command, u64 end)
 {
-	u64 fixed = latency(solid, command);
+	u64 fixed = command_latency(solid, command);
 
 	if (command->op == DISK_READ)
 		end = cross_link(solid, command, end);
@@ -112,7 +112,7 @@ static u64 serve_memory(struct solid *solid, struct solid_command *command, u64 
 		if (solid->units[i] < *unit)
 			unit = &solid->units[i];
 	command->parts.queued += *unit > from ? *unit - from : 0;
-	*unit = max(*unit, from) + latency(solid, command);
+	*unit = max(*unit, from) + command_latency(solid, command);
 	return *unit;
 }
 

@@ -6,7 +6,7 @@
 
 #define NEVER		U64_MAX
 
-static void append(struct waiting *list, struct solid_command *command)
+static void waiting_append(struct waiting *list, struct solid_command *command)
 {
 	command->next = NULL;
 	if (list->last)
@@ -16,7 +16,7 @@ static void append(struct waiting *list, struct solid_command *command)
 	list->last = command;
 }
 
-static struct solid_command *pop(struct waiting *list)
+static struct solid_command *waiting_pop(struct waiting *list)
 {
 	struct solid_command *command = list->first;
 
@@ -52,7 +52,7 @@ static void learn_from_map(struct ssd *ssd, u64 now)
  */
 #define PAGES_TO_PAY	8
 
-static void pay(const struct ssd *ssd, struct debt *debt, u64 bytes)
+static void debt_pay(const struct ssd *ssd, struct debt *debt, u64 bytes)
 {
 	u64 all = (PAGES_TO_PAY * FTL_PAGE * 512ULL) << ftl_shift(ssd->ftl), part = debt->owed;
 
@@ -70,7 +70,7 @@ static void pay(const struct ssd *ssd, struct debt *debt, u64 bytes)
 #define MAP_PAGES	0x4000000000000000ULL
 
 /* When the part of the map that @command needs is in memory, if that can begin at @from. */
-static u64 look_up(struct ssd *ssd, const struct solid_command *command, u64 now, u64 from)
+static u64 map_look_up(struct ssd *ssd, const struct solid_command *command, u64 now, u64 from)
 {
 	const struct profile *profile = ssd->profile;
 	u32 last = div_u64(command->sector + command->sectors - 1, profile->map_coverage);
@@ -121,7 +121,7 @@ static void force_out(struct ssd *ssd)
 static void make_ready(struct ssd *ssd, struct solid_command *command, u64 end)
 {
 	command->end = end;
-	append(&ssd->ready, command);
+	waiting_append(&ssd->ready, command);
 }
 
 /* How long the map's own flush takes, if it is its turn. */
@@ -138,7 +138,7 @@ static void wait_for_programs(struct ssd *ssd, struct solid_command *command, u6
 {
 	force_out(ssd);
 	command->after = ssd->entered;
-	append(&ssd->flushes, command);
+	waiting_append(&ssd->flushes, command);
 	ssd_use_idle(ssd, now);
 }
 
@@ -156,11 +156,11 @@ static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
 	struct backlog *backlog;
 
 	if (ssd->map)
-		look_up(ssd, command, now, now);
+		map_look_up(ssd, command, now, now);
 	backlog = &ssd->backlogs[ftl_write(ssd->ftl, first, end - first) ? SLC : NATIVE];
 	learn_from_map(ssd, now);
-	pay(ssd, &ssd->moves, bytes);
-	pay(ssd, &ssd->folds, bytes);
+	debt_pay(ssd, &ssd->moves, bytes);
+	debt_pay(ssd, &ssd->folds, bytes);
 	ssd->used += bytes;
 	ssd->entered += bytes;
 	if (ssd->buffered)
@@ -179,7 +179,7 @@ static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
 }
 
 /* If a write waits and nothing else empties the buffer, program what is less than a unit. */
-static void make_room(struct ssd *ssd, u64 now)
+static void ssd_make_room(struct ssd *ssd, u64 now)
 {
 	if (!ssd->writes.first ||
 	    ssd->used != ssd->backlogs[SLC].loose + ssd->backlogs[NATIVE].loose)
@@ -188,41 +188,41 @@ static void make_room(struct ssd *ssd, u64 now)
 	ssd_use_idle(ssd, now);
 }
 
-static void admit(struct ssd *ssd, u64 now)
+static void ssd_admit(struct ssd *ssd, u64 now)
 {
 	struct solid_command *command;
 
 	while (ssd->writes.first && has_room(ssd, ssd->writes.first)) {
-		command = pop(&ssd->writes);
+		command = waiting_pop(&ssd->writes);
 		command->parts.queued += now > command->end ? now - command->end : 0;
 		command->end = max(now, command->end);
 		if (take_in(ssd, command, now))
 			make_ready(ssd, command, command->end);
 	}
-	make_room(ssd, now);
+	ssd_make_room(ssd, now);
 }
 
 /* All that @command had to wait for is programmed. Its own part ended at command->end. */
-static void end_flush(struct ssd *ssd, struct solid_command *command, u64 end)
+static void ssd_end_flush(struct ssd *ssd, struct solid_command *command, u64 end)
 {
 	command->parts.flush = end > command->end ? end - command->end : 0;
 	make_ready(ssd, command, end);
 }
 
 /* The end of a program or an erase. */
-static void finish(struct ssd *ssd, struct die *die, u64 now)
+static void die_finish(struct ssd *ssd, struct die *die, u64 now)
 {
 	ssd->used -= die->bytes;
 	ssd->programmed += die->bytes;
 	die->end = 0;
 	ssd->busy_until = max(ssd->busy_until, now);
 	while (ssd->flushes.first && ssd->flushes.first->after <= ssd->programmed)
-		end_flush(ssd, pop(&ssd->flushes), now + flush_map(ssd));
+		ssd_end_flush(ssd, waiting_pop(&ssd->flushes), now + flush_map(ssd));
 	ssd_put_idle(ssd, die - ssd->dies);
 	if (die->erases)
 		ssd_erase_idle(ssd, now);
 	ssd_use_idle(ssd, now);
-	admit(ssd, now);
+	ssd_admit(ssd, now);
 }
 
 /* Reads */
@@ -294,14 +294,14 @@ static bool needs_map(struct ssd *ssd, const struct solid_command *command)
 	return false;
 }
 
-static u64 serve_read(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+static u64 ssd_serve_read(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
 	u64 ready;
 	u32 place;
 
 	if (!ssd->map || !needs_map(ssd, command))
 		return read_data(ssd, command, now, from);
-	ready = look_up(ssd, command, now, from);
+	ready = map_look_up(ssd, command, now, from);
 	if (ready <= from || MODEL_PLANTED(lookup))
 		return read_data(ssd, command, now, from);
 	place = ssd->places[--ssd->nr_places];
@@ -320,7 +320,7 @@ static void resume_read(struct ssd *ssd, u32 place, u64 now)
 }
 
 /* Only if no other drive used the map has it been idle since its last command: see ssd.h. */
-static void begin(struct ssd *ssd, u64 now)
+static void ssd_see_other_users(struct ssd *ssd, u64 now)
 {
 	if (likely(!ftl_taken_over(ssd->ftl, ssd)))
 		return;
@@ -329,9 +329,9 @@ static void begin(struct ssd *ssd, u64 now)
 	ssd->folded_until = now;
 }
 
-static void run(struct ssd *ssd, u64 now)
+static void ssd_run_to(struct ssd *ssd, u64 now)
 {
-	begin(ssd, now);
+	ssd_see_other_users(ssd, now);
 	while (ssd->nr_events && ssd->events[0].time <= now) {
 		struct event event = ssd_pop_event(ssd);
 		struct die *die = &ssd->dies[event.die];
@@ -341,25 +341,25 @@ static void run(struct ssd *ssd, u64 now)
 		else if (die->end > event.time)	/* it was suspended */
 			ssd_push_event(ssd, die->end, event.die);
 		else
-			finish(ssd, die, event.time);
+			die_finish(ssd, die, event.time);
 	}
 }
 
-static u64 serve_write(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+static u64 ssd_serve_write(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
 	command->end = from;
 	command->parts.hit = true;
 	if (ssd->writes.first || !has_room(ssd, command)) {
 		command->parts.hit = false;
 		ssd->figures.buffer_waits++;
-		append(&ssd->writes, command);
-		make_room(ssd, now);
+		waiting_append(&ssd->writes, command);
+		ssd_make_room(ssd, now);
 		return NEVER;
 	}
 	return take_in(ssd, command, now) ? from : NEVER;
 }
 
-static u64 serve_flush(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
+static u64 ssd_serve_flush(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
 	if (ssd->profile->power_loss_protection || ssd->programmed == ssd->entered)
 		return from;
@@ -429,17 +429,17 @@ static void fold_idle(struct ssd *ssd, u64 now, bool command)
 
 u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
-	run(ssd, now);
+	ssd_run_to(ssd, now);
 	if (ssd->profile->slc_cache)
 		fold_idle(ssd, now, true);
 	collect_idle(ssd, now);
 	switch (command->op) {
 	case DISK_READ:
-		return serve_read(ssd, command, now, from);
+		return ssd_serve_read(ssd, command, now, from);
 	case DISK_WRITE:
-		return serve_write(ssd, command, now, from);
+		return ssd_serve_write(ssd, command, now, from);
 	default:
-		return serve_flush(ssd, command, now, from);
+		return ssd_serve_flush(ssd, command, now, from);
 	}
 }
 
@@ -453,7 +453,7 @@ u64 ssd_next_event(const struct ssd *ssd)
 
 void ssd_advance(struct ssd *ssd, u64 now)
 {
-	run(ssd, now);
+	ssd_run_to(ssd, now);
 }
 
 struct solid_command *ssd_ready(struct ssd *ssd)
@@ -468,7 +468,7 @@ void ssd_trim(struct ssd *ssd, u64 sector, u64 sectors, u64 now)
 {
 	u64 first = DIV_ROUND_UP(sector, FTL_PAGE), end = (sector + sectors) / FTL_PAGE;
 
-	run(ssd, now);
+	ssd_run_to(ssd, now);
 	if (ssd->profile->slc_cache)
 		fold_idle(ssd, now, false);
 	if (first < end)
@@ -489,7 +489,7 @@ void ssd_figures(const struct ssd *ssd, struct solid_figures *figures)
 
 /* Making */
 
-static void init(struct ssd *ssd)
+static void ssd_init(struct ssd *ssd)
 {
 	const struct profile *profile = ssd->profile;
 	u32 i;
@@ -556,7 +556,7 @@ struct ssd *ssd_create(const struct profile *profile, u32 most, struct ftl *ftl,
 		ssd_destroy(ssd);
 		return NULL;
 	}
-	init(ssd);
+	ssd_init(ssd);
 	return ssd;
 }
 

@@ -56,14 +56,14 @@ struct blk_mq {
 };
 
 /* A place where somebody waits: the hardware queue, and a line of its tags. */
-static u32 place_of(u32 hw, u8 line)
+static u32 waiter_place(u32 hw, u8 line)
 {
 	return hw * MQ_LINES + line;
 }
 
 /* Making and unmaking */
 
-static int make(struct blk_mq *mq, struct ftl *ftl, gfp_t gfp)
+static int blk_mq_init(struct blk_mq *mq, struct ftl *ftl, gfp_t gfp)
 {
 	const struct profile *profile = mq->profile;
 	u32 i, async = mq->scheduler && profile->async_depth ?
@@ -95,7 +95,7 @@ struct blk_mq *blk_mq_create(const struct profile *profile, struct ftl *ftl, gfp
 	mq->tags = mq->scheduler ? profile->nr_requests : profile->hw_depth;
 	mq->piece = min(profile->max_sectors, profile->max_segments * COMMAND_SEGMENT);
 	mq->nr_rqs = mq->tags * profile->hw_queues;
-	if (make(mq, ftl, gfp)) {
+	if (blk_mq_init(mq, ftl, gfp)) {
 		blk_mq_destroy(mq);
 		return NULL;
 	}
@@ -171,7 +171,7 @@ static void put_tag(struct blk_mq *mq, struct mq_request *rq)
 	nr = mq_tags_wake(tags, lines);
 	for (i = 0; i < nr; i++)
 		mq->woken[(mq->first_woken + mq->nr_woken++) % mq->most_woken] =
-			place_of(rq->hw, lines[i]);
+			waiter_place(rq->hw, lines[i]);
 	command_list_append(&mq->free, &rq->command);
 }
 
@@ -206,7 +206,7 @@ static void note_busy(struct hw_queue *hw, bool busy)
 }
 
 /* Send @rq to the drive. False: the drive does not take it, or there is no tag. */
-static bool issue(struct blk_mq *mq, struct mq_request *rq)
+static bool rq_issue(struct blk_mq *mq, struct mq_request *rq)
 {
 	struct hw_queue *hw = &mq->hw[rq->hw];
 	bool flush = rq->command.op == DISK_FLUSH;
@@ -224,12 +224,12 @@ static bool issue(struct blk_mq *mq, struct mq_request *rq)
 }
 
 /* Issue @list in order; what cannot be issued stays in it. Returns whether all could. */
-static bool issue_list(struct blk_mq *mq, struct command_list *list)
+static bool rq_issue_list(struct blk_mq *mq, struct command_list *list)
 {
 	struct disk_command *command;
 
 	while ((command = command_list_pop(list))) {
-		if (issue(mq, mq_request_of(command)))
+		if (rq_issue(mq, mq_request_of(command)))
 			continue;
 		command_list_insert(list, command, NULL);
 		return false;
@@ -264,7 +264,7 @@ static bool dispatch_round(struct blk_mq *mq, struct hw_queue *hw)
 			break;
 		rq = mq_deadline_next(&mq->deadline, mq->now);
 		each = &mq->hw[rq->hw];
-		if (issue(mq, rq)) {
+		if (rq_issue(mq, rq)) {
 			each->sent = true;
 		} else {
 			command_list_append(&each->dispatch, &rq->command);
@@ -306,7 +306,7 @@ static void dispatch_in_turn(struct blk_mq *mq, struct hw_queue *hw)
 	u32 cpu;
 
 	while (drive_takes(mq, false) && (cpu = waiting_cpu(mq, hw, hw->next_cpu)) < CPUS) {
-		if (!issue(mq, mq_request_of(command_list_pop(&mq->cpus[cpu]))))
+		if (!rq_issue(mq, mq_request_of(command_list_pop(&mq->cpus[cpu]))))
 			return;
 		note_busy(hw, false);
 		hw->next_cpu = cpu + 1;
@@ -322,17 +322,17 @@ static void dispatch_all(struct blk_mq *mq, struct hw_queue *hw)
 		move_list(&all, &mq->cpus[cpu]);
 	if (!all.first)
 		return;
-	note_busy(hw, !issue_list(mq, &all));
+	note_busy(hw, !rq_issue_list(mq, &all));
 	move_list(&hw->dispatch, &all);
 }
 
 /* blk_mq_sched_dispatch_requests() */
-static void run_hw(struct blk_mq *mq, struct hw_queue *hw)
+static void hw_run(struct blk_mq *mq, struct hw_queue *hw)
 {
 	bool in_turn = hw->busy;
 
 	if (hw->dispatch.first) {
-		in_turn = issue_list(mq, &hw->dispatch);
+		in_turn = rq_issue_list(mq, &hw->dispatch);
 		note_busy(hw, !in_turn);
 		if (!in_turn)
 			return;
@@ -354,7 +354,7 @@ static void run_queues(struct blk_mq *mq)
 		if (!mq->hw[i].run && !MODEL_PLANTED(queues))
 			continue;
 		mq->hw[i].run = false;
-		run_hw(mq, &mq->hw[i]);
+		hw_run(mq, &mq->hw[i]);
 	}
 	window_start(&mq->window, mq->now);
 }
@@ -404,7 +404,7 @@ static void want_flush(struct blk_mq *mq, struct mq_request *rq)
 	kick_flush(mq, hw);
 }
 
-static void end_request(struct blk_mq *mq, struct mq_request *rq)
+static void rq_end(struct blk_mq *mq, struct mq_request *rq)
 {
 	command_ended(&rq->command, &mq->window.parts, mq->now, &mq->done);
 	put_tag(mq, rq);
@@ -418,7 +418,7 @@ static void flush_ended(struct blk_mq *mq, struct hw_queue *hw)
 		rq = mq_request_of(command_list_pop(&hw->flushes.running));
 		rq->command.dispatch = rq->command.dispatch ?: hw->flushes.rq.command.dispatch;
 		command_dispatched(&rq->command, rq->command.dispatch);
-		end_request(mq, rq);
+		rq_end(mq, rq);
 	}
 }
 
@@ -434,7 +434,7 @@ static void add_to_plug(struct blk_mq *mq, struct disk_plug *plug, struct mq_req
 	plug->nr++;
 }
 
-static void insert(struct blk_mq *mq, struct mq_request *rq)
+static void rq_insert(struct blk_mq *mq, struct mq_request *rq)
 {
 	struct command_list unused = { };
 
@@ -447,18 +447,18 @@ static void insert(struct blk_mq *mq, struct mq_request *rq)
 }
 
 /* Without a scheduler and with nothing held up a request goes to the drive at once. */
-static void send(struct blk_mq *mq, struct mq_request *rq)
+static void rq_send(struct blk_mq *mq, struct mq_request *rq)
 {
 	struct hw_queue *hw = &mq->hw[rq->hw];
 	bool sync = rq->command.op == DISK_READ || rq->command.flags & (DISK_SYNC | DISK_FUA);
 
 	if (mq->scheduler || (hw->busy && (mq->profile->hw_queues == 1 || !sync)) ||
-	    !issue(mq, rq))
-		insert(mq, rq);
+	    !rq_issue(mq, rq))
+		rq_insert(mq, rq);
 }
 
 /* Flush and FUA; false: it goes the way of other requests. */
-static bool insert_flush(struct blk_mq *mq, struct mq_request *rq)
+static bool rq_insert_flush(struct blk_mq *mq, struct mq_request *rq)
 {
 	if (rq->command.op == DISK_FLUSH) {
 		want_flush(mq, rq);
@@ -480,8 +480,8 @@ static u32 next_piece(const struct blk_mq *mq, const struct disk_request *reques
 }
 
 /* Room is looked at only where they lie side by side. */
-static bool merge_with(struct blk_mq *mq, struct mq_request *rq, struct disk_request *request,
-		       enum mq_merge kind)
+static bool rq_merge(struct blk_mq *mq, struct mq_request *rq, struct disk_request *request,
+		     enum mq_merge kind)
 {
 	u32 sectors = next_piece(mq, request);
 
@@ -494,14 +494,14 @@ static bool merge_with(struct blk_mq *mq, struct mq_request *rq, struct disk_req
 }
 
 /* With the last request of the plug list. */
-static struct mq_request *plugged(const struct disk_request *request)
+static struct mq_request *plug_last(const struct disk_request *request)
 {
 	return request->plug && request->plug->nr ? mq_request_of(request->plug->list.last) : NULL;
 }
 
 /* Of those that wait on the same CPU, the last few. Returns the one that lies beside @request. */
-static struct mq_request *beside(const struct blk_mq *mq, const struct disk_request *request,
-				 enum mq_merge *kind)
+static struct mq_request *cpu_neighbour(const struct blk_mq *mq, const struct disk_request *request,
+					enum mq_merge *kind)
 {
 	struct disk_command *command = mq->cpus[request->cpu % CPUS].last;
 	u32 i;
@@ -514,9 +514,9 @@ static struct mq_request *beside(const struct blk_mq *mq, const struct disk_requ
 	return NULL;
 }
 
-static bool merge(struct blk_mq *mq, struct disk_request *request)
+static bool blk_mq_merge(struct blk_mq *mq, struct disk_request *request)
 {
-	struct mq_request *rq = plugged(request);
+	struct mq_request *rq = plug_last(request);
 	struct command_list unused = { };
 	enum mq_merge kind;
 	bool merged;
@@ -524,7 +524,7 @@ static bool merge(struct blk_mq *mq, struct disk_request *request)
 	if (request->op == DISK_FLUSH)
 		return false;
 	kind = rq ? mq_merge_kind(rq, request, next_piece(mq, request)) : MQ_MERGE_NONE;
-	if (kind != MQ_MERGE_NONE && merge_with(mq, rq, request, kind))
+	if (kind != MQ_MERGE_NONE && rq_merge(mq, rq, request, kind))
 		return true;
 	if (mq->scheduler) {
 		merged = mq_deadline_merge(&mq->deadline, request, next_piece(mq, request),
@@ -532,32 +532,32 @@ static bool merge(struct blk_mq *mq, struct disk_request *request)
 		put_tags(mq, &unused);
 		return merged;
 	}
-	rq = beside(mq, request, &kind);
-	return rq && merge_with(mq, rq, request, kind);
+	rq = cpu_neighbour(mq, request, &kind);
+	return rq && rq_merge(mq, rq, request, kind);
 }
 
 /* A request that has a tag goes its way. */
-static void start(struct blk_mq *mq, struct mq_request *rq, struct disk_plug *plug)
+static void rq_start(struct blk_mq *mq, struct mq_request *rq, struct disk_plug *plug)
 {
-	if (insert_flush(mq, rq))
+	if (rq_insert_flush(mq, rq))
 		return;
 	if (plug)
 		add_to_plug(mq, plug, rq);
 	else
-		send(mq, rq);
+		rq_send(mq, rq);
 }
 
 /*
  * Make requests of as much of @request as there are tags for. False: there are too few. What waited
  * for a tag is not merged before it has one.
  */
-static bool place(struct blk_mq *mq, struct disk_request *request)
+static bool blk_mq_place(struct blk_mq *mq, struct disk_request *request)
 {
 	struct mq_request *rq;
 
 	do {
 		if ((!(request->flags & DISK_WAITED) || MODEL_PLANTED(waited)) &&
-		    merge(mq, request))
+		    blk_mq_merge(mq, request))
 			continue;
 		if (!mq_tag_free(&hw_of_cpu(mq, request->cpu)->tags, request->op)) {
 			request->flags |= DISK_WAITED;
@@ -566,18 +566,18 @@ static bool place(struct blk_mq *mq, struct disk_request *request)
 		rq = get_tag(mq, request);
 		request->flags &= ~DISK_WAITED;
 		command_carry(&rq->command, request, next_piece(mq, request));
-		start(mq, rq, request->plug);
+		rq_start(mq, rq, request->plug);
 	} while (request->left);
 	return true;
 }
 
-static void place_pending(struct blk_mq *mq, struct hw_queue *hw)
+static void hw_place_pending(struct blk_mq *mq, struct hw_queue *hw)
 {
 	struct disk_request *request;
 
 	while (hw->pending.first) {
 		request = request_list_pop(&hw->pending);
-		if (place(mq, request))
+		if (blk_mq_place(mq, request))
 			continue;
 		request_list_push(&hw->pending, request);
 		return;
@@ -586,7 +586,7 @@ static void place_pending(struct blk_mq *mq, struct hw_queue *hw)
 
 /* Events */
 
-static void finish(struct blk_mq *mq, struct mq_request *rq)
+static void rq_finish(struct blk_mq *mq, struct mq_request *rq)
 {
 	struct hw_queue *hw = &mq->hw[rq->hw];
 
@@ -594,20 +594,20 @@ static void finish(struct blk_mq *mq, struct mq_request *rq)
 	if (rq == &hw->flushes.rq) {
 		/* Linux lets others go on before it comes to the next flush. */
 		flush_ended(mq, hw);
-		place_pending(mq, hw);
+		hw_place_pending(mq, hw);
 		run_after_command(mq, hw);
 		kick_flush(mq, hw);
 	} else if (rq->flush_after) {
 		hw->flushes.data--;
 		want_flush(mq, rq);
 	} else {
-		end_request(mq, rq);
+		rq_end(mq, rq);
 	}
-	place_pending(mq, hw);
+	hw_place_pending(mq, hw);
 	run_after_command(mq, hw);
 }
 
-static noinline void run_events(struct blk_mq *mq, u64 now)
+static noinline void blk_mq_run_events(struct blk_mq *mq, u64 now)
 {
 	struct disk_command *command;
 	u64 next;
@@ -616,14 +616,14 @@ static noinline void run_events(struct blk_mq *mq, u64 now)
 		mq->now = next;
 		command = window_advance(&mq->window, next);
 		if (command)
-			finish(mq, mq_request_of(command));
+			rq_finish(mq, mq_request_of(command));
 	}
 }
 
-static void run(struct blk_mq *mq, u64 now)
+static void blk_mq_run_to(struct blk_mq *mq, u64 now)
 {
 	if (window_next_event(&mq->window) <= now)
-		run_events(mq, now);
+		blk_mq_run_events(mq, now);
 	mq->now = max(mq->now, now);
 }
 
@@ -635,18 +635,18 @@ bool blk_mq_merges(struct blk_mq *mq, const struct disk_request *request, u64 no
 	struct mq_request *rq;
 	enum mq_merge kind;
 
-	run(mq, now);
+	blk_mq_run_to(mq, now);
 	whole.left = whole.sectors;
 	if (whole.op == DISK_FLUSH || !whole.sectors || whole.sectors > mq->piece ||
 	    hw_of_cpu(mq, whole.cpu)->pending.first)
 		return false;
-	rq = plugged(&whole);
+	rq = plug_last(&whole);
 	if (rq && mq_merge_kind(rq, &whole, whole.sectors) != MQ_MERGE_NONE &&
 	    mq_merge_fits(mq->profile, rq, whole.sectors))
 		return true;
 	if (mq->scheduler)
 		return mq_deadline_may_merge(&mq->deadline, &whole, whole.sectors);
-	rq = beside(mq, &whole, &kind);
+	rq = cpu_neighbour(mq, &whole, &kind);
 	return rq && mq_merge_fits(mq->profile, rq, whole.sectors);
 }
 
@@ -654,7 +654,7 @@ bool blk_mq_enter(struct blk_mq *mq, struct disk_submitter *who, enum disk_op op
 {
 	struct hw_queue *hw = hw_of_cpu(mq, who->cpu);
 
-	run(mq, now);
+	blk_mq_run_to(mq, now);
 	who->woken[op != DISK_READ] = false;
 	if (mq_tag_free(&hw->tags, op) && !hw->pending.first) {
 		mq->again = false;
@@ -673,7 +673,7 @@ u32 blk_mq_wait(struct blk_mq *mq, const struct disk_submitter *who)
 	mq->again = false;
 	hw->tags.waiters++;
 	hw->tags.waiting[line]++;
-	return place_of(hw - mq->hw, line);
+	return waiter_place(hw - mq->hw, line);
 }
 
 u32 blk_mq_wakeups(const struct blk_mq *mq)
@@ -690,7 +690,7 @@ void blk_mq_woken(struct blk_mq *mq, struct disk_submitter *who, enum disk_op op
 {
 	struct hw_queue *hw = hw_of_cpu(mq, who->cpu);
 
-	run(mq, now);
+	blk_mq_run_to(mq, now);
 	who->woken[op != DISK_READ] = true;
 	mq->first_woken = (mq->first_woken + 1) % mq->most_woken;
 	mq->nr_woken--;
@@ -703,7 +703,7 @@ void blk_mq_submit(struct blk_mq *mq, struct disk_request *request, u64 now)
 {
 	struct hw_queue *hw = hw_of_cpu(mq, request->cpu);
 
-	run(mq, now);
+	blk_mq_run_to(mq, now);
 	request->arrival = mq->now;
 	request->dispatch = U64_MAX;
 	request->left = request->op == DISK_FLUSH ? 0 : request->sectors;
@@ -715,7 +715,7 @@ void blk_mq_submit(struct blk_mq *mq, struct disk_request *request, u64 now)
 		request_list_append(&mq->done, request);
 		return;
 	}
-	if (hw->pending.first || !place(mq, request)) {
+	if (hw->pending.first || !blk_mq_place(mq, request)) {
 		request->plug = NULL;	/* its task sleeps, and has unplugged */
 		request_list_append(&hw->pending, request);
 	}
@@ -728,14 +728,14 @@ void blk_mq_unplug(struct blk_mq *mq, struct disk_plug *plug, bool sleeps, u64 n
 	struct mq_request *rq;
 	bool direct = !sleeps;
 
-	run(mq, now);
+	blk_mq_run_to(mq, now);
 	*plug = (struct disk_plug){ };
 	while (list.first) {
 		rq = mq_request_of(command_list_pop(&list));
 		/* The first that the drive does not take is kept before all others. */
 		if (mq->scheduler || !direct) {
-			insert(mq, rq);
-		} else if (!issue(mq, rq)) {
+			rq_insert(mq, rq);
+		} else if (!rq_issue(mq, rq)) {
 			command_list_append(&mq->hw[rq->hw].dispatch, &rq->command);
 			mq->hw[rq->hw].run = true;
 			direct = false;
@@ -746,7 +746,7 @@ void blk_mq_unplug(struct blk_mq *mq, struct disk_plug *plug, bool sleeps, u64 n
 
 void blk_mq_trim(struct blk_mq *mq, u64 sector, u64 sectors, u64 now)
 {
-	run(mq, now);
+	blk_mq_run_to(mq, now);
 	if (mq->window.solid)
 		solid_trim(mq->window.solid, sector, sectors, now);
 }
@@ -760,7 +760,7 @@ struct disk_request *blk_mq_advance(struct blk_mq *mq, u64 now)
 {
 	struct disk_request *done;
 
-	run(mq, now);
+	blk_mq_run_to(mq, now);
 	done = mq->done.first;
 	mq->done = (struct request_list){ };
 	return done;

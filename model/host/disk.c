@@ -99,7 +99,7 @@ size_t disk_bytes(const struct disk *disk)
 	return sizeof(*disk) + queue_bytes(&disk->queue) + window_bytes(&disk->window);
 }
 
-static void dispatch_flush(struct disk *disk)
+static void disk_dispatch_flush(struct disk *disk)
 {
 	struct disk_command *command = queue_next_flush(&disk->queue);
 
@@ -111,7 +111,7 @@ static void dispatch_flush(struct disk *disk)
  * Fill the window, and keep the drive busy. The drive does not queue a flush. So a flush waits
  * until the drive has no other command, and none follows before its end.
  */
-static void dispatch(struct disk *disk)
+static void disk_dispatch(struct disk *disk)
 {
 	struct disk_command *command;
 
@@ -122,7 +122,7 @@ static void dispatch(struct disk *disk)
 		if (disk->queue.flushes.first) {
 			if (window_used(&disk->window))
 				break;
-			dispatch_flush(disk);
+			disk_dispatch_flush(disk);
 			return;
 		}
 		command = queue_next(&disk->queue, disk->now);
@@ -132,10 +132,10 @@ static void dispatch(struct disk *disk)
 	window_start(&disk->window, disk->now);
 }
 
-static void unplug(struct disk *disk)
+static void unplug_device(struct disk *disk)
 {
 	disk->unplug_at = NEVER;
-	dispatch(disk);
+	disk_dispatch(disk);
 }
 
 /* Requests into commands */
@@ -154,7 +154,7 @@ static bool flush_fits(struct disk *disk, struct disk_request *request)
  * For the others the target's host would have waited without batching. So they are free only below
  * the limit.
  */
-static bool place(struct disk *disk, struct disk_request *request)
+static bool disk_place(struct disk *disk, struct disk_request *request)
 {
 	unsigned int direction = direction_of(request->op);
 	u32 limit = queue_most(disk->profile);
@@ -177,7 +177,7 @@ static bool place(struct disk *disk, struct disk_request *request)
 }
 
 /* Must @request wait for what is pending in the other direction? */
-static bool behind(const struct disk *disk, const struct disk_request *request)
+static bool must_wait_behind(const struct disk *disk, const struct disk_request *request)
 {
 	const struct disk_request *other = disk->pending[!direction_of(request->op)].first;
 
@@ -190,7 +190,7 @@ static bool behind(const struct disk *disk, const struct disk_request *request)
 }
 
 /* A slot is free: requests that wait for one get it first, in order of arrival. */
-static void place_pending(struct disk *disk)
+static void disk_place_pending(struct disk *disk)
 {
 	bool progress;
 	unsigned int direction;
@@ -200,10 +200,10 @@ static void place_pending(struct disk *disk)
 		for (direction = DISK_READ; direction <= DISK_WRITE; direction++) {
 			struct request_list *pending = &disk->pending[direction];
 
-			while (pending->first && !behind(disk, pending->first)) {
+			while (pending->first && !must_wait_behind(disk, pending->first)) {
 				struct disk_request *request = request_list_pop(pending);
 
-				if (place(disk, request)) {
+				if (disk_place(disk, request)) {
 					progress = true;
 					continue;
 				}
@@ -215,7 +215,7 @@ static void place_pending(struct disk *disk)
 }
 
 /* Commands that are in the host's queue, not in the drive. */
-static u32 waiting(const struct disk *disk)
+static u32 commands_waiting(const struct disk *disk)
 {
 	return disk->count[0] + disk->count[1] - window_used(&disk->window);
 }
@@ -237,8 +237,8 @@ static void finish_command(struct disk *disk, struct disk_command *command)
 	disk->count[direction]--;
 	update_full(disk, direction);
 	if (disk->pending[DISK_READ].first || disk->pending[DISK_WRITE].first)
-		place_pending(disk);
-	unplug(disk);	/* as the SCSI layer runs the queue when a command is done */
+		disk_place_pending(disk);
+	unplug_device(disk);	/* as the SCSI layer runs the queue when a command is done */
 }
 
 static u64 next_event(const struct disk *disk)
@@ -246,7 +246,7 @@ static u64 next_event(const struct disk *disk)
 	return min(window_next_event(&disk->window), disk->unplug_at);
 }
 
-static noinline void run_events(struct disk *disk, u64 now)
+static noinline void disk_run_events(struct disk *disk, u64 now)
 {
 	struct disk_command *command;
 	u64 next;
@@ -254,7 +254,7 @@ static noinline void run_events(struct disk *disk, u64 now)
 	while ((next = next_event(disk)) <= now && next != NEVER) {
 		disk->now = next;
 		if (window_next_event(&disk->window) > next) {
-			unplug(disk);
+			unplug_device(disk);
 			continue;
 		}
 		command = window_advance(&disk->window, next);
@@ -263,17 +263,17 @@ static noinline void run_events(struct disk *disk, u64 now)
 	}
 }
 
-static inline void run(struct disk *disk, u64 now)
+static inline void disk_run_to(struct disk *disk, u64 now)
 {
 	if (next_event(disk) <= now)
-		run_events(disk, now);
+		disk_run_events(disk, now);
 	disk->now = max(disk->now, now);
 }
 
 /* The callers' side */
 
-static bool batching(const struct disk *disk, const struct disk_submitter *who,
-		     unsigned int direction)
+static bool is_batching(const struct disk *disk, const struct disk_submitter *who,
+			unsigned int direction)
 {
 	return who->batch[direction] && (who->batch[direction] == disk->profile->nr_batching ||
 					 disk->now < who->batch_until);
@@ -301,14 +301,14 @@ static bool let_in(struct disk *disk, struct disk_submitter *who, unsigned int d
 	if (disk->count[direction] + 1 >= disk->profile->nr_requests) {
 		if (!disk->full[direction]) {
 			/* Whoever fills the queue may go on for a batch. */
-			if (!batching(disk, who, direction))
+			if (!is_batching(disk, who, direction))
 				start_batch(disk, who, direction);
 			disk->full[direction] = true;
-		} else if (!privileged && !batching(disk, who, direction)) {
+		} else if (!privileged && !is_batching(disk, who, direction)) {
 			return false;
 		}
 	}
-	if (batching(disk, who, direction))
+	if (is_batching(disk, who, direction))
 		who->batch[direction]--;
 	return true;
 }
@@ -319,10 +319,10 @@ bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 		return nvme_enter(disk->nvme, who, op, now);
 	if (disk->mq)
 		return blk_mq_enter(disk->mq, who, op, now);
-	run(disk, now);
+	disk_run_to(disk, now);
 	if (let_in(disk, who, direction_of(op)))
 		return true;
-	unplug(disk);	/* a submitter waits */
+	unplug_device(disk);	/* a submitter waits */
 	return false;
 }
 
@@ -369,7 +369,7 @@ void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 		blk_mq_woken(disk->mq, who, op, now);
 		return;
 	}
-	run(disk, now);
+	disk_run_to(disk, now);
 	start_batch(disk, who, direction);
 	if (!who->woken[direction]) {
 		who->woken[direction] = true;
@@ -403,7 +403,7 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 		blk_mq_submit(disk->mq, request, now);
 		return;
 	}
-	run(disk, now);
+	disk_run_to(disk, now);
 	request->arrival = disk->now;
 	request->dispatch = NEVER;
 	request->seq = disk->seq++;
@@ -416,15 +416,15 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 		request_list_append(&disk->done, request);
 		return;
 	}
-	before = waiting(disk);
-	if (pending->first || behind(disk, request) || !place(disk, request))
+	before = commands_waiting(disk);
+	if (pending->first || must_wait_behind(disk, request) || !disk_place(disk, request))
 		request_list_append(pending, request);
 	update_full(disk, direction);	/* it may have been merged, and left the slot unused */
 	if (!before && disk->profile->plug_time)
 		disk->unplug_at = disk->now + disk->profile->plug_time;
-	if (now_please || waiting(disk) >= disk->profile->plug_threshold)
+	if (now_please || commands_waiting(disk) >= disk->profile->plug_threshold)
 		disk->unplug_at = NEVER;
-	dispatch(disk);
+	disk_dispatch(disk);
 }
 
 u64 disk_next_event(const struct disk *disk)
@@ -444,7 +444,7 @@ struct disk_request *disk_advance(struct disk *disk, u64 now)
 		return nvme_advance(disk->nvme, now);
 	if (disk->mq)
 		return blk_mq_advance(disk->mq, now);
-	run(disk, now);
+	disk_run_to(disk, now);
 	done = disk->done.first;
 	disk->done = (struct request_list){ };
 	return done;
@@ -464,7 +464,7 @@ void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now)
 	} else if (disk->mq) {
 		blk_mq_trim(disk->mq, sector, sectors, now);
 	} else if (disk->window.solid) {
-		run(disk, now);
+		disk_run_to(disk, now);
 		solid_trim(disk->window.solid, sector, sectors, now);
 	}
 }

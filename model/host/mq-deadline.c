@@ -45,13 +45,13 @@ static void sort_add(struct mq_deadline *dd, struct mq_request *rq)
 	command_sort_insert(sort_of(dd, rq), &rq->command);
 }
 
-static void merged(struct mq_deadline *dd, struct mq_request *rq)
+static void dd_merged(struct mq_deadline *dd, struct mq_request *rq)
 {
 	rq->hashed = ++dd->hashed;
 	dd->last_merge = rq;
 }
 
-static void take_out(struct mq_deadline *dd, struct mq_request *rq)
+static void dd_remove(struct mq_deadline *dd, struct mq_request *rq)
 {
 	if (rq->sorted) {
 		command_sort_remove(sort_of(dd, rq), &rq->command);
@@ -63,8 +63,8 @@ static void take_out(struct mq_deadline *dd, struct mq_request *rq)
 }
 
 /* The youngest in the hash of those that end at @sector: no others are found by their end. */
-static struct mq_request *youngest(const struct mq_deadline *dd, unsigned int direction,
-				   u64 sector, struct mq_request *best)
+static struct mq_request *dd_youngest_ending(const struct mq_deadline *dd, unsigned int direction,
+					     u64 sector, struct mq_request *best)
 {
 	const struct command_sort *sort = &dd->sort[direction];
 	u32 i = command_sort_find(sort, sector, 0);
@@ -84,7 +84,7 @@ static struct mq_request *youngest(const struct mq_deadline *dd, unsigned int di
 /* Linux looks among reads and writes together. */
 static struct mq_request *find_end(const struct mq_deadline *dd, u64 sector)
 {
-	return youngest(dd, 1, sector, youngest(dd, 0, sector, NULL));
+	return dd_youngest_ending(dd, 1, sector, dd_youngest_ending(dd, 0, sector, NULL));
 }
 
 static struct mq_request *find_begin(const struct mq_deadline *dd, enum disk_op op, u64 sector)
@@ -124,8 +124,8 @@ static bool merge_next(struct mq_deadline *dd, struct mq_request *rq, struct mq_
 		command_list_insert(fifo_of(dd, rq), &rq->command, &next->command);
 		rq->expires = next->expires;
 	}
-	take_out(dd, next);
-	merged(dd, rq);
+	dd_remove(dd, next);
+	dd_merged(dd, rq);
 	command_list_append(unused, &next->command);
 	return true;
 }
@@ -176,7 +176,7 @@ bool mq_deadline_merge(struct mq_deadline *dd, struct disk_request *request, u32
 	if (kind == MQ_MERGE_BACK) {
 		mq_merge(rq, request, sectors, kind);
 		if (!merge_with_next(dd, rq, unused))
-			merged(dd, rq);
+			dd_merged(dd, rq);
 		return true;
 	}
 	command_sort_remove(sort_of(dd, rq), &rq->command);
@@ -263,7 +263,7 @@ struct mq_request *mq_deadline_next(struct mq_deadline *dd, u64 now)
 		rq = begin_batch(dd, now);
 	if (!MODEL_PLANTED(batch))
 		dd->batching++;
-	take_out(dd, rq);
+	dd_remove(dd, rq);
 	dd->latest[dd->direction] = rq->command.sector;
 	return rq;
 }

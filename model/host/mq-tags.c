@@ -61,7 +61,7 @@ bool mq_tag_free(const struct mq_tags *tags, enum disk_op op)
 }
 
 /* Of the first @depth bits of @word the first free one from @hint on, then from 0 on. */
-static u32 get_bit(struct mq_word *word, u32 depth, u32 hint)
+static u32 mq_word_get_bit(struct mq_word *word, u32 depth, u32 hint)
 {
 	u64 free = ~word->taken & low_bits(depth);
 
@@ -87,7 +87,7 @@ static u32 find_tag(struct mq_tags *tags, u32 hint, enum disk_op op)
 	/* Who may have any begins with a word's first. */
 	hint = op == DISK_READ ? 0 : hint & ((1U << tags->shift) - 1);
 	for (n = 0; n < tags->nr_words; n++) {
-		bit = get_bit(&tags->words[i], word_depth(tags, i, op), hint);
+		bit = mq_word_get_bit(&tags->words[i], word_depth(tags, i, op), hint);
 		if (bit != MQ_NO_TAG)
 			return (i << tags->shift) + bit;
 		hint = 0;

@@ -64,7 +64,7 @@ void nvme_sum_into(struct nvme *nvme, struct drive_sums *sums)
 }
 
 /* The next command of @request goes to the drive. A tag must be free. */
-static void send(struct nvme *nvme, struct disk_request *request)
+static void nvme_send(struct nvme *nvme, struct disk_request *request)
 {
 	u32 sectors = min(request->left, nvme->profile->max_sectors);
 	struct solid_command *command = nvme->free;
@@ -85,17 +85,17 @@ static void send(struct nvme *nvme, struct disk_request *request)
 }
 
 /* False: tags ran out. */
-static bool send_all(struct nvme *nvme, struct disk_request *request)
+static bool nvme_send_all(struct nvme *nvme, struct disk_request *request)
 {
 	do {
 		if (!nvme->free)
 			return false;
-		send(nvme, request);
+		nvme_send(nvme, request);
 	} while (request->left);
 	return true;
 }
 
-static void finish(struct nvme *nvme, struct solid_command *command)
+static void nvme_finish(struct nvme *nvme, struct solid_command *command)
 {
 	struct disk_request *request = command->owner;
 
@@ -108,11 +108,11 @@ static void finish(struct nvme *nvme, struct solid_command *command)
 	request->completion = nvme->now;
 	if (!--request->commands && !request->left)
 		request_list_append(&nvme->done, request);
-	while (nvme->pending.first && send_all(nvme, nvme->pending.first))
+	while (nvme->pending.first && nvme_send_all(nvme, nvme->pending.first))
 		request_list_pop(&nvme->pending);
 }
 
-static noinline void run_events(struct nvme *nvme, u64 now)
+static noinline void nvme_run_events(struct nvme *nvme, u64 now)
 {
 	struct solid_command *command;
 	u64 next;
@@ -121,14 +121,14 @@ static noinline void run_events(struct nvme *nvme, u64 now)
 		nvme->now = next;
 		command = solid_advance(nvme->solid, next);
 		if (command)
-			finish(nvme, command);
+			nvme_finish(nvme, command);
 	}
 }
 
-static void run(struct nvme *nvme, u64 now)
+static void nvme_run_to(struct nvme *nvme, u64 now)
 {
 	if (solid_next_event(nvme->solid) <= now)
-		run_events(nvme, now);
+		nvme_run_events(nvme, now);
 	nvme->now = max(nvme->now, now);
 }
 
@@ -136,7 +136,7 @@ bool nvme_enter(struct nvme *nvme, struct disk_submitter *who, enum disk_op op, 
 {
 	bool *woken = &who->woken[op != DISK_READ];
 
-	run(nvme, now);
+	nvme_run_to(nvme, now);
 	if (*woken) {
 		*woken = false;
 		nvme->woken--;
@@ -159,7 +159,7 @@ void nvme_woken(struct nvme *nvme, struct disk_submitter *who, enum disk_op op, 
 {
 	bool *woken = &who->woken[op != DISK_READ];
 
-	run(nvme, now);
+	nvme_run_to(nvme, now);
 	if (!*woken) {
 		*woken = true;
 		nvme->woken++;
@@ -168,7 +168,7 @@ void nvme_woken(struct nvme *nvme, struct disk_submitter *who, enum disk_op op, 
 
 void nvme_submit(struct nvme *nvme, struct disk_request *request, u64 now)
 {
-	run(nvme, now);
+	nvme_run_to(nvme, now);
 	request->arrival = nvme->now;
 	request->dispatch = U64_MAX;
 	request->left = request->op == DISK_FLUSH ? 0 : request->sectors;
@@ -178,14 +178,14 @@ void nvme_submit(struct nvme *nvme, struct disk_request *request, u64 now)
 		request->completion = nvme->now;
 		request->dispatch = nvme->now;
 		request_list_append(&nvme->done, request);
-	} else if (nvme->pending.first || !send_all(nvme, request)) {
+	} else if (nvme->pending.first || !nvme_send_all(nvme, request)) {
 		request_list_append(&nvme->pending, request);
 	}
 }
 
 void nvme_trim(struct nvme *nvme, u64 sector, u64 sectors, u64 now)
 {
-	run(nvme, now);
+	nvme_run_to(nvme, now);
 	solid_trim(nvme->solid, sector, sectors, now);
 }
 
@@ -198,7 +198,7 @@ struct disk_request *nvme_advance(struct nvme *nvme, u64 now)
 {
 	struct disk_request *done;
 
-	run(nvme, now);
+	nvme_run_to(nvme, now);
 	done = nvme->done.first;
 	nvme->done = (struct request_list){ };
 	return done;

@@ -60,7 +60,7 @@ static u32 first_near(const struct queue *queue, unsigned int direction, u64 sec
 				 sector > queue->piece ? sector - queue->piece : 0, 0);
 }
 
-static bool overlaps(const struct disk_command *command, u64 sector, u32 sectors)
+static bool command_overlaps(const struct disk_command *command, u64 sector, u32 sectors)
 {
 	return command->sector < sector + sectors && sector < command->sector + command->sectors;
 }
@@ -75,7 +75,7 @@ static u32 count_overlaps(struct queue *queue, unsigned int direction, u64 secto
 	for (i = first_near(queue, direction, sector); i < queue->live[direction].nr; i++) {
 		if (sorted[i]->sector >= sector + sectors)
 			break;
-		if (overlaps(sorted[i], sector, sectors)) {
+		if (command_overlaps(sorted[i], sector, sectors)) {
 			sorted[i]->holds |= hold;
 			n++;
 		}
@@ -84,7 +84,7 @@ static u32 count_overlaps(struct queue *queue, unsigned int direction, u64 secto
 }
 
 /* Live commands that a new one must not overtake: writes, and if it is a write also reads. */
-static u32 conflicts(struct queue *queue, enum disk_op op, u64 sector, u32 sectors, bool hold)
+static u32 nr_conflicts(struct queue *queue, enum disk_op op, u64 sector, u32 sectors, bool hold)
 {
 	u32 n = count_overlaps(queue, DISK_WRITE, sector, sectors, hold);
 
@@ -149,13 +149,15 @@ bool queue_merge(struct queue *queue, struct disk_request *request, u32 sectors)
 		return false;
 	command = find_back(queue, request, sectors);
 	if (command) {
-		if (conflicts(queue, request->op, command_next_sector(request), sectors, false))
+		if (nr_conflicts(queue, request->op, command_next_sector(request), sectors,
+				 false))
 			return false;
 		command_carry(command, request, sectors);
 		return true;
 	}
 	command = find_front(queue, request, sectors);
-	if (!command || conflicts(queue, request->op, command_next_sector(request), sectors, false))
+	if (!command || nr_conflicts(queue, request->op, command_next_sector(request), sectors,
+				     false))
 		return false;
 	command_sort_remove(&queue->live[direction_of(command->op)], command);
 	command->sector -= sectors;
@@ -164,8 +166,8 @@ bool queue_merge(struct queue *queue, struct disk_request *request, u32 sectors)
 	return true;
 }
 
-static struct disk_command *take(struct queue *queue, struct disk_request *request, u32 sectors,
-				 u64 now)
+static struct disk_command *queue_take(struct queue *queue, struct disk_request *request,
+				       u32 sectors, u64 now)
 {
 	struct disk_command *command = queue->free;
 
@@ -182,9 +184,9 @@ static struct disk_command *take(struct queue *queue, struct disk_request *reque
 void queue_add(struct queue *queue, struct disk_request *request, u32 sectors, u64 now)
 {
 	u64 sector = command_next_sector(request);
-	u32 waits_for = queue_live(queue) ? conflicts(queue, request->op, sector, sectors, true) :
-					    0;
-	struct disk_command *command = take(queue, request, sectors, now);
+	u32 waits_for = queue_live(queue) ?
+			nr_conflicts(queue, request->op, sector, sectors, true) : 0;
+	struct disk_command *command = queue_take(queue, request, sectors, now);
 
 	command->waits_for = waits_for;
 	command_sort_insert(&queue->live[direction_of(command->op)], command);
@@ -198,7 +200,7 @@ void queue_add(struct queue *queue, struct disk_request *request, u32 sectors, u
 
 void queue_add_flush(struct queue *queue, struct disk_request *request, u64 now)
 {
-	struct disk_command *command = take(queue, request, 0, now);
+	struct disk_command *command = queue_take(queue, request, 0, now);
 
 	command->state = COMMAND_QUEUED;
 	list_insert(&queue->flushes, command);
@@ -224,7 +226,7 @@ static bool place_before(const struct disk_command *a, const struct disk_command
 	return a->sector < b->sector || (a->sector == b->sector && a->seq < b->seq);
 }
 
-static struct disk_command *lower(struct disk_command *a, struct disk_command *b)
+static struct disk_command *lower_of(struct disk_command *a, struct disk_command *b)
 {
 	return !b || (a && place_before(a, b)) ? a : b;
 }
@@ -240,12 +242,13 @@ static struct disk_command *choose_fifo(const struct queue *queue)
 /* Upwards from the end of the last command, then from the lowest sector. */
 static struct disk_command *choose_clook(const struct queue *queue)
 {
-	return lower(first_queued(queue, DISK_READ, queue->end, 0),
-		     first_queued(queue, DISK_WRITE, queue->end, 0)) ?:
-	       lower(first_queued(queue, DISK_READ, 0, 0), first_queued(queue, DISK_WRITE, 0, 0));
+	return lower_of(first_queued(queue, DISK_READ, queue->end, 0),
+			first_queued(queue, DISK_WRITE, queue->end, 0)) ?:
+	       lower_of(first_queued(queue, DISK_READ, 0, 0),
+			first_queued(queue, DISK_WRITE, 0, 0));
 }
 
-static bool expired(const struct disk_command *command, u64 now)
+static bool command_expired(const struct disk_command *command, u64 now)
 {
 	return now >= command->arrival + (command->op == DISK_READ ? READ_EXPIRE : WRITE_EXPIRE);
 }
@@ -277,7 +280,7 @@ static struct disk_command *choose_deadline(struct queue *queue, u64 now)
 		direction = DISK_WRITE;
 	}
 	queue->batch = 1;
-	if (next && direction == queue->direction && !expired(oldest[direction], now))
+	if (next && direction == queue->direction && !command_expired(oldest[direction], now))
 		return next;
 	return oldest[direction];
 }
@@ -326,7 +329,7 @@ static void let_go(struct queue *queue, unsigned int direction, const struct dis
 		if (command->sector >= done->sector + done->sectors)
 			break;
 		if (command->state != COMMAND_HELD || command->seq < done->seq ||
-		    !overlaps(command, done->sector, done->sectors))
+		    !command_overlaps(command, done->sector, done->sectors))
 			continue;
 		if (!--command->waits_for) {
 			command->state = COMMAND_QUEUED;

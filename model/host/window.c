@@ -70,18 +70,18 @@ static struct drive_command as_drive_command(const struct disk_command *command)
 	};
 }
 
-static bool follows(const struct disk_command *command, const struct disk_command *other)
+static bool command_follows(const struct disk_command *command, const struct disk_command *other)
 {
 	return command->op == other->op && command->sector == other->sector + other->sectors;
 }
 
-static void link(struct disk_command *one, struct disk_command *other, int change)
+static void stream_link(struct disk_command *one, struct disk_command *other, int change)
 {
-	if (follows(one, other)) {
+	if (command_follows(one, other)) {
 		one->follows += change;
 		other->followed += change;
 	}
-	if (follows(other, one)) {
+	if (command_follows(other, one)) {
 		other->follows += change;
 		one->followed += change;
 	}
@@ -91,7 +91,7 @@ static void link(struct disk_command *one, struct disk_command *other, int chang
  * One pass of the head serves commands that lie one behind the other, if it begins with the first.
  * If it began with a later one, each of those before that would cost a revolution.
  */
-static void wait(struct window *window, struct disk_command *command)
+static void window_enqueue(struct window *window, struct disk_command *command)
 {
 	u32 i;
 
@@ -100,11 +100,11 @@ static void wait(struct window *window, struct disk_command *command)
 	command->passed = 0;
 	command->to_drive = as_drive_command(command);
 	for (i = 0; i < window->nr; i++)
-		link(command, window->waiting[i], 1);
+		stream_link(command, window->waiting[i], 1);
 	window->waiting[window->nr++] = command;
 }
 
-static struct disk_command *take(struct window *window, u32 i)
+static struct disk_command *window_dequeue(struct window *window, u32 i)
 {
 	struct disk_command *command = window->waiting[i];
 
@@ -112,7 +112,7 @@ static struct disk_command *take(struct window *window, u32 i)
 		memmove(&window->waiting[i], &window->waiting[i + 1],
 			(window->nr - i) * sizeof(*window->waiting));
 	for (i = 0; i < window->nr; i++)
-		link(command, window->waiting[i], -1);
+		stream_link(command, window->waiting[i], -1);
 	return command;
 }
 
@@ -135,7 +135,7 @@ struct choice {
 };
 
 /* Some drives choose only when many commands wait, and then not from the last ones. */
-static u32 seen(const struct window *window)
+static u32 ncq_seen(const struct window *window)
 {
 	u32 unseen = min(window->profile->ncq_unseen, window->nr - 1);
 
@@ -146,9 +146,9 @@ static u32 seen(const struct window *window)
  * What there is to choose from: @old came no later than window->batch, @recent came later.
  * Returns what needs no arm, NONE if there is none such.
  */
-static u32 look(const struct window *window, struct choice *old, struct choice *recent)
+static u32 ncq_survey(const struct window *window, struct choice *old, struct choice *recent)
 {
-	u32 i, nr = seen(window), hit = NONE;
+	u32 i, nr = ncq_seen(window), hit = NONE;
 
 	*old = (struct choice) { .on = NONE, .nearest = NONE, .time = NEVER, .write = NONE,
 				 .first = NONE };
@@ -232,7 +232,7 @@ static bool ncq_choose(struct window *window, u32 *which)
 	if (window->nr == 1 ||
 	    window->now - window->waiting[0]->dispatch > window->profile->ncq_age_limit)
 		return true;
-	hit = look(window, &old, &recent);
+	hit = ncq_survey(window, &old, &recent);
 	if (hit != NONE) {
 		*which = hit;
 		return false;
@@ -271,7 +271,7 @@ static void take_turn(struct window *window, const struct disk_command *command)
 	window->turn.sectors += command->sectors;
 }
 
-static void serve(struct window *window, struct disk_command *command)
+static void window_serve(struct window *window, struct disk_command *command)
 {
 	window->active = command;
 	window->busy_until = drive_serve(window->drive, &command->to_drive, window->now,
@@ -290,10 +290,10 @@ void window_start(struct window *window, u64 now)
 	arm = ncq_choose(window, &i);
 	if (arm)
 		pass_over(window, i);
-	command = take(window, i);
+	command = window_dequeue(window, i);
 	if (arm)
 		take_turn(window, command);
-	serve(window, command);
+	window_serve(window, command);
 }
 
 /* A drive without an arm begins with a command when it gets it. */
@@ -319,7 +319,7 @@ void window_send(struct window *window, struct disk_command *command, u64 now)
 	if (window->solid)
 		hand_over(window, command);
 	else
-		wait(window, command);
+		window_enqueue(window, command);
 }
 
 void window_send_flush(struct window *window, struct disk_command *command, u64 now)
@@ -331,10 +331,10 @@ void window_send_flush(struct window *window, struct disk_command *command, u64 
 		return;
 	}
 	command->to_drive = as_drive_command(command);
-	serve(window, command);
+	window_serve(window, command);
 }
 
-static void count(struct window *window)
+static void window_count(struct window *window)
 {
 	if (window->sums)
 		drive_sums_add(window->sums, &window->parts);
@@ -351,7 +351,7 @@ static struct disk_command *advance_solid(struct window *window)
 	window->under_way--;
 	window->flushing = false;
 	window->parts = done->parts;
-	count(window);
+	window_count(window);
 	return done->owner;
 }
 
@@ -363,6 +363,6 @@ struct disk_command *window_advance(struct window *window, u64 now)
 	if (window->solid)
 		return advance_solid(window);
 	window->active = NULL;
-	count(window);
+	window_count(window);
 	return command;
 }

@@ -15,7 +15,7 @@
 #define MANY_UNITS	4096
 #define LEAST_UNIT	2048	/* sectors */
 
-static u64 scaled(u64 value, u64 to, u64 from)
+static u64 scale_to(u64 value, u64 to, u64 from)
 {
 	return mul_u64_u64_div_u64(value, to, from);
 }
@@ -28,10 +28,10 @@ static u64 scale_zones(struct profile *profile, u64 sectors)
 
 	for (i = 0; i < profile->nr_zones; i++) {
 		struct profile_zone zone = profile->zones[i];
-		u64 share = scaled(zone.last_cyl - zone.first_cyl + 1, sectors, profile->sectors);
+		u64 share = scale_to(zone.last_cyl - zone.first_cyl + 1, sectors, profile->sectors);
 
 		old_end += zone.sectors;
-		end = scaled(old_end, sectors, profile->sectors);
+		end = scale_to(old_end, sectors, profile->sectors);
 		end = i + 1 < profile->nr_zones ? div64_u64(end, unit) * unit : sectors;
 		if (end == begin)
 			continue;
@@ -63,7 +63,7 @@ static void scale_seeks(struct profile *profile, u32 cylinders)
 	u64 distance;
 
 	for (i = 1; i < profile->nr_seeks; i++) {
-		distance = scaled(seek[i].cylinders, cylinders, profile->cylinders);
+		distance = scale_to(seek[i].cylinders, cylinders, profile->cylinders);
 		distance = min_t(u64, distance, PROFILE_MAX_CYLINDERS);
 		if (distance <= seek[n - 1].cylinders)
 			continue;	/* shrunk onto the one before */
@@ -78,12 +78,12 @@ static void scale_curve(struct profile *profile, u32 cylinders)
 	u64 factor = profile->seek_short_factor;
 
 	/* factor * sqrt(distance), with distance in new cylinders */
-	factor = int_sqrt64(scaled(factor * factor, profile->cylinders, cylinders));
+	factor = int_sqrt64(scale_to(factor * factor, profile->cylinders, cylinders));
 	profile->seek_short_factor = min_t(u64, factor, PROFILE_LONGEST);
-	factor = scaled(profile->seek_long_factor, profile->cylinders, cylinders);
+	factor = scale_to(profile->seek_long_factor, profile->cylinders, cylinders);
 	profile->seek_long_factor = min_t(u64, factor, PROFILE_LONGEST_FINE);
 	profile->seek_limit = min_t(u64, PROFILE_MAX_CYLINDERS,
-				    scaled(profile->seek_limit, cylinders, profile->cylinders));
+				    scale_to(profile->seek_limit, cylinders, profile->cylinders));
 }
 
 /* As many dies, each larger or smaller, and units to go with that. */
@@ -93,12 +93,12 @@ static int scale_flash(struct profile *profile, u64 sectors)
 		profile->sectors = sectors;
 		return 0;
 	}
-	profile->raw_sectors = scaled(profile->raw_sectors, sectors, profile->sectors);
-	profile->gc_idle_room = scaled(profile->gc_idle_room, sectors, profile->sectors);
-	profile->slc_cache = scaled(profile->slc_cache, sectors, profile->sectors);
+	profile->raw_sectors = scale_to(profile->raw_sectors, sectors, profile->sectors);
+	profile->gc_idle_room = scale_to(profile->gc_idle_room, sectors, profile->sectors);
+	profile->slc_cache = scale_to(profile->slc_cache, sectors, profile->sectors);
 	if (profile->slc_cache_min)	/* 0 would be a cache that does not shrink */
-		profile->slc_cache_min = max_t(u64, scaled(profile->slc_cache_min, sectors,
-							   profile->sectors), 1);
+		profile->slc_cache_min = max_t(u64, scale_to(profile->slc_cache_min, sectors,
+							     profile->sectors), 1);
 	profile->slc_cache_min = min(profile->slc_cache_min, profile->slc_cache);
 	while (sectors / profile->map_coverage >= U32_MAX)
 		profile->map_coverage *= 2;
@@ -116,7 +116,7 @@ static int scale_flash(struct profile *profile, u64 sectors)
  */
 static void scale_shingled(struct profile *profile, u64 sectors)
 {
-	u64 cache = scaled(profile->media_cache, sectors, profile->sectors), band = profile->band;
+	u64 cache = scale_to(profile->media_cache, sectors, profile->sectors), band = profile->band;
 
 	if (!profile->media_cache)
 		return;

@@ -46,7 +46,7 @@ struct quote {
 	char text[28];
 };
 
-static const char *quoted(struct quote *quote, const char *text, u32 len)
+static const char *quote_text(struct quote *quote, const char *text, u32 len)
 {
 	const u32 most = sizeof(quote->text) - 4;
 	u32 i, n = min(len, most);
@@ -67,7 +67,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static void trim(const char **text, u32 *len)
+static void trim_blanks(const char **text, u32 *len)
 {
 	while (*len && is_blank(**text)) {
 		(*text)++;
@@ -77,12 +77,12 @@ static void trim(const char **text, u32 *len)
 		(*len)--;
 }
 
-static bool same(const char *text, u32 len, const char *word)
+static bool is_word(const char *text, u32 len, const char *word)
 {
 	return strlen(word) == len && !memcmp(text, word, len);
 }
 
-static void restart(struct parser *parser)
+static void parser_restart(struct parser *parser)
 {
 	parser->at = parser->text;
 	parser->line = 1;
@@ -115,7 +115,7 @@ static const struct profile_option *find_option(const char *name, u32 len)
 	unsigned int i;
 
 	for (i = 0; i < profile_nr_options; i++)
-		if (same(name, len, profile_options[i].name))
+		if (is_word(name, len, profile_options[i].name))
 			return &profile_options[i];
 	return NULL;
 }
@@ -137,19 +137,19 @@ static int next_item(struct parser *parser, struct item *item)
 	item->line = parser->line;
 	item->name = parser->at;
 	item->name_len = (equals ?: c) - parser->at;
-	trim(&item->name, &item->name_len);
+	trim_blanks(&item->name, &item->name_len);
 	parser->at = c;
 	if (!equals)
 		return profile_fail(parser->error, item->line,
 				    "'%s' is not of the form name = value",
-				    quoted(&quote, item->name, item->name_len));
+				    quote_text(&quote, item->name, item->name_len));
 	item->value = equals + 1;
 	item->value_len = c - item->value;
-	trim(&item->value, &item->value_len);
+	trim_blanks(&item->value, &item->value_len);
 	item->option = find_option(item->name, item->name_len);
 	if (!item->option)
 		return profile_fail(parser->error, item->line, "there is no parameter '%s'",
-				    quoted(&quote, item->name, item->name_len));
+				    quote_text(&quote, item->name, item->name_len));
 	if (!item->value_len)
 		return profile_fail(parser->error, item->line, "%s has no value",
 				    item->option->name);
@@ -162,7 +162,7 @@ struct complaint {
 };
 
 __printf(2, 3)
-static int complain(struct complaint *complaint, const char *format, ...)
+static int value_fail(struct complaint *complaint, const char *format, ...)
 {
 	va_list args;
 
@@ -177,7 +177,7 @@ static const struct option_unit *find_unit(enum option_kind kind, const char *wo
 	const struct option_unit *unit = profile_units(kind);
 
 	for (; unit->name[0]; unit++)
-		if (same(word, len, unit->name))
+		if (is_word(word, len, unit->name))
 			return unit;
 	return !len && unit->scale ? unit : NULL;
 }
@@ -192,17 +192,17 @@ static int wrong_unit(enum option_kind kind, const char *word, u32 len, struct c
 	for (names[0] = '\0'; unit->name[0]; unit++)
 		n += snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", unit->name);
 	if (!n)
-		return complain(complaint, "has '%s' after the number; it takes no unit",
-				quoted(&quote, word, len));
+		return value_fail(complaint, "has '%s' after the number; it takes no unit",
+				  quote_text(&quote, word, len));
 	if (!len)
-		return complain(complaint, "has no unit; it takes %s", names);
-	return complain(complaint, "has the unit '%s'; it takes %s",
-			quoted(&quote, word, len), names);
+		return value_fail(complaint, "has no unit; it takes %s", names);
+	return value_fail(complaint, "has the unit '%s'; it takes %s",
+			  quote_text(&quote, word, len), names);
 }
 
 /* An exact decimal number with its unit. */
-static int parse_number(enum option_kind kind, const char *text, u32 len, s64 *value,
-			struct complaint *complaint)
+static int parse_quantity(enum option_kind kind, const char *text, u32 len, s64 *value,
+			  struct complaint *complaint)
 {
 	const struct option_unit *unit;
 	struct quote quote;
@@ -216,15 +216,16 @@ static int parse_number(enum option_kind kind, const char *text, u32 len, s64 *v
 			continue;
 		}
 		if (++digits > 18)
-			return complain(complaint, "has more than 18 digits");
+			return value_fail(complaint, "has more than 18 digits");
 		number = number * 10 + (text[i] - '0');
 		places += point;
 	}
 	if (!digits)
-		return complain(complaint, "is '%s', not a number", quoted(&quote, text, len));
+		return value_fail(complaint, "is '%s', not a number",
+				  quote_text(&quote, text, len));
 	text += i;
 	len -= i;
-	trim(&text, &len);
+	trim_blanks(&text, &len);
 	unit = find_unit(kind, text, len);
 	if (!unit)
 		return wrong_unit(kind, text, len, complaint);
@@ -234,9 +235,9 @@ static int parse_number(enum option_kind kind, const char *text, u32 len, s64 *v
 	for (; places; places--)
 		divisor *= 10;	/* 10^18 at most, as there are no more digits */
 	if (check_mul_overflow(number, scale, &number) || number > U64_MAX >> 1)
-		return complain(complaint, "is too large");
+		return value_fail(complaint, "is too large");
 	if (div64_u64(number, divisor) * divisor != number)
-		return complain(complaint, "has more decimals than it is kept with");
+		return value_fail(complaint, "has more decimals than it is kept with");
 	*value = div64_u64(number, divisor);
 	if (negative)
 		*value = -*value;
@@ -247,10 +248,10 @@ static int parse_flag(const char *text, u32 len, s64 *value, struct complaint *c
 {
 	struct quote quote;
 
-	*value = same(text, len, "yes");
-	if (*value || same(text, len, "no"))
+	*value = is_word(text, len, "yes");
+	if (*value || is_word(text, len, "no"))
 		return 0;
-	return complain(complaint, "is '%s', neither yes nor no", quoted(&quote, text, len));
+	return value_fail(complaint, "is '%s', neither yes nor no", quote_text(&quote, text, len));
 }
 
 static int parse_choice(const struct profile_option *option, const char *text, u32 len, s64 *value,
@@ -263,20 +264,21 @@ static int parse_choice(const struct profile_option *option, const char *text, u
 	u32 i;
 
 	for (i = 0; choices[i]; i++) {
-		if (len && same(text, len, choices[i])) {
+		if (len && is_word(text, len, choices[i])) {
 			*value = i;
 			return 0;
 		}
 	}
 	for (; refused && *refused; refused += 2)
-		if (same(text, len, refused[0]))
-			return complain(complaint, "%s %s", refused[0], refused[1]);
+		if (is_word(text, len, refused[0]))
+			return value_fail(complaint, "%s %s", refused[0], refused[1]);
 	names[0] = '\0';
 	for (i = 0; choices[i]; i++)
 		if (choices[i][0])
 			n += snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
 				      choices[i]);
-	return complain(complaint, "is '%.12s', none of %s", quoted(&quote, text, len), names);
+	return value_fail(complaint, "is '%.12s', none of %s",
+			  quote_text(&quote, text, len), names);
 }
 
 /* The unit that a value is printed with. */
@@ -335,13 +337,13 @@ static int check_limits(const struct profile_option *option, s64 value,
 	struct number_text is, limit;
 
 	if (value < option->least)
-		return complain(complaint, "is %s, less than %s",
-				number_text(&is, option->kind, value),
-				number_text(&limit, option->kind, option->least));
+		return value_fail(complaint, "is %s, less than %s",
+				  number_text(&is, option->kind, value),
+				  number_text(&limit, option->kind, option->least));
 	if (value > option->most)
-		return complain(complaint, "is %s, more than %s",
-				number_text(&is, option->kind, value),
-				number_text(&limit, option->kind, option->most));
+		return value_fail(complaint, "is %s, more than %s",
+				  number_text(&is, option->kind, value),
+				  number_text(&limit, option->kind, option->most));
 	return 0;
 }
 
@@ -354,12 +356,12 @@ static int parse_value(const struct profile_option *option, const char *text, u3
 	case OPTION_CHOICE:
 		return parse_choice(option, text, len, value, complaint);
 	default:
-		return parse_number(option->kind, text, len, value, complaint) ?:
+		return parse_quantity(option->kind, text, len, value, complaint) ?:
 		       check_limits(option, *value, complaint);
 	}
 }
 
-static void store(void *base, const struct profile_option *option, s64 value)
+static void option_store(void *base, const struct profile_option *option, s64 value)
 {
 	void *field = (char *)base + option->offset;
 
@@ -371,7 +373,7 @@ static void store(void *base, const struct profile_option *option, s64 value)
 		*(u64 *)field = value;
 }
 
-static s64 load(const void *base, const struct profile_option *option)
+static s64 option_load(const void *base, const struct profile_option *option)
 {
 	const void *field = (const char *)base + option->offset;
 
@@ -400,7 +402,7 @@ static int parse_name(struct parser *parser, const struct item *item)
 		if (!name_character(item->value[i]))
 			return profile_fail(parser->error, item->line,
 					    "name '%s' has other characters than letters, digits, '.', '_', '-'",
-					    quoted(&quote, item->value, item->value_len));
+					    quote_text(&quote, item->value, item->value_len));
 	memset(parser->profile->name, 0, PROFILE_NAME_LEN);
 	memcpy(parser->profile->name, item->value, item->value_len);
 	return 0;
@@ -418,11 +420,11 @@ static int parse_columns(struct parser *parser, const struct item *item, void *b
 		const char *comma = memchr(text, ',', end - text) ?: end;
 		u32 len = comma - text;
 
-		trim(&text, &len);
+		trim_blanks(&text, &len);
 		if (parse_value(column, text, len, &value, &complaint))
 			return profile_fail(parser->error, item->line, "%s: %s %s",
 					    item->option->name, column->name, complaint.text);
-		store(base, column, value);
+		option_store(base, column, value);
 		text = comma + 1;
 	}
 	if (text <= end)
@@ -466,7 +468,7 @@ static int parse_item(struct parser *parser, const struct item *item)
 	if (parse_value(item->option, item->value, item->value_len, &value, &complaint))
 		return profile_fail(parser->error, item->line, "%s %s", item->option->name,
 				    complaint.text);
-	store(parser->profile, item->option, value);
+	option_store(parser->profile, item->option, value);
 	return 0;
 }
 
@@ -476,7 +478,7 @@ static int count_items(struct parser *parser)
 	struct item item;
 	int ret;
 
-	restart(parser);
+	parser_restart(parser);
 	while ((ret = next_item(parser, &item)) > 0) {
 		unsigned int i = item.option - profile_options;
 
@@ -524,16 +526,16 @@ static int check_names(struct parser *parser)
 	return 0;
 }
 
-static void preset(struct profile *profile)
+static void preset_options(struct profile *profile)
 {
 	unsigned int i;
 
 	for (i = 0; i < profile_nr_options; i++)
 		if (profile_options[i].size && profile_options[i].kind != OPTION_NAME)
-			store(profile, &profile_options[i], profile_options[i].preset);
+			option_store(profile, &profile_options[i], profile_options[i].preset);
 }
 
-static bool given(const struct parser *parser, const void *field)
+static bool is_given(const struct parser *parser, const void *field)
 {
 	return profile_line(parser->profile, &parser->lines, field);
 }
@@ -543,23 +545,23 @@ static void preset_blk_mq(struct parser *parser)
 {
 	struct profile *profile = parser->profile;
 
-	if (!given(parser, &profile->scheduler))
+	if (!is_given(parser, &profile->scheduler))
 		profile->scheduler = profile->hw_queues > 1 ? SCHEDULER_NONE :
 							      SCHEDULER_MQ_DEADLINE;
-	if (!given(parser, &profile->nr_requests))
+	if (!is_given(parser, &profile->nr_requests))
 		profile->nr_requests = 2 * min(profile->hw_depth, 128u);
-	if (!given(parser, &profile->max_sectors))
+	if (!is_given(parser, &profile->max_sectors))
 		profile->max_sectors = 2560;
-	if (!given(parser, &profile->max_segments))
+	if (!is_given(parser, &profile->max_segments))
 		profile->max_segments = 168;
 }
 
-static void *table(u32 n, size_t size)
+static void *item_table(u32 n, size_t size)
 {
 	return kvcalloc(max(n, 1u), size, GFP_KERNEL);
 }
 
-static int allocate(struct parser *parser)
+static int parser_allocate(struct parser *parser)
 {
 	struct profile *profile = parser->profile;
 	bool good;
@@ -569,15 +571,15 @@ static int allocate(struct parser *parser)
 	profile->nr_seeks = parser->nr[ITEM_SEEK];
 	profile->nr_slips = parser->nr[ITEM_SLIP];
 	profile->nr_remaps = parser->nr[ITEM_REMAP];
-	profile->zones = table(profile->nr_zones, sizeof(*profile->zones));
-	profile->seeks = table(profile->nr_seeks, sizeof(*profile->seeks));
-	profile->slips = table(profile->nr_slips, sizeof(*profile->slips));
-	profile->remaps = table(profile->nr_remaps, sizeof(*profile->remaps));
-	parser->slips = table(profile->nr_slips, sizeof(*parser->slips));
+	profile->zones = item_table(profile->nr_zones, sizeof(*profile->zones));
+	profile->seeks = item_table(profile->nr_seeks, sizeof(*profile->seeks));
+	profile->slips = item_table(profile->nr_slips, sizeof(*profile->slips));
+	profile->remaps = item_table(profile->nr_remaps, sizeof(*profile->remaps));
+	parser->slips = item_table(profile->nr_slips, sizeof(*parser->slips));
 	good = profile->zones && profile->seeks && profile->slips && profile->remaps &&
 	       parser->slips;
 	for (i = 0; i < ITEM_NR; i++) {
-		parser->lines.items[i] = table(parser->nr[i], sizeof(u32));
+		parser->lines.items[i] = item_table(parser->nr[i], sizeof(u32));
 		good = good && parser->lines.items[i];
 	}
 	memset(parser->nr, 0, sizeof(parser->nr));
@@ -593,7 +595,7 @@ static u64 slip_limit(const struct profile *profile, const struct profile_zone *
 }
 
 /* Slips by zone; within one in the order given, which some sparing schemes go by. */
-static int sort_slips(struct parser *parser)
+static int parser_sort_slips(struct parser *parser)
 {
 	struct profile *profile = parser->profile;
 	const u32 *lines = parser->lines.items[ITEM_SLIP];
@@ -653,16 +655,16 @@ void profile_derive(struct profile *profile)
 	}
 }
 
-static int parse(struct parser *parser)
+static int parse_text(struct parser *parser)
 {
 	struct item item;
 	int ret;
 
-	ret = count_items(parser) ?: check_names(parser) ?: allocate(parser);
+	ret = count_items(parser) ?: check_names(parser) ?: parser_allocate(parser);
 	if (ret)
 		return ret;
-	preset(parser->profile);
-	restart(parser);
+	preset_options(parser->profile);
+	parser_restart(parser);
 	while ((ret = next_item(parser, &item)) > 0) {
 		ret = parse_item(parser, &item);
 		if (ret)
@@ -672,7 +674,7 @@ static int parse(struct parser *parser)
 		preset_blk_mq(parser);
 	profile_derive(parser->profile);
 	return profile_check(parser->profile, &parser->lines, parser->error) ?:
-	       sort_slips(parser);
+	       parser_sort_slips(parser);
 }
 
 int profile_parse(struct profile *profile, const char *text, size_t len,
@@ -681,7 +683,7 @@ int profile_parse(struct profile *profile, const char *text, size_t len,
 	struct parser parser = {
 		.profile = profile, .error = error, .text = text, .end = text + len,
 		.by_line = memchr(text, '\n', len),
-		.lines.options = table(profile_nr_options, sizeof(u32)),
+		.lines.options = item_table(profile_nr_options, sizeof(u32)),
 	};
 	int i, ret = -ENOMEM;
 
@@ -690,7 +692,7 @@ int profile_parse(struct profile *profile, const char *text, size_t len,
 	if (len > PROFILE_MAX_TEXT)
 		ret = profile_fail(error, 1, "longer than %d MiB", PROFILE_MAX_TEXT >> 20);
 	else if (parser.lines.options)
-		ret = parse(&parser);
+		ret = parse_text(&parser);
 	kvfree(parser.lines.options);
 	for (i = 0; i < ITEM_NR; i++)
 		kvfree(parser.lines.items[i]);
@@ -715,55 +717,55 @@ struct printer {
 	size_t at;		/* goes on past the end, as snprintf() counts */
 };
 
-static void put(struct printer *printer, const char *text)
+static void printer_put(struct printer *printer, const char *text)
 {
 	for (; *text; text++, printer->at++)
 		if (printer->at + 1 < printer->size)
 			printer->buf[printer->at] = *text;
 }
 
-static void put_value(struct printer *printer, const void *base,
-		      const struct profile_option *option)
+static void print_value(struct printer *printer, const void *base,
+			const struct profile_option *option)
 {
 	struct number_text number;
-	s64 value = load(base, option);
+	s64 value = option_load(base, option);
 
 	if (option->kind == OPTION_FLAG)
-		put(printer, value ? "yes" : "no");
+		printer_put(printer, value ? "yes" : "no");
 	else if (option->kind == OPTION_CHOICE)
-		put(printer, option->choices[value]);
+		printer_put(printer, option->choices[value]);
 	else
-		put(printer, number_text(&number, option->kind, value));
+		printer_put(printer, number_text(&number, option->kind, value));
 }
 
-static void put_name(struct printer *printer, const struct profile_option *option)
+static void print_name(struct printer *printer, const struct profile_option *option)
 {
 	if (printer->at)
-		put(printer, ";");
-	put(printer, option->name);
-	put(printer, "=");
+		printer_put(printer, ";");
+	printer_put(printer, option->name);
+	printer_put(printer, "=");
 }
 
-static void put_item(struct printer *printer, unsigned int kind, const void *base)
+static void print_item(struct printer *printer, unsigned int kind, const void *base)
 {
 	const struct profile_option *column = profile_options[kind].columns;
 
-	put_name(printer, &profile_options[kind]);
+	print_name(printer, &profile_options[kind]);
 	for (; column->name; column++) {
 		if (column != profile_options[kind].columns)
-			put(printer, ",");
-		put_value(printer, base, column);
+			printer_put(printer, ",");
+		print_value(printer, base, column);
 	}
 }
 
-static void put_items(struct printer *printer, const struct profile *profile)
+static void print_items(struct printer *printer, const struct profile *profile)
 {
 	u32 i, j;
 
 	for (i = 0; i < profile->nr_zones; i++)
-		put_item(printer, ITEM_ZONE, &profile->zones[i]);
+		print_item(printer, ITEM_ZONE, &profile->zones[i]);
 	for (i = 0; i < profile->nr_seeks; i++)
-		put_item(printer, ITEM_SEEK, &profile->seeks[i]);
+		print_item(printer, ITEM_SEEK, &profile->seeks[i]);
 	for (i = 0; i < profile->nr_zones; i++) {
 		const struct profile_zone *zone = &profile->zones[i];
 
@@ -772,11 +774,11 @@ static void put_items(struct printer *printer, const struct profile *profile)
 				.zone = i, .from = profile->slips[zone->first_slip + j],
 			};
 
-			put_item(printer, ITEM_SLIP, &slip);
+			print_item(printer, ITEM_SLIP, &slip);
 		}
 	}
 	for (i = 0; i < profile->nr_remaps; i++)
-		put_item(printer, ITEM_REMAP, &profile->remaps[i]);
+		print_item(printer, ITEM_REMAP, &profile->remaps[i]);
 }
 
 /* Every parameter, also those at their presets: those may be others in another version. */
@@ -788,13 +790,13 @@ size_t profile_print(const struct profile *profile, char *buf, size_t size)
 	for (i = ITEM_NR; i < profile_nr_options; i++) {
 		if (!profile_has(&profile_options[i], profile->kind))
 			continue;
-		put_name(&printer, &profile_options[i]);
+		print_name(&printer, &profile_options[i]);
 		if (profile_options[i].kind == OPTION_NAME)
-			put(&printer, profile->name);
+			printer_put(&printer, profile->name);
 		else
-			put_value(&printer, profile, &profile_options[i]);
+			print_value(&printer, profile, &profile_options[i]);
 	}
-	put_items(&printer, profile);
+	print_items(&printer, profile);
 	if (size)
 		buf[min(printer.at, size - 1)] = '\0';
 	return printer.at;
