@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A request's way through the model, by mode: see timing.h. */
+#include "timing-internal.h"
+
+#include <linux/device-mapper.h>
+#include <linux/slab.h>
+#include "trace.h"
+
+/* model-only: the most requests in the model. Others count as unmodelled. */
+#define MAX_BESIDE	4096
+
+bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *bio)
+{
+	DECLARE_COMPLETION_ONSTACK(admitted);
+	bool waits = !(bio->bi_opf & REQ_NOWAIT);
+	struct task_plug *plug;
+	unsigned long flags;
+	struct stopwatch timer;
+	bool enters;
+	u64 now;
+
+	timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+	timed->bio = bio;
+	timed->admitted = &admitted;
+
+	stopwatch_start(&timer, t->store->stats);
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	plug = current_plug(t);
+	if (plug) {
+		timed->request.plug = &plug->disk;
+		timed->plug = plug->number;
+	}
+	now = timing_run_model(t);
+	enters = timing_try_enter(t, timed, waits, now);
+	timing_admit_after_merge(t, now);
+	timing_arm(t);
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	stopwatch_account(&timer, DAVID_CPU_MODEL);
+
+	/*
+	 * No deadlock: model time alone makes room in the queue, even if this task holds back
+	 * plugged bios.
+	 */
+	if (!enters && waits)
+		wait_for_completion_io(&admitted);
+	return enters || waits;
+}
+
+bool timing_accurate_stored(struct timing *t, struct timed *timed)
+{
+	/* If it is not due yet, it is the timer's from here on. */
+	if (!timing_is_over(timed))
+		return false;
+	timing_count_delivery(t, timed);
+	return true;
+}
+
+void timing_speedup_submit(struct timing *t, const struct bio *bio)
+{
+	struct model_figures *figures = &t->store->model;
+	u32 max_sectors = t->profile.max_sectors;
+	struct drive_parts parts;
+	struct timed timed;
+	unsigned long flags;
+	struct stopwatch timer;
+	u32 sectors;
+	u64 start;
+
+	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+	stopwatch_start(&timer, t->store->stats);
+	spin_lock_irqsave(&figures->lock, flags);
+	start = t->drive_clock;
+	do {
+		const struct drive_command command = {
+			.sector = timed.request.sector,
+			.sectors = min(timed.request.sectors, max_sectors),
+			.op = timed.request.op,
+			.flags = timed.request.flags,
+			.arrived = t->drive_clock,
+		};
+
+		sectors = command.sectors;
+		t->drive_clock = drive_serve(t->drive, &command, t->drive_clock, &parts);
+		drive_sums_add(&t->sums, &parts);
+		timed.request.sector += sectors;
+		timed.request.sectors -= sectors;
+	} while (timed.request.sectors);
+	timed.arrived_ns = start;
+	timed.request.dispatch = start;
+	timed.request.completion = t->drive_clock;
+	timed.request.parts = parts;
+	/* speedup has a clock of its own, so its busy intervals do not overlap with others. */
+	figures->busy_until = 0;
+	timing_count_completion(figures, &timed);
+	timing_count_commands(figures, &t->sums);
+	figures->busy_until = 0;
+	spin_unlock_irqrestore(&figures->lock, flags);
+	stopwatch_account(&timer, DAVID_CPU_MODEL);
+}
+
+void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mode)
+{
+	struct disk_request *request;
+	struct timed timed = { };
+	unsigned long flags;
+	u64 now;
+
+	if (t->profile.kind != DRIVE_SSD)
+		return;
+	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+	request = &timed.request;
+	request->op = DISK_TRIM;
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	if (mode == DAVID_MODE_SPEEDUP) {
+		drive_trim(t->drive, request->sector, request->sectors, t->drive_clock);
+	} else {
+		now = timing_run_model(t);
+		timed.arrived_ns = now;
+		timed.id = t->next_id++;
+		trace_david_queue(t->dev, &timed, now);
+		disk_trim(t->disk, request->sector, request->sectors, now);
+		timing_arm(t);
+	}
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+}
+
+void timing_zeroes(struct timing *t, const struct bio *bio, enum david_mode mode)
+{
+	u64 sector = dm_target_offset(t->ti, bio->bi_iter.bi_sector), end, now;
+	unsigned long flags;
+
+	if (!t->ftl)
+		return;
+	end = sector + bio_sectors(bio);
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	if (mode != DAVID_MODE_SPEEDUP) {
+		now = timing_run_model(t);
+		trace_david_written(t->dev, t->next_id, now, sector, end - sector);
+		timing_arm(t);
+	}
+	ftl_fill(t->ftl, sector / FTL_PAGE, DIV_ROUND_UP(end, FTL_PAGE) - sector / FTL_PAGE);
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+}
+
+u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
+{
+	struct beside *beside = kmalloc(sizeof(*beside), GFP_NOWAIT | __GFP_NOWARN);
+	struct timed *timed = &beside->timed;
+	unsigned long flags;
+	struct stopwatch timer;
+	u64 now;
+
+	stopwatch_start(&timer, t->store->stats);
+	spin_lock_irqsave(&t->store->model.lock, flags);
+	now = timing_run_model(t);
+	if (!beside || t->nr_beside >= MAX_BESIDE) {
+		t->store->model.unmodelled++;
+	} else {
+		list_add_tail(&beside->list, &t->beside);
+		t->nr_beside++;
+		beside = NULL;
+		timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+		timed->bio = NULL;
+		timed->admitted = NULL;
+		timing_try_enter(t, timed, true, now);
+		timing_admit_after_merge(t, now);
+	}
+	timing_arm(t);
+	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	stopwatch_account(&timer, DAVID_CPU_MODEL);
+	kfree(beside);
+	return now;
+}
+
+void timing_model_only_done(struct timing *t, enum david_request kind, u64 arrived_ns)
+{
+	struct stats __percpu *stats = t->store->stats;
+	u64 ns = platter_clock(t) - arrived_ns;
+
+	this_cpu_inc(stats->measured[kind]);
+	this_cpu_add(stats->measured_ns[kind], ns);
+	if (kind != DAVID_REQ_FLUSH)
+		this_cpu_inc(stats->measured_times[stats_bucket(ns)]);
+}
