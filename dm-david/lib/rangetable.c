@@ -40,24 +40,7 @@
  * million ranges, about two nodes each; for a small table, nearly nothing.
  */
 #include "../portable/portable-alloc.h"
-#include "rangetable.h"
-
-#define WORDS		126
-#define LEAF_COLS	3
-#define INNER_COLS	2
-#define LEAF_ROWS	(WORDS / LEAF_COLS)
-#define INNER_ROWS	(WORDS / INNER_COLS)
-#define MIN_ROWS	16	/* less than half of what is divided */
-
-#define KIND_BITS	3
-#define KIND_MASK	((1u << KIND_BITS) - 1)
-
-struct rt_node {
-	struct rt_node *next;	/* in the reserve */
-	u16 rows;
-	u16 level;		/* 0: leaf */
-	u64 word[WORDS];	/* unused keys: U64_MAX */
-};
+#include "rangetable-node.h"
 
 /* The way from the root to a row. Level 0 is the leaf. */
 struct trail {
@@ -85,44 +68,6 @@ struct update {
 	void *ctx;
 };
 
-static inline unsigned int node_capacity(unsigned int level)
-{
-	return level ? INNER_ROWS : LEAF_ROWS;
-}
-
-static inline u64 *node_column(struct rt_node *node, unsigned int level, unsigned int col)
-{
-	return node->word + col * node_capacity(level);
-}
-
-static inline struct rt_node *node_child(const struct rt_node *node, unsigned int row)
-{
-	return (struct rt_node *)(uintptr_t)node->word[INNER_ROWS + row];
-}
-
-static inline void node_put_child(struct rt_node *node, unsigned int row, struct rt_node *kid)
-{
-	node->word[INNER_ROWS + row] = (uintptr_t)kid;
-	node->word[row] = kid->word[0];
-}
-
-static inline struct rt_range leaf_get_range(const struct rt_node *leaf, unsigned int row)
-{
-	return (struct rt_range) {
-		.start = leaf->word[row],
-		.len = leaf->word[LEAF_ROWS + row] >> KIND_BITS,
-		.kind = leaf->word[LEAF_ROWS + row] & KIND_MASK,
-		.value = leaf->word[2 * LEAF_ROWS + row],
-	};
-}
-
-static inline void leaf_put_range(struct rt_node *leaf, unsigned int row, const struct rt_range *r)
-{
-	leaf->word[row] = r->start;
-	leaf->word[LEAF_ROWS + row] = r->len << KIND_BITS | r->kind;
-	leaf->word[2 * LEAF_ROWS + row] = r->value;
-}
-
 static inline void count_range(struct rangetable *rt, const struct rt_range *r)
 {
 	rt->ranges[r->kind]++;
@@ -133,18 +78,6 @@ static inline void uncount_range(struct rangetable *rt, const struct rt_range *r
 {
 	rt->ranges[r->kind]--;
 	rt->blocks[r->kind] -= r->len;
-}
-
-/* The value of @r seen from @block instead of from its start. */
-static inline u64 range_value_at(const struct rt_range *r, u64 block)
-{
-	return r->kind == RT_STORED ? r->value + (block - r->start) : r->value;
-}
-
-/* Have both the same content? Then ranges that overlap or touch can be joined. */
-static inline bool range_is_same(const struct rt_range *a, const struct rt_range *b)
-{
-	return a->kind == b->kind && a->value == range_value_at(b, a->start);
 }
 
 /* @key, or the key @by keys behind it if the one right before that is less than @x. */
@@ -917,7 +850,7 @@ u64 rt_lookup_hint(const struct rangetable *rt, u64 block, struct rt_range *out)
 }
 
 /* Nodes that the reserve must hold for @reservations updates: see the head of this file. */
-static u64 rt_nodes_needed(const struct rangetable *rt, u64 reservations)
+u64 rt_nodes_needed(const struct rangetable *rt, u64 reservations)
 {
 	u64 below = 2 * reservations, need = 0;
 	unsigned int level, kind;
@@ -1015,106 +948,4 @@ void rt_destroy(struct rangetable *rt)
 u64 rt_bytes(const struct rangetable *rt)
 {
 	return (rt->nodes + rt->spare) * sizeof(struct rt_node);
-}
-
-/* What rt_check() has seen so far. */
-struct census {
-	u64 level[RT_LEVELS];
-	u64 ranges[RT_KINDS];
-	u64 blocks[RT_KINDS];
-	struct rt_range last;
-};
-
-static const char *check_leaf(const struct rt_node *leaf, struct census *c)
-{
-	unsigned int row;
-
-	for (row = 0; row < leaf->rows; row++) {
-		struct rt_range r = leaf_get_range(leaf, row);
-		u64 end = c->last.start + c->last.len;
-
-		if (r.kind == RT_HOLE || r.kind >= RT_KINDS)
-			return "range of no kind";
-		if (!r.len)
-			return "empty range";
-		if (r.start < end)
-			return "ranges out of order or overlapping";
-		if (c->last.len && r.start == end && range_is_same(&r, &c->last))
-			return "neighbours not joined";
-		c->ranges[r.kind]++;
-		c->blocks[r.kind] += r.len;
-		c->last = r;
-	}
-	return NULL;
-}
-
-static const char *check_node(const struct rangetable *rt, const struct rt_node *node,
-			      unsigned int level, bool last, struct census *c)
-{
-	unsigned int row;
-
-	c->level[level]++;
-	if (node->level != level)
-		return "leaves not all at one level";
-	if (node->rows > node_capacity(level))
-		return "node overfull";
-	if (!node->rows)
-		return "node empty";
-	if (node == rt->root && level && node->rows < 2)
-		return "root with one child";
-	for (row = node->rows; row < node_capacity(level); row++)
-		if (node->word[row] != U64_MAX)
-			return "unused key not at the end of all";
-	if (node != rt->root && !last && node->rows < MIN_ROWS)
-		return "node under-full";
-	if (!level)
-		return check_leaf(node, c);
-	for (row = 0; row < node->rows; row++) {
-		const struct rt_node *kid = node_child(node, row);
-		const char *wrong;
-
-		if (kid->word[0] != node->word[row])
-			return "key is not the child's first start";
-		wrong = check_node(rt, kid, level - 1, last && row + 1 == node->rows, c);
-		if (wrong)
-			return wrong;
-	}
-	return NULL;
-}
-
-const char *rt_check(const struct rangetable *rt)
-{
-	const struct rt_node *node;
-	struct census c = { };
-	u64 spare = 0, nodes = 0;
-	unsigned int i;
-
-	if (!rt->root != !rt->height)
-		return "height without a root, or root without height";
-	if (rt->height > RT_LEVELS)
-		return "too high";
-	if (rt->root) {
-		const char *wrong = check_node(rt, rt->root, rt->height - 1, true, &c);
-
-		if (wrong)
-			return wrong;
-	}
-	for (i = 0; i < RT_LEVELS; i++) {
-		if (c.level[i] != rt->level[i])
-			return "nodes of a level miscounted";
-		nodes += c.level[i];
-	}
-	if (nodes != rt->nodes)
-		return "nodes miscounted";
-	if (memcmp(c.ranges, rt->ranges, sizeof(c.ranges)))
-		return "ranges miscounted";
-	if (memcmp(c.blocks, rt->blocks, sizeof(c.blocks)))
-		return "blocks miscounted";
-	for (node = rt->pool; node; node = node->next)
-		spare++;
-	if (spare != rt->spare)
-		return "reserve miscounted";
-	if (rt->spare < rt_nodes_needed(rt, rt->reserved))
-		return "reserve smaller than reserved";
-	return NULL;
 }
