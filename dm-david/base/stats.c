@@ -4,6 +4,8 @@
 
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
 
 #ifdef STOPWATCH_TSC
 DEFINE_STATIC_KEY_FALSE(stopwatch_tsc);
@@ -26,7 +28,8 @@ static u64 stopwatch_ns(u64 ticks)
 	return ticks;
 }
 
-void stats_sum(struct stats __percpu *stats, struct stats *sum)
+/* Set @sum to the sum over all CPUs. */
+static void stats_sum(struct stats __percpu *stats, struct stats *sum)
 {
 	int cpu, component;
 
@@ -42,6 +45,86 @@ void stats_sum(struct stats __percpu *stats, struct stats *sum)
 	}
 	for (component = 0; component < DAVID_CPU_NR; component++)
 		sum->cpu[component] = stopwatch_ns(sum->cpu[component]);
+}
+
+void stats_read(struct stats __percpu *stats, struct david_stats *st)
+{
+	/* Too large for the stack. */
+	static DEFINE_MUTEX(lock);
+	static struct stats sum;
+
+	mutex_lock(&lock);
+	stats_sum(stats, &sum);
+	st->nospc = sum.nospc;
+	st->errors = sum.errors;
+	st->range_locks = sum.range_locks;
+	COPY_ARRAY(st->cpu, sum.cpu);
+	COPY_ARRAY(st->verdict, sum.verdict);
+	BUILD_BUG_ON(DAVID_EV_NR > 2 * DAVID_SLOTS);
+	memcpy(st->evidence, sum.evidence, sizeof(st->evidence));
+	memcpy(st->more_evidence, sum.evidence + DAVID_SLOTS,
+	       sizeof(sum.evidence) - sizeof(st->evidence));
+	COPY_ARRAY(st->requests, sum.requests);
+	COPY_ARRAY(st->sectors, sum.sectors);
+	COPY_ARRAY(st->late, sum.late);
+	st->late_50us = sum.late_50us;
+	st->late_ns = sum.late_ns;
+	COPY_ARRAY(st->delivered, sum.delivered);
+	COPY_ARRAY(st->delivered_ns, sum.delivered_ns);
+	COPY_ARRAY(st->delivered_late_ns, sum.delivered_late_ns);
+	COPY_ARRAY(st->delivered_over, sum.delivered_over);
+	COPY_ARRAY(st->measured, sum.measured);
+	COPY_ARRAY(st->measured_ns, sum.measured_ns);
+	COPY_ARRAY(st->measured_times, sum.measured_times);
+	mutex_unlock(&lock);
+}
+
+struct figures *figures_create(void)
+{
+	struct figures *figures = kzalloc(sizeof(*figures), GFP_KERNEL);
+
+	if (figures)
+		spin_lock_init(&figures->model.lock);
+	return figures;
+}
+
+void figures_destroy(struct figures *figures)
+{
+	kfree(figures);
+}
+
+static void model_stats(struct model_figures *model, struct david_stats *st)
+{
+	unsigned long flags;
+
+	st->late_max = atomic64_read(&model->late_max);
+	spin_lock_irqsave(&model->lock, flags);
+	COPY_ARRAY(st->modelled, model->requests);
+	COPY_ARRAY(st->modelled_ns, model->ns);
+	COPY_ARRAY(st->modelled_times, model->times);
+	COPY_ARRAY(st->parts, model->parts);
+	st->hits = model->hits;
+	st->busy_ns = model->busy_ns;
+	st->queue_waits = model->queue_waits;
+	st->queue_wait_ns = model->queue_wait_ns;
+	st->unmodelled = model->unmodelled;
+	spin_unlock_irqrestore(&model->lock, flags);
+}
+
+void figures_stats(struct figures *figures, unsigned int block_size, struct david_stats *st)
+{
+	unsigned int i;
+
+	model_stats(&figures->model, st);
+	st->mode = READ_ONCE(figures->mode);
+	for (i = 0; i < DAVID_UNCLASSIFIED_NR; i++)
+		st->unclassified[i] = div_u64(atomic64_read(&figures->unclassified[i]), block_size);
+	st->raw_names = atomic64_read(&figures->raw_names);
+	st->raw_names_full = atomic64_read(&figures->raw_names_full);
+	st->mem[DAVID_MEM_POOLS] += atomic64_read(&figures->pool_bytes);
+	st->mem[DAVID_MEM_TARGET] += sizeof(*figures) + atomic64_read(&figures->target_bytes);
+	st->mem[DAVID_MEM_CLASSIFY] += atomic64_read(&figures->classify_bytes);
+	st->mem[DAVID_MEM_MODEL] += atomic64_read(&figures->model_bytes);
 }
 
 static const char * const state_names[] = {

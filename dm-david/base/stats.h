@@ -19,7 +19,7 @@
 #include "../uapi/dm-david.h"
 
 struct stats {
-	u64 cpu[DAVID_CPU_NR];	/* ticks of stopwatch_clock(); ns after stats_sum() */
+	u64 cpu[DAVID_CPU_NR];	/* ticks of stopwatch_clock(); ns in sums */
 	u64 verdict[DAVID_WRITTEN_NR];
 	u64 evidence[DAVID_EV_NR];
 	u64 requests[DAVID_REQ_NR];
@@ -54,6 +54,36 @@ struct model_figures {
 	u64 unmodelled;
 	atomic64_t late_max;	/* not under the lock */
 };
+
+/*
+ * What a disk's model and classifier have counted, and the memory that its targets hold. It belongs
+ * to the disk and not to a table: a reload goes on with it. So the disk's store keeps it, and knows
+ * nothing of what is in it.
+ */
+struct figures {
+	struct model_figures model;
+	enum david_mode mode;		/* of the live table */
+	atomic64_t unclassified[DAVID_UNCLASSIFIED_NR];	/* bytes */
+	atomic64_t raw_names, raw_names_full;	/* classify=implicit: files RAW by name */
+	/* Bytes held by the targets: of implicit classification, models, pools, and otherwise. */
+	atomic64_t classify_bytes;
+	atomic64_t model_bytes;
+	atomic64_t pool_bytes;
+	atomic64_t target_bytes;
+};
+
+/* For figures of struct david_stats, which has room for kinds to come. */
+#define COPY_ARRAY(to, from) do {					\
+	BUILD_BUG_ON(sizeof(from) > sizeof(to));			\
+	memcpy(to, from, sizeof(from));					\
+} while (0)
+
+/* All are 0. NULL without memory. Sleeps. */
+struct figures *figures_create(void);
+void figures_destroy(struct figures *figures);
+
+/* Add @figures, of a disk with blocks of @block_size bytes, to @st. Takes figures->model.lock. */
+void figures_stats(struct figures *figures, unsigned int block_size, struct david_stats *st);
 
 /*
  * The clock for CPU accounting. The scheduler's clock costs eight times as many instructions as the
@@ -109,8 +139,8 @@ static inline unsigned int stats_bucket(u64 ns)
 	return min(fls64(div_u64(ns, NSEC_PER_USEC)), DAVID_BUCKETS - 1);
 }
 
-/* Set @sum to the sum over all CPUs. */
-void stats_sum(struct stats __percpu *stats, struct stats *sum);
+/* Set what @stats counts in @st. Sleeps. */
+void stats_read(struct stats __percpu *stats, struct david_stats *st);
 
 /* A mode's name in a table line, and back, or -EINVAL. */
 const char *mode_name(enum david_mode mode);

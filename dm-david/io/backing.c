@@ -421,13 +421,13 @@ int david_pools_init(struct david *d)
 		bioset_exit(&d->child_bios);
 		return r;
 	}
-	atomic64_add(pool_bytes, &d->store->pools);
+	atomic64_add(pool_bytes, &d->store->figures->pool_bytes);
 	return 0;
 }
 
 void david_pools_exit(struct david *d)
 {
-	atomic64_sub(pool_bytes, &d->store->pools);
+	atomic64_sub(pool_bytes, &d->store->figures->pool_bytes);
 	mempool_exit(&d->bounces);
 	bioset_exit(&d->child_bios);
 }

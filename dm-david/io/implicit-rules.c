@@ -44,8 +44,8 @@ void implicit_account_names(struct implicit *im)
 	bool full;
 
 	lockdep_assert_held(&im->lock);
-	atomic64_set(&im->d->store->raw_names, classifier_named(&im->c, &full));
-	atomic64_set(&im->d->store->raw_names_full, full);
+	atomic64_set(&im->d->store->figures->raw_names, classifier_named(&im->c, &full));
+	atomic64_set(&im->d->store->figures->raw_names_full, full);
 	if (full && !im->reported_full)
 		DMWARN("%s: raw: no room for all files chosen by name: everything is kept",
 		       dm_table_device_name(im->d->ti->table));

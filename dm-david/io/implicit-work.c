@@ -53,7 +53,7 @@ static bool implicit_give_memory(struct implicit *im)
 		old = classifier_give(&im->c, memory, bytes);
 	else
 		im->c.pending = true;	/* the next write tries again; until then all is kept */
-	atomic64_add(classifier_bytes(&im->c) - before, &im->d->store->classify_bytes);
+	atomic64_add(classifier_bytes(&im->c) - before, &im->d->store->figures->classify_bytes);
 	spin_unlock(&im->lock);
 	kvfree(old);
 	return memory;

@@ -157,7 +157,7 @@ void implicit_wake(struct implicit *im)
 void implicit_account(struct implicit *im)
 {
 	const struct undecided_figures *now = &im->c.undecided.figures;
-	atomic64_t *sum = im->d->store->unclassified;
+	atomic64_t *sum = im->d->store->figures->unclassified;
 
 	lockdep_assert_held(&im->lock);
 	if (unlikely(im->c.by_name))
@@ -337,7 +337,7 @@ struct implicit *implicit_create(struct david *d)
 			im->c.volumes.doubt = false;
 	}
 	im->stopped = true;
-	atomic64_add(sizeof(*im), &d->store->classify_bytes);
+	atomic64_add(sizeof(*im), &d->store->figures->classify_bytes);
 	classifier_by_super(&im->c);
 	/* Page owners say nothing of partitions. */
 	if (d->classify == CLASSIFY_AUTO)
@@ -356,13 +356,16 @@ static void implicit_release(const void *memory)
 
 void implicit_destroy(struct implicit *im)
 {
+	struct figures *figures;
+
 	if (!im)
 		return;
+	figures = im->d->store->figures;
 	cancel_delayed_work_sync(&im->again);
 	cancel_work_sync(&im->work);
 	destroy_workqueue(im->wq);
-	atomic64_sub(im->accounted.now, &im->d->store->unclassified[DAVID_UNCLASSIFIED_NOW]);
-	atomic64_sub(sizeof(*im) + classifier_bytes(&im->c), &im->d->store->classify_bytes);
+	atomic64_sub(im->accounted.now, &figures->unclassified[DAVID_UNCLASSIFIED_NOW]);
+	atomic64_sub(sizeof(*im) + classifier_bytes(&im->c), &figures->classify_bytes);
 	classifier_destroy(&im->c, implicit_release);
 	kfree(im);
 }

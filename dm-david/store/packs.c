@@ -74,12 +74,16 @@ int packs_create(struct store *store)
 	packs->number = U64_MAX;
 	packs->filling = U64_MAX;
 	packs->blocks = U64_MAX;
-	atomic64_add(sizeof(*packs) + PACK_BYTES + squeeze_bytes(), &store->target_bytes);
 	spin_lock_irqsave(&store->lock, flags);
 	packs->next = find_next(&store->table);
 	store->packs = packs;
 	spin_unlock_irqrestore(&store->lock, flags);
 	return 0;
+}
+
+size_t packs_bytes(const struct store *store)
+{
+	return READ_ONCE(store->packs) ? sizeof(struct packs) + PACK_BYTES + squeeze_bytes() : 0;
 }
 
 int packs_open(struct store *store)

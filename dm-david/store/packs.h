@@ -36,6 +36,8 @@ int packs_open(struct store *store);
 /* Make store->packs, if there is none yet. Likewise. */
 int packs_create(struct store *store);
 void packs_destroy(struct packs *packs);
+/* Bytes of memory that they take; 0: there are none. */
+size_t packs_bytes(const struct store *store);
 
 /*
  * Read @block, which is in pack @number, to @content. The caller holds its range lock. Returns 0,

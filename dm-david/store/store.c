@@ -59,25 +59,24 @@ static struct store *store_create(u64 blocks, unsigned int block_size, char **er
 	struct store *store;
 	int r;
 
+	*error = "Not enough memory for the store";
 	store = kzalloc(sizeof(*store), GFP_KERNEL);
 	if (!store)
-		goto no_memory;
+		return ERR_PTR(-ENOMEM);
+	*error = "Not enough memory for the disk's figures";
+	store->figures = figures_create();
 	store->stats = alloc_percpu(struct stats);
-	if (!store->stats)
-		goto free_store;
+	r = -ENOMEM;
+	if (!store->figures || !store->stats)
+		goto bad;
 	r = bm_init(&store->bitmap, blocks);
-	if (r == -EINVAL) {
-		*error = "Backing device is smaller than one block or too large";
-		free_percpu(store->stats);
-		kfree(store);
-		return ERR_PTR(-EINVAL);
-	}
+	*error = r == -EINVAL ? "Backing device is smaller than one block or too large" :
+				"Not enough memory for the remap bitmap";
 	if (r)
-		goto free_stats;
+		goto bad;
 
 	kref_init(&store->ref);
 	spin_lock_init(&store->lock);
-	spin_lock_init(&store->model.lock);
 	rt_init(&store->table);
 	INIT_WORK(&store->refill, refill_work);
 	range_locks_init(&store->locks);
@@ -86,17 +85,13 @@ static struct store *store_create(u64 blocks, unsigned int block_size, char **er
 	store->block_shift = ilog2(block_size) - SECTOR_SHIFT;
 	store->seq_block = U64_MAX;
 	store->credits = S64_MAX;
-	atomic64_set(&store->target_bytes,
-		     sizeof(*store) + nr_cpu_ids * sizeof(struct stats));
 	return store;
 
-free_stats:
+bad:
 	free_percpu(store->stats);
-free_store:
+	figures_destroy(store->figures);
 	kfree(store);
-no_memory:
-	*error = "Not enough memory for the remap bitmap";
-	return ERR_PTR(-ENOMEM);
+	return ERR_PTR(r);
 }
 
 static void store_destroy(struct store *store)
@@ -111,6 +106,7 @@ static void store_destroy(struct store *store)
 	rt_destroy(&store->table);
 	bm_destroy(&store->bitmap);
 	free_percpu(store->stats);
+	figures_destroy(store->figures);
 	kfree(store);
 }
 
@@ -155,8 +151,6 @@ static int store_open(struct store *store, struct block_device *bdev, bool may_w
 		return r;
 	*error = "Not enough memory for the store's rules";
 	r = rawstore_open(store, bdev);
-	if (!r)
-		atomic64_add(wal_bytes(store), &store->pools);
 	return r;
 }
 
@@ -704,75 +698,13 @@ enum david_state store_state(struct store *store)
 								   DAVID_STATE_OK;
 }
 
-#define COPY_ARRAY(to, from) do {					\
-	BUILD_BUG_ON(sizeof(from) > sizeof(to));			\
-	memcpy(to, from, sizeof(from));					\
-} while (0)
-
-static void model_stats(struct store *store, struct david_stats *st)
-{
-	struct model_figures *model = &store->model;
-	unsigned long flags;
-
-	st->late_max = atomic64_read(&model->late_max);
-	spin_lock_irqsave(&model->lock, flags);
-	COPY_ARRAY(st->modelled, model->requests);
-	COPY_ARRAY(st->modelled_ns, model->ns);
-	COPY_ARRAY(st->modelled_times, model->times);
-	COPY_ARRAY(st->parts, model->parts);
-	st->hits = model->hits;
-	st->busy_ns = model->busy_ns;
-	st->queue_waits = model->queue_waits;
-	st->queue_wait_ns = model->queue_wait_ns;
-	st->unmodelled = model->unmodelled;
-	spin_unlock_irqrestore(&model->lock, flags);
-}
-
-static void count_stats(struct store *store, struct david_stats *st)
-{
-	/* Too large for the stack. */
-	static DEFINE_MUTEX(lock);
-	static struct stats sum;
-
-	mutex_lock(&lock);
-	stats_sum(store->stats, &sum);
-	st->nospc = sum.nospc;
-	st->errors = sum.errors;
-	st->range_locks = sum.range_locks;
-	COPY_ARRAY(st->cpu, sum.cpu);
-	COPY_ARRAY(st->verdict, sum.verdict);
-	BUILD_BUG_ON(DAVID_EV_NR > 2 * DAVID_SLOTS);
-	memcpy(st->evidence, sum.evidence, sizeof(st->evidence));
-	memcpy(st->more_evidence, sum.evidence + DAVID_SLOTS,
-	       sizeof(sum.evidence) - sizeof(st->evidence));
-	COPY_ARRAY(st->requests, sum.requests);
-	COPY_ARRAY(st->sectors, sum.sectors);
-	COPY_ARRAY(st->late, sum.late);
-	st->late_50us = sum.late_50us;
-	st->late_ns = sum.late_ns;
-	COPY_ARRAY(st->delivered, sum.delivered);
-	COPY_ARRAY(st->delivered_ns, sum.delivered_ns);
-	COPY_ARRAY(st->delivered_late_ns, sum.delivered_late_ns);
-	COPY_ARRAY(st->delivered_over, sum.delivered_over);
-	COPY_ARRAY(st->measured, sum.measured);
-	COPY_ARRAY(st->measured_ns, sum.measured_ns);
-	COPY_ARRAY(st->measured_times, sum.measured_times);
-	mutex_unlock(&lock);
-}
-
 void store_stats(struct store *store, struct david_stats *st)
 {
 	enum meta_area area;
 	unsigned long flags;
-	unsigned int i;
 
-	for (i = 0; i < DAVID_UNCLASSIFIED_NR; i++)
-		st->unclassified[i] = div_u64(atomic64_read(&store->unclassified[i]),
-					      store->block_size);
-	st->raw_names = atomic64_read(&store->raw_names);
-	st->raw_names_full = atomic64_read(&store->raw_names_full);
-	count_stats(store, st);
-	model_stats(store, st);
+	stats_read(store->stats, st);
+	figures_stats(store->figures, store->block_size, st);
 	if (store->pool) {
 		st->pool_saved = pool_saved(store->pool);
 		st->pool_memory = pool_memory(store->pool);
@@ -780,15 +712,13 @@ void store_stats(struct store *store, struct david_stats *st)
 	st->state = store_state(store);
 	st->fault = READ_ONCE(store->fault);
 	st->log_retries = READ_ONCE(store->log_retries);
-	st->mode = READ_ONCE(store->mode);
 	st->block_size = store->block_size;
 	st->target_sectors = store->target_sectors;
 	st->store_low_water = store->low_water;
-	st->mem[DAVID_MEM_POOLS] = atomic64_read(&store->pools);
-	st->mem[DAVID_MEM_TARGET] = atomic64_read(&store->target_bytes) + raw_bytes(&store->raw) +
+	st->mem[DAVID_MEM_POOLS] += wal_bytes(store);
+	st->mem[DAVID_MEM_TARGET] += sizeof(*store) + nr_cpu_ids * sizeof(struct stats) +
+				     packs_bytes(store) + raw_bytes(&store->raw) +
 				     twins_bytes(READ_ONCE(store->twins));
-	st->mem[DAVID_MEM_CLASSIFY] = atomic64_read(&store->classify_bytes);
-	st->mem[DAVID_MEM_MODEL] = atomic64_read(&store->model_bytes);
 
 	spin_lock_irqsave(&store->lock, flags);
 	st->store_blocks = store_blocks(store);

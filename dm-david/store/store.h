@@ -101,14 +101,7 @@ struct store {
 	struct rawstore rules;		/* where they are saved; under raw.lock */
 
 	struct stats __percpu *stats;
-	struct model_figures model;
-	enum david_mode mode;		/* of the live table */
-	atomic64_t classify_bytes;	/* of implicit classification */
-	atomic64_t unclassified[DAVID_UNCLASSIFIED_NR];	/* bytes */
-	atomic64_t raw_names, raw_names_full;	/* classify=implicit: files RAW by name */
-	atomic64_t model_bytes;		/* bytes held by the targets' models */
-	atomic64_t pools;		/* bytes held by the targets' pools */
-	atomic64_t target_bytes;	/* bytes held otherwise */
+	struct figures *figures;	/* constant; the disk's, kept for it over reloads */
 };
 
 /*

@@ -129,7 +129,8 @@ static void david_free(struct david *d)
 			david_pools_exit(d);
 		implicit_destroy(d->implicit);
 		timing_destroy(d->timing);
-		atomic64_sub(sizeof(*d) + byfile_bytes(&d->byfile), &d->store->target_bytes);
+		atomic64_sub(sizeof(*d) + byfile_bytes(&d->byfile),
+			     &d->store->figures->target_bytes);
 		store_put(d->store);
 	}
 	if (d->ends_trails)
@@ -237,7 +238,7 @@ static int open_store(struct david *d)
 		d->seed = store->seed;
 	d->content_key = content_key(d->seed);
 	judge_content_changed(d);
-	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->target_bytes);
+	atomic64_add(sizeof(*d) + byfile_bytes(&d->byfile), &store->figures->target_bytes);
 	if (d->low_water == U64_MAX)
 		d->low_water = grow_blocks(store, d->dev->bdev) / 16;
 	if (d->low_water > grow_blocks(store, d->dev->bdev)) {
@@ -377,9 +378,9 @@ static int check_mode(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 
-	if (d->mode == READ_ONCE(d->store->mode) ||
+	if (d->mode == READ_ONCE(d->store->figures->mode) ||
 	    (store_empty(d->store) && !d->store->wal) ||
-	    (d->mode != DAVID_MODE_MODEL_ONLY && d->store->mode != DAVID_MODE_MODEL_ONLY))
+	    (d->mode != DAVID_MODE_MODEL_ONLY && d->store->figures->mode != DAVID_MODE_MODEL_ONLY))
 		return 0;
 	DMERR("%s: mode: cannot become %s, as the store is not empty",
 	      dm_table_device_name(ti->table), mode_name(d->mode));
@@ -456,7 +457,7 @@ static void david_resume(struct dm_target *ti)
 	store->low_water = d->low_water;
 	store->table_limit = (u64)d->table_megabytes << 20;
 	store->seed = d->seed;
-	WRITE_ONCE(store->mode, d->mode);
+	WRITE_ONCE(store->figures->mode, d->mode);
 	spin_unlock_irqrestore(&store->lock, flags);
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d), david_write_zeroes(d));

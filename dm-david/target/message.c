@@ -92,7 +92,7 @@ static int change_mode(struct david *d, const char *name)
 		end_trails(d, mode != DAVID_MODE_MODEL_ONLY);
 		/* Pairs with map_timed(): whoever reads the new mode sees its model. */
 		smp_store_release(&d->mode, mode);
-		WRITE_ONCE(d->store->mode, mode);
+		WRITE_ONCE(d->store->figures->mode, mode);
 	}
 	mutex_unlock(&d->mode_lock);
 	if (error)
@@ -123,9 +123,9 @@ static int change_files(struct david *d, const char *text)
 	int r;
 
 	mutex_lock(&d->mode_lock);
-	atomic64_sub(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	atomic64_sub(byfile_bytes(&d->byfile), &d->store->figures->target_bytes);
 	r = byfile_set(&d->byfile, text, error);
-	atomic64_add(byfile_bytes(&d->byfile), &d->store->target_bytes);
+	atomic64_add(byfile_bytes(&d->byfile), &d->store->figures->target_bytes);
 	mutex_unlock(&d->mode_lock);
 	if (r)
 		DMERR("%s: files: %s", dm_table_device_name(d->ti->table), error);

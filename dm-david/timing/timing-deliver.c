@@ -12,7 +12,7 @@
 void timing_count_delivery(struct timing *t, const struct timed *timed)
 {
 	struct stats __percpu *stats = t->store->stats;
-	atomic64_t *late_max = &t->store->model.late_max;
+	atomic64_t *late_max = &t->figures->model.late_max;
 	u64 modelled = timed->request.completion - timed->arrived_ns;
 	u64 delivered = platter_clock(t);
 	s64 late = delivered - timed->request.completion;
@@ -82,14 +82,14 @@ enum hrtimer_restart timing_timer(struct hrtimer *timer)
 	struct stopwatch watch;
 
 	stopwatch_start(&watch, t->store->stats);
-	spin_lock_irqsave(&t->store->model.lock, flags);
+	spin_lock_irqsave(&t->figures->model.lock, flags);
 	t->armed = U64_MAX;
 	timing_run_model(t);
 	timed = t->due;
 	t->due = NULL;
 	t->due_tail = &t->due;
 	timing_arm(t);
-	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
 	stopwatch_account(&watch, DAVID_CPU_MODEL);
 
 	for (; timed; timed = next) {

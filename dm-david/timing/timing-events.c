@@ -41,7 +41,7 @@ void timed_init(struct timed *timed, const struct bio *bio, u64 sector)
 /* The model's time now. It never goes back. The lock is held. */
 static u64 timing_now(struct timing *t)
 {
-	lockdep_assert_held(&t->store->model.lock);
+	lockdep_assert_held(&t->figures->model.lock);
 	t->last = max_t(u64, t->last, platter_clock(t));
 	return t->last;
 }
@@ -126,7 +126,7 @@ void timing_count_commands(struct model_figures *figures, struct drive_sums *sum
 
 static void finish_requests(struct timing *t, struct timed *timed)
 {
-	timing_count_completion(&t->store->model, timed);
+	timing_count_completion(&t->figures->model, timed);
 	if (!timed->bio) {
 		trace_david_complete(t->dev, timed, timed->request.completion);
 		timing_free_beside(t, timed);
@@ -170,7 +170,7 @@ bool timing_try_enter(struct timing *t, struct timed *timed, bool waits, u64 now
 {
 	struct disk_submitter *who = current_submitter(t);
 
-	lockdep_assert_held(&t->store->model.lock);
+	lockdep_assert_held(&t->figures->model.lock);
 	timed->arrived_ns = now;
 	if (disk_merges(t->disk, &timed->request, now) ||
 	    disk_enter(t->disk, who, timed->request.op, now)) {
@@ -185,14 +185,14 @@ bool timing_try_enter(struct timing *t, struct timed *timed, bool waits, u64 now
 	timed->plug = 0;
 	timed->submitter = who;
 	wait_for_room(t, who, timed);
-	t->store->model.queue_waits++;
+	t->figures->model.queue_waits++;
 	return false;
 }
 
 /* Admit requests that wait, as many as there is room for. No other request comes in between. */
 static void admit_waiters(struct timing *t, struct list_head *waiting, u64 now)
 {
-	struct model_figures *figures = &t->store->model;
+	struct model_figures *figures = &t->figures->model;
 	struct disk_submitter *who;
 	struct timed *timed;
 
@@ -230,11 +230,11 @@ u64 timing_run_model(struct timing *t)
 	struct disk_request *done, *next;
 	unsigned int i;
 
-	lockdep_assert_held(&t->store->model.lock);
+	lockdep_assert_held(&t->figures->model.lock);
 	do {
 		done = disk_advance(t->disk, now);
 		if (done)
-			timing_count_commands(&t->store->model, &t->sums);
+			timing_count_commands(&t->figures->model, &t->sums);
 		for (; done; done = next) {
 			next = done->next;
 			finish_requests(t, container_of(done, struct timed, request));
@@ -249,7 +249,7 @@ u64 timing_run_model(struct timing *t)
 /* Set the timer to the next event. The lock is held. */
 void timing_arm(struct timing *t)
 {
-	lockdep_assert_held(&t->store->model.lock);
+	lockdep_assert_held(&t->figures->model.lock);
 	/* If requests are due, the callback has to deliver them now. */
 	u64 next = t->due ? t->last : disk_next_event(t->disk), phase = t->profile.phase;
 

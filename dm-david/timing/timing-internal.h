@@ -41,12 +41,13 @@ struct delivery {
 struct timing {
 	struct dm_target *ti;
 	struct store *store;
+	struct figures *figures;	/* the store's */
 	dev_t dev;			/* the fake disk, for tracing */
 	struct profile profile;		/* scaled */
 	char *word;			/* not scaled */
-	size_t bytes;			/* counted in store->model_bytes */
+	size_t bytes;			/* counted in figures->model_bytes */
 
-	/* Under store->model.lock; each made when a mode first needs it. */
+	/* Under figures->model.lock; each made when a mode first needs it. */
 	struct disk *disk;
 	struct drive *drive;		/* speedup's own */
 	u64 drive_clock;
@@ -98,7 +99,7 @@ static inline bool timing_is_over(struct timed *timed)
 	return atomic_inc_return(&timed->over) == 2;
 }
 
-/* timing-events.c: store->model.lock is held, but for the first */
+/* timing-events.c: figures->model.lock is held, but for the first */
 /* What @bio, at @sector of the disk, is to the model. */
 void timed_init(struct timed *timed, const struct bio *bio, u64 sector);
 /* Process the model's events until now. Returns the time. */

@@ -24,7 +24,7 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 	timed->admitted = &admitted;
 
 	stopwatch_start(&timer, t->store->stats);
-	spin_lock_irqsave(&t->store->model.lock, flags);
+	spin_lock_irqsave(&t->figures->model.lock, flags);
 	plug = current_plug(t);
 	if (plug) {
 		timed->request.plug = &plug->disk;
@@ -34,7 +34,7 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 	enters = timing_try_enter(t, timed, waits, now);
 	timing_admit_after_merge(t, now);
 	timing_arm(t);
-	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 
 	/*
@@ -57,7 +57,7 @@ bool timing_accurate_stored(struct timing *t, struct timed *timed)
 
 void timing_speedup_submit(struct timing *t, const struct bio *bio)
 {
-	struct model_figures *figures = &t->store->model;
+	struct model_figures *figures = &t->figures->model;
 	u32 max_sectors = t->profile.max_sectors;
 	struct drive_parts parts;
 	struct timed timed;
@@ -110,7 +110,7 @@ void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mod
 	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 	request = &timed.request;
 	request->op = DISK_TRIM;
-	spin_lock_irqsave(&t->store->model.lock, flags);
+	spin_lock_irqsave(&t->figures->model.lock, flags);
 	if (mode == DAVID_MODE_SPEEDUP) {
 		drive_trim(t->drive, request->sector, request->sectors, t->drive_clock);
 	} else {
@@ -121,7 +121,7 @@ void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mod
 		disk_trim(t->disk, request->sector, request->sectors, now);
 		timing_arm(t);
 	}
-	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
 }
 
 void timing_zeroes(struct timing *t, const struct bio *bio, enum david_mode mode)
@@ -132,14 +132,14 @@ void timing_zeroes(struct timing *t, const struct bio *bio, enum david_mode mode
 	if (!t->ftl)
 		return;
 	end = sector + bio_sectors(bio);
-	spin_lock_irqsave(&t->store->model.lock, flags);
+	spin_lock_irqsave(&t->figures->model.lock, flags);
 	if (mode != DAVID_MODE_SPEEDUP) {
 		now = timing_run_model(t);
 		trace_david_written(t->dev, t->next_id, now, sector, end - sector);
 		timing_arm(t);
 	}
 	ftl_fill(t->ftl, sector / FTL_PAGE, DIV_ROUND_UP(end, FTL_PAGE) - sector / FTL_PAGE);
-	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
 }
 
 u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
@@ -151,10 +151,10 @@ u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 	u64 now;
 
 	stopwatch_start(&timer, t->store->stats);
-	spin_lock_irqsave(&t->store->model.lock, flags);
+	spin_lock_irqsave(&t->figures->model.lock, flags);
 	now = timing_run_model(t);
 	if (!beside || t->nr_beside >= MAX_BESIDE) {
-		t->store->model.unmodelled++;
+		t->figures->model.unmodelled++;
 	} else {
 		list_add_tail(&beside->list, &t->beside);
 		t->nr_beside++;
@@ -166,7 +166,7 @@ u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 		timing_admit_after_merge(t, now);
 	}
 	timing_arm(t);
-	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
 	kfree(beside);
 	return now;

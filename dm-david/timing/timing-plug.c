@@ -13,13 +13,13 @@ static void task_unplugs(struct blk_plug_cb *cb, bool from_schedule)
 	unsigned long flags;
 	u64 now;
 
-	spin_lock_irqsave(&t->store->model.lock, flags);
+	spin_lock_irqsave(&t->figures->model.lock, flags);
 	now = timing_run_model(t);
 	trace_david_unplug(t->dev, t->next_id, now, plug->number, from_schedule);
 	disk_unplug(t->disk, &plug->disk, from_schedule, now);
 	timing_admit_after_merge(t, now);
 	timing_arm(t);
-	spin_unlock_irqrestore(&t->store->model.lock, flags);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
 	kfree(plug);
 	if (atomic_dec_and_test(&t->plugs))
 		wake_up_var(&t->plugs);

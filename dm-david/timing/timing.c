@@ -32,7 +32,7 @@ bool timing_writes_through(const struct timing *t)
 static void count_bytes(struct timing *t, size_t bytes)
 {
 	t->bytes += bytes;
-	atomic64_add(bytes, &t->store->model_bytes);
+	atomic64_add(bytes, &t->figures->model_bytes);
 }
 
 int timing_set_mode(struct timing *t, enum david_mode mode)
@@ -156,9 +156,9 @@ void timing_forget(struct timing *t)
 
 	for (page = 0; t->ftl && page < pages; page += nr) {
 		nr = min(pages - page, FOLLOWED_PAGES);
-		spin_lock_irqsave(&t->store->model.lock, flags);
+		spin_lock_irqsave(&t->figures->model.lock, flags);
 		ftl_trim(t->ftl, page, nr);
-		spin_unlock_irqrestore(&t->store->model.lock, flags);
+		spin_unlock_irqrestore(&t->figures->model.lock, flags);
 		cond_resched();
 	}
 }
@@ -208,6 +208,7 @@ struct timing *timing_create(struct dm_target *ti, struct store *store, const ch
 	}
 	t->ti = ti;
 	t->store = store;
+	t->figures = store->figures;
 	t->dev = disk_devt(dm_disk(dm_table_get_md(ti->table)));
 	t->armed = U64_MAX;
 	t->due_tail = &t->due;
@@ -251,6 +252,6 @@ void timing_destroy(struct timing *t)
 	ftl_destroy(t->ftl);
 	profile_free(&t->profile);
 	kvfree(t->word);
-	atomic64_sub(t->bytes, &t->store->model_bytes);
+	atomic64_sub(t->bytes, &t->figures->model_bytes);
 	kfree(t);
 }

@@ -26,8 +26,8 @@
  * finishes after its time does not wait: whoever finished it delivers it. The statistics count how
  * much later than modelled each request was delivered.
  *
- * Locking: store->model.lock guards the model. It is taken with interrupts off, and innermost. The
- * model's clock is CLOCK_MONOTONIC, read under the lock.
+ * Locking: figures->model.lock guards the model. It is taken with interrupts off, and innermost.
+ * The model's clock is CLOCK_MONOTONIC, read under the lock.
  */
 #ifndef DM_DAVID_TIMING_H
 #define DM_DAVID_TIMING_H
