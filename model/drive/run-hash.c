@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "../../dm-david/portable/hash.h"
 #include "run-hash.h"
 
 static u32 nr_buckets(u32 runs)
@@ -24,9 +25,10 @@ static u32 region_shift(u32 level)
 	return 8 + 3 * level;
 }
 
-static u32 run_bucket(const struct run_hash *hash, u32 level, u64 region)
+/* Regions of several levels share the buckets. */
+static u32 run_bucket(const struct run_hash *hash, u64 region)
 {
-	return (region * 0x9e3779b97f4a7c15ULL + level) >> 40 & hash->mask;
+	return hash_slot(region, hash->mask + 1);
 }
 
 /* The one of two that begins first, where @run has any of the sectors. */
@@ -78,7 +80,7 @@ struct run *run_hash_find(const struct run_hash *hash, u64 sector, u64 end)
 		if (last - region > hash->size)
 			return find_in_all(hash, sector, end);
 		do {
-			best = find_in(hash, run_bucket(hash, level, region), sector, end, best);
+			best = find_in(hash, run_bucket(hash, region), sector, end, best);
 		} while (region++ != last);
 	}
 	return best;
@@ -99,10 +101,10 @@ static u32 buckets_of(const struct run_hash *hash, const struct run *run, u32 *b
 	u32 shift = region_shift(run->level);
 	u64 first = run_begin(run) >> shift, last = (run->segment.end - 1) >> shift;
 
-	buckets[0] = run_bucket(hash, run->level, first);
+	buckets[0] = run_bucket(hash, first);
 	if (first == last)
 		return 1;
-	buckets[1] = run_bucket(hash, run->level, last);
+	buckets[1] = run_bucket(hash, last);
 	return buckets[0] == buckets[1] ? 1 : 2;
 }
 

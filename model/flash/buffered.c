@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which pages are in an SSD's write buffer: see buffered.h. */
+#include "../../dm-david/portable/hash.h"
 #include "../../dm-david/portable/portable-alloc.h"
 #include "buffered.h"
 #include "../planted.h"
@@ -24,7 +25,7 @@ struct buffered {
 
 static u32 *newest_of(const struct buffered *buffered, u64 page)
 {
-	return &buffered->newest[(page * 0x9e3779b97f4a7c15ULL >> 32) & (buffered->size - 1)];
+	return &buffered->newest[hash_slot(page, buffered->size)];
 }
 
 void buffered_add(struct buffered *buffered, u64 first, u32 nr, u64 entered)

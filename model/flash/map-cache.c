@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The part of an SSD's map that is in memory: see map-cache.h. */
+#include "../../dm-david/portable/hash.h"
 #include "../../dm-david/portable/portable-alloc.h"
 #include "map-cache.h"
 #include "../planted.h"
@@ -10,14 +11,14 @@ struct map_cache {
 	u32 nr_pages;
 	u32 nr_used;		/* places that have a page */
 	u32 hand;
-	u32 shift;		/* of a hash, to have an index of heads */
+	u32 nr_heads;		/* a power of two */
 	u32 *heads;		/* by hash: the first page; or NONE */
 	struct map_page pages[];
 };
 
 static u32 *head_of(const struct map_cache *cache, u32 number)
 {
-	return &cache->heads[(u32)(number * 0x9e3779b1) >> cache->shift];
+	return &cache->heads[hash_slot(number, cache->nr_heads)];
 }
 
 struct map_page *map_cache_find(struct map_cache *cache, u32 number)
@@ -75,26 +76,21 @@ struct map_page *map_cache_add(struct map_cache *cache, u32 number, bool *dirty)
 	return page;
 }
 
-static u32 nr_heads(u32 pages)
-{
-	return pages > 1 ? 1U << fls64(pages - 1) : 2;
-}
-
 struct map_cache *map_cache_create(u32 pages, gfp_t gfp)
 {
 	struct map_cache *cache = kvzalloc(sizeof(*cache) + pages * sizeof(*cache->pages), gfp);
-	u32 i, heads = nr_heads(pages);
+	u32 i;
 
 	if (!cache)
 		return NULL;
 	cache->nr_pages = pages;
-	cache->shift = 33 - fls64(heads);
-	cache->heads = kvcalloc(heads, sizeof(*cache->heads), gfp);
+	cache->nr_heads = pages > 1 ? 1U << fls64(pages - 1) : 2;
+	cache->heads = kvcalloc(cache->nr_heads, sizeof(*cache->heads), gfp);
 	if (!cache->heads) {
 		map_cache_destroy(cache);
 		return NULL;
 	}
-	for (i = 0; i < heads; i++)
+	for (i = 0; i < cache->nr_heads; i++)
 		cache->heads[i] = NONE;
 	return cache;
 }
@@ -110,5 +106,5 @@ void map_cache_destroy(struct map_cache *cache)
 size_t map_cache_bytes(const struct map_cache *cache)
 {
 	return sizeof(*cache) + cache->nr_pages * sizeof(*cache->pages) +
-	       nr_heads(cache->nr_pages) * sizeof(*cache->heads);
+	       cache->nr_heads * sizeof(*cache->heads);
 }

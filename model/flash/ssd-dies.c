@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The dies of an SSD at work, and the events of it: see ssd.h. */
+#include "../../dm-david/portable/hash.h"
 #include "../planted.h"
 #include "ssd-internal.h"
 
 /* The heap. Equal times go by die. */
 
-static bool earlier(const struct event *a, const struct event *b)
+static bool event_is_earlier(const struct event *a, const struct event *b)
 {
 	return a->time < b->time || (a->time == b->time && a->die < b->die);
 }
@@ -15,7 +16,7 @@ void ssd_push_event(struct ssd *ssd, u64 time, u32 die)
 	struct event event = { .time = time, .die = die }, *heap = ssd->events;
 	u32 i = ssd->nr_events++, up;
 
-	for (; i && earlier(&event, &heap[up = (i - 1) / 2]); i = up)
+	for (; i && event_is_earlier(&event, &heap[up = (i - 1) / 2]); i = up)
 		heap[i] = heap[up];
 	heap[i] = event;
 }
@@ -26,9 +27,9 @@ struct event ssd_pop_event(struct ssd *ssd)
 	u32 i = 0, down;
 
 	while ((down = 2 * i + 1) < ssd->nr_events) {
-		if (down + 1 < ssd->nr_events && earlier(&heap[down + 1], &heap[down]))
+		if (down + 1 < ssd->nr_events && event_is_earlier(&heap[down + 1], &heap[down]))
 			down++;
-		if (!earlier(&heap[down], &last))
+		if (!event_is_earlier(&heap[down], &last))
 			break;
 		heap[i] = heap[down];
 		i = down;
@@ -64,15 +65,10 @@ static u64 mean_read(const struct profile *profile)
 	       div_u64(profile->read_step * ((1ULL << types) - 1 - types), types);
 }
 
-static u32 hash(u64 n)
-{
-	return (n * 0x9e3779b97f4a7c15ULL) >> 32;
-}
-
 /* Whether the @n-th of its kind is one of the @thousandths that are chosen evenly. */
-static bool chosen(u64 n, u32 thousandths)
+static bool nth_is_chosen(u64 n, u32 thousandths)
 {
-	return (u64)hash(n) * 1000 >> 32 < thousandths;
+	return (u64)hash_u64(n) * 1000 >> 32 < thousandths;
 }
 
 void ssd_begin(struct ssd *ssd, struct die *die, u64 now, u64 time)
@@ -86,7 +82,7 @@ void ssd_begin(struct ssd *ssd, struct die *die, u64 now, u64 time)
 }
 
 /* As ssd_begin(), with data for the die; it does so for @before until they are there. */
-static void program(struct ssd *ssd, struct die *die, u64 now, u64 before, u64 time)
+static void die_program(struct ssd *ssd, struct die *die, u64 now, u64 before, u64 time)
 {
 	const struct profile *profile = ssd->profile;
 	struct carrier *channel = &ssd->channels[die->channel];
@@ -96,7 +92,7 @@ static void program(struct ssd *ssd, struct die *die, u64 now, u64 before, u64 t
 	ssd->figures.programs++;
 	ssd_begin(ssd, die, now, carried - from + before + time);
 	die->carried = carried;
-	die->locked = chosen(ssd->figures.programs, profile->locked_programs);
+	die->locked = nth_is_chosen(ssd->figures.programs, profile->locked_programs);
 }
 
 u64 ssd_unit_read(const struct ssd *ssd, u64 page)
@@ -124,8 +120,8 @@ static bool program_buffer(struct ssd *ssd, struct die *die, u64 now)
 		ssd->backlogs[cells].forced = 0;
 	}
 	ssd->figures.slc_programs += cells == SLC;
-	program(ssd, die, now, 0,
-		cells == SLC ? profile->slc_program_time : profile->program_time);
+	die_program(ssd, die, now, 0,
+		    cells == SLC ? profile->slc_program_time : profile->program_time);
 	return true;
 }
 
@@ -144,20 +140,20 @@ static bool give_work(struct ssd *ssd, struct die *die, u64 now)
 	/* What is moved is read from dies, too: here from the one that it goes to. */
 	if (ssd->moves.due >= ssd->unit) {
 		ssd->moves.due -= ssd->unit;
-		program(ssd, die, now, ssd_unit_read(ssd, mean_read(profile)),
-			profile->program_time);
+		die_program(ssd, die, now, ssd_unit_read(ssd, mean_read(profile)),
+			    profile->program_time);
 		return true;
 	}
 	if (ssd->folds.due >= ssd->unit) {
 		ssd->folds.due -= ssd->unit;
-		program(ssd, die, now, ssd_unit_read(ssd, profile->slc_read_time),
-			profile->program_time);
+		die_program(ssd, die, now, ssd_unit_read(ssd, profile->slc_read_time),
+			    profile->program_time);
 		return true;
 	}
 	if (ssd->map_writes >= ssd->unit) {
 		ssd->map_writes -= ssd->unit;
 		ssd->figures.map_programs++;
-		program(ssd, die, now, 0, profile->program_time);
+		die_program(ssd, die, now, 0, profile->program_time);
 		return true;
 	}
 	return program_buffer(ssd, die, now);
@@ -244,13 +240,13 @@ static u64 page_time(const struct profile *profile, u32 random, enum page_kind k
 u64 ssd_read_page(struct ssd *ssd, u64 page, enum page_kind kind, u32 sectors, u64 now, u64 from)
 {
 	const struct profile *profile = ssd->profile;
-	u32 random = hash(page);
+	u32 random = hash_u64(page);
 	struct die *die = &ssd->dies[(u64)random * profile->dies >> 32];
 	u64 time = page_time(profile, random, kind);
 	struct carrier *channel = &ssd->channels[die->channel];
 	u64 end;
 
-	if (chosen(ssd->figures.flash_reads, profile->retries))
+	if (nth_is_chosen(ssd->figures.flash_reads, profile->retries))
 		time += profile->retry_time;
 	end = die_read(ssd, die, from, time + carrier_time(channel, sectors));
 	return carrier_carry(channel, sectors, now, end - carrier_time(channel, sectors));
