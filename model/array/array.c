@@ -7,6 +7,7 @@
  * A request that arrives at that time comes before all of them.
  */
 #include "../../dm-david/portable/portable-alloc.h"
+#include "../../dm-david/portable/splitmix.h"
 #include "array-internal.h"
 
 /* A request of the array's user. */
@@ -14,16 +15,6 @@ struct parent {
 	struct array_wait wait;
 	struct disk_request *request;
 };
-
-/* splitmix64 */
-static u64 rnd_next(u64 *state)
-{
-	u64 z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
 
 /* Does each sector have a copy on a member that works? The pattern repeats within two rows. */
 static bool every_sector_is_left(const struct array_setup *setup)
@@ -65,7 +56,7 @@ const char *array_check(const struct array_setup *setup)
 /* Of a member's platters, if it has any. */
 static u64 start_angle(const struct array_setup *setup, u64 *seed)
 {
-	u64 rnd = rnd_next(seed);
+	u64 rnd = splitmix_next(seed);
 
 	return setup->constant || !setup->profile->revolution ? 0 :
 	       rnd % setup->profile->revolution;

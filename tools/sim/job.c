@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "../../dm-david/portable/splitmix.h"
 #include "../../model/drive/seek.h"
 #include "job.h"
 #include "target.h"
@@ -60,16 +61,6 @@ static struct slot *slot_of(struct disk_request *request)
 	return (struct slot *)((char *)request - offsetof(struct slot, request));
 }
 
-/* splitmix64 */
-static u64 rnd_next(u64 *state)
-{
-	u64 z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
 /* Streams share the span evenly. */
 static u64 stream_start(const struct job_part *job, u32 stream)
 {
@@ -86,7 +77,7 @@ static u64 random_place(struct run *run, const struct job_part *job)
 	u64 align = job->align ?: job->sectors;
 	u64 room = job->span - job->sectors - job->offset;
 
-	return job->start + rnd_next(&run->rnd) % (room / align + 1) * align;
+	return job->start + splitmix_next(&run->rnd) % (room / align + 1) * align;
 }
 
 static u64 stream_place(struct part *part, u32 slot)
@@ -129,7 +120,7 @@ static void make_request(struct run *run, struct slot *slot)
 	part->sent++;
 	request->sectors = job->sectors;
 	request->op = DISK_READ;
-	if (job->writes == 100 || (job->writes && rnd_next(&run->rnd) % 100 < job->writes))
+	if (job->writes == 100 || (job->writes && splitmix_next(&run->rnd) % 100 < job->writes))
 		request->op = DISK_WRITE;
 	if (job->fua && request->op == DISK_WRITE)
 		request->flags |= DISK_FUA;
@@ -637,7 +628,7 @@ static double mean_seek(const struct job_part *part, const struct profile *profi
 	u32 i, from = 0, to;
 
 	for (i = 0; i <= SEEKS; i++, from = to) {
-		to = cylinder_of(profile, part->start + rnd_next(&rnd) % part->span);
+		to = cylinder_of(profile, part->start + splitmix_next(&rnd) % part->span);
 		if (i)
 			sum += seek_time(profile, from > to ? from - to : to - from);
 	}

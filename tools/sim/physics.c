@@ -5,6 +5,7 @@
  */
 #include <getopt.h>
 
+#include "../../dm-david/portable/splitmix.h"
 #include "../../model/drive/seek.h"
 #include "jobtext.h"
 #include "load.h"
@@ -59,19 +60,9 @@ struct trial {
 	bool broken;
 };
 
-/* splitmix64 */
-static u64 rnd_next(struct physics *ph)
-{
-	u64 z = ph->rnd += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
 static u32 below(struct physics *ph, u32 n)
 {
-	return rnd_next(ph) % n;
+	return splitmix_next(&ph->rnd) % n;
 }
 
 static bool one_in(struct physics *ph, u32 n)
