@@ -278,7 +278,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A replayer that leaves out the waits of one record."""
     out = tmp_path_factory.mktemp("planted") / "planted"
     sources = sorted((TREE / "tools/replay").glob("*.c"))
-    sources += [TREE / "tools" / path for path in ("calls/workload.c", "common/clock.c")]
+    sources += [TREE / "tools/calls/workload.c", *sorted((TREE / "tools/common").glob("*.c"))]
     flags = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-DREPLAY_PLANT", "-pthread"]
     call("cc", *flags, "-o", out, *sources)
     return out

@@ -7,36 +7,20 @@
 #define PATH_ROOM 4096u
 #define DELETED " (deleted)"
 
-static u32 hash_of(const struct node *parent, const char *name, size_t length)
+/* The list of all names of one hash. */
+static void **names_place(struct names *names, const struct node *parent, const char *name,
+			  size_t length)
 {
-	u64 hash = (uintptr_t)parent * 0x9e3779b97f4a7c15ull;
-	size_t i;
-
-	for (i = 0; i < length; i++)
-		hash = (hash ^ (u8)name[i]) * 0x100000001b3ull;
-	return hash ^ hash >> 32;
+	return map_pointer_at(&names->by_hash,
+			      map_hash((uintptr_t)parent * HASH_GOLDEN, name, length));
 }
 
 static void insert(struct names *names, struct node *node)
 {
-	u32 at = hash_of(node->parent, node->name, strlen(node->name)) & (names->buckets - 1);
+	void **place = names_place(names, node->parent, node->name, strlen(node->name));
 
-	node->next = names->bucket[at];
-	names->bucket[at] = node;
-}
-
-static void grow(struct names *names)
-{
-	struct node *node;
-
-	names->buckets *= 2;
-	free(names->bucket);
-	names->bucket = xmalloc(names->buckets * sizeof(*names->bucket));
-	memset(names->bucket, 0, names->buckets * sizeof(*names->bucket));
-	for (node = names->last; node; node = node->all) {
-		if (node->parent)
-			insert(names, node);
-	}
+	node->next = *place;
+	*place = node;
 }
 
 static struct node *make(struct names *names, struct node *parent, const char *name, size_t length)
@@ -47,20 +31,14 @@ static struct node *make(struct names *names, struct node *parent, const char *n
 			       .name = xstrndup(name, length),
 			       .all = names->last };
 	names->last = node;
-	if (!parent)
-		return node;
-	if (++names->count > names->buckets)
-		grow(names); /* takes it in */
-	else
+	if (parent)
 		insert(names, node);
 	return node;
 }
 
 void names_init(struct names *names)
 {
-	*names = (struct names){ .buckets = 1024, .epoch = 1 };
-	names->bucket = xmalloc(names->buckets * sizeof(*names->bucket));
-	memset(names->bucket, 0, names->buckets * sizeof(*names->bucket));
+	*names = (struct names){ .epoch = 1 };
 	names->root = make(names, NULL, "", 0);
 	names->root->state = NODE_THERE;
 }
@@ -77,13 +55,13 @@ void names_free(struct names *names)
 		free(node);
 		node = before;
 	}
-	free(names->bucket);
+	map_free(&names->by_hash);
 }
 
 static struct node *child_of(struct names *names, struct node *parent, const char *name,
 			     size_t length)
 {
-	struct node *node = names->bucket[hash_of(parent, name, length) & (names->buckets - 1)];
+	struct node *node = *names_place(names, parent, name, length);
 
 	for (; node; node = node->next) {
 		if (node->parent == parent && !strncmp(node->name, name, length) &&
@@ -127,13 +105,17 @@ struct node *names_find(struct names *names, struct node *from, const char *path
 
 static void take_out(struct names *names, struct node *node)
 {
-	u32 at = hash_of(node->parent, node->name, strlen(node->name)) & (names->buckets - 1);
-	struct node **place = &names->bucket[at];
+	void **first = names_place(names, node->parent, node->name, strlen(node->name));
+	struct node *before = *first;
 
-	while (*place && *place != node)
-		place = &(*place)->next;
-	if (*place)
-		*place = node->next;
+	if (before == node) {
+		*first = node->next;
+		return;
+	}
+	while (before && before->next != node)
+		before = before->next;
+	if (before)
+		before->next = node->next;
 }
 
 /*

@@ -6,7 +6,7 @@
 #ifndef TRACE_NAMES_H
 #define TRACE_NAMES_H
 
-#include "../../dm-david/portable/portable.h"
+#include "../common/map.h"
 
 struct file;
 
@@ -24,14 +24,12 @@ struct node {
 	enum node_state state;
 	u32 text; /* the whole path as a text, if made in that epoch */
 	u32 epoch;
-	struct node *next; /* in its bucket */
+	struct node *next; /* of the same hash */
 	struct node *all; /* the one that was made before this one */
 };
 
 struct names {
-	struct node **bucket;
-	u32 buckets;
-	u32 count;
+	struct map by_hash; /* lists of nodes, by directory and name */
 	u32 epoch; /* counts changes that move names */
 	struct node *root;
 	struct node *last;

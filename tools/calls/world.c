@@ -17,15 +17,17 @@ void world_init(struct world *w)
 
 static struct inode *inode_of(struct world *w, u64 dev, u64 ino)
 {
-	struct inode **place = &w->inodes[(ino * 31 + dev) % WORLD_BUCKETS];
+	void **place = map_pointer_at(&w->inodes, map_key(ino ^ dev << 40));
+	struct inode *inode = *place;
 
-	while (*place && ((*place)->dev != dev || (*place)->ino != ino))
-		place = &(*place)->next;
-	if (!*place) {
-		*place = xmalloc(sizeof(**place));
-		**place = (struct inode){ .dev = dev, .ino = ino };
+	while (inode && (inode->dev != dev || inode->ino != ino))
+		inode = inode->next;
+	if (!inode) {
+		inode = xmalloc(sizeof(*inode));
+		*inode = (struct inode){ .dev = dev, .ino = ino, .next = *place };
+		*place = inode;
 	}
-	return *place;
+	return inode;
 }
 
 void world_learn(struct file *file, const struct raw_attr *attr)
@@ -526,13 +528,14 @@ void world_free(struct world *w)
 		free(w->processes);
 		w->processes = next;
 	}
-	for (i = 0; i < WORLD_BUCKETS; i++) {
-		while (w->inodes[i]) {
-			struct inode *next = w->inodes[i]->next;
+	for (i = 0; i < w->inodes.room; i++) {
+		struct inode *next, *inode = w->inodes.value[i].pointer;
 
-			free(w->inodes[i]);
-			w->inodes[i] = next;
+		for (; inode; inode = next) {
+			next = inode->next;
+			free(inode);
 		}
 	}
+	map_free(&w->inodes);
 	names_free(&w->names);
 }

@@ -128,15 +128,13 @@ struct inode { /* dev and number, and whose they are now */
 	u64 ino;
 	struct file *file;
 	u32 generation;
-	struct inode *next;
+	struct inode *next; /* of the same key */
 };
-
-#define WORLD_BUCKETS 0x10000u
 
 struct world {
 	struct names names;
 	struct thread *threads[1024];
-	struct inode *inodes[WORLD_BUCKETS];
+	struct map inodes; /* lists of struct inode, by dev and number */
 	struct file *files;
 	struct process *processes;
 	struct ofd *open;

@@ -62,8 +62,4 @@ struct replay_options {
 
 int classify_replay(const struct replay_options *options);
 
-/* Print "david-classify: ..." and end with STATUS_FAILED. */
-void die(const char *format, ...)
-	__attribute__((__noreturn__, __format__(printf, 1, 2)));
-
 #endif

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "../common/vec.h"
 #include "classify.h"
 
 #define SECTOR		512u
@@ -31,7 +32,7 @@ struct walk {
 	struct ext_inode inode;	/* the one being walked */
 	u64 end;		/* first file block that is no longer its content: Merkle trees */
 	struct node *node;	/* to be read */
-	size_t nodes, room;
+	u64 nodes, room;
 };
 
 static void claim(struct walk *w, u64 block, u64 n, u8 kind)
@@ -58,10 +59,7 @@ static void add_run(void *ctx, const struct ext_run *run)
 		}
 		/* Blocks of the resize inode are group descriptors, too. */
 		claim(w, run->start, 1, kind);
-		if (w->nodes == w->room) {
-			w->room = w->room * 2 + 64;
-			w->node = realloc(w->node, w->room * sizeof(*w->node));
-		}
+		w->node = vec_reserve(w->node, &w->room, w->nodes + 1, sizeof(*w->node));
 		w->node[w->nodes++] = (struct node) { run->start, run->logical, run->level };
 		return;
 	}

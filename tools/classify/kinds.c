@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What each block of a volume is: see kinds.h. */
+#include "../common/alloc.h"
 #include "kinds.h"
-#include "classify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *get(size_t n, size_t size)
-{
-	void *memory = calloc(n, size);
-
-	if (!memory) {
-		fprintf(stderr, "david-classify: no memory for what the blocks are\n");
-		exit(STATUS_FAILED);
-	}
-	return memory;
-}
 
 void kinds_init(struct kinds *k, u64 blocks)
 {
 	u64 chunks = blocks / KINDS_CHUNK + 1;
 
 	k->blocks = blocks;
-	k->chunk = get(chunks, sizeof(*k->chunk));
-	k->same = get(chunks, 1);
+	k->chunk = xcalloc(chunks, sizeof(*k->chunk));
+	k->same = xcalloc(chunks, 1);
 }
 
 void kinds_free(struct kinds *k)
@@ -45,7 +34,7 @@ void kinds_set(struct kinds *k, u64 block, u8 kind)
 	if (!chunk) {
 		if (k->same[number] == kind)
 			return;
-		chunk = get(KINDS_CHUNK, 1);
+		chunk = xcalloc(KINDS_CHUNK, 1);
 		memset(chunk, k->same[number], KINDS_CHUNK);
 		k->chunk[number] = chunk;
 	}

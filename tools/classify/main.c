@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "../common/complain.h"
+#include "../common/number.h"
 #include "classify.h"
 #include "../../dm-david/portable/crc.h"
 
@@ -18,18 +20,6 @@ static const char usage[] =
 	"replay  feed a log of dm-log-writes to the classifier, as the kernel would, and print\n"
 	"        its figures as JSON. Marks in the log: mounted, unmounted, unknown.\n";
 
-void die(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("david-classify: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	exit(STATUS_FAILED);
-}
-
 /* The value of the option at argv[*at], which moves on to it. */
 static const char *next_word(int argc, char **argv, int *at)
 {
@@ -38,21 +28,16 @@ static const char *next_word(int argc, char **argv, int *at)
 	return argv[++*at];
 }
 
-static u64 parse_u64(const char *option, const char *text)
+static u64 next_number(int argc, char **argv, int *at)
 {
-	char *end;
-	u64 n;
+	const char *option = argv[*at];
 
-	errno = 0;
-	n = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-')
-		die("%s: '%s' is not a number", option, text);
-	return n;
+	return number_of_option(option, next_word(argc, argv, at), U64_MAX);
 }
 
 static u32 parse_window(const char *text)
 {
-	u64 bytes = parse_u64("--window", text);
+	u64 bytes = number_of_option("--window", text, U64_MAX);
 
 	if (!bytes || bytes % VIEW_AT_MOST || bytes > 1u << 31)
 		die("--window: %s is no multiple of 64 KiB, or more than 2 GiB", text);
@@ -94,25 +79,25 @@ static int run_replay(int argc, char **argv)
 		const char *option = argv[i];
 
 		if (!strcmp(option, "--size"))
-			options.bytes = parse_u64(option, next_word(argc, argv, &i));
+			options.bytes = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--out"))
 			options.out = next_word(argc, argv, &i);
 		else if (!strcmp(option, "--log-limit"))
-			options.log_limit = parse_u64(option, next_word(argc, argv, &i));
+			options.log_limit = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--unclassified"))
-			options.unclassified = parse_u64(option, next_word(argc, argv, &i));
+			options.unclassified = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--lag"))
-			options.lag = parse_u64(option, next_word(argc, argv, &i));
+			options.lag = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--by-super"))
 			options.by_super = true;
 		else if (!strcmp(option, "--tear"))
-			options.tear = parse_u64(option, next_word(argc, argv, &i));
+			options.tear = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--across"))
 			options.across = true;
 		else if (!strcmp(option, "--from"))
-			options.from = parse_u64(option, next_word(argc, argv, &i));
+			options.from = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--until"))
-			options.until = parse_u64(option, next_word(argc, argv, &i));
+			options.until = next_number(argc, argv, &i);
 		else if (option[0] == '-')
 			die("unknown option %s", option);
 		else if (options.log)

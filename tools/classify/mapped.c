@@ -3,8 +3,8 @@
  * The disk or image that is looked at, by windows: see mapped.h. Windows overlap by what one call
  * may ask for, so that all of it lies in one of them.
  */
+#include "../common/alloc.h"
 #include "mapped.h"
-#include "classify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,11 +67,9 @@ static const u8 *map_bytes(const struct mapped *disk, u64 offset, u64 len)
 {
 	void *base = mmap(NULL, len, PROT_READ, MAP_SHARED, disk->fd, offset);
 
-	if (base == MAP_FAILED) {
-		fprintf(stderr, "david-classify: %llu bytes do not fit into memory: %s\n",
-			(unsigned long long)len, strerror(errno));
-		exit(STATUS_FAILED);
-	}
+	if (base == MAP_FAILED)
+		die("%llu bytes do not fit into memory: %s", (unsigned long long)len,
+		    strerror(errno));
 	return base;
 }
 

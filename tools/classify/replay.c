@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/complain.h"
 #include "classify.h"
 
 #define LOG_MAGIC	0x6a736677736872ULL

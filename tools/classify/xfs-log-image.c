@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The log in an xfs image: see xfs-log-image.h. Structures: xfs_log_format.h. */
+#include "../common/vec.h"
 #include "xfs-log-image.h"
 
 #define SECTOR		512u
@@ -35,7 +36,8 @@ struct transaction {
 	u32 wanted;		/* regions of the item, 0: not known yet */
 	u32 regions;
 	u32 end[XFS_LOG_REGIONS];
-	u32 bytes, room;
+	u32 bytes;
+	u64 room;
 	u8 *content;		/* of the item's regions, one behind the other */
 };
 
@@ -44,7 +46,7 @@ struct xfs_log_image {
 	u32 sectors;
 	const u8 *uuid;
 	struct record *record;	/* to be read, in order */
-	size_t records, room;
+	u64 records, room;
 	u64 errors;
 	struct transaction transaction[TRANSACTIONS];
 	struct xfs_log_item item;
@@ -112,12 +114,7 @@ static int compare(const void *one, const void *two)
 
 static void add_record(struct xfs_log_image *image, const struct record *r)
 {
-	if (image->records == image->room) {
-		image->room = image->room * 2 + 64;
-		image->record = realloc(image->record, image->room * sizeof(*r));
-		if (!image->record)
-			abort();
-	}
+	image->record = vec_reserve(image->record, &image->room, image->records + 1, sizeof(*r));
 	image->record[image->records++] = *r;
 }
 
@@ -238,12 +235,7 @@ static void hand_over(struct xfs_log_image *image, const struct transaction *t)
 
 static void append(struct transaction *t, const u8 *p, u32 bytes)
 {
-	if (t->bytes + bytes >= t->room) {
-		t->room = 2 * t->room + bytes + 4096;
-		t->content = realloc(t->content, t->room);
-		if (!t->content)
-			abort();
-	}
+	t->content = vec_reserve(t->content, &t->room, t->bytes + bytes + 1ull, 1);
 	memcpy(t->content + t->bytes, p, bytes);
 	t->bytes += bytes;
 	t->end[t->regions - 1] = t->bytes;
@@ -313,9 +305,7 @@ static void read_record(struct xfs_log_image *image, const struct record *r)
 	const u8 *p, *end;
 	u32 i, bytes;
 
-	image->content = realloc(image->content, r->content * SECTOR);
-	if (!image->content)
-		abort();
+	image->content = xrealloc(image->content, r->content * SECTOR);
 	p = image->content;
 	end = p + r->bytes;
 	for (i = 0; i < r->content; i++) {

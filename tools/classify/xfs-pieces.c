@@ -6,6 +6,7 @@
  */
 #include <sys/stat.h>
 
+#include "../common/vec.h"
 #include "xfs-log-image.h"
 #include "xfs-pieces.h"
 
@@ -51,7 +52,7 @@ struct walk {
 
 	/* Of the log. */
 	u64 *directory;			/* numbers of inodes, sorted */
-	size_t directories, room;
+	u64 directories, room;
 	struct changed *changed[CHANGED_HASH];
 };
 
@@ -178,12 +179,8 @@ static void look_at_blocks(struct walk *w)
 
 static void add_directory(struct walk *w, u64 number)
 {
-	if (w->directories == w->room) {
-		w->room = w->room * 2 + 64;
-		w->directory = realloc(w->directory, w->room * sizeof(*w->directory));
-		if (!w->directory)
-			abort();
-	}
+	w->directory = vec_reserve(w->directory, &w->room, w->directories + 1,
+				   sizeof(*w->directory));
 	w->directory[w->directories++] = number;
 }
 

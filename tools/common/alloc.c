@@ -1,26 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "alloc.h"
 
-#include <errno.h>
-#include <stdarg.h>
-
-int die_status = EXIT_FAILURE;
-
-void die(const char *format, ...)
+static void *checked(void *new)
 {
-	va_list args;
-
-	va_start(args, format);
-	fprintf(stderr, "%s: ", program_invocation_short_name);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	exit(die_status);
-}
-
-void *xrealloc(void *old, size_t bytes)
-{
-	void *new = realloc(old, bytes ? bytes : 1);
-
 	if (!new)
 		die("no memory");
 	return new;
@@ -28,7 +10,17 @@ void *xrealloc(void *old, size_t bytes)
 
 void *xmalloc(size_t bytes)
 {
-	return xrealloc(NULL, bytes);
+	return checked(malloc(bytes ?: 1));
+}
+
+void *xcalloc(size_t count, size_t bytes)
+{
+	return checked(calloc(count ?: 1, bytes ?: 1));
+}
+
+void *xrealloc(void *old, size_t bytes)
+{
+	return checked(realloc(old, bytes ?: 1));
 }
 
 char *xstrndup(const char *text, size_t length)

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "../common/alloc.h"
+#include "../common/complain.h"
+#include "../common/number.h"
 #include "model.h"
 
 #define CACHED_NS 50000 /* less than disks take */
@@ -144,13 +145,13 @@ int main(int argc, char **argv)
 				die("there is no order or rule in: %s", optarg);
 			break;
 		case 'f':
-			options.from = strtoull(optarg, NULL, 10);
+			options.from = number_of_option("--from", optarg, U64_MAX);
 			break;
 		case 't':
-			options.to = strtoull(optarg, NULL, 10);
+			options.to = number_of_option("--to", optarg, U64_MAX);
 			break;
 		case 'p':
-			options.pid = strtoul(optarg, NULL, 10);
+			options.pid = number_of_option("--pid", optarg, U32_MAX);
 			break;
 		case 'a':
 			options.path = optarg;
@@ -159,7 +160,7 @@ int main(int argc, char **argv)
 			options.root = optarg;
 			break;
 		case 'c':
-			options.cached = strtoull(optarg, NULL, 10);
+			options.cached = number_of_option("--cached", optarg, U64_MAX);
 			break;
 		case 'd':
 			w.dot = fopen(optarg, "we");
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
 				die("%s: %s", optarg, strerror(errno));
 			break;
 		case 'e':
-			w.explain = strtoull(optarg, NULL, 10);
+			w.explain = number_of_option("--explain", optarg, U64_MAX);
 			break;
 		case 's':
 			stats = true;

@@ -63,7 +63,7 @@ struct model {
 	struct map begun; /* submissions that come after their submitter's commands */
 	u32 *seen; /* places of those that the next call sees to have ended */
 	u32 seen_count;
-	u32 seen_room;
+	u64 seen_room;
 	struct mapped mapped;
 	struct output output;
 	struct tree tree;
@@ -75,13 +75,13 @@ struct model {
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
 	struct free_slot *free_slots;
 	u32 free_count;
-	u32 free_room;
+	u64 free_room;
 	struct ended *ended;
 	u32 ended_count;
-	u32 ended_room;
+	u64 ended_room;
 	struct use *use;
 	u32 uses;
-	u32 use_room;
+	u64 use_room;
 	struct map use_names; /* for people: text of a PATH's key */
 	struct texts names;
 	struct making making;

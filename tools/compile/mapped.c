@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "../common/alloc.h"
+#include "../common/vec.h"
 #include "making.h"
 
 #define PAGE 4096u
@@ -33,7 +33,8 @@ static struct memory *memory_of(struct model *m, u32 process)
 	u64 *place = map_at(&all->processes, process);
 
 	if (!*place) {
-		all->memory = xrealloc(all->memory, (all->memories + 1) * sizeof(*all->memory));
+		all->memory = vec_reserve(all->memory, &all->room, all->memories + 1,
+					  sizeof(*all->memory));
 		all->memory[all->memories++] = (struct memory){};
 		*place = all->memories;
 	}
@@ -54,10 +55,8 @@ void mapped_free(struct mapped *mapped)
 
 static struct area *add_area(struct memory *memory, const struct area *area)
 {
-	if (memory->areas == memory->room) {
-		memory->room = memory->room * 2 + 16;
-		memory->area = xrealloc(memory->area, memory->room * sizeof(*memory->area));
-	}
+	memory->area = vec_reserve(memory->area, &memory->room, memory->areas + 1,
+				   sizeof(*memory->area));
 	memory->area[memory->areas] = *area;
 	return &memory->area[memory->areas++];
 }
@@ -87,11 +86,8 @@ static void remove_area(struct mapped *mapped, struct memory *memory, u32 at)
 	}
 	if (gone.slot == NO_SLOT)
 		return;
-	if (mapped->ended_count == mapped->ended_room) {
-		mapped->ended_room = mapped->ended_room * 2 + 16;
-		mapped->ended =
-			xrealloc(mapped->ended, mapped->ended_room * sizeof(*mapped->ended));
-	}
+	mapped->ended = vec_reserve(mapped->ended, &mapped->ended_room, mapped->ended_count + 1,
+				    sizeof(*mapped->ended));
 	mapped->ended[mapped->ended_count++] = gone;
 }
 

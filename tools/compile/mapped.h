@@ -28,18 +28,19 @@ struct area { /* of a process's memory */
 struct memory { /* of a process */
 	struct area *area;
 	u32 areas;
-	u32 room;
+	u64 room;
 };
 
 struct mapped {
 	struct map processes; /* 1 + place in @memory */
 	struct memory *memory;
 	u32 memories;
+	u64 room;
 	struct map pages; /* by set and page / 64: a bit for each that was touched */
 	u32 ids; /* of mappings and sets so far */
 	struct area *ended;
 	u32 ended_count;
-	u32 ended_room;
+	u64 ended_room;
 };
 
 void mapped_free(struct mapped *mapped);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "../common/alloc.h"
+#include "../common/vec.h"
 #include "making.h"
 #include "threads.h"
 
@@ -25,10 +25,7 @@ struct free_slot {
 
 void model_use(struct model *m, enum use_kind kind, enum use_access access, u64 key)
 {
-	if (m->uses == m->use_room) {
-		m->use_room = m->use_room * 2 + 32;
-		m->use = xrealloc(m->use, m->use_room * sizeof(*m->use));
-	}
+	m->use = vec_reserve(m->use, &m->use_room, m->uses + 1, sizeof(*m->use));
 	m->use[m->uses++] = (struct use){ .kind = kind, .access = access, .key = key };
 }
 
@@ -74,10 +71,8 @@ void model_give_slot(struct model *m, u32 slot)
 {
 	u32 thread = m->place[m->making.item->thread];
 
-	if (m->free_count == m->free_room) {
-		m->free_room = m->free_room * 2 + 32;
-		m->free_slots = xrealloc(m->free_slots, m->free_room * sizeof(*m->free_slots));
-	}
+	m->free_slots = vec_reserve(m->free_slots, &m->free_room, m->free_count + 1,
+				    sizeof(*m->free_slots));
 	m->free_slots[m->free_count++] =
 		(struct free_slot){ slot, thread, order_count(m->order, thread) };
 }
@@ -98,10 +93,7 @@ static void ofd_ended(void *arg, const struct ofd *ofd, u64 closed)
 
 	if (!*slot)
 		return;
-	if (m->ended_count == m->ended_room) {
-		m->ended_room = m->ended_room * 2 + 16;
-		m->ended = xrealloc(m->ended, m->ended_room * sizeof(*m->ended));
-	}
+	m->ended = vec_reserve(m->ended, &m->ended_room, m->ended_count + 1, sizeof(*m->ended));
 	m->ended[m->ended_count++] = (struct ended){ *slot - 1, ofd->id };
 	*slot = 0;
 }
@@ -244,7 +236,7 @@ static void add_closes(struct model *m)
 
 static u64 key_of(const struct node *dir, const char *name, size_t length)
 {
-	return text_hash((uintptr_t)dir * 0x9e3779b97f4a7c15ull, name, length);
+	return map_hash((uintptr_t)dir * HASH_GOLDEN, name, length);
 }
 
 struct walk {
@@ -455,7 +447,7 @@ static void found_link(struct model *m, const struct named *named)
 /* An inode number means something on its own device only. */
 static u32 file_number(const struct raw_attr *attr)
 {
-	u64 number = (attr->dev * 0x9e3779b97f4a7c15ull >> 32) + attr->ino;
+	u64 number = hash_u64(attr->dev) + attr->ino;
 
 	return (u32)number ?: 1;
 }
@@ -846,10 +838,7 @@ static void note_submissions(struct model *m, const struct source_item *item)
 		return;
 	}
 	begin_submission(m, item->thread);
-	if (m->seen_count == m->seen_room) {
-		m->seen_room = m->seen_room * 2 + 16;
-		m->seen = xrealloc(m->seen, m->seen_room * sizeof(*m->seen));
-	}
+	m->seen = vec_reserve(m->seen, &m->seen_room, m->seen_count + 1, sizeof(*m->seen));
 	m->seen[m->seen_count++] = m->place[item->thread];
 }
 

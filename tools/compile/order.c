@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "order.h"
 
-#include "../common/alloc.h"
+#include "../common/map.h"
+#include "../common/vec.h"
 
 enum chain { /* of the uses of a resource by a thread, newest first */
 	     CHAIN_ANY,
@@ -49,7 +50,7 @@ struct timeline {
 	u64 event;
 	struct clock *clock;
 	u32 clocks;
-	u32 room;
+	u64 room;
 	struct dep spawn;
 	bool spawned;
 };
@@ -58,9 +59,8 @@ struct order {
 	u32 rules;
 	u32 threads;
 	struct timeline *line;
-	struct resource **bucket;
-	u32 buckets;
-	u64 resources;
+	struct map resources; /* lists, by kind and key */
+	u64 resource_count;
 	struct past *spare;
 	struct dep *dep;
 	u32 deps;
@@ -216,14 +216,10 @@ struct order *order_new(u32 threads, u32 rules)
 {
 	struct order *o = xmalloc(sizeof(*o));
 
-	*o = (struct order){ .rules = rules, .threads = threads, .buckets = 0x10000 };
-	o->line = xmalloc(threads * sizeof(*o->line));
-	memset(o->line, 0, threads * sizeof(*o->line));
-	o->bucket = xmalloc(o->buckets * sizeof(*o->bucket));
-	memset(o->bucket, 0, o->buckets * sizeof(*o->bucket));
+	*o = (struct order){ .rules = rules, .threads = threads };
+	o->line = xcalloc(threads, sizeof(*o->line));
 	o->dep = xmalloc((threads + 1) * sizeof(*o->dep));
-	o->best = xmalloc(threads * sizeof(*o->best));
-	memset(o->best, 0, threads * sizeof(*o->best));
+	o->best = xcalloc(threads, sizeof(*o->best));
 	return o;
 }
 
@@ -255,14 +251,15 @@ void order_free(struct order *o)
 {
 	u32 i, j;
 
-	for (i = 0; i < o->buckets; i++) {
-		while (o->bucket[i]) {
-			struct resource *next = o->bucket[i]->next;
+	for (i = 0; i < o->resources.room; i++) {
+		struct resource *next, *r = o->resources.value[i].pointer;
 
-			free_resource(o->bucket[i]);
-			o->bucket[i] = next;
+		for (; r; r = next) {
+			next = r->next;
+			free_resource(r);
 		}
 	}
+	map_free(&o->resources);
 	for (i = 0; i < o->threads; i++) {
 		for (j = 0; j < o->line[i].clocks; j++)
 			free(o->line[i].clock[j].done);
@@ -270,7 +267,6 @@ void order_free(struct order *o)
 	}
 	free_chain(o->spare);
 	free(o->line);
-	free(o->bucket);
 	free(o->dep);
 	free(o->best);
 	free(o);
@@ -289,49 +285,26 @@ u32 order_count(const struct order *o, u32 thread)
 
 /* Resources. */
 
-static u32 bucket_of(const struct order *o, enum use_kind kind, u64 key)
+static void **resource_place(struct order *o, const struct use *use)
 {
-	u64 hash = (key ^ (u64)kind << 56) * 0x9e3779b97f4a7c15ull;
+	u64 key = use->key ^ (u64)use->kind << 56;
 
-	return (hash >> 32) & (o->buckets - 1);
-}
-
-static void grow(struct order *o)
-{
-	struct resource **old = o->bucket, *next;
-	u32 buckets = o->buckets, i;
-
-	o->buckets *= 4;
-	o->bucket = xmalloc(o->buckets * sizeof(*o->bucket));
-	memset(o->bucket, 0, o->buckets * sizeof(*o->bucket));
-	for (i = 0; i < buckets; i++) {
-		for (; old[i]; old[i] = next) {
-			u32 at = bucket_of(o, old[i]->kind, old[i]->key);
-
-			next = old[i]->next;
-			old[i]->next = o->bucket[at];
-			o->bucket[at] = old[i];
-		}
-	}
-	free(old);
+	return map_pointer_at(&o->resources, map_key(key));
 }
 
 static struct resource *resource_of(struct order *o, const struct use *use)
 {
-	u32 at = bucket_of(o, use->kind, use->key);
-	struct resource *r = o->bucket[at];
+	void **place = resource_place(o, use);
+	struct resource *r = *place;
 
 	while (r && (r->kind != use->kind || r->key != use->key))
 		r = r->next;
 	if (r)
 		return r;
-	if (++o->resources > 2ull * o->buckets) {
-		grow(o);
-		at = bucket_of(o, use->kind, use->key);
-	}
+	o->resource_count++;
 	r = xmalloc(sizeof(*r));
-	*r = (struct resource){ .kind = use->kind, .key = use->key, .next = o->bucket[at] };
-	o->bucket[at] = r;
+	*r = (struct resource){ .kind = use->kind, .key = use->key, .next = *place };
+	*place = r;
 	return r;
 }
 
@@ -445,10 +418,8 @@ static void push_clock(struct order *o, u32 thread)
 		for (j = 0; clock && j < o->threads; j++)
 			done[j] = max(done[j], clock[j]);
 	}
-	if (line->clocks == line->room) {
-		line->room = line->room * 2 + 4;
-		line->clock = xrealloc(line->clock, line->room * sizeof(*line->clock));
-	}
+	line->clock = vec_reserve(line->clock, &line->room, line->clocks + 1,
+				  sizeof(*line->clock));
 	line->clock[line->clocks++] = (struct clock){ line->count, done };
 }
 
@@ -593,5 +564,5 @@ struct order_result order_add(struct order *o, const struct order_command *c, u6
 
 struct order_figures order_figures(const struct order *o)
 {
-	return (struct order_figures){ o->edges, o->implied, o->resources };
+	return (struct order_figures){ o->edges, o->implied, o->resource_count };
 }

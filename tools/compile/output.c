@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "output.h"
 
-#include "../common/alloc.h"
+#include "../common/vec.h"
 
 #define NUMBER_MAX 10 /* bytes */
 
@@ -35,10 +35,7 @@ u32 output_processes(const struct output *out)
 
 static void reserve(struct stream *s, u64 bytes)
 {
-	while (s->used + bytes > s->room) {
-		s->room = s->room * 2 + 4096;
-		s->data = xrealloc(s->data, s->room);
-	}
+	s->data = vec_reserve(s->data, &s->room, s->used + bytes, 1);
 }
 
 static void put(struct stream *s, u64 value)

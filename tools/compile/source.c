@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 
 #include "../calls/calls.h"
-#include "../common/alloc.h"
+#include "../common/vec.h"
 #include "texts.h"
 
 /* What no call is like, and what was never seen to end, is not done again. */
@@ -114,11 +114,10 @@ static u32 rows_of(struct source *s, const char *sql)
 	return rows;
 }
 
+/* One more than @count: numbers begin with 1. */
 static void *zeroed(u64 count, size_t size)
 {
-	void *memory = xmalloc((count + 1) * size);
-
-	return memset(memory, 0, (count + 1) * size);
+	return xcalloc(count + 1, size);
 }
 
 static void load_threads(struct source *s)
@@ -337,7 +336,7 @@ static void load_submissions(struct source *s)
 			 " same & 12 THEN lag(rowid) OVER same END FROM uring WHERE" SUBMITTED
 			 " WINDOW same AS (PARTITION BY event ORDER BY rowid)" IN_ORDER);
 	struct map numbers = {}; /* by rowid */
-	u32 room = 0;
+	u64 room = 0, more = 0;
 	u64 *first;
 
 	while (step(s, q)) {
@@ -345,14 +344,10 @@ static void load_submissions(struct source *s)
 
 		if (by > s->threads)
 			die("the trace has a submission of thread %u", by);
-		if (n == room) {
-			room = room * 2 + 64;
-			s->thread = xrealloc(s->thread,
-					     (s->threads + room + 1) * sizeof(*s->thread));
-			s->next_submitted =
-				xrealloc(s->next_submitted, room * sizeof(*s->next_submitted));
-		}
 		number = s->threads + n + 1;
+		s->thread = vec_reserve(s->thread, &room, number + 1ull, sizeof(*s->thread));
+		s->next_submitted = vec_reserve(s->next_submitted, &more, n + 1ull,
+						sizeof(*s->next_submitted));
 		s->thread[number] = s->thread[by];
 		s->thread[number].parent = by;
 		s->thread[number].start = sqlite3_column_int64(q, 2);

@@ -3,14 +3,12 @@
 
 #include <sys/stat.h>
 
-#include "../common/alloc.h"
+#include "../common/vec.h"
 
 static u32 new_entry(struct tree *tree, u32 parent, const char *name)
 {
-	if (tree->entries == tree->room) {
-		tree->room = tree->room * 2 + 64;
-		tree->entry = xrealloc(tree->entry, tree->room * sizeof(*tree->entry));
-	}
+	tree->entry = vec_reserve(tree->entry, &tree->room, tree->entries + 1,
+				  sizeof(*tree->entry));
 	tree->entry[tree->entries] = (struct tree_entry){
 		.parent = parent,
 		.name = xstrndup(name, strlen(name)),

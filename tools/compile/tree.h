@@ -26,7 +26,7 @@ struct tree_entry {
 struct tree {
 	struct tree_entry *entry; /* 0: the root */
 	u32 entries;
-	u32 room;
+	u64 room;
 	const struct node *root; /* what entry 0 is */
 	struct map nodes; /* 1 + entry, or TREE_MADE */
 };

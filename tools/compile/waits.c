@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "waits.h"
 
-#include "../common/alloc.h"
+#include "../common/vec.h"
 
 void waits_free(struct waits *waits)
 {
@@ -11,18 +11,15 @@ void waits_free(struct waits *waits)
 
 static u64 *newest_of(struct waits *waits, u32 thread, u64 futex)
 {
-	return map_at(&waits->newest, (futex ^ thread * 0x9e3779b97f4a7c15ull) >> 1);
+	return map_at(&waits->newest, (futex ^ thread * HASH_GOLDEN) >> 1);
 }
 
 void waits_timed_out(struct waits *waits, const struct output *out, u32 thread, u64 futex)
 {
 	u64 *newest = newest_of(waits, thread, futex);
 
-	if (waits->count == waits->room) {
-		waits->room = waits->room * 2 + 32;
-		waits->timed_out =
-			xrealloc(waits->timed_out, waits->room * sizeof(*waits->timed_out));
-	}
+	waits->timed_out = vec_reserve(waits->timed_out, &waits->room, waits->count + 1,
+				       sizeof(*waits->timed_out));
 	waits->timed_out[waits->count] = (struct timed_out){ out->stream[thread].used, *newest };
 	*newest = ++waits->count;
 }

@@ -17,7 +17,7 @@ struct waits {
 	struct map newest; /* by thread and futex: 1 + its place */
 	struct timed_out *timed_out;
 	u32 count;
-	u32 room;
+	u64 room;
 };
 
 void waits_free(struct waits *waits);

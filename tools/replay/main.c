@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/complain.h"
+#include "../common/number.h"
 #include "beneath.h"
 #include "report.h"
 
@@ -33,19 +35,6 @@ struct settings {
 	bool share_disk;
 	bool fifo;
 };
-
-static void die(const char *format, ...) __attribute__((__noreturn__, __format__(printf, 1, 2)));
-
-static void die(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("david-replay: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	exit(STATUS_FAILED);
-}
 
 static int usage(void)
 {
@@ -325,13 +314,13 @@ static int run_command(int argc, char **argv)
 			s.log = optarg;
 			break;
 		case 'x':
-			s.run.shuffle = strtoull(optarg, NULL, 10);
+			s.run.shuffle = number_of_option("--shuffle", optarg, U64_MAX);
 			break;
 		case 'd':
-			s.run.delay = strtoull(optarg, NULL, 10);
+			s.run.delay = number_of_option("--add-delay", optarg, U64_MAX);
 			break;
 		case 'b':
-			s.ballast = strtoull(optarg, NULL, 10);
+			s.ballast = number_of_option("--ballast", optarg, U64_MAX);
 			break;
 		case 'p':
 			s.run.spin = true;

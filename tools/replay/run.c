@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../dm-david/portable/hash.h"
 #include "../common/clock.h"
 
 #define SPIN_NS 60000 /* so much before a call its thread is woken, to spin */
@@ -477,7 +478,7 @@ static bool set_up(struct show *show, struct log_entry *log)
 		worker->show = show;
 		worker->number = i;
 		worker->log = log;
-		worker->random = (show->options->shuffle + 1) * 0x9e3779b97f4a7c15ull + i;
+		worker->random = (show->options->shuffle + 1) * HASH_GOLDEN + i;
 		worker->scratch = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE,
 				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (worker->scratch == MAP_FAILED)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "arraytext.h"
 
+#include "../common/complain.h"
+#include "../common/number.h"
+
 #define DEFAULT_CHUNK	1024	/* sectors: mdadm's 512 KiB */
 #define DEFAULT_CACHE	256	/* md's NR_STRIPES */
 #define MAX_CACHE	32768	/* as md has it */
@@ -20,10 +23,9 @@ const char array_words[] =
 "  stripe-cache=256      blocks of each member that md keeps, 0 to 32768 (256)\n"
 "  seed=1                of the members' start angles\n";
 
-static int complain(const char *word, const char *text)
+static int wrong_word(const char *word, const char *text)
 {
-	fprintf(stderr, "david-sim: --array: '%s': %s\n", word, text);
-	return -1;
+	return complain("david-sim: --array: '%s': %s", word, text);
 }
 
 static bool parse_level(const char *word, enum array_level *level)
@@ -43,40 +45,19 @@ static bool parse_level(const char *word, enum array_level *level)
 	return false;
 }
 
-static bool parse_number(const char *word, u64 most, u64 *number)
-{
-	char *end;
-
-	if (*word < '0' || *word > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(word, &end, 10);
-	return !*end && !errno && *number <= most;
-}
-
 /* "65536", "64K" or "1M": bytes, stored as sectors. */
 static bool parse_chunk(const char *word, u32 *chunk)
 {
-	char *end;
 	u64 bytes;
 
-	if (*word < '0' || *word > '9')
-		return false;
-	bytes = strtoull(word, &end, 10);
-	if (bytes > 64 << 20)
-		return false;
-	if (*end == 'K' || *end == 'k')
-		bytes <<= 10;
-	else if (*end == 'M' || *end == 'm')
-		bytes <<= 20;
-	else if (*end)
+	if (!number_parse_bytes(word, &bytes) || bytes < 4096 || bytes > 64 << 20)
 		return false;
 	*chunk = bytes / 512;
-	return (!*end || !end[1]) && bytes >= 4096 && bytes <= 64 << 20 && !(bytes & (bytes - 1));
+	return !(bytes & (bytes - 1));
 }
 
 /* The index of @word in @words, or a negative number. */
-static int place_of(const char *word, const char *const *words, u32 nr)
+static int index_of(const char *word, const char *const *words, u32 nr)
 {
 	u32 i;
 
@@ -93,7 +74,7 @@ static bool parse_failed(char *value, u64 *failed)
 	u64 n;
 
 	while ((word = strsep(&value, "+"))) {
-		if (!parse_number(word, ARRAY_MEMBERS - 1, &n))
+		if (!number_parse(word, ARRAY_MEMBERS - 1, &n))
 			return false;
 		*failed |= 1ULL << n;
 	}
@@ -117,21 +98,21 @@ static const char *service_word(struct array_setup *setup, const char *name, cha
 		if (!parse_failed(value, &setup->failed))
 			return "members counted from 0, such as 0+3";
 	} else if (!strcmp(name, "reads")) {
-		place = place_of(value, reads, ARRAY_SIZE(reads));
+		place = index_of(value, reads, ARRAY_SIZE(reads));
 		if (place < 0)
 			return "md, first, round-robin or shortest";
 		setup->reads = place;
 	} else if (!strcmp(name, "rmw")) {
-		place = place_of(value, rmw, ARRAY_SIZE(rmw));
+		place = index_of(value, rmw, ARRAY_SIZE(rmw));
 		if (place < 0)
 			return "disable, enable or prefer";
 		setup->rmw = place;
 	} else if (!strcmp(name, "stripe-cache")) {
-		if (!parse_number(value, MAX_CACHE, &n))
+		if (!number_parse(value, MAX_CACHE, &n))
 			return "0 to 32768";
 		setup->stripe_cache = n;
 	} else if (!strcmp(name, "seed")) {
-		if (!parse_number(value, U64_MAX, &setup->seed))
+		if (!number_parse(value, U64_MAX, &setup->seed))
 			return "a number";
 	} else {
 		return "no such word in an array; see david-sim layout --help";
@@ -146,7 +127,7 @@ static const char *value_word(struct array_setup *setup, const char *name, char 
 	u64 n = 0;
 
 	if (!strcmp(name, "members")) {
-		if (!parse_number(value, ARRAY_MEMBERS, &n) || !n)
+		if (!number_parse(value, ARRAY_MEMBERS, &n) || !n)
 			return "1 to 64";
 		layout->members = n;
 	} else if (!strcmp(name, "chunk")) {
@@ -170,7 +151,7 @@ static int parse_words(struct array_setup *setup, char *rest)
 	const char *wrong;
 
 	if (!parse_level(word, &layout->level))
-		return complain(word, "the first word is the level: 0, 1, 4, 5, 6 or 10");
+		return wrong_word(word, "the first word is the level: 0, 1, 4, 5, 6 or 10");
 	layout->chunk = layout->level == ARRAY_1 ? 0 : DEFAULT_CHUNK;
 	layout_parse(layout, NULL);
 	while ((word = strsep(&rest, " \t,"))) {
@@ -181,10 +162,10 @@ static int parse_words(struct array_setup *setup, char *rest)
 			*value++ = '\0';
 		wrong = value_word(setup, word, value);
 		if (wrong)
-			return complain(word, wrong);
+			return wrong_word(word, wrong);
 	}
 	if (!layout->members)
-		return complain("members", "of how many disks? Add members=4, for instance");
+		return wrong_word("members", "of how many disks? Add members=4, for instance");
 	return 0;
 }
 
@@ -197,14 +178,14 @@ int array_parse(struct array_setup *setup, const char *text, u64 member_sectors)
 
 	*setup = (struct array_setup){ .rmw = RMW_ENABLE, .stripe_cache = DEFAULT_CACHE,
 				       .seed = 1 };
-	r = copy ? parse_words(setup, copy) : complain(text, "out of memory");
+	r = copy ? parse_words(setup, copy) : wrong_word(text, "out of memory");
 	free(copy);
 	if (r)
 		return r;
 	wrong = layout_init(layout, member_sectors ?: 16ULL * (layout->chunk ?: ARRAY_BLOCK));
 	if (!wrong)
 		wrong = array_check(setup);
-	return wrong ? complain(text, wrong) : 0;
+	return wrong ? wrong_word(text, wrong) : 0;
 }
 
 #define MB	(512 / 1e6)	/* a sector */

@@ -2,6 +2,8 @@
 /* david-sim bench: jobs on the modelled disk, and what they came to. */
 #include <getopt.h>
 
+#include "../common/complain.h"
+#include "../common/number.h"
 #include "arraytext.h"
 #include "bench.h"
 #include "doubts.h"
@@ -64,17 +66,12 @@ struct named_job {
 	struct job job;
 };
 
-static int bad(const char *what, const char *text)
-{
-	fprintf(stderr, "david-sim bench: %s%s%s\n", what ?: "", what ? ": " : "", text);
-	fprintf(stderr, "Try 'david-sim bench --help'.\n");
-	return 1;
-}
+static const char command[] = "david-sim bench";
 
 static int add_job(struct arguments *args, const char *text)
 {
 	if (args->nr_jobs == MAX_JOBS)
-		return bad(NULL, "too many jobs");
+		return bad_usage(command, "too many jobs");
 	args->jobs[args->nr_jobs++] = strdup(text);
 	return 0;
 }
@@ -86,14 +83,14 @@ static int read_jobs(struct arguments *args, const char *name)
 	int r = 0;
 
 	if (!file)
-		return bad(name, strerror(errno));
+		return bad_usage(command, "%s: %s", name, strerror(errno));
 	while (!r && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "#\n")] = '\0';
 		if (line[strspn(line, " \t")])
 			r = add_job(args, line);
 	}
 	if (ferror(file))
-		r = bad(name, strerror(errno));
+		r = bad_usage(command, "%s: %s", name, strerror(errno));
 	if (file != stdin)
 		fclose(file);
 	return r;
@@ -101,7 +98,6 @@ static int read_jobs(struct arguments *args, const char *name)
 
 static int parse_arguments(int argc, char **argv, struct arguments *args)
 {
-	char *end;
 	int c, r = 0;
 
 	while (!r && (c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
@@ -119,13 +115,12 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			args->array = optarg;
 			break;
 		case OPTION_SIZE:
-			args->size = strtoull(optarg, &end, 10);
-			if (!args->size || *end)
-				r = bad("--size", "a number of sectors of 512 bytes");
+			if (!number_parse(optarg, U64_MAX, &args->size) || !args->size)
+				r = bad_usage(command, "--size: a number of sectors of 512 bytes");
 			break;
 		case OPTION_OPTION:
 			if (args->nr_options == MAX_OPTIONS)
-				return bad("--option", "too many");
+				return bad_usage(command, "--option: too many");
 			args->options[args->nr_options++] = optarg;
 			break;
 		case OPTION_JSON:
@@ -139,11 +134,11 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 		}
 	}
 	if (!r && optind < argc)
-		return bad(argv[optind], "an argument that is no option");
+		return bad_usage(command, "%s: an argument that is no option", argv[optind]);
 	if (!r && !args->profile)
-		return bad(NULL, "--profile is needed");
+		return bad_usage(command, "--profile is needed");
 	if (!r && !args->nr_jobs)
-		return bad(NULL, "no job; give --job or --jobs");
+		return bad_usage(command, "no job; give --job or --jobs");
 	return r;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Jobs as text: one word table makes the parser, the printer's order and --help. */
-#include <ctype.h>
 #include <math.h>
 
+#include "../common/number.h"
 #include "job.h"
 #include "jobtext.h"
 
@@ -40,47 +40,17 @@ struct where {
 	bool middle, inner;
 };
 
-static int complain(char *why, const char *word, const char *text)
+static int wrong_word(char *why, const char *word, const char *text)
 {
 	snprintf(why, JOB_WHY, "'%s': %s", word, text);
 	return -1;
-}
-
-/* Parse a number. *rest is what follows it. */
-static bool number(const char *text, double *value, const char **rest)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)*text))
-		return false;
-	*value = strtod(text, &end);
-	*rest = end;
-	return true;
-}
-
-static bool parse_bytes(const char *text, u64 *bytes)
-{
-	static const char units[] = "KMGTP";
-	const char *rest, *unit;
-	double value;
-
-	if (!number(text, &value, &rest))
-		return false;
-	unit = *rest ? strchr(units, toupper((unsigned char)*rest)) : NULL;
-	if (*rest && (!unit || rest[1]))
-		return false;
-	value *= unit ? exp2(10.0 * (unit - units + 1)) : 1;
-	if (value >= 0x1p62)
-		return false;
-	*bytes = value;
-	return true;
 }
 
 static bool parse_sectors(const char *text, u64 *sectors)
 {
 	u64 bytes;
 
-	if (!parse_bytes(text, &bytes) || bytes % 512)
+	if (!number_parse_bytes(text, &bytes) || bytes % 512)
 		return false;
 	*sectors = bytes / 512;
 	return true;
@@ -91,7 +61,7 @@ static bool parse_share(const char *text, double *share)
 	const char *rest;
 	double value;
 
-	if (!number(text, &value, &rest) || strcmp(rest, "%") || value > 100)
+	if (!number_parse_real(text, &value, &rest) || strcmp(rest, "%") || value > 100)
 		return false;
 	*share = value / 100;
 	return true;
@@ -111,7 +81,7 @@ static bool parse_ns(const char *text, u64 *ns)
 		*ns = 0;
 		return true;
 	}
-	if (!number(text, &value, &rest))
+	if (!number_parse_real(text, &value, &rest))
 		return false;
 	for (i = 0; i < ARRAY_SIZE(units); i++)
 		if (!strcmp(rest, units[i].unit) && value * units[i].ns < 0x1p62) {
@@ -126,7 +96,7 @@ static bool parse_count(const char *text, u64 least, u64 most, u64 *count)
 	const char *rest;
 	double value;
 
-	if (!number(text, &value, &rest) || *rest || value < least || value > most ||
+	if (!number_parse_real(text, &value, &rest) || *rest || value < least || value > most ||
 	    value != floor(value))
 		return false;
 	*count = value;
@@ -207,7 +177,7 @@ static const char *value_word(struct job *job, struct job_part *part, struct whe
 	} else if (!strcmp(name, "offset")) {
 		return parse_sectors(value, &part->offset) ? NULL : size;
 	} else if (!strcmp(name, "rate")) {
-		return parse_bytes(value, &part->rate) ? NULL : "bytes a second";
+		return number_parse_bytes(value, &part->rate) ? NULL : "bytes a second";
 	} else if (!strcmp(name, "pace")) {
 		return parse_ns(value, &part->pace) ? NULL : "a time such as 20us, 1ms, 2s";
 	} else if (!strcmp(name, "writes")) {
@@ -260,7 +230,7 @@ static int settle(struct job_part *part, const struct where *where, const struct
 		part->start = (profile->sectors - part->span) / 16 * 8;
 	if (part->start + part->span > profile->sectors) {
 		if (where->at_share < 0 || part->start + least > profile->sectors)
-			return complain(why, "at, span", "they end behind the disk");
+			return wrong_word(why, "at, span", "they end behind the disk");
 		part->span = profile->sectors - part->start;
 	}
 	return 0;
@@ -274,18 +244,18 @@ static int parse_part(struct job *job, char *text, const struct profile *profile
 	const char *wrong;
 
 	if (job->nr_parts == JOB_PARTS)
-		return complain(why, "+", "too many parts");
+		return wrong_word(why, "+", "too many parts");
 	*part = (struct job_part){ .sectors = 8, .depth = 1, .streams = 1 };
 	while ((word = strsep(&text, " \t,"))) {
 		if (!*word || flag(job, part, word))
 			continue;
 		value = strchr(word, '=');
 		if (!value)
-			return complain(why, word, unknown);
+			return wrong_word(why, word, unknown);
 		*value++ = '\0';
 		wrong = value_word(job, part, &where, word, value);
 		if (wrong)
-			return complain(why, word, wrong);
+			return wrong_word(why, word, wrong);
 	}
 	job->nr_parts++;
 	return settle(part, &where, profile, why);
@@ -294,7 +264,7 @@ static int parse_part(struct job *job, char *text, const struct profile *profile
 int job_parse(struct job *job, const char *text, const struct profile *profile, char why[JOB_WHY])
 {
 	char *copy = strdup(text), *rest = copy, *part;
-	int r = copy ? 0 : complain(why, "job", "out of memory");
+	int r = copy ? 0 : wrong_word(why, "job", "out of memory");
 
 	memset(job, 0, sizeof(*job));
 	job->count = 1000;

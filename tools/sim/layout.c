@@ -2,6 +2,8 @@
 /* david-sim layout: where an array's sectors lie on its members. */
 #include <getopt.h>
 
+#include "../common/complain.h"
+#include "../common/number.h"
 #include "arraytext.h"
 #include "layout.h"
 
@@ -27,11 +29,7 @@ static const struct option long_options[] = {
 	{ }
 };
 
-static int bad(const char *text)
-{
-	fprintf(stderr, "david-sim layout: %s\nTry 'david-sim layout --help'.\n", text);
-	return 1;
-}
+static const char command[] = "david-sim layout";
 
 static void print_piece(const char *holds, u64 sector, u32 member, u64 at, u64 sectors)
 {
@@ -65,7 +63,6 @@ int layout_main(int argc, char **argv)
 	const char *words = NULL;
 	struct array_setup setup;
 	u64 size = 0;
-	char *end;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
@@ -74,9 +71,9 @@ int layout_main(int argc, char **argv)
 			words = optarg;
 			break;
 		case OPTION_SIZE:
-			size = strtoull(optarg, &end, 10);
-			if (!size || *end)
-				return bad("--size: a number of sectors of 512 bytes");
+			if (!number_parse(optarg, U64_MAX, &size) || !size)
+				return bad_usage(command,
+						 "--size: a number of sectors of 512 bytes");
 			break;
 		case 'h':
 			printf("%s%s", usage, array_words);
@@ -86,9 +83,9 @@ int layout_main(int argc, char **argv)
 		}
 	}
 	if (optind < argc)
-		return bad("there is an argument that is no option");
+		return bad_usage(command, "there is an argument that is no option");
 	if (!words)
-		return bad("--array is needed");
+		return bad_usage(command, "--array is needed");
 	if (array_parse(&setup, words, size))
 		return 1;
 	print_chunks(&setup.layout);

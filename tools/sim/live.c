@@ -8,6 +8,7 @@
 
 #include "../../dm-david/portable/portable-alloc.h"
 #include "../../model/host/disk.h"
+#include "../common/complain.h"
 #include "live.h"
 #include "load.h"
 
@@ -48,11 +49,9 @@ struct live {
 	u64 now;
 };
 
-static int complain(const struct live *live, const char *text)
+static int bad_line(const struct live *live, const char *text)
 {
-	fflush(stdout);
-	fprintf(stderr, "david-sim live: line %lu: %s\n", live->line, text);
-	return -1;
+	return complain("david-sim live: line %lu: %s", live->line, text);
 }
 
 static void answer(const struct disk_request *request)
@@ -67,9 +66,9 @@ static int take_request(struct live *live, struct disk_request *request, unsigne
 	bool flush = op == DISK_FLUSH;
 
 	if (op >= DISK_OP_NR || flags > DISK_FUA || flush != !sectors)
-		return complain(live, "no such request");
+		return bad_line(live, "no such request");
 	if (sector > live->profile->sectors || sectors > live->profile->sectors - sector)
-		return complain(live, "a request behind the disk's end");
+		return bad_line(live, "a request behind the disk's end");
 	*request = (struct disk_request) {
 		.op = op, .sector = sector, .sectors = sectors, .flags = flags | DISK_SYNC,
 	};
@@ -106,7 +105,7 @@ static int serve_one(struct live *live, const char *line)
 	struct disk_request request;
 
 	if (sscanf(line, "one %u,%llu,%u,%u,%llu", &op, &sector, &sectors, &flags, &time) != 5)
-		return complain(live, "OP,SECTOR,SECTORS,FLAGS,TIME must follow");
+		return bad_line(live, "OP,SECTOR,SECTORS,FLAGS,TIME must follow");
 	if (take_request(live, &request, op, sector, sectors, flags))
 		return -1;
 	if (time > live->now) {
@@ -129,7 +128,7 @@ static int take_requests(struct live *live, struct disk_request *requests, unsig
 		live->line++;
 		if (!fgets(line, sizeof(line), stdin) ||
 		    sscanf(line, "%u,%llu,%u,%u", &op, &sector, &sectors, &flags) != 4)
-			return complain(live, "OP,SECTOR,SECTORS,FLAGS");
+			return bad_line(live, "OP,SECTOR,SECTORS,FLAGS");
 		if (take_request(live, &requests[i], op, sector, sectors, flags))
 			return -1;
 	}
@@ -161,10 +160,10 @@ static int serve_deep(struct live *live, const char *line)
 
 	if (sscanf(line, "deep %u,%u,%llu", &depth, &count, &time) != 3 || !depth ||
 	    depth > LIVE_DEPTH)
-		return complain(live, "DEPTH,COUNT,TIME must follow");
+		return bad_line(live, "DEPTH,COUNT,TIME must follow");
 	requests = calloc(max(count, 1U), sizeof(*requests));
 	if (!requests)
-		return complain(live, "out of memory");
+		return bad_line(live, "out of memory");
 	r = take_requests(live, requests, count);
 	if (!r) {
 		if (time > live->now) {
@@ -189,7 +188,7 @@ static int serve_line(struct live *live, const char *line)
 	if (!strncmp(line, "deep ", 5))
 		return serve_deep(live, line);
 	if (strcmp(line, "size\n"))
-		return complain(live, "the first word must be one, deep or size");
+		return bad_line(live, "the first word must be one, deep or size");
 	printf("%llu,%u,%u\n", (unsigned long long)live->profile->sectors,
 	       live->profile->logical_block, live->profile->physical_block);
 	return 0;

@@ -2,16 +2,11 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "../common/complain.h"
 #include "load.h"
 #include "params.h"
 
 #define LARGEST		(16 << 20)	/* no profile is as large; stops at devices and the like */
-
-static int complain(const char *name, const char *why)
-{
-	fprintf(stderr, "%s: %s\n", name, why);
-	return -1;
-}
 
 /* Open profiles/NAME.profile, of the source tree or of the installation. */
 static FILE *open_named(const char *name)
@@ -59,13 +54,13 @@ char *load_text(const char *name, size_t *len)
 	char *text, *profile;
 
 	if (!file) {
-		complain(name, "neither a file nor the name of a profile");
+		complain("%s: %s", name, "neither a file nor the name of a profile");
 		return NULL;
 	}
 	text = read_all(file, len);
 	fclose(file);
 	if (!text) {
-		complain(name, "cannot be read as a profile");
+		complain("%s: %s", name, "cannot be read as a profile");
 		return NULL;
 	}
 	if (!params_recognize(text, *len))
@@ -139,9 +134,9 @@ static int apply(struct profile *profile, const char *option)
 	if (changed)
 		ret = profile_parse(profile, changed, strlen(changed), &error);
 	if (ret == -EINVAL)
-		complain(option, error.text);
+		complain("%s: %s", option, error.text);
 	else if (ret)
-		complain(option, "out of memory");
+		complain("%s: %s", option, "out of memory");
 	free(text);
 	free(changed);
 	return ret ? -1 : 0;
@@ -164,7 +159,7 @@ int load_profile(struct profile *profile, const char *name, char *const *options
 			strncmp(text, PARAMS_HEAD, strlen(PARAMS_HEAD)) ? "" :
 			" (the line is that of 'david-sim profile import')");
 	else if (ret)
-		complain(name, "out of memory");
+		complain("%s: %s", name, "out of memory");
 	free(text);
 	if (ret)
 		return -1;

@@ -3,6 +3,8 @@
 #include <getopt.h>
 #include <stdio.h>
 
+#include "../common/complain.h"
+#include "../common/number.h"
 #include "arraytext.h"
 #include "bench.h"
 #include "compare.h"
@@ -83,17 +85,10 @@ struct arguments {
 	bool json;
 };
 
-static int bad_usage(const char *text)
-{
-	if (text)
-		fprintf(stderr, "david-sim: %s\n", text);
-	fprintf(stderr, "Try 'david-sim --help'.\n");
-	return 1;
-}
+static const char command[] = "david-sim";
 
 static int parse_arguments(int argc, char **argv, struct arguments *args)
 {
-	char *end;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
@@ -109,7 +104,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			break;
 		case OPTION_OPTION:
 			if (args->nr_options == MAX_OPTIONS)
-				return bad_usage("too many --option");
+				return bad_usage(command, "too many --option");
 			args->options[args->nr_options++] = optarg;
 			break;
 		case OPTION_JSON:
@@ -119,9 +114,9 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			args->recorded = optarg;
 			break;
 		case OPTION_SIZE:
-			args->size = strtoull(optarg, &end, 10);
-			if (!args->size || *end)
-				return bad_usage("--size: a number of sectors of 512 bytes");
+			if (!number_parse(optarg, U64_MAX, &args->size) || !args->size)
+				return bad_usage(command,
+						 "--size: a number of sectors of 512 bytes");
 			break;
 		case OPTION_DEVICE:
 			args->device = optarg;
@@ -133,13 +128,13 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			return bad_usage(NULL);
+			return usage_hint(command);
 		}
 	}
 	if (optind < argc)
-		return bad_usage("there is an argument that is no option");
+		return bad_usage(command, "there is an argument that is no option");
 	if (!args->profile || !args->trace == !args->recorded)
-		return bad_usage("--profile and either --trace or --recorded are needed");
+		return bad_usage(command, "--profile and either --trace or --recorded are needed");
 	return 0;
 }
 
@@ -329,19 +324,20 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "physics"))
 		return physics_main(argc - 1, argv + 1);
 	if (argc < 2 || (strcmp(argv[1], "replay") && strcmp(argv[1], "validate")))
-		return bad_usage("the first argument must be replay or validate");
+		return bad_usage(command, "the first argument must be replay or validate");
 	replaying = !strcmp(argv[1], "replay");
 	status = parse_arguments(argc - 1, argv + 1, &args);
 	if (status)
 		return status;
 	if (args.recorded && !replaying)
-		return bad_usage("--recorded is for replay");
+		return bad_usage(command, "--recorded is for replay");
 	if (!args.recorded && (args.size || args.device))
-		return bad_usage("--size and --device go with --recorded");
+		return bad_usage(command, "--size and --device go with --recorded");
 	if (args.array && (args.recorded || !replaying))
-		return bad_usage("--array is for replay --trace");
+		return bad_usage(command, "--array is for replay --trace");
 	if (!args.recorded && replaying != !!args.out)
-		return bad_usage(replaying ? "replay needs --out" : "validate takes no --out");
+		return bad_usage(command, "%s",
+				 replaying ? "replay needs --out" : "validate takes no --out");
 	if (load_profile(&profile, args.profile, args.options, args.nr_options))
 		return 1;
 	if (args.recorded) {

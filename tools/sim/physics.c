@@ -7,6 +7,8 @@
 
 #include "../../dm-david/portable/splitmix.h"
 #include "../../model/drive/seek.h"
+#include "../common/complain.h"
+#include "../common/number.h"
 #include "jobtext.h"
 #include "load.h"
 #include "physics.h"
@@ -326,7 +328,7 @@ static bool one_job(struct physics *ph, u32 number)
 	u32 k, tries;
 
 	/* A job depends on the seed and its own number alone, so it can be repeated. */
-	ph->rnd = ph->seed * 0x9e3779b97f4a7c15 + number * 0xd1342543de82ef95;
+	ph->rnd = ph->seed * HASH_GOLDEN + number * 0xd1342543de82ef95;
 	for (tries = 0; tries < 100; tries++) {
 		k = below(ph, nr_rules);
 		rule = &rules[k];
@@ -368,11 +370,7 @@ static int run(struct physics *ph)
 	return broken ? 1 : 0;
 }
 
-static int bad(const char *text)
-{
-	fprintf(stderr, "david-sim physics: %s\nTry 'david-sim physics --help'.\n", text);
-	return 1;
-}
+static const char command[] = "david-sim physics";
 
 static void help(void)
 {
@@ -408,12 +406,12 @@ static int want_rule(struct physics *ph, const char *name)
 			ph->wanted[i] = true;
 			return 0;
 		}
-	return bad("--rule: no such rule");
+	return bad_usage(command, "--rule: no such rule");
 }
 
 static int parse_arguments(int argc, char **argv, struct physics *ph)
 {
-	char *end;
+	u64 number;
 	int c, r = 0;
 
 	while (!r && (c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
@@ -422,21 +420,20 @@ static int parse_arguments(int argc, char **argv, struct physics *ph)
 			ph->profile_name = optarg;
 			break;
 		case OPTION_JOBS:
-			ph->jobs = strtoul(optarg, &end, 10);
-			if (!ph->jobs || *end)
-				r = bad("--jobs: a number of jobs");
+			if (!number_parse(optarg, U32_MAX, &number) || !number)
+				r = bad_usage(command, "--jobs: a number of jobs");
+			ph->jobs = number;
 			break;
 		case OPTION_SEED:
-			ph->seed = strtoull(optarg, &end, 10);
-			if (*end)
-				r = bad("--seed: a number");
+			if (!number_parse(optarg, U64_MAX, &ph->seed))
+				r = bad_usage(command, "--seed: a number");
 			break;
 		case OPTION_RULE:
 			r = want_rule(ph, optarg);
 			break;
 		case OPTION_OPTION:
 			if (ph->nr_options == MAX_OPTIONS)
-				return bad("--option: too many");
+				return bad_usage(command, "--option: too many");
 			ph->options[ph->nr_options++] = optarg;
 			break;
 		case OPTION_KEEP:
@@ -450,9 +447,9 @@ static int parse_arguments(int argc, char **argv, struct physics *ph)
 		}
 	}
 	if (!r && optind < argc)
-		return bad("there is an argument that is no option");
+		return bad_usage(command, "there is an argument that is no option");
 	if (!r && !ph->profile_name)
-		return bad("--profile is needed");
+		return bad_usage(command, "--profile is needed");
 	return r;
 }
 

@@ -3,6 +3,8 @@
 #include <getopt.h>
 
 #include "../../model/profile/profile-options.h"
+#include "../common/complain.h"
+#include "../common/number.h"
 #include "load.h"
 #include "params.h"
 #include "profiles.h"
@@ -38,13 +40,7 @@ struct arguments {
 	int nr_files;
 };
 
-static int bad_usage(const char *why)
-{
-	if (why)
-		fprintf(stderr, "david-sim: %s\n", why);
-	fprintf(stderr, "Try 'david-sim profile --help'.\n");
-	return 1;
-}
+static const char command[] = "david-sim profile";
 
 static int parse_arguments(int argc, char **argv, struct arguments *args)
 {
@@ -70,14 +66,14 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			break;
 		case 'p':
 			if (args->nr_options == MAX_OPTIONS)
-				return bad_usage("too many --option");
+				return bad_usage(command, "too many --option");
 			args->options[args->nr_options++] = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			return bad_usage(NULL);
+			return usage_hint(command);
 		}
 	}
 	args->files = argv + optind;
@@ -111,10 +107,9 @@ static int list(const struct arguments *args)
 
 static int scale(struct profile *profile, const char *sectors)
 {
-	char *end;
-	unsigned long long n = strtoull(sectors, &end, 10);
+	u64 n;
 
-	if (*end || !n || profile_scale(profile, n)) {
+	if (!number_parse(sectors, U64_MAX, &n) || !n || profile_scale(profile, n)) {
 		fprintf(stderr,
 			"david-sim: %s cannot be scaled to %s sectors: not a number, no multiple of the logical block, or too large\n",
 			profile->name, sectors);
@@ -321,15 +316,18 @@ int profiles_main(int argc, char **argv)
 	if (status)
 		return status;
 	if (!args.nr_files)
-		return bad_usage("profile needs a command: list, show, import, check or options");
+		return bad_usage(command,
+				 "profile needs a command: list, show, import, check or options");
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(args.files[0], commands[i].name))
 			break;
 	if (i == ARRAY_SIZE(commands))
-		return bad_usage("profile has the commands list, show, import, check and options");
+		return bad_usage(command,
+				 "profile has the commands list, show, import, check and options");
 	args.files++;
 	args.nr_files--;
 	if (args.nr_files < commands[i].least || args.nr_files > commands[i].most)
-		return bad_usage(args.nr_files ? "too many files" : "which profile?");
+		return bad_usage(command, "%s",
+				 args.nr_files ? "too many files" : "which profile?");
 	return commands[i].run(&args);
 }

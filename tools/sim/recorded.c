@@ -7,6 +7,8 @@
 #include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/uapi/dm-david.h"
 #include "../../model/flash/ftl.h"
+#include "../common/complain.h"
+#include "../common/vec.h"
 #include "recorded.h"
 #include "target.h"
 
@@ -42,11 +44,14 @@ struct written {
 
 struct recording {
 	struct written *written;
-	size_t nr_written, room_written, next_written;
+	u64 room_written;
+	size_t nr_written, next_written;
 	struct recorded *requests;	/* by id */
-	size_t nr, room;
+	u64 room;
+	size_t nr;
 	struct unplug *unplugs;	/* in their order */
-	size_t nr_unplugs, room_unplugs, next_unplug;
+	u64 room_unplugs;
+	size_t nr_unplugs, next_unplug;
 	struct disk_plug *plugs;	/* by number */
 	u64 nr_plugs;
 	char device[24];
@@ -57,26 +62,17 @@ struct recording {
 	bool refused_at_end;	/* and what was refused never came: the slot behind the last */
 };
 
-static int complain(const struct recording *rec, const char *text)
+static int bad_line(const struct recording *rec, const char *text)
 {
-	fprintf(stderr, "%s, line %zu: %s\n", rec->file, rec->line, text);
-	return -1;
+	return complain("%s, line %zu: %s", rec->file, rec->line, text);
 }
 
 static struct recorded *slot(struct recording *rec, u64 id)
 {
-	struct recorded *more;
-	size_t room;
+	u64 room = rec->room;
 
-	if (id >= rec->room) {
-		room = max((size_t)id + 1, rec->room * 2);
-		more = realloc(rec->requests, room * sizeof(*more));
-		if (!more)
-			return NULL;
-		memset(more + rec->room, 0, (room - rec->room) * sizeof(*more));
-		rec->requests = more;
-		rec->room = room;
-	}
+	rec->requests = vec_reserve(rec->requests, &rec->room, id + 1, sizeof(*rec->requests));
+	memset(rec->requests + room, 0, (rec->room - room) * sizeof(*rec->requests));
 	rec->nr = max(rec->nr, (size_t)id + 1);
 	return &rec->requests[id];
 }
@@ -97,7 +93,7 @@ static int value(const struct recording *rec, const char *line, const char *name
 			return 0;
 	}
 	snprintf(text, sizeof(text), "no number %s=, or too large a one", name);
-	return complain(rec, text);
+	return bad_line(rec, text);
 }
 
 /* 1 if the line belongs to the chosen device. */
@@ -107,12 +103,12 @@ static int check_device(struct recording *rec, const char *line, bool chosen)
 	const char *at = strstr(line, " dev=");
 
 	if (!at || sscanf(at, " dev=%23[0-9:]", device) != 1)
-		return complain(rec, "no dev=");
+		return bad_line(rec, "no dev=");
 	if (!rec->device[0])
 		memcpy(rec->device, device, sizeof(device));
 	if (!strcmp(rec->device, device))
 		return 1;
-	return chosen ? 0 : complain(rec, "a second device; choose one with --device");
+	return chosen ? 0 : bad_line(rec, "a second device; choose one with --device");
 }
 
 static int take_queued(struct recording *rec, const char *line)
@@ -130,10 +126,8 @@ static int take_queued(struct recording *rec, const char *line)
 					value(rec, line, "plug", rec->line, &plug))))
 		return -1;
 	r = slot(rec, id);
-	if (!r)
-		return complain(rec, "not enough memory");
 	if (r->queued)
-		return complain(rec, "this id was queued before; record one device's life only");
+		return bad_line(rec, "this id was queued before; record one device's life only");
 	r->queued = true;
 	r->arrival = arrival;
 	r->request.sector = sector;
@@ -148,7 +142,7 @@ static int take_queued(struct recording *rec, const char *line)
 
 static int take_unplugged(struct recording *rec, const char *line)
 {
-	struct unplug unplug, *more;
+	struct unplug unplug;
 	u64 sleeps;
 
 	if (value(rec, line, "id", rec->line, &unplug.id) ||
@@ -158,33 +152,23 @@ static int take_unplugged(struct recording *rec, const char *line)
 		return -1;
 	unplug.sleeps = sleeps;
 	rec->nr_plugs = max(rec->nr_plugs, unplug.plug + 1);
-	if (rec->nr_unplugs == rec->room_unplugs) {
-		rec->room_unplugs = rec->room_unplugs * 2 + 64;
-		more = realloc(rec->unplugs, rec->room_unplugs * sizeof(*more));
-		if (!more)
-			return complain(rec, "not enough memory");
-		rec->unplugs = more;
-	}
+	rec->unplugs = vec_reserve(rec->unplugs, &rec->room_unplugs, rec->nr_unplugs + 1,
+				   sizeof(*rec->unplugs));
 	rec->unplugs[rec->nr_unplugs++] = unplug;
 	return 0;
 }
 
 static int take_written(struct recording *rec, const char *line)
 {
-	struct written written, *more;
+	struct written written;
 
 	if (value(rec, line, "id", rec->line, &written.id) ||
 	    value(rec, line, "now", U64_MAX / 2, &written.now) ||
 	    value(rec, line, "sector", U64_MAX / 2, &written.sector) ||
 	    value(rec, line, "sectors", U64_MAX / 2, &written.sectors))
 		return -1;
-	if (rec->nr_written == rec->room_written) {
-		rec->room_written = rec->room_written * 2 + 64;
-		more = realloc(rec->written, rec->room_written * sizeof(*more));
-		if (!more)
-			return complain(rec, "not enough memory");
-		rec->written = more;
-	}
+	rec->written = vec_reserve(rec->written, &rec->room_written, rec->nr_written + 1,
+				   sizeof(*rec->written));
 	rec->written[rec->nr_written++] = written;
 	return 0;
 }
@@ -208,8 +192,6 @@ static int take_completed(struct recording *rec, const char *line)
 	    value(rec, line, "completion", U64_MAX / 2, &completion))
 		return -1;
 	r = slot(rec, id);
-	if (!r)
-		return complain(rec, "not enough memory");
 	r->completion = completion;
 	return 0;
 }
@@ -224,8 +206,6 @@ static int take_refused(struct recording *rec, const char *line)
 	    value(rec, line, "op", DISK_OP_NR - 1, &op))
 		return -1;
 	r = slot(rec, id);
-	if (!r)
-		return complain(rec, "not enough memory");
 	if (r->refused)
 		return 0;
 	r->refused = now;
@@ -244,7 +224,7 @@ static int take_line(struct recording *rec, const char *line, bool chosen)
 	int mine;
 
 	if (strstr(line, "LOST") && strstr(line, "EVENTS"))
-		return complain(rec, "events were lost; record with a larger buffer");
+		return bad_line(rec, "events were lost; record with a larger buffer");
 	if (!queued && !completed && !refused && !unplugged && !written && !mode)
 		return 0;
 	mine = check_device(rec, line, chosen);
@@ -336,7 +316,7 @@ static int load(struct recording *rec, bool chosen)
 		r = take_line(rec, line, chosen);
 	}
 	if (ferror(file))
-		r = complain(rec, "cannot be read");
+		r = bad_line(rec, "cannot be read");
 	free(line);
 	if (file != stdin)
 		fclose(file);

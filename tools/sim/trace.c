@@ -4,6 +4,9 @@
 #include <stdio.h>
 
 #include "../../dm-david/portable/portable-alloc.h"
+#include "../common/complain.h"
+#include "../common/number.h"
+#include "../common/vec.h"
 #include "trace.h"
 
 enum column { OP, LBN, BLOCKS, DELAY, MEASURED, COLUMNS };
@@ -23,16 +26,15 @@ struct reader {
 };
 
 __printf(2, 3)
-static int complain(const struct reader *reader, const char *format, ...)
+static int bad_line(const struct reader *reader, const char *format, ...)
 {
+	char text[300];
 	va_list args;
 
-	fprintf(stderr, "%s:%lu: ", reader->file, reader->line);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	fputc('\n', stderr);
-	return -1;
+	return complain("%s:%lu: %s", reader->file, reader->line, text);
 }
 
 static int split_line(char *line, char **fields)
@@ -52,27 +54,18 @@ static int parse_header(struct reader *reader, char *line)
 	int n = split_line(line, fields), i, c;
 
 	if (n > MAX_FIELDS)
-		return complain(reader, "more than %d columns", MAX_FIELDS);
+		return bad_line(reader, "more than %d columns", MAX_FIELDS);
 	for (c = 0; c < COLUMNS; c++) {
 		reader->field[c] = -1;
 		for (i = 0; i < n; i++)
 			if (!strcmp(fields[i], column_names[c]))
 				reader->field[c] = i;
 		if (reader->field[c] < 0 && c != MEASURED)
-			return complain(reader,
+			return bad_line(reader,
 					"no column \"%s\"; the first line must name the columns op, lbn, blocks, delay_us and, for validate, measured_us",
 					column_names[c]);
 	}
 	return 0;
-}
-
-static bool parse_number(const char *text, u64 *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
 /* Parse microseconds with decimals into nanoseconds. */
@@ -104,70 +97,59 @@ static int parse_request(struct reader *reader, char *line, struct trace_request
 
 	for (c = 0; c < COLUMNS; c++) {
 		if (reader->field[c] >= n)
-			return complain(reader, "no value for column \"%s\"", column_names[c]);
+			return bad_line(reader, "no value for column \"%s\"", column_names[c]);
 		text[c] = reader->field[c] < 0 ? "0" : fields[reader->field[c]];
 	}
 	if (strcmp(text[OP], "R") && strcmp(text[OP], "W"))
-		return complain(reader, "op \"%s\" is neither R nor W", text[OP]);
+		return bad_line(reader, "op \"%s\" is neither R nor W", text[OP]);
 	request->op = text[OP][0] == 'R' ? DISK_READ : DISK_WRITE;
-	if (!parse_number(text[LBN], &request->sector))
-		return complain(reader, "lbn \"%s\" is not a number", text[LBN]);
-	if (!parse_number(text[BLOCKS], &blocks) || !blocks || blocks > MAX_BLOCKS)
-		return complain(reader, "blocks \"%s\" is not a number from 1 to %u",
+	if (!number_parse(text[LBN], U64_MAX, &request->sector))
+		return bad_line(reader, "lbn \"%s\" is not a number", text[LBN]);
+	if (!number_parse(text[BLOCKS], MAX_BLOCKS, &blocks) || !blocks)
+		return bad_line(reader, "blocks \"%s\" is not a number from 1 to %u",
 				text[BLOCKS], MAX_BLOCKS);
 	request->sectors = blocks;
 	if (request->sector >= reader->disk_sectors ||
 	    blocks > reader->disk_sectors - request->sector)
-		return complain(reader,
+		return bad_line(reader,
 				"%llu blocks from %llu on do not lie on the disk, which has %llu",
 				(unsigned long long)blocks, (unsigned long long)request->sector,
 				(unsigned long long)reader->disk_sectors);
 	if (!parse_time(text[DELAY], &request->delay))
-		return complain(reader, "delay_us \"%s\" is not a time in microseconds",
+		return bad_line(reader, "delay_us \"%s\" is not a time in microseconds",
 				text[DELAY]);
 	if (!parse_time(text[MEASURED], &request->measured))
-		return complain(reader, "measured_us \"%s\" is not a time in microseconds",
+		return bad_line(reader, "measured_us \"%s\" is not a time in microseconds",
 				text[MEASURED]);
 	return 0;
 }
 
-static struct trace_request *next_request(struct trace *trace)
+static struct trace_request *next_request(struct trace *trace, u64 *room)
 {
-	size_t room = trace->nr ? trace->nr * 2 : 1024;
-	struct trace_request *larger;
-
-	/* The room is always a power of two of at least 1024. */
-	if (!trace->nr || (trace->nr >= 1024 && !(trace->nr & (trace->nr - 1)))) {
-		larger = realloc(trace->requests, room * sizeof(*larger));
-		if (!larger)
-			return NULL;
-		trace->requests = larger;
-	}
+	trace->requests = vec_reserve(trace->requests, room, trace->nr + 1,
+				      sizeof(*trace->requests));
 	trace->requests[trace->nr] = (struct trace_request) { };
 	return &trace->requests[trace->nr++];
 }
 
 static int load_lines(struct trace *trace, struct reader *reader, FILE *file)
 {
-	struct trace_request *request;
+	size_t line_room = 0;
 	char *line = NULL;
-	size_t room = 0;
 	int error = 0;
+	u64 room = 0;
 
-	while (!error && getline(&line, &room, file) >= 0) {
-		if (++reader->line == 1) {
+	while (!error && getline(&line, &line_room, file) >= 0) {
+		if (++reader->line == 1)
 			error = parse_header(reader, line);
-		} else {
-			request = next_request(trace);
-			error = request ? parse_request(reader, line, request) :
-					  complain(reader, "out of memory");
-		}
+		else
+			error = parse_request(reader, line, next_request(trace, &room));
 	}
 	free(line);
 	if (!error && ferror(file))
-		error = complain(reader, "%s", strerror(errno));
+		error = bad_line(reader, "%s", strerror(errno));
 	if (!error && !trace->nr)
-		error = complain(reader, "no requests");
+		error = bad_line(reader, "no requests");
 	return error;
 }
 

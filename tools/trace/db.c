@@ -20,9 +20,6 @@ void db_open(struct db *db, const char *path)
 	unsigned int i;
 
 	memset(db, 0, sizeof(*db));
-	db->buckets = 1024;
-	db->bucket = xmalloc(db->buckets * sizeof(*db->bucket));
-	memset(db->bucket, 0, db->buckets * sizeof(*db->bucket));
 	need(db, sqlite3_open(path, &db->sqlite));
 	/* Nobody else reads it yet; a run that is killed is repeated from the raw trace. */
 	run(db, "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
@@ -43,16 +40,16 @@ void db_close(struct db *db)
 	run(db, views_sql);
 	run(db, "COMMIT");
 	need(db, sqlite3_close(db->sqlite));
-	for (i = 0; i < db->buckets; i++) {
-		while (db->bucket[i]) {
-			struct db_text *next = db->bucket[i]->next;
+	for (i = 0; i < db->by_hash.room; i++) {
+		struct db_text *next, *text = db->by_hash.value[i].pointer;
 
-			free(db->bucket[i]->text);
-			free(db->bucket[i]);
-			db->bucket[i] = next;
+		for (; text; text = next) {
+			next = text->next;
+			free(text->text);
+			free(text);
 		}
 	}
-	free(db->bucket);
+	map_free(&db->by_hash);
 }
 
 void db_int(struct db *db, enum db_table table, s64 value)
@@ -90,50 +87,23 @@ void db_row(struct db *db, enum db_table table)
 	db->column = 0;
 }
 
-static void grow(struct db *db)
-{
-	struct db_text **old = db->bucket;
-	u32 count = db->buckets, i;
-
-	db->buckets *= 4;
-	db->bucket = xmalloc(db->buckets * sizeof(*db->bucket));
-	memset(db->bucket, 0, db->buckets * sizeof(*db->bucket));
-	for (i = 0; i < count; i++) {
-		while (old[i]) {
-			struct db_text *text = old[i];
-			u32 hash = 0, at;
-
-			old[i] = text->next;
-			for (at = 0; at < text->length; at++)
-				hash = hash * 31 + (u8)text->text[at];
-			text->next = db->bucket[hash & (db->buckets - 1)];
-			db->bucket[hash & (db->buckets - 1)] = text;
-		}
-	}
-	free(old);
-}
-
 u32 db_text(struct db *db, const char *text, u32 length)
 {
-	struct db_text **place, *new;
-	u32 hash = 0, i;
+	struct db_text *known, *new;
+	void **place;
 
 	if (!text)
 		return 0;
-	for (i = 0; i < length; i++)
-		hash = hash * 31 + (u8)text[i];
-	place = &db->bucket[hash & (db->buckets - 1)];
-	for (; *place; place = &(*place)->next) {
-		if ((*place)->length == length && !memcmp((*place)->text, text, length))
-			return (*place)->id;
+	place = map_pointer_at(&db->by_hash, map_hash(0, text, length));
+	for (known = *place; known; known = known->next) {
+		if (known->length == length && !memcmp(known->text, text, length))
+			return known->id;
 	}
 	new = xmalloc(sizeof(*new));
-	*new = (struct db_text){ xstrndup(text, length), length, ++db->texts, NULL };
+	*new = (struct db_text){ xstrndup(text, length), length, ++db->texts, *place };
 	*place = new;
 	db_int(db, DB_TEXT, new->id);
 	db_str(db, DB_TEXT, new->text, length);
 	db_row(db, DB_TEXT);
-	if (db->texts > 2 * db->buckets)
-		grow(db);
 	return new->id;
 }

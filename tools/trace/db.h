@@ -43,8 +43,7 @@ struct db {
 	sqlite3 *sqlite;
 	sqlite3_stmt *insert[DB_TABLES];
 	int column; /* of the row that is being made */
-	struct db_text **bucket;
-	u32 buckets;
+	struct map by_hash; /* lists of texts */
 	u32 texts;
 };
 

@@ -10,6 +10,7 @@
 
 #include "capture.h"
 #include "../common/alloc.h"
+#include "../common/map.h"
 
 #define NO_PLACE                                                                                  \
 	(FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE |              \
@@ -18,47 +19,23 @@
 struct seen {
 	u64 dev;
 	u64 ino;
+	struct seen *next; /* of the same key */
 };
 
-static struct seen *seen; /* a hash table; ino 0: free */
-static u32 seen_count;
-static u32 seen_room;
-
-static struct seen *place_of(struct seen *table, u32 room, const struct seen *file)
-{
-	u32 at = ((file->ino ^ file->dev << 40) * 0x9e3779b97f4a7c15ull >> 32) & (room - 1);
-
-	while (table[at].ino && (table[at].ino != file->ino || table[at].dev != file->dev))
-		at = (at + 1) & (room - 1);
-	return &table[at];
-}
-
-static void grow(void)
-{
-	u32 room = seen_room ? 2 * seen_room : 1024, i;
-	struct seen *table = xmalloc(room * sizeof(*table));
-
-	memset(table, 0, room * sizeof(*table));
-	for (i = 0; i < seen_room; i++) {
-		if (seen[i].ino)
-			*place_of(table, room, &seen[i]) = seen[i];
-	}
-	free(seen);
-	seen = table;
-	seen_room = room;
-}
+static struct map files_seen; /* lists of struct seen, by dev and number */
 
 bool layout_first(u64 dev, u64 ino)
 {
-	struct seen file = { dev, ino }, *place;
+	void **place = map_pointer_at(&files_seen, map_key(ino ^ dev << 40));
+	struct seen *seen = *place;
 
-	if (2 * seen_count >= seen_room)
-		grow();
-	place = place_of(seen, seen_room, &file);
-	if (place->ino)
+	while (seen && (seen->dev != dev || seen->ino != ino))
+		seen = seen->next;
+	if (seen)
 		return false;
-	*place = file;
-	seen_count++;
+	seen = xmalloc(sizeof(*seen));
+	*seen = (struct seen){ dev, ino, *place };
+	*place = seen;
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #include <getopt.h>
 
 #include "../common/alloc.h"
+#include "../common/number.h"
 #include "../calls/calls.h"
 #include "../calls/tracefile.h"
 #include "scope.h"
@@ -42,12 +43,15 @@ static pid_t *pids_of(const char *text)
 }
 
 /* "BYTES,FILES": so many bytes in so many files. */
-static void ring_of(struct record_options *options, const char *text)
+static void ring_of(struct record_options *options, char *text)
 {
-	char *comma;
+	char *comma = strchr(text, ',');
 
-	options->segment_bytes = strtoull(text, &comma, 10);
-	options->segments = *comma == ',' ? strtoul(comma + 1, NULL, 10) : 0;
+	if (!comma)
+		die("--rotate takes bytes and a number of files");
+	*comma = 0;
+	options->segment_bytes = number_of_option("--rotate", text, U64_MAX);
+	options->segments = number_of_option("--rotate", comma + 1, U32_MAX);
 	if (options->segments < 2 || options->segments > RAW_SEGMENTS_MAX)
 		die("a ring has 2 to %u files", RAW_SEGMENTS_MAX);
 	options->segment_bytes /= options->segments;
@@ -64,7 +68,7 @@ static void hold_of(struct record_options *options, char *text)
 		die("--hold takes a thread and a time");
 	*comma = 0;
 	options->hold = text;
-	options->hold_ns = strtoull(comma + 1, NULL, 10);
+	options->hold_ns = number_of_option("--hold", comma + 1, U64_MAX);
 	if (!options->hold_ns)
 		die("nothing can be held for no time");
 }
@@ -125,7 +129,7 @@ static int record_command(int argc, char **argv)
 			break;
 		case 'u':
 			options.by_uid = true;
-			options.uid = strtoul(optarg, NULL, 10);
+			options.uid = number_of_option("--uid", optarg, U32_MAX);
 			break;
 		case 'g':
 			options.cgroup = scope_cgroup(optarg);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../calls/tracefile.h"
 #include "task.h"
-#include "../common/alloc.h"
+
+#include "../calls/tracefile.h"
+#include "../common/vec.h"
 
 static struct task **place_of(const struct tasks *tasks, pid_t tid)
 {
@@ -57,10 +58,7 @@ void task_blob(struct task *task, u16 kind, const void *data, u32 length)
 	struct raw_blob blob = { kind, min_t(u32, length, RAW_BLOB_MAX) };
 	u32 padded = sizeof(blob) + ((blob.length + 3) & ~3u);
 
-	if (task->blobs_used + padded > task->blobs_room) {
-		task->blobs_room = 2 * task->blobs_room + padded;
-		task->blobs = xrealloc(task->blobs, task->blobs_room);
-	}
+	task->blobs = vec_reserve(task->blobs, &task->blobs_room, task->blobs_used + padded, 1);
 	memset(task->blobs + task->blobs_used + padded - 4, 0, 4);
 	memcpy(task->blobs + task->blobs_used, &blob, sizeof(blob));
 	memcpy(task->blobs + task->blobs_used + sizeof(blob), data, blob.length);

@@ -30,7 +30,7 @@ struct task {
 	u64 asked; /* bytes of disks, by it, when that was last looked at */
 	u8 *blobs; /* as in a raw record, of the entry */
 	u32 blobs_used;
-	u32 blobs_room;
+	u64 blobs_room;
 	struct noted *noted; /* submissions to io_uring, until they are known to be taken */
 	u32 noted_count;
 	struct task *next;

@@ -3,7 +3,7 @@
 
 #include <sys/wait.h>
 
-#include "../common/alloc.h"
+#include "../common/vec.h"
 
 void turns_resumed(struct turns *turns, struct task *task)
 {
@@ -17,10 +17,7 @@ static void add(struct turns *turns, const struct turn *turn)
 
 	for (i = 0; i < turns->count && turns->turn[i].tid != turn->tid; i++)
 		;
-	if (i == turns->room) {
-		turns->room = turns->room * 2 + 16;
-		turns->turn = xrealloc(turns->turn, turns->room * sizeof(*turns->turn));
-	}
+	turns->turn = vec_reserve(turns->turn, &turns->room, i + 1, sizeof(*turns->turn));
 	turns->turn[i] = *turn;
 	if (i == turns->count)
 		turns->count++;

@@ -22,7 +22,7 @@ struct turn {
 struct turns {
 	struct turn *turn; /* as they were told of; one a task */
 	u32 count;
-	u32 room;
+	u64 room;
 	u64 resumes;
 };
 
