@@ -226,7 +226,7 @@ lint: setup ## checkpatch --strict, ruff and mypy; the includes between rooms, a
 unit: setup ## unit tests of the portable sources, in user space under sanitizers; TEST=rangetable
 	$(MAKE) -j$(CPUS) -C tests/unit
 
-fuzz: setup ## fuzzers of the parsers of what stands on disks; FUZZ_SECONDS=2 each
+fuzz: setup ## fuzzers of the parsers of what stands on disks, a second each; FUZZ_SECONDS=60
 	$(MAKE) -j$(CPUS) -C tests/fuzz
 
 kunit: setup ## the same as KUnit, in the uml lab; TEST=rangetable
