@@ -160,6 +160,7 @@ sweep-test: setup ## david bench on one worker, on two, on a scheduler's, killed
 repeat-test: setup ## 24 runs of david bench as you call it, and elsewhere, by another user, beside other work: the same bytes; as root, 10 minutes
 	@tools/setup repeats
 	tests/bench/repeats
+	DAVID_SCALE=full $(VENV)/bin/pytest tests/system/test_repeats.py
 
 sweep-60: setup ## a sweep of 60 runs on two workers, whole, and killed three times; 15 minutes
 	@tools/setup bench
