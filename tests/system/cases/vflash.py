@@ -20,7 +20,7 @@ from helpers.timed import profile as profile_of
 from helpers.units import FULL, GIB, MIB, TIB
 
 RAM = 128 * MIB
-IOS = 6000 if FULL else 1800
+IOS = 6000 if FULL else 900
 # All the caches that an SSD may have, so small that each fills and is emptied
 CACHES = (
     *("buffer_reads=yes", "map_cache=512KiB"),
