@@ -5,9 +5,10 @@ A case is a function without arguments that raises Failed (or anything) if somet
 states the behaviour. It leaves nothing behind: devices are made by context managers.
 
 Every case of GROUPS runs in the uml lab of one CPU, unless it says @case(uml=False, vm=...). What several
-CPUs may break says @case(cpus=True), and runs in the one of the newest kernel, too. @case(vm=...) names the
-kernels of the vm lab: there programs are slow without KVM, so it runs what may differ between kernels, such
-as who owns a page or has a disk mounted. @case(stock=...) names further ones, for `make stock` alone.
+CPUs may break says @case(cpus=True), and runs with two in the one of the newest kernel; with one for `make
+stock`, with the full scale and on the debug kernel. @case(vm=...) names the kernels of the vm lab: there
+programs are slow without KVM, so it runs what may differ between kernels, such as who owns a page or has a
+disk mounted. @case(stock=...) names further ones, for `make stock` alone.
 """
 
 from __future__ import annotations
