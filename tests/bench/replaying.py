@@ -14,8 +14,6 @@ from typing import Any
 
 sys.dont_write_bytecode = True
 TREE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TREE / "tools"))
-
 from davidlib.bench import inside  # noqa: E402
 from davidlib.disk import setting  # noqa: E402
 from davidlib.replay import target  # noqa: E402

@@ -8,8 +8,6 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
 from davidlib.bench import inside, runs, spec
 from davidlib.bench.paper import images, kept, plan, requests, table2, table3
 from davidlib.disk import dm

@@ -21,13 +21,12 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-TREE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TREE / "tools"))
+from davidlib.calibrate.depth import rate
+from davidlib.calibrate.simdisk import SimDisk
+from davidlib.calibrate.timed import READ, Request
+from davidlib.drive import files
 
-from davidlib.calibrate.depth import rate  # noqa: E402
-from davidlib.calibrate.simdisk import SimDisk  # noqa: E402
-from davidlib.calibrate.timed import READ, Request  # noqa: E402
-from davidlib.drive import files  # noqa: E402
+TREE = Path(__file__).resolve().parents[2]
 
 UNITS = {"ps": 1e-3, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 UNITS |= {"sectors": 1, "KiB": 2, "MiB": 2048, "rpm": 1}

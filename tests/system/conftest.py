@@ -13,14 +13,10 @@ from __future__ import annotations
 
 import os
 import resource
-import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from labjob import DEBUG, Job, Labs, compile_python
 

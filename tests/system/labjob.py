@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TREE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TREE / "tools"))
+from davidlib import build
 
-from davidlib import build  # noqa: E402
+TREE = Path(__file__).resolve().parents[2]
 
 LOGS = TREE / "build" / "system-tests"
 BYTECODE = TREE / "build" / "pycache"
-IMPORTED = ("tools/davidlib", "tests/system/cases", "tests/system/helpers")
+IMPORTED = ("tools/davidlib", "tests/system/davidlib", "tests/system/cases", "tests/system/helpers")
 AT_ONCE = 2
 # A lab may be given 5 GB, and none takes it all. With that much memory there are so many at once.
 MEMORY_FOR = {3: 12 << 30, 4: 20 << 30}

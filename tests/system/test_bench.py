@@ -21,8 +21,6 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
 from davidlib.bench import here, runs, samples, spec
 from davidlib.bench.results import Results
 from davidlib.disk import modulehelp

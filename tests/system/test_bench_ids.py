@@ -18,8 +18,6 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
 from davidlib import source
 from davidlib.bench import here, inside, loop, one, parts, runs, spec
 from davidlib.bench.paper import guest, plan

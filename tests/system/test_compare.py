@@ -9,19 +9,17 @@ import math
 import re
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-TREE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TREE / "tools"))
+from davidlib.replay import compare, comparison, metrology
+from davidlib.replay.metrology import Source
+from davidlib.trace import disks
+from davidlib.util import UserError
 
-from davidlib.replay import compare, comparison, metrology  # noqa: E402
-from davidlib.replay.metrology import Source  # noqa: E402
-from davidlib.trace import disks  # noqa: E402
-from davidlib.util import UserError  # noqa: E402
+TREE = Path(__file__).resolve().parents[2]
 
 PAPER = TREE.parent / "shared/papers/replay-metrology.txt"
 # Of the paper's fileserver: what was replayed, the reference (us), U as printed (%), the precision it is of.

@@ -5,20 +5,17 @@ import contextlib
 import fcntl
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from davidlib.lab import kernels
+
+from helpers.units import FULL
+
 TREE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TREE / "tools"))
-
-from davidlib.lab import kernels  # noqa: E402
-
-from helpers.units import FULL  # noqa: E402
-
 DAVID = TREE / "tools" / "david"
 UML = ("--kind", "uml")
 UML_NEWEST = ("--kind", "uml", "--kernel", "newest")

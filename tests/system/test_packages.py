@@ -10,19 +10,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import completion
+from davidlib import util
+from davidlib.disk import dm, modulehelp, stats
+
 TREE = Path(__file__).resolve().parents[2]
 INSTALL = TREE / "tools/packaging/install"
-sys.path[:0] = [str(TREE / "tools"), str(TREE / "tools/packaging")]
-
-import completion  # noqa: E402
-from davidlib import util  # noqa: E402
-from davidlib.disk import dm, modulehelp, stats  # noqa: E402
 
 
 def install(what: str, root: Path, **more: str) -> subprocess.CompletedProcess[str]:

@@ -13,13 +13,10 @@ import random
 import re
 import struct
 import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from davidlib.bench import inside
 from davidlib.bench.paper import command, compact, guest, kept, plan, requests

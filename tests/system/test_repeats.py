@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-TREE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TREE / "tools"))
+from davidlib.bench import runs, spec
+from helpers import repeating
 
-from davidlib.bench import runs, spec  # noqa: E402
-from helpers import repeating  # noqa: E402
+TREE = Path(__file__).resolve().parents[2]
 from helpers.units import FULL  # noqa: E402
 
 # It reads from where all that it sees of its surroundings says, so that its times tell of them.

@@ -13,27 +13,25 @@ import sqlite3
 import stat
 import struct
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from davidlib import build
+from davidlib.bench import inside, runs, spec
+from davidlib.trace import rawfile
+from davidlib.workload.kinds import KINDS
+from davidlib.workload.several import WorkFailed
+from helpers import compiledfile, ordercases
+from helpers.ordercases import EXCL, RW, STEP, Trace, at
+from test_trace import EVERY_DAY, PROGRAMS, finished, record, tree_of_disk
+
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
 FULL = os.environ.get("DAVID_SCALE") == "full"
 SEEDS = 100 if FULL else 4
-sys.path[:0] = [str(TREE / "tools"), str(TREE / "tests/system")]
-
-from davidlib import build  # noqa: E402
-from davidlib.bench import inside, runs, spec  # noqa: E402
-from davidlib.trace import rawfile  # noqa: E402
-from davidlib.workload.kinds import KINDS  # noqa: E402
-from davidlib.workload.several import WorkFailed  # noqa: E402
-from helpers import compiledfile, ordercases  # noqa: E402
-from helpers.ordercases import EXCL, RW, STEP, Trace, at  # noqa: E402
-from test_trace import EVERY_DAY, PROGRAMS, finished, record, tree_of_disk  # noqa: E402
 
 COMPILE, REPLAY = TREE / "build/david-compile", TREE / "build/david-replay"
 

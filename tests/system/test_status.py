@@ -16,8 +16,6 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
 from davidlib import build, losses
 from davidlib.bench import loop, python
 from davidlib.report import cli as report

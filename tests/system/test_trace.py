@@ -16,13 +16,12 @@ from typing import Any
 
 import pytest
 
+from davidlib import build
+from helpers.traced import tree_of_disk, tree_of_trace
+
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
 FULL = os.environ.get("DAVID_SCALE") == "full"
-sys.path.insert(0, str(TREE / "tools"))
-
-from davidlib import build  # noqa: E402
-from helpers.traced import tree_of_disk, tree_of_trace  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -521,7 +520,7 @@ PROGRAMS = {
     "postmark": "printf 'set location .\nset number 200\nset subdirectories 5\nset transactions 500\n"
     "run\nquit\n' | postmark && echo left >over",
     "dbench": "dbench -t 2 -D . 2",
-    "fileserver": "python3 -c \"import sys; sys.path.insert(0, '{tree}/tools'); "
+    "fileserver": "PYTHONPATH={tree}/tools python3 -c \""
     "from davidlib.workload import kinds; "
     "k = kinds.KINDS['fileserver']; p = k.params | dict(files=50, operations=100, mean=20000, "
     "processes=2); "

@@ -13,14 +13,10 @@ from pathlib import Path
 
 import pytest
 
-TREE = Path(__file__).resolve().parents[2]
-DAVID, BUILD = TREE / "tools/david", TREE / "build"
-sys.path.insert(0, str(TREE / "tools"))
-
-from davidlib import build, util  # noqa: E402
-from helpers import traced  # noqa: E402
-from test_trace import FULL, PROGRAMS, trace_program  # noqa: E402
-from test_trace_control import (  # noqa: E402
+from davidlib import build, util
+from helpers import traced
+from test_trace import FULL, PROGRAMS, trace_program
+from test_trace_control import (
     USER,
     as_user,
     cgroup,
@@ -35,8 +31,11 @@ from test_trace_control import (  # noqa: E402
     values,
     wait_for,
 )
-from test_trace_uring import aiowork, assert_all_of_fio, assert_as_worked, uringwork  # noqa: E402
-from test_trace_uring import traced as recorded_and_said  # noqa: E402
+from test_trace_uring import aiowork, assert_all_of_fio, assert_as_worked, uringwork
+from test_trace_uring import traced as recorded_and_said
+
+TREE = Path(__file__).resolve().parents[2]
+DAVID, BUILD = TREE / "tools/david", TREE / "build"
 
 __all__ = ["aiowork", "cgroup", "public", "tracee", "uringwork"]  # fixtures
 pytestmark = [

@@ -18,11 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from davidlib import build
+
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
-sys.path.insert(0, str(TREE / "tools"))
-
-from davidlib import build  # noqa: E402
 
 FULL = os.environ.get("DAVID_SCALE") == "full"
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

@@ -10,21 +10,19 @@ import random
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from davidlib.trace import from_strace, importing, program, rawfile
+from helpers import traced
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
 OTHERS = TREE / "profiles/evidence/traces"
 FULL = os.environ.get("DAVID_SCALE") == "full"
 RUNS = int(os.environ.get("DAVID_FUZZ_RUNS", 20000 if FULL else 60))  # of each importer's fuzzer
-sys.path.insert(0, str(TREE / "tools"))
-
-from davidlib.trace import from_strace, importing, program, rawfile  # noqa: E402
-from helpers import traced  # noqa: E402
 
 
 def imported(kind: str, text: str, tmp_path: Path) -> sqlite3.Connection:

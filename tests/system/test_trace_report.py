@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-TREE = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TREE / "tools"), str(TREE / "tests/system")]
+from davidlib.trace import figures, page, program
+from helpers import bsdday
 
-from davidlib.trace import figures, page, program  # noqa: E402
-from helpers import bsdday  # noqa: E402
+TREE = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -6,17 +6,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from davidlib import build
+from helpers.traced import tree_of_disk, tree_of_trace
+
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
-sys.path.insert(0, str(TREE / "tools"))
-
-from davidlib import build  # noqa: E402
-from helpers.traced import tree_of_disk, tree_of_trace  # noqa: E402
 
 SQPOLL_ABSENT = 77
 

@@ -4,12 +4,8 @@
 from __future__ import annotations
 
 import copy
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from davidlib.disk import check, lateness, since, stats, top
 from davidlib.disk.dm import DeviceError

@@ -12,11 +12,10 @@ import importlib.util
 import sys
 from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parents[1]
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(TOOLS))
+sys.dont_write_bytecode = True  # who installs may be root
 
 from davidlib.source import LIBRARY, imported  # noqa: E402
+from davidlib.util import TOOLS  # noqa: E402
 
 NOT_INSTALLED = ("lab.cli", "bench.cli", "report.cli")
 

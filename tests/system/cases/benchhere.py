@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from davidlib.bench import here, inside, one, runs, spec
-from helpers.guest import dm, run
+from helpers.guest import TREE, dm, run
 from helpers.victim import wait_until
 
 from cases import case
@@ -69,7 +69,7 @@ def a_disk_of_that_name_that_is_there_is_left_alone() -> None:
 def a_bench_on_this_machine_that_is_killed_leaves_no_disk() -> None:
     text = json.dumps(described(DISK + READS + "operations = 100000\n"))
     program = "import json, sys; from davidlib.bench import one; one.execute(json.loads(sys.argv[1]))"
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    env = os.environ | {"PYTHONPATH": str(TREE / "tools")}
     worker = subprocess.Popen([sys.executable, "-c", program, text], env=env)
     wait_until(lambda: dm.exists(inside.NAME), "the disk", 60)
     worker.send_signal(signal.SIGKILL)

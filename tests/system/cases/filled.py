@@ -29,9 +29,10 @@ SPAN = 16 * MIB
 READS = 300
 # What is read where nothing was written comes without flash.
 TOLERATED = 0.1
+# Its path has the helpers.
+PYTHON = ("env", f"PYTHONPATH={Path(__file__).parents[1]}", sys.executable, "-c")
 ASK = f"""
 import os, random, sys
-sys.path.insert(0, sys.argv[2])
 from helpers import raw
 rnd = random.Random(5)
 with raw.opened(sys.argv[1]) as fd:
@@ -132,7 +133,7 @@ def a_recording_says_what_the_disk_has_when_it_begins() -> None:
         with timed_disk("filled", GIB, ram, DRIVES[0], "--mode", "speedup", "--classify", "data") as disk:
             written(disk, SPAN, os.urandom)
             david("set", "filled", "mode=timing-accurate")
-            ask = (sys.executable, "-c", ASK, disk, str(Path(__file__).parents[1]))
+            ask = (*PYTHON, ASK, disk)
             david("record", "filled", str(file), "--", *ask)
             blank = SCRATCH / "blank.rec"
             changes = "PATH=$PATH:/usr/sbin; for mode in speedup timing-accurate; do"
@@ -176,11 +177,9 @@ def zeroes_by_a_command_of_the_drive_are_written() -> None:
     old, new = simulated(drive, "sequential"), simulated(drive, "fresh")
     with ram_disk(64 * MIB) as ram, timed_disk("filled", GIB, ram, drive, *options) as disk:
         near("not written", mean_read("filled", 0), new)
-        tests = str(Path(__file__).parents[1])
-        zero = f"import sys; sys.path.insert(0, {tests!r}); from helpers import raw\n"
+        zero = "import sys; from helpers import raw\n"
         zero += f"with raw.opened({disk!r}) as fd:\n raw.zero_out(fd, 0, {2 * SPAN})\n"
-        asks = ("-c", f"{zero}\nsys.argv[1:] = {[disk, tests]!r}\n{ASK}")
-        david("record", "filled", str(file), "--", sys.executable, *asks)
+        david("record", "filled", str(file), "--", *PYTHON, f"{zero}\nsys.argv[1:] = {[disk]!r}\n{ASK}")
         near("zeroes", mean_read("filled", 0), old)
     found = json.loads(david("sim", str(file), "--json"))
     assert found["compared"] == 200 and not found["differ"], found

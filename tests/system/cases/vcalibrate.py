@@ -14,8 +14,6 @@ from cases import case
 from helpers.guest import TREE, fake_disk, ram_disk, run, say
 from helpers.units import MIB
 
-sys.path.insert(0, str(TREE / "tests/system"))
-
 import calibrated
 
 # Empty: all disks.

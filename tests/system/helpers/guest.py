@@ -23,17 +23,15 @@ from functools import cache
 from pathlib import Path
 from weakref import WeakSet
 
+from davidlib import sizes, util  # noqa: F401
+from davidlib.disk import array, check, device, dm, info, kmsg
+from davidlib.disk import packing, pool, rawrules, setting, show, stack, stats, top
+from davidlib.drive import profileword  # noqa: F401
+
+from helpers import devmapper, udev
+from helpers.sparse import data_runs
+
 TREE = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(TREE / "tools"))
-
-from davidlib import sizes, util  # noqa: E402, F401
-from davidlib.disk import array, check, device, dm, info, kmsg  # noqa: E402
-from davidlib.disk import packing, pool, rawrules, setting, show, stack, stats, top  # noqa: E402
-from davidlib.drive import profileword  # noqa: E402, F401
-
-from helpers import devmapper, udev  # noqa: E402
-from helpers.sparse import data_runs  # noqa: E402
-
 DAVID = str(TREE / "tools" / "david")
 SCRATCH = Path("/tmp/david-tests")
 MOUNT_FLAGS = {"ro": 1, "sync": 16, "noatime": 1024}

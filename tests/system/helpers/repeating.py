@@ -14,11 +14,10 @@ import runpy
 import sys
 from pathlib import Path
 
-TREE = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(TREE / "tools"))
+from davidlib.bench import one
+from davidlib.lab import host, uml
 
-from davidlib.bench import one  # noqa: E402
-from davidlib.lab import host, uml  # noqa: E402
+TREE = Path(__file__).resolve().parents[3]
 
 PLANTED = "REPEATING_PLANTED"
 FAKETIME = "REPEATING_FAKETIME"  # the library

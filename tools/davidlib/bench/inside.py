@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """One run, in its lab: a disk is made, filled at full speed, then measured in time, and removed.
 
-    inside.py RUN.json RESULT.json
+    python3 -m davidlib.bench.inside RUN.json RESULT.json
 
 Each phase begins at a round time of the machine's clock. So nothing that went before, such as the start of
 Python, moves what is measured: the drive's rotation, the kernel's own intervals.
@@ -23,17 +22,14 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from davidlib.bench.samples import COLUMNS, Row, Sampler, row  # noqa: E402
-from davidlib.disk import check, device, dm, lateness, setting, since, stats  # noqa: E402
-from davidlib.lab.lab import parse_memory  # noqa: E402
-from davidlib.util import UserError  # noqa: E402
-from davidlib.workload import called, fiojob, trees  # noqa: E402
-from davidlib.workload.kinds import KINDS, files_of  # noqa: E402
-from davidlib.workload.record import Record, summary, too_short  # noqa: E402
-from davidlib.workload.several import WorkFailed  # noqa: E402
+from ..disk import check, device, dm, lateness, setting, since, stats
+from ..lab.lab import parse_memory
+from ..util import UserError
+from ..workload import called, fiojob, trees
+from ..workload.kinds import KINDS, files_of
+from ..workload.record import Record, summary, too_short
+from ..workload.several import WorkFailed
+from .samples import COLUMNS, Row, Sampler, row
 
 NAME = "david-bench"
 DISK = f"/dev/mapper/{NAME}"
@@ -258,6 +254,7 @@ def answer(run: dict[str, Any], result: dict[str, Any]) -> str:
 
 def main() -> int:
     signal.signal(signal.SIGTERM, _end)
+    os.chdir("/")  # from where davidlib is
     description, place = map(Path, sys.argv[1:3])
     run = json.loads(description.read_text())
     try:

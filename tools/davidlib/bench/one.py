@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from ..lab.lab import SEALED_RW, SEALED_TREE, TIMED_OUT
-from ..util import TREE, UserError
+from ..util import TOOLS, TREE, UserError
 from ..workload.kinds import files_of
 from . import here, inside, parts
 
-DAVID = TREE / "tools" / "david"
-HERE = Path(__file__).parent
+DAVID = TOOLS / "david"
 TAIL = 1500
 # Under the virtual clock, tasks that wake each other may never let it go on: the next time they do.
 TRIES = 3
@@ -37,8 +36,8 @@ def command(run: dict[str, Any], directory: Path) -> list[str]:
     if run["where"] == "here":
         limit = ("timeout", "--kill-after=60", str(run["timeout"]))
         place = f"{inside.SCRATCH_WORD}={directory}"
-        return ["setpriv", "--pdeathsig", "TERM", *limit, "env", place, *_python(run, HERE, directory)]
-    words = _python(run, SEALED_TREE / HERE.relative_to(TREE), SEALED_RW / "0")
+        return ["setpriv", "--pdeathsig", "TERM", *limit, "env", place, *_python(run, TOOLS, directory)]
+    words = _python(run, SEALED_TREE / TOOLS.relative_to(TREE), SEALED_RW / "0")
     return [
         *("setpriv", "--pdeathsig", "TERM", sys.executable, str(DAVID), "lab", "run", *LAB[run["where"]]),
         *("--memory", run["memory"], "--timeout", str(run["timeout"])),
@@ -46,10 +45,11 @@ def command(run: dict[str, Any], directory: Path) -> list[str]:
     ]
 
 
-def _python(run: dict[str, Any], programs: Path, files: Path) -> tuple[str, ...]:
-    """The same Python and the same order of sets wherever the worker is."""
-    words = (programs / run.get("program", "inside.py"), files / "run.json", files / "result.json")
-    return ("env", "-C", "/", "PYTHONHASHSEED=0", "setarch", "-R", "/usr/bin/python3", *map(str, words))
+def _python(run: dict[str, Any], tools: Path, files: Path) -> tuple[str, ...]:
+    """The same Python and the same order of sets wherever the worker is. -m looks where it begins."""
+    module = parts.program_of(run).removesuffix(".py").replace("/", ".")
+    words = ("-B", "-m", f"davidlib.bench.{module}", str(files / "run.json"), str(files / "result.json"))
+    return ("env", "-C", str(tools), "PYTHONHASHSEED=0", "setarch", "-R", "/usr/bin/python3", *words)
 
 
 def execute(run: dict[str, Any]) -> dict[str, Any]:
@@ -87,3 +87,13 @@ def _once(run: dict[str, Any]) -> tuple[int, dict[str, Any]]:
             said = done.stderr.strip()[-TAIL:] or "it said nothing"
             return done.returncode, {"error": f"exit status {done.returncode}: {said}"}
         return 0, {"text": answer.read_text()}
+
+
+def main() -> int:
+    """A run's description in, what came of it out."""
+    json.dump(execute(json.load(sys.stdin)), sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -38,7 +38,7 @@ from . import here
 
 Described = dict[str, Any]
 Parts = dict[str, dict[str, str]]
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 WORKLOAD = source.LIBRARY / "workload"
 LAB = {"virtual": "uml", "uml": "uml", "vm": "vm"}
 # Words of a command or a job, any of which may be a path.
@@ -61,6 +61,11 @@ def _of_kind(kind: str) -> tuple[list[Path], set[Path]]:
     called = [function for function in (known.run, known.prepare) if function]
     own = [WORKLOAD / f"{function.__module__.rpartition('.')[2]}.py" for function in called]
     return own, source.imported(WORKLOAD / "kinds.py")
+
+
+def program_of(run: Described) -> str:
+    """The file of bench that does it in the lab."""
+    return str(run.get("program", "inside.py"))
 
 
 def code(program: str, kind: str, module: str) -> dict[str, str]:
@@ -172,8 +177,7 @@ class Tree:
             found |= self._once(identity.sources)
             found["lab"] = self._once(identity.lab, LAB[run["where"]])
         work = run["workload"]
-        program_of = run.get("program", "inside.py")
-        found["run"] = self._once(code, program_of, work["kind"], run.get("module", ""))
+        found["run"] = self._once(code, program_of(run), work["kind"], run.get("module", ""))
         known = KINDS.get(work["kind"])
         for name in run.get("built", known.built if known else ()):
             found["program"] = found.get("program", {}) | self._once(program, name)

@@ -34,7 +34,7 @@ from .lab import (
     shown_paths,
 )
 
-GUEST = Path(__file__).with_name("guest")
+GUEST = Path(__file__).resolve().with_name("guest")
 POLL = 0.05
 # The first thing that guest/main makes.
 MAIN_LOG = "main.log"

@@ -14,7 +14,7 @@ from .. import source
 from ..util import TREE, UserError
 from . import archive, host, kernels, module, uml_kernel, vm
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 # The version of a kernel before the labs are set up.
 NONE = "none yet"
 KINDS = ("uml", "vm", "icount")

@@ -22,12 +22,13 @@ from typing import IO
 from ..util import KERNELS, UserError, jobs, locked, say
 from . import archive
 
-FRAGMENTS = [Path(__file__).with_name("uml.config")]
-SMP_FRAGMENTS = [Path(__file__).with_name("uml-smp.config")]
-DEBUG = Path(__file__).with_name("uml-debug.config")
+HERE = Path(__file__).resolve().parent
+FRAGMENTS = [HERE / "uml.config"]
+SMP_FRAGMENTS = [HERE / "uml-smp.config"]
+DEBUG = HERE / "uml-debug.config"
 # UML has several CPUs from 6.19 on.
 FIRST_SMP = (6, 19)
-PATCHES = [Path(__file__).with_name(f"uml-{name}.patch") for name in ("xstate", "random", "dcache", "time")]
+PATCHES = [HERE / f"uml-{name}.patch" for name in ("xstate", "random", "dcache", "time")]
 # Bump when the way of building changes and old trees must not be used any more.
 RECIPE = 1
 # Kbuild steps of a full build, for the progress line; a guess is good enough.

@@ -1,21 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """One experiment of the paper's evaluation, in its lab.
 
-    guest.py RUN.json RESULT.json
+    python3 -m davidlib.bench.paper.guest RUN.json RESULT.json
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-
-from davidlib.bench import inside  # noqa: E402
-from davidlib.bench.paper import images, kept, load, requests, table2, table3  # noqa: E402
+from .. import inside
+from . import images, kept, load, requests, table2, table3
 
 EXPERIMENTS = {
     "table2": table2.run,
@@ -32,6 +29,7 @@ EXPERIMENTS = {
 
 def main() -> int:
     description, place = map(Path, sys.argv[1:3])
+    os.chdir("/")  # from where davidlib is
     run = json.loads(description.read_text())
     try:
         result = EXPERIMENTS[run["experiment"]](run)
