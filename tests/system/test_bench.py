@@ -493,7 +493,7 @@ def test_this_machine_is_refused_with_a_sentence(options: dict, modules: bool, s
 
     monkeypatch.setattr(here.dm, "target_loaded", lambda: False)
     monkeypatch.setattr(here.dm, "load_module", refuse)
-    monkeypatch.setattr(here.device, "need_root", lambda what: None)
+    monkeypatch.setattr(here.dm, "need_root", lambda what: None)
     monkeypatch.setattr(here, "MODULES", tmp_path if modules else tmp_path / "nothing")
     monkeypatch.setattr(here, "BUILT", tmp_path / "nothing")
     with pytest.raises(UserError, match=f"(?s)where = \"here\".*{says}"):

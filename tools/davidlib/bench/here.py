@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .. import source
-from ..disk import device, dm
+from ..disk import dm
 from ..disk.dm import DeviceError
 from ..util import TREE, UserError
 
@@ -37,7 +37,7 @@ def ready(args: argparse.Namespace) -> None:
     if args.workers > 1:
         raise UserError(f'where = "here" has one run at a time: leave out --workers {args.workers}')
     try:
-        device.need_root("bench")
+        dm.need_root("bench")
         _load()
     except DeviceError as error:
         raise UserError(f'where = "here": {error}\n  or: {INSTEAD}') from None

@@ -9,7 +9,6 @@ Python, moves what is measured: the drive's rotation, the kernel's own intervals
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import os
@@ -22,7 +21,9 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from ..disk import check, device, dm, lateness, setting, since, stats
+from ..disk import check, dm, lateness, setting, since, stats
+from ..disk.create import create_disk
+from ..disk.parameters import DiskParameters
 from ..lab.lab import parse_memory
 from ..util import UserError
 from ..workload import called, fiojob, trees
@@ -113,15 +114,9 @@ def make_disk(run: dict[str, Any]) -> None:
         # It may have been changed meanwhile where it was read.
         Path(PROFILE).write_text(run["profile_text"])
         profile = PROFILE
-    words = ["create", NAME, "--backing", backing, "--profile", profile, "--mode", "speedup",
-             "--classify", run["classify"], "--format"]
-    words += ["--size", str(run["size"])] if run["size"] else []
-    words += [word for option in run["profile_options"] for word in ("--profile-option", option)]
-    words += [word for option in run["options"] for word in ("--option", option)]
-    parser = argparse.ArgumentParser(prog="david")
-    device.add_parsers(parser.add_subparsers())
-    args = parser.parse_args(words)
-    args.func(args)
+    create_disk(DiskParameters(
+        NAME, backing, size=run["size"] or 0, profile=profile, profile_options=run["profile_options"],
+        mode="speedup", classify=run["classify"], options=run["options"], format=True))
 
 
 def mkfs_words(system: dict[str, Any], seed: int) -> list[str]:

@@ -9,20 +9,36 @@ import json
 import os
 import random
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from ..command import Command, Commands, add
 from ..sizes import SECTOR, format_size, size_arg
 from ..util import DAVID
 from . import device, dm, md, stack, stats
-from .device import name_arg, need_root
-from .dm import DeviceError
+from .create import create_disk
+from .dm import DeviceError, need_root
+from .parameters import DiskParameters, add_drive_options, name_arg, of_options
 
 # Copies stand at other sectors of other members: made-up content has to be the same everywhere.
 CONTENT_OF_FAR_COPIES = "zeros"
 # Of a drive's start, whose platters may stand anywhere: longer than a revolution.
 START_NS = 10**9
+
+
+@dataclass(frozen=True)
+class ArrayParameters:
+    """The options of `david array create`, with what they are without being given."""
+
+    name: str
+    level: str
+    members: Sequence[DiskParameters]
+    chunk: int = 0  # bytes; 0: md's own
+    layout: str = ""
+    bitmap: str = "none"
+    resync: bool = False
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -50,24 +66,23 @@ def _check(args: argparse.Namespace) -> None:
         args.content = CONTENT_OF_FAR_COPIES if far else "incompressible"
 
 
-def _member_args(args: argparse.Namespace, number: int) -> argparse.Namespace:
-    """As for `david create` of one member."""
+def _member_of(args: argparse.Namespace, number: int) -> DiskParameters:
+    """Of the options that all members share."""
     one = copy.copy(args)
     one.name = name_arg(f"{args.name}-{number}")
     one.backing = None if args.pool else args.backing[number]
     if args.profile:
         phase = random.Random(f"{args.seed} {number}").randrange(START_NS)
         one.profile_option = [*args.profile_option, f"phase={phase}ns"]
-    return one
+    return of_options(one)
 
 
-def _make_members(args: argparse.Namespace, numbers: range) -> list[str]:
+def _make_members(members: Sequence[DiskParameters]) -> list[str]:
     """All of them, or none."""
     made: list[str] = []
     try:
-        for number in numbers:
-            one = _member_args(args, number)
-            device.create(one)
+        for one in members:
+            print(create_disk(one))
             made.append(one.name)
     except BaseException:
         _remove_members(made)
@@ -80,46 +95,57 @@ def _remove_members(names: list[str]) -> None:
         dm.run("dmsetup", "remove", "--retry", name)
 
 
-def _start(args: argparse.Namespace, disks: list[str]) -> None:
+def _start(wanted: ArrayParameters, disks: list[str]) -> None:
     """Assemble the array that is on the disks, or create it."""
     paths = [md.path_of(disk) for disk in disks]
     found = [md.superblock(disk) for disk in disks]
-    node = f"/dev/md/{args.name}"
+    node = f"/dev/md/{wanted.name}"
     if any(found):
         levels = {each["MD_LEVEL"].removeprefix("raid") for each in found if "MD_LEVEL" in each}
-        if levels != {args.level}:
+        if levels != {wanted.level}:
             there = ", ".join(sorted(levels))
             raise DeviceError(
-                f"--level {args.level}: the disks have an array of RAID-{there}; --format makes a new one"
+                f"--level {wanted.level}: the disks have an array of RAID-{there}; --format makes a new one"
             )
         md.mdadm("--assemble", "--run", node, *paths)
         return
-    words = ["--metadata=1.2", f"--level={args.level}", f"--raid-devices={len(disks)}", "--run", "--force"]
-    words += [f"--chunk={args.chunk // 1024}"] if args.chunk else []
-    words += [f"--layout={args.layout}"] if args.layout else []
-    if args.level != "0":
-        words += [f"--bitmap={args.bitmap}"]
+    words = ["--metadata=1.2", f"--level={wanted.level}", f"--raid-devices={len(disks)}", "--run", "--force"]
+    words += [f"--chunk={wanted.chunk // 1024}"] if wanted.chunk else []
+    words += [f"--layout={wanted.layout}"] if wanted.layout else []
+    if wanted.level != "0":
+        words += [f"--bitmap={wanted.bitmap}"]
         # New disks read as zeros, so copies are equal and parity is right.
-        words += [] if args.resync else ["--assume-clean"]
-    md.mdadm("--create", node, f"--name={args.name}", "--homehost=any", *words, *paths)
+        words += [] if wanted.resync else ["--assume-clean"]
+    md.mdadm("--create", node, f"--name={wanted.name}", "--homehost=any", *words, *paths)
+
+
+def create_array(wanted: ArrayParameters) -> md.Array:
+    """Make the members and the array on them, or assemble the one that they have."""
+    need_root("array create")
+    if dm.target_loaded() and md.disks_of(wanted.name):
+        raise DeviceError(
+            f"NAME {wanted.name}: its disks are there already; david array show {wanted.name}"
+        )
+    disks = _make_members(wanted.members)
+    try:
+        _start(wanted, disks)
+        stack.listen(disks)
+        return md.find(wanted.name)
+    except BaseException:
+        with suppress(DeviceError):
+            md.mdadm("--stop", md.find(wanted.name).device)
+        _remove_members(disks)
+        raise
 
 
 def create(args: argparse.Namespace) -> int:
     need_root("array create")
     _check(args)
-    if dm.target_loaded() and md.disks_of(args.name):
-        raise DeviceError(f"NAME {args.name}: its disks are there already; david array show {args.name}")
-    disks = _make_members(args, range(args.members))
-    try:
-        _start(args, disks)
-        stack.listen(disks)
-        array = md.find(args.name)
-    except BaseException:
-        with suppress(DeviceError):
-            md.mdadm("--stop", md.find(args.name).device)
-        _remove_members(disks)
-        raise
-    print(f"{array.device}: RAID-{args.level} of {len(disks)} disks, {format_size(dm.size_of(array.device))}")
+    members = [_member_of(args, number) for number in range(args.members)]
+    array = create_array(ArrayParameters(
+        args.name, args.level, members, args.chunk or 0, args.layout or "", args.bitmap, args.resync))
+    size = format_size(dm.size_of(array.device))
+    print(f"{array.device}: RAID-{args.level} of {len(members)} disks, {size}")
     if args.level in md.WITH_PARITY:
         print("all data is stored: parity restores a lost block from the bytes of all others")
     return 0
@@ -244,7 +270,7 @@ def _check_grow(args: argparse.Namespace, array: md.Array) -> None:
 
 def _grow_size(args: argparse.Namespace, array: md.Array) -> None:
     for member in array.members:
-        device.resize(argparse.Namespace(name=member.name, size=args.size, backing=False))
+        device.resize_disk(member.name, args.size)
     md.mdadm("--grow", array.device, "--size=max", *([] if args.resync else ["--assume-clean"]))
 
 
@@ -253,7 +279,8 @@ def _grow_members(args: argparse.Namespace, array: md.Array, level: str) -> None
     first = array.members[-1].number + 1
     wanted = _grown_members(args, array)
     wanted.backing = None if args.pool else [None] * first + args.backing
-    made = _make_members(wanted, range(first, first + args.members - len(array.members)))
+    numbers = range(first, first + args.members - len(array.members))
+    made = _make_members([_member_of(wanted, number) for number in numbers])
     paths = [md.path_of(disk) for disk in made]
     # RAID-0 has no spares: it takes new members in one step.
     at_once = ["--add", *paths] if level == "0" else []
@@ -316,19 +343,23 @@ def grow(args: argparse.Namespace) -> int:
     return 0
 
 
-def remove(args: argparse.Namespace) -> int:
+def remove_array(name: str, wait: float) -> None:
     """What the members held stays where it is stored, and so does the array: `create` finds it again."""
     need_root("array remove")
-    disks = md.disks_of(args.name)
+    disks = md.disks_of(name)
     if not disks:
-        md.find(args.name)  # says that there is none
+        md.find(name)  # says that there is none
     if node := next(filter(None, map(md.holder, disks.values())), ""):
         try:
             md.mdadm("--stop", node)
         except DeviceError as error:
-            raise DeviceError(f"NAME {args.name}: {error}; unmount {node}, then try again") from None
+            raise DeviceError(f"NAME {name}: {error}; unmount {node}, then try again") from None
     for disk in reversed(disks.values()):
-        device.remove(argparse.Namespace(name=disk, wait=args.wait))
+        device.remove_disk(disk, wait)
+
+
+def remove(args: argparse.Namespace) -> int:
+    remove_array(args.name, args.wait)
     return 0
 
 
@@ -367,7 +398,7 @@ def _add_create(actions: Commands) -> None:
     parser.add_argument(
         "--seed", type=_count, default=1, metavar="N", help="of where the members' platters start (default 1)"
     )
-    device.add_drive_options(parser)
+    add_drive_options(parser)
     parser.set_defaults(content=None)
 
 

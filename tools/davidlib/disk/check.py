@@ -14,7 +14,8 @@ from typing import Any
 from ..command import Commands, add
 from ..util import DAVID, NOT_BELIEVABLE
 from . import lateness, since, stats
-from .device import name_arg, need_disk, need_root
+from .dm import need_disk, need_root
+from .parameters import name_arg
 
 
 @dataclass(frozen=True)

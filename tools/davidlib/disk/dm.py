@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..util import UserError
+from ..util import DAVID, INSTALLED, UserError
 from . import modulehelp
 from .mounts import mounts
 
@@ -182,3 +183,23 @@ def _comm(pid: str) -> str:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return "gone"
+
+
+def shortened(words: str) -> str:
+    """A table line, or its words, with the name of the profile in place of all of it."""
+    return re.sub(r"profile=(?:\S*?;)?name=([^;\s]*)\S*", r"profile=\1", words)
+
+
+def need_root(what: str) -> None:
+    if os.geteuid():
+        lab = "" if INSTALLED else f", or try it in a lab: {DAVID} lab run -- COMMAND"
+        raise DeviceError(f"{what} needs root: sudo {DAVID} {what} ...{lab}")
+
+
+def need_disk(name: str) -> None:
+    """DeviceError unless there is a david device of that name."""
+    if name in (device.name for device in devices()):
+        return
+    if exists(name):
+        raise DeviceError(f"NAME {name}: not a david device; dmsetup handles the others")
+    raise DeviceError(f"NAME {name}: no such device; 'david list' shows those there are")

@@ -12,7 +12,8 @@ from ..drive import files, profile_bench, profileword
 from ..sizes import SECTOR, format_both
 from ..util import DAVID
 from . import dm
-from .device import name_arg, need_disk, need_root
+from .dm import need_disk, need_root
+from .parameters import name_arg
 
 # Of the profile, the host in front of the drive: MODEL.md.
 HOST = ("host", "scheduler", "nr_requests", "max_sectors", "plug_time", "ncq_depth")

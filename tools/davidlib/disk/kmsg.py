@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 
+from . import dm
+
 
 class KernelLog:
     """Remembers the end of the log; new_lines() gives what has been written since.
@@ -44,3 +46,11 @@ class KernelLog:
                 break
             lines.append(record.split(";", 1)[-1].split("\n", 1)[0])
         return lines
+
+
+def kernel_says(lines: list[str]) -> str:
+    """The newest line of the kernel log about a david table, without what names only the place."""
+    mine = [line for line in lines if "device-mapper" in line and dm.TARGET in line]
+    if not mine:
+        return ""
+    return mine[-1].removeprefix("device-mapper: ").removeprefix("table: ").split(f"{dm.TARGET}: ", 1)[-1]

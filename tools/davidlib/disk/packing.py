@@ -9,7 +9,8 @@ from ..command import Commands, add
 from ..sizes import format_size
 from ..util import DAVID
 from . import setting
-from .device import name_arg, need_disk, need_root
+from .dm import need_disk, need_root
+from .parameters import name_arg
 
 BLOCK = 4096
 STOPPED = {

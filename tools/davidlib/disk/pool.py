@@ -13,9 +13,9 @@ from .. import build
 from ..command import Command, Commands
 from ..sizes import SECTOR, format_size
 from ..util import DAVID
-from . import device, dm, pools, stats
+from . import backing, dm, pools, stats
 from .dm import DeviceError
-from .kmsg import KernelLog
+from .kmsg import KernelLog, kernel_says
 
 BLOCK = 4096
 
@@ -43,9 +43,9 @@ def open_disks(path: str) -> dict[str, dm.Device]:
 
 
 def create(args: argparse.Namespace) -> int:
-    device.need_root("pool create")
-    device.check_backing(args.backing, args.format)
-    if not args.format and device.is_store(args.backing):
+    dm.need_root("pool create")
+    backing.check_backing(args.backing, args.format)
+    if not args.format and backing.is_store(args.backing):
         raise DeviceError(f"--backing {args.backing}: there is a disk's store on it; --format overwrites it")
     options = [option for option, chosen in (("--format", args.format), ("--share", args.share)) if chosen]
     need(store_tool("create", *options, args.backing, args.pool))
@@ -55,7 +55,7 @@ def create(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    device.need_root("pool show")
+    dm.need_root("pool show")
     path = pools.find(args.pool)
     live = open_disks(path)
     rows = [("DISK", "SIZE", "USED", "RESERVE", "LOG", "STATE", "DEVICE")]
@@ -96,13 +96,13 @@ def show(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    device.need_root("pool check")
+    dm.need_root("pool check")
     return subprocess.run([build.ensure("david-store"), "pool", "check", pools.find(args.pool)]).returncode
 
 
 def drop(args: argparse.Namespace) -> int:
     """By the kernel if the pool is in use: it knows what is free."""
-    device.need_root("pool drop")
+    dm.need_root("pool drop")
     path = pools.find(args.pool)
     live = open_disks(path)
     if args.disk in live:
@@ -115,7 +115,7 @@ def drop(args: argparse.Namespace) -> int:
         try:
             dm.dmsetup("message", next(iter(live.values())).name, "0", "pool", "drop", args.disk)
         except DeviceError as error:
-            says = device.kernel_says(log.new_lines())
+            says = kernel_says(log.new_lines())
             raise DeviceError(f"DISK {args.disk}: {says or error}; see david pool show") from None
     return 0
 
@@ -136,13 +136,13 @@ def _all_at_rest(disks: list[str], log: KernelLog) -> None:
     finally:
         failed = [name for name in suspended if dm.run("dmsetup", "resume", name).returncode]
     if failed:
-        says = device.kernel_says(log.new_lines())
+        says = kernel_says(log.new_lines())
         raise DeviceError(f"{', '.join(failed)}: cannot go on: {says or 'see dmsetup info'}")
 
 
 def grow(args: argparse.Namespace) -> int:
     """The file systems need not be frozen: requests wait for a moment."""
-    device.need_root("pool grow")
+    dm.need_root("pool grow")
     path = pools.find(args.pool)
     live = open_disks(path)
     if not live:
@@ -152,7 +152,7 @@ def grow(args: argparse.Namespace) -> int:
         _all_at_rest([disk.name for disk in live.values()], log)
         after = _blocks(path)
         if after == before:
-            says = device.kernel_says(log.new_lines())
+            says = kernel_says(log.new_lines())
             remedy = says or "make it larger first: lvextend, or truncate and losetup --set-capacity"
             size = format_size(before * BLOCK)
             raise DeviceError(f"all that {path} has, {size}, is used already; {remedy}")
@@ -162,7 +162,7 @@ def grow(args: argparse.Namespace) -> int:
 
 
 def export(args: argparse.Namespace) -> int:
-    device.need_root("pool export")
+    dm.need_root("pool export")
     path = pools.find(args.pool)
     if live := open_disks(path):
         names = " ".join(disk.name for disk in live.values())
@@ -171,8 +171,8 @@ def export(args: argparse.Namespace) -> int:
 
 
 def import_pool(args: argparse.Namespace) -> int:
-    device.need_root("pool import")
-    device.check_backing(args.backing, args.format)
+    dm.need_root("pool import")
+    backing.check_backing(args.backing, args.format)
     words = [*(["--format"] if args.format else []), args.file, args.backing, args.pool]
     return subprocess.run([build.ensure("david-store"), "pool", "import", *words]).returncode
 

@@ -21,8 +21,8 @@ from ..sizes import SECTOR, format_size
 from ..util import DAVID
 from . import dm, stats
 from .below import Place, place_on
-from .device import name_arg, need_disk, need_root
-from .dm import DeviceError
+from .dm import DeviceError, need_disk, need_root
+from .parameters import name_arg
 from .kmsg import KernelLog
 from .mounts import Mount, above, mounts
 

@@ -22,8 +22,8 @@ from ..command import Commands, add
 from ..drive.recording import EVENTS, Head
 from ..util import DAVID, say
 from . import dm, stats
-from .device import name_arg, need_disk, need_root
-from .dm import DeviceError
+from .dm import DeviceError, need_disk, need_root
+from .parameters import name_arg
 
 TRACING = Path("/sys/kernel/tracing")
 BUFFER_KIB = 16384

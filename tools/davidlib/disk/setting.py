@@ -9,8 +9,8 @@ import re
 from ..command import Commands, add
 from ..util import DAVID
 from . import dm
-from .device import name_arg, need_disk, need_root
-from .dm import DeviceError
+from .dm import DeviceError, need_disk, need_root
+from .parameters import name_arg
 from .kmsg import KernelLog
 
 # Each is a message of the kernel's, and a word of the table line that has its value.

@@ -12,8 +12,8 @@ from typing import Any
 from ..command import Commands, add
 from ..util import DAVID
 from . import since, stats
-from .device import name_arg, need_root
-from .dm import DeviceError
+from .dm import DeviceError, need_root
+from .parameters import name_arg
 
 
 def figures_of(name: str) -> dict[str, Any]:

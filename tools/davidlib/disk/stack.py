@@ -11,8 +11,7 @@ from ..command import Commands, add
 from ..util import DAVID
 from . import dm
 from .below import DEPTH, below_loop, layers_below, sysfs_text
-from .device import need_root
-from .dm import DeviceError
+from .dm import DeviceError, need_root
 
 
 def disks_below(number: str, fake: dict[str, str], depth: int = DEPTH) -> set[str]:

@@ -17,8 +17,8 @@ from ..command import Commands, add
 from ..sizes import SECTOR, format_size, format_time
 from ..util import DAVID
 from . import dm, lateness, since, stats
-from .device import name_arg, need_disk, need_root
-from .dm import DeviceError
+from .dm import DeviceError, need_disk, need_root
+from .parameters import name_arg
 from .show import seconds
 
 HEADER = (

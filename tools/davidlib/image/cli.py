@@ -6,16 +6,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 import tempfile
+from dataclasses import replace
 from typing import Any
 
 from ..command import Commands
 from ..disk import dm
-from ..disk.device import name_arg, need_disk, need_root
+from ..disk.create import create_disk
+from ..disk.dm import need_disk, need_root
+from ..disk.parameters import DiskParameters, name_arg
 from ..sizes import format_both, format_size
-from ..util import DAVID, TOOLS, UserError, say
+from ..util import DAVID, UserError, say
 from . import aging, archive, disk, recipe
 
 MKFS = {"xfs": ["-f", "-q"], "btrfs": ["-f", "-q"]}
@@ -49,13 +50,6 @@ def image_push(args: argparse.Namespace) -> int:
     return 0
 
 
-def david(*words: str) -> str:
-    done = subprocess.run([sys.executable, str(TOOLS / "david"), *words], capture_output=True, text=True)
-    if done.returncode:
-        raise UserError(done.stderr.strip().removeprefix("david: "))
-    return done.stdout
-
-
 def image_pull(args: argparse.Namespace) -> int:
     need_root("image pull")
     if args.name and dm.exists(args.name):
@@ -63,14 +57,14 @@ def image_pull(args: argparse.Namespace) -> int:
     found = disk.pull(args.file, args.backing, args.format)
     if not args.name:
         name = found["drive"] or ""
-        line = disk.create_line("NAME", found, args.backing) + (["--profile", name] if name else [])
-        say(f"the disk is on {args.backing}; to use it: {DAVID} {' '.join(line)}")
+        words = disk.create_words(found, args.backing) + (["--profile", name] if name else [])
+        say(f"the disk is on {args.backing}; to use it: {DAVID} create NAME {' '.join(words)}")
         return 0
     with tempfile.NamedTemporaryFile("w", suffix=".profile") as profile:
         profile.write((found["profile"] or "").replace(";", "\n") + "\n")
         profile.flush()
-        line = disk.create_line(args.name, found, args.backing)
-        print(david(*line, *(["--profile", profile.name] if found["profile"] else [])), end="")
+        pulled = disk.parameters(args.name, found, args.backing)
+        print(create_disk(replace(pulled, profile=profile.name if found["profile"] else "")))
     return 0
 
 
@@ -103,9 +97,8 @@ def age(args: argparse.Namespace) -> int:
     changes = {"size": args.size, "fs": args.fs, "profile": args.profile, "files": args.files}
     made = recipe.load(args.recipe, changes)
     name = f"age-{os.getpid()}"
-    line = ["create", name, "--size", str(made.size), "--backing", args.backing, "--mode", "speedup"]
-    line += ["--profile", made.profile] if made.profile else []
-    david(*line, *(["--format"] if args.format else []))
+    create_disk(DiskParameters(
+        name, args.backing, size=made.size, profile=made.profile, mode="speedup", format=args.format))
     try:
         say(f"aging {format_both(made.size)} of {made.fs}: {made.files} files, churn {made.churn}")
         found = _aged(name, made, args.seed)

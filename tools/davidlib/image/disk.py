@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..disk import device, dm
+from ..disk import dm
+from ..disk.backing import check_backing, is_store
 from ..disk.dm import DeviceError
+from ..disk.parameters import DiskParameters
 from ..drive import profileword
 from ..sizes import SECTOR
 from ..util import VERSION, UserError
@@ -95,8 +97,8 @@ def push(name: str, to: str, force: bool, more: dict[str, Any]) -> dict[str, Any
 def pull(path: str, backing: str, format_it: bool) -> dict[str, Any]:
     """Make the store of an image on a device. What is wrong with the image is found before that."""
     with archive.opened(path) as (description, store):
-        device.check_backing(backing, format_it)
-        if device.is_store(backing) and not format_it:
+        check_backing(backing, format_it)
+        if is_store(backing) and not format_it:
             raise DeviceError(f"--backing {backing}: has a store; --format overwrites it")
         line = [str(build.ensure("david-store")), "import", *(["--format"] if format_it else []), "-"]
         line.append(backing)
@@ -114,10 +116,15 @@ def pull(path: str, backing: str, format_it: bool) -> dict[str, Any]:
         return description
 
 
-def create_line(name: str, description: dict[str, Any], backing: str) -> list[str]:
-    """What makes the disk of a pulled image."""
-    words = ["create", name, "--size", str(description["size"]), "--backing", backing,
-             "--content", description["content"]]
-    if description["block_size"] != 4096:
-        words += ["--option", f"block_size={description['block_size']}"]
-    return words
+def parameters(name: str, description: dict[str, Any], backing: str) -> DiskParameters:
+    """What makes the disk of a pulled image, but for its drive."""
+    block = description["block_size"]
+    return DiskParameters(name, backing, size=description["size"], content=description["content"],
+                          options=[f"block_size={block}"] if block != 4096 else [])
+
+
+def create_words(description: dict[str, Any], backing: str) -> list[str]:
+    """The same as options of `david create`."""
+    disk = parameters("", description, backing)
+    words = ["--size", str(disk.size), "--backing", disk.backing, "--content", disk.content]
+    return words + [word for option in disk.options for word in ("--option", option)]

@@ -15,23 +15,26 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...disk import dm, setting
+from ...disk.create import create_disk
+from ...disk.parameters import DiskParameters
 from ...workload import servers, trees
 from ...workload.kinds import KINDS
 from .. import inside
 from . import disks
 from .plan import HITACHI
-from .table3 import david, store
+from .table3 import store
 
 TRACING = Path("/sys/kernel/tracing")
 COMPLETE = TRACING / "events/david/david_complete/enable"
 UPPER, LOWER = "/dev/mapper/upper", "/dev/mapper/lower"
 # Table 1 of the paper has a write-through cache.
-CACHE = ("--profile-option", "write_cache=through")
+CACHE = ("write_cache=through",)
 POINTS, FINE = 200, 2000
 # Longer than what any backlog of the model's takes, which filling at full speed leaves.
 SETTLE_S = 3600
@@ -44,12 +47,13 @@ FIGURE_6 = {"sequential reads": ("read", False), "random reads": ("read", True),
 @contextmanager
 def model_over_disk(classify: str) -> Iterator[None]:
     """UPPER, which models the same drive that lies below it."""
-    drive = ("--profile", HITACHI, *CACHE)
+    lower = DiskParameters("lower", profile=HITACHI, profile_options=CACHE, classify=classify, mode="speedup",
+                           format=True)
+    upper = DiskParameters("upper", LOWER, profile=HITACHI, profile_options=CACHE, mode="model-only")
     with store("/tmp/lower", 4 << 30) as loop:
-        david("create", "lower", "--backing", loop, "--classify", classify, "--mode", "speedup", "--format",
-              *drive)
+        create_disk(replace(lower, backing=loop))
         try:
-            david("create", "upper", "--backing", LOWER, "--mode", "model-only", *drive)
+            create_disk(upper)
             yield
         finally:
             for name in ("upper", "lower"):

@@ -6,7 +6,6 @@ The drive's caches are out of the way: the paper's sequential requests take a re
 
 from __future__ import annotations
 
-import argparse
 import mmap
 import os
 import random
@@ -14,26 +13,21 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...disk import array, device, dm, md
+from ...disk import array, dm, md
+from ...disk.create import create_disk
+from ...disk.parameters import DiskParameters
 from .. import inside
 from .plan import HITACHI
 
 UNCACHED = ("read_cache=no", "readahead=none", "write_cache=off", "ncq_depth=1")
 PAGE = 4096
 STORE = 64 << 20
-
-
-def david(*words: str) -> None:
-    """A command of tools/david, without its start."""
-    parser = argparse.ArgumentParser(prog="david")
-    commands = parser.add_subparsers()
-    for room in (device, array):
-        room.add_parsers(commands)
-    args = parser.parse_args(words)
-    args.func(args)
+# For who has the array open still.
+WAIT_S = 5
 
 
 @contextmanager
@@ -52,17 +46,17 @@ def store(path: str, size: int) -> Iterator[str]:
 @contextmanager
 def mirror(members: int) -> Iterator[str]:
     """RAID-1 of so many disks; the paper has one disk without."""
-    drive = ["--profile", HITACHI, "--format"]
-    drive += [word for option in UNCACHED for word in ("--profile-option", option)]
+    disk = DiskParameters("m", profile=HITACHI, profile_options=UNCACHED, format=True)
     with ExitStack() as stack:
         stores = [stack.enter_context(store(f"/tmp/member-{number}", STORE)) for number in range(members)]
         if members == 1:
-            david("create", "m", "--backing", stores[0], *drive)
+            create_disk(replace(disk, backing=stores[0]))
             stack.callback(dm.run, "dmsetup", "remove", "--retry", "m")
             yield "/dev/mapper/m"
             return
-        david("array", "create", "m", "--level", "1", "--members", str(members), "--backing", *stores, *drive)
-        stack.callback(david, "array", "remove", "m")
+        each = [replace(disk, name=f"m-{number}", backing=store) for number, store in enumerate(stores)]
+        array.create_array(array.ArrayParameters("m", "1", each))
+        stack.callback(array.remove_array, "m", WAIT_S)
         yield md.find("m").device
 
 
