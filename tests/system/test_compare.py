@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from davidlib import student
 from davidlib.replay import compare, comparison, metrology
 from davidlib.replay.metrology import Source
 from davidlib.trace import disks
@@ -68,11 +69,17 @@ def test_the_gums_example_of_an_end_gauge() -> None:
 
 @pytest.mark.parametrize(
     "freedom,level,factor",
-    [(1, 0.95, 12.706), (2, 0.95, 4.303), (9, 0.95, 2.262), (16, 0.99, 2.921), (99, 0.95, 1.984),
-     (math.inf, 0.95, 1.960), (5, 0.6827, 1.11)],
+    # As in tables of the distribution with nine decimals; the GUM, table G.2, has 2 and 3 of them.
+    [(1, 0.95, 12.706204736), (2, 0.95, 4.302652730), (3, 0.95, 3.182446305), (5, 0.95, 2.570581836),
+     (10, 0.95, 2.228138852), (16, 0.99, 2.920781622), (30, 0.95, 2.042272456), (120, 0.95, 1.979930405)],
 )  # fmt: skip
 def test_students_factors_are_those_of_the_tables(freedom: float, level: float, factor: float) -> None:
-    assert metrology.student(freedom, level) == pytest.approx(factor, abs=0.001 if level > 0.7 else 0.005)
+    assert student.factor(freedom, level) == pytest.approx(factor, abs=1e-6)
+
+
+def test_students_factor_is_the_normal_distributions_in_the_end() -> None:
+    assert student.factor(math.inf) == pytest.approx(1.959963985, abs=1e-5)
+    assert student.factor(5, 0.6827) == pytest.approx(1.11, abs=0.005)
 
 
 def test_an_uncorrected_bias_shifts_the_interval() -> None:

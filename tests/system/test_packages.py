@@ -18,6 +18,7 @@ import pytest
 import completion
 from davidlib import util
 from davidlib.disk import dm, modulehelp, stats
+from davidlib.filesystems import FILE_SYSTEMS
 
 TREE = Path(__file__).resolve().parents[2]
 INSTALL = TREE / "tools/packaging/install"
@@ -240,3 +241,10 @@ def test_whoever_asks_a_disk_without_the_module_is_told(
     monkeypatch.setattr(dm, "run", lambda *words: subprocess.CompletedProcess(words, status, "", complaint))
     with pytest.raises(util.UserError, match=f"no target 'david'.*\n  try: {command}(\n|$)"):
         ask()
+
+
+def test_setup_installs_each_file_systems_programs_and_trials_lives_on_each() -> None:
+    setup, makefile = (TREE / "tools/setup").read_text(), (TREE / "Makefile").read_text()
+    listed = setup[setup.index("packages=(") : setup.index("\n)")].split()
+    assert {system.package for system in FILE_SYSTEMS.values()} <= set(listed)
+    assert re.search(r"^FS \?= (.*)$", makefile, re.M)[1].split() == list(FILE_SYSTEMS)

@@ -12,7 +12,7 @@
     bench      a question's runs              imports from workload, disk, drive, lab
     report     a page of their results        imports from workload, bench
 
-The files beside the rooms (build, command, losses, sizes, source, util) are for all of them, and import from
-none. The command line (tools/david) loads a room's modules by COMMANDS, a table. tests/rooms holds the
-imports to this.
+The files beside the rooms (build, command, filesystems, losses, sizes, source, student, util) are for all of
+them, and import from none. The command line (tools/david) loads a room's modules by COMMANDS, a table.
+tests/rooms holds the imports to this.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from davidlib.filesystems import FILE_SYSTEMS, made_alike
 from helpers.guest import run
 
 
@@ -31,20 +32,21 @@ OF_DATA = ("--check-data-csum",)
 
 
 def ext(kind: str) -> Tools:
-    mkfs = (f"mkfs.{kind}", "-q", "-F", "-U", UUID, "-E", HASH_SEED)
-    return Tools(mkfs, ("e2fsck", "-fn"), ("e2fsck", "-fy"), ("resize2fs",), True)
+    return Tools(made_alike(kind, UUID), ("e2fsck", "-fn"), ("e2fsck", "-fy"), ("resize2fs",), True)
 
 
 TOOLS = {
     "ext2": ext("ext2"),
     "ext3": ext("ext3"),
     "ext4": ext("ext4"),
-    "xfs": Tools(("mkfs.xfs", "-q", "-f"), ("xfs_repair", "-n"), enlarge=("xfs_growfs",)),
+    "xfs": Tools(FILE_SYSTEMS["xfs"].mkfs, ("xfs_repair", "-n"), enlarge=("xfs_growfs",)),
     "btrfs": Tools(
-        ("mkfs.btrfs", "-q", "-f"), ("btrfs", "check"), enlarge=("btrfs", "filesystem", "resize", "max")
+        FILE_SYSTEMS["btrfs"].mkfs,
+        ("btrfs", "check"),
+        enlarge=("btrfs", "filesystem", "resize", "max"),
     ),
     "f2fs": Tools(
-        ("mkfs.f2fs", "-q", "-f"),
+        FILE_SYSTEMS["f2fs"].mkfs,
         (
             *("sh", "-c"),
             # Its exit status does not tell.
@@ -53,7 +55,7 @@ TOOLS = {
         ),
     ),
     # There is no checker; mount reads the checksums of the last logs.
-    "nilfs2": Tools(("mkfs.nilfs2", "-q", "-f"), ("true",)),
+    "nilfs2": Tools(FILE_SYSTEMS["nilfs2"].mkfs, ("true",)),
 }
 
 # Whom the classifier does not know: mkfs, type for mount, checker, options.

@@ -21,6 +21,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from .. import filesystems
 from ..disk import check, dm, lateness, setting, since, stats
 from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
@@ -48,17 +49,10 @@ ROUND_S, OFF_NS = 10, 3_141_592
 EXT4_OPTIONS = ("noinit_itable", "no_prefetch_block_bitmaps")
 # mkfs of ext2, 3 and 4 takes its own defaults where this file is not there, and not this machine's.
 NO_CONFIG = "/nonexistent/mke2fs.conf"
+# What Debian's mke2fs.conf says of ext4, too.
+EXTENDED = ",lazy_itable_init=1"
 PR_SET_TIMERSLACK = 29
 TIMER_ABSTIME = 1
-MKFS = {
-    "ext2": ("mkfs.ext2", "-q", "-F", "-U", "UUID", "-E", "hash_seed=UUID"),
-    "ext3": ("mkfs.ext3", "-q", "-F", "-U", "UUID", "-E", "hash_seed=UUID"),
-    "ext4": ("mkfs.ext4", "-q", "-F", "-U", "UUID", "-E", "hash_seed=UUID,lazy_itable_init=1"),
-    "xfs": ("mkfs.xfs", "-q", "-f", "-m", "uuid=UUID"),
-    "btrfs": ("mkfs.btrfs", "-q", "-f", "-U", "UUID"),
-    "f2fs": ("mkfs.f2fs", "-q", "-f"),
-}
-
 
 class RunFailed(Exception):
     """The run cannot be finished; the text says at what."""
@@ -122,7 +116,8 @@ def make_disk(run: dict[str, Any]) -> None:
 def mkfs_words(system: dict[str, Any], seed: int) -> list[str]:
     """With a fixed uuid: ext's order of names, and so a run's times, depend on it."""
     fixed = str(uuid.UUID(int=(seed << 64) + 0xDA71D, version=4))
-    words = [word.replace("UUID", fixed) for word in MKFS[system["type"]]]
+    words = [word + EXTENDED if word.startswith("hash_seed=") and system["type"] == "ext4" else word
+             for word in filesystems.made_alike(system["type"], fixed)]
     return [*words, *system["mkfs"], DISK]
 
 

@@ -14,14 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .. import filesystems
 from ..drive import files
 from ..sizes import parse_size
 from ..util import UserError
 from ..workload.kinds import KINDS, Bytes, File
+from .metrics import METRICS
 
 WHERE = ("virtual", "uml", "vm", "here")
-FILE_SYSTEMS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "none")
-METRICS = ("operations", "seconds", "megabytes", "mean", "p99")
+NO_FILE_SYSTEM = "none"  # the raw disk
+SYSTEMS = (*filesystems.BENCHED, NO_FILE_SYSTEM)
 
 
 class SpecError(UserError):
@@ -168,10 +170,10 @@ def _profiles(table: Table, base: Path) -> list[str]:
 
 
 def _file_system(table: Table) -> FileSystem:
-    kind = table.choice("type", FILE_SYSTEMS, None)
+    kind = table.choice("type", SYSTEMS, None)
     words = tuple(table.several("mkfs", str, []))
     found = FileSystem(kind, table.take("name", str, kind), words, table.take("mount", str, ""))
-    if kind == "none" and (words or found.mount):
+    if kind == NO_FILE_SYSTEM and (words or found.mount):
         raise table.wrong("type", "type = 'none': a raw disk is neither made nor mounted")
     table.done(("type", "name", "mkfs", "mount"))
     return found
@@ -233,7 +235,7 @@ def _seeds(top: Table) -> list[int]:
 
 
 def _raw_ones(source: Source, spec: Spec) -> None:
-    if any(fs.type == "none" for fs in spec.file_systems):
+    if any(fs.type == NO_FILE_SYSTEM for fs in spec.file_systems):
         for number, workload in enumerate(spec.workloads):
             if not KINDS[workload.kind].raw:
                 line = _line_of(source.text, "workload", number, "kind")
@@ -243,7 +245,7 @@ def _raw_ones(source: Source, spec: Spec) -> None:
 
 def _mistakes(source: Source, spec: Spec) -> None:
     """Of workloads that know more of their parameters than a type."""
-    raw = any(fs.type == "none" for fs in spec.file_systems)
+    raw = any(fs.type == NO_FILE_SYSTEM for fs in spec.file_systems)
     for number, workload in enumerate(spec.workloads):
         check = KINDS[workload.kind].mistake
         if check and (found := check(workload.params, raw)):
@@ -285,7 +287,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
         workloads=[_workload(table, base) for table in workloads],
         seeds=_seeds(top),
         where=top.choice("where", WHERE, "virtual"),
-        metric=top.choice("metric", METRICS, "operations"),
+        metric=top.choice("metric", tuple(METRICS), "operations"),
         backing=disk.size("backing", 512 << 20),
         memory=top.take("memory", str, "1G"),
         timeout=top.take("timeout", int, 600),

@@ -15,11 +15,10 @@ from ..disk import dm
 from ..disk.create import create_disk
 from ..disk.dm import need_disk, need_root
 from ..disk.parameters import DiskParameters, name_arg
+from ..filesystems import FILE_SYSTEMS
 from ..sizes import format_both, format_size
 from ..util import DAVID, UserError, say
 from . import aging, archive, disk, recipe
-
-MKFS = {"xfs": ["-f", "-q"], "btrfs": ["-f", "-q"]}
 
 
 def pieces_of(old: dict[str, Any]) -> str:
@@ -77,7 +76,7 @@ def image_show(args: argparse.Namespace) -> int:
 def _aged(name: str, made: recipe.Recipe, seed: int) -> dict[str, Any]:
     """A new file system on the disk, aged and checked."""
     node = f"/dev/mapper/{name}"
-    done = dm.run(f"mkfs.{made.fs}", *MKFS.get(made.fs, ["-q", "-F"]), *made.mkfs.split(), node)
+    done = dm.run(*FILE_SYSTEMS[made.fs].mkfs, *made.mkfs.split(), node)
     if done.returncode:
         raise UserError(f"mkfs.{made.fs}: {done.stderr.strip()}")
     with tempfile.TemporaryDirectory(prefix="david-age.") as top:

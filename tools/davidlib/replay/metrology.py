@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How sure a mean is: Student's t, the GUM's sum of uncertainties, and what to say of a bias that stays.
+"""How sure a mean is: the GUM's sum of uncertainties, and what to say of a bias that stays.
 
 Formulas: JCGM 100:2008 (GUM); Phillips, Eberhardt, Parry, J. Res. NIST 102, 577 (1997), for a bias that is
 not corrected; Pereira, Brasileiro, Sampaio, MSST'16, for replays.
@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from .. import student
 
 INFINITE = math.inf
 
@@ -59,47 +61,6 @@ def sample(values: Sequence[float]) -> Sample:
     return Sample(mean, math.sqrt(squares / (n - 1)) if n > 1 else 0.0, n)
 
 
-def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz."""
-    tiny = 1e-300
-    c, d = 1.0, 1.0 / ((1 - (a + b) * x / (a + 1)) or tiny)
-    whole = d
-    for m in range(1, 500):
-        for step in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1.0 / ((1 + step * d) or tiny)
-            c = (1 + step / c) or tiny
-            whole *= c * d
-        if abs(c * d - 1) < 1e-14:
-            break
-    return whole
-
-
-def _beta(a: float, b: float, x: float) -> float:
-    """The regularized incomplete beta function."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(1 - x)
-    if x < (a + 1) / (a + b + 2):
-        return math.exp(logs) * _fraction(a, b, x) / a
-    return 1 - math.exp(logs) * _fraction(b, a, 1 - x) / b
-
-
-def student(freedom: float, level: float = 0.95) -> float:
-    """The factor that covers @level of both sides."""
-    freedom = min(freedom, 1e6)
-    if freedom <= 0:
-        return INFINITE
-    low, high = 0.0, 1e5
-    for _ in range(200):
-        middle = (low + high) / 2
-        covered = 1 - _beta(freedom / 2, 0.5, freedom / (freedom + middle * middle))
-        low, high = (middle, high) if covered < level else (low, middle)
-    return (low + high) / 2
-
-
 def combine(sources: Sequence[Source], level: float = 0.95) -> Combined:
     """Independent sources: the root of the sum of squares, and degrees of freedom by Welch and Satterthwaite.
 
@@ -114,7 +75,7 @@ def combine(sources: Sequence[Source], level: float = 0.95) -> Combined:
     below = math.fsum(parts)
     freedom = total**4 / below if below else INFINITE
     whole = float(math.floor(freedom)) if math.isfinite(freedom) else freedom
-    return Combined(total, whole, student(max(whole, 1.0), level))
+    return Combined(total, whole, student.factor(max(whole, 1.0), level))
 
 
 def of_replay(bias: float, precision: float, coverage: float = 2.0) -> float:

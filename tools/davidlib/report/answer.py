@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..bench.metrics import METRICS
 from . import figures
 from .figures import Estimate, Table
 
@@ -45,7 +46,7 @@ def _between(found: Estimate) -> str:
 
 
 def _alone(name: str, values: dict[int, float], metric: str) -> str:
-    found, known = figures.estimate(list(values.values())), figures.METRICS[metric]
+    found, known = figures.estimate(list(values.values())), METRICS[metric]
     unit = known.name if known.unit == "1/s" else f"{known.unit}, {known.name}"
     between = f", the same with all {found.count} seeds: {NO_RANDOMNESS}" if found.same else _between(found)
     return f"{name}: {digits(found.mean)} {unit}{between}"
@@ -61,7 +62,7 @@ def _same_ratio(found: Estimate, both: list[dict[int, float]]) -> str:
 
 def _against(best: str, other: str, variants: dict[str, dict[int, float]], metric: str) -> str:
     found = figures.ratio(variants[best], variants[other])
-    unit = figures.METRICS[metric]
+    unit = METRICS[metric]
     if found is None:
         return f"{best} and {other} have no seed in common"
     same = _same_ratio(found, [variants[best], variants[other]])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bench import python, spec
+from ..bench.metrics import METRICS
 from ..bench.paper import command as paper
 from ..bench.results import Results
 from ..command import Commands
@@ -90,5 +91,5 @@ def add_parsers(sub: Commands) -> None:
                         help="drawings as PNG and SVG, tables as CSV; of `bench paper`: PAPER.md")
     parser.add_argument("--rest", metavar="RESULT",
                         help="of `bench paper`: the quick form, for experiments that are missing")
-    parser.add_argument("--metric", choices=spec.METRICS, help="of the answer (default: the spec's)")
+    parser.add_argument("--metric", choices=METRICS, help="of the answer (default: the spec's)")
     parser.set_defaults(func=report)

@@ -13,35 +13,10 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
+from .. import student
+from ..bench.metrics import METRICS
 from ..util import UserError
 from ..workload.record import QUANTILES
-
-# Student's t for 95 %, by degrees of freedom; above 30 the next lower of these is on the safe side.
-STUDENT = {
-    1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228,
-    12: 2.179, 15: 2.131, 20: 2.086, 30: 2.042, 60: 2.000, 120: 1.980,
-}
-
-
-@dataclass(frozen=True)
-class Metric:
-    name: str
-    unit: str
-    more_is_better: bool
-
-    @property
-    def label(self) -> str:
-        """Of an axis or a column."""
-        return self.name if self.unit in ("1/s", "s") else f"{self.name}, {self.unit}"
-
-
-METRICS = {
-    "operations": Metric("operations a second", "1/s", True),
-    "megabytes": Metric("megabytes a second", "MB/s", True),
-    "seconds": Metric("seconds", "s", False),
-    "mean": Metric("mean time of an operation", "ms", False),
-    "p99": Metric("99th percentile of the time of an operation", "ms", False),
-}
 
 
 @dataclass(frozen=True)
@@ -64,15 +39,11 @@ class Estimate:
         return None if self.low is None or self.high is None or self.same else (self.low, self.high)
 
 
-def student(freedom: int) -> float:
-    return STUDENT[max(known for known in STUDENT if known <= freedom)]
-
-
 def estimate(values: list[float]) -> Estimate:
     mean = statistics.fmean(values)
     if len(values) < 2:
         return Estimate(mean, None, None, len(values))
-    half = student(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    half = student.factor(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
     return Estimate(mean, mean - half, mean + half, len(values))
 
 

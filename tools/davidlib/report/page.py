@@ -7,6 +7,7 @@ import base64
 from html import escape
 from typing import Any
 
+from ..bench.metrics import METRICS
 from . import answer, figures, origin, plots, theme
 
 STYLE = """
@@ -46,7 +47,7 @@ def table_of(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _summary(table: figures.Table, metric: str) -> str:
-    known = figures.METRICS[metric]
+    known = METRICS[metric]
     rows = []
     for workload, variants in table.items():
         best = figures.ranking(variants, metric)[0]

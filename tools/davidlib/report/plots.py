@@ -16,6 +16,7 @@ from matplotlib import ticker
 from matplotlib.figure import Figure
 
 from ..bench.samples import part_shares
+from ..bench.metrics import METRICS
 from ..workload.record import QUANTILES
 from . import figures, theme
 
@@ -92,7 +93,7 @@ def firsts(runs: Runs) -> Runs:
 def comparison(runs: Runs, metric: str) -> Figure:
     """Each variant's mean with its interval, and each seed's value."""
     [variants] = figures.table(runs, metric).values()
-    known = figures.METRICS[metric]
+    known = METRICS[metric]
     figure, axes = axes_of(known.label, "")
     for at, (name, values) in enumerate(variants.items()):
         found = figures.estimate(list(values.values()))
