@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True  # who installs may be root
 from davidlib.source import LIBRARY, imported  # noqa: E402
 from davidlib.util import TOOLS  # noqa: E402
 
-NOT_INSTALLED = ("lab.cli", "bench.cli", "report.cli")
+NOT_INSTALLED = ("lab.cli", "paper.cli")
 
 
 def commands() -> list[str]:

@@ -12,7 +12,6 @@ from ..sizes import format_size
 from ..util import DAVID, UserError
 from ..workload.kinds import KINDS, Bytes
 from . import here, loop, python, spec
-from .paper import command as paper
 from .prepare import prepare_labs
 from .results import Results
 from .runs import expand
@@ -86,8 +85,6 @@ def bench(args: argparse.Namespace) -> int:
         return 0
     if args.workloads:
         return list_workloads()
-    if args.spec == "paper":
-        return paper.bench(args)
     if args.quick or args.only:
         raise UserError("bench: --quick and --only are about `bench paper`")
     found, text = read_spec(args)
@@ -107,7 +104,7 @@ def bench(args: argparse.Namespace) -> int:
     return loop.do(args, results, runs, 1 if found.where == "here" else loop.cpus())
 
 
-def add_parsers(sub: Commands) -> None:
+def add_parser(sub: Commands) -> argparse.ArgumentParser:
     parser = sub.add_parser(
         "bench",
         help="run a question's workloads on fake disks in labs, and make a page of the answer",
@@ -134,4 +131,4 @@ def add_parsers(sub: Commands) -> None:
     parser.add_argument("--fs", action="append", metavar="F", help="a file system; repeatable")
     parser.add_argument("--workload", action="append", metavar="W", help="a workload; repeatable")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="seeds (default %(default)s)")
-    parser.set_defaults(func=bench)
+    return parser

@@ -48,7 +48,7 @@ def command(run: dict[str, Any], directory: Path) -> list[str]:
 def _python(run: dict[str, Any], tools: Path, files: Path) -> tuple[str, ...]:
     """The same Python and the same order of sets wherever the worker is. -m looks where it begins."""
     module = parts.program_of(run).removesuffix(".py").replace("/", ".")
-    words = ("-B", "-m", f"davidlib.bench.{module}", str(files / "run.json"), str(files / "result.json"))
+    words = ("-B", "-m", f"davidlib.{module}", str(files / "run.json"), str(files / "result.json"))
     return ("env", "-C", str(tools), "PYTHONHASHSEED=0", "setarch", "-R", "/usr/bin/python3", *words)
 
 

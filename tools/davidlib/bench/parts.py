@@ -64,16 +64,16 @@ def _of_kind(kind: str) -> tuple[list[Path], set[Path]]:
 
 
 def program_of(run: Described) -> str:
-    """The file of bench that does it in the lab."""
-    return str(run.get("program", "inside.py"))
+    """The file of davidlib that does it in the lab."""
+    return str(run.get("program", "bench/inside.py"))
 
 
 def code(program: str, kind: str, module: str) -> dict[str, str]:
     """The Python of a run: its program with all it imports, but for what does other kinds of work. MODULE
     does the work of an experiment, in whose program's directory the others are."""
-    first = HERE / program
+    first = source.LIBRARY / program
     if module:
-        own, every = [HERE / module], set(first.parent.glob("*.py")) - {first}
+        own, every = [source.LIBRARY / module], set(first.parent.glob("*.py")) - {first}
     else:
         own, every = _of_kind(kind)
         every -= source.imported(first)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`david report`: the command line of pages."""
+"""`david report`: its options; the page of a question's runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from ..bench import python, spec
 from ..bench.metrics import METRICS
-from ..bench.paper import command as paper
 from ..bench.results import Results
 from ..command import Commands
 from ..util import DAVID, NOT_BELIEVABLE, UserError
@@ -28,28 +27,8 @@ def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], dict[str, Any
     return found, text, runs, json.loads(path.read_text()) if path.is_file() else {}
 
 
-def paper_report(args: argparse.Namespace, top: Path) -> int:
-    quick, runs, environment = paper.load(top)
-    if args.rest:
-        runs = paper.filled(runs, Path(args.rest))
-    python.become()
-    from .paper import page
-
-    output = Path(args.output or top / "report.html")
-    output.write_text(page.html(quick, runs, environment))
-    if args.files:
-        page.markdown(quick, runs, environment, Path(args.files))
-    print(page.answer(runs))
-    good, said = page.verdict(runs)
-    print(said)
-    print(f"{output}: {len(runs)} labs")
-    return 0 if good else NOT_BELIEVABLE
-
-
 def report(args: argparse.Namespace) -> int:
     top = Path(args.result)
-    if paper.is_paper(top):
-        return paper_report(args, top)
     if args.rest:
         raise UserError("report: --rest is about `bench paper`")
     found, text, runs, environment = load(top)
@@ -77,7 +56,7 @@ def report(args: argparse.Namespace) -> int:
     return 0 if good else NOT_BELIEVABLE
 
 
-def add_parsers(sub: Commands) -> None:
+def add_parser(sub: Commands) -> argparse.ArgumentParser:
     parser = sub.add_parser(
         "report",
         help="make a page of a bench's results: answer, plots, tables",
@@ -92,4 +71,4 @@ def add_parsers(sub: Commands) -> None:
     parser.add_argument("--rest", metavar="RESULT",
                         help="of `bench paper`: the quick form, for experiments that are missing")
     parser.add_argument("--metric", choices=METRICS, help="of the answer (default: the spec's)")
-    parser.set_defaults(func=report)
+    return parser
