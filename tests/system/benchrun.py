@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from davidlib.bench import inside, runs, spec
-from davidlib.bench.paper import images, kept, plan, requests, table2, table3
+from davidlib.paper import images, kept, plan, requests, table2, table3
 from davidlib.disk import dm
 from davidlib.workload import called
 

@@ -20,7 +20,7 @@ import pytest
 
 from davidlib import source
 from davidlib.bench import here, inside, loop, one, parts, runs, spec
-from davidlib.bench.paper import guest, plan
+from davidlib.paper import guest, plan
 from davidlib.bench.results import COLUMNS, RESULT, Results, signed
 from davidlib.drive import files
 from davidlib.lab import archive, identity, kernels, uml_kernel
@@ -421,8 +421,8 @@ def test_each_experiment_of_the_paper_is_known_by_its_own_module() -> None:
     for name, function in guest.EXPERIMENTS.items():
         assert function.__module__.rpartition(".")[2] == plan.MODULES.get(name, name)
     code = {run.described["experiment"]: run.described["parts"]["run"] for run in plan.experiments(True)}
-    assert all("bench/paper/guest.py" in found for found in code.values())
-    assert "bench/paper/table3.py" in code["table3"] and "bench/paper/table3.py" not in code["table2"]
+    assert all("paper/guest.py" in found for found in code.values())
+    assert "paper/table3.py" in code["table3"] and "paper/table3.py" not in code["table2"]
     assert "workload/servers.py" in code["table2"]
     assert "tools/store/main.c" in plan.experiments(True)[0].described["parts"]["program"]
 

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from davidlib.bench import inside
-from davidlib.bench.paper import command, compact, guest, kept, plan, requests
 from davidlib.bench.results import Results
-from davidlib.report.paper import criteria, measured, published
+from davidlib.paper import command, compact, criteria, guest, kept, measured
+from davidlib.paper import plan, published, requests
 from davidlib.util import UserError
 from davidlib.workload import image
 from davidlib.workload.kinds import KINDS

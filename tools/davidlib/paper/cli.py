@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ..bench import cli as questions
 from ..bench import python
-from ..bench.paper import command
 from ..command import Commands
 from ..report import cli as pages
 from ..util import NOT_BELIEVABLE
+from . import command
 
 
 def bench(args: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def _report(args: argparse.Namespace, top: Path) -> int:
         runs = command.filled(runs, Path(args.rest))
     python.become()
     # Not before: it needs what is not in Debian's Python.
-    from ..report.paper import page
+    from . import page
 
     output = Path(args.output or top / "report.html")
     output.write_text(page.html(quick, runs, environment))

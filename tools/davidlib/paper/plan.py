@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runs import Run, identified
+from ..bench.runs import Run, identified
 
 # Which module has an experiment, where it is not called so.
 MODULES = {"figure1": "images", "figure8": "images", "figure4": "load", "figure9": "load",
@@ -35,11 +35,11 @@ def _part_of_image(share: float) -> dict[str, Any]:
 def _run(experiment: str, name: str, params: dict[str, Any], where: str = "virtual", memory: str = "2G",
          timeout: int = 1200, seed: int = 1, fs: str = "none") -> dict[str, Any]:
     return {
-        "variant": name, "program": "bench/paper/guest.py", "where": where,
+        "variant": name, "program": "paper/guest.py", "where": where,
         "memory": memory, "timeout": timeout, "experiment": experiment, "seed": seed, "params": params,
         "file_system": {"type": fs, "name": fs, "mkfs": [], "mount": ""},
         "workload": {"kind": experiment, "name": name},
-        "module": f"bench/paper/{MODULES.get(experiment, experiment)}.py",
+        "module": f"paper/{MODULES.get(experiment, experiment)}.py",
         "profiles": sorted({HITACHI, params.get("drive", HITACHI)}), "built": ["david-store"],
     }
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...disk import lateness, since
-from ...workload import fileops, image
-from ...workload.kinds import KINDS
-from .. import inside
+from ..bench import inside
+from ..disk import lateness, since
+from ..workload import fileops, image
+from ..workload.kinds import KINDS
 from . import disks
 
 BLOCK = 4096

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...disk import setting
-from ...workload import called, image, servers
-from ...workload.kinds import KINDS
-from .. import inside
+from ..bench import inside
+from ..disk import setting
+from ..workload import called, image, servers
+from ..workload.kinds import KINDS
 from . import disks, packing
 from .disks import MIB
 

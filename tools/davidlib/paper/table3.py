@@ -17,10 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...disk import array, dm, md
-from ...disk.create import create_disk
-from ...disk.parameters import DiskParameters
-from .. import inside
+from ..bench import inside
+from ..disk import array, dm, md
+from ..disk.create import create_disk
+from ..disk.parameters import DiskParameters
 from .plan import HITACHI
 
 UNCACHED = ("read_cache=no", "readahead=none", "write_cache=off", "ncq_depth=1")

@@ -7,8 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from .. import theme
-from ..plots import axes_of, legend, plain
+from ..report import theme
+from ..report.plots import axes_of, legend, plain
 from . import measured, published
 from .measured import Runs
 

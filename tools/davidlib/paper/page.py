@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from .. import origin, page, plots, theme
+from ..report import origin, page, plots, theme
 from . import criteria, measured, sections
 from .measured import Runs
 from .sections import Section, Table

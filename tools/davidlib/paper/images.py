@@ -9,10 +9,10 @@ import os
 import random
 from typing import Any
 
-from ...workload import fileops, image
-from ...workload.kinds import KINDS
-from ...workload.record import Record
-from .. import inside
+from ..bench import inside
+from ..workload import fileops, image
+from ..workload.kinds import KINDS
+from ..workload.record import Record
 from . import disks
 
 GIB = 1 << 30

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ... import build
-from ...util import UserError
-from .. import loop, parts, python
-from ..prepare import prepare_labs
-from ..results import Results
-from ..runs import Run
+from .. import build
+from ..bench import loop, parts, python
+from ..bench.prepare import prepare_labs
+from ..bench.results import Results
+from ..bench.runs import Run
+from ..util import UserError
 from . import plan
 
 # In place of a question.

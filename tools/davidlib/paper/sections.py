@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ..answer import digits, interval
+from ..report.answer import digits, interval
 from . import criteria, drawings, measured, published, words
 from .measured import Runs
 

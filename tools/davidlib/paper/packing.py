@@ -12,8 +12,8 @@ import struct
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from ... import build
-from .. import inside
+from .. import build
+from ..bench import inside
 
 BLOCK = 4096
 # docs/FORMAT.md: area 2, eight pages for each number, a head and pieces.

@@ -20,12 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...disk import dm, setting
-from ...disk.create import create_disk
-from ...disk.parameters import DiskParameters
-from ...workload import servers, trees
-from ...workload.kinds import KINDS
-from .. import inside
+from ..bench import inside
+from ..disk import dm, setting
+from ..disk.create import create_disk
+from ..disk.parameters import DiskParameters
+from ..workload import servers, trees
+from ..workload.kinds import KINDS
 from . import disks
 from .plan import HITACHI
 from .table3 import store

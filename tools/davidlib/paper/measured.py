@@ -7,8 +7,8 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
-from ...bench.paper import plan
-from .. import figures
+from ..report import figures
+from . import plan
 
 Runs = list[dict[str, Any]]
 FILE_SYSTEMS = ("ext3", "ext4", "xfs", "btrfs")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """One experiment of the paper's evaluation, in its lab.
 
-    python3 -m davidlib.bench.paper.guest RUN.json RESULT.json
+    python3 -m davidlib.paper.guest RUN.json RESULT.json
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from .. import inside
+from ..bench import inside
 from . import images, kept, load, requests, table2, table3
 
 EXPERIMENTS = {

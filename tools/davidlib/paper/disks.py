@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...disk import check, lateness, setting, since
-from .. import inside
+from ..bench import inside
+from ..disk import check, lateness, setting, since
 from .plan import HITACHI
 
 # ext3 as mke2fs made it in 2007: inodes of 128 bytes, one for 16 KiB, and a journal of 128 MB. That comes to

@@ -14,9 +14,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ... import build
-from ...disk import setting
-from .. import inside
+from .. import build
+from ..bench import inside
+from ..disk import setting
 from . import compact, disks, packing, table2
 
 GIB = 1 << 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..answer import digits
+from ..report.answer import digits
 from . import measured, published
 from .measured import Runs
 
