@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from davidlib import build, losses
-from davidlib.bench import loop, python
+from davidlib.bench import loop, prepare
 from davidlib.report import cli as report
 from davidlib.replay import cli as replay
 from test_bench_ids import spoil, sweep
@@ -204,7 +204,7 @@ def test_a_replay_is_believed_as_long_as_it_does_the_same(made: int, compared: i
 @pytest.fixture
 def _no_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     """matplotlib is not in the tests' Python."""
-    monkeypatch.setattr(python, "become", lambda: None)
+    monkeypatch.setattr(prepare, "become", lambda: None)
     page = types.SimpleNamespace(make=lambda *_: "")
     export = types.SimpleNamespace(table=lambda _: "")
     for name, module in (("page", page), ("export", export)):

@@ -11,8 +11,7 @@ from ..command import Commands
 from ..sizes import format_size
 from ..util import DAVID, UserError
 from ..workload.kinds import KINDS, Bytes
-from . import here, loop, python, spec
-from .prepare import prepare_labs
+from . import here, loop, prepare, spec
 from .results import Results
 from .runs import expand
 
@@ -93,11 +92,11 @@ def bench(args: argparse.Namespace) -> int:
         return loop.list_runs(results, expand(found))
     if found.where == "here":
         here.ready(args)
-    python.become()
+    prepare.become()
     for name in {name for workload in found.workloads for name in KINDS[workload.kind].built}:
         build.ensure(name)  # in a lab nothing is built
     if found.where != "here":
-        prepare_labs("vm" if found.where == "vm" else "uml")
+        prepare.labs("vm" if found.where == "vm" else "uml")
     # Not before: it has the version of the lab's kernel.
     runs = expand(found)
     results.begin(text, runs, Path(args.spec).resolve().parent if args.spec else Path.cwd())

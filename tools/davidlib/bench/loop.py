@@ -7,15 +7,47 @@ import argparse
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
+from typing import Any
 
 from ..util import FAILED, say
-from .progress import Progress, run_all
 from .results import Results, environment
 from .runs import Run
 
 # Reasons to do runs again, that are said one by one.
 REASONS = 3
+
+
+class Progress:
+    """Keeps what comes in, and says how far it is."""
+
+    def __init__(self, results: Results, total: int) -> None:
+        self.results, self.total = results, total
+        self.good = 0
+        self.failed: list[str] = []
+        self.start = time.monotonic()
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.start
+
+    def done(self, run: Run, came: dict[str, Any]) -> None:
+        if "text" in came:
+            self.results.add(run, came["text"])
+            self.good += 1
+        else:
+            self.failed.append(f"{run.id}: {came['error']}")
+            say(f"bench: run failed: {self.failed[-1]}")
+        so_far = self.good + len(self.failed)
+        left = self.seconds() / so_far * (self.total - so_far)
+        say(f"bench: {so_far} of {self.total} runs, {self.seconds():.0f} s, about {left:.0f} s left")
+
+
+def run_all(todo: list[Run], progress: Progress, scheduler: str, workers: int) -> None:
+    # Not before it is needed: it is not in Debian's Python.
+    from . import sweep
+
+    sweep.sweep(todo, scheduler, workers, progress.done)
 
 
 def reasons(results: Results, runs: list[Run]) -> dict[str, str]:

@@ -1,15 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernel and module of the labs, once, and before many ask for them at the same time."""
+"""What a sweep needs before its first run: the labs' module, and Dask and matplotlib in an environment.
+
+The environment is set up when it is first needed, as these are large: `tools/setup bench`.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
-from ..util import TREE, UserError
+from ..util import CACHE, TREE, UserError
+
+LIST = TREE / "tools" / "setup-bench.txt"
+VENV = CACHE / "venv-bench"
+INSIDE = "DAVID_BENCH_PYTHON"
 
 
-def prepare_labs(kind: str) -> None:
+def _current() -> bool:
+    done = VENV / "installed"
+    return done.exists() and done.read_bytes() == LIST.read_bytes()
+
+
+def become() -> None:
+    """Go on as the same command in that environment; returns there."""
+    if os.environ.get(INSIDE) == str(VENV):
+        return
+    if not _current() and subprocess.run([TREE / "tools" / "setup", "bench"], check=False).returncode:
+        raise UserError("sweeps and reports need Dask and matplotlib; setting them up failed, see above")
+    python = VENV / "bin" / "python3"
+    os.execve(python, [str(python), *sys.argv], os.environ | {INSIDE: str(VENV)})
+
+
+def labs(kind: str) -> None:
     words = ["lab", "module", "--kind", kind, "--kernel", "6.12"]
     done = subprocess.run([sys.executable, str(TREE / "tools" / "david"), *words], stdout=subprocess.DEVNULL)
     if done.returncode:

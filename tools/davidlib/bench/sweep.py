@@ -15,13 +15,37 @@ from distributed import Client, LocalCluster, as_completed
 from typing import Any
 
 from ..util import TREE, UserError
-from . import task
 from .runs import Run
 
 # A run that takes that many workers with it is to blame.
 DEATHS = 3
 # A run, what came of it, and how many have come so far.
 Done = Callable[[Run, dict[str, Any]], None]
+
+
+def by_value() -> Callable[[str, dict[str, Any]], dict[str, Any]]:
+    """What a worker is handed. It may be a process of another machine, which has the tree at the same path,
+    and no davidlib on its own path. So the function goes there by value, and starts one.py. A function within
+    a function always goes by value; Dask would send another one as a name to import.
+    """
+
+    def execute(tools: str, described: dict[str, Any]) -> dict[str, Any]:
+        """one.execute() of the tree that the sweep was started from."""
+        import json
+        import os
+        import subprocess
+        import sys
+
+        if not os.path.isdir(tools):
+            return {"error": f"this worker has no {tools}: it needs dm-david's tree at the same path"}
+        words = ("setpriv", "--pdeathsig", "TERM", sys.executable, "-B", "-m", "davidlib.bench.one")
+        done = subprocess.run(words, cwd=tools, input=json.dumps(described), capture_output=True, text=True)
+        if done.returncode:
+            return {"error": f"{words[-1]}: exit status {done.returncode}: {done.stderr.strip()[-1500:]}"}
+        came: dict[str, Any] = json.loads(done.stdout)
+        return came
+
+    return execute
 
 
 @contextmanager
@@ -43,7 +67,7 @@ def client_of(scheduler: str, workers: int) -> Iterator[Client]:
 
 def sweep(runs: list[Run], scheduler: str, workers: int, done: Done) -> None:
     """Do these runs and call done() for each as it ends, in whatever order."""
-    execute, tools = task.by_value(), str(TREE / "tools")
+    execute, tools = by_value(), str(TREE / "tools")
     with client_of(scheduler, workers) as client:
         futures = {
             # In the order of the runs: who stops a sweep knows what is there.

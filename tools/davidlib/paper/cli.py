@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from ..bench import cli as questions
-from ..bench import python
+from ..bench import prepare
 from ..command import Commands
 from ..report import cli as pages
 from ..util import NOT_BELIEVABLE
@@ -22,7 +22,7 @@ def _report(args: argparse.Namespace, top: Path) -> int:
     quick, runs, environment = command.load(top)
     if args.rest:
         runs = command.filled(runs, Path(args.rest))
-    python.become()
+    prepare.become()
     # Not before: it needs what is not in Debian's Python.
     from . import page
 

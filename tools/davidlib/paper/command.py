@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..bench import loop, parts, python
-from ..bench.prepare import prepare_labs
+from ..bench import loop, parts, prepare
 from ..bench.results import Results
 from ..bench.runs import Run
 from ..util import UserError
@@ -78,8 +77,8 @@ def bench(args: argparse.Namespace) -> int:
     results = Results(Path(args.output or ("paper-quick.result" if args.quick else "paper.result")))
     if args.list:
         return loop.list_runs(results, runs)
-    python.become()
-    prepare_labs("uml")
+    prepare.become()
+    prepare.labs("uml")
     build.ensure("david-store")  # in a lab nothing is built
     # Once more: there was no kernel of the lab's before, maybe.
     runs = experiments(args)

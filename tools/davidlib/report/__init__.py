@@ -6,5 +6,5 @@ variants held against each other; answer.py puts them into sentences. plots.py d
 theme.py makes the drawings follow the page's light or dark; page.py writes one HTML file, which opens
 without a network; origin.py says of which kernel, programs and drives it is; export.py writes PNG, SVG and
 CSV. Imports from: workload, bench, and sizes, util. Not installed, as labs are not. figures.py, answer.py and
-origin.py need no more than Python; the others need bench.python's environment.
+origin.py need no more than Python; the others need the environment of bench.prepare.
 """

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..bench import python, spec
+from ..bench import prepare, spec
 from ..bench.metrics import METRICS
 from ..bench.results import Results
 from ..command import Commands
@@ -35,7 +35,7 @@ def report(args: argparse.Namespace) -> int:
     metric = args.metric or found.metric
     if why := spec.refuse_metric(found, metric):
         raise UserError(f"{top}: {why}")
-    python.become()
+    prepare.become()
     # Not before: they are not in Debian's Python.
     from . import answer, export, figures, origin, page
 
