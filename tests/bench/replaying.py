@@ -14,7 +14,7 @@ from typing import Any
 
 sys.dont_write_bytecode = True
 TREE = Path(__file__).resolve().parents[2]
-from davidlib.bench import inside  # noqa: E402
+from davidlib.bench import testbed  # noqa: E402
 from davidlib.disk import setting  # noqa: E402
 from davidlib.replay import target  # noqa: E402
 from davidlib.replay.snapshot import Snapshot, mount_of  # noqa: E402
@@ -22,7 +22,7 @@ from davidlib.replay.snapshot import Snapshot, mount_of  # noqa: E402
 MIB = 1 << 20
 BUILD = TREE / "build"
 SCRATCH = Path("/tmp/replaying")
-TOP = Path(inside.MOUNT)
+TOP = Path(testbed.MOUNT)
 PLACE = TOP / "here"
 HITACHI = "hitachi-hds721010kla330"
 # A program by itself, in the order of `record --fifo` and `replay --fifo`: as its threads are woken.
@@ -64,24 +64,24 @@ class Disk:
         }  # fmt: skip
 
     def __enter__(self) -> Disk:
-        inside.make_disk(self.run)
+        testbed.make_disk(self.run)
         return self
 
     def __exit__(self, *_: object) -> None:
-        inside.clean_up()
+        testbed.clean_up()
 
     @staticmethod
     def at_full_speed() -> None:
-        setting.change(inside.NAME, [("mode", "speedup")])
+        setting.change(testbed.NAME, [("mode", "speedup")])
 
     def new(self) -> None:
         """A new file system, at full speed."""
         self.at_full_speed()
-        if os.path.ismount(inside.MOUNT):
-            inside.call("umount", inside.MOUNT)
+        if os.path.ismount(testbed.MOUNT):
+            testbed.call("umount", testbed.MOUNT)
         # mkfs.btrfs refuses a UUID that a disk has, if only this one.
-        inside.call("wipefs", "--all", "--quiet", inside.DISK)
-        inside.make_file_system(self.run)
+        testbed.call("wipefs", "--all", "--quiet", testbed.DISK)
+        testbed.make_file_system(self.run)
 
     def place(self) -> Path:
         """Where a program is to work, in a new file system."""
@@ -99,7 +99,7 @@ class Disk:
         state.restore()
         target.make_cold(TOP)
         time.sleep(0.0037 * (number * 7 % 11))
-        setting.change(inside.NAME, [("mode", "timing-accurate")])
+        setting.change(testbed.NAME, [("mode", "timing-accurate")])
 
 
 def record(name: str, *command: object, **more: Any) -> tuple[Path, str]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Runs of `david bench` in one lab: what davidlib/bench/inside.py does, a line "RESULT {json}" each."""
+"""Runs of `david bench` in one lab: what davidlib/bench/testbed.py does, a line "RESULT {json}" each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import json
 import sys
 from pathlib import Path
 
-from davidlib.bench import inside, runs, spec
-from davidlib.paper import images, kept, plan, requests, table2, table3
+from davidlib.bench import runs, spec, testbed
+from davidlib.paper import images, plan, requests, storage, table2, table3
 from davidlib.disk import dm
 from davidlib.workload import called
 
@@ -34,7 +34,7 @@ SHORT = {"postmark": {"files": 60, "operations": 60}, "webserver": {"operations"
          "varmail": {"operations": 40}}
 PAPER = {
     "table2": (table2.run, "ext4", {"image": IMAGE} | SHORT),
-    "kept": (kept.run, "ext3", {"image": IMAGE, "size": 2 << 30} | SHORT),
+    "kept": (storage.run, "ext3", {"image": IMAGE, "size": 2 << 30} | SHORT),
     "table3": (table3.run, "none", {"disks": 2, "requests": 60}),
     "figure1": (images.figure_1, "ext2", {"mu": 7.53, "sigma": 2.48, "files": 300}),
     "figure6": (requests.figure_6, "none", {"requests": 60}),
@@ -49,9 +49,9 @@ def of_the_paper(name: str) -> dict[str, object]:
     system = {"type": fs, "name": fs, "mkfs": [], "mount": ""}
     try:
         said["result"] = experiment({"params": params, "seed": 1, "file_system": system})
-    except inside.ERRORS as error:
+    except testbed.ERRORS as error:
         said["error"] = str(error)
-    said["left"] = [disk for disk in (inside.NAME, "upper", "lower", "m") if dm.exists(disk)]
+    said["left"] = [disk for disk in (testbed.NAME, "upper", "lower", "m") if dm.exists(disk)]
     return said
 
 
@@ -60,10 +60,10 @@ def one(name: str) -> dict[str, object]:
     [run] = runs.describe(spec.parse(text, name, Path("/")))
     said = {"run": name, "error": "", "results": []}
     try:
-        said["results"] = [inside.phases(run) for _ in range(times)]
-    except inside.ERRORS as error:
+        said["results"] = [testbed.phases(run) for _ in range(times)]
+    except testbed.ERRORS as error:
         said["error"] = str(error)
-    said["left"] = dm.exists(inside.NAME)
+    said["left"] = dm.exists(testbed.NAME)
     said["versions"] = called.versions()
     return said
 

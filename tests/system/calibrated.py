@@ -23,7 +23,7 @@ from pathlib import Path
 
 from davidlib.calibrate.depth import rate
 from davidlib.calibrate.simdisk import SimDisk
-from davidlib.calibrate.timed import READ, Request
+from davidlib.calibrate.probe import READ, Request
 from davidlib.drive import files
 
 TREE = Path(__file__).resolve().parents[2]

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from davidlib.bench import here, runs, samples, spec
+from davidlib.bench import localhost, runs, samples, spec
 from davidlib.bench.metrics import METRICS
 from davidlib.bench.results import Results
 from davidlib.disk import modulehelp
@@ -269,10 +269,10 @@ def test_a_command_that_fails_fails_the_run_and_says_why(tmp_path: Path) -> None
 # It answers to SIGTERM as a run does, and says when its processes are being started.
 ENDED = """
 import signal, sys, time
-from davidlib.bench import inside
+from davidlib.bench import testbed
 from davidlib.workload.several import together
 
-signal.signal(signal.SIGTERM, inside._end)
+signal.signal(signal.SIGTERM, testbed._end)
 print("begun", flush=True)
 together(lambda number, rng, record: time.sleep(1000), 200, 1)
 """
@@ -492,13 +492,13 @@ def test_this_machine_is_refused_with_a_sentence(options: dict, modules: bool, s
     def refuse() -> None:
         raise DeviceError(modulehelp.explain("it is not there", "this"))
 
-    monkeypatch.setattr(here.dm, "target_loaded", lambda: False)
-    monkeypatch.setattr(here.dm, "load_module", refuse)
-    monkeypatch.setattr(here.dm, "need_root", lambda what: None)
-    monkeypatch.setattr(here, "MODULES", tmp_path if modules else tmp_path / "nothing")
-    monkeypatch.setattr(here, "BUILT", tmp_path / "nothing")
+    monkeypatch.setattr(localhost.dm, "target_loaded", lambda: False)
+    monkeypatch.setattr(localhost.dm, "load_module", refuse)
+    monkeypatch.setattr(localhost.dm, "need_root", lambda what: None)
+    monkeypatch.setattr(localhost, "MODULES", tmp_path if modules else tmp_path / "nothing")
+    monkeypatch.setattr(localhost, "BUILT", tmp_path / "nothing")
     with pytest.raises(UserError, match=f"(?s)where = \"here\".*{says}"):
-        here.ready(argparse.Namespace(**{"scheduler": "", "workers": 0} | options))
+        localhost.ready(argparse.Namespace(**{"scheduler": "", "workers": 0} | options))
 
 
 def test_a_bad_spec_leaves_nothing(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from davidlib import source
-from davidlib.bench import here, inside, loop, one, parts, runs, spec
+from davidlib.bench import labrun, localhost, loop, parts, runs, spec, testbed
 from davidlib.paper import guest, plan
 from davidlib.bench.results import COLUMNS, RESULT, Results, signed
 from davidlib.drive import files
@@ -84,14 +84,14 @@ EDITS = [
     ("tools/davidlib/lab/uml.py", "1_893_456_000", "1_893_456_001", True),
     ("tools/davidlib/lab/guest/main", ". /run/lab/mounts", "sync\n. /run/lab/mounts", True),
     ("tools/davidlib/lab/archive.py", "import", "NEW = 1\nimport", False),  # of no lab that is there
-    ("tools/davidlib/bench/inside.py", '"""One run', '"""A run', False),
-    ("tools/davidlib/bench/inside.py", "3_141_592", "2_718_281", True),
+    ("tools/davidlib/bench/testbed.py", '"""One run', '"""A run', False),
+    ("tools/davidlib/bench/testbed.py", "3_141_592", "2_718_281", True),
     ("tools/davidlib/workload/servers.py", "import", "NEW = 1\nimport", True),
     ("tools/davidlib/workload/blocks.py", "import", "NEW = 1\nimport", False),  # of other kinds
     ("tools/davidlib/report/page.py", "import", "NEW = 1\nimport", False),
     ("tools/davidlib/workload/__init__.py", '"""', '"""Another remark. ', False),
     ("tools/davidlib/workload/__init__.py", '"""', 'NEW = 1\n"""', True),
-    ("tools/davidlib/bench/one.py", "import", "NEW = 1\nimport", True),
+    ("tools/davidlib/bench/labrun.py", "import", "NEW = 1\nimport", True),
     ("tools/davidlib/lab/module.py", "import", "NEW = 1\nimport", True),
     ("Makefile", "subdir-ccflags-y +=", "subdir-ccflags-y += -DNEW", True),
     ("Makefile", "check:", "new:\n\ncheck:", False),
@@ -372,10 +372,10 @@ def test_a_worker_with_another_tree_does_nothing(monkeypatch: pytest.MonkeyPatch
     [run] = runs.expand(parse(DISK + WORK))
     told = copy.deepcopy(run.described)
     started = []
-    monkeypatch.setattr(one, "_once", lambda run: started.append(1) or (0, {"text": "done"}))
-    assert one.execute(told) == {"text": "done"}
+    monkeypatch.setattr(labrun, "_once", lambda run: started.append(1) or (0, {"text": "done"}))
+    assert labrun.execute(told) == {"text": "done"}
     told["parts"]["model"]["drive/media.c"] = "another"
-    assert "model/ is another one: drive/media.c" in one.execute(told)["error"]
+    assert "model/ is another one: drive/media.c" in labrun.execute(told)["error"]
     assert started == [1]
 
 
@@ -387,8 +387,8 @@ def test_a_tree_that_is_changed_under_a_run_spoils_it(monkeypatch: pytest.Monkey
         monkeypatch.setattr(parts.identity, "lab", lambda kind: {"kernel": "6.12.999"})
         return 0, {"text": "done"}
 
-    monkeypatch.setattr(one, "_once", once)
-    assert "-> 6.12.999" in one.execute(told)["error"]
+    monkeypatch.setattr(labrun, "_once", once)
+    assert "-> 6.12.999" in labrun.execute(told)["error"]
 
 
 @pytest.mark.parametrize("kind", ["uml", "vm"])
@@ -404,17 +404,17 @@ def test_a_list_needs_no_network_where_no_lab_was_set_up(kind: str, monkeypatch:
 
 
 def test_this_machine_s_module_is_told_by_its_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    note = here.NOTE + bytes(range(20))
+    note = localhost.NOTE + bytes(range(20))
     loaded, built = tmp_path / "note", tmp_path / "dm-david.ko"
-    monkeypatch.setattr(here, "LOADED", loaded)
-    monkeypatch.setattr(here, "_installed", lambda: built if built.exists() else None)
-    assert here.module() == "none"
+    monkeypatch.setattr(localhost, "LOADED", loaded)
+    monkeypatch.setattr(localhost, "_installed", lambda: built if built.exists() else None)
+    assert localhost.module() == "none"
     built.write_bytes(b"\x7fELF..." + note + b"...")
-    assert here.module() == bytes(range(20)).hex()[:16]
-    loaded.write_bytes(here.NOTE + bytes(20))
-    assert here.module() == "0" * 16
+    assert localhost.module() == bytes(range(20)).hex()[:16]
+    loaded.write_bytes(localhost.NOTE + bytes(20))
+    assert localhost.module() == "0" * 16
     kernel = runs.expand(parse('where = "here"\n' + DISK + WORK))[0].described["parts"]["machine"]["kernel"]
-    assert kernel.startswith(here.os.uname().release)
+    assert kernel.startswith(localhost.os.uname().release)
 
 
 def test_each_experiment_of_the_paper_is_known_by_its_own_module() -> None:
@@ -463,9 +463,9 @@ def test_a_run_leaves_the_versions_of_what_it_called(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(called, "_asked", set())
     monkeypatch.setattr(called, "_looked_at", set())
-    inside.call("find", "--version")
+    testbed.call("find", "--version")
     called.note_script("cp -a /nowhere $TOP")
-    found = json.loads(inside.answer({}, {}))["versions"]
+    found = json.loads(testbed.answer({}, {}))["versions"]
     assert found.keys() == {"kernel", "python3", "find", "sh in a command", "cp in a command"}
     assert found["find"][0].isdigit() and found["cp in a command"].startswith("sha256 ")
 

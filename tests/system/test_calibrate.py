@@ -12,7 +12,7 @@ import calibrated
 import pytest
 from davidlib.calibrate import cache, cli, depth, fromfio, heads, layout, rotation
 from davidlib.calibrate.simdisk import SimDisk
-from davidlib.calibrate.timed import FLUSH, FUA, Answer, Prober, Request
+from davidlib.calibrate.probe import FLUSH, FUA, Answer, Prober, Request
 from davidlib.drive import files
 
 TREE = Path(__file__).resolve().parents[2]

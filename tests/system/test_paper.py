@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from davidlib.bench import inside
+from davidlib.bench import testbed
 from davidlib.bench.results import Results
-from davidlib.paper import command, compact, criteria, guest, kept, measured
+from davidlib.paper import command, compact, criteria, guest, measured, storage
 from davidlib.paper import plan, published, requests
 from davidlib.util import UserError
 from davidlib.workload import image
@@ -137,8 +137,8 @@ def small_ext3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with made.open("wb") as file:
         file.truncate(64 << 20)
     subprocess.run(["mke2fs", "-q", "-F", "-t", "ext3", "-b", "4096", "-d", tree, made], check=True)
-    monkeypatch.setattr(inside, "DISK", str(made))
-    monkeypatch.setattr(kept, "COMMANDS", str(tmp_path / "commands"))
+    monkeypatch.setattr(testbed, "DISK", str(made))
+    monkeypatch.setattr(storage, "COMMANDS", str(tmp_path / "commands"))
     return made
 
 
@@ -153,7 +153,7 @@ def test_what_a_kept_block_is_is_looked_up_in_the_file_system(small_ext3: Path) 
     # Twelve blocks, the indirect one, and the rest.
     indirect = file.pop(12)
     journal = blocks_of(small_ext3, "<8>")[0]
-    found = kept.kinds([*file, indirect, *directory, journal, 1])
+    found = storage.kinds([*file, indirect, *directory, journal, 1])
     assert [found[block] for block in file] == ["data"] * len(file) and len(file) == 52
     assert [found[block] for block in (indirect, *directory, journal, 1)] == \
         ["indirect", "directory", "journal", "of no inode"]
@@ -165,7 +165,7 @@ def test_every_kept_block_is_accounted_for(small_ext3: Path) -> None:
     now = before | dict.fromkeys(file[1:14], "stored") | {journal: "stored"}
     del now[2]
     # Of the file, twelve blocks of data and the indirect one. That counts up: mke2fs lays files in one piece.
-    found = kept.account(before, now)
+    found = storage.account(before, now)
     assert found.pop("compact")["one"] == 12 * 4096 + compact.RULE
     assert found == {
         "new": {"data": 12 * 4096, "indirect": 4096}, "gone": 4096, "zeros": {"journal": 4096},
@@ -176,8 +176,8 @@ def test_an_indirect_block_counts_up_if_its_file_lies_in_one_piece() -> None:
     def block(numbers: list[int]) -> bytes:
         return struct.pack("<1024I", *numbers, *[0] * (1024 - len(numbers)))
 
-    assert kept.counts_up(block([7, 8, 9])) and kept.counts_up(block(list(range(50, 1074))))
-    assert not any(map(kept.counts_up, (block([]), block([7, 9]), block([7, 8, 0, 10]), block([8, 7]))))
+    assert storage.counts_up(block([7, 8, 9])) and storage.counts_up(block(list(range(50, 1074))))
+    assert not any(map(storage.counts_up, (block([]), block([7, 9]), block([7, 8, 0, 10]), block([8, 7]))))
 
 
 def test_in_how_few_bytes_a_block_could_be_kept() -> None:

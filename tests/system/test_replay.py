@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from davidlib import build
-from davidlib.bench import inside, runs, spec
+from davidlib.bench import runs, spec, testbed
 from davidlib.trace import rawfile
 from davidlib.workload.kinds import KINDS
 from davidlib.workload.several import WorkFailed
@@ -1192,7 +1192,7 @@ def test_a_bench_replays_a_compiled_trace_and_knows_it_by_its_content(tmp_path: 
     done = kind.run("replay", str(top), work["params"], 1)
     assert (done.operations(), done.read, done.written) == (3, 4096, 100)
     # It runs on copies of the files; an own result tells of another content.
-    assert inside.with_copies(described(), Path("/x"))["workload"]["params"]["trace"] == "/x/trace"
+    assert testbed.with_copies(described(), Path("/x"))["workload"]["params"]["trace"] == "/x/trace"
     make(tmp_path / "t.db", "none").rename(workload)
     assert described()["parts"]["files"] != before["parts"]["files"]
     # What is not there any more is another workload.

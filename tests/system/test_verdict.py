@@ -7,7 +7,7 @@ import copy
 
 import pytest
 
-from davidlib.disk import check, lateness, since, stats, top
+from davidlib.disk import baseline, check, lateness, stats, top
 from davidlib.disk.dm import DeviceError
 
 MS = 10**6
@@ -99,16 +99,16 @@ def test_a_difference_is_of_what_was_counted_and_keeps_what_is_so_now() -> None:
     then["requests"]["read"] = 10
     now = copy.deepcopy(then) | {"store_used": 4}
     now["delivered"]["read"], now["requests"]["read"], now["late"][1] = 30, 30, 20
-    part = since.difference(now, then)
+    part = baseline.difference(now, then)
     assert (part["requests"]["read"], part["delivered"]["read"], part["store_used"]) == (20, 20, 4)
     assert sum(part["late"]) == 20 and part["late_max"] == 2000
-    assert since.difference(now, now)["late_max"] == 0
+    assert baseline.difference(now, now)["late_max"] == 0
 
 
 @pytest.mark.parametrize("then", [{}, {"requests": 3}, figures(read=(999, 1, 1, 0))])
 def test_figures_of_something_else_are_refused(then: dict) -> None:
     with pytest.raises(DeviceError, match="earlier figures"):
-        since.difference(figures(read=(10, 1, 1, 0)), then)
+        baseline.difference(figures(read=(10, 1, 1, 0)), then)
 
 
 @pytest.mark.parametrize("bad", ["state", "nospc", "errors", "spilled", "unmodelled", "late"])

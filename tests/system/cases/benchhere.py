@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from davidlib.bench import here, inside, one, runs, spec
+from davidlib.bench import labrun, localhost, runs, spec, testbed
 from helpers.guest import TREE, dm, run
 from helpers.victim import wait_until
 
@@ -28,15 +28,15 @@ def described(text: str) -> dict[str, Any]:
 
 def nothing_is_left() -> bool:
     loops = run("losetup", "--noheadings", "--output", "BACK-FILE")
-    return not dm.exists(inside.NAME) and here.SCRATCH not in loops and \
-        not list(Path(here.SCRATCH).glob("dm-david-bench-*"))
+    return not dm.exists(testbed.NAME) and localhost.SCRATCH not in loops and \
+        not list(Path(localhost.SCRATCH).glob("dm-david-bench-*"))
 
 
 @case
 def a_bench_on_this_machine_makes_a_disk_and_removes_it() -> None:
     mkfs = '[[filesystem]]\ntype = "ext4"\n[[workload]]\nkind = "metadata"\nfiles = 30\n'
     for text in (mkfs, READS + "operations = 20\n"):
-        came = one.execute(described(DISK + text))
+        came = labrun.execute(described(DISK + text))
         assert "text" in came, came
         result = json.loads(came["text"])["result"]
         assert result["operations"] >= 20 and result["seconds"] > 0, result
@@ -45,37 +45,37 @@ def a_bench_on_this_machine_makes_a_disk_and_removes_it() -> None:
 
 @case
 def a_bench_on_this_machine_that_fails_leaves_nothing() -> None:
-    came = one.execute(described(
+    came = labrun.execute(described(
         DISK + '[[filesystem]]\ntype = "ext4"\nmkfs = ["-N", "many"]\n[[workload]]\nkind = "du"\n'))
     assert "mkfs.ext4" in came.get("error", ""), came
     assert nothing_is_left()
-    came = one.execute(described(DISK.replace("[disk]", "timeout = 1\n[disk]") + READS))
+    came = labrun.execute(described(DISK.replace("[disk]", "timeout = 1\n[disk]") + READS))
     assert "exit status 124" in came.get("error", ""), came
     assert nothing_is_left()
 
 
 @case
 def a_disk_of_that_name_that_is_there_is_left_alone() -> None:
-    run("dmsetup", "create", inside.NAME, "--table", "0 8 zero")
+    run("dmsetup", "create", testbed.NAME, "--table", "0 8 zero")
     try:
-        came = one.execute(described(DISK + READS))
-        assert "is there" in came.get("error", "") and dm.exists(inside.NAME), came
+        came = labrun.execute(described(DISK + READS))
+        assert "is there" in came.get("error", "") and dm.exists(testbed.NAME), came
     finally:
-        run("dmsetup", "remove", inside.NAME)
+        run("dmsetup", "remove", testbed.NAME)
     assert nothing_is_left()
 
 
 @case
 def a_bench_on_this_machine_that_is_killed_leaves_no_disk() -> None:
     text = json.dumps(described(DISK + READS + "operations = 100000\n"))
-    program = "import json, sys; from davidlib.bench import one; one.execute(json.loads(sys.argv[1]))"
+    program = "import json, sys; from davidlib.bench import labrun; labrun.execute(json.loads(sys.argv[1]))"
     env = os.environ | {"PYTHONPATH": str(TREE / "tools")}
     worker = subprocess.Popen([sys.executable, "-c", program, text], env=env)
-    wait_until(lambda: dm.exists(inside.NAME), "the disk", 60)
+    wait_until(lambda: dm.exists(testbed.NAME), "the disk", 60)
     worker.send_signal(signal.SIGKILL)
     worker.wait()
-    wait_until(lambda: not dm.exists(inside.NAME), "no disk", 60)
-    for left in Path(here.SCRATCH).glob("dm-david-bench-*"):
+    wait_until(lambda: not dm.exists(testbed.NAME), "no disk", 60)
+    for left in Path(localhost.SCRATCH).glob("dm-david-bench-*"):
         # The worker that made it was killed.
         run("rm", "-r", str(left))
     wait_until(nothing_is_left, "nothing left", 60)

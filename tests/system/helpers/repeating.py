@@ -14,7 +14,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from davidlib.bench import one
+from davidlib.bench import labrun
 from davidlib.lab import host, uml
 
 TREE = Path(__file__).resolve().parents[3]
@@ -66,8 +66,8 @@ def main() -> int:
         return 0
     asked = json.load(sys.stdin)
     os.environ[PLANTED] = json.dumps(asked["plant"])
-    one.DAVID = Path(__file__).resolve()
-    came = one.execute(asked["run"])
+    labrun.DAVID = Path(__file__).resolve()
+    came = labrun.execute(asked["run"])
     if "error" in came:
         print(came["error"], file=sys.stderr)
         return 1

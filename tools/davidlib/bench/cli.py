@@ -11,7 +11,7 @@ from ..command import Commands
 from ..sizes import format_size
 from ..util import DAVID, UserError
 from ..workload.kinds import KINDS, Bytes
-from . import here, loop, prepare, spec
+from . import localhost, loop, prepare, spec
 from .results import Results
 from .runs import expand
 
@@ -91,7 +91,7 @@ def bench(args: argparse.Namespace) -> int:
     if args.list:
         return loop.list_runs(results, expand(found))
     if found.where == "here":
-        here.ready(args)
+        localhost.ready(args)
     prepare.become()
     for name in {name for workload in found.workloads for name in KINDS[workload.kind].built}:
         build.ensure(name)  # in a lab nothing is built

@@ -34,7 +34,7 @@ from ..lab import identity
 from ..lab.lab import FRESH, KERNELS_OWN, below
 from ..util import TREE, UserError
 from ..workload.kinds import KINDS, files_of
-from . import here
+from . import localhost
 
 Described = dict[str, Any]
 Parts = dict[str, dict[str, str]]
@@ -65,7 +65,7 @@ def _of_kind(kind: str) -> tuple[list[Path], set[Path]]:
 
 def program_of(run: Described) -> str:
     """The file of davidlib that does it in the lab."""
-    return str(run.get("program", "bench/inside.py"))
+    return str(run.get("program", "bench/testbed.py"))
 
 
 def code(program: str, kind: str, module: str) -> dict[str, str]:
@@ -77,7 +77,7 @@ def code(program: str, kind: str, module: str) -> dict[str, str]:
     else:
         own, every = _of_kind(kind)
         every -= source.imported(first)
-    found = [HERE / "one.py", *source.closure([first], every), *source.closure(own)]
+    found = [HERE / "labrun.py", *source.closure([first], every), *source.closure(own)]
     return _said(sorted(set(found)), source.LIBRARY)
 
 
@@ -172,7 +172,7 @@ class Tree:
         """Of a run as spec or plan describe it."""
         found = {"profile": self._profiles(run)}
         if run["where"] == "here":
-            found["machine"] = self._once(here.identity)
+            found["machine"] = self._once(localhost.identity)
         else:
             found |= self._once(identity.sources)
             found["lab"] = self._once(identity.lab, LAB[run["where"]])

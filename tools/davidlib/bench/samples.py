@@ -13,7 +13,7 @@ import signal
 import time
 from typing import Any
 
-from ..disk import since, stats
+from ..disk import baseline, stats
 
 COLUMNS = (
     *("t_ns", "reads", "writes", "flushes", "read_bytes", "written_bytes", "modelled", "modelled_ns"),
@@ -62,7 +62,7 @@ def _take(name: str, before: dict[str, Any], start_ns: int) -> list[Row]:
     step = FIRST_NS
     due = start_ns
     while True:
-        figures = since.difference(stats.as_dict(stats.fetch(name)), before)
+        figures = baseline.difference(stats.as_dict(stats.fetch(name)), before)
         rows.append(row(figures, time.monotonic_ns() - start_ns))
         if len(rows) >= MOST:
             rows, step = thinned(rows), 2 * step

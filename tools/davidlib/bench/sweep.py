@@ -25,8 +25,8 @@ Done = Callable[[Run, dict[str, Any]], None]
 
 def by_value() -> Callable[[str, dict[str, Any]], dict[str, Any]]:
     """What a worker is handed. It may be a process of another machine, which has the tree at the same path,
-    and no davidlib on its own path. So the function goes there by value, and starts one.py. A function within
-    a function always goes by value; Dask would send another one as a name to import.
+    and no davidlib on its own path. So the function goes there by value, and starts labrun.py. A function
+    within a function always goes by value; Dask would send another one as a name to import.
     """
 
     def execute(tools: str, described: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def by_value() -> Callable[[str, dict[str, Any]], dict[str, Any]]:
 
         if not os.path.isdir(tools):
             return {"error": f"this worker has no {tools}: it needs dm-david's tree at the same path"}
-        words = ("setpriv", "--pdeathsig", "TERM", sys.executable, "-B", "-m", "davidlib.bench.one")
+        words = ("setpriv", "--pdeathsig", "TERM", sys.executable, "-B", "-m", "davidlib.bench.labrun")
         done = subprocess.run(words, cwd=tools, input=json.dumps(described), capture_output=True, text=True)
         if done.returncode:
             return {"error": f"{words[-1]}: exit status {done.returncode}: {done.stderr.strip()[-1500:]}"}

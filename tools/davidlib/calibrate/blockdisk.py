@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..util import UserError
-from .timed import FLUSH, FUA, READ, Answer, Request
+from .probe import FLUSH, FUA, READ, Answer, Request
 
 LARGEST = 1 << 20  # bytes
 SAMPLES = 256

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from .timed import LARGEST, MS, Answer, Prober, first_true
+from .probe import LARGEST, MS, Answer, Prober, first_true
 
 IDLE = 500 * MS  # until read-ahead has ended
 MOST_SEGMENTS = 1024

@@ -10,11 +10,11 @@ from ..command import Commands
 from ..drive import files
 from ..sizes import SECTOR, format_both, format_time
 from ..util import DAVID, UserError, say
-from . import cache, depth, fromfio, heads, heldout, layout, result, rotation, seeks, writes
+from . import cache, depth, fromfio, heads, layout, result, rotation, seeks, validation, writes
 from .blockdisk import BlockDisk
 from .output import new_file
 from .simdisk import SimDisk
-from .timed import Prober, TimedDisk
+from .probe import Prober, TimedDisk
 
 MODEL = "model:"
 LEAST = 1 << 30  # bytes
@@ -83,7 +83,7 @@ def calibrate(args: argparse.Namespace) -> int:
         name = args.name or args.device.removeprefix(MODEL).rpartition("/")[2]
         draft = survey(disk, args.write, name, title_of(args.device, size, args.write))
         out.write_text(draft.text())
-        table = heldout.table(heldout.compare(disk, out, args.write))
+        table = validation.table(validation.compare(disk, out, args.write))
         draft.title += "\nThe model beside the drive, in percent of the drive's figure:\n" + table
         out.write_text(draft.text())
     print(table)

@@ -16,7 +16,7 @@ from statistics import mean
 
 from .result import Draft
 from .simdisk import SimDisk
-from .timed import READ, Answer, Prober, Request, first_true
+from .probe import READ, Answer, Prober, Request, first_true
 from .writes import Writes, burst
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..sizes import parse_size
 from ..util import UserError
-from .timed import FLUSH, READ, WRITE, Request
+from .probe import FLUSH, READ, WRITE, Request
 
 COUNT = 1500
 RANDOM = {"randread": 0.0, "randwrite": 1.0, "randrw": 0.5}

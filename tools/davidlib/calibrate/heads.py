@@ -14,7 +14,7 @@ import math
 from .cache import Cache
 from .layout import Layout, Zone
 from .seeks import TRIES, Arm, Try
-from .timed import Answer, Prober, first_true
+from .probe import Answer, Prober, first_true
 
 LONGER = 60_000  # ns: more than two measurements differ by
 TRIED = (2, 4, 8, 16, 32, 64, 128, 256)  # tracks away

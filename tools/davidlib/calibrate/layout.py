@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..util import UserError
 from .rotation import Spindle
-from .timed import Prober, first_true
+from .probe import Prober, first_true
 
 MOST_HEADS = 72
 NEAR = 0.003  # of a revolution: as foretold

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from .cache import Cache
 from .layout import Layout
 from .seeks import Mechanics
-from .timed import LARGEST, TimedDisk
+from .probe import LARGEST, TimedDisk
 from .writes import Writes
 
 # No drive is known to read on for a stream less than this, sectors: what the arm reads on anyhow.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 
-from .timed import MS, SECOND, Prober
+from .probe import MS, SECOND, Prober
 
 SHORTEST, LONGEST = 3 * MS, 17 * MS  # 20,000 and 3,530 rpm
 READS = 24

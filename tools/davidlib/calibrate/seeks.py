@@ -13,7 +13,7 @@ from statistics import median
 
 from .cache import IDLE, Cache
 from .layout import Layout
-from .timed import FUA, READ, WRITE, Answer, Prober, Request
+from .probe import FUA, READ, WRITE, Answer, Prober, Request
 
 STEPS = 14
 TRIES = 8  # until neither sector was in the cache

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import build
 from ..util import UserError
-from .timed import Answer, Request
+from .probe import Answer, Request
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from statistics import mean, median
 from .cache import Cache
 from .layout import Layout
 from .seeks import Arm, Mechanics
-from .timed import FLUSH, LARGEST, MS, WRITE, Prober, Request
+from .probe import FLUSH, LARGEST, MS, WRITE, Prober, Request
 
 IDLE = 50 * MS
 FLUSHES = (1, 2, 4, 8, 16, 32)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..command import Commands, add
 from ..util import DAVID, NOT_BELIEVABLE
-from . import lateness, since, stats
+from . import baseline, lateness, stats
 from .dm import need_disk, need_root
 from .parameters import name_arg
 
@@ -61,8 +61,8 @@ def check(args: argparse.Namespace) -> int:
     need_root("check")
     need_disk(args.name)
     figures = stats.as_dict(stats.fetch(args.name))
-    left = None if args.all else since.mark(args.name)
-    found = findings(since.difference(figures, left[1]) if left else figures)
+    left = None if args.all else baseline.mark(args.name)
+    found = findings(baseline.difference(figures, left[1]) if left else figures)
     if args.json:
         lines = [asdict(finding) for finding in found]
         print(json.dumps({"valid": valid(found), "findings": lines}, indent=2))

@@ -10,7 +10,7 @@ import time
 from ..command import Commands, add
 from ..sizes import SECTOR, format_size, size_arg
 from ..util import DAVID
-from . import dm, lateness, since, stats
+from . import baseline, dm, lateness, stats
 from .dm import DeviceError, need_disk, need_root
 from .kmsg import KernelLog, kernel_says
 from .parameters import name_arg
@@ -35,7 +35,7 @@ def remove_disk(name: str, wait: float) -> None:
     while True:
         done = dm.run("dmsetup", "remove", name)
         if done.returncode == 0:
-            since.drop_mark(name)
+            baseline.drop_mark(name)
             if said:
                 print(said)
             return

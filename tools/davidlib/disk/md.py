@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import dm
-from .below import sysfs_text
+from .layers import sysfs_text
 from .dm import DeviceError
 
 # The least number of members, by level.

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from . import dm
-from .below import below
+from .layers import below
 from .dm import DeviceError
 
 MAGIC = b"dm-david pool\n\0\0"

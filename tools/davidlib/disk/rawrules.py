@@ -20,7 +20,7 @@ from ..command import Commands
 from ..sizes import SECTOR, format_size
 from ..util import DAVID
 from . import dm, stats
-from .below import Place, place_on
+from .layers import Place, place_on
 from .dm import DeviceError, need_disk, need_root
 from .parameters import name_arg
 from .kmsg import KernelLog

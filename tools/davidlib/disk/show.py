@@ -11,7 +11,7 @@ from typing import Any
 
 from ..command import Commands, add
 from ..util import DAVID
-from . import since, stats
+from . import baseline, stats
 from .dm import DeviceError, need_root
 from .parameters import name_arg
 
@@ -25,8 +25,8 @@ def figures_of(name: str) -> dict[str, Any]:
 def _part(args: argparse.Namespace) -> tuple[str, dict[str, Any] | None]:
     """Of which part of the disk's life: in words, and the figures at its beginning."""
     if args.since:
-        return f"since {args.since}", since.read_file(args.since)
-    if not args.all and (left := since.mark(args.name)):
+        return f"since {args.since}", baseline.read_file(args.since)
+    if not args.all and (left := baseline.mark(args.name)):
         at, figures = left
         return f"since the reset at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}", figures
     return "", None
@@ -36,7 +36,7 @@ def _print(args: argparse.Namespace) -> None:
     words, before = _part(args)
     figures = figures_of(args.name)
     if before is not None:
-        figures = since.difference(figures, before)
+        figures = baseline.difference(figures, before)
     if not args.json:
         print((f"({words})\n" if words else "") + stats.as_text(figures), flush=True)
         return
@@ -63,7 +63,7 @@ def show(args: argparse.Namespace) -> int:
     if args.count is not None and not args.watch:
         raise DeviceError("--count: how often --watch prints; there is no --watch")
     if args.reset:
-        since.set_mark(args.name, figures_of(args.name))
+        baseline.set_mark(args.name, figures_of(args.name))
         return 0
     if args.watch:
         return _watch(args)

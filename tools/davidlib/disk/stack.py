@@ -10,7 +10,7 @@ from pathlib import Path
 from ..command import Commands, add
 from ..util import DAVID
 from . import dm
-from .below import DEPTH, below_loop, layers_below, sysfs_text
+from .layers import DEPTH, below_loop, layers_below, sysfs_text
 from .dm import DeviceError, need_root
 
 

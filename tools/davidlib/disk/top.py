@@ -16,7 +16,7 @@ from typing import Any
 from ..command import Commands, add
 from ..sizes import SECTOR, format_size, format_time
 from ..util import DAVID
-from . import dm, lateness, since, stats
+from . import baseline, dm, lateness, stats
 from .dm import DeviceError, need_disk, need_root
 from .parameters import name_arg
 from .show import seconds
@@ -35,7 +35,7 @@ def _mean(ns: int, count: int) -> float | None:
 
 def sample(before: dict[str, Any], after: dict[str, Any], elapsed_ns: int) -> dict[str, Any]:
     """One line, from two figures of stats.as_dict() and the time between them."""
-    part = since.difference(after, before)
+    part = baseline.difference(after, before)
     span = elapsed_ns / 1e9
     response = sum(part["modelled_ns"].values())
     verdict = lateness.verdict(part)

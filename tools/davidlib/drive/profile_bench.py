@@ -17,7 +17,7 @@ from .. import build
 from ..command import Commands
 from ..util import UserError, say
 from . import files as profiles
-from . import real
+from . import realdrives
 from .everyday import FIGURES as UNITS
 from .everyday import NO_LIMIT, Outcome, Row, Seen, rows_for
 from .everyday_figures import FIGURES
@@ -167,7 +167,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def summary(name: str, results: list[Outcome], measured: list[real.Real]) -> str:
+def summary(name: str, results: list[Outcome], measured: list[realdrives.Real]) -> str:
     off = sum(outcome.bad and not outcome.row.known for outcome in results)
     known = sum(outcome.bad and bool(outcome.row.known) for outcome in results)
     fitted = sum(outcome.row.fitted for outcome in results)
@@ -183,7 +183,7 @@ def summary(name: str, results: list[Outcome], measured: list[real.Real]) -> str
     )
 
 
-def failed(results: list[Outcome], measured: list[real.Real]) -> bool:
+def failed(results: list[Outcome], measured: list[realdrives.Real]) -> bool:
     return any(outcome.bad and not outcome.row.known for outcome in results) or any(
         row.bad for row in measured
     )
@@ -194,7 +194,7 @@ def bench(args: argparse.Namespace) -> int:
     if not args.json:
         say(f"running david-sim on {args.profile}, some seconds")
     name, results = outcomes(path, args.option)
-    measured = [] if args.option else real.compare(name, path, _sim)
+    measured = [] if args.option else realdrives.compare(name, path, _sim)
     counts = grade(path.read_text(encoding="utf-8", errors="replace"))
     if args.json:
         rows = [as_dict(outcome) for outcome in results]
@@ -203,7 +203,7 @@ def bench(args: argparse.Namespace) -> int:
     else:
         print(f"{name}\n{as_text(results)}\n")
         if measured:
-            print(real.as_text(name, measured) + "\n")
+            print(realdrives.as_text(name, measured) + "\n")
         print(f"{summary(name, results, measured)}\n{grade_text(counts)}")
     return 1 if failed(results, measured) else 0
 
@@ -235,12 +235,12 @@ def _validate_one(args: argparse.Namespace, name: str) -> tuple[bool, str]:
     rotates = True
     if not args.physics_only:
         drive, results = outcomes(profiles.find(name), [])
-        measured = real.compare(drive, profiles.find(name), _sim)
+        measured = realdrives.compare(drive, profiles.find(name), _sim)
         rotates = bool(results)
         bad = failed(results, measured)
         rows = [outcome for outcome in results if args.all or outcome.bad]
         text += [as_text(rows)] if rows else []
-        text += [real.as_text(drive, measured)] if measured else []
+        text += [realdrives.as_text(drive, measured)] if measured else []
         text += [
             summary(drive, results, measured),
             grade_text(grade(profiles.find(name).read_text(encoding="utf-8"))),

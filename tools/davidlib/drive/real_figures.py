@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What real drives did, for real.py.
+"""What real drives did, for realdrives.py.
 
 A line: name | state | part of the job | job | source | per s, then p50, p90, p99 and p99.9 in us, or -.
 After a figure "*" says that a parameter was chosen by it, and "~6" that it may be 6 % off. The state is the

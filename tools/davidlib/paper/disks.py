@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..bench import inside
-from ..disk import check, lateness, setting, since
+from ..bench import testbed
+from ..disk import baseline, check, lateness, setting
 from .plan import HITACHI
 
 # ext3 as mke2fs made it in 2007: inodes of 128 bytes, one for 16 KiB, and a journal of 128 MB. That comes to
@@ -22,7 +22,7 @@ KINDS = ("fill", "squashed", "stored", "packed")
 
 
 def described(run: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """What inside.make_disk() and its like want to know."""
+    """What testbed.make_disk() and its like want to know."""
     system = dict(run["file_system"])
     if system["type"] == "ext3":
         system |= {"mkfs": list(OLD_EXT3), "mount": "data=ordered,commit=5"}
@@ -35,15 +35,15 @@ def described(run: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def disk(told: dict[str, Any]) -> Iterator[None]:
     """A disk at full speed; whatever is there is removed at the end."""
     try:
-        inside.align()
-        inside.make_disk(told)
+        testbed.align()
+        testbed.make_disk(told)
         yield
     finally:
-        inside.clean_up()
+        testbed.clean_up()
 
 
 def mode(name: str) -> None:
-    setting.change(inside.NAME, [("mode", name)])
+    setting.change(testbed.NAME, [("mode", name)])
 
 
 def blocks_since(before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
@@ -64,23 +64,23 @@ def mounted(told: dict[str, Any], body: Callable[[], object]) -> dict[str, Any]:
     """timed() with nothing in a cache before. What it stored is counted until the file system is unmounted:
     some of them write their metadata only then."""
     Path("/proc/sys/vm/drop_caches").write_text("3")
-    before = inside.figures()
-    inside.mount(told["file_system"])
+    before = testbed.figures()
+    testbed.mount(told["file_system"])
     found = timed(body)
-    inside.call("umount", inside.MOUNT)
-    return found | blocks_since(before, inside.figures())
+    testbed.call("umount", testbed.MOUNT)
+    return found | blocks_since(before, testbed.figures())
 
 
 def timed(body: Callable[[], object]) -> dict[str, Any]:
     """That in the drive's time: seconds, what it stored, and whether the times are to be believed."""
-    inside.align()
+    testbed.align()
     mode("timing-accurate")
-    before, start = inside.figures(), time.monotonic_ns()
+    before, start = testbed.figures(), time.monotonic_ns()
     body()
     os.sync()
-    took, after = time.monotonic_ns() - start, inside.figures()
+    took, after = time.monotonic_ns() - start, testbed.figures()
     mode("speedup")
-    part = since.difference(after, before)
+    part = baseline.difference(after, before)
     return {
         "seconds": took / 1e9,
         "busy": part["busy_ns"] / 1e9,

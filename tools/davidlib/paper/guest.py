@@ -11,8 +11,8 @@ import os
 import sys
 from pathlib import Path
 
-from ..bench import inside
-from . import images, kept, load, requests, table2, table3
+from ..bench import testbed
+from . import images, load, requests, storage, table2, table3
 
 EXPERIMENTS = {
     "table2": table2.run,
@@ -23,7 +23,7 @@ EXPERIMENTS = {
     "figure7": requests.figure_7,
     "figure8": images.figure_8,
     "figure9": load.figure_9,
-    "kept": kept.run,
+    "kept": storage.run,
 }
 
 
@@ -33,10 +33,10 @@ def main() -> int:
     run = json.loads(description.read_text())
     try:
         result = EXPERIMENTS[run["experiment"]](run)
-    except inside.ERRORS as error:
+    except testbed.ERRORS as error:
         print(f"paper: {error}", file=sys.stderr)
         return 1
-    place.write_text(inside.answer(run, result))
+    place.write_text(testbed.answer(run, result))
     return 0
 
 

@@ -9,7 +9,7 @@ import os
 import random
 from typing import Any
 
-from ..bench import inside
+from ..bench import testbed
 from ..workload import fileops, image
 from ..workload.kinds import KINDS
 from ..workload.record import Record
@@ -29,13 +29,13 @@ def figure_1(run: dict[str, Any]) -> dict[str, Any]:
     params = run["params"]
     told = disks.described(run, backing=2 * GIB)
     with disks.disk(told):
-        top = inside.make_file_system(told)
-        before = inside.figures()
+        top = testbed.make_file_system(told)
+        before = testbed.figures()
         image.run("impressions", top, _params(
             files=params["files"], directories=params["files"] // 5, mu=params["mu"],
             sigma=params["sigma"], largest=64 * GIB), run["seed"])
-        inside.call("umount", inside.MOUNT)
-        return disks.blocks_since(before, inside.figures()) | {"files": params["files"]}
+        testbed.call("umount", testbed.MOUNT)
+        return disks.blocks_since(before, testbed.figures()) | {"files": params["files"]}
 
 
 def large_file(path: str, size: int, buffer: mmap.mmap) -> None:
@@ -74,12 +74,12 @@ def figure_8(run: dict[str, Any]) -> dict[str, Any]:
         # As ext3's of 2007. The default of today, 1 GB, would fill a backing device of that size alone.
         told["file_system"]["mkfs"] = ["-J", "size=128"]
     with disks.disk(told):
-        inside.call(*inside.mkfs_words(told["file_system"], run["seed"]))
+        testbed.call(*testbed.mkfs_words(told["file_system"], run["seed"]))
         size = 0
 
         def make() -> None:
             nonlocal size
-            size = make_large(inside.MOUNT, _params(**params["image"], largest=1 << 40), run["seed"])
+            size = make_large(testbed.MOUNT, _params(**params["image"], largest=1 << 40), run["seed"])
 
         found = disks.mounted(told, make)
         return found | {"bytes": size, "backing": params["backing"], "files": params["image"]["files"]}

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..bench import inside
-from ..disk import lateness, since
+from ..bench import testbed
+from ..disk import baseline, lateness
 from ..workload import fileops, image
 from ..workload.kinds import KINDS
 from . import disks
@@ -59,16 +59,16 @@ def figure_4(run: dict[str, Any]) -> dict[str, Any]:
     params = run["params"]
 
     def row(at: float) -> dict[str, Any]:
-        found = inside.figures()
+        found = testbed.figures()
         return {"s": at, "waiting": found["unclassified"]["now"] * BLOCK, "memory": found["mem"]["classify"]}
 
     with disks.disk(told):
-        top = inside.make_file_system(told)
+        top = testbed.make_file_system(told)
         disks.mode("timing-accurate")
-        before, path = inside.figures(), f"{top}/large"
+        before, path = testbed.figures(), f"{top}/large"
         rows = sampled(params["every"], row, lambda: _large_file(path, params["file"]))
-        after = inside.figures()
-        found = since.difference(after, before)
+        after = testbed.figures()
+        found = baseline.difference(after, before)
         squashed = after["blocks"]["squashed"] - before["blocks"]["squashed"]
         return {"rows": rows, "file": params["file"], "most": found["unclassified"]["most"] * BLOCK,
                 "squashed": squashed * BLOCK,
@@ -87,11 +87,11 @@ def figure_9(run: dict[str, Any]) -> dict[str, Any]:
     params = run["params"]
 
     def row(at: float) -> dict[str, Any]:
-        found = inside.figures()
+        found = testbed.figures()
         return {"s": at, "machine": _machine(), "cpu": found["cpu"], "mem": found["mem"]}
 
     with disks.disk(told):
-        top = inside.make_file_system(told)
+        top = testbed.make_file_system(told)
         disks.mode("timing-accurate")
         made = KINDS["impressions"].params | params["image"] | {"largest": 1 << 40}
         first = row(0.0)

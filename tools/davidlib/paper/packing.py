@@ -13,7 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from .. import build
-from ..bench import inside
+from ..bench import testbed
 
 BLOCK = 4096
 # docs/FORMAT.md: area 2, eight pages for each number, a head and pieces.
@@ -50,7 +50,7 @@ def look() -> Kept:
     found = Kept()
     places: dict[int, int] = {}
     members: dict[int, set[int]] = {}
-    for line in inside.call(str(build.ensure("david-store")), "dump", inside.BACKING).splitlines():
+    for line in testbed.call(str(build.ensure("david-store")), "dump", testbed.BACKING).splitlines():
         words = line.split()
         first, last, kind = int(words[0]), int(words[1]), words[2]
         if first >= PACKS:
@@ -60,7 +60,7 @@ def look() -> Kept:
             found.last.append(last)
             if kind == "packed":
                 members.setdefault(int(words[3]), set()).update(range(first, last + 1))
-    with open(inside.BACKING, "rb") as store:
+    with open(testbed.BACKING, "rb") as store:
         for number, blocks in members.items():
             pages = [places[page] for page in range(PAGES * number, PAGES * (number + 1)) if page in places]
             pack = b"".join(os.pread(store.fileno(), BLOCK, BLOCK * place) for place in pages)
@@ -69,8 +69,8 @@ def look() -> Kept:
 
 
 def pack() -> Kept:
-    inside.call("dmsetup", "message", inside.NAME, "0", "pack")
-    with open(inside.DISK, "r+b") as disk:
+    testbed.call("dmsetup", "message", testbed.NAME, "0", "pack")
+    with open(testbed.DISK, "r+b") as disk:
         os.fsync(disk.fileno())
     return look()
 

@@ -9,7 +9,7 @@ from ..bench.runs import Run, identified
 
 # Which module has an experiment, where it is not called so.
 MODULES = {"figure1": "images", "figure8": "images", "figure4": "load", "figure9": "load",
-           "figure6": "requests", "figure7": "requests"}
+           "figure6": "requests", "figure7": "requests", "kept": "storage"}
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 HITACHI = "hitachi-hds721010kla330"
 SEAGATE = "seagate-exos-x20-20tb"

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..bench import inside
+from ..bench import testbed
 from ..disk import dm, setting
 from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
@@ -58,15 +58,15 @@ def model_over_disk(classify: str) -> Iterator[None]:
         finally:
             for name in ("upper", "lower"):
                 if dm.exists(name):
-                    inside.call("dmsetup", "remove", "--retry", name)
+                    testbed.call("dmsetup", "remove", "--retry", name)
 
 
 def recorded(body: Callable[[], object]) -> dict[str, Any]:
     """What the model said of UPPER's requests, beside what they took."""
     if not COMPLETE.exists():
-        inside.call("mount", "-t", "tracefs", "tracefs", str(TRACING))
+        testbed.call("mount", "-t", "tracefs", "tracefs", str(TRACING))
     time.sleep(SETTLE_S)
-    inside.align()
+    testbed.align()
     setting.change("lower", [("mode", "timing-accurate")])
     (TRACING / "buffer_size_kb").write_text("60000")
     (TRACING / "trace").write_text("")
@@ -149,18 +149,18 @@ def figure_7(run: dict[str, Any]) -> dict[str, Any]:
     }
     found = {}
     with model_over_disk("auto"):
-        words = inside.mkfs_words(told, 1)
-        inside.call(*words[:-1], UPPER)
-        os.makedirs(inside.MOUNT, exist_ok=True)
+        words = testbed.mkfs_words(told, 1)
+        testbed.call(*words[:-1], UPPER)
+        os.makedirs(testbed.MOUNT, exist_ok=True)
         for name, prepare in workloads.items():
-            inside.call("mount", "-t", "ext3", "-o", told["mount"], UPPER, inside.MOUNT)
+            testbed.call("mount", "-t", "ext3", "-o", told["mount"], UPPER, testbed.MOUNT)
             try:
-                os.mkdir(f"{inside.MOUNT}/{name}")
-                body = prepare(f"{inside.MOUNT}/{name}")
-                inside.call("umount", inside.MOUNT)
-                inside.call("mount", "-t", "ext3", "-o", told["mount"], UPPER, inside.MOUNT)
+                os.mkdir(f"{testbed.MOUNT}/{name}")
+                body = prepare(f"{testbed.MOUNT}/{name}")
+                testbed.call("umount", testbed.MOUNT)
+                testbed.call("mount", "-t", "ext3", "-o", told["mount"], UPPER, testbed.MOUNT)
                 Path("/proc/sys/vm/drop_caches").write_text("3")
                 found[name] = recorded(body)
             finally:
-                inside.call("umount", inside.MOUNT)
+                testbed.call("umount", testbed.MOUNT)
     return found

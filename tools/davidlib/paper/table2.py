@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..bench import inside
+from ..bench import testbed
 from ..disk import setting
 from ..workload import called, image, servers
 from ..workload.kinds import KINDS
@@ -33,7 +33,7 @@ def _call(*words: str) -> None:
     # Everything that there is may have been searched without a hit.
     done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode not in (0, 1) or done.stderr:
-        raise inside.RunFailed(f"{words[0]}: exit status {done.returncode}: {done.stderr[-400:]}")
+        raise testbed.RunFailed(f"{words[0]}: exit status {done.returncode}: {done.stderr[-400:]}")
 
 
 def _server(kind: str, top: str, params: dict[str, Any], seed: int) -> None:
@@ -67,14 +67,14 @@ def run(run: dict[str, Any]) -> dict[str, Any]:
     with disks.disk(told):
         # The archive of the paper's image has a 500th of its size. A 50th is the least that is to be had, but
         # for zeros, of which gzip makes constant blocks.
-        setting.change(inside.NAME, [("content", "compressible:20")])
-        words = inside.mkfs_words(told["file_system"], run["seed"])
-        rows = {"mkfs": disks.timed(lambda: inside.call(*words))}
+        setting.change(testbed.NAME, [("content", "compressible:20")])
+        words = testbed.mkfs_words(told["file_system"], run["seed"])
+        rows = {"mkfs": disks.timed(lambda: testbed.call(*words))}
         before = packing.pack()
-        rows["mkfs"]["packed_store_used"] = inside.figures()["store_used"] * packing.BLOCK
-        for name, body in steps(inside.MOUNT, run["params"], run["seed"]).items():
+        rows["mkfs"]["packed_store_used"] = testbed.figures()["store_used"] * packing.BLOCK
+        for name, body in steps(testbed.MOUNT, run["params"], run["seed"]).items():
             rows[name] = disks.mounted(told, body)
             now = packing.pack()
             rows[name]["packed"] = rows[name]["kept"] - packing.spared(before, now)
             before = now
-        return {"rows": rows, "disk": inside.figures()["target_sectors"] * 512}
+        return {"rows": rows, "disk": testbed.figures()["target_sectors"] * 512}

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..bench import inside
+from ..bench import testbed
 from ..disk import array, dm, md
 from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
@@ -35,11 +35,11 @@ def store(path: str, size: int) -> Iterator[str]:
     """A loop device on a sparse file in the lab's memory."""
     with open(path, "wb") as file:
         file.truncate(size)
-    loop = inside.call("losetup", "--find", "--show", path).strip()
+    loop = testbed.call("losetup", "--find", "--show", path).strip()
     try:
         yield loop
     finally:
-        inside.call("losetup", "--detach", loop)
+        testbed.call("losetup", "--detach", loop)
         Path(path).unlink()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """One run, in its lab: a disk is made, filled at full speed, then measured in time, and removed.
 
-    python3 -m davidlib.bench.inside RUN.json RESULT.json
+    python3 -m davidlib.bench.testbed RUN.json RESULT.json
 
 Each phase begins at a round time of the machine's clock. So nothing that went before, such as the start of
 Python, moves what is measured: the drive's rotation, the kernel's own intervals.
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import filesystems
-from ..disk import check, dm, lateness, setting, since, stats
+from ..disk import baseline, check, dm, lateness, setting, stats
 from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
 from ..lab.lab import parse_memory
@@ -164,7 +164,7 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
         start = time.monotonic_ns()
         record = KINDS[work["kind"]].run(work["kind"], top, work["params"], run["seed"])
         end = time.monotonic_ns()
-    part = since.difference(figures(), before)
+    part = baseline.difference(figures(), before)
     sampler.rows.append(row(part, end - start))
     return outcome(record, end - start, part, sampler.rows)
 
@@ -224,7 +224,7 @@ def phases(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_copies(run: dict[str, Any], directory: Path) -> dict[str, Any]:
-    """The run with its workload's files where one.py has put them: beside the description."""
+    """The run with its workload's files where labrun.py has put them: beside the description."""
     work = run["workload"]
     found = {key: str(directory / key) for key in files_of(run)}
     return run | {"workload": work | {"params": work["params"] | found}}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..bench import inside
+from ..bench import testbed
 from ..disk import setting
 from . import compact, disks, packing, table2
 
@@ -25,29 +25,29 @@ BLOCK = 4096
 SIZE = 64 * GIB
 STEPS = ("imp", "tar", "postmark", "webserver", "varmail")
 JOURNAL = 8
-COMMANDS = f"{inside.SCRATCH}/debugfs"
+COMMANDS = f"{testbed.SCRATCH}/debugfs"
 AT_A_TIME = 500
 CONTENT = [("content", "compressible:20")]
 
 
 def _store() -> dict[int, str]:
     """fill or stored, by block: the disk is taken away for that, and made again."""
-    table = inside.call("dmsetup", "table", inside.NAME).strip()
-    words = ("losetup", "--noheadings", "--output", "NAME", "--associated", inside.BACKING)
-    loop = inside.call(*words).split()[0]
-    inside.call("dmsetup", "remove", inside.NAME)
+    table = testbed.call("dmsetup", "table", testbed.NAME).strip()
+    words = ("losetup", "--noheadings", "--output", "NAME", "--associated", testbed.BACKING)
+    loop = testbed.call(*words).split()[0]
+    testbed.call("dmsetup", "remove", testbed.NAME)
     found: dict[int, str] = {}
-    for line in inside.call(str(build.ensure("david-store")), "dump", loop).splitlines():
+    for line in testbed.call(str(build.ensure("david-store")), "dump", loop).splitlines():
         first, last, kind = line.split()[:3]
         if kind != "squashed" and int(first) < packing.MODULES_OWN:
             found |= dict.fromkeys(range(int(first), int(last) + 1), kind)
-    inside.call("dmsetup", "create", inside.NAME, "--table", table)
+    testbed.call("dmsetup", "create", testbed.NAME, "--table", table)
     return found
 
 
 def _debugfs(commands: list[str]) -> str:
     Path(COMMANDS).write_text("\n".join(commands) + "\n")
-    return inside.call("debugfs", "-f", COMMANDS, inside.DISK)
+    return testbed.call("debugfs", "-f", COMMANDS, testbed.DISK)
 
 
 def _owners(blocks: list[int]) -> dict[int, int]:
@@ -92,7 +92,7 @@ def counts_up(block: bytes) -> bool:
 
 
 def _read(blocks: list[int]) -> list[bytes]:
-    with open(inside.DISK, "rb") as disk:
+    with open(testbed.DISK, "rb") as disk:
         return [os.pread(disk.fileno(), BLOCK, block * BLOCK) for block in blocks]
 
 
@@ -115,18 +115,18 @@ def account(before: dict[int, str], now: dict[int, str]) -> dict[str, Any]:
 def run(run: dict[str, Any]) -> dict[str, Any]:
     told = disks.described(run, backing=3 * GIB, size=run["params"].get("size", SIZE))
     with disks.disk(told):
-        setting.change(inside.NAME, CONTENT)
-        inside.call(*inside.mkfs_words(told["file_system"], run["seed"]))
+        setting.change(testbed.NAME, CONTENT)
+        testbed.call(*testbed.mkfs_words(told["file_system"], run["seed"]))
         packed = packing.pack()
         before, rows = _store(), {}
-        for name, body in table2.steps(inside.MOUNT, run["params"], run["seed"]).items():
+        for name, body in table2.steps(testbed.MOUNT, run["params"], run["seed"]).items():
             if name not in STEPS:
                 continue
-            first = inside.figures()
-            inside.mount(told["file_system"])
+            first = testbed.figures()
+            testbed.mount(told["file_system"])
             body()
-            inside.call("umount", inside.MOUNT)
-            rows[name] = disks.blocks_since(first, inside.figures())
+            testbed.call("umount", testbed.MOUNT)
+            rows[name] = disks.blocks_since(first, testbed.figures())
             now = _store()
             rows[name] |= account(before, now)
             before = now

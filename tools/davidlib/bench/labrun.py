@@ -18,7 +18,7 @@ from typing import Any
 from ..lab.lab import SEALED_RW, SEALED_TREE, TIMED_OUT
 from ..util import TOOLS, TREE, UserError
 from ..workload.kinds import files_of
-from . import here, inside, parts
+from . import localhost, parts, testbed
 
 DAVID = TOOLS / "david"
 TAIL = 1500
@@ -35,7 +35,7 @@ def command(run: dict[str, Any], directory: Path) -> list[str]:
     """It ends with the process that asked for it, however that ends."""
     if run["where"] == "here":
         limit = ("timeout", "--kill-after=60", str(run["timeout"]))
-        place = f"{inside.SCRATCH_WORD}={directory}"
+        place = f"{testbed.SCRATCH_WORD}={directory}"
         return ["setpriv", "--pdeathsig", "TERM", *limit, "env", place, *_python(run, TOOLS, directory)]
     words = _python(run, SEALED_TREE / TOOLS.relative_to(TREE), SEALED_RW / "0")
     return [
@@ -75,7 +75,7 @@ def _copy_files(run: dict[str, Any], directory: Path) -> None:
 
 def _once(run: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """The lab's exit status, and what came of the run."""
-    place = here.SCRATCH if run["where"] == "here" else None
+    place = localhost.SCRATCH if run["where"] == "here" else None
     with tempfile.TemporaryDirectory(prefix="dm-david-bench-", dir=place) as name:
         directory = Path(name)
         (directory / "run.json").write_text(json.dumps(run))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .simdisk import SimDisk
-from .timed import FLUSH, LARGEST, READ, SECOND, WRITE, Answer, Request, TimedDisk
+from .probe import FLUSH, LARGEST, READ, SECOND, WRITE, Answer, Request, TimedDisk
 
 REQUESTS = 500
 SHARES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999))
