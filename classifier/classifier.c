@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Implicit classification of one disk: see classifier.h. */
-#include "ext/ext-volume.h"
+#include "logset.h"
+#include "volume-ops.h"
 
+#define VOLUME_KIND(name) \
+	[name##_volume_kind] = &name##_volume_ops,
 const struct volume_ops *const volume_ops[VOLUME_KINDS] = {
-	[VOLUME_EXT] = &ext_volume_ops,
-	[VOLUME_BTRFS] = &btrfs_volume_ops,
-	[VOLUME_XFS] = &xfs_volume_ops,
+#include "volume-kinds.h"
 };
+
+#undef VOLUME_KIND
 
 static const char * const reason_names[REASON_NR] = {
 	[REASON_NO_VOLUME] = "no-volume",
@@ -53,14 +56,38 @@ const char *classify_reason_name(enum classify_reason reason)
 	return reason < REASON_NR ? reason_names[reason] : "unknown";
 }
 
-void classifier_init(struct classifier *c, u64 sectors, size_t log_limit)
+size_t classifier_shared_bytes(void)
+{
+	unsigned int kind;
+	size_t bytes = 0;
+
+	for (kind = 0; kind < VOLUME_KINDS; kind++)
+		bytes += volume_ops[kind]->shared_bytes;
+	return bytes;
+}
+
+/* Each kind gets its part of @shared. The first part begins where @shared does, if it is not 0. */
+static void init_kinds(struct classifier *c, void *shared)
+{
+	unsigned int kind;
+
+	c->shared = shared;
+	for (kind = 0; kind < VOLUME_KINDS; kind++) {
+		c->volumes.shared[kind] = shared;
+		shared += volume_ops[kind]->shared_bytes;
+		if (volume_ops[kind]->init)
+			volume_ops[kind]->init(c);
+	}
+}
+
+void classifier_init(struct classifier *c, void *shared, u64 sectors, size_t log_limit)
 {
 	memset(c, 0, sizeof(*c));
 	c->sectors = sectors;
 	c->last_start = U64_MAX;
 	c->log_limit = max_t(size_t, log_limit, LOGSET_MIN_BYTES);
 	undecided_init(&c->undecided, 0);
-	assoc_init(&c->assoc);
+	init_kinds(c, shared);
 }
 
 void classifier_alone(struct classifier *c)
@@ -111,13 +138,18 @@ void classifier_stored(struct classifier *c, bool (*stored)(void *ctx, u64 secto
 
 void classifier_destroy(struct classifier *c, void (*release)(const void *))
 {
-	unsigned int fs, slot;
+	unsigned int kind, slot;
 
-	for (fs = 0; fs < VOLUME_KINDS; fs++)
+	for (kind = 0; kind < VOLUME_KINDS; kind++) {
+		const struct volume_ops *ops = volume_ops[kind];
+
 		for (slot = 0; slot < VOLUMES_MAX; slot++)
-			volume_ops[fs]->destroy(c->volumes.live[fs][slot], release);
+			ops->destroy(c->volumes.live[kind][slot], release);
+		if (ops->destroy_shared)
+			ops->destroy_shared(c, release);
+	}
 	release(c->undecided.chunk);
-	release(c->assoc.inodes);
+	release(c->shared);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -144,10 +176,10 @@ static void scan_sector(struct classifier *c, const struct classify_write *w, u3
 {
 	u32 n = min_t(u32, w->sectors - i, VOLUME_SUPER_SECTORS);
 	u64 at = w->sector + i;
-	unsigned int fs;
+	unsigned int kind;
 
-	for (fs = 0; fs < VOLUME_KINDS; fs++) {
-		const struct volume_ops *ops = volume_ops[fs];
+	for (kind = 0; kind < VOLUME_KINDS; kind++) {
+		const struct volume_ops *ops = volume_ops[kind];
 
 		if (!has_magic(ops, head) || at < ops->super_sector ||
 		    at - ops->super_sector > c->last_start)
@@ -331,39 +363,98 @@ void classifier_only_whole(struct classifier *c)
 
 void classifier_again(struct classifier *c)
 {
-	unsigned int i;
+	unsigned int kind;
 
 	if (!undecided_any(&c->undecided))
 		return;
-	assoc_again(&c->assoc);
-	for (i = 0; i < VOLUMES_MAX; i++)
-		ext_names_again(&c->volumes.ext[i].names);
+	for (kind = 0; kind < VOLUME_KINDS; kind++)
+		if (volume_ops[kind]->again)
+			volume_ops[kind]->again(c);
 	c->pending = true;
 }
 
-/* The next memory to give: for a volume, or for one of the tables that all volumes share. */
+void classifier_choose(struct classifier *c, const struct classify_choice *choice)
+{
+	unsigned int kind;
+
+	c->choice = *choice;
+	for (kind = 0; kind < VOLUME_KINDS; kind++)
+		if (volume_ops[kind]->choose)
+			volume_ops[kind]->choose(c);
+}
+
+void classifier_chosen_more(struct classifier *c)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < VOLUME_KINDS; kind++)
+		if (volume_ops[kind]->chosen_more)
+			volume_ops[kind]->chosen_more(c);
+	c->pending = true;
+}
+
+void classifier_chosen_anew(struct classifier *c)
+{
+	u32 slot;
+
+	for (slot = 0; slot < VOLUME_SLOTS; slot++)
+		undecided_forget(&c->undecided, slot);
+	classifier_chosen_more(c);
+}
+
+u64 classifier_named(const struct classifier *c, bool *full)
+{
+	u64 chosen = 0;
+	unsigned int i;
+
+	*full = false;
+	for (i = 0; i < c->volumes.nr; i++) {
+		const struct volume *v = &c->volumes.volume[i];
+
+		if (ops_of(v)->named)
+			chosen += ops_of(v)->named(v, full);
+	}
+	return chosen;
+}
+
+/* The next memory to give: for a volume, for what a kind's volumes share, or for c->undecided. */
 struct memory_want {
 	size_t bytes;
-	struct volume *v;	/* NULL: one of those */
+	struct volume *v;		/* or NULL */
+	const struct volume_ops *shared;	/* that kind, or NULL */
 };
+
+/* Memory for what volumes share, of a kind of which there is one. */
+static size_t shared_wants_memory(struct classifier *c, const struct volume_ops **ops)
+{
+	unsigned int i;
+	size_t bytes;
+
+	for (i = 0; i < c->volumes.nr; i++) {
+		*ops = ops_of(&c->volumes.volume[i]);
+		bytes = (*ops)->memory_shared ? (*ops)->memory_shared(c) : 0;
+		if (bytes)
+			return bytes;
+	}
+	*ops = NULL;
+	return 0;
+}
 
 static struct memory_want wants_memory(struct classifier *c)
 {
 	struct memory_want want = { };
-	bool inodes = false;
 	unsigned int i;
 
 	for (i = 0; i < c->volumes.nr; i++) {
 		want.v = &c->volumes.volume[i];
-		inodes |= ops_of(want.v)->has_inodes;
 		want.bytes = ops_of(want.v)->memory(c, want.v);
 		if (want.bytes)
 			return want;
 	}
 	want.v = NULL;
 	want.bytes = undecided_memory(&c->undecided);
-	if (!want.bytes && inodes)
-		want.bytes = assoc_memory(&c->assoc, &c->undecided);
+	if (!want.bytes)
+		want.bytes = shared_wants_memory(c, &want.shared);
 	return want;
 }
 
@@ -382,10 +473,10 @@ void *classifier_give(struct classifier *c, void *memory, size_t bytes)
 		return memory;
 	if (want.v)
 		return ops_of(want.v)->give(c, want.v, memory, bytes);
-	if (undecided_memory(&c->undecided))
-		undecided_give(&c->undecided, memory, bytes);
+	if (want.shared)
+		want.shared->give_shared(c, memory);
 	else
-		assoc_give(&c->assoc, memory);
+		undecided_give(&c->undecided, memory, bytes);
 	return NULL;
 }
 
@@ -436,10 +527,26 @@ void classifier_done(struct classifier *c, u64 sector, u32 sectors)
 		undecided_done(&c->undecided, volume_slot(v), block, len);
 }
 
-/* What a probe reads: the first block has the superblocks of ext and xfs, the other btrfs's. */
-static u64 probe_sector(u64 start, unsigned int look)
+/*
+ * A probe reads each block in which a kind has its superblock, from left to right. Returns where
+ * block number @look of these begins, in sectors from the volume's start. U64_MAX: there is none.
+ */
+static u64 probe_offset(unsigned int look)
 {
-	return start + (look ? BTRFS_SUPER_SECTOR : 0);
+	u64 offset = 0, next, at;
+	unsigned int kind;
+
+	for (;; look--) {
+		next = U64_MAX;
+		for (kind = 0; kind < VOLUME_KINDS; kind++) {
+			at = volume_ops[kind]->super_sector & ~(VOLUME_SUPER_SECTORS - 1);
+			if (at >= offset)
+				next = min(next, at);
+		}
+		if (!look || next == U64_MAX)
+			return next;
+		offset = next + 1;
+	}
 }
 
 static bool want_probe(struct classifier *c, u64 *sector, u32 *bytes)
@@ -447,9 +554,11 @@ static bool want_probe(struct classifier *c, u64 *sector, u32 *bytes)
 	unsigned int i;
 
 	for (i = 0; i < c->probes; i++) {
-		if (c->probe[i].asked == CLASSIFIER_LOOKS)
+		u64 offset = probe_offset(c->probe[i].asked);
+
+		if (offset == U64_MAX)
 			continue;
-		*sector = probe_sector(c->probe[i].start, c->probe[i].asked);
+		*sector = c->probe[i].start + offset;
 		*bytes = CLASSIFIER_BLOCK;
 		/* The disk is too small for that superblock. */
 		if (*sector + (CLASSIFIER_BLOCK >> SECTOR_BITS) > c->sectors) {
@@ -475,11 +584,9 @@ static bool want_table(struct classifier *c, u64 *sector, u32 *bytes)
 
 bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 {
-	unsigned int i;
-	u64 block;
-	u32 slot;
+	unsigned int i, kind;
 
-	c->reading = CLASSIFY_READS_LIVE;
+	c->reading = CLASSIFY_READS_VOLUME;
 	if (want_probe(c, sector, bytes) || want_table(c, sector, bytes))
 		return true;
 	for (i = 0; i < c->volumes.nr; i++) {
@@ -488,13 +595,14 @@ bool classifier_want(struct classifier *c, u64 *sector, u32 *bytes)
 		if (ops_of(v)->want(c, v, sector, bytes))
 			return true;
 	}
-	if (ext_chosen_want(c, sector, bytes))
-		return true;
-	if (!assoc_want(&c->assoc, &c->undecided, c->volumes.ext, &slot, &block))
-		return false;
-	c->reading = CLASSIFY_READS_ASSOC;
-	ext_block_at(volume_of_slot(&c->volumes, slot), block, sector, bytes);
-	return true;
+	for (kind = 0; kind < VOLUME_KINDS; kind++) {
+		const struct volume_ops *ops = volume_ops[kind];
+
+		c->reading_kind = kind;
+		if (ops->want_shared && ops->want_shared(c, sector, bytes))
+			return true;
+	}
+	return false;
 }
 
 /* A probe has read @content. A superblock written since is newer than what was read. */
@@ -502,12 +610,12 @@ static struct volume *probe_found(struct classifier *c, u64 start, unsigned int 
 				  const u8 *content)
 {
 	struct volume *v = volume_at(&c->volumes, start);
-	unsigned int fs = VOLUME_KINDS;
+	unsigned int kind = VOLUME_KINDS;
 
-	/* xfs before ext, whose superblock does not begin the volume. */
-	while (!v && fs--) {
-		const struct volume_ops *ops = volume_ops[fs];
-		u64 offset = (start + ops->super_sector - probe_sector(start, look)) << SECTOR_BITS;
+	/* The last kind first: volume-kinds.h says why. */
+	while (!v && kind--) {
+		const struct volume_ops *ops = volume_ops[kind];
+		u64 offset = (ops->super_sector - probe_offset(look)) << SECTOR_BITS;
 
 		if (offset < CLASSIFIER_BLOCK && has_magic(ops, content + offset))
 			return ops->super(c, start, content + offset, CLASSIFIER_BLOCK - offset,
@@ -526,11 +634,11 @@ static bool learn_probe(struct classifier *c, u64 sector, const void *content)
 		unsigned int look = c->probe[i].asked - 1;
 		struct volume *v = NULL;
 
-		if (!c->probe[i].asked || probe_sector(start, look) != sector)
+		if (!c->probe[i].asked || start + probe_offset(look) != sector)
 			continue;
 		if (content)
 			v = probe_found(c, start, look, content);
-		if (v || look == CLASSIFIER_LOOKS - 1)
+		if (v || probe_offset(look + 1) == U64_MAX)
 			c->probe[i] = c->probe[--c->probes];
 		if (v && !c->by_super)
 			state_is_told(c, v, state);
@@ -541,26 +649,26 @@ static bool learn_probe(struct classifier *c, u64 sector, const void *content)
 
 void classifier_learn(struct classifier *c, u64 sector, const void *content)
 {
-	struct btrfs_live *reader = c->reader;
+	void *live = c->reader.live;
 	struct volume *v;
 	u64 next;
 
 	c->pending = true;
 	if (c->reading == CLASSIFY_READS_TABLE) {
-		c->reading = CLASSIFY_READS_LIVE;
+		c->reading = CLASSIFY_READS_VOLUME;
 		if (content)
 			volume_table_read(&c->volumes, content);
 		return;
 	}
 	if (learn_probe(c, sector, content))
 		return;
-	if (reader && sector == c->reader_sector) {
-		c->reader = NULL;
-		btrfs_live_learn(reader, content);
+	if (live && sector == c->reader.sector) {
+		c->reader.live = NULL;
+		volume_ops[c->reader.kind]->learn_live(live, content);
 		return;
 	}
-	if (c->reading == CLASSIFY_READS_ASSOC) {
-		assoc_learn(&c->assoc, &c->undecided, c->volumes.ext, content);
+	if (c->reading == CLASSIFY_READS_SHARED) {
+		volume_ops[c->reading_kind]->learn_shared(c, content);
 		return;
 	}
 	v = volume_find(&c->volumes, sector, &next);
@@ -570,11 +678,16 @@ void classifier_learn(struct classifier *c, u64 sector, const void *content)
 
 size_t classifier_bytes(const struct classifier *c)
 {
-	size_t bytes = undecided_bytes(&c->undecided) + assoc_bytes(&c->assoc);
-	unsigned int fs, slot;
+	size_t bytes = undecided_bytes(&c->undecided);
+	unsigned int kind, slot;
 
-	for (fs = 0; fs < VOLUME_KINDS; fs++)
+	for (kind = 0; kind < VOLUME_KINDS; kind++) {
+		const struct volume_ops *ops = volume_ops[kind];
+
 		for (slot = 0; slot < VOLUMES_MAX; slot++)
-			bytes += volume_ops[fs]->live_bytes(c->volumes.live[fs][slot]);
+			bytes += ops->live_bytes(c->volumes.live[kind][slot]);
+		if (ops->bytes_shared)
+			bytes += ops->bytes_shared(c);
+	}
 	return bytes;
 }

@@ -32,14 +32,13 @@
 #ifndef CLASSIFIER_CLASSIFIER_H
 #define CLASSIFIER_CLASSIFIER_H
 
-#include "ext/assoc.h"
+#include "undecided.h"
 #include "verdict.h"
 #include "volume.h"
 
 #define CLASSIFIER_BLOCK	4096	/* largest file system block that is understood */
 #define CLASSIFIER_BLOCK_BITS	12
 #define CLASSIFIER_PROBES	8
-#define CLASSIFIER_LOOKS	2	/* blocks in which a volume's superblock may be */
 
 /* Why a verdict was given. */
 enum classify_reason {
@@ -64,6 +63,14 @@ enum classify_reason {
 };
 
 const char *classify_reason_name(enum classify_reason reason);
+
+/* Who asked for the block that is being read. */
+enum {
+	CLASSIFY_READS_VOLUME,		/* volume_ops.want() */
+	CLASSIFY_READS_TABLE,		/* the partition table is to be read */
+	CLASSIFY_READS_SHARED,		/* volume_ops.want_shared() */
+	CLASSIFY_READS_OWN,		/* from here on: numbers of a kind's own for its ->want() */
+};
 
 /* Copy @len bytes at byte @offset of the request's content to @to. Must not fail. */
 typedef void (*classify_copy_fn)(void *ctx, u32 offset, void *to, u32 len);
@@ -99,37 +106,31 @@ struct classifier {
 	void *stored_ctx;
 	u64 last_start;			/* sector; no volume is looked for behind it */
 	struct volume_table volumes;
+	void *shared;			/* memory of what volumes share */
 
 	/* Places where something was mounted and no volume is known: superblocks to read. */
 	struct {
 		u64 start;
 		enum volume_state state;
-		unsigned int asked;	/* how many of the CLASSIFIER_LOOKS blocks were read */
+		unsigned int asked;	/* how many of the blocks that may have one were read */
 	} probe[CLASSIFIER_PROBES];
 	unsigned int probes;
 
 	struct undecided undecided;
-	struct assoc assoc;
 	struct classify_choice choice;	/* classifier_choose() */
 	bool by_inode, by_name, by_suffix;	/* likewise */
-	enum classify_reader {
-		CLASSIFY_READS_LIVE,
-		CLASSIFY_READS_LAYOUT,
-		CLASSIFY_READS_BACKUPS,
-		CLASSIFY_READS_ASSOC,
-		CLASSIFY_READS_NAMES,
-		CLASSIFY_READS_TABLE,
-	} reading;			/* who asked for the block that is being read */
-	struct btrfs_live *reader;	/* the btrfs whose chunk tree is being read */
-	u64 reader_sector;
-	union {				/* the superblock that is being parsed */
-		struct btrfs_geo btrfs;
-		struct xfs_geo xfs;
-	} fresh;
+	unsigned int reading;		/* CLASSIFY_READS_*: who asked for the block being read */
+	enum volume_kind reading_kind;	/* with CLASSIFY_READS_SHARED */
+	/* A read for this state, which is a volume's live one, whatever covers the sector then. */
+	struct {
+		void *live;		/* NULL: none */
+		enum volume_kind kind;
+		u64 sector;
+	} reader;
 
 	/*
-	 * The superblock of a btrfs or xfs whose volume has no memory yet. It is held here, because
-	 * a read could overtake its write and return an older one.
+	 * The superblock of a volume that has no memory yet. It is held here, because a read could
+	 * overtake its write and return an older one.
 	 */
 	struct {
 		u64 start;		/* the volume's */
@@ -142,12 +143,16 @@ struct classifier {
 	u64 block[CLASSIFIER_BLOCK / 8];	/* scratch: one block's content */
 };
 
+/* Bytes of zeroed memory that classifier_init() needs. */
+size_t classifier_shared_bytes(void);
+
 /*
- * Start with a disk of which nothing is known. @log_limit: bytes that the log set of one volume
- * may take, at least LOGSET_MIN_BYTES. 16 bytes for each block of the journal always suffice.
+ * Start with a disk of which nothing is known. @shared: memory for what volumes share, of
+ * classifier_shared_bytes(). @log_limit: bytes that the log set of one volume may take, at least
+ * LOGSET_MIN_BYTES. 16 bytes for each block of the journal always suffice.
  * When the limit is reached, everything is kept until the journal's tail has moved on.
  */
-void classifier_init(struct classifier *c, u64 sectors, size_t log_limit);
+void classifier_init(struct classifier *c, void *shared, u64 sectors, size_t log_limit);
 
 /*
  * Remember blocks that cannot be decided when they are written, until an inode decides. @bytes:
@@ -206,7 +211,7 @@ void classifier_chosen_more(struct classifier *c);
  */
 void classifier_chosen_anew(struct classifier *c);
 
-/* Call @release for all memory that was given. */
+/* Call @release for all memory that was given, that of classifier_init() too. */
 void classifier_destroy(struct classifier *c, void (*release)(const void *));
 
 /*
@@ -234,10 +239,10 @@ enum classify_sums classifier_sums(struct classifier *c, u64 sector);
 /* The first sector of the file system that covers @sector, or @sector. */
 u64 classifier_volume(struct classifier *c, u64 sector);
 
-/* Has there been a btrfs? Otherwise classifier_sums() returns CLASSIFY_SUMS_NONE. */
+/* Has a volume's kind checksums? Otherwise classifier_sums() returns CLASSIFY_SUMS_NONE. */
 static inline bool classifier_has_sums(const struct classifier *c)
 {
-	return c->volumes.had_btrfs;
+	return c->volumes.had_csums;
 }
 
 /* The sectors are discarded or zeroed, without a write. */
@@ -268,7 +273,7 @@ void classifier_by_super(struct classifier *c);
 void classifier_only_whole(struct classifier *c);
 
 /* After classifier_only_whole(), with no volume known, writes from here on may be skipped. */
-#define CLASSIFIER_SUPERS_END	(BTRFS_SUPER_SECTOR + 8)
+#define CLASSIFIER_SUPERS_END	136u
 
 /*
  * Find a run of sectors with blocks that were undecided when they were written and turned out to be
@@ -316,7 +321,7 @@ void classifier_learn(struct classifier *c, u64 sector, const void *content);
  */
 u64 classifier_named(const struct classifier *c, bool *full);
 
-/* Bytes of memory given and in use. */
+/* Bytes of memory given and in use, but for classifier_shared_bytes(). */
 size_t classifier_bytes(const struct classifier *c);
 
 #endif

@@ -28,15 +28,15 @@ static const enum classify_reason reasons[SELFID_REASONS] = {
 };
 
 /*
- * Parse @super, of @bytes, of a volume at @start into c->fresh. Returns NULL and the volume's
- * *sectors and *uuid, or what is wrong.
+ * Parse @super, of @bytes, of a volume at @start into what its kind's volumes share. Returns NULL
+ * and the volume's *sectors and *uuid, or what is wrong.
  */
-static const char *parse(struct classifier *c, enum volume_fs fs, u64 start, const void *super,
+static const char *parse(struct classifier *c, enum volume_kind kind, u64 start, const void *super,
 			 u32 bytes, u64 *sectors, const u8 **uuid)
 {
 	u64 room = start < c->sectors ? c->sectors - start : 0;
 
-	return volume_ops[fs]->selfid->parse(c, super, bytes, room, sectors, uuid);
+	return volume_ops[kind]->selfid->parse(c, super, bytes, room, sectors, uuid);
 }
 
 /* Is @super, of @bytes, one of @v's own? */
@@ -46,7 +46,7 @@ static bool is_own_super(struct classifier *c, const struct volume *v, const voi
 	const u8 *uuid;
 	u64 sectors;
 
-	return !parse(c, v->fs, v->start, super, bytes, &sectors, &uuid) &&
+	return !parse(c, v->kind, v->start, super, bytes, &sectors, &uuid) &&
 	       !memcmp(v->uuid, uuid, sizeof(v->uuid));
 }
 
@@ -76,22 +76,22 @@ void selfid_resize(struct classifier *c, struct volume *v, u64 sectors)
 	volume_resize(&c->volumes, v, min(sectors, c->sectors - v->start));
 }
 
-struct volume *selfid_super(struct classifier *c, enum volume_fs fs, u64 start, const void *super,
-			    u32 bytes)
+struct volume *selfid_super(struct classifier *c, enum volume_kind kind, u64 start,
+			    const void *super, u32 bytes)
 {
-	const struct volume_ops *ops = volume_ops[fs];
+	const struct volume_ops *ops = volume_ops[kind];
 	struct volume *v = volume_at(&c->volumes, start);
 	const u8 *uuid;
 	u64 sectors;
 
-	if (parse(c, fs, start, super, bytes, &sectors, &uuid)) {
+	if (parse(c, kind, start, super, bytes, &sectors, &uuid)) {
 		c->errors++;
 		return NULL;
 	}
 	if (ops->selfid->is_copy && ops->selfid->is_copy(c, start))
 		return NULL;
-	if (!v || v->fs != fs || memcmp(v->uuid, uuid, sizeof(v->uuid))) {
-		v = volume_add(&c->volumes, fs, start, sectors);
+	if (!v || v->kind != kind || memcmp(v->uuid, uuid, sizeof(v->uuid))) {
+		v = volume_add(&c->volumes, kind, start, sectors);
 		if (!v)
 			return NULL;
 		memcpy(v->uuid, uuid, sizeof(v->uuid));
@@ -240,7 +240,7 @@ void *selfid_give(struct classifier *c, struct volume *v, void *memory, size_t b
 	if (v->live)
 		return ops_of(v)->selfid->give(v, memory, bytes);
 	v->live = memory;
-	c->volumes.live[v->fs][v->slot] = memory;
+	c->volumes.live[v->kind][v->slot] = memory;
 	if (c->held.bytes && c->held.start == v->start) {
 		begin(c, v, c->held.content, c->held.bytes);
 		c->held.bytes = 0;

@@ -40,12 +40,13 @@ struct selfid_ops {
 	size_t live_bytes;	/* size of *v->live */
 
 	/*
-	 * Parse @super, of @bytes, into c->fresh. The disk has @room sectors from the volume's
-	 * start on. Returns NULL and the volume's *sectors and *uuid, or what is wrong.
+	 * Parse @super, of @bytes, into what the kind's volumes share. The disk has @room sectors
+	 * from the volume's start on. Returns NULL and the volume's *sectors and *uuid, or what is
+	 * wrong.
 	 */
 	const char *(*parse)(struct classifier *c, const void *super, u32 bytes, u64 room,
 			     u64 *sectors, const u8 **uuid);
-	/* Is c->fresh, found at @start, a copy that belongs to another volume? Or NULL: no. */
+	/* Is what was parsed last, at @start, a copy of another volume's? Or NULL: no. */
 	bool (*is_copy)(struct classifier *c, u64 start);
 	/* Set up *v->live from @v's superblock. Returns NULL, or what is wrong. */
 	const char *(*begin)(struct classifier *c, struct volume *v, const void *super, u32 bytes,
@@ -70,8 +71,8 @@ struct selfid_ops {
 };
 
 /* Functions of struct volume_ops. */
-struct volume *selfid_super(struct classifier *c, enum volume_fs fs, u64 start, const void *super,
-			    u32 bytes);
+struct volume *selfid_super(struct classifier *c, enum volume_kind kind, u64 start,
+			    const void *super, u32 bytes);
 bool selfid_outlasts(struct classifier *c, struct volume *v, const struct classify_write *w,
 		     u32 pos);
 enum classify_reason selfid_write(struct classifier *c, struct volume *v,

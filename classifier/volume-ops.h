@@ -2,19 +2,17 @@
 /*
  * The operations of a kind of file system. volume_ops[] has one struct volume_ops for each kind.
  *
- *	classifier.c	what all kinds share: which volume covers a sector, probes, verdicts
- *	ext-volume.c	ext2, ext3, ext4: superblock, mount, journal's and layout's needs
- *	ext-verdict.c	ext: the verdict on a write
- *	ext-chosen.c	ext: files that are chosen to be kept, by inode, name or directory
- *	selfid-volume.c	what btrfs and xfs share, as their metadata names itself
- *	btrfs-volume.c	btrfs
- *	xfs-volume.c	xfs
+ * The core (this directory) knows no kind by name. classifier.c and volume.c do what all kinds
+ * share: which volume covers a sector, probes, verdicts. They ask a kind by its operations only.
+ * A kind is a directory below this one, and a line in volume-kinds.h. Its files include what they
+ * need of the core, and nothing of another kind. A kind whose metadata blocks carry the file
+ * system's uuid also has a struct selfid_ops (selfid-volume.h).
  *
- * A new kind is a file with a struct volume_ops; an extern below; a line in enum volume_fs, where
- * VOLUME_KINDS counts the last; and a line in volume_ops[]. A kind whose metadata blocks carry the
- * file system's uuid also has a struct selfid_ops.
+ * A kind has state of two sorts. What all its volumes share is in volume_table.shared. It is there
+ * from classifier_init() on. What one volume has is volume.live: the kind takes it from what is
+ * shared (->attach()), or asks for memory (->memory()).
  *
- * Portable; the caller serialises. Only for the files above.
+ * Portable; the caller serialises. Only for the core and the kinds.
  */
 #ifndef CLASSIFIER_VOLUME_OPS_H
 #define CLASSIFIER_VOLUME_OPS_H
@@ -25,7 +23,7 @@
 /* So many sectors of a superblock are parsed. */
 #define VOLUME_SUPER_SECTORS	8u
 /* The magic number of each kind is within so many bytes of the superblock. */
-#define VOLUME_HEAD_BYTES	(BTRFS_MAGIC_OFFSET + 8)
+#define VOLUME_HEAD_BYTES	72u
 
 struct selfid_ops;
 
@@ -35,8 +33,18 @@ struct volume_ops {
 	u32 magic_offset;		/* bytes into the superblock; within VOLUME_HEAD_BYTES */
 	u32 magic_bytes;
 	char magic[8];
-	bool has_inodes;		/* inodes decide about undecided blocks: assoc.h */
+	bool confirms;			/* it finds out volume.confirmed */
 	const struct selfid_ops *selfid;	/* or NULL: selfid-volume.h */
+
+	/* Bytes of what all volumes of the kind share, a multiple of 8; and its setup, or NULL. */
+	size_t shared_bytes;
+	void (*init)(struct classifier *c);
+	/*
+	 * volume_add() takes @slot into use: its live state, as it was left. volume_remove() ends
+	 * @v. Or NULL, both: live state is memory that ->give() has taken.
+	 */
+	void *(*attach)(struct volume_table *t, unsigned int slot);
+	void (*detach)(struct volume *v);
 
 	/*
 	 * A superblock for a volume at @start was seen: @super, of @bytes, with the right magic.
@@ -77,19 +85,44 @@ struct volume_ops {
 	void *(*give)(struct classifier *c, struct volume *v, void *memory, size_t bytes);
 	bool (*want)(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes);
 	void (*learn)(struct classifier *c, struct volume *v, u64 sector, const void *content);
+	/* What ->want() asked for with c->reader: for that live state, whatever is there now. */
+	void (*learn_live)(void *live, const void *content);
 	/* Call @release for memory that was given to @live, the state of a slot. */
 	void (*destroy)(void *live, void (*release)(const void *));
 	/* Bytes of that memory. */
 	size_t (*live_bytes)(const void *live);
+
+	/*
+	 * The same for what the kind's volumes share; all of these, or NULL. There is a volume of
+	 * the kind when memory is asked for. ->want_shared() is asked when no volume wants to read.
+	 * ->learn_shared() takes what it asked for with c->reading CLASSIFY_READS_SHARED. Memory
+	 * that was given is released with the volumes' own.
+	 */
+	size_t (*memory_shared)(const struct classifier *c);
+	void (*give_shared)(struct classifier *c, void *memory);
+	bool (*want_shared)(struct classifier *c, u64 *sector, u32 *bytes);
+	void (*learn_shared)(struct classifier *c, const void *content);
+	void (*destroy_shared)(struct classifier *c, void (*release)(const void *));
+	size_t (*bytes_shared)(const struct classifier *c);
+
+	/* classifier_again(). Or NULL. */
+	void (*again)(struct classifier *c);
+	/* classifier_choose() and classifier_chosen_more(). Or NULL: what is chosen is kept. */
+	void (*choose)(struct classifier *c);
+	void (*chosen_more)(struct classifier *c);
+	/* classifier_named() for @v. Or NULL: 0. */
+	u64 (*named)(const struct volume *v, bool *full);
 };
 
-extern const struct volume_ops ext_volume_ops, btrfs_volume_ops, xfs_volume_ops;
-/* By enum volume_fs. */
+#define VOLUME_KIND(name)	extern const struct volume_ops name##_volume_ops;
+#include "volume-kinds.h"
+#undef VOLUME_KIND
+
 extern const struct volume_ops *const volume_ops[VOLUME_KINDS];
 
 static inline const struct volume_ops *ops_of(const struct volume *v)
 {
-	return volume_ops[v->fs];
+	return volume_ops[v->kind];
 }
 
 /* Copy @sectors of @w's content to @to, from @w's sector number @sector on. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The file systems on one disk: see volume.h. */
-#include "volume.h"
+#include "volume-ops.h"
 
 /* Number of volumes that begin at or before @sector. */
 static unsigned int count_until(const struct volume_table *t, u64 sector)
@@ -43,8 +43,8 @@ void volume_remove(struct volume_table *t, struct volume *v)
 {
 	unsigned int at = v - t->volume;
 
-	if (v->fs == VOLUME_EXT)
-		v->ext->in_use = false;
+	if (ops_of(v)->detach)
+		ops_of(v)->detach(v);
 	memmove(v, v + 1, (t->nr - at - 1) * sizeof(*v));
 	t->nr--;
 	t->ended++;
@@ -89,25 +89,25 @@ static void make_room(struct volume_table *t, u64 start)
 		v->sectors = start - v->start;
 }
 
-static bool in_use(const struct volume_table *t, enum volume_fs fs, unsigned int slot)
+static bool in_use(const struct volume_table *t, enum volume_kind kind, unsigned int slot)
 {
 	unsigned int i;
 
 	for (i = 0; i < t->nr; i++)
-		if (t->volume[i].fs == fs && t->volume[i].slot == slot)
+		if (t->volume[i].kind == kind && t->volume[i].slot == slot)
 			return true;
 	return false;
 }
 
 /* A free slot, one with memory if there is one. There are as many as volumes. */
-static unsigned int free_slot(const struct volume_table *t, enum volume_fs fs)
+static unsigned int free_slot(const struct volume_table *t, enum volume_kind kind)
 {
 	unsigned int slot, found = VOLUMES_MAX;
 
 	for (slot = 0; slot < VOLUMES_MAX; slot++) {
-		if (in_use(t, fs, slot))
+		if (in_use(t, kind, slot))
 			continue;
-		if (t->live[fs][slot])
+		if (t->live[kind][slot])
 			return slot;
 		if (found == VOLUMES_MAX)
 			found = slot;
@@ -136,8 +136,9 @@ static bool is_made(const struct volume_table *t, u64 start, u64 sectors)
 	       (placed_made(&t->placed, start, end) && !is_end_of_another(t, start, end));
 }
 
-struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, u64 sectors)
+struct volume *volume_add(struct volume_table *t, enum volume_kind kind, u64 start, u64 sectors)
 {
+	const struct volume_ops *ops = volume_ops[kind];
 	bool proved = is_made(t, start, sectors);
 	u64 claimed = sectors;
 	struct volume *v;
@@ -154,7 +155,7 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 		t->refused++;
 		return NULL;
 	}
-	slot = free_slot(t, fs);
+	slot = free_slot(t, kind);
 	at = count_until(t, start);
 	v = &t->volume[at];
 	memmove(v + 1, v, (t->nr - at) * sizeof(*v));
@@ -164,17 +165,15 @@ struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, 
 	v->sectors = sectors;
 	v->claimed = claimed;
 	v->proved = proved ? sectors : 0;
-	v->confirmed = t->doubt && fs == VOLUME_EXT ? 0 : U64_MAX;
-	v->fs = fs;
+	v->confirmed = t->doubt && ops->confirms ? 0 : U64_MAX;
+	v->kind = kind;
 	v->state = VOLUME_UNKNOWN;
 	v->fresh = true;
 	v->slot = slot;
-	if (fs == VOLUME_EXT) {
-		t->live[fs][slot] = &t->ext[slot];
-		t->ext[slot].in_use = true;
-	}
-	t->had_btrfs |= fs == VOLUME_BTRFS;
-	v->live = t->live[fs][slot];
+	if (ops->attach)
+		t->live[kind][slot] = ops->attach(t, slot);
+	t->had_csums |= !!ops->sums;
+	v->live = t->live[kind][slot];
 	return v;
 }
 

@@ -12,20 +12,20 @@
 #ifndef CLASSIFIER_VOLUME_H
 #define CLASSIFIER_VOLUME_H
 
-#include "btrfs/btrfs-live.h"
-#include "ext/ext-live.h"
 #include "placed.h"
-#include "xfs/xfs.h"
+#include "selfid.h"
 
 #define VOLUMES_MAX	16
 
-enum volume_fs {
-	VOLUME_EXT,
-	VOLUME_BTRFS,
-	VOLUME_XFS,
+/* ext_volume_kind and so on. */
+#define VOLUME_KIND(name)	name##_volume_kind,
+enum volume_kind {
+#include "volume-kinds.h"
+	VOLUME_KINDS
 };
 
-#define VOLUME_KINDS	(VOLUME_XFS + 1)
+#undef VOLUME_KIND
+
 /* volume_slot() is below. */
 #define VOLUME_SLOTS	(VOLUME_KINDS * VOLUMES_MAX)
 
@@ -42,20 +42,15 @@ struct volume {
 	u64 proved;		/* so many, from its start on, are proved to be its own */
 	u64 confirmed;		/* so many, by what was found in them; U64_MAX: need not be */
 	u64 claimed;		/* so many has the superblock */
-	enum volume_fs fs;
+	enum volume_kind kind;
 	enum volume_state state;
-	unsigned int slot;	/* index into volume_table.live[fs] */
-	union {
-		struct ext_live *ext;
-		struct btrfs_live *btrfs;
-		struct xfs_live *xfs;
-		void *live;	/* one of these; NULL until there is memory */
-	};
-	/* btrfs and xfs */
+	unsigned int slot;	/* index into volume_table.live[kind] */
+	void *live;		/* the kind's own state of it; NULL until there is memory */
+	/* Kinds with selfid_ops */
 	bool ready;		/* *live has been set up from the superblock */
 	bool asked;		/* the superblock is being read */
 	bool fresh;		/* its mkfs may still be at work */
-	u64 judged;		/* btrfs: the commit by which undecided blocks are being judged */
+	u64 judged;		/* the commit by which undecided blocks are being judged */
 	u32 hand;		/* how far in their table that has come */
 	u8 uuid[SELFID_UUID];	/* in each metadata block */
 };
@@ -63,16 +58,16 @@ struct volume {
 struct volume_table {
 	struct volume volume[VOLUMES_MAX];	/* sorted by start, disjoint */
 	unsigned int nr;
-	struct ext_live ext[VOLUMES_MAX];	/* one is in use if a volume points to it */
+	/* What all volumes of a kind share, in memory that was given to classifier_init(). */
+	void *shared[VOLUME_KINDS];
 	/*
-	 * The live state of volumes, by kind and slot. For ext, an element of @ext once it was
-	 * used. For btrfs and xfs, memory that was given at the first use. The next volume in the
-	 * slot uses it again.
+	 * The live state of volumes, by kind and slot: a part of what the kind shares, or memory
+	 * that was given at the first use. The next volume in the slot uses it again.
 	 */
 	void *live[VOLUME_KINDS][VOLUMES_MAX];
 	u64 ended;		/* volumes that were removed */
 	u64 refused;		/* for lack of room */
-	bool had_btrfs;		/* there is one, or was */
+	bool had_csums;		/* a volume's kind has checksums of data, or had */
 	bool doubt;		/* believe a volume only as far as it is proved */
 	u64 disk;		/* sectors of the disk */
 	struct placed placed;
@@ -89,7 +84,7 @@ struct volume *volume_at(struct volume_table *t, u64 start);
  * ends where the next one begins; and a volume in which it begins ends too if it was proved there,
  * else is cut off in front of the new one. NULL if there is no room. The caller fills in *live.
  */
-struct volume *volume_add(struct volume_table *t, enum volume_fs fs, u64 start, u64 sectors);
+struct volume *volume_add(struct volume_table *t, enum volume_kind kind, u64 start, u64 sectors);
 
 void volume_remove(struct volume_table *t, struct volume *v);
 
@@ -105,7 +100,7 @@ struct volume *volume_of_slot(struct volume_table *t, u32 slot);
 /* The number of @v in the tables that all volumes share: undecided.h, assoc.h. */
 static inline u32 volume_slot(const struct volume *v)
 {
-	return v->fs * VOLUMES_MAX + v->slot;
+	return v->kind * VOLUMES_MAX + v->slot;
 }
 
 /* So many sectors, from its start on, are believed to be its own. */

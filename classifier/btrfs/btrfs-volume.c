@@ -1,39 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Volumes of btrfs: see volume-ops.h and selfid-volume.h. */
 #include "../selfid-volume.h"
+#include "btrfs-live.h"
 
 #define CHUNKS_AT_ONCE	256	/* of classifier.undecided */
 
+static struct btrfs_live *btrfs_of(const struct volume *v)
+{
+	return v->live;
+}
+
+/* What volumes share is the superblock that is being parsed. */
 static const char *parse(struct classifier *c, const void *super, u32 bytes, u64 room,
 			 u64 *sectors, const u8 **uuid)
 {
+	struct btrfs_geo *fresh = c->volumes.shared[btrfs_volume_kind];
 	const char *wrong;
 
+	BUILD_BUG_ON(BTRFS_MAGIC_OFFSET + 8 > VOLUME_HEAD_BYTES);
+	BUILD_BUG_ON(BTRFS_SUPER_SECTOR + VOLUME_SUPER_SECTORS > CLASSIFIER_SUPERS_END);
 	if (bytes < BTRFS_SUPER_BYTES)
 		return "not all of it";
-	wrong = btrfs_parse_super(super, room, &c->fresh.btrfs);
-	*sectors = c->fresh.btrfs.sectors;
-	*uuid = c->fresh.btrfs.fsid;
+	wrong = btrfs_parse_super(super, room, fresh);
+	*sectors = fresh->sectors;
+	*uuid = fresh->fsid;
 	return wrong;
 }
 
 static struct volume *super_seen(struct classifier *c, u64 start, const void *super, u32 bytes,
 				 bool durable)
 {
-	return selfid_super(c, VOLUME_BTRFS, start, super, bytes);
+	return selfid_super(c, btrfs_volume_kind, start, super, bytes);
 }
 
 /* Forget the undecided blocks of @v: they stay kept. */
 static void forget_undecided(struct classifier *c, struct volume *v)
 {
 	undecided_forget(&c->undecided, volume_slot(v));
-	v->btrfs->restarted = false;
+	btrfs_of(v)->restarted = false;
 }
 
 static const char *begin(struct classifier *c, struct volume *v, const void *super, u32 bytes,
 			 u64 room)
 {
-	const char *wrong = btrfs_live_init(v->btrfs, super, room);
+	const char *wrong = btrfs_live_init(btrfs_of(v), super, room);
 
 	forget_undecided(c, v);
 	c->undecided.wanted = c->undecided.limit;
@@ -44,12 +54,12 @@ static enum verdict judge_write(struct classifier *c, struct volume *v,
 				const struct selfid_request *r, u32 pos, u32 *len,
 				enum selfid_reason *why, enum selfid_sign *sign, u64 *sectors)
 {
-	enum verdict verdict = btrfs_live_write(v->btrfs, r, pos, len, why);
+	enum verdict verdict = btrfs_live_write(btrfs_of(v), r, pos, len, why);
 
-	*sign = v->btrfs->sign;
-	v->btrfs->sign = SELFID_NO_SIGN;
-	*sectors = v->btrfs->geo.sectors;
-	if (unlikely(v->btrfs->restarted))
+	*sign = btrfs_of(v)->sign;
+	btrfs_of(v)->sign = SELFID_NO_SIGN;
+	*sectors = btrfs_of(v)->geo.sectors;
+	if (unlikely(btrfs_of(v)->restarted))
 		forget_undecided(c, v);
 	return verdict;
 }
@@ -67,7 +77,7 @@ static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 s
 		return false;
 	for (; block < end; block++)
 		undecided_add(&c->undecided, volume_slot(v), block,
-			      SELFID_BLOCK_SHIFT + SECTOR_BITS, btrfs_live_tag(v->btrfs), false);
+			      SELFID_BLOCK_SHIFT + SECTOR_BITS, btrfs_live_tag(btrfs_of(v)), false);
 	c->pending |= c->undecided.wanted;
 	return true;
 }
@@ -76,9 +86,9 @@ static bool wants_work(const struct classifier *c, const struct volume *v)
 {
 	u64 epoch;
 
-	if ((v->btrfs->walking && !v->btrfs->asked) || btrfs_live_memory(v->btrfs))
+	if ((btrfs_of(v)->walking && !btrfs_of(v)->asked) || btrfs_live_memory(btrfs_of(v)))
 		return true;
-	epoch = btrfs_live_epoch(v->btrfs);
+	epoch = btrfs_live_epoch(btrfs_of(v));
 	return undecided_any(&c->undecided) && epoch && epoch != v->judged;
 }
 
@@ -93,7 +103,7 @@ static bool judge_blocks(struct classifier *c, const struct volume *v, u64 block
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		verdict = btrfs_live_decide(v->btrfs, block * SELFID_BLOCK_SECTORS,
+		verdict = btrfs_live_decide(btrfs_of(v), block * SELFID_BLOCK_SECTORS,
 					    n * SELFID_BLOCK_SECTORS, time[i]);
 		if (n > 1 && verdict == VERDICT_KEEP)
 			return false;
@@ -113,7 +123,7 @@ static bool judge_undecided(struct classifier *c, struct volume *v)
 
 	if (!v->ready || !undecided_any(&c->undecided))
 		return false;
-	epoch = btrfs_live_epoch(v->btrfs);
+	epoch = btrfs_live_epoch(btrfs_of(v));
 	if (!epoch)
 		return false;
 	if (v->judged != epoch) {
@@ -141,7 +151,8 @@ static u32 undecided_shift(const struct volume *v)
 
 static enum classify_sums sums(const struct volume *v)
 {
-	if (!v->ready || !btrfs_sums_are_crc32c(&v->btrfs->geo) || v->start % SELFID_BLOCK_SECTORS)
+	if (!v->ready || !btrfs_sums_are_crc32c(&btrfs_of(v)->geo) ||
+	    v->start % SELFID_BLOCK_SECTORS)
 		return CLASSIFY_SUMS_OTHER;
 	return CLASSIFY_SUMS_CRC32C;
 }
@@ -152,28 +163,34 @@ static enum classify_sums sums(const struct volume *v)
  */
 static bool is_mounting(struct volume *v, u64 sector, u64 sectors)
 {
-	u64 root = btrfs_live_root(v->btrfs);
+	u64 root = btrfs_live_root(btrfs_of(v));
 
-	return root && sector == root && sectors == v->btrfs->geo.node_bytes >> SECTOR_BITS;
+	return root && sector == root && sectors == btrfs_of(v)->geo.node_bytes >> SECTOR_BITS;
 }
 
 static size_t memory(const struct classifier *c, const struct volume *v)
 {
-	return btrfs_live_memory(v->btrfs);
+	return btrfs_live_memory(btrfs_of(v));
 }
 
 static void *give(struct volume *v, void *memory, size_t bytes)
 {
-	return btrfs_live_give(v->btrfs, memory, bytes);
+	return btrfs_live_give(btrfs_of(v), memory, bytes);
 }
 
 static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
 {
-	if (!btrfs_live_want(v->btrfs, sector, bytes))
+	if (!btrfs_live_want(btrfs_of(v), sector, bytes))
 		return false;
-	c->reader = v->btrfs;
-	c->reader_sector = v->start + *sector;
+	c->reader.live = v->live;
+	c->reader.kind = v->kind;
+	c->reader.sector = v->start + *sector;
 	return true;
+}
+
+static void learn_live(void *live, const void *content)
+{
+	btrfs_live_learn(live, content);
 }
 
 static void destroy(void *live, void (*release)(const void *))
@@ -212,6 +229,7 @@ const struct volume_ops btrfs_volume_ops = {
 	.magic_bytes = 8,
 	.magic = "_BHRfS_M",
 	.selfid = &btrfs_selfid_ops,
+	.shared_bytes = sizeof(struct btrfs_geo),
 	.super = super_seen,
 	.outlasts = selfid_outlasts,
 	.write = selfid_write,
@@ -224,6 +242,7 @@ const struct volume_ops btrfs_volume_ops = {
 	.give = selfid_give,
 	.want = selfid_want,
 	.learn = selfid_learn,
+	.learn_live = learn_live,
 	.destroy = destroy,
 	.live_bytes = live_bytes,
 };

@@ -5,10 +5,16 @@
 #define BLOCK_MAX	4096u
 #define PROBES		8u
 
-void assoc_init(struct assoc *a)
+void assoc_init(struct assoc *a, u32 first_slot)
 {
 	memset(a, 0, sizeof(*a));
+	a->first_slot = first_slot;
 	a->now.slot = UNDECIDED_NONE;
+}
+
+static const struct ext_live *live_of(const struct assoc *a, const struct ext_live *ext, u32 slot)
+{
+	return &ext[slot - a->first_slot];
 }
 
 static size_t bytes_needed(void)
@@ -294,10 +300,11 @@ static bool next_note(struct assoc *a, const struct ext_live *ext)
 
 	for (; left && a->notes; left--, a->hand++) {
 		struct assoc_note *note = &a->note[a->hand & (ASSOC_NOTES - 1)];
-		const struct ext_live *e = &ext[note->slot];
+		const struct ext_live *e;
 
 		if (note->state != ASSOC_FRESH)
 			continue;
+		e = live_of(a, ext, note->slot);
 		if (!e->in_use || e->association == ASSOC_NOTHING || note->block >= e->geo.blocks) {
 			set_state(a, note, ASSOC_FREE);
 			continue;
@@ -330,10 +337,10 @@ bool assoc_want(struct assoc *a, struct undecided *u, const struct ext_live *ext
 {
 	if (!undecided_any(u))
 		return false;
-	if (a->now.slot != UNDECIDED_NONE && !ext[a->now.slot].in_use)
+	if (a->now.slot != UNDECIDED_NONE && !live_of(a, ext, a->now.slot)->in_use)
 		stop(a);
 	if (a->now.slot != UNDECIDED_NONE && !a->reading && !a->nodes)
-		look_at_inodes(a, u, &ext[a->now.slot]);
+		look_at_inodes(a, u, live_of(a, ext, a->now.slot));
 	if (a->now.slot == UNDECIDED_NONE) {
 		if (!next_note(a, ext))
 			return false;
@@ -354,7 +361,7 @@ void assoc_learn(struct assoc *a, struct undecided *u, const struct ext_live *ex
 	/* Forgotten while it was read. */
 	if (a->now.slot == UNDECIDED_NONE)
 		return;
-	e = &ext[a->now.slot];
+	e = live_of(a, ext, a->now.slot);
 	if (a->reading) {
 		if (!content)
 			return stop(a);

@@ -77,6 +77,7 @@ struct assoc_node {
 };
 
 struct assoc {
+	u32 first_slot;		/* assoc_init() */
 	u64 time;		/* grows with every note */
 	struct assoc_note *note;	/* a hash table, in memory that was given; NULL: none yet */
 	struct assoc_node *node;	/* a stack */
@@ -105,7 +106,8 @@ struct assoc {
 	u64 read;		/* nodes */
 };
 
-void assoc_init(struct assoc *a);
+/* @first_slot: volume_slot() of the volume whose live state is the first of @ext, see below. */
+void assoc_init(struct assoc *a, u32 first_slot);
 
 /* Bytes of zeroed memory that are needed; 0: none. Then assoc_give() takes it. */
 size_t assoc_memory(const struct assoc *a, const struct undecided *u);
@@ -139,8 +141,9 @@ static inline bool assoc_is_busy(const struct assoc *a)
 void assoc_forget(struct assoc *a, u32 slot);
 
 /*
- * assoc_want() says which block to read next: *@block of the volume *@slot, an index into @ext.
- * False: none. assoc_learn() takes its content, or NULL if it cannot be read. One at a time.
+ * assoc_want() says which block to read next: *@block of the volume *@slot. @ext: the live states
+ * of all volumes, by slot. False: none. assoc_learn() takes its content, or NULL if it cannot be
+ * read. One at a time.
  */
 bool assoc_want(struct assoc *a, struct undecided *u, const struct ext_live *ext, u32 *slot,
 		u64 *block);

@@ -14,40 +14,31 @@ static bool is_chosen(void *ctx, u32 slot, u32 ino)
 
 	if (!v || c->choice.inode(c->choice.ctx, v->start, ino))
 		return true;
-	return c->by_name && (!ext_names_ready(v->ext) || ext_names_has(&v->ext->names, ino));
+	return c->by_name && (!ext_names_ready(ext_of(v)) || ext_names_has(&ext_of(v)->names, ino));
 }
 
 static bool can_tell(void *ctx, u32 slot)
 {
 	const struct classifier *c = ctx;
 
-	return !c->by_name || ext_names_ready(&c->volumes.ext[slot]);
+	return !c->by_name || ext_names_ready(ext_live_at(c, slot));
 }
 
-void classifier_choose(struct classifier *c, const struct classify_choice *choice)
+void ext_choose(struct classifier *c)
 {
-	c->choice = *choice;
-	c->assoc.chosen = is_chosen;
-	c->assoc.ready = can_tell;
-	c->assoc.chosen_ctx = c;
+	struct assoc *a = ext_assoc_of(c);
+
+	a->chosen = is_chosen;
+	a->ready = can_tell;
+	a->chosen_ctx = c;
 }
 
-void classifier_chosen_more(struct classifier *c)
+void ext_chosen_more(struct classifier *c)
 {
 	u32 slot;
 
 	for (slot = 0; slot < VOLUMES_MAX; slot++)
-		ext_names_choose(&c->volumes.ext[slot].names);
-	c->pending = true;
-}
-
-void classifier_chosen_anew(struct classifier *c)
-{
-	u32 slot;
-
-	for (slot = 0; slot < VOLUME_SLOTS; slot++)
-		undecided_forget(&c->undecided, slot);
-	classifier_chosen_more(c);
+		ext_names_choose(&ext_shared_of(c)->live[slot].names);
 }
 
 /* The choice in one volume, for the walk through its directories. */
@@ -86,10 +77,10 @@ static u64 want_names(struct classifier *c, const struct volume *v)
 	struct choice_of of = { &c->choice, v->start };
 	struct ext_names_choice choice = choice_in(c, &of);
 
-	if (v->fs != VOLUME_EXT || !v->ext->names.wanted || ext_names_ready(v->ext) ||
-	    !assoc_waits(&c->assoc, ext_slot(c, v->ext), v->ext))
+	if (v->kind != ext_volume_kind || !ext_of(v)->names.wanted || ext_names_ready(ext_of(v)) ||
+	    !assoc_waits(ext_assoc_of(c), ext_slot(c, ext_of(v)), ext_of(v)))
 		return 0;
-	return ext_names_want(v->ext, &choice);
+	return ext_names_want(ext_of(v), &choice);
 }
 
 bool ext_chosen_want(struct classifier *c, u64 *sector, u32 *bytes)
@@ -97,13 +88,13 @@ bool ext_chosen_want(struct classifier *c, u64 *sector, u32 *bytes)
 	unsigned int i;
 	u64 block;
 
-	for (i = 0; c->by_name && !assoc_is_busy(&c->assoc) && i < c->volumes.nr; i++) {
+	for (i = 0; c->by_name && !assoc_is_busy(ext_assoc_of(c)) && i < c->volumes.nr; i++) {
 		const struct volume *v = &c->volumes.volume[i];
 
 		block = want_names(c, v);
 		if (!block)
 			continue;
-		c->reading = CLASSIFY_READS_NAMES;
+		c->reading = EXT_READS_NAMES;
 		ext_block_at(v, block, sector, bytes);
 		return true;
 	}
@@ -115,22 +106,15 @@ void ext_chosen_learn(struct classifier *c, const struct volume *v, const void *
 	struct choice_of of = { &c->choice, v->start };
 	struct ext_names_choice choice = choice_in(c, &of);
 
-	ext_names_learn(v->ext, &choice, content);
+	ext_names_learn(ext_of(v), &choice, content);
 }
 
-u64 classifier_named(const struct classifier *c, bool *full)
+u64 ext_named(const struct volume *v, bool *full)
 {
-	u64 chosen = 0;
-	unsigned int i;
+	const struct ext_names *names = &ext_of(v)->names;
 
-	*full = false;
-	for (i = 0; i < c->volumes.nr; i++) {
-		const struct volume *v = &c->volumes.volume[i];
-
-		if (v->fs != VOLUME_EXT || !v->ext->names.wanted)
-			continue;
-		chosen += v->ext->names.chosen;
-		*full |= v->ext->names.full;
-	}
-	return chosen;
+	if (!names->wanted)
+		return 0;
+	*full |= names->full;
+	return names->chosen;
 }

@@ -58,7 +58,7 @@ static bool is_constant(struct classifier *c, const struct volume *v,
 {
 	const u8 *whole = whole_block(c, v, w, pos, part, n);
 
-	return whole && !memcmp(whole, whole + 8, ext_block_size(&v->ext->geo) - 8);
+	return whole && !memcmp(whole, whole + 8, ext_block_size(&ext_of(v)->geo) - 8);
 }
 
 static void note_work(struct classifier *c, const struct ext_live *e)
@@ -93,6 +93,7 @@ static void decide_waiting(struct classifier *c, struct ext_live *e)
 static void journal_write(struct classifier *c, const struct volume *v,
 			  const struct classify_write *w, u32 pos, u32 part, u32 n, u32 logical)
 {
+	struct ext_live *e = ext_of(v);
 	const void *whole;
 	__be32 word;
 
@@ -102,11 +103,11 @@ static void journal_write(struct classifier *c, const struct volume *v,
 			return;
 	}
 	whole = whole_block(c, v, w, pos, part, n);
-	if (ext_live_journal_write(v->ext, logical, whole, c->flushes) && unlikely(v->ext->waits))
-		decide_waiting(c, v->ext);
-	note_work(c, v->ext);
+	if (ext_live_journal_write(e, logical, whole, c->flushes) && unlikely(e->waits))
+		decide_waiting(c, e);
+	note_work(c, e);
 	/* Notes may wait for the journal's progress. */
-	if (c->assoc.notes)
+	if (ext_assoc_of(c)->notes)
 		c->pending = true;
 }
 
@@ -116,7 +117,7 @@ static void journal_write(struct classifier *c, const struct volume *v,
  */
 static bool in_layout(struct classifier *c, const struct volume *v, u64 block, const void *whole)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 	enum layout_kind kind;
 	u32 first;
 
@@ -125,7 +126,7 @@ static bool in_layout(struct classifier *c, const struct volume *v, u64 block, c
 	kind = layout_find(&e->layout, &e->geo, block, &first);
 	if ((kind == LAYOUT_INODES || kind == LAYOUT_BLOCK_BITMAP) && whole &&
 	    !may_be_repair(c, e)) {
-		assoc_note(&c->assoc, ext_slot(c, e), e, block, whole, first,
+		assoc_note(ext_assoc_of(c), ext_slot(c, e), e, block, whole, first,
 			   kind == LAYOUT_BLOCK_BITMAP);
 		c->pending |= undecided_any(&c->undecided);
 	}
@@ -135,8 +136,8 @@ static bool in_layout(struct classifier *c, const struct volume *v, u64 block, c
 /* Remember @block until an inode decides. @doubtful: only evidence that is newer counts. */
 static void wait_for_inode(struct classifier *c, struct ext_live *e, u64 block, bool doubtful)
 {
-	undecided_add(&c->undecided, ext_slot(c, e), block, e->geo.block_bits, c->assoc.time,
-		      doubtful);
+	undecided_add(&c->undecided, ext_slot(c, e), block, e->geo.block_bits,
+		      ext_assoc_of(c)->time, doubtful);
 	c->pending |= c->undecided.wanted;
 }
 
@@ -148,7 +149,7 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 				       const struct classify_write *w, u32 pos, u32 part, u32 n,
 				       u64 block, enum classify_reason otherwise)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 	enum ext_look look;
 	const void *whole;
 
@@ -163,7 +164,7 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 		return REASON_STATIC;
 	look = whole ? ext_look(&e->geo, whole) : EXT_LOOK_MAGIC;
 	if (look == EXT_LOOK_MAGIC && whole)
-		assoc_note_node(&c->assoc, ext_slot(c, e), e, block, whole);
+		assoc_note_node(ext_assoc_of(c), ext_slot(c, e), e, block, whole);
 	if (look && look != EXT_LOOK_DOUBTFUL)
 		return otherwise == REASON_LOGGED ? REASON_LOGGED : REASON_LOOKS;
 	wait_for_inode(c, e, block, look == EXT_LOOK_DOUBTFUL);
@@ -175,13 +176,15 @@ static void static_write(struct classifier *c, const struct volume *v,
 			 const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block,
 			 enum ext_kind kind)
 {
-	if (kind == EXT_SUPER && block > v->ext->geo.first_data) {
-		ext_backups_look(&v->ext->backups, &v->ext->geo);
+	struct ext_live *e = ext_of(v);
+
+	if (kind == EXT_SUPER && block > e->geo.first_data) {
+		ext_backups_look(&e->backups, &e->geo);
 		c->pending = true;
 	}
-	if (kind != EXT_GDT || !v->ext->layout.needed)
+	if (kind != EXT_GDT || !e->layout.needed)
 		return;
-	layout_gdt_write(&v->ext->layout, &v->ext->geo, block, whole_block(c, v, w, pos, part, n));
+	layout_gdt_write(&e->layout, &e->geo, block, whole_block(c, v, w, pos, part, n));
 	c->pending = true;
 }
 
@@ -195,9 +198,9 @@ static void look_for_order(struct classifier *c, const struct volume *v,
 {
 	if (is_constant(c, v, w, pos, part, n))
 		return;
-	v->ext->ordered = true;
+	ext_of(v)->ordered = true;
 	undecided_forget(&c->undecided, volume_slot(v));
-	assoc_forget(&c->assoc, volume_slot(v));
+	assoc_forget(ext_assoc_of(c), volume_slot(v));
 }
 
 /*
@@ -208,7 +211,7 @@ static void look_for_order(struct classifier *c, const struct volume *v,
 static enum classify_reason whose_data(struct classifier *c, const struct volume *v, u32 part,
 				       u32 n, u64 block)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 
 	if (e->association != ASSOC_NODES_TOO || part || n != ext_block_sectors(v))
 		return REASON_UNDECIDED;
@@ -228,15 +231,15 @@ static void note_logged(struct classifier *c, const struct volume *v,
 	const void *whole = whole_block(c, v, w, pos, part, n);
 
 	if (whole && !in_layout(c, v, block, whole) &&
-	    ext_look(&v->ext->geo, whole) == EXT_LOOK_MAGIC)
-		assoc_note_node(&c->assoc, volume_slot(v), v->ext, block, whole);
+	    ext_look(&ext_of(v)->geo, whole) == EXT_LOOK_MAGIC)
+		assoc_note_node(ext_assoc_of(c), volume_slot(v), ext_of(v), block, whole);
 }
 
 /* Metadata by place is written that is not logged. A driver with a journal does not do that. */
 static void place_tells(struct classifier *c, const struct volume *v,
 			const struct classify_write *w, u32 pos, u32 part, u32 n, u64 block)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 
 	if (!ext_live_complete(e) || jbd2_has(&e->jbd2, block) ||
 	    is_constant(c, v, w, pos, part, n))
@@ -249,7 +252,7 @@ static void place_tells(struct classifier *c, const struct volume *v,
 static enum ext_look looks_like(struct classifier *c, const struct volume *v,
 				const struct classify_write *w, u32 pos, u32 n)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 	u64 head[EXT_LOOK_HEAD / 8], tail;
 	enum ext_look look;
 
@@ -276,7 +279,7 @@ static enum classify_reason wait_for_commit(struct classifier *c, const struct v
 					    const struct classify_write *w, u32 pos, u32 n,
 					    u64 block)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 	bool doubtful = e->association == ASSOC_NOTHING ||
 			ext_look(&e->geo, whole_block(c, v, w, pos, 0, n)) == EXT_LOOK_DOUBTFUL;
 
@@ -300,7 +303,7 @@ static enum classify_reason not_logged(struct classifier *c, const struct volume
 				       const struct classify_write *w, u32 pos, u32 part, u32 n,
 				       u64 block)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 	u32 first;
 
 	if (!c->strict)
@@ -326,7 +329,7 @@ static enum classify_reason judge_mounted(struct classifier *c, const struct vol
 					  const struct classify_write *w, u32 pos, u32 part, u32 n,
 					  u64 block)
 {
-	const struct ext_live *e = v->ext;
+	const struct ext_live *e = ext_of(v);
 	enum ext_kind kind = ext_fixed_kind(&e->geo, block);
 	bool beyond = block * ext_block_sectors(v) + part + n > volume_believed(v);
 
@@ -383,7 +386,7 @@ static enum classify_reason judge_mounted(struct classifier *c, const struct vol
 static bool other_may_be(const struct classifier *c, const struct volume *v, u64 offset, u32 n)
 {
 	return c->strict && (offset + n > volume_believed(v) ||
-			     (!ext_live_plain(v->ext) && !v->ext->trust.at_work));
+			     (!ext_live_plain(ext_of(v)) && !ext_of(v)->trust.at_work));
 }
 
 enum classify_reason ext_write(struct classifier *c, struct volume *v,
@@ -391,7 +394,7 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 {
 	u64 offset = w->sector + pos - v->start;
 	u32 size = ext_block_sectors(v);
-	u64 block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
+	u64 block = offset >> (ext_of(v)->geo.block_bits - SECTOR_BITS);
 	u32 part = offset & (size - 1);
 	u32 n = min(size - part, w->sectors - pos);
 	enum classify_reason reason;
@@ -400,7 +403,7 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 	u32 logical;
 
 	*len = n;
-	v->ext->trust.opening = false;
+	ext_of(v)->trust.opening = false;
 	if (undecided_any(&c->undecided))
 		undecided_remove(&c->undecided, volume_slot(v), block, 1);
 	if (unlikely(sectors_overlap(offset, n, EXT_SUPER_SECTOR, EXT_SUPER_SECTORS))) {
@@ -408,22 +411,22 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 			scan_for_supers(c, w, pos, n);
 		/* The scan may have ended it. */
 		v = volume_at(&c->volumes, w->sector + pos - offset);
-		if (v && v->fs == VOLUME_EXT && !own_super(c, v, w))
+		if (v && v->kind == ext_volume_kind && !own_super(c, v, w))
 			scan_for_supers(c, w, pos, n);
 		return REASON_STATIC;
 	}
 	/* A boot loader, or a partition table: the driver writes whole blocks. */
 	if (unlikely(offset < EXT_SUPER_SECTOR))
-		trust_looked(&v->ext->trust);
-	logical = ext_live_journal(v->ext, block);
+		trust_looked(&ext_of(v)->trust);
+	logical = ext_live_journal(ext_of(v), block);
 	if (logical != U32_MAX) {
 		journal_write(c, v, w, pos, part, n, logical);
 		return REASON_JOURNAL;
 	}
 	if (likely(v->state == VOLUME_MOUNTED)) {
-		if (unlikely(ext_live_watches(v->ext, block))) {
-			ext_live_write(v->ext, block, whole_block(c, v, w, pos, part, n));
-			note_work(c, v->ext);
+		if (unlikely(ext_live_watches(ext_of(v), block))) {
+			ext_live_write(ext_of(v), block, whole_block(c, v, w, pos, part, n));
+			note_work(c, ext_of(v));
 		}
 		another = other_may_be(c, v, offset, n);
 		reason = judge_mounted(c, v, w, pos, part, n, block);
@@ -431,13 +434,13 @@ enum classify_reason ext_write(struct classifier *c, struct volume *v,
 			scan_for_supers(c, w, pos, n);
 		return reason;
 	}
-	ext_live_write(v->ext, block, whole_block(c, v, w, pos, part, n));
-	ext_names_written(&v->ext->names);
-	note_work(c, v->ext);
+	ext_live_write(ext_of(v), block, whole_block(c, v, w, pos, part, n));
+	ext_names_written(&ext_of(v)->names);
+	note_work(c, ext_of(v));
 	/* The last inodes of a mount are written after the superblock that ends it. */
-	if (undecided_any(&c->undecided) && !v->ext->waits)
+	if (undecided_any(&c->undecided) && !ext_of(v)->waits)
 		in_layout(c, v, block, whole_block(c, v, w, pos, part, n));
-	kind = ext_fixed_kind(&v->ext->geo, block);
+	kind = ext_fixed_kind(&ext_of(v)->geo, block);
 	if (kind != EXT_DATA)
 		static_write(c, v, w, pos, part, n, block, kind);
 	scan_for_supers(c, w, pos, n);

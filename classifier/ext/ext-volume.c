@@ -23,12 +23,12 @@ static void prepare_layout(struct classifier *c, struct volume *v)
 {
 	if (v->state != VOLUME_MOUNTED)
 		return;
-	if (!ext_live_plain(v->ext) && c->strict) {
-		c->pending |= !v->ext->layout.needed;
-		layout_need(&v->ext->layout);
-	} else if (ext_live_plain(v->ext) && c->undecided.limit &&
-		   v->ext->association != ASSOC_NOTHING) {
-		ext_need_layout(c, v->ext);
+	if (!ext_live_plain(ext_of(v)) && c->strict) {
+		c->pending |= !ext_of(v)->layout.needed;
+		layout_need(&ext_of(v)->layout);
+	} else if (ext_live_plain(ext_of(v)) && c->undecided.limit &&
+		   ext_of(v)->association != ASSOC_NOTHING) {
+		ext_need_layout(c, ext_of(v));
 	}
 }
 
@@ -44,7 +44,7 @@ void ext_stop_waiting(struct classifier *c, struct ext_live *e)
 static void super_tells(struct classifier *c, struct volume *v, const struct ext_geo *before,
 			bool durable)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 	bool clean = !(before->incompat & EXT_INCOMPAT_RECOVER);
 
 	if (!(e->geo.incompat & EXT_INCOMPAT_RECOVER)) {
@@ -63,7 +63,7 @@ static void doubt(struct classifier *c, struct volume *v)
 		return;
 	v->confirmed = 0;
 	undecided_forget(&c->undecided, volume_slot(v));
-	assoc_forget(&c->assoc, volume_slot(v));
+	assoc_forget(ext_assoc_of(c), volume_slot(v));
 }
 
 struct volume *ext_super(struct classifier *c, u64 start, const void *super, bool durable)
@@ -83,9 +83,9 @@ struct volume *ext_super(struct classifier *c, u64 start, const void *super, boo
 	sectors = geo.blocks << (geo.block_bits - SECTOR_BITS);
 	c->pending = true;
 	v = volume_at(&c->volumes, start);
-	if (v && v->fs == VOLUME_EXT && ext_same(&v->ext->geo, &geo)) {
-		before = v->ext->geo;
-		ext_live_super(v->ext, &geo);
+	if (v && v->kind == ext_volume_kind && ext_same(&ext_of(v)->geo, &geo)) {
+		before = ext_of(v)->geo;
+		ext_live_super(ext_of(v), &geo);
 		/* Backups have the size, too: all is to be found anew. */
 		if (before.blocks != geo.blocks)
 			doubt(c, v);
@@ -98,12 +98,12 @@ struct volume *ext_super(struct classifier *c, u64 start, const void *super, boo
 		volume_resize(&c->volumes, v, sectors);
 		return volume_at(&c->volumes, start);
 	}
-	v = volume_add(&c->volumes, VOLUME_EXT, start, sectors);
+	v = volume_add(&c->volumes, ext_volume_kind, start, sectors);
 	if (!v)
 		return NULL;
 	undecided_forget(&c->undecided, volume_slot(v));
-	assoc_forget(&c->assoc, volume_slot(v));
-	ext_live_init(v->ext, &geo, (c->sectors - start) >> (geo.block_bits - SECTOR_BITS));
+	assoc_forget(ext_assoc_of(c), volume_slot(v));
+	ext_live_init(ext_of(v), &geo, (c->sectors - start) >> (geo.block_bits - SECTOR_BITS));
 	if (c->by_super)
 		v->state = super_state(&geo);
 	volume_state_is_set(c, v);
@@ -130,7 +130,7 @@ static bool has_super(const struct volume *v, u64 sector, u64 sectors)
  */
 static bool early(const struct classifier *c, const struct volume *v, u64 sector, u64 sectors)
 {
-	const struct ext_live *e = v->ext;
+	const struct ext_live *e = ext_of(v);
 
 	if (e->stage < EXT_READY)
 		return has_super(v, sector, sectors);
@@ -139,16 +139,16 @@ static bool early(const struct classifier *c, const struct volume *v, u64 sector
 
 static void flush(struct volume *v)
 {
-	trust_flush(&v->ext->trust);
+	trust_flush(&ext_of(v)->trust);
 }
 
 static void state_told(struct classifier *c, struct volume *v)
 {
 	prepare_layout(c, v);
 	if (v->state == VOLUME_MOUNTED)
-		trust_told(&v->ext->trust, &v->ext->jbd2);
+		trust_told(&ext_of(v)->trust, &ext_of(v)->jbd2);
 	else
-		trust_reset(&v->ext->trust);
+		trust_reset(&ext_of(v)->trust);
 }
 
 /*
@@ -157,7 +157,7 @@ static void state_told(struct classifier *c, struct volume *v)
  */
 static bool discarded(const struct volume *v, u64 sector, u64 sectors)
 {
-	const struct ext_live *e = v->ext;
+	const struct ext_live *e = ext_of(v);
 	u64 inode = v->start + e->inode_block * ext_block_sectors(v);
 	u64 block, n;
 
@@ -173,8 +173,8 @@ static void looked(struct volume *v, u64 sector, u64 sectors)
 	if (!has_super(v, sector, sectors))
 		return;
 	v->fresh = false;
-	v->ext->stranger = true;
-	trust_looked(&v->ext->trust);
+	ext_of(v)->stranger = true;
+	trust_looked(&ext_of(v)->trust);
 }
 
 /*
@@ -183,7 +183,7 @@ static void looked(struct volume *v, u64 sector, u64 sectors)
  */
 static u64 want_backup(struct volume *v)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 	u64 block;
 
 	if (v->confirmed == U64_MAX || e->geo.block_bits > CLASSIFIER_BLOCK_BITS)
@@ -201,7 +201,7 @@ static u64 want_backup(struct volume *v)
  */
 static void learn_backup(struct classifier *c, struct volume *v, u64 block, const void *content)
 {
-	struct ext_live *e = v->ext;
+	struct ext_live *e = ext_of(v);
 
 	if (ext_backups_learn(&e->backups, &e->geo, block, content))
 		doubt(c, v);
@@ -212,12 +212,12 @@ static void learn_backup(struct classifier *c, struct volume *v, u64 block, cons
 /* The next descriptor block to read. If it is behind the volume's end, the layout stays unknown. */
 static u64 want_layout(const struct volume *v)
 {
-	struct layout *l = &v->ext->layout;
-	u64 block = layout_want(l, &v->ext->geo);
+	struct layout *l = &ext_of(v)->layout;
+	u64 block = layout_want(l, &ext_of(v)->geo);
 
 	if (!block || (block + 1) * ext_block_sectors(v) <= v->sectors)
 		return block;
-	layout_learn(l, &v->ext->geo, block, NULL);
+	layout_learn(l, &ext_of(v)->geo, block, NULL);
 	return 0;
 }
 
@@ -225,14 +225,14 @@ static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes
 {
 	u64 block = want_backup(v);
 
-	c->reading = CLASSIFY_READS_BACKUPS;
+	c->reading = EXT_READS_BACKUPS;
 	if (!block) {
-		block = ext_live_want(v->ext);
-		c->reading = CLASSIFY_READS_LIVE;
+		block = ext_live_want(ext_of(v));
+		c->reading = CLASSIFY_READS_VOLUME;
 	}
 	if (!block) {
 		block = want_layout(v);
-		c->reading = CLASSIFY_READS_LAYOUT;
+		c->reading = EXT_READS_LAYOUT;
 	}
 	if (block)
 		ext_block_at(v, block, sector, bytes);
@@ -245,35 +245,35 @@ static void learn(struct classifier *c, struct volume *v, u64 sector, const void
 
 	if (offset & (ext_block_sectors(v) - 1))
 		return;
-	block = offset >> (v->ext->geo.block_bits - SECTOR_BITS);
-	if (c->reading == CLASSIFY_READS_NAMES)
+	block = offset >> (ext_of(v)->geo.block_bits - SECTOR_BITS);
+	if (c->reading == EXT_READS_NAMES)
 		ext_chosen_learn(c, v, content);
-	else if (c->reading == CLASSIFY_READS_BACKUPS)
+	else if (c->reading == EXT_READS_BACKUPS)
 		learn_backup(c, v, block, content);
-	else if (c->reading == CLASSIFY_READS_LAYOUT)
-		layout_learn(&v->ext->layout, &v->ext->geo, block, content);
+	else if (c->reading == EXT_READS_LAYOUT)
+		layout_learn(&ext_of(v)->layout, &ext_of(v)->geo, block, content);
 	else
-		ext_live_learn(v->ext, block, content);
+		ext_live_learn(ext_of(v), block, content);
 }
 
 static size_t memory(const struct classifier *c, const struct volume *v)
 {
-	return ext_live_memory(v->ext, c->log_limit) ?: layout_memory(&v->ext->layout) ?:
-	       ext_names_memory(&v->ext->names);
+	return ext_live_memory(ext_of(v), c->log_limit) ?: layout_memory(&ext_of(v)->layout) ?:
+	       ext_names_memory(&ext_of(v)->names);
 }
 
 static void *give(struct classifier *c, struct volume *v, void *memory, size_t bytes)
 {
-	if (ext_live_memory(v->ext, c->log_limit))
-		return ext_live_give(v->ext, memory, bytes);
-	if (layout_memory(&v->ext->layout))
-		return layout_give(&v->ext->layout, memory, bytes);
-	return ext_names_give(&v->ext->names, memory, bytes);
+	if (ext_live_memory(ext_of(v), c->log_limit))
+		return ext_live_give(ext_of(v), memory, bytes);
+	if (layout_memory(&ext_of(v)->layout))
+		return layout_give(&ext_of(v)->layout, memory, bytes);
+	return ext_names_give(&ext_of(v)->names, memory, bytes);
 }
 
 static u32 undecided_shift(const struct volume *v)
 {
-	return v->ext->geo.block_bits - SECTOR_BITS;
+	return ext_of(v)->geo.block_bits - SECTOR_BITS;
 }
 
 static void destroy(void *live, void (*release)(const void *))
@@ -294,12 +294,88 @@ static size_t live_bytes(const void *live)
 	return live ? ext_live_bytes(live) : 0;
 }
 
+static void init(struct classifier *c)
+{
+	assoc_init(ext_assoc_of(c), ext_volume_kind * VOLUMES_MAX);
+}
+
+static void *attach(struct volume_table *t, unsigned int slot)
+{
+	struct ext_shared *shared = t->shared[ext_volume_kind];
+
+	shared->live[slot].in_use = true;
+	return &shared->live[slot];
+}
+
+static void detach(struct volume *v)
+{
+	ext_of(v)->in_use = false;
+}
+
+static size_t memory_shared(const struct classifier *c)
+{
+	return assoc_memory(ext_assoc_of(c), &c->undecided);
+}
+
+static void give_shared(struct classifier *c, void *memory)
+{
+	assoc_give(ext_assoc_of(c), memory);
+}
+
+/* Names come first: inodes wait for them. */
+static bool want_shared(struct classifier *c, u64 *sector, u32 *bytes)
+{
+	struct ext_shared *shared = ext_shared_of(c);
+	u64 block;
+	u32 slot;
+
+	if (ext_chosen_want(c, sector, bytes))
+		return true;
+	if (!assoc_want(&shared->assoc, &c->undecided, shared->live, &slot, &block))
+		return false;
+	c->reading = CLASSIFY_READS_SHARED;
+	ext_block_at(volume_of_slot(&c->volumes, slot), block, sector, bytes);
+	return true;
+}
+
+static void learn_shared(struct classifier *c, const void *content)
+{
+	struct ext_shared *shared = ext_shared_of(c);
+
+	assoc_learn(&shared->assoc, &c->undecided, shared->live, content);
+}
+
+static void destroy_shared(struct classifier *c, void (*release)(const void *))
+{
+	release(ext_assoc_of(c)->inodes);
+}
+
+static size_t bytes_shared(const struct classifier *c)
+{
+	return assoc_bytes(ext_assoc_of(c));
+}
+
+/* Inodes and directories that were looked at may be written again by now. */
+static void again(struct classifier *c)
+{
+	struct ext_shared *shared = ext_shared_of(c);
+	unsigned int i;
+
+	assoc_again(&shared->assoc);
+	for (i = 0; i < VOLUMES_MAX; i++)
+		ext_names_again(&shared->live[i].names);
+}
+
 const struct volume_ops ext_volume_ops = {
 	.super_sector = EXT_SUPER_SECTOR,
 	.magic_offset = EXT_MAGIC_OFFSET,
 	.magic_bytes = 2,
 	.magic = "\x53\xef",
-	.has_inodes = true,
+	.confirms = true,
+	.shared_bytes = sizeof(struct ext_shared),
+	.init = init,
+	.attach = attach,
+	.detach = detach,
 	.super = super_seen,
 	.write = ext_write,
 	.early = early,
@@ -314,4 +390,14 @@ const struct volume_ops ext_volume_ops = {
 	.learn = learn,
 	.destroy = destroy,
 	.live_bytes = live_bytes,
+	.memory_shared = memory_shared,
+	.give_shared = give_shared,
+	.want_shared = want_shared,
+	.learn_shared = learn_shared,
+	.destroy_shared = destroy_shared,
+	.bytes_shared = bytes_shared,
+	.again = again,
+	.choose = ext_choose,
+	.chosen_more = ext_chosen_more,
+	.named = ext_named,
 };

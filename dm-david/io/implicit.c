@@ -313,10 +313,16 @@ struct implicit *implicit_create(struct david *d)
 	/* As large as a page or more, and so aligned as its page wants to be. */
 	struct implicit *im = kzalloc(roundup_pow_of_two(sizeof(*im)), GFP_KERNEL);
 
+	void *shared;
+
 	if (!im)
 		return NULL;
 	im->wq = alloc_workqueue("dm-david-learn", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!im->wq) {
+	shared = kvzalloc(classifier_shared_bytes(), GFP_KERNEL);
+	if (!im->wq || !shared) {
+		if (im->wq)
+			destroy_workqueue(im->wq);
+		kvfree(shared);
 		kfree(im);
 		return NULL;
 	}
@@ -325,7 +331,7 @@ struct implicit *implicit_create(struct david *d)
 	init_waitqueue_head(&im->learnt);
 	INIT_WORK(&im->work, implicit_work);
 	INIT_DELAYED_WORK(&im->again, implicit_again);
-	classifier_init(&im->c, d->ti->len, LOG_LIMIT);
+	classifier_init(&im->c, shared, d->ti->len, LOG_LIMIT);
 	/* Page owners need no inodes to tell. */
 	if (d->classify == CLASSIFY_IMPLICIT) {
 		classifier_remember(&im->c, (u64)d->unclassified << 20);
@@ -337,7 +343,7 @@ struct implicit *implicit_create(struct david *d)
 			im->c.volumes.doubt = false;
 	}
 	im->stopped = true;
-	atomic64_add(sizeof(*im), &d->store->figures->classify_bytes);
+	atomic64_add(sizeof(*im) + classifier_shared_bytes(), &d->store->figures->classify_bytes);
 	classifier_by_super(&im->c);
 	/* Page owners say nothing of partitions. */
 	if (d->classify == CLASSIFY_AUTO)
@@ -365,7 +371,8 @@ void implicit_destroy(struct implicit *im)
 	cancel_work_sync(&im->work);
 	destroy_workqueue(im->wq);
 	atomic64_sub(im->accounted.now, &figures->unclassified[DAVID_UNCLASSIFIED_NOW]);
-	atomic64_sub(sizeof(*im) + classifier_bytes(&im->c), &figures->classify_bytes);
+	atomic64_sub(sizeof(*im) + classifier_shared_bytes() + classifier_bytes(&im->c),
+		     &figures->classify_bytes);
 	classifier_destroy(&im->c, implicit_release);
 	kfree(im);
 }

@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	by_super = data[0] & 0x80;
 	data++;
 	size--;
-	classifier_init(&c, SECTORS, 65536);
+	classifier_init(&c, calloc(1, classifier_shared_bytes()), SECTORS, 65536);
 	classifier_remember(&c, 1 << 15);
 	if (alone)
 		classifier_alone(&c);

@@ -270,7 +270,7 @@ static void a_mount_seen_in_the_middle_leaves_doubts(struct kunit *test)
 
 	/* A mirror: the superblock says mounted when it comes. */
 	classifier_destroy(&d->c, kvfree);
-	classifier_init(&d->c, BLOCKS * 8, 1 << 20);
+	begin(test, d, BLOCKS * 8);
 	classifier_remember(&d->c, 1 << 20);
 	classifier_alone(&d->c);
 	classifier_by_super(&d->c);
@@ -549,7 +549,7 @@ static void backups_are_read_from_the_disk(struct kunit *test)
 	struct disk *d = mounted_alone(test, 0, BELOW_FUA);
 
 	classifier_destroy(&d->c, kvfree);
-	classifier_init(&d->c, BLOCKS * 8, 1 << 20);
+	begin(test, d, BLOCKS * 8);
 	classifier_alone(&d->c);
 	classifier_by_super(&d->c);
 	work(test, d);
@@ -557,7 +557,7 @@ static void backups_are_read_from_the_disk(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, volume_believed(&d->c.volumes.volume[0]), BLOCKS * 8);
 	memset(stored(d, GROUP * 8, 8), 0, 1024);
 	classifier_destroy(&d->c, kvfree);
-	classifier_init(&d->c, BLOCKS * 8, 1 << 20);
+	begin(test, d, BLOCKS * 8);
 	classifier_alone(&d->c);
 	classifier_by_super(&d->c);
 	work(test, d);

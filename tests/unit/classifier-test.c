@@ -140,7 +140,7 @@ static void a_mount_on_an_unknown_disk_is_looked_up(struct kunit *test)
 
 	mkfs(test, d, 1);
 	classifier_destroy(&d->c, kvfree);
-	classifier_init(&d->c, SECTORS, 1 << 20);
+	begin(test, d, SECTORS);
 	KUNIT_EXPECT_EQ(test, data(test, d, 500), REASON_NO_VOLUME);
 	classifier_mount(&d->c, 2048, VOLUME_MOUNTED);
 	KUNIT_EXPECT_TRUE(test, d->c.pending);
@@ -206,7 +206,7 @@ static void descriptors_behind_the_end_are_given_up(struct kunit *test)
 	/* The worker comes to an end. */
 	work(test, d);
 	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 1);
-	KUNIT_EXPECT_TRUE(test, d->c.volumes.volume[0].ext->layout.failed);
+	KUNIT_EXPECT_TRUE(test, ext_of(&d->c.volumes.volume[0])->layout.failed);
 	done(d);
 }
 
@@ -579,6 +579,24 @@ static void larger_blocks_are_kept(struct kunit *test)
 	}
 }
 
+/* What the core reads of a disk is enough for each kind. */
+static void every_kinds_superblock_is_where_the_core_looks(struct kunit *test)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < VOLUME_KINDS; kind++) {
+		const struct volume_ops *ops = volume_ops[kind];
+
+		KUNIT_EXPECT_TRUE(test, ops->magic_bytes && ops->magic_bytes <= sizeof(ops->magic));
+		KUNIT_EXPECT_LE(test, ops->magic_offset + ops->magic_bytes, VOLUME_HEAD_BYTES);
+		KUNIT_EXPECT_LE(test, ops->super_sector + VOLUME_SUPER_SECTORS,
+				CLASSIFIER_SUPERS_END);
+		KUNIT_EXPECT_EQ(test, ops->shared_bytes % sizeof(u64), 0);
+		KUNIT_EXPECT_EQ(test, !ops->attach, !ops->detach);
+		KUNIT_EXPECT_EQ(test, !ops->want_shared, !ops->learn_shared);
+	}
+}
+
 static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(a_life_on_the_whole_disk),
 	KUNIT_CASE(a_life_on_a_partition),
@@ -603,6 +621,7 @@ static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(doubtful_blocks_want_a_later_node_with_a_checksum),
 	KUNIT_CASE(without_a_journal_a_stranger_is_not_believed),
 	KUNIT_CASE(what_is_logged_is_asked_about_only_where_data_is_logged),
+	KUNIT_CASE(every_kinds_superblock_is_where_the_core_looks),
 	{}
 };
 

@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 
 #include "../../classifier/classifier.h"
+#include "../../classifier/ext/ext-volume.h"
 
 #ifndef SECTORS
 #define SECTORS		65536u
@@ -252,6 +253,15 @@ static inline void commit(struct kunit *test, struct disk *d, u32 at, u32 tid)
 	KUNIT_EXPECT_EQ(test, put_block(test, d, JOURNAL + at), REASON_JOURNAL);
 }
 
+/* A classifier that knows nothing of the disk, which has @sectors. */
+static inline void begin(struct kunit *test, struct disk *d, u64 sectors)
+{
+	void *shared = kvzalloc(classifier_shared_bytes(), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, shared);
+	classifier_init(&d->c, shared, sectors, 1 << 20);
+}
+
 static inline struct disk *make(struct kunit *test, u64 start)
 {
 	struct disk *d = kvzalloc(sizeof(*d), GFP_KERNEL);
@@ -261,7 +271,7 @@ static inline struct disk *make(struct kunit *test, u64 start)
 	KUNIT_ASSERT_NOT_NULL(test, d->store);
 	d->start = start;
 	d->origin = start;
-	classifier_init(&d->c, SECTORS, 1 << 20);
+	begin(test, d, SECTORS);
 	return d;
 }
 

@@ -5,7 +5,9 @@
  */
 #include <kunit/test.h>
 
+#include "../../classifier/btrfs/btrfs-live.h"
 #include "../../classifier/classifier.h"
+#include "../../classifier/xfs/xfs.h"
 #include "../../dm-david/portable/crc.h"
 
 #define MIB		2048u
@@ -177,11 +179,20 @@ static void put_super(struct kunit *test, u64 sector)
 	put(test, sector, 8);
 }
 
+/* Memory for what the volumes of a new classifier share. */
+static void *shared(struct kunit *test)
+{
+	void *memory = kvzalloc(classifier_shared_bytes(), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	return memory;
+}
+
 static void start(struct kunit *test)
 {
 	c = kvzalloc(sizeof(*c), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, c);
-	classifier_init(c, SECTORS, 1 << 20);
+	classifier_init(c, shared(test), SECTORS, 1 << 20);
 	classifier_by_super(c);
 	memset(super, 0, sizeof(super));
 	work(test);
@@ -764,7 +775,7 @@ static void nothing_is_read_behind_a_small_disks_end(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	memset(content, 0, CLASSIFIER_BLOCK);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		classifier_init(c, sizes[i], 1 << 20);
+		classifier_init(c, shared(test), sizes[i], 1 << 20);
 		classifier_by_super(c);
 		while (classifier_want(c, &sector, &bytes)) {
 			KUNIT_EXPECT_LE(test, sector + bytes / 512, sizes[i]);

@@ -14,6 +14,7 @@
 
 #include "../common/vec.h"
 #include "classify.h"
+#include "../../classifier/ext/ext-live.h"
 
 #define SECTOR		512u
 #define IN_USE		EXT_KINDS	/* data of a file, as opposed to a free block */

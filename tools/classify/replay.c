@@ -26,6 +26,9 @@
 
 #include "../common/complain.h"
 #include "classify.h"
+#include "../../classifier/btrfs/btrfs.h"
+#include "../../classifier/ext/ext-volume.h"
+#include "../../classifier/xfs/xfs.h"
 
 #define LOG_MAGIC	0x6a736677736872ULL
 #define FLAG_FLUSH	1
@@ -376,7 +379,7 @@ static void mark(struct replay *r, const char *text, bool feed)
 
 static void report_ext(const struct volume *v)
 {
-	const struct ext_live *e = v->ext;
+	const struct ext_live *e = ext_of(v);
 	const struct jbd2_counters *n = &e->jbd2.count;
 
 	printf("{\"start\": %" PRIu64 ", \"stage\": %d, \"wrong\": \"%s\", "
@@ -389,7 +392,7 @@ static void report_ext(const struct volume *v)
 
 static void report_xfs(const struct volume *v)
 {
-	const struct xfs_live *x = v->xfs;
+	const struct xfs_live *x = v->live;
 
 	printf("{\"start\": %" PRIu64 ", \"wrong\": \"%s\", \"records\": %" PRIu64
 	       ", \"formats\": %" PRIu64 ", \"bad\": %" PRIu64 ", \"missed\": %" PRIu64
@@ -401,6 +404,7 @@ static void report(const struct replay *r)
 {
 	const struct classifier *c = &r->classifier;
 	const struct undecided_figures *u = &c->undecided.figures;
+	const struct assoc *assoc = ext_assoc_of(c);
 	const char *comma = "";
 	unsigned int i;
 
@@ -414,12 +418,12 @@ static void report(const struct replay *r)
 	       ", \"missed\": %" PRIu64 ", \"read\": %" PRIu64 "}, \"reasons\": {",
 	       r->entries, r->marks, r->data, r->data_squashed, r->meta_squashed, r->undecided,
 	       r->kept, c->errors, r->memory, r->later, r->later_meta, r->later_data, u->now,
-	       u->most, u->spilled, u->data, u->metadata, c->assoc.missed, c->assoc.read);
+	       u->most, u->spilled, u->data, u->metadata, assoc->missed, assoc->read);
 	for (i = 0; i < REASON_NR; i++)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "", classify_reason_name(i), c->count[i]);
 	printf("}, \"volumes\": [");
 	for (i = 0; i < c->volumes.nr; i++) {
-		if (c->volumes.volume[i].fs != VOLUME_EXT)
+		if (c->volumes.volume[i].kind != ext_volume_kind)
 			continue;
 		printf("%s", comma);
 		report_ext(&c->volumes.volume[i]);
@@ -428,7 +432,7 @@ static void report(const struct replay *r)
 	printf("], \"xfs_logs\": [");
 	comma = "";
 	for (i = 0; i < c->volumes.nr; i++) {
-		if (c->volumes.volume[i].fs != VOLUME_XFS || !c->volumes.volume[i].ready)
+		if (c->volumes.volume[i].kind != xfs_volume_kind || !c->volumes.volume[i].ready)
 			continue;
 		printf("%s", comma);
 		report_xfs(&c->volumes.volume[i]);
@@ -469,7 +473,8 @@ int classify_replay(const struct replay_options *options)
 	r.meta = calloc(sectors / 64 + 1, sizeof(u64));
 	r.counted = calloc(sectors / 64 + 1, sizeof(u64));
 	r.stored = calloc(sectors / 64 + 1, sizeof(u64));
-	classifier_init(&r.classifier, sectors, options->log_limit);
+	classifier_init(&r.classifier, calloc(1, classifier_shared_bytes()), sectors,
+			options->log_limit);
 	classifier_remember(&r.classifier, options->unclassified);
 	classifier_stored(&r.classifier, is_stored, &r);
 	classifier_alone(&r.classifier);

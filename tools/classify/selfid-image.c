@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "classify.h"
+#include "../../classifier/btrfs/btrfs-live.h"
 #include "xfs-pieces.h"
 
 static const char *name_of(u8 kind)
