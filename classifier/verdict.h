@@ -31,8 +31,11 @@ enum classify_mode {
 
 /* DAVID_EV_MODE is no evidence. A mode that decides, decides alone. */
 #define EVIDENCE_SILENT	BIT(DAVID_EV_MODE)
-#define EVIDENCE_DATA	(BIT(DAVID_EV_FILE) | BIT(DAVID_EV_ANON) | BIT(DAVID_EV_IMPLIED) | \
-			 BIT(DAVID_EV_MADE_UP))
+#define EVIDENCE_SAYS_NONE	0
+#define EVIDENCE_SAYS_KEEP	0
+#define EVIDENCE_SAYS_SQUASH	1
+#define EVIDENCE_BIT(kind, name, says)	| EVIDENCE_SAYS_##says * BIT(DAVID_EV_##kind)
+#define EVIDENCE_DATA	(0 DAVID_EVIDENCE(EVIDENCE_BIT))
 
 /*
  * The verdict on a block for which all evidence in @set, BIT(enum david_evidence), was seen. In the

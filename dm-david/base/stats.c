@@ -184,24 +184,9 @@ static const char * const verdict_names[DAVID_SLOTS] = {
 };
 
 static const char * const evidence_names[2 * DAVID_SLOTS] = {
-	[DAVID_EV_MODE] = "mode",
-	[DAVID_EV_FLAGS] = "flags",
-	[DAVID_EV_BDEV] = "bdev",
-	[DAVID_EV_DIRECTORY] = "directory",
-	[DAVID_EV_INTERNAL] = "internal",
-	[DAVID_EV_UNOWNED] = "unowned",
-	[DAVID_EV_UNPROVEN] = "unproven",
-	[DAVID_EV_UNMOUNTED] = "unmounted",
-	[DAVID_EV_FILE] = "file",
-	[DAVID_EV_ANON] = "anon",
-	[DAVID_EV_PARTIAL] = "partial",
-	[DAVID_EV_UNKNOWN] = "unknown",
-	[DAVID_EV_LAYOUT] = "layout",
-	[DAVID_EV_LOGGED] = "logged",
-	[DAVID_EV_SELF] = "self",
-	[DAVID_EV_IMPLIED] = "implied",
-	[DAVID_EV_RAW] = "raw",
-	[DAVID_EV_MADE_UP] = "made_up",
+#define EVIDENCE_NAME(kind, name, says)	#name,
+	DAVID_EVIDENCE(EVIDENCE_NAME)
+#undef EVIDENCE_NAME
 };
 
 static const char * const range_names[DAVID_SLOTS] = {

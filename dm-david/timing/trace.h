@@ -188,25 +188,11 @@ TRACE_EVENT(david_mode,
 	{ DAVID_WRITTEN_KEPT,		"kept" }, \
 	{ DAVID_WRITTEN_FILL,		"fill" }, \
 	{ DAVID_WRITTEN_SQUASHED,	"squashed" })
-#define david_show_evidence(what) __print_symbolic(what, \
-	{ DAVID_EV_MODE,		"mode" }, \
-	{ DAVID_EV_FLAGS,		"flags" }, \
-	{ DAVID_EV_BDEV,		"bdev" }, \
-	{ DAVID_EV_DIRECTORY,		"directory" }, \
-	{ DAVID_EV_INTERNAL,		"internal" }, \
-	{ DAVID_EV_UNOWNED,		"unowned" }, \
-	{ DAVID_EV_UNPROVEN,		"unproven" }, \
-	{ DAVID_EV_UNMOUNTED,		"unmounted" }, \
-	{ DAVID_EV_FILE,		"file" }, \
-	{ DAVID_EV_ANON,		"anon" }, \
-	{ DAVID_EV_PARTIAL,		"partial" }, \
-	{ DAVID_EV_UNKNOWN,		"unknown" }, \
-	{ DAVID_EV_LAYOUT,		"layout" }, \
-	{ DAVID_EV_LOGGED,		"logged" }, \
-	{ DAVID_EV_SELF,		"self" }, \
-	{ DAVID_EV_IMPLIED,		"implied" }, \
-	{ DAVID_EV_RAW,			"raw" }, \
-	{ DAVID_EV_MADE_UP,		"made_up" })
+#define DAVID_EVIDENCE_SYMBOL(kind, name, says)	, { DAVID_EV_##kind, #name }
+/* Its arguments are expanded before __print_symbolic() sees them. */
+#define DAVID_PRINT_SYMBOLIC(...)	__print_symbolic(__VA_ARGS__)
+#define david_show_evidence(what) \
+	DAVID_PRINT_SYMBOLIC(what DAVID_EVIDENCE(DAVID_EVIDENCE_SYMBOL))
 
 /* What became of a run of blocks of a write, or of a part of one, and the evidence that decided. */
 TRACE_EVENT(david_verdict,

@@ -49,28 +49,39 @@ enum david_written {
 };
 
 /*
+ * Kinds of evidence, a row each: X(KIND, name, what it says of a block). It says KEEP or SQUASH, or
+ * NONE, where there is no evidence and the mode alone decides. The enum, the names in status and
+ * trace points, and EVIDENCE_DATA of classifier/verdict.h are made from this list. Numbers are what
+ * programs know, so a new kind is the last row.
+ */
+#define DAVID_EVIDENCE(X) \
+	X(MODE, mode, NONE)			/* classify=keep or classify=data decided */ \
+	X(FLAGS, flags, KEEP)			/* REQ_META, REQ_PRIO or REQ_SWAP */ \
+	X(BDEV, bdev, KEEP)			/* page of a block device */ \
+	X(DIRECTORY, directory, KEEP)		/* page of a directory or symbolic link */ \
+	X(INTERNAL, internal, KEEP)		/* page of a file system's internal inode */ \
+	X(UNOWNED, unowned, KEEP)		/* page without an owner (slab, bounce) */ \
+	X(UNPROVEN, unproven, KEEP)		/* file system or checksum not known to be safe */ \
+	X(UNMOUNTED, unmounted, KEEP)		/* file or anonymous page, not mounted here */ \
+	X(FILE, file, SQUASH)			/* page of a regular file mounted here */ \
+	X(ANON, anon, SQUASH)			/* anonymous page, mounted here */ \
+	X(PARTIAL, partial, KEEP)		/* part of a block whose rest is not data */ \
+	X(UNKNOWN, unknown, KEEP)		/* implicit: nothing known for certain there */ \
+	X(LAYOUT, layout, KEEP)			/* implicit: metadata or journal by its place */ \
+	X(LOGGED, logged, KEEP)			/* implicit: in the journal's log */ \
+	X(SELF, self, KEEP)			/* its own content says that it is metadata */ \
+	X(IMPLIED, implied, SQUASH)		/* implicit: data, as nothing else is possible */ \
+	X(RAW, raw, KEEP)			/* data that a RAW rule names, or may name */ \
+	X(MADE_UP, made_up, SQUASH)		/* equals what squashed blocks read as there */
+
+/*
  * Why a block was kept or squashed: index into david_stats.evidence, from DAVID_SLOTS on into
  * david_stats.more_evidence; blocks written.
  */
 enum david_evidence {
-	DAVID_EV_MODE,		/* classify=keep or classify=data decided: kept or squashed */
-	DAVID_EV_FLAGS,		/* REQ_META, REQ_PRIO or REQ_SWAP: kept */
-	DAVID_EV_BDEV,		/* page of a block device: kept */
-	DAVID_EV_DIRECTORY,	/* page of a directory or symbolic link: kept */
-	DAVID_EV_INTERNAL,	/* page of a file system's internal inode: kept */
-	DAVID_EV_UNOWNED,	/* page without an owner (slab, bounce): kept */
-	DAVID_EV_UNPROVEN,	/* file system or checksum type not known to be safe: kept */
-	DAVID_EV_UNMOUNTED,	/* file or anonymous page, not mounted here: kept */
-	DAVID_EV_FILE,		/* page of a regular file mounted here: squashed */
-	DAVID_EV_ANON,		/* anonymous page, mounted here: squashed */
-	DAVID_EV_PARTIAL,	/* part of a block whose rest is not data: kept */
-	DAVID_EV_UNKNOWN,	/* implicit: nothing known for certain there: kept */
-	DAVID_EV_LAYOUT,	/* implicit: metadata or journal by its place: kept */
-	DAVID_EV_LOGGED,	/* implicit: in the journal's log: kept */
-	DAVID_EV_SELF,		/* its own content says that it is metadata: kept */
-	DAVID_EV_IMPLIED,	/* implicit: data, as nothing else is possible: squashed */
-	DAVID_EV_RAW,		/* data that a RAW rule names, or may name: kept */
-	DAVID_EV_MADE_UP,	/* equals what squashed blocks read as there: squashed */
+#define DAVID_EVIDENCE_NUMBER(kind, name, says)	DAVID_EV_##kind,
+	DAVID_EVIDENCE(DAVID_EVIDENCE_NUMBER)
+#undef DAVID_EVIDENCE_NUMBER
 	DAVID_EV_NR
 };
 

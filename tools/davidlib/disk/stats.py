@@ -29,35 +29,34 @@ STATES = ("ok", "low", "full", "failed")
 FAULTS = ("none", "flush", "log", "superblock", "room")
 MODES = ("speedup", "timing-accurate", "model-only")
 
+# In the kernel's order, which is that of DAVID_EVIDENCE in the header: tests/facts.
+EVIDENCE_MEANS: dict[str, str] = {
+    "mode": "classify=keep or data decided",
+    "flags": "request marked as metadata: kept",
+    "bdev": "page of a block device: kept",
+    "directory": "page of a directory or symbolic link: kept",
+    "internal": "page of a file system's own inode: kept",
+    "unowned": "page without an owner: kept",
+    "unproven": "file system not known to be safe, or checksums that cannot be kept: kept",
+    "unmounted": "not mounted here: kept",
+    "file": "page of a regular file mounted here: squashed",
+    "anon": "anonymous page, mounted here: squashed",
+    "partial": "part of a block whose rest is not data: kept",
+    "unknown": "implicit: nothing known for certain there: kept",
+    "layout": "implicit: metadata or journal by its place: kept",
+    "logged": "implicit: in the journal's log: kept",
+    "self": "implicit: says itself that it is metadata: kept",
+    "implied": "implicit: nothing but data is possible: squashed",
+    "raw": "data that a RAW rule keeps: kept",
+    "made_up": "reads the same when it is squashed, as a copy of squashed data does: squashed",
+}
+
 # JSON group -> (field of the struct, prefix of the kernel's words, names by index, "" for one not counted)
 GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "mem": ("mem", "mem_", ("ranges", "bitmap", "pools", "target", "model", "classify", "checksums")),
     "cpu": ("cpu", "cpu_", ("classify", "map", "content", "io", "model")),
     "written": ("verdict", "written_", ("kept", "fill", "squashed", "exact")),
-    "evidence": (
-        "evidence",
-        "ev_",
-        (
-            "mode",
-            "flags",
-            "bdev",
-            "directory",
-            "internal",
-            "unowned",
-            "unproven",
-            "unmounted",
-            "file",
-            "anon",
-            "partial",
-            "unknown",
-            "layout",
-            "logged",
-            "self",
-            "implied",
-            "raw",
-            "made_up",
-        ),
-    ),
+    "evidence": ("evidence", "ev_", tuple(EVIDENCE_MEANS)),
     "ranges": ("ranges", "ranges_", ("", "fill", "squashed", "stored", "packed")),
     "blocks": ("blocks", "blocks_", ("", "fill", "squashed", "stored", "packed")),
     "requests": ("requests", "requests_", ("read", "write", "flush", "discard", "zeroes")),
@@ -248,28 +247,6 @@ FAULTS_MEAN = {
     "log": ": the backing device would not take the store's log, at a second try neither",
     "superblock": ": the backing device would not take the store's superblock, at a second try neither",
     "room": ": the store's log has no room, which cannot be",
-}
-
-
-EVIDENCE_MEANS = {
-    "mode": "classify=keep or data decided",
-    "flags": "request marked as metadata: kept",
-    "bdev": "page of a block device: kept",
-    "directory": "page of a directory or symbolic link: kept",
-    "internal": "page of a file system's own inode: kept",
-    "unowned": "page without an owner: kept",
-    "unproven": "file system not known to be safe, or checksums that cannot be kept: kept",
-    "unmounted": "not mounted here: kept",
-    "file": "page of a regular file mounted here: squashed",
-    "anon": "anonymous page, mounted here: squashed",
-    "partial": "part of a block whose rest is not data: kept",
-    "unknown": "implicit: nothing known for certain there: kept",
-    "layout": "implicit: metadata or journal by its place: kept",
-    "logged": "implicit: in the journal's log: kept",
-    "self": "implicit: says itself that it is metadata: kept",
-    "implied": "implicit: nothing but data is possible: squashed",
-    "raw": "data that a RAW rule keeps: kept",
-    "made_up": "reads the same when it is squashed, as a copy of squashed data does: squashed",
 }
 
 
