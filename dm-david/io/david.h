@@ -21,6 +21,10 @@
 
 #define DM_MSG_PREFIX "david"
 
+/*
+ * The version of the dm target, which `dmsetup targets` prints: of its table line, messages and
+ * status. The release's is in tools/version. docs/REFERENCE.md#versions has all that there are.
+ */
 #define DAVID_VERSION { 0, 1, 0 }
 
 /* A block that is to be packed. */
