@@ -37,11 +37,11 @@ JOBS = [
     Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=80, cpus=4 if FULL else 2,
         programs=PROGRAMS)
 ]
-# In the uml lab in two boots, so that there is work for two CPUs to the end.
+# In the uml lab in three boots, so that there is work for all CPUs to the end.
 JOBS += [
-    Job(f"device-{n}", "uml", "6.12", COMMAND, with_one_cpu(half), timeout=LIMIT, usually=170 - 20 * n,
+    Job(f"device-{n + 1}", "uml", "6.12", COMMAND, with_one_cpu(GROUPS[n::3]), timeout=LIMIT, usually=90,
         programs=PROGRAMS)
-    for n, half in enumerate((GROUPS[::2], GROUPS[1::2]), 1)
+    for n in range(3)
 ]
 CHOSEN = [(job, name) for job in JOBS for name in job.runs]
 CHOSEN += [(job, name) for kernel, job in vmjobs.JOBS.items() for name in vmjobs.cases(kernel)]
