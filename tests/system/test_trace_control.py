@@ -47,7 +47,7 @@ def open_directory() -> Iterator[Path]:
 
 
 def wait_for(what: Callable[[], object]) -> None:
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 600
     while not what():
         assert time.monotonic() < limit, "it never came"
         time.sleep(0.01)
@@ -236,12 +236,12 @@ def commands(database: sqlite3.Connection, work: Path) -> set[str]:
 @root_only
 def test_all_processes_of_a_user_are_traced_and_let_go(tracee: Path, public: Path) -> None:
     raw = public / "t.dtr"
-    before = as_user(tracee, public / "before", "--loop")
-    roots = subprocess.Popen([tracee, "--loop", public])
+    before = as_user(tracee, public / "before", "--loop-slowly")
+    roots = subprocess.Popen([tracee, "--loop-slowly", public])
     wait_for((public / "before/again").exists)
     tracer = start(raw, "--uid", str(USER))
     wait_for(lambda: "records: on" in trace("status", raw))
-    late = as_user(tracee, public / "late", "--loop")
+    late = as_user(tracee, public / "late", "--loop-slowly")
     size = raw.stat().st_size
     wait_for(lambda: raw.stat().st_size > size + 20000 and "TracerPid:\t0" not in status(late.pid))
     time_of_attach = raw.stat().st_size
@@ -286,7 +286,7 @@ def test_all_processes_of_a_cgroup_are_traced(cgroup: Path, tracee: Path, tmp_pa
     loops = {}
     for name in ("before", "late", "outside"):
         (tmp_path / name).mkdir()
-        loops[name] = subprocess.Popen([tracee, "--loop", tmp_path / name])
+        loops[name] = subprocess.Popen([tracee, "--loop-slowly", tmp_path / name])
         wait_for((tmp_path / name / "again").exists)
     (cgroup / "cgroup.procs").write_text(str(loops["before"].pid))
     tracer = start(raw, "--cgroup", cgroup.parent)

@@ -143,12 +143,14 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--child"))
 		return access(".", F_OK);
-	if (argc > 2 && !strcmp(argv[1], "--loop")) {
+	if (argc > 2 && (!strcmp(argv[1], "--loop") || !strcmp(argv[1], "--loop-slowly"))) {
 		/* for ever: something to stop anywhere */
 		need(!chdir(argv[2]), argv[2]);
 		for (;;) {
 			fill("again", 20);
 			unlink("again");
+			if (argv[1][strlen("--loop")])
+				usleep(500);
 		}
 	}
 	need(argc == 2 && !chdir(argv[1]), "tracee DIRECTORY");
