@@ -263,7 +263,7 @@ static void a_micron_7450_max_is_within_8_percent(struct kunit *test)
 #ifdef __KERNEL__
 #define SAMPLE		16
 #else
-#define SAMPLE		256
+#define SAMPLE		64
 #endif
 
 /* The same writes on the full map and on a sample. */
