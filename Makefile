@@ -17,9 +17,17 @@ export DESTDIR PREFIX ZSHDIR
 KDIR ?= /lib/modules/$(shell uname -r)/build
 SEEDS ?= 200
 FS ?= ext2 ext3 ext4 xfs btrfs f2fs nilfs2
-VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david/venv
+CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-david
+VENV = $(CACHE)/venv
 DAVID = tools/david
 CPUS := $(shell nproc)
+
+# In user space: what was compiled of the same source before, in any tree, is taken from the cache.
+sim programs unit fuzz: export PATH := /usr/lib/ccache:$(PATH)
+sim programs unit fuzz: export CCACHE_DIR := $(CACHE)/ccache
+sim programs unit fuzz: export CCACHE_MAXSIZE := 500M
+# A tree's own place is in no object but for debuggers.
+sim programs unit fuzz: export CCACHE_NOHASHDIR := 1
 
 all: module sim ## the module, for KDIR (default: the running kernel), and the tools
 
