@@ -166,7 +166,7 @@ static void look_for_zeros(struct classifier *c, const struct classify_write *w,
 		volume_cleared(&c->volumes, w->sector + pos, n);
 }
 
-static bool has_magic(const struct volume_ops *ops, const u8 *super)
+static bool super_has_magic(const struct volume_ops *ops, const u8 *super)
 {
 	return unlikely(!memcmp(super + ops->magic_offset, ops->magic, ops->magic_bytes));
 }
@@ -181,7 +181,7 @@ static void scan_sector(struct classifier *c, const struct classify_write *w, u3
 	for (kind = 0; kind < VOLUME_KINDS; kind++) {
 		const struct volume_ops *ops = volume_ops[kind];
 
-		if (!has_magic(ops, head) || at < ops->super_sector ||
+		if (!super_has_magic(ops, head) || at < ops->super_sector ||
 		    at - ops->super_sector > c->last_start)
 			continue;
 		write_copy(w, i, n, c->block);
@@ -203,8 +203,9 @@ void scan_for_supers(struct classifier *c, const struct classify_write *w, u32 p
 }
 
 /* A verdict to squash counts only in front of @proved. Returns the reason that then holds. */
-static enum classify_reason unproved(struct classifier *c, const struct classify_write *w, u32 pos,
-				     u32 *len, u64 proved, enum classify_reason reason)
+static enum classify_reason unproved_reason(struct classifier *c, const struct classify_write *w,
+					    u32 pos, u32 *len, u64 proved,
+					    enum classify_reason reason)
 {
 	u64 sector = w->sector + pos;
 
@@ -231,7 +232,7 @@ enum verdict classifier_write(struct classifier *c, const struct classify_write 
 		proved = v->start + volume_believed(v);
 		*reason = ops_of(v)->write(c, v, w, pos, len);
 		if (unlikely(sector + *len > proved))
-			*reason = unproved(c, w, pos, len, proved, *reason);
+			*reason = unproved_reason(c, w, pos, len, proved, *reason);
 	} else {
 		*len = min_t(u64, w->sectors - pos, next - sector);
 		/* A superblock that begins here may end this volume: go on in small steps. */
@@ -617,7 +618,7 @@ static struct volume *probe_found(struct classifier *c, u64 start, unsigned int 
 		const struct volume_ops *ops = volume_ops[kind];
 		u64 offset = (ops->super_sector - probe_offset(look)) << SECTOR_BITS;
 
-		if (offset < CLASSIFIER_BLOCK && has_magic(ops, content + offset))
+		if (offset < CLASSIFIER_BLOCK && super_has_magic(ops, content + offset))
 			return ops->super(c, start, content + offset, CLASSIFIER_BLOCK - offset,
 					  false);
 	}

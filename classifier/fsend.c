@@ -8,7 +8,7 @@
 #define F2FS_MAGIC	0xf2f52010u
 
 /* @blocks of 2^@shift bytes, in sectors. 0: not possible. */
-static u64 sectors(u64 blocks, u32 shift)
+static u64 fsend_sectors(u64 blocks, u32 shift)
 {
 	if (shift < 9 || shift > 16 || blocks >> (64 - 16))
 		return 0;
@@ -24,7 +24,7 @@ static u64 ext_end(const void *super)
 		return 0;
 	if (get_unaligned_le32(super + 0x60) & EXT_64BIT)
 		blocks |= (u64)get_unaligned_le32(super + 0x150) << 32;
-	return sectors(blocks, 10 + shift);
+	return fsend_sectors(blocks, 10 + shift);
 }
 
 static u64 xfs_end(const void *super)
@@ -33,7 +33,7 @@ static u64 xfs_end(const void *super)
 
 	if (get_unaligned_be32(super) != XFS_MAGIC)
 		return 0;
-	return sectors(get_unaligned_be64(super + 8), *blocklog);
+	return fsend_sectors(get_unaligned_be64(super + 8), *blocklog);
 }
 
 /* Of this device: dev_item.total_bytes. */
@@ -46,7 +46,7 @@ static u64 f2fs_end(const void *super)
 {
 	if (get_unaligned_le32(super) != F2FS_MAGIC)
 		return 0;
-	return sectors(get_unaligned_le64(super + 36), get_unaligned_le32(super + 16));
+	return fsend_sectors(get_unaligned_le64(super + 36), get_unaligned_le32(super + 16));
 }
 
 u32 fs_super_sector(enum fs_kind kind)

@@ -11,15 +11,15 @@
 #define KEY_MASK	((1ULL << KEY_BITS) - 1)
 #define TID_MASK	((1u << (64 - KEY_BITS)) - 1)
 
-static inline u32 home(const struct logset *set, u64 key)
+static inline u32 logset_home(const struct logset *set, u64 key)
 {
 	return (key * 0x9e3779b97f4a7c15ULL) >> 32 & (set->slots - 1);
 }
 
 /* The slot of @key, or the free one where it would be. */
-static inline u32 find(const struct logset *set, u64 key)
+static inline u32 logset_find(const struct logset *set, u64 key)
 {
-	u32 at = home(set, key);
+	u32 at = logset_home(set, key);
 
 	/* Ends: there is always a free slot. */
 	while (set->slot[at] && (set->slot[at] & KEY_MASK) != key)
@@ -27,7 +27,7 @@ static inline u32 find(const struct logset *set, u64 key)
 	return at;
 }
 
-static inline bool full(const struct logset *set)
+static inline bool logset_is_full(const struct logset *set)
 {
 	return set->used >= set->slots - set->slots / 8;
 }
@@ -57,7 +57,7 @@ void *logset_give(struct logset *set, void *memory, size_t bytes)
 	set->slots = bytes / sizeof(u64);
 	for (i = 0; i < slots; i++)
 		if (old[i])
-			set->slot[find(set, old[i] & KEY_MASK)] = old[i];
+			set->slot[logset_find(set, old[i] & KEY_MASK)] = old[i];
 	return old;
 }
 
@@ -68,9 +68,9 @@ bool logset_add(struct logset *set, u64 block, u32 tid)
 
 	if (!set->slot || block >> LOGSET_BLOCK_BITS)
 		return false;
-	at = find(set, key);
+	at = logset_find(set, key);
 	if (!set->slot[at]) {
-		if (full(set))
+		if (logset_is_full(set))
 			return false;
 		set->used++;
 		set->most = max(set->most, set->used);
@@ -81,7 +81,7 @@ bool logset_add(struct logset *set, u64 block, u32 tid)
 
 bool logset_has(const struct logset *set, u64 block)
 {
-	return set->slot && set->slot[find(set, block + 1)];
+	return set->slot && set->slot[logset_find(set, block + 1)];
 }
 
 static void remove_at(struct logset *set, u32 at)
@@ -95,7 +95,7 @@ static void remove_at(struct logset *set, u32 at)
 		if (!set->slot[next])
 			break;
 		/* An entry may move up to @at unless that lies in front of its home. */
-		want = home(set, set->slot[next] & KEY_MASK);
+		want = logset_home(set, set->slot[next] & KEY_MASK);
 		if (((next - want) & mask) >= ((next - at) & mask)) {
 			set->slot[at] = set->slot[next];
 			at = next;
@@ -111,7 +111,7 @@ void logset_revoke(struct logset *set, u64 block, u32 tid)
 
 	if (!set->slot || block >> LOGSET_BLOCK_BITS)
 		return;
-	at = find(set, block + 1);
+	at = logset_find(set, block + 1);
 	age = (tid - (u32)(set->slot[at] >> KEY_BITS)) & TID_MASK;
 	if (set->slot[at] && age && age <= TID_MASK / 2)
 		remove_at(set, at);

@@ -31,8 +31,8 @@ static const enum classify_reason reasons[SELFID_REASONS] = {
  * Parse @super, of @bytes, of a volume at @start into what its kind's volumes share. Returns NULL
  * and the volume's *sectors and *uuid, or what is wrong.
  */
-static const char *parse(struct classifier *c, enum volume_kind kind, u64 start, const void *super,
-			 u32 bytes, u64 *sectors, const u8 **uuid)
+static const char *selfid_parse(struct classifier *c, enum volume_kind kind, u64 start,
+				const void *super, u32 bytes, u64 *sectors, const u8 **uuid)
 {
 	u64 room = start < c->sectors ? c->sectors - start : 0;
 
@@ -46,12 +46,12 @@ static bool is_own_super(struct classifier *c, const struct volume *v, const voi
 	const u8 *uuid;
 	u64 sectors;
 
-	return !parse(c, v->kind, v->start, super, bytes, &sectors, &uuid) &&
+	return !selfid_parse(c, v->kind, v->start, super, bytes, &sectors, &uuid) &&
 	       !memcmp(v->uuid, uuid, sizeof(v->uuid));
 }
 
 /* Set up *v->live from the superblock. @v has memory. */
-static void begin(struct classifier *c, struct volume *v, const void *super, u32 bytes)
+static void selfid_begin(struct classifier *c, struct volume *v, const void *super, u32 bytes)
 {
 	v->ready = !ops_of(v)->selfid->begin(c, v, super, bytes, c->sectors - v->start);
 	c->pending = true;
@@ -63,7 +63,7 @@ static void super_written(struct classifier *c, struct volume *v, const void *su
 	if (v->ready)
 		return;
 	if (v->live) {
-		begin(c, v, super, bytes);
+		selfid_begin(c, v, super, bytes);
 		return;
 	}
 	c->held.start = v->start;
@@ -84,7 +84,7 @@ struct volume *selfid_super(struct classifier *c, enum volume_kind kind, u64 sta
 	const u8 *uuid;
 	u64 sectors;
 
-	if (parse(c, kind, start, super, bytes, &sectors, &uuid)) {
+	if (selfid_parse(c, kind, start, super, bytes, &sectors, &uuid)) {
 		c->errors++;
 		return NULL;
 	}
@@ -140,7 +140,7 @@ static void copy_later(void *ctx, u32 offset, void *to, u32 len)
 }
 
 /* These sectors of @v, counted from its start, are written: they are no longer undecided. */
-static void overwritten(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
+static void selfid_overwritten(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
 {
 	u64 first = at / SELFID_BLOCK_SECTORS;
 	u64 end = DIV_ROUND_UP(at + sectors, SELFID_BLOCK_SECTORS);
@@ -150,7 +150,7 @@ static void overwritten(struct classifier *c, const struct volume *v, u64 at, u3
 }
 
 /* A later commit has to decide about these sectors: remember the whole blocks among them. */
-static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
+static bool selfid_remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
 {
 	const struct selfid_ops *selfid = ops_of(v)->selfid;
 
@@ -184,7 +184,7 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 	verdict = ops->selfid->write(c, v, &r, pos - part.skip, len, &why, &sign, &sectors);
 	at = r.sector + pos - part.skip;
 	if (unlikely(undecided_any(&c->undecided)))
-		overwritten(c, v, at, *len);
+		selfid_overwritten(c, v, at, *len);
 	if (unlikely(sign != SELFID_NO_SIGN) && c->by_super) {
 		v->state = sign == SELFID_AT_WORK ? VOLUME_MOUNTED : VOLUME_UNKNOWN;
 		v->fresh &= v->state != VOLUME_MOUNTED;
@@ -194,12 +194,12 @@ enum classify_reason selfid_write(struct classifier *c, struct volume *v,
 	if (likely(v->state == VOLUME_MOUNTED) || verdict == VERDICT_KEEP) {
 		if (unlikely(sectors != v->claimed))
 			selfid_resize(c, v, sectors);
-		if (unlikely(verdict == VERDICT_UNDECIDED) && remember(c, v, at, *len))
+		if (unlikely(verdict == VERDICT_UNDECIDED) && selfid_remember(c, v, at, *len))
 			return REASON_UNDECIDED;
 		return reasons[why];
 	}
 	/* If the volume lives on, its next commit proves that its driver has written this. */
-	return remember(c, v, at, *len) ? REASON_UNDECIDED : REASON_UNMOUNTED;
+	return selfid_remember(c, v, at, *len) ? REASON_UNDECIDED : REASON_UNMOUNTED;
 }
 
 /* No file system discards its own superblock. */
@@ -242,7 +242,7 @@ void *selfid_give(struct classifier *c, struct volume *v, void *memory, size_t b
 	v->live = memory;
 	c->volumes.live[v->kind][v->slot] = memory;
 	if (c->held.bytes && c->held.start == v->start) {
-		begin(c, v, c->held.content, c->held.bytes);
+		selfid_begin(c, v, c->held.content, c->held.bytes);
 		c->held.bytes = 0;
 	}
 	return NULL;
@@ -281,7 +281,7 @@ void selfid_learn(struct classifier *c, struct volume *v, u64 sector, const void
 		return;
 	v->asked = false;
 	if (content && is_own_super(c, v, content, bytes))
-		begin(c, v, content, bytes);
+		selfid_begin(c, v, content, bytes);
 	if (!v->ready)
 		volume_remove(&c->volumes, v);
 }

@@ -60,28 +60,28 @@ static u64 key_of(u32 slot, u64 block)
 	return ((block >> CHUNK_BITS) + 1) | (u64)slot << BLOCK_BITS;
 }
 
-static u32 slot_of(u64 key)
+static u32 undecided_slot(u64 key)
 {
 	return key >> BLOCK_BITS;
 }
 
-static u64 first_of(u64 key)
+static u64 undecided_first(u64 key)
 {
 	return ((key & ((1ULL << BLOCK_BITS) - 1)) - 1) << CHUNK_BITS;
 }
 
-static u32 *bucket_of(const struct undecided *u, u64 key)
+static u32 *undecided_bucket(const struct undecided *u, u64 key)
 {
 	return &u->bucket[(key * 0x9e3779b97f4a7c15ULL) >> 40 & (u->buckets - 1)];
 }
 
-static struct undecided_chunk *find(const struct undecided *u, u64 key)
+static struct undecided_chunk *undecided_find(const struct undecided *u, u64 key)
 {
 	u32 at;
 
 	if (!u->chunk)
 		return NULL;
-	for (at = *bucket_of(u, key); at != UNDECIDED_NONE; at = u->chunk[at].next_in_bucket)
+	for (at = *undecided_bucket(u, key); at != UNDECIDED_NONE; at = u->chunk[at].next_in_bucket)
 		if (u->chunk[at].key == key)
 			return &u->chunk[at];
 	return NULL;
@@ -135,10 +135,10 @@ static void set_listed(struct undecided *u, struct undecided_chunk *c, bool list
 		u->listed = c->listed_next;
 }
 
-static void drop(struct undecided *u, struct undecided_chunk *c)
+static void undecided_drop_chunk(struct undecided *u, struct undecided_chunk *c)
 {
 	u32 at = c - u->chunk;
-	u32 *link = bucket_of(u, c->key);
+	u32 *link = undecided_bucket(u, c->key);
 
 	while (*link != at)
 		link = &u->chunk[*link].next_in_bucket;
@@ -156,7 +156,7 @@ static u64 content_of(const struct undecided_chunk *c, u64 bitmap)
 }
 
 /* Take @mask out; returns the bytes that were undecided. */
-static u64 clear(struct undecided *u, struct undecided_chunk *c, u64 mask)
+static u64 undecided_clear(struct undecided *u, struct undecided_chunk *c, u64 mask)
 {
 	u64 bytes = content_of(c, (c->old | c->new | c->data) & mask);
 
@@ -166,24 +166,24 @@ static u64 clear(struct undecided *u, struct undecided_chunk *c, u64 mask)
 	c->doubtful &= ~mask;
 	u->figures.now -= bytes;
 	if (!(c->old | c->new | c->data))
-		drop(u, c);
+		undecided_drop_chunk(u, c);
 	else if (!c->data)
 		set_listed(u, c, false);
 	return bytes;
 }
 
-static void spill(struct undecided *u)
+static void undecided_spill(struct undecided *u)
 {
-	u->figures.spilled += clear(u, &u->chunk[u->oldest], U64_MAX);
+	u->figures.spilled += undecided_clear(u, &u->chunk[u->oldest], U64_MAX);
 }
 
-static struct undecided_chunk *new_chunk(struct undecided *u, u64 key, u32 bits, u64 time)
+static struct undecided_chunk *undecided_new_chunk(struct undecided *u, u64 key, u32 bits, u64 time)
 {
 	struct undecided_chunk *c;
 	u32 *bucket;
 
 	if (u->free == UNDECIDED_NONE && u->used == u->chunks)
-		spill(u);
+		undecided_spill(u);
 	if (u->free == UNDECIDED_NONE) {
 		c = &u->chunk[u->used++];
 	} else {
@@ -195,7 +195,7 @@ static struct undecided_chunk *new_chunk(struct undecided *u, u64 key, u32 bits,
 	c->bits = bits;
 	c->new_time = time;
 	c->old_time = time;
-	bucket = bucket_of(u, key);
+	bucket = undecided_bucket(u, key);
 	c->next_in_bucket = *bucket;
 	*bucket = c - u->chunk;
 	link_newest(u, c);
@@ -215,10 +215,10 @@ void undecided_add(struct undecided *u, u32 slot, u64 block, u32 bits, u64 time,
 	}
 	undecided_remove(u, slot, block, 1);
 	while (u->figures.now && u->figures.now + (1ULL << bits) > u->limit)
-		spill(u);
-	c = find(u, key);
+		undecided_spill(u);
+	c = undecided_find(u, key);
 	if (!c)
-		c = new_chunk(u, key, bits, time);
+		c = undecided_new_chunk(u, key, bits, time);
 	if (c->new_time != time) {
 		/* The older bitmap has the time of its newest block. */
 		if (c->new) {
@@ -239,7 +239,7 @@ void undecided_add(struct undecided *u, u32 slot, u64 block, u32 bits, u64 time,
 	}
 }
 
-static u64 mask_of(u32 from, u64 len)
+static u64 undecided_mask(u32 from, u64 len)
 {
 	u64 mask = len >= UNDECIDED_CHUNK ? U64_MAX : (1ULL << len) - 1;
 
@@ -254,8 +254,8 @@ enum change {
 	CHANGE_DONE,		/* those that are data have been dropped */
 };
 
-static void change(struct undecided *u, struct undecided_chunk *c, u64 mask, u64 time,
-		   enum change what)
+static void undecided_change(struct undecided *u, struct undecided_chunk *c, u64 mask, u64 time,
+			     enum change what)
 {
 	u64 before = 0;
 
@@ -267,7 +267,7 @@ static void change(struct undecided *u, struct undecided_chunk *c, u64 mask, u64
 		before &= ~c->doubtful;
 	switch (what) {
 	case CHANGE_REMOVE:
-		clear(u, c, mask);
+		undecided_clear(u, c, mask);
 		break;
 	case CHANGE_DATA:
 		if (!before)
@@ -279,11 +279,11 @@ static void change(struct undecided *u, struct undecided_chunk *c, u64 mask, u64
 		break;
 	case CHANGE_METADATA:
 		if (before)
-			u->figures.metadata += clear(u, c, before);
+			u->figures.metadata += undecided_clear(u, c, before);
 		break;
 	case CHANGE_DONE:
 		if (c->data & mask)
-			u->figures.data += clear(u, c, c->data & mask);
+			u->figures.data += undecided_clear(u, c, c->data & mask);
 	}
 }
 
@@ -301,21 +301,22 @@ static void each_chunk(struct undecided *u, u32 slot, u64 block, u64 len, u64 ti
 			struct undecided_chunk *c = &u->chunk[i];
 			u64 from;
 
-			if (!c->key || slot_of(c->key) != slot)
+			if (!c->key || undecided_slot(c->key) != slot)
 				continue;
-			first = first_of(c->key);
+			first = undecided_first(c->key);
 			from = max(first, block);
 			if (from < first + UNDECIDED_CHUNK && from < end)
-				change(u, c, mask_of(from - first, end - from), time, what);
+				undecided_change(u, c, undecided_mask(from - first, end - from),
+						 time, what);
 		}
 		return;
 	}
 	while (block < end && u->figures.now) {
-		struct undecided_chunk *c = find(u, key_of(slot, block));
+		struct undecided_chunk *c = undecided_find(u, key_of(slot, block));
 		u32 from = block & (UNDECIDED_CHUNK - 1);
 
 		if (c)
-			change(u, c, mask_of(from, end - block), time, what);
+			undecided_change(u, c, undecided_mask(from, end - block), time, what);
 		block += UNDECIDED_CHUNK - from;
 	}
 }
@@ -330,8 +331,8 @@ void undecided_forget(struct undecided *u, u32 slot)
 	u32 i;
 
 	for (i = 0; i < u->used; i++)
-		if (u->chunk[i].key && slot_of(u->chunk[i].key) == slot)
-			u->figures.spilled += clear(u, &u->chunk[i], U64_MAX);
+		if (u->chunk[i].key && undecided_slot(u->chunk[i].key) == slot)
+			u->figures.spilled += undecided_clear(u, &u->chunk[i], U64_MAX);
 }
 
 void undecided_decide(struct undecided *u, u32 slot, u64 block, u64 len, u64 time, bool data)
@@ -345,9 +346,9 @@ const struct undecided_chunk *undecided_next(const struct undecided *u, u32 slot
 	while (*at < u->used) {
 		const struct undecided_chunk *c = &u->chunk[(*at)++];
 
-		if (!c->key || slot_of(c->key) != slot)
+		if (!c->key || undecided_slot(c->key) != slot)
 			continue;
-		*block = first_of(c->key);
+		*block = undecided_first(c->key);
 		return c;
 	}
 	return NULL;
@@ -363,8 +364,8 @@ bool undecided_take(struct undecided *u, u32 *slot, u64 *block, u32 *len)
 	c = &u->chunk[u->listed];
 	set_listed(u, c, false);
 	first = __ffs64(c->data);
-	*slot = slot_of(c->key);
-	*block = first_of(c->key) + first;
+	*slot = undecided_slot(c->key);
+	*block = undecided_first(c->key) + first;
 	*len = fls64(c->data) - first;
 	return true;
 }
@@ -375,11 +376,11 @@ bool undecided_is_data(const struct undecided *u, u32 slot, u64 block, u32 len)
 	u32 from, n;
 
 	for (at = block; at < block + len; at += n) {
-		const struct undecided_chunk *c = find(u, key_of(slot, at));
+		const struct undecided_chunk *c = undecided_find(u, key_of(slot, at));
 
 		from = at & (UNDECIDED_CHUNK - 1);
 		n = min_t(u64, UNDECIDED_CHUNK - from, block + len - at);
-		mask = mask_of(from, n);
+		mask = undecided_mask(from, n);
 		if (!c || (c->data & mask) != mask)
 			return false;
 	}

@@ -76,7 +76,7 @@ static u64 until_next(const struct volume_table *t, u64 start, u64 sectors)
 /*
  * Another volume begins at @start: cut off or end the volume that covers @start, if there is one.
  */
-static void make_room(struct volume_table *t, u64 start)
+static void volume_make_room(struct volume_table *t, u64 start)
 {
 	u64 next;
 	struct volume *v = volume_find(t, start, &next);
@@ -148,7 +148,7 @@ struct volume *volume_add(struct volume_table *t, enum volume_kind kind, u64 sta
 		placed_forget(&t->placed);
 		end_overlapping(t, start, sectors, U64_MAX);
 	} else {
-		make_room(t, start);
+		volume_make_room(t, start);
 		sectors = until_next(t, start, sectors);
 	}
 	if (t->nr == VOLUMES_MAX) {

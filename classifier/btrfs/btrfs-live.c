@@ -223,7 +223,7 @@ void *btrfs_live_give(struct btrfs_live *b, void *memory, size_t bytes)
 }
 
 /* Forget everything that was learned. */
-static void restart(struct btrfs_live *b)
+static void btrfs_live_restart(struct btrfs_live *b)
 {
 	b->map.nr = 0;
 	b->mapped = false;
@@ -248,12 +248,12 @@ const char *btrfs_live_init(struct btrfs_live *b, const void *super, u64 sectors
 	b->wrong = b->geo.unsafe;
 	b->errors = 0;
 	b->sign = SELFID_NO_SIGN;
-	restart(b);
+	btrfs_live_restart(b);
 	return NULL;
 }
 
 /* The superblock was written. */
-static void new_super(struct btrfs_live *b, const char *wrong)
+static void btrfs_live_new_super(struct btrfs_live *b, const char *wrong)
 {
 	const struct btrfs_geo *fresh = &b->fresh;
 	bool same;
@@ -267,7 +267,7 @@ static void new_super(struct btrfs_live *b, const char *wrong)
 	if (b->wrong || !btrfs_same(&b->geo, fresh) || fresh->generation < b->geo.generation) {
 		b->geo = *fresh;
 		b->wrong = fresh->unsafe;
-		restart(b);
+		btrfs_live_restart(b);
 		return;
 	}
 	/* A log commit: the same generation once more. */
@@ -287,7 +287,7 @@ static void new_super(struct btrfs_live *b, const char *wrong)
 	walk_begin(b);
 }
 
-static void write_super(struct btrfs_live *b, const struct selfid_request *r)
+static void btrfs_live_write_super(struct btrfs_live *b, const struct selfid_request *r)
 {
 	const char *wrong = "the superblock is written in parts";
 
@@ -296,11 +296,11 @@ static void write_super(struct btrfs_live *b, const struct selfid_request *r)
 		selfid_copy(r, BTRFS_SUPER_SECTOR - r->sector, b->super, BTRFS_SUPER_BYTES);
 		wrong = btrfs_parse_super(b->super, U64_MAX, &b->fresh);
 	}
-	new_super(b, wrong);
+	btrfs_live_new_super(b, wrong);
 }
 
 /* The known chunk at @sector. NULL: none, and *end is the start of the next one. */
-static const struct btrfs_extent *find(const struct btrfs_live *b, u64 sector, u64 *end)
+static const struct btrfs_extent *btrfs_live_find(const struct btrfs_live *b, u64 sector, u64 *end)
 {
 	u32 low = 0, high = b->map.nr;
 
@@ -319,7 +319,7 @@ static const struct btrfs_extent *find(const struct btrfs_live *b, u64 sector, u
 	return &b->map.extent[low - 1];
 }
 
-static bool is_header(struct btrfs_live *b, const struct selfid_request *r, u32 pos)
+static bool btrfs_live_is_header(struct btrfs_live *b, const struct selfid_request *r, u32 pos)
 {
 	u8 block[BTRFS_HEADER_BYTES];
 	struct btrfs_header h;
@@ -395,7 +395,8 @@ static bool are_packed(struct btrfs_live *b, const struct selfid_request *r, u32
 }
 
 /* The verdict on a later part of a slot, whose first sector is not in the same request. */
-static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum selfid_reason *reason)
+static enum verdict btrfs_live_judge_part(struct btrfs_live *b, u64 at, u32 *len,
+					  enum selfid_reason *reason)
 {
 	const struct btrfs_extent *e;
 	bool settled;
@@ -415,7 +416,7 @@ static enum verdict judge_part(struct btrfs_live *b, u64 at, u32 *len, enum self
 		*reason = SELFID_DATA;
 		return VERDICT_SQUASH;
 	}
-	e = find(b, at, &end);
+	e = btrfs_live_find(b, at, &end);
 	*len = min_t(u64, *len, end - at);
 	*reason = SELFID_PART;
 	if (!e || e->type != BTRFS_CHUNK_DATA || !b->settled || !settled)
@@ -449,7 +450,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	if (at < BTRFS_RESERVED_SECTORS) {
 		*len = min_t(u64, left, BTRFS_RESERVED_SECTORS - at);
 		if (at < BTRFS_SUPER_SECTOR + SUPER_SECTORS && at + *len > BTRFS_SUPER_SECTOR)
-			write_super(b, r);
+			btrfs_live_write_super(b, r);
 		return VERDICT_KEEP;
 	}
 	*reason = SELFID_UNSAFE;
@@ -469,7 +470,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 		return VERDICT_KEEP;
 
 	if (!(at & (unit - 1))) {
-		if (is_header(b, r, pos)) {
+		if (btrfs_live_is_header(b, r, pos)) {
 			*reason = SELFID_TREE;
 			selfid_open_end(&b->begun, at, b->geo.node_bytes >> 9);
 			selfid_open_add(&b->open, at + n, at + (b->geo.node_bytes >> 9));
@@ -483,7 +484,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 		if (b->geo.node_bytes >> 9 == unit && !b->geo.space_cache)
 			selfid_open_end(&b->open, at, unit);
 	}
-	e = find(b, at, &end);
+	e = btrfs_live_find(b, at, &end);
 	if (e && e->type & (BTRFS_CHUNK_SYSTEM | BTRFS_CHUNK_METADATA) &&
 	    !(b->geo.mixed && e->type & BTRFS_CHUNK_DATA)) {
 		*len = min_t(u64, n, end - at);
@@ -504,7 +505,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 			verdict = VERDICT_UNDECIDED;
 		}
 	} else {
-		verdict = judge_part(b, at, len, reason);
+		verdict = btrfs_live_judge_part(b, at, len, reason);
 	}
 	if (likely(!packed) || verdict == VERDICT_KEEP)
 		return verdict;
@@ -531,7 +532,7 @@ enum verdict btrfs_live_decide(const struct btrfs_live *b, u64 sector, u32 secto
 		return VERDICT_KEEP;
 	if (!b->settled || b->map_generation <= tag)
 		return VERDICT_UNDECIDED;
-	e = find(b, sector, &end);
+	e = btrfs_live_find(b, sector, &end);
 	if (e && sectors <= end - sector && !e->striped &&
 	    (e->type == BTRFS_CHUNK_DATA || (e->type & BTRFS_CHUNK_DATA && headers_alone(b))))
 		return VERDICT_SQUASH;

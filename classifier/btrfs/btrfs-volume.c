@@ -11,8 +11,8 @@ static struct btrfs_live *btrfs_of(const struct volume *v)
 }
 
 /* What volumes share is the superblock that is being parsed. */
-static const char *parse(struct classifier *c, const void *super, u32 bytes, u64 room,
-			 u64 *sectors, const u8 **uuid)
+static const char *btrfs_volume_parse(struct classifier *c, const void *super, u32 bytes, u64 room,
+				      u64 *sectors, const u8 **uuid)
 {
 	struct btrfs_geo *fresh = c->volumes.shared[btrfs_volume_kind];
 	const char *wrong;
@@ -27,32 +27,33 @@ static const char *parse(struct classifier *c, const void *super, u32 bytes, u64
 	return wrong;
 }
 
-static struct volume *super_seen(struct classifier *c, u64 start, const void *super, u32 bytes,
-				 bool durable)
+static struct volume *btrfs_volume_super(struct classifier *c, u64 start, const void *super,
+					 u32 bytes, bool durable)
 {
 	return selfid_super(c, btrfs_volume_kind, start, super, bytes);
 }
 
 /* Forget the undecided blocks of @v: they stay kept. */
-static void forget_undecided(struct classifier *c, struct volume *v)
+static void btrfs_volume_forget_undecided(struct classifier *c, struct volume *v)
 {
 	undecided_forget(&c->undecided, volume_slot(v));
 	btrfs_of(v)->restarted = false;
 }
 
-static const char *begin(struct classifier *c, struct volume *v, const void *super, u32 bytes,
-			 u64 room)
+static const char *btrfs_volume_begin(struct classifier *c, struct volume *v, const void *super,
+				      u32 bytes, u64 room)
 {
 	const char *wrong = btrfs_live_init(btrfs_of(v), super, room);
 
-	forget_undecided(c, v);
+	btrfs_volume_forget_undecided(c, v);
 	c->undecided.wanted = c->undecided.limit;
 	return wrong;
 }
 
-static enum verdict judge_write(struct classifier *c, struct volume *v,
-				const struct selfid_request *r, u32 pos, u32 *len,
-				enum selfid_reason *why, enum selfid_sign *sign, u64 *sectors)
+static enum verdict btrfs_volume_judge_write(struct classifier *c, struct volume *v,
+					     const struct selfid_request *r, u32 pos, u32 *len,
+					     enum selfid_reason *why, enum selfid_sign *sign,
+					     u64 *sectors)
 {
 	enum verdict verdict = btrfs_live_write(btrfs_of(v), r, pos, len, why);
 
@@ -60,7 +61,7 @@ static enum verdict judge_write(struct classifier *c, struct volume *v,
 	btrfs_of(v)->sign = SELFID_NO_SIGN;
 	*sectors = btrfs_of(v)->geo.sectors;
 	if (unlikely(btrfs_of(v)->restarted))
-		forget_undecided(c, v);
+		btrfs_volume_forget_undecided(c, v);
 	return verdict;
 }
 
@@ -68,7 +69,7 @@ static enum verdict judge_write(struct classifier *c, struct volume *v,
  * Remember the whole blocks among these sectors. They must be blocks of the target, so the volume
  * has to begin at one.
  */
-static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
+static bool btrfs_volume_remember(struct classifier *c, const struct volume *v, u64 at, u32 sectors)
 {
 	u64 block = DIV_ROUND_UP(at, SELFID_BLOCK_SECTORS);
 	u64 end = min(at + sectors, v->proved) / SELFID_BLOCK_SECTORS;
@@ -82,7 +83,7 @@ static bool remember(struct classifier *c, const struct volume *v, u64 at, u32 s
 	return true;
 }
 
-static bool wants_work(const struct classifier *c, const struct volume *v)
+static bool btrfs_volume_wants_work(const struct classifier *c, const struct volume *v)
 {
 	u64 epoch;
 
@@ -96,8 +97,8 @@ static bool wants_work(const struct classifier *c, const struct volume *v)
  * Decide about @n blocks from @block on, each written at one of the two times in @time. False: not
  * all of them are data, so the caller has to ask for each.
  */
-static bool judge_blocks(struct classifier *c, const struct volume *v, u64 block, u32 n,
-			 const u64 *time)
+static bool btrfs_volume_judge_blocks(struct classifier *c, const struct volume *v, u64 block,
+				      u32 n, const u64 *time)
 {
 	enum verdict verdict;
 	int i;
@@ -115,7 +116,7 @@ static bool judge_blocks(struct classifier *c, const struct volume *v, u64 block
 }
 
 /* Judge undecided blocks by the chunks of the last commit. */
-static bool judge_undecided(struct classifier *c, struct volume *v)
+static bool btrfs_volume_judge_undecided(struct classifier *c, struct volume *v)
 {
 	const struct undecided_chunk *chunk;
 	u32 left = CHUNKS_AT_ONCE, i;
@@ -136,20 +137,20 @@ static bool judge_undecided(struct classifier *c, struct volume *v)
 			return false;
 		time[0] = chunk->old_time;
 		time[1] = chunk->new_time;
-		if (judge_blocks(c, v, block, UNDECIDED_CHUNK, time))
+		if (btrfs_volume_judge_blocks(c, v, block, UNDECIDED_CHUNK, time))
 			continue;
 		for (i = 0; i < UNDECIDED_CHUNK; i++)
-			judge_blocks(c, v, block + i, 1, time);
+			btrfs_volume_judge_blocks(c, v, block + i, 1, time);
 	}
 	return true;
 }
 
-static u32 undecided_shift(const struct volume *v)
+static u32 btrfs_volume_undecided_shift(const struct volume *v)
 {
 	return SELFID_BLOCK_SHIFT;
 }
 
-static enum classify_sums sums(const struct volume *v)
+static enum classify_sums btrfs_volume_sums(const struct volume *v)
 {
 	if (!v->ready || !btrfs_sums_are_crc32c(&btrfs_of(v)->geo) ||
 	    v->start % SELFID_BLOCK_SECTORS)
@@ -161,24 +162,24 @@ static enum classify_sums sums(const struct volume *v)
  * A mount reads the chunk tree's root alone. Tools read it through the page cache, in other
  * lengths.
  */
-static bool is_mounting(struct volume *v, u64 sector, u64 sectors)
+static bool btrfs_volume_is_mounting(struct volume *v, u64 sector, u64 sectors)
 {
 	u64 root = btrfs_live_root(btrfs_of(v));
 
 	return root && sector == root && sectors == btrfs_of(v)->geo.node_bytes >> SECTOR_BITS;
 }
 
-static size_t memory(const struct classifier *c, const struct volume *v)
+static size_t btrfs_volume_memory(const struct classifier *c, const struct volume *v)
 {
 	return btrfs_live_memory(btrfs_of(v));
 }
 
-static void *give(struct volume *v, void *memory, size_t bytes)
+static void *btrfs_volume_give(struct volume *v, void *memory, size_t bytes)
 {
 	return btrfs_live_give(btrfs_of(v), memory, bytes);
 }
 
-static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
+static bool btrfs_volume_want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
 {
 	if (!btrfs_live_want(btrfs_of(v), sector, bytes))
 		return false;
@@ -188,12 +189,12 @@ static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes
 	return true;
 }
 
-static void learn_live(void *live, const void *content)
+static void btrfs_volume_learn_live(void *live, const void *content)
 {
 	btrfs_live_learn(live, content);
 }
 
-static void destroy(void *live, void (*release)(const void *))
+static void btrfs_volume_destroy(void *live, void (*release)(const void *))
 {
 	struct btrfs_live *b = live;
 
@@ -202,7 +203,7 @@ static void destroy(void *live, void (*release)(const void *))
 	release(b);
 }
 
-static size_t live_bytes(const void *live)
+static size_t btrfs_volume_live_bytes(const void *live)
 {
 	const struct btrfs_live *b = live;
 
@@ -212,15 +213,15 @@ static size_t live_bytes(const void *live)
 static const struct selfid_ops btrfs_selfid_ops = {
 	.super_sectors = VOLUME_SUPER_SECTORS,
 	.live_bytes = sizeof(struct btrfs_live),
-	.parse = parse,
-	.begin = begin,
-	.write = judge_write,
-	.remember = remember,
-	.wants_work = wants_work,
-	.is_mounting = is_mounting,
-	.memory = memory,
-	.give = give,
-	.want = want,
+	.parse = btrfs_volume_parse,
+	.begin = btrfs_volume_begin,
+	.write = btrfs_volume_judge_write,
+	.remember = btrfs_volume_remember,
+	.wants_work = btrfs_volume_wants_work,
+	.is_mounting = btrfs_volume_is_mounting,
+	.memory = btrfs_volume_memory,
+	.give = btrfs_volume_give,
+	.want = btrfs_volume_want,
 };
 
 const struct volume_ops btrfs_volume_ops = {
@@ -230,19 +231,19 @@ const struct volume_ops btrfs_volume_ops = {
 	.magic = "_BHRfS_M",
 	.selfid = &btrfs_selfid_ops,
 	.shared_bytes = sizeof(struct btrfs_geo),
-	.super = super_seen,
+	.super = btrfs_volume_super,
 	.outlasts = selfid_outlasts,
 	.write = selfid_write,
 	.discarded = selfid_discarded,
 	.looked = selfid_looked,
-	.undecided_shift = undecided_shift,
-	.judge = judge_undecided,
-	.sums = sums,
+	.undecided_shift = btrfs_volume_undecided_shift,
+	.judge = btrfs_volume_judge_undecided,
+	.sums = btrfs_volume_sums,
 	.memory = selfid_memory,
 	.give = selfid_give,
 	.want = selfid_want,
 	.learn = selfid_learn,
-	.learn_live = learn_live,
-	.destroy = destroy,
-	.live_bytes = live_bytes,
+	.learn_live = btrfs_volume_learn_live,
+	.destroy = btrfs_volume_destroy,
+	.live_bytes = btrfs_volume_live_bytes,
 };

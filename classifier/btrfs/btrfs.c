@@ -229,7 +229,7 @@ static const char *parse_system_chunks(const struct btrfs_super *s, struct btrfs
 }
 
 /* Why nothing of this file system may be squashed: a feature that is not understood. NULL: none. */
-static const char *unsafe(const struct btrfs_super *s, u64 devid)
+static const char *btrfs_unsafe_feature(const struct btrfs_super *s, u64 devid)
 {
 	u64 incompat = le64_to_cpu(s->incompat);
 
@@ -296,7 +296,7 @@ const char *btrfs_parse_super(const void *super, u64 sectors, struct btrfs_geo *
 	geo->space_cache = le64_to_cpu(s->cache_generation) != U64_MAX &&
 			   le64_to_cpu(s->cache_generation) &&
 			   !(le64_to_cpu(s->compat_ro) & COMPAT_RO_SPACE_TREE);
-	geo->unsafe = unsafe(s, geo->devid);
+	geo->unsafe = btrfs_unsafe_feature(s, geo->devid);
 	if (geo->unsafe)
 		return NULL;
 	return parse_system_chunks(s, geo);

@@ -45,7 +45,7 @@ size_t assoc_bytes(const struct assoc *a)
 /*
  * The journal's progress: it grows when the journal reaches a point behind which no crash returns.
  */
-static u64 progress(const struct ext_live *e)
+static u64 assoc_progress(const struct ext_live *e)
 {
 	return e->jbd2.count.commits + e->jbd2.count.supers;
 }
@@ -64,7 +64,7 @@ static u64 hash_of(const struct ext_live *e, const void *content)
 	return hash;
 }
 
-static u32 bucket_of(u64 block)
+static u32 assoc_bucket(u64 block)
 {
 	return (block * 0x9e3779b97f4a7c15ULL) >> 40;
 }
@@ -76,9 +76,9 @@ static void set_state(struct assoc *a, struct assoc_note *note, enum assoc_state
 }
 
 /* The note of @block, or a free one for it; NULL: no room. */
-static struct assoc_note *place_of(struct assoc *a, u32 slot, u64 block)
+static struct assoc_note *assoc_place(struct assoc *a, u32 slot, u64 block)
 {
-	u32 at = bucket_of(block), i;
+	u32 at = assoc_bucket(block), i;
 	struct assoc_note *best = NULL;
 
 	for (i = 0; i < PROBES; i++) {
@@ -99,7 +99,7 @@ void assoc_note(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
 
 	if (!a->note)
 		return;
-	note = place_of(a, slot, block);
+	note = assoc_place(a, slot, block);
 	if (!note) {
 		a->missed++;
 		return;
@@ -109,14 +109,14 @@ void assoc_note(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
 	note->first = first;
 	note->bitmap = bitmap;
 	note->time = ++a->time;
-	note->progress = progress(e);
+	note->progress = assoc_progress(e);
 	note->hash = hash_of(e, content);
 	set_state(a, note, ASSOC_FRESH);
 }
 
 static struct assoc_written *written_at(const struct assoc *a, u64 block)
 {
-	return &a->written[bucket_of(block) & (ASSOC_WRITTEN - 1)];
+	return &a->written[assoc_bucket(block) & (ASSOC_WRITTEN - 1)];
 }
 
 void assoc_note_node(struct assoc *a, u32 slot, const struct ext_live *e, u64 block,
@@ -130,7 +130,7 @@ void assoc_note_node(struct assoc *a, u32 slot, const struct ext_live *e, u64 bl
 	w->block = block;
 	w->slot = slot;
 	w->time = ++a->time;
-	w->progress = progress(e);
+	w->progress = assoc_progress(e);
 	w->hash = hash_of(e, content);
 }
 
@@ -143,7 +143,7 @@ void assoc_again(struct assoc *a)
 			set_state(a, &a->note[i], ASSOC_FRESH);
 }
 
-static void stop(struct assoc *a)
+static void assoc_stop(struct assoc *a)
 {
 	a->now.slot = UNDECIDED_NONE;
 	a->reading = false;
@@ -161,18 +161,18 @@ void assoc_forget(struct assoc *a, u32 slot)
 		if (a->written[i].slot == slot)
 			a->written[i].block = 0;
 	if (a->now.slot == slot)
-		stop(a);
+		assoc_stop(a);
 }
 
 /* The block has been looked at. It stays ASSOC_SEEN, unless it was noted again meanwhile. */
-static void finish(struct assoc *a)
+static void assoc_finish(struct assoc *a)
 {
 	struct assoc_note *note = &a->note[a->place];
 
 	if (a->files && note->state == ASSOC_FREE && note->block == a->now.block &&
 	    note->slot == a->now.slot)
 		set_state(a, note, ASSOC_SEEN);
-	stop(a);
+	assoc_stop(a);
 }
 
 struct walk {
@@ -183,7 +183,7 @@ struct walk {
 	u64 time;		/* when it was written what tells of it, 0: not known */
 };
 
-static void found(void *ctx, const struct ext_run *run)
+static void assoc_found_run(void *ctx, const struct ext_run *run)
 {
 	struct walk *w = ctx;
 	struct assoc *a = w->a;
@@ -217,7 +217,7 @@ static bool is_file(const struct ext_inode *inode)
 	       !inode->immutable;
 }
 
-static void look_at_inode(struct assoc *a, struct undecided *u, const struct ext_live *e)
+static void assoc_look_at_inode(struct assoc *a, struct undecided *u, const struct ext_live *e)
 {
 	const struct ext_geo *geo = &e->geo;
 	u32 ino = a->now.first + a->next;
@@ -235,10 +235,10 @@ static void look_at_inode(struct assoc *a, struct undecided *u, const struct ext
 	w.data &= !a->spare;
 	a->files |= w.follow;
 	a->size = (a->inode.size + ext_block_size(geo) - 1) >> geo->block_bits;
-	ext_map_inode(geo, &a->inode, found, &w);
+	ext_map_inode(geo, &a->inode, assoc_found_run, &w);
 }
 
-static void look_at_bitmap(struct assoc *a, struct undecided *u, const struct ext_live *e)
+static void assoc_look_at_bitmap(struct assoc *a, struct undecided *u, const struct ext_live *e)
 {
 	const struct ext_geo *geo = &e->geo;
 	u64 start = geo->first_data + (u64)a->now.first * geo->blocks_per_group;
@@ -260,7 +260,7 @@ static void look_at_bitmap(struct assoc *a, struct undecided *u, const struct ex
 }
 
 /* Look at inodes of the block that was read, until a node has to be read. */
-static void look_at_inodes(struct assoc *a, struct undecided *u, const struct ext_live *e)
+static void assoc_look_at_inodes(struct assoc *a, struct undecided *u, const struct ext_live *e)
 {
 	u32 n = ext_block_size(&e->geo) / e->geo.inode_size;
 
@@ -270,17 +270,17 @@ static void look_at_inodes(struct assoc *a, struct undecided *u, const struct ex
 			a->files = true;
 			break;
 		}
-		look_at_inode(a, u, e);
+		assoc_look_at_inode(a, u, e);
 		a->next++;
 	}
 	if (!a->nodes)
-		finish(a);
+		assoc_finish(a);
 }
 
 /* Has the journal made progress since @before? Until then what was written then does not count. */
-static bool ripe(const struct ext_live *e, u64 before)
+static bool assoc_is_ripe(const struct ext_live *e, u64 before)
 {
-	return ext_live_plain(e) || progress(e) != before;
+	return ext_live_plain(e) || assoc_progress(e) != before;
 }
 
 bool assoc_waits(const struct assoc *a, u32 slot, const struct ext_live *e)
@@ -289,7 +289,7 @@ bool assoc_waits(const struct assoc *a, u32 slot, const struct ext_live *e)
 
 	for (i = 0; a->note && a->notes && i < ASSOC_NOTES; i++)
 		if (a->note[i].state == ASSOC_FRESH && a->note[i].slot == slot &&
-		    ripe(e, a->note[i].progress))
+		    assoc_is_ripe(e, a->note[i].progress))
 			return true;
 	return false;
 }
@@ -309,7 +309,7 @@ static bool next_note(struct assoc *a, const struct ext_live *ext)
 			set_state(a, note, ASSOC_FREE);
 			continue;
 		}
-		if (!ripe(e, note->progress) ||
+		if (!assoc_is_ripe(e, note->progress) ||
 		    (a->ready && !a->ready(a->chosen_ctx, note->slot)))
 			continue;
 		a->now = *note;
@@ -326,7 +326,7 @@ static u64 time_of_node(const struct assoc *a, const struct ext_live *e, u64 blo
 {
 	const struct assoc_written *w = written_at(a, block);
 
-	if (w->block != block || w->slot != a->now.slot || !ripe(e, w->progress) ||
+	if (w->block != block || w->slot != a->now.slot || !assoc_is_ripe(e, w->progress) ||
 	    hash_of(e, content) != w->hash || !ext_node_is_of(&e->geo, &a->inode, content))
 		return 0;
 	return w->time;
@@ -338,9 +338,9 @@ bool assoc_want(struct assoc *a, struct undecided *u, const struct ext_live *ext
 	if (!undecided_any(u))
 		return false;
 	if (a->now.slot != UNDECIDED_NONE && !live_of(a, ext, a->now.slot)->in_use)
-		stop(a);
+		assoc_stop(a);
 	if (a->now.slot != UNDECIDED_NONE && !a->reading && !a->nodes)
-		look_at_inodes(a, u, live_of(a, ext, a->now.slot));
+		assoc_look_at_inodes(a, u, live_of(a, ext, a->now.slot));
 	if (a->now.slot == UNDECIDED_NONE) {
 		if (!next_note(a, ext))
 			return false;
@@ -364,19 +364,19 @@ void assoc_learn(struct assoc *a, struct undecided *u, const struct ext_live *ex
 	e = live_of(a, ext, a->now.slot);
 	if (a->reading) {
 		if (!content)
-			return stop(a);
+			return assoc_stop(a);
 		if (hash_of(e, content) != a->now.hash) {
 			/* Overtaken by its own reading: another time. */
 			a->files = true;
-			return finish(a);
+			return assoc_finish(a);
 		}
 		memcpy(a->inodes, content, ext_block_size(&e->geo));
 		a->reading = false;
 		a->files = false;
 		a->next = 0;
 		if (a->now.bitmap) {
-			look_at_bitmap(a, u, e);
-			return finish(a);
+			assoc_look_at_bitmap(a, u, e);
+			return assoc_finish(a);
 		}
 	} else if (a->nodes) {
 		node = a->node[--a->nodes];
@@ -384,9 +384,9 @@ void assoc_learn(struct assoc *a, struct undecided *u, const struct ext_live *ex
 		if (content) {
 			w.time = time_of_node(a, e, node.start, content);
 			ext_map_node(&e->geo, a->inode.extents, node.level, node.logical, content,
-				     found, &w);
+				     assoc_found_run, &w);
 		}
 	}
 	if (!a->nodes)
-		look_at_inodes(a, u, e);
+		assoc_look_at_inodes(a, u, e);
 }

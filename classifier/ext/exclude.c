@@ -24,7 +24,7 @@ static const u32 quota_magic[] = { 0xd9c01f11u, 0xd9c01927u, 0xd9c03f14u };
 #define QUOTA_DATE	1000000000u
 
 /* @head: the first 64 bytes of the block, @tail: its last 8. */
-static bool has_magic(const void *head, const void *tail)
+static bool exclude_has_magic(const void *head, const void *tail)
 {
 	u32 first = get_unaligned_le32(head), i;
 	__be32 big;
@@ -51,7 +51,7 @@ static bool is_entry(const void *entry, u32 room)
  * Entries that follow each other to the very end of the block. A node of the
  * hash tree is one that fills the block, a root two, a checksum a last one of 12.
  */
-static bool is_directory(const void *block, u32 size)
+static bool exclude_is_directory(const void *block, u32 size)
 {
 	u32 at;
 
@@ -71,7 +71,7 @@ static bool is_indirect(const void *block, u32 size, u64 blocks)
 	return true;
 }
 
-static bool is_zero(const u8 *p, u32 len)
+static bool exclude_is_zero(const u8 *p, u32 len)
 {
 	while (len && !*p) {
 		p++;
@@ -88,7 +88,7 @@ static bool is_symlink(const u8 *block, u32 size)
 	if (block[size - 1])
 		return false;
 	len = strnlen((const char *)block, size);
-	return len >= SYMLINK_MIN && is_zero(block + len, size - len);
+	return len >= SYMLINK_MIN && exclude_is_zero(block + len, size - len);
 }
 
 static bool is_doubtful(const u8 *block, u32 size)
@@ -114,7 +114,7 @@ static bool is_quota_piece(const void *piece)
 		return false;
 	/* A removed record is zeros. */
 	if (!get_unaligned_le16(piece + 8))
-		return is_zero(piece + QUOTA_HEADER, QUOTA_BLOCK - QUOTA_HEADER);
+		return exclude_is_zero(piece + QUOTA_HEADER, QUOTA_BLOCK - QUOTA_HEADER);
 	return get_unaligned_le16(piece + 8) <= QUOTA_ENTRIES;
 }
 
@@ -160,9 +160,9 @@ enum ext_look ext_look(const struct ext_geo *geo, const void *block)
 {
 	u32 size = ext_block_size(geo);
 
-	if (has_magic(block, block + size - EXT_LOOK_TAIL))
+	if (exclude_has_magic(block, block + size - EXT_LOOK_TAIL))
 		return EXT_LOOK_MAGIC;
-	if (is_directory(block, size))
+	if (exclude_is_directory(block, size))
 		return EXT_LOOK_DIRECTORY;
 	if (is_indirect(block, size, geo->blocks))
 		return EXT_LOOK_INDIRECT;
@@ -175,7 +175,7 @@ enum ext_look ext_look(const struct ext_geo *geo, const void *block)
 
 bool ext_may_look(const struct ext_geo *geo, const void *head, const void *tail)
 {
-	return has_magic(head, tail) || is_entry(head, ext_block_size(geo)) ||
+	return exclude_has_magic(head, tail) || is_entry(head, ext_block_size(geo)) ||
 	       is_indirect(head, EXT_LOOK_HEAD, max_t(u64, geo->blocks, QUOTA_BLOCKS)) ||
 	       is_quota_header(head) || is_old_quota(head, EXT_LOOK_HEAD) ||
 	       (!((const u8 *)tail)[EXT_LOOK_TAIL - 1] &&
@@ -193,7 +193,7 @@ bool ext_is_formed(const struct ext_geo *geo, const void *block)
 	if ((first & 0xffff) == EXTENT_MAGIC)
 		return entries <= most && 12 * (most + 1) <= size &&
 		       get_unaligned_le16(block + 6) <= EXTENT_DEPTH;
-	if (!is_directory(block, size))
+	if (!exclude_is_directory(block, size))
 		return false;
 	/* An entry of no inode that holds the checksum; or 12 bytes, and a directory called "." */
 	return (!get_unaligned_le32(block + size - 12) &&

@@ -70,7 +70,7 @@ u64 ext_backups_want(struct ext_backups *b, const struct ext_geo *geo)
 	return block_of(geo, b->group);
 }
 
-static u32 missed(struct ext_backups *b)
+static u32 ext_backups_missed(struct ext_backups *b)
 {
 	u32 group = b->group;
 
@@ -86,7 +86,7 @@ u32 ext_backups_learn(struct ext_backups *b, const struct ext_geo *geo, u64 bloc
 	if (b->stale || !b->group || block != block_of(geo, b->group))
 		return 0;
 	if (!content || !ext_is_backup_of(geo, content, b->group))
-		return missed(b);
+		return ext_backups_missed(b);
 	b->group = ext_backups_next(geo, b->group);
 	b->found |= !b->group;
 	return 0;

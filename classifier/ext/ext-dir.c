@@ -35,8 +35,8 @@ static bool is_name(const char *name, u32 len)
 }
 
 /* Call @fn for the entry, if it has a name. False: the entry is impossible. */
-static bool tell(const struct ext_geo *geo, const struct entry *e, const char *name,
-		 ext_name_fn fn, void *ctx)
+static bool ext_dir_report(const struct ext_geo *geo, const struct entry *e, const char *name,
+			   ext_name_fn fn, void *ctx)
 {
 	bool typed = geo->incompat & INCOMPAT_FILETYPE;
 	struct ext_name found = {
@@ -73,7 +73,7 @@ static unsigned int read_chain(const struct ext_geo *geo, const void *chain, u32
 		if (!e.ino)
 			continue;
 		if (sizeof(e) + e.name_len > bytes ||
-		    !tell(geo, &e, chain + at + sizeof(e), fn, ctx))
+		    !ext_dir_report(geo, &e, chain + at + sizeof(e), fn, ctx))
 			wrong++;
 	}
 	return wrong;

@@ -146,7 +146,7 @@ void ext_parse_inode(const struct ext_geo *geo, u32 ino, const void *raw,
 	}
 }
 
-static bool inside(const struct ext_geo *geo, u64 start, u32 len)
+static bool ext_inode_is_inside(const struct ext_geo *geo, u64 start, u32 len)
 {
 	return start >= geo->first_data && start && start < geo->blocks &&
 	       len <= geo->blocks - start;
@@ -189,7 +189,7 @@ static unsigned int map_extents(const struct ext_geo *geo, const void *node, u32
 				run.len -= UNWRITTEN;
 		}
 		run.level = depth;
-		if (run.len && inside(geo, run.start, run.len))
+		if (run.len && ext_inode_is_inside(geo, run.start, run.len))
 			fn(ctx, &run);
 		else
 			wrong++;
@@ -214,7 +214,7 @@ static unsigned int map_pointers(const struct ext_geo *geo, const void *p, u32 c
 		block = le32_to_cpu(word);
 		if (!block)
 			continue;
-		if (!inside(geo, block, 1)) {
+		if (!ext_inode_is_inside(geo, block, 1)) {
 			wrong++;
 			continue;
 		}

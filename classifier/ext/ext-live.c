@@ -12,21 +12,21 @@
 #define MAP_MIN_BYTES	8192
 #define MAP_MAX_BYTES	1048576
 
-static void give_up(struct ext_live *e, const char *wrong)
+static void ext_live_give_up(struct ext_live *e, const char *wrong)
 {
 	e->stage = EXT_KEEP;
 	e->wrong = wrong;
 	e->want = 0;
 }
 
-static void need(struct ext_live *e, enum ext_stage stage, u64 block)
+static void ext_live_need(struct ext_live *e, enum ext_stage stage, u64 block)
 {
 	e->stage = stage;
 	e->want = block;
 }
 
 /* Forget what was learned, and start to learn again. */
-static void restart(struct ext_live *e)
+static void ext_live_restart(struct ext_live *e)
 {
 	const struct ext_geo *geo = &e->geo;
 	u32 group;
@@ -47,18 +47,18 @@ static void restart(struct ext_live *e)
 	ext_names_forget(&e->names);
 
 	if (geo->block_bits > MAX_BLOCK_BITS)
-		return give_up(e, "blocks larger than 4096 bytes");
+		return ext_live_give_up(e, "blocks larger than 4096 bytes");
 	if (!(geo->compat & EXT_COMPAT_HAS_JOURNAL))
-		return give_up(e, "no journal");
+		return ext_live_give_up(e, "no journal");
 	if (!geo->journal_ino)
-		return give_up(e, "the journal is on another device");
+		return ext_live_give_up(e, "the journal is on another device");
 	if (geo->journal_ino > geo->inodes)
-		return give_up(e, "the journal's inode is beyond the last");
+		return ext_live_give_up(e, "the journal's inode is beyond the last");
 	group = (geo->journal_ino - 1) / geo->inodes_per_group;
 	if (group >= geo->groups)
-		return give_up(e, "the journal's inode is beyond the last group");
+		return ext_live_give_up(e, "the journal's inode is beyond the last group");
 	e->group_block = ext_gdt_block(geo, group >> geo->desc_bits);
-	need(e, EXT_NEED_GROUP, e->group_block);
+	ext_live_need(e, EXT_NEED_GROUP, e->group_block);
 }
 
 static void set_association(struct ext_live *e)
@@ -89,7 +89,7 @@ void ext_live_init(struct ext_live *e, const struct ext_geo *geo, u64 most_block
 	ext_backups_look(&e->backups, geo);
 	set_association(e);
 	jbd2_init(&e->jbd2, most_blocks, ext_block_size(geo));
-	restart(e);
+	ext_live_restart(e);
 }
 
 /* Are the fields the same on which learning depends? */
@@ -122,11 +122,11 @@ void ext_live_super(struct ext_live *e, const struct ext_geo *geo)
 	e->geo = *geo;
 	set_association(e);
 	if (!same)
-		restart(e);
+		ext_live_restart(e);
 }
 
 /* Shell's sort, by start: in place, without recursion, and quick enough for what it gets. */
-static void sort(struct ext_journal_entry *a, u32 n)
+static void ext_live_sort(struct ext_journal_entry *a, u32 n)
 {
 	u32 gap = 1, i, j;
 
@@ -199,7 +199,7 @@ static bool is_node(const struct ext_live *e, u64 block)
 	return false;
 }
 
-static void add_run(void *ctx, const struct ext_run *run)
+static void ext_live_add_run(void *ctx, const struct ext_run *run)
 {
 	struct ext_live *e = ctx;
 	struct ext_journal_entry *last = e->runs ? &e->entry[e->runs - 1] : NULL;
@@ -254,62 +254,63 @@ static void next_map_block(struct ext_live *e)
 	if (e->overflow) {
 		/* ext_live_give() starts again with more room. */
 		if (e->entries * sizeof(*e->entry) >= MAP_MAX_BYTES)
-			return give_up(e, "the journal is too fragmented");
-		return need(e, EXT_NEED_MAP, 0);
+			return ext_live_give_up(e, "the journal is too fragmented");
+		return ext_live_need(e, EXT_NEED_MAP, 0);
 	}
 	if (e->next_node < e->nodes)
-		return need(e, EXT_NEED_MAP, e->entry[e->entries - 1 - e->next_node].start);
-	sort(e->entry, e->runs);
-	sort(e->entry + e->entries - e->nodes, e->nodes);
+		return ext_live_need(e, EXT_NEED_MAP,
+				     e->entry[e->entries - 1 - e->next_node].start);
+	ext_live_sort(e->entry, e->runs);
+	ext_live_sort(e->entry + e->entries - e->nodes, e->nodes);
 	wrong = check_map(e);
 	if (wrong)
-		return give_up(e, wrong);
+		return ext_live_give_up(e, wrong);
 	e->mapped = true;
 	for (i = 0; i < e->runs && e->entry[i].logical; i++)
 		;
 	if (i == e->runs)
-		return give_up(e, "the journal has no first block");
+		return ext_live_give_up(e, "the journal has no first block");
 	jbd2_init(&e->jbd2, e->jbd2.blocks, e->jbd2.block_size);
-	need(e, EXT_NEED_JOURNAL, e->entry[i].start);
+	ext_live_need(e, EXT_NEED_JOURNAL, e->entry[i].start);
 }
 
-static void learn_group(struct ext_live *e, const void *content)
+static void ext_live_learn_group(struct ext_live *e, const void *content)
 {
 	u32 group = (e->geo.journal_ino - 1) / e->geo.inodes_per_group;
 	u32 slot = group & ((1u << e->geo.desc_bits) - 1);
 	struct ext_group desc;
 
 	if (!ext_parse_group(&e->geo, content, slot, &desc))
-		return give_up(e, "the journal inode's group descriptor is wrong");
+		return ext_live_give_up(e, "the journal inode's group descriptor is wrong");
 	e->inode_block = ext_inode_block(&e->geo, &desc, e->geo.journal_ino, &e->inode_offset);
-	need(e, EXT_NEED_INODE, e->inode_block);
+	ext_live_need(e, EXT_NEED_INODE, e->inode_block);
 }
 
-static void learn_inode(struct ext_live *e, const void *content)
+static void ext_live_learn_inode(struct ext_live *e, const void *content)
 {
 	ext_parse_inode(&e->geo, e->geo.journal_ino, content + e->inode_offset, &e->inode);
 	if (!e->inode.mapped || !e->inode.mode)
-		return give_up(e, "the journal's inode is not in use");
-	e->errors += ext_map_inode(&e->geo, &e->inode, add_run, e);
+		return ext_live_give_up(e, "the journal's inode is not in use");
+	e->errors += ext_map_inode(&e->geo, &e->inode, ext_live_add_run, e);
 	next_map_block(e);
 }
 
-static void learn_map(struct ext_live *e, const void *content)
+static void ext_live_learn_map(struct ext_live *e, const void *content)
 {
 	const struct ext_journal_entry *node = &e->entry[e->entries - 1 - e->next_node++];
 
 	e->errors += ext_map_node(&e->geo, e->inode.extents, node->len, node->logical, content,
-				  add_run, e);
+				  ext_live_add_run, e);
 	next_map_block(e);
 }
 
-static void learn_journal(struct ext_live *e, const void *content)
+static void ext_live_learn_journal(struct ext_live *e, const void *content)
 {
 	u64 length = e->inode.size >> e->geo.block_bits;
 	const char *wrong = jbd2_read_super(&e->jbd2, content, length);
 
 	if (wrong)
-		return give_up(e, wrong);
+		return ext_live_give_up(e, wrong);
 	e->stage = EXT_READY;
 	e->want = 0;
 }
@@ -336,16 +337,16 @@ void ext_live_learn(struct ext_live *e, u64 block, const void *content)
 	if (e->stale || block != e->want)
 		return;
 	if (!content)
-		return give_up(e, "a block could not be read");
+		return ext_live_give_up(e, "a block could not be read");
 	switch (e->stage) {
 	case EXT_NEED_GROUP:
-		return learn_group(e, content);
+		return ext_live_learn_group(e, content);
 	case EXT_NEED_INODE:
-		return learn_inode(e, content);
+		return ext_live_learn_inode(e, content);
 	case EXT_NEED_MAP:
-		return learn_map(e, content);
+		return ext_live_learn_map(e, content);
 	case EXT_NEED_JOURNAL:
-		return learn_journal(e, content);
+		return ext_live_learn_journal(e, content);
 	default:
 		return;
 	}
@@ -377,12 +378,12 @@ void ext_live_write(struct ext_live *e, u64 block, const void *content)
 
 	if (e->group_block && block == e->group_block) {
 		if (!(mapped && content && group_stays(e, content)))
-			restart(e);
+			ext_live_restart(e);
 	} else if (e->inode_block && block == e->inode_block) {
 		if (!(mapped && content && inode_stays(e, content)))
-			restart(e);
+			ext_live_restart(e);
 	} else if (e->nodes && is_node(e, block)) {
-		restart(e);
+		ext_live_restart(e);
 	}
 }
 
@@ -399,7 +400,7 @@ bool ext_live_journal_write(struct ext_live *e, u32 logical, const void *content
 	kind = jbd2_write(&e->jbd2, logical, content);
 	/* A valid superblock of the journal where there was none before. */
 	if (!logical && e->stage == EXT_KEEP)
-		restart(e);
+		ext_live_restart(e);
 	return trust_control(&e->trust, &e->jbd2, kind, jbd2_tid(content), logical,
 			     e->jbd2.count.tags - tags, flushes);
 }
@@ -433,7 +434,7 @@ void *ext_live_give(struct ext_live *e, void *memory, size_t bytes)
 		e->entry = memory;
 		e->entries = bytes / sizeof(*e->entry);
 		if (e->overflow)
-			restart(e);
+			ext_live_restart(e);
 		return old;
 	}
 	if (!j->pending || (j->pending_nr == j->pending_room &&

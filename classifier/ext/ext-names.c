@@ -34,7 +34,7 @@ void ext_names_choose(struct ext_names *n)
 }
 
 /* Changes when the journal makes progress. */
-static u64 stamp(const struct ext_live *e)
+static u64 ext_names_stamp(const struct ext_live *e)
 {
 	const struct jbd2_counters *count = &e->jbd2.count;
 
@@ -57,27 +57,27 @@ bool ext_names_ready(const struct ext_live *e)
 
 /* Tables */
 
-static u32 bucket(u64 key, u32 slots)
+static u32 ext_names_bucket(u64 key, u32 slots)
 {
 	return (u32)((key * 0x9e3779b97f4a7c15ULL) >> 32) & (slots - 1);
 }
 
 /* There is no room for something. */
-static bool overflow(struct ext_names *n)
+static bool ext_names_overflow(struct ext_names *n)
 {
 	n->overflow = n->bytes < EXT_NAMES_MAX_BYTES;
 	n->full = !n->overflow;
 	return false;
 }
 
-static bool is_full(u32 used, u32 slots)
+static bool ext_names_is_full(u32 used, u32 slots)
 {
 	return used >= slots - slots / 4;
 }
 
 static struct ext_names_logged *find_logged(const struct ext_names *n, u64 home)
 {
-	u32 i = bucket(home, n->slots);
+	u32 i = ext_names_bucket(home, n->slots);
 
 	while (n->log[i].home && n->log[i].home != home)
 		i = (i + 1) & (n->slots - 1);
@@ -85,16 +85,16 @@ static struct ext_names_logged *find_logged(const struct ext_names *n, u64 home)
 }
 
 /* Add @block to the blocks of the view. False: it is among them already. */
-static bool see(struct ext_names *n, u64 block)
+static bool ext_names_see(struct ext_names *n, u64 block)
 {
-	u32 i = bucket(block, n->slots);
+	u32 i = ext_names_bucket(block, n->slots);
 
 	while (n->seen[i] && n->seen[i] != block)
 		i = (i + 1) & (n->slots - 1);
 	if (n->seen[i])
 		return false;
-	if (is_full(n->blocks, n->slots))
-		return overflow(n);
+	if (ext_names_is_full(n->blocks, n->slots))
+		return ext_names_overflow(n);
 	n->seen[i] = block;
 	n->blocks++;
 	return true;
@@ -102,16 +102,16 @@ static bool see(struct ext_names *n, u64 block)
 
 static bool has_seen(const struct ext_names *n, u64 block)
 {
-	u32 i = bucket(block, n->slots);
+	u32 i = ext_names_bucket(block, n->slots);
 
 	while (n->seen[i] && n->seen[i] != block)
 		i = (i + 1) & (n->slots - 1);
 	return n->seen[i];
 }
 
-static struct ext_names_inode *find_inode(const struct ext_names *n, u32 ino)
+static struct ext_names_inode *ext_names_find_inode(const struct ext_names *n, u32 ino)
 {
-	u32 slots = n->slots / 2, i = bucket(ino, slots);
+	u32 slots = n->slots / 2, i = ext_names_bucket(ino, slots);
 
 	while (n->inode[i].ino && n->inode[i].ino != ino)
 		i = (i + 1) & (slots - 1);
@@ -120,7 +120,7 @@ static struct ext_names_inode *find_inode(const struct ext_names *n, u32 ino)
 
 bool ext_names_has(const struct ext_names *n, u32 ino)
 {
-	return n->memory && find_inode(n, ino)->flags & (CHOSEN | BELOW);
+	return n->memory && ext_names_find_inode(n, ino)->flags & (CHOSEN | BELOW);
 }
 
 /* The log */
@@ -132,7 +132,7 @@ static void clear_log(struct ext_names *n)
 }
 
 /* Start at the log's tail, if that is not the one that was followed so far. */
-static void follow(struct ext_names *n, const struct jbd2 *j)
+static void ext_names_follow(struct ext_names *n, const struct jbd2 *j)
 {
 	bool begin = j->start && (!n->in_log || jbd2_before(n->tid, j->tail) ||
 				  jbd2_before(j->tail, n->tail));
@@ -156,7 +156,7 @@ static bool is_read(const struct ext_names *n, const struct jbd2 *j)
 	return !n->in_log || n->tid == j->head + 1;
 }
 
-static u32 behind(const struct jbd2 *j, u32 at, u32 blocks)
+static u32 ext_names_log_behind(const struct jbd2 *j, u32 at, u32 blocks)
 {
 	u32 left = j->maxlen - at;
 
@@ -164,14 +164,14 @@ static u32 behind(const struct jbd2 *j, u32 at, u32 blocks)
 }
 
 /* No room for the log's blocks: drop old ones, by reading the log again. Or ask for more memory. */
-static void make_room(struct ext_names *n, const struct jbd2 *j)
+static void ext_names_make_room(struct ext_names *n, const struct jbd2 *j)
 {
 	u32 i, live = 0;
 
 	for (i = 0; i < n->slots; i++)
 		live += n->log[i].home && !jbd2_before(n->log[i].tid, j->tail);
 	if (live > n->slots / 2)
-		overflow(n);
+		ext_names_overflow(n);
 	else
 		n->in_log = false;
 }
@@ -195,14 +195,14 @@ static void add_tag(void *ctx, u64 home)
 	n->changed |= has_seen(n, home);
 	logged = find_logged(n, home);
 	if (!logged->home) {
-		if (is_full(n->logged, n->slots)) {
-			make_room(n, t->j);
+		if (ext_names_is_full(n->logged, n->slots)) {
+			ext_names_make_room(n, t->j);
 			return;
 		}
 		n->logged++;
 	}
 	logged->home = home;
-	logged->at = behind(t->j, n->at, t->blocks);
+	logged->at = ext_names_log_behind(t->j, n->at, t->blocks);
 	logged->tid = n->tid;
 }
 
@@ -214,13 +214,13 @@ static void learn_log(struct ext_names *n, const struct jbd2 *j, const void *con
 	case JBD2_DESCRIPTOR:
 	case JBD2_REVOKE:
 		n->length += 1 + t.blocks;
-		n->at = behind(j, n->at, 1 + t.blocks);
+		n->at = ext_names_log_behind(j, n->at, 1 + t.blocks);
 		if (n->length < j->maxlen)
 			return;
 		break;
 	case JBD2_COMMIT:
 		n->tid++;
-		n->begin = behind(j, n->at, 1);
+		n->begin = ext_names_log_behind(j, n->at, 1);
 		n->at = n->begin;
 		n->length = 0;
 		return;
@@ -234,7 +234,7 @@ static void learn_log(struct ext_names *n, const struct jbd2 *j, const void *con
 }
 
 /* The place of the newest copy of @block: in the log, if a complete transaction has one. */
-static u64 place_of(const struct ext_live *e, u64 block)
+static u64 ext_names_place_of(const struct ext_live *e, u64 block)
 {
 	const struct ext_names *n = &e->names;
 	const struct ext_names_logged *logged = find_logged(n, block);
@@ -246,28 +246,28 @@ static u64 place_of(const struct ext_live *e, u64 block)
 
 /* The walk */
 
-static void rest(struct ext_names *n)
+static void ext_names_rest(struct ext_names *n)
 {
 	n->walking = false;
 	n->resting = true;
 	n->tries = 0;
 }
 
-static void give_up(struct ext_names *n)
+static void ext_names_give_up(struct ext_names *n)
 {
 	n->errors++;
 	n->done = false;
-	rest(n);
+	ext_names_rest(n);
 }
 
 /* @ino was found. True if it is new. */
 static bool add_inode(struct ext_names *n, u32 ino, u32 flags)
 {
-	struct ext_names_inode *inode = find_inode(n, ino);
+	struct ext_names_inode *inode = ext_names_find_inode(n, ino);
 	bool new = !inode->ino;
 
-	if (new && is_full(n->inodes, n->slots / 2))
-		return overflow(n);
+	if (new && ext_names_is_full(n->inodes, n->slots / 2))
+		return ext_names_overflow(n);
 	/* The directory was found before, with fewer flags: what is below has to be read again. */
 	if (inode->flags & WAS_READ && flags & ~inode->flags)
 		n->failed = true;
@@ -315,12 +315,12 @@ static void end_walk(struct ext_names *n)
 		if (++n->tries < TRIES)
 			n->walking = false;
 		else
-			give_up(n);
+			ext_names_give_up(n);
 		return;
 	}
 	n->done = true;
 	n->walks++;
-	rest(n);
+	ext_names_rest(n);
 }
 
 /* Sets ->now to the next block of the walk: false if there is none. */
@@ -337,9 +337,9 @@ static bool next_block(struct ext_live *e)
 		n->level = part->level;
 		n->parts -= !--part->len;
 		/* A block that was seen already is in two directories, or twice in one. */
-		if (see(n, n->now))
+		if (ext_names_see(n, n->now))
 			return true;
-		give_up(n);
+		ext_names_give_up(n);
 		return false;
 	}
 	if (n->next_dir == n->dirs) {
@@ -349,10 +349,10 @@ static bool next_block(struct ext_live *e)
 	n->ino = n->dir[n->next_dir++];
 	n->now = layout_inode_block(&e->layout, &e->geo, n->ino, &offset);
 	if (!n->now) {
-		give_up(n);
+		ext_names_give_up(n);
 		return false;
 	}
-	see(n, n->now);
+	ext_names_see(n, n->now);
 	return true;
 }
 
@@ -364,10 +364,10 @@ u64 ext_names_want(struct ext_live *e, const struct ext_names_choice *choice)
 	if (!n->memory || n->overflow || n->full || !ext_live_complete(e) ||
 	    jbd2_has_fast_commits(&e->jbd2) || !e->layout.known)
 		return 0;
-	follow(n, &e->jbd2);
+	ext_names_follow(n, &e->jbd2);
 	n->reading_log = !is_read(n, &e->jbd2);
 	if (n->reading_log) {
-		n->stamp = stamp(e);
+		n->stamp = ext_names_stamp(e);
 		if (n->stuck == n->stamp)
 			return 0;
 		n->asked = ext_live_journal_block(e, n->at);
@@ -380,7 +380,7 @@ u64 ext_names_want(struct ext_live *e, const struct ext_names_choice *choice)
 			return 0;
 		if (!n->now && !next_block(e))
 			continue;
-		n->asked = place_of(e, n->now);
+		n->asked = ext_names_place_of(e, n->now);
 		return n->asked;
 	}
 	return 0;
@@ -420,7 +420,7 @@ static void found_name(void *ctx, const struct ext_name *name)
 		add_inode(f->n, name->ino, flags);
 }
 
-static unsigned int learn_inode(struct ext_live *e, struct naming *f, const void *content)
+static unsigned int ext_names_learn_inode(struct ext_live *e, struct naming *f, const void *content)
 {
 	const struct ext_geo *geo = &e->geo;
 	struct ext_names *n = f->n;
@@ -431,7 +431,7 @@ static unsigned int learn_inode(struct ext_live *e, struct naming *f, const void
 	ext_parse_inode(geo, n->ino, content + offset, &inode);
 	if (inode.kind != EXT_DIRECTORY || !inode.links)
 		return 0;
-	find_inode(n, n->ino)->flags |= WAS_READ;
+	ext_names_find_inode(n, n->ino)->flags |= WAS_READ;
 	if (inode.inline_data)
 		return ext_dir_inline(geo, content + offset, found_name, f);
 	n->extents = inode.extents;
@@ -445,18 +445,18 @@ static void learn_walk(struct ext_live *e, const struct ext_names_choice *choice
 	struct naming f = {
 		.n = n,
 		.choice = choice,
-		.flags = find_inode(n, n->ino)->flags & BELOW,
+		.flags = ext_names_find_inode(n, n->ino)->flags & BELOW,
 	};
 	unsigned int wrong;
 
 	if (n->reading_inode)
-		wrong = learn_inode(e, &f, content);
+		wrong = ext_names_learn_inode(e, &f, content);
 	else if (n->level)
 		wrong = ext_map_node(&e->geo, n->extents, n->level, 0, content, found_part, n);
 	else
 		wrong = ext_dir_block(&e->geo, content, found_name, &f);
 	if (wrong || n->failed)
-		give_up(n);
+		ext_names_give_up(n);
 }
 
 void ext_names_learn(struct ext_live *e, const struct ext_names_choice *choice,
@@ -471,13 +471,13 @@ void ext_names_learn(struct ext_live *e, const struct ext_names_choice *choice,
 		return;
 	}
 	/* The log may have wrapped over it meanwhile: then the block is at home. */
-	if (!n->walking || n->overflow || n->full || n->asked != place_of(e, n->now))
+	if (!n->walking || n->overflow || n->full || n->asked != ext_names_place_of(e, n->now))
 		return;
 	n->now = 0;
 	if (content)
 		learn_walk(e, choice, content);
 	else
-		give_up(n);
+		ext_names_give_up(n);
 }
 
 /* Memory */

@@ -53,8 +53,8 @@ static const void *whole_block(struct classifier *c, const struct volume *v,
 }
 
 /* Is the content one repeated word? The caller stores that as it is, whoever wrote it. */
-static bool is_constant(struct classifier *c, const struct volume *v,
-			const struct classify_write *w, u32 pos, u32 part, u32 n)
+static bool ext_is_constant(struct classifier *c, const struct volume *v,
+			    const struct classify_write *w, u32 pos, u32 part, u32 n)
 {
 	const u8 *whole = whole_block(c, v, w, pos, part, n);
 
@@ -196,7 +196,7 @@ static void static_write(struct classifier *c, const struct volume *v,
 static void look_for_order(struct classifier *c, const struct volume *v,
 			   const struct classify_write *w, u32 pos, u32 part, u32 n)
 {
-	if (is_constant(c, v, w, pos, part, n))
+	if (ext_is_constant(c, v, w, pos, part, n))
 		return;
 	ext_of(v)->ordered = true;
 	undecided_forget(&c->undecided, volume_slot(v));
@@ -242,7 +242,7 @@ static void place_tells(struct classifier *c, const struct volume *v,
 	struct ext_live *e = ext_of(v);
 
 	if (!ext_live_complete(e) || jbd2_has(&e->jbd2, block) ||
-	    is_constant(c, v, w, pos, part, n))
+	    ext_is_constant(c, v, w, pos, part, n))
 		return;
 	trust_foreign(&e->trust);
 	ext_stop_waiting(c, e);

@@ -57,7 +57,7 @@ static void super_tells(struct classifier *c, struct volume *v, const struct ext
 }
 
 /* Where volumes have to be found in one piece, this one is not, or no longer. */
-static void doubt(struct classifier *c, struct volume *v)
+static void ext_volume_doubt(struct classifier *c, struct volume *v)
 {
 	if (v->confirmed == U64_MAX)
 		return;
@@ -88,7 +88,7 @@ struct volume *ext_super(struct classifier *c, u64 start, const void *super, boo
 		ext_live_super(ext_of(v), &geo);
 		/* Backups have the size, too: all is to be found anew. */
 		if (before.blocks != geo.blocks)
-			doubt(c, v);
+			ext_volume_doubt(c, v);
 		if (c->by_super) {
 			super_tells(c, v, &before, durable);
 			v->state = super_state(&geo);
@@ -111,8 +111,8 @@ struct volume *ext_super(struct classifier *c, u64 start, const void *super, boo
 	return v;
 }
 
-static struct volume *super_seen(struct classifier *c, u64 start, const void *super, u32 bytes,
-				 bool durable)
+static struct volume *ext_volume_super(struct classifier *c, u64 start, const void *super,
+				       u32 bytes, bool durable)
 {
 	if (bytes < EXT_SUPER_SIZE || volume_at(&c->volumes, start))
 		return NULL;
@@ -128,7 +128,8 @@ static bool has_super(const struct volume *v, u64 sector, u64 sectors)
  * A mount begins with its superblock, and the log is followed from there on. So the log has to be
  * known by then. Later, the log set must not become full.
  */
-static bool early(const struct classifier *c, const struct volume *v, u64 sector, u64 sectors)
+static bool ext_volume_early(const struct classifier *c, const struct volume *v, u64 sector,
+			     u64 sectors)
 {
 	const struct ext_live *e = ext_of(v);
 
@@ -137,12 +138,12 @@ static bool early(const struct classifier *c, const struct volume *v, u64 sector
 	return e->stage == EXT_READY && unlikely(logset_crowded(&e->jbd2.set, c->log_limit));
 }
 
-static void flush(struct volume *v)
+static void ext_volume_flush(struct volume *v)
 {
 	trust_flush(&ext_of(v)->trust);
 }
 
-static void state_told(struct classifier *c, struct volume *v)
+static void ext_volume_state_told(struct classifier *c, struct volume *v)
 {
 	prepare_layout(c, v);
 	if (v->state == VOLUME_MOUNTED)
@@ -155,7 +156,7 @@ static void state_told(struct classifier *c, struct volume *v)
  * No file system discards its own superblock, journal inode or bitmaps. So a discard of these ends
  * the volume. (Inode tables do not count: the driver zeroes them in the background.)
  */
-static bool discarded(const struct volume *v, u64 sector, u64 sectors)
+static bool ext_volume_discarded(const struct volume *v, u64 sector, u64 sectors)
 {
 	const struct ext_live *e = ext_of(v);
 	u64 inode = v->start + e->inode_block * ext_block_sectors(v);
@@ -168,7 +169,7 @@ static bool discarded(const struct volume *v, u64 sector, u64 sectors)
 	       layout_has_bitmap(&e->layout, block, n);
 }
 
-static void looked(struct volume *v, u64 sector, u64 sectors)
+static void ext_volume_looked(struct volume *v, u64 sector, u64 sectors)
 {
 	if (!has_super(v, sector, sectors))
 		return;
@@ -204,7 +205,7 @@ static void learn_backup(struct classifier *c, struct volume *v, u64 block, cons
 	struct ext_live *e = ext_of(v);
 
 	if (ext_backups_learn(&e->backups, &e->geo, block, content))
-		doubt(c, v);
+		ext_volume_doubt(c, v);
 	if (e->backups.found && !e->backups.group)
 		v->confirmed = v->claimed;
 }
@@ -221,7 +222,7 @@ static u64 want_layout(const struct volume *v)
 	return 0;
 }
 
-static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
+static bool ext_volume_want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
 {
 	u64 block = want_backup(v);
 
@@ -239,7 +240,8 @@ static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes
 	return block;
 }
 
-static void learn(struct classifier *c, struct volume *v, u64 sector, const void *content)
+static void ext_volume_learn(struct classifier *c, struct volume *v, u64 sector,
+			     const void *content)
 {
 	u64 offset = sector - v->start, block;
 
@@ -256,13 +258,13 @@ static void learn(struct classifier *c, struct volume *v, u64 sector, const void
 		ext_live_learn(ext_of(v), block, content);
 }
 
-static size_t memory(const struct classifier *c, const struct volume *v)
+static size_t ext_volume_memory(const struct classifier *c, const struct volume *v)
 {
 	return ext_live_memory(ext_of(v), c->log_limit) ?: layout_memory(&ext_of(v)->layout) ?:
 	       ext_names_memory(&ext_of(v)->names);
 }
 
-static void *give(struct classifier *c, struct volume *v, void *memory, size_t bytes)
+static void *ext_volume_give(struct classifier *c, struct volume *v, void *memory, size_t bytes)
 {
 	if (ext_live_memory(ext_of(v), c->log_limit))
 		return ext_live_give(ext_of(v), memory, bytes);
@@ -271,12 +273,12 @@ static void *give(struct classifier *c, struct volume *v, void *memory, size_t b
 	return ext_names_give(&ext_of(v)->names, memory, bytes);
 }
 
-static u32 undecided_shift(const struct volume *v)
+static u32 ext_volume_undecided_shift(const struct volume *v)
 {
 	return ext_of(v)->geo.block_bits - SECTOR_BITS;
 }
 
-static void destroy(void *live, void (*release)(const void *))
+static void ext_volume_destroy(void *live, void (*release)(const void *))
 {
 	struct ext_live *e = live;
 
@@ -289,17 +291,17 @@ static void destroy(void *live, void (*release)(const void *))
 	release(e->names.memory);
 }
 
-static size_t live_bytes(const void *live)
+static size_t ext_volume_live_bytes(const void *live)
 {
 	return live ? ext_live_bytes(live) : 0;
 }
 
-static void init(struct classifier *c)
+static void ext_volume_init(struct classifier *c)
 {
 	assoc_init(ext_assoc_of(c), ext_volume_kind * VOLUMES_MAX);
 }
 
-static void *attach(struct volume_table *t, unsigned int slot)
+static void *ext_volume_attach(struct volume_table *t, unsigned int slot)
 {
 	struct ext_shared *shared = t->shared[ext_volume_kind];
 
@@ -307,23 +309,23 @@ static void *attach(struct volume_table *t, unsigned int slot)
 	return &shared->live[slot];
 }
 
-static void detach(struct volume *v)
+static void ext_volume_detach(struct volume *v)
 {
 	ext_of(v)->in_use = false;
 }
 
-static size_t memory_shared(const struct classifier *c)
+static size_t ext_volume_memory_shared(const struct classifier *c)
 {
 	return assoc_memory(ext_assoc_of(c), &c->undecided);
 }
 
-static void give_shared(struct classifier *c, void *memory)
+static void ext_volume_give_shared(struct classifier *c, void *memory)
 {
 	assoc_give(ext_assoc_of(c), memory);
 }
 
 /* Names come first: inodes wait for them. */
-static bool want_shared(struct classifier *c, u64 *sector, u32 *bytes)
+static bool ext_volume_want_shared(struct classifier *c, u64 *sector, u32 *bytes)
 {
 	struct ext_shared *shared = ext_shared_of(c);
 	u64 block;
@@ -338,25 +340,25 @@ static bool want_shared(struct classifier *c, u64 *sector, u32 *bytes)
 	return true;
 }
 
-static void learn_shared(struct classifier *c, const void *content)
+static void ext_volume_learn_shared(struct classifier *c, const void *content)
 {
 	struct ext_shared *shared = ext_shared_of(c);
 
 	assoc_learn(&shared->assoc, &c->undecided, shared->live, content);
 }
 
-static void destroy_shared(struct classifier *c, void (*release)(const void *))
+static void ext_volume_destroy_shared(struct classifier *c, void (*release)(const void *))
 {
 	release(ext_assoc_of(c)->inodes);
 }
 
-static size_t bytes_shared(const struct classifier *c)
+static size_t ext_volume_bytes_shared(const struct classifier *c)
 {
 	return assoc_bytes(ext_assoc_of(c));
 }
 
 /* Inodes and directories that were looked at may be written again by now. */
-static void again(struct classifier *c)
+static void ext_volume_again(struct classifier *c)
 {
 	struct ext_shared *shared = ext_shared_of(c);
 	unsigned int i;
@@ -373,30 +375,30 @@ const struct volume_ops ext_volume_ops = {
 	.magic = "\x53\xef",
 	.confirms = true,
 	.shared_bytes = sizeof(struct ext_shared),
-	.init = init,
-	.attach = attach,
-	.detach = detach,
-	.super = super_seen,
+	.init = ext_volume_init,
+	.attach = ext_volume_attach,
+	.detach = ext_volume_detach,
+	.super = ext_volume_super,
 	.write = ext_write,
-	.early = early,
-	.flush = flush,
-	.state_told = state_told,
-	.discarded = discarded,
-	.looked = looked,
-	.undecided_shift = undecided_shift,
-	.memory = memory,
-	.give = give,
-	.want = want,
-	.learn = learn,
-	.destroy = destroy,
-	.live_bytes = live_bytes,
-	.memory_shared = memory_shared,
-	.give_shared = give_shared,
-	.want_shared = want_shared,
-	.learn_shared = learn_shared,
-	.destroy_shared = destroy_shared,
-	.bytes_shared = bytes_shared,
-	.again = again,
+	.early = ext_volume_early,
+	.flush = ext_volume_flush,
+	.state_told = ext_volume_state_told,
+	.discarded = ext_volume_discarded,
+	.looked = ext_volume_looked,
+	.undecided_shift = ext_volume_undecided_shift,
+	.memory = ext_volume_memory,
+	.give = ext_volume_give,
+	.want = ext_volume_want,
+	.learn = ext_volume_learn,
+	.destroy = ext_volume_destroy,
+	.live_bytes = ext_volume_live_bytes,
+	.memory_shared = ext_volume_memory_shared,
+	.give_shared = ext_volume_give_shared,
+	.want_shared = ext_volume_want_shared,
+	.learn_shared = ext_volume_learn_shared,
+	.destroy_shared = ext_volume_destroy_shared,
+	.bytes_shared = ext_volume_bytes_shared,
+	.again = ext_volume_again,
 	.choose = ext_choose,
 	.chosen_more = ext_chosen_more,
 	.named = ext_named,

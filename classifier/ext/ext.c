@@ -399,7 +399,7 @@ u64 ext_gdt_block(const struct ext_geo *geo, u32 index)
 	       ext_has_super(geo, group) + (group ? 0 : shift);
 }
 
-static bool inside(const struct ext_geo *geo, u64 block, u64 count)
+static bool ext_is_inside(const struct ext_geo *geo, u64 block, u64 count)
 {
 	return block > geo->first_data && block < geo->blocks && count <= geo->blocks - block;
 }
@@ -430,8 +430,9 @@ bool ext_parse_group(const struct ext_geo *geo, const void *block, u32 slot,
 		else if (unused <= group->inodes)
 			group->inodes -= unused;
 	}
-	return inside(geo, group->block_bitmap, 1) && inside(geo, group->inode_bitmap, 1) &&
-	       inside(geo, group->inode_table, geo->itable_blocks);
+	return ext_is_inside(geo, group->block_bitmap, 1) &&
+	       ext_is_inside(geo, group->inode_bitmap, 1) &&
+	       ext_is_inside(geo, group->inode_table, geo->itable_blocks);
 }
 
 u64 ext_inode_block(const struct ext_geo *geo, const struct ext_group *group, u32 ino,

@@ -160,7 +160,7 @@ const char *jbd2_read_super(struct jbd2 *j, const void *block, u32 maxlen)
  * was seen, these blocks are in the set. If not, the set is incomplete until the next transaction,
  * which restarts the log.
  */
-static enum jbd2_block_kind write_super(struct jbd2 *j, const void *block)
+static enum jbd2_block_kind jbd2_write_super(struct jbd2 *j, const void *block)
 {
 	u32 start = j->start, tail = j->tail;
 	bool complete = jbd2_complete(j);
@@ -187,7 +187,7 @@ static enum jbd2_block_kind write_super(struct jbd2 *j, const void *block)
  * a gap is a transaction that was not seen, and one older than the tail makes
  * no sense. (An empty log's superblock names the next number or the one before.)
  */
-static void seen(struct jbd2 *j, u32 logical, u32 tid)
+static void jbd2_control_seen(struct jbd2 *j, u32 logical, u32 tid)
 {
 	/*
 	 * If the transaction is the log's tail and the tail is here, it is seen from its beginning.
@@ -211,7 +211,7 @@ static void seen(struct jbd2 *j, u32 logical, u32 tid)
 }
 
 /* Home blocks of transaction @tid are missing: incomplete until the tail has passed it. */
-static void incomplete(struct jbd2 *j, u32 tid)
+static void jbd2_incomplete(struct jbd2 *j, u32 tid)
 {
 	j->count.missed++;
 	if (jbd2_before(j->complete_from, tid + 1))
@@ -238,7 +238,7 @@ static u32 content_end(const struct jbd2 *j)
 	       j->block_size - TAIL_BYTES : j->block_size;
 }
 
-static bool add(struct jbd2 *j, u64 block, u32 tid)
+static bool jbd2_add_logged(struct jbd2 *j, u64 block, u32 tid)
 {
 	if (logset_add(&j->set, block, tid))
 		return true;
@@ -278,7 +278,7 @@ static bool next_tag(const struct jbd2 *j, const void *block, struct tags *t, u6
 	return !t->bad;
 }
 
-static enum jbd2_block_kind write_descriptor(struct jbd2 *j, u32 tid, const void *block)
+static enum jbd2_block_kind jbd2_write_descriptor(struct jbd2 *j, u32 tid, const void *block)
 {
 	struct tags t = { .at = sizeof(struct header) };
 	bool whole = true;
@@ -287,11 +287,11 @@ static enum jbd2_block_kind write_descriptor(struct jbd2 *j, u32 tid, const void
 	j->count.descriptors++;
 	while (next_tag(j, block, &t, &home)) {
 		j->count.tags++;
-		whole &= add(j, home, tid);
+		whole &= jbd2_add_logged(j, home, tid);
 	}
 	j->count.bad += t.bad;
 	if (!whole || t.bad)
-		incomplete(j, tid);
+		jbd2_incomplete(j, tid);
 	return t.bad ? JBD2_BAD : JBD2_DESCRIPTOR;
 }
 
@@ -324,7 +324,7 @@ bool jbd2_has_fast_commits(const struct jbd2 *j)
 	return j->features & FEATURE_FAST_COMMIT;
 }
 
-static enum jbd2_block_kind write_revoke(struct jbd2 *j, u32 tid, const void *block)
+static enum jbd2_block_kind jbd2_write_revoke(struct jbd2 *j, u32 tid, const void *block)
 {
 	u32 bytes = j->features & FEATURE_64BIT ? 8 : 4;
 	u32 at = sizeof(struct header) + 4;
@@ -350,7 +350,7 @@ static enum jbd2_block_kind write_revoke(struct jbd2 *j, u32 tid, const void *bl
 	return JBD2_REVOKE;
 }
 
-static enum jbd2_block_kind write_commit(struct jbd2 *j, u32 tid)
+static enum jbd2_block_kind jbd2_write_commit(struct jbd2 *j, u32 tid)
 {
 	u32 i;
 
@@ -381,19 +381,19 @@ enum jbd2_block_kind jbd2_write(struct jbd2 *j, u32 logical, const void *block)
 		return JBD2_BAD;
 	}
 	if (!logical)
-		return write_super(j, block);
+		return jbd2_write_super(j, block);
 	if (logical >= j->maxlen)
 		return JBD2_LOGGED;
 	tid = be32_to_cpu(h.tid);
 	if (type == TYPE_DESCRIPTOR || type == TYPE_COMMIT || type == TYPE_REVOKE)
-		seen(j, logical, tid);
+		jbd2_control_seen(j, logical, tid);
 	switch (type) {
 	case TYPE_DESCRIPTOR:
-		return write_descriptor(j, tid, block);
+		return jbd2_write_descriptor(j, tid, block);
 	case TYPE_COMMIT:
-		return write_commit(j, tid);
+		return jbd2_write_commit(j, tid);
 	case TYPE_REVOKE:
-		return write_revoke(j, tid, block);
+		return jbd2_write_revoke(j, tid, block);
 	default:
 		j->count.bad++;
 		jbd2_missed(j);

@@ -13,7 +13,7 @@ void layout_forget(struct layout *l)
 }
 
 /* Shell's sort, by start: nearly sorted already, as a rule. */
-static void sort(struct layout_run *a, u32 n)
+static void layout_sort(struct layout_run *a, u32 n)
 {
 	u32 gap = 1, i, j;
 
@@ -46,7 +46,7 @@ static const struct layout_run *last_before(const struct layout *l, u64 block)
 	return low ? &l->run[low - 1] : NULL;
 }
 
-static const struct layout_run *run_of(const struct layout *l, u64 block)
+static const struct layout_run *layout_run_of(const struct layout *l, u64 block)
 {
 	const struct layout_run *run = last_before(l, block);
 
@@ -70,7 +70,7 @@ bool layout_has_bitmap(const struct layout *l, u64 block, u64 n)
 enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, u64 block,
 			     u32 *first)
 {
-	const struct layout_run *run = run_of(l, block);
+	const struct layout_run *run = layout_run_of(l, block);
 	u32 group, at;
 
 	if (!run)
@@ -104,7 +104,7 @@ u64 layout_inode_block(const struct layout *l, const struct ext_geo *geo, u32 in
 }
 
 /* Add to the last run of the kind, if that is among the last three. */
-static void add(struct layout *l, enum layout_kind kind, u64 start, u32 len, u32 group)
+static void layout_add_run(struct layout *l, enum layout_kind kind, u64 start, u32 len, u32 group)
 {
 	struct layout_run *run;
 	u32 i;
@@ -150,7 +150,8 @@ static u32 groups_in(const struct ext_geo *geo, u32 index)
 	return min(1u << geo->desc_bits, geo->groups - (index << geo->desc_bits));
 }
 
-static bool same(const struct layout *l, const struct ext_geo *geo, u32 index, const void *content)
+static bool layout_is_same(const struct layout *l, const struct ext_geo *geo, u32 index,
+			   const void *content)
 {
 	u32 n = groups_in(geo, index), group = index << geo->desc_bits, i, first;
 	struct ext_group desc;
@@ -174,7 +175,7 @@ void layout_gdt_write(struct layout *l, const struct ext_geo *geo, u64 block, co
 
 	if (index == U32_MAX || !l->needed)
 		return;
-	if (!l->known || !content || !same(l, geo, index, content))
+	if (!l->known || !content || !layout_is_same(l, geo, index, content))
 		layout_forget(l);
 }
 
@@ -205,15 +206,15 @@ void layout_learn(struct layout *l, const struct ext_geo *geo, u64 block, const 
 			l->failed = true;
 			return;
 		}
-		add(l, LAYOUT_BLOCK_BITMAP, group.block_bitmap, 1, first + i);
-		add(l, LAYOUT_INODE_BITMAP, group.inode_bitmap, 1, first + i);
-		add(l, LAYOUT_INODES, group.inode_table, geo->itable_blocks, first + i);
+		layout_add_run(l, LAYOUT_BLOCK_BITMAP, group.block_bitmap, 1, first + i);
+		layout_add_run(l, LAYOUT_INODE_BITMAP, group.inode_bitmap, 1, first + i);
+		layout_add_run(l, LAYOUT_INODES, group.inode_table, geo->itable_blocks, first + i);
 	}
 	if (l->overflow)
 		return;
 	if (++l->next < ext_gdt_count(geo))
 		return;
-	sort(l->run, l->runs);
+	layout_sort(l->run, l->runs);
 	for (i = 1; i < l->runs; i++)
 		if (l->run[i - 1].start + l->run[i - 1].len > l->run[i].start)
 			l->failed = true;

@@ -8,7 +8,7 @@ void trust_reset(struct trust *t)
 	t->next = U32_MAX;
 }
 
-static void begin(struct trust *t, const struct jbd2 *j)
+static void trust_begin(struct trust *t, const struct jbd2 *j)
 {
 	trust_reset(t);
 	t->begun = true;
@@ -18,7 +18,7 @@ static void begin(struct trust *t, const struct jbd2 *j)
 
 void trust_told(struct trust *t, const struct jbd2 *j)
 {
-	begin(t, j);
+	trust_begin(t, j);
 	t->proved = true;
 }
 
@@ -32,7 +32,7 @@ void trust_mount(struct trust *t, const struct jbd2 *j, bool clean, bool durable
 		trust_reset(t);
 		return;
 	}
-	begin(t, j);
+	trust_begin(t, j);
 	t->proved = durable;
 	t->opening = !durable;
 	/* Until flushes are seen, this may be a copy of a superblock by another writer. */
@@ -52,7 +52,7 @@ void trust_foreign(struct trust *t)
 }
 
 /* Blocks of the log from @from to @to, in a ring. */
-static u32 distance(const struct jbd2 *j, u32 from, u32 to)
+static u32 trust_log_distance(const struct jbd2 *j, u32 from, u32 to)
 {
 	return to >= from ? to - from : to + jbd2_log_blocks(j) - from;
 }
@@ -76,8 +76,8 @@ static bool is_older(const struct trust *t, u32 tid)
 }
 
 /* A descriptor or revoke block announces @blocks of transaction @tid. */
-static void describe(struct trust *t, const struct jbd2 *j, u32 tid, u32 logical, u32 blocks,
-		     u64 flushes)
+static void trust_describe(struct trust *t, const struct jbd2 *j, u32 tid, u32 logical, u32 blocks,
+			   u64 flushes)
 {
 	if (t->blocks && t->tid != tid)
 		t->broken = true;	/* the commit in between did not come */
@@ -90,13 +90,13 @@ static void describe(struct trust *t, const struct jbd2 *j, u32 tid, u32 logical
 	if (seen_before(t, logical))
 		return;
 	/* They may come in any order. */
-	if (distance(j, logical, t->start) < jbd2_log_blocks(j) / 2)
+	if (trust_log_distance(j, logical, t->start) < jbd2_log_blocks(j) / 2)
 		t->start = logical;
 	t->blocks += blocks;
 	t->described = flushes;
 }
 
-static bool commit(struct trust *t, const struct jbd2 *j, u32 tid, u32 logical, u64 flushes)
+static bool trust_commit(struct trust *t, const struct jbd2 *j, u32 tid, u32 logical, u64 flushes)
 {
 	u32 start = t->next == U32_MAX ? t->start : t->next;
 
@@ -104,7 +104,8 @@ static bool commit(struct trust *t, const struct jbd2 *j, u32 tid, u32 logical, 
 	if (!t->blocks || t->tid != tid) {
 		t->broken |= t->next != U32_MAX && t->next != logical;
 	} else {
-		t->broken |= distance(j, start, logical) != t->blocks || t->described == flushes;
+		t->broken |= trust_log_distance(j, start, logical) != t->blocks ||
+		t->described == flushes;
 		if (t->begun && !t->broken)
 			t->proved = true;
 	}
@@ -126,14 +127,14 @@ bool trust_control(struct trust *t, const struct jbd2 *j, enum jbd2_block_kind k
 		return false;
 	case JBD2_DESCRIPTOR:
 		if (!is_older(t, tid))
-			describe(t, j, tid, logical, tags + 1, flushes);
+			trust_describe(t, j, tid, logical, tags + 1, flushes);
 		return false;
 	case JBD2_REVOKE:
 		if (!is_older(t, tid))
-			describe(t, j, tid, logical, 1, flushes);
+			trust_describe(t, j, tid, logical, 1, flushes);
 		return false;
 	case JBD2_COMMIT:
-		return !is_older(t, tid) && commit(t, j, tid, logical, flushes);
+		return !is_older(t, tid) && trust_commit(t, j, tid, logical, flushes);
 	default:
 		return false;
 	}

@@ -41,18 +41,18 @@ void xfs_log_init(struct xfs_log *l, const struct xfs_log_geo *geo)
 	logset_clear(&l->set);
 }
 
-static u64 position(const struct xfs_log *l, u32 cycle, u32 place)
+static u64 xfs_log_position(const struct xfs_log *l, u32 cycle, u32 place)
 {
 	return (u64)cycle * l->geo.sectors + place;
 }
 
-static u64 head(const struct xfs_log *l)
+static u64 xfs_log_head(const struct xfs_log *l)
 {
-	return position(l, l->head_cycle, l->head_block);
+	return xfs_log_position(l, l->head_cycle, l->head_block);
 }
 
 /* Forget what is in the log. @fresh: because a mount begins. */
-static void forget(struct xfs_log *l, bool fresh)
+static void xfs_log_forget(struct xfs_log *l, bool fresh)
 {
 	l->joined = false;
 	l->complete = false;
@@ -63,37 +63,37 @@ static void forget(struct xfs_log *l, bool fresh)
 		logset_clear(&l->set);
 }
 
-static void missed(struct xfs_log *l)
+static void xfs_log_missed(struct xfs_log *l)
 {
 	l->count.missed++;
-	forget(l, false);
+	xfs_log_forget(l, false);
 }
 
-static void bad(struct xfs_log *l)
+static void xfs_log_count_bad(struct xfs_log *l)
 {
 	l->count.bad++;
-	missed(l);
+	xfs_log_missed(l);
 }
 
 void xfs_log_mount(struct xfs_log *l)
 {
 	if (!l->at_rest)
-		forget(l, l->fresh);
+		xfs_log_forget(l, l->fresh);
 }
 
 /* @at as a short number, for logset. The log's length is a small part of its range. */
-static u32 age(const struct xfs_log *l, u64 at)
+static u32 xfs_log_age(const struct xfs_log *l, u64 at)
 {
 	int bits = fls64(l->geo.sectors);
 
 	return at >> (bits > 13 ? bits - 13 : 0);
 }
 
-static bool add(struct xfs_log *l, u64 block)
+static bool xfs_log_add(struct xfs_log *l, u64 block)
 {
-	u64 now = head(l);
+	u64 now = xfs_log_head(l);
 
-	if (logset_add(&l->set, block, age(l, now)))
+	if (logset_add(&l->set, block, xfs_log_age(l, now)))
 		return true;
 	/*
 	 * No room: drop blocks that are home. That looks at the whole set, so only for a new tail.
@@ -101,8 +101,8 @@ static bool add(struct xfs_log *l, u64 block)
 	if (l->expired == l->tail)
 		return false;
 	l->expired = l->tail;
-	return logset_expire(&l->set, age(l, l->tail), age(l, now)) &&
-	       logset_add(&l->set, block, age(l, now));
+	return logset_expire(&l->set, xfs_log_age(l, l->tail), xfs_log_age(l, now)) &&
+	       logset_add(&l->set, block, xfs_log_age(l, now));
 }
 
 /* Only what is as large as all of a format's fields can be one. */
@@ -121,9 +121,9 @@ static void take_format(struct xfs_log *l)
 		return;
 	l->count.formats++;
 	for (; sectors; at += unit, sectors -= unit) {
-		if (add(l, at >> l->geo.block_shift))
+		if (xfs_log_add(l, at >> l->geo.block_shift))
 			continue;
-		missed(l);
+		xfs_log_missed(l);
 		return;
 	}
 }
@@ -144,7 +144,7 @@ static void take_format_bytes(struct xfs_log *l, const u8 *p, u32 n)
 }
 
 /* Were all sectors between two positions read? @from: of a record; @to: later. */
-static bool is_whole(const struct xfs_log *l, u64 from, u64 to)
+static bool xfs_log_is_whole(const struct xfs_log *l, u64 from, u64 to)
 {
 	unsigned int i;
 
@@ -162,7 +162,7 @@ static struct xfs_log_part *find_first(struct xfs_log *l, u32 id, u64 at)
 	for (p = l->first; p < l->first + XFS_LOG_PARTS; p++)
 		if (p->used && p->id == id && p->at < at && (!found || p->at > found->at))
 			found = p;
-	return found && is_whole(l, found->at, at) ? found : NULL;
+	return found && xfs_log_is_whole(l, found->at, at) ? found : NULL;
 }
 
 static void add_part(struct xfs_log *l, struct xfs_log_part *parts)
@@ -172,7 +172,7 @@ static void add_part(struct xfs_log *l, struct xfs_log_part *parts)
 	for (i = 0; i < XFS_LOG_PARTS && parts[i].used; i++)
 		;
 	if (i == XFS_LOG_PARTS) {
-		missed(l);
+		xfs_log_missed(l);
 		return;
 	}
 	parts[i].used = true;
@@ -216,7 +216,7 @@ static void begin_operation(struct xfs_log *l)
 	l->now.left = get_unaligned_be32(l->now.operation + 4);
 	if ((client != CLIENT_TRANSACTION && client != XFS_LOG_CLIENT) ||
 	    l->now.left > MOST_BYTES) {
-		bad(l);
+		xfs_log_count_bad(l);
 		return;
 	}
 	l->now.unmount |= client == XFS_LOG_CLIENT && flags & XFS_LOG_UNMOUNT;
@@ -258,7 +258,7 @@ static void read_content(struct xfs_log *l, const u8 *p)
 }
 
 /* Is @h, at @place, a valid header of a record? */
-static bool is_header(const struct xfs_log *l, u32 place, const struct xfs_log_header *h)
+static bool xfs_log_is_header(const struct xfs_log *l, u32 place, const struct xfs_log_header *h)
 {
 	u32 bytes = be32_to_cpu(h->bytes), size = be32_to_cpu(h->size);
 
@@ -272,16 +272,16 @@ static bool is_header(const struct xfs_log *l, u32 place, const struct xfs_log_h
 
 static u64 tail_of(const struct xfs_log *l, const struct xfs_log_header *h)
 {
-	return position(l, be32_to_cpu(h->tail_cycle), be32_to_cpu(h->tail_block));
+	return xfs_log_position(l, be32_to_cpu(h->tail_cycle), be32_to_cpu(h->tail_block));
 }
 
-static void read_header(struct xfs_log *l, const struct xfs_log_header *h)
+static void xfs_log_read_header(struct xfs_log *l, const struct xfs_log_header *h)
 {
-	u64 at = head(l), tail = tail_of(l, h);
+	u64 at = xfs_log_head(l), tail = tail_of(l, h);
 
-	if (!is_header(l, l->head_block, h) || be32_to_cpu(h->cycle) != l->head_cycle ||
+	if (!xfs_log_is_header(l, l->head_block, h) || be32_to_cpu(h->cycle) != l->head_cycle ||
 	    !h->bytes || tail > at || tail + l->geo.sectors < at) {
-		bad(l);
+		xfs_log_count_bad(l);
 		return;
 	}
 	l->now.start = at;
@@ -336,7 +336,7 @@ static void join_parts(struct xfs_log *l)
 		rest->used &= rest->at >= l->seen;
 }
 
-static void add_run(struct xfs_log *l, u64 start, u64 end)
+static void xfs_log_add_run(struct xfs_log *l, u64 start, u64 end)
 {
 	unsigned int i;
 
@@ -359,7 +359,7 @@ static void add_run(struct xfs_log *l, u64 start, u64 end)
 	for (i = 0; i < XFS_LOG_RUNS && l->run[i].end; i++)
 		;
 	if (i == XFS_LOG_RUNS) {
-		missed(l);
+		xfs_log_missed(l);
 		return;
 	}
 	l->run[i].start = start;
@@ -385,12 +385,12 @@ static void forget_parts(struct xfs_log *l)
 }
 
 /* The last record is that of an unmount: everything is home. */
-static void rest(struct xfs_log *l)
+static void xfs_log_rest(struct xfs_log *l)
 {
 	l->at_rest = true;
 	l->complete = true;
 	l->proofs = 0;
-	l->complete_from = head(l);
+	l->complete_from = xfs_log_head(l);
 	if (l->set.used)
 		logset_clear(&l->set);
 	forget_parts(l);
@@ -401,20 +401,20 @@ static void end_record(struct xfs_log *l)
 {
 	l->now.headers = 0;
 	if (l->now.operations) {
-		bad(l);
+		xfs_log_count_bad(l);
 		return;
 	}
 	if (l->now.start < l->base)
 		return;
-	add_run(l, l->now.start, head(l));
+	xfs_log_add_run(l, l->now.start, xfs_log_head(l));
 	if (!l->now.unmount || !l->joined)
 		return;
 	/* It is the last one. */
-	if (l->seen != head(l)) {
-		missed(l);
+	if (l->seen != xfs_log_head(l)) {
+		xfs_log_missed(l);
 		return;
 	}
-	rest(l);
+	xfs_log_rest(l);
 }
 
 /* The sector at ->head is @sector. */
@@ -425,7 +425,7 @@ static void read_sector(struct xfs_log *l, const void *sector)
 
 	memcpy(l->last[l->head_block % XFS_LOG_REMEMBERED], sector, SECTOR_BYTES);
 	if (!l->now.headers) {
-		read_header(l, sector);
+		xfs_log_read_header(l, sector);
 	} else if (l->now.at < l->now.headers) {
 		memcpy(l->now.first_word + l->now.at * EXTENDED_WORDS, sector + sizeof(__be32),
 		       EXTENDED_WORDS * sizeof(__be32));
@@ -503,9 +503,9 @@ static bool is_begun(const struct xfs_log *l, u64 at)
 }
 
 /* Go on from here. */
-static void begin(struct xfs_log *l, u32 place, u32 cycle)
+static void xfs_log_begin(struct xfs_log *l, u32 place, u32 cycle)
 {
-	u64 at = position(l, cycle, place);
+	u64 at = xfs_log_position(l, cycle, place);
 	unsigned int i;
 
 	l->joined = true;
@@ -524,11 +524,11 @@ static void begin(struct xfs_log *l, u32 place, u32 cycle)
 }
 
 /* While nothing is known of the log: if @h is the header of a record at @place, follow the log. */
-static void join(struct xfs_log *l, u32 place, const struct xfs_log_header *h)
+static void xfs_log_join(struct xfs_log *l, u32 place, const struct xfs_log_header *h)
 {
-	if (!is_header(l, place, h) || !h->bytes)
+	if (!xfs_log_is_header(l, place, h) || !h->bytes)
 		return;
-	begin(l, place, be32_to_cpu(h->cycle));
+	xfs_log_begin(l, place, be32_to_cpu(h->cycle));
 	read_sector(l, h);
 }
 
@@ -536,7 +536,7 @@ static void join(struct xfs_log *l, u32 place, const struct xfs_log_header *h)
  * Each mount clears what is behind the log's end with headers of empty records, of
  * the cycle before, that name the tail.
  */
-static void clear(struct xfs_log *l, u32 place, const struct xfs_log_header *h)
+static void xfs_log_clear(struct xfs_log *l, u32 place, const struct xfs_log_header *h)
 {
 	u64 tail = tail_of(l, h);
 
@@ -544,9 +544,9 @@ static void clear(struct xfs_log *l, u32 place, const struct xfs_log_header *h)
 	if (tail == l->cleared)
 		return;
 	l->cleared = tail;
-	if (l->at_rest && position(l, be32_to_cpu(h->cycle) + 1, place) >= head(l))
+	if (l->at_rest && xfs_log_position(l, be32_to_cpu(h->cycle) + 1, place) >= xfs_log_head(l))
 		return;
-	forget(l, true);
+	xfs_log_forget(l, true);
 	l->look = true;
 	l->end_block = place;
 	l->end_cycle = be32_to_cpu(h->cycle) + 1;
@@ -571,7 +571,7 @@ static bool ends_in_unmount(const struct xfs_log *l, const void *content, u32 se
 		const struct xfs_log_header *h = content + n * SECTOR_BYTES;
 		const u8 *operation;
 
-		if (!is_header(l, l->end_block - sectors + n, h) ||
+		if (!xfs_log_is_header(l, l->end_block - sectors + n, h) ||
 		    be32_to_cpu(h->cycle) != l->end_cycle || be32_to_cpu(h->operations) != 1)
 			continue;
 		headers = xfs_log_headers(h);
@@ -590,8 +590,8 @@ void xfs_log_learn(struct xfs_log *l, const void *content)
 	if (!content || l->joined || !l->fresh ||
 	    !ends_in_unmount(l, content, min_t(u32, l->end_block, XFS_LOG_REMEMBERED)))
 		return;
-	begin(l, l->end_block, l->end_cycle);
-	rest(l);
+	xfs_log_begin(l, l->end_block, l->end_cycle);
+	xfs_log_rest(l);
 }
 
 /*
@@ -603,7 +603,7 @@ static bool is_again(const struct xfs_log *l, u32 place, const void *sector, u64
 	u32 behind = l->head_block >= place ? l->head_block - place :
 					      l->head_block + l->geo.sectors - place;
 
-	if (at < head(l) && (!behind || l->geo.sectors - behind < XFS_LOG_REMEMBERED))
+	if (at < xfs_log_head(l) && (!behind || l->geo.sectors - behind < XFS_LOG_REMEMBERED))
 		return true;
 	return behind && behind <= XFS_LOG_REMEMBERED &&
 	       !memcmp(l->last[place % XFS_LOG_REMEMBERED], sector, SECTOR_BYTES);
@@ -612,8 +612,8 @@ static bool is_again(const struct xfs_log *l, u32 place, const void *sector, u64
 /* The sector at @place is not the next one: another record, a repetition, or another log. */
 static void out_of_turn(struct xfs_log *l, u32 place, const void *sector, u32 cycle)
 {
-	u64 at = position(l, cycle, place);
-	bool header = is_header(l, place, sector) && !is_begun(l, at);
+	u64 at = xfs_log_position(l, cycle, place);
+	bool header = xfs_log_is_header(l, place, sector) && !is_begun(l, at);
 	bool before = at < l->base && at + XFS_LOG_AHEAD >= l->base;
 
 	if (is_again(l, place, sector, at))
@@ -625,8 +625,8 @@ static void out_of_turn(struct xfs_log *l, u32 place, const void *sector, u32 cy
 		read_sector(l, sector);
 		return;
 	}
-	missed(l);
-	join(l, place, sector);
+	xfs_log_missed(l);
+	xfs_log_join(l, place, sector);
 }
 
 void xfs_log_write(struct xfs_log *l, u32 place, const void *sector)
@@ -636,18 +636,18 @@ void xfs_log_write(struct xfs_log *l, u32 place, const void *sector)
 
 	if (cycle == XFS_LOG_MAGIC) {
 		cycle = be32_to_cpu(h->cycle);
-		if (!h->bytes && is_header(l, place, h)) {
-			clear(l, place, h);
+		if (!h->bytes && xfs_log_is_header(l, place, h)) {
+			xfs_log_clear(l, place, h);
 			return;
 		}
 	}
 	if (!l->joined) {
 		memcpy(l->last[place % XFS_LOG_REMEMBERED], sector, SECTOR_BYTES);
-		join(l, place, h);
+		xfs_log_join(l, place, h);
 		return;
 	}
 	if (place == l->head_block && cycle == l->head_cycle &&
-	    (l->now.headers || !was_read(l, head(l))))
+	    (l->now.headers || !was_read(l, xfs_log_head(l))))
 		read_sector(l, sector);
 	else if (be32_to_cpu(h->magic) != XFS_LOG_MAGIC && resume_record(l, place, cycle))
 		read_sector(l, sector);

@@ -9,15 +9,15 @@ static struct xfs_live *xfs_of(const struct volume *v)
 }
 
 /* What volumes share is the superblock that is being parsed. */
-static struct xfs_geo *fresh_of(const struct classifier *c)
+static struct xfs_geo *xfs_volume_fresh(const struct classifier *c)
 {
 	return c->volumes.shared[xfs_volume_kind];
 }
 
-static const char *parse(struct classifier *c, const void *super, u32 bytes, u64 room,
-			 u64 *sectors, const u8 **uuid)
+static const char *xfs_volume_parse(struct classifier *c, const void *super, u32 bytes, u64 room,
+				    u64 *sectors, const u8 **uuid)
 {
-	struct xfs_geo *fresh = fresh_of(c);
+	struct xfs_geo *fresh = xfs_volume_fresh(c);
 	const char *wrong = xfs_parse_super(super, bytes, room, fresh);
 
 	*sectors = fresh->sectors;
@@ -25,16 +25,16 @@ static const char *parse(struct classifier *c, const void *super, u32 bytes, u64
 	return wrong;
 }
 
-static struct volume *super_seen(struct classifier *c, u64 start, const void *super, u32 bytes,
-				 bool durable)
+static struct volume *xfs_volume_super(struct classifier *c, u64 start, const void *super,
+				       u32 bytes, bool durable)
 {
 	return selfid_super(c, xfs_volume_kind, start, super, bytes);
 }
 
 /* Is it a group's copy of the superblock of a known xfs? One behind its end shows that it grew. */
-static bool is_copy(struct classifier *c, u64 start)
+static bool xfs_volume_is_copy(struct classifier *c, u64 start)
 {
-	const struct xfs_geo *fresh = fresh_of(c);
+	const struct xfs_geo *fresh = xfs_volume_fresh(c);
 	unsigned int i;
 
 	for (i = 0; i < c->volumes.nr; i++) {
@@ -58,8 +58,8 @@ static bool is_copy(struct classifier *c, u64 start)
 	return false;
 }
 
-static const char *begin(struct classifier *c, struct volume *v, const void *super, u32 bytes,
-			 u64 room)
+static const char *xfs_volume_begin(struct classifier *c, struct volume *v, const void *super,
+				    u32 bytes, u64 room)
 {
 	xfs_of(v)->stored = c->stored;
 	xfs_of(v)->stored_ctx = c->stored_ctx;
@@ -67,9 +67,10 @@ static const char *begin(struct classifier *c, struct volume *v, const void *sup
 	return xfs_live_init(xfs_of(v), super, bytes, room);
 }
 
-static enum verdict judge_write(struct classifier *c, struct volume *v,
-				const struct selfid_request *r, u32 pos, u32 *len,
-				enum selfid_reason *why, enum selfid_sign *sign, u64 *sectors)
+static enum verdict xfs_volume_judge_write(struct classifier *c, struct volume *v,
+					   const struct selfid_request *r, u32 pos, u32 *len,
+					   enum selfid_reason *why, enum selfid_sign *sign,
+					   u64 *sectors)
 {
 	enum verdict verdict = xfs_live_write(xfs_of(v), r, pos, len, why);
 
@@ -79,19 +80,19 @@ static enum verdict judge_write(struct classifier *c, struct volume *v,
 	return verdict;
 }
 
-static bool wants_work(const struct classifier *c, const struct volume *v)
+static bool xfs_volume_wants_work(const struct classifier *c, const struct volume *v)
 {
 	return xfs_live_wants_work(xfs_of(v), c->log_limit);
 }
 
 /* No xfs discards the beginning of its log. mkfs does, behind its first superblock. */
-static bool discarded(const struct volume *v, u64 sector, u64 sectors)
+static bool xfs_volume_discarded(const struct volume *v, u64 sector, u64 sectors)
 {
 	return v->ready && xfs_of(v)->geo.log_sectors && !xfs_of(v)->geo.in_progress &&
 	       sectors_overlap(sector, sectors, v->start + xfs_of(v)->geo.log_start, 1);
 }
 
-static bool is_mounting(struct volume *v, u64 sector, u64 sectors)
+static bool xfs_volume_is_mounting(struct volume *v, u64 sector, u64 sectors)
 {
 	if (!xfs_of(v)->geo.log_sectors || sector != xfs_of(v)->geo.log_start ||
 	    sectors > VOLUME_SUPER_SECTORS)
@@ -100,27 +101,27 @@ static bool is_mounting(struct volume *v, u64 sector, u64 sectors)
 	return true;
 }
 
-static size_t memory(const struct classifier *c, const struct volume *v)
+static size_t xfs_volume_memory(const struct classifier *c, const struct volume *v)
 {
 	return xfs_live_memory(xfs_of(v), c->log_limit);
 }
 
-static void *give(struct volume *v, void *memory, size_t bytes)
+static void *xfs_volume_give(struct volume *v, void *memory, size_t bytes)
 {
 	return xfs_live_give(xfs_of(v), memory, bytes);
 }
 
-static bool want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
+static bool xfs_volume_want(struct classifier *c, struct volume *v, u64 *sector, u32 *bytes)
 {
 	return xfs_live_want(xfs_of(v), sector, bytes);
 }
 
-static void learn(struct volume *v, u64 sector, const void *content)
+static void xfs_volume_learn(struct volume *v, u64 sector, const void *content)
 {
 	xfs_live_learn(xfs_of(v), sector, content);
 }
 
-static void destroy(void *live, void (*release)(const void *))
+static void xfs_volume_destroy(void *live, void (*release)(const void *))
 {
 	struct xfs_live *x = live;
 
@@ -129,7 +130,7 @@ static void destroy(void *live, void (*release)(const void *))
 	release(x);
 }
 
-static size_t live_bytes(const void *live)
+static size_t xfs_volume_live_bytes(const void *live)
 {
 	return live ? xfs_live_bytes(live) : 0;
 }
@@ -137,17 +138,17 @@ static size_t live_bytes(const void *live)
 static const struct selfid_ops xfs_selfid_ops = {
 	.super_sectors = 1,
 	.live_bytes = sizeof(struct xfs_live),
-	.parse = parse,
-	.is_copy = is_copy,
-	.begin = begin,
-	.write = judge_write,
-	.wants_work = wants_work,
-	.discarded = discarded,
-	.is_mounting = is_mounting,
-	.memory = memory,
-	.give = give,
-	.want = want,
-	.learn = learn,
+	.parse = xfs_volume_parse,
+	.is_copy = xfs_volume_is_copy,
+	.begin = xfs_volume_begin,
+	.write = xfs_volume_judge_write,
+	.wants_work = xfs_volume_wants_work,
+	.discarded = xfs_volume_discarded,
+	.is_mounting = xfs_volume_is_mounting,
+	.memory = xfs_volume_memory,
+	.give = xfs_volume_give,
+	.want = xfs_volume_want,
+	.learn = xfs_volume_learn,
 };
 
 const struct volume_ops xfs_volume_ops = {
@@ -155,7 +156,7 @@ const struct volume_ops xfs_volume_ops = {
 	.magic = "XFSB",
 	.selfid = &xfs_selfid_ops,
 	.shared_bytes = sizeof(struct xfs_geo),
-	.super = super_seen,
+	.super = xfs_volume_super,
 	.outlasts = selfid_outlasts,
 	.write = selfid_write,
 	.discarded = selfid_discarded,
@@ -164,6 +165,6 @@ const struct volume_ops xfs_volume_ops = {
 	.give = selfid_give,
 	.want = selfid_want,
 	.learn = selfid_learn,
-	.destroy = destroy,
-	.live_bytes = live_bytes,
+	.destroy = xfs_volume_destroy,
+	.live_bytes = xfs_volume_live_bytes,
 };

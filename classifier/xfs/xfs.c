@@ -78,7 +78,7 @@ static bool crc_holds(const void *super, u32 bytes)
 	return le32_to_cpu(stored) == ~crc;
 }
 
-static const char *unsafe(const struct xfs_super *s)
+static const char *xfs_unsafe_feature(const struct xfs_super *s)
 {
 	if (be32_to_cpu(s->incompat) & ~INCOMPAT_SAFE)
 		return "incompatible features that are not known";
@@ -160,7 +160,7 @@ const char *xfs_parse_super(const void *super, u32 bytes, u64 sectors, struct xf
 	memcpy(geo->uuid, be32_to_cpu(s->incompat) & INCOMPAT_META_UUID ? s->meta_uuid : s->uuid,
 	       sizeof(geo->uuid));
 	memcpy(geo->log_uuid, s->uuid, sizeof(geo->log_uuid));
-	geo->unsafe = unsafe(s);
+	geo->unsafe = xfs_unsafe_feature(s);
 	geo->directory_blocks = geo->unsafe ? 1 : 1u << s->directory_bits;
 	geo->cleared = be32_to_cpu(s->incompat) & INCOMPAT_CLEARED ||
 		       be32_to_cpu(s->ro_compat) & RO_COMPAT_CLEARED;
@@ -264,7 +264,7 @@ static noinline bool is_foreign(const struct xfs_geo *geo, const void *head, boo
 static const struct xfs_log_geo no_log;
 
 /* ->geo is new: may data of this file system be squashed? */
-static void settle(struct xfs_live *x)
+static void xfs_live_settle(struct xfs_live *x)
 {
 	struct xfs_log_geo log = {
 		.sectors = x->geo.log_sectors,
@@ -301,7 +301,7 @@ const char *xfs_live_init(struct xfs_live *x, const void *super, u32 bytes, u64 
 	x->wrong = xfs_parse_super(super, bytes, sectors, &x->geo);
 	if (x->wrong)
 		return x->wrong;
-	settle(x);
+	xfs_live_settle(x);
 	return NULL;
 }
 
@@ -354,7 +354,7 @@ void xfs_live_learn(struct xfs_live *x, u64 sector, const void *content)
 }
 
 /* The superblock is written. */
-static void write_super(struct xfs_live *x, const struct selfid_request *r, u32 pos)
+static void xfs_live_write_super(struct xfs_live *x, const struct selfid_request *r, u32 pos)
 {
 	u32 bytes = min_t(u32, sizeof(x->super), (r->sectors - pos) << 9);
 	const char *wrong;
@@ -370,7 +370,7 @@ static void write_super(struct xfs_live *x, const struct selfid_request *r, u32 
 	if (x->fresh.sectors > x->geo.sectors)
 		x->former = x->geo.sectors;
 	x->geo = x->fresh;
-	settle(x);
+	xfs_live_settle(x);
 }
 
 void xfs_live_resize(struct xfs_live *x, u64 sectors)
@@ -387,7 +387,7 @@ void xfs_live_resize(struct xfs_live *x, u64 sectors)
  * size at once. The superblock itself has it only when the log's tail moves. (A group that is being
  * added has a copy with the size before: it lies behind that.)
  */
-static void write_copy(struct xfs_live *x, const struct selfid_request *r, u32 pos)
+static void xfs_live_write_copy(struct xfs_live *x, const struct selfid_request *r, u32 pos)
 {
 	const struct xfs_geo *fresh = &x->fresh;
 	u32 bytes = min_t(u32, sizeof(x->super), (r->sectors - pos) << 9);
@@ -522,7 +522,7 @@ static noinline void follow_log(struct xfs_live *x, const struct selfid_request 
  * of an unmount: that is also left by a freeze, a remount read-only, mkfs and xfs_repair. A record
  * names its own place, so a record in an image of this file system at another place does not count.
  */
-static void write_log(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 n)
+static void xfs_live_write_log(struct xfs_live *x, const struct selfid_request *r, u32 pos, u32 n)
 {
 	struct xfs_log_header h;
 	u32 i;
@@ -540,7 +540,7 @@ static void write_log(struct xfs_live *x, const struct selfid_request *r, u32 po
 	}
 }
 
-static bool repeats(const void *content, u32 bytes, const void *word)
+static bool xfs_repeats_word(const void *content, u32 bytes, const void *word)
 {
 	u32 i;
 
@@ -555,16 +555,16 @@ static bool repeats(const void *content, u32 bytes, const void *word)
  * segment of it without changes is in no log. The store keeps whole blocks of one word exactly, but
  * this may be less than one of its blocks.
  */
-static bool is_constant(const struct selfid_request *r, u32 pos, u32 sectors, const void *head)
+static bool xfs_is_constant(const struct selfid_request *r, u32 pos, u32 sectors, const void *head)
 {
 	u8 sector[512];
 
 	BUILD_BUG_ON(XFS_HEAD_BYTES % sizeof(u64));
-	if (likely(!repeats(head, XFS_HEAD_BYTES, head)))
+	if (likely(!xfs_repeats_word(head, XFS_HEAD_BYTES, head)))
 		return false;
 	for (; sectors; sectors--) {
 		selfid_copy(r, pos++, sector, sizeof(sector));
-		if (!repeats(sector, sizeof(sector), head))
+		if (!xfs_repeats_word(sector, sizeof(sector), head))
 			return false;
 	}
 	return true;
@@ -580,7 +580,7 @@ static noinline bool may_be_piece(struct xfs_live *x, const struct selfid_reques
 		*reason = SELFID_UNREAD;
 	else if (xfs_log_has(&x->log, at >> x->log.geo.block_shift))
 		*reason = SELFID_LOGGED;
-	else if (is_constant(r, pos, sectors, head))
+	else if (xfs_is_constant(r, pos, sectors, head))
 		*reason = SELFID_PART;
 	else if (x->stored(x->stored_ctx, x->start + at, sectors))
 		*reason = SELFID_STORED;
@@ -601,7 +601,7 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 
 	*len = left;
 	if (!at)
-		write_super(x, r, pos);
+		xfs_live_write_super(x, r, pos);
 	*reason = SELFID_UNSAFE;
 	if (x->wrong) {
 		if (unlikely(follows_log(x)))
@@ -617,14 +617,14 @@ enum verdict xfs_live_write(struct xfs_live *x, const struct selfid_request *r, 
 		*len = min_t(u64, left, end - at);
 		if (unlikely(follows_log(x)))
 			follow_log(x, r, pos);
-		write_log(x, r, pos, *len);
+		xfs_live_write_log(x, r, pos, *len);
 		return VERDICT_KEEP;
 	}
 	*reason = SELFID_AG;
 	div_u64_rem(at, geo->ag_sectors, &in_ag);
 	if (in_ag < geo->ag_header_sectors) {
 		if (!in_ag && at)
-			write_copy(x, r, pos);
+			xfs_live_write_copy(x, r, pos);
 		*len = min(left, geo->ag_header_sectors - in_ag);
 		return VERDICT_KEEP;
 	}
