@@ -78,7 +78,7 @@ static u64 drive_flush(struct drive *drive, struct command *cmd)
 	u64 overhead = drive->profile->overhead + drive->profile->flush_overhead;
 
 	destage_all(drive, cmd->begin);
-	cmd->parts.flush = U64_MAX;	/* all but the overhead */
+	cmd->parts.flush = U64_MAX >> 3;	/* all but the overhead */
 	drive_decoded(drive, cmd, cmd->begin + overhead);
 	return max(drive->media_free, cmd->begin) + overhead;
 }
@@ -117,14 +117,17 @@ void drive_fill_parts(struct drive *drive, struct media_pass *pass)
 /* What is left over is transfer; what overlaps is not counted twice. */
 static void command_split(struct command *cmd, u64 total)
 {
-	u64 hidden = min(cmd->hidden, cmd->parts.seek);
+	struct drive_parts *parts = &cmd->parts;
+	u64 hidden;
 
-	cmd->parts.seek -= hidden;
-	hidden = min(cmd->hidden - hidden, cmd->parts.rotation);
-	cmd->parts.rotation -= hidden;
-	drive_parts_split(&cmd->parts, total);
+	if (cmd->hidden) {
+		hidden = min(cmd->hidden, parts->seek);
+		parts->seek -= hidden;
+		parts->rotation -= min(cmd->hidden - hidden, parts->rotation);
+	}
+	drive_parts_split(parts, total);
 	if (MODEL_PLANTED(turns))
-		cmd->parts.transfer += cmd->parts.rotation;
+		parts->transfer += parts->rotation;
 }
 
 /* One command at a time, on a drive that could have more. */

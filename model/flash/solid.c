@@ -14,12 +14,29 @@ struct solid {
 	u64 controller;			/* when it is free */
 	u64 busy_until;			/* the last end that is known */
 	u32 waiting;			/* commands whose ends are not */
+	u64 next;			/* the next event: asked for several times a command */
 	struct carrier link[2];		/* to the host, from the host */
 	u64 seq;
 	struct solid_command **ends;	/* a heap of commands whose ends are known */
 	u32 nr_ends;
 	u32 most;
 };
+
+static void part_take(u64 *part, u64 *left)
+{
+	*part = min(*part, *left);
+	*left -= *part;
+}
+
+void drive_parts_cut(struct drive_parts *parts, u64 total)
+{
+	part_take(&parts->overhead, &total);
+	part_take(&parts->queued, &total);
+	part_take(&parts->flush, &total);
+	part_take(&parts->seek, &total);
+	part_take(&parts->rotation, &total);
+	parts->transfer = total;
+}
 
 /* The heap: by end, then in the order in which the ends became known. */
 
@@ -116,6 +133,14 @@ static u64 serve_memory(struct solid *solid, struct solid_command *command, u64 
 	return *unit;
 }
 
+/* Something may have become the next event, or is none any more. */
+static void update_next(struct solid *solid)
+{
+	u64 next = solid->ssd ? ssd_next_event(solid->ssd) : NEVER;
+
+	solid->next = solid->nr_ends ? min(next, solid->ends[0]->end) : next;
+}
+
 /* Commands that flash has made wait, and that need wait no more. */
 static void take_ready(struct solid *solid)
 {
@@ -153,22 +178,26 @@ void solid_submit(struct solid *solid, struct solid_command *command, u64 now)
 	}
 	if (end != NEVER)
 		complete_command(solid, command, end);
+	update_next(solid);
 }
 
 u64 solid_next_event(const struct solid *solid)
 {
-	u64 next = solid->ssd ? ssd_next_event(solid->ssd) : NEVER;
-
-	return solid->nr_ends ? min(next, solid->ends[0]->end) : next;
+	return solid->next;
 }
 
 struct solid_command *solid_advance(struct solid *solid, u64 now)
 {
+	struct solid_command *ended = NULL;
+
 	if (solid->ssd && ssd_next_event(solid->ssd) <= now) {
 		ssd_advance(solid->ssd, now);
 		take_ready(solid);
 	}
-	return solid->nr_ends && solid->ends[0]->end <= now ? pop_end(solid) : NULL;
+	if (solid->nr_ends && solid->ends[0]->end <= now)
+		ended = pop_end(solid);
+	update_next(solid);
+	return ended;
 }
 
 void solid_trim(struct solid *solid, u64 sector, u64 sectors, u64 now)
@@ -177,6 +206,7 @@ void solid_trim(struct solid *solid, u64 sector, u64 sectors, u64 now)
 		return;
 	ssd_trim(solid->ssd, sector, sectors, now);
 	take_ready(solid);
+	update_next(solid);
 }
 
 void solid_figures(const struct solid *solid, struct solid_figures *figures)
@@ -194,6 +224,7 @@ struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *
 		return NULL;
 	solid->profile = profile;
 	solid->most = most;
+	solid->next = NEVER;
 	carrier_init(&solid->link[DISK_READ], profile->link_rate);
 	carrier_init(&solid->link[DISK_WRITE], profile->link_rate);
 	solid->ends = kvcalloc(most, sizeof(*solid->ends), gfp);

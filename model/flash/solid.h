@@ -55,21 +55,18 @@ static inline void drive_sums_add(struct drive_sums *sums, const struct drive_pa
 	sums->hits += parts->hit;
 }
 
-static inline void drive_part_take(u64 *part, u64 *left)
-{
-	*part = min(*part, *left);
-	*left -= *part;
-}
+/* @parts are known but transfer, and are more than @total: what was hidden is no part. */
+void drive_parts_cut(struct drive_parts *parts, u64 total);
 
-/* A command took @total, of which @parts are known but transfer. What was hidden is no part. */
+/* A command took @total, of which @parts are known but transfer. Each is less than 2^61. */
 static inline void drive_parts_split(struct drive_parts *parts, u64 total)
 {
-	drive_part_take(&parts->overhead, &total);
-	drive_part_take(&parts->queued, &total);
-	drive_part_take(&parts->flush, &total);
-	drive_part_take(&parts->seek, &total);
-	drive_part_take(&parts->rotation, &total);
-	parts->transfer = total;
+	u64 known = parts->overhead + parts->queued + parts->flush + parts->seek + parts->rotation;
+
+	if (likely(known <= total))
+		parts->transfer = total - known;
+	else
+		drive_parts_cut(parts, total);
 }
 
 struct solid_command {
