@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from davidlib import build
+from davidlib.drive import evidence, files, realdrives
 
 TREE = Path(__file__).resolve().parents[2]
 SHIPPED = sorted((TREE / "profiles").glob("*.profile"))
@@ -252,3 +253,28 @@ def test_a_reader_that_has_seen_enough_is_no_error(words: tuple[str, ...]) -> No
         os.close(writer)
     assert run.returncode == 128 + signal.SIGPIPE
     assert "Traceback" not in run.stderr and "Broken" not in run.stderr
+
+
+def test_all_evidence_is_of_a_shipped_profile_and_understood() -> None:
+    known = {path.stem for path in evidence.EVIDENCE.glob("*.toml")}
+    assert known and known <= set(files.names())
+    assert all(evidence.jobs(name) or realdrives.rows_for(name) or evidence.load(name) for name in known)
+    assert evidence.jobs("nothing") == [] and evidence.jobs("../evidence/generic-qlc") == []
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ('[[job]]\nname = "a"\njob = "read"\nunit = "us"\nvalu = 1\nsource = "b"\n', r"\[\[job\]\] 1: valu:"),
+    ('[[job]]\nname = "a"\njob = "read"\nunit = "us"\nvalue = 1\nsource = "b"\n', r"\[\[job\]\] 1: kind:"),
+    ('[[job]]\nname = "a"\njob = "read"\nunit = "us"\nformula = "f(x)"\nsource = "b"\n', r" 1: f\(x\):"),
+    ('[[times]]\nname = "a"\nstate = "worn"\njob = "read"\nsource = "b"\n', r"\[\[times\]\] 1: state:"),
+    ('[[times]]\nname = "a"\nstate = "fresh"\njob = "read"\nsource = "b"\np98 = { value = 1 }\n', "p98"),
+    ("[[figure]]\n", "figure: there are"),
+    ("[[job]\n", "x.toml"),
+])
+def test_evidence_that_says_what_it_cannot_is_refused(text: str, said: str, tmp_path: Path,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "EVIDENCE", tmp_path)
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(evidence.EvidenceError, match=said):
+        evidence.jobs("x")
+        realdrives.rows_for("x")

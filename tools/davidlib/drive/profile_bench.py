@@ -16,11 +16,10 @@ from typing import Any
 from .. import build
 from ..command import Commands
 from ..util import UserError, say
+from . import evidence, realdrives
 from . import files as profiles
-from . import realdrives
 from .everyday import FIGURES as UNITS
 from .everyday import NO_LIMIT, Outcome, Row, Seen, rows_for
-from .everyday_figures import FIGURES
 
 GRADES = ("measured", "published", "derived", "fitted", "assumed")
 # The first of these that stands in a parameter's comment says what it is. Sources alone: published.
@@ -69,7 +68,7 @@ def outcomes(profile: Path, options: list[str]) -> tuple[str, list[Outcome]]:
     if head["kind"] != "disk":
         return name, []  # the rows are about arms and platters
     # With other parameters it is another drive: what was measured on this one is not its.
-    own = [] if options else FIGURES.get(name, [])
+    own = [] if options else evidence.jobs(name)
     if flat := _flat(profile):
         return name, _run(words, drive, own) + _run([*words, *flat], drive, rows_for(drive))
     return name, _run(words, drive, rows_for(drive, own))

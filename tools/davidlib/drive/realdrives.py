@@ -14,17 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .real_figures import FIGURES
+from . import evidence
 
 COLUMNS = ("per s", "p50", "p90", "p99", "p99.9")
 FIELDS = ("per_s", "p50_us", "p90_us", "p99_us", "p999_us")
-FIGURE = re.compile(r"([\d.]+)(\*?)(?:~(\d+))?$")
 STATES = {
     "fresh": ("precondition=fresh",),
     "in order": ("precondition=sequential",),
     "steady": ("precondition=random",),
     "as made": (),
 }
+# Of an entry of evidence, besides figures' names.
+KEYS = {"name", "state", "fill", "part", "job", "source", *(of.replace(" ", "_") for of in COLUMNS)}
 
 FIO_PLOT = Path(__file__).resolve().parents[3] / "profiles/evidence/fio-plot.csv"
 
@@ -71,17 +72,21 @@ class Real:
         return not all(figure.fitted for figure in self.figures.values())
 
 
-def _figure(text: str) -> Figure:
-    match = FIGURE.match(text)
-    if not match:
-        raise ValueError(text)
-    return Figure(float(match[1]), bool(match[2]), float(match[3]) if match[3] else None)
+def _figure(entry: dict[str, Any]) -> Figure:
+    return Figure(entry["value"], entry.get("fitted", False), entry.get("off"))
 
 
-def _row(line: str) -> Real:
-    name, state, part, words, source, figures = (word.strip() for word in line.split("|"))
-    found = {of: _figure(text) for of, text in zip(COLUMNS, figures.split(), strict=True) if text != "-"}
-    return Real(name, state, int(part), words, source, found)
+def _row(entry: dict[str, Any]) -> Real:
+    # per_s in TOML, as a key has no blank.
+    found = {of: entry[key] for of in COLUMNS if (key := of.replace(" ", "_")) in entry}
+    figures = {of: _figure(one) for of, one in found.items()}
+    if unknown := sorted(entry.keys() - KEYS):
+        raise KeyError(unknown[0])
+    if entry["state"] not in STATES:
+        raise KeyError("state")
+    fill = entry.get("fill")
+    state = entry["state"] + (f" {fill}" if fill else "")
+    return Real(entry["name"], state, entry.get("part", 0), entry["job"], entry["source"], figures)
 
 
 @dataclass
@@ -98,28 +103,11 @@ class FioPlot:
     known: tuple[tuple[int, str], ...] = ()  # depths and figures that are off, and stay so
 
 
-ALL = (1, 2, 4, 8, 16, 32)
-SSD_RATES = {"per s": 6.0}
-DISK = {"per s": 6.0, "p50": 10.0, "p99": 25.0}
-FIO_PLOTS = {
-    "samsung-f1-1tb": (
-        FioPlot("samsung-f1-1tb-7200", "read", ALL, DISK, ALL, ALL, known=((8, "p99"),)),
-        FioPlot("samsung-f1-1tb-7200", "write", (1,), {"per s": 10.0}, (1, 8, 32), (1, 8, 32)),
-    ),
-    "hgst-hts721010-100gb": (FioPlot("hgst-hts72101-100gb-7200-2.5", "read", ALL, DISK, ALL, ALL),),
-    "generic-500gb-7200": (
-        FioPlot("unnamed-500gb-7200", "read", ALL, DISK, ALL, ALL),
-        FioPlot("unnamed-500gb-7200", "write", (), {"per s": 10.0}, (1, 8, 32), (1, 8, 32)),
-    ),
-    "samsung-pm883": (
-        FioPlot("samsung-pm883", "read", (1, 8, 32), SSD_RATES, ALL, (1, 8, 32), "in order"),
-        FioPlot("samsung-pm883", "write", (1, 32), SSD_RATES, (1, 2, 8, 32), (1, 8), "fresh"),
-    ),
-    "kingston-dc500m": (
-        FioPlot("kingston-dc500m", "read", (1, 2, 32), SSD_RATES, ALL, (1, 8, 32), "in order"),
-        FioPlot("kingston-dc500m", "write", (1, 32), SSD_RATES, (1, 2, 8, 32), (1, 8, 32), "fresh"),
-    ),
-}
+def _fio_plot(entry: dict[str, Any]) -> FioPlot:
+    depths, fitted, limited = (tuple(entry[name]) for name in ("depths", "fitted", "limited"))
+    known = tuple((depth, of) for depth, of in entry.get("known", ()))
+    return FioPlot(entry["device"], entry["operation"], fitted, entry["limits"], depths, limited,
+                   entry["state"], known)
 
 
 def _measured(plot: FioPlot) -> list[Real]:
@@ -147,9 +135,10 @@ def _measured(plot: FioPlot) -> list[Real]:
 
 
 def rows_for(profile: str) -> list[Real]:
-    rows = [_row(line) for line in FIGURES.get(profile, "").splitlines() if line]
+    rows = evidence.rows(profile, "times", _row)
+    plots = evidence.rows(profile, "fio-plot", _fio_plot)
     if FIO_PLOT.exists():
-        rows += [row for plot in FIO_PLOTS.get(profile, ()) for row in _measured(plot)]
+        rows += [row for plot in plots for row in _measured(plot)]
     return rows
 
 
