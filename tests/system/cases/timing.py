@@ -14,6 +14,7 @@ import time
 from contextlib import ExitStack
 
 from cases import case
+from davidlib.disk import statstext
 from helpers import raw
 from helpers.guest import (
     Failed,
@@ -167,7 +168,7 @@ def requests_come_no_earlier_than_modelled() -> None:
         f"lateness of {sum(late)} requests: half below {stats.quantile_us(late, 0.5)} us, 9 of 10 below "
         f"{stats.quantile_us(late, 0.9)} us, {late_50us} over 50 us, most {most} us"
     )
-    assert figures["mem"]["model"] > 1000 and "lateness" in stats.as_text(figures)
+    assert figures["mem"]["model"] > 1000 and "lateness" in statstext.as_text(figures)
 
 
 def read_on(cpu: int, disk: str) -> None:

@@ -14,9 +14,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cases import case
+from davidlib.disk import statstext
 from helpers import raw
 from helpers.guest import SCRATCH, Failed, david, device_stats, fake_disk, loop_disk, mapped, mounted
-from helpers.guest import ram_disk, run, say, stats
+from helpers.guest import ram_disk, run, say
 from helpers.timed import READ, SIM, WRITE, Recording, check_lateness, check_parts, fio, profile, recording
 from helpers.timed import settle, timed_disk
 from helpers.units import FULL, GIB, MIB, TIB
@@ -311,7 +312,7 @@ def model_only_tells_modelled_beside_measured() -> None:
     # The RAM disk is done before the model has begun.
     assert figures["measured_ns"]["read"] < 100_000 * reads < figures["modelled_ns"]["read"], figures
     assert sum(figures["modelled_times"]) == sum(figures["measured_times"]) == said["n"], figures
-    assert "measured times" in stats.as_text(figures)
+    assert "measured times" in statstext.as_text(figures)
 
 
 # What fio runs on the disk, and the same as a job of david-sim bench. The mean response is compared.

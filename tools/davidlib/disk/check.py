@@ -16,6 +16,7 @@ from ..util import DAVID, NOT_BELIEVABLE
 from . import baseline, lateness, stats
 from .dm import need_disk, need_root
 from .parameters import name_arg
+from .statstext import FAULTS_MEAN
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def _state(figures: dict[str, Any]) -> Finding:
         "ok": "ok",
         "low": "low: the backing device is nearly full; make it larger (david resize --backing)",
         "full": "full: writes failed for want of room; make it larger (david resize --backing)",
-        "failed": "failed" + stats.FAULTS_MEAN.get(figures["fault"], ""),
+        "failed": "failed" + FAULTS_MEAN.get(figures["fault"], ""),
     }[state]
     return Finding("store", state in ("ok", "low"), text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""david stats: its options; what a disk counted, in its life or in a part of it. stats.py has the text."""
+"""david stats: its options; what a disk counted, in its life or in a part of it. statstext.py is the text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 from ..command import Commands, add
 from ..util import DAVID
-from . import baseline, stats
+from . import baseline, stats, statstext
 from .dm import DeviceError, need_root
 from .parameters import name_arg
 
 
 def figures_of(name: str) -> dict[str, Any]:
     figures = stats.as_dict(stats.fetch(name))
-    figures["mounted_above"] = stats.mounted_above(name)
+    figures["mounted_above"] = statstext.mounted_above(name)
     return figures
 
 
@@ -38,7 +38,7 @@ def _print(args: argparse.Namespace) -> None:
     if before is not None:
         figures = baseline.difference(figures, before)
     if not args.json:
-        print((f"({words})\n" if words else "") + stats.as_text(figures), flush=True)
+        print((f"({words})\n" if words else "") + statstext.as_text(figures), flush=True)
         return
     if words:
         figures["since"] = words
