@@ -248,3 +248,35 @@ def test_setup_installs_each_file_systems_programs_and_trials_lives_on_each() ->
     listed = setup[setup.index("packages=(") : setup.index("\n)")].split()
     assert {system.package for system in FILE_SYSTEMS.values()} <= set(listed)
     assert re.search(r"^FS \?= (.*)$", makefile, re.M)[1].split() == list(FILE_SYSTEMS)
+
+
+# Of a command and its program in C: the options that only the one has, and those that only the other has.
+OF_ITS_OWN = {
+    # --only says both of the program's; OUT is a place there.
+    ("compile",): ({"--only", "--out"}, {"--path", "--pid"}),
+    # Repeats, and what is cold or kept, are the command's work. --timing says the program's scale, --fsync
+    # what its syncs do.
+    ("replay",): ({"--cold", "--fsync", "--help", "--out", "--repeats", "--snapshot"},
+                  {"--scale", "--syncs"}),
+    # --method chooses the program. `david trace causal` asks for --hold.
+    ("trace", "record"): ({"--help", "--method"}, {"--hold"}),
+}
+DOCUMENTS = {"compile": "REPLAY.md", "replay": "REPLAY.md", "trace": "TRACE.md"}
+
+
+def options_of(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize("words", OF_ITS_OWN)
+def test_a_command_and_its_program_have_the_same_options(words: tuple[str, ...]) -> None:
+    """The command's are in argparse, the program's in its main.c; the page has them in words."""
+    commands, programs = OF_ITS_OWN[words]
+    program = run(TREE / f"build/david-{words[0]}", "--help")
+    found = options_of(program.stdout + program.stderr)
+    of_command = options_of(run(TREE / "tools/david", *words, "--help").stdout)
+    assert of_command - commands == found - programs
+    assert commands <= of_command and programs <= found
+    page = options_of((TREE / "docs" / DOCUMENTS[words[0]]).read_text())
+    assert of_command - page <= {"--help", "--out", "--repeats"}
