@@ -6,6 +6,10 @@
 
 David's commands and options are read from its own argparse parsers, david-sim's from what its --help
 prints: what is added there is completed without a change here.
+
+shtab makes completions of argparse, too. But david-sim is no Python, and disks and profiles are names that
+only this project knows: both would be here still. argcomplete starts Python at each press of the key, and
+david needs nothing but Python where it is installed.
 """
 
 from __future__ import annotations
