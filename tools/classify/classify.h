@@ -46,7 +46,7 @@ void print_picture(const struct picture *p, const struct image_options *options)
 bool picture_btrfs(struct picture *p, const struct view *view, u64 *sectors);
 bool picture_xfs(struct picture *p, const struct view *view, u64 *sectors);
 
-struct replay_options {
+struct lifelog_options {
 	const char *log;	/* of dm-log-writes */
 	const char *out;	/* what the store would hold, with noise for squashed blocks */
 	u64 bytes;		/* of the disk */
@@ -60,6 +60,6 @@ struct replay_options {
 	u64 until;		/* entry in front of which to stop */
 };
 
-int classify_replay(const struct replay_options *options);
+int classify_lifelog(const struct lifelog_options *options);
 
 #endif

@@ -36,7 +36,7 @@ struct walk {
 	u64 nodes, room;
 };
 
-static void claim(struct walk *w, u64 block, u64 n, u8 kind)
+static void image_claim(struct walk *w, u64 block, u64 n, u8 kind)
 {
 	kinds_claim(&w->kind, block, n, kind, EXT_DATA, IN_USE);
 }
@@ -46,7 +46,7 @@ static const void *at(const struct walk *w, u64 block)
 	return view_at(w->view, block << w->geo.block_bits, ext_block_size(&w->geo));
 }
 
-static void add_run(void *ctx, const struct ext_run *run)
+static void image_add_run(void *ctx, const struct ext_run *run)
 {
 	struct walk *w = ctx;
 	u64 inside = run->len;
@@ -59,20 +59,20 @@ static void add_run(void *ctx, const struct ext_run *run)
 			return;
 		}
 		/* Blocks of the resize inode are group descriptors, too. */
-		claim(w, run->start, 1, kind);
+		image_claim(w, run->start, 1, kind);
 		w->node = vec_reserve(w->node, &w->room, w->nodes + 1, sizeof(*w->node));
 		w->node[w->nodes++] = (struct node) { run->start, run->logical, run->level };
 		return;
 	}
 	if (w->inode.kind != EXT_DATA) {
-		claim(w, run->start, run->len, w->inode.kind);
+		image_claim(w, run->start, run->len, w->inode.kind);
 		return;
 	}
 	if (w->inode.verity) {
 		inside = run->logical < w->end ? min(inside, w->end - run->logical) : 0;
-		claim(w, run->start + inside, run->len - inside, EXT_VERITY);
+		image_claim(w, run->start + inside, run->len - inside, EXT_VERITY);
 	}
-	claim(w, run->start, inside, IN_USE);
+	image_claim(w, run->start, inside, IN_USE);
 }
 
 static void walk_inode(struct walk *w, u32 ino, const void *raw)
@@ -84,20 +84,20 @@ static void walk_inode(struct walk *w, u32 ino, const void *raw)
 		return;
 	if (inode->xattr_block) {
 		if (inode->xattr_block < w->geo.blocks)
-			claim(w, inode->xattr_block, 1, EXT_XATTR);
+			image_claim(w, inode->xattr_block, 1, EXT_XATTR);
 		else
 			w->errors++;
 	}
 	w->end = (inode->size + ext_block_size(&w->geo) - 1) >> w->geo.block_bits;
 	w->nodes = 0;
-	w->errors += ext_map_inode(&w->geo, inode, add_run, w);
+	w->errors += ext_map_inode(&w->geo, inode, image_add_run, w);
 	while (w->nodes) {
 		struct node node = w->node[--w->nodes];
 		const void *block = at(w, node.block);
 
 		if (block)
 			w->errors += ext_map_node(&w->geo, inode->extents, node.level, node.logical,
-						  block, add_run, w);
+						  block, image_add_run, w);
 		else
 			w->errors++;
 	}
@@ -108,9 +108,9 @@ static void walk_group(struct walk *w, u32 number, const struct ext_group *group
 	const struct ext_geo *geo = &w->geo;
 	u32 i;
 
-	claim(w, group->block_bitmap, 1, EXT_BLOCK_BITMAP);
-	claim(w, group->inode_bitmap, 1, EXT_INODE_BITMAP);
-	claim(w, group->inode_table, geo->itable_blocks, EXT_INODE_TABLE);
+	image_claim(w, group->block_bitmap, 1, EXT_BLOCK_BITMAP);
+	image_claim(w, group->inode_bitmap, 1, EXT_INODE_BITMAP);
+	image_claim(w, group->inode_table, geo->itable_blocks, EXT_INODE_TABLE);
 	for (i = 0; i < group->inodes; i++) {
 		u64 ino = (u64)number * geo->inodes_per_group + i + 1;
 		const u8 *block;
@@ -156,12 +156,12 @@ static void walk_volume(struct walk *w)
 	}
 }
 
-static const char *name_of(u8 kind)
+static const char *image_name_of(u8 kind)
 {
 	return kind == IN_USE ? "data" : kind == EXT_DATA ? "free" : ext_kind_name(kind);
 }
 
-static bool is_metadata(u8 kind)
+static bool image_is_metadata(u8 kind)
 {
 	return kind != IN_USE && kind != EXT_DATA;
 }
@@ -179,15 +179,15 @@ static bool picture_ext(struct picture *p, const struct view *view, u64 *sectors
 	*p = (struct picture) {
 		.type = "ext", .block_size = ext_block_size(&w.geo), .blocks = w.geo.blocks,
 		.errors = w.errors, .bigalloc = w.geo.ro_compat & EXT_RO_COMPAT_BIGALLOC,
-		.kind = w.kind, .kinds = EXT_KINDS + 1, .name = name_of,
-		.is_metadata = is_metadata,
+		.kind = w.kind, .kinds = EXT_KINDS + 1, .name = image_name_of,
+		.is_metadata = image_is_metadata,
 	};
 	*sectors = w.geo.blocks << (w.geo.block_bits - 9);
 	return true;
 }
 
 /* A volume may begin where a partition does: at every MiB, and at DOS's sector 63. */
-static bool find(struct picture *p, struct mapped *disk, u64 *start, u64 *sectors)
+static bool image_find(struct picture *p, struct mapped *disk, u64 *start, u64 *sectors)
 {
 	u64 sector = *start;
 
@@ -221,7 +221,7 @@ int classify_image(const struct image_options *options)
 		die("%s: empty", options->path);
 	if (options->json)
 		printf("{\"volumes\": [");
-	while (find(&picture, &disk, &start, &sectors)) {
+	while (image_find(&picture, &disk, &start, &sectors)) {
 		fputs(options->json ? comma : "", stdout);
 		comma = ", ";
 		print_picture(&picture, options);

@@ -68,9 +68,9 @@ static int run_image(int argc, char **argv)
 	return classify_image(&options);
 }
 
-static int run_replay(int argc, char **argv)
+static int run_lifelog(int argc, char **argv)
 {
-	struct replay_options options = {
+	struct lifelog_options options = {
 		.log_limit = 8 << 20, .unclassified = 64 << 20, .until = U64_MAX, .lag = 1,
 	};
 	int i;
@@ -107,7 +107,7 @@ static int run_replay(int argc, char **argv)
 	}
 	if (!options.log || !options.out || !options.bytes)
 		die("replay needs LOG, --out and --size");
-	return classify_replay(&options);
+	return classify_lifelog(&options);
 }
 
 int main(int argc, char **argv)
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "image"))
 		return run_image(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "replay"))
-		return run_replay(argc - 2, argv + 2);
+		return run_lifelog(argc - 2, argv + 2);
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(usage, stdout);
 		return STATUS_OK;

@@ -47,7 +47,7 @@ static u64 length(const struct mapped *disk, u64 number)
 		     disk->bytes - number * disk->window);
 }
 
-static void drop(const struct mapped *disk, struct window *window)
+static void mapped_drop(const struct mapped *disk, struct window *window)
 {
 	if (window->base)
 		munmap((void *)window->base, length(disk, window->number));
@@ -59,7 +59,7 @@ void mapped_close(struct mapped *disk)
 	unsigned int i;
 
 	for (i = 0; i < WINDOWS; i++)
-		drop(disk, &disk->windows[i]);
+		mapped_drop(disk, &disk->windows[i]);
 	close(disk->fd);
 }
 
@@ -85,7 +85,7 @@ static const u8 *window_of(struct mapped *disk, u64 number)
 		if (window->used < oldest->used)
 			oldest = window;
 	}
-	drop(disk, oldest);
+	mapped_drop(disk, oldest);
 	oldest->base = map_bytes(disk, number * disk->window, length(disk, number));
 	oldest->number = number;
 	oldest->used = ++disk->now;

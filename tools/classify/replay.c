@@ -72,7 +72,7 @@ struct content {
 	u32 bytes;
 };
 
-struct replay {
+struct lifelog {
 	struct classifier classifier;
 	u64 seed;			/* 0: requests come as they are */
 	bool across;			/* torn and mixed across flushes, too */
@@ -95,7 +95,7 @@ struct replay {
 	size_t memory;			/* peak */
 };
 
-static void copy_from(void *ctx, u32 offset, void *to, u32 len)
+static void lifelog_copy(void *ctx, u32 offset, void *to, u32 len)
 {
 	const struct content *content = ctx;
 
@@ -119,7 +119,7 @@ static void set_bits(u64 *map, u64 sector, u64 n, bool value)
 	}
 }
 
-static void set_squashed(struct replay *r, u64 sector, u64 n, bool squashed)
+static void set_squashed(struct lifelog *r, u64 sector, u64 n, bool squashed)
 {
 	set_bits(r->squashed, sector, n, squashed);
 }
@@ -140,19 +140,19 @@ static bool any_bit(const u64 *map, u64 sector, u64 n)
 /* The store holds whole blocks. */
 static bool is_stored(void *ctx, u64 sector, u32 sectors)
 {
-	const struct replay *r = ctx;
+	const struct lifelog *r = ctx;
 	u64 first = sector / STORE_BLOCK * STORE_BLOCK;
 
 	return any_bit(r->stored, first, sector + sectors - first);
 }
 
-static void put(struct replay *r, u64 sector, const void *data, u32 sectors)
+static void put(struct lifelog *r, u64 sector, const void *data, u32 sectors)
 {
 	if (pwrite(r->out, data, (size_t)sectors * SECTOR, sector * SECTOR) < 0)
 		die("output: %s", strerror(errno));
 }
 
-static void squash(struct replay *r, u64 sector, u32 sectors)
+static void squash(struct lifelog *r, u64 sector, u32 sectors)
 {
 	static u8 noise[CLASSIFIER_BLOCK * 16];
 	u32 i;
@@ -172,7 +172,7 @@ static void squash(struct replay *r, u64 sector, u32 sectors)
 }
 
 /* Blocks of the store that were kept and are data, as the kernel's worker drops them. */
-static bool squash_later(struct replay *r)
+static bool squash_later(struct lifelog *r)
 {
 	struct classifier *c = &r->classifier;
 	u64 sector, end;
@@ -199,7 +199,7 @@ static bool squash_later(struct replay *r)
 }
 
 /* Do what the kernel's worker would do. */
-static void work(struct replay *r)
+static void work(struct lifelog *r)
 {
 	struct classifier *c = &r->classifier;
 
@@ -224,7 +224,7 @@ static void work(struct replay *r)
 	r->memory = max(r->memory, classifier_bytes(c));
 }
 
-static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verdict verdict,
+static void piece(struct lifelog *r, u64 sector, const u8 *data, u32 n, enum verdict verdict,
 		  bool meta)
 {
 	bool plain = constant(data, n * SECTOR);
@@ -254,11 +254,11 @@ static void piece(struct replay *r, u64 sector, const u8 *data, u32 n, enum verd
 	}
 }
 
-static void write_entry(struct replay *r, const struct part *p)
+static void write_entry(struct lifelog *r, const struct part *p)
 {
 	struct content content = { .data = p->data, .bytes = p->sectors * SECTOR };
 	struct classify_write w = {
-		.sector = p->sector, .sectors = p->sectors, .fua = p->fua, .copy = copy_from,
+		.sector = p->sector, .sectors = p->sectors, .fua = p->fua, .copy = lifelog_copy,
 		.ctx = &content,
 	};
 	enum classify_reason reason;
@@ -276,7 +276,7 @@ static void write_entry(struct replay *r, const struct part *p)
 	}
 }
 
-static u64 chance(struct replay *r)
+static u64 chance(struct lifelog *r)
 {
 	r->seed ^= r->seed << 13;
 	r->seed ^= r->seed >> 7;
@@ -285,7 +285,7 @@ static u64 chance(struct replay *r)
 }
 
 /* Write the parts that wait to be mixed. */
-static void write_waiting(struct replay *r)
+static void write_waiting(struct lifelog *r)
 {
 	static struct part parts[PARTS];
 	unsigned int i, j, n = 0;
@@ -319,7 +319,7 @@ static void write_waiting(struct replay *r)
 }
 
 /* Takes over part->data, and frees it. */
-static void request(struct replay *r, const struct part *part, u64 flags)
+static void request(struct lifelog *r, const struct part *part, u64 flags)
 {
 	bool ordered = r->across ? part->sector < BTRFS_RESERVED_SECTORS :
 				   flags & (FLAG_FLUSH | FLAG_FUA);
@@ -342,7 +342,7 @@ static void request(struct replay *r, const struct part *part, u64 flags)
 	free(part->data);
 }
 
-static void discard(struct replay *r, u64 sector, u64 sectors, bool feed)
+static void discard(struct lifelog *r, u64 sector, u64 sectors, bool feed)
 {
 	if (feed)
 		classifier_discard(&r->classifier, sector, sectors);
@@ -353,7 +353,7 @@ static void discard(struct replay *r, u64 sector, u64 sectors, bool feed)
 	set_bits(r->stored, sector, sectors, false);
 }
 
-static void mark(struct replay *r, const char *text, bool feed)
+static void mark(struct lifelog *r, const char *text, bool feed)
 {
 	enum volume_state state;
 
@@ -400,7 +400,7 @@ static void report_xfs(const struct volume *v)
 	       x->log.count.formats, x->log.count.bad, x->log.count.missed, x->log.set.most);
 }
 
-static void report(const struct replay *r)
+static void report(const struct lifelog *r)
 {
 	const struct classifier *c = &r->classifier;
 	const struct undecided_figures *u = &c->undecided.figures;
@@ -446,9 +446,9 @@ static void release(const void *memory)
 	free((void *)memory);
 }
 
-int classify_replay(const struct replay_options *options)
+int classify_lifelog(const struct lifelog_options *options)
 {
-	static struct replay r;
+	static struct lifelog r;
 	struct log_super super;
 	struct log_entry entry;
 	u64 i, entries, sectors = options->bytes / SECTOR;

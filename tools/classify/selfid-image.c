@@ -13,17 +13,17 @@
 #include "../../classifier/btrfs/btrfs-live.h"
 #include "xfs-pieces.h"
 
-static const char *name_of(u8 kind)
+static const char *selfid_image_name_of(u8 kind)
 {
 	return selfid_reason_name(kind);
 }
 
-static bool is_metadata(u8 kind)
+static bool selfid_image_is_metadata(u8 kind)
 {
 	return kind != SELFID_DATA;
 }
 
-static void copy_from(void *ctx, u32 offset, void *to, u32 len)
+static void selfid_image_copy_from(void *ctx, u32 offset, void *to, u32 len)
 {
 	memcpy(to, (const u8 *)ctx + offset, len);
 }
@@ -32,7 +32,8 @@ static void picture_begin(struct picture *p, const char *type, u32 block_size, u
 {
 	*p = (struct picture) {
 		.type = type, .block_size = block_size, .blocks = sectors / (block_size >> 9),
-		.kinds = SELFID_REASONS, .name = name_of, .is_metadata = is_metadata,
+		.kinds = SELFID_REASONS, .name = selfid_image_name_of,
+		.is_metadata = selfid_image_is_metadata,
 	};
 	kinds_init(&p->kind, p->blocks);
 }
@@ -50,7 +51,7 @@ static void show(struct picture *p, const struct view *view, u32 unit, judge_fn 
 		u32 bytes = min_t(u64, unit, end - at), pos, len, i;
 		struct selfid_request r = {
 			.sector = at >> 9, .sectors = bytes >> 9,
-			.copy = copy_from, .ctx = (void *)view_at(view, at, bytes),
+			.copy = selfid_image_copy_from, .ctx = (void *)view_at(view, at, bytes),
 		};
 
 		for (pos = 0; pos < r.sectors; pos += len) {

@@ -61,7 +61,7 @@ static const u8 *sector_at(const struct xfs_log_image *image, u64 place)
 }
 
 /* Each sector begins with the cycle's number. Are all of this cycle: all written, none again? */
-static bool is_whole(const struct xfs_log_image *image, const struct record *r, u32 cycle)
+static bool log_image_is_whole(const struct xfs_log_image *image, const struct record *r, u32 cycle)
 {
 	u32 i;
 
@@ -73,7 +73,7 @@ static bool is_whole(const struct xfs_log_image *image, const struct record *r, 
 }
 
 /* The record that begins at @place, if one does. */
-static bool read_header(const struct xfs_log_image *image, u32 place, struct record *r)
+static bool log_image_read_header(const struct xfs_log_image *image, u32 place, struct record *r)
 {
 	const struct xfs_log_header *h = (const void *)sector_at(image, place);
 	u32 cycle = be32_to_cpu(h->cycle), bytes = be32_to_cpu(h->bytes);
@@ -94,7 +94,7 @@ static bool read_header(const struct xfs_log_image *image, u32 place, struct rec
 		.operations = be32_to_cpu(h->operations),
 	};
 	return r->content <= r->headers * WORDS && r->headers + r->content <= image->sectors &&
-	       is_whole(image, r, cycle);
+	       log_image_is_whole(image, r, cycle);
 }
 
 static bool is_unmount(const struct xfs_log_image *image, const struct record *r)
@@ -105,7 +105,7 @@ static bool is_unmount(const struct xfs_log_image *image, const struct record *r
 	       operation[9] & XFS_LOG_UNMOUNT;
 }
 
-static int compare(const void *one, const void *two)
+static int log_image_compare(const void *one, const void *two)
 {
 	const struct record *a = one, *b = two;
 
@@ -159,12 +159,12 @@ struct xfs_log_image *xfs_log_open(const u8 *log, u32 sectors, const u8 *uuid, u
 	image->sectors = sectors;
 	image->uuid = uuid;
 	for (place = 0; place < sectors; place++)
-		if (read_header(image, place, &r))
+		if (log_image_read_header(image, place, &r))
 			add_record(image, &r);
 	if (!image->records) {
 		image->errors++;
 	} else {
-		qsort(image->record, image->records, sizeof(r), compare);
+		qsort(image->record, image->records, sizeof(r), log_image_compare);
 		if (is_unmount(image, &image->record[image->records - 1]))
 			image->records = 0;
 		else
@@ -185,7 +185,7 @@ void xfs_log_close(struct xfs_log_image *image)
 	free(image);
 }
 
-static struct transaction *find(struct xfs_log_image *image, u32 id)
+static struct transaction *log_image_find(struct xfs_log_image *image, u32 id)
 {
 	struct transaction *t;
 
@@ -195,9 +195,9 @@ static struct transaction *find(struct xfs_log_image *image, u32 id)
 	return NULL;
 }
 
-static void begin(struct xfs_log_image *image, u32 id)
+static void log_image_begin(struct xfs_log_image *image, u32 id)
 {
-	struct transaction *t = find(image, id);
+	struct transaction *t = log_image_find(image, id);
 
 	for (t = t ?: image->transaction; t->used && t->id != id;)
 		if (++t == image->transaction + TRANSACTIONS) {
@@ -213,7 +213,7 @@ static void begin(struct xfs_log_image *image, u32 id)
 	t->bytes = 0;
 }
 
-static void drop(struct xfs_log_image *image, struct transaction *t)
+static void log_image_drop(struct xfs_log_image *image, struct transaction *t)
 {
 	image->errors++;
 	t->used = false;
@@ -250,11 +250,11 @@ static void add_region(struct xfs_log_image *image, struct transaction *t, u32 f
 	if (t->header < TRANSACTION_BYTES) {
 		t->header += bytes;
 		if (t->header > TRANSACTION_BYTES)
-			drop(image, t);
+			log_image_drop(image, t);
 		return;
 	}
 	if (rest != t->more || t->bytes + bytes > ITEM_BYTES) {
-		drop(image, t);
+		log_image_drop(image, t);
 		return;
 	}
 	t->regions += !rest;
@@ -265,7 +265,7 @@ static void add_region(struct xfs_log_image *image, struct transaction *t, u32 f
 	if (t->regions == 1) {
 		t->wanted = t->bytes >= 4 ? t->content[2] | t->content[3] << 8 : 0;
 		if (!t->wanted || t->wanted > XFS_LOG_REGIONS) {
-			drop(image, t);
+			log_image_drop(image, t);
 			return;
 		}
 	}
@@ -287,11 +287,11 @@ static void take_operation(struct xfs_log_image *image, const u8 *operation, con
 		return;
 	}
 	if (flags & OP_START) {
-		begin(image, id);
+		log_image_begin(image, id);
 		return;
 	}
 	/* If there is none, the transaction began in front of the tail. */
-	t = find(image, id);
+	t = log_image_find(image, id);
 	if (!t)
 		return;
 	if (flags & (OP_COMMIT | XFS_LOG_UNMOUNT))

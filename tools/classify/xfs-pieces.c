@@ -61,7 +61,7 @@ static const u8 *block_at(const struct walk *w, u64 block)
 	return view_at(w->view, block << w->block_bits, w->geo->block_bytes);
 }
 
-static void claim(struct walk *w, u64 block, u64 n, u8 kind)
+static void pieces_claim(struct walk *w, u64 block, u64 n, u8 kind)
 {
 	if (block >= w->blocks || n > w->blocks - block || n > w->left) {
 		w->errors++;
@@ -77,7 +77,7 @@ static void claim_in_group(struct walk *w, u64 ag, u64 in_ag, u64 n, u8 kind)
 	    n > w->ag_blocks - in_ag)
 		w->errors++;
 	else
-		claim(w, ag * w->ag_blocks + in_ag, n, kind);
+		pieces_claim(w, ag * w->ag_blocks + in_ag, n, kind);
 }
 
 /* A directory's. */
@@ -98,7 +98,7 @@ static bool is_inode(const struct walk *w, const u8 *inode)
 	       !memcmp(inode + 160, w->geo->uuid, SELFID_UUID);
 }
 
-static void look_at_inode(struct walk *w, const u8 *inode)
+static void pieces_look_at_inode(struct walk *w, const u8 *inode)
 {
 	u32 room = inode[82] ? inode[82] * 8 : w->inode_bytes - INODE_FORK;
 	u64 extents = get_unaligned_be64(inode + 120) & FLAG_NREXT64 ?
@@ -115,7 +115,7 @@ static void look_at_inode(struct walk *w, const u8 *inode)
 }
 
 /* The inode where its number says that it is, or NULL. */
-static const u8 *find_inode(const struct walk *w, u64 number)
+static const u8 *pieces_find_inode(const struct walk *w, u64 number)
 {
 	u64 ag = number >> (w->ag_bits + w->inode_bits);
 	u64 block = number >> w->inode_bits & (BIT(w->ag_bits) - 1);
@@ -129,21 +129,21 @@ static const u8 *find_inode(const struct walk *w, u64 number)
 	return is_inode(w, inode) && get_unaligned_be64(inode + 152) == number ? inode : NULL;
 }
 
-static int compare(const void *one, const void *two)
+static int pieces_compare(const void *one, const void *two)
 {
 	u64 a = *(const u64 *)one, b = *(const u64 *)two;
 
 	return a < b ? -1 : a > b;
 }
 
-static bool is_directory(const struct walk *w, u64 number)
+static bool pieces_is_directory(const struct walk *w, u64 number)
 {
-	const u8 *inode = find_inode(w, number);
+	const u8 *inode = pieces_find_inode(w, number);
 
 	if (inode && S_ISDIR(get_unaligned_be16(inode + 2)))
 		return true;
 	return w->directories &&
-	       bsearch(&number, w->directory, w->directories, sizeof(number), compare);
+	       bsearch(&number, w->directory, w->directories, sizeof(number), pieces_compare);
 }
 
 static void look_at_leaf(struct walk *w, const u8 *leaf)
@@ -152,7 +152,7 @@ static void look_at_leaf(struct walk *w, const u8 *leaf)
 
 	if (get_unaligned_be32(leaf) != LEAF_MAGIC || get_unaligned_be16(leaf + 4) ||
 	    memcmp(leaf + 40, w->geo->uuid, SELFID_UUID) ||
-	    !is_directory(w, get_unaligned_be64(leaf + 56)))
+	    !pieces_is_directory(w, get_unaligned_be64(leaf + 56)))
 		return;
 	if (records > (w->geo->block_bytes - LEAF_RECORDS) / EXTENT_BYTES) {
 		w->errors++;
@@ -173,7 +173,7 @@ static void look_at_blocks(struct walk *w)
 			look_at_leaf(w, content);
 		else if (kinds_at(w->kind, block) == SELFID_INODE)
 			for (i = 0; i < w->geo->block_bytes; i += w->inode_bytes)
-				look_at_inode(w, content + i);
+				pieces_look_at_inode(w, content + i);
 	}
 }
 
@@ -206,7 +206,7 @@ static void take_inode(struct walk *w, const struct xfs_log_item *item)
 }
 
 /* Where a buffer is. *blocks is 0 if recovery would not write it. */
-static u64 place_of(struct walk *w, const struct xfs_log_item *item, u64 *blocks)
+static u64 pieces_place_of(struct walk *w, const struct xfs_log_item *item, u64 *blocks)
 {
 	const struct xfs_log_region *format = &item->region[0];
 	u32 unit = w->geo->block_bytes >> 9, sectors;
@@ -240,8 +240,8 @@ static void take_places(void *ctx, const struct xfs_log_item *item)
 		take_inode(w, item);
 		break;
 	case ITEM_BUFFER:
-		block = place_of(w, item, &blocks);
-		claim(w, block, blocks, SELFID_LOGGED);
+		block = pieces_place_of(w, item, &blocks);
+		pieces_claim(w, block, blocks, SELFID_LOGGED);
 		break;
 	case ITEM_CREATE:
 		if (format->bytes < 28)
@@ -255,7 +255,7 @@ static void take_places(void *ctx, const struct xfs_log_item *item)
 }
 
 /* The block with all changes so far. */
-static u8 *change(struct walk *w, u64 block)
+static u8 *pieces_change(struct walk *w, u64 block)
 {
 	struct changed **head = &w->changed[block % CHANGED_HASH], *c;
 
@@ -305,12 +305,12 @@ static void take_leaves(void *ctx, const struct xfs_log_item *item)
 
 	if (item->type != ITEM_BUFFER)
 		return;
-	block = place_of(w, item, &blocks);
+	block = pieces_place_of(w, item, &blocks);
 	if (blocks != 1 || block >= w->blocks ||
 	    BUFFER_TYPE(get_unaligned_le16(item->region[0].p + 4)) != BUFFER_BTREE ||
 	    get_unaligned_le16(item->region[0].p + 6) << 9 != w->geo->block_bytes)
 		return;
-	content = change(w, block);
+	content = pieces_change(w, block);
 	if (!apply(content, w->geo->block_bytes / CHUNK, item))
 		w->errors++;
 	look_at_leaf(w, content);
@@ -351,7 +351,7 @@ u64 xfs_find_pieces(const struct xfs_geo *geo, const struct view *view,
 	/* Directory blocks of one block have an identity. */
 	if (geo->directory_blocks > 1) {
 		if (w.directories)
-			qsort(w.directory, w.directories, sizeof(*w.directory), compare);
+			qsort(w.directory, w.directories, sizeof(*w.directory), pieces_compare);
 		/* Parts of the log that make no sense have been counted. */
 		xfs_log_each(image, take_leaves, &w);
 		look_at_blocks(&w);
