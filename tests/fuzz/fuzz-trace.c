@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	f.world.arg = &f;
 	while (source.left) {
 		draw_record(&source, (u8 *)aligned);
-		take(&f, (struct raw_record *)aligned);
+		finish_record(&f, (struct raw_record *)aligned);
 	}
 	write_rest(&f, NULL);
 	/* All that was begun has ended, and has its row. */

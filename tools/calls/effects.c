@@ -22,7 +22,7 @@ static s64 result(const struct about *a)
 	return a->record->result;
 }
 
-static const struct raw_attr *attr_of(const struct about *a, enum raw_kind kind)
+static const struct raw_attr *effect_attr(const struct about *a, enum raw_kind kind)
 {
 	return raw_find(a->record, kind, sizeof(struct raw_attr), NULL);
 }
@@ -84,8 +84,8 @@ bool effect_follows(const struct about *a, char letter)
 	}
 }
 
-static struct node *find(struct world *w, struct about *a, char letter, const char *path,
-			 u32 length)
+static struct node *effect_find(struct world *w, struct about *a, char letter, const char *path,
+				u32 length)
 {
 	char terminated[PATH_MAX];
 	int at = call_arg(a->call, letter);
@@ -110,8 +110,8 @@ static void find_names(struct world *w, struct about *a)
 	a->path_length = a->path ? strnlen(a->path, length) : 0;
 	a->path2 = raw_find(a->record, RAW_PATH2, 0, &length);
 	a->path2_length = a->path2 ? strnlen(a->path2, length) : 0;
-	a->node = find(w, a, 'p', a->path, a->path_length);
-	a->node2 = find(w, a, 'P', a->path2, a->path2_length);
+	a->node = effect_find(w, a, 'p', a->path, a->path_length);
+	a->node2 = effect_find(w, a, 'P', a->path2, a->path2_length);
 	a->name = a->node ? w->text_of(w->arg, a->node) : 0;
 	a->name2 = a->node2 ? w->text_of(w->arg, a->node2) : 0;
 }
@@ -149,7 +149,7 @@ static struct file *file_at(struct world *w, struct node *node, const struct raw
 
 static void looked(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
 
 	if (!a->node && a->path && !a->path_length) { /* AT_EMPTY_PATH */
 		a->ofd = world_ofd(a->thread, arg(a, 0));
@@ -266,7 +266,7 @@ static void learn_open(struct ofd *ofd, const struct raw_attr *attr)
 
 static void opened(struct world *w, struct about *a, u64 flags)
 {
-	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
 	bool fresh = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
 
@@ -298,7 +298,7 @@ static void opened(struct world *w, struct about *a, u64 flags)
 
 static void other_opened(struct world *w, struct about *a, s64 fd)
 {
-	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
 	bool cloexec =
 		a->record->nr == SYS_perf_event_open ? last_arg(a) & 8 : last_arg(a) & O_CLOEXEC;
 
@@ -332,7 +332,7 @@ static void pair(struct world *w, struct about *a)
 
 static void closed(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = attr_of(a, RAW_ATTR_BEFORE);
+	const struct raw_attr *attr = effect_attr(a, RAW_ATTR_BEFORE);
 
 	a->ofd = world_closing(a->thread, arg(a, 0));
 	if (!a->ofd || result(a) == -EBADF)
@@ -422,7 +422,7 @@ static void unbind(struct world *w, struct node *node, const struct raw_attr *be
 
 static void unlinked(struct world *w, struct about *a)
 {
-	const struct raw_attr *before = attr_of(a, RAW_ATTR_BEFORE);
+	const struct raw_attr *before = effect_attr(a, RAW_ATTR_BEFORE);
 
 	if (result(a) < 0 || !a->node)
 		return;
@@ -434,9 +434,9 @@ static void unlinked(struct world *w, struct about *a)
 
 static void renamed(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
 	bool exchange = strlen(a->call->args) == 5 && last_arg(a) & RENAME_EXCHANGE_FLAG;
-	const struct raw_attr *before = attr_of(a, RAW_ATTR_BEFORE);
+	const struct raw_attr *before = effect_attr(a, RAW_ATTR_BEFORE);
 
 	if (result(a) < 0 || !a->node || !a->node2 || a->node == a->node2)
 		return;
@@ -464,7 +464,7 @@ static void renamed(struct world *w, struct about *a)
 
 static void linked(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
 	struct ofd *ofd;
 
 	if (result(a) < 0 || !a->node2)
@@ -483,7 +483,7 @@ static void linked(struct world *w, struct about *a)
 
 static void made(struct world *w, struct about *a, struct node *node, u32 mode)
 {
-	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
 
 	if (result(a) < 0 || !node)
 		return;
@@ -578,7 +578,7 @@ static void executed(struct world *w, struct about *a)
 
 static void look_descriptor(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = attr_of(a, RAW_ATTR);
+	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
 
 	about_ofd(w, a, 0);
 	if (!attr || !a->ofd)

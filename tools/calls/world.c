@@ -106,7 +106,7 @@ static void ofd_put(struct world *w, struct ofd *ofd, u64 closed)
 	free(ofd);
 }
 
-static struct slot *slot_of(struct fdtable *fds, u32 fd, bool make)
+static struct slot *fd_slot(struct fdtable *fds, u32 fd, bool make)
 {
 	if (fd >= FD_MAX || (fd >= fds->count && !make))
 		return NULL;
@@ -150,7 +150,7 @@ static struct ofd *take_late(struct fdtable *fds, u32 fd)
 
 static void set_slot(struct thread *thread, u32 fd, struct ofd *ofd, bool cloexec)
 {
-	struct slot *slot = slot_of(thread->fds, fd, true);
+	struct slot *slot = fd_slot(thread->fds, fd, true);
 
 	if (slot->ofd)
 		put_off(thread->fds, fd, slot->ofd);
@@ -188,7 +188,7 @@ struct ofd *world_open(struct world *w, struct thread *thread, u32 fd, u64 flags
 
 struct ofd *world_ofd(struct thread *thread, u32 fd)
 {
-	struct slot *slot = slot_of(thread->fds, fd, false);
+	struct slot *slot = fd_slot(thread->fds, fd, false);
 
 	return slot ? slot->ofd : NULL;
 }
@@ -203,7 +203,7 @@ void world_doubt(struct thread *thread)
 
 bool world_confirm(struct world *w, struct thread *thread, u32 fd, const struct raw_attr *attr)
 {
-	struct slot *slot = slot_of(thread->fds, fd, false);
+	struct slot *slot = fd_slot(thread->fds, fd, false);
 	const struct file *file = slot && slot->ofd ? slot->ofd->file : NULL;
 
 	if (!file || !file->known || file->dev != attr->dev || file->ino != attr->ino) {
@@ -241,7 +241,7 @@ struct ofd *world_closing(struct thread *thread, u32 fd)
 void world_close(struct world *w, struct thread *thread, u32 fd)
 {
 	struct ofd *late = take_late(thread->fds, fd);
-	struct slot *slot = slot_of(thread->fds, fd, false);
+	struct slot *slot = fd_slot(thread->fds, fd, false);
 
 	if (late) {
 		ofd_put(w, late, w->time);
@@ -262,7 +262,7 @@ void world_dup(struct world *w, struct thread *thread, u32 from, u32 to, bool cl
 
 void world_cloexec(struct thread *thread, u32 fd, bool cloexec)
 {
-	struct slot *slot = slot_of(thread->fds, fd, false);
+	struct slot *slot = fd_slot(thread->fds, fd, false);
 
 	if (slot)
 		slot->cloexec = cloexec;

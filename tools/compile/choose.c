@@ -11,7 +11,7 @@
 #define DIRENTS_MAX 0x100000u
 #define SOCK_PAIR_TYPES (SOCK_CLOEXEC | SOCK_NONBLOCK)
 
-static u64 arg(const struct model *m, unsigned int i)
+static u64 choose_arg(const struct model *m, unsigned int i)
 {
 	return m->making.item->record->args[i];
 }
@@ -84,7 +84,7 @@ static u64 bytes_asked(const struct model *m, unsigned int at)
 	const void *blob = raw_find(m->making.item->record, RAW_TOTAL, sizeof(total), NULL);
 
 	if (!blob)
-		return arg(m, at);
+		return choose_arg(m, at);
 	memcpy(&total, blob, sizeof(total));
 	return total;
 }
@@ -105,14 +105,14 @@ static void on_pipe(struct model *m, const struct ofd *ofd, bool write)
 	g->args[1] = length(g->result ?: 1);
 }
 
-static void transfer(struct model *m, bool write)
+static void choose_transfer(struct model *m, bool write)
 {
 	struct making *g = &m->making;
 	const struct ofd *ofd = g->about.ofd;
 	bool positioned = g->call->effect == DOES_PREAD || g->call->effect == DOES_PWRITE;
 
 	if (nr(m) == SYS_preadv2 || nr(m) == SYS_pwritev2)
-		positioned = arg(m, 3) != U64_MAX;
+		positioned = choose_arg(m, 3) != U64_MAX;
 	if (model_is_pipe(m, ofd)) {
 		on_pipe(m, ofd, write);
 		return;
@@ -125,7 +125,7 @@ static void transfer(struct model *m, bool write)
 		   ofd, positioned ? ACCESS_DATA : ACCESS_WRITE))
 		return;
 	g->args[1] = length(bytes_asked(m, 2));
-	g->args[2] = arg(m, 3);
+	g->args[2] = choose_arg(m, 3);
 }
 
 static void seek(struct model *m)
@@ -133,17 +133,17 @@ static void seek(struct model *m)
 	if (!on_fd(m, WL_SEEK, m->making.about.ofd, ACCESS_WRITE))
 		return;
 	use_file(m, ACCESS_READ);
-	m->making.args[1] = arg(m, 1);
-	m->making.args[2] = arg(m, 2);
+	m->making.args[1] = choose_arg(m, 1);
+	m->making.args[2] = choose_arg(m, 2);
 }
 
 /* Between two descriptors. One that is no file is left out, or is the end of a pipe. */
-static void move(struct model *m)
+static void choose_move(struct model *m)
 {
 	struct making *g = &m->making;
 	bool sendfile = g->call->effect == DOES_SENDFILE;
-	struct ofd *from = world_ofd(g->about.thread, arg(m, sendfile ? 1 : 0));
-	struct ofd *to = world_ofd(g->about.thread, arg(m, sendfile ? 0 : 2));
+	struct ofd *from = world_ofd(g->about.thread, choose_arg(m, sendfile ? 1 : 0));
+	struct ofd *to = world_ofd(g->about.thread, choose_arg(m, sendfile ? 0 : 2));
 	const u64 *given = raw_find(g->item->record, RAW_OFFSETS, 16, NULL);
 	u64 offsets[2] = { U64_MAX, U64_MAX };
 	bool in = model_slot(m, from) != NO_SLOT && !model_is_pipe(m, from);
@@ -162,8 +162,8 @@ static void move(struct model *m)
 		g->args[0] = model_slot(m, sendfile ? to : from);
 		g->args[1] = model_slot(m, sendfile ? from : to);
 		g->args[2] = offsets[0];
-		g->args[3] = sendfile ? length(arg(m, 3)) : offsets[1];
-		g->args[4] = length(arg(m, 4));
+		g->args[3] = sendfile ? length(choose_arg(m, 3)) : offsets[1];
+		g->args[4] = length(choose_arg(m, 4));
 		return;
 	}
 	if (in || out) {
@@ -173,7 +173,7 @@ static void move(struct model *m)
 			: offset == U64_MAX ? WL_WRITE
 					    : WL_PWRITE;
 		g->args[0] = model_slot(m, in ? from : to);
-		g->args[1] = g->result >= 0 ? length(g->result) : length(arg(m, sendfile ? 3 : 4));
+		g->args[1] = length(g->result >= 0 ? g->result : choose_arg(m, sendfile ? 3 : 4));
 		g->args[2] = offset;
 	} else {
 		none(m, BECAUSE_KERNEL);
@@ -190,14 +190,14 @@ static void move(struct model *m)
 /* An ioctl of terminals (is it one?) and of descriptors, or one that the file's kind has not. */
 static bool asks_no_disk(struct model *m)
 {
-	return (u8)(arg(m, 1) >> 8) == 'T' || m->making.result == -ENOTTY;
+	return (u8)(choose_arg(m, 1) >> 8) == 'T' || m->making.result == -ENOTTY;
 }
 
 static void map(struct model *m)
 {
 	struct making *g = &m->making;
 
-	if ((s32)arg(m, 4) < 0) {
+	if ((s32)choose_arg(m, 4) < 0) {
 		none(m, BECAUSE_KERNEL);
 		return;
 	}
@@ -208,11 +208,11 @@ static void map(struct model *m)
 	}
 	if (!on_fd(m, WL_MMAP, g->about.ofd, ACCESS_READ))
 		return;
-	g->args[1] = length(arg(m, 1));
-	g->args[2] = arg(m, 2) & 7;
+	g->args[1] = length(choose_arg(m, 1));
+	g->args[2] = choose_arg(m, 2) & 7;
 	/* Anywhere, and nothing is reserved for it. */
-	g->args[3] = arg(m, 3) & 3;
-	g->args[4] = arg(m, 5);
+	g->args[3] = choose_arg(m, 3) & 3;
+	g->args[4] = choose_arg(m, 5);
 	m->figures.mapped += g->result >= 0 && !source_has_touches(m->source);
 }
 
@@ -249,7 +249,7 @@ static u64 mode_of(struct model *m)
 {
 	int at = call_arg(m->making.call, 'm');
 	const u64 *how = raw_find(m->making.item->record, RAW_HOW, 24, NULL);
-	u64 mode = at < 0 ? 0 : arg(m, at);
+	u64 mode = at < 0 ? 0 : choose_arg(m, at);
 
 	if (how)
 		memcpy(&mode, how + 1, sizeof(mode));
@@ -322,7 +322,7 @@ static void control(struct model *m)
 {
 	struct making *g = &m->making;
 
-	switch (arg(m, 1)) {
+	switch (choose_arg(m, 1)) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
 		on_fd(m, WL_DUP, g->about.ofd, ACCESS_READ);
@@ -331,7 +331,7 @@ static void control(struct model *m)
 		if (model_is_pipe(m, g->about.ofd))
 			none(m, BECAUSE_ORDER);
 		else if (on_fd(m, WL_FLAGS, g->about.ofd, ACCESS_READ))
-			g->args[1] = arg(m, 2) & (O_APPEND | O_DIRECT | O_NOATIME);
+			g->args[1] = choose_arg(m, 2) & (O_APPEND | O_DIRECT | O_NOATIME);
 		break;
 	case F_GETLK:
 	case F_SETLK:
@@ -402,9 +402,9 @@ static void on_descriptor(struct model *m)
 		return;
 	memcpy(&g->args[1], &g->item->record->args[1], 4 * sizeof(u64));
 	if (op == WL_GETDENTS)
-		g->args[1] = min_t(u64, arg(m, 2), DIRENTS_MAX);
+		g->args[1] = min_t(u64, choose_arg(m, 2), DIRENTS_MAX);
 	else if (op == WL_READAHEAD)
-		g->args[2] = length(arg(m, 2));
+		g->args[2] = length(choose_arg(m, 2));
 }
 
 /* Names. */
@@ -416,8 +416,8 @@ static u64 no_follow(const struct model *m)
 
 static void chown_name(struct model *m, unsigned int at)
 {
-	m->making.args[1] = (s64)(s32)arg(m, at);
-	m->making.args[2] = (s64)(s32)arg(m, at + 1);
+	m->making.args[1] = (s64)(s32)choose_arg(m, at);
+	m->making.args[2] = (s64)(s32)choose_arg(m, at + 1);
 	m->making.args[3] = no_follow(m);
 }
 
@@ -438,8 +438,8 @@ static void look_at_descriptor(struct model *m)
 		break;
 	case SYS_fchownat:
 		if (on_fd(m, WL_FCHOWN, ofd, ACCESS_READ)) {
-			g->args[1] = (s64)(s32)arg(m, 2);
-			g->args[2] = (s64)(s32)arg(m, 3);
+			g->args[1] = (s64)(s32)choose_arg(m, 2);
+			g->args[2] = (s64)(s32)choose_arg(m, 3);
 		}
 		break;
 	default:
@@ -461,7 +461,7 @@ static void look(struct model *m)
 	if (!p->given) {
 		/* futimens() is utimensat() with no path at all. */
 		if (nr(m) == SYS_utimensat)
-			g->about.ofd = world_ofd(g->about.thread, arg(m, 0));
+			g->about.ofd = world_ofd(g->about.thread, choose_arg(m, 0));
 		look_at_descriptor(m);
 		return;
 	}
@@ -479,14 +479,14 @@ static void look(struct model *m)
 	case SYS_faccessat2:
 		file = ACCESS_READ;
 		on_path(m, WL_ACCESS, p);
-		g->args[1] = arg(m, mode) & 7;
+		g->args[1] = choose_arg(m, mode) & 7;
 		g->args[2] = no_follow(m);
 		break;
 	case SYS_chmod:
 	case SYS_fchmodat:
 	case 452: /* fchmodat2 */
 		on_path(m, WL_CHMOD, p);
-		g->args[1] = arg(m, mode) & 07777;
+		g->args[1] = choose_arg(m, mode) & 07777;
 		break;
 	case SYS_chown:
 	case SYS_lchown:
@@ -529,7 +529,7 @@ static const struct ofd *linked_descriptor(const struct model *m)
 	const struct named *p = &m->making.first;
 
 	if (!p->given)
-		return world_ofd(m->making.about.thread, arg(m, 0));
+		return world_ofd(m->making.about.thread, choose_arg(m, 0));
 	if (strncmp(p->text, start, strlen(start)))
 		return NULL;
 	return world_ofd(m->making.about.thread, strtoul(p->text + strlen(start), NULL, 10));
@@ -564,7 +564,7 @@ static void rename_name(struct model *m)
 		return;
 	}
 	g->args[1] = text(m, &g->second);
-	g->args[2] = nr(m) == SYS_renameat2 ? arg(m, 4) & 7 : 0;
+	g->args[2] = nr(m) == SYS_renameat2 ? choose_arg(m, 4) & 7 : 0;
 }
 
 static void symlink_name(struct model *m)
@@ -603,12 +603,13 @@ static void choose_name(struct model *m)
 	case DOES_READLINK:
 		use_file(m, ACCESS_READ);
 		if (on_path(m, WL_READLINK, &g->first))
-			g->args[1] = min_t(u64, arg(m, call_arg(g->call, 'u')), PATH_MAX);
+			g->args[1] = min_t(u64, choose_arg(m, call_arg(g->call, 'u')), PATH_MAX);
 		break;
 	case DOES_UNLINK:
 		use_file(m, ACCESS_WRITE);
 		on_path(m,
-			nr(m) == SYS_unlinkat && arg(m, 2) & AT_REMOVEDIR ? WL_RMDIR : WL_UNLINK,
+			nr(m) == SYS_unlinkat && choose_arg(m, 2) & AT_REMOVEDIR ? WL_RMDIR :
+										   WL_UNLINK,
 			&g->first);
 		break;
 	case DOES_RMDIR:
@@ -622,12 +623,12 @@ static void choose_name(struct model *m)
 	case DOES_MKNOD:
 		use_file(m, ACCESS_STAGE);
 		on_path(m, WL_MKNOD, &g->first);
-		g->args[1] = mode_of(m) | (arg(m, call_arg(g->call, 'm')) & S_IFMT);
+		g->args[1] = mode_of(m) | (choose_arg(m, call_arg(g->call, 'm')) & S_IFMT);
 		break;
 	case DOES_TRUNCATE:
 		use_file(m, ACCESS_WRITE);
 		on_path(m, WL_TRUNCATE, &g->first);
-		g->args[1] = arg(m, 1);
+		g->args[1] = choose_arg(m, 1);
 		break;
 	case DOES_CHDIR:
 		on_path(m, WL_CHDIR, &g->first);
@@ -669,7 +670,7 @@ static void choose_data(struct model *m)
 	case DOES_FTRUNCATE:
 		use_file(m, ACCESS_WRITE);
 		on_fd(m, WL_FTRUNCATE, g->about.ofd, ACCESS_READ);
-		g->args[1] = arg(m, 1);
+		g->args[1] = choose_arg(m, 1);
 		break;
 	case DOES_FALLOCATE:
 		use_file(m, ACCESS_WRITE);
@@ -699,8 +700,8 @@ static void wait_for(struct model *m)
  */
 static void choose_futex(struct model *m, u64 key)
 {
-	u64 joined = *map_at(&m->threads, arg(m, 2) & U32_MAX);
-	bool wake = (arg(m, 1) & 0x7f) == 1 || (arg(m, 1) & 0x7f) == 10;
+	u64 joined = *map_at(&m->threads, choose_arg(m, 2) & U32_MAX);
+	bool wake = (choose_arg(m, 1) & 0x7f) == 1 || (choose_arg(m, 1) & 0x7f) == 10;
 	u32 waker;
 
 	none(m, BECAUSE_ORDER);
@@ -717,7 +718,7 @@ static void choose_futex(struct model *m, u64 key)
 	}
 	model_use(m, USE_WAKE, ACCESS_READ, key);
 	m->use[m->uses - 1].on_return = true;
-	waker = source_waker(m->source, arg(m, 0));
+	waker = source_waker(m->source, choose_arg(m, 0));
 	if (joined)
 		model_use(m, USE_JOINED, ACCESS_READ, joined - 1);
 	if (waker)
@@ -725,7 +726,7 @@ static void choose_futex(struct model *m, u64 key)
 }
 
 /* A futex or a context of AIO, which is an address of the process. */
-static u64 resource_of(const struct model *m, u64 address)
+static u64 choose_address(const struct model *m, u64 address)
 {
 	return m->making.about.thread->process->id * 0x100000001b3ull ^ address;
 }
@@ -733,7 +734,7 @@ static u64 resource_of(const struct model *m, u64 address)
 static void choose_other(struct model *m)
 {
 	struct making *g = &m->making;
-	u64 key = resource_of(m, arg(m, 0)), made;
+	u64 key = choose_address(m, choose_arg(m, 0)), made;
 	const void *context;
 
 	none(m, BECAUSE_NOT_DONE);
@@ -747,7 +748,7 @@ static void choose_other(struct model *m)
 		if (!context)
 			break;
 		memcpy(&made, context, sizeof(made));
-		model_use(m, USE_AIO, ACCESS_STAGE, resource_of(m, made));
+		model_use(m, USE_AIO, ACCESS_STAGE, choose_address(m, made));
 		break;
 	case SYS_io_destroy:
 		none(m, BECAUSE_ORDER);
@@ -759,18 +760,18 @@ static void choose_other(struct model *m)
 	case SYS_io_pgetevents:
 		none(m, BECAUSE_ORDER);
 		/* It waits for that many. */
-		if (nr(m) != SYS_io_submit && nr(m) != SYS_io_cancel && (s64)arg(m, 1) > 0)
+		if (nr(m) != SYS_io_submit && nr(m) != SYS_io_cancel && (s64)choose_arg(m, 1) > 0)
 			model_wait_for_seen(m);
 		model_use(m, USE_AIO, ACCESS_WRITE, key);
 		break;
 	case SYS_io_uring_enter:
 		none(m, BECAUSE_ORDER);
-		if (arg(m, 2)) /* it waits for that many */
+		if (choose_arg(m, 2)) /* it waits for that many */
 			model_wait_for_seen(m);
 		break;
 	case SYS_umask:
 		none(m, BECAUSE_ORDER);
-		*map_at(&m->umasks, g->about.thread->process->id) = (arg(m, 0) & 0777) + 1;
+		*map_at(&m->umasks, g->about.thread->process->id) = (choose_arg(m, 0) & 0777) + 1;
 		break;
 	case SYS_msync:
 	case SYS_madvise:
@@ -797,11 +798,11 @@ void choose(struct model *m)
 	switch (g->call->effect) {
 	case DOES_READ:
 	case DOES_PREAD:
-		transfer(m, false);
+		choose_transfer(m, false);
 		break;
 	case DOES_WRITE:
 	case DOES_PWRITE:
-		transfer(m, true);
+		choose_transfer(m, true);
 		break;
 	case DOES_SEEK:
 		seek(m);
@@ -809,7 +810,7 @@ void choose(struct model *m)
 	case DOES_SENDFILE:
 	case DOES_COPY:
 	case DOES_SPLICE:
-		move(m);
+		choose_move(m);
 		break;
 	case DOES_MMAP:
 		map(m);

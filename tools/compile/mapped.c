@@ -17,7 +17,7 @@ static u64 pages_up(u64 bytes)
 	return (bytes + PAGE - 1) & ~(u64)(PAGE - 1);
 }
 
-static u64 arg(const struct model *m, unsigned int i)
+static u64 mapped_arg(const struct model *m, unsigned int i)
 {
 	return m->making.item->record->args[i];
 }
@@ -142,7 +142,7 @@ bool mapped_map(struct model *m)
 {
 	struct making *g = &m->making;
 	const struct ofd *ofd = g->about.ofd;
-	bool written, shared = (arg(m, 3) & MAP_TYPE) != MAP_PRIVATE;
+	bool written, shared = (mapped_arg(m, 3) & MAP_TYPE) != MAP_PRIVATE;
 	u32 slot = model_slot(m, ofd);
 
 	if (g->result < 0 || slot == NO_SLOT || model_is_pipe(m, ofd) || !g->about.file ||
@@ -151,8 +151,8 @@ bool mapped_map(struct model *m)
 	written = !shared || (ofd->flags & O_ACCMODE) == O_RDWR;
 	g->op = WL_MAP;
 	g->args[0] = slot;
-	g->args[1] = min_t(u64, arg(m, 1), WL_SIZE_MAX);
-	g->args[2] = min_t(u64, arg(m, 5), WL_SIZE_MAX / PAGE * PAGE);
+	g->args[1] = min_t(u64, mapped_arg(m, 1), WL_SIZE_MAX);
+	g->args[2] = min_t(u64, mapped_arg(m, 5), WL_SIZE_MAX / PAGE * PAGE);
 	g->args[3] = (shared ? WL_MAP_SHARED : 0) | (written ? WL_MAP_WRITTEN : 0);
 	g->args[4] = model_take_slot(m);
 	g->mapping = ++m->mapped.ids;
@@ -185,17 +185,17 @@ bool mapped_call(struct model *m)
 {
 	struct making *g = &m->making;
 	u32 nr = g->item->record->nr;
-	const struct area *a = area_at(memory_of(m, process_of(m)), arg(m, 0));
+	const struct area *a = area_at(memory_of(m, process_of(m)), mapped_arg(m, 0));
 	u64 at;
 
-	if (!a || (nr != SYS_msync && (nr != SYS_madvise || !is_told(arg(m, 2)))))
+	if (!a || (nr != SYS_msync && (nr != SYS_madvise || !is_told(mapped_arg(m, 2)))))
 		return false;
-	at = arg(m, 0) - a->at;
+	at = mapped_arg(m, 0) - a->at;
 	g->op = nr == SYS_msync ? WL_MSYNC : WL_ADVISE;
 	g->args[0] = a->slot;
 	g->args[1] = a->offset - a->start + at;
-	g->args[2] = min(arg(m, 1), a->length - at);
-	g->args[3] = arg(m, 2);
+	g->args[2] = min(mapped_arg(m, 1), a->length - at);
+	g->args[3] = mapped_arg(m, 2);
 	model_use(m, USE_FILE, nr == SYS_msync ? ACCESS_READ : ACCESS_DATA, a->file);
 	model_use(m, USE_MAPPING, ACCESS_READ, a->id);
 	return true;
@@ -204,8 +204,8 @@ bool mapped_call(struct model *m)
 /*
  * What it grows by is not in the replay's mapping: should it be touched, there is one of its own.
  */
-static void move(struct mapped *mapped, struct memory *memory, u64 from, u64 bytes, u64 to,
-		 u64 new_bytes)
+static void areas_move(struct mapped *mapped, struct memory *memory, u64 from, u64 bytes, u64 to,
+		       u64 new_bytes)
 {
 	u32 i, before = memory->areas;
 
@@ -226,7 +226,7 @@ void mapped_follow(struct model *m)
 {
 	struct making *g = &m->making;
 	struct memory *memory = memory_of(m, process_of(m));
-	u64 bytes = pages_up(arg(m, 1)), file;
+	u64 bytes = pages_up(mapped_arg(m, 1)), file;
 	struct area area;
 
 	if (g->result < 0)
@@ -252,10 +252,11 @@ void mapped_follow(struct model *m)
 		add_area(memory, &area);
 		break;
 	case SYS_munmap:
-		cut(&m->mapped, memory, arg(m, 0), arg(m, 0) + bytes);
+		cut(&m->mapped, memory, mapped_arg(m, 0), mapped_arg(m, 0) + bytes);
 		break;
 	case SYS_mremap:
-		move(&m->mapped, memory, arg(m, 0), bytes, g->result, pages_up(arg(m, 2)));
+		areas_move(&m->mapped, memory, mapped_arg(m, 0), bytes, g->result,
+			   pages_up(mapped_arg(m, 2)));
 		break;
 	}
 }

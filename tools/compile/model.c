@@ -335,7 +335,7 @@ static void find_name(struct model *m, struct named *named, char letter)
 
 /* Names as the replay says them, whose root is the original's directory @m->root. */
 
-static bool is_below(const struct model *m, const struct node *node)
+static bool is_below_root(const struct model *m, const struct node *node)
 {
 	while (node && node != m->root)
 		node = node->parent;
@@ -453,7 +453,7 @@ static u32 file_number(const struct raw_attr *attr)
 }
 
 /* The name that the call has found was there before the trace, if no call has made it. */
-static void found(struct model *m, const struct named *named, bool with_file)
+static void name_found(struct model *m, const struct named *named, bool with_file)
 {
 	struct making *g = &m->making;
 	struct tree_found f = {};
@@ -479,7 +479,7 @@ static void found(struct model *m, const struct named *named, bool with_file)
 	tree_found(&m->tree, named->node, &f, NULL);
 }
 
-static void made(struct model *m, const struct named *named)
+static void name_made(struct model *m, const struct named *named)
 {
 	if (!named->kernel)
 		tree_made(&m->tree, named->node);
@@ -522,44 +522,44 @@ static void use_names(struct model *m)
 		if (g->first.given && unnamed(m))
 			tree_found(&m->tree, g->first.node, &dir, NULL);
 		else if (g->first.given && creates(m))
-			made(m, &g->first);
+			name_made(m, &g->first);
 		else if (g->first.given)
-			found(m, &g->first, true);
+			name_found(m, &g->first, true);
 		break;
 	case DOES_MKDIR:
 	case DOES_MKNOD:
 		if (g->first.given)
-			made(m, &g->first);
+			name_made(m, &g->first);
 		break;
 	case DOES_SYMLINK:
 		if (g->second.given)
-			made(m, &g->second);
+			name_made(m, &g->second);
 		break;
 	case DOES_LINK:
 		if (g->first.given)
-			found(m, &g->first, true);
+			name_found(m, &g->first, true);
 		if (g->second.given)
-			made(m, &g->second);
+			name_made(m, &g->second);
 		break;
 	case DOES_RENAME:
 		if (!g->first.given || !g->second.given)
 			break;
-		found(m, &g->first, true);
+		name_found(m, &g->first, true);
 		if (g->item->record->nr == SYS_renameat2 && g->item->record->args[4] & 2)
-			found(m, &g->second, false);
-		made(m, &g->first);
-		made(m, &g->second);
+			name_found(m, &g->second, false);
+		name_made(m, &g->first);
+		name_made(m, &g->second);
 		break;
 	case DOES_UNLINK:
 	case DOES_RMDIR:
 		if (!g->first.given)
 			break;
-		found(m, &g->first, true);
-		made(m, &g->first);
+		name_found(m, &g->first, true);
+		name_made(m, &g->first);
 		break;
 	default:
 		if (g->first.given)
-			found(m, &g->first, true);
+			name_found(m, &g->first, true);
 		break;
 	}
 }
@@ -596,7 +596,7 @@ bool model_text_of(struct model *m, const char *name, u32 file, u64 *text)
 	struct raw_attr attr;
 	s64 size;
 
-	if (*name != '/' || is_deleted(name) || is_kernels(node) || !is_below(m, node) ||
+	if (*name != '/' || is_deleted(name) || is_kernels(node) || !is_below_root(m, node) ||
 	    !source_file(m->source, file, &attr, &size) || (attr.mode && !S_ISREG(attr.mode)))
 		return false;
 	f = (struct tree_found){
@@ -619,7 +619,7 @@ static void open_again(struct model *m, struct ofd *ofd, const struct source_ofd
 	struct raw_attr attr;
 	s64 size;
 
-	if (is_kernels(node) || !is_below(m, node) ||
+	if (is_kernels(node) || !is_below_root(m, node) ||
 	    !source_file(m->source, m->making.item->file, &attr, &size) ||
 	    (!S_ISREG(attr.mode) && !S_ISDIR(attr.mode)))
 		return;
@@ -668,7 +668,7 @@ static bool is_inside(const struct model *m, const struct named *named)
 	/* The root itself is there, and stays. */
 	if (named->node == m->root)
 		return effect < DOES_RENAME || effect > DOES_MKNOD;
-	return is_below(m, named->node);
+	return is_below_root(m, named->node);
 }
 
 static bool wanted(struct model *m)

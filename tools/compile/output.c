@@ -195,13 +195,13 @@ static struct stream tree_part(struct output *out, const struct tree *tree, u64 
 	return s;
 }
 
-static void write_all(FILE *file, const char *path, const void *data, u64 bytes)
+static void output_write_all(FILE *file, const char *path, const void *data, u64 bytes)
 {
 	if (bytes && fwrite(data, bytes, 1, file) != 1)
 		die("%s: %s", path, strerror(errno));
 }
 
-static void *append(void *whole, u64 *used, const void *data, u64 bytes)
+static void *output_append(void *whole, u64 *used, const void *data, u64 bytes)
 {
 	whole = xrealloc(whole, *used + bytes + 8);
 	if (bytes)
@@ -223,7 +223,7 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 	u8 *whole = NULL;
 	FILE *file;
 
-	whole = append(whole, &used, &header, sizeof(header));
+	whole = output_append(whole, &used, &header, sizeof(header));
 	used += out->streams * sizeof(*threads);
 	for (i = 0; i < out->streams; i++)
 		used += out->stream[i].used;
@@ -262,16 +262,16 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 		.layout_bytes = cpu_to_le64(layout.used),
 	};
 	snprintf(header.order, sizeof(header.order), "%s", order);
-	whole = append(whole, &used, tree_data.data, tree_data.used);
-	whole = append(whole, &used, out->texts.data, out->texts.used);
-	whole = append(whole, &used, layout.data, layout.used);
+	whole = output_append(whole, &used, tree_data.data, tree_data.used);
+	whole = output_append(whole, &used, out->texts.data, out->texts.used);
+	whole = output_append(whole, &used, layout.data, layout.used);
 	memcpy(whole, &header, sizeof(header));
 	header.hash = cpu_to_le64(wl_hash(whole + skip, used - skip));
 	memcpy(whole, &header, sizeof(header));
 	file = fopen(path, "wbe");
 	if (!file)
 		die("%s: %s", path, strerror(errno));
-	write_all(file, path, whole, used);
+	output_write_all(file, path, whole, used);
 	if (fclose(file))
 		die("%s: %s", path, strerror(errno));
 	free(whole);

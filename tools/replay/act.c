@@ -66,7 +66,7 @@ static int open_beneath(const struct stage *s, const char *path, u64 flags, u64 
 /* Descriptors. */
 
 /* A device, or a FIFO that nobody made here, is not the trace's business. */
-static s64 opened(const struct stage *s, const struct wl_command *c, int fd)
+static s64 act_opened(const struct stage *s, const struct wl_command *c, int fd)
 {
 	struct stat st;
 
@@ -94,7 +94,7 @@ static s64 act_open(const struct stage *s, const struct wl_command *c)
 		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
 	else
 		flags |= O_NONBLOCK | O_NOCTTY;
-	return opened(s, c, open_beneath(s, path_of(s, c, 0), flags, c->args[2] & 07777));
+	return act_opened(s, c, open_beneath(s, path_of(s, c, 0), flags, c->args[2] & 07777));
 }
 
 static s64 act_close(const struct stage *s, const struct wl_command *c)
@@ -149,7 +149,7 @@ static s64 vector(const struct stage *s, const struct wl_command *c, void *buffe
 	return write ? writev(fd, pieces, n) : readv(fd, pieces, n);
 }
 
-static s64 transfer(const struct stage *s, const struct wl_command *c, void *buffer, bool write)
+static s64 act_transfer(const struct stage *s, const struct wl_command *c, void *buffer, bool write)
 {
 	bool positioned = c->op == WL_PREAD || c->op == WL_PWRITE;
 	s64 offset = positioned ? (s64)c->args[2] : -1, n, moved = 0;
@@ -198,7 +198,7 @@ static s64 act_read(const struct stage *s, const struct wl_command *c, void *scr
 	if (act_makes(s, c)) {
 		if (s->reads == READS_ORIGINAL)
 			forget_pages(s, c);
-		return transfer(s, c, scratch, false);
+		return act_transfer(s, c, scratch, false);
 	}
 	if (c->op == WL_READ && c->result > 0)
 		lseek(fd_of(s, c, 0), c->result, SEEK_CUR);
@@ -207,7 +207,7 @@ static s64 act_read(const struct stage *s, const struct wl_command *c, void *scr
 
 static s64 act_write(const struct stage *s, const struct wl_command *c)
 {
-	s64 n = transfer(s, c, (void *)s->pattern, true);
+	s64 n = act_transfer(s, c, (void *)s->pattern, true);
 
 	if (n > 0 && s->syncs == SYNCS_EACH && fdatasync(fd_of(s, c, 0)))
 		return -errno;

@@ -9,7 +9,7 @@ struct span { /* the beginning or end of a call */
 	s32 step;
 };
 
-static int compare(const void *a, const void *b)
+static int log_compare(const void *a, const void *b)
 {
 	const struct span *one = a, *other = b;
 
@@ -26,7 +26,7 @@ static double overlap_of(struct span *span, u64 spans)
 
 	if (!spans)
 		return 0;
-	qsort(span, spans, sizeof(*span), compare);
+	qsort(span, spans, sizeof(*span), log_compare);
 	for (i = 0; i < spans; i++) {
 		if (i && under_way > 1)
 			sum += (under_way - 1) * (span[i].time - span[i - 1].time);

@@ -316,7 +316,7 @@ static void note_difference(struct worker *worker, const struct wl_command *c, s
 		__atomic_store_n(&show->stopped, 1, __ATOMIC_RELAXED);
 }
 
-static void compare(struct worker *worker, const struct wl_command *c, s64 result)
+static void run_compare(struct worker *worker, const struct wl_command *c, s64 result)
 {
 	enum outcome outcome;
 
@@ -352,7 +352,7 @@ static void note_call(struct worker *worker, const struct wl_command *c, u64 pla
 			   entry > planned ? entry - planned : planned - entry);
 		counted_call(&worker->counted, c->op, worker->last - entry, c->duration);
 	}
-	compare(worker, c, result);
+	run_compare(worker, c, result);
 }
 
 static void wait_its_time(struct worker *worker, const struct wl_command *c, u64 time)

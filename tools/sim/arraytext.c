@@ -23,7 +23,7 @@ const char array_words[] =
 "  stripe-cache=256      blocks of each member that md keeps, 0 to 32768 (256)\n"
 "  seed=1                of the members' start angles\n";
 
-static int wrong_word(const char *word, const char *text)
+static int array_wrong_word(const char *word, const char *text)
 {
 	return complain("david-sim: --array: '%s': %s", word, text);
 }
@@ -121,7 +121,7 @@ static const char *service_word(struct array_setup *setup, const char *name, cha
 }
 
 /* Parse any word of an array. NULL, or what the value must be. */
-static const char *value_word(struct array_setup *setup, const char *name, char *value)
+static const char *array_value_word(struct array_setup *setup, const char *name, char *value)
 {
 	struct array_layout *layout = &setup->layout;
 	u64 n = 0;
@@ -151,7 +151,7 @@ static int parse_words(struct array_setup *setup, char *rest)
 	const char *wrong;
 
 	if (!parse_level(word, &layout->level))
-		return wrong_word(word, "the first word is the level: 0, 1, 4, 5, 6 or 10");
+		return array_wrong_word(word, "the first word is the level: 0, 1, 4, 5, 6 or 10");
 	layout->chunk = layout->level == ARRAY_1 ? 0 : DEFAULT_CHUNK;
 	layout_parse(layout, NULL);
 	while ((word = strsep(&rest, " \t,"))) {
@@ -160,12 +160,13 @@ static int parse_words(struct array_setup *setup, char *rest)
 		value = word + strcspn(word, "=");
 		if (*value)
 			*value++ = '\0';
-		wrong = value_word(setup, word, value);
+		wrong = array_value_word(setup, word, value);
 		if (wrong)
-			return wrong_word(word, wrong);
+			return array_wrong_word(word, wrong);
 	}
 	if (!layout->members)
-		return wrong_word("members", "of how many disks? Add members=4, for instance");
+		return array_wrong_word("members",
+					"of how many disks? Add members=4, for instance");
 	return 0;
 }
 
@@ -178,14 +179,14 @@ int array_parse(struct array_setup *setup, const char *text, u64 member_sectors)
 
 	*setup = (struct array_setup){ .rmw = RMW_ENABLE, .stripe_cache = DEFAULT_CACHE,
 				       .seed = 1 };
-	r = copy ? parse_words(setup, copy) : wrong_word(text, "out of memory");
+	r = copy ? parse_words(setup, copy) : array_wrong_word(text, "out of memory");
 	free(copy);
 	if (r)
 		return r;
 	wrong = layout_init(layout, member_sectors ?: 16ULL * (layout->chunk ?: ARRAY_BLOCK));
 	if (!wrong)
 		wrong = array_check(setup);
-	return wrong ? wrong_word(text, wrong) : 0;
+	return wrong ? array_wrong_word(text, wrong) : 0;
 }
 
 #define MB	(512 / 1e6)	/* a sector */

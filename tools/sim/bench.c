@@ -96,7 +96,7 @@ static int read_jobs(struct arguments *args, const char *name)
 	return r;
 }
 
-static int parse_arguments(int argc, char **argv, struct arguments *args)
+static int bench_arguments(int argc, char **argv, struct arguments *args)
 {
 	int c, r = 0;
 
@@ -229,8 +229,8 @@ static void print_limits(const struct job_limits *limits)
 	printf("\"mean_seek_us\": %.3f", limits->seek / 1e3);
 }
 
-static void print_json(const char *name, const char *text, const struct job *job,
-		       const struct job_result *result)
+static void job_print_json(const char *name, const char *text, const struct job *job,
+			   const struct job_result *result)
 {
 	double seconds = result->ns / 1e9;
 	u32 i;
@@ -298,7 +298,7 @@ static void print_marks(const struct job *job, const struct job_result *result)
 	printf("]");
 }
 
-static void print_text(const char *name, const struct job_result *result)
+static void job_print_text(const char *name, const struct job_result *result)
 {
 	double seconds = result->ns / 1e9;
 
@@ -351,14 +351,14 @@ static void print_result(const struct arguments *args, const struct profile *pro
 	struct job_limits limits;
 
 	if (!args->json) {
-		print_text(named->name, result);
+		job_print_text(named->name, result);
 		warn_of_doubts(named, doubts, nr_doubts);
 		if (args->array)
 			array_print_text(stdout, result->members, args->setup.layout.members,
 					 result->ns);
 		return;
 	}
-	print_json(named->name, text, &named->job, result);
+	job_print_json(named->name, text, &named->job, result);
 	if (result->has_solid)
 		print_solid(&result->solid);
 	if (result->nr_marks)
@@ -447,7 +447,7 @@ int bench_main(int argc, char **argv)
 {
 	struct arguments *args = calloc(1, sizeof(*args));
 	struct profile profile = { };
-	int r = args ? parse_arguments(argc, argv, args) : 1;
+	int r = args ? bench_arguments(argc, argv, args) : 1;
 
 	if (!r && load_profile(&profile, args->profile, args->options, args->nr_options))
 		r = 1;

@@ -32,7 +32,7 @@ static double demerit(u64 *measured, u64 *modelled, size_t n)
 	return sqrt(sum / n);
 }
 
-int compare(const struct trace *trace, int op, struct comparison *comparison)
+int trace_compare(const struct trace *trace, int op, struct comparison *comparison)
 {
 	u64 *measured = malloc(trace->nr * sizeof(u64));
 	u64 *modelled = malloc(trace->nr * sizeof(u64));

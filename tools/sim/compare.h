@@ -15,7 +15,7 @@ struct comparison {
 };
 
 /* Of the requests of kind @op; DISK_OP_NR: of all. Returns -1 without memory. */
-int compare(const struct trace *trace, int op, struct comparison *comparison);
+int trace_compare(const struct trace *trace, int op, struct comparison *comparison);
 
 /*
  * Of the reads that do not begin where the request before ended, the share that is

@@ -72,7 +72,7 @@ static u64 stream_end(const struct job_part *job, u32 stream)
 	return stream + 1 == job->streams ? job->start + job->span : stream_start(job, stream + 1);
 }
 
-static u64 random_place(struct run *run, const struct job_part *job)
+static u64 job_random_place(struct run *run, const struct job_part *job)
 {
 	u64 align = job->align ?: job->sectors;
 	u64 room = job->span - job->sectors - job->offset;
@@ -124,7 +124,7 @@ static void make_request(struct run *run, struct slot *slot)
 		request->op = DISK_WRITE;
 	if (job->fua && request->op == DISK_WRITE)
 		request->flags |= DISK_FUA;
-	request->sector = job->order == JOB_RANDOM ? random_place(run, job) :
+	request->sector = job->order == JOB_RANDOM ? job_random_place(run, job) :
 						     stream_place(part, slot->index);
 	request->sector += job->offset;
 	if (request->op == DISK_WRITE)
@@ -133,14 +133,14 @@ static void make_request(struct run *run, struct slot *slot)
 		run->result->read_pages += pages_of(request);
 }
 
-static void send(struct run *run, struct slot *slot)
+static void job_send(struct run *run, struct slot *slot)
 {
 	slot->state = SLOT_SENT;
 	target_submit(&run->target, &slot->request, run->now);
 }
 
 /* @slot was refused. It is the last of its list. */
-static void wait(struct run *run, struct slot *slot)
+static void job_wait(struct run *run, struct slot *slot)
 {
 	struct slot **at = &run->first[disk_line(run->target.disk, slot->request.op)];
 
@@ -151,7 +151,7 @@ static void wait(struct run *run, struct slot *slot)
 	*at = slot;
 }
 
-static void enter(struct run *run, struct slot *slot)
+static void job_enter(struct run *run, struct slot *slot)
 {
 	struct part *part = &run->parts[slot->part];
 
@@ -162,15 +162,15 @@ static void enter(struct run *run, struct slot *slot)
 			    slot->request.sectors * 512ULL * 1000000000 / part->job->rate;
 	if (target_merges(&run->target, &slot->request, run->now) ||
 	    target_enter(&run->target, &slot->who, slot->request.op, run->now)) {
-		send(run, slot);
+		job_send(run, slot);
 		return;
 	}
 	slot->state = SLOT_WAITING;
-	wait(run, slot);
+	job_wait(run, slot);
 }
 
 /* Send requests of waiting slots while the queue has room. */
-static void admit(struct run *run, u32 line)
+static void job_admit(struct run *run, u32 line)
 {
 	struct slot **at, *slot;
 	bool entered;
@@ -188,9 +188,9 @@ static void admit(struct run *run, u32 line)
 			return;
 		*at = slot->next;
 		if (entered)
-			send(run, slot);
+			job_send(run, slot);
 		else
-			wait(run, slot);
+			job_wait(run, slot);
 	}
 }
 
@@ -211,10 +211,10 @@ static void send_ready(struct run *run)
 
 	for (i = 0; i < run->nr_slots && may_send(run); i++)
 		if (run->slots[i].state == SLOT_READY && ready_at(run, &run->slots[i]) <= run->now)
-			enter(run, &run->slots[i]);
+			job_enter(run, &run->slots[i]);
 	/* With blk-mq two requests that become one free a tag. */
 	if (run->target.disk && !disk_line(run->target.disk, DISK_WRITE))
-		admit(run, 0);
+		job_admit(run, 0);
 }
 
 static u64 next_time(const struct run *run)
@@ -228,7 +228,7 @@ static u64 next_time(const struct run *run)
 	return max(next, run->now);
 }
 
-static void count(struct job_figures *figures, const struct disk_request *request)
+static void job_count(struct job_figures *figures, const struct disk_request *request)
 {
 	u64 ns = request->completion - request->arrival;
 
@@ -361,9 +361,9 @@ static void account(struct run *run, const struct slot *slot)
 		result->flush_ns += request->completion - request->arrival;
 		return;
 	}
-	count(&result->all, request);
-	count(&result->op[request->op], request);
-	count(&result->parts[slot->part], request);
+	job_count(&result->all, request);
+	job_count(&result->op[request->op], request);
+	job_count(&result->parts[slot->part], request);
 	if (result->parts[slot->part].times)
 		keep_time(&result->parts[slot->part], request);
 	result->times[result->nr_times++] = request->completion - request->arrival;
@@ -386,8 +386,8 @@ static void advance(struct run *run)
 		next = request->next;
 		complete(run, request);
 	}
-	admit(run, 0);
-	admit(run, 1);
+	job_admit(run, 0);
+	job_admit(run, 1);
 }
 
 /* Wait for the requests in flight, then flush. Nothing else is sent. run->now is then the end. */
@@ -416,8 +416,8 @@ static void drain(struct run *run)
 		for (; request; request = request->next)
 			if (request != &flush)
 				slot_of(request)->state = SLOT_DONE;
-		admit(run, 0);
-		admit(run, 1);
+		job_admit(run, 0);
+		job_admit(run, 1);
 	}
 }
 

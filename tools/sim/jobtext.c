@@ -40,7 +40,7 @@ struct where {
 	bool middle, inner;
 };
 
-static int wrong_word(char *why, const char *word, const char *text)
+static int job_wrong_word(char *why, const char *word, const char *text)
 {
 	snprintf(why, JOB_WHY, "'%s': %s", word, text);
 	return -1;
@@ -156,8 +156,8 @@ static const char *where_word(struct where *where, const char *name, const char 
 }
 
 /* NULL, or what the value must be. */
-static const char *value_word(struct job *job, struct job_part *part, struct where *where,
-			      const char *name, const char *value)
+static const char *job_value_word(struct job *job, struct job_part *part, struct where *where,
+				  const char *name, const char *value)
 {
 	static const char size[] = "bytes, a multiple of 512";
 	u64 n = 0;
@@ -230,7 +230,7 @@ static int settle(struct job_part *part, const struct where *where, const struct
 		part->start = (profile->sectors - part->span) / 16 * 8;
 	if (part->start + part->span > profile->sectors) {
 		if (where->at_share < 0 || part->start + least > profile->sectors)
-			return wrong_word(why, "at, span", "they end behind the disk");
+			return job_wrong_word(why, "at, span", "they end behind the disk");
 		part->span = profile->sectors - part->start;
 	}
 	return 0;
@@ -244,18 +244,18 @@ static int parse_part(struct job *job, char *text, const struct profile *profile
 	const char *wrong;
 
 	if (job->nr_parts == JOB_PARTS)
-		return wrong_word(why, "+", "too many parts");
+		return job_wrong_word(why, "+", "too many parts");
 	*part = (struct job_part){ .sectors = 8, .depth = 1, .streams = 1 };
 	while ((word = strsep(&text, " \t,"))) {
 		if (!*word || flag(job, part, word))
 			continue;
 		value = strchr(word, '=');
 		if (!value)
-			return wrong_word(why, word, unknown);
+			return job_wrong_word(why, word, unknown);
 		*value++ = '\0';
-		wrong = value_word(job, part, &where, word, value);
+		wrong = job_value_word(job, part, &where, word, value);
 		if (wrong)
-			return wrong_word(why, word, wrong);
+			return job_wrong_word(why, word, wrong);
 	}
 	job->nr_parts++;
 	return settle(part, &where, profile, why);
@@ -264,7 +264,7 @@ static int parse_part(struct job *job, char *text, const struct profile *profile
 int job_parse(struct job *job, const char *text, const struct profile *profile, char why[JOB_WHY])
 {
 	char *copy = strdup(text), *rest = copy, *part;
-	int r = copy ? 0 : wrong_word(why, "job", "out of memory");
+	int r = copy ? 0 : job_wrong_word(why, "job", "out of memory");
 
 	memset(job, 0, sizeof(*job));
 	job->count = 1000;

@@ -49,7 +49,7 @@ struct live {
 	u64 now;
 };
 
-static int bad_line(const struct live *live, const char *text)
+static int live_bad_line(const struct live *live, const char *text)
 {
 	return complain("david-sim live: line %lu: %s", live->line, text);
 }
@@ -66,9 +66,9 @@ static int take_request(struct live *live, struct disk_request *request, unsigne
 	bool flush = op == DISK_FLUSH;
 
 	if (op >= DISK_OP_NR || flags > DISK_FUA || flush != !sectors)
-		return bad_line(live, "no such request");
+		return live_bad_line(live, "no such request");
 	if (sector > live->profile->sectors || sectors > live->profile->sectors - sector)
-		return bad_line(live, "a request behind the disk's end");
+		return live_bad_line(live, "a request behind the disk's end");
 	*request = (struct disk_request) {
 		.op = op, .sector = sector, .sectors = sectors, .flags = flags | DISK_SYNC,
 	};
@@ -105,7 +105,7 @@ static int serve_one(struct live *live, const char *line)
 	struct disk_request request;
 
 	if (sscanf(line, "one %u,%llu,%u,%u,%llu", &op, &sector, &sectors, &flags, &time) != 5)
-		return bad_line(live, "OP,SECTOR,SECTORS,FLAGS,TIME must follow");
+		return live_bad_line(live, "OP,SECTOR,SECTORS,FLAGS,TIME must follow");
 	if (take_request(live, &request, op, sector, sectors, flags))
 		return -1;
 	if (time > live->now) {
@@ -128,7 +128,7 @@ static int take_requests(struct live *live, struct disk_request *requests, unsig
 		live->line++;
 		if (!fgets(line, sizeof(line), stdin) ||
 		    sscanf(line, "%u,%llu,%u,%u", &op, &sector, &sectors, &flags) != 4)
-			return bad_line(live, "OP,SECTOR,SECTORS,FLAGS");
+			return live_bad_line(live, "OP,SECTOR,SECTORS,FLAGS");
 		if (take_request(live, &requests[i], op, sector, sectors, flags))
 			return -1;
 	}
@@ -160,10 +160,10 @@ static int serve_deep(struct live *live, const char *line)
 
 	if (sscanf(line, "deep %u,%u,%llu", &depth, &count, &time) != 3 || !depth ||
 	    depth > LIVE_DEPTH)
-		return bad_line(live, "DEPTH,COUNT,TIME must follow");
+		return live_bad_line(live, "DEPTH,COUNT,TIME must follow");
 	requests = calloc(max(count, 1U), sizeof(*requests));
 	if (!requests)
-		return bad_line(live, "out of memory");
+		return live_bad_line(live, "out of memory");
 	r = take_requests(live, requests, count);
 	if (!r) {
 		if (time > live->now) {
@@ -188,13 +188,13 @@ static int serve_line(struct live *live, const char *line)
 	if (!strncmp(line, "deep ", 5))
 		return serve_deep(live, line);
 	if (strcmp(line, "size\n"))
-		return bad_line(live, "the first word must be one, deep or size");
+		return live_bad_line(live, "the first word must be one, deep or size");
 	printf("%llu,%u,%u\n", (unsigned long long)live->profile->sectors,
 	       live->profile->logical_block, live->profile->physical_block);
 	return 0;
 }
 
-static int serve(const struct profile *profile)
+static int live_serve(const struct profile *profile)
 {
 	struct live live = { .profile = profile, .disk = disk_create(profile, NULL, GFP_KERNEL) };
 	char line[128];
@@ -243,7 +243,7 @@ int live_main(int argc, char **argv)
 	}
 	if (load_profile(&profile, name, options, nr_options))
 		return 1;
-	status = serve(&profile);
+	status = live_serve(&profile);
 	profile_free(&profile);
 	return status;
 }

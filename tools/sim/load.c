@@ -104,7 +104,7 @@ static bool of_the_host(const char *item)
  * Return a copy of @text in which @option replaces the item of the same name. With another host
  * come its presets.
  */
-static char *replace(char *text, const char *option)
+static char *replace_option(char *text, const char *option)
 {
 	size_t name_len = strcspn(option, "= ");
 	char *result = NULL, *item, *rest = text;
@@ -127,7 +127,7 @@ static char *replace(char *text, const char *option)
 static int apply(struct profile *profile, const char *option)
 {
 	struct profile_error error;
-	char *text = print_profile(profile), *changed = text ? replace(text, option) : NULL;
+	char *text = print_profile(profile), *changed = text ? replace_option(text, option) : NULL;
 	int ret = -ENOMEM;
 
 	profile_free(profile);

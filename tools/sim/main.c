@@ -87,7 +87,7 @@ struct arguments {
 
 static const char command[] = "david-sim";
 
-static int parse_arguments(int argc, char **argv, struct arguments *args)
+static int main_arguments(int argc, char **argv, struct arguments *args)
 {
 	int c;
 
@@ -200,8 +200,8 @@ static double percent(double of, double mean)
 	return mean ? 100 * of / mean : 0;
 }
 
-static void print_json(const struct profile *profile, const struct comparison *all,
-		       const struct trace *trace, size_t nonsequential, double share)
+static void comparison_print_json(const struct profile *profile, const struct comparison *all,
+				  const struct trace *trace, size_t nonsequential, double share)
 {
 	static const char *const names[] = { "reads", "writes", "pooled" };
 	int i;
@@ -221,8 +221,8 @@ static void print_json(const struct profile *profile, const struct comparison *a
 	printf(",\n \"state_bytes\": %zu}\n", trace->state_bytes);
 }
 
-static void print_text(const struct profile *profile, const struct comparison *all,
-		       size_t nonsequential, double share)
+static void comparison_print_text(const struct profile *profile, const struct comparison *all,
+				  size_t nonsequential, double share)
 {
 	static const char *const names[] = { "reads", "writes", "pooled" };
 	int i;
@@ -251,13 +251,13 @@ static int validate(const struct arguments *args, const struct profile *profile,
 	int i;
 
 	for (i = 0; i < 3; i++)
-		if (compare(trace, ops[i], &all[i]))
+		if (trace_compare(trace, ops[i], &all[i]))
 			return 1;
 	share = compare_share(trace, profile->revolution / 10, &nonsequential);
 	if (args->json)
-		print_json(profile, all, trace, nonsequential, share);
+		comparison_print_json(profile, all, trace, nonsequential, share);
 	else
-		print_text(profile, all, nonsequential, share);
+		comparison_print_text(profile, all, nonsequential, share);
 	return 0;
 }
 
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || (strcmp(argv[1], "replay") && strcmp(argv[1], "validate")))
 		return bad_usage(command, "the first argument must be replay or validate");
 	replaying = !strcmp(argv[1], "replay");
-	status = parse_arguments(argc - 1, argv + 1, &args);
+	status = main_arguments(argc - 1, argv + 1, &args);
 	if (status)
 		return status;
 	if (args.recorded && !replaying)

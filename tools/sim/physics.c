@@ -80,7 +80,7 @@ static u32 spread(struct physics *ph, u32 most)
 	return one_in(ph, 4) && n > 1 ? n / 2 + below(ph, n / 2) + 1 : n;
 }
 
-static void random_place(struct physics *ph, struct job_part *part)
+static void physics_random_place(struct physics *ph, struct job_part *part)
 {
 	u64 sectors = ph->profile.sectors;
 
@@ -131,7 +131,7 @@ static void random_job(struct physics *ph, struct job *job)
 	part->fua = part->writes && one_in(ph, 20);
 	if (one_in(ph, 8))
 		cut_caches(job, true);
-	random_place(ph, part);
+	physics_random_place(ph, part);
 	/* Long enough to make start and end negligible, short enough to run thousands. */
 	job->count = min(max((64u << 11) / part->sectors, least_count(part)), 1500u);
 	if (part->streams > 1)
@@ -348,7 +348,7 @@ static bool one_job(struct physics *ph, u32 number)
 	return false;
 }
 
-static int run(struct physics *ph)
+static int physics_check(struct physics *ph)
 {
 	u64 revolution = ph->profile.revolution;
 	u32 i, broken = 0, tried = 0;
@@ -409,7 +409,7 @@ static int want_rule(struct physics *ph, const char *name)
 	return bad_usage(command, "--rule: no such rule");
 }
 
-static int parse_arguments(int argc, char **argv, struct physics *ph)
+static int physics_arguments(int argc, char **argv, struct physics *ph)
 {
 	u64 number;
 	int c, r = 0;
@@ -462,11 +462,11 @@ int physics_main(int argc, char **argv)
 		return 1;
 	ph->jobs = 300;
 	ph->seed = 1;
-	r = parse_arguments(argc, argv, ph);
+	r = physics_arguments(argc, argv, ph);
 	if (!r && load_profile(&ph->profile, ph->profile_name, ph->options, ph->nr_options))
 		r = 1;
 	if (!r) {
-		r = run(ph);
+		r = physics_check(ph);
 		profile_free(&ph->profile);
 	}
 	free(ph);

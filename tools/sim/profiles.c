@@ -42,7 +42,7 @@ struct arguments {
 
 static const char command[] = "david-sim profile";
 
-static int parse_arguments(int argc, char **argv, struct arguments *args)
+static int profile_arguments(int argc, char **argv, struct arguments *args)
 {
 	static const struct option long_options[] = {
 		{ "word", no_argument, NULL, 'w' },
@@ -149,7 +149,7 @@ static int show(const struct arguments *args)
 	return 0;
 }
 
-static int check(const struct arguments *args)
+static int check_files(const struct arguments *args)
 {
 	struct profile profile;
 
@@ -302,7 +302,7 @@ static const struct command {
 	{ "list", list, 1, INT_MAX },
 	{ "show", show, 1, 1 },
 	{ "import", import, 1, 1 },
-	{ "check", check, 1, 1 },
+	{ "check", check_files, 1, 1 },
 	{ "options", options, 0, 0 },
 };
 
@@ -312,7 +312,7 @@ int profiles_main(int argc, char **argv)
 	unsigned int i;
 	int status;
 
-	status = parse_arguments(argc, argv, &args);
+	status = profile_arguments(argc, argv, &args);
 	if (status)
 		return status;
 	if (!args.nr_files)

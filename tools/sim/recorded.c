@@ -62,7 +62,7 @@ struct recording {
 	bool refused_at_end;	/* and what was refused never came: the slot behind the last */
 };
 
-static int bad_line(const struct recording *rec, const char *text)
+static int recording_bad_line(const struct recording *rec, const char *text)
 {
 	return complain("%s, line %zu: %s", rec->file, rec->line, text);
 }
@@ -93,7 +93,7 @@ static int value(const struct recording *rec, const char *line, const char *name
 			return 0;
 	}
 	snprintf(text, sizeof(text), "no number %s=, or too large a one", name);
-	return bad_line(rec, text);
+	return recording_bad_line(rec, text);
 }
 
 /* 1 if the line belongs to the chosen device. */
@@ -103,12 +103,12 @@ static int check_device(struct recording *rec, const char *line, bool chosen)
 	const char *at = strstr(line, " dev=");
 
 	if (!at || sscanf(at, " dev=%23[0-9:]", device) != 1)
-		return bad_line(rec, "no dev=");
+		return recording_bad_line(rec, "no dev=");
 	if (!rec->device[0])
 		memcpy(rec->device, device, sizeof(device));
 	if (!strcmp(rec->device, device))
 		return 1;
-	return chosen ? 0 : bad_line(rec, "a second device; choose one with --device");
+	return chosen ? 0 : recording_bad_line(rec, "a second device; choose one with --device");
 }
 
 static int take_queued(struct recording *rec, const char *line)
@@ -127,7 +127,8 @@ static int take_queued(struct recording *rec, const char *line)
 		return -1;
 	r = slot(rec, id);
 	if (r->queued)
-		return bad_line(rec, "this id was queued before; record one device's life only");
+		return recording_bad_line(rec,
+					  "this id was queued before; record one device's life only");
 	r->queued = true;
 	r->arrival = arrival;
 	r->request.sector = sector;
@@ -224,7 +225,7 @@ static int take_line(struct recording *rec, const char *line, bool chosen)
 	int mine;
 
 	if (strstr(line, "LOST") && strstr(line, "EVENTS"))
-		return bad_line(rec, "events were lost; record with a larger buffer");
+		return recording_bad_line(rec, "events were lost; record with a larger buffer");
 	if (!queued && !completed && !refused && !unplugged && !written && !mode)
 		return 0;
 	mine = check_device(rec, line, chosen);
@@ -249,7 +250,7 @@ static int complain_of_size(const struct profile *profile)
 	return -1;
 }
 
-static int check(struct recording *rec, const struct profile *profile)
+static int recording_check(struct recording *rec, const struct profile *profile)
 {
 	const struct recorded *r;
 	u64 last = 0;
@@ -300,7 +301,7 @@ static int check(struct recording *rec, const struct profile *profile)
 	return 0;
 }
 
-static int load(struct recording *rec, bool chosen)
+static int recording_load(struct recording *rec, bool chosen)
 {
 	FILE *file = strcmp(rec->file, "-") ? fopen(rec->file, "r") : stdin;
 	size_t size = 0;
@@ -316,7 +317,7 @@ static int load(struct recording *rec, bool chosen)
 		r = take_line(rec, line, chosen);
 	}
 	if (ferror(file))
-		r = bad_line(rec, "cannot be read");
+		r = recording_bad_line(rec, "cannot be read");
 	free(line);
 	if (file != stdin)
 		fclose(file);
@@ -336,7 +337,7 @@ static void refuse(struct disk *disk, const struct recorded *r)
 }
 
 /* Tasks that unplugged before request @id came. */
-static void unplug(struct recording *rec, struct disk *disk, u64 id)
+static void recording_unplug(struct recording *rec, struct disk *disk, u64 id)
 {
 	const struct unplug *u = &rec->unplugs[rec->next_unplug];
 
@@ -344,7 +345,7 @@ static void unplug(struct recording *rec, struct disk *disk, u64 id)
 		disk_unplug(disk, &rec->plugs[u->plug], u->sleeps, u->now);
 }
 
-static void send(struct recording *rec, struct disk *disk, struct recorded *r)
+static void recording_send(struct recording *rec, struct disk *disk, struct recorded *r)
 {
 	r->request.plug = r->plug ? &rec->plugs[r->plug] : NULL;
 	if (r->request.op == DISK_TRIM)
@@ -381,13 +382,13 @@ static int run_on(struct recording *rec, struct disk *disk, struct ftl *ftl)
 	for (id = 0; id < rec->nr; id++) {
 		if (ftl)
 			write_before(rec, disk, ftl, id);
-		unplug(rec, disk, id);
+		recording_unplug(rec, disk, id);
 		if (rec->requests[id].refused)
 			refuse(disk, &rec->requests[id]);
 		disk_advance(disk, rec->requests[id].arrival);
-		send(rec, disk, &rec->requests[id]);
+		recording_send(rec, disk, &rec->requests[id]);
 	}
-	unplug(rec, disk, U64_MAX);
+	recording_unplug(rec, disk, U64_MAX);
 	if (rec->refused_at_end)
 		refuse(disk, &rec->requests[rec->nr]);
 	while ((next = disk_next_event(disk)) != U64_MAX)
@@ -395,7 +396,7 @@ static int run_on(struct recording *rec, struct disk *disk, struct ftl *ftl)
 	return 0;
 }
 
-static int run(struct recording *rec, const struct profile *profile)
+static int recording_run(struct recording *rec, const struct profile *profile)
 {
 	struct ftl *ftl = profile->kind == DRIVE_SSD ? ftl_create(profile, GFP_KERNEL) : NULL;
 	struct disk *disk = NULL;
@@ -441,7 +442,7 @@ static int write_out(const struct recording *rec, const char *name)
 }
 
 /* The number of completions that differ. Prints the first of them. */
-static size_t compare(const struct recording *rec, size_t *compared, u64 *last)
+static size_t recording_compare(const struct recording *rec, size_t *compared, u64 *last)
 {
 	size_t id, differ = 0;
 
@@ -478,10 +479,10 @@ int replay_recorded(const struct profile *profile, const char *name, const char 
 
 	if (device)
 		snprintf(rec.device, sizeof(rec.device), "%s", device);
-	if (load(&rec, device) || check(&rec, profile) || run(&rec, profile) ||
-	    (out && write_out(&rec, out)))
+	if (recording_load(&rec, device) || recording_check(&rec, profile) ||
+	    recording_run(&rec, profile) || (out && write_out(&rec, out)))
 		goto out;
-	differ = compare(&rec, &compared, &last);
+	differ = recording_compare(&rec, &compared, &last);
 	to = out && !strcmp(out, "-") ? stderr : stdout;
 	total = last - rec.requests[0].arrival;
 	if (json)

@@ -26,7 +26,7 @@ struct reader {
 };
 
 __printf(2, 3)
-static int bad_line(const struct reader *reader, const char *format, ...)
+static int reader_bad_line(const struct reader *reader, const char *format, ...)
 {
 	char text[300];
 	va_list args;
@@ -54,14 +54,14 @@ static int parse_header(struct reader *reader, char *line)
 	int n = split_line(line, fields), i, c;
 
 	if (n > MAX_FIELDS)
-		return bad_line(reader, "more than %d columns", MAX_FIELDS);
+		return reader_bad_line(reader, "more than %d columns", MAX_FIELDS);
 	for (c = 0; c < COLUMNS; c++) {
 		reader->field[c] = -1;
 		for (i = 0; i < n; i++)
 			if (!strcmp(fields[i], column_names[c]))
 				reader->field[c] = i;
 		if (reader->field[c] < 0 && c != MEASURED)
-			return bad_line(reader,
+			return reader_bad_line(reader,
 					"no column \"%s\"; the first line must name the columns op, lbn, blocks, delay_us and, for validate, measured_us",
 					column_names[c]);
 	}
@@ -97,29 +97,30 @@ static int parse_request(struct reader *reader, char *line, struct trace_request
 
 	for (c = 0; c < COLUMNS; c++) {
 		if (reader->field[c] >= n)
-			return bad_line(reader, "no value for column \"%s\"", column_names[c]);
+			return reader_bad_line(reader, "no value for column \"%s\"",
+					       column_names[c]);
 		text[c] = reader->field[c] < 0 ? "0" : fields[reader->field[c]];
 	}
 	if (strcmp(text[OP], "R") && strcmp(text[OP], "W"))
-		return bad_line(reader, "op \"%s\" is neither R nor W", text[OP]);
+		return reader_bad_line(reader, "op \"%s\" is neither R nor W", text[OP]);
 	request->op = text[OP][0] == 'R' ? DISK_READ : DISK_WRITE;
 	if (!number_parse(text[LBN], U64_MAX, &request->sector))
-		return bad_line(reader, "lbn \"%s\" is not a number", text[LBN]);
+		return reader_bad_line(reader, "lbn \"%s\" is not a number", text[LBN]);
 	if (!number_parse(text[BLOCKS], MAX_BLOCKS, &blocks) || !blocks)
-		return bad_line(reader, "blocks \"%s\" is not a number from 1 to %u",
+		return reader_bad_line(reader, "blocks \"%s\" is not a number from 1 to %u",
 				text[BLOCKS], MAX_BLOCKS);
 	request->sectors = blocks;
 	if (request->sector >= reader->disk_sectors ||
 	    blocks > reader->disk_sectors - request->sector)
-		return bad_line(reader,
+		return reader_bad_line(reader,
 				"%llu blocks from %llu on do not lie on the disk, which has %llu",
 				(unsigned long long)blocks, (unsigned long long)request->sector,
 				(unsigned long long)reader->disk_sectors);
 	if (!parse_time(text[DELAY], &request->delay))
-		return bad_line(reader, "delay_us \"%s\" is not a time in microseconds",
+		return reader_bad_line(reader, "delay_us \"%s\" is not a time in microseconds",
 				text[DELAY]);
 	if (!parse_time(text[MEASURED], &request->measured))
-		return bad_line(reader, "measured_us \"%s\" is not a time in microseconds",
+		return reader_bad_line(reader, "measured_us \"%s\" is not a time in microseconds",
 				text[MEASURED]);
 	return 0;
 }
@@ -147,9 +148,9 @@ static int load_lines(struct trace *trace, struct reader *reader, FILE *file)
 	}
 	free(line);
 	if (!error && ferror(file))
-		error = bad_line(reader, "%s", strerror(errno));
+		error = reader_bad_line(reader, "%s", strerror(errno));
 	if (!error && !trace->nr)
-		error = bad_line(reader, "no requests");
+		error = reader_bad_line(reader, "no requests");
 	return error;
 }
 

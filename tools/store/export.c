@@ -91,7 +91,7 @@ struct export_count export_count(const struct opened *o, struct numbers *n)
 	return count;
 }
 
-static bool put_ranges(const struct opened *o, struct numbers *n, struct image_writer *out)
+static bool export_put_ranges(const struct opened *o, struct numbers *n, struct image_writer *out)
 {
 	static struct format_op op[IMAGE_CHUNK / sizeof(struct format_op)];
 	unsigned int ops = 0;
@@ -111,7 +111,8 @@ static bool put_ranges(const struct opened *o, struct numbers *n, struct image_w
 	return good && (!ops || image_chunk(out, IMAGE_RANGES, op, ops * sizeof(op[0])));
 }
 
-static bool put_blocks(const struct opened *o, struct numbers *n, struct image_writer *out, u64 all)
+static bool export_put_blocks(const struct opened *o, struct numbers *n, struct image_writer *out,
+			      u64 all)
 {
 	static u8 buf[IMAGE_CHUNK];
 	u32 size = o->super.block_size, have = 0;
@@ -157,7 +158,7 @@ bool export_disk(const struct opened *o, const struct export_count *count, struc
 	memcpy(head.uuid, o->super.uuid, sizeof(head.uuid));
 	if (!image_begin(out, &head))
 		return false;
-	good = put_ranges(o, n, out) && put_blocks(o, n, out, all) &&
+	good = export_put_ranges(o, n, out) && export_put_blocks(o, n, out, all) &&
 	       image_chunk(out, IMAGE_END, NULL, 0);
 	image_finish(out);
 	n->known += count->blocks;
@@ -212,7 +213,7 @@ enum status export_file(const char *path, export_fn put, void *what)
 	return good ? STATUS_GOOD : STATUS_UNREADABLE;
 }
 
-static bool put_store(void *what, struct image_writer *w)
+static bool export_put_store(void *what, struct image_writer *w)
 {
 	const struct opened *o = what;
 	struct numbers n = {};
@@ -230,5 +231,5 @@ enum status export_store(struct opened *o, const char *path)
 		fprintf(stderr, "%s: damaged, not exported: see david store check\n", o->path);
 		return STATUS_DAMAGED;
 	}
-	return export_file(path, put_store, o);
+	return export_file(path, export_put_store, o);
 }

@@ -10,7 +10,7 @@
 #define LEVEL		4	/* metadata packs well at any */
 #define RANGE_END	((u64)1 << 60)
 
-static void layout(void)
+static void image_layout(void)
 {
 	BUILD_BUG_ON(sizeof(struct image_disk_head) != 88);
 	BUILD_BUG_ON(offsetof(struct image_disk_head, uuid) != 40);
@@ -32,7 +32,7 @@ static u32 chunk_crc(u32 before, const struct image_disk_chunk *chunk, const voi
 	return image_crc(crc, packed, le32_to_cpu(chunk->packed));
 }
 
-static u32 head_crc(u32 before, struct image_disk_head disk)
+static u32 image_disk_head_crc(u32 before, struct image_disk_head disk)
 {
 	disk.crc = 0;
 	return image_crc(before, &disk, sizeof(disk));
@@ -52,10 +52,10 @@ bool image_begin(struct image_writer *w, const struct image_head *head)
 		.blocks = cpu_to_le64(head->blocks),
 	};
 
-	layout();
+	image_layout();
 	memcpy(disk.magic, IMAGE_MAGIC, sizeof(disk.magic));
 	memcpy(disk.uuid, head->uuid, sizeof(disk.uuid));
-	w->crc = head_crc(w->crc, disk);
+	w->crc = image_disk_head_crc(w->crc, disk);
 	disk.crc = cpu_to_le32(w->crc);
 	w->packed = malloc(compressBound(IMAGE_CHUNK));
 	if (w->packed && w->write(w->ctx, &disk, sizeof(disk)))
@@ -131,7 +131,7 @@ bool image_open(struct image_reader *r)
 	struct image_head *h = &r->head;
 	struct image_disk_head disk;
 
-	layout();
+	image_layout();
 	begin_disk(r);
 	if (!r->read(r->ctx, &disk, sizeof(disk)))
 		return bad(r, "it ends before its time");
@@ -139,7 +139,7 @@ bool image_open(struct image_reader *r)
 		return bad(r, "an image of a whole pool: david pool import");
 	if (memcmp(disk.magic, IMAGE_MAGIC, sizeof(disk.magic)))
 		return bad(r, "no image of an emulated disk");
-	r->crc = head_crc(r->crc, disk);
+	r->crc = image_disk_head_crc(r->crc, disk);
 	if (le32_to_cpu(disk.crc) != r->crc)
 		return bad(r, "its header is damaged");
 	h->packs = le32_to_cpu(disk.store_version) == FORMAT_VERSION_PACKS;
@@ -196,7 +196,7 @@ static bool take_stored(struct image_reader *r, const struct rt_range *range)
 	return !r->named.size || bm_claim(&r->named, range->value, range->len);
 }
 
-static bool packed_sane(const struct image_head *head, const struct rt_range *r)
+static bool image_packed_sane(const struct image_head *head, const struct rt_range *r)
 {
 	return head->packs && r->value < PACK_NUMBERS &&
 	       r->start < FORMAT_META && r->len <= FORMAT_META - r->start;
@@ -215,7 +215,7 @@ static bool take_ranges(struct image_reader *r, u32 len)
 		    range.start < r->next || range.start >= RANGE_END ||
 		    range.len > RANGE_END - range.start ||
 		    (range.kind == RT_SQUASHED && range.value) ||
-		    (range.kind == RT_PACKED && !packed_sane(&r->head, &range)))
+		    (range.kind == RT_PACKED && !image_packed_sane(&r->head, &range)))
 			return bad(r, "a range makes no sense");
 		if (range.kind == RT_STORED && !take_stored(r, &range))
 			return bad(r, "a range names blocks that are not its own");

@@ -221,7 +221,7 @@ static bool put_page(struct import *in)
 }
 
 /* Where block @number of the image goes, and how many follow it there; @len at most. */
-static u64 place_of(const struct import *in, u64 number, u64 *len)
+static u64 import_place(const struct import *in, u64 number, u64 *len)
 {
 	unsigned int low = 0, high = in->nr_extents;
 	const struct extent *e;
@@ -239,13 +239,13 @@ static u64 place_of(const struct import *in, u64 number, u64 *len)
 	return e->dest + (number - e->first);
 }
 
-static bool put_range(struct import *in, const struct rt_range *r)
+static bool import_put_range(struct import *in, const struct rt_range *r)
 {
 	format_put(&in->page.op[in->ops++], r);
 	return in->ops < FORMAT_OPS || put_page(in);
 }
 
-static bool put_ranges(struct import *in, u32 len)
+static bool import_put_ranges(struct import *in, u32 len)
 {
 	struct rt_range r, some;
 	u32 i;
@@ -255,8 +255,8 @@ static bool put_ranges(struct import *in, u32 len)
 		while (r.len) {
 			some = r;
 			if (r.kind == RT_STORED)
-				some.value = place_of(in, r.value, &some.len);
-			if (!put_range(in, &some))
+				some.value = import_place(in, r.value, &some.len);
+			if (!import_put_range(in, &some))
 				return false;
 			r.start += some.len;
 			r.len -= some.len;
@@ -267,7 +267,7 @@ static bool put_ranges(struct import *in, u32 len)
 	return true;
 }
 
-static bool put_blocks(struct import *in, u32 len)
+static bool import_put_blocks(struct import *in, u32 len)
 {
 	u32 size = in->super.block_size;
 	u64 left = len / size, number = in->image.known + in->image.blocks - left, some, dest;
@@ -276,7 +276,7 @@ static bool put_blocks(struct import *in, u32 len)
 	progress("import", number, in->all);
 	for (; left; left -= some, number += some, data += some * size) {
 		some = left;
-		dest = place_of(in, number, &some);
+		dest = import_place(in, number, &some);
 		if (!write_at(in->to, data, some * size, dest * size))
 			return false;
 	}
@@ -291,10 +291,10 @@ bool import_put_all(struct import *in)
 	while (good) {
 		switch (image_next(&in->image, &len)) {
 		case IMAGE_RANGES:
-			good = put_ranges(in, len);
+			good = import_put_ranges(in, len);
 			break;
 		case IMAGE_BLOCKS:
-			good = put_blocks(in, len);
+			good = import_put_blocks(in, len);
 			break;
 		case IMAGE_END:
 			return !in->ops || put_page(in);
@@ -353,7 +353,7 @@ static bool enter(struct import *in)
 	return write_directory(&in->pool);
 }
 
-static enum status put_store(struct import *in)
+static enum status import_put_store(struct import *in)
 {
 	enum status status = in->disk ? make_disk(in) : make_super(in);
 
@@ -380,7 +380,7 @@ static enum status import_from(struct import *in)
 	}
 	if (status)
 		return status;
-	status = image_open(&in->image) ? put_store(in) : import_bad_image(in);
+	status = image_open(&in->image) ? import_put_store(in) : import_bad_image(in);
 	image_close(&in->image);
 	free(in->extents);
 	close(in->to);

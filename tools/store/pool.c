@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static u64 device_pages(int fd)
+static u64 backing_pages(int fd)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
 
@@ -52,7 +52,7 @@ enum status open_pool(struct pool_file *pool, const char *path, bool write, bool
 			found == FORMAT_OTHER_VERSION ? "a pool of another version" : "no pool");
 		return STATUS_DAMAGED;
 	}
-	if (pool->super.blocks > device_pages(pool->fd)) {
+	if (pool->super.blocks > backing_pages(pool->fd)) {
 		fprintf(stderr, "%s: smaller than when the pool was used last\n", path);
 		return STATUS_DAMAGED;
 	}
@@ -163,7 +163,7 @@ enum status pool_create(const char *path, const char *name, bool format, bool sh
 			"there is a pool on it");
 		return STATUS_UNREADABLE;
 	}
-	r = pool_begin(&pool.super, name, device_pages(pool.fd));
+	r = pool_begin(&pool.super, name, backing_pages(pool.fd));
 	if (r) {
 		fprintf(stderr, r == -EINVAL ?
 			"%s: cannot be a pool's name; use up to 63 letters, digits and #+-.:=@_\n" :

@@ -56,7 +56,7 @@ static bool count_all(struct pool_export *e)
 	return true;
 }
 
-static bool put_pool(void *what, struct image_writer *w)
+static bool export_put_pool(void *what, struct image_writer *w)
 {
 	struct pool_export *e = what;
 	static struct opened o;
@@ -115,7 +115,7 @@ enum status pool_export(const char *device, const char *path)
 	if (!status)
 		status = begin(&e);
 	if (!status)
-		status = export_file(path, put_pool, &e);
+		status = export_file(path, export_put_pool, &e);
 	free(e.numbers.of);
 	bm_destroy(&pool.bitmap);
 	return status;

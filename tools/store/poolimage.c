@@ -2,7 +2,7 @@
 /* The header of a pool's image: see poolimage.h. */
 #include "poolimage.h"
 
-static void layout(void)
+static void pool_image_layout(void)
 {
 	BUILD_BUG_ON(sizeof(struct image_pool_disk_entry) != 88);
 	BUILD_BUG_ON(offsetof(struct image_pool_disk_head, name) != 32);
@@ -11,7 +11,7 @@ static void layout(void)
 	BUILD_BUG_ON(sizeof(struct image_pool_disk_head) != 104 + POOL_DISKS * 88);
 }
 
-static u32 head_crc(struct image_pool_disk_head head)
+static u32 pool_disk_head_crc(struct image_pool_disk_head head)
 {
 	head.crc = 0;
 	return image_crc(0, &head, sizeof(head));
@@ -27,7 +27,7 @@ bool image_pool_begin(struct image_writer *w, const struct image_pool *pool)
 	};
 	unsigned int i;
 
-	layout();
+	pool_image_layout();
 	memcpy(head.magic, IMAGE_POOL_MAGIC, sizeof(head.magic));
 	memcpy(head.name, pool->name, sizeof(head.name));
 	for (i = 0; i < pool->disks; i++) {
@@ -36,12 +36,12 @@ bool image_pool_begin(struct image_writer *w, const struct image_pool *pool)
 		head.disk[i].ranges = cpu_to_le64(pool->disk[i].ranges);
 		head.disk[i].blocks = cpu_to_le64(pool->disk[i].blocks);
 	}
-	w->crc = head_crc(head);
+	w->crc = pool_disk_head_crc(head);
 	head.crc = cpu_to_le32(w->crc);
 	return w->write(w->ctx, &head, sizeof(head));
 }
 
-static bool take_name(char *to, const u8 *from)
+static bool pool_image_take_name(char *to, const u8 *from)
 {
 	memcpy(to, from, POOL_NAME);
 	return !from[POOL_NAME - 1] && pool_name_ok(to);
@@ -58,7 +58,7 @@ static bool take_disk(struct image_pool *pool, const struct image_pool_disk_head
 	disk->reserve = le64_to_cpu(entry->reserve);
 	disk->ranges = le64_to_cpu(entry->ranges);
 	disk->blocks = le64_to_cpu(entry->blocks);
-	if (!take_name(disk->name, entry->name) || disk->reserve >= (u64)1 << 40 ||
+	if (!pool_image_take_name(disk->name, entry->name) || disk->reserve >= (u64)1 << 40 ||
 	    disk->ranges >= (u64)1 << 40 || disk->blocks > pool->blocks)
 		return false;
 	for (other = 0; other < i; other++)
@@ -75,7 +75,7 @@ static bool take_head(struct image_pool *pool, const struct image_pool_disk_head
 	pool->share = flags & POOL_SHARE;
 	pool->disks = le32_to_cpu(head->disks);
 	pool->blocks = le64_to_cpu(head->blocks);
-	if (flags & ~POOL_SHARE || !take_name(pool->name, head->name) || !pool->disks ||
+	if (flags & ~POOL_SHARE || !pool_image_take_name(pool->name, head->name) || !pool->disks ||
 	    pool->disks > (pool->share ? POOL_SHARE_DISKS : POOL_DISKS) ||
 	    pool->blocks >= (u64)1 << 40)
 		return false;
@@ -89,7 +89,7 @@ bool image_pool_open(struct image_reader *r, struct image_pool *pool)
 {
 	struct image_pool_disk_head head;
 
-	layout();
+	pool_image_layout();
 	r->why = NULL;
 	r->pool = pool;
 	r->disk = 0;
@@ -101,7 +101,7 @@ bool image_pool_open(struct image_reader *r, struct image_pool *pool)
 		r->why = "an image of one disk: david store import";
 	else if (memcmp(head.magic, IMAGE_POOL_MAGIC, sizeof(head.magic)))
 		r->why = "no image of a pool";
-	else if (head_crc(head) != le32_to_cpu(head.crc))
+	else if (pool_disk_head_crc(head) != le32_to_cpu(head.crc))
 		r->why = "its header is damaged";
 	else if (le32_to_cpu(head.version) != IMAGE_VERSION)
 		r->why = "an image of another version";

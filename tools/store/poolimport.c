@@ -15,7 +15,7 @@
 
 #include "poolimage.h"
 
-static u64 device_pages(const struct import *in)
+static u64 pool_device_pages(const struct import *in)
 {
 	off_t end = lseek(in->to, 0, SEEK_END);
 
@@ -47,7 +47,7 @@ static enum status plan_disk(const struct import *in, struct pool_entry *entry,
 static enum status plan(struct import *in, const struct image_pool *image, const char *name)
 {
 	struct pool_super *pool = &in->pool.super;
-	u64 pages = device_pages(in), at = FORMAT_LOOK, promised = 0;
+	u64 pages = pool_device_pages(in), at = FORMAT_LOOK, promised = 0;
 	enum status status;
 	unsigned int i;
 
@@ -113,7 +113,7 @@ static bool put_directory(struct import *in)
 	return true;
 }
 
-static enum status put_pool(struct import *in, const struct image_pool *image)
+static enum status import_put_pool(struct import *in, const struct image_pool *image)
 {
 	bool good = import_wipe(in);
 	unsigned int i;
@@ -128,7 +128,7 @@ static enum status put_pool(struct import *in, const struct image_pool *image)
 	return import_failed(in, true);
 }
 
-static enum status import_from(struct import *in, const char *name)
+static enum status pool_import_from(struct import *in, const char *name)
 {
 	static struct image_pool image;
 	enum status status;
@@ -143,7 +143,7 @@ static enum status import_from(struct import *in, const char *name)
 		return import_bad_image(in);
 	if (twice && !(import_again(in) && image_pool_open(&in->image, &image)))
 		return import_bad_image(in);
-	return put_pool(in, &image);
+	return import_put_pool(in, &image);
 }
 
 enum status pool_import(const char *path, const char *device, const char *name, bool format)
@@ -157,7 +157,7 @@ enum status pool_import(const char *path, const char *device, const char *name, 
 	if (!status)
 		status = import_open_file(&in);
 	if (!status)
-		status = import_from(&in, name);
+		status = pool_import_from(&in, name);
 	free(in.extents);
 	return status;
 }

@@ -7,7 +7,7 @@
 #include "../calls/calls.h"
 
 /* A context is known by the page that it is mapped at. */
-static u32 ring_of(u64 context)
+static u32 aio_ring(u64 context)
 {
 	return context >> 12;
 }
@@ -71,7 +71,7 @@ const struct raw_record *aio_submission(const struct raw_record *call, u32 i)
 	one.submit = (struct raw_submit){
 		.opcode = iocb.opcode,
 		.flags = RAW_SUBMIT_AIO,
-		.ring = ring_of(call->args[0]),
+		.ring = aio_ring(call->args[0]),
 		.user_data = iocb.address,
 	};
 	return &one.record;
@@ -93,7 +93,7 @@ const struct raw_record *aio_completion(const struct raw_record *call, u32 i)
 		.length = sizeof(one),
 		.type = RAW_CQE,
 		.tid = call->tid,
-		.nr = ring_of(call->args[0]),
+		.nr = aio_ring(call->args[0]),
 		.entry = call->exit,
 		.exit = call->exit,
 		.result = event.res,

@@ -77,7 +77,7 @@ void write_about(struct raw_writer *w, const struct record_options *options, u64
 	uname(&host);
 	clock_gettime(CLOCK_REALTIME, &wall);
 	raw_begin(w, &record);
-	raw_text(w, "method=%s", options->method);
+	raw_text(w, "method=%s", method.name);
 	raw_text(w, "arch=x86_64");
 	raw_text(w, "host=%s", host.nodename);
 	raw_text(w, "kernel=%s %s", host.release, host.version);
@@ -96,7 +96,7 @@ void write_about(struct raw_writer *w, const struct record_options *options, u64
 	raw_flush(w);
 }
 
-static u64 ns_of(struct timeval t)
+static u64 ns_of_timeval(struct timeval t)
 {
 	return t.tv_sec * 1000000000ull + t.tv_usec * 1000ull;
 }
@@ -144,8 +144,8 @@ void write_balance(struct raw_writer *w, const struct balance *b, const char *en
 	raw_text(w, "segments=%u", w->segment + 1);
 	raw_text(w, "stops=%" PRIu64, b->stops);
 	raw_text(w, "elapsed-ns=%" PRIu64, b->last - b->first);
-	raw_text(w, "tracer.cpu-user-ns=%" PRIu64, ns_of(used.ru_utime));
-	raw_text(w, "tracer.cpu-system-ns=%" PRIu64, ns_of(used.ru_stime));
+	raw_text(w, "tracer.cpu-user-ns=%" PRIu64, ns_of_timeval(used.ru_utime));
+	raw_text(w, "tracer.cpu-system-ns=%" PRIu64, ns_of_timeval(used.ru_stime));
 	/* Of all frames in front of this one. */
 	raw_text(w, "tracer.raw-bytes=%" PRIu64, w->raw_bytes);
 	raw_text(w, "tracer.stored-bytes=%" PRIu64, w->stored_bytes);

@@ -12,7 +12,7 @@
 #define ARGV_BYTES 4096
 #define IOVECS_MAX 1024 /* UIO_MAXIOV */
 
-static u64 ns_of(struct timespec t)
+static u64 ns_of_timespec(struct timespec t)
 {
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
@@ -23,14 +23,14 @@ static void attr_of_stat(struct raw_attr *attr, const struct stat *st)
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.size = st->st_size,
-		.mtime = ns_of(st->st_mtim),
-		.atime = ns_of(st->st_atim),
+		.mtime = ns_of_timespec(st->st_mtim),
+		.atime = ns_of_timespec(st->st_atim),
 		.mode = st->st_mode,
 		.nlink = st->st_nlink,
 	};
 }
 
-static void look(struct task *task, enum raw_kind kind, const char *path, bool follow)
+static void capture_look(struct task *task, enum raw_kind kind, const char *path, bool follow)
 {
 	struct raw_attr attr;
 	struct stat st;
@@ -41,12 +41,12 @@ static void look(struct task *task, enum raw_kind kind, const char *path, bool f
 	task_blob(task, kind, &attr, sizeof(attr));
 }
 
-static void look_fd(struct task *task, enum raw_kind kind, int fd)
+static void capture_look_fd(struct task *task, enum raw_kind kind, int fd)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", task->tid, fd);
-	look(task, kind, path, true);
+	capture_look(task, kind, path, true);
 }
 
 /* A blob of the entry, as a string. */
@@ -72,8 +72,8 @@ static bool means_itself(const char *path)
 }
 
 /* The file that the path at letter @letter names. */
-static void look_path(struct task *task, const struct call *call, char letter, enum raw_kind kind,
-		      bool follow)
+static void capture_look_path(struct task *task, const struct call *call, char letter,
+			      enum raw_kind kind, bool follow)
 {
 	int at = call_arg(call, letter), dirfd = AT_FDCWD;
 	const char *path = path_blob(task, letter == 'p' ? RAW_PATH : RAW_PATH2);
@@ -91,7 +91,7 @@ static void look_path(struct task *task, const struct call *call, char letter, e
 		snprintf(whole, sizeof(whole), "/proc/%d/cwd/%s", task->tid, path);
 	else
 		snprintf(whole, sizeof(whole), "/proc/%d/fd/%d/%s", task->tid, dirfd, path);
-	look(task, kind, whole, follow || !*path);
+	capture_look(task, kind, whole, follow || !*path);
 }
 
 static void get_path(struct task *task, u64 at, enum raw_kind kind)
@@ -232,14 +232,14 @@ void capture_entry(struct task *task, const struct call *call)
 		task_blob(task, RAW_CLONE, &task->clone_flags, sizeof(task->clone_flags));
 		break;
 	case DOES_CLOSE:
-		look_fd(task, RAW_ATTR_BEFORE, task->call.args[0]);
+		capture_look_fd(task, RAW_ATTR_BEFORE, task->call.args[0]);
 		break;
 	case DOES_UNLINK:
 	case DOES_RMDIR:
-		look_path(task, call, 'p', RAW_ATTR_BEFORE, false);
+		capture_look_path(task, call, 'p', RAW_ATTR_BEFORE, false);
 		break;
 	case DOES_RENAME:
-		look_path(task, call, 'P', RAW_ATTR_BEFORE, false);
+		capture_look_path(task, call, 'P', RAW_ATTR_BEFORE, false);
 		break;
 	default:
 		break;
@@ -292,7 +292,7 @@ static void get_program(struct task *task)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", task->tid);
-	look(task, RAW_ATTR, path, true);
+	capture_look(task, RAW_ATTR, path, true);
 }
 
 static bool follows(const struct task *task, const struct call *call)
@@ -348,7 +348,7 @@ bool capture_attr(const char *path, struct raw_attr *attr)
 
 void capture_fd(struct task *task, int fd)
 {
-	look_fd(task, RAW_ATTR, fd);
+	capture_look_fd(task, RAW_ATTR, fd);
 }
 
 void capture_exit(struct task *task, const struct call *call, s64 result)
@@ -361,25 +361,25 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 	case DOES_CREAT:
 	case DOES_OPENAT2:
 	case DOES_SOCKET:
-		look_fd(task, RAW_ATTR, result);
+		capture_look_fd(task, RAW_ATTR, result);
 		break;
 	case DOES_LOOK:
 	case DOES_LLOOK:
 	case DOES_LOOKAT:
 		if (call_arg(call, 's') < 0)
-			look_path(task, call, 'p', RAW_ATTR, follows(task, call));
+			capture_look_path(task, call, 'p', RAW_ATTR, follows(task, call));
 		break;
 	case DOES_TRUNCATE:
-		look_path(task, call, 'p', RAW_ATTR, true);
+		capture_look_path(task, call, 'p', RAW_ATTR, true);
 		break;
 	case DOES_MKDIR:
 	case DOES_MKNOD:
-		look_path(task, call, 'p', RAW_ATTR, false);
+		capture_look_path(task, call, 'p', RAW_ATTR, false);
 		break;
 	case DOES_RENAME:
 	case DOES_LINK:
 	case DOES_SYMLINK:
-		look_path(task, call, 'P', RAW_ATTR, false);
+		capture_look_path(task, call, 'P', RAW_ATTR, false);
 		break;
 	case DOES_CHDIR:
 	case DOES_FCHDIR:

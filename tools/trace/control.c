@@ -32,7 +32,7 @@ static u32 asked_by(struct control *c, u32 signal)
 	}
 }
 
-static u32 listen(struct control *c)
+static u32 control_listen(struct control *c)
 {
 	struct pollfd fds[2] = { { c->signals, POLLIN, 0 }, { c->news, POLLIN, 0 } };
 	struct signalfd_siginfo info;
@@ -69,7 +69,7 @@ static void *control_thread(void *arg)
 	struct control *c = arg;
 
 	for (;;) {
-		u32 asked = listen(c);
+		u32 asked = control_listen(c);
 
 		if (asked)
 			tell(c, asked);

@@ -22,7 +22,7 @@ struct program {
 	unsigned int steps;
 };
 
-static void add(struct program *p, struct sock_filter step)
+static void filter_add(struct program *p, struct sock_filter step)
 {
 	if (p->steps == STEPS_MAX)
 		die("the filter is too long");
@@ -41,32 +41,32 @@ bool filter_wants(u32 nr, const u64 *args, u32 classes)
 	return traced(nr, classes) && !(nr == SYS_mmap && args[3] & MAP_ANONYMOUS);
 }
 
-static void add_mmap(struct program *p)
+static void filter_add_mmap(struct program *p)
 {
-	add(p, (struct sock_filter)JUMP(BPF_JEQ, SYS_mmap, 0, 4));
-	add(p, (struct sock_filter)LOAD(args[3]));
-	add(p, (struct sock_filter)JUMP(BPF_JSET, MAP_ANONYMOUS, 0, 1));
-	add(p, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
-	add(p, (struct sock_filter)RETURN(SECCOMP_RET_TRACE));
+	filter_add(p, (struct sock_filter)JUMP(BPF_JEQ, SYS_mmap, 0, 4));
+	filter_add(p, (struct sock_filter)LOAD(args[3]));
+	filter_add(p, (struct sock_filter)JUMP(BPF_JSET, MAP_ANONYMOUS, 0, 1));
+	filter_add(p, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+	filter_add(p, (struct sock_filter)RETURN(SECCOMP_RET_TRACE));
 }
 
 /* Runs of numbers that are alike: "below the end of the run: return". */
-static void add_runs(struct program *p, u32 classes)
+static void filter_add_runs(struct program *p, u32 classes)
 {
 	unsigned int nr;
 
 	for (nr = 1; nr < calls_end; nr++) {
 		if (traced(nr, classes) == traced(nr - 1, classes))
 			continue;
-		add(p, (struct sock_filter)JUMP(BPF_JGE, nr, 1, 0));
-		add(p, (struct sock_filter)RETURN(traced(nr - 1, classes) ? SECCOMP_RET_TRACE
+		filter_add(p, (struct sock_filter)JUMP(BPF_JGE, nr, 1, 0));
+		filter_add(p, (struct sock_filter)RETURN(traced(nr - 1, classes) ? SECCOMP_RET_TRACE
 									  : SECCOMP_RET_ALLOW));
 	}
 	if (!traced(calls_end - 1, classes)) {
-		add(p, (struct sock_filter)JUMP(BPF_JGE, calls_end, 1, 0));
-		add(p, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+		filter_add(p, (struct sock_filter)JUMP(BPF_JGE, calls_end, 1, 0));
+		filter_add(p, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 	}
-	add(p, (struct sock_filter)RETURN(SECCOMP_RET_TRACE));
+	filter_add(p, (struct sock_filter)RETURN(SECCOMP_RET_TRACE));
 }
 
 bool filter_install(u32 classes)
@@ -74,12 +74,12 @@ bool filter_install(u32 classes)
 	struct program p = {};
 	struct sock_fprog all = { 0, p.step };
 
-	add(&p, (struct sock_filter)LOAD(arch));
-	add(&p, (struct sock_filter)JUMP(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0));
-	add(&p, (struct sock_filter)RETURN(SECCOMP_RET_TRACE));
-	add(&p, (struct sock_filter)LOAD(nr));
-	add_mmap(&p);
-	add_runs(&p, classes);
+	filter_add(&p, (struct sock_filter)LOAD(arch));
+	filter_add(&p, (struct sock_filter)JUMP(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0));
+	filter_add(&p, (struct sock_filter)RETURN(SECCOMP_RET_TRACE));
+	filter_add(&p, (struct sock_filter)LOAD(nr));
+	filter_add_mmap(&p);
+	filter_add_runs(&p, classes);
 	all.len = p.steps;
 	/* Who may, keeps what set-user-id programs give. */
 	if (!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all))

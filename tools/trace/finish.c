@@ -206,8 +206,8 @@ static void write_extras(struct finisher *f, const struct about *a)
 }
 
 /* What a call was about: description, file, offset, paths and names. */
-static void write_about(struct db *db, enum db_table table, const struct about *a, u32 path,
-			u32 path2)
+static void finish_about(struct db *db, enum db_table table, const struct about *a, u32 path,
+			 u32 path2)
 {
 	db_opt(db, table, a->ofd ? a->ofd->id : 0, 0);
 	db_opt(db, table, a->file ? a->file->id : 0, 0);
@@ -218,7 +218,7 @@ static void write_about(struct db *db, enum db_table table, const struct about *
 	db_opt(db, table, a->name2, 0);
 }
 
-static void write_event(struct finisher *f, const struct about *a, u32 path, u32 path2)
+static void finish_event(struct finisher *f, const struct about *a, u32 path, u32 path2)
 {
 	const struct raw_record *r = a->record;
 	const u64 *cpu = raw_find(r, RAW_CPU, 8, NULL);
@@ -245,7 +245,7 @@ static void write_event(struct finisher *f, const struct about *a, u32 path, u32
 		else
 			db_null(db, DB_EVENT);
 	}
-	write_about(db, DB_EVENT, a, path, path2);
+	finish_about(db, DB_EVENT, a, path, path2);
 	if (cpu)
 		db_int(db, DB_EVENT, get_unaligned_le64(cpu));
 	else
@@ -273,7 +273,7 @@ static void take_call(struct finisher *f, const struct raw_record *r)
 		path = a.path ? db_text(&f->db, a.path, a.path_length) : 0;
 		path2 = a.path2 ? db_text(&f->db, a.path2, a.path2_length) : 0;
 	}
-	write_event(f, &a, path, path2);
+	finish_event(f, &a, path, path2);
 	if (r->length > sizeof(*r))
 		write_extras(f, &a);
 	/* Only now: its row needs what it closes. */
@@ -281,8 +281,8 @@ static void take_call(struct finisher *f, const struct raw_record *r)
 		world_close(w, a.thread, r->args[0]);
 }
 
-static void write_submission(struct finisher *f, const struct submission *s, const struct about *a,
-			     bool completed)
+static void finish_submission(struct finisher *f, const struct submission *s, const struct about *a,
+			      bool completed)
 {
 	const struct raw_record *r = &s->record;
 	struct db *db = &f->db;
@@ -310,7 +310,7 @@ static void write_submission(struct finisher *f, const struct submission *s, con
 		else
 			db_null(db, DB_URING);
 	}
-	write_about(db, DB_URING, a, path, path2);
+	finish_about(db, DB_URING, a, path, path2);
 	db_row(db, DB_URING);
 }
 
@@ -325,7 +325,7 @@ static void complete(struct finisher *f, struct submission *s, const struct raw_
 	a.record = submission_record(s, cqe);
 	if (a.call)
 		effect_of(&f->world, &a);
-	write_submission(f, s, &a, true);
+	finish_submission(f, s, &a, true);
 	if (a.call && a.call->effect == DOES_CLOSE && a.ofd && cqe->result != (u64)-EBADF)
 		world_close(&f->world, thread, s->record.args[0]);
 }
@@ -374,7 +374,7 @@ static void write_pending(struct finisher *f)
 
 	while (f->submissions.first) {
 		a.call = call_of(f->submissions.first->record.nr);
-		write_submission(f, f->submissions.first, &a, false);
+		finish_submission(f, f->submissions.first, &a, false);
 		submission_drop(&f->submissions, f->submissions.first);
 	}
 }
@@ -556,7 +556,7 @@ static void take_texts(struct finisher *f, const struct raw_record *r, enum db_t
 }
 
 /* The number that a record has as KEY=NUMBER; 0: none. */
-static u64 number_of(const struct raw_record *r, const char *key)
+static u64 number_by_key(const struct raw_record *r, const char *key)
 {
 	u32 at = 0, length, end = strlen(key);
 	const char *data;
@@ -572,12 +572,12 @@ static u64 number_of(const struct raw_record *r, const char *key)
 static void take_balance(struct finisher *f, const struct raw_record *r)
 {
 	take_texts(f, r, DB_BALANCE);
-	f->counted = number_of(r, "calls");
-	f->lost = number_of(r, "lost");
+	f->counted = number_by_key(r, "calls");
+	f->lost = number_by_key(r, "lost");
 	f->balanced = true;
 }
 
-static void take(struct finisher *f, const struct raw_record *r)
+static void finish_record(struct finisher *f, const struct raw_record *r)
 {
 	struct world *w = &f->world;
 
@@ -731,7 +731,7 @@ int finish(const char *raw, const char *database)
 	f.world.text_of = text_of;
 	f.world.arg = &f;
 	while ((status = raw_next(&reader, &record)) == RAW_OK)
-		take(&f, record);
+		finish_record(&f, record);
 	problem = judge(&f, &reader, status);
 	lost = !problem && f.lost ? LOST : NULL;
 	write_rest(&f, problem ?: lost);

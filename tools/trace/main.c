@@ -24,7 +24,7 @@ static int usage(void)
 }
 
 /* Numbers with commas between them, then 0. */
-static pid_t *pids_of(const char *text)
+static pid_t *parse_pids(const char *text)
 {
 	pid_t *pids = xmalloc((strlen(text) + 2) * sizeof(*pids));
 	unsigned int n = 0;
@@ -43,7 +43,7 @@ static pid_t *pids_of(const char *text)
 }
 
 /* "BYTES,FILES": so many bytes in so many files. */
-static void ring_of(struct record_options *options, char *text)
+static void parse_rotate(struct record_options *options, char *text)
 {
 	char *comma = strchr(text, ',');
 
@@ -60,7 +60,7 @@ static void ring_of(struct record_options *options, char *text)
 }
 
 /* "NAME,NS" */
-static void hold_of(struct record_options *options, char *text)
+static void parse_hold(struct record_options *options, char *text)
 {
 	char *comma = strchr(text, ',');
 
@@ -90,7 +90,7 @@ static int record_command(int argc, char **argv)
 					       { "hold", required_argument, NULL, 'l' },
 					       { "fifo", no_argument, NULL, 'i' },
 					       {} };
-	struct record_options options = { .method = METHOD };
+	struct record_options options = {};
 	int option;
 
 	/* Any other status may be the command's. */
@@ -113,7 +113,7 @@ static int record_command(int argc, char **argv)
 			options.cpu = true;
 			break;
 		case 'p':
-			options.pids = pids_of(optarg);
+			options.pids = parse_pids(optarg);
 			break;
 		case 'f':
 			options.off = true;
@@ -135,10 +135,10 @@ static int record_command(int argc, char **argv)
 			options.cgroup = scope_cgroup(optarg);
 			break;
 		case 'l':
-			hold_of(&options, optarg);
+			parse_hold(&options, optarg);
 			break;
 		case 'r':
-			ring_of(&options, optarg);
+			parse_rotate(&options, optarg);
 			break;
 		default:
 			return usage();
@@ -149,7 +149,7 @@ static int record_command(int argc, char **argv)
 	if (!options.out || !!options.command + !!options.pids + scope_is_open(&options) != 1 ||
 	    (options.fifo && !options.command))
 		return usage();
-	return record(&options);
+	return method.record(&options);
 }
 
 int main(int argc, char **argv)

@@ -10,7 +10,7 @@
  * The number behind a word at the beginning of a line of a file of /proc; @missing if there is
  * none.
  */
-static u64 number_of(const char *path, const char *word, int base, u64 missing)
+static u64 proc_number(const char *path, const char *word, int base, u64 missing)
 {
 	FILE *file = fopen(path, "r");
 	char line[256];
@@ -32,7 +32,7 @@ u64 capture_status(pid_t pid, const char *word)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	return number_of(path, word, 10, 0);
+	return proc_number(path, word, 10, 0);
 }
 
 pid_t capture_process(pid_t tid)
@@ -40,7 +40,7 @@ pid_t capture_process(pid_t tid)
 	return capture_status(tid, "Tgid:") ?: tid;
 }
 
-static void add_link(struct raw_writer *w, enum raw_kind kind, const char *link)
+static void state_add_link(struct raw_writer *w, enum raw_kind kind, const char *link)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlink(link, target, sizeof(target));
@@ -49,7 +49,7 @@ static void add_link(struct raw_writer *w, enum raw_kind kind, const char *link)
 		raw_add(w, kind, target, n);
 }
 
-static void add_attr(struct raw_writer *w, const char *path)
+static void state_add_attr(struct raw_writer *w, const char *path)
 {
 	struct raw_attr attr;
 
@@ -58,7 +58,7 @@ static void add_attr(struct raw_writer *w, const char *path)
 	raw_add(w, RAW_ATTR, &attr, sizeof(attr));
 }
 
-static void add_fd(struct raw_writer *w, pid_t tid, int fd, u64 now, u16 flags)
+static void state_add_fd(struct raw_writer *w, pid_t tid, int fd, u64 now, u16 flags)
 {
 	struct raw_record record = {
 		.type = RAW_FD, .flags = flags, .tid = tid, .nr = fd, .entry = now, .exit = now
@@ -67,11 +67,11 @@ static void add_fd(struct raw_writer *w, pid_t tid, int fd, u64 now, u16 flags)
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, fd);
 	snprintf(info, sizeof(info), "/proc/%d/fdinfo/%d", tid, fd);
-	record.args[0] = number_of(info, "flags:", 8, 0);
-	record.args[1] = number_of(info, "pos:", 10, 0);
+	record.args[0] = proc_number(info, "flags:", 8, 0);
+	record.args[1] = proc_number(info, "pos:", 10, 0);
 	raw_begin(w, &record);
-	add_link(w, RAW_PATH, path);
-	add_attr(w, path);
+	state_add_link(w, RAW_PATH, path);
+	state_add_attr(w, path);
 	raw_end(w);
 }
 
@@ -83,13 +83,13 @@ void capture_task(struct raw_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flag
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	record.args[0] = number_of(path, "PPid:", 10, 0);
-	record.args[1] = number_of(path, "Uid:", 10, 0);
+	record.args[0] = proc_number(path, "PPid:", 10, 0);
+	record.args[1] = proc_number(path, "Uid:", 10, 0);
 	raw_begin(w, &record);
 	snprintf(path, sizeof(path), "/proc/%d/cwd", tid);
-	add_link(w, RAW_CWD, path);
+	state_add_link(w, RAW_CWD, path);
 	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
-	add_link(w, RAW_PATH, path);
+	state_add_link(w, RAW_PATH, path);
 	raw_end(w);
 }
 
@@ -108,7 +108,7 @@ void capture_state(struct raw_writer *w, pid_t tid, pid_t tgid, u64 now, u16 fla
 		return;
 	while ((entry = readdir(fds))) {
 		if (*entry->d_name != '.')
-			add_fd(w, tid, atoi(entry->d_name), now, flags);
+			state_add_fd(w, tid, atoi(entry->d_name), now, flags);
 	}
 	closedir(fds);
 }

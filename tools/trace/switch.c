@@ -26,7 +26,7 @@ static void write_switch(struct tracer *t, bool on)
 	control_lock(t->writer.lock, 1, on);
 }
 
-static void interrupt(struct task *task, void *arg)
+static void interrupt_task(struct task *task, void *arg)
 {
 	if (task->attached)
 		ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL);
@@ -40,7 +40,7 @@ void switch_on(struct tracer *t)
 	t->epoch++;
 	write_switch(t, true);
 	/* Attached tasks run without stopping at calls. */
-	tasks_each(&t->tasks, interrupt, NULL);
+	tasks_each(&t->tasks, interrupt_task, NULL);
 }
 
 void switch_off(struct tracer *t)
@@ -62,7 +62,7 @@ void look_again(struct tracer *t, struct task *task)
 	capture_state(&t->writer, task->tgid, task->tgid, t->balance.last, RAW_AGAIN);
 }
 
-static void state_of(struct task *task, void *arg)
+static void write_task_state(struct task *task, void *arg)
 {
 	struct tracer *t = arg;
 
@@ -71,7 +71,7 @@ static void state_of(struct task *task, void *arg)
 
 void look_at_all(struct tracer *t)
 {
-	tasks_each(&t->tasks, state_of, t);
+	tasks_each(&t->tasks, write_task_state, t);
 }
 
 void rotate_if_full(struct tracer *t)

@@ -4,7 +4,7 @@
 #include "../calls/tracefile.h"
 #include "../common/vec.h"
 
-static struct task **place_of(const struct tasks *tasks, pid_t tid)
+static struct task **task_place(const struct tasks *tasks, pid_t tid)
 {
 	struct task **place = (struct task **)&tasks->bucket[(unsigned int)tid % TASK_BUCKETS];
 
@@ -15,13 +15,13 @@ static struct task **place_of(const struct tasks *tasks, pid_t tid)
 
 struct task *task_find(const struct tasks *tasks, pid_t tid)
 {
-	return *place_of(tasks, tid);
+	return *task_place(tasks, tid);
 }
 
 struct task *task_add(struct tasks *tasks, pid_t tid)
 {
 	struct task *task = xmalloc(sizeof(*task));
-	struct task **place = place_of(tasks, tid);
+	struct task **place = task_place(tasks, tid);
 
 	*task = (struct task){ .tid = tid, .tgid = tid };
 	*place = task;
@@ -31,7 +31,7 @@ struct task *task_add(struct tasks *tasks, pid_t tid)
 
 void task_remove(struct tasks *tasks, struct task *task)
 {
-	*place_of(tasks, task->tid) = task->next;
+	*task_place(tasks, task->tid) = task->next;
 	tasks->count--;
 	free(task->blobs);
 	free(task);

@@ -14,7 +14,6 @@ enum {
 };
 
 struct record_options {
-	const char *method; /* ptrace or bpf: what the program is built for */
 	const char *out; /* the raw trace */
 	const char *disk; /* any file of the traced disk; NULL: the working directory */
 	bool share_disk; /* the trace may be on it */
@@ -35,8 +34,14 @@ struct record_options {
 	char **command; /* or NULL */
 };
 
-/* Returns the command's exit status, as a shell does. */
-int record(const struct record_options *options);
+/* How calls are recorded. Each program has one, which is linked into it. */
+struct method {
+	const char *name;
+	/* Returns the command's exit status, as a shell does. */
+	int (*record)(const struct record_options *options);
+};
+
+extern const struct method method;
 
 /* A raw trace as text, a line a record. Returns an exit status. */
 int dump(const char *path);

@@ -11,7 +11,7 @@ void turns_resumed(struct turns *turns, struct task *task)
 }
 
 /* A stopped task does nothing until it is let go on. So if it does, it was killed meanwhile. */
-static void add(struct turns *turns, const struct turn *turn)
+static void turns_add(struct turns *turns, const struct turn *turn)
 {
 	u32 i;
 
@@ -32,7 +32,7 @@ bool turns_collect(struct turns *turns)
 				 &turn.used);
 		if (turn.tid <= 0)
 			return turns->count;
-		add(turns, &turn);
+		turns_add(turns, &turn);
 	}
 }
 

@@ -44,7 +44,7 @@ const char *uring_fields(u8 opcode)
 	return opcode < ARRAY_SIZE(equivalents) ? equivalents[opcode].args : NULL;
 }
 
-static u64 field_of(const struct io_uring_sqe *sqe, s32 fd, char field)
+static u64 sqe_argument(const struct io_uring_sqe *sqe, s32 fd, char field)
 {
 	switch (field) {
 	case 'f':
@@ -68,7 +68,7 @@ void uring_args(const struct io_uring_sqe *sqe, s32 fd, u64 *args)
 	unsigned int i;
 
 	for (i = 0; fields && fields[i]; i++)
-		args[i] = field_of(sqe, fd, fields[i]);
+		args[i] = sqe_argument(sqe, fd, fields[i]);
 }
 
 /* A read or write at offset -1 is one where the description stands. */

@@ -95,7 +95,7 @@ static void follow_process(void *arg, pid_t pid)
 		closedir(threads);
 }
 
-static u8 place_of(const struct call *call, char letter)
+static u8 argument_place(const struct call *call, char letter)
 {
 	return call_arg(call, letter) + 1;
 }
@@ -155,12 +155,12 @@ static void set_plans(struct bpf_tracer *b)
 		if (call) {
 			plan = (struct plan){
 				.wanted = !!(classes & 1u << call->class),
-				.path = place_of(call, 'p'),
-				.path2 = place_of(call, 'P'),
-				.iovec = place_of(call, 'v'),
-				.stat = place_of(call, 's'),
-				.statx = place_of(call, 't'),
-				.fds = place_of(call, 'r'),
+				.path = argument_place(call, 'p'),
+				.path2 = argument_place(call, 'P'),
+				.iovec = argument_place(call, 'v'),
+				.stat = argument_place(call, 's'),
+				.statx = argument_place(call, 't'),
+				.fds = argument_place(call, 'r'),
 				.effect = effect_of_plan(nr, call),
 			};
 		}
@@ -423,7 +423,7 @@ static void open_scope(struct bpf_tracer *b)
 	scope_each(options, follow_process, b);
 }
 
-static void switched(struct bpf_tracer *b, bool on)
+static void bpf_set_on(struct bpf_tracer *b, bool on)
 {
 	if (b->t.on == on)
 		return;
@@ -450,7 +450,7 @@ static void remove_gone(struct task *task, void *arg)
 	task_remove(&b->t.tasks, task);
 }
 
-static void end_asked(struct tracer *t)
+static void bpf_end_asked(struct tracer *t)
 {
 	int signal = t->control.signal;
 
@@ -460,7 +460,7 @@ static void end_asked(struct tracer *t)
 		t->detaching = true;
 }
 
-static void loop(struct bpf_tracer *b)
+static void bpf_loop(struct bpf_tracer *b)
 {
 	struct tracer *t = &b->t;
 
@@ -471,9 +471,9 @@ static void loop(struct bpf_tracer *b)
 			tasks_each(&t->tasks, remove_gone, b);
 		asked = control_take(&t->control);
 		if (asked & (ASKED_ON | ASKED_OFF))
-			switched(b, asked & ASKED_ON);
+			bpf_set_on(b, asked & ASKED_ON);
 		if (asked & ASKED_END)
-			end_asked(t);
+			bpf_end_asked(t);
 		if (t->command && waitpid(t->command, &t->status, WNOHANG) == t->command)
 			t->command = 0;
 	}
@@ -497,7 +497,7 @@ static void end(struct bpf_tracer *b)
 	close(b->t.writer.fd);
 }
 
-int record(const struct record_options *options)
+static int record_by_bpf(const struct record_options *options)
 {
 	struct bpf_tracer b = { .t.options = options };
 	struct tracer *t = &b.t;
@@ -531,9 +531,11 @@ int record(const struct record_options *options)
 	raw_flush(&t->writer);
 	if (go >= 0)
 		command_go(go);
-	loop(&b);
+	bpf_loop(&b);
 	end(&b);
 	if (WIFSIGNALED(t->status))
 		return 128 + WTERMSIG(t->status);
 	return WEXITSTATUS(t->status);
 }
+
+const struct method method = { "bpf", record_by_bpf };

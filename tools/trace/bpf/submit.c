@@ -66,7 +66,7 @@ void submit_plan(struct uring_op *ops)
 	}
 }
 
-static struct registered **place_of(pid_t tgid, u32 ring)
+static struct registered **registered_place(pid_t tgid, u32 ring)
 {
 	struct registered **place = &registered;
 
@@ -75,7 +75,7 @@ static struct registered **place_of(pid_t tgid, u32 ring)
 	return place;
 }
 
-static void forget(struct registered **place)
+static void registered_forget(struct registered **place)
 {
 	struct registered *files = *place;
 
@@ -92,7 +92,7 @@ static void learn_files(const struct raw_record *call, pid_t tgid)
 	struct registered *files;
 
 	if (call->args[1] == IORING_UNREGISTER_FILES || fds)
-		forget(place_of(tgid, ring));
+		registered_forget(registered_place(tgid, ring));
 	if (!fds)
 		return;
 	files = xmalloc(sizeof(*files) + length);
@@ -101,13 +101,13 @@ static void learn_files(const struct raw_record *call, pid_t tgid)
 	registered = files;
 }
 
-static s32 file_of(const struct io_uring_sqe *sqe, pid_t tgid, u32 ring)
+static s32 submit_file(const struct io_uring_sqe *sqe, pid_t tgid, u32 ring)
 {
 	const struct registered *files;
 
 	if (!(sqe->flags & IOSQE_FIXED_FILE))
 		return sqe->fd;
-	files = *place_of(tgid, ring);
+	files = *registered_place(tgid, ring);
 	return files && (u32)sqe->fd < files->count ? files->fd[sqe->fd] : -1;
 }
 
@@ -128,7 +128,7 @@ static void write_record(struct tracer *t, const struct raw_record *r,
 	raw_end(&t->writer);
 }
 
-static void write_submission(struct tracer *t, struct waiting *w)
+static void submit_write(struct tracer *t, struct waiting *w)
 {
 	struct raw_record *r = &w->record;
 	struct raw_submit submit = { .ring = r->nr };
@@ -141,7 +141,7 @@ static void write_submission(struct tracer *t, struct waiting *w)
 	r->nr = uring_call(sqe.opcode, &sqe);
 	r->args[0] = 0; /* the ring's owner, till here */
 	if (call_of(r->nr))
-		uring_args(&sqe, file_of(&sqe, w->tgid, submit.ring), r->args);
+		uring_args(&sqe, submit_file(&sqe, w->tgid, submit.ring), r->args);
 	write_record(t, r, &submit);
 	t->balance.submissions++;
 }
@@ -149,7 +149,7 @@ static void write_submission(struct tracer *t, struct waiting *w)
 static void write_waiting(struct tracer *t, struct waiting *w)
 {
 	if (w->record.type == RAW_SQE) {
-		write_submission(t, w);
+		submit_write(t, w);
 		return;
 	}
 	write_record(t, &w->record, NULL);
@@ -224,7 +224,7 @@ void submit_follow(struct tracer *t, const struct raw_record *record, pid_t tgid
 	if (record->nr == SYS_io_uring_register && !record->result)
 		learn_files(record, tgid);
 	else if (call && call->effect == DOES_CLOSE)
-		forget(place_of(tgid, record->args[0]));
+		registered_forget(registered_place(tgid, record->args[0]));
 	else if (call && call->effect == DOES_URING)
 		write_ready(t, record->tid);
 }
@@ -233,5 +233,5 @@ void submit_end(struct tracer *t)
 {
 	write_ready(t, ALL_TASKS);
 	while (registered)
-		forget(&registered);
+		registered_forget(&registered);
 }

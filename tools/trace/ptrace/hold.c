@@ -10,14 +10,14 @@
 
 #define AGAIN_NS 1000000 /* a signal in front of wait4() interrupts nothing: the next one does */
 
-static void interrupt(int signal)
+static void hold_on_signal(int signal)
 {
 }
 
 /* The control thread is not to take it. */
-static void make_timer(struct tracer *t)
+static void hold_make_timer(struct tracer *t)
 {
-	struct sigaction action = { .sa_handler = interrupt };
+	struct sigaction action = { .sa_handler = hold_on_signal };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM };
 
 	event._sigev_un._tid = gettid();
@@ -27,7 +27,7 @@ static void make_timer(struct tracer *t)
 	t->hold_made = true;
 }
 
-static void set_timer(struct tracer *t, u64 ns)
+static void hold_set_timer(struct tracer *t, u64 ns)
 {
 	struct itimerspec time = {
 		.it_value = { ns / 1000000000, ns % 1000000000 },
@@ -48,10 +48,10 @@ bool hold_begins(struct tracer *t, const struct task *task)
 	if (!t->options->hold || strcmp(t->options->hold, task->name) || task->ignored)
 		return false;
 	if (!t->hold_made)
-		make_timer(t);
+		hold_make_timer(t);
 	t->held = task->tid;
 	t->held_until = tracer_now(t) + t->options->hold_ns;
-	set_timer(t, t->options->hold_ns);
+	hold_set_timer(t, t->options->hold_ns);
 	return true;
 }
 
@@ -64,7 +64,7 @@ void hold_look(struct tracer *t)
 	/* It may have been killed meanwhile. */
 	task = task_find(&t->tasks, t->held);
 	t->held = 0;
-	set_timer(t, 0);
+	hold_set_timer(t, 0);
 	if (task)
 		tracer_resume(t, task, 0);
 }

@@ -158,7 +158,7 @@ static void find_runs(const struct look *l, const struct mapping *m)
 }
 
 /* Of the mappings between two addresses. */
-static void look(struct tracer *t, const struct task *task, u64 time, u64 from, u64 to)
+static void pages_look(struct tracer *t, const struct task *task, u64 time, u64 from, u64 to)
 {
 	char path[64], line[PATH_MAX + 128];
 	struct look l = { .t = t, .task = task, .time = time };
@@ -191,26 +191,26 @@ void pages_entry(struct tracer *t, const struct task *task)
 	switch (task->call.nr) {
 	case SYS_munmap:
 	case SYS_msync:
-		look(t, task, task->entry, args[0],
-		     args[0] + ((args[1] + PAGE - 1) & ~(u64)(PAGE - 1)));
+		pages_look(t, task, task->entry, args[0],
+			   args[0] + ((args[1] + PAGE - 1) & ~(u64)(PAGE - 1)));
 		break;
 	case SYS_execve:
 	case SYS_execveat:
 	case SYS_exit_group:
-		look(t, task, task->entry, 0, U64_MAX);
+		pages_look(t, task, task->entry, 0, U64_MAX);
 		break;
 	}
 }
 
-static void end_one(struct task *task, void *arg)
+static void pages_end_task(struct task *task, void *arg)
 {
 	struct tracer *t = arg;
 
 	if (task->tid == task->tgid)
-		look(t, task, t->balance.last, 0, U64_MAX);
+		pages_look(t, task, t->balance.last, 0, U64_MAX);
 }
 
 void pages_end(struct tracer *t)
 {
-	tasks_each(&t->tasks, end_one, t);
+	tasks_each(&t->tasks, pages_end_task, t);
 }

@@ -44,7 +44,7 @@ void tracer_resume(struct tracer *t, struct task *task, int signal)
 	       (void *)(long)signal);
 }
 
-static void write_call(struct tracer *t, struct task *task, u64 exit, s64 result, u16 flags)
+static void record_call(struct tracer *t, struct task *task, u64 exit, s64 result, u16 flags)
 {
 	struct raw_record record = {
 		.type = RAW_CALL,
@@ -77,7 +77,7 @@ static void add_cpu(struct task *task)
 	task_blob(task, RAW_CPU, &ns, sizeof(ns));
 }
 
-static void enter(struct tracer *t, struct task *task)
+static void call_enter(struct tracer *t, struct task *task)
 {
 	const struct call *call;
 
@@ -111,7 +111,7 @@ static void enter(struct tracer *t, struct task *task)
 		add_cpu(task);
 }
 
-static void leave(struct tracer *t, struct task *task)
+static void call_leave(struct tracer *t, struct task *task)
 {
 	const struct call *call = task->call.foreign ? NULL : call_of(task->call.nr);
 	u64 exit;
@@ -135,13 +135,13 @@ static void leave(struct tracer *t, struct task *task)
 	if (call && result > 0 && task->clone_flags & CLONE_UNTRACED &&
 	    (call->effect == DOES_CLONE || call->effect == DOES_CLONE3))
 		t->balance.untraced++;
-	write_call(t, task, exit, result, 0);
+	record_call(t, task, exit, result, 0);
 	if (call)
 		uring_exit(t, task, call, result);
 }
 
-static void write_event(struct tracer *t, enum raw_type type, const struct task *task, u32 nr,
-			u64 arg, u64 time)
+static void record_event(struct tracer *t, enum raw_type type, const struct task *task, u32 nr,
+			 u64 arg, u64 time)
 {
 	struct raw_record record = {
 		.type = type,
@@ -160,7 +160,7 @@ static void write_event(struct tracer *t, enum raw_type type, const struct task 
  * At the event of a task that has made another. The new one may have stopped before this is seen:
  * then it is returned, to go on after the task that has made it.
  */
-static struct task *forked(struct tracer *t, struct task *parent, int event)
+static struct task *task_forked(struct tracer *t, struct task *parent, int event)
 {
 	unsigned long message;
 	struct task *child;
@@ -185,7 +185,7 @@ static struct task *forked(struct tracer *t, struct task *parent, int event)
 	child->epoch = parent->epoch;
 	child->tgid = flags & CLONE_THREAD ? parent->tgid : child->tid;
 	t->balance.tasks++;
-	write_event(t, RAW_FORK, parent, child->tid, flags, parent->entry);
+	record_event(t, RAW_FORK, parent, child->tid, flags, parent->entry);
 	if (!child->stopped)
 		return NULL;
 	child->stopped = false;
@@ -193,7 +193,7 @@ static struct task *forked(struct tracer *t, struct task *parent, int event)
 }
 
 /* The thread that calls exec becomes the leader; all others are gone. */
-static struct task *execed(struct tracer *t, struct task *task)
+static struct task *task_execed(struct tracer *t, struct task *task)
 {
 	unsigned long former = task->tid;
 	struct task *caller;
@@ -223,7 +223,7 @@ static struct task *execed(struct tracer *t, struct task *task)
 		task_remove(&t->tasks, caller);
 	}
 	uring_gone(task);
-	write_event(t, RAW_EXEC, task, former, 0, task->entry);
+	record_event(t, RAW_EXEC, task, former, 0, task->entry);
 	return task;
 }
 
@@ -233,7 +233,7 @@ static void gone(struct tracer *t, struct task *task, int status, const struct r
 	u64 time = task->in_call && !task->ignored ? task->entry : tracer_now(t);
 
 	if (task->in_call && !task->ignored)
-		write_call(t, task, time, 0, RAW_NO_EXIT);
+		record_call(t, task, time, 0, RAW_NO_EXIT);
 	record.entry = time;
 	record.exit = time;
 	record.args[0] = (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000ull +
@@ -259,9 +259,9 @@ static void first_stop(struct tracer *t, pid_t tid)
 static void syscall_stop(struct tracer *t, struct task *task)
 {
 	if (task->in_call)
-		leave(t, task);
+		call_leave(t, task);
 	else if (task->attached)
-		enter(t, task);
+		call_enter(t, task);
 	tracer_resume(t, task, 0);
 }
 
@@ -276,17 +276,17 @@ static void event_stop(struct tracer *t, struct task *task, int event, int signa
 		 *
 		 */
 		if (!task->attached)
-			enter(t, task);
+			call_enter(t, task);
 		if (hold_begins(t, task))
 			return;
 		break;
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:
-		child = forked(t, task, event);
+		child = task_forked(t, task, event);
 		break;
 	case PTRACE_EVENT_EXEC:
-		task = execed(t, task);
+		task = task_execed(t, task);
 		break;
 	case PTRACE_EVENT_STOP:
 		/* By a signal that stops: it stays stopped. */
@@ -323,7 +323,7 @@ static void stopped(struct tracer *t, pid_t tid, int status)
 }
 
 /* The first request goes to the command; what is left then, or attached tasks, are let go. */
-static void end_asked(struct tracer *t)
+static void record_end_asked(struct tracer *t)
 {
 	int signal = t->control.signal;
 
@@ -333,7 +333,7 @@ static void end_asked(struct tracer *t)
 		detach_all(t);
 }
 
-static void listen(struct tracer *t)
+static void listen_on_control(struct tracer *t)
 {
 	u32 asked = control_take(&t->control);
 
@@ -344,7 +344,7 @@ static void listen(struct tracer *t)
 	if (asked & (ASKED_NEWS | ASKED_SCAN) && !t->detaching)
 		attach_scope(t, asked & ASKED_SCAN);
 	if (asked & ASKED_END)
-		end_asked(t);
+		record_end_asked(t);
 }
 
 /* A scope may have no process at present. */
@@ -353,12 +353,12 @@ static bool goes_on(const struct tracer *t)
 	return t->tasks.count || (scope_is_open(t->options) && !t->detaching);
 }
 
-static void loop(struct tracer *t)
+static void record_loop(struct tracer *t)
 {
 	struct turn turn;
 
 	while (goes_on(t)) {
-		listen(t);
+		listen_on_control(t);
 		rotate_if_full(t);
 		hold_look(t);
 		if (!turns_collect(&t->turns)) {
@@ -384,7 +384,7 @@ static void start_control(struct tracer *t)
 	control_start(&t->control, open ? scope_news_open() : -1, open ? SCAN_MS : -1);
 }
 
-int record(const struct record_options *options)
+static int record_by_ptrace(const struct record_options *options)
 {
 	struct tracer t = { .options = options };
 	const pid_t *pid;
@@ -411,7 +411,7 @@ int record(const struct record_options *options)
 		attach_scope(&t, true);
 	control_lock(t.writer.lock, 1, t.on);
 	raw_flush(&t.writer);
-	loop(&t);
+	record_loop(&t);
 	uring_end(&t);
 	if (options->pages)
 		pages_end(&t);
@@ -421,3 +421,5 @@ int record(const struct record_options *options)
 		return 128 + WTERMSIG(t.status);
 	return WEXITSTATUS(t.status);
 }
+
+const struct method method = { "ptrace", record_by_ptrace };

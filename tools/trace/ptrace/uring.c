@@ -42,7 +42,7 @@ struct noted {
 
 static struct ring *rings;
 
-static struct ring **place_of(pid_t tgid, int fd)
+static struct ring **ring_place(pid_t tgid, int fd)
 {
 	struct ring **place = &rings;
 
@@ -51,7 +51,7 @@ static struct ring **place_of(pid_t tgid, int fd)
 	return place;
 }
 
-static void forget(struct ring **place)
+static void ring_forget(struct ring **place)
 {
 	struct ring *ring = *place;
 
@@ -96,7 +96,7 @@ static void set_up(struct task *task, s64 fd)
 
 static void mapped(const struct task *task, u64 address)
 {
-	struct ring *ring = *place_of(task->tgid, task->call.args[4]);
+	struct ring *ring = *ring_place(task->tgid, task->call.args[4]);
 
 	if (!ring)
 		return;
@@ -117,7 +117,7 @@ static void mapped(const struct task *task, u64 address)
 
 static void registered(const struct task *task)
 {
-	struct ring *ring = *place_of(task->tgid, task->call.args[0]);
+	struct ring *ring = *ring_place(task->tgid, task->call.args[0]);
 	u32 count = min_t(u64, task->call.args[3], FILES_MAX);
 	size_t size = count * sizeof(*ring->files);
 
@@ -134,7 +134,7 @@ static void registered(const struct task *task)
 		ring->file_count = count;
 }
 
-static s32 file_of(const struct ring *ring, const struct io_uring_sqe *sqe)
+static s32 ring_file(const struct ring *ring, const struct io_uring_sqe *sqe)
 {
 	if (!(sqe->flags & IOSQE_FIXED_FILE))
 		return sqe->fd;
@@ -156,7 +156,7 @@ static void note(struct noted *noted, const struct task *task, const struct ring
 	noted->call.call.nr = uring_call(sqe->opcode, sqe);
 	call = call_of(noted->call.call.nr);
 	if (call) {
-		uring_args(sqe, file_of(ring, sqe), noted->call.call.args);
+		uring_args(sqe, ring_file(ring, sqe), noted->call.call.args);
 		capture_entry(&noted->call, call);
 	}
 	task_blob(&noted->call, RAW_SUBMIT, &noted->submit, sizeof(noted->submit));
@@ -235,7 +235,7 @@ static bool take_open(struct ring *ring, u64 user_data)
 /* Those that the kernel took; the others are still in the ring. */
 static void write_noted(struct tracer *t, struct task *task, s64 taken)
 {
-	struct ring *ring = *place_of(task->tgid, task->call.args[0]);
+	struct ring *ring = *ring_place(task->tgid, task->call.args[0]);
 	u32 i;
 
 	for (i = 0; i < task->noted_count && i < taken; i++) {
@@ -348,7 +348,7 @@ void uring_entry(struct tracer *t, struct task *task, const struct call *call)
 	}
 	if (call->effect != DOES_URING && call->effect != DOES_CLOSE)
 		return;
-	ring = rings ? *place_of(task->tgid, task->call.args[0]) : NULL;
+	ring = rings ? *ring_place(task->tgid, task->call.args[0]) : NULL;
 	if (ring)
 		drain(t, task, ring);
 	if (call->effect == DOES_CLOSE)
@@ -371,13 +371,13 @@ void uring_exit(struct tracer *t, struct task *task, const struct call *call, s6
 		write_noted(t, task, result);
 	if (result < 0)
 		return;
-	place = place_of(task->tgid, task->call.args[0]);
+	place = ring_place(task->tgid, task->call.args[0]);
 	if (call->effect == DOES_MMAP)
 		mapped(task, result);
 	else if (task->call.nr == SYS_io_uring_register)
 		registered(task);
 	else if (call->effect == DOES_CLOSE && *place)
-		forget(place);
+		ring_forget(place);
 	else if (call->effect == DOES_URING && *place)
 		drain(t, task, *place);
 }
@@ -389,13 +389,13 @@ void uring_gone(struct task *task)
 	drop_noted(task);
 	while (*place && task->tid == task->tgid) {
 		if ((*place)->tgid == task->tgid)
-			forget(place);
+			ring_forget(place);
 		else
 			place = &(*place)->next;
 	}
 }
 
-static void end_one(struct task *task, void *arg)
+static void uring_end_task(struct task *task, void *arg)
 {
 	if (task->tid == task->tgid)
 		drain_process(arg, task);
@@ -404,7 +404,7 @@ static void end_one(struct task *task, void *arg)
 
 void uring_end(struct tracer *t)
 {
-	tasks_each(&t->tasks, end_one, t);
+	tasks_each(&t->tasks, uring_end_task, t);
 	while (rings)
-		forget(&rings);
+		ring_forget(&rings);
 }
