@@ -6,6 +6,7 @@
  * so that there are no tombstones.
  */
 #include "logset.h"
+#include "../dm-david/portable/hash.h"
 
 #define KEY_BITS	(LOGSET_BLOCK_BITS + 1)
 #define KEY_MASK	((1ULL << KEY_BITS) - 1)
@@ -13,7 +14,7 @@
 
 static inline u32 logset_home(const struct logset *set, u64 key)
 {
-	return (key * 0x9e3779b97f4a7c15ULL) >> 32 & (set->slots - 1);
+	return hash_slot(key, set->slots);
 }
 
 /* The slot of @key, or the free one where it would be. */

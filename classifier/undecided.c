@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The Unclassified Block Store: see undecided.h. */
 #include "undecided.h"
+#include "../dm-david/portable/hash.h"
 
 #define BLOCK_BITS	52	/* of a key: chunk number + 1 below, slot above */
 #define CHUNK_BITS	6
@@ -72,7 +73,7 @@ static u64 undecided_first(u64 key)
 
 static u32 *undecided_bucket(const struct undecided *u, u64 key)
 {
-	return &u->bucket[(key * 0x9e3779b97f4a7c15ULL) >> 40 & (u->buckets - 1)];
+	return &u->bucket[hash_u64(key) >> 8 & (u->buckets - 1)];
 }
 
 static struct undecided_chunk *undecided_find(const struct undecided *u, u64 key)

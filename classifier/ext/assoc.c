@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Inode association: see assoc.h. */
 #include "assoc.h"
+#include "../../dm-david/portable/hash.h"
 
 #define BLOCK_MAX	4096u
 #define PROBES		8u
@@ -58,7 +59,7 @@ static u64 hash_of(const struct ext_live *e, const void *content)
 
 	for (at = 0; at < size; at += sizeof(word)) {
 		memcpy(&word, content + at, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+		hash = (hash ^ word) * HASH_GOLDEN;
 		hash ^= hash >> 32;
 	}
 	return hash;
@@ -66,7 +67,7 @@ static u64 hash_of(const struct ext_live *e, const void *content)
 
 static u32 assoc_bucket(u64 block)
 {
-	return (block * 0x9e3779b97f4a7c15ULL) >> 40;
+	return hash_u64(block) >> 8;
 }
 
 static void set_state(struct assoc *a, struct assoc_note *note, enum assoc_state state)

@@ -4,6 +4,7 @@
 
 #include "ext-dir.h"
 #include "ext-live.h"
+#include "../../dm-david/portable/hash.h"
 
 #define PARTS	4096u	/* more than two levels of any directory's map */
 #define TRIES	4u	/* walks that were overtaken by changes, one after the other */
@@ -57,11 +58,6 @@ bool ext_names_ready(const struct ext_live *e)
 
 /* Tables */
 
-static u32 ext_names_bucket(u64 key, u32 slots)
-{
-	return (u32)((key * 0x9e3779b97f4a7c15ULL) >> 32) & (slots - 1);
-}
-
 /* There is no room for something. */
 static bool ext_names_overflow(struct ext_names *n)
 {
@@ -77,7 +73,7 @@ static bool ext_names_is_full(u32 used, u32 slots)
 
 static struct ext_names_logged *find_logged(const struct ext_names *n, u64 home)
 {
-	u32 i = ext_names_bucket(home, n->slots);
+	u32 i = hash_slot(home, n->slots);
 
 	while (n->log[i].home && n->log[i].home != home)
 		i = (i + 1) & (n->slots - 1);
@@ -87,7 +83,7 @@ static struct ext_names_logged *find_logged(const struct ext_names *n, u64 home)
 /* Add @block to the blocks of the view. False: it is among them already. */
 static bool ext_names_see(struct ext_names *n, u64 block)
 {
-	u32 i = ext_names_bucket(block, n->slots);
+	u32 i = hash_slot(block, n->slots);
 
 	while (n->seen[i] && n->seen[i] != block)
 		i = (i + 1) & (n->slots - 1);
@@ -102,7 +98,7 @@ static bool ext_names_see(struct ext_names *n, u64 block)
 
 static bool has_seen(const struct ext_names *n, u64 block)
 {
-	u32 i = ext_names_bucket(block, n->slots);
+	u32 i = hash_slot(block, n->slots);
 
 	while (n->seen[i] && n->seen[i] != block)
 		i = (i + 1) & (n->slots - 1);
@@ -111,7 +107,7 @@ static bool has_seen(const struct ext_names *n, u64 block)
 
 static struct ext_names_inode *ext_names_find_inode(const struct ext_names *n, u32 ino)
 {
-	u32 slots = n->slots / 2, i = ext_names_bucket(ino, slots);
+	u32 slots = n->slots / 2, i = hash_slot(ino, slots);
 
 	while (n->inode[i].ino && n->inode[i].ino != ino)
 		i = (i + 1) & (slots - 1);
