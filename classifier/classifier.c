@@ -27,7 +27,7 @@ static const char * const reason_names[REASON_NR] = {
 	[REASON_NAMED] = "named",
 	[REASON_STORED] = "stored",
 	[REASON_PART] = "part",
-	[REASON_PACKED] = "packed",
+	[REASON_COMPRESSED] = "packed",
 	[REASON_UNNAMED] = "unnamed",
 };
 
@@ -47,7 +47,7 @@ static const enum verdict says[REASON_NR] = {
 	[REASON_NAMED] = VERDICT_KEEP,
 	[REASON_STORED] = VERDICT_KEEP,
 	[REASON_PART] = VERDICT_KEEP,
-	[REASON_PACKED] = VERDICT_KEEP,
+	[REASON_COMPRESSED] = VERDICT_KEEP,
 	[REASON_UNNAMED] = VERDICT_SQUASH,
 };
 

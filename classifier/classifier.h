@@ -57,7 +57,7 @@ enum classify_reason {
 	REASON_NAMED,		/* keep: has the file system's uuid, or is part of such a block */
 	REASON_STORED,	/* keep: no uuid, but it overwrites a block that was kept */
 	REASON_PART,		/* keep: may belong to a block with the uuid */
-	REASON_PACKED,	/* keep: may be compressed data, which made-up content would break */
+	REASON_COMPRESSED,	/* keep: may be compressed data. Programs know it as `packed` */
 	REASON_UNNAMED,	/* squash: no uuid, and all metadata of this kind has one */
 	REASON_NR
 };

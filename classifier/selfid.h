@@ -40,7 +40,7 @@ enum selfid_reason {
 	SELFID_CHUNK,		/* keep: in a btrfs chunk of metadata */
 	SELFID_CACHE,		/* keep: btrfs free-space cache, version 1 */
 	SELFID_REST,		/* keep: its header came in an earlier request */
-	SELFID_PACKED,		/* keep: may be part of a compressed btrfs extent */
+	SELFID_COMPRESSED,	/* keep: may be part of a compressed btrfs extent; `packed` */
 	SELFID_UNREAD,		/* keep: xfs, the log is not read yet */
 	SELFID_LOGGED,		/* keep: xfs, the log has a change to it */
 	SELFID_STORED,		/* keep: xfs, no uuid, but it overwrites a block that was kept */

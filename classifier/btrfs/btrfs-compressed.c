@@ -45,28 +45,29 @@ static bool is_zlib(const u8 *head)
 /* The length of all, then segments with theirs in front. */
 static bool is_lzo(u32 total, u32 segment)
 {
-	return segment && segment <= LZO_SEGMENT_MAX && total <= BTRFS_PACKED_MAX &&
+	return segment && segment <= LZO_SEGMENT_MAX && total <= BTRFS_COMPRESSED_MAX &&
 	       total >= 2 * LZO_WORD + segment;
 }
 
-bool btrfs_packed_peek(const u8 *head)
+bool btrfs_compressed_peek(const u8 *head)
 {
 	return get_unaligned_le32(head) == ZSTD_MAGIC || is_zlib(head) || is_short_zlib(head) ||
 	       is_lzo(get_unaligned_le32(head), get_unaligned_le32(head + LZO_WORD));
 }
 
-bool btrfs_packed(const u8 *block)
+bool btrfs_compressed(const u8 *block)
 {
 	static const u8 zeros[16];
 	u32 total = get_unaligned_le32(block), at = LZO_WORD, segment;
 
 	/* Fixed codes are for what is short, and zeros are behind it. */
 	if (is_short_zlib(block))
-		return !memcmp(block + BTRFS_PACKED_BLOCK - sizeof(zeros), zeros, sizeof(zeros));
+		return !memcmp(block + BTRFS_COMPRESSED_BLOCK - sizeof(zeros), zeros,
+			       sizeof(zeros));
 	if (!is_lzo(total, get_unaligned_le32(block + at)))
-		return btrfs_packed_peek(block);
+		return btrfs_compressed_peek(block);
 	/* Small numbers look like it. A length never crosses the block's end. */
-	while (at < total && at + LZO_WORD <= BTRFS_PACKED_BLOCK) {
+	while (at < total && at + LZO_WORD <= BTRFS_COMPRESSED_BLOCK) {
 		segment = get_unaligned_le32(block + at);
 		if (!segment || segment > LZO_SEGMENT_MAX || at + LZO_WORD + segment > total)
 			return false;

@@ -18,19 +18,19 @@
 
 #include "../../dm-david/portable/portable.h"
 
-#define BTRFS_PACKED_BLOCK	4096
+#define BTRFS_COMPRESSED_BLOCK	4096
 /* The most bytes of an extent. */
-#define BTRFS_PACKED_MAX	(128 * 1024)
+#define BTRFS_COMPRESSED_MAX	(128 * 1024)
 /* So many bytes exclude most blocks. */
-#define BTRFS_PACKED_PEEK	16
+#define BTRFS_COMPRESSED_PEEK	16
 
-/* Can a compressed extent begin with the BTRFS_PACKED_PEEK bytes at @head? */
-bool btrfs_packed_peek(const u8 *head);
+/* Can a compressed extent begin with the BTRFS_COMPRESSED_PEEK bytes at @head? */
+bool btrfs_compressed_peek(const u8 *head);
 
 /*
- * Can a compressed extent begin with the BTRFS_PACKED_BLOCK bytes at @block? One in 15 million
+ * Can a compressed extent begin with the BTRFS_COMPRESSED_BLOCK bytes at @block? One in 15 million
  * random blocks looks like that.
  */
-bool btrfs_packed(const u8 *block);
+bool btrfs_compressed(const u8 *block);
 
 #endif

@@ -9,7 +9,7 @@
 #define MOST_NODES	65536
 #define MIRRORS		2
 #define SUPER_SECTORS	(BTRFS_SUPER_BYTES >> 9)
-#define BLOCK_SECTORS	(BTRFS_PACKED_BLOCK >> 9)
+#define BLOCK_SECTORS	(BTRFS_COMPRESSED_BLOCK >> 9)
 
 /* Superblocks at 64 MiB and 256 GiB. */
 static const u64 mirror[MIRRORS] = { 1u << 17, 1u << 29 };
@@ -234,7 +234,7 @@ static void btrfs_live_restart(struct btrfs_live *b)
 	b->restarted = true;
 	memset(&b->open, 0, sizeof(b->open));
 	memset(&b->begun, 0, sizeof(b->begun));
-	memset(&b->packed, 0, sizeof(b->packed));
+	memset(&b->compressed, 0, sizeof(b->compressed));
 	if (!b->wanted)
 		b->wanted = FIRST_ROOM;
 	walk_begin(b);
@@ -360,38 +360,38 @@ static bool near_mirror(u64 sector, u32 sectors)
 }
 
 /* May the block at @pos belong to a compressed extent: one that begins there, or shortly before? */
-static bool is_packed(struct btrfs_live *b, const struct selfid_request *r, u32 pos)
+static bool is_compressed(struct btrfs_live *b, const struct selfid_request *r, u32 pos)
 {
-	u8 head[BTRFS_PACKED_PEEK];
+	u8 head[BTRFS_COMPRESSED_PEEK];
 	u64 at = r->sector + pos;
 
 	if (!(at % BLOCK_SECTORS) && r->sectors - pos >= BLOCK_SECTORS) {
 		selfid_copy(r, pos, head, sizeof(head));
-		if (unlikely(btrfs_packed_peek(head))) {
-			selfid_copy(r, pos, b->super, BTRFS_PACKED_BLOCK);
-			if (btrfs_packed(b->super)) {
-				selfid_open_end(&b->packed, at, BTRFS_PACKED_MAX >> 9);
-				selfid_open_add(&b->packed, at + BLOCK_SECTORS,
-						at + (BTRFS_PACKED_MAX >> 9));
+		if (unlikely(btrfs_compressed_peek(head))) {
+			selfid_copy(r, pos, b->super, BTRFS_COMPRESSED_BLOCK);
+			if (btrfs_compressed(b->super)) {
+				selfid_open_end(&b->compressed, at, BTRFS_COMPRESSED_MAX >> 9);
+				selfid_open_add(&b->compressed, at + BLOCK_SECTORS,
+						at + (BTRFS_COMPRESSED_MAX >> 9));
 				return true;
 			}
 		}
 	}
-	return selfid_open_take(&b->packed, at, BLOCK_SECTORS - at % BLOCK_SECTORS);
+	return selfid_open_take(&b->compressed, at, BLOCK_SECTORS - at % BLOCK_SECTORS);
 }
 
 /* The same for all blocks up to *len. Shortens *len to blocks with the same answer. */
-static bool are_packed(struct btrfs_live *b, const struct selfid_request *r, u32 pos, u32 *len)
+static bool are_compressed(struct btrfs_live *b, const struct selfid_request *r, u32 pos, u32 *len)
 {
 	u32 n = BLOCK_SECTORS - (r->sector + pos) % BLOCK_SECTORS;
-	bool packed = is_packed(b, r, pos);
+	bool compressed = is_compressed(b, r, pos);
 
 	for (; n < *len; n += BLOCK_SECTORS) {
-		if (is_packed(b, r, pos + n) == packed)
+		if (is_compressed(b, r, pos + n) == compressed)
 			continue;
 		*len = n;
 	}
-	return packed;
+	return compressed;
 }
 
 /* The verdict on a later part of a slot, whose first sector is not in the same request. */
@@ -442,7 +442,7 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	u32 left = r->sectors - pos, unit = b->geo.node_bytes >> 9;
 	const struct btrfs_extent *e;
 	enum verdict verdict;
-	bool packed;
+	bool compressed;
 	u32 n;
 
 	*len = left;
@@ -491,10 +491,10 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 		*reason = SELFID_CHUNK;
 		return VERDICT_KEEP;
 	}
-	packed = are_packed(b, r, pos, len);
+	compressed = are_compressed(b, r, pos, len);
 	if (e && e->striped) {
 		*len = min_t(u64, *len, end - at);
-		packed = true;
+		compressed = true;
 	}
 	if (b->geo.node_bytes >> 9 == unit && !(at & (unit - 1)) && !b->geo.space_cache) {
 		selfid_open_add(&b->begun, at + *len, at + unit);
@@ -507,9 +507,9 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	} else {
 		verdict = btrfs_live_judge_part(b, at, len, reason);
 	}
-	if (likely(!packed) || verdict == VERDICT_KEEP)
+	if (likely(!compressed) || verdict == VERDICT_KEEP)
 		return verdict;
-	*reason = SELFID_PACKED;
+	*reason = SELFID_COMPRESSED;
 	return VERDICT_KEEP;
 }
 

@@ -82,7 +82,7 @@ struct btrfs_live {
 
 	struct selfid_open open;	/* rests of slots that began as tree blocks */
 	struct selfid_open begun;	/* rests of slots that began as data since the superblock */
-	struct selfid_open packed;	/* where rests of compressed extents may be */
+	struct selfid_open compressed;	/* where rests of compressed extents may be */
 	enum selfid_sign sign;		/* of the last write; the reader clears it */
 	u64 errors;
 	u8 super[BTRFS_SUPER_BYTES];

@@ -39,7 +39,7 @@ static const enum david_evidence evidence_of[REASON_NR] = {
 	[REASON_NAMED] = DAVID_EV_SELF,
 	[REASON_STORED] = DAVID_EV_UNKNOWN,
 	[REASON_PART] = DAVID_EV_UNKNOWN,
-	[REASON_PACKED] = DAVID_EV_UNKNOWN,
+	[REASON_COMPRESSED] = DAVID_EV_UNKNOWN,
 	[REASON_UNNAMED] = DAVID_EV_IMPLIED,
 };
 
@@ -246,7 +246,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 		trace_david_implied(im->d->owners.disk.bdev->bd_dev, w.sector + pos, len,
 				    classify_reason_name(reason));
 		evidence = evidence_for(im->d, reason);
-		if (reason == REASON_PACKED && INJECTED(rests))
+		if (reason == REASON_COMPRESSED && INJECTED(rests))
 			evidence = DAVID_EV_IMPLIED;
 		if (reason == REASON_UNDECIDED)
 			keep_signed(im, &source, w.sector, pos, len);

@@ -353,22 +353,22 @@ static void compressed_extents_are_kept(struct kunit *test)
 	expect(test, DATA + 6144, UNIT, 16, VERDICT_SQUASH, SELFID_DATA);
 	set32(content, 0xfd2fb528);
 	memset(content + 8192, 0x5a, 4);
-	expect(test, DATA + 16, 16, 16, VERDICT_KEEP, SELFID_PACKED);
+	expect(test, DATA + 16, 16, 16, VERDICT_KEEP, SELFID_COMPRESSED);
 	memset(content, 0x5a, 4);
 	for (at = 32; at < 256 + 16; at += 8)
-		expect(test, DATA + at, 8, 8, VERDICT_KEEP, SELFID_PACKED);
+		expect(test, DATA + at, 8, 8, VERDICT_KEEP, SELFID_COMPRESSED);
 	expect(test, DATA + 256 + 16, 16, 16, VERDICT_SQUASH, SELFID_DATA);
 	/* Metadata stays that. */
 	expect(test, METADATA + UNIT, UNIT, UNIT, VERDICT_KEEP, SELFID_CHUNK);
 	memcpy(content, zlib, sizeof(zlib));
-	expect(test, DATA + 1024, UNIT, UNIT, VERDICT_KEEP, SELFID_PACKED);
+	expect(test, DATA + 1024, UNIT, UNIT, VERDICT_KEEP, SELFID_COMPRESSED);
 	content[5] ^= 1;
 	expect(test, DATA + 2048, UNIT, UNIT, VERDICT_SQUASH, SELFID_DATA);
 	/* lzo: segments of 1500 bytes. */
 	set32(content, 9000);
 	for (at = 4; at < 4096; at += 4 + 1500)
 		set32(content + at, 1500);
-	expect(test, DATA + 3072, UNIT, UNIT, VERDICT_KEEP, SELFID_PACKED);
+	expect(test, DATA + 3072, UNIT, UNIT, VERDICT_KEEP, SELFID_COMPRESSED);
 	set32(content + 4 + 1504, 0);
 	expect(test, DATA + 4096, UNIT, UNIT, VERDICT_SQUASH, SELFID_DATA);
 	/* A file of small numbers. */
@@ -593,10 +593,10 @@ static void data_in_stripes_is_kept(struct kunit *test)
 		work(test);
 		KUNIT_EXPECT_EQ(test, btrfs_live_decide(&btrfs, DATA, 8, 9), VERDICT_KEEP);
 		KUNIT_EXPECT_EQ(test, btrfs_live_decide(&btrfs, DATA + 72, 8, 9), VERDICT_KEEP);
-		expect(test, DATA, UNIT, UNIT, VERDICT_KEEP, SELFID_PACKED);
-		expect(test, DATA + UNIT, UNIT, UNIT, VERDICT_KEEP, SELFID_PACKED);
-		expect(test, DATA + 8, 8, 8, VERDICT_KEEP, SELFID_PACKED);
-		expect(test, DATA_END - 8, 24, 8, VERDICT_KEEP, SELFID_PACKED);
+		expect(test, DATA, UNIT, UNIT, VERDICT_KEEP, SELFID_COMPRESSED);
+		expect(test, DATA + UNIT, UNIT, UNIT, VERDICT_KEEP, SELFID_COMPRESSED);
+		expect(test, DATA + 8, 8, 8, VERDICT_KEEP, SELFID_COMPRESSED);
+		expect(test, DATA_END - 8, 24, 8, VERDICT_KEEP, SELFID_COMPRESSED);
 		write_node(test, DATA, 10, 5);
 	}
 	/* RAID 1, and RAID 0 on one device, divide nothing. */

@@ -28,7 +28,7 @@ from helpers.raw import opened
 from helpers.trees import equal
 from helpers.units import FULL, GIB, MIB
 
-SIZE, NAME = 1 * GIB, "packed"
+SIZE, NAME = 1 * GIB, "compressed"
 MODES = ("explicit", "auto", "implicit")
 FILES = 120 if FULL else 24
 CRASH = r"F2FS-fs|I/O error|lost async page write"
@@ -43,7 +43,7 @@ class Way:
     algorithm: str
     log_size: int = 2
     options: str = ""
-    directory: str = "packed"  # "secret" is encrypted as well
+    directory: str = "compressed"  # "secret" is encrypted as well
 
     @property
     def mount(self) -> str:
@@ -215,7 +215,7 @@ def files_compressed_on_demand_read_back_exactly() -> None:
         with ram_disk(64 * MIB) as dev, fake_disk(NAME, SIZE, dev, "--classify", classify) as disk:
             run("mkfs.f2fs", "-q", "-f", "-O", "extra_attr,compression", disk)
             with mounted(disk, "f2fs", way.mount) as top:
-                files = Files(way, f"{top}/packed")
+                files = Files(way, f"{top}/compressed")
                 os.mkdir(files.directory)
                 set_flags(files.directory, FS_COMPR_FL)
                 for i in range(12):
