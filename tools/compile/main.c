@@ -17,7 +17,7 @@ static const char usage_text[] =
 	"                     TRACE OUT\n";
 
 struct watch {
-	struct model *model;
+	struct compiler *compiler;
 	u32 rules;
 	u64 explain; /* 0: none */
 	FILE *dot;
@@ -33,16 +33,16 @@ static void watch(void *arg, u64 event, const struct dep *dep)
 			event, order_rule_of(dep->why, w->rules));
 	if (!w->explain || event != w->explain)
 		return;
-	model_name(w->model, dep->why, name, sizeof(name));
+	compiler_name(w->compiler, dep->why, name, sizeof(name));
 	printf("call %" PRIu64 " waits for call %" PRIu64 ": %s, %s%s\n", event, dep->event,
 	       order_rule_of(dep->why, w->rules), name, dep->kept ? "" : " (implied by another)");
 }
 
-static void print_stats(struct model *m, u64 bytes, u64 elapsed)
+static void print_stats(struct compiler *c, u64 bytes, u64 elapsed)
 {
-	const struct output *out = model_output(m);
-	struct order_figures order = order_figures(model_order(m));
-	struct model_figures f = model_figures(m);
+	const struct output *out = compiler_output(c);
+	struct order_figures order = order_figures(compiler_order(c));
+	struct compile_figures f = compiler_figures(c);
 	u32 op;
 
 	printf("calls %" PRIu64 "\n", f.calls);
@@ -63,7 +63,7 @@ static void print_stats(struct model *m, u64 bytes, u64 elapsed)
 	printf("resources %" PRIu64 "\n", order.resources);
 	printf("edges %" PRIu64 "\n", order.edges);
 	printf("implied-edges %" PRIu64 "\n", order.implied);
-	printf("tree %u\n", model_tree(m)->entries - 1);
+	printf("tree %u\n", compiler_tree(c)->entries - 1);
 	printf("elapsed-ns %" PRIu64 "\n", elapsed);
 	printf("bytes %" PRIu64 "\n", bytes);
 	for (op = 0; op < WL_OPS; op++) {
@@ -72,30 +72,31 @@ static void print_stats(struct model *m, u64 bytes, u64 elapsed)
 	}
 }
 
-static int make_workload(const char *trace, const char *to, const struct model_options *options,
+static int make_workload(const char *trace, const char *to, const struct compile_options *options,
 			 struct watch *w, bool stats)
 {
 	struct source *source = source_open(trace);
-	struct model *model = model_new(source, options);
+	struct compiler *compiler = compiler_new(source, options);
 	u64 elapsed = source_elapsed(source), bytes;
-	struct model_figures figures;
+	struct compile_figures figures;
 	char order[32];
 
-	w->model = model;
+	w->compiler = compiler;
 	w->rules = options->rules;
 	if (w->dot)
 		fputs("digraph order {\n", w->dot);
 	if (w->dot || w->explain)
-		order_watch(model_order(model), watch, w);
-	model_run(model);
+		order_watch(compiler_order(compiler), watch, w);
+	compiler_run(compiler);
 	if (w->dot)
 		fputs("}\n", w->dot);
 	order_print(options->rules, order, sizeof(order));
-	tree_link(model_tree(model));
-	bytes = output_write(model_output(model), to, model_tree(model), elapsed, order);
+	tree_link(compiler_tree(compiler));
+	bytes = output_write(compiler_output(compiler), to, compiler_tree(compiler), elapsed,
+			     order);
 	if (stats)
-		print_stats(model, bytes, elapsed);
-	figures = model_figures(model);
+		print_stats(compiler, bytes, elapsed);
+	figures = compiler_figures(compiler);
 	if (figures.mapped)
 		fprintf(stderr,
 			"david-compile: %" PRIu64
@@ -104,7 +105,7 @@ static int make_workload(const char *trace, const char *to, const struct model_o
 	if (figures.shared && !figures.futexes)
 		fputs("david-compile: what threads waited for is not known: record with --sync\n",
 		      stderr);
-	model_free(model);
+	compiler_free(compiler);
 	source_close(source);
 	return EXIT_SUCCESS;
 }
@@ -128,7 +129,7 @@ int main(int argc, char **argv)
 					       { "explain", required_argument, NULL, 'e' },
 					       { "stats", no_argument, NULL, 's' },
 					       {} };
-	struct model_options options = {
+	struct compile_options options = {
 		.rules = order_rules("root"),
 		.to = U64_MAX,
 		.cached = CACHED_NS,

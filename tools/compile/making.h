@@ -53,9 +53,9 @@ struct making {
 	bool last_close;
 };
 
-struct model {
+struct compiler {
 	struct source *source;
-	struct model_options options;
+	struct compile_options options;
 	struct world world;
 	struct node *root; /* what the replay's root was in the original */
 	struct order *order;
@@ -67,7 +67,7 @@ struct model {
 	struct mapped mapped;
 	struct output output;
 	struct tree tree;
-	struct model_figures figures;
+	struct compile_figures figures;
 	u32 *place; /* replay threads */
 	struct map slots; /* by open file description: 1 + slot */
 	struct map pipes; /* ... is it an end of a pipe or of a socketpair? */
@@ -87,37 +87,37 @@ struct model {
 	struct making making;
 };
 
-void model_use(struct model *m, enum use_kind kind, enum use_access access, u64 key);
+void compiler_use(struct compiler *c, enum use_kind kind, enum use_access access, u64 key);
 
 /* What a symbolic link says, for the replay; in @room bytes. */
-void model_target(const struct model *m, const char *said, char *target, size_t room);
+void compiler_target(const struct compiler *c, const char *said, char *target, size_t room);
 
 /* The slot of a description; NO_SLOT: it is none that is replayed. */
-u32 model_slot(struct model *m, const struct ofd *ofd);
-bool model_is_pipe(struct model *m, const struct ofd *ofd);
+u32 compiler_slot(struct compiler *c, const struct ofd *ofd);
+bool compiler_is_pipe(struct compiler *c, const struct ofd *ofd);
 
 /* A new one for a description that the call has made. */
-u32 model_new_slot(struct model *m, const struct ofd *ofd, bool pipe);
-u64 model_file_key(const struct file *file);
+u32 compiler_new_slot(struct compiler *c, const struct ofd *ofd, bool pipe);
+u64 compiler_file_key(const struct file *file);
 
 /* Slots as such, of what the call's thread makes and ends. */
-u32 model_take_slot(struct model *m);
-void model_give_slot(struct model *m, u32 slot);
+u32 compiler_take_slot(struct compiler *c);
+void compiler_give_slot(struct compiler *c, u32 slot);
 
 /*
  * A command at the time of the item that is being followed, with the uses that have been told;
  * with WL_WITHIN it is in front of it. Or one that is no call of the trace.
  */
-void model_add_now(struct model *m, u8 op, u8 flags, s64 result, const u64 *args);
-void model_add_made_up(struct model *m, u8 op, const u64 *args);
+void compiler_add_now(struct compiler *c, u8 op, u8 flags, s64 result, const u64 *args);
+void compiler_add_made_up(struct compiler *c, u8 op, const u64 *args);
 
 /* The replay's name of a file that is there by this name; false: it is not, or not that file. */
-bool model_text_of(struct model *m, const char *name, u32 file, u64 *text);
+bool compiler_text_of(struct compiler *c, const char *name, u32 file, u64 *text);
 
 /* The call returns after the submissions to io_uring that were seen to have ended at its return. */
-void model_wait_for_seen(struct model *m);
+void compiler_wait_for_seen(struct compiler *c);
 
-/* What the call becomes: op, arguments and so on of m->making; its uses. */
-void choose(struct model *m);
+/* What the call becomes: op, arguments and so on of c->making; its uses. */
+void choose(struct compiler *c);
 
 #endif

@@ -17,19 +17,19 @@ static u64 pages_up(u64 bytes)
 	return (bytes + PAGE - 1) & ~(u64)(PAGE - 1);
 }
 
-static u64 mapped_arg(const struct model *m, unsigned int i)
+static u64 mapped_arg(const struct compiler *c, unsigned int i)
 {
-	return m->making.item->record->args[i];
+	return c->making.item->record->args[i];
 }
 
-static u32 process_of(const struct model *m)
+static u32 process_of(const struct compiler *c)
 {
-	return source_thread(m->source, m->making.item->thread)->process;
+	return source_thread(c->source, c->making.item->thread)->process;
 }
 
-static struct memory *memory_of(struct model *m, u32 process)
+static struct memory *memory_of(struct compiler *c, u32 process)
 {
-	struct mapped *all = &m->mapped;
+	struct mapped *all = &c->mapped;
 	u64 *place = map_at(&all->processes, process);
 
 	if (!*place) {
@@ -114,49 +114,49 @@ static void cut(struct mapped *mapped, struct memory *memory, u64 from, u64 to)
 	}
 }
 
-void mapped_end(struct model *m, u32 process)
+void mapped_end(struct compiler *c, u32 process)
 {
-	struct memory *memory = memory_of(m, process);
+	struct memory *memory = memory_of(c, process);
 
 	while (memory->areas)
-		remove_area(&m->mapped, memory, memory->areas - 1);
+		remove_area(&c->mapped, memory, memory->areas - 1);
 }
 
-void mapped_add_ends(struct model *m)
+void mapped_add_ends(struct compiler *c)
 {
-	struct mapped *mapped = &m->mapped;
+	struct mapped *mapped = &c->mapped;
 	u32 i;
 
 	for (i = 0; i < mapped->ended_count; i++) {
 		u64 args[WL_ARGS] = { mapped->ended[i].slot, mapped->ended[i].id };
 
-		model_add_made_up(m, WL_UNMAP, args);
-		model_give_slot(m, mapped->ended[i].slot);
+		compiler_add_made_up(c, WL_UNMAP, args);
+		compiler_give_slot(c, mapped->ended[i].slot);
 	}
 	mapped->ended_count = 0;
 }
 
 /* Calls. */
 
-bool mapped_map(struct model *m)
+bool mapped_map(struct compiler *c)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 	const struct ofd *ofd = g->about.ofd;
-	bool written, shared = (mapped_arg(m, 3) & MAP_TYPE) != MAP_PRIVATE;
-	u32 slot = model_slot(m, ofd);
+	bool written, shared = (mapped_arg(c, 3) & MAP_TYPE) != MAP_PRIVATE;
+	u32 slot = compiler_slot(c, ofd);
 
-	if (g->result < 0 || slot == NO_SLOT || model_is_pipe(m, ofd) || !g->about.file ||
-	    !source_touched(m->source, process_of(m), model_file_key(g->about.file), &written))
+	if (g->result < 0 || slot == NO_SLOT || compiler_is_pipe(c, ofd) || !g->about.file ||
+	    !source_touched(c->source, process_of(c), compiler_file_key(g->about.file), &written))
 		return false;
 	written = !shared || (ofd->flags & O_ACCMODE) == O_RDWR;
 	g->op = WL_MAP;
 	g->args[0] = slot;
-	g->args[1] = min_t(u64, mapped_arg(m, 1), WL_SIZE_MAX);
-	g->args[2] = min_t(u64, mapped_arg(m, 5), WL_SIZE_MAX / PAGE * PAGE);
+	g->args[1] = min_t(u64, mapped_arg(c, 1), WL_SIZE_MAX);
+	g->args[2] = min_t(u64, mapped_arg(c, 5), WL_SIZE_MAX / PAGE * PAGE);
 	g->args[3] = (shared ? WL_MAP_SHARED : 0) | (written ? WL_MAP_WRITTEN : 0);
-	g->args[4] = model_take_slot(m);
-	g->mapping = ++m->mapped.ids;
-	model_use(m, USE_MAPPING, ACCESS_STAGE, g->mapping);
+	g->args[4] = compiler_take_slot(c);
+	g->mapping = ++c->mapped.ids;
+	compiler_use(c, USE_MAPPING, ACCESS_STAGE, g->mapping);
 	return true;
 }
 
@@ -181,23 +181,23 @@ static bool is_told(u64 advice)
 	       (advice >= MADV_COLD && advice <= MADV_POPULATE_READ);
 }
 
-bool mapped_call(struct model *m)
+bool mapped_call(struct compiler *c)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 	u32 nr = g->item->record->nr;
-	const struct area *a = area_at(memory_of(m, process_of(m)), mapped_arg(m, 0));
+	const struct area *a = area_at(memory_of(c, process_of(c)), mapped_arg(c, 0));
 	u64 at;
 
-	if (!a || (nr != SYS_msync && (nr != SYS_madvise || !is_told(mapped_arg(m, 2)))))
+	if (!a || (nr != SYS_msync && (nr != SYS_madvise || !is_told(mapped_arg(c, 2)))))
 		return false;
-	at = mapped_arg(m, 0) - a->at;
+	at = mapped_arg(c, 0) - a->at;
 	g->op = nr == SYS_msync ? WL_MSYNC : WL_ADVISE;
 	g->args[0] = a->slot;
 	g->args[1] = a->offset - a->start + at;
-	g->args[2] = min(mapped_arg(m, 1), a->length - at);
-	g->args[3] = mapped_arg(m, 2);
-	model_use(m, USE_FILE, nr == SYS_msync ? ACCESS_READ : ACCESS_DATA, a->file);
-	model_use(m, USE_MAPPING, ACCESS_READ, a->id);
+	g->args[2] = min(mapped_arg(c, 1), a->length - at);
+	g->args[3] = mapped_arg(c, 2);
+	compiler_use(c, USE_FILE, nr == SYS_msync ? ACCESS_READ : ACCESS_DATA, a->file);
+	compiler_use(c, USE_MAPPING, ACCESS_READ, a->id);
 	return true;
 }
 
@@ -222,21 +222,21 @@ static void areas_move(struct mapped *mapped, struct memory *memory, u64 from, u
 		cut(mapped, memory, to + new_bytes, to + bytes);
 }
 
-void mapped_follow(struct model *m)
+void mapped_follow(struct compiler *c)
 {
-	struct making *g = &m->making;
-	struct memory *memory = memory_of(m, process_of(m));
-	u64 bytes = pages_up(mapped_arg(m, 1)), file;
+	struct making *g = &c->making;
+	struct memory *memory = memory_of(c, process_of(c));
+	u64 bytes = pages_up(mapped_arg(c, 1)), file;
 	struct area area;
 
 	if (g->result < 0)
 		return;
 	switch (g->item->record->nr) {
 	case SYS_mmap:
-		cut(&m->mapped, memory, g->result, g->result + bytes);
+		cut(&c->mapped, memory, g->result, g->result + bytes);
 		if (g->op != WL_MAP)
 			break;
-		file = model_file_key(g->about.file);
+		file = compiler_file_key(g->about.file);
 		area = (struct area){
 			.at = g->result,
 			.length = bytes,
@@ -248,15 +248,15 @@ void mapped_follow(struct model *m)
 			.shared = g->args[3] & WL_MAP_SHARED,
 			.written = g->args[3] & WL_MAP_WRITTEN,
 		};
-		area.seen = seen_in(&m->mapped, memory, file, area.shared);
+		area.seen = seen_in(&c->mapped, memory, file, area.shared);
 		add_area(memory, &area);
 		break;
 	case SYS_munmap:
-		cut(&m->mapped, memory, mapped_arg(m, 0), mapped_arg(m, 0) + bytes);
+		cut(&c->mapped, memory, mapped_arg(c, 0), mapped_arg(c, 0) + bytes);
 		break;
 	case SYS_mremap:
-		areas_move(&m->mapped, memory, mapped_arg(m, 0), bytes, g->result,
-			   pages_up(mapped_arg(m, 2)));
+		areas_move(&c->mapped, memory, mapped_arg(c, 0), bytes, g->result,
+			   pages_up(mapped_arg(c, 2)));
 		break;
 	}
 }
@@ -281,50 +281,51 @@ static struct area *area_of(struct memory *memory, const struct source_touch *t,
 }
 
 /* One that no call has made: of the whole file, as far as it is touched. */
-static struct area *make_area(struct model *m, struct memory *memory, const struct source_touch *t)
+static struct area *make_area(struct compiler *c, struct memory *memory,
+			      const struct source_touch *t)
 {
-	u8 when = m->making.item->kind == SOURCE_TOUCH ? 0 : WL_WITHIN;
+	u8 when = c->making.item->kind == SOURCE_TOUCH ? 0 : WL_WITHIN;
 	u8 flags = WL_MADE_UP | WL_NO_RESULT | when;
 	struct area area = { .file = t->file, .slot = NO_SLOT, .shared = t->shared };
 	bool written;
 	u64 open[WL_ARGS] = {}, map[WL_ARGS] = {};
 
-	area.length = pages_up(source_touched(m->source, t->process, t->file, &written));
+	area.length = pages_up(source_touched(c->source, t->process, t->file, &written));
 	area.written = !t->shared || written;
-	area.id = ++m->mapped.ids;
-	area.seen = seen_in(&m->mapped, memory, t->file, t->shared);
-	if (!t->name || !model_text_of(m, t->name, t->file, &open[0]))
+	area.id = ++c->mapped.ids;
+	area.seen = seen_in(&c->mapped, memory, t->file, t->shared);
+	if (!t->name || !compiler_text_of(c, t->name, t->file, &open[0]))
 		return add_area(memory, &area);
-	area.slot = model_take_slot(m);
+	area.slot = compiler_take_slot(c);
 	open[1] = t->shared && written ? O_RDWR : O_RDONLY;
-	open[3] = model_take_slot(m);
+	open[3] = compiler_take_slot(c);
 	map[0] = open[3];
 	map[1] = area.length;
 	map[3] = (t->shared ? WL_MAP_SHARED : 0) | (area.written ? WL_MAP_WRITTEN : 0);
 	map[4] = area.slot;
-	model_use(m, USE_FILE, ACCESS_READ, t->file);
-	model_add_now(m, WL_OPEN, flags, 0, open);
-	model_use(m, USE_MAPPING, ACCESS_STAGE, area.id);
-	model_add_now(m, WL_MAP, flags, 0, map);
-	model_add_now(m, WL_CLOSE, flags, 0, map);
-	model_give_slot(m, open[3]);
+	compiler_use(c, USE_FILE, ACCESS_READ, t->file);
+	compiler_add_now(c, WL_OPEN, flags, 0, open);
+	compiler_use(c, USE_MAPPING, ACCESS_STAGE, area.id);
+	compiler_add_now(c, WL_MAP, flags, 0, map);
+	compiler_add_now(c, WL_CLOSE, flags, 0, map);
+	compiler_give_slot(c, open[3]);
 	return add_area(memory, &area);
 }
 
-static void add_touch(struct model *m, const struct source_touch *t, const struct area *a,
+static void add_touch(struct compiler *c, const struct source_touch *t, const struct area *a,
 		      u64 offset, u64 length, u8 flags)
 {
-	const struct source_item *item = m->making.item;
+	const struct source_item *item = c->making.item;
 	u64 args[WL_ARGS] = { a->slot, offset - a->start, length, t->written };
 
 	if (!(flags & WL_WITHIN) && !t->written &&
-	    item->exit - item->entry <= m->options.cached + length)
+	    item->exit - item->entry <= c->options.cached + length)
 		flags |= WL_CACHED;
-	model_use(m, USE_FILE, t->written && t->shared ? ACCESS_WRITE : ACCESS_DATA, t->file);
-	model_use(m, USE_MAPPING, ACCESS_READ, a->id);
-	model_add_now(m, WL_TOUCH, flags, length, args);
-	m->figures.touches++;
-	m->figures.touched += length / PAGE;
+	compiler_use(c, USE_FILE, t->written && t->shared ? ACCESS_WRITE : ACCESS_DATA, t->file);
+	compiler_use(c, USE_MAPPING, ACCESS_READ, a->id);
+	compiler_add_now(c, WL_TOUCH, flags, length, args);
+	c->figures.touches++;
+	c->figures.touched += length / PAGE;
 }
 
 /* Has it been, and from now on it is. */
@@ -339,66 +340,66 @@ static bool was_seen(struct mapped *mapped, u32 set, u64 page)
 }
 
 /* Those of an area. A look finds what earlier looks have found, too; not what was written since. */
-static void add_found(struct model *m, const struct source_touch *t, const struct area *a,
+static void add_found(struct compiler *c, const struct source_touch *t, const struct area *a,
 		      u64 offset, u64 length)
 {
 	u64 end = offset + length, from = offset;
 
 	for (; offset < end; offset += PAGE) {
-		if (!was_seen(&m->mapped, a->seen, offset / PAGE) || t->written)
+		if (!was_seen(&c->mapped, a->seen, offset / PAGE) || t->written)
 			continue;
 		if (offset > from)
-			add_touch(m, t, a, from, offset - from, WL_WITHIN);
+			add_touch(c, t, a, from, offset - from, WL_WITHIN);
 		from = offset + PAGE;
 	}
 	if (end > from)
-		add_touch(m, t, a, from, end - from, WL_WITHIN);
+		add_touch(c, t, a, from, end - from, WL_WITHIN);
 }
 
-static bool is_wanted(const struct model *m, const struct source_touch *t)
+static bool is_wanted(const struct compiler *c, const struct source_touch *t)
 {
-	const struct model_options *o = &m->options;
-	const struct source_item *item = m->making.item;
-	const struct source_thread *thread = source_thread(m->source, item->thread);
+	const struct compile_options *o = &c->options;
+	const struct source_item *item = c->making.item;
+	const struct source_thread *thread = source_thread(c->source, item->thread);
 
 	if (item->entry >= o->to || (item->entry < o->from && !t->written))
 		return false;
-	if (o->pid && world_thread((struct world *)&m->world, thread->tid)->process->pid != o->pid)
+	if (o->pid && world_thread((struct world *)&c->world, thread->tid)->process->pid != o->pid)
 		return false;
 	return !o->path || (t->name && !fnmatch(o->path, t->name, 0));
 }
 
-static void take(struct model *m, const struct source_touch *t, bool found)
+static void take(struct compiler *c, const struct source_touch *t, bool found)
 {
-	struct memory *memory = memory_of(m, t->process);
+	struct memory *memory = memory_of(c, t->process);
 	u64 offset = t->offset, left = t->length, n;
 
-	if (offset % PAGE || offset > WL_SIZE_MAX || left > WL_SIZE_MAX || !is_wanted(m, t))
+	if (offset % PAGE || offset > WL_SIZE_MAX || left > WL_SIZE_MAX || !is_wanted(c, t))
 		return;
-	m->making.futex = 0;
-	m->uses = 0;
+	c->making.futex = 0;
+	c->uses = 0;
 	for (; left; offset += n, left -= n) {
-		const struct area *a = area_of(memory, t, offset) ?: make_area(m, memory, t);
+		const struct area *a = area_of(memory, t, offset) ?: make_area(c, memory, t);
 
 		n = min(min_t(u64, left, RUN_MAX), a->offset + a->length - offset);
 		if (a->slot == NO_SLOT)
-			m->figures.touches_left += n / PAGE;
+			c->figures.touches_left += n / PAGE;
 		else if (found)
-			add_found(m, t, a, offset, n);
+			add_found(c, t, a, offset, n);
 		else
-			add_touch(m, t, a, offset, n, 0);
+			add_touch(c, t, a, offset, n, 0);
 	}
 }
 
-void mapped_add_pages(struct model *m)
+void mapped_add_pages(struct compiler *c)
 {
 	struct source_touch touch;
 
-	while (source_page(m->source, m->making.item->event, &touch))
-		take(m, &touch, true);
+	while (source_page(c->source, c->making.item->event, &touch))
+		take(c, &touch, true);
 }
 
-void mapped_add_touch(struct model *m)
+void mapped_add_touch(struct compiler *c)
 {
-	take(m, &m->making.item->touch, false);
+	take(c, &c->making.item->touch, false);
 }

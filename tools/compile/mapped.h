@@ -10,7 +10,7 @@
 #include "source.h"
 #include "texts.h"
 
-struct model;
+struct compiler;
 
 struct area { /* of a process's memory */
 	u64 at; /* address; 0: no call of the trace has made it */
@@ -46,24 +46,24 @@ struct mapped {
 void mapped_free(struct mapped *mapped);
 
 /* WL_MAP, if the mapping is to stay; false: it is not. The call is mmap(). */
-bool mapped_map(struct model *m);
+bool mapped_map(struct compiler *c);
 
 /* What a call about memory becomes: msync(), madvise(). False: nothing. */
-bool mapped_call(struct model *m);
+bool mapped_call(struct compiler *c);
 
 /* What the call has done to the process's mappings. */
-void mapped_follow(struct model *m);
+void mapped_follow(struct compiler *c);
 
 /* All of the process's are gone. */
-void mapped_end(struct model *m, u32 process);
+void mapped_end(struct compiler *c, u32 process);
 
 /* Commands for those that are gone. */
-void mapped_add_ends(struct model *m);
+void mapped_add_ends(struct compiler *c);
 
 /* Pages that were found to have been touched when the call was made. In front of it. */
-void mapped_add_pages(struct model *m);
+void mapped_add_pages(struct compiler *c);
 
 /* A touch of its own. */
-void mapped_add_touch(struct model *m);
+void mapped_add_touch(struct compiler *c);
 
 #endif

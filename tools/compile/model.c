@@ -23,78 +23,78 @@ struct free_slot {
 
 /* Resources. */
 
-void model_use(struct model *m, enum use_kind kind, enum use_access access, u64 key)
+void compiler_use(struct compiler *c, enum use_kind kind, enum use_access access, u64 key)
 {
-	m->use = vec_reserve(m->use, &m->use_room, m->uses + 1, sizeof(*m->use));
-	m->use[m->uses++] = (struct use){ .kind = kind, .access = access, .key = key };
+	c->use = vec_reserve(c->use, &c->use_room, c->uses + 1, sizeof(*c->use));
+	c->use[c->uses++] = (struct use){ .kind = kind, .access = access, .key = key };
 }
 
-u64 model_file_key(const struct file *file)
+u64 compiler_file_key(const struct file *file)
 {
 	return file->known ? file->ino : (u64)(uintptr_t)file;
 }
 
-u32 model_slot(struct model *m, const struct ofd *ofd)
+u32 compiler_slot(struct compiler *c, const struct ofd *ofd)
 {
-	return ofd ? (u32)*map_at(&m->slots, ofd->id) - 1 : NO_SLOT;
+	return ofd ? (u32)*map_at(&c->slots, ofd->id) - 1 : NO_SLOT;
 }
 
-bool model_is_pipe(struct model *m, const struct ofd *ofd)
+bool compiler_is_pipe(struct compiler *c, const struct ofd *ofd)
 {
-	return ofd && *map_at(&m->pipes, ofd->id);
+	return ofd && *map_at(&c->pipes, ofd->id);
 }
 
 /*
  * One whose last user is done whenever this thread is here: so no order, not even none at all, can
  * mix them up.
  */
-u32 model_take_slot(struct model *m)
+u32 compiler_take_slot(struct compiler *c)
 {
-	u32 thread = m->place[m->making.item->thread];
-	u32 i, tried = min_t(u32, m->free_count, FREE_TRIED);
+	u32 thread = c->place[c->making.item->thread];
+	u32 i, tried = min_t(u32, c->free_count, FREE_TRIED);
 
-	for (i = m->free_count; i > m->free_count - tried; i--) {
-		struct free_slot *f = &m->free_slots[i - 1];
+	for (i = c->free_count; i > c->free_count - tried; i--) {
+		struct free_slot *f = &c->free_slots[i - 1];
 		u32 slot = f->slot;
 
-		if (!order_implies(m->order, thread, f->thread, f->count))
+		if (!order_implies(c->order, thread, f->thread, f->count))
 			continue;
-		*f = m->free_slots[--m->free_count];
+		*f = c->free_slots[--c->free_count];
 		return slot;
 	}
-	if (m->output.slots == WL_SLOTS_MAX)
+	if (c->output.slots == WL_SLOTS_MAX)
 		die("the trace needs more than %u descriptors", WL_SLOTS_MAX);
-	return m->output.slots++;
+	return c->output.slots++;
 }
 
-void model_give_slot(struct model *m, u32 slot)
+void compiler_give_slot(struct compiler *c, u32 slot)
 {
-	u32 thread = m->place[m->making.item->thread];
+	u32 thread = c->place[c->making.item->thread];
 
-	m->free_slots = vec_reserve(m->free_slots, &m->free_room, m->free_count + 1,
-				    sizeof(*m->free_slots));
-	m->free_slots[m->free_count++] =
-		(struct free_slot){ slot, thread, order_count(m->order, thread) };
+	c->free_slots = vec_reserve(c->free_slots, &c->free_room, c->free_count + 1,
+				    sizeof(*c->free_slots));
+	c->free_slots[c->free_count++] =
+		(struct free_slot){ slot, thread, order_count(c->order, thread) };
 }
 
-u32 model_new_slot(struct model *m, const struct ofd *ofd, bool pipe)
+u32 compiler_new_slot(struct compiler *c, const struct ofd *ofd, bool pipe)
 {
-	u32 slot = model_take_slot(m);
+	u32 slot = compiler_take_slot(c);
 
-	*map_at(&m->slots, ofd->id) = slot + 1;
-	*map_at(&m->pipes, ofd->id) = pipe;
+	*map_at(&c->slots, ofd->id) = slot + 1;
+	*map_at(&c->pipes, ofd->id) = pipe;
 	return slot;
 }
 
 static void ofd_ended(void *arg, const struct ofd *ofd, u64 closed)
 {
-	struct model *m = arg;
-	u64 *slot = map_at(&m->slots, ofd->id);
+	struct compiler *c = arg;
+	u64 *slot = map_at(&c->slots, ofd->id);
 
 	if (!*slot)
 		return;
-	m->ended = vec_reserve(m->ended, &m->ended_room, m->ended_count + 1, sizeof(*m->ended));
-	m->ended[m->ended_count++] = (struct ended){ *slot - 1, ofd->id };
+	c->ended = vec_reserve(c->ended, &c->ended_room, c->ended_count + 1, sizeof(*c->ended));
+	c->ended[c->ended_count++] = (struct ended){ *slot - 1, ofd->id };
 	*slot = 0;
 }
 
@@ -105,52 +105,53 @@ static u32 text_of(void *arg, const struct node *node)
 
 /* Commands. */
 
-static u64 gap_of(const struct model *m, const struct wl_command *c, u64 exit,
+static u64 gap_of(const struct compiler *c, const struct wl_command *command, u64 exit,
 		  const struct order_result *deps)
 {
-	u64 from = m->options.from;
+	u64 from = c->options.from;
 	/* What is no call takes as long as it took, if its process did not end before it. */
-	u64 until = wl_is_call(c->op) || !m->making.item->finished ? c->start : exit;
-	u64 since = max(max(deps->latest, m->making.latest), from);
+	u64 until = wl_is_call(command->op) || !c->making.item->finished ? command->start : exit;
+	u64 since = max(max(deps->latest, c->making.latest), from);
 
-	if (c->flags & WL_MADE_UP || exit <= from || until <= since)
+	if (command->flags & WL_MADE_UP || exit <= from || until <= since)
 		return 0;
 	return until - since;
 }
 
 /* Who ended a wait would have ended those before it, for the same futex, that timed out. */
-static void follow_wait(struct model *m, const struct wl_command *c, u32 thread,
+static void follow_wait(struct compiler *c, const struct wl_command *command, u32 thread,
 			const struct order_result *deps)
 {
 	const struct dep *last = NULL;
 	u32 i;
 
 	for (i = 0; i < deps->deps; i++) {
-		if (deps->dep[i].exit > c->start && (!last || deps->dep[i].exit > last->exit))
+		if (deps->dep[i].exit > command->start && (!last || deps->dep[i].exit > last->exit))
 			last = &deps->dep[i];
 	}
-	if (c->op == WL_WAIT)
-		waits_timed_out(&m->waits, &m->output, thread, m->making.futex);
+	if (command->op == WL_WAIT)
+		waits_timed_out(&c->waits, &c->output, thread, c->making.futex);
 	else if (last)
-		waits_ended(&m->waits, &m->output, thread, m->making.futex, last->thread,
+		waits_ended(&c->waits, &c->output, thread, c->making.futex, last->thread,
 			    last->count);
 }
 
-static void add(struct model *m, u8 op, u8 flags, u64 entry, u64 exit, s64 result, const u64 *args)
+static void add_command(struct compiler *c, u8 op, u8 flags, u64 entry, u64 exit, s64 result,
+			const u64 *args)
 {
-	const struct source_item *item = m->making.item;
-	u32 thread = m->place[item->thread];
+	const struct source_item *item = c->making.item;
+	u32 thread = c->place[item->thread];
 	struct order_command ordered = {
 		.thread = thread,
 		.event = item->event,
 		.entry = entry,
 		.exit = exit,
-		.use = m->use,
-		.uses = m->uses,
+		.use = c->use,
+		.uses = c->uses,
 		.within = flags & WL_WITHIN,
 	};
 	struct order_result deps;
-	struct wl_command c = {
+	struct wl_command command = {
 		.op = op,
 		.flags = flags,
 		.event = item->event,
@@ -159,77 +160,78 @@ static void add(struct model *m, u8 op, u8 flags, u64 entry, u64 exit, s64 resul
 		.result = result,
 	};
 
-	if (m->options.rules & RULE_PROGRAM_SEQ && !(flags & WL_MADE_UP)) {
-		model_use(m, USE_PROGRAM, ACCESS_WRITE, 0);
-		ordered.use = m->use;
-		ordered.uses = m->uses;
+	if (c->options.rules & RULE_PROGRAM_SEQ && !(flags & WL_MADE_UP)) {
+		compiler_use(c, USE_PROGRAM, ACCESS_WRITE, 0);
+		ordered.use = c->use;
+		ordered.uses = c->uses;
 	}
-	deps = order_add(m->order, &ordered, min(source_horizon(m->source), entry));
+	deps = order_add(c->order, &ordered, min(source_horizon(c->source), entry));
 	if (args)
-		memcpy(c.args, args, sizeof(c.args));
+		memcpy(command.args, args, sizeof(command.args));
 	if (flags & WL_WITHIN) {
-		m->making.latest = max(m->making.latest, deps.latest);
-		c.start = m->making.latest;
-		c.duration = 0;
+		c->making.latest = max(c->making.latest, deps.latest);
+		command.start = c->making.latest;
+		command.duration = 0;
 	} else {
-		c.gap = gap_of(m, &c, exit, &deps);
+		command.gap = gap_of(c, &command, exit, &deps);
 	}
 	if (!(flags & (WL_WITHIN | WL_MADE_UP)))
-		m->making.latest = 0;
-	output_add(&m->output, thread, &c, &deps, exit <= m->options.from && m->options.from);
-	if (m->making.futex && !(flags & WL_MADE_UP))
-		follow_wait(m, &c, thread, &deps);
-	m->uses = 0;
+		c->making.latest = 0;
+	output_add(&c->output, thread, &command, &deps, exit <= c->options.from && c->options.from);
+	if (c->making.futex && !(flags & WL_MADE_UP))
+		follow_wait(c, &command, thread, &deps);
+	c->uses = 0;
 }
 
 /* A command that is no call of the trace, at the time of this one. */
-static void add_made_up(struct model *m, u8 op, s64 result, const u64 *args)
+static void add_made_up(struct compiler *c, u8 op, s64 result, const u64 *args)
 {
-	struct use *use = m->use;
-	u32 uses = m->uses, room = m->use_room;
+	struct use *use = c->use;
+	u32 uses = c->uses, room = c->use_room;
 
 	/* The call's own uses are kept for it. */
-	m->use = NULL;
-	m->uses = 0;
-	m->use_room = 0;
+	c->use = NULL;
+	c->uses = 0;
+	c->use_room = 0;
 	if (op == WL_CLOSE) {
-		model_use(m, USE_FD, ACCESS_STAGE, args[1]);
-		m->use[0].on_return = true;
+		compiler_use(c, USE_FD, ACCESS_STAGE, args[1]);
+		c->use[0].on_return = true;
 	} else if (op == WL_UNMAP) {
-		model_use(m, USE_MAPPING, ACCESS_STAGE, args[1]);
+		compiler_use(c, USE_MAPPING, ACCESS_STAGE, args[1]);
 	}
-	add(m, op, WL_MADE_UP | WL_NO_RESULT, m->making.item->entry, m->making.item->exit, result,
-	    args);
-	free(m->use);
-	m->use = use;
-	m->uses = uses;
-	m->use_room = room;
+	add_command(c, op, WL_MADE_UP | WL_NO_RESULT, c->making.item->entry, c->making.item->exit,
+		    result, args);
+	free(c->use);
+	c->use = use;
+	c->uses = uses;
+	c->use_room = room;
 }
 
-void model_add_made_up(struct model *m, u8 op, const u64 *args)
+void compiler_add_made_up(struct compiler *c, u8 op, const u64 *args)
 {
-	add_made_up(m, op, 0, args);
+	add_made_up(c, op, 0, args);
 }
 
-void model_add_now(struct model *m, u8 op, u8 flags, s64 result, const u64 *args)
+void compiler_add_now(struct compiler *c, u8 op, u8 flags, s64 result, const u64 *args)
 {
-	const struct source_item *item = m->making.item;
+	const struct source_item *item = c->making.item;
 
-	add(m, op, flags, item->entry, flags & WL_WITHIN ? item->entry : item->exit, result, args);
+	add_command(c, op, flags, item->entry, flags & WL_WITHIN ? item->entry : item->exit,
+		    result, args);
 }
 
 /* What the call has closed beside what it says: at exec, at an exit, by dup2. */
-static void add_closes(struct model *m)
+static void add_closes(struct compiler *c)
 {
 	u32 i;
 
-	for (i = 0; i < m->ended_count; i++) {
-		u64 args[WL_ARGS] = { m->ended[i].slot, m->ended[i].ofd };
+	for (i = 0; i < c->ended_count; i++) {
+		u64 args[WL_ARGS] = { c->ended[i].slot, c->ended[i].ofd };
 
-		add_made_up(m, WL_CLOSE, 0, args);
-		model_give_slot(m, m->ended[i].slot);
+		add_made_up(c, WL_CLOSE, 0, args);
+		compiler_give_slot(c, c->ended[i].slot);
 	}
-	m->ended_count = 0;
+	c->ended_count = 0;
 }
 
 /* Names. */
@@ -240,7 +242,7 @@ static u64 key_of(const struct node *dir, const char *name, size_t length)
 }
 
 struct walk {
-	struct model *m;
+	struct compiler *c;
 	struct named *named;
 	u32 links;
 };
@@ -248,7 +250,7 @@ struct walk {
 /* As names_find(), and each name on the way is used. */
 static struct node *visit(struct walk *w, struct node *at, const char *path, bool follow)
 {
-	struct names *names = &w->m->world.names;
+	struct names *names = &w->c->world.names;
 	char name[NAME_MAX + 1];
 
 	if (*path == '/')
@@ -275,19 +277,19 @@ static struct node *visit(struct walk *w, struct node *at, const char *path, boo
 		w->named->dir = dir;
 		w->named->dir_key = (uintptr_t)dir;
 		w->named->key = key_of(dir, name, length);
-		model_use(w->m, USE_PATH, ACCESS_READ, w->named->key);
-		*map_at(&w->m->use_names, w->named->key) = texts_add(&w->m->names, name);
+		compiler_use(w->c, USE_PATH, ACCESS_READ, w->named->key);
+		*map_at(&w->c->use_names, w->named->key) = texts_add(&w->c->names, name);
 		if (child->target && (follow || *path) && w->links++ < LINKS_MAX)
 			at = visit(w, dir, child->target, true);
 	}
 }
 
 /* The names that lead to where a relative path begins: the replay goes by them. */
-static void use_way(struct model *m, const struct node *node)
+static void use_way(struct compiler *c, const struct node *node)
 {
 	for (; node->parent; node = node->parent)
-		model_use(m, USE_PATH, ACCESS_READ,
-			  key_of(node->parent, node->name, strlen(node->name)));
+		compiler_use(c, USE_PATH, ACCESS_READ,
+			     key_of(node->parent, node->name, strlen(node->name)));
 }
 
 static bool is_kernels(const struct node *node)
@@ -305,10 +307,10 @@ static bool is_kernels(const struct node *node)
 	return false;
 }
 
-static void find_name(struct model *m, struct named *named, char letter)
+static void find_name(struct compiler *c, struct named *named, char letter)
 {
-	struct about *a = &m->making.about;
-	struct walk walk = { m, named, 0 };
+	struct about *a = &c->making.about;
+	struct walk walk = { c, named, 0 };
 	char path[PATH_MAX];
 	struct node *start;
 	const char *blob;
@@ -325,7 +327,7 @@ static void find_name(struct model *m, struct named *named, char letter)
 	start = effect_start(a, letter);
 	*named = (struct named){ .given = true };
 	if (*path != '/')
-		use_way(m, start);
+		use_way(c, start);
 	named->node = visit(&walk, start, path, effect_follows(a, letter));
 	named->kernel = is_kernels(named->node);
 	if (*path != '/')
@@ -333,29 +335,29 @@ static void find_name(struct model *m, struct named *named, char letter)
 	snprintf(named->text + used, sizeof(named->text) - used, "%s%s", used ? "/" : "", path);
 }
 
-/* Names as the replay says them, whose root is the original's directory @m->root. */
+/* Names as the replay says them, whose root is the original's directory @c->root. */
 
-static bool is_below_root(const struct model *m, const struct node *node)
+static bool is_below_root(const struct compiler *c, const struct node *node)
 {
-	while (node && node != m->root)
+	while (node && node != c->root)
 		node = node->parent;
 	return node;
 }
 
-/* Of a path from the original's root on, what is behind @m->root; NULL: it does not begin so. */
-static const char *behind_root(const struct model *m, const char *path)
+/* Of a path from the original's root on, what is behind @c->root; NULL: it does not begin so. */
+static const char *behind_root(const struct compiler *c, const char *path)
 {
 	char root[PATH_MAX];
-	u32 length = m->root->parent ? names_path(m->root, root, sizeof(root)) : 0;
+	u32 length = c->root->parent ? names_path(c->root, root, sizeof(root)) : 0;
 
 	if (strncmp(path, root, length) || (path[length] && path[length] != '/'))
 		return NULL;
 	return path + length;
 }
 
-void model_target(const struct model *m, const char *said, char *target, size_t room)
+void compiler_target(const struct compiler *c, const char *said, char *target, size_t room)
 {
-	const char *behind = *said == '/' ? behind_root(m, said) : NULL;
+	const char *behind = *said == '/' ? behind_root(c, said) : NULL;
 
 	snprintf(target, room, "%s", !behind ? said : *behind ? behind : "/");
 }
@@ -373,17 +375,17 @@ static bool goes_up(const char *path)
 	return false;
 }
 
-/* As it was said, if that does not lead out of @m->root on the way. */
-static void rebase(const struct model *m, struct named *named)
+/* As it was said, if that does not lead out of @c->root on the way. */
+static void rebase(const struct compiler *c, struct named *named)
 {
 	const char *behind;
 
-	if (!m->root->parent || !named->given || named->kernel)
+	if (!c->root->parent || !named->given || named->kernel)
 		return;
-	behind = goes_up(named->text) ? NULL : behind_root(m, named->text);
+	behind = goes_up(named->text) ? NULL : behind_root(c, named->text);
 	if (!behind) {
 		names_path(named->node, named->text, sizeof(named->text));
-		behind = behind_root(m, named->text) ?: "";
+		behind = behind_root(c, named->text) ?: "";
 	}
 	memmove(named->text, behind, strlen(behind) + 1);
 }
@@ -400,25 +402,25 @@ static const char *link_target(const struct making *g, char *text, size_t room)
 	return text;
 }
 
-static bool unnamed(struct model *m)
+static bool unnamed(struct compiler *c)
 {
-	const struct source_ofd *ofd = source_ofd(m->source, m->making.item->ofd);
+	const struct source_ofd *ofd = source_ofd(c->source, c->making.item->ofd);
 
 	return ofd && (ofd->flags & O_TMPFILE) == O_TMPFILE;
 }
 
 /* Did this call make the file? */
-static bool creates(struct model *m)
+static bool creates(struct compiler *c)
 {
-	struct making *g = &m->making;
-	const struct source_ofd *ofd = source_ofd(m->source, g->item->ofd);
+	struct making *g = &c->making;
+	const struct source_ofd *ofd = source_ofd(c->source, g->item->ofd);
 	u64 flags = g->call->effect == DOES_CREAT ? O_CREAT : ofd ? ofd->flags : 0;
 
 	if (!ofd || !(flags & O_CREAT))
 		return false;
 	if (flags & O_EXCL)
 		return true;
-	return tree_unknown(&m->tree, g->first.node) && !g->first.node->file &&
+	return tree_unknown(&c->tree, g->first.node) && !g->first.node->file &&
 	       ofd->size_open <= 0;
 }
 
@@ -426,22 +428,22 @@ static bool creates(struct model *m)
  * What was taken for a file is a symbolic link: the file is where that leads. A call went through
  * the link before one read it.
  */
-static void found_link(struct model *m, const struct named *named)
+static void found_link(struct compiler *c, const struct named *named)
 {
 	char said[PATH_MAX], target[PATH_MAX];
 	struct tree_found link = { .target = target }, before = {};
 	struct node *node;
 
-	if (!link_target(&m->making, said, sizeof(said)))
+	if (!link_target(&c->making, said, sizeof(said)))
 		return;
-	model_target(m, said, target, sizeof(target));
-	if (!tree_found(&m->tree, named->node, &link, &before))
+	compiler_target(c, said, target, sizeof(target));
+	if (!tree_found(&c->tree, named->node, &link, &before))
 		return;
 	if (!before.mode || S_ISLNK(before.mode))
 		return;
-	node = names_find(&m->world.names, named->dir, said, true);
+	node = names_find(&c->world.names, named->dir, said, true);
 	if (!is_kernels(node))
-		tree_found(&m->tree, node, &before, NULL);
+		tree_found(&c->tree, node, &before, NULL);
 }
 
 /* An inode number means something on its own device only. */
@@ -453,9 +455,9 @@ static u32 file_number(const struct raw_attr *attr)
 }
 
 /* The name that the call has found was there before the trace, if no call has made it. */
-static void name_found(struct model *m, const struct named *named, bool with_file)
+static void name_found(struct compiler *c, const struct named *named, bool with_file)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 	struct tree_found f = {};
 	struct raw_attr attr;
 	s64 size;
@@ -463,12 +465,12 @@ static void name_found(struct model *m, const struct named *named, bool with_fil
 	if (named->kernel)
 		return;
 	if (g->call->effect == DOES_READLINK) {
-		found_link(m, named);
+		found_link(c, named);
 		return;
 	}
 	if (g->call->effect == DOES_CHDIR || g->call->effect == DOES_RMDIR)
 		f.mode = S_IFDIR | 0755;
-	if (with_file && source_file(m->source, g->item->file, &attr, &size)) {
+	if (with_file && source_file(c->source, g->item->file, &attr, &size)) {
 		f.file = file_number(&attr);
 		f.mode = attr.mode ?: f.mode;
 		f.size = max_t(s64, size, 0);
@@ -476,90 +478,90 @@ static void name_found(struct model *m, const struct named *named, bool with_fil
 				    &f.extents);
 		f.extents = f.layout ? f.extents / sizeof(struct raw_extent) : 0;
 	}
-	tree_found(&m->tree, named->node, &f, NULL);
+	tree_found(&c->tree, named->node, &f, NULL);
 }
 
-static void name_made(struct model *m, const struct named *named)
+static void name_made(struct compiler *c, const struct named *named)
 {
 	if (!named->kernel)
-		tree_made(&m->tree, named->node);
-	model_use(m, USE_PATH, ACCESS_STAGE, named->key);
+		tree_made(&c->tree, named->node);
+	compiler_use(c, USE_PATH, ACCESS_STAGE, named->key);
 	/* Shared with others that change it: only who lists it is alone. */
-	model_use(m, USE_DIR, ACCESS_READ, named->dir_key);
+	compiler_use(c, USE_DIR, ACCESS_READ, named->dir_key);
 }
 
-static void failed(struct model *m)
+static void failed(struct compiler *c)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 	struct tree_found file = { .mode = S_IFREG | 0644 }, dir = { .mode = S_IFDIR | 0755 };
 	const struct named *last = g->second.given ? &g->second : &g->first;
 
 	if (!last->given || last->kernel)
 		return;
 	if (g->result == -EEXIST)
-		tree_found(&m->tree, last->node, g->call->effect == DOES_MKDIR ? &dir : &file,
+		tree_found(&c->tree, last->node, g->call->effect == DOES_MKDIR ? &dir : &file,
 			   NULL);
 	else if (g->result == -EINVAL && g->call->effect == DOES_READLINK)
-		tree_found(&m->tree, last->node, &(struct tree_found){}, NULL);
+		tree_found(&c->tree, last->node, &(struct tree_found){}, NULL);
 }
 
 /* What the names say of the initial tree, and which of them change. */
-static void use_names(struct model *m)
+static void use_names(struct compiler *c)
 {
 	struct tree_found dir = { .mode = S_IFDIR | 0755 };
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 
 	if (g->call->effect == DOES_RMDIR && g->first.given)
-		model_use(m, USE_DIR, ACCESS_WRITE, (uintptr_t)g->first.node);
+		compiler_use(c, USE_DIR, ACCESS_WRITE, (uintptr_t)g->first.node);
 	if (g->result < 0) {
-		failed(m);
+		failed(c);
 		return;
 	}
 	switch (g->call->effect) {
 	case DOES_OPEN:
 	case DOES_CREAT:
 	case DOES_OPENAT2:
-		if (g->first.given && unnamed(m))
-			tree_found(&m->tree, g->first.node, &dir, NULL);
-		else if (g->first.given && creates(m))
-			name_made(m, &g->first);
+		if (g->first.given && unnamed(c))
+			tree_found(&c->tree, g->first.node, &dir, NULL);
+		else if (g->first.given && creates(c))
+			name_made(c, &g->first);
 		else if (g->first.given)
-			name_found(m, &g->first, true);
+			name_found(c, &g->first, true);
 		break;
 	case DOES_MKDIR:
 	case DOES_MKNOD:
 		if (g->first.given)
-			name_made(m, &g->first);
+			name_made(c, &g->first);
 		break;
 	case DOES_SYMLINK:
 		if (g->second.given)
-			name_made(m, &g->second);
+			name_made(c, &g->second);
 		break;
 	case DOES_LINK:
 		if (g->first.given)
-			name_found(m, &g->first, true);
+			name_found(c, &g->first, true);
 		if (g->second.given)
-			name_made(m, &g->second);
+			name_made(c, &g->second);
 		break;
 	case DOES_RENAME:
 		if (!g->first.given || !g->second.given)
 			break;
-		name_found(m, &g->first, true);
+		name_found(c, &g->first, true);
 		if (g->item->record->nr == SYS_renameat2 && g->item->record->args[4] & 2)
-			name_found(m, &g->second, false);
-		name_made(m, &g->first);
-		name_made(m, &g->second);
+			name_found(c, &g->second, false);
+		name_made(c, &g->first);
+		name_made(c, &g->second);
 		break;
 	case DOES_UNLINK:
 	case DOES_RMDIR:
 		if (!g->first.given)
 			break;
-		name_found(m, &g->first, true);
-		name_made(m, &g->first);
+		name_found(c, &g->first, true);
+		name_made(c, &g->first);
 		break;
 	default:
 		if (g->first.given)
-			name_found(m, &g->first, true);
+			name_found(c, &g->first, true);
 		break;
 	}
 }
@@ -589,38 +591,38 @@ static bool is_deleted(const char *name)
 	return length >= tail && !strcmp(name + length - tail, end);
 }
 
-bool model_text_of(struct model *m, const char *name, u32 file, u64 *text)
+bool compiler_text_of(struct compiler *c, const char *name, u32 file, u64 *text)
 {
-	struct node *node = names_find(&m->world.names, m->world.names.root, name, false);
+	struct node *node = names_find(&c->world.names, c->world.names.root, name, false);
 	struct tree_found f = {};
 	struct raw_attr attr;
 	s64 size;
 
-	if (*name != '/' || is_deleted(name) || is_kernels(node) || !is_below_root(m, node) ||
-	    !source_file(m->source, file, &attr, &size) || (attr.mode && !S_ISREG(attr.mode)))
+	if (*name != '/' || is_deleted(name) || is_kernels(node) || !is_below_root(c, node) ||
+	    !source_file(c->source, file, &attr, &size) || (attr.mode && !S_ISREG(attr.mode)))
 		return false;
 	f = (struct tree_found){
 		.mode = attr.mode ?: S_IFREG | 0755,
 		.size = max_t(s64, size, 0),
 		.file = file_number(&attr),
 	};
-	if (node->file ? model_file_key(node->file) != file : !tree_unknown(&m->tree, node))
+	if (node->file ? compiler_file_key(node->file) != file : !tree_unknown(&c->tree, node))
 		return false;
-	tree_found(&m->tree, node, &f, NULL);
-	*text = texts_add(&m->output.texts, behind_root(m, name) ?: "");
+	tree_found(&c->tree, node, &f, NULL);
+	*text = texts_add(&c->output.texts, behind_root(c, name) ?: "");
 	return true;
 }
 
-static void open_again(struct model *m, struct ofd *ofd, const struct source_ofd *known)
+static void open_again(struct compiler *c, struct ofd *ofd, const struct source_ofd *known)
 {
 	u64 args[WL_ARGS];
-	struct node *node = names_find(&m->world.names, m->world.names.root, known->name, false);
+	struct node *node = names_find(&c->world.names, c->world.names.root, known->name, false);
 	struct tree_found f = {};
 	struct raw_attr attr;
 	s64 size;
 
-	if (is_kernels(node) || !is_below_root(m, node) ||
-	    !source_file(m->source, m->making.item->file, &attr, &size) ||
+	if (is_kernels(node) || !is_below_root(c, node) ||
+	    !source_file(c->source, c->making.item->file, &attr, &size) ||
 	    (!S_ISREG(attr.mode) && !S_ISDIR(attr.mode)))
 		return;
 	f = (struct tree_found){
@@ -628,21 +630,21 @@ static void open_again(struct model *m, struct ofd *ofd, const struct source_ofd
 		.size = max_t(s64, size, 0),
 		.file = file_number(&attr),
 	};
-	tree_found(&m->tree, node, &f, NULL);
+	tree_found(&c->tree, node, &f, NULL);
 	ofd->node = node;
-	ofd->file = world_file(&m->world, &attr);
-	args[0] = texts_add(&m->output.texts, behind_root(m, known->name) ?: "");
+	ofd->file = world_file(&c->world, &attr);
+	args[0] = texts_add(&c->output.texts, behind_root(c, known->name) ?: "");
 	args[1] = known->flags & ~(u64)(O_CREAT | O_TRUNC | O_EXCL);
 	args[2] = 0;
-	args[3] = model_new_slot(m, ofd, false);
-	add_made_up(m, WL_OPEN, 0, args);
+	args[3] = compiler_new_slot(c, ofd, false);
+	add_made_up(c, WL_OPEN, 0, args);
 }
 
 /* A descriptor that nobody was seen to open: it was there before the trace. */
-static void adopt(struct model *m)
+static void adopt(struct compiler *c)
 {
-	struct making *g = &m->making;
-	const struct source_ofd *known = source_ofd(m->source, g->item->ofd);
+	struct making *g = &c->making;
+	const struct source_ofd *known = source_ofd(c->source, g->item->ofd);
 	int at = fd_argument(g->call);
 	struct ofd *ofd;
 	u32 fd;
@@ -652,36 +654,36 @@ static void adopt(struct model *m)
 	fd = g->item->record->args[at];
 	if (world_ofd(g->about.thread, fd))
 		return;
-	ofd = world_open(&m->world, g->about.thread, fd, known->flags);
+	ofd = world_open(&c->world, g->about.thread, fd, known->flags);
 	if (ofd && known->name && *known->name == '/')
-		open_again(m, ofd, known);
+		open_again(c, ofd, known);
 }
 
 /* Calls. */
 
-static bool is_inside(const struct model *m, const struct named *named)
+static bool is_inside(const struct compiler *c, const struct named *named)
 {
-	u32 effect = m->making.call->effect;
+	u32 effect = c->making.call->effect;
 
-	if (!named->given || !m->root->parent)
+	if (!named->given || !c->root->parent)
 		return true;
 	/* The root itself is there, and stays. */
-	if (named->node == m->root)
+	if (named->node == c->root)
 		return effect < DOES_RENAME || effect > DOES_MKNOD;
-	return is_below_root(m, named->node);
+	return is_below_root(c, named->node);
 }
 
-static bool wanted(struct model *m)
+static bool wanted(struct compiler *c)
 {
-	const struct making *g = &m->making;
-	const struct model_options *o = &m->options;
+	const struct making *g = &c->making;
+	const struct compile_options *o = &c->options;
 
 	if (g->item->entry >= o->to)
 		return false;
 	if (o->pid && g->about.thread->process->pid != o->pid)
 		return false;
-	if (!is_inside(m, &g->second) ||
-	    (!is_inside(m, &g->first) && !(g->first.kernel && g->second.given)))
+	if (!is_inside(c, &g->second) ||
+	    (!is_inside(c, &g->first) && !(g->first.kernel && g->second.given)))
 		return false;
 	if (!o->path || !g->first.given)
 		return true;
@@ -689,13 +691,13 @@ static bool wanted(struct model *m)
 	       (g->second.given && !fnmatch(o->path, g->second.text, 0));
 }
 
-static void count(struct model *m)
+static void count(struct compiler *c)
 {
-	struct model_figures *f = &m->figures;
+	struct compile_figures *f = &c->figures;
 
-	if (wl_is_call(m->making.op))
+	if (wl_is_call(c->making.op))
 		return;
-	switch (m->making.reason) {
+	switch (c->making.reason) {
 	case BECAUSE_KERNEL:
 		f->kernel++;
 		break;
@@ -711,20 +713,20 @@ static void count(struct model *m)
 	}
 }
 
-static void add_other(struct model *m)
+static void add_other(struct compiler *c)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 	u64 args[WL_ARGS] = { g->other_slot, g->result };
 
-	add_made_up(m, g->other_op, g->result, args);
+	add_made_up(c, g->other_op, g->result, args);
 }
 
 /* Before --from nothing is read; the descriptor moves on as if. */
-static void skip_reading(struct model *m)
+static void skip_reading(struct compiler *c)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 
-	if (g->item->exit > m->options.from)
+	if (g->item->exit > c->options.from)
 		return;
 	if (g->op == WL_READ && g->result > 0) {
 		g->op = WL_SEEK;
@@ -740,9 +742,9 @@ static void skip_reading(struct model *m)
  * A replay has rights of its own: what the original was not allowed to do it may be. So it does not
  * try.
  */
-static void skip_forbidden(struct model *m)
+static void skip_forbidden(struct compiler *c)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 
 	if (!wl_is_call(g->op) || (g->result != -EACCES && g->result != -EPERM))
 		return;
@@ -754,37 +756,37 @@ static void skip_forbidden(struct model *m)
  * No call says that it asked the disk: how long it took does. Copying takes a nanosecond a byte at
  * most. That it did not ask is known of some that took longer.
  */
-static void mark_cached(struct model *m)
+static void mark_cached(struct compiler *c)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 	u64 copying = g->result > 0 ? g->result : 0;
 
 	if ((g->op == WL_READ || g->op == WL_PREAD) &&
 	    (g->item->record->flags & RAW_NO_DISK ||
-	     g->item->exit - g->item->entry <= m->options.cached + copying))
+	     g->item->exit - g->item->entry <= c->options.cached + copying))
 		g->flags |= WL_CACHED;
 }
 
-static void add_call(struct model *m)
+static void add_call(struct compiler *c)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 
-	mark_cached(m);
-	skip_reading(m);
-	skip_forbidden(m);
+	mark_cached(c);
+	skip_reading(c);
+	skip_forbidden(c);
 	if (g->other_op && g->other_first)
-		add_other(m);
-	add(m, g->op, g->flags, g->item->entry, g->item->exit, g->result, g->args);
+		add_other(c);
+	add_command(c, g->op, g->flags, g->item->entry, g->item->exit, g->result, g->args);
 	if (g->op == WL_CLOSE)
-		model_give_slot(m, g->args[0]);
+		compiler_give_slot(c, g->args[0]);
 	if (g->other_op && !g->other_first)
-		add_other(m);
-	count(m);
+		add_other(c);
+	count(c);
 }
 
-static void begin(struct model *m, const struct source_item *item)
+static void begin(struct compiler *c, const struct source_item *item)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 	const struct raw_record *r = item->record;
 
 	g->item = item;
@@ -793,7 +795,7 @@ static void begin(struct model *m, const struct source_item *item)
 		.record = r,
 		.call = g->call,
 		.offset = NO_OFFSET,
-		.thread = world_thread(&m->world, r->tid),
+		.thread = world_thread(&c->world, r->tid),
 	};
 	g->first.given = false;
 	g->second.given = false;
@@ -805,253 +807,253 @@ static void begin(struct model *m, const struct source_item *item)
 	g->other_op = 0;
 	g->last_close = false;
 	memset(g->args, 0, sizeof(g->args));
-	m->uses = 0;
-	m->world.event = item->event;
-	m->world.time = item->exit;
-	m->figures.calls++;
+	c->uses = 0;
+	c->world.event = item->event;
+	c->world.time = item->exit;
+	c->figures.calls++;
 	if (!g->call)
-		m->figures.unknown++;
+		c->figures.unknown++;
 }
 
 /* Submissions to io_uring. */
 
 /* It comes after all that its submitter had done before it entered the kernel with it. */
-static void begin_submission(struct model *m, u32 thread)
+static void begin_submission(struct compiler *c, u32 thread)
 {
-	u64 *begun = map_at(&m->begun, thread);
+	u64 *begun = map_at(&c->begun, thread);
 
 	if (*begun)
 		return;
 	*begun = 1;
-	order_spawn(m->order, m->place[thread],
-		    m->place[source_thread(m->source, thread)->parent]);
+	order_spawn(c->order, c->place[thread],
+		    c->place[source_thread(c->source, thread)->parent]);
 }
 
-static void note_submissions(struct model *m, const struct source_item *item)
+static void note_submissions(struct compiler *c, const struct source_item *item)
 {
 	u32 thread;
 
 	if (!item->submitted) {
-		for (thread = source_submitted(m->source, item->event, 0); thread;
-		     thread = source_submitted(m->source, item->event, thread))
-			begin_submission(m, thread);
+		for (thread = source_submitted(c->source, item->event, 0); thread;
+		     thread = source_submitted(c->source, item->event, thread))
+			begin_submission(c, thread);
 		return;
 	}
-	begin_submission(m, item->thread);
-	m->seen = vec_reserve(m->seen, &m->seen_room, m->seen_count + 1, sizeof(*m->seen));
-	m->seen[m->seen_count++] = m->place[item->thread];
+	begin_submission(c, item->thread);
+	c->seen = vec_reserve(c->seen, &c->seen_room, c->seen_count + 1, sizeof(*c->seen));
+	c->seen[c->seen_count++] = c->place[item->thread];
 }
 
-void model_wait_for_seen(struct model *m)
+void compiler_wait_for_seen(struct compiler *c)
 {
 	u32 i;
 
-	for (i = 0; i < m->seen_count; i++)
-		model_use(m, USE_JOINED, ACCESS_READ, m->seen[i]);
+	for (i = 0; i < c->seen_count; i++)
+		compiler_use(c, USE_JOINED, ACCESS_READ, c->seen[i]);
 }
 
-static void follow_link(struct model *m, const struct source_item *item)
+static void follow_link(struct compiler *c, const struct source_item *item)
 {
-	u32 after = item->submitted ? source_thread(m->source, item->thread)->after : 0;
+	u32 after = item->submitted ? source_thread(c->source, item->thread)->after : 0;
 
 	if (after)
-		model_use(m, USE_JOINED, ACCESS_READ, m->place[after]);
+		compiler_use(c, USE_JOINED, ACCESS_READ, c->place[after]);
 }
 
-static void take_call(struct model *m, const struct source_item *item)
+static void take_call(struct compiler *c, const struct source_item *item)
 {
-	struct making *g = &m->making;
+	struct making *g = &c->making;
 	bool use;
 
-	note_submissions(m, item);
-	mapped_add_pages(m);
-	begin(m, item);
+	note_submissions(c, item);
+	mapped_add_pages(c);
+	begin(c, item);
 	if (!g->call || !item->finished) {
 		g->reason = BECAUSE_ORDER;
-		if (item->entry < m->options.to)
-			add_call(m);
+		if (item->entry < c->options.to)
+			add_call(c);
 		return;
 	}
-	adopt(m);
-	find_name(m, &g->first, 'p');
-	find_name(m, &g->second, 'P');
-	use = wanted(m);
+	adopt(c);
+	find_name(c, &g->first, 'p');
+	find_name(c, &g->second, 'P');
+	use = wanted(c);
 	if (use) {
-		rebase(m, &g->first);
-		rebase(m, &g->second);
-		use_names(m);
+		rebase(c, &g->first);
+		rebase(c, &g->second);
+		use_names(c);
 	}
-	g->ofd_before = m->world.ofd_count;
-	effect_of(&m->world, &g->about);
+	g->ofd_before = c->world.ofd_count;
+	effect_of(&c->world, &g->about);
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
 		g->last_close = g->about.ofd->refs == 1;
 	if (use)
-		choose(m);
-	mapped_follow(m);
-	follow_link(m, item);
-	if (g->last_close && model_slot(m, g->about.ofd) != NO_SLOT)
-		*map_at(&m->slots, g->about.ofd->id) = 0; /* closed by this command */
+		choose(c);
+	mapped_follow(c);
+	follow_link(c, item);
+	if (g->last_close && compiler_slot(c, g->about.ofd) != NO_SLOT)
+		*map_at(&c->slots, g->about.ofd->id) = 0; /* closed by this command */
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
-		world_close(&m->world, g->about.thread, g->item->record->args[0]);
+		world_close(&c->world, g->about.thread, g->item->record->args[0]);
 	if (use)
-		add_call(m);
+		add_call(c);
 	else
-		m->figures.left_out++;
-	add_closes(m);
-	mapped_add_ends(m);
+		c->figures.left_out++;
+	add_closes(c);
+	mapped_add_ends(c);
 }
 
-static void take_fork(struct model *m, const struct source_item *item)
+static void take_fork(struct compiler *c, const struct source_item *item)
 {
-	const struct source_thread *made = source_thread(m->source, item->other);
+	const struct source_thread *made = source_thread(c->source, item->other);
 	struct thread *parent, *child;
 	const char *cwd;
 
 	if (item->thread) {
-		parent = world_thread(&m->world, source_thread(m->source, item->thread)->tid);
-		child = world_fork(&m->world, parent, made->tid, item->flags);
-		*map_at(&m->umasks, child->process->id) = *map_at(&m->umasks, parent->process->id);
+		parent = world_thread(&c->world, source_thread(c->source, item->thread)->tid);
+		child = world_fork(&c->world, parent, made->tid, item->flags);
+		*map_at(&c->umasks, child->process->id) = *map_at(&c->umasks, parent->process->id);
 		if (child->process == parent->process) {
-			m->figures.shared++;
-			*map_at(&m->threads, made->tid) = m->place[item->other] + 1;
+			c->figures.shared++;
+			*map_at(&c->threads, made->tid) = c->place[item->other] + 1;
 		}
-		order_spawn(m->order, m->place[item->other], m->place[item->thread]);
+		order_spawn(c->order, c->place[item->other], c->place[item->thread]);
 		return;
 	}
-	child = world_thread(&m->world, made->tid);
-	cwd = source_cwd(m->source, made->tid);
+	child = world_thread(&c->world, made->tid);
+	cwd = source_cwd(c->source, made->tid);
 	if (cwd)
-		child->place->cwd = names_find(&m->world.names, m->world.names.root, cwd, false);
+		child->place->cwd = names_find(&c->world.names, c->world.names.root, cwd, false);
 }
 
-static void take_exit(struct model *m, const struct source_item *item)
+static void take_exit(struct compiler *c, const struct source_item *item)
 {
-	u32 tid = source_thread(m->source, item->thread)->tid;
+	u32 tid = source_thread(c->source, item->thread)->tid;
 	struct source_item at = *item;
-	struct thread *thread = world_thread(&m->world, tid);
+	struct thread *thread = world_thread(&c->world, tid);
 
-	at.exit = min(source_thread(m->source, item->thread)->end, item->exit);
+	at.exit = min(source_thread(c->source, item->thread)->end, item->exit);
 	at.entry = at.exit;
-	m->making.item = &at;
-	m->uses = 0;
+	c->making.item = &at;
+	c->uses = 0;
 	if (thread->process->threads == 1)
-		model_use(m, USE_PROCESS, ACCESS_STAGE, thread->process->pid);
+		compiler_use(c, USE_PROCESS, ACCESS_STAGE, thread->process->pid);
 	if (thread->process->threads == 1)
-		mapped_end(m, source_thread(m->source, item->thread)->process);
-	world_exit(&m->world, thread, 0, 0);
-	add_closes(m);
-	mapped_add_ends(m);
-	if (m->uses && at.entry < m->options.to)
-		add(m, WL_NONE, WL_MADE_UP | WL_NO_RESULT, at.entry, at.exit, 0, NULL);
-	m->making.item = item;
+		mapped_end(c, source_thread(c->source, item->thread)->process);
+	world_exit(&c->world, thread, 0, 0);
+	add_closes(c);
+	mapped_add_ends(c);
+	if (c->uses && at.entry < c->options.to)
+		add_command(c, WL_NONE, WL_MADE_UP | WL_NO_RESULT, at.entry, at.exit, 0, NULL);
+	c->making.item = item;
 }
 
-void model_run(struct model *m)
+void compiler_run(struct compiler *c)
 {
 	const struct source_item *item;
 
 	for (;;) {
-		item = source_next(m->source);
-		m->making.item = item;
+		item = source_next(c->source);
+		c->making.item = item;
 		switch (item->kind) {
 		case SOURCE_END:
 			return;
 		case SOURCE_FORK:
-			take_fork(m, item);
+			take_fork(c, item);
 			break;
 		case SOURCE_EXEC:
-			m->world.time = item->exit;
-			mapped_add_pages(m);
-			mapped_end(m, source_thread(m->source, item->thread)->process);
-			world_exec(&m->world, source_thread(m->source, item->thread)->tid,
-				   source_thread(m->source, item->thread)->tid);
-			add_closes(m);
+			c->world.time = item->exit;
+			mapped_add_pages(c);
+			mapped_end(c, source_thread(c->source, item->thread)->process);
+			world_exec(&c->world, source_thread(c->source, item->thread)->tid,
+				   source_thread(c->source, item->thread)->tid);
+			add_closes(c);
 			break;
 		case SOURCE_EXIT:
-			take_exit(m, item);
+			take_exit(c, item);
 			break;
 		case SOURCE_TOUCH:
-			mapped_add_touch(m);
+			mapped_add_touch(c);
 			break;
 		case SOURCE_CALL:
-			take_call(m, item);
+			take_call(c, item);
 			if (!item->submitted)
-				m->seen_count = 0;
+				c->seen_count = 0;
 			break;
 		}
 	}
 }
 
-struct model *model_new(struct source *source, const struct model_options *options)
+struct compiler *compiler_new(struct source *source, const struct compile_options *options)
 {
-	struct model *m = xmalloc(sizeof(*m));
+	struct compiler *c = xmalloc(sizeof(*c));
 	u32 threads, *processes;
 
-	memset(m, 0, sizeof(*m));
-	m->source = source;
-	m->options = *options;
-	m->place = threads_place(source, options->rules & RULE_ONE_THREAD, &threads,
+	memset(c, 0, sizeof(*c));
+	c->source = source;
+	c->options = *options;
+	c->place = threads_place(source, options->rules & RULE_ONE_THREAD, &threads,
 				 &processes);
 	if (threads > WL_THREADS_MAX)
 		die("the trace has %u threads at once", threads);
-	m->order = order_new(threads, options->rules);
-	output_init(&m->output, threads, processes);
-	texts_init(&m->names);
-	world_init(&m->world);
-	m->root = names_find(&m->world.names, m->world.names.root, options->root ?: "", false);
-	tree_init(&m->tree, m->root);
-	m->world.ofd_ended = ofd_ended;
-	m->world.text_of = text_of;
-	m->world.arg = m;
-	return m;
+	c->order = order_new(threads, options->rules);
+	output_init(&c->output, threads, processes);
+	texts_init(&c->names);
+	world_init(&c->world);
+	c->root = names_find(&c->world.names, c->world.names.root, options->root ?: "", false);
+	tree_init(&c->tree, c->root);
+	c->world.ofd_ended = ofd_ended;
+	c->world.text_of = text_of;
+	c->world.arg = c;
+	return c;
 }
 
-void model_free(struct model *m)
+void compiler_free(struct compiler *c)
 {
-	m->world.ofd_ended = NULL;
-	world_end(&m->world);
-	world_free(&m->world);
-	order_free(m->order);
-	mapped_free(&m->mapped);
-	waits_free(&m->waits);
-	map_free(&m->begun);
-	free(m->seen);
-	output_free(&m->output);
-	tree_free(&m->tree);
-	texts_free(&m->names);
-	map_free(&m->slots);
-	map_free(&m->pipes);
-	map_free(&m->umasks);
-	map_free(&m->threads);
-	map_free(&m->use_names);
-	free(m->place);
-	free(m->free_slots);
-	free(m->ended);
-	free(m->use);
-	free(m);
+	c->world.ofd_ended = NULL;
+	world_end(&c->world);
+	world_free(&c->world);
+	order_free(c->order);
+	mapped_free(&c->mapped);
+	waits_free(&c->waits);
+	map_free(&c->begun);
+	free(c->seen);
+	output_free(&c->output);
+	tree_free(&c->tree);
+	texts_free(&c->names);
+	map_free(&c->slots);
+	map_free(&c->pipes);
+	map_free(&c->umasks);
+	map_free(&c->threads);
+	map_free(&c->use_names);
+	free(c->place);
+	free(c->free_slots);
+	free(c->ended);
+	free(c->use);
+	free(c);
 }
 
-struct output *model_output(struct model *m)
+struct output *compiler_output(struct compiler *c)
 {
-	return &m->output;
+	return &c->output;
 }
 
-struct order *model_order(struct model *m)
+struct order *compiler_order(struct compiler *c)
 {
-	return m->order;
+	return c->order;
 }
 
-struct tree *model_tree(struct model *m)
+struct tree *compiler_tree(struct compiler *c)
 {
-	return &m->tree;
+	return &c->tree;
 }
 
-struct model_figures model_figures(const struct model *m)
+struct compile_figures compiler_figures(const struct compiler *c)
 {
-	return m->figures;
+	return c->figures;
 }
 
-void model_name(struct model *m, const struct use *use, char *text, size_t room)
+void compiler_name(struct compiler *c, const struct use *use, char *text, size_t room)
 {
 	static const char *const kinds[USE_KINDS] = {
 		"the program", "file",	  "name",  "directory",	       "description",
@@ -1061,7 +1063,7 @@ void model_name(struct model *m, const struct use *use, char *text, size_t room)
 	if (!use)
 		snprintf(text, room, "the thread's beginning");
 	else if (use->kind == USE_PATH)
-		snprintf(text, room, "name %s", m->names.data + *map_at(&m->use_names, use->key));
+		snprintf(text, room, "name %s", c->names.data + *map_at(&c->use_names, use->key));
 	else
 		snprintf(text, room, "%s %llu", kinds[use->kind], (unsigned long long)use->key);
 }

@@ -3,14 +3,14 @@
  * From a trace to a compiled one: follows its calls through the world of tools/calls, and makes of
  * each the command that replays it, with the resources that it uses.
  */
-#ifndef COMPILE_MODEL_H
-#define COMPILE_MODEL_H
+#ifndef COMPILE_COMPILER_H
+#define COMPILE_COMPILER_H
 
 #include "../calls/effects.h"
 #include "output.h"
 #include "source.h"
 
-struct model_options {
+struct compile_options {
 	u32 rules;
 	u64 from; /* ns */
 	u64 to;
@@ -20,7 +20,7 @@ struct model_options {
 	const char *root; /* only what is below it, and there the replay begins; NULL: all */
 };
 
-struct model_figures {
+struct compile_figures {
 	u64 calls; /* of the trace */
 	u64 left_out; /* by --to, --only */
 	u64 unknown; /* not in the table of calls, or another architecture's */
@@ -36,20 +36,20 @@ struct model_figures {
 	u64 touches_left; /* pages that none touches: their file has no name */
 };
 
-struct model;
+struct compiler;
 
-struct model *model_new(struct source *source, const struct model_options *options);
-void model_free(struct model *m);
+struct compiler *compiler_new(struct source *source, const struct compile_options *options);
+void compiler_free(struct compiler *c);
 
 /* All of the trace. */
-void model_run(struct model *m);
+void compiler_run(struct compiler *c);
 
-struct output *model_output(struct model *m);
-struct order *model_order(struct model *m);
-struct tree *model_tree(struct model *m);
-struct model_figures model_figures(const struct model *m);
+struct output *compiler_output(struct compiler *c);
+struct order *compiler_order(struct compiler *c);
+struct tree *compiler_tree(struct compiler *c);
+struct compile_figures compiler_figures(const struct compiler *c);
 
 /* What a resource is, for people. */
-void model_name(struct model *m, const struct use *use, char *text, size_t room);
+void compiler_name(struct compiler *c, const struct use *use, char *text, size_t room);
 
 #endif
