@@ -7,7 +7,7 @@
 
 #include "../common/complain.h"
 #include "../common/number.h"
-#include "model.h"
+#include "compiler.h"
 
 #define CACHED_NS 50000 /* less than disks take */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A call on its way to a command; between model.c, which follows it, and choose.c. */
+/* A call on its way to a command; between compiler.c, which follows it, and choose.c. */
 #ifndef COMPILE_MAKING_H
 #define COMPILE_MAKING_H
 
 #include "mapped.h"
-#include "model.h"
+#include "compiler.h"
 #include "waits.h"
 
 #define NO_SLOT U32_MAX

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "model.h"
+#include "compiler.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>
