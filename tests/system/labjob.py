@@ -46,7 +46,7 @@ class Job:
     command: tuple[str, ...]
     runs: tuple[str, ...] = ()  # what else the command takes: of these, what the chosen tests need
     memory: str = "3G"
-    timeout: int = 900
+    timeout: int = 2400  # alone none takes a quarter of that; other work may take most of the machine
     usually: int = 60  # seconds on two cores, for the progress line
     rw: str = ""
     virtual_time: bool = False

@@ -38,7 +38,7 @@ DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
 RUNS = ("ext4-postmark", "none-random-read", "fio-fsync", "fio-fsync-2", "full")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
-          memory="1G", timeout=300, usually=15, virtual_time=True)
+          memory="1G", usually=15, virtual_time=True)
 
 
 def parse(text: str) -> spec.Spec:

@@ -48,7 +48,7 @@ CHOSEN += [(job, name) for kernel, job in vmjobs.JOBS.items() for name in vmjobs
 if FULL:
     OTHERS = in_groups(tuple(group for group in LONG if group not in ("vmguest", "races")))
     JOBS += [
-        Job("long", "uml", "6.12", COMMAND, OTHERS, timeout=900, usually=240),
+        Job("long", "uml", "6.12", COMMAND, OTHERS, usually=240),
         Job("guests", "uml", "6.12", COMMAND, in_groups(("vmguest",)), timeout=7200, usually=900),
     ]
 

@@ -34,7 +34,7 @@ SHORT = (
     "inloops.a_luks*_auto",
 )
 NAMES = tuple(load(LAYERS)) if FULL else matching(load(LAYERS), SHORT)
-LIMIT = 7200 if FULL else 600
+LIMIT = 7200 if FULL else 2400
 LAB = Job("layers", "uml", "6.12", (*PYTHON, PROGRAM), NAMES, memory="5G", timeout=LIMIT, usually=25)
 
 

@@ -30,7 +30,7 @@ from labjob import PYTHON, Job
 PRINTED = Path(__file__).resolve().parents[3] / "shared/papers/david-fast11.txt"
 EXPERIMENTS = ("table2", "kept", "table3", "figure1", "figure6", "figure8")
 LAB = Job("paper", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), EXPERIMENTS,
-          memory="1G", timeout=300, usually=10, virtual_time=True)
+          memory="1G", usually=10, virtual_time=True)
 
 
 @pytest.mark.parametrize("quick", [True, False])

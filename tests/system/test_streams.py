@@ -37,7 +37,6 @@ RECORD = Job(
     (*PYTHON, PROGRAM, str(STREAMS)),
     NAMES,
     memory="1G",
-    timeout=1200,
     usually=3 * len(NAMES),
     rw=str(STREAMS),
 )

@@ -19,7 +19,7 @@ COMMAND += ("--seeds", str(SEEDS), "--count", "60", "--episodes", "2", "--rotate
 
 
 def job(name: str, *file_systems: str) -> list[tuple[str, Job]]:
-    lab = Job(name, "uml", "6.12", COMMAND, file_systems, memory="1500M", timeout=600, usually=30)
+    lab = Job(name, "uml", "6.12", COMMAND, file_systems, memory="1500M", usually=30)
     return [(fs, lab) for fs in file_systems]
 
 

@@ -69,7 +69,7 @@ def job(kernel: str) -> Job:
         tuple(command),
         (*lives(kernel), *cases(kernel)),
         memory="9G" if FULL else "4G",
-        timeout=8700 if FULL else 1500,
+        timeout=8700 if FULL else 3600,
         usually={"6.1": 80, "6.12": 90, "newest": 120}[kernel],
         cpus=1,
         programs=("david-store",),
