@@ -51,7 +51,7 @@ struct lifelog_options {
 	const char *out;	/* what the store would hold, with noise for squashed blocks */
 	u64 bytes;		/* of the disk */
 	size_t log_limit;
-	u64 unclassified;	/* bytes that may wait for an inode */
+	u64 undecided;	/* bytes that may wait for an inode */
 	u64 tear;		/* a seed: divide requests and mix their parts; 0: do not */
 	bool across;		/* ... and across flushes, too */
 	u64 lag;		/* entries of the log from one turn of the worker to the next */

@@ -475,7 +475,7 @@ int classify_lifelog(const struct lifelog_options *options)
 	r.stored = calloc(sectors / 64 + 1, sizeof(u64));
 	classifier_init(&r.classifier, calloc(1, classifier_shared_bytes()), sectors,
 			options->log_limit);
-	classifier_remember(&r.classifier, options->unclassified);
+	classifier_remember(&r.classifier, options->undecided);
 	classifier_stored(&r.classifier, is_stored, &r);
 	classifier_alone(&r.classifier);
 	if (options->by_super)

@@ -71,7 +71,7 @@ static int run_image(int argc, char **argv)
 static int run_lifelog(int argc, char **argv)
 {
 	struct lifelog_options options = {
-		.log_limit = 8 << 20, .unclassified = 64 << 20, .until = U64_MAX, .lag = 1,
+		.log_limit = 8 << 20, .undecided = 64 << 20, .until = U64_MAX, .lag = 1,
 	};
 	int i;
 
@@ -85,7 +85,7 @@ static int run_lifelog(int argc, char **argv)
 		else if (!strcmp(option, "--log-limit"))
 			options.log_limit = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--unclassified"))
-			options.unclassified = next_number(argc, argv, &i);
+			options.undecided = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--lag"))
 			options.lag = next_number(argc, argv, &i);
 		else if (!strcmp(option, "--by-super"))
