@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A call on its way to a command; between compiler.c, which follows it, and choose.c. */
+/* A call on its way to a command: compiler.c follows it, choose.c says what it becomes. */
 #ifndef COMPILE_MAKING_H
 #define COMPILE_MAKING_H
 
@@ -25,10 +25,10 @@ struct ended { /* an open file description that has been closed */
 };
 
 enum reason { /* why there is no call in the replay */
-	      BECAUSE_NOT_DONE,
-	      BECAUSE_KERNEL,
-	      BECAUSE_ORDER,
-	      BECAUSE_FORBIDDEN,
+	BECAUSE_NOT_DONE,
+	BECAUSE_KERNEL,
+	BECAUSE_ORDER,
+	BECAUSE_FORBIDDEN,
 };
 
 struct making {
@@ -87,22 +87,19 @@ struct compiler {
 	struct making making;
 };
 
+/* commands.c */
 void compiler_use(struct compiler *c, enum use_kind kind, enum use_access access, u64 key);
-
-/* What a symbolic link says, for the replay; in @room bytes. */
-void compiler_target(const struct compiler *c, const char *said, char *target, size_t room);
-
-/* The slot of a description; NO_SLOT: it is none that is replayed. */
-u32 compiler_slot(struct compiler *c, const struct ofd *ofd);
-bool compiler_is_pipe(struct compiler *c, const struct ofd *ofd);
-
-/* A new one for a description that the call has made. */
-u32 compiler_new_slot(struct compiler *c, const struct ofd *ofd, bool pipe);
 u64 compiler_file_key(const struct file *file);
 
-/* Slots as such, of what the call's thread makes and ends. */
-u32 compiler_take_slot(struct compiler *c);
-void compiler_give_slot(struct compiler *c, u32 slot);
+/* A command with the uses that have been told. */
+void command_add(struct compiler *c, u8 op, u8 flags, u64 entry, u64 exit, s64 result,
+		 const u64 *args);
+
+/* One that is no call of the trace, at the time of this one; it has its own uses. */
+void command_make_up(struct compiler *c, u8 op, s64 result, const u64 *args);
+
+/* What the call has closed beside what it says: at exec, at an exit, by dup2. */
+void command_add_closes(struct compiler *c);
 
 /*
  * A command at the time of the item that is being followed, with the uses that have been told;
@@ -111,8 +108,47 @@ void compiler_give_slot(struct compiler *c, u32 slot);
 void compiler_add_now(struct compiler *c, u8 op, u8 flags, s64 result, const u64 *args);
 void compiler_add_made_up(struct compiler *c, u8 op, const u64 *args);
 
+/* slots.c: the slot of a description; NO_SLOT: it is none that is replayed. */
+u32 compiler_slot(struct compiler *c, const struct ofd *ofd);
+bool compiler_is_pipe(struct compiler *c, const struct ofd *ofd);
+
+/* A new one for a description that the call has made. */
+u32 compiler_new_slot(struct compiler *c, const struct ofd *ofd, bool pipe);
+
+/* Slots as such, of what the call's thread makes and ends. */
+u32 compiler_take_slot(struct compiler *c);
+void compiler_give_slot(struct compiler *c, u32 slot);
+
+/* The call's description, if nobody was seen to open it: it was there before the trace. */
+void slots_adopt(struct compiler *c);
+
+/* For struct world: its slot is given back with the call that ended it. */
+void slots_ofd_ended(void *arg, const struct ofd *ofd, u64 closed);
+
 /* The replay's name of a file that is there by this name; false: it is not, or not that file. */
 bool compiler_text_of(struct compiler *c, const char *name, u32 file, u64 *text);
+
+/* paths.c: what the path at letter @letter of the call leads to. */
+void path_find(struct compiler *c, struct named *named, char letter);
+
+/* As the replay says it: from the directory on that is the replay's root. */
+void path_rebase(const struct compiler *c, struct named *named);
+
+/* What the names say of the initial tree, and which of them change. */
+void path_use_names(struct compiler *c);
+
+/* Of a path from the original's root on, what is behind the replay's; NULL: it is elsewhere. */
+const char *path_behind_root(const struct compiler *c, const char *path);
+bool path_is_below_root(const struct compiler *c, const struct node *node);
+
+/* Is it in a directory of the kernel's: /proc, /sys, /dev? */
+bool path_is_kernels(const struct node *node);
+
+/* Of a file by its attributes, for struct tree; not 0. */
+u32 path_file_number(const struct raw_attr *attr);
+
+/* What a symbolic link says, for the replay; in @room bytes. */
+void compiler_target(const struct compiler *c, const char *said, char *target, size_t room);
 
 /* The call returns after the submissions to io_uring that were seen to have ended at its return. */
 void compiler_wait_for_seen(struct compiler *c);

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The names of a call: what they lead to, what they say of the initial tree, how the replay says
+ * them.
+ */
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "making.h"
+
+#define LINKS_MAX 40
+
+static u64 key_of(const struct node *dir, const char *name, size_t length)
+{
+	return map_hash((uintptr_t)dir * HASH_GOLDEN, name, length);
+}
+
+struct walk {
+	struct compiler *c;
+	struct named *named;
+	u32 links;
+};
+
+/* As names_find(), and each name on the way is used. */
+static struct node *visit(struct walk *w, struct node *at, const char *path, bool follow)
+{
+	struct names *names = &w->c->world.names;
+	char name[NAME_MAX + 1];
+
+	if (*path == '/')
+		at = names->root;
+	for (;;) {
+		struct node *child, *dir = at;
+		size_t length;
+
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (!length)
+			return at;
+		if (length > NAME_MAX) {
+			path += length;
+			continue;
+		}
+		memcpy(name, path, length);
+		name[length] = 0;
+		path += length;
+		at = names_find(names, dir, name, false);
+		if (!strcmp(name, ".") || !strcmp(name, ".."))
+			continue;
+		child = at;
+		w->named->dir = dir;
+		w->named->dir_key = (uintptr_t)dir;
+		w->named->key = key_of(dir, name, length);
+		compiler_use(w->c, USE_PATH, ACCESS_READ, w->named->key);
+		*map_at(&w->c->use_names, w->named->key) = texts_add(&w->c->names, name);
+		if (child->target && (follow || *path) && w->links++ < LINKS_MAX)
+			at = visit(w, dir, child->target, true);
+	}
+}
+
+/* The names that lead to where a relative path begins: the replay goes by them. */
+static void use_way(struct compiler *c, const struct node *node)
+{
+	for (; node->parent; node = node->parent)
+		compiler_use(c, USE_PATH, ACCESS_READ,
+			     key_of(node->parent, node->name, strlen(node->name)));
+}
+
+bool path_is_kernels(const struct node *node)
+{
+	static const char *const tops[] = { "proc", "sys", "dev" };
+	const struct node *top = NULL;
+	unsigned int i;
+
+	for (; node && node->parent; node = node->parent)
+		top = node;
+	for (i = 0; top && i < ARRAY_SIZE(tops); i++) {
+		if (!strcmp(top->name, tops[i]))
+			return true;
+	}
+	return false;
+}
+
+void path_find(struct compiler *c, struct named *named, char letter)
+{
+	struct about *a = &c->making.about;
+	struct walk walk = { c, named, 0 };
+	char path[PATH_MAX];
+	struct node *start;
+	const char *blob;
+	u32 length, used = 0;
+
+	named->given = false;
+	blob = raw_find(a->record, letter == 'p' ? RAW_PATH : RAW_PATH2, 0, &length);
+	length = blob ? strnlen(blob, length) : 0;
+	if (!length || length >= sizeof(path) ||
+	    (letter == 'p' && a->call->effect == DOES_SYMLINK))
+		return;
+	memcpy(path, blob, length);
+	path[length] = 0;
+	start = effect_start(a, letter);
+	*named = (struct named){ .given = true };
+	if (*path != '/')
+		use_way(c, start);
+	named->node = visit(&walk, start, path, effect_follows(a, letter));
+	named->kernel = path_is_kernels(named->node);
+	if (*path != '/')
+		used = names_path(start, named->text, sizeof(named->text) - 1);
+	snprintf(named->text + used, sizeof(named->text) - used, "%s%s", used ? "/" : "", path);
+}
+
+/* Names as the replay says them, whose root is the original's directory @c->root. */
+
+bool path_is_below_root(const struct compiler *c, const struct node *node)
+{
+	while (node && node != c->root)
+		node = node->parent;
+	return node;
+}
+
+/* Of a path from the original's root on, what is behind @c->root; NULL: it does not begin so. */
+const char *path_behind_root(const struct compiler *c, const char *path)
+{
+	char root[PATH_MAX];
+	u32 length = c->root->parent ? names_path(c->root, root, sizeof(root)) : 0;
+
+	if (strncmp(path, root, length) || (path[length] && path[length] != '/'))
+		return NULL;
+	return path + length;
+}
+
+void compiler_target(const struct compiler *c, const char *said, char *target, size_t room)
+{
+	const char *behind = *said == '/' ? path_behind_root(c, said) : NULL;
+
+	snprintf(target, room, "%s", !behind ? said : *behind ? behind : "/");
+}
+
+static bool goes_up(const char *path)
+{
+	size_t length;
+
+	for (; *path; path += length) {
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (length == 2 && !strncmp(path, "..", 2))
+			return true;
+	}
+	return false;
+}
+
+/* As it was said, if that does not lead out of @c->root on the way. */
+void path_rebase(const struct compiler *c, struct named *named)
+{
+	const char *behind;
+
+	if (!c->root->parent || !named->given || named->kernel)
+		return;
+	behind = goes_up(named->text) ? NULL : path_behind_root(c, named->text);
+	if (!behind) {
+		names_path(named->node, named->text, sizeof(named->text));
+		behind = path_behind_root(c, named->text) ?: "";
+	}
+	memmove(named->text, behind, strlen(behind) + 1);
+}
+
+static const char *link_target(const struct making *g, char *text, size_t room)
+{
+	u32 length;
+	const char *target = raw_find(g->about.record, RAW_TARGET, 1, &length);
+
+	if (!target || length >= room)
+		return NULL;
+	memcpy(text, target, length);
+	text[length] = 0;
+	return text;
+}
+
+static bool unnamed(struct compiler *c)
+{
+	const struct source_ofd *ofd = source_ofd(c->source, c->making.item->ofd);
+
+	return ofd && (ofd->flags & O_TMPFILE) == O_TMPFILE;
+}
+
+/* Did this call make the file? */
+static bool creates(struct compiler *c)
+{
+	struct making *g = &c->making;
+	const struct source_ofd *ofd = source_ofd(c->source, g->item->ofd);
+	u64 flags = g->call->effect == DOES_CREAT ? O_CREAT : ofd ? ofd->flags : 0;
+
+	if (!ofd || !(flags & O_CREAT))
+		return false;
+	if (flags & O_EXCL)
+		return true;
+	return tree_unknown(&c->tree, g->first.node) && !g->first.node->file &&
+	       ofd->size_open <= 0;
+}
+
+/*
+ * What was taken for a file is a symbolic link: the file is where that leads. A call went through
+ * the link before one read it.
+ */
+static void found_link(struct compiler *c, const struct named *named)
+{
+	char said[PATH_MAX], target[PATH_MAX];
+	struct tree_found link = { .target = target }, before = {};
+	struct node *node;
+
+	if (!link_target(&c->making, said, sizeof(said)))
+		return;
+	compiler_target(c, said, target, sizeof(target));
+	if (!tree_found(&c->tree, named->node, &link, &before))
+		return;
+	if (!before.mode || S_ISLNK(before.mode))
+		return;
+	node = names_find(&c->world.names, named->dir, said, true);
+	if (!path_is_kernels(node))
+		tree_found(&c->tree, node, &before, NULL);
+}
+
+/* An inode number means something on its own device only. */
+u32 path_file_number(const struct raw_attr *attr)
+{
+	u64 number = hash_u64(attr->dev) + attr->ino;
+
+	return (u32)number ?: 1;
+}
+
+/* The name that the call has found was there before the trace, if no call has made it. */
+static void name_found(struct compiler *c, const struct named *named, bool with_file)
+{
+	struct making *g = &c->making;
+	struct tree_found f = {};
+	struct raw_attr attr;
+	s64 size;
+
+	if (named->kernel)
+		return;
+	if (g->call->effect == DOES_READLINK) {
+		found_link(c, named);
+		return;
+	}
+	if (g->call->effect == DOES_CHDIR || g->call->effect == DOES_RMDIR)
+		f.mode = S_IFDIR | 0755;
+	if (with_file && source_file(c->source, g->item->file, &attr, &size)) {
+		f.file = path_file_number(&attr);
+		f.mode = attr.mode ?: f.mode;
+		f.size = max_t(s64, size, 0);
+		f.layout = raw_find(g->item->record, RAW_LAYOUT, sizeof(struct raw_extent),
+				    &f.extents);
+		f.extents = f.layout ? f.extents / sizeof(struct raw_extent) : 0;
+	}
+	tree_found(&c->tree, named->node, &f, NULL);
+}
+
+static void name_made(struct compiler *c, const struct named *named)
+{
+	if (!named->kernel)
+		tree_made(&c->tree, named->node);
+	compiler_use(c, USE_PATH, ACCESS_STAGE, named->key);
+	/* Shared with others that change it: only who lists it is alone. */
+	compiler_use(c, USE_DIR, ACCESS_READ, named->dir_key);
+}
+
+static void failed(struct compiler *c)
+{
+	struct making *g = &c->making;
+	struct tree_found file = { .mode = S_IFREG | 0644 }, dir = { .mode = S_IFDIR | 0755 };
+	const struct named *last = g->second.given ? &g->second : &g->first;
+
+	if (!last->given || last->kernel)
+		return;
+	if (g->result == -EEXIST)
+		tree_found(&c->tree, last->node, g->call->effect == DOES_MKDIR ? &dir : &file,
+			   NULL);
+	else if (g->result == -EINVAL && g->call->effect == DOES_READLINK)
+		tree_found(&c->tree, last->node, &(struct tree_found){}, NULL);
+}
+
+/* What the names say of the initial tree, and which of them change. */
+void path_use_names(struct compiler *c)
+{
+	struct tree_found dir = { .mode = S_IFDIR | 0755 };
+	struct making *g = &c->making;
+
+	if (g->call->effect == DOES_RMDIR && g->first.given)
+		compiler_use(c, USE_DIR, ACCESS_WRITE, (uintptr_t)g->first.node);
+	if (g->result < 0) {
+		failed(c);
+		return;
+	}
+	switch (g->call->effect) {
+	case DOES_OPEN:
+	case DOES_CREAT:
+	case DOES_OPENAT2:
+		if (g->first.given && unnamed(c))
+			tree_found(&c->tree, g->first.node, &dir, NULL);
+		else if (g->first.given && creates(c))
+			name_made(c, &g->first);
+		else if (g->first.given)
+			name_found(c, &g->first, true);
+		break;
+	case DOES_MKDIR:
+	case DOES_MKNOD:
+		if (g->first.given)
+			name_made(c, &g->first);
+		break;
+	case DOES_SYMLINK:
+		if (g->second.given)
+			name_made(c, &g->second);
+		break;
+	case DOES_LINK:
+		if (g->first.given)
+			name_found(c, &g->first, true);
+		if (g->second.given)
+			name_made(c, &g->second);
+		break;
+	case DOES_RENAME:
+		if (!g->first.given || !g->second.given)
+			break;
+		name_found(c, &g->first, true);
+		if (g->item->record->nr == SYS_renameat2 && g->item->record->args[4] & 2)
+			name_found(c, &g->second, false);
+		name_made(c, &g->first);
+		name_made(c, &g->second);
+		break;
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+		if (!g->first.given)
+			break;
+		name_found(c, &g->first, true);
+		name_made(c, &g->first);
+		break;
+	default:
+		if (g->first.given)
+			name_found(c, &g->first, true);
+		break;
+	}
+}
