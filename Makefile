@@ -39,7 +39,7 @@ help: ## this list
 	@echo 'KDIR=DIR  kernel build directory for `make`; now $(KDIR)'
 	@echo 'tools/david --help tells of fake disks, tools/david lab run --help of the lab machines.'
 
-module:
+module: ## the module, for KDIR
 	@test -e $(KDIR)/Makefile || { \
 		echo "There are no kernel headers in $(KDIR). Install them (linux-headers-$$(uname -r)," >&2; \
 		echo "if your distribution serves it), or name a kernel's build directory: make KDIR=..." >&2; \
@@ -54,10 +54,10 @@ install: install-module install-tools ## the module for KDIR, the tools and thei
 programs: sim ## the programs in C that are installed, in build/
 	@for room in store classify trace compile replay; do $(MAKE) -s -j$(CPUS) -C tools/$$room || exit 1; done
 
-install-tools: programs
+install-tools: programs ## what `make install` installs, but for the module
 	tools/packaging/install install
 
-install-module: module
+install-module: module ## the module alone
 	$(MAKE) -C $(KDIR) M=$(CURDIR) $(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 	$(if $(DESTDIR),,/sbin/depmod $(notdir $(patsubst %/build,%,$(KDIR))))
 
@@ -200,7 +200,7 @@ physics: sim ## 10,000 random jobs for every profile against what no disk breaks
 files: ## prints what each source file says of itself
 	@tools/files
 
-DRAWINGS = $(patsubst %,docs/drawings/%.svg,overview rooms write)
+DRAWINGS = $(patsubst %,docs/drawings/%.svg,overview rooms tools write)
 drawings: ## the drawings of docs/, from their text
 	@tools/setup drawings
 	$(MAKE) --no-print-directory $(DRAWINGS)
@@ -216,10 +216,10 @@ setup: ## packages and Python tools; other targets do this by themselves
 
 modules: sparse modules-6.1 modules-6.12 modules-newest modules-uml ## the module for every lab, warnings are errors
 
-modules-6.1 modules-6.12 modules-newest: modules-%: setup
+modules-6.1 modules-6.12 modules-newest: modules-%: setup ## of these, the one for a stock kernel
 	@$(DAVID) lab module --kind vm --kernel $*
 
-modules-uml: setup
+modules-uml: setup ## of these, the two for User Mode Linux
 	@$(DAVID) lab module --kind uml --kernel 6.12
 	@$(DAVID) lab module --kind uml --kernel newest
 
