@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "tracer.h"
 
+#include <sys/ptrace.h>
+
 #include "../calls/calls.h"
 #include "../common/clock.h"
+#include "capture.h"
 
 u64 tracer_now(struct tracer *t)
 {
@@ -14,4 +17,95 @@ u32 tracer_classes(const struct record_options *options)
 {
 	return 1u << CALL_FILES | (options->sync ? 1u << CALL_SYNC : 0) |
 	       (options->pages ? 1u << CALL_PAGES : 0);
+}
+
+/*
+ * Recording on and off, and the next file of a ring. At either, what is known of descriptors from
+ * calls has a gap: so what there is then is looked up, as at the start.
+ */
+
+static void write_switch(struct tracer *t, bool on)
+{
+	u64 now = tracer_now(t);
+	struct raw_record record = {
+		.type = RAW_SWITCH, .entry = now, .exit = now, .args = { on }
+	};
+
+	raw_begin(&t->writer, &record);
+	raw_end(&t->writer);
+	raw_flush(&t->writer);
+	if (!on)
+		t->off_since = now;
+	else
+		t->balance.off_ns += now - t->off_since;
+	t->balance.switches++;
+	control_lock(t->writer.lock, 1, on);
+}
+
+static void interrupt_task(struct task *task, void *arg)
+{
+	if (task->attached)
+		ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL);
+}
+
+void switch_on(struct tracer *t)
+{
+	if (t->on)
+		return;
+	t->on = true;
+	t->epoch++;
+	write_switch(t, true);
+	/* Attached tasks run without stopping at calls. */
+	tasks_each(&t->tasks, interrupt_task, NULL);
+}
+
+void switch_off(struct tracer *t)
+{
+	if (!t->on)
+		return;
+	t->on = false;
+	write_switch(t, false);
+}
+
+void look_again(struct tracer *t, struct task *task)
+{
+	struct task *leader = task_find(&t->tasks, task->tgid) ?: task;
+
+	task->epoch = t->epoch;
+	if (leader != task && leader->epoch == t->epoch)
+		return;
+	leader->epoch = t->epoch;
+	capture_state(&t->writer, task->tgid, task->tgid, t->balance.last, RAW_AGAIN);
+}
+
+static void write_task_state(struct task *task, void *arg)
+{
+	struct tracer *t = arg;
+
+	capture_state(&t->writer, task->tid, task->tgid, t->balance.last, RAW_AGAIN);
+}
+
+void look_at_all(struct tracer *t)
+{
+	tasks_each(&t->tasks, write_task_state, t);
+}
+
+void rotate_if_full(struct tracer *t)
+{
+	struct raw_record record = { .type = RAW_SEGMENT };
+
+	if (!raw_segment_full(&t->writer) || balance_calls(&t->balance) == t->rotated_at)
+		return;
+	raw_flush(&t->writer);
+	raw_next_segment(&t->writer);
+	t->rotated_at = balance_calls(&t->balance);
+	write_about(&t->writer, t->options, t->balance.first);
+	record.nr = t->writer.segment;
+	record.entry = t->balance.last;
+	record.exit = t->balance.last;
+	record.args[0] = t->rotated_at;
+	record.args[1] = t->on;
+	raw_begin(&t->writer, &record);
+	raw_end(&t->writer);
+	look_at_all(t);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The tracer's state, and what its parts do with it: record.c, attach.c, switch.c. */
+/* The tracer's state, and what its parts do with it: record.c, attach.c, tracer.c. */
 #ifndef TRACE_TRACER_H
 #define TRACE_TRACER_H
 
@@ -57,7 +57,7 @@ void attach_scope(struct tracer *t, bool all);
 void detach_all(struct tracer *t);
 void detach(struct tracer *t, struct task *task, int signal);
 
-/* switch.c */
+/* Recording, on and off. */
 void switch_on(struct tracer *t);
 void switch_off(struct tracer *t);
 
