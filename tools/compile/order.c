@@ -5,12 +5,12 @@
 #include "../common/vec.h"
 
 enum chain { /* of the uses of a resource by a thread, newest first */
-	     CHAIN_ANY,
-	     CHAIN_READ, /* without those that read contents only */
-	     CHAIN_WRITE,
-	     CHAIN_STAGE,
-	     CHAINS,
-	     CHAIN_NONE, /* waits for none */
+	CHAIN_ANY,
+	CHAIN_READ, /* without those that read contents only */
+	CHAIN_WRITE,
+	CHAIN_STAGE,
+	CHAINS,
+	CHAIN_NONE, /* waits for none */
 };
 
 struct past { /* a use that may have to be waited for */
