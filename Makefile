@@ -270,8 +270,11 @@ hunt: setup ## recorded lives classified from many beginnings and cut at many en
 	$(DAVID) lab run --kind uml --memory 4G --timeout 3600 --rw build/hunt -- \
 		python3 tests/system/selfid_record.py --directory build/hunt --keep $(HUNTED_SELFID)
 	python3 tests/system/selfid_hunt.py --seconds $(or $(SECONDS),600) build/hunt
-	$(MAKE) -s -C tests/streams BUILD=../../build/streams ../../build/streams/planted
-	python3 tests/system/selfid_hunt.py --program build/streams/planted --planted --seconds 120 build/hunt btrfs xfs-dir8k
+	$(MAKE) -s -C tools/classify PROGRAM=david-classify-planted CFLAGS='-O2 -g -DCLASSIFIER_PLANT'
+	CLASSIFIER_PLANT=chunks python3 tests/system/selfid_hunt.py --program build/david-classify-planted --planted \
+		--seconds 60 build/hunt btrfs
+	CLASSIFIER_PLANT=unheard python3 tests/system/selfid_hunt.py --program build/david-classify-planted --planted \
+		--seconds 60 build/hunt xfs-dir8k
 
 trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs xfs-quota"
 	@mkdir -p build/trials

@@ -3,6 +3,8 @@
 #include "btrfs-live.h"
 #include "btrfs-compressed.h"
 
+#include "../planted.h"
+
 #define LOG_TREE	((u64)-6)
 #define FIRST_ROOM	1024
 #define MOST_ROOM	1048576
@@ -534,7 +536,8 @@ enum verdict btrfs_live_decide(const struct btrfs_live *b, u64 sector, u32 secto
 		return VERDICT_UNDECIDED;
 	e = btrfs_live_find(b, sector, &end);
 	if (e && sectors <= end - sector && !e->striped &&
-	    (e->type == BTRFS_CHUNK_DATA || (e->type & BTRFS_CHUNK_DATA && headers_alone(b))))
+	    (e->type == BTRFS_CHUNK_DATA || CLASSIFIER_PLANTED(chunks) ||
+	     (e->type & BTRFS_CHUNK_DATA && headers_alone(b))))
 		return VERDICT_SQUASH;
 	if (e || sectors > end - sector)
 		return VERDICT_KEEP;

@@ -3,6 +3,7 @@
 #include "xfs.h"
 
 #include "../../dm-david/portable/crc.h"
+#include "../planted.h"
 
 #define VERSION_MASK		0xf
 #define VERSION_5		5
@@ -578,7 +579,7 @@ static noinline bool may_be_piece(struct xfs_live *x, const struct selfid_reques
 
 	if (!xfs_log_complete(&x->log))
 		*reason = SELFID_UNREAD;
-	else if (xfs_log_has(&x->log, at >> x->log.geo.block_shift))
+	else if (xfs_log_has(&x->log, at >> x->log.geo.block_shift) && !CLASSIFIER_PLANTED(unheard))
 		*reason = SELFID_LOGGED;
 	else if (xfs_is_constant(r, pos, sectors, head))
 		*reason = SELFID_PART;
