@@ -6,6 +6,9 @@
  * keep. A block is squashed only if some evidence says data and none says metadata. Without any
  * evidence it is undecided. Evidence that this file does not know counts as metadata.
  *
+ * The module asks for one piece of evidence at a time. Where several were seen, judge.c says which
+ * one counts: the table at its top.
+ *
  * Portable, any context.
  */
 #ifndef CLASSIFIER_VERDICT_H

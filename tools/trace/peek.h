@@ -10,7 +10,7 @@
 struct peek_call {
 	u32 nr;
 	bool foreign; /* not a call of x86-64 */
-	bool exit; /* known only if peek_knows_stops() */
+	bool exit; /* known only where the kernel tells of stops */
 	u64 args[6];
 };
 

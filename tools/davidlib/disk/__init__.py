@@ -6,8 +6,7 @@ Commands: create.py, device.py (remove, resize, list), show.py (stats), top.py, 
 tools/david calls. create.create_disk() makes a disk of parameters.DiskParameters, array.create_array() an
 array; the commands and other rooms call them. backing.py looks at a device before something is stored on it.
 dm.py runs dmsetup for all of them, md.py mdadm. stats.py mirrors dm-david/uapi/dm-david.h, statstext.py puts
-it into words, baseline.py takes two of its figures from each other, lateness.py judges the times in them.
-Imports from: drive, for a profile as the word of a table line; build, sizes, util. Not from lab: all of this
-is installed, where there is no source tree. Only build.ensure() knows of one.
-Errors: DeviceError for what a device or the kernel refuses, UserError for the rest; the text says what to do.
+it into words, baseline.py takes two of its figures from each other, lateness.py judges the times in them. Not
+from lab: all of this is installed, where there is no source tree. Only build.ensure() knows of one. Errors:
+DeviceError for what a device or the kernel refuses, UserError for the rest; the text says what to do.
 """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """From results to a page: `david report`.
 
-cli.py is the command. figures.py has the numbers: a metric of each run, its mean with an interval,
-variants held against each other; answer.py puts them into sentences. plots.py draws with matplotlib,
-theme.py makes the drawings follow the page's light or dark; page.py writes one HTML file, which opens
-without a network; origin.py says of which kernel, programs and drives it is; export.py writes PNG, SVG and
-CSV. Imports from: workload, bench, and sizes, util. Not installed, as labs are not. figures.py, answer.py and
-origin.py need no more than Python; the others need the environment of bench.prepare.
+cli.py is the command. figures.py has the numbers: a metric of each run, its mean with an interval, variants
+held against each other; answer.py puts them into sentences. plots.py draws with matplotlib, theme.py makes
+the drawings follow the page's light or dark; page.py writes one HTML file, which opens without a network;
+origin.py says of which kernel, programs and drives it is; export.py writes PNG, SVG and CSV. Not installed,
+as labs are not. figures.py, answer.py and origin.py need no more than Python; the others need the environment
+of bench.prepare.
 """

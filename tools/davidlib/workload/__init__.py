@@ -5,7 +5,7 @@ kinds.py has the table: name, parameters with their defaults, and who does it. s
 varmail, webserver, postmark), blocks.py (sequential and random I/O), trees.py (untar, grep, find, du, git
 clone), image.py (Impressions) and programs.py (a command, fio) do it. record.py notes what each operation
 took, several.py runs several at once, fileops.py has what all of them do to files; called.py tells which
-programs of the system were called, and their versions. Imports from: losses, sizes, source, util. It runs
-where the disk is, in a lab, and knows nothing of how that was made. All that is random comes from a seed:
-the same parameters and seed make the same calls in the same order.
+programs of the system were called, and their versions. It runs where the disk is, in a lab, and knows nothing
+of how that was made. All that is random comes from a seed: the same parameters and seed make the same calls
+in the same order.
 """
