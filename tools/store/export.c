@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Disks written to a file: see export.h, store.h and image.h. */
+/* Disks written to a file: see export.h, store.h and exportfile.h. */
 #define _GNU_SOURCE
 #include "export.h"
 

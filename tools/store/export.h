@@ -3,7 +3,7 @@
 #ifndef TOOLS_STORE_EXPORT_H
 #define TOOLS_STORE_EXPORT_H
 
-#include "image.h"
+#include "exportfile.h"
 #include "store.h"
 
 /* Blocks are numbered in a file in the order in which the disks' tables name them. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * david store import: see import.h, store.h and image.h.
+ * david store import: see import.h, store.h and exportfile.h.
  *
  * The image's ranges become a checkpoint at the beginning of the log. Its blocks
  * are written one after another behind the log. Superblocks are written last.

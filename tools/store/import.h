@@ -3,7 +3,7 @@
 #ifndef TOOLS_STORE_IMPORT_H
 #define TOOLS_STORE_IMPORT_H
 
-#include "image.h"
+#include "exportfile.h"
 #include "store.h"
 
 /* Blocks of the image, by their numbers, and where they go. */

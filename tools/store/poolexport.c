@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * david pool export: see store.h and poolimage.h.
+ * david pool export: see store.h and poolexportfile.h.
  *
  * The tables are read three times: to see that they are good, to number the blocks, since the file
  * begins with their numbers, and to write.
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "poolimage.h"
+#include "poolexportfile.h"
 
 struct pool_export {
 	struct pool_file *pool;

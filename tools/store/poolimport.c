@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * david pool import: see import.h, store.h and poolimage.h.
+ * david pool import: see import.h, store.h and poolexportfile.h.
  *
  * Areas come first, one behind the other, then all blocks in the order of the file. The directory
  * is written last. Until then the device begins with FORMAT_LOOK pages of zeros: it is blank for
@@ -13,7 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "poolimage.h"
+#include "poolexportfile.h"
 
 static u64 pool_device_pages(const struct import *in)
 {

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "../../dm-david/portable/crc.h"
-#include "../unit/image-memory.h"
+#include "../unit/exportfile-memory.h"
 
 /*
  * Lay out the image: by @make if @data[0] is odd, else all that follows @data[0]. False if there

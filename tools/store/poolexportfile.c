@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The header of a pool's image: see poolimage.h. */
-#include "poolimage.h"
+/* The header of a pool's image: see poolexportfile.h. */
+#include "poolexportfile.h"
 
 static void pool_image_layout(void)
 {

@@ -82,7 +82,7 @@ struct image_reader {
 	u64 ranges, blocks;	/* read */
 	u64 stored;		/* blocks that the ranges name and that come with this disk */
 	u64 next;		/* no range begins before this block */
-	/* Of a whole pool's, see poolimage.h: */
+	/* Of a whole pool's, see poolexportfile.h: */
 	const struct image_pool *pool;
 	unsigned int disk;	/* the next one of it */
 	u64 known;		/* blocks of the disks before this one */

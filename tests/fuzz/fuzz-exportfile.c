@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Images of emulated disks (tools/store/image.h) as anybody may have made them.
+ * Images of emulated disks (tools/store/exportfile.h) as anybody may have made them.
  * Input: a byte; if it is even, the image as it is. Else a header and chunks, which
  * are given right checksums: the header's numbers, then kind, length (2 bytes), content each;
  * at last one byte of it is changed where the first byte says so.
  */
-#include "fuzz-images.h"
+#include "fuzz-exportfiles.h"
 
 static void make(const u8 *data, size_t size)
 {

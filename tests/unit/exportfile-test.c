@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 #include "../../dm-david/portable/crc.h"
-#include "image-memory.h"
+#include "exportfile-memory.h"
 #include "random.h"
 
 #define BLOCK	512u

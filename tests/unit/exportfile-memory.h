@@ -3,7 +3,7 @@
 #ifndef TEST_IMAGE_MEMORY_H
 #define TEST_IMAGE_MEMORY_H
 
-#include "../../tools/store/poolimage.h"
+#include "../../tools/store/poolexportfile.h"
 
 static u8 image[1 << 20];
 static size_t made;	/* bytes written */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Images of emulated disks: see image.h. */
-#include "poolimage.h"
+/* Images of emulated disks: see exportfile.h. */
+#include "poolexportfile.h"
 
 #include <zlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A pool as one file: a header that names its disks, then an image of each (image.h), one behind
- * the other. docs/FORMAT.md describes it.
+ * A pool as one file: a header that names its disks, then an image of each (exportfile.h), one
+ * behind the other. docs/FORMAT.md describes it.
  *
  * Blocks are numbered over the whole file, in the order in which they stand in it. A block that
  * several disks share stands in it once, in the image of the first of them. The ranges of the
@@ -13,7 +13,7 @@
 #define TOOLS_STORE_POOLIMAGE_H
 
 #include "../../dm-david/lib/poolfmt.h"
-#include "image.h"
+#include "exportfile.h"
 
 #define IMAGE_POOL_MAGIC	"dm-david disks\n"	/* and a NUL: 16 bytes */
 

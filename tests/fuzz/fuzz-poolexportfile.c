@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Images of pools (tools/store/poolimage.h) as anybody may have made them. Input: a byte; if it is
- * even, the image as it is. Else a header and chunks, which are given right checksums: how many
+ * Images of pools (tools/store/poolexportfile.h) as anybody may have made them. Input: a byte; if it
+ * is even, the image as it is. Else a header and chunks, which are given right checksums: how many
  * disks, whether they share, how many blocks, three numbers for each disk; then kind, length (2
  * bytes), content each; an end goes on with the next disk. At last one byte is changed where the
  * first byte says so.
  */
-#include "fuzz-images.h"
+#include "fuzz-exportfiles.h"
 
 #define MOST	1024u	/* blocks that there is room for */
 
