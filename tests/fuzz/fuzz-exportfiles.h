@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The image that a fuzzer of images reads: its input, or what is made of it. */
-#ifndef FUZZ_IMAGES_H
-#define FUZZ_IMAGES_H
+/* The export that a fuzzer of exports reads: its input, or what is made of it. */
+#ifndef FUZZ_EXPORTFILES_H
+#define FUZZ_EXPORTFILES_H
 
 #include "fuzz.h"
 
@@ -9,7 +9,7 @@
 #include "../unit/exportfile-memory.h"
 
 /*
- * Lay out the image: by @make if @data[0] is odd, else all that follows @data[0]. False if there
+ * Lay out the export: by @make if @data[0] is odd, else all that follows @data[0]. False if there
  * are fewer than @least bytes.
  */
 static inline bool lay_out(const u8 *data, size_t size, size_t least,

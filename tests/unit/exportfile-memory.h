@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An image of a disk in memory, for its test and its fuzzer: what tools/store writes and reads. */
-#ifndef TEST_IMAGE_MEMORY_H
-#define TEST_IMAGE_MEMORY_H
+/* An export of a disk in memory, for its test and its fuzzer: what tools/store writes and reads. */
+#ifndef TEST_EXPORTFILE_MEMORY_H
+#define TEST_EXPORTFILE_MEMORY_H
 
 #include "../../tools/store/poolexportfile.h"
 
-static u8 image[1 << 20];
+static u8 export[1 << 20];
 static size_t made;	/* bytes written */
 static size_t there;	/* bytes of them that can be read */
 static size_t taken;	/* bytes read */
 
 static bool put(void *ctx, const void *buf, size_t len)
 {
-	if (len > sizeof(image) - made)
+	if (len > sizeof(export) - made)
 		return false;
-	memcpy(image + made, buf, len);
+	memcpy(export + made, buf, len);
 	made += len;
 	return true;
 }
@@ -23,7 +23,7 @@ static bool get(void *ctx, void *buf, size_t len)
 {
 	if (len > there - taken)
 		return false;
-	memcpy(buf, image + taken, len);
+	memcpy(buf, export + taken, len);
 	taken += len;
 	return true;
 }

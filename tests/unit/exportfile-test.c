@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Images of emulated disks: what is written is read back, and what is torn,
- * changed or made up is refused. In user space only, as the image is.
+ * Exports of emulated disks: what is written is read back, and what is torn,
+ * changed or made up is refused. In user space only, as the export is.
  */
 #include <kunit/test.h>
 
@@ -12,7 +12,7 @@
 #define BLOCK	512u
 
 struct disk {
-	struct image_head head;
+	struct export_head head;
 	struct rt_range range[64];
 	u8 data[64 * BLOCK];
 };
@@ -49,7 +49,7 @@ static void any_disk(struct rnd *rnd, struct disk *d)
 		d->data[i] = i & 0x200 ? rnd_next(rnd) : 0;
 }
 
-static void write_ranges(struct image_writer *w, const struct disk *d, u64 from, u64 to)
+static void write_ranges(struct export_writer *w, const struct disk *d, u64 from, u64 to)
 {
 	static struct format_op op[64];
 	u64 i;
@@ -57,52 +57,53 @@ static void write_ranges(struct image_writer *w, const struct disk *d, u64 from,
 	for (i = from; i < to; i++)
 		format_put(&op[i - from], &d->range[i]);
 	if (to > from)
-		image_chunk(w, IMAGE_RANGES, op, (to - from) * sizeof(op[0]));
+		export_chunk(w, EXPORT_RANGES, op, (to - from) * sizeof(op[0]));
 }
 
 static void write_disk(const struct disk *d)
 {
-	struct image_writer w = { .write = put };
+	struct export_writer w = { .write = put };
 	u64 half = d->head.blocks / 2 * BLOCK;
 
 	crc_setup();
 	made = 0;
-	image_begin(&w, &d->head);
+	export_begin(&w, &d->head);
 	write_ranges(&w, d, 0, d->head.ranges / 2);
 	write_ranges(&w, d, d->head.ranges / 2, d->head.ranges);
 	if (half)
-		image_chunk(&w, IMAGE_BLOCKS, d->data, half);
+		export_chunk(&w, EXPORT_BLOCKS, d->data, half);
 	if (d->head.blocks)
-		image_chunk(&w, IMAGE_BLOCKS, d->data + half, d->head.blocks * BLOCK - half);
-	image_chunk(&w, IMAGE_END, NULL, 0);
-	image_finish(&w);
+		export_chunk(&w, EXPORT_BLOCKS, d->data + half, d->head.blocks * BLOCK - half);
+	export_chunk(&w, EXPORT_END, NULL, 0);
+	export_finish(&w);
 	there = made;
 }
 
 /* Returns what is wrong with the file, or NULL; fills @d. */
 static const char *read_disk(struct disk *d)
 {
-	struct image_reader r = { .read = get };
-	enum image_kind kind = 0;
+	struct export_reader r = { .read = get };
+	enum export_kind kind = 0;
 	u64 ranges = 0;
 	u32 len, i;
 
 	taken = 0;
 	memset(d, 0, sizeof(*d));
-	if (image_open(&r)) {
+	if (export_open(&r)) {
 		d->head = r.head;
-		while ((kind = image_next(&r, &len)) && kind != IMAGE_END) {
-			for (i = 0; kind == IMAGE_RANGES && i < len / sizeof(struct format_op); i++)
-				image_range(&r, i, &d->range[ranges++]);
-			if (kind == IMAGE_BLOCKS)
+		while ((kind = export_next(&r, &len)) && kind != EXPORT_END) {
+			for (i = 0; kind == EXPORT_RANGES &&
+			     i < len / sizeof(struct format_op); i++)
+				export_range(&r, i, &d->range[ranges++]);
+			if (kind == EXPORT_BLOCKS)
 				memcpy(d->data + r.blocks * BLOCK - len, r.data, len);
 		}
 	}
-	image_close(&r);
-	return kind == IMAGE_END ? NULL : r.why;
+	export_close(&r);
+	return kind == EXPORT_END ? NULL : r.why;
 }
 
-static void an_image_is_read_as_it_was_written(struct kunit *test)
+static void an_export_is_read_as_it_was_written(struct kunit *test)
 {
 	static struct disk wrote, found;
 	struct rnd rnd = { 1 };
@@ -116,7 +117,7 @@ static void an_image_is_read_as_it_was_written(struct kunit *test)
 	}
 }
 
-static void an_image_that_is_torn_or_changed_is_refused(struct kunit *test)
+static void an_export_that_is_torn_or_changed_is_refused(struct kunit *test)
 {
 	static struct disk disk, found;
 	struct rnd rnd = { 2 };
@@ -131,20 +132,20 @@ static void an_image_that_is_torn_or_changed_is_refused(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, read_disk(&found));
 	for (at = 0; at < made; at++) {
 		bit = 1 << rnd_below(&rnd, 8);
-		image[at] ^= bit;
+		export[at] ^= bit;
 		KUNIT_ASSERT_TRUE(test, read_disk(&found));
-		image[at] ^= bit;
+		export[at] ^= bit;
 	}
-	image[there++] = 0;
+	export[there++] = 0;
 	KUNIT_ASSERT_TRUE(test, read_disk(&found));
 	there--;
 	KUNIT_ASSERT_TRUE(test, !read_disk(&found));
 }
 
-static void the_end_of_another_image_is_refused(struct kunit *test)
+static void the_end_of_another_export_is_refused(struct kunit *test)
 {
 	static struct disk disk, found;
-	static u8 first[sizeof(image)];
+	static u8 first[sizeof(export)];
 	struct rnd rnd = { 3 };
 	size_t len, at;
 
@@ -153,16 +154,16 @@ static void the_end_of_another_image_is_refused(struct kunit *test)
 	while (disk.head.blocks < 4);
 	write_disk(&disk);
 	len = made;
-	memcpy(first, image, len);
+	memcpy(first, export, len);
 	/* The same but for a block at the beginning: of the same length unpacked. */
 	disk.data[0] ^= 1;
 	disk.head.seed++;
 	write_disk(&disk);
 	KUNIT_ASSERT_TRUE(test, !read_disk(&found));
-	for (at = sizeof(struct image_disk_head); at < min(len, made); at++) {
-		if (!memcmp(first, image, at))
+	for (at = sizeof(struct export_disk_head); at < min(len, made); at++) {
+		if (!memcmp(first, export, at))
 			continue;
-		memcpy(image, first, at);
+		memcpy(export, first, at);
 		KUNIT_ASSERT_TRUE(test, read_disk(&found));
 		write_disk(&disk);
 	}
@@ -231,17 +232,17 @@ static void what_makes_no_sense_is_refused(struct kunit *test)
 	}
 }
 
-static struct kunit_case image_cases[] = {
-	KUNIT_CASE(an_image_is_read_as_it_was_written),
-	KUNIT_CASE(an_image_that_is_torn_or_changed_is_refused),
-	KUNIT_CASE(the_end_of_another_image_is_refused),
+static struct kunit_case export_cases[] = {
+	KUNIT_CASE(an_export_is_read_as_it_was_written),
+	KUNIT_CASE(an_export_that_is_torn_or_changed_is_refused),
+	KUNIT_CASE(the_end_of_another_export_is_refused),
 	KUNIT_CASE(what_makes_no_sense_is_refused),
 	{}
 };
 
-static struct kunit_suite image_suite = {
-	.name = "image",
-	.test_cases = image_cases,
+static struct kunit_suite export_suite = {
+	.name = "exportfile",
+	.test_cases = export_cases,
 };
 
-kunit_test_suite(image_suite);
+kunit_test_suite(export_suite);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Images of pools: disks that share blocks share them again, and what is torn, changed or made up
- * is refused. In user space only, as the images are.
+ * Exports of pools: disks that share blocks share them again, and what is torn, changed or made up
+ * is refused. In user space only, as the exports are.
  */
 #include <kunit/test.h>
 
@@ -14,8 +14,8 @@
 
 /* What a pool has: each range is of one block, or of two. */
 struct farm {
-	struct image_pool pool;
-	struct image_head head[DISKS];
+	struct export_pool pool;
+	struct export_head head[DISKS];
 	struct rt_range range[DISKS][RANGES];
 	u8 data[DISKS * RANGES * 2][FORMAT_PAGE];
 };
@@ -23,7 +23,7 @@ struct farm {
 /* A range for a disk: new blocks, or some of the @known ones of other disks, from *@old on. */
 static void any_range(struct rnd *rnd, struct farm *f, unsigned int disk, u64 known, u64 *old)
 {
-	struct image_head *head = &f->head[disk];
+	struct export_head *head = &f->head[disk];
 	struct rt_range *r = &f->range[disk][head->ranges];
 
 	r->start = 10 * head->ranges++;
@@ -68,68 +68,69 @@ static void any_farm(struct rnd *rnd, struct farm *f)
 		memset(f->data[i], 1 + i, FORMAT_PAGE);
 }
 
-static void write_member(struct image_writer *w, const struct farm *f, unsigned int disk,
+static void write_member(struct export_writer *w, const struct farm *f, unsigned int disk,
 			 u64 *number)
 {
-	const struct image_head *head = &f->head[disk];
+	const struct export_head *head = &f->head[disk];
 	static struct format_op op[RANGES];
 	u64 i;
 
-	image_begin(w, head);
+	export_begin(w, head);
 	for (i = 0; i < head->ranges; i++)
 		format_put(&op[i], &f->range[disk][i]);
 	if (i)
-		image_chunk(w, IMAGE_RANGES, op, i * sizeof(op[0]));
+		export_chunk(w, EXPORT_RANGES, op, i * sizeof(op[0]));
 	if (head->blocks)
-		image_chunk(w, IMAGE_BLOCKS, f->data[*number], head->blocks * FORMAT_PAGE);
+		export_chunk(w, EXPORT_BLOCKS, f->data[*number], head->blocks * FORMAT_PAGE);
 	*number += head->blocks;
-	image_chunk(w, IMAGE_END, NULL, 0);
-	image_finish(w);
+	export_chunk(w, EXPORT_END, NULL, 0);
+	export_finish(w);
 }
 
 static void write_farm(const struct farm *f)
 {
-	struct image_writer w = { .write = put };
+	struct export_writer w = { .write = put };
 	u64 number = 0;
 	unsigned int i;
 
 	crc_setup();
 	made = 0;
-	image_pool_begin(&w, &f->pool);
+	export_pool_begin(&w, &f->pool);
 	for (i = 0; i < f->pool.disks; i++)
 		write_member(&w, f, i, &number);
 	there = made;
 }
 
-static bool read_member(struct image_reader *r, struct farm *f, unsigned int disk)
+static bool read_member(struct export_reader *r, struct farm *f, unsigned int disk)
 {
-	enum image_kind kind = 0;
+	enum export_kind kind = 0;
 	u64 ranges = 0;
 	u32 len, i;
 
-	if (image_open(r)) {
+	if (export_open(r)) {
 		f->head[disk] = r->head;
-		while ((kind = image_next(r, &len)) && kind != IMAGE_END) {
-			for (i = 0; kind == IMAGE_RANGES && i < len / sizeof(struct format_op); i++)
-				image_range(r, i, &f->range[disk][ranges++]);
-			if (kind == IMAGE_BLOCKS)
+		while ((kind = export_next(r, &len)) && kind != EXPORT_END) {
+			for (i = 0; kind == EXPORT_RANGES &&
+			     i < len / sizeof(struct format_op); i++)
+				export_range(r, i, &f->range[disk][ranges++]);
+			if (kind == EXPORT_BLOCKS)
 				memcpy(f->data[r->known + r->blocks - len / FORMAT_PAGE], r->data,
 				       len);
 		}
 	}
-	image_close(r);
-	return kind == IMAGE_END;
+	export_close(r);
+	return kind == EXPORT_END;
 }
 
 /* Returns what is wrong with the file, or NULL; fills @f. */
 static const char *read_farm(struct farm *f)
 {
-	struct image_reader r = { .read = get };
+	struct export_reader r = { .read = get };
 	unsigned int i;
 
 	taken = 0;
 	memset(f, 0, sizeof(*f));
-	if (!image_pool_open(&r, &f->pool))
+	if (!export_pool_open(&r, &f->pool))
 		return r.why;
 	for (i = 0; i < f->pool.disks; i++)
 		if (!read_member(&r, f, i))
@@ -174,11 +175,11 @@ static void a_pool_that_is_torn_or_changed_is_refused(struct kunit *test)
 	there = made;
 	for (at = 0; at < made; at++) {
 		bit = 1 << rnd_below(&rnd, 8);
-		image[at] ^= bit;
+		export[at] ^= bit;
 		KUNIT_ASSERT_TRUE(test, read_farm(&found));
-		image[at] ^= bit;
+		export[at] ^= bit;
 	}
-	image[there++] = 0;
+	export[there++] = 0;
 	KUNIT_ASSERT_TRUE(test, read_farm(&found));
 	there--;
 	KUNIT_ASSERT_TRUE(test, !read_farm(&found));
@@ -188,20 +189,20 @@ static void a_pool_that_is_torn_or_changed_is_refused(struct kunit *test)
 static void a_disk_of_another_file_is_refused(struct kunit *test)
 {
 	static struct farm farm, found;
-	static u8 first[sizeof(image)];
+	static u8 first[sizeof(export)];
 	struct rnd rnd = { 3 };
 	size_t len;
 
 	sharing_farm(&rnd, &farm);
 	write_farm(&farm);
 	len = made;
-	memcpy(first, image, len);
+	memcpy(first, export, len);
 	/* The same pool later: a block of the first disk, or its reserve, is another. */
 	farm.pool.disk[0].reserve++;
 	write_farm(&farm);
 	KUNIT_ASSERT_EQ(test, len, made);
 	KUNIT_ASSERT_TRUE(test, !read_farm(&found));
-	memcpy(image, first, sizeof(struct image_pool_disk_head));
+	memcpy(export, first, sizeof(struct export_pool_disk_head));
 	KUNIT_ASSERT_TRUE(test, read_farm(&found));
 }
 
@@ -272,14 +273,14 @@ static void what_makes_no_sense_is_refused(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(how); i++) {
 		memset(&farm, 0, sizeof(farm));
-		farm.pool = (struct image_pool){
+		farm.pool = (struct export_pool){
 			.name = "farm", .share = true, .disks = 2, .blocks = 3,
 			.disk = { { "a", 0, 1, 2 }, { "b", 0, 2, 2 } },
 		};
-		farm.head[0] = (struct image_head){
+		farm.head[0] = (struct export_head){
 			.block_size = FORMAT_PAGE, .ranges = 1, .blocks = 2,
 		};
-		farm.head[1] = (struct image_head){
+		farm.head[1] = (struct export_head){
 			.block_size = FORMAT_PAGE, .ranges = 2, .blocks = 1,
 		};
 		farm.range[0][0] = (struct rt_range){ 5, 2, 0, RT_STORED };
@@ -300,7 +301,7 @@ static struct kunit_case pool_image_cases[] = {
 };
 
 static struct kunit_suite pool_image_suite = {
-	.name = "pool-image",
+	.name = "poolexportfile",
 	.test_cases = pool_image_cases,
 };
 

@@ -91,9 +91,9 @@ struct export_count export_count(const struct opened *o, struct numbers *n)
 	return count;
 }
 
-static bool export_put_ranges(const struct opened *o, struct numbers *n, struct image_writer *out)
+static bool export_put_ranges(const struct opened *o, struct numbers *n, struct export_writer *out)
 {
-	static struct format_op op[IMAGE_CHUNK / sizeof(struct format_op)];
+	static struct format_op op[EXPORT_CHUNK / sizeof(struct format_op)];
 	unsigned int ops = 0;
 	bool good = true;
 	struct walk w;
@@ -105,16 +105,16 @@ static bool export_put_ranges(const struct opened *o, struct numbers *n, struct 
 		format_put(&op[ops++], &w.range);
 		if (ops < ARRAY_SIZE(op))
 			continue;
-		good = image_chunk(out, IMAGE_RANGES, op, sizeof(op));
+		good = export_chunk(out, EXPORT_RANGES, op, sizeof(op));
 		ops = 0;
 	}
-	return good && (!ops || image_chunk(out, IMAGE_RANGES, op, ops * sizeof(op[0])));
+	return good && (!ops || export_chunk(out, EXPORT_RANGES, op, ops * sizeof(op[0])));
 }
 
-static bool export_put_blocks(const struct opened *o, struct numbers *n, struct image_writer *out,
+static bool export_put_blocks(const struct opened *o, struct numbers *n, struct export_writer *out,
 			      u64 all)
 {
-	static u8 buf[IMAGE_CHUNK];
+	static u8 buf[EXPORT_CHUNK];
 	u32 size = o->super.block_size, have = 0;
 	u64 done = n->known, some;
 	struct walk w;
@@ -122,7 +122,7 @@ static bool export_put_blocks(const struct opened *o, struct numbers *n, struct 
 	walk_begin(&w, &o->table, n);
 	while (walk_next(&w)) {
 		for (; is_new(&w) && w.range.len; w.range.value += some, w.range.len -= some) {
-			some = min_t(u64, w.range.len, (IMAGE_CHUNK - have) / size);
+			some = min_t(u64, w.range.len, (EXPORT_CHUNK - have) / size);
 			if (!read_at(o->fd, buf + have, some * size, w.range.value * size)) {
 				fprintf(stderr, "%s: block %" PRIu64 " cannot be read\n", o->path,
 					w.range.value);
@@ -130,21 +130,21 @@ static bool export_put_blocks(const struct opened *o, struct numbers *n, struct 
 			}
 			have += some * size;
 			done += some;
-			if (have < IMAGE_CHUNK)
+			if (have < EXPORT_CHUNK)
 				continue;
 			progress("export", done, all);
-			if (!image_chunk(out, IMAGE_BLOCKS, buf, have))
+			if (!export_chunk(out, EXPORT_BLOCKS, buf, have))
 				return false;
 			have = 0;
 		}
 	}
-	return !have || image_chunk(out, IMAGE_BLOCKS, buf, have);
+	return !have || export_chunk(out, EXPORT_BLOCKS, buf, have);
 }
 
 bool export_disk(const struct opened *o, const struct export_count *count, struct numbers *n,
-		 struct image_writer *out, u64 all)
+		 struct export_writer *out, u64 all)
 {
-	struct image_head head = {
+	struct export_head head = {
 		.packs = o->super.version == FORMAT_VERSION_PACKS,
 		.block_size = o->super.block_size,
 		.flags = o->super.flags & ~FORMAT_CLEAN,
@@ -156,11 +156,11 @@ bool export_disk(const struct opened *o, const struct export_count *count, struc
 	bool good;
 
 	memcpy(head.uuid, o->super.uuid, sizeof(head.uuid));
-	if (!image_begin(out, &head))
+	if (!export_begin(out, &head))
 		return false;
 	good = export_put_ranges(o, n, out) && export_put_blocks(o, n, out, all) &&
-	       image_chunk(out, IMAGE_END, NULL, 0);
-	image_finish(out);
+	       export_chunk(out, EXPORT_END, NULL, 0);
+	export_finish(out);
 	n->known += count->blocks;
 	return good;
 }
@@ -188,7 +188,7 @@ static bool write_file(void *ctx, const void *buf, size_t len)
 enum status export_file(const char *path, export_fn put, void *what)
 {
 	struct file file = { .fd = STDOUT_FILENO, .path = "standard output" };
-	struct image_writer w = { .write = write_file, .ctx = &file };
+	struct export_writer w = { .write = write_file, .ctx = &file };
 	char part[4096];
 	bool good;
 
@@ -213,7 +213,7 @@ enum status export_file(const char *path, export_fn put, void *what)
 	return good ? STATUS_GOOD : STATUS_UNREADABLE;
 }
 
-static bool export_put_store(void *what, struct image_writer *w)
+static bool export_put_store(void *what, struct export_writer *w)
 {
 	const struct opened *o = what;
 	struct numbers n = {};

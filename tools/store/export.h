@@ -13,7 +13,7 @@ struct numbers {
 	u64 next;
 };
 
-/* Of one disk's image. */
+/* Of one disk's export. */
 struct export_count {
 	u64 ranges;
 	u64 named;	/* blocks that these name */
@@ -24,13 +24,13 @@ struct export_count {
 struct export_count export_count(const struct opened *o, struct numbers *n);
 
 /*
- * Write the image of @o, of which export_count() was asked before. @all: blocks in the whole file,
+ * Write the export of @o, of which export_count() was asked before. @all: blocks in the whole file,
  * for progress. Adds the disk's blocks to n->known.
  */
 bool export_disk(const struct opened *o, const struct export_count *count, struct numbers *n,
-		 struct image_writer *out, u64 all);
+		 struct export_writer *out, u64 all);
 
-typedef bool (*export_fn)(void *what, struct image_writer *w);
+typedef bool (*export_fn)(void *what, struct export_writer *w);
 
 /*
  * Let @put write a file, "-" for standard output. A file that was there is replaced once all is

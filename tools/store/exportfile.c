@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Images of emulated disks: see exportfile.h. */
+/* Exports of emulated disks: see exportfile.h. */
 #include "poolexportfile.h"
 
 #include <zlib.h>
@@ -10,38 +10,38 @@
 #define LEVEL		4	/* metadata packs well at any */
 #define RANGE_END	((u64)1 << 60)
 
-static void image_layout(void)
+static void export_layout(void)
 {
-	BUILD_BUG_ON(sizeof(struct image_disk_head) != 88);
-	BUILD_BUG_ON(offsetof(struct image_disk_head, uuid) != 40);
-	BUILD_BUG_ON(offsetof(struct image_disk_head, blocks) != 80);
-	BUILD_BUG_ON(sizeof(struct image_disk_chunk) != 16);
+	BUILD_BUG_ON(sizeof(struct export_disk_head) != 88);
+	BUILD_BUG_ON(offsetof(struct export_disk_head, uuid) != 40);
+	BUILD_BUG_ON(offsetof(struct export_disk_head, blocks) != 80);
+	BUILD_BUG_ON(sizeof(struct export_disk_chunk) != 16);
 }
 
-u32 image_crc(u32 crc, const void *data, size_t len)
+u32 export_crc(u32 crc, const void *data, size_t len)
 {
 	return ~crc_update(CRC_32C, ~crc, data, len);
 }
 
 /* The checksum of a chunk: of all but the checksum's own field, which comes first. */
-static u32 chunk_crc(u32 before, const struct image_disk_chunk *chunk, const void *packed)
+static u32 chunk_crc(u32 before, const struct export_disk_chunk *chunk, const void *packed)
 {
-	u32 crc = image_crc(before, (const u8 *)chunk + sizeof(chunk->crc),
-			    sizeof(*chunk) - sizeof(chunk->crc));
+	u32 crc = export_crc(before, (const u8 *)chunk + sizeof(chunk->crc),
+			     sizeof(*chunk) - sizeof(chunk->crc));
 
-	return image_crc(crc, packed, le32_to_cpu(chunk->packed));
+	return export_crc(crc, packed, le32_to_cpu(chunk->packed));
 }
 
-static u32 image_disk_head_crc(u32 before, struct image_disk_head disk)
+static u32 export_disk_head_crc(u32 before, struct export_disk_head disk)
 {
 	disk.crc = 0;
-	return image_crc(before, &disk, sizeof(disk));
+	return export_crc(before, &disk, sizeof(disk));
 }
 
-bool image_begin(struct image_writer *w, const struct image_head *head)
+bool export_begin(struct export_writer *w, const struct export_head *head)
 {
-	struct image_disk_head disk = {
-		.version = cpu_to_le32(IMAGE_VERSION),
+	struct export_disk_head disk = {
+		.version = cpu_to_le32(EXPORT_VERSION),
 		.store_version = cpu_to_le32(head->packs ? FORMAT_VERSION_PACKS :
 							   FORMAT_VERSION),
 		.block_size = cpu_to_le32(head->block_size),
@@ -52,28 +52,28 @@ bool image_begin(struct image_writer *w, const struct image_head *head)
 		.blocks = cpu_to_le64(head->blocks),
 	};
 
-	image_layout();
-	memcpy(disk.magic, IMAGE_MAGIC, sizeof(disk.magic));
+	export_layout();
+	memcpy(disk.magic, EXPORT_MAGIC, sizeof(disk.magic));
 	memcpy(disk.uuid, head->uuid, sizeof(disk.uuid));
-	w->crc = image_disk_head_crc(w->crc, disk);
+	w->crc = export_disk_head_crc(w->crc, disk);
 	disk.crc = cpu_to_le32(w->crc);
-	w->packed = malloc(compressBound(IMAGE_CHUNK));
+	w->packed = malloc(compressBound(EXPORT_CHUNK));
 	if (w->packed && w->write(w->ctx, &disk, sizeof(disk)))
 		return true;
-	image_finish(w);
+	export_finish(w);
 	return false;
 }
 
-void image_finish(struct image_writer *w)
+void export_finish(struct export_writer *w)
 {
 	free(w->packed);
 	w->packed = NULL;
 }
 
-bool image_chunk(struct image_writer *w, enum image_kind kind, const void *data, u32 len)
+bool export_chunk(struct export_writer *w, enum export_kind kind, const void *data, u32 len)
 {
-	struct image_disk_chunk chunk = { .kind = cpu_to_le32(kind), .len = cpu_to_le32(len) };
-	uLongf packed = compressBound(IMAGE_CHUNK);
+	struct export_disk_chunk chunk = { .kind = cpu_to_le32(kind), .len = cpu_to_le32(len) };
+	uLongf packed = compressBound(EXPORT_CHUNK);
 
 	if (!len || compress2(w->packed, &packed, data, len, LEVEL) != Z_OK || packed >= len)
 		packed = len;
@@ -86,13 +86,13 @@ bool image_chunk(struct image_writer *w, enum image_kind kind, const void *data,
 	       (!packed || w->write(w->ctx, data, packed));
 }
 
-static bool bad(struct image_reader *r, const char *why)
+static bool bad(struct export_reader *r, const char *why)
 {
 	r->why = why;
 	return false;
 }
 
-static bool head_sane(const struct image_head *h)
+static bool head_sane(const struct export_head *h)
 {
 	return h->block_size >= 512 && h->block_size <= FORMAT_PAGE &&
 	       !(h->block_size & (h->block_size - 1)) && !(h->flags & FORMAT_CLEAN) &&
@@ -102,16 +102,16 @@ static bool head_sane(const struct image_head *h)
 }
 
 /* Is the disk that is about to be read the pool's next one? */
-static bool member_sane(const struct image_reader *r)
+static bool member_sane(const struct export_reader *r)
 {
-	const struct image_pool_disk *disk = &r->pool->disk[r->disk];
-	const struct image_head *h = &r->head;
+	const struct export_pool_disk *disk = &r->pool->disk[r->disk];
+	const struct export_head *h = &r->head;
 
 	return h->block_size == FORMAT_PAGE && !h->packs && h->ranges == disk->ranges &&
 	       h->blocks <= disk->blocks && h->blocks <= r->pool->blocks - r->known;
 }
 
-static void begin_disk(struct image_reader *r)
+static void begin_disk(struct export_reader *r)
 {
 	r->ranges = 0;
 	r->blocks = 0;
@@ -126,24 +126,24 @@ static void begin_disk(struct image_reader *r)
 		r->crc = 0;
 }
 
-bool image_open(struct image_reader *r)
+bool export_open(struct export_reader *r)
 {
-	struct image_head *h = &r->head;
-	struct image_disk_head disk;
+	struct export_head *h = &r->head;
+	struct export_disk_head disk;
 
-	image_layout();
+	export_layout();
 	begin_disk(r);
 	if (!r->read(r->ctx, &disk, sizeof(disk)))
 		return bad(r, "it ends before its time");
-	if (!memcmp(disk.magic, IMAGE_POOL_MAGIC, sizeof(disk.magic)))
+	if (!memcmp(disk.magic, EXPORT_POOL_MAGIC, sizeof(disk.magic)))
 		return bad(r, "an image of a whole pool: david pool import");
-	if (memcmp(disk.magic, IMAGE_MAGIC, sizeof(disk.magic)))
+	if (memcmp(disk.magic, EXPORT_MAGIC, sizeof(disk.magic)))
 		return bad(r, "no image of an emulated disk");
-	r->crc = image_disk_head_crc(r->crc, disk);
+	r->crc = export_disk_head_crc(r->crc, disk);
 	if (le32_to_cpu(disk.crc) != r->crc)
 		return bad(r, "its header is damaged");
 	h->packs = le32_to_cpu(disk.store_version) == FORMAT_VERSION_PACKS;
-	if (le32_to_cpu(disk.version) != IMAGE_VERSION ||
+	if (le32_to_cpu(disk.version) != EXPORT_VERSION ||
 	    (le32_to_cpu(disk.store_version) != FORMAT_VERSION && !h->packs))
 		return bad(r, "an image of another version");
 	h->block_size = le32_to_cpu(disk.block_size);
@@ -155,9 +155,9 @@ bool image_open(struct image_reader *r)
 	h->blocks = le64_to_cpu(disk.blocks);
 	if (!head_sane(h) || (r->pool && !member_sane(r)))
 		return bad(r, "its header makes no sense");
-	/* No larger than the image's content. */
-	r->room = min_t(u64, IMAGE_CHUNK, max(h->ranges * sizeof(struct format_op),
-					      h->blocks * h->block_size) + 1);
+	/* No larger than the export's content. */
+	r->room = min_t(u64, EXPORT_CHUNK, max(h->ranges * sizeof(struct format_op),
+					       h->blocks * h->block_size) + 1);
 	r->data = malloc(r->room);
 	r->packed = malloc(r->room);
 	if (!r->data || !r->packed ||
@@ -166,14 +166,14 @@ bool image_open(struct image_reader *r)
 	return true;
 }
 
-void image_close(struct image_reader *r)
+void export_close(struct export_reader *r)
 {
 	free(r->data);
 	free(r->packed);
 	bm_destroy(&r->named);
 }
 
-void image_range(const struct image_reader *r, u32 i, struct rt_range *out)
+void export_range(const struct export_reader *r, u32 i, struct rt_range *out)
 {
 	const struct format_op *op = (const struct format_op *)r->data + i;
 	u64 len_kind = le64_to_cpu(op->len_kind);
@@ -185,7 +185,7 @@ void image_range(const struct image_reader *r, u32 i, struct rt_range *out)
 }
 
 /* The blocks that a stored range names: the next new ones, or some that a disk before has, too. */
-static bool take_stored(struct image_reader *r, const struct rt_range *range)
+static bool take_stored(struct export_reader *r, const struct rt_range *range)
 {
 	if (range->value == r->known + r->stored && range->len <= r->head.blocks - r->stored)
 		r->stored += range->len;
@@ -196,13 +196,13 @@ static bool take_stored(struct image_reader *r, const struct rt_range *range)
 	return !r->named.size || bm_claim(&r->named, range->value, range->len);
 }
 
-static bool image_packed_sane(const struct image_head *head, const struct rt_range *r)
+static bool export_packed_sane(const struct export_head *head, const struct rt_range *r)
 {
 	return head->packs && r->value < PACK_NUMBERS &&
 	       r->start < FORMAT_META && r->len <= FORMAT_META - r->start;
 }
 
-static bool take_ranges(struct image_reader *r, u32 len)
+static bool take_ranges(struct export_reader *r, u32 len)
 {
 	u32 n = len / sizeof(struct format_op), i;
 	struct rt_range range;
@@ -210,12 +210,12 @@ static bool take_ranges(struct image_reader *r, u32 len)
 	if (len % sizeof(struct format_op) || r->blocks || n > r->head.ranges - r->ranges)
 		return bad(r, "more ranges than its header announces");
 	for (i = 0; i < n; i++) {
-		image_range(r, i, &range);
+		export_range(r, i, &range);
 		if (range.kind == RT_HOLE || range.kind >= RT_KINDS || !range.len ||
 		    range.start < r->next || range.start >= RANGE_END ||
 		    range.len > RANGE_END - range.start ||
 		    (range.kind == RT_SQUASHED && range.value) ||
-		    (range.kind == RT_PACKED && !image_packed_sane(&r->head, &range)))
+		    (range.kind == RT_PACKED && !export_packed_sane(&r->head, &range)))
 			return bad(r, "a range makes no sense");
 		if (range.kind == RT_STORED && !take_stored(r, &range))
 			return bad(r, "a range names blocks that are not its own");
@@ -225,7 +225,7 @@ static bool take_ranges(struct image_reader *r, u32 len)
 	return true;
 }
 
-static bool take_blocks(struct image_reader *r, u32 len)
+static bool take_blocks(struct export_reader *r, u32 len)
 {
 	u32 n = len / r->head.block_size;
 
@@ -238,16 +238,16 @@ static bool take_blocks(struct image_reader *r, u32 len)
 }
 
 /* The disk that ends has what was announced for it; at the last one's end, so has the file. */
-static bool end_of_member(struct image_reader *r)
+static bool end_of_member(struct export_reader *r)
 {
-	const struct image_pool_disk *disk = &r->pool->disk[r->disk++];
+	const struct export_pool_disk *disk = &r->pool->disk[r->disk++];
 
 	r->known += r->blocks;
 	return r->blocks + r->others == disk->blocks &&
 	       (r->disk < r->pool->disks || r->known == r->pool->blocks);
 }
 
-static bool take_end(struct image_reader *r, u32 len)
+static bool take_end(struct export_reader *r, u32 len)
 {
 	u8 more;
 
@@ -262,9 +262,9 @@ static bool take_end(struct image_reader *r, u32 len)
 }
 
 /* Read the next chunk into r->data, and check its checksum. */
-static bool read_chunk(struct image_reader *r, u32 *kind, u32 *len)
+static bool read_chunk(struct export_reader *r, u32 *kind, u32 *len)
 {
-	struct image_disk_chunk chunk;
+	struct export_disk_chunk chunk;
 	uLongf size;
 	u32 packed;
 
@@ -288,18 +288,18 @@ static bool read_chunk(struct image_reader *r, u32 *kind, u32 *len)
 	return true;
 }
 
-enum image_kind image_next(struct image_reader *r, u32 *len)
+enum export_kind export_next(struct export_reader *r, u32 *len)
 {
 	bool good;
 	u32 kind;
 
 	if (!read_chunk(r, &kind, len))
 		return 0;
-	if (kind == IMAGE_RANGES && *len)
+	if (kind == EXPORT_RANGES && *len)
 		good = take_ranges(r, *len);
-	else if (kind == IMAGE_BLOCKS && *len)
+	else if (kind == EXPORT_BLOCKS && *len)
 		good = take_blocks(r, *len);
-	else if (kind == IMAGE_END)
+	else if (kind == EXPORT_END)
 		good = take_end(r, *len);
 	else
 		good = bad(r, "a part of it is of no known kind");

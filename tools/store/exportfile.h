@@ -10,18 +10,18 @@
  * Written and read from the first byte to the last: pipes will do. All that is
  * read may be anything; it is checked here and nowhere else.
  */
-#ifndef TOOLS_STORE_IMAGE_H
-#define TOOLS_STORE_IMAGE_H
+#ifndef TOOLS_STORE_EXPORTFILE_H
+#define TOOLS_STORE_EXPORTFILE_H
 
 #include "../../dm-david/portable/portable.h"
 #include "../../dm-david/lib/bitmap.h"
 #include "../../dm-david/lib/format.h"
 
-#define IMAGE_VERSION	1
-#define IMAGE_MAGIC	"dm-david image\n"	/* and a NUL: 16 bytes */
-#define IMAGE_CHUNK	1048576u		/* bytes at most, unpacked */
+#define EXPORT_VERSION	1
+#define EXPORT_MAGIC	"dm-david image\n"	/* and a NUL: 16 bytes */
+#define EXPORT_CHUNK	1048576u		/* bytes at most, unpacked */
 
-struct image_disk_head {
+struct export_disk_head {
 	u8 magic[16];
 	__le32 crc;		/* crc32c of the header with this field 0 */
 	__le32 version;
@@ -36,22 +36,22 @@ struct image_disk_head {
 	__le64 blocks;		/* stored */
 };
 
-enum image_kind {
-	IMAGE_RANGES = 1,	/* struct format_op; a stored one's value is a block's number */
-	IMAGE_BLOCKS,
-	IMAGE_END,
+enum export_kind {
+	EXPORT_RANGES = 1,	/* struct format_op; a stored one's value is a block's number */
+	EXPORT_BLOCKS,
+	EXPORT_END,
 };
 
-struct image_disk_chunk {
+struct export_disk_chunk {
 	__le32 crc;		/* crc32c of what follows, begun with the crc before it */
 	__le32 kind;
 	__le32 len;		/* unpacked */
 	__le32 packed;		/* by zlib; len if that did not make it less */
 };
 
-struct image_pool;
+struct export_pool;
 
-struct image_head {
+struct export_head {
 	bool packs;		/* FORMAT_VERSION_PACKS */
 	u32 block_size;
 	u32 flags;
@@ -63,27 +63,27 @@ struct image_head {
 };
 
 /* Both return false at an error; a reader at the end of the file, too. All of @len or nothing. */
-typedef bool (*image_write_fn)(void *ctx, const void *buf, size_t len);
-typedef bool (*image_read_fn)(void *ctx, void *buf, size_t len);
+typedef bool (*export_write_fn)(void *ctx, const void *buf, size_t len);
+typedef bool (*export_read_fn)(void *ctx, void *buf, size_t len);
 
-struct image_writer {
-	image_write_fn write;
+struct export_writer {
+	export_write_fn write;
 	void *ctx;
 	u32 crc;
 	u8 *packed;
 };
 
-struct image_reader {
-	image_read_fn read;
+struct export_reader {
+	export_read_fn read;
 	void *ctx;
-	struct image_head head;
+	struct export_head head;
 	const char *why;	/* what is wrong with the file */
 	u32 crc;
 	u64 ranges, blocks;	/* read */
 	u64 stored;		/* blocks that the ranges name and that come with this disk */
 	u64 next;		/* no range begins before this block */
 	/* Of a whole pool's, see poolexportfile.h: */
-	const struct image_pool *pool;
+	const struct export_pool *pool;
 	unsigned int disk;	/* the next one of it */
 	u64 known;		/* blocks of the disks before this one */
 	u64 others;		/* of them, those that the ranges name */
@@ -93,27 +93,27 @@ struct image_reader {
 };
 
 /* crc32c of @len bytes at @data behind those that have @crc; begin with 0. */
-u32 image_crc(u32 crc, const void *data, size_t len);
+u32 export_crc(u32 crc, const void *data, size_t len);
 
 /* Returns false if writing failed or there is no memory. @w need not be ended after that. */
-bool image_begin(struct image_writer *w, const struct image_head *head);
-/* Up to IMAGE_CHUNK bytes of one kind; with IMAGE_END none. */
-bool image_chunk(struct image_writer *w, enum image_kind kind, const void *data, u32 len);
-void image_finish(struct image_writer *w);
+bool export_begin(struct export_writer *w, const struct export_head *head);
+/* Up to EXPORT_CHUNK bytes of one kind; with EXPORT_END none. */
+bool export_chunk(struct export_writer *w, enum export_kind kind, const void *data, u32 len);
+void export_finish(struct export_writer *w);
 
 /*
- * Fills r->head. Returns false with r->why. Then, and always, image_close(). A reader begins with
+ * Fills r->head. Returns false with r->why. Then, and always, export_close(). A reader begins with
  * all zeros but read and ctx.
  */
-bool image_open(struct image_reader *r);
+bool export_open(struct export_reader *r);
 /*
  * The next chunk: its kind, its content in r->data, and in *@len its length.
- * IMAGE_END: all was read that was announced. 0: see r->why.
+ * EXPORT_END: all was read that was announced. 0: see r->why.
  */
-enum image_kind image_next(struct image_reader *r, u32 *len);
-void image_close(struct image_reader *r);
+enum export_kind export_next(struct export_reader *r, u32 *len);
+void export_close(struct export_reader *r);
 
-/* Operation @i of a chunk of ranges, which image_next() has checked. */
-void image_range(const struct image_reader *r, u32 i, struct rt_range *out);
+/* Operation @i of a chunk of ranges, which export_next() has checked. */
+void export_range(const struct export_reader *r, u32 i, struct rt_range *out);
 
 #endif

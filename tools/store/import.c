@@ -2,7 +2,7 @@
 /*
  * david store import: see import.h, store.h and exportfile.h.
  *
- * The image's ranges become a checkpoint at the beginning of the log. Its blocks
+ * The export's ranges become a checkpoint at the beginning of the log. Its blocks
  * are written one after another behind the log. Superblocks are written last.
  * Until then the device begins with zeros, so the kernel takes it for blank.
  *
@@ -32,30 +32,30 @@ static bool read_file(void *ctx, void *buf, size_t len)
 	return true;
 }
 
-enum status import_bad_image(const struct import *in)
+enum status import_bad_export(const struct import *in)
 {
-	fprintf(stderr, "%s: %s\n", in->path, in->image.why);
+	fprintf(stderr, "%s: %s\n", in->path, in->export.why);
 	return STATUS_DAMAGED;
 }
 
 bool import_verify(struct import *in)
 {
-	enum image_kind kind = 0;
+	enum export_kind kind = 0;
 	u32 len;
 
-	if (image_open(&in->image)) {
+	if (export_open(&in->export)) {
 		do
-			kind = image_next(&in->image, &len);
-		while (kind && kind != IMAGE_END);
+			kind = export_next(&in->export, &len);
+		while (kind && kind != EXPORT_END);
 	}
-	image_close(&in->image);
-	return kind == IMAGE_END;
+	export_close(&in->export);
+	return kind == EXPORT_END;
 }
 
 enum status import_open_file(struct import *in)
 {
-	in->image.read = read_file;
-	in->image.ctx = in;
+	in->export.read = read_file;
+	in->export.ctx = in;
 	if (strcmp(in->path, "-"))
 		in->from = open(in->path, O_RDONLY | O_CLOEXEC);
 	if (in->from >= 0)
@@ -124,7 +124,7 @@ enum status import_check_log(const struct import *in, u64 log_pages, u64 ranges)
 
 enum status import_fill_super(struct import *in)
 {
-	const struct image_head *head = &in->image.head;
+	const struct export_head *head = &in->export.head;
 	enum status status = import_check_log(in, in->super.log_pages, head->ranges);
 
 	if (status)
@@ -155,7 +155,7 @@ bool import_add_extent(struct import *in, u64 first, u64 dest, u64 len)
 /* Room for all of it, and in the log for what is written to the disk later. */
 static enum status make_super(struct import *in)
 {
-	const struct image_head *head = &in->image.head;
+	const struct export_head *head = &in->export.head;
 	u64 pages = lseek(in->to, 0, SEEK_END) / FORMAT_PAGE, free;
 
 	if (format_begin(&in->super, pages, head->block_size)) {
@@ -173,7 +173,7 @@ static enum status make_super(struct import *in)
 /* The same in a pool: an area, and blocks wherever some are free. */
 static enum status make_disk(struct import *in)
 {
-	const struct image_head *head = &in->image.head;
+	const struct export_head *head = &in->export.head;
 	struct pool_super *pool = &in->pool.super;
 	unsigned int slot = pool_find(pool, "");
 	u64 from = 0, done, dest, got;
@@ -220,7 +220,7 @@ static bool put_page(struct import *in)
 			FORMAT_PAGE * (in->base + format_place(&in->super, in->head++)));
 }
 
-/* Where block @number of the image goes, and how many follow it there; @len at most. */
+/* Where block @number of the export goes, and how many follow it there; @len at most. */
 static u64 import_place(const struct import *in, u64 number, u64 *len)
 {
 	unsigned int low = 0, high = in->nr_extents;
@@ -251,7 +251,7 @@ static bool import_put_ranges(struct import *in, u32 len)
 	u32 i;
 
 	for (i = 0; i < len / sizeof(struct format_op); i++) {
-		image_range(&in->image, i, &r);
+		export_range(&in->export, i, &r);
 		while (r.len) {
 			some = r;
 			if (r.kind == RT_STORED)
@@ -270,8 +270,8 @@ static bool import_put_ranges(struct import *in, u32 len)
 static bool import_put_blocks(struct import *in, u32 len)
 {
 	u32 size = in->super.block_size;
-	u64 left = len / size, number = in->image.known + in->image.blocks - left, some, dest;
-	const u8 *data = in->image.data;
+	u64 left = len / size, number = in->export.known + in->export.blocks - left, some, dest;
+	const u8 *data = in->export.data;
 
 	progress("import", number, in->all);
 	for (; left; left -= some, number += some, data += some * size) {
@@ -289,14 +289,14 @@ bool import_put_all(struct import *in)
 	u32 len;
 
 	while (good) {
-		switch (image_next(&in->image, &len)) {
-		case IMAGE_RANGES:
+		switch (export_next(&in->export, &len)) {
+		case EXPORT_RANGES:
 			good = import_put_ranges(in, len);
 			break;
-		case IMAGE_BLOCKS:
+		case EXPORT_BLOCKS:
 			good = import_put_blocks(in, len);
 			break;
-		case IMAGE_END:
+		case EXPORT_END:
 			return !in->ops || put_page(in);
 		default:
 			good = false;
@@ -335,13 +335,13 @@ bool import_wipe(const struct import *in)
 
 enum status import_failed(const struct import *in, bool blank)
 {
-	if (in->image.why)
-		import_bad_image(in);
+	if (in->export.why)
+		import_bad_export(in);
 	else
 		perror(in->device);
 	if (import_wipe(in) && blank)
 		fprintf(stderr, "%s: blank now\n", in->device);
-	return in->image.why ? STATUS_DAMAGED : STATUS_UNREADABLE;
+	return in->export.why ? STATUS_DAMAGED : STATUS_UNREADABLE;
 }
 
 /* The pool has the disk from now on. */
@@ -359,7 +359,7 @@ static enum status import_put_store(struct import *in)
 
 	if (status)
 		return status;
-	in->all = in->image.head.blocks;
+	in->all = in->export.head.blocks;
 	if (import_wipe(in) && import_put_all(in) && import_put_supers(in) &&
 	    (!in->disk || enter(in))) {
 		progress("import", in->all, in->all);
@@ -374,14 +374,14 @@ static enum status import_from(struct import *in)
 
 	if (!status && import_again(in)) {
 		if (!import_verify(in))
-			status = import_bad_image(in);
+			status = import_bad_export(in);
 		else if (!import_again(in))
 			status = STATUS_UNREADABLE;
 	}
 	if (status)
 		return status;
-	status = image_open(&in->image) ? import_put_store(in) : import_bad_image(in);
-	image_close(&in->image);
+	status = export_open(&in->export) ? import_put_store(in) : import_bad_export(in);
+	export_close(&in->export);
 	free(in->extents);
 	close(in->to);
 	return status;

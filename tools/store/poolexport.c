@@ -14,7 +14,7 @@
 
 struct pool_export {
 	struct pool_file *pool;
-	struct image_pool image;
+	struct export_pool export;
 	struct numbers numbers;
 	unsigned int slot[POOL_DISKS];
 	struct export_count count[POOL_DISKS];
@@ -29,7 +29,7 @@ static bool open_table(const struct pool_export *e, unsigned int i, struct opene
 static bool count_disk(struct pool_export *e, unsigned int i)
 {
 	const struct pool_entry *entry = &e->pool->super.disk[e->slot[i]];
-	struct image_pool_disk *disk = &e->image.disk[i];
+	struct export_pool_disk *disk = &e->export.disk[i];
 	static struct opened o;
 
 	if (!open_table(e, i, &o))
@@ -48,32 +48,32 @@ static bool count_all(struct pool_export *e)
 {
 	unsigned int i;
 
-	for (i = 0; i < e->image.disks; i++)
+	for (i = 0; i < e->export.disks; i++)
 		if (!count_disk(e, i))
 			return false;
-	e->image.blocks = e->numbers.next;
+	e->export.blocks = e->numbers.next;
 	e->numbers.known = 0;
 	return true;
 }
 
-static bool export_put_pool(void *what, struct image_writer *w)
+static bool export_put_pool(void *what, struct export_writer *w)
 {
 	struct pool_export *e = what;
 	static struct opened o;
 	unsigned int i;
 	bool good;
 
-	if (!count_all(e) || !image_pool_begin(w, &e->image))
+	if (!count_all(e) || !export_pool_begin(w, &e->export))
 		return false;
-	for (i = 0; i < e->image.disks; i++) {
+	for (i = 0; i < e->export.disks; i++) {
 		if (!open_table(e, i, &o))
 			return false;
-		good = export_disk(&o, &e->count[i], &e->numbers, w, e->image.blocks);
+		good = export_disk(&o, &e->count[i], &e->numbers, w, e->export.blocks);
 		close_table(&o);
 		if (!good)
 			return false;
 	}
-	progress("export", e->image.blocks, e->image.blocks);
+	progress("export", e->export.blocks, e->export.blocks);
 	return true;
 }
 
@@ -82,12 +82,12 @@ static enum status begin(struct pool_export *e)
 	const struct pool_super *super = &e->pool->super;
 	unsigned int i;
 
-	memcpy(e->image.name, super->name, sizeof(e->image.name));
-	e->image.share = super->share;
+	memcpy(e->export.name, super->name, sizeof(e->export.name));
+	e->export.share = super->share;
 	for (i = 0; i < POOL_DISKS; i++)
 		if (super->disk[i].name[0])
-			e->slot[e->image.disks++] = i;
-	if (!e->image.disks) {
+			e->slot[e->export.disks++] = i;
+	if (!e->export.disks) {
 		fprintf(stderr, "%s: there is no disk in the pool\n", e->pool->path);
 		return STATUS_UNREADABLE;
 	}

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The header of a pool's image: see poolexportfile.h. */
+/* The header of a pool's export: see poolexportfile.h. */
 #include "poolexportfile.h"
 
 static void pool_image_layout(void)
 {
-	BUILD_BUG_ON(sizeof(struct image_pool_disk_entry) != 88);
-	BUILD_BUG_ON(offsetof(struct image_pool_disk_head, name) != 32);
-	BUILD_BUG_ON(offsetof(struct image_pool_disk_head, blocks) != 96);
-	BUILD_BUG_ON(offsetof(struct image_pool_disk_head, disk) != 104);
-	BUILD_BUG_ON(sizeof(struct image_pool_disk_head) != 104 + POOL_DISKS * 88);
+	BUILD_BUG_ON(sizeof(struct export_pool_disk_entry) != 88);
+	BUILD_BUG_ON(offsetof(struct export_pool_disk_head, name) != 32);
+	BUILD_BUG_ON(offsetof(struct export_pool_disk_head, blocks) != 96);
+	BUILD_BUG_ON(offsetof(struct export_pool_disk_head, disk) != 104);
+	BUILD_BUG_ON(sizeof(struct export_pool_disk_head) != 104 + POOL_DISKS * 88);
 }
 
-static u32 pool_disk_head_crc(struct image_pool_disk_head head)
+static u32 pool_disk_head_crc(struct export_pool_disk_head head)
 {
 	head.crc = 0;
-	return image_crc(0, &head, sizeof(head));
+	return export_crc(0, &head, sizeof(head));
 }
 
-bool image_pool_begin(struct image_writer *w, const struct image_pool *pool)
+bool export_pool_begin(struct export_writer *w, const struct export_pool *pool)
 {
-	struct image_pool_disk_head head = {
-		.version = cpu_to_le32(IMAGE_VERSION),
+	struct export_pool_disk_head head = {
+		.version = cpu_to_le32(EXPORT_VERSION),
 		.flags = cpu_to_le32(pool->share ? POOL_SHARE : 0),
 		.disks = cpu_to_le32(pool->disks),
 		.blocks = cpu_to_le64(pool->blocks),
@@ -28,7 +28,7 @@ bool image_pool_begin(struct image_writer *w, const struct image_pool *pool)
 	unsigned int i;
 
 	pool_image_layout();
-	memcpy(head.magic, IMAGE_POOL_MAGIC, sizeof(head.magic));
+	memcpy(head.magic, EXPORT_POOL_MAGIC, sizeof(head.magic));
 	memcpy(head.name, pool->name, sizeof(head.name));
 	for (i = 0; i < pool->disks; i++) {
 		memcpy(head.disk[i].name, pool->disk[i].name, POOL_NAME);
@@ -48,11 +48,11 @@ static bool pool_image_take_name(char *to, const u8 *from)
 }
 
 /* Disk @i is one, and no disk before has its name. */
-static bool take_disk(struct image_pool *pool, const struct image_pool_disk_head *head,
+static bool take_disk(struct export_pool *pool, const struct export_pool_disk_head *head,
 		      unsigned int i)
 {
-	const struct image_pool_disk_entry *entry = &head->disk[i];
-	struct image_pool_disk *disk = &pool->disk[i];
+	const struct export_pool_disk_entry *entry = &head->disk[i];
+	struct export_pool_disk *disk = &pool->disk[i];
 	unsigned int other;
 
 	disk->reserve = le64_to_cpu(entry->reserve);
@@ -67,7 +67,7 @@ static bool take_disk(struct image_pool *pool, const struct image_pool_disk_head
 	return true;
 }
 
-static bool take_head(struct image_pool *pool, const struct image_pool_disk_head *head)
+static bool take_head(struct export_pool *pool, const struct export_pool_disk_head *head)
 {
 	u32 flags = le32_to_cpu(head->flags);
 	unsigned int i;
@@ -85,9 +85,9 @@ static bool take_head(struct image_pool *pool, const struct image_pool_disk_head
 	return true;
 }
 
-bool image_pool_open(struct image_reader *r, struct image_pool *pool)
+bool export_pool_open(struct export_reader *r, struct export_pool *pool)
 {
-	struct image_pool_disk_head head;
+	struct export_pool_disk_head head;
 
 	pool_image_layout();
 	r->why = NULL;
@@ -97,13 +97,13 @@ bool image_pool_open(struct image_reader *r, struct image_pool *pool)
 	memset(&head, 0, sizeof(head));
 	if (!r->read(r->ctx, &head, sizeof(head)))
 		r->why = "it ends before its time, or is no image of a pool";
-	else if (!memcmp(head.magic, IMAGE_MAGIC, sizeof(head.magic)))
+	else if (!memcmp(head.magic, EXPORT_MAGIC, sizeof(head.magic)))
 		r->why = "an image of one disk: david store import";
-	else if (memcmp(head.magic, IMAGE_POOL_MAGIC, sizeof(head.magic)))
+	else if (memcmp(head.magic, EXPORT_POOL_MAGIC, sizeof(head.magic)))
 		r->why = "no image of a pool";
 	else if (pool_disk_head_crc(head) != le32_to_cpu(head.crc))
 		r->why = "its header is damaged";
-	else if (le32_to_cpu(head.version) != IMAGE_VERSION)
+	else if (le32_to_cpu(head.version) != EXPORT_VERSION)
 		r->why = "an image of another version";
 	else if (!take_head(pool, &head))
 		r->why = "its header makes no sense";

@@ -23,16 +23,16 @@ static u64 pool_device_pages(const struct import *in)
 }
 
 /* Blocks that the kernel will keep free for a disk. */
-static u64 promise_of(const struct image_pool *image, const struct image_pool_disk *disk)
+static u64 promise_of(const struct export_pool *export, const struct export_pool_disk *disk)
 {
-	u64 spare = image->share ? POOL_SPARE : 0;
+	u64 spare = export->share ? POOL_SPARE : 0;
 
 	return disk->reserve > disk->blocks + spare ? disk->reserve - disk->blocks : spare;
 }
 
 /* The entry of a disk whose area begins at page @at. */
 static enum status plan_disk(const struct import *in, struct pool_entry *entry,
-			     const struct image_pool_disk *disk, u64 at)
+			     const struct export_pool_disk *disk, u64 at)
 {
 	u64 log_pages = import_log_pages(in->pool.super.blocks, disk->ranges);
 
@@ -44,7 +44,7 @@ static enum status plan_disk(const struct import *in, struct pool_entry *entry,
 }
 
 /* The directory, as it will be. Room for all of it, and for what is written to the disks later. */
-static enum status plan(struct import *in, const struct image_pool *image, const char *name)
+static enum status plan(struct import *in, const struct export_pool *export, const char *name)
 {
 	struct pool_super *pool = &in->pool.super;
 	u64 pages = pool_device_pages(in), at = FORMAT_LOOK, promised = 0;
@@ -58,31 +58,31 @@ static enum status plan(struct import *in, const struct image_pool *image, const
 	case -ENOSPC:
 		return import_no_room(in, "blocks", POOL_PAGES_MIN, pages);
 	}
-	pool->share = image->share;
-	for (i = 0; i < image->disks; i++) {
-		status = plan_disk(in, &pool->disk[i], &image->disk[i], at);
+	pool->share = export->share;
+	for (i = 0; i < export->disks; i++) {
+		status = plan_disk(in, &pool->disk[i], &export->disk[i], at);
 		if (status)
 			return status;
 		at += pool->disk[i].pages;
-		promised += promise_of(image, &image->disk[i]);
+		promised += promise_of(export, &export->disk[i]);
 	}
-	in->all = image->blocks;
-	if (at + image->blocks + promised > pages)
-		return import_no_room(in, "blocks", at + image->blocks + promised, pages);
-	return import_add_extent(in, 0, at, image->blocks) ? STATUS_GOOD : STATUS_UNREADABLE;
+	in->all = export->blocks;
+	if (at + export->blocks + promised > pages)
+		return import_no_room(in, "blocks", at + export->blocks + promised, pages);
+	return import_add_extent(in, 0, at, export->blocks) ? STATUS_GOOD : STATUS_UNREADABLE;
 }
 
-static bool verify(struct import *in, const struct image_pool *image)
+static bool verify(struct import *in, const struct export_pool *export)
 {
 	unsigned int i;
 
-	for (i = 0; i < image->disks; i++)
+	for (i = 0; i < export->disks; i++)
 		if (!import_verify(in))
 			return false;
 	return true;
 }
 
-/* The image's next disk, all of it, in the area of @entry. */
+/* The export's next disk, all of it, in the area of @entry. */
 static bool put_disk(struct import *in, struct pool_entry *entry)
 {
 	bool good;
@@ -91,9 +91,9 @@ static bool put_disk(struct import *in, struct pool_entry *entry)
 	in->super.log_pages = entry->pages - FORMAT_SUPERS;
 	in->head = 0;
 	in->base = entry->first;
-	good = image_open(&in->image) && !import_fill_super(in) && import_put_all(in) &&
+	good = export_open(&in->export) && !import_fill_super(in) && import_put_all(in) &&
 	       import_put_supers(in);
-	image_close(&in->image);
+	export_close(&in->export);
 	memcpy(entry->uuid, in->super.uuid, sizeof(entry->uuid));
 	return good;
 }
@@ -113,12 +113,12 @@ static bool put_directory(struct import *in)
 	return true;
 }
 
-static enum status import_put_pool(struct import *in, const struct image_pool *image)
+static enum status import_put_pool(struct import *in, const struct export_pool *export)
 {
 	bool good = import_wipe(in);
 	unsigned int i;
 
-	for (i = 0; good && i < image->disks; i++)
+	for (i = 0; good && i < export->disks; i++)
 		good = put_disk(in, &in->pool.super.disk[i]);
 	if (good && put_directory(in)) {
 		progress("import", in->all, in->all);
@@ -130,20 +130,20 @@ static enum status import_put_pool(struct import *in, const struct image_pool *i
 
 static enum status pool_import_from(struct import *in, const char *name)
 {
-	static struct image_pool image;
+	static struct export_pool export;
 	enum status status;
 	bool twice = import_again(in);
 
-	if (!image_pool_open(&in->image, &image))
-		return import_bad_image(in);
-	status = plan(in, &image, name);
+	if (!export_pool_open(&in->export, &export))
+		return import_bad_export(in);
+	status = plan(in, &export, name);
 	if (status)
 		return status;
-	if (twice && !verify(in, &image))
-		return import_bad_image(in);
-	if (twice && !(import_again(in) && image_pool_open(&in->image, &image)))
-		return import_bad_image(in);
-	return import_put_pool(in, &image);
+	if (twice && !verify(in, &export))
+		return import_bad_export(in);
+	if (twice && !(import_again(in) && export_pool_open(&in->export, &export)))
+		return import_bad_export(in);
+	return import_put_pool(in, &export);
 }
 
 enum status pool_import(const char *path, const char *device, const char *name, bool format)
