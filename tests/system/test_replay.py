@@ -21,7 +21,7 @@ import pytest
 
 from davidlib import build
 from davidlib.bench import runs, spec, testbed
-from davidlib.trace import rawfile
+from davidlib.trace import tracefile
 from davidlib.workload.kinds import KINDS
 from davidlib.workload.several import WorkFailed
 from helpers import compiledfile, ordercases
@@ -162,7 +162,7 @@ def test_a_wait_under_way_at_the_end_takes_no_time(tmp_path: Path) -> None:
     trace.thread(2)
     trace.name(at(1, 1, 10), "access", -2, "x")
     trace.name(at(1, 2999, 3000), "access", -2, "x")
-    trace.call(at(2, 1, 3000), "futex", 0, 4096, WAIT, 0, flags=rawfile.NO_EXIT)
+    trace.call(at(2, 1, 3000), "futex", 0, 4096, WAIT, 0, flags=tracefile.NO_EXIT)
     trace.finish(tmp_path / "t.db")
     waiting = compiledfile.load(make(tmp_path / "t.db"))[1]
     assert sum(one["gap"] for one in waiting) < 10 * ordercases.STEP
@@ -436,7 +436,7 @@ def test_a_file_that_was_found_through_a_link_first_is_there_once(tmp_path: Path
     trace = Trace()
     for i, name in enumerate(("link", "file")):
         trace.name(at(1, 2 * i + 1, 2 * i + 2), "stat", 0, name, ino=7, size=50)
-    target = [(rawfile.TARGET, b"file")]
+    target = [(tracefile.TARGET, b"file")]
     said = {"paths": ("link",), "ino": 8, "mode": ordercases.LINK, "blobs": target}
     trace.call(at(1, 6, 7), "readlink", 4, 0, 0, 100, **said)
     trace.open(at(1, 8, 9), 3, "link", ino=7, size=50)
@@ -620,7 +620,8 @@ def test_files_are_laid_out_by_their_places(tmp_path: Path) -> None:
             "made": [(7, 0, 300_000, 4096)],
         }.items()
     ):
-        blobs = [(rawfile.LAYOUT, b"".join(struct.pack("<4Q", *piece) for piece in pieces))] if pieces else []
+        extents = b"".join(struct.pack("<4Q", *piece) for piece in pieces)
+        blobs = [(tracefile.LAYOUT, extents)] if pieces else []
         flags = EXCL | RW if name == "made" else RW
         attr = {"ino": 20 + n, "size": 0 if name == "made" else 8192, "blobs": blobs}
         args = (3 + n, ordercases.HERE, 0, flags, 0o644)
@@ -776,7 +777,7 @@ def test_only_reads_that_asked_the_disk_are_done_again(tmp_path: Path) -> None:
     trace.io(at(1, 3, 9), "read", 3, 4096)
     trace.io(at(1, 10, 10.2), "pread64", 3, 4096)
     trace.io(at(1, 11, 19), "read", 3, 4096, result=9000 - 2 * 4096)
-    trace.call(at(1, 20, 28), "pread64", 4096, 3, 0, 4096, 0, flags=rawfile.NO_DISK)
+    trace.call(at(1, 20, 28), "pread64", 4096, 3, 0, 4096, 0, flags=tracefile.NO_DISK)
     trace.finish(tmp_path / "t.db")
     made = {}
     for reads in ("current", "original", "none"):
@@ -1156,7 +1157,7 @@ def test_calls_about_a_context_of_aio_keep_their_order(tmp_path: Path) -> None:
         trace.thread(tid)
         trace.name(at(tid, tid, tid + 0.5), "access", -2, f"x{tid}")
     for n, context in enumerate((0x7000, 0x9000)):
-        blobs = [(rawfile.CONTEXT, struct.pack("<Q", context))]
+        blobs = [(tracefile.CONTEXT, struct.pack("<Q", context))]
         trace.call(at(4, 5 + n, 5.5 + n), "io_setup", 0, 8, 64, blobs=blobs)
     trace.call(at(2, 7, 7.5), "io_submit", 0, 0x7000, 0, 0)
     trace.call(at(3, 8, 9), "io_getevents", 0, 0x7000, 0, 1, 0, 0)

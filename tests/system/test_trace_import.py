@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from davidlib.trace import from_strace, importing, program, rawfile
+from davidlib.trace import from_strace, importing, program, tracefile
 from helpers import traced
 
 TREE = Path(__file__).resolve().parents[2]
@@ -406,9 +406,9 @@ def test_damaged_text_is_counted_and_never_breaks_the_import(kind: str, tmp_path
     names = {nr: name for nr, name, _, _ in calls}
     for seed in range(RUNS):
         text = mutated(SAMPLES[kind], random.Random(seed))
-        trace = rawfile.RawTrace(kind)
+        trace = tracefile.RawTrace(kind)
         lines = text.split("\n")
-        frames = list(rawfile.frames(trace, names, importing.FORMATS[kind](trace, calls, iter(lines))))
+        frames = list(tracefile.frames(trace, names, importing.FORMATS[kind](trace, calls, iter(lines))))
         if seed % (RUNS // 1000 or 20) == 0:
             out = tmp_path / f"{seed}.db"
             assert program.finish("-", out, frames)

@@ -19,7 +19,7 @@ from typing import Any
 
 from cases import case
 from davidlib.replay import cli
-from davidlib.trace import rawfile
+from davidlib.trace import tracefile
 from helpers.guest import SCRATCH, TREE, Failed, device_stats, mounted, ram_disk, run, say
 from helpers.ordercases import EXCL, RW, STEP, Trace, at
 from helpers.timed import READ, WRITE, Recording, profile, recording, timed_disk
@@ -220,7 +220,7 @@ def files_lie_as_the_original_s_lay() -> None:
         wanted = lies(files)
     found, elsewhere = prepared(trace, files), prepared(trace, files, "xfs")
     database = sqlite3.connect(trace)
-    database.execute("DELETE FROM extra WHERE kind = ?", (rawfile.LAYOUT,))
+    database.execute("DELETE FROM extra WHERE kind = ?", (tracefile.LAYOUT,))
     database.commit()
     database.close()
     without = prepared(trace, files)

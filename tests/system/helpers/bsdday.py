@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import cycle
 
-from davidlib.trace import rawfile
+from davidlib.trace import tracefile
 
 SECOND = 1_000_000_000
 MS = SECOND // 1000
@@ -227,24 +227,24 @@ def plain_made(opened: int, total: int) -> bool:
 
 
 def frames(names: dict[int, str]) -> Iterator[bytes]:
-    trace = rawfile.RawTrace("synthetic")
-    trace.record(rawfile.TASK, 1, 1, 1, 1)
+    trace = tracefile.RawTrace("synthetic")
+    trace.record(tracefile.TASK, 1, 1, 1, 1)
 
     def steps() -> Iterator[None]:
         for time, _, what in sorted(make().events):
             time += 1
             match what[0]:
                 case "fork":
-                    trace.record(rawfile.FORK, 1, what[1], time, time, args=(what[2],))
+                    trace.record(tracefile.FORK, 1, what[1], time, time, args=(what[2],))
                 case "exit":
-                    trace.record(rawfile.EXIT, what[1], entry=time, exit=time)
+                    trace.record(tracefile.EXIT, what[1], entry=time, exit=time)
                 case _:
                     _, pid, name, start, result, args, paths = what
-                    blobs = [(rawfile.PATH + i, path.encode()) for i, path in enumerate(paths)]
+                    blobs = [(tracefile.PATH + i, path.encode()) for i, path in enumerate(paths)]
                     trace.call(pid, NR[name], start + 1, time, result, args, 0, blobs)
             yield
 
-    yield from rawfile.frames(trace, names, steps())
+    yield from tracefile.frames(trace, names, steps())
 
 
 __all__ = ["ACTIVE", "BYTES_READ", "BYTES_WRITTEN", "COUNTS", "RECORDS", "SHARED", "SIZES", "frames"]

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from davidlib.trace import program, rawfile
+from davidlib.trace import program, tracefile
 
 STEP = 100_000
 THREAD = 0x10F00  # CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD
@@ -27,14 +27,14 @@ class Trace:
 
     def __init__(self) -> None:
         self._nr = {name: nr for nr, name, _, _ in program.calls()}
-        self._raw = rawfile.RawTrace("case")
-        self._raw.record(rawfile.TASK, 1, nr=1, entry=STEP, blobs=[(rawfile.CWD, b"/w")])
+        self._raw = tracefile.RawTrace("case")
+        self._raw.record(tracefile.TASK, 1, nr=1, entry=STEP, blobs=[(tracefile.CWD, b"/w")])
         self._frames: list[bytes] = []
         self.calls = 0
 
     def thread(self, tid: int, flags: int = THREAD, parent: int = 1, when: float = 0) -> None:
         time = STEP + int(when * STEP)
-        self._raw.record(rawfile.FORK, parent, nr=tid, entry=time, exit=time, args=(flags,))
+        self._raw.record(tracefile.FORK, parent, nr=tid, entry=time, exit=time, args=(flags,))
 
     def call(
         self,
@@ -47,17 +47,17 @@ class Trace:
         mode: int = FILE,
         size: int = 0,
         links: int = 1,
-        blobs: list[rawfile.Blob] | None = None,
+        blobs: list[tracefile.Blob] | None = None,
         flags: int = 0,
     ) -> int:
         """By whom, from when, to when; the number of the call."""
         tid, start, end = who
         blobs = [*(blobs or [])]
-        kinds = (rawfile.PATH, rawfile.PATH2)
+        kinds = (tracefile.PATH, tracefile.PATH2)
         blobs += [(kind, path.encode()) for kind, path in zip(kinds, paths, strict=False)]
         if ino:
             attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, mode, links)
-            blobs.append((rawfile.ATTR_BEFORE if name in ("unlink", "rmdir") else rawfile.ATTR, attr))
+            blobs.append((tracefile.ATTR_BEFORE if name in ("unlink", "rmdir") else tracefile.ATTR, attr))
         times = [STEP + int(time * STEP) for time in (start, end)]
         self._raw.call(tid, self._nr[name], *times, result, args, flags, blobs)
         self.calls += 1
@@ -80,10 +80,10 @@ class Trace:
         attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, FILE, 1)
         args = (4096 * page, write, shared, 0)
         self._raw.record(
-            rawfile.FAULT, tid, entry=start, exit=start, args=args, blobs=[(rawfile.ATTR, attr)]
+            tracefile.FAULT, tid, entry=start, exit=start, args=args, blobs=[(tracefile.ATTR, attr)]
         )
         if end > start:
-            self._raw.record(rawfile.WAITED, tid, entry=start, exit=end)
+            self._raw.record(tracefile.WAITED, tid, entry=start, exit=end)
 
     def pages(
         self,
@@ -101,16 +101,16 @@ class Trace:
         known = 0 if written is None else 2 + 4 * written
         start = STEP + int(time * STEP)
         attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, FILE, 1)
-        blobs = [(rawfile.PATH, path.encode()), (rawfile.ATTR, attr)]
-        blobs.append((rawfile.RUNS, b"".join(struct.pack("<II", *run) for run in runs)))
+        blobs = [(tracefile.PATH, path.encode()), (tracefile.ATTR, attr)]
+        blobs.append((tracefile.RUNS, b"".join(struct.pack("<II", *run) for run in runs)))
         args = (0, 0, 0, sum(count for _, count in runs), shared, writable + known)
-        self._raw.record(rawfile.PAGES, tid, entry=start, exit=start, args=args, blobs=blobs)
+        self._raw.record(tracefile.PAGES, tid, entry=start, exit=start, args=args, blobs=blobs)
 
     def map(self, who, fd: int, pages: int, address: int = 1 << 40, shared: bool = True, offset: int = 0):
         return self.call(who, "mmap", address, 0, 4096 * pages, 3, 1 if shared else 2, fd, 4096 * offset)
 
     def exit(self, tid: int, time: float) -> None:
-        self._raw.record(rawfile.EXIT, tid, entry=STEP + int(time * STEP), exit=STEP + int(time * STEP))
+        self._raw.record(tracefile.EXIT, tid, entry=STEP + int(time * STEP), exit=STEP + int(time * STEP))
 
     def finish(self, out: Path) -> None:
         names = {nr: name for name, nr in self._nr.items()}
@@ -343,7 +343,7 @@ def opened_from_a_directory_that_moves(t: Trace) -> None:
 def the_working_directory_is_shared(t: Trace) -> None:
     two(t)
     t.name(at(2, 1, 2), "mkdir", 0, "n", ino=8, mode=DIR)
-    t.name(at(2, 2, 3), "chdir", 0, "n", blobs=[(rawfile.CWD, b"/w/n")])
+    t.name(at(2, 2, 3), "chdir", 0, "n", blobs=[(tracefile.CWD, b"/w/n")])
     t.open(at(3, 4, 5), 4, "f", EXCL, ino=9)
     t.open(at(2, 6, 7), 5, "/w/n/f", ino=9)
 
@@ -406,7 +406,7 @@ def two_names_change_places(t: Trace) -> None:
 
 @case
 def a_pipe_between_processes(t: Trace) -> None:
-    t.call(at(1, 1, 2), "pipe", 0, 0, blobs=[(rawfile.FDS, struct.pack("<II", 3, 4))])
+    t.call(at(1, 1, 2), "pipe", 0, 0, blobs=[(tracefile.FDS, struct.pack("<II", 3, 4))])
     t.thread(2, flags=0)
     t.io(at(1, 5, 6), "write", 4, 10)
     t.io(at(2, 3, 7), "read", 3, 100, result=10)

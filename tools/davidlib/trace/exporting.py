@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import TextIO
 
-from . import rawfile
+from . import tracefile
 from .constants import words
 
 OPEN_FLAGS = (
@@ -98,15 +98,15 @@ class _Strace:
             return open_flags(value & 0xFFFFFFFF)
         if letter == "m":
             return f"0{value & 0xFFFF:o}"
-        if letter == "r" and len(extra.get(rawfile.FDS, b"")) >= 8:
-            return "[{}, {}]".format(*struct.unpack("<ii", extra[rawfile.FDS][:8]))
-        if letter == "v" and rawfile.TOTAL in extra:
-            return "[{{iov_base=NULL, iov_len={}}}]".format(*struct.unpack("<Q", extra[rawfile.TOTAL][:8]))
-        if letter == "a" and rawfile.ARGV in extra:
-            parts = extra[rawfile.ARGV].split(b"\0")[:-1]
+        if letter == "r" and len(extra.get(tracefile.FDS, b"")) >= 8:
+            return "[{}, {}]".format(*struct.unpack("<ii", extra[tracefile.FDS][:8]))
+        if letter == "v" and tracefile.TOTAL in extra:
+            return "[{{iov_base=NULL, iov_len={}}}]".format(*struct.unpack("<Q", extra[tracefile.TOTAL][:8]))
+        if letter == "a" and tracefile.ARGV in extra:
+            parts = extra[tracefile.ARGV].split(b"\0")[:-1]
             return "[" + ", ".join(quoted(part.decode("utf-8", "surrogateescape")) for part in parts) + "]"
-        if letter == "h" and rawfile.HOW in extra:
-            flags, mode, resolve = struct.unpack("<3Q", extra[rawfile.HOW][:24])
+        if letter == "h" and tracefile.HOW in extra:
+            flags, mode, resolve = struct.unpack("<3Q", extra[tracefile.HOW][:24])
             return f"{{flags={open_flags(flags)}, mode=0{mode:o}, resolve={resolve:#x}}}"
         return self._number(row, letter, at, value)
 
@@ -118,7 +118,7 @@ class _Strace:
                 f"st_nlink={links}, st_size={size}}}"
             )
         if letter == "y":
-            given = self.extras.get(row["id"], {}).get(rawfile.OFFSETS, b"")
+            given = self.extras.get(row["id"], {}).get(tracefile.OFFSETS, b"")
             number = "".join(self.letters[row["nr"]][:at]).count("y")
             if len(given) >= 16 and value:
                 return f"[{struct.unpack('<2q', given[:16])[number]}]"
@@ -137,7 +137,7 @@ class _Strace:
         if name == "clone":
             return f"child_stack=NULL, flags={(row['a0'] or 0) & (1 << 64) - 1:#x}"
         if name == "clone3":
-            flags = self.extras.get(row["id"], {}).get(rawfile.CLONE, bytes(8))
+            flags = self.extras.get(row["id"], {}).get(tracefile.CLONE, bytes(8))
             return f"{{flags={struct.unpack('<Q', flags)[0]:#x}}}, 88"
         return ", ".join(self._argument(row, letter, at) for at, letter in enumerate(letters))
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from . import rawfile
+from . import tracefile
 from .from_requests import Calls
-from .rawfile import RawTrace
+from .tracefile import RawTrace
 
 _THREAD = 0x10F00  # CLONE_VM, FS, FILES, SIGHAND, THREAD
 
@@ -138,7 +138,7 @@ class Ibench:
     def _begin(self, thread: int, time: int) -> None:
         if self._threads and thread not in self._threads:
             first = self._threads[0] + 1
-            self.trace.record(rawfile.FORK, first, thread + 1, time, time, args=(_THREAD,))
+            self.trace.record(tracefile.FORK, first, thread + 1, time, time, args=(_THREAD,))
         if thread not in self._threads:
             self._threads.append(thread)
 
@@ -146,16 +146,16 @@ class Ibench:
         name, *fields = fields
         if name in _UNLIKE:
             self._begin(thread, start)
-            self.trace.call(thread + 1, rawfile.UNKNOWN, start, end, int(fields[-1], 0))
+            self.trace.call(thread + 1, tracefile.UNKNOWN, start, end, int(fields[-1], 0))
             return
         linux, letters = _TABLE[name]
         if len(fields) != len(letters) + 1:
             raise ValueError(fields)
         args: list[int] = []
-        blobs: list[rawfile.Blob] = []
+        blobs: list[tracefile.Blob] = []
         for letter, field in zip(letters, fields, strict=False):
             if letter == "p":
-                kind = rawfile.PATH2 if blobs else rawfile.PATH
+                kind = tracefile.PATH2 if blobs else tracefile.PATH
                 blobs.append((kind, field.encode(errors="surrogateescape")))
                 args.append(0)
             elif letter == "w":

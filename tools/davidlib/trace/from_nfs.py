@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from . import rawfile
+from . import tracefile
 from .from_requests import Calls, Requests
 
 _LINE = re.compile(r"(\d+)\.(\d+) (\S+) (\S+) [TU] ([CR])([23]) ([0-9a-f]+) ([0-9a-f]+) (\w+)(?: (.*))?$")
@@ -111,13 +111,13 @@ class Nfsdump:
         args: tuple[int, ...] = (),
         other: str = "",
     ) -> None:
-        blobs = [(rawfile.PATH, path.encode(errors="surrogateescape"))]
+        blobs = [(tracefile.PATH, path.encode(errors="surrogateescape"))]
         if other:
-            blobs.append((rawfile.PATH2, other.encode(errors="surrogateescape")))
+            blobs.append((tracefile.PATH2, other.encode(errors="surrogateescape")))
         self.to.call(tid, call, start, end, result, args, blobs)
 
 
-def nfsdump(trace: rawfile.RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def nfsdump(trace: tracefile.RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     requests = Requests(trace, calls)
     reader = Nfsdump(requests)
     yield from requests.each(lines, reader.take)

@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from . import rawfile
-from .rawfile import RawTrace
+from . import tracefile
+from .tracefile import RawTrace
 
 SECTOR = 512
 SECOND = 1_000_000_000
@@ -60,7 +60,7 @@ class Requests:
                 time,
                 fd,
                 (0, 2, 0),
-                [(rawfile.PATH, name.encode(errors="surrogateescape"))],
+                [(tracefile.PATH, name.encode(errors="surrogateescape"))],
             )
         return fd
 
@@ -77,7 +77,7 @@ class Requests:
         end: int,
         result: int,
         args: tuple[int, ...],
-        blobs: list[rawfile.Blob] | tuple[()] = (),
+        blobs: list[tracefile.Blob] | tuple[()] = (),
     ) -> None:
         self.trace.call(tid, self._nr[name], start, end, result, args, 0, blobs)
 

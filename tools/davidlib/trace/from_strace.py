@@ -13,9 +13,9 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from . import rawfile
+from . import tracefile
 from .constants import number
-from .rawfile import RawTrace
+from .tracefile import RawTrace
 
 SECOND = 1_000_000_000
 DAY = 86400 * SECOND
@@ -214,14 +214,14 @@ class StraceImport:
         if flags is None:
             found = re.search(r"flags=([\w|]+)", text)
             flags = number(found[1]) if found else 0
-        self._trace.record(rawfile.FORK, parent.tid, tid, time, time, args=(flags,))
+        self._trace.record(tracefile.FORK, parent.tid, tid, time, time, args=(flags,))
 
     def _ended(self, task: _Task, found: re.Match[str]) -> None:
         if task.pending:
             self._write(task, *task.pending, self._now, None, 0, "")
         killed = number(found[2] or "0") if (found[2] or "").startswith("SIG") else 0
         status = int(found[1] or 0) << 8 if found[1] else killed or 9
-        self._trace.record(rawfile.EXIT, task.tid, entry=self._now, exit=self._now, result=status)
+        self._trace.record(tracefile.EXIT, task.tid, entry=self._now, exit=self._now, result=status)
         del self._tasks[task.tid]
 
     # Calls.
@@ -279,22 +279,22 @@ class StraceImport:
         del more
         task.pending = None
         name = ALIASES.get(name, name)
-        nr, letters = self._calls.get(name, (rawfile.UNKNOWN, ""))
+        nr, letters = self._calls.get(name, (tracefile.UNKNOWN, ""))
         args, blobs, flags = self._arguments(name, letters, text)
         if result is None:
-            flags |= rawfile.NO_EXIT
+            flags |= tracefile.NO_EXIT
         elif name in FORKS and value > 0 and value not in task.made:
             self._tasks.setdefault(value, _Task(value))
             self._fork(task, value, name, text, entry)
         elif name in ("execve", "execveat") and value == 0:
-            self._trace.record(rawfile.EXEC, task.tid, task.tid, entry, entry)
+            self._trace.record(tracefile.EXEC, task.tid, task.tid, entry, entry)
         self._trace.call(task.tid, nr, entry, exit, value, args, flags, blobs)
 
     def _arguments(
         self, name: str, letters: str, text: str
-    ) -> tuple[tuple[int, ...], list[rawfile.Blob], int]:
+    ) -> tuple[tuple[int, ...], list[tracefile.Blob], int]:
         words = split_arguments(text)
-        blobs: list[rawfile.Blob] = []
+        blobs: list[tracefile.Blob] = []
         args = [0] * 6
         flags = 0
         if name == "clone":
@@ -306,9 +306,9 @@ class StraceImport:
             if letter in "pP":
                 string = _QUOTED.match(word)
                 if string:
-                    blobs.append((rawfile.PATH if letter == "p" else rawfile.PATH2, unquote(string[1])))
+                    blobs.append((tracefile.PATH if letter == "p" else tracefile.PATH2, unquote(string[1])))
                 elif word != "NULL":
-                    flags |= rawfile.BAD_PATH
+                    flags |= tracefile.BAD_PATH
             elif letter == "y":
                 offsets.append(word)
             elif letter in "vraht":
@@ -321,26 +321,26 @@ class StraceImport:
             given = [
                 number(word.strip("[]").split("]")[0]) if word.startswith("[") else -1 for word in offsets
             ]
-            blobs.append((rawfile.OFFSETS, struct.pack("<2q", *(given + [-1])[:2])))
+            blobs.append((tracefile.OFFSETS, struct.pack("<2q", *(given + [-1])[:2])))
         return tuple(args), blobs, flags
 
-    def _structure(self, letter: str, word: str, blobs: list[rawfile.Blob]) -> None:
+    def _structure(self, letter: str, word: str, blobs: list[tracefile.Blob]) -> None:
         if letter == "v":
             total = sum(number(length) for length in re.findall(r"iov_len=(\d+)", word))
-            blobs.append((rawfile.TOTAL, struct.pack("<Q", total & (1 << 64) - 1)))
+            blobs.append((tracefile.TOTAL, struct.pack("<Q", total & (1 << 64) - 1)))
         elif letter == "r":
             fds = re.findall(r"(\d+)(?:<[^>]*>)?(?=[,\]])", word)
             if len(fds) >= 2:
-                blobs.append((rawfile.FDS, struct.pack("<II", *(int(fd) & 0x7FFFFFFF for fd in fds[:2]))))
+                blobs.append((tracefile.FDS, struct.pack("<II", *(int(fd) & 0x7FFFFFFF for fd in fds[:2]))))
         elif letter == "a":
             blobs.append(
-                (rawfile.ARGV, b"\0".join(unquote(found) for found in _QUOTED.findall(word)) + b"\0")
+                (tracefile.ARGV, b"\0".join(unquote(found) for found in _QUOTED.findall(word)) + b"\0")
             )
         elif letter == "h":
             how = [_field(word, name) & (1 << 64) - 1 for name in ("flags", "mode", "resolve")]
-            blobs.append((rawfile.HOW, struct.pack("<3Q", *how)))
+            blobs.append((tracefile.HOW, struct.pack("<3Q", *how)))
 
-    def _stat(self, word: str, blobs: list[rawfile.Blob]) -> None:
+    def _stat(self, word: str, blobs: list[tracefile.Blob]) -> None:
         """Only -v says which file it is."""
         device = re.search(r"st_dev=makedev\((\w+), ?(\w+)\)", word)
         if not device or "st_ino=" not in word:
@@ -348,7 +348,7 @@ class StraceImport:
         major, minor = number(device[1]), number(device[2])
         blobs.append(
             (
-                rawfile.ATTR,
+                tracefile.ATTR,
                 struct.pack(
                     "<5Q2I",
                     (major << 8 | minor) & (1 << 64) - 1,

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, IO, cast
 
 from ..util import UserError
-from . import from_ibench, from_nfs, from_requests, from_strace, program, rawfile
+from . import from_ibench, from_nfs, from_requests, from_strace, program, tracefile
 
 Calls = list[tuple[int, str, str, str]]
-Importer = Callable[[rawfile.RawTrace, Calls, Iterable[str]], Iterator[None]]
+Importer = Callable[[tracefile.RawTrace, Calls, Iterable[str]], Iterator[None]]
 
 
-def _strace(trace: rawfile.RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def _strace(trace: tracefile.RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     return from_strace.StraceImport(trace, calls).steps(lines)
 
 
@@ -43,12 +43,12 @@ def open_text(path: Path) -> IO[str]:
 def import_trace(kind: str, path: Path, out: Path) -> int:
     """How many lines were not understood."""
     calls = program.calls()
-    trace = rawfile.RawTrace(kind)
+    trace = tracefile.RawTrace(kind)
     names = {nr: name for nr, name, _, _ in calls}
     try:
         with open_text(path) as lines:
             steps = FORMATS[kind](trace, calls, lines)
-            program.finish("-", out, rawfile.frames(trace, names, steps))
+            program.finish("-", out, tracefile.frames(trace, names, steps))
     except BrokenPipeError:
         raise UserError(f"trace import: {out} could not be written, see above") from None
     except (OSError, EOFError, lzma.LZMAError) as error:
