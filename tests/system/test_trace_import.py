@@ -406,7 +406,7 @@ def test_damaged_text_is_counted_and_never_breaks_the_import(kind: str, tmp_path
     names = {nr: name for nr, name, _, _ in calls}
     for seed in range(RUNS):
         text = mutated(SAMPLES[kind], random.Random(seed))
-        trace = tracefile.RawTrace(kind)
+        trace = tracefile.TraceFile(kind)
         lines = text.split("\n")
         frames = list(tracefile.frames(trace, names, importing.FORMATS[kind](trace, calls, iter(lines))))
         if seed % (RUNS // 1000 or 20) == 0:

@@ -227,7 +227,7 @@ def plain_made(opened: int, total: int) -> bool:
 
 
 def frames(names: dict[int, str]) -> Iterator[bytes]:
-    trace = tracefile.RawTrace("synthetic")
+    trace = tracefile.TraceFile("synthetic")
     trace.record(tracefile.TASK, 1, 1, 1, 1)
 
     def steps() -> Iterator[None]:

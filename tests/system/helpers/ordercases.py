@@ -27,14 +27,14 @@ class Trace:
 
     def __init__(self) -> None:
         self._nr = {name: nr for nr, name, _, _ in program.calls()}
-        self._raw = tracefile.RawTrace("case")
-        self._raw.record(tracefile.TASK, 1, nr=1, entry=STEP, blobs=[(tracefile.CWD, b"/w")])
+        self._file = tracefile.TraceFile("case")
+        self._file.record(tracefile.TASK, 1, nr=1, entry=STEP, blobs=[(tracefile.CWD, b"/w")])
         self._frames: list[bytes] = []
         self.calls = 0
 
     def thread(self, tid: int, flags: int = THREAD, parent: int = 1, when: float = 0) -> None:
         time = STEP + int(when * STEP)
-        self._raw.record(tracefile.FORK, parent, nr=tid, entry=time, exit=time, args=(flags,))
+        self._file.record(tracefile.FORK, parent, nr=tid, entry=time, exit=time, args=(flags,))
 
     def call(
         self,
@@ -59,10 +59,10 @@ class Trace:
             attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, mode, links)
             blobs.append((tracefile.ATTR_BEFORE if name in ("unlink", "rmdir") else tracefile.ATTR, attr))
         times = [STEP + int(time * STEP) for time in (start, end)]
-        self._raw.call(tid, self._nr[name], *times, result, args, flags, blobs)
+        self._file.call(tid, self._nr[name], *times, result, args, flags, blobs)
         self.calls += 1
-        if self._raw.full():
-            self._frames.append(self._raw.frame())
+        if self._file.full():
+            self._frames.append(self._file.frame())
         return self.calls
 
     def touch(
@@ -79,11 +79,11 @@ class Trace:
         start, end = (STEP + int(time * STEP) for time in times)
         attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, FILE, 1)
         args = (4096 * page, write, shared, 0)
-        self._raw.record(
+        self._file.record(
             tracefile.FAULT, tid, entry=start, exit=start, args=args, blobs=[(tracefile.ATTR, attr)]
         )
         if end > start:
-            self._raw.record(tracefile.WAITED, tid, entry=start, exit=end)
+            self._file.record(tracefile.WAITED, tid, entry=start, exit=end)
 
     def pages(
         self,
@@ -104,17 +104,17 @@ class Trace:
         blobs = [(tracefile.PATH, path.encode()), (tracefile.ATTR, attr)]
         blobs.append((tracefile.RUNS, b"".join(struct.pack("<II", *run) for run in runs)))
         args = (0, 0, 0, sum(count for _, count in runs), shared, writable + known)
-        self._raw.record(tracefile.PAGES, tid, entry=start, exit=start, args=args, blobs=blobs)
+        self._file.record(tracefile.PAGES, tid, entry=start, exit=start, args=args, blobs=blobs)
 
     def map(self, who, fd: int, pages: int, address: int = 1 << 40, shared: bool = True, offset: int = 0):
         return self.call(who, "mmap", address, 0, 4096 * pages, 3, 1 if shared else 2, fd, 4096 * offset)
 
     def exit(self, tid: int, time: float) -> None:
-        self._raw.record(tracefile.EXIT, tid, entry=STEP + int(time * STEP), exit=STEP + int(time * STEP))
+        self._file.record(tracefile.EXIT, tid, entry=STEP + int(time * STEP), exit=STEP + int(time * STEP))
 
     def finish(self, out: Path) -> None:
         names = {nr: name for name, nr in self._nr.items()}
-        assert program.finish("-", out, iter([*self._frames, self._raw.end(names)]))
+        assert program.finish("-", out, iter([*self._frames, self._file.end(names)]))
 
     # The calls that the cases are made of.
     def open(self, who, fd: int, path: str, flags: int = 0, ino: int = 0, size: int = 0, mode: int = FILE):

@@ -90,7 +90,7 @@ def _causal(args: argparse.Namespace) -> int:
 def _finish(args: argparse.Namespace) -> int:
     raw = Path(args.raw)
     out = Path(args.out) if args.out else raw.with_suffix(".db")
-    if not any(map(tracefile.is_raw, program.pieces(raw))):
+    if not any(map(tracefile.is_tracefile, program.pieces(raw))):
         raise UserError(f"{raw}: no raw trace; 'david trace record -o NAME.dtr' makes one")
     return _believable(out, program.finish(raw, out))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from . import tracefile
 from .from_requests import Calls
-from .tracefile import RawTrace
+from .tracefile import TraceFile
 
 _THREAD = 0x10F00  # CLONE_VM, FS, FILES, SIGHAND, THREAD
 
@@ -113,7 +113,7 @@ _LINKED = {"F_FULLFSYNC": "fsync", "F_PREALLOCATE": "fallocate"}  # other comman
 class Ibench:
     """All threads are of one process."""
 
-    def __init__(self, trace: RawTrace, calls: Calls) -> None:
+    def __init__(self, trace: TraceFile, calls: Calls) -> None:
         self.trace = trace
         self._nr = {name: nr for nr, name, _, _ in calls}
         self._entered: dict[tuple[int, str], int] = {}  # when, by thread and call
@@ -192,7 +192,7 @@ def _as_linux_has_them(name: str, args: list[int], result: int) -> tuple[list[in
     return args, result
 
 
-def ibench(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def ibench(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     take = Ibench(trace, calls).take
     for line in lines:
         try:

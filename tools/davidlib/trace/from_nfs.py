@@ -117,7 +117,7 @@ class Nfsdump:
         self.to.call(tid, call, start, end, result, args, blobs)
 
 
-def nfsdump(trace: tracefile.RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def nfsdump(trace: tracefile.TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     requests = Requests(trace, calls)
     reader = Nfsdump(requests)
     yield from requests.each(lines, reader.take)

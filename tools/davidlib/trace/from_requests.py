@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from . import tracefile
-from .tracefile import RawTrace
+from .tracefile import TraceFile
 
 SECTOR = 512
 SECOND = 1_000_000_000
@@ -41,7 +41,7 @@ def _fraction(text: str, unit: int) -> int:
 class Requests:
     """Calls of tasks on files that are known by name."""
 
-    def __init__(self, trace: RawTrace, calls: Calls) -> None:
+    def __init__(self, trace: TraceFile, calls: Calls) -> None:
         self.trace = trace
         self._nr = {name: nr for nr, name, _, _ in calls}
         self._fds: dict[tuple[int, str], int] = {}
@@ -152,7 +152,7 @@ class Iolog:
                 raise ValueError(action)
 
 
-def iolog(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def iolog(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     requests = Requests(trace, calls)
     return requests.each(lines, Iolog(requests).take)
 
@@ -187,12 +187,12 @@ class Blkparse:
             )
 
 
-def blkparse(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def blkparse(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     requests = Requests(trace, calls)
     return requests.each(lines, Blkparse(requests).take)
 
 
-def msr(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def msr(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     """Timestamp,Host,Disk,Type,Offset,Size,ResponseTime: times are 100 ns, the first since 1601."""
     requests = Requests(trace, calls)
 
@@ -242,7 +242,7 @@ class Darshan:
         )
 
 
-def darshan(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def darshan(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     requests = Requests(trace, calls)
     return requests.each(lines, Darshan(requests).take)
 
@@ -275,6 +275,6 @@ class Json:
             raise ValueError(name)
 
 
-def json_calls(trace: RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def json_calls(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     requests = Requests(trace, calls)
     return requests.each(lines, Json(requests).take)

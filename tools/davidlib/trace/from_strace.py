@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from . import tracefile
 from .constants import number
-from .tracefile import RawTrace
+from .tracefile import TraceFile
 
 SECOND = 1_000_000_000
 DAY = 86400 * SECOND
@@ -130,7 +130,7 @@ class _Task:
 class StraceImport:
     """One log. steps() records all of it into the trace."""
 
-    def __init__(self, trace: RawTrace, calls: list[tuple[int, str, str, str]]) -> None:
+    def __init__(self, trace: TraceFile, calls: list[tuple[int, str, str, str]]) -> None:
         self._trace = trace
         self._calls = {name: (nr, args) for nr, name, _, args in calls}
         self._tasks: dict[int, _Task] = {}

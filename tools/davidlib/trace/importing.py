@@ -14,10 +14,10 @@ from ..util import UserError
 from . import from_ibench, from_nfs, from_requests, from_strace, program, tracefile
 
 Calls = list[tuple[int, str, str, str]]
-Importer = Callable[[tracefile.RawTrace, Calls, Iterable[str]], Iterator[None]]
+Importer = Callable[[tracefile.TraceFile, Calls, Iterable[str]], Iterator[None]]
 
 
-def _strace(trace: tracefile.RawTrace, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+def _strace(trace: tracefile.TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     return from_strace.StraceImport(trace, calls).steps(lines)
 
 
@@ -43,7 +43,7 @@ def open_text(path: Path) -> IO[str]:
 def import_trace(kind: str, path: Path, out: Path) -> int:
     """How many lines were not understood."""
     calls = program.calls()
-    trace = tracefile.RawTrace(kind)
+    trace = tracefile.TraceFile(kind)
     names = {nr: name for nr, name, _, _ in calls}
     try:
         with open_text(path) as lines:

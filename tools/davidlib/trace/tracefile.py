@@ -12,7 +12,7 @@ from pathlib import Path
 MAGIC = 0x46525444
 
 
-def is_raw(path: Path) -> bool:
+def is_tracefile(path: Path) -> bool:
     """Does the file begin as a raw trace, or a part of one that was written around, does?"""
     try:
         with path.open("rb") as file:
@@ -41,7 +41,7 @@ def _clamp(time: int) -> int:
     return min(max(time, 0), _MASK >> 1)
 
 
-class RawTrace:
+class TraceFile:
     """Records come in, frames go out. An importer counts what it takes, and what it does not understand."""
 
     def __init__(self, origin: str) -> None:
@@ -130,7 +130,7 @@ class RawTrace:
         return self.frame()
 
 
-def frames(trace: RawTrace, names: dict[int, str], steps: Iterator[None]) -> Iterator[bytes]:
+def frames(trace: TraceFile, names: dict[int, str], steps: Iterator[None]) -> Iterator[bytes]:
     """All frames of what an importer records; it yields now and then, at least once in some records."""
     for _ in steps:
         if trace.full():
