@@ -107,10 +107,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	db_open(&f.db, ":memory:");
 	world_init(&f.world);
-	f.world.ofd_ended = ofd_ended;
-	f.world.thread_ended = thread_ended;
-	f.world.text_of = text_of;
-	f.world.arg = &f;
+	finish_hook(&f);
 	while (source.left) {
 		draw_record(&source, (u8 *)aligned);
 		finish_record(&f, (struct raw_record *)aligned);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a task has when it begins to be traced, or when it is looked at again: its directory, its
+ * program, its descriptors.
+ */
+#include "finish.h"
+
+/* Where a process was at the start: relative paths begin there. */
+static void write_cwd(struct finisher *f, u32 pid, const char *path)
+{
+	char key[32];
+
+	snprintf(key, sizeof(key), "cwd.%u", pid);
+	db_str(&f->db, DB_TRACE, key, -1);
+	db_str(&f->db, DB_TRACE, path, -1);
+	db_row(&f->db, DB_TRACE);
+}
+
+void finish_task(struct finisher *f, const struct raw_record *r)
+{
+	struct thread *thread = world_thread(&f->world, r->tid), *leader;
+	char path[PATH_MAX];
+	const char *blob;
+	u32 length;
+
+	if (r->nr != r->tid) {
+		leader = world_thread(&f->world, r->nr);
+		if (leader != thread)
+			world_join(&f->world, thread, leader);
+		return;
+	}
+	if (r->flags & RAW_AGAIN) {
+		f->again = thread;
+		world_doubt(thread);
+	}
+	thread->process->uid = r->args[1];
+	blob = raw_find(r, RAW_CWD, 1, &length);
+	if (blob && length < sizeof(path)) {
+		memcpy(path, blob, length);
+		path[length] = 0;
+		thread->place->cwd = names_find(&f->world.names, f->world.names.root, path, false);
+		write_cwd(f, r->tid, path);
+	}
+	blob = raw_find(r, RAW_PATH, 1, &length);
+	if (blob)
+		thread->process->command = db_text(&f->db, blob, length);
+}
+
+void finish_fd(struct finisher *f, const struct raw_record *r)
+{
+	struct world *w = &f->world;
+	struct thread *thread = world_thread(w, r->tid);
+	const struct raw_attr *attr = raw_find(r, RAW_ATTR, sizeof(*attr), NULL);
+	struct ofd *ofd;
+	char path[PATH_MAX];
+	const char *blob;
+	u32 length;
+
+	if (r->flags & RAW_AGAIN && attr && world_confirm(w, thread, r->nr, attr)) {
+		world_ofd(thread, r->nr)->position = r->args[1];
+		return;
+	}
+	ofd = world_open(w, thread, r->nr, r->args[0]);
+	if (!ofd)
+		return;
+	ofd->open_event = 0;
+	ofd->position = r->args[1];
+	if (attr) {
+		ofd->file = world_file(w, attr);
+		ofd->size_open = attr->size;
+	}
+	blob = raw_find(r, RAW_PATH, 1, &length);
+	if (!blob || length >= sizeof(path))
+		return;
+	memcpy(path, blob, length);
+	path[length] = 0;
+	ofd->name = db_text(&f->db, path, length);
+	if (*path == '/')
+		ofd->node = names_find(&w->names, w->names.root, path, false);
+}
