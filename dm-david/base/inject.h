@@ -30,7 +30,7 @@
  *	marks	request flags are not looked at, as if jbd2 did not mark its log
  * Comparing what was written with what is read has to find:
  *	unowned	pages without an owner are data
- *	packed	f2fs's compressed pages are data
+ *	compressed	f2fs's compressed pages are data
  * Several disks of a pool have to find:
  *	twice	blocks that are granted to a disk stay free for others
  *	greedy	a full disk takes the reserves of others

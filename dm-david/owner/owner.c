@@ -28,7 +28,7 @@
 static noinline bool has_no_content(struct address_space *mapping, struct folio *folio,
 				    unsigned long index, unsigned long end, bool may_be_foreign)
 {
-	return index >= end || (may_be_foreign && !INJECTED(packed) &&
+	return index >= end || (may_be_foreign && !INJECTED(compressed) &&
 				xa_load(&mapping->i_pages, folio->index) != folio);
 }
 

@@ -203,7 +203,7 @@ def compressed_files_of_f2fs_read_back_exactly() -> None:
 
 @case(complaints=CRASH, planted=True)
 def a_planted_bug_is_found_by_compressed_content() -> None:
-    with planted("packed"), must_fail():
+    with planted("compressed"), must_fail():
         live_and_crash(WAYS[0], "explicit")
 
 

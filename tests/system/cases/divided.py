@@ -253,7 +253,7 @@ def can_be_read(disks: list[str], files: list[str], when: str) -> None:
     run(*TOOLS["btrfs"].check, disks[0])
 
 
-def packed(mode: str, profile: str, count: int, *kinds: str) -> None:
+def compressed(mode: str, profile: str, count: int, *kinds: str) -> None:
     for kind in kinds:
         with several(mode, count) as disks:
             run("mkfs.btrfs", "-q", "-f", "-d", profile, "-m", "raid1", *disks)
@@ -272,17 +272,17 @@ ALL = ("zstd", "lzo", "zlib")
 
 @in_modes(*CONTROLLED)
 def compressed_extents_on_two_stripes_are_read_back(mode: str) -> None:
-    packed(mode, "raid0", 2, *ALL)
+    compressed(mode, "raid0", 2, *ALL)
 
 
 @in_modes(*CONTROLLED)
 def compressed_extents_on_four_disks_are_read_back(mode: str) -> None:
-    packed(mode, "raid10", 4, *ALL)
+    compressed(mode, "raid10", 4, *ALL)
 
 
 @in_modes("implicit")
 def compressed_extents_on_mirrors_are_read_back(mode: str) -> None:
-    packed(mode, "raid1", 2, "zstd")
+    compressed(mode, "raid1", 2, "zstd")
 
 
 @in_modes("implicit")
@@ -331,4 +331,4 @@ def what_is_not_divided_is_still_dropped(mode: str) -> None:
 @case(planted=True, complaints="BTRFS")
 def compressed_extents_find_who_drops_their_rest() -> None:
     with planted("rests"), must_fail():
-        packed("implicit", "raid0", 2, "zstd")
+        compressed("implicit", "raid0", 2, "zstd")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which file systems live a random life (lives.py): what a seed may choose, and how each is looked after.
 
-ext4-crypt, f2fs-crypt, f2fs-packed, xfs-quota and what is called FS-pieces, FS-cache, FS-mirror or FS-tools
-live only where they are named. The first three are encrypted or compressed, the fourth has projects and
-limits. Where page owners keep what is encrypted, its content must be the reference's, too. FS-pieces,
+ext4-crypt, f2fs-crypt, f2fs-compressed, xfs-quota and what is called FS-pieces, FS-cache, FS-mirror or
+FS-tools live only where they are named. The first three are encrypted or compressed, the fourth has projects
+and limits. Where page owners keep what is encrypted, its content must be the reference's, too. FS-pieces,
 FS-cache and FS-mirror have a layer between (layers.py); FS-tools ends with a cut and a tool that writes
 before anybody recovers (aftertools.py).
 """
@@ -121,7 +121,7 @@ CRYPT_FEATURES = tuple(
     for more in ("", ",verity", ",quota", ",inline_data", ",ea_inode", ",^metadata_csum", ",fast_commit")
 )
 ENCRYPTED = {"ready": fscrypt.add_key, "made": encrypted, "by_chance": True, "exact": True}
-PACKED_MOUNTS = tuple(
+COMPRESSED_MOUNTS = tuple(
     f"compress_algorithm={algorithm},compress_log_size={size}{more}"
     for algorithm, size, more in (
         *(("lz4", 2, ""), ("lz4", 4, ",compress_cache"), ("zstd", 3, ",compress_chksum"), ("lzo", 2, "")),
@@ -218,7 +218,8 @@ FILE_SYSTEMS = {
 
 # Not among those that are lived where none is named: `make trials FS="ext4-crypt xfs-quota"`. In long lives
 # fsck.f2fs (1.15) at times counts the blocks of compressed files wrongly, above all of encrypted ones, on
-# dm-linear as well: so f2fs-crypt has none of them, and f2fs-packed may fail as f2fs-packed:linear does.
+# dm-linear as well: so f2fs-crypt has none of them, and f2fs-compressed may fail as f2fs-compressed:linear
+# does.
 SPECIAL = {
     "ext4-crypt": replace(
         FILE_SYSTEMS["ext4"],
@@ -234,11 +235,11 @@ SPECIAL = {
         classify=("auto", "explicit", "implicit"),
         **ENCRYPTED,
     ),
-    "f2fs-packed": replace(
+    "f2fs-compressed": replace(
         FILE_SYSTEMS["f2fs"],
         words=("-t", "0", "-O", "extra_attr,compression"),
         features=FILE_SYSTEMS["f2fs"].features[:3],
-        mounts=PACKED_MOUNTS,
+        mounts=COMPRESSED_MOUNTS,
         classify=("auto", "explicit", "implicit"),
         made=compressed,
     ),
