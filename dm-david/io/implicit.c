@@ -7,7 +7,7 @@
 #include "../base/inject.h"
 #include "../compat/compat.h"
 #include "david.h"
-#include "implied.h"
+#include "implicit-evidence.h"
 #include "../timing/trace.h"
 
 /* Limit of one volume's log set, bytes. mkfs.ext4 makes journals of at most 2^18 blocks. */

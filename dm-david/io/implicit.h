@@ -6,7 +6,7 @@
  * can only object to them.
  *
  * Each write is shown to the classifier once, in the order of arrival, before anything else happens
- * to it. The request carries the evidence (implied.h). A worker reads the blocks that the
+ * to it. The request carries the evidence (implicit-evidence.h). A worker reads the blocks that the
  * classifier asks for from the fake disk itself, by a request of the module's own
  * (david_internal_request()).
  *

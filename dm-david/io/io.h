@@ -13,7 +13,7 @@
  *	twin.c		content of RAW files that is dropped elsewhere
  *
  *	csum-policy.c, extent.c, implicit*.c	evidence for judge.c, with state of their own
- *	implied.c	the evidence that a request carries
+ *	implicit-evidence.c	the evidence that a request carries
  *
  * map.c calls request.c. request.c calls write.c and read.c. write.c calls judge.c and share.c.
  * write.c and read.c call backing.c. The verdict on a write of whole blocks, and many a read, need
@@ -40,7 +40,7 @@
 
 #include "david.h"
 #include "implicit.h"
-#include "implied.h"
+#include "implicit-evidence.h"
 #include "../store/packs.h"
 #include "../store/share.h"
 #include "../timing/trace.h"

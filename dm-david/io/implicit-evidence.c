@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Evidence that travels with a request: see implied.h. */
-#include "implied.h"
+/* Evidence that travels with a request: see implicit-evidence.h. */
+#include "implicit-evidence.h"
 
 /* The stronger of two pieces of evidence: one that keeps, or else the more certain one. */
 static enum david_evidence implied_worse(enum david_evidence a, enum david_evidence b)
