@@ -64,14 +64,14 @@ static inline enum verdict verdict_of(enum classify_mode mode, enum david_eviden
 }
 
 /*
- * classify=auto: the page owner is @owner, which says data; the write itself says @implied. Does
+ * classify=auto: the page owner is @owner, which says data; the write itself says @implicit. Does
  * the write object? A logged page of a regular file is no objection, as data=journal logs data. A
  * page of a process is never logged.
  */
-static inline bool verdict_objects(enum david_evidence implied, enum david_evidence owner)
+static inline bool verdict_objects(enum david_evidence implicit, enum david_evidence owner)
 {
-	return implied == DAVID_EV_LAYOUT || implied == DAVID_EV_SELF ||
-	       (implied == DAVID_EV_LOGGED && owner != DAVID_EV_FILE);
+	return implicit == DAVID_EV_LAYOUT || implicit == DAVID_EV_SELF ||
+	       (implicit == DAVID_EV_LOGGED && owner != DAVID_EV_FILE);
 }
 
 /* The name in a table line, NULL if there is no such mode; and back, or -EINVAL. */

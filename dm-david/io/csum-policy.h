@@ -5,7 +5,8 @@
  *	CSUM_AUTO	those of a btrfs mounted on this disk, or on a device on it (stack.h). Page
  *			owners tell. It must have crc32c and sectors of 4 KiB; otherwise its data
  *			is kept. With classify=implicit the classifier tells instead. Its answer
- *			travels with the request (struct implied), so no other write can change it
+ *			travels with the request (implicit-evidence.h), so no other write can change
+ *			it
  *	CSUM_ON		all
  *
  * With CSUM_ON a write that is not made of units shows that the file system's sectors do not begin
@@ -51,8 +52,8 @@ void csum_policy_init(struct david *d);
 void csum_policy_watch(struct david *d, const struct bio *bio);
 
 /*
- * The policy for a write to @top. If it is CSUM_IGNORE, the request itself (struct implied) may
- * still ask for CSUM_KEEP.
+ * The policy for a write to @top. If it is CSUM_IGNORE, the request itself (implicit-evidence.h)
+ * may still ask for CSUM_KEEP.
  */
 enum csum_policy csum_policy(const struct david *d, const struct owner_top *top);
 

@@ -216,7 +216,8 @@ static bool worker_is_behind(struct implicit *im, sector_t sector, sector_t sect
 	return early;
 }
 
-void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struct implied *implied)
+void implicit_write(struct implicit *im, struct bio *bio, sector_t sector,
+		    struct implicit_evidence *out)
 {
 	struct content_source source = { .bio = bio, .iter = bio->bi_iter };
 	struct classify_write w = {
@@ -231,7 +232,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 	bool has_csum = false;
 	u32 pos, len;
 
-	implied->runs = 0;
+	out->runs = 0;
 	spin_lock(&im->lock);
 	/* Who must not sleep goes on with what is known: less is dropped. */
 	if (unlikely(im->busy) && !(bio->bi_opf & REQ_NOWAIT) &&
@@ -252,7 +253,7 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struc
 			keep_signed(im, &source, w.sector, pos, len);
 		if (unlikely(classifier_has_sums(&im->c) || im->d->csum.mode == CSUM_ON))
 			has_csum = check_csum(im, w.sector + pos, len, reason, &evidence);
-		implied_add(implied, pos + len, evidence, has_csum);
+		implicit_evidence_add(out, pos + len, evidence, has_csum);
 	}
 	/* An inode would call a swap file's blocks content. */
 	if (unlikely(bio->bi_opf & REQ_SWAP))

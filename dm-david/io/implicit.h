@@ -21,15 +21,16 @@
 
 struct david;
 struct implicit;
-struct implied;
+struct implicit_evidence;
 
 /* @d->store is there. Returns NULL without memory. Sleeps. */
 struct implicit *implicit_create(struct david *d);
 /* The device is suspended, or was never resumed. Takes NULL. Sleeps. */
 void implicit_destroy(struct implicit *im);
 
-/* Look at the write @bio at @sector of the target. Process context. */
-void implicit_write(struct implicit *im, struct bio *bio, sector_t sector, struct implied *implied);
+/* Look at the write @bio at @sector of the target. Its evidence goes to @out. Process context. */
+void implicit_write(struct implicit *im, struct bio *bio, sector_t sector,
+		    struct implicit_evidence *out);
 /* Sectors are discarded, or set to zeros without a write. */
 void implicit_discard(struct implicit *im, sector_t sector, sector_t sectors);
 

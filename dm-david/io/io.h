@@ -94,8 +94,8 @@ struct david_io {
 	};
 	struct owner_cache owners;
 	struct owner_top top;		/* of a write */
-	struct implied implied;		/* what the classifier says of its sectors */
-	sector_t first;			/* of the request: implied counts from there */
+	struct implicit_evidence implicit;	/* what the classifier says of its sectors */
+	sector_t first;			/* of the request: implicit counts from there */
 	/* Child bios and checksum fetches under way; plus 1 while somebody serves the request */
 	atomic_t pending;
 	/* Bytes to be served again, as another disk's block differs; UNSHARED: seek no other */

@@ -53,7 +53,8 @@ static enum csum_policy csum_policy_at(const struct david_io *io, sector_t secto
 {
 	enum csum_policy policy = csum_policy(io->d, &io->top);
 
-	if (policy == CSUM_IGNORE && implied_csum(&io->implied, sector - io->first, sectors))
+	if (policy == CSUM_IGNORE &&
+	    implicit_evidence_has_csum(&io->implicit, sector - io->first, sectors))
 		return CSUM_KEEP;
 	return policy;
 }
@@ -65,7 +66,7 @@ enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r)
 	enum csum_policy policy = csum_policy(io->d, &io->top);
 
 	/* The whole disk has a policy, or the classifier said nothing of this request. */
-	if (policy != CSUM_IGNORE || !io->implied.runs)
+	if (policy != CSUM_IGNORE || !io->implicit.runs)
 		return policy;
 	for (; sector < end; sector = next) {
 		next = min(round_down(sector, CSUM_SECTORS) + CSUM_SECTORS, end);
@@ -158,10 +159,10 @@ static __always_inline void judge_pages(struct david_io *io, const struct bvec_i
 		judged->evidence = DAVID_EV_FLAGS;
 		by_owner = false;
 	}
-	if (unlikely(io->implied.runs) && d->classify == CLASSIFY_IMPLICIT)
+	if (unlikely(io->implicit.runs) && d->classify == CLASSIFY_IMPLICIT)
 		judged->evidence = io->bio->bi_opf & REQ_SWAP ? DAVID_EV_FLAGS :
-				 implied_at(&io->implied, from->bi_sector - io->first,
-					    bytes >> SECTOR_SHIFT);
+				 implicit_evidence_at(&io->implicit, from->bi_sector - io->first,
+						      bytes >> SECTOR_SHIFT);
 	/* By owner, the first page's verdict is the first. */
 	judged->verdict = by_owner ? VERDICT_KEEP : verdict_of(d->classify, judged->evidence);
 	judged->constant = true;
@@ -292,12 +293,12 @@ static noinline void judge_content(const struct david_io *io, struct bvec_iter f
 static noinline void apply_veto(const struct david_io *io, sector_t sector, unsigned int bytes,
 				struct judgement *judged)
 {
-	enum david_evidence implied = implied_at(&io->implied, sector - io->first,
-						 bytes >> SECTOR_SHIFT);
+	enum david_evidence implicit = implicit_evidence_at(&io->implicit, sector - io->first,
+							    bytes >> SECTOR_SHIFT);
 
-	if (io->d->classify != CLASSIFY_AUTO || !verdict_objects(implied, judged->evidence))
+	if (io->d->classify != CLASSIFY_AUTO || !verdict_objects(implicit, judged->evidence))
 		return;
-	judged->evidence = implied;
+	judged->evidence = implicit;
 	judged->verdict = VERDICT_KEEP;
 }
 
@@ -315,7 +316,7 @@ static __always_inline void judge_bytes(struct david_io *io, const struct bvec_i
 	}
 	if (!judged->constant && io->d->classify != CLASSIFY_DATA)
 		judge_content(io, *from, bytes, judged);
-	if (unlikely(io->implied.runs))
+	if (unlikely(io->implicit.runs))
 		apply_veto(io, from->bi_sector, bytes, judged);
 	if (twin_any(io->d))
 		twin_judge(io, from, bytes, judged);

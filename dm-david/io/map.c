@@ -265,7 +265,7 @@ static void notify_classifier(struct david_io *io, enum david_request kind)
 	if (kind == DAVID_REQ_READ)
 		implicit_read(io->d->implicit, io->first, bio_sectors(io->bio));
 	else if (kind == DAVID_REQ_WRITE)
-		implicit_write(io->d->implicit, io->bio, io->first, &io->implied);
+		implicit_write(io->d->implicit, io->bio, io->first, &io->implicit);
 	else
 		implicit_discard(io->d->implicit, io->first, bio_sectors(io->bio));
 }
@@ -312,7 +312,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 		return result;
 
 	stopwatch_start(&timer, stats);
-	io->implied.runs = 0;
+	io->implicit.runs = 0;
 	if (unlikely(io->iter.bi_sector < READ_ONCE(d->watch_below))) {
 		notify_classifier(io, kind);
 		stopwatch_account(&timer, DAVID_CPU_CLASSIFY);
@@ -401,7 +401,7 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 	io->wants_worker = false;
 	io->status = BLK_STS_OK;
 	io->unshared = 0;
-	io->implied.runs = 0;
+	io->implicit.runs = 0;
 	owner_cache_init(&io->owners);
 	init_top(io);
 	init_completion(&io->done);

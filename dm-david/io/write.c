@@ -133,8 +133,8 @@ static noinline enum served csum_undecided(struct david_io *io, const struct spa
 
 	if (store->block_size != CSUM_UNIT || span->evidence == DAVID_EV_RAW || INJECTED(later) ||
 	    csum_policy(io->d, &io->top) == CSUM_REFUSE ||
-	    !implied_csum(&io->implied, io->iter.bi_sector - io->first,
-			  piece->blocks << store->block_shift))
+	    !implicit_evidence_has_csum(&io->implicit, io->iter.bi_sector - io->first,
+					piece->blocks << store->block_shift))
 		return SERVED;
 	piece->blocks = min_t(u64, piece->blocks, CSUM_BATCH);
 	r.len = piece->blocks;
@@ -189,7 +189,7 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 		if (unlikely(READ_ONCE(store->has_csums)))
 			csum_invalidate_cached(store, piece.block, piece.blocks, gfp);
 	} else {
-		if (unlikely(READ_ONCE(io->d->owners.may_have_csums)) && io->implied.runs) {
+		if (unlikely(READ_ONCE(io->d->owners.may_have_csums)) && io->implicit.runs) {
 			served = csum_undecided(io, span, &piece, gfp);
 			if (served != SERVED)
 				return served;

@@ -24,7 +24,7 @@ FS_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
 
 @contextmanager
 def disk_of(size: int = 16 * GIB) -> Iterator[str]:
-    with ram_disk(128 * MIB) as dev, fake_disk("implied", size, dev, "--classify", "implicit") as disk:
+    with ram_disk(128 * MIB) as dev, fake_disk("implicit", size, dev, "--classify", "implicit") as disk:
         yield disk
 
 
@@ -44,7 +44,7 @@ def same_and_clean(disk: str, before: list[str]) -> None:
 
 
 def squashed_share() -> float:
-    written = device_stats("implied")["written"]
+    written = device_stats("implicit")["written"]
     return written["squashed"] / (written["squashed"] + written["kept"])  # type: ignore[index]
 
 
@@ -71,12 +71,12 @@ def streamed_noise_is_dropped() -> None:
             with disk_of() as disk:
                 run(f"mkfs.{fs}", "-q", "-F", disk)
                 with behind(disk) as device, mounted(device, fs) as top:
-                    before = device_stats("implied")["written"]["squashed"]  # type: ignore[index]
+                    before = device_stats("implicit")["written"]["squashed"]  # type: ignore[index]
                     for number in range(8):
                         Path(f"{top}/{number}").write_bytes(os.urandom(8 * MIB))
                         sleep(0.2)
                     os.sync()
-                    after = device_stats("implied")["written"]["squashed"]  # type: ignore[index]
+                    after = device_stats("implicit")["written"]["squashed"]  # type: ignore[index]
                 share = (after - before) / (64 * MIB >> 12)
                 print(f"noise on {fs}: {share:.2%} dropped at once", file=sys.stderr)
                 if share < 0.99:
@@ -126,8 +126,8 @@ def a_table_reload_in_the_middle_loses_nothing() -> None:
         run("mkfs.ext4", "-q", disk)
         with mounted(disk, "ext4") as top:
             Workload(top, 10, SCALES["tiny"]).run()
-            table = run("dmsetup", "table", "implied").strip()
-            load_table("implied", table)
+            table = run("dmsetup", "table", "implicit").strip()
+            load_table("implicit", table)
             run("sh", "-c", f"rm -rf {top}/*")
             Workload(top, 11, SCALES["tiny"]).run()
             before = manifest(top, content=False)
