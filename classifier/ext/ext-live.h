@@ -15,9 +15,9 @@
 
 #include "ext-backups.h"
 #include "ext-inode.h"
+#include "ext-layout.h"
 #include "ext-names.h"
 #include "jbd2.h"
-#include "layout.h"
 #include "trust.h"
 
 enum ext_stage {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where bitmaps and inode tables lie: see layout.h. */
-#include "layout.h"
+/* Where bitmaps and inode tables lie: see ext-layout.h. */
+#include "ext-layout.h"
 
 void layout_forget(struct layout *l)
 {
