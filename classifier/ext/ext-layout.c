@@ -2,7 +2,7 @@
 /* Where bitmaps and inode tables lie: see ext-layout.h. */
 #include "ext-layout.h"
 
-void layout_forget(struct layout *l)
+void ext_layout_forget(struct ext_layout *l)
 {
 	l->known = false;
 	l->failed = false;
@@ -13,7 +13,7 @@ void layout_forget(struct layout *l)
 }
 
 /* Shell's sort, by start: nearly sorted already, as a rule. */
-static void layout_sort(struct layout_run *a, u32 n)
+static void ext_layout_sort(struct ext_layout_run *a, u32 n)
 {
 	u32 gap = 1, i, j;
 
@@ -21,7 +21,7 @@ static void layout_sort(struct layout_run *a, u32 n)
 		gap = 3 * gap + 1;
 	for (; gap; gap /= 3) {
 		for (i = gap; i < n; i++) {
-			struct layout_run moved = a[i];
+			struct ext_layout_run moved = a[i];
 
 			for (j = i; j >= gap && a[j - gap].start > moved.start; j -= gap)
 				a[j] = a[j - gap];
@@ -31,7 +31,7 @@ static void layout_sort(struct layout_run *a, u32 n)
 }
 
 /* The last run that begins at or before @block, or NULL. */
-static const struct layout_run *last_before(const struct layout *l, u64 block)
+static const struct ext_layout_run *last_before(const struct ext_layout *l, u64 block)
 {
 	u32 low = 0, high = l->runs;
 
@@ -46,20 +46,20 @@ static const struct layout_run *last_before(const struct layout *l, u64 block)
 	return low ? &l->run[low - 1] : NULL;
 }
 
-static const struct layout_run *layout_run_of(const struct layout *l, u64 block)
+static const struct ext_layout_run *ext_layout_run_of(const struct ext_layout *l, u64 block)
 {
-	const struct layout_run *run = last_before(l, block);
+	const struct ext_layout_run *run = last_before(l, block);
 
 	return run && block - run->start < run->len ? run : NULL;
 }
 
-bool layout_has_bitmap(const struct layout *l, u64 block, u64 n)
+bool ext_layout_has_bitmap(const struct ext_layout *l, u64 block, u64 n)
 {
-	const struct layout_run *run = n ? last_before(l, block + n - 1) : NULL;
+	const struct ext_layout_run *run = n ? last_before(l, block + n - 1) : NULL;
 
 	/* Runs are disjoint, and those of bitmaps and inode tables alternate. */
 	for (; run && run->start + run->len > block; run--) {
-		if (run->kind != LAYOUT_INODES)
+		if (run->kind != EXT_LAYOUT_INODES)
 			return true;
 		if (run == l->run)
 			break;
@@ -67,15 +67,15 @@ bool layout_has_bitmap(const struct layout *l, u64 block, u64 n)
 	return false;
 }
 
-enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, u64 block,
-			     u32 *first)
+enum ext_layout_kind ext_layout_find(const struct ext_layout *l, const struct ext_geo *geo,
+				     u64 block, u32 *first)
 {
-	const struct layout_run *run = layout_run_of(l, block);
+	const struct ext_layout_run *run = ext_layout_run_of(l, block);
 	u32 group, at;
 
 	if (!run)
-		return LAYOUT_OTHER;
-	if (run->kind == LAYOUT_INODES) {
+		return EXT_LAYOUT_OTHER;
+	if (run->kind == EXT_LAYOUT_INODES) {
 		group = run->group + div_u64_rem(block - run->start, geo->itable_blocks, &at);
 		*first = group * geo->inodes_per_group +
 			 at * (ext_block_size(geo) / geo->inode_size) + 1;
@@ -85,7 +85,8 @@ enum layout_kind layout_find(const struct layout *l, const struct ext_geo *geo, 
 	return run->kind;
 }
 
-u64 layout_inode_block(const struct layout *l, const struct ext_geo *geo, u32 ino, u32 *offset)
+u64 ext_layout_inode_block(const struct ext_layout *l, const struct ext_geo *geo, u32 ino,
+			   u32 *offset)
 {
 	u32 in_block = ext_block_size(geo) / geo->inode_size, group, index, i;
 
@@ -94,19 +95,20 @@ u64 layout_inode_block(const struct layout *l, const struct ext_geo *geo, u32 in
 	group = div_u64_rem(ino - 1, geo->inodes_per_group, &index);
 	*offset = index % in_block * geo->inode_size;
 	for (i = 0; i < l->runs; i++) {
-		const struct layout_run *run = &l->run[i];
+		const struct ext_layout_run *run = &l->run[i];
 		u64 at = (u64)(group - run->group) * geo->itable_blocks + index / in_block;
 
-		if (run->kind == LAYOUT_INODES && group >= run->group && at < run->len)
+		if (run->kind == EXT_LAYOUT_INODES && group >= run->group && at < run->len)
 			return run->start + at;
 	}
 	return 0;
 }
 
 /* Add to the last run of the kind, if that is among the last three. */
-static void layout_add_run(struct layout *l, enum layout_kind kind, u64 start, u32 len, u32 group)
+static void ext_layout_add_run(struct ext_layout *l, enum ext_layout_kind kind, u64 start,
+			       u32 len, u32 group)
 {
-	struct layout_run *run;
+	struct ext_layout_run *run;
 	u32 i;
 
 	for (i = 1; i <= 3 && i <= l->runs; i++) {
@@ -150,36 +152,37 @@ static u32 groups_in(const struct ext_geo *geo, u32 index)
 	return min(1u << geo->desc_bits, geo->groups - (index << geo->desc_bits));
 }
 
-static bool layout_is_same(const struct layout *l, const struct ext_geo *geo, u32 index,
-			   const void *content)
+static bool ext_layout_is_same(const struct ext_layout *l, const struct ext_geo *geo, u32 index,
+			       const void *content)
 {
 	u32 n = groups_in(geo, index), group = index << geo->desc_bits, i, first;
 	struct ext_group desc;
 
 	for (i = 0; i < n; i++, group++) {
 		if (!ext_parse_group(geo, content, i, &desc) ||
-		    layout_find(l, geo, desc.block_bitmap, &first) != LAYOUT_BLOCK_BITMAP ||
+		    ext_layout_find(l, geo, desc.block_bitmap, &first) != EXT_LAYOUT_BLOCK_BITMAP ||
 		    first != group ||
-		    layout_find(l, geo, desc.inode_bitmap, &first) != LAYOUT_INODE_BITMAP ||
+		    ext_layout_find(l, geo, desc.inode_bitmap, &first) != EXT_LAYOUT_INODE_BITMAP ||
 		    first != group ||
-		    layout_find(l, geo, desc.inode_table, &first) != LAYOUT_INODES ||
+		    ext_layout_find(l, geo, desc.inode_table, &first) != EXT_LAYOUT_INODES ||
 		    first != group * geo->inodes_per_group + 1)
 			return false;
 	}
 	return true;
 }
 
-void layout_gdt_write(struct layout *l, const struct ext_geo *geo, u64 block, const void *content)
+void ext_layout_gdt_write(struct ext_layout *l, const struct ext_geo *geo, u64 block,
+			  const void *content)
 {
 	u32 index = index_of(geo, block);
 
 	if (index == U32_MAX || !l->needed)
 		return;
-	if (!l->known || !content || !layout_is_same(l, geo, index, content))
-		layout_forget(l);
+	if (!l->known || !content || !ext_layout_is_same(l, geo, index, content))
+		ext_layout_forget(l);
 }
 
-u64 layout_want(struct layout *l, const struct ext_geo *geo)
+u64 ext_layout_want(struct ext_layout *l, const struct ext_geo *geo)
 {
 	if (!l->needed || l->known || l->failed || l->overflow || !l->run)
 		return 0;
@@ -187,11 +190,12 @@ u64 layout_want(struct layout *l, const struct ext_geo *geo)
 	return ext_gdt_block(geo, l->next);
 }
 
-void layout_learn(struct layout *l, const struct ext_geo *geo, u64 block, const void *content)
+void ext_layout_learn(struct ext_layout *l, const struct ext_geo *geo, u64 block,
+		      const void *content)
 {
 	u32 n, first, i;
 
-	if (l->stale || block != layout_want(l, geo))
+	if (l->stale || block != ext_layout_want(l, geo))
 		return;
 	if (!content) {
 		l->failed = true;
@@ -206,15 +210,16 @@ void layout_learn(struct layout *l, const struct ext_geo *geo, u64 block, const 
 			l->failed = true;
 			return;
 		}
-		layout_add_run(l, LAYOUT_BLOCK_BITMAP, group.block_bitmap, 1, first + i);
-		layout_add_run(l, LAYOUT_INODE_BITMAP, group.inode_bitmap, 1, first + i);
-		layout_add_run(l, LAYOUT_INODES, group.inode_table, geo->itable_blocks, first + i);
+		ext_layout_add_run(l, EXT_LAYOUT_BLOCK_BITMAP, group.block_bitmap, 1, first + i);
+		ext_layout_add_run(l, EXT_LAYOUT_INODE_BITMAP, group.inode_bitmap, 1, first + i);
+		ext_layout_add_run(l, EXT_LAYOUT_INODES, group.inode_table, geo->itable_blocks,
+				   first + i);
 	}
 	if (l->overflow)
 		return;
 	if (++l->next < ext_gdt_count(geo))
 		return;
-	layout_sort(l->run, l->runs);
+	ext_layout_sort(l->run, l->runs);
 	for (i = 1; i < l->runs; i++)
 		if (l->run[i - 1].start + l->run[i - 1].len > l->run[i].start)
 			l->failed = true;
@@ -224,30 +229,30 @@ void layout_learn(struct layout *l, const struct ext_geo *geo, u64 block, const 
 /* The memory that was given for @bytes of runs. */
 static size_t roundup_bytes(size_t bytes)
 {
-	size_t given = LAYOUT_MIN_BYTES;
+	size_t given = EXT_LAYOUT_MIN_BYTES;
 
 	while (given < bytes)
 		given *= 2;
 	return given;
 }
 
-size_t layout_memory(const struct layout *l)
+size_t ext_layout_memory(const struct ext_layout *l)
 {
 	size_t bytes = (size_t)l->room * sizeof(*l->run);
 
 	if (!l->needed)
 		return 0;
 	if (!l->run)
-		return LAYOUT_MIN_BYTES;
-	return l->overflow && bytes < LAYOUT_MAX_BYTES / 2 ? roundup_bytes(bytes) * 2 : 0;
+		return EXT_LAYOUT_MIN_BYTES;
+	return l->overflow && bytes < EXT_LAYOUT_MAX_BYTES / 2 ? roundup_bytes(bytes) * 2 : 0;
 }
 
-void *layout_give(struct layout *l, void *memory, size_t bytes)
+void *ext_layout_give(struct ext_layout *l, void *memory, size_t bytes)
 {
 	void *old = l->run;
 
 	l->run = memory;
 	l->room = bytes / sizeof(*l->run);
-	layout_forget(l);
+	ext_layout_forget(l);
 	return old;
 }

@@ -84,7 +84,7 @@ void ext_live_init(struct ext_live *e, const struct ext_geo *geo, u64 most_block
 	e->waits = false;
 	trust_reset(&e->trust);
 	e->layout.needed = false;
-	layout_forget(&e->layout);
+	ext_layout_forget(&e->layout);
 	e->backups.found = false;
 	ext_backups_look(&e->backups, geo);
 	set_association(e);
@@ -114,7 +114,7 @@ void ext_live_super(struct ext_live *e, const struct ext_geo *geo)
 		e->stranger = false;
 	}
 	if (e->geo.blocks != geo->blocks || !same)
-		layout_forget(&e->layout);
+		ext_layout_forget(&e->layout);
 	if (e->geo.blocks != geo->blocks)
 		e->backups.found = false;
 	if (!e->backups.found)

@@ -51,7 +51,7 @@ struct ext_live {
 	enum ext_association association;
 	bool ordered;		/* file content came unlogged, so no logged block is content */
 	bool stranger;		/* no journal, and the writer need not be the driver */
-	struct layout layout;
+	struct ext_layout layout;
 	struct ext_backups backups;
 	struct ext_names names;
 

@@ -343,7 +343,7 @@ static bool next_block(struct ext_live *e)
 		return false;
 	}
 	n->ino = n->dir[n->next_dir++];
-	n->now = layout_inode_block(&e->layout, &e->geo, n->ino, &offset);
+	n->now = ext_layout_inode_block(&e->layout, &e->geo, n->ino, &offset);
 	if (!n->now) {
 		ext_names_give_up(n);
 		return false;
@@ -423,7 +423,7 @@ static unsigned int ext_names_learn_inode(struct ext_live *e, struct naming *f, 
 	struct ext_inode inode;
 	u32 offset;
 
-	layout_inode_block(&e->layout, geo, n->ino, &offset);
+	ext_layout_inode_block(&e->layout, geo, n->ino, &offset);
 	ext_parse_inode(geo, n->ino, content + offset, &inode);
 	if (inode.kind != EXT_DIRECTORY || !inode.links)
 		return 0;

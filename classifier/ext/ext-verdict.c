@@ -118,19 +118,19 @@ static void journal_write(struct classifier *c, const struct volume *v,
 static bool in_layout(struct classifier *c, const struct volume *v, u64 block, const void *whole)
 {
 	struct ext_live *e = ext_of(v);
-	enum layout_kind kind;
+	enum ext_layout_kind kind;
 	u32 first;
 
 	if (!e->layout.known)
 		return false;
-	kind = layout_find(&e->layout, &e->geo, block, &first);
-	if ((kind == LAYOUT_INODES || kind == LAYOUT_BLOCK_BITMAP) && whole &&
+	kind = ext_layout_find(&e->layout, &e->geo, block, &first);
+	if ((kind == EXT_LAYOUT_INODES || kind == EXT_LAYOUT_BLOCK_BITMAP) && whole &&
 	    !may_be_repair(c, e)) {
 		assoc_note(ext_assoc_of(c), ext_slot(c, e), e, block, whole, first,
-			   kind == LAYOUT_BLOCK_BITMAP);
+			   kind == EXT_LAYOUT_BLOCK_BITMAP);
 		c->pending |= undecided_any(&c->undecided);
 	}
-	return kind != LAYOUT_OTHER;
+	return kind != EXT_LAYOUT_OTHER;
 }
 
 /* Remember @block until an inode decides. @doubtful: only evidence that is newer counts. */
@@ -184,7 +184,7 @@ static void static_write(struct classifier *c, const struct volume *v,
 	}
 	if (kind != EXT_GDT || !e->layout.needed)
 		return;
-	layout_gdt_write(&e->layout, &e->geo, block, whole_block(c, v, w, pos, part, n));
+	ext_layout_gdt_write(&e->layout, &e->geo, block, whole_block(c, v, w, pos, part, n));
 	c->pending = true;
 }
 
@@ -311,10 +311,10 @@ static enum classify_reason not_logged(struct classifier *c, const struct volume
 	if (unlikely(part || n != ext_block_sectors(v)))
 		return REASON_LOOKS;
 	if (unlikely(!e->layout.known)) {
-		layout_need(&e->layout);
+		ext_layout_need(&e->layout);
 		return REASON_LEARNING;
 	}
-	if (unlikely(layout_find(&e->layout, &e->geo, block, &first) != LAYOUT_OTHER)) {
+	if (unlikely(ext_layout_find(&e->layout, &e->geo, block, &first) != EXT_LAYOUT_OTHER)) {
 		place_tells(c, v, w, pos, part, n, block);
 		return REASON_STATIC;
 	}

@@ -14,7 +14,7 @@ static enum volume_state super_state(const struct ext_geo *geo)
 void ext_need_layout(struct classifier *c, struct ext_live *e)
 {
 	c->pending |= !e->layout.needed;
-	layout_need(&e->layout);
+	ext_layout_need(&e->layout);
 	c->undecided.wanted = true;
 }
 
@@ -25,7 +25,7 @@ static void prepare_layout(struct classifier *c, struct volume *v)
 		return;
 	if (!ext_live_plain(ext_of(v)) && c->strict) {
 		c->pending |= !ext_of(v)->layout.needed;
-		layout_need(&ext_of(v)->layout);
+		ext_layout_need(&ext_of(v)->layout);
 	} else if (ext_live_plain(ext_of(v)) && c->undecided.limit &&
 		   ext_of(v)->association != ASSOC_NOTHING) {
 		ext_need_layout(c, ext_of(v));
@@ -166,7 +166,7 @@ static bool ext_volume_discarded(const struct volume *v, u64 sector, u64 sectors
 	    (e->inode_block && sectors_overlap(sector, sectors, inode, 1)))
 		return true;
 	return e->layout.known && undecided_blocks(v, sector, sectors, &block, &n) &&
-	       layout_has_bitmap(&e->layout, block, n);
+	       ext_layout_has_bitmap(&e->layout, block, n);
 }
 
 static void ext_volume_looked(struct volume *v, u64 sector, u64 sectors)
@@ -213,12 +213,12 @@ static void learn_backup(struct classifier *c, struct volume *v, u64 block, cons
 /* The next descriptor block to read. If it is behind the volume's end, the layout stays unknown. */
 static u64 want_layout(const struct volume *v)
 {
-	struct layout *l = &ext_of(v)->layout;
-	u64 block = layout_want(l, &ext_of(v)->geo);
+	struct ext_layout *l = &ext_of(v)->layout;
+	u64 block = ext_layout_want(l, &ext_of(v)->geo);
 
 	if (!block || (block + 1) * ext_block_sectors(v) <= v->sectors)
 		return block;
-	layout_learn(l, &ext_of(v)->geo, block, NULL);
+	ext_layout_learn(l, &ext_of(v)->geo, block, NULL);
 	return 0;
 }
 
@@ -253,14 +253,14 @@ static void ext_volume_learn(struct classifier *c, struct volume *v, u64 sector,
 	else if (c->reading == EXT_READS_BACKUPS)
 		learn_backup(c, v, block, content);
 	else if (c->reading == EXT_READS_LAYOUT)
-		layout_learn(&ext_of(v)->layout, &ext_of(v)->geo, block, content);
+		ext_layout_learn(&ext_of(v)->layout, &ext_of(v)->geo, block, content);
 	else
 		ext_live_learn(ext_of(v), block, content);
 }
 
 static size_t ext_volume_memory(const struct classifier *c, const struct volume *v)
 {
-	return ext_live_memory(ext_of(v), c->log_limit) ?: layout_memory(&ext_of(v)->layout) ?:
+	return ext_live_memory(ext_of(v), c->log_limit) ?: ext_layout_memory(&ext_of(v)->layout) ?:
 	       ext_names_memory(&ext_of(v)->names);
 }
 
@@ -268,8 +268,8 @@ static void *ext_volume_give(struct classifier *c, struct volume *v, void *memor
 {
 	if (ext_live_memory(ext_of(v), c->log_limit))
 		return ext_live_give(ext_of(v), memory, bytes);
-	if (layout_memory(&ext_of(v)->layout))
-		return layout_give(&ext_of(v)->layout, memory, bytes);
+	if (ext_layout_memory(&ext_of(v)->layout))
+		return ext_layout_give(&ext_of(v)->layout, memory, bytes);
 	return ext_names_give(&ext_of(v)->names, memory, bytes);
 }
 

@@ -20,7 +20,7 @@
 
 struct world {
 	struct ext_live e;
-	struct layout_run layout;
+	struct ext_layout_run layout;
 	struct ext_journal_entry journal;
 	u8 *block;		/* of the disk */
 	u32 head;		/* block of the log, and transaction, to be written next */
@@ -164,7 +164,7 @@ static inline bool world_make(struct world *w)
 	};
 	e->in_use = true;
 	e->stage = EXT_READY;
-	w->layout = (struct layout_run) { WORLD_TABLE, 512, 0, LAYOUT_INODES };
+	w->layout = (struct ext_layout_run) { WORLD_TABLE, 512, 0, EXT_LAYOUT_INODES };
 	e->layout.needed = true;
 	e->layout.known = true;
 	e->layout.run = &w->layout;
