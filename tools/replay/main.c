@@ -27,7 +27,7 @@ static const char usage_text[] =
 	"       david-replay judge WORKLOAD LOG\n";
 
 struct settings {
-	struct run_options run;
+	struct replay_options run;
 	struct stage stage;
 	const char *log;
 	const char *timing;
@@ -241,7 +241,7 @@ static int run_workload(struct settings *settings, const char *path, const char 
 		.processes = settings->run.processes,
 	};
 	struct log_entry *log = NULL;
-	struct run_result result;
+	struct replay_result result;
 	struct workload w;
 
 	load(&w, path);
@@ -258,7 +258,7 @@ static int run_workload(struct settings *settings, const char *path, const char 
 	umask(0);
 	if (settings->fifo)
 		real_time_priority();
-	if (!run(&settings->stage, &settings->run, log, &result))
+	if (!replay_run(&settings->stage, &settings->run, log, &result))
 		die("there is no memory for %u threads, or one of its processes was killed",
 		    w.threads);
 	if (log && !result.stopped)

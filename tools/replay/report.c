@@ -47,7 +47,7 @@ static void write_calls(FILE *to, const struct counted *c)
 	fputs("\n  },\n", to);
 }
 
-static void write_differences(FILE *to, const struct run_result *r)
+static void write_differences(FILE *to, const struct replay_result *r)
 {
 	u32 i;
 
@@ -120,7 +120,7 @@ static u64 ns_of(struct timeval t)
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_usec * 1000;
 }
 
-void report_write(FILE *to, const struct workload *w, const struct run_result *r,
+void report_write(FILE *to, const struct workload *w, const struct replay_result *r,
 		  const struct report_about *about)
 {
 	const struct wl_header *header = (const struct wl_header *)w->data;

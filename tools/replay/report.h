@@ -15,7 +15,7 @@ struct report_about {
 	struct log_figures figures; /* if judged */
 };
 
-void report_write(FILE *to, const struct workload *w, const struct run_result *result,
+void report_write(FILE *to, const struct workload *w, const struct replay_result *result,
 		  const struct report_about *about);
 
 #endif

@@ -49,7 +49,7 @@ struct worker {
 
 struct show {
 	const struct stage *stage;
-	const struct run_options *options;
+	const struct replay_options *options;
 	struct progress *progress;
 	struct worker *worker;
 	pthread_barrier_t ready;
@@ -59,7 +59,7 @@ struct show {
 	u64 look; /* what a look at the clock takes: a thread has to run one earlier */
 	u32 stopped;
 	pthread_mutex_t lock; /* of the differences */
-	struct run_result result;
+	struct replay_result result;
 };
 
 static u64 now(const struct show *show)
@@ -195,7 +195,7 @@ static bool meet_deps(struct show *show, const struct wl_command *c)
 
 static u64 plan(const struct worker *worker, const struct wl_command *c, u64 since)
 {
-	const struct run_options *o = worker->show->options;
+	const struct replay_options *o = worker->show->options;
 	const struct stage *stage = worker->show->stage;
 	/* What came from the page cache asked no disk: it takes as long as it took. */
 	u64 cached = stage->reads == READS_ORIGINAL && c->flags & WL_CACHED ? c->duration : 0;
@@ -305,7 +305,7 @@ static void shuffle(struct worker *worker)
 static void note_difference(struct worker *worker, const struct wl_command *c, s64 result)
 {
 	struct show *show = worker->show;
-	struct run_result *r = &show->result;
+	struct replay_result *r = &show->result;
 
 	pthread_mutex_lock(&show->lock);
 	if (r->differences < DIFFERENCES_MAX)
@@ -627,13 +627,13 @@ static bool set_barriers(struct show *show)
 	       !pthread_barrier_init(&show->begun, &barrier, threads);
 }
 
-bool run(const struct stage *stage, const struct run_options *options, struct log_entry *log,
-	 struct run_result *result)
+bool replay_run(const struct stage *stage, const struct replay_options *options,
+		struct log_entry *log, struct replay_result *result)
 {
 	struct show *show = shared(sizeof(*show));
 	bool good;
 
-	*result = (struct run_result){};
+	*result = (struct replay_result){};
 	if (!show)
 		return false;
 	*show = (struct show){

@@ -20,7 +20,7 @@ enum mismatch {
 	MISMATCH_IGNORE,
 };
 
-struct run_options {
+struct replay_options {
 	enum timing timing;
 	double scale; /* of times between calls */
 	enum mismatch mismatch;
@@ -39,7 +39,7 @@ struct difference {
 	s64 got;
 };
 
-struct run_result {
+struct replay_result {
 	u64 elapsed;
 	bool stopped;
 	u64 made; /* calls; without what only has a place in the order */
@@ -53,7 +53,7 @@ struct run_result {
  * @log: NULL, or for all commands. False: there was no memory, no thread or process, or one of the
  * processes was killed.
  */
-bool run(const struct stage *stage, const struct run_options *options, struct log_entry *log,
-	 struct run_result *result);
+bool replay_run(const struct stage *stage, const struct replay_options *options,
+		struct log_entry *log, struct replay_result *result);
 
 #endif
