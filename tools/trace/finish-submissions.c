@@ -1,9 +1,184 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What is submitted to io_uring or AIO. It has its effect, and its row, when it is completed.
+ *
+ * Of AIO the record of an io_submit carries what was asked for, that of an io_getevents what has
+ * ended: RAW_IOCBS, RAW_EVENTS. Here they are made into what there is of io_uring: a submission, as
+ * the system call that does the same, and its completion.
  */
-#include "aio.h"
+#include <linux/aio_abi.h>
+#include <sys/syscall.h>
+
+#include "../common/alloc.h"
 #include "finish.h"
+
+#define CQE_MORE 0x2u /* more completions of the same submission follow */
+
+struct submission {
+	u64 event; /* the call that submitted it */
+	u32 process;
+	u32 thread;
+	struct raw_submit submit;
+	struct submission *next;
+	struct submission **before;
+	u8 *whole; /* made by submission_record() */
+	struct raw_record record; /* with blobs behind it */
+};
+
+/* A copy of @record. */
+static struct submission *submission_add(struct submissions *all, const struct raw_record *record,
+					 const struct raw_submit *submit,
+					 const struct thread *thread)
+{
+	struct submission *s = xmalloc(sizeof(*s) - sizeof(s->record) + record->length);
+
+	*s = (struct submission){ .process = thread->process->id, .thread = thread->id };
+	s->submit = *submit;
+	memcpy((u8 *)s + offsetof(struct submission, record), record, record->length);
+	if (!all->first)
+		all->last = &all->first;
+	s->before = all->last;
+	*all->last = s;
+	all->last = &s->next;
+	return s;
+}
+
+/* The oldest with that number; NULL: there is none. */
+static struct submission *submission_find(struct submissions *all, u32 process, u32 ring,
+					  u64 user_data)
+{
+	struct submission *s = all->first;
+
+	while (s && (s->process != process || s->submit.ring != ring ||
+		     s->submit.user_data != user_data))
+		s = s->next;
+	return s;
+}
+
+/* As a RAW_CALL, with what the completion carries. Valid as long as the submission. */
+static const struct raw_record *submission_record(struct submission *submission,
+						  const struct raw_record *completion)
+{
+	const struct raw_record *submitted = &submission->record;
+	u32 blobs = completion->length - sizeof(*completion);
+	struct raw_record *whole;
+
+	submission->whole = xrealloc(submission->whole, submitted->length + blobs);
+	memcpy(submission->whole, submitted, submitted->length);
+	memcpy(submission->whole + submitted->length, completion + 1, blobs);
+	whole = (struct raw_record *)submission->whole;
+	whole->type = RAW_CALL;
+	whole->length = submitted->length + blobs;
+	return whole;
+}
+
+static void submission_drop(struct submissions *all, struct submission *submission)
+{
+	*submission->before = submission->next;
+	if (submission->next)
+		submission->next->before = submission->before;
+	else
+		all->last = submission->before;
+	free(submission->whole);
+	free(submission);
+}
+
+/* A context is known by the page that it is mapped at. */
+static u32 aio_ring(u64 context)
+{
+	return context >> 12;
+}
+
+static u32 aio_equivalent(const struct raw_iocb *iocb)
+{
+	switch (iocb->opcode) {
+	case IOCB_CMD_PREAD:
+	case IOCB_CMD_PREADV:
+		return SYS_pread64;
+	case IOCB_CMD_PWRITE:
+	case IOCB_CMD_PWRITEV:
+		return SYS_pwrite64;
+	case IOCB_CMD_FSYNC:
+		return SYS_fsync;
+	case IOCB_CMD_FDSYNC:
+		return SYS_fdatasync;
+	default:
+		return CALL_UNKNOWN;
+	}
+}
+
+/* How many the kernel took are its result. */
+static const void *aio_taken(const struct raw_record *call, enum raw_kind kind, size_t each, u32 i)
+{
+	u32 length;
+	const u8 *all = raw_find(call, kind, each, &length);
+
+	if (!all || (s64)call->result <= i || i >= length / each)
+		return NULL;
+	return all + i * each;
+}
+
+/* The @i-th submission, or completion, of a call; NULL: it has no such. Valid until the next. */
+static const struct raw_record *aio_submission(const struct raw_record *call, u32 i)
+{
+	static struct {
+		struct raw_record record;
+		struct raw_blob blob;
+		struct raw_submit submit;
+		u32 rest;
+	} one;
+	struct raw_iocb iocb;
+	const void *at;
+
+	if (call->nr != SYS_io_submit)
+		return NULL;
+	at = aio_taken(call, RAW_IOCBS, sizeof(iocb), i);
+	if (!at)
+		return NULL;
+	memcpy(&iocb, at, sizeof(iocb));
+	one.record = (struct raw_record){
+		.length = sizeof(one),
+		.type = RAW_SQE,
+		.tid = call->tid,
+		.nr = aio_equivalent(&iocb),
+		.entry = call->entry,
+		.exit = call->entry,
+		.args = { iocb.fd, 0, iocb.bytes, iocb.offset },
+	};
+	one.blob = (struct raw_blob){ RAW_SUBMIT, sizeof(one.submit) };
+	one.submit = (struct raw_submit){
+		.opcode = iocb.opcode,
+		.flags = RAW_SUBMIT_AIO,
+		.ring = aio_ring(call->args[0]),
+		.user_data = iocb.address,
+	};
+	return &one.record;
+}
+
+static const struct raw_record *aio_completion(const struct raw_record *call, u32 i)
+{
+	static struct raw_record one;
+	struct io_event event;
+	const void *at;
+
+	if (call->nr != SYS_io_getevents && call->nr != SYS_io_pgetevents)
+		return NULL;
+	at = aio_taken(call, RAW_EVENTS, sizeof(event), i);
+	if (!at)
+		return NULL;
+	memcpy(&event, at, sizeof(event));
+	one = (struct raw_record){
+		.length = sizeof(one),
+		.type = RAW_CQE,
+		.tid = call->tid,
+		.nr = aio_ring(call->args[0]),
+		.entry = call->exit,
+		.exit = call->exit,
+		.result = event.res,
+		.args = { event.obj },
+	};
+	return &one;
+}
 
 static void write_submission(struct finisher *f, const struct submission *s, const struct about *a,
 			     bool completed)
@@ -39,8 +214,8 @@ static void write_submission(struct finisher *f, const struct submission *s, con
 }
 
 /* It has been completed: what the call that does the same would have done. */
-static void complete(struct finisher *f, struct submission *s, const struct raw_record *cqe,
-		     struct thread *thread)
+static void submission_complete(struct finisher *f, struct submission *s,
+				const struct raw_record *cqe, struct thread *thread)
 {
 	struct about a = { .offset = NO_OFFSET, .call = call_of(s->record.nr), .thread = thread };
 
@@ -74,7 +249,7 @@ void finish_cqe(struct finisher *f, const struct raw_record *r)
 
 	if (!s)
 		return;
-	complete(f, s, r, thread);
+	submission_complete(f, s, r, thread);
 	if (!(r->args[1] & CQE_MORE))
 		submission_drop(&f->submissions, s);
 }

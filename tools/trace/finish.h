@@ -8,7 +8,12 @@
 
 #include "../calls/effects.h"
 #include "db.h"
-#include "submissions.h"
+
+/* Submissions to io_uring or AIO that have not been completed yet. */
+struct submissions {
+	struct submission *first; /* by age */
+	struct submission **last;
+};
 
 struct finisher {
 	struct world world;

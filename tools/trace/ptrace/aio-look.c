@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 
 #include "../aio.h"
+#include "../capture.h"
 
 #define AT_ONCE 1024 /* more of one call are left out */
 #define PARTS 64 /* of an iovec, that are added up */
