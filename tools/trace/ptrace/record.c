@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../aio.h"
+#include "aio.h"
 #include "../../common/alloc.h"
 #include "../capture.h"
 #include "../../common/clock.h"

@@ -6,7 +6,7 @@
 #ifndef TRACE_AIO_H
 #define TRACE_AIO_H
 
-#include "task.h"
+#include "../task.h"
 
 /* What the record of the task's call is to carry; at its entry, and at its exit. */
 void aio_entry(struct task *task);

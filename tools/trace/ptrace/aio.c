@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "../aio.h"
+#include "aio.h"
 #include "../capture.h"
 
 #define AT_ONCE 1024 /* more of one call are left out */
