@@ -25,6 +25,7 @@
  *	waited	blk-mq merges what waited for a tag before it has one
  *	postflush	blk-mq: no flush follows a FUA write to a drive without FUA
  *	waits	what a command of an SSD waits for is its transfer, too
+ *	map_wait	what a read waits for the map of an SSD is its transfer
  *	turns	the rotation of a disk's command is its transfer, too
  *	parity_read	an array's small write does not read the old parity
  */

@@ -219,6 +219,9 @@ static const char * const part_names[DAVID_SLOTS] = {
 	[DAVID_PART_TRANSFER] = "transfer",
 	[DAVID_PART_FLUSH] = "flush",
 	[DAVID_PART_QUEUED] = "queued",
+	[DAVID_PART_DIE] = "die",
+	[DAVID_PART_CHANNEL] = "channel",
+	[DAVID_PART_MAP] = "map",
 };
 
 /* Kinds of requests that take time. */

@@ -120,6 +120,9 @@ void timing_count_commands(struct model_figures *figures, struct drive_sums *sum
 	figures->parts[DAVID_PART_TRANSFER] += sums->parts.transfer;
 	figures->parts[DAVID_PART_FLUSH] += sums->parts.flush;
 	figures->parts[DAVID_PART_QUEUED] += sums->parts.queued;
+	figures->parts[DAVID_PART_DIE] += sums->parts.die;
+	figures->parts[DAVID_PART_CHANNEL] += sums->parts.channel;
+	figures->parts[DAVID_PART_MAP] += sums->parts.map;
 	figures->hits += sums->hits;
 	*sums = (struct drive_sums){ };
 }

@@ -118,6 +118,9 @@ TRACE_EVENT(david_complete,
 		__field(u8, hit)
 		__field(u64, flush)
 		__field(u64, queued)
+		__field(u64, die)
+		__field(u64, channel)
+		__field(u64, map)
 	),
 	TP_fast_assign(
 		__entry->dev = dev;
@@ -134,12 +137,16 @@ TRACE_EVENT(david_complete,
 		__entry->hit = timed->request.parts.hit;
 		__entry->flush = timed->request.parts.flush;
 		__entry->queued = timed->request.parts.queued;
+		__entry->die = timed->request.parts.die;
+		__entry->channel = timed->request.parts.channel;
+		__entry->map = timed->request.parts.map;
 	),
-	TP_printk("dev=%u:%u id=%llu arrival=%llu dispatch=%llu completion=%llu delivered=%llu lateness=%llu overhead=%llu seek=%llu rotation=%llu transfer=%llu hit=%u flush=%llu queued=%llu",
+	TP_printk("dev=%u:%u id=%llu arrival=%llu dispatch=%llu completion=%llu delivered=%llu lateness=%llu overhead=%llu seek=%llu rotation=%llu transfer=%llu hit=%u flush=%llu queued=%llu die=%llu channel=%llu map=%llu",
 		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->arrival,
 		  __entry->dispatch, __entry->completion, __entry->delivered, __entry->lateness,
 		  __entry->overhead, __entry->seek, __entry->rotation, __entry->transfer,
-		  __entry->hit, __entry->flush, __entry->queued)
+		  __entry->hit, __entry->flush, __entry->queued, __entry->die,
+		  __entry->channel, __entry->map)
 );
 
 /*

@@ -136,6 +136,9 @@ enum david_part {
 	DAVID_PART_TRANSFER,
 	DAVID_PART_FLUSH,	/* until what a flush or FUA needs is on the media */
 	DAVID_PART_QUEUED,	/* in the drive, for other work of it */
+	DAVID_PART_DIE,	/* of an SSD's read: a die reads */
+	DAVID_PART_CHANNEL,	/* the die's channel is waited for, and carries */
+	DAVID_PART_MAP,		/* a part of the SSD's map is read */
 	DAVID_PART_NR
 };
 

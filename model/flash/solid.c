@@ -35,6 +35,9 @@ void drive_parts_cut(struct drive_parts *parts, u64 total)
 	part_take(&parts->flush, &total);
 	part_take(&parts->seek, &total);
 	part_take(&parts->rotation, &total);
+	part_take(&parts->map, &total);
+	part_take(&parts->die, &total);
+	part_take(&parts->channel, &total);
 	parts->transfer = total;
 }
 

@@ -26,16 +26,20 @@ struct drive_parts {
 	u64 overhead;
 	u64 seek;		/* with head switches and settling */
 	u64 rotation;
-	u64 transfer;		/* media and bus: all that is no other part */
+	u64 transfer;		/* a disk's media, the link: all that is no other part */
 	u64 flush;		/* until what a flush or FUA needs is on the media */
 	u64 queued;		/* for the drive's other work: room, the arm, a die, the link */
+	/* Of an SSD's read: of the page that is in the controller last */
+	u64 die;		/* that reads it */
+	u64 channel;		/* that is waited for, and carries it */
+	u64 map;		/* before: a part of the map, which tells where it is */
 	bool hit;		/* a read from the cache, or a write into it */
 };
 
 static inline u64 drive_parts_total(const struct drive_parts *parts)
 {
 	return parts->overhead + parts->seek + parts->rotation + parts->transfer + parts->flush +
-	       parts->queued;
+	       parts->queued + parts->die + parts->channel + parts->map;
 }
 
 /* What the commands that have ended took, all in all. */
@@ -52,6 +56,9 @@ static inline void drive_sums_add(struct drive_sums *sums, const struct drive_pa
 	sums->parts.transfer += parts->transfer;
 	sums->parts.flush += parts->flush;
 	sums->parts.queued += parts->queued;
+	sums->parts.die += parts->die;
+	sums->parts.channel += parts->channel;
+	sums->parts.map += parts->map;
 	sums->hits += parts->hit;
 }
 
@@ -61,7 +68,8 @@ void drive_parts_cut(struct drive_parts *parts, u64 total);
 /* A command took @total, of which @parts are known but transfer. Each is less than 2^61. */
 static inline void drive_parts_split(struct drive_parts *parts, u64 total)
 {
-	u64 known = parts->overhead + parts->queued + parts->flush + parts->seek + parts->rotation;
+	u64 known = parts->overhead + parts->queued + parts->flush + parts->seek + parts->rotation +
+		    parts->die + parts->channel + parts->map;
 
 	if (likely(known <= total))
 		parts->transfer = total - known;

@@ -192,7 +192,7 @@ static bool may_suspend(const struct ssd *ssd, const struct die *die)
 /* @die reads for @time, from @from on at the earliest. Returns the end. */
 static u64 die_read(struct ssd *ssd, struct die *die, u64 from, u64 time)
 {
-	u64 start = max(from, die->reads_until), push = time;
+	u64 free = max(from, die->reads_until), start = free, push = time;
 
 	if (die->end > start) {
 		if (start <= die->begin) {	/* it has not begun */
@@ -215,8 +215,9 @@ static u64 die_read(struct ssd *ssd, struct die *die, u64 from, u64 time)
 	/* Its own pages before this one are no wait. */
 	if (die->reader != ssd->reader) {
 		die->reader = ssd->reader;
-		die->waited = start - from;
+		die->waited = free - from;
 	}
+	die->waited += start - free;
 	ssd->waited = die->waited;
 	die->reads_until = start + time;
 	ssd->busy_until = max(ssd->busy_until, die->reads_until);
@@ -244,10 +245,11 @@ u64 ssd_read_page(struct ssd *ssd, u64 page, enum page_kind kind, u32 sectors, u
 	struct die *die = &ssd->dies[(u64)random * profile->dies >> 32];
 	u64 time = page_time(profile, random, kind);
 	struct carrier *channel = &ssd->channels[die->channel];
-	u64 end;
+	u64 carried = carrier_time(channel, sectors);
 
 	if (nth_is_chosen(ssd->figures.flash_reads, profile->retries))
 		time += profile->retry_time;
-	end = die_read(ssd, die, from, time + carrier_time(channel, sectors));
-	return carrier_carry(channel, sectors, now, end - carrier_time(channel, sectors));
+	/* It holds the page until the channel has carried it. */
+	ssd->off_die = die_read(ssd, die, from, time + carried) - carried;
+	return carrier_carry(channel, sectors, now, ssd->off_die);
 }

@@ -20,7 +20,7 @@ struct die {
 	bool locked;		/* none may */
 	u32 channel;
 	u64 reader;		/* the last command that read of it: its number, */
-	u64 waited;		/* and how long its first page waited for the die */
+	u64 waited;		/* and how long its pages have waited for others' work there */
 };
 
 /*
@@ -96,7 +96,8 @@ struct ssd {
 	u32 unit_sectors;
 	u64 last;		/* when the last command came */
 	u64 reader;		/* commands that have read, the current one included */
-	u64 waited;		/* how long that waited for the die that read last */
+	u64 waited;		/* how long that waited for the die that read last; */
+	u64 off_die;		/* when that die had read the page */
 	struct ftl_figures seen;	/* of the map, that the dies know of */
 	struct solid_figures figures;
 };

@@ -251,7 +251,7 @@ static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u6
 	u32 flash_page = ssd->profile->flash_page / 512, sectors;
 	enum ftl_state state;
 	enum page_kind kind;
-	u64 waited = 0;
+	u64 waited = 0, off_die = from;
 
 	ssd->reader++;
 	command->parts.hit = true;
@@ -274,9 +274,12 @@ static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u6
 		if (page > done) {
 			done = page;
 			waited = ssd->waited;
+			off_die = ssd->off_die;
 		}
 	}
 	command->parts.queued += waited;
+	command->parts.die = off_die - from - waited;
+	command->parts.channel = done - off_die;
 	return done;
 }
 
@@ -304,6 +307,8 @@ static u64 ssd_serve_read(struct ssd *ssd, struct solid_command *command, u64 no
 	ready = map_look_up(ssd, command, now, from);
 	if (ready <= from || MODEL_PLANTED(lookup))
 		return read_data(ssd, command, now, from);
+	if (!MODEL_PLANTED(map_wait))
+		command->parts.map = ready - from;
 	place = ssd->places[--ssd->nr_places];
 	ssd->reads[place] = command;
 	ssd_push_event(ssd, ready, ssd->profile->dies + place);

@@ -391,6 +391,9 @@ static void a_read_reads_the_map_first_if_it_is_not_in_memory(struct kunit *test
 	submit(&rig, &b, DISK_READ, 6464, 8);
 	finish(&rig);
 	KUNIT_EXPECT_EQ(test, a.completion - a.arrival, READ_4K + map);
+	KUNIT_EXPECT_EQ(test, a.parts.map, map);
+	KUNIT_EXPECT_EQ(test, a.parts.die + a.parts.channel, 60 * US);
+	KUNIT_EXPECT_GE(test, b.parts.map, 50 * US);
 	KUNIT_EXPECT_GE(test, b.completion - b.arrival, READ_4K + map);
 	done(&rig);
 
@@ -667,10 +670,14 @@ static void waits_are_parts_of_their_own(struct kunit *test)
 	submit(&rig, &r[1], DISK_READ, 800, 8);
 	finish(&rig);
 	KUNIT_EXPECT_EQ(test, r[0].parts.overhead, 6 * US);
-	KUNIT_EXPECT_EQ(test, r[0].parts.transfer, 62 * US);
-	KUNIT_EXPECT_EQ(test, r[0].parts.queued, 0ULL);
+	KUNIT_EXPECT_EQ(test, r[0].parts.die, 50 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.channel, 10 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.transfer, 2 * US);
+	KUNIT_EXPECT_EQ(test, r[0].parts.queued + r[0].parts.map, 0ULL);
 	KUNIT_EXPECT_EQ(test, r[1].parts.queued, 60 * US);
-	KUNIT_EXPECT_EQ(test, r[1].parts.transfer, 62 * US);
+	KUNIT_EXPECT_EQ(test, r[1].parts.die, 50 * US);
+	KUNIT_EXPECT_EQ(test, r[1].parts.channel, 10 * US);
+	KUNIT_EXPECT_EQ(test, r[1].parts.transfer, 2 * US);
 	done(&rig);
 
 	/* A flush waits 40 us for the channel and 600 us for the program. */

@@ -31,9 +31,12 @@ void target_print_sums(FILE *to, const struct drive_sums *sums)
 	fprintf(to, "\"drive_ns\": {\"overhead\": %llu, \"seek\": %llu, \"rotation\": %llu, ",
 		(unsigned long long)parts->overhead, (unsigned long long)parts->seek,
 		(unsigned long long)parts->rotation);
-	fprintf(to, "\"transfer\": %llu, \"flush\": %llu, \"queued\": %llu}",
+	fprintf(to, "\"transfer\": %llu, \"flush\": %llu, \"queued\": %llu, ",
 		(unsigned long long)parts->transfer, (unsigned long long)parts->flush,
 		(unsigned long long)parts->queued);
+	fprintf(to, "\"die\": %llu, \"channel\": %llu, \"map\": %llu}",
+		(unsigned long long)parts->die, (unsigned long long)parts->channel,
+		(unsigned long long)parts->map);
 }
 
 void target_figures(const struct target *target, u32 members, struct array_member_figures *figures)

@@ -19,6 +19,7 @@ COLUMNS = (
     *("t_ns", "reads", "writes", "flushes", "read_bytes", "written_bytes", "modelled", "modelled_ns"),
     *("busy_ns", "overhead_ns", "seek_ns", "rotation_ns", "transfer_ns", "hits"),
     *("store_bytes", "memory_bytes", "late_ns", "flush_ns", "queued_ns"),
+    *("die_ns", "channel_ns", "map_ns"),
 )
 MOST = 240
 FIRST_NS = 50_000_000
@@ -39,7 +40,7 @@ def row(figures: dict[str, Any], t_ns: int) -> Row:
         figures["store_used"] * figures["block_size"],
         sum(figures["mem"].values()),
         figures["late_ns"],
-        *(parts[name] for name in ("flush", "queued")),
+        *(parts[name] for name in ("flush", "queued", "die", "channel", "map")),
         figures["modelled_times"],
     ]
 
@@ -47,7 +48,8 @@ def row(figures: dict[str, Any], t_ns: int) -> Row:
 def part_shares(columns: list[str], last: Row) -> dict[str, float]:
     """Of the time until that sample: what the drive was busy with."""
     at = dict(zip(columns, last, strict=True))
-    parts = {part: at[f"{part}_ns"] for part in stats.PARTS}
+    # Results have no column of a part that was told apart later.
+    parts = {part: at.get(f"{part}_ns", 0) for part in stats.PARTS}
     return stats.part_shares(parts, at["busy_ns"], at["t_ns"])
 
 

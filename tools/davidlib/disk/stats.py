@@ -74,7 +74,7 @@ SCALARS = (
 
 
 TIMED = ("read", "write", "flush")
-PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued")
+PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map")
 # The part about time, in the struct's order: groups as above, scalars, histograms.
 TIME_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "parts": ("parts", "part_", PARTS),

@@ -50,6 +50,9 @@ PART_TEXTS = {
     "overhead": "from here on: the time of commands in the drive, {:.2f} at a time",
     "flush": "until what a flush or FUA needs is on the media",
     "queued": "for the drive's other work: room, the arm, a die, the link",
+    "die": "of an SSD's reads: dies read",
+    "channel": "the same: channels are waited for, and carry",
+    "map": "the same: parts of the map are read",
 }
 
 

@@ -23,7 +23,7 @@ from . import figures, theme
 matplotlib.use("svg")
 SIZE = (4.8, 3.0)
 HEAT_COLUMNS = 60
-PARTS = ("seek", "rotation", "transfer", "overhead", "flush", "queued")
+PARTS = ("seek", "rotation", "transfer", "overhead", "flush", "queued", "die", "channel", "map")
 Runs = list[dict[str, Any]]
 
 
@@ -197,9 +197,11 @@ def where_time_went(runs: Runs) -> Figure:
     names = [one["run"]["variant"] for one in ones]
     left = [0.0] * len(ones)
     found = [part_shares(one["result"]["columns"], one["result"]["samples"][-1]) for one in ones]
-    for part in PARTS:
+    for at, part in enumerate(PARTS):
         shares = [100 * parts[part] for parts in found]
-        axes.barh(range(len(ones)), shares, left=left, label=part, height=0.6)
+        if not any(shares):
+            continue
+        axes.barh(range(len(ones)), shares, left=left, label=part, color=f"C{at}", height=0.6)
         left = [a + b for a, b in zip(left, shares, strict=True)]
     axes.set_yticks(range(len(ones)), names)
     axes.set_ylim(len(ones) - 0.5, -0.5)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 
 # Series after Okabe and Ito, which colour-blind people tell apart; for dark they are lighter.
-NAMES = ("ink", "faint", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7")
+NAMES = ("ink", "faint", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8")
 LIGHT = ("#1b1f24", "#c9ced6", "#0067a5", "#c14a00", "#00805a", "#a3478a", "#8a6500", "#2f8fc4", "#5b5b5b",
-         "#7a3e9d")
+         "#7a3e9d", "#23307a")
 DARK = ("#e6e9ee", "#444b55", "#6cb8ee", "#ff9a5c", "#4fd1a1", "#e59acb", "#e6c04d", "#9fd3f2", "#b5b5b5",
-        "#c79be3")
+        "#c79be3", "#8f9cf0")
 MARKS = tuple(f"#0a0b{number:02x}" for number in range(0x10, 0x10 + len(NAMES)))
 SERIES = len(NAMES) - 2
 
