@@ -22,12 +22,17 @@ VENV = $(CACHE)/venv
 DAVID = tools/david
 CPUS := $(shell nproc)
 
-# In user space: what was compiled of the same source before, in any tree, is taken from the cache.
+# In user space: what was compiled of the same source before, in any tree, is taken from the cache. Whose
+# cache cannot be written compiles without.
+ifneq ($(XDG_CACHE_HOME)$(HOME),)
+ifeq ($(shell mkdir -p $(CACHE)/ccache 2>/dev/null && test -w $(CACHE)/ccache && echo writable),writable)
 sim programs unit fuzz: export PATH := /usr/lib/ccache:$(PATH)
 sim programs unit fuzz: export CCACHE_DIR := $(CACHE)/ccache
 sim programs unit fuzz: export CCACHE_MAXSIZE := 500M
 # A tree's own place is in no object but for debuggers.
 sim programs unit fuzz: export CCACHE_NOHASHDIR := 1
+endif
+endif
 
 all: module sim ## the module, for KDIR (default: the running kernel), and the tools
 

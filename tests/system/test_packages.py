@@ -43,9 +43,15 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: Path) -> None:
+def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: Path, tmp_path: Path) -> None:
     david = root / "usr/bin/david"
     assert run(david, "--version").stdout == f"david {(TREE / 'tools/version').read_text()}"
+    for words in (["env", "PYTHONSAFEPATH=1"], ["python3", "-I"]):
+        assert run(*words, david, "--version").stdout == run(david, "--version").stdout, words
+    foreign = tmp_path / "foreign"
+    (foreign / "davidlib").mkdir(parents=True)
+    (foreign / "davidlib/__init__.py").write_text("raise SystemExit('another davidlib')\n")
+    assert not run("env", f"PYTHONPATH={foreign}", david, "--version").returncode
     shipped = {path.stem for path in (TREE / "profiles").glob("*.profile")}
     assert {line.split()[0] for line in run(david, "profile", "list").stdout.splitlines()[1:]} == shipped
     name = sorted(shipped)[0]
