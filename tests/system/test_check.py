@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -50,5 +52,22 @@ def test_a_part_that_fails_ends_the_others(part: str, behind: str, waits: str, t
     done = checked(tmp_path, {waits: "touch begun; exec sleep 1000", part: fails})
     assert done.returncode == 1
     assert "what was wrong" in done.stdout and f"make {part} failed" in done.stderr, done.stderr
-    assert "make check failed" in done.stderr
+    assert f"make check failed: make {part} failed" in done.stderr.splitlines()[-1]
+    assert rows(done)[waits][-1] == "ended"
     assert waits in rows(done) and behind not in rows(done), done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_what_ends_the_check_ends_its_parts(number: signal.Signals, tmp_path: Path) -> None:
+    """Such as a terminal that is closed."""
+    (tmp_path / "Makefile").write_text(
+        f".PHONY: {' '.join(PARTS)}\n{' '.join(PARTS)}:\n\t@echo $$$$ >$@.pid; touch begun; exec sleep 1000\n"
+    )
+    with subprocess.Popen([sys.executable, CHECK, tmp_path], stderr=subprocess.PIPE, text=True) as check:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.1)
+        check.send_signal(number)
+        said = check.communicate(timeout=300)[1]
+    assert check.returncode == 1 and "make check failed: interrupted" in said.splitlines()[-1], said
+    [pid] = [int(path.read_text()) for path in tmp_path.glob("*.pid")]
+    assert not Path(f"/proc/{pid}").exists()
