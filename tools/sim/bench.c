@@ -347,9 +347,12 @@ static void print_result(const struct arguments *args, const struct profile *pro
 			 const struct job_result *result)
 {
 	struct doubt doubts[DOUBT_NR];
-	u32 nr_doubts = job_doubts(&named->job, result, doubts);
 	struct job_limits limits;
+	u32 nr_doubts;
 
+	if (!args->array)
+		job_limits(&named->job, profile, &limits);
+	nr_doubts = job_doubts(&named->job, result, args->array ? NULL : &limits, doubts);
 	if (!args->json) {
 		job_print_text(named->name, result);
 		warn_of_doubts(named, doubts, nr_doubts);
@@ -363,12 +366,10 @@ static void print_result(const struct arguments *args, const struct profile *pro
 		print_solid(&result->solid);
 	if (result->nr_marks)
 		print_marks(&named->job, result);
-	if (args->array) {
+	if (args->array)
 		print_array(args, result);
-	} else {
-		job_limits(&named->job, profile, &limits);
+	else
 		print_limits(&limits);
-	}
 	print_doubts(doubts, nr_doubts);
 	printf("}");
 }

@@ -47,7 +47,13 @@ static void doubt_writes(struct doubts *doubts, const struct job_result *result)
 
 	if (result->filled || !result->op[DISK_WRITE].requests)
 		return;
-	if (result->lasting_cache && result->written < 2 * result->cache)
+	if (result->media_cache && result->writes &&
+	    result->writes < 2 * result->media_cache_writes &&
+	    result->written < 2 * result->media_cache)
+		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
+			   "a shingled disk's media cache took the writes: %.0f of some %.0f that fill it (count more, or say steady)",
+			   (double)result->writes, (double)result->media_cache_writes);
+	else if (result->lasting_cache && result->written < 2 * result->cache)
 		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
 			   "%.4g MB were written, into a cache of %.4g MB (count more, or say steady)",
 			   result->written / 1e6, result->cache / 1e6);
@@ -65,17 +71,31 @@ static double empty_share(const struct job_result *result)
 	return (double)result->solid.empty_reads / result->read_pages;
 }
 
-/* Only random reads: a sequential reader's hits were read from the media for it. */
+/* More came than passed the heads. A stream's hits alone say nothing: they were read for it. */
+static void doubt_stream(struct doubts *doubts, const struct job_result *result,
+			 const struct job_limits *limits)
+{
+	double rate = result->op[DISK_READ].bytes * 1e9 / fmax(result->ns, 1);
+	double share = limits && rate > 0 ? 1 - limits->media / rate : 0;
+
+	if (share >= LEAST)
+		doubts_add(doubts, DOUBT_CACHED_READS, share,
+			   "%.0f %% of what was read was in the drive's cache: %.1f MB/s, and the media have %.1f (a larger span, or cache=off)",
+			   100 * share, rate / 1e6, limits->media / 1e6);
+}
+
 static void doubt_reads(struct doubts *doubts, const struct job *job,
-			const struct job_result *result)
+			const struct job_result *result, const struct job_limits *limits)
 {
 	const struct job_figures *reads = &result->op[DISK_READ];
 	double share = reads->requests ? (double)reads->hits / reads->requests : 0;
 	u32 i;
 
 	for (i = 0; i < job->nr_parts; i++)
-		if (job->parts[i].order != JOB_RANDOM && job->parts[i].writes < 100)
+		if (job->parts[i].order != JOB_RANDOM && job->parts[i].writes < 100) {
+			doubt_stream(doubts, result, limits);
 			return;
+		}
 	if (share >= LEAST && empty_share(result) < LEAST)
 		doubts_add(doubts, DOUBT_CACHED_READS, share,
 			   "%.0f %% of the random reads were in the drive's cache (a larger span, or cache=off)",
@@ -121,12 +141,12 @@ static void doubt_trend(struct doubts *doubts, const struct job *job,
 }
 
 u32 job_doubts(const struct job *job, const struct job_result *result,
-	       struct doubt doubts[DOUBT_NR])
+	       const struct job_limits *limits, struct doubt doubts[DOUBT_NR])
 {
 	struct doubts found = { .doubt = doubts };
 
 	doubt_writes(&found, result);
-	doubt_reads(&found, job, result);
+	doubt_reads(&found, job, result, limits);
 	doubt_empty(&found, result);
 	doubt_erased(&found, result);
 	doubt_trend(&found, job, result);

@@ -11,7 +11,7 @@
 
 enum doubt_kind {
 	DOUBT_CACHED_WRITES,	/* the writes that a cache still held at the end */
-	DOUBT_CACHED_READS,	/* random reads that the drive's cache served */
+	DOUBT_CACHED_READS,	/* reads that the drive's cache served */
 	DOUBT_EMPTY_READS,	/* pages that were read and never written */
 	DOUBT_ERASED_FLASH,	/* an SSD that wrote to erased blocks only */
 	DOUBT_TREND,		/* the rate rose or fell */
@@ -26,11 +26,11 @@ struct doubt {
 };
 
 /*
- * The doubts about @result, which job_run() made of @job with look_after. Returns how many of
- * @doubts it has filled, at most one of each kind.
+ * The doubts about @result, which job_run() made of @job with look_after. @limits: what the media
+ * allow; NULL of an array. Returns how many of @doubts it has filled, at most one of each kind.
  */
 u32 job_doubts(const struct job *job, const struct job_result *result,
-	       struct doubt doubts[DOUBT_NR]);
+	       const struct job_limits *limits, struct doubt doubts[DOUBT_NR]);
 
 /* Its name in JSON. */
 const char *doubt_name(enum doubt_kind kind);

@@ -14,6 +14,7 @@
 #define SEEKS	20000		/* samples of the seek curve */
 #define MOST_WINDOWS	1000ULL	/* that a "steady" job warms up for */
 #define FILLINGS	4	/* of the caches */
+#define MEDIA_FILLINGS	2	/* of a shingled disk's */
 
 enum slot_state { SLOT_READY, SLOT_WAITING, SLOT_SENT, SLOT_DONE };
 
@@ -127,10 +128,12 @@ static void make_request(struct run *run, struct slot *slot)
 	request->sector = job->order == JOB_RANDOM ? job_random_place(run, job) :
 						     stream_place(part, slot->index);
 	request->sector += job->offset;
-	if (request->op == DISK_WRITE)
+	if (request->op == DISK_WRITE) {
 		run->result->written += request->sectors * 512ULL;
-	else
+		run->result->writes += job->order == JOB_RANDOM;
+	} else {
 		run->result->read_pages += pages_of(request);
+	}
 }
 
 static void job_send(struct run *run, struct slot *slot)
@@ -294,13 +297,22 @@ static void set_windows(struct run *run)
 	run->warm_window = max(run->window, run->result->cache / 512 / sectors);
 }
 
+/* Can a shingled disk's media cache be full? Only writes at random go there for long. */
+static bool media_filled(const struct job_result *result)
+{
+	return !result->media_cache || !result->writes ||
+	       result->written >= MEDIA_FILLINGS * result->media_cache ||
+	       result->writes >= MEDIA_FILLINGS * result->media_cache_writes;
+}
+
 /*
  * Can the caches be full? While they take what comes, the media write, too, and nearly as fast.
  * So it takes a few times their size. A job that has written nothing need not fill them.
  */
 static bool filled(const struct job_result *result)
 {
-	return !result->written || result->written >= FILLINGS * result->cache;
+	return !result->written ||
+	       (result->written >= FILLINGS * result->cache && media_filled(result));
 }
 
 /*
@@ -553,6 +565,8 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 		changed.write_cache = WRITE_CACHE_OFF;
 	run.members = setup ? setup->layout.members : 0;
 	result->cache = cache_size(&changed, run.members);
+	result->media_cache = changed.media_cache * 512ULL * max(1U, run.members);
+	result->media_cache_writes = (u64)changed.media_cache_map * max(1U, run.members);
 	set_windows(&run);
 	run.warm = job->steady ? max_t(u64, job->warm, run.warm_window) : job->warm;
 	if (!run.warm)

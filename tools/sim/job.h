@@ -104,6 +104,9 @@ struct job_result {
 	u64 left;		/* ns that a flush took afterwards, with what was under way */
 	u64 written;		/* bytes, from the beginning */
 	u64 cache;		/* bytes that the caches of the disk, or of all members, take */
+	u64 media_cache;	/* bytes that a shingled disk's media cache takes; 0: it has none */
+	u64 media_cache_writes;	/* writes at random that fill it */
+	u64 writes;		/* at random, from the beginning */
 	u64 read_pages;		/* of 4 KiB, of all reads from the beginning */
 	struct drive_sums drive;	/* of a disk, from the beginning */
 	u64 state;		/* bytes of the modelled disk; 0: an array */
