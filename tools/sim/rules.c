@@ -80,7 +80,8 @@ static u32 young(const struct job_part *part, const struct profile *profile)
 	u64 each = seek_time(profile, profile->cylinders - 1) + 2 * profile->revolution +
 		   part->sectors * track / least_track(profile);
 
-	return max(profile->ncq_age_limit / 2 / each, 1ULL);
+	/* A drive without an arm takes none of these times, and lets nothing starve. */
+	return each ? max(profile->ncq_age_limit / 2 / each, 1ULL) : U32_MAX;
 }
 
 static bool fit_depth(struct job *job, const struct profile *profile)
