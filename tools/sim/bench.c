@@ -26,12 +26,13 @@ static const char usage[] =
 "  --size S            sectors of 512 bytes of each disk (default: the profile's)\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
 "  --json              print the figures as JSON\n"
+"  --no-doubts         end with the job's last request; do not ask what its figures leave out\n"
 "  -h, --help          this text\n"
 "\n"
 "A job's words, with what holds without them; \"+\" joins parts that run at the same time:\n";
 
 enum { OPTION_PROFILE = 256, OPTION_JOB, OPTION_JOBS, OPTION_SIZE, OPTION_OPTION, OPTION_JSON,
-	OPTION_ARRAY };
+	OPTION_ARRAY, OPTION_NO_DOUBTS };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
@@ -41,6 +42,7 @@ static const struct option long_options[] = {
 	{ "size", required_argument, NULL, OPTION_SIZE },
 	{ "option", required_argument, NULL, OPTION_OPTION },
 	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "no-doubts", no_argument, NULL, OPTION_NO_DOUBTS },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
@@ -59,6 +61,7 @@ struct arguments {
 	struct array_setup setup;	/* of it */
 	u64 size;
 	bool json;
+	bool no_doubts;
 };
 
 struct named_job {
@@ -125,6 +128,9 @@ static int bench_arguments(int argc, char **argv, struct arguments *args)
 			break;
 		case OPTION_JSON:
 			args->json = true;
+			break;
+		case OPTION_NO_DOUBTS:
+			args->no_doubts = true;
 			break;
 		case 'h':
 			printf("%s%s\nAn array's words:\n%s", usage, job_words, array_words);
@@ -352,7 +358,8 @@ static void print_result(const struct arguments *args, const struct profile *pro
 
 	if (!args->array)
 		job_limits(&named->job, profile, &limits);
-	nr_doubts = job_doubts(&named->job, result, args->array ? NULL : &limits, doubts);
+	nr_doubts = args->no_doubts ? 0 :
+		    job_doubts(&named->job, result, args->array ? NULL : &limits, doubts);
 	if (!args->json) {
 		job_print_text(named->name, result);
 		warn_of_doubts(named, doubts, nr_doubts);
@@ -407,7 +414,7 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 		else
 			*why = '\0';
 		if (!*why && !job_parse(&jobs[i].job, words, profile, why)) {
-			jobs[i].job.look_after = true;
+			jobs[i].job.look_after = !args->no_doubts;
 			continue;
 		}
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", jobs[i].name, why);
