@@ -354,12 +354,12 @@ static void print_result(const struct arguments *args, const struct profile *pro
 {
 	struct doubt doubts[DOUBT_NR];
 	struct job_limits limits;
-	u32 nr_doubts;
+	u32 nr_doubts = 0;
 
-	if (!args->array)
+	if (!args->array && (args->json || !args->no_doubts))
 		job_limits(&named->job, profile, &limits);
-	nr_doubts = args->no_doubts ? 0 :
-		    job_doubts(&named->job, result, args->array ? NULL : &limits, doubts);
+	if (!args->no_doubts)
+		nr_doubts = job_doubts(&named->job, result, args->array ? NULL : &limits, doubts);
 	if (!args->json) {
 		job_print_text(named->name, result);
 		warn_of_doubts(named, doubts, nr_doubts);
@@ -377,7 +377,8 @@ static void print_result(const struct arguments *args, const struct profile *pro
 		print_array(args, result);
 	else
 		print_limits(&limits);
-	print_doubts(doubts, nr_doubts);
+	if (!args->no_doubts)
+		print_doubts(doubts, nr_doubts);
 	printf("}");
 }
 
@@ -387,8 +388,10 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 	const struct array_setup *setup = args->array ? &args->setup : NULL;
 	char *text = job_print(&named->job, whole);
 	struct job_result result;
+	struct job job = named->job;
 
-	if (!text || job_run(&named->job, profile, setup, &result)) {
+	job.look_after = !args->no_doubts;
+	if (!text || job_run(&job, profile, setup, &result)) {
 		fprintf(stderr, "david-sim bench: %s\n", text ? result.failed : "out of memory");
 		free(text);
 		return 1;
@@ -411,12 +414,8 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 		words = cut_name(args->jobs[i], &jobs[i].name);
 		if (strpbrk(jobs[i].name, "\"\\"))
 			snprintf(why, sizeof(why), "quotes in its name");
-		else
-			*why = '\0';
-		if (!*why && !job_parse(&jobs[i].job, words, profile, why)) {
-			jobs[i].job.look_after = !args->no_doubts;
+		else if (!job_parse(&jobs[i].job, words, profile, why))
 			continue;
-		}
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", jobs[i].name, why);
 		return 1;
 	}

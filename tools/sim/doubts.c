@@ -47,9 +47,7 @@ static void doubt_writes(struct doubts *doubts, const struct job_result *result)
 
 	if (result->filled || !result->op[DISK_WRITE].requests)
 		return;
-	if (result->media_cache && result->writes &&
-	    result->writes < 2 * result->media_cache_writes &&
-	    result->written < 2 * result->media_cache)
+	if (!job_media_filled(result))
 		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
 			   "a shingled disk's media cache took the writes: %.0f of some %.0f that fill it (count more, or say steady)",
 			   (double)result->writes, (double)result->media_cache_writes);

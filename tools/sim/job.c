@@ -297,8 +297,7 @@ static void set_windows(struct run *run)
 	run->warm_window = max(run->window, run->result->cache / 512 / sectors);
 }
 
-/* Can a shingled disk's media cache be full? Only writes at random go there for long. */
-static bool media_filled(const struct job_result *result)
+bool job_media_filled(const struct job_result *result)
 {
 	return !result->media_cache || !result->writes ||
 	       result->written >= MEDIA_FILLINGS * result->media_cache ||
@@ -312,7 +311,7 @@ static bool media_filled(const struct job_result *result)
 static bool filled(const struct job_result *result)
 {
 	return !result->written ||
-	       (result->written >= FILLINGS * result->cache && media_filled(result));
+	       (result->written >= FILLINGS * result->cache && job_media_filled(result));
 }
 
 /*

@@ -136,6 +136,9 @@ void job_release(struct job_result *result);
  */
 double job_trend(const struct job_windows *windows);
 
+/* Can a shingled disk's media cache be full? Only writes at random go there for long. */
+bool job_media_filled(const struct job_result *result);
+
 /* What media and interface allow. */
 void job_limits(const struct job *job, const struct profile *profile,
 		struct job_limits *limits);
