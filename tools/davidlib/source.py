@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -44,6 +45,13 @@ def c_says(text: str) -> str:
         else:
             code.append(line)
     return "\n".join(filter(None, [*out, " ".join(TOKEN.findall("\n".join(code)))]))
+
+
+def tracked(tree: Path) -> list[Path]:
+    """The files of a tree that git tracks, from its root, in order; no links, and none that is deleted."""
+    said = subprocess.run(["git", "ls-files", "-z"], cwd=tree, capture_output=True, text=True, check=True)
+    return sorted(Path(name) for name in said.stdout.split("\0")
+                  if name and (tree / name).is_file() and not (tree / name).is_symlink())
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
