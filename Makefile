@@ -250,7 +250,7 @@ system: setup sim ## system tests, in both labs; CASES='store.*': of these only,
 	$(if $(CASES),$(DAVID) lab run --kind uml --timeout 3600 -- python3 tests/system/caserun.py $(CASES),\
 		$(VENV)/bin/pytest tests/system)
 
-stock: setup sim ## all that concerns Debian's stock kernels 6.1, 6.12 and newest, in the vm lab; 6.12 with one CPU; 9 minutes
+stock: setup sim ## all that concerns Debian's stock kernels 6.1, 6.12 and newest, in the vm lab; 6.12 with one CPU
 	DAVID_STOCK=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k "vm- or one_cpu"
 
 powercut: setup ## power cuts at thousands of places, hours; then bugs planted to be found by that
