@@ -82,6 +82,9 @@ demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures
 	tools/demo
 
 check: setup ## the tests of every day, 15 minutes, and 25 more the first time; long ones have targets of their own
+	@tests/check --daily
+
+land: setup ## all tests of `make check` and those that it leaves out, 15 to 30 minutes: before work lands
 	@tests/check
 
 bench: setup ## instructions per request beside dm-linear, dm-zero, brd and null_blk
@@ -324,7 +327,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt bench-cpus bench-content bench-files setup
+.PHONY: stock land all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system
 .PHONY: ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

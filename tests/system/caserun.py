@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import traceback
+from pathlib import Path
 
 from cases import GROUPS, LAYERS, LONG, VIRTUAL, About, Case, about, load, matching
 from helpers.guest import Complaints, Failed, dm, leaks, remove, run, say
@@ -61,6 +62,13 @@ def tried(case: Case) -> str:
     return "\nkernel: ".join([error, *lines])
 
 
+def busy() -> float:
+    """Seconds of CPU time that this machine, the lab, has spent on everything since it was started."""
+    spent = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]))
+    idle = sum(spent[3:5])  # idle, waiting for a device
+    return (sum(spent) - idle) / os.sysconf("SC_CLK_TCK")
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("patterns", nargs="*", help="which cases: tables.*, store.full*; all of GROUPS")
@@ -80,12 +88,12 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(str(error))
     failed = ran = 0
     for number, name in enumerate(chosen, 1):
-        start = time.monotonic()
+        start, spent = time.monotonic(), busy()
         why = skipped(about(cases[name]))
         error = "" if why else tried(cases[name])
         seconds = round(time.monotonic() - start, 2)
         say(f"caserun: {number}/{len(chosen)} {name}: {error or why or 'ok'} ({seconds} s)")
-        result = {"case": name, "error": error, "skipped": why, "seconds": seconds}
+        result = {"case": name, "error": error, "skipped": why, "seconds": seconds, "cpu": busy() - spent}
         print("RESULT " + json.dumps(result), flush=True)
         failed += bool(error)
         ran += not why

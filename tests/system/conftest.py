@@ -6,7 +6,7 @@ A test says which lab it needs with `@pytest.mark.lab(Job(...), run)` and asks t
 result, a line "RESULT {json}" that the program in the lab prints. The lab is started with those of its runs
 that the chosen tests need, so `pytest -k` takes no longer than it must. Labs of further marks are run for
 the test, too.
-DAVID_SCALE=full runs full sizes.
+DAVID_SCALE=full runs full sizes, DAVID_DAILY=1 only what is not marked as seldom.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterator
 
 import pytest
 
+from helpers.units import DAILY
 from labjob import DEBUG, Job, Labs, compile_python
 
 LABS = pytest.StashKey[Labs]()
@@ -27,6 +28,7 @@ CPU = pytest.StashKey[Counter[str]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "lab(job, run): which lab, and what of its runs, a test waits for")
+    config.addinivalue_line("markers", "seldom: for `make land` and `make system`, not for `make check`")
 
 
 def jobs_of(items: list[pytest.Item]) -> dict[Job, tuple[str, ...]]:
@@ -51,6 +53,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if DEBUG:
         config.hook.pytest_deselected(items=[item for item in items if not has_debug_kernel(item)])
         items[:] = [item for item in items if has_debug_kernel(item)]
+    if DAILY:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("seldom")])
+        items[:] = [item for item in items if not item.get_closest_marker("seldom")]
     items.sort(key=lambda item: item.get_closest_marker("lab") is not None)
 
 

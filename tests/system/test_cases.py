@@ -58,11 +58,16 @@ def test_every_function_of_a_file_of_cases_is_a_case_or_is_used() -> None:
 
 def test_every_kernel_that_a_case_names_is_the_vm_labs() -> None:
     cases = load(EVERYTHING)
-    named = {(kernel, name) for name in cases for kernel in vmjobs.kernels_of(cases[name])}
+    named = {(kernel, name) for name in cases for kernel in vmjobs.kernels_of(name, cases[name])}
     ran = {(job.kernel, name) for job, name in test_device.CHOSEN if job.kind == "vm"}
     assert named <= ran
     assert {kernel for case in cases.values() for kernel in about(case).stock} <= set(vmjobs.KERNELS)
     assert all(name in job.runs for job, name in test_device.CHOSEN)
+
+
+def test_what_is_of_every_day_runs_on_the_newest_kernel() -> None:
+    cases = load(GROUPS)
+    assert all("newest" in about(cases[name]).vm for name in vmjobs.DAILY_CASES)
 
 
 def test_a_pattern_that_matches_nothing_is_refused() -> None:

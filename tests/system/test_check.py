@@ -23,7 +23,7 @@ TOGETHER = {
 def checked(directory: Path, recipes: dict[str, str]) -> subprocess.CompletedProcess[str]:
     text = "".join(f"{part}:\n\t@{recipes.get(part, ':')}\n" for part in PARTS)
     (directory / "Makefile").write_text(f".PHONY: {' '.join(PARTS)}\n{text}")
-    words = [sys.executable, CHECK, directory]
+    words = [sys.executable, CHECK, "--daily", directory]
     return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -63,7 +63,8 @@ def test_what_ends_the_check_ends_its_parts(number: signal.Signals, tmp_path: Pa
     (tmp_path / "Makefile").write_text(
         f".PHONY: {' '.join(PARTS)}\n{' '.join(PARTS)}:\n\t@echo $$$$ >$@.pid; touch begun; exec sleep 1000\n"
     )
-    with subprocess.Popen([sys.executable, CHECK, tmp_path], stderr=subprocess.PIPE, text=True) as check:
+    words = [sys.executable, CHECK, "--daily", tmp_path]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as check:
         while not (tmp_path / "begun").exists():
             time.sleep(0.1)
         check.send_signal(number)

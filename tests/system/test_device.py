@@ -9,7 +9,7 @@ import pytest
 
 import vmjobs
 from cases import GROUPS, LONG, about, load
-from helpers.units import FULL
+from helpers.units import DAILY, FULL
 from labjob import DEBUG, PYTHON, Job
 
 HERE = Path(__file__).parent
@@ -21,7 +21,9 @@ CASES = load(GROUPS)
 
 def in_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
     """For the uml lab."""
-    return tuple(name for name, case in load(groups).items() if about(case).uml)
+    return tuple(
+        name for name, case in load(groups).items() if about(case).uml and not (DAILY and about(case).seldom)
+    )
 
 
 def with_one_cpu(groups: tuple[str, ...]) -> tuple[str, ...]:
@@ -31,7 +33,10 @@ def with_one_cpu(groups: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in in_groups(groups) if FULL or DEBUG or not about(CASES[name]).cpus)
 
 
-SEVERAL = (*(name for name, case in CASES.items() if about(case).cpus), *in_groups(("races",)))
+SEVERAL = (
+    *(name for name in in_groups(GROUPS) if about(CASES[name]).cpus),
+    *in_groups(("races",)),
+)
 JOBS = [
     # More CPUs than the host has spend their time waiting for each other.
     Job("cpus", "uml", "newest", COMMAND, SEVERAL, timeout=LIMIT, usually=80, cpus=4 if FULL else 2,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random lives of file systems: six short ones of each. `make trials` runs hundreds of long ones, and says
-how to repeat one; `make trials-references` writes what the references of these came to.
+"""Random lives of file systems: six short ones of each, in `make check` three. `make trials` runs hundreds
+of long ones, and says how to repeat one; `make trials-references` writes what the references of these came
+to.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from helpers.units import DAILY
 from labjob import PYTHON, Job
 
 HERE = Path(__file__).parent
-SEEDS = 6
+SEEDS = 3 if DAILY else 6
 # What each may be classified by takes turns, from seed to seed.
 COMMAND = (*PYTHON, str(HERE / "trials.py"), "--references", str(HERE / "trials-references.json"))
 COMMAND += ("--seeds", str(SEEDS), "--count", "60", "--episodes", "2", "--rotate")

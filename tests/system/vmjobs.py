@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The vm lab's jobs: one boot of each kernel, for its cases and for the lives of its file systems.
 
-Without KVM a second there takes seven. So `make check` runs what the uml lab cannot show, on 6.1 and on the
+Without KVM a second there takes seven. So `make land` runs what the uml lab cannot show, on 6.1 and on the
 newest kernel. 6.12 is the uml lab's own: Debian 13's is for `make stock`. So is what one of the other two
-shows as well as both.
+shows as well as both. `make check` boots the newest kernel alone, for DAILY_CASES.
 """
 
 from __future__ import annotations
@@ -12,12 +12,20 @@ import os
 from pathlib import Path
 
 from cases import GROUPS, UML_ONLY, Case, about, load
-from helpers.units import FULL
+from helpers.units import DAILY, FULL
 from labjob import PYTHON, Job
 
 PROGRAM = str(Path(__file__).with_name("vmrun.py"))
 KERNELS = ("6.1", "6.12", "newest")
 STOCK = FULL or os.environ.get("DAVID_STOCK") == "1"  # `make stock`
+
+DAILY_CASES = (
+    "content.anonymous_pages_are_kept_unless_the_disk_is_mounted_for_writing",
+    "timing.requests_come_no_earlier_than_modelled",
+    "kernels.who_has_a_disk_mounted_is_seen_on_xfs",
+    "kernels.direct_io_that_btrfs_copies_is_stored_and_said",
+    "kernels.made_up_content_has_the_checksums_that_btrfs_stored",
+)
 
 # Those whose trees are the same in all labs: the uml lab's reference is theirs, too.
 ALIKE = ("ext2", "ext3", "ext4", "btrfs", "f2fs")
@@ -31,10 +39,12 @@ F2FS = f"f2fs:{SMALL_SIZE}:{STORE}:{SMALL_SCALE}"
 def lives(kernel: str) -> list[str]:
     """The newest kernel has large pages here, and not in the uml lab, where f2fs lives, too. That one lives
     with 6.12, with more files. On 6.1 xfs and f2fs live for `make stock`: who owns their pages there is seen
-    in each `make check` by cases/kernels.py.
+    in each `make land` by cases/kernels.py.
     """
     if kernel == "6.12" and not FULL:
         return []
+    if DAILY:
+        return [f"ext4:128G:{STORE}:tiny"] if kernel == "newest" else []
     if FULL:
         large = [f"{fs}:1T:{STORE}:vm" for fs in ("ext4", "xfs", "btrfs")]
     else:
@@ -47,11 +57,13 @@ def lives(kernel: str) -> list[str]:
 def cases(kernel: str) -> list[str]:
     if FULL:
         return [name for name in load(GROUPS) if name.partition(".")[0] not in UML_ONLY]
-    return [name for name, case in load(GROUPS).items() if kernel in kernels_of(case)]
+    return [name for name, case in load(GROUPS).items() if kernel in kernels_of(name, case)]
 
 
-def kernels_of(case: Case) -> tuple[str, ...]:
+def kernels_of(name: str, case: Case) -> tuple[str, ...]:
     """In which it runs: a lab in which nothing would run is not started."""
+    if DAILY:
+        return ("newest",) if name in DAILY_CASES else ()
     if about(case).full and not FULL:
         return ()
     return about(case).vm + (about(case).stock if STOCK else ())

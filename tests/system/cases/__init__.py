@@ -9,6 +9,9 @@ CPUs may break says @case(cpus=True), and runs with two in the one of the newest
 stock`, with the full scale and on the debug kernel. @case(vm=...) names the kernels of the vm lab: there
 programs are slow without KVM, so it runs what may differ between kernels, such as who owns a page or has a
 disk mounted. @case(stock=...) names further ones, for `make stock` alone.
+
+What takes seconds of CPU time, and breaks only together with what is shorter, says @case(seldom=True): `make
+check` leaves it out, `make land` and `make system` do not.
 """
 
 from __future__ import annotations
@@ -69,6 +72,7 @@ class About:
     full: bool = False  # with DAVID_SCALE=full only
     planted: bool = False  # plants a bug: needs a module built with DAVID_PLANT=1
     debug: bool = False  # needs what only the debug kernel has
+    seldom: bool = False  # not in `make check`
 
 
 def case(
@@ -82,12 +86,13 @@ def case(
     full: bool = False,
     planted: bool = False,
     debug: bool = False,
+    seldom: bool = False,
 ) -> Any:
     """Bare, or with what is known About the case. `vm` and `stock` are words: "6.1 newest"."""
 
     def mark(function: Case) -> Case:
         function.about = About(  # type: ignore[attr-defined]
-            tuple(vm.split()), tuple(stock.split()), uml, cpus, complaints, full, planted, debug
+            tuple(vm.split()), tuple(stock.split()), uml, cpus, complaints, full, planted, debug, seldom
         )
         return function
 

@@ -128,13 +128,13 @@ def david_sim_has_mds_layouts_of_stripes_and_mirrors() -> None:
     on_disks([*arrays, (4, "0", "", 4 * KIB), (2, "1", "", 0), (3, "1", "", 0)])
 
 
-@case
+@case(seldom=True)
 def david_sim_has_mds_layouts_of_raid_4_and_5() -> None:
     arrays = [(count, "5", layout, 64 * KIB) for count in (3, 5) for layout in RAID5]
     on_disks([*arrays, (4, "4", "", 64 * KIB), (4, "5", "left-symmetric", 4 * KIB)])
 
 
-@case
+@case(seldom=True)
 def david_sim_has_mds_layouts_of_raid_6() -> None:
     arrays = [(5, "6", layout, 64 * KIB) for layout in (*RAID5, *DDF, *SIXES)]
     on_disks([*arrays, (4, "6", "left-symmetric", 4 * KIB), (6, "6", "ddf-N-restart", 64 * KIB)])

@@ -24,7 +24,7 @@ def refuses(because: str, *words: str) -> None:
     assert not list(OUT.parent.glob("*found.profile*")), "something half made is left"
 
 
-@case
+@case(seldom=True)
 def a_disk_in_use_or_not_blank_is_refused() -> None:
     with ram_disk(64 * MIB) as dev, fake_disk("drive", 2 * GIB, dev) as disk:
         refuses("no block device", "/etc/passwd")

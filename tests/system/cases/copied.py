@@ -56,7 +56,7 @@ def a_new_leg_of_a_mirror_with_ext4_drops_what_the_old_one_dropped() -> None:
     a_leg_is_replaced("ext4")
 
 
-@case
+@case(seldom=True)
 def a_new_leg_of_a_mirror_with_btrfs_has_the_checksums_of_the_old_one() -> None:
     a_leg_is_replaced("btrfs")
 

@@ -37,7 +37,7 @@ def aged(fs: str, device: str, image: Path) -> dict:
     return json.loads(david("image", "show", str(image), "--json"))
 
 
-@case
+@case(seldom=True)
 def an_aged_disk_goes_into_a_file_of_megabytes_and_comes_back() -> None:
     image = SCRATCH / "aged.image"
     for fs in ("ext4", "xfs") if FULL else ("ext4",):
@@ -65,7 +65,7 @@ def an_aged_disk_goes_into_a_file_of_megabytes_and_comes_back() -> None:
     image.unlink()
 
 
-@case
+@case(seldom=True)
 def a_damaged_image_is_refused_and_leaves_the_device_as_it_was() -> None:
     image, bad = SCRATCH / "good.image", SCRATCH / "bad.image"
     with ram_disk(64 * MIB) as device:

@@ -126,7 +126,7 @@ def an_ssd_reads_from_flash_what_the_disk_has_whoever_wrote_it() -> None:
             opens_again("filled", drive, ram)
 
 
-@case
+@case(seldom=True)
 def a_recording_says_what_the_disk_has_when_it_begins() -> None:
     file = SCRATCH / "filled.rec"
     with ram_disk(64 * MIB) as ram:
@@ -152,7 +152,7 @@ def a_recording_says_what_the_disk_has_when_it_begins() -> None:
     file.unlink()
 
 
-@case
+@case(seldom=True)
 def an_image_brings_its_content_to_an_ssd() -> None:
     image, drive = SCRATCH / "filled.image", DRIVES[0]
     with ram_disk(64 * MIB) as ram, timed_disk("filled", TIB, ram, drive, "--classify", "data") as disk:
@@ -169,7 +169,7 @@ def an_image_brings_its_content_to_an_ssd() -> None:
     image.unlink()
 
 
-@case
+@case(seldom=True)
 def zeroes_by_a_command_of_the_drive_are_written() -> None:
     """And a recording tells of them; a disk that was in model-only has nothing."""
     drive, file = DRIVES[0], SCRATCH / "zeroes.rec"

@@ -132,7 +132,7 @@ def a_torn_image_leaves_the_backing_device_as_it_was() -> None:
     torn.unlink()
 
 
-@case
+@case(seldom=True)
 def a_disk_grows_under_its_file_system_and_a_workload() -> None:
     with ram_disk(128 * MIB) as dev, fake_disk("grown", 8 * GIB, dev, "--classify", "keep") as disk:
         run("mkfs.ext4", "-q", disk, "4G")

@@ -338,7 +338,7 @@ def ext4_lives_on_a_disk_that_is_packed() -> None:
         file_system_lives("ext3", "auto", 10)
 
 
-@case
+@case(seldom=True)
 def btrfs_lives_on_a_disk_that_is_packed() -> None:
     file_system_lives("btrfs", "auto", 20 if FULL else 1)
 

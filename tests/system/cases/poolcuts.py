@@ -146,12 +146,12 @@ def every_flushed_block_of_every_disk_survives_a_power_cut() -> None:
     cut_blocks(FLUSHES, CUTS, 1)
 
 
-@case
+@case(seldom=True)
 def blocks_that_disks_share_survive_a_power_cut() -> None:
     cut_blocks(SHARED_FLUSHES, SHARED_CUTS, 3, share=True)
 
 
-@case
+@case(seldom=True)
 def a_pool_that_grows_in_use_survives_a_power_cut() -> None:
     for share in (False, True):
         cut_blocks(SHARED_FLUSHES, SHARED_CUTS, 4, share, grows=4)

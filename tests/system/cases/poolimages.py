@@ -241,7 +241,7 @@ def each_cut(found: list[writelog.Entry], farm: Farm, size: int) -> list[bool]:
     return there
 
 
-@case
+@case(seldom=True)
 def a_power_cut_leaves_no_part_of_a_pool_that_is_imported() -> None:
     farm, size = Farm(), 8 * MIB
     exported(farm)
@@ -281,7 +281,7 @@ def stored() -> int:
     return used - int(each[0]["pool_saved"])  # type: ignore[call-overload]
 
 
-@case
+@case(seldom=True)
 def a_mirror_whose_pool_is_moved_takes_the_store_of_one_leg() -> None:
     create = ("--create", "--level=1", "--raid-devices=3", "--bitmap=none", "--assume-clean")
     with pool_device(64 * MIB, share=True) as device:

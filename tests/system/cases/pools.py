@@ -498,7 +498,7 @@ def raid10(device: str, disks: list[str], size: int, *words: str) -> Iterator[st
             run("mdadm", "--stop", ARRAY)
 
 
-@case
+@case(seldom=True)
 def twenty_four_disks_of_8_tb_serve_as_raid_10() -> None:
     disks = [f"d{number}" for number in range(24)]
     create = ("--create", "--level=10", "--raid-devices=24", "--bitmap=none", "--assume-clean")

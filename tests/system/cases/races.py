@@ -188,12 +188,12 @@ def ext4_lives_with_several_cpus() -> None:
     file_system_lives("ext4", "implicit")
 
 
-@case
+@case(seldom=True)
 def xfs_lives_with_several_cpus() -> None:
     file_system_lives("xfs", "auto")
 
 
-@case
+@case(seldom=True)
 def btrfs_lives_with_several_cpus() -> None:
     file_system_lives("btrfs", "auto")
 

@@ -65,7 +65,7 @@ def rebuilt() -> None:
     wait_until(synced, "all members in sync", 200)
 
 
-@case
+@case(seldom=True)
 def a_mirror_loses_a_drive_gets_a_new_one_and_is_found_again() -> None:
     with backings(3) as devices:
         with array("1", devices) as device:
@@ -90,7 +90,7 @@ def a_mirror_loses_a_drive_gets_a_new_one_and_is_found_again() -> None:
             checked_by_md(device)
 
 
-@case
+@case(seldom=True)
 def members_in_a_pool_are_found_again() -> None:
     with pool_device(STORE) as pool:
         with created("1", 3, "--pool", pool) as device:
@@ -112,7 +112,7 @@ def far_copies_agree_where_data_was_dropped() -> None:
         look_at("ext4", device, tree)
 
 
-@case
+@case(seldom=True)
 def an_array_with_parity_grows_by_a_member() -> None:
     with backings(4, 512 * MIB) as devices, array("5", devices[:3], *SMALL) as device:
         tree = filled(device)
@@ -143,13 +143,13 @@ def a_stripe_grows_by_a_member() -> None:
     grow_a_stripe()
 
 
-@case
+@case(seldom=True)
 def a_stripe_grows_though_mdadm_s_process_is_gone() -> None:
     """md may refuse the one request for RAID-0 that mdadm's process makes."""
     grow_a_stripe(lambda: run("pkill", "-KILL", "-x", "mdadm"))
 
 
-@case
+@case(seldom=True)
 def a_mirror_grows_with_its_members() -> None:
     with backings(2) as devices, array("1", devices) as device:
         tree = filled(device)

@@ -266,7 +266,7 @@ def an_image_goes_to_a_disk_that_its_volume_has_left() -> None:
         look_at("ext4", moved, expected)
 
 
-@case
+@case(seldom=True)
 def pages_of_a_volume_that_has_left_the_disk_are_kept() -> None:
     an_image_goes_to_a_disk_that_its_volume_has_left()
 
@@ -325,7 +325,7 @@ def an_array_with_parity_lends_pages() -> None:
         look_at("ext4", device, expected)
 
 
-@case
+@case(seldom=True)
 def an_array_with_parity_survives_a_disk_though_it_lends_pages() -> None:
     an_array_with_parity_lends_pages()
 

@@ -165,7 +165,7 @@ def both_recover_after_a_crash() -> None:
                 recovered(disk, kind, before)
 
 
-@case(complaints=CRASH)
+@case(complaints=CRASH, seldom=True)
 def repair_tools_on_the_unmounted_disk_lose_nothing() -> None:
     with disk_of() as disk:
         run(*XFS.mkfs, disk)
@@ -182,7 +182,7 @@ def repair_tools_on_the_unmounted_disk_lose_nothing() -> None:
         same_and_clean(disk, BTRFS, before)
 
 
-@case
+@case(seldom=True)
 def growing_while_mounted() -> None:
     with disk_of() as disk:
         run(*XFS.mkfs, "-d", f"size={2 * GIB}", disk)
@@ -203,7 +203,7 @@ def growing_while_mounted() -> None:
         same_and_clean(disk, BTRFS, before)
 
 
-@case(complaints=CRASH)
+@case(complaints=CRASH, seldom=True)
 def another_file_system_over_a_crashed_one() -> None:
     pairs = ((XFS, EXT4), (EXT4, BTRFS), (BTRFS, XFS), (XFS, BTRFS), (BTRFS, EXT4), (EXT4, XFS), (XFS, XFS))
     with disk_of() as disk:

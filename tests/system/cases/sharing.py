@@ -485,7 +485,7 @@ def fast() -> None:
         Path(f"/proc/sys/dev/raid/{name}").write_text("2000000\n")
 
 
-@case
+@case(seldom=True)
 def three_mirrored_disks_take_the_store_of_one() -> None:
     with pool_device(POOL) as device, pool_disk("one", device, "--classify", "auto", size=MEMBER) as disk:
         make("ext4", disk)

@@ -138,7 +138,7 @@ def ext4_damage_is_repaired_alike() -> None:
     )
 
 
-@case
+@case(seldom=True)
 def ext2_and_ext3_tools_change_every_byte_they_should() -> None:
     for kind in ("ext2", "ext3"):
         unmounted(
@@ -202,7 +202,7 @@ def ext4_in_use_is_unharmed_by_tools() -> None:
     )
 
 
-@case
+@case(seldom=True)
 def xfs_in_use_is_unharmed_by_tools() -> None:
     after_use(
         "xfs",
@@ -219,7 +219,7 @@ def xfs_in_use_is_unharmed_by_tools() -> None:
     )
 
 
-@case
+@case(seldom=True)
 def btrfs_in_use_is_unharmed_by_tools() -> None:
     after_use(
         "btrfs",

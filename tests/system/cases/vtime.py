@@ -177,7 +177,7 @@ def an_hour_of_disk_time() -> None:
     assert figures["modelled"]["read"] > 13_000, figures["modelled"]
 
 
-@case
+@case(seldom=True)
 def a_burst_of_writes_waits_in_the_queue() -> None:
     """2,000 random writes from 8 threads: each takes milliseconds, and waits for a hundred others."""
     settle()
@@ -265,7 +265,7 @@ TODAYS_HOSTS = {
 }
 
 
-@case
+@case(seldom=True)
 def blk_mq_in_the_kernel_takes_what_the_simulator_says() -> None:
     settle()
     for name, words in TODAYS_HOSTS.items():
@@ -328,7 +328,7 @@ DISK_JOBS = (
 )
 
 
-@case
+@case(seldom=True)
 def everyday_jobs_take_through_the_kernel_what_the_simulator_says() -> None:
     settle()
     drives = ("hitachi-hds721010kla330", "seagate-exos-x20-20tb") if FULL else ("hitachi-hds721010kla330",)

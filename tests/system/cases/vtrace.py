@@ -209,7 +209,7 @@ def mail(*words: str) -> tuple[int, int, int]:
     return times[0], times[1], calls
 
 
-@case
+@case(seldom=True)
 def a_call_that_never_waits_takes_as_long_when_it_is_traced() -> None:
     """Mail in memory. A tracer that moves the clock with each of its two looks a call is found."""
     words = ["env", f"PYTHONPATH={TREE / 'tools'}", "/usr/bin/python3", "-S", "-c", POSTMARK]
@@ -244,7 +244,7 @@ def postmark_takes_as_long_when_it_is_traced() -> None:
         raise Failed(f"{times}: {more:+.1f} %")
 
 
-@case
+@case(seldom=True)
 def who_waits_for_whom_is_found_by_delays() -> None:
     """By pipes, condition variables and memory that is watched; which waits a program has is drawn."""
     with built("waiters") as waiters:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sizes in bytes, and whether the full ones are asked for."""
+"""Sizes in bytes, and which of the tests are asked for."""
 
 import os
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 FULL = os.environ.get("DAVID_SCALE") == "full"
+DAILY = os.environ.get("DAVID_DAILY") == "1" and not FULL  # `make check`: without what is marked as seldom
