@@ -150,7 +150,9 @@ def test_a_lab_that_is_killed_takes_its_guest_along() -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("kind", [UML, VM], ids=["uml", "vm"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(UML, id="uml"), pytest.param(VM, id="vm", marks=pytest.mark.seldom)]
+)
 def test_a_panic_is_told_with_the_end_of_the_console(kind: tuple[str, ...], leftovers: None) -> None:
     run = shell(kind, "echo before; sleep 1; echo c >/proc/sysrq-trigger; sleep 5")
     assert run.returncode == 125

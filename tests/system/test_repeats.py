@@ -100,6 +100,7 @@ def test_a_run_is_the_same_for_another_user_and_after_500_processes(
     assert elsewhere(name, tmp_path, plant) == usual(name)
 
 
+@pytest.mark.seldom
 @pytest.mark.parametrize("plant", [["host's clock"], ["host's random numbers"], ["no beginning", "forks"]])
 def test_a_lab_that_does_not_repeat_is_found(plant: list[str], tmp_path: Path) -> None:
     """By the run that looks at its surroundings."""

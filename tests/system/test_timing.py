@@ -64,6 +64,7 @@ def test_lab_ends_well(lab, job: Job) -> None:
     lab.ended_well()
 
 
+@pytest.mark.seldom
 def test_an_nvme_drive_of_10_us_delivers_in_time() -> None:
     """Where an instruction takes a nanosecond, on a stock kernel: the machine's load does not show.
 

@@ -89,6 +89,7 @@ def test_it_sees_what_the_other_tracer_sees(tracee: Path, tmp_path: Path) -> Non
     assert status == [("there before", 0), ("clone", 3 << 8), ("vfork", 0), ("clone", signal.SIGKILL)]
 
 
+@pytest.mark.seldom
 def test_tasks_that_want_the_same_place_for_their_state_are_all_traced(
     tracee: Path, tmp_path: Path
 ) -> None:
