@@ -104,11 +104,11 @@ class Disk:
 
 def record(name: str, *command: object, **more: Any) -> tuple[Path, str]:
     """A trace, and what the program has printed."""
-    raw, trace = SCRATCH / f"{name}.dtr", SCRATCH / f"{name}.db"
+    dtr, trace = SCRATCH / f"{name}.dtr", SCRATCH / f"{name}.db"
     options = ("--sync", "--layout", "--fifo", "--share-disk")  # who waits for whom, and where files lie, too
-    said = call(BUILD / "david-trace", "record", "--out", raw, *options, "--", *command, **more)
-    call(BUILD / "david-trace", "finish", raw, trace)
-    raw.unlink()
+    said = call(BUILD / "david-trace", "record", "--out", dtr, *options, "--", *command, **more)
+    call(BUILD / "david-trace", "finish", dtr, trace)
+    dtr.unlink()
     return trace, said
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Raw traces that no tracer wrote, finished. The input is what is drawn from: which record, of
+ * Trace files that no tracer wrote, finished. The input is what is drawn from: which record, of
  * which task, which call, which blobs. So most of what is tried is a trace with whole records, and
  * the finisher's own claims are tried: it must take any, and each number must be of one thing
  * only.
@@ -43,18 +43,19 @@ static u64 draw_number(struct source *s)
 static u32 draw_blob(struct source *s, u8 *to)
 {
 	static const char names[][8] = { "a", "b", "/", "..", "a/b", "/a", "b/../a", "/proc/1" };
-	struct raw_blob *blob = (struct raw_blob *)to;
+	struct tracefile_blob *blob = (struct tracefile_blob *)to;
 	u8 *data = to + sizeof(*blob);
 	unsigned int i;
 
-	blob->kind = draw(s) % (RAW_RUNS + 2);
+	blob->kind = draw(s) % (TRACEFILE_RUNS + 2);
 	blob->length = draw(s) % 64;
 	memset(data, 0, 64);
-	if (blob->kind == RAW_PATH || blob->kind == RAW_PATH2 || blob->kind == RAW_TARGET) {
+	if (blob->kind == TRACEFILE_PATH || blob->kind == TRACEFILE_PATH2 ||
+	    blob->kind == TRACEFILE_TARGET) {
 		blob->length = sizeof(names[0]);
 		memcpy(data, names[draw(s) % ARRAY_SIZE(names)], sizeof(names[0]));
-	} else if (blob->kind == RAW_ATTR || blob->kind == RAW_ATTR_BEFORE) {
-		blob->length = sizeof(struct raw_attr);
+	} else if (blob->kind == TRACEFILE_ATTR || blob->kind == TRACEFILE_ATTR_BEFORE) {
+		blob->length = sizeof(struct tracefile_attr);
 		for (i = 0; i < 6; i++)
 			data[8 * i] = draw(s) % 4;
 		data[41] = draw(s); /* the type, in mode */
@@ -67,16 +68,16 @@ static u32 draw_blob(struct source *s, u8 *to)
 
 static void draw_record(struct source *s, u8 *to)
 {
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 	unsigned int i, blobs = draw(s) % 4;
 
 	memset(to, 0, 512);
 	r->length = sizeof(*r);
-	r->type = draw(s) % 4 ? RAW_CALL : draw(s) % (RAW_FAULT + 2);
+	r->type = draw(s) % 4 ? TRACEFILE_CALL : draw(s) % (TRACEFILE_FAULT + 2);
 	r->flags = draw(s) % 8 ? 0 : draw(s) % 16;
 	r->tid = draw(s) % 4;
 	r->nr = draw(s) | (draw(s) & 1) << 8;
-	if (r->type != RAW_CALL)
+	if (r->type != TRACEFILE_CALL)
 		r->nr %= 5;
 	r->entry = draw_number(s);
 	r->exit = r->entry + draw(s);
@@ -86,7 +87,7 @@ static void draw_record(struct source *s, u8 *to)
 	for (i = 0; i < blobs; i++)
 		r->length += draw_blob(s, to + r->length);
 	r->length = (r->length + 7) & ~7u;
-	assert(raw_record_valid(to, r->length));
+	assert(tracefile_record_valid(to, r->length));
 }
 
 static void check_number(struct finisher *f, const char *sql, int expected)
@@ -110,7 +111,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	finish_hook(&f);
 	while (source.left) {
 		draw_record(&source, (u8 *)aligned);
-		finish_record(&f, (struct raw_record *)aligned);
+		finish_record(&f, (struct tracefile_record *)aligned);
 	}
 	write_rest(&f, NULL);
 	/* All that was begun has ended, and has its row. */

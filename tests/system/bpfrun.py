@@ -24,13 +24,13 @@ SUBMISSIONS = "SELECT name, result, offset, full_path, full_path2 FROM submissio
 
 def trace(program: str, top: Path, *words: str | Path, tracee: str = "tracee") -> Path:
     """The tracee's life in top/work, traced and finished."""
-    work, raw = top / "work", top / f"{program}.{tracee}.dtr"
+    work, dtr = top / "work", top / f"{program}.{tracee}.dtr"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    record = [BUILD / program, "record", "--share-disk", *words, "--out", raw, "--", top / tracee, work]
+    record = [BUILD / program, "record", "--share-disk", *words, "--out", dtr, "--", top / tracee, work]
     subprocess.run(record, check=True)
-    subprocess.run([BUILD / "david-trace", "finish", raw, raw.with_suffix(".db")], check=True)
-    return raw.with_suffix(".db")
+    subprocess.run([BUILD / "david-trace", "finish", dtr, dtr.with_suffix(".db")], check=True)
+    return dtr.with_suffix(".db")
 
 
 def main() -> int:

@@ -325,15 +325,15 @@ def families(trace: Trace) -> list[dict[int, set[str]]]:
 
 def made_by(replayer: Path, workload: Path, tmp_path: Path, **more: Any) -> tuple[set[frozenset[str]], Any]:
     """The names that each process of a replay has made, as a trace of the replay tells it."""
-    raw, database, top = tmp_path / "again.dtr", tmp_path / "again.db", tmp_path / "target"
-    for path in (raw, database):
+    dtr, database, top = tmp_path / "again.dtr", tmp_path / "again.db", tmp_path / "target"
+    for path in (dtr, database):
         path.unlink(missing_ok=True)
     shutil.rmtree(top, ignore_errors=True)
     top.mkdir()
     call(REPLAY, "prepare", "--holes", workload, top)
     words = [replayer, "run", "--processes", "--share-disk", "--log", tmp_path / "log", workload, top]
-    said = call(build.ensure("david-trace"), "record", "--share-disk", "--out", raw, "--", *words, **more)
-    call(build.ensure("david-trace"), "finish", raw, database)
+    said = call(build.ensure("david-trace"), "record", "--share-disk", "--out", dtr, "--", *words, **more)
+    call(build.ensure("david-trace"), "finish", dtr, database)
     rows = sqlite3.connect(database).execute(
         "SELECT process, path FROM call WHERE name = 'mkdirat' AND result = 0 AND path GLOB 'd*'"
     )

@@ -42,9 +42,9 @@ def record(out: Path, *words: str | Path, check: bool = True) -> subprocess.Comp
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=check)
 
 
-def dump(program: Path, raw: Path) -> tuple[list[str], str]:
-    """Lines of a raw trace, and what is said of its end."""
-    done = subprocess.run([program, "dump", raw], capture_output=True, text=True, timeout=60, check=True)
+def dump(program: Path, dtr: Path) -> tuple[list[str], str]:
+    """Lines of a trace file, and what is said of its end."""
+    done = subprocess.run([program, "dump", dtr], capture_output=True, text=True, timeout=60, check=True)
     return done.stdout.splitlines(), done.stderr
 
 
@@ -58,21 +58,21 @@ def balance(lines: list[str]) -> dict[str, str]:
 
 
 def test_a_command_is_recorded_and_its_status_is_passed_on(program: Path, tmp_path: Path) -> None:
-    raw = tmp_path / "t.dtr"
-    assert record(raw, "--", "sh", "-c", "cat /etc/hostname; exit 7", check=False).returncode == 7
-    lines, end = dump(program, raw)
+    dtr = tmp_path / "t.dtr"
+    assert record(dtr, "--", "sh", "-c", "cat /etc/hostname; exit 7", check=False).returncode == 7
+    lines, end = dump(program, dtr)
     assert not end
     assert any("openat" in line and "path=/etc/hostname" in line for line in lines)
-    assert record(raw, "--", "sh", "-c", "kill -TERM $$", check=False).returncode == 128 + signal.SIGTERM
-    missing = record(raw, "--", "no-such-program", check=False)
+    assert record(dtr, "--", "sh", "-c", "kill -TERM $$", check=False).returncode == 128 + signal.SIGTERM
+    missing = record(dtr, "--", "no-such-program", check=False)
     assert missing.returncode == 125 and "there is no program no-such-program" in missing.stderr
 
 
 def test_every_call_of_a_program_is_counted_once(program: Path, tracee: Path, tmp_path: Path) -> None:
-    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    dtr, work = tmp_path / "t.dtr", tmp_path / "work"
     work.mkdir()
-    record(raw, "--", tracee, work)
-    lines, end = dump(program, raw)
+    record(dtr, "--", tracee, work)
+    lines, end = dump(program, dtr)
     seen, said = calls(lines), balance(lines)
     assert not end
     assert {"openat2", "renameat2", "copy_file_range", "close_range", "execve", "msync"} <= set(seen)
@@ -87,9 +87,9 @@ def test_every_call_of_a_program_is_counted_once(program: Path, tracee: Path, tm
 
 
 def test_calls_that_have_no_number_here_are_recorded_too(program: Path, tmp_path: Path) -> None:
-    raw = tmp_path / "t.dtr"
-    record(raw, "--", sys.executable, "-c", "import ctypes; ctypes.CDLL(None).syscall(999, 1, 2)")
-    lines, _ = dump(program, raw)
+    dtr = tmp_path / "t.dtr"
+    record(dtr, "--", sys.executable, "-c", "import ctypes; ctypes.CDLL(None).syscall(999, 1, 2)")
+    lines, _ = dump(program, dtr)
     assert balance(lines)["unknown"] == "1"
     assert any(re.match(r"\d+ unknown\(0x1, 0x2, .*= -38 ", line) for line in lines)
 
@@ -101,27 +101,27 @@ def test_a_killed_tracer_leaves_a_trace_up_to_its_last_whole_frame(
     work = tmp_path / "work"
     work.mkdir()
     for turn in range(6):
-        raw = tmp_path / f"{turn}.dtr"
-        command = [program, "record", "--out", raw, "--share-disk", "--", tracee, "--loop", work]
+        dtr = tmp_path / f"{turn}.dtr"
+        command = [program, "record", "--out", dtr, "--share-disk", "--", tracee, "--loop", work]
         tracer = subprocess.Popen(command)
         # A frame is written when it is full, or a second old.
         least = turn * 3000
-        while not raw.exists() or raw.stat().st_size <= least:
+        while not dtr.exists() or dtr.stat().st_size <= least:
             assert tracer.poll() is None
             time.sleep(0.001)
         tracer.send_signal(signal.SIGKILL)
         assert tracer.wait() == -signal.SIGKILL
-        lines, _ = dump(program, raw)
+        lines, _ = dump(program, dtr)
         assert lines and lines[0].split()[1] == "about"
         assert not any(line.split()[1] == "balance" for line in lines)
     # What a trace says does not depend on where it ends: cut at every byte, it reads up to a whole frame.
-    whole = raw.read_bytes()
+    whole = dtr.read_bytes()
     before = -1
     for length in sorted(
         {*range(0, min(len(whole), 3000), 61), *range(0, len(whole), len(whole) // 40 + 1)}
     ):
-        raw.write_bytes(whole[:length])
-        lines, _ = dump(program, raw)
+        dtr.write_bytes(whole[:length])
+        lines, _ = dump(program, dtr)
         assert len(lines) >= before
         before = len(lines)
 
@@ -153,30 +153,30 @@ def test_the_command_of_a_killed_tracer_ends_with_it(
 
 
 def test_a_killed_command_leaves_a_whole_trace(program: Path, tracee: Path, tmp_path: Path) -> None:
-    raw = tmp_path / "t.dtr"
+    dtr = tmp_path / "t.dtr"
     tracer = subprocess.Popen(
-        [program, "record", "--out", raw, "--share-disk", "--", tracee, "--loop", tmp_path]
+        [program, "record", "--out", dtr, "--share-disk", "--", tracee, "--loop", tmp_path]
     )
     children = Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children")
     while not (tmp_path / "again").exists():
         assert tracer.poll() is None
     os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
     assert tracer.wait(60) == 128 + signal.SIGKILL
-    lines, end = dump(program, raw)
+    lines, end = dump(program, dtr)
     assert not end
     assert sum(calls(lines).values()) == int(balance(lines)["calls"])
     assert lines[-2].split()[1] == "exit"
 
 
 def test_a_damaged_trace_is_told_from_a_short_one(program: Path, tmp_path: Path) -> None:
-    raw = tmp_path / "t.dtr"
-    record(raw, "--", "true")
-    whole = bytearray(raw.read_bytes())
+    dtr = tmp_path / "t.dtr"
+    record(dtr, "--", "true")
+    whole = bytearray(dtr.read_bytes())
     for place in (0, 5, 9, 21, len(whole) // 2, len(whole) - 1):
         damaged = whole.copy()
         damaged[place] ^= 0x40
-        raw.write_bytes(damaged)
-        done = subprocess.run([program, "dump", raw], capture_output=True, text=True, check=False)
+        dtr.write_bytes(damaged)
+        done = subprocess.run([program, "dump", dtr], capture_output=True, text=True, check=False)
         assert done.returncode == 2 or "ends within" in done.stderr, f"byte {place}"
 
 
@@ -186,15 +186,15 @@ def cpu_ticks(pid: int) -> int:
 
 
 def test_a_running_process_is_traced_and_let_go(program: Path, tracee: Path, tmp_path: Path) -> None:
-    raw = tmp_path / "t.dtr"
+    dtr = tmp_path / "t.dtr"
     with subprocess.Popen([tracee, "--loop", tmp_path]) as process:
         # It has done with starting.
         while not (tmp_path / "again").exists():
             assert process.poll() is None
         tracer = subprocess.Popen(
-            [program, "record", "--out", raw, "--share-disk", "--pid", str(process.pid)]
+            [program, "record", "--out", dtr, "--share-disk", "--pid", str(process.pid)]
         )
-        while not raw.exists() or raw.stat().st_size < 20000:
+        while not dtr.exists() or dtr.stat().st_size < 20000:
             assert tracer.poll() is None
             time.sleep(0.01)
         tracer.send_signal(signal.SIGINT)
@@ -206,7 +206,7 @@ def test_a_running_process_is_traced_and_let_go(program: Path, tracee: Path, tmp
             time.sleep(0.01)
         assert "TracerPid:\t0" in Path(f"/proc/{process.pid}/status").read_text()
         process.kill()
-    lines, end = dump(program, raw)
+    lines, end = dump(program, dtr)
     assert not end and balance(lines)["attached"] == "1"
     assert {"openat", "write", "close", "unlink"} == set(calls(lines))
 
@@ -228,10 +228,10 @@ def test_what_happens_to_threads_that_are_stopped_is_seen_once(
 ) -> None:
     """Another program, the end, a stop: there is always one that waits for its turn."""
     for number in range(ROUNDS):
-        raw = tmp_path / f"{number}.dtr"
-        assert record(raw, "--", turmoil, what, check=False).returncode == 7
-        subprocess.run([program, "finish", raw, raw.with_suffix(".db")], check=True)
-        database = finished(raw.with_suffix(".db"))
+        dtr = tmp_path / f"{number}.dtr"
+        assert record(dtr, "--", turmoil, what, check=False).returncode == 7
+        subprocess.run([program, "finish", dtr, dtr.with_suffix(".db")], check=True)
+        database = finished(dtr.with_suffix(".db"))
         assert database.execute("SELECT value FROM trace WHERE key = 'whole'").fetchone() == ("yes",)
         threads = {"exec": 8, "exit": 8, "stop": 8, "threads": 121}[what]
         found = database.execute("SELECT count(*), sum(end IS NULL) FROM thread").fetchone()
@@ -485,10 +485,10 @@ def test_a_view_has_the_fields_of_the_papers_record(view: str, traced: Traced) -
 
 
 def test_a_trace_that_was_cut_short_says_so_when_it_is_finished(program: Path, tmp_path: Path) -> None:
-    raw, database = tmp_path / "t.dtr", tmp_path / "t.db"
-    record(raw, "--", "sh", "-c", "cat /etc/hostname")
-    raw.write_bytes(raw.read_bytes()[:-10])
-    done = subprocess.run([DAVID, "trace", "finish", raw], capture_output=True, text=True, check=False)
+    dtr, database = tmp_path / "t.dtr", tmp_path / "t.db"
+    record(dtr, "--", "sh", "-c", "cat /etc/hostname")
+    dtr.write_bytes(dtr.read_bytes()[:-10])
+    done = subprocess.run([DAVID, "trace", "finish", dtr], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "ends within a frame" in done.stderr
     assert one(finished(database), "SELECT value FROM trace WHERE key = 'whole'") == "no"
 

@@ -96,11 +96,11 @@ def test_tasks_that_want_the_same_place_for_their_state_are_all_traced(
     """With two places, most tasks have theirs elsewhere."""
     program = with_change("#define SLOTS 16384", "#define SLOTS 2", tmp_path)
     work, one, many = tmp_path / "work", tmp_path / "one.dtr", tmp_path / "many.dtr"
-    for record, raw in ((program, one), (BUILD / "david-trace-bpf", many)):
+    for record, dtr in ((program, one), (BUILD / "david-trace-bpf", many)):
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
-        subprocess.run([record, "record", "--out", raw, "--share-disk", "--", tracee, work], check=True)
-        trace("finish", raw)
+        subprocess.run([record, "record", "--out", dtr, "--share-disk", "--", tracee, work], check=True)
+        trace("finish", dtr)
     assert traced.difference(one.with_suffix(".db"), many.with_suffix(".db")) == ""
     script = tmp_path / "script"
     script.write_text(REPLACED)
@@ -121,12 +121,12 @@ def aio_differs(program: list[str | Path], aiowork: Path, tmp_path: Path) -> boo
     """From what the tracer by ptrace sees, submitted or in the balance."""
     found = []
     for number, record in enumerate(([BUILD / "david-trace", "record"], program)):
-        raw, work = tmp_path / f"{number}.dtr", tmp_path / "work"
+        dtr, work = tmp_path / f"{number}.dtr", tmp_path / "work"
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
-        subprocess.run([*record, "--out", raw, "--share-disk", "--", aiowork, work], check=True)
-        trace("finish", raw)
-        database = sqlite3.connect(raw.with_suffix(".db"))
+        subprocess.run([*record, "--out", dtr, "--share-disk", "--", aiowork, work], check=True)
+        trace("finish", dtr)
+        database = sqlite3.connect(dtr.with_suffix(".db"))
         said = values(database, "balance")
         counted = [said[f"aio-{key}"] for key in ("submissions", "completions")]
         found.append((database.execute(REQUESTS).fetchall(), counted))
@@ -321,21 +321,21 @@ def test_what_it_has_not_says_so(tmp_path: Path) -> None:
 
 
 def test_processes_of_a_user_are_traced_from_their_first_call(tracee: Path, public: Path) -> None:
-    raw = public / "t.dtr"
+    dtr = public / "t.dtr"
     # No loop at full speed: the ring could be full before the tracer is given a CPU.
     (public / "before").mkdir()
     slow = f"while :; do : <{public}/before; sleep 0.05; done"
     before = subprocess.Popen(["sh", "-c", slow], user=USER, group=USER, extra_groups=[])
-    tracer = subprocess.Popen([*options(raw), "--uid", str(USER)])
-    wait_for(lambda: raw.exists() and "records: on" in trace_status(raw))
+    tracer = subprocess.Popen([*options(dtr), "--uid", str(USER)])
+    wait_for(lambda: dtr.exists() and "records: on" in trace_status(dtr))
     short = as_user(tracee, public / "short")
     assert short.wait(60) == 0
-    os.kill(tracer_pid(raw), signal.SIGINT)
+    os.kill(tracer_pid(dtr), signal.SIGINT)
     assert tracer.wait(60) == 0 and before.poll() is None
     before.kill()
     before.wait()
-    trace("finish", raw)
-    database = sqlite3.connect(raw.with_suffix(".db"))
+    trace("finish", dtr)
+    database = sqlite3.connect(dtr.with_suffix(".db"))
     assert commands(database, public) >= {"short"}
     opened = "SELECT count(*) FROM call WHERE path = ? AND result >= 0"
     assert database.execute(opened, (f"{public}/before",)).fetchone()[0] > 0
@@ -349,24 +349,24 @@ def test_processes_of_a_user_are_traced_from_their_first_call(tracee: Path, publ
     assert values(database, "balance")["lost"] == "0"
 
 
-def trace_status(raw: Path) -> str:
-    done = subprocess.run([DAVID, "trace", "status", raw], capture_output=True, text=True, check=False)
+def trace_status(dtr: Path) -> str:
+    done = subprocess.run([DAVID, "trace", "status", dtr], capture_output=True, text=True, check=False)
     return done.stdout
 
 
 def test_processes_of_a_cgroup_are_traced(cgroup: Path, tracee: Path, tmp_path: Path) -> None:
-    raw = tmp_path / "t.dtr"
+    dtr = tmp_path / "t.dtr"
     for name in ("inside", "outside"):
         (tmp_path / name).mkdir()
-    tracer = subprocess.Popen([*options(raw), "--cgroup", cgroup.parent])
-    wait_for(lambda: raw.exists() and "records: on" in trace_status(raw))
+    tracer = subprocess.Popen([*options(dtr), "--cgroup", cgroup.parent])
+    wait_for(lambda: dtr.exists() and "records: on" in trace_status(dtr))
     enter = f"echo $$ >{cgroup}/cgroup.procs; exec {tracee} {tmp_path}/inside"
     subprocess.run(["sh", "-c", enter], check=True)
     subprocess.run([tracee, tmp_path / "outside"], check=True)
-    os.kill(tracer_pid(raw), signal.SIGINT)
+    os.kill(tracer_pid(dtr), signal.SIGINT)
     assert tracer.wait(60) == 0
-    trace("finish", raw)
-    database = sqlite3.connect(raw.with_suffix(".db"))
+    trace("finish", dtr)
+    database = sqlite3.connect(dtr.with_suffix(".db"))
     assert commands(database, tmp_path) == {"inside"}
     assert traced.tree_of_trace(database, tmp_path / "inside") == traced.tree_of_disk(tmp_path / "inside")
 
@@ -377,15 +377,15 @@ def test_it_is_switched_off_and_on_while_it_runs(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
 def test_it_goes_round_its_ring(tracee: Path, tmp_path: Path) -> None:
-    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    dtr, work = tmp_path / "t.dtr", tmp_path / "work"
     work.mkdir()
     words = ["--rotate", "1M", "--", tracee, "--loop", work]
-    tracer = subprocess.Popen([*options(raw), *words])
-    wait_for(lambda: len(pieces(raw)) == 2 and raw.read_bytes()[16:20] not in (b"", bytes(4)))
-    os.kill(tracer_pid(raw), signal.SIGTERM)
+    tracer = subprocess.Popen([*options(dtr), *words])
+    wait_for(lambda: len(pieces(dtr)) == 2 and dtr.read_bytes()[16:20] not in (b"", bytes(4)))
+    os.kill(tracer_pid(dtr), signal.SIGTERM)
     assert tracer.wait(60) == 128 + signal.SIGTERM
-    trace("finish", raw)
-    database = sqlite3.connect(raw.with_suffix(".db"))
+    trace("finish", dtr)
+    database = sqlite3.connect(dtr.with_suffix(".db"))
     about, balance = values(database, "trace"), values(database, "balance")
     assert int(about["dropped"]) + int(about["events"]) == int(balance["calls"])
     assert about["whole"] == "no"
@@ -393,21 +393,21 @@ def test_it_goes_round_its_ring(tracee: Path, tmp_path: Path) -> None:
 
 def test_what_is_lost_is_counted_and_told(tmp_path: Path) -> None:
     """A tracer that stands still, and more calls meanwhile than the ring has room for."""
-    raw, go, done = (tmp_path / name for name in ("t.dtr", "go", "done"))
+    dtr, go, done = (tmp_path / name for name in ("t.dtr", "go", "done"))
     os.mkfifo(go)
     script = f"read line <{go}; dd if=/dev/zero of=/dev/null bs=1 count=150000 2>/dev/null; echo >{done}"
-    tracer = subprocess.Popen([*options(raw), "--", "sh", "-c", script])
-    wait_for(lambda: raw.exists() and "records: on" in trace_status(raw))
-    pid = tracer_pid(raw)
+    tracer = subprocess.Popen([*options(dtr), "--", "sh", "-c", script])
+    wait_for(lambda: dtr.exists() and "records: on" in trace_status(dtr))
+    pid = tracer_pid(dtr)
     with go.open("w") as line:
         os.kill(pid, signal.SIGSTOP)
         print("go", file=line)
     wait_for(done.exists)
     os.kill(pid, signal.SIGCONT)
     assert tracer.wait(60) == 0
-    said = trace("finish", raw, status=2)
+    said = trace("finish", dtr, status=2)
     assert "calls were lost" in said and "not to be believed" in said
-    database = sqlite3.connect(raw.with_suffix(".db"))
+    database = sqlite3.connect(dtr.with_suffix(".db"))
     said = values(database, "balance")
     lost, calls = int(said["lost"]), int(said["calls"])
     assert lost > 0 and 300_000 < calls + lost < 301_000
@@ -415,19 +415,19 @@ def test_what_is_lost_is_counted_and_told(tmp_path: Path) -> None:
 
 
 def test_a_killed_tracer_leaves_its_trace_and_the_command_goes_on(tracee: Path, tmp_path: Path) -> None:
-    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    dtr, work = tmp_path / "t.dtr", tmp_path / "work"
     work.mkdir()
-    recorder = subprocess.Popen([*options(raw), "--", tracee, "--loop", work])
-    wait_for(lambda: raw.exists() and raw.stat().st_size > 20_000)
-    pid = tracer_pid(raw)
+    recorder = subprocess.Popen([*options(dtr), "--", tracee, "--loop", work])
+    wait_for(lambda: dtr.exists() and dtr.stat().st_size > 20_000)
+    pid = tracer_pid(dtr)
     command = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
     os.kill(pid, signal.SIGKILL)
     recorder.wait(60)
     os.kill(command, signal.SIGKILL)
-    said = trace("finish", raw, status=2)
+    said = trace("finish", dtr, status=2)
     # Killed while it writes, it leaves a part of its last frame.
     assert "without a balance" in said or "ends within a frame" in said, said
-    database = sqlite3.connect(raw.with_suffix(".db"))
+    database = sqlite3.connect(dtr.with_suffix(".db"))
     assert database.execute("SELECT count(*) FROM event").fetchone()[0] > 1000
 
 
@@ -449,23 +449,23 @@ PLANTED = {
         "r->exit = bpf_ktime_get_ns();\n\tr->result = result + 1;",
     ),
     "a call": ("if (!state || !state->in_call)", "if (!state || !state->in_call || state->nr == 82)"),
-    "a path": ("add_path(to, used, RAW_PATH2, arg_of", "add_path(to, used, RAW_PATH, arg_of"),
+    "a path": ("add_path(to, used, TRACEFILE_PATH2, arg_of", "add_path(to, used, TRACEFILE_PATH, arg_of"),
 }
 
 
 @pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_bug_is_found_by_the_other_tracer(name: str, tracee: Path, tmp_path: Path) -> None:
-    work, out, raw = tmp_path / "work", tmp_path / "t.db", tmp_path / "other.dtr"
+    work, out, dtr = tmp_path / "work", tmp_path / "t.db", tmp_path / "other.dtr"
     program = with_change(*PLANTED[name], tmp_path)
-    record = [program, "record", "--out", raw, "--share-disk", "--", tracee, work]
+    record = [program, "record", "--out", dtr, "--share-disk", "--", tracee, work]
     work.mkdir()
     subprocess.run([DAVID, "trace", "record", "-o", out, "--share-disk", "--", tracee, work], check=True)
     shutil.rmtree(work)
     work.mkdir()
     subprocess.run(record, check=True)
-    trace("finish", raw)
-    assert traced.difference(raw.with_suffix(".db"), out) != ""
+    trace("finish", dtr)
+    assert traced.difference(dtr.with_suffix(".db"), out) != ""
 
 
 @pytest.mark.skipif(not FULL, reason="with DAVID_SCALE=full")
@@ -481,16 +481,16 @@ def test_a_planted_bug_of_aio_is_found_by_the_other_tracer(aiowork: Path, tmp_pa
     [
         ("(ring->cached_sq_head - 1)", "(ring->cached_sq_head - 2)"),
         ("r->result = (s64)cqe.result;", "r->result = (s64)cqe.result + 1;"),
-        ("r->flags = RAW_POLLED;", "r->flags = 0;"),
+        ("r->flags = TRACEFILE_POLLED;", "r->flags = 0;"),
     ],
 )
 def test_a_planted_bug_of_io_uring_is_found(right: str, wrong: str, uringwork: Path, tmp_path: Path) -> None:
-    program, work, raw = with_change(right, wrong, tmp_path), tmp_path / "work", tmp_path / "t.dtr"
+    program, work, dtr = with_change(right, wrong, tmp_path), tmp_path / "work", tmp_path / "t.dtr"
     work.mkdir()
-    record = [program, "record", "--out", raw, "--share-disk", "--", uringwork, work, "polled"]
+    record = [program, "record", "--out", dtr, "--share-disk", "--", uringwork, work, "polled"]
     subprocess.run(record, check=True)
-    trace("finish", raw)
-    database = sqlite3.connect(raw.with_suffix(".db"))
+    trace("finish", dtr)
+    database = sqlite3.connect(dtr.with_suffix(".db"))
     balance = {key: int(n) for key, n in values(database, "balance").items() if n.isdecimal()}
     with pytest.raises(AssertionError):
         assert_as_worked(database, balance, work)

@@ -67,14 +67,14 @@ def trace(word: str, *words: str | Path, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def finished(raw: Path, status: int = 0) -> sqlite3.Connection:
-    raw.with_suffix(".db").unlink(missing_ok=True)
-    trace("finish", raw, status=status)
-    return sqlite3.connect(raw.with_suffix(".db"))
+def finished(dtr: Path, status: int = 0) -> sqlite3.Connection:
+    dtr.with_suffix(".db").unlink(missing_ok=True)
+    trace("finish", dtr, status=status)
+    return sqlite3.connect(dtr.with_suffix(".db"))
 
 
-def tracer_pid(raw: Path) -> int:
-    return int(trace("status", raw).split()[1])
+def tracer_pid(dtr: Path) -> int:
+    return int(trace("status", dtr).split()[1])
 
 
 def values(database: sqlite3.Connection, table: str) -> dict[str, str]:
@@ -106,27 +106,27 @@ def test_it_is_switched_off_and_on_while_it_runs(way: str, tmp_path: Path) -> No
 
 
 def switch_off_and_on(way: str, tmp_path: Path, *options: str) -> None:
-    raw = tmp_path / "t.dtr"
+    dtr = tmp_path / "t.dtr"
     words = [sys.executable, "-c", SWITCHED]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": tmp_path}
     if way == "command":
-        record = [DAVID, "trace", "record", "-o", raw, *options, "--share-disk", "--", *words]
+        record = [DAVID, "trace", "record", "-o", dtr, *options, "--share-disk", "--", *words]
         program = tracer = subprocess.Popen(record, **pipes)
         assert program.stdout.readline() == "off please\n"
     else:
         program = subprocess.Popen(words, **pipes)
         assert program.stdout.readline() == "off please\n"
-        tracer = start(raw, "--pid", str(program.pid))
-        wait_for(lambda: "records: on" in trace("status", raw))
-    trace("off", raw)
-    assert "records: off" in trace("status", raw, status=1)
+        tracer = start(dtr, "--pid", str(program.pid))
+        wait_for(lambda: "records: on" in trace("status", dtr))
+    trace("off", dtr)
+    assert "records: off" in trace("status", dtr, status=1)
     print("go", file=program.stdin, flush=True)
     assert program.stdout.readline() == "on please\n"
-    trace("on", raw)
+    trace("on", dtr)
     print("go", file=program.stdin, flush=True)
     assert program.wait(60) == 0 and tracer.wait(60) == 0
-    assert "nothing is being recorded" in trace("status", raw, status=1)
-    database = finished(raw)
+    assert "nothing is being recorded" in trace("status", dtr, status=1)
+    database = finished(dtr)
     written = dict(
         database.execute(
             "SELECT t.text, sum(result) FROM event JOIN ofd ON ofd.id = event.ofd "
@@ -144,20 +144,20 @@ def switch_off_and_on(way: str, tmp_path: Path, *options: str) -> None:
 
 
 def test_a_trace_may_begin_switched_off(tracee: Path, tmp_path: Path) -> None:
-    raw = tmp_path / "t.dtr"
+    dtr = tmp_path / "t.dtr"
     done = subprocess.run(
-        [DAVID, "trace", "record", "-o", raw, "--share-disk", "--off", "--", tracee, tmp_path]
+        [DAVID, "trace", "record", "-o", dtr, "--share-disk", "--off", "--", tracee, tmp_path]
     )
     assert done.returncode == 0
-    database = finished(raw)
+    database = finished(dtr)
     balance = values(database, "balance")
     assert balance["calls"] == "0" and int(balance["skipped"]) > 50
     assert list(database.execute("SELECT count(*) FROM process")) == [(4,)]
-    assert "no tracer writes" in trace("on", raw, status=1)
+    assert "no tracer writes" in trace("on", dtr, status=1)
 
 
-def pieces(raw: Path) -> list[Path]:
-    return [path for path in raw.parent.iterdir() if path.name.startswith(raw.name)]
+def pieces(dtr: Path) -> list[Path]:
+    return [path for path in dtr.parent.iterdir() if path.name.startswith(dtr.name)]
 
 
 RING = 1 << 20
@@ -166,24 +166,24 @@ RING = 1 << 20
 @pytest.mark.parametrize("files", [2, *([3] if FULL else [])])
 def test_a_ring_of_files_keeps_the_newest_calls(files: int, tracee: Path, tmp_path: Path) -> None:
     """Never more bytes than asked for; what is left is whole but for what it says was dropped."""
-    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    dtr, work = tmp_path / "t.dtr", tmp_path / "work"
     work.mkdir()
     size = RING * files // 2
-    tracer = start(raw, "--rotate", f"{size},{files}", "--", tracee, "--loop", work)
+    tracer = start(dtr, "--rotate", f"{size},{files}", "--", tracee, "--loop", work)
     inode, most = set(), 0
 
     def went_round() -> bool:
         nonlocal most
-        most = max(most, sum(path.stat().st_size for path in pieces(raw)))
-        text = raw.read_bytes()[16:20]
+        most = max(most, sum(path.stat().st_size for path in pieces(dtr)))
+        text = dtr.read_bytes()[16:20]
         inode.add(text)
         return len(inode) > 2
 
     wait_for(went_round)
-    assert len(pieces(raw)) == files and most <= size
-    os.kill(tracer_pid(raw), signal.SIGTERM)
+    assert len(pieces(dtr)) == files and most <= size
+    os.kill(tracer_pid(dtr), signal.SIGTERM)
     assert tracer.wait(60) == 128 + signal.SIGTERM
-    database = finished(raw)
+    database = finished(dtr)
     about, balance = values(database, "trace"), values(database, "balance")
     assert about["whole"] == "no" and "dropped" in about["problem"]
     assert int(about["dropped"]) > 0 and int(balance["segments"]) > files
@@ -199,19 +199,19 @@ def test_a_ring_of_files_keeps_the_newest_calls(files: int, tracee: Path, tmp_pa
 
 
 def test_a_ring_whose_tracer_was_killed_can_be_read(tracee: Path, tmp_path: Path) -> None:
-    raw, work = tmp_path / "t.dtr", tmp_path / "work"
+    dtr, work = tmp_path / "t.dtr", tmp_path / "work"
     work.mkdir()
-    tracer = start(raw, "--rotate", str(RING), "--", tracee, "--loop", work)
-    wait_for(lambda: len(pieces(raw)) == 2 and Path(f"{raw}.1").stat().st_size > 1000)
-    os.kill(tracer_pid(raw), signal.SIGKILL)
+    tracer = start(dtr, "--rotate", str(RING), "--", tracee, "--loop", work)
+    wait_for(lambda: len(pieces(dtr)) == 2 and Path(f"{dtr}.1").stat().st_size > 1000)
+    os.kill(tracer_pid(dtr), signal.SIGKILL)
     tracer.wait(60)
-    about = values(finished(raw, status=2), "trace")
+    about = values(finished(dtr, status=2), "trace")
     # Killed while it writes, it leaves a part of its last frame.
     assert re.search("without a balance|ends within a frame", about["problem"]), about
     assert int(about["events"]) > 1000
     # A file of it alone is a trace, too; one that is lost between others is missed.
     alone = tmp_path / "alone.dtr"
-    Path(f"{raw}.1").rename(alone)
+    Path(f"{dtr}.1").rename(alone)
     assert int(values(finished(alone, status=2), "trace")["dropped"]) > 1000
 
 
@@ -235,25 +235,25 @@ def commands(database: sqlite3.Connection, work: Path) -> set[str]:
 
 @root_only
 def test_all_processes_of_a_user_are_traced_and_let_go(tracee: Path, public: Path) -> None:
-    raw = public / "t.dtr"
+    dtr = public / "t.dtr"
     before = as_user(tracee, public / "before", "--loop-slowly")
     roots = subprocess.Popen([tracee, "--loop-slowly", public])
     wait_for((public / "before/again").exists)
-    tracer = start(raw, "--uid", str(USER))
-    wait_for(lambda: "records: on" in trace("status", raw))
+    tracer = start(dtr, "--uid", str(USER))
+    wait_for(lambda: "records: on" in trace("status", dtr))
     late = as_user(tracee, public / "late", "--loop-slowly")
-    size = raw.stat().st_size
-    wait_for(lambda: raw.stat().st_size > size + 20000 and "TracerPid:\t0" not in status(late.pid))
-    time_of_attach = raw.stat().st_size
-    wait_for(lambda: raw.stat().st_size > time_of_attach + 5000)
+    size = dtr.stat().st_size
+    wait_for(lambda: dtr.stat().st_size > size + 20000 and "TracerPid:\t0" not in status(late.pid))
+    time_of_attach = dtr.stat().st_size
+    wait_for(lambda: dtr.stat().st_size > time_of_attach + 5000)
     assert "TracerPid:\t0" in status(roots.pid)
-    os.kill(tracer_pid(raw), signal.SIGINT)
+    os.kill(tracer_pid(dtr), signal.SIGINT)
     assert tracer.wait(60) == 0
     for process in (before, late, roots):
         assert process.poll() is None and "TracerPid:\t0" in status(process.pid)
         process.kill()
         process.wait()
-    database = finished(raw)
+    database = finished(dtr)
     assert commands(database, public) == {"before", "late"}
     balance = values(database, "balance")
     assert (balance["attached"], balance["late"], balance["refused"]) == ("2", "1", "0")
@@ -282,25 +282,25 @@ def cgroup() -> Iterator[Path]:
 
 @root_only
 def test_all_processes_of_a_cgroup_are_traced(cgroup: Path, tracee: Path, tmp_path: Path) -> None:
-    raw = tmp_path / "t.dtr"
+    dtr = tmp_path / "t.dtr"
     loops = {}
     for name in ("before", "late", "outside"):
         (tmp_path / name).mkdir()
         loops[name] = subprocess.Popen([tracee, "--loop-slowly", tmp_path / name])
         wait_for((tmp_path / name / "again").exists)
     (cgroup / "cgroup.procs").write_text(str(loops["before"].pid))
-    tracer = start(raw, "--cgroup", cgroup.parent)
+    tracer = start(dtr, "--cgroup", cgroup.parent)
     (cgroup / "cgroup.procs").write_text(str(loops["late"].pid))
     wait_for(lambda: "TracerPid:\t0" not in status(loops["late"].pid))
-    size = raw.stat().st_size
-    wait_for(lambda: raw.stat().st_size > size + 5000)
-    os.kill(tracer_pid(raw), signal.SIGINT)
+    size = dtr.stat().st_size
+    wait_for(lambda: dtr.stat().st_size > size + 5000)
+    os.kill(tracer_pid(dtr), signal.SIGINT)
     assert tracer.wait(60) == 0
     for process in loops.values():
         assert process.poll() is None and "TracerPid:\t0" in status(process.pid)
         process.kill()
         process.wait()
-    database = finished(raw)
+    database = finished(dtr)
     assert commands(database, tmp_path) == {"before", "late"}
 
 

@@ -22,9 +22,9 @@ static s64 result(const struct about *a)
 	return a->record->result;
 }
 
-static const struct raw_attr *effect_attr(const struct about *a, enum raw_kind kind)
+static const struct tracefile_attr *effect_attr(const struct about *a, enum tracefile_kind kind)
 {
-	return raw_find(a->record, kind, sizeof(struct raw_attr), NULL);
+	return tracefile_find(a->record, kind, sizeof(struct tracefile_attr), NULL);
 }
 
 static bool is_disk_file(const struct file *file)
@@ -106,9 +106,9 @@ static void find_names(struct world *w, struct about *a)
 {
 	u32 length;
 
-	a->path = raw_find(a->record, RAW_PATH, 0, &length);
+	a->path = tracefile_find(a->record, TRACEFILE_PATH, 0, &length);
 	a->path_length = a->path ? strnlen(a->path, length) : 0;
-	a->path2 = raw_find(a->record, RAW_PATH2, 0, &length);
+	a->path2 = tracefile_find(a->record, TRACEFILE_PATH2, 0, &length);
 	a->path2_length = a->path2 ? strnlen(a->path2, length) : 0;
 	a->node = effect_find(w, a, 'p', a->path, a->path_length);
 	a->node2 = effect_find(w, a, 'P', a->path2, a->path2_length);
@@ -131,7 +131,7 @@ static void bind(struct world *w, struct node *node, struct file *file)
  * The file of a name that a call has found: by its attributes, or, where a trace has none, by the
  * name.
  */
-static struct file *file_at(struct world *w, struct node *node, const struct raw_attr *attr)
+static struct file *file_at(struct world *w, struct node *node, const struct tracefile_attr *attr)
 {
 	struct file *file;
 
@@ -149,7 +149,7 @@ static struct file *file_at(struct world *w, struct node *node, const struct raw
 
 static void looked(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
 
 	if (!a->node && a->path && !a->path_length) { /* AT_EMPTY_PATH */
 		a->ofd = world_ofd(a->thread, arg(a, 0));
@@ -242,7 +242,7 @@ static void move_end(struct world *w, struct about *a, unsigned int fd, u64 offs
 
 static void moved(struct world *w, struct about *a, unsigned int from, unsigned int to)
 {
-	const u64 *given = raw_find(a->record, RAW_OFFSETS, 16, NULL);
+	const u64 *given = tracefile_find(a->record, TRACEFILE_OFFSETS, 16, NULL);
 	u64 offsets[2] = { U64_MAX, U64_MAX };
 	bool sendfile = a->call->effect == DOES_SENDFILE;
 
@@ -253,7 +253,7 @@ static void moved(struct world *w, struct about *a, unsigned int from, unsigned 
 	move_end(w, a, to, sendfile ? U64_MAX : offsets[1], true);
 }
 
-static void learn_open(struct ofd *ofd, const struct raw_attr *attr)
+static void learn_open(struct ofd *ofd, const struct tracefile_attr *attr)
 {
 	if (attr) {
 		ofd->size_open = attr->size;
@@ -266,7 +266,7 @@ static void learn_open(struct ofd *ofd, const struct raw_attr *attr)
 
 static void opened(struct world *w, struct about *a, u64 flags)
 {
-	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
 	bool fresh = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
 
@@ -298,7 +298,7 @@ static void opened(struct world *w, struct about *a, u64 flags)
 
 static void other_opened(struct world *w, struct about *a, s64 fd)
 {
-	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
 	bool cloexec =
 		a->record->nr == SYS_perf_event_open ? last_arg(a) & 8 : last_arg(a) & O_CLOEXEC;
 
@@ -313,7 +313,7 @@ static void other_opened(struct world *w, struct about *a, s64 fd)
 
 static void pair(struct world *w, struct about *a)
 {
-	const u32 *fds = raw_find(a->record, RAW_FDS, 8, NULL);
+	const u32 *fds = tracefile_find(a->record, TRACEFILE_FDS, 8, NULL);
 	unsigned int i;
 
 	if (result(a) < 0 || !fds)
@@ -332,7 +332,7 @@ static void pair(struct world *w, struct about *a)
 
 static void closed(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = effect_attr(a, RAW_ATTR_BEFORE);
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR_BEFORE);
 
 	a->ofd = world_closing(a->thread, arg(a, 0));
 	if (!a->ofd || result(a) == -EBADF)
@@ -399,7 +399,7 @@ static void fallocated(struct world *w, struct about *a)
 
 /* Changes of names. */
 
-static void unbind(struct world *w, struct node *node, const struct raw_attr *before)
+static void unbind(struct world *w, struct node *node, const struct tracefile_attr *before)
 {
 	struct file *file = node->file;
 
@@ -422,7 +422,7 @@ static void unbind(struct world *w, struct node *node, const struct raw_attr *be
 
 static void unlinked(struct world *w, struct about *a)
 {
-	const struct raw_attr *before = effect_attr(a, RAW_ATTR_BEFORE);
+	const struct tracefile_attr *before = effect_attr(a, TRACEFILE_ATTR_BEFORE);
 
 	if (result(a) < 0 || !a->node)
 		return;
@@ -434,9 +434,9 @@ static void unlinked(struct world *w, struct about *a)
 
 static void renamed(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
 	bool exchange = strlen(a->call->args) == 5 && last_arg(a) & RENAME_EXCHANGE_FLAG;
-	const struct raw_attr *before = effect_attr(a, RAW_ATTR_BEFORE);
+	const struct tracefile_attr *before = effect_attr(a, TRACEFILE_ATTR_BEFORE);
 
 	if (result(a) < 0 || !a->node || !a->node2 || a->node == a->node2)
 		return;
@@ -464,7 +464,7 @@ static void renamed(struct world *w, struct about *a)
 
 static void linked(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
 	struct ofd *ofd;
 
 	if (result(a) < 0 || !a->node2)
@@ -483,7 +483,7 @@ static void linked(struct world *w, struct about *a)
 
 static void made(struct world *w, struct about *a, struct node *node, u32 mode)
 {
-	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
 
 	if (result(a) < 0 || !node)
 		return;
@@ -511,7 +511,7 @@ static void symlinked(struct world *w, struct about *a)
 static void link_read(struct world *w, struct about *a)
 {
 	u32 length;
-	const char *target = raw_find(a->record, RAW_TARGET, 1, &length);
+	const char *target = tracefile_find(a->record, TRACEFILE_TARGET, 1, &length);
 
 	looked(w, a);
 	if (result(a) < 0 || !a->node)
@@ -538,7 +538,7 @@ static void truncated(struct world *w, struct about *a)
 static void cwd_changed(struct world *w, struct about *a)
 {
 	u32 length;
-	const char *cwd = raw_find(a->record, RAW_CWD, 1, &length);
+	const char *cwd = tracefile_find(a->record, TRACEFILE_CWD, 1, &length);
 	char path[PATH_MAX];
 
 	if (a->call->effect == DOES_FCHDIR) {
@@ -578,7 +578,7 @@ static void executed(struct world *w, struct about *a)
 
 static void look_descriptor(struct world *w, struct about *a)
 {
-	const struct raw_attr *attr = effect_attr(a, RAW_ATTR);
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
 
 	about_ofd(w, a, 0);
 	if (!attr || !a->ofd)
@@ -593,7 +593,7 @@ static void look_descriptor(struct world *w, struct about *a)
 
 static u64 flags_of_openat2(const struct about *a)
 {
-	const u64 *how = raw_find(a->record, RAW_HOW, 24, NULL);
+	const u64 *how = tracefile_find(a->record, TRACEFILE_HOW, 24, NULL);
 	u64 flags = 0;
 
 	if (how)

@@ -8,7 +8,7 @@
 
 /* What the row of a call has beside its numbers. Found out by effect_of(). */
 struct about {
-	const struct raw_record *record;
+	const struct tracefile_record *record;
 	const struct call *call;
 	struct thread *thread;
 	const char *path; /* as the task gave them; not terminated */

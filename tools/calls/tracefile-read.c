@@ -8,23 +8,23 @@
 #include "tracefile.h"
 #include "../common/alloc.h"
 
-void raw_reader_init(struct raw_reader *r, int fd)
+void tracefile_reader_init(struct tracefile_reader *r, int fd)
 {
 	memset(r, 0, sizeof(*r));
 	r->fd = fd;
 	r->files[0] = fd;
 	r->file_count = 1;
-	r->records = xmalloc(RAW_FRAME_MAX);
-	r->packed = xmalloc(ZSTD_compressBound(RAW_FRAME_MAX));
+	r->records = xmalloc(TRACEFILE_FRAME_MAX);
+	r->packed = xmalloc(ZSTD_compressBound(TRACEFILE_FRAME_MAX));
 }
 
 /* The number of the first frame of a ring's file; false: it has none. */
 static bool first_sequence(int fd, u32 *sequence)
 {
-	struct raw_frame frame;
+	struct tracefile_frame frame;
 
-	if (pread(fd, &frame, sizeof(frame), 0) != sizeof(frame) || frame.magic != RAW_MAGIC ||
-	    !(frame.flags & RAW_BEGINS))
+	if (pread(fd, &frame, sizeof(frame), 0) != sizeof(frame) ||
+	    frame.magic != TRACEFILE_MAGIC || !(frame.flags & TRACEFILE_BEGINS))
 		return false;
 	*sequence = frame.sequence;
 	return true;
@@ -38,7 +38,7 @@ static bool is_empty(int fd)
 }
 
 /* In front of those that are newer. */
-static void add_file(struct raw_reader *r, int fd, u32 sequence)
+static void add_file(struct tracefile_reader *r, int fd, u32 sequence)
 {
 	u32 i = r->file_count++, other;
 
@@ -47,7 +47,7 @@ static void add_file(struct raw_reader *r, int fd, u32 sequence)
 	r->files[i] = fd;
 }
 
-void raw_segment_path(char *path, size_t room, const char *first, u32 number)
+void tracefile_segment_path(char *path, size_t room, const char *first, u32 number)
 {
 	if (number)
 		snprintf(path, room, "%s.%u", first, number);
@@ -55,7 +55,7 @@ void raw_segment_path(char *path, size_t room, const char *first, u32 number)
 		snprintf(path, room, "%s", first);
 }
 
-void raw_reader_open(struct raw_reader *r, const char *path)
+void tracefile_reader_open(struct tracefile_reader *r, const char *path)
 {
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	char name[PATH_MAX];
@@ -63,12 +63,12 @@ void raw_reader_open(struct raw_reader *r, const char *path)
 
 	if (fd < 0)
 		die("%s: %s", path, strerror(errno));
-	raw_reader_init(r, fd);
+	tracefile_reader_init(r, fd);
 	/* One without a frame was about to be begun. */
 	if (!first_sequence(fd, &sequence) && !is_empty(fd))
 		return;
-	for (number = 1; number < RAW_SEGMENTS_MAX; number++) {
-		raw_segment_path(name, sizeof(name), path, number);
+	for (number = 1; number < TRACEFILE_SEGMENTS_MAX; number++) {
+		tracefile_segment_path(name, sizeof(name), path, number);
 		fd = open(name, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			break;
@@ -80,7 +80,7 @@ void raw_reader_open(struct raw_reader *r, const char *path)
 	r->fd = r->files[0];
 }
 
-void raw_reader_free(struct raw_reader *r)
+void tracefile_reader_free(struct tracefile_reader *r)
 {
 	while (r->file_count)
 		close(r->files[--r->file_count]);
@@ -107,35 +107,37 @@ static size_t read_all(int fd, void *data, size_t length)
 	return done;
 }
 
-static enum raw_status bad(struct raw_reader *r, enum raw_status status, const char *problem)
+static enum tracefile_status bad(struct tracefile_reader *r, enum tracefile_status status,
+				 const char *problem)
 {
 	r->problem = problem;
 	return status;
 }
 
-static enum raw_status take_records(struct raw_reader *r, const struct raw_frame *frame,
-				    u32 stored)
+static enum tracefile_status take_records(struct tracefile_reader *r,
+					  const struct tracefile_frame *frame, u32 stored)
 {
 	u32 length = frame->length;
 
-	if (frame->flags & RAW_ZSTD) {
+	if (frame->flags & TRACEFILE_ZSTD) {
 		if (ZSTD_decompress(r->records, length, r->packed, stored) != length)
-			return bad(r, RAW_BROKEN, "a frame does not unpack to its length");
+			return bad(r, TRACEFILE_BROKEN, "a frame does not unpack to its length");
 	} else {
 		if (stored != length)
-			return bad(r, RAW_BROKEN, "a frame that is not packed has two lengths");
+			return bad(r, TRACEFILE_BROKEN,
+				   "a frame that is not packed has two lengths");
 		memcpy(r->records, r->packed, length);
 	}
 	r->length = length;
 	r->at = 0;
-	return RAW_OK;
+	return TRACEFILE_OK;
 }
 
-static enum raw_status next_frame(struct raw_reader *r)
+static enum tracefile_status next_frame(struct tracefile_reader *r)
 {
-	struct raw_frame frame;
+	struct tracefile_frame frame;
 	size_t got = read_all(r->fd, &frame, sizeof(frame));
-	enum raw_status status;
+	enum tracefile_status status;
 	u32 stored, crc;
 
 	if (!got && r->file + 1 < r->file_count) {
@@ -143,38 +145,40 @@ static enum raw_status next_frame(struct raw_reader *r)
 		return next_frame(r);
 	}
 	if (!got)
-		return RAW_END;
+		return TRACEFILE_END;
 	if (got < sizeof(frame))
-		return bad(r, RAW_TORN, "the file ends within a frame's header");
-	if (frame.magic != RAW_MAGIC)
-		return bad(r, RAW_BROKEN, "there is no frame where one should begin");
-	if (frame.version != RAW_VERSION || frame.flags & ~(RAW_ZSTD | RAW_BEGINS))
-		return bad(r, RAW_BROKEN, "a frame of another version");
+		return bad(r, TRACEFILE_TORN, "the file ends within a frame's header");
+	if (frame.magic != TRACEFILE_MAGIC)
+		return bad(r, TRACEFILE_BROKEN, "there is no frame where one should begin");
+	if (frame.version != TRACEFILE_VERSION ||
+	    frame.flags & ~(TRACEFILE_ZSTD | TRACEFILE_BEGINS))
+		return bad(r, TRACEFILE_BROKEN, "a frame of another version");
 	/* Of a ring, the oldest may be gone. */
-	if (!r->offset && frame.flags & RAW_BEGINS)
+	if (!r->offset && frame.flags & TRACEFILE_BEGINS)
 		r->sequence = frame.sequence;
 	if (frame.sequence != r->sequence)
-		return bad(r, RAW_BROKEN, "a frame is missing");
+		return bad(r, TRACEFILE_BROKEN, "a frame is missing");
 	stored = frame.stored;
-	if (stored > ZSTD_compressBound(RAW_FRAME_MAX) || frame.length > RAW_FRAME_MAX)
-		return bad(r, RAW_BROKEN, "a frame is too long");
+	if (stored > ZSTD_compressBound(TRACEFILE_FRAME_MAX) || frame.length > TRACEFILE_FRAME_MAX)
+		return bad(r, TRACEFILE_BROKEN, "a frame is too long");
 	if (read_all(r->fd, r->packed, stored) < stored)
-		return bad(r, RAW_TORN, "the file ends within a frame");
-	crc = crc32(0, (u8 *)&frame, offsetof(struct raw_frame, crc));
+		return bad(r, TRACEFILE_TORN, "the file ends within a frame");
+	crc = crc32(0, (u8 *)&frame, offsetof(struct tracefile_frame, crc));
 	if (crc32(crc, r->packed, stored) != frame.crc)
-		return bad(r, RAW_BROKEN, "a frame's checksum is wrong");
+		return bad(r, TRACEFILE_BROKEN, "a frame's checksum is wrong");
 	status = take_records(r, &frame, stored);
-	if (status == RAW_OK) {
+	if (status == TRACEFILE_OK) {
 		r->sequence++;
 		r->offset += sizeof(frame) + stored;
 	}
 	return status;
 }
 
-bool raw_each(const struct raw_record *record, u32 *at, u16 *kind, const char **data, u32 *length)
+bool tracefile_each(const struct tracefile_record *record, u32 *at, u16 *kind, const char **data,
+		    u32 *length)
 {
 	u32 end = record->length;
-	struct raw_blob blob;
+	struct tracefile_blob blob;
 
 	if (!*at)
 		*at = sizeof(*record);
@@ -192,13 +196,14 @@ bool raw_each(const struct raw_record *record, u32 *at, u16 *kind, const char **
 	return false;
 }
 
-const void *raw_find(const struct raw_record *record, enum raw_kind kind, u32 least, u32 *length)
+const void *tracefile_find(const struct tracefile_record *record, enum tracefile_kind kind,
+			   u32 least, u32 *length)
 {
 	const char *data;
 	u32 at = 0, n;
 	u16 found;
 
-	while (raw_each(record, &at, &found, &data, &n)) {
+	while (tracefile_each(record, &at, &found, &data, &n)) {
 		if (found != kind)
 			continue;
 		if (length)
@@ -208,9 +213,9 @@ const void *raw_find(const struct raw_record *record, enum raw_kind kind, u32 le
 	return NULL;
 }
 
-bool raw_record_valid(const void *data, size_t length)
+bool tracefile_record_valid(const void *data, size_t length)
 {
-	const struct raw_record *record = data;
+	const struct tracefile_record *record = data;
 	const char *blob;
 	u32 at = 0, n;
 	u16 kind;
@@ -218,22 +223,23 @@ bool raw_record_valid(const void *data, size_t length)
 	if (length < sizeof(*record) || record->length < sizeof(*record) ||
 	    record->length > length || record->length % 8)
 		return false;
-	while (raw_each(record, &at, &kind, &blob, &n))
+	while (tracefile_each(record, &at, &kind, &blob, &n))
 		;
 	return at == record->length;
 }
 
-enum raw_status raw_next(struct raw_reader *r, const struct raw_record **record)
+enum tracefile_status tracefile_next(struct tracefile_reader *r,
+				     const struct tracefile_record **record)
 {
 	while (r->at == r->length) {
-		enum raw_status status = next_frame(r);
+		enum tracefile_status status = next_frame(r);
 
-		if (status != RAW_OK)
+		if (status != TRACEFILE_OK)
 			return status;
 	}
-	if (!raw_record_valid(r->records + r->at, r->length - r->at))
-		return bad(r, RAW_BROKEN, "a record is not whole");
-	*record = (const struct raw_record *)(r->records + r->at);
+	if (!tracefile_record_valid(r->records + r->at, r->length - r->at))
+		return bad(r, TRACEFILE_BROKEN, "a record is not whole");
+	*record = (const struct tracefile_record *)(r->records + r->at);
 	r->at += (*record)->length;
-	return RAW_OK;
+	return TRACEFILE_OK;
 }

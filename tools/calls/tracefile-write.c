@@ -14,46 +14,46 @@
  */
 #define FRAME_AGE 1000000000ull
 
-void raw_writer_init(struct raw_writer *w, int fd)
+void tracefile_writer_init(struct tracefile_writer *w, int fd)
 {
 	memset(w, 0, sizeof(*w));
 	w->fd = fd;
 	w->lock = fd;
 	w->segments = 1;
-	w->frame_limit = RAW_FRAME_MAX;
-	w->records = xmalloc(RAW_FRAME_MAX);
-	w->packed_size = sizeof(struct raw_frame) + ZSTD_compressBound(RAW_FRAME_MAX);
+	w->frame_limit = TRACEFILE_FRAME_MAX;
+	w->records = xmalloc(TRACEFILE_FRAME_MAX);
+	w->packed_size = sizeof(struct tracefile_frame) + ZSTD_compressBound(TRACEFILE_FRAME_MAX);
 	w->packed = xmalloc(w->packed_size);
 	w->zstd = ZSTD_createCCtx();
 	if (!w->zstd)
 		die("no memory");
 }
 
-void raw_rotate(struct raw_writer *w, const char *path, u32 segments, u64 bytes)
+void tracefile_rotate(struct tracefile_writer *w, const char *path, u32 segments, u64 bytes)
 {
 	if (segments < 2)
 		return;
 	w->path = path;
 	w->segments = segments;
 	w->segment_bytes = bytes;
-	w->frame_limit = min_t(u64, RAW_FRAME_MAX, bytes / 8);
+	w->frame_limit = min_t(u64, TRACEFILE_FRAME_MAX, bytes / 8);
 	w->begins = true;
 }
 
 /* Is there no room for what is in memory, and a frame more? */
-bool raw_segment_full(const struct raw_writer *w)
+bool tracefile_segment_full(const struct tracefile_writer *w)
 {
-	return w->segments > 1 &&
-	       w->stored_bytes - w->segment_start + 2 * (u64)(w->frame_limit + RAW_RECORD_MAX) >
-		       w->segment_bytes;
+	u64 frames = 2 * (u64)(w->frame_limit + TRACEFILE_RECORD_MAX);
+
+	return w->segments > 1 && w->stored_bytes - w->segment_start + frames > w->segment_bytes;
 }
 
-void raw_next_segment(struct raw_writer *w)
+void tracefile_next_segment(struct tracefile_writer *w)
 {
 	char path[PATH_MAX];
 
 	w->segment++;
-	raw_segment_path(path, sizeof(path), w->path, w->segment % w->segments);
+	tracefile_segment_path(path, sizeof(path), w->path, w->segment % w->segments);
 	if (w->fd != w->lock)
 		close(w->fd);
 	/* The first one stays open for its locks. */
@@ -66,7 +66,7 @@ void raw_next_segment(struct raw_writer *w)
 	w->begins = true;
 }
 
-static void write_all(struct raw_writer *w, size_t length)
+static void write_all(struct tracefile_writer *w, size_t length)
 {
 	size_t done = 0;
 
@@ -83,9 +83,9 @@ static void write_all(struct raw_writer *w, size_t length)
 	w->stored_bytes += length;
 }
 
-void raw_flush(struct raw_writer *w)
+void tracefile_flush(struct tracefile_writer *w)
 {
-	struct raw_frame *frame = (struct raw_frame *)w->packed;
+	struct tracefile_frame *frame = (struct tracefile_frame *)w->packed;
 	size_t stored;
 	u32 crc;
 
@@ -95,25 +95,25 @@ void raw_flush(struct raw_writer *w)
 				   w->packed_size - sizeof(*frame), w->records, w->used, 1);
 	if (ZSTD_isError(stored))
 		die("zstd: %s", ZSTD_getErrorName(stored));
-	frame->magic = RAW_MAGIC;
-	frame->version = RAW_VERSION;
-	frame->flags = RAW_ZSTD | (w->begins ? RAW_BEGINS : 0);
+	frame->magic = TRACEFILE_MAGIC;
+	frame->version = TRACEFILE_VERSION;
+	frame->flags = TRACEFILE_ZSTD | (w->begins ? TRACEFILE_BEGINS : 0);
 	w->begins = false;
 	frame->stored = stored;
 	frame->length = w->used;
 	frame->sequence = w->sequence++;
-	crc = crc32(0, w->packed, offsetof(struct raw_frame, crc));
+	crc = crc32(0, w->packed, offsetof(struct tracefile_frame, crc));
 	crc = crc32(crc, w->packed + sizeof(*frame), stored);
 	frame->crc = crc;
 	write_all(w, sizeof(*frame) + stored);
-	w->raw_bytes += w->used;
+	w->record_bytes += w->used;
 	w->used = 0;
 }
 
-void raw_begin(struct raw_writer *w, const struct raw_record *record)
+void tracefile_begin(struct tracefile_writer *w, const struct tracefile_record *record)
 {
-	if (w->used + RAW_RECORD_MAX > RAW_FRAME_MAX || w->used >= w->frame_limit)
-		raw_flush(w);
+	if (w->used + TRACEFILE_RECORD_MAX > TRACEFILE_FRAME_MAX || w->used >= w->frame_limit)
+		tracefile_flush(w);
 	if (!w->used)
 		w->oldest = record->exit;
 	w->start = w->used;
@@ -121,12 +121,13 @@ void raw_begin(struct raw_writer *w, const struct raw_record *record)
 	w->used += sizeof(*record);
 }
 
-void raw_add(struct raw_writer *w, enum raw_kind kind, const void *data, u32 length)
+void tracefile_add(struct tracefile_writer *w, enum tracefile_kind kind, const void *data,
+		   u32 length)
 {
-	struct raw_blob blob = { (kind), 0 };
-	u32 room = w->start + RAW_RECORD_MAX - w->used;
+	struct tracefile_blob blob = { (kind), 0 };
+	u32 room = w->start + TRACEFILE_RECORD_MAX - w->used;
 
-	length = length < RAW_BLOB_MAX ? length : RAW_BLOB_MAX;
+	length = length < TRACEFILE_BLOB_MAX ? length : TRACEFILE_BLOB_MAX;
 	if (room < sizeof(blob) + length + 16)
 		die("a record is too long");
 	blob.length = length;
@@ -137,16 +138,16 @@ void raw_add(struct raw_writer *w, enum raw_kind kind, const void *data, u32 len
 	w->used += (length + 3) & ~3u;
 }
 
-void raw_blobs(struct raw_writer *w, const u8 *blobs, u32 length)
+void tracefile_blobs(struct tracefile_writer *w, const u8 *blobs, u32 length)
 {
-	if (length + 16 > w->start + RAW_RECORD_MAX - w->used)
+	if (length + 16 > w->start + TRACEFILE_RECORD_MAX - w->used)
 		die("a record is too long");
 	if (length)
 		memcpy(w->records + w->used, blobs, length);
 	w->used += length;
 }
 
-void raw_text(struct raw_writer *w, const char *format, ...)
+void tracefile_text(struct tracefile_writer *w, const char *format, ...)
 {
 	char text[4096];
 	va_list args;
@@ -154,12 +155,12 @@ void raw_text(struct raw_writer *w, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	raw_add(w, RAW_TEXT, text, strlen(text));
+	tracefile_add(w, TRACEFILE_TEXT, text, strlen(text));
 }
 
-void raw_end(struct raw_writer *w)
+void tracefile_end(struct tracefile_writer *w)
 {
-	struct raw_record *record = (struct raw_record *)(w->records + w->start);
+	struct tracefile_record *record = (struct tracefile_record *)(w->records + w->start);
 	u64 exit = record->exit;
 
 	/* Blobs end at a multiple of 4, records at one of 8. An empty blob fills up. */
@@ -169,5 +170,5 @@ void raw_end(struct raw_writer *w)
 	}
 	record->length = (w->used - w->start);
 	if (exit > w->oldest && exit - w->oldest > FRAME_AGE)
-		raw_flush(w);
+		tracefile_flush(w);
 }

@@ -30,7 +30,7 @@ static struct inode *inode_of(struct world *w, u64 dev, u64 ino)
 	return inode;
 }
 
-void world_learn(struct file *file, const struct raw_attr *attr)
+void world_learn(struct file *file, const struct tracefile_attr *attr)
 {
 	if (file->first_size < 0)
 		file->first_size = attr->size;
@@ -39,7 +39,7 @@ void world_learn(struct file *file, const struct raw_attr *attr)
 	file->size = attr->size;
 }
 
-struct file *world_new_file(struct world *w, const struct raw_attr *attr)
+struct file *world_new_file(struct world *w, const struct tracefile_attr *attr)
 {
 	struct file *file = xmalloc(sizeof(*file));
 
@@ -64,7 +64,7 @@ struct file *world_new_file(struct world *w, const struct raw_attr *attr)
 	return file;
 }
 
-struct file *world_file(struct world *w, const struct raw_attr *attr)
+struct file *world_file(struct world *w, const struct tracefile_attr *attr)
 {
 	struct file *file = inode_of(w, attr->dev, attr->ino)->file;
 
@@ -201,7 +201,8 @@ void world_doubt(struct thread *thread)
 		thread->fds->slot[fd].doubted = true;
 }
 
-bool world_confirm(struct world *w, struct thread *thread, u32 fd, const struct raw_attr *attr)
+bool world_confirm(struct world *w, struct thread *thread, u32 fd,
+		   const struct tracefile_attr *attr)
 {
 	struct slot *slot = fd_slot(thread->fds, fd, false);
 	const struct file *file = slot && slot->ofd ? slot->ofd->file : NULL;

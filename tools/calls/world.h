@@ -167,14 +167,14 @@ void world_exec(struct world *w, u32 tid, u32 former);
 void world_exit(struct world *w, struct thread *thread, s64 status, u64 cpu_us);
 
 /* The file that attributes are of; a new one if its inode number was another's before. */
-struct file *world_file(struct world *w, const struct raw_attr *attr);
+struct file *world_file(struct world *w, const struct tracefile_attr *attr);
 
 /* A file that is new, and may not be one that was there. @attr may be NULL. */
-struct file *world_new_file(struct world *w, const struct raw_attr *attr);
+struct file *world_new_file(struct world *w, const struct tracefile_attr *attr);
 
 /* Its last name has gone, or it was replaced. */
 void world_removed(struct world *w, struct file *file);
-void world_learn(struct file *file, const struct raw_attr *attr);
+void world_learn(struct file *file, const struct tracefile_attr *attr);
 
 struct ofd *world_open(struct world *w, struct thread *thread, u32 fd, u64 flags);
 struct ofd *world_ofd(struct thread *thread, u32 fd);
@@ -185,7 +185,8 @@ struct ofd *world_ofd(struct thread *thread, u32 fd);
  * confirmed are closed.
  */
 void world_doubt(struct thread *thread);
-bool world_confirm(struct world *w, struct thread *thread, u32 fd, const struct raw_attr *attr);
+bool world_confirm(struct world *w, struct thread *thread, u32 fd,
+		   const struct tracefile_attr *attr);
 void world_settle(struct world *w, struct thread *thread);
 
 /* What world_close() would close. */

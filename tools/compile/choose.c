@@ -81,7 +81,8 @@ static bool on_path(struct compiler *c, u8 op, const struct named *named)
 static u64 bytes_asked(const struct compiler *c, unsigned int at)
 {
 	u64 total;
-	const void *blob = raw_find(c->making.item->record, RAW_TOTAL, sizeof(total), NULL);
+	const void *blob =
+		tracefile_find(c->making.item->record, TRACEFILE_TOTAL, sizeof(total), NULL);
 
 	if (!blob)
 		return choose_arg(c, at);
@@ -144,7 +145,7 @@ static void choose_move(struct compiler *c)
 	bool sendfile = g->call->effect == DOES_SENDFILE;
 	struct ofd *from = world_ofd(g->about.thread, choose_arg(c, sendfile ? 1 : 0));
 	struct ofd *to = world_ofd(g->about.thread, choose_arg(c, sendfile ? 0 : 2));
-	const u64 *given = raw_find(g->item->record, RAW_OFFSETS, 16, NULL);
+	const u64 *given = tracefile_find(g->item->record, TRACEFILE_OFFSETS, 16, NULL);
 	u64 offsets[2] = { U64_MAX, U64_MAX };
 	bool in = compiler_slot(c, from) != NO_SLOT && !compiler_is_pipe(c, from);
 	bool out = compiler_slot(c, to) != NO_SLOT && !compiler_is_pipe(c, to);
@@ -220,7 +221,7 @@ static void map(struct compiler *c)
 
 static u64 flags_of_open(const struct compiler *c)
 {
-	const struct raw_record *r = c->making.item->record;
+	const struct tracefile_record *r = c->making.item->record;
 	const u64 *how;
 	u64 flags = 0;
 
@@ -228,7 +229,7 @@ static u64 flags_of_open(const struct compiler *c)
 	case DOES_CREAT:
 		return O_CREAT | O_WRONLY | O_TRUNC;
 	case DOES_OPENAT2:
-		how = raw_find(r, RAW_HOW, 24, NULL);
+		how = tracefile_find(r, TRACEFILE_HOW, 24, NULL);
 		if (how)
 			memcpy(&flags, how, sizeof(flags));
 		return flags;
@@ -248,7 +249,7 @@ static u64 umask_of(struct compiler *c)
 static u64 mode_of(struct compiler *c)
 {
 	int at = call_arg(c->making.call, 'm');
-	const u64 *how = raw_find(c->making.item->record, RAW_HOW, 24, NULL);
+	const u64 *how = tracefile_find(c->making.item->record, TRACEFILE_HOW, 24, NULL);
 	u64 mode = at < 0 ? 0 : choose_arg(c, at);
 
 	if (how)
@@ -298,7 +299,7 @@ static void close_file(struct compiler *c)
 static void make_pair(struct compiler *c)
 {
 	struct making *g = &c->making;
-	const u32 *fds = raw_find(g->item->record, RAW_FDS, 8, NULL);
+	const u32 *fds = tracefile_find(g->item->record, TRACEFILE_FDS, 8, NULL);
 	unsigned int i;
 
 	if (g->result < 0 || !fds || c->options.rules & RULE_ONE_THREAD) {
@@ -744,7 +745,7 @@ static void choose_other(struct compiler *c)
 		break;
 	case SYS_io_setup:
 		none(c, BECAUSE_ORDER);
-		context = raw_find(g->item->record, RAW_CONTEXT, sizeof(made), NULL);
+		context = tracefile_find(g->item->record, TRACEFILE_CONTEXT, sizeof(made), NULL);
 		if (!context)
 			break;
 		memcpy(&made, context, sizeof(made));

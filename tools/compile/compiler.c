@@ -119,7 +119,7 @@ static void mark_cached(struct compiler *c)
 	u64 copying = g->result > 0 ? g->result : 0;
 
 	if ((g->op == WL_READ || g->op == WL_PREAD) &&
-	    (g->item->record->flags & RAW_NO_DISK ||
+	    (g->item->record->flags & TRACEFILE_NO_DISK ||
 	     g->item->exit - g->item->entry <= c->options.cached + copying))
 		g->flags |= WL_CACHED;
 }
@@ -144,10 +144,10 @@ static void add_call(struct compiler *c)
 static void begin(struct compiler *c, const struct source_item *item)
 {
 	struct making *g = &c->making;
-	const struct raw_record *r = item->record;
+	const struct tracefile_record *r = item->record;
 
 	g->item = item;
-	g->call = r->flags & RAW_FOREIGN ? NULL : call_of(r->nr);
+	g->call = r->flags & TRACEFILE_FOREIGN ? NULL : call_of(r->nr);
 	g->about = (struct about){
 		.record = r,
 		.call = g->call,

@@ -145,7 +145,7 @@ bool path_is_below_root(const struct compiler *c, const struct node *node);
 bool path_is_kernels(const struct node *node);
 
 /* Of a file by its attributes, for struct tree; not 0. */
-u32 path_file_number(const struct raw_attr *attr);
+u32 path_file_number(const struct tracefile_attr *attr);
 
 /* What a symbolic link says, for the replay; in @room bytes. */
 void compiler_target(const struct compiler *c, const char *said, char *target, size_t room);

@@ -92,7 +92,7 @@ void output_add(struct output *out, u32 stream, const struct wl_command *c,
 }
 
 struct lying { /* a piece of a file of the tree, by its place on the original's disk */
-	struct raw_extent at;
+	struct tracefile_extent at;
 	u64 entry;
 };
 
@@ -112,7 +112,7 @@ static void add_pieces(struct lyings *all, const struct tree_entry *e, u64 entry
 	end = (size + WL_BLOCK - 1) / WL_BLOCK * WL_BLOCK;
 	all->piece = xrealloc(all->piece, (all->count + e->extents) * sizeof(*all->piece));
 	for (i = 0; i < e->extents; i++) {
-		struct raw_extent at = e->extent[i];
+		struct tracefile_extent at = e->extent[i];
 
 		if (at.offset >= size || at.offset % WL_BLOCK || at.place > S64_MAX)
 			continue;
@@ -123,8 +123,8 @@ static void add_pieces(struct lyings *all, const struct tree_entry *e, u64 entry
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct raw_extent *one = &((const struct lying *)a)->at;
-	const struct raw_extent *other = &((const struct lying *)b)->at;
+	const struct tracefile_extent *one = &((const struct lying *)a)->at;
+	const struct tracefile_extent *other = &((const struct lying *)b)->at;
 
 	if (one->dev != other->dev)
 		return one->dev < other->dev ? -1 : 1;
@@ -139,7 +139,7 @@ static struct stream layout_part(struct lyings *all)
 	if (all->count)
 		qsort(all->piece, all->count, sizeof(*all->piece), compare_places);
 	for (i = 0; i < all->count; i++) {
-		const struct raw_extent *at = &all->piece[i].at, *last = at;
+		const struct tracefile_extent *at = &all->piece[i].at, *last = at;
 		u64 gap = 0;
 
 		if (i)

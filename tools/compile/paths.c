@@ -93,7 +93,8 @@ void path_find(struct compiler *c, struct named *named, char letter)
 	u32 length, used = 0;
 
 	named->given = false;
-	blob = raw_find(a->record, letter == 'p' ? RAW_PATH : RAW_PATH2, 0, &length);
+	blob = tracefile_find(a->record, letter == 'p' ? TRACEFILE_PATH : TRACEFILE_PATH2, 0,
+			      &length);
 	length = blob ? strnlen(blob, length) : 0;
 	if (!length || length >= sizeof(path) ||
 	    (letter == 'p' && a->call->effect == DOES_SYMLINK))
@@ -169,7 +170,7 @@ void path_rebase(const struct compiler *c, struct named *named)
 static const char *link_target(const struct making *g, char *text, size_t room)
 {
 	u32 length;
-	const char *target = raw_find(g->about.record, RAW_TARGET, 1, &length);
+	const char *target = tracefile_find(g->about.record, TRACEFILE_TARGET, 1, &length);
 
 	if (!target || length >= room)
 		return NULL;
@@ -223,7 +224,7 @@ static void found_link(struct compiler *c, const struct named *named)
 }
 
 /* An inode number means something on its own device only. */
-u32 path_file_number(const struct raw_attr *attr)
+u32 path_file_number(const struct tracefile_attr *attr)
 {
 	u64 number = hash_u64(attr->dev) + attr->ino;
 
@@ -235,7 +236,7 @@ static void name_found(struct compiler *c, const struct named *named, bool with_
 {
 	struct making *g = &c->making;
 	struct tree_found f = {};
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 	s64 size;
 
 	if (named->kernel)
@@ -250,9 +251,9 @@ static void name_found(struct compiler *c, const struct named *named, bool with_
 		f.file = path_file_number(&attr);
 		f.mode = attr.mode ?: f.mode;
 		f.size = max_t(s64, size, 0);
-		f.layout = raw_find(g->item->record, RAW_LAYOUT, sizeof(struct raw_extent),
-				    &f.extents);
-		f.extents = f.layout ? f.extents / sizeof(struct raw_extent) : 0;
+		f.layout = tracefile_find(g->item->record, TRACEFILE_LAYOUT,
+					  sizeof(struct tracefile_extent), &f.extents);
+		f.extents = f.layout ? f.extents / sizeof(struct tracefile_extent) : 0;
 	}
 	tree_found(&c->tree, named->node, &f, NULL);
 }

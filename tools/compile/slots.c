@@ -105,7 +105,7 @@ bool compiler_text_of(struct compiler *c, const char *name, u32 file, u64 *text)
 {
 	struct node *node = names_find(&c->world.names, c->world.names.root, name, false);
 	struct tree_found f = {};
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 	s64 size;
 
 	if (*name != '/' || is_deleted(name) || path_is_kernels(node) ||
@@ -129,7 +129,7 @@ static void open_again(struct compiler *c, struct ofd *ofd, const struct source_
 	u64 args[WL_ARGS];
 	struct node *node = names_find(&c->world.names, c->world.names.root, known->name, false);
 	struct tree_found f = {};
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 	s64 size;
 
 	if (path_is_kernels(node) || !path_is_below_root(c, node) ||

@@ -16,7 +16,7 @@
 #define IN_ORDER " ORDER BY seen, uring.rowid"
 
 struct file_row {
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 	s64 first_size;
 };
 
@@ -65,7 +65,7 @@ struct source {
 	char *page_name;
 	u32 pending; /* whose call it is, after its exec has been given */
 	struct source_item item;
-	u64 record[RAW_RECORD_MAX / 8];
+	u64 record[TRACEFILE_RECORD_MAX / 8];
 };
 
 static void need(struct source *s, bool ok)
@@ -297,7 +297,7 @@ static void load_files(struct source *s)
 	while (step(s, q)) {
 		u32 id = sqlite3_column_int(q, 0);
 
-		s->file[id].attr = (struct raw_attr){
+		s->file[id].attr = (struct tracefile_attr){
 			.dev = SOURCE_DEV,
 			.ino = id,
 			.mode = sqlite3_column_int(q, 1),
@@ -608,7 +608,7 @@ const struct source_ofd *source_ofd(const struct source *s, u32 ofd)
 	return ofd && ofd <= s->ofds ? &s->ofd[ofd] : NULL;
 }
 
-bool source_file(const struct source *s, u32 file, struct raw_attr *attr, s64 *first_size)
+bool source_file(const struct source *s, u32 file, struct tracefile_attr *attr, s64 *first_size)
 {
 	if (!file || file > s->files)
 		return false;
@@ -669,12 +669,12 @@ u32 source_waker(struct source *s, u64 address)
 
 static void add_blob(struct source *s, u16 kind, const void *data, u32 length)
 {
-	struct raw_record *r = (struct raw_record *)s->record;
-	struct raw_blob *blob = (struct raw_blob *)((u8 *)s->record + r->length);
+	struct tracefile_record *r = (struct tracefile_record *)s->record;
+	struct tracefile_blob *blob = (struct tracefile_blob *)((u8 *)s->record + r->length);
 
-	if (length > RAW_BLOB_MAX || r->length + length + 16 > sizeof(s->record))
+	if (length > TRACEFILE_BLOB_MAX || r->length + length + 16 > sizeof(s->record))
 		return;
-	*blob = (struct raw_blob){ kind, length };
+	*blob = (struct tracefile_blob){ kind, length };
 	if (length)
 		memcpy(blob + 1, data, length);
 	r->length += sizeof(*blob) + ((length + 3) & ~3u);
@@ -688,7 +688,7 @@ static void add_text(struct source *s, u16 kind, int column)
 }
 
 /* What the tables attr and extra have of this call. */
-static void add_others(struct source *s, u64 event, struct raw_attr *attr)
+static void add_others(struct source *s, u64 event, struct tracefile_attr *attr)
 {
 	while (s->have_attr && (u64)sqlite3_column_int64(s->attrs, 0) <= event) {
 		if ((u64)sqlite3_column_int64(s->attrs, 0) == event && attr) {
@@ -727,17 +727,17 @@ static bool row_has_attr(const struct call *call)
 
 static void make_record(struct source *s)
 {
-	struct raw_record *r = (struct raw_record *)s->record;
+	struct tracefile_record *r = (struct tracefile_record *)s->record;
 	sqlite3_stmt *q = s->row;
 	const struct call *call;
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 	bool known;
 	s64 first;
 	u32 i;
 
-	*r = (struct raw_record){
+	*r = (struct tracefile_record){
 		.length = sizeof(*r),
-		.type = RAW_CALL,
+		.type = TRACEFILE_CALL,
 		.flags = sqlite3_column_int(q, 14),
 		.tid = s->thread[s->item.thread].tid,
 		.nr = sqlite3_column_int64(q, 2),
@@ -747,16 +747,16 @@ static void make_record(struct source *s)
 	};
 	for (i = 0; i < 6; i++)
 		r->args[i] = sqlite3_column_int64(q, 6 + i);
-	add_text(s, RAW_PATH, 15);
-	add_text(s, RAW_PATH2, 16);
-	call = r->flags & RAW_FOREIGN ? NULL : call_of(r->nr);
+	add_text(s, TRACEFILE_PATH, 15);
+	add_text(s, TRACEFILE_PATH2, 16);
+	call = r->flags & TRACEFILE_FOREIGN ? NULL : call_of(r->nr);
 	known = call && row_has_attr(call) && source_file(s, s->item.file, &attr, &first);
 	add_others(s, s->item.event, known ? &attr : NULL);
 	if (known)
 		add_blob(s,
 			 call->effect == DOES_UNLINK || call->effect == DOES_RMDIR
-				 ? RAW_ATTR_BEFORE
-				 : RAW_ATTR,
+				 ? TRACEFILE_ATTR_BEFORE
+				 : TRACEFILE_ATTR,
 			 &attr, sizeof(attr));
 	r->length = (r->length + 7) & ~7u;
 	s->item.record = r;

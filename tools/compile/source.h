@@ -63,7 +63,7 @@ struct source_item {
 	u32 ofd;
 	bool finished;
 	bool submitted; /* to io_uring; by @event, and a thread of its own does it */
-	const struct raw_record *record; /* of a call */
+	const struct tracefile_record *record; /* of a call */
 	struct source_touch touch;
 };
 
@@ -100,7 +100,7 @@ bool source_has_touches(const struct source *s);
 u64 source_touched(const struct source *s, u32 process, u32 file, bool *written);
 
 /* Attributes of a file; false: there is none. */
-bool source_file(const struct source *s, u32 file, struct raw_attr *attr, s64 *first_size);
+bool source_file(const struct source *s, u32 file, struct tracefile_attr *attr, s64 *first_size);
 
 /* Where a process was at the start; NULL: nobody said. */
 const char *source_cwd(const struct source *s, u32 pid);

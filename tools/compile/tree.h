@@ -18,7 +18,7 @@ struct tree_entry {
 	u64 size;
 	char *target; /* of a symbolic link */
 	u32 file; /* its number; 0: not known */
-	struct raw_extent *extent; /* where it lay; NULL: not known */
+	struct tracefile_extent *extent; /* where it lay; NULL: not known */
 	u32 extents;
 	u32 other; /* an earlier entry that is the same file, by tree_link() */
 };
@@ -42,7 +42,7 @@ struct tree_found {
 	u64 size;
 	u32 file;
 	const char *target;
-	const void *layout; /* struct raw_extent, each */
+	const void *layout; /* struct tracefile_extent, each */
 	u32 extents;
 };
 

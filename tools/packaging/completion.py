@@ -25,7 +25,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[1]
 # By the name of a value in a usage line: what to offer for it.
-FILES = ("FILE", "RAW", "DEV", "IMAGE", "OUT", "DIR", "TRACE", "WORKLOAD", "TARGET", "T.csv",
+FILES = ("FILE", "DEV", "IMAGE", "OUT", "DIR", "TRACE", "WORKLOAD", "TARGET", "T.csv",
          "MODELLED.csv", "JOBS", "WHAT")
 PROFILES = ("P", "PROFILE", "P_OR_PARAMS")
 DISKS = ("NAME",)

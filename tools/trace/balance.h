@@ -44,11 +44,11 @@ struct balance {
 	u64 last;
 };
 
-void balance_call(struct balance *b, const struct raw_record *record);
+void balance_call(struct balance *b, const struct tracefile_record *record);
 
 /* All calls so far. */
 u64 balance_calls(const struct balance *b);
-void write_about(struct raw_writer *w, const struct record_options *options, u64 now);
-void write_balance(struct raw_writer *w, const struct balance *b, const char *end);
+void write_about(struct tracefile_writer *w, const struct record_options *options, u64 now);
+void write_balance(struct tracefile_writer *w, const struct balance *b, const char *end);
 
 #endif

@@ -18,9 +18,9 @@ static u64 ns_of_timespec(struct timespec t)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void attr_of_stat(struct raw_attr *attr, const struct stat *st)
+static void attr_of_stat(struct tracefile_attr *attr, const struct stat *st)
 {
-	*attr = (struct raw_attr){
+	*attr = (struct tracefile_attr){
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.size = st->st_size,
@@ -31,9 +31,9 @@ static void attr_of_stat(struct raw_attr *attr, const struct stat *st)
 	};
 }
 
-static void capture_look(struct task *task, enum raw_kind kind, const char *path, bool follow)
+static void capture_look(struct task *task, enum tracefile_kind kind, const char *path, bool follow)
 {
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 	struct stat st;
 
 	if (follow ? stat(path, &st) : lstat(path, &st))
@@ -42,7 +42,7 @@ static void capture_look(struct task *task, enum raw_kind kind, const char *path
 	task_blob(task, kind, &attr, sizeof(attr));
 }
 
-static void capture_look_fd(struct task *task, enum raw_kind kind, int fd)
+static void capture_look_fd(struct task *task, enum tracefile_kind kind, int fd)
 {
 	char path[64];
 
@@ -56,7 +56,8 @@ static const char *path_blob(const struct task *task, u16 kind)
 	u32 at = 0;
 
 	while (at < task->blobs_used) {
-		const struct raw_blob *blob = (const struct raw_blob *)(task->blobs + at);
+		const struct tracefile_blob *blob =
+			(const struct tracefile_blob *)(task->blobs + at);
 
 		if (blob->kind == kind)
 			return (const char *)(blob + 1);
@@ -74,10 +75,10 @@ static bool means_itself(const char *path)
 
 /* The file that the path at letter @letter names. */
 static void capture_look_path(struct task *task, const struct call *call, char letter,
-			      enum raw_kind kind, bool follow)
+			      enum tracefile_kind kind, bool follow)
 {
 	int at = call_arg(call, letter), dirfd = AT_FDCWD;
-	const char *path = path_blob(task, letter == 'p' ? RAW_PATH : RAW_PATH2);
+	const char *path = path_blob(task, letter == 'p' ? TRACEFILE_PATH : TRACEFILE_PATH2);
 	char whole[PATH_MAX + 64];
 
 	if (at < 0 || !path || means_itself(path))
@@ -95,7 +96,7 @@ static void capture_look_path(struct task *task, const struct call *call, char l
 	capture_look(task, kind, whole, follow || !*path);
 }
 
-static void get_path(struct task *task, u64 at, enum raw_kind kind)
+static void get_path(struct task *task, u64 at, enum tracefile_kind kind)
 {
 	char path[PATH_MAX];
 	int length;
@@ -106,7 +107,7 @@ static void get_path(struct task *task, u64 at, enum raw_kind kind)
 	if (length >= 0)
 		task_blob(task, kind, path, length + 1); /* with its end: path_blob() needs it */
 	else
-		task->flags |= RAW_BAD_PATH;
+		task->flags |= TRACEFILE_BAD_PATH;
 }
 
 static void get_iovec(struct task *task, u64 at, u64 count)
@@ -119,7 +120,7 @@ static void get_iovec(struct task *task, u64 at, u64 count)
 
 	for (i = 0; i < got; i++)
 		total += iov[i].iov_len;
-	task_blob(task, RAW_TOTAL, &total, sizeof(total));
+	task_blob(task, TRACEFILE_TOTAL, &total, sizeof(total));
 }
 
 static void get_argv(struct task *task, u64 at)
@@ -136,7 +137,7 @@ static void get_argv(struct task *task, u64 at)
 			break;
 		used += length + 1;
 	}
-	task_blob(task, RAW_ARGV, all, used);
+	task_blob(task, TRACEFILE_ARGV, all, used);
 }
 
 static void get_offsets(struct task *task, const struct call *call)
@@ -151,7 +152,7 @@ static void get_offsets(struct task *task, const struct call *call)
 			peek_memory(task->tid, task->call.args[i], &offsets[n], sizeof(*offsets));
 		n++;
 	}
-	task_blob(task, RAW_OFFSETS, offsets, sizeof(offsets));
+	task_blob(task, TRACEFILE_OFFSETS, offsets, sizeof(offsets));
 }
 
 static void get_lock(struct task *task, int command, u64 at)
@@ -166,7 +167,7 @@ static void get_lock(struct task *task, int command, u64 at)
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
 		if (peek_memory(task->tid, at, &lock, sizeof(lock)) == sizeof(lock))
-			task_blob(task, RAW_LOCK, &lock, sizeof(lock));
+			task_blob(task, TRACEFILE_LOCK, &lock, sizeof(lock));
 	}
 }
 
@@ -175,7 +176,7 @@ static void get_how(struct task *task, u64 at)
 	u64 how[3] = {};
 
 	peek_memory(task->tid, at, how, sizeof(how));
-	task_blob(task, RAW_HOW, how, sizeof(how));
+	task_blob(task, TRACEFILE_HOW, how, sizeof(how));
 }
 
 static void get_argument(struct task *task, const struct call *call, unsigned int i)
@@ -184,11 +185,11 @@ static void get_argument(struct task *task, const struct call *call, unsigned in
 
 	switch (call->args[i]) {
 	case 'p':
-		if (!path_blob(task, RAW_PATH)) /* mount has two */
-			get_path(task, args[i], RAW_PATH);
+		if (!path_blob(task, TRACEFILE_PATH)) /* mount has two */
+			get_path(task, args[i], TRACEFILE_PATH);
 		break;
 	case 'P':
-		get_path(task, args[i], RAW_PATH2);
+		get_path(task, args[i], TRACEFILE_PATH2);
 		break;
 	case 'v':
 		get_iovec(task, args[i], args[i + 1]);
@@ -230,17 +231,17 @@ void capture_entry(struct task *task, const struct call *call)
 		get_offsets(task, call);
 		break;
 	case DOES_CLONE3:
-		task_blob(task, RAW_CLONE, &task->clone_flags, sizeof(task->clone_flags));
+		task_blob(task, TRACEFILE_CLONE, &task->clone_flags, sizeof(task->clone_flags));
 		break;
 	case DOES_CLOSE:
-		capture_look_fd(task, RAW_ATTR_BEFORE, task->call.args[0]);
+		capture_look_fd(task, TRACEFILE_ATTR_BEFORE, task->call.args[0]);
 		break;
 	case DOES_UNLINK:
 	case DOES_RMDIR:
-		capture_look_path(task, call, 'p', RAW_ATTR_BEFORE, false);
+		capture_look_path(task, call, 'p', TRACEFILE_ATTR_BEFORE, false);
 		break;
 	case DOES_RENAME:
-		capture_look_path(task, call, 'P', RAW_ATTR_BEFORE, false);
+		capture_look_path(task, call, 'P', TRACEFILE_ATTR_BEFORE, false);
 		break;
 	default:
 		break;
@@ -249,23 +250,23 @@ void capture_entry(struct task *task, const struct call *call)
 
 static void get_stat(struct task *task, u64 at)
 {
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 	struct stat st;
 
 	if (peek_memory(task->tid, at, &st, sizeof(st)) < sizeof(st))
 		return;
 	attr_of_stat(&attr, &st);
-	task_blob(task, RAW_ATTR, &attr, sizeof(attr));
+	task_blob(task, TRACEFILE_ATTR, &attr, sizeof(attr));
 }
 
 static void get_statx(struct task *task, u64 at)
 {
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 	struct statx st;
 
 	if (peek_memory(task->tid, at, &st, sizeof(st)) < sizeof(st))
 		return;
-	attr = (struct raw_attr){
+	attr = (struct tracefile_attr){
 		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
 		.ino = st.stx_ino,
 		.size = st.stx_size,
@@ -274,7 +275,7 @@ static void get_statx(struct task *task, u64 at)
 		.mode = st.stx_mode,
 		.nlink = st.stx_nlink,
 	};
-	task_blob(task, RAW_ATTR, &attr, sizeof(attr));
+	task_blob(task, TRACEFILE_ATTR, &attr, sizeof(attr));
 }
 
 static void get_cwd(struct task *task)
@@ -285,7 +286,7 @@ static void get_cwd(struct task *task)
 	snprintf(link, sizeof(link), "/proc/%d/cwd", task->tid);
 	n = readlink(link, cwd, sizeof(cwd));
 	if (n > 0)
-		task_blob(task, RAW_CWD, cwd, n);
+		task_blob(task, TRACEFILE_CWD, cwd, n);
 }
 
 static void get_program(struct task *task)
@@ -293,7 +294,7 @@ static void get_program(struct task *task)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", task->tid);
-	capture_look(task, RAW_ATTR, path, true);
+	capture_look(task, TRACEFILE_ATTR, path, true);
 }
 
 static bool follows(const struct task *task, const struct call *call)
@@ -325,7 +326,7 @@ static void get_output(struct task *task, const struct call *call, s64 result)
 		u32 fds[2] = {};
 
 		if (peek_memory(task->tid, task->call.args[at], fds, sizeof(fds)) == sizeof(fds))
-			task_blob(task, RAW_FDS, fds, sizeof(fds));
+			task_blob(task, TRACEFILE_FDS, fds, sizeof(fds));
 	}
 	if (call->effect == DOES_READLINK) {
 		char target[PATH_MAX];
@@ -333,11 +334,11 @@ static void get_output(struct task *task, const struct call *call, s64 result)
 		size_t length = min_t(u64, result, sizeof(target));
 
 		length = peek_memory(task->tid, from, target, length);
-		task_blob(task, RAW_TARGET, target, length);
+		task_blob(task, TRACEFILE_TARGET, target, length);
 	}
 }
 
-bool capture_attr(const char *path, struct raw_attr *attr)
+bool capture_attr(const char *path, struct tracefile_attr *attr)
 {
 	struct stat st;
 
@@ -349,7 +350,7 @@ bool capture_attr(const char *path, struct raw_attr *attr)
 
 void capture_fd(struct task *task, int fd)
 {
-	capture_look_fd(task, RAW_ATTR, fd);
+	capture_look_fd(task, TRACEFILE_ATTR, fd);
 }
 
 void capture_exit(struct task *task, const struct call *call, s64 result)
@@ -362,25 +363,25 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 	case DOES_CREAT:
 	case DOES_OPENAT2:
 	case DOES_SOCKET:
-		capture_look_fd(task, RAW_ATTR, result);
+		capture_look_fd(task, TRACEFILE_ATTR, result);
 		break;
 	case DOES_LOOK:
 	case DOES_LLOOK:
 	case DOES_LOOKAT:
 		if (call_arg(call, 's') < 0)
-			capture_look_path(task, call, 'p', RAW_ATTR, follows(task, call));
+			capture_look_path(task, call, 'p', TRACEFILE_ATTR, follows(task, call));
 		break;
 	case DOES_TRUNCATE:
-		capture_look_path(task, call, 'p', RAW_ATTR, true);
+		capture_look_path(task, call, 'p', TRACEFILE_ATTR, true);
 		break;
 	case DOES_MKDIR:
 	case DOES_MKNOD:
-		capture_look_path(task, call, 'p', RAW_ATTR, false);
+		capture_look_path(task, call, 'p', TRACEFILE_ATTR, false);
 		break;
 	case DOES_RENAME:
 	case DOES_LINK:
 	case DOES_SYMLINK:
-		capture_look_path(task, call, 'P', RAW_ATTR, false);
+		capture_look_path(task, call, 'P', TRACEFILE_ATTR, false);
 		break;
 	case DOES_CHDIR:
 	case DOES_FCHDIR:
@@ -430,28 +431,33 @@ pid_t capture_process(pid_t tid)
 	return capture_status(tid, "Tgid:") ?: tid;
 }
 
-static void state_add_link(struct raw_writer *w, enum raw_kind kind, const char *link)
+static void state_add_link(struct tracefile_writer *w, enum tracefile_kind kind, const char *link)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlink(link, target, sizeof(target));
 
 	if (n > 0)
-		raw_add(w, kind, target, n);
+		tracefile_add(w, kind, target, n);
 }
 
-static void state_add_attr(struct raw_writer *w, const char *path)
+static void state_add_attr(struct tracefile_writer *w, const char *path)
 {
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 
 	if (!capture_attr(path, &attr))
 		return;
-	raw_add(w, RAW_ATTR, &attr, sizeof(attr));
+	tracefile_add(w, TRACEFILE_ATTR, &attr, sizeof(attr));
 }
 
-static void state_add_fd(struct raw_writer *w, pid_t tid, int fd, u64 now, u16 flags)
+static void state_add_fd(struct tracefile_writer *w, pid_t tid, int fd, u64 now, u16 flags)
 {
-	struct raw_record record = {
-		.type = RAW_FD, .flags = flags, .tid = tid, .nr = fd, .entry = now, .exit = now
+	struct tracefile_record record = {
+		.type = TRACEFILE_FD,
+		.flags = flags,
+		.tid = tid,
+		.nr = fd,
+		.entry = now,
+		.exit = now,
 	};
 	char path[64], info[64];
 
@@ -459,31 +465,36 @@ static void state_add_fd(struct raw_writer *w, pid_t tid, int fd, u64 now, u16 f
 	snprintf(info, sizeof(info), "/proc/%d/fdinfo/%d", tid, fd);
 	record.args[0] = proc_number(info, "flags:", 8, 0);
 	record.args[1] = proc_number(info, "pos:", 10, 0);
-	raw_begin(w, &record);
-	state_add_link(w, RAW_PATH, path);
+	tracefile_begin(w, &record);
+	state_add_link(w, TRACEFILE_PATH, path);
 	state_add_attr(w, path);
-	raw_end(w);
+	tracefile_end(w);
 }
 
-void capture_task(struct raw_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags)
+void capture_task(struct tracefile_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags)
 {
-	struct raw_record record = {
-		.type = RAW_TASK, .flags = flags, .tid = tid, .nr = tgid, .entry = now, .exit = now
+	struct tracefile_record record = {
+		.type = TRACEFILE_TASK,
+		.flags = flags,
+		.tid = tid,
+		.nr = tgid,
+		.entry = now,
+		.exit = now,
 	};
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	record.args[0] = proc_number(path, "PPid:", 10, 0);
 	record.args[1] = proc_number(path, "Uid:", 10, 0);
-	raw_begin(w, &record);
+	tracefile_begin(w, &record);
 	snprintf(path, sizeof(path), "/proc/%d/cwd", tid);
-	state_add_link(w, RAW_CWD, path);
+	state_add_link(w, TRACEFILE_CWD, path);
 	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
-	state_add_link(w, RAW_PATH, path);
-	raw_end(w);
+	state_add_link(w, TRACEFILE_PATH, path);
+	tracefile_end(w);
 }
 
-void capture_state(struct raw_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags)
+void capture_state(struct tracefile_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags)
 {
 	struct dirent *entry;
 	char path[64];

@@ -18,7 +18,7 @@ void capture_clone(struct task *task);
 void capture_entry(struct task *task, const struct call *call);
 
 /* Of the file that a path leads to, through links. */
-bool capture_attr(const char *path, struct raw_attr *attr);
+bool capture_attr(const char *path, struct tracefile_attr *attr);
 
 /* Of the file behind a descriptor. */
 void capture_fd(struct task *task, int fd);
@@ -26,11 +26,11 @@ void capture_fd(struct task *task, int fd);
 /* At the exit stop; only calls that did not fail have something to show. */
 void capture_exit(struct task *task, const struct call *call, s64 result);
 
-/* A RAW_TASK alone: for one that runs on, whose descriptors may be others by now. */
-void capture_task(struct raw_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags);
+/* A TRACEFILE_TASK alone: for one that runs on, whose descriptors may be others by now. */
+void capture_task(struct tracefile_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags);
 
-/* State at the start, or RAW_AGAIN: a RAW_TASK, and a RAW_FD for each descriptor. */
-void capture_state(struct raw_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags);
+/* State at the start, or TRACEFILE_AGAIN: of the task and of each descriptor. */
+void capture_state(struct tracefile_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags);
 
 /* A number in /proc/PID/status; 0 if it is gone. */
 u64 capture_status(pid_t pid, const char *word);

@@ -21,7 +21,7 @@ void db_open(struct db *db, const char *path)
 
 	memset(db, 0, sizeof(*db));
 	need(db, sqlite3_open(path, &db->sqlite));
-	/* Nobody else reads it yet; a run that is killed is repeated from the raw trace. */
+	/* Nobody else reads it yet; a run that is killed is repeated from the trace file. */
 	run(db, "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
 		"PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536; BEGIN");
 	run(db, tables_sql);

@@ -74,5 +74,5 @@ void disk_read_exit(struct task *task, const struct call *call, s64 result, u64 
 		return;
 	task->asked = asked;
 	if (asked == before && on_a_disk(task, task->call.args[0]))
-		task->flags |= RAW_NO_DISK;
+		task->flags |= TRACEFILE_NO_DISK;
 }

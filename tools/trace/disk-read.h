@@ -20,7 +20,7 @@
  */
 void disk_read_start(void);
 
-/* At a call's exit, which was at @exit: RAW_NO_DISK among the flags of the task. */
+/* At a call's exit, which was at @exit: TRACEFILE_NO_DISK among the flags of the task. */
 void disk_read_exit(struct task *task, const struct call *call, s64 result, u64 exit);
 
 #endif

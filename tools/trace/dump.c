@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A raw trace as text, for tests and for who doubts: a line a record, then what it carries. */
+/* A trace file as text, for tests and for who doubts: a line a record, then what it carries. */
 #include <inttypes.h>
 
 #include "../calls/calls.h"
@@ -20,7 +20,7 @@ static void print_text(const char *data, u32 length)
 
 static void print_attr(const char *data)
 {
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 
 	memcpy(&attr, data, sizeof(attr));
 	printf("dev=%" PRIu64 ",ino=%" PRIu64 ",mode=%o,nlink=%u,size=%" PRIu64, attr.dev,
@@ -30,63 +30,69 @@ static void print_attr(const char *data)
 static void print_blob(u16 kind, const char *data, u32 length)
 {
 	static const char *const names[] = {
-		[RAW_PATH] = "path",	      [RAW_PATH2] = "path2", [RAW_ATTR] = "attr",
-		[RAW_ATTR_BEFORE] = "before", [RAW_FDS] = "fds",     [RAW_ARGV] = "argv",
-		[RAW_TOTAL] = "total",	      [RAW_CWD] = "cwd",     [RAW_TARGET] = "target",
-		[RAW_OFFSETS] = "offsets",    [RAW_HOW] = "how",     [RAW_CLONE] = "clone",
-		[RAW_LOCK] = "lock",	      [RAW_CPU] = "cpu",     [RAW_TEXT] = "text",
+		[TRACEFILE_PATH] = "path",     [TRACEFILE_PATH2] = "path2",
+		[TRACEFILE_ATTR] = "attr",     [TRACEFILE_ATTR_BEFORE] = "before",
+		[TRACEFILE_FDS] = "fds",       [TRACEFILE_ARGV] = "argv",
+		[TRACEFILE_TOTAL] = "total",   [TRACEFILE_CWD] = "cwd",
+		[TRACEFILE_TARGET] = "target", [TRACEFILE_OFFSETS] = "offsets",
+		[TRACEFILE_HOW] = "how",       [TRACEFILE_CLONE] = "clone",
+		[TRACEFILE_LOCK] = "lock",     [TRACEFILE_CPU] = "cpu",
+		[TRACEFILE_TEXT] = "text",
 	};
 
 	if (kind >= ARRAY_SIZE(names) || !names[kind])
 		return;
 	printf(" %s=", names[kind]);
-	if ((kind == RAW_ATTR || kind == RAW_ATTR_BEFORE) && length >= sizeof(struct raw_attr))
+	if ((kind == TRACEFILE_ATTR || kind == TRACEFILE_ATTR_BEFORE) &&
+	    length >= sizeof(struct tracefile_attr))
 		print_attr(data);
 	else
 		print_text(data, length);
 }
 
-static void print_record(const struct raw_record *record)
+static void print_record(const struct tracefile_record *record)
 {
 	static const char *const types[] = {
-		[RAW_ABOUT] = "about",	   [RAW_FORK] = "fork",	    [RAW_EXEC] = "exec",
-		[RAW_EXIT] = "exit",	   [RAW_TASK] = "task",	    [RAW_FD] = "fd",
-		[RAW_BALANCE] = "balance", [RAW_SWITCH] = "switch", [RAW_SEGMENT] = "segment",
-		[RAW_SQE] = "sqe",	   [RAW_CQE] = "cqe",	    [RAW_PAGES] = "pages",
-		[RAW_FAULT] = "fault",
+		[TRACEFILE_ABOUT] = "about",	 [TRACEFILE_FORK] = "fork",
+		[TRACEFILE_EXEC] = "exec",	 [TRACEFILE_EXIT] = "exit",
+		[TRACEFILE_TASK] = "task",	 [TRACEFILE_FD] = "fd",
+		[TRACEFILE_BALANCE] = "balance", [TRACEFILE_SWITCH] = "switch",
+		[TRACEFILE_SEGMENT] = "segment", [TRACEFILE_SQE] = "sqe",
+		[TRACEFILE_CQE] = "cqe",	 [TRACEFILE_PAGES] = "pages",
+		[TRACEFILE_FAULT] = "fault",
 	};
-	const struct call *call = record->flags & RAW_FOREIGN ? NULL : call_of(record->nr);
+	const struct call *call = record->flags & TRACEFILE_FOREIGN ? NULL : call_of(record->nr);
 	u16 type = record->type, kind;
 	const char *data;
 	u32 at = 0, i, length;
 
-	if (type == RAW_CALL)
+	if (type == TRACEFILE_CALL)
 		printf("%u %s(", record->tid, call ? call->name : "unknown");
 	else
 		printf("%u %s %u (", record->tid,
 		       type < ARRAY_SIZE(types) && types[type] ? types[type] : "record",
 		       record->nr);
-	for (i = 0; i < (call && type == RAW_CALL ? strlen(call->args) : CALL_ARGS); i++)
+	for (i = 0; i < (call && type == TRACEFILE_CALL ? strlen(call->args) : CALL_ARGS); i++)
 		printf("%s0x%" PRIx64, i ? ", " : "", record->args[i]);
 	printf(") = %" PRId64 " %" PRIu64 " %" PRIu64 " flags=%u", (s64)record->result,
 	       record->entry, record->exit, record->flags);
-	while (raw_each(record, &at, &kind, &data, &length))
+	while (tracefile_each(record, &at, &kind, &data, &length))
 		print_blob(kind, data, length);
 	putchar('\n');
 }
 
 int dump(const char *path)
 {
-	const struct raw_record *record;
-	struct raw_reader reader;
-	enum raw_status status;
+	const struct tracefile_record *record;
+	struct tracefile_reader reader;
+	enum tracefile_status status;
 
-	raw_reader_open(&reader, path);
-	while ((status = raw_next(&reader, &record)) == RAW_OK)
+	tracefile_reader_open(&reader, path);
+	while ((status = tracefile_next(&reader, &record)) == TRACEFILE_OK)
 		print_record(record);
-	if (status != RAW_END)
+	if (status != TRACEFILE_END)
 		fprintf(stderr, "david-trace: %s: %s, at byte %" PRIu64 "\n", path, reader.problem,
 			reader.offset);
-	raw_reader_free(&reader);
-	return status == RAW_BROKEN ? STATUS_BAD : STATUS_OK;
+	tracefile_reader_free(&reader);
+	return status == TRACEFILE_BROKEN ? STATUS_BAD : STATUS_OK;
 }

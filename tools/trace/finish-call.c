@@ -2,7 +2,7 @@
 /* A call: its row, and the rows of what else its record carries. */
 #include "finish.h"
 
-static void write_attr(struct finisher *f, const struct about *a, const struct raw_attr *attr,
+static void write_attr(struct finisher *f, const struct about *a, const struct tracefile_attr *attr,
 		       bool times)
 {
 	struct db *db = &f->db;
@@ -30,13 +30,13 @@ static void write_extras(struct finisher *f, const struct about *a)
 	u32 at = 0, length;
 	u16 kind;
 
-	while (raw_each(a->record, &at, &kind, &data, &length)) {
-		bool attr = kind == (removes ? RAW_ATTR_BEFORE : RAW_ATTR);
+	while (tracefile_each(a->record, &at, &kind, &data, &length)) {
+		bool attr = kind == (removes ? TRACEFILE_ATTR_BEFORE : TRACEFILE_ATTR);
 
-		if (attr && length >= sizeof(struct raw_attr)) {
+		if (attr && length >= sizeof(struct tracefile_attr)) {
 			if (changes || shows)
-				write_attr(f, a, (const struct raw_attr *)data, changes);
-		} else if (kind >= RAW_FDS && kind != RAW_CPU) {
+				write_attr(f, a, (const struct tracefile_attr *)data, changes);
+		} else if (kind >= TRACEFILE_FDS && kind != TRACEFILE_CPU) {
 			db_int(db, DB_EXTRA, f->world.event);
 			db_int(db, DB_EXTRA, kind);
 			db_blob(db, DB_EXTRA, data, length);
@@ -58,8 +58,8 @@ void finish_about(struct db *db, enum db_table table, const struct about *a, u32
 
 static void write_event(struct finisher *f, const struct about *a, u32 path, u32 path2)
 {
-	const struct raw_record *r = a->record;
-	const u64 *cpu = raw_find(r, RAW_CPU, 8, NULL);
+	const struct tracefile_record *r = a->record;
+	const u64 *cpu = tracefile_find(r, TRACEFILE_CPU, 8, NULL);
 	unsigned int i, args = a->call ? strlen(a->call->args) : CALL_ARGS;
 	struct db *db = &f->db;
 
@@ -67,8 +67,8 @@ static void write_event(struct finisher *f, const struct about *a, u32 path, u32
 	db_int(db, DB_EVENT, a->thread->id);
 	db_int(db, DB_EVENT, r->nr);
 	db_int(db, DB_EVENT, finish_since(f, r->entry));
-	db_opt(db, DB_EVENT, r->flags & RAW_NO_EXIT ? -1 : (s64)(r->exit - r->entry), -1);
-	if (r->flags & RAW_NO_EXIT)
+	db_opt(db, DB_EVENT, r->flags & TRACEFILE_NO_EXIT ? -1 : (s64)(r->exit - r->entry), -1);
+	if (r->flags & TRACEFILE_NO_EXIT)
 		db_null(db, DB_EVENT);
 	else
 		db_int(db, DB_EVENT, r->result);
@@ -93,12 +93,12 @@ static void write_event(struct finisher *f, const struct about *a, u32 path, u32
 	db_row(db, DB_EVENT);
 }
 
-void finish_call(struct finisher *f, const struct raw_record *r)
+void finish_call(struct finisher *f, const struct tracefile_record *r)
 {
 	struct about a = {
 		.record = r,
 		.offset = NO_OFFSET,
-		.call = r->flags & RAW_FOREIGN ? NULL : call_of(r->nr),
+		.call = r->flags & TRACEFILE_FOREIGN ? NULL : call_of(r->nr),
 	};
 	struct world *w = &f->world;
 	u32 path = 0, path2 = 0;
@@ -106,7 +106,7 @@ void finish_call(struct finisher *f, const struct raw_record *r)
 	w->event = ++f->calls;
 	w->time = r->exit;
 	a.thread = world_thread(w, r->tid);
-	if (a.call && !(r->flags & RAW_NO_EXIT)) {
+	if (a.call && !(r->flags & TRACEFILE_NO_EXIT)) {
 		effect_of(w, &a);
 		path = a.path ? db_text(&f->db, a.path, a.path_length) : 0;
 		path2 = a.path2 ? db_text(&f->db, a.path2, a.path2_length) : 0;

@@ -2,19 +2,19 @@
 /* Mapped files: pages that were touched, each touch, and how long a task waited for one. */
 #include "finish.h"
 
-void finish_pages(struct finisher *f, const struct raw_record *r)
+void finish_pages(struct finisher *f, const struct tracefile_record *r)
 {
 	struct thread *thread = world_thread(&f->world, r->tid);
-	const struct raw_attr *attr = raw_find(r, RAW_ATTR, sizeof(*attr), NULL);
+	const struct tracefile_attr *attr = tracefile_find(r, TRACEFILE_ATTR, sizeof(*attr), NULL);
 	const struct file *file = attr ? world_file(&f->world, attr) : NULL;
 	u32 length = 0, i, name;
-	const char *path = raw_find(r, RAW_PATH, 1, &length);
+	const char *path = tracefile_find(r, TRACEFILE_PATH, 1, &length);
 	struct db *db = &f->db;
-	struct raw_run run;
+	struct tracefile_run run;
 	const u8 *runs;
 
 	name = path ? db_text(db, path, strnlen(path, length)) : 0;
-	runs = raw_find(r, RAW_RUNS, sizeof(run), &length);
+	runs = tracefile_find(r, TRACEFILE_RUNS, sizeof(run), &length);
 	for (i = 0; runs && i < length / sizeof(run); i++) {
 		memcpy(&run, runs + i * sizeof(run), sizeof(run));
 		db_int(db, DB_PAGE, finish_since(f, r->entry));
@@ -24,30 +24,33 @@ void finish_pages(struct finisher *f, const struct raw_record *r)
 		db_int(db, DB_PAGE, run.first * 4096ull);
 		db_int(db, DB_PAGE, run.count * 4096ull);
 		db_int(db, DB_PAGE, r->args[4]);
-		db_int(db, DB_PAGE, !!(r->args[5] & RAW_PAGES_WRITABLE));
+		db_int(db, DB_PAGE, !!(r->args[5] & TRACEFILE_PAGES_WRITABLE));
 		db_opt(db, DB_PAGE,
-		       r->args[5] & RAW_PAGES_KNOWN ? !!(r->args[5] & RAW_PAGES_WRITTEN) : -1, -1);
+		       r->args[5] & TRACEFILE_PAGES_KNOWN
+			       ? !!(r->args[5] & TRACEFILE_PAGES_WRITTEN)
+			       : -1,
+		       -1);
 		db_row(db, DB_PAGE);
 	}
 }
 
-void finish_fault(struct finisher *f, const struct raw_record *r)
+void finish_fault(struct finisher *f, const struct tracefile_record *r)
 {
-	const struct raw_attr *attr = raw_find(r, RAW_ATTR, sizeof(*attr), NULL);
+	const struct tracefile_attr *attr = tracefile_find(r, TRACEFILE_ATTR, sizeof(*attr), NULL);
 	const struct file *file = attr ? world_file(&f->world, attr) : NULL;
 	struct db *db = &f->db;
 
 	db_int(db, DB_FAULT, finish_since(f, r->entry));
 	db_int(db, DB_FAULT, world_thread(&f->world, r->tid)->id);
 	db_opt(db, DB_FAULT, file ? file->id : 0, 0);
-	db_int(db, DB_FAULT, r->args[RAW_FAULT_OFFSET]);
-	db_int(db, DB_FAULT, r->args[RAW_FAULT_WRITE]);
-	db_int(db, DB_FAULT, r->args[RAW_FAULT_SHARED]);
-	db_int(db, DB_FAULT, r->args[RAW_FAULT_KERNEL]);
+	db_int(db, DB_FAULT, r->args[TRACEFILE_FAULT_OFFSET]);
+	db_int(db, DB_FAULT, r->args[TRACEFILE_FAULT_WRITE]);
+	db_int(db, DB_FAULT, r->args[TRACEFILE_FAULT_SHARED]);
+	db_int(db, DB_FAULT, r->args[TRACEFILE_FAULT_KERNEL]);
 	db_row(db, DB_FAULT);
 }
 
-void finish_waited(struct finisher *f, const struct raw_record *r)
+void finish_waited(struct finisher *f, const struct tracefile_record *r)
 {
 	struct db *db = &f->db;
 

@@ -3,8 +3,8 @@
  * What is submitted to io_uring or AIO. It has its effect, and its row, when it is completed.
  *
  * Of AIO the record of an io_submit carries what was asked for, that of an io_getevents what has
- * ended: RAW_IOCBS, RAW_EVENTS. Here they are made into what there is of io_uring: a submission, as
- * the system call that does the same, and its completion.
+ * ended: TRACEFILE_IOCBS, TRACEFILE_EVENTS. Here they are made into what there is of io_uring: a
+ * submission, as the system call that does the same, and its completion.
  */
 #include <linux/aio_abi.h>
 #include <sys/syscall.h>
@@ -18,16 +18,17 @@ struct submission {
 	u64 event; /* the call that submitted it */
 	u32 process;
 	u32 thread;
-	struct raw_submit submit;
+	struct tracefile_submit submit;
 	struct submission *next;
 	struct submission **before;
 	u8 *whole; /* made by submission_record() */
-	struct raw_record record; /* with blobs behind it */
+	struct tracefile_record record; /* with blobs behind it */
 };
 
 /* A copy of @record. */
-static struct submission *submission_add(struct submissions *all, const struct raw_record *record,
-					 const struct raw_submit *submit,
+static struct submission *submission_add(struct submissions *all,
+					 const struct tracefile_record *record,
+					 const struct tracefile_submit *submit,
 					 const struct thread *thread)
 {
 	struct submission *s = xmalloc(sizeof(*s) - sizeof(s->record) + record->length);
@@ -55,19 +56,19 @@ static struct submission *submission_find(struct submissions *all, u32 process, 
 	return s;
 }
 
-/* As a RAW_CALL, with what the completion carries. Valid as long as the submission. */
-static const struct raw_record *submission_record(struct submission *submission,
-						  const struct raw_record *completion)
+/* As a TRACEFILE_CALL, with what the completion carries. Valid as long as the submission. */
+static const struct tracefile_record *submission_record(struct submission *submission,
+							const struct tracefile_record *completion)
 {
-	const struct raw_record *submitted = &submission->record;
+	const struct tracefile_record *submitted = &submission->record;
 	u32 blobs = completion->length - sizeof(*completion);
-	struct raw_record *whole;
+	struct tracefile_record *whole;
 
 	submission->whole = xrealloc(submission->whole, submitted->length + blobs);
 	memcpy(submission->whole, submitted, submitted->length);
 	memcpy(submission->whole + submitted->length, completion + 1, blobs);
-	whole = (struct raw_record *)submission->whole;
-	whole->type = RAW_CALL;
+	whole = (struct tracefile_record *)submission->whole;
+	whole->type = TRACEFILE_CALL;
 	whole->length = submitted->length + blobs;
 	return whole;
 }
@@ -89,7 +90,7 @@ static u32 aio_ring(u64 context)
 	return context >> 12;
 }
 
-static u32 aio_equivalent(const struct raw_iocb *iocb)
+static u32 aio_equivalent(const struct tracefile_iocb *iocb)
 {
 	switch (iocb->opcode) {
 	case IOCB_CMD_PREAD:
@@ -108,10 +109,11 @@ static u32 aio_equivalent(const struct raw_iocb *iocb)
 }
 
 /* How many the kernel took are its result. */
-static const void *aio_taken(const struct raw_record *call, enum raw_kind kind, size_t each, u32 i)
+static const void *aio_taken(const struct tracefile_record *call, enum tracefile_kind kind,
+			     size_t each, u32 i)
 {
 	u32 length;
-	const u8 *all = raw_find(call, kind, each, &length);
+	const u8 *all = tracefile_find(call, kind, each, &length);
 
 	if (!all || (s64)call->result <= i || i >= length / each)
 		return NULL;
@@ -119,57 +121,57 @@ static const void *aio_taken(const struct raw_record *call, enum raw_kind kind, 
 }
 
 /* The @i-th submission, or completion, of a call; NULL: it has no such. Valid until the next. */
-static const struct raw_record *aio_submission(const struct raw_record *call, u32 i)
+static const struct tracefile_record *aio_submission(const struct tracefile_record *call, u32 i)
 {
 	static struct {
-		struct raw_record record;
-		struct raw_blob blob;
-		struct raw_submit submit;
+		struct tracefile_record record;
+		struct tracefile_blob blob;
+		struct tracefile_submit submit;
 		u32 rest;
 	} one;
-	struct raw_iocb iocb;
+	struct tracefile_iocb iocb;
 	const void *at;
 
 	if (call->nr != SYS_io_submit)
 		return NULL;
-	at = aio_taken(call, RAW_IOCBS, sizeof(iocb), i);
+	at = aio_taken(call, TRACEFILE_IOCBS, sizeof(iocb), i);
 	if (!at)
 		return NULL;
 	memcpy(&iocb, at, sizeof(iocb));
-	one.record = (struct raw_record){
+	one.record = (struct tracefile_record){
 		.length = sizeof(one),
-		.type = RAW_SQE,
+		.type = TRACEFILE_SQE,
 		.tid = call->tid,
 		.nr = aio_equivalent(&iocb),
 		.entry = call->entry,
 		.exit = call->entry,
 		.args = { iocb.fd, 0, iocb.bytes, iocb.offset },
 	};
-	one.blob = (struct raw_blob){ RAW_SUBMIT, sizeof(one.submit) };
-	one.submit = (struct raw_submit){
+	one.blob = (struct tracefile_blob){ TRACEFILE_SUBMIT, sizeof(one.submit) };
+	one.submit = (struct tracefile_submit){
 		.opcode = iocb.opcode,
-		.flags = RAW_SUBMIT_AIO,
+		.flags = TRACEFILE_SUBMIT_AIO,
 		.ring = aio_ring(call->args[0]),
 		.user_data = iocb.address,
 	};
 	return &one.record;
 }
 
-static const struct raw_record *aio_completion(const struct raw_record *call, u32 i)
+static const struct tracefile_record *aio_completion(const struct tracefile_record *call, u32 i)
 {
-	static struct raw_record one;
+	static struct tracefile_record one;
 	struct io_event event;
 	const void *at;
 
 	if (call->nr != SYS_io_getevents && call->nr != SYS_io_pgetevents)
 		return NULL;
-	at = aio_taken(call, RAW_EVENTS, sizeof(event), i);
+	at = aio_taken(call, TRACEFILE_EVENTS, sizeof(event), i);
 	if (!at)
 		return NULL;
 	memcpy(&event, at, sizeof(event));
-	one = (struct raw_record){
+	one = (struct tracefile_record){
 		.length = sizeof(one),
-		.type = RAW_CQE,
+		.type = TRACEFILE_CQE,
 		.tid = call->tid,
 		.nr = aio_ring(call->args[0]),
 		.entry = call->exit,
@@ -183,7 +185,7 @@ static const struct raw_record *aio_completion(const struct raw_record *call, u3
 static void write_submission(struct finisher *f, const struct submission *s, const struct about *a,
 			     bool completed)
 {
-	const struct raw_record *r = &s->record;
+	const struct tracefile_record *r = &s->record;
 	struct db *db = &f->db;
 	unsigned int i, args = a->call ? strlen(a->call->args) : 0;
 	/* Texts have rows of their own: first. */
@@ -215,7 +217,7 @@ static void write_submission(struct finisher *f, const struct submission *s, con
 
 /* It has been completed: what the call that does the same would have done. */
 static void submission_complete(struct finisher *f, struct submission *s,
-				const struct raw_record *cqe, struct thread *thread)
+				const struct tracefile_record *cqe, struct thread *thread)
 {
 	struct about a = { .offset = NO_OFFSET, .call = call_of(s->record.nr), .thread = thread };
 
@@ -229,19 +231,20 @@ static void submission_complete(struct finisher *f, struct submission *s,
 		world_close(&f->world, thread, s->record.args[0]);
 }
 
-void finish_sqe(struct finisher *f, const struct raw_record *r)
+void finish_sqe(struct finisher *f, const struct tracefile_record *r)
 {
-	const struct raw_submit *submit = raw_find(r, RAW_SUBMIT, sizeof(*submit), NULL);
+	const struct tracefile_submit *submit =
+		tracefile_find(r, TRACEFILE_SUBMIT, sizeof(*submit), NULL);
 	struct thread *thread = world_thread(&f->world, r->tid);
 
 	if (!submit)
 		return;
 	f->world.event = f->calls;
 	submission_add(&f->submissions, r, submit, thread)->event =
-		r->flags & RAW_POLLED ? 0 : f->calls;
+		r->flags & TRACEFILE_POLLED ? 0 : f->calls;
 }
 
-void finish_cqe(struct finisher *f, const struct raw_record *r)
+void finish_cqe(struct finisher *f, const struct tracefile_record *r)
 {
 	struct thread *thread = world_thread(&f->world, r->tid);
 	struct submission *s =
@@ -254,9 +257,9 @@ void finish_cqe(struct finisher *f, const struct raw_record *r)
 		submission_drop(&f->submissions, s);
 }
 
-void finish_aio(struct finisher *f, const struct raw_record *call)
+void finish_aio(struct finisher *f, const struct tracefile_record *call)
 {
-	const struct raw_record *one;
+	const struct tracefile_record *one;
 	u32 i;
 
 	for (i = 0; (one = aio_submission(call, i)); i++)

@@ -16,7 +16,7 @@ static void write_cwd(struct finisher *f, u32 pid, const char *path)
 	db_row(&f->db, DB_TRACE);
 }
 
-void finish_task(struct finisher *f, const struct raw_record *r)
+void finish_task(struct finisher *f, const struct tracefile_record *r)
 {
 	struct thread *thread = world_thread(&f->world, r->tid), *leader;
 	char path[PATH_MAX];
@@ -29,34 +29,34 @@ void finish_task(struct finisher *f, const struct raw_record *r)
 			world_join(&f->world, thread, leader);
 		return;
 	}
-	if (r->flags & RAW_AGAIN) {
+	if (r->flags & TRACEFILE_AGAIN) {
 		f->again = thread;
 		world_doubt(thread);
 	}
 	thread->process->uid = r->args[1];
-	blob = raw_find(r, RAW_CWD, 1, &length);
+	blob = tracefile_find(r, TRACEFILE_CWD, 1, &length);
 	if (blob && length < sizeof(path)) {
 		memcpy(path, blob, length);
 		path[length] = 0;
 		thread->place->cwd = names_find(&f->world.names, f->world.names.root, path, false);
 		write_cwd(f, r->tid, path);
 	}
-	blob = raw_find(r, RAW_PATH, 1, &length);
+	blob = tracefile_find(r, TRACEFILE_PATH, 1, &length);
 	if (blob)
 		thread->process->command = db_text(&f->db, blob, length);
 }
 
-void finish_fd(struct finisher *f, const struct raw_record *r)
+void finish_fd(struct finisher *f, const struct tracefile_record *r)
 {
 	struct world *w = &f->world;
 	struct thread *thread = world_thread(w, r->tid);
-	const struct raw_attr *attr = raw_find(r, RAW_ATTR, sizeof(*attr), NULL);
+	const struct tracefile_attr *attr = tracefile_find(r, TRACEFILE_ATTR, sizeof(*attr), NULL);
 	struct ofd *ofd;
 	char path[PATH_MAX];
 	const char *blob;
 	u32 length;
 
-	if (r->flags & RAW_AGAIN && attr && world_confirm(w, thread, r->nr, attr)) {
+	if (r->flags & TRACEFILE_AGAIN && attr && world_confirm(w, thread, r->nr, attr)) {
 		world_ofd(thread, r->nr)->position = r->args[1];
 		return;
 	}
@@ -69,7 +69,7 @@ void finish_fd(struct finisher *f, const struct raw_record *r)
 		ofd->file = world_file(w, attr);
 		ofd->size_open = attr->size;
 	}
-	blob = raw_find(r, RAW_PATH, 1, &length);
+	blob = tracefile_find(r, TRACEFILE_PATH, 1, &length);
 	if (!blob || length >= sizeof(path))
 		return;
 	memcpy(path, blob, length);

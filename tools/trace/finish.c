@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From a raw trace to a SQLite file: one pass, record by record. effects.h says what each call
+ * From a trace file to a SQLite file: one pass, record by record. effects.h says what each call
  * did; what it was about goes into the row of the call. What has ended gets its row when it ends.
  * Here are the pass, what the trace says of itself, and when nothing was recorded; finish.h names
  * the other parts.
@@ -24,14 +24,14 @@ static void write_gap(struct finisher *f, const char *why, u64 start, u64 calls)
 	db_row(db, DB_GAP);
 }
 
-static void take_switch(struct finisher *f, const struct raw_record *r)
+static void take_switch(struct finisher *f, const struct tracefile_record *r)
 {
 	if (r->args[0] && f->off_since)
 		write_gap(f, "off", f->off_since, 0);
 	f->off_since = r->args[0] ? 0 : r->entry;
 }
 
-static void take_segment(struct finisher *f, const struct raw_record *r)
+static void take_segment(struct finisher *f, const struct tracefile_record *r)
 {
 	if (!f->calls && r->args[0]) {
 		f->dropped = r->args[0];
@@ -43,15 +43,15 @@ static void take_segment(struct finisher *f, const struct raw_record *r)
 		f->off_since = r->entry;
 }
 
-static void take_texts(struct finisher *f, const struct raw_record *r, enum db_table table)
+static void take_texts(struct finisher *f, const struct tracefile_record *r, enum db_table table)
 {
 	const char *data, *equals;
 	u32 at = 0, length;
 	u16 kind;
 
-	while (raw_each(r, &at, &kind, &data, &length)) {
+	while (tracefile_each(r, &at, &kind, &data, &length)) {
 		equals = memchr(data, '=', length);
-		if (kind != RAW_TEXT || !equals)
+		if (kind != TRACEFILE_TEXT || !equals)
 			continue;
 		db_str(&f->db, table, data, equals - data);
 		db_str(&f->db, table, equals + 1, data + length - equals - 1);
@@ -60,20 +60,21 @@ static void take_texts(struct finisher *f, const struct raw_record *r, enum db_t
 }
 
 /* The number that a record has as KEY=NUMBER; 0: none. */
-static u64 number_by_key(const struct raw_record *r, const char *key)
+static u64 number_by_key(const struct tracefile_record *r, const char *key)
 {
 	u32 at = 0, length, end = strlen(key);
 	const char *data;
 	u16 kind;
 
-	while (raw_each(r, &at, &kind, &data, &length)) {
-		if (kind == RAW_TEXT && length > end && !memcmp(data, key, end) && data[end] == '=')
+	while (tracefile_each(r, &at, &kind, &data, &length)) {
+		if (kind == TRACEFILE_TEXT && length > end && !memcmp(data, key, end) &&
+		    data[end] == '=')
 			return strtoull(data + end + 1, NULL, 10);
 	}
 	return 0;
 }
 
-static void take_balance(struct finisher *f, const struct raw_record *r)
+static void take_balance(struct finisher *f, const struct tracefile_record *r)
 {
 	take_texts(f, r, DB_BALANCE);
 	f->counted = number_by_key(r, "calls");
@@ -81,7 +82,7 @@ static void take_balance(struct finisher *f, const struct raw_record *r)
 	f->balanced = true;
 }
 
-static void finish_record(struct finisher *f, const struct raw_record *r)
+static void finish_record(struct finisher *f, const struct tracefile_record *r)
 {
 	struct world *w = &f->world;
 
@@ -90,58 +91,58 @@ static void finish_record(struct finisher *f, const struct raw_record *r)
 	if (!f->start)
 		f->start = r->entry;
 	w->time = r->exit;
-	if (f->again && r->type != RAW_FD) {
+	if (f->again && r->type != TRACEFILE_FD) {
 		world_settle(w, f->again);
 		f->again = NULL;
 	}
 	switch (r->type) {
-	case RAW_ABOUT:
+	case TRACEFILE_ABOUT:
 		if (!f->about)
 			take_texts(f, r, DB_TRACE);
 		f->about = true;
 		break;
-	case RAW_SQE:
+	case TRACEFILE_SQE:
 		finish_sqe(f, r);
 		break;
-	case RAW_CQE:
+	case TRACEFILE_CQE:
 		finish_cqe(f, r);
 		break;
-	case RAW_PAGES:
+	case TRACEFILE_PAGES:
 		finish_pages(f, r);
 		break;
-	case RAW_FAULT:
+	case TRACEFILE_FAULT:
 		finish_fault(f, r);
 		break;
-	case RAW_WAITED:
+	case TRACEFILE_WAITED:
 		finish_waited(f, r);
 		break;
-	case RAW_SWITCH:
+	case TRACEFILE_SWITCH:
 		take_switch(f, r);
 		break;
-	case RAW_SEGMENT:
+	case TRACEFILE_SEGMENT:
 		take_segment(f, r);
 		break;
-	case RAW_CALL:
+	case TRACEFILE_CALL:
 		finish_call(f, r);
-		if (!(r->flags & (RAW_FOREIGN | RAW_NO_EXIT)))
+		if (!(r->flags & (TRACEFILE_FOREIGN | TRACEFILE_NO_EXIT)))
 			finish_aio(f, r);
 		break;
-	case RAW_FORK:
+	case TRACEFILE_FORK:
 		world_fork(w, world_thread(w, r->tid), r->nr, r->args[0]);
 		break;
-	case RAW_EXEC:
+	case TRACEFILE_EXEC:
 		world_exec(w, r->tid, r->nr);
 		break;
-	case RAW_EXIT:
+	case TRACEFILE_EXIT:
 		world_exit(w, world_thread(w, r->tid), r->result, r->args[0]);
 		break;
-	case RAW_TASK:
+	case TRACEFILE_TASK:
 		finish_task(f, r);
 		break;
-	case RAW_FD:
+	case TRACEFILE_FD:
 		finish_fd(f, r);
 		break;
-	case RAW_BALANCE:
+	case TRACEFILE_BALANCE:
 		take_balance(f, r);
 		break;
 	}
@@ -165,10 +166,10 @@ static void say_number(struct finisher *f, const char *key, u64 value)
 #define LOST "calls were lost: the tracer was not as fast as they came"
 
 /* What is wrong with a trace that was read; NULL: nothing. */
-static const char *judge(const struct finisher *f, const struct raw_reader *reader,
-			 enum raw_status status)
+static const char *judge(const struct finisher *f, const struct tracefile_reader *reader,
+			 enum tracefile_status status)
 {
-	if (status != RAW_END)
+	if (status != TRACEFILE_END)
 		return reader->problem;
 	if (!f->balanced)
 		return "it ends without a balance: the tracer was stopped";
@@ -214,30 +215,30 @@ static void write_rest(struct finisher *f, const char *problem)
 	say_texts(f, "problem", problem ?: "");
 }
 
-int finish(const char *raw, const char *database)
+int finish(const char *file, const char *database)
 {
 	struct finisher f = {};
-	const struct raw_record *record;
-	struct raw_reader reader;
-	enum raw_status status;
+	const struct tracefile_record *record;
+	struct tracefile_reader reader;
+	enum tracefile_status status;
 	const char *problem, *lost;
 
 	if (!access(database, F_OK))
 		die("%s is there already", database);
-	raw_reader_open(&reader, raw);
+	tracefile_reader_open(&reader, file);
 	db_open(&f.db, database);
 	world_init(&f.world);
 	finish_hook(&f);
-	while ((status = raw_next(&reader, &record)) == RAW_OK)
+	while ((status = tracefile_next(&reader, &record)) == TRACEFILE_OK)
 		finish_record(&f, record);
 	problem = judge(&f, &reader, status);
 	lost = !problem && f.lost ? LOST : NULL;
 	write_rest(&f, problem ?: lost);
 	db_close(&f.db);
 	world_free(&f.world);
-	raw_reader_free(&reader);
+	tracefile_reader_free(&reader);
 	if (problem || lost)
-		fprintf(stderr, "david-trace: %s: %s\n", raw, problem ?: lost);
+		fprintf(stderr, "david-trace: %s: %s\n", file, problem ?: lost);
 	/* How many may be lost is not said here: the database has the balance. */
 	return problem ? STATUS_BAD : STATUS_OK;
 }

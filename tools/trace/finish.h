@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The finisher's state, and what its parts do with it. finish.c goes through the raw trace and
+ * The finisher's state, and what its parts do with it. finish.c goes through the trace file and
  * calls a part for each record. Each part writes tables of its own.
  */
 #ifndef TRACE_FINISH_H
@@ -43,28 +43,28 @@ void finish_hook(struct finisher *f);
 void finish_world(struct finisher *f);
 
 /* finish-call.c */
-void finish_call(struct finisher *f, const struct raw_record *r);
+void finish_call(struct finisher *f, const struct tracefile_record *r);
 
 /* What a call was about: description, file, offset, paths and names. */
 void finish_about(struct db *db, enum db_table table, const struct about *a, u32 path, u32 path2);
 
 /* finish-submissions.c: submissions, and completions. */
-void finish_sqe(struct finisher *f, const struct raw_record *r);
-void finish_cqe(struct finisher *f, const struct raw_record *r);
+void finish_sqe(struct finisher *f, const struct tracefile_record *r);
+void finish_cqe(struct finisher *f, const struct tracefile_record *r);
 
 /* What a call of AIO has submitted, or seen to be completed. */
-void finish_aio(struct finisher *f, const struct raw_record *call);
+void finish_aio(struct finisher *f, const struct tracefile_record *call);
 
 /* Those whose completion nobody saw. */
 void finish_pending(struct finisher *f);
 
 /* finish-task.c */
-void finish_task(struct finisher *f, const struct raw_record *r);
-void finish_fd(struct finisher *f, const struct raw_record *r);
+void finish_task(struct finisher *f, const struct tracefile_record *r);
+void finish_fd(struct finisher *f, const struct tracefile_record *r);
 
 /* finish-pages.c */
-void finish_pages(struct finisher *f, const struct raw_record *r);
-void finish_fault(struct finisher *f, const struct raw_record *r);
-void finish_waited(struct finisher *f, const struct raw_record *r);
+void finish_pages(struct finisher *f, const struct tracefile_record *r);
+void finish_fault(struct finisher *f, const struct tracefile_record *r);
+void finish_waited(struct finisher *f, const struct tracefile_record *r);
 
 #endif

@@ -40,7 +40,7 @@ bool layout_first(u64 dev, u64 ino)
 }
 
 /* How many of the file's extents have a place on the disk. */
-static u32 extents_of(int fd, u64 dev, struct raw_extent *extent)
+static u32 extents_of(int fd, u64 dev, struct tracefile_extent *extent)
 {
 	struct {
 		struct fiemap head;
@@ -54,13 +54,13 @@ static u32 extents_of(int fd, u64 dev, struct raw_extent *extent)
 		const struct fiemap_extent *e = &map.extent[i];
 
 		if (!(e->fe_flags & NO_PLACE))
-			extent[n++] = (struct raw_extent){ dev, e->fe_logical, e->fe_physical,
-							   e->fe_length };
+			extent[n++] = (struct tracefile_extent){ dev, e->fe_logical, e->fe_physical,
+								 e->fe_length };
 	}
 	return n;
 }
 
-int layout_at(const char *path, u64 dev, u64 ino, struct raw_extent *extent)
+int layout_at(const char *path, u64 dev, u64 ino, struct tracefile_extent *extent)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), n = -1;
 	struct stat st;
@@ -75,7 +75,7 @@ int layout_at(const char *path, u64 dev, u64 ino, struct raw_extent *extent)
 
 void layout_opened(struct task *task, const struct call *call, s64 result)
 {
-	struct raw_extent extent[LAYOUT_MAX];
+	struct tracefile_extent extent[LAYOUT_MAX];
 	struct stat st;
 	char path[64];
 	int n;
@@ -88,5 +88,5 @@ void layout_opened(struct task *task, const struct call *call, s64 result)
 		return;
 	n = layout_at(path, st.st_dev, st.st_ino, extent);
 	if (n > 0)
-		task_blob(task, RAW_LAYOUT, extent, n * sizeof(*extent));
+		task_blob(task, TRACEFILE_LAYOUT, extent, n * sizeof(*extent));
 }

@@ -13,9 +13,9 @@
 bool layout_first(u64 dev, u64 ino);
 
 /* The extents of that file, at most LAYOUT_MAX; -1: @path does not lead to it. */
-int layout_at(const char *path, u64 dev, u64 ino, struct raw_extent *extent);
+int layout_at(const char *path, u64 dev, u64 ino, struct tracefile_extent *extent);
 
-/* Puts RAW_LAYOUT into @task: at the exit of an open, if its file was not seen before. */
+/* Puts TRACEFILE_LAYOUT into @task: at the exit of an open, if its file was not seen before. */
 void layout_opened(struct task *task, const struct call *call, s64 result);
 
 #endif

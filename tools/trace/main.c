@@ -10,11 +10,11 @@
 #include "trace.h"
 
 static const char usage_text[] =
-	"Usage: david-trace record --out RAW [--disk FILE] [--share-disk] [--sync] [--cpu] [--pages]\n"
+	"Usage: david-trace record --out OUT [--disk FILE] [--share-disk] [--sync] [--cpu] [--pages]\n"
 	"                          [--layout] [--off] [--rotate BYTES,FILES] [--hold THREAD,NS] [--fifo] -- COMMAND...\n"
-	"       david-trace record --out RAW [...] --pid PID[,PID...] | --uid UID | --cgroup DIR\n"
-	"       david-trace finish RAW DATABASE\n"
-	"       david-trace dump RAW\n"
+	"       david-trace record --out OUT [...] --pid PID[,PID...] | --uid UID | --cgroup DIR\n"
+	"       david-trace finish FILE DATABASE\n"
+	"       david-trace dump FILE\n"
 	"       david-trace calls\n";
 
 static int usage(void)
@@ -52,11 +52,11 @@ static void parse_rotate(struct record_options *options, char *text)
 	*comma = 0;
 	options->segment_bytes = number_of_option("--rotate", text, U64_MAX);
 	options->segments = number_of_option("--rotate", comma + 1, U32_MAX);
-	if (options->segments < 2 || options->segments > RAW_SEGMENTS_MAX)
-		die("a ring has 2 to %u files", RAW_SEGMENTS_MAX);
+	if (options->segments < 2 || options->segments > TRACEFILE_SEGMENTS_MAX)
+		die("a ring has 2 to %u files", TRACEFILE_SEGMENTS_MAX);
 	options->segment_bytes /= options->segments;
-	if (options->segment_bytes < RAW_SEGMENT_MIN)
-		die("a file of a ring has at least %u bytes", RAW_SEGMENT_MIN);
+	if (options->segment_bytes < TRACEFILE_SEGMENT_MIN)
+		die("a file of a ring has at least %u bytes", TRACEFILE_SEGMENT_MIN);
 }
 
 /* "NAME,NS" */

@@ -55,7 +55,7 @@ void tasks_each(struct tasks *tasks, void (*each)(struct task *task, void *arg),
 
 void task_blob(struct task *task, u16 kind, const void *data, u32 length)
 {
-	struct raw_blob blob = { kind, min_t(u32, length, RAW_BLOB_MAX) };
+	struct tracefile_blob blob = { kind, min_t(u32, length, TRACEFILE_BLOB_MAX) };
 	u32 padded = sizeof(blob) + ((blob.length + 3) & ~3u);
 
 	task->blobs = vec_reserve(task->blobs, &task->blobs_room, task->blobs_used + padded, 1);

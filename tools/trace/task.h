@@ -24,11 +24,11 @@ struct task {
 	u64 entry; /* when */
 	u64 resumed; /* the tracer's count, when it was last let go on */
 	u32 epoch; /* of the tracer, when its descriptors were known */
-	u16 flags; /* enum raw_flags */
+	u16 flags; /* TRACEFILE_, as a record has them */
 	struct peek_call call;
 	u64 clone_flags;
 	u64 asked; /* bytes of disks, by it, when that was last looked at */
-	u8 *blobs; /* as in a raw record, of the entry */
+	u8 *blobs; /* as in a record of the trace file, of the entry */
 	u32 blobs_used;
 	u64 blobs_room;
 	struct noted *noted; /* submissions to io_uring, until they are known to be taken */

@@ -14,7 +14,7 @@ enum {
 };
 
 struct record_options {
-	const char *out; /* the raw trace */
+	const char *out; /* the trace file */
 	const char *disk; /* any file of the traced disk; NULL: the working directory */
 	bool share_disk; /* the trace may be on it */
 	bool sync; /* calls that tasks wait for each other with, too */
@@ -43,13 +43,13 @@ struct method {
 
 extern const struct method method;
 
-/* A raw trace as text, a line a record. Returns an exit status. */
+/* A trace file as text, a line a record. Returns an exit status. */
 int dump(const char *path);
 
 /*
- * A raw trace into a new SQLite file. Returns an exit status: STATUS_BAD if the trace is cut
+ * A trace file into a new SQLite file. Returns an exit status: STATUS_BAD if the trace is cut
  * short.
  */
-int finish(const char *raw, const char *database);
+int finish(const char *file, const char *database);
 
 #endif

@@ -27,13 +27,13 @@ u32 tracer_classes(const struct record_options *options)
 static void write_switch(struct tracer *t, bool on)
 {
 	u64 now = tracer_now(t);
-	struct raw_record record = {
-		.type = RAW_SWITCH, .entry = now, .exit = now, .args = { on }
+	struct tracefile_record record = {
+		.type = TRACEFILE_SWITCH, .entry = now, .exit = now, .args = { on }
 	};
 
-	raw_begin(&t->writer, &record);
-	raw_end(&t->writer);
-	raw_flush(&t->writer);
+	tracefile_begin(&t->writer, &record);
+	tracefile_end(&t->writer);
+	tracefile_flush(&t->writer);
 	if (!on)
 		t->off_since = now;
 	else
@@ -75,14 +75,14 @@ void look_again(struct tracer *t, struct task *task)
 	if (leader != task && leader->epoch == t->epoch)
 		return;
 	leader->epoch = t->epoch;
-	capture_state(&t->writer, task->tgid, task->tgid, t->balance.last, RAW_AGAIN);
+	capture_state(&t->writer, task->tgid, task->tgid, t->balance.last, TRACEFILE_AGAIN);
 }
 
 static void write_task_state(struct task *task, void *arg)
 {
 	struct tracer *t = arg;
 
-	capture_state(&t->writer, task->tid, task->tgid, t->balance.last, RAW_AGAIN);
+	capture_state(&t->writer, task->tid, task->tgid, t->balance.last, TRACEFILE_AGAIN);
 }
 
 void look_at_all(struct tracer *t)
@@ -92,12 +92,12 @@ void look_at_all(struct tracer *t)
 
 void rotate_if_full(struct tracer *t)
 {
-	struct raw_record record = { .type = RAW_SEGMENT };
+	struct tracefile_record record = { .type = TRACEFILE_SEGMENT };
 
-	if (!raw_segment_full(&t->writer) || balance_calls(&t->balance) == t->rotated_at)
+	if (!tracefile_segment_full(&t->writer) || balance_calls(&t->balance) == t->rotated_at)
 		return;
-	raw_flush(&t->writer);
-	raw_next_segment(&t->writer);
+	tracefile_flush(&t->writer);
+	tracefile_next_segment(&t->writer);
 	t->rotated_at = balance_calls(&t->balance);
 	write_about(&t->writer, t->options, t->balance.first);
 	record.nr = t->writer.segment;
@@ -105,7 +105,7 @@ void rotate_if_full(struct tracer *t)
 	record.exit = t->balance.last;
 	record.args[0] = t->rotated_at;
 	record.args[1] = t->on;
-	raw_begin(&t->writer, &record);
-	raw_end(&t->writer);
+	tracefile_begin(&t->writer, &record);
+	tracefile_end(&t->writer);
 	look_at_all(t);
 }

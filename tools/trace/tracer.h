@@ -12,7 +12,7 @@
 
 struct tracer {
 	const struct record_options *options;
-	struct raw_writer writer;
+	struct tracefile_writer writer;
 	struct tasks tasks;
 	struct balance balance;
 	struct control control;

@@ -209,14 +209,14 @@ def files_lie_as_the_original_s_lay() -> None:
     """To the byte from the first one on; without what --layout recorded they do not. xfs decides
     itself, but keeps them in order and apart.
     """
-    raw, trace = SCRATCH / "l.dtr", SCRATCH / "l.db"
+    dtr, trace = SCRATCH / "l.dtr", SCRATCH / "l.db"
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with disk() as top:
         files = make_aged(top)
         words = [str(path) for path in sorted(files)]
         tracer = str(TREE / "build/david-trace")
-        run(tracer, "record", "--layout", "--share-disk", "--out", str(raw), "--", "cksum", *words)
-        run(tracer, "finish", str(raw), str(trace))
+        run(tracer, "record", "--layout", "--share-disk", "--out", str(dtr), "--", "cksum", *words)
+        run(tracer, "finish", str(dtr), str(trace))
         wanted = lies(files)
     found, elsewhere = prepared(trace, files), prepared(trace, files, "xfs")
     database = sqlite3.connect(trace)
@@ -224,7 +224,7 @@ def files_lie_as_the_original_s_lay() -> None:
     database.commit()
     database.close()
     without = prepared(trace, files)
-    for path in (raw, trace):
+    for path in (dtr, trace):
         path.unlink()
     if found != wanted or not alike(elsewhere, wanted) or alike(without, wanted):
         raise Failed(f"they lay {wanted}; with their layout {found}, on xfs {elsewhere}; without {without}")
@@ -244,7 +244,7 @@ def writers(top: str, *words: str) -> list[str]:
 
 def in_order(micro: Path, options: tuple[str, ...]) -> list[tuple[list[str], list[str], list[str]]]:
     """Four threads open and write: by themselves, traced, and replayed; each time cold."""
-    raw, trace, out = (SCRATCH / f"o.{end}" for end in ("dtr", "db", "wl"))
+    dtr, trace, out = (SCRATCH / f"o.{end}" for end in ("dtr", "db", "wl"))
     first = ("chrt", "--fifo", "1") if options else ()
     tracer, replayer = str(TREE / "build/david-trace"), str(TREE / "build/david-replay")
     mkfs, mount = KINDS["ext4"]
@@ -256,11 +256,11 @@ def in_order(micro: Path, options: tuple[str, ...]) -> list[tuple[list[str], lis
                 words = (str(micro), "sw", top, str(THREADS), "12")
                 run(str(micro), "make", top, str(THREADS), str(MIB))
             one = []
-            for begin in (first, (tracer, "record", "--sync", "--layout", *options, "--out", str(raw), "--")):
+            for begin in (first, (tracer, "record", "--sync", "--layout", *options, "--out", str(dtr), "--")):
                 with mounted(name, "ext4", mount) as top:
                     time.sleep(0.0037 * turn)  # the platter is elsewhere each time
                     one.append(writers(top, *begin, *words))
-            run(tracer, "finish", str(raw), str(trace))
+            run(tracer, "finish", str(dtr), str(trace))
             run(str(TREE / "build/david-compile"), "--root", top, str(trace), str(out))
             run("mkfs.ext4", "-q", *mkfs, name)
             with mounted(name, "ext4", mount) as top:
@@ -268,7 +268,7 @@ def in_order(micro: Path, options: tuple[str, ...]) -> list[tuple[list[str], lis
             with mounted(name, "ext4", mount) as top:
                 one.append(writers(top, replayer, "run", *options, str(out), top))
             found.append(tuple(one))
-            for path in (raw, trace, out):
+            for path in (dtr, trace, out):
                 path.unlink()
     return found
 
@@ -342,14 +342,14 @@ def a_program_that_only_uses_mapped_files_asks_for_the_same_pages_again() -> Non
     """Each page of each file that the disk was read or written for; of one file only 200 anywhere. The time
     of a touch is not known, its pages are. A replay that forgets the touches is found.
     """
-    raw, trace, work = SCRATCH / "m.dtr", SCRATCH / "m.db", SCRATCH / "mapwork"
+    dtr, trace, work = SCRATCH / "m.dtr", SCRATCH / "m.db", SCRATCH / "mapwork"
     SCRATCH.mkdir(parents=True, exist_ok=True)
     run("cc", "-O1", "-pthread", "-o", str(work), str(TREE / "tests/system/helpers/mapwork.c"))
     tracer = str(TREE / "build/david-trace")
     with disk() as top:
         make_mapped(top)
-        original = ask_for(top, tracer, "record", "--pages", "--out", str(raw), "--", str(work), str(top))
-        run(tracer, "finish", str(raw), str(trace))
+        original = ask_for(top, tracer, "record", "--pages", "--out", str(dtr), "--", str(work), str(top))
+        run(tracer, "finish", str(dtr), str(trace))
     replayed, counted = again(trace, top)
     database = sqlite3.connect(trace)
     (touches,) = database.execute("SELECT sum(length) / 4096 FROM page JOIN text t ON t.id = name"
@@ -358,7 +358,7 @@ def a_program_that_only_uses_mapped_files_asks_for_the_same_pages_again() -> Non
     database.commit()
     database.close()
     forgotten, _ = again(trace, top)
-    for path in (raw, trace, work):
+    for path in (dtr, trace, work):
         path.unlink()
     pages = {name: size // 4096 for name, size in MAPPED.items()}
     counts = {(what, name): sum(one[:2] == (what, name) for one in original)

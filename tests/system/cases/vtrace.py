@@ -18,7 +18,7 @@ from helpers.units import FULL, GIB, MIB
 
 TRACER = str(TREE / "build/david-trace")
 HELPERS = TREE / "tests/system/helpers"
-RAW = SCRATCH / "t.dtr"
+DTR = SCRATCH / "t.dtr"
 LOOK = 1  # ns that a look at the virtual clock takes, if there are not thousands without a wait
 
 
@@ -65,17 +65,17 @@ def planted(name: str) -> Iterator[None]:
 
 
 def record(*command: str) -> str:
-    return run(TRACER, "record", "--share-disk", "--out", str(RAW), "--", *command)
+    return run(TRACER, "record", "--share-disk", "--out", str(DTR), "--", *command)
 
 
 @contextmanager
 def finished() -> Iterator[Path]:
-    database = RAW.with_suffix(".db")
+    database = DTR.with_suffix(".db")
     try:
-        program.finish(RAW, database)
+        program.finish(DTR, database)
         yield database
     finally:
-        RAW.unlink(missing_ok=True)
+        DTR.unlink(missing_ok=True)
         database.unlink(missing_ok=True)
 
 
@@ -150,8 +150,8 @@ def random_reads_take_as_long_when_they_are_traced() -> None:
 
 def as_recorded(*command: str) -> str:
     """What it prints while it is traced, with the calls that tasks wait for each other with."""
-    said = run(TRACER, "record", "--sync", "--share-disk", "--out", str(RAW), "--", *command)
-    RAW.unlink()
+    said = run(TRACER, "record", "--sync", "--share-disk", "--out", str(DTR), "--", *command)
+    DTR.unlink()
     return said
 
 

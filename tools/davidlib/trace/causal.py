@@ -131,11 +131,11 @@ def direct(waits: list[Wait]) -> list[Wait]:
 
 
 def _recorded(command: list[str], directory: Path, name: str, options: list[str]) -> Run:
-    raw, database = directory / f"{name}.dtr", directory / f"{name}.db"
-    status = program.record(raw, ["--share-disk", *options], command)
-    if status == program.FAILED or not program.finish(raw, database):
+    file, database = directory / f"{name}.dtr", directory / f"{name}.db"
+    status = program.record(file, ["--share-disk", *options], command)
+    if status == program.FAILED or not program.finish(file, database):
         raise UserError(f"trace causal: {command[0]} could not be recorded")
-    raw.unlink()
+    file.unlink()
     return run_of(database)
 
 

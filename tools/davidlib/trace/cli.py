@@ -54,18 +54,18 @@ def _record(args: argparse.Namespace) -> int:
     options += ["--uid", str(_uid(args.uid))] if args.uid else []
     options += ["--cgroup", args.cgroup] if args.cgroup else []
     options += ["--rotate", "{},{}".format(*args.rotate)] if args.rotate else []
-    raw = out.with_suffix(program.RAW)
-    if raw != out and out.exists():
+    file = out.with_suffix(program.SUFFIX)
+    if file != out and out.exists():
         raise UserError(f"trace record: {out} is there already")
-    if args.rotate and program.pieces(raw)[1:]:
-        raise UserError(f"trace record: {program.pieces(raw)[1]} is there already")
+    if args.rotate and program.pieces(file)[1:]:
+        raise UserError(f"trace record: {program.pieces(file)[1]} is there already")
     before = disks.counts()
-    status = program.record(raw, options, command, args.method)
+    status = program.record(file, options, command, args.method)
     asked = disks.between(before, disks.counts())
-    if raw != out and raw.exists() and status != program.FAILED:
-        whole = program.finish(raw, out)
+    if file != out and file.exists() and status != program.FAILED:
+        whole = program.finish(file, out)
         if whole:
-            for piece in program.pieces(raw):
+            for piece in program.pieces(file):
                 piece.unlink()
         disks.store(out, asked)
         say(f"the trace is {out}")
@@ -88,11 +88,11 @@ def _causal(args: argparse.Namespace) -> int:
 
 
 def _finish(args: argparse.Namespace) -> int:
-    raw = Path(args.raw)
-    out = Path(args.out) if args.out else raw.with_suffix(".db")
-    if not any(map(tracefile.is_tracefile, program.pieces(raw))):
-        raise UserError(f"{raw}: no raw trace; 'david trace record -o NAME.dtr' makes one")
-    return _believable(out, program.finish(raw, out))
+    file = Path(args.file)
+    out = Path(args.out) if args.out else file.with_suffix(".db")
+    if not any(map(tracefile.is_tracefile, program.pieces(file))):
+        raise UserError(f"{file}: no trace file; 'david trace record -o NAME.dtr' makes one")
+    return _believable(out, program.finish(file, out))
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -149,7 +149,7 @@ def add_parsers(sub: Commands) -> None:
         "--out",
         metavar="OUT",
         help="the trace: a database, or, if it ends in "
-        ".dtr, a raw trace; in the directory for temporary files, if not given",
+        ".dtr, a trace file; in the directory for temporary files, if not given",
     )
     record.add_argument(
         "--pid",
@@ -242,12 +242,12 @@ def add_parsers(sub: Commands) -> None:
     status.set_defaults(func=_status)
     finish = commands.add_parser(
         "finish",
-        help="make a database of a raw trace",
-        description="Make a SQLite database of a raw trace, as record does at its end. The status is 2 if "
+        help="make a database of a trace file",
+        description="Make a SQLite database of a trace file, as record does at its end. The status is 2 if "
         "the trace is cut short; the database then has what is in front of that.",
     )
-    finish.add_argument("raw", metavar="RAW", help="the raw trace")
-    finish.add_argument("-o", "--out", metavar="FILE", help="the database; beside RAW, if not given")
+    finish.add_argument("file", metavar="FILE", help="the trace file")
+    finish.add_argument("-o", "--out", metavar="OUT", help="the database; beside FILE, if not given")
     finish.set_defaults(func=_finish)
     imports = commands.add_parser(
         "import",

@@ -14,7 +14,7 @@ from ..util import INSTALLED, UserError
 
 NAME = "david-trace"
 METHODS = {"ptrace": NAME, "bpf": "david-trace-bpf"}
-RAW = ".dtr"
+SUFFIX = ".dtr"
 BAD = 2  # the trace is broken, and what is in front of that was taken
 FAILED = 125  # nothing was traced; the program has said why
 
@@ -23,19 +23,19 @@ def default_output() -> Path:
     return Path(tempfile.gettempdir()) / time.strftime("david-trace-%Y%m%d-%H%M%S.db")
 
 
-def pieces(raw: Path) -> list[Path]:
-    """The files of a raw trace: one, or those that are there of a ring (record --rotate)."""
-    found = [raw]
-    while (piece := Path(f"{raw}.{len(found)}")).exists():
+def pieces(file: Path) -> list[Path]:
+    """The files of a trace file: one, or those that are there of a ring (record --rotate)."""
+    found = [file]
+    while (piece := Path(f"{file}.{len(found)}")).exists():
         found.append(piece)
     return found
 
 
-def record(raw: Path, options: list[str], command: list[str], method: str = "ptrace") -> int:
-    """Record into a new raw trace; the command's exit status."""
+def record(file: Path, options: list[str], command: list[str], method: str = "ptrace") -> int:
+    """Record into a new trace file; the command's exit status."""
     if method == "bpf" and INSTALLED:
         raise UserError("trace record: --method bpf works in dm-david's source tree only")
-    words = [str(build.ensure(METHODS[method])), "record", "--out", str(raw), *options]
+    words = [str(build.ensure(METHODS[method])), "record", "--out", str(file), *options]
     done = subprocess.Popen(words + (["--", *command] if command else []))
     while True:
         try:
@@ -44,21 +44,21 @@ def record(raw: Path, options: list[str], command: list[str], method: str = "ptr
             continue  # the command has had it too, and the trace is still to be closed
 
 
-def finish(raw: Path | str, database: Path, frames: Iterable[bytes] = ()) -> bool:
-    """Make a database of a raw trace, or, of "-", of the frames.
+def finish(file: Path | str, database: Path, frames: Iterable[bytes] = ()) -> bool:
+    """Make a database of a trace file, or, of "-", of the frames.
 
     False: the trace is cut short, and the program has said so.
     """
     if database.exists():
         raise UserError(f"{database} is there already")
-    words = [str(build.ensure(NAME)), "finish", str(raw), str(database)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE if raw == "-" else None) as child:
+    words = [str(build.ensure(NAME)), "finish", str(file), str(database)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE if file == "-" else None) as child:
         if child.stdin:
             for frame in frames:
                 child.stdin.write(frame)
             child.stdin.close()
     if child.returncode not in (0, BAD):
-        raise UserError(f"{raw} could not be finished")
+        raise UserError(f"{file} could not be finished")
     return not child.returncode
 
 

@@ -25,28 +25,28 @@ def _holder(trace: Path, byte: int) -> int:
     return 0 if kind == fcntl.F_UNLCK else pid
 
 
-def _raw(trace: str) -> Path:
-    raw = Path(trace).with_suffix(program.RAW)
-    if not raw.exists():
-        raise UserError(f"trace: there is no {raw}: nothing is being recorded there")
-    return raw
+def _file_of(trace: str) -> Path:
+    file = Path(trace).with_suffix(program.SUFFIX)
+    if not file.exists():
+        raise UserError(f"trace: there is no {file}: nothing is being recorded there")
+    return file
 
 
 def recording(trace: str) -> tuple[int, bool]:
     """The tracer of a trace, 0 if it has ended, and whether it records."""
-    raw = _raw(trace)
-    return _holder(raw, LIVES), bool(_holder(raw, RECORDS))
+    file = _file_of(trace)
+    return _holder(file, LIVES), bool(_holder(file, RECORDS))
 
 
 def switch(trace: str, on: bool) -> None:
     """Return when it has been done."""
     pid, now = recording(trace)
     if not pid:
-        raise UserError(f"trace: no tracer writes {_raw(trace)}")
+        raise UserError(f"trace: no tracer writes {_file_of(trace)}")
     limit = time.monotonic() + WAIT_S
     while now != on:
         os.kill(pid, signal.SIGUSR1 if on else signal.SIGUSR2)
         time.sleep(0.01)
         pid, now = recording(trace)
         if not pid or time.monotonic() > limit:
-            raise UserError(f"trace: the tracer of {_raw(trace)} does not answer")
+            raise UserError(f"trace: the tracer of {_file_of(trace)} does not answer")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Raw traces made by importers: the format of tools/calls/tracefile.h, with frames not compressed."""
+"""Trace files made by importers: the format of tools/calls/tracefile.h, with frames not compressed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAGIC = 0x46525444
 
 
 def is_tracefile(path: Path) -> bool:
-    """Does the file begin as a raw trace, or a part of one that was written around, does?"""
+    """Does the file begin as a trace file, or a part of one that was written around, does?"""
     try:
         with path.open("rb") as file:
             return file.read(4) == struct.pack("<I", MAGIC)

@@ -173,12 +173,12 @@ static void set_plans(struct bpf_tracer *b)
 	submit_plan(b->shared->ops);
 }
 
-static bool is_submission(const struct raw_record *r)
+static bool is_submission(const struct tracefile_record *r)
 {
-	return r->type == RAW_SQE || r->type == RAW_CQE;
+	return r->type == TRACEFILE_SQE || r->type == TRACEFILE_CQE;
 }
 
-static void learn_task(struct bpf_tracer *b, const struct raw_record *r)
+static void learn_task(struct bpf_tracer *b, const struct tracefile_record *r)
 {
 	struct tracer *t = &b->t;
 	struct task *task = task_find(&t->tasks, r->tid), *new;
@@ -191,41 +191,41 @@ static void learn_task(struct bpf_tracer *b, const struct raw_record *r)
 		capture_task(&t->writer, r->tid, task->tgid, r->entry, 0);
 	}
 	switch (r->type) {
-	case RAW_FORK:
+	case TRACEFILE_FORK:
 		if (task_find(&t->tasks, r->nr))
 			break;
 		new = task_add(&t->tasks, r->nr);
 		new->tgid = r->args[0] & 0x10000 ? task->tgid : (pid_t)r->nr; /* CLONE_THREAD */
 		t->balance.tasks++;
 		break;
-	case RAW_EXEC:
+	case TRACEFILE_EXEC:
 		task->tgid = r->tid;
 		if (r->nr != r->tid && task_find(&t->tasks, r->nr))
 			task_remove(&t->tasks, task_find(&t->tasks, r->nr));
 		break;
-	case RAW_EXIT:
+	case TRACEFILE_EXIT:
 		task_remove(&t->tasks, task);
 		break;
 	}
 }
 
 /* Until it is the command, the process is the tracer's. */
-static bool is_own(struct bpf_tracer *b, const struct raw_record *r)
+static bool is_own(struct bpf_tracer *b, const struct tracefile_record *r)
 {
 	const struct call *call = call_of(r->nr);
 
-	if (!b->t.command || r->type == RAW_EXEC)
+	if (!b->t.command || r->type == TRACEFILE_EXEC)
 		b->started = true;
-	return !b->started && r->type == RAW_CALL && !(call && call->effect == DOES_EXEC);
+	return !b->started && r->type == TRACEFILE_CALL && !(call && call->effect == DOES_EXEC);
 }
 
 /* The path of an open, as the tracer sees it while the process is there; without it as it is. */
-static int layout_by_path(const struct raw_record *r, const struct raw_attr *attr, bool gone,
-			  struct raw_extent *extent)
+static int layout_by_path(const struct tracefile_record *r, const struct tracefile_attr *attr,
+			  bool gone, struct tracefile_extent *extent)
 {
 	int at = call_arg(call_of(r->nr), 'd');
 	int dirfd = at < 0 ? AT_FDCWD : (int)r->args[at];
-	const char *path = raw_find(r, RAW_PATH, 1, NULL);
+	const char *path = tracefile_find(r, TRACEFILE_PATH, 1, NULL);
 	char whole[PATH_MAX + 64];
 
 	if (!path || (gone && *path != '/' && dirfd != AT_FDCWD))
@@ -245,11 +245,11 @@ static int layout_by_path(const struct raw_record *r, const struct raw_attr *att
  * Where a file lies that a call has opened. That was a while ago: the descriptor may be another
  * file's, and the process gone.
  */
-static void add_layout(struct bpf_tracer *b, const struct raw_record *r)
+static void add_layout(struct bpf_tracer *b, const struct tracefile_record *r)
 {
-	const struct call *call = r->flags & RAW_FOREIGN ? NULL : call_of(r->nr);
-	const struct raw_attr *attr = raw_find(r, RAW_ATTR, sizeof(*attr), NULL);
-	struct raw_extent extent[LAYOUT_MAX];
+	const struct call *call = r->flags & TRACEFILE_FOREIGN ? NULL : call_of(r->nr);
+	const struct tracefile_attr *attr = tracefile_find(r, TRACEFILE_ATTR, sizeof(*attr), NULL);
+	struct tracefile_extent extent[LAYOUT_MAX];
 	char path[64];
 	int n;
 
@@ -265,16 +265,16 @@ static void add_layout(struct bpf_tracer *b, const struct raw_record *r)
 		n = layout_by_path(r, attr, true, extent);
 	b->t.balance.unseen_layouts += n < 0;
 	if (n > 0)
-		raw_add(&b->t.writer, RAW_LAYOUT, extent, n * sizeof(*extent));
+		tracefile_add(&b->t.writer, TRACEFILE_LAYOUT, extent, n * sizeof(*extent));
 }
 
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct bpf_tracer *b = arg;
-	const struct raw_record *r = data;
-	struct raw_writer *w = &b->t.writer;
+	const struct tracefile_record *r = data;
+	struct tracefile_writer *w = &b->t.writer;
 
-	if (!raw_record_valid(data, size))
+	if (!tracefile_record_valid(data, size))
 		die("the kernel's part made a record that is not whole");
 	if (is_own(b, r))
 		return 0;
@@ -288,17 +288,18 @@ static int on_record(void *arg, void *data, size_t size)
 	learn_task(b, r);
 	if (r->exit > b->t.balance.last)
 		b->t.balance.last = r->exit;
-	raw_begin(w, r);
-	if (r->type != RAW_CALL || r->nr != SYS_io_uring_register) /* its blob is for submit.c */
-		raw_blobs(w, (const u8 *)(r + 1), r->length - sizeof(*r));
-	if (b->t.options->layout && r->type == RAW_CALL)
+	tracefile_begin(w, r);
+	/* A registration's blob is for submit.c. */
+	if (r->type != TRACEFILE_CALL || r->nr != SYS_io_uring_register)
+		tracefile_blobs(w, (const u8 *)(r + 1), r->length - sizeof(*r));
+	if (b->t.options->layout && r->type == TRACEFILE_CALL)
 		add_layout(b, r);
-	raw_end(w);
-	if (r->type == RAW_CALL && !(r->flags & RAW_FOREIGN))
+	tracefile_end(w);
+	if (r->type == TRACEFILE_CALL && !(r->flags & TRACEFILE_FOREIGN))
 		submit_follow(&b->t, r, task_find(&b->t.tasks, r->tid)->tgid);
-	if (r->type == RAW_CALL)
+	if (r->type == TRACEFILE_CALL)
 		balance_call(&b->t.balance, r);
-	else if (r->type == RAW_FAULT)
+	else if (r->type == TRACEFILE_FAULT)
 		b->t.balance.mapped_pages++;
 	rotate_if_full(&b->t);
 	return 0;
@@ -506,8 +507,8 @@ static int record_by_bpf(const struct record_options *options)
 
 	if (options->cpu)
 		die("--method bpf has no --cpu");
-	raw_writer_init(&t->writer, open_trace(options));
-	raw_rotate(&t->writer, options->out, options->segments, options->segment_bytes);
+	tracefile_writer_init(&t->writer, open_trace(options));
+	tracefile_rotate(&t->writer, options->out, options->segments, options->segment_bytes);
 	t->balance.first = tracer_now(t);
 	write_about(&t->writer, options, t->balance.first);
 	/* First, so that it has none of the descriptors that follow. */
@@ -528,7 +529,7 @@ static int record_by_bpf(const struct record_options *options)
 	if (scope_is_open(options))
 		open_scope(&b);
 	control_lock(t->writer.lock, 1, t->on);
-	raw_flush(&t->writer);
+	tracefile_flush(&t->writer);
 	if (go >= 0)
 		command_go(go);
 	bpf_loop(&b);

@@ -21,7 +21,7 @@ struct waiting {
 	pid_t owner; /* whose descriptor the ring's number is */
 	u64 user_data;
 	bool returned; /* the call that submitted it is over */
-	struct raw_record record; /* with blobs behind it */
+	struct tracefile_record record; /* with blobs behind it */
 };
 
 /* Descriptors that a ring's numbers of files stand for. */
@@ -85,10 +85,10 @@ static void registered_forget(struct registered **place)
 	free(files);
 }
 
-static void learn_files(const struct raw_record *call, pid_t tgid)
+static void learn_files(const struct tracefile_record *call, pid_t tgid)
 {
 	u32 ring = call->args[0], length;
-	const void *fds = raw_find(call, BPF_FILES, 0, &length);
+	const void *fds = tracefile_find(call, BPF_FILES, 0, &length);
 	struct registered *files;
 
 	if (call->args[1] == IORING_UNREGISTER_FILES || fds)
@@ -111,30 +111,30 @@ static s32 submit_file(const struct io_uring_sqe *sqe, pid_t tgid, u32 ring)
 	return files && (u32)sqe->fd < files->count ? files->fd[sqe->fd] : -1;
 }
 
-static void write_record(struct tracer *t, const struct raw_record *r,
-			 const struct raw_submit *submit)
+static void write_record(struct tracer *t, const struct tracefile_record *r,
+			 const struct tracefile_submit *submit)
 {
 	const char *data;
 	u32 at = 0, length;
 	u16 kind;
 
-	raw_begin(&t->writer, r);
-	while (raw_each(r, &at, &kind, &data, &length)) {
+	tracefile_begin(&t->writer, r);
+	while (tracefile_each(r, &at, &kind, &data, &length)) {
 		if (kind != BPF_SQE)
-			raw_add(&t->writer, kind, data, length);
+			tracefile_add(&t->writer, kind, data, length);
 	}
 	if (submit)
-		raw_add(&t->writer, RAW_SUBMIT, submit, sizeof(*submit));
-	raw_end(&t->writer);
+		tracefile_add(&t->writer, TRACEFILE_SUBMIT, submit, sizeof(*submit));
+	tracefile_end(&t->writer);
 }
 
 static void submit_write(struct tracer *t, struct waiting *w)
 {
-	struct raw_record *r = &w->record;
-	struct raw_submit submit = { .ring = r->nr };
+	struct tracefile_record *r = &w->record;
+	struct tracefile_submit submit = { .ring = r->nr };
 	struct io_uring_sqe sqe;
 
-	memcpy(&sqe, raw_find(r, BPF_SQE, sizeof(sqe), NULL), sizeof(sqe));
+	memcpy(&sqe, tracefile_find(r, BPF_SQE, sizeof(sqe), NULL), sizeof(sqe));
 	submit.opcode = sqe.opcode;
 	submit.flags = sqe.flags;
 	submit.user_data = sqe.user_data;
@@ -148,7 +148,7 @@ static void submit_write(struct tracer *t, struct waiting *w)
 
 static void write_waiting(struct tracer *t, struct waiting *w)
 {
-	if (w->record.type == RAW_SQE) {
+	if (w->record.type == TRACEFILE_SQE) {
 		submit_write(t, w);
 		return;
 	}
@@ -193,19 +193,20 @@ static void write_ready(struct tracer *t, pid_t returned)
 	last = place;
 }
 
-void submit_take(struct tracer *t, const struct raw_record *record, pid_t tgid)
+void submit_take(struct tracer *t, const struct tracefile_record *record, pid_t tgid)
 {
 	struct waiting *w = xmalloc(sizeof(*w) - sizeof(w->record) + record->length);
 
 	w->next = NULL;
 	w->tgid = tgid;
 	memcpy(&w->record, record, record->length);
-	if (record->type == RAW_SQE) {
-		const struct io_uring_sqe *sqe = raw_find(record, BPF_SQE, sizeof(*sqe), NULL);
+	if (record->type == TRACEFILE_SQE) {
+		const struct io_uring_sqe *sqe =
+			tracefile_find(record, BPF_SQE, sizeof(*sqe), NULL);
 
 		memcpy(&w->user_data, &sqe->user_data, sizeof(w->user_data)); /* not aligned */
 		w->owner = record->args[0];
-		w->returned = record->flags & RAW_POLLED;
+		w->returned = record->flags & TRACEFILE_POLLED;
 	} else {
 		w->user_data = record->args[0];
 		w->owner = record->tid;
@@ -213,11 +214,11 @@ void submit_take(struct tracer *t, const struct raw_record *record, pid_t tgid)
 	}
 	*last = w;
 	last = &w->next;
-	if (record->type == RAW_CQE || record->flags & RAW_POLLED)
+	if (record->type == TRACEFILE_CQE || record->flags & TRACEFILE_POLLED)
 		write_ready(t, NO_TASK);
 }
 
-void submit_follow(struct tracer *t, const struct raw_record *record, pid_t tgid)
+void submit_follow(struct tracer *t, const struct tracefile_record *record, pid_t tgid)
 {
 	const struct call *call = call_of(record->nr);
 

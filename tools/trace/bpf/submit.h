@@ -9,11 +9,11 @@
 /* What the kernel's part is to read of each operation. */
 void submit_plan(struct uring_op *ops);
 
-/* A RAW_SQE or RAW_CQE of the kernel's part. It is written behind its call. */
-void submit_take(struct tracer *t, const struct raw_record *record, pid_t tgid);
+/* A TRACEFILE_SQE or TRACEFILE_CQE of the kernel's part. It is written behind its call. */
+void submit_take(struct tracer *t, const struct tracefile_record *record, pid_t tgid);
 
 /* A call of x86-64, when its record has been written. */
-void submit_follow(struct tracer *t, const struct raw_record *record, pid_t tgid);
+void submit_follow(struct tracer *t, const struct tracefile_record *record, pid_t tgid);
 
 /* What has no call is written too. */
 void submit_end(struct tracer *t);

@@ -62,7 +62,7 @@ enum op_field {
 };
 
 /*
- * Blobs that the reader takes out of a record. One of RAW_SQE has a struct io_uring_sqe; the
+ * Blobs that the reader takes out of a record. One of TRACEFILE_SQE has a struct io_uring_sqe; the
  * record's nr is the ring's descriptor, its args[0] the process that has it.
  */
 #define BPF_SQE 0xff00

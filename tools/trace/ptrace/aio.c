@@ -26,7 +26,7 @@ static u64 bytes_of(const struct task *task, const struct iocb *iocb)
 void aio_entry(struct task *task)
 {
 	u64 count = min_t(u64, task->call.args[1], AT_ONCE), at[AT_ONCE], i;
-	struct raw_iocb all[AT_ONCE];
+	struct tracefile_iocb all[AT_ONCE];
 	struct iocb iocb;
 
 	if (task->call.nr != SYS_io_submit || (s64)task->call.args[1] <= 0)
@@ -35,7 +35,7 @@ void aio_entry(struct task *task)
 	for (i = 0; i < count; i++) {
 		if (peek_memory(task->tid, at[i], &iocb, sizeof(iocb)) < sizeof(iocb))
 			break;
-		all[i] = (struct raw_iocb){
+		all[i] = (struct tracefile_iocb){
 			.address = at[i],
 			.bytes = bytes_of(task, &iocb),
 			.offset = iocb.aio_offset,
@@ -44,7 +44,7 @@ void aio_entry(struct task *task)
 		};
 	}
 	if (i)
-		task_blob(task, RAW_IOCBS, all, i * sizeof(*all));
+		task_blob(task, TRACEFILE_IOCBS, all, i * sizeof(*all));
 }
 
 void aio_exit(struct task *task, s64 result)
@@ -56,7 +56,7 @@ void aio_exit(struct task *task, s64 result)
 	if (task->call.nr == SYS_io_setup && !result &&
 	    peek_memory(task->tid, task->call.args[1], &context, sizeof(context)) ==
 		    sizeof(context))
-		task_blob(task, RAW_CONTEXT, &context, sizeof(context));
+		task_blob(task, TRACEFILE_CONTEXT, &context, sizeof(context));
 	if ((task->call.nr != SYS_io_getevents && task->call.nr != SYS_io_pgetevents) ||
 	    result <= 0)
 		return;
@@ -64,5 +64,5 @@ void aio_exit(struct task *task, s64 result)
 			  min_t(s64, result, AT_ONCE) * sizeof(*all));
 	got -= got % sizeof(*all);
 	if (got)
-		task_blob(task, RAW_EVENTS, all, got);
+		task_blob(task, TRACEFILE_EVENTS, all, got);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Linux AIO. The record of an io_submit carries what was asked for, that of an io_getevents what
- * has ended: RAW_IOCBS, RAW_EVENTS. What the finisher makes of them is in finish-submissions.c.
+ * has ended: TRACEFILE_IOCBS, TRACEFILE_EVENTS. What the finisher makes of them is in
+ * finish-submissions.c.
  */
 #ifndef TRACE_AIO_H
 #define TRACE_AIO_H

@@ -15,7 +15,7 @@
 #define FRAME 0x7fffffffffffffull /* the page's number in memory: 0 without rights */
 #define DIRTY 0x10ull /* in /proc/kpageflags */
 #define AT_ONCE 4096 /* pages */
-#define RUNS_MAX (RAW_BLOB_MAX / sizeof(struct raw_run) - 1)
+#define RUNS_MAX (TRACEFILE_BLOB_MAX / sizeof(struct tracefile_run) - 1)
 
 struct mapping {
 	u64 from;
@@ -28,10 +28,10 @@ struct mapping {
 };
 
 struct runs { /* of pages of which as much is known */
-	struct raw_run run[RUNS_MAX];
+	struct tracefile_run run[RUNS_MAX];
 	u32 count;
 	u64 pages;
-	u64 what; /* enum raw_pages */
+	u64 what; /* enum tracefile_pages */
 };
 
 struct look { /* at the mappings of a task */
@@ -70,27 +70,27 @@ static void clip(struct mapping *m, u64 from, u64 to)
 
 static void write_runs(const struct look *l, const struct mapping *m, struct runs *runs)
 {
-	struct raw_record record = {
-		.type = RAW_PAGES,
+	struct tracefile_record record = {
+		.type = TRACEFILE_PAGES,
 		.tid = l->task->tid,
 		.entry = l->time,
 		.exit = l->time,
 		.args = { m->from, m->to - m->from, m->offset, runs->pages, m->shared,
-			  runs->what | (m->writable ? RAW_PAGES_WRITABLE : 0) },
+			  runs->what | (m->writable ? TRACEFILE_PAGES_WRITABLE : 0) },
 	};
-	struct raw_writer *w = &l->t->writer;
+	struct tracefile_writer *w = &l->t->writer;
 	char path[PATH_MAX + 64];
-	struct raw_attr attr;
+	struct tracefile_attr attr;
 
 	if (!runs->count)
 		return;
-	raw_begin(w, &record);
-	raw_add(w, RAW_PATH, m->path, strlen(m->path) + 1);
+	tracefile_begin(w, &record);
+	tracefile_add(w, TRACEFILE_PATH, m->path, strlen(m->path) + 1);
 	snprintf(path, sizeof(path), "/proc/%d/root%s", l->task->tid, m->path);
 	if (capture_attr(path, &attr) && attr.ino == m->ino)
-		raw_add(w, RAW_ATTR, &attr, sizeof(attr));
-	raw_add(w, RAW_RUNS, runs->run, runs->count * sizeof(*runs->run));
-	raw_end(w);
+		tracefile_add(w, TRACEFILE_ATTR, &attr, sizeof(attr));
+	tracefile_add(w, TRACEFILE_RUNS, runs->run, runs->count * sizeof(*runs->run));
+	tracefile_end(w);
 	l->t->balance.mapped_pages += runs->pages;
 	runs->count = 0;
 	runs->pages = 0;
@@ -98,7 +98,7 @@ static void write_runs(const struct look *l, const struct mapping *m, struct run
 
 static void add_page(const struct look *l, const struct mapping *m, struct runs *runs, u64 page)
 {
-	struct raw_run *last = runs->count ? &runs->run[runs->count - 1] : NULL;
+	struct tracefile_run *last = runs->count ? &runs->run[runs->count - 1] : NULL;
 
 	runs->pages++;
 	if (last && last->first + last->count == page) {
@@ -110,7 +110,7 @@ static void add_page(const struct look *l, const struct mapping *m, struct runs 
 		write_runs(l, m, runs);
 		runs->pages++;
 	}
-	runs->run[runs->count++] = (struct raw_run){ page, 1 };
+	runs->run[runs->count++] = (struct tracefile_run){ page, 1 };
 }
 
 /*
@@ -122,19 +122,19 @@ static u64 what_of(const struct look *l, const struct mapping *m, u64 entry)
 	u64 flags;
 
 	if (!m->writable)
-		return RAW_PAGES_KNOWN;
+		return TRACEFILE_PAGES_KNOWN;
 	if (!m->shared)
-		return RAW_PAGES_KNOWN | (entry & OF_FILE ? 0 : RAW_PAGES_WRITTEN);
+		return TRACEFILE_PAGES_KNOWN | (entry & OF_FILE ? 0 : TRACEFILE_PAGES_WRITTEN);
 	if (!(entry & FRAME) || l->flags < 0 ||
 	    pread(l->flags, &flags, sizeof(flags), (entry & FRAME) * sizeof(flags)) !=
 		    sizeof(flags))
 		return 0;
-	return RAW_PAGES_KNOWN | (flags & DIRTY ? RAW_PAGES_WRITTEN : 0);
+	return TRACEFILE_PAGES_KNOWN | (flags & DIRTY ? TRACEFILE_PAGES_WRITTEN : 0);
 }
 
 static void find_runs(const struct look *l, const struct mapping *m)
 {
-	static struct runs all[RAW_PAGES_WRITTEN * 2]; /* by what is known of their pages */
+	static struct runs all[TRACEFILE_PAGES_WRITTEN * 2]; /* by what is known of their pages */
 	u64 entries[AT_ONCE], at = m->from, i;
 
 	for (i = 0; i < ARRAY_SIZE(all); i++)

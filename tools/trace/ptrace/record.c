@@ -46,8 +46,8 @@ void tracer_resume(struct tracer *t, struct task *task, int signal)
 
 static void record_call(struct tracer *t, struct task *task, u64 exit, s64 result, u16 flags)
 {
-	struct raw_record record = {
-		.type = RAW_CALL,
+	struct tracefile_record record = {
+		.type = TRACEFILE_CALL,
 		.flags = task->flags | flags,
 		.tid = task->tid,
 		.nr = task->call.nr,
@@ -57,9 +57,9 @@ static void record_call(struct tracer *t, struct task *task, u64 exit, s64 resul
 	};
 
 	memcpy(record.args, task->call.args, sizeof(record.args));
-	raw_begin(&t->writer, &record);
-	raw_blobs(&t->writer, task->blobs, task->blobs_used);
-	raw_end(&t->writer);
+	tracefile_begin(&t->writer, &record);
+	tracefile_blobs(&t->writer, task->blobs, task->blobs_used);
+	tracefile_end(&t->writer);
 	balance_call(&t->balance, &record);
 	task->in_call = false;
 }
@@ -74,7 +74,7 @@ static void add_cpu(struct task *task)
 	if (clock_gettime(clock, &time))
 		return;
 	ns = time.tv_sec * 1000000000ull + time.tv_nsec;
-	task_blob(task, RAW_CPU, &ns, sizeof(ns));
+	task_blob(task, TRACEFILE_CPU, &ns, sizeof(ns));
 }
 
 static void call_enter(struct tracer *t, struct task *task)
@@ -97,7 +97,7 @@ static void call_enter(struct tracer *t, struct task *task)
 	if (task->epoch != t->epoch)
 		look_again(t, task);
 	if (task->call.foreign)
-		task->flags = RAW_FOREIGN;
+		task->flags = TRACEFILE_FOREIGN;
 	call = task->call.foreign ? NULL : call_of(task->call.nr);
 	if (call)
 		capture_entry(task, call);
@@ -140,10 +140,10 @@ static void call_leave(struct tracer *t, struct task *task)
 		uring_exit(t, task, call, result);
 }
 
-static void record_event(struct tracer *t, enum raw_type type, const struct task *task, u32 nr,
-			 u64 arg, u64 time)
+static void record_event(struct tracer *t, enum tracefile_type type, const struct task *task,
+			 u32 nr, u64 arg, u64 time)
 {
-	struct raw_record record = {
+	struct tracefile_record record = {
 		.type = type,
 		.tid = task->tid,
 		.nr = nr,
@@ -152,8 +152,8 @@ static void record_event(struct tracer *t, enum raw_type type, const struct task
 		.args = { arg },
 	};
 
-	raw_begin(&t->writer, &record);
-	raw_end(&t->writer);
+	tracefile_begin(&t->writer, &record);
+	tracefile_end(&t->writer);
 }
 
 /*
@@ -185,7 +185,7 @@ static struct task *task_forked(struct tracer *t, struct task *parent, int event
 	child->epoch = parent->epoch;
 	child->tgid = flags & CLONE_THREAD ? parent->tgid : child->tid;
 	t->balance.tasks++;
-	record_event(t, RAW_FORK, parent, child->tid, flags, parent->entry);
+	record_event(t, TRACEFILE_FORK, parent, child->tid, flags, parent->entry);
 	if (!child->stopped)
 		return NULL;
 	child->stopped = false;
@@ -223,23 +223,25 @@ static struct task *task_execed(struct tracer *t, struct task *task)
 		task_remove(&t->tasks, caller);
 	}
 	uring_gone(task);
-	record_event(t, RAW_EXEC, task, former, 0, task->entry);
+	record_event(t, TRACEFILE_EXEC, task, former, 0, task->entry);
 	return task;
 }
 
 static void gone(struct tracer *t, struct task *task, int status, const struct rusage *used)
 {
-	struct raw_record record = { .type = RAW_EXIT, .tid = task->tid, .result = status };
+	struct tracefile_record record = { .type = TRACEFILE_EXIT,
+					   .tid = task->tid,
+					   .result = status };
 	u64 time = task->in_call && !task->ignored ? task->entry : tracer_now(t);
 
 	if (task->in_call && !task->ignored)
-		record_call(t, task, time, 0, RAW_NO_EXIT);
+		record_call(t, task, time, 0, TRACEFILE_NO_EXIT);
 	record.entry = time;
 	record.exit = time;
 	record.args[0] = (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000ull +
 			 used->ru_utime.tv_usec + used->ru_stime.tv_usec;
-	raw_begin(&t->writer, &record);
-	raw_end(&t->writer);
+	tracefile_begin(&t->writer, &record);
+	tracefile_end(&t->writer);
 	if (task->tid == t->command) {
 		t->status = status;
 		t->command = 0;
@@ -389,10 +391,10 @@ static int record_by_ptrace(const struct record_options *options)
 	struct tracer t = { .options = options };
 	const pid_t *pid;
 
-	raw_writer_init(&t.writer, open_trace(options));
+	tracefile_writer_init(&t.writer, open_trace(options));
 	if (options->fifo)
 		command_priority(FIFO_TRACER);
-	raw_rotate(&t.writer, options->out, options->segments, options->segment_bytes);
+	tracefile_rotate(&t.writer, options->out, options->segments, options->segment_bytes);
 	clock_start();
 	disk_read_start();
 	t.balance.first = tracer_now(&t);
@@ -410,7 +412,7 @@ static int record_by_ptrace(const struct record_options *options)
 	if (scope_is_open(options))
 		attach_scope(&t, true);
 	control_lock(t.writer.lock, 1, t.on);
-	raw_flush(&t.writer);
+	tracefile_flush(&t.writer);
 	record_loop(&t);
 	uring_end(&t);
 	if (options->pages)

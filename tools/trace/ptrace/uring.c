@@ -37,7 +37,7 @@ struct ring {
 /* A submission that is to be recorded once it is known to have been taken. */
 struct noted {
 	struct task call; /* as if the task made the equivalent call */
-	struct raw_submit submit;
+	struct tracefile_submit submit;
 };
 
 static struct ring *rings;
@@ -159,7 +159,7 @@ static void note(struct noted *noted, const struct task *task, const struct ring
 		uring_args(sqe, ring_file(ring, sqe), noted->call.call.args);
 		capture_entry(&noted->call, call);
 	}
-	task_blob(&noted->call, RAW_SUBMIT, &noted->submit, sizeof(noted->submit));
+	task_blob(&noted->call, TRACEFILE_SUBMIT, &noted->submit, sizeof(noted->submit));
 }
 
 /* Submissions from the ring's head on; how many could be read. */
@@ -240,8 +240,8 @@ static void write_noted(struct tracer *t, struct task *task, s64 taken)
 
 	for (i = 0; i < task->noted_count && i < taken; i++) {
 		struct task *call = &task->noted[i].call;
-		struct raw_record record = {
-			.type = RAW_SQE,
+		struct tracefile_record record = {
+			.type = TRACEFILE_SQE,
 			.flags = call->flags,
 			.tid = task->tid,
 			.nr = call->call.nr,
@@ -250,9 +250,9 @@ static void write_noted(struct tracer *t, struct task *task, s64 taken)
 		};
 
 		memcpy(record.args, call->call.args, sizeof(record.args));
-		raw_begin(&t->writer, &record);
-		raw_blobs(&t->writer, call->blobs, call->blobs_used);
-		raw_end(&t->writer);
+		tracefile_begin(&t->writer, &record);
+		tracefile_blobs(&t->writer, call->blobs, call->blobs_used);
+		tracefile_end(&t->writer);
 		t->balance.submissions++;
 		if (ring && uring_opens(call->call.nr))
 			add_open(ring, task->noted[i].submit.user_data);
@@ -268,14 +268,14 @@ static void add_opened(struct tracer *t, const struct task *task, s32 fd)
 	seen.tid = task->tid;
 	seen.blobs_used = 0;
 	capture_fd(&seen, fd);
-	raw_blobs(&t->writer, seen.blobs, seen.blobs_used);
+	tracefile_blobs(&t->writer, seen.blobs, seen.blobs_used);
 }
 
 static void write_completion(struct tracer *t, const struct task *task, struct ring *ring,
 			     const struct io_uring_cqe *cqe)
 {
-	struct raw_record record = {
-		.type = RAW_CQE,
+	struct tracefile_record record = {
+		.type = TRACEFILE_CQE,
 		.tid = task->tid,
 		.nr = ring->fd,
 		.entry = t->balance.last,
@@ -284,10 +284,10 @@ static void write_completion(struct tracer *t, const struct task *task, struct r
 		.args = { cqe->user_data, cqe->flags },
 	};
 
-	raw_begin(&t->writer, &record);
+	tracefile_begin(&t->writer, &record);
 	if (take_open(ring, cqe->user_data) && cqe->res >= 0)
 		add_opened(t, task, cqe->res);
-	raw_end(&t->writer);
+	tracefile_end(&t->writer);
 	t->balance.completions++;
 }
 

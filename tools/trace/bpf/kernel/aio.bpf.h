@@ -9,7 +9,7 @@ struct submitting {
 static long add_iocb(u32 i, struct submitting *s)
 {
 	u32 used = s->used;
-	struct raw_iocb *one;
+	struct tracefile_iocb *one;
 	struct iocb *iocb;
 	u8 *to = room();
 	u64 address;
@@ -21,7 +21,7 @@ static long add_iocb(u32 i, struct submitting *s)
 	    bpf_probe_read_user(iocb, sizeof(*iocb), (void *)address))
 		return 1;
 	barrier_var(used); /* Linux 6.1 has forgotten by now that it is less */
-	one = (struct raw_iocb *)(to + (used & (SCRATCH - 1)));
+	one = (struct tracefile_iocb *)(to + (used & (SCRATCH - 1)));
 	one->address = address;
 	one->bytes = iocb->aio_nbytes;
 	if (iocb->aio_lio_opcode == IOCB_CMD_PREADV || iocb->aio_lio_opcode == IOCB_CMD_PWRITEV)
@@ -37,13 +37,13 @@ static long add_iocb(u32 i, struct submitting *s)
 /* As total_of(). */
 __noinline u32 add_iocbs(u32 used, u64 at, u64 count)
 {
-	struct submitting s = { at, used + sizeof(struct raw_blob) };
+	struct submitting s = { at, used + sizeof(struct tracefile_blob) };
 	u8 *to = room();
 
 	if (!to)
 		return used;
 	bpf_loop(count < AIO_AT_ONCE ? count : AIO_AT_ONCE, add_iocb, &s, 0);
-	return close_blob(to, used, RAW_IOCBS, s.used - used - sizeof(struct raw_blob));
+	return close_blob(to, used, TRACEFILE_IOCBS, s.used - used - sizeof(struct tracefile_blob));
 }
 
 __noinline u32 add_events(u32 used, u64 at, u64 count)
@@ -52,7 +52,8 @@ __noinline u32 add_events(u32 used, u64 at, u64 count)
 	u8 *to = room();
 
 	used &= 4095; /* it is little more than a record's head; the verifier does not know */
-	if (!to || bpf_probe_read_user(to + used + sizeof(struct raw_blob), length, (void *)at))
+	if (!to ||
+	    bpf_probe_read_user(to + used + sizeof(struct tracefile_blob), length, (void *)at))
 		return used;
-	return close_blob(to, used, RAW_EVENTS, length);
+	return close_blob(to, used, TRACEFILE_EVENTS, length);
 }

@@ -86,30 +86,30 @@ static __always_inline u32 add_effect(u8 *to, u32 used, struct state *state,
 			used = add_attr(to, used, file_of(result));
 		if (plan->effect == PLAN_HOW &&
 		    !bpf_probe_read_user(words, 24, (void *)state->args[2]))
-			used = add_small(to, used, RAW_HOW, words, 24);
+			used = add_small(to, used, TRACEFILE_HOW, words, 24);
 		break;
 	case PLAN_CLOSES:
 		if (state->has_before)
-			used = add_small(to, used, RAW_ATTR_BEFORE, &state->before,
+			used = add_small(to, used, TRACEFILE_ATTR_BEFORE, &state->before,
 					 sizeof(state->before));
 		break;
 	case PLAN_CLONE3:
 		if (!bpf_probe_read_user(words, 8, (void *)state->args[0]))
-			used = add_small(to, used, RAW_CLONE, words, 8);
+			used = add_small(to, used, TRACEFILE_CLONE, words, 8);
 		break;
 	case PLAN_LOCK:
 		/* F_GETLK to F_SETLKW, and those of open file descriptions. */
 		if ((state->args[1] - 5 < 3 || state->args[1] - 36 < 3) &&
 		    !bpf_probe_read_user(words, 32, (void *)state->args[2]))
-			used = add_small(to, used, RAW_LOCK, words, 32);
+			used = add_small(to, used, TRACEFILE_LOCK, words, 32);
 		break;
 	case PLAN_OFFSETS:
 	case PLAN_SENDFILE:
-		used = add_small(to, used, RAW_OFFSETS, state->offsets, 16);
+		used = add_small(to, used, TRACEFILE_OFFSETS, state->offsets, 16);
 		break;
 	case PLAN_AIO_SETUP:
 		if (!result && !bpf_probe_read_user(words, 8, (void *)state->args[1]))
-			used = add_small(to, used, RAW_CONTEXT, words, 8);
+			used = add_small(to, used, TRACEFILE_CONTEXT, words, 8);
 		break;
 	case PLAN_AIO_SUBMIT:
 		if (result > 0)
@@ -138,21 +138,21 @@ static __always_inline u32 add_output(u8 *to, u32 used, const struct state *stat
 		used = add_statx(to, used, arg_of(state, plan->statx));
 	if (plan->fds &&
 	    !bpf_probe_read_user(words, 8, (void *)arg_of(state, plan->fds)))
-		used = add_small(to, used, RAW_FDS, words, 8);
+		used = add_small(to, used, TRACEFILE_FDS, words, 8);
 	return used;
 }
 
 static __always_inline u32 add_blobs(u8 *to, struct state *state, const struct plan *plan,
 				     s64 result)
 {
-	u32 used = sizeof(struct raw_record);
+	u32 used = sizeof(struct tracefile_record);
 
 	if (plan->effect == PLAN_EXEC && !result)
 		return add_exec(to, used);
 	if (plan->path)
-		used = add_path(to, used, RAW_PATH, arg_of(state, plan->path));
+		used = add_path(to, used, TRACEFILE_PATH, arg_of(state, plan->path));
 	if (plan->path2)
-		used = add_path(to, used, RAW_PATH2, arg_of(state, plan->path2));
+		used = add_path(to, used, TRACEFILE_PATH2, arg_of(state, plan->path2));
 	if (plan->iovec)
 		used = add_total(to, used, arg_of(state, plan->iovec),
 				 arg_of(state, plan->iovec + 1));
@@ -166,13 +166,14 @@ static __always_inline u32 add_blobs(u8 *to, struct state *state, const struct p
 }
 
 /* The head of a call's record. */
-static __always_inline struct raw_record *start_call(u8 *to, const struct state *state, u64 exit)
+static __always_inline struct tracefile_record *start_call(u8 *to, const struct state *state,
+							   u64 exit)
 {
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 
-	start(to, RAW_CALL, bpf_get_current_pid_tgid(), state->entry, exit);
+	start(to, TRACEFILE_CALL, bpf_get_current_pid_tgid(), state->entry, exit);
 	r->nr = state->nr;
-	r->flags = state->foreign ? RAW_FOREIGN : 0;
+	r->flags = state->foreign ? TRACEFILE_FOREIGN : 0;
 	__builtin_memcpy(r->args, state->args, sizeof(r->args));
 	return r;
 }
@@ -180,7 +181,7 @@ static __always_inline struct raw_record *start_call(u8 *to, const struct state 
 /* A call of any kind. As total_of(): the verifier takes long for it. */
 __noinline int write_call(struct state *state, s64 result)
 {
-	u32 used = sizeof(struct raw_record);
+	u32 used = sizeof(struct tracefile_record);
 	const struct plan *plan;
 	u8 *to = room();
 
@@ -194,11 +195,11 @@ __noinline int write_call(struct state *state, s64 result)
 	return 0;
 }
 
-static __always_inline void fill_in(struct raw_record *r, const struct state *state, u32 tid,
+static __always_inline void fill_in(struct tracefile_record *r, const struct state *state, u32 tid,
 				    s64 result)
 {
 	r->length = sizeof(*r);
-	r->type = RAW_CALL;
+	r->type = TRACEFILE_CALL;
 	r->flags = 0;
 	r->tid = tid;
 	r->nr = state->nr;
@@ -211,7 +212,7 @@ static __always_inline void fill_in(struct raw_record *r, const struct state *st
 static __always_inline void write_plain(const struct state *state, const struct pt_regs *regs,
 					u32 tid, s64 result)
 {
-	struct raw_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	struct tracefile_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 
 	if (!r) {
 		count(LOST);
@@ -225,7 +226,7 @@ static __always_inline void write_plain(const struct state *state, const struct 
 /* As close_blob(), in a record of SHORT bytes. */
 static __always_inline u32 close_short(u8 *to, u32 used, u16 kind, u32 length)
 {
-	struct raw_blob *blob = (struct raw_blob *)(to + used);
+	struct tracefile_blob *blob = (struct tracefile_blob *)(to + used);
 
 	blob->kind = kind;
 	blob->length = length;
@@ -240,7 +241,7 @@ static __noinline bool write_short(const struct state *state, const struct plan 
 				   s64 result)
 {
 	u8 *to = bpf_ringbuf_reserve(&ring, SHORT, 0);
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 	u32 used = sizeof(*r);
 	bool opens = plan->effect == PLAN_OPENS && result >= 0;
 	long length;
@@ -252,21 +253,22 @@ static __noinline bool write_short(const struct state *state, const struct plan 
 	fill_in(r, state, tid, result);
 	__builtin_memcpy(r->args, state->args, sizeof(r->args));
 	if (plan->path) {
-		length = bpf_probe_read_user_str(to + used + sizeof(struct raw_blob), SHORT_PATH,
-						 (void *)arg_of(state, plan->path));
+		length = bpf_probe_read_user_str(to + used + sizeof(struct tracefile_blob),
+						 SHORT_PATH, (void *)arg_of(state, plan->path));
 		if (length <= 0 || length >= SHORT_PATH) {
 			bpf_ringbuf_discard(to, BPF_RB_NO_WAKEUP);
 			return false;
 		}
-		used = close_short(to, used, RAW_PATH, length);
+		used = close_short(to, used, TRACEFILE_PATH, length);
 	}
 	if (opens &&
-	    attr_of(file_of(result), (struct raw_attr *)(to + used + sizeof(struct raw_blob)))) {
-		used = close_short(to, used, RAW_ATTR, sizeof(struct raw_attr));
+	    attr_of(file_of(result),
+		    (struct tracefile_attr *)(to + used + sizeof(struct tracefile_blob)))) {
+		used = close_short(to, used, TRACEFILE_ATTR, sizeof(struct tracefile_attr));
 	} else if (plan->effect == PLAN_CLOSES && state->has_before) {
-		__builtin_memcpy(to + used + sizeof(struct raw_blob), &state->before,
+		__builtin_memcpy(to + used + sizeof(struct tracefile_blob), &state->before,
 				 sizeof(state->before));
-		used = close_short(to, used, RAW_ATTR_BEFORE, sizeof(state->before));
+		used = close_short(to, used, TRACEFILE_ATTR_BEFORE, sizeof(state->before));
 	}
 	if (used & 4) {
 		*(u32 *)(to + used) = 0;

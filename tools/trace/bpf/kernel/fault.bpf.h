@@ -12,9 +12,9 @@
  * memory for it faults.
  */
 struct fault {
-	struct raw_record record;
-	struct raw_blob blob;
-	struct raw_attr attr;
+	struct tracefile_record record;
+	struct tracefile_blob blob;
+	struct tracefile_attr attr;
 	u32 fill; /* an empty blob */
 } __attribute__((packed, aligned(8)));
 
@@ -52,15 +52,15 @@ static __always_inline int touched(u64 address, u64 error)
 	if (!found.file || !attr_by_copy(found.file, &fault.attr, copy))
 		return 0;
 	fault.record.length = sizeof(fault);
-	fault.record.type = RAW_FAULT;
+	fault.record.type = TRACEFILE_FAULT;
 	fault.record.tid = tid;
 	fault.record.entry = bpf_ktime_get_ns();
 	fault.record.exit = fault.record.entry;
-	fault.record.args[RAW_FAULT_OFFSET] = found.offset;
-	fault.record.args[RAW_FAULT_WRITE] = !!(error & FAULT_WRITE);
-	fault.record.args[RAW_FAULT_SHARED] = !!(found.flags & VM_MAYSHARE);
-	fault.record.args[RAW_FAULT_KERNEL] = !(error & FAULT_USER);
-	fault.blob.kind = RAW_ATTR;
+	fault.record.args[TRACEFILE_FAULT_OFFSET] = found.offset;
+	fault.record.args[TRACEFILE_FAULT_WRITE] = !!(error & FAULT_WRITE);
+	fault.record.args[TRACEFILE_FAULT_SHARED] = !!(found.flags & VM_MAYSHARE);
+	fault.record.args[TRACEFILE_FAULT_KERNEL] = !(error & FAULT_USER);
+	fault.blob.kind = TRACEFILE_ATTR;
 	fault.blob.length = sizeof(fault.attr);
 	/* What a call waits for is in the call's time. */
 	if (error & FAULT_USER)
@@ -91,7 +91,7 @@ int switched(u64 *ctx)
 {
 	struct task_struct *from = (struct task_struct *)ctx[1], *to = (struct task_struct *)ctx[2];
 	struct state *state = from->pid ? known_state(from, from->pid) : NULL;
-	struct raw_record record = { .length = sizeof(record), .type = RAW_WAITED };
+	struct tracefile_record record = { .length = sizeof(record), .type = TRACEFILE_WAITED };
 
 	if (state)
 		state->waits = state->touched && ctx[3] & TASK_UNINTERRUPTIBLE;

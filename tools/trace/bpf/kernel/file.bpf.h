@@ -18,7 +18,7 @@ static __always_inline u64 time_of(const u8 *timespec)
 	return nanoseconds(*(s64 *)timespec, *(u64 *)(timespec + 8));
 }
 
-static __always_inline void times_of(const u8 *copy, struct raw_attr *attr)
+static __always_inline void times_of(const u8 *copy, struct tracefile_attr *attr)
 {
 	if (bpf_core_field_exists(struct inode, i_mtime_sec)) {
 		attr->mtime = nanoseconds(COPIED(s64, copy, i_mtime_sec),
@@ -47,7 +47,7 @@ static __always_inline u64 device_of(u32 dev)
 
 #define AS(type, at) ((type *)bpf_rdonly_cast(at, bpf_core_type_id_kernel(type)))
 
-static __always_inline void times_of_inode(const struct inode *inode, struct raw_attr *attr)
+static __always_inline void times_of_inode(const struct inode *inode, struct tracefile_attr *attr)
 {
 	if (bpf_core_field_exists(inode->i_mtime_sec)) {
 		attr->mtime = nanoseconds(inode->i_mtime_sec, inode->i_mtime_nsec);
@@ -62,7 +62,8 @@ static __always_inline void times_of_inode(const struct inode *inode, struct raw
 }
 
 /* @copy has room for INODE_BYTES. */
-static __always_inline bool attr_by_copy(const struct file *file, struct raw_attr *attr, u8 *copy)
+static __always_inline bool attr_by_copy(const struct file *file, struct tracefile_attr *attr,
+					 u8 *copy)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
@@ -77,7 +78,7 @@ static __always_inline bool attr_by_copy(const struct file *file, struct raw_att
 	return true;
 }
 
-static __always_inline bool attr_of(const struct file *file, struct raw_attr *attr)
+static __always_inline bool attr_of(const struct file *file, struct tracefile_attr *attr)
 {
 	const struct inode *inode;
 
@@ -115,16 +116,16 @@ static __always_inline struct file *file_of(u32 fd)
 }
 
 /* Where a blob's attributes go; NULL: there is no room. */
-static __always_inline struct raw_attr *attr_at(u8 *to, u32 used)
+static __always_inline struct tracefile_attr *attr_at(u8 *to, u32 used)
 {
-	return used > SCRATCH - 256 ? NULL : (void *)(to + used + sizeof(struct raw_blob));
+	return used > SCRATCH - 256 ? NULL : (void *)(to + used + sizeof(struct tracefile_blob));
 }
 
 static __always_inline u32 add_attr(u8 *to, u32 used, const struct file *file)
 {
-	struct raw_attr *attr = attr_at(to, used);
+	struct tracefile_attr *attr = attr_at(to, used);
 
 	if (!attr || !attr_of(file, attr))
 		return used;
-	return close_blob(to, used, RAW_ATTR, sizeof(*attr));
+	return close_blob(to, used, TRACEFILE_ATTR, sizeof(*attr));
 }

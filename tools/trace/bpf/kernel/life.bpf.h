@@ -23,14 +23,14 @@ int forked(u64 *ctx)
 	u32 tid = bpf_get_current_pid_tgid(), new = child->pid;
 	struct state *state = state_of(tid);
 	u8 *to = room();
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 	u64 now;
 
 	if (!state || !to)
 		return 0;
 	trace_task(child);
 	now = bpf_ktime_get_ns();
-	start(to, RAW_FORK, tid, now, now);
+	start(to, TRACEFILE_FORK, tid, now, now);
 	r->nr = new;
 	r->args[0] = flags_of_clone(state);
 	put(to, sizeof(*r));
@@ -64,14 +64,14 @@ int execed(u64 *ctx)
 	u32 former = ctx[1];
 	struct state *state = state_of(former);
 	u8 *to = room();
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 
 	if (!state || !to)
 		return 0;
 	state = rename(state, task);
 	if (!state)
 		return 0;
-	start(to, RAW_EXEC, task->pid, state->entry, state->entry);
+	start(to, TRACEFILE_EXEC, task->pid, state->entry, state->entry);
 	r->nr = former;
 	put(to, sizeof(*r));
 	return 0;
@@ -92,7 +92,7 @@ int exited(u64 *ctx)
 	u32 tid = bpf_get_current_pid_tgid();
 	struct state *state = state_of(tid);
 	u8 *to = room();
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 	u64 now;
 
 	if (!state || !to)
@@ -101,12 +101,12 @@ int exited(u64 *ctx)
 		if (state->plain)
 			copy_args(state->args, (void *)bpf_task_pt_regs((void *)task));
 		r = start_call(to, state, state->entry);
-		r->flags |= RAW_NO_EXIT;
+		r->flags |= TRACEFILE_NO_EXIT;
 		put(to, sizeof(*r));
 	}
 	if (!is_replaced(task)) {
 		now = bpf_ktime_get_ns();
-		start(to, RAW_EXIT, tid, now, now);
+		start(to, TRACEFILE_EXIT, tid, now, now);
 		r->result = task->exit_code;
 		r->args[0] = (task->signal->sum_sched_runtime + task->se.sum_exec_runtime) / 1000;
 		put(to, sizeof(*r));

@@ -9,18 +9,19 @@
 
 static __always_inline u32 add_path(u8 *to, u32 used, u16 kind, u64 at)
 {
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 	long length;
 
 	if (!at || used > SCRATCH - 5000)
 		return used;
-	length = bpf_probe_read_user_str(to + used + sizeof(struct raw_blob), 4096, (void *)at);
+	length = bpf_probe_read_user_str(to + used + sizeof(struct tracefile_blob), 4096,
+					 (void *)at);
 	if (length < 0) {
-		r->flags |= RAW_BAD_PATH;
+		r->flags |= TRACEFILE_BAD_PATH;
 		return used;
 	}
 	if (!length) { /* Linux 6.1 says so of the empty string */
-		to[used + sizeof(struct raw_blob)] = 0;
+		to[used + sizeof(struct tracefile_blob)] = 0;
 		length = 1;
 	}
 	return close_blob(to, used, kind, length);
@@ -47,14 +48,14 @@ static __always_inline u32 add_total(u8 *to, u32 used, u64 at, u64 count)
 {
 	u64 total = total_of(at, count);
 
-	return add_small(to, used, RAW_TOTAL, &total, sizeof(total));
+	return add_small(to, used, TRACEFILE_TOTAL, &total, sizeof(total));
 }
 
 /* struct stat and struct statx as they are in memory, in words of 8 and 4 bytes. */
 static __always_inline u32 add_stat(u8 *to, u32 used, u64 at)
 {
 	u64 *st = (u64 *)(to + SCRATCH);
-	struct raw_attr *attr = attr_at(to, used);
+	struct tracefile_attr *attr = attr_at(to, used);
 
 	if (!attr || bpf_probe_read_user(st, 14 * sizeof(*st), (void *)at))
 		return used;
@@ -65,13 +66,13 @@ static __always_inline u32 add_stat(u8 *to, u32 used, u64 at)
 	attr->size = st[6];
 	attr->atime = st[9] * 1000000000ull + st[10];
 	attr->mtime = st[11] * 1000000000ull + st[12];
-	return close_blob(to, used, RAW_ATTR, sizeof(*attr));
+	return close_blob(to, used, TRACEFILE_ATTR, sizeof(*attr));
 }
 
 static __always_inline u32 add_statx(u8 *to, u32 used, u64 at)
 {
 	u32 *st = (u32 *)(to + SCRATCH);
-	struct raw_attr *attr = attr_at(to, used);
+	struct tracefile_attr *attr = attr_at(to, used);
 
 	if (!attr || bpf_probe_read_user(st, 36 * sizeof(*st), (void *)at))
 		return used;
@@ -82,7 +83,7 @@ static __always_inline u32 add_statx(u8 *to, u32 used, u64 at)
 	attr->atime = (st[16] | (u64)st[17] << 32) * 1000000000ull + st[18];
 	attr->mtime = (st[28] | (u64)st[29] << 32) * 1000000000ull + st[30];
 	attr->dev = device_of(st[34] << 20 | st[35]);
-	return close_blob(to, used, RAW_ATTR, sizeof(*attr));
+	return close_blob(to, used, TRACEFILE_ATTR, sizeof(*attr));
 }
 
 /* What a program is given: strings that follow each other. */
@@ -95,9 +96,10 @@ static __always_inline u32 add_argv(u8 *to, u32 used)
 	if (length > 4095)
 		length = 4095;
 	if (used > SCRATCH - 5000 ||
-	    bpf_probe_read_user(to + used + sizeof(struct raw_blob), length & 4095, (void *)at))
+	    bpf_probe_read_user(to + used + sizeof(struct tracefile_blob), length & 4095,
+				(void *)at))
 		return used;
-	return close_blob(to, used, RAW_ARGV, length & 4095);
+	return close_blob(to, used, TRACEFILE_ARGV, length & 4095);
 }
 
 static __always_inline u32 add_exec(u8 *to, u32 used)
@@ -106,10 +108,10 @@ static __always_inline u32 add_exec(u8 *to, u32 used)
 	long length;
 
 	/* The kernel has put the path behind the environment. */
-	length = bpf_probe_read_user_str(to + used + sizeof(struct raw_blob), 4096,
+	length = bpf_probe_read_user_str(to + used + sizeof(struct tracefile_blob), 4096,
 					 (void *)task->mm->env_end);
 	if (length > 0)
-		used = close_blob(to, used, RAW_PATH, length);
+		used = close_blob(to, used, TRACEFILE_PATH, length);
 	used = add_argv(to, used);
 	return add_attr(to, used, task->mm->exe_file);
 }
@@ -117,7 +119,8 @@ static __always_inline u32 add_exec(u8 *to, u32 used)
 static __always_inline u32 add_target(u8 *to, u32 used, u64 at, s64 length)
 {
 	if (length < 0 || length > 4095 || used > SCRATCH - 5000 ||
-	    bpf_probe_read_user(to + used + sizeof(struct raw_blob), length & 4095, (void *)at))
+	    bpf_probe_read_user(to + used + sizeof(struct tracefile_blob), length & 4095,
+				(void *)at))
 		return used;
-	return close_blob(to, used, RAW_TARGET, length & 4095);
+	return close_blob(to, used, TRACEFILE_TARGET, length & 4095);
 }

@@ -34,7 +34,7 @@ static __always_inline void count(enum counted what)
 
 static __always_inline void start(u8 *to, u16 type, u32 tid, u64 entry, u64 exit)
 {
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 
 	__builtin_memset(r, 0, sizeof(*r));
 	r->type = type;
@@ -62,7 +62,7 @@ static __always_inline u64 wakeup_with(u32 used)
 /* Puts a record of @used bytes into the ring. */
 static __always_inline void put(u8 *to, u32 used)
 {
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 
 	used = (used + 7) & ~7u;
 	if (used > SCRATCH)
@@ -75,11 +75,11 @@ static __always_inline void put(u8 *to, u32 used)
 /* The head of a blob of @length bytes that are there already; where the next one begins. */
 static __always_inline u32 close_blob(u8 *to, u32 used, u16 kind, u32 length)
 {
-	struct raw_blob *blob;
+	struct tracefile_blob *blob;
 
 	if (used > SCRATCH - sizeof(*blob))
 		return used;
-	blob = (struct raw_blob *)(to + used);
+	blob = (struct tracefile_blob *)(to + used);
 	blob->kind = kind;
 	blob->length = length;
 	return used + sizeof(*blob) + ((length + 3) & ~3u);
@@ -89,7 +89,7 @@ static __always_inline u32 add_small(u8 *to, u32 used, u16 kind, const void *dat
 {
 	if (used > SCRATCH - 256)
 		return used;
-	__builtin_memcpy(to + used + sizeof(struct raw_blob), data, length);
+	__builtin_memcpy(to + used + sizeof(struct tracefile_blob), data, length);
 	return close_blob(to, used, kind, length);
 }
 

@@ -16,7 +16,7 @@ struct state { /* of a traced task */
 	u8 foreign; /* not a call of x86-64 */
 	u8 plain; /* of it nothing is recorded but its numbers; args are not filled in */
 	u64 args[8]; /* six, and what an index can reach */
-	struct raw_attr before;
+	struct tracefile_attr before;
 	u64 offsets[2];
 };
 

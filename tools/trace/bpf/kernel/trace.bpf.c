@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's part: at the tracepoints of calls and tasks it makes raw records (tracefile.h) and
- * puts them into a ring. Nothing waits: where the ring is full, a record is counted as lost.
+ * The kernel's part: at the tracepoints of calls and tasks it makes records (tracefile.h) and puts
+ * them into a ring. Nothing waits: where the ring is full, a record is counted as lost.
  *
  * The parts are included and not linked: what they share is inlined into each program, and the
  * verifier takes each program by itself. A part may use those above it.

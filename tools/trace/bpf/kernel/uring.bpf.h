@@ -11,7 +11,8 @@
 #define REGISTER_FILES 2
 #define REGISTERED_MAX 2048 /* files of which the descriptors are known */
 #define NR_ENTER 426
-#define SQE_AT (sizeof(struct raw_record) + sizeof(struct raw_blob)) /* of a submission's record */
+/* Where a submission's record has its entry of the queue. */
+#define SQE_AT (sizeof(struct tracefile_record) + sizeof(struct tracefile_blob))
 #define REGISTERED_RING 0x10 /* IORING_ENTER_REGISTERED_RING */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -113,24 +114,24 @@ __noinline u32 add_op(u32 used)
 	const struct io_uring_sqe *sqe = (void *)(to + SQE_AT);
 	const struct uring_op *op;
 	u64 how[3] = {};
-	struct raw_attr *attr;
+	struct tracefile_attr *attr;
 
 	if (!to)
 		return used;
 	used &= 255; /* as the verifier does not know, it is a record's head and the submission */
 	op = &shared.ops[sqe->opcode & (URING_OPS - 1)];
 	if (op->path)
-		used = add_path(to, used, RAW_PATH, field_of(sqe, op->path));
+		used = add_path(to, used, TRACEFILE_PATH, field_of(sqe, op->path));
 	if (op->path2)
-		used = add_path(to, used, RAW_PATH2, field_of(sqe, op->path2));
+		used = add_path(to, used, TRACEFILE_PATH2, field_of(sqe, op->path2));
 	if (op->iovec)
 		used = add_total(to, used, sqe->addr, sqe->len);
 	if (op->how && !bpf_probe_read_user(how, sizeof(how), (void *)field_of(sqe, op->how)))
-		used = add_small(to, used, RAW_HOW, how, sizeof(how));
+		used = add_small(to, used, TRACEFILE_HOW, how, sizeof(how));
 	attr = attr_at(to, used);
 	if (op->closes && !(sqe->flags & IOSQE_FIXED_FILE) && attr &&
 	    attr_of(file_of(sqe->fd), attr))
-		used = close_blob(to, used, RAW_ATTR_BEFORE, sizeof(*attr));
+		used = close_blob(to, used, TRACEFILE_ATTR_BEFORE, sizeof(*attr));
 	return used;
 }
 
@@ -139,11 +140,11 @@ static __always_inline int take(const struct io_kiocb *request)
 	u64 key = (u64)request->ctx, now = bpf_ktime_get_ns();
 	struct ring_of_task *ring = bpf_map_lookup_elem(&rings, &key);
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	u32 tid = task->pid, used = sizeof(struct raw_record);
+	u32 tid = task->pid, used = sizeof(struct tracefile_record);
 	struct state *state = known_state(task, tid);
 	const struct io_uring_sqe *from;
 	struct io_uring_sqe *sqe;
-	struct raw_record *r;
+	struct tracefile_record *r;
 	u8 *to = room();
 
 	if (!shared.scope.on || !to)
@@ -157,13 +158,13 @@ static __always_inline int take(const struct io_kiocb *request)
 		return 0;
 	}
 	barrier_var(tid); /* else it is read by one instruction from either structure */
-	start(to, RAW_SQE, tid, now, now);
-	r = (struct raw_record *)to;
+	start(to, TRACEFILE_SQE, tid, now, now);
+	r = (struct tracefile_record *)to;
 	r->nr = ring->fd;
 	r->args[0] = ring->tgid;
 	if (!state) {
 		r->tid = ring->tgid;
-		r->flags = RAW_POLLED;
+		r->flags = TRACEFILE_POLLED;
 	}
 	from = last_taken(request->ctx);
 	sqe = (struct io_uring_sqe *)(to + SQE_AT);
@@ -213,10 +214,10 @@ int completed(u64 *ctx)
 {
 	u64 key = ctx[0], now = bpf_ktime_get_ns();
 	struct ring_of_task *ring = bpf_map_lookup_elem(&rings, &key);
-	u32 used = sizeof(struct raw_record);
+	u32 used = sizeof(struct tracefile_record);
 	struct io_completion cqe;
 	u8 *to = room();
-	struct raw_record *r = (struct raw_record *)to;
+	struct tracefile_record *r = (struct tracefile_record *)to;
 
 	if (!shared.scope.on || !ring || !to)
 		return 0;
@@ -228,7 +229,7 @@ int completed(u64 *ctx)
 		cqe.result = ctx[3];
 		cqe.flags = ctx[4];
 	}
-	start(to, RAW_CQE, ring->tgid, now, now);
+	start(to, TRACEFILE_CQE, ring->tgid, now, now);
 	r->nr = ring->fd;
 	r->result = (s64)cqe.result;
 	r->args[0] = cqe.user_data;
@@ -246,7 +247,8 @@ __noinline u32 add_registered(u32 used, u64 at, u64 count)
 	u8 *to = room();
 
 	used &= 4095;
-	if (!to || bpf_probe_read_user(to + used + sizeof(struct raw_blob), length, (void *)at))
+	if (!to ||
+	    bpf_probe_read_user(to + used + sizeof(struct tracefile_blob), length, (void *)at))
 		return used;
 	return close_blob(to, used, BPF_FILES, length);
 }
