@@ -31,7 +31,7 @@ static void ext_layout_sort(struct ext_layout_run *a, u32 n)
 }
 
 /* The last run that begins at or before @block, or NULL. */
-static const struct ext_layout_run *last_before(const struct ext_layout *l, u64 block)
+static const struct ext_layout_run *ext_layout_last_before(const struct ext_layout *l, u64 block)
 {
 	u32 low = 0, high = l->runs;
 
@@ -48,14 +48,14 @@ static const struct ext_layout_run *last_before(const struct ext_layout *l, u64 
 
 static const struct ext_layout_run *ext_layout_run_of(const struct ext_layout *l, u64 block)
 {
-	const struct ext_layout_run *run = last_before(l, block);
+	const struct ext_layout_run *run = ext_layout_last_before(l, block);
 
 	return run && block - run->start < run->len ? run : NULL;
 }
 
 bool ext_layout_has_bitmap(const struct ext_layout *l, u64 block, u64 n)
 {
-	const struct ext_layout_run *run = n ? last_before(l, block + n - 1) : NULL;
+	const struct ext_layout_run *run = n ? ext_layout_last_before(l, block + n - 1) : NULL;
 
 	/* Runs are disjoint, and those of bitmaps and inode tables alternate. */
 	for (; run && run->start + run->len > block; run--) {
@@ -132,7 +132,7 @@ static void ext_layout_add_run(struct ext_layout *l, enum ext_layout_kind kind, 
 }
 
 /* The descriptor block that @block is, or U32_MAX: a backup, or none. */
-static u32 index_of(const struct ext_geo *geo, u64 block)
+static u32 ext_layout_gdt_index(const struct ext_geo *geo, u64 block)
 {
 	u64 first = ext_gdt_block(geo, 0);
 	u32 index = U32_MAX, rest;
@@ -147,7 +147,7 @@ static u32 index_of(const struct ext_geo *geo, u64 block)
 }
 
 /* Groups of descriptor block @index. */
-static u32 groups_in(const struct ext_geo *geo, u32 index)
+static u32 ext_layout_gdt_groups(const struct ext_geo *geo, u32 index)
 {
 	return min(1u << geo->desc_bits, geo->groups - (index << geo->desc_bits));
 }
@@ -155,7 +155,7 @@ static u32 groups_in(const struct ext_geo *geo, u32 index)
 static bool ext_layout_is_same(const struct ext_layout *l, const struct ext_geo *geo, u32 index,
 			       const void *content)
 {
-	u32 n = groups_in(geo, index), group = index << geo->desc_bits, i, first;
+	u32 n = ext_layout_gdt_groups(geo, index), group = index << geo->desc_bits, i, first;
 	struct ext_group desc;
 
 	for (i = 0; i < n; i++, group++) {
@@ -174,7 +174,7 @@ static bool ext_layout_is_same(const struct ext_layout *l, const struct ext_geo 
 void ext_layout_gdt_write(struct ext_layout *l, const struct ext_geo *geo, u64 block,
 			  const void *content)
 {
-	u32 index = index_of(geo, block);
+	u32 index = ext_layout_gdt_index(geo, block);
 
 	if (index == U32_MAX || !l->needed)
 		return;
@@ -201,7 +201,7 @@ void ext_layout_learn(struct ext_layout *l, const struct ext_geo *geo, u64 block
 		l->failed = true;
 		return;
 	}
-	n = groups_in(geo, l->next);
+	n = ext_layout_gdt_groups(geo, l->next);
 	first = l->next << geo->desc_bits;
 	for (i = 0; i < n; i++) {
 		struct ext_group group;
@@ -227,7 +227,7 @@ void ext_layout_learn(struct ext_layout *l, const struct ext_geo *geo, u64 block
 }
 
 /* The memory that was given for @bytes of runs. */
-static size_t roundup_bytes(size_t bytes)
+static size_t ext_layout_given(size_t bytes)
 {
 	size_t given = EXT_LAYOUT_MIN_BYTES;
 
@@ -244,7 +244,7 @@ size_t ext_layout_memory(const struct ext_layout *l)
 		return 0;
 	if (!l->run)
 		return EXT_LAYOUT_MIN_BYTES;
-	return l->overflow && bytes < EXT_LAYOUT_MAX_BYTES / 2 ? roundup_bytes(bytes) * 2 : 0;
+	return l->overflow && bytes < EXT_LAYOUT_MAX_BYTES / 2 ? ext_layout_given(bytes) * 2 : 0;
 }
 
 void *ext_layout_give(struct ext_layout *l, void *memory, size_t bytes)
