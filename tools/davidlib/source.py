@@ -54,6 +54,17 @@ def tracked(tree: Path) -> list[Path]:
                   if name and (tree / name).is_file() and not (tree / name).is_symlink())
 
 
+def programs(tree: Path) -> dict[str, Path]:
+    """The programs in C: each name, and the directory of its makefile, from the tree's root."""
+    found = {}
+    for path in tracked(tree):
+        if path.parts[0] == "tools" and path.name == "Makefile":
+            named = re.search(r"^PROGRAM := (\S+)", (tree / path).read_text(), re.MULTILINE)
+            if named:
+                found[named[1]] = path.parent
+    return found
+
+
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     first = body[0] if body else None
     is_one = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and \

@@ -12,21 +12,15 @@ import sys
 
 from ..util import CACHE, TREE, UserError
 
-LIST = TREE / "tools" / "setup-bench.txt"
 VENV = CACHE / "venv-bench"
 INSIDE = "DAVID_BENCH_PYTHON"
-
-
-def _current() -> bool:
-    done = VENV / "installed"
-    return done.exists() and done.read_bytes() == LIST.read_bytes()
 
 
 def become() -> None:
     """Go on as the same command in that environment; returns there."""
     if os.environ.get(INSIDE) == str(VENV):
         return
-    if not _current() and subprocess.run([TREE / "tools" / "setup", "bench"], check=False).returncode:
+    if subprocess.run([TREE / "tools" / "setup", "bench"], check=False).returncode:
         raise UserError("sweeps and reports need Dask and matplotlib; setting them up failed, see above")
     python = VENV / "bin" / "python3"
     os.execve(python, [str(python), *sys.argv], os.environ | {INSIDE: str(VENV)})
