@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers import quotas
+from helpers.filesystems import TOOLS
 from helpers.guest import TREE, Failed, attached, run, say
 from helpers.units import MIB
 from streams.recorder import MOUNT, Recorder, recorded
@@ -122,13 +123,10 @@ class Life(Recorder):
         run("xfs_repair", "-L", self.tops[0])
 
     def mkfs(self) -> None:
-        half = self.case.size // 2
-        if self.case.fstype == "xfs":
-            size = ["-d", f"size={half}m"] if self.has("resize") else []
-            run("mkfs.xfs", "-q", "-f", *self.case.mkfs, *size, self.tops[0])
-        else:
-            size = ["-b", f"{half}M"] if self.has("resize") else []
-            run("mkfs.btrfs", "-q", "-f", *self.case.mkfs, *size, *self.tops)
+        tools = TOOLS[self.case.fstype]
+        first, *others = self.tops if self.case.fstype == "btrfs" else self.tops[:1]
+        where = tools.sized(first, self.case.size // 2 * MIB) if self.has("resize") else (first,)
+        run(*tools.mkfs, *self.case.mkfs, *where, *others)
         self.mark("mkfs")
 
     def live(self) -> None:

@@ -22,24 +22,21 @@ import time
 from collections.abc import Iterator
 from itertools import count
 
+from davidlib.filesystems import FILE_SYSTEMS
 from helpers.manifest import manifest
 from helpers.workload import SCALES, Workload
 
 MIB = 1 << 20
 DISK, ANSWERS = "/dev/vda", "/dev/vdb"
 BLKRRPART = 0x125F
-FILE_SYSTEMS = {
-    "ext4": ("/sbin/mke2fs", "-q", "-t", "ext4", "-F"),
-    "xfs": ("/sbin/mkfs.xfs", "-q", "-f"),
-    "btrfs": ("/bin/mkfs.btrfs", "-q", "-f"),
-}
+MADE = ("ext4", "xfs", "btrfs")
 NOISE, PIECE = 24 * MIB, MIB
 
 
 def partitions(size: int) -> dict[str, tuple[int, int]]:
     """Beginning and length of each file system's part of the disk, in bytes."""
-    part = (size // len(FILE_SYSTEMS) - 1) // MIB * MIB
-    return {fs: (MIB + i * part, part - MIB) for i, fs in enumerate(FILE_SYSTEMS)}
+    part = (size // len(MADE) - 1) // MIB * MIB
+    return {fs: (MIB + i * part, part - MIB) for i, fs in enumerate(MADE)}
 
 
 def noise(fs: str) -> Iterator[bytes]:
@@ -102,11 +99,11 @@ def lost(fs: str) -> list[str]:
 
 
 def go_on(answers: Answers) -> None:
-    for fs in FILE_SYSTEMS:
+    for fs in MADE:
         if not os.fork():
             for_ever(fs)
     # Behind the first sync, so that something must be there afterwards.
-    while not all(os.path.exists(f"{top(fs)}/lost-0/round-0/great") for fs in FILE_SYSTEMS):
+    while not all(os.path.exists(f"{top(fs)}/lost-0/round-0/great") for fs in MADE):
         time.sleep(0.1)
     answers.tell(state="lives")
     while True:
@@ -114,26 +111,26 @@ def go_on(answers: Answers) -> None:
 
 
 def recover(answers: Answers) -> None:
-    for number, fs in enumerate(FILE_SYSTEMS, 1):
+    for number, fs in enumerate(MADE, 1):
         mount(fs, f"{DISK}{number}")
         answers.tell(fs=fs, tree=manifest(f"{top(fs)}/tree"), lost=lost(fs))
 
 
 def first(answers: Answers) -> None:
     partition_disk()
-    for number, (fs, mkfs) in enumerate(FILE_SYSTEMS.items(), 1):
-        run(*mkfs, f"{DISK}{number}")
+    for number, fs in enumerate(MADE, 1):
+        run(*FILE_SYSTEMS[fs].mkfs, f"{DISK}{number}")
         mount(fs, f"{DISK}{number}")
         live(fs, "tree", number)
     os.sync()
-    for fs in FILE_SYSTEMS:
+    for fs in MADE:
         answers.tell(fs=fs, tree=manifest(f"{top(fs)}/tree"))
     go_on(answers)
 
 
 def again(answers: Answers) -> None:
     recover(answers)
-    for fs in FILE_SYSTEMS:
+    for fs in MADE:
         for name in lost(fs):
             shutil.rmtree(f"{top(fs)}/{name}")
     go_on(answers)
@@ -142,7 +139,7 @@ def again(answers: Answers) -> None:
 def last(answers: Answers) -> None:
     """What the crash left stays, for the other side to look at."""
     recover(answers)
-    for number, fs in enumerate(FILE_SYSTEMS, 11):
+    for number, fs in enumerate(MADE, 11):
         live(fs, "last", number)
         with open(f"{top(fs)}/noise", "wb") as file:
             file.writelines(noise(fs))

@@ -29,6 +29,7 @@ from helpers.failing import (
     run_into_faults,
     synced_tree,
 )
+from helpers.filesystems import TOOLS
 from helpers.guest import (
     Failed,
     device_stats,
@@ -195,14 +196,12 @@ def random_faults_leave_every_block_old_or_new() -> None:
     assert failed, "no request failed: the test tests nothing"
 
 
-def flaky_life(
-    fs: str, mkfs: tuple[str, ...], check: tuple[str, ...], repair: tuple[str, ...], seed: int
-) -> None:
+def flaky_life(fs: str, seed: int) -> None:
     """Faults while operations are under way, in a directory of their own; what was synced must be there."""
-    rng = random.Random(f"{fs} {seed}")
+    rng, tools = random.Random(f"{fs} {seed}"), TOOLS[fs]
     size = 128 * MIB
     with shaky_disk(size) as shaky, fake_disk("shaken", 4 * GIB, shaky.disk, *IN_MEMORY) as disk:
-        run(*mkfs, disk)
+        run(*tools.mkfs, disk)
         with mounted(disk, fs) as top:
             tree, late = synced_tree(top, seed, 150)
             late.run(20)
@@ -210,22 +209,22 @@ def flaky_life(
             run_into_faults(late, 6, 40)
             late.close_all()
         shaky.become(shaky.whole())
-        if repair and rng.random() < 0.5:
-            run(*repair, disk, ok=(0, 1))
+        if tools.repair and rng.random() < 0.5:
+            run(*tools.repair, disk, ok=(0, 1))
         with mounted(disk, fs) as top:
             wrong = difference(tree, manifest(f"{top}/tree", content=False))
         assert not wrong, "the tree is not as it was synced: " + "\n".join(wrong)
         # A file system that knows of errors wants its full check.
-        if repair:
-            run(*repair, disk, ok=(0, 1))
-        run(*check, disk)
+        if tools.repair:
+            run(*tools.repair, disk, ok=(0, 1))
+        run(*tools.check, disk)
 
 
 @case(complaints=FAILS)
 def a_file_system_over_faults_keeps_what_was_synced() -> None:
     for seed in range(1, 1 + RUNS):
-        flaky_life("ext4", ("mkfs.ext4", "-q", "-F"), ("e2fsck", "-fn"), ("e2fsck", "-fy"), seed)
-        flaky_life("xfs", ("mkfs.xfs", "-q", "-f"), ("xfs_repair", "-n"), (), seed)
+        flaky_life("ext4", seed)
+        flaky_life("xfs", seed)
         if seed % 10 == 0:
             say(f"faults: file systems: {seed} of {RUNS} lives")
 

@@ -15,6 +15,7 @@ import random
 
 from cases import case
 from helpers.cutoff import Cut
+from helpers.filesystems import TOOLS
 from helpers.guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
 from helpers.lifekinds import FILE_SYSTEMS
 from helpers.manifest import manifest
@@ -169,10 +170,10 @@ def merkle_tree(path: str) -> bytes:
 
 @case
 def merkle_trees_behind_a_files_end_are_kept() -> None:
-    for fs, mkfs in (("ext4", ("mkfs.ext4", "-q")), ("f2fs", ("mkfs.f2fs", "-q", "-f"))):
+    for fs in ("ext4", "f2fs"):
         for classify in MODES if FULL else ("explicit",):
             with ram_disk(128 * MIB) as dev, fake_disk(NAME, SIZE, dev, "--classify", classify) as disk:
-                run(*mkfs, "-O", "verity", disk)
+                run(*TOOLS[fs].mkfs, "-O", "verity", disk)
                 sizes = (1, 4096, 65536, 200_000, 3 * MIB + 77)
                 with mounted(disk, fs, OPTIONS.get(fs, "")) as top:
                     for size in sizes:

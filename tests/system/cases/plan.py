@@ -33,7 +33,7 @@ def fill(point: str) -> None:
 
 @case
 def a_disk_made_and_filled_as_planned_fits_on_the_planned_device() -> None:
-    for fs in plan.FILE_SYSTEMS if FULL else ("ext4", "xfs", "btrfs", "f2fs"):
+    for fs in plan.FORMULAS if FULL else ("ext4", "xfs", "btrfs", "f2fs"):
         said = planned(fs, "--size", "16G", "--files", str(FILES), "--data", str(FILES * BYTES))
         with ram_disk(said["enough"]) as dev, fake_disk("plan", 16 * GIB, dev) as disk:
             run(f"mkfs.{fs}", MKFS.get(fs, "-q"), disk)

@@ -26,6 +26,7 @@ from helpers.failing import (
     run_into_faults,
     synced_tree,
 )
+from helpers.filesystems import TOOLS
 from helpers.guest import Failed, device_stats, loop_disk, mapped, mounted, run, say
 from helpers.manifest import difference, manifest
 from helpers.randomops import Operations
@@ -132,22 +133,22 @@ def shaken(disk: str, below: str, fs: str, seed: int) -> tuple[list[str], int]:
     return tree, failed.times
 
 
-def file_system_life(fs: str, mkfs: tuple[str, ...], repair: tuple[str, ...], seed: int) -> int:
+def file_system_life(fs: str, seed: int) -> int:
     """On a disk that lasts, and on dm-linear: what both kept is what was synced before."""
-    size = 2 * GIB
+    size, tools = 2 * GIB, TOOLS[fs]
     with loop_disk(128 * MIB) as dev, loop_disk(size) as full:
         for name, below, line in (
             ("chance", dev, f"0 {size >> 9} david {dev}"),
             ("plain", full, f"0 {size >> 9} linear {full} 0"),
         ):
             with mapped(name, line) as disk:
-                run(*mkfs, disk)
+                run(*tools.mkfs, disk)
                 tree, failed = shaken(disk, below, fs, seed)
                 if name == "chance":
                     must_be_good_or_say_why(name)
             with mapped(name, line) as disk:
-                if repair:
-                    run(*repair, disk, ok=(0, 1))
+                if tools.repair:
+                    run(*tools.repair, disk, ok=(0, 1))
                 with mounted(disk, fs) as top:
                     wrong = difference(tree, manifest(f"{top}/tree", content=False))
                     os.mkdir(f"{top}/after")
@@ -157,7 +158,7 @@ def file_system_life(fs: str, mkfs: tuple[str, ...], repair: tuple[str, ...], se
                 # An attribute that xfs did not come to write, on any disk; it says so, and takes it away.
                 if fs == "xfs" and "is INCOMPLETE" in run("xfs_repair", "-n", disk, ok=(0, 1)):
                     run("xfs_repair", disk)
-                run(*(("e2fsck", "-fn") if fs == "ext4" else ("xfs_repair", "-n")), disk)
+                run(*tools.check, disk)
             if wrong:
                 raise Failed(f"{fs} on {name}, seed {seed}: " + "\n".join(wrong))
     return failed
@@ -168,8 +169,8 @@ def a_file_system_over_requests_that_fail_by_chance_keeps_what_was_synced() -> N
     need_injection(REQUESTS, "probability")
     failed = 0
     for seed in range(RUNS):
-        failed += file_system_life("ext4", ("mkfs.ext4", "-q", "-F"), ("e2fsck", "-fy"), seed)
-        failed += file_system_life("xfs", ("mkfs.xfs", "-q", "-f"), (), seed)
+        failed += file_system_life("ext4", seed)
+        failed += file_system_life("xfs", seed)
         if seed % 10 == 9:
             say(f"requestfaults: file systems: {seed + 1} of {RUNS} lives")
     assert failed, "no request failed: the test tests nothing"

@@ -16,7 +16,6 @@ fail.
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import struct
@@ -28,6 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from davidlib.filesystems import FILE_SYSTEMS
 from davidlib.lab import icount, kernels
 
 import vmlife
@@ -91,11 +91,12 @@ def initramfs(kernel: str) -> Path:
     root.mkdir(parents=True)
     shutil.copy(here / "vm-init", root / "init")
     icount.add_file(root, Path("/usr/bin/busybox"), Path("/bin/busybox"))
-    for fs, (mkfs, *_) in vmlife.FILE_SYSTEMS.items():
-        program = shutil.which(os.path.basename(mkfs))
+    for fs in vmlife.MADE:
+        mkfs, *_ = FILE_SYSTEMS[fs].mkfs
+        program = shutil.which(mkfs)
         if not program:
             raise Failed(f"no program makes {fs}: run `tools/setup packages`")
-        icount.add_file(root, Path(program), Path(mkfs))
+        icount.add_file(root, Path(program), Path("/bin") / mkfs)
     icount.add_file(root, PYTHON)
     # What the program there imports, found by importing it.
     imported = "import sys, vmlife; print(*(getattr(m, '__file__', '') for m in sys.modules.values()))"

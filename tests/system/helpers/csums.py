@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fsrun import read_all
 from helpers import raw
+from helpers.filesystems import TOOLS
 from helpers.guest import (
     Failed,
     device_stats,
@@ -50,7 +51,7 @@ def crc32c(data: bytes) -> int:
 @contextmanager
 def btrfs_disk(*options: str, mkfs: tuple[str, ...] = (), store: int = 256 * MIB) -> Iterator[str]:
     with ram_disk(store) as dev, fake_disk("sums", 64 * GIB, dev, *options) as disk:
-        run("mkfs.btrfs", "-q", "-f", *mkfs, disk)
+        run(*TOOLS["btrfs"].mkfs, *mkfs, disk)
         yield disk
 
 

@@ -18,6 +18,13 @@ class Tools:
     repair: tuple[str, ...] = ()  # after a cut; () if only mount recovers
     enlarge: tuple[str, ...] = ()
     enlarge_by_device: bool = False  # rather than by mount point
+    size: tuple[str, ...] = ()  # for mkfs, before the device; {} is the size. () where KiB follow it
+
+    def sized(self, device: str, size: int) -> tuple[str, ...]:
+        """The last words of mkfs: on a device, but not on all of it."""
+        if self.size:
+            return (*(word.format(size) for word in self.size), device)
+        return (device, f"{size >> 10}k")
 
     def grow(self, device: str, top: str) -> None:
         """To the end of the device, mounted."""
@@ -39,11 +46,17 @@ TOOLS = {
     "ext2": ext("ext2"),
     "ext3": ext("ext3"),
     "ext4": ext("ext4"),
-    "xfs": Tools(FILE_SYSTEMS["xfs"].mkfs, ("xfs_repair", "-n"), enlarge=("xfs_growfs",)),
+    "xfs": Tools(
+        FILE_SYSTEMS["xfs"].mkfs,
+        ("xfs_repair", "-n"),
+        enlarge=("xfs_growfs",),
+        size=("-d", "size={}"),
+    ),
     "btrfs": Tools(
         FILE_SYSTEMS["btrfs"].mkfs,
         ("btrfs", "check"),
         enlarge=("btrfs", "filesystem", "resize", "max"),
+        size=("-b", "{}"),
     ),
     "f2fs": Tools(
         FILE_SYSTEMS["f2fs"].mkfs,

@@ -64,12 +64,7 @@ class Life:
         fs, rng = self.fs, random.Random(self.seed)
         size = int(fs.size * fs.first) >> 20 << 20
         features = [word for choice in fs.features for word in rng.choice(choice)]
-        if fs.mkfs[0] == "mkfs.xfs":
-            where = ["-d", f"size={size}", self.disk]
-        elif fs.mkfs[0] == "mkfs.btrfs":
-            where = ["-b", str(size), self.disk]
-        else:
-            where = [self.disk, f"{size >> 10}k"]
+        where = fs.tools.sized(self.disk, size)
         try:
             # On any device the same words.
             words = [*fs.mkfs, *features, *where]

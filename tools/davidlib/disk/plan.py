@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..command import Commands
 from ..drive import profileword
+from ..filesystems import FILE_SYSTEMS
 from ..sizes import format_both, format_size, size_arg
 from ..util import UserError
 
@@ -123,7 +124,8 @@ def _f2fs(size: int, files: int, data: int) -> Needs:
 # Bytes, measured; each file's own inode and name, and its share of directories, maps and trees.
 PER_FILE = {"ext4": 1000, "ext3": 1000, "ext2": 600, "xfs": 900, "btrfs": 3000, "f2fs": 5000}
 LARGEST = {"ext3": 16 * TIB - 1, "ext2": 16 * TIB - 1, "f2fs": 16 * TIB}
-FILE_SYSTEMS: dict[str, Callable[[int, int, int], Needs]] = {
+# What each stores, of size, files and bytes of data. davidlib/filesystems.py has how each is made.
+FORMULAS: dict[str, Callable[[int, int, int], Needs]] = {
     "ext4": _ext4,
     "xfs": _xfs,
     "btrfs": _btrfs,
@@ -134,7 +136,7 @@ FILE_SYSTEMS: dict[str, Callable[[int, int, int], Needs]] = {
 
 
 def needs(fs: str, size: int, files: int = 0, data: int | None = None) -> Needs:
-    return FILE_SYSTEMS[fs](size, files, size if data is None else data)
+    return FORMULAS[fs](size, files, size if data is None else data)
 
 
 def backing(stored: float, files: int = 0) -> int:
@@ -149,13 +151,14 @@ def warning(size: int, room: int) -> str:
     """What to say of a backing device that mkfs alone would fill; "" if none would."""
     bad = [
         fs
-        for fs in FILE_SYSTEMS
+        for fs in FORMULAS
         if size <= LARGEST.get(fs, size) and backing(needs(fs, size).made) > room
     ]
     if not bad:
         return ""
-    fine = [fs for fs in FILE_SYSTEMS if size <= LARGEST.get(fs, size) and fs not in bad]
-    least = ", ".join(f"mkfs.{fs} {format_size(backing(needs(fs, size).made))}" for fs in bad)
+    fine = [fs for fs in FORMULAS if size <= LARGEST.get(fs, size) and fs not in bad]
+    each = {FILE_SYSTEMS[fs].mkfs[0]: backing(needs(fs, size).made) for fs in bad}
+    least = ", ".join(f"{mkfs} {format_size(need)}" for mkfs, need in each.items())
     return (
         f"{format_size(room)} will not do for every file system on {format_both(size)}: {least} at least"
         + (f"; {', '.join(fine)} can be made" if fine else "")
@@ -234,7 +237,7 @@ def add_parsers(sub: Commands) -> None:
     )
     parser.add_argument("--profile", metavar="P", help="the disk has the size of this drive")
     parser.add_argument(
-        "--fs", required=True, choices=FILE_SYSTEMS, metavar="F", help=", ".join(FILE_SYSTEMS)
+        "--fs", required=True, choices=FORMULAS, metavar="F", help=", ".join(FORMULAS)
     )
     parser.add_argument(
         "--files", type=_count, default=0, metavar="N", help="files: 10000, 20K, 1.5M (default 0)"

@@ -78,7 +78,7 @@ def _aged(name: str, made: recipe.Recipe, seed: int) -> dict[str, Any]:
     node = f"/dev/mapper/{name}"
     done = dm.run(*FILE_SYSTEMS[made.fs].mkfs, *made.mkfs.split(), node)
     if done.returncode:
-        raise UserError(f"mkfs.{made.fs}: {done.stderr.strip()}")
+        raise UserError(f"{FILE_SYSTEMS[made.fs].mkfs[0]}: {done.stderr.strip()}")
     with tempfile.TemporaryDirectory(prefix="david-age.") as top:
         done = dm.run("mount", node, top)
         if done.returncode:
