@@ -15,11 +15,19 @@ import os
 import resource
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 
 import pytest
 
-from helpers.units import DAILY
-from labjob import DEBUG, Job, Labs, compile_python
+LINK = Path(__file__).resolve().parent / "davidlib"
+if not LINK.is_dir():
+    raise pytest.UsageError(
+        f"this clone has no symbolic links, by which tests find their modules: {LINK} is no directory. "
+        "Clone again where there are links, with `git clone -c core.symlinks=true`"
+    )
+
+from helpers.units import DAILY  # noqa: E402
+from labjob import DEBUG, Job, Labs, compile_python  # noqa: E402
 
 LABS = pytest.StashKey[Labs]()
 MOST = 40  # lines of what takes most

@@ -72,3 +72,19 @@ def test_what_ends_the_check_ends_its_parts(number: signal.Signals, tmp_path: Pa
     assert check.returncode == 1 and "make check failed: interrupted" in said.splitlines()[-1], said
     [pid] = [int(path.read_text()) for path in tmp_path.glob("*.pid")]
     assert not Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize("program", ["check", "conftest.py"])
+def test_a_clone_without_links_is_told_so(program: str, tmp_path: Path) -> None:
+    source = CHECK if program == "check" else Path(__file__).with_name(program)
+    copy = tmp_path / program
+    copy.write_text(source.read_text())
+    words = [copy] if program == "check" else ["-m", "pytest", "-p", "no:cacheprovider", tmp_path]
+    for link in ("", "../tools/davidlib"):  # nothing, and what git leaves where links cannot be
+        if link:
+            (tmp_path / "davidlib").write_text(link)
+        command = [sys.executable, *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode, done.stdout
+        assert "this clone has no symbolic links" in done.stderr, done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
