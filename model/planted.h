@@ -28,6 +28,8 @@
  *	map_wait	what a read waits for the map of an SSD is its transfer
  *	turns	the rotation of a disk's command is its transfer, too
  *	parity_read	an array's small write does not read the old parity
+ *	overlap	a member of an array is busy twice while it has two requests
+ *	copies	what an array writes to a second copy counts as data
  */
 #ifndef DAVID_MODEL_PLANTED_H
 #define DAVID_MODEL_PLANTED_H

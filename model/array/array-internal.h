@@ -14,6 +14,7 @@
 /* Somebody who goes on when several things are done. */
 struct array_wait {
 	u32 left;
+	bool missed;			/* a drive's cache was not enough for something of it */
 	void (*done)(struct array *array, struct array_wait *wait);
 };
 
@@ -21,6 +22,7 @@ struct member_request {
 	struct disk_request disk;
 	struct array_wait *wait;
 	struct array_wait *then;	/* a read: its place is written, and this waits for it */
+	u64 submitted;			/* the array's time */
 	u64 end;			/* sector */
 	u32 member;
 };
@@ -43,13 +45,14 @@ struct array_member {
 	u32 planned;			/* pieces of the request that is being divided */
 	u64 head, next_sequential;	/* md's head_position, next_seq_sect */
 	u64 busy_since;
-	struct array_member_figures figures;
+	struct array_member_figures figures;	/* but waiting and idle */
 };
 
 /* Runs of sectors on members, those that follow on one another as one. */
 struct array_extent {
 	u64 sector;
 	u32 sectors;
+	u32 extra;			/* of these: nobody asked for them */
 	u32 member;
 };
 
@@ -66,6 +69,8 @@ struct array {
 	struct array_setup setup;
 	struct array_member *members;
 	u64 now;
+	u32 outstanding;		/* requests of its user */
+	u64 busy, busy_since;		/* ns with any */
 	u64 began;			/* constant members: services begun so far */
 	u32 turn;			/* round robin */
 	bool failed;
@@ -82,8 +87,9 @@ static inline bool member_works(const struct array *array, u32 member)
 
 /* array.c */
 void array_put(struct array *array, struct array_wait *wait);
+/* @extra: the array's user did not ask for them. */
 void extents_add(struct array *array, struct array_extents *extents, u32 member, u64 sector,
-		 u32 sectors);
+		 u32 sectors, bool extra);
 /* Send them all, and forget them. @wait gets one more to wait for with each. */
 void extents_send(struct array *array, struct array_extents *extents, enum disk_op op, u8 flags,
 		  struct array_wait *wait);
@@ -96,8 +102,9 @@ void extents_replace(struct array *array, struct array_extents *extents, u8 flag
 int member_init(struct array_member *member, const struct array_setup *setup, u64 phase,
 		gfp_t gfp);
 void member_exit(struct array_member *member);
+/* @extra: sectors of it that the array's user did not ask for. */
 void member_submit(struct array *array, struct array_member *member,
-		   struct member_request *request);
+		   struct member_request *request, u32 extra);
 u64 member_next_event(const struct array_member *member);
 /* What is done at array->now, linked by disk.next. */
 struct disk_request *member_advance(struct array *array, struct array_member *member);

@@ -7,6 +7,7 @@
  * For closed forms there is another kind of member: it takes the same time for each request.
  */
 #include "../../dm-david/portable/portable-alloc.h"
+#include "../planted.h"
 #include "array-internal.h"
 
 int member_init(struct array_member *member, const struct array_setup *setup, u64 phase,
@@ -17,7 +18,10 @@ int member_init(struct array_member *member, const struct array_setup *setup, u6
 	if (member->constant)
 		return 0;
 	member->disk = disk_create(setup->profile, NULL, gfp);
-	return member->disk ? 0 : -ENOMEM;
+	if (!member->disk)
+		return -ENOMEM;
+	disk_sum_into(member->disk, &member->figures.drive);
+	return 0;
 }
 
 static void free_line(struct request_list *line)
@@ -41,16 +45,20 @@ static void member_begin(struct array *array, struct array_member *member)
 	member->line.first->dispatch = array->now;
 }
 
-static void member_count(struct array_member *member, const struct disk_request *request)
+static void member_count(struct array_member *member, const struct disk_request *request,
+			 u32 extra)
 {
 	struct array_member_figures *figures = &member->figures;
 
 	if (request->op == DISK_READ) {
 		figures->reads++;
 		figures->read_sectors += request->sectors;
+		figures->prereads += extra != 0;
+		figures->preread_sectors += extra;
 	} else if (request->op == DISK_WRITE) {
 		figures->writes++;
 		figures->write_sectors += request->sectors;
+		figures->redundant_sectors += extra;
 	} else {
 		figures->flushes++;
 	}
@@ -63,12 +71,13 @@ static void member_wait(struct array_member *member, struct disk_request *reques
 }
 
 void member_submit(struct array *array, struct array_member *member,
-		   struct member_request *request)
+		   struct member_request *request, u32 extra)
 {
 	struct request_list *waiting;
 	u64 now = array->now + member->phase;
 
-	member_count(member, &request->disk);
+	member_count(member, &request->disk, extra);
+	request->submitted = array->now;
 	if (!member->outstanding++)
 		member->busy_since = array->now;
 	if (member->constant) {
@@ -138,6 +147,8 @@ static struct disk_request *advance_constant(struct array *array, struct array_m
 		return NULL;
 	request = request_list_pop(&member->line);
 	request->completion = array->now;
+	request->parts.overhead = member->constant;
+	drive_sums_add(&member->figures.drive, &request->parts);
 	request->next = NULL;
 	if (member->line.first)
 		member_begin(array, member);
@@ -156,7 +167,7 @@ struct disk_request *member_advance(struct array *array, struct array_member *me
 		member_admit(array, member, &member->waiting[DISK_WRITE]);
 	}
 	for (request = done; request; request = request->next)
-		if (!--member->outstanding)
+		if (!--member->outstanding || MODEL_PLANTED(overlap))
 			member->figures.busy += array->now - member->busy_since;
 	return done;
 }

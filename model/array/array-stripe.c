@@ -245,8 +245,9 @@ static void look_at(const struct array *array, const struct stripe_op *op, u64 r
 	}
 }
 
+/* Of @chunks the array's user did not ask for @extra. */
 static void add_blocks(struct array *array, struct array_extents *extents, u64 row, u32 at,
-		       u64 chunks)
+		       u64 chunks, u64 extra)
 {
 	const struct array_layout *layout = &array->setup.layout;
 	u32 i;
@@ -254,7 +255,7 @@ static void add_blocks(struct array *array, struct array_extents *extents, u64 r
 	for (i = 0; chunks; i++, chunks >>= 1)
 		if (chunks & 1)
 			extents_add(array, extents, layout_member(layout, row, i),
-				    row * layout->chunk + at, ARRAY_BLOCK);
+				    row * layout->chunk + at, ARRAY_BLOCK, extra >> i & 1);
 }
 
 /* Operations */
@@ -294,25 +295,30 @@ static void add_reads(struct array *array, const struct stripe_op *op, u64 row,
 	u32 at;
 
 	for (at = op->from; at < op->to; at += ARRAY_BLOCK) {
-		u64 read, own;
+		u64 read, own, extra;
 
 		look_at(array, op, row, at, &stripe);
 		if (!stripe.touched)
 			continue;
 		read = op->read ? to_read_only(array, &stripe) : to_read(array, &stripe);
 		own = array->setup.writes == WRITES_EAGER ? read & stripe.touched : 0;
-		add_blocks(array, replaced, row, at, own);
-		add_blocks(array, rest, row, at, read & ~own);
+		extra = op->read ? ~stripe.touched : U64_MAX;
+		add_blocks(array, replaced, row, at, own, extra);
+		add_blocks(array, rest, row, at, read & ~own, extra);
 	}
 }
 
 static void add_full_row(struct array *array, u64 row, struct array_extents *extents)
 {
-	u32 i, chunk = array->setup.layout.chunk;
+	const struct array_layout *layout = &array->setup.layout;
+	u32 i, chunk = layout->chunk;
+	u64 parity = 0;		/* members */
 
-	for (i = 0; i < array->setup.layout.members; i++)
+	for (i = data_of(array); i < layout->members; i++)
+		parity |= 1ULL << layout_member(layout, row, i);
+	for (i = 0; i < layout->members; i++)
 		if (member_works(array, i))
-			extents_add(array, extents, i, row * chunk, chunk);
+			extents_add(array, extents, i, row * chunk, chunk, parity >> i & 1);
 }
 
 static void add_writes(struct array *array, const struct stripe_op *op, u64 row,
@@ -329,7 +335,7 @@ static void add_writes(struct array *array, const struct stripe_op *op, u64 row,
 		write = to_write(array, &stripe);
 		if (array->setup.writes == WRITES_EAGER)	/* on their way already */
 			write &= ~(to_read(array, &stripe) & stripe.touched);
-		add_blocks(array, extents, row, at, write);
+		add_blocks(array, extents, row, at, write, parity_of(array));
 	}
 }
 
@@ -406,6 +412,7 @@ static void reads_done(struct array *array, struct array_wait *wait)
 	struct stripe_op *op = op_of_reads(wait);
 
 	array->prereading -= !op->read;
+	op->writes.missed |= wait->missed;
 	write_op(array, op);
 	activate(array);
 }
@@ -457,6 +464,7 @@ static void writes_done(struct array *array, struct array_wait *wait)
 	remove_op(array, op);
 	for (piece = op->pieces; piece; piece = next) {
 		next = piece->next;
+		piece->parent->missed |= wait->missed;
 		array_put(array, piece->parent);
 		kvfree(piece);
 	}
@@ -505,7 +513,8 @@ static struct stripe_op *add_op(struct array *array, u64 row, u64 rows, u8 flags
 		array->failed = true;
 		return NULL;
 	}
-	*op = (struct stripe_op){ .reads = { 1, reads_done }, .writes = { 1, writes_done },
+	*op = (struct stripe_op){ .reads = { .left = 1, .done = reads_done },
+				  .writes = { .left = 1, .done = writes_done },
 				  .row = row, .rows = rows, .flags = flags, .from = U32_MAX };
 	while (*link)
 		link = &(*link)->next;
@@ -630,7 +639,7 @@ void stripes_read(struct array *array, const struct disk_request *request,
 	for (done = 0; done < request->sectors; done += piece.sectors) {
 		layout_piece(&array->setup.layout, request->sector + done,
 			     request->sectors - done, 0, &piece);
-		extents_add(array, &extents, piece.member, piece.sector, piece.sectors);
+		extents_add(array, &extents, piece.member, piece.sector, piece.sectors, false);
 	}
 	extents_send(array, &extents, DISK_READ, request->flags, wait);
 }

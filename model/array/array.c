@@ -8,6 +8,7 @@
  */
 #include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/portable/splitmix.h"
+#include "../planted.h"
 #include "array-internal.h"
 
 /* A request of the array's user. */
@@ -128,7 +129,7 @@ static bool grow(struct array_extents *extents)
 }
 
 void extents_add(struct array *array, struct array_extents *extents, u32 member, u64 sector,
-		 u32 sectors)
+		 u32 sectors, bool extra)
 {
 	struct array_extent *last = NULL;
 
@@ -136,6 +137,7 @@ void extents_add(struct array *array, struct array_extents *extents, u32 member,
 		last = &extents->all[extents->last[member] - 1];
 	if (last && last->sector + last->sectors == sector) {
 		last->sectors += sectors;
+		last->extra += extra ? sectors : 0;
 		return;
 	}
 	if (extents->nr == extents->room && !grow(extents)) {
@@ -143,7 +145,8 @@ void extents_add(struct array *array, struct array_extents *extents, u32 member,
 		return;
 	}
 	extents->all[extents->nr++] = (struct array_extent){
-		.sector = sector, .sectors = sectors, .member = member,
+		.sector = sector, .sectors = sectors, .extra = extra ? sectors : 0,
+		.member = member,
 	};
 	extents->last[member] = extents->nr;
 }
@@ -175,7 +178,7 @@ static void extent_send(struct array *array, const struct array_extent *extent, 
 	struct member_request *request = request_make(array, extent, op, flags, wait);
 
 	if (request)
-		member_submit(array, &array->members[extent->member], request);
+		member_submit(array, &array->members[extent->member], request, extent->extra);
 }
 
 void extents_send(struct array *array, struct array_extents *extents, enum disk_op op, u8 flags,
@@ -202,7 +205,8 @@ void extents_replace(struct array *array, struct array_extents *extents, u8 flag
 			continue;
 		request->then = writes;
 		writes->left++;
-		member_submit(array, &array->members[request->member], request);
+		member_submit(array, &array->members[request->member], request,
+			      extents->all[i].extra);
 	}
 	kvfree(extents->all);
 	*extents = (struct array_extents){ };
@@ -317,7 +321,7 @@ static void copies_read(struct array *array, const struct disk_request *request,
 
 	for (done = 0; done < request->sectors; done += piece.sectors) {
 		choose_copy(array, request->sector + done, request->sectors - done, &piece);
-		extents_add(array, &extents, piece.member, piece.sector, piece.sectors);
+		extents_add(array, &extents, piece.member, piece.sector, piece.sectors, false);
 		array->members[piece.member].next_sequential = piece.sector + piece.sectors;
 		array->members[piece.member].planned++;
 	}
@@ -332,16 +336,19 @@ static void copies_write(struct array *array, const struct disk_request *request
 	const struct array_layout *layout = &array->setup.layout;
 	struct array_extents extents = { };
 	struct array_piece piece;
+	bool another;
 	u64 done;
 	u32 copy;
 
 	for (done = 0; done < request->sectors; done += piece.sectors)
-		for (copy = 0; copy < layout_copies(layout); copy++) {
+		for (copy = 0, another = false; copy < layout_copies(layout); copy++) {
 			layout_piece(layout, request->sector + done, request->sectors - done, copy,
 				     &piece);
-			if (member_works(array, piece.member))
-				extents_add(array, &extents, piece.member, piece.sector,
-					    piece.sectors);
+			if (!member_works(array, piece.member))
+				continue;
+			extents_add(array, &extents, piece.member, piece.sector, piece.sectors,
+				    another);
+			another = !MODEL_PLANTED(copies);
 		}
 	extents_send(array, &extents, DISK_WRITE, request->flags, wait);
 }
@@ -366,6 +373,9 @@ static void parent_done(struct array *array, struct array_wait *wait)
 	struct disk_request *request = parent->request;
 
 	request->completion = array->now;
+	request->parts.hit = !wait->missed && request->op != DISK_FLUSH;
+	if (!--array->outstanding)
+		array->busy += array->now - array->busy_since;
 	request_list_append(&array->done, request);
 	kvfree(parent);
 }
@@ -373,8 +383,10 @@ static void parent_done(struct array *array, struct array_wait *wait)
 static void member_done(struct array *array, struct array_member *member,
 			struct member_request *request)
 {
+	member->figures.response += array->now - request->submitted;
 	if (request->disk.op != DISK_FLUSH)
 		member->head = request->end;
+	request->wait->missed |= !request->disk.parts.hit;
 	if (request->then)
 		replace_extent(array, request);
 	array_put(array, request->wait);
@@ -436,6 +448,8 @@ void array_submit(struct array *array, struct disk_request *request, u64 now)
 	}
 	*parent = (struct parent){ .wait = { .left = 1, .done = parent_done },
 				   .request = request };
+	if (!array->outstanding++)
+		array->busy_since = array->now;
 	if (request->op == DISK_FLUSH)
 		flush_members(array, request, &parent->wait);
 	else if (layout_parities(&array->setup.layout) && request->op == DISK_READ)
@@ -479,7 +493,44 @@ void array_figures(const struct array *array, u32 member, struct array_member_fi
 {
 	const struct array_member *m = &array->members[member];
 
+	u64 busy = array->busy;
+
+	if (!member_works(array, member)) {
+		*figures = (struct array_member_figures){ };
+		return;
+	}
 	*figures = m->figures;
 	if (m->outstanding)
 		figures->busy += array->now - m->busy_since;
+	if (array->outstanding)
+		busy += array->now - array->busy_since;
+	figures->waiting = busy - figures->busy;
+	figures->idle = array->now - busy;
+}
+
+bool array_solid_figures(const struct array *array, struct solid_figures *figures)
+{
+	struct solid_figures one;
+	bool any = false;
+	u32 i;
+
+	*figures = (struct solid_figures){ };
+	for (i = 0; i < array->setup.layout.members; i++)
+		if (array->members[i].disk &&
+		    disk_solid_figures(array->members[i].disk, &one)) {
+			solid_figures_add(figures, &one);
+			any = true;
+		}
+	return any;
+}
+
+size_t array_bytes(const struct array *array)
+{
+	size_t bytes = 0;
+	u32 i;
+
+	for (i = 0; i < array->setup.layout.members; i++)
+		if (array->members[i].disk)
+			bytes += disk_bytes(array->members[i].disk);
+	return bytes;
 }

@@ -52,10 +52,22 @@ struct array_setup {
 	u64 seed;			/* of the members' start angles */
 };
 
+/*
+ * What a member has done. At any time it is busy; or it waits, as the array has something to do and
+ * this member does not: for a slower one, or for reads before writes; or the array is idle. The
+ * three add up to the time since the array was made, to the nanosecond. A failed member has none.
+ */
 struct array_member_figures {
 	u64 reads, writes, flushes;
 	u64 read_sectors, write_sectors;
+	/* Of the reads: nobody asked for these: old data and parity, the rest of a row */
+	u64 prereads;			/* requests that have such sectors */
+	u64 preread_sectors;
+	u64 redundant_sectors;		/* of what is written: parity, copies but the first */
+	u64 response;			/* ns, sum over requests that are done */
 	u64 busy;			/* ns with anything outstanding */
+	u64 waiting, idle;		/* ns without */
+	struct drive_sums drive;	/* of the drive's commands that have ended */
 };
 
 struct array;
@@ -81,6 +93,13 @@ struct disk_request *array_advance(struct array *array, u64 now);
 /* Was there no memory for a request? Then nothing that the array says holds. */
 bool array_failed(const struct array *array);
 
+/* @member's, up to the last event or submission. */
 void array_figures(const struct array *array, u32 member, struct array_member_figures *figures);
+
+/* Of all members together. False: they are disks, and have none. */
+bool array_solid_figures(const struct array *array, struct solid_figures *figures);
+
+/* The memory of the members' disks. */
+size_t array_bytes(const struct array *array);
 
 #endif

@@ -219,6 +219,25 @@ void solid_figures(const struct solid *solid, struct solid_figures *figures)
 		ssd_figures(solid->ssd, figures);
 }
 
+void solid_figures_add(struct solid_figures *sum, const struct solid_figures *figures)
+{
+	sum->host_pages += figures->host_pages;
+	sum->moved_pages += figures->moved_pages;
+	sum->sample = figures->sample;
+	sum->flash_reads += figures->flash_reads;
+	sum->programs += figures->programs;
+	sum->erases += figures->erases;
+	sum->suspended += figures->suspended;
+	sum->buffer_waits += figures->buffer_waits;
+	sum->buffer_reads += figures->buffer_reads;
+	sum->empty_reads += figures->empty_reads;
+	sum->slc_programs += figures->slc_programs;
+	sum->folded_pages += figures->folded_pages;
+	sum->map_reads += figures->map_reads;
+	sum->map_programs += figures->map_programs;
+	sum->stuck |= figures->stuck;
+}
+
 struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp)
 {
 	struct solid *solid = kvzalloc(sizeof(*solid), gfp);

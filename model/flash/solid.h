@@ -48,17 +48,36 @@ struct drive_sums {
 	u64 hits;
 };
 
+/* But hit */
+static inline void drive_parts_add(struct drive_parts *parts, const struct drive_parts *more)
+{
+	parts->overhead += more->overhead;
+	parts->seek += more->seek;
+	parts->rotation += more->rotation;
+	parts->transfer += more->transfer;
+	parts->flush += more->flush;
+	parts->queued += more->queued;
+	parts->die += more->die;
+	parts->channel += more->channel;
+	parts->map += more->map;
+}
+
+static inline void drive_parts_subtract(struct drive_parts *parts, const struct drive_parts *less)
+{
+	parts->overhead -= less->overhead;
+	parts->seek -= less->seek;
+	parts->rotation -= less->rotation;
+	parts->transfer -= less->transfer;
+	parts->flush -= less->flush;
+	parts->queued -= less->queued;
+	parts->die -= less->die;
+	parts->channel -= less->channel;
+	parts->map -= less->map;
+}
+
 static inline void drive_sums_add(struct drive_sums *sums, const struct drive_parts *parts)
 {
-	sums->parts.overhead += parts->overhead;
-	sums->parts.seek += parts->seek;
-	sums->parts.rotation += parts->rotation;
-	sums->parts.transfer += parts->transfer;
-	sums->parts.flush += parts->flush;
-	sums->parts.queued += parts->queued;
-	sums->parts.die += parts->die;
-	sums->parts.channel += parts->channel;
-	sums->parts.map += parts->map;
+	drive_parts_add(&sums->parts, parts);
 	sums->hits += parts->hit;
 }
 
@@ -139,5 +158,8 @@ struct solid_figures {
 };
 
 void solid_figures(const struct solid *solid, struct solid_figures *figures);
+
+/* Those of several drives of one profile. */
+void solid_figures_add(struct solid_figures *sum, const struct solid_figures *figures);
 
 #endif

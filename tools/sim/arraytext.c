@@ -3,6 +3,7 @@
 
 #include "../common/complain.h"
 #include "../common/number.h"
+#include "target.h"
 
 #define DEFAULT_CHUNK	1024	/* sectors: mdadm's 512 KiB */
 #define DEFAULT_CACHE	256	/* md's NR_STRIPES */
@@ -196,24 +197,96 @@ static double share(u64 part, u64 of)
 	return of ? (double)part / of : 0;
 }
 
-void array_print_text(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns)
+/* Of all members. */
+static struct array_member_figures sum_of(const struct array_member_figures *figures, u32 members)
 {
+	struct array_member_figures sum = { };
 	u32 i;
 
-	fprintf(out, "%8s %10s %10s %12s %12s %8s\n", "member", "reads", "writes", "read MB",
-		"written MB", "busy %");
-	for (i = 0; i < members; i++)
-		fprintf(out, "%8u %10llu %10llu %12.3f %12.3f %8.1f\n", i,
-			(unsigned long long)figures[i].reads,
-			(unsigned long long)figures[i].writes, figures[i].read_sectors * MB,
-			figures[i].write_sectors * MB, 100 * share(figures[i].busy, ns));
+	for (i = 0; i < members; i++) {
+		sum.reads += figures[i].reads;
+		sum.prereads += figures[i].prereads;
+		sum.write_sectors += figures[i].write_sectors;
+		sum.redundant_sectors += figures[i].redundant_sectors;
+		sum.busy += figures[i].busy;
+		sum.waiting += figures[i].waiting;
+		sum.idle += figures[i].idle;
+		drive_parts_add(&sum.drive.parts, &figures[i].drive.parts);
+	}
+	return sum;
+}
+
+static u64 time_of(const struct array_member_figures *figures)
+{
+	return figures->busy + figures->waiting + figures->idle;
+}
+
+/* Where the time went in which a member had requests. Commands under way together share it. */
+static void print_busy(FILE *out, const struct array_member_figures *sum)
+{
+	const struct drive_parts *parts = &sum->drive.parts;
+	const struct {
+		const char *name;
+		u64 ns;
+	} all[] = {
+		{ "overhead", parts->overhead }, { "seek", parts->seek },
+		{ "rotation", parts->rotation }, { "transfer", parts->transfer },
+		{ "flush", parts->flush }, { "queued", parts->queued }, { "die", parts->die },
+		{ "channel", parts->channel }, { "map", parts->map },
+	};
+	u64 total = drive_parts_total(parts), most = max(total, sum->busy);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i].ns)
+			fprintf(out, ", %s %.1f", all[i].name,
+				100 * share(all[i].ns, most) * share(sum->busy, time_of(sum)));
+	if (sum->busy > total)
+		fprintf(out, ", no command in the drive %.1f",
+			100 * share(sum->busy - total, time_of(sum)));
+}
+
+void array_print_text(FILE *out, const struct array_member_figures *figures, u32 members)
+{
+	const struct array_member_figures sum = sum_of(figures, members);
+	u32 i;
+
+	fprintf(out, "%8s %10s %10s %12s %12s %8s %10s %8s\n", "member", "reads", "writes",
+		"read MB", "written MB", "busy %", "waiting %", "idle %");
+	for (i = 0; i < members; i++) {
+		const struct array_member_figures *f = &figures[i];
+		u64 time = time_of(f);
+
+		fprintf(out, "%8u %10llu %10llu %12.3f %12.3f %8.1f %10.1f %8.1f\n", i,
+			(unsigned long long)f->reads, (unsigned long long)f->writes,
+			f->read_sectors * MB, f->write_sectors * MB, 100 * share(f->busy, time),
+			100 * share(f->waiting, time), 100 * share(f->idle, time));
+	}
+	fprintf(out, "Of %.6f member-seconds, in %%: waiting for others %.1f, idle %.1f",
+		time_of(&sum) / 1e9, 100 * share(sum.waiting, time_of(&sum)),
+		100 * share(sum.idle, time_of(&sum)));
+	print_busy(out, &sum);
+	fprintf(out, ".\nOf %llu reads %llu had what only the array needs; ",
+		(unsigned long long)sum.reads, (unsigned long long)sum.prereads);
+	fprintf(out, "of %.3f MB written %.3f were parity or copies.\n", sum.write_sectors * MB,
+		sum.redundant_sectors * MB);
+}
+
+static void print_times(FILE *out, const struct array_member_figures *figures)
+{
+	fprintf(out, "\"busy_ns\": %llu, \"waiting_ns\": %llu, \"idle_ns\": %llu",
+		(unsigned long long)figures->busy, (unsigned long long)figures->waiting,
+		(unsigned long long)figures->idle);
 }
 
 void array_print_json(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns)
 {
+	const struct array_member_figures sum = sum_of(figures, members);
 	u32 i;
 
-	fprintf(out, "\"members\": [");
+	fprintf(out, "\"member_time\": {\"all_ns\": %llu, ", (unsigned long long)time_of(&sum));
+	print_times(out, &sum);
+	fprintf(out, "},\n  \"members\": [");
 	for (i = 0; i < members; i++) {
 		const struct array_member_figures *f = &figures[i];
 
@@ -221,8 +294,19 @@ void array_print_json(FILE *out, const struct array_member_figures *figures, u32
 			(unsigned long long)f->reads, (unsigned long long)f->writes);
 		fprintf(out, "\"flushes\": %llu, \"read_bytes\": %llu, ",
 			(unsigned long long)f->flushes, (unsigned long long)f->read_sectors * 512);
-		fprintf(out, "\"written_bytes\": %llu, \"busy\": %.6f}",
+		fprintf(out, "\"written_bytes\": %llu, \"busy\": %.6f,\n    ",
 			(unsigned long long)f->write_sectors * 512, share(f->busy, ns));
+		fprintf(out, "\"prereads\": %llu, \"preread_bytes\": %llu, ",
+			(unsigned long long)f->prereads,
+			(unsigned long long)f->preread_sectors * 512);
+		fprintf(out, "\"redundant_bytes\": %llu, \"hits\": %llu,\n    ",
+			(unsigned long long)f->redundant_sectors * 512,
+			(unsigned long long)f->drive.hits);
+		fprintf(out, "\"response_ns\": %llu, ", (unsigned long long)f->response);
+		print_times(out, f);
+		fprintf(out, ",\n    ");
+		target_print_sums(out, &f->drive);
+		fprintf(out, "}");
 	}
 	fprintf(out, "]");
 }

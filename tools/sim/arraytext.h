@@ -14,8 +14,8 @@ extern const char array_words[];
  */
 int array_parse(struct array_setup *setup, const char *text, u64 member_sectors);
 
-/* What members did in @ns: lines of text, or a field "members" of an object of JSON. */
-void array_print_text(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns);
+/* What members did in @ns: lines of text, or fields of an object of JSON. */
+void array_print_text(FILE *out, const struct array_member_figures *figures, u32 members);
 void array_print_json(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns);
 
 #endif

@@ -364,8 +364,7 @@ static void print_result(const struct arguments *args, const struct profile *pro
 		job_print_text(named->name, result);
 		warn_of_doubts(named, doubts, nr_doubts);
 		if (args->array)
-			array_print_text(stdout, result->members, args->setup.layout.members,
-					 result->ns);
+			array_print_text(stdout, result->members, args->setup.layout.members);
 		return;
 	}
 	job_print_json(named->name, text, &named->job, result);

@@ -55,6 +55,8 @@ struct run {
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
 	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
+	struct drive_sums sums;		/* of a disk, up to now; */
+	struct drive_sums sums_before;	/* at that time */
 };
 
 static struct slot *slot_of(struct disk_request *request)
@@ -253,8 +255,7 @@ static void mark(struct run *run)
 	struct job_mark *mark = &run->result->marks[run->result->nr_marks++];
 
 	mark->ns = run->result->ns;
-	if (run->target.disk)
-		disk_solid_figures(run->target.disk, &mark->solid);
+	target_solid_figures(&run->target, &mark->solid);
 }
 
 static void window_end(struct job_windows *windows, u64 now)
@@ -334,6 +335,12 @@ static void warm_on(struct run *run, u64 now)
 		run->warm += run->warm_window;
 }
 
+static void begin_counting(struct run *run)
+{
+	target_figures(&run->target, run->members, run->before);
+	run->sums_before = run->sums;
+}
+
 /* A request that is not counted. */
 static void account_warm(struct run *run, u64 now)
 {
@@ -345,7 +352,7 @@ static void account_warm(struct run *run, u64 now)
 	if (run->done < run->warm)
 		return;
 	run->result->filled = filled(run->result);
-	target_figures(&run->target, run->members, run->before);
+	begin_counting(run);
 	window_end(&run->result->windows, now);
 }
 
@@ -495,7 +502,7 @@ static int prepare(struct run *run, const struct job *job)
 
 static void loop(struct run *run)
 {
-	while (run->done < run->warm + run->job->count && !target_failed(&run->target)) {
+	while (run->done < run->warm + run->job->count && !target_stopped(&run->target)) {
 		run->now = next_time(run);
 		advance(run);
 		send_ready(run);
@@ -510,12 +517,10 @@ static void loop(struct run *run)
 /* What is left to be written when the job has ended, by the time that it takes. */
 static void look_after(struct run *run)
 {
-	struct drive_sums sums = run->result->drive;
 	u64 end = run->now;
 
 	drain(run);
 	run->result->left = run->now - end;
-	run->result->drive = sums;
 }
 
 /* Bytes that the caches of @profile take. */
@@ -529,19 +534,47 @@ static u64 cache_size(const struct profile *profile, u32 members)
 	       max(1U, members);
 }
 
-/* Add up what members did since the last request that does not count. */
-static void count_members(struct run *run)
+static void sums_subtract(struct drive_sums *sums, const struct drive_sums *before)
 {
-	struct array_member_figures *now = run->result->members, *then = run->before;
+	drive_parts_subtract(&sums->parts, &before->parts);
+	sums->hits -= before->hits;
+}
 
-	target_figures(&run->target, run->members, now);
-	for (; now < run->result->members + run->members; now++, then++) {
-		now->reads -= then->reads;
-		now->writes -= then->writes;
-		now->flushes -= then->flushes;
-		now->read_sectors -= then->read_sectors;
-		now->write_sectors -= then->write_sectors;
-		now->busy -= then->busy;
+static void member_subtract(struct array_member_figures *now,
+			    const struct array_member_figures *before)
+{
+	now->reads -= before->reads;
+	now->writes -= before->writes;
+	now->flushes -= before->flushes;
+	now->read_sectors -= before->read_sectors;
+	now->write_sectors -= before->write_sectors;
+	now->prereads -= before->prereads;
+	now->preread_sectors -= before->preread_sectors;
+	now->redundant_sectors -= before->redundant_sectors;
+	now->response -= before->response;
+	now->busy -= before->busy;
+	now->waiting -= before->waiting;
+	now->idle -= before->idle;
+	sums_subtract(&now->drive, &before->drive);
+}
+
+/* What the drive, or all members, did since the last request that does not count. */
+static void end_counting(struct run *run)
+{
+	struct drive_sums *drive = &run->result->drive;
+	struct array_member_figures *member = run->result->members;
+	u32 i;
+
+	*drive = run->sums;
+	sums_subtract(drive, &run->sums_before);
+	target_figures(&run->target, run->members, member);
+	if (run->members)
+		run->result->read_pages = 0;
+	for (i = 0; i < run->members; i++, member++) {
+		run->result->read_pages += member->read_sectors / 8;
+		member_subtract(member, &run->before[i]);
+		drive_parts_add(&drive->parts, &member->drive.parts);
+		drive->hits += member->drive.hits;
 	}
 }
 
@@ -574,13 +607,15 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	if (!target_create(&run.target, &changed, setup))
 		r = prepare(&run, job);
 	if (!r && run.target.disk)
-		disk_sum_into(run.target.disk, &result->drive);
+		disk_sum_into(run.target.disk, &run.sums);
 	if (!r) {
+		/* Nothing happens until then. */
+		target_advance(&run.target, START);
+		begin_counting(&run);
 		loop(&run);
-		count_members(&run);
-		result->state = run.target.disk ? disk_bytes(run.target.disk) : 0;
-		result->has_solid = run.target.disk &&
-				     disk_solid_figures(run.target.disk, &result->solid);
+		end_counting(&run);
+		result->state = target_bytes(&run.target);
+		result->has_solid = target_solid_figures(&run.target, &result->solid);
 		if (job->look_after && !job->drain && !target_failed(&run.target))
 			look_after(&run);
 		sort_times(result->times, result->nr_times);

@@ -92,7 +92,7 @@ struct job_result {
 	u64 flush_ns;
 	u64 nr_times;
 	u64 *times;		/* response times of all counted requests, sorted */
-	struct array_member_figures members[ARRAY_MEMBERS];	/* of an array, in @ns */
+	struct array_member_figures members[ARRAY_MEMBERS];	/* of an array, in @ns; */
 	u64 nr_marks;
 	struct job_mark *marks;
 	struct job_windows windows;	/* of the requests that are counted, flushes included */
@@ -107,10 +107,10 @@ struct job_result {
 	u64 media_cache;	/* bytes that a shingled disk's media cache takes; 0: it has none */
 	u64 media_cache_writes;	/* writes at random that fill it */
 	u64 writes;		/* at random, from the beginning */
-	u64 read_pages;		/* of 4 KiB, of all reads from the beginning */
-	struct drive_sums drive;	/* of a disk, from the beginning */
-	u64 state;		/* bytes of the modelled disk; 0: an array */
-	bool has_solid;		/* an SSD's or a memory's, from the beginning */
+	u64 read_pages;		/* of 4 KiB, of all reads of drives from the beginning */
+	struct drive_sums drive;	/* of commands that ended in it, of all members */
+	u64 state;		/* bytes of the modelled disk, or of all members */
+	bool has_solid;		/* of SSDs or memories, of all members, from the beginning */
 	struct solid_figures solid;
 };
 

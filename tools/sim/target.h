@@ -56,14 +56,37 @@ static inline struct disk_request *target_advance(struct target *target, u64 now
 	return target->array ? array_advance(target->array, now) : disk_advance(target->disk, now);
 }
 
-/* Why it cannot go on; NULL: it can. */
-static inline const char *target_failed(const struct target *target)
+static inline size_t target_bytes(const struct target *target)
+{
+	return target->array ? array_bytes(target->array) : disk_bytes(target->disk);
+}
+
+/* Of an SSD or a memory, or of all members together. False: they are disks. */
+static inline bool target_solid_figures(const struct target *target,
+					struct solid_figures *figures)
+{
+	return target->array ? array_solid_figures(target->array, figures) :
+			       disk_solid_figures(target->disk, figures);
+}
+
+/* Need it not go on? Cheap. Of the members of an array only target_failed() asks. */
+static inline bool target_stopped(const struct target *target)
 {
 	struct solid_figures figures;
 
 	if (target->array)
-		return array_failed(target->array) ? "out of memory" : NULL;
-	if (disk_solid_figures(target->disk, &figures) && figures.stuck)
+		return array_failed(target->array);
+	return disk_solid_figures(target->disk, &figures) && figures.stuck;
+}
+
+/* Why what it says means nothing; NULL: it does mean something. */
+static inline const char *target_failed(const struct target *target)
+{
+	struct solid_figures figures;
+
+	if (target->array && array_failed(target->array))
+		return "out of memory";
+	if (target_solid_figures(target, &figures) && figures.stuck)
 		return "the modelled drive cannot go on: collection finds no room";
 	return NULL;
 }

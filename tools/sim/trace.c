@@ -222,6 +222,8 @@ int trace_run_array(struct trace *trace, const struct array_setup *setup,
 		r->modelled = request.completion - now;
 		now = request.completion + r->delay;
 	}
+	if (!failed)
+		array_advance(array, now);
 	for (i = 0; !failed && i < setup->layout.members; i++)
 		array_figures(array, i, &figures[i]);
 	*ns = now;
