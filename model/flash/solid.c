@@ -238,6 +238,23 @@ void solid_figures_add(struct solid_figures *sum, const struct solid_figures *fi
 	sum->stuck |= figures->stuck;
 }
 
+void solid_figures_subtract(struct solid_figures *figures, const struct solid_figures *before)
+{
+	figures->host_pages -= before->host_pages;
+	figures->moved_pages -= before->moved_pages;
+	figures->flash_reads -= before->flash_reads;
+	figures->programs -= before->programs;
+	figures->erases -= before->erases;
+	figures->suspended -= before->suspended;
+	figures->buffer_waits -= before->buffer_waits;
+	figures->buffer_reads -= before->buffer_reads;
+	figures->empty_reads -= before->empty_reads;
+	figures->slc_programs -= before->slc_programs;
+	figures->folded_pages -= before->folded_pages;
+	figures->map_reads -= before->map_reads;
+	figures->map_programs -= before->map_programs;
+}
+
 struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp)
 {
 	struct solid *solid = kvzalloc(sizeof(*solid), gfp);

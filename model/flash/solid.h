@@ -162,4 +162,7 @@ void solid_figures(const struct solid *solid, struct solid_figures *figures);
 /* Those of several drives of one profile. */
 void solid_figures_add(struct solid_figures *sum, const struct solid_figures *figures);
 
+/* What was counted since @before. */
+void solid_figures_subtract(struct solid_figures *figures, const struct solid_figures *before);
+
 #endif

@@ -228,6 +228,15 @@ static void print_array(const struct arguments *args, const struct job_result *r
 	array_print_json(stdout, result->members, members, result->ns);
 }
 
+/* Null: nothing was written that the map's sample has. */
+static void print_amplification(u64 host, u64 moved)
+{
+	if (host)
+		printf("\"write_amplification\": %.4f", per(host + moved, host));
+	else
+		printf("\"write_amplification\": null");
+}
+
 static void print_limits(const struct job_limits *limits)
 {
 	printf(",\n  \"media_mb_s\": %.5f, \"least_media_mb_s\": %.5f, \"interface_mb_s\": %.5f, ",
@@ -266,15 +275,20 @@ static void job_print_json(const char *name, const char *text, const struct job 
 	target_print_sums(stdout, &result->drive);
 }
 
-/* What flash did, from the beginning on. Its map is a sample, so few pages tell little. */
-static void print_solid(const struct solid_figures *figures)
+/* What flash did in the time that counts. Its map is a sample, so few pages tell little. */
+static void print_solid(const struct job_result *result)
 {
-	printf(",\n  \"host_pages\": %llu, \"moved_pages\": %llu, \"write_amplification\": %.4f, ",
-	       (unsigned long long)figures->host_pages, (unsigned long long)figures->moved_pages,
-	       per(figures->host_pages + figures->moved_pages, figures->host_pages));
-	printf("\"sample\": %llu,\n  \"flash_reads\": %llu, \"programs\": %llu, \"erases\": %llu, ",
-	       (unsigned long long)figures->sample, (unsigned long long)figures->flash_reads,
-	       (unsigned long long)figures->programs, (unsigned long long)figures->erases);
+	struct solid_figures now = result->solid;
+	const struct solid_figures *figures = &now;
+
+	solid_figures_subtract(&now, &result->begin.solid);
+	printf(",\n  \"host_pages\": %llu, \"moved_pages\": %llu, ",
+	       (unsigned long long)figures->host_pages, (unsigned long long)figures->moved_pages);
+	print_amplification(figures->host_pages, figures->moved_pages);
+	printf(", \"sample\": %llu,\n  ", (unsigned long long)figures->sample);
+	printf("\"flash_reads\": %llu, \"programs\": %llu, \"erases\": %llu, ",
+	       (unsigned long long)figures->flash_reads, (unsigned long long)figures->programs,
+	       (unsigned long long)figures->erases);
 	printf("\"suspended\": %llu, \"buffer_waits\": %llu, \"buffer_reads\": %llu,\n  ",
 	       (unsigned long long)figures->suspended, (unsigned long long)figures->buffer_waits,
 	       (unsigned long long)figures->buffer_reads);
@@ -287,19 +301,20 @@ static void print_solid(const struct solid_figures *figures)
 }
 
 /* Requests a second, and what flash did, between marks. */
-static void print_marks(const struct job *job, const struct job_result *result)
+static void print_marks(const struct job_result *result)
 {
-	static const struct job_mark zero;
 	u64 i;
 
 	printf(",\n  \"every\": [");
 	for (i = 0; i < result->nr_marks; i++) {
-		const struct job_mark *mark = &result->marks[i], *last = i ? mark - 1 : &zero;
-		double host = mark->solid.host_pages - last->solid.host_pages;
-		double moved = mark->solid.moved_pages - last->solid.moved_pages;
+		const struct job_mark *mark = &result->marks[i];
+		const struct job_mark *last = i ? mark - 1 : &result->begin;
 
-		printf("%s{\"per_s\": %.1f, \"write_amplification\": %.4f}", i ? ",\n   " : "",
-		       per(job->every, (mark->ns - last->ns) / 1e9), per(host + moved, host));
+		printf("%s{\"per_s\": %.1f, ", i ? ",\n   " : "",
+		       per(mark->requests - last->requests, (mark->ns - last->ns) / 1e9));
+		print_amplification(mark->solid.host_pages - last->solid.host_pages,
+				    mark->solid.moved_pages - last->solid.moved_pages);
+		printf("}");
 	}
 	printf("]");
 }
@@ -369,9 +384,9 @@ static void print_result(const struct arguments *args, const struct profile *pro
 	}
 	job_print_json(named->name, text, &named->job, result);
 	if (result->has_solid)
-		print_solid(&result->solid);
+		print_solid(result);
 	if (result->nr_marks)
-		print_marks(&named->job, result);
+		print_marks(result);
 	if (args->array)
 		print_array(args, result);
 	else

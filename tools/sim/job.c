@@ -55,6 +55,7 @@ struct run {
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
 	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
+	u64 read_pages;		/* of 4 KiB, from the beginning */
 	struct drive_sums sums;		/* of a disk, up to now; */
 	struct drive_sums sums_before;	/* at that time */
 };
@@ -134,7 +135,7 @@ static void make_request(struct run *run, struct slot *slot)
 		run->result->written += request->sectors * 512ULL;
 		run->result->writes += job->order == JOB_RANDOM;
 	} else {
-		run->result->read_pages += pages_of(request);
+		run->read_pages += pages_of(request);
 	}
 }
 
@@ -255,6 +256,7 @@ static void mark(struct run *run)
 	struct job_mark *mark = &run->result->marks[run->result->nr_marks++];
 
 	mark->ns = run->result->ns;
+	mark->requests = run->result->all.requests;
 	target_solid_figures(&run->target, &mark->solid);
 }
 
@@ -335,10 +337,56 @@ static void warm_on(struct run *run, u64 now)
 		run->warm += run->warm_window;
 }
 
+static void sums_subtract(struct drive_sums *sums, const struct drive_sums *before)
+{
+	drive_parts_subtract(&sums->parts, &before->parts);
+	sums->hits -= before->hits;
+}
+
+static void member_subtract(struct array_member_figures *now,
+			    const struct array_member_figures *before)
+{
+	now->reads -= before->reads;
+	now->writes -= before->writes;
+	now->flushes -= before->flushes;
+	now->read_sectors -= before->read_sectors;
+	now->write_sectors -= before->write_sectors;
+	now->prereads -= before->prereads;
+	now->preread_sectors -= before->preread_sectors;
+	now->redundant_sectors -= before->redundant_sectors;
+	now->response -= before->response;
+	now->busy -= before->busy;
+	now->waiting -= before->waiting;
+	now->idle -= before->idle;
+	sums_subtract(&now->drive, &before->drive);
+}
+
+/* What the drive, or all members, did since the last request that does not count. */
+static void end_counting(struct run *run)
+{
+	struct drive_sums *drive = &run->result->drive;
+	struct array_member_figures *member = run->result->members;
+	u32 i;
+
+	*drive = run->sums;
+	sums_subtract(drive, &run->sums_before);
+	target_figures(&run->target, run->members, member);
+	run->result->read_pages = run->members ? 0 : run->read_pages;
+	for (i = 0; i < run->members; i++, member++) {
+		run->result->read_pages += member->read_sectors / 8;
+		member_subtract(member, &run->before[i]);
+		drive_parts_add(&drive->parts, &member->drive.parts);
+		drive->hits += member->drive.hits;
+	}
+	run->result->state = target_bytes(&run->target);
+	run->result->has_solid = target_solid_figures(&run->target, &run->result->solid);
+}
+
 static void begin_counting(struct run *run)
 {
 	target_figures(&run->target, run->members, run->before);
 	run->sums_before = run->sums;
+	target_solid_figures(&run->target, &run->result->begin.solid);
 }
 
 /* A request that is not counted. */
@@ -356,6 +404,20 @@ static void account_warm(struct run *run, u64 now)
 	window_end(&run->result->windows, now);
 }
 
+/* No flush. */
+static void count_request(struct run *run, const struct slot *slot)
+{
+	const struct disk_request *request = &slot->request;
+	struct job_result *result = run->result;
+
+	job_count(&result->all, request);
+	job_count(&result->op[request->op], request);
+	job_count(&result->parts[slot->part], request);
+	if (result->parts[slot->part].times)
+		keep_time(&result->parts[slot->part], request);
+	result->times[result->nr_times++] = request->completion - request->arrival;
+}
+
 static void account(struct run *run, const struct slot *slot)
 {
 	const struct disk_request *request = &slot->request;
@@ -369,22 +431,20 @@ static void account(struct run *run, const struct slot *slot)
 	if (run->done > run->warm + run->job->count)
 		return;
 	result->ns = request->completion - run->begin;
-	if (run->job->every && (run->done - run->warm) % run->job->every == 0)
-		mark(run);
 	if ((run->done - run->warm) % run->window == 0 &&
 	    result->windows.nr <= JOB_WINDOWS)
 		window_end(&result->windows, request->completion);
 	if (request->op == DISK_FLUSH) {
 		result->flushes++;
 		result->flush_ns += request->completion - request->arrival;
-		return;
+	} else {
+		count_request(run, slot);
 	}
-	job_count(&result->all, request);
-	job_count(&result->op[request->op], request);
-	job_count(&result->parts[slot->part], request);
-	if (result->parts[slot->part].times)
-		keep_time(&result->parts[slot->part], request);
-	result->times[result->nr_times++] = request->completion - request->arrival;
+	if (run->job->every && (run->done - run->warm) % run->job->every == 0)
+		mark(run);
+	/* Before another one is sent in its place. */
+	if (run->done == run->warm + run->job->count && !run->job->drain)
+		end_counting(run);
 }
 
 static void complete(struct run *run, struct disk_request *request)
@@ -512,6 +572,7 @@ static void loop(struct run *run)
 		return;
 	drain(run);
 	run->result->ns = run->now - run->begin;
+	end_counting(run);
 }
 
 /* What is left to be written when the job has ended, by the time that it takes. */
@@ -532,50 +593,6 @@ static u64 cache_size(const struct profile *profile, u32 members)
 		return 0;
 	return 512 * (max_t(u64, segments, profile->write_buffer) + profile->slc_cache) *
 	       max(1U, members);
-}
-
-static void sums_subtract(struct drive_sums *sums, const struct drive_sums *before)
-{
-	drive_parts_subtract(&sums->parts, &before->parts);
-	sums->hits -= before->hits;
-}
-
-static void member_subtract(struct array_member_figures *now,
-			    const struct array_member_figures *before)
-{
-	now->reads -= before->reads;
-	now->writes -= before->writes;
-	now->flushes -= before->flushes;
-	now->read_sectors -= before->read_sectors;
-	now->write_sectors -= before->write_sectors;
-	now->prereads -= before->prereads;
-	now->preread_sectors -= before->preread_sectors;
-	now->redundant_sectors -= before->redundant_sectors;
-	now->response -= before->response;
-	now->busy -= before->busy;
-	now->waiting -= before->waiting;
-	now->idle -= before->idle;
-	sums_subtract(&now->drive, &before->drive);
-}
-
-/* What the drive, or all members, did since the last request that does not count. */
-static void end_counting(struct run *run)
-{
-	struct drive_sums *drive = &run->result->drive;
-	struct array_member_figures *member = run->result->members;
-	u32 i;
-
-	*drive = run->sums;
-	sums_subtract(drive, &run->sums_before);
-	target_figures(&run->target, run->members, member);
-	if (run->members)
-		run->result->read_pages = 0;
-	for (i = 0; i < run->members; i++, member++) {
-		run->result->read_pages += member->read_sectors / 8;
-		member_subtract(member, &run->before[i]);
-		drive_parts_add(&drive->parts, &member->drive.parts);
-		drive->hits += member->drive.hits;
-	}
 }
 
 int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
@@ -613,9 +630,6 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 		target_advance(&run.target, START);
 		begin_counting(&run);
 		loop(&run);
-		end_counting(&run);
-		result->state = target_bytes(&run.target);
-		result->has_solid = target_solid_figures(&run.target, &result->solid);
 		if (job->look_after && !job->drain && !target_failed(&run.target))
 			look_after(&run);
 		sort_times(result->times, result->nr_times);

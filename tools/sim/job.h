@@ -79,6 +79,7 @@ struct job_windows {
 /* How far a job was. */
 struct job_mark {
 	u64 ns;			/* since the last request that was not counted */
+	u64 requests;		/* flushes not included */
 	struct solid_figures solid;
 };
 
@@ -93,6 +94,7 @@ struct job_result {
 	u64 nr_times;
 	u64 *times;		/* response times of all counted requests, sorted */
 	struct array_member_figures members[ARRAY_MEMBERS];	/* of an array, in @ns; */
+	struct job_mark begin;	/* where counting began */
 	u64 nr_marks;
 	struct job_mark *marks;
 	struct job_windows windows;	/* of the requests that are counted, flushes included */

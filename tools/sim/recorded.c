@@ -421,7 +421,7 @@ static int write_out(const struct recording *rec, const char *name)
 		return -1;
 	}
 	fprintf(file, "id,arrival_ns,dispatch_ns,completion_ns,overhead_ns,seek_ns,rotation_ns,");
-	fprintf(file, "transfer_ns,flush_ns,queued_ns,die_ns,channel_ns,map_ns\n");
+	fprintf(file, "transfer_ns,flush_ns,queued_ns,die_ns,channel_ns,map_ns,hit\n");
 	for (id = 0; id < rec->nr; id++) {
 		const struct disk_request *r = &rec->requests[id].request;
 
@@ -433,8 +433,9 @@ static int write_out(const struct recording *rec, const char *name)
 			(unsigned long long)r->parts.seek, (unsigned long long)r->parts.rotation);
 		fprintf(file, "%llu,%llu,%llu,", (unsigned long long)r->parts.transfer,
 			(unsigned long long)r->parts.flush, (unsigned long long)r->parts.queued);
-		fprintf(file, "%llu,%llu,%llu\n", (unsigned long long)r->parts.die,
-			(unsigned long long)r->parts.channel, (unsigned long long)r->parts.map);
+		fprintf(file, "%llu,%llu,%llu,%u\n", (unsigned long long)r->parts.die,
+			(unsigned long long)r->parts.channel, (unsigned long long)r->parts.map,
+			r->parts.hit);
 	}
 	bad = ferror(file);
 	bad |= file == stdout ? fflush(file) : fclose(file);
