@@ -83,8 +83,10 @@ struct figures *figures_create(void)
 {
 	struct figures *figures = kzalloc(sizeof(*figures), GFP_KERNEL);
 
-	if (figures)
-		spin_lock_init(&figures->model.lock);
+	if (!figures)
+		return NULL;
+	spin_lock_init(&figures->model.lock);
+	INIT_LIST_HEAD(&figures->model.sources);
 	return figures;
 }
 
@@ -95,10 +97,17 @@ void figures_destroy(struct figures *figures)
 
 static void model_stats(struct model_figures *model, struct david_stats *st)
 {
+	struct model_source *source;
 	unsigned long flags;
 
 	st->late_max = atomic64_read(&model->late_max);
 	spin_lock_irqsave(&model->lock, flags);
+	list_for_each_entry(source, &model->sources, list)
+		source->count(source);
+	COPY_ARRAY(st->flash, model->flash);
+	COPY_ARRAY(st->reach, model->reach);
+	st->read_hits = model->read_hits;
+	st->read_pages = model->read_pages;
 	COPY_ARRAY(st->modelled, model->requests);
 	COPY_ARRAY(st->modelled_ns, model->ns);
 	COPY_ARRAY(st->modelled_times, model->times);
@@ -239,6 +248,28 @@ static const char * const unclassified_names[DAVID_SLOTS] = {
 	[DAVID_UNCLASSIFIED_METADATA] = "metadata",
 };
 
+static const char * const flash_names[DAVID_SLOTS] = {
+	[DAVID_FLASH_HOST_PAGES] = "host_pages",
+	[DAVID_FLASH_MOVED_PAGES] = "moved_pages",
+	[DAVID_FLASH_FOLDED_PAGES] = "folded_pages",
+	[DAVID_FLASH_READS] = "reads",
+	[DAVID_FLASH_PROGRAMS] = "programs",
+	[DAVID_FLASH_SLC_PROGRAMS] = "slc_programs",
+	[DAVID_FLASH_MAP_PROGRAMS] = "map_programs",
+	[DAVID_FLASH_MAP_READS] = "map_reads",
+	[DAVID_FLASH_ERASES] = "erases",
+	[DAVID_FLASH_EMPTY_READS] = "empty_reads",
+	[DAVID_FLASH_BUFFER_READS] = "buffer_reads",
+	[DAVID_FLASH_BUFFER_WAITS] = "buffer_waits",
+	[DAVID_FLASH_SUSPENDED] = "suspended",
+};
+
+static const char * const reach_names[DAVID_SLOTS] = {
+	[DAVID_REACH_FIRST] = "first",
+	[DAVID_REACH_END] = "end",
+	[DAVID_REACH_PAGES] = "pages",
+};
+
 /* Stands for the names of a histogram's buckets, which have none. */
 static const char * const histogram[1];
 
@@ -301,6 +332,10 @@ static const struct {
 	FIELD(pool_saved),
 	FIELD(pool_memory),
 	FIELD(packs_store),
+	FIELD(read_hits),
+	FIELD(read_pages),
+	ARRAY(flash, "flash", flash_names),
+	ARRAY(reach, "reach", reach_names),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

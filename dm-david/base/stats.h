@@ -12,6 +12,7 @@
 #include <linux/jump_label.h>
 #include <linux/percpu.h>
 #include <linux/math64.h>
+#include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/sched/clock.h>
 #include <linux/spinlock.h>
@@ -39,6 +40,16 @@ struct stats {
 	u64 measured_times[DAVID_BUCKETS];
 };
 
+/*
+ * A model whose own counters are asked when somebody wants figures: what is counted there costs
+ * requests nothing here.
+ */
+struct model_source {
+	struct list_head list;
+	/* Bring flash and reach of the figures up to date. Their lock is held. */
+	void (*count)(struct model_source *source);
+};
+
 /* The model's figures. Its events are ordered by the lock, so one copy for all CPUs is enough. */
 struct model_figures {
 	spinlock_t lock;	/* irqsave; guards all but late_max, and the live target's model */
@@ -47,6 +58,11 @@ struct model_figures {
 	u64 times[DAVID_BUCKETS];
 	u64 parts[DAVID_PART_NR];
 	u64 hits;
+	u64 read_hits;
+	u64 read_pages;
+	u64 flash[DAVID_FLASH_NR];
+	u64 reach[DAVID_REACH_NR];
+	struct list_head sources;	/* the models of the disk's tables */
 	u64 busy_ns;
 	u64 busy_until;
 	u64 queue_waits;

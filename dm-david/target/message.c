@@ -233,8 +233,31 @@ static int pack_message(struct david *d, char *result, unsigned int maxlen)
 	return 1;
 }
 
+/* drive: the profile, scaled to the disk */
+static int drive_message(const struct david *d, char *result, unsigned int maxlen)
+{
+	result[0] = '\0';
+	if (d->timing)
+		profile_print(timing_profile(d->timing), result, maxlen);
+	return 1;
+}
+
+/* reach restart */
+static int reach_message(struct david *d, const char *word)
+{
+	if (strcmp(word, "restart")) {
+		DMERR("%s: reach: wants restart", dm_table_device_name(d->ti->table));
+		return -EINVAL;
+	}
+	mutex_lock(&d->mode_lock);
+	if (d->timing)
+		timing_restart_reach(d->timing);
+	mutex_unlock(&d->mode_lock);
+	return 0;
+}
+
 #define MESSAGES "stats, stack, stack LOOP DISKSEQ LOWER SECTOR, mode MODE, content KIND, " \
-	"files SUFFIXES, raw ..., pool drop NAME, pack"
+	"files SUFFIXES, raw ..., pool drop NAME, pack, drive, reach restart"
 
 int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		  unsigned int maxlen)
@@ -257,6 +280,10 @@ int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *re
 		return change_files(ti->private, argv[1]);
 	if (argc == 1 && !strcmp(argv[0], "pack"))
 		return pack_message(ti->private, result, maxlen);
+	if (argc == 1 && !strcmp(argv[0], "drive"))
+		return drive_message(ti->private, result, maxlen);
+	if (argc == 2 && !strcmp(argv[0], "reach"))
+		return reach_message(ti->private, argv[1]);
 	if (argc && !strcmp(argv[0], "raw"))
 		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
 	if (argc && !strcmp(argv[0], "pool"))

@@ -127,9 +127,23 @@ void timing_count_commands(struct model_figures *figures, struct drive_sums *sum
 	*sums = (struct drive_sums){ };
 }
 
+/* How far a request went, and what of a read was in the drive's cache. */
+static void count_reach(struct timing *t, const struct disk_request *request)
+{
+	struct model_figures *figures = &t->figures->model;
+	u64 end = request->sector + request->sectors;
+
+	if (request->op == DISK_READ) {
+		figures->read_hits += request->parts.hit;
+		figures->read_pages += DIV_ROUND_UP(end, FTL_PAGE) - request->sector / FTL_PAGE;
+	}
+	reach_add(t->reach, request->sector, request->sectors);
+}
+
 static void finish_requests(struct timing *t, struct timed *timed)
 {
 	timing_count_completion(&t->figures->model, timed);
+	count_reach(t, &timed->request);
 	if (!timed->bio) {
 		trace_david_complete(t->dev, timed, timed->request.completion);
 		timing_free_beside(t, timed);

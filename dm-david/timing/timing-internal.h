@@ -5,6 +5,7 @@
  *	timing.c		a model is made from a profile, told what the disk has, and unmade
  *	timing-modes.c		a request's way, by mode
  *	timing-events.c		the model's events, and who waits for room in its queue
+ *	timing-count.c		what the model itself has counted, for the statistics
  *	timing-deliver.c	the timer; delivery, and how late it is
  *	timing-plug.c		what tasks have plugged
  */
@@ -15,6 +16,7 @@
 #include <linux/hrtimer.h>
 #include <linux/smp.h>
 #include "../../model/flash/ftl.h"
+#include "../lib/reach.h"
 #include "../store/store.h"
 #include "timing.h"
 
@@ -54,6 +56,9 @@ struct timing {
 	struct ftl *ftl;		/* an SSD's map: of both; else NULL */
 	bool followed;			/* timing_follow() has been called */
 	struct drive_sums sums;		/* of commands, until requests complete */
+	struct reach *reach;		/* made with @disk */
+	struct model_source source;	/* in the figures' list, once there is a disk */
+	struct solid_figures counted;	/* of the disk's flash, what the figures have */
 
 	u64 last;			/* the model's time */
 	u64 armed;			/* when the timer fires; U64_MAX: not at all */
@@ -117,6 +122,12 @@ void timing_free_beside(struct timing *t, struct timed *timed);
 void timing_count_completion(struct model_figures *figures, const struct timed *timed);
 /* What commands took since the last call. */
 void timing_count_commands(struct model_figures *figures, struct drive_sums *sums);
+
+/* timing-count.c */
+/* The disk is there: its counters count from now on. */
+void timing_count_from(struct timing *t);
+/* The disk goes. */
+void timing_count_to(struct timing *t);
 
 /* timing-deliver.c */
 /* @timed is delivered now. */

@@ -48,11 +48,15 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 	}
 	if (t->disk)
 		return 0;
+	t->reach = t->reach ?: kvzalloc(sizeof(*t->reach), GFP_KERNEL);
+	if (!t->reach)
+		return -ENOMEM;
 	t->disk = disk_create(&t->profile, t->ftl, GFP_KERNEL);
 	if (!t->disk)
 		return -ENOMEM;
 	disk_sum_into(t->disk, &t->sums);
-	count_bytes(t, disk_bytes(t->disk));
+	timing_count_from(t);
+	count_bytes(t, disk_bytes(t->disk) + sizeof(*t->reach));
 	return 0;
 }
 
@@ -245,8 +249,11 @@ void timing_destroy(struct timing *t)
 	/* Nobody waits for these. */
 	list_for_each_entry_safe(beside, next, &t->beside, list)
 		timing_free_beside(t, &beside->timed);
-	if (t->disk)
+	if (t->disk) {
+		timing_count_to(t);
 		disk_destroy(t->disk);
+	}
+	kvfree(t->reach);
 	if (t->drive)
 		drive_destroy(t->drive);
 	ftl_destroy(t->ftl);

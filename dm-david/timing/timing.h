@@ -88,6 +88,9 @@ void timing_forget(struct timing *timing);
 /* For recordings: requests that come from now on are served in @mode. */
 void timing_tell_mode(struct timing *timing, enum david_mode mode);
 
+/* From now on the statistics say what requests reach of the disk. Any context. */
+void timing_restart_reach(struct timing *timing);
+
 /* The profile, scaled to the disk. */
 const struct profile *timing_profile(const struct timing *timing);
 

@@ -143,6 +143,38 @@ enum david_part {
 };
 
 /*
+ * What an SSD did in the modes that have times: index into david_stats.flash. Pages are of 4 KiB,
+ * programs and erases are operations of dies.
+ */
+enum david_flash {
+	DAVID_FLASH_HOST_PAGES,	/* that were written, in any mode; of a sample, times its share */
+	DAVID_FLASH_MOVED_PAGES,	/* by collection; the same */
+	DAVID_FLASH_FOLDED_PAGES,	/* from the SLC cache to native cells; the same */
+	DAVID_FLASH_READS,
+	DAVID_FLASH_PROGRAMS,
+	DAVID_FLASH_SLC_PROGRAMS,	/* of the programs */
+	DAVID_FLASH_MAP_PROGRAMS,	/* of the programs: pages of the map */
+	DAVID_FLASH_MAP_READS,	/* of pages of the map that were not in memory */
+	DAVID_FLASH_ERASES,
+	DAVID_FLASH_EMPTY_READS,	/* pages of reads that were never written, or trimmed */
+	DAVID_FLASH_BUFFER_READS,	/* parts of reads that the write buffer served */
+	DAVID_FLASH_BUFFER_WAITS,	/* writes that waited for room in it */
+	DAVID_FLASH_SUSPENDED,	/* programs and erases, for a read */
+	DAVID_FLASH_NR
+};
+
+/*
+ * Of the disk, what requests in the modes that have times have reached since the message
+ * "reach restart", or since its table was loaded: index into david_stats.reach.
+ */
+enum david_reach {
+	DAVID_REACH_FIRST,	/* sector */
+	DAVID_REACH_END,	/* behind the last sector; 0: nothing yet */
+	DAVID_REACH_PAGES,	/* of 4 KiB, each once. Above some 2000 an estimate: lib/reach.h */
+	DAVID_REACH_NR
+};
+
+/*
  * Blocks that were undecided when they were written, and are kept until an inode decides: index
  * into david_stats.unclassified, blocks.
  */
@@ -229,6 +261,11 @@ struct david_stats {
 	__u64 pool_saved;	/* blocks that sharing saves in the whole pool */
 	__u64 pool_memory;	/* bytes that the pool takes, once for all of its disks */
 	__u64 packs_store;	/* store blocks that the packed blocks take */
+	/* Of modelled reads in the modes that have times: */
+	__u64 read_hits;	/* those of which the drive's cache served the last command */
+	__u64 read_pages;	/* pages of 4 KiB that they asked for */
+	__u64 flash[DAVID_SLOTS];	/* of an SSD */
+	__u64 reach[DAVID_SLOTS];
 };
 
 struct david_version {

@@ -347,6 +347,9 @@ MESSAGES = (
     "raw add",
     "raw remove",
     "raw list",
+    "drive",
+    "reach",
+    "reach restart",
     "help",
     "",
 )

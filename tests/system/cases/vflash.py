@@ -201,6 +201,51 @@ def a_database_on_an_ssd_of_a_terabyte_is_overwritten_as_the_simulator_says() ->
             raise Failed(f"{fs}: {start} and {other} take the same times")
 
 
+def reached(recorded: Recording) -> dict[str, int]:
+    """By the requests that were recorded."""
+    spans = [(event["sector"], event["sector"] + event["sectors"]) for event in recorded.events("queue")
+             if event["sectors"]]
+    pages = {page for first, end in spans for page in range(first // 8, (end + 7) // 8)}
+    first, end = min(first for first, _ in spans), max(end for _, end in spans)
+    return {"first": first, "end": end, "pages": len(pages)}
+
+
+@case
+def what_the_model_counts_itself_is_told() -> None:
+    """Reach, and what flash did: the same of the requests, one by one. A table's model may go meanwhile."""
+    settle()
+    rng = random.Random(3)
+    with ram_disk(RAM) as dev, timed_disk("vt", TIB, dev, "micron-7300-pro", "--classify", "data") as disk:
+        places = [rng.randrange(TIB // 4096) * 4096 for _ in range(300)]
+        with recording() as result, raw.opened(disk) as fd:
+            for offset in places[:200]:
+                raw.write(fd, bytes(4096), offset)
+            os.fsync(fd)
+            for offset in places[100:]:
+                raw.read(fd, 4096, offset)
+        figures = device_stats("vt")
+        assert figures["reach"] == reached(result[0]), (figures["reach"], reached(result[0]))
+        flash = figures["flash"]
+        # Half of the pages that are read were written. Where they lie is known of groups of pages.
+        assert figures["read_pages"] == 200 and flash["empty_reads"] == 100, figures
+        assert flash["reads"] + flash["buffer_reads"] == 100, figures
+        assert figures["read_hits"] == 100 + flash["buffer_reads"], figures
+        assert flash["programs"] and not flash["erases"] and not flash["moved_pages"], figures
+        # What a table's model has counted stays when it goes; its reach begins again.
+        table = run("dmsetup", "table", "vt")
+        run("dmsetup", "reload", "vt", "--table", table)
+        run("dmsetup", "resume", "vt")
+        with raw.opened(disk) as fd:
+            raw.read(fd, 4096, places[250])
+        then = device_stats("vt")
+        assert then["flash"] == flash | {"empty_reads": flash["empty_reads"] + 1}, (flash, then)
+        assert then["reach"] == {"first": places[250] // 512, "end": places[250] // 512 + 8, "pages": 1}, then
+        david("stats", "vt", "--reset")
+        assert not any(device_stats("vt")["reach"].values()), device_stats("vt")
+        scaled = run(str(SIM), "profile", "show", "micron-7300-pro", "--word", "--sectors", str(TIB >> 9))
+        assert run("dmsetup", "message", "vt", "0", "drive").strip() == scaled.strip()
+
+
 WRITTEN = ("micron-7300-pro", "samsung-pm883", "samsung-970-pro", "optane-p4800x")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..command import Commands, add
 from ..util import DAVID
-from . import baseline, stats, statstext
+from . import baseline, dm, stats, statstext
 from .dm import DeviceError, need_root
 from .parameters import name_arg
 
@@ -64,6 +64,7 @@ def show(args: argparse.Namespace) -> int:
         raise DeviceError("--count: how often --watch prints; there is no --watch")
     if args.reset:
         baseline.set_mark(args.name, figures_of(args.name))
+        dm.dmsetup("message", args.name, "0", "reach", "restart")
         return 0
     if args.watch:
         return _watch(args)

@@ -104,12 +104,21 @@ DELIVERED: dict[str, tuple[str, str, tuple[str, ...]]] = {
     for field in ("delivered", "delivered_ns", "delivered_late_ns", "delivered_over")
 }
 CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions", "saves"))
-ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS | DELIVERED
+# Behind all others, in the struct's order.
+FLASH = ("host_pages", "moved_pages", "folded_pages", "reads", "programs", "slc_programs", "map_programs",
+         "map_reads", "erases", "empty_reads", "buffer_reads", "buffer_waits", "suspended")
+MODEL_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "flash": ("flash", "flash_", FLASH),
+    "reach": ("reach", "reach_", ("first", "end", "pages")),
+}
+READS = ("read_hits", "read_pages")
+REACH_PAGE = 4096  # bytes
+ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS | DELIVERED | MODEL_GROUPS
 EXACT = ("exact_blocks", "exact_limit")
 POOL = ("pool_saved", "pool_memory")
 PACKS = ("packs_store",)
 LAST = ("log_retries", "raw_names", "raw_names_full")
-ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST, *POOL, *PACKS)
+ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST, *POOL, *PACKS, *READS)
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -143,7 +152,8 @@ class Struct(ctypes.Structure):
         ("unclassified", _SLOT_ARRAY),
         *((name, ctypes.c_uint64) for name in LAST),
         *((field, _SLOT_ARRAY) for field in DELIVERED),
-        *((name, ctypes.c_uint64) for name in (*POOL, *PACKS)),
+        *((name, ctypes.c_uint64) for name in (*POOL, *PACKS, *READS)),
+        *((field, _SLOT_ARRAY) for field in MODEL_GROUPS),
     ]
 
 

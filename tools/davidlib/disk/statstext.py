@@ -8,7 +8,7 @@ from typing import Any
 
 from ..sizes import SECTOR, format_size, format_time
 from . import dm, lateness
-from .stats import EVIDENCE_MEANS, quantile_us
+from .stats import EVIDENCE_MEANS, REACH_PAGE, quantile_us
 
 FAULTS_MEAN = {
     "none": "",
@@ -69,6 +69,14 @@ def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str
     for name, ns in stats["parts"].items():
         row(name, format_time(ns), PART_TEXTS.get(name, "").format(under_way))
     row("cache hits", str(stats["hits"]), "commands that the drive's cache served or took")
+    row("read hits", str(stats["read_hits"]), f"of {stats['modelled']['read']} reads")
+    if empty := stats["flash"]["empty_reads"]:
+        row("empty reads", str(empty), f"of {stats['read_pages']} pages that were read: never written")
+    if end := stats["reach"]["end"]:
+        disk, span = stats["target_sectors"] * SECTOR, (end - stats["reach"]["first"]) * SECTOR
+        touched = stats["reach"]["pages"] * REACH_PAGE
+        row("stroked", f"{100 * span / disk:.3g} %", "of the disk: from the first sector to the last")
+        row("touched", f"{100 * touched / disk:.3g} %", f"of it: {format_size(touched)}, each page once")
     waits = f"waited to enter the queue, {format_time(stats['queue_wait_ns'])} in all"
     row("queue waits", str(stats["queue_waits"]), waits)
     if late := sum(stats["late"]):

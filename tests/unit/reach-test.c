@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How much of a disk requests have reached, against an oracle that remembers every page. */
+#include <kunit/test.h>
+
+#include "../../dm-david/lib/reach.h"
+#include "random.h"
+
+#define PAGES	BIT(20)
+
+struct world {
+	struct reach reach;
+	u8 touched[PAGES];
+	u64 nr;
+};
+
+static struct world *make_world(struct kunit *test)
+{
+	struct world *world = kvzalloc(sizeof(*world), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, world);
+	/* As the memory of a disk that was used before. */
+	memset(&world->reach, 0xff, sizeof(world->reach));
+	reach_clear(&world->reach);
+	return world;
+}
+
+static void touch(struct world *world, u64 sector, u32 sectors)
+{
+	u64 at;
+
+	reach_add(&world->reach, sector, sectors);
+	for (at = sector; at < sector + sectors; at++) {
+		world->nr += !world->touched[at / REACH_PAGE];
+		world->touched[at / REACH_PAGE] = 1;
+	}
+}
+
+static void must_be_near(struct kunit *test, const struct world *world, u64 seed)
+{
+	u64 found = reach_pages(&world->reach);
+
+	/* Four standard errors. */
+	KUNIT_EXPECT_GE_MSG(test, found, world->nr - world->nr / 9, "seed %llu",
+			    (unsigned long long)seed);
+	KUNIT_EXPECT_LE_MSG(test, found, world->nr + world->nr / 9, "seed %llu",
+			    (unsigned long long)seed);
+}
+
+static void nothing_is_reached_at_first(struct kunit *test)
+{
+	struct world *world = make_world(test);
+
+	touch(world, 100, 0);
+	KUNIT_EXPECT_EQ(test, reach_pages(&world->reach), 0);
+	KUNIT_EXPECT_EQ(test, world->reach.end, 0);
+	kvfree(world);
+}
+
+static void it_goes_from_the_first_sector_to_the_last(struct kunit *test)
+{
+	struct world *world = make_world(test);
+
+	touch(world, 1000, 8);
+	touch(world, 0, 1);
+	touch(world, 500, 8);
+	KUNIT_EXPECT_EQ(test, world->reach.first, 0);
+	KUNIT_EXPECT_EQ(test, world->reach.end, 1008);
+	/* 500 to 507 lie in two pages. */
+	KUNIT_EXPECT_EQ(test, reach_pages(&world->reach), 4);
+	reach_clear(&world->reach);
+	touch(world, 4000, 8);
+	KUNIT_EXPECT_EQ(test, world->reach.first, 4000);
+	kvfree(world);
+}
+
+static void few_pages_are_counted_exactly_and_once(struct kunit *test)
+{
+	struct world *world = make_world(test);
+	struct rnd rnd = { .state = 7 };
+	u32 i;
+
+	for (i = 0; i < 20000; i++)
+		touch(world, rnd_below(&rnd, REACH_MOST - 1) * 5003ULL % PAGES * REACH_PAGE,
+		      REACH_PAGE);
+	KUNIT_EXPECT_GE(test, world->nr, REACH_MOST - 10);
+	KUNIT_EXPECT_EQ(test, reach_pages(&world->reach), world->nr);
+	kvfree(world);
+}
+
+static void many_pages_are_counted_nearly(struct kunit *test)
+{
+	u64 seed;
+	u32 i;
+
+	for (seed = 1; seed <= 8; seed++) {
+		struct world *world = make_world(test);
+		struct rnd rnd = { .state = seed };
+
+		/* One after another, at random, in large pieces, some of them again. */
+		for (i = 0; i < 60000; i++)
+			touch(world, (seed & 1 ? i : rnd_below(&rnd, PAGES)) * (u64)REACH_PAGE,
+			      REACH_PAGE);
+		must_be_near(test, world, seed);
+		for (i = 0; i < 200; i++)
+			touch(world, rnd_below(&rnd, PAGES - 512) * (u64)REACH_PAGE + 3, 2048);
+		must_be_near(test, world, seed);
+		kvfree(world);
+	}
+}
+
+/* As many as are in the sample, and in a row that a poor hash would not spread. */
+static void strides_are_no_matter(struct kunit *test)
+{
+	static const u32 strides[] = { 2, 16, 64, 233, 256, 377 };
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(strides); i++) {
+		struct world *world = make_world(test);
+
+		for (k = 0; k < PAGES / strides[i]; k++)
+			touch(world, (u64)k * strides[i] * REACH_PAGE, 1);
+		must_be_near(test, world, strides[i]);
+		kvfree(world);
+	}
+}
+
+static struct kunit_case reach_cases[] = {
+	KUNIT_CASE(nothing_is_reached_at_first),
+	KUNIT_CASE(it_goes_from_the_first_sector_to_the_last),
+	KUNIT_CASE(few_pages_are_counted_exactly_and_once),
+	KUNIT_CASE(many_pages_are_counted_nearly),
+	KUNIT_CASE(strides_are_no_matter),
+	{}
+};
+
+static struct kunit_suite reach_suite = {
+	.name = "reach",
+	.test_cases = reach_cases,
+};
+
+kunit_test_suite(reach_suite);
