@@ -71,11 +71,11 @@ def a_bench_on_this_machine_that_is_killed_leaves_no_disk() -> None:
     program = "import json, sys; from davidlib.bench import labrun; labrun.execute(json.loads(sys.argv[1]))"
     env = os.environ | {"PYTHONPATH": str(TREE / "tools")}
     worker = subprocess.Popen([sys.executable, "-c", program, text], env=env)
-    wait_until(lambda: dm.exists(testbed.NAME), "the disk", 60)
+    wait_until(lambda: dm.exists(testbed.NAME), "the disk", 600)
     worker.send_signal(signal.SIGKILL)
     worker.wait()
-    wait_until(lambda: not dm.exists(testbed.NAME), "no disk", 60)
+    wait_until(lambda: not dm.exists(testbed.NAME), "no disk", 600)
     for left in Path(localhost.SCRATCH).glob("dm-david-bench-*"):
         # The worker that made it was killed.
         run("rm", "-r", str(left))
-    wait_until(nothing_is_left, "nothing left", 60)
+    wait_until(nothing_is_left, "nothing left", 600)

@@ -317,7 +317,8 @@ def file_system_lives(fs: str, classify: str, rounds: int) -> None:
             david("pack", "fs")
             figures = device_stats("fs")
             packed, places = figures["blocks"]["packed"], figures["packs_store"]  # type: ignore[index]
-            assert packed > 2 * places > 0, figures  # type: ignore[operator]
+            # A tree block that is written again leaves its pack: where the packer is slow, most of btrfs's.
+            assert 2 * packed > (3 if fs == "btrfs" else 4) * places > 0, figures  # type: ignore[operator]
             run(*whole_check(fs), disk)
         sound(dev)
         with mapped("fs", f"0 {64 * GIB >> 9} david {dev} 1 classify={classify}") as disk:
