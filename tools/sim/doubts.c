@@ -89,12 +89,15 @@ static void doubt_reads(struct doubts *doubts, const struct job *job,
 	double share = reads->requests ? (double)reads->hits / reads->requests : 0;
 	u32 i;
 
+	/* Pages that nobody wrote count as hits, and are a doubt of their own. */
+	share = fmax(share - empty_share(result), 0);
+
 	for (i = 0; i < job->nr_parts; i++)
 		if (job->parts[i].order != JOB_RANDOM && job->parts[i].writes < 100) {
 			doubt_stream(doubts, result, limits);
 			return;
 		}
-	if (share >= LEAST && empty_share(result) < LEAST)
+	if (share >= LEAST)
 		doubts_add(doubts, DOUBT_CACHED_READS, share,
 			   "%.0f %% of the random reads were in the drive's cache (a larger span, or cache=off)",
 			   100 * share);
