@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A second way to the figures of `david-sim bench --json`.
+
+The job's requests are made anew here, from its words and the seed. They come at times that the job's rate
+decides, so that they are known beforehand. `david-sim replay --recorded` gives them to the drive and says of
+each one when it was done and where its time went. What the job should have printed is counted from that.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+import random
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .figuretable import Between, Near, printed
+
+TREE = Path(__file__).resolve().parents[3]
+SIM = TREE / "build" / "david-sim"
+START = 1_000_000  # ns: when a job begins
+READ, WRITE, FLUSH = range(3)
+OPS = {"all": (READ, WRITE), "reads": (READ,), "writes": (WRITE,)}
+PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map")
+QUANTILES = {"p50_us": 0.5, "p90_us": 0.9, "p99_us": 0.99, "p999_us": 0.999}
+UNITS = {"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "sectors": 1, "rpm": 1, "ps": 1e-3}
+
+
+def splitmix(state: int) -> Iterator[int]:
+    """Steele, Lea, Flood, 2014."""
+    mask = (1 << 64) - 1
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        yield z ^ (z >> 31)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Requests at a rate, or one after another where that is 0."""
+
+    size: int = 4096
+    writes: int = 0
+    order: str = "random"
+    rate: int = 0
+    start: int = 0
+    span: int = 1 << 30
+    flush: int = 0
+    depth: int = 4
+
+    def words(self) -> str:
+        what = "write" if self.writes == 100 else "read"
+        words = f"{what} {self.order} size={self.size} depth={self.depth}"
+        words += f" writes={self.writes}" if 0 < self.writes < 100 else ""
+        words += f" rate={self.rate}" if self.rate else ""
+        words += f" at={self.start}" if self.start else ""
+        words += f" flush={self.flush}" if self.flush else ""
+        return f"{words} span={self.span}"
+
+
+@dataclass
+class Request:
+    part: int
+    op: int
+    sector: int = 0
+    sectors: int = 0
+    arrival: int = 0
+    done: int = 0
+    hit: bool = False
+    parts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ns(self) -> int:
+        return self.done - self.arrival
+
+
+class Maker:
+    """The requests of a job, in the order in which they are sent."""
+
+    def __init__(self, parts: list[Part], seed: int = 1) -> None:
+        self.parts, self.random = parts, splitmix(seed)
+        self.sent = [0] * len(parts)
+        self.at = [part.start // 512 for part in parts]
+        self.due = [START] * len(parts)
+
+    def next_of(self, number: int) -> Request:
+        part = self.parts[number]
+        self.sent[number] += 1
+        if part.flush and (self.sent[number] - 1) % (part.flush + 1) == part.flush:
+            return Request(number, FLUSH)
+        sectors, op = part.size // 512, WRITE if part.writes == 100 else READ
+        if 0 < part.writes < 100 and next(self.random) % 100 < part.writes:
+            op = WRITE
+        if part.order == "random":
+            places = (part.span // 512 - sectors) // sectors + 1
+            return Request(number, op, part.start // 512 + next(self.random) % places * sectors, sectors)
+        sector = self.at[number]
+        self.at[number] += sectors
+        if self.at[number] + sectors > (part.start + part.span) // 512:
+            self.at[number] = part.start // 512
+        return Request(number, op, sector, sectors)
+
+    def timed(self) -> Request:
+        """The next by the rates. Of the same time those of the first part come first."""
+        number = min(range(len(self.parts)), key=lambda one: (self.due[one], one))
+        request = self.next_of(number)
+        request.arrival = self.due[number]
+        self.due[number] += request.sectors * 512 * 10**9 // self.parts[number].rate
+        return request
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A job of one drive, or of an array of it."""
+
+    profile: str
+    parts: tuple[Part, ...]
+    count: int
+    warm: int = 0
+    every: int = 0
+    options: tuple[str, ...] = ()
+    array: str = ""
+
+    def words(self) -> str:
+        return " + ".join(part.words() for part in self.parts) + (
+            f" count={self.count} warm={self.warm}" + (f" every={self.every}" if self.every else ""))
+
+    def drive(self) -> list[str]:
+        return ["--profile", self.profile, *(word for one in self.options for word in ("--option", one))]
+
+
+def ask(*words: str) -> str:
+    done = subprocess.run([SIM, *words], capture_output=True, text=True)
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout
+
+
+def bench(asked: Asked, more: str = "") -> dict[str, Any]:
+    array = ["--array", asked.array] if asked.array else []
+    return json.loads(ask("bench", "--json", *asked.drive(), *array, "--job", asked.words() + more))
+
+
+def profile_of(asked: Asked) -> dict[str, Any]:
+    """The profile's values: numbers in ns and bytes or sectors, zones and the seek curve as lists."""
+    values: dict[str, Any] = {"zone": [], "seek": []}
+    for line in ask("profile", "show", asked.profile).splitlines() + list(asked.options):
+        name, _, text = (word.strip() for word in line.partition("="))
+        if name in ("zone", "seek"):
+            values[name].append([number(word) for word in text.split(",")])
+        else:
+            values[name] = number(text)
+    return values
+
+
+def number(text: str) -> Any:
+    digits = re.match(r"[-+0-9.]*", text.strip())[0]  # type: ignore[index]
+    unit = text.strip()[len(digits):]
+    try:
+        return float(digits) * UNITS[unit]
+    except (ValueError, KeyError):
+        return text.strip()
+
+
+def replayed(asked: Asked, place: Path, wanted: int) -> list[Request]:
+    """WANTED requests of the job, each with its end."""
+    maker = Maker(list(asked.parts))
+    requests = [maker.timed() for _ in range(wanted)]
+    lines = [f" david_queue: dev=1:0 id={number} arrival={one.arrival} op={one.op} sector={one.sector} "
+             f"sectors={one.sectors} flags=2" for number, one in enumerate(requests)]
+    recorded, out = place / "recorded", place / "out.csv"
+    recorded.write_text("\n".join(lines) + "\n")
+    ask("replay", *asked.drive(), "--recorded", str(recorded), "--out", str(out))
+    for row in csv.DictReader(out.read_text().splitlines()):
+        one = requests[int(row["id"])]
+        one.done, one.hit = int(row["completion_ns"]), row["hit"] == "1"
+        one.parts = {name: int(row[f"{name}_ns"]) for name in PARTS}
+    return requests
+
+
+def quantiles(times: list[int]) -> dict[str, Any]:
+    ordered = sorted(times)
+    return {name: printed(ordered[int(q * (len(ordered) - 1))] / 1e3 if ordered else 0, 3)
+            for name, q in QUANTILES.items()}
+
+
+def group(requests: list[Request], seconds: float) -> dict[str, Any]:
+    """Of "all", "reads", "writes" or a part."""
+    n = len(requests)
+    return {
+        "requests": n,
+        "per_s": printed(n / seconds, 4),
+        "mb_s": printed(sum(one.sectors for one in requests) * 512 / 1e6 / seconds, 5),
+        "mean_us": printed(sum(one.ns for one in requests) / n / 1e3 if n else 0, 3),
+        "max_us": printed(max((one.ns for one in requests), default=0) / 1e3, 3),
+        "hits": printed(sum(one.hit for one in requests) / n if n else 0, 5),
+    }
+
+
+def marks(asked: Asked, counted: list[Request], begin: int) -> list[Any]:
+    """Requests a second of each mark."""
+    rates = []
+    for first in range(0, len(counted) - asked.every + 1, asked.every) if asked.every else ():
+        these = counted[first : first + asked.every]
+        rates.append(printed(sum(one.op != FLUSH for one in these) * 1e9 / (these[-1].done - begin), 1))
+        begin = these[-1].done
+    return rates
+
+
+def flat(prefix: str, values: dict[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}.{name}": value for name, value in values.items()}
+
+
+def head(asked: Asked, job: str, doc: dict[str, Any]) -> dict[str, Any]:
+    """What the document has of the drive, and of what was asked for. The words as they were read are asked
+    for again: they must be those of the same job."""
+    told = profile_of(asked)
+    disk = told["kind"] == "disk"
+    overhead = {
+        "read": "read_miss_after_read", "write": "write_miss_after_write",
+        "read_hit": "read_hit_after_read", "write_hit": "write_hit_after_write",
+    }
+    drive: dict[str, Any] = {
+        "sectors": told["capacity"], "physical_block": told["physical_block"],
+        "revolution_us": printed(60e6 / told["rpm"] if disk else 0, 3),
+        "write_settle_us": printed(told["write_settle"] / 1e3 if disk else 0, 3),
+        "flush_overhead_us": printed(told["flush_overhead"] / 1e3, 3),
+        "read_cache": disk and told["read_cache"] == "yes" and told["segments"] > 0,
+        "readahead": disk and told["readahead"] != "none",
+        "write_cache": told["write_cache"],
+        "drops_requested": disk and told["drop_requested"] == "yes",
+        "segments": told["segments"] if disk else 0,
+        "cache_bytes": told["segments"] * told["segment_sectors"] * 512 if disk else 0,
+        "readahead_bytes": (told["readahead_max"] or told["segment_sectors"]) * 512 if disk else 0,
+        "ncq_depth": told["ncq_depth"],
+    }
+    drive |= flat("overhead_us", {
+        name: printed((told["overhead"] + told[f"overhead_{kind}"]) / 1e3 if disk else 0, 3)
+        for name, kind in overhead.items()})
+    array = ["--array", asked.array] if asked.array else []
+    again = json.loads(ask("bench", "--json", *asked.drive(), *array, "--job", doc["jobs"][0]["job"]))
+    return flat("drive", drive) | {
+        "profile": told["name"], "kind": told["kind"],
+        f"{job}.name": asked.words(), f"{job}.job": again["jobs"][0]["job"],
+        f"{job}.warmed": asked.warm, f"{job}.state_bytes": Between(1000, 1 << 26),
+    }
+
+
+def zone_rate(told: dict[str, Any], zone: list[float]) -> float:
+    """Bytes a second of tracks in order: a revolution each, and a skew between two."""
+    _, _, spt, _, track_skew, cylinder_skew = zone[:6]
+    heads = told["heads"]
+    turns = heads + ((heads - 1) * track_skew + cylinder_skew) / spt
+    return heads * spt * 512 * told["rpm"] / 60 / turns
+
+
+def seek_ns(told: dict[str, Any], distance: int) -> float:
+    """By the table, straight between two entries; or by the curve's two halves."""
+    if not distance:
+        return 0
+    for (near, less), (far, more) in itertools.pairwise(told["seek"]):
+        if near <= distance <= far:
+            return less + (more - less) * (distance - near) / (far - near)
+    if distance < told["seek_limit"]:
+        return told["seek_short_base"] + told["seek_short_factor"] * math.sqrt(distance)
+    return told["seek_long_base"] + told["seek_long_factor"] * distance
+
+
+def limits(asked: Asked) -> dict[str, Any]:
+    """Of the drive, for this job."""
+    told = profile_of(asked)
+    if told["kind"] != "disk":
+        link = number_of_rate(told["link_rate"]) / 1e6
+        return {name: printed(link, 5) for name in ("media_mb_s", "least_media_mb_s", "interface_mb_s")} | {
+            "mean_seek_us": 0}
+    rates, sector = [], 0.0
+    for zone in told["zone"]:
+        begin, end = sector * 512, (sector + zone[3]) * 512
+        if any(begin < one.start + one.span and one.start < end for one in asked.parts):
+            rates.append(zone_rate(told, zone) / 1e6)
+        sector += zone[3]
+    buses = [told["bus_read"] if any(one.writes < 100 for one in asked.parts) else 0,
+             told["bus_write"] if any(one.writes for one in asked.parts) else 0]
+    first, dice, seeks = asked.parts[0], random.Random(1), 0.0
+    cylinders = [cylinder(told, first.start // 512 + dice.randrange(first.span // 512)) for _ in range(20001)]
+    for one, other in itertools.pairwise(cylinders):
+        seeks += seek_ns(told, abs(one - other)) / 20000 / 1e3
+    return {
+        "media_mb_s": Near(max(rates), 1e-5 * max(rates)),
+        "least_media_mb_s": Near(min(rates), 1e-5 * min(rates)),
+        "interface_mb_s": printed(512e3 / max(buses), 5),
+        "mean_seek_us": Near(seeks, 0.03 * seeks),
+    }
+
+
+def number_of_rate(text: Any) -> float:
+    """Of "2000MB/s", bytes a second."""
+    digits = str(text).rstrip("GMKB/s")
+    return float(digits) * {"G": 1e9, "M": 1e6, "K": 1e3}.get(str(text)[len(digits)], 1)
+
+
+def cylinder(told: dict[str, Any], sector: int) -> int:
+    for first, last, _, sectors, *_ in told["zone"]:
+        if sector < sectors:
+            return int(first + sector * (last - first + 1) // sectors)
+        sector -= sectors
+    raise ValueError("behind the last zone")
+
+
+def of_one_drive(asked: Asked, doc: dict[str, Any], place: Path) -> tuple[dict[str, Any], list[Request]]:
+    """All figures of a document of one job of a disk or an SSD, but what flash did and doubts; and the
+    requests that ended until the last one that is counted."""
+    job, wanted = "jobs.0", asked.warm + asked.count
+    requests = replayed(asked, place, wanted + 50)
+    ended = sorted(requests, key=lambda one: one.done)[:wanted]
+    counted = ended[asked.warm :]
+    begin = ended[asked.warm - 1].done if asked.warm else START
+    seconds = (counted[-1].done - begin) / 1e9
+    flushes = [one for one in counted if one.op == FLUSH]
+    plain = [one for one in counted if one.op != FLUSH]
+    second = head(asked, job, doc) | {f"{job}.seconds": printed(seconds, 9), f"{job}.flushes": len(flushes)}
+    second[f"{job}.flush_mean_us"] = printed(sum(one.ns for one in flushes) / len(flushes) / 1e3, 3)
+    for name, ops in OPS.items():
+        second |= flat(f"{job}.{name}", group([one for one in plain if one.op in ops], seconds))
+    for number in range(len(asked.parts)):
+        mine = [one for one in plain if one.part == number]
+        second |= flat(f"{job}.parts.{number}.part{number}", group(mine, seconds))
+        if len(asked.parts) > 1:
+            second |= flat(f"{job}.parts.{number}.part{number}", quantiles([one.ns for one in mine]))
+    second |= flat(job, quantiles([one.ns for one in plain]) | limits(asked))
+    second |= flat(f"{job}.drive_ns", {name: sum(one.parts[name] for one in counted) for name in PARTS})
+    second |= {f"{job}.every.{n}.per_s": rate for n, rate in enumerate(marks(asked, counted, begin))}
+    return second, ended
+
+
+PROGRAM = 16  # pages of 4 KiB that a program of flash.profile takes
+BLOCK = 128  # and a block of one of its dies: gc_unit / dies
+
+
+def of_flash(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[str, Any]:
+    """What flash did, of a job of requests of one page each, on a drive that was full or blank before."""
+    job, counted = doc["jobs"][0], ended[asked.warm :]
+    written: set[int] = set()
+    empty = []
+    for one in sorted(ended, key=lambda one: one.arrival):
+        if one.op == WRITE:
+            written.add(one.sector)
+        elif one.op == READ and one.sector not in written and "precondition=fresh" in asked.options:
+            empty.append(one)
+    unwritten = len({id(one) for one in empty} & {id(one) for one in counted})
+    reads = [one for one in counted if one.op == READ]
+    host = sum(one.op == WRITE for one in counted)
+    pages, programs = host + job["moved_pages"], job["programs"]
+    flushes = sum(one.op == FLUSH for one in counted)
+    second = {
+        "host_pages": host, "sample": 1, "empty_reads": unwritten,
+        # Programs are filled by what is written and moved, but for those that a flush ended.
+        "moved_pages": Between(programs * PROGRAM * 0.9 - host, (programs + 64) * PROGRAM - host)
+        if job["moved_pages"] else 0,
+        "write_amplification": printed(pages / host, 4),
+        "programs": Between(pages / PROGRAM - 64, pages / PROGRAM + flushes + 64),
+        "erases": Between(job["moved_pages"] / BLOCK * 0.9, pages / BLOCK + 64) if job["moved_pages"] else 0,
+        "suspended": Between(1, programs),
+        "buffer_waits": Between(0, sum(one.op == WRITE and one.parts["queued"] > 0 for one in counted)),
+        "flash_reads": sum(one.parts["die"] > 0 for one in reads),
+        "buffer_reads": sum(one.hit for one in reads) - unwritten,
+    } | {name: 0 for name in ("slc_programs", "folded_pages", "map_reads", "map_programs")}
+    second |= {f"every.{n}.write_amplification": Between(0.8 * pages / host, 1.25 * pages / host)
+               for n in range(len(job.get("every", ())))}
+    if asked.options and "precondition=fresh" in asked.options:
+        pages_read = sum(one.op == READ for one in ended)
+        second |= {"doubts.0.kind": "empty_reads", "doubts.0.share": printed(len(empty) / pages_read, 5),
+                   "doubts.1.kind": "erased_flash", "doubts.1.share": 1.0}
+    return flat("jobs.0", second)
+
+
+@dataclass
+class Member:
+    reads: int = 0
+    writes: int = 0
+    prereads: int = 0
+    redundant: int = 0
+    busy: int = 0
+
+
+def members_of(asked: Asked, requests: list[Request], chunk: int) -> list[Member]:
+    """By the layout: RAID-0, or a RAID-5, left-symmetric, that reads old data and parity before each write.
+    Each request is of one block, and alone."""
+    level, _, rest = asked.array.partition(" ")
+    nr = int(rest.split()[0].removeprefix("members="))
+    members, data = [Member() for _ in range(nr)], nr - (level == "5")
+    for one in requests:
+        row, offset = divmod(one.sector, chunk * data)
+        parity = nr - 1 - row % nr
+        mine = members[(parity + 1 + offset // chunk) % nr if level == "5" else offset // chunk]
+        mine.reads += one.op == READ or level == "5"
+        mine.writes += one.op == WRITE
+        mine.busy += one.ns if one.op == READ or level == "0" else 0
+        if one.op == WRITE and level == "5":
+            mine.prereads += 1
+            other = members[parity]
+            other.reads, other.prereads = other.reads + 1, other.prereads + 1
+            other.writes, other.redundant = other.writes + 1, other.redundant + 1
+    return members
+
+
+def one_by_one(asked: Asked, place: Path) -> list[Request]:
+    """The requests of a job on an array of SSDs, each with its time in a trace that is replayed there."""
+    maker = Maker(list(asked.parts))
+    requests = [maker.next_of(0) for _ in range(asked.count)]
+    trace, out = place / "trace.csv", place / "times.csv"
+    trace.write_text("op,lbn,blocks,delay_us\n" + "".join(
+        f"{'RW'[one.op]},{one.sector},{one.sectors},0\n" for one in requests))
+    ask("replay", *asked.drive(), "--array", asked.array, "--trace", str(trace), "--out", str(out))
+    now = START
+    for one, row in zip(requests, csv.DictReader(out.read_text().splitlines()), strict=True):
+        one.arrival, one.done = now, now + round(float(row["modelled_us"]) * 1000)
+        now = one.done
+    return requests
+
+
+def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict[str, Any]:
+    """All figures of a document of one job, one request at a time, on an array of SSDs."""
+    job, told = "jobs.0", doc["jobs"][0]
+    requests = one_by_one(asked, place)
+    ns = requests[-1].done - START
+    members = members_of(asked, requests, chunk)
+    for one in requests:
+        # A write is a hit if all members' buffers took it, and it read nothing before.
+        one.hit = one.op == WRITE and asked.array.startswith("0")
+    second = head(asked, job, doc) | {f"{job}.seconds": printed(ns / 1e9, 9), f"{job}.array": asked.array,
+                                      f"{job}.flushes": 0, f"{job}.flush_mean_us": 0.0}
+    for name, ops in OPS.items():
+        second |= flat(f"{job}.{name}", group([one for one in requests if one.op in ops], ns / 1e9))
+    second |= flat(f"{job}.parts.0.part0", group(requests, ns / 1e9))
+    second |= flat(job, quantiles([one.ns for one in requests]))
+    second |= flat(job, {
+        "member_reads": printed(sum(one.reads for one in members) / len(requests), 4),
+        "member_writes": printed(sum(one.writes for one in members) / len(requests), 4),
+        "member_time.all_ns": ns * len(members),
+        "member_time.idle_ns": 0,
+        "member_time.busy_ns": sum(one["busy_ns"] for one in told["members"]),
+        "member_time.waiting_ns": sum(one["waiting_ns"] for one in told["members"]),
+    })
+    drives = [one["drive_ns"] for one in told["members"]]
+    second |= flat(f"{job}.drive_ns", {name: sum(one[name] for one in drives) for name in PARTS})
+    writes, programs = sum(one.writes for one in members), told["programs"]
+    pages = writes + told["moved_pages"]
+    second |= flat(job, {
+        "host_pages": writes, "flash_reads": sum(one.reads for one in members),
+        "moved_pages": Between(programs * PROGRAM * 0.9, programs * PROGRAM * 1.2),
+        "write_amplification": printed(pages / writes, 4),
+        "programs": Between(pages / PROGRAM * 0.8, pages / PROGRAM * 1.2),
+        "suspended": Between(1, programs),
+        "sample": 1, "doubts.0.kind": "erased_flash", "doubts.0.share": 1.0,
+    } | {name: 0 for name in ("erases", "buffer_waits", "buffer_reads", "empty_reads", "slc_programs",
+                              "folded_pages", "map_reads", "map_programs")})
+    for number, one in enumerate(members):
+        second |= flat(f"{job}.members.{number}", of_member(one, told["members"][number], asked, ns))
+    return second
+
+
+def of_member(one: Member, told: dict[str, Any], asked: Asked, ns: int) -> dict[str, Any]:
+    """Of RAID-0 the times are those of the requests; of RAID-5 they have to add up."""
+    busy = one.busy if asked.array.startswith("0") else ns - told["waiting_ns"]
+    parts = told["drive_ns"]
+    return {
+        "reads": one.reads, "writes": one.writes, "flushes": 0, "prereads": one.prereads,
+        "read_bytes": one.reads * 4096, "written_bytes": one.writes * 4096,
+        "preread_bytes": one.prereads * 4096, "redundant_bytes": one.redundant * 4096,
+        "hits": one.writes, "busy": printed(busy / ns, 6),
+        "busy_ns": busy, "response_ns": busy, "idle_ns": 0, "waiting_ns": ns - told["busy_ns"],
+    } | {f"drive_ns.{name}": busy - sum(parts[other] for other in PARTS if other != name) for name in PARTS}
+
+
+def of_disk(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[str, Any]:
+    """Write amplification is of an SSD; a cache that served random reads is doubted."""
+    second: dict[str, Any] = {f"jobs.0.every.{n}.write_amplification": None
+                              for n in range(len(doc["jobs"][0].get("every", ())))}
+    reads = [one for one in ended[asked.warm :] if one.op == READ]
+    share = sum(one.hit for one in reads) / len(reads)
+    if share >= 0.1:
+        second |= {"jobs.0.doubts.0.kind": "cached_reads", "jobs.0.doubts.0.share": printed(share, 5)}
+    return second

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every figure stands in docs/figures.toml, and is what a second way comes to. No lab."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import figuretable, secondsim
+from helpers.secondsim import Asked, Part
+
+PROFILES = Path(__file__).parent / "profiles"
+PLAIN, FLASH = str(PROFILES / "plain.profile"), str(PROFILES / "flash.profile")
+CHUNK = 128  # sectors
+FULL = ("precondition_fill=1", "buffer_reads=yes")
+SIM = {
+    "disk": Asked(PLAIN, (
+        Part(writes=40, rate=80_000, flush=9, span=1 << 33),
+        Part(size=65536, writes=100, order="sequential", rate=400_000, start=1 << 34, span=1 << 30),
+    ), count=400, warm=50, every=100),
+    "drive with caches": Asked("toshiba-p300-3tb", (Part(writes=20, rate=100_000, flush=30, span=1 << 27),),
+                               count=500, warm=20),
+    "SSD that collects": Asked(FLASH, (Part(writes=60, rate=10_000_000, flush=20),),
+                               count=6000, warm=500, every=1000, options=FULL),
+    "blank SSD": Asked(FLASH, (Part(writes=30, rate=10_000_000, flush=20, span=1 << 24),),
+                       count=3000, warm=100, options=("precondition=fresh", "buffer_reads=yes")),
+    "RAID-0 of SSDs": Asked(FLASH, (Part(writes=40, depth=1, span=1 << 26),), count=400,
+                            array="0 members=3 chunk=64K", options=FULL[:1]),
+    "RAID-5 of SSDs": Asked(FLASH, (Part(writes=40, depth=1, span=1 << 26),), count=400,
+                            array="5 members=5 chunk=64K stripe-cache=0", options=FULL[:1]),
+}
+# Of these no job has any: other tests have.
+SIM_IDLE = {
+    "drive.drops_requested": "tests/unit/cache-test.c",
+    **dict.fromkeys(("jobs.*.members.*.flushes", "jobs.*.members.*.idle_ns", "jobs.*.member_time.idle_ns"),
+                    "tests/unit/array-parts-check.c"),
+    **dict.fromkeys((f"jobs.*.{name}" for name in (
+        "slc_programs", "folded_pages", "map_reads", "map_programs")), "tests/unit/solid-test.c"),
+    **dict.fromkeys((f"jobs.*.members.*.drive_ns.{name}" for name in ("seek", "rotation", "flush", "map")),
+                    "tests/unit/array-parts-check.c"),
+    "jobs.*.drive_ns.map": "tests/unit/profiles-check.c",
+    "jobs.*.buffer_waits": "tests/unit/solid-test.c",
+}
+
+
+@functools.cache
+def simulated(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What david-sim printed of a job, and what the second way came to."""
+    asked = SIM[name]
+    doc = secondsim.bench(asked)
+    with tempfile.TemporaryDirectory() as place:
+        if asked.array:
+            return doc, secondsim.of_array(asked, doc, Path(place), CHUNK)
+        second, ended = secondsim.of_one_drive(asked, doc, Path(place))
+    return doc, second | (secondsim.of_flash(doc, ended, asked) if asked.profile == FLASH else
+                          secondsim.of_disk(doc, ended, asked))
+
+
+@pytest.mark.parametrize("name", SIM)
+def test_david_sims_figures_are_derived_a_second_way(name: str) -> None:
+    doc, second = simulated(name)
+    assert not figuretable.complaints(figuretable.rows("sim"), doc, second)
+
+
+@pytest.mark.parametrize("name", SIM)
+def test_a_figure_of_david_sim_that_is_wrong_is_found(name: str) -> None:
+    """Each of them: renamed, a thousand times as large, counted twice."""
+    doc, second = simulated(name)
+    assert not figuretable.missed(figuretable.rows("sim"), doc, second)
+
+
+def test_david_sim_prints_every_row_of_the_table_with_something_in_it() -> None:
+    table, documents = figuretable.rows("sim"), [simulated(name)[0] for name in SIM]
+    assert not figuretable.unprinted(table, documents)
+    assert set(figuretable.idle(table, documents)) <= set(SIM_IDLE)
+
+
+def test_a_row_that_nothing_prints_is_found() -> None:
+    table = [*figuretable.rows("sim"), figuretable.Row("jobs.*.secondes", False, False)]
+    assert figuretable.unprinted(table, [simulated("disk")[0]]) != []
