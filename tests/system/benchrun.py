@@ -22,6 +22,9 @@ SPECS = {
     **{name: (f"seeds = {seed}\n" + DISK + '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "fio"\n'
               'job = "[a]\\nrw=randwrite\\nbs=4k\\nfsync=1\\ndirect=1\\nsize=512M\\nnumber_ios=40"\n', 1)
        for name, seed in (("fio-fsync", 1), ("fio-fsync-2", 2))},
+    # On a disk of which 256 MiB are little.
+    **{f"{fs}-spread": (DISK + f'[[filesystem]]\ntype = "{fs}"\n[[workload]]\nkind = "random-read"\n'
+                        "operations = 200\n", 1) for fs in ("ext4", "xfs")},
     # Everything is kept, in a store that has no room for it.
     "full": (DISK + 'backing = "4M"\nclassify = "keep"\n[[filesystem]]\ntype = "none"\n'
              '[[workload]]\nkind = "random-write"\nblock = "64K"\n', 1),

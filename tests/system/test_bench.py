@@ -36,7 +36,7 @@ from labjob import PYTHON, Job
 TREE = Path(__file__).resolve().parents[2]
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
-RUNS = ("ext4-postmark", "none-random-read", "fio-fsync", "fio-fsync-2", "full")
+RUNS = ("ext4-postmark", "none-random-read", "ext4-spread", "xfs-spread", "fio-fsync", "fio-fsync-2", "full")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
           memory="1G", usually=15, virtual_time=True)
 
@@ -87,6 +87,8 @@ def fio(job: str, system: str = "") -> str:
         ('metric = "p99"\n' + fio("[a]\nrw=randwrite\nfsync=1"),
          "a.toml:1: metric = 'p99': not known of workload 'fio': fsync=1: fio does not tell which sync"),
         ('metric = "p99"\n' + DISK + '[[workload]]\nkind = "du"', "a.toml:1: metric = 'p99': .* one program"),
+        (DISK + '[[workload]]\nkind = "random-read"\nfiles = 1000', "a.toml:5: files: files = 1000: at most"),
+        (DISK + '[[workload]]\nkind = "mixed"\nsize = "128K"', "a.toml:5: size: the 64 files have no room"),
         (DISK + '[[filesystem]]\ntype = "ext5"\n' + WORK, "a.toml:4: type = 'ext5': not one of ext2"),
     ],
 )
@@ -405,6 +407,21 @@ def test_random_reads_of_a_raw_disk_take_what_the_drive_takes(lab) -> None:
     busy = result["stats"]["busy_ns"] / 1e9
     assert abs(busy - result["seconds"]) < 0.02 * result["seconds"], (busy, result["seconds"])
     assert result["latency"]["read"]["count"] == 50
+
+
+@pytest.mark.lab(LAB, "ext4-spread", "xfs-spread")
+@pytest.mark.parametrize("fs", ["ext4", "xfs"])
+def test_random_reads_of_files_go_all_over_the_disk(lab, fs: str) -> None:
+    """By the disk's own count of what was asked for. One file of 256 MiB is a 4000th of this disk."""
+    found = lab.labs.wait(LAB, {"run": f"{fs}-spread"})
+    assert found and not found["error"], found
+    [result] = found["results"]
+    stats = result["stats"]
+    assert stats["reach"]["end"] - stats["reach"]["first"] > 0.9 * stats["target_sectors"], stats["reach"]
+    # As fast as the raw disk, but for what the file system itself has to read.
+    [raw] = lab.labs.wait(LAB, {"run": "none-random-read"})["results"]
+    count, mean = (result["latency"]["read"][name] for name in ("count", "mean_ns"))
+    assert count == 200 and 0.9 < mean / raw["latency"]["read"]["mean_ns"] < 1.4, (mean, raw["latency"])
 
 
 @pytest.mark.lab(LAB, "fio-fsync", "fio-fsync-2")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests of one size to a file or to the raw disk: sequential, random, reads, writes, both, with fsync or
+"""Requests of one size to files or to the raw disk: sequential, random, reads, writes, both, with fsync or
 not."""
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import os
 import random
 from typing import Any
 
-from . import fileops
+from . import fileops, spread
 from .record import Record
-from .several import seeded, together
+from .several import WorkFailed, seeded, together
 
 # Of each kind: is it sequential, and the share of reads in percent (None: the parameter "reads").
 SHAPES: dict[str, tuple[bool, int | None]] = {
@@ -28,22 +28,62 @@ def _is_device(top: str) -> bool:
     return top.startswith("/dev/")
 
 
-def _target(top: str, number: int) -> str:
-    return top if _is_device(top) else f"{top}/file-{number}"
+class Place:
+    """Where the requests of one process go to: the raw disk, a file, or several as if they were one."""
+
+    def __init__(self, top: str, params: dict[str, Any], number: int) -> None:
+        self.block = params["block"]
+        flags = os.O_RDWR | (os.O_DIRECT if params["direct"] else 0)
+        files = params.get("files", 1)
+        if _is_device(top):
+            names = [top]
+        else:
+            names = spread.paths(top, files, number) if files > 1 else [f"{top}/file-{number}"]
+        self.fds = [os.open(name, flags) for name in names]
+        end = os.lseek(self.fds[0], 0, os.SEEK_END) if _is_device(top) else params["size"] // files
+        self.each = end // self.block
+        if not self.each:
+            raise WorkFailed(f"size: {_no_room(files, self.block)}")
+
+    def blocks(self) -> int:
+        return self.each * len(self.fds)
+
+    def find(self, block: int) -> tuple[int, int]:
+        """The file of that block, and the offset in it."""
+        file, at = divmod(block, self.each)
+        return self.fds[file], at * self.block
+
+    def close(self) -> None:
+        for fd in self.fds:
+            os.close(fd)
 
 
 def prepare(top: str, params: dict[str, Any], seed: int) -> None:
     del seed
     if _is_device(top):
         return
+    files = params.get("files", 1)
+    if files > 1:
+        spread.make(top, files, params["size"] // files, params["processes"])
+        return
     for number in range(params["processes"]):
         fileops.fill(top, {f"file-{number}": params["size"]})
 
 
-def _span(top: str, params: dict[str, Any], fd: int) -> int:
-    """Requests of the block size that fit where requests go to."""
-    end = os.lseek(fd, 0, os.SEEK_END) if _is_device(top) else params["size"]
-    return end // params["block"]
+def mistake(params: dict[str, Any], raw: bool) -> tuple[str, str] | None:
+    """The parameter, and what is wrong with it."""
+    files, block = params.get("files", 1), params["block"]
+    if files > spread.MOST:
+        return "files", f"files = {files}: at most {spread.MOST}"
+    # The raw disk has a size of its own.
+    if not raw and params["size"] // files < block:
+        return "size", _no_room(files, block)
+    return None
+
+
+def _no_room(files: int, block: int) -> str:
+    whose = "the file has" if files == 1 else f"the {files} files have"
+    return f"{whose} no room for a block of {block} bytes"
 
 
 def _requests(kind: str, top: str, params: dict[str, Any], number: int, rng: random.Random,
@@ -51,27 +91,28 @@ def _requests(kind: str, top: str, params: dict[str, Any], number: int, rng: ran
     sequential, share = SHAPES[kind]
     share = params["reads"] if share is None else share
     block, sync = params["block"], params.get("sync", 0)
-    flags = os.O_RDWR | (os.O_DIRECT if params["direct"] else 0)
-    fd = os.open(_target(top, number), flags)
     buffer = mmap.mmap(-1, block)
     buffer.write(seeded(number, "block").randbytes(block))
-    span = _span(top, params, fd)
+    place = Place(top, params, number)
+    span = place.blocks()
     try:
         for at in range(-(-params["operations"] // params["processes"])):
-            place = (at if sequential else rng.randrange(span)) % span * block
+            fd, offset = place.find((at if sequential else rng.randrange(span)) % span)
             reads = rng.randrange(100) < share
             with record.timed("read" if reads else "write"):
-                done = os.preadv(fd, [buffer], place) if reads else os.pwrite(fd, buffer, place)
+                done = os.preadv(fd, [buffer], offset) if reads else os.pwrite(fd, buffer, offset)
                 if sync and not reads and at % sync == sync - 1:
                     os.fdatasync(fd)
             if reads:
                 record.read += done
             else:
                 record.written += done
-        with record.timed("fsync"):
-            os.fsync(fd)
+        if share < 100:
+            with record.timed("fsync"):
+                for fd in place.fds:
+                    os.fsync(fd)
     finally:
-        os.close(fd)
+        place.close()
 
 
 def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:

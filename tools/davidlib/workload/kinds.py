@@ -14,6 +14,7 @@ from . import blocks, fiojob, image, programs, servers, trees
 from .record import Record
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+SPREAD = 64  # files all over the disk, of one process
 
 
 class Bytes(int):
@@ -50,7 +51,8 @@ def _server(text: str, **params: Any) -> Kind:
 
 def _blocks(text: str, block: int, **params: Any) -> Kind:
     shared = {"block": Bytes(block), "size": Bytes(256 * MIB), "processes": 1, "operations": 1000}
-    return Kind(text, shared | {"direct": True} | params, blocks.run, blocks.prepare, raw=True)
+    return Kind(text, shared | {"direct": True} | params, blocks.run, blocks.prepare, raw=True,
+                mistake=blocks.mistake)
 
 
 def _tree(name: str, text: str) -> Kind:
@@ -74,9 +76,9 @@ KINDS: dict[str, Kind] = {
     ),
     "sequential-read": _blocks("one block after another", MIB),
     "sequential-write": _blocks("one block after another", MIB),
-    "random-read": _blocks("blocks anywhere", 4 * KIB),
-    "random-write": _blocks("blocks anywhere", 4 * KIB),
-    "mixed": _blocks("random reads and writes", 4 * KIB, reads=70, sync=0),
+    "random-read": _blocks("blocks anywhere", 4 * KIB, files=SPREAD),
+    "random-write": _blocks("blocks anywhere", 4 * KIB, files=SPREAD),
+    "mixed": _blocks("random reads and writes", 4 * KIB, reads=70, sync=0, files=SPREAD),
     "database": _blocks("random overwrites, each with fdatasync, and reads", 8 * KIB, reads=50, sync=1),
     "metadata": Kind("empty files: create, stat, rename, delete", {"files": 2000, "width": 100},
                      trees.run_metadata),
