@@ -14,6 +14,28 @@ from davidlib.disk import dm
 from davidlib.workload import called
 
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
+EXOS, MICRON = "seagate-exos-x20-20tb", "micron-7300-pro"
+SMALL_CACHE = ('profile-option = ["segments=8", "segment_sectors=128sectors", '
+               '"write_buffer=1024sectors"]\n')
+# By name: drive, more of the disk, file system, workload.
+DOUBTED = {
+    "cache-takes-writes": (EXOS, "", "none", 'kind = "random-write"\noperations = 300\n'),
+    "cache-is-full": ("hitachi-hds721010kla330", SMALL_CACHE, "none",
+                      'kind = "random-write"\noperations = 300\nsteady = true\n'),
+    "never-settles": (EXOS, "", "none",
+                      'kind = "random-write"\noperations = 300\nsteady = true\nsettle = 400\n'),
+    "memory-takes-writes": (EXOS, "", "xfs", 'kind = "fileserver"\noperations = 100\nfiles = 50\n'),
+    "memory-reads": (EXOS, "", "xfs", 'kind = "webserver"\noperations = 200\nfiles = 20\n'),
+    "cache-reads": (EXOS, "", "none", 'kind = "fio"\n'
+                    'job = "[a]\\nrw=randread\\nbs=4k\\ndirect=1\\nsize=1M\\nio_size=8M\\nnorandommap"\n'),
+    "blank": (MICRON, "", "none", 'kind = "random-read"\noperations = 300\n'),
+    "erased": (MICRON, "", "none", 'kind = "random-write"\nblock = "1M"\noperations = 300\n'),
+    "worn": (MICRON, 'profile-option = ["precondition=random"]\n', "none",
+             'kind = "random-read"\noperations = 300\n'),
+    "one-place": (EXOS, "", "xfs", 'kind = "random-read"\nfiles = 1\noperations = 100\n'),
+    "several-settle": ("hitachi-hds721010kla330", SMALL_CACHE, "xfs",
+                       'kind = "varmail"\nprocesses = 2\noperations = 200\nsteady = true\nfiles = 100\n'),
+}
 # By name: a spec, and how often it is run.
 SPECS = {
     "ext4-postmark": (DISK + '[[workload]]\nkind = "postmark"\nfiles = 40\noperations = 60\n', 2),
@@ -25,6 +47,8 @@ SPECS = {
     # On a disk of which 256 MiB are little.
     **{f"{fs}-spread": (DISK + f'[[filesystem]]\ntype = "{fs}"\n[[workload]]\nkind = "random-read"\n'
                         "operations = 200\n", 1) for fs in ("ext4", "xfs")},
+    **{name: (f'[disk]\nprofile = "{drive}"\n{disk}[[filesystem]]\ntype = "{fs}"\n[[workload]]\n{work}', 1)
+       for name, (drive, disk, fs, work) in DOUBTED.items()},
     # Everything is kept, in a store that has no room for it.
     "full": (DISK + 'backing = "4M"\nclassify = "keep"\n[[filesystem]]\ntype = "none"\n'
              '[[workload]]\nkind = "random-write"\nblock = "64K"\n', 1),

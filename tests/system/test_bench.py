@@ -21,24 +21,27 @@ from pathlib import Path
 
 import pytest
 
-from davidlib.bench import localhost, runs, samples, spec
+from davidlib import build
+from davidlib.bench import doubts, limits, localhost, runs, samples, spec
 from davidlib.bench.metrics import METRICS
 from davidlib.bench.results import Results
 from davidlib.disk import modulehelp
 from davidlib.disk.dm import DeviceError
 from davidlib.report import answer, figures
 from davidlib.util import UserError
-from davidlib.workload import fiojob, image, record
+from davidlib.workload import fiojob, image, record, steady
 from davidlib.workload.kinds import KINDS
 from davidlib.workload.several import WorkFailed
+import benchrun
 from labjob import PYTHON, Job
 
 TREE = Path(__file__).resolve().parents[2]
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
-RUNS = ("ext4-postmark", "none-random-read", "ext4-spread", "xfs-spread", "fio-fsync", "fio-fsync-2", "full")
+RUNS = ("ext4-postmark", "none-random-read", "ext4-spread", "xfs-spread", *benchrun.DOUBTED,
+        "fio-fsync", "fio-fsync-2", "full")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
-          memory="1G", usually=15, virtual_time=True)
+          memory="1G", usually=40, virtual_time=True)
 
 
 def parse(text: str) -> spec.Spec:
@@ -79,6 +82,7 @@ def fio(job: str, system: str = "") -> str:
         (fio("[global]\nrw=randread\n[a]\nbs=4k\n[global]\n randseed = 4\n[b]"), "a.toml:5: job: randseed: "),
         (fio("[a]\ninclude b.fio"), "a.toml:5: job: include: leave it out; bench takes the job's text alone"),
         (fio("[a]\nclocksource=cpu"), "a.toml:5: job: clocksource: leave it out"),
+        (fio("[a]\nsteadystate=iops:5%"), "a.toml:5: job: steadystate: leave it out; fio ends the job when"),
         (fio("[a]\nioengine=cpuio"), "a.toml:5: job: ioengine=cpuio: its operations are not the disk's"),
         (fio("[a]\nfilename=/dev/sda"), "a.toml:5: job: filename=/dev/sda: leave it out"),
         (fio("rw=read"), "a.toml:5: job: rw: stands in no section; write a line such as \\[job\\]"),
@@ -440,6 +444,43 @@ def test_a_write_of_fio_takes_its_sync_and_goes_where_the_seed_says(lab) -> None
     assert [text.partition(": ")[0] for text in first["wrong"]] == ["too short"], first["wrong"]
 
 
+# Of a run: the doubts that it has. What is not here must not be there.
+DOUBTED = {
+    "cache-takes-writes": {"cached_writes"},
+    "cache-is-full": set(),
+    "never-settles": {"cached_writes", "unsteady"},
+    "memory-takes-writes": {"cached_writes", "memory_reads"},
+    "memory-reads": {"cached_writes", "memory_reads"},
+    "cache-reads": {"cached_reads", "short_stroke"},
+    "blank": {"empty_reads"},
+    "erased": {"erased_flash", "trend"},
+    "worn": set(),
+    "one-place": {"short_stroke"},
+    "several-settle": {"memory_reads"},
+    "none-random-read": set(),
+    "ext4-spread": set(),
+    "xfs-spread": set(),
+}
+
+
+@pytest.mark.lab(LAB, *DOUBTED)
+@pytest.mark.parametrize("name", DOUBTED)
+def test_a_run_says_what_its_figure_is_not(lab, name: str) -> None:
+    found = lab.labs.wait(LAB, {"run": name})
+    assert found and not found["error"], found
+    [result] = found["results"]
+    assert {doubt["kind"] for doubt in result["doubts"]} == DOUBTED[name], result["doubts"]
+    assert all(doubt["text"] and 0.1 <= abs(doubt["share"]) <= 1 for doubt in result["doubts"])
+    reach = result["reach"]
+    assert 0 < reach["touched_bytes"] <= reach["stroked_bytes"] <= reach["disk_bytes"]
+    warming = result["steady"]
+    assert (warming is not None) == (name in ("cache-is-full", "never-settles", "several-settle"))
+    # Only what was measured counts: the disk's own count of requests has none of the warming up.
+    if warming:
+        assert warming["warmed"] >= 300 and result["stats"]["modelled"]["write"] < 2000, result["stats"]
+        assert warming["level"] == (name != "never-settles")
+
+
 @pytest.mark.lab(LAB, "full")
 def test_a_run_whose_store_is_too_small_fails_and_leaves_nothing(lab) -> None:
     found = lab.labs.wait(LAB, {"run": "full"})
@@ -459,7 +500,8 @@ def result_of(seed: int, seconds: float) -> str:
     return json.dumps({"run": described, "versions": versions, "result": {
         "seconds": seconds, "operations": 2, "operations_per_s": 2 / seconds, "megabytes_per_s": 1.0,
         "read_bytes": 0, "written_bytes": 1, "latency": latency, "times": {"good": True, "text": "fine"},
-        "wrong": [], "stats": stats, "columns": ["t_ns"], "samples": [[0], [1]], "histograms": [[0], [1]]}})
+        "wrong": [], "doubts": [], "reach": {"touched_bytes": 1, "stroked_bytes": 5, "disk_bytes": 10},
+        "stats": stats, "columns": ["t_ns"], "samples": [[0], [1]], "histograms": [[0], [1]]}})
 
 
 def test_a_result_finds_the_files_that_its_question_names(tmp_path: Path) -> None:
@@ -524,6 +566,96 @@ def test_a_bad_spec_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1 and "bad.toml:4: kind = 'vermail'" in done.stderr, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
+
+
+def points(rates: list[float]) -> list[steady.Point]:
+    """Windows of a second each."""
+    found = [(0, 0)]
+    for rate in rates:
+        found.append((found[-1][0] + 10**9, found[-1][1] + round(rate)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rates", "percent"),
+    [
+        ([100.0] * 10, 0),
+        ([100.0] * 9, 0),
+        # By hand: from 100 to 190 in nine steps of 10, of a mean of 145.
+        ([100.0 + 10 * at for at in range(10)], 100 * 90 / 145),
+        ([190.0 - 10 * at for at in range(10)], -100 * 90 / 145),
+        # A rise of a half, in what scatters by as much: level rates do so, too.
+        ([100 + 5 * at + (60 if at % 2 else -40) for at in range(10)], 0),
+    ],
+)
+def test_a_trend_is_a_line_that_is_steeper_than_level_rates_have(rates: list[float], percent: float) -> None:
+    assert steady.trend(points(rates)) == pytest.approx(percent)
+
+
+@pytest.mark.parametrize(
+    ("cache", "rate", "after"),
+    [
+        # A window is ten operations; eleven of them have ten rates.
+        (0, lambda at: 100, 110),
+        # As many operations of 4 KiB as the cache takes: 25, and eleven windows of that.
+        (25 * 4096, lambda at: 100, 275),
+        # A rate that falls all the time.
+        (0, lambda at: 1000 * 0.99**at, 0),
+    ],
+)
+def test_a_rate_has_settled_when_it_is_level_and_the_cache_was_full(cache: int, rate, after: int) -> None:
+    judge = steady.Judge(steady.Caches(cache), 10, True)
+    now, found = 0, 0
+    for at in range(1, 1001):
+        now += int(10**9 / rate(at))
+        if judge.is_level(now, at, 4096 * at, 4096 * at, at):
+            found = at
+            break
+    assert found == after
+
+
+def test_a_media_cache_may_be_full_by_bytes_or_by_requests() -> None:
+    caches = steady.Caches(1000, 10**6, 50)
+    assert not caches.filled(999_999, 99) and caches.filled(2 * 10**6, 1) and caches.filled(4000, 100)
+    # One after another, requests pass it.
+    assert caches.filled(4000, 0) and not caches.filled(3999, 0)
+
+
+def test_windows_are_of_as_many_operations_and_none_of_too_few() -> None:
+    assert not doubts.windows(list(range(1, 200)), 1)
+    assert [count for _, count in doubts.windows(list(range(1, 206)), 1)] == list(range(0, 201, 20))
+    # fio's clock counts milliseconds.
+    assert not doubts.windows([10**6 * (at // 4) for at in range(400)], 0)
+    assert len(doubts.windows([10**6 * at for at in range(400)], 0)) == 11
+
+
+def test_the_answer_carries_its_doubts() -> None:
+    good = json.loads(result_of(1, 1.0)) | {"id": "one"}
+    bad = copy.deepcopy(good) | {"id": "two"}
+    bad["run"]["seed"], bad["run"]["variant"] = 2, "xfs"
+    bad["result"]["doubts"] = [{"kind": "cached_writes", "share": 1.0, "text": "a cache took the writes"}]
+    found = figures.table([good, bad], "operations")
+    [said] = answer.with_doubts([good, bad], found, "operations")
+    assert said.endswith(" In doubt: cached_writes, 1 of 2 runs (xfs): a cache took the writes.")
+    [plain] = answer.with_doubts([good], figures.table([good], "operations"), "operations")
+    assert "doubt" not in plain
+    # It is believable: who measures a cache has measured it.
+    assert answer.verdict([good, bad])[0] is True
+    assert answer.reach([good, bad])[0] == "varmail, ext4: touched 10 % of the disk, stroked 50 %"
+
+
+@pytest.mark.parametrize("drive", ["seagate-exos-x20-20tb", "seagate-st8000as0002", "micron-7300-pro"])
+def test_a_drive_s_limits_are_those_of_the_simulator(drive: str) -> None:
+    sim = str(build.ensure("david-sim"))
+    word = subprocess.run([sim, "profile", "show", drive, "--word"], capture_output=True, text=True,
+                          check=True)
+    job = [sim, "bench", "--json", "--profile", drive, "--job", "a: random count=10"]
+    said = json.loads(subprocess.run(job, capture_output=True, text=True, check=True).stdout)
+    found = limits.parse(word.stdout)
+    assert found.kind == said["kind"]
+    if found.kind == "disk":
+        assert found.media_rate / 1e6 == pytest.approx(said["jobs"][0]["media_mb_s"], rel=1e-5)
+    assert bool(found.media_cache) == (drive == "seagate-st8000as0002") and found.cache > 0
 
 
 def test_the_verdict_names_a_run_that_is_not_valid() -> None:

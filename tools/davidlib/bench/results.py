@@ -35,7 +35,8 @@ FIGURES = ("seconds", "operations", "operations_per_s", "megabytes_per_s", "read
 # A digest of each group of what decided the figures.
 PARTS = ("profile_digest", "model", "classifier", "module", "lab", "code")
 COLUMNS = ("id", "variant", "workload", "profile", "file_system", "seed", *FIGURES, "store_bytes",
-           "memory_bytes", "trustworthy", "verdict", "wrong", "drive", *PARTS, "kernel", "versions")
+           "memory_bytes", "trustworthy", "verdict", "wrong", "doubts", "touched", "stroked",
+           "drive", *PARTS, "kernel", "versions")
 
 
 def _write(path: Path, text: str) -> None:
@@ -149,7 +150,8 @@ def _named(one: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
 
 
 # What a page is made of.
-RESULT = ("seconds", "operations", "latency", "times", "wrong", "stats", "columns", "samples", "histograms")
+RESULT = ("seconds", "operations", "latency", "times", "wrong", "doubts", "reach", "stats", "columns",
+          "samples", "histograms")
 
 
 def _digest(found: dict[str, Any]) -> str:
@@ -214,6 +216,12 @@ def said_versions(one: dict[str, Any]) -> str:
     return "; ".join(f"{name} {value}" for name, value in sorted(one["versions"].items()) if name != "kernel")
 
 
+def reached(result: dict[str, Any]) -> tuple[float, float]:
+    """Shares of the disk: that was touched, and from the first sector to the last."""
+    reach = result["reach"]
+    return reach["touched_bytes"] / reach["disk_bytes"], reach["stroked_bytes"] / reach["disk_bytes"]
+
+
 def columns(one: dict[str, Any]) -> list[Any]:
     """A run as a row of COLUMNS."""
     run, result = one["run"], one["result"]
@@ -223,6 +231,8 @@ def columns(one: dict[str, Any]) -> list[Any]:
         *(run["seed"], *(result[name] for name in FIGURES)),
         *(last["store_used"] * last["block_size"], sum(last["mem"].values())),
         *(result["times"]["good"], result["times"]["text"], "; ".join(result["wrong"])),
+        "; ".join(f"{doubt['kind']}: {doubt['text']}" for doubt in result["doubts"]),
+        *reached(result),
         *(one["drive"], *_digests(one), kernel_of(one), said_versions(one)),
     ]
 

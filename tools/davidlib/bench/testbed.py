@@ -27,10 +27,11 @@ from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
 from ..lab.lab import parse_memory
 from ..util import UserError
-from ..workload import called, fiojob, trees
+from ..workload import called, fiojob, steady, trees
 from ..workload.kinds import KINDS, files_of
-from ..workload.record import Record, summary, too_short
+from ..workload.record import summary, too_short
 from ..workload.several import WorkFailed
+from . import doubts, limits
 from .samples import COLUMNS, Row, Sampler, row
 
 NAME = "david-bench"
@@ -154,22 +155,69 @@ def figures() -> dict[str, Any]:
     return stats.as_dict(stats.fetch(NAME))
 
 
+class Span:
+    """What is measured of a run: from begin() to end(). Time goes on the drive's clock from the making on."""
+
+    def __init__(self) -> None:
+        setting.change(NAME, [("mode", "timing-accurate")])
+        self.limits = limits.of_disk(NAME)
+        self.first = figures()
+
+    def begin(self) -> None:
+        setting.message(NAME, "reach", "restart")
+        self.before = figures()
+        self.sampler = Sampler(NAME, self.before)
+        self.sampler.__enter__()
+        self.start = time.monotonic_ns()
+
+    def end(self) -> None:
+        self.ns = time.monotonic_ns() - self.start
+        # Not later: what the drive does meanwhile is no part of it.
+        now = figures()
+        self.sampler.__exit__()
+        self.part = baseline.difference(now, self.before)
+        self.timed = baseline.difference(now, self.first)
+        self.sampler.rows.append(row(self.part, self.ns))
+
+    def left(self, top: str) -> int:
+        """How long it takes until all is on the media; ns."""
+        start = time.monotonic_ns()
+        for path in dict.fromkeys((top, DISK)):
+            fd = os.open(path, os.O_RDONLY)
+            try:
+                if path != DISK and ctypes.CDLL(None).syncfs(fd):
+                    raise RunFailed(f"{path}: what it has in memory cannot be written")
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        return time.monotonic_ns() - start
+
+
 def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
     """The workload in the drive's time, and all that is known of it."""
     work = run["workload"]
+    kind, params = KINDS[work["kind"]], work["params"]
     align()
-    setting.change(NAME, [("mode", "timing-accurate")])
-    before = figures()
-    with Sampler(NAME, before) as sampler:
-        start = time.monotonic_ns()
-        record = KINDS[work["kind"]].run(work["kind"], top, work["params"], run["seed"])
-        end = time.monotonic_ns()
-    part = baseline.difference(figures(), before)
-    sampler.rows.append(row(part, end - start))
-    return outcome(record, end - start, part, sampler.rows)
+    span = Span()
+    is_random = bool(kind.random and kind.random(params))
+    warming = None
+    if params.get("steady"):
+        caches = steady.Caches(span.limits.cache, span.limits.media_cache, span.limits.media_writes)
+        warming = steady.Warming(params["processes"], params["operations"], params["settle"], caches,
+                                 is_random, span.begin)
+        record = kind.run(work["kind"], top, params, run["seed"], warming)
+        warming.close()
+    else:
+        span.begin()
+        record = kind.run(work["kind"], top, params, run["seed"])
+    span.end()
+    seen = doubts.Seen(record, span.ns, span.left(top), span.part, span.timed, span.limits, is_random,
+                       kind.rated, 0 if record.own_ns else span.start, warming.outcome() if warming else None)
+    return outcome(seen, span.sampler.rows)
 
 
-def outcome(record: Record, ns: int, part: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
+def outcome(seen: doubts.Seen, rows: list[Row]) -> dict[str, Any]:
+    record, ns, part = seen.record, seen.ns, seen.part
     verdict, found = lateness.verdict(part), check.findings(part)
     wrong = [f"{finding.what}: {finding.text}" for finding in found if not finding.good]
     if short := too_short(record, ns):
@@ -185,6 +233,10 @@ def outcome(record: Record, ns: int, part: dict[str, Any], rows: list[Row]) -> d
         "latency": summary(record),
         "times": {"good": verdict.good, "text": verdict.text},
         "wrong": wrong,
+        "doubts": doubts.found(seen),
+        "reach": doubts.reach_of(part),
+        "left_ns": seen.left_ns,
+        "steady": seen.warming,
         "stats": part,
         "columns": COLUMNS,
         "samples": [line[:-1] for line in rows],

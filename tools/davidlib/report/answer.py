@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..bench import doubts
 from ..bench.metrics import METRICS
+from ..bench.results import reached
 from . import figures
 from .figures import Estimate, Table
 
@@ -87,6 +89,47 @@ def sentences(table: Table, metric: str) -> list[str]:
             said = _alone(best, variants[best], metric)
         found.append(f"{workload}: {said}.")
     return found
+
+
+def _in_doubt(runs: list[dict[str, Any]], kind: str) -> str:
+    """Whose figures have that doubt, and what it says of the first; nothing: of none."""
+    having = [(one["run"]["variant"], doubt["text"]) for one in runs for doubt in one["result"]["doubts"]
+              if doubt["kind"] == kind]
+    if not having:
+        return ""
+    whose = ", ".join(dict.fromkeys(variant for variant, _ in having))
+    return f"{kind}, {len(having)} of {len(runs)} runs ({whose}): {having[0][1]}"
+
+
+def doubted(runs: list[dict[str, Any]], workload: str) -> list[str]:
+    """One line for each kind of doubt about the runs of that workload."""
+    mine = [one for one in runs if one["run"]["workload"]["name"] == workload]
+    return [said for kind in doubts.KINDS if (said := _in_doubt(mine, kind))]
+
+
+def with_doubts(runs: list[dict[str, Any]], table: Table, metric: str) -> list[str]:
+    """The answer's sentences. Each carries its doubts, so that nobody has the figure without them."""
+    found = []
+    for workload, sentence in zip(table, sentences(table, metric), strict=True):
+        said = doubted(runs, workload)
+        found.append(f"{sentence} In doubt: {'. '.join(said)}." if said else sentence)
+    return found
+
+
+def _percent(shares: list[float]) -> str:
+    low, high = f"{100 * min(shares):.3g}", f"{100 * max(shares):.3g}"
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def reach(runs: list[dict[str, Any]]) -> list[str]:
+    """Of each workload and variant: the shares of the disk that were touched and stroked."""
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for one in runs:
+        key = (one["run"]["workload"]["name"], one["run"]["variant"])
+        found.setdefault(key, []).append(reached(one["result"]))
+    return [f"{workload}, {variant}: touched {_percent([touched for touched, _ in shares])} of the disk, "
+            f"stroked {_percent([stroked for _, stroked in shares])}"
+            for (workload, variant), shares in found.items()]
 
 
 def verdict(runs: list[dict[str, Any]]) -> tuple[bool, str]:

@@ -47,8 +47,13 @@ def report(args: argparse.Namespace) -> int:
         (files / "runs.csv").write_text(export.table(runs))
         (files / "samples.csv").write_text(export.samples(runs))
         export.drawings(runs, metric, files)
-    for sentence in answer.sentences(figures.table(runs, metric), metric):
+    table = figures.table(runs, metric)
+    for workload, sentence in zip(table, answer.sentences(table, metric), strict=True):
         print(sentence)
+        for doubt in answer.doubted(runs, workload):
+            print(f"  in doubt: {doubt}")
+    for line in answer.reach(runs):
+        print(f"  {line}")
     good, said = answer.verdict(runs)
     print(said)
     print(f"of {origin.sentence(runs)}")

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from ..bench.metrics import METRICS
+from ..bench.results import reached
 from . import answer, figures, origin, plots, theme
 
 STYLE = """
@@ -63,7 +64,7 @@ def _summary(table: figures.Table, metric: str) -> str:
 
 def _runs(runs: list[dict[str, Any]]) -> str:
     head = ["workload", "variant", "seed", "seconds", "operations", "MB/s", "store MiB", "memory KiB",
-            "times"]
+            "touched", "stroked", "times", "doubts"]
     rows = []
     for one in runs:
         run, result = one["run"], one["result"]
@@ -72,7 +73,9 @@ def _runs(runs: list[dict[str, Any]]) -> str:
             run["workload"]["name"], run["variant"], str(run["seed"]), answer.digits(result["seconds"]),
             str(result["operations"]), answer.digits(result["megabytes_per_s"]),
             answer.digits(last["store_used"] * last["block_size"] / (1 << 20)),
-            answer.digits(sum(last["mem"].values()) / 1024), result["times"]["text"],
+            answer.digits(sum(last["mem"].values()) / 1024),
+            *(f"{100 * share:.3g} %" for share in reached(result)), result["times"]["text"],
+            ". ".join(doubt["text"] for doubt in result["doubts"]) or "none",
         ])
     return table_of(head, rows)
 
@@ -120,7 +123,8 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
     """The page's text."""
     table = figures.table(runs, metric)
     good, verdict = answer.verdict(runs)
-    said = "".join(f'<p class="answer">{escape(text)}</p>' for text in answer.sentences(table, metric))
+    said = "".join(f'<p class="answer">{escape(text)}</p>'
+                   for text in answer.with_doubts(runs, table, metric))
     note = "" if any(len(seeds) > 1 for variants in table.values() for seeds in variants.values()) else (
         f"<p>There was {escape(answer.NO_INTERVAL)}.</p>")
     data = base64.b64encode(csv.encode()).decode()
@@ -133,6 +137,8 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         "how far the model is from the drive. Where all seeds come to the same there is none. "
         "Variants are compared seed by seed. Drawings over time and of distributions are "
         "of each variant's first seed.</p>"
+        "<p>Touched: the bytes of the disk that were asked for, each once. Stroked: from the first of them "
+        f"to the last. {'. '.join(map(escape, answer.reach(runs)))}.</p>"
         f"{_drawings(runs, metric)}<h2>Runs</h2>{_runs(runs)}"
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
         "<h2>Again</h2><p>With this in a file SPEC.toml, <code>tools/david bench SPEC.toml</code> does the "

@@ -4,6 +4,7 @@ not."""
 
 from __future__ import annotations
 
+import itertools
 import mmap
 import os
 import random
@@ -12,6 +13,7 @@ from typing import Any
 from . import fileops, spread
 from .record import Record
 from .several import WorkFailed, seeded, together
+from .steady import Warming, course
 
 # Of each kind: is it sequential, and the share of reads in percent (None: the parameter "reads").
 SHAPES: dict[str, tuple[bool, int | None]] = {
@@ -87,36 +89,42 @@ def _no_room(files: int, block: int) -> str:
 
 
 def _requests(kind: str, top: str, params: dict[str, Any], number: int, rng: random.Random,
-              record: Record) -> None:
+              record: Record, warming: Warming | None) -> None:
     sequential, share = SHAPES[kind]
     share = params["reads"] if share is None else share
     block, sync = params["block"], params.get("sync", 0)
     buffer = mmap.mmap(-1, block)
     buffer.write(seeded(number, "block").randbytes(block))
     place = Place(top, params, number)
-    span = place.blocks()
+    span, turn = place.blocks(), itertools.count()
+
+    def step(record: Record) -> None:
+        at = next(turn)
+        fd, offset = place.find((at if sequential else rng.randrange(span)) % span)
+        reads = rng.randrange(100) < share
+        with record.timed("read" if reads else "write"):
+            done = os.preadv(fd, [buffer], offset) if reads else os.pwrite(fd, buffer, offset)
+            if sync and not reads and at % sync == sync - 1:
+                os.fdatasync(fd)
+        if reads:
+            record.read += done
+        else:
+            record.written += done
+
     try:
-        for at in range(-(-params["operations"] // params["processes"])):
-            fd, offset = place.find((at if sequential else rng.randrange(span)) % span)
-            reads = rng.randrange(100) < share
-            with record.timed("read" if reads else "write"):
-                done = os.preadv(fd, [buffer], offset) if reads else os.pwrite(fd, buffer, offset)
-                if sync and not reads and at % sync == sync - 1:
-                    os.fdatasync(fd)
-            if reads:
-                record.read += done
-            else:
-                record.written += done
-        if share < 100:
+        course(number, step, -(-params["operations"] // params["processes"]), record, warming)
+        # With a rate that has settled, what the caches hold was there before.
+        if share < 100 and not warming:
             with record.timed("fsync"):
                 for fd in place.fds:
                     os.fsync(fd)
+            record.ends.pop()
     finally:
         place.close()
 
 
-def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
+def run(kind: str, top: str, params: dict[str, Any], seed: int, warming: Warming | None = None) -> Record:
     def body(number: int, rng: random.Random, record: Record) -> None:
-        _requests(kind, top, params, number, rng, record)
+        _requests(kind, top, params, number, rng, record, warming)
 
-    return together(body, params["processes"], seed)
+    return together(body, params["processes"], seed, warming)

@@ -39,6 +39,10 @@ TAKEN = {
     "clocksource": "bench needs clock_gettime: fio's own clock is not the lab's",
     "create_only": "bench makes the files before it measures",
     **dict.fromkeys(
+        ("steadystate", "ss", "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp"),
+        "fio ends the job when its rate is steady, and the way there would be in the figures; a run with a "
+        "trend says so, and the built-in workloads have steady = true"),
+    **dict.fromkeys(
         ("unified_rw_reporting", "write_lat_log", "log_avg_msec", "log_hist_msec", "log_max_value",
          "log_compression", "log_store_compressed", "per_job_logs", "disable_lat", "gtod_reduce", "stats"),
         _TIMES),
@@ -109,6 +113,11 @@ def _on(options: dict[str, str], names: tuple[str, ...]) -> str:
     return next((f"{name}={options[name]}" for name in names if options.get(name, "") not in OFF), "")
 
 
+def is_random(params: dict[str, Any]) -> bool:
+    """Are all its requests?"""
+    return all(options.get("rw", "read").startswith("rand") for _, options in _sections(params["job"]))
+
+
 def unknown(params: dict[str, Any]) -> dict[str, str]:
     """Metrics that cannot be told of a job, and why not. Empty: all are known."""
     found: dict[str, str] = {}
@@ -170,6 +179,12 @@ def logged(directory: Path) -> dict[str, list[int]]:
     return found
 
 
+def ends(directory: Path) -> list[int]:
+    """When requests ended, by fio's own clock, which counts milliseconds."""
+    return [int(line.split(",")[0]) * 1_000_000 for path in sorted(directory.glob("*_lat.*.log"))
+            for line in path.read_text().splitlines()]
+
+
 def _own_ns(jobs: list[dict[str, Any]]) -> int:
     """How long fio was at its jobs, at most: those of a group go together, groups one after another."""
     groups: dict[int, int] = {}
@@ -206,7 +221,12 @@ def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     directory.mkdir()
     _job_file(top, params, seed, f"write_lat_log={directory}/job")
     said = _call_fio()
-    return record_of(json.loads(said[said.index("{") :]), logged(directory), params)
+    found = json.loads(said[said.index("{") :])
+    record = record_of(found, logged(directory), params)
+    # Groups follow each other, and need not be alike.
+    if len({job["groupid"] for job in found["jobs"]}) == 1:
+        record.ends = ends(directory)
+    return record
 
 
 def clean_up() -> None:

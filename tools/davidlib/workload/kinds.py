@@ -26,7 +26,10 @@ class File(str):
 
 
 Prepare = Callable[[str, dict[str, Any], int], None]
-Run = Callable[[str, str, dict[str, Any], int], Record]
+# With "steady" among the parameters, a Warming may be given, too.
+Run = Callable[..., Record]
+# Wait until the rate has settled, for so many operations at most: steady.py
+STEADY = {"steady": False, "settle": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -42,17 +45,21 @@ class Kind:
     mistake: Callable[[dict[str, Any], bool], tuple[str, str] | None] | None = None
     # Metrics that its runs do not have, and why.
     unknown: Callable[[dict[str, Any]], dict[str, str]] | None = None
+    # Are its requests at random? None: they are what programs ask for.
+    random: Callable[[dict[str, Any]], bool] | None = None
+    rated: bool = False  # its operations are alike, and go on as long as one lets them: they have a rate
 
 
 def _server(text: str, **params: Any) -> Kind:
     shared = {"files": 500, "width": 20, "processes": 1, "operations": 1000}
-    return Kind(text, shared | params, servers.run, servers.prepare)
+    return Kind(text, shared | params | STEADY, servers.run, servers.prepare, rated=True)
 
 
 def _blocks(text: str, block: int, **params: Any) -> Kind:
     shared = {"block": Bytes(block), "size": Bytes(256 * MIB), "processes": 1, "operations": 1000}
-    return Kind(text, shared | {"direct": True} | params, blocks.run, blocks.prepare, raw=True,
-                mistake=blocks.mistake)
+    random = "sequential" not in text
+    return Kind(text, shared | {"direct": True} | params | STEADY, blocks.run, blocks.prepare, raw=True,
+                mistake=blocks.mistake, random=lambda params: random, rated=True)
 
 
 def _tree(name: str, text: str) -> Kind:
@@ -74,8 +81,8 @@ KINDS: dict[str, Kind] = {
         "read or append, create or delete, of small files", mean=Bytes(5 * KIB), append=Bytes(4 * KIB),
         low=Bytes(500), high=Bytes(10000),
     ),
-    "sequential-read": _blocks("one block after another", MIB),
-    "sequential-write": _blocks("one block after another", MIB),
+    "sequential-read": _blocks("sequential blocks", MIB),
+    "sequential-write": _blocks("sequential blocks", MIB),
     "random-read": _blocks("blocks anywhere", 4 * KIB, files=SPREAD),
     "random-write": _blocks("blocks anywhere", 4 * KIB, files=SPREAD),
     "mixed": _blocks("random reads and writes", 4 * KIB, reads=70, sync=0, files=SPREAD),
@@ -98,7 +105,7 @@ KINDS: dict[str, Kind] = {
                    programs.run_replay, programs.prepare_replay, required=("trace",),
                    built=(programs.REPLAY,)),
     "fio": Kind("a job of fio, as text", {"job": ""}, fiojob.run, fiojob.prepare, raw=True, required=("job",),
-                mistake=fiojob.mistake, unknown=fiojob.unknown),
+                mistake=fiojob.mistake, unknown=fiojob.unknown, random=fiojob.is_random, rated=True),
 }
 
 

@@ -19,13 +19,16 @@ class Record:
         self.ns: dict[str, list[int]] = {}
         self.told: dict[str, dict[str, Any]] = {}
         self.read = self.written = 0
+        self.ends: list[int] = []  # of operations, where a rate is asked for; ns
         self.own_ns = 0  # a program that says how long it was at its operations; 0: all the time
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
         start = time.monotonic_ns()
         yield
-        self.ns.setdefault(kind, []).append(time.monotonic_ns() - start)
+        end = time.monotonic_ns()
+        self.ns.setdefault(kind, []).append(end - start)
+        self.ends.append(end)
 
     def tell(self, kind: str, count: int, ns: int | None, known: dict[int, int] | None = None) -> None:
         """Operations that a program sums up: how many, their times' sum, and some quantiles by thousandths.
@@ -40,12 +43,13 @@ class Record:
         return sum(map(len, self.ns.values())) + sum(told["count"] for told in self.told.values())
 
     def as_dict(self) -> dict[str, Any]:
-        return {"ns": self.ns, "read": self.read, "written": self.written}
+        return {"ns": self.ns, "ends": self.ends, "read": self.read, "written": self.written}
 
     def join(self, other: dict[str, Any]) -> None:
         """Take what another process has recorded, as as_dict() gives it."""
         for kind, times in other["ns"].items():
             self.ns.setdefault(kind, []).extend(times)
+        self.ends += other["ends"]
         self.read += other["read"]
         self.written += other["written"]
 

@@ -17,6 +17,7 @@ from typing import Any
 from . import fileops
 from .record import Record
 from .several import seeded, together
+from .steady import Warming, course
 
 GAMMA = 1.5  # Filebench's shape of file sizes
 
@@ -117,14 +118,13 @@ def _postmark(files: Files, params: dict[str, Any], record: Record) -> None:
 FLOWS = {"fileserver": _fileserver, "varmail": _varmail, "webserver": _webserver, "postmark": _postmark}
 
 
-def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
+def run(kind: str, top: str, params: dict[str, Any], seed: int, warming: Warming | None = None) -> Record:
     """Repeat the flow in each process until it has done its share of the operations."""
     share = -(-params["operations"] // params["processes"])
 
     def body(number: int, rng: random.Random, record: Record) -> None:
         files = _again(top, params, number, seed)
         files.rng = rng
-        while record.operations() < share:
-            FLOWS[kind](files, params, record)
+        course(number, lambda record: FLOWS[kind](files, params, record), share, record, warming)
 
-    return together(body, params["processes"], seed)
+    return together(body, params["processes"], seed, warming)

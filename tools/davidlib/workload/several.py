@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from .record import Record
+from .steady import Warming
 
 # What a process does: number, random numbers of its own, record.
 Body = Callable[[int, random.Random, Record], None]
@@ -72,12 +73,14 @@ def _answers(running: dict[int, int]) -> Record:
     return record
 
 
-def together(body: Body, processes: int, seed: int) -> Record:
+def together(body: Body, processes: int, seed: int, warming: Warming | None = None) -> Record:
     """Run them all and put their records together, in the order of their numbers. None outlives the call."""
     running: dict[int, int] = {}
     try:
         for number in range(processes):
             _start(body, number, seed, running)
+        if warming:
+            warming.release(list(running.values()))
         return _answers(running)
     finally:
         for pid, reader in running.items():

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a disk's drive allows, of its profile as the kernel has scaled it: how much its caches take, how fast
+its media are. The units are those in which the model prints a profile.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..disk import setting
+from ..sizes import SECTOR
+
+SIZES = {"sectors": SECTOR, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes, unless it says otherwise."""
+
+    kind: str  # disk, ssd, memory
+    cache: int  # that takes writes
+    lasting: bool  # a flush need not empty it
+    media_cache: int  # of a shingled disk
+    media_writes: int  # requests at random that fill it
+    media_rate: float  # a second that pass the heads at most; 0: there are none
+
+
+def _size(text: str) -> int:
+    match = re.fullmatch(r"([0-9.]+)(\w*)", text)
+    return int(float(match[1]) * SIZES[match[2] or "sectors"]) if match else 0
+
+
+def _ns(text: str) -> float:
+    match = re.fullmatch(r"([0-9.]+)(\w+)", text)
+    return float(match[1]) * TIMES[match[2]] if match else 0
+
+
+def _zone_rate(zone: list[int], heads: int, revolution: float) -> float:
+    """Of sequential tracks: each takes a revolution and a skew. tools/sim/job.c has the same."""
+    _, _, per_track, _, track_skew, cylinder_skew, *_ = zone
+    skews = (heads - 1) * track_skew + cylinder_skew
+    return heads * per_track * SECTOR * 1e9 / (revolution * (heads + skews / per_track))
+
+
+def parse(word: str) -> Limits:
+    """Of a profile in one word, with all parameters."""
+    items = [item.partition("=")[::2] for item in word.strip().split(";")]
+    said = dict(items)
+    on = said["write_cache"] != "off" if "write_cache" in said else False
+    segments = int(said.get("segments", 0)) * _size(said.get("segment_sectors", "0"))
+    taken = max(segments, _size(said.get("write_buffer", "0"))) + _size(said.get("slc_cache", "0"))
+    rates = []
+    if said["kind"] == "disk":
+        revolution = 60e9 / float(said["rpm"].removesuffix("rpm"))
+        zones = [list(map(int, value.split(","))) for name, value in items if name == "zone"]
+        rates = [_zone_rate(zone, int(said["heads"]), revolution) for zone in zones]
+    media_cache = _size(said.get("media_cache", "0"))
+    return Limits(
+        kind=said["kind"],
+        cache=taken if on else 0,
+        lasting=said["kind"] == "ssd" and said.get("power_loss_protection") == "yes",
+        media_cache=media_cache,
+        media_writes=int(said["media_cache_map"]) if media_cache else 0,
+        media_rate=max(rates, default=0.0),
+    )
+
+
+def of_disk(name: str) -> Limits:
+    return parse(setting.message(name, "drive"))

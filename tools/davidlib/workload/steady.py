@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0
+"""When has a rate settled? The rule is david-sim's (tools/sim/job.c), which is that of fio's steadystate.
+
+Rates of ten windows are level if a straight line through them rises or falls by less than LEVEL percent, or
+if it is no steeper than what level rates scatter by. A window is a tenth of the operations that are to be
+counted, or as many as the drive's cache takes, if these are more. And the caches must have had the time to be
+full: until then a cache that takes everything has a level rate, too.
+
+Warming makes processes wait for that. All of them do operations that are not counted; the first one judges.
+When it has, each stops behind its operation. The parent, which then looks at the disk, lets them go on.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import select
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .record import Record
+
+WINDOWS = 10
+LEVEL = 10.0  # percent
+STUDENT = 5.041  # of the slope of level rates, 99.9 % are less steep; 8 degrees of freedom
+FILLINGS = 4  # of the cache
+MEDIA_FILLINGS = 2  # of a shingled disk's
+# An instant, and how many operations were done then.
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Caches:
+    """Of a drive, bytes; and how many writes at random fill a shingled disk's media cache."""
+
+    cache: int = 0
+    media_cache: int = 0
+    media_writes: int = 0
+
+    def media_filled(self, written: int, writes: int) -> bool:
+        """Can it be full? Only writes at random go there for long."""
+        return (not self.media_cache or not writes or written >= MEDIA_FILLINGS * self.media_cache
+                or writes >= MEDIA_FILLINGS * self.media_writes)
+
+    def filled(self, written: int, writes: int) -> bool:
+        return not written or (written >= FILLINGS * self.cache and self.media_filled(written, writes))
+
+
+def trend(points: list[Point]) -> float:
+    """In percent of the mean rate, from the first window to the last; 0: none, or not enough windows."""
+    if len(points) <= WINDOWS:
+        return 0.0
+    pairs = zip(points, points[1:], strict=False)
+    rates = [(more - count) / max(end - begin, 1) for (begin, count), (end, more) in pairs]
+    middle, mean = (WINDOWS - 1) / 2, sum(rates) / WINDOWS
+    spread = sum((at - middle) ** 2 for at in range(WINDOWS))
+    slope = sum((at - middle) * (rate - mean) for at, rate in enumerate(rates)) / spread
+    off = sum((rate - mean - slope * (at - middle)) ** 2 for at, rate in enumerate(rates))
+    if abs(slope) < STUDENT * math.sqrt(off / (WINDOWS - 2) / spread) or not mean:
+        return 0.0
+    return 100 * slope * (WINDOWS - 1) / mean
+
+
+@dataclass
+class Judge:
+    """Is asked after each operation, with the sums of all processes."""
+
+    caches: Caches
+    window: int
+    is_random: bool
+    points: list[Point] = field(default_factory=list)
+    due: tuple[int, int] = (0, 0)  # operations, bytes: the window's end
+
+    def __post_init__(self) -> None:
+        self.due = (self.window, self.caches.cache)
+
+    def is_level(self, now: int, operations: int, moved: int, written: int, writes: int) -> bool:
+        if operations < self.due[0] or moved < self.due[1]:
+            return False
+        self.points = [*self.points[-WINDOWS:], (now, operations)]
+        self.due = (operations + self.window, moved + self.caches.cache)
+        filled = self.caches.filled(written, writes if self.is_random else 0)
+        return len(self.points) > WINDOWS and abs(trend(self.points)) < LEVEL and filled
+
+    def rate(self) -> float:
+        """Operations a second of the last windows."""
+        if len(self.points) < 2:
+            return 0.0
+        (begin, count), (end, more) = self.points[0], self.points[-1]
+        return (more - count) * 1e9 / max(end - begin, 1)
+
+
+# What a process has done: operations, bytes, bytes written, writes.
+SLOTS = 4
+STOPS, SETTLED, DONE, RATE = range(4)  # of the first one's verdict; the rate in thousandths
+
+
+class Warming:
+    """Of a run with `steady`: MOST operations at most before those that count. BEGIN is called in between."""
+
+    def __init__(self, processes: int, count: int, most: int, caches: Caches, is_random: bool,
+                 begin: Callable[[], None]) -> None:
+        self.processes, self.most, self.begin = processes, most, begin
+        self.shared = memoryview(mmap.mmap(-1, 8 * SLOTS * (1 + processes))).cast("Q")
+        self.judge = Judge(caches, max(count // WINDOWS, 1), is_random)
+        self.ready, self.go = os.pipe(), os.pipe()
+
+    def _sums(self) -> list[int]:
+        return [sum(self.shared[SLOTS + slot :: SLOTS]) for slot in range(SLOTS)]
+
+    def _note(self, number: int, done: Record) -> None:
+        writes = sum(len(times) for kind, times in done.ns.items() if kind != "read")
+        said = (done.operations(), done.read + done.written, done.written, writes if done.written else 0)
+        for slot, more in enumerate(said):
+            self.shared[SLOTS * (1 + number) + slot] += more
+
+    def _judge(self) -> None:
+        operations, moved, written, writes = self._sums()
+        level = self.judge.is_level(time.monotonic_ns(), operations, moved, written, writes)
+        if level or operations >= self.most:
+            self.shared[SETTLED], self.shared[DONE] = int(level), operations
+            self.shared[RATE] = round(1000 * self.judge.rate())
+            self.shared[STOPS] = 1
+
+    def warm(self, number: int, step: Callable[[Record], None]) -> None:
+        """Of one process: do operations until it is enough, and then wait for the others."""
+        while not self.shared[STOPS]:
+            done = Record()
+            step(done)
+            self._note(number, done)
+            if number == 0:
+                self._judge()
+        os.write(self.ready[1], b".")
+        os.read(self.go[0], 1)
+
+    def release(self, answers: list[int]) -> None:
+        """Of the parent: wait for all, and let them go on. ANSWERS are read from a process that has ended:
+        then somebody failed, and who waits for the answers will see."""
+        waiting = 0
+        while waiting < self.processes:
+            there, _, _ = select.select([self.ready[0], *answers], [], [])
+            if self.ready[0] not in there:
+                return
+            waiting += len(os.read(self.ready[0], self.processes))
+        self.begin()
+        os.write(self.go[1], b"." * self.processes)
+
+    def close(self) -> None:
+        for fd in (*self.ready, *self.go):
+            os.close(fd)
+
+    def outcome(self) -> dict[str, Any]:
+        """What stands in a result: operations that were not counted, was the rate level then, and what it was
+        a second."""
+        return {"warmed": self.shared[DONE], "level": bool(self.shared[SETTLED]),
+                "before": self.shared[RATE] / 1000}
+
+
+def course(number: int, step: Callable[[Record], None], share: int, record: Record,
+           warming: Warming | None) -> None:
+    """A process's operations: those that settle the rate, then those that are counted."""
+    if warming:
+        warming.warm(number, step)
+    while record.operations() < share:
+        step(record)
