@@ -27,6 +27,12 @@
  *	waits	what a command of an SSD waits for is its transfer, too
  *	map_wait	what a read waits for the map of an SSD is its transfer
  *	turns	the rotation of a disk's command is its transfer, too
+ *	crowd	an SSD's page is read the slower, the longer it waited for its die
+ *	twice	a command of more than 64 KiB crosses an SSD's link twice
+ *	awake	a read that comes at the end of the one before finds an SSD asleep, others do not
+ *	trimmed	a trim makes each die of an SSD erase a block
+ *	idle	an idle SSD folds nothing of its SLC cache
+ *	nearer	what was written by itself is read off an SSD in half the time
  *	parity_read	an array's small write does not read the old parity
  *	overlap	a member of an array is busy twice while it has two requests
  *	copies	what an array writes to a second copy counts as data

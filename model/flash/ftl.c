@@ -592,6 +592,22 @@ static void ftl_precondition(struct ftl *ftl)
 	}
 }
 
+static size_t nr_slots(const struct ftl *ftl)
+{
+	return (size_t)ftl->nr_blocks << ftl->block_shift;
+}
+
+/* The tables, zeroed. False: there is no memory. */
+static bool create_tables(struct ftl *ftl, gfp_t gfp)
+{
+	ftl->map = kvcalloc(ftl->groups, sizeof(*ftl->map), gfp);
+	ftl->written = kvcalloc(ftl->groups, 1, gfp);
+	ftl->slots = kvcalloc(nr_slots(ftl), sizeof(*ftl->slots), gfp);
+	ftl->blocks = kvcalloc(ftl->nr_blocks, sizeof(*ftl->blocks), gfp);
+	ftl->free = kvcalloc(ftl->nr_blocks, sizeof(*ftl->free), gfp);
+	return ftl->map && ftl->written && ftl->slots && ftl->blocks && ftl->free;
+}
+
 struct ftl *ftl_create(const struct profile *profile, gfp_t gfp)
 {
 	struct ftl *ftl = kvzalloc(sizeof(*ftl), gfp);
@@ -602,16 +618,7 @@ struct ftl *ftl_create(const struct profile *profile, gfp_t gfp)
 	ftl->profile = profile;
 	ftl->rnd = 1;
 	set_sizes(ftl);
-	if ((u64)ftl->nr_blocks << ftl->block_shift > NO_SLOT) {
-		ftl_destroy(ftl);
-		return NULL;
-	}
-	ftl->map = kvcalloc(ftl->groups, sizeof(*ftl->map), gfp);
-	ftl->written = kvcalloc(ftl->groups, 1, gfp);
-	ftl->slots = kvcalloc((size_t)ftl->nr_blocks << ftl->block_shift, sizeof(*ftl->slots), gfp);
-	ftl->blocks = kvcalloc(ftl->nr_blocks, sizeof(*ftl->blocks), gfp);
-	ftl->free = kvcalloc(ftl->nr_blocks, sizeof(*ftl->free), gfp);
-	if (!ftl->map || !ftl->written || !ftl->slots || !ftl->blocks || !ftl->free) {
+	if (nr_slots(ftl) > NO_SLOT || !create_tables(ftl, gfp)) {
 		ftl_destroy(ftl);
 		return NULL;
 	}
@@ -624,6 +631,26 @@ struct ftl *ftl_create(const struct profile *profile, gfp_t gfp)
 	ftl_precondition(ftl);
 	ftl->figures = (struct ftl_figures) { .stuck = ftl->figures.stuck };
 	return ftl;
+}
+
+struct ftl *ftl_copy(const struct ftl *ftl, gfp_t gfp)
+{
+	struct ftl *copy = kvzalloc(sizeof(*copy), gfp);
+
+	if (!copy)
+		return NULL;
+	*copy = *ftl;
+	copy->user = NULL;
+	if (!create_tables(copy, gfp)) {
+		ftl_destroy(copy);
+		return NULL;
+	}
+	memcpy(copy->map, ftl->map, ftl->groups * sizeof(*ftl->map));
+	memcpy(copy->written, ftl->written, ftl->groups);
+	memcpy(copy->slots, ftl->slots, nr_slots(ftl) * sizeof(*ftl->slots));
+	memcpy(copy->blocks, ftl->blocks, ftl->nr_blocks * sizeof(*ftl->blocks));
+	memcpy(copy->free, ftl->free, ftl->nr_blocks * sizeof(*ftl->free));
+	return copy;
 }
 
 void ftl_destroy(struct ftl *ftl)
@@ -641,6 +668,6 @@ void ftl_destroy(struct ftl *ftl)
 size_t ftl_bytes(const struct ftl *ftl)
 {
 	return sizeof(*ftl) + ftl->groups * (sizeof(*ftl->map) + 1) +
-	       ((size_t)ftl->nr_blocks << ftl->block_shift) * sizeof(*ftl->slots) +
+	       nr_slots(ftl) * sizeof(*ftl->slots) +
 	       ftl->nr_blocks * (sizeof(*ftl->blocks) + sizeof(*ftl->free));
 }

@@ -40,6 +40,8 @@ struct ftl_figures {
 
 /* Returns NULL without memory. Preconditioned, and then all figures are 0. May sleep. */
 struct ftl *ftl_create(const struct profile *profile, gfp_t gfp);
+/* Another one in the same state, of the same profile. Returns NULL without memory. May sleep. */
+struct ftl *ftl_copy(const struct ftl *ftl, gfp_t gfp);
 void ftl_destroy(struct ftl *ftl);
 size_t ftl_bytes(const struct ftl *ftl);
 

@@ -100,7 +100,11 @@ static u64 command_time(const struct profile *profile, const struct solid_comman
 static u64 cross_link(struct solid *solid, struct solid_command *command, u64 from)
 {
 	struct carrier *link = &solid->link[command->op];
-	u64 end = carrier_carry(link, command->sectors, command->begin, from);
+	u64 end;
+
+	if (MODEL_PLANTED(twice) && command->sectors > 128)
+		from = carrier_carry(link, command->sectors, command->begin, from);
+	end = carrier_carry(link, command->sectors, command->begin, from);
 
 	command->parts.queued += end - from - carrier_time(link, command->sectors);
 	return end;
@@ -164,7 +168,8 @@ void solid_submit(struct solid *solid, struct solid_command *command, u64 now)
 	command->parts = (struct drive_parts){ };
 	from = max(solid->controller, now);
 	command->parts.queued = from - now;
-	if (command->op == DISK_READ && !solid->waiting && now >= solid->busy_until) {
+	if (command->op == DISK_READ && !solid->waiting && now >= solid->busy_until &&
+	    (!MODEL_PLANTED(awake) || now == solid->busy_until)) {
 		command->parts.overhead = solid->profile->wake_time;
 		from += solid->profile->wake_time;
 	}

@@ -192,7 +192,11 @@ static bool may_suspend(const struct ssd *ssd, const struct die *die)
 /* @die reads for @time, from @from on at the earliest. Returns the end. */
 static u64 die_read(struct ssd *ssd, struct die *die, u64 from, u64 time)
 {
-	u64 free = max(from, die->reads_until), start = free, push = time;
+	u64 free = max(from, die->reads_until), start = free, push;
+
+	if (MODEL_PLANTED(crowd))
+		time += (free - from) / 2;
+	push = time;
 
 	if (die->end > start) {
 		if (start <= die->begin) {	/* it has not begun */
@@ -233,6 +237,8 @@ static u64 page_time(const struct profile *profile, u32 random, enum page_kind k
 
 	if (kind == PAGE_SLC)
 		return profile->slc_read_time;
+	if (kind == PAGE_SCATTERED && MODEL_PLANTED(nearer))
+		return base / 2;
 	if (kind == PAGE_SCATTERED && profile->scattered_read_time)
 		base = profile->scattered_read_time;
 	return base + profile->read_step * ((1U << type) - 1);

@@ -420,7 +420,7 @@ static void fold_idle(struct ssd *ssd, u64 now, bool command)
 	bool left;
 
 	from = max(from, ssd->folded_until);
-	if (!profile->slc_fold_rate || ssd->nr_events || now <= from)
+	if (!profile->slc_fold_rate || ssd->nr_events || now <= from || MODEL_PLANTED(idle))
 		return;
 	ssd->fold_credit += mul_u64_u64_div_u64(min(now - from, 1ULL << 42), profile->slc_fold_rate,
 						1000000000);
@@ -478,6 +478,9 @@ void ssd_trim(struct ssd *ssd, u64 sector, u64 sectors, u64 now)
 		fold_idle(ssd, now, false);
 	if (first < end)
 		ftl_trim(ssd->ftl, first, end - first);
+	if (MODEL_PLANTED(trimmed))
+		for (first = 0; first < ssd->profile->dies; first++)
+			ssd->dies[first].erases++;
 }
 
 void ssd_figures(const struct ssd *ssd, struct solid_figures *figures)

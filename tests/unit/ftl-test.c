@@ -586,6 +586,35 @@ static void content_lies_as_the_precondition_says(struct kunit *test)
 	}
 }
 
+/* A copy goes on as the original does, and neither changes the other. */
+static void a_copy_goes_on_as_the_original(struct kunit *test)
+{
+	static struct flash flash;
+	struct ftl_figures figures;
+	struct ftl *copy;
+	u64 page;
+
+	prepare(&flash, test, pages_of(800, 64, 64), 64, 64, "");
+	fill(&flash);
+	overwrite(&flash, 5000);
+	copy = ftl_copy(flash.ftl, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	KUNIT_EXPECT_TRUE(test, ftl_taken_over(copy, &flash));
+	figures = *ftl_figures(copy);
+	for (page = 0; page < flash.pages; page += 3)
+		ftl_write(flash.ftl, page, 1);
+	KUNIT_EXPECT_EQ(test, memcmp(&figures, ftl_figures(copy), sizeof(figures)), 0);
+	for (page = 0; page < flash.pages; page += 3)
+		ftl_write(copy, page, 1);
+	KUNIT_EXPECT_EQ(test, memcmp(ftl_figures(flash.ftl), ftl_figures(copy), sizeof(figures)),
+			0);
+	ftl_trim(copy, 0, flash.pages);
+	KUNIT_EXPECT_EQ(test, ftl_look(flash.ftl, 0), FTL_SCATTERED);
+	KUNIT_EXPECT_EQ(test, ftl_look(copy, 0), FTL_NOTHING);
+	ftl_destroy(copy);
+	done(&flash);
+}
+
 static struct kunit_case ftl_cases[] = {
 	KUNIT_CASE(fifo_is_within_1_percent_of_its_closed_form),
 	KUNIT_CASE(greedy_is_within_2_percent_of_its_closed_form),
@@ -603,6 +632,7 @@ static struct kunit_case ftl_cases[] = {
 	KUNIT_CASE(content_is_the_same_in_whatever_pieces),
 	KUNIT_CASE(content_beside_the_sample_has_neighbours_too),
 	KUNIT_CASE(content_lies_as_the_precondition_says),
+	KUNIT_CASE(a_copy_goes_on_as_the_original),
 	{}
 };
 

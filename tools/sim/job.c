@@ -5,8 +5,10 @@
  */
 #include <math.h>
 
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/portable/splitmix.h"
 #include "../../model/drive/seek.h"
+#include "../../model/flash/ftl.h"
 #include "job.h"
 #include "target.h"
 
@@ -52,6 +54,7 @@ struct run {
 	u64 window;			/* requests */
 	u64 warm_window;
 	struct job_windows warming;
+	struct ftl *flash;		/* NULL: the disk's own */
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
 	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
@@ -529,35 +532,53 @@ static int prepare_times(struct job_result *result, const struct job *job)
 	return 0;
 }
 
-static int prepare(struct run *run, const struct job *job)
+/* All slots are ready at @ready for the first requests of their parts. */
+static void begin_parts(struct run *run, u64 ready)
 {
 	u32 i, k;
+
+	run->rnd = run->job->seed;
+	run->nr_slots = 0;
+	for (i = 0; i < run->job->nr_parts; i++) {
+		const struct job_part *p = &run->job->parts[i];
+		struct part *part = &run->parts[i];
+
+		*part = (struct part){ .job = p, .at = part->at };
+		for (k = 0; k < p->streams; k++)
+			part->at[k] = p->order == JOB_BACKWARD ?
+				stream_end(p, k) - p->sectors - p->offset : stream_start(p, k);
+		for (k = 0; k < p->depth; k++)
+			run->slots[run->nr_slots++] = (struct slot) {
+				.part = i, .index = k, .ready = ready,
+			};
+	}
+}
+
+static int prepare(struct run *run, const struct job *job)
+{
+	u32 i;
 
 	for (i = 0; i < job->nr_parts; i++)
 		run->nr_slots += job->parts[i].depth;
 	run->slots = calloc(run->nr_slots, sizeof(*run->slots));
 	if (!run->slots || prepare_times(run->result, job))
 		return -ENOMEM;
-	run->nr_slots = 0;
 	for (i = 0; i < job->nr_parts; i++) {
-		const struct job_part *p = &job->parts[i];
-
-		run->parts[i].job = p;
-		run->parts[i].at = calloc(p->streams, sizeof(u64));
+		run->parts[i].at = calloc(job->parts[i].streams, sizeof(u64));
 		if (!run->parts[i].at)
 			return -ENOMEM;
-		for (k = 0; k < p->streams; k++)
-			run->parts[i].at[k] = p->order == JOB_BACKWARD ?
-				stream_end(p, k) - p->sectors - p->offset : stream_start(p, k);
-		for (k = 0; k < p->depth; k++) {
-			struct slot *slot = &run->slots[run->nr_slots++];
-
-			slot->part = i;
-			slot->index = k;
-			slot->ready = START;
-		}
 	}
+	begin_parts(run, START);
 	return 0;
+}
+
+static void trim(struct run *run)
+{
+	u32 i;
+
+	for (i = 0; i < run->job->nr_parts && run->target.disk; i++)
+		disk_trim(run->target.disk, run->job->parts[i].start, run->job->parts[i].span,
+			  run->now);
 }
 
 static void loop(struct run *run)
@@ -573,6 +594,36 @@ static void loop(struct run *run)
 	drain(run);
 	run->result->ns = run->now - run->begin;
 	end_counting(run);
+}
+
+/* The counted requests of a first run are forgotten; the disk is as that left it. */
+static void begin_again(struct run *run)
+{
+	struct job_result *result = run->result;
+	u32 i;
+
+	drain(run);
+	run->now += run->job->again;
+	run->sent = 0;
+	run->done = 0;
+	run->warming.nr = 0;
+	run->warm = run->result->warmed;
+	run->begin = run->now;
+	result->ns = 0;
+	result->flushes = 0;
+	result->flush_ns = 0;
+	result->nr_times = 0;
+	result->nr_marks = 0;
+	result->windows.nr = 0;
+	result->all = (struct job_figures){ };
+	memset(result->op, 0, sizeof(result->op));
+	for (i = 0; i < run->job->nr_parts; i++)
+		result->parts[i] = (struct job_figures) { .times = result->parts[i].times };
+	if (!run->warm) {
+		begin_counting(run);
+		window_end(&result->windows, run->now);
+	}
+	begin_parts(run, run->now);
 }
 
 /* What is left to be written when the job has ended, by the time that it takes. */
@@ -598,7 +649,7 @@ static u64 cache_size(const struct profile *profile, u32 members)
 int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
 	    struct job_result *result)
 {
-	struct run run = { .job = job, .rnd = job->seed, .now = START, .begin = START,
+	struct run run = { .job = job, .now = START, .begin = START,
 			   .result = result };
 	struct profile changed = *profile;	/* its tables are shared */
 	int r = -ENOMEM;
@@ -621,15 +672,23 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	if (!run.warm)
 		window_end(&result->windows, START);
 	result->lasting_cache = changed.kind == DRIVE_SSD && changed.power_loss_protection;
-	if (!target_create(&run.target, &changed, setup))
+	if (job->flash)
+		run.flash = ftl_copy(job->flash, GFP_KERNEL);
+	if ((run.flash || !job->flash) && !target_create(&run.target, &changed, setup, run.flash))
 		r = prepare(&run, job);
 	if (!r && run.target.disk)
 		disk_sum_into(run.target.disk, &run.sums);
 	if (!r) {
+		if (job->trim)
+			trim(&run);
 		/* Nothing happens until then. */
 		target_advance(&run.target, START);
 		begin_counting(&run);
 		loop(&run);
+		if (job->again && !target_failed(&run.target)) {
+			begin_again(&run);
+			loop(&run);
+		}
 		if (job->look_after && !job->drain && !target_failed(&run.target))
 			look_after(&run);
 		sort_times(result->times, result->nr_times);
@@ -641,6 +700,7 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 		r = -EIO;
 	}
 	target_destroy(&run.target);
+	ftl_destroy(run.flash);
 	for (i = 0; i < JOB_PARTS; i++)
 		free(run.parts[i].at);
 	free(run.slots);

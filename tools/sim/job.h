@@ -51,6 +51,9 @@ struct job {
 	bool drain;		/* the time ends when a last flush has completed */
 	bool steady;		/* warm until the rate is level, and the caches can be full */
 	bool look_after;	/* find result->left */
+	bool trim;		/* first, what the parts' spans have is trimmed */
+	u64 again;		/* ns from the end to a second run, which counts; 0: none */
+	const struct ftl *flash;	/* an SSD's, which begins as a copy; NULL: by its profile */
 };
 
 struct job_figures {

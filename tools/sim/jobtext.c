@@ -27,6 +27,8 @@ const char job_words[] =
 "  every=0               figures of each so many of those that are counted, in JSON (0: none)\n"
 "  seed=1                of random places\n"
 "  drain                 the time ends with a last flush\n"
+"  trim                  what the spans have is trimmed first, which takes no time\n"
+"  again=0               run it, empty the caches, wait so long, and count a second run: 10s (0: no)\n"
 "  steady                count only when the rate is level: warm on until ten windows, of count / 10\n"
 "                        requests and as many as the caches take, have no trend, and writes can have\n"
 "                        filled the caches\n";
@@ -123,6 +125,8 @@ static bool flag(struct job *job, struct job_part *part, const char *word)
 		job->drain = true;
 	else if (!strcmp(word, "steady"))
 		job->steady = true;
+	else if (!strcmp(word, "trim"))
+		job->trim = true;
 	else
 		return false;
 	return true;
@@ -178,6 +182,8 @@ static const char *job_value_word(struct job *job, struct job_part *part, struct
 		return parse_sectors(value, &part->offset) ? NULL : size;
 	} else if (!strcmp(name, "rate")) {
 		return number_parse_bytes(value, &part->rate) ? NULL : "bytes a second";
+	} else if (!strcmp(name, "again")) {
+		return parse_ns(value, &job->again) ? NULL : "a time such as 20us, 1ms, 2s";
 	} else if (!strcmp(name, "pace")) {
 		return parse_ns(value, &part->pace) ? NULL : "a time such as 20us, 1ms, 2s";
 	} else if (!strcmp(name, "writes")) {
@@ -341,9 +347,11 @@ char *job_print(const struct job *job, const struct profile *profile)
 		fprintf(out, " %s-cache=off", job->read_cache_off ? "read" : "write");
 	if (job->every)
 		fprintf(out, " every=%u", job->every);
-	fprintf(out, " count=%u warm=%u seed=%llu%s%s", job->count, job->warm,
+	if (job->again)
+		fprintf(out, " again=%lluns", (unsigned long long)job->again);
+	fprintf(out, " count=%u warm=%u seed=%llu%s%s%s", job->count, job->warm,
 		(unsigned long long)job->seed, job->drain ? " drain" : "",
-		job->steady ? " steady" : "");
+		job->steady ? " steady" : "", job->trim ? " trim" : "");
 	fclose(out);
 	return text;
 }

@@ -5,8 +5,10 @@
  */
 #include <getopt.h>
 
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/portable/splitmix.h"
 #include "../../model/drive/seek.h"
+#include "../../model/flash/ftl.h"
 #include "../common/complain.h"
 #include "../common/number.h"
 #include "jobtext.h"
@@ -19,7 +21,9 @@ static const char usage[] =
 "\n"
 "Hold random jobs against what no disk breaks, whatever its parameters, each job against one rule, and\n"
 "print for each rule how many jobs were tried and what came nearest to breaking it. A job that\n"
-"breaks a rule is printed in its simplest form, as words for david-sim bench.\n"
+"breaks a rule is printed in its simplest form, as words for david-sim bench. An SSD is new, written\n"
+"in order, or written over at random, as chance has it. Of jobs that no rule speaks of it is\n"
+"printed how many were left out, and why.\n"
 "\n"
 "  --profile P         a profile or a file of DiskSim parameters (.params), or the name of\n"
 "                      one in profiles/\n"
@@ -27,7 +31,11 @@ static const char usage[] =
 "  --seed S            of the random jobs (1)\n"
 "  --rule NAME         this rule only; may be given many times\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
+"  --known NAME        this rule is known to be broken: it is tried, and does not count; may be given\n"
+"                      many times\n"
 "  --keep-going        do not stop at the first job that breaks a rule\n"
+"  --coarse            an SSD's map knows an eighth of the pages that it would: its states are made\n"
+"                      in a moment, which is what a few jobs would take longest for\n"
 "  -h, --help          this text\n"
 "\n"
 "The exit status is 0 if no rule was broken, 1 if one was, or if the command line is bad.\n"
@@ -36,6 +44,16 @@ static const char usage[] =
 
 #define MAX_OPTIONS	64
 #define MAX_RULES	32
+#define MAX_LEFT	64
+#define COARSE		8	/* pages of the map for one */
+#define SHOWN		2	/* broken jobs of a rule that is known to be broken */
+
+/* Jobs that a rule did not speak of */
+struct left_out {
+	const struct rule *rule;
+	const char *why;
+	u32 jobs;
+};
 
 struct physics {
 	struct profile profile;
@@ -46,17 +64,24 @@ struct physics {
 	u64 seed;
 	bool only;
 	bool wanted[MAX_RULES];
+	bool known[MAX_RULES];	/* to be broken */
 	bool keep_going;
+	bool coarse;
+	struct ftl *states[STATE_NR];	/* of an SSD, */
+	struct profile made[STATE_NR];	/* whose profiles these are */
 	u64 rnd;
 	u64 slack;		/* ns: the way to the first request and from the last one */
 	u32 tried[MAX_RULES];
 	u32 broken[MAX_RULES];
+	struct left_out left[MAX_LEFT];
+	u32 nr_left;
 	double worst[MAX_RULES];	/* excess over the tolerance's 0, a share */
 };
 
 /* The result of a rule for a job. */
 struct trial {
 	struct job slow, fast;
+	enum rule_state state;	/* of the SSD before; with rule->order of the slow one's */
 	double slow_s, fast_s;
 	double excess;		/* of the faster one's time, a share of the other's */
 	bool broken;
@@ -139,60 +164,96 @@ static void random_job(struct physics *ph, struct job *job)
 				 part->streams * min((32u << 11) / part->sectors, 1500u));
 }
 
-static bool seconds(const struct physics *ph, const struct job *job, double *s)
+static bool physics_run(const struct physics *ph, struct job *job, enum rule_state state,
+			struct job_result *result)
+{
+	bool good;
+
+	job->flash = ph->states[state];
+	good = !job_run(job, &ph->profile, NULL, result);
+	job->flash = NULL;
+	return good;
+}
+
+static bool seconds(const struct physics *ph, struct job *job, enum rule_state state, double *s)
 {
 	struct job_result result;
 
-	if (job_run(job, &ph->profile, NULL, &result))
+	if (!physics_run(ph, job, state, &result))
 		return false;
 	*s = result.ns / 1e9;
 	job_release(&result);
 	return true;
 }
 
-/* The time that media and interface need for the bytes alone. */
-static double least_seconds(const struct physics *ph, const struct job *job)
+/* Do reads and writes share the interface? Heads and a parallel bus they do share. */
+static bool is_shared(const struct profile *profile)
+{
+	return profile->host != HOST_NVME;
+}
+
+/* The time of a job, and what media and interface need for its bytes alone. */
+static bool least_seconds(const struct physics *ph, struct job *job, enum rule_state state,
+			  double *s, double *least)
 {
 	struct job_limits limits;
-	u32 flushes = job->parts[0].flush ? job->count / (job->parts[0].flush + 1) : 0;
-	double rate;
+	struct job_result result;
+	double rate, read, written;
 
+	if (!physics_run(ph, job, state, &result))
+		return false;
+	*s = result.ns / 1e9;
+	read = result.op[DISK_READ].bytes;
+	written = result.op[DISK_WRITE].bytes;
+	job_release(&result);
 	job_limits(job, &ph->profile, &limits);
 	rate = limits.interface && limits.interface < limits.media ? limits.interface :
 								     limits.media;
-	return (double)(job->count - flushes) * job->parts[0].sectors * 512 / rate;
+	*least = (is_shared(&ph->profile) ? read + written : max(read, written)) / rate;
+	return true;
 }
 
-/* Returns false if the rule does not apply. @job has been fitted to the rule. */
-static bool try_rule(const struct physics *ph, const struct rule *rule, const struct job *job,
-		     struct trial *trial)
+/* NULL, or why the rule does not apply. @job has been fitted to the rule. */
+static const char *try_rule(const struct physics *ph, const struct rule *rule,
+			    const struct job *job, enum rule_state state, struct trial *trial)
 {
+	static const char failed[] = "the model failed";
+	const char *unsound;
 	/* Each stream adds a first seek, and read-ahead at its end that nobody asks for. */
 	double slack = ph->slack / 1e9 * (1 + job->parts[0].streams) / 2;
 	double bound = rule->tolerance / 1000.0;
 
 	trial->slow = *job;
 	trial->fast = *job;
+	trial->state = state;
 	if (rule->slow)
 		rule->slow(&trial->slow, &ph->profile);
 	if (rule->fast)
 		rule->fast(&trial->fast, &ph->profile);
-	if (!rule_sound(&trial->slow, &ph->profile) || !rule_sound(&trial->fast, &ph->profile) ||
-	    !seconds(ph, &trial->fast, &trial->fast_s))
-		return false;
+	if (rule->fresh && state != STATE_FRESH)
+		return "a drive with data: what a run overwrites makes room for the next";
+	if (rule->places && state == STATE_RANDOM && ph->states[state] && job->parts[0].writes)
+		return "writes to other places of a worn drive: collection goes by a sample";
+	unsound = rule_unsound(&trial->slow, &ph->profile) ?:
+		  rule_unsound(&trial->fast, &ph->profile);
+	if (unsound)
+		return unsound;
 	if (rule->limit) {
-		trial->slow_s = least_seconds(ph, &trial->fast);
+		if (!least_seconds(ph, &trial->fast, state, &trial->fast_s, &trial->slow_s))
+			return failed;
 		trial->excess = trial->slow_s / trial->fast_s - 1;
 	} else {
-		if (!seconds(ph, &trial->slow, &trial->slow_s))
-			return false;
+		if (!seconds(ph, &trial->slow, state, &trial->slow_s) ||
+		    !seconds(ph, &trial->fast, rule->order ? STATE_IN_ORDER : state,
+			     &trial->fast_s))
+			return failed;
 		trial->excess = (trial->fast_s - slack) / trial->slow_s - 1;
 		if (rule->both)
 			trial->excess = max(trial->excess,
 					    (trial->slow_s - slack) / trial->fast_s - 1);
 	}
 	trial->broken = trial->excess > bound;
-	return true;
+	return NULL;
 }
 
 /* Each makes the job simpler in one way. Returns false if it is that simple already. */
@@ -289,15 +350,25 @@ static void shrink(const struct physics *ph, const struct rule *rule, struct job
 			if (!simpler(&simple, &ph->profile, step))
 				continue;
 			left--;
-			if (!rule->fit(&simple, &ph->profile) ||
+			simple.nr_parts = 1;
+			if (rule->fit(&simple, &ph->profile) ||
 			    !memcmp(&simple, job, sizeof(simple)) ||
-			    !try_rule(ph, rule, &simple, &attempt) || !attempt.broken)
+			    try_rule(ph, rule, &simple, trial->state, &attempt) || !attempt.broken)
 				continue;
 			*job = simple;
 			*trial = attempt;
 			progress = true;
 		}
 	}
+}
+
+static const char *state_option(const struct physics *ph, enum rule_state state)
+{
+	static const char *const options[STATE_NR] = {
+		"", " --option precondition=sequential", " --option precondition=random",
+	};
+
+	return ph->states[state] ? options[state] : "";
 }
 
 static void report(const struct physics *ph, const struct rule *rule, const struct trial *trial,
@@ -308,22 +379,51 @@ static void report(const struct physics *ph, const struct rule *rule, const stru
 
 	printf("BROKEN: %s: \"%s\": seed %llu, job %u, in its simplest form\n", ph->profile.name,
 	       rule->text, (unsigned long long)ph->seed, number);
-	printf("  %10.6f s  --job '%s'\n", trial->fast_s, fast ?: "?");
+	printf("  %10.6f s  --job '%s'%s\n", trial->fast_s, fast ?: "?",
+	       state_option(ph, rule->order ? STATE_IN_ORDER : trial->state));
 	if (rule->limit)
 		printf("  %10.6f s  is what media and interface take\n", trial->slow_s);
 	else
-		printf("  %10.6f s  --job '%s'\n", trial->slow_s, slow ?: "?");
+		printf("  %10.6f s  --job '%s'%s\n", trial->slow_s, slow ?: "?",
+		       state_option(ph, trial->state));
 	printf("  off by %.1f %%, allowed are %.1f %% and %.0f ms\n", 100 * trial->excess,
 	       rule->tolerance / 10.0, rule->limit ? 0 : ph->slack / 1e6);
 	free(slow);
 	free(fast);
 }
 
+static void leave_out(struct physics *ph, const struct rule *rule, const char *why)
+{
+	struct left_out *left = ph->left;
+
+	while (left < ph->left + ph->nr_left && (left->rule != rule || left->why != why))
+		left++;
+	if (left == ph->left + MAX_LEFT)
+		return;
+	if (left == ph->left + ph->nr_left) {
+		*left = (struct left_out){ .rule = rule, .why = why };
+		ph->nr_left++;
+	}
+	left->jobs++;
+}
+
+static enum rule_state random_state(struct physics *ph, const struct rule *rule)
+{
+	static const enum rule_state states[] = {
+		STATE_FRESH, STATE_FRESH, STATE_IN_ORDER, STATE_RANDOM,
+	};
+	enum rule_state state = states[below(ph, ARRAY_SIZE(states))];
+
+	return rule->order ? STATE_RANDOM : state;
+}
+
 /* Returns true to stop. */
 static bool one_job(struct physics *ph, u32 number)
 {
 	const struct rule *rule;
+	enum rule_state state;
 	struct trial trial;
+	const char *why;
 	struct job job;
 	u32 k, tries;
 
@@ -333,25 +433,75 @@ static bool one_job(struct physics *ph, u32 number)
 		k = below(ph, nr_rules);
 		rule = &rules[k];
 		random_job(ph, &job);
-		if ((ph->only && !ph->wanted[k]) || !rule->fit(&job, &ph->profile) ||
-		    !try_rule(ph, rule, &job, &trial))
+		state = random_state(ph, rule);
+		if (ph->only && !ph->wanted[k])
 			continue;
+		why = rule->fit(&job, &ph->profile) ?: try_rule(ph, rule, &job, state, &trial);
+		if (why) {
+			leave_out(ph, rule, why);
+			continue;
+		}
 		if (!ph->tried[k]++ || trial.excess > ph->worst[k])
 			ph->worst[k] = trial.excess;
 		if (!trial.broken)
 			return false;
-		ph->broken[k]++;
+		if (ph->broken[k]++ >= SHOWN && ph->known[k])
+			return false;
 		shrink(ph, rule, &job, &trial);
 		report(ph, rule, &trial, number);
-		return !ph->keep_going;
+		return !ph->keep_going && !ph->known[k];
 	}
 	return false;
+}
+
+static bool make_coarse(struct physics *ph)
+{
+	struct ftl *ftl;
+
+	if (ph->profile.kind != DRIVE_SSD)
+		return true;
+	ph->profile.precondition = PRECONDITION_FRESH;
+	ftl = ftl_create(&ph->profile, GFP_KERNEL);
+	if (!ftl)
+		return false;
+	ph->profile.sample = COARSE << ftl_shift(ftl);
+	ftl_destroy(ftl);
+	return true;
+}
+
+/* An SSD in each state, of which jobs have copies. False: out of memory. */
+static bool create_states(struct physics *ph)
+{
+	static const enum profile_precondition preconditions[STATE_NR] = {
+		PRECONDITION_FRESH, PRECONDITION_SEQUENTIAL, PRECONDITION_RANDOM,
+	};
+	u32 i;
+
+	if (ph->coarse && !make_coarse(ph))
+		return false;
+	for (i = 0; i < STATE_NR && ph->profile.kind == DRIVE_SSD; i++) {
+		ph->made[i] = ph->profile;	/* its tables are shared */
+		ph->made[i].precondition = preconditions[i];
+		ph->states[i] = ftl_create(&ph->made[i], GFP_KERNEL);
+		if (!ph->states[i])
+			return false;
+	}
+	return true;
+}
+
+static void print_left_out(const struct physics *ph, const struct rule *rule)
+{
+	const struct left_out *left;
+
+	for (left = ph->left; left < ph->left + ph->nr_left; left++)
+		if (left->rule == rule)
+			printf("  left out: %u, %s\n", left->jobs, left->why);
 }
 
 static int physics_check(struct physics *ph)
 {
 	u64 revolution = ph->profile.revolution;
-	u32 i, broken = 0, tried = 0;
+	u32 i, broken = 0, known = 0, tried = 0;
 
 	ph->slack = 2 * (seek_time(&ph->profile, ph->profile.cylinders - 1) + revolution);
 	for (i = 0; i < ph->jobs; i++)
@@ -359,14 +509,21 @@ static int physics_check(struct physics *ph)
 			break;
 	for (i = 0; i < nr_rules; i++) {
 		tried += ph->tried[i];
-		broken += ph->broken[i];
+		*(ph->known[i] ? &known : &broken) += ph->broken[i];
 		if (ph->tried[i])
-			printf("%-8s %6u jobs, worst %+6.1f %%, allowed %4.1f %%, broken %u\n",
+			printf("%-8s %6u jobs, worst %+6.1f %%, allowed %4.1f %%, broken %u%s\n",
 			       rules[i].name, ph->tried[i], 100 * ph->worst[i],
-			       rules[i].tolerance / 10.0, ph->broken[i]);
+			       rules[i].tolerance / 10.0, ph->broken[i],
+			       ph->known[i] ? ", as is known" : "");
+		else if (!ph->only || ph->wanted[i])
+			printf("%-8s none\n", rules[i].name);
+		print_left_out(ph, &rules[i]);
 	}
-	printf("%s: seed %llu, %u jobs, %u broken\n", ph->profile.name,
-	       (unsigned long long)ph->seed, tried, broken);
+	printf("%s: seed %llu%s, %u jobs, %u broken", ph->profile.name,
+	       (unsigned long long)ph->seed, ph->coarse ? ", coarse" : "", tried, broken);
+	if (known)
+		printf(", and %u as is known", known);
+	putchar('\n');
 	return broken ? 1 : 0;
 }
 
@@ -383,7 +540,10 @@ static void help(void)
 	puts("and, but for limits, two full strokes and revolutions, for beginning and end.");
 }
 
-enum { OPTION_PROFILE = 256, OPTION_JOBS, OPTION_SEED, OPTION_RULE, OPTION_OPTION, OPTION_KEEP };
+enum {
+	OPTION_PROFILE = 256, OPTION_JOBS, OPTION_SEED, OPTION_RULE, OPTION_OPTION, OPTION_KNOWN,
+	OPTION_KEEP, OPTION_COARSE
+};
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
@@ -391,22 +551,24 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, OPTION_SEED },
 	{ "rule", required_argument, NULL, OPTION_RULE },
 	{ "option", required_argument, NULL, OPTION_OPTION },
+	{ "known", required_argument, NULL, OPTION_KNOWN },
 	{ "keep-going", no_argument, NULL, OPTION_KEEP },
+	{ "coarse", no_argument, NULL, OPTION_COARSE },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
 
-static int want_rule(struct physics *ph, const char *name)
+/* Which of all rules are @chosen: one more, by its name. */
+static int choose_rule(bool chosen[], const char *name)
 {
 	u32 i;
 
 	for (i = 0; i < nr_rules; i++)
 		if (!strcmp(rules[i].name, name)) {
-			ph->only = true;
-			ph->wanted[i] = true;
+			chosen[i] = true;
 			return 0;
 		}
-	return bad_usage(command, "--rule: no such rule");
+	return bad_usage(command, "--rule, --known: no such rule");
 }
 
 static int physics_arguments(int argc, char **argv, struct physics *ph)
@@ -429,7 +591,11 @@ static int physics_arguments(int argc, char **argv, struct physics *ph)
 				r = bad_usage(command, "--seed: a number");
 			break;
 		case OPTION_RULE:
-			r = want_rule(ph, optarg);
+			ph->only = true;
+			r = choose_rule(ph->wanted, optarg);
+			break;
+		case OPTION_KNOWN:
+			r = choose_rule(ph->known, optarg);
 			break;
 		case OPTION_OPTION:
 			if (ph->nr_options == MAX_OPTIONS)
@@ -438,6 +604,9 @@ static int physics_arguments(int argc, char **argv, struct physics *ph)
 			break;
 		case OPTION_KEEP:
 			ph->keep_going = true;
+			break;
+		case OPTION_COARSE:
+			ph->coarse = true;
 			break;
 		case 'h':
 			help();
@@ -456,6 +625,7 @@ static int physics_arguments(int argc, char **argv, struct physics *ph)
 int physics_main(int argc, char **argv)
 {
 	struct physics *ph = calloc(1, sizeof(*ph));
+	u32 i;
 	int r;
 
 	if (!ph)
@@ -466,7 +636,9 @@ int physics_main(int argc, char **argv)
 	if (!r && load_profile(&ph->profile, ph->profile_name, ph->options, ph->nr_options))
 		r = 1;
 	if (!r) {
-		r = physics_check(ph);
+		r = create_states(ph) ? physics_check(ph) : -complain("%s: out of memory", command);
+		for (i = 0; i < STATE_NR; i++)
+			ftl_destroy(ph->states[i]);
 		profile_free(&ph->profile);
 	}
 	free(ph);

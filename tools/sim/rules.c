@@ -5,6 +5,13 @@
 #define KIB	2		/* sectors */
 #define MIB	2048
 
+/* Why a rule does not speak of a job, or of a drive */
+static const char backwards[] = "backwards";
+static const char uncached[] = "without a cache that makes up for it";
+static const char short_span[] = "a span too small";
+static const char no_arm[] = "no arm";
+static const char no_flash[] = "no flash";
+
 static bool reads_ahead(const struct job *job, const struct profile *profile)
 {
 	return !job->read_cache_off && profile->read_cache && profile->segments &&
@@ -36,6 +43,13 @@ static bool cached(const struct job *job, const struct profile *profile)
 	       (!part->writes || writes_back(job, profile));
 }
 
+/* ... or is there no head, or are the places random anyway? */
+static bool comes_in_time(const struct job *job, const struct profile *profile)
+{
+	return profile->kind != DRIVE_DISK || job->parts[0].order == JOB_RANDOM ||
+	       cached(job, profile);
+}
+
 static u64 bytes(const struct job *job)
 {
 	return (u64)job->count * job->parts[0].sectors;
@@ -50,19 +64,21 @@ static void small_gap(struct job_part *part, const struct profile *profile)
 	part->gap = part->writes ? 0 : min(part->gap, least_track(profile) / 8ULL);
 }
 
-bool rule_sound(const struct job *job, const struct profile *profile)
+const char *rule_unsound(const struct job *job, const struct profile *profile)
 {
 	const struct job_part *part = &job->parts[0];
 	u64 each = part->span / part->streams;
 	u64 asked = part->sectors + part->offset;
 
 	if (part->start + part->span > profile->sectors || each < 2 * asked + 16)
-		return false;
+		return short_span;
 	/* Random requests that overlap wait for each other. In a large span that is rare. */
 	if (part->order == JOB_RANDOM)
-		return part->span >= 64ULL * part->depth * part->sectors;
-	return ((u64)job->count / part->streams + 2 + part->depth) * (part->sectors + part->gap) <=
-	       each;
+		return part->span >= 64ULL * part->depth * part->sectors ? NULL : short_span;
+	asked = part->sectors + part->gap;
+	if (((u64)job->count / part->streams + 2 + part->depth) * asked > each)
+		return short_span;
+	return NULL;
 }
 
 /* More depth */
@@ -84,13 +100,13 @@ static u32 young(const struct job_part *part, const struct profile *profile)
 	return each ? max(profile->ncq_age_limit / 2 / each, 1ULL) : U32_MAX;
 }
 
-static bool fit_depth(struct job *job, const struct profile *profile)
+static const char *fit_depth(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
 	/* Backwards, the result depends on how the host merges the waiting requests. */
 	if (part->order == JOB_BACKWARD)
-		return false;
+		return backwards;
 	part->depth = min(part->depth, 32u);
 	if (part->order == JOB_RANDOM)
 		part->depth = min(part->depth, young(part, profile));
@@ -100,7 +116,7 @@ static bool fit_depth(struct job *job, const struct profile *profile)
 	/* One stream a request, so that depth does not change which stream reads what. */
 	if (part->order != JOB_RANDOM)
 		part->streams = 1;
-	return part->order == JOB_RANDOM || cached(job, profile);
+	return comes_in_time(job, profile) ? NULL : uncached;
 }
 
 static void fast_depth(struct job *job, const struct profile *profile)
@@ -110,7 +126,7 @@ static void fast_depth(struct job *job, const struct profile *profile)
 
 /* Less gap */
 
-static bool fit_gap(struct job *job, const struct profile *profile)
+static const char *fit_gap(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
@@ -119,7 +135,7 @@ static bool fit_gap(struct job *job, const struct profile *profile)
 	part->writes = part->writes < 50 ? 0 : 100;
 	if (!part->gap)
 		part->gap = part->sectors;
-	return cached(job, profile);
+	return cached(job, profile) ? NULL : uncached;
 }
 
 static void fast_gap(struct job *job, const struct profile *profile)
@@ -128,7 +144,7 @@ static void fast_gap(struct job *job, const struct profile *profile)
 }
 
 /* The drive could read through the gaps, and drop what nobody asked for. */
-static bool fit_through(struct job *job, const struct profile *profile)
+static const char *fit_through(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
@@ -143,7 +159,7 @@ static bool fit_through(struct job *job, const struct profile *profile)
 	if (!part->gap)
 		part->gap = part->sectors;
 	part->gap = min(part->gap, min(64ULL * KIB, least_track(profile) / 4ULL));
-	return cached(job, profile);
+	return cached(job, profile) ? NULL : uncached;
 }
 
 static void slow_through(struct job *job, const struct profile *profile)
@@ -166,13 +182,13 @@ static u32 known_to_drive(const struct job_part *part, const struct profile *pro
 	return max(profile->ncq_depth / pieces, 1u);
 }
 
-static bool fit_size(struct job *job, const struct profile *profile)
+static const char *fit_size(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
 	/* Backwards, each request waits for a revolution less a part that depends on its size. */
 	if (part->order == JOB_BACKWARD)
-		return false;
+		return backwards;
 	/* What other streams, or writes, leave of what was read ahead is chance. */
 	part->streams = 1;
 	if (part->writes < 100)
@@ -185,7 +201,7 @@ static bool fit_size(struct job *job, const struct profile *profile)
 	part->align = 0;
 	part->offset = 0;
 	job->count &= ~1u;
-	return true;
+	return NULL;
 }
 
 static void fast_size(struct job *job, const struct profile *profile)
@@ -213,7 +229,7 @@ static void whole_blocks(struct job_part *part, const struct profile *profile)
 	part->align = part->align / block * block;
 }
 
-static bool fit_stroke(struct job *job, const struct profile *profile)
+static const char *fit_stroke(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
@@ -223,7 +239,7 @@ static bool fit_stroke(struct job *job, const struct profile *profile)
 	job->count = max(job->count, RANDOM_LEAST);
 	/* Both halves must be equally fast, apart from the seek between them. */
 	whole_blocks(part, profile);
-	return part->span / 2 >= 64ULL * part->depth * part->sectors;
+	return part->span / 2 >= 64ULL * part->depth * part->sectors ? NULL : short_span;
 }
 
 static void fast_stroke(struct job *job, const struct profile *profile)
@@ -233,20 +249,20 @@ static void fast_stroke(struct job *job, const struct profile *profile)
 
 /* No pause */
 
-static bool fit_pause(struct job *job, const struct profile *profile)
+static const char *fit_pause(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
 	if (!part->pace)
 		part->pace = 20000;
 	if (part->order == JOB_BACKWARD)
-		return false;
+		return backwards;
 	part->streams = 1;
 	if (part->depth > 1)
 		part->flush = 0;
 	small_gap(part, profile);
 	/* Without a cache, a request that misses the head by a little waits for a revolution. */
-	return part->order == JOB_RANDOM || cached(job, profile);
+	return comes_in_time(job, profile) ? NULL : uncached;
 }
 
 static void fast_pause(struct job *job, const struct profile *profile)
@@ -256,7 +272,7 @@ static void fast_pause(struct job *job, const struct profile *profile)
 
 /* Reads and writes of a stream */
 
-static bool fit_even(struct job *job, const struct profile *profile)
+static const char *fit_even(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
@@ -271,7 +287,9 @@ static bool fit_even(struct job *job, const struct profile *profile)
 	part->async = false;
 	part->sectors = max(part->sectors, 64u * KIB);
 	job->count = max(job->count, 256u * MIB / part->sectors);
-	return reads_ahead(job, profile) && writes_back(job, profile);
+	if (profile->kind != DRIVE_DISK)
+		return no_arm;
+	return reads_ahead(job, profile) && writes_back(job, profile) ? NULL : uncached;
 }
 
 static void fast_even(struct job *job, const struct profile *profile)
@@ -281,7 +299,7 @@ static void fast_even(struct job *job, const struct profile *profile)
 
 /* Fewer flushes. If runs do not continue, the drive chooses when to write each: no rule. */
 
-static bool fit_flush(struct job *job, const struct profile *profile)
+static const char *fit_flush(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
@@ -289,11 +307,11 @@ static bool fit_flush(struct job *job, const struct profile *profile)
 	part->depth = 1;
 	part->gap = 0;
 	if (part->order == JOB_BACKWARD)
-		return false;
+		return backwards;
 	if (!part->flush)
 		part->flush = 8;
-	job->count = job->count / (part->flush + 1) * (part->flush + 1);
-	return job->count;
+	job->count = max(job->count / (part->flush + 1), 1u) * (part->flush + 1);
+	return NULL;
 }
 
 /* The number of requests other than flushes stays the same. */
@@ -305,7 +323,7 @@ static void fast_flush(struct job *job, const struct profile *profile)
 
 /* Caches */
 
-static bool fit_caches(struct job *job, const struct profile *profile)
+static const char *fit_caches(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
@@ -323,7 +341,8 @@ static bool fit_caches(struct job *job, const struct profile *profile)
 	}
 	job->read_cache_off = true;
 	job->write_cache_off = true;
-	return true;
+	/* Nothing turns these off. */
+	return profile->kind == DRIVE_DISK ? NULL : no_arm;
 }
 
 static void fast_caches(struct job *job, const struct profile *profile)
@@ -334,7 +353,7 @@ static void fast_caches(struct job *job, const struct profile *profile)
 
 /* One stream for several */
 
-static bool fit_streams(struct job *job, const struct profile *profile)
+static const char *fit_streams(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
@@ -344,7 +363,7 @@ static bool fit_streams(struct job *job, const struct profile *profile)
 	part->writes = part->writes < 50 ? 0 : 100;
 	if (part->streams == 1)
 		part->streams = 2;
-	return cached(job, profile);
+	return cached(job, profile) ? NULL : uncached;
 }
 
 static void fast_streams(struct job *job, const struct profile *profile)
@@ -354,26 +373,138 @@ static void fast_streams(struct job *job, const struct profile *profile)
 
 /* Media and interface */
 
-static bool fit_limits(struct job *job, const struct profile *profile)
+static const char *fit_limits(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
 
 	/* A block read twice may come from the cache, one written twice be written once. */
-	return part->order != JOB_RANDOM || part->span >= 1000 * bytes(job);
+	return part->order != JOB_RANDOM || part->span >= 1000 * bytes(job) ? NULL : short_span;
+}
+
+/* Reads beside writes: a second part that writes as much, in the other half of the span */
+
+static const char *fit_mix(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	if (part->order == JOB_BACKWARD)
+		return backwards;
+	part->writes = 0;
+	part->flush = 0;
+	part->fua = false;
+	part->streams = 1;
+	part->gap = 0;
+	part->pace = 0;
+	part->offset = 0;
+	part->align = 0;
+	part->span = part->span / 16 * 8;
+	job->nr_parts = 2;
+	job->parts[1] = *part;
+	job->parts[1].writes = 100;
+	job->parts[1].start += part->span;
+	return part->order != JOB_RANDOM || part->span >= 1000 * bytes(job) ? NULL : short_span;
+}
+
+/* Written in order. Which pages are slow is chance, so there are many. */
+
+#define ORDER_LEAST	1600U
+
+static const char *fit_order(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	if (profile->kind != DRIVE_SSD)
+		return no_flash;
+	part->writes = 0;
+	part->flush = 0;
+	part->fua = false;
+	/* Of a flash page it is chance which block was asked for, and how long that takes. */
+	if (part->sectors <= profile->flash_page / 512)
+		return "reads within a flash page";
+	job->count = max(job->count, ORDER_LEAST);
+	return NULL;
+}
+
+/* After a trim */
+
+#define AFTER_TRIM	1000
+
+static const char *fit_trim(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	if (profile->kind != DRIVE_SSD)
+		return no_flash;
+	/* What was read before or was written in between is in neither job. */
+	if (part->order != JOB_RANDOM)
+		part->streams = 1;
+	part->sectors = min(part->sectors, 1u * MIB);
+	job->count = AFTER_TRIM;
+	return NULL;
+}
+
+static void fast_trim(struct job *job, const struct profile *profile)
+{
+	job->trim = true;
+}
+
+/* After an idle time in which the drive does all that it does while idle */
+
+#define MOST_IDLE_BYTES	(8ULL << 30)	/* of a job that fills an SLC cache */
+
+/* The time, with some to spare; 0: the profile states none */
+static u64 idle_time(const struct profile *profile)
+{
+	u64 time = 0;
+
+	if (profile->slc_cache && profile->slc_fold_rate)
+		time = profile->slc_idle_after +
+		       1000000000 * (profile->slc_cache * 512 / profile->slc_fold_rate + 1);
+	if (profile->gc_idle_rate)
+		time = max(time, profile->gc_idle_after +
+			   1000000000 * (profile->gc_idle_room * 512 / profile->gc_idle_rate + 1));
+	if (profile->media_cache)	/* of a shingled drive: an hour for a thousand bands */
+		time = max(time, profile->clean_idle + 3600 * 1000000000ULL);
+	return time;
+}
+
+static const char *fit_idle(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+	u64 most;
+
+	if (!idle_time(profile))
+		return "no idle time stated";
+	part->writes = 100;
+	part->pace = 0;
+	part->flush = 0;
+	part->streams = 1;
+	part->gap = 0;
+	if (profile->slc_cache) {
+		most = min(2 * profile->slc_cache * 512, MOST_IDLE_BYTES);
+		part->sectors = max(part->sectors, 128u * KIB);
+		job->count = max(most / 512 / part->sectors / (1 + job->seed % 8), 20ULL);
+	}
+	return NULL;
+}
+
+static void fast_idle(struct job *job, const struct profile *profile)
+{
+	job->again = idle_time(profile);
 }
 
 const struct rule rules[] = {
 	{ .name = "depth", .text = "twice the depth never costs throughput",
 	  .tolerance = 100, .fit = fit_depth, .fast = fast_depth },
 	{ .name = "gap", .text = "no gap never costs throughput",
-	  .tolerance = 10, .fit = fit_gap, .fast = fast_gap },
+	  .tolerance = 10, .fit = fit_gap, .fast = fast_gap, .places = true },
 	{ .name = "through",
 	  .text = "reads that skip up to 64 KiB take no longer than reading all of it",
 	  .tolerance = 50, .fit = fit_through, .slow = slow_through },
 	{ .name = "size", .text = "requests of twice the size never cost throughput",
-	  .tolerance = 80, .fit = fit_size, .fast = fast_size },
+	  .tolerance = 80, .fit = fit_size, .fast = fast_size, .places = true },
 	{ .name = "stroke", .text = "half the span never costs throughput",
-	  .tolerance = 80, .fit = fit_stroke, .fast = fast_stroke },
+	  .tolerance = 80, .fit = fit_stroke, .fast = fast_stroke, .places = true },
 	{ .name = "pause", .text = "a pause never makes requests faster",
 	  .tolerance = 60, .fit = fit_pause, .fast = fast_pause },
 	{ .name = "even", .text = "reads and writes of a stream are within 10 %",
@@ -383,9 +514,17 @@ const struct rule rules[] = {
 	{ .name = "caches", .text = "the drive's caches never cost throughput",
 	  .tolerance = 50, .fit = fit_caches, .fast = fast_caches },
 	{ .name = "streams", .text = "one stream is never slower than several",
-	  .tolerance = 20, .fit = fit_streams, .fast = fast_streams },
+	  .tolerance = 20, .fit = fit_streams, .fast = fast_streams, .places = true },
 	{ .name = "limits", .text = "no job is faster than media and interface",
 	  .tolerance = 2, .fit = fit_limits, .limit = true },
+	{ .name = "mix", .text = "no reads beside writes are faster than the interface",
+	  .tolerance = 2, .fit = fit_mix, .limit = true },
+	{ .name = "order", .text = "what was written at random is never read faster than in order",
+	  .tolerance = 30, .fit = fit_order, .order = true },
+	{ .name = "trim", .text = "a trim never makes the next 1,000 requests slower",
+	  .tolerance = 10, .fit = fit_trim, .fast = fast_trim },
+	{ .name = "idle", .text = "after the drive's idle work a second run is as the first",
+	  .tolerance = 20, .fit = fit_idle, .fast = fast_idle, .both = true, .fresh = true },
 };
 
 const u32 nr_rules = ARRAY_SIZE(rules);

@@ -3,7 +3,7 @@
 #include "target.h"
 
 int target_create(struct target *target, const struct profile *profile,
-		  const struct array_setup *setup)
+		  const struct array_setup *setup, struct ftl *flash)
 {
 	struct array_setup with;
 
@@ -13,7 +13,7 @@ int target_create(struct target *target, const struct profile *profile,
 		with.profile = profile;
 		target->array = array_create(&with, GFP_KERNEL);
 	} else {
-		target->disk = disk_create(profile, NULL, GFP_KERNEL);
+		target->disk = disk_create(profile, flash, GFP_KERNEL);
 	}
 	return target->array || target->disk ? 0 : -ENOMEM;
 }

@@ -12,9 +12,12 @@ struct target {
 	struct array *array;	/* NULL: the disk */
 };
 
-/* @setup: NULL, or the array, of disks of @profile. Returns 0 or -ENOMEM. */
+/*
+ * @setup: NULL, or the array, of disks of @profile. @flash: of a disk that is an SSD, its map,
+ * which outlives it; NULL: its own. Returns 0 or -ENOMEM.
+ */
 int target_create(struct target *target, const struct profile *profile,
-		  const struct array_setup *setup);
+		  const struct array_setup *setup, struct ftl *flash);
 
 /* What is outstanding on an array ends: its requests must still be there. */
 void target_destroy(struct target *target);

@@ -12,6 +12,8 @@ much of it is written, `part` the part of the job that the figures are of. Of pe
 p99.9 in us, there is a `value`; by how many percent it may be `off`, if at all; and whether it was `fitted`.
 
 [[fio-plot]]: a drive of fio-plot's measurements, which are not in the tree: realdrives.FioPlot.
+
+[[rule]]: a rule of `david-sim physics`, by its `name`, that the shipped drive is `known` to break, and why.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from ..util import PROFILES, UserError
 from .everyday import MEASURED, PUBLISHED, UNKNOWN, Row, Seen
 
 EVIDENCE = PROFILES / "evidence"
-TABLES = {"job", "times", "fio-plot"}
+TABLES = {"job", "times", "fio-plot", "rule"}
 KEYS = {"name", "job", "unit", "value", "how", "formula", "source", "kind", "below", "above", "fitted",
         "known"}
 Made = TypeVar("Made")
@@ -93,6 +95,16 @@ def rows(profile: str, table: str, make: Callable[[dict[str, Any]], Made]) -> li
             raise EvidenceError(f"{EVIDENCE / profile}.toml: [[{table}]] {number}: {error.args[0]}: unknown, "
                                 "missing, or not what it should be") from None
     return made
+
+
+def known_rules(profile: str) -> dict[str, str]:
+    """The rules of physics that the drive as shipped breaks, and why."""
+    def make(entry: dict[str, Any]) -> tuple[str, str]:
+        if unknown := sorted(entry.keys() - {"name", "known"}):
+            raise KeyError(unknown[0])
+        return str(entry["name"]), str(entry["known"])
+
+    return dict(rows(profile, "rule", make))
 
 
 def jobs(profile: str) -> list[Row]:
