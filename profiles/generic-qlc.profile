@@ -15,6 +15,7 @@ capacity = 15002931888 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (G
 logical_block = 512 B
 physical_block = 4096 B		# [D] pages of 4 KiB
 
+interface = pcie		# derived: NVMe
 link_rate = 7 GB/s		# [D]
 command_time = 1.02 us		# fitted
 read_latency = 12 us		# assumed

@@ -17,6 +17,7 @@ capacity = 2000409264 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB
 logical_block = 512 B
 physical_block = 512 B		# assumed: what the drive says of itself
 
+interface = pcie		# derived: NVMe
 link_rate = 1.8 GB/s		# [D]
 command_time = 4.5 us		# fitted
 read_latency = 12 us		# assumed

@@ -17,6 +17,7 @@ capacity = 7501476528 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB
 logical_block = 512 B
 physical_block = 4096 B		# assumed: as its class
 
+interface = pcie		# derived: NVMe
 link_rate = 14 GB/s		# [K]
 command_time = 0.4 us		# assumed: 2,500,000 commands a second
 read_latency = 11.7 us		# fitted

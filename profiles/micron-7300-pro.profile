@@ -19,6 +19,7 @@ capacity = 7501476528 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB
 logical_block = 512 B
 physical_block = 4096 B		# assumed: as its class
 
+interface = pcie		# derived: NVMe
 link_rate = 3 GB/s		# [D]
 command_time = 0.56 us		# [U] their cmd_us
 read_latency = 21 us		# fitted, with read_time, to the fastest mode

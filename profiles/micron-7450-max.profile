@@ -18,6 +18,7 @@ capacity = 1562824368 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB
 logical_block = 512 B
 physical_block = 4096 B		# assumed: as its class
 
+interface = pcie		# derived: NVMe
 link_rate = 6.8 GB/s		# [M]
 command_time = 1 us		# assumed: 1,000,000 commands a second
 read_latency = 8 us		# fitted

@@ -16,6 +16,7 @@ capacity = 732585168 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB 
 logical_block = 512 B
 physical_block = 512 B		# assumed: what the drive says of itself
 
+interface = pcie		# derived: NVMe
 link_rate = 2.4 GB/s		# [D]
 command_time = 1.71 us		# fitted
 write_command_time = 2 us	# fitted

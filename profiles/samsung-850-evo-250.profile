@@ -19,6 +19,7 @@ capacity = 488397168 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB 
 logical_block = 512 B
 physical_block = 512 B		# assumed: what the drive says of itself
 
+interface = sata		# derived: reads and writes share the link
 link_rate = 553 MB/s		# [U] sequential reads
 command_time = 10.1 us		# fitted
 read_latency = 12.6 us		# fitted

@@ -17,6 +17,7 @@ capacity = 1000215216 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB
 logical_block = 512 B
 physical_block = 512 B		# assumed: what the drive says of itself
 
+interface = pcie		# derived: NVMe
 link_rate = 3.36 GB/s		# [V]
 command_time = 1.95 us		# fitted
 read_latency = 19.5 us		# [V] 21.5 us of firmware, less command_time

@@ -19,6 +19,7 @@ capacity = 1875385008 sectors	# assumed: 960 GB
 logical_block = 512 B
 physical_block = 4096 B		# assumed: as its class
 
+interface = sata		# derived: reads and writes share the link
 link_rate = 560 MB/s		# derived: 6 Gb/s, less what the protocol takes
 command_time = 21.6 us		# fitted
 write_command_time = 15.9 us	# fitted

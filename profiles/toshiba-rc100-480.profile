@@ -17,6 +17,7 @@ capacity = 937703088 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB 
 logical_block = 512 B
 physical_block = 512 B		# assumed: what the drive says of itself
 
+interface = pcie		# derived: NVMe
 link_rate = 1.7 GB/s		# [D]
 command_time = 6.6 us		# fitted
 write_command_time = 9 us	# fitted

@@ -26,13 +26,17 @@ static inline u64 carrier_time(const struct carrier *carrier, u32 sectors)
 	return div_u64(sectors * carrier->ps, 1000);
 }
 
-/* When are @sectors carried that came at @now, and can be carried from @from on? */
-static inline u64 carrier_carry(struct carrier *carrier, u32 sectors, u64 now, u64 from)
+/* When has that been carried which takes @time, came at @now, and can be carried from @from on? */
+static inline u64 carrier_occupy(struct carrier *carrier, u64 time, u64 now, u64 from)
 {
-	u64 time = carrier_time(carrier, sectors);
-
 	carrier->free = max(carrier->free, now) + time;
 	return max(carrier->free, from + time);
+}
+
+/* The same of @sectors. */
+static inline u64 carrier_carry(struct carrier *carrier, u32 sectors, u64 now, u64 from)
+{
+	return carrier_occupy(carrier, carrier_time(carrier, sectors), now, from);
 }
 
 #endif

@@ -15,7 +15,8 @@ struct solid {
 	u64 busy_until;			/* the last end that is known */
 	u32 waiting;			/* commands whose ends are not */
 	u64 next;			/* the next event: asked for several times a command */
-	struct carrier link[2];		/* to the host, from the host */
+	struct carrier link[2];		/* to the host, from the host; or one for both */
+	bool shares_link;
 	u64 seq;
 	struct solid_command **ends;	/* a heap of commands whose ends are known */
 	u32 nr_ends;
@@ -96,17 +97,20 @@ static u64 command_time(const struct profile *profile, const struct solid_comman
 	return profile->command_time;
 }
 
-/* @command's data cross the link from @from on, or when that is free. Returns when they have. */
+/*
+ * @command's data cross the link from @from on, or when that is free. Returns when they have. A
+ * command's data are not divided: a large one is in the way of all behind it.
+ */
 static u64 cross_link(struct solid *solid, struct solid_command *command, u64 from)
 {
-	struct carrier *link = &solid->link[command->op];
-	u64 end;
+	bool one = solid->shares_link && !MODEL_PLANTED(duplex);
+	struct carrier *link = &solid->link[one ? 0 : command->op];
+	u64 time = carrier_time(link, command->sectors) + solid->profile->link_command_time, end;
 
 	if (MODEL_PLANTED(twice) && command->sectors > 128)
-		from = carrier_carry(link, command->sectors, command->begin, from);
-	end = carrier_carry(link, command->sectors, command->begin, from);
-
-	command->parts.queued += end - from - carrier_time(link, command->sectors);
+		from = carrier_occupy(link, time, command->begin, from);
+	end = carrier_occupy(link, time, command->begin, from);
+	command->parts.queued += end - from - time;
 	return end;
 }
 
@@ -269,6 +273,7 @@ struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *
 	solid->profile = profile;
 	solid->most = most;
 	solid->next = NEVER;
+	solid->shares_link = profile_shares_link(profile);
 	carrier_init(&solid->link[DISK_READ], profile->link_rate);
 	carrier_init(&solid->link[DISK_WRITE], profile->link_rate);
 	solid->ends = kvcalloc(most, sizeof(*solid->ends), gfp);

@@ -98,6 +98,14 @@ static const char *const host_names[] = {
 	NULL
 };
 
+static const char *const interface_names[] = {
+	[INTERFACE_HOST] = "host",
+	[INTERFACE_SATA] = "sata",
+	[INTERFACE_SAS] = "sas",
+	[INTERFACE_PCIE] = "pcie",
+	NULL
+};
+
 static const char *const gc_names[] = {
 	[GC_GREEDY] = "greedy",
 	[GC_FIFO] = "fifo",
@@ -336,7 +344,12 @@ const struct profile_option profile_options[] = {
 	     "the drive zeroes a range by command, in no time; else its host writes zeros",
 	     OF_ALL),
 
+	CHOICE("interface", interface, interface_names, INTERFACE_HOST,
+	       "with sata reads and writes share the link; host: pcie with nvme, else sata",
+	       OF_SOLID),
 	RATE("link_rate", link_rate, 1000000, 600000000, "of the interface, each way", OF_SOLID),
+	TIME("link_command_time", link_command_time, 0,
+	     "of the link, for a command's frames without data", OF_SOLID),
 	TIME("command_time", command_time, 0, "of the controller, for one command at a time",
 	     OF_SOLID),
 	TIME("write_command_time", write_command_time, 0, "the same, of a write; 0: command_time",

@@ -29,6 +29,14 @@ enum profile_host {
 	HOST_BLK_MQ,		/* queues by CPU, a scheduler: blk-mq.h */
 };
 
+/* What connects the drive, which says whether reads and writes share link_rate. */
+enum profile_interface {
+	INTERFACE_HOST,		/* PCIe with HOST_NVME, else Serial ATA */
+	INTERFACE_SATA,		/* half duplex: one frame at a time, whichever way it goes */
+	INTERFACE_SAS,		/* full duplex */
+	INTERFACE_PCIE,		/* full duplex */
+};
+
 enum profile_gc {
 	GC_GREEDY,		/* the block with the least valid pages */
 	GC_FIFO,		/* the oldest */
@@ -216,6 +224,8 @@ struct profile {
 
 	/* Drives without an arm */
 	u64 link_rate;			/* bytes a second of the interface, each way */
+	u32 link_command_time;		/* of it: frames of a command that carry no data */
+	u8 interface;			/* enum profile_interface */
 	u32 command_time;		/* that no two commands share */
 	u32 write_command_time;		/* the same, of a write; 0: no other */
 	u32 wake_time;			/* more, of a read that finds the drive idle */
@@ -321,5 +331,13 @@ int profile_scale(struct profile *profile, u64 sectors);
 
 /* Free the tables. Takes a zeroed profile, too. */
 void profile_free(struct profile *profile);
+
+/* Do reads and writes of a drive without an arm share the link? */
+static inline bool profile_shares_link(const struct profile *profile)
+{
+	if (profile->interface == INTERFACE_HOST)
+		return profile->host != HOST_NVME;
+	return profile->interface == INTERFACE_SATA;
+}
 
 #endif

@@ -20,10 +20,11 @@
 #define TLC_SSD		SSD NVME "page_types=3;read_step=26us;"
 #define SATA_SSD	SSD "page_types=1;ncq_depth=32;"
 
-#define MEMORY									\
+#define ANY_MEMORY								\
 	"name=t;kind=memory;host=nvme;nr_requests=64;max_sectors=64sectors;"	\
 	"capacity=64MiB;link_rate=2048MB/s;command_time=1us;"			\
-	"read_latency=9us;write_latency=11us;units=2;"
+	"read_latency=9us;write_latency=11us;"
+#define MEMORY		ANY_MEMORY "units=2;"
 
 #define READ_4K		(1 * US + 50 * US + 10 * US + 2 * US + 5 * US)
 
@@ -110,6 +111,48 @@ static void memory_serves_one_command_in_a_unit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r[1].completion - r[1].arrival, 13 * US);
 	KUNIT_EXPECT_EQ(test, r[2].completion - r[2].arrival, 10 * US + 9 * US + 2 * US);
 	done(&rig);
+}
+
+#define LINK_REQUESTS	40
+
+/*
+ * Reads and writes at random that come together. By a second program: the controller takes 1 us
+ * each, a unit 9 or 11; what crosses the link does so no earlier than in the order of arrival.
+ */
+static void check_link(struct kunit *test, const char *words, bool shared, u64 frames)
+{
+	static struct disk_request r[LINK_REQUESTS];
+	u64 free[2] = { }, controller, least, end;
+	struct rnd rnd = { .state = 7 };
+	static struct rig rig;
+	u32 i, way;
+
+	prepare(&rig, test, ANY_MEMORY "units=40;", words);
+	for (i = 0; i < LINK_REQUESTS; i++)
+		submit(&rig, &r[i], rnd_next(&rnd) % 2 ? DISK_WRITE : DISK_READ, 64 * i,
+		       8 + 8 * (rnd_next(&rnd) % 7));
+	finish(&rig);
+	for (i = 0; i < LINK_REQUESTS; i++) {
+		way = shared ? 0 : r[i].op;
+		controller = (i + 1) * US;
+		least = r[i].sectors / 8 * 2 * US + frames;
+		free[way] += least;
+		if (r[i].op == DISK_READ)
+			end = max(free[way], controller + 9 * US + least);
+		else
+			end = max(free[way], controller + least) + 11 * US;
+		KUNIT_EXPECT_EQ_MSG(test, r[i].completion - r[i].arrival, end, "%s, %u", words, i);
+	}
+	done(&rig);
+}
+
+static void an_interface_says_whether_reads_and_writes_share_the_link(struct kunit *test)
+{
+	check_link(test, "", false, 0);
+	check_link(test, "interface=pcie;", false, 0);
+	check_link(test, "interface=sas;link_command_time=3us", false, 3 * US);
+	check_link(test, "interface=sata;", true, 0);
+	check_link(test, "interface=sata;link_command_time=3us", true, 3 * US);
 }
 
 static void a_read_is_command_flash_channel_link(struct kunit *test)
@@ -745,6 +788,7 @@ static void tags_run_out_and_come_back(struct kunit *test)
 
 static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(memory_serves_one_command_in_a_unit),
+	KUNIT_CASE(an_interface_says_whether_reads_and_writes_share_the_link),
 	KUNIT_CASE(a_read_is_command_flash_channel_link),
 	KUNIT_CASE(what_was_never_written_is_not_in_flash),
 	KUNIT_CASE(two_drives_of_one_map_share_what_is_written),

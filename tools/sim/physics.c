@@ -186,10 +186,10 @@ static bool seconds(const struct physics *ph, struct job *job, enum rule_state s
 	return true;
 }
 
-/* Do reads and writes share the interface? Heads and a parallel bus they do share. */
+/* Do reads and writes share the interface? A disk's heads they do. */
 static bool is_shared(const struct profile *profile)
 {
-	return profile->host != HOST_NVME;
+	return profile->kind == DRIVE_DISK || profile_shares_link(profile);
 }
 
 /* The time of a job, and what media and interface need for its bytes alone. */
