@@ -29,6 +29,7 @@
  *	turns	the rotation of a disk's command is its transfer, too
  *	crowd	an SSD's page is read the slower, the longer it waited for its die
  *	twice	a command of more than 64 KiB crosses an SSD's link twice
+ *	journal	an SSD's flushes write their journals at the same time
  *	duplex	reads and writes cross Serial ATA at the same time
  *	awake	a read that comes at the end of the one before finds an SSD asleep, others do not
  *	trimmed	a trim makes each die of an SSD erase a block

@@ -87,6 +87,8 @@ struct ssd {
 	u64 map_writes;		/* bytes of it that left memory and must be programmed */
 
 	u32 flushed;		/* flushes since the map was written */
+	u64 flush_free;		/* when the last one has written its journal */
+	u64 journaled;		/* bytes that had entered when the last flush came */
 	struct debt moves;	/* of collection */
 	struct debt folds;	/* of the SLC cache */
 	u64 fold_credit;	/* bytes that could be folded while idle, and were too few; */

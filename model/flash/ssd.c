@@ -133,6 +133,25 @@ static u64 flush_map(struct ssd *ssd)
 	return ssd->profile->map_flush_time;
 }
 
+/*
+ * What a flush writes beside the data, the journal of the map, is written for one after another.
+ * Returns when that is done for @command, whose data are programmed at @end.
+ */
+static u64 write_journal(struct ssd *ssd, const struct solid_command *command, u64 end)
+{
+	u64 time = MODEL_PLANTED(journal) ? 0 : ssd->profile->flush_time;
+
+	if (ssd->profile->power_loss_protection)
+		return end;
+	end = max(end, ssd->flush_free);
+	if (command->after > ssd->journaled) {
+		ssd->journaled = command->after;
+		end += time;
+		ssd->flush_free = end;
+	}
+	return end;
+}
+
 /* @command is done when all that is in the buffer now has been programmed. */
 static void wait_for_programs(struct ssd *ssd, struct solid_command *command, u64 now)
 {
@@ -205,6 +224,7 @@ static void ssd_admit(struct ssd *ssd, u64 now)
 /* All that @command had to wait for is programmed. Its own part ended at command->end. */
 static void ssd_end_flush(struct ssd *ssd, struct solid_command *command, u64 end)
 {
+	end = write_journal(ssd, command, end);
 	command->parts.flush = end > command->end ? end - command->end : 0;
 	make_ready(ssd, command, end);
 }
@@ -366,8 +386,14 @@ static u64 ssd_serve_write(struct ssd *ssd, struct solid_command *command, u64 n
 
 static u64 ssd_serve_flush(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
-	if (ssd->profile->power_loss_protection || ssd->programmed == ssd->entered)
-		return from;
+	u64 end;
+
+	if (ssd->profile->power_loss_protection || ssd->programmed == ssd->entered) {
+		command->after = ssd->entered;
+		end = write_journal(ssd, command, from);
+		command->parts.flush = end - from;
+		return end;
+	}
 	command->end = from;
 	wait_for_programs(ssd, command, now);
 	return NEVER;

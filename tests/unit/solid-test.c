@@ -319,6 +319,30 @@ static void page_types_are_read_at_speeds_of_their_own(struct kunit *test)
 	done(&rig);
 }
 
+/* n programs that write and flush are served one after another: the drive saturates. */
+static void flushes_write_their_journals_one_after_another(struct kunit *test)
+{
+	static struct disk_request write[4], flush[4];
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD, "flush_time=1ms");
+	/* The unit's data over the channel, its program, the journal, 7 us of overhead. */
+	time_of(&rig, DISK_WRITE, 800, 8);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_FLUSH, 0, 0),
+			40 * US + 600 * US + MS + 7 * US);
+	/* Nothing was written since. */
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_FLUSH, 0, 0), 8 * US);
+	for (i = 0; i < 4; i++) {
+		submit(&rig, &write[i], DISK_WRITE, 8000 + 800 * i, 8);
+		submit(&rig, &flush[i], DISK_FLUSH, 0, 0);
+	}
+	finish(&rig);
+	for (i = 1; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, flush[i].completion - flush[i - 1].completion, MS);
+	done(&rig);
+}
+
 /* What reads and writes of a drive take more than those of another. */
 static void a_profile_may_add_to_some_commands(struct kunit *test)
 {
@@ -788,6 +812,7 @@ static void tags_run_out_and_come_back(struct kunit *test)
 
 static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(memory_serves_one_command_in_a_unit),
+	KUNIT_CASE(flushes_write_their_journals_one_after_another),
 	KUNIT_CASE(an_interface_says_whether_reads_and_writes_share_the_link),
 	KUNIT_CASE(a_read_is_command_flash_channel_link),
 	KUNIT_CASE(what_was_never_written_is_not_in_flash),
