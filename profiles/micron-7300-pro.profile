@@ -6,7 +6,7 @@
 # "assumed" marks what neither tells.
 #
 # Fitted: read_time and read_step to three read modes of 88, 116 and 165 us, a third of the pages each; write_command_time to
-# 163,000 random writes/s when new; write_latency to 20.5 us; program_time to 1,607 MB/s written; scattered_read_time to 9,900 reads/s at depth 1 in steady state;
+# 163,000 random writes/s when new; page_time to 2,713 MB/s read in order; write_latency to 20.5 us; program_time to 1,607 MB/s written; scattered_read_time to 9,900 reads/s at depth 1 in steady state;
 # raw_capacity to 70,000 to 77,000 random writes/s in steady state; locked_programs to 0.55 % of reads beside a writer of
 # the nearly empty drive that take more than 1 ms. All other figures of [U] are evidence.
 
@@ -23,6 +23,7 @@ interface = pcie		# derived: NVMe
 link_rate = 3 GB/s		# [D]
 command_time = 0.56 us		# [U] their cmd_us
 write_command_time = 6.1 us	# fitted
+page_time = 1.5 us		# fitted
 read_latency = 21 us		# fitted, with read_time, to the fastest mode
 write_latency = 13 us		# fitted
 power_loss_protection = yes	# [U]

@@ -94,6 +94,9 @@ static u64 command_time(const struct profile *profile, const struct solid_comman
 {
 	if (command->op == DISK_WRITE && profile->write_command_time)
 		return profile->write_command_time;
+	if (command->op == DISK_READ && profile->page_time && !MODEL_PLANTED(pages))
+		return profile->command_time +
+		       (u64)(command->sectors - 1) / 8 * profile->page_time;
 	return profile->command_time;
 }
 

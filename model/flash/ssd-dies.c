@@ -244,10 +244,27 @@ static u64 page_time(const struct profile *profile, u32 random, enum page_kind k
 	return base + profile->read_step * ((1U << type) - 1);
 }
 
+/*
+ * Where a page lies. Neighbours that were written together are spread evenly over the dies: the
+ * hash multiplies by the golden ratio. Those that were written at other times lie where dies were
+ * free then, so that some dies have several of them.
+ */
+static u32 page_hash(u64 page, enum page_kind kind)
+{
+	u32 n;
+
+	if (kind != PAGE_SCATTERED || MODEL_PLANTED(even))
+		return hash_u64(page);
+	n = (u32)page ^ (u32)(page >> 32) * 0x9e3779b1;
+	n = (n ^ n >> 16) * 0x85ebca6b;
+	n = (n ^ n >> 13) * 0xc2b2ae35;
+	return n ^ n >> 16;
+}
+
 u64 ssd_read_page(struct ssd *ssd, u64 page, enum page_kind kind, u32 sectors, u64 now, u64 from)
 {
 	const struct profile *profile = ssd->profile;
-	u32 random = hash_u64(page);
+	u32 random = page_hash(page, kind);
 	struct die *die = &ssd->dies[(u64)random * profile->dies >> 32];
 	u64 time = page_time(profile, random, kind);
 	struct carrier *channel = &ssd->channels[die->channel];

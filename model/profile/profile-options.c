@@ -354,6 +354,8 @@ const struct profile_option profile_options[] = {
 	     OF_SOLID),
 	TIME("write_command_time", write_command_time, 0, "the same, of a write; 0: command_time",
 	     OF_SOLID),
+	TIME("page_time", page_time, 0, "more, for each 4 KiB of a read after the first",
+	     OF_SOLID),
 	TIME("wake_time", wake_time, 0, "more, of a read that finds the drive idle", OF_SOLID),
 	TIME("read_latency", read_latency, 0, "of a read beside that, shared with others",
 	     OF_SOLID),

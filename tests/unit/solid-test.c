@@ -319,6 +319,32 @@ static void page_types_are_read_at_speeds_of_their_own(struct kunit *test)
 	done(&rig);
 }
 
+/* Two pages lie on one of four dies once in four times, and the second waits for the first. */
+static void pages_written_at_random_lie_at_random(struct kunit *test)
+{
+	static struct rig rig;
+	u32 together = 0, i;
+
+	prepare(&rig, test, PLAIN_SSD, "precondition=random");
+	for (i = 0; i < 4000; i++)
+		together += time_of(&rig, DISK_READ, 16 * i, 16) > READ_4K + 50 * US;
+	KUNIT_EXPECT_GE_MSG(test, together, 900U, "%u", together);
+	KUNIT_EXPECT_LE_MSG(test, together, 1100U, "%u", together);
+	done(&rig);
+}
+
+static void a_large_read_takes_the_controller_longer(struct kunit *test)
+{
+	static struct rig rig;
+
+	prepare(&rig, test, PLAIN_SSD, "page_time=2us");
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 8), 1 * US + 2 * US + 5 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 9), 3 * US + 9 * US / 4 + 5 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 800, 64), 15 * US + 16 * US + 5 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_WRITE, 800, 64), 1 * US + 16 * US + 3 * US);
+	done(&rig);
+}
+
 /* n programs that write and flush are served one after another: the drive saturates. */
 static void flushes_write_their_journals_one_after_another(struct kunit *test)
 {
@@ -812,6 +838,8 @@ static void tags_run_out_and_come_back(struct kunit *test)
 
 static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(memory_serves_one_command_in_a_unit),
+	KUNIT_CASE(pages_written_at_random_lie_at_random),
+	KUNIT_CASE(a_large_read_takes_the_controller_longer),
 	KUNIT_CASE(flushes_write_their_journals_one_after_another),
 	KUNIT_CASE(an_interface_says_whether_reads_and_writes_share_the_link),
 	KUNIT_CASE(a_read_is_command_flash_channel_link),
