@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "figures.toml"
 
 
@@ -37,6 +38,7 @@ class Row:
     pattern: str  # of one path, without braces
     bounds: bool
     text: bool
+    planted: int = 1000  # a unit wrong by so much must be found
 
     def has(self, path: str) -> bool:
         return re.fullmatch(re.escape(self.pattern).replace(r"\*", r"[^.]+"), path) is not None
@@ -57,7 +59,7 @@ def rows(program: str) -> list[Row]:
     """Of "sim", "stats", "top" or "page"."""
     table = tomllib.loads(TABLE.read_text())[program]["figure"]
     return [
-        Row(pattern, row.get("bounds", False), row.get("text", False))
+        Row(pattern, row.get("bounds", False), row.get("text", False), row.get("planted", 1000))
         for row in table
         for pattern in _patterns(row["path"])
     ]
@@ -69,8 +71,8 @@ def _patterns(path: str) -> Iterator[str]:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each figure with its path, as jobs.0.all.per_s."""
-    if isinstance(value, dict | list):
+    """Each figure with its path, as jobs.0.all.per_s. A list may be empty."""
+    if isinstance(value, dict | list) and value:
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in pairs:
             yield from leaves(inner, f"{path}.{key}" if path else str(key))
@@ -94,6 +96,8 @@ def row_of(table: list[Row], path: str) -> Row | None:
 
 def wrong(table: list[Row], path: str, value: Any, second: dict[str, Any]) -> str:
     """What is wrong with a figure; "" if nothing is."""
+    if value == [] and any(row.pattern.startswith(f"{re.sub(NUMBER, '*', path)}.*") for row in table):
+        return "" if not any(other.startswith(f"{path}.") for other in second) else f"{path} is empty"
     row = row_of(table, path)
     if row is None:
         return f"{path} = {value!r} stands in no row of {TABLE.name}"
@@ -115,7 +119,9 @@ def complaints(table: list[Row], printed_out: Any, second: dict[str, Any]) -> li
 
 def unprinted(table: list[Row], documents: Iterable[Any]) -> list[str]:
     """Rows that are of nothing that any of the documents has."""
-    paths = [path for document in documents for path, _ in leaves(document)]
+    paths = [
+        path if value != [] else f"{path}.0" for document in documents for path, value in leaves(document)
+    ]
     return [row.pattern for row in table if not any(map(row.has, paths))]
 
 
@@ -131,9 +137,9 @@ def missed(table: list[Row], printed_out: Any, second: dict[str, Any]) -> list[s
     found = []
     for path, value in leaves(printed_out):
         row = row_of(table, path)
-        if row is None or row.text or isinstance(value, str | bool) or value is None:
+        if row is None or row.text or isinstance(value, str | bool | list) or value is None:
             continue
-        plants = [value * 1000, value * 2] if value else [1]
+        plants = [value * row.planted, value * 2] if value else [1]
         if row.bounds:
             plants = plants[:1] if value else []
         found += [f"{path}: {plant} for {value}" for plant in plants if not wrong(table, path, plant, second)]
