@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every figure stands in docs/figures.toml, and is what a second way comes to. No lab."""
+"""Every figure stands in docs/figures.toml, and is what a second way comes to. A page has two labs.
+
+Of `david stats` and `david top` cases/figures.py does it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from helpers import figuretable, secondsim
+from helpers import figuretable, secondpage, secondsim
 from helpers.secondsim import Asked, Part
 
 PROFILES = Path(__file__).parent / "profiles"
@@ -82,3 +85,21 @@ def test_david_sim_prints_every_row_of_the_table_with_something_in_it() -> None:
 def test_a_row_that_nothing_prints_is_found() -> None:
     table = [*figuretable.rows("sim"), figuretable.Row("jobs.*.secondes", False, False)]
     assert figuretable.unprinted(table, [simulated("disk")[0]]) != []
+
+
+@functools.cache
+def page() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    with tempfile.TemporaryDirectory() as top:
+        return secondpage.rows(Path(top))
+
+
+def test_figures_of_a_page_are_derived_a_second_way() -> None:
+    table = figuretable.rows("page")
+    assert [figuretable.complaints(table, *one) for one in page()] == [[], []]
+    documents = [doc for doc, _ in page()]
+    assert not figuretable.unprinted(table, documents)
+    assert set(figuretable.idle(table, documents)) <= {"wrong"}
+
+
+def test_a_figure_of_a_page_that_is_wrong_is_found() -> None:
+    assert [figuretable.missed(figuretable.rows("page"), *one) for one in page()] == [[], []]

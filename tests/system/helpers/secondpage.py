@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A second way to a page's runs.csv: from what was asked for, and from what the disk counted.
+
+results.json has the same rows.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from davidlib.bench import labrun, runs, spec
+from davidlib.bench.results import Results
+
+from .figuretable import Between, Near
+
+OPERATIONS, SIZE = 400, 4096
+SPEC = f"""
+seeds = [3]
+[disk]
+profile = "samsung-pm883"
+profile-option = ["precondition=sequential"]
+[[filesystem]]
+type = "none"
+[[workload]]
+kind = "random-read"
+operations = {OPERATIONS}
+[[workload]]
+kind = "random-write"
+operations = {OPERATIONS}
+"""
+MEMORY = 64 << 20
+
+
+def rows(top: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each row of results.json, and what the second way comes to. Each run has a lab of its own."""
+    expanded = runs.expand(spec.parse(SPEC, "figures", Path("/")))
+    results = Results(top)
+    results.begin(SPEC, expanded)
+    for run in expanded:
+        came = labrun.execute(run.described)
+        assert "text" in came, came["error"]
+        results.add(run, came["text"])
+    loaded = results.load()
+    results.write_tables(loaded)
+    lines = json.loads((top / "results.json").read_text())
+    return [(line, second(one)) for line, one in zip(lines, loaded, strict=True)]
+
+
+def second(one: dict[str, Any]) -> dict[str, Any]:
+    run, result = one["run"], json.loads(json.dumps(one["result"]))
+    disk, kind = result["stats"], run["workload"]["kind"]
+    seconds, writes = result["seconds"], kind == "random-write"
+    # Beside the reads or writes there is one fsync, at the end.
+    rate, bytes_rate = (OPERATIONS + 1) / seconds, OPERATIONS * SIZE / 1e6 / seconds
+    spent = sum(one["count"] * one["mean_ns"] for one in result["latency"].values()) / 1e9
+    written = disk["sectors"]["write"] * 512
+    assert written == OPERATIONS * SIZE * writes and disk["sectors"]["read"] == OPERATIONS * SIZE // 512 * (
+        not writes
+    )
+    return {
+        "variant": run["variant"],
+        "workload": kind,
+        "profile": "samsung-pm883",
+        "file_system": "none",
+        "seed": 3,
+        "seconds": Near(spent, 0.002 * spent),
+        "operations": sum(disk["requests"].values()),
+        "operations_per_s": Near(rate, 1e-9 * rate),
+        "megabytes_per_s": Near(bytes_rate, 1e-9 * bytes_rate),
+        "read_bytes": disk["sectors"]["read"] * 512,
+        "written_bytes": written,
+        "store_bytes": Between(0.9 * written, written),
+        "memory_bytes": Between(1, MEMORY),
+        "trustworthy": True,
+        "wrong": "",
+    }
