@@ -636,7 +636,12 @@ def test_the_answer_carries_its_doubts() -> None:
     bad["result"]["doubts"] = [{"kind": "cached_writes", "share": 1.0, "text": "a cache took the writes"}]
     found = figures.table([good, bad], "operations")
     [said] = answer.with_doubts([good, bad], found, "operations")
-    assert said.endswith(" In doubt: cached_writes, 1 of 2 runs (xfs): a cache took the writes.")
+    assert said.endswith(" In doubt: cached_writes, 1 of 2 runs: xfs: a cache took the writes.")
+    # What is said of one variant is not said of another.
+    worse = copy.deepcopy(bad)
+    worse["run"]["variant"], worse["result"]["doubts"][0]["text"] = "btrfs", "a larger one"
+    [line] = answer.doubted([good, bad, worse], "varmail")
+    assert line == "cached_writes, 2 of 3 runs: xfs: a cache took the writes; btrfs: a larger one"
     [plain] = answer.with_doubts([good], figures.table([good], "operations"), "operations")
     assert "doubt" not in plain
     # It is believable: who measures a cache has measured it.

@@ -92,13 +92,17 @@ def sentences(table: Table, metric: str) -> list[str]:
 
 
 def _in_doubt(runs: list[dict[str, Any]], kind: str) -> str:
-    """Whose figures have that doubt, and what it says of the first; nothing: of none."""
-    having = [(one["run"]["variant"], doubt["text"]) for one in runs for doubt in one["result"]["doubts"]
-              if doubt["kind"] == kind]
+    """Whose figures have that doubt, and what it says of the first run of each; nothing: of none."""
+    texts: dict[str, str] = {}
+    having = 0
+    for one in runs:
+        mine = [doubt["text"] for doubt in one["result"]["doubts"] if doubt["kind"] == kind]
+        having += bool(mine)
+        if mine:
+            texts.setdefault(one["run"]["variant"], "; ".join(mine))
     if not having:
         return ""
-    whose = ", ".join(dict.fromkeys(variant for variant, _ in having))
-    return f"{kind}, {len(having)} of {len(runs)} runs ({whose}): {having[0][1]}"
+    return f"{kind}, {having} of {len(runs)} runs: {'; '.join(map(': '.join, texts.items()))}"
 
 
 def doubted(runs: list[dict[str, Any]], workload: str) -> list[str]:

@@ -234,7 +234,8 @@ def drawings(runs: Runs, metric: str) -> dict[str, tuple[str, Any]]:
     }
     if has_distribution(runs):
         found["distribution"] = ("Distribution of latency", lambda: distribution(runs))
-    for number, one in enumerate(firsts(runs)):
+    asked = [one for one in firsts(runs) if sum(one["result"]["histograms"][-1])]
+    for number, one in enumerate(asked):
         found[f"heat-{number}"] = ("Latency over time, all requests", partial(heat_map, one))
     return found
 
