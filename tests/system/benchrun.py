@@ -22,6 +22,9 @@ DOUBTED = {
     "cache-takes-writes": (EXOS, "", "none", 'kind = "random-write"\noperations = 300\n'),
     "cache-is-full": ("hitachi-hds721010kla330", SMALL_CACHE, "none",
                       'kind = "random-write"\noperations = 300\nsteady = true\n'),
+    # A store of 4 MiB has no room for what is written, if it is kept.
+    "raw-is-data": ("hitachi-hds721010kla330", 'backing = "4M"\n' + SMALL_CACHE, "none",
+                    'kind = "random-write"\noperations = 300\nblock = "64K"\n'),
     "never-settles": (EXOS, "", "none",
                       'kind = "random-write"\noperations = 300\nsteady = true\nsettle = 400\n'),
     "memory-takes-writes": (EXOS, "", "xfs", 'kind = "fileserver"\noperations = 100\nfiles = 50\n'),

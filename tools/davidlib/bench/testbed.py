@@ -27,7 +27,7 @@ from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
 from ..lab.lab import parse_memory
 from ..util import UserError
-from ..workload import called, fiojob, steady, trees
+from ..workload import blocks, called, fiojob, steady, trees
 from ..workload.kinds import KINDS, files_of
 from ..workload.record import summary, too_short
 from ..workload.several import WorkFailed
@@ -98,6 +98,13 @@ def call(*words: str) -> str:
     return done.stdout
 
 
+def classify_of(run: dict[str, Any]) -> str:
+    """On the raw disk nobody can tell data. Requests of the built-in workloads are nothing else, and what
+    warms up for long would fill any store."""
+    is_data = run["file_system"]["type"] == "none" and run["workload"]["kind"] in blocks.SHAPES
+    return "data" if is_data and run["classify"] == "auto" else run["classify"]
+
+
 def make_disk(run: dict[str, Any]) -> None:
     with open(BACKING, "wb") as file:
         file.truncate(run["backing"])
@@ -111,7 +118,7 @@ def make_disk(run: dict[str, Any]) -> None:
         profile = PROFILE
     create_disk(DiskParameters(
         NAME, backing, size=run["size"] or 0, profile=profile, profile_options=run["profile_options"],
-        mode="speedup", classify=run["classify"], options=run["options"], format=True))
+        mode="speedup", classify=classify_of(run), options=run["options"], format=True))
 
 
 def mkfs_words(system: dict[str, Any], seed: int) -> list[str]:
