@@ -40,19 +40,19 @@ static u64 text(struct compiler *c, const struct named *named)
 static void use_file(struct compiler *c, enum use_access access)
 {
 	if (c->making.about.file)
-		compiler_use(c, USE_FILE, access, compiler_file_key(c->making.about.file));
+		uses_add(&c->uses, USE_FILE, access, compiler_file_key(c->making.about.file));
 }
 
 static void use_ofd(struct compiler *c, const struct ofd *ofd, enum use_access access)
 {
 	if (ofd)
-		compiler_use(c, USE_FD, access, ofd->id);
+		uses_add(&c->uses, USE_FD, access, ofd->id);
 }
 
 /* A command about a descriptor, if it is one that is replayed. */
 static bool on_fd(struct compiler *c, u8 op, const struct ofd *ofd, enum use_access access)
 {
-	u32 slot = compiler_slot(c, ofd);
+	u32 slot = slots_of(&c->slots, ofd);
 
 	use_ofd(c, ofd, access);
 	if (slot == NO_SLOT) {
@@ -114,7 +114,7 @@ static void choose_transfer(struct compiler *c, bool write)
 
 	if (nr(c) == SYS_preadv2 || nr(c) == SYS_pwritev2)
 		positioned = choose_arg(c, 3) != U64_MAX;
-	if (compiler_is_pipe(c, ofd)) {
+	if (slots_is_pipe(&c->slots, ofd)) {
 		on_pipe(c, ofd, write);
 		return;
 	}
@@ -147,21 +147,21 @@ static void choose_move(struct compiler *c)
 	struct ofd *to = world_ofd(g->about.thread, choose_arg(c, sendfile ? 0 : 2));
 	const u64 *given = tracefile_find(g->item->record, TRACEFILE_OFFSETS, 16, NULL);
 	u64 offsets[2] = { U64_MAX, U64_MAX };
-	bool in = compiler_slot(c, from) != NO_SLOT && !compiler_is_pipe(c, from);
-	bool out = compiler_slot(c, to) != NO_SLOT && !compiler_is_pipe(c, to);
+	bool in = slots_of(&c->slots, from) != NO_SLOT && !slots_is_pipe(&c->slots, from);
+	bool out = slots_of(&c->slots, to) != NO_SLOT && !slots_is_pipe(&c->slots, to);
 
 	if (given)
 		memcpy(offsets, given, sizeof(offsets));
 	if (from && from->file)
-		compiler_use(c, USE_FILE, ACCESS_DATA, compiler_file_key(from->file));
+		uses_add(&c->uses, USE_FILE, ACCESS_DATA, compiler_file_key(from->file));
 	if (to && to->file)
-		compiler_use(c, USE_FILE, ACCESS_WRITE, compiler_file_key(to->file));
+		uses_add(&c->uses, USE_FILE, ACCESS_WRITE, compiler_file_key(to->file));
 	use_ofd(c, from, offsets[0] == U64_MAX ? ACCESS_WRITE : ACCESS_DATA);
 	use_ofd(c, to, ACCESS_WRITE);
 	if (in && out) {
 		g->op = sendfile ? WL_SENDFILE : WL_COPY;
-		g->args[0] = compiler_slot(c, sendfile ? to : from);
-		g->args[1] = compiler_slot(c, sendfile ? from : to);
+		g->args[0] = slots_of(&c->slots, sendfile ? to : from);
+		g->args[1] = slots_of(&c->slots, sendfile ? from : to);
 		g->args[2] = offsets[0];
 		g->args[3] = sendfile ? length(choose_arg(c, 3)) : offsets[1];
 		g->args[4] = length(choose_arg(c, 4));
@@ -173,7 +173,7 @@ static void choose_move(struct compiler *c)
 		g->op = in		    ? (offset == U64_MAX ? WL_READ : WL_PREAD)
 			: offset == U64_MAX ? WL_WRITE
 					    : WL_PWRITE;
-		g->args[0] = compiler_slot(c, in ? from : to);
+		g->args[0] = slots_of(&c->slots, in ? from : to);
 		g->args[1] = length(g->result >= 0 ? g->result : choose_arg(c, sendfile ? 3 : 4));
 		g->args[2] = offset;
 	} else {
@@ -181,10 +181,10 @@ static void choose_move(struct compiler *c)
 	}
 	if (g->result <= 0)
 		return;
-	if (compiler_is_pipe(c, to))
-		g->other_op = WL_FILL, g->other_slot = compiler_slot(c, to);
-	else if (compiler_is_pipe(c, from))
-		g->other_op = WL_DRAIN, g->other_slot = compiler_slot(c, from);
+	if (slots_is_pipe(&c->slots, to))
+		g->other_op = WL_FILL, g->other_slot = slots_of(&c->slots, to);
+	else if (slots_is_pipe(&c->slots, from))
+		g->other_op = WL_DRAIN, g->other_slot = slots_of(&c->slots, from);
 	g->other_first = g->other_op == WL_DRAIN;
 }
 
@@ -270,12 +270,12 @@ static void open_file(struct compiler *c)
 	g->args[2] = mode_of(c);
 	if (g->result >= 0 && g->about.ofd) {
 		use_ofd(c, g->about.ofd, ACCESS_STAGE);
-		g->args[3] = compiler_new_slot(c, g->about.ofd, false);
+		g->args[3] = slots_new(&c->slots, compiler_place(c), g->about.ofd, false);
 		return;
 	}
 	/* Should it succeed here, there is a place for it. */
-	if (!c->output.slots)
-		c->output.slots = 1;
+	if (!c->slots.count)
+		c->slots.count = 1;
 	g->flags |= g->result >= 0 ? WL_NO_RESULT : 0;
 }
 
@@ -293,7 +293,7 @@ static void close_file(struct compiler *c)
 	}
 	/* It was the last one as others had returned, be it while this one was under way. */
 	if (on_fd(c, WL_CLOSE, g->about.ofd, ACCESS_STAGE))
-		c->use[c->uses - 1].on_return = true;
+		uses_on_return(&c->uses);
 }
 
 static void make_pair(struct compiler *c)
@@ -315,7 +315,7 @@ static void make_pair(struct compiler *c)
 			return;
 		}
 		use_ofd(c, ofd, ACCESS_STAGE);
-		g->args[i] = compiler_new_slot(c, ofd, true);
+		g->args[i] = slots_new(&c->slots, compiler_place(c), ofd, true);
 	}
 }
 
@@ -329,7 +329,7 @@ static void control(struct compiler *c)
 		on_fd(c, WL_DUP, g->about.ofd, ACCESS_READ);
 		break;
 	case F_SETFL:
-		if (compiler_is_pipe(c, g->about.ofd))
+		if (slots_is_pipe(&c->slots, g->about.ofd))
 			none(c, BECAUSE_ORDER);
 		else if (on_fd(c, WL_FLAGS, g->about.ofd, ACCESS_READ))
 			g->args[1] = choose_arg(c, 2) & (O_APPEND | O_DIRECT | O_NOATIME);
@@ -367,7 +367,7 @@ static void on_descriptor(struct compiler *c)
 		op = WL_GETDENTS;
 		fd = ACCESS_WRITE;
 		if (ofd && ofd->node)
-			compiler_use(c, USE_DIR, ACCESS_WRITE, (uintptr_t)ofd->node);
+			uses_add(&c->uses, USE_DIR, ACCESS_WRITE, (uintptr_t)ofd->node);
 		break;
 	case SYS_fchmod:
 		op = WL_FCHMOD;
@@ -394,9 +394,9 @@ static void on_descriptor(struct compiler *c)
 		break;
 	}
 	use_file(c, file);
-	if (op == WL_NONE || compiler_is_pipe(c, ofd)) {
+	if (op == WL_NONE || slots_is_pipe(&c->slots, ofd)) {
 		use_ofd(c, ofd, fd);
-		none(c, compiler_slot(c, ofd) == NO_SLOT ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
+		none(c, slots_of(&c->slots, ofd) == NO_SLOT ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
 		return;
 	}
 	if (!on_fd(c, op, ofd, fd))
@@ -448,7 +448,7 @@ static void look_at_descriptor(struct compiler *c)
 		none(c, BECAUSE_NOT_DONE);
 		break;
 	}
-	if (compiler_is_pipe(c, ofd))
+	if (slots_is_pipe(&c->slots, ofd))
 		none(c, BECAUSE_KERNEL);
 }
 
@@ -580,7 +580,7 @@ static void symlink_name(struct compiler *c)
 	}
 	memcpy(said, g->about.path, g->about.path_length);
 	said[g->about.path_length] = 0;
-	compiler_target(c, said, target, sizeof(target));
+	path_target(c->root, said, target, sizeof(target));
 	g->op = WL_SYMLINK;
 	g->args[0] = texts_add(&c->output.texts, target);
 	g->args[1] = text(c, &g->second);
@@ -648,7 +648,7 @@ static void choose_name(struct compiler *c)
 static void sync_file(struct compiler *c, u8 op)
 {
 	use_file(c, ACCESS_READ);
-	if (compiler_is_pipe(c, c->making.about.ofd))
+	if (slots_is_pipe(&c->slots, c->making.about.ofd))
 		none(c, BECAUSE_KERNEL);
 	else
 		on_fd(c, op, c->making.about.ofd, ACCESS_READ);
@@ -691,8 +691,8 @@ static void wait_for(struct compiler *c)
 	none(c, BECAUSE_ORDER);
 	if (c->making.result <= 0)
 		return;
-	compiler_use(c, USE_PROCESS, ACCESS_READ, c->making.result);
-	c->use[c->uses - 1].on_return = true;
+	uses_add(&c->uses, USE_PROCESS, ACCESS_READ, c->making.result);
+	uses_on_return(&c->uses);
 }
 
 /*
@@ -714,16 +714,16 @@ static void choose_futex(struct compiler *c, u64 key)
 	if (c->making.result < 0)
 		return;
 	if (wake) {
-		compiler_use(c, USE_WAKE, ACCESS_STAGE, key);
+		uses_add(&c->uses, USE_WAKE, ACCESS_STAGE, key);
 		return;
 	}
-	compiler_use(c, USE_WAKE, ACCESS_READ, key);
-	c->use[c->uses - 1].on_return = true;
+	uses_add(&c->uses, USE_WAKE, ACCESS_READ, key);
+	uses_on_return(&c->uses);
 	waker = source_waker(c->source, choose_arg(c, 0));
 	if (joined)
-		compiler_use(c, USE_JOINED, ACCESS_READ, joined - 1);
+		uses_add(&c->uses, USE_JOINED, ACCESS_READ, joined - 1);
 	if (waker)
-		compiler_use(c, USE_JOINED, ACCESS_READ, c->place[waker]);
+		uses_add(&c->uses, USE_JOINED, ACCESS_READ, c->place[waker]);
 }
 
 /* A futex or a context of AIO, which is an address of the process. */
@@ -749,11 +749,11 @@ static void choose_other(struct compiler *c)
 		if (!context)
 			break;
 		memcpy(&made, context, sizeof(made));
-		compiler_use(c, USE_AIO, ACCESS_STAGE, choose_address(c, made));
+		uses_add(&c->uses, USE_AIO, ACCESS_STAGE, choose_address(c, made));
 		break;
 	case SYS_io_destroy:
 		none(c, BECAUSE_ORDER);
-		compiler_use(c, USE_AIO, ACCESS_STAGE, key);
+		uses_add(&c->uses, USE_AIO, ACCESS_STAGE, key);
 		break;
 	case SYS_io_submit:
 	case SYS_io_cancel:
@@ -762,13 +762,13 @@ static void choose_other(struct compiler *c)
 		none(c, BECAUSE_ORDER);
 		/* It waits for that many. */
 		if (nr(c) != SYS_io_submit && nr(c) != SYS_io_cancel && (s64)choose_arg(c, 1) > 0)
-			compiler_wait_for_seen(c);
-		compiler_use(c, USE_AIO, ACCESS_WRITE, key);
+			submitted_use_seen(&c->submitted, &c->uses);
+		uses_add(&c->uses, USE_AIO, ACCESS_WRITE, key);
 		break;
 	case SYS_io_uring_enter:
 		none(c, BECAUSE_ORDER);
 		if (choose_arg(c, 2)) /* it waits for that many */
-			compiler_wait_for_seen(c);
+			submitted_use_seen(&c->submitted, &c->uses);
 		break;
 	case SYS_umask:
 		none(c, BECAUSE_ORDER);
@@ -786,7 +786,7 @@ static void choose_other(struct compiler *c)
 	default:
 		if (g->call->class != CALL_FILES)
 			none(c, BECAUSE_ORDER);
-		else if (g->call->args[0] == 'f' && compiler_slot(c, g->about.ofd) == NO_SLOT)
+		else if (g->call->args[0] == 'f' && slots_of(&c->slots, g->about.ofd) == NO_SLOT)
 			none(c, BECAUSE_KERNEL);
 		break;
 	}

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a call becomes, written down: its uses are ordered, its wait and its gap known. */
-#include "../common/vec.h"
 #include "making.h"
-
-void compiler_use(struct compiler *c, enum use_kind kind, enum use_access access, u64 key)
-{
-	c->use = vec_reserve(c->use, &c->use_room, c->uses + 1, sizeof(*c->use));
-	c->use[c->uses++] = (struct use){ .kind = kind, .access = access, .key = key };
-}
 
 u64 compiler_file_key(const struct file *file)
 {
@@ -49,14 +42,14 @@ void command_add(struct compiler *c, u8 op, u8 flags, u64 entry, u64 exit, s64 r
 		 const u64 *args)
 {
 	const struct source_item *item = c->making.item;
-	u32 thread = c->place[item->thread];
+	u32 thread = compiler_place(c);
 	struct order_command ordered = {
 		.thread = thread,
 		.event = item->event,
 		.entry = entry,
 		.exit = exit,
-		.use = c->use,
-		.uses = c->uses,
+		.use = c->uses.next.use,
+		.uses = c->uses.next.count,
 		.within = flags & WL_WITHIN,
 	};
 	struct order_result deps;
@@ -70,9 +63,9 @@ void command_add(struct compiler *c, u8 op, u8 flags, u64 entry, u64 exit, s64 r
 	};
 
 	if (c->options.rules & RULE_PROGRAM_SEQ && !(flags & WL_MADE_UP)) {
-		compiler_use(c, USE_PROGRAM, ACCESS_WRITE, 0);
-		ordered.use = c->use;
-		ordered.uses = c->uses;
+		uses_add(&c->uses, USE_PROGRAM, ACCESS_WRITE, 0);
+		ordered.use = c->uses.next.use;
+		ordered.uses = c->uses.next.count;
 	}
 	deps = order_add(c->order, &ordered, min(source_horizon(c->source), entry));
 	if (args)
@@ -89,31 +82,23 @@ void command_add(struct compiler *c, u8 op, u8 flags, u64 entry, u64 exit, s64 r
 	output_add(&c->output, thread, &command, &deps, exit <= c->options.from && c->options.from);
 	if (c->making.futex && !(flags & WL_MADE_UP))
 		follow_wait(c, &command, thread, &deps);
-	c->uses = 0;
+	uses_clear(&c->uses);
 }
 
 /* A command that is no call of the trace, at the time of this one. */
 void command_make_up(struct compiler *c, u8 op, s64 result, const u64 *args)
 {
-	struct use *use = c->use;
-	u32 uses = c->uses, room = c->use_room;
+	struct use_list own = uses_set_aside(&c->uses);
 
-	/* The call's own uses are kept for it. */
-	c->use = NULL;
-	c->uses = 0;
-	c->use_room = 0;
 	if (op == WL_CLOSE) {
-		compiler_use(c, USE_FD, ACCESS_STAGE, args[1]);
-		c->use[0].on_return = true;
+		uses_add(&c->uses, USE_FD, ACCESS_STAGE, args[1]);
+		uses_on_return(&c->uses);
 	} else if (op == WL_UNMAP) {
-		compiler_use(c, USE_MAPPING, ACCESS_STAGE, args[1]);
+		uses_add(&c->uses, USE_MAPPING, ACCESS_STAGE, args[1]);
 	}
 	command_add(c, op, WL_MADE_UP | WL_NO_RESULT, c->making.item->entry, c->making.item->exit,
 		    result, args);
-	free(c->use);
-	c->use = use;
-	c->uses = uses;
-	c->use_room = room;
+	uses_take_back(&c->uses, &own);
 }
 
 void compiler_add_made_up(struct compiler *c, u8 op, const u64 *args)
@@ -132,13 +117,15 @@ void compiler_add_now(struct compiler *c, u8 op, u8 flags, s64 result, const u64
 /* What the call has closed beside what it says: at exec, at an exit, by dup2. */
 void command_add_closes(struct compiler *c)
 {
+	struct slots *slots = &c->slots;
 	u32 i;
 
-	for (i = 0; i < c->ended_count; i++) {
-		u64 args[WL_ARGS] = { c->ended[i].slot, c->ended[i].ofd };
+	for (i = 0; i < slots->ended_count; i++) {
+		const struct ended *e = &slots->ended[i];
+		u64 args[WL_ARGS] = { e->slot, e->ofd };
 
 		command_make_up(c, WL_CLOSE, 0, args);
-		compiler_give_slot(c, c->ended[i].slot);
+		slots_give(slots, compiler_place(c), e->slot);
 	}
-	c->ended_count = 0;
+	slots->ended_count = 0;
 }

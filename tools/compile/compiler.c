@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "../common/vec.h"
+#include "../common/alloc.h"
+#include "../common/complain.h"
 #include "making.h"
 #include "threads.h"
 
@@ -27,7 +28,7 @@ static bool is_inside(const struct compiler *c, const struct named *named)
 	/* The root itself is there, and stays. */
 	if (named->node == c->root)
 		return effect < DOES_RENAME || effect > DOES_MKNOD;
-	return path_is_below_root(c, named->node);
+	return path_is_below_root(c->root, named->node);
 }
 
 static bool wanted(struct compiler *c)
@@ -135,7 +136,7 @@ static void add_call(struct compiler *c)
 		add_other(c);
 	command_add(c, g->op, g->flags, g->item->entry, g->item->exit, g->result, g->args);
 	if (g->op == WL_CLOSE)
-		compiler_give_slot(c, g->args[0]);
+		slots_give(&c->slots, compiler_place(c), g->args[0]);
 	if (g->other_op && !g->other_first)
 		add_other(c);
 	count(c);
@@ -164,7 +165,7 @@ static void begin(struct compiler *c, const struct source_item *item)
 	g->other_op = 0;
 	g->last_close = false;
 	memset(g->args, 0, sizeof(g->args));
-	c->uses = 0;
+	uses_clear(&c->uses);
 	c->world.event = item->event;
 	c->world.time = item->exit;
 	c->figures.calls++;
@@ -177,13 +178,9 @@ static void begin(struct compiler *c, const struct source_item *item)
 /* It comes after all that its submitter had done before it entered the kernel with it. */
 static void begin_submission(struct compiler *c, u32 thread)
 {
-	u64 *begun = map_at(&c->begun, thread);
-
-	if (*begun)
-		return;
-	*begun = 1;
-	order_spawn(c->order, c->place[thread],
-		    c->place[source_thread(c->source, thread)->parent]);
+	if (submitted_begins(&c->submitted, thread))
+		order_spawn(c->order, c->place[thread],
+			    c->place[source_thread(c->source, thread)->parent]);
 }
 
 static void note_submissions(struct compiler *c, const struct source_item *item)
@@ -197,16 +194,7 @@ static void note_submissions(struct compiler *c, const struct source_item *item)
 		return;
 	}
 	begin_submission(c, item->thread);
-	c->seen = vec_reserve(c->seen, &c->seen_room, c->seen_count + 1, sizeof(*c->seen));
-	c->seen[c->seen_count++] = c->place[item->thread];
-}
-
-void compiler_wait_for_seen(struct compiler *c)
-{
-	u32 i;
-
-	for (i = 0; i < c->seen_count; i++)
-		compiler_use(c, USE_JOINED, ACCESS_READ, c->seen[i]);
+	submitted_see(&c->submitted, c->place[item->thread]);
 }
 
 static void follow_link(struct compiler *c, const struct source_item *item)
@@ -214,7 +202,7 @@ static void follow_link(struct compiler *c, const struct source_item *item)
 	u32 after = item->submitted ? source_thread(c->source, item->thread)->after : 0;
 
 	if (after)
-		compiler_use(c, USE_JOINED, ACCESS_READ, c->place[after]);
+		uses_add(&c->uses, USE_JOINED, ACCESS_READ, c->place[after]);
 }
 
 static void take_call(struct compiler *c, const struct source_item *item)
@@ -231,13 +219,13 @@ static void take_call(struct compiler *c, const struct source_item *item)
 			add_call(c);
 		return;
 	}
-	slots_adopt(c);
+	adopt_descriptor(c);
 	path_find(c, &g->first, 'p');
 	path_find(c, &g->second, 'P');
 	use = wanted(c);
 	if (use) {
-		path_rebase(c, &g->first);
-		path_rebase(c, &g->second);
+		path_rebase(c->root, &g->first);
+		path_rebase(c->root, &g->second);
 		path_use_names(c);
 	}
 	g->ofd_before = c->world.ofd_count;
@@ -248,8 +236,8 @@ static void take_call(struct compiler *c, const struct source_item *item)
 		choose(c);
 	mapped_follow(c);
 	follow_link(c, item);
-	if (g->last_close && compiler_slot(c, g->about.ofd) != NO_SLOT)
-		*map_at(&c->slots, g->about.ofd->id) = 0; /* closed by this command */
+	if (g->last_close && slots_of(&c->slots, g->about.ofd) != NO_SLOT)
+		slots_closed(&c->slots, g->about.ofd);
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
 		world_close(&c->world, g->about.thread, g->item->record->args[0]);
 	if (use)
@@ -292,15 +280,15 @@ static void take_exit(struct compiler *c, const struct source_item *item)
 	at.exit = min(source_thread(c->source, item->thread)->end, item->exit);
 	at.entry = at.exit;
 	c->making.item = &at;
-	c->uses = 0;
+	uses_clear(&c->uses);
 	if (thread->process->threads == 1)
-		compiler_use(c, USE_PROCESS, ACCESS_STAGE, thread->process->pid);
+		uses_add(&c->uses, USE_PROCESS, ACCESS_STAGE, thread->process->pid);
 	if (thread->process->threads == 1)
-		mapped_end(c, source_thread(c->source, item->thread)->process);
+		mapped_end(&c->mapped, source_thread(c->source, item->thread)->process);
 	world_exit(&c->world, thread, 0, 0);
 	command_add_closes(c);
 	mapped_add_ends(c);
-	if (c->uses && at.entry < c->options.to)
+	if (c->uses.next.count && at.entry < c->options.to)
 		command_add(c, WL_NONE, WL_MADE_UP | WL_NO_RESULT, at.entry, at.exit, 0, NULL);
 	c->making.item = item;
 }
@@ -321,7 +309,7 @@ void compiler_run(struct compiler *c)
 		case SOURCE_EXEC:
 			c->world.time = item->exit;
 			mapped_add_pages(c);
-			mapped_end(c, source_thread(c->source, item->thread)->process);
+			mapped_end(&c->mapped, source_thread(c->source, item->thread)->process);
 			world_exec(&c->world, source_thread(c->source, item->thread)->tid,
 				   source_thread(c->source, item->thread)->tid);
 			command_add_closes(c);
@@ -335,7 +323,7 @@ void compiler_run(struct compiler *c)
 		case SOURCE_CALL:
 			take_call(c, item);
 			if (!item->submitted)
-				c->seen_count = 0;
+				submitted_forget_seen(&c->submitted);
 			break;
 		}
 	}
@@ -355,13 +343,14 @@ struct compiler *compiler_new(struct source *source, const struct compile_option
 		die("the trace has %u threads at once", threads);
 	c->order = order_new(threads, options->rules);
 	output_init(&c->output, threads, processes);
-	texts_init(&c->names);
+	uses_init(&c->uses);
+	slots_init(&c->slots, c->order);
 	world_init(&c->world);
 	c->root = names_find(&c->world.names, c->world.names.root, options->root ?: "", false);
 	tree_init(&c->tree, c->root);
 	c->world.ofd_ended = slots_ofd_ended;
 	c->world.text_of = text_of;
-	c->world.arg = c;
+	c->world.arg = &c->slots;
 	return c;
 }
 
@@ -373,20 +362,14 @@ void compiler_free(struct compiler *c)
 	order_free(c->order);
 	mapped_free(&c->mapped);
 	waits_free(&c->waits);
-	map_free(&c->begun);
-	free(c->seen);
+	submitted_free(&c->submitted);
+	uses_free(&c->uses);
+	slots_free(&c->slots);
 	output_free(&c->output);
 	tree_free(&c->tree);
-	texts_free(&c->names);
-	map_free(&c->slots);
-	map_free(&c->pipes);
 	map_free(&c->umasks);
 	map_free(&c->threads);
-	map_free(&c->use_names);
 	free(c->place);
-	free(c->free_slots);
-	free(c->ended);
-	free(c->use);
 	free(c);
 }
 
@@ -410,17 +393,12 @@ struct compile_figures compiler_figures(const struct compiler *c)
 	return c->figures;
 }
 
-void compiler_name(struct compiler *c, const struct use *use, char *text, size_t room)
+struct uses *compiler_uses(struct compiler *c)
 {
-	static const char *const kinds[USE_KINDS] = {
-		"the program", "file",	  "name",  "directory",	       "description",
-		"mapping", "AIO context", "process", "futex", "all of its thread",
-	};
+	return &c->uses;
+}
 
-	if (!use)
-		snprintf(text, room, "the thread's beginning");
-	else if (use->kind == USE_PATH)
-		snprintf(text, room, "name %s", c->names.data + *map_at(&c->use_names, use->key));
-	else
-		snprintf(text, room, "%s %llu", kinds[use->kind], (unsigned long long)use->key);
+u32 compiler_slots(const struct compiler *c)
+{
+	return c->slots.count;
 }

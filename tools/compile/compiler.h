@@ -9,6 +9,7 @@
 #include "../calls/effects.h"
 #include "output.h"
 #include "source.h"
+#include "uses.h"
 
 struct compile_options {
 	u32 rules;
@@ -47,9 +48,8 @@ void compiler_run(struct compiler *c);
 struct output *compiler_output(struct compiler *c);
 struct order *compiler_order(struct compiler *c);
 struct tree *compiler_tree(struct compiler *c);
+struct uses *compiler_uses(struct compiler *c);
+u32 compiler_slots(const struct compiler *c); /* that the replay needs */
 struct compile_figures compiler_figures(const struct compiler *c);
-
-/* What a resource is, for people. */
-void compiler_name(struct compiler *c, const struct use *use, char *text, size_t room);
 
 #endif

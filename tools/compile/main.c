@@ -17,7 +17,7 @@ static const char usage_text[] =
 	"                     TRACE OUT\n";
 
 struct watch {
-	struct compiler *compiler;
+	struct uses *uses;
 	u32 rules;
 	u64 explain; /* 0: none */
 	FILE *dot;
@@ -33,7 +33,7 @@ static void watch(void *arg, u64 event, const struct dep *dep)
 			event, order_rule_of(dep->why, w->rules));
 	if (!w->explain || event != w->explain)
 		return;
-	compiler_name(w->compiler, dep->why, name, sizeof(name));
+	uses_print(w->uses, dep->why, name, sizeof(name));
 	printf("call %" PRIu64 " waits for call %" PRIu64 ": %s, %s%s\n", event, dep->event,
 	       order_rule_of(dep->why, w->rules), name, dep->kept ? "" : " (implied by another)");
 }
@@ -59,7 +59,7 @@ static void print_stats(struct compiler *c, u64 bytes, u64 elapsed)
 	printf("untouched-pages %" PRIu64 "\n", f.touches_left);
 	printf("threads %u\n", out->streams);
 	printf("processes %u\n", output_processes(out));
-	printf("descriptors %u\n", out->slots);
+	printf("descriptors %u\n", compiler_slots(c));
 	printf("resources %" PRIu64 "\n", order.resources);
 	printf("edges %" PRIu64 "\n", order.edges);
 	printf("implied-edges %" PRIu64 "\n", order.implied);
@@ -81,7 +81,7 @@ static int make_workload(const char *trace, const char *to, const struct compile
 	struct compile_figures figures;
 	char order[32];
 
-	w->compiler = compiler;
+	w->uses = compiler_uses(compiler);
 	w->rules = options->rules;
 	if (w->dot)
 		fputs("digraph order {\n", w->dot);
@@ -92,8 +92,8 @@ static int make_workload(const char *trace, const char *to, const struct compile
 		fputs("}\n", w->dot);
 	order_print(options->rules, order, sizeof(order));
 	tree_link(compiler_tree(compiler));
-	bytes = output_write(compiler_output(compiler), to, compiler_tree(compiler), elapsed,
-			     order);
+	bytes = output_write(compiler_output(compiler), to, compiler_tree(compiler),
+			     compiler_slots(compiler), elapsed, order);
 	if (stats)
 		print_stats(compiler, bytes, elapsed);
 	figures = compiler_figures(compiler);

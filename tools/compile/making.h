@@ -3,11 +3,12 @@
 #ifndef COMPILE_MAKING_H
 #define COMPILE_MAKING_H
 
-#include "mapped.h"
 #include "compiler.h"
+#include "mapped.h"
+#include "slots.h"
+#include "submitted.h"
+#include "uses.h"
 #include "waits.h"
-
-#define NO_SLOT U32_MAX
 
 struct named { /* a path of a call */
 	bool given;
@@ -17,11 +18,6 @@ struct named { /* a path of a call */
 	u64 key; /* of the name, as a resource */
 	u64 dir_key;
 	char text[PATH_MAX + 1]; /* from the root on */
-};
-
-struct ended { /* an open file description that has been closed */
-	u32 slot;
-	u32 ofd;
 };
 
 enum reason { /* why there is no call in the replay */
@@ -60,35 +56,26 @@ struct compiler {
 	struct node *root; /* what the replay's root was in the original */
 	struct order *order;
 	struct waits waits;
-	struct map begun; /* submissions that come after their submitter's commands */
-	u32 *seen; /* places of those that the next call sees to have ended */
-	u32 seen_count;
-	u64 seen_room;
+	struct uses uses;
+	struct slots slots;
+	struct submitted submitted;
 	struct mapped mapped;
 	struct output output;
 	struct tree tree;
 	struct compile_figures figures;
 	u32 *place; /* replay threads */
-	struct map slots; /* by open file description: 1 + slot */
-	struct map pipes; /* ... is it an end of a pipe or of a socketpair? */
 	struct map umasks; /* by process: 1 + umask */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
-	struct free_slot *free_slots;
-	u32 free_count;
-	u64 free_room;
-	struct ended *ended;
-	u32 ended_count;
-	u64 ended_room;
-	struct use *use;
-	u32 uses;
-	u64 use_room;
-	struct map use_names; /* for people: text of a PATH's key */
-	struct texts names;
 	struct making making;
 };
 
+/* The replay thread that does the call. */
+static inline u32 compiler_place(const struct compiler *c)
+{
+	return c->place[c->making.item->thread];
+}
+
 /* commands.c */
-void compiler_use(struct compiler *c, enum use_kind kind, enum use_access access, u64 key);
 u64 compiler_file_key(const struct file *file);
 
 /* A command with the uses that have been told. */
@@ -108,38 +95,24 @@ void command_add_closes(struct compiler *c);
 void compiler_add_now(struct compiler *c, u8 op, u8 flags, s64 result, const u64 *args);
 void compiler_add_made_up(struct compiler *c, u8 op, const u64 *args);
 
-/* slots.c: the slot of a description; NO_SLOT: it is none that is replayed. */
-u32 compiler_slot(struct compiler *c, const struct ofd *ofd);
-bool compiler_is_pipe(struct compiler *c, const struct ofd *ofd);
-
-/* A new one for a description that the call has made. */
-u32 compiler_new_slot(struct compiler *c, const struct ofd *ofd, bool pipe);
-
-/* Slots as such, of what the call's thread makes and ends. */
-u32 compiler_take_slot(struct compiler *c);
-void compiler_give_slot(struct compiler *c, u32 slot);
-
-/* The call's description, if nobody was seen to open it: it was there before the trace. */
-void slots_adopt(struct compiler *c);
-
-/* For struct world: its slot is given back with the call that ended it. */
-void slots_ofd_ended(void *arg, const struct ofd *ofd, u64 closed);
+/* adopt.c: the call's description, if nobody was seen to open it: it was there before the trace. */
+void adopt_descriptor(struct compiler *c);
 
 /* The replay's name of a file that is there by this name; false: it is not, or not that file. */
-bool compiler_text_of(struct compiler *c, const char *name, u32 file, u64 *text);
+bool adopt_name(struct compiler *c, const char *name, u32 file, u64 *text);
 
 /* paths.c: what the path at letter @letter of the call leads to. */
 void path_find(struct compiler *c, struct named *named, char letter);
 
-/* As the replay says it: from the directory on that is the replay's root. */
-void path_rebase(const struct compiler *c, struct named *named);
+/* As the replay says it: from the directory @root on, its root in the original. */
+void path_rebase(const struct node *root, struct named *named);
 
 /* What the names say of the initial tree, and which of them change. */
 void path_use_names(struct compiler *c);
 
-/* Of a path from the original's root on, what is behind the replay's; NULL: it is elsewhere. */
-const char *path_behind_root(const struct compiler *c, const char *path);
-bool path_is_below_root(const struct compiler *c, const struct node *node);
+/* Of a path from the original's root on, what is behind @root; NULL: it is elsewhere. */
+const char *path_behind_root(const struct node *root, const char *path);
+bool path_is_below_root(const struct node *root, const struct node *node);
 
 /* Is it in a directory of the kernel's: /proc, /sys, /dev? */
 bool path_is_kernels(const struct node *node);
@@ -148,10 +121,7 @@ bool path_is_kernels(const struct node *node);
 u32 path_file_number(const struct tracefile_attr *attr);
 
 /* What a symbolic link says, for the replay; in @room bytes. */
-void compiler_target(const struct compiler *c, const char *said, char *target, size_t room);
-
-/* The call returns after the submissions to io_uring that were seen to have ended at its return. */
-void compiler_wait_for_seen(struct compiler *c);
+void path_target(const struct node *root, const char *said, char *target, size_t room);
 
 /* What the call becomes: op, arguments and so on of c->making; its uses. */
 void choose(struct compiler *c);

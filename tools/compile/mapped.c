@@ -27,9 +27,8 @@ static u32 process_of(const struct compiler *c)
 	return source_thread(c->source, c->making.item->thread)->process;
 }
 
-static struct memory *memory_of(struct compiler *c, u32 process)
+static struct memory *memory_of(struct mapped *all, u32 process)
 {
-	struct mapped *all = &c->mapped;
 	u64 *place = map_at(&all->processes, process);
 
 	if (!*place) {
@@ -114,12 +113,12 @@ static void cut(struct mapped *mapped, struct memory *memory, u64 from, u64 to)
 	}
 }
 
-void mapped_end(struct compiler *c, u32 process)
+void mapped_end(struct mapped *mapped, u32 process)
 {
-	struct memory *memory = memory_of(c, process);
+	struct memory *memory = memory_of(mapped, process);
 
 	while (memory->areas)
-		remove_area(&c->mapped, memory, memory->areas - 1);
+		remove_area(mapped, memory, memory->areas - 1);
 }
 
 void mapped_add_ends(struct compiler *c)
@@ -131,7 +130,7 @@ void mapped_add_ends(struct compiler *c)
 		u64 args[WL_ARGS] = { mapped->ended[i].slot, mapped->ended[i].id };
 
 		compiler_add_made_up(c, WL_UNMAP, args);
-		compiler_give_slot(c, mapped->ended[i].slot);
+		slots_give(&c->slots, compiler_place(c), mapped->ended[i].slot);
 	}
 	mapped->ended_count = 0;
 }
@@ -143,9 +142,9 @@ bool mapped_map(struct compiler *c)
 	struct making *g = &c->making;
 	const struct ofd *ofd = g->about.ofd;
 	bool written, shared = (mapped_arg(c, 3) & MAP_TYPE) != MAP_PRIVATE;
-	u32 slot = compiler_slot(c, ofd);
+	u32 slot = slots_of(&c->slots, ofd);
 
-	if (g->result < 0 || slot == NO_SLOT || compiler_is_pipe(c, ofd) || !g->about.file ||
+	if (g->result < 0 || slot == NO_SLOT || slots_is_pipe(&c->slots, ofd) || !g->about.file ||
 	    !source_touched(c->source, process_of(c), compiler_file_key(g->about.file), &written))
 		return false;
 	written = !shared || (ofd->flags & O_ACCMODE) == O_RDWR;
@@ -154,9 +153,9 @@ bool mapped_map(struct compiler *c)
 	g->args[1] = min_t(u64, mapped_arg(c, 1), WL_SIZE_MAX);
 	g->args[2] = min_t(u64, mapped_arg(c, 5), WL_SIZE_MAX / PAGE * PAGE);
 	g->args[3] = (shared ? WL_MAP_SHARED : 0) | (written ? WL_MAP_WRITTEN : 0);
-	g->args[4] = compiler_take_slot(c);
+	g->args[4] = slots_take(&c->slots, compiler_place(c));
 	g->mapping = ++c->mapped.ids;
-	compiler_use(c, USE_MAPPING, ACCESS_STAGE, g->mapping);
+	uses_add(&c->uses, USE_MAPPING, ACCESS_STAGE, g->mapping);
 	return true;
 }
 
@@ -185,7 +184,7 @@ bool mapped_call(struct compiler *c)
 {
 	struct making *g = &c->making;
 	u32 nr = g->item->record->nr;
-	const struct area *a = area_at(memory_of(c, process_of(c)), mapped_arg(c, 0));
+	const struct area *a = area_at(memory_of(&c->mapped, process_of(c)), mapped_arg(c, 0));
 	u64 at;
 
 	if (!a || (nr != SYS_msync && (nr != SYS_madvise || !is_told(mapped_arg(c, 2)))))
@@ -196,8 +195,8 @@ bool mapped_call(struct compiler *c)
 	g->args[1] = a->offset - a->start + at;
 	g->args[2] = min(mapped_arg(c, 1), a->length - at);
 	g->args[3] = mapped_arg(c, 2);
-	compiler_use(c, USE_FILE, nr == SYS_msync ? ACCESS_READ : ACCESS_DATA, a->file);
-	compiler_use(c, USE_MAPPING, ACCESS_READ, a->id);
+	uses_add(&c->uses, USE_FILE, nr == SYS_msync ? ACCESS_READ : ACCESS_DATA, a->file);
+	uses_add(&c->uses, USE_MAPPING, ACCESS_READ, a->id);
 	return true;
 }
 
@@ -225,7 +224,7 @@ static void areas_move(struct mapped *mapped, struct memory *memory, u64 from, u
 void mapped_follow(struct compiler *c)
 {
 	struct making *g = &c->making;
-	struct memory *memory = memory_of(c, process_of(c));
+	struct memory *memory = memory_of(&c->mapped, process_of(c));
 	u64 bytes = pages_up(mapped_arg(c, 1)), file;
 	struct area area;
 
@@ -294,21 +293,21 @@ static struct area *make_area(struct compiler *c, struct memory *memory,
 	area.written = !t->shared || written;
 	area.id = ++c->mapped.ids;
 	area.seen = seen_in(&c->mapped, memory, t->file, t->shared);
-	if (!t->name || !compiler_text_of(c, t->name, t->file, &open[0]))
+	if (!t->name || !adopt_name(c, t->name, t->file, &open[0]))
 		return add_area(memory, &area);
-	area.slot = compiler_take_slot(c);
+	area.slot = slots_take(&c->slots, compiler_place(c));
 	open[1] = t->shared && written ? O_RDWR : O_RDONLY;
-	open[3] = compiler_take_slot(c);
+	open[3] = slots_take(&c->slots, compiler_place(c));
 	map[0] = open[3];
 	map[1] = area.length;
 	map[3] = (t->shared ? WL_MAP_SHARED : 0) | (area.written ? WL_MAP_WRITTEN : 0);
 	map[4] = area.slot;
-	compiler_use(c, USE_FILE, ACCESS_READ, t->file);
+	uses_add(&c->uses, USE_FILE, ACCESS_READ, t->file);
 	compiler_add_now(c, WL_OPEN, flags, 0, open);
-	compiler_use(c, USE_MAPPING, ACCESS_STAGE, area.id);
+	uses_add(&c->uses, USE_MAPPING, ACCESS_STAGE, area.id);
 	compiler_add_now(c, WL_MAP, flags, 0, map);
 	compiler_add_now(c, WL_CLOSE, flags, 0, map);
-	compiler_give_slot(c, open[3]);
+	slots_give(&c->slots, compiler_place(c), open[3]);
 	return add_area(memory, &area);
 }
 
@@ -321,8 +320,8 @@ static void add_touch(struct compiler *c, const struct source_touch *t, const st
 	if (!(flags & WL_WITHIN) && !t->written &&
 	    item->exit - item->entry <= c->options.cached + length)
 		flags |= WL_CACHED;
-	compiler_use(c, USE_FILE, t->written && t->shared ? ACCESS_WRITE : ACCESS_DATA, t->file);
-	compiler_use(c, USE_MAPPING, ACCESS_READ, a->id);
+	uses_add(&c->uses, USE_FILE, t->written && t->shared ? ACCESS_WRITE : ACCESS_DATA, t->file);
+	uses_add(&c->uses, USE_MAPPING, ACCESS_READ, a->id);
 	compiler_add_now(c, WL_TOUCH, flags, length, args);
 	c->figures.touches++;
 	c->figures.touched += length / PAGE;
@@ -371,13 +370,13 @@ static bool is_wanted(const struct compiler *c, const struct source_touch *t)
 
 static void take(struct compiler *c, const struct source_touch *t, bool found)
 {
-	struct memory *memory = memory_of(c, t->process);
+	struct memory *memory = memory_of(&c->mapped, t->process);
 	u64 offset = t->offset, left = t->length, n;
 
 	if (offset % PAGE || offset > WL_SIZE_MAX || left > WL_SIZE_MAX || !is_wanted(c, t))
 		return;
 	c->making.futex = 0;
-	c->uses = 0;
+	uses_clear(&c->uses);
 	for (; left; offset += n, left -= n) {
 		const struct area *a = area_of(memory, t, offset) ?: make_area(c, memory, t);
 

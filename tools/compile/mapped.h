@@ -55,7 +55,7 @@ bool mapped_call(struct compiler *c);
 void mapped_follow(struct compiler *c);
 
 /* All of the process's are gone. */
-void mapped_end(struct compiler *c, u32 process);
+void mapped_end(struct mapped *mapped, u32 process);
 
 /* Commands for those that are gone. */
 void mapped_add_ends(struct compiler *c);

@@ -210,8 +210,8 @@ static void *output_append(void *whole, u64 *used, const void *data, u64 bytes)
 	return whole;
 }
 
-u64 output_write(struct output *out, const char *path, const struct tree *tree, u64 elapsed,
-		 const char *order)
+u64 output_write(struct output *out, const char *path, const struct tree *tree, u32 slots,
+		 u64 elapsed, const char *order)
 {
 	u32 skip = offsetof(struct wl_header, hash) + sizeof(__le64), i;
 	struct wl_header header = {};
@@ -248,7 +248,7 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 		.magic = cpu_to_le32(WL_MAGIC),
 		.version = cpu_to_le32(WL_VERSION),
 		.threads = cpu_to_le32(out->streams),
-		.slots = cpu_to_le32(out->slots),
+		.slots = cpu_to_le32(slots),
 		.commands = cpu_to_le64(out->commands),
 		.elapsed = cpu_to_le64(elapsed),
 		.tree = cpu_to_le64(entries),

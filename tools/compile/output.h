@@ -22,7 +22,6 @@ struct output {
 	struct stream *stream;
 	u32 streams;
 	u32 *process; /* of each stream */
-	u32 slots;
 	u64 commands;
 	u64 ops[WL_OPS];
 	struct texts texts;
@@ -41,8 +40,8 @@ void output_ended(struct output *out, u32 stream, u64 at, u32 other, u32 count);
 
 u32 output_processes(const struct output *out);
 
-/* Returns the file's size. */
-u64 output_write(struct output *out, const char *path, const struct tree *tree, u64 elapsed,
-		 const char *order);
+/* Of a replay that needs @slots descriptors. Returns the file's size. */
+u64 output_write(struct output *out, const char *path, const struct tree *tree, u32 slots,
+		 u64 elapsed, const char *order);
 
 #endif

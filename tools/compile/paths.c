@@ -18,7 +18,8 @@ static u64 key_of(const struct node *dir, const char *name, size_t length)
 }
 
 struct walk {
-	struct compiler *c;
+	struct names *names;
+	struct uses *uses;
 	struct named *named;
 	u32 links;
 };
@@ -26,7 +27,7 @@ struct walk {
 /* As names_find(), and each name on the way is used. */
 static struct node *visit(struct walk *w, struct node *at, const char *path, bool follow)
 {
-	struct names *names = &w->c->world.names;
+	struct names *names = w->names;
 	char name[NAME_MAX + 1];
 
 	if (*path == '/')
@@ -53,19 +54,18 @@ static struct node *visit(struct walk *w, struct node *at, const char *path, boo
 		w->named->dir = dir;
 		w->named->dir_key = (uintptr_t)dir;
 		w->named->key = key_of(dir, name, length);
-		compiler_use(w->c, USE_PATH, ACCESS_READ, w->named->key);
-		*map_at(&w->c->use_names, w->named->key) = texts_add(&w->c->names, name);
+		uses_add_name(w->uses, w->named->key, name);
 		if (child->target && (follow || *path) && w->links++ < LINKS_MAX)
 			at = visit(w, dir, child->target, true);
 	}
 }
 
 /* The names that lead to where a relative path begins: the replay goes by them. */
-static void use_way(struct compiler *c, const struct node *node)
+static void use_way(struct uses *uses, const struct node *node)
 {
 	for (; node->parent; node = node->parent)
-		compiler_use(c, USE_PATH, ACCESS_READ,
-			     key_of(node->parent, node->name, strlen(node->name)));
+		uses_add(uses, USE_PATH, ACCESS_READ,
+			 key_of(node->parent, node->name, strlen(node->name)));
 }
 
 bool path_is_kernels(const struct node *node)
@@ -86,7 +86,7 @@ bool path_is_kernels(const struct node *node)
 void path_find(struct compiler *c, struct named *named, char letter)
 {
 	struct about *a = &c->making.about;
-	struct walk walk = { c, named, 0 };
+	struct walk walk = { &c->world.names, &c->uses, named, 0 };
 	char path[PATH_MAX];
 	struct node *start;
 	const char *blob;
@@ -104,7 +104,7 @@ void path_find(struct compiler *c, struct named *named, char letter)
 	start = effect_start(a, letter);
 	*named = (struct named){ .given = true };
 	if (*path != '/')
-		use_way(c, start);
+		use_way(&c->uses, start);
 	named->node = visit(&walk, start, path, effect_follows(a, letter));
 	named->kernel = path_is_kernels(named->node);
 	if (*path != '/')
@@ -112,29 +112,29 @@ void path_find(struct compiler *c, struct named *named, char letter)
 	snprintf(named->text + used, sizeof(named->text) - used, "%s%s", used ? "/" : "", path);
 }
 
-/* Names as the replay says them, whose root is the original's directory @c->root. */
+/* Names as the replay says them, whose root is the original's directory @root. */
 
-bool path_is_below_root(const struct compiler *c, const struct node *node)
+bool path_is_below_root(const struct node *root, const struct node *node)
 {
-	while (node && node != c->root)
+	while (node && node != root)
 		node = node->parent;
 	return node;
 }
 
-/* Of a path from the original's root on, what is behind @c->root; NULL: it does not begin so. */
-const char *path_behind_root(const struct compiler *c, const char *path)
+/* Of a path from the original's root on, what is behind @root; NULL: it does not begin so. */
+const char *path_behind_root(const struct node *root, const char *path)
 {
-	char root[PATH_MAX];
-	u32 length = c->root->parent ? names_path(c->root, root, sizeof(root)) : 0;
+	char name[PATH_MAX];
+	u32 length = root->parent ? names_path(root, name, sizeof(name)) : 0;
 
-	if (strncmp(path, root, length) || (path[length] && path[length] != '/'))
+	if (strncmp(path, name, length) || (path[length] && path[length] != '/'))
 		return NULL;
 	return path + length;
 }
 
-void compiler_target(const struct compiler *c, const char *said, char *target, size_t room)
+void path_target(const struct node *root, const char *said, char *target, size_t room)
 {
-	const char *behind = *said == '/' ? path_behind_root(c, said) : NULL;
+	const char *behind = *said == '/' ? path_behind_root(root, said) : NULL;
 
 	snprintf(target, room, "%s", !behind ? said : *behind ? behind : "/");
 }
@@ -152,17 +152,17 @@ static bool goes_up(const char *path)
 	return false;
 }
 
-/* As it was said, if that does not lead out of @c->root on the way. */
-void path_rebase(const struct compiler *c, struct named *named)
+/* As it was said, if that does not lead out of @root on the way. */
+void path_rebase(const struct node *root, struct named *named)
 {
 	const char *behind;
 
-	if (!c->root->parent || !named->given || named->kernel)
+	if (!root->parent || !named->given || named->kernel)
 		return;
-	behind = goes_up(named->text) ? NULL : path_behind_root(c, named->text);
+	behind = goes_up(named->text) ? NULL : path_behind_root(root, named->text);
 	if (!behind) {
 		names_path(named->node, named->text, sizeof(named->text));
-		behind = path_behind_root(c, named->text) ?: "";
+		behind = path_behind_root(root, named->text) ?: "";
 	}
 	memmove(named->text, behind, strlen(behind) + 1);
 }
@@ -213,7 +213,7 @@ static void found_link(struct compiler *c, const struct named *named)
 
 	if (!link_target(&c->making, said, sizeof(said)))
 		return;
-	compiler_target(c, said, target, sizeof(target));
+	path_target(c->root, said, target, sizeof(target));
 	if (!tree_found(&c->tree, named->node, &link, &before))
 		return;
 	if (!before.mode || S_ISLNK(before.mode))
@@ -262,9 +262,9 @@ static void name_made(struct compiler *c, const struct named *named)
 {
 	if (!named->kernel)
 		tree_made(&c->tree, named->node);
-	compiler_use(c, USE_PATH, ACCESS_STAGE, named->key);
+	uses_add(&c->uses, USE_PATH, ACCESS_STAGE, named->key);
 	/* Shared with others that change it: only who lists it is alone. */
-	compiler_use(c, USE_DIR, ACCESS_READ, named->dir_key);
+	uses_add(&c->uses, USE_DIR, ACCESS_READ, named->dir_key);
 }
 
 static void failed(struct compiler *c)
@@ -289,7 +289,7 @@ void path_use_names(struct compiler *c)
 	struct making *g = &c->making;
 
 	if (g->call->effect == DOES_RMDIR && g->first.given)
-		compiler_use(c, USE_DIR, ACCESS_WRITE, (uintptr_t)g->first.node);
+		uses_add(&c->uses, USE_DIR, ACCESS_WRITE, (uintptr_t)g->first.node);
 	if (g->result < 0) {
 		failed(c);
 		return;
