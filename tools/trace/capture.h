@@ -3,6 +3,10 @@
  * What is recorded of a call beside its numbers: paths and structures from the task's memory, and
  * the attributes of files that say which file it was. Attributes are looked up by way of
  * /proc/PID, so that names mean what they mean to the task.
+ *
+ * This is what to record, call by call. How a task's memory is read is in peek.h; where the blobs
+ * wait for the record is in task.h; when a call stops, and its record is written, is in
+ * ptrace/record.c. Where a file lies is in layout.h.
  */
 #ifndef TRACE_CAPTURE_H
 #define TRACE_CAPTURE_H

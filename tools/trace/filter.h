@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Which calls stop a traced task: seccomp's filter of a command, and the same question asked of an
- * attached task.
+ * attached task. It looks at numbers alone. What is recorded of a call that stops is in capture.h;
+ * which processes are traced at all is in scope.h.
  */
 #ifndef TRACE_FILTER_H
 #define TRACE_FILTER_H

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Looking into a stopped task: its call, its memory. Nothing here reads a clock. */
+/*
+ * Looking into a stopped task: its call with the arguments, the result, its memory. This is how to
+ * read. All that the tracer by ptrace reads of a task's memory comes here; the one by eBPF reads in
+ * the kernel (bpf/kernel/). What is read for the sake of a record, and which argument leads to it,
+ * is in capture.h; for io_uring and AIO in ptrace/uring.h and ptrace/aio.h. Nothing here reads a
+ * clock.
+ */
 #ifndef TRACE_PEEK_H
 #define TRACE_PEEK_H
 

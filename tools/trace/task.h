@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The tasks that are traced, by number, and the call that each is in. */
+/*
+ * The table of the tasks that are traced, by number: what the tracer knows of each, the call that
+ * it is in, and the blobs for that call's record. Nothing here asks the task itself: peek.h does,
+ * and capture.h makes the blobs.
+ */
 #ifndef TRACE_TASK_H
 #define TRACE_TASK_H
 

@@ -8,7 +8,8 @@
 #include "balance.h"
 #include "control.h"
 #include "task.h"
-#include "turns.h"
+
+struct turns; /* ptrace/turns.h */
 
 struct tracer {
 	const struct record_options *options;
@@ -29,7 +30,7 @@ struct tracer {
 	pid_t held; /* hold.c; 0: none is */
 	u64 held_until;
 	bool scanned; /* for a scope: what comes now is new */
-	struct turns turns; /* tasks that have stopped */
+	struct turns *turns; /* tasks that have stopped; the tracer by ptrace alone has it */
 };
 
 /*

@@ -29,6 +29,7 @@
 #include "pages.h"
 #include "../scope.h"
 #include "../tracer.h"
+#include "turns.h"
 #include "uring.h"
 
 #define SCAN_MS 100 /* between looks at all processes, with --uid and --cgroup */
@@ -39,7 +40,7 @@ void tracer_resume(struct tracer *t, struct task *task, int signal)
 {
 	bool to_exit = task->in_call && !task->ignored, all = task->attached && t->on;
 
-	turns_resumed(&t->turns, task);
+	turns_resumed(t->turns, task);
 	ptrace(to_exit || all ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, NULL,
 	       (void *)(long)signal);
 }
@@ -363,20 +364,19 @@ static void record_loop(struct tracer *t)
 		listen_on_control(t);
 		rotate_if_full(t);
 		hold_look(t);
-		if (!turns_collect(&t->turns)) {
+		if (!turns_collect(t->turns)) {
 			if (errno == ECHILD && goes_on(t))
 				pause(); /* the control thread interrupts it, more than once */
 			if (errno == EINTR || errno == ECHILD)
 				continue;
 			break;
 		}
-		turn = turns_take(&t->turns, &t->tasks);
+		turn = turns_take(t->turns, &t->tasks);
 		if (WIFSTOPPED(turn.status))
 			stopped(t, turn.tid, turn.status);
 		else if (task_find(&t->tasks, turn.tid))
 			gone(t, task_find(&t->tasks, turn.tid), turn.status, &turn.used);
 	}
-	free(t->turns.turn);
 }
 
 static void start_control(struct tracer *t)
@@ -388,7 +388,8 @@ static void start_control(struct tracer *t)
 
 static int record_by_ptrace(const struct record_options *options)
 {
-	struct tracer t = { .options = options };
+	struct turns turns = {};
+	struct tracer t = { .options = options, .turns = &turns };
 	const pid_t *pid;
 
 	tracefile_writer_init(&t.writer, open_trace(options));
@@ -414,6 +415,7 @@ static int record_by_ptrace(const struct record_options *options)
 	control_lock(t.writer.lock, 1, t.on);
 	tracefile_flush(&t.writer);
 	record_loop(&t);
+	turns_free(&turns);
 	uring_end(&t);
 	if (options->pages)
 		pages_end(&t);

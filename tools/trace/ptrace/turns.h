@@ -4,6 +4,8 @@
  * has been traced for the shortest time, so the tracer would turn threads round that wait for the
  * same block or timer. Here it is the one that was let go on the longest time ago: who began to
  * wait first is woken first, as without a tracer.
+ *
+ * This is all about order. What a stop means is in record.c; which tasks there are is in task.h.
  */
 #ifndef TRACE_TURNS_H
 #define TRACE_TURNS_H
@@ -11,7 +13,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "task.h"
+#include "../task.h"
 
 struct turn {
 	pid_t tid;
@@ -25,6 +27,8 @@ struct turns {
 	u64 room;
 	u64 resumes;
 };
+
+void turns_free(struct turns *turns);
 
 /* The task goes on. */
 void turns_resumed(struct turns *turns, struct task *task);

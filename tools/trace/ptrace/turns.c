@@ -3,7 +3,12 @@
 
 #include <sys/wait.h>
 
-#include "../common/vec.h"
+#include "../../common/vec.h"
+
+void turns_free(struct turns *turns)
+{
+	free(turns->turn);
+}
 
 void turns_resumed(struct turns *turns, struct task *task)
 {
