@@ -27,6 +27,12 @@ static const struct tracefile_attr *effect_attr(const struct about *a, enum trac
 	return tracefile_find(a->record, kind, sizeof(struct tracefile_attr), NULL);
 }
 
+static void is_directory(struct file *file)
+{
+	if (file && !file->mode)
+		file->mode = S_IFDIR | 0755;
+}
+
 static bool is_disk_file(const struct file *file)
 {
 	return file &&
@@ -43,18 +49,22 @@ static u64 last_arg(const struct about *a)
 	return n ? arg(a, n - 1) : 0;
 }
 
-struct node *effect_start(const struct about *a, char letter)
+/* The descriptor that stands in front of the path; NULL: none. */
+static struct ofd *effect_dir(const struct about *a, char letter)
 {
 	int at = call_arg(a->call, letter);
-	struct ofd *dir;
 
-	if (at > 0 && a->call->args[at - 1] == (letter == 'p' ? 'd' : 'D') &&
-	    (s32)arg(a, at - 1) != AT_FDCWD) {
-		dir = world_ofd(a->thread, arg(a, at - 1));
-		if (dir && dir->node)
-			return dir->node;
-	}
-	return a->thread->place->cwd;
+	if (at <= 0 || a->call->args[at - 1] != (letter == 'p' ? 'd' : 'D') ||
+	    (s32)arg(a, at - 1) == AT_FDCWD)
+		return NULL;
+	return world_ofd(a->thread, arg(a, at - 1));
+}
+
+struct node *effect_start(const struct about *a, char letter)
+{
+	struct ofd *dir = effect_dir(a, letter);
+
+	return dir && dir->node ? dir->node : a->thread->place->cwd;
 }
 
 bool effect_follows(const struct about *a, char letter)
@@ -102,6 +112,15 @@ static struct node *effect_find(struct world *w, struct about *a, char letter, c
 			  effect_follows(a, letter));
 }
 
+/* The descriptor from which a relative path begins is a directory's. */
+static void holds_name(struct about *a, char letter, const char *path)
+{
+	struct ofd *dir = effect_dir(a, letter);
+
+	if (dir && path && *path != '/' && result(a) >= 0)
+		is_directory(dir->file);
+}
+
 static void find_names(struct world *w, struct about *a)
 {
 	u32 length;
@@ -112,6 +131,8 @@ static void find_names(struct world *w, struct about *a)
 	a->path2_length = a->path2 ? strnlen(a->path2, length) : 0;
 	a->node = effect_find(w, a, 'p', a->path, a->path_length);
 	a->node2 = effect_find(w, a, 'P', a->path2, a->path2_length);
+	holds_name(a, 'p', a->path_length ? a->path : NULL);
+	holds_name(a, 'P', a->path2_length ? a->path2 : NULL);
 	a->name = a->node ? w->text_of(w->arg, a->node) : 0;
 	a->name2 = a->node2 ? w->text_of(w->arg, a->node2) : 0;
 }
@@ -127,6 +148,12 @@ static void bind(struct world *w, struct node *node, struct file *file)
 		file->name = w->text_of(w->arg, node);
 }
 
+/* A name's link and what that leads to are two files. */
+static bool is_type_of(const struct tracefile_attr *attr, const struct file *file)
+{
+	return !attr || !file->mode || (attr->mode & S_IFMT) == (file->mode & S_IFMT);
+}
+
 /*
  * The file of a name that a call has found: by its attributes, or, where a trace has none, by the
  * name.
@@ -135,16 +162,33 @@ static struct file *file_at(struct world *w, struct node *node, const struct tra
 {
 	struct file *file;
 
-	if (attr)
+	if (world_identifies(attr)) {
 		file = world_file(w, attr);
-	else if (node && node->file)
-		file = node->file;
-	else if (node)
-		file = world_new_file(w, NULL);
-	else
+	} else if (!node) {
 		return NULL;
+	} else if (node->file && is_type_of(attr, node->file)) {
+		file = node->file;
+		if (attr)
+			world_learn(file, attr);
+	} else {
+		file = world_new_file(w, attr);
+	}
 	bind(w, node, file);
 	return file;
+}
+
+/* What a descriptor is of. */
+static void descriptor_is(struct world *w, struct about *a, const struct tracefile_attr *attr)
+{
+	if (!a->ofd)
+		return;
+	if (!a->ofd->file) {
+		a->ofd->file = world_identifies(attr) ? world_file(w, attr) :
+							world_new_file(w, attr);
+		a->file = a->ofd->file;
+	} else if (!a->file->removed) {
+		world_learn(a->file, attr);
+	}
 }
 
 static void looked(struct world *w, struct about *a)
@@ -154,6 +198,8 @@ static void looked(struct world *w, struct about *a)
 	if (!a->node && a->path && !a->path_length) { /* AT_EMPTY_PATH */
 		a->ofd = world_ofd(a->thread, arg(a, 0));
 		a->file = a->ofd ? a->ofd->file : NULL;
+		if (attr && result(a) >= 0)
+			descriptor_is(w, a, attr);
 		return;
 	}
 	if (a->node && result(a) == -ENOENT)
@@ -209,6 +255,8 @@ static void transferred(struct ofd *ofd, struct session *session, s64 offset, s6
 	end = (u64)offset + bytes;
 	ofd->sequential += offset == ofd->expected;
 	ofd->expected = end;
+	if (ofd->file && !write && !ofd->adrift)
+		initial_held(&ofd->file->initial, end);
 	if (write && ofd->file && end > ofd->file->size)
 		ofd->file->size = end;
 }
@@ -221,17 +269,50 @@ static void transfer(struct world *w, struct about *a, unsigned int fd, s64 at, 
 {
 	struct session *session = about_ofd(w, a, fd);
 	struct ofd *ofd = a->ofd;
+	bool appends;
 
 	if (!session || result(a) < 0)
 		return;
 	a->offset = at;
+	appends = write && ofd->flags & O_APPEND && is_disk_file(ofd->file);
+	if (appends && ofd->file->initial.source != INITIAL_TOLD) {
+		initial_appended(&ofd->file->initial, result(a));
+		ofd->adrift = true;
+	}
 	if (at == NO_OFFSET && is_disk_file(ofd->file)) {
-		if (write && ofd->flags & O_APPEND && ofd->file->size >= 0)
+		if (appends && ofd->file->size >= 0)
 			ofd->position = ofd->file->size;
 		a->offset = ofd->position;
 		ofd->position = (u64)ofd->position + result(a);
 	}
+	if (write && !appends && ofd->file && a->offset != NO_OFFSET)
+		initial_written(&ofd->file->initial, (u64)a->offset + result(a));
 	transferred(ofd, session, a->offset, result(a), write);
+}
+
+/* Bytes that a call of reading asks for. */
+static u64 asked_for(const struct about *a)
+{
+	const void *total = tracefile_find(a->record, TRACEFILE_TOTAL, sizeof(u64), NULL);
+
+	if (total)
+		return get_unaligned_le64(total);
+	return a->record->nr == SYS_read || a->record->nr == SYS_pread64 ? arg(a, 2) : 0;
+}
+
+static void has_read(struct world *w, struct about *a, s64 at)
+{
+	struct initial *initial;
+
+	transfer(w, a, 0, at, false);
+	if (!a->ofd || !is_disk_file(a->ofd->file))
+		return;
+	initial = &a->ofd->file->initial;
+	if (result(a) == -EISDIR)
+		is_directory(a->ofd->file);
+	if (result(a) >= 0 && a->offset != NO_OFFSET && !a->ofd->adrift &&
+	    (u64)result(a) < asked_for(a))
+		initial_ended(initial, a->offset, result(a));
 }
 
 /* One end of a call that moves data between descriptors. */
@@ -282,13 +363,18 @@ static void opened(struct world *w, struct about *a, u64 flags)
 		if (fresh)
 			bind(w, a->node, a->file);
 	} else {
+		/* Not the link that the name is, but what that leads to. */
+		if (!attr && a->node && a->node->file && S_ISLNK(a->node->file->mode))
+			a->node->file = NULL;
 		a->file = file_at(w, a->node, attr);
 	}
 	if (!attr && a->file) {
-		if (flags & O_TRUNC || fresh)
+		if (flags & O_TRUNC || fresh) {
 			a->file->size = 0;
+			initial_replaced(&a->file->initial);
+		}
 		if (flags & O_DIRECTORY && !unnamed)
-			a->file->mode = S_IFDIR;
+			is_directory(a->file);
 	}
 	a->ofd->file = a->file;
 	a->ofd->node = unnamed ? NULL : a->node;
@@ -387,7 +473,13 @@ static void fallocated(struct world *w, struct about *a)
 	s64 end = arg(a, 2) + arg(a, 3);
 
 	about_ofd(w, a, 0);
-	if (result(a) < 0 || !a->file || a->file->size < 0)
+	if (result(a) < 0 || !a->file)
+		return;
+	if (arg(a, 1) & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+		initial_replaced(&a->file->initial);
+	else if (!(arg(a, 1) & FALLOC_FL_KEEP_SIZE))
+		initial_written(&a->file->initial, end);
+	if (a->file->size < 0)
 		return;
 	if (arg(a, 1) & FALLOC_FL_COLLAPSE_RANGE)
 		a->file->size = (u64)a->file->size - arg(a, 3);
@@ -531,8 +623,10 @@ static void truncated(struct world *w, struct about *a)
 		looked(w, a);
 	else
 		about_ofd(w, a, 0);
-	if (result(a) >= 0 && a->file)
-		a->file->size = arg(a, 1);
+	if (result(a) < 0 || !a->file)
+		return;
+	a->file->size = arg(a, 1);
+	initial_replaced(&a->file->initial);
 }
 
 static void cwd_changed(struct world *w, struct about *a)
@@ -547,6 +641,8 @@ static void cwd_changed(struct world *w, struct about *a)
 	}
 	if (result(a) < 0)
 		return;
+	if (a->ofd)
+		is_directory(a->ofd->file);
 	if (a->node)
 		a->thread->place->cwd = a->node;
 	if (!cwd || length >= sizeof(path))
@@ -557,6 +653,21 @@ static void cwd_changed(struct world *w, struct about *a)
 		a->thread->place->cwd = names_find(&w->names, w->names.root, path, false);
 }
 
+static void learn_seek(struct initial *initial, u64 whence, s64 offset, s64 at)
+{
+	switch (whence) {
+	case SEEK_END:
+		initial_told(initial, (u64)at - offset);
+		break;
+	case SEEK_DATA:
+		initial_held(initial, (u64)at + 1);
+		break;
+	case SEEK_HOLE: /* behind the last data is the end */
+		initial_held(initial, at);
+		break;
+	}
+}
+
 static void seeked(struct world *w, struct about *a)
 {
 	about_ofd(w, a, 0);
@@ -564,7 +675,10 @@ static void seeked(struct world *w, struct about *a)
 		return;
 	a->ofd->seeks++;
 	a->ofd->position = result(a);
+	a->ofd->adrift = false;
 	a->offset = result(a);
+	if (is_disk_file(a->file))
+		learn_seek(&a->file->initial, arg(a, 2), arg(a, 1), result(a));
 }
 
 static void executed(struct world *w, struct about *a)
@@ -576,19 +690,20 @@ static void executed(struct world *w, struct about *a)
 	a->thread->process->command = a->name;
 }
 
+static bool lists(const struct about *a)
+{
+	return a->record->nr == SYS_getdents || a->record->nr == SYS_getdents64;
+}
+
 static void look_descriptor(struct world *w, struct about *a)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
 
 	about_ofd(w, a, 0);
-	if (!attr || !a->ofd)
-		return;
-	if (!a->ofd->file) {
-		a->ofd->file = world_file(w, attr);
-		a->file = a->ofd->file;
-	} else if (!a->file->removed) {
-		world_learn(a->file, attr);
-	}
+	if (attr)
+		descriptor_is(w, a, attr);
+	else if (result(a) >= 0 && lists(a))
+		is_directory(a->file);
 }
 
 static u64 flags_of_openat2(const struct about *a)
@@ -614,10 +729,10 @@ static void effect_of_data(struct world *w, struct about *a)
 {
 	switch (a->call->effect) {
 	case DOES_READ:
-		transfer(w, a, 0, NO_OFFSET, false);
+		has_read(w, a, NO_OFFSET);
 		break;
 	case DOES_PREAD:
-		transfer(w, a, 0, given_offset(a), false);
+		has_read(w, a, given_offset(a));
 		break;
 	case DOES_WRITE:
 		transfer(w, a, 0, NO_OFFSET, true);
@@ -638,6 +753,8 @@ static void effect_of_data(struct world *w, struct about *a)
 	case DOES_MMAP:
 		if ((s32)arg(a, 4) >= 0)
 			about_ofd(w, a, 4);
+		if (is_disk_file(a->file) && result(a) >= 0)
+			initial_held(&a->file->initial, arg(a, 5) + arg(a, 1));
 		break;
 	case DOES_FSYNC:
 		about_ofd(w, a, 0);

@@ -32,10 +32,10 @@ static struct inode *inode_of(struct world *w, u64 dev, u64 ino)
 
 void world_learn(struct file *file, const struct tracefile_attr *attr)
 {
-	if (file->first_size < 0)
-		file->first_size = attr->size;
+	initial_told(&file->initial, attr->size);
 	file->mode = attr->mode;
-	file->links = attr->nlink;
+	if (world_identifies(attr))
+		file->links = attr->nlink;
 	file->size = attr->size;
 }
 
@@ -45,13 +45,12 @@ struct file *world_new_file(struct world *w, const struct tracefile_attr *attr)
 
 	*file = (struct file){
 		.id = ++w->file_count,
-		.first_size = -1,
 		.size = -1,
 		.event = w->event,
 		.next = w->files,
 	};
 	w->files = file;
-	if (attr) {
+	if (world_identifies(attr)) {
 		struct inode *inode = inode_of(w, attr->dev, attr->ino);
 
 		file->dev = attr->dev;
@@ -59,8 +58,9 @@ struct file *world_new_file(struct world *w, const struct tracefile_attr *attr)
 		file->known = true;
 		file->generation = inode->generation++;
 		inode->file = file;
-		world_learn(file, attr);
 	}
+	if (attr)
+		world_learn(file, attr);
 	return file;
 }
 

@@ -7,6 +7,7 @@
 #ifndef TRACE_WORLD_H
 #define TRACE_WORLD_H
 
+#include "initial.h"
 #include "names.h"
 #include "tracefile.h"
 
@@ -21,7 +22,7 @@ struct file {
 	u64 ino;
 	u32 generation; /* how many files had this inode number before */
 	u32 links;
-	s64 first_size; /* -1: not known */
+	struct initial initial; /* how large it was before the trace */
 	s64 size;
 	u64 event; /* the first that met it */
 	u32 name; /* a text: its first path */
@@ -62,6 +63,7 @@ struct ofd { /* open file description */
 	u32 syncs;
 	u32 sequential; /* reads and writes that begin where the last one ended */
 	s64 expected; /* where that was */
+	bool adrift; /* its position is not known: it appended to a file of unknown size */
 	u64 bytes_read;
 	u64 bytes_written;
 	u32 descriptors; /* most at once */
@@ -175,6 +177,12 @@ struct file *world_new_file(struct world *w, const struct tracefile_attr *attr);
 /* Its last name has gone, or it was replaced. */
 void world_removed(struct world *w, struct file *file);
 void world_learn(struct file *file, const struct tracefile_attr *attr);
+
+/* Attributes say which file it is; others only tell its type, permissions and size. */
+static inline bool world_identifies(const struct tracefile_attr *attr)
+{
+	return attr && attr->ino;
+}
 
 struct ofd *world_open(struct world *w, struct thread *thread, u32 fd, u64 flags);
 struct ofd *world_ofd(struct thread *thread, u32 fd);

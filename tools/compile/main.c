@@ -42,6 +42,7 @@ static void print_stats(struct compiler *c, u64 bytes, u64 elapsed)
 {
 	const struct output *out = compiler_output(c);
 	struct order_figures order = order_figures(compiler_order(c));
+	struct tree_guesses guesses = tree_guesses(compiler_tree(c));
 	struct compile_figures f = compiler_figures(c);
 	u32 op;
 
@@ -64,12 +65,28 @@ static void print_stats(struct compiler *c, u64 bytes, u64 elapsed)
 	printf("edges %" PRIu64 "\n", order.edges);
 	printf("implied-edges %" PRIu64 "\n", order.implied);
 	printf("tree %u\n", compiler_tree(c)->entries - 1);
+	printf("tree-files %u\n", guesses.files);
+	printf("guessed-sizes %u\n", guesses.sizes);
+	printf("guessed-types %u\n", guesses.types);
 	printf("elapsed-ns %" PRIu64 "\n", elapsed);
 	printf("bytes %" PRIu64 "\n", bytes);
 	for (op = 0; op < WL_OPS; op++) {
 		if (out->ops[op])
 			printf("op.%s %" PRIu64 "\n", wl_ops[op].name, out->ops[op]);
 	}
+}
+
+static void print_guesses(const struct tree_guesses *g)
+{
+	if (g->sizes)
+		fprintf(stderr,
+			"david-compile: the sizes of %u of %u files that were there are guessed:"
+			" the least that the trace's calls need\n",
+			g->sizes, g->files);
+	if (g->types)
+		fprintf(stderr,
+			"david-compile: the types of %u names that were there are guessed\n",
+			g->types);
 }
 
 static int make_workload(const char *trace, const char *to, const struct compile_options *options,
@@ -79,6 +96,7 @@ static int make_workload(const char *trace, const char *to, const struct compile
 	struct compiler *compiler = compiler_new(source, options);
 	u64 elapsed = source_elapsed(source), bytes;
 	struct compile_figures figures;
+	struct tree_guesses guesses;
 	char order[32];
 
 	w->uses = compiler_uses(compiler);
@@ -96,6 +114,8 @@ static int make_workload(const char *trace, const char *to, const struct compile
 			     compiler_slots(compiler), elapsed, order);
 	if (stats)
 		print_stats(compiler, bytes, elapsed);
+	guesses = tree_guesses(compiler_tree(compiler));
+	print_guesses(&guesses);
 	figures = compiler_figures(compiler);
 	if (figures.mapped)
 		fprintf(stderr,

@@ -184,7 +184,7 @@ static struct stream tree_part(struct output *out, const struct tree *tree, u64 
 				other[min_t(u64, e->size, 255)] = 0;
 		other_at = texts_add(&out->texts, e->other || !target ? other : target);
 		reserve(&s, 4 * NUMBER_MAX);
-		put(&s, e->other ? 0 : e->mode ?: 0100644);
+		put(&s, e->other ? 0 : e->mode ?: TREE_UNKNOWN_MODE);
 		put(&s, min_t(u64, e->size, WL_SIZE_MAX));
 		put(&s, path_at);
 		put(&s, other_at);

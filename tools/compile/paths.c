@@ -192,11 +192,16 @@ static bool creates(struct compiler *c)
 	struct making *g = &c->making;
 	const struct source_ofd *ofd = source_ofd(c->source, g->item->ofd);
 	u64 flags = g->call->effect == DOES_CREAT ? O_CREAT : ofd ? ofd->flags : 0;
+	struct tracefile_attr attr;
+	s64 size;
 
 	if (!ofd || !(flags & O_CREAT))
 		return false;
 	if (flags & O_EXCL)
 		return true;
+	/* It had something in it that the trace has not written. */
+	if (source_file(c->source, g->item->file, &attr, &size) && size > 0)
+		return false;
 	return tree_unknown(&c->tree, g->first.node) && !g->first.node->file &&
 	       ofd->size_open <= 0;
 }
@@ -251,6 +256,9 @@ static void name_found(struct compiler *c, const struct named *named, bool with_
 		f.file = path_file_number(&attr);
 		f.mode = attr.mode ?: f.mode;
 		f.size = max_t(s64, size, 0);
+		f.guessed = source_size_guessed(c->source, g->item->file);
+		if (!f.mode && f.size)
+			f.mode = TREE_UNKNOWN_MODE;
 		f.layout = tracefile_find(g->item->record, TRACEFILE_LAYOUT,
 					  sizeof(struct tracefile_extent), &f.extents);
 		f.extents = f.layout ? f.extents / sizeof(struct tracefile_extent) : 0;
@@ -270,11 +278,16 @@ static void name_made(struct compiler *c, const struct named *named)
 static void failed(struct compiler *c)
 {
 	struct making *g = &c->making;
-	struct tree_found file = { .mode = S_IFREG | 0644 }, dir = { .mode = S_IFDIR | 0755 };
+	struct tree_found file = { .mode = TREE_UNKNOWN_MODE, .guessed = true };
+	struct tree_found dir = { .mode = S_IFDIR | 0755 };
 	const struct named *last = g->second.given ? &g->second : &g->first;
 
 	if (!last->given || last->kernel)
 		return;
+	if (g->result == -EISDIR)
+		tree_found(&c->tree, last->node, &dir, NULL);
+	file.type_guessed = true;
+	dir.type_guessed = true;
 	if (g->result == -EEXIST)
 		tree_found(&c->tree, last->node, g->call->effect == DOES_MKDIR ? &dir : &file,
 			   NULL);

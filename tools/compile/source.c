@@ -18,6 +18,7 @@
 struct file_row {
 	struct tracefile_attr attr;
 	s64 first_size;
+	bool guessed;
 };
 
 struct cwd {
@@ -293,7 +294,13 @@ static void load_files(struct source *s)
 
 	s->files = rows_of(s, "SELECT max(id) FROM file");
 	s->file = zeroed(s->files, sizeof(*s->file));
-	q = query(s, "SELECT id, mode, links, first_size, size FROM file WHERE id > 0");
+	/* Older traces have no such column, and attributes of all files. */
+	q = query(s, number(s, "SELECT count(*) FROM pragma_table_info('file')"
+			       " WHERE name = 'guessed'")
+			     ? "SELECT id, mode, links, first_size, size, guessed FROM file"
+			       " WHERE id > 0"
+			     : "SELECT id, mode, links, first_size, size, NULL FROM file"
+			       " WHERE id > 0");
 	while (step(s, q)) {
 		u32 id = sqlite3_column_int(q, 0);
 
@@ -305,6 +312,7 @@ static void load_files(struct source *s)
 			.size = is_null(q, 4) ? 0 : sqlite3_column_int64(q, 4),
 		};
 		s->file[id].first_size = is_null(q, 3) ? -1 : sqlite3_column_int64(q, 3);
+		s->file[id].guessed = is_null(q, 3) || !is_null(q, 5);
 	}
 	sqlite3_finalize(q);
 }
@@ -615,6 +623,11 @@ bool source_file(const struct source *s, u32 file, struct tracefile_attr *attr, 
 	*attr = s->file[file].attr;
 	*first_size = s->file[file].first_size;
 	return true;
+}
+
+bool source_size_guessed(const struct source *s, u32 file)
+{
+	return !file || file > s->files || s->file[file].guessed;
 }
 
 const char *source_cwd(const struct source *s, u32 pid)

@@ -102,6 +102,9 @@ u64 source_touched(const struct source *s, u32 process, u32 file, bool *written)
 /* Attributes of a file; false: there is none. */
 bool source_file(const struct source *s, u32 file, struct tracefile_attr *attr, s64 *first_size);
 
+/* The least that it can have been is known of the file's size, or nothing. */
+bool source_size_guessed(const struct source *s, u32 file);
+
 /* Where a process was at the start; NULL: nobody said. */
 const char *source_cwd(const struct source *s, u32 pid);
 

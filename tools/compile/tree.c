@@ -43,8 +43,12 @@ static u64 *state_of(struct tree *tree, const struct node *node)
 
 static void holds_names(struct tree *tree, u32 entry)
 {
-	if (!tree->entry[entry].mode)
-		tree->entry[entry].mode = S_IFDIR | 0755;
+	struct tree_entry *e = &tree->entry[entry];
+
+	if (e->mode && !e->type_guessed)
+		return;
+	e->mode = S_IFDIR | 0755;
+	e->type_guessed = false;
 }
 
 /* The entry of a directory on the way; U32_MAX: a call made it, so it is no part of the tree. */
@@ -74,6 +78,7 @@ static void set_link(struct tree *tree, struct tree_entry *entry, const char *ta
 {
 	entry->file = 0;
 	entry->mode = S_IFLNK | 0777;
+	entry->type_guessed = false;
 	free(entry->target);
 	entry->target = xstrndup(target, strlen(target));
 }
@@ -81,10 +86,13 @@ static void set_link(struct tree *tree, struct tree_entry *entry, const char *ta
 static void set_file(struct tree_entry *entry, const struct tree_found *found)
 {
 	/* A link of which nobody has asked what it says is taken for what it leads to. */
-	if (entry->mode && (!S_ISLNK(entry->mode) || entry->target || S_ISLNK(found->mode)))
+	if (entry->mode && !entry->type_guessed &&
+	    (!S_ISLNK(entry->mode) || entry->target || S_ISLNK(found->mode)))
 		return;
 	entry->mode = found->mode;
 	entry->size = found->size;
+	entry->guessed = found->guessed;
+	entry->type_guessed = found->type_guessed;
 	/* Of a socket or device only the name is on a disk. */
 	if (!S_ISREG(found->mode) && !S_ISDIR(found->mode) && !S_ISLNK(found->mode)) {
 		entry->mode = S_IFREG | (found->mode & 07777);
@@ -115,6 +123,8 @@ bool tree_found(struct tree *tree, struct node *node, const struct tree_found *f
 		*before = (struct tree_found){
 			.mode = entry->mode,
 			.size = entry->size,
+			.guessed = entry->guessed,
+			.type_guessed = entry->type_guessed,
 			.file = entry->file,
 		};
 	if (found->target)
@@ -148,6 +158,25 @@ void tree_link(struct tree *tree)
 			*at = i;
 	}
 	map_free(&first);
+}
+
+struct tree_guesses tree_guesses(const struct tree *tree)
+{
+	struct tree_guesses found = {};
+	u32 i;
+
+	for (i = 1; i < tree->entries; i++) {
+		const struct tree_entry *e = &tree->entry[i];
+
+		if (e->other)
+			continue;
+		found.types += !e->mode || e->type_guessed;
+		if (e->mode && !S_ISREG(e->mode))
+			continue;
+		found.files++;
+		found.sizes += !e->mode || e->guessed || e->type_guessed;
+	}
+	return found;
 }
 
 void tree_made(struct tree *tree, struct node *node)

@@ -16,6 +16,8 @@ struct tree_entry {
 	char *name;
 	u32 mode; /* 0: only its name is known, it is taken for a directory if anything is below */
 	u64 size;
+	bool guessed; /* the size is the least that it can have been */
+	bool type_guessed; /* a call has only seen that something is there */
 	char *target; /* of a symbolic link */
 	u32 file; /* its number; 0: not known */
 	struct tracefile_extent *extent; /* where it lay; NULL: not known */
@@ -33,6 +35,9 @@ struct tree {
 
 #define TREE_MADE U32_MAX
 
+/* A file of whose permissions the trace says nothing: what was allowed then is allowed again. */
+#define TREE_UNKNOWN_MODE 0100755
+
 void tree_init(struct tree *tree, const struct node *root);
 void tree_free(struct tree *tree);
 
@@ -40,6 +45,8 @@ void tree_free(struct tree *tree);
 struct tree_found {
 	u32 mode;
 	u64 size;
+	bool guessed;
+	bool type_guessed;
 	u32 file;
 	const char *target;
 	const void *layout; /* struct tracefile_extent, each */
@@ -60,6 +67,15 @@ bool tree_unknown(struct tree *tree, struct node *node);
 
 /* All is known: finds the files with several names. */
 void tree_link(struct tree *tree);
+
+/* What the trace does not say of its entries; after tree_link(). */
+struct tree_guesses {
+	u32 files; /* regular, each once */
+	u32 sizes; /* of these */
+	u32 types; /* of all entries */
+};
+
+struct tree_guesses tree_guesses(const struct tree *tree);
 
 /* The entry's path, without a / in front. */
 void tree_path(const struct tree *tree, u32 entry, char *path, size_t room);

@@ -101,6 +101,7 @@ static void write_process(struct finisher *f, const struct process *p)
 
 static void write_file(struct finisher *f, const struct file *file)
 {
+	bool known = file->initial.source != INITIAL_UNKNOWN;
 	struct db *db = &f->db;
 
 	db_int(db, DB_FILE, file->id);
@@ -109,11 +110,12 @@ static void write_file(struct finisher *f, const struct file *file)
 	db_int(db, DB_FILE, file->generation);
 	db_opt(db, DB_FILE, file->mode, 0);
 	db_int(db, DB_FILE, file->links);
-	db_opt(db, DB_FILE, file->first_size, -1);
+	db_opt(db, DB_FILE, known ? file->initial.size : -1, -1);
 	db_opt(db, DB_FILE, file->size, -1);
 	db_opt(db, DB_FILE, file->event, 0);
 	db_opt(db, DB_FILE, file->name, 0);
 	db_int(db, DB_FILE, file->removed);
+	db_opt(db, DB_FILE, file->initial.source == INITIAL_LEAST, 0);
 	db_row(db, DB_FILE);
 }
 

@@ -12,7 +12,7 @@ static const char tables_sql[] =
 	" command INT, program INT, start INT, end INT, status INT, cpu INT, children INT);"
 	"CREATE TABLE thread(id INTEGER PRIMARY KEY, tid INT, process INT, start INT, end INT);"
 	"CREATE TABLE file(id INTEGER PRIMARY KEY, dev INT, ino INT, generation INT, mode INT,"
-	" links INT, first_size INT, size INT, event INT, name INT, removed INT);"
+	" links INT, first_size INT, size INT, event INT, name INT, removed INT, guessed INT);"
 	"CREATE TABLE ofd(id INTEGER PRIMARY KEY, file INT, name INT, flags INT, process INT,"
 	" opened INT, closed INT, event INT, size_open INT, size_close INT, mtime INT, atime INT,"
 	" reads INT, writes INT, bytes_read INT, bytes_written INT, seeks INT, syncs INT,"
@@ -43,7 +43,7 @@ static const char *const inserts_sql[] = {
 	[DB_ATTR] = "INSERT INTO attr VALUES(?,?,?,?,?,?,?,?)",
 	[DB_EXTRA] = "INSERT INTO extra VALUES(?,?,?)",
 	[DB_TEXT] = "INSERT INTO text VALUES(?,?)",
-	[DB_FILE] = "INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[DB_FILE] = "INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
 	[DB_OFD] = "INSERT INTO ofd VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[DB_SESSION] = "INSERT INTO session VALUES(?,?,?,?,?,?,?,?,?)",
 	[DB_PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",

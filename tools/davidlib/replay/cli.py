@@ -54,9 +54,11 @@ def _compile(args: argparse.Namespace) -> int:
     options += ["--dot", args.dot] if args.dot else []
     options += ["--explain", str(args.explain)] if args.explain else []
     explained, calls, rest = programs.make(trace, out, options).partition("calls ")
+    counted = {key: int(number) for key, number in (line.split() for line in (calls + rest).splitlines())}
     print(explained + (calls + rest if args.stats else ""), end="")
-    counted = (line.split() for line in (calls + rest).splitlines())
-    return _left_out(trace, {key: int(number) for key, number in counted})
+    if args.json:
+        Path(args.json).write_text(json.dumps(counted, indent=1) + "\n")
+    return _left_out(trace, counted)
 
 
 # Calls of the trace that the compiled one has not, though nobody asked for it and a disk may have been used.
@@ -244,6 +246,7 @@ def add_parsers(sub: Commands) -> None:
         help="a read that took no longer, and a nanosecond a byte, asked no disk; 50us, if not given",
     )
     make.add_argument("--stats", action="store_true", help="print what is in it")
+    make.add_argument("--json", metavar="FILE", help="write what is in it, and what was guessed, as JSON")
     make.add_argument("--dot", metavar="FILE", help="write which call waits for which, for graphviz")
     make.add_argument("--explain", metavar="ID", type=int, help="print what that call waits for")
     make.set_defaults(func=_compile)

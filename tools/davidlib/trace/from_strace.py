@@ -68,6 +68,8 @@ _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
 _SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"f": b"\f", b"v": b"\v", b"a": b"\a", b"b": b"\b"}
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _FIELD = r"\b{}=([^,{{}}\]]+)"
+_STAT = re.compile(r"\bstx?_(mode|size|ino|nlink|dev_major|dev_minor)=([^,{}\]]+)")
+_U64 = (1 << 64) - 1
 
 
 def unquote(text: str) -> bytes:
@@ -307,16 +309,22 @@ class StraceImport:
                 string = _QUOTED.match(word)
                 if string:
                     blobs.append((tracefile.PATH if letter == "p" else tracefile.PATH2, unquote(string[1])))
+                elif word == "NULL" and "AT_EMPTY_PATH" in text:
+                    blobs.append((tracefile.PATH, b""))
                 elif word != "NULL":
                     flags |= tracefile.BAD_PATH
             elif letter == "y":
                 offsets.append(word)
-            elif letter in "vraht":
+            elif letter in "vrah":
                 self._structure(letter, word, blobs)
-            elif letter == "s":
+            elif letter in "st":
                 self._stat(word, blobs)
             elif letter not in "b":
                 args[i] = number(word)
+        if name in ("readlink", "readlinkat") and len(words) == len(letters):
+            # What was cut off by -s ends in dots.
+            if said := _QUOTED.fullmatch(words[letters.index("p") + 1]):
+                blobs.append((tracefile.TARGET, unquote(said[1])))
         if offsets:
             given = [
                 number(word.strip("[]").split("]")[0]) if word.startswith("[") else -1 for word in offsets
@@ -341,22 +349,28 @@ class StraceImport:
             blobs.append((tracefile.HOW, struct.pack("<3Q", *how)))
 
     def _stat(self, word: str, blobs: list[tracefile.Blob]) -> None:
-        """Only -v says which file it is."""
-        device = re.search(r"st_dev=makedev\((\w+), ?(\w+)\)", word)
-        if not device or "st_ino=" not in word:
+        """Type and size are always said; which file it is by -v only, and is 0 without."""
+        fields = {found[1]: found[2] for found in _STAT.finditer(word)}
+        if "mode" not in fields:
             return
-        major, minor = number(device[1]), number(device[2])
+        value = {name: number(text) & _U64 for name, text in fields.items()}
+        if device := re.search(r"st_dev=makedev\((\w+), ?(\w+)\)", word):
+            value["dev_major"], value["dev_minor"] = (number(text) & _U64 for text in device.groups())
+        known = "ino" in value and "dev_minor" in value
+        device_number = value["dev_major"] << 8 | value["dev_minor"] if known else 0
+        inode = value["ino"] if known else 0
         blobs.append(
             (
                 tracefile.ATTR,
                 struct.pack(
                     "<5Q2I",
-                    (major << 8 | minor) & (1 << 64) - 1,
-                    *(_field(word, name) & (1 << 64) - 1 for name in ("st_ino", "st_size")),
+                    device_number & _U64,
+                    inode,
+                    value.get("size", 0),
                     0,
                     0,
-                    _field(word, "st_mode") & 0xFFFFFFFF,
-                    _field(word, "st_nlink") & 0xFFFFFFFF,
+                    value["mode"] & 0xFFFFFFFF,
+                    value.get("nlink", 0) & 0xFFFFFFFF,
                 ),
             )
         )
