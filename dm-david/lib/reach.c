@@ -9,7 +9,7 @@ void reach_clear(struct reach *reach)
 	memset(reach, 0, sizeof(*reach));
 }
 
-static u64 page_hash(u64 page)
+static u64 reach_hash(u64 page)
 {
 	return splitmix_next(&page);
 }
@@ -39,12 +39,12 @@ static void reach_shrink(struct reach *reach)
 
 	reach->shift++;
 	for (slot = 0; slot < REACH_SLOTS; slot++)
-		if (reach->slots[slot] && is_sampled(reach, page_hash(reach->slots[slot] - 1)))
+		if (reach->slots[slot] && is_sampled(reach, reach_hash(reach->slots[slot] - 1)))
 			reach->kept[nr++] = reach->slots[slot] - 1;
 	memset(reach->slots, 0, sizeof(reach->slots));
 	reach->nr = 0;
 	for (i = 0; i < nr; i++)
-		reach_enter(reach, reach->kept[i], page_hash(reach->kept[i]));
+		reach_enter(reach, reach->kept[i], reach_hash(reach->kept[i]));
 }
 
 void reach_add(struct reach *reach, u64 sector, u32 sectors)
@@ -56,7 +56,7 @@ void reach_add(struct reach *reach, u64 sector, u32 sectors)
 	reach->first = reach->end ? min(reach->first, sector) : sector;
 	reach->end = max(reach->end, end);
 	for (; page * REACH_PAGE < end; page++) {
-		hash = page_hash(page);
+		hash = reach_hash(page);
 		if (!is_sampled(reach, hash))
 			continue;
 		reach_enter(reach, page, hash);
