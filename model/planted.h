@@ -30,6 +30,7 @@
  *	crowd	an SSD's page is read the slower, the longer it waited for its die
  *	twice	a command of more than 64 KiB crosses an SSD's link twice
  *	journal	an SSD's flushes write their journals at the same time
+ *	stripe	each program of an SSD makes room in its write buffer
  *	even	an SSD's pages that were written at random lie as evenly as others
  *	pages	a large read costs an SSD's controller as much as a small one
  *	duplex	reads and writes cross Serial ATA at the same time

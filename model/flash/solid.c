@@ -113,6 +113,7 @@ static u64 cross_link(struct solid *solid, struct solid_command *command, u64 fr
 	if (MODEL_PLANTED(twice) && command->sectors > 128)
 		from = carrier_occupy(link, time, command->begin, from);
 	end = carrier_occupy(link, time, command->begin, from);
+	command->parts.overhead += solid->profile->link_command_time;
 	command->parts.queued += end - from - time;
 	return end;
 }

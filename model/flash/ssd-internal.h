@@ -71,6 +71,7 @@ struct ssd {
 	u64 size;
 	u64 used;
 	struct backlog backlogs[CELLS_NR];
+	u64 freed;		/* of what is used: programmed, but not the whole stripe */
 	u64 entered;		/* ever */
 	u64 programmed;		/* ever */
 	struct waiting writes;	/* for room */

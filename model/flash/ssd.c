@@ -229,10 +229,23 @@ static void ssd_end_flush(struct ssd *ssd, struct solid_command *command, u64 en
 	make_ready(ssd, command, end);
 }
 
+/*
+ * What has been programmed leaves the buffer when the whole stripe has, whose parity the controller
+ * has in the buffer till then; or when no die has anything more to do.
+ */
+static void release_buffer(struct ssd *ssd)
+{
+	if (ssd->freed < ssd->profile->write_stripe && ssd->nr_idle < ssd->profile->dies &&
+	    !MODEL_PLANTED(stripe))
+		return;
+	ssd->used -= ssd->freed;
+	ssd->freed = 0;
+}
+
 /* The end of a program or an erase. */
 static void die_finish(struct ssd *ssd, struct die *die, u64 now)
 {
-	ssd->used -= die->bytes;
+	ssd->freed += die->bytes;
 	ssd->programmed += die->bytes;
 	die->end = 0;
 	ssd->busy_until = max(ssd->busy_until, now);
@@ -242,6 +255,7 @@ static void die_finish(struct ssd *ssd, struct die *die, u64 now)
 	if (die->erases)
 		ssd_erase_idle(ssd, now);
 	ssd_use_idle(ssd, now);
+	release_buffer(ssd);
 	ssd_admit(ssd, now);
 }
 

@@ -391,6 +391,8 @@ const struct profile_option profile_options[] = {
 	COUNT("map_flushes", map_flushes, 0, 1 << 20, 0,
 	      "every so many flushes that write, the map is written, too; 0: never", OF_SSD),
 	TIME("map_flush_time", map_flush_time, 0, "which takes so long", OF_SSD),
+	{ .name = "write_stripe", .kind = OPTION_COUNT, FIELD(write_stripe), OF_SSD,
+	  .most = 1 << 30, .help = "bytes of the write buffer that come free at once" },
 	TIME("flush_time", flush_time, 0,
 	     "of a flush that has something to write, one after another; without power-loss protection",
 	     OF_SSD),

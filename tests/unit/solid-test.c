@@ -266,6 +266,36 @@ static void a_full_buffer_empties_at_the_dies_rate(struct kunit *test)
 	done(&rig);
 }
 
+/* The writes that waited for room and ended later than the one before. */
+static u32 releases(struct kunit *test, const char *words)
+{
+	static struct disk_request r[32];
+	static struct rig rig;
+	u32 i, seen = 0;
+
+	prepare(&rig, test, PLAIN_SSD "power_loss_protection=yes;", words);
+	write_units(&rig, 100, 100);
+	write_units(&rig, 20, 20);	/* four units are being programmed, 16 fill the buffer */
+	for (i = 0; i < 32; i++)
+		submit(&rig, &r[i], DISK_WRITE, 8192 + 32 * i, 32);
+	finish(&rig);
+	for (i = 1; i < 32; i++)
+		seen += r[i].completion > r[i - 1].completion + 20 * US;
+	done(&rig);
+	return seen;
+}
+
+/* Room comes with each program, or with each four of them, as a stripe has four units. */
+static void a_stripe_leaves_the_buffer_as_a_whole(struct kunit *test)
+{
+	u32 each = releases(test, ""), stripes = releases(test, "write_stripe=65536");
+
+	/* Two channels, so two programs end together. */
+	KUNIT_EXPECT_GE_MSG(test, each, 14U, "%u", each);
+	KUNIT_EXPECT_GE_MSG(test, stripes, 7U, "%u", stripes);
+	KUNIT_EXPECT_LE_MSG(test, stripes, 9U, "%u", stripes);
+}
+
 /* The longest of many reads beside a die that programs. */
 static u64 longest_read(struct kunit *test, const char *words)
 {
@@ -838,6 +868,7 @@ static void tags_run_out_and_come_back(struct kunit *test)
 
 static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(memory_serves_one_command_in_a_unit),
+	KUNIT_CASE(a_stripe_leaves_the_buffer_as_a_whole),
 	KUNIT_CASE(pages_written_at_random_lie_at_random),
 	KUNIT_CASE(a_large_read_takes_the_controller_longer),
 	KUNIT_CASE(flushes_write_their_journals_one_after_another),
