@@ -131,8 +131,8 @@ MESSAGE = "  8,0    1        0     0.000000001     0  m   N cfq698S / alloced\n"
 
 @pytest.mark.parametrize(("text", "status", "says"), [
     (MESSAGE + "".join(BLKPARSE.format(n, n, "DC"[n % 2]) for n in range(100)) + SUMMARY, 0, ""),
-    (LINE.format(1, 1), 2, "2 lines of .*log were not understood"),
-    ("", 2, "log has no call in it"),
+    (LINE.format(1, 1), 1, "no call of blkparse .* 2 of 2 calls, 100 %, not understood: as line 1, '1 1.0"),
+    ("", 1, "no call of blkparse in it: .*log: 0 lines"),
 ])
 def test_blkparse_says_what_it_does_not_understand(text: str, status: int, says: str, tmp_path: Path) -> None:
     log = tmp_path / "log"

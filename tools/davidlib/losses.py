@@ -14,7 +14,7 @@ from .util import NOT_BELIEVABLE, say
 
 WARNING, LIMIT = 0.001, 0.01
 # Of a trace's balance: records that are missing, and calls that nobody understood.
-MISSING = ("lost", "unparsed")
+MISSING = ("lost", "unparsed", "not-taken")
 NOT_UNDERSTOOD = ("unknown", "foreign")
 
 
@@ -37,6 +37,10 @@ def of_trace(database: sqlite3.Connection) -> Losses:
     return Losses(found, int(counted.get("calls", 0)) + sum(found[key] for key in MISSING))
 
 
+def percent(share: float) -> str:
+    return f"{100 * share:.{2 if share < 0.995 else 3}g} %"
+
+
 def status(what: str, found: Losses, are: str = "are missing") -> int:
     """0, or NOT_BELIEVABLE; says how many calls ARE so where it is above WARNING."""
     share = found.share()
@@ -45,5 +49,5 @@ def status(what: str, found: Losses, are: str = "are missing") -> int:
     said = ", ".join(f"{count} {name}" for name, count in found.missing.items() if count)
     beyond = share > LIMIT
     limit = f"more than {100 * LIMIT:g} %, and so not to be believed" if beyond else "a warning"
-    say(f"{what}: {100 * share:.2g} % of {found.whole} calls {are} ({said}): {limit}")
+    say(f"{what}: {percent(share)} of {found.whole} calls {are} ({said}): {limit}")
     return NOT_BELIEVABLE if beyond else 0

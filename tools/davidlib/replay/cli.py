@@ -124,7 +124,9 @@ def _options(args: argparse.Namespace, run: int) -> list[str]:
 
 def _line(figures: dict[str, Any]) -> str:
     compared, same = figures["compared"], figures["same"]
-    share = f"{100 * same / compared if compared else 100:.3f} % of {compared} calls as in the original"
+    share = "no call's result was compared"
+    if compared:
+        share = f"{100 * same / compared:.3f} % of {compared} calls as in the original"
     seconds = [figures[name] / 1e9 for name in ("elapsed", "original-elapsed")]
     return f"{share}; {seconds[0]:.6f} s, the original {seconds[1]:.6f} s"
 

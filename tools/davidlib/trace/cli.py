@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import pwd
 import sys
 from pathlib import Path
@@ -97,13 +98,13 @@ def _finish(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else program.default_output()
-    unparsed = importing.import_trace(args.format, Path(args.file), out)
-    if unparsed:
-        say(f"{unparsed} lines of {args.file} were not understood")
+    trace = importing.import_lines(args.format, Path(args.file), out)
+    for line in trace.account.as_text(args.file, trace.calls()):
+        say(line)
+    if args.json:
+        found = {"calls": trace.calls()} | trace.account.as_json()
+        Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
     say(f"the trace is {out}")
-    if not losses.of_trace(figures.open_trace(out)).whole:
-        say(f"{args.file} has no call in it")
-        return NOT_BELIEVABLE
     return _believable(out)
 
 
@@ -258,6 +259,7 @@ def add_parsers(sub: Commands) -> None:
     imports.add_argument("format", choices=sorted(importing.FORMATS), help="what it is")
     imports.add_argument("file", metavar="FILE", help="a text, as it is or compressed (.xz, .gz, .bz2)")
     imports.add_argument("-o", "--out", metavar="FILE", help="the database to make")
+    imports.add_argument("--json", metavar="FILE", help="write what became of its lines, as JSON")
     imports.set_defaults(func=_import)
     export = commands.add_parser("export", help="write a trace in another tool's format")
     export.add_argument("trace", metavar="FILE", help="the database")

@@ -121,11 +121,13 @@ class Ibench:
 
     def take(self, line: str) -> None:
         if not line:
+            self.trace.account.has_none("blank lines")
             return
         if not (line.startswith("[") and line.endswith("];")):
             raise ValueError(line)
         time, thread, kind, *rest = line[1:-2].split("]; [")
         if kind == "comment" or rest[0] in _NO_CALLS:
+            self.trace.account.has_none("comments")
             return
         key = (0 if thread == "N/A" else int(thread), rest[0])
         if kind == "entry":
@@ -198,5 +200,5 @@ def ibench(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[Non
         try:
             take(line.strip())
         except (ValueError, IndexError, KeyError, TypeError):
-            trace.unparsed += 1
+            trace.misunderstood()
         yield

@@ -38,7 +38,7 @@ class Nfsdump:
         if way == "C":
             if len(self.waiting) > MOST:
                 self.waiting.pop(next(iter(self.waiting)))
-                self.to.trace.unparsed += 1
+                self.to.trace.misunderstood()
             self.waiting[source, xid] = time, name, fields
             return
         begun = self.waiting.pop((target, xid), None)
@@ -121,4 +121,4 @@ def nfsdump(trace: tracefile.TraceFile, calls: Calls, lines: Iterable[str]) -> I
     requests = Requests(trace, calls)
     reader = Nfsdump(requests)
     yield from requests.each(lines, reader.take)
-    trace.unparsed += len(reader.waiting)
+    trace.account.leave_out("calls without a reply", len(reader.waiting))

@@ -117,6 +117,17 @@ def _field(text: str, name: str) -> int:
     return number(found[1]) if found else 0
 
 
+def _no_call(text: str) -> str:
+    """What kind of line it is, if no call's: strace has words of its own between those."""
+    if not text.strip():
+        return "blank lines"
+    if text.startswith("---"):
+        return "signals"
+    if text.lstrip().startswith(">"):
+        return "lines of stacks"
+    return "lines of strace's own" if text.startswith("strace:") or " attached" in text[:40] else ""
+
+
 def _seconds(text: str) -> int:
     whole, _, part = text.partition(".")
     return int(whole) * SECOND + int((part + "0" * 9)[:9])
@@ -161,17 +172,19 @@ class StraceImport:
         if found := _PLACE.match(line, at):
             at = found.end()
         text = line[at:]
-        if not text or text.startswith(("---", "strace:", ">")) or " attached" in text[:40]:
+        if kind := _no_call(text):
+            self._trace.account.has_none(kind)
             return
         task = self._task(tid)
         if found := _ENDED.match(text):
+            self._trace.account.has_none("ends of tasks")
             self._ended(task, found)
         elif found := _RESUMED.match(text):
             self._resumed(task, found[1], text[found.end() :], time)
         elif found := _CALL.match(text):
             self._called(task, found[1], text[found.end() :], time)
         else:
-            self._trace.unparsed += 1
+            self._trace.misunderstood()
 
     def _time(self, line: str, at: int) -> tuple[int, int]:
         found = _TIME.match(line, at)
@@ -250,7 +263,7 @@ class StraceImport:
         for place in re.finditer(r"\)\s*= ", rest):
             found = _RESULT.match(rest, place.start()) or found
         if not found:
-            self._trace.unparsed += 1
+            self._trace.misunderstood()
             return
         text, value, more = rest[: found.start()], found[1], found[3].strip()
         result = None if value == "?" and not more else number(value) if value != "?" else 0

@@ -42,15 +42,24 @@ def open_text(path: Path) -> IO[str]:
 
 def import_trace(kind: str, path: Path, out: Path) -> int:
     """How many lines were not understood."""
+    return import_lines(kind, path, out).account.unparsed()
+
+
+def import_lines(kind: str, path: Path, out: Path) -> tracefile.TraceFile:
+    """What was taken, and the account of every line. Of a text without a call nothing is made."""
     calls = program.calls()
     trace = tracefile.TraceFile(kind)
     names = {nr: name for nr, name, _, _ in calls}
     try:
         with open_text(path) as lines:
-            steps = FORMATS[kind](trace, calls, lines)
+            steps = FORMATS[kind](trace, calls, trace.account.each(lines))
             program.finish("-", out, tracefile.frames(trace, names, steps))
     except BrokenPipeError:
         raise UserError(f"trace import: {out} could not be written, see above") from None
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"trace import: {path} cannot be read: {error}") from None
-    return trace.unparsed
+    if not trace.calls():
+        out.unlink(missing_ok=True)
+        said = "; ".join(trace.account.as_text(str(path), 0))
+        raise UserError(f"trace import: there is no call of {kind} in it: {said}")
+    return trace

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from .account import NOT_UNDERSTOOD, Account
+
 MAGIC = 0x46525444
 
 
@@ -48,7 +50,7 @@ class TraceFile:
         self._records = bytearray()
         self._sequence = 0
         self._calls: Counter[int] = Counter()
-        self.unparsed = 0
+        self.account = Account()
         self._last = 0
         self.record(ABOUT, 0, blobs=[(TEXT, f"method={origin}".encode()), (TEXT, b"arch=x86_64")])
 
@@ -103,6 +105,12 @@ class TraceFile:
         self._calls[nr] += 1
         self.record(CALL, tid, nr, entry, max(entry, exit), result, args, flags, blobs)
 
+    def misunderstood(self, count: int = 1) -> None:
+        self.account.leave_out(NOT_UNDERSTOOD, count)
+
+    def calls(self) -> int:
+        return self._calls.total()
+
     def full(self) -> bool:
         return len(self._records) > FRAME
 
@@ -120,7 +128,8 @@ class TraceFile:
         texts = [
             f"calls={self._calls.total()}",
             f"unknown={self._calls[UNKNOWN]}",
-            f"unparsed={self.unparsed}",
+            f"unparsed={self.account.unparsed()}",
+            f"not-taken={self.account.not_taken()}",
             "lost=0",
         ]
         texts += [f"calls.{names[nr]}={n}" for nr, n in sorted(self._calls.items()) if nr in names]

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Nothing of other people's files goes without being counted, and nothing is made of nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from davidlib import losses
+from davidlib.trace import importing
+from davidlib.util import UserError
+from test_status import program as david_program
+
+SAMPLES = {
+    "strace": '1 openat(AT_FDCWD, "/d/f", O_RDONLY) = 3\n1 read(3, "x", 100) = 50\n',
+    "fio": "fio version 2 iolog\n/d/f add\n/d/f open\n/d/f read 0 4096\n/d/f close\n",
+    "blkparse": "  8,0 3 1 0.000001829 697 D W 22 + 8 [k]\n  8,0 3 2 0.000009000 0 C W 22 + 8 [0]\n",
+    "msr": "128166372003061629,usr,0,Read,7014609920,24576,41286\n",
+    "darshan": "# DXT, file_id: 7, file_name: /d/f\n X_POSIX 0 read 0 8192 4096 0.0029 0.0032\n",
+    "json": '{"rvalue": 1, "caller": {"tid": "0", "pid": "1"}, "stamp": {"begin": 1, "elapsed": 5}, '
+    '"call": "open", "args": ["/d/f", "2", "511"]}\n',
+    "ibench": "[20]; [7]; [entry]; [fsync]; [3]; [X]; [0];\n[50]; [7]; [return]; [fsync]; [3]; [X]; [0];\n",
+    "nfsdump": "1.03 30.0801 31.0320 U C3 8ccadb3d 6 read fh 0100a4 off 20 count 10 con = 1 len = 1\n"
+    "1.04 31.0320 30.0801 U R3 8ccadb3d 6 read OK ftype 1 mode 1a4 count 10 eof 0 status=0 pl = 8\n",
+}
+JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\n" + bytes(range(256)) * 16
+
+
+def status_of(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["david", *words])
+    return david_program().run()
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> list[Path]:
+    """What is of no use to any command."""
+    (tmp_path / "empty").touch()
+    (tmp_path / "jpeg").write_bytes(JPEG)
+    (tmp_path / "text").write_text("This is\nno trace.\n")
+    return [tmp_path / "empty", tmp_path / "jpeg", tmp_path / "text", Path("/dev/null")]
+
+
+def test_of_a_text_without_a_call_no_trace_is_made(foreign: list[Path], tmp_path: Path) -> None:
+    assert SAMPLES.keys() == importing.FORMATS.keys()
+    out = tmp_path / "t.db"
+    for kind, text in SAMPLES.items():
+        others = []
+        for other in SAMPLES.keys() - {kind}:
+            others.append(tmp_path / f"{other}.log")
+            others[-1].write_text(SAMPLES[other])
+        for path in [*foreign, *others]:
+            with pytest.raises(UserError, match=f"no call of {kind} in it"):
+                importing.import_lines(kind, path, out)
+            assert not out.exists()
+        (tmp_path / "right").write_text(text)
+        taken = importing.import_lines(kind, tmp_path / "right", out)
+        assert taken.calls() and not taken.account.left_out
+        out.unlink()
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_a_mixed_text_is_not_to_be_believed_and_says_why(
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log, out, found = tmp_path / "log", tmp_path / "t.db", tmp_path / "t.json"
+    log.write_bytes(SAMPLES[kind].encode() + b"A line of something else\n")
+    words = ("trace", "import", kind, str(log), "-o", str(out), "--json", str(found))
+    assert status_of(words, monkeypatch) == 2
+    assert "not understood" in capsys.readouterr().err
+    said = json.loads(found.read_text())
+    lines = SAMPLES[kind].count("\n") + 1
+    assert said["lines"] == lines
+    left = {"count": 1, "line": lines, "example": "A line of something else"}
+    assert said["left-out"] == {"not understood": left}
+    missing = losses.of_trace(sqlite3.connect(out))
+    assert missing.whole == said["calls"] + 1 and missing.missing["unparsed"] == 1
+
+
+def test_no_command_makes_something_of_what_it_cannot_read(
+    foreign: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "place").mkdir()
+    out = str(tmp_path / "out")
+    for path in map(str, foreign):
+        for words in (
+            ("compile", path, "-o", out),
+            ("replay", path, str(tmp_path / "place")),
+            ("sim", path),
+            ("calibrate", "--from", path, "--profile", "toshiba-p300-3tb", "-o", out),
+            ("trace", "finish", path, "-o", out),
+            ("trace", "report", path),
+        ):
+            assert status_of(words, monkeypatch) == 1, words
+            assert capfd.readouterr().err and not Path(out).exists(), words
+
+
+BLOCK = """\
+259,0 2  1 0.000000000 300 Q FWS [jbd2]
+259,0 2  2 0.000500000 0 C FWS 0 [0]
+259,0 2  3 0.001000000 300 D WFS 2048 + 8 [jbd2/nvme0n1p2-]
+259,0 2  4 0.001500000 0 C WFS 2048 + 8 [0]
+259,0 2  5 0.002000000 301 D DS 8192 + 2048 [fstrim]
+259,0 2  6 0.002500000 0 C DS 8192 + 2048 [0]
+259,0 2  0 0.002600000 0 m N cfq4162S / alloced
+259,0 2  7 0.003000000 301 Q R 64 + 8 [a b c 1 + 2 ]
+259,0 2  8 0.011412000 0 C R 64 + 8 [0]
+259,0 2  9 0.012000000 0 UT N [swapper] 1
+259,0 2 10 0.012500000 301 D WZ 64 + 8 [mkfs]
+259,0 2 11 0.013000000 0 C WZ 64 + 8 [0]
+259,0 2 12 0.014000000 301 D R 640 + 8 [cat]
+"""
+
+
+def test_every_request_of_a_block_trace_is_taken_or_counted(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(BLOCK)
+    account = importing.import_lines("blkparse", tmp_path / "log", tmp_path / "t.db").account
+    database = sqlite3.connect(tmp_path / "t.db")
+    calls = "SELECT tid, name, start, duration FROM call WHERE name != 'open' ORDER BY start"
+    assert database.execute(calls).fetchall() == [
+        (300, "fsync", 0, 500_000),
+        (300, "pwrite64", 1_000_000, 500_000),
+        (301, "fallocate", 2_000_000, 500_000),
+        (301, "pread64", 3_000_000, 8_412_000),
+    ]
+    assert {name: kind.count for name, kind in account.left_out.items()} == {
+        "requests that are no read, write, flush or discard": 1,
+        "requests that were issued and never ended": 1,
+    }
+    assert account.without["messages"].count == 1 and account.without["other events"].count == 1
+    assert losses.of_trace(database).missing["not-taken"] == 2
+
+
+def test_times_from_a_copys_own_beginning_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(
+        "timestamp,hostname\n0,usr,0, Read,0,512,10000\n1000000,usr,0,Write,0,512,20000\n"
+    )
+    importing.import_lines("msr", tmp_path / "log", tmp_path / "t.db")
+    database = sqlite3.connect(tmp_path / "t.db")
+    calls = "SELECT start, duration FROM call WHERE name != 'open' ORDER BY start"
+    assert database.execute(calls).fetchall() == [(0, 1_000_000), (100_000_000, 2_000_000)]
