@@ -106,6 +106,6 @@ def checked_by_md(array: str) -> None:
     """All copies are equal, and parity is right."""
     md = Path("/sys/block") / Path(array).name / "md"
     (md / "sync_action").write_text("check")
-    wait_until(lambda: (md / "sync_action").read_text() == "idle\n", "md's check", 200)
+    wait_until(lambda: (md / "sync_action").read_text() == "idle\n", "md's check", 1800)
     if (wrong := (md / "mismatch_cnt").read_text().strip()) != "0":
         raise Failed(f"md's check: {wrong} sectors differ")
