@@ -25,20 +25,25 @@ class Account:
 
     def __init__(self) -> None:
         self.lines = 0
-        self._text = ""
+        self._current = 0, ""
         self.without: dict[str, Kind] = {}
         self.left_out: dict[str, Kind] = {}
 
     def each(self, lines: Iterable[str]) -> Iterator[str]:
         for line in lines:
             self.lines += 1
-            self._text = line
+            self._current = self.lines, line
             yield line
+
+    def go_back_to(self, number: int, line: str) -> None:
+        """Who has read ahead counts that line now."""
+        self._current = number, line
 
     def _count(self, kinds: dict[str, Kind], kind: str, count: int) -> None:
         if not count:
             return
-        first = kinds.setdefault(kind, Kind(0, self.lines, self._text.strip()[:EXAMPLE]))
+        number, text = self._current
+        first = kinds.setdefault(kind, Kind(0, number, text.strip()[:EXAMPLE]))
         first.count += count
 
     def has_none(self, kind: str, count: int = 1) -> None:

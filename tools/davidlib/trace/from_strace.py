@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Import of strace's text, with or without -f, -t, -tt, -ttt, -r, -T, -y, -yy, -i, -n, -v.
+"""Import of strace's text, with or without -f, -t, -tt, -ttt, -r, -T, -y, -yy, -Y, -i, -k, -n, -q, -v, -C.
 
 What a line does not say is made up. Without times, calls are a microsecond apart. Without -T, a call takes no
 time.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import re
 import struct
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -54,14 +55,21 @@ ALIASES = {
 }
 FORKS = ("fork", "vfork", "clone", "clone3")
 
-_TASK = re.compile(r"(?:\[pid +(\d+)\]|(\d+)(?= )) *")
+_TASK = re.compile(r"(?:\[pid +(\d+)(?:<[^>]*>)?\]|(\d+)(?:<[^>]*>)?(?= )) *")  # -Y says the command
 _TIME = re.compile(r"(?:(\d+):(\d\d):(\d\d)(?:\.(\d+))?|(\d+)\.(\d+)|(\d{9,})(?= )) +")
 _PLACE = re.compile(r"(?:\[(?:[0-9a-fA-F]{8,}|\?+)\] +|\[ *\d+\] +)+")
 _CALL = re.compile(r"([a-zA-Z_]\w*)\(")
 _RESUMED = re.compile(r"<\.\.\. ([a-zA-Z_]\w*) resumed> ?")
+_SUPERSEDED = re.compile(r"\+\+\+ superseded by execve in pid (\d+)(?:<[^>]*>)? \+\+\+")
+_SUMMARY = re.compile(r"% time +seconds ")
+_PROCESS = re.compile(r"(?:\[ )?Process (?:PID=)?\d+ ")
+_FORKED = re.compile(r"<\.\.\. (?:v?fork|clone3?) resumed>.*\)\s*= (\d+)")
+# What -y says of a descriptor: a path, in which < and > are escaped, or a socket's ends.
+_DECODED = re.compile(r"(?<=\d|D)<(?:[A-Z][\w-]*:\[(?:->|[^<>])*?\]|(?:[^<>]|<[^<>]*>)*)>(?:\(deleted\))?")
+AHEAD = 100_000  # lines that are looked through for a fork's end
 _ENDED = re.compile(r"\+\+\+ (?:exited with (\d+)|killed by (\w+).*) \+\+\+")
 _RESULT = re.compile(
-    r"\)\s*= (\?|-?\d+|0x[0-9a-f]+)(<(?:[^<>]|<[^<>]*>)*>)?"  # value, what -y says of it
+    r"\)\s*= (\?|-?\d+|0x[0-9a-f]+)(<(?:[^<>]|->|<[^<>]*>)*>(?:\(deleted\))?)?"  # value, what -y says of it
     r"((?: (?!<\d).*?)?)(?: <(\d+\.\d+)>)?\s*$"  # an error, what -T says
 )
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
@@ -87,10 +95,13 @@ def unquote(text: str) -> bytes:
 
 
 def split_arguments(text: str) -> list[str]:
-    """At the commas that are in no string and in no brackets."""
+    """At the commas that are in no string and in no brackets; without the names that -y adds."""
     found, depth, start, at = [], 0, 0, 0
     while at < len(text):
         letter = text[at]
+        if letter == "<" and (name := _DECODED.match(text, at)):
+            text = text[:at] + text[name.end() :]
+            continue
         if letter == '"':
             string = _QUOTED.match(text, at)
             at = string.end() if string else len(text)
@@ -117,6 +128,14 @@ def _field(text: str, name: str) -> int:
     return number(found[1]) if found else 0
 
 
+def _as_lseek(text: str, value: int) -> tuple[str, int]:
+    """Of i386: descriptor, offset, the new position in brackets, whence; the result is 0."""
+    words = split_arguments(text)
+    if len(words) != 4:
+        return text, value
+    return ", ".join((words[0], words[1], words[3])), number(words[2].strip("[]")) if not value else value
+
+
 def _no_call(text: str) -> str:
     """What kind of line it is, if no call's: strace has words of its own between those."""
     if not text.strip():
@@ -125,6 +144,8 @@ def _no_call(text: str) -> str:
         return "signals"
     if text.lstrip().startswith(">"):
         return "lines of stacks"
+    if _PROCESS.match(text):
+        return "lines of strace's own"
     return "lines of strace's own" if text.startswith("strace:") or " attached" in text[:40] else ""
 
 
@@ -138,6 +159,7 @@ class _Task:
     tid: int
     pending: tuple[str, str, int] | None = None  # an unfinished call: name, arguments so far, time
     made: set[int] = field(default_factory=set)  # tasks that were seen before their fork returned
+    former: int = 0  # the thread that began the execve by which it goes on
 
 
 class StraceImport:
@@ -151,10 +173,16 @@ class StraceImport:
         self._day = 0
         self._last_clock = 0
         self._relative: bool | None = None
+        self._summary = False
+        self._lines: Iterator[str] = iter(())
+        self._ahead: deque[tuple[int, str]] = deque()
 
     def steps(self, lines: Iterable[str]) -> Iterator[None]:
-        for line in lines:
-            self._take(line.rstrip("\r\n"))
+        self._lines = iter(lines)
+        while self._ahead or self._read_on():
+            number, line = self._ahead.popleft()
+            self._trace.account.go_back_to(number, line)
+            self._take(line)
             yield
         for task in self._tasks.values():
             if task.pending:
@@ -162,7 +190,18 @@ class StraceImport:
 
     # A line: whose, when, what.
 
+    def _read_on(self) -> bool:
+        line = next(self._lines, None)
+        if line is None:
+            return False
+        self._ahead.append((self._trace.account.lines, line.rstrip("\r\n")))
+        return True
+
     def _take(self, line: str) -> None:
+        self._summary = self._summary or bool(_SUMMARY.match(line))
+        if self._summary:
+            self._trace.account.has_none("lines of the summary")
+            return
         tid, at = 1, 0
         if found := _TASK.match(line):
             # A time without a point looks like a task, where there is none.
@@ -179,6 +218,9 @@ class StraceImport:
         if found := _ENDED.match(text):
             self._trace.account.has_none("ends of tasks")
             self._ended(task, found)
+        elif found := _SUPERSEDED.match(text):
+            self._trace.account.has_none("ends of tasks")
+            self._superseded(task, int(found[1]) & 0x7FFFFFFF)
         elif found := _RESUMED.match(text):
             self._resumed(task, found[1], text[found.end() :], time)
         elif found := _CALL.match(text):
@@ -216,13 +258,46 @@ class StraceImport:
 
     def _task(self, tid: int) -> _Task:
         if tid not in self._tasks:
+            parent = self._parent_of(tid)
             self._tasks[tid] = _Task(tid)
-            for parent in self._tasks.values():
-                if parent.pending and parent.pending[0] in FORKS and not parent.made:
-                    parent.made.add(tid)
-                    self._fork(parent, tid, parent.pending[0], parent.pending[1], parent.pending[2])
-                    break
+            if parent and parent.pending:
+                parent.made.add(tid)
+                self._fork(parent, tid, parent.pending[0], parent.pending[1], parent.pending[2])
         return self._tasks[tid]
+
+    def _parent_of(self, tid: int) -> _Task | None:
+        """Who has a fork under way. Of several it is the one whose fork returns that number."""
+        forking = [
+            task
+            for task in self._tasks.values()
+            if task.pending and task.pending[0] in FORKS and not task.made
+        ]
+        if len(forking) < 2:
+            return forking[0] if forking else None
+        by = self._forked_by(tid)
+        return next((task for task in forking if task.tid == by), forking[0] if not by else None)
+
+    def _forked_by(self, tid: int) -> int:
+        """Reads on to the line that says so; 0: there is none."""
+        at = 0
+        while at < len(self._ahead) or (at < AHEAD and self._read_on()):
+            line = self._ahead[at][1]
+            at += 1
+            found = _FORKED.search(line)
+            whose = _TASK.match(line)
+            if found and whose and int(found[1]) == tid:
+                return int(whose[1] or whose[2]) & 0x7FFFFFFF
+        return 0
+
+    def _superseded(self, leader: _Task, by: int) -> None:
+        """Another thread's execve goes on as the process's first one."""
+        former = self._tasks.pop(by, None)
+        if not former or not former.pending:
+            return
+        if leader.pending:
+            self._write(leader, *leader.pending, self._now, None, 0, "")
+        leader.pending = former.pending
+        leader.former = by
 
     def _fork(self, parent: _Task, tid: int, name: str, text: str, time: int) -> None:
         flags = {"fork": 0, "vfork": 0x4100}.get(name)
@@ -293,6 +368,8 @@ class StraceImport:
     ) -> None:
         del more
         task.pending = None
+        if name == "_llseek":
+            text, value = _as_lseek(text, value)
         name = ALIASES.get(name, name)
         nr, letters = self._calls.get(name, (tracefile.UNKNOWN, ""))
         args, blobs, flags = self._arguments(name, letters, text)
@@ -302,7 +379,8 @@ class StraceImport:
             self._tasks.setdefault(value, _Task(value))
             self._fork(task, value, name, text, entry)
         elif name in ("execve", "execveat") and value == 0:
-            self._trace.record(tracefile.EXEC, task.tid, task.tid, entry, entry)
+            self._trace.record(tracefile.EXEC, task.tid, task.former or task.tid, entry, entry)
+            task.former = 0
         self._trace.call(task.tid, nr, entry, exit, value, args, flags, blobs)
 
     def _arguments(
