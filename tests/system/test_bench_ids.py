@@ -87,7 +87,8 @@ EDITS = [
     ("tools/davidlib/bench/testbed.py", '"""One run', '"""A run', False),
     ("tools/davidlib/bench/testbed.py", "3_141_592", "2_718_281", True),
     ("tools/davidlib/workload/servers.py", "import", "NEW = 1\nimport", True),
-    ("tools/davidlib/workload/blocks.py", "import", "NEW = 1\nimport", False),  # of other kinds
+    ("tools/davidlib/workload/image.py", "import", "NEW = 1\nimport", False),  # of other kinds
+    ("tools/davidlib/workload/blocks.py", "import", "NEW = 1\nimport", True),  # says whose writes are data
     ("tools/davidlib/report/page.py", "import", "NEW = 1\nimport", False),
     ("tools/davidlib/workload/__init__.py", '"""', '"""Another remark. ', False),
     ("tools/davidlib/workload/__init__.py", '"""', 'NEW = 1\n"""', True),
