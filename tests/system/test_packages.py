@@ -258,8 +258,8 @@ def test_setup_installs_each_file_systems_programs_and_trials_lives_on_each() ->
 
 # Of a command and its program in C: the options that only the one has, and those that only the other has.
 OF_ITS_OWN = {
-    # --only says both of the program's; OUT is a place there.
-    ("compile",): ({"--only", "--out"}, {"--path", "--pid"}),
+    # --only says both of the program's; OUT is a place there; --json is made of --stats.
+    ("compile",): ({"--json", "--only", "--out"}, {"--path", "--pid"}),
     # Repeats, and what is cold or kept, are the command's work. --timing says the program's scale, --fsync
     # what its syncs do.
     ("replay",): ({"--cold", "--fsync", "--help", "--out", "--repeats", "--snapshot"},
