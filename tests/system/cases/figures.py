@@ -52,6 +52,13 @@ IDLE = {
         "blocks.packed",
         "mounted_above",
         "parts.map",
+        "read_hits",
+        "reach.first",
+        "flash.folded_pages",
+        "flash.empty_reads",
+        "flash.buffer_",
+        "flash.slc_programs",
+        "flash.map_",
     ),
     "top": ("parts.map", "late_ms", "trustworthy"),
 }
@@ -125,6 +132,8 @@ def found_on(drive: str, size: int) -> Found:
         secondstats.times(requests, said) | secondstats.verdicts(recorded[0]) | secondstats.content(blocks)
     )
     second |= secondstats.nothing() | secondstats.bounds(passed) | counted
+    second |= secondstats.reach(recorded[0])
+    second |= secondstats.flash(doc, counted)
     second |= {
         "name": "figures",
         "state": "ok",
