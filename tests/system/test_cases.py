@@ -24,6 +24,7 @@ def test_every_file_of_cases_is_in_one_group() -> None:
     assert set(UML_ONLY) <= set(GROUPS)
 
 
+@pytest.mark.seldom
 def test_every_case_of_a_group_runs_in_the_uml_lab() -> None:
     """Those that several CPUs may break with two, with the full scale or DAVID_DEBUG=1 with one, too."""
     ran = [name for job in test_device.JOBS if (job.kind, job.kernel) == ("uml", "6.12") for name in job.runs]
@@ -32,6 +33,7 @@ def test_every_case_of_a_group_runs_in_the_uml_lab() -> None:
     assert expected <= {*ran, *several} and len(ran) == len(set(ran))
 
 
+@pytest.mark.seldom
 def test_what_several_cpus_may_break_runs_with_several() -> None:
     named = {name for name, case in load(EVERYTHING).items() if about(case).cpus} | set(load(("races",)))
     ran = {name for job in test_device.JOBS if job.kind == "uml" and job.cpus > 1 for name in job.runs}
