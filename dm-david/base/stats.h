@@ -64,7 +64,6 @@ struct model_figures {
 	u64 reach[DAVID_REACH_NR];
 	struct list_head sources;	/* the models of the disk's tables */
 	u64 busy_ns;
-	u64 busy_until;
 	u64 queue_waits;
 	u64 queue_wait_ns;
 	u64 unmodelled;

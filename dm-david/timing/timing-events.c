@@ -78,6 +78,8 @@ static void timing_submit(struct timing *t, struct timed *timed, u64 now)
 {
 	timed->id = t->next_id++;
 	trace_david_queue(t->dev, timed, now);
+	if (!t->outstanding++)
+		t->busy_since = now;
 	disk_submit(t->disk, &timed->request, now);
 }
 
@@ -94,7 +96,6 @@ void timing_count_completion(struct model_figures *figures, const struct timed *
 {
 	const struct disk_request *request = &timed->request;
 	u64 ns = request->completion - timed->arrived_ns;
-	u64 from = max(request->dispatch, figures->busy_until);
 
 	/* The two enums number the kinds alike. */
 	BUILD_BUG_ON((int)DISK_READ != (int)DAVID_REQ_READ);
@@ -104,11 +105,6 @@ void timing_count_completion(struct model_figures *figures, const struct timed *
 	figures->ns[request->op] += ns;
 	if (request->op != DISK_FLUSH)
 		figures->times[stats_bucket(ns)]++;
-	/* Completions come in order, so the union of intervals needs no list. */
-	if (request->completion > from) {
-		figures->busy_ns += request->completion - from;
-		figures->busy_until = request->completion;
-	}
 }
 
 /* What commands took since the last call. */
@@ -140,8 +136,17 @@ static void count_reach(struct timing *t, const struct disk_request *request)
 	reach_add(t->reach, request->sector, request->sectors);
 }
 
+/* A request may end behind others that came later. So the number outstanding says what is busy. */
+static void count_busy(struct timing *t, u64 completion)
+{
+	t->figures->model.busy_ns += completion - t->busy_since;
+	t->busy_since = completion;
+	t->outstanding--;
+}
+
 static void finish_requests(struct timing *t, struct timed *timed)
 {
+	count_busy(t, timed->request.completion);
 	timing_count_completion(&t->figures->model, timed);
 	count_reach(t, &timed->request);
 	if (!timed->bio) {

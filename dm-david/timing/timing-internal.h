@@ -56,6 +56,8 @@ struct timing {
 	struct ftl *ftl;		/* an SSD's map: of both; else NULL */
 	bool followed;			/* timing_follow() has been called */
 	struct drive_sums sums;		/* of commands, until requests complete */
+	u32 outstanding;		/* requests in the model */
+	u64 busy_since;			/* with any: until then it is counted */
 	struct reach *reach;		/* made with @disk */
 	struct model_source source;	/* in the figures' list, once there is a disk */
 	struct solid_figures counted;	/* of the disk's flash, what the figures have */

@@ -233,7 +233,7 @@ struct david_stats {
 	__u64 late_50us;	/* requests that were later than 50 us */
 	__u64 late_max;		/* ns */
 	__u64 late_ns;		/* sum */
-	__u64 busy_ns;		/* in which the modelled drive had a request */
+	__u64 busy_ns;		/* in which the modelled disk had a request */
 	__u64 queue_waits;	/* requests that waited for room in the replica queue */
 	__u64 queue_wait_ns;	/* sum; part of the response times */
 	__u64 unmodelled;	/* mode=model-only: too many outstanding for the model */

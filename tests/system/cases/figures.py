@@ -128,11 +128,8 @@ def found_on(drive: str, size: int) -> Found:
     said = recorded[0].replay(profile(drive), size, *(word for one in ROOM for word in ("--option", one)))
     requests = secondstats.requests_of(recorded[0])
     flushes = sum(one.kind == "flush" for one in requests)
-    times = secondstats.times(requests, said)
-    # Beside other work the two were 0.6 % apart once; why is not known. What follows from it is exact.
-    if abs(doc["busy_ns"] - times["busy_ns"]) <= 0.02 * times["busy_ns"]:
-        times["busy_ns"] = doc["busy_ns"]
-    second = times | secondstats.verdicts(recorded[0]) | secondstats.content(blocks)
+    second = secondstats.times(requests, said)
+    second |= secondstats.verdicts(recorded[0]) | secondstats.content(blocks)
     second |= secondstats.nothing() | secondstats.bounds(passed) | counted
     second |= secondstats.reach(recorded[0])
     second |= secondstats.flash(doc, counted)
