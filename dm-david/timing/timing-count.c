@@ -5,24 +5,21 @@
  */
 #include "timing-internal.h"
 
-static void count_flash(struct model_figures *figures, const struct solid_figures *now,
-			const struct solid_figures *then)
+static void count_flash(u64 *flash, const struct solid_figures *more)
 {
-	u64 *flash = figures->flash;
-
-	flash[DAVID_FLASH_HOST_PAGES] += now->host_pages - then->host_pages;
-	flash[DAVID_FLASH_MOVED_PAGES] += now->moved_pages - then->moved_pages;
-	flash[DAVID_FLASH_FOLDED_PAGES] += now->folded_pages - then->folded_pages;
-	flash[DAVID_FLASH_READS] += now->flash_reads - then->flash_reads;
-	flash[DAVID_FLASH_PROGRAMS] += now->programs - then->programs;
-	flash[DAVID_FLASH_SLC_PROGRAMS] += now->slc_programs - then->slc_programs;
-	flash[DAVID_FLASH_MAP_PROGRAMS] += now->map_programs - then->map_programs;
-	flash[DAVID_FLASH_MAP_READS] += now->map_reads - then->map_reads;
-	flash[DAVID_FLASH_ERASES] += now->erases - then->erases;
-	flash[DAVID_FLASH_EMPTY_READS] += now->empty_reads - then->empty_reads;
-	flash[DAVID_FLASH_BUFFER_READS] += now->buffer_reads - then->buffer_reads;
-	flash[DAVID_FLASH_BUFFER_WAITS] += now->buffer_waits - then->buffer_waits;
-	flash[DAVID_FLASH_SUSPENDED] += now->suspended - then->suspended;
+	flash[DAVID_FLASH_HOST_PAGES] += more->host_pages;
+	flash[DAVID_FLASH_MOVED_PAGES] += more->moved_pages;
+	flash[DAVID_FLASH_FOLDED_PAGES] += more->folded_pages;
+	flash[DAVID_FLASH_READS] += more->flash_reads;
+	flash[DAVID_FLASH_PROGRAMS] += more->programs;
+	flash[DAVID_FLASH_SLC_PROGRAMS] += more->slc_programs;
+	flash[DAVID_FLASH_MAP_PROGRAMS] += more->map_programs;
+	flash[DAVID_FLASH_MAP_READS] += more->map_reads;
+	flash[DAVID_FLASH_ERASES] += more->erases;
+	flash[DAVID_FLASH_EMPTY_READS] += more->empty_reads;
+	flash[DAVID_FLASH_BUFFER_READS] += more->buffer_reads;
+	flash[DAVID_FLASH_BUFFER_WAITS] += more->buffer_waits;
+	flash[DAVID_FLASH_SUSPENDED] += more->suspended;
 }
 
 /* The lock is held. */
@@ -31,11 +28,13 @@ static void count_model(struct model_source *source)
 	struct timing *t = container_of(source, struct timing, source);
 	struct model_figures *figures = &t->figures->model;
 	const struct reach *reach = t->reach;
-	struct solid_figures now;
+	struct solid_figures now, more;
 
 	lockdep_assert_held(&figures->lock);
 	if (disk_solid_figures(t->disk, &now)) {
-		count_flash(figures, &now, &t->counted);
+		more = now;
+		solid_figures_subtract(&more, &t->counted);
+		count_flash(figures->flash, &more);
 		t->counted = now;
 	}
 	/* Of two tables, one is being loaded: it has reached nothing. */
