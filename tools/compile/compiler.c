@@ -12,8 +12,6 @@
 #include "making.h"
 #include "threads.h"
 
-#define UMASK 022 /* until a call says something else */
-
 static u32 text_of(void *arg, const struct node *node)
 {
 	return 0;

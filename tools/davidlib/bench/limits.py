@@ -12,7 +12,6 @@ from ..disk import setting
 from ..sizes import SECTOR
 
 SIZES = {"sectors": SECTOR, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 @dataclass(frozen=True)
@@ -30,11 +29,6 @@ class Limits:
 def _size(text: str) -> int:
     match = re.fullmatch(r"([0-9.]+)(\w*)", text)
     return int(float(match[1]) * SIZES[match[2] or "sectors"]) if match else 0
-
-
-def _ns(text: str) -> float:
-    match = re.fullmatch(r"([0-9.]+)(\w+)", text)
-    return float(match[1]) * TIMES[match[2]] if match else 0
 
 
 def _zone_rate(zone: list[int], heads: int, revolution: float) -> float:
