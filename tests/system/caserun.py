@@ -17,6 +17,7 @@ from pathlib import Path
 from cases import GROUPS, LAYERS, LONG, VIRTUAL, About, Case, about, load, matching
 from helpers.guest import Complaints, Failed, dm, leaks, remove, run, say
 from helpers.planted import can_plant
+from helpers.units import DEBUG_KERNEL
 
 
 def clean_up() -> list[str]:
@@ -36,7 +37,7 @@ def skipped(known: About) -> str:
         return "only with DAVID_SCALE=full"
     if known.planted and not can_plant() and os.environ.get("DAVID_PLANT") != "1":
         return "only with a module built with DAVID_PLANT=1"
-    if known.debug and os.environ.get("DAVID_LAB_DEBUG") != "1":
+    if known.debug and not DEBUG_KERNEL:
         return "only on the debug kernel: make faults"
     if not known.uml and os.environ.get("DAVID_LAB") == "uml":
         return "only in the vm lab"
@@ -91,9 +92,10 @@ def main(argv: list[str] | None = None) -> int:
         start, spent = time.monotonic(), busy()
         why = skipped(about(cases[name]))
         error = "" if why else tried(cases[name])
-        seconds = round(time.monotonic() - start, 2)
-        say(f"caserun: {number}/{len(chosen)} {name}: {error or why or 'ok'} ({seconds} s)")
-        result = {"case": name, "error": error, "skipped": why, "seconds": seconds, "cpu": busy() - spent}
+        seconds, cpu = round(time.monotonic() - start, 2), round(busy() - spent, 2)
+        took = f"{seconds} s, of CPU time {cpu} s"
+        say(f"caserun: {number}/{len(chosen)} {name}: {error or why or 'ok'} ({took})")
+        result = {"case": name, "error": error, "skipped": why, "seconds": seconds, "cpu": cpu}
         print("RESULT " + json.dumps(result), flush=True)
         failed += bool(error)
         ran += not why

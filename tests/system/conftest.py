@@ -56,14 +56,17 @@ def has_debug_kernel(item: pytest.Item) -> bool:
     return all(mark.args[0].kind == "uml" for mark in item.iter_markers("lab"))
 
 
+def keep(config: pytest.Config, items: list[pytest.Item], wanted: Callable[[pytest.Item], bool]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
+    items[:] = filter(wanted, items)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What starts labs of its own comes first, beside the others: at the end it would have a CPU idle."""
     if DEBUG:
-        config.hook.pytest_deselected(items=[item for item in items if not has_debug_kernel(item)])
-        items[:] = [item for item in items if has_debug_kernel(item)]
+        keep(config, items, has_debug_kernel)
     if DAILY:
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("seldom")])
-        items[:] = [item for item in items if not item.get_closest_marker("seldom")]
+        keep(config, items, lambda item: not item.get_closest_marker("seldom"))
     items.sort(key=lambda item: item.get_closest_marker("lab") is not None)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import vmjobs
-from cases import GROUPS, LONG, about, load
-from helpers.units import DAILY, FULL
+from cases import GROUPS, LONG, about, chosen, load
+from helpers.units import FULL
 from labjob import DEBUG, PYTHON, Job
 
 HERE = Path(__file__).parent
@@ -21,9 +21,7 @@ CASES = load(GROUPS)
 
 def in_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
     """For the uml lab."""
-    return tuple(
-        name for name, case in load(groups).items() if about(case).uml and not (DAILY and about(case).seldom)
-    )
+    return tuple(name for name, case in chosen(groups).items() if about(case).uml)
 
 
 def with_one_cpu(groups: tuple[str, ...]) -> tuple[str, ...]:

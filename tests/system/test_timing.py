@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cases import VIRTUAL, about, load, matching
-from helpers.units import DAILY
+from cases import VIRTUAL, chosen, matching
 from labjob import PYTHON, Job
 
 COMMAND = (*PYTHON, str(Path(__file__).with_name("caserun.py")))
-CASES = tuple(name for name, case in load(VIRTUAL).items() if not (DAILY and about(case).seldom))
+CASES = tuple(chosen(VIRTUAL))
 AN_HOUR = matching(CASES, ("vtime.an_hour_of_disk_time",))
 REPEATED = matching(CASES, ("vtime.a_run_that_is_repeated",))
 OTHERS = tuple(name for name in CASES if name not in AN_HOUR + REPEATED)

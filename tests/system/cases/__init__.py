@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from helpers.units import DAILY
+
 Case = Callable[[], None]
 
 GROUPS = ("tables", "content", "store", "life", "tools", "timing", "implicit")
@@ -112,6 +114,11 @@ def load(groups: tuple[str, ...] = GROUPS) -> dict[str, Case]:
             if hasattr(value, "about") and getattr(value, "__module__", "") == module.__name__:
                 found[f"{group}.{name}"] = value
     return found
+
+
+def chosen(groups: tuple[str, ...] = GROUPS) -> dict[str, Case]:
+    """Those of load() that these tests are to run: in `make check` none that is marked as seldom."""
+    return {name: case for name, case in load(groups).items() if not (DAILY and about(case).seldom)}
 
 
 def matching(cases: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:

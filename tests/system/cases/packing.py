@@ -37,7 +37,7 @@ from helpers.planted import must_fail, planted
 from helpers.raw import BLOCK, SECTOR
 from helpers.stores import table_of
 from helpers.storetool import says
-from helpers.units import FULL, GIB, MIB, TIB
+from helpers.units import DEBUG_KERNEL, FULL, GIB, MIB, TIB
 from helpers.workload import SCALES, Workload
 
 KEEP = ("--classify", "keep")
@@ -317,8 +317,10 @@ def file_system_lives(fs: str, classify: str, rounds: int) -> None:
             david("pack", "fs")
             figures = device_stats("fs")
             packed, places = figures["blocks"]["packed"], figures["packs_store"]  # type: ignore[index]
-            # A tree block that is written again leaves its pack: where the packer is slow, most of btrfs's.
-            assert 2 * packed > (3 if fs == "btrfs" else 4) * places > 0, figures  # type: ignore[operator]
+            # A tree block that is written again leaves its pack. On the debug kernel the packer is slow, and
+            # btrfs had 1.9 three times.
+            least = 1.5 if fs == "btrfs" and DEBUG_KERNEL else 2
+            assert packed > least * places > 0, figures  # type: ignore[operator]
             run(*whole_check(fs), disk)
         sound(dev)
         with mapped("fs", f"0 {64 * GIB >> 9} david {dev} 1 classify={classify}") as disk:

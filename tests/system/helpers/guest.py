@@ -30,6 +30,7 @@ from davidlib.drive import profileword  # noqa: F401
 
 from helpers import devmapper, udev
 from helpers.sparse import data_runs
+from helpers.units import DEBUG_KERNEL
 
 TREE = Path(__file__).resolve().parents[3]
 DAVID = str(TREE / "tools" / "david")
@@ -108,7 +109,7 @@ def leaks() -> str:
     if not report.exists():
         subprocess.run(["mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug"], capture_output=True)
     if not report.exists():
-        if os.environ.get("DAVID_LAB_DEBUG") == "1":
+        if DEBUG_KERNEL:
             raise Failed(f"the debug kernel has no {report}")
         return ""
     for _ in range(2):  # what was just freed or moved may be taken for a leak once
