@@ -9,7 +9,8 @@
  * after P. Flajolet, "On adaptive sampling", Computing 43, 1990). Up to REACH_MOST pages the number
  * is exact. Above it has a standard error of 1.2 / sqrt(REACH_MOST), 2.7 %.
  *
- * Costs some 20 instructions a page. Portable: no locks; the caller owns the memory.
+ * A request of one page takes 70 instructions, one of 256 pages 29 a page (callgrind, -O2).
+ * Portable: no locks; the caller owns the memory.
  */
 #ifndef DAVID_REACH_H
 #define DAVID_REACH_H
