@@ -84,7 +84,7 @@ demo: setup ## a 1 TB ext4 disk on 128 MB of RAM, in a lab machine, with figures
 check: setup ## the tests of every day, 15 minutes, and 25 more the first time; long ones have targets of their own
 	@tests/check --daily
 
-land: setup ## all tests of `make check` and those that it leaves out, 15 to 30 minutes: before work lands
+land: setup ## all tests of `make check` and those that it leaves out, 20 minutes: before work lands
 	@tests/check
 
 bench: setup ## instructions per request beside dm-linear, dm-zero, brd and null_blk
