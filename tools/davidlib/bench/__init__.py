@@ -5,8 +5,10 @@ cli.py is the command. spec.py reads a question (TOML; a mistake is named by its
 may ask, runs.py makes runs of it, each with an id that is the digest of all that decides its figures
 (parts.py). loop.py does those that are not there and calls for the page; prepare.py sees to what that needs.
 labrun.py does one run in a lab of its own, by testbed.py, which is what goes on in the lab: disk, file
-system, workload, with samples.py beside it; localhost.py is where = "here". sweep.py hands many runs to Dask;
-results.py keeps what came of them, one directory with JSON and SQLite. Not installed, as labs are not. No
-date, host or path is in a run's figures, and in virtual time they repeat to the byte: lab/uml.py gives each
-machine the same memory, date and random numbers. Where a sweep ran, and when, is in environment.json.
+system, workload, with samples.py beside it; localhost.py is where = "here". doubts.py says why a run's
+figures may not be what the drive does in the long run, limits.py what the drive allows. sweep.py hands many
+runs to Dask; results.py keeps what came of them, one directory with JSON and SQLite. Not installed, as labs
+are not. No date, host or path is in a run's figures, and in virtual time they repeat to the byte: lab/uml.py
+gives each machine the same memory, date and random numbers. Where a sweep ran, and when, is in
+environment.json.
 """

@@ -2,11 +2,14 @@
 """Fake disks: create, look at, resize and remove them; plan their stores; what lies on them and below them.
 
 Commands: create.py, device.py (remove, resize, list), show.py (stats), top.py, check.py, info.py, setting.py
-(set), array.py, rawrules.py (raw), plan.py, stack.py, store.py, classify.py. Each has add_parsers(), which
-tools/david calls. create.create_disk() makes a disk of parameters.DiskParameters, array.create_array() an
-array; the commands and other rooms call them. backing.py looks at a device before something is stored on it.
-dm.py runs dmsetup for all of them, md.py mdadm. stats.py mirrors dm-david/uapi/dm-david.h, statstext.py puts
-it into words, baseline.py takes two of its figures from each other, lateness.py judges the times in them. Not
-from lab: all of this is installed, where there is no source tree. Only build.ensure() knows of one. Errors:
-DeviceError for what a device or the kernel refuses, UserError for the rest; the text says what to do.
+(set), packing.py (pack), pool.py, array.py, rawrules.py (raw), record.py, plan.py, stack.py, store.py,
+classify.py. Each has add_parsers(), which tools/david calls. create.create_disk() makes a disk of
+DiskParameters (parameters.py), array.create_array() an array; the commands and other rooms call them.
+backing.py looks at a device before something is stored on it, pools.py finds a pool's, layers.py says what a
+device is made of, mounts.py what is mounted. dm.py runs dmsetup for all of them, md.py mdadm; kmsg.py has the
+kernel's reasons, modulehelp.py the command that helps where there is no target. stats.py mirrors
+dm-david/uapi/dm-david.h, statstext.py puts it into words, baseline.py takes two of its figures from each
+other, lateness.py judges the times in them. Not from lab: all of this is installed, where there is no source
+tree. Only build.ensure() knows of one. Errors: DeviceError for what a device or the kernel refuses, UserError
+for the rest; the text says what to do.
 """

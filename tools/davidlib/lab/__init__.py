@@ -3,7 +3,8 @@
 
 Command: cli.py, by run.py, which has a table of the kinds: uml.py, vm.py, icount.py. What these share is
 lab.py (what is to run, where), host.py (a running machine) and console.py. kernels.py, uml_kernel.py and
-module.py build, each once per version, under a lock; archive.py and debroot.py fetch what they need. guest/
-is what runs inside. identity.py says which kernel, configuration and sources a lab is made of. Not from disk
-or drive: a lab knows nothing of fake disks, and needs the source tree, so it is not installed.
+module.py build, each once per version, under a lock; archive.py and debroot.py fetch what they need, venv.py
+has the Python of tests; kvm.py says whether KVM can be used. guest/ is what runs inside. identity.py says
+which kernel, configuration and sources a lab is made of. Not from disk or drive: a lab knows nothing of fake
+disks, and needs the source tree, so it is not installed.
 """

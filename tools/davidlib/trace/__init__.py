@@ -2,8 +2,9 @@
 """What programs do to files: `david trace`. docs/TRACE.md is its manual.
 
 cli.py is the command. program.py calls build/david-trace, the program in C (tools/trace/), which records
-calls and finishes what was recorded into SQLite. tracefile.py writes trace files too, for importers.
-figures.py has the tables and figures of a report, page.py prints and draws them. importing.py has the
-formats that can be imported, from_*.py the importers, exporting.py the exporters; constants.py has the
-numbers of flags that texts name.
+calls and finishes what was recorded into SQLite. switch.py finds a tracer that runs, causal.py says who waits
+for whom, disks.py what was asked of each disk. tracefile.py writes trace files too, for importers. figures.py
+has the tables and figures of a report, page.py prints and draws them. importing.py has the formats that can
+be imported, from_*.py the importers, account.py what became of each line, exporting.py the exporters;
+constants.py has the numbers of flags that texts name.
 """
