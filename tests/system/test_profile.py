@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from davidlib import build
+from davidlib import build, sizes
 from davidlib.drive import evidence, files, realdrives
 
 TREE = Path(__file__).resolve().parents[2]
@@ -218,6 +218,16 @@ def test_a_name_that_is_none_lists_those_that_are() -> None:
     assert run.returncode == 1
     assert "there is no profile 'no-such-drive'" in run.stderr
     assert "hitachi-hds721010kla330" in run.stderr
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("513", "the nearest below is 512"), ("20.5KB", "the nearest below is 20480"),
+    ("100", "the least is 512"), ("0.1K", "the least is 512"),
+])
+def test_a_size_that_is_none_says_which_one_near_is(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says) as refused:
+        sizes.parse_size(text)
+    assert sizes.parse_size(str(refused.value).split()[-1]) % sizes.SECTOR == 0
 
 
 def simulate(path: Path, *options: str) -> str:

@@ -25,8 +25,9 @@ def parse_size(text: str) -> int:
     if size == 0:
         raise ValueError(f"'{text}' is no size to work with; give at least {SECTOR} bytes")
     if value.denominator != 1 or size % SECTOR:
-        near = max(size // SECTOR, 1) * SECTOR
-        raise ValueError(f"'{text}' is not a multiple of {SECTOR} bytes; the nearest below is {near}")
+        below = size // SECTOR * SECTOR
+        near = f"the nearest below is {below}" if below else f"the least is {SECTOR}"
+        raise ValueError(f"'{text}' is not a multiple of {SECTOR} bytes; {near}")
     # The kernel counts bytes of a disk in a signed 64-bit number.
     if size >= 1 << 63:
         raise ValueError(f"'{text}' is too large; a disk must be smaller than 8E")
