@@ -104,7 +104,7 @@ def test_a_killed_tracer_leaves_a_trace_up_to_its_last_whole_frame(
         dtr = tmp_path / f"{turn}.dtr"
         command = [program, "record", "--out", dtr, "--share-disk", "--", tracee, "--loop", work]
         tracer = subprocess.Popen(command)
-        # A frame is written when it is full, or a second old.
+        # A frame is written when it is full, or by a record that ends a second after its first.
         least = turn * 3000
         while not dtr.exists() or dtr.stat().st_size <= least:
             assert tracer.poll() is None

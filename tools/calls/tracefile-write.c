@@ -9,8 +9,8 @@
 #include "../common/alloc.h"
 
 /*
- * A frame that is not full is written when its first record is that old, so that a slow program's
- * trace is there, too.
+ * A frame that is not full is written by the record that ends so long after its first one. A tracer
+ * that is killed loses no more calls than end within that time; where none ends, it waits.
  */
 #define FRAME_AGE 1000000000ull
 
