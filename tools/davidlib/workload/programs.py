@@ -38,7 +38,6 @@ def run_command(kind: str, top: str, params: dict[str, Any], seed: int) -> Recor
 
 REPLAY = "david-replay"
 QUANTILES = {"min": 0, "p50": 500, "p99": 990, "p99.9": 999, "max": 1000}  # of the replayer; thousandths
-SAME = 0.99  # of the calls; below that it was another workload
 
 
 def prepare_replay(top: str, params: dict[str, Any], seed: int) -> None:
