@@ -169,6 +169,6 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
 
 
 def found(seen: Seen) -> list[Doubt]:
-    """In the order of KINDS, at most one of each but unsteady."""
+    """In the order of KINDS, at most one of each."""
     tests = (_cached_writes, _cached_reads, _memory_reads, _flash, _trend, _short_stroke)
     return [doubt for test in tests for doubt in test(seen)]
