@@ -11,7 +11,7 @@
 #ifndef TRACEFILE_H
 #define TRACEFILE_H
 
-#ifdef __bpf__ /* bpf/trace.bpf.c has its types, and wants records only */
+#ifdef __bpf__ /* trace/bpf/kernel/trace.bpf.c has its types, and wants records only */
 #define static_assert _Static_assert
 #else
 #include "../../dm-david/portable/portable.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The compiled trace as it is made: commands by thread, then the file (../replay/workload.h). */
+/* The compiled trace as it is made: commands by thread, then the file (../calls/workload.h). */
 #ifndef COMPILE_OUTPUT_H
 #define COMPILE_OUTPUT_H
 
