@@ -96,6 +96,8 @@ def test_what_the_cache_is_given_is_found(option: str, figure: str, value: int) 
 @pytest.mark.parametrize(("options", "name", "value"), [
     ("ncq_unseen=3", "ncq_unseen", "3"), ("ncq_unseen=0", "ncq_unseen", "0"),
     ("ncq_depth=20,ncq_unseen=2", "ncq_depth", "20"), ("ncq_depth=1", "ncq_depth", "1"),
+    ("ncq_fair=8,ncq_unseen=4", "ncq_fair", "8"), ("ncq_fair=5", "ncq_fair", "5"),
+    ("ncq_fair=0", "ncq_fair", "0"),
 ])
 def test_how_a_drive_chooses_is_seen_in_the_order_of_its_answers(options: str, name: str, value: str) -> None:
     draft = fromfio.base(SMALL, None)

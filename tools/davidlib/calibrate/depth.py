@@ -29,6 +29,8 @@ NONE = 1000  # thousandths of the angle that a drive may know
 IN_ORDER = 2  # so many outstanding leave nothing to choose from
 DEEPEST = 128
 ORDERED = 200  # requests that tell whether there is an order
+PASSED = 1000  # that tell how often one is passed over
+PASSES = 2  # as the model has it, where a drive is fair: model/host/window.c
 OFTEN, SELDOM = 0.1, 0.005  # shares of requests: a drive that chooses, and what may be an accident
 AGED = (16, 32, 64)  # depths at which commands wait longest
 LATEST = 10
@@ -87,6 +89,16 @@ def overtaken(answers: list[Answer]) -> list[int]:
     return found
 
 
+def passed_over(answers: list[Answer]) -> list[int]:
+    """For each request, how many that were issued after it were done before it; the last one first."""
+    ends: list[int] = []
+    found = []
+    for answer in reversed(answers):
+        found.append(bisect.bisect_left(ends, answer.end))
+        bisect.insort(ends, answer.end)
+    return found
+
+
 def _reached(numbers: list[int], share: float) -> int:
     """The largest number that so large a share of them reaches."""
     return sorted(numbers)[-max(round(share * len(numbers)), 1)]
@@ -105,6 +117,24 @@ def _count_unseen(probe: Prober) -> int:
     if deep >= DEEPEST:
         return 0  # it does not choose at all: its window says so
     return first_true(deep, 2 * deep, chooses) - IN_ORDER - 1
+
+
+def _count_fair(probe: Prober, unseen: int) -> int:
+    """Among so many commands none is passed over more than PASSES times; 0: there is no such number.
+
+    A drive that does not choose at all has none. One of those that are outstanding is under way.
+    """
+
+    def passes(depth: int) -> bool:
+        answers = probe.disk.deep(random_reads(probe, PASSED), depth)
+        return _reached(passed_over(answers), SELDOM) > PASSES
+
+    deep = IN_ORDER + unseen + 1
+    if passes(deep):
+        return 0
+    while deep < DEEPEST and not passes(2 * deep):
+        deep *= 2
+    return 0 if deep >= DEEPEST else first_true(deep, 2 * deep, passes) - 2
 
 
 def _window(probe: Prober, unseen: int) -> int:
@@ -129,6 +159,8 @@ def fit_choice(fitter: Fitter, probe: Prober) -> dict[int, float]:
     measured = {depth: rate(found) for depth, found in answers.items()}
     unseen = _count_unseen(probe)
     fitter.draft.set("ncq_unseen", unseen, "measured", "up to so many more than two are served in order")
+    fair = _count_fair(probe, unseen)
+    fitter.draft.set("ncq_fair", fair, "measured", f"of so many none was overtaken by over {PASSES}")
 
     @functools.cache
     def off(window: int, share: int, depth: int) -> float:
