@@ -91,10 +91,14 @@ CACHE = ("segments", "segment_sectors", "readahead", "readahead_max", "readahead
          "drop_requested", "readahead_on_idle_hit")
 
 
+def is_assumed(name: str, text: str) -> bool:
+    return bool(re.search(rf"^{name} = .*# assumed", text, re.M))
+
+
 def cache_differences(drive: Drive, found: Drive, text: str) -> list[str]:
     """Names of what is not the same, but for what the drive lets nobody see and the profile calls assumed."""
     names = [name for name in CACHE if drive.words[name] != found.words[name]]
-    return [name for name in names if not re.search(rf"^{name} = .*# assumed", text, re.M)]
+    return [name for name in names if not is_assumed(name, text)]
 
 
 def depth_difference(drive: Drive, found: Drive, count: int) -> float:
@@ -115,15 +119,17 @@ def differences(profile: Path, found_profile: Path, count: int = 6000) -> dict[s
     drive, found = Drive(profile), Drive(found_profile)
     places = [int(drive.value("capacity")) * n // PLACES for n in range(PLACES)]
     skews = [abs(drive.zone(at)[n] - found.zone(at)[n]) for at in places for n in (4, 5)]
-    cylinders = int(drive.value("cylinders"))
+    cylinders, text = int(drive.value("cylinders")), found_profile.read_text()
     return {
         "rotation ppm": 1e6 * abs(found.value("rpm") / drive.value("rpm") - 1),
         "rate %": max(abs(100 * (found.rate(at) / drive.rate(at) - 1)) for at in places),
         "skew sectors": max(skews),
         "seek ms": max(abs(drive.seek(d) - found.seek(d)) for d in _distances(cylinders)) / 1e6,
         "switch ms": abs(drive.value("head_switch") - found.value("head_switch")) / 1e6,
-        "settle ms": abs(drive.value("write_settle") - found.value("write_settle")) / 1e6,
-        "cache": len(cache_differences(drive, found, found_profile.read_text())),
+        # A shingled disk lets nobody see it.
+        "settle ms": 0 if drive.value("media_cache") and is_assumed("write_settle", text) else
+        abs(drive.value("write_settle") - found.value("write_settle")) / 1e6,
+        "cache": len(cache_differences(drive, found, text)),
         "depth %": depth_difference(drive, found, count),
     }
 

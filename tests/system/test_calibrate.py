@@ -83,6 +83,13 @@ def test_a_flush_behind_each_forced_write_is_no_part_of_settling() -> None:
     assert overhead < 0.5e6
 
 
+def test_where_forced_writes_go_elsewhere_their_settling_is_assumed() -> None:
+    with SimDisk(files.find("seagate-st8000as0002")) as disk:
+        draft = cli.survey(disk, True, "shingled", "")
+    found = {line.name: line.source for line in draft.lines}
+    assert found["write_settle"] == found["settle_on_switch"] == "assumed"
+
+
 @pytest.mark.parametrize(("option", "figure", "value"), [
     ("segments=7", "segments", 7), ("segment_sectors=300KiB", "segment", 600),
     ("readahead_stream=0,readahead_max=111KiB", "ahead_stream", 222), ("readahead_stream=80KiB", "turn", 160),

@@ -139,8 +139,12 @@ def _writes(draft: Draft, cache: Cache | None, writes: Writes | None) -> None:
     else:
         draft.add("write_cache", "back" if writes.cached else "off", "measured")
         draft.add("bus_write", _ns(writes.bus), "measured")
-        draft.add("write_settle", f"{round(writes.settle)} ns", "measured")
-        draft.add("settle_on_switch", _yes(writes.settle_on_switch), "measured")
+        if writes.settle is None:
+            draft.add("write_settle", "1 ms", "assumed", "forced writes go elsewhere; shingled?")
+            draft.add("settle_on_switch", "no", "assumed")
+        else:
+            draft.add("write_settle", f"{round(writes.settle)} ns", "measured")
+            draft.add("settle_on_switch", _yes(writes.settle_on_switch), "measured")
         draft.add("flush_overhead", _ns(writes.flush_empty - (cache.overhead if cache else 0)), "measured")
         draft.add("read_hits_on_write_data", _yes(writes.read_back), "measured")
     if not writes or writes.cached:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from statistics import mean, median
+from statistics import mean, median, quantiles
 
 from .cache import Cache
 from .layout import Layout
@@ -15,6 +15,7 @@ IDLE = 50 * MS
 FLUSHES = (1, 2, 4, 8, 16, 32)
 MOST_BURST = 40_000
 BLOCK = 8  # sectors
+ALIKE = 0.5 * MS  # half of what writes take longer than reads by, at several distances, lies so close
 
 
 @dataclass
@@ -23,7 +24,7 @@ class Writes:
     overhead_hit: float
     overhead_media: float
     bus: float
-    settle: float
+    settle: float | None  # None: writes take no longer than reads by one and the same time
     settle_on_switch: bool
     flush_empty: float  # ns
     flushes: dict[int, float] = field(default_factory=dict)  # ns by blocks that wait
@@ -102,12 +103,14 @@ def measure(probe: Prober, layout: Layout, cache: Cache | None, mechanics: Mecha
     overhead = standing - arm.unit * bus
     known = [d for d in mechanics.seeks if d > 1]
     tried = known[:: max(len(known) // 8, 1)]
-    settle = median(arm.time(arm.between((d, 0), (0, 0))) - overhead - mechanics.seeks[d] for d in tried)
+    settles = [arm.time(arm.between((d, 0), (0, 0))) - overhead - mechanics.seeks[d] for d in tried]
+    low, settle, high = quantiles(settles)
     on_switch = False
     if mechanics.head_switch is not None:
         switch = arm.time(arm.between((0, 1), (0, 0))) - overhead - mechanics.head_switch
         on_switch = switch > settle / 2 > 0
-    found = Writes(cached, overhead_hit, overhead, bus, settle, on_switch, flush_empty)
+    seen = settle if high - low < ALIKE else None
+    found = Writes(cached, overhead_hit, overhead, bus, seen, seen is not None and on_switch, flush_empty)
     if cached:
         found.flushes = {n: mean(_flush_after(probe, n) for _ in range(8)) for n in FLUSHES}
         found.flush_base, found.flush_each = line(found.flushes)
