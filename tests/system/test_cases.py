@@ -67,11 +67,6 @@ def test_every_kernel_that_a_case_names_is_the_vm_labs() -> None:
     assert all(name in job.runs for job, name in test_device.CHOSEN)
 
 
-def test_what_is_of_every_day_runs_on_the_newest_kernel() -> None:
-    cases = load(GROUPS)
-    assert all("newest" in about(cases[name]).vm for name in vmjobs.DAILY_CASES)
-
-
 def test_a_pattern_that_matches_nothing_is_refused() -> None:
     cases = load(("store",))
     assert matching(cases, ("store.full*",)) == ("store.full_store_fails_clearly",)

@@ -51,10 +51,13 @@ MODES = [
     "btrfs:64G:128M:tiny:implicit",
 ]
 
+# Their kin live in `make check`.
+SELDOM = (*LARGE, "xfs:16G:256M:tiny:keep", "ext4:64G:128M:tiny:explicit", "btrfs:64G:128M:tiny:explicit")
+
 # The backing device is a file in RAM there, which may use half: btrfs leaves 0.5 GB of old tree blocks.
 UML_MEMORY = "6G" if FULL else "3G"
 UML_JOB = job("filesystems", "6.12", UML, 25, memory=UML_MEMORY)
-# In make check ext4, xfs and btrfs live on the newest kernel in the vm lab, with several CPUs in races.py.
+# ext4, xfs and btrfs live on the newest kernel in the vm lab (`make land`), with several CPUs in races.py.
 # More CPUs than the host has spend their time waiting for each other.
 CPUS_JOB = job(
     "filesystems", "newest", [*(UML[:3] if FULL else []), F2FS], 8, memory=UML_MEMORY, cpus=4 if FULL else 2
@@ -84,7 +87,10 @@ CASES = [
     pytest.param(
         run,
         id=f"{job.name}-{job.kind}-{job.kernel}-{run}",
-        marks=(pytest.mark.lab(job, run), pytest.mark.lab(*reference_of(job, run))),
+        marks=(
+            *(pytest.mark.lab(job, run), pytest.mark.lab(*reference_of(job, run))),
+            *([pytest.mark.seldom] if run in SELDOM else []),
+        ),
     )
     for job, run in CHOSEN
 ]

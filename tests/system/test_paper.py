@@ -263,6 +263,7 @@ def test_cpu_time_is_by_interval_and_of_one_processor() -> None:
     assert [point["machine"] for point in found["points"]] == [50, 50]
 
 
+@pytest.mark.seldom
 @pytest.mark.lab(LAB, *EXPERIMENTS)
 def test_the_experiments_of_the_paper_in_short(lab) -> None:
     found = {name: lab.labs.wait(LAB, {"run": name}) for name in EXPERIMENTS}
@@ -290,6 +291,7 @@ def test_the_experiments_of_the_paper_in_short(lab) -> None:
     assert large["bytes"] > 1 << 29 and large["store_used"] < 64 << 20 and not large["wrong"]
 
 
+@pytest.mark.seldom
 @pytest.mark.lab(LAB)
 def test_the_papers_lab_ends_well(lab) -> None:
     lab.ended_well()

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers.units import DAILY, FULL
+from helpers.units import FULL
 from labjob import PYTHON, Job
 from streams.scattered_images import IMAGES
 from streams.selfid_cases import CASES
 
 PROGRAM = str(Path(__file__).with_name("selfid_record.py"))
-NAMES = (*CASES, *IMAGES) if FULL else ("btrfs-single",) if DAILY else ("btrfs-single", "xfs")
+NAMES = (*CASES, *IMAGES) if FULL else ("btrfs-single", "xfs")
 JOB = Job(
     "selfid",
     "uml",
@@ -32,6 +32,7 @@ JOB = Job(
 )
 
 
+@pytest.mark.seldom
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.lab(JOB, name)) for name in NAMES])
 def test_no_metadata_is_squashed_and_data_is(lab, name: str) -> None:
     result = lab.result(name=name)

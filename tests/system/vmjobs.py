@@ -3,7 +3,7 @@
 
 Without KVM a second there takes seven. So `make land` runs what the uml lab cannot show, on 6.1 and on the
 newest kernel. 6.12 is the uml lab's own: Debian 13's is for `make stock`. So is what one of the other two
-shows as well as both. `make check` boots the newest kernel alone, for DAILY_CASES.
+shows as well as both. `make check` boots none of them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,6 @@ PROGRAM = str(Path(__file__).with_name("vmrun.py"))
 KERNELS = ("6.1", "6.12", "newest")
 STOCK = FULL or os.environ.get("DAVID_STOCK") == "1"  # `make stock`
 
-DAILY_CASES = (
-    "content.anonymous_pages_are_kept_unless_the_disk_is_mounted_for_writing",
-    "timing.requests_come_no_earlier_than_modelled",
-    "kernels.who_has_a_disk_mounted_is_seen_on_xfs",
-    "kernels.direct_io_that_btrfs_copies_is_stored_and_said",
-    "kernels.made_up_content_has_the_checksums_that_btrfs_stored",
-)
-
 # Those whose trees are the same in all labs: the uml lab's reference is theirs, too.
 ALIKE = ("ext2", "ext3", "ext4", "btrfs", "f2fs")
 STORE = "1G" if FULL else "128M"
@@ -41,10 +33,8 @@ def lives(kernel: str) -> list[str]:
     with 6.12, with more files. On 6.1 xfs and f2fs live for `make stock`: who owns their pages there is seen
     in each `make land` by cases/kernels.py.
     """
-    if kernel == "6.12" and not FULL:
+    if DAILY or (kernel == "6.12" and not FULL):
         return []
-    if DAILY:
-        return [f"ext4:128G:{STORE}:tiny"] if kernel == "newest" else []
     if FULL:
         large = [f"{fs}:1T:{STORE}:vm" for fs in ("ext4", "xfs", "btrfs")]
     else:
@@ -62,9 +52,7 @@ def cases(kernel: str) -> list[str]:
 
 def kernels_of(name: str, case: Case) -> tuple[str, ...]:
     """In which it runs: a lab in which nothing would run is not started."""
-    if DAILY:
-        return ("newest",) if name in DAILY_CASES else ()
-    if about(case).full and not FULL:
+    if DAILY or (about(case).full and not FULL):
         return ()
     return about(case).vm + (about(case).stock if STOCK else ())
 

@@ -121,7 +121,7 @@ def on_disks(arrays: list[tuple[int, str, str, int]]) -> None:
             agrees(disks[:count], level, layout, chunk, salt)
 
 
-@case
+@case(seldom=True)
 def david_sim_has_mds_layouts_of_stripes_and_mirrors() -> None:
     words = [("0", ""), ("10", "n2"), ("10", "n3"), ("10", "f2"), ("10", "f3"), ("10", "o2"), ("10", "o3")]
     arrays = [(count, level, layout, 64 * KIB) for count in (3, 4) for level, layout in words]
@@ -225,13 +225,13 @@ def does_the_same(count: int, level: str, failed: tuple[int, ...] = (), layout: 
         raise Failed(f"{array}: sectors read and written by each member: md {real}, david-sim {modelled}")
 
 
-@case
+@case(seldom=True)
 def david_sim_asks_of_mirrors_what_md_asks() -> None:
     for count, level, failed in ((2, "1", ()), (3, "1", (0,)), (4, "10", ()), (3, "10", ()), (4, "10", (2,))):
         does_the_same(count, level, failed)
 
 
-@case
+@case(seldom=True)
 def david_sim_asks_of_raid_4_and_5_what_md_asks() -> None:
     for count, level, failed in ((3, "5", ()), (4, "5", ()), (5, "4", ()), (8, "5", ())):
         does_the_same(count, level, failed)

@@ -43,7 +43,7 @@ def a_bench_on_this_machine_makes_a_disk_and_removes_it() -> None:
         assert nothing_is_left()
 
 
-@case
+@case(seldom=True)
 def a_bench_on_this_machine_that_fails_leaves_nothing() -> None:
     came = labrun.execute(described(
         DISK + '[[filesystem]]\ntype = "ext4"\nmkfs = ["-N", "many"]\n[[workload]]\nkind = "du"\n'))
@@ -65,7 +65,7 @@ def a_disk_of_that_name_that_is_there_is_left_alone() -> None:
     assert nothing_is_left()
 
 
-@case
+@case(seldom=True)
 def a_bench_on_this_machine_that_is_killed_leaves_no_disk() -> None:
     text = json.dumps(described(DISK + READS + "operations = 100000\n"))
     program = "import json, sys; from davidlib.bench import labrun; labrun.execute(json.loads(sys.argv[1]))"

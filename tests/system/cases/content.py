@@ -182,7 +182,7 @@ def keep_returns_exactly_what_was_written_1024() -> None:
     fuzz(1024, "keep", 3, 6000)
 
 
-@case(cpus=True)
+@case(cpus=True, seldom=True)
 def keep_returns_exactly_what_was_written_512() -> None:
     fuzz(512, "keep", 4, 6000)
 

@@ -51,7 +51,7 @@ def a_leg_is_replaced(fs: str) -> None:
             run("btrfs", "check", "--check-data-csum", array)
 
 
-@case
+@case(seldom=True)
 def a_new_leg_of_a_mirror_with_ext4_drops_what_the_old_one_dropped() -> None:
     a_leg_is_replaced("ext4")
 

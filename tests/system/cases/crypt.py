@@ -269,7 +269,7 @@ def encrypted_ext4_keeps_names_and_content() -> None:
     live_in_all_ways("ext4")
 
 
-@case(complaints=CRASH)
+@case(complaints=CRASH, seldom=True)
 def encrypted_f2fs_keeps_names_and_content() -> None:
     live_in_all_ways("f2fs")
 

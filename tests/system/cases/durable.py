@@ -317,7 +317,7 @@ def a_backing_device_is_replaced_by_a_copy_of_it_and_by_nothing_else() -> None:
             assert figures["store_used"] == seen and int(figures["store_blocks"]) > 3000, figures
 
 
-@case
+@case(seldom=True)
 def opening_a_store_of_many_ranges_takes_no_time() -> None:
     """A fiftieth of the million that docs/MEASURED.md tells of."""
     many = int(os.environ.get("DAVID_RANGES", "20000"))

@@ -63,7 +63,7 @@ def ext4_behind_a_loop_device_is_told_apart() -> None:
         same_and_clean(loop, before)
 
 
-@case
+@case(seldom=True)
 def streamed_noise_is_dropped() -> None:
     """Most blocks of it may be symbolic links by their content: the order of writes has to decide."""
     for fs in ("ext4", "ext3"):
@@ -83,7 +83,7 @@ def streamed_noise_is_dropped() -> None:
                     raise Failed(f"of noise streamed to {fs} {share:.2%} is dropped at once")
 
 
-@case
+@case(seldom=True)
 def two_volumes_and_a_new_one_over_both() -> None:
     with disk_of() as disk:
         with looped(disk, 2 * GIB) as second:
@@ -145,7 +145,7 @@ def growing_while_mounted() -> None:
         same_and_clean(disk, before)
 
 
-@case
+@case(seldom=True)
 def tools_on_the_unmounted_disk_lose_nothing() -> None:
     with disk_of() as disk:
         run("mkfs.ext4", "-q", disk)

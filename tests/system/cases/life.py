@@ -28,7 +28,7 @@ from helpers.units import GIB, KIB, MIB, TIB
 from helpers.victim import wait_until
 
 
-@case(cpus=True)
+@case(cpus=True, seldom=True)
 def several_disks_do_not_mix() -> None:
     with ExitStack() as stack:
         disks = []

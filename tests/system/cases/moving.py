@@ -43,7 +43,7 @@ def begins(dev: str) -> bytes:
         return file.read(MIB)
 
 
-@case
+@case(seldom=True)
 def an_exported_disk_is_the_same_on_another_backing_device() -> None:
     """Smaller, and of another kind: a used ext4, its tree and its check; the file is small."""
     image = SCRATCH / "disk.image"

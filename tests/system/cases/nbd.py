@@ -155,7 +155,7 @@ def a_life(name: str, by: str) -> None:
         check(name, disk)
 
 
-@case
+@case(seldom=True)
 def a_network_clients_file_system_is_told_apart() -> None:
     for name in FILE_SYSTEMS if FULL else ("ext4",):
         for by in SERVERS if FULL else ("nbd-server",):

@@ -79,7 +79,7 @@ def live_and_crash(fs: str, classify: str, content: bool, expected: list[str]) -
         check(fs, disk)
 
 
-@case(cpus=True, complaints=CRASH)
+@case(cpus=True, complaints=CRASH, seldom=True)
 def f2fs_lives_and_recovers_without_its_data() -> None:
     expected = live_on_the_reference("f2fs", False)
     for classify in MODES if FULL else ("explicit",):

@@ -333,7 +333,7 @@ def file_system_lives(fs: str, classify: str, rounds: int) -> None:
             run(*whole_check(fs), disk)
 
 
-@case(cpus=True)
+@case(cpus=True, seldom=True)
 def ext4_lives_on_a_disk_that_is_packed() -> None:
     file_system_lives("ext4", "auto", 20 if FULL else 2)
     if FULL:

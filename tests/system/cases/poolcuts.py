@@ -170,7 +170,7 @@ def lost_blocks_of_a_pool_are_found() -> None:
             cut_blocks(60, 80, 2, share)
 
 
-@case
+@case(seldom=True)
 def file_systems_of_three_kinds_recover_from_a_power_cut() -> None:
     syncs, cuts = (350, 2100) if FULL else (8, 4)
     with writelog.log_disk(4 * GIB) as log:

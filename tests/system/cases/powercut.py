@@ -154,7 +154,7 @@ def every_flushed_block_survives_a_power_cut() -> None:
     cut_raw(RAW_FLUSHES, RAW_CUTS, 1)
 
 
-@case
+@case(seldom=True)
 def a_store_that_grows_is_of_the_old_size_or_the_new() -> None:
     cut_growing(200 if FULL else 12, 300 if FULL else 6, 5)
 

@@ -198,7 +198,7 @@ def btrfs_lives_with_several_cpus() -> None:
     file_system_lives("btrfs", "auto")
 
 
-@case
+@case(seldom=True)
 def several_disks_come_and_go() -> None:
     """Pools, caches and books that all disks share."""
 
@@ -242,7 +242,7 @@ def mixed_runs(disk: str, base: int) -> Callable[[Callable[[], bool]], None]:
     return work
 
 
-@case
+@case(seldom=True)
 def a_store_with_room_refuses_nothing() -> None:
     """A piece that may not sleep finds no room in the log's memory, while a piece before it returns."""
     with ExitStack() as stack:

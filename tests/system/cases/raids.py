@@ -138,7 +138,7 @@ def grow_a_stripe(meanwhile: Callable[[], object] = lambda: None) -> None:
         look_at("ext4", device, tree)
 
 
-@case
+@case(seldom=True)
 def a_stripe_grows_by_a_member() -> None:
     grow_a_stripe()
 

@@ -51,7 +51,7 @@ def a_recording_simulated_has_the_kernels_times_to_the_nanosecond() -> None:
     file.unlink()
 
 
-@case
+@case(seldom=True)
 def what_cannot_be_recorded_is_said_and_leaves_nothing() -> None:
     with ram_disk(64 * MIB) as ram, fake_disk("rec", GIB, ram):
         file = SCRATCH / "none.rec"

@@ -144,7 +144,7 @@ def xfs_behind_a_loop_device_is_told_apart() -> None:
     both_live_behind_a_loop_device(XFS)
 
 
-@case
+@case(seldom=True)
 def btrfs_and_xfs_side_by_side() -> None:
     with disk_of() as disk:
         with looped(disk, 2 * GIB) as second, looped(disk) as first:
@@ -155,7 +155,7 @@ def btrfs_and_xfs_side_by_side() -> None:
             same_and_clean(second, XFS, trees[1])
 
 
-@case(complaints=CRASH)
+@case(complaints=CRASH, seldom=True)
 def both_recover_after_a_crash() -> None:
     with disk_of() as disk:
         for kind in (BTRFS, XFS):
@@ -215,7 +215,7 @@ def another_file_system_over_a_crashed_one() -> None:
             same_and_clean(disk, new, live(disk, new, seed))
 
 
-@case
+@case(seldom=True)
 def a_table_reload_in_the_middle_loses_nothing() -> None:
     with disk_of() as disk:
         for kind in (BTRFS, XFS):

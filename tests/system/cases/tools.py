@@ -98,7 +98,7 @@ def ext(kind: str, *options: str) -> Step:
     return command(f"mkfs.{kind}", "-q", "-F", "-U", UUID, "-E", HASH, *options, "-d", source_tree(), "DISK")
 
 
-@case
+@case(seldom=True)
 def ext4_tools_change_every_byte_they_should() -> None:
     unmounted(
         256 * MIB,
@@ -182,7 +182,7 @@ def after_use(fs: str, size: int, mkfs: list[str], options: str, tools: list[Ste
             raise Failed("\n".join(["the tree differs", *difference(trees["reference"], trees[target])]))
 
 
-@case
+@case(seldom=True)
 def ext4_in_use_is_unharmed_by_tools() -> None:
     after_use(
         "ext4",

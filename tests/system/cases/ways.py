@@ -240,7 +240,7 @@ def what_is_swapped_out_comes_back_from_the_disk_itself() -> None:
             swap_out_and_in(disk)
 
 
-@case
+@case(seldom=True)
 def what_is_swapped_out_comes_back_from_a_file() -> None:
     for classify in ("auto", "implicit"):
         with ram_disk(128 * MIB) as dev, fake_disk("swap", GIB, dev, "--classify", classify) as disk:

@@ -106,6 +106,6 @@ def directory_blocks_of_8_KiB_in_pieces_are_kept() -> None:
     live_with_blocks_of(8192)
 
 
-@case(complaints=CRASH)
+@case(complaints=CRASH, seldom=True)
 def directory_blocks_of_64_KiB_in_pieces_are_kept() -> None:
     live_with_blocks_of(65536)
