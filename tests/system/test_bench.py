@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,11 @@ from davidlib.bench.results import Results
 from davidlib.disk import modulehelp
 from davidlib.disk.dm import DeviceError
 from davidlib.report import answer, figures
+from davidlib.report.filenames import file_words
 from davidlib.util import UserError
 from davidlib.workload import fiojob, image, record, steady
 from davidlib.workload.kinds import KINDS
+from davidlib.workload.record import QUANTILES
 from davidlib.workload.several import WorkFailed
 import benchrun
 from labjob import PYTHON, Job
@@ -334,7 +337,7 @@ def test_samples_are_thinned_to_every_second_with_the_last() -> None:
 @pytest.mark.parametrize(
     ("values", "half"),
     # By hand: 4.30265273 s / sqrt(3) with s = 1; 12.70620474 s / sqrt(2) with s = sqrt(2).
-    [([9.0, 10.0, 11.0], 4.30265273 / math.sqrt(3)), ([1.0, 3.0], 12.70620474)],
+    [([9.0, 10.0, 11.0], 4.30265273 / math.sqrt(3)), ([101.0, 103.0], 12.70620474)],
 )
 def test_an_interval_is_students(values: list[float], half: float) -> None:
     found = figures.estimate(values)
@@ -356,7 +359,7 @@ def table(**variants: list[float]) -> figures.Table:
          "mail: ext4 has 0.497 times the seconds of xfs"),
         (table(ext4=[10, 20, 30], xfs=[11, 19, 30]), "operations", "mail: no difference between"),
         (table(ext4=[10, 12]), "operations",
-         r"mail: ext4: 11 operations a second \(95 % interval -1.71 to 23.7, 2 seeds\)"),
+         r"mail: ext4: 11 operations a second \(95 % interval 0 to 23.7, 2 seeds\)"),
         (table(ext4=[10, 10, 10]), "operations",
          "mail: ext4: 10 operations a second, the same with all 3 seeds: the workload has no randomness.$"),
         (table(ext4=[10, 10], xfs=[25, 25]), "operations",
@@ -376,8 +379,79 @@ def table(**variants: list[float]) -> figures.Table:
     ],
 )
 def test_the_answer_is_a_sentence_with_its_interval(found: figures.Table, metric: str, says: str) -> None:
-    [said] = answer.sentences(found, metric)
+    [variants] = found.values()
+    still = frozenset(name for name, values in variants.items() if len({*values.values()}) == 1)
+    said = f"mail: {answer.sentence(answer.Said(variants, metric, still=still))}."
     assert re.match(says, said), said
+
+
+def test_equal_figures_of_runs_that_differ_are_no_lack_of_randomness() -> None:
+    """Reads at random of a drive that takes the same time for each."""
+    one = json.loads(result_of(1, 1.0)) | {"id": "one"}
+    two = copy.deepcopy(one) | {"id": "two"}
+    two["run"]["seed"] = 2
+    [said] = answer.sentences([one, two], "operations").values()
+    assert said.endswith(", the same with all 2 seeds: the workload has no randomness.")
+    two["result"]["reach"]["touched_bytes"] += 4096
+    [said] = answer.sentences([one, two], "operations").values()
+    assert said.endswith(", the same with all 2 seeds: the seeds make no difference to this figure.")
+
+
+def latency_of(count: int = 100, **ms: float) -> dict[str, Any]:
+    return {kind: {"count": count, "mean_ns": 1e6 * value, "quantiles_ns": [1e6 * value] * len(QUANTILES)}
+            for kind, value in ms.items()}
+
+
+def test_a_percentile_is_of_one_kind_of_operation_and_says_of_which() -> None:
+    """Of each run another kind takes most of the time."""
+    runs = []
+    for seed, (fs, latency) in enumerate([("ext4", latency_of(create=1, append=4)),
+                                          ("xfs", latency_of(create=5, append=2))]):
+        one = json.loads(result_of(1, 1.0)) | {"id": str(seed)}
+        one["run"]["variant"], one["result"]["latency"] = fs, latency
+        runs.append(one)
+    # Appends took as long as creates did: the first of them.
+    assert figures.table(runs, "p99") == {"varmail": {"ext4": {1: 1}, "xfs": {1: 5}}}
+    [said] = answer.sentences(runs, "p99").values()
+    assert said.startswith("varmail: ext4 has 0.2 times the 99th percentile of the time of an operation "
+                           "'create' of xfs")
+    # One fsync took longer than all writes: its percentile is of nothing.
+    for one in runs:
+        one["result"]["latency"] = latency_of(write=1) | latency_of(count=1, fsync=2000)
+    assert figures.longest_kind(runs) == "write" and figures.label(runs, "varmail", "p99") == " 'write'"
+    for one in runs:
+        one["result"]["latency"] = latency_of(count=7, write=1)
+    assert figures.label(runs, "varmail", "p99") == " 'write' (of 7 only)"
+    runs[1]["result"]["latency"] = latency_of(delete=1)
+    with pytest.raises(UserError, match="no kind of operation in common"):
+        figures.table(runs, "p99")
+
+
+def test_bytes_that_nobody_counted_are_no_rate() -> None:
+    one = json.loads(result_of(1, 1.0))["result"] | {"read_bytes": 0, "written_bytes": 0}
+    with pytest.raises(UserError, match="count no bytes"):
+        figures.value(one, "megabytes")
+
+
+@pytest.mark.parametrize("kind", ["command", "grep", "find", "du", "metadata"])
+def test_a_rate_of_bytes_is_refused_of_programs_whose_bytes_nobody_counts(kind: str) -> None:
+    command = 'command = "true"\n' if kind == "command" else ""
+    found = parse(f'{DISK}[[workload]]\nkind = "{kind}"\n{command}')
+    assert spec.refuse_metric(found, "megabytes") and not spec.refuse_metric(found, "seconds")
+
+
+def test_files_of_any_workload_s_name_are_each_another() -> None:
+    names = ["mail", "日本", "한국", "a b", "a-b", "A b", "x" * 300]
+    words = file_words(names)
+    assert words[0] == "mail" and len({word.lower() for word in words}) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9-]{1,70}", word) for word in words)
+
+
+def test_runs_that_are_missing_are_named() -> None:
+    asked = [{"id": str(at), "workload": "mail", "variant": "xfs" if at % 2 else "ext4"} for at in range(5)]
+    assert answer.missing([{"id": str(at)} for at in range(5)], asked) == ""
+    assert answer.missing([{"id": "0"}, {"id": "1"}], asked).startswith(
+        "3 of the question's 5 runs are missing: 2 of mail, ext4; 1 of mail, xfs.")
 
 
 def test_numbers_have_three_digits_that_count() -> None:
@@ -635,15 +709,14 @@ def test_the_answer_carries_its_doubts() -> None:
     bad = copy.deepcopy(good) | {"id": "two"}
     bad["run"]["seed"], bad["run"]["variant"] = 2, "xfs"
     bad["result"]["doubts"] = [{"kind": "cached_writes", "share": 1.0, "text": "a cache took the writes"}]
-    found = figures.table([good, bad], "operations")
-    [said] = answer.with_doubts([good, bad], found, "operations")
+    [said] = answer.with_doubts([good, bad], "operations")
     assert said.endswith(" In doubt: cached_writes, 1 of 2 runs: xfs: a cache took the writes.")
     # What is said of one variant is not said of another.
     worse = copy.deepcopy(bad)
     worse["run"]["variant"], worse["result"]["doubts"][0]["text"] = "btrfs", "a larger one"
     [line] = answer.doubted([good, bad, worse], "varmail")
     assert line == "cached_writes, 2 of 3 runs: xfs: a cache took the writes; btrfs: a larger one"
-    [plain] = answer.with_doubts([good], figures.table([good], "operations"), "operations")
+    [plain] = answer.with_doubts([good], "operations")
     assert "doubt" not in plain
     # It is believable: who measures a cache has measured it.
     assert answer.verdict([good, bad])[0] is True

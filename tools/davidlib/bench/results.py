@@ -76,6 +76,10 @@ class Results:
     def add(self, run: Run, text: str) -> None:
         _write(self.path(run), signed(json.loads(text), run.id))
 
+    def asked(self) -> list[dict[str, Any]]:
+        """The words for a page of each run of the last start, whether it is there or not."""
+        return _read_sweep(self.top / "sweep.json")
+
     def load(self) -> list[dict[str, Any]]:
         """Those of the last start's runs that are there, each with its id, in the order of the spec.
         UserError if they were not all made by one model, lab and so on, or if that is not known."""

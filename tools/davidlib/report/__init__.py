@@ -4,7 +4,7 @@
 cli.py is the command. figures.py has the numbers: a metric of each run, its mean with an interval, variants
 held against each other; answer.py puts them into sentences. plots.py draws with matplotlib, theme.py makes
 the drawings follow the page's light or dark; page.py writes one HTML file, which opens without a network;
-origin.py says of which kernel, programs and drives it is; export.py writes PNG, SVG and CSV. Not installed,
-as labs are not. figures.py, answer.py and origin.py need no more than Python; the others need the environment
-of bench.prepare.
+origin.py says of which kernel, programs and drives it is; export.py writes PNG, SVG and CSV, filenames.py
+names them. Not installed, as labs are not. figures.py, answer.py, origin.py and filenames.py need no more
+than Python; the others need the environment of bench.prepare.
 """

@@ -4,18 +4,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from ..bench import doubts
 from ..bench.metrics import METRICS
 from ..bench.results import reached
 from . import figures
-from .figures import Estimate, Table
+from .figures import Estimate
 
 NO_INTERVAL = "one run each, so there is no interval: repeats = 3 or more gives one"
 
 
 NO_RANDOMNESS = "the workload has no randomness"
+NOT_SHOWN = "the seeds make no difference to this figure"
 MOST_DIGITS = 15
 
 
@@ -47,47 +50,72 @@ def _between(found: Estimate) -> str:
     return f" (95 % interval {interval(found)}, {found.count} seeds)" if found.ends else ""
 
 
-def _alone(name: str, values: dict[int, float], metric: str) -> str:
-    found, known = figures.estimate(list(values.values())), METRICS[metric]
-    unit = known.name if known.unit == "1/s" else f"{known.unit}, {known.name}"
-    between = f", the same with all {found.count} seeds: {NO_RANDOMNESS}" if found.same else _between(found)
+@dataclass(frozen=True)
+class Said:
+    """One workload's variants, and how its metric is called."""
+
+    variants: dict[str, dict[int, float]]
+    metric: str
+    kind: str = ""  # of operation, whose percentile it is
+    still: frozenset[str] = frozenset()  # variants whose runs are the same with each seed
+
+    @property
+    def name(self) -> str:
+        return METRICS[self.metric].name + self.kind
+
+    def why_same(self, *names: str) -> str:
+        """All seeds came to the same figure of each of these variants."""
+        return NO_RANDOMNESS if self.still.issuperset(names) else NOT_SHOWN
+
+
+def _alone(name: str, about: Said) -> str:
+    found, known = figures.estimate(list(about.variants[name].values())), METRICS[about.metric]
+    unit = about.name if known.unit == "1/s" else f"{known.unit}, {about.name}"
+    between = _between(found)
+    if found.same:
+        between = f", the same with all {found.count} seeds: {about.why_same(name)}"
     return f"{name}: {digits(found.mean)} {unit}{between}"
 
 
-def _same_ratio(found: Estimate, both: list[dict[int, float]]) -> str:
+def _same_ratio(found: Estimate, about: Said, *names: str) -> str:
     """What stands behind a ratio that is the same with each seed."""
     if not found.same:
         return ""
-    still = all(figures.estimate(list(values.values())).same for values in both)
-    return f" with all {found.count} seeds{f': {NO_RANDOMNESS}' if still else ''}"
+    still = all(figures.estimate(list(about.variants[name].values())).same for name in names)
+    return f" with all {found.count} seeds{f': {about.why_same(*names)}' if still else ''}"
 
 
-def _against(best: str, other: str, variants: dict[str, dict[int, float]], metric: str) -> str:
-    found = figures.ratio(variants[best], variants[other])
-    unit = METRICS[metric]
+def _against(best: str, other: str, about: Said) -> str:
+    found = figures.ratio(about.variants[best], about.variants[other])
     if found is None:
         return f"{best} and {other} have no seed in common"
-    same = _same_ratio(found, [variants[best], variants[other]])
+    same = _same_ratio(found, about, best, other)
     if found.mean == 1 and not found.ends:
-        return f"{best} and {other} have the same {unit.name}{same}"
+        return f"{best} and {other} have the same {about.name}{same}"
     if found.ends and found.ends[0] <= 1 <= found.ends[1]:
         return (f"no difference between {best} and {other} can be told from these {found.count} seeds: "
                 f"{digits(found.mean)} times, 95 % interval {interval(found)}")
     times = apart(found.mean, 1)[0]
     between = f", the same{same}" if same else _between(found)
-    return f"{best} has {times} times the {unit.name} of {other}{between}"
+    return f"{best} has {times} times the {about.name} of {other}{between}"
 
 
-def sentences(table: Table, metric: str) -> list[str]:
-    """One or more for each workload."""
-    found = []
-    for workload, variants in table.items():
-        best, *others = figures.ranking(variants, metric)
-        if others:
-            said = "; ".join(_against(best, other, variants, metric) for other in others)
-        else:
-            said = _alone(best, variants[best], metric)
-        found.append(f"{workload}: {said}.")
+def sentence(about: Said) -> str:
+    """What one workload's runs came to, the best variant first."""
+    best, *others = figures.ranking(about.variants, about.metric)
+    if others:
+        return "; ".join(_against(best, other, about) for other in others)
+    return _alone(best, about)
+
+
+def sentences(runs: list[dict[str, Any]], metric: str) -> dict[str, str]:
+    """One for each workload."""
+    still = figures.without_randomness(runs)
+    found = {}
+    for workload, variants in figures.table(runs, metric).items():
+        names = frozenset(name for name in variants if (workload, name) in still)
+        about = Said(variants, metric, figures.label(runs, workload, metric), names)
+        found[workload] = f"{workload}: {sentence(about)}."
     return found
 
 
@@ -107,16 +135,16 @@ def _in_doubt(runs: list[dict[str, Any]], kind: str) -> str:
 
 def doubted(runs: list[dict[str, Any]], workload: str) -> list[str]:
     """One line for each kind of doubt about the runs of that workload."""
-    mine = [one for one in runs if one["run"]["workload"]["name"] == workload]
+    mine = figures.of_workload(runs, workload)
     return [said for kind in doubts.KINDS if (said := _in_doubt(mine, kind))]
 
 
-def with_doubts(runs: list[dict[str, Any]], table: Table, metric: str) -> list[str]:
+def with_doubts(runs: list[dict[str, Any]], metric: str) -> list[str]:
     """The answer's sentences. Each carries its doubts, so that nobody has the figure without them."""
     found = []
-    for workload, sentence in zip(table, sentences(table, metric), strict=True):
+    for workload, text in sentences(runs, metric).items():
         said = doubted(runs, workload)
-        found.append(f"{sentence} In doubt: {'. '.join(said)}." if said else sentence)
+        found.append(f"{text} In doubt: {'. '.join(said)}." if said else text)
     return found
 
 
@@ -134,6 +162,18 @@ def reach(runs: list[dict[str, Any]]) -> list[str]:
     return [f"{workload}, {variant}: touched {_percent([touched for touched, _ in shares])} of the disk, "
             f"stroked {_percent([stroked for _, stroked in shares])}"
             for (workload, variant), shares in found.items()]
+
+
+def missing(runs: list[dict[str, Any]], asked: list[dict[str, Any]]) -> str:
+    """Which runs of the question are not there; "" if all are."""
+    there = {one["id"] for one in runs}
+    gone = [words for words in asked if words["id"] not in there]
+    if not gone:
+        return ""
+    counts = Counter(f"{words['workload']}, {words['variant']}" for words in gone)
+    named = "; ".join(f"{count} of {name}" for name, count in counts.items())
+    return (f"{len(gone)} of the question's {len(asked)} runs are missing: {named}. "
+            "The same command of 'david bench' makes them.")
 
 
 def verdict(runs: list[dict[str, Any]]) -> tuple[bool, str]:

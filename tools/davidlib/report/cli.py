@@ -15,8 +15,8 @@ from ..command import Commands
 from ..util import DAVID, NOT_BELIEVABLE, UserError
 
 
-def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], dict[str, Any]]:
-    """The question, its text, the runs that are there, and the environment."""
+def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
+    """The question, its text, the runs that are there, those that were asked for, and the environment."""
     if not (top / "spec.toml").is_file():
         raise UserError(f"{top}: no result of 'david bench': there is no spec.toml in it")
     found, text = Results(top).question()
@@ -24,31 +24,30 @@ def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], dict[str, Any
     if not runs:
         raise UserError(f"{top}: no run of its question is there yet; 'david bench' makes them")
     path = top / "environment.json"
-    return found, text, runs, json.loads(path.read_text()) if path.is_file() else {}
+    return found, text, runs, Results(top).asked(), json.loads(path.read_text()) if path.is_file() else {}
 
 
 def report(args: argparse.Namespace) -> int:
     top = Path(args.result)
     if args.rest:
         raise UserError("report: --rest is about `bench paper`")
-    found, text, runs, environment = load(top)
+    found, text, runs, asked, environment = load(top)
     metric = args.metric or found.metric
     if why := spec.refuse_metric(found, metric):
         raise UserError(f"{top}: {why}")
     prepare.become()
     # Not before: they are not in Debian's Python.
-    from . import answer, export, figures, origin, page
+    from . import answer, export, origin, page
 
-    output = Path(args.output or top / "report.html")
-    output.write_text(page.make(found.question, runs, metric, text, environment, export.table(runs)))
+    output, lack = Path(args.output or top / "report.html"), answer.missing(runs, asked)
+    output.write_text(page.make(found.question, runs, metric, text, environment, export.table(runs), lack))
     if args.files:
         files = Path(args.files)
         files.mkdir(parents=True, exist_ok=True)
         (files / "runs.csv").write_text(export.table(runs))
         (files / "samples.csv").write_text(export.samples(runs))
         export.drawings(runs, metric, files)
-    table = figures.table(runs, metric)
-    for workload, sentence in zip(table, answer.sentences(table, metric), strict=True):
+    for workload, sentence in answer.sentences(runs, metric).items():
         print(sentence)
         for doubt in answer.doubted(runs, workload):
             print(f"  in doubt: {doubt}")
@@ -56,9 +55,11 @@ def report(args: argparse.Namespace) -> int:
         print(f"  {line}")
     good, said = answer.verdict(runs)
     print(said)
+    if lack:
+        print(lack)
     print(f"of {origin.sentence(runs)}")
     print(f"{output}: {len(runs)} runs")
-    return 0 if good else NOT_BELIEVABLE
+    return 0 if good and not lack else NOT_BELIEVABLE
 
 
 def add_parser(sub: Commands) -> argparse.ArgumentParser:

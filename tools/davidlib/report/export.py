@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from pathlib import Path
 from typing import Any
 
 from ..bench.results import COLUMNS, columns
-from . import plots, theme
+from . import figures, plots, theme
+from .filenames import file_words
 
 Runs = list[dict[str, Any]]
 
@@ -37,10 +37,10 @@ def samples(runs: Runs) -> str:
 def drawings(runs: Runs, metric: str, top: Path) -> int:
     """Each drawing of each workload in both forms; how many files that is."""
     count = 0
-    for name in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
-        mine = [one for one in runs if one["run"]["workload"]["name"] == name]
-        for what, (_, draw) in plots.drawings(mine, metric).items():
-            stem = re.sub(r"[^A-Za-z0-9]+", "-", f"{name}-{what}")
+    names = list(dict.fromkeys(one["run"]["workload"]["name"] for one in runs))
+    for name, words in zip(names, file_words(names), strict=True):
+        for what, (_, draw) in plots.drawings(figures.of_workload(runs, name), metric).items():
+            stem = f"{words}-{what}"
             for kind in ("svg", "png"):
                 (top / f"{stem}.{kind}").write_bytes(plots.rendered(draw, theme.LIGHT, kind))
                 count += 1

@@ -2,21 +2,25 @@
 """The numbers of a report: one metric of each run, means with intervals, ratios of variants.
 
 An interval is Student's, of 95 %, over seeds: it says what the workload's randomness does, and nothing of
-how far the model is from the drive. Variants are compared seed by seed, as the same seed makes the same
-calls.
+how far the model is from the drive. No figure is below nothing, and no interval is. Variants are compared
+seed by seed, as the same seed makes the same calls.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import student
 from ..bench.metrics import METRICS
 from ..util import UserError
 from ..workload.record import QUANTILES
+
+
+HUNDRED = 100  # operations: of fewer the 99th percentile is the longest
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Estimate:
         return None if self.low is None or self.high is None or self.same else (self.low, self.high)
 
 
-def estimate(values: list[float]) -> Estimate:
+def _student(values: list[float]) -> Estimate:
     mean = statistics.fmean(values)
     if len(values) < 2:
         return Estimate(mean, None, None, len(values))
@@ -47,13 +51,46 @@ def estimate(values: list[float]) -> Estimate:
     return Estimate(mean, mean - half, mean + half, len(values))
 
 
-def longest_kind(latency: dict[str, Any]) -> str:
-    """The kind of operation that took most of the time; of those whose time is known, if there is one."""
-    return max(latency, key=lambda kind: latency[kind]["count"] * (latency[kind]["mean_ns"] or 0))
+def estimate(values: list[float]) -> Estimate:
+    """Of figures that cannot be below nothing."""
+    found = _student(values)
+    return found if found.low is None else replace(found, low=max(found.low, 0.0))
 
 
-def value(result: dict[str, Any], metric: str) -> float:
-    """That metric of one run."""
+def longest_kind(runs: list[dict[str, Any]]) -> str:
+    """The kind of operation that took most of the time of these runs: of those that all of them have so
+    often that they have a percentile, and whose times are known, if there is one. Only like is compared
+    with like."""
+    found = [one["result"]["latency"] for one in runs]
+    shared = [kind for kind in found[0] if all(kind in latency for latency in found)]
+    if not shared:
+        raise UserError("metric = 'p99': these runs have no kind of operation in common; say another one")
+    often = [kind for kind in shared if least(runs, kind) >= HUNDRED]
+    return max(often or shared, key=lambda kind: sum(
+        latency[kind]["count"] * (latency[kind]["mean_ns"] or 0) for latency in found))
+
+
+def least(runs: list[dict[str, Any]], kind: str) -> int:
+    """How many operations of that kind the run has that has the fewest."""
+    return min(one["result"]["latency"][kind]["count"] for one in runs)
+
+
+def of_workload(runs: list[dict[str, Any]], workload: str) -> list[dict[str, Any]]:
+    return [one for one in runs if one["run"]["workload"]["name"] == workload]
+
+
+def label(runs: list[dict[str, Any]], workload: str, metric: str) -> str:
+    """What the metric's name leaves open: of which kind of operation."""
+    if metric != "p99":
+        return ""
+    mine = of_workload(runs, workload)
+    kind = longest_kind(mine)
+    few = least(mine, kind)
+    return f" '{kind}'" + (f" (of {few} only)" if few < HUNDRED else "")
+
+
+def value(result: dict[str, Any], metric: str, kind: str = "") -> float:
+    """That metric of one run; KIND is whose percentile."""
     latency = result["latency"]
     if metric in ("mean", "p99") and any(kind["mean_ns"] is None for kind in latency.values()):
         raise UserError(f"metric = '{metric}': the times of its operations are not known; say another one")
@@ -61,10 +98,12 @@ def value(result: dict[str, Any], metric: str) -> float:
         count = sum(kind["count"] for kind in latency.values())
         return sum(kind["count"] * kind["mean_ns"] for kind in latency.values()) / count / 1e6
     if metric == "p99":
-        ns = latency[longest_kind(latency)]["quantiles_ns"][QUANTILES.index(990)]
+        ns = latency[kind]["quantiles_ns"][QUANTILES.index(990)]
         if ns is None:
             raise UserError("metric = 'p99': only the mean of its operations is known; say another one")
         return ns / 1e6
+    if metric == "megabytes" and not result["read_bytes"] + result["written_bytes"]:
+        raise UserError("metric = 'megabytes': these runs count no bytes; say another one")
     key = {"operations": "operations_per_s", "megabytes": "megabytes_per_s", "seconds": "seconds"}[metric]
     return result[key]
 
@@ -75,11 +114,27 @@ Table = dict[str, dict[str, dict[int, float]]]
 def table(runs: list[dict[str, Any]], metric: str) -> Table:
     """workload -> variant -> seed -> value, in the order of the spec."""
     found: Table = {}
-    for one in runs:
-        run = one["run"]
-        variants = found.setdefault(run["workload"]["name"], {})
-        variants.setdefault(run["variant"], {})[run["seed"]] = value(one["result"], metric)
+    for workload in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
+        mine = of_workload(runs, workload)
+        kind = longest_kind(mine) if metric == "p99" else ""
+        variants = found.setdefault(workload, {})
+        for one in mine:
+            run = one["run"]
+            variants.setdefault(run["variant"], {})[run["seed"]] = value(one["result"], metric, kind)
     return found
+
+
+# What a run's randomness would show in, beside its figure.
+SEEN = ("latency", "samples", "reach")
+
+
+def without_randomness(runs: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    """Workloads and variants whose runs are the same in all that is known of them, whatever the seed."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for one in runs:
+        seen = json.dumps([one["result"][name] for name in SEEN], sort_keys=True)
+        found.setdefault((one["run"]["workload"]["name"], one["run"]["variant"]), set()).add(seen)
+    return {key for key, seen in found.items() if len(seen) == 1}
 
 
 def ratio(one: dict[int, float], other: dict[int, float]) -> Estimate | None:
@@ -87,7 +142,7 @@ def ratio(one: dict[int, float], other: dict[int, float]) -> Estimate | None:
     seeds = sorted(one.keys() & other.keys())
     if not seeds or any(values[seed] <= 0 for values in (one, other) for seed in seeds):
         return None
-    logs = estimate([math.log(one[seed] / other[seed]) for seed in seeds])
+    logs = _student([math.log(one[seed] / other[seed]) for seed in seeds])
     ends = [None if end is None else math.exp(end) for end in (logs.low, logs.high)]
     return Estimate(math.exp(logs.mean), ends[0], ends[1], logs.count)
 

@@ -47,17 +47,19 @@ def table_of(head: list[str], rows: list[list[str]]) -> str:
     return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
 
 
-def _summary(table: figures.Table, metric: str) -> str:
-    known = METRICS[metric]
+def _summary(runs: list[dict[str, Any]], metric: str) -> str:
+    known, still = METRICS[metric], figures.without_randomness(runs)
     rows = []
-    for workload, variants in table.items():
+    for workload, variants in figures.table(runs, metric).items():
         best = figures.ranking(variants, metric)[0]
         for name, values in variants.items():
             found = figures.estimate(list(values.values()))
             against = figures.ratio(values, variants[best])
-            between = "none: no randomness" if found.same else answer.interval(found) or "-"
-            rows.append([workload, name, answer.digits(found.mean), between,
-                         str(found.count), answer.digits(against.mean) if against else "-"])
+            why = "no randomness" if (workload, name) in still else "all the same"
+            between = f"none: {why}" if found.same else answer.interval(found) or "-"
+            what = workload + figures.label(runs, workload, metric)
+            rows.append([what, name, answer.digits(found.mean), between, str(found.count),
+                         answer.digits(against.mean) if against else "-"])
     head = ["workload", "variant", known.label, "95 % interval", "seeds", "of the best"]
     return table_of(head, rows)
 
@@ -83,7 +85,7 @@ def _runs(runs: list[dict[str, Any]]) -> str:
 def _drawings(runs: list[dict[str, Any]], metric: str) -> str:
     parts = []
     for name in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
-        mine = [one for one in runs if one["run"]["workload"]["name"] == name]
+        mine = figures.of_workload(runs, name)
         parts.append(f"<h2>{escape(name)}</h2><div class='grid'>")
         for heading, draw in plots.drawings(mine, metric).values():
             svg = theme.for_page(plots.rendered(draw, theme.MARKS, "svg").decode())
@@ -119,20 +121,21 @@ def document(title: str, body: str) -> str:
 
 
 def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, environment: dict[str, Any],
-         csv: str) -> str:
-    """The page's text."""
+         csv: str, missing: str = "") -> str:
+    """The page's text; MISSING says which runs of the question are not there."""
     table = figures.table(runs, metric)
     good, verdict = answer.verdict(runs)
     said = "".join(f'<p class="answer">{escape(text)}</p>'
-                   for text in answer.with_doubts(runs, table, metric))
+                   for text in answer.with_doubts(runs, metric))
     note = "" if any(len(seeds) > 1 for variants in table.values() for seeds in variants.values()) else (
         f"<p>There was {escape(answer.NO_INTERVAL)}.</p>")
+    lack = f'<p class="bad">{escape(missing)}</p>' if missing else ""
     data = base64.b64encode(csv.encode()).decode()
     title = escape(question or "What the runs came to")
     return document(
         title,
-        f'{said}{note}<p class="{"good" if good else "bad"}">{escape(verdict)}</p>'
-        f"<h2>Variants</h2>{_summary(table, metric)}"
+        f'{said}{note}{lack}<p class="{"good" if good else "bad"}">{escape(verdict)}</p>'
+        f"<h2>Variants</h2>{_summary(runs, metric)}"
         "<p>An interval is of 95 % (Student's) over seeds: it is about the workload's randomness, not about "
         "how far the model is from the drive. Where all seeds come to the same there is none. "
         "Variants are compared seed by seed. Drawings over time and of distributions are "

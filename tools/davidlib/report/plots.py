@@ -94,7 +94,7 @@ def comparison(runs: Runs, metric: str) -> Figure:
     """Each variant's mean with its interval, and each seed's value."""
     [variants] = figures.table(runs, metric).values()
     known = METRICS[metric]
-    figure, axes = axes_of(known.label, "")
+    figure, axes = axes_of(known.label + figures.label(runs, runs[0]["run"]["workload"]["name"], metric), "")
     for at, (name, values) in enumerate(variants.items()):
         found = figures.estimate(list(values.values()))
         colour = f"C{at % theme.SERIES}"
@@ -104,7 +104,7 @@ def comparison(runs: Runs, metric: str) -> Figure:
         axes.plot([found.mean], [at], "o", color=colour, markersize=7, label=name)
     axes.set_yticks(range(len(variants)), list(variants))
     axes.set_ylim(len(variants) - 0.5, -0.5)
-    axes.set_xlim(0, 1.05 * axes.dataLim.x1)
+    axes.set_xlim(0, 1.05 * axes.dataLim.x1 or 1)
     return figure
 
 
@@ -134,14 +134,13 @@ def latency(runs: Runs) -> Figure:
 
 def has_distribution(runs: Runs) -> bool:
     """Not of fio's writes with syncs: only the mean is known of them."""
-    latency = runs[0]["result"]["latency"]
-    known = [ns for ns in latency[figures.longest_kind(latency)]["quantiles_ns"] if ns is not None]
-    return len(known) > 1
+    kind = figures.longest_kind(runs)
+    return len([ns for ns in runs[0]["result"]["latency"][kind]["quantiles_ns"] if ns is not None]) > 1
 
 
 def distribution(runs: Runs) -> Figure:
-    """Of the kind of operation that took most of the time in the first run."""
-    kind = figures.longest_kind(runs[0]["result"]["latency"])
+    """Of the kind of operation that took most of the time of all runs: the answer's p99 is of the same."""
+    kind = figures.longest_kind(runs)
     figure, axes = axes_of(f"time of an operation '{kind}', ms", "share of them")
     for one in firsts(runs):
         if found := one["result"]["latency"].get(kind):

@@ -14,6 +14,7 @@ from . import blocks, fiojob, image, programs, servers, trees
 from .record import Record
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+NO_BYTES = "nobody counts what its program reads and writes"
 SPREAD = 64  # files all over the disk, of one process
 
 
@@ -66,7 +67,8 @@ def _tree(name: str, text: str) -> Kind:
     def prepare(top: str, params: dict[str, Any], seed: int) -> None:
         trees.prepare(name, top, params, seed)
 
-    return Kind(text, {"files": 2000}, trees.run, prepare, unknown=lambda params: {"p99": trees.ONE_PROGRAM})
+    unknown = {"p99": trees.ONE_PROGRAM} | ({} if name in trees.WRITTEN else {"megabytes": NO_BYTES})
+    return Kind(text, {"files": 2000}, trees.run, prepare, unknown=lambda params: unknown)
 
 
 KINDS: dict[str, Kind] = {
@@ -88,7 +90,7 @@ KINDS: dict[str, Kind] = {
     "mixed": _blocks("random reads and writes", 4 * KIB, reads=70, sync=0, files=SPREAD),
     "database": _blocks("random overwrites, each with fdatasync, and reads", 8 * KIB, reads=50, sync=1),
     "metadata": Kind("empty files: create, stat, rename, delete", {"files": 2000, "width": 100},
-                     trees.run_metadata),
+                     trees.run_metadata, unknown=lambda params: {"megabytes": "its files are empty"}),
     "untar": _tree("untar", "unpack an archive of small files"),
     "git-clone": _tree("git-clone", "clone a repository"),
     "grep": _tree("grep", "read a tree of small files"),
@@ -100,7 +102,8 @@ KINDS: dict[str, Kind] = {
         image.run,
     ),
     "command": Kind("a command of the shell; $TOP is the place, $SEED the seed", {"command": ""},
-                    programs.run_command, raw=True, required=("command",)),
+                    programs.run_command, raw=True, required=("command",),
+                    unknown=lambda params: {"megabytes": NO_BYTES}),
     "replay": Kind("a compiled trace, see docs/REPLAY.md", {"trace": File(), "timing": "closed"},
                    programs.run_replay, programs.prepare_replay, required=("trace",),
                    built=(programs.REPLAY,)),
