@@ -31,7 +31,7 @@ from davidlib.disk.dm import DeviceError
 from davidlib.report import answer, figures
 from davidlib.report.filenames import file_words
 from davidlib.util import UserError
-from davidlib.workload import fiojob, image, record, steady
+from davidlib.workload import blocks as workblocks, fiojob, image, record, steady
 from davidlib.workload.kinds import KINDS
 from davidlib.workload.record import QUANTILES
 from davidlib.workload.several import WorkFailed
@@ -143,6 +143,42 @@ def test_a_workload_makes_the_same_calls_with_the_same_seed(name: str, tmp_path:
     assert seen[0] == seen[1]
     if name in ("fileserver", "varmail", "postmark", "impressions", "untar"):
         assert seen[0] != seen[2], "another seed changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("name", "processes", "blocks"),
+    [
+        ("sequential-write", 1, set(range(40))),
+        # A quarter of the disk each, from its beginning on.
+        ("sequential-write", 4, {16 * share + at for share in range(4) for at in range(10)}),
+        ("sequential-write", 3, {21 * share + at for share in range(3) for at in range(14)}),
+    ],
+)
+def test_sequential_processes_have_a_part_of_the_raw_disk_each(
+    name: str, processes: int, blocks: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workblocks, "_is_device", lambda top: True)
+    disk = tmp_path / "disk"
+    disk.write_bytes(bytes(64 * 4096))
+    params = KINDS[name].params | {"block": 4096, "processes": processes, "operations": 40, "direct": False}
+    done = KINDS[name].run(name, str(disk), params, 1)
+    content = disk.read_bytes()
+    assert {at for at in range(64) if any(content[4096 * at : 4096 * (at + 1)])} == blocks
+    # What was written and what was touched add up.
+    assert done.written == 4096 * len(blocks)
+
+
+def test_requests_at_random_go_over_all_of_the_raw_disk_of_whichever_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workblocks, "_is_device", lambda top: True)
+    disk = tmp_path / "disk"
+    disk.write_bytes(bytes(64 * 4096))
+    place = workblocks.Place(str(disk), {"block": 4096, "direct": False}, 3)
+    assert place.blocks() == 64 and place.find(63)[1] == 63 * 4096
+    place.close()
+    with pytest.raises(WorkFailed, match="processes: the disk has no block of 4096 bytes for each of 65"):
+        workblocks.Place(str(disk), {"block": 4096, "direct": False}, 3, 65)
 
 
 @pytest.mark.parametrize(

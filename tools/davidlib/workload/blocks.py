@@ -31,9 +31,14 @@ def _is_device(top: str) -> bool:
 
 
 class Place:
-    """Where the requests of one process go to: the raw disk, a file, or several as if they were one."""
+    """Where the requests of one process go to: the raw disk, a file, or several as if they were one.
 
-    def __init__(self, top: str, params: dict[str, Any], number: int) -> None:
+    Of files each process has its own. On the raw disk SHARES processes have an equal part each; with 1 all
+    go over all of it. Sequential ones need parts: they would all go over the same blocks, one just behind the
+    other, and the drive's cache would serve all but the first.
+    """
+
+    def __init__(self, top: str, params: dict[str, Any], number: int, shares: int = 1) -> None:
         self.block = params["block"]
         flags = os.O_RDWR | (os.O_DIRECT if params["direct"] else 0)
         files = params.get("files", 1)
@@ -42,10 +47,14 @@ class Place:
         else:
             names = spread.paths(top, files, number) if files > 1 else [f"{top}/file-{number}"]
         self.fds = [os.open(name, flags) for name in names]
-        end = os.lseek(self.fds[0], 0, os.SEEK_END) if _is_device(top) else params["size"] // files
-        self.each = end // self.block
+        raw = _is_device(top)
+        end = os.lseek(self.fds[0], 0, os.SEEK_END) if raw else params["size"] // files
+        parts = shares if raw else 1
+        self.each = end // self.block // parts
         if not self.each:
-            raise WorkFailed(f"size: {_no_room(files, self.block)}")
+            none = f"processes: the disk has no block of {self.block} bytes for each of {parts}"
+            raise WorkFailed(none if raw else f"size: {_no_room(files, self.block)}")
+        self.first = number * self.each if parts > 1 else 0
 
     def blocks(self) -> int:
         return self.each * len(self.fds)
@@ -53,7 +62,7 @@ class Place:
     def find(self, block: int) -> tuple[int, int]:
         """The file of that block, and the offset in it."""
         file, at = divmod(block, self.each)
-        return self.fds[file], at * self.block
+        return self.fds[file], (self.first + at) * self.block
 
     def close(self) -> None:
         for fd in self.fds:
@@ -95,7 +104,7 @@ def _requests(kind: str, top: str, params: dict[str, Any], number: int, rng: ran
     block, sync = params["block"], params.get("sync", 0)
     buffer = mmap.mmap(-1, block)
     buffer.write(seeded(number, "block").randbytes(block))
-    place = Place(top, params, number)
+    place = Place(top, params, number, params["processes"] if sequential else 1)
     span, turn = place.blocks(), itertools.count()
 
     def step(record: Record) -> None:
