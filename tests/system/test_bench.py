@@ -337,6 +337,25 @@ def test_a_workload_that_is_ended_leaves_no_process(after_ms: int) -> None:
         assert not subprocess.run(["pgrep", "--session", str(ended.pid)], capture_output=True).stdout
 
 
+# A phase's beginning, as in a lab; then what a program that a workload starts would have.
+ALIGNED = """
+import subprocess
+from davidlib.bench import testbed
+
+testbed.virtual, testbed.ROUND_S = (lambda: True), 1
+testbed.align()
+print(subprocess.run(["cat", "/proc/self/timerslack_ns"], capture_output=True, text=True).stdout)
+"""
+
+
+def test_a_workload_sleeps_as_on_linux_though_a_phase_begins_on_time() -> None:
+    """With a slack of 1 ns fio's thinktime and rate never end: it sleeps for less than it can see."""
+    env = os.environ | {"PYTHONPATH": str(TREE / "tools")}
+    words = [sys.executable, "-c", ALIGNED]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == Path("/proc/self/timerslack_ns").read_text().strip()
+
+
 def test_an_image_has_log_normal_sizes_and_depths_of_poisson() -> None:
     params = KINDS["impressions"].params | {"files": 4000, "largest": 1 << 40}
     made, found = image.files(params, 1)
