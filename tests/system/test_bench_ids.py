@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -373,7 +374,7 @@ def test_a_worker_with_another_tree_does_nothing(monkeypatch: pytest.MonkeyPatch
     [run] = runs.expand(parse(DISK + WORK))
     told = copy.deepcopy(run.described)
     started = []
-    monkeypatch.setattr(labrun, "_once", lambda run: started.append(1) or (0, {"text": "done"}))
+    monkeypatch.setattr(labrun, "_once", lambda run: started.append(1) or {"text": "done"})
     assert labrun.execute(told) == {"text": "done"}
     told["parts"]["model"]["drive/media.c"] = "another"
     assert "model/ is another one: drive/media.c" in labrun.execute(told)["error"]
@@ -384,12 +385,33 @@ def test_a_tree_that_is_changed_under_a_run_spoils_it(monkeypatch: pytest.Monkey
     [run] = runs.expand(parse(DISK + WORK))
     told = copy.deepcopy(run.described)
 
-    def once(_: dict) -> tuple[int, dict]:
+    def once(_: dict) -> dict:
         monkeypatch.setattr(parts.identity, "lab", lambda kind: {"kernel": "6.12.999"})
-        return 0, {"text": "done"}
+        return {"text": "done"}
 
     monkeypatch.setattr(labrun, "_once", once)
     assert "-> 6.12.999" in labrun.execute(told)["error"]
+
+
+@pytest.mark.parametrize(
+    ("where", "status", "says"),
+    [
+        ("virtual", 124, "mail was not done after 7 s of real time: ask .* without sleeping is never done$"),
+        ("uml", 124, "mail was not done after 7 s of real time: ask .* into the spec$"),
+        # What the lab said is told of other ends.
+        ("virtual", 125, "exit status 125: a log of the boot$"),
+    ],
+)
+def test_a_run_that_is_not_done_in_time_says_so_in_a_line_and_is_not_tried_again(
+    where: str, status: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [run] = runs.expand(parse(f'where = "{where}"\ntimeout = 7\n' + DISK + WORK + 'name = "mail"\n'))
+    tries = tmp_path / "tries"
+    script = f"echo x >>{tries}; echo 'a log of the boot' >&2; exit {status}"
+    monkeypatch.setattr(labrun, "command", lambda run, directory: ["sh", "-c", script])
+    error = labrun.execute(copy.deepcopy(run.described))["error"]
+    assert re.match(says, error) and "\n" not in error, error
+    assert tries.read_text() == "x\n"
 
 
 @pytest.mark.parametrize("kind", ["uml", "vm"])
