@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,7 @@ from davidlib.disk import modulehelp
 from davidlib.disk.dm import DeviceError
 from davidlib.report import answer, figures
 from davidlib.report.filenames import file_words
-from davidlib.util import UserError
+from davidlib.util import UserError, write_whole
 from davidlib.workload import blocks as workblocks, fiojob, image, record, steady
 from davidlib.workload.kinds import KINDS
 from davidlib.workload.record import QUANTILES
@@ -65,6 +66,12 @@ def fio(job: str, system: str = "") -> str:
         ("repeat = 3\n" + DISK + WORK, "a.toml:1: repeat: unknown here; there are .*repeats"),
         ("repeats = 3\nseeds = [1]\n" + DISK + WORK, "a.toml:1: repeats: there are seeds already"),
         ("seeds = [1, 1]\n" + DISK + WORK, "a.toml:1: seeds: a value is there twice"),
+        ("seeds = []\n" + DISK + WORK, "a.toml:1: seeds: an empty list leaves nothing to run"),
+        ("seeds = [-1]\n" + DISK + WORK, "a.toml:1: seeds are 0 and more"),
+        ("repeats = 0\n" + DISK + WORK, "a.toml:1: repeats = 0: want 1 to 1000"),
+        ("repeats = -1\n" + DISK + WORK, "a.toml:1: repeats = -1: want 1 to 1000"),
+        ("repeats = 0\nseeds = [1]\n" + DISK + WORK, "a.toml:1: repeats: there are seeds already"),
+        (DISK + 'size = ["512M", "1G", "0.5G"]\n' + WORK, "a.toml:3: size: 512M is there twice"),
         ("seeds = true\n" + DISK + WORK, "a.toml:1: seeds = True: want a whole number"),
         ('where = "moon"\n' + DISK + WORK, "a.toml:1: where = 'moon': not one of virtual, uml, vm, here"),
         ('memory = "lots"\n' + DISK + WORK, "a.toml:1: memory = 'lots': want a number with M or G"),
@@ -658,6 +665,33 @@ def test_results_are_made_of_the_runs_that_are_there_and_the_same_each_time(tmp_
     assert [row["seconds"] for row in rows] == [3.0, 6.0]
     means = figures.table(Results(tmp_path / "0").load(), "mean")
     assert means == {"varmail": {"ext4": {1: 1.0, 2: 1.0}}}
+
+
+def test_a_full_disk_leaves_what_was_there_and_is_said_in_a_line(tmp_path: Path) -> None:
+    """A file may grow to 8 KiB, as if the disk had no more room."""
+    found = runs.expand(parse("seeds = [1, 2]\n" + DISK + WORK))
+    results = Results(tmp_path / "out")
+    results.begin("spec", found)
+    for run in found:
+        results.add(run, result_of(run.described["seed"], 3.0))
+    loaded = results.load()
+    page, before = tmp_path / "page", "the old page"
+    page.write_text(before)
+    results.write_tables(loaded[:1])
+    was = (results.top / "results.sqlite").read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+        with pytest.raises(UserError, match="page: File too large; it is as it was before"):
+            write_whole(page, "x" * 100_000)
+        with pytest.raises(UserError, match=r"results\.sqlite: .*; it is as it was before"):
+            results.write_tables(loaded)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, old)
+    assert page.read_text() == before and (results.top / "results.sqlite").read_bytes() == was
+    assert not list(tmp_path.rglob("*.new"))
 
 
 def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:

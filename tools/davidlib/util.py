@@ -53,5 +53,20 @@ def locked(path: Path, waiting_for: str) -> Iterator[None]:
         yield
 
 
+def write_whole(path: Path, content: str | bytes) -> None:
+    """All of it, or what was there before stays: a disk may be full. UserError says so."""
+    # A pipe has no place beside it.
+    new = path.with_name(path.name + ".new") if path.is_file() or not path.exists() else path
+    try:
+        new.write_bytes(content.encode() if isinstance(content, str) else content)
+        if new != path:
+            os.replace(new, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            if new != path:
+                new.unlink(missing_ok=True)
+        raise UserError(f"{path}: {error.strerror}; it is as it was before") from None
+
+
 def jobs() -> int:
     return os.cpu_count() or 1

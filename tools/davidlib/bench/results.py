@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from ..drive import profile_bench
-from ..util import TREE, VERSION, UserError
+from ..util import TREE, VERSION, UserError, write_whole
 from . import parts, spec
 from .runs import Run
 
@@ -37,12 +37,6 @@ PARTS = ("profile_digest", "model", "classifier", "module", "lab", "code")
 COLUMNS = ("id", "variant", "workload", "profile", "file_system", "seed", *FIGURES, "store_bytes",
            "memory_bytes", "trustworthy", "verdict", "wrong", "doubts", "touched", "stroked",
            "drive", *PARTS, "kernel", "versions")
-
-
-def _write(path: Path, text: str) -> None:
-    new = path.with_name(path.name + ".new")
-    new.write_text(text)
-    os.replace(new, path)
 
 
 class Results:
@@ -56,9 +50,9 @@ class Results:
         if self.top.exists() and any(self.top.iterdir()) and not self.runs.is_dir():
             raise UserError(f"{self.top}: there is something else; name another directory with --output")
         self.runs.mkdir(parents=True, exist_ok=True)
-        _write(self.top / "spec.toml", spec_text)
-        _write(self.top / "base", f"{base or Path.cwd()}\n")
-        _write(self.top / "sweep.json", json.dumps(list(map(_words, runs)), indent=1) + "\n")
+        write_whole(self.top / "spec.toml", spec_text)
+        write_whole(self.top / "base", f"{base or Path.cwd()}\n")
+        write_whole(self.top / "sweep.json", json.dumps(list(map(_words, runs)), indent=1) + "\n")
 
     def question(self) -> tuple[spec.Spec, str]:
         """The spec and its text; files that it names are where they were."""
@@ -74,7 +68,7 @@ class Results:
         return self.path(run).exists() and not _damage(self.path(run))
 
     def add(self, run: Run, text: str) -> None:
-        _write(self.path(run), signed(json.loads(text), run.id))
+        write_whole(self.path(run), signed(json.loads(text), run.id))
 
     def asked(self) -> list[dict[str, Any]]:
         """The words for a page of each run of the last start, whether it is there or not."""
@@ -116,15 +110,19 @@ class Results:
 
     def note(self, environment: dict[str, Any]) -> None:
         """Where and when runs were done."""
-        _write(self.top / "environment.json", json.dumps(environment, indent=1) + "\n")
+        write_whole(self.top / "environment.json", json.dumps(environment, indent=1) + "\n")
 
     def write_tables(self, loaded: list[dict[str, Any]]) -> None:
         rows = [dict(zip(COLUMNS, columns(one), strict=True)) for one in loaded]
-        _write(self.top / "results.json", json.dumps(rows, indent=1) + "\n")
-        new = self.top / "results.sqlite.new"
+        write_whole(self.top / "results.json", json.dumps(rows, indent=1) + "\n")
+        path, new = self.top / "results.sqlite", self.top / "results.sqlite.new"
         new.unlink(missing_ok=True)
-        _database(new, loaded)
-        os.replace(new, self.top / "results.sqlite")
+        try:
+            _database(new, loaded)
+            os.replace(new, path)
+        except (OSError, sqlite3.OperationalError) as error:
+            new.unlink(missing_ok=True)
+            raise UserError(f"{path}: {error}; it is as it was before") from None
 
 
 def _words(run: Run) -> dict[str, Any]:

@@ -225,13 +225,27 @@ def _tables(source: Source, values: dict[str, Any], name: str, default: list[dic
 
 
 def _seeds(top: Table) -> list[int]:
-    repeats = top.take("repeats", int, 0)
+    repeats = top.take("repeats", int, None)
+    named = "seeds" in top.left
     seeds = top.several("seeds", int, [])
-    if repeats and seeds:
+    if named and not seeds:
+        raise top.wrong("seeds", "seeds: an empty list leaves nothing to run")
+    if repeats is not None and seeds:
         raise top.wrong("repeats", "repeats: there are seeds already, one for each run; leave one out")
-    if repeats < 0 or repeats > 1000 or any(seed < 0 for seed in seeds):
-        raise top.wrong("repeats" if repeats else "seeds", "repeats is 1 to 1000, seeds are 0 and more")
+    if repeats is not None and not 1 <= repeats <= 1000:
+        raise top.wrong("repeats", f"repeats = {repeats}: want 1 to 1000")
+    if any(seed < 0 for seed in seeds):
+        raise top.wrong("seeds", "seeds are 0 and more")
     return seeds or list(range(1, (repeats or 1) + 1))
+
+
+def _sizes(disk: Table) -> list[int | None]:
+    words = disk.several("size", str, [])
+    sizes: list[int | None] = [disk.bytes_of("size", word) for word in words]
+    for word, size in zip(words, sizes, strict=True):
+        if sizes.count(size) > 1:
+            raise disk.wrong("size", f"size: {word} is there twice, once in another word")
+    return sizes or [None]
 
 
 def _raw_ones(source: Source, spec: Spec) -> None:
@@ -282,7 +296,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
     spec = Spec(
         question=top.take("question", str, ""),
         profiles=_profiles(disk, base),
-        sizes=[disk.bytes_of("size", size) for size in disk.several("size", str, [])] or [None],
+        sizes=_sizes(disk),
         file_systems=[_file_system(table) for table in systems],
         workloads=[_workload(table, base) for table in workloads],
         seeds=_seeds(top),

@@ -10,7 +10,7 @@ from ..bench import cli as questions
 from ..bench import prepare
 from ..command import Commands
 from ..report import cli as pages
-from ..util import NOT_BELIEVABLE
+from ..util import NOT_BELIEVABLE, write_whole
 from . import command
 
 
@@ -27,7 +27,7 @@ def _report(args: argparse.Namespace, top: Path) -> int:
     from . import page
 
     output = Path(args.output or top / "report.html")
-    output.write_text(page.html(quick, runs, environment))
+    write_whole(output, page.html(quick, runs, environment))
     if args.files:
         page.markdown(quick, runs, environment, Path(args.files))
     print(page.answer(runs))

@@ -12,7 +12,7 @@ from ..bench import prepare, spec
 from ..bench.metrics import METRICS
 from ..bench.results import Results
 from ..command import Commands
-from ..util import DAVID, NOT_BELIEVABLE, UserError
+from ..util import DAVID, NOT_BELIEVABLE, UserError, write_whole
 
 
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -40,12 +40,12 @@ def report(args: argparse.Namespace) -> int:
     from . import answer, export, origin, page
 
     output, lack = Path(args.output or top / "report.html"), answer.missing(runs, asked)
-    output.write_text(page.make(found.question, runs, metric, text, environment, export.table(runs), lack))
+    write_whole(output, page.make(found.question, runs, metric, text, environment, export.table(runs), lack))
     if args.files:
         files = Path(args.files)
         files.mkdir(parents=True, exist_ok=True)
-        (files / "runs.csv").write_text(export.table(runs))
-        (files / "samples.csv").write_text(export.samples(runs))
+        write_whole(files / "runs.csv", export.table(runs))
+        write_whole(files / "samples.csv", export.samples(runs))
         export.drawings(runs, metric, files)
     for workload, sentence in answer.sentences(runs, metric).items():
         print(sentence)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bench.results import COLUMNS, columns
+from ..util import write_whole
 from . import figures, plots, theme
 from .filenames import file_words
 
@@ -42,6 +43,6 @@ def drawings(runs: Runs, metric: str, top: Path) -> int:
         for what, (_, draw) in plots.drawings(figures.of_workload(runs, name), metric).items():
             stem = f"{words}-{what}"
             for kind in ("svg", "png"):
-                (top / f"{stem}.{kind}").write_bytes(plots.rendered(draw, theme.LIGHT, kind))
+                write_whole(top / f"{stem}.{kind}", plots.rendered(draw, theme.LIGHT, kind))
                 count += 1
     return count
