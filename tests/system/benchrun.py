@@ -47,6 +47,9 @@ SPECS = {
     **{name: (f"seeds = {seed}\n" + DISK + '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "fio"\n'
               'job = "[a]\\nrw=randwrite\\nbs=4k\\nfsync=1\\ndirect=1\\nsize=512M\\nnumber_ios=40"\n', 1)
        for name, seed in (("fio-fsync", 1), ("fio-fsync-2", 2))},
+    "fio-waits": (DISK + '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "fio"\n'
+                  'job = "[global]\\nrw=randread\\nbs=4k\\ndirect=1\\nnumber_ios=20\\n'
+                  '[a]\\nthinktime=20ms\\n[b]\\nstonewall\\nrate_iops=40"\n', 1),
     # On a disk of which 256 MiB are little.
     **{f"{fs}-spread": (DISK + f'[[filesystem]]\ntype = "{fs}"\n[[workload]]\nkind = "random-read"\n'
                         "operations = 200\n", 1) for fs in ("ext4", "xfs")},

@@ -32,7 +32,7 @@ from davidlib.disk.dm import DeviceError
 from davidlib.report import answer, figures
 from davidlib.report.filenames import file_words
 from davidlib.util import UserError, write_whole
-from davidlib.workload import blocks as workblocks, fiojob, image, record, steady
+from davidlib.workload import blocks as workblocks, fiojob, fiooptions, image, record, steady
 from davidlib.workload.kinds import KINDS
 from davidlib.workload.record import QUANTILES
 from davidlib.workload.several import WorkFailed
@@ -43,7 +43,7 @@ TREE = Path(__file__).resolve().parents[2]
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
 RUNS = ("ext4-postmark", "none-random-read", "ext4-spread", "xfs-spread", *benchrun.DOUBTED,
-        "fio-fsync", "fio-fsync-2", "full")
+        "fio-fsync", "fio-fsync-2", "fio-waits", "full")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
           memory="1G", usually=40, virtual_time=True)
 
@@ -92,7 +92,15 @@ def fio(job: str, system: str = "") -> str:
         (fio("[global]\nrw=randread\n[a]\nbs=4k\n[global]\n randseed = 4\n[b]"), "a.toml:5: job: randseed: "),
         (fio("[a]\ninclude b.fio"), "a.toml:5: job: include: leave it out; bench takes the job's text alone"),
         (fio("[a]\nclocksource=cpu"), "a.toml:5: job: clocksource: leave it out"),
-        (fio("[a]\nsteadystate=iops:5%"), "a.toml:5: job: steadystate: leave it out; fio ends the job when"),
+        (fio("[a]\nss=iops:5%"), "a.toml:5: job: steadystate: leave it out; fio ends the job when"),
+        (fio("[a]\nramp_time=1"), "a.toml:5: job: ramp_time: leave it out; the disk's figures would be of"),
+        (fio("[a]\nread_iolog=x"), "a.toml:5: job: read_iolog: leave it out; .*kind = 'replay' is for"),
+        (fio("[a]\nrubbish=1"), "a.toml:5: job: rubbish: bench does not know what it would do"),
+        (fio("[a]\nrw=write\nnumjobs=4", '[[filesystem]]\ntype = "none"\n'),
+         "a.toml:7: job: numjobs=4: .* of the raw disk.*offset_increment=25% and size=25%"),
+        (fio("[global]\nnumjobs=2\nfilename=x\n[a]\nrw=read\n"), "a.toml:5: job: numjobs=2: .*blocks of x"),
+        (fio("[a]\nrw=write\n[b]\nrw=read", '[[filesystem]]\ntype = "none"\n'),
+         r"a.toml:7: job: \[b\] goes over the same blocks of the raw disk as \[a\] does"),
         (fio("[a]\nioengine=cpuio"), "a.toml:5: job: ioengine=cpuio: its operations are not the disk's"),
         (fio("[a]\nfilename=/dev/sda"), "a.toml:5: job: filename=/dev/sda: leave it out"),
         (fio("rw=read"), "a.toml:5: job: rw: stands in no section; write a line such as \\[job\\]"),
@@ -199,7 +207,6 @@ def test_requests_at_random_go_over_all_of_the_raw_disk_of_whichever_process(
         ("[a]\nrw=write:8k\nfsync=1\niodepth=16", {"p99", "mean"}),
         ("[a]\nrw=read\n[b]\nreadwrite=rw\nend_fsync", {"p99", "mean"}),
         ("[a]\nrw=write\nfsync_on_close=1", {"p99", "mean"}),
-        ("[a]\nread_iolog=x", {"p99", "mean"}),
         # As fio reads it: the last of two names of one option, and what stands behind a section's name.
         ("[a]\nrw=randread\nreadwrite=randwrite\nend_fsync=1", {"p99", "mean"}),
         ("[a]\nreadwrite=randwrite\nrw=randread\nend_fsync=1", set()),
@@ -277,27 +284,98 @@ def test_operations_are_requests_and_a_syncs_time_is_of_its_write(
         assert found["read"]["quantiles_ns"][-1] == max(done.ns["read"]) == most
 
 
-def test_a_run_that_is_mostly_fios_own_start_says_that_it_is_too_short() -> None:
-    def job(group: int, ms: int) -> dict:
-        kinds = {kind: {"runtime": ms} for kind in ("read", "write", "trim")}
-        return {"groupid": group, "job_runtime": ms} | kinds
+@pytest.mark.parametrize("job", [
+    "[a]\nrw=randwrite\nnumjobs=4",
+    "[a]\nrw=write\nnumjobs=4\noffset_increment=25%",
+    "[a]\nrw=write\n[b]\nstonewall\nrw=read",
+    "[a]\nrw=write\n[b]\nrw=read\noffset=50%",
+    "[a]\nrw=write\n[b]\nrw=randread\nnumjobs=7",
+])
+def test_jobs_of_the_raw_disk_that_do_not_follow_each_other_are_taken(job: str) -> None:
+    assert parse(fio(job, '[[filesystem]]\ntype = "none"\n'))
 
-    found = record.Record()
-    assert not record.too_short(found, 10**9)
-    found.own_ns = fiojob._own_ns([job(0, 300), job(0, 500), job(1, 400)])
-    assert found.own_ns == 900_000_000
-    assert not record.too_short(found, 990_000_000)
-    said = record.too_short(found, 1_100_000_000)
-    assert said.startswith("the operations took 0.900 s of the run's 1.100 s")
-    # fio counts whole milliseconds: a job may be over within the first.
-    found.own_ns = fiojob._own_ns([job(0, 0)])
-    assert record.too_short(found, 10**9)
+
+def test_each_option_of_fio_is_kept_or_refused_with_a_reason_that_the_documents_have() -> None:
+    if not shutil.which("fio"):
+        pytest.skip("no fio here")
+    said = subprocess.run(["fio", "--cmdhelp=all"], capture_output=True, text=True).stdout
+    names = [line.partition(":")[0].strip() for line in said.splitlines()]
+    assert len(names) > 200
+    twice = [name for name in names if (name in fiooptions.REFUSED) == (name in fiooptions.KEPT)]
+    assert not twice, twice
+    # fio's own names of one option.
+    for name in names:
+        told = subprocess.run(["fio", f"--cmdhelp={name}"], capture_output=True, text=True).stdout
+        if other := re.search(r"^ *alias: (\w+)$", told, re.M):
+            assert fiooptions.ALIASES[other[1]] == name
+    text = (TREE / "docs" / "BENCH.md").read_text()
+    for name in fiooptions.REFUSED:
+        assert f"`{name}`" in text, f"{name} is not in docs/BENCH.md"
+        with pytest.raises(spec.SpecError, match=f"job: {name}: leave it out; "):
+            parse(fio(f"[a]\n{name}=1"))
+
+
+SIZED = "[global]\nrw=randrw\nbs=4k\nsize=1M\nnumber_ios=200\n[a]\n"
+
+
+@pytest.mark.parametrize("more", [
+    "", "numjobs=3\n", "numjobs=3\ngroup_reporting\n", "thread\nnumjobs=2\n", "loops=3\n",
+    "time_based\nruntime=1\n", "time_based\nruntime=1\ntimeout=500ms\nnumjobs=2\ngroup_reporting\n",
+    "thinktime=2ms\nthinktime_blocks=2\n", "rate_iops=300\n", "rate_iops=300\nrate_process=poisson\n",
+    "rate=1m\n", "[b]\nstonewall\nrw=write\n", "[b]\nrw=write\nnumber_ios=10\n",
+    "exitall\n[b]\nnumber_ios=9\n",
+    "ioengine=libaio\niodepth=8\niodepth_batch=4\n", "ioengine=libaio\nserialize_overlap=1\niodepth=4\n",
+    "bssplit=4k/50:8k/50\n", "zonemode=strided\nzonesize=64k\nzoneskip=64k\n", "log_offset=1\nlog_prio=1\n",
+    "disable_clat=1\ndisable_slat=1\n", "disable_bw=1\nclat_percentiles=0\n", "percentile_list=50:99\n",
+    "io_submit_mode=offload\n", "fsync=1\n", "nrfiles=4\nfile_service_type=random\n",
+])
+def test_a_job_s_rate_is_fio_s_own(more: str, fio_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what fio counts, and of the time that it counts for its own rates."""
+    told: list[dict] = []
+    real = fiojob.record_of
+    monkeypatch.setattr(fiojob, "record_of", lambda said, *rest: (told.append(said), real(said, *rest))[1])
+    job = SIZED + more
+    assert not fiojob.mistake({"job": job}, False)
+    done = fio_run(fio_files / "top", job, 5)
+    sides = [(job["groupid"], job[kind]) for job in told[0]["jobs"] for kind in ("read", "write", "trim")]
+    assert done.operations() == sum(side["total_ios"] for _, side in sides) > 0
+    assert done.read + done.written <= sum(side["io_bytes"] for _, side in sides)
+    # fio's rate times its time, in each group of the time of its longest.
+    seconds = 0.0
+    for group in {group for group, _ in sides}:
+        mine = [side for number, side in sides if number == group and side["total_ios"]]
+        seconds += max(side["total_ios"] / side["iops"] for side in mine if side["iops"])
+    assert done.own_ns / 1e9 == pytest.approx(seconds, rel=0.01, abs=0.002)
+
+
+def test_a_time_that_fio_counts_in_few_milliseconds_makes_no_rate() -> None:
+    def job(group: int, ms: int, whole: int) -> dict:
+        sides = {kind: {"runtime": ms if kind == "read" else 0, "total_ios": 0, "io_bytes": 0}
+                 for kind in ("read", "write", "trim")}
+        sides["read"]["total_ios"] = 1
+        return {"groupid": group, "job_runtime": whole, "sync": {"lat_ns": {"N": 0, "mean": 0.0}}} | sides
+
+    def found(*jobs: dict) -> record.Record:
+        return fiojob.record_of({"jobs": jobs}, {"read": [1] * len(jobs)}, {"job": "[a]"})
+
+    assert not record.too_short(record.Record())
+    two = found(job(0, 300, 4000), job(0, 500, 4000), job(1, 400, 9000))
+    assert (two.own_ns, two.grain_ns) == (900_000_000, 2_000_000) and not record.too_short(two)
+    said = record.too_short(found(job(0, 99, 99)))
+    assert said.startswith("the operations took 99 ms")
+    assert record.too_short(found(job(0, 100, 100), job(1, 99, 99)))
+    assert not record.too_short(found(job(0, 100, 1)))
+    # A job may be over within the first.
+    assert record.too_short(found(job(0, 0, 0)))
 
 
 def test_a_job_without_requests_fails_the_run(fio_files: Path) -> None:
-    job = {"sync": {"lat_ns": {"N": 0, "mean": 0.0}}, "read": {"io_bytes": 0}, "write": {"io_bytes": 0}}
+    sides = {kind: {"io_bytes": 0, "total_ios": 0, "runtime": 0} for kind in ("read", "write", "trim")}
+    job = {"groupid": 0, "sync": {"lat_ns": {"N": 0, "mean": 0.0}}} | sides
     with pytest.raises(WorkFailed, match="fio logged no request"):
         fiojob.record_of({"jobs": [job]}, {}, {"job": "[a]"})
+    with pytest.raises(WorkFailed, match=r"fio counted 0 requests \(read\), and its log has 2"):
+        fiojob.record_of({"jobs": [job]}, {"read": [1, 2]}, {"job": "[a]"})
     with pytest.raises(WorkFailed, match="fio: exit status 1: "):
         fio_run(fio_files / "top", "[a]\nrubbish=1\n", 1)
 
@@ -576,8 +654,19 @@ def test_a_write_of_fio_takes_its_sync_and_goes_where_the_seed_says(lab) -> None
     assert (stats["modelled"]["write"], stats["modelled"]["flush"]) == (40, 39)
     modelled = sum(stats["modelled_ns"].values()) / 40
     assert abs(write["mean_ns"] - modelled) < 0.002 * modelled, (write["mean_ns"], modelled)
-    # 40 of them are over before fio's start and end are a small part of the run.
-    assert [text.partition(": ")[0] for text in first["wrong"]] == ["too short"], first["wrong"]
+    # One at a time: the rate is of the time in which the disk was asked, and not of fio's start and end.
+    assert not first["wrong"] and first["operations_per_s"] == pytest.approx(1e9 / modelled, rel=0.01)
+    assert first["samples"][-1][0] / 1e9 - first["seconds"] > 0.05
+
+
+@pytest.mark.lab(LAB, "fio-waits")
+def test_jobs_that_wait_come_to_an_end_and_to_the_rate_that_they_ask_for(lab) -> None:
+    [result] = lab.labs.wait(LAB, {"run": "fio-waits"})["results"]
+    read = result["latency"]["read"]
+    assert not result["wrong"] and result["operations"] == read["count"] == 40
+    # 20 with 20 ms behind each, then 20 of which one begins every 25 ms.
+    waits = 20 * (read["mean_ns"] / 1e9 + 0.02) + 19 * 0.025
+    assert result["seconds"] == pytest.approx(waits, rel=0.06), (result["seconds"], waits)
 
 
 # Of a run: the doubts that it has. What is not here must not be there.

@@ -220,7 +220,9 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
         span.begin()
         record = kind.run(work["kind"], top, params, run["seed"])
     span.end()
-    seen = doubts.Seen(record, span.ns, span.left(top), span.part, span.timed, span.limits, is_random,
+    # A program that says how long it was at its operations has a start and an end besides.
+    ns = record.own_ns or span.ns
+    seen = doubts.Seen(record, ns, span.left(top), span.part, span.timed, span.limits, is_random,
                        kind.rated, 0 if record.own_ns else span.start, warming.outcome() if warming else None)
     return outcome(seen, span.sampler.rows)
 
@@ -229,7 +231,7 @@ def outcome(seen: doubts.Seen, rows: list[Row]) -> dict[str, Any]:
     record, ns, part = seen.record, seen.ns, seen.part
     verdict, found = lateness.verdict(part), check.findings(part)
     wrong = [f"{finding.what}: {finding.text}" for finding in found if not finding.good]
-    if short := too_short(record, ns):
+    if short := too_short(record):
         wrong.append(f"too short: {short}")
     seconds = ns / 1e9
     return {

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import called
+from . import called, fiooptions
 from .record import Record
 from .several import WorkFailed
 
@@ -27,33 +27,12 @@ LOGS = "/tmp/david-bench-fio-logs"
 DIRECTIONS = {"0": "read", "1": "write", "2": "trim"}  # as in fio's logs
 
 _PLACE = "bench says where the files are"
-_SEED = "each run's seed goes to fio; seeds = [...] or repeats of the question choose them"
-_TIMES = "bench takes each request's time from fio's log"
-# Options that bench sets, or that would take away what it asks fio for.
-TAKEN = {
-    "include": "bench takes the job's text alone: put what the file says into it",
-    "directory": _PLACE,
-    "randseed": _SEED,
-    "randrepeat": _SEED,
-    "allrandrepeat": _SEED,
-    "clocksource": "bench needs clock_gettime: fio's own clock is not the lab's",
-    "create_only": "bench makes the files before it measures",
-    **dict.fromkeys(
-        ("steadystate", "ss", "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp"),
-        "fio ends the job when its rate is steady, and the way there would be in the figures; a run with a "
-        "trend says so, and the built-in workloads have steady = true"),
-    **dict.fromkeys(
-        ("unified_rw_reporting", "write_lat_log", "log_avg_msec", "log_hist_msec", "log_max_value",
-         "log_compression", "log_store_compressed", "per_job_logs", "disable_lat", "gtod_reduce", "stats"),
-        _TIMES),
-}
 # Others ask the disk for nothing (cpuio, null), or for what is no read, write or trim (filecreate).
 ENGINES = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "mmap", "splice")
-# Two names of one option: fio takes the one that stands last.
-ALIASES = {"readwrite": "rw"}
 SYNCS = ("fsync", "fdatasync", "sync_file_range")
 SYNCS_AT_END = ("end_fsync", "fsync_on_close")
 OFF = ("", "0", "none")
+MS = 1_000_000  # fio counts whole milliseconds
 
 
 def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -71,7 +50,8 @@ def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
             continue
         key, _, value = line.partition("=")
         option, *words = key.split() or [""]
-        options[ALIASES.get(option, option)] = value.strip() if "=" in line else " ".join(words) or "1"
+        option = fiooptions.ALIASES.get(option, option)
+        options[option] = value.strip() if "=" in line else " ".join(words) or "1"
         if not name:
             yield "", options
     if name and name != "global":
@@ -84,8 +64,8 @@ def _mistake(job: str, raw: bool) -> str:
         if not name:
             return f"{next(iter(options))}: stands in no section; write a line such as [job] above it"
         for key in options:
-            if key in TAKEN:
-                return f"{key}: leave it out; {TAKEN[key]}"
+            if why := fiooptions.refusal(key):
+                return why
         engine = options.get("ioengine", ENGINES[0])
         if engine not in ENGINES:
             return f"ioengine={engine}: its operations are not the disk's; write one of {', '.join(ENGINES)}"
@@ -94,6 +74,29 @@ def _mistake(job: str, raw: bool) -> str:
             return f"filename={file}: leave it out; {_PLACE}" + (", the raw disk" if raw else "")
     if not sections:
         return "there is no section but [global]; write a line such as [job] and its options"
+    return _same_blocks(sections, raw)
+
+
+def _same_blocks(sections: list[tuple[str, dict[str, str]]], raw: bool) -> str:
+    """Sequential jobs that run at once and go over the same blocks: the drive's cache, or the machine's
+    memory, would serve all but the first, and the figure would be the cache's."""
+    begun: dict[tuple[str, str], str] = {}
+    for name, options in sections:
+        if options.get("stonewall", "0") not in OFF:
+            begun = {}
+        # Otherwise each job has a file of its own.
+        file = "the raw disk" if raw else options.get("filename", "")
+        if not file or options.get("rw", "read").startswith("rand"):
+            continue
+        jobs, offset = options.get("numjobs", "1"), options.get("offset", "0")
+        if jobs != "1" and options.get("offset_increment", "") in OFF:
+            part = f"{100 // int(jobs)}%" if jobs.isdigit() and int(jobs) else "a part"
+            return (f"numjobs={jobs}: all of them would go over the same blocks of {file}, and caches would "
+                    f"serve all but the first; offset_increment={part} and size={part} give each its own")
+        if other := begun.setdefault((file, offset), name):
+            if other != name:
+                return (f"[{name}] goes over the same blocks of {file} as [{other}] does, and caches would "
+                        "serve one of them; write another offset, or stonewall for one after the other")
     return ""
 
 
@@ -122,8 +125,6 @@ def unknown(params: dict[str, Any]) -> dict[str, str]:
     """Metrics that cannot be told of a job, and why not. Empty: all are known."""
     found: dict[str, str] = {}
     for _, options in _sections(params["job"]):
-        if log := _on(options, ("read_iolog",)):
-            found["mean"] = found["p99"] = f"{log}: nobody can say beforehand whether it has syncs"
         if not _writes(options):
             continue
         if sync := _on(options, SYNCS):
@@ -181,18 +182,27 @@ def logged(directory: Path) -> dict[str, list[int]]:
 
 def ends(directory: Path) -> list[int]:
     """When requests ended, by fio's own clock, which counts milliseconds."""
-    return [int(line.split(",")[0]) * 1_000_000 for path in sorted(directory.glob("*_lat.*.log"))
+    return [int(line.split(",")[0]) * MS for path in sorted(directory.glob("*_lat.*.log"))
             for line in path.read_text().splitlines()]
 
 
-def _own_ns(jobs: list[dict[str, Any]]) -> int:
-    """How long fio was at its jobs, at most: those of a group go together, groups one after another."""
+def _group_ms(jobs: list[dict[str, Any]]) -> list[int]:
+    """How long fio was at its requests, as it counts it itself for its rates: jobs of a group go together,
+    groups one after another. job_runtime is another time: of jobs that are reported together the sum."""
     groups: dict[int, int] = {}
     for job in jobs:
-        took = max(job["job_runtime"], *(job[kind]["runtime"] for kind in DIRECTIONS.values()))
+        took = max(job[kind]["runtime"] for kind in DIRECTIONS.values())
         groups[job["groupid"]] = max(groups.get(job["groupid"], 0), took)
-    # fio counts whole milliseconds: one that is not over counts.
-    return sum(max(took, 1) for took in groups.values()) * 1_000_000
+    return list(groups.values())
+
+
+def _compare(said: list[dict[str, Any]], times: dict[str, list[int]]) -> None:
+    """Does fio's log have as many requests as fio counted? Otherwise they are not of the same time."""
+    for kind in DIRECTIONS.values():
+        counted, logged = sum(job[kind]["total_ios"] for job in said), len(times.get(kind, []))
+        if counted != logged:
+            raise WorkFailed(f"fio counted {counted} requests ({kind}), and its log has {logged}: an option "
+                             "of the job makes them differ")
 
 
 def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[str, Any]) -> Record:
@@ -202,6 +212,7 @@ def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[st
     missing = unknown(params)
     if not times:
         raise WorkFailed("fio logged no request: its job reads and writes nothing")
+    _compare(said["jobs"], times)
     for kind, list_ns in times.items():
         if kind == "write" and (count or missing):
             record.tell(kind, len(list_ns), None if "mean" in missing else sum(list_ns) + ns)
@@ -210,7 +221,8 @@ def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[st
     for job in said["jobs"]:
         record.read += job["read"]["io_bytes"]
         record.written += job["write"]["io_bytes"]
-    record.own_ns = _own_ns(said["jobs"])
+    took = _group_ms(said["jobs"])
+    record.own_ns, record.grain_ns = sum(took) * MS, len(took) * MS
     return record
 
 

@@ -20,7 +20,8 @@ class Record:
         self.told: dict[str, dict[str, Any]] = {}
         self.read = self.written = 0
         self.ends: list[int] = []  # of operations, where a rate is asked for; ns
-        self.own_ns = 0  # a program that says how long it was at its operations; 0: all the time
+        # Of a program that says how long it was at its operations, and in which steps; 0: all the time.
+        self.own_ns = self.grain_ns = 0
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
@@ -54,15 +55,15 @@ class Record:
         self.written += other["written"]
 
 
-OTHER_SHARE = 0.1
+LEAST_GRAINS = 100
 
 
-def too_short(record: Record, ns: int) -> str:
-    """Why a rate over the whole run of @ns is not the operations' own; nothing: it is."""
-    if not record.own_ns or ns - record.own_ns <= OTHER_SHARE * ns:
+def too_short(record: Record) -> str:
+    """Why the program's own count of the time makes no rate of 1 %; nothing: it does."""
+    if record.own_ns >= LEAST_GRAINS * record.grain_ns:
         return ""
-    return (f"the operations took {record.own_ns / 1e9:.3f} s of the run's {ns / 1e9:.3f} s, the rest is the "
-            "program's start and end: its rates are too low; ask for more operations")
+    return (f"the operations took {record.own_ns / 1e6:.0f} ms, and the program counts whole milliseconds: "
+            "ask for more of them")
 
 
 def quantiles(times: list[int]) -> list[int]:
