@@ -262,7 +262,7 @@ struct david_stats {
 	__u64 pool_memory;	/* bytes that the pool takes, once for all of its disks */
 	__u64 packs_store;	/* store blocks that the packed blocks take */
 	/* Of modelled reads in the modes that have times: */
-	__u64 read_hits;	/* those of which the drive's cache served the last command */
+	__u64 read_hits;	/* those of which the drive's cache served every command */
 	__u64 read_pages;	/* pages of 4 KiB that they asked for */
 	__u64 flash[DAVID_SLOTS];	/* of an SSD */
 	__u64 reach[DAVID_SLOTS];

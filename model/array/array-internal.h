@@ -15,6 +15,7 @@
 struct array_wait {
 	u32 left;
 	bool missed;			/* a drive's cache was not enough for something of it */
+	u64 moved, cached;		/* sectors that were asked for; of these parts.cached */
 	void (*done)(struct array *array, struct array_wait *wait);
 };
 
@@ -25,6 +26,7 @@ struct member_request {
 	u64 submitted;			/* the array's time */
 	u64 end;			/* sector */
 	u32 member;
+	u32 extra;			/* sectors that nobody asked for */
 };
 
 /* What a member has served is the array's own. */

@@ -77,6 +77,7 @@ void member_submit(struct array *array, struct array_member *member,
 	u64 now = array->now + member->phase;
 
 	member_count(member, &request->disk, extra);
+	request->extra = extra;
 	request->submitted = array->now;
 	if (!member->outstanding++)
 		member->busy_since = array->now;

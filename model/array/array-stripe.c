@@ -465,6 +465,8 @@ static void writes_done(struct array *array, struct array_wait *wait)
 	for (piece = op->pieces; piece; piece = next) {
 		next = piece->next;
 		piece->parent->missed |= wait->missed;
+		piece->parent->moved += wait->moved;
+		piece->parent->cached += wait->cached;
 		array_put(array, piece->parent);
 		kvfree(piece);
 	}

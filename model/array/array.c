@@ -374,10 +374,21 @@ static void parent_done(struct array *array, struct array_wait *wait)
 
 	request->completion = array->now;
 	request->parts.hit = !wait->missed && request->op != DISK_FLUSH;
+	request->parts.cached = wait->moved ? div64_u64(wait->cached * request->sectors,
+							wait->moved) : 0;
 	if (!--array->outstanding)
 		array->busy += array->now - array->busy_since;
 	request_list_append(&array->done, request);
 	kvfree(parent);
+}
+
+/* Copies and parity say nothing of the data. */
+static void count_cached(struct array_wait *wait, const struct member_request *request)
+{
+	u32 sectors = request->disk.sectors - request->extra;
+
+	wait->moved += sectors;
+	wait->cached += min(request->disk.parts.cached, sectors);
 }
 
 static void member_done(struct array *array, struct array_member *member,
@@ -387,6 +398,7 @@ static void member_done(struct array *array, struct array_member *member,
 	if (request->disk.op != DISK_FLUSH)
 		member->head = request->end;
 	request->wait->missed |= !request->disk.parts.hit;
+	count_cached(request->wait, request);
 	if (request->then)
 		replace_extent(array, request);
 	array_put(array, request->wait);

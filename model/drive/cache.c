@@ -154,6 +154,7 @@ static void segment_give(struct cache *cache, struct segment *segment, bool writ
 	cache_place(cache, segment, 0, 0);
 	segment->dropped = 0;
 	segment->asked = 0;
+	segment->fresh = 0;
 	segment->returns = 0;
 	segment->write = write;
 	cache_use(cache, segment);

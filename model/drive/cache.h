@@ -18,6 +18,7 @@ struct segment {
 	u64 used;		/* cache->clock at the last use */
 	u64 dropped;		/* sectors before this one cannot be hit any more */
 	u64 asked;		/* the host has read all sectors before this one */
+	u64 fresh;		/* at most so many came from the media and did not go to the host */
 	u32 returns;		/* how often a read continued it after another command */
 	bool write;		/* taken by a write */
 	u32 older, newer;	/* by use, in a ring; of the cache's segments */

@@ -189,6 +189,24 @@ void read_plan(const struct drive *drive, const struct command *cmd, struct read
 	plan->first = from == cmd->sector ? max(hit, when) : hit;
 }
 
+/*
+ * The host gets @sectors of @segment. Each that the media brought counts once: what goes to the
+ * host beyond that is what it had before, or what it wrote itself.
+ */
+static void hand_out(struct command *cmd, struct segment *segment, u64 sectors)
+{
+	u64 fresh = min(segment->fresh, sectors);
+
+	segment->fresh -= fresh;
+	cmd->parts.cached += sectors - fresh;
+}
+
+/* What was dropped meanwhile cannot go to the host. What comes for a command, passes through. */
+static void drop_fresh(struct segment *segment)
+{
+	segment->fresh = min(segment->fresh, segment->end - segment->start);
+}
+
 /* All of it is in the plan's segment, or is being read into it. */
 static u64 read_hit(struct drive *drive, struct command *cmd, const struct read_plan *plan)
 {
@@ -203,6 +221,7 @@ static u64 read_hit(struct drive *drive, struct command *cmd, const struct read_
 	start = max(start, drive->bus_free);
 	bus_end = start + cmd->sectors * profile->bus_read;
 	limit = readahead_limit(drive, segment, cmd);
+	drop_fresh(segment);
 	if (reading) {
 		readahead_extend(drive, max(limit, end));
 		if (end > segment->end) {
@@ -216,6 +235,7 @@ static u64 read_hit(struct drive *drive, struct command *cmd, const struct read_
 		readahead_secure(drive);
 	}
 	cache_use(drive->cache, segment);
+	hand_out(cmd, segment, cmd->sectors);
 	drop_requested(drive, segment, end);
 	cmd->parts.hit = true;
 	return bus_end + profile->read_completion;
@@ -245,6 +265,7 @@ static void segment_keep(struct drive *drive, struct command *cmd, struct segmen
 		if (!segment)
 			return;
 		cache_place(drive->cache, segment, cmd->sector - transfer->passed, cmd->sector);
+		segment->fresh = transfer->passed;
 	}
 	cache_append(drive->cache, segment, end - segment->end);
 	cache_use(drive->cache, segment);
@@ -257,6 +278,7 @@ static void segment_keep(struct drive *drive, struct command *cmd, struct segmen
 		geometry_find(drive->media.geometry, end - 1, &place);
 		track_end = geometry_track_end(drive->media.geometry, end - 1, &place);
 		cache_append(drive->cache, segment, min(limit, track_end) - end);
+		segment->fresh += min(limit, track_end) - end;
 	}
 	readahead_start(drive, segment, limit, drive->media_free);
 	if (stream)
@@ -277,6 +299,10 @@ static u64 read_miss(struct drive *drive, struct command *cmd, const struct read
 	drive_waits(drive, cmd, plan->ready);
 	destage_overlap(drive, cmd->sector, cmd->sectors, plan->ready);
 	cached = segment ? segment->end - cmd->sector : 0;
+	if (cached) {
+		drop_fresh(segment);
+		hand_out(cmd, segment, cached);
+	}
 	pass.sector = cmd->sector + cached;
 	pass.left = cmd->sectors - cached;
 	pass.time = max(plan->ready, drive->media_free);

@@ -77,7 +77,7 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 {
 	const struct profile *profile = drive->profile;
 	struct write_buffer *writes = drive->writes;
-	u64 start, ready, room = 0;
+	u64 start, ready, room = 0, before;
 	struct segment *segment;
 	bool full, on, known;
 
@@ -101,12 +101,16 @@ static u64 write_buffered(struct drive *drive, struct command *cmd)
 	if (on) {
 		room = write_on(drive, cmd, ready);
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
-	} else if (!known) {
+	} else if (known) {
+		cmd->parts.cached = cmd->sectors;
+	} else {
 		bool pressed = write_buffer_pressed(writes);
 
 		start = max(start, room);
+		before = writes->sectors;
 		segment = write_buffer_add(writes, &drive->media, cmd->sector, cmd->sectors,
 					   start + cmd->sectors * profile->bus_write);
+		cmd->parts.cached = before + cmd->sectors - writes->sectors;
 		if (!pressed)
 			drive->pressed = start;
 		cache_forget(drive->cache, cmd->sector, cmd->sectors, NULL);
@@ -133,8 +137,10 @@ static u64 write_hit(struct drive *drive, struct command *cmd)
 	start = max(command_end + profile->data_preparation, drive->bus_free);
 	cmd->parts.hit = true;
 	cmd->parts.overhead += profile->data_preparation + profile->write_completion;
-	if (cache_overwrite(drive->cache, cmd->sector, cmd->sectors, drive->destage.segment))
+	if (cache_overwrite(drive->cache, cmd->sector, cmd->sectors, drive->destage.segment)) {
+		cmd->parts.cached = cmd->sectors;
 		return start + cmd->sectors * profile->bus_write + profile->write_completion;
+	}
 
 	early = start;
 	drive_waits(drive, cmd, early);

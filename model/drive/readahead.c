@@ -55,6 +55,7 @@ static void readahead_add(struct drive *drive, u32 done)
 	struct readahead *ra = &drive->readahead;
 
 	cache_append(drive->cache, ra->segment, done - ra->done);
+	ra->segment->fresh += done - ra->done;
 	ra->done = done;
 }
 

@@ -34,6 +34,11 @@ struct drive_parts {
 	u64 channel;		/* that is waited for, and carries it */
 	u64 map;		/* before: a part of the map, which tells where it is */
 	bool hit;		/* a read from the cache, or a write into it */
+	/*
+	 * Sectors that only a cache saw: read from there though the media brought nothing for it,
+	 * or overwritten there before they were on the media.
+	 */
+	u32 cached;
 };
 
 static inline u64 drive_parts_total(const struct drive_parts *parts)
@@ -44,11 +49,11 @@ static inline u64 drive_parts_total(const struct drive_parts *parts)
 
 /* What the commands that have ended took, all in all. */
 struct drive_sums {
-	struct drive_parts parts;	/* but hit */
+	struct drive_parts parts;	/* but hit and cached */
 	u64 hits;
 };
 
-/* But hit */
+/* But hit and cached */
 static inline void drive_parts_add(struct drive_parts *parts, const struct drive_parts *more)
 {
 	parts->overhead += more->overhead;

@@ -297,6 +297,8 @@ static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u6
 		next = min(next, end);
 		ssd->figures.empty_reads += state == FTL_NOTHING;
 		sectors = state == FTL_NOTHING ? 0 : in_flash(ssd, at, next);
+		if (state != FTL_NOTHING)
+			command->parts.cached += next - at - sectors;
 		if (!sectors)
 			continue;
 		command->parts.hit = false;

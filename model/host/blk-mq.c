@@ -708,6 +708,7 @@ void blk_mq_submit(struct blk_mq *mq, struct disk_request *request, u64 now)
 	request->dispatch = U64_MAX;
 	request->left = request->op == DISK_FLUSH ? 0 : request->sectors;
 	request->commands = 0;
+	request->cached = 0;
 	request->next = NULL;
 	if (!request->sectors && request->op != DISK_FLUSH) {	/* nothing to do */
 		request->completion = mq->now;

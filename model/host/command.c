@@ -25,27 +25,21 @@ void command_dispatched(struct disk_command *command, u64 now)
 		command->part->dispatch = min(command->part->dispatch, now);
 }
 
-static void request_ended(struct disk_request *request, const struct drive_parts *parts, u64 now,
-			  struct request_list *done)
-{
-	request->parts = *parts;
-	request->completion = now;
-	if (--request->commands || request->left)
-		return;
-	request_list_append(done, request);
-}
-
 void command_ended(struct disk_command *command, const struct drive_parts *parts, u64 now,
 		   struct request_list *done)
 {
+	u32 cached = parts->cached, mine;
 	struct disk_request *request, *next;
 
 	for (request = command->requests.first; request; request = next) {
 		next = request->next;
-		request_ended(request, parts, now, done);
+		mine = min(cached, request->sectors);
+		cached -= mine;
+		if (request_ended(request, parts, mine, now))
+			request_list_append(done, request);
 	}
-	if (command->part)
-		request_ended(command->part, parts, now, done);
+	if (command->part && request_ended(command->part, parts, cached, now))
+		request_list_append(done, command->part);
 }
 
 void command_list_remove(struct command_list *list, struct disk_command *command)

@@ -67,6 +67,26 @@ void command_carry(struct disk_command *command, struct disk_request *request, u
 /* @command goes to the drive at @now. */
 void command_dispatched(struct disk_command *command, u64 now);
 
+/*
+ * A command ended at @now that carried @request or a part of it. Of what is in @parts @cached is
+ * @request's. Returns whether that is complete.
+ */
+static inline bool request_ended(struct disk_request *request, const struct drive_parts *parts,
+				 u32 cached, u64 now)
+{
+	request->cached += cached;
+	if (--request->commands || request->left) {
+		request->flags |= parts->hit ? 0 : DISK_MISSED;
+		return false;
+	}
+	request->parts = *parts;
+	request->parts.cached = request->cached;
+	if (request->flags & DISK_MISSED)
+		request->parts.hit = false;
+	request->completion = now;
+	return true;
+}
+
 /* @command ended at @now. Append to @done those of its requests that have no other command. */
 void command_ended(struct disk_command *command, const struct drive_parts *parts, u64 now,
 		   struct request_list *done);

@@ -409,6 +409,7 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 	request->seq = disk->seq++;
 	request->left = request->op == DISK_FLUSH ? 0 : request->sectors;
 	request->commands = 0;
+	request->cached = 0;
 	request->next = NULL;
 	if (!request->sectors && request->op != DISK_FLUSH) {	/* nothing to do */
 		request->completion = disk->now;

@@ -23,8 +23,9 @@
 struct disk;
 struct disk_command;
 
-/* A request's flag beside DISK_FUA and DISK_SYNC: it had to wait until disk_enter() let it in. */
-#define DISK_WAITED	BIT(2)
+/* A request's flags beside DISK_FUA and DISK_SYNC */
+#define DISK_WAITED	BIT(2)	/* it had to wait until disk_enter() let it in */
+#define DISK_MISSED	BIT(3)	/* the disk's: a command that has ended was no hit */
 
 /* A list of the disk's commands. Zeroed: empty. */
 struct command_list {
@@ -55,7 +56,7 @@ struct disk_request {
 	u64 arrival;
 	u64 dispatch;			/* time when its first command went to the drive */
 	u64 completion;
-	struct drive_parts parts;	/* of its last command */
+	struct drive_parts parts;	/* of its last command; hit and cached: of all */
 
 	/* Private to the disk until disk_advance() returns the request. */
 	struct disk_request *next;
@@ -65,6 +66,7 @@ struct disk_request {
 		u32 place;		/* before disk_submit(): where its submitter waits */
 	};
 	u32 commands;			/* unfinished commands that have a part of it */
+	u32 cached;			/* of those that have ended */
 };
 
 /* A process that submits requests: the state of its batching. Zeroed at first. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Linux in front of an NVMe drive: see nvme.h. */
 #include "../../dm-david/portable/portable-alloc.h"
+#include "command.h"
 #include "nvme.h"
 #include "request-list.h"
 
@@ -104,9 +105,7 @@ static void nvme_finish(struct nvme *nvme, struct solid_command *command)
 	nvme->used--;
 	if (nvme->sums)
 		drive_sums_add(nvme->sums, &command->parts);
-	request->parts = command->parts;
-	request->completion = nvme->now;
-	if (!--request->commands && !request->left)
+	if (request_ended(request, &command->parts, command->parts.cached, nvme->now))
 		request_list_append(&nvme->done, request);
 	while (nvme->pending.first && nvme_send_all(nvme, nvme->pending.first))
 		request_list_pop(&nvme->pending);
@@ -173,6 +172,7 @@ void nvme_submit(struct nvme *nvme, struct disk_request *request, u64 now)
 	request->dispatch = U64_MAX;
 	request->left = request->op == DISK_FLUSH ? 0 : request->sectors;
 	request->commands = 0;
+	request->cached = 0;
 	request->next = NULL;
 	if (!request->sectors && request->op != DISK_FLUSH) {	/* nothing to do */
 		request->completion = nvme->now;

@@ -47,6 +47,7 @@ SIM_IDLE = {
                     "tests/unit/array-parts-check.c"),
     "jobs.*.drive_ns.map": "tests/unit/profiles-check.c",
     "jobs.*.buffer_waits": "tests/unit/solid-test.c",
+    "jobs.*.writes.cached": "tests/unit/cache-test.c",
 }
 
 

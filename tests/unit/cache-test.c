@@ -50,6 +50,62 @@ static void readahead_goes_on_while_idle(struct kunit *test)
 	stop(&b);
 }
 
+static u32 cached_of(struct bench *b, enum disk_op op, u64 sector, u32 sectors)
+{
+	struct drive_parts parts;
+
+	b->now = serve_at(b, op, 0, sector, sectors, b->now, &parts) + SECOND;
+	return parts.cached;
+}
+
+/* What read-ahead brought counts once. What the host had before, or wrote, no platter gave it. */
+static void what_only_the_cache_saw_is_counted(struct kunit *test)
+{
+	static struct bench b;	/* the kernel's stack is small */
+
+	prepare(&b, test);
+	add_cache(&b);
+	b.profile.readahead_on_idle_hit = false;
+	b.profile.write_cache = WRITE_CACHE_BACK;
+	start(&b);
+	KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_READ, 1000, 10), 0U);
+	/* 64 sectors came behind it, in whatever order they are asked for. */
+	KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_READ, 1040, 34), 0U);
+	KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_READ, 1010, 30), 0U);
+	KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_READ, 1000, 16), 16U);
+	KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_READ, 1064, 20), 10U);
+	/* A stream of more than a segment at a time passes through it. */
+	serve(&b, DISK_READ, 20000, 10);
+	KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_READ, 20010, 250), 0U);
+	KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_WRITE, 5000, 8), 0U);
+	KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_READ, 5000, 8), 8U);
+	stop(&b);
+}
+
+/* Data that others replace before they are on the media never get there. */
+static void what_is_overwritten_in_the_cache_is_counted(struct kunit *test)
+{
+	static struct bench b;	/* the kernel's stack is small */
+	int runs;
+
+	for (runs = 0; runs < 2; runs++) {
+		prepare(&b, test);
+		add_cache(&b);
+		b.profile.write_cache = WRITE_CACHE_BACK;
+		b.profile.destage_idle = 100 * SECOND;
+		b.profile.write_buffer = runs ? 800 : 0;
+		start(&b);
+		KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_WRITE, 1000, 16), 0U);
+		KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_WRITE, 1016, 16), 0U);
+		KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_WRITE, 1008, 16), 16U);
+		/* Segments are not cut: they write both. */
+		KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_WRITE, 1028, 16), runs ? 4U : 0U);
+		serve(&b, DISK_FLUSH, 0, 0);
+		KUNIT_EXPECT_EQ(test, cached_of(&b, DISK_WRITE, 1000, 16), 0U);
+		stop(&b);
+	}
+}
+
 /* Sectors that the host has cannot be hit again; those read ahead can, and are then dropped. */
 static void requested_sectors_leave_the_cache(struct kunit *test)
 {
@@ -190,6 +246,8 @@ static void full_write_cache_waits(struct kunit *test)
 
 static struct kunit_case cache_cases[] = {
 	KUNIT_CASE(second_read_hits),
+	KUNIT_CASE(what_only_the_cache_saw_is_counted),
+	KUNIT_CASE(what_is_overwritten_in_the_cache_is_counted),
 	KUNIT_CASE(readahead_goes_on_while_idle),
 	KUNIT_CASE(requested_sectors_leave_the_cache),
 	KUNIT_CASE(readahead_ends_with_the_cylinder),

@@ -108,7 +108,8 @@ static void run_open(struct disk *disk, struct stream *stream, struct rnd *cuts)
 		collect(stream, disk_advance(disk, disk_next_event(disk)));
 }
 
-static void check_once(struct kunit *test, const struct stream *stream)
+/* @cached: sectors that only the drive's cache saw, of all commands. */
+static void check_once(struct kunit *test, const struct stream *stream, u64 cached)
 {
 	u32 i;
 
@@ -120,7 +121,10 @@ static void check_once(struct kunit *test, const struct stream *stream)
 		KUNIT_ASSERT_EQ(test, r->commands, 0);
 		KUNIT_ASSERT_LE(test, r->arrival, r->dispatch);
 		KUNIT_ASSERT_LE(test, r->dispatch + FAKE_FIXED, r->completion);
+		KUNIT_ASSERT_LE(test, r->parts.cached, r->sectors);
+		cached -= r->parts.cached;
 	}
+	KUNIT_ASSERT_EQ(test, cached, 0ULL);
 }
 
 static void random_streams_go_as_the_oracle_says(struct kunit *test)
@@ -153,8 +157,9 @@ static void random_streams_go_as_the_oracle_says(struct kunit *test)
 			oracle_submit(&oracle, i, stream->at[i]);
 		}
 		oracle_run(&oracle, ORACLE_NEVER);
+		fake_last.cached = 0;
 		run_open(disk, stream, &rnd);
-		check_once(test, stream);
+		check_once(test, stream, fake_last.cached);
 		for (i = 0; i < STREAM; i++) {
 			KUNIT_ASSERT_EQ_MSG(test, stream->requests[i].dispatch,
 					    requests[i].dispatch, "request %u, round %u, %u", i,
@@ -261,6 +266,7 @@ static void it_does_not_matter_when_the_caller_comes_by(struct kunit *test)
 		random_stream(&rnd, one);
 		*other = *one;
 		open = rnd_below(&rnd, 2);
+		fake_last.cached = 0;
 		if (open) {
 			run_open(disks[0], one, NULL);
 			run_open(disks[1], other, &rnd);
@@ -271,8 +277,8 @@ static void it_does_not_matter_when_the_caller_comes_by(struct kunit *test)
 			*host = (struct host){ .disk = disks[1], .stream = other };
 			run_host(host, &rnd);
 		}
-		check_once(test, one);
-		check_once(test, other);
+		check_once(test, one, fake_last.cached / 2);
+		check_once(test, other, fake_last.cached / 2);
 		for (i = 0; i < STREAM; i++) {
 			KUNIT_ASSERT_EQ_MSG(test, one->requests[i].completion,
 					    other->requests[i].completion, "request %u, round %u",
@@ -408,6 +414,27 @@ static void a_large_request_is_split(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_last.sectors, 952);
 	KUNIT_EXPECT_EQ(test, r.dispatch, 0);
 	KUNIT_EXPECT_EQ(test, r.completion, 3 * FAKE_FIXED);
+	disk_destroy(disk);
+}
+
+/* The last of a request's commands was a hit, whatever the others were. */
+static void a_request_is_a_hit_if_all_of_it_was(struct kunit *test)
+{
+	struct disk *disk = create(test, base_profile());
+	struct disk_request some = request(DISK_READ, 0, 3000, DISK_SYNC);
+	struct disk_request all = request(DISK_READ, FAKE_CACHED, 3000, DISK_SYNC);
+	struct disk_request none = request(DISK_READ, FAKE_CACHED - 8, 8, DISK_SYNC);
+
+	disk_submit(disk, &some, 0);
+	finish(disk);
+	disk_submit(disk, &all, some.completion);
+	finish(disk);
+	disk_submit(disk, &none, all.completion);
+	finish(disk);
+	KUNIT_EXPECT_FALSE(test, some.parts.hit);
+	KUNIT_EXPECT_TRUE(test, all.parts.hit);
+	KUNIT_EXPECT_FALSE(test, none.parts.hit);
+	KUNIT_EXPECT_EQ(test, some.parts.cached, 1500U);
 	disk_destroy(disk);
 }
 
@@ -715,6 +742,7 @@ static struct kunit_case disk_cases[] = {
 	KUNIT_CASE(overlapping_requests_keep_their_order),
 	KUNIT_CASE(merges_stop_at_size_and_segments),
 	KUNIT_CASE(a_large_request_is_split),
+	KUNIT_CASE(a_request_is_a_hit_if_all_of_it_was),
 	KUNIT_CASE(a_request_may_be_larger_than_the_queue),
 	KUNIT_CASE(a_plugged_queue_waits_for_its_timer),
 	KUNIT_CASE(the_threshold_unplugs),

@@ -3,7 +3,8 @@
  * The disk's engine over a drive whose times are easily foretold: this file includes
  * model/host/disk.c with other names for its functions and for the drive's. A command
  * takes FAKE_FIXED, and FAKE_SECTOR for each sector of its distance to the end of the
- * one before. For some writes it never has room.
+ * one before. For some writes it never has room. Its cache has served what lies from
+ * FAKE_CACHED on, and for half of each command's sectors nothing else did.
  */
 #ifndef UNIT_FAKE_DRIVE_H
 #define UNIT_FAKE_DRIVE_H
@@ -45,6 +46,7 @@
 
 #define FAKE_FIXED	1000000		/* ns */
 #define FAKE_SECTOR	7
+#define FAKE_CACHED	1024
 
 struct drive {
 	u64 head;
@@ -58,6 +60,7 @@ static struct {
 	u64 sector;
 	u32 sectors;
 	u32 served;
+	u64 cached;	/* of all commands so far */
 } fake_last;
 
 struct drive *drive_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
@@ -105,7 +108,11 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 
 	/* A drive serves one command after another. */
 	WARN_ON_ONCE(now < drive->end);
-	*parts = (struct drive_parts){ .overhead = FAKE_FIXED, .seek = seek };
+	*parts = (struct drive_parts){
+		.overhead = FAKE_FIXED, .seek = seek, .cached = command->sectors / 2,
+		.hit = command->op != DISK_FLUSH && command->sector >= FAKE_CACHED,
+	};
+	fake_last.cached += parts->cached;
 	if (command->op != DISK_FLUSH)
 		drive->head = command->sector + command->sectors;
 	drive->end = now + FAKE_FIXED + seek;

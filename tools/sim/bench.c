@@ -205,7 +205,8 @@ static void print_figures(const char *name, const struct job_figures *f, double 
 	printf("\"%s\": {\"requests\": %llu, \"per_s\": %.4f, \"mb_s\": %.5f, \"mean_us\": %.3f, ",
 	       name, (unsigned long long)f->requests, per(f->requests, seconds),
 	       per(f->bytes / 1e6, seconds), per(f->ns / 1e3, f->requests));
-	printf("\"max_us\": %.3f, \"hits\": %.5f", f->most / 1e3, per(f->hits, f->requests));
+	printf("\"max_us\": %.3f, \"hits\": %.5f, \"cached\": %.5f", f->most / 1e3,
+	       per(f->hits, f->requests), per(512.0 * f->cached, f->bytes));
 	if (f->times) {
 		printf(", ");
 		print_quantiles(f->times, f->nr_times);

@@ -244,6 +244,7 @@ static void job_count(struct job_figures *figures, const struct disk_request *re
 	figures->requests++;
 	figures->bytes += request->sectors * 512ULL;
 	figures->hits += request->parts.hit;
+	figures->cached += request->parts.cached;
 	figures->ns += ns;
 	figures->most = max(figures->most, ns);
 }

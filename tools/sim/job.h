@@ -60,6 +60,7 @@ struct job_figures {
 	u64 requests;		/* flushes not included */
 	u64 bytes;
 	u64 hits;
+	u64 cached;		/* sectors: see struct drive_parts */
 	u64 ns;			/* sum of response times */
 	u64 most;		/* longest response time */
 	u64 nr_times;

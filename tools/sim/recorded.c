@@ -421,7 +421,7 @@ static int write_out(const struct recording *rec, const char *name)
 		return -1;
 	}
 	fprintf(file, "id,arrival_ns,dispatch_ns,completion_ns,overhead_ns,seek_ns,rotation_ns,");
-	fprintf(file, "transfer_ns,flush_ns,queued_ns,die_ns,channel_ns,map_ns,hit\n");
+	fprintf(file, "transfer_ns,flush_ns,queued_ns,die_ns,channel_ns,map_ns,hit,cached\n");
 	for (id = 0; id < rec->nr; id++) {
 		const struct disk_request *r = &rec->requests[id].request;
 
@@ -433,15 +433,27 @@ static int write_out(const struct recording *rec, const char *name)
 			(unsigned long long)r->parts.seek, (unsigned long long)r->parts.rotation);
 		fprintf(file, "%llu,%llu,%llu,", (unsigned long long)r->parts.transfer,
 			(unsigned long long)r->parts.flush, (unsigned long long)r->parts.queued);
-		fprintf(file, "%llu,%llu,%llu,%u\n", (unsigned long long)r->parts.die,
+		fprintf(file, "%llu,%llu,%llu,%u,%u\n", (unsigned long long)r->parts.die,
 			(unsigned long long)r->parts.channel, (unsigned long long)r->parts.map,
-			r->parts.hit);
+			r->parts.hit, r->parts.cached);
 	}
 	bad = ferror(file);
 	bad |= file == stdout ? fflush(file) : fclose(file);
 	if (bad)
 		fprintf(stderr, "%s: %s\n", name, strerror(errno));
 	return bad ? -1 : 0;
+}
+
+/* Sectors of requests of @op that only a cache saw. */
+static unsigned long long cached_of(const struct recording *rec, enum disk_op op)
+{
+	unsigned long long sum = 0;
+	size_t id;
+
+	for (id = 0; id < rec->nr; id++)
+		if (rec->requests[id].request.op == op)
+			sum += rec->requests[id].request.parts.cached;
+	return sum;
 }
 
 /* The number of completions that differ. Prints the first of them. */
@@ -494,6 +506,9 @@ int replay_recorded(const struct profile *profile, const char *name, const char 
 	if (json)
 		fprintf(to, "\"total_ns\": %llu, \"hits\": %llu, ", total,
 			(unsigned long long)rec.sums.hits);
+	if (json)
+		fprintf(to, "\"cached\": {\"read\": %llu, \"write\": %llu}, ",
+			cached_of(&rec, DISK_READ), cached_of(&rec, DISK_WRITE));
 	if (json)
 		target_print_sums(to, &rec.sums);
 	if (json)

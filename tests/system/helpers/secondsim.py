@@ -75,6 +75,7 @@ class Request:
     arrival: int = 0
     done: int = 0
     hit: bool = False
+    cached: int = 0
     parts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -181,6 +182,7 @@ def replayed(asked: Asked, place: Path, wanted: int) -> list[Request]:
     for row in csv.DictReader(out.read_text().splitlines()):
         one = requests[int(row["id"])]
         one.done, one.hit = int(row["completion_ns"]), row["hit"] == "1"
+        one.cached = int(row["cached"])
         one.parts = {name: int(row[f"{name}_ns"]) for name in PARTS}
     return requests
 
@@ -193,14 +195,15 @@ def quantiles(times: list[int]) -> dict[str, Any]:
 
 def group(requests: list[Request], seconds: float) -> dict[str, Any]:
     """Of "all", "reads", "writes" or a part."""
-    n = len(requests)
+    n, sectors = len(requests), sum(one.sectors for one in requests)
     return {
         "requests": n,
         "per_s": printed(n / seconds, 4),
-        "mb_s": printed(sum(one.sectors for one in requests) * 512 / 1e6 / seconds, 5),
+        "mb_s": printed(sectors * 512 / 1e6 / seconds, 5),
         "mean_us": printed(sum(one.ns for one in requests) / n / 1e3 if n else 0, 3),
         "max_us": printed(max((one.ns for one in requests), default=0) / 1e3, 3),
         "hits": printed(sum(one.hit for one in requests) / n if n else 0, 5),
+        "cached": printed(sum(one.cached for one in requests) / sectors if sectors else 0, 5),
     }
 
 
