@@ -41,6 +41,7 @@
  *	parity_read	an array's small write does not read the old parity
  *	overlap	a member of an array is busy twice while it has two requests
  *	copies	what an array writes to a second copy counts as data
+ *	unseen	what only a disk's cache saw is not counted
  */
 #ifndef DAVID_MODEL_PLANTED_H
 #define DAVID_MODEL_PLANTED_H

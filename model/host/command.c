@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "../planted.h"
 #include "command.h"
 
 void command_carry(struct disk_command *command, struct disk_request *request, u32 sectors)
@@ -28,7 +29,7 @@ void command_dispatched(struct disk_command *command, u64 now)
 void command_ended(struct disk_command *command, const struct drive_parts *parts, u64 now,
 		   struct request_list *done)
 {
-	u32 cached = parts->cached, mine;
+	u32 cached = MODEL_PLANTED(unseen) ? 0 : parts->cached, mine;
 	struct disk_request *request, *next;
 
 	for (request = command->requests.first; request; request = next) {

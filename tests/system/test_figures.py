@@ -25,8 +25,10 @@ SIM = {
         Part(writes=40, rate=80_000, flush=9, span=1 << 33),
         Part(size=65536, writes=100, order="sequential", rate=400_000, start=1 << 34, span=1 << 30),
     ), count=400, warm=50, every=100),
-    "drive with caches": Asked("toshiba-p300-3tb", (Part(writes=20, rate=100_000, flush=30, span=1 << 27),),
-                               count=500, warm=20),
+    "drive with caches": Asked("toshiba-p300-3tb", (
+        Part(writes=20, rate=100_000, flush=30, span=1 << 27),
+        Part(writes=100, rate=300_000, start=1 << 40, span=1 << 15),
+    ), count=500, warm=20),
     "SSD that collects": Asked(FLASH, (Part(writes=60, rate=10_000_000, flush=20),),
                                count=6000, warm=500, every=1000, options=FULL),
     "blank SSD": Asked(FLASH, (Part(writes=30, rate=10_000_000, flush=20, span=1 << 24),),
@@ -47,7 +49,6 @@ SIM_IDLE = {
                     "tests/unit/array-parts-check.c"),
     "jobs.*.drive_ns.map": "tests/unit/profiles-check.c",
     "jobs.*.buffer_waits": "tests/unit/solid-test.c",
-    "jobs.*.writes.cached": "tests/unit/cache-test.c",
 }
 
 

@@ -363,7 +363,7 @@ static void warn_of_doubts(const struct named_job *named, const struct doubt *do
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", named->name, doubts[i].text);
 }
 
-/* The limits of media and interface are printed for a disk only. */
+/* The limits of media and interface are printed of a disk only. */
 static void print_result(const struct arguments *args, const struct profile *profile,
 			 const struct named_job *named, const char *text,
 			 const struct job_result *result)
@@ -372,10 +372,12 @@ static void print_result(const struct arguments *args, const struct profile *pro
 	struct job_limits limits;
 	u32 nr_doubts = 0;
 
-	if (!args->array && (args->json || !args->no_doubts))
+	if (args->array)
+		job_limits_member(profile, &limits);
+	else
 		job_limits(&named->job, profile, &limits);
 	if (!args->no_doubts)
-		nr_doubts = job_doubts(&named->job, result, args->array ? NULL : &limits, doubts);
+		nr_doubts = job_doubts(&named->job, result, &limits, doubts);
 	if (!args->json) {
 		job_print_text(named->name, result);
 		warn_of_doubts(named, doubts, nr_doubts);

@@ -41,17 +41,42 @@ static void doubts_add(struct doubts *doubts, enum doubt_kind kind, double share
 	va_end(words);
 }
 
-static void doubt_writes(struct doubts *doubts, const struct job_result *result)
+/* Of the kind: there is none yet. */
+static bool doubts_lack(const struct doubts *doubts, enum doubt_kind kind)
+{
+	u32 i;
+
+	for (i = 0; i < doubts->nr; i++)
+		if (doubts->doubt[i].kind == kind)
+			return false;
+	return true;
+}
+
+static const char *of_part(const struct job *job)
+{
+	return job->nr_parts > 1 ? "a part of the job has" : "was";
+}
+
+/* Of the bytes of @op in one part of a job, most that only a cache saw. */
+static double cached_share(const struct job *job, const struct job_result *result, enum disk_op op)
+{
+	double most = 0;
+	u32 i;
+
+	for (i = 0; i < job->nr_parts; i++) {
+		const struct job_figures *part = &result->part_op[i][op];
+
+		most = fmax(most, 512.0 * part->cached / fmax(part->bytes, 1));
+	}
+	return most;
+}
+
+/* What a cache still has when the last request has been served. */
+static void doubt_left(struct doubts *doubts, const struct job_result *result)
 {
 	double all = result->ns + result->left, share = result->left / fmax(all, 1);
 
-	if (result->filled || !result->op[DISK_WRITE].requests)
-		return;
-	if (!job_media_filled(result))
-		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
-			   "a shingled disk's media cache took the writes: %.0f of some %.0f that fill it (count more, or say steady)",
-			   (double)result->writes, (double)result->media_cache_writes);
-	else if (result->lasting_cache && result->written < 2 * result->cache)
+	if (result->lasting_cache && result->written < 2 * result->cache)
 		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
 			   "%.4g MB were written, into a cache of %.4g MB (count more, or say steady)",
 			   result->written / 1e6, result->cache / 1e6);
@@ -59,6 +84,25 @@ static void doubt_writes(struct doubts *doubts, const struct job_result *result)
 		doubts_add(doubts, DOUBT_CACHED_WRITES, share,
 			   "a cache took the writes: to empty it afterwards took %.4g s, beside %.4g s; with that it is %.1f requests a second (count more, or say steady or drain)",
 			   result->left / 1e9, result->ns / 1e9, result->all.requests * 1e9 / all);
+}
+
+static void doubt_writes(struct doubts *doubts, const struct job *job,
+			 const struct job_result *result)
+{
+	double share = cached_share(job, result, DISK_WRITE);
+
+	if (!result->op[DISK_WRITE].requests)
+		return;
+	if (!result->filled && !job_media_filled(result))
+		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
+			   "a shingled disk's media cache took the writes: %.0f of some %.0f that fill it (count more, or say steady)",
+			   (double)result->writes, (double)result->media_cache_writes);
+	else if (share >= LEAST)
+		doubts_add(doubts, DOUBT_CACHED_WRITES, share,
+			   "%.0f %% of what %s written was overwritten in the drive's cache, and never got to the media (a larger span, or cache=off)",
+			   100 * share, of_part(job));
+	else if (!result->filled)
+		doubt_left(doubts, result);
 }
 
 /* Of the pages that were read. */
@@ -69,38 +113,69 @@ static double empty_share(const struct job_result *result)
 	return (double)result->solid.empty_reads / result->read_pages;
 }
 
-/* More came than passed the heads. A stream's hits alone say nothing: they were read for it. */
-static void doubt_stream(struct doubts *doubts, const struct job_result *result,
-			 const struct job_limits *limits)
+/*
+ * Of the random reads of one part, most that a disk's cache served. On an SSD what nobody wrote is
+ * a hit, too.
+ */
+static double hit_share(const struct job *job, const struct job_result *result)
 {
-	double rate = result->op[DISK_READ].bytes * 1e9 / fmax(result->ns, 1);
-	double share = limits && rate > 0 ? 1 - limits->media / rate : 0;
-
-	if (share >= LEAST)
-		doubts_add(doubts, DOUBT_CACHED_READS, share,
-			   "%.0f %% of what was read was in the drive's cache: %.1f MB/s, and the media have %.1f (a larger span, or cache=off)",
-			   100 * share, rate / 1e6, limits->media / 1e6);
-}
-
-static void doubt_reads(struct doubts *doubts, const struct job *job,
-			const struct job_result *result, const struct job_limits *limits)
-{
-	const struct job_figures *reads = &result->op[DISK_READ];
-	double share = reads->requests ? (double)reads->hits / reads->requests : 0;
+	double most = 0;
 	u32 i;
 
-	/* Pages that nobody wrote count as hits, and are a doubt of their own. */
-	share = fmax(share - empty_share(result), 0);
+	for (i = 0; i < job->nr_parts; i++) {
+		const struct job_figures *part = &result->part_op[i][DISK_READ];
 
-	for (i = 0; i < job->nr_parts; i++)
-		if (job->parts[i].order != JOB_RANDOM && job->parts[i].writes < 100) {
-			doubt_stream(doubts, result, limits);
-			return;
-		}
-	if (share >= LEAST)
-		doubts_add(doubts, DOUBT_CACHED_READS, share,
+		if (job->parts[i].order == JOB_RANDOM && !result->has_solid)
+			most = fmax(most, part->hits / fmax(part->requests, 1));
+	}
+	return most;
+}
+
+/* A stream's hits say nothing: they were read for it. */
+static void doubt_reads(struct doubts *doubts, const struct job *job,
+			const struct job_result *result)
+{
+	double hits = hit_share(job, result), cached = cached_share(job, result, DISK_READ);
+
+	if (hits >= LEAST && hits >= cached)
+		doubts_add(doubts, DOUBT_CACHED_READS, hits,
 			   "%.0f %% of the random reads were in the drive's cache (a larger span, or cache=off)",
-			   100 * share);
+			   100 * hits);
+	else if (cached >= LEAST)
+		doubts_add(doubts, DOUBT_CACHED_READS, cached,
+			   "%.0f %% of what %s read was in the drive's cache, and not read from the media for it (a larger span, or cache=off)",
+			   100 * cached, of_part(job));
+}
+
+/* Bytes that a disk read and wrote of the host's data; of an array the member that did most. */
+static double most_moved(const struct job_result *result)
+{
+	double most = 0;
+	u32 i;
+
+	for (i = 0; i < result->nr_members; i++) {
+		const struct array_member_figures *member = &result->members[i];
+
+		most = fmax(most, 512.0 * (member->read_sectors - member->preread_sectors +
+					   member->write_sectors - member->redundant_sectors));
+	}
+	return result->nr_members ? most : result->all.bytes;
+}
+
+/* Whatever the job is: no more can pass the heads. */
+static void doubt_rate(struct doubts *doubts, const struct job_result *result,
+		       const struct job_limits *limits)
+{
+	bool writes = result->op[DISK_WRITE].bytes > result->op[DISK_READ].bytes;
+	enum doubt_kind kind = writes ? DOUBT_CACHED_WRITES : DOUBT_CACHED_READS;
+	double rate = most_moved(result) * 1e9 / fmax(result->ns, 1);
+	double share = rate > 0 ? 1 - limits->media / rate : 0;
+
+	if (!result->has_solid && share >= LEAST && doubts_lack(doubts, kind))
+		doubts_add(doubts, kind, share,
+			   "%.1f MB/s were read and written%s, and the media have %.1f",
+			   rate / 1e6, result->nr_members ? " on a member" : "",
+			   limits->media / 1e6);
 }
 
 static void doubt_empty(struct doubts *doubts, const struct job_result *result)
@@ -146,8 +221,9 @@ u32 job_doubts(const struct job *job, const struct job_result *result,
 {
 	struct doubts found = { .doubt = doubts };
 
-	doubt_writes(&found, result);
-	doubt_reads(&found, job, result, limits);
+	doubt_writes(&found, job, result);
+	doubt_reads(&found, job, result);
+	doubt_rate(&found, result, limits);
 	doubt_empty(&found, result);
 	doubt_erased(&found, result);
 	doubt_trend(&found, job, result);

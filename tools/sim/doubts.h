@@ -10,7 +10,7 @@
 #include "job.h"
 
 enum doubt_kind {
-	DOUBT_CACHED_WRITES,	/* the writes that a cache still held at the end */
+	DOUBT_CACHED_WRITES,	/* writes that a cache held at the end, or that never left it */
 	DOUBT_CACHED_READS,	/* reads that the drive's cache served */
 	DOUBT_EMPTY_READS,	/* pages that were read and never written */
 	DOUBT_ERASED_FLASH,	/* an SSD that wrote to erased blocks only */
@@ -26,8 +26,8 @@ struct doubt {
 };
 
 /*
- * The doubts about @result, which job_run() made of @job with look_after. @limits: what the media
- * allow; NULL of an array. Returns how many of @doubts it has filled, at most one of each kind.
+ * The doubts about @result, which job_run() made of @job with look_after. Each part of the job is
+ * judged by itself. Returns how many of @doubts it has filled, at most one of each kind.
  */
 u32 job_doubts(const struct job *job, const struct job_result *result,
 	       const struct job_limits *limits, struct doubt doubts[DOUBT_NR]);

@@ -417,6 +417,7 @@ static void count_request(struct run *run, const struct slot *slot)
 	job_count(&result->all, request);
 	job_count(&result->op[request->op], request);
 	job_count(&result->parts[slot->part], request);
+	job_count(&result->part_op[slot->part][request->op], request);
 	if (result->parts[slot->part].times)
 		keep_time(&result->parts[slot->part], request);
 	result->times[result->nr_times++] = request->completion - request->arrival;
@@ -618,6 +619,7 @@ static void begin_again(struct run *run)
 	result->windows.nr = 0;
 	result->all = (struct job_figures){ };
 	memset(result->op, 0, sizeof(result->op));
+	memset(result->part_op, 0, sizeof(result->part_op));
 	for (i = 0; i < run->job->nr_parts; i++)
 		result->parts[i] = (struct job_figures) { .times = result->parts[i].times };
 	if (!run->warm) {
@@ -665,6 +667,7 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	if (job->write_cache_off)
 		changed.write_cache = WRITE_CACHE_OFF;
 	run.members = setup ? setup->layout.members : 0;
+	result->nr_members = run.members;
 	result->cache = cache_size(&changed, run.members);
 	result->media_cache = changed.media_cache * 512ULL * max(1U, run.members);
 	result->media_cache_writes = (u64)changed.media_cache_map * max(1U, run.members);
@@ -793,4 +796,13 @@ void job_limits(const struct job *job, const struct profile *profile,
 	limits->seek = mean_seek(&job->parts[0], profile);
 	if (slowest)
 		limits->interface = 512e9 / slowest;
+}
+
+void job_limits_member(const struct profile *profile, struct job_limits *limits)
+{
+	const struct job all = {
+		.nr_parts = 1, .parts = { { .writes = 50, .span = profile->sectors } },
+	};
+
+	job_limits(&all, profile, limits);
 }

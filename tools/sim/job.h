@@ -93,11 +93,13 @@ struct job_result {
 	struct job_figures all;
 	struct job_figures op[2];		/* reads, writes */
 	struct job_figures parts[JOB_PARTS];
+	struct job_figures part_op[JOB_PARTS][2];	/* reads, writes of parts */
 	u64 flushes;
 	u64 flush_ns;
 	u64 nr_times;
 	u64 *times;		/* response times of all counted requests, sorted */
-	struct array_member_figures members[ARRAY_MEMBERS];	/* of an array, in @ns; */
+	u32 nr_members;		/* of an array */
+	struct array_member_figures members[ARRAY_MEMBERS];	/* in @ns */
 	struct job_mark begin;	/* where counting began */
 	u64 nr_marks;
 	struct job_mark *marks;
@@ -121,7 +123,8 @@ struct job_result {
 };
 
 struct job_limits {
-	double media;		/* bytes a second that pass the heads, at most in the job's span */
+	/* Bytes a second that pass the heads, at most in the job's span, or a member's */
+	double media;
 	double least_media;	/* and at least */
 	double interface;	/* bytes a second */
 	double seek;		/* ns on average between two places in the first part's span */
@@ -145,8 +148,11 @@ double job_trend(const struct job_windows *windows);
 /* Can a shingled disk's media cache be full? Only writes at random go there for long. */
 bool job_media_filled(const struct job_result *result);
 
-/* What media and interface allow. */
+/* What media and interface allow on a disk. */
 void job_limits(const struct job *job, const struct profile *profile,
 		struct job_limits *limits);
+
+/* The same of a member of an array, whose whole span a job may use. */
+void job_limits_member(const struct profile *profile, struct job_limits *limits);
 
 #endif

@@ -484,11 +484,18 @@ def of_member(one: Member, told: dict[str, Any], asked: Asked, ns: int) -> dict[
 
 
 def of_disk(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[str, Any]:
-    """Write amplification is of an SSD; a cache that served random reads is doubted."""
+    """Write amplification is of an SSD; what a cache served of a part, or did not write, is doubted."""
     second: dict[str, Any] = {f"jobs.0.every.{n}.write_amplification": None
                               for n in range(len(doc["jobs"][0].get("every", ())))}
-    reads = [one for one in ended[asked.warm :] if one.op == READ]
-    share = sum(one.hit for one in reads) / len(reads)
-    if share >= 0.1:
-        second |= {"jobs.0.doubts.0.kind": "cached_reads", "jobs.0.doubts.0.share": printed(share, 5)}
+    shares: dict[str, float] = {"cached_writes": 0, "cached_reads": 0}
+    for number, part in enumerate(asked.parts):
+        for kind, op in (("cached_writes", WRITE), ("cached_reads", READ)):
+            mine = [one for one in ended[asked.warm :] if one.op == op and one.part == number]
+            if mine:
+                cached = sum(one.cached for one in mine) / sum(one.sectors for one in mine)
+                served = op == READ and part.order == "random"
+                hits = sum(one.hit for one in mine) / len(mine) if served else 0
+                shares[kind] = max(shares[kind], cached, hits)
+    for n, (kind, share) in enumerate((kind, share) for kind, share in shares.items() if share >= 0.1):
+        second |= {f"jobs.0.doubts.{n}.kind": kind, f"jobs.0.doubts.{n}.share": printed(share, 5)}
     return second
