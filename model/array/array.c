@@ -536,6 +536,23 @@ bool array_solid_figures(const struct array *array, struct solid_figures *figure
 	return any;
 }
 
+bool array_pending_figures(const struct array *array, struct pending_figures *figures)
+{
+	struct pending_figures one;
+	bool any = false;
+	u32 i;
+
+	*figures = (struct pending_figures){ };
+	for (i = 0; i < array->setup.layout.members; i++)
+		if (array->members[i].disk &&
+		    disk_pending_figures(array->members[i].disk, &one)) {
+			figures->sectors += one.sectors;
+			figures->runs += one.runs;
+			any = true;
+		}
+	return any;
+}
+
 size_t array_bytes(const struct array *array)
 {
 	size_t bytes = 0;

@@ -99,6 +99,9 @@ void array_figures(const struct array *array, u32 member, struct array_member_fi
 /* Of all members together. False: they are disks, and have none. */
 bool array_solid_figures(const struct array *array, struct solid_figures *figures);
 
+/* The same of what is pending. False: they are not shingled. */
+bool array_pending_figures(const struct array *array, struct pending_figures *figures);
+
 /* The memory of the members' disks. */
 size_t array_bytes(const struct array *array);
 

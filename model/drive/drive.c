@@ -189,6 +189,22 @@ void drive_trim(struct drive *drive, u64 sector, u64 sectors, u64 now)
 		solid_trim(drive->solid, sector, sectors, now);
 }
 
+bool drive_pending_figures(const struct drive *drive, struct pending_figures *figures)
+{
+	const struct shingle *shingle = drive->solid ? NULL : drive->media.shingle;
+
+	*figures = (struct pending_figures){ };
+	if (!shingle)
+		return false;
+	figures->sectors = shingle_used(shingle) + drive->dirty;
+	figures->runs = shingle->profile->media_cache_map - shingle->nr_unused;
+	if (drive->writes) {
+		figures->sectors += drive->writes->sectors;
+		figures->runs += drive->writes->runs.nr;
+	}
+	return true;
+}
+
 void drive_locate(const struct drive *drive, struct drive_command *command)
 {
 	if (command->op != DISK_FLUSH)

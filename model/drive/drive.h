@@ -50,6 +50,15 @@ void drive_trim(struct drive *drive, u64 sector, u64 sectors, u64 now);
 /* The buffer has no room for a write until others are on the media. */
 #define DRIVE_NO_ROOM	(U64_MAX - 1)
 
+/* What a shingled drive has taken in and not written home yet: in its media cache and buffer. */
+struct pending_figures {
+	u64 sectors;		/* of the buffer, and of the media cache's log that are in use */
+	u64 runs;		/* in which they lie */
+};
+
+/* False: the drive is not shingled, and has none. */
+bool drive_pending_figures(const struct drive *drive, struct pending_figures *figures);
+
 /* Set command->place. */
 void drive_locate(const struct drive *drive, struct drive_command *command);
 

@@ -171,20 +171,25 @@ u64 shingle_find(const struct shingle *shingle, u64 sector, u32 *run)
 	return sector;
 }
 
+u64 shingle_used(const struct shingle *shingle)
+{
+	u32 blocks = shingle->head / SHINGLE_BLOCK, tail;
+
+	tail = shingle->oldest ? shingle->since[shingle->oldest - 1] : blocks;
+	return (u64)(u32)(blocks - tail) * SHINGLE_BLOCK;
+}
+
 u32 shingle_room(const struct shingle *shingle)
 {
 	const struct profile *profile = shingle->profile;
-	u32 blocks = shingle->head / SHINGLE_BLOCK, tail, part;
-	u64 used, here;
+	u32 part;
 
 	/* What is appended may cut an extent in two. */
 	if (shingle->nr_unused < 2)
 		return 0;
-	tail = shingle->oldest ? shingle->since[shingle->oldest - 1] : blocks;
-	used = (u64)(u32)(blocks - tail) * SHINGLE_BLOCK;
 	div_u64_rem(shingle->head, profile->media_cache, &part);
-	here = min_t(u64, profile->media_cache - used, profile->media_cache - part);
-	return here;
+	return min_t(u64, profile->media_cache - shingle_used(shingle),
+		     profile->media_cache - part);
 }
 
 static void band_came(struct shingle *shingle, u32 band)

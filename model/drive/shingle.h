@@ -82,6 +82,9 @@ static inline u64 shingle_scratch(const struct shingle *shingle)
  */
 u64 shingle_find(const struct shingle *shingle, u64 sector, u32 *run);
 
+/* Sectors of the log from its oldest end on: those of bands that were not cleaned since. */
+u64 shingle_used(const struct shingle *shingle);
+
 /* Sectors that can be appended in one piece. 0: a band has to be cleaned first. */
 u32 shingle_room(const struct shingle *shingle);
 

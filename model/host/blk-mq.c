@@ -139,6 +139,11 @@ struct solid *blk_mq_solid(const struct blk_mq *mq)
 	return mq->window.solid;
 }
 
+const struct drive *blk_mq_drive(const struct blk_mq *mq)
+{
+	return mq->window.drive;
+}
+
 /* Tags */
 
 static struct hw_queue *hw_of_cpu(const struct blk_mq *mq, u32 cpu)

@@ -488,3 +488,13 @@ bool disk_solid_figures(const struct disk *disk, struct solid_figures *figures)
 		solid_figures(solid, figures);
 	return solid;
 }
+
+bool disk_pending_figures(const struct disk *disk, struct pending_figures *figures)
+{
+	const struct drive *drive = disk->window.drive;
+
+	*figures = (struct pending_figures){ };
+	if (disk->mq)
+		drive = blk_mq_drive(disk->mq);
+	return drive && drive_pending_figures(drive, figures);
+}

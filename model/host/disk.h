@@ -142,6 +142,9 @@ void disk_sum_into(struct disk *disk, struct drive_sums *sums);
 /* False: the drive is a disk, and has none. */
 bool disk_solid_figures(const struct disk *disk, struct solid_figures *figures);
 
+/* As drive_pending_figures(). */
+bool disk_pending_figures(const struct disk *disk, struct pending_figures *figures);
+
 /* The time of the next event; U64_MAX: none without another request. */
 u64 disk_next_event(const struct disk *disk);
 

@@ -39,6 +39,8 @@
 #define disk_unplug		fake_disk_unplug
 #define disk_trim		fake_disk_trim
 #define disk_solid_figures	fake_disk_solid_figures
+#define disk_pending_figures	fake_disk_pending_figures
+#define drive_pending_figures	fake_drive_pending_figures
 
 #include "../../model/host/window.c"
 #undef NEVER
@@ -76,6 +78,11 @@ void drive_destroy(struct drive *drive)
 size_t drive_bytes(const struct drive *drive)
 {
 	return sizeof(*drive);
+}
+
+bool drive_pending_figures(const struct drive *drive, struct pending_figures *figures)
+{
+	return false;
 }
 
 static u64 fake_distance(u64 from, u64 to)

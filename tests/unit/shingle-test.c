@@ -284,6 +284,50 @@ static void scatter(struct bench *b)
 	serve(b, DISK_FLUSH, 0, 0);
 }
 
+static struct pending_figures pending(struct bench *b)
+{
+	struct pending_figures figures;
+
+	KUNIT_EXPECT_TRUE(b->test, drive_pending_figures(b->drive, &figures));
+	return figures;
+}
+
+/* In the buffer first, then in the media cache, in blocks, until its band is cleaned. */
+static void what_is_not_at_home_is_pending(struct kunit *test)
+{
+	static struct bench b;	/* the kernel's stack is small */
+	u64 left, i;
+
+	prepare(&b, test);
+	buffer(&b);
+	shingle(&b, 4000, 100);
+	start(&b);
+	serve(&b, DISK_WRITE, 30000, 6);
+	serve(&b, DISK_WRITE, 35000, 8);
+	KUNIT_EXPECT_EQ(test, pending(&b).sectors, 14ULL);
+	KUNIT_EXPECT_EQ(test, pending(&b).runs, 2ULL);
+	serve(&b, DISK_FLUSH, 0, 0);
+	KUNIT_EXPECT_EQ(test, pending(&b).sectors, 16ULL);
+	KUNIT_EXPECT_EQ(test, pending(&b).runs, 2ULL);
+	/* Of a stream only the ends of bands stay, however long it is. */
+	stream(&b, DISK_WRITE, 60000, 100000);
+	serve(&b, DISK_FLUSH, 0, 0);
+	left = pending(&b).sectors;
+	KUNIT_EXPECT_LE(test, left, 2ULL * BAND);
+	for (i = 0; i < 2; i++) {
+		b.now += 20 * SECOND;
+		serve(&b, DISK_READ, 1000, 1);
+	}
+	KUNIT_EXPECT_EQ(test, pending(&b).sectors, 0ULL);
+	KUNIT_EXPECT_EQ(test, pending(&b).runs, 0ULL);
+	stop(&b);
+	prepare(&b, test);
+	buffer(&b);
+	start(&b);
+	KUNIT_EXPECT_FALSE(test, drive_pending_figures(b.drive, &(struct pending_figures){ }));
+	stop(&b);
+}
+
 /* What was written here and there is read piece by piece, until an idle drive has cleaned it. */
 static void an_idle_drive_cleans_its_bands(struct kunit *test)
 {
@@ -407,6 +451,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_waits_until_the_oldest_band_is_clean),
 	KUNIT_CASE(a_band_in_many_pieces_takes_as_long_as_they_do),
 	KUNIT_CASE(a_stream_goes_to_its_bands_at_the_medias_rate),
+	KUNIT_CASE(what_is_not_at_home_is_pending),
 	KUNIT_CASE(an_idle_drive_cleans_its_bands),
 	KUNIT_CASE(long_idle_time_cleans_at_the_same_rate),
 	KUNIT_CASE(random_writes_are_fast_until_the_media_cache_is_full),

@@ -93,10 +93,10 @@ static void doubt_writes(struct doubts *doubts, const struct job *job,
 
 	if (!result->op[DISK_WRITE].requests)
 		return;
-	if (!result->filled && !job_media_filled(result))
-		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
-			   "a shingled disk's media cache took the writes: %.0f of some %.0f that fill it (count more, or say steady)",
-			   (double)result->writes, (double)result->media_cache_writes);
+	if (result->media_share >= LEAST)
+		doubts_add(doubts, DOUBT_CACHED_WRITES, result->media_share,
+			   "a shingled disk's media cache took the writes: %.0f %% of them wait there for bands to be written (count more, or say steady)",
+			   100 * result->media_share);
 	else if (share >= LEAST)
 		doubts_add(doubts, DOUBT_CACHED_WRITES, share,
 			   "%.0f %% of what %s written was overwritten in the drive's cache, and never got to the media (a larger span, or cache=off)",

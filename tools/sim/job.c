@@ -16,7 +16,6 @@
 #define SEEKS	20000		/* samples of the seek curve */
 #define MOST_WINDOWS	1000ULL	/* that a "steady" job warms up for */
 #define FILLINGS	4	/* of the caches */
-#define MEDIA_FILLINGS	2	/* of a shingled disk's */
 
 enum slot_state { SLOT_READY, SLOT_WAITING, SLOT_SENT, SLOT_DONE };
 
@@ -38,6 +37,12 @@ struct part {
 	u64 due;			/* with a rate: no request before */
 };
 
+/* What has been written, and what shingled disks had not written home then. */
+struct media_mark {
+	struct pending_figures pending;
+	u64 written, writes;		/* bytes, requests */
+};
+
 struct run {
 	const struct job *job;
 	struct target target;
@@ -54,11 +59,14 @@ struct run {
 	u64 window;			/* requests */
 	u64 warm_window;
 	struct job_windows warming;
+	struct media_mark media[JOB_WINDOWS + 1];	/* at the ends of its windows */
+	struct media_mark media_begin;	/* of the requests that are counted */
 	struct ftl *flash;		/* NULL: the disk's own */
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
 	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
 	u64 read_pages;		/* of 4 KiB, from the beginning */
+	u64 writes;			/* requests, from the beginning */
 	struct drive_sums sums;		/* of a disk, up to now; */
 	struct drive_sums sums_before;	/* at that time */
 };
@@ -136,7 +144,7 @@ static void make_request(struct run *run, struct slot *slot)
 	request->sector += job->offset;
 	if (request->op == DISK_WRITE) {
 		run->result->written += request->sectors * 512ULL;
-		run->result->writes += job->order == JOB_RANDOM;
+		run->writes++;
 	} else {
 		run->read_pages += pages_of(request);
 	}
@@ -304,11 +312,26 @@ static void set_windows(struct run *run)
 	run->warm_window = max(run->window, run->result->cache / 512 / sectors);
 }
 
-bool job_media_filled(const struct job_result *result)
+static struct media_mark media_now(const struct run *run)
 {
-	return !result->media_cache || !result->writes ||
-	       result->written >= MEDIA_FILLINGS * result->media_cache ||
-	       result->writes >= MEDIA_FILLINGS * result->media_cache_writes;
+	struct media_mark mark = { .written = run->result->written, .writes = run->writes };
+
+	target_pending_figures(&run->target, &mark.pending);
+	return mark;
+}
+
+/*
+ * Of what was written between two marks, what shingled disks did not write home: of the bytes, or
+ * of the requests, if that is more. A stream beside small writes has nearly all bytes.
+ */
+static double media_share(const struct media_mark *from, const struct media_mark *to)
+{
+	double sectors = (double)to->pending.sectors - from->pending.sectors;
+	double runs = (double)to->pending.runs - from->pending.runs;
+	double share = fmax(512 * sectors / fmax(to->written - from->written, 1),
+			    runs / fmax(to->writes - from->writes, 1));
+
+	return fmin(fmax(share, 0), 1);
 }
 
 /*
@@ -317,8 +340,13 @@ bool job_media_filled(const struct job_result *result)
  */
 static bool filled(const struct job_result *result)
 {
-	return !result->written ||
-	       (result->written >= FILLINGS * result->cache && job_media_filled(result));
+	return !result->written || result->written >= FILLINGS * result->cache;
+}
+
+/* And what came in the last windows of warming, did it not stay in a media cache? */
+static bool went_home(const struct run *run)
+{
+	return media_share(&run->media[0], &run->media[JOB_WINDOWS]) < JOB_LEVEL / 100.0;
 }
 
 /*
@@ -330,14 +358,18 @@ static void warm_on(struct run *run, u64 now)
 {
 	const struct job_windows *warming = &run->warming;
 	struct job_result *result = run->result;
+	bool settled;
 
 	window_end(&run->warming, now);
+	memmove(run->media, run->media + 1, sizeof(run->media) - sizeof(run->media[0]));
+	run->media[JOB_WINDOWS] = media_now(run);
+	settled = filled(result) && went_home(run);
 	result->level = warming->nr > JOB_WINDOWS && fabs(job_trend(warming)) < JOB_LEVEL &&
-			filled(result);
+			settled;
 	if (result->level)
 		result->before = JOB_WINDOWS * run->warm_window * 1e9 /
 				 max((u64)1, warming->ns[JOB_WINDOWS] - warming->ns[0]);
-	else if (run->warm < MOST_WINDOWS * run->warm_window || !filled(result))
+	else if (run->warm < MOST_WINDOWS * run->warm_window || !settled)
 		run->warm += run->warm_window;
 }
 
@@ -390,6 +422,7 @@ static void begin_counting(struct run *run)
 {
 	target_figures(&run->target, run->members, run->before);
 	run->sums_before = run->sums;
+	run->media_begin = media_now(run);
 	target_solid_figures(&run->target, &run->result->begin.solid);
 }
 
@@ -629,13 +662,20 @@ static void begin_again(struct run *run)
 	begin_parts(run, run->now);
 }
 
-/* What is left to be written when the job has ended, by the time that it takes. */
+/*
+ * What is left to be written when the job has ended, by the time that it takes; and what is not
+ * home then: the buffer is empty, which was not when counting began.
+ */
 static void look_after(struct run *run)
 {
+	struct media_mark media;
 	u64 end = run->now;
 
-	drain(run);
+	if (!run->job->drain)
+		drain(run);
 	run->result->left = run->now - end;
+	media = media_now(run);
+	run->result->media_share = media_share(&run->media_begin, &media);
 }
 
 /* Bytes that the caches of @profile take. */
@@ -669,8 +709,6 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	run.members = setup ? setup->layout.members : 0;
 	result->nr_members = run.members;
 	result->cache = cache_size(&changed, run.members);
-	result->media_cache = changed.media_cache * 512ULL * max(1U, run.members);
-	result->media_cache_writes = (u64)changed.media_cache_map * max(1U, run.members);
 	set_windows(&run);
 	run.warm = job->steady ? max_t(u64, job->warm, run.warm_window) : job->warm;
 	if (!run.warm)
@@ -693,7 +731,7 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 			begin_again(&run);
 			loop(&run);
 		}
-		if (job->look_after && !job->drain && !target_failed(&run.target))
+		if (job->look_after && !target_failed(&run.target))
 			look_after(&run);
 		sort_times(result->times, result->nr_times);
 		for (i = 0; i < job->nr_parts; i++)

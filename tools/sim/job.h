@@ -50,7 +50,7 @@ struct job {
 	bool write_cache_off;
 	bool drain;		/* the time ends when a last flush has completed */
 	bool steady;		/* warm until the rate is level, and the caches can be full */
-	bool look_after;	/* find result->left */
+	bool look_after;	/* find result->left and media_share */
 	bool trim;		/* first, what the parts' spans have is trimmed */
 	u64 again;		/* ns from the end to a second run, which counts; 0: none */
 	const struct ftl *flash;	/* an SSD's, which begins as a copy; NULL: by its profile */
@@ -112,9 +112,7 @@ struct job_result {
 	u64 left;		/* ns that a flush took afterwards, with what was under way */
 	u64 written;		/* bytes, from the beginning */
 	u64 cache;		/* bytes that the caches of the disk, or of all members, take */
-	u64 media_cache;	/* bytes that a shingled disk's media cache takes; 0: it has none */
-	u64 media_cache_writes;	/* writes at random that fill it */
-	u64 writes;		/* at random, from the beginning */
+	double media_share;	/* of what was written: not at home on shingled disks after that */
 	u64 read_pages;		/* of 4 KiB, of all reads of drives from the beginning */
 	struct drive_sums drive;	/* of commands that ended in it, of all members */
 	u64 state;		/* bytes of the modelled disk, or of all members */
@@ -144,9 +142,6 @@ void job_release(struct job_result *result);
  * the slope is within what 99.9 % of level rates have, with 8 degrees of freedom.
  */
 double job_trend(const struct job_windows *windows);
-
-/* Can a shingled disk's media cache be full? Only writes at random go there for long. */
-bool job_media_filled(const struct job_result *result);
 
 /* What media and interface allow on a disk. */
 void job_limits(const struct job *job, const struct profile *profile,

@@ -72,6 +72,16 @@ static inline bool target_solid_figures(const struct target *target,
 			       disk_solid_figures(target->disk, figures);
 }
 
+/* Of a shingled disk, or of all members together: nothing of others. */
+static inline void target_pending_figures(const struct target *target,
+					  struct pending_figures *figures)
+{
+	if (target->array)
+		array_pending_figures(target->array, figures);
+	else
+		disk_pending_figures(target->disk, figures);
+}
+
 /* Need it not go on? Cheap. Of the members of an array only target_failed() asks. */
 static inline bool target_stopped(const struct target *target)
 {
