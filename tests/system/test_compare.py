@@ -163,6 +163,15 @@ def test_the_verdict_is_one_line_and_never_without_an_uncertainty() -> None:
     assert "± not known" in compare.verdict(compare.compare([result([1010])]))
 
 
+def test_what_is_compared_is_held_against_the_trace() -> None:
+    part, whole = result([1010]), result([1010])
+    for run in part["runs"]:
+        run |= {"trace-calls": 900, "not-in-workload": {"only-in-order": 600, "missing": 100}}
+    said = "700 of the trace's 900 calls are not in the workload"
+    assert said in compare.compare([part]).warnings
+    assert not [line for line in compare.compare([whole]).warnings if "workload" in line]
+
+
 def test_runs_that_are_all_the_same_are_not_given_an_uncertainty_of_zero() -> None:
     same = compare.compare([result([1010, 1010])])
     assert compare.verdict(same).endswith("time +0.25 % in each of 2 runs: nothing varies")

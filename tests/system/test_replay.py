@@ -21,7 +21,7 @@ import pytest
 
 from davidlib import build
 from davidlib.bench import runs, spec, testbed
-from davidlib.trace import tracefile
+from davidlib.trace import importing, tracefile
 from davidlib.workload.kinds import KINDS
 from davidlib.workload.several import WorkFailed
 from helpers import compiledfile, ordercases
@@ -465,7 +465,7 @@ def test_a_call_that_takes_long_does_not_hold_up_the_compiler(tmp_path: Path) ->
 
 # Hostile files.
 
-HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ")
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ8Q")
 
 
 def number(value: int) -> bytes:
@@ -503,6 +503,7 @@ def hand_made(
     slots: int = 4,
     layout: list[tuple[int, int, int, int]] | tuple[()] = (),
     process: int = 0,
+    calls: tuple[int, ...] = (1, 0, 0, 0, 0, 0, 0, 0),
 ) -> Path:
     """A compiled trace of one thread, written by hand; texts begin at 1, each with a 0."""
     names, stream = operations(), b""
@@ -530,8 +531,8 @@ def hand_made(
     ]
     lies = len(layout), at_tree + len(entries) + len(text), len(pieces)
     rest = thread + stream + entries + text + pieces
-    tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies)[16:] + rest
-    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 4, hashed(tail)) + tail)
+    tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies, *calls)[16:] + rest
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 5, hashed(tail)) + tail)
     return out
 
 
@@ -589,6 +590,14 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"commands": [], "texts": ["f"], "tree": [(0o40755, 9, 1, 0)], "layout": [(0, 0, 0, 9)]},
         "piece 0 of the layout",
     ),
+    "more calls left out than there were": (
+        {"commands": [("SYNC", [])], "calls": (5, 2, 0, 0, 0, 0, 0, 4)},
+        "it leaves out more calls than the trace had",
+    ),
+    "calls left out that add up to less than one": (
+        {"commands": [("SYNC", [])], "calls": (5, HUGE, HUGE, 0, 0, 0, 0, 0)},
+        "it leaves out more calls than the trace had",
+    ),
     "a gap of 2^63": (
         {"commands": [], "texts": ["f"], "tree": [(0o100644, 9, 1, 0)], "layout": [(HUGE, 0, 0, 9)]},
         "piece 0 of the layout",
@@ -605,6 +614,66 @@ def test_a_broken_file_is_refused_with_its_record(what: str, tmp_path: Path) -> 
     for words in (["check", out], ["prepare", out, target], ["run", "--share-disk", out, target]):
         assert said in call(REPLAY, *words, status=1).stderr
     assert not list(target.iterdir())
+
+
+STRANGE = """\
+1 1.0 openat(AT_FDCWD, "/d/f", O_RDWR) = 3 <0.000010>
+1 1.1 pread64(3, "x"..., 100, 0) = 100 <0.000010>
+1 1.2 openat(AT_FDCWD, "/proc/self/maps", O_RDONLY) = 4 <0.000010>
+1 1.3 getxattr("/d/f", "user.x", 0x1, 9) = 1 <0.000010>
+1 1.4 unlink("/d/g") = -1 EACCES (Permission denied) <0.000010>
+1 1.5 nosuchcall(1, 2) = 0 <0.000010>
+1 1.6 flock(3, LOCK_EX) = 0 <0.000010>
+a line of something else
+1 2.0 pread64(3, "x"..., 100, 0) = 100 <0.000010>
+1 3.0 pread64(3, "x"..., 50, 0) = 50 <0.000010>
+1 3.1 exit_group(0) = ?
+"""
+WITHOUT = {
+    "only-in-order": 2,
+    "without-a-disk": 1,
+    "not-replayed": 1,
+    "without-rights": 1,
+    "unknown": 1,
+    "missing": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "without"),
+    [
+        ((), WITHOUT),
+        # What is before --from is not read; what is left out on purpose is not missing.
+        (("--from", "500000000"), WITHOUT | {"left-out": 1}),
+        (("--to", "1500000000"), WITHOUT | {"only-in-order": 1, "left-out": 2}),
+        (("--path", "/e/*"), {"only-in-order": 2, "unknown": 1, "missing": 1, "left-out": 7}),
+    ],
+)
+def test_each_call_of_the_trace_is_in_the_workload_or_has_its_reason(
+    options: tuple[str, ...], without: dict[str, int], tmp_path: Path
+) -> None:
+    (tmp_path / "log").write_text(STRANGE)
+    importing.import_lines("strace", tmp_path / "log", tmp_path / "t.db")
+    out = make(tmp_path / "t.db", "root", *options)
+    calls, said = compiledfile.trace_calls(out)
+    made = [c for c in compiledfile.load(out)[0] if c["op"] not in ("NONE", "WAIT") and not c["flags"] & 1]
+    assert (calls, said) == (11, without)
+    assert len(made) == calls - sum(said.values())
+    run = once(out, tmp_path / "target", "--timing", "afap")
+    assert (run["trace-calls"], run["not-in-workload"]) == (calls, said)
+    assert run["trace-same"] == run["same"] == run["compared"]
+
+
+def test_the_commands_say_how_much_of_the_trace_they_are_about(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(STRANGE)
+    importing.import_lines("strace", tmp_path / "log", tmp_path / "t.db")
+    (tmp_path / "target").mkdir()
+    said = "7 of the trace's 11 calls, 64 %, are not in the workload: 2 only-in-order, 1 without-a-disk"
+    done = call(DAVID, "compile", tmp_path / "t.db", "-o", tmp_path / "t.wl", status=2)
+    assert said in done.stderr
+    done = call(DAVID, "replay", "--share-disk", "--timing", "afap", tmp_path / "t.wl", tmp_path / "target")
+    assert "7 of the trace's 11 calls, 64 %, are not in the workload" in done.stderr
+    assert "run 1: 100.000 % of 4 calls as in the original, 36.364 % of the trace's 11;" in done.stderr
 
 
 def test_files_are_laid_out_by_their_places(tmp_path: Path) -> None:

@@ -195,10 +195,11 @@ def test_a_compilation_is_believed_as_long_as_little_is_left_out(left_out: str, 
 
 
 @pytest.mark.parametrize(("made", "compared", "same", "status"), [
-    (0, 0, 0, 2), (500, 0, 0, 0), (500, 500, 500, 0), (500, 500, 495, 0), (500, 500, 494, 2)])
+    (0, 0, 0, 2), (500, 0, 0, 2), (500, 500, 500, 0), (500, 500, 495, 0), (500, 500, 494, 2)])
 def test_a_replay_is_believed_as_long_as_it_does_the_same(made: int, compared: int, same: int,
                                                           status: int) -> None:
     assert replay._differing(0, {"made": made, "compared": compared, "same": same}) == status
+    assert replay._differing(0, {"made": made, "compared": 0, "same": 0}, ignored=True) == (0 if made else 2)
 
 
 @pytest.fixture

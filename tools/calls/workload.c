@@ -10,6 +10,16 @@ const struct wl_op_info wl_ops[WL_OPS] = {
 #undef OP
 };
 
+const char *const wl_reasons[WL_REASONS] = {
+	[BECAUSE_NOT_DONE] = "not-replayed",
+	[BECAUSE_KERNEL] = "without-a-disk",
+	[BECAUSE_ORDER] = "only-in-order",
+	[BECAUSE_FORBIDDEN] = "without-rights",
+	[BECAUSE_UNKNOWN] = "unknown",
+	[BECAUSE_LEFT_OUT] = "left-out",
+	[BECAUSE_MISSING] = "missing",
+};
+
 static char problem[200];
 
 static const char *wrong(const char *format, ...) __printf(1, 2);
@@ -189,6 +199,19 @@ static bool within(u64 at, u64 bytes, u64 size)
 	return at <= size && bytes <= size - at;
 }
 
+/* What is not here is a part of what there was. */
+static bool calls_add_up(const struct wl_header *h)
+{
+	u64 calls = le64_to_cpu(h->calls), reason;
+
+	for (reason = 0; reason < WL_REASONS; reason++) {
+		if (le64_to_cpu(h->without[reason]) > calls)
+			return false;
+		calls -= le64_to_cpu(h->without[reason]);
+	}
+	return true;
+}
+
 static const char *check_header(struct workload *w, const void *data, u64 size)
 {
 	const struct wl_header *h = data;
@@ -222,6 +245,8 @@ static const char *check_header(struct workload *w, const void *data, u64 size)
 	w->thread = (const struct wl_thread *)(w->data + thread_at);
 	if (w->text[w->text_bytes - 1])
 		return "its last text has no end";
+	if (!calls_add_up(h))
+		return "it leaves out more calls than the trace had";
 	return NULL;
 }
 

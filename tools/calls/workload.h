@@ -14,7 +14,7 @@
 #include "../../dm-david/portable/portable.h"
 
 #define WL_MAGIC 0x4b4c5744u /* "DWLK" */
-#define WL_VERSION 4
+#define WL_VERSION 5
 #define WL_ARGS 5
 #define WL_THREADS_MAX 0x4000u
 #define WL_SLOTS_MAX 0x100000u
@@ -39,6 +39,19 @@ struct wl_op_info {
 
 extern const struct wl_op_info wl_ops[WL_OPS];
 
+enum wl_reason { /* why a call of the trace is no call here */
+	BECAUSE_NOT_DONE, /* the trace has too little of it: xattrs, ioctl, ... */
+	BECAUSE_KERNEL, /* it is about /proc, /sys, /dev, sockets and other things without a disk */
+	BECAUSE_ORDER, /* only its place in the order is replayed: locks, waits, exits */
+	BECAUSE_FORBIDDEN, /* it failed for lack of rights */
+	BECAUSE_UNKNOWN, /* it is not in the table of calls, or another architecture's */
+	BECAUSE_LEFT_OUT, /* by --from, --to, --only, --root */
+	BECAUSE_MISSING, /* the trace itself has it only as a number: lost, not understood */
+	WL_REASONS,
+};
+
+extern const char *const wl_reasons[WL_REASONS];
+
 struct wl_header {
 	__le32 magic;
 	__le32 version;
@@ -57,6 +70,8 @@ struct wl_header {
 	__le64 layout; /* pieces of files, by their place on the original's disk */
 	__le64 layout_at;
 	__le64 layout_bytes;
+	__le64 calls; /* of the trace, with those that it only counts */
+	__le64 without[WL_REASONS]; /* of these: what is no call here, by reason */
 };
 
 struct wl_thread {
@@ -68,7 +83,7 @@ struct wl_thread {
 	__le32 zero;
 };
 
-static_assert(sizeof(struct wl_header) == 144, "the header has no holes");
+static_assert(sizeof(struct wl_header) == 208, "the header has no holes");
 static_assert(sizeof(struct wl_thread) == 32, "a thread's entry has no holes");
 
 /* Flags of a command. */

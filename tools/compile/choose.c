@@ -21,7 +21,7 @@ static u32 nr(const struct compiler *c)
 	return c->making.item->record->nr;
 }
 
-static void none(struct compiler *c, enum reason reason)
+static void none(struct compiler *c, enum wl_reason reason)
 {
 	c->making.op = WL_NONE;
 	c->making.reason = reason;

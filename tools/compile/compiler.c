@@ -49,24 +49,24 @@ static bool wanted(struct compiler *c)
 
 static void count(struct compiler *c)
 {
-	struct compile_figures *f = &c->figures;
+	const struct making *g = &c->making;
+	enum wl_reason reason = g->reason;
 
-	if (wl_is_call(c->making.op))
+	if (wl_is_call(g->op))
 		return;
-	switch (c->making.reason) {
-	case BECAUSE_KERNEL:
-		f->kernel++;
-		break;
-	case BECAUSE_ORDER:
-		f->no_call++;
-		break;
-	case BECAUSE_FORBIDDEN:
-		f->forbidden++;
-		break;
-	default:
-		f->not_done++;
-		break;
-	}
+	/* Without its open, a descriptor looks like one of a file that has no disk. */
+	if (reason == BECAUSE_KERNEL && g->opened_outside)
+		reason = BECAUSE_LEFT_OUT;
+	c->figures.without[reason]++;
+}
+
+static void leave_out(struct compiler *c)
+{
+	u32 ofd;
+
+	c->figures.without[BECAUSE_LEFT_OUT]++;
+	for (ofd = c->making.ofd_before; ofd < c->world.ofd_count; ofd++)
+		*map_at(&c->left_out, ofd + 1) = 1;
 }
 
 static void add_other(struct compiler *c)
@@ -91,6 +91,7 @@ static void skip_reading(struct compiler *c)
 		g->flags |= WL_NO_RESULT;
 	} else if (g->op == WL_PREAD) {
 		g->op = WL_NONE;
+		g->reason = BECAUSE_LEFT_OUT;
 	}
 }
 
@@ -162,13 +163,12 @@ static void begin(struct compiler *c, const struct source_item *item)
 	g->futex = 0;
 	g->other_op = 0;
 	g->last_close = false;
+	g->opened_outside = false;
 	memset(g->args, 0, sizeof(g->args));
 	uses_clear(&c->uses);
 	c->world.event = item->event;
 	c->world.time = item->exit;
 	c->figures.calls++;
-	if (!g->call)
-		c->figures.unknown++;
 }
 
 /* Submissions to io_uring. */
@@ -212,9 +212,11 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	mapped_add_pages(c);
 	begin(c, item);
 	if (!g->call || !item->finished) {
-		g->reason = BECAUSE_ORDER;
+		g->reason = g->call ? BECAUSE_ORDER : BECAUSE_UNKNOWN;
 		if (item->entry < c->options.to)
 			add_call(c);
+		else
+			c->figures.without[BECAUSE_LEFT_OUT]++;
 		return;
 	}
 	adopt_descriptor(c);
@@ -228,6 +230,7 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	}
 	g->ofd_before = c->world.ofd_count;
 	effect_of(&c->world, &g->about);
+	g->opened_outside = g->about.ofd && *map_at(&c->left_out, g->about.ofd->id);
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
 		g->last_close = g->about.ofd->refs == 1;
 	if (use)
@@ -241,7 +244,7 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	if (use)
 		add_call(c);
 	else
-		c->figures.left_out++;
+		leave_out(c);
 	command_add_closes(c);
 	mapped_add_ends(c);
 }
@@ -300,6 +303,8 @@ void compiler_run(struct compiler *c)
 		c->making.item = item;
 		switch (item->kind) {
 		case SOURCE_END:
+			c->figures.without[BECAUSE_MISSING] = source_missing(c->source);
+			c->figures.calls += source_missing(c->source);
 			return;
 		case SOURCE_FORK:
 			take_fork(c, item);
@@ -365,6 +370,7 @@ void compiler_free(struct compiler *c)
 	slots_free(&c->slots);
 	output_free(&c->output);
 	tree_free(&c->tree);
+	map_free(&c->left_out);
 	map_free(&c->umasks);
 	map_free(&c->threads);
 	free(c->place);

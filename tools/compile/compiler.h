@@ -22,15 +22,10 @@ struct compile_options {
 };
 
 struct compile_figures {
-	u64 calls; /* of the trace */
-	u64 left_out; /* by --to, --only */
-	u64 unknown; /* not in the table of calls, or another architecture's */
-	u64 kernel; /* about /proc, /sys, /dev, sockets and other things without a disk */
-	u64 no_call; /* only their order is replayed: locks, waits, exits */
+	u64 calls; /* of the trace, with those that it only counts */
+	u64 without[WL_REASONS]; /* of these: what is no call of the replay */
 	u64 shared; /* threads that share memory with the one that made them */
 	u64 futexes;
-	u64 forbidden; /* that failed for lack of rights */
-	u64 not_done; /* what the trace has too little of to do it again: xattrs, ioctl, ... */
 	u64 mapped; /* mappings of files, whose accesses nobody has recorded */
 	u64 touches; /* commands */
 	u64 touched; /* pages that these touch */

@@ -44,16 +44,12 @@ static void print_stats(struct compiler *c, u64 bytes, u64 elapsed)
 	struct order_figures order = order_figures(compiler_order(c));
 	struct tree_guesses guesses = tree_guesses(compiler_tree(c));
 	struct compile_figures f = compiler_figures(c);
-	u32 op;
+	u32 op, i;
 
 	printf("calls %" PRIu64 "\n", f.calls);
 	printf("commands %" PRIu64 "\n", out->commands);
-	printf("only-in-order %" PRIu64 "\n", f.no_call);
-	printf("without-a-disk %" PRIu64 "\n", f.kernel);
-	printf("not-replayed %" PRIu64 "\n", f.not_done);
-	printf("without-rights %" PRIu64 "\n", f.forbidden);
-	printf("unknown %" PRIu64 "\n", f.unknown);
-	printf("left-out %" PRIu64 "\n", f.left_out);
+	for (i = 0; i < WL_REASONS; i++)
+		printf("%s %" PRIu64 "\n", wl_reasons[i], f.without[i]);
 	printf("mappings %" PRIu64 "\n", f.mapped);
 	printf("touches %" PRIu64 "\n", f.touches);
 	printf("touched-pages %" PRIu64 "\n", f.touched);
@@ -110,13 +106,17 @@ static int make_workload(const char *trace, const char *to, const struct compile
 		fputs("}\n", w->dot);
 	order_print(options->rules, order, sizeof(order));
 	tree_link(compiler_tree(compiler));
+	figures = compiler_figures(compiler);
 	bytes = output_write(compiler_output(compiler), to, compiler_tree(compiler),
-			     compiler_slots(compiler), elapsed, order);
+			     &(struct output_about){ .slots = compiler_slots(compiler),
+						     .elapsed = elapsed,
+						     .order = order,
+						     .calls = figures.calls,
+						     .without = figures.without });
 	if (stats)
 		print_stats(compiler, bytes, elapsed);
 	guesses = tree_guesses(compiler_tree(compiler));
 	print_guesses(&guesses);
-	figures = compiler_figures(compiler);
 	if (figures.mapped)
 		fprintf(stderr,
 			"david-compile: %" PRIu64

@@ -20,13 +20,6 @@ struct named { /* a path of a call */
 	char text[PATH_MAX + 1]; /* from the root on */
 };
 
-enum reason { /* why there is no call in the replay */
-	BECAUSE_NOT_DONE,
-	BECAUSE_KERNEL,
-	BECAUSE_ORDER,
-	BECAUSE_FORBIDDEN,
-};
-
 struct making {
 	struct about about;
 	const struct source_item *item;
@@ -39,7 +32,7 @@ struct making {
 	u32 mapping; /* number of the one that it makes */
 	u8 op;
 	u8 flags;
-	enum reason reason;
+	enum wl_reason reason; /* why there is no call in the replay */
 	u64 args[WL_ARGS];
 	s64 result;
 	/* A command of its own after it, or before: of the pipe's end of a splice. */
@@ -47,6 +40,7 @@ struct making {
 	bool other_first;
 	u32 other_slot;
 	bool last_close;
+	bool opened_outside; /* its descriptor's open was left out */
 };
 
 struct compiler {
@@ -64,6 +58,7 @@ struct compiler {
 	struct tree tree;
 	struct compile_figures figures;
 	u32 *place; /* replay threads */
+	struct map left_out; /* by open file description: its open was left out */
 	struct map umasks; /* by process: 1 + umask */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
 	struct making making;

@@ -210,8 +210,8 @@ static void *output_append(void *whole, u64 *used, const void *data, u64 bytes)
 	return whole;
 }
 
-u64 output_write(struct output *out, const char *path, const struct tree *tree, u32 slots,
-		 u64 elapsed, const char *order)
+u64 output_write(struct output *out, const char *path, const struct tree *tree,
+		 const struct output_about *about)
 {
 	u32 skip = offsetof(struct wl_header, hash) + sizeof(__le64), i;
 	struct wl_header header = {};
@@ -248,9 +248,9 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 		.magic = cpu_to_le32(WL_MAGIC),
 		.version = cpu_to_le32(WL_VERSION),
 		.threads = cpu_to_le32(out->streams),
-		.slots = cpu_to_le32(slots),
+		.slots = cpu_to_le32(about->slots),
 		.commands = cpu_to_le64(out->commands),
-		.elapsed = cpu_to_le64(elapsed),
+		.elapsed = cpu_to_le64(about->elapsed),
 		.tree = cpu_to_le64(entries),
 		.tree_at = cpu_to_le64(used),
 		.tree_bytes = cpu_to_le64(tree_data.used),
@@ -260,8 +260,11 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree, 
 		.layout = cpu_to_le64(pieces.count),
 		.layout_at = cpu_to_le64(used + tree_data.used + out->texts.used),
 		.layout_bytes = cpu_to_le64(layout.used),
+		.calls = cpu_to_le64(about->calls),
 	};
-	snprintf(header.order, sizeof(header.order), "%s", order);
+	for (i = 0; i < WL_REASONS; i++)
+		header.without[i] = cpu_to_le64(about->without[i]);
+	snprintf(header.order, sizeof(header.order), "%s", about->order);
 	whole = output_append(whole, &used, tree_data.data, tree_data.used);
 	whole = output_append(whole, &used, out->texts.data, out->texts.used);
 	whole = output_append(whole, &used, layout.data, layout.used);

@@ -40,8 +40,16 @@ void output_ended(struct output *out, u32 stream, u64 at, u32 other, u32 count);
 
 u32 output_processes(const struct output *out);
 
-/* Of a replay that needs @slots descriptors. Returns the file's size. */
-u64 output_write(struct output *out, const char *path, const struct tree *tree, u32 slots,
-		 u64 elapsed, const char *order);
+struct output_about { /* what the file's header says */
+	u32 slots; /* descriptors that the replay needs */
+	u64 elapsed; /* of the original, ns */
+	const char *order;
+	u64 calls; /* of the trace */
+	const u64 *without; /* of these, by enum wl_reason: what is no call of the replay */
+};
+
+/* Returns the file's size. */
+u64 output_write(struct output *out, const char *path, const struct tree *tree,
+		 const struct output_about *about);
 
 #endif

@@ -63,6 +63,7 @@ struct source {
 	u64 *horizon; /* by event */
 	u64 event_count;
 	u64 elapsed;
+	u64 missing;
 	char *page_name;
 	u32 pending; /* whose call it is, after its exec has been given */
 	struct source_item item;
@@ -435,6 +436,8 @@ static void load_horizon(struct source *s)
 	for (i = s->event_count; i; i--)
 		s->horizon[i] = min(s->horizon[i], s->horizon[i + 1]);
 	s->elapsed = number(s, "SELECT max(start + coalesce(duration, 0)) FROM event");
+	s->missing = number(s, "SELECT sum(value) FROM balance "
+			       "WHERE key IN ('lost', 'unparsed', 'not-taken')");
 }
 
 static u64 touched_key(u32 process, u32 file)
@@ -642,6 +645,11 @@ const char *source_cwd(const struct source *s, u32 pid)
 u64 source_elapsed(const struct source *s)
 {
 	return s->elapsed;
+}
+
+u64 source_missing(const struct source *s)
+{
+	return s->missing;
 }
 
 u64 source_events(const struct source *s)

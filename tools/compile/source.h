@@ -110,6 +110,9 @@ const char *source_cwd(const struct source *s, u32 pid);
 
 u64 source_elapsed(const struct source *s);
 
+/* Calls that the trace has only as a number: lost, not understood, left out of an import. */
+u64 source_missing(const struct source *s);
+
 /* The earliest beginning of all calls that have not been given yet. */
 u64 source_horizon(const struct source *s);
 u64 source_events(const struct source *s);

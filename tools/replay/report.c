@@ -85,6 +85,25 @@ static void write_about(FILE *to, const struct workload *w, const struct report_
 		about->processes ? w->processes : 1);
 }
 
+/* How much of the trace it can be about. */
+static void write_trace(FILE *to, const struct wl_header *h, const struct replay_result *r)
+{
+	const char *between = "";
+	u32 i;
+
+	fprintf(to, "  \"trace-calls\": %" PRIu64 ",\n  \"trace-same\": %" PRIu64
+		",\n  \"not-in-workload\": {",
+		(u64)le64_to_cpu(h->calls), r->same);
+	for (i = 0; i < WL_REASONS; i++) {
+		if (!le64_to_cpu(h->without[i]))
+			continue;
+		fprintf(to, "%s\"%s\": %" PRIu64, between, wl_reasons[i],
+			(u64)le64_to_cpu(h->without[i]));
+		between = ", ";
+	}
+	fputs("},\n", to);
+}
+
 /*
  * The most memory that was used, kB. getrusage() is no help: its figure begins with that of the
  * program that has started this one.
@@ -140,6 +159,7 @@ void report_write(FILE *to, const struct workload *w, const struct replay_result
 		r->elapsed, (u64)le64_to_cpu(header->elapsed), r->counted.read, r->counted.written,
 		r->counted.touched, r->made, r->compared, r->counted.late,
 		r->stopped ? "true" : "false");
+	write_trace(to, header, r);
 	for (i = 0; i < OUTCOMES; i++)
 		fprintf(to, "  \"%s\": %" PRIu64 ",\n", outcome_names[i], r->counted.outcome[i]);
 	if (about->judged)

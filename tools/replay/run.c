@@ -42,6 +42,7 @@ struct worker {
 	u64 random;
 	u64 made;
 	u64 compared;
+	u64 same; /* of the trace's calls: no touches */
 	u64 last; /* when the last call returned; ns since the start */
 	bool within; /* ... but for the last one, which takes no time of its own */
 	void *scratch;
@@ -325,6 +326,7 @@ static void run_compare(struct worker *worker, const struct wl_command *c, s64 r
 	outcome = outcome_of(c, result);
 	worker->compared++;
 	worker->counted.outcome[outcome]++;
+	worker->same += outcome == SAME && c->op != WL_TOUCH;
 	if (outcome != SAME)
 		note_difference(worker, c, result);
 }
@@ -505,6 +507,7 @@ static void tear_down(struct show *show)
 		counted_free(&worker->counted);
 		show->result.made += worker->made;
 		show->result.compared += worker->compared;
+		show->result.same += worker->same;
 		show->result.elapsed = max(show->result.elapsed, worker->last);
 		munmap(worker->scratch, CHUNK);
 		if (worker->counted.room)

@@ -44,6 +44,7 @@ struct replay_result {
 	bool stopped;
 	u64 made; /* calls; without what only has a place in the order */
 	u64 compared;
+	u64 same; /* of the trace's calls: they came to the original's result */
 	struct counted counted;
 	struct difference difference[DIFFERENCES_MAX];
 	u32 differences;

@@ -12,7 +12,11 @@ from typing import Any
 TREE = Path(__file__).resolve().parents[3]
 OPS_H = TREE / "tools/calls/workload-ops.h"
 OPERATIONS = re.findall(r'^OP\((\w+), "(\w*)"', OPS_H.read_text(), re.MULTILINE)
-HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ")
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ8Q")
+REASONS = [
+    *("not-replayed", "without-a-disk", "only-in-order", "without-rights", "unknown", "left-out"),
+    "missing",
+]
 THREAD = struct.Struct("<QQIIII")
 
 
@@ -56,6 +60,12 @@ def load(path: Path) -> list[list[dict[str, Any]]]:
         at, size, count, *_ = THREAD.unpack_from(data, header[12] + THREAD.size * thread)
         found.append(list(commands(data[at : at + size], count)))
     return found
+
+
+def trace_calls(path: Path) -> tuple[int, dict[str, int]]:
+    """How many the trace had; which of them are none here, by reason."""
+    calls, *without = HEADER.unpack_from(path.read_bytes())[17:]
+    return calls, {reason: n for reason, n in zip(REASONS, without, strict=True) if n}
 
 
 def layout(path: Path) -> tuple[list[str], list[tuple[int, ...]]]:

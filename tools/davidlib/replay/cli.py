@@ -63,17 +63,33 @@ def _compile(args: argparse.Namespace) -> int:
 
 # Calls of the trace that the compiled one has not, though nobody asked for it and a disk may have been used.
 LEFT_OUT = ("unknown", "not-replayed", "without-rights")
+# Why a call of the trace is none of the workload (tools/calls/workload.h: enum wl_reason).
+REASONS = ("only-in-order", "without-a-disk", "left-out", *LEFT_OUT, "missing")
 
 
 def _left_out(trace: Path, counted: dict[str, int]) -> int:
     """The exit status of a compilation: is too much missing?"""
+    calls, without = counted["calls"], {key: counted[key] for key in REASONS if counted[key]}
+    say(f"{trace}: {_in_workload(calls, without)}")
     lost = losses.of_trace(open_trace(trace))
     missing = {key: lost.missing[key] for key in losses.MISSING} | {key: counted[key] for key in LEFT_OUT}
-    status = losses.status(str(trace), losses.Losses(missing, lost.whole))
-    if counted["calls"] and counted["commands"] == counted.get("op.NONE", 0):
-        say(f"{trace}: nothing of it is left to be replayed: --stats says what its calls are")
+    status = losses.status(str(trace), losses.Losses(missing, calls))
+    if calls == sum(without.values()) and not counted["touches"]:
+        say(f"{trace}: nothing of it is left to be replayed")
         return NOT_BELIEVABLE
     return status
+
+
+def _in_workload(calls: int, without: dict[str, int]) -> str:
+    """How much of the trace it is, and what it is not."""
+    missing = sum(without.values())
+    if not calls:
+        return "the trace has no call"
+    if not missing:
+        return f"all of the trace's {calls} calls are in the workload"
+    reasons = ", ".join(f"{count} {reason}" for reason, count in without.items())
+    share = losses.percent(missing / calls)
+    return f"{missing} of the trace's {calls} calls, {share}, are not in the workload: {reasons}"
 
 
 def clock_step() -> int:
@@ -127,6 +143,9 @@ def _line(figures: dict[str, Any]) -> str:
     share = "no call's result was compared"
     if compared:
         share = f"{100 * same / compared:.3f} % of {compared} calls as in the original"
+        calls = figures["trace-calls"]
+        if calls and figures["not-in-workload"]:
+            share += f", {100 * figures['trace-same'] / calls:.3f} % of the trace's {calls}"
     seconds = [figures[name] / 1e9 for name in ("elapsed", "original-elapsed")]
     return f"{share}; {seconds[0]:.6f} s, the original {seconds[1]:.6f} s"
 
@@ -164,6 +183,8 @@ def _replay(args: argparse.Namespace) -> int:
             target.make_cold(place)
         name, before = disk_of(place), disks.counts()
         figures = programs.run(workload, place, _options(args, run))
+        if not run:
+            say(f"{workload}: {_in_workload(figures['trace-calls'], figures['not-in-workload'])}")
         asked = disks.between(before, disks.counts()).get(name) if name else None
         if name:
             figures["disk"] = dict(zip(disks.FIELDS, asked or [0] * len(disks.FIELDS), strict=True))
@@ -171,7 +192,7 @@ def _replay(args: argparse.Namespace) -> int:
         for different in figures["differences"][:5] if not run else []:
             say("record {record}: {call} gave {got}, in the original {expected}".format(**different))
         runs.append(figures)
-        status = max(status, _differing(run, figures))
+        status = max(status, _differing(run, figures, args.on_mismatch == "ignore"))
     result = {
         "kind": "replay",
         "cold": args.cold,
@@ -191,10 +212,13 @@ def _replay(args: argparse.Namespace) -> int:
     return NOT_BELIEVABLE if any(run.get("order-violations") for run in runs) else status
 
 
-def _differing(run: int, figures: dict[str, Any]) -> int:
-    """The exit status of a run: did it do the same?"""
+def _differing(run: int, figures: dict[str, Any], ignored: bool = False) -> int:
+    """The exit status of a run: did it do the same? @ignored: nobody wants to know."""
     if not figures["made"]:
         say(f"run {run + 1}: nothing was replayed")
+        return NOT_BELIEVABLE
+    if not figures["compared"] and not ignored:
+        say(f"run {run + 1}: of none of its {figures['made']} calls the original's result is known")
         return NOT_BELIEVABLE
     differ = figures["compared"] - figures["same"]
     found = losses.Losses({"differ": differ}, figures["compared"])

@@ -249,6 +249,8 @@ def compare(
         warnings.append(f"all {len(plain)} runs took the same: nothing varies from run to run")
     if len(captures) < 2:
         warnings.append("one capture: the original's own spread is not known")
+    if missing := sum(plain[0].get("not-in-workload", {}).values()):
+        warnings.append(f"{missing} of the trace's {plain[0]['trace-calls']} calls are not in the workload")
     if not cost:
         warnings.append("what the capture itself cost is not taken off; --capture-cost does")
     procedure = _procedure(results, warnings)
