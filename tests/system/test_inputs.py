@@ -20,6 +20,12 @@ SAMPLES = {
     "fio": "fio version 2 iolog\n/d/f add\n/d/f open\n/d/f read 0 4096\n/d/f close\n",
     "blkparse": "  8,0 3 1 0.000001829 697 D W 22 + 8 [k]\n  8,0 3 2 0.000009000 0 C W 22 + 8 [0]\n",
     "msr": "128166372003061629,usr,0,Read,7014609920,24576,41286\n",
+    "systor": "1455592020.5,0.001,R,3,4096,8192\n",
+    "fiu": "89967391000000 4000 imapd 4419968 128 W 6 0 b279a4f90dba384fcfbd39f6654b0028\n",
+    "alibaba": "419,W,8192,4096,1577808144000000\n",
+    "tencent": "1538323200,4419968,128,1,1283\n",
+    "spc": "0,20941264,8192,W,0.551706\n",
+    "disksim": "0.0000 0 4419968 128 1\n",
     "darshan": "# DXT, file_id: 7, file_name: /d/f\n X_POSIX 0 read 0 8192 4096 0.0029 0.0032\n",
     "json": '{"rvalue": 1, "caller": {"tid": "0", "pid": "1"}, "stamp": {"begin": 1, "elapsed": 5}, '
     '"call": "open", "args": ["/d/f", "2", "511"]}\n',

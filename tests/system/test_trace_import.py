@@ -20,6 +20,7 @@ from helpers import traced
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
+BLOCK_TRACES = Path(__file__).parent / "blocktraces"
 OTHERS = TREE / "profiles/evidence/traces"
 FULL = os.environ.get("DAVID_SCALE") == "full"
 RUNS = int(os.environ.get("DAVID_FUZZ_RUNS", 20000 if FULL else 60))  # of each importer's fuzzer
@@ -255,6 +256,9 @@ SAMPLES = {
     "darshan": DARSHAN,
     "json": JSON,
     "nfsdump": NFSDUMP,
+} | {
+    name: (BLOCK_TRACES / name).read_text()
+    for name in ("systor", "fiu", "alibaba", "tencent", "spc", "disksim")
 }
 CALLS = (
     "SELECT tid, name, start, duration, offset, result FROM call "

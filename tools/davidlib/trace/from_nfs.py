@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from . import tracefile
-from .from_requests import Calls, Requests
+from .from_requests import Calls, Requests, each
 
 _LINE = re.compile(r"(\d+)\.(\d+) (\S+) (\S+) [TU] ([CR])([23]) ([0-9a-f]+) ([0-9a-f]+) (\w+)(?: (.*))?$")
 _QUOTED = re.compile(r'(\w+)\s+"((?:[^"\\]|\\.)*)"|(\w+)\s+(\S+)')
@@ -120,5 +120,5 @@ class Nfsdump:
 def nfsdump(trace: tracefile.TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     requests = Requests(trace, calls)
     reader = Nfsdump(requests)
-    yield from requests.each(lines, reader.take)
+    yield from each(requests, lines, reader.take)
     trace.account.leave_out("calls without a reply", len(reader.waiting))

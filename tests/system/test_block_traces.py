@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Block traces: the same requests are the same in every format, and none goes without being counted."""
+
+from __future__ import annotations
+
+import csv
+import random
+import struct
+from pathlib import Path
+
+import pytest
+
+from davidlib.trace import blocks, from_blktrace, importing
+from davidlib.trace.blocks import DISCARD, FLUSH, FUA, PREFLUSH, READ, SYNC, WRITE
+from davidlib.util import UserError
+
+SAMPLES = Path(__file__).parent / "blocktraces"
+# Of what a format's times are whole, and whether it has response times.
+FORMATS = {
+    "blkparse": (1, True),
+    "msr": (100, True),
+    "systor": (1, True),
+    "fiu": (1, False),
+    "alibaba": (1000, False),
+    "tencent": (1_000_000_000, False),
+    "spc": (1000, False),
+    "disksim": (100, False),
+    "fio": (1000, False),
+}
+
+
+def truth() -> list[tuple[int, int, int, int, int]]:
+    with (SAMPLES / "requests.csv").open() as file:
+        rows = [[int(word) for word in row] for row in csv.reader(file) if not row[0].startswith("#")]
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
+
+
+def requests_of(path: Path, kind: str | None = None, device: str | None = None) -> list[blocks.Block]:
+    _, found = blocks.load(path, kind)
+    return found.of(blocks.choose(path, found, device))
+
+
+def complaint(kind: str, found: list[blocks.Block]) -> str:
+    """How these requests are not those of requests.csv."""
+    grain, timed = FORMATS[kind]
+    if len(found) != len(truth()):
+        return f"{len(found)} requests"
+    for block, (start, took, op, sector, sectors) in zip(found, truth(), strict=True):
+        began = start // grain * grain
+        right = blocks.Block(began, began + took * timed, op, sector, sectors, SYNC)
+        if block != right:
+            return f"{block}, not {right}"
+    return ""
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_same_requests_are_the_same_in_every_format(kind: str) -> None:
+    assert importing.BLOCKS.keys() == FORMATS.keys()
+    assert blocks.recognise(SAMPLES / kind) == kind
+    named, found = blocks.load(SAMPLES / kind, None)
+    assert named == kind and not found.account.left_out
+    assert not complaint(kind, found.of(found.devices[0]))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_unit_that_is_wrong_is_found(kind: str) -> None:
+    """Times, places and sizes of another unit, a request that is lost, reads that are writes."""
+    found = requests_of(SAMPLES / kind)
+    for wrong in (
+        [block._replace(start=block.start * 1000, end=block.end * 1000) for block in found],
+        [block._replace(sector=block.sector // 8) for block in found],
+        [block._replace(sectors=block.sectors * 512) for block in found],
+        [block._replace(op=1 - block.op) for block in found],
+        found[1:],
+    ):
+        assert complaint(kind, wrong)
+
+
+FLUSHES = """\
+  8,0 0  1 0.000000000 300 Q FWS [jbd2]
+  8,0 0  2 0.000100000 300 D FN [kworker]
+  8,0 0  3 0.000400000 0 C FN 0 [0]
+  8,0 0  4 0.000500000 0 C FWS 0 [0]
+  8,0 0  5 0.001000000 300 Q FWFS 2048 + 8 [jbd2]
+  8,0 0  6 0.001500000 0 C WFS 2048 + 8 [0]
+  8,0 0  7 0.002000000 301 Q DS 8192 + 2048 [fstrim]
+  8,0 0  8 0.002500000 0 C DS 8192 + 2048 [0]
+  8,0 0  9 0.003000000 302 Q W 100 + 8 [a]
+  8,0 0 10 0.003100000 302 Q W 108 + 8 [a]
+  8,0 0 11 0.003150000 302 M W 108 + 8 [a]
+  8,0 0 12 0.003200000 302 D W 100 + 16 [a]
+  8,0 0 13 0.004000000 0 C W 100 + 16 [0]
+  8,0 0 14 0.005000000 303 Q R 4096 + 64 [a]
+  8,0 0 15 0.005100000 303 X R 4096 / 4128 [a]
+  8,0 0 16 0.006000000 0 C R 4128 + 32 [0]
+  8,0 0 17 0.007000000 0 C R 4096 + 32 [0]
+  8,0 0 18 0.008000000 303 Q FWS [a]
+  8,0 0 19 0.008100000 303 D FN [a]
+  8,0 0 20 0.008400000 0 C FN 0 [0]
+  8,0 0 21 0.009000000 0 C R 64 + 8 [0]
+  8,0 0 22 0.009500000 303 Q R 64 + 8 [a]
+"""
+
+
+def test_merged_and_split_requests_and_flushes_are_what_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(FLUSHES)
+    _, found = blocks.load(tmp_path / "log", None)
+    expected = [
+        (0, 500_000, FLUSH, 0, 0, SYNC),
+        (1_000_000, 1_500_000, WRITE, 2048, 8, FUA | SYNC | PREFLUSH),
+        (2_000_000, 2_500_000, DISCARD, 8192, 2048, 0),
+        (3_000_000, 4_000_000, WRITE, 100, 8, 0),
+        (3_100_000, 4_000_000, WRITE, 108, 8, 0),
+        (5_000_000, 7_000_000, READ, 4096, 64, SYNC),
+        (8_000_000, 8_400_000, FLUSH, 0, 0, SYNC),
+    ]
+    assert found.of("/dev/block/8:0") == expected
+    assert {name: kind.count for name, kind in found.account.left_out.items()} == {
+        "ends of requests whose beginning is not in it": 1,
+        "requests that were issued and never ended": 1,
+    }
+
+
+def test_depths_are_those_under_way() -> None:
+    def at(start: int, end: int, op: int = READ) -> blocks.Block:
+        return blocks.Block(start, end, op, 0, 8, SYNC)
+
+    found = [at(0, 10), at(1, 5), at(2, 2, DISCARD), at(3, 20), at(5, 30), at(30, 40)]
+    assert blocks.depths(found) == [1, 2, 2, 3, 3, 1]
+    assert blocks.depths([at(0, 0), at(1, 2)]) is None
+
+
+ACTIONS = {name: number for number, name in enumerate(from_blktrace._ACTIONS) if name != "?"}
+LETTERS = {"W": 1 << 1, "F": 1 << 2, "S": 1 << 3, "D": 1 << 13}
+
+
+def binary(line: str, order: str) -> bytes:
+    """A line of blkparse as the kernel's event."""
+    words = line.split()
+    major, minor = (int(word) for word in words[0].split(","))
+    seconds, part = words[3].split(".")
+    category = 1 << 10 if words[5] == "m" else 0
+    if not category:
+        for letter in words[6].replace("WFS", "WS"):
+            category |= LETTERS.get(letter, 0)
+        category |= (1 << 15) * ("WFS" in words[6])
+    more = b"a message" if words[5] == "m" else b"pdu!" if words[5] == "U" else b""
+    sector, size = (int(words[7]), int(words[9]) * 512) if words[8:9] == ["+"] else (0, 0)
+    action = (2 if words[5] == "m" else ACTIONS[words[5]]) | category << 16
+    return struct.pack(
+        order + "IIQQIIIIIHH",
+        *(0x65617407, int(words[2]), int(seconds) * 10**9 + int(part), sector, size, action, int(words[4])),
+        *(major << 20 | minor, int(words[1]), 0, len(more)),
+    ) + more
+
+
+def events() -> list[str]:
+    lines = (SAMPLES / "blkparse").read_text().splitlines()
+    return [line for line in lines if line.startswith("  8,16")]
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_blktraces_own_files_are_read_with_those_of_the_other_processors(order: str, tmp_path: Path) -> None:
+    dice = random.Random(2)
+    parts: list[list[bytes]] = [[], [], []]
+    for line in events():
+        parts[dice.randrange(3)].append(binary(line, order))
+    for cpu, part in enumerate(parts):
+        (tmp_path / f"sdb.blktrace.{cpu}").write_bytes(b"".join(part))
+    (tmp_path / "sdc.blktrace.0").write_bytes(binary("8,32 0 1 0.000000001 7 Q R 0 + 8 [a]", order))
+    assert not complaint("blkparse", requests_of(tmp_path / "sdb.blktrace.1"))
+    # What one processor said is missing.
+    (tmp_path / "sdb.blktrace.2").unlink()
+    assert complaint("blkparse", requests_of(tmp_path / "sdb.blktrace.1"))
+
+
+def test_a_file_of_blktrace_that_is_cut_short_says_so(tmp_path: Path) -> None:
+    whole = b"".join(binary(line, "<") for line in events())
+    (tmp_path / "whole").write_bytes(whole)
+    assert not complaint("blkparse", requests_of(tmp_path / "whole"))
+    (tmp_path / "cut").write_bytes(whole[:-20])
+    _, found = blocks.load(tmp_path / "cut", None)
+    assert found.account.unparsed() == 1
+
+
+def test_what_is_no_block_trace_is_refused(tmp_path: Path) -> None:
+    for text in ("", "This is\nno trace.\n", "fio version 3 iolog\n", "\0" * 4096):
+        (tmp_path / "log").write_text(text)
+        with pytest.raises(UserError, match="no block trace of"):
+            blocks.load(tmp_path / "log", None)
+        with pytest.raises(UserError, match="no request of msr in it"):
+            blocks.load(tmp_path / "log", "msr")
+
+
+def test_one_of_several_devices_must_be_chosen(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("0,0,512,R,0.1\n1,8,512,R,0.2\n1,16,512,W,0.3\n")
+    with pytest.raises(UserError, match=r"--device: /asu/1 \(2 requests\), /asu/0 \(1 requests\)"):
+        requests_of(tmp_path / "log")
+    with pytest.raises(UserError, match="no requests of /asu/2"):
+        requests_of(tmp_path / "log", None, "/asu/2")
+    assert [block.sector for block in requests_of(tmp_path / "log", None, "/asu/1")] == [8, 16]

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A block trace as requests to one disk, for who serves or replays them as such."""
+
+from __future__ import annotations
+
+import lzma
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from ..util import UserError
+from . import from_blktrace, importing
+from .account import Account
+from .from_requests import SECTOR, Reader, each
+
+READ, WRITE, FLUSH, DISCARD = range(4)
+FUA, SYNC, PREFLUSH = 1, 2, 8  # as david-sim has them
+RECORDING = "# david recording"
+LOOKED_AT = 1000  # lines, to recognise a format
+EVENT = re.compile(r" (dev|id|op|sector|sectors|flags|arrival|completion)=([\d:]+)")
+
+
+class Block(NamedTuple):
+    """A request. Times are ns, the first request's 0; `end` is that of `start` where it is not known."""
+
+    start: int
+    end: int
+    op: int
+    sector: int
+    sectors: int
+    flags: int
+
+
+@dataclass
+class Blocks:
+    """A Sink that keeps what it is told."""
+
+    account: Account = field(default_factory=Account)
+    timed: bool = True
+    devices: list[str] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _kept: array[int] = field(default_factory=lambda: array("Q"))
+
+    def untimed(self) -> None:
+        self.timed = False
+
+    def open(self, tid: int, name: str, time: int) -> int:
+        return 0
+
+    def close(self, tid: int, name: str, time: int) -> None:
+        pass
+
+    def _keep(self, name: str, start: int, end: int, op: int, place: int, size: int, flags: int) -> None:
+        number = self._numbers.setdefault(name, len(self.devices))
+        if number == len(self.devices):
+            self.devices.append(name)
+        first, behind = place // SECTOR, -(-(place + size) // SECTOR)
+        self._kept.extend((start, max(start, end), number, op, first, behind - first, flags))
+
+    def transfer(
+        self,
+        tid: int,
+        file: str,
+        write: bool,
+        offset: int,
+        size: int,
+        start: int,
+        end: int,
+        flags: str = "",
+    ) -> None:
+        if not size:
+            self.account.leave_out("requests of no bytes")
+            return
+        if (offset | size) % SECTOR:
+            self.account.has_none("requests taken as the whole sectors that they touch")
+        bits = 0 if "A" in flags else SYNC
+        bits |= FUA if "U" in flags else 0
+        bits |= PREFLUSH if "F" in flags else 0
+        self._keep(file, start, end, WRITE if write else READ, offset, size, bits)
+
+    def sync(self, tid: int, file: str, time: int, data: bool = False, end: int = 0) -> None:
+        self._keep(file, time, end, FLUSH, 0, 0, SYNC)
+
+    def discard(self, tid: int, file: str, offset: int, size: int, time: int, end: int = 0) -> None:
+        self._keep(file, time, end, DISCARD, offset, size, 0)
+
+    def __len__(self) -> int:
+        return len(self._kept) // 7
+
+    def by_device(self) -> Counter[str]:
+        return Counter(self.devices[number] for number in self._kept[2::7])
+
+    def of(self, device: str) -> list[Block]:
+        """In the order of time."""
+        kept, wanted = self._kept, self._numbers[device]
+        found = [
+            Block(kept[at], kept[at + 1], *kept[at + 3 : at + 7])
+            for at in range(0, len(kept), 7)
+            if kept[at + 2] == wanted
+        ]
+        found.sort(key=lambda block: block.start)
+        first = found[0].start
+        return [block._replace(start=block.start - first, end=block.end - first) for block in found]
+
+
+def recording(to: Blocks, lines: Iterable[str]) -> Iterator[None]:
+    """What `david record` wrote: its trim is a discard."""
+    queued: dict[str, dict[str, str]] = {}
+
+    def take(line: str) -> None:
+        fields = dict(EVENT.findall(line))
+        if line.startswith("david_queue:"):
+            queued[fields["id"]] = fields
+        elif line.startswith("david_complete:"):
+            keep(queued.pop(fields["id"]), int(fields["completion"]))
+        else:
+            to.account.has_none("headers" if line.startswith("#") else "other events")
+
+    def keep(fields: dict[str, str], end: int) -> None:
+        sector, sectors, op = int(fields["sector"]), int(fields["sectors"]), int(fields["op"])
+        flags = int(fields["flags"]) & (FUA | SYNC)
+        to._keep(fields["dev"], int(fields["arrival"]), end, op, sector * SECTOR, sectors * SECTOR, flags)
+
+    yield from each(to, lines, take)
+    for fields in queued.values():
+        keep(fields, 0)
+
+
+READERS: dict[str, Reader] = importing.BLOCKS | {
+    "blkparse": partial(from_blktrace.blkparse, queued=True),
+}
+
+
+def _try(reader: Reader, lines: list[str]) -> tuple[int, int]:
+    """How many of these lines are requests, and how many make no sense, with a minus."""
+    to = Blocks()
+    for _ in reader(to, to.account.each(lines)):
+        pass
+    return len(to), -to.account.unparsed()
+
+
+def recognise(path: Path) -> str:
+    """The format of a block trace."""
+    with importing.lines_of(path) as lines:
+        first = list(islice(lines, LOOKED_AT))
+    if first and first[0].startswith(RECORDING):
+        return "recording"
+    found = {name: _try(reader, first) for name, reader in READERS.items()}
+    name = max(found, key=lambda name: found[name])
+    taken, senseless = found[name]
+    if not taken or -senseless > taken:
+        raise UserError(f"{path}: no block trace of {', '.join(READERS)}, and no recording of david record")
+    return name
+
+
+def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
+    """All requests, and the name of the format."""
+    try:
+        kind = kind or recognise(path)
+        blocks = Blocks()
+        with importing.lines_of(path) as lines:
+            said = blocks.account.each(lines)
+            for _ in recording(blocks, said) if kind == "recording" else READERS[kind](blocks, said):
+                pass
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    if not len(blocks):
+        raise UserError("; ".join(blocks.account.as_text(str(path), 0)) + f": no request of {kind} in it")
+    return kind, blocks
+
+
+def choose(path: Path, blocks: Blocks, device: str | None) -> str:
+    """The one device that is asked for, or that there is."""
+    counted = blocks.by_device()
+    if device is None and len(counted) == 1:
+        return blocks.devices[0]
+    said = ", ".join(f"{name} ({count} requests)" for name, count in counted.most_common(10))
+    said += f", and {len(counted) - 10} more" if len(counted) > 10 else ""
+    if device is None:
+        raise UserError(f"{path}: requests of several devices; choose one with --device: {said}")
+    if device not in counted:
+        raise UserError(f"{path}: no requests of {device}; there are {said}")
+    return device
+
+
+def depths(requests: list[Block]) -> list[int] | None:
+    """How many were under way when each came, with it. None: the trace does not say when they ended."""
+    timed = sum(block.end > block.start for block in requests if block.op != DISCARD)
+    asked = sum(block.op != DISCARD for block in requests)
+    if timed < 0.99 * asked:
+        return None
+    ends = sorted(block.end for block in requests if block.op != DISCARD)
+    found, begun, ended = [], 0, 0
+    for block in requests:
+        while ended < len(ends) and ends[ended] <= block.start and ended < begun:
+            ended += 1
+        begun += block.op != DISCARD
+        found.append(max(1, begun - ended))
+    return found
