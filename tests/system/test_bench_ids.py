@@ -22,7 +22,7 @@ import pytest
 from davidlib import source
 from davidlib.bench import labrun, localhost, loop, parts, runs, spec, testbed
 from davidlib.paper import guest, plan
-from davidlib.bench.results import COLUMNS, RESULT, Results, signed
+from davidlib.bench.results import COLUMNS, RESULT, Results, signed, signed_sweep
 from davidlib.drive import files
 from davidlib.lab import archive, identity, kernels, uml_kernel
 from davidlib.report import origin
@@ -293,18 +293,28 @@ def test_a_page_is_of_the_last_start_s_runs_whatever_the_tree_is_now(tmp_path: P
     results, found = sweep(tmp_path)
     older = results.path(found[0]).with_name(f"{found[0].legible}-0123456789ab.json")
     older.write_text(result_of(1, 9.0))
-    words = json.loads((tmp_path / "sweep.json").read_text())
+    words = results.asked()
     # As if they had been made by another tree: their ids are not those of this one.
     for run, said in zip(found, words, strict=True):
         said["id"] = f"{run.legible}-{'f' * 12}"
         one = json.loads(results.path(run).read_text())
         results.path(run).unlink()
         (tmp_path / "runs" / f"{said['id']}.json").write_text(signed(one, said["id"]))
-    (tmp_path / "sweep.json").write_text(json.dumps(words))
+    (tmp_path / "sweep.json").write_text(signed_sweep(words, (tmp_path / "spec.toml").read_text()))
     assert [one["id"] for one in results.load()] == [said["id"] for said in words]
     (tmp_path / "sweep.json").unlink()
     with pytest.raises(UserError, match="an older dm-david made this"):
         results.load()
+
+
+@pytest.mark.parametrize("name", ["spec.toml", "sweep.json"])
+def test_what_a_page_is_told_is_what_was_asked(tmp_path: Path, name: str) -> None:
+    results, _ = sweep(tmp_path, DISK + WORK)
+    results.question()
+    text = (tmp_path / name).read_text()
+    (tmp_path / name).write_text(text.replace("varmail", "another"))
+    with pytest.raises(UserError, match="it was changed"):
+        results.question()
 
 
 def test_a_run_is_called_on_the_page_what_the_question_calls_it_now(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 
     spec.toml          the question
     base               from where it names files
-    sweep.json         the runs of the last start: their ids, and the words for a page
+    sweep.json         the runs of the last start: their ids, the words for a page, the question's digest
     runs/ID.json       one run: what it was told, and its figures
     results.json       all runs in a table, without samples
     results.sqlite     the same and the samples, to be asked in SQL
@@ -52,11 +52,14 @@ class Results:
         self.runs.mkdir(parents=True, exist_ok=True)
         write_whole(self.top / "spec.toml", spec_text)
         write_whole(self.top / "base", f"{base or Path.cwd()}\n")
-        write_whole(self.top / "sweep.json", json.dumps(list(map(_words, runs)), indent=1) + "\n")
+        write_whole(self.top / "sweep.json", signed_sweep(list(map(_words, runs)), spec_text))
 
     def question(self) -> tuple[spec.Spec, str]:
         """The spec and its text; files that it names are where they were."""
         text, base = (self.top / "spec.toml").read_text(), self.top / "base"
+        if _read_sweep(self.top / "sweep.json")["question"] != parts.digest(text):
+            raise UserError(f"{self.top / 'spec.toml'}: it was changed after its runs were done; 'david "
+                            "bench' asks anew with it")
         place = Path(base.read_text().rstrip("\n")) if base.is_file() else self.top.resolve()
         return spec.parse(text, str(self.top / "spec.toml"), place), text
 
@@ -72,17 +75,14 @@ class Results:
 
     def asked(self) -> list[dict[str, Any]]:
         """The words for a page of each run of the last start, whether it is there or not."""
-        return _read_sweep(self.top / "sweep.json")
+        runs: list[dict[str, Any]] = _read_sweep(self.top / "sweep.json")["runs"]
+        return runs
 
     def load(self) -> list[dict[str, Any]]:
         """Those of the last start's runs that are there, each with its id, in the order of the spec.
         UserError if they were not all made by one model, lab and so on, or if that is not known."""
-        sweep = self.top / "sweep.json"
-        if not sweep.is_file():
-            raise UserError(f"{self.top}: an older dm-david made this, and did not note which model, drive "
-                            "and lab its runs are of; 'david bench' runs them again")
         found = []
-        for words in _read_sweep(sweep):
+        for words in self.asked():
             path = self.runs / f"{words['id']}.json"
             if path.exists():
                 if damage := _damage(path):
@@ -184,11 +184,23 @@ def _damage(path: Path) -> str:
     return ""
 
 
-def _read_sweep(path: Path) -> list[dict[str, Any]]:
+def signed_sweep(words: list[dict[str, Any]], spec_text: str) -> str:
+    """The file of a start: its runs, the digest of its question, and one of all that."""
+    found = {"runs": words, "question": parts.digest(spec_text)}
+    return json.dumps(found | {"digest": _digest(found)}, indent=1) + "\n"
+
+
+def _read_sweep(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise UserError(f"{path.parent}: an older dm-david made this, and did not note which model, drive "
+                        "and lab its runs are of; 'david bench' runs them again")
     try:
-        return [dict(words) for words in json.loads(path.read_text())]
-    except (OSError, ValueError, TypeError):
-        raise UserError(f"{path}: 'david bench' did not write that; it makes it again") from None
+        found = dict(json.loads(path.read_text()))
+        if found["digest"] == _digest(found):
+            return found
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    raise UserError(f"{path}: it was changed, or 'david bench' did not write it; that makes it again")
 
 
 def _described(path: Path) -> dict[str, Any]:
