@@ -106,6 +106,8 @@ static void model_stats(struct model_figures *model, struct david_stats *st)
 		source->count(source);
 	COPY_ARRAY(st->flash, model->flash);
 	COPY_ARRAY(st->reach, model->reach);
+	COPY_ARRAY(st->cached, model->cached);
+	COPY_ARRAY(st->pending, model->pending);
 	st->read_hits = model->read_hits;
 	st->read_pages = model->read_pages;
 	COPY_ARRAY(st->modelled, model->requests);
@@ -270,6 +272,16 @@ static const char * const reach_names[DAVID_SLOTS] = {
 	[DAVID_REACH_PAGES] = "pages",
 };
 
+static const char * const cached_names[DAVID_SLOTS] = {
+	[DAVID_REQ_READ] = "read",
+	[DAVID_REQ_WRITE] = "write",
+};
+
+static const char * const pending_names[DAVID_SLOTS] = {
+	[DAVID_PENDING_SECTORS] = "sectors",
+	[DAVID_PENDING_RUNS] = "runs",
+};
+
 /* Stands for the names of a histogram's buckets, which have none. */
 static const char * const histogram[1];
 
@@ -336,6 +348,8 @@ static const struct {
 	FIELD(read_pages),
 	ARRAY(flash, "flash", flash_names),
 	ARRAY(reach, "reach", reach_names),
+	ARRAY(cached, "cached", cached_names),
+	ARRAY(pending, "pending", pending_names),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

@@ -29,6 +29,7 @@ static void count_model(struct model_source *source)
 	struct model_figures *figures = &t->figures->model;
 	const struct reach *reach = t->reach;
 	struct solid_figures now, more;
+	struct pending_figures pending;
 
 	lockdep_assert_held(&figures->lock);
 	if (disk_solid_figures(t->disk, &now)) {
@@ -43,6 +44,9 @@ static void count_model(struct model_source *source)
 	figures->reach[DAVID_REACH_FIRST] = reach->first;
 	figures->reach[DAVID_REACH_END] = reach->end;
 	figures->reach[DAVID_REACH_PAGES] = reach_pages(reach);
+	disk_pending_figures(t->disk, &pending);
+	figures->pending[DAVID_PENDING_SECTORS] = pending.sectors;
+	figures->pending[DAVID_PENDING_RUNS] = pending.runs;
 }
 
 void timing_count_from(struct timing *t)
@@ -65,6 +69,7 @@ void timing_count_to(struct timing *t)
 	count_model(&t->source);
 	list_del(&t->source.list);
 	memset(figures->reach, 0, sizeof(figures->reach));
+	memset(figures->pending, 0, sizeof(figures->pending));
 	spin_unlock_irqrestore(&figures->lock, flags);
 }
 

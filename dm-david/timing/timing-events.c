@@ -123,7 +123,7 @@ void timing_count_commands(struct model_figures *figures, struct drive_sums *sum
 	*sums = (struct drive_sums){ };
 }
 
-/* How far a request went, and what of a read was in the drive's cache. */
+/* How far a request went, and what of it was in the drive's cache. */
 static void count_reach(struct timing *t, const struct disk_request *request)
 {
 	struct model_figures *figures = &t->figures->model;
@@ -133,6 +133,8 @@ static void count_reach(struct timing *t, const struct disk_request *request)
 		figures->read_hits += request->parts.hit;
 		figures->read_pages += DIV_ROUND_UP(end, FTL_PAGE) - request->sector / FTL_PAGE;
 	}
+	if (request->op != DISK_FLUSH)
+		figures->cached[request->op] += request->parts.cached;
 	reach_add(t->reach, request->sector, request->sectors);
 }
 

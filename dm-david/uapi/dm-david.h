@@ -175,6 +175,16 @@ enum david_reach {
 };
 
 /*
+ * What a shingled drive has taken in and not written home yet: index into david_stats.pending. It
+ * is in its media cache, or in its buffer.
+ */
+enum david_pending {
+	DAVID_PENDING_SECTORS,
+	DAVID_PENDING_RUNS,	/* in which they lie */
+	DAVID_PENDING_NR
+};
+
+/*
  * Blocks that were undecided when they were written, and are kept until an inode decides: index
  * into david_stats.unclassified, blocks.
  */
@@ -266,6 +276,12 @@ struct david_stats {
 	__u64 read_pages;	/* pages of 4 KiB that they asked for */
 	__u64 flash[DAVID_SLOTS];	/* of an SSD */
 	__u64 reach[DAVID_SLOTS];
+	/*
+	 * By enum david_request, sectors that only a drive's cache saw: read from it though the
+	 * media brought nothing for that, or overwritten in it before they were on the media.
+	 */
+	__u64 cached[DAVID_SLOTS];
+	__u64 pending[DAVID_SLOTS];	/* now */
 };
 
 struct david_version {

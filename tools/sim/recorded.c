@@ -59,6 +59,7 @@ struct recording {
 	size_t line;
 	bool speedup;		/* was its mode for a while */
 	struct drive_sums sums;	/* of the model's commands */
+	struct pending_figures pending;	/* at the end */
 	bool refused_at_end;	/* and what was refused never came: the slot behind the last */
 };
 
@@ -393,6 +394,7 @@ static int run_on(struct recording *rec, struct disk *disk, struct ftl *ftl)
 		refuse(disk, &rec->requests[rec->nr]);
 	while ((next = disk_next_event(disk)) != U64_MAX)
 		disk_advance(disk, next);
+	disk_pending_figures(disk, &rec->pending);
 	return 0;
 }
 
@@ -509,6 +511,10 @@ int replay_recorded(const struct profile *profile, const char *name, const char 
 	if (json)
 		fprintf(to, "\"cached\": {\"read\": %llu, \"write\": %llu}, ",
 			cached_of(&rec, DISK_READ), cached_of(&rec, DISK_WRITE));
+	if (json)
+		fprintf(to, "\"pending\": {\"sectors\": %llu, \"runs\": %llu}, ",
+			(unsigned long long)rec.pending.sectors,
+			(unsigned long long)rec.pending.runs);
 	if (json)
 		target_print_sums(to, &rec.sums);
 	if (json)

@@ -24,7 +24,9 @@ BACKING = 64 * MIB
 BLOCK = 4096
 ATONCE = 5
 ROOM = ("nr_requests=8", "hw_depth=8")
-# 0 in both runs; other cases have them.
+OURS = ("plain", "flash")
+SHINGLED = "seagate-st8000as0002"
+# 0 in all runs; other cases have them.
 IDLE = {
     "stats": (
         "nospc",
@@ -52,7 +54,6 @@ IDLE = {
         "blocks.packed",
         "mounted_above",
         "parts.map",
-        "read_hits",
         "reach.first",
         "flash.folded_pages",
         "flash.empty_reads",
@@ -71,11 +72,12 @@ def work(disk: str, blocks: Map, sent: Sent) -> None:
             place, nr = number * 7919 % 4000 * 32, 1 + number % 8
             filled = number % 3 == 0
             word = b"DAVID-%02d" % (number % 2)
-            raw.write(
-                fd, word * (nr * BLOCK // 8) if filled else raw.patterned(number, nr * BLOCK), place * BLOCK
-            )
+            content = word * (nr * BLOCK // 8) if filled else raw.patterned(number, nr * BLOCK)
+            # Some of it twice: a drive's cache overwrites it before it is on the media.
+            for _ in range(1 + (number % 4 == 1)):
+                raw.write(fd, content, place * BLOCK)
+                sent.note("write", nr * 8)
             blocks.update({place + n: f"fill {word!r}" if filled else "stored" for n in range(nr)})
-            sent.note("write", nr * 8)
             if number % 4 == 0:
                 raw.read(fd, nr * BLOCK, place * BLOCK)
                 sent.note("read", nr * 8)
@@ -111,11 +113,12 @@ def found_on(drive: str, size: int) -> Found:
     blocks: Map = {}
     sent = Sent()
     begin = time.monotonic_ns()
+    path = profile(drive) if drive in OURS else drive
     options = [word for one in ROOM for word in ("--profile-option", one)]
     with (
         recording() as recorded,
         loop_disk(BACKING) as dev,
-        timed_disk("figures", size, dev, profile(drive), *options) as disk,
+        timed_disk("figures", size, dev, path, *options) as disk,
     ):
         # What top waits for is the work.
         clocks = [time.monotonic_ns()]
@@ -125,7 +128,7 @@ def found_on(drive: str, size: int) -> Found:
         passed = time.monotonic_ns() - begin
         doc = json.loads(david("stats", "figures", "--json"))
         counted = sent.counted("figures")
-    said = recorded[0].replay(profile(drive), size, *(word for one in ROOM for word in ("--option", one)))
+    said = recorded[0].replay(path, size, *(word for one in ROOM for word in ("--option", one)))
     requests = secondstats.requests_of(recorded[0])
     flushes = sum(one.kind == "flush" for one in requests)
     second = secondstats.times(requests, said)
@@ -155,7 +158,7 @@ def found_on(drive: str, size: int) -> Found:
 
 @case
 def figures_are_derived_a_second_way_and_wrong_ones_are_found() -> None:
-    runs = [found_on("plain", 64 * GIB), found_on("flash", GIB)]
+    runs = [found_on("plain", 64 * GIB), found_on("flash", GIB), found_on(SHINGLED, 1024 * GIB)]
     for program in ("stats", "top"):
         table = figuretable.rows(program)
         for run in runs:
@@ -170,4 +173,4 @@ def figures_are_derived_a_second_way_and_wrong_ones_are_found() -> None:
             raise Failed(f"{program} does not print {unprinted}")
         idle = [row for row in figuretable.idle(table, documents) if not row.startswith(IDLE[program])]
         if idle:
-            raise Failed(f"{program}: 0 in both runs: {idle}")
+            raise Failed(f"{program}: 0 in all runs: {idle}")

@@ -81,6 +81,7 @@ def times(requests: list[Done], said: dict[str, Any]) -> dict[str, Any]:
         "late_max": max(late),
         "late_50us": sum(ns > 50_000 for ns in late),
         "hits": said["hits"],
+        **{f"{group}.{name}": said[group][name] for group in ("cached", "pending") for name in said[group]},
         "unmodelled": 0,
         "queue_waits": sum(one.waited > 0 for one in requests),
         "queue_wait_ns": sum(one.waited for one in requests),

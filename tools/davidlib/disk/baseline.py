@@ -20,7 +20,7 @@ MARKS = Path("/run/dm-david")
 # What is so now, and was not counted. The other numbers only grow while the disk lives.
 STATES = (
     *("block_size", "target_sectors", "store_blocks", "store_used", "store_low_water", "late_max"),
-    *("pool_saved", "pool_memory", "reach"),
+    *("pool_saved", "pool_memory", "reach", "pending"),
     *("exact_blocks", "exact_limit", "raw_names", "raw_names_full", "mem", "ranges", "blocks"),
 )
 STATES_WITHIN = {"unclassified": ("now", "most"), "checksums": ("blocks", "store")}

@@ -110,6 +110,8 @@ FLASH = ("host_pages", "moved_pages", "folded_pages", "reads", "programs", "slc_
 MODEL_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "flash": ("flash", "flash_", FLASH),
     "reach": ("reach", "reach_", ("first", "end", "pages")),
+    "cached": ("cached", "cached_", ("read", "write")),
+    "pending": ("pending", "pending_", ("sectors", "runs")),
 }
 READS = ("read_hits", "read_pages")
 REACH_PAGE = 4096  # bytes

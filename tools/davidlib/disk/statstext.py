@@ -70,6 +70,12 @@ def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str
         row(name, format_time(ns), PART_TEXTS.get(name, "").format(under_way))
     row("cache hits", str(stats["hits"]), "commands that the drive's cache served or took")
     row("read hits", str(stats["read_hits"]), f"of {stats['modelled']['read']} reads")
+    for what, kind in (("read again", "read"), ("overwritten", "write")):
+        if cached := stats["cached"][kind]:
+            of = format_size(stats["sectors"][kind] * SECTOR)
+            row(what, format_size(cached * SECTOR), f"of {of}: only the drive's cache saw them")
+    if pending := stats["pending"]["sectors"]:
+        row("not at home", format_size(pending * SECTOR), "in a shingled disk's media cache or buffer")
     if empty := stats["flash"]["empty_reads"]:
         row("empty reads", str(empty), f"of {stats['read_pages']} pages that were read: never written")
     if end := stats["reach"]["end"]:
