@@ -20,6 +20,7 @@ from . import program
 
 MAKERS = ("clone", "clone3", "fork", "vfork")
 NEVER = 1 << 62
+NOT_RUN = (126, 127)  # the program's status, if there is none to be run; a shell's, too
 Holder = Callable[[str, int], list[str]]
 
 
@@ -130,12 +131,19 @@ def direct(waits: list[Wait]) -> list[Wait]:
     return [wait for wait in waits if not implied(wait)]
 
 
+def _executed(database: Path) -> bool:
+    with sqlite3.connect(database) as db:
+        return bool(db.execute("SELECT 1 FROM call WHERE name = 'execve' AND result = 0").fetchone())
+
+
 def _recorded(command: list[str], directory: Path, name: str, options: list[str]) -> Run:
     file, database = directory / f"{name}.dtr", directory / f"{name}.db"
     status = program.record(file, ["--share-disk", *options], command)
     if status == program.FAILED or not program.finish(file, database):
         raise UserError(f"trace causal: {command[0]} could not be recorded")
     file.unlink()
+    if status in NOT_RUN and not _executed(database):
+        raise UserError(f"trace causal: {command[0]} is no program that can be run")
     return run_of(database)
 
 
