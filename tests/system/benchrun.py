@@ -14,7 +14,7 @@ from davidlib.disk import dm
 from davidlib.workload import called
 
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
-EXOS, MICRON = "seagate-exos-x20-20tb", "micron-7300-pro"
+EXOS, MICRON, SHINGLED = "seagate-exos-x20-20tb", "micron-7300-pro", "seagate-st8000as0002"
 SMALL_CACHE = ('profile-option = ["segments=8", "segment_sectors=128sectors", '
                '"write_buffer=1024sectors"]\n')
 # By name: drive, more of the disk, file system, workload.
@@ -31,6 +31,14 @@ DOUBTED = {
     "memory-reads": (EXOS, "", "xfs", 'kind = "webserver"\noperations = 200\nfiles = 20\n'),
     "cache-reads": (EXOS, "", "none", 'kind = "fio"\n'
                     'job = "[a]\\nrw=randread\\nbs=4k\\ndirect=1\\nsize=1M\\nio_size=8M\\nnorandommap"\n'),
+    "stream-again": (EXOS, "", "none", 'kind = "fio"\n'
+                     'job = "[a]\\nrw=read\\nbs=64k\\ndirect=1\\nsize=1M\\nio_size=64M"\n'),
+    "overwritten": ("hitachi-hds721010kla330", "", "none", 'kind = "fio"\n'
+                    'job = "[a]\\nrw=write\\nbs=64k\\ndirect=1\\nsize=4M\\nio_size=512M"\n'),
+    "media-cache": (SHINGLED, "", "none", 'kind = "fio"\n'
+                    'job = "[a]\\nrw=write:1M\\nbs=4k\\ndirect=1\\nsize=2G\\nnumber_ios=2000"\n'),
+    "whole-bands": (SHINGLED, "", "none",
+                    'kind = "sequential-write"\nblock = "1M"\noperations = 2000\n'),
     "blank": (MICRON, "", "none", 'kind = "random-read"\noperations = 300\n'),
     "erased": (MICRON, "", "none", 'kind = "random-write"\nblock = "1M"\noperations = 300\n'),
     "worn": (MICRON, 'profile-option = ["precondition=random"]\n', "none",

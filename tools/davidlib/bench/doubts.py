@@ -37,6 +37,7 @@ class Seen:
     left_ns: int  # what the machine and the drive took afterwards until all was on the media
     part: dict[str, Any]  # the disk's figures of that span
     timed: dict[str, Any]  # the same from the beginning of timing-accurate
+    homes: tuple[steady.Home, steady.Home]  # when the span began, and when all was written
     limits: Limits
     is_random: bool
     rated: bool
@@ -58,19 +59,28 @@ def _doubt(kind: str, share: float, text: str) -> Doubt:
     return {"kind": kind, "share": share, "text": text}
 
 
+def _cached_share(part: dict[str, Any], kind: str) -> float:
+    """Of the sectors, those that only the drive's cache saw."""
+    return min(part["cached"][kind] / max(part["sectors"][kind], 1), 1.0)
+
+
 def _cached_writes(seen: Seen) -> Iterator[Doubt]:
-    limits, timed = seen.limits, seen.timed
-    written, writes = timed["sectors"]["write"] * SECTOR, timed["modelled"]["write"]
+    limits = seen.limits
     if not (seen.record.written or seen.part["sectors"]["write"]):
         return
-    if seen.warming and seen.warming["level"]:
-        return
-    caches = steady.Caches(limits.cache, limits.media_cache, limits.media_writes)
-    # Of others than requests at random, nobody knows what a media cache takes.
-    if seen.is_random and writes and not caches.media_filled(written, writes):
-        yield _doubt("cached_writes", 1.0, "a shingled disk's media cache took the writes: "
-                     f"{writes} of some {limits.media_writes} that fill it ({WAIT})")
-        return
+    if (share := steady.stayed(*seen.homes)) >= LEAST:
+        yield _doubt("cached_writes", share, "a shingled disk's media cache took the writes: "
+                     f"{100 * share:.0f} % of them wait there for bands to be written ({WAIT})")
+    elif (share := _cached_share(seen.part, "write")) >= LEAST:
+        yield _doubt("cached_writes", share, f"{100 * share:.0f} % of what the disk was given was "
+                     "overwritten in the drive's cache, and never got to the media (a larger size)")
+    elif not (seen.warming and seen.warming["level"]):
+        yield from _left(seen, limits)
+
+
+def _left(seen: Seen, limits: Limits) -> Iterator[Doubt]:
+    """What caches still have when the last operation is done."""
+    written = seen.timed["sectors"]["write"] * SECTOR
     if limits.lasting and 0 < seen.part["sectors"]["write"] and written < 2 * limits.cache:
         yield _doubt("cached_writes", 1.0, f"{written / 1e6:.4g} MB were written, into a cache of "
                      f"{limits.cache / 1e6:.4g} MB ({WAIT})")
@@ -92,19 +102,27 @@ def _empty_share(part: dict[str, Any]) -> float:
 
 
 def _cached_reads(seen: Seen) -> Iterator[Doubt]:
-    reads, read = seen.part["modelled"]["read"], seen.part["sectors"]["read"] * SECTOR
-    if seen.is_random:
-        share = seen.part["read_hits"] / reads if reads else 0.0
-        if share >= LEAST and _empty_share(seen.part) < LEAST:
-            text = f"{100 * share:.0f} % of the random reads were in the drive's cache (a larger size)"
-            yield _doubt("cached_reads", share, text)
-        return
-    # More came than passed the heads. A stream's hits alone say nothing: they were read for it.
-    rate = read * 1e9 / max(seen.ns, 1)
-    share = 1 - seen.limits.media_rate / rate if rate and seen.limits.media_rate else 0.0
-    if share >= LEAST:
-        yield _doubt("cached_reads", share, f"{100 * share:.0f} % of what was read was in the drive's cache: "
-                     f"{rate / 1e6:.1f} MB/s, and the media have {seen.limits.media_rate / 1e6:.1f}")
+    """A stream's hits say nothing: they were read for it. On an SSD what nobody wrote is a hit, too."""
+    part = seen.part
+    cached, asked = _cached_share(part, "read"), seen.is_random and seen.limits.kind == "disk"
+    hits = part["read_hits"] / max(part["modelled"]["read"], 1) if asked else 0.0
+    if hits >= LEAST and hits >= cached:
+        text = f"{100 * hits:.0f} % of the random reads were in the drive's cache (a larger size)"
+        yield _doubt("cached_reads", hits, text)
+    elif cached >= LEAST:
+        yield _doubt("cached_reads", cached, f"{100 * cached:.0f} % of what the disk was asked for was in "
+                     "the drive's cache, and not read from the media for it (a larger size)")
+
+
+def _rate(seen: Seen, found: list[Doubt]) -> Iterator[Doubt]:
+    """Whatever the run is: no more can pass the heads. FOUND are the doubts that it has already."""
+    moved = {kind: seen.part["sectors"][kind] * SECTOR for kind in ("read", "write")}
+    rate, media = sum(moved.values()) * 1e9 / max(seen.ns, 1), seen.limits.media_rate
+    kind = "cached_writes" if moved["write"] > moved["read"] else "cached_reads"
+    share = 1 - media / rate if rate and media else 0.0
+    if share >= LEAST and kind not in {doubt["kind"] for doubt in found}:
+        yield _doubt(kind, share, f"{rate / 1e6:.1f} MB/s were read and written, and the media have "
+                     f"{media / 1e6:.1f}")
 
 
 def _memory_reads(seen: Seen) -> Iterator[Doubt]:
@@ -171,4 +189,5 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
 def found(seen: Seen) -> list[Doubt]:
     """In the order of KINDS, at most one of each."""
     tests = (_cached_writes, _cached_reads, _memory_reads, _flash, _trend, _short_stroke)
-    return [doubt for test in tests for doubt in test(seen)]
+    doubts = [doubt for test in tests for doubt in test(seen)]
+    return sorted([*doubts, *_rate(seen, doubts)], key=lambda doubt: KINDS.index(doubt["kind"]))

@@ -21,8 +21,7 @@ class Limits:
     kind: str  # disk, ssd, memory
     cache: int  # that takes writes
     lasting: bool  # a flush need not empty it
-    media_cache: int  # of a shingled disk
-    media_writes: int  # requests at random that fill it
+    media_cache: int  # of a shingled disk; 0: it is none
     media_rate: float  # a second that pass the heads at most; 0: there are none
 
 
@@ -50,13 +49,11 @@ def parse(word: str) -> Limits:
         revolution = 60e9 / float(said["rpm"].removesuffix("rpm"))
         zones = [list(map(int, value.split(","))) for name, value in items if name == "zone"]
         rates = [_zone_rate(zone, int(said["heads"]), revolution) for zone in zones]
-    media_cache = _size(said.get("media_cache", "0"))
     return Limits(
         kind=said["kind"],
         cache=taken if on else 0,
         lasting=said["kind"] == "ssd" and said.get("power_loss_protection") == "yes",
-        media_cache=media_cache,
-        media_writes=int(said["media_cache_map"]) if media_cache else 0,
+        media_cache=_size(said.get("media_cache", "0")),
         media_rate=max(rates, default=0.0),
     )
 

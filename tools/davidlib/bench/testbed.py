@@ -188,6 +188,10 @@ class Span:
         self.timed = baseline.difference(now, self.first)
         self.sampler.rows.append(row(self.part, self.ns))
 
+    def home(self) -> steady.Home:
+        """Of a shingled disk as it is now. Others are not asked: that takes time."""
+        return steady.home_of(figures()) if self.limits.media_cache else steady.Home()
+
     def left(self, top: str) -> int:
         """How long it takes until all is on the media; ns."""
         start = time.monotonic_ns()
@@ -211,9 +215,8 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
     is_random = bool(kind.random and kind.random(params))
     warming = None
     if params.get("steady"):
-        caches = steady.Caches(span.limits.cache, span.limits.media_cache, span.limits.media_writes)
-        warming = steady.Warming(params["processes"], params["operations"], params["settle"], caches,
-                                 is_random, span.begin)
+        warming = steady.Warming(params["processes"], params["operations"], params["settle"],
+                                 span.limits.cache, span.home, span.begin)
         record = kind.run(work["kind"], top, params, run["seed"], warming)
         warming.close()
     else:
@@ -221,9 +224,11 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
         record = kind.run(work["kind"], top, params, run["seed"])
     span.end()
     # A program that says how long it was at its operations has a start and an end besides.
-    ns = record.own_ns or span.ns
-    seen = doubts.Seen(record, ns, span.left(top), span.part, span.timed, span.limits, is_random,
-                       kind.rated, 0 if record.own_ns else span.start, warming.outcome() if warming else None)
+    ns, left = record.own_ns or span.ns, span.left(top)
+    homes = (steady.home_of(span.before), steady.home_of(figures()))
+    seen = doubts.Seen(
+        record, ns, left, span.part, span.timed, homes, span.limits, is_random, kind.rated,
+        0 if record.own_ns else span.start, warming.outcome() if warming else None)
     return outcome(seen, span.sampler.rows)
 
 

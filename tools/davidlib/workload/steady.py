@@ -4,7 +4,8 @@
 Rates of ten windows are level if a straight line through them rises or falls by less than LEVEL percent, or
 if it is no steeper than what level rates scatter by. A window is a tenth of the operations that are to be
 counted, or as many as the drive's cache takes, if these are more. And the caches must have had the time to be
-full: until then a cache that takes everything has a level rate, too.
+full: until then a cache that takes everything has a level rate, too. A shingled disk must have written home
+most of what came in these windows.
 
 Warming makes processes wait for that. All of them do operations that are not counted; the first one judges.
 When it has, each stops behind its operation. The parent, which then looks at the disk, lets them go on.
@@ -27,26 +28,33 @@ WINDOWS = 10
 LEVEL = 10.0  # percent
 STUDENT = 5.041  # of the slope of level rates, 99.9 % are less steep; 8 degrees of freedom
 FILLINGS = 4  # of the cache
-MEDIA_FILLINGS = 2  # of a shingled disk's
 # An instant, and how many operations were done then.
 Point = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Caches:
-    """Of a drive, bytes; and how many writes at random fill a shingled disk's media cache."""
+class Home:
+    """Sectors and requests that were written to a disk so far; and of a shingled one the sectors that are not
+    at home now, and the runs in which they lie."""
 
-    cache: int = 0
-    media_cache: int = 0
-    media_writes: int = 0
+    written: int = 0
+    writes: int = 0
+    sectors: int = 0
+    runs: int = 0
 
-    def media_filled(self, written: int, writes: int) -> bool:
-        """Can it be full? Only writes at random go there for long."""
-        return (not self.media_cache or not writes or written >= MEDIA_FILLINGS * self.media_cache
-                or writes >= MEDIA_FILLINGS * self.media_writes)
 
-    def filled(self, written: int, writes: int) -> bool:
-        return not written or (written >= FILLINGS * self.cache and self.media_filled(written, writes))
+def home_of(stats: dict[str, Any]) -> Home:
+    """Of `david stats --json`."""
+    pending = stats["pending"]
+    return Home(stats["sectors"]["write"], stats["modelled"]["write"], pending["sectors"], pending["runs"])
+
+
+def stayed(before: Home, now: Home) -> float:
+    """Of what was written in between, the share that a shingled disk did not write home: of the bytes, or of
+    the requests, if that is more. A stream beside small writes has nearly all bytes."""
+    sectors = (now.sectors - before.sectors) / max(now.written - before.written, 1)
+    runs = (now.runs - before.runs) / max(now.writes - before.writes, 1)
+    return min(max(sectors, runs, 0.0), 1.0)
 
 
 def trend(points: list[Point]) -> float:
@@ -68,22 +76,25 @@ def trend(points: list[Point]) -> float:
 class Judge:
     """Is asked after each operation, with the sums of all processes."""
 
-    caches: Caches
+    cache: int  # bytes that the drive's takes of writes
     window: int
-    is_random: bool
+    home: Callable[[], Home]
     points: list[Point] = field(default_factory=list)
+    homes: list[Home] = field(default_factory=list)  # at these points
     due: tuple[int, int] = (0, 0)  # operations, bytes: the window's end
 
     def __post_init__(self) -> None:
-        self.due = (self.window, self.caches.cache)
+        self.due = (self.window, self.cache)
 
-    def is_level(self, now: int, operations: int, moved: int, written: int, writes: int) -> bool:
+    def is_level(self, now: int, operations: int, moved: int, written: int) -> bool:
         if operations < self.due[0] or moved < self.due[1]:
             return False
         self.points = [*self.points[-WINDOWS:], (now, operations)]
-        self.due = (operations + self.window, moved + self.caches.cache)
-        filled = self.caches.filled(written, writes if self.is_random else 0)
-        return len(self.points) > WINDOWS and abs(trend(self.points)) < LEVEL and filled
+        self.homes = [*self.homes[-WINDOWS:], self.home()]
+        self.due = (operations + self.window, moved + self.cache)
+        filled = not written or written >= FILLINGS * self.cache
+        level = len(self.points) > WINDOWS and abs(trend(self.points)) < LEVEL
+        return level and filled and 100 * stayed(self.homes[0], self.homes[-1]) < LEVEL
 
     def rate(self) -> float:
         """Operations a second of the last windows."""
@@ -93,7 +104,7 @@ class Judge:
         return (more - count) * 1e9 / max(end - begin, 1)
 
 
-# What a process has done: operations, bytes, bytes written, writes.
+# What a process has done: operations, bytes, bytes written. And what the first one says.
 SLOTS = 4
 STOPS, SETTLED, DONE, RATE = range(4)  # of the first one's verdict; the rate in thousandths
 
@@ -101,25 +112,24 @@ STOPS, SETTLED, DONE, RATE = range(4)  # of the first one's verdict; the rate in
 class Warming:
     """Of a run with `steady`: MOST operations at most before those that count. BEGIN is called in between."""
 
-    def __init__(self, processes: int, count: int, most: int, caches: Caches, is_random: bool,
+    def __init__(self, processes: int, count: int, most: int, cache: int, home: Callable[[], Home],
                  begin: Callable[[], None]) -> None:
         self.processes, self.most, self.begin = processes, most, begin
         self.shared = memoryview(mmap.mmap(-1, 8 * SLOTS * (1 + processes))).cast("Q")
-        self.judge = Judge(caches, max(count // WINDOWS, 1), is_random)
+        self.judge = Judge(cache, max(count // WINDOWS, 1), home)
         self.ready, self.go = os.pipe(), os.pipe()
 
     def _sums(self) -> list[int]:
         return [sum(self.shared[SLOTS + slot :: SLOTS]) for slot in range(SLOTS)]
 
     def _note(self, number: int, done: Record) -> None:
-        writes = sum(len(times) for kind, times in done.ns.items() if kind != "read")
-        said = (done.operations(), done.read + done.written, done.written, writes if done.written else 0)
+        said = (done.operations(), done.read + done.written, done.written)
         for slot, more in enumerate(said):
             self.shared[SLOTS * (1 + number) + slot] += more
 
     def _judge(self) -> None:
-        operations, moved, written, writes = self._sums()
-        level = self.judge.is_level(time.monotonic_ns(), operations, moved, written, writes)
+        operations, moved, written, _ = self._sums()
+        level = self.judge.is_level(time.monotonic_ns(), operations, moved, written)
         if level or operations >= self.most:
             self.shared[SETTLED], self.shared[DONE] = int(level), operations
             self.shared[RATE] = round(1000 * self.judge.rate())
