@@ -270,6 +270,8 @@ static const char * const reach_names[DAVID_SLOTS] = {
 	[DAVID_REACH_FIRST] = "first",
 	[DAVID_REACH_END] = "end",
 	[DAVID_REACH_PAGES] = "pages",
+	[DAVID_REACH_MOST_FIRST] = "most_first",
+	[DAVID_REACH_MOST_END] = "most_end",
 };
 
 static const char * const cached_names[DAVID_SLOTS] = {

@@ -4,9 +4,45 @@
 
 #include "../portable/splitmix.h"
 
-void reach_clear(struct reach *reach)
+void reach_clear(struct reach *reach, u64 sectors)
 {
 	memset(reach, 0, sizeof(*reach));
+	while (sectors && (sectors - 1) >> reach->part_shift >= REACH_PARTS)
+		reach->part_shift++;
+}
+
+void reach_count(struct reach *reach, u64 sector, u32 sectors)
+{
+	u64 number = min_t(u64, sector >> reach->part_shift, REACH_PARTS - 1);
+	struct reach_part *part = &reach->parts[number];
+
+	if (!sectors)
+		return;
+	part->first = part->nr ? min(part->first, sector) : sector;
+	part->end = max(part->end, sector + sectors);
+	part->nr++;
+}
+
+void reach_most(const struct reach *reach, u64 *first, u64 *end)
+{
+	const struct reach_part *low = reach->parts, *high = low + REACH_PARTS - 1, *part;
+	u64 nr = 0, below, above;
+
+	for (part = low; part <= high; part++)
+		nr += part->nr;
+	*first = 0;
+	*end = 0;
+	if (!nr)
+		return;
+	below = nr / REACH_FEW;
+	above = below;
+	for (; low->nr <= below; low++)
+		below -= low->nr;
+	for (; high->nr <= above; high--)
+		above -= high->nr;
+	*first = low->first;
+	for (part = low; part <= high; part++)
+		*end = max(*end, part->end);
 }
 
 static u64 reach_hash(u64 page)

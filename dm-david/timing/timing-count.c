@@ -44,6 +44,8 @@ static void count_model(struct model_source *source)
 	figures->reach[DAVID_REACH_FIRST] = reach->first;
 	figures->reach[DAVID_REACH_END] = reach->end;
 	figures->reach[DAVID_REACH_PAGES] = reach_pages(reach);
+	reach_most(reach, &figures->reach[DAVID_REACH_MOST_FIRST],
+		   &figures->reach[DAVID_REACH_MOST_END]);
 	disk_pending_figures(t->disk, &pending);
 	figures->pending[DAVID_PENDING_SECTORS] = pending.sectors;
 	figures->pending[DAVID_PENDING_RUNS] = pending.runs;
@@ -80,7 +82,7 @@ void timing_restart_reach(struct timing *t)
 
 	spin_lock_irqsave(&figures->lock, flags);
 	if (t->reach)
-		reach_clear(t->reach);
+		reach_clear(t->reach, t->profile.sectors);
 	memset(figures->reach, 0, sizeof(figures->reach));
 	spin_unlock_irqrestore(&figures->lock, flags);
 }

@@ -124,9 +124,10 @@ void timing_count_commands(struct model_figures *figures, struct drive_sums *sum
 }
 
 /* How far a request went, and what of it was in the drive's cache. */
-static void count_reach(struct timing *t, const struct disk_request *request)
+static void count_reach(struct timing *t, const struct timed *timed)
 {
 	struct model_figures *figures = &t->figures->model;
+	const struct disk_request *request = &timed->request;
 	u64 end = request->sector + request->sectors;
 
 	if (request->op == DISK_READ) {
@@ -136,6 +137,9 @@ static void count_reach(struct timing *t, const struct disk_request *request)
 	if (request->op != DISK_FLUSH)
 		figures->cached[request->op] += request->parts.cached;
 	reach_add(t->reach, request->sector, request->sectors);
+	/* A journal or a superblock is no place that the disk's user has chosen. */
+	if (!timed->bio || !(timed->bio->bi_opf & REQ_META))
+		reach_count(t->reach, request->sector, request->sectors);
 }
 
 /* A request may end behind others that came later. So the number outstanding says what is busy. */
@@ -150,7 +154,7 @@ static void finish_requests(struct timing *t, struct timed *timed)
 {
 	count_busy(t, timed->request.completion);
 	timing_count_completion(&t->figures->model, timed);
-	count_reach(t, &timed->request);
+	count_reach(t, timed);
 	if (!timed->bio) {
 		trace_david_complete(t->dev, timed, timed->request.completion);
 		timing_free_beside(t, timed);

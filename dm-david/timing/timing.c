@@ -48,9 +48,12 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 	}
 	if (t->disk)
 		return 0;
-	t->reach = t->reach ?: kvzalloc(sizeof(*t->reach), GFP_KERNEL);
-	if (!t->reach)
-		return -ENOMEM;
+	if (!t->reach) {
+		t->reach = kvmalloc(sizeof(*t->reach), GFP_KERNEL);
+		if (!t->reach)
+			return -ENOMEM;
+		reach_clear(t->reach, t->profile.sectors);
+	}
 	t->disk = disk_create(&t->profile, t->ftl, GFP_KERNEL);
 	if (!t->disk)
 		return -ENOMEM;

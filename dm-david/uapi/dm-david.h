@@ -171,6 +171,9 @@ enum david_reach {
 	DAVID_REACH_FIRST,	/* sector */
 	DAVID_REACH_END,	/* behind the last sector; 0: nothing yet */
 	DAVID_REACH_PAGES,	/* of 4 KiB, each once. Above some 2000 an estimate: lib/reach.h */
+	/* Where all but 1 in 100 at either end went, of those that are not REQ_META; sectors. */
+	DAVID_REACH_MOST_FIRST,
+	DAVID_REACH_MOST_END,
 	DAVID_REACH_NR
 };
 

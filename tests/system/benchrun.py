@@ -43,9 +43,14 @@ DOUBTED = {
     "erased": (MICRON, "", "none", 'kind = "random-write"\nblock = "1M"\noperations = 300\n'),
     "worn": (MICRON, 'profile-option = ["precondition=random"]\n', "none",
              'kind = "random-read"\noperations = 300\n'),
+    # ext4's journal lies in the middle of the disk, btrfs's last superblock behind its first 256 GiB.
+    "journal": (EXOS, "", "ext4", 'kind = "fio"\njob = "[a]\\nrw=randread\\nbs=4k\\ndirect=1\\nsize=64M\\n'
+                'number_ios=1500"\n'),
+    "superblocks": ("hitachi-hds721010kla330", 'size = "280GiB"\n', "btrfs",
+                    'kind = "random-write"\noperations = 400\n'),
     "one-place": (EXOS, "", "xfs", 'kind = "random-read"\nfiles = 1\noperations = 100\n'),
     "several-settle": ("hitachi-hds721010kla330", SMALL_CACHE, "xfs",
-                       'kind = "varmail"\nprocesses = 2\noperations = 200\nsteady = true\nfiles = 100\n'),
+                       'kind = "varmail"\nprocesses = 2\noperations = 600\nsteady = true\nfiles = 40\n'),
 }
 # By name: a spec, and how often it is run.
 SPECS = {

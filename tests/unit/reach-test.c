@@ -20,7 +20,7 @@ static struct world *make_world(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, world);
 	/* As the memory of a disk that was used before. */
 	memset(&world->reach, 0xff, sizeof(world->reach));
-	reach_clear(&world->reach);
+	reach_clear(&world->reach, PAGES * (u64)REACH_PAGE);
 	return world;
 }
 
@@ -67,7 +67,7 @@ static void it_goes_from_the_first_sector_to_the_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world->reach.end, 1008);
 	/* 500 to 507 lie in two pages. */
 	KUNIT_EXPECT_EQ(test, reach_pages(&world->reach), 4);
-	reach_clear(&world->reach);
+	reach_clear(&world->reach, PAGES * (u64)REACH_PAGE);
 	touch(world, 4000, 8);
 	KUNIT_EXPECT_EQ(test, world->reach.first, 4000);
 	kvfree(world);
@@ -124,12 +124,81 @@ static void strides_are_no_matter(struct kunit *test)
 	}
 }
 
+static void check_most(struct kunit *test, const struct reach *reach, u64 first, u64 end)
+{
+	u64 found[2];
+
+	reach_most(reach, &found[0], &found[1]);
+	KUNIT_EXPECT_EQ(test, found[0], first);
+	KUNIT_EXPECT_EQ(test, found[1], end);
+}
+
+/* Of a file in one place, and a journal far from it. */
+static void few_far_from_all_others_are_left_out(struct kunit *test)
+{
+	struct world *world = make_world(test);
+	const u64 last = (PAGES - 1) * (u64)REACH_PAGE;
+	u32 i;
+
+	check_most(test, &world->reach, 0, 0);
+	reach_count(&world->reach, 4000, 0);
+	check_most(test, &world->reach, 0, 0);
+	for (i = 0; i < 1000; i++)
+		reach_count(&world->reach, 2000000 + i, 8);
+	check_most(test, &world->reach, 2000000, 2001007);
+	for (i = 0; i < 5; i++) {
+		reach_count(&world->reach, i * 8, 8);
+		reach_count(&world->reach, last - i * REACH_PAGE, 8);
+	}
+	check_most(test, &world->reach, 2000000, 2001007);
+	/* One in a hundred is few, and more is not. The other end keeps its own. */
+	for (i = 0; i < 5; i++)
+		reach_count(&world->reach, 4000000, 8);
+	check_most(test, &world->reach, 2000000, 2001007);
+	reach_count(&world->reach, 4000000, 8);
+	check_most(test, &world->reach, 2000000, 4000008);
+	/* A disk that is larger than was said. */
+	reach_count(&world->reach, U64_MAX / 2, 8);
+	reach_clear(&world->reach, 1);
+	check_most(test, &world->reach, 0, 0);
+	reach_count(&world->reach, 0, 1);
+	check_most(test, &world->reach, 0, 1);
+	kvfree(world);
+}
+
+/* Files all over the disk, and requests at random: nothing of them is left out but for the rims. */
+static void requests_all_over_are_most_of_them(struct kunit *test)
+{
+	u64 seed, first, end;
+	u32 i;
+
+	for (seed = 1; seed <= 8; seed++) {
+		struct world *world = make_world(test);
+		struct rnd rnd = { .state = seed };
+		u64 low = U64_MAX, high = 0, page;
+
+		for (i = 0; i < 50 * seed * seed; i++) {
+			page = rnd_below(&rnd, seed & 1 ? PAGES : 64) * (seed & 1 ? 1 : PAGES / 64);
+			reach_count(&world->reach, page * REACH_PAGE, REACH_PAGE);
+			low = min(low, page);
+			high = max(high, page);
+		}
+		reach_most(&world->reach, &first, &end);
+		KUNIT_EXPECT_GE(test, first / REACH_PAGE, low);
+		KUNIT_EXPECT_LE(test, end / REACH_PAGE, high + 1);
+		KUNIT_EXPECT_GE(test, (end - first) / REACH_PAGE, (high - low) / 100 * 94);
+		kvfree(world);
+	}
+}
+
 static struct kunit_case reach_cases[] = {
 	KUNIT_CASE(nothing_is_reached_at_first),
 	KUNIT_CASE(it_goes_from_the_first_sector_to_the_last),
 	KUNIT_CASE(few_pages_are_counted_exactly_and_once),
 	KUNIT_CASE(many_pages_are_counted_nearly),
 	KUNIT_CASE(strides_are_no_matter),
+	KUNIT_CASE(few_far_from_all_others_are_left_out),
+	KUNIT_CASE(requests_all_over_are_most_of_them),
 	{}
 };
 

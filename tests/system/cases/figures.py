@@ -55,6 +55,7 @@ IDLE = {
         "mounted_above",
         "parts.map",
         "reach.first",
+        "reach.most_first",
         "flash.folded_pages",
         "flash.empty_reads",
         "flash.buffer_",
@@ -134,7 +135,7 @@ def found_on(drive: str, size: int) -> Found:
     second = secondstats.times(requests, said)
     second |= secondstats.verdicts(recorded[0]) | secondstats.content(blocks)
     second |= secondstats.nothing() | secondstats.bounds(passed) | counted
-    second |= secondstats.reach(recorded[0])
+    second |= secondstats.reach(recorded[0], size // 512)
     second |= secondstats.flash(doc, counted)
     second |= {
         "name": "figures",

@@ -210,7 +210,8 @@ def reached(recorded: Recording) -> dict[str, int]:
              if event["sectors"]]
     pages = {page for first, end in spans for page in range(first // 8, (end + 7) // 8)}
     first, end = min(first for first, _ in spans), max(end for _, end in spans)
-    return {"first": first, "end": end, "pages": len(pages)}
+    usual = secondstats.most(spans, TIB >> 9)
+    return {"first": first, "end": end, "pages": len(pages), "most_first": usual[0], "most_end": usual[1]}
 
 
 @case
@@ -242,7 +243,9 @@ def what_the_model_counts_itself_is_told() -> None:
             raw.read(fd, 4096, places[250])
         then = device_stats("vt")
         assert then["flash"] == flash | {"empty_reads": flash["empty_reads"] + 1}, (flash, then)
-        assert then["reach"] == {"first": places[250] // 512, "end": places[250] // 512 + 8, "pages": 1}, then
+        only = places[250] // 512, places[250] // 512 + 8
+        assert then["reach"] == {"first": only[0], "end": only[1], "pages": 1, "most_first": only[0],
+                                 "most_end": only[1]}, then
         david("stats", "vt", "--reset")
         assert not any(device_stats("vt")["reach"].values()), device_stats("vt")
         scaled = run(str(SIM), "profile", "show", "micron-7300-pro", "--word", "--sectors", str(TIB >> 9))

@@ -106,8 +106,28 @@ def times(requests: list[Done], said: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def reach(recorded: Recording) -> dict[str, Any]:
-    """From where to where reads and writes went, and how many pages of 4 KiB they had."""
+def most(spans: list[tuple[int, int]], size: int) -> tuple[int, int]:
+    """Where all but a hundredth at either end of the requests went: of 64 parts of the disk, or fewer, those
+    that remain. The parts have a power of two of sectors."""
+    shift = max((size - 1).bit_length() - 6, 0)
+    parts: dict[int, list[tuple[int, int]]] = {}
+    for begin, end in spans:
+        parts.setdefault(begin >> shift, []).append((begin, end))
+    left = set(parts)
+    for order in (sorted(parts), sorted(parts, reverse=True)):
+        spare = len(spans) // 100
+        for part in order:
+            if len(parts[part]) > spare:
+                break
+            spare -= len(parts[part])
+            left.discard(part)
+    kept = [span for part in left for span in parts[part]]
+    return min(begin for begin, _ in kept), max(end for _, end in kept)
+
+
+def reach(recorded: Recording, size: int) -> dict[str, Any]:
+    """From where to where reads and writes went, and how many pages of 4 KiB they had. None is metadata."""
+    spans: list[tuple[int, int]] = []
     pages: set[int] = set()
     read: list[int] = []
     ends: list[int] = []
@@ -116,12 +136,14 @@ def reach(recorded: Recording) -> dict[str, Any]:
             mine = range(event["sector"] // BLOCK, (event["sector"] + event["sectors"] - 1) // BLOCK + 1)
             pages.update(mine)
             ends += [event["sector"], event["sector"] + event["sectors"]]
+            spans += [(event["sector"], event["sector"] + event["sectors"])] if event["sectors"] else []
             read += [len(mine)] if event["op"] == KINDS.index("read") else []
     return {
         "read_pages": sum(read),
         "read_hits": Between(0, len(read)),
         "reach.first": min(ends),
         "reach.end": max(ends),
+        **dict(zip(("reach.most_first", "reach.most_end"), most(spans, size), strict=True)),
         # Of a sample: a standard error of 2.7 %.
         "reach.pages": Near(len(pages), 0.12 * len(pages)),
     }

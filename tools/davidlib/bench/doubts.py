@@ -46,11 +46,12 @@ class Seen:
 
 
 def reach_of(part: dict[str, Any]) -> dict[str, int]:
-    """Bytes of the disk: that were asked for, each once; from the first to the last; and all there are."""
+    """Bytes of the disk: that were asked for, each once; over which most requests for data went; all there
+    are."""
     reach = part["reach"]
     return {
         "touched_bytes": reach["pages"] * stats.REACH_PAGE,
-        "stroked_bytes": (reach["end"] - reach["first"]) * SECTOR,
+        "stroked_bytes": (reach["most_end"] - reach["most_first"]) * SECTOR,
         "disk_bytes": part["target_sectors"] * SECTOR,
     }
 

@@ -231,7 +231,7 @@ def said_versions(one: dict[str, Any]) -> str:
 
 
 def reached(result: dict[str, Any]) -> tuple[float, float]:
-    """Shares of the disk: that was touched, and from the first sector to the last."""
+    """Shares of the disk: that was touched, and over which most requests for data went."""
     reach = result["reach"]
     return reach["touched_bytes"] / reach["disk_bytes"], reach["stroked_bytes"] / reach["disk_bytes"]
 

@@ -109,7 +109,7 @@ FLASH = ("host_pages", "moved_pages", "folded_pages", "reads", "programs", "slc_
          "map_reads", "erases", "empty_reads", "buffer_reads", "buffer_waits", "suspended")
 MODEL_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "flash": ("flash", "flash_", FLASH),
-    "reach": ("reach", "reach_", ("first", "end", "pages")),
+    "reach": ("reach", "reach_", ("first", "end", "pages", "most_first", "most_end")),
     "cached": ("cached", "cached_", ("read", "write")),
     "pending": ("pending", "pending_", ("sectors", "runs")),
 }

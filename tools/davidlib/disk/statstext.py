@@ -78,10 +78,11 @@ def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str
         row("not at home", format_size(pending * SECTOR), "in a shingled disk's media cache or buffer")
     if empty := stats["flash"]["empty_reads"]:
         row("empty reads", str(empty), f"of {stats['read_pages']} pages that were read: never written")
-    if end := stats["reach"]["end"]:
-        disk, span = stats["target_sectors"] * SECTOR, (end - stats["reach"]["first"]) * SECTOR
-        touched = stats["reach"]["pages"] * REACH_PAGE
-        row("stroked", f"{100 * span / disk:.3g} %", "of the disk: from the first sector to the last")
+    if stats["reach"]["end"]:
+        disk, reach = stats["target_sectors"] * SECTOR, stats["reach"]
+        stroked, touched = (reach["most_end"] - reach["most_first"]) * SECTOR, reach["pages"] * REACH_PAGE
+        row("stroked", f"{100 * stroked / disk:.3g} %",
+            "of the disk: from the first sector to the last, without metadata and few outliers")
         row("touched", f"{100 * touched / disk:.3g} %", f"of it: {format_size(touched)}, each page once")
     waits = f"waited to enter the queue, {format_time(stats['queue_wait_ns'])} in all"
     row("queue waits", str(stats["queue_waits"]), waits)

@@ -140,8 +140,9 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         "how far the model is from the drive. Where all seeds come to the same there is none. "
         "Variants are compared seed by seed. Drawings over time and of distributions are "
         "of each variant's first seed.</p>"
-        "<p>Touched: the bytes of the disk that were asked for, each once. Stroked: from the first of them "
-        f"to the last. {'. '.join(map(escape, answer.reach(runs)))}.</p>"
+        "<p>Touched: the bytes of the disk that were asked for, each once. Stroked: from the first to the "
+        "last, without metadata and the few that lie far from the others. "
+        f"{'. '.join(map(escape, answer.reach(runs)))}.</p>"
         f"{_drawings(runs, metric)}<h2>Runs</h2>{_runs(runs)}"
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
         "<h2>Again</h2><p>With this in a file SPEC.toml, <code>tools/david bench SPEC.toml</code> does the "
