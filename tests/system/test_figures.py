@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from helpers import figuretable, secondpage, secondsim
+from helpers import figuretable, secondblocks, secondpage, secondsim
 from helpers.secondsim import Asked, Part
 
 PROFILES = Path(__file__).parent / "profiles"
@@ -105,3 +105,34 @@ def test_figures_of_a_page_are_derived_a_second_way() -> None:
 
 def test_a_figure_of_a_page_that_is_wrong_is_found() -> None:
     assert [figuretable.missed(figuretable.rows("page"), *one) for one in page()] == [[], []]
+
+
+BLOCKS = {
+    "disk and array": secondblocks.Asked(PLAIN, "5 members=4 stripe-cache=0"),
+    "new SSD": secondblocks.Asked(FLASH, options=("precondition=fresh",), gap=150_000, bound=1000),
+    "drive with caches": secondblocks.Asked(str(PROFILES / "quick.profile"), count=1200),
+}
+# Of these no trace has any: tests/system/test_served.py has.
+BLOCKS_IDLE = {"served.*.beyond", "served.*.beyond_line", "served.*.runs.*.drive_ns.map"}
+
+
+@functools.cache
+def served(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as place:
+        return secondblocks.simulated(BLOCKS[name], Path(place))
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_figures_of_a_block_trace_are_derived_a_second_way(name: str) -> None:
+    assert not figuretable.complaints(figuretable.rows("blocks"), *served(name))
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_figure_of_a_block_trace_that_is_wrong_is_found(name: str) -> None:
+    assert not figuretable.missed(figuretable.rows("blocks"), *served(name))
+
+
+def test_a_block_trace_prints_every_row_of_the_table_with_something_in_it() -> None:
+    table, documents = figuretable.rows("blocks"), [served(name)[0] for name in BLOCKS]
+    assert not figuretable.unprinted(table, documents)
+    assert set(figuretable.idle(table, documents)) <= BLOCKS_IDLE

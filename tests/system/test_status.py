@@ -25,7 +25,7 @@ from test_bench_ids import spoil, sweep
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools" / "david"
 PROGRAMS = ("david-sim", "david-store", "david-classify", "david-trace", "david-compile", "david-replay")
-SIM = ("replay", "validate", "bench", "layout", "live", "physics", "profile")
+SIM = ("replay", "validate", "bench", "blocks", "layout", "live", "physics", "profile")
 
 
 def program() -> types.ModuleType:

@@ -7,6 +7,7 @@
 #include "../common/number.h"
 #include "arraytext.h"
 #include "bench.h"
+#include "blocks.h"
 #include "compare.h"
 #include "layout.h"
 #include "live.h"
@@ -20,6 +21,7 @@ static const char usage[] =
 "       david-sim replay --profile P --recorded FILE [--size S] [--device D] [--out FILE] [--json]\n"
 "       david-sim validate --profile P --trace T.csv [--json]\n"
 "       david-sim bench --profile P --job JOB ...; david-sim bench --help tells more\n"
+"       david-sim blocks --profile P --requests FILE ...; david-sim blocks --help tells more\n"
 "       david-sim physics --profile P ...; david-sim physics --help tells more\n"
 "       david-sim layout --array WORDS ...; david-sim layout --help tells more\n"
 "       david-sim live --profile P ...; david-sim live --help tells more\n"
@@ -317,6 +319,8 @@ int main(int argc, char **argv)
 		return profiles_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "bench"))
 		return bench_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "blocks"))
+		return blocks_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "layout"))
 		return layout_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "live"))

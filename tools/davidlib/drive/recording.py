@@ -29,6 +29,14 @@ class Head:
         return f"{FIRST}\n# size {self.sectors} sectors\n# profile {self.profile}\n"
 
 
+def is_one(path: str) -> bool:
+    try:
+        with Path(path).open(encoding="utf-8", errors="replace") as file:
+            return file.readline().rstrip("\n") == FIRST
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
 def head_of(path: str) -> Head:
     try:
         with Path(path).open(encoding="utf-8", errors="replace") as file:

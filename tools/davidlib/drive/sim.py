@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""david sim: a recording, served by the modelled drive without a kernel; or by another drive."""
+"""david sim: a recording or a block trace, served by modelled drives without a kernel."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from typing import Any
 
 from .. import build
 from ..command import Commands
+from ..sizes import SECTOR, size_arg, time_arg
+from ..trace import blocks
 from ..util import DAVID, UserError, say
-from . import recording
+from . import recording, served
 from .files import find
 
+BOUND = 100_000_000  # ns
 OPS = ("read", "write", "flush")
 FIELD = re.compile(r" (id|op|arrival|completion)=(\d+)")
 
@@ -92,8 +95,26 @@ def as_text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _as_recorded(args: argparse.Namespace) -> bool:
+    """Is it a recording that one drive serves at the recorded times, with all that the kernel told?"""
+    asked = (args.array, args.device, args.format, args.loop, args.depth, args.bound, args.size)
+    return len(args.profile) < 2 and not any(asked) and recording.is_one(args.recording)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    trace = served.load(args.recording, args.format, args.device)
+    bound = args.bound or BOUND
+    way = served.Way(args.profile, args.array, args.option, args.loop or "both", args.depth, bound,
+                     args.size and args.size // SECTOR, args.out)
+    found = served.serve(trace, way)
+    print(json.dumps(found, indent=2) if args.json else served.as_text(found, bound))
+    return served.doubts(trace, found)
+
+
 def sim(args: argparse.Namespace) -> int:
-    found = simulate(args.recording, args.profile, args.option, args.out)
+    if not _as_recorded(args):
+        return _serve(args)
+    found = simulate(args.recording, args.profile[0] if args.profile else None, args.option, args.out)
     print(json.dumps(found, indent=2) if args.json else as_text(found))
     if not found["same_drive"]:
         say("requests come when they were recorded; a program that waits for answers would have asked at "
@@ -101,18 +122,44 @@ def sim(args: argparse.Namespace) -> int:
     return 1 if found["same_drive"] and found["differ"] else 0
 
 
+def _depth_arg(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65536:
+        raise argparse.ArgumentTypeError(f"'{text}' is no depth; write a number from 1 to 65536")
+    return int(text)
+
+
 def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser(
-        "sim", help="serve a recording by the modelled drive, or by another one, without a kernel",
+        "sim", help="serve a recording or a block trace by modelled drives, without a kernel",
         description="Serve a recording of david record by the modelled drive without a kernel: the times are "
-        "those of the kernel to the nanosecond, or the exit status is 1. Or by another drive.",
-        epilog=f"examples:\n  {DAVID} sim run.rec\n  {DAVID} sim run.rec --profile toshiba-p300-3tb",
+        "those of the kernel to the nanosecond, or the exit status is 1. Or by another drive. Or serve a "
+        "block trace by drives and arrays, at its times and at its depth, and say how much faster it may "
+        "come.",
+        epilog=f"examples:\n  {DAVID} sim run.rec\n  {DAVID} sim run.rec --profile toshiba-p300-3tb\n"
+        f"  {DAVID} sim web_2.csv.gz --profile toshiba-p300-3tb --profile samsung-pm883 "
+        "--array '6 members=12'",
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("recording", metavar="FILE", help="what david record wrote")
-    parser.add_argument("--profile", metavar="P", help="another drive, scaled to the recorded disk's size")
+    parser.add_argument("recording", metavar="FILE", help="what david record wrote, or a block trace")
+    parser.add_argument("--profile", metavar="P", action="append", default=[],
+                        help="another drive, scaled to the recorded disk's size; repeatable")
+    parser.add_argument("--array", metavar="WORDS", action="append", default=[],
+                        help="also by an array of each drive, such as '6 members=12'; repeatable")
     parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
                         help="replace a value of the profile; repeatable")
+    parser.add_argument("--format", metavar="NAME", choices=list(blocks.READERS),
+                        help="of a block trace; it is recognised, if not given: " + ", ".join(blocks.READERS))
+    parser.add_argument("--device", metavar="NAME", help="which of several devices that a block trace has")
+    parser.add_argument("--loop", choices=list(served.LOOPS),
+                        help="open: at the trace's times; closed: as many under way as in the trace; both, "
+                        "if not given")
+    parser.add_argument("--depth", metavar="N", type=_depth_arg,
+                        help="closed: so many under way, whatever the trace says")
+    parser.add_argument("--bound", metavar="TIME", type=time_arg,
+                        help="of the 99th percentile, for the verdict on the load; 100ms, if not given")
+    parser.add_argument("--size", metavar="SIZE", type=size_arg,
+                        help="scale a drive by itself to this size; its own, if not given")
     parser.add_argument("-o", dest="out", metavar="OUT.csv",
-                        help="write id, arrival, dispatch, completion and parts of each request, ns")
+                        help="write id, arrival, dispatch, completion and parts of each request, ns; of a "
+                        "block trace, which one drive serves in one loop, index, arrival and completion")
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")
     parser.set_defaults(func=sim)

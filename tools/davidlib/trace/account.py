@@ -69,16 +69,16 @@ class Account:
             "left-out": {name: vars(kind) for name, kind in self.left_out.items()},
         }
 
-    def as_text(self, name: str, calls: int) -> list[str]:
+    def as_text(self, name: str, calls: int, of: str = "calls") -> list[str]:
         """For people: the whole, then a line a kind of what is missing."""
         beside = ", ".join(f"{kind.count} {what}" for what, kind in self.without.items())
         found = [
-            f"{name}: {self.lines} lines, {calls} calls" + (f"; without a call: {beside}" if beside else "")
+            f"{name}: {self.lines} lines, {calls} {of}" + (f"; without a call: {beside}" if beside else "")
         ]
         whole = calls + sum(kind.count for kind in self.left_out.values())
         for what, kind in self.left_out.items():
             share = percent(kind.count / whole)
             found.append(
-                f"{kind.count} of {whole} calls, {share}, {what}: as line {kind.line}, {kind.example!r}"
+                f"{kind.count} of {whole} {of}, {share}, {what}: as line {kind.line}, {kind.example!r}"
             )
         return found

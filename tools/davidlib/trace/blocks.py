@@ -27,7 +27,7 @@ EVENT = re.compile(r" (dev|id|op|sector|sectors|flags|arrival|completion)=([\d:]
 
 
 class Block(NamedTuple):
-    """A request. Times are ns, the first request's 0; `end` is that of `start` where it is not known."""
+    """A request. Times are ns, mostly from the first request on. An end that is not known is the start."""
 
     start: int
     end: int
@@ -43,6 +43,7 @@ class Blocks:
 
     account: Account = field(default_factory=Account)
     timed: bool = True
+    absolute: bool = False  # times are a disk's own, and not counted from the first request
     devices: list[str] = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
     _kept: array[int] = field(default_factory=lambda: array("Q"))
@@ -105,13 +106,14 @@ class Blocks:
             if kept[at + 2] == wanted
         ]
         found.sort(key=lambda block: block.start)
-        first = found[0].start
+        first = 0 if self.absolute else found[0].start
         return [block._replace(start=block.start - first, end=block.end - first) for block in found]
 
 
 def recording(to: Blocks, lines: Iterable[str]) -> Iterator[None]:
     """What `david record` wrote: its trim is a discard."""
     queued: dict[str, dict[str, str]] = {}
+    to.absolute = True
 
     def take(line: str) -> None:
         fields = dict(EVENT.findall(line))
@@ -171,7 +173,8 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
     if not len(blocks):
-        raise UserError("; ".join(blocks.account.as_text(str(path), 0)) + f": no request of {kind} in it")
+        account = "; ".join(blocks.account.as_text(str(path), 0, "requests"))
+        raise UserError(f"{account}: no request of {kind} in it")
     return kind, blocks
 
 

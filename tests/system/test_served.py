@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Block traces served without a kernel: `david sim TRACE`, and david-sim blocks below it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from davidlib import build
+from davidlib.trace.blocks import DISCARD, FLUSH, FUA, PREFLUSH, READ, SYNC, WRITE
+from test_inputs import status_of
+
+PROFILES = Path(__file__).parent / "profiles"
+PLAIN, QUICK, FLASH = (str(PROFILES / f"{name}.profile") for name in ("plain", "quick", "flash"))
+SAMPLES = Path(__file__).parent / "blocktraces"
+SECTORS = 1 << 21  # 1 GiB
+Line = tuple[int, int, int, int, int, int]
+
+
+def made(seed: int, count: int, gap: int, depth: int = 1) -> list[Line]:
+    """Requests of all kinds at random times."""
+    dice, time, lines = random.Random(seed), 1_000_000, []
+    for _ in range(count):
+        time += dice.randrange(2 * gap)
+        op = dice.choices((READ, WRITE, FLUSH, DISCARD), (10, 8, 1, 1))[0]
+        sectors = dice.choice((8, 8, 16, 256)) if op != FLUSH else 0
+        sector = dice.randrange((SECTORS - sectors) // 8) * 8 if op != FLUSH else 0
+        flags = SYNC | FUA * (op == WRITE and not dice.randrange(9)) if op != DISCARD else 0
+        lines.append((time, op, sector, sectors, flags, depth))
+    return lines
+
+
+def blocks(
+    tmp_path: Path, lines: list[Line], profile: str, *words: str
+) -> tuple[dict, list[tuple[int, ...]]]:
+    """What david-sim blocks says; and of a single run index, arrival and completion of each request."""
+    file, out = tmp_path / "requests", tmp_path / "out"
+    file.write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
+    said = [build.ensure("david-sim"), "blocks", "--profile", profile, "--requests", file, *words]
+    if not {"--bound"} & set(words):
+        said += ["--out", out]
+    done = subprocess.run(said, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    if "--bound" in words:
+        return json.loads(done.stdout), []
+    with out.open() as rows:
+        found = [tuple(int(word) for word in row.values()) for row in csv.DictReader(rows)]
+    return json.loads(done.stdout), sorted(found)
+
+
+def recorded(tmp_path: Path, lines: list[Line], profile: str, size: int) -> dict[int, int]:
+    """Completions of david-sim replay: the same requests, told as the kernel's trace points do."""
+    file, out = tmp_path / "trace", tmp_path / "recorded.csv"
+    with file.open("w") as text:
+        for number, (time, op, sector, sectors, flags, _) in enumerate(lines):
+            text.write(
+                f" david_queue: dev=1:1 id={number} arrival={time} op={op} sector={sector} "
+                f"sectors={sectors} flags={flags}\n"
+            )
+    subprocess.run(
+        [
+            build.ensure("david-sim"),
+            "replay",
+            "--profile",
+            profile,
+            "--size",
+            str(size),
+            "--recorded",
+            file,
+            "--out",
+            out,
+        ],
+        check=True,
+        capture_output=True,
+    )
+    with out.open() as rows:
+        return {int(row["id"]): int(row["completion_ns"]) for row in csv.DictReader(rows)}
+
+
+GAPS = {
+    PLAIN: 12_000_000,
+    QUICK: 8_000_000,
+    FLASH: 300_000,
+    "toshiba-p300-3tb": 12_000_000,
+    "seagate-st8000as0002": 80_000_000,
+}
+
+
+@pytest.mark.parametrize("profile", GAPS)
+def test_an_open_loop_is_that_of_a_recording_of_the_same_requests(profile: str, tmp_path: Path) -> None:
+    """To the nanosecond, and a request that is lost, or a time of another unit, is found."""
+    lines = made(5, 1500, GAPS[profile])
+    found, rows = blocks(tmp_path, lines, profile, "--open", "--size", str(SECTORS))
+    right = recorded(tmp_path, lines, profile, SECTORS)
+    assert {number: end for number, _, end in rows} == right and len(rows) > 1300
+    assert found["runs"][0]["discards"] == len(lines) - len(rows) > 0
+    without = [line for line in lines if line[1] != FLUSH]
+    assert recorded(tmp_path, without, profile, SECTORS).values() != right.values()
+    wrong = [(line[0] // 1000, *line[1:]) for line in lines]
+    _, rows = blocks(tmp_path, wrong, profile, "--open", "--size", str(SECTORS))
+    assert {number: end - wrong[number][0] for number, _, end in rows} != {
+        number: end - lines[number][0] for number, end in right.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (PLAIN, "--size", str(SECTORS)),
+        (FLASH, "--size", str(SECTORS)),
+        (PLAIN, "--array", "5 members=4 stripe-cache=0"),
+    ],
+)
+@pytest.mark.parametrize("depth", [1, 7])
+def test_a_closed_loop_has_as_many_under_way_as_it_should(
+    words: tuple[str, ...], depth: int, tmp_path: Path
+) -> None:
+    lines = [line for line in made(6, 400, 1000, depth) if line[1] != DISCARD]
+    found, rows = blocks(tmp_path, lines, *words, "--closed")
+    moments = sorted([(came, 1) for _, came, _ in rows] + [(end, -1) for _, _, end in rows])
+    under_way, most, less, came = 0, 0, 0, 0
+    for place, (time, step) in enumerate(moments):
+        under_way += step
+        came += step > 0
+        most = max(most, under_way)
+        last = place + 1 == len(moments) or moments[place + 1][0] != time
+        less += last and under_way < depth and came < len(lines)
+    # Only at the end are fewer under way.
+    assert (most, less, len(rows)) == (depth, 0, len(lines))
+    assert found["runs"][0]["busy"] == 1
+
+
+def test_a_write_behind_a_flush_takes_both_times(tmp_path: Path) -> None:
+    before = [(1_000_000 + n * 50_000_000, WRITE, n * 40960, 8, SYNC, 1) for n in range(20)]
+    last = 2_000_000_000
+    _, rows = blocks(tmp_path, [*before, (last, WRITE, 8, 8, SYNC | PREFLUSH, 1)], QUICK, "--open")
+    together = rows[-1][2] - last
+    _, rows = blocks(tmp_path, [*before, (last, FLUSH, 0, 0, SYNC, 1)], QUICK, "--open")
+    flushed = rows[-1][2]
+    _, rows = blocks(
+        tmp_path, [*before, (last, FLUSH, 0, 0, SYNC, 1), (flushed, WRITE, 8, 8, SYNC, 1)], QUICK, "--open"
+    )
+    assert together == rows[-1][2] - last > rows[-1][2] - flushed > 0
+
+
+@pytest.mark.parametrize(("profile", "bound"), [(PLAIN, 60_000_000), (FLASH, 3_000_000)])
+def test_the_verdict_on_the_load_is_that_of_the_trace_at_that_speed(
+    profile: str, bound: int, tmp_path: Path
+) -> None:
+    lines = made(7, 3000, 20_000_000)
+    said = blocks(tmp_path, lines, profile, "--bound", str(bound), "--size", str(SECTORS))[0]["load"]
+    first = lines[0][0]
+
+    def at(speed: float) -> dict[str, Any]:
+        faster = [(first + int((line[0] - first) / speed), *line[1:]) for line in lines]
+        run = blocks(tmp_path, faster, profile, "--open", "--size", str(SECTORS))[0]["runs"][0]
+        return run["all"] | {"per_s": run["per_s"]}
+
+    assert said["speed"] > 0 and said["p99_us"] * 1000 <= bound
+    assert at(said["speed"])["p99_us"] == pytest.approx(said["p99_us"], rel=1e-3)
+    assert at(said["speed"])["per_s"] == pytest.approx(said["per_s"], rel=1e-3)
+    assert at(said["speed"] * 1.02)["p99_us"] * 1000 > bound
+
+
+def test_what_no_bound_holds_and_what_every_bound_holds_is_said(tmp_path: Path) -> None:
+    lines = made(7, 200, 20_000_000)
+    assert blocks(tmp_path, lines, PLAIN, "--bound", "1")[0]["load"]["speed"] == 0
+    assert blocks(tmp_path, lines, FLASH, "--bound", str(10**12))[0]["load"]["speed"] == 1 << 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1,0,0,8,2",
+        "1,0,0,8,2,1,1",
+        "1,4,0,8,2,1",
+        "1,2,0,8,2,1",
+        "1,0,0,0,2,1",
+        "1,0,0,8,16,1",
+        "1,0,0,8,2,0",
+        "a,0,0,8,2,1",
+        "-1,0,0,8,2,1",
+        "1,0,0,8,2,1 ",
+        "",
+        "0,0,0,8,2,1",
+    ],
+)
+def test_a_line_that_is_no_request_is_refused(line: str, tmp_path: Path) -> None:
+    (tmp_path / "requests").write_text(f"1,0,0,8,2,1\n{line}\n")
+    done = subprocess.run(
+        [
+            build.ensure("david-sim"),
+            "blocks",
+            "--profile",
+            PLAIN,
+            "--open",
+            "--requests",
+            tmp_path / "requests",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "requests:2: " in done.stderr and not done.stdout
+
+
+def sim(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    david = Path(__file__).resolve().parents[2] / "tools" / "david"
+    return subprocess.run([sys.executable, david, "sim", *words], capture_output=True, text=True)
+
+
+TOSHIBA, SAMSUNG = "toshiba-p300-3tb", "samsung-pm883"
+
+
+def test_each_drive_serves_by_itself_and_in_each_array() -> None:
+    words = ("--profile", TOSHIBA, "--profile", SAMSUNG, "--array", "6 members=12", "--array", "1 members=2")
+    done = sim(SAMPLES / "msr", *words)
+    assert done.returncode == 0 and not done.stderr, done
+    lines = done.stdout.splitlines()
+    for name in (TOSHIBA, SAMSUNG):
+        for array in ("", ", 6 members=12", ", 1 members=2"):
+            for loop in ("open", "closed"):
+                rows = [line for line in lines if line.split(f" {loop} ")[0].strip() == name + array]
+                assert len(rows) == 1, (name, array, loop, done.stdout)
+
+
+SPC = "".join(f"0,{n * 8},4096,{'RW'[n % 2]},{n / 50}\n" for n in range(100))
+TIMED = "".join(f"{n * 1000},h,0,{('Read', 'Write')[n % 2]},{n * 4096},4096,500\n" for n in range(100))
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "status", "says"),
+    [
+        (TIMED, (), 0, "^$"),
+        (TIMED + "nonsense\n", (), 0, "1 of 101 requests, .*not understood: as line 101, 'nonsense'"),
+        (TIMED + "nonsense\n" * 5, (), 2, "4.8 % of 105 requests are missing .*not to be believed"),
+        (TIMED + f"9,h,0,Read,{1 << 60},4096,5\n", (), 0, "do not lie on its .* sectors, the first from"),
+        (TIMED + f"9,h,0,Read,{1 << 60},4096,5\n" * 2, (), 2, "2 beyond the end"),
+        (f"9,h,0,Read,{1 << 60},4096,5\n", (), 1, "no request lies on the disk"),
+        (TIMED + "9,h,1,Read,0,4096,5\n", (), 1, r"--device: /h/0 \(100 requests\), /h/1 \(1 requests\)"),
+        (TIMED + "9,h,1,Read,0,4096,5\n", ("--device", "/h/0"), 0, "^$"),
+        (SPC, (), 0, "no closed loop without --depth N"),
+        (SPC, ("--depth", "4"), 0, "^$"),
+        (SPC, ("--loop", "closed"), 1, "no closed loop without --depth N"),
+        ("0,4096,512\n", ("--loop", "open"), 1, "it has no times"),
+        ("0,4096,512\n", (), 1, "nothing is left that could be served"),
+        ("0,4096,512\n", ("--depth", "1"), 0, "no open loop, and no verdict on the load"),
+        ("fio version 3 iolog\n1 /dev/sda sync 0 0\n1 /dev/sda trim 0 4096\n", (), 1, "no read and no write"),
+        ("", (), 1, "no block trace of"),
+        (TIMED, ("--format", "spc"), 1, "no request of spc in it"),
+        (TIMED, ("--array", "7 members=2"), 1, "7"),
+        (TIMED, ("--option", "nonsense=1"), 1, "nonsense"),
+        (TIMED, ("-o", "out.csv"), 1, "-o is for one drive"),
+        (TIMED, ("--depth", "0"), 1, "no depth"),
+    ],
+)
+def test_what_is_left_out_is_said_and_counts_for_the_exit_status(
+    text: str,
+    words: tuple[str, ...],
+    status: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "log").write_text(text)
+    try:
+        found = status_of(("sim", str(tmp_path / "log"), "--profile", TOSHIBA, *words), monkeypatch)
+    except SystemExit as ended:
+        found = ended.code or 0
+    said = capfd.readouterr()
+    assert (found, bool(re.search(says, said.err, re.MULTILINE))) == (status, True), said
+    assert bool(said.out) is (status != 1)
+
+
+def test_a_new_ssds_empty_reads_are_said(tmp_path: Path) -> None:
+    places = (f"{n * 10**7 // 4096 * 4096 if n % 2 == 0 else 4 * 10**11 + n * 4096}" for n in range(100))
+    lines = (f"{n * 1000},h,0,{('Read', 'Write')[n % 2]},{place},4096,500" for n, place in enumerate(places))
+    (tmp_path / "log").write_text("\n".join(lines))
+    words = ("--profile", SAMSUNG, "--loop", "closed")
+    assert "never been written" not in sim(tmp_path / "log", *words).stderr
+    done = sim(tmp_path / "log", *words, "--option", "precondition=fresh")
+    assert "100 % of the pages that were read had never been written" in done.stderr

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A block trace, served by modelled drives and arrays without a kernel: david-sim blocks does it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import build
+from ..losses import Losses, percent, status
+from ..trace import blocks
+from ..trace.account import Account
+from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
+from ..util import UserError, say
+from . import recording
+from .files import find
+
+LOOPS = {"open": ("open",), "closed": ("closed",), "both": ("open", "closed")}
+MOST = 1 << 20  # times as fast, as david-sim says
+RANKS = {"p50": 500, "p99": 990, "p999": 999}
+EMPTY = 0.1  # of the pages that are read
+
+
+@dataclass
+class Trace:
+    path: Path
+    kind: str
+    device: str
+    requests: list[Block]
+    account: Account
+    timed: bool
+    sectors: int | None = None  # of the disk that was recorded
+    profile: str | None = None  # in one word
+    depths: list[int] | None = field(default=None)
+
+    def counted(self) -> Counter[int]:
+        return Counter(block.op for block in self.requests)
+
+    def as_json(self) -> dict[str, Any]:
+        counted = self.counted()
+        found: dict[str, Any] = {"file": str(self.path), "format": self.kind, "device": self.device}
+        for name, op in (("reads", READ), ("writes", WRITE), ("flushes", FLUSH), ("discards", DISCARD)):
+            found[name] = counted[op]
+        found["left_out"] = [{"kind": name} | vars(kind) for name, kind in self.account.left_out.items()]
+        return found | ({"recorded": self.recorded()} if self.depths else {})
+
+    def recorded(self) -> dict[str, Any]:
+        """What the trace itself says of these requests."""
+        assert self.depths
+        asked = [block for block in self.requests if block.op in (READ, WRITE)]
+        times = sorted(block.end - block.start for block in asked)
+        first = min(block.start for block in self.requests)
+        seconds = (max(block.end for block in self.requests) - first) / 1e9
+        size = 512 * sum(block.sectors for block in asked)
+        found = {"seconds": seconds, "per_s": len(asked) / seconds, "mb_s": size / 1e6 / seconds}
+        found |= {f"{name}_us": times[(len(times) - 1) * rank // 1000] / 1e3 for name, rank in RANKS.items()}
+        return found | {"depth": sum(self.depths) / len(self.depths)}
+
+
+def load(path: str, kind: str | None, device: str | None) -> Trace:
+    kind, found = blocks.load(Path(path), kind)
+    name = blocks.choose(Path(path), found, device)
+    trace = Trace(Path(path), kind, name, found.of(name), found.account, found.timed)
+    if not {READ, WRITE} & trace.counted().keys():
+        raise UserError(f"{path}: no read and no write of {name} in it")
+    if kind == "recording":
+        head = recording.head_of(path)
+        trace.sectors, trace.profile = head.sectors, head.profile
+    if trace.timed:
+        trace.depths = blocks.depths(trace.requests)
+    return trace
+
+
+@dataclass
+class Way:
+    """How it is to be served."""
+
+    profiles: list[str]
+    arrays: list[str]
+    options: list[str]
+    loop: str
+    depth: int | None
+    bound: int  # ns
+    size: int | None  # sectors
+    out: str | None
+
+
+def _loops(trace: Trace, way: Way) -> tuple[str, ...]:
+    """Those that the trace allows; says what is left out."""
+    found = []
+    for loop in LOOPS[way.loop]:
+        if loop == "open" and not trace.timed:
+            why = "it has no times: no open loop, and no verdict on the load"
+        elif loop == "closed" and trace.depths is None and way.depth is None:
+            why = "it does not say how long requests took: no closed loop without --depth N"
+        else:
+            found.append(loop)
+            continue
+        if way.loop == loop:
+            raise UserError(f"{trace.path}: {why}")
+        say(f"{trace.path}: {why}")
+    if not found:
+        raise UserError(f"{trace.path}: nothing is left that could be served")
+    return tuple(found)
+
+
+def _write(trace: Trace, depth: int | None, to: Path) -> None:
+    depths = [depth] * len(trace.requests) if depth else trace.depths or [1] * len(trace.requests)
+    with to.open("w") as file:
+        for block, under_way in zip(trace.requests, depths, strict=True):
+            _, _, op, sector, sectors, flags = block
+            file.write(f"{block.start},{op},{sector},{sectors},{flags},{under_way}\n")
+
+
+def _targets(trace: Trace, way: Way, word: Path) -> list[tuple[Path, str]]:
+    """Of each drive: by itself, and in each array."""
+    if not way.profiles and trace.profile is None:
+        raise UserError(f"{trace.path}: --profile must name the drive that is to serve it")
+    drives = [find(profile) for profile in way.profiles]
+    if not drives and trace.profile:
+        word.write_text(trace.profile.replace(";", "\n") + "\n")
+        drives = [word]
+    return [(drive, array) for drive in drives for array in ("", *way.arrays)]
+
+
+def _serve(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], way: Way) -> dict[str, Any]:
+    profile, array = target
+    line = [str(build.ensure("david-sim")), "blocks", "--profile", str(profile), "--requests", str(requests)]
+    line += [f"--{loop}" for loop in loops]
+    line += ["--array", array] if array else []
+    line += ["--size", str(way.size)] if way.size and not array else []
+    line += ["--bound", str(way.bound)] if "open" in loops and not way.out else []
+    line += ["--out", way.out] if way.out else []
+    line += [word for option in way.options for word in ("--option", option)]
+    done = subprocess.run(line, capture_output=True, text=True)
+    if done.returncode:
+        said = done.stderr.strip() or "david-sim failed"
+        name = profile.stem + (f" in '{array}'" if array else "")
+        raise UserError(f"{name}: {said}".replace(str(requests), "requests"))
+    found: dict[str, Any] = json.loads(done.stdout)
+    if found["load"] is None:
+        del found["load"]
+    return found
+
+
+def serve(trace: Trace, way: Way) -> dict[str, Any]:
+    loops = _loops(trace, way)
+    way.size = way.size or trace.sectors
+    with tempfile.TemporaryDirectory() as directory:
+        requests = Path(directory) / "requests"
+        _write(trace, way.depth, requests)
+        targets = _targets(trace, way, Path(directory) / "recorded.profile")
+        if way.out and (len(targets) > 1 or len(loops) > 1):
+            raise UserError("-o is for one drive, and for --loop open or closed")
+        served = [_serve(requests, target, loops, way) for target in targets]
+    return {"trace": trace.as_json(), "served": served}
+
+
+def doubts(trace: Trace, found: dict[str, Any]) -> int:
+    """Says what is missing of the trace; the exit status."""
+    for line in trace.account.as_text(str(trace.path), len(trace.requests), "requests")[1:]:
+        say(line)
+    missing = {"left out": sum(kind.count for kind in trace.account.left_out.values())}
+    whole = len(trace.requests) + missing["left out"]
+    worst = status(str(trace.path), Losses(missing, whole), of="requests")
+    pages = sum(
+        (block.sector + block.sectors + 7) // 8 - block.sector // 8
+        for block in trace.requests
+        if block.op == READ
+    )
+    for served in found["served"]:
+        name = served["profile"] + (f" in '{served['array']}'" if served["array"] else "")
+        if served["beyond"]:
+            block = trace.requests[served["beyond_line"] - 1]
+            say(
+                f"{name}: requests do not lie on its {served['sectors']} sectors, the first from "
+                f"{block.sector} on"
+            )
+            beyond = Losses(missing | {"beyond the end": served["beyond"]}, whole)
+            worst = max(worst, status(name, beyond, of="requests"))
+        empty = max((run["empty_reads"] for run in served["runs"]), default=0)
+        if pages and empty / pages > EMPTY:
+            say(
+                f"{name}: {percent(empty / pages)} of the pages that were read had never been written, so "
+                "flash was not asked"
+            )
+    return worst
+
+
+def _load(load: dict[str, Any]) -> str:
+    if not load["speed"]:
+        return "none"
+    return f"over {MOST}" if load["speed"] >= MOST else f"{load['speed']:.3g}"
+
+
+def _row(name: str, loop: str, run: dict[str, Any], times: dict[str, Any], busy: str, load: str) -> str:
+    shown = "".join(f"{times[rank + '_us'] / 1e3:>11.3f}" for rank in RANKS)
+    return f"{name:<36} {loop:<8}{run['per_s']:>11.1f}{run['mb_s']:>9.2f}{shown}{busy:>8}{load:>13}"
+
+
+def as_text(found: dict[str, Any], bound: int) -> str:
+    trace = found["trace"]
+    counted = ", ".join(f"{trace[name]} {name}" for name in ("reads", "writes", "flushes", "discards"))
+    lines = [f"{trace['file']}: {trace['format']}, {trace['device']}: {counted}", ""]
+    lines += [
+        f"{'':<36} {'loop':<8}{'requests/s':>11}{'MB/s':>9}{'p50 ms':>11}{'p99 ms':>11}{'p99.9 ms':>11}"
+        f"{'busy':>8}{'load':>13}"
+    ]
+    if "recorded" in trace:
+        lines.append(_row("as recorded", "", trace["recorded"], trace["recorded"], "", ""))
+    for served in found["served"]:
+        name = served["profile"] + (f", {served['array']}" if served["array"] else "")
+        for run in served["runs"]:
+            busy = f"{100 * run['busy']:.1f} %"
+            load = _load(served["load"]) if run["loop"] == "open" and "load" in served else ""
+            lines.append(_row(name, run["loop"], run, run["all"], busy, load))
+    if any("load" in served for served in found["served"]):
+        limit = f"{bound / 1e6:g} ms"
+        lines += ["", f"load: how many times as fast the trace may come until p99 is above {limit}"]
+    if trace["discards"] and any(served["array"] for served in found["served"]):
+        lines.append("discards: a modelled array does not pass them on to its disks")
+    return "\n".join(lines)
