@@ -61,7 +61,7 @@ LAYERS = (
     "speakers",
     "inloops",
 )
-VIRTUAL = ("vtime", "vflash", "vtrace", "vreplay", "vcalibrate")  # for the virtual clock only
+VIRTUAL = ("vtime", "vflash", "vtrace", "vreplay", "vcalibrate", "vblocks")  # for the virtual clock only
 
 
 @dataclass(frozen=True)

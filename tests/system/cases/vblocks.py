@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A blktrace of fio on a fake disk, served without a kernel by `david sim`: its times are the kernel's."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from cases import case
+from davidlib.trace import blocks, from_blktrace
+from helpers.davidtool import david
+from helpers.guest import SCRATCH, Failed, ram_disk, run, say
+from helpers.timed import check_lateness, fio, profile, settle, timed_disk
+from helpers.units import GIB, MIB
+
+DEBUG = Path("/sys/kernel/debug")
+PLAIN, FLASH = profile("plain"), profile("flash")
+REVOLUTION = 60_000_000 / 7200  # us, of PLAIN
+NEAR = 1_000  # ns: a look at the virtual clock takes one
+
+
+@contextmanager
+def blktrace(disk: str, name: str) -> Iterator[Path]:
+    """The file is there after the block."""
+    if not (DEBUG / "block").exists():
+        with suppress(Failed):
+            run("mount", "-t", "debugfs", "debugfs", str(DEBUG))
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    for old in SCRATCH.glob(f"{name}.blktrace.*"):
+        old.unlink()
+    command = ["blktrace", "-d", disk, "-o", name, "-D", str(SCRATCH), "-b", "4096", "-n", "8"]
+    tracer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        while not list((DEBUG / "block").glob("*/dropped")):
+            if tracer.poll() is not None:
+                raise Failed(f"blktrace: {tracer.communicate()[0]}")
+            time.sleep(0.01)
+        time.sleep(1)
+        yield SCRATCH / f"{name}.blktrace.0"
+    finally:
+        tracer.terminate()
+        say(tracer.communicate()[0].strip())
+
+
+def served(trace: Path, drive: str, loop: str) -> tuple[dict, dict[int, int]]:
+    """The one run that david sim made, and each request's response time by its number."""
+    out = SCRATCH / "served.csv"
+    words = ("sim", str(trace), "--profile", drive, "--size", str(GIB), "--loop", loop, "-o", str(out))
+    found = json.loads(david(*words, "--json"))
+    with out.open() as file:
+        rows = [[int(word) for word in row.values()] for row in csv.DictReader(file)]
+    out.unlink()
+    return found, {number: end - came for number, came, end in rows}
+
+
+def asked(trace: Path) -> list[blocks.Block]:
+    _, found = blocks.load(trace, None)
+    return found.of(found.devices[0])
+
+
+def farthest(requests: list[blocks.Block], rows: dict[int, int]) -> int:
+    """From the kernel's response time, ns."""
+    if rows.keys() != {n for n, block in enumerate(requests) if block.op != blocks.DISCARD}:
+        raise Failed(f"{len(rows)} of {len(requests)} requests were served")
+    return max(abs(requests[number].end - requests[number].start - took) for number, took in rows.items())
+
+
+def near(name: str, kernels: float, said: float, more: float) -> None:
+    say(f"{name}: the kernel's {kernels:.3f}, served {said:.3f}, {100 * (said / kernels - 1):+.3f} %")
+    if abs(said - kernels) > 0.01 * kernels + more:
+        raise Failed(f"{name}: {said} is not within 1 % of the kernel's {kernels}, or {more} more")
+
+
+def with_fault(trace: Path, fault: str) -> Path:
+    """blkparse's lines of a trace, with a fault."""
+    lines = list(from_blktrace.binary_lines(trace))
+    if fault == "unit":
+        moved = [re.sub(r"^(\S+ \d+ \d+) (\d+)\.(\d{6})(\d{3})", r"\1 \2.000\3", line) for line in lines]
+    else:
+        moved = [line for line in lines if " FWS " not in line]
+    if moved == lines:
+        raise Failed(f"nothing is wrong with the trace: {fault}")
+    path = SCRATCH / "fault"
+    path.write_text("\n".join(moved) + "\n")
+    return path
+
+
+DEEP = ("--ioengine=libaio", "--iodepth=32", "--norandommap")
+
+
+@case
+def a_blktrace_of_fio_on_an_ssd_is_served_as_the_kernel_served_it() -> None:
+    settle()
+    with ram_disk(128 * MIB) as ram, timed_disk("vt", GIB, ram, FLASH) as disk:
+        with blktrace(disk, "ssd") as trace:
+            job = ("--name=deep", f"--filename={disk}", "--rw=randrw", "--number_ios=3000", "--fsync=40")
+            fio(*job, *DEEP)
+        check_lateness("vt")
+    requests = asked(trace)
+    counted = [sum(block.op == op for block in requests) for op in range(3)]
+    assert min(counted[:2]) > 1000 and counted[2] > 20, counted
+    found, rows = served(trace, FLASH, "open")
+    off = farthest(requests, rows)
+    say(f"{counted} requests, at most {off} ns from the kernel's times")
+    assert off <= NEAR and found["trace"]["left_out"] == [], (off, found)
+    assert found["trace"]["flushes"] == counted[2], found["trace"]
+    # Times of another unit, and flushes that are lost, are found.
+    wrong = with_fault(trace, "unit")
+    assert farthest(requests, served(wrong, FLASH, "open")[1]) > NEAR
+    wrong = with_fault(trace, "flush")
+    assert farthest(asked(wrong), served(wrong, FLASH, "open")[1]) > NEAR
+
+
+@case
+def a_blktrace_of_fio_on_a_disk_is_served_within_a_hundredth() -> None:
+    settle()
+    record = SCRATCH / "disk.rec"
+    record.unlink(missing_ok=True)
+    with ram_disk(128 * MIB) as ram, timed_disk("vt", GIB, ram, PLAIN, "--classify", "data") as disk:
+        with blktrace(disk, "disk") as trace:
+            job = ("--name=deep", f"--filename={disk}", "--rw=randrw", "--number_ios=2000")
+            line = ("fio", "--clocksource=clock_gettime", "--direct=1", "--bs=4k", *job, *DEEP)
+            david("record", "vt", str(record), "--", *line)
+        check_lateness("vt")
+    count = len(asked(trace))
+    assert count >= 2000, count
+    for loop in ("open", "closed"):
+        found, _ = served(trace, PLAIN, loop)
+        said, kernels = found["served"][0]["runs"][0], found["trace"]["recorded"]
+        assert said["all"]["requests"] == count, said
+        near(f"{loop}: requests a second", kernels["per_s"], said["per_s"], 0)
+        for rank in ("p50_us", "p99_us"):
+            # The disk had work all the time. With the platters at another angle at the beginning each
+            # request is done so much earlier or later, to the end, unless the next ones come so, too.
+            near(f"{loop}: {rank}", kernels[rank], said["all"][rank], REVOLUTION if loop == "open" else 0)
+    # A recording has the angle of the platters, too.
+    _, rows = served(record, PLAIN, "open")
+    off = farthest(asked(record), rows)
+    say(f"of the recording at most {off} ns from the kernel's times")
+    assert off <= NEAR, off
