@@ -83,7 +83,7 @@ def test_a_mixed_text_is_not_to_be_believed_and_says_why(
     said = json.loads(found.read_text())
     lines = SAMPLES[kind].count("\n") + 1
     assert said["lines"] == lines
-    left = {"count": 1, "line": lines, "example": "A line of something else"}
+    left = {"count": 1, "line": lines, "example": "A line of something else", "bytes": None, "ns": None}
     assert said["left-out"] == {"not understood": left}
     missing = losses.of_trace(sqlite3.connect(out))
     assert missing.whole == said["calls"] + 1 and missing.missing["unparsed"] == 1

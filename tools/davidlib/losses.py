@@ -41,13 +41,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.{2 if share < 0.995 else 3}g} %"
 
 
-def status(what: str, found: Losses, are: str = "are missing", of: str = "calls") -> int:
-    """0, or NOT_BELIEVABLE; says how many of them ARE so where it is above WARNING."""
+def status(what: str, found: Losses, are: str = "are missing", unit: str = "calls") -> int:
+    """0, or NOT_BELIEVABLE; says how many calls, or other units, ARE so where it is above WARNING."""
     share = found.share()
     if share <= WARNING:
         return 0
     said = ", ".join(f"{count} {name}" for name, count in found.missing.items() if count)
     beyond = share > LIMIT
     limit = f"more than {100 * LIMIT:g} %, and so not to be believed" if beyond else "a warning"
-    say(f"{what}: {percent(share)} of {found.whole} {of} {are} ({said}): {limit}")
+    say(f"{what}: {percent(share)} of {found.whole} {unit} {are} ({said}): {limit}")
     return NOT_BELIEVABLE if beyond else 0

@@ -14,7 +14,7 @@ from typing import Any
 from .. import build
 from ..losses import Losses, percent, status
 from ..trace import blocks
-from ..trace.account import Account
+from ..trace.account import Account, Taken
 from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
 from ..util import UserError, say
 from . import recording
@@ -163,11 +163,11 @@ def serve(trace: Trace, way: Way) -> dict[str, Any]:
 
 def doubts(trace: Trace, found: dict[str, Any]) -> int:
     """Says what is missing of the trace; the exit status."""
-    for line in trace.account.as_text(str(trace.path), len(trace.requests), "requests")[1:]:
+    for line in trace.account.as_text(str(trace.path), Taken(len(trace.requests)), "requests")[1:]:
         say(line)
     missing = {"left out": sum(kind.count for kind in trace.account.left_out.values())}
     whole = len(trace.requests) + missing["left out"]
-    worst = status(str(trace.path), Losses(missing, whole), of="requests")
+    worst = status(str(trace.path), Losses(missing, whole), unit="requests")
     pages = sum(
         (block.sector + block.sectors + 7) // 8 - block.sector // 8
         for block in trace.requests
@@ -182,7 +182,7 @@ def doubts(trace: Trace, found: dict[str, Any]) -> int:
                 f"{block.sector} on"
             )
             beyond = Losses(missing | {"beyond the end": served["beyond"]}, whole)
-            worst = max(worst, status(name, beyond, of="requests"))
+            worst = max(worst, status(name, beyond, unit="requests"))
         empty = max((run["empty_reads"] for run in served["runs"]), default=0)
         if pages and empty / pages > EMPTY:
             say(

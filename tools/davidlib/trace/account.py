@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from ..losses import percent
 
 NOT_UNDERSTOOD = "not understood"
 EXAMPLE = 100  # letters
+SUMMARY = "lines of the summary"
+KEPT = 200  # lines without a call, for who wants to know what they are
 
 
 @dataclass
@@ -18,6 +21,21 @@ class Kind:
     count: int
     line: int  # of the first
     example: str
+    bytes: int | None = None  # None: not known
+    ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What has become calls."""
+
+    calls: int
+    bytes: int = 0  # that were read and written
+    ns: int = 0  # in the calls
+
+
+def _share(part: int, whole: int, unit: str) -> str:
+    return f"{part} of {whole} {unit}, {percent(part / whole)}"
 
 
 class Account:
@@ -28,31 +46,52 @@ class Account:
         self._current = 0, ""
         self.without: dict[str, Kind] = {}
         self.left_out: dict[str, Kind] = {}
+        self.kept: list[tuple[int, str]] = []  # the first that were not understood
+        self.behind: deque[tuple[int, str]] = deque(maxlen=KEPT)  # the last of a summary
+        self._ended = True  # the last line has an end
+        self._bad = 0  # the last line that was not understood
 
     def each(self, lines: Iterable[str]) -> Iterator[str]:
         for line in lines:
             self.lines += 1
             self._current = self.lines, line
+            self._ended = line.endswith("\n")
             yield line
 
     def go_back_to(self, number: int, line: str) -> None:
         """Who has read ahead counts that line now."""
         self._current = number, line
 
-    def _count(self, kinds: dict[str, Kind], kind: str, count: int) -> None:
-        if not count:
-            return
+    def _count(self, kinds: dict[str, Kind], kind: str, count: int) -> Kind:
         number, text = self._current
         first = kinds.setdefault(kind, Kind(0, number, text.strip()[:EXAMPLE]))
         first.count += count
+        return first
 
     def has_none(self, kind: str, count: int = 1) -> None:
         """The current line, or so many, have no call in them."""
-        self._count(self.without, kind, count)
+        if count:
+            self._count(self.without, kind, count)
+        if kind == SUMMARY:
+            self.behind.append(self._current)
 
-    def leave_out(self, kind: str, count: int = 1) -> None:
-        """The current line, or so many, are calls that the trace does not get."""
-        self._count(self.left_out, kind, count)
+    def leave_out(
+        self, kind: str, count: int = 1, size: int | None = None, ns: int | None = None
+    ) -> None:
+        """The current line, or so many, are calls that the trace does not get; of so many bytes, so long."""
+        if not count:
+            return
+        found = self._count(self.left_out, kind, count)
+        found.bytes = found.bytes if size is None else (found.bytes or 0) + size
+        found.ns = found.ns if ns is None else (found.ns or 0) + ns
+        if kind == NOT_UNDERSTOOD:
+            self._bad = self._current[0]
+            if len(self.kept) < KEPT:
+                self.kept.append(self._current)
+
+    def is_cut(self) -> bool:
+        """The last line has no end, and makes no sense: the text was cut short there."""
+        return not self._ended and self._bad == self.lines
 
     def unparsed(self) -> int:
         found = self.left_out.get(NOT_UNDERSTOOD)
@@ -62,23 +101,38 @@ class Account:
         """What was understood, and left out."""
         return sum(kind.count for kind in self.left_out.values()) - self.unparsed()
 
+    def missing(self, unit: str) -> int:
+        """Of what was left out, as far as it is known: `bytes` or `ns`."""
+        return sum(getattr(kind, unit) or 0 for kind in self.left_out.values())
+
     def as_json(self) -> dict[str, Any]:
+        def first(kind: Kind) -> dict[str, Any]:
+            return {"count": kind.count, "line": kind.line, "example": kind.example}
+
         return {
             "lines": self.lines,
-            "without-a-call": {name: vars(kind) for name, kind in self.without.items()},
-            "left-out": {name: vars(kind) for name, kind in self.left_out.items()},
+            "without-a-call": {name: first(kind) for name, kind in self.without.items()},
+            "left-out": {
+                name: first(kind) | {"bytes": kind.bytes, "ns": kind.ns}
+                for name, kind in self.left_out.items()
+            },
         }
 
-    def as_text(self, name: str, calls: int, of: str = "calls") -> list[str]:
+    def as_text(self, name: str, taken: Taken, unit: str = "calls") -> list[str]:
         """For people: the whole, then a line a kind of what is missing."""
         beside = ", ".join(f"{kind.count} {what}" for what, kind in self.without.items())
         found = [
-            f"{name}: {self.lines} lines, {calls} {of}" + (f"; without a call: {beside}" if beside else "")
+            f"{name}: {self.lines} lines, {taken.calls} {unit}"
+            + (f"; without a call: {beside}" if beside else "")
         ]
-        whole = calls + sum(kind.count for kind in self.left_out.values())
+        whole = taken.calls + sum(kind.count for kind in self.left_out.values())
         for what, kind in self.left_out.items():
-            share = percent(kind.count / whole)
-            found.append(
-                f"{kind.count} of {whole} {of}, {share}, {what}: as line {kind.line}, {kind.example!r}"
-            )
+            shares = [_share(kind.count, whole, unit)]
+            for other in ("bytes", "ns"):
+                part = getattr(kind, other)
+                if part:
+                    shares.append(_share(part, getattr(taken, other) + self.missing(other), other))
+                elif part is None:
+                    shares.append("bytes not known" if other == "bytes" else "time not known")
+            found.append(f"{', '.join(shares)}, {what}: as line {kind.line}, {kind.example!r}")
         return found

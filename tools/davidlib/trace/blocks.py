@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..util import UserError
 from . import from_blktrace, importing
-from .account import Account
+from .account import Account, Taken
 from .from_requests import SECTOR, Reader, each
 
 READ, WRITE, FLUSH, DISCARD = range(4)
@@ -173,7 +173,7 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
     if not len(blocks):
-        account = "; ".join(blocks.account.as_text(str(path), 0, "requests"))
+        account = "; ".join(blocks.account.as_text(str(path), Taken(0), "requests"))
         raise UserError(f"{account}: no request of {kind} in it")
     return kind, blocks
 

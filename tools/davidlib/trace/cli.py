@@ -13,6 +13,7 @@ from .. import losses
 from ..command import Commands
 from ..sizes import size_arg, time_arg
 from ..util import NOT_BELIEVABLE, UserError, say
+from .account import Taken
 from . import causal, disks, exporting, figures, importing, page, program, tracefile, switch
 
 
@@ -99,13 +100,32 @@ def _finish(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else program.default_output()
     trace = importing.import_lines(args.format, Path(args.file), out)
-    for line in trace.account.as_text(args.file, trace.calls()):
+    if not args.format:
+        say(f"{args.file}: the format is {trace.origin}")
+    taken = _taken(out)
+    for line in trace.account.as_text(args.file, taken):
         say(line)
     if args.json:
-        found = {"calls": trace.calls()} | trace.account.as_json()
+        found = vars(taken) | trace.account.as_json()
         Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
     say(f"the trace is {out}")
-    return _believable(out)
+    status = _believable(out)
+    for unit, of in (("bytes", taken.bytes), ("ns", taken.ns)):
+        missing = trace.account.missing(unit)
+        lost = losses.Losses({"left out": missing}, of + missing)
+        status = max(status, losses.status(str(out), lost, unit=unit))
+    return status
+
+
+def _taken(trace: Path) -> Taken:
+    """Of an imported trace: its calls, what they have read and written, how long they took."""
+    database = figures.open_trace(trace)
+    calls, ns = database.execute("SELECT count(*), total(duration) FROM event").fetchone()
+    (moved,) = database.execute(
+        "SELECT total(result) FROM event JOIN syscall USING (nr) WHERE result > 0 "
+        "AND does IN ('READ', 'PREAD', 'WRITE', 'PWRITE', 'SENDFILE', 'SPLICE', 'COPY')"
+    ).fetchone()
+    return Taken(calls, int(moved), int(ns))
 
 
 def _export(args: argparse.Namespace) -> int:
@@ -254,9 +274,11 @@ def add_parsers(sub: Commands) -> None:
         "import",
         help="make a trace of another tool's",
         description="Make a trace of what another tool has recorded. The status is 2 if "
-        "more than 1 % of the lines were not understood.",
+        "more than 1 % of it was not understood or left out.",
     )
-    imports.add_argument("format", choices=sorted(importing.FORMATS), help="what it is")
+    imports.add_argument(
+        "format", nargs="?", choices=sorted(importing.FORMATS), help="what it is; recognised, if not given"
+    )
     imports.add_argument("file", metavar="FILE", help="a text, as it is or compressed (.xz, .gz, .bz2)")
     imports.add_argument("-o", "--out", metavar="FILE", help="the database to make")
     imports.add_argument("--json", metavar="FILE", help="write what became of its lines, as JSON")

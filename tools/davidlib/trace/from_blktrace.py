@@ -9,9 +9,10 @@ from __future__ import annotations
 import heapq
 import re
 import struct
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -48,6 +49,10 @@ class Begun:
         return flags + ("A" if self.kind == "W" and not set("SF") & set(self.said) else "")
 
 
+def _bytes(requests: Iterable[Begun]) -> int:
+    return sum(begun.end - begun.first for begun in requests) * SECTOR
+
+
 def kind_of(said: str) -> str:
     """R, W, D (discard), or nothing of these."""
     if "D" in said:
@@ -66,8 +71,8 @@ class Queued:
     def add(self, begun: Begun) -> None:
         self._at.setdefault(begun.next, deque()).append(begun)
 
-    def __len__(self) -> int:
-        return sum(map(len, self._at.values()))
+    def __iter__(self) -> Iterator[Begun]:
+        return chain.from_iterable(self._at.values())
 
     def _take(self, sector: int, kind: str) -> Begun | None:
         """The oldest that has this sector."""
@@ -179,12 +184,12 @@ class Blkparse:
         if issued and (not known or not self.by_queue):
             done = [issued]
         elif not known:
-            self.to.account.leave_out(HALF)
+            self.to.account.leave_out(HALF, 1, _bytes([event]))
         for begun in done:
             if begun.kind:
                 self._done(disk, begun, event.time)
             else:
-                self.to.account.leave_out(UNKNOWN)
+                self.to.account.leave_out(UNKNOWN, 1, _bytes([begun]), event.time - begun.time)
 
     def _done(self, disk: str, begun: Begun, end: int) -> None:
         place, size, pid = begun.first * SECTOR, (begun.end - begun.first) * SECTOR, begun.pid or 1
@@ -198,11 +203,14 @@ class Blkparse:
             for begun in [begun for begun in waiting if begun.flushed]:
                 waiting.remove(begun)
                 self._synced(disk, begun, begun.flushed or 0)
-        never = Counter(disk for disk, _, _ in self.issued)
+        never: dict[str, list[Begun]] = defaultdict(list)
+        for (disk, _, _), begun in self.issued.items():
+            never[disk].append(begun)
         for disk, queued in self.queued.items():
-            never[disk] = max(never[disk], len(queued))  # one that was issued was queued before
-        count = never.total() + sum(map(len, self.flushes.values()))
-        self.to.account.leave_out("requests that were issued and never ended", count)
+            # One that was issued was queued before.
+            never[disk] = max(never[disk], list(queued), key=len)
+        rest = [begun for waiting in (*never.values(), *self.flushes.values()) for begun in waiting]
+        self.to.account.leave_out("requests that were issued and never ended", len(rest), _bytes(rest))
 
 
 def blkparse(to: Sink, lines: Iterable[str], queued: bool = False) -> Iterator[None]:

@@ -116,7 +116,7 @@ class Ibench:
     def __init__(self, trace: TraceFile, calls: Calls) -> None:
         self.trace = trace
         self._nr = {name: nr for nr, name, _, _ in calls}
-        self._entered: dict[tuple[int, str], int] = {}  # when, by thread and call
+        self.entered: dict[tuple[int, str], int] = {}  # when, by thread and call
         self._threads: list[int] = []
 
     def take(self, line: str) -> None:
@@ -131,9 +131,9 @@ class Ibench:
             return
         key = (0 if thread == "N/A" else int(thread), rest[0])
         if kind == "entry":
-            self._entered[key] = int(time)
+            self.entered[key] = int(time)
         elif kind == "return":
-            self._call(key[0], self._entered.pop(key), int(time), rest)
+            self._call(key[0], self.entered.pop(key), int(time), rest)
         else:
             raise ValueError(kind)
 
@@ -195,10 +195,11 @@ def _as_linux_has_them(name: str, args: list[int], result: int) -> tuple[list[in
 
 
 def ibench(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
-    take = Ibench(trace, calls).take
+    reader = Ibench(trace, calls)
     for line in lines:
         try:
-            take(line.strip())
+            reader.take(line.strip())
         except (ValueError, IndexError, KeyError, TypeError):
             trace.misunderstood()
         yield
+    trace.account.leave_out("calls that never returned", len(reader.entered))

@@ -20,6 +20,7 @@ SECTOR = 512
 SECOND = 1_000_000_000
 MOST = (1 << 62) - 1
 BEGIN = SECOND  # a trace file has no time 0, and these texts often begin there
+MOST_CALLS = 1 << 40  # of one text
 Calls = list[tuple[int, str, str, str]]
 
 def number(text: str) -> int:
@@ -249,11 +250,15 @@ class Json:
 
     def __init__(self, requests: Requests) -> None:
         self.to = requests
+        self.counted = 0  # calls, by the first line
+        self.taken = 0
 
     def take(self, line: str) -> None:
         if not line or line.isdigit():  # how many there are
+            self.counted = min(int(line or self.counted), MOST_CALLS)
             self.to.account.has_none("headers" if line else "blank lines")
             return
+        self.taken += 1
         said = json.loads(line)
         name, args, result = said["call"], said["args"], int(said["rvalue"])
         start = int(said["stamp"]["begin"]) * 1000
@@ -275,4 +280,7 @@ class Json:
 
 def json_calls(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
     requests = Requests(trace, calls)
-    return each(requests, lines, Json(requests).take)
+    reader = Json(requests)
+    yield from each(requests, lines, reader.take)
+    missing = max(reader.counted - reader.taken, 0)
+    trace.account.leave_out("calls that the first line counts and that are not there", missing)

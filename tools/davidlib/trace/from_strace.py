@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from . import tracefile
+from .account import SUMMARY
 from .constants import number
 from .tracefile import TraceFile
 
@@ -61,7 +62,10 @@ _PLACE = re.compile(r"(?:\[(?:[0-9a-fA-F]{8,}|\?+)\] +|\[ *\d+\] +)+")
 _CALL = re.compile(r"([a-zA-Z_]\w*)\(")
 _RESUMED = re.compile(r"<\.\.\. ([a-zA-Z_]\w*) resumed> ?")
 _SUPERSEDED = re.compile(r"\+\+\+ superseded by execve in pid (\d+)(?:<[^>]*>)? \+\+\+")
-_SUMMARY = re.compile(r"% time +seconds ")
+# -c's table: its titles, by -U others and in another order; a row; the last row.
+_SUMMARY = re.compile(r" *(?:(?:% time|seconds|usecs/call|calls|errors|shortest|longest|syscall)(?: +|$))+$")
+_ROW = re.compile(r"[-\d. ]*(?:[a-zA-Z_]\w*)?[-\d. ]*$")
+_USAGE = re.compile(r"System call usage summary for ")
 _PROCESS = re.compile(r"(?:\[ )?Process (?:PID=)?\d+ ")
 _FORKED = re.compile(r"<\.\.\. (?:v?fork|clone3?) resumed>.*\)\s*= (\d+)")
 # What -y says of a descriptor: a path, in which < and > are escaped, or a socket's ends.
@@ -198,9 +202,8 @@ class StraceImport:
         return True
 
     def _take(self, line: str) -> None:
-        self._summary = self._summary or bool(_SUMMARY.match(line))
-        if self._summary:
-            self._trace.account.has_none("lines of the summary")
+        if self._is_summary(line):
+            self._trace.account.has_none(SUMMARY)
             return
         tid, at = 1, 0
         if found := _TASK.match(line):
@@ -227,6 +230,17 @@ class StraceImport:
             self._called(task, found[1], text[found.end() :], time)
         else:
             self._trace.misunderstood()
+
+    def _is_summary(self, line: str) -> bool:
+        """-C's table is behind the calls. With -A another log may follow."""
+        if _SUMMARY.match(line) or _USAGE.match(line):
+            self._summary = True
+            return True
+        if not self._summary or not _ROW.match(line):
+            self._summary = False
+            return False
+        self._summary = "total" not in line.split()
+        return True
 
     def _time(self, line: str, at: int) -> tuple[int, int]:
         found = _TIME.match(line, at)

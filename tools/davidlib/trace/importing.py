@@ -8,12 +8,14 @@ import gzip
 import lzma
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, IO, cast
 
 from ..util import UserError
 from . import from_blktrace, from_blocks, from_ibench, from_nfs, from_requests, from_strace
-from . import program, tracefile
+from . import program, recognise, tracefile
+from .account import Taken
 
 Calls = list[tuple[int, str, str, str]]
 Importer = Callable[[tracefile.TraceFile, Calls, Iterable[str]], Iterator[None]]
@@ -65,26 +67,57 @@ def lines_of(path: Path) -> Iterator[Iterable[str]]:
         yield lines
 
 
+def _check(path: Path, kind: str, trace: tracefile.TraceFile, calls: Calls, head: list[str]) -> None:
+    """Is it all of one format, and whole?"""
+    account = trace.account
+    if not trace.calls():
+        said = "; ".join(account.as_text(str(path), Taken(0)))
+        known = recognise.what_it_is(path)
+        other = recognise.other_than(kind, FORMATS, calls, list(enumerate(head, 1)))
+        known = f"; it looks like {other[0]}'s" if other else f"; it is {known}" if known else ""
+        raise UserError(f"trace import: there is no call of {kind} in it: {said}{known}")
+    if other := recognise.other_than(kind, FORMATS, calls, [*account.kept, *account.behind]):
+        raise recognise.mixed(path, kind, *other)
+    if account.is_cut():
+        raise UserError(
+            f"trace import: {path} is cut short: its last line, {account.lines}, has no end; "
+            "without that line it can be imported"
+        )
+
+
 def import_trace(kind: str, path: Path, out: Path) -> int:
     """How many lines were not understood."""
     return import_lines(kind, path, out).account.unparsed()
 
 
-def import_lines(kind: str, path: Path, out: Path) -> tracefile.TraceFile:
-    """What was taken, and the account of every line. Of a text without a call nothing is made."""
+def import_lines(kind: str | None, path: Path, out: Path) -> tracefile.TraceFile:
+    """What was taken, and the account of every line. KIND None: it is recognised.
+
+    Of a text without a call, of one that is cut short, or of lines of two formats, nothing is made.
+    """
+    if out.exists():
+        raise UserError(f"{out} is there already")
+    try:
+        return _import_lines(kind, path, out)
+    except BaseException:
+        out.unlink(missing_ok=True)
+        raise
+
+
+def _import_lines(kind: str | None, path: Path, out: Path) -> tracefile.TraceFile:
     calls = program.calls()
-    trace = tracefile.TraceFile(kind)
     names = {nr: name for nr, name, _, _ in calls}
     try:
         with lines_of(path) as lines:
-            steps = FORMATS[kind](trace, calls, trace.account.each(lines))
+            text = iter(lines)
+            head = list(islice(text, recognise.LINES))
+            kind = kind or recognise.format_of(path, head, FORMATS, calls)
+            trace = tracefile.TraceFile(kind)
+            steps = FORMATS[kind](trace, calls, trace.account.each(chain(head, text)))
             program.finish("-", out, tracefile.frames(trace, names, steps))
     except BrokenPipeError:
         raise UserError(f"trace import: {out} could not be written, see above") from None
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"trace import: {path} cannot be read: {error}") from None
-    if not trace.calls():
-        out.unlink(missing_ok=True)
-        said = "; ".join(trace.account.as_text(str(path), 0))
-        raise UserError(f"trace import: there is no call of {kind} in it: {said}")
+    _check(path, kind, trace, calls, head)
     return trace

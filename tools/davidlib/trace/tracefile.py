@@ -47,6 +47,7 @@ class TraceFile:
     """Records come in, frames go out. An importer counts what it takes, and what it does not understand."""
 
     def __init__(self, origin: str) -> None:
+        self.origin = origin
         self._records = bytearray()
         self._sequence = 0
         self._calls: Counter[int] = Counter()

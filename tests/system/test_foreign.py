@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0
+"""No command of trace, compile, replay, compare, sim and calibrate makes something of what it cannot read.
+
+Each is given files that are empty, foreign, cut short, or made of two. None ends with 0.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from davidlib.replay import programs
+from davidlib.trace import importing, tracefile
+from davidlib.util import UserError
+from test_inputs import JPEG, SAMPLES, status_of
+from test_status import commands
+from test_status import program as david_program
+
+LOG = "".join(
+    f'1 openat(AT_FDCWD, "/d/f{n}", O_RDONLY) = 3\n1 read(3, "x"..., 4096) = {4096 - n}\n1 close(3) = 0\n'
+    for n in range(300)
+)
+JOB = {"jobname": "t", "error": 0, "job options": {"rw": "randread", "bs": "4k", "iodepth": "1"}}
+FIO = {
+    "fio version": "fio-3.33",
+    "global options": {"direct": "1"},
+    "jobs": [JOB | {"read": {"iops": 75.0}, "write": {"iops": 0}, "iodepth_level": {"1": 100.0}}],
+}
+# Of each command: its words, with FILE the one that it reads; what it reads.
+COMMANDS = {
+    ("trace", "finish"): (("FILE", "-o", "OUT"), "trace file"),
+    ("trace", "import"): (("FILE", "-o", "OUT"), "log"),
+    ("trace", "export"): (("FILE", "--to", "csv", "-o", "OUT"), "trace"),
+    ("trace", "report"): (("FILE",), "trace"),
+    ("trace", "record"): (("--share-disk", "-o", "OUT", "--", "FILE"), None),
+    ("trace", "causal"): (("-o", "OUT", "--", "FILE"), None),
+    ("trace", "on"): (("FILE",), None),
+    ("trace", "off"): (("FILE",), None),
+    ("trace", "status"): (("FILE",), None),
+    ("compile",): (("FILE", "-o", "OUT"), "trace"),
+    ("replay",): (("--share-disk", "FILE", "PLACE"), "compiled trace"),
+    ("compare",): (("FILE", "-o", "OUT"), "figures"),
+    ("sim",): (("--profile", "toshiba-p300-3tb", "FILE", "-o", "OUT"), None),
+    ("calibrate",): (("--from", "FILE", "--profile", "toshiba-p300-3tb", "-o", "OUT"), "result of fio"),
+}
+# What is in front of the place where it was cut off is a trace: status 2, and docs/TRACE.md says so. And
+# what a program did that could not be run was recorded: its status is the program's.
+STAYS = {("trace", "finish"), ("trace", "record")}
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A file of each kind that a command reads."""
+    top = tmp_path_factory.mktemp("right")
+    found = {kind: top / kind for kind in ("trace file", "log", "trace", "compiled trace", "figures")}
+    found["log"].write_text(LOG)
+    importing.import_lines("strace", found["log"], found["trace"])
+    programs.make(found["trace"], found["compiled trace"], [])
+    (top / "place").mkdir()
+    programs.prepare(found["compiled trace"], top / "place", holes=True)
+    run = programs.run(found["compiled trace"], top / "place", ["--share-disk", "--timing", "afap"])
+    result = {"kind": "replay", "cold": False, "environment": {}, "options": {}, "runs": [run]}
+    found["figures"].write_text(json.dumps(result))
+    trace = tracefile.TraceFile("-")
+    for n in range(100):
+        trace.call(1, 0, n + 1, n + 2, 1, (3, 0, 1))
+    found["trace file"].write_bytes(trace.frame() + trace.end({}))
+    found["result of fio"] = top / "result of fio"
+    found["result of fio"].write_text(json.dumps(FIO))
+    return found
+
+
+def damaged(right: dict[str, Path], reads: str | None, top: Path) -> Iterator[tuple[str, Path]]:
+    """What no command can use; and, of the file that this one reads, parts, and with something else."""
+    yield "/dev/null", Path("/dev/null")
+    yield "a directory", top
+    whole = right[reads].read_bytes() if reads else b""
+    files = {"empty": b"", "a picture": JPEG, "a text": b"This is\nno trace.\n", "zeros": bytes(5000)}
+    files |= {kind: path.read_bytes() for kind, path in right.items() if kind != reads}
+    if reads:
+        others = [path.read_bytes() for kind, path in right.items() if kind != reads]
+        files |= {f"the first {part} bytes": whole[:part] for part in (1, 5, len(whole) // 2, len(whole) - 2)}
+        files |= {f"half, and half of {n}": whole[: len(whole) // 2] + o for n, o in enumerate(others)}
+    for name, content in files.items():
+        path = top / "file"
+        path.write_bytes(content)
+        yield name, path
+
+
+def test_every_command_that_reads_a_file_is_in_the_table() -> None:
+    rooms = ("trace", "compile", "replay", "compare", "sim", "calibrate")
+    found = {words for words in commands(david_program().parser_of()) if words and words[0] in rooms}
+    assert found - {("trace",)} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_nothing_is_made_of_what_cannot_be_read(
+    command: tuple[str, ...],
+    right: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words, reads = COMMANDS[command]
+    out, place, top = tmp_path / "out", tmp_path / "place", tmp_path / "top"
+    place.mkdir()
+    top.mkdir()
+    for name, path in damaged(right, reads, top):
+        said = [{"FILE": str(path), "OUT": str(out), "PLACE": str(place)}.get(word, word) for word in words]
+        status = status_of((*command, *said), monkeypatch)
+        assert status not in (0, None), name
+        assert command == ("trace", "status") or capfd.readouterr().err.strip(), name
+        if command not in STAYS or status == 1:
+            assert not out.exists(), name
+        out.unlink(missing_ok=True)
+        assert not list(place.iterdir()), name
+    if reads:
+        path = right[reads]
+        said = [{"FILE": str(path), "OUT": str(out), "PLACE": str(place)}.get(word, word) for word in words]
+        assert status_of((*command, *said), monkeypatch) in (0, None), capfd.readouterr().err
+
+
+def refused(path: Path, kind: str | None, out: Path) -> str:
+    with pytest.raises(UserError) as raised:
+        importing.import_lines(kind, path, out)
+    assert not out.exists()
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_a_text_is_recognised_and_two_in_one_are_refused(kind: str, tmp_path: Path) -> None:
+    log, out = tmp_path / "log", tmp_path / "t.db"
+    log.write_text(SAMPLES[kind])
+    trace = importing.import_lines(None, log, out)
+    assert trace.origin == kind and trace.calls() and not trace.account.left_out
+    out.unlink()
+    kinds = list(SAMPLES)
+    for step, named in ((1, None), (1, kind), (3, None), (4, kind)):
+        other = kinds[(kinds.index(kind) + step) % len(kinds)]
+        log.write_text(SAMPLES[kind] + SAMPLES[other])
+        said = refused(log, named, out)
+        assert "has lines of" in said and kind in said and other in said
+        assert named is None or f"has lines of {kind} and of {other}, which line" in said
+        log.write_text(SAMPLES[other])
+        assert f"it looks like {other}'s" in refused(log, kind, out)
+
+
+def test_what_has_no_format_is_named(right: dict[str, Path], tmp_path: Path) -> None:
+    log, out = tmp_path / "log", tmp_path / "t.db"
+    log.write_bytes(JPEG)
+    assert "it is a picture" in refused(log, None, out) and "it is a picture" in refused(log, "msr", out)
+    assert "`david replay` takes it" in refused(right["compiled trace"], None, out)
+    assert "`david compile` takes a trace" in refused(right["trace"], "strace", out)
+    assert "`david trace finish`" in refused(right["trace file"], None, out)
+    assert "`david calibrate --from` takes it" in refused(right["result of fio"], None, out)
+    log.write_bytes(b"")
+    assert "it is empty" in refused(log, None, out)
+    log.write_bytes(lzma.compress(LOG.encode()))
+    assert "its name has to end in .xz" in refused(log, None, out)
+
+
+def test_what_is_cut_short_is_refused(tmp_path: Path) -> None:
+    log, out = tmp_path / "log", tmp_path / "t.db"
+    log.write_text(LOG[:-10])
+    for kind in ("strace", None):
+        assert "cut short: its last line, 900, has no end" in refused(log, kind, out)
+    log.write_text(LOG[:-1])
+    assert importing.import_lines(None, log, out).calls() == 900
+    out.unlink()
+    packed = tmp_path / "log.xz"
+    packed.write_bytes(lzma.compress(LOG.encode() * 400)[:-100])
+    assert "cannot be read" in refused(packed, None, out)
+    for kind, text, kinds in (
+        ("json", "3\n" + SAMPLES["json"], "calls that the first line counts and that are not there"),
+        (
+            "ibench",
+            "[1]; [8]; [entry]; [fsync]; [3]; [X]; [0];\n" + SAMPLES["ibench"],
+            "calls that never returned",
+        ),
+    ):
+        log.write_text(text)
+        assert list(importing.import_lines(kind, log, out).account.left_out) == [kinds]
+        out.unlink()
+
+
+TABLE = """\
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 46.51    0.000040          40         1           close
+------ ----------- ----------- --------- --------- ----------------
+100.00    0.000086           2        29         1 total
+"""
+
+
+def test_what_is_behind_a_summary_is_not_lost(tmp_path: Path) -> None:
+    """strace -A -C writes behind what is there."""
+    log, out = tmp_path / "log", tmp_path / "t.db"
+    for table in (TABLE, "syscall    calls\n------- --------\nclose    1\n------- -----\ntotal    29\n"):
+        log.write_text(SAMPLES["strace"] + table + SAMPLES["strace"] + table)
+        trace = importing.import_lines("strace", log, out)
+        assert trace.calls() == 4 and not trace.account.left_out
+        out.unlink()
+        log.write_text(SAMPLES["strace"] + table + SAMPLES["fio"])
+        assert "has lines of strace and of fio" in refused(log, "strace", out)
+
+
+ZEROES = """\
+8,0 3 1 0.000000000 700 D W 22 + 8 [k]
+8,0 3 2 0.001000000 0 C W 22 + 8 [0]
+8,0 3 3 0.002000000 700 D WZ 64 + {sectors} [mkfs]
+8,0 3 4 0.00{end}000000 0 C WZ 64 + {sectors} [0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("sectors", "end", "says"),
+    [
+        (8, 3, "1 of 202 calls, 0.5 %, 4096 of 823296 bytes, 0.5 %, 1000000 of 201000000 ns, 0.5 %, req"),
+        (800, 3, "33 % of 1228800 bytes are missing (409600 left out): more than 1 %"),
+        (8, 9, "3.4 % of 207000000 ns are missing (7000000 left out): more than 1 %"),
+    ],
+)
+def test_what_is_left_out_is_held_against_calls_bytes_and_time(
+    sectors: int,
+    end: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Few calls may be much of what was done."""
+    log, out, found = tmp_path / "log", tmp_path / "t.db", tmp_path / "t.json"
+    first, rest = ZEROES.split("8,0 3 3")
+    many = [first.replace("0.00", f"{n}.00") for n in range(200)]
+    log.write_text("".join(many) + "8,0 3 3" + rest.format(sectors=sectors, end=end))
+    words = ("trace", "import", "blkparse", str(log), "-o", str(out), "--json", str(found))
+    assert (status_of(words, monkeypatch) or 0) == (2 if "more than" in says else 0)
+    said = capfd.readouterr().err
+    assert says in said
+    made = json.loads(found.read_text())
+    assert (made["calls"], made["bytes"], made["ns"]) == (201, 200 * 4096, 200 * 10**6)

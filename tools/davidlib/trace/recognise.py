@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a text is: the importers themselves are asked. Each takes the text's beginning, and says what it took.
+
+So a format is known as soon as it can be imported, and nothing is recognised that would not be understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..util import UserError
+from . import tracefile
+from .account import NOT_UNDERSTOOD, Account, Kind
+
+LINES = 2000  # that are looked at
+Calls = list[tuple[int, str, str, str]]
+Importer = Callable[[tracefile.TraceFile, Calls, Iterable[str]], Iterator[None]]
+
+# How files begin that are no texts, or texts of something else; and what is to be done with them.
+KNOWN = (
+    (b"SQLite format 3\0", "a finished trace or another database; `david compile` takes a trace"),
+    (b"DTRF", "a trace file; `david trace finish` makes a trace of it"),
+    (b"DWLK", "a compiled trace; `david replay` takes it"),
+    (b"\x7fELF", "a program"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\xfd7zXZ\0", "compressed by xz; its name has to end in .xz"),
+    (b"\x1f\x8b", "compressed by gzip; its name has to end in .gz"),
+    (b"BZh", "compressed by bzip2; its name has to end in .bz2"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd; unzstd it first"),
+    (b"\xd4\xc3\xb2\xa1", "a capture of network packets"),
+    (b"PERFILE2", "a recording of perf"),
+    (b"# david recording", "a recording of `david record`; `david sim` takes it"),
+    (b"%PDF", "a PDF"),
+)
+
+
+class _Marks(Account):
+    """Also keeps which lines were not understood, and which have no call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.no_calls: set[int] = set()
+
+    def _count(self, kinds: dict[str, Kind], kind: str, count: int) -> Kind:
+        if kinds is self.without or kind == NOT_UNDERSTOOD:
+            self.no_calls.add(self._current[0])
+        return super()._count(kinds, kind, count)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    calls: int
+    taken: frozenset[int]  # lines that calls came from
+    unparsed: int
+
+
+def _fit(importer: Importer, calls: Calls, lines: list[str]) -> _Fit:
+    trace = tracefile.TraceFile("-")
+    trace.account = marks = _Marks()
+    for _ in importer(trace, calls, marks.each(lines)):
+        pass
+    return _Fit(
+        trace.calls(), frozenset(range(1, marks.lines + 1)) - marks.no_calls, trace.account.unparsed()
+    )
+
+
+def _fits(formats: Mapping[str, Importer], calls: Calls, lines: list[str]) -> dict[str, _Fit]:
+    """Of each format that makes calls of these lines."""
+    found = {name: _fit(importer, calls, lines) for name, importer in formats.items()}
+    return {name: fit for name, fit in found.items() if fit.calls}
+
+
+def what_it_is(path: Path) -> str:
+    """A word for people; nothing, where that is not known."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    for beginning, what in KNOWN:
+        if head.startswith(beginning):
+            return what
+    if not head:
+        return "empty"
+    if b'"fio version"' in head:
+        return "the result of fio; `david calibrate --from` takes it"
+    return "not a text" if b"\0" in head else ""
+
+
+def no_format(path: Path, formats: Iterable[str]) -> UserError:
+    what = what_it_is(path)
+    said = f"; it is {what}" if what else ""
+    return UserError(f"trace import: {path} has none of the formats {', '.join(sorted(formats))}{said}")
+
+
+def format_of(path: Path, head: list[str], formats: Mapping[str, Importer], calls: Calls) -> str:
+    """The one format whose importer understands the text's beginning."""
+    fits = _fits(formats, calls, head)
+    if not fits:
+        raise no_format(path, formats)
+    least = min(fit.unparsed for fit in fits.values())
+    best = [name for name, fit in fits.items() if fit.unparsed == least]
+    for name, fit in fits.items():
+        if name != best[0] and not fit.taken & fits[best[0]].taken:
+            raise mixed(path, best[0], name, min(fit.taken))
+    if len(best) > 1:
+        raise UserError(f"trace import: {path} may be of {' or '.join(sorted(best))}: say which")
+    return best[0]
+
+
+def other_than(
+    kind: str, formats: Mapping[str, Importer], calls: Calls, kept: list[tuple[int, str]]
+) -> tuple[str, int] | None:
+    """Whose lines these are, if not KIND's; and the number of the first of them."""
+    rest = {name: importer for name, importer in formats.items() if name != kind}
+    fits = _fits(rest, calls, [line for _, line in kept])
+    if not fits:
+        return None
+    name = min(fits, key=lambda name: fits[name].unparsed)
+    return name, kept[min(fits[name].taken, default=1) - 1][0]
+
+
+def mixed(path: Path, kind: str, other: str, line: int) -> UserError:
+    return UserError(
+        f"trace import: {path} has lines of {kind} and of {other}, which line {line} is: "
+        "import each by itself"
+    )
