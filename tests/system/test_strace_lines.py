@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from davidlib.trace import importing
+from davidlib.replay import programs
+from davidlib.trace import from_strace, importing
+from davidlib.util import UserError
 from helpers import traced
 
 NAMES = ["m:2,S", "a(b", "a)b", "a[b", "a{b", 'a"b', "a<b", "a>b", "a->", "a|b", "a\\b", "a = 3"]
@@ -108,3 +113,139 @@ def test_seldom_lines_are_understood(tmp_path: Path) -> None:
         (1, "execve", 0, None, "/bin/true"),
     ]
     assert database.execute("SELECT count(*) FROM thread WHERE end IS NULL").fetchone() == (0,)
+
+
+# Every option of `strace --help`: what is tried with it, or why nothing is. None of them changes the calls.
+SAME = {
+    "-Y": "-Y", "-k": "-k", "-C": "-C", "-q": "-q", "-qq": "-qq", "-qqq": "-qqq", "-i": "-i", "-n": "-n",
+    "-v": "-v", "-x": "-x", "-xx": "-xx", "-y": "-y", "-yy": "-yy", "-t": "-t", "-tt": "-tt", "-ttt": "-ttt",
+    "-T": "-T", "-r": "-r", "-a": "-a 1", "-s": "-s 0", "-X": "-X raw", "-w": "-C -w", "-S": "-C -S name",
+    "-U": "-C -U name,calls,time-percent", "-O": "-C -O 5", "-D": "-D", "-DD": "-DD", "-DDD": "-DDD",
+    "-I": "-I 2", "-E": "-E X=y", "-A": "-A", "-o": "", "-f": "", "--seccomp-bpf": "--seccomp-bpf",
+    "--decode-pids": "--decode-pids=pidns", "--strings-in-hex": "--strings-in-hex=non-ascii-chars",
+    "--tips": "--tips=full", "--relative-timestamps": "--relative-timestamps=ns",
+    "--absolute-timestamps": "--absolute-timestamps=format:time,precision:ns",
+    "--syscall-times": "--syscall-times=ns",
+    "abbrev": "-e abbrev=none", "verbose": "-e verbose=none", "read": "-e read=all", "write": "-e write=all",
+    "quiet": "-e quiet=all", "kvm": "-e kvm=vcpu", "decode-fds": "-e decode-fds=path,socket",
+    "signal": "-e signal=none", "-u": f"-u {os.environ.get('USER', 'root')}", "-d": "-d",
+    "whole seconds": "--relative-timestamps=s", "both times": "-r -ttt",
+    "all": "-T -tt -yy -Y -k -i -n -v -r",
+}  # fmt: skip
+PART = {  # calls that strace itself has left out; the log does not say so
+    "trace": "-e trace=%file", "status": "-e status=successful", "-P": "-P /etc/passwd", "-z": "-z",
+    "-Z": "-Z", "-b": "-b execve", "inject": "-e inject=getpid:error=EPERM",
+    "fault": "-e fault=getpid:when=1",
+}  # fmt: skip
+REFUSED = {"-c": "there is no call of strace in it", "raw": "refused: .* only pointers, as by -e raw"}
+ELSE = {"--inject", "-p", "-V", "-h", "-ff", "-e", "--output-separately"}  # -ff has a test of its own
+
+
+def options_of_strace() -> set[str]:
+    """By their short forms; of `-e` what it takes."""
+    said = subprocess.run(["strace", "--help"], capture_output=True, text=True, check=True).stdout
+    found = set(re.findall(r"^  (-[a-zA-Z]+|--[a-z-]+)(?=[ ,=\[\n])", said, re.MULTILINE))
+    listed = re.search(r"options: +([a-z, \n-]+?)\n\n", said)
+    assert listed
+    return found | set(re.findall(r"[a-z-]+", listed[1]))
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace here")
+def test_every_option_of_strace_is_understood_or_refused_by_name(tmp_path: Path) -> None:
+    assert options_of_strace() <= SAME.keys() | PART.keys() | REFUSED.keys() | ELSE
+    command = ["/bin/sh", "-c", "/bin/cat /etc/passwd >/dev/null; (/bin/true); :"]
+    plain = strace("-f", command, tmp_path)
+    for options in SAME.values():
+        (tmp_path / "log").unlink(missing_ok=True)
+        assert not traced.difference(plain, strace(f"-f {options}", command, tmp_path)), options
+    for options in PART.values():
+        with sqlite3.connect(strace(f"-f {options}", command, tmp_path)) as database:
+            assert database.execute("SELECT count(*) FROM event").fetchone() > (0,), options
+    for name, said in REFUSED.items():
+        with pytest.raises(UserError, match=said):
+            strace("-f -e raw=all" if name == "raw" else f"-f {name}", command, tmp_path)
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace here")
+def test_logs_of_several_tasks_in_one_are_refused(tmp_path: Path) -> None:
+    """-ff: a file each. Behind one another they look like one task's."""
+    words = ["strace", "-ff", "-o", str(tmp_path / "log"), "/bin/sh", "-c", "/bin/true; (/bin/true); :"]
+    subprocess.run(words, check=True, timeout=60)
+    parts = sorted(tmp_path.glob("log.*"), key=lambda path: int(path.suffix[1:]))
+    assert len(parts) > 2
+    whole, out = tmp_path / "whole", tmp_path / "t.db"
+    whole.write_text("".join(part.read_text() for part in parts))
+    with pytest.raises(UserError, match="files of -ff behind one another; strace-log-merge makes one log"):
+        importing.import_lines("strace", whole, out)
+    # One by itself is one task's; two runs with -A are two.
+    whole.write_text(parts[0].read_text() * 2)
+    assert not importing.import_lines("strace", whole, out).account.left_out
+    with sqlite3.connect(out) as database:
+        roots = "SELECT count(*) FROM process WHERE parent IS NULL"
+        assert database.execute(roots).fetchone() == (2,)
+
+
+NEWER = '1 (fs:ext4) openat(AT_FDCWD, "/f", O_RDONLY) = 3\n1 read(3, "x"..., 9) = 9 {new: 7}\n'
+
+
+def test_a_form_that_no_known_strace_writes_is_refused_by_name(tmp_path: Path) -> None:
+    log, out = tmp_path / "log", tmp_path / "t.db"
+    known = '1 openat(AT_FDCWD, "/f", O_RDONLY) = 3\n'
+    for line in NEWER.splitlines(keepends=True):
+        log.write_text(known + line)
+        with pytest.raises(UserError, match="refused: 1 of 2 lines of a form that strace up to 6.1 does not"):
+            importing.import_lines("strace", log, out)
+        assert not out.exists()
+    log.write_text(known * 200 + NEWER)
+    account = importing.import_lines("strace", log, out).account
+    assert account.left_out[from_strace.UNKNOWN_FORM].count == 2
+
+
+def test_relative_times_are_added_up(tmp_path: Path) -> None:
+    lines = ["close(3) = 0", "close(4) = 0", "--- SIGCHLD {} ---", "close(5) = 0"]
+    forms = {
+        "-r": ["     0.000000 ", "     0.500000 ", "     0.250000 ", "     1.000000 "],
+        "-f -r": ["7      0.000000 ", "7      0.500000 ", "7      0.250000 ", "7      1.000000 "],
+        "cut, -r": ["     0.000123 ", "     0.500000 ", "     0.250000 ", "     1.000000 "],
+        "-r -ttt": [f"{1795698186 + t:.6f} (+     0.1) " for t in (0, 0.5, 0.75, 1.75)],
+        "-ttt": [f"{1795698186 + t:.6f} " for t in (0, 0.5, 0.75, 1.75)],
+        "since the boot": [f"{51720 + t:.6f} " for t in (0, 0.5, 0.75, 1.75)],
+    }
+    for form, stamps in forms.items():
+        text = "".join(stamp + line + "\n" for stamp, line in zip(stamps, lines, strict=True))
+        (tmp_path / "t.db").unlink(missing_ok=True)
+        times = imported(text, tmp_path).execute("SELECT start FROM call ORDER BY id").fetchall()
+        assert times == [(0,), (500_000_000,), (1_750_000_000,)], form
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace here")
+def test_relative_names_begin_where_the_program_was(tmp_path: Path) -> None:
+    """The own tracer looks; strace says it with -y, and else --cwd has to."""
+    work, log = tmp_path / "work", tmp_path / "log"
+    (work / "deep").mkdir(parents=True)
+    (work / "f").write_text("one\n")
+    (work / "deep/f").write_text("three\n")
+    script = "import os\nos.chdir('deep')\nopen('f')\nif not os.fork():\n os.chdir('..')\n open('f')\n"
+    script += " os._exit(0)\nos.wait()\nopen('f')"
+    opened = "SELECT full_path FROM call WHERE name = 'openat' AND path = 'f' AND result >= 0 ORDER BY start"
+    expected = [(f"{work}/deep/f",), (f"{work}/f",), (f"{work}/deep/f",)]
+    for options, cwd in (("-f", str(work)), ("-f -y", None), ("-f", None)):
+        words = ["strace", *options.split(), "-o", str(log), sys.executable, "-ISc", script]
+        subprocess.run(words, check=True, cwd=work, timeout=60)
+        out = tmp_path / "t.db"
+        out.unlink(missing_ok=True)
+        account = importing.import_lines("strace", log, out, cwd).account
+        with sqlite3.connect(out) as database:
+            found = database.execute(opened).fetchall()
+        if cwd or "y" in options and "AT_FDCWD<" in log.read_text():
+            assert found == expected and not account.guessed
+            place = tmp_path / "place"
+            compiled = tmp_path / "t.wl"
+            programs.make(out, compiled, ["--root", str(work)])
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            programs.prepare(compiled, place, holes=False)
+            assert sorted(path.relative_to(place).as_posix() for path in place.rglob("f")) == ["deep/f", "f"]
+        else:
+            assert found == [("/deep/f",), ("/f",), ("/deep/f",)]
+            assert account.guessed[from_strace.GUESSED].count == 5

@@ -46,6 +46,8 @@ class Account:
         self._current = 0, ""
         self.without: dict[str, Kind] = {}
         self.left_out: dict[str, Kind] = {}
+        self.refused: dict[str, Kind] = {}  # of these, what makes the whole text one that is not read
+        self.guessed: dict[str, Kind] = {}  # taken, and something of it made up
         self.kept: list[tuple[int, str]] = []  # the first that were not understood
         self.behind: deque[tuple[int, str]] = deque(maxlen=KEPT)  # the last of a summary
         self._ended = True  # the last line has an end
@@ -89,6 +91,15 @@ class Account:
             if len(self.kept) < KEPT:
                 self.kept.append(self._current)
 
+    def refuse(self, kind: str) -> None:
+        """The current line is left out; and if there are many such, nothing is made of the text."""
+        self._count(self.left_out, kind, 1)
+        self._count(self.refused, kind, 1)
+
+    def guess(self, kind: str) -> None:
+        """The current line is taken; something that it does not say is made up."""
+        self._count(self.guessed, kind, 1)
+
     def is_cut(self) -> bool:
         """The last line has no end, and makes no sense: the text was cut short there."""
         return not self._ended and self._bad == self.lines
@@ -116,6 +127,7 @@ class Account:
                 name: first(kind) | {"bytes": kind.bytes, "ns": kind.ns}
                 for name, kind in self.left_out.items()
             },
+            "guessed": {name: first(kind) for name, kind in self.guessed.items()},
         }
 
     def as_text(self, name: str, taken: Taken, unit: str = "calls") -> list[str]:
@@ -135,4 +147,6 @@ class Account:
                 elif part is None:
                     shares.append("bytes not known" if other == "bytes" else "time not known")
             found.append(f"{', '.join(shares)}, {what}: as line {kind.line}, {kind.example!r}")
+        for what, kind in self.guessed.items():
+            found.append(f"{kind.count} {what}: as line {kind.line}, {kind.example!r}")
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pwd
 import sys
 from pathlib import Path
@@ -99,7 +100,9 @@ def _finish(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else program.default_output()
-    trace = importing.import_lines(args.format, Path(args.file), out)
+    if args.cwd and not os.path.isabs(args.cwd):
+        raise UserError(f"trace import: --cwd takes a path from the root on, not {args.cwd}")
+    trace = importing.import_lines(args.format, Path(args.file), out, args.cwd)
     if not args.format:
         say(f"{args.file}: the format is {trace.origin}")
     taken = _taken(out)
@@ -281,6 +284,11 @@ def add_parsers(sub: Commands) -> None:
     )
     imports.add_argument("file", metavar="FILE", help="a text, as it is or compressed (.xz, .gz, .bz2)")
     imports.add_argument("-o", "--out", metavar="FILE", help="the database to make")
+    imports.add_argument(
+        "--cwd",
+        metavar="DIR",
+        help="of strace: where the program was at first; relative names begin there, and not at /",
+    )
     imports.add_argument("--json", metavar="FILE", help="write what became of its lines, as JSON")
     imports.set_defaults(func=_import)
     export = commands.add_parser("export", help="write a trace in another tool's format")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Import of strace's text, with or without -f, -t, -tt, -ttt, -r, -T, -y, -yy, -Y, -i, -k, -n, -q, -v, -C.
+"""Import of strace's text, with all its options; what has no calls in it, or no names, is refused.
 
 What a line does not say is made up. Without times, calls are a microsecond apart. Without -T, a call takes no
 time.
@@ -13,6 +13,7 @@ import struct
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from . import tracefile
 from .account import SUMMARY
@@ -21,6 +22,9 @@ from .tracefile import TraceFile
 
 SECOND = 1_000_000_000
 DAY = 86400 * SECOND
+BEGIN = SECOND  # a trace file has no time 0
+LARGE = 10_000_000 * SECOND
+AT_FDCWD = -100
 ALIASES = {
     "pread": "pread64",
     "pwrite": "pwrite64",
@@ -57,7 +61,12 @@ ALIASES = {
 FORKS = ("fork", "vfork", "clone", "clone3")
 
 _TASK = re.compile(r"(?:\[pid +(\d+)(?:<[^>]*>)?\]|(\d+)(?:<[^>]*>)?(?= )) *")  # -Y says the command
-_TIME = re.compile(r"(?:(\d+):(\d\d):(\d\d)(?:\.(\d+))?|(\d+)\.(\d+)|(\d{9,})(?= )) +")
+# -t, -ttt or -r; with both, how long it is since the last line stands behind. Whole seconds of -r are known
+# by what follows: a call, or a line in marks.
+_TIME = re.compile(
+    r" *(?:(\d+):(\d\d):(\d\d)(?:\.(\d+))?|(\d+)\.(\d+)|(\d{9,})(?= )|(\d+)(?= +[a-zA-Z_<+\[-]))"
+    r"(?: \(\+ +\d+(?:\.\d+)?\))? +"
+)
 _PLACE = re.compile(r"(?:\[(?:[0-9a-fA-F]{8,}|\?+)\] +|\[ *\d+\] +)+")
 _CALL = re.compile(r"([a-zA-Z_]\w*)\(")
 _RESUMED = re.compile(r"<\.\.\. ([a-zA-Z_]\w*) resumed> ?")
@@ -71,10 +80,23 @@ _FORKED = re.compile(r"<\.\.\. (?:v?fork|clone3?) resumed>.*\)\s*= (\d+)")
 # What -y says of a descriptor: a path, in which < and > are escaped, or a socket's ends.
 _DECODED = re.compile(r"(?<=\d|D)<(?:[A-Z][\w-]*:\[(?:->|[^<>])*?\]|(?:[^<>]|<[^<>]*>)*)>(?:\(deleted\))?")
 AHEAD = 100_000  # lines that are looked through for a fork's end
+STAMPS = 200  # lines that are looked through for what kind of times they have
+_HERE = re.compile(r"[^\"]*?\bAT_FDCWD<(/(?:[^<>]|<[^<>]*>)*)>")  # what -y says of the working directory
+_MOVES = re.compile(r"[^\"]*?\bf?chdir\(")
+_DUMP = re.compile(r" \| [0-9a-f]{5,}  | \* \d+ bytes in buffer | = \d+ buffers in vector ")  # -e read, write
+# A call with its result, behind what this reader does not know.
+_LIKE_A_CALL = re.compile(r"[a-zA-Z_]\w*\(.*\)\s*= ")
+_POINTER = re.compile(r"0x[0-9a-f]+")
+NEWEST = "6.1"
+UNKNOWN_FORM = f"lines of a form that strace up to {NEWEST} does not write"
+POINTERS = "calls whose names are only pointers, as by -e raw"
+SEPARATE = "lines behind a task's end: files of -ff behind one another; strace-log-merge makes one log"
+GUESSED = "names relative to a directory that the text does not say, taken from /: --cwd says it"
+FS = 0x200  # CLONE_FS
 _ENDED = re.compile(r"\+\+\+ (?:exited with (\d+)|killed by (\w+).*) \+\+\+")
 _RESULT = re.compile(
     r"\)\s*= (\?|-?\d+|0x[0-9a-f]+)(<(?:[^<>]|->|<[^<>]*>)*>(?:\(deleted\))?)?"  # value, what -y says of it
-    r"((?: (?!<\d).*?)?)(?: <(\d+\.\d+)>)?\s*$"  # an error, what -T says
+    r"((?: (?:E[A-Z]|\(|/\*).*?)?)(?: <(\d+\.\d+)>)?\s*$"  # an error, what it means; what -T says
 )
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
 _SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"f": b"\f", b"v": b"\v", b"a": b"\a", b"b": b"\b"}
@@ -146,11 +168,14 @@ def _no_call(text: str) -> str:
         return "blank lines"
     if text.startswith("---"):
         return "signals"
-    if text.lstrip().startswith(">"):
-        return "lines of stacks"
     if _PROCESS.match(text):
         return "lines of strace's own"
     return "lines of strace's own" if text.startswith("strace:") or " attached" in text[:40] else ""
+
+
+def _stamp(found: re.Match[str]) -> int:
+    """A time as a decimal number, or whole seconds."""
+    return int(found[8]) * SECOND if found[8] else int(found[5]) * SECOND + int((found[6] + "0" * 9)[:9])
 
 
 def _seconds(text: str) -> int:
@@ -158,9 +183,24 @@ def _seconds(text: str) -> int:
     return int(whole) * SECOND + int((part + "0" * 9)[:9])
 
 
+def _of_a_call_before(line: str) -> str:
+    """Lines without task and time, which -k and -e read, write put behind a call's."""
+    if line.startswith((" > ", ">")):
+        return "lines of stacks"
+    return "dumps of what was read and written" if _DUMP.match(line) else ""
+
+
+@dataclass
+class _Place:
+    """A working directory, which threads share."""
+
+    known: bool = False
+
+
 @dataclass
 class _Task:
     tid: int
+    place: _Place = field(default_factory=_Place)
     pending: tuple[str, str, int] | None = None  # an unfinished call: name, arguments so far, time
     made: set[int] = field(default_factory=set)  # tasks that were seen before their fork returned
     former: int = 0  # the thread that began the execve by which it goes on
@@ -169,24 +209,31 @@ class _Task:
 class StraceImport:
     """One log. steps() records all of it into the trace."""
 
-    def __init__(self, trace: TraceFile, calls: list[tuple[int, str, str, str]]) -> None:
+    def __init__(
+        self, trace: TraceFile, calls: list[tuple[int, str, str, str]], cwd: str | None = None
+    ) -> None:
         self._trace = trace
+        self._cwd = cwd  # of who was there at first
         self._calls = {name: (nr, args) for nr, name, _, args in calls}
         self._tasks: dict[int, _Task] = {}
-        self._now = 0
+        self._now = BEGIN
         self._day = 0
         self._last_clock = 0
-        self._relative: bool | None = None
+        self._relative: bool | None = None  # None: not known yet
+        self._first = 0  # of the times since 1970
+        self._numbered: bool | None = None  # do lines say whose they are?
+        self._ends = 0  # tasks
         self._summary = False
         self._lines: Iterator[str] = iter(())
         self._ahead: deque[tuple[int, str]] = deque()
+        self._line = 0, ""  # the current one, with its number
 
     def steps(self, lines: Iterable[str]) -> Iterator[None]:
         self._lines = iter(lines)
         while self._ahead or self._read_on():
-            number, line = self._ahead.popleft()
-            self._trace.account.go_back_to(number, line)
-            self._take(line)
+            self._line = self._ahead.popleft()
+            self._trace.account.go_back_to(*self._line)
+            self._take(self._line[1])
             yield
         for task in self._tasks.values():
             if task.pending:
@@ -199,23 +246,31 @@ class StraceImport:
         if line is None:
             return False
         self._ahead.append((self._trace.account.lines, line.rstrip("\r\n")))
+        self._trace.account.go_back_to(*self._line)
         return True
 
     def _take(self, line: str) -> None:
         if self._is_summary(line):
             self._trace.account.has_none(SUMMARY)
             return
+        if kind := _of_a_call_before(line):
+            self._trace.account.has_none(kind)
+            return
         tid, at = 1, 0
         if found := _TASK.match(line):
             # A time without a point looks like a task, where there is none.
             if not (found[2] and len(found[2]) >= 9):
                 tid, at = int(found[1] or found[2]) & 0x7FFFFFFF, found.end()
+        self._numbered = bool(at)
         time, at = self._time(line, at)
         if found := _PLACE.match(line, at):
             at = found.end()
         text = line[at:]
         if kind := _no_call(text):
             self._trace.account.has_none(kind)
+            return
+        if self._is_separate(tid, text):
+            self._trace.account.refuse(SEPARATE)
             return
         task = self._task(tid)
         if found := _ENDED.match(text):
@@ -228,8 +283,15 @@ class StraceImport:
             self._resumed(task, found[1], text[found.end() :], time)
         elif found := _CALL.match(text):
             self._called(task, found[1], text[found.end() :], time)
+        elif _LIKE_A_CALL.search(text):
+            self._trace.account.refuse(UNKNOWN_FORM)
         else:
             self._trace.misunderstood()
+
+    def _is_separate(self, tid: int, text: str) -> bool:
+        """Where no line says whose it is there is one task. The next one begins with a program."""
+        gone = self._ends and not self._numbered and tid not in self._tasks
+        return bool(gone and not re.match(r"execve(at)?\(", text))
 
     def _is_summary(self, line: str) -> bool:
         """-C's table is behind the calls. With -A another log may follow."""
@@ -253,20 +315,32 @@ class StraceImport:
             if clock + DAY // 2 < self._last_clock:
                 self._day += DAY
             self._last_clock = clock
-            self._now = max(self._now, self._day + clock)
+            self._now = max(self._now, self._day + clock + BEGIN)
         elif found[7]:
             self._now = int(found[7]) * SECOND
         else:
-            stamp = int(found[5]) * SECOND + int((found[6] + "0" * 9)[:9])
-            if self._relative is None and self._now == 0:
-                self._relative = None if stamp < SECOND else False
-            # -r: each since the one before it. Times since 1970 are far larger.
-            if stamp < 10_000_000 * SECOND and self._relative is not False:
+            stamp = _stamp(found)
+            if self._relative is None:
+                self._relative = self._are_relative(stamp)
+            if self._relative and stamp < LARGE:
                 self._now += stamp
             else:
-                self._relative = False
-                self._now = stamp
+                # Somebody may have put a line without a time of its own in front: ARTC's sample has one.
+                self._now = (stamp if stamp >= LARGE else max(stamp, self._first)) + BEGIN
         return self._now, found.end()
+
+    def _are_relative(self, first: int) -> bool:
+        """-r: each since the line before it. Others never become less; times since 1970 are far larger."""
+        stamps = [first]
+        for line in self._peek(STAMPS):
+            task = _TASK.match(line)
+            found = _TIME.match(line, task.end() if task else 0)
+            if found and (found[5] or found[8]):
+                stamps.append(_stamp(found))
+        self._first = min((stamp for stamp in stamps if stamp >= LARGE), default=0)
+        if self._first:
+            return False
+        return first < SECOND and (len(set(stamps)) < 2 or stamps != sorted(stamps))
 
     # Tasks.
 
@@ -277,7 +351,34 @@ class StraceImport:
             if parent and parent.pending:
                 parent.made.add(tid)
                 self._fork(parent, tid, parent.pending[0], parent.pending[1], parent.pending[2])
+            else:
+                self._place(self._tasks[tid])
         return self._tasks[tid]
+
+    def _place(self, task: _Task) -> None:
+        """Where one is that was there at first: --cwd says it, or -y."""
+        said = self._cwd.encode(errors="surrogateescape") if self._cwd else self._said_by_y(task.tid)
+        if said:
+            task.place.known = True
+            self._trace.record(tracefile.TASK, task.tid, task.tid, blobs=[(tracefile.CWD, said)])
+
+    def _said_by_y(self, tid: int) -> bytes | None:
+        for line in chain([self._line[1]], self._peek(STAMPS)):
+            whose = _TASK.match(line)
+            if self._numbered and (not whose or int(whose[1] or whose[2]) & 0x7FFFFFFF != tid):
+                continue
+            if found := _HERE.match(line):
+                return unquote(found[1])
+            if _MOVES.match(line):
+                return None
+        return None
+
+    def _peek(self, count: int) -> Iterator[str]:
+        """The lines behind the current one."""
+        for at in range(count):
+            if at >= len(self._ahead) and not self._read_on():
+                return
+            yield self._ahead[at][1]
 
     def _parent_of(self, tid: int) -> _Task | None:
         """Who has a fork under way. Of several it is the one whose fork returns that number."""
@@ -293,10 +394,7 @@ class StraceImport:
 
     def _forked_by(self, tid: int) -> int:
         """Reads on to the line that says so; 0: there is none."""
-        at = 0
-        while at < len(self._ahead) or (at < AHEAD and self._read_on()):
-            line = self._ahead[at][1]
-            at += 1
+        for line in self._peek(AHEAD):
             found = _FORKED.search(line)
             whose = _TASK.match(line)
             if found and whose and int(found[1]) == tid:
@@ -319,6 +417,8 @@ class StraceImport:
             found = re.search(r"flags=([\w|]+)", text)
             flags = number(found[1]) if found else 0
         self._trace.record(tracefile.FORK, parent.tid, tid, time, time, args=(flags,))
+        child = self._tasks[tid]
+        child.place = parent.place if flags & FS else _Place(parent.place.known)
 
     def _ended(self, task: _Task, found: re.Match[str]) -> None:
         if task.pending:
@@ -326,14 +426,20 @@ class StraceImport:
         killed = number(found[2] or "0") if (found[2] or "").startswith("SIG") else 0
         status = int(found[1] or 0) << 8 if found[1] else killed or 9
         self._trace.record(tracefile.EXIT, task.tid, entry=self._now, exit=self._now, result=status)
+        self._ends += 1
         del self._tasks[task.tid]
 
     # Calls.
 
     def _called(self, task: _Task, name: str, rest: str, time: int) -> None:
-        if rest.rstrip().endswith("<unfinished ...>"):
-            task.pending = (name, rest.rstrip()[: -len("<unfinished ...>")], time)
+        rest = rest.rstrip()
+        if rest.endswith("<unfinished ...>"):
+            task.pending = (name, rest[: -len("<unfinished ...>")], time)
             task.made = set()
+            return
+        if rest.endswith("<detached ...>"):
+            # What it does behind that, strace has not seen.
+            self._write(task, name, rest[: -len("<detached ...>")], time, time, None, 0, "")
             return
         self._complete(task, name, rest, time)
 
@@ -352,7 +458,10 @@ class StraceImport:
         for place in re.finditer(r"\)\s*= ", rest):
             found = _RESULT.match(rest, place.start()) or found
         if not found:
-            self._trace.misunderstood()
+            if re.search(r"\)\s*= \S", rest):
+                self._trace.account.refuse(UNKNOWN_FORM)
+            else:
+                self._trace.misunderstood()
             return
         text, value, more = rest[: found.start()], found[1], found[3].strip()
         result = None if value == "?" and not more else number(value) if value != "?" else 0
@@ -387,6 +496,11 @@ class StraceImport:
         name = ALIASES.get(name, name)
         nr, letters = self._calls.get(name, (tracefile.UNKNOWN, ""))
         args, blobs, flags = self._arguments(name, letters, text)
+        if flags & tracefile.BAD_PATH and value >= 0 and self._has_pointers(letters, text):
+            self._trace.account.refuse(POINTERS)
+            return
+        if result is None or value >= 0:
+            self._look_where(task, name, letters, args, blobs)
         if result is None:
             flags |= tracefile.NO_EXIT
         elif name in FORKS and value > 0 and value not in task.made:
@@ -396,6 +510,31 @@ class StraceImport:
             self._trace.record(tracefile.EXEC, task.tid, task.former or task.tid, entry, entry)
             task.former = 0
         self._trace.call(task.tid, nr, entry, exit, value, args, flags, blobs)
+
+    def _has_pointers(self, letters: str, text: str) -> bool:
+        words = split_arguments(text)
+        return any(
+            letter in "pP" and _POINTER.fullmatch(_named(word))
+            for letter, word in zip(letters, words, strict=False)
+        )
+
+    def _look_where(
+        self, task: _Task, name: str, letters: str, args: tuple[int, ...], blobs: list[tracefile.Blob]
+    ) -> None:
+        """Does it name a file relative to a working directory that nobody has said?"""
+        if name == "fchdir":
+            task.place.known = True
+        paths = dict(blobs)
+        if name in ("symlink", "symlinkat"):
+            paths.pop(tracefile.PATH, None)  # what the link says
+        for kind, letter in ((tracefile.PATH, "d"), (tracefile.PATH2, "D")):
+            path = paths.get(kind, b"/") or b"/"
+            if not path.startswith(b"/") and not task.place.known:
+                if letter not in letters or args[letters.index(letter)] == AT_FDCWD:
+                    self._trace.account.guess(GUESSED)
+                    return
+        if name == "chdir" and paths.get(tracefile.PATH, b"").startswith(b"/"):
+            task.place.known = True
 
     def _arguments(
         self, name: str, letters: str, text: str

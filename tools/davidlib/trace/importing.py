@@ -8,10 +8,12 @@ import gzip
 import lzma
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, IO, cast
 
+from .. import losses
 from ..util import UserError
 from . import from_blktrace, from_blocks, from_ibench, from_nfs, from_requests, from_strace
 from . import program, recognise, tracefile
@@ -21,8 +23,10 @@ Calls = list[tuple[int, str, str, str]]
 Importer = Callable[[tracefile.TraceFile, Calls, Iterable[str]], Iterator[None]]
 
 
-def _strace(trace: tracefile.TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
-    return from_strace.StraceImport(trace, calls).steps(lines)
+def _strace(
+    trace: tracefile.TraceFile, calls: Calls, lines: Iterable[str], cwd: str | None = None
+) -> Iterator[None]:
+    return from_strace.StraceImport(trace, calls, cwd).steps(lines)
 
 
 def _calls_of(reader: from_requests.Reader) -> Importer:
@@ -78,6 +82,13 @@ def _check(path: Path, kind: str, trace: tracefile.TraceFile, calls: Calls, head
         raise UserError(f"trace import: there is no call of {kind} in it: {said}{known}")
     if other := recognise.other_than(kind, FORMATS, calls, [*account.kept, *account.behind]):
         raise recognise.mixed(path, kind, *other)
+    whole = trace.calls() + sum(left.count for left in account.left_out.values())
+    for what, left in account.refused.items():
+        if left.count > losses.LIMIT * whole:
+            raise UserError(
+                f"trace import: {path} is refused: {left.count} of {whole} {what}: "
+                f"as line {left.line}, {left.example!r}"
+            )
     if account.is_cut():
         raise UserError(
             f"trace import: {path} is cut short: its last line, {account.lines}, has no end; "
@@ -90,21 +101,23 @@ def import_trace(kind: str, path: Path, out: Path) -> int:
     return import_lines(kind, path, out).account.unparsed()
 
 
-def import_lines(kind: str | None, path: Path, out: Path) -> tracefile.TraceFile:
-    """What was taken, and the account of every line. KIND None: it is recognised.
+def import_lines(
+    kind: str | None, path: Path, out: Path, cwd: str | None = None
+) -> tracefile.TraceFile:
+    """What was taken, and the account of every line. KIND None: it is recognised. CWD: of strace's programs.
 
     Of a text without a call, of one that is cut short, or of lines of two formats, nothing is made.
     """
     if out.exists():
         raise UserError(f"{out} is there already")
     try:
-        return _import_lines(kind, path, out)
+        return _import_lines(kind, path, out, cwd)
     except BaseException:
         out.unlink(missing_ok=True)
         raise
 
 
-def _import_lines(kind: str | None, path: Path, out: Path) -> tracefile.TraceFile:
+def _import_lines(kind: str | None, path: Path, out: Path, cwd: str | None) -> tracefile.TraceFile:
     calls = program.calls()
     names = {nr: name for nr, name, _, _ in calls}
     try:
@@ -113,7 +126,10 @@ def _import_lines(kind: str | None, path: Path, out: Path) -> tracefile.TraceFil
             head = list(islice(text, recognise.LINES))
             kind = kind or recognise.format_of(path, head, FORMATS, calls)
             trace = tracefile.TraceFile(kind)
-            steps = FORMATS[kind](trace, calls, trace.account.each(chain(head, text)))
+            importer = partial(_strace, cwd=cwd) if kind == "strace" else FORMATS[kind]
+            if cwd and kind != "strace":
+                raise UserError(f"trace import: --cwd is for logs of strace, and {path} is one of {kind}")
+            steps = importer(trace, calls, trace.account.each(chain(head, text)))
             program.finish("-", out, tracefile.frames(trace, names, steps))
     except BrokenPipeError:
         raise UserError(f"trace import: {out} could not be written, see above") from None
