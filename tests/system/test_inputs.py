@@ -154,3 +154,57 @@ def test_times_from_a_copys_own_beginning_are_kept(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "t.db")
     calls = "SELECT start, duration FROM call WHERE name != 'open' ORDER BY start"
     assert database.execute(calls).fetchall() == [(0, 1_000_000), (100_000_000, 2_000_000)]
+
+
+def test_many_requests_of_dxt_fit_into_frames(tmp_path: Path) -> None:
+    lines = (f" X_POSIX 0 write {n} {n * 512} 512 {n}.0 {n}.5\n" for n in range(20_000))
+    (tmp_path / "log").write_text(HEAD.format("f") + "".join(lines))
+    assert importing.import_lines("darshan", tmp_path / "log", tmp_path / "t.db").calls() == 20_001
+
+
+HEAD = "# DXT, file_id: 7, file_name: /d/{}\n"
+DXT = {
+    # MPI-IO by one rank, POSIX by the one that collects, and in other pieces.
+    "twice": (
+        HEAD.format("f") + " X_MPIIO 0 write 0 0 262144 0.0028 0.0033\n"
+        " X_MPIIO 1 write 0 262144 262144 0.0028 0.0034\n" +
+        HEAD.format("f") + " X_POSIX 0 write 0 0 524288 0.0029 0.0032 [ 12]\n",
+        [(1, "pwrite64", 0, 524288)],
+        {},
+    ),
+    # Old logs: MPI-IO has no offsets. Its POSIX requests are there.
+    "old": (
+        HEAD.format("f") + " X_MPIIO 0 read 0 N/A 4096 0.1 0.2\n X_MPIIO 0 read 1 -1 4096 0.2 0.3\n"
+        " X_POSIX 0 read 0 8192 8192 0.15 0.25\n",
+        [(1, "pread64", 8192, 8192)],
+        {},
+    ),
+    "nowhere": (
+        HEAD.format("f") + " X_MPIIO 0 read 0 N/A 4096 0.1 0.2\n" + HEAD.format("g") +
+        " X_MPIIO 1 write 0 4096 512 0.0 0.05\n",
+        [(2, "pwrite64", 4096, 512)],
+        {"requests of MPI-IO without an offset": (1, 4096, 100_000_000)},
+    ),
+    # The order of files is not that of times. A shared record has no rank.
+    "shared": (
+        HEAD.format("f") + " X_POSIX -1 write 0 0 512 2.5 2.75\n" + HEAD.format("g") +
+        " X_POSIX 3 read 0 0 512 1.5 1.75 140123 [3]\n",
+        [(4, "pread64", 0, 512), (1 << 30, "pwrite64", 0, 512)],
+        {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DXT)
+def test_each_request_of_dxt_is_taken_once(case: str, tmp_path: Path) -> None:
+    text, expected, left_out = DXT[case]
+    (tmp_path / "log").write_text(text)
+    account = importing.import_lines("darshan", tmp_path / "log", tmp_path / "t.db").account
+    database = sqlite3.connect(tmp_path / "t.db")
+    calls = "SELECT tid, name, offset, result FROM call WHERE name != 'open' ORDER BY id"
+    assert database.execute(calls).fetchall() == expected
+    assert {name: (one.count, one.bytes, one.ns) for name, one in account.left_out.items()} == left_out
+    assert ("requests of a module that another module's are there for" in account.without) is (
+        case in ("twice", "old")
+    )
+    assert bool(account.guessed) is (case == "shared")

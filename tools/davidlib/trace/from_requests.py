@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Import of traces whose lines are reads and writes: fio's iolog, DXT, JSON calls.
+"""Import of traces whose lines are reads and writes: fio's iolog, JSON calls.
 
 Each request becomes a pread64 or pwrite64. A file that is used without having been opened is opened
 first. Readers of block traces tell them to a Sink, which may make something else of them.
@@ -211,38 +211,6 @@ class Iolog:
 
 def iolog(to: Sink, lines: Iterable[str]) -> Iterator[None]:
     return each(to, lines, Iolog(to).take)
-
-
-class Darshan:
-    """darshan-dxt-parser's text: a file's lines follow its name; times are seconds."""
-
-    def __init__(self, requests: Requests) -> None:
-        self.to = requests
-        self.file = ""
-
-    def take(self, line: str) -> None:
-        if found := re.match(r"# DXT, file_id: \d+, file_name: (.*)", line):
-            self.file = found[1]
-        if not line or line.startswith("#"):
-            self.to.account.has_none("headers" if line else "blank lines")
-            return
-        module, rank, kind, _, offset, size, start, end, *_ = line.split()
-        if not module.startswith("X_") or not self.file or kind not in ("read", "write"):
-            raise ValueError(line)
-        self.to.transfer(
-            number(rank) + 1,
-            self.file,
-            kind == "write",
-            number(offset),
-            number(size),
-            fraction(start, SECOND),
-            fraction(end, SECOND),
-        )
-
-
-def darshan(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
-    requests = Requests(trace, calls)
-    return each(requests, lines, Darshan(requests).take)
 
 
 class Json:

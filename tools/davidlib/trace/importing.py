@@ -15,7 +15,7 @@ from typing import Any, IO, cast
 
 from .. import losses
 from ..util import UserError
-from . import from_blktrace, from_blocks, from_ibench, from_nfs, from_requests, from_strace
+from . import from_blktrace, from_blocks, from_darshan, from_ibench, from_nfs, from_requests, from_strace
 from . import program, recognise, tracefile
 from .account import Taken
 
@@ -48,7 +48,7 @@ BLOCKS: dict[str, from_requests.Reader] = {
 }
 FORMATS: dict[str, Importer] = {name: _calls_of(reader) for name, reader in BLOCKS.items()} | {
     "strace": _strace,
-    "darshan": from_requests.darshan,
+    "darshan": from_darshan.darshan,
     "json": from_requests.json_calls,
     "ibench": from_ibench.ibench,
     "nfsdump": from_nfs.nfsdump,
