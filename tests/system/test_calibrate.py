@@ -10,10 +10,11 @@ from pathlib import Path
 
 import calibrated
 import pytest
-from davidlib.calibrate import cache, cli, depth, fromfio, heads, layout, rotation
+from davidlib.calibrate import cache, cli, depth, fiojobs, fromfio, heads, layout, rotation
 from davidlib.calibrate.simdisk import SimDisk
 from davidlib.calibrate.probe import FLUSH, FUA, Answer, Prober, Request
 from davidlib.drive import files
+from davidlib.util import UserError
 
 TREE = Path(__file__).resolve().parents[2]
 SMALL = "hitachi-hds728080pla380"
@@ -162,6 +163,57 @@ def test_fio_results_are_fitted_and_the_others_are_held_beside(tmp_path: Path) -
         assert (row[-1] == "no") == name.endswith("depth 8"), row
         assert row[-1] == "no" or abs(float(row[-2])) < 3, row
     assert not david("profile", "check", out).returncode
+
+
+RANDREAD = {"rw": "randread", "bs": "4k", "iodepth": "8", "ioengine": "libaio", "direct": "1"}
+
+
+@pytest.mark.parametrize(("more", "expected"), [
+    ({}, ("random reads of 4 KiB, depth 8", 0)),
+    ({"bs": None, "blocksize": "64k"}, ("random reads of 64 KiB, depth 8", 0)),
+    ({"bs": "4096B"}, ("random reads of 4 KiB, depth 8", 0)),
+    ({"bs": "4kb,4kb"}, ("random reads of 4 KiB, depth 8", 0)),
+    ({"rw": None, "readwrite": "randwrite"}, ("random writes of 4 KiB, depth 8", 1)),
+    ({"rw": "randrw", "rwmixwrite": "30"}, ("random reads and writes of 4 KiB, depth 8", 0.3)),
+    ({"rw": "randrw", "rwmixread": "70"}, ("random reads and writes of 4 KiB, depth 8", 0.3)),
+    # Synchronous engines, and fio's default is one, have one request at a time.
+    ({"ioengine": "psync"}, ("random reads of 4 KiB, depth 1", 0)),
+    ({"ioengine": "sync", "numjobs": "4"}, ("random reads of 4 KiB, depth 4", 0)),
+    ({"ioengine": None, "iodepth_level": {"1": 100.0}}, ("random reads of 4 KiB, depth 1", 0)),
+    ({"iodepth_level": {"1": 100.0}}, "iodepth=8, and most of the time it had one request"),
+    ({"ioengine": "rados"}, "ioengine=rados: how many requests it has at a time"),
+    ({"size": "50%"}, "size=50%: of how much is not told"),
+    ({"bs": "4k,64k"}, "bs=4k,64k is several sizes"),
+    ({"rw": "randread:8"}, "rw=randread:8 is none of"),
+    ({"filename": "/dev/sda:/dev/sdb"}, "filename=/dev/sda:/dev/sdb is several files"),
+    *[({name: value}, f"{name}={value}: what a job with that option asks of the disk is not known here")
+      for name, value in {"bsrange": "4k-64k", "bssplit": "4k/50:64k/50", "rate_iops": "10", "rate": "1m",
+                          "random_distribution": "zipf:1.2", "offset": "500G", "direct": "0", "buffered": "1",
+                          "sync": "1", "thinktime": "100", "iodepth_batch_complete_min": "8",
+                          "zonemode": "zbd", "an_option_of_tomorrow": "1"}.items()],
+])
+def test_an_option_of_fio_that_changes_the_job_is_read_or_refused_by_name(
+        more: dict, expected: tuple[str, float] | str, tmp_path: Path) -> None:
+    options = {name: value for name, value in (RANDREAD | more).items() if value is not None}
+    beside = {"iodepth_level": options.pop("iodepth_level", {"8": 100.0})}
+    job = fio("randread", "4k", 8, 90) | {"job options": options} | beside
+    job["write"] = {"iops": 1.0}
+    results = written(tmp_path / "fio.json", job)
+    if isinstance(expected, str):
+        with pytest.raises(UserError) as raised:
+            fiojobs.load(str(results))
+        assert f"job randread8: {expected}" in str(raised.value)
+        return
+    found, = fiojobs.load(str(results))
+    assert (found.kind, round(found.writes, 6)) == expected
+
+
+def test_who_did_not_say_direct_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fiojobs.load(str(written(tmp_path / "fio.json", fio("randread", "4k", 1, 90))))
+    assert "randread1: no direct=1, so fio's default is the page cache" in capsys.readouterr().err
+    job = fio("randread", "4k", 1, 90) | {"job options": RANDREAD | {"iodepth": "1"}}
+    fiojobs.load(str(written(tmp_path / "fio.json", job)))
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("words", "because"), [

@@ -1,21 +1,64 @@
 # SPDX-License-Identifier: GPL-2.0
-"""fio's results (--output-format=json): what each job asked of a disk, and what came of it."""
+"""fio's results (--output-format=json): what each job asked of a disk, and what came of it.
+
+An option that is neither read here nor known to change nothing makes the job another one: it is refused.
+"""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..sizes import parse_size
-from ..util import UserError
+from ..util import UserError, say
 from .probe import FLUSH, READ, WRITE, Request
 
 COUNT = 1500
 RANDOM = {"randread": 0.0, "randwrite": 1.0, "randrw": 0.5}
 SEQUENTIAL = {"read": 0.0, "write": 1.0}
+SYNONYMS = {
+    "readwrite": "rw", "blocksize": "bs", "fdatasync": "fsync", "iodepth_batch": "iodepth_batch_submit",
+    "blocksize_range": "bsrange", "file_size": "filesize", "blocksize_split": "bssplit",
+}  # fmt: skip
+READ_HERE = {"rw", "bs", "iodepth", "numjobs", "size", "fsync", "rwmixread", "rwmixwrite", "ioengine"}
+# What does not change which requests there are, or how many at a time.
+HARMLESS = {
+    *("name", "filename", "description", "runtime", "time_based", "ramp_time", "startdelay", "io_size"),
+    *("number_ios", "group_reporting", "new_group", "stonewall", "wait_for_previous", "thread", "loops"),
+    *("norandommap", "softrandommap", "randrepeat", "allrandrepeat", "randseed", "random_generator"),
+    *("refill_buffers", "zero_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage"),
+    *("buffer_compress_chunk", "dedupe_percentage", "invalidate", "iomem", "mem", "iomem_align", "exitall"),
+    *("cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "prio", "nice"),
+    "prioclass",
+    *("hipri", "fixedbufs", "registerfiles", "nonvectored", "sqthread_poll", "userspace_reap", "gtod_reduce"),
+    *("clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "disable_lat"),
+    *("disable_clat", "disable_slat", "disable_bw_measurement", "unified_rw_reporting", "kb_base"),
+    *("unit_base", "significant_figures", "write_bw_log", "write_lat_log", "write_iops_log"),
+    "write_hist_log",
+    *("log_avg_msec", "log_hist_msec", "log_offset", "log_compression", "per_job_logs", "bandwidth-log"),
+    *("output", "output-format", "minimal", "eta", "eta-newline", "status-interval", "create_serialize"),
+    *("overwrite", "end_fsync", "fsync_on_close", "fallocate", "allow_mounted_write", "exit_on_error"),
+}
+# These change nothing as long as they have one of these values.
+PLAIN = {
+    "direct": "1",
+    "buffered": "0",
+    "offset": "0 0% 0k",
+    "random_distribution": "random",
+    "percentage_random": "100",
+    "nrfiles": "1",
+    "sync": "0 none",
+    "thinktime": "0",
+    "verify": "0 none",
+    "do_verify": "0",
+    "zonemode": "none",
+}
+ONE_AT_A_TIME = {"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "sg", "splice"}
+ASYNC = {"libaio", "io_uring", "io_uring_cmd", "posixaio", "windowsaio", "solarisaio"}
 
 
 @dataclass
@@ -50,28 +93,67 @@ class FioJob:
 
 
 def _size(text: str) -> int:
-    """As fio has it: 4k is 4096."""
-    return parse_size(str(text).split(",")[0].strip())
+    """As fio has it: 4k and 4kb are 4096, and so is 4096B. With commas: of reads, writes and trims."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    sizes = {re.sub(r"(?<=[\dkKmMgGtT])[bB]$", "", word) for word in words}
+    if len(sizes) != 1:
+        raise ValueError(f"bs={text} is several sizes")
+    return parse_size(sizes.pop())
+
+
+def _options(given: dict[str, Any]) -> dict[str, str]:
+    """By fio's first name of each; ValueError: one of them makes the job another one."""
+    found = {SYNONYMS.get(name, name): str(value).strip() for name, value in given.items()}
+    for name, value in found.items():
+        if name in READ_HERE or name in HARMLESS or value in PLAIN.get(name, "").split():
+            continue
+        raise ValueError(f"{name}={value}: what a job with that option asks of the disk is not known here")
+    if ":" in found.get("filename", ""):
+        raise ValueError(f"filename={found['filename']} is several files")
+    return found
+
+
+def _span(size: str) -> int:
+    """Bytes; 0: the whole disk."""
+    if size.endswith("%"):
+        if size != "100%":
+            raise ValueError(f"size={size}: of how much is not told")
+        return 0
+    return _size(size) if size.strip("0") else 0
+
+
+def _depth(options: dict[str, str], job: dict[str, Any]) -> int:
+    """fio's synchronous engines, one of which is its default, have one request at a time."""
+    depth, engine = int(options.get("iodepth", 1)), options.get("ioengine")
+    if engine is not None and engine not in ONE_AT_A_TIME | ASYNC:
+        raise ValueError(f"ioengine={engine}: how many requests it has at a time is not known here")
+    alone = float((job.get("iodepth_level") or {}).get("1", 0)) > 50
+    if engine in ONE_AT_A_TIME or (engine is None and alone):
+        return 1
+    if alone and depth > 1:
+        raise ValueError(f"iodepth={depth}, and most of the time it had one request")
+    return depth
 
 
 def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
-    options = common | job.get("job options", {})
-    order = str(options.get("rw", options.get("readwrite", "read"))).split(":")[0]
+    options = _options(common | job.get("job options", {}))
+    order = options.get("rw", "read")
     if order not in RANDOM and order not in SEQUENTIAL:
         raise ValueError(f"rw={order} is none of {', '.join([*RANDOM, *SEQUENTIAL])}")
     if job.get("error"):
         raise ValueError(f"it ended with error {job['error']}")
-    if order == "randrw" and (mix := options.get("rwmixread")) is not None:
-        writes = 1 - int(mix) / 100
+    if order == "randrw" and "rwmixread" in options:
+        writes = 1 - int(options["rwmixread"]) / 100
+    elif order == "randrw" and "rwmixwrite" in options:
+        writes = int(options["rwmixwrite"]) / 100
     else:
         writes = (RANDOM | SEQUENTIAL)[order]
-    size = str(options.get("size", "0"))
-    span = _size(size) if size[:1] in "123456789" and "%" not in size else 0
+    span = _span(options.get("size", "0"))
     sectors = _size(options.get("bs", "4k")) // 512
     rate = sum(float(job[way]["iops"]) for way in ("read", "write"))
     if rate <= 0:
         raise ValueError("it did no requests")
-    depth = int(options.get("iodepth", 1)) * int(options.get("numjobs", 1))
+    depth = _depth(options, job) * int(options.get("numjobs", 1))
     if order in SEQUENTIAL and int(options.get("numjobs", 1)) > 1:
         raise ValueError("several sequential jobs at a time: their places are not told")
     return FioJob(str(job.get("jobname", order)), order in RANDOM, writes, sectors, depth, span,
@@ -89,13 +171,19 @@ def load(path: str) -> list[FioJob]:
         jobs = found["jobs"]
     except (ValueError, KeyError, TypeError):
         raise UserError(f"--from {path}: no results of fio; call it with --output-format=json") from None
-    result = []
+    result, buffered = [], []
     for job in jobs:
         try:
-            result.append(_job(job, found.get("global options", {})))
+            common = found.get("global options", {})
+            result.append(_job(job, common))
+            if not {"direct", "buffered"} & (common | job.get("job options", {})).keys():
+                buffered.append(result[-1].name)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             name = job.get("jobname", "?") if isinstance(job, dict) else "?"
             raise UserError(f"--from {path}: job {name}: {error}; leave it out of the file") from None
     if not result:
         raise UserError(f"--from {path}: there are no jobs in it")
+    if buffered:
+        say(f"--from {path}: {', '.join(buffered)}: no direct=1, so fio's default is the page cache; taken "
+            "as if they had asked the disk")
     return result
