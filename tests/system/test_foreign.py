@@ -157,6 +157,8 @@ def test_what_has_no_format_is_named(right: dict[str, Path], tmp_path: Path) -> 
     assert "`david compile` takes a trace" in refused(right["trace"], "strace", out)
     assert "`david trace finish`" in refused(right["trace file"], None, out)
     assert "`david calibrate --from` takes it" in refused(right["result of fio"], None, out)
+    log.write_text("In 2003 there were\n1, 4096, 512\nof these, and no more\nthan that.\n")
+    assert "has none of the formats" in refused(log, None, out)
     log.write_bytes(b"")
     assert "it is empty" in refused(log, None, out)
     log.write_bytes(lzma.compress(LOG.encode()))

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from davidlib.trace import from_strace, importing, program, tracefile
+from davidlib.trace import from_strace, importing, program, recognise, tracefile
+from davidlib.util import UserError
 from helpers import traced
 
 TREE = Path(__file__).resolve().parents[2]
@@ -417,6 +418,19 @@ def test_damaged_text_is_counted_and_never_breaks_the_import(kind: str, tmp_path
             out = tmp_path / f"{seed}.db"
             assert program.finish("-", out, frames)
             out.unlink()
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_damaged_text_is_recognised_or_refused(kind: str, tmp_path: Path) -> None:
+    """Never as something else, and no importer breaks on what is not its own."""
+    calls, found = program.calls(), Counter[str]()
+    for seed in range(max(RUNS // 10, 20)):
+        lines = mutated(SAMPLES[kind], random.Random(seed)).splitlines(keepends=True)
+        try:
+            found[recognise.format_of(tmp_path / "log", lines, importing.FORMATS, calls)] += 1
+        except UserError as error:
+            assert "has none of the formats" in str(error) or "has lines of" in str(error)
+    assert found.keys() == {kind}
 
 
 def test_a_string_of_c_is_read_as_c_reads_it() -> None:

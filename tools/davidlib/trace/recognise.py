@@ -106,6 +106,8 @@ def format_of(path: Path, head: list[str], formats: Mapping[str, Importer], call
     for name, fit in fits.items():
         if name != best[0] and not fit.taken & fits[best[0]].taken:
             raise mixed(path, best[0], name, min(fit.taken))
+    if 2 * least > len(head):
+        raise no_format(path, formats)  # a line or two that look like one are none
     if len(best) > 1:
         raise UserError(f"trace import: {path} may be of {' or '.join(sorted(best))}: say which")
     return best[0]
