@@ -273,8 +273,9 @@ OF_ITS_OWN = {
     # --only says both of the program's; OUT is a place there; --json is made of --stats.
     ("compile",): ({"--json", "--only", "--out"}, {"--path", "--pid"}),
     # Repeats, and what is cold or kept, are the command's work. --timing says the program's scale, --fsync
-    # what its syncs do.
-    ("replay",): ({"--cold", "--fsync", "--help", "--out", "--repeats", "--snapshot"},
+    # what its syncs do. A block trace is replayed by the command itself.
+    ("replay",): ({"--cold", "--depth", "--device", "--format", "--fsync", "--help", "--out", "--repeats",
+                   "--snapshot", "--write"},
                   {"--scale", "--syncs"}),
     # --method chooses the program. `david trace causal` asks for --hold.
     ("trace", "record"): ({"--help", "--method"}, {"--hold"}),

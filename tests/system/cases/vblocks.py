@@ -144,3 +144,35 @@ def a_blktrace_of_fio_on_a_disk_is_served_within_a_hundredth() -> None:
     off = farthest(asked(record), rows)
     say(f"of the recording at most {off} ns from the kernel's times")
     assert off <= NEAR, off
+
+
+@case
+def a_blktrace_replayed_on_the_same_disk_has_its_throughput() -> None:
+    settle()
+    out = SCRATCH / "replayed.json"
+    for name, drive, count in (("ssd", FLASH, 3000), ("disk", PLAIN, 500)):
+        with ram_disk(128 * MIB) as ram:
+            with (
+                timed_disk("vt", GIB, ram, drive, "--classify", "data") as disk,
+                blktrace(disk, name) as trace,
+            ):
+                job = ("--name=deep", f"--filename={disk}", "--rw=randrw", f"--number_ios={count}")
+                fio(*job, "--fsync=100", *DEEP)
+            requests = asked(trace)
+            ended = max(block.end for block in requests) / 1e9
+            kernels = sum(block.op != blocks.FLUSH for block in requests) / ended
+            for timing in ("closed", "open"):
+                # On a new disk, as the first was.
+                with timed_disk("vt", GIB, ram, drive, "--classify", "data") as disk:
+                    david("replay", str(trace), disk, "--write", "--timing", timing, "-o", str(out))
+                    check_lateness("vt")
+                found = json.loads(out.read_text())
+                # The disk has no write cache, and is not asked to flush it.
+                assert found["reads"] + found["writes"] >= count, found
+                assert bool(found["flushes"]) == (drive == FLASH) and not found["late"], found
+                near(f"{name}, {timing}: requests a second", kernels, found["per_s"], 0)
+            # Another depth is found.
+            with timed_disk("vt", GIB, ram, drive, "--classify", "data") as disk:
+                david("replay", str(trace), disk, "--write", "--depth", "8", "-o", str(out))
+            shallow = json.loads(out.read_text())
+            assert shallow["p50_us"] < 0.5 * found["p50_us"], (shallow, found)

@@ -18,10 +18,10 @@ from .. import losses
 from ..command import Commands
 from ..disk import mounts
 from ..sizes import size_arg, time_arg
-from ..trace import disks
+from ..trace import blocks, disks
 from ..trace.figures import open_trace
 from ..util import FAILED, NOT_BELIEVABLE, UserError, say
-from . import compare, comparison, programs, snapshot, target
+from . import blockreplay, compare, comparison, programs, snapshot, target
 
 ORDERS = ("root", "temporal", "fs", "minimal", "single", "none")
 KERNEL = ("vm.dirty_ratio", "vm.dirty_background_ratio", "vm.dirty_expire_centisecs")
@@ -173,8 +173,35 @@ def beginnings(args: argparse.Namespace, workload: Path, place: Path) -> Iterato
             yield run
 
 
+# Of directories only: with what holds, if they are not given.
+OF_CALLS = {
+    **{"reads": "current", "fsync": "traced", "on_mismatch": "count", "repeats": 1, "log": None},
+    **dict.fromkeys(("snapshot", "holes", "cold", "spin", "processes", "fifo", "share_disk"), False),
+    **dict.fromkeys(("ballast", "add_delay", "shuffle")),
+}
+OF_BLOCKS = {"write": False, "depth": None, "device": None, "format": None}
+
+
+def _not_with(args: argparse.Namespace, options: dict[str, Any], place: str) -> None:
+    for name, default in options.items():
+        if getattr(args, name) != default:
+            raise UserError(f"replay: --{name.replace('_', '-')} is not for {place}")
+
+
+def _replay_blocks(args: argparse.Namespace) -> int:
+    _not_with(args, OF_CALLS, "a block trace on a device or a file")
+    timing = args.timing[1]
+    if args.timing not in (["--timing", "open"], ["--timing", "closed"]):
+        raise UserError("replay: --timing of a block trace is open or closed")
+    way = blockreplay.Way(timing, args.depth, args.write, args.device, args.format)
+    return blockreplay.replay(Path(args.workload), Path(args.target), way, args.out)
+
+
 def _replay(args: argparse.Namespace) -> int:
     workload, place = Path(args.workload), Path(args.target)
+    if place.exists() and not place.is_dir():
+        return _replay_blocks(args)
+    _not_with(args, OF_BLOCKS, "a directory")
     target.check_empty(place)
     runs: list[dict[str, Any]] = []
     status = 0
@@ -278,12 +305,23 @@ def add_parsers(sub: Commands) -> None:
     make.set_defaults(func=_compile)
     replay = sub.add_parser(
         "replay",
-        help="do a compiled trace's calls again, in a directory",
+        help="do a compiled trace's calls again, in a directory; or a block trace's requests, on a device",
         description="Do the calls of a compiled trace again, in an empty directory that takes the place "
-        "of the original's root. Nothing outside of it is touched. What the trace needs is made first.",
+        "of the original's root. Nothing outside of it is touched. What the trace needs is made first. Or "
+        "send a block trace's requests to a device or a file with direct I/O.",
     )
-    replay.add_argument("workload", metavar="WORKLOAD", help="what `david compile` made")
-    replay.add_argument("target", metavar="TARGET", help="an empty directory, on the disk to be measured")
+    replay.add_argument("workload", metavar="WORKLOAD", help="what `david compile` made, or a block trace")
+    replay.add_argument(
+        "target",
+        metavar="TARGET",
+        help="an empty directory, on the disk to be measured; of a block trace a device or a file",
+    )
+    replay.add_argument("--write", action="store_true", help="block trace: TARGET may be written to")
+    replay.add_argument("--depth", metavar="N", type=int, help="block trace: so many under way")
+    replay.add_argument("--device", metavar="NAME", help="block trace: which of several devices it has")
+    replay.add_argument(
+        "--format", metavar="NAME", choices=list(blocks.READERS), help="block trace: its format"
+    )
     replay.add_argument(
         "--timing",
         metavar="WHEN",
