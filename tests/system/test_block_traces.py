@@ -121,6 +121,36 @@ def test_merged_and_split_requests_and_flushes_are_what_was_asked_for(tmp_path: 
     }
 
 
+WHOLE = """\
+  7,0 0  1 0.000000000 10004 Q FWS [mkfs.ext4]
+  7,0 0  2 0.000001000    78 D FN [kworker/0:1H]
+  7,0 0  3 0.000002000     8 C FN 0 [0]
+  7,0 0  4 0.000003000     8 C WS 0 [0]
+  7,0 0  5 0.000010000 10005 Q FWFSM 229396 + 2 [jbd2/loop0-8]
+  7,0 0  6 0.000011000    78 D FN [kworker/0:1H]
+  7,0 0  7 0.000012000    15 C FN 0 [0]
+  7,0 0  8 0.000013000    78 D WSM 229396 + 2 [kworker/0:1H]
+  7,0 0  9 0.000014000    15 C WSM 229396 + 2 [0]
+  7,0 0 10 0.000015000    78 D FN [kworker/0:1H]
+  7,0 0 11 0.000016000    15 C FN 0 [0]
+  7,0 0 12 0.000017000    15 C WSM 229396 [0]
+  7,0 0 13 0.000020000 10005 Q WFS 8 + 2 [a]
+  7,0 0 14 0.000021000    15 C WFS 8 + 2 [0]
+"""
+
+
+def test_a_write_with_flushes_ends_when_the_last_of_them_has(tmp_path: Path) -> None:
+    """As the kernel tells of a disk without FUA; and one that has it, and needs no flush behind the data."""
+    (tmp_path / "log").write_text(WHOLE)
+    _, found = blocks.load(tmp_path / "log", None)
+    assert found.of("/dev/block/7:0") == [
+        (0, 3000, FLUSH, 0, 0, SYNC),
+        (10_000, 17_000, WRITE, 229396, 2, FUA | SYNC | PREFLUSH),
+        (20_000, 21_000, WRITE, 8, 2, FUA | SYNC),
+    ]
+    assert not found.account.left_out
+
+
 def test_depths_are_those_under_way() -> None:
     def at(start: int, end: int, op: int = READ) -> blocks.Block:
         return blocks.Block(start, end, op, 0, 8, SYNC)

@@ -15,7 +15,7 @@ from pathlib import Path
 from cases import case
 from davidlib.trace import blocks, from_blktrace
 from helpers.davidtool import david
-from helpers.guest import SCRATCH, Failed, ram_disk, run, say
+from helpers.guest import SCRATCH, Failed, loop_disk, mounted, ram_disk, run, say
 from helpers.timed import check_lateness, fio, profile, settle, timed_disk
 from helpers.units import GIB, MIB
 
@@ -176,3 +176,46 @@ def a_blktrace_replayed_on_the_same_disk_has_its_throughput() -> None:
                 david("replay", str(trace), disk, "--write", "--depth", "8", "-o", str(out))
             shallow = json.loads(out.read_text())
             assert shallow["p50_us"] < 0.5 * found["p50_us"], (shallow, found)
+
+
+def asked_of_kernel(disk: str) -> dict[str, int]:
+    """/sys/block/…/stat: sectors read, written and discarded."""
+    fields = [int(word) for word in Path(f"/sys/block/{Path(disk).name}/stat").read_text().split()]
+    return {"read": fields[2], "written": fields[6], "discarded": fields[13]}
+
+
+@case
+def a_blktrace_of_a_disk_with_a_queue_has_all_that_the_kernel_counted() -> None:
+    """Requests are merged, split and flushed there; blkparse's text says the same as blktrace's file."""
+    settle()
+    with loop_disk(256 * MIB) as disk:
+        with blktrace(disk, "loop") as trace:
+            before = asked_of_kernel(disk)
+            run("mkfs.ext4", "-q", disk)
+            with mounted(disk, "ext4") as place:
+                point = Path(place)
+                for number in range(20):
+                    path = point / f"file-{number}"
+                    path.write_bytes(bytes(range(256)) * 4096 * (1 + number % 3))
+                    number % 3 or run("sync", str(path))
+                run("rm", str(point / "file-3"))
+                run("fstrim", str(point))
+                Path("/proc/sys/vm/drop_caches").write_text("3")
+                for number in range(4, 20):
+                    (point / f"file-{number}").read_bytes()
+            counted = {name: value - before[name] for name, value in asked_of_kernel(disk).items()}
+        _, found = blocks.load(trace, None)
+        requests = found.of(found.devices[0])
+        sums = {
+            name: sum(block.sectors for block in requests if block.op == op)
+            for name, op in (("read", blocks.READ), ("written", blocks.WRITE), ("discarded", blocks.DISCARD))
+        }
+        sums["flushes"] = sum(block.op == blocks.FLUSH for block in requests)
+        # The kernel counts what the drive is sent: one, or two, of a write with flushes, too.
+        counted["flushes"] = len([line for line in from_blktrace.binary_lines(trace) if " Q FWS [" in line])
+        say(f"{len(requests)} requests, {counted}, {sums}, {found.account.as_json()}")
+        text = SCRATCH / "text"
+        text.write_text(run("blkparse", "-q", "-i", str(trace).removesuffix(".blktrace.0")))
+        assert asked(text) == requests, len(asked(text))
+        assert counted == sums, (counted, sums)
+        assert not found.account.left_out, found.account.left_out

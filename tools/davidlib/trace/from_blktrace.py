@@ -19,7 +19,8 @@ from typing import BinaryIO
 from .from_requests import SECOND, SECTOR, Sink, each, number
 
 _LINE = re.compile(
-    r"\s*(\d+),(\d+)\s+\d+\s+\d+\s+(\d+)\.(\d{9})\s+(\d+)\s+([A-Z]{1,2}|m)\s+([A-Z]+)\s+(?:(\d+) \+ (\d+)\s)?"
+    r"\s*(\d+),(\d+)\s+\d+\s+\d+\s+(\d+)\.(\d{9})\s+(\d+)\s+"
+    r"([A-Z]{1,2}|m)\s+([A-Z]+)\s+(?:(\d+)(?: \+ (\d+))?\s)?"
 )
 UNKNOWN = "requests that are no read, write, flush or discard"
 HALF = "ends of requests whose beginning is not in it"
@@ -36,7 +37,7 @@ class Begun:
     end: int = 0
     next: int = 0  # of the sectors that are not completed; other parts may be completed before
     left: int = 0  # so many are not
-    flushed: int | None = None  # when the drive's part of a flush was done
+    flushed: int | None = None  # when the drive's part of a flush, or a write's data, were done
 
     @property
     def kind(self) -> str:
@@ -73,6 +74,10 @@ class Queued:
 
     def __iter__(self) -> Iterator[Begun]:
         return chain.from_iterable(self._at.values())
+
+    def flushing(self) -> bool:
+        """Does a write wait that asks for flushes?"""
+        return any(set("FU") & set(begun.flags()) for waiting in self._at.values() for begun in waiting)
 
     def _take(self, sector: int, kind: str) -> Begun | None:
         """The oldest that has this sector."""
@@ -119,6 +124,7 @@ class Blkparse:
         self.queued: dict[str, Queued] = defaultdict(Queued)
         self.flushes: dict[str, deque[Begun]] = defaultdict(deque)  # queued ones, without data
         self.flushing: dict[str, Begun] = {}  # the drive's command
+        self.settling: dict[str, dict[int, Begun]] = defaultdict(dict)  # by sector
         self.summary = False
 
     def take(self, line: str) -> None:
@@ -139,27 +145,38 @@ class Blkparse:
         disk = f"/dev/block/{found[1]}:{found[2]}"
         if action != "C":
             self.to.account.has_none("beginnings of requests")
-        if found[8]:
+        if found[9]:
             begun.first, begun.left = number(found[8]), number(found[9])
             begun.next, begun.end = begun.first, begun.first + begun.left
             self._request(action, disk, begun)
+        elif action == "C" and "W" in found[7]:
+            self._whole(disk, int(found[8] or 0), begun)
         elif "F" in found[7]:
             self._flush(action, disk, begun)
         elif action == "C":
             self.to.account.leave_out(UNKNOWN)
 
+    def _whole(self, disk: str, sector: int, event: Begun) -> None:
+        """The end, without bytes, of a write whose data and flushes have had theirs; or of a flush alone."""
+        write = self.settling[disk].pop(sector, None)
+        if write:
+            self._done(disk, write, event.time)
+        elif self.flushes[disk]:
+            self._synced(disk, self.flushes[disk].popleft(), event.time)
+        else:
+            self.to.account.has_none("other events")
+
     def _flush(self, action: str, disk: str, event: Begun) -> None:
-        """One without data. The drive's own command for it has no W."""
-        whole = "W" in event.said
+        """One without data, or the drive's part of it or of a write: that has no W."""
         if action == "Q":
             self.flushes[disk].append(event)
         elif action == "D":
             self.flushing[disk] = event
-        elif whole and self.flushes[disk]:
-            self._synced(disk, self.flushes[disk].popleft(), event.time)
         elif self.flushes[disk]:
             for waiting in self.flushes[disk]:
                 waiting.flushed = waiting.flushed or event.time
+        elif self.by_queue and self.queued[disk].flushing() or self.settling[disk]:
+            self.to.account.has_none("other events")
         elif disk in self.flushing:
             self._synced(disk, self.flushing.pop(disk), event.time)
         else:
@@ -186,10 +203,20 @@ class Blkparse:
         elif not known:
             self.to.account.leave_out(HALF, 1, _bytes([event]))
         for begun in done:
-            if begun.kind:
-                self._done(disk, begun, event.time)
-            else:
+            if not begun.kind:
                 self.to.account.leave_out(UNKNOWN, 1, _bytes([begun]), event.time - begun.time)
+            elif self.by_queue and set("FU") & set(begun.flags()):
+                self._settle(disk, begun, event.time)
+            else:
+                self._done(disk, begun, event.time)
+
+    def _settle(self, disk: str, begun: Begun, end: int) -> None:
+        """The data of a write with flushes are done. A flush may follow, and the end of it all."""
+        earlier = self.settling[disk].pop(begun.first, None)
+        if earlier:
+            self._done(disk, earlier, earlier.flushed or 0)
+        begun.flushed = end
+        self.settling[disk][begun.first] = begun
 
     def _done(self, disk: str, begun: Begun, end: int) -> None:
         place, size, pid = begun.first * SECTOR, (begun.end - begun.first) * SECTOR, begun.pid or 1
@@ -203,6 +230,9 @@ class Blkparse:
             for begun in [begun for begun in waiting if begun.flushed]:
                 waiting.remove(begun)
                 self._synced(disk, begun, begun.flushed or 0)
+        for disk, writes in self.settling.items():
+            for begun in writes.values():
+                self._done(disk, begun, begun.flushed or 0)
         never: dict[str, list[Begun]] = defaultdict(list)
         for (disk, _, _), begun in self.issued.items():
             never[disk].append(begun)
@@ -273,7 +303,7 @@ def _events(file: BinaryIO) -> Iterator[tuple[int, str]]:
                 yield time, line + "m N " + said[8 * bool(action & _CGROUP) :].decode(errors="replace")
             continue
         name = _ACTIONS[what] if what < len(_ACTIONS) else "?"
-        where = f"{sector} + {size // SECTOR} " if size else ""
+        where = f"{sector} + {size // SECTOR} " if size else f"{sector} " if name == "C" else ""
         # blkparse's "?" is no letter: whoever reads the line counts it as not understood.
         yield time, line + f"{name} {_letters(category, size)} {where}[{pid}]"
 
