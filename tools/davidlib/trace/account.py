@@ -139,14 +139,15 @@ class Account:
         ]
         whole = taken.calls + sum(kind.count for kind in self.left_out.values())
         for what, kind in self.left_out.items():
-            shares = [_share(kind.count, whole, unit)]
-            for other in ("bytes", "ns"):
+            shares, missing = [_share(kind.count, whole, unit)], []
+            for other, word in (("bytes", "bytes"), ("ns", "time")):
                 part = getattr(kind, other)
                 if part:
                     shares.append(_share(part, getattr(taken, other) + self.missing(other), other))
                 elif part is None:
-                    shares.append("bytes not known" if other == "bytes" else "time not known")
-            found.append(f"{', '.join(shares)}, {what}: as line {kind.line}, {kind.example!r}")
+                    missing.append(word)
+            unknown = f"; not known: {' and '.join(missing)} of these" if missing else ""
+            found.append(f"{', '.join(shares)}, {what}: as line {kind.line}, {kind.example!r}{unknown}")
         for what, kind in self.guessed.items():
             found.append(f"{kind.count} {what}: as line {kind.line}, {kind.example!r}")
         return found
