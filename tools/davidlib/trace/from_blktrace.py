@@ -163,6 +163,8 @@ class Blkparse:
             self._done(disk, write, event.time)
         elif self.flushes[disk]:
             self._synced(disk, self.flushes[disk].popleft(), event.time)
+        elif disk in self.flushing and "W" in self.flushing[disk].said:
+            self._synced(disk, self.flushing.pop(disk), event.time)  # of a trace of issues alone
         else:
             self.to.account.has_none("other events")
 
