@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from davidlib.disk.dm import DeviceError
 from davidlib.report import answer, figures
 from davidlib.report.filenames import file_words
 from davidlib.util import UserError, write_whole
-from davidlib.workload import blocks as workblocks, fiojob, fiooptions, image, record, steady
+from davidlib.workload import blocks as workblocks, fileops, fiojob, fiooptions, image, record, steady
 from davidlib.workload.kinds import KINDS
 from davidlib.workload.record import QUANTILES
 from davidlib.workload.several import WorkFailed
@@ -854,11 +855,18 @@ def points(rates: list[float]) -> list[steady.Point]:
         # By hand: from 100 to 190 in nine steps of 10, of a mean of 145.
         ([100.0 + 10 * at for at in range(10)], 100 * 90 / 145),
         ([190.0 - 10 * at for at in range(10)], -100 * 90 / 145),
+        # A cliff: what is off a line through it hides the line.
+        ([1541.0] * 8 + [65.0, 41.0], 100 * (53 / 1541 - 1)),
+        ([100.0] * 9 + [7.0], -93),
+        ([100.0] * 3 + [400.0] * 7, 300),
+        # Less than a step of level rates may be, and a dip.
+        ([100.0, 140.0] * 4 + [160.0, 150.0], 0),
+        ([100.0] * 4 + [7.0] + [100.0] * 5, 0),
         # A rise of a half, in what scatters by as much: level rates do so, too.
         ([100 + 5 * at + (60 if at % 2 else -40) for at in range(10)], 0),
     ],
 )
-def test_a_trend_is_a_line_that_is_steeper_than_level_rates_have(rates: list[float], percent: float) -> None:
+def test_a_trend_is_a_line_or_a_step_beyond_what_level_rates_have(rates: list[float], percent: float) -> None:
     assert steady.trend(points(rates)) == pytest.approx(percent)
 
 
@@ -906,6 +914,21 @@ def test_windows_are_of_as_many_operations_and_none_of_too_few() -> None:
     # fio's clock counts milliseconds.
     assert not doubts.windows([10**6 * (at // 4) for at in range(400)], 0)
     assert len(doubts.windows([10**6 * at for at in range(400)], 0)) == 11
+
+
+def test_pages_of_small_files_that_were_in_memory_are_a_doubt(tmp_path: Path) -> None:
+    """A disk that is asked for few of their pages reads as many bytes as programs do."""
+    (tmp_path / "small").write_bytes(b"x" * 512)
+    small = record.Record()
+    for _ in range(100):
+        fileops.read_whole(small, str(tmp_path / "small"))
+    assert (small.read, small.rest) == (51200, 100 * 3584)
+    again = record.Record()
+    again.join(small.as_dict())
+    for pages, share in ((100, None), (12, 0.88)):
+        seen = types.SimpleNamespace(record=again, part={"sectors": {"read": 8 * pages}})
+        found = list(doubts._memory_reads(seen))  # type: ignore[arg-type]
+        assert [doubt["share"] for doubt in found] == ([] if share is None else [pytest.approx(share)])
 
 
 def test_the_answer_carries_its_doubts() -> None:

@@ -279,26 +279,82 @@ static void window_end(struct job_windows *windows, u64 now)
 	windows->ns[windows->nr++] = now;
 }
 
-double job_trend(const struct job_windows *windows)
+static double mean_of(const double *rate, u32 nr)
+{
+	double sum = 0;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		sum += rate[i];
+	return sum / nr;
+}
+
+static double squares_about(const double *rate, u32 nr, double mean)
+{
+	double sum = 0;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		sum += (rate[i] - mean) * (rate[i] - mean);
+	return sum;
+}
+
+/* The line's change in percent of the mean, or 0 as it is no steeper than those of level rates. */
+static double trend_line(const double *rate, double *off)
 {
 	const double middle = (JOB_WINDOWS - 1) / 2.0, most = 5.041;
-	double rate[JOB_WINDOWS], mean = 0, slope = 0, off = 0, spread = 0;
+	double mean = mean_of(rate, JOB_WINDOWS), slope = 0, spread = 0;
+	u32 i;
+
+	for (i = 0; i < JOB_WINDOWS; i++)
+		spread += (i - middle) * (i - middle);
+	for (i = 0; i < JOB_WINDOWS; i++)
+		slope += (i - middle) * (rate[i] - mean) / spread;
+	*off = 0;
+	for (i = 0; i < JOB_WINDOWS; i++)
+		*off += pow(rate[i] - mean - slope * (i - middle), 2);
+	if (fabs(slope) < most * sqrt(*off / (JOB_WINDOWS - 2) / spread))
+		return 0;
+	return 100 * slope * (JOB_WINDOWS - 1) / mean;
+}
+
+/*
+ * The step between two windows that fits best, in percent of the rate before it, or 0 as it is no
+ * higher than those of level rates: of 400,000 drawn at random, 99.9 % were less high.
+ */
+static double trend_step(const double *rate, double *off)
+{
+	const double most = 7.06;
+	double best = 0, before, after, left, scatter;
+	u32 at, rest;
+
+	*off = INFINITY;
+	for (at = 1; at < JOB_WINDOWS; at++) {
+		rest = JOB_WINDOWS - at;
+		before = mean_of(rate, at);
+		after = mean_of(rate + at, rest);
+		left = squares_about(rate, at, before) + squares_about(rate + at, rest, after);
+		if (left >= *off)
+			continue;
+		*off = left;
+		scatter = sqrt(left / (JOB_WINDOWS - 2) * (1.0 / at + 1.0 / rest));
+		best = fabs(after - before) < most * scatter ? 0 : 100 * (after / before - 1);
+	}
+	return best;
+}
+
+double job_trend(const struct job_windows *windows)
+{
+	double rate[JOB_WINDOWS], line, step, off_line, off_step;
 	u32 i;
 
 	if (windows->nr <= JOB_WINDOWS)
 		return 0;
-	for (i = 0; i < JOB_WINDOWS; i++) {
+	for (i = 0; i < JOB_WINDOWS; i++)
 		rate[i] = 1 / max(1.0, (double)(windows->ns[i + 1] - windows->ns[i]));
-		mean += rate[i] / JOB_WINDOWS;
-		spread += (i - middle) * (i - middle);
-	}
-	for (i = 0; i < JOB_WINDOWS; i++)
-		slope += (i - middle) * (rate[i] - mean) / spread;
-	for (i = 0; i < JOB_WINDOWS; i++)
-		off += pow(rate[i] - mean - slope * (i - middle), 2);
-	if (fabs(slope) < most * sqrt(off / (JOB_WINDOWS - 2) / spread))
-		return 0;
-	return 100 * slope * (JOB_WINDOWS - 1) / mean;
+	line = trend_line(rate, &off_line);
+	step = trend_step(rate, &off_step);
+	return off_step < off_line ? step : line;
 }
 
 /* Requests of a window. Of one of warming, as many as the caches take: else its rate is theirs. */

@@ -73,7 +73,7 @@ struct job_figures {
 /*
  * Times at the ends of windows of equally many requests. The first one is where the first begins.
  * The trend is a straight line through the windows' rates, by least squares, as in fio's
- * steadystate.
+ * steadystate; or a step between two of them, if that is nearer to the rates.
  */
 struct job_windows {
 	u64 ns[JOB_WINDOWS + 1];
@@ -137,9 +137,9 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 void job_release(struct job_result *result);
 
 /*
- * The trend of @windows, in percent of the mean rate from the first window to the last: 50 if the
- * last one is half as fast again. 0 if it is no more than what the rates scatter by: Student's t of
- * the slope is within what 99.9 % of level rates have, with 8 degrees of freedom.
+ * The trend of @windows: of a line in percent of the mean rate, from the first window to the last;
+ * of a step in percent of the rate before it. 0 if it is no more than what the rates scatter by:
+ * Student's t is within what 99.9 % of level rates have, with 8 degrees of freedom.
  */
 double job_trend(const struct job_windows *windows);
 

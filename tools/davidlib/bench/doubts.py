@@ -127,12 +127,14 @@ def _rate(seen: Seen, found: list[Doubt]) -> Iterator[Doubt]:
 
 
 def _memory_reads(seen: Seen) -> Iterator[Doubt]:
-    """Linux may read ahead of programs, so what the disk read may be more than they asked for."""
-    asked, read = seen.record.read, seen.part["sectors"]["read"] * SECTOR
+    """Linux may read ahead of programs, so what the disk read may be more than they asked for. It reads
+    pages, so those of small files count whole."""
+    asked, read = seen.record.read + seen.record.rest, seen.part["sectors"]["read"] * SECTOR
     share = 1 - read / asked if asked else 0.0
     if share >= LEAST:
-        yield _doubt("memory_reads", share, f"{100 * share:.0f} % of the {asked / 1e6:.4g} MB that were read "
-                     "did not come from the disk: they were in the machine's memory, or were never written "
+        yield _doubt("memory_reads", share, f"{100 * share:.0f} % of the {asked / 1e6:.4g} MB of pages "
+                     "that were read did not come from the disk: they were in the machine's memory, or were "
+                     "never written "
                      "(more files or a larger size than memory has room for, or direct = true)")
 
 

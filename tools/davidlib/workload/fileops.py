@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from .record import Record
 
 MIB = 1 << 20
+PAGE = 4096
 # Any content will do that is not constant: what is written is dropped.
 POOL = memoryview(random.Random(1).randbytes(2 * MIB))
 
@@ -52,8 +53,11 @@ def read_whole(record: Record, path: str) -> None:
     with record.timed("read"):
         fd = os.open(path, os.O_RDONLY)
         try:
+            size = 0
             while got := len(os.read(fd, MIB)):
-                record.read += got
+                size += got
+            record.read += size
+            record.rest += -size % PAGE
         finally:
             os.close(fd)
 

@@ -19,6 +19,7 @@ class Record:
         self.ns: dict[str, list[int]] = {}
         self.told: dict[str, dict[str, Any]] = {}
         self.read = self.written = 0
+        self.rest = 0  # of the last pages of whole files that were read: a disk is asked for it, too
         self.ends: list[int] = []  # of operations, where a rate is asked for; ns
         # Of a program that says how long it was at its operations, and in which steps; 0: all the time.
         self.own_ns = self.grain_ns = 0
@@ -44,7 +45,8 @@ class Record:
         return sum(map(len, self.ns.values())) + sum(told["count"] for told in self.told.values())
 
     def as_dict(self) -> dict[str, Any]:
-        return {"ns": self.ns, "ends": self.ends, "read": self.read, "written": self.written}
+        return {"ns": self.ns, "ends": self.ends, "read": self.read, "written": self.written,
+                "rest": self.rest}
 
     def join(self, other: dict[str, Any]) -> None:
         """Take what another process has recorded, as as_dict() gives it."""
@@ -53,6 +55,7 @@ class Record:
         self.ends += other["ends"]
         self.read += other["read"]
         self.written += other["written"]
+        self.rest += other["rest"]
 
 
 LEAST_GRAINS = 100

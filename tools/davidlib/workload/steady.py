@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """When has a rate settled? The rule is david-sim's (tools/sim/job.c), which is that of fio's steadystate.
 
-Rates of ten windows are level if a straight line through them rises or falls by less than LEVEL percent, or
-if it is no steeper than what level rates scatter by. A window is a tenth of the operations that are to be
-counted, or as many as the drive's cache takes, if these are more. And the caches must have had the time to be
-full: until then a cache that takes everything has a level rate, too. A shingled disk must have written home
-most of what came in these windows.
+Rates of ten windows are level if they have no trend of LEVEL percent or more. A trend is a straight line that
+is steeper, or a step that is higher, than what level rates scatter by. A window is a tenth of the operations
+that are to be counted, or as many as the drive's cache takes, if these are more. And the caches must have had
+the time to be full: until then a cache that takes everything has a level rate, too. A shingled disk must have
+written home most of what came in these windows.
 
 Warming makes processes wait for that. All of them do operations that are not counted; the first one judges.
 When it has, each stops behind its operation. The parent, which then looks at the disk, lets them go on.
@@ -27,6 +27,7 @@ from .record import Record
 WINDOWS = 10
 LEVEL = 10.0  # percent
 STUDENT = 5.041  # of the slope of level rates, 99.9 % are less steep; 8 degrees of freedom
+HIGHEST = 7.06  # of the step of level rates that fits best, 99.9 % are less high (400,000 drawn at random)
 FILLINGS = 4  # of the cache
 # An instant, and how many operations were done then.
 Point = tuple[int, int]
@@ -57,19 +58,40 @@ def stayed(before: Home, now: Home) -> float:
     return min(max(sectors, runs, 0.0), 1.0)
 
 
-def trend(points: list[Point]) -> float:
-    """In percent of the mean rate, from the first window to the last; 0: none, or not enough windows."""
-    if len(points) <= WINDOWS:
-        return 0.0
-    pairs = zip(points, points[1:], strict=False)
-    rates = [(more - count) / max(end - begin, 1) for (begin, count), (end, more) in pairs]
+def _line(rates: list[float]) -> tuple[float, float]:
+    """The change from the first window to the last, in percent of the mean; what is off the line, squared.
+    No change: the line is no steeper than what level rates scatter by."""
     middle, mean = (WINDOWS - 1) / 2, sum(rates) / WINDOWS
     spread = sum((at - middle) ** 2 for at in range(WINDOWS))
     slope = sum((at - middle) * (rate - mean) for at, rate in enumerate(rates)) / spread
     off = sum((rate - mean - slope * (at - middle)) ** 2 for at, rate in enumerate(rates))
-    if abs(slope) < STUDENT * math.sqrt(off / (WINDOWS - 2) / spread) or not mean:
+    steep = abs(slope) >= STUDENT * math.sqrt(off / (WINDOWS - 2) / spread)
+    return 100 * slope * (WINDOWS - 1) / mean if steep else 0.0, off
+
+
+def _step(rates: list[float]) -> tuple[float, float]:
+    """The same of the step between two windows that fits best, in percent of the rate before it."""
+    best, off = 0.0, math.inf
+    for at in range(1, WINDOWS):
+        means = sum(rates[:at]) / at, sum(rates[at:]) / (WINDOWS - at)
+        left = sum((rate - means[place >= at]) ** 2 for place, rate in enumerate(rates))
+        if left < off:
+            scatter = math.sqrt(left / (WINDOWS - 2) * (1 / at + 1 / (WINDOWS - at)))
+            high = abs(means[1] - means[0]) >= HIGHEST * scatter
+            best, off = 100 * (means[1] / means[0] - 1) if high else 0.0, left
+    return best, off
+
+
+def trend(points: list[Point]) -> float:
+    """In percent, of a line or a step, whichever is nearer to the rates; 0: none, or not enough windows."""
+    if len(points) <= WINDOWS:
         return 0.0
-    return 100 * slope * (WINDOWS - 1) / mean
+    pairs = zip(points, points[1:], strict=False)
+    rates = [(more - count) / max(end - begin, 1) for (begin, count), (end, more) in pairs]
+    if not all(rates):
+        return 0.0
+    line, step = _line(rates), _step(rates)
+    return step[0] if step[1] < line[1] else line[0]
 
 
 @dataclass
