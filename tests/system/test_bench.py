@@ -916,6 +916,20 @@ def test_windows_are_of_as_many_operations_and_none_of_too_few() -> None:
     assert len(doubts.windows([10**6 * at for at in range(400)], 0)) == 11
 
 
+@pytest.mark.parametrize(("pages", "rate", "share"),
+                         [(1000, 1e8, 0.75), (1000, 0.0, None), (3000, 1e8, None)])
+def test_places_that_were_written_again_and_again_are_a_doubt(pages: int, rate: float,
+                                                              share: float | None) -> None:
+    """Of a disk, whatever lies between these places; 4,000 pages were written while the rate settled."""
+    part = {"reach": {"pages": 10, "first": 0, "end": 10**6, "most_first": 0, "most_end": 10**6},
+            "target_sectors": 10**6}
+    warm = {"reach": {"pages": pages}, "sectors": {"write": 8 * 4000}}
+    media = types.SimpleNamespace(media_rate=rate)
+    seen = types.SimpleNamespace(part=part, is_random=True, warm=warm, limits=media)
+    found = list(doubts._short_stroke(seen))  # type: ignore[arg-type]
+    assert [doubt["share"] for doubt in found] == ([] if share is None else [share])
+
+
 def test_pages_of_small_files_that_were_in_memory_are_a_doubt(tmp_path: Path) -> None:
     """A disk that is asked for few of their pages reads as many bytes as programs do."""
     (tmp_path / "small").write_bytes(b"x" * 512)

@@ -20,6 +20,7 @@ from ..workload.record import Record
 from .limits import Limits
 
 LEAST = 0.1  # a share below that is no doubt
+AGAIN = 2  # times that requests at random went to each of their places
 WINDOW = 20  # operations: fewer in a window say nothing of a rate
 LEAST_NS = 200_000_000  # of operations whose ends are known to the millisecond
 Doubt = dict[str, Any]
@@ -43,6 +44,7 @@ class Seen:
     rated: bool
     begin_ns: int = 0  # of the span, by the operations' clock; 0: theirs is another one
     warming: dict[str, Any] | None = None
+    warm: dict[str, Any] | None = None  # the disk's figures of the warming
 
 
 def reach_of(part: dict[str, Any]) -> dict[str, int]:
@@ -187,6 +189,14 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
     if seen.is_random and share <= 1 - LEAST:
         yield _doubt("short_stroke", 1 - share, f"the requests at random lay within {100 * share:.3g} % of "
                      "the disk: heads moved less, and maps and caches had less to hold, than on all of it")
+    elif seen.is_random and seen.warm and seen.limits.media_rate:
+        pages, written = seen.warm["reach"]["pages"], seen.warm["sectors"]["write"] * SECTOR
+        times = written / max(pages * stats.REACH_PAGE, 1)
+        if times >= AGAIN:
+            yield _doubt("short_stroke", 1 - 1 / times, f"the requests at random went to the same "
+                         f"{pages * stats.REACH_PAGE / 1e6:.4g} MB, {times:.3g} times until they counted: "
+                         "with its cache the drive has less far to go between them than on all of the disk "
+                         "(a larger size)")
 
 
 def found(seen: Seen) -> list[Doubt]:

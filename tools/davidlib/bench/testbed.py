@@ -173,6 +173,8 @@ class Span:
         self.first = figures()
 
     def begin(self) -> None:
+        # Its reach is of what went before.
+        self.warm = baseline.difference(figures(), self.first)
         setting.message(NAME, "reach", "restart")
         self.before = figures()
         self.sampler = Sampler(NAME, self.before)
@@ -228,7 +230,8 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
     homes = (steady.home_of(span.before), steady.home_of(figures()))
     seen = doubts.Seen(
         record, ns, left, span.part, span.timed, homes, span.limits, is_random, kind.rated,
-        0 if record.own_ns else span.start, warming.outcome() if warming else None)
+        0 if record.own_ns else span.start, warming.outcome() if warming else None,
+        span.warm if warming else None)
     return outcome(seen, span.sampler.rows)
 
 
