@@ -188,10 +188,13 @@ static void doubt_empty(struct doubts *doubts, const struct job_result *result)
 			   100 * share);
 }
 
+/* The map's sample erases whole blocks, so collection moves pages long before it erases one. */
 static void doubt_erased(struct doubts *doubts, const struct job_result *result)
 {
-	if (result->op[DISK_WRITE].requests && result->has_solid && result->solid.programs &&
-	    !result->solid.erases)
+	const struct solid_figures *flash = &result->solid;
+	bool collected = flash->erases || flash->moved_pages;
+
+	if (result->op[DISK_WRITE].requests && result->has_solid && flash->programs && !collected)
 		doubts_add(doubts, DOUBT_ERASED_FLASH, 1,
 			   "flash blocks that were erased took all writes, and none had to be collected (--option precondition=random, and steady or a longer warm)");
 }

@@ -462,7 +462,7 @@ def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict
         "write_amplification": printed(pages / writes, 4),
         "programs": Between(pages / PROGRAM * 0.8, pages / PROGRAM * 1.2),
         "suspended": Between(1, programs),
-        "sample": 1, "doubts.0.kind": "erased_flash", "doubts.0.share": 1.0,
+        "sample": 1,
     } | {name: 0 for name in ("erases", "buffer_waits", "buffer_reads", "empty_reads", "slc_programs",
                               "folded_pages", "map_reads", "map_programs")})
     for number, one in enumerate(members):
