@@ -16,8 +16,10 @@ const char job_words[] =
 "  gap=0                 bytes left out after each request of a stream (0)\n"
 "  pace=0                time between a completion and the next request: 20us, 1ms, 2s (0)\n"
 "  rate=0                bytes a second at most: 10M (0: no limit)\n"
-"  at=outer              where the span begins: outer, middle, inner, bytes, or percent (outer)\n"
-"  span=100%             bytes or percent of the disk (to its end)\n"
+"  at=outer              where the span begins: outer, middle, inner, bytes, a multiple of 4K, or\n"
+"                        percent, rounded down to 4K (outer); middle and inner need a span\n"
+"  span=100%             bytes or percent of the disk (to its end); the disk must have it, and each\n"
+"                        stream room for a request\n"
 "  align=size, offset=0  random: to multiples of bytes, moved on by bytes (the size, 0)\n"
 "  flush=0               a flush after so many requests (0: none)\n"
 "  fua, async            writes go to the media at once; nobody waits, so the queue may plug\n"
@@ -39,7 +41,7 @@ static const char unknown[] = "no such word in a job; see david-sim bench --help
 struct where {
 	double at_share, span_share;	/* of the disk; below 0: not given */
 	u64 at, span;			/* sectors */
-	bool middle, inner;
+	bool middle, inner, span_given;
 };
 
 static int job_wrong_word(char *why, const char *word, const char *text)
@@ -148,15 +150,19 @@ static const char *cache_word(struct job *job, const char *name, const char *val
 
 static const char *where_word(struct where *where, const char *name, const char *value)
 {
-	if (!strcmp(name, "span"))
+	if (!strcmp(name, "span")) {
+		where->span_given = true;
 		return parse_share(value, &where->span_share) ||
-		       parse_sectors(value, &where->span) ? NULL : "bytes, or percent of the disk";
+		       parse_sectors(value, &where->span) ? NULL :
+		       "bytes, a multiple of 512, or percent of the disk";
+	}
 	where->middle = !strcmp(value, "middle");
 	where->inner = !strcmp(value, "inner");
 	if (where->middle || where->inner || !strcmp(value, "outer") ||
-	    parse_share(value, &where->at_share) || parse_sectors(value, &where->at))
+	    parse_share(value, &where->at_share) ||
+	    (parse_sectors(value, &where->at) && !(where->at % 8)))
 		return NULL;
-	return "outer, middle, inner, bytes, or percent of the disk";
+	return "outer, middle, inner, bytes, a multiple of 4K, or percent of the disk";
 }
 
 /* NULL, or what the value must be. */
@@ -218,26 +224,54 @@ static const char *job_value_word(struct job *job, struct job_part *part, struct
 	return NULL;
 }
 
+/* The least span in which each stream has room for one request. Streams begin at whole blocks. */
+static u64 least_span(const struct job_part *part)
+{
+	u64 each = part->sectors + part->offset;
+
+	return part->streams > 1 ? DIV_ROUND_UP(each, 8) * 8 * part->streams : each;
+}
+
+static u64 where_start(const struct where *where, const struct job_part *part,
+		       const struct profile *profile)
+{
+	u64 rest = profile->sectors - min(part->span, profile->sectors);
+
+	if (where->inner)
+		return rest / 8 * 8;
+	if (where->middle)
+		return rest / 16 * 8;
+	if (where->at_share >= 0)
+		return (u64)(where->at_share * profile->sectors) / 8 * 8;
+	return where->at;
+}
+
+/* Find where a part lies, which is where it was asked to be. */
 static int settle(struct job_part *part, const struct where *where, const struct profile *profile,
 		  char *why)
 {
-	u64 least = part->streams * (part->sectors + part->offset + 8);
+	u64 least = least_span(part), room;
 
-	part->start = where->at_share < 0 ? where->at : where->at_share * profile->sectors;
-	part->start = part->start / 8 * 8;
-	part->span = where->span_share < 0 ? where->span : where->span_share * profile->sectors;
-	if (!part->span)
-		part->span = profile->sectors - min(part->start, profile->sectors);
-	if (part->span < least)
-		part->span = least;
-	if (where->inner && part->span <= profile->sectors)
-		part->start = (profile->sectors - part->span) / 8 * 8;
-	if (where->middle && part->span <= profile->sectors)
-		part->start = (profile->sectors - part->span) / 16 * 8;
-	if (part->start + part->span > profile->sectors) {
-		if (where->at_share < 0 || part->start + least > profile->sectors)
-			return job_wrong_word(why, "at, span", "they end behind the disk");
-		part->span = profile->sectors - part->start;
+	part->span = profile->sectors;
+	if (where->span_given)
+		part->span = where->span_share < 0 ? where->span :
+			     (u64)(where->span_share * profile->sectors);
+	else if (where->middle || where->inner)
+		return job_wrong_word(why, "at", "middle and inner need a span");
+	if (part->span < least && where->span_given) {
+		snprintf(why, JOB_WHY, "'span': %llu bytes, and one request a stream takes %llu",
+			 part->span * 512ULL, least * 512ULL);
+		return -1;
+	}
+	part->start = where_start(where, part, profile);
+	room = profile->sectors - min(part->start, profile->sectors);
+	if (!where->span_given)
+		part->span = room;
+	if (part->span > room || room < least) {
+		snprintf(why, JOB_WHY,
+			 "'at, span': %llu bytes, and from there to the disk's end there are %llu",
+			 max(part->span, least) * 512ULL, room * 512ULL);
+		return -1;
 	}
 	return 0;
 }
