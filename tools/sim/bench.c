@@ -49,7 +49,6 @@ static const struct option long_options[] = {
 
 #define MAX_OPTIONS	64
 #define MAX_JOBS	4096
-#define MAX_LINE	1000
 
 struct arguments {
 	const char *profile;
@@ -71,6 +70,14 @@ struct named_job {
 
 static const char command[] = "david-sim bench";
 
+/* Between words a tab is a blank. */
+static void blank_tabs(char *words)
+{
+	for (; *words; words++)
+		if (*words == '\t')
+			*words = ' ';
+}
+
 static int add_job(struct arguments *args, const char *text)
 {
 	if (args->nr_jobs == MAX_JOBS)
@@ -79,21 +86,31 @@ static int add_job(struct arguments *args, const char *text)
 	return 0;
 }
 
+/* A line of a file of jobs, of @length bytes. */
+static int add_line(struct arguments *args, char *line, size_t length, u32 number)
+{
+	if (strlen(line) != length)
+		return bad_usage(command, "--jobs: line %u has a zero byte", number);
+	line[strcspn(line, "#\n")] = '\0';
+	return line[strspn(line, " \t")] ? add_job(args, line) : 0;
+}
+
 static int read_jobs(struct arguments *args, const char *name)
 {
 	FILE *file = strcmp(name, "-") ? fopen(name, "r") : stdin;
-	char line[MAX_LINE];
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t length;
+	u32 number = 0;
 	int r = 0;
 
 	if (!file)
 		return bad_usage(command, "%s: %s", name, strerror(errno));
-	while (!r && fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "#\n")] = '\0';
-		if (line[strspn(line, " \t")])
-			r = add_job(args, line);
-	}
-	if (ferror(file))
+	while (!r && (length = getline(&line, &room, file)) >= 0)
+		r = add_line(args, line, length, ++number);
+	if (!r && !feof(file))
 		r = bad_usage(command, "%s: %s", name, strerror(errno));
+	free(line);
 	if (file != stdin)
 		fclose(file);
 	return r;
@@ -115,6 +132,7 @@ static int bench_arguments(int argc, char **argv, struct arguments *args)
 			r = read_jobs(args, optarg);
 			break;
 		case OPTION_ARRAY:
+			blank_tabs(optarg);
 			args->array = optarg;
 			break;
 		case OPTION_SIZE:
@@ -331,14 +349,24 @@ static void job_print_text(const char *name, const struct job_result *result)
 	       100 * per(result->all.hits, result->all.requests), name);
 }
 
+static bool has_controls(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			return true;
+	return false;
+}
+
 /* Split "NAME: words": returns the words, *name is the name. */
 static char *cut_name(char *text, char **name)
 {
 	char *colon = strchr(text, ':');
 
 	*name = text + strspn(text, " \t");
-	if (!colon)
+	if (!colon) {
+		blank_tabs(*name);
 		return *name;
+	}
 	*colon = '\0';
 	return colon + 1;
 }
@@ -431,6 +459,8 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 		words = cut_name(args->jobs[i], &jobs[i].name);
 		if (strpbrk(jobs[i].name, "\"\\"))
 			snprintf(why, sizeof(why), "quotes in its name");
+		else if (has_controls(jobs[i].name))
+			snprintf(why, sizeof(why), "control characters in its name");
 		else if (!job_parse(&jobs[i].job, words, profile, why))
 			continue;
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", jobs[i].name, why);

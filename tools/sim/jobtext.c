@@ -15,17 +15,17 @@ const char job_words[] =
 "                        that depth each has requests of its own outstanding\n"
 "  gap=0                 bytes left out after each request of a stream (0)\n"
 "  pace=0                time between a completion and the next request: 20us, 1ms, 2s (0)\n"
-"  rate=0                bytes a second at most: 10M (0: no limit)\n"
+"  rate=0                bytes a second at most: 10M (0: no limit); K, M, G and T are of 1024\n"
 "  at=outer              where the span begins: outer, middle, inner, bytes, a multiple of 4K, or\n"
 "                        percent, rounded down to 4K (outer); middle and inner need a span\n"
 "  span=100%             bytes or percent of the disk (to its end); the disk must have it, and each\n"
 "                        stream room for a request\n"
 "  align=size, offset=0  random: to multiples of bytes, moved on by bytes (the size, 0)\n"
-"  flush=0               a flush after so many requests (0: none)\n"
+"  flush=0               a flush after so many requests of the part (0: none)\n"
 "  fua, async            writes go to the media at once; nobody waits, so the queue may plug\n"
 "And for the whole job:\n"
 "  cache=off             both caches of the drive; read-cache=off, write-cache=off: one of them\n"
-"  count=1000, warm=100  requests that are counted, and those before them that are not\n"
+"  count=1000, warm=100  requests and flushes that are counted, and those before them that are not\n"
 "  every=0               figures of each so many of those that are counted, in JSON (0: none)\n"
 "  seed=1                of random places\n"
 "  drain                 the time ends with a last flush\n"
@@ -36,6 +36,36 @@ const char job_words[] =
 "                        filled the caches\n";
 
 static const char unknown[] = "no such word in a job; see david-sim bench --help";
+
+/* Words that say something of the whole job come once in all parts, the others once in a part. */
+static const struct word {
+	const char *name;
+	bool of_job;
+	const char *without[2];		/* words that say the contrary */
+} words[] = {
+	{ .name = "read", .without = { "write" } },
+	{ .name = "write", .without = { "read", "writes" } },
+	{ .name = "writes", .without = { "write" } },
+	{ .name = "sequential", .without = { "random", "backward" } },
+	{ .name = "random", .without = { "sequential", "backward" } },
+	{ .name = "backward", .without = { "sequential", "random" } },
+	{ .name = "size" }, { .name = "depth" }, { .name = "streams" }, { .name = "gap" },
+	{ .name = "pace" }, { .name = "rate" }, { .name = "at" }, { .name = "span" },
+	{ .name = "align" }, { .name = "offset" }, { .name = "flush" }, { .name = "fua" },
+	{ .name = "async" },
+	{ .name = "cache", .of_job = true, .without = { "read-cache", "write-cache" } },
+	{ .name = "read-cache", .of_job = true, .without = { "cache" } },
+	{ .name = "write-cache", .of_job = true, .without = { "cache" } },
+	{ .name = "count", .of_job = true }, { .name = "warm", .of_job = true },
+	{ .name = "every", .of_job = true }, { .name = "seed", .of_job = true },
+	{ .name = "drain", .of_job = true }, { .name = "trim", .of_job = true },
+	{ .name = "again", .of_job = true }, { .name = "steady", .of_job = true },
+};
+
+/* Which of them were given. */
+struct given {
+	bool word[ARRAY_SIZE(words)];
+};
 
 /* A part's "at" and "span". They are resolved when all words have been parsed. */
 struct where {
@@ -48,6 +78,43 @@ static int job_wrong_word(char *why, const char *word, const char *text)
 {
 	snprintf(why, JOB_WHY, "'%s': %s", word, text);
 	return -1;
+}
+
+static const struct word *find_word(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcmp(words[i].name, name))
+			return &words[i];
+	return NULL;
+}
+
+/* Note that @word was given; -1: it was before, or its contrary. */
+static int give(struct given *given, const struct word *word, char *why)
+{
+	u32 i;
+
+	if (given->word[word - words])
+		return job_wrong_word(why, word->name, "is there twice");
+	given->word[word - words] = true;
+	for (i = 0; i < ARRAY_SIZE(word->without) && word->without[i]; i++) {
+		if (!given->word[find_word(word->without[i]) - words])
+			continue;
+		snprintf(why, JOB_WHY, "'%s': and '%s' is there, too", word->name,
+			 word->without[i]);
+		return -1;
+	}
+	return 0;
+}
+
+/* Another part begins. */
+static void forget_part(struct given *given)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		given->word[i] &= words[i].of_job;
 }
 
 static bool parse_sectors(const char *text, u64 *sectors)
@@ -110,8 +177,8 @@ static bool parse_count(const char *text, u64 least, u64 most, u64 *count)
 static bool flag(struct job *job, struct job_part *part, const char *word)
 {
 	if (!strcmp(word, "read"))
-		part->writes = 0;
-	else if (!strcmp(word, "write"))
+		return true;	/* as a part begins; "writes" may be there, too */
+	if (!strcmp(word, "write"))
 		part->writes = 100;
 	else if (!strcmp(word, "sequential"))
 		part->order = JOB_SEQUENTIAL;
@@ -219,7 +286,7 @@ static const char *job_value_word(struct job *job, struct job_part *part, struct
 	} else if (!strcmp(name, "seed")) {
 		return parse_count(value, 0, U32_MAX, &job->seed) ? NULL : "a number";
 	} else {
-		return unknown;
+		return "takes no value";
 	}
 	return NULL;
 }
@@ -276,27 +343,42 @@ static int settle(struct job_part *part, const struct where *where, const struct
 	return 0;
 }
 
-static int parse_part(struct job *job, char *text, const struct profile *profile, char *why)
+/* A word that is not empty. */
+static int parse_word(struct job *job, struct given *given, struct where *where, char *text,
+		      char *why)
+{
+	struct job_part *part = &job->parts[job->nr_parts];
+	char *value = strchr(text, '=');
+	const struct word *word;
+	const char *wrong;
+
+	if (value)
+		*value++ = '\0';
+	word = find_word(text);
+	if (!word)
+		return job_wrong_word(why, text, unknown);
+	if (give(given, word, why))
+		return -1;
+	if (!value)
+		return flag(job, part, text) ? 0 : job_wrong_word(why, text, "needs a value");
+	wrong = job_value_word(job, part, where, text, value);
+	return wrong ? job_wrong_word(why, text, wrong) : 0;
+}
+
+static int parse_part(struct job *job, struct given *given, char *text,
+		      const struct profile *profile, char *why)
 {
 	struct job_part *part = &job->parts[job->nr_parts];
 	struct where where = { .at_share = -1, .span_share = -1 };
-	char *word, *value;
-	const char *wrong;
+	char *word;
 
 	if (job->nr_parts == JOB_PARTS)
 		return job_wrong_word(why, "+", "too many parts");
 	*part = (struct job_part){ .sectors = 8, .depth = 1, .streams = 1 };
-	while ((word = strsep(&text, " \t,"))) {
-		if (!*word || flag(job, part, word))
-			continue;
-		value = strchr(word, '=');
-		if (!value)
-			return job_wrong_word(why, word, unknown);
-		*value++ = '\0';
-		wrong = job_value_word(job, part, &where, word, value);
-		if (wrong)
-			return job_wrong_word(why, word, wrong);
-	}
+	forget_part(given);
+	while ((word = strsep(&text, " \t,")))
+		if (*word && parse_word(job, given, &where, word, why))
+			return -1;
 	job->nr_parts++;
 	return settle(part, &where, profile, why);
 }
@@ -305,13 +387,14 @@ int job_parse(struct job *job, const char *text, const struct profile *profile, 
 {
 	char *copy = strdup(text), *rest = copy, *part;
 	int r = copy ? 0 : job_wrong_word(why, "job", "out of memory");
+	struct given given = { };
 
 	memset(job, 0, sizeof(*job));
 	job->count = 1000;
 	job->warm = 100;
 	job->seed = 1;
 	while (!r && (part = strsep(&rest, "+")))
-		r = parse_part(job, part, profile, why);
+		r = parse_part(job, &given, part, profile, why);
 	free(copy);
 	return r;
 }
