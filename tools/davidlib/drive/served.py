@@ -46,7 +46,10 @@ class Trace:
         found: dict[str, Any] = {"file": str(self.path), "format": self.kind, "device": self.device}
         for name, op in (("reads", READ), ("writes", WRITE), ("flushes", FLUSH), ("discards", DISCARD)):
             found[name] = counted[op]
-        found["left_out"] = [{"kind": name} | vars(kind) for name, kind in self.account.left_out.items()]
+        found["left_out"] = [
+            {"kind": name, "count": kind.count, "line": kind.line, "example": kind.example}
+            for name, kind in self.account.left_out.items()
+        ]
         return found | ({"recorded": self.recorded()} if self.depths else {})
 
     def recorded(self) -> dict[str, Any]:
