@@ -456,6 +456,11 @@ def test_quantiles_are_times_that_so_many_operations_did_not_exceed() -> None:
     found = dict(zip(record.QUANTILES, record.quantiles(list(range(1, 1002))), strict=True))
     assert (found[0], found[500], found[990], found[1000]) == (1, 501, 991, 1001)
     assert set(record.quantiles([7])) == {7}
+    # By nearest rank, as david-sim bench does: of 100 the 99th, of 2 the larger above the half.
+    hundred, two = (dict(zip(record.QUANTILES, record.quantiles(times), strict=True))
+                    for times in (list(range(100, 0, -1)), [5, 3]))
+    assert (hundred[0], hundred[500], hundred[990], hundred[999]) == (1, 50, 99, 100)
+    assert (two[500], two[600], two[999]) == (3, 5, 5)
 
 
 def test_the_parts_of_a_run_are_no_more_than_the_drive_was_busy() -> None:

@@ -151,7 +151,7 @@ def test_a_write_behind_a_flush_takes_both_times(tmp_path: Path) -> None:
     assert together == rows[-1][2] - last > rows[-1][2] - flushed > 0
 
 
-@pytest.mark.parametrize(("profile", "bound"), [(PLAIN, 60_000_000), (FLASH, 3_000_000)])
+@pytest.mark.parametrize(("profile", "bound"), [(PLAIN, 80_000_000), (FLASH, 3_000_000)])
 def test_the_verdict_on_the_load_is_that_of_the_trace_at_that_speed(
     profile: str, bound: int, tmp_path: Path
 ) -> None:

@@ -52,14 +52,14 @@ void spread_merge(struct spread *to, const struct spread *from)
 		to->bin[i] += from->bin[i];
 }
 
-u64 spread_quantile(const struct spread *s, double q)
+u64 spread_quantile(const struct spread *s, u32 thousandths)
 {
-	u64 wanted = q * s->n, seen = 0;
+	u64 wanted = (s->n * thousandths + 999) / 1000, seen = 0;
 	u32 i;
 
 	for (i = 0; i < BINS; i++) {
 		seen += s->bin[i];
-		if (seen > wanted)
+		if (seen && seen >= wanted)
 			return max(s->least, min(s->most, value_of(i)));
 	}
 	return s->most;

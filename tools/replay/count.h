@@ -44,7 +44,7 @@ struct counted {
 
 void spread_add(struct spread *s, u64 value);
 void spread_merge(struct spread *to, const struct spread *from);
-u64 spread_quantile(const struct spread *s, double q);
+u64 spread_quantile(const struct spread *s, u32 thousandths);
 double spread_deviation(const struct spread *s);
 
 void counted_call(struct counted *c, u8 op, u64 time, u64 original);

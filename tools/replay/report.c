@@ -24,7 +24,7 @@ static void write_spread(FILE *to, const char *name, const struct spread *s)
 		", \"p50\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"p99.9\": %" PRIu64
 		", \"max\": %" PRIu64 "}",
 		name, s->n, s->n ? (double)s->sum / s->n : 0, spread_deviation(s), s->least,
-		spread_quantile(s, 0.5), spread_quantile(s, 0.99), spread_quantile(s, 0.999),
+		spread_quantile(s, 500), spread_quantile(s, 990), spread_quantile(s, 999),
 		s->most);
 }
 

@@ -9,6 +9,7 @@
 #include "doubts.h"
 #include "jobtext.h"
 #include "load.h"
+#include "rank.h"
 #include "target.h"
 
 static const char usage[] =
@@ -206,16 +207,16 @@ static double per(double what, double of)
 	return of ? what / of : 0;
 }
 
-static double quantile_us(const u64 *times, u64 n, double q)
+static double quantile_us(const u64 *times, u64 n, u32 thousandths)
 {
-	return n ? times[(u64)(q * (n - 1))] / 1e3 : 0;
+	return rank_time(times, n, thousandths) / 1e3;
 }
 
 static void print_quantiles(const u64 *times, u64 n)
 {
 	printf("\"p50_us\": %.3f, \"p90_us\": %.3f, \"p99_us\": %.3f, \"p999_us\": %.3f",
-	       quantile_us(times, n, .5), quantile_us(times, n, .9), quantile_us(times, n, .99),
-	       quantile_us(times, n, .999));
+	       quantile_us(times, n, 500), quantile_us(times, n, 900), quantile_us(times, n, 990),
+	       quantile_us(times, n, 999));
 }
 
 static void print_figures(const char *name, const struct job_figures *f, double seconds)
@@ -345,7 +346,7 @@ static void job_print_text(const char *name, const struct job_result *result)
 	printf("%10.2f %10.3f %12.1f %12.1f %12.1f %6.1f  %s\n",
 	       per(result->all.requests, seconds), per(result->all.bytes / 1e6, seconds),
 	       per(result->all.ns / 1e3, result->all.requests),
-	       quantile_us(result->times, result->nr_times, .99), result->all.most / 1e3,
+	       quantile_us(result->times, result->nr_times, 990), result->all.most / 1e3,
 	       100 * per(result->all.hits, result->all.requests), name);
 }
 

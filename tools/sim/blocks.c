@@ -7,6 +7,7 @@
 #include "../../model/flash/ftl.h"
 #include "../common/alloc.h"
 #include "blocks.h"
+#include "rank.h"
 
 /* A request that is under way. */
 struct blocks_slot {
@@ -36,11 +37,6 @@ struct blocks_state {
 	struct blocks_line line[2];	/* that wait for room, by disk_line() */
 	struct blocks_slot *free, *newest;
 };
-
-u64 blocks_rank(const u64 *times, u64 nr, u32 thousandths)
-{
-	return nr ? times[(nr - 1) * thousandths / 1000] : 0;
-}
 
 static struct blocks_slot *blocks_slot_of(struct disk_request *request)
 {
@@ -268,8 +264,7 @@ static void blocks_prepare(struct blocks_state *state)
 		state->result->op[op].times = xcalloc(count[op] + 1, sizeof(u64));
 	i = count[DISK_READ] + count[DISK_WRITE];
 	state->result->times = xcalloc(i + 1, sizeof(u64));
-	/* blocks_rank() takes the one behind (i - 1) * 990 / 1000 others. */
-	state->most_over = i ? i - 1 - (i - 1) * 990 / 1000 : 0;
+	state->most_over = i - rank_of(i, 990);
 	state->line[0].end = &state->line[0].first;
 	state->line[1].end = &state->line[1].first;
 }

@@ -62,9 +62,6 @@ const char *blocks_run(const struct blocks *blocks, const struct blocks_way *way
 		       struct blocks_result *result);
 void blocks_release(struct blocks_result *result);
 
-/* That of @nr sorted times which @thousandths of them do not pass. 0 of none. */
-u64 blocks_rank(const u64 *times, u64 nr, u32 thousandths);
-
 int blocks_main(int argc, char **argv);
 
 #endif

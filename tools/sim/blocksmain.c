@@ -12,6 +12,7 @@
 #include "arraytext.h"
 #include "blocks.h"
 #include "load.h"
+#include "rank.h"
 
 static const char usage[] =
 "Usage: david-sim blocks --profile P --requests FILE [--open] [--closed] [--bound NS]\n"
@@ -249,7 +250,7 @@ static void blocks_print_times(FILE *to, const u64 *times, u64 nr, u64 sum)
 		ratio(sum / 1e3, nr));
 	for (i = 0; i < ARRAY_SIZE(ranks); i++)
 		fprintf(to, ", \"%s\": %.3f", ranks[i].name,
-			blocks_rank(times, nr, ranks[i].thousandths) / 1e3);
+			rank_time(times, nr, ranks[i].thousandths) / 1e3);
 }
 
 /* How much of the time members had a request. */
@@ -329,7 +330,7 @@ static int blocks_holds(const struct blocks *blocks, struct blocks_way *way, dou
 	holds = !result.beyond_bound;
 	if (holds)
 		*load = (struct blocks_load) {
-			.speed = speed, .p99 = blocks_rank(result.times, result.nr_times, 990),
+			.speed = speed, .p99 = rank_time(result.times, result.nr_times, 990),
 			.per_s = per_second(result.nr_times, result.ns),
 		};
 	blocks_release(&result);

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from davidlib import build
 from helpers.figuretable import Between, Near, printed
+from helpers.secondsim import nearest_rank
 
 DAVID = Path(__file__).resolve().parents[3] / "tools" / "david"
 READ, WRITE, FLUSH, DISCARD = range(4)
@@ -92,10 +93,8 @@ def simulated(asked: Asked, place: Path) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def _ranks(times: list[int], names: tuple[str, ...]) -> dict[str, Any]:
-    times = sorted(times)
     ranks = {"p50_us": 500, "p90_us": 900, "p99_us": 990, "p999_us": 999, "max_us": 1000}
-    found = {name: times[(len(times) - 1) * ranks[name] // 1000] if times else 0 for name in names}
-    return {name: printed(value / 1e3, 3) for name, value in found.items()}
+    return {name: printed(nearest_rank(times, ranks[name]) / 1e3, 3) for name in names}
 
 
 def _trace(path: Path, made: list[Made]) -> dict[str, Any]:
@@ -278,8 +277,8 @@ def _load(asked: Asked, array: str, made: list[Made], place: Path, speed: float)
     def at(speed: float) -> tuple[int, float]:
         faster = [(int(line[0] / speed), *line[1:]) for line in lines]
         rows = _engine(asked, array, faster, place, "open")
-        times = sorted(end - came for number, came, end in rows if made[number].op < FLUSH)
-        return times[(len(times) - 1) * 990 // 1000], len(times) / max(end for _, _, end in rows) * 1e9
+        times = [end - came for number, came, end in rows if made[number].op < FLUSH]
+        return nearest_rank(times, 990), len(times) / max(end for _, _, end in rows) * 1e9
 
     p99, rate = at(speed)
     above = [at(speed * (1 + step / 1000))[0] for step in range(1, 12)]

@@ -15,6 +15,7 @@ import math
 import random
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,7 @@ START = 1_000_000  # ns: when a job begins
 READ, WRITE, FLUSH = range(3)
 OPS = {"all": (READ, WRITE), "reads": (READ,), "writes": (WRITE,)}
 PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map")
-QUANTILES = {"p50_us": 0.5, "p90_us": 0.9, "p99_us": 0.99, "p999_us": 0.999}
+QUANTILES = {"p50_us": 500, "p90_us": 900, "p99_us": 990, "p999_us": 999}  # thousandths
 UNITS = {"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "sectors": 1, "rpm": 1, "ps": 1e-3}
 
 
@@ -187,10 +188,18 @@ def replayed(asked: Asked, place: Path, wanted: int) -> list[Request]:
     return requests
 
 
+def nearest_rank(times: list[int], thousandths: int) -> int:
+    """The least of them that so many do not pass; 0 of none."""
+    counts, passed = Counter(times), 0
+    for one in sorted(counts):
+        passed += counts[one]
+        if 1000 * passed >= thousandths * len(times):
+            return one
+    return 0
+
+
 def quantiles(times: list[int]) -> dict[str, Any]:
-    ordered = sorted(times)
-    return {name: printed(ordered[int(q * (len(ordered) - 1))] / 1e3 if ordered else 0, 3)
-            for name, q in QUANTILES.items()}
+    return {name: printed(nearest_rank(times, rank) / 1e3, 3) for name, rank in QUANTILES.items()}
 
 
 def group(requests: list[Request], seconds: float) -> dict[str, Any]:

@@ -7,11 +7,12 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..quantile import at_rank
 from .simdisk import SimDisk
 from .probe import FLUSH, LARGEST, READ, SECOND, WRITE, Answer, Request, TimedDisk
 
 REQUESTS = 500
-SHARES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999))
+SHARES = (("p50", 500), ("p90", 900), ("p99", 990), ("p99.9", 999))  # thousandths
 
 
 @dataclass
@@ -73,7 +74,7 @@ def _figures(answers: list[Answer]) -> dict[str, float]:
     times = sorted(answer.time / 1e6 for answer in answers)
     span = max(a.end for a in answers) - min(a.start for a in answers)
     found = {"rate": len(answers) * 1e9 / span, "mean": sum(times) / len(times)}
-    return found | {name: times[min(int(share * len(times)), len(times) - 1)] for name, share in SHARES}
+    return found | {name: at_rank(times, share) for name, share in SHARES}
 
 
 def _run(disk: TimedDisk, job: Job, write: bool) -> dict[str, float]:

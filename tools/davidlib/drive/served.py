@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import build
 from ..losses import Losses, percent, status
+from ..quantile import at_rank
 from ..trace import blocks
 from ..trace.account import Account, Taken
 from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
@@ -61,7 +62,7 @@ class Trace:
         seconds = (max(block.end for block in self.requests) - first) / 1e9
         size = 512 * sum(block.sectors for block in asked)
         found = {"seconds": seconds, "per_s": len(asked) / seconds, "mb_s": size / 1e6 / seconds}
-        found |= {f"{name}_us": times[(len(times) - 1) * rank // 1000] / 1e3 for name, rank in RANKS.items()}
+        found |= {f"{name}_us": at_rank(times, rank) / 1e3 for name, rank in RANKS.items()}
         return found | {"depth": sum(self.depths) / len(self.depths)}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import build
 from ..command import Commands
+from ..quantile import at_rank
 from ..sizes import SECTOR, size_arg, time_arg
 from ..trace import blocks
 from ..util import DAVID, UserError, say
@@ -46,7 +47,7 @@ def _modelled(path: Path) -> Iterator[tuple[int, int, int]]:
 def _figures(times: list[int]) -> dict[str, float]:
     times = sorted(times)
     found = {"n": len(times), "mean_ms": sum(times) / len(times) / 1e6}
-    return found | {f"p{share}_ms": times[min(len(times) * share // 100, len(times) - 1)] / 1e6
+    return found | {f"p{share}_ms": at_rank(times, 10 * share) / 1e6
                     for share in (50, 90, 99)}
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ..losses import Losses, status
+from ..quantile import at_rank
 from ..sizes import SECTOR
 from ..trace import blocks
 from ..trace.account import Taken
@@ -170,7 +171,7 @@ def figures(run: Run) -> dict[str, Any]:
     seconds = (max(row[3] for row in run.sent) - min(row[1] for row in run.sent)) / 1e9
     size = sum(run.requests[number].sectors for number, *_ in asked) * SECTOR
     found = {"seconds": seconds, "per_s": len(asked) / seconds, "mb_s": size / 1e6 / seconds}
-    found |= {name: times[(len(times) - 1) * rank // 1000] / 1e3 for name, rank in RANKS.items()}
+    found |= {name: at_rank(times, rank) / 1e3 for name, rank in RANKS.items()}
     late = [began - planned for _, planned, began, _ in run.sent]
     over = sum((began - planned) * LATE > done - began for _, planned, began, done in run.sent)
     return found | {"late_mean_us": sum(late) / len(late) / 1e3, "late_max_us": max(late) / 1e3, "late": over}

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..quantile import at_rank
+
 # Of the distribution of a kind's times, in thousandths: what a report needs to draw it.
 QUANTILES = (0, *range(10, 990, 10), 990, 992, 994, 996, 998, 999, 1000)
 
@@ -72,8 +74,7 @@ def too_short(record: Record) -> str:
 def quantiles(times: list[int]) -> list[int]:
     """The times that these thousandths of the operations did not exceed."""
     ordered = sorted(times)
-    last = len(ordered) - 1
-    return [ordered[-(-last * share // 1000)] for share in QUANTILES]
+    return [at_rank(ordered, share) for share in QUANTILES]
 
 
 def summary(record: Record) -> dict[str, Any]:
