@@ -675,28 +675,29 @@ def test_jobs_that_wait_come_to_an_end_and_to_the_rate_that_they_ask_for(lab) ->
     assert result["seconds"] == pytest.approx(waits, rel=0.06), (result["seconds"], waits)
 
 
-# Of a run: the doubts that it has. What is not here must not be there.
+# Of a run: the doubts that it has. What is not here must not be there. Caches that fill, or are cold, at the
+# beginning are a trend: a step behind the first window.
 DOUBTED = {
     "cache-takes-writes": {"cached_writes"},
     "cache-is-full": set(),
-    "raw-is-data": set(),
+    "raw-is-data": {"trend"},
     "never-settles": {"cached_writes", "unsteady"},
     "memory-takes-writes": {"cached_writes", "memory_reads"},
-    "memory-reads": {"cached_writes", "memory_reads"},
+    "memory-reads": {"cached_writes", "memory_reads", "trend"},
     "cache-reads": {"cached_reads", "short_stroke"},
     "stream-again": {"cached_reads"},
     "overwritten": {"cached_writes"},
-    "media-cache": {"cached_writes"},
-    "whole-bands": set(),
+    "media-cache": {"cached_writes", "trend"},
+    "whole-bands": {"trend"},
     "blank": {"empty_reads"},
     "erased": {"erased_flash", "trend"},
     "worn": set(),
     "journal": {"short_stroke"},
-    "superblocks": {"cached_writes", "short_stroke"},
+    "superblocks": {"cached_writes", "short_stroke", "trend"},
     "one-place": {"short_stroke"},
     "several-settle": {"memory_reads"},
     "none-random-read": set(),
-    "ext4-spread": set(),
+    "ext4-spread": {"trend"},
     "xfs-spread": set(),
 }
 
@@ -708,7 +709,10 @@ def test_a_run_says_what_its_figure_is_not(lab, name: str) -> None:
     assert found and not found["error"], found
     [result] = found["results"]
     assert {doubt["kind"] for doubt in result["doubts"]} == DOUBTED[name], result["doubts"]
-    assert all(doubt["text"] and 0.1 <= abs(doubt["share"]) <= 1 for doubt in result["doubts"])
+    # A rate may rise to many times what it was.
+    most = {"trend": math.inf, "unsteady": math.inf}
+    assert all(doubt["text"] and 0.1 <= abs(doubt["share"]) <= most.get(doubt["kind"], 1)
+               for doubt in result["doubts"])
     reach = result["reach"]
     assert 0 < reach["touched_bytes"] <= reach["disk_bytes"] >= reach["stroked_bytes"] > 0
     warming = result["steady"]
