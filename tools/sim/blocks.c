@@ -238,19 +238,6 @@ static bool blocks_loop(struct blocks_state *state)
 	return true;
 }
 
-static int blocks_compare(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void blocks_sort(u64 *times, u64 nr)
-{
-	if (nr)
-		qsort(times, nr, sizeof(*times), blocks_compare);
-}
-
 static void blocks_prepare(struct blocks_state *state)
 {
 	const struct blocks *blocks = state->blocks;
@@ -285,8 +272,8 @@ static void blocks_finish(struct blocks_state *state)
 	int op;
 
 	for (op = 0; op < 3; op++)
-		blocks_sort(result->op[op].times, result->op[op].nr);
-	blocks_sort(result->times, result->nr_times);
+		rank_sort(result->op[op].times, result->op[op].nr);
+	rank_sort(result->times, result->nr_times);
 	if (state->way->setup)
 		target_figures(&state->target, state->way->setup->layout.members,
 			       result->members);

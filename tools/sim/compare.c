@@ -3,13 +3,7 @@
 #include <stdio.h>
 
 #include "compare.h"
-
-static int ascending(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
-}
+#include "rank.h"
 
 static double square(double x)
 {
@@ -25,8 +19,8 @@ static double demerit(u64 *measured, u64 *modelled, size_t n)
 	double sum = 0;
 	size_t i;
 
-	qsort(measured, n, sizeof(*measured), ascending);
-	qsort(modelled, n, sizeof(*modelled), ascending);
+	rank_sort(measured, n);
+	rank_sort(modelled, n);
 	for (i = 0; i < n; i++)
 		sum += square(((double)measured[i] - (double)modelled[i]) / 1e6);
 	return sqrt(sum / n);

@@ -10,6 +10,7 @@
 #include "../../model/drive/seek.h"
 #include "../../model/flash/ftl.h"
 #include "job.h"
+#include "rank.h"
 #include "target.h"
 
 #define START	1000000		/* ns: not at the index mark */
@@ -593,19 +594,6 @@ static void drain(struct run *run)
 	}
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void sort_times(u64 *times, u64 n)
-{
-	if (n)
-		qsort(times, n, sizeof(*times), compare_times);
-}
-
 static int prepare_times(struct job_result *result, const struct job *job)
 {
 	u32 i;
@@ -789,9 +777,9 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 		}
 		if (job->look_after && !target_failed(&run.target))
 			look_after(&run);
-		sort_times(result->times, result->nr_times);
+		rank_sort(result->times, result->nr_times);
 		for (i = 0; i < job->nr_parts; i++)
-			sort_times(result->parts[i].times, result->parts[i].nr_times);
+			rank_sort(result->parts[i].times, result->parts[i].nr_times);
 	}
 	if (!r && target_failed(&run.target)) {
 		result->failed = target_failed(&run.target);

@@ -8,6 +8,9 @@
 
 #include "../../dm-david/portable/portable.h"
 
+/* Put @times in order, the least first. */
+void rank_sort(u64 *times, u64 nr);
+
 /* Which one of @nr times, from 1 on: @thousandths of them do not pass it. 0 of none. */
 u64 rank_of(u64 nr, u32 thousandths);
 
