@@ -861,9 +861,14 @@ def points(rates: list[float]) -> list[steady.Point]:
     [
         ([100.0] * 10, 0),
         ([100.0] * 9, 0),
-        # By hand: from 100 to 190 in nine steps of 10, of a mean of 145.
-        ([100.0 + 10 * at for at in range(10)], 100 * 90 / 145),
-        ([190.0 - 10 * at for at in range(10)], -100 * 90 / 145),
+        # By hand: nine steps of 10.
+        ([100.0 + 10 * at for at in range(10)], 90),
+        ([190.0 - 10 * at for at in range(10)], -100 * 90 / 190),
+        # Nothing falls by more than all of it: least squares, from 190.3636 with a slope of -19.9697.
+        ([190.0 + at % 2 - 20 * at for at in range(10)], -100 * 9 * 19.96969697 / 190.36363636),
+        # Curves, of which neither line nor step comes near.
+        ([7642.0, 5184, 5067, 4909, 4754, 4585, 4407, 4141, 3930, 3790], 100 * (3790 / 7642 - 1)),
+        ([1 / (1 - at / 10) for at in range(10)], 900),
         # A cliff: what is off a line through it hides the line.
         ([1541.0] * 8 + [65.0, 41.0], 100 * (53 / 1541 - 1)),
         ([100.0] * 9 + [7.0], -93),
@@ -899,6 +904,14 @@ def test_a_rate_has_settled_when_it_is_level_and_the_cache_was_full(cache: int, 
             found = at
             break
     assert found == after
+
+
+@pytest.mark.parametrize(("apart", "percent"), [(0, 90.0), (1, 90.0), (2, 90.0), (3, 90.0), (4, 0.0)])
+def test_a_curve_has_nearly_all_windows_in_the_order_of_their_rates(apart: int, percent: float) -> None:
+    """Of 45 pairs up to five may be in another order: as many as two windows make that are three apart."""
+    rates = [100.0 + 10 * at for at in range(10)]
+    rates[3], rates[3 + apart] = rates[3 + apart], rates[3]
+    assert steady._curve(rates) == pytest.approx(percent)
 
 
 def test_a_shingled_disk_settles_when_what_comes_goes_home() -> None:
@@ -937,6 +950,86 @@ def test_places_that_were_written_again_and_again_are_a_doubt(pages: int, rate: 
     seen = types.SimpleNamespace(part=part, is_random=True, warm=warm, limits=media)
     found = list(doubts._short_stroke(seen))  # type: ignore[arg-type]
     assert [doubt["share"] for doubt in found] == ([] if share is None else [share])
+
+
+@pytest.mark.parametrize(
+    ("streamed", "share"), [(0, 0.98), (600, 0.95), (950, 0.6), (990, None), (2000, None)]
+)
+def test_reads_at_random_are_asked_for_beside_a_stream(streamed: int, share: float | None) -> None:
+    """A stream's requests are all hits; of 1,000 requests 980 were."""
+    part = {"cached": {"read": 0}, "sectors": {"read": 8000}, "modelled": {"read": 1000}, "read_hits": 980}
+    done = record.Record()
+    done.in_order = streamed
+    disk = types.SimpleNamespace(kind="disk")
+    seen = types.SimpleNamespace(part=part, record=done, is_random=True, limits=disk)
+    found = [doubt["share"] for doubt in doubts._cached_reads(seen)]  # type: ignore[arg-type]
+    assert found == ([] if share is None else [pytest.approx(share)])
+
+
+def test_syncs_of_processes_that_wait_at_once_are_one(tmp_path: Path) -> None:
+    """Eight of 9 s each, after 7 s of writes."""
+    done = record.Record()
+    done.ns, done.ends = {"write": [10**6] * 800, "fsync": [9 * 10**9] * 8}, [10**9 + 7 * 10**9]
+    part = {"sectors": {"write": 8000}}
+    limits = types.SimpleNamespace(lasting=False, cache=1 << 20)
+    seen = types.SimpleNamespace(record=done, rated=True, begin_ns=10**9, ns=16 * 10**9, left_ns=0, part=part,
+                                 timed=part)
+    doubt, = doubts._left(seen, limits)  # type: ignore[arg-type]
+    assert doubt["share"] == 9 / 16 and "9 s of them in the run's 16 s" in doubt["text"], doubt
+
+
+def test_small_reads_at_random_count_in_pages(tmp_path: Path) -> None:
+    """32,000 of 512 bytes in 4,096 pages: the disk was asked for each page once."""
+    done, pages = record.Record(), 4096
+    done.read, done.rest = 32000 * 512, 32000 * 3584
+    seen = types.SimpleNamespace(record=done, part={"sectors": {"read": 8 * pages}})
+    doubt, = doubts._memory_reads(seen)  # type: ignore[arg-type]
+    assert doubt["share"] == 1 - pages / 32000
+    for direct, kind, rest in ((False, "random-read", 100 * 3584), (False, "sequential-read", 0)):
+        params = KINDS[kind].params | {"block": 512, "size": 1 << 20, "operations": 100, "direct": direct}
+        params["processes"] = 1
+        place = tmp_path / kind
+        place.mkdir()
+        workblocks.prepare(str(place), params, 1)
+        assert workblocks.run(kind, str(place), params, 1).rest == rest
+
+
+def flash_run(written: int, moved: int, erases: int, long_run: bool) -> list[dict]:
+    """Doubts about writes to 1,000 pages of an SSD."""
+    flash = {"host_pages": written, "moved_pages": moved, "erases": erases, "programs": 1, "empty_reads": 0}
+    sums = {"read": 0, "write": written}
+    part = {"sectors": sums, "modelled": sums, "read_pages": 0, "flash": flash, "reach": {"pages": 1000}}
+    limits = types.SimpleNamespace(long_run=long_run)
+    seen = types.SimpleNamespace(part=part, timed=part, warm=None, limits=limits)
+    return list(doubts._flash(seen))  # type: ignore[arg-type]
+
+
+def test_flash_is_in_doubt_until_all_was_written_anew_for_some_times() -> None:
+    assert [doubt["share"] for doubt in flash_run(500, 0, 0, False)] == [1.0]
+    assert [doubt["share"] for doubt in flash_run(1000, 1, 0, False)] == [0.75]
+    assert not flash_run(3700, 1, 0, False)
+    # Nothing valid is moved after writes in order; random writes were there before.
+    assert not flash_run(1000, 0, 3, False) and not flash_run(1000, 1, 0, True)
+
+
+def test_a_file_systems_own_writes_beside_reads_are_no_doubt() -> None:
+    sums = {"read": 100_000, "write": 100}
+    assert not doubts._writes({"sectors": sums, "modelled": sums})
+    assert doubts._writes({"sectors": sums, "modelled": {"read": 100, "write": 5}})
+
+
+JOBS = "[stream]\nrw=read\nbs=256k\n[hot]\nrw=randread\nbs=4k\nnumjobs=2\n[writes]\nrw=write\nbs=4k\n"
+
+
+def test_requests_in_order_are_counted_by_sections(fio_files: Path) -> None:
+    """Two for each read of the stream, none for what is at random or written."""
+    done = fio_run(fio_files / "top", "[global]\nsize=1M\nnumber_ios=4\ngroup_reporting\n" + JOBS, 1)
+    assert done.in_order == 2 * 4 and fiojob.is_random({"job": JOBS})
+    assert done.rest == 0
+    odd = "[a]\nrw=randread\nbs=512\nsize=64k\nnumber_ios=10\n[b]\nrw=randread\nbs=5k\nsize=50k\ndirect={}\n"
+    assert fio_run(fio_files / "top", odd.format(0), 1).rest == 10 * 3584 + 10 * 3072
+    assert fio_run(fio_files / "top", odd.format("1\nbs=8k"), 1).rest == 10 * 3584
+    assert not fiojob.is_random({"job": "[a]\nrw=read\n[b]\nrw=write\n"})
 
 
 def test_pages_of_small_files_that_were_in_memory_are_a_doubt(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 #include "doubts.h"
 
 #define LEAST	0.1	/* a share below that is no doubt */
+#define REWRITES 4	/* of each place, until collection costs what it does in the long run */
 #define WINDOW	20	/* requests: fewer in a window say nothing of a rate */
 
 struct doubts {
@@ -105,12 +106,27 @@ static void doubt_writes(struct doubts *doubts, const struct job *job,
 		doubt_left(doubts, result);
 }
 
-/* Of the pages that were read. */
-static double empty_share(const struct job_result *result)
+/*
+ * Of the pages that were read; or of the reads of a part, if that is more: those for which no flash
+ * was asked, but for what a buffer had.
+ */
+static double empty_share(const struct job *job, const struct job_result *result)
 {
-	if (!result->has_solid || !result->read_pages)
+	double empty = result->solid.empty_reads - result->begin.solid.empty_reads;
+	double most, share;
+	u32 i;
+
+	if (!result->has_solid || empty <= 0)
 		return 0;
-	return (double)result->solid.empty_reads / result->read_pages;
+	most = empty / fmax(result->read_pages, 1);
+	for (i = 0; job->nr_parts > 1 && i < job->nr_parts; i++) {
+		const struct job_figures *part = &result->part_op[i][DISK_READ];
+
+		share = part->hits / fmax(part->requests, 1) -
+			512.0 * part->cached / fmax(part->bytes, 1);
+		most = fmax(most, fmin(share, 4096 * empty / fmax(part->bytes, 1)));
+	}
+	return most;
 }
 
 /*
@@ -178,25 +194,39 @@ static void doubt_rate(struct doubts *doubts, const struct job_result *result,
 			   limits->media / 1e6);
 }
 
-static void doubt_empty(struct doubts *doubts, const struct job_result *result)
+static void doubt_empty(struct doubts *doubts, const struct job *job,
+			const struct job_result *result)
 {
-	double share = empty_share(result);
+	double share = empty_share(job, result);
 
 	if (share >= LEAST)
 		doubts_add(doubts, DOUBT_EMPTY_READS, share,
-			   "%.0f %% of the pages that were read had never been written, so flash was not asked (--option precondition=random, or sequential)",
-			   100 * share);
+			   "%.0f %% of the pages that %s read had never been written, so flash was not asked (--option precondition=random, or sequential)",
+			   100 * share, job->nr_parts > 1 ? "a part of the job" : "were");
 }
 
-/* The map's sample erases whole blocks, so collection moves pages long before it erases one. */
-static void doubt_erased(struct doubts *doubts, const struct job_result *result)
+/*
+ * The map's sample erases whole blocks, so collection moves pages long before it erases one. Once
+ * it moves some the rate goes on to fall: what is left to be collected has ever more that is still
+ * valid, until all has been written anew for some times. Blocks of which nothing is valid, as
+ * sequential writes leave them, are collected for the erase alone.
+ */
+static void doubt_erased(struct doubts *doubts, const struct job_result *result,
+			 const struct job_limits *limits)
 {
 	const struct solid_figures *flash = &result->solid;
-	bool collected = flash->erases || flash->moved_pages;
+	u32 members = result->nr_members ? result->nr_members : 1;
+	double times = 4096.0 * flash->host_pages / fmax(members * limits->places, 1);
 
-	if (result->op[DISK_WRITE].requests && result->has_solid && flash->programs && !collected)
+	if (!result->op[DISK_WRITE].requests || !result->has_solid || !flash->programs)
+		return;
+	if (!flash->erases && !flash->moved_pages)
 		doubts_add(doubts, DOUBT_ERASED_FLASH, 1,
 			   "flash blocks that were erased took all writes, and none had to be collected (--option precondition=random, and steady or a longer warm)");
+	else if (flash->moved_pages && !limits->long_run && times / REWRITES <= 1 - LEAST)
+		doubts_add(doubts, DOUBT_ERASED_FLASH, 1 - times / REWRITES,
+			   "collection had only begun: each place was written %.3g times, and the rate falls until it has been %d times (--option precondition=random, or a longer warm)",
+			   times, REWRITES);
 }
 
 static void doubt_trend(struct doubts *doubts, const struct job *job,
@@ -227,8 +257,8 @@ u32 job_doubts(const struct job *job, const struct job_result *result,
 	doubt_writes(&found, job, result);
 	doubt_reads(&found, job, result);
 	doubt_rate(&found, result, limits);
-	doubt_empty(&found, result);
-	doubt_erased(&found, result);
+	doubt_empty(&found, job, result);
+	doubt_erased(&found, result, limits);
 	doubt_trend(&found, job, result);
 	return found.nr;
 }

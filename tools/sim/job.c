@@ -66,8 +66,9 @@ struct run {
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
 	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
-	u64 read_pages;		/* of 4 KiB, from the beginning */
-	u64 writes;			/* requests, from the beginning */
+	u64 read_pages;			/* of 4 KiB, from the beginning; */
+	u64 read_pages_before;		/* at that time */
+	u64 written, writes;		/* bytes, requests, from the beginning */
 	struct drive_sums sums;		/* of a disk, up to now; */
 	struct drive_sums sums_before;	/* at that time */
 };
@@ -144,7 +145,7 @@ static void make_request(struct run *run, struct slot *slot)
 						     stream_place(part, slot->index);
 	request->sector += job->offset;
 	if (request->op == DISK_WRITE) {
-		run->result->written += request->sectors * 512ULL;
+		run->written += request->sectors * 512ULL;
 		run->writes++;
 	} else {
 		run->read_pages += pages_of(request);
@@ -300,7 +301,15 @@ static double squares_about(const double *rate, u32 nr, double mean)
 	return sum;
 }
 
-/* The line's change in percent of the mean, or 0 as it is no steeper than those of level rates. */
+static double change(double from, double to)
+{
+	return 100 * (to / from - 1);
+}
+
+/*
+ * The line's change in percent of where it begins, or 0 as it is no steeper than those of level
+ * rates. Of what falls too fast for a line the change is that of the windows.
+ */
 static double trend_line(const double *rate, double *off)
 {
 	const double middle = (JOB_WINDOWS - 1) / 2.0, most = 5.041;
@@ -316,7 +325,9 @@ static double trend_line(const double *rate, double *off)
 		*off += pow(rate[i] - mean - slope * (i - middle), 2);
 	if (fabs(slope) < most * sqrt(*off / (JOB_WINDOWS - 2) / spread))
 		return 0;
-	return 100 * slope * (JOB_WINDOWS - 1) / mean;
+	if (fabs(slope) * middle >= mean)
+		return change(rate[0], rate[JOB_WINDOWS - 1]);
+	return change(mean - slope * middle, mean + slope * middle);
 }
 
 /*
@@ -339,14 +350,31 @@ static double trend_step(const double *rate, double *off)
 			continue;
 		*off = left;
 		scatter = sqrt(left / (JOB_WINDOWS - 2) * (1.0 / at + 1.0 / rest));
-		best = fabs(after - before) < most * scatter ? 0 : 100 * (after / before - 1);
+		best = fabs(after - before) < most * scatter ? 0 : change(before, after);
 	}
 	return best;
 }
 
+/*
+ * The change from the first window to the last in percent of the first, if nearly all windows are
+ * in the order of their rates, as those of a curve are; else 0. Kendall's S of level rates is
+ * nearer to 0 in 99.9 % of all orders.
+ */
+static double trend_curve(const double *rate)
+{
+	const int most = 35;
+	int s = 0;
+	u32 i, k;
+
+	for (i = 0; i < JOB_WINDOWS; i++)
+		for (k = i + 1; k < JOB_WINDOWS; k++)
+			s += (rate[k] > rate[i]) - (rate[k] < rate[i]);
+	return abs(s) < most ? 0 : change(rate[0], rate[JOB_WINDOWS - 1]);
+}
+
 double job_trend(const struct job_windows *windows)
 {
-	double rate[JOB_WINDOWS], line, step, off_line, off_step;
+	double rate[JOB_WINDOWS], line, step, trend, off_line, off_step;
 	u32 i;
 
 	if (windows->nr <= JOB_WINDOWS)
@@ -355,7 +383,8 @@ double job_trend(const struct job_windows *windows)
 		rate[i] = 1 / max(1.0, (double)(windows->ns[i + 1] - windows->ns[i]));
 	line = trend_line(rate, &off_line);
 	step = trend_step(rate, &off_step);
-	return off_step < off_line ? step : line;
+	trend = off_step < off_line ? step : line;
+	return trend ? trend : trend_curve(rate);
 }
 
 /* Requests of a window. Of one of warming, as many as the caches take: else its rate is theirs. */
@@ -369,11 +398,23 @@ static void set_windows(struct run *run)
 	run->warm_window = max(run->window, run->result->cache / 512 / sectors);
 }
 
+/* Of an array what its members were given: each copy, and parity. */
 static struct media_mark media_now(const struct run *run)
 {
-	struct media_mark mark = { .written = run->result->written, .writes = run->writes };
+	struct media_mark mark = { .written = run->written, .writes = run->writes };
+	struct array_member_figures member[ARRAY_MEMBERS] = { };
+	u32 i;
 
 	target_pending_figures(&run->target, &mark.pending);
+	if (!run->members)
+		return mark;
+	target_figures(&run->target, run->members, member);
+	mark.written = 0;
+	mark.writes = 0;
+	for (i = 0; i < run->members; i++) {
+		mark.written += member[i].write_sectors * 512;
+		mark.writes += member[i].writes;
+	}
 	return mark;
 }
 
@@ -395,9 +436,17 @@ static double media_share(const struct media_mark *from, const struct media_mark
  * Can the caches be full? While they take what comes, the media write, too, and nearly as fast.
  * So it takes a few times their size. A job that has written nothing need not fill them.
  */
-static bool filled(const struct job_result *result)
+static bool filled(const struct run *run, const struct media_mark *mark)
 {
-	return !result->written || result->written >= FILLINGS * result->cache;
+	return !mark->written || mark->written >= FILLINGS * run->result->cache;
+}
+
+/* Will they ever be, at the pace of the requests up to now? */
+static bool can_fill(const struct run *run, const struct media_mark *mark)
+{
+	double windows = fmax((double)run->done / run->warm_window, 1);
+
+	return mark->written / windows * MOST_WINDOWS >= FILLINGS * run->result->cache;
 }
 
 /* And what came in the last windows of warming, did it not stay in a media cache? */
@@ -415,18 +464,21 @@ static void warm_on(struct run *run, u64 now)
 {
 	const struct job_windows *warming = &run->warming;
 	struct job_result *result = run->result;
-	bool settled;
+	struct media_mark *mark = &run->media[JOB_WINDOWS];
+	bool full, settled;
 
 	window_end(&run->warming, now);
 	memmove(run->media, run->media + 1, sizeof(run->media) - sizeof(run->media[0]));
-	run->media[JOB_WINDOWS] = media_now(run);
-	settled = filled(result) && went_home(run);
+	*mark = media_now(run);
+	full = filled(run, mark);
+	settled = full && went_home(run);
 	result->level = warming->nr > JOB_WINDOWS && fabs(job_trend(warming)) < JOB_LEVEL &&
 			settled;
 	if (result->level)
 		result->before = JOB_WINDOWS * run->warm_window * 1e9 /
 				 max((u64)1, warming->ns[JOB_WINDOWS] - warming->ns[0]);
-	else if (run->warm < MOST_WINDOWS * run->warm_window || !settled)
+	else if ((full || can_fill(run, mark)) &&
+		 (run->warm < MOST_WINDOWS * run->warm_window || !settled))
 		run->warm += run->warm_window;
 }
 
@@ -464,10 +516,11 @@ static void end_counting(struct run *run)
 	*drive = run->sums;
 	sums_subtract(drive, &run->sums_before);
 	target_figures(&run->target, run->members, member);
-	run->result->read_pages = run->members ? 0 : run->read_pages;
+	run->result->written = media_now(run).written;
+	run->result->read_pages = run->members ? 0 : run->read_pages - run->read_pages_before;
 	for (i = 0; i < run->members; i++, member++) {
-		run->result->read_pages += member->read_sectors / 8;
 		member_subtract(member, &run->before[i]);
+		run->result->read_pages += member->read_sectors / 8;
 		drive_parts_add(&drive->parts, &member->drive.parts);
 		drive->hits += member->drive.hits;
 	}
@@ -480,6 +533,7 @@ static void begin_counting(struct run *run)
 	target_figures(&run->target, run->members, run->before);
 	run->sums_before = run->sums;
 	run->media_begin = media_now(run);
+	run->read_pages_before = run->read_pages;
 	target_solid_figures(&run->target, &run->result->begin.solid);
 }
 
@@ -493,8 +547,8 @@ static void account_warm(struct run *run, u64 now)
 		warm_on(run, now);
 	if (run->done < run->warm)
 		return;
-	run->result->filled = filled(run->result);
 	begin_counting(run);
+	run->result->filled = filled(run, &run->media_begin);
 	window_end(&run->result->windows, now);
 }
 
@@ -843,6 +897,21 @@ static double mean_seek(const struct job_part *part, const struct profile *profi
 	return (double)sum / SEEKS;
 }
 
+/* Bytes of the disk that a job writes to, if it goes on for long enough. */
+static double written_places(const struct job *job)
+{
+	double bytes = 0;
+	u32 i;
+
+	for (i = 0; i < job->nr_parts; i++) {
+		const struct job_part *p = &job->parts[i];
+
+		if (p->writes)
+			bytes += 512.0 * p->span * p->sectors / (p->sectors + p->gap);
+	}
+	return bytes;
+}
+
 void job_limits(const struct job *job, const struct profile *profile,
 		struct job_limits *limits)
 {
@@ -854,6 +923,8 @@ void job_limits(const struct job *job, const struct profile *profile,
 		limits->media = profile->link_rate;
 		limits->least_media = profile->link_rate;
 		limits->interface = profile->link_rate;
+		limits->places = written_places(job);
+		limits->long_run = profile->precondition == PRECONDITION_RANDOM;
 		return;
 	}
 	for (i = 0; i < job->nr_parts; i++) {

@@ -110,10 +110,10 @@ struct job_result {
 	bool lasting_cache;	/* a flush need not empty it */
 	bool filled;		/* caches could be full before requests were counted */
 	u64 left;		/* ns that a flush took afterwards, with what was under way */
-	u64 written;		/* bytes, from the beginning */
+	u64 written;		/* bytes, from the beginning, to the disk or all members */
 	u64 cache;		/* bytes that the caches of the disk, or of all members, take */
 	double media_share;	/* of what was written: not at home on shingled disks after that */
-	u64 read_pages;		/* of 4 KiB, of all reads of drives from the beginning */
+	u64 read_pages;		/* of 4 KiB, of all reads of drives in @ns */
 	struct drive_sums drive;	/* of commands that ended in it, of all members */
 	u64 state;		/* bytes of the modelled disk, or of all members */
 	bool has_solid;		/* of SSDs or memories, of all members, from the beginning */
@@ -126,6 +126,8 @@ struct job_limits {
 	double least_media;	/* and at least */
 	double interface;	/* bytes a second */
 	double seek;		/* ns on average between two places in the first part's span */
+	double places;		/* SSD: bytes of the disk, or of a member, that are written to */
+	bool long_run;		/* SSD: flash begins as random writes leave it */
 };
 
 /*
@@ -137,9 +139,9 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 void job_release(struct job_result *result);
 
 /*
- * The trend of @windows: of a line in percent of the mean rate, from the first window to the last;
- * of a step in percent of the rate before it. 0 if it is no more than what the rates scatter by:
- * Student's t is within what 99.9 % of level rates have, with 8 degrees of freedom.
+ * The trend of @windows, in percent of the rate before: of a line from the first window to the last,
+ * of a step, or of a curve. 0 if it is no more than what 99.9 % of level rates have: Student's t
+ * with 8 degrees of freedom of line and step, Kendall's S of a curve.
  */
 double job_trend(const struct job_windows *windows);
 

@@ -20,6 +20,8 @@ from ..workload.record import Record
 from .limits import Limits
 
 LEAST = 0.1  # a share below that is no doubt
+LEAST_WRITES = 0.01  # of requests or bytes: fewer are those of a file system that is read
+REWRITES = 4  # of each place, until collection costs what it does in the long run
 AGAIN = 2  # times that requests at random went to each of their places
 WINDOW = 20  # operations: fewer in a window say nothing of a rate
 LEAST_NS = 200_000_000  # of operations whose ends are known to the millisecond
@@ -40,7 +42,7 @@ class Seen:
     timed: dict[str, Any]  # the same from the beginning of timing-accurate
     homes: tuple[steady.Home, steady.Home]  # when the span began, and when all was written
     limits: Limits
-    is_random: bool
+    is_random: bool  # some of its requests are
     rated: bool
     begin_ns: int = 0  # of the span, by the operations' clock; 0: theirs is another one
     warming: dict[str, Any] | None = None
@@ -67,9 +69,15 @@ def _cached_share(part: dict[str, Any], kind: str) -> float:
     return min(part["cached"][kind] / max(part["sectors"][kind], 1), 1.0)
 
 
+def _writes(part: dict[str, Any]) -> bool:
+    """Are enough of the disk's requests writes that the run's figures are of them, too?"""
+    both = (part["sectors"], part["modelled"])
+    return max(of["write"] / max(of["read"] + of["write"], 1) for of in both) >= LEAST_WRITES
+
+
 def _cached_writes(seen: Seen) -> Iterator[Doubt]:
     limits = seen.limits
-    if not (seen.record.written or seen.part["sectors"]["write"]):
+    if not (seen.record.written or _writes(seen.part)):
         return
     if (share := steady.stayed(*seen.homes)) >= LEAST:
         yield _doubt("cached_writes", share, "a shingled disk's media cache took the writes: "
@@ -81,6 +89,13 @@ def _cached_writes(seen: Seen) -> Iterator[Doubt]:
         yield from _left(seen, limits)
 
 
+def _emptied_within(seen: Seen) -> int:
+    """Of the span, what came after the last operation: then all processes wait for the caches at once."""
+    if not (seen.rated and seen.begin_ns and seen.record.ns.get("fsync") and seen.record.ends):
+        return 0
+    return max(seen.begin_ns + seen.ns - max(seen.record.ends), 0)
+
+
 def _left(seen: Seen, limits: Limits) -> Iterator[Doubt]:
     """What caches still have when the last operation is done."""
     written = seen.timed["sectors"]["write"] * SECTOR
@@ -88,7 +103,7 @@ def _left(seen: Seen, limits: Limits) -> Iterator[Doubt]:
         yield _doubt("cached_writes", 1.0, f"{written / 1e6:.4g} MB were written, into a cache of "
                      f"{limits.cache / 1e6:.4g} MB ({WAIT})")
         return
-    within = sum(seen.record.ns.get("fsync", [])) if seen.rated else 0
+    within = _emptied_within(seen)
     share = (within + seen.left_ns) / max(seen.ns + seen.left_ns, 1)
     if share < LEAST:
         return
@@ -105,10 +120,12 @@ def _empty_share(part: dict[str, Any]) -> float:
 
 
 def _cached_reads(seen: Seen) -> Iterator[Doubt]:
-    """A stream's hits say nothing: they were read for it. On an SSD what nobody wrote is a hit, too."""
-    part = seen.part
+    """A stream's hits say nothing: they were read for it. So at most its requests are taken off, and what is
+    left are hits of reads at random. On an SSD what nobody wrote is a hit, too."""
+    part, stream = seen.part, seen.record.in_order
     cached, asked = _cached_share(part, "read"), seen.is_random and seen.limits.kind == "disk"
-    hits = part["read_hits"] / max(part["modelled"]["read"], 1) if asked else 0.0
+    at_random, hit = part["modelled"]["read"] - stream, part["read_hits"] - stream
+    hits = max(hit, 0) / max(at_random, 1) if asked else 0.0
     if hits >= LEAST and hits >= cached:
         text = f"{100 * hits:.0f} % of the random reads were in the drive's cache (a larger size)"
         yield _doubt("cached_reads", hits, text)
@@ -146,10 +163,23 @@ def _flash(seen: Seen) -> Iterator[Doubt]:
         yield _doubt("empty_reads", empty, f"{100 * empty:.0f} % of the pages that were read had never been "
                      "written, so flash was not asked "
                      '(profile-option = ["precondition=random"], or sequential)')
-    collected = flash["erases"] or flash["moved_pages"]
-    if seen.part["modelled"]["write"] and seen.part["flash"]["programs"] and not collected:
+    if _writes(seen.part) and seen.part["flash"]["programs"]:
+        yield from _erased(seen, flash)
+
+
+def _erased(seen: Seen, flash: dict[str, int]) -> Iterator[Doubt]:
+    """Once collection moves pages the rate goes on to fall, until all has been written anew for some times.
+    Blocks of which nothing is valid, as sequential writes leave them, are collected for the erase alone.
+    """
+    spans = [span["reach"]["pages"] for span in (seen.part, seen.warm) if span]
+    times = flash["host_pages"] / max(*spans, 1)
+    if not flash["erases"] and not flash["moved_pages"]:
         yield _doubt("erased_flash", 1.0, "flash blocks that were erased took all writes, and none had to be "
                      'collected (profile-option = ["precondition=random"], and steady = true)')
+    elif flash["moved_pages"] and not seen.limits.long_run and times / REWRITES <= 1 - LEAST:
+        yield _doubt("erased_flash", 1 - times / REWRITES, "collection had only begun: each place was "
+                     f"written {times:.3g} times, and the rate falls until it has been {REWRITES} times "
+                     '(profile-option = ["precondition=random"])')
 
 
 def windows(ends: list[int], begin: int) -> list[steady.Point]:
@@ -187,8 +217,8 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
     reach = reach_of(seen.part)
     share = reach["stroked_bytes"] / max(reach["disk_bytes"], 1)
     if seen.is_random and share <= 1 - LEAST:
-        yield _doubt("short_stroke", 1 - share, f"the requests at random lay within {100 * share:.3g} % of "
-                     "the disk: heads moved less, and maps and caches had less to hold, than on all of it")
+        yield _doubt("short_stroke", 1 - share, f"the requests lay within {100 * share:.3g} % of the disk: "
+                     "heads moved less, and maps and caches had less to hold, than on all of it")
     elif seen.is_random and seen.warm and seen.limits.media_rate:
         pages, written = seen.warm["reach"]["pages"], seen.warm["sectors"]["write"] * SECTOR
         times = written / max(pages * stats.REACH_PAGE, 1)

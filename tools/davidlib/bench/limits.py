@@ -23,6 +23,7 @@ class Limits:
     lasting: bool  # a flush need not empty it
     media_cache: int  # of a shingled disk; 0: it is none
     media_rate: float  # a second that pass the heads at most; 0: there are none
+    long_run: bool = True  # flash begins as random writes leave it, or there is none
 
 
 def _size(text: str) -> int:
@@ -55,6 +56,7 @@ def parse(word: str) -> Limits:
         lasting=said["kind"] == "ssd" and said.get("power_loss_protection") == "yes",
         media_cache=_size(said.get("media_cache", "0")),
         media_rate=max(rates, default=0.0),
+        long_run=said["kind"] != "ssd" or said.get("precondition") == "random",
     )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import called, fiooptions
+from .fileops import PAGE
 from .record import Record
 from .several import WorkFailed
 
@@ -33,6 +34,7 @@ SYNCS = ("fsync", "fdatasync", "sync_file_range")
 SYNCS_AT_END = ("end_fsync", "fsync_on_close")
 OFF = ("", "0", "none")
 MS = 1_000_000  # fio counts whole milliseconds
+REQUEST = 128 << 10  # no request of a stream is cut smaller
 
 
 def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -116,9 +118,13 @@ def _on(options: dict[str, str], names: tuple[str, ...]) -> str:
     return next((f"{name}={options[name]}" for name in names if options.get(name, "") not in OFF), "")
 
 
+def _is_random(options: dict[str, str]) -> bool:
+    return options.get("rw", "read").startswith("rand")
+
+
 def is_random(params: dict[str, Any]) -> bool:
-    """Are all its requests?"""
-    return all(options.get("rw", "read").startswith("rand") for _, options in _sections(params["job"]))
+    """Are some of its requests? reads_of() counts those of the others."""
+    return any(_is_random(options) for _, options in _sections(params["job"]))
 
 
 def unknown(params: dict[str, Any]) -> dict[str, str]:
@@ -186,6 +192,27 @@ def ends(directory: Path) -> list[int]:
             for line in path.read_text().splitlines()]
 
 
+def reads_of(directory: Path, params: dict[str, Any]) -> tuple[int, int]:
+    """Requests that a disk got for the reads of sections that go through it in order, at most; and what it
+    was asked for besides, as memory has whole pages, by reads at random. fio numbers its logs by processes,
+    in the order of sections."""
+    number, in_order, rest = 0, 0, 0
+    for _, options in _sections(params["job"]):
+        direct = options.get("direct", "0") not in OFF or options.get("buffered", "1") in OFF
+        for _ in range(int(options.get("numjobs", "1"))):
+            number += 1
+            log = directory / f"job_lat.{number}.log"
+            for line in log.read_text().splitlines() if log.exists() else ():
+                _, _, direction, size, *_ = (word.strip() for word in line.split(","))
+                if DIRECTIONS[direction] != "read":
+                    continue
+                if not _is_random(options):
+                    in_order += -(-int(size) // REQUEST)
+                elif not direct:
+                    rest += -int(size) % PAGE
+    return in_order, rest
+
+
 def _group_ms(jobs: list[dict[str, Any]]) -> list[int]:
     """How long fio was at its requests, as it counts it itself for its rates: jobs of a group go together,
     groups one after another. job_runtime is another time: of jobs that are reported together the sum."""
@@ -235,6 +262,7 @@ def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     said = _call_fio()
     found = json.loads(said[said.index("{") :])
     record = record_of(found, logged(directory), params)
+    record.in_order, record.rest = reads_of(directory, params)
     # Groups follow each other, and need not be alike.
     if len({job["groupid"] for job in found["jobs"]}) == 1:
         record.ends = ends(directory)

@@ -21,7 +21,8 @@ class Record:
         self.ns: dict[str, list[int]] = {}
         self.told: dict[str, dict[str, Any]] = {}
         self.read = self.written = 0
-        self.rest = 0  # of the last pages of whole files that were read: a disk is asked for it, too
+        self.rest = 0  # of the last pages of files, or of reads at random: a disk is asked for it, too
+        self.in_order = 0  # requests that the disk got for reads in order, at most, beside some at random
         self.ends: list[int] = []  # of operations, where a rate is asked for; ns
         # Of a program that says how long it was at its operations, and in which steps; 0: all the time.
         self.own_ns = self.grain_ns = 0
