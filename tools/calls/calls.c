@@ -2,10 +2,24 @@
 #include "calls.h"
 
 static const struct call calls[] = {
-#define CALL(nr, name, class, effect, args) \
-	[nr] = { #name, CALL_##class, DOES_##effect, args, #effect },
+#define CALL(nr, name, class, effect, args, fds, replay)               \
+	[nr] = { #name, CALL_##class,  DOES_##effect,  args, #effect, \
+		 CALL_FDS_##fds, REPLAY_##replay },
 #include "calls-x86-64.h"
 #undef CALL
+};
+
+static const struct call32 {
+	const char *name;
+	const char *like; /* a call of x86-64; NULL: none */
+} calls32[] = {
+#define LIKE(name) #name
+#define NONE NULL
+#define CALL32(nr, name, like) [nr] = { #name, like },
+#include "calls-i386.h"
+#undef CALL32
+#undef NONE
+#undef LIKE
 };
 
 const unsigned int calls_end = sizeof(calls) / sizeof(*calls);
@@ -15,6 +29,23 @@ const struct call *call_of(u32 nr)
 	return nr < calls_end && calls[nr].name ? &calls[nr] : NULL;
 }
 
+const char *call32_name(u32 nr)
+{
+	return nr < ARRAY_SIZE(calls32) ? calls32[nr].name : NULL;
+}
+
+const struct call *call32_like(u32 nr)
+{
+	const char *like = call32_name(nr) ? calls32[nr].like : NULL;
+	u32 i;
+
+	for (i = 0; like && i < calls_end; i++) {
+		if (calls[i].name && !strcmp(calls[i].name, like))
+			return &calls[i];
+	}
+	return NULL;
+}
+
 int call_arg(const struct call *call, char letter)
 {
 	const char *at = letter ? strchr(call->args, letter) : NULL;
@@ -22,14 +53,49 @@ int call_arg(const struct call *call, char letter)
 	return at ? at - call->args : -1;
 }
 
+bool call_closes_at_exec(const struct call *call, const u64 *args)
+{
+	if (call->fds >= CALL_FDS_IF(0, 0))
+		return args[(call->fds >> 5) - 1] >> (call->fds & 31) & 1;
+	return call->fds == CALL_FDS_CLOSED;
+}
+
+static void print_fds(u8 fds)
+{
+	static const char *const words[] = { "none", "kept", "closed", "how", "command" };
+
+	if (fds < CALL_FDS_IF(0, 0))
+		printf("%s", words[fds]);
+	else
+		printf("closed-if:%u:%#x", (fds >> 5) - 1, 1u << (fds & 31));
+}
+
 void calls_print(void)
 {
 	static const char *const classes[] = { "never", "files", "sync", "pages" };
+	static const char *const replays[] = { "done", "order", "out" };
 	unsigned int nr;
 
 	for (nr = 0; nr < calls_end; nr++) {
-		if (calls[nr].name)
-			printf("%u %s %s %s\n", nr, calls[nr].name, classes[calls[nr].class],
-			       *calls[nr].args ? calls[nr].args : "-");
+		const struct call *call = &calls[nr];
+
+		if (!call->name)
+			continue;
+		printf("%u %s %s %s %s ", nr, call->name, classes[call->class],
+		       *call->args ? call->args : "-", call->does);
+		print_fds(call->fds);
+		printf(" %s\n", replays[call->replay]);
+	}
+}
+
+void calls32_print(void)
+{
+	unsigned int nr;
+
+	for (nr = 0; nr < ARRAY_SIZE(calls32); nr++) {
+		const struct call *like = call32_like(nr);
+
+		if (calls32[nr].name)
+			printf("%u %s %s\n", nr, calls32[nr].name, like ? like->name : "-");
 	}
 }

@@ -26,6 +26,7 @@
 
 #define CALL_ARGS 6
 #define CALL_UNKNOWN U32_MAX /* number of calls that have none here: another architecture's */
+#define CALL_I386 0x10000u /* in a finished trace calls of i386 are numbered from there on */
 
 enum call_class {
 	CALL_NEVER,
@@ -33,6 +34,27 @@ enum call_class {
 	CALL_SYNC,
 	CALL_PAGES,
 };
+
+/* How a replay does a call. */
+enum call_replay {
+	REPLAY_DONE, /* it is done again */
+	REPLAY_ORDER, /* it does nothing to a file by itself: at most others are ordered by it */
+	REPLAY_OUT, /* it is left out, and counted as such */
+};
+
+/*
+ * What happens at exec to the descriptors that a call has made. CALL_FDS_IF(arg, bit) says which
+ * bit of which argument has them closed; without it they are kept.
+ */
+enum {
+	CALL_FDS_NONE, /* it makes none */
+	CALL_FDS_KEPT,
+	CALL_FDS_CLOSED,
+	CALL_FDS_HOW, /* as struct open_how says */
+	CALL_FDS_COMMAND, /* as its command says */
+};
+
+#define CALL_FDS_IF(arg, bit) (((arg) + 1) << 5 | (bit))
 
 /* What the finisher does with a call. */
 enum call_effect {
@@ -100,6 +122,8 @@ struct call {
 	enum call_effect effect;
 	const char *args;
 	const char *does; /* the effect as a text */
+	u8 fds; /* CALL_FDS_ */
+	u8 replay; /* enum call_replay */
 };
 
 /* One more than the largest number in the table. */
@@ -111,7 +135,19 @@ const struct call *call_of(u32 nr);
 /* The position of the first argument with that letter; -1 if there is none. */
 int call_arg(const struct call *call, char letter);
 
-/* The table as text, a line a call: number, name, class, arguments. */
+/* Are the descriptors that it has made closed at exec? Not of a call with a struct or a command. */
+bool call_closes_at_exec(const struct call *call, const u64 *args);
+
+/* The table as text, a line a call: number, name, class, arguments, effect, descriptors, replay. */
 void calls_print(void);
+
+#define CALLS32_END 512
+
+/* Of a call of i386: its name, and the call of x86-64 that does the same; NULL: there is none. */
+const char *call32_name(u32 nr);
+const struct call *call32_like(u32 nr);
+
+/* The table of i386: number, name, what it is like. */
+void calls32_print(void);
 
 #endif

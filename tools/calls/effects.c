@@ -7,10 +7,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+/* Younger than the oldest headers, or in no header of theirs. */
 #define RENAME_EXCHANGE_FLAG 2u
 #define CLOSE_RANGE_CLOEXEC_FLAG 4u
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
-#define SOCK_CLOEXEC_FLAG O_CLOEXEC
+#define SECCOMP_FILTER 1u
+#define SECCOMP_NEW_LISTENER 8u
+#define BPF_COMMANDS 37u
 
 static u64 arg(const struct about *a, unsigned int i)
 {
@@ -382,13 +385,41 @@ static void opened(struct world *w, struct about *a, u64 flags)
 	learn_open(a->ofd, attr);
 }
 
+/* O_CLOEXEC, if exec closes what the call has made. */
+static u64 cloexec_of(const struct about *a)
+{
+	return call_closes_at_exec(a->call, a->record->args) ? O_CLOEXEC : 0;
+}
+
+/* Commands of bpf() that make a descriptor, by their numbers: bits. */
+static const u64 bpf_opens = 1ull << 0 | 1ull << 5 | 1ull << 7 | 0x3ull << 13 | 0x7ull << 17 |
+			     1ull << 28 | 1ull << 30 | 0x3ull << 32 | 1ull << 36;
+
+/* Is the result a descriptor? Some calls have commands that return something else. */
+static bool opens_descriptor(const struct about *a)
+{
+	switch (a->record->nr) {
+	case SYS_bpf:
+		return arg(a, 0) < BPF_COMMANDS && bpf_opens >> arg(a, 0) & 1;
+	case SYS_landlock_create_ruleset:
+		return !arg(a, 2); /* else a version */
+	case SYS_seccomp:
+		return arg(a, 0) == SECCOMP_FILTER && arg(a, 1) & SECCOMP_NEW_LISTENER;
+	case SYS_signalfd:
+	case SYS_signalfd4:
+		return (s32)arg(a, 0) == -1; /* else that one has other signals now */
+	default:
+		return true;
+	}
+}
+
 static void other_opened(struct world *w, struct about *a, s64 fd)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
-	bool cloexec =
-		a->record->nr == SYS_perf_event_open ? last_arg(a) & 8 : last_arg(a) & O_CLOEXEC;
 
-	a->ofd = world_open(w, a->thread, fd, cloexec ? O_CLOEXEC | O_RDWR : O_RDWR);
+	if (!opens_descriptor(a))
+		return;
+	a->ofd = world_open(w, a->thread, fd, O_RDWR | cloexec_of(a));
 	if (!a->ofd)
 		return;
 	a->ofd->file = attr ? world_file(w, attr) : world_new_file(w, NULL);
@@ -400,18 +431,20 @@ static void other_opened(struct world *w, struct about *a, s64 fd)
 static void pair(struct world *w, struct about *a)
 {
 	const u32 *fds = tracefile_find(a->record, TRACEFILE_FDS, 8, NULL);
+	bool sockets = a->call->effect == DOES_PAIR4;
 	unsigned int i;
 
 	if (result(a) < 0 || !fds)
 		return;
 	for (i = 0; i < 2; i++) {
-		struct ofd *ofd = world_open(w, a->thread, fds[i], last_arg(a) & O_CLOEXEC);
+		u64 mode = sockets ? O_RDWR : i ? O_WRONLY : O_RDONLY;
+		struct ofd *ofd = world_open(w, a->thread, fds[i], mode | cloexec_of(a));
 
 		if (!ofd)
 			continue;
-		if (!i || a->call->effect == DOES_PAIR4)
+		if (!i || sockets)
 			a->file = world_new_file(w, NULL);
-		a->file->mode = a->call->effect == DOES_PAIR4 ? S_IFSOCK : S_IFIFO;
+		a->file->mode = sockets ? S_IFSOCK : S_IFIFO;
 		ofd->file = a->file;
 	}
 }
@@ -797,7 +830,7 @@ static void effect_of_descriptors(struct world *w, struct about *a)
 		/* What stood there is closed by the same call. */
 		if (result(a) >= 0 && arg(a, 0) != arg(a, 1)) {
 			world_close(w, a->thread, arg(a, 1));
-			world_dup(w, a->thread, arg(a, 0), arg(a, 1), arg(a, 2) & O_CLOEXEC);
+			world_dup(w, a->thread, arg(a, 0), arg(a, 1), cloexec_of(a));
 		}
 		break;
 	default:
@@ -846,6 +879,15 @@ static void effect_of_names(struct world *w, struct about *a)
 	}
 }
 
+/* Who has made a process may know it by a descriptor of its own. */
+static void cloned(struct world *w, struct about *a)
+{
+	const void *pidfd = tracefile_find(a->record, TRACEFILE_PIDFD, sizeof(u32), NULL);
+
+	if (pidfd)
+		other_opened(w, a, get_unaligned_le32(pidfd));
+}
+
 static void effect_of_tasks(struct world *w, struct about *a)
 {
 	struct process *process = a->thread->process;
@@ -853,6 +895,10 @@ static void effect_of_tasks(struct world *w, struct about *a)
 	if (result(a) < 0)
 		return;
 	switch (a->call->effect) {
+	case DOES_CLONE:
+	case DOES_CLONE3:
+		cloned(w, a);
+		break;
 	case DOES_EXEC:
 		executed(w, a);
 		break;
@@ -896,7 +942,7 @@ void effect_of(struct world *w, struct about *a)
 	case DOES_FDESC:
 		look_descriptor(w, a);
 		break;
-	case DOES_EXEC:
+	case DOES_CLONE ... DOES_EXEC:
 	case DOES_UNSHARE ... DOES_SETREUID:
 		effect_of_tasks(w, a);
 		break;

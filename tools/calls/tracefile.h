@@ -136,6 +136,7 @@ enum tracefile_kind {
 	TRACEFILE_CONTEXT, /* u64: what io_setup has made */
 	TRACEFILE_IOCBS, /* struct tracefile_iocb, each: what io_submit was given */
 	TRACEFILE_EVENTS, /* struct io_event, each: what io_getevents has returned */
+	TRACEFILE_PIDFD, /* u32: the descriptor by which who has made a process knows it */
 };
 
 struct tracefile_iocb {

@@ -21,6 +21,8 @@ void balance_call(struct balance *b, const struct tracefile_record *record)
 	b->all++;
 	if (record->flags & TRACEFILE_FOREIGN) {
 		b->foreign++;
+		if (record->nr < BALANCE_CALLS)
+			b->calls32[record->nr]++;
 		return;
 	}
 	if (!call)
@@ -117,6 +119,11 @@ void write_balance(struct tracefile_writer *w, const struct balance *b, const ch
 			tracefile_text(w, "calls.%s=%" PRIu64, call_of(nr)->name, b->calls[nr]);
 		else if (b->calls[nr])
 			tracefile_text(w, "unknown.%u=%" PRIu64, nr, b->calls[nr]);
+	}
+	for (nr = 0; nr < BALANCE_CALLS; nr++) {
+		if (b->calls32[nr])
+			tracefile_text(w, "foreign.%s=%" PRIu64, call32_name(nr) ?: "unknown",
+				       b->calls32[nr]);
 	}
 	tracefile_text(w, "calls=%" PRIu64, b->all);
 	tracefile_text(w, "unknown=%" PRIu64, b->unknown);

@@ -14,6 +14,7 @@
 
 struct balance {
 	u64 calls[BALANCE_CALLS];
+	u64 calls32[BALANCE_CALLS]; /* of i386 */
 	u64 all;
 	u64 unknown; /* calls that are not in the table */
 	u64 foreign; /* ... of another architecture */

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -338,6 +339,21 @@ static void get_output(struct task *task, const struct call *call, s64 result)
 	}
 }
 
+/* With CLONE_PIDFD: at clone's third argument, or where clone3's structure says. */
+static void get_pidfd(struct task *task, const struct call *call)
+{
+	u64 at = task->call.args[2];
+	u32 pidfd;
+
+	if (!(task->clone_flags & CLONE_PIDFD))
+		return;
+	if (call->effect == DOES_CLONE3 &&
+	    peek_memory(task->tid, task->call.args[0] + sizeof(u64), &at, sizeof(at)) < sizeof(at))
+		return;
+	if (peek_memory(task->tid, at, &pidfd, sizeof(pidfd)) == sizeof(pidfd))
+		task_blob(task, TRACEFILE_PIDFD, &pidfd, sizeof(pidfd));
+}
+
 bool capture_attr(const char *path, struct tracefile_attr *attr)
 {
 	struct stat st;
@@ -389,6 +405,10 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 		break;
 	case DOES_EXEC:
 		get_program(task);
+		break;
+	case DOES_CLONE:
+	case DOES_CLONE3:
+		get_pidfd(task, call);
 		break;
 	default:
 		break;

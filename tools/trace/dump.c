@@ -50,6 +50,13 @@ static void print_blob(u16 kind, const char *data, u32 length)
 		print_text(data, length);
 }
 
+static const char *name_of(const struct tracefile_record *record, const struct call *call)
+{
+	if (record->flags & TRACEFILE_FOREIGN)
+		return call32_name(record->nr) ?: "unknown";
+	return call ? call->name : "unknown";
+}
+
 static void print_record(const struct tracefile_record *record)
 {
 	static const char *const types[] = {
@@ -67,7 +74,7 @@ static void print_record(const struct tracefile_record *record)
 	u32 at = 0, i, length;
 
 	if (type == TRACEFILE_CALL)
-		printf("%u %s(", record->tid, call ? call->name : "unknown");
+		printf("%u %s(", record->tid, name_of(record, call));
 	else
 		printf("%u %s %u (", record->tid,
 		       type < ARRAY_SIZE(types) && types[type] ? types[type] : "record",

@@ -65,7 +65,7 @@ static void write_event(struct finisher *f, const struct about *a, u32 path, u32
 
 	db_int(db, DB_EVENT, f->world.event);
 	db_int(db, DB_EVENT, a->thread->id);
-	db_int(db, DB_EVENT, r->nr);
+	db_int(db, DB_EVENT, r->flags & TRACEFILE_FOREIGN ? CALL_I386 + r->nr : r->nr);
 	db_int(db, DB_EVENT, finish_since(f, r->entry));
 	db_opt(db, DB_EVENT, r->flags & TRACEFILE_NO_EXIT ? -1 : (s64)(r->exit - r->entry), -1);
 	if (r->flags & TRACEFILE_NO_EXIT)

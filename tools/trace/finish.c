@@ -199,6 +199,23 @@ static void write_syscalls(struct finisher *f)
 	}
 }
 
+/* Of no class, and nothing is done by them. */
+static void write_syscalls32(struct finisher *f)
+{
+	u32 nr;
+
+	for (nr = 0; nr < CALLS32_END; nr++) {
+		if (!call32_name(nr))
+			continue;
+		db_int(&f->db, DB_SYSCALL, CALL_I386 + nr);
+		db_str(&f->db, DB_SYSCALL, call32_name(nr), -1);
+		db_null(&f->db, DB_SYSCALL);
+		db_str(&f->db, DB_SYSCALL, "", -1);
+		db_null(&f->db, DB_SYSCALL);
+		db_row(&f->db, DB_SYSCALL);
+	}
+}
+
 static void write_rest(struct finisher *f, const char *problem)
 {
 	if (f->off_since)
@@ -206,6 +223,7 @@ static void write_rest(struct finisher *f, const char *problem)
 	finish_pending(f);
 	finish_world(f);
 	write_syscalls(f);
+	write_syscalls32(f);
 	say_number(f, "start", f->start);
 	say_number(f, "events", f->calls);
 	say_number(f, "dropped", f->dropped);

@@ -15,7 +15,7 @@ static const char usage_text[] =
 	"       david-trace record --out OUT [...] --pid PID[,PID...] | --uid UID | --cgroup DIR\n"
 	"       david-trace finish FILE DATABASE\n"
 	"       david-trace dump FILE\n"
-	"       david-trace calls\n";
+	"       david-trace calls [i386]\n";
 
 static int usage(void)
 {
@@ -164,6 +164,10 @@ int main(int argc, char **argv)
 		return finish(argv[2], argv[3]);
 	if (!strcmp(word, "calls") && argc == 2) {
 		calls_print();
+		return STATUS_OK;
+	}
+	if (!strcmp(word, "calls") && argc == 3 && !strcmp(argv[2], "i386")) {
+		calls32_print();
 		return STATUS_OK;
 	}
 	return usage();

@@ -65,5 +65,5 @@ def finish(file: Path | str, database: Path, frames: Iterable[bytes] = ()) -> bo
 def calls() -> list[tuple[int, str, str, str]]:
     """The table of calls: number, name, class, letters of arguments (tools/calls/calls.h)."""
     said = subprocess.run([build.ensure(NAME), "calls"], capture_output=True, text=True, check=True).stdout
-    table = [line.split() for line in said.splitlines()]
+    table = [line.split()[:4] for line in said.splitlines()]
     return [(int(nr), name, kind, "" if args == "-" else args) for nr, name, kind, args in table]

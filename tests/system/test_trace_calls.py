@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The tracer's table of system calls: Linux's whole list, and what exec does to descriptors. No lab, no rights."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from davidlib import build
+
+TREE = Path(__file__).resolve().parents[2]
+DAVID = TREE / "tools/david"
+KERNELS = Path.home() / ".cache/dm-david/kernels"
+NEWEST = sorted(KERNELS.glob("*/arch/x86/include/generated/uapi/asm")) + sorted(
+    KERNELS.glob("headers-*/usr/src/linux-headers-*/arch/x86/include/generated/uapi/asm")
+)
+
+
+def table(*words: str) -> dict[int, list[str]]:
+    """By number: name, and what else david-trace says of it."""
+    said = subprocess.run(
+        [build.ensure("david-trace"), "calls", *words], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split() for line in said.splitlines()]
+    return {int(row[0]): row[1:] for row in rows}
+
+
+def linux(arch: str) -> dict[int, str]:
+    """The committed copy of the kernel's list."""
+    lines = (TREE / f"tools/calls/linux-{arch}.txt").read_text().splitlines()[1:]
+    return {int(nr): name for nr, name in map(str.split, lines)}
+
+
+@pytest.mark.parametrize(("arch", "words"), [("x86-64", ()), ("i386", ("i386",))])
+def test_the_table_has_every_call_of_linux(arch: str, words: tuple[str, ...]) -> None:
+    ours = {nr: row[0] for nr, row in table(*words).items()}
+    assert linux(arch) and {nr: ours.get(nr) for nr in linux(arch)} == linux(arch)
+    # What it has more than the newest Linux is not there under another number.
+    assert len(set(ours.values())) == len(ours)
+
+
+@pytest.mark.parametrize(("arch", "header"), [("x86-64", "unistd_64.h"), ("i386", "unistd_32.h")])
+def test_no_kernel_that_is_here_has_a_call_that_is_not_in_the_copy(arch: str, header: str) -> None:
+    if not NEWEST:
+        pytest.skip("no kernel's headers are here")
+    for directory in NEWEST:
+        found = re.findall(r"^#define __NR_(\w+) (\d+)$", (directory / header).read_text(), re.MULTILINE)
+        theirs = {int(nr): name for name, nr in found if name != "syscalls"}
+        assert theirs and set(theirs.items()) <= set(linux(arch).items()), directory
+
+
+def test_a_call_that_makes_a_descriptor_says_what_exec_does_to_it() -> None:
+    """And no other does. Bits of flags stand where the call has a number or flags."""
+    calls = table()
+    makes = {"OPEN", "CREAT", "OPENAT2", "SOCKET", "PAIR", "PAIR4", "DUP", "DUP2", "FCNTL", "RECVMSG"}
+    makes |= {"CLONE", "CLONE3"}
+    for name, _, letters, does, fds, _ in calls.values():
+        assert (fds != "none") == (does in makes), name
+        if fds.startswith("closed-if"):
+            assert letters[int(fds.split(":")[1])] in "oxiu", name
+
+
+def test_a_call_that_is_recorded_with_its_arguments_has_no_more_than_six() -> None:
+    for name, _, letters, *_ in table().values():
+        assert letters == "-" or len(letters) <= 6, name
+
+
+@pytest.fixture(scope="module")
+def descriptors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("descriptors") / "descriptors"
+    source = TREE / "tests/system/helpers/descriptors.c"
+    subprocess.run(["cc", "-O1", "-Wall", "-Werror", "-o", out, source, "-lrt"], check=True)
+    return out
+
+
+def test_exec_closes_what_the_kernel_closes(descriptors: Path, tmp_path: Path) -> None:
+    """Each number is closed once then: the trace has a descriptor there where the kernel had one."""
+    words = [DAVID, "trace", "record", "-o", tmp_path / "t.db", "--share-disk", "--", descriptors]
+    subprocess.run(words, cwd=tmp_path, check=True, timeout=120, capture_output=True)
+    database = sqlite3.connect(tmp_path / "t.db")
+    (second,) = database.execute(
+        "SELECT max(id) FROM call WHERE name = 'execve' AND result = 0"
+    ).fetchone()
+    rows = database.execute(
+        "SELECT a0, result, ofd FROM call WHERE name = 'close' AND id > ?", (second,)
+    ).fetchall()
+    closes = rows[-253:]  # those of the dynamic linker are before
+    assert [fd for fd, _, _ in closes] == list(range(3, 256))
+    there = [fd for fd, result, _ in closes if not result]
+    assert len(there) > 20
+    assert there == [fd for fd, _, ofd in closes if ofd]
