@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tracer's table of system calls: Linux's whole list, and what exec does to descriptors. No lab, no rights."""
+"""The tracer's table of system calls: Linux's whole list, and what exec closes. No lab, no rights."""
 
 from __future__ import annotations
 
@@ -82,9 +82,7 @@ def test_exec_closes_what_the_kernel_closes(descriptors: Path, tmp_path: Path) -
     words = [DAVID, "trace", "record", "-o", tmp_path / "t.db", "--share-disk", "--", descriptors]
     subprocess.run(words, cwd=tmp_path, check=True, timeout=120, capture_output=True)
     database = sqlite3.connect(tmp_path / "t.db")
-    (second,) = database.execute(
-        "SELECT max(id) FROM call WHERE name = 'execve' AND result = 0"
-    ).fetchone()
+    (second,) = database.execute("SELECT max(id) FROM call WHERE name = 'execve' AND result = 0").fetchone()
     rows = database.execute(
         "SELECT a0, result, ofd FROM call WHERE name = 'close' AND id > ?", (second,)
     ).fetchall()

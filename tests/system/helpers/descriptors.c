@@ -42,13 +42,13 @@
 #define UNSHARE 2u
 #define CLOEXEC 4u
 
-/* Different each time, so that what stands in an unused register or pointer matters. */
-static char aligned[1 << 21] __attribute__((__aligned__(1 << 20)));
-
-/* A pointer with that bit set, and without it. */
+/* A pointer with that bit set, or without it: nobody may take it for a flag. */
 static void *pointer(bool bit)
 {
-	return aligned + (bit ? 1 << 19 : 0) + 64;
+	static char room[1 << 21];
+	char *first = room + (O_CLOEXEC << 1) - (unsigned long)room % (O_CLOEXEC << 1);
+
+	return first + (bit ? O_CLOEXEC : 0);
 }
 
 static void flagged(bool cloexec)
