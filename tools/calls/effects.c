@@ -398,6 +398,8 @@ static const u64 bpf_opens = 1ull << 0 | 1ull << 5 | 1ull << 7 | 0x3ull << 13 | 
 /* Is the result a descriptor? Some calls have commands that return something else. */
 static bool opens_descriptor(const struct about *a)
 {
+	if (tracefile_find(a->record, TRACEFILE_RIGHTS, sizeof(struct tracefile_right), NULL))
+		return false; /* it is no new one: passed_on() */
 	switch (a->record->nr) {
 	case SYS_bpf:
 		return arg(a, 0) < BPF_COMMANDS && bpf_opens >> arg(a, 0) & 1;
@@ -917,6 +919,27 @@ static void effect_of_tasks(struct world *w, struct about *a)
 	}
 }
 
+/* What a message passes on, and what comes by one, or is taken of another process. */
+static void passed_on(struct world *w, struct about *a)
+{
+	const struct tracefile_right *right;
+	u32 i, length;
+	const u8 *sent;
+
+	if (result(a) < 0 || a->record->length == sizeof(*a->record))
+		return;
+	sent = tracefile_find(a->record, TRACEFILE_SENT, sizeof(u32), &length);
+	for (i = 0; sent && i + sizeof(u32) <= length; i += sizeof(u32)) {
+		struct ofd *ofd = world_ofd(a->thread, get_unaligned_le32(sent + i));
+
+		if (ofd)
+			world_send(w, ofd);
+	}
+	right = tracefile_find(a->record, TRACEFILE_RIGHTS, sizeof(*right), &length);
+	for (i = 0; right && i < length / sizeof(*right); i++)
+		world_receive(w, a->thread, &right[i]);
+}
+
 void effect_of(struct world *w, struct about *a)
 {
 	find_names(w, a);
@@ -951,4 +974,5 @@ void effect_of(struct world *w, struct about *a)
 			about_ofd(w, a, 0);
 		break;
 	}
+	passed_on(w, a);
 }

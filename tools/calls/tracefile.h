@@ -31,6 +31,9 @@
 #define TRACEFILE_ZSTD 0x1 /* its records are compressed */
 #define TRACEFILE_BEGINS 0x2 /* the first of a file of a ring: those in front of it may be gone */
 
+/* Device of attributes whose inode number is the number of a file of the finished trace. */
+#define TRACEFILE_OWN_DEV 1
+
 #define TRACEFILE_SEGMENTS_MAX 64 /* files of a ring: T, T.1, T.2, ... */
 #define TRACEFILE_SEGMENT_MIN 0x80000u
 
@@ -93,6 +96,7 @@ enum tracefile_type {
 #define TRACEFILE_AGAIN 0x8 /* of a task, a descriptor: not the first; those not told are closed */
 #define TRACEFILE_NO_DISK 0x10 /* a read that took long, and asked no disk */
 #define TRACEFILE_POLLED 0x20 /* a submission that a thread of the kernel took, in no call */
+#define TRACEFILE_LOOKED 0x40 /* of a task, a descriptor: to be compared with the kernel's now */
 
 struct tracefile_record {
 	u32 length; /* with blobs; a multiple of 8 */
@@ -137,6 +141,8 @@ enum tracefile_kind {
 	TRACEFILE_IOCBS, /* struct tracefile_iocb, each: what io_submit was given */
 	TRACEFILE_EVENTS, /* struct io_event, each: what io_getevents has returned */
 	TRACEFILE_PIDFD, /* u32: the descriptor by which who has made a process knows it */
+	TRACEFILE_SENT, /* u32, each: descriptors that a message has passed on */
+	TRACEFILE_RIGHTS, /* struct tracefile_right, each: descriptors that have come from others */
 };
 
 struct tracefile_iocb {
@@ -200,6 +206,19 @@ struct tracefile_attr {
 } __attribute__((__packed__, __aligned__(4))); /* blobs begin at multiples of 4 */
 
 static_assert(sizeof(struct tracefile_attr) == 48, "attributes have no holes");
+
+struct tracefile_right { /* a descriptor as the kernel has it when it has just come */
+	u32 fd;
+	u32 flags; /* of open */
+	u64 position;
+	u32 pid; /* it is this process's descriptor `from`; 0: it came by a message */
+	u32 from;
+	u32 sent; /* a traced task has sent it; 0: somebody else */
+	u32 peeked; /* by MSG_PEEK: it will come again */
+	struct tracefile_attr attr;
+} __attribute__((__packed__, __aligned__(4)));
+
+static_assert(sizeof(struct tracefile_right) == 80, "a right has no holes");
 
 #ifndef __bpf__
 

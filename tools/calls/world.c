@@ -13,6 +13,15 @@ void world_init(struct world *w)
 	names_init(&w->names);
 }
 
+static struct thread **thread_place(struct world *w, u32 tid)
+{
+	struct thread **place = &w->threads[tid % ARRAY_SIZE(w->threads)];
+
+	while (*place && (*place)->tid != tid)
+		place = &(*place)->next;
+	return place;
+}
+
 /* Files. */
 
 static struct inode *inode_of(struct world *w, u64 dev, u64 ino)
@@ -186,6 +195,11 @@ struct ofd *world_open(struct world *w, struct thread *thread, u32 fd, u64 flags
 	return ofd;
 }
 
+struct slot *world_slot(struct thread *thread, u32 fd)
+{
+	return fd_slot(thread->fds, fd, false);
+}
+
 struct ofd *world_ofd(struct thread *thread, u32 fd)
 {
 	struct slot *slot = fd_slot(thread->fds, fd, false);
@@ -267,6 +281,122 @@ void world_cloexec(struct thread *thread, u32 fd, bool cloexec)
 
 	if (slot)
 		slot->cloexec = cloexec;
+}
+
+/* Passing of descriptors. */
+
+static void passed_add(struct passed **list, struct ofd *ofd)
+{
+	struct passed *passed = xmalloc(sizeof(*passed));
+
+	*passed = (struct passed){ .ofd = ofd };
+	while (*list)
+		list = &(*list)->next;
+	*list = passed;
+	ofd->refs++;
+}
+
+static void passed_drop(struct world *w, struct passed **place)
+{
+	struct passed *passed = *place;
+
+	*place = passed->next;
+	ofd_put(w, passed->ofd, w->time);
+	free(passed);
+}
+
+void world_send(struct world *w, struct ofd *ofd)
+{
+	struct passed **place = &w->early;
+
+	while (*place && (*place)->ofd != ofd)
+		place = &(*place)->next;
+	if (*place)
+		passed_drop(w, place);
+	else
+		passed_add(&w->sent, ofd);
+}
+
+/* May the description be this one? Of pipes and sockets the trace does not know the inode. */
+static bool may_be(const struct ofd *ofd, const struct tracefile_right *right)
+{
+	const struct file *file = ofd->file;
+
+	if (!file || (ofd->flags ^ right->flags) & (O_ACCMODE | O_APPEND))
+		return false;
+	if (file->known)
+		return file->dev == right->attr.dev && file->ino == right->attr.ino;
+	return (file->mode & S_IFMT) == (right->attr.mode & S_IFMT);
+}
+
+/* Of those that it may be the oldest that stands where it stands, or the oldest. */
+static struct passed **find_sent(struct world *w, const struct tracefile_right *right)
+{
+	struct passed **place, **first = NULL;
+
+	for (place = &w->sent; *place; place = &(*place)->next) {
+		if (!may_be((*place)->ofd, right))
+			continue;
+		if ((*place)->ofd->position == (s64)right->position)
+			return place;
+		first = first ?: place;
+	}
+	return first;
+}
+
+/* Its sender's record is still to come: one that is open. */
+static struct ofd *find_unsent(struct world *w, const struct tracefile_right *right)
+{
+	struct ofd *ofd, *first = NULL;
+
+	for (ofd = w->open; ofd; ofd = ofd->next) {
+		if (!may_be(ofd, right))
+			continue;
+		if (ofd->position == (s64)right->position)
+			return ofd;
+		first = first ?: ofd;
+	}
+	return first;
+}
+
+/* By pidfd_getfd(): what the other process has at that number. */
+static struct ofd *find_taken(struct world *w, const struct tracefile_right *right)
+{
+	struct thread *other = *thread_place(w, right->pid);
+
+	return other ? world_ofd(other, right->from) : NULL;
+}
+
+struct ofd *world_receive(struct world *w, struct thread *thread,
+			  const struct tracefile_right *right)
+{
+	struct passed **place = right->sent ? find_sent(w, right) : NULL;
+	struct ofd *ofd = NULL;
+
+	if (right->pid)
+		ofd = find_taken(w, right);
+	else if (place)
+		ofd = (*place)->ofd;
+	else if (right->sent)
+		ofd = find_unsent(w, right);
+	if (!ofd) {
+		ofd = world_open(w, thread, right->fd, right->flags);
+		if (!ofd)
+			return NULL;
+		ofd->open_event = 0;
+		ofd->position = right->position;
+		ofd->file = world_file(w, &right->attr);
+		return ofd;
+	}
+	if (right->fd < FD_MAX)
+		set_slot(thread, right->fd, ofd, right->flags & O_CLOEXEC);
+	if (right->peeked)
+		return ofd;
+	if (place)
+		passed_drop(w, place);
+	else if (right->sent)
+		passed_add(&w->early, ofd);
+	return ofd;
 }
 
 static struct fdtable *fds_new(void)
@@ -352,15 +482,6 @@ struct session *world_session(struct world *w, struct ofd *ofd, struct process *
 }
 
 /* Tasks. */
-
-static struct thread **thread_place(struct world *w, u32 tid)
-{
-	struct thread **place = &w->threads[tid % ARRAY_SIZE(w->threads)];
-
-	while (*place && (*place)->tid != tid)
-		place = &(*place)->next;
-	return place;
-}
 
 static struct process *process_new(struct world *w, u32 pid, struct process *parent,
 				   const char *how)
@@ -467,23 +588,38 @@ void world_join(struct world *w, struct thread *thread, struct thread *leader)
 	thread->place->refs++;
 }
 
+/* All other threads are gone. What @caller has its process's first thread has from now on. */
+static struct thread *exec_as_leader(struct world *w, struct thread *caller, u32 tid)
+{
+	struct thread *leader = *thread_place(w, tid);
+	struct fdtable *fds;
+	struct place *place;
+
+	if (!leader) {
+		*thread_place(w, caller->tid) = caller->next;
+		caller->tid = tid;
+		caller->next = NULL;
+		*thread_place(w, tid) = caller;
+		return caller;
+	}
+	fds = leader->fds;
+	leader->fds = caller->fds;
+	caller->fds = fds;
+	place = leader->place;
+	leader->place = caller->place;
+	caller->place = place;
+	caller->process->threads--;
+	thread_gone(w, caller, w->time);
+	return leader;
+}
+
 void world_exec(struct world *w, u32 tid, u32 former)
 {
-	struct thread *thread = world_thread(w, former), *leader;
+	struct thread *thread = world_thread(w, former);
 	u32 fd;
 
-	leader = former == tid ? NULL : *thread_place(w, tid);
-	if (leader) {
-		/* The caller takes the leader's number. */
-		leader->process->threads--;
-		thread_gone(w, leader, w->time);
-	}
-	if (former != tid) {
-		*thread_place(w, former) = thread->next;
-		thread->tid = tid;
-		thread->next = NULL;
-		*thread_place(w, tid) = thread;
-	}
+	if (former != tid)
+		thread = exec_as_leader(w, thread, tid);
 	world_unshare(thread, CLONE_FILES);
 	for (fd = 0; fd < thread->fds->count; fd++) {
 		if (thread->fds->slot[fd].ofd && thread->fds->slot[fd].cloexec)
@@ -511,6 +647,11 @@ void world_end(struct world *w)
 		while (w->threads[i])
 			thread_gone(w, w->threads[i], 0);
 	}
+	w->time = 0;
+	while (w->sent)
+		passed_drop(w, &w->sent);
+	while (w->early)
+		passed_drop(w, &w->early);
 }
 
 void world_free(struct world *w)

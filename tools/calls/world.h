@@ -92,6 +92,12 @@ struct fdtable {
 	struct late_close *late;
 };
 
+/* A description on its way from one process to another, in a message. */
+struct passed {
+	struct ofd *ofd;
+	struct passed *next; /* younger */
+};
+
 struct place { /* working directory, shared with CLONE_FS */
 	u32 refs;
 	struct node *cwd;
@@ -140,6 +146,8 @@ struct world {
 	struct file *files;
 	struct process *processes;
 	struct ofd *open;
+	struct passed *sent; /* and not received */
+	struct passed *early; /* received before the record of its being sent came */
 	u32 file_count;
 	u32 ofd_count;
 	u32 process_count;
@@ -187,6 +195,9 @@ static inline bool world_identifies(const struct tracefile_attr *attr)
 struct ofd *world_open(struct world *w, struct thread *thread, u32 fd, u64 flags);
 struct ofd *world_ofd(struct thread *thread, u32 fd);
 
+/* NULL: the table has never had one there. */
+struct slot *world_slot(struct thread *thread, u32 fd);
+
 /*
  * Descriptors are told again, after a gap. First all are doubted. Then each that is there is
  * confirmed; false: it is another file's, or new, and is to be opened. At last those that nobody
@@ -202,6 +213,16 @@ struct ofd *world_closing(struct thread *thread, u32 fd);
 void world_close(struct world *w, struct thread *thread, u32 fd);
 void world_dup(struct world *w, struct thread *thread, u32 from, u32 to, bool cloexec);
 void world_cloexec(struct thread *thread, u32 fd, bool cloexec);
+
+/* A message has been sent that passes on a descriptor. */
+void world_send(struct world *w, struct ofd *ofd);
+
+/*
+ * A descriptor has come: the same description as its sender's, if the trace has that. Flags and
+ * offset are the kernel's.
+ */
+struct ofd *world_receive(struct world *w, struct thread *thread,
+			  const struct tracefile_right *right);
 
 /* unshare(): a copy of the descriptors, or of the working directory, of its own. */
 void world_unshare(struct thread *thread, u64 flags);

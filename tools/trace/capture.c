@@ -417,15 +417,11 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 
 /* What a task has when it begins to be traced, by /proc. */
 
-/*
- * The number behind a word at the beginning of a line of a file of /proc; @missing if there is
- * none.
- */
-static u64 proc_number(const char *path, const char *word, int base, u64 missing)
+u64 capture_number(const char *path, const char *word, int base)
 {
 	FILE *file = fopen(path, "r");
 	char line[256];
-	u64 number = missing;
+	u64 number = 0;
 
 	while (file && fgets(line, sizeof(line), file)) {
 		if (strncmp(line, word, strlen(word)))
@@ -443,7 +439,7 @@ u64 capture_status(pid_t pid, const char *word)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	return proc_number(path, word, 10, 0);
+	return capture_number(path, word, 10);
 }
 
 pid_t capture_process(pid_t tid)
@@ -483,8 +479,8 @@ static void state_add_fd(struct tracefile_writer *w, pid_t tid, int fd, u64 now,
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, fd);
 	snprintf(info, sizeof(info), "/proc/%d/fdinfo/%d", tid, fd);
-	record.args[0] = proc_number(info, "flags:", 8, 0);
-	record.args[1] = proc_number(info, "pos:", 10, 0);
+	record.args[0] = capture_number(info, "flags:", 8);
+	record.args[1] = capture_number(info, "pos:", 10);
 	tracefile_begin(w, &record);
 	state_add_link(w, TRACEFILE_PATH, path);
 	state_add_attr(w, path);
@@ -504,8 +500,8 @@ void capture_task(struct tracefile_writer *w, pid_t tid, pid_t tgid, u64 now, u1
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	record.args[0] = proc_number(path, "PPid:", 10, 0);
-	record.args[1] = proc_number(path, "Uid:", 10, 0);
+	record.args[0] = capture_number(path, "PPid:", 10);
+	record.args[1] = capture_number(path, "Uid:", 10);
 	tracefile_begin(w, &record);
 	snprintf(path, sizeof(path), "/proc/%d/cwd", tid);
 	state_add_link(w, TRACEFILE_CWD, path);

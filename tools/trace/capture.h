@@ -36,6 +36,9 @@ void capture_task(struct tracefile_writer *w, pid_t tid, pid_t tgid, u64 now, u1
 /* State at the start, or TRACEFILE_AGAIN: of the task and of each descriptor. */
 void capture_state(struct tracefile_writer *w, pid_t tid, pid_t tgid, u64 now, u16 flags);
 
+/* The number behind a word at the beginning of a line of a file of /proc; 0: there is none. */
+u64 capture_number(const char *path, const char *word, int base);
+
 /* A number in /proc/PID/status; 0 if it is gone. */
 u64 capture_status(pid_t pid, const char *word);
 

@@ -29,6 +29,7 @@ enum db_table {
 	DB_PAGE,
 	DB_FAULT,
 	DB_WAITED,
+	DB_LOOK,
 	DB_TABLES,
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A call: its row, and the rows of what else its record carries. */
+#include "../common/alloc.h"
 #include "finish.h"
 
 static void write_attr(struct finisher *f, const struct about *a, const struct tracefile_attr *attr,
@@ -16,6 +17,27 @@ static void write_attr(struct finisher *f, const struct about *a, const struct t
 	db_opt(db, DB_ATTR, times ? (s64)attr->mtime : 0, 0);
 	db_opt(db, DB_ATTR, times ? (s64)attr->atime : 0, 0);
 	db_row(db, DB_ATTR);
+}
+
+/* Inodes are known by the numbers of files here. */
+static void write_rights(struct finisher *f, const struct about *a, const char *data, u32 length)
+{
+	u32 i, count = length / sizeof(struct tracefile_right);
+	struct tracefile_right *rights = xmalloc(count * sizeof(*rights));
+	struct db *db = &f->db;
+
+	memcpy(rights, data, count * sizeof(*rights));
+	for (i = 0; i < count; i++) {
+		const struct ofd *ofd = world_ofd(a->thread, rights[i].fd);
+
+		rights[i].attr.dev = TRACEFILE_OWN_DEV;
+		rights[i].attr.ino = ofd && ofd->file ? ofd->file->id : 0;
+	}
+	db_int(db, DB_EXTRA, f->world.event);
+	db_int(db, DB_EXTRA, TRACEFILE_RIGHTS);
+	db_blob(db, DB_EXTRA, rights, count * sizeof(*rights));
+	db_row(db, DB_EXTRA);
+	free(rights);
 }
 
 /* Whatever else the record carries, as it is. */
@@ -36,6 +58,8 @@ static void write_extras(struct finisher *f, const struct about *a)
 		if (attr && length >= sizeof(struct tracefile_attr)) {
 			if (changes || shows)
 				write_attr(f, a, (const struct tracefile_attr *)data, changes);
+		} else if (kind == TRACEFILE_RIGHTS) {
+			write_rights(f, a, data, length);
 		} else if (kind >= TRACEFILE_FDS && kind != TRACEFILE_CPU) {
 			db_int(db, DB_EXTRA, f->world.event);
 			db_int(db, DB_EXTRA, kind);

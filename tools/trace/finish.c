@@ -95,6 +95,12 @@ static void finish_record(struct finisher *f, const struct tracefile_record *r)
 		world_settle(w, f->again);
 		f->again = NULL;
 	}
+	if (f->looked && (r->type != TRACEFILE_FD || !(r->flags & TRACEFILE_LOOKED)))
+		finish_looked(f);
+	if (r->flags & TRACEFILE_LOOKED && (r->type == TRACEFILE_TASK || r->type == TRACEFILE_FD)) {
+		finish_look(f, r);
+		return;
+	}
 	switch (r->type) {
 	case TRACEFILE_ABOUT:
 		if (!f->about)
@@ -218,6 +224,8 @@ static void write_syscalls32(struct finisher *f)
 
 static void write_rest(struct finisher *f, const char *problem)
 {
+	if (f->looked)
+		finish_looked(f);
 	if (f->off_since)
 		write_gap(f, "off", f->off_since, 0);
 	finish_pending(f);
@@ -227,6 +235,11 @@ static void write_rest(struct finisher *f, const char *problem)
 	say_number(f, "start", f->start);
 	say_number(f, "events", f->calls);
 	say_number(f, "dropped", f->dropped);
+	if (f->looks) {
+		say_number(f, "looks", f->looks);
+		say_number(f, "looks.descriptors", f->compared);
+		say_number(f, "looks.different", f->differences);
+	}
 	if (!problem && f->dropped)
 		problem = "the first calls were dropped: their file was used again";
 	say_texts(f, "whole", problem ? "no" : "yes");

@@ -30,6 +30,10 @@ struct finisher {
 	u64 off_since; /* recording is off; 0: it is on */
 	struct submissions submissions;
 	struct thread *again; /* whose descriptors are being told again */
+	struct thread *looked; /* whose descriptors are being compared; finish-look.c */
+	u64 looks;
+	u64 compared; /* descriptors, at all looks */
+	u64 differences;
 };
 
 /* Times of the database are from the start of the trace. */
@@ -61,6 +65,12 @@ void finish_pending(struct finisher *f);
 /* finish-task.c */
 void finish_task(struct finisher *f, const struct tracefile_record *r);
 void finish_fd(struct finisher *f, const struct tracefile_record *r);
+
+/* finish-look.c: descriptors as the kernel has them, beside those that follow from the calls. */
+void finish_look(struct finisher *f, const struct tracefile_record *r);
+
+/* It is over: what was not among them is not there. */
+void finish_looked(struct finisher *f);
 
 /* finish-pages.c */
 void finish_pages(struct finisher *f, const struct tracefile_record *r);

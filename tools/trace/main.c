@@ -11,7 +11,8 @@
 
 static const char usage_text[] =
 	"Usage: david-trace record --out OUT [--disk FILE] [--share-disk] [--sync] [--cpu] [--pages]\n"
-	"                          [--layout] [--off] [--rotate BYTES,FILES] [--hold THREAD,NS] [--fifo] -- COMMAND...\n"
+	"                          [--layout] [--off] [--rotate BYTES,FILES] [--hold THREAD,NS] [--fifo]\n"
+	"                          [--look CALLS] -- COMMAND...\n"
 	"       david-trace record --out OUT [...] --pid PID[,PID...] | --uid UID | --cgroup DIR\n"
 	"       david-trace finish FILE DATABASE\n"
 	"       david-trace dump FILE\n"
@@ -89,6 +90,7 @@ static int record_command(int argc, char **argv)
 					       { "rotate", required_argument, NULL, 'r' },
 					       { "hold", required_argument, NULL, 'l' },
 					       { "fifo", no_argument, NULL, 'i' },
+					       { "look", required_argument, NULL, 'k' },
 					       {} };
 	struct record_options options = {};
 	int option;
@@ -136,6 +138,9 @@ static int record_command(int argc, char **argv)
 			break;
 		case 'l':
 			parse_hold(&options, optarg);
+			break;
+		case 'k':
+			options.look = number_of_option("--look", optarg, U32_MAX);
 			break;
 		case 'r':
 			parse_rotate(&options, optarg);

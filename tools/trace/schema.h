@@ -33,6 +33,7 @@ static const char tables_sql[] =
 	"CREATE TABLE fault(time INT, thread INT, file INT, offset INT, write INT, shared INT,"
 	" kernel INT, duration INT);"
 	"CREATE TEMP TABLE waited(thread INT, time INT, until INT);"
+	"CREATE TABLE look(event INT, process INT, fd INT, what TEXT, trace INT, kernel INT);"
 	"CREATE TABLE gap(why TEXT, start INT, end INT, calls INT);"
 	"CREATE TABLE names(path INT, file INT, target TEXT);";
 
@@ -54,6 +55,7 @@ static const char *const inserts_sql[] = {
 	[DB_PAGE] = "INSERT INTO page VALUES(?,?,?,?,?,?,?,?,?)",
 	[DB_FAULT] = "INSERT INTO fault VALUES(?,?,?,?,?,?,?,0)",
 	[DB_WAITED] = "INSERT INTO waited VALUES(?,?,?)",
+	[DB_LOOK] = "INSERT INTO look VALUES(?,?,?,?,?,?)",
 	[DB_GAP] = "INSERT INTO gap VALUES(?,?,?,?)",
 	[DB_SYSCALL] = "INSERT INTO syscall VALUES(?,?,?,?,?)",
 };

@@ -31,6 +31,7 @@ struct record_options {
 	unsigned long long segment_bytes;
 	const char *hold; /* a thread that is held in front of each call (hold.h); or NULL */
 	unsigned long long hold_ns;
+	unsigned int look; /* descriptors are looked at after one of so many calls; 0: never */
 	char **command; /* or NULL */
 };
 

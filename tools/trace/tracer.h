@@ -30,6 +30,7 @@ struct tracer {
 	pid_t held; /* hold.c; 0: none is */
 	u64 held_until;
 	bool scanned; /* for a scope: what comes now is new */
+	u64 looks; /* a random number, for --look */
 	struct turns *turns; /* tasks that have stopped; the tracer by ptrace alone has it */
 };
 

@@ -36,7 +36,8 @@ def record(file: Path, options: list[str], command: list[str], method: str = "pt
     if method == "bpf" and INSTALLED:
         raise UserError("trace record: --method bpf works in dm-david's source tree only")
     words = [str(build.ensure(METHODS[method])), "record", "--out", str(file), *options]
-    done = subprocess.Popen(words + (["--", *command] if command else []))
+    # What the caller has open the command has, too.
+    done = subprocess.Popen(words + (["--", *command] if command else []), close_fds=False)
     while True:
         try:
             return done.wait()

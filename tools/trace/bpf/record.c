@@ -507,6 +507,8 @@ static int record_by_bpf(const struct record_options *options)
 
 	if (options->cpu)
 		die("--method bpf has no --cpu");
+	if (options->look)
+		die("--method bpf has no --look: nothing stops");
 	tracefile_writer_init(&t->writer, open_trace(options));
 	tracefile_rotate(&t->writer, options->out, options->segments, options->segment_bytes);
 	t->balance.first = tracer_now(t);

@@ -27,6 +27,7 @@
 #include "hold.h"
 #include "../layout.h"
 #include "pages.h"
+#include "../rights.h"
 #include "../scope.h"
 #include "../tracer.h"
 #include "turns.h"
@@ -106,10 +107,28 @@ static void call_enter(struct tracer *t, struct task *task)
 		uring_entry(t, task, call);
 	if (call)
 		aio_entry(task);
+	if (call)
+		rights_entry(task);
 	if (call && t->options->pages)
 		pages_entry(t, task);
 	if (t->options->cpu)
 		add_cpu(task);
+}
+
+/*
+ * For --look: the descriptors of a process at random moments, beside what follows from its calls.
+ * The task is stopped; what its other threads and those who share a description do meanwhile is
+ * not known yet.
+ */
+static void look_at_random(struct tracer *t, const struct task *task)
+{
+	if (!t->options->look)
+		return;
+	t->looks = t->looks * 6364136223846793005ull + 1442695040888963407ull;
+	if ((t->looks >> 33) % t->options->look)
+		return;
+	/* Of a thread: the first one may be gone. */
+	capture_state(&t->writer, task->tid, task->tid, t->balance.last, TRACEFILE_LOOKED);
 }
 
 static void call_leave(struct tracer *t, struct task *task)
@@ -130,6 +149,8 @@ static void call_leave(struct tracer *t, struct task *task)
 	if (call)
 		aio_exit(task, result);
 	if (call)
+		rights_exit(task, result);
+	if (call)
 		disk_read_exit(task, call, result, exit);
 	if (call && t->options->layout)
 		layout_opened(task, call, result);
@@ -139,6 +160,7 @@ static void call_leave(struct tracer *t, struct task *task)
 	record_call(t, task, exit, result, 0);
 	if (call)
 		uring_exit(t, task, call, result);
+	look_at_random(t, task);
 }
 
 static void record_event(struct tracer *t, enum tracefile_type type, const struct task *task,
