@@ -18,6 +18,9 @@
  *   h		struct open_how; its size follows
  *   k		third argument of fcntl: what the command says
  *   b		any other pointer
+ *
+ * A record may have a path though no letter says so: the name of a local socket of bind, and of
+ * what open_by_handle_at has opened.
  */
 #ifndef TRACE_CALLS_H
 #define TRACE_CALLS_H
@@ -103,6 +106,7 @@ enum call_effect {
 	DOES_UNLINK,
 	DOES_RMDIR,
 	DOES_MKDIR,
+	DOES_BIND, /* of a local socket, to a name */
 	DOES_MKNOD,
 	DOES_FORK,
 	DOES_VFORK,

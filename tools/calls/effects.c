@@ -11,6 +11,8 @@
 #define RENAME_EXCHANGE_FLAG 2u
 #define CLOSE_RANGE_CLOEXEC_FLAG 4u
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
+#define RWF_APPEND_FLAG 0x10u
+#define RWF_NOAPPEND_FLAG 0x20u
 #define SECCOMP_FILTER 1u
 #define SECCOMP_NEW_LISTENER 8u
 #define BPF_COMMANDS 37u
@@ -79,6 +81,7 @@ bool effect_follows(const struct about *a, char letter)
 	case DOES_RENAME:
 	case DOES_SYMLINK:
 	case DOES_MKDIR:
+	case DOES_BIND:
 	case DOES_MKNOD:
 	case DOES_READLINK:
 		return false;
@@ -97,13 +100,83 @@ bool effect_follows(const struct about *a, char letter)
 	}
 }
 
+/* A number, and what follows it. False: there is none, or something else than a slash. */
+static bool read_number(const char *at, u32 *number, const char **rest)
+{
+	char *end;
+
+	if (*at < '0' || *at > '9')
+		return false;
+	*number = strtoul(at, &end, 10);
+	*rest = end;
+	return !*end || *end == '/';
+}
+
+/* What is behind the names by which a process means itself; NULL: the path is none of these. */
+static const char *behind_own_proc(const struct about *a, const char *path)
+{
+	static const char *const tops[] = { "/proc/self/", "/proc/thread-self/" };
+	const char *rest;
+	unsigned int i;
+	u32 pid;
+
+	for (i = 0; i < ARRAY_SIZE(tops); i++) {
+		if (!strncmp(path, tops[i], strlen(tops[i])))
+			return path + strlen(tops[i]);
+	}
+	if (strncmp(path, "/proc/", 6) || !read_number(path + 6, &pid, &rest) || !*rest ||
+	    pid != a->thread->process->pid)
+		return NULL;
+	return rest + 1;
+}
+
+/* The descriptor that a path names, and what follows it. */
+static bool own_descriptor(const struct about *a, const char *path, u32 *fd, const char **rest)
+{
+	static const char *const streams[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+	const char *proc = behind_own_proc(a, path);
+
+	for (*fd = 0; *fd < ARRAY_SIZE(streams); (*fd)++) {
+		*rest = path + strlen(streams[*fd]);
+		if (!strcmp(path, streams[*fd]))
+			return true;
+	}
+	if (proc)
+		return !strncmp(proc, "fd/", 3) && read_number(proc + 3, fd, rest);
+	return !strncmp(path, "/dev/fd/", 8) && read_number(path + 8, fd, rest);
+}
+
+void effect_own_path(const struct about *a, char letter, char *path, size_t room)
+{
+	const char *proc = behind_own_proc(a, path), *rest;
+	const struct node *node = NULL;
+	char whole[PATH_MAX];
+	struct ofd *ofd;
+	u32 fd, length;
+
+	if (own_descriptor(a, path, &fd, &rest)) {
+		ofd = world_ofd(a->thread, fd);
+		node = ofd ? ofd->node : NULL;
+	} else if (proc && !strncmp(proc, "cwd", 3) && (!proc[3] || proc[3] == '/')) {
+		node = a->thread->place->cwd;
+		rest = proc + 3;
+	}
+	/* The link itself, or what has no name any more. */
+	if (!node || (!*rest && !effect_follows(a, letter)) || (!node->parent && *node->name))
+		return;
+	length = names_path(node, whole, sizeof(whole));
+	if (length + strlen(rest) + 1 > min_t(size_t, sizeof(whole), room))
+		return;
+	memcpy(whole + length, rest, strlen(rest) + 1);
+	memcpy(path, whole, length + strlen(rest) + 1);
+}
+
 static struct node *effect_find(struct world *w, struct about *a, char letter, const char *path,
 				u32 length)
 {
 	char terminated[PATH_MAX];
-	int at = call_arg(a->call, letter);
 
-	if (at < 0 || !path || length >= sizeof(terminated))
+	if (!path || length >= sizeof(terminated))
 		return NULL;
 	if (a->call->effect == DOES_SYMLINK && letter == 'p')
 		return NULL; /* what the link is to say, not a name */
@@ -111,6 +184,7 @@ static struct node *effect_find(struct world *w, struct about *a, char letter, c
 	terminated[length] = 0;
 	if (!length)
 		return NULL;
+	effect_own_path(a, letter, terminated, sizeof(terminated));
 	return names_find(&w->names, effect_start(a, letter), terminated,
 			  effect_follows(a, letter));
 }
@@ -265,6 +339,18 @@ static void transferred(struct ofd *ofd, struct session *session, s64 offset, s6
 }
 
 /*
+ * Does a write go to the end of the file, wherever the call says? Linux does so with O_APPEND, also
+ * where the call has an offset.
+ */
+static bool goes_to_end(const struct about *a, const struct ofd *ofd)
+{
+	u64 flags = a->record->nr == SYS_pwritev2 ? last_arg(a) : 0;
+
+	return is_disk_file(ofd->file) && !(flags & RWF_NOAPPEND_FLAG) &&
+	       (ofd->flags & O_APPEND || flags & RWF_APPEND_FLAG);
+}
+
+/*
  * read, write and those like them; @at: of a call with an offset; NO_OFFSET: where the description
  * stands.
  */
@@ -272,21 +358,25 @@ static void transfer(struct world *w, struct about *a, unsigned int fd, s64 at, 
 {
 	struct session *session = about_ofd(w, a, fd);
 	struct ofd *ofd = a->ofd;
+	s64 end = NO_OFFSET;
 	bool appends;
 
 	if (!session || result(a) < 0)
 		return;
 	a->offset = at;
-	appends = write && ofd->flags & O_APPEND && is_disk_file(ofd->file);
-	if (appends && ofd->file->initial.source != INITIAL_TOLD) {
+	appends = write && goes_to_end(a, ofd);
+	if (appends && ofd->file->initial.source != INITIAL_TOLD)
 		initial_appended(&ofd->file->initial, result(a));
-		ofd->adrift = true;
-	}
+	if (appends && ofd->file->size >= 0)
+		end = ofd->file->size;
 	if (at == NO_OFFSET && is_disk_file(ofd->file)) {
-		if (appends && ofd->file->size >= 0)
-			ofd->position = ofd->file->size;
+		ofd->adrift |= appends && ofd->file->initial.source != INITIAL_TOLD;
+		if (end != NO_OFFSET)
+			ofd->position = end;
 		a->offset = ofd->position;
 		ofd->position = (u64)ofd->position + result(a);
+	} else if (appends) {
+		a->offset = end;
 	}
 	if (write && !appends && ofd->file && a->offset != NO_OFFSET)
 		initial_written(&ofd->file->initial, (u64)a->offset + result(a));
@@ -559,6 +649,16 @@ static void unlinked(struct world *w, struct about *a)
 	unbind(w, a->node, before);
 }
 
+/* Two names of one file: rename does nothing. */
+static bool is_same_file(const struct about *a, const struct tracefile_attr *before,
+			 const struct tracefile_attr *attr)
+{
+	if (a->record->flags & TRACEFILE_SAME_FILE)
+		return true;
+	return before && attr ? before->ino == attr->ino && before->dev == attr->dev :
+				a->file && a->node2->file == a->file;
+}
+
 static void renamed(struct world *w, struct about *a)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
@@ -574,9 +674,10 @@ static void renamed(struct world *w, struct about *a)
 		names_exchange(&w->names, a->node, a->node2);
 		return;
 	}
-	/* Two names of one file: rename does nothing. */
-	if (before && attr && before->ino == attr->ino && before->dev == attr->dev)
+	if (is_same_file(a, before, attr)) {
+		bind(w, a->node2, a->file);
 		return;
+	}
 	if (before && !a->node2->file)
 		a->node2->file = world_file(w, before);
 	if (a->node2->file) {
@@ -587,6 +688,14 @@ static void renamed(struct world *w, struct about *a)
 			a->node2->file->links--;
 	}
 	names_move(&w->names, a->node, a->node2);
+}
+
+static void link_says(struct node *node, const char *target, u32 length)
+{
+	char *old = node->target;
+
+	node->target = strndup(target, length);
+	free(old);
 }
 
 static void linked(struct world *w, struct about *a)
@@ -605,6 +714,9 @@ static void linked(struct world *w, struct about *a)
 		a->file = file_at(w, a->node, NULL);
 	if (!attr && a->file)
 		a->file->links = max(a->file->links, 1u) + 1;
+	/* A second name of a symbolic link says the same. */
+	if (a->node && a->node->target)
+		link_says(a->node2, a->node->target, strlen(a->node->target));
 	bind(w, a->node2, a->file);
 }
 
@@ -620,12 +732,10 @@ static void made(struct world *w, struct about *a, struct node *node, u32 mode)
 	bind(w, node, a->file);
 }
 
-static void link_says(struct node *node, const char *target, u32 length)
+static void bound(struct world *w, struct about *a)
 {
-	char *old = node->target;
-
-	node->target = strndup(target, length);
-	free(old);
+	about_ofd(w, a, 0);
+	made(w, a, a->node, S_IFSOCK | 0777);
 }
 
 static void symlinked(struct world *w, struct about *a)
@@ -716,9 +826,15 @@ static void seeked(struct world *w, struct about *a)
 		learn_seek(&a->file->initial, arg(a, 2), arg(a, 1), result(a));
 }
 
+/* What has been executed is known from before; of traces that do not have that, what runs. */
 static void executed(struct world *w, struct about *a)
 {
-	looked(w, a);
+	const struct tracefile_attr *before = effect_attr(a, TRACEFILE_ATTR_BEFORE);
+
+	if (result(a) < 0 || !before)
+		looked(w, a);
+	else
+		a->file = file_at(w, a->node, before);
 	if (result(a) < 0)
 		return;
 	a->thread->process->program = a->file;
@@ -868,6 +984,9 @@ static void effect_of_names(struct world *w, struct about *a)
 		break;
 	case DOES_MKDIR:
 		made(w, a, a->node, S_IFDIR | (arg(a, call_arg(a->call, 'm')) & 07777));
+		break;
+	case DOES_BIND:
+		bound(w, a);
 		break;
 	case DOES_MKNOD:
 		made(w, a, a->node, arg(a, call_arg(a->call, 'm')));

@@ -34,4 +34,10 @@ void effect_of(struct world *w, struct about *about);
 struct node *effect_start(const struct about *a, char letter);
 bool effect_follows(const struct about *a, char letter);
 
+/*
+ * A path by which a process means a descriptor or the directory of its own (/dev/fd/3,
+ * /proc/self/cwd/x) becomes the whole path of what that is, if it has a name.
+ */
+void effect_own_path(const struct about *a, char letter, char *path, size_t room);
+
 #endif

@@ -4,7 +4,6 @@
 #include "../common/alloc.h"
 
 #define LINKS_MAX 40 /* as in the kernel */
-#define PATH_ROOM 4096u
 #define DELETED " (deleted)"
 
 /* The list of all names of one hash. */
@@ -174,31 +173,37 @@ void names_exchange(struct names *names, struct node *one, struct node *other)
 	names->epoch++;
 }
 
+/* Puts @name in front of what is at @at; what has no room is cut off at the front. */
+static u32 put_before(char *path, u32 at, const char *name)
+{
+	u32 length = strlen(name), kept = min(length, at);
+
+	memcpy(path + at - kept, name + length - kept, kept);
+	return at - kept;
+}
+
 u32 names_path(const struct node *node, char *path, u32 room)
 {
-	char made[PATH_ROOM];
-	u32 at = sizeof(made), length;
 	const struct node *step = node;
+	u32 length = 0, at;
 
-	for (; step->parent; step = step->parent) {
-		length = strlen(step->name);
-		if (at < length + 1)
-			break;
-		at -= length;
-		memcpy(made + at, step->name, length);
-		made[--at] = '/';
-	}
+	for (; step->parent; step = step->parent)
+		length += strlen(step->name) + 1;
 	/* Not up to the root: a directory on the way, or the name itself, has been removed. */
-	if (*step->name && at > strlen(step->name)) {
-		length = strlen(step->name);
-		at -= length;
-		memcpy(made + at, step->name, length);
-		return snprintf(path, room, "%.*s" DELETED, (int)(sizeof(made) - at), made + at);
+	if (*step->name)
+		length += strlen(step->name) + strlen(DELETED);
+	at = min(max(length, 1u), room - 1);
+	length = at;
+	path[at] = 0;
+	if (*step->name)
+		at = put_before(path, at, DELETED);
+	for (step = node; step->parent; step = step->parent) {
+		at = put_before(path, at, step->name);
+		at = put_before(path, at, "/");
 	}
-	if (at == sizeof(made))
-		made[--at] = '/';
-	length = min_t(u32, sizeof(made) - at, room - 1);
-	memcpy(path, made + at, length);
-	path[length] = 0;
+	if (*step->name)
+		put_before(path, at, step->name);
+	else if (at)
+		put_before(path, at, "/");
 	return length;
 }

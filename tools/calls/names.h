@@ -51,7 +51,11 @@ void names_exchange(struct names *names, struct node *one, struct node *other);
 /* What the name led to is no longer there. */
 void names_remove(struct names *names, struct node *node);
 
-/* The whole path, in @room bytes; a removed name's ends in " (deleted)". Returns its length. */
+/*
+ * The whole path, in @room bytes; a removed name's ends in " (deleted)". Returns its length. A path
+ * of the kernel has 4,096 at most; names that chdir led to may be longer together.
+ */
+#define NAMES_PATH_MAX 65536u
 u32 names_path(const struct node *node, char *path, u32 room);
 
 #endif

@@ -97,6 +97,7 @@ enum tracefile_type {
 #define TRACEFILE_NO_DISK 0x10 /* a read that took long, and asked no disk */
 #define TRACEFILE_POLLED 0x20 /* a submission that a thread of the kernel took, in no call */
 #define TRACEFILE_LOOKED 0x40 /* of a task, a descriptor: to be compared with the kernel's now */
+#define TRACEFILE_SAME_FILE 0x80 /* of a rename, both names: it has done nothing */
 
 struct tracefile_record {
 	u32 length; /* with blobs; a multiple of 8 */

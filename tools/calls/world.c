@@ -185,6 +185,7 @@ struct ofd *world_open(struct world *w, struct thread *thread, u32 fd, u64 flags
 		.open_event = w->event,
 		.size_open = -1,
 		.size_close = -1,
+		.found_at = -1,
 		.next = w->open,
 		.before = &w->open,
 	};
@@ -385,6 +386,7 @@ struct ofd *world_receive(struct world *w, struct thread *thread,
 			return NULL;
 		ofd->open_event = 0;
 		ofd->position = right->position;
+		ofd->found_at = right->position;
 		ofd->file = world_file(w, &right->attr);
 		return ofd;
 	}

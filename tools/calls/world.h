@@ -50,6 +50,7 @@ struct ofd { /* open file description */
 	u32 name; /* a text: its path when it was opened */
 	u64 flags; /* of open */
 	s64 position;
+	s64 found_at; /* where it stood when the trace met it; -1: opened by the trace */
 	u64 opened; /* time and event; 0: before the trace, or unseen */
 	u64 open_event;
 	struct process *opener;

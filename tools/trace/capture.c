@@ -4,15 +4,18 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #define ARGV_MAX 64 /* strings */
 #define ARGV_BYTES 4096
 #define IOVECS_MAX 1024 /* UIO_MAXIOV */
+#define NAME_LONG (PATH_MAX - 64) /* from there on */
 
 static u64 ns_of_timespec(struct timespec t)
 {
@@ -51,8 +54,8 @@ static void capture_look_fd(struct task *task, enum tracefile_kind kind, int fd)
 	capture_look(task, kind, path, true);
 }
 
-/* A blob of the entry, as a string. */
-static const char *path_blob(const struct task *task, u16 kind)
+/* What there is of the record so far; a path has its end. NULL: no such blob. */
+static const void *find_blob(const struct task *task, u16 kind)
 {
 	u32 at = 0;
 
@@ -61,7 +64,7 @@ static const char *path_blob(const struct task *task, u16 kind)
 			(const struct tracefile_blob *)(task->blobs + at);
 
 		if (blob->kind == kind)
-			return (const char *)(blob + 1);
+			return blob + 1;
 		at += sizeof(*blob) + ((blob->length + 3) & ~3u);
 	}
 	return NULL;
@@ -74,18 +77,48 @@ static bool means_itself(const char *path)
 	       !strncmp(path, "/dev/std", 8);
 }
 
+/* Of a name that leaves no room for that of a directory in front of it. */
+static void look_from(struct task *task, enum tracefile_kind kind, int dirfd, const char *path,
+		      bool follow)
+{
+	struct tracefile_attr attr;
+	char start[64];
+	struct stat st;
+	int dir;
+
+	if (*path == '/')
+		snprintf(start, sizeof(start), "/proc/%d/root", task->tid);
+	else if (dirfd == AT_FDCWD)
+		snprintf(start, sizeof(start), "/proc/%d/cwd", task->tid);
+	else
+		snprintf(start, sizeof(start), "/proc/%d/fd/%d", task->tid, dirfd);
+	path += strspn(path, "/");
+	dir = open(start, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return;
+	if (!fstatat(dir, path, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW)) {
+		attr_of_stat(&attr, &st);
+		task_blob(task, kind, &attr, sizeof(attr));
+	}
+	close(dir);
+}
+
 /* The file that the path at letter @letter names. */
 static void capture_look_path(struct task *task, const struct call *call, char letter,
 			      enum tracefile_kind kind, bool follow)
 {
 	int at = call_arg(call, letter), dirfd = AT_FDCWD;
-	const char *path = path_blob(task, letter == 'p' ? TRACEFILE_PATH : TRACEFILE_PATH2);
+	const char *path = find_blob(task, letter == 'p' ? TRACEFILE_PATH : TRACEFILE_PATH2);
 	char whole[PATH_MAX + 64];
 
-	if (at < 0 || !path || means_itself(path))
+	if (!path || means_itself(path))
 		return;
 	if (at > 0 && call->args[at - 1] == (letter == 'p' ? 'd' : 'D'))
 		dirfd = task->call.args[at - 1];
+	if (strlen(path) >= NAME_LONG) {
+		look_from(task, kind, dirfd, path, follow);
+		return;
+	}
 	if (!*path)
 		snprintf(whole, sizeof(whole), "/proc/%d/fd/%d", task->tid, dirfd);
 	else if (*path == '/')
@@ -97,6 +130,22 @@ static void capture_look_path(struct task *task, const struct call *call, char l
 	capture_look(task, kind, whole, follow || !*path);
 }
 
+/* Of a local socket that has one: not of other families, nor of the abstract ones of Linux. */
+static void get_socket_name(struct task *task, u64 at, u64 length)
+{
+	struct sockaddr_un address = {};
+	size_t head = offsetof(struct sockaddr_un, sun_path), got;
+
+	got = peek_memory(task->tid, at, &address, min_t(u64, length, sizeof(address)));
+	if (got <= head || address.sun_family != AF_UNIX || !*address.sun_path)
+		return;
+	got = strnlen(address.sun_path, got - head);
+	if (got == sizeof(address.sun_path))
+		return;
+	address.sun_path[got] = 0;
+	task_blob(task, TRACEFILE_PATH, address.sun_path, got + 1);
+}
+
 static void get_path(struct task *task, u64 at, enum tracefile_kind kind)
 {
 	char path[PATH_MAX];
@@ -106,7 +155,7 @@ static void get_path(struct task *task, u64 at, enum tracefile_kind kind)
 		return;
 	length = peek_string(task->tid, at, path, sizeof(path));
 	if (length >= 0)
-		task_blob(task, kind, path, length + 1); /* with its end: path_blob() needs it */
+		task_blob(task, kind, path, length + 1); /* with its end: find_blob() says so */
 	else
 		task->flags |= TRACEFILE_BAD_PATH;
 }
@@ -186,7 +235,7 @@ static void get_argument(struct task *task, const struct call *call, unsigned in
 
 	switch (call->args[i]) {
 	case 'p':
-		if (!path_blob(task, TRACEFILE_PATH)) /* mount has two */
+		if (!find_blob(task, TRACEFILE_PATH)) /* mount has two */
 			get_path(task, args[i], TRACEFILE_PATH);
 		break;
 	case 'P':
@@ -244,6 +293,13 @@ void capture_entry(struct task *task, const struct call *call)
 	case DOES_RENAME:
 		capture_look_path(task, call, 'P', TRACEFILE_ATTR_BEFORE, false);
 		break;
+	case DOES_BIND:
+		get_socket_name(task, task->call.args[1], task->call.args[2]);
+		break;
+	case DOES_EXEC:
+		/* Of a script, and not of the program that reads it. */
+		capture_look_path(task, call, 'p', TRACEFILE_ATTR_BEFORE, true);
+		break;
 	default:
 		break;
 	}
@@ -288,6 +344,20 @@ static void get_cwd(struct task *task)
 	n = readlink(link, cwd, sizeof(cwd));
 	if (n > 0)
 		task_blob(task, TRACEFILE_CWD, cwd, n);
+}
+
+/* What was opened by no name has one all the same. */
+static void get_name(struct task *task, int fd)
+{
+	char link[64], name[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", task->tid, fd);
+	n = readlink(link, name, sizeof(name) - 1);
+	if (n <= 0 || *name != '/')
+		return;
+	name[n] = 0;
+	task_blob(task, TRACEFILE_PATH, name, n + 1);
 }
 
 static void get_program(struct task *task)
@@ -354,6 +424,15 @@ static void get_pidfd(struct task *task, const struct call *call)
 		task_blob(task, TRACEFILE_PIDFD, &pidfd, sizeof(pidfd));
 }
 
+/* Is there what was there before? Then both names of a rename were of one file. */
+static bool is_unchanged(const struct task *task)
+{
+	const struct tracefile_attr *before = find_blob(task, TRACEFILE_ATTR_BEFORE);
+	const struct tracefile_attr *after = find_blob(task, TRACEFILE_ATTR);
+
+	return before && after && before->dev == after->dev && before->ino == after->ino;
+}
+
 bool capture_attr(const char *path, struct tracefile_attr *attr)
 {
 	struct stat st;
@@ -376,6 +455,10 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 	get_output(task, call, result);
 	switch (call->effect) {
 	case DOES_OPEN:
+		if (call_arg(call, 'p') < 0)
+			get_name(task, result);
+		capture_look_fd(task, TRACEFILE_ATTR, result);
+		break;
 	case DOES_CREAT:
 	case DOES_OPENAT2:
 	case DOES_SOCKET:
@@ -391,10 +474,15 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 		capture_look_path(task, call, 'p', TRACEFILE_ATTR, true);
 		break;
 	case DOES_MKDIR:
+	case DOES_BIND:
 	case DOES_MKNOD:
 		capture_look_path(task, call, 'p', TRACEFILE_ATTR, false);
 		break;
 	case DOES_RENAME:
+		capture_look_path(task, call, 'P', TRACEFILE_ATTR, false);
+		if (is_unchanged(task))
+			task->flags |= TRACEFILE_SAME_FILE;
+		break;
 	case DOES_LINK:
 	case DOES_SYMLINK:
 		capture_look_path(task, call, 'P', TRACEFILE_ATTR, false);

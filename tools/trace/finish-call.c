@@ -44,8 +44,11 @@ static void write_rights(struct finisher *f, const struct about *a, const char *
 static void write_extras(struct finisher *f, const struct about *a)
 {
 	enum call_effect effect = a->call ? a->call->effect : DOES_NONE;
+	bool executes = effect == DOES_EXEC && !a->record->result;
 	bool removes = effect == DOES_UNLINK || effect == DOES_RMDIR;
-	bool changes = removes || effect == DOES_RENAME || effect == DOES_EXEC;
+	bool before = removes || (executes && tracefile_find(a->record, TRACEFILE_ATTR_BEFORE,
+							     sizeof(struct tracefile_attr), NULL));
+	bool changes = removes || effect == DOES_RENAME || executes;
 	bool shows = a->call && call_arg(a->call, 's') >= 0;
 	struct db *db = &f->db;
 	const char *data;
@@ -53,7 +56,7 @@ static void write_extras(struct finisher *f, const struct about *a)
 	u16 kind;
 
 	while (tracefile_each(a->record, &at, &kind, &data, &length)) {
-		bool attr = kind == (removes ? TRACEFILE_ATTR_BEFORE : TRACEFILE_ATTR);
+		bool attr = kind == (before ? TRACEFILE_ATTR_BEFORE : TRACEFILE_ATTR);
 
 		if (attr && length >= sizeof(struct tracefile_attr)) {
 			if (changes || shows)

@@ -182,23 +182,56 @@ static const struct tracefile_record *aio_completion(const struct tracefile_reco
 	return &one;
 }
 
-static void write_submission(struct finisher *f, const struct submission *s, const struct about *a,
+/*
+ * Of a vector the row has the call with one buffer of all its bytes: a submission has no row of
+ * extra, where a call of the program has them.
+ */
+static void in_one_piece(struct tracefile_record *r, s64 offset)
+{
+	const void *total = tracefile_find(r, TRACEFILE_TOTAL, sizeof(u64), NULL);
+
+	switch (total ? r->nr : CALL_UNKNOWN) {
+	case SYS_readv:
+		r->nr = SYS_read;
+		break;
+	case SYS_writev:
+		r->nr = SYS_write;
+		break;
+	case SYS_preadv2:
+		r->nr = SYS_pread64;
+		break;
+	case SYS_pwritev2:
+		r->nr = SYS_pwrite64;
+		break;
+	default:
+		return;
+	}
+	r->args[2] = get_unaligned_le64(total);
+	if (offset != NO_OFFSET)
+		r->args[3] = offset;
+}
+
+static void write_submission(struct finisher *f, struct submission *s, const struct about *a,
 			     bool completed)
 {
 	const struct tracefile_record *r = &s->record;
 	struct db *db = &f->db;
-	unsigned int i, args = a->call ? strlen(a->call->args) : 0;
+	const struct call *call;
+	unsigned int i, args;
 	/* Texts have rows of their own: first. */
 	u32 path = a->path ? db_text(db, a->path, a->path_length) : 0;
 	u32 path2 = a->path2 ? db_text(db, a->path2, a->path2_length) : 0;
 
+	in_one_piece(&s->record, a->offset);
+	call = call_of(r->nr);
+	args = call ? strlen(call->args) : 0;
 	db_opt(db, DB_URING, s->event, 0);
 	db_int(db, DB_URING, s->thread);
 	db_int(db, DB_URING, s->submit.ring);
 	db_int(db, DB_URING, s->submit.opcode);
 	db_int(db, DB_URING, s->submit.flags);
 	db_int(db, DB_URING, s->submit.user_data);
-	db_opt(db, DB_URING, a->call ? (s64)r->nr : -1, -1);
+	db_opt(db, DB_URING, call ? (s64)r->nr : -1, -1);
 	db_int(db, DB_URING, finish_since(f, r->entry));
 	db_opt(db, DB_URING, completed ? finish_since(f, r->exit) : -1, -1);
 	if (completed)

@@ -65,6 +65,7 @@ void finish_fd(struct finisher *f, const struct tracefile_record *r)
 		return;
 	ofd->open_event = 0;
 	ofd->position = r->args[1];
+	ofd->found_at = r->args[1];
 	if (attr) {
 		ofd->file = world_file(w, attr);
 		ofd->size_open = attr->size;

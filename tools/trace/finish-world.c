@@ -9,7 +9,7 @@ static u32 text_of(void *arg, const struct node *node)
 {
 	struct finisher *f = arg;
 	struct node *cached = (struct node *)node;
-	char path[PATH_MAX];
+	char path[NAMES_PATH_MAX];
 	u32 length;
 
 	if (node->text && node->epoch == f->world.names.epoch)
@@ -62,6 +62,7 @@ static void ofd_ended(void *arg, const struct ofd *ofd, u64 closed)
 	db_int(db, DB_OFD, ofd->syncs);
 	db_int(db, DB_OFD, ofd->sequential);
 	db_int(db, DB_OFD, ofd->descriptors);
+	db_opt(db, DB_OFD, ofd->found_at, -1);
 	db_row(db, DB_OFD);
 	for (session = ofd->sessions; session; session = session->next)
 		write_session(f, ofd, session);

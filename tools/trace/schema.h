@@ -16,7 +16,7 @@ static const char tables_sql[] =
 	"CREATE TABLE ofd(id INTEGER PRIMARY KEY, file INT, name INT, flags INT, process INT,"
 	" opened INT, closed INT, event INT, size_open INT, size_close INT, mtime INT, atime INT,"
 	" reads INT, writes INT, bytes_read INT, bytes_written INT, seeks INT, syncs INT,"
-	" sequential INT, descriptors INT);"
+	" sequential INT, descriptors INT, found_at INT);"
 	"CREATE TABLE session(ofd INT, process INT, command INT, reads INT, writes INT,"
 	" bytes_read INT, bytes_written INT, first INT, last INT);"
 	"CREATE TABLE event(id INTEGER PRIMARY KEY, thread INT, nr INT, start INT, duration INT,"
@@ -45,7 +45,7 @@ static const char *const inserts_sql[] = {
 	[DB_EXTRA] = "INSERT INTO extra VALUES(?,?,?)",
 	[DB_TEXT] = "INSERT INTO text VALUES(?,?)",
 	[DB_FILE] = "INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
-	[DB_OFD] = "INSERT INTO ofd VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[DB_OFD] = "INSERT INTO ofd VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[DB_SESSION] = "INSERT INTO session VALUES(?,?,?,?,?,?,?,?,?)",
 	[DB_PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
 	[DB_THREAD] = "INSERT INTO thread VALUES(?,?,?,?,?)",

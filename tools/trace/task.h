@@ -25,6 +25,7 @@ struct task {
 	bool stopped; /* before it was announced */
 	bool in_call;
 	bool ignored; /* the call that it is in is not recorded */
+	bool torn; /* a thread of its process was killed in a call */
 	u64 entry; /* when */
 	u64 resumed; /* the tracer's count, when it was last let go on */
 	u32 epoch; /* of the tracer, when its descriptors were known */

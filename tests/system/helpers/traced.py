@@ -61,15 +61,17 @@ def tree_of_trace(database: sqlite3.Connection, top: Path) -> dict[str, Node]:
 
 
 def tree_of_disk(top: Path) -> dict[str, Node]:
+    """By descriptors of directories: a path may be longer than the kernel takes."""
     found = {}
-    for path in top.rglob("*"):
-        st = path.lstat()
-        regular = stat.S_ISREG(st.st_mode)
-        target = os.readlink(path) if path.is_symlink() else None
-        found[str(path)] = (
-            stat.S_IFMT(st.st_mode),
-            st.st_size if regular else None,
-            st.st_nlink if regular else None,
-            target,
-        )
+    for root, directories, files, fd in os.fwalk(top):
+        for name in directories + files:
+            st = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            regular = stat.S_ISREG(st.st_mode)
+            target = os.readlink(name, dir_fd=fd) if stat.S_ISLNK(st.st_mode) else None
+            found[os.path.join(root, name)] = (
+                stat.S_IFMT(st.st_mode),
+                st.st_size if regular else None,
+                st.st_nlink if regular else None,
+                target,
+            )
     return found

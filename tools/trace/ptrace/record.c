@@ -220,9 +220,11 @@ static struct task *task_execed(struct tracer *t, struct task *task)
 {
 	unsigned long former = task->tid;
 	struct task *caller;
+	bool torn;
 
 	ptrace(PTRACE_GETEVENTMSG, task->tid, NULL, &former);
 	caller = former == task->tid ? task : task_find(&t->tasks, former);
+	torn = task->torn || (caller != task && task->in_call);
 	if (caller && caller != task) {
 		pid_t leader = task->tid;
 
@@ -247,6 +249,10 @@ static struct task *task_execed(struct tracer *t, struct task *task)
 	}
 	uring_gone(task);
 	record_event(t, TRACEFILE_EXEC, task, former, 0, task->entry);
+	/* What the killed threads have still done to descriptors no record says. */
+	if (torn && t->on)
+		capture_state(&t->writer, task->tid, task->tid, t->balance.last, TRACEFILE_AGAIN);
+	task->torn = false;
 	return task;
 }
 
@@ -256,9 +262,16 @@ static void gone(struct tracer *t, struct task *task, int status, const struct r
 					   .tid = task->tid,
 					   .result = status };
 	u64 time = task->in_call && !task->ignored ? task->entry : tracer_now(t);
+	const struct call *call;
+	struct task *leader;
 
-	if (task->in_call && !task->ignored)
+	if (task->in_call && !task->ignored) {
 		record_call(t, task, time, 0, TRACEFILE_NO_EXIT);
+		leader = task_find(&t->tasks, task->tgid);
+		call = call_of(task->call.nr);
+		if (leader && !(call && call->effect == DOES_EXIT))
+			leader->torn = true;
+	}
 	record.entry = time;
 	record.exit = time;
 	record.args[0] = (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000ull +

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program to trace: calls that do other things than they seem to, a case by its name, in the
+ * working directory.
+ *
+ *   append	writes that go to the end of a file, though they have an offset
+ *   same	a rename of two names of one file, which does nothing
+ *   socket	names that bind makes
+ *   own	names by which a process means its own descriptors and directory
+ *   deep	a path of more than 4,096 bytes, and names of nearly as many
+ *   handle	a file that is opened by its handle; ends with 77 if that is not allowed
+ *   uring	vectors that io_uring reads and writes; 77 if there is none
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "need.h"
+
+#define NOT_HERE 77
+#define DEEP 60
+#define LONG 100
+
+static char zeros[100000];
+
+static int make(const char *name, int flags, size_t bytes)
+{
+	int fd = open(name, O_CREAT | O_RDWR | flags, 0644);
+
+	need(fd >= 0 && write(fd, zeros, bytes) == (ssize_t)bytes, name);
+	return fd;
+}
+
+static void append(void)
+{
+	struct iovec parts[2] = { { zeros, 100 }, { zeros, 23 } };
+	int fd = make("flag", 0, 1000), end;
+
+	need(pwritev2(fd, parts, 2, 10, RWF_APPEND) == 123, "RWF_APPEND");
+	need(lseek(fd, 0, SEEK_CUR) == 1000, "where it stands");
+	need(write(fd, zeros, 5) == 5, "write");
+	need(pwritev2(fd, parts, 1, -1, RWF_APPEND) == 100, "RWF_APPEND at -1");
+	need(lseek(fd, 0, SEEK_CUR) == 1223, "where it stands then");
+	end = make("end", O_APPEND, 700);
+	need(pwrite(end, zeros, 50, 0) == 50, "pwrite");
+	need(pwrite(end, zeros, 7, 100000) == 7, "pwrite");
+	need(lseek(end, 0, SEEK_CUR) == 700, "where the other stands");
+	need(!ftruncate(end, 10) && write(end, zeros, 3) == 3, "write");
+}
+
+static void same(void)
+{
+	close(make("one", 0, 10));
+	close(make("third", 0, 30));
+	need(!link("one", "two") && !rename("one", "two"), "rename");
+	need(!access("one", F_OK) && !link("two", "again"), "link");
+	need(!rename("third", "two"), "rename");
+	close(make("one", O_APPEND, 5));
+}
+
+static void bind_to(const char *name, int type)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, type, 0);
+
+	strcpy(at.sun_path, name);
+	need(!bind(fd, (struct sockaddr *)&at, sizeof(at)), name);
+	need(bind(fd, (struct sockaddr *)&at, sizeof(at)), "bind again");
+	close(fd);
+}
+
+static void sockets(void)
+{
+	need(!mkdir("d", 0755) && !chdir("d"), "d");
+	bind_to("stays", SOCK_STREAM);
+	bind_to("gone", SOCK_DGRAM);
+	bind_to("../above", SOCK_SEQPACKET);
+	need(!unlink("gone"), "unlink");
+	close(make("gone", 0, 4));
+	need(!rename("stays", "moved"), "rename");
+}
+
+static void write_to(const char *name, int flags, int bytes)
+{
+	int fd = open(name, O_WRONLY | flags, 0644);
+
+	need(fd >= 0 && write(fd, zeros, bytes) == bytes, name);
+	close(fd);
+}
+
+static void own(void)
+{
+	int file = make("file", 0, 10), dir;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/dev/fd/%d", file);
+	write_to(name, O_APPEND, 1);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
+	write_to(name, O_APPEND, 2);
+	snprintf(name, sizeof(name), "/proc/%d/fd/%d", getpid(), file);
+	write_to(name, O_APPEND, 4);
+	need(dup2(file, STDOUT_FILENO) >= 0, "dup2");
+	write_to("/dev/stdout", O_APPEND, 8);
+	need(!mkdir("d", 0755), "d");
+	write_to("/proc/self/cwd/d/by-cwd", O_CREAT, 16);
+	dir = open("d", O_RDONLY | O_DIRECTORY);
+	snprintf(name, sizeof(name), "/proc/thread-self/fd/%d/by-dir", dir);
+	write_to(name, O_CREAT, 32);
+	need(!rename("/proc/self/cwd/d/by-cwd", "moved"), "rename");
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
+	need(!truncate(name, 20), "truncate");
+}
+
+static void deep(void)
+{
+	char part[LONG + 1], *path = zeros;
+	struct stat st;
+	int i;
+
+	memset(part, 'd', LONG);
+	part[LONG] = 0;
+	for (i = 0; i < DEEP; i++)
+		need(!mkdir(part, 0755) && !chdir(part), "deep");
+	close(make("bottom", 0, 4));
+	need(!rename("bottom", "bottom2") && !mkdir("below", 0755), "below");
+	for (i = 0; i < DEEP; i++)
+		need(!chdir(".."), "up");
+	for (i = 0; i < 40; i++)
+		path += sprintf(path, "%s/", part);
+	strcpy(path, "middle"); /* 4,046 bytes */
+	close(open(zeros, O_CREAT | O_WRONLY, 0644));
+	need(!stat(zeros, &st) && !unlink(zeros), "middle");
+	strcpy(path, "left");
+	need(!symlink("x", zeros), "left");
+}
+
+static void handle(void)
+{
+	struct {
+		struct file_handle head;
+		char rest[MAX_HANDLE_SZ];
+	} where = { .head.handle_bytes = MAX_HANDLE_SZ };
+	int mount, dir = open(".", O_RDONLY | O_DIRECTORY), fd;
+
+	close(make("file", 0, 100));
+	need(!name_to_handle_at(AT_FDCWD, "file", &where.head, &mount, 0), "handle");
+	fd = open_by_handle_at(dir, &where.head, O_WRONLY | O_APPEND);
+	if (fd < 0)
+		exit(NOT_HERE);
+	need(write(fd, zeros, 11) == 11, "write");
+	close(fd);
+}
+
+static void submit_vector(int ring, struct io_uring_params *params, uint8_t opcode, int fd,
+			  struct iovec *parts, off_t at)
+{
+	size_t size = params->sq_off.array + params->sq_entries * sizeof(uint32_t);
+	char *sq = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
+	struct io_uring_sqe *sqes = mmap(NULL, params->sq_entries * sizeof(*sqes),
+					 PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
+	uint32_t *tail = (uint32_t *)(sq + params->sq_off.tail), slot;
+
+	need(sq != MAP_FAILED && (void *)sqes != MAP_FAILED, "mmap");
+	slot = *tail & (params->sq_entries - 1);
+	sqes[slot] = (struct io_uring_sqe){ .opcode = opcode, .fd = fd, .off = at, .len = 2 };
+	sqes[slot].addr = (uintptr_t)parts;
+	((uint32_t *)(sq + params->sq_off.array))[slot] = slot;
+	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
+	need(syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) == 1, "enter");
+}
+
+static void uring(void)
+{
+	struct iovec parts[2] = { { zeros, 3000 }, { zeros + 3000, 96 } };
+	struct io_uring_params params = {};
+	int ring = syscall(SYS_io_uring_setup, 4, &params), fd = make("file", 0, 100);
+
+	if (ring < 0)
+		exit(NOT_HERE);
+	submit_vector(ring, &params, IORING_OP_WRITEV, fd, parts, 5000);
+	submit_vector(ring, &params, IORING_OP_READV, fd, parts, 1000);
+	submit_vector(ring, &params, IORING_OP_WRITEV, fd, parts, -1);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = { { "append", append }, { "same", same }, { "socket", sockets }, { "own", own },
+		      { "deep", deep },	    { "handle", handle }, { "uring", uring } };
+	unsigned int i;
+
+	for (i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
+		if (strcmp(argv[1], cases[i].name))
+			continue;
+		cases[i].run();
+		return 0;
+	}
+	return 1;
+}

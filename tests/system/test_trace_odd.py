@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Calls that do other things than they seem to: the tree that follows from the trace is that on the disk. No lab."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from davidlib import build
+from helpers.traced import tree_of_disk, tree_of_trace
+
+TREE = Path(__file__).resolve().parents[2]
+DAVID = TREE / "tools/david"
+NOT_HERE = 77
+
+
+@pytest.fixture(scope="module")
+def oddcalls(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    build.ensure("david-trace")
+    out = tmp_path_factory.mktemp("oddcalls") / "oddcalls"
+    source = TREE / "tests/system/helpers/oddcalls.c"
+    subprocess.run(["cc", "-O1", "-Wall", "-Werror", "-o", out, source], check=True)
+    return out
+
+
+def traced(tmp_path: Path, *command: str | Path, **popen: object) -> tuple[sqlite3.Connection, Path]:
+    """A command's trace, and where it was at work."""
+    work, out = tmp_path / "work", tmp_path / "t.db"
+    work.mkdir(exist_ok=True)
+    words = [DAVID, "trace", "record", "-o", out, "--share-disk", "--", *command]
+    done = subprocess.run(words, cwd=work, timeout=120, check=False, **popen)  # type: ignore[call-overload]
+    if done.returncode == NOT_HERE:
+        pytest.skip("the kernel, or who runs this, does not allow it")
+    assert not done.returncode
+    return sqlite3.connect(out), work
+
+
+CASES = ["append", "same", "socket", "own", "deep", "handle", "uring"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_tree_of_the_trace_is_that_on_the_disk(case: str, oddcalls: Path, tmp_path: Path) -> None:
+    database, work = traced(tmp_path, oddcalls, case)
+    disk = tree_of_disk(work)
+    assert disk and tree_of_trace(database, work) == disk
+
+
+def test_a_vector_of_io_uring_is_as_long_as_its_parts(oddcalls: Path, tmp_path: Path) -> None:
+    database, _ = traced(tmp_path, oddcalls, "uring")
+    rows = database.execute("SELECT name, a2, result, offset FROM submission ORDER BY start").fetchall()
+    assert rows == [("pwrite64", 3096, 3096, 5000), ("pread64", 3096, 3096, 1000), ("write", 3096, 3096, 100)]
+
+
+def test_a_script_is_not_its_interpreter(tmp_path: Path) -> None:
+    """Its size and inode are its own, in the tree, of the process and of the call."""
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\necho hi >out\nread x </etc/hostname\n")
+    script.chmod(0o755)
+    database, work = traced(tmp_path, "sh", "-c", f"{script}; {script} again; ./none; exec {script}")
+    st = script.stat()
+    rows = database.execute(
+        "SELECT f.dev, f.ino, f.first_size, f.size FROM file f JOIN text t ON t.id = f.name WHERE t.text = ?",
+        (str(script),),
+    ).fetchall()
+    assert rows == [(st.st_dev, st.st_ino, st.st_size, st.st_size)]
+    sizes = database.execute("SELECT file_size FROM bsd_execute WHERE file_name = ?", (str(script),))
+    assert sizes.fetchall() == [(st.st_size,)] * 3
+    programs = database.execute(
+        "SELECT t.text FROM process p JOIN file f ON f.id = p.program JOIN text t ON t.id = f.name"
+    ).fetchall()
+    assert programs.count((str(script),)) == 3
+    assert tree_of_trace(database, work) == tree_of_disk(work)
+
+
+INHERITED = """\
+import os
+assert os.lseek(1, 0, os.SEEK_CUR) == 149
+os.write(1, bytes(10))
+assert os.lseek(1, 0, os.SEEK_CUR) == 159
+"""
+
+
+def test_a_descriptor_stands_where_it_stood_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    with open(tmp_path / "work/out", "wb", buffering=0) as out:
+        out.write(bytes(149))
+        database, work = traced(tmp_path, sys.executable, "-c", INHERITED, stdout=out)
+    name = f"{work}/out"
+    rows = database.execute(
+        "SELECT found_at FROM ofd JOIN text t ON t.id = ofd.name WHERE t.text = ?", (name,)
+    ).fetchall()
+    assert rows == [(149,)]
+    written = "SELECT offset FROM call WHERE name = 'write' AND a0 = 1 AND result = 10"
+    assert database.execute(written).fetchall() == [(149,)]
+    sizes = "SELECT first_size, size FROM file f JOIN ofd o ON o.file = f.id WHERE o.found_at = 149"
+    assert database.execute(sizes).fetchall() == [(149, 159)]
