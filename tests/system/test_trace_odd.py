@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Calls that do other things than they seem to: the tree that follows from the trace is that on the disk. No lab."""
+"""Calls that do other things than they seem to: the tree of the trace, and of a replay, is the disk's; no lab."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from davidlib import build
-from helpers.traced import tree_of_disk, tree_of_trace
+from helpers.traced import Node, tree_of_disk, tree_of_trace
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
@@ -47,6 +48,31 @@ def test_the_tree_of_the_trace_is_that_on_the_disk(case: str, oddcalls: Path, tm
     database, work = traced(tmp_path, oddcalls, case)
     disk = tree_of_disk(work)
     assert disk and tree_of_trace(database, work) == disk
+
+
+def replayed(tmp_path: Path, work: Path) -> tuple[Path, dict[str, int]]:
+    """Where the trace's replay was at work, and its figures."""
+    target, out, workload = tmp_path / "replay", tmp_path / "run.json", tmp_path / "t.wl"
+    target.mkdir()
+    words = ["compile", tmp_path / "t.db", "-o", workload, "--order", "root"]
+    subprocess.run([DAVID, *words], capture_output=True, timeout=120, check=False)
+    words = ["replay", workload, target, "--share-disk", "--timing", "afap", "-o", out]
+    subprocess.run([DAVID, *words], capture_output=True, timeout=120, check=False)
+    (run,) = json.loads(out.read_text())["runs"]
+    return Path(f"{target}{work}"), run
+
+
+def as_below(tree: dict[str, Node], top: Path) -> dict[str, Node]:
+    return {str(Path(path).relative_to(top)): node for path, node in tree.items()}
+
+
+# Of paths of more than 4,096 bytes there is no replay.
+@pytest.mark.parametrize("case", [case for case in CASES if case != "deep"])
+def test_the_tree_of_the_replay_is_that_on_the_disk(case: str, oddcalls: Path, tmp_path: Path) -> None:
+    _, work = traced(tmp_path, oddcalls, case)
+    again, run = replayed(tmp_path, work)
+    assert as_below(tree_of_disk(again), again) == as_below(tree_of_disk(work), work)
+    assert (run["same"], run["compared"]) == (run["made"], run["made"])
 
 
 def test_a_vector_of_io_uring_is_as_long_as_its_parts(oddcalls: Path, tmp_path: Path) -> None:
@@ -88,7 +114,8 @@ def test_a_descriptor_stands_where_it_stood_at_the_start(tmp_path: Path) -> None
     (tmp_path / "work").mkdir()
     with open(tmp_path / "work/out", "wb", buffering=0) as out:
         out.write(bytes(149))
-        database, work = traced(tmp_path, sys.executable, "-c", INHERITED, stdout=out)
+        streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": subprocess.DEVNULL}
+        database, work = traced(tmp_path, sys.executable, "-c", INHERITED, **streams)
     name = f"{work}/out"
     rows = database.execute(
         "SELECT found_at FROM ofd JOIN text t ON t.id = ofd.name WHERE t.text = ?", (name,)
@@ -98,3 +125,5 @@ def test_a_descriptor_stands_where_it_stood_at_the_start(tmp_path: Path) -> None
     assert database.execute(written).fetchall() == [(149,)]
     sizes = "SELECT first_size, size FROM file f JOIN ofd o ON o.file = f.id WHERE o.found_at = 149"
     assert database.execute(sizes).fetchall() == [(149, 159)]
+    again, run = replayed(tmp_path, work)
+    assert (again / "out").stat().st_size == 159 and run["same"] == run["made"]

@@ -79,6 +79,14 @@ static void open_again(struct compiler *c, struct ofd *ofd, const struct source_
 	args[2] = 0;
 	args[3] = slots_new(&c->slots, compiler_place(c), ofd, false);
 	command_make_up(c, WL_OPEN, 0, args);
+	if (!S_ISREG(attr.mode) || known->found_at <= 0)
+		return;
+	ofd->position = known->found_at;
+	args[0] = args[3];
+	args[1] = known->found_at;
+	args[2] = SEEK_SET;
+	args[3] = 0;
+	command_make_up(c, WL_SEEK, known->found_at, args);
 }
 
 /* A descriptor that nobody was seen to open: it was there before the trace. */

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "making.h"
 
@@ -106,9 +107,19 @@ static void on_pipe(struct compiler *c, const struct ofd *ofd, bool write)
 	g->args[1] = length(g->result ?: 1);
 }
 
+/* With RWF_APPEND a write goes to the end, and where the description stands moves there, too. */
+static void seek_to_end(struct compiler *c)
+{
+	struct making *g = &c->making;
+	u64 args[WL_ARGS] = { g->args[0], g->item->offset, SEEK_SET };
+
+	command_make_up(c, WL_SEEK, g->item->offset, args);
+}
+
 static void choose_transfer(struct compiler *c, bool write)
 {
 	struct making *g = &c->making;
+	bool appends = nr(c) == SYS_pwritev2 && choose_arg(c, 5) & RWF_APPEND;
 	const struct ofd *ofd = g->about.ofd;
 	bool positioned = g->call->effect == DOES_PREAD || g->call->effect == DOES_PWRITE;
 
@@ -126,7 +137,9 @@ static void choose_transfer(struct compiler *c, bool write)
 		   ofd, positioned ? ACCESS_DATA : ACCESS_WRITE))
 		return;
 	g->args[1] = length(bytes_asked(c, 2));
-	g->args[2] = choose_arg(c, 3);
+	g->args[2] = appends ? (u64)g->item->offset : choose_arg(c, 3);
+	if (appends && !positioned && g->result >= 0)
+		seek_to_end(c);
 }
 
 static void seek(struct compiler *c)
@@ -587,6 +600,20 @@ static void symlink_name(struct compiler *c)
 	use_file(c, ACCESS_STAGE);
 }
 
+/* There is no socket in a replay; its name is made as bind makes it. */
+static void bind_name(struct compiler *c)
+{
+	struct making *g = &c->making;
+
+	if (!g->first.given || g->result < 0) {
+		none(c, BECAUSE_KERNEL);
+		return;
+	}
+	use_file(c, ACCESS_STAGE);
+	if (on_path(c, WL_MKNOD, &g->first))
+		g->args[1] = S_IFSOCK | (0777 & ~umask_of(c));
+}
+
 static void choose_name(struct compiler *c)
 {
 	struct making *g = &c->making;
@@ -620,6 +647,9 @@ static void choose_name(struct compiler *c)
 		use_file(c, ACCESS_STAGE);
 		on_path(c, WL_MKDIR, &g->first);
 		g->args[1] = mode_of(c);
+		break;
+	case DOES_BIND:
+		bind_name(c);
 		break;
 	case DOES_MKNOD:
 		use_file(c, ACCESS_STAGE);

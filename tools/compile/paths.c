@@ -101,6 +101,7 @@ void path_find(struct compiler *c, struct named *named, char letter)
 		return;
 	memcpy(path, blob, length);
 	path[length] = 0;
+	effect_own_path(a, letter, path, sizeof(path));
 	start = effect_start(a, letter);
 	*named = (struct named){ .given = true };
 	if (*path != '/')
@@ -319,6 +320,7 @@ void path_use_names(struct compiler *c)
 			name_found(c, &g->first, true);
 		break;
 	case DOES_MKDIR:
+	case DOES_BIND:
 	case DOES_MKNOD:
 		if (g->first.given)
 			name_made(c, &g->first);
@@ -337,6 +339,10 @@ void path_use_names(struct compiler *c)
 		if (!g->first.given || !g->second.given)
 			break;
 		name_found(c, &g->first, true);
+		if (g->item->record->flags & TRACEFILE_SAME_FILE) {
+			name_found(c, &g->second, true);
+			break;
+		}
 		if (g->item->record->nr == SYS_renameat2 && g->item->record->args[4] & 2)
 			name_found(c, &g->second, false);
 		name_made(c, &g->first);

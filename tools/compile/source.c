@@ -275,8 +275,13 @@ static void load_ofds(struct source *s)
 
 	s->ofds = rows_of(s, "SELECT max(id) FROM ofd");
 	s->ofd = zeroed(s->ofds, sizeof(*s->ofd));
-	q = query(s, "SELECT o.id, text, flags, size_open, event FROM ofd o"
-		     " LEFT JOIN text ON text.id = o.name WHERE o.id > 0");
+	/* Older traces do not say where it stood. */
+	q = query(s, number(s, "SELECT count(*) FROM pragma_table_info('ofd')"
+			       " WHERE name = 'found_at'")
+			     ? "SELECT o.id, text, flags, size_open, event, found_at FROM ofd o"
+			       " LEFT JOIN text ON text.id = o.name WHERE o.id > 0"
+			     : "SELECT o.id, text, flags, size_open, event, 0 FROM ofd o"
+			       " LEFT JOIN text ON text.id = o.name WHERE o.id > 0");
 	while (step(s, q)) {
 		struct source_ofd *o = &s->ofd[sqlite3_column_int(q, 0)];
 		const char *name = (const char *)sqlite3_column_text(q, 1);
@@ -285,6 +290,7 @@ static void load_ofds(struct source *s)
 		o->flags = sqlite3_column_int64(q, 2);
 		o->size_open = is_null(q, 3) ? -1 : sqlite3_column_int64(q, 3);
 		o->event = sqlite3_column_int64(q, 4);
+		o->found_at = sqlite3_column_int64(q, 5);
 	}
 	sqlite3_finalize(q);
 }
@@ -549,7 +555,7 @@ struct source *source_open(const char *path)
 			    " WHERE p.file > 0 ORDER BY e.id, p.rowid");
 	s->events =
 		query(s, "SELECT e.id, thread, nr, start, duration, result, a0, a1, a2, a3, a4,"
-			 " a5, ofd, file, flags, p.text, q.text FROM event e"
+			 " a5, ofd, file, flags, p.text, q.text, offset FROM event e"
 			 " LEFT JOIN text p ON p.id = path LEFT JOIN text q ON q.id = path2"
 			 " WHERE e.id > 0 ORDER BY e.id");
 	s->extras = query(s, "SELECT event, kind, value FROM extra ORDER BY event, rowid");
@@ -557,7 +563,7 @@ struct source *source_open(const char *path)
 	s->waker = query(s, "SELECT thread FROM event WHERE id > ?1 AND id <= ?1 + 64 AND nr = ?2"
 			    " AND a0 = ?3 AND a1 & 127 IN (1, 10) AND start < ?4 ORDER BY id");
 	s->uring = query(s, "SELECT event, thread, nr, start, seen - start, result, a0, a1, a2, a3,"
-			    " a4, a5, ofd, file, 0, p.text, q.text FROM uring"
+			    " a4, a5, ofd, file, 0, p.text, q.text, offset FROM uring"
 			    " LEFT JOIN text p ON p.id = path LEFT JOIN text q ON q.id = path2"
 			    " WHERE" SUBMITTED IN_ORDER);
 	s->have_event = step(s, s->events);
@@ -944,6 +950,7 @@ const struct source_item *source_next(struct source *s)
 	s->given_event[s->item.thread] = s->item.event;
 	s->item.file = sqlite3_column_int(s->row, 13);
 	s->item.ofd = sqlite3_column_int(s->row, 12);
+	s->item.offset = sqlite3_column_int64(s->row, 17);
 	make_record(s);
 	return &s->item;
 }

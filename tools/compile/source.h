@@ -9,7 +9,7 @@
 
 #include "../calls/tracefile.h"
 
-#define SOURCE_DEV 1
+#define SOURCE_DEV TRACEFILE_OWN_DEV
 
 enum source_kind {
 	SOURCE_END,
@@ -39,6 +39,7 @@ struct source_ofd {
 	u64 flags;
 	s64 size_open;
 	u64 event; /* that opened it; 0: it was there before */
+	s64 found_at; /* where it stood then; 0: not known */
 };
 
 struct source_touch { /* of pages of a mapped file */
@@ -61,6 +62,7 @@ struct source_item {
 	u64 exit;
 	u32 file;
 	u32 ofd;
+	s64 offset; /* where it read or wrote, where that is known */
 	bool finished;
 	bool submitted; /* to io_uring; by @event, and a thread of its own does it */
 	const struct tracefile_record *record; /* of a call */
