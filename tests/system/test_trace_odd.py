@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Calls that do other things than they seem to: the tree of the trace, and of a replay, is the disk's; no lab."""
+"""Calls that do other things than they seem to: the trace's tree, and a replay's, is the disk's. No lab."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -72,7 +71,7 @@ static void bind_to(const char *name, int type)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, type, 0);
 
-	strcpy(at.sun_path, name);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", name);
 	need(!bind(fd, (struct sockaddr *)&at, sizeof(at)), name);
 	need(bind(fd, (struct sockaddr *)&at, sizeof(at)), "bind again");
 	close(fd);
@@ -136,10 +135,10 @@ static void deep(void)
 		need(!chdir(".."), "up");
 	for (i = 0; i < 40; i++)
 		path += sprintf(path, "%s/", part);
-	strcpy(path, "middle"); /* 4,046 bytes */
+	sprintf(path, "middle"); /* 4,046 bytes */
 	close(open(zeros, O_CREAT | O_WRONLY, 0644));
 	need(!stat(zeros, &st) && !unlink(zeros), "middle");
-	strcpy(path, "left");
+	sprintf(path, "left");
 	need(!symlink("x", zeros), "left");
 }
 
@@ -160,22 +159,23 @@ static void handle(void)
 	close(fd);
 }
 
-static void submit_vector(int ring, struct io_uring_params *params, uint8_t opcode, int fd,
+static void submit_vector(int ring, struct io_uring_params *params, __u8 opcode, int fd,
 			  struct iovec *parts, off_t at)
 {
-	size_t size = params->sq_off.array + params->sq_entries * sizeof(uint32_t);
+	size_t size = params->sq_off.array + params->sq_entries * sizeof(__u32);
 	char *sq = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
 	struct io_uring_sqe *sqes = mmap(NULL, params->sq_entries * sizeof(*sqes),
 					 PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
-	uint32_t *tail = (uint32_t *)(sq + params->sq_off.tail), slot;
+	__u32 *tail = (__u32 *)(sq + params->sq_off.tail), slot;
 
 	need(sq != MAP_FAILED && (void *)sqes != MAP_FAILED, "mmap");
 	slot = *tail & (params->sq_entries - 1);
 	sqes[slot] = (struct io_uring_sqe){ .opcode = opcode, .fd = fd, .off = at, .len = 2 };
-	sqes[slot].addr = (uintptr_t)parts;
-	((uint32_t *)(sq + params->sq_off.array))[slot] = slot;
+	sqes[slot].addr = (unsigned long)parts;
+	((__u32 *)(sq + params->sq_off.array))[slot] = slot;
 	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
-	need(syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) == 1, "enter");
+	need(syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) == 1,
+	     "enter");
 }
 
 static void uring(void)
