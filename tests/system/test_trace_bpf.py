@@ -89,10 +89,37 @@ def test_it_sees_what_the_other_tracer_sees(tracee: Path, tmp_path: Path) -> Non
     assert status == [("there before", 0), ("clone", 3 << 8), ("vfork", 0), ("clone", signal.SIGKILL)]
 
 
+def test_a_pipe_that_a_child_has_is_replayed(tmp_path: Path) -> None:
+    """Each task was made by the call that made it, so that it has what its maker had then, and not later."""
+    work, workload, target = tmp_path / "work", tmp_path / "t.wl", tmp_path / "target"
+    work.mkdir()
+    target.mkdir()
+    (work / "from").write_bytes(bytes(20000))
+    packs = "tar czf a.tgz from; tar czf b.tgz from; cat from | (sleep 0.01; cat) | wc -c >size"
+    database = recorded(tmp_path / "t.db", "--", "sh", "-c", f"cd {work}; {packs}")
+    made = "SELECT result, start FROM call WHERE name IN ('clone', 'clone3', 'fork', 'vfork') AND result > 0"
+    begun = set(database.execute("SELECT tid, start FROM thread"))
+    calls = set(database.execute(made))
+    assert len(calls) > 6 and calls <= begun
+    subprocess.run([DAVID, "compile", tmp_path / "t.db", "-o", workload], check=True, capture_output=True)
+    replay = [DAVID, "replay", workload, target, "--share-disk", "--timing", "afap"]
+    said = subprocess.run(replay, check=True, capture_output=True, text=True, timeout=120)
+    assert "100.000 % of" in said.stdout + said.stderr
+
+
+def test_a_script_has_not_its_interpreters_size(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nexec true\n")
+    script.chmod(0o755)
+    database = recorded(tmp_path / "t.db", "--", "sh", "-c", str(script))
+    rows = database.execute("SELECT file_size FROM bsd_execute WHERE file_name = ?", (str(script),))
+    assert rows.fetchall() == [(None,)]
+    named = "SELECT size FROM file JOIN text t ON t.id = file.name WHERE t.text = ? AND size IS NOT NULL"
+    assert database.execute(named, (str(script),)).fetchall() == [(script.stat().st_size,)]
+
+
 @pytest.mark.seldom
-def test_tasks_that_want_the_same_place_for_their_state_are_all_traced(
-    tracee: Path, tmp_path: Path
-) -> None:
+def test_tasks_that_want_the_same_place_for_their_state_are_all_traced(tracee: Path, tmp_path: Path) -> None:
     """With two places, most tasks have theirs elsewhere."""
     program = with_change("#define SLOTS 16384", "#define SLOTS 2", tmp_path)
     work, one, many = tmp_path / "work", tmp_path / "one.dtr", tmp_path / "many.dtr"

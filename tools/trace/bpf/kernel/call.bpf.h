@@ -148,7 +148,7 @@ static __always_inline u32 add_blobs(u8 *to, struct state *state, const struct p
 	u32 used = sizeof(struct tracefile_record);
 
 	if (plan->effect == PLAN_EXEC && !result)
-		return add_exec(to, used);
+		return add_exec(to, used, state->script);
 	if (plan->path)
 		used = add_path(to, used, TRACEFILE_PATH, arg_of(state, plan->path));
 	if (plan->path2)

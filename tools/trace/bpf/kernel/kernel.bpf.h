@@ -82,6 +82,11 @@ struct task_struct {
 	struct sched_entity se;
 };
 
+struct linux_binprm {
+	const char *filename;
+	const char *interp; /* another one, if a script was executed */
+};
+
 struct pt_regs {
 	unsigned long di, si, dx, r10, r8, r9, cs;
 };

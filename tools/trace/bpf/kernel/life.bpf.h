@@ -24,13 +24,14 @@ int forked(u64 *ctx)
 	struct state *state = state_of(tid);
 	u8 *to = room();
 	struct tracefile_record *r = (struct tracefile_record *)to;
-	u64 now;
+	u64 made;
 
 	if (!state || !to)
 		return 0;
 	trace_task(child);
-	now = bpf_ktime_get_ns();
-	start(to, TRACEFILE_FORK, tid, now, now);
+	/* When the call began that makes it: so is known which one that was. */
+	made = state->in_call ? state->entry : bpf_ktime_get_ns();
+	start(to, TRACEFILE_FORK, tid, made, made);
 	r->nr = new;
 	r->args[0] = flags_of_clone(state);
 	put(to, sizeof(*r));
@@ -61,6 +62,7 @@ SEC("tp_btf/sched_process_exec")
 int execed(u64 *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	const struct linux_binprm *program = (const struct linux_binprm *)ctx[2];
 	u32 former = ctx[1];
 	struct state *state = state_of(former);
 	u8 *to = room();
@@ -71,6 +73,7 @@ int execed(u64 *ctx)
 	state = rename(state, task);
 	if (!state)
 		return 0;
+	state->script = program->filename != program->interp;
 	start(to, TRACEFILE_EXEC, task->pid, state->entry, state->entry);
 	r->nr = former;
 	put(to, sizeof(*r));

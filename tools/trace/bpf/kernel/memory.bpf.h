@@ -102,7 +102,8 @@ static __always_inline u32 add_argv(u8 *to, u32 used)
 	return close_blob(to, used, TRACEFILE_ARGV, length & 4095);
 }
 
-static __always_inline u32 add_exec(u8 *to, u32 used)
+/* A script's own file is closed by now: what runs is the program that reads it. */
+static __always_inline u32 add_exec(u8 *to, u32 used, bool script)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	long length;
@@ -113,7 +114,7 @@ static __always_inline u32 add_exec(u8 *to, u32 used)
 	if (length > 0)
 		used = close_blob(to, used, TRACEFILE_PATH, length);
 	used = add_argv(to, used);
-	return add_attr(to, used, task->mm->exe_file);
+	return script ? used : add_attr(to, used, task->mm->exe_file);
 }
 
 static __always_inline u32 add_target(u8 *to, u32 used, u64 at, s64 length)

@@ -14,6 +14,7 @@ struct state { /* of a traced task */
 	u8 waits; /* for the page that it has touched */
 	u8 has_before;
 	u8 foreign; /* not a call of x86-64 */
+	u8 script; /* what it executes is one */
 	u8 plain; /* of it nothing is recorded but its numbers; args are not filled in */
 	u64 args[8]; /* six, and what an index can reach */
 	struct tracefile_attr before;
