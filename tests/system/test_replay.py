@@ -532,7 +532,7 @@ def hand_made(
     lies = len(layout), at_tree + len(entries) + len(text), len(pieces)
     rest = thread + stream + entries + text + pieces
     tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies, *calls)[16:] + rest
-    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 5, hashed(tail)) + tail)
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 6, hashed(tail)) + tail)
     return out
 
 
@@ -774,7 +774,7 @@ def test_no_path_leads_out_of_the_target(tmp_path: Path) -> None:
             ("LINK", [way, starts[4]]),
         ]
         commands += [("MKNOD", [way, 0o60666]), ("CHOWN", [way, fold(7), fold(7), 0]), ("UTIMES", [way, 0])]
-        commands += [("MKDIR", [way, 0o777]), ("SYMLINK", [starts[3], way]), ("CLOSE", [0])]
+        commands += [("MKDIR", [way, 0o777]), ("SYMLINK", [starts[3], way]), ("CLOSE", [0, 0])]
     tree = [(0o120777, 0, starts[1], starts[0]), (0o120777, 0, starts[4], starts[3])]
     out = hand_made(tmp_path / "t.wl", commands, texts, tree)
     before = list(outside(keep))
@@ -799,7 +799,7 @@ def test_no_name_leads_out_of_a_directory_that_stays_open(tmp_path: Path) -> Non
     for way in (starts[text] for text in ways):
         commands += [*look, ("TRUNCATE", [way, 0]), ("UTIMES", [way, 0])]
         commands += [*look, ("OPEN", [way, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666, 0])]
-        commands += [("WRITE", [0, 100]), ("CLOSE", [0])]
+        commands += [("WRITE", [0, 100]), ("CLOSE", [0, 0])]
         commands += [*look, ("MKNOD", [way, 0o100666]), ("MKDIR", [way, 0o777])]
         commands += [*look, ("CHMOD", [way, 0]), *look, ("CHOWN", [way, fold(7), fold(7), 0])]
     before = [(path, path.lstat()) for path in (keep, keep / "secret")]
@@ -1125,6 +1125,36 @@ def test_a_real_program_is_replayed(name: str, tmp_path: Path) -> None:
     again = tmp_path / "target" / work.relative_to("/")
     assert tree_without_links(again) == tree_without_links(work)
     assert finished(tmp_path / "t.db")
+
+
+# Whose order and whose ends are pipes'.
+PIPES = """
+yes | head -5 >five; cat < <(echo hi) >hi; seq 1 20000 | tee >(gzip >z.gz) >all; sleep 0.2
+python3 -c "
+import subprocess, socket, threading
+for i in range(3): subprocess.run(['true'])
+a, b = socket.socketpair(); c, d = socket.socketpair()
+def child():
+    while b.recv(4096): pass
+    b.sendall(b'done'); b.close(); c.close()
+t = threading.Thread(target=child); t.start()
+a.sendall(b'z' * 100000); a.shutdown(socket.SHUT_WR); open('r', 'wb').write(a.recv(100)); a.close()
+d.recv(1); t.join()
+"
+"""
+
+
+def test_pipes_end_as_in_the_original(tmp_path: Path) -> None:
+    """The replayer is not killed by a pipe that nobody reads, and it waits for no end that cannot come."""
+    work = tmp_path / "work"
+    work.mkdir()
+    record(tmp_path / "t.db", "--", "bash", "-c", f"cd {work}; {PIPES}")
+    workload = make(tmp_path / "t.db")
+    for timing in ("afap", "closed", "afap", "afap"):
+        run = once(workload, tmp_path / "target", "--timing", timing)
+        assert run["compared"] > 500 and run["same"] == run["compared"], run["differences"]
+    again = tmp_path / "target" / work.relative_to("/")
+    assert tree_without_links(again) == tree_without_links(work)
 
 
 # What is outside comes in by a name only: through it, over it, from it.

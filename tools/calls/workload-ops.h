@@ -18,8 +18,9 @@
  */
 OP(NONE, "", 'k') /* no call; only its place in the order */
 OP(OPEN, "PuuS", 'k') /* flags, mode */
-OP(CLOSE, "s", 'k')
-OP(CLOSE_ONE, "s", 'k') /* one of several descriptors of this description */
+OP(CLOSE, "su", 'k') /* the last to let go of it in the trace; so many others do, too */
+OP(CLOSE_ONE, "s", 'k') /* one of several descriptors of this description: lets go of it */
+OP(LEAVE, "s", 'k') /* no call; lets go of it */
 OP(DUP, "s", 'k')
 OP(READ, "sn", 'n')
 OP(WRITE, "sn", 'n')
@@ -61,8 +62,12 @@ OP(LISTXATTR, "Pu", 'z')
 OP(FLISTXATTR, "s", 'z')
 OP(CHDIR, "P", 'k') /* is it a directory? */
 OP(EXEC, "P", 'k') /* is it there? */
-OP(PIPE, "SS", 'k')
-OP(PAIR, "SS", 'k')
+OP(PIPE, "SS", 'k') /* its end to read from, the other one */
+OP(PAIR, "SSu", 'k') /* type of the sockets */
+OP(REOPEN, "suS", 'k') /* what the descriptor is of, once more; flags */
+OP(OPEN_FIFO, "PusS", 'k') /* flags, number of the pipe */
+OP(SHUTDOWN, "s", 'k') /* no more is sent */
+OP(RESIZE, "sn", 'k') /* how much a pipe holds */
 OP(DRAIN, "sn", 'n') /* reads what is in a pipe; waits until all is there */
 OP(FILL, "sn", 'n')
 OP(FLAGS, "su", 'k') /* fcntl(F_SETFL) */

@@ -14,7 +14,7 @@
 #include "../../dm-david/portable/portable.h"
 
 #define WL_MAGIC 0x4b4c5744u /* "DWLK" */
-#define WL_VERSION 5
+#define WL_VERSION 6
 #define WL_ARGS 5
 #define WL_THREADS_MAX 0x4000u
 #define WL_SLOTS_MAX 0x100000u
@@ -183,7 +183,7 @@ void wl_put_fixed(u8 *to, u64 value);
 /* Is there a call in the replay, or only a place in the order? */
 static inline bool wl_is_call(u8 op)
 {
-	return op != WL_NONE && op != WL_WAIT;
+	return op != WL_NONE && op != WL_WAIT && op != WL_LEAVE;
 }
 
 static inline u64 wl_fold(s64 value)

@@ -77,7 +77,7 @@ static void open_again(struct compiler *c, struct ofd *ofd, const struct source_
 	args[0] = texts_add(&c->output.texts, path_behind_root(c->root, known->name) ?: "");
 	args[1] = known->flags & ~(u64)(O_CREAT | O_TRUNC | O_EXCL);
 	args[2] = 0;
-	args[3] = slots_new(&c->slots, compiler_place(c), ofd, false);
+	args[3] = slots_new(&c->slots, compiler_place(c), ofd);
 	command_make_up(c, WL_OPEN, 0, args);
 	if (!S_ISREG(attr.mode) || known->found_at <= 0)
 		return;

@@ -12,27 +12,6 @@
 #define DIRENTS_MAX 0x100000u
 #define SOCK_PAIR_TYPES (SOCK_CLOEXEC | SOCK_NONBLOCK)
 
-static u64 choose_arg(const struct compiler *c, unsigned int i)
-{
-	return c->making.item->record->args[i];
-}
-
-static u32 nr(const struct compiler *c)
-{
-	return c->making.item->record->nr;
-}
-
-static void none(struct compiler *c, enum wl_reason reason)
-{
-	c->making.op = WL_NONE;
-	c->making.reason = reason;
-}
-
-static u64 length(u64 asked)
-{
-	return min_t(u64, asked, WL_LENGTH_MAX);
-}
-
 static u64 text(struct compiler *c, const struct named *named)
 {
 	return texts_add(&c->output.texts, named->text);
@@ -44,20 +23,19 @@ static void use_file(struct compiler *c, enum use_access access)
 		uses_add(&c->uses, USE_FILE, access, compiler_file_key(c->making.about.file));
 }
 
-static void use_ofd(struct compiler *c, const struct ofd *ofd, enum use_access access)
+void choose_use_ofd(struct compiler *c, const struct ofd *ofd, enum use_access access)
 {
 	if (ofd)
 		uses_add(&c->uses, USE_FD, access, ofd->id);
 }
 
-/* A command about a descriptor, if it is one that is replayed. */
-static bool on_fd(struct compiler *c, u8 op, const struct ofd *ofd, enum use_access access)
+bool choose_on_fd(struct compiler *c, u8 op, const struct ofd *ofd, enum use_access access)
 {
 	u32 slot = slots_of(&c->slots, ofd);
 
-	use_ofd(c, ofd, access);
+	choose_use_ofd(c, ofd, access);
 	if (slot == NO_SLOT) {
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 		return false;
 	}
 	c->making.op = op;
@@ -69,7 +47,7 @@ static bool on_fd(struct compiler *c, u8 op, const struct ofd *ofd, enum use_acc
 static bool on_path(struct compiler *c, u8 op, const struct named *named)
 {
 	if (!named->given || named->kernel) {
-		none(c, named->given ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
+		choose_none(c, named->given ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
 		return false;
 	}
 	c->making.op = op;
@@ -91,22 +69,6 @@ static u64 bytes_asked(const struct compiler *c, unsigned int at)
 	return total;
 }
 
-/*
- * Of a pipe as much is taken as the original got. How much stands in it at a time is chance. The
- * end of it is a read of one byte that gets none.
- */
-static void on_pipe(struct compiler *c, const struct ofd *ofd, bool write)
-{
-	struct making *g = &c->making;
-
-	if (g->result < 0 || (write && !g->result)) {
-		none(c, BECAUSE_ORDER);
-		return;
-	}
-	on_fd(c, write ? WL_FILL : WL_DRAIN, ofd, ACCESS_READ);
-	g->args[1] = length(g->result ?: 1);
-}
-
 /* With RWF_APPEND a write goes to the end, and where the description stands moves there, too. */
 static void seek_to_end(struct compiler *c)
 {
@@ -119,24 +81,25 @@ static void seek_to_end(struct compiler *c)
 static void choose_transfer(struct compiler *c, bool write)
 {
 	struct making *g = &c->making;
-	bool appends = nr(c) == SYS_pwritev2 && choose_arg(c, 5) & RWF_APPEND;
+	bool appends = choose_nr(c) == SYS_pwritev2 && choose_arg(c, 5) & RWF_APPEND;
 	const struct ofd *ofd = g->about.ofd;
 	bool positioned = g->call->effect == DOES_PREAD || g->call->effect == DOES_PWRITE;
+	u8 op;
 
-	if (nr(c) == SYS_preadv2 || nr(c) == SYS_pwritev2)
+	if (choose_nr(c) == SYS_preadv2 || choose_nr(c) == SYS_pwritev2)
 		positioned = choose_arg(c, 3) != U64_MAX;
 	if (slots_is_pipe(&c->slots, ofd)) {
-		on_pipe(c, ofd, write);
+		pipe_transfer(c, ofd, write);
 		return;
 	}
 	use_file(c, write ? ACCESS_WRITE : ACCESS_DATA);
-	if (!on_fd(c,
-		   positioned ? (write ? WL_PWRITE : WL_PREAD)
-		   : write    ? WL_WRITE
-			      : WL_READ,
-		   ofd, positioned ? ACCESS_DATA : ACCESS_WRITE))
+	if (positioned)
+		op = write ? WL_PWRITE : WL_PREAD;
+	else
+		op = write ? WL_WRITE : WL_READ;
+	if (!choose_on_fd(c, op, ofd, positioned ? ACCESS_DATA : ACCESS_WRITE))
 		return;
-	g->args[1] = length(bytes_asked(c, 2));
+	g->args[1] = choose_length(bytes_asked(c, 2));
 	g->args[2] = appends ? (u64)g->item->offset : choose_arg(c, 3);
 	if (appends && !positioned && g->result >= 0)
 		seek_to_end(c);
@@ -144,61 +107,11 @@ static void choose_transfer(struct compiler *c, bool write)
 
 static void seek(struct compiler *c)
 {
-	if (!on_fd(c, WL_SEEK, c->making.about.ofd, ACCESS_WRITE))
+	if (!choose_on_fd(c, WL_SEEK, c->making.about.ofd, ACCESS_WRITE))
 		return;
 	use_file(c, ACCESS_READ);
 	c->making.args[1] = choose_arg(c, 1);
 	c->making.args[2] = choose_arg(c, 2);
-}
-
-/* Between two descriptors. One that is no file is left out, or is the end of a pipe. */
-static void choose_move(struct compiler *c)
-{
-	struct making *g = &c->making;
-	bool sendfile = g->call->effect == DOES_SENDFILE;
-	struct ofd *from = world_ofd(g->about.thread, choose_arg(c, sendfile ? 1 : 0));
-	struct ofd *to = world_ofd(g->about.thread, choose_arg(c, sendfile ? 0 : 2));
-	const u64 *given = tracefile_find(g->item->record, TRACEFILE_OFFSETS, 16, NULL);
-	u64 offsets[2] = { U64_MAX, U64_MAX };
-	bool in = slots_of(&c->slots, from) != NO_SLOT && !slots_is_pipe(&c->slots, from);
-	bool out = slots_of(&c->slots, to) != NO_SLOT && !slots_is_pipe(&c->slots, to);
-
-	if (given)
-		memcpy(offsets, given, sizeof(offsets));
-	if (from && from->file)
-		uses_add(&c->uses, USE_FILE, ACCESS_DATA, compiler_file_key(from->file));
-	if (to && to->file)
-		uses_add(&c->uses, USE_FILE, ACCESS_WRITE, compiler_file_key(to->file));
-	use_ofd(c, from, offsets[0] == U64_MAX ? ACCESS_WRITE : ACCESS_DATA);
-	use_ofd(c, to, ACCESS_WRITE);
-	if (in && out) {
-		g->op = sendfile ? WL_SENDFILE : WL_COPY;
-		g->args[0] = slots_of(&c->slots, sendfile ? to : from);
-		g->args[1] = slots_of(&c->slots, sendfile ? from : to);
-		g->args[2] = offsets[0];
-		g->args[3] = sendfile ? length(choose_arg(c, 3)) : offsets[1];
-		g->args[4] = length(choose_arg(c, 4));
-		return;
-	}
-	if (in || out) {
-		u64 offset = offsets[in ? 0 : 1];
-
-		g->op = in		    ? (offset == U64_MAX ? WL_READ : WL_PREAD)
-			: offset == U64_MAX ? WL_WRITE
-					    : WL_PWRITE;
-		g->args[0] = slots_of(&c->slots, in ? from : to);
-		g->args[1] = length(g->result >= 0 ? g->result : choose_arg(c, sendfile ? 3 : 4));
-		g->args[2] = offset;
-	} else {
-		none(c, BECAUSE_KERNEL);
-	}
-	if (g->result <= 0)
-		return;
-	if (slots_is_pipe(&c->slots, to))
-		g->other_op = WL_FILL, g->other_slot = slots_of(&c->slots, to);
-	else if (slots_is_pipe(&c->slots, from))
-		g->other_op = WL_DRAIN, g->other_slot = slots_of(&c->slots, from);
-	g->other_first = g->other_op == WL_DRAIN;
 }
 
 /* An ioctl of terminals (is it one?) and of descriptors, or one that the file's kind has not. */
@@ -212,17 +125,17 @@ static void map(struct compiler *c)
 	struct making *g = &c->making;
 
 	if ((s32)choose_arg(c, 4) < 0) {
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
 	use_file(c, ACCESS_READ);
 	if (mapped_map(c)) {
-		use_ofd(c, g->about.ofd, ACCESS_READ);
+		choose_use_ofd(c, g->about.ofd, ACCESS_READ);
 		return;
 	}
-	if (!on_fd(c, WL_MMAP, g->about.ofd, ACCESS_READ))
+	if (!choose_on_fd(c, WL_MMAP, g->about.ofd, ACCESS_READ))
 		return;
-	g->args[1] = length(choose_arg(c, 1));
+	g->args[1] = choose_length(choose_arg(c, 1));
 	g->args[2] = choose_arg(c, 2) & 7;
 	/* Anywhere, and nothing is reserved for it. */
 	g->args[3] = choose_arg(c, 3) & 3;
@@ -277,18 +190,17 @@ static void open_file(struct compiler *c)
 	bool writes = flags & (O_TRUNC | O_CREAT) && g->result >= 0;
 
 	use_file(c, writes ? ACCESS_WRITE : ACCESS_READ);
-	if (!on_path(c, WL_OPEN, &g->first))
+	if (pipe_open(c, flags) || !on_path(c, WL_OPEN, &g->first))
 		return;
 	g->args[1] = flags;
 	g->args[2] = mode_of(c);
 	if (g->result >= 0 && g->about.ofd) {
-		use_ofd(c, g->about.ofd, ACCESS_STAGE);
-		g->args[3] = slots_new(&c->slots, compiler_place(c), g->about.ofd, false);
+		choose_use_ofd(c, g->about.ofd, ACCESS_STAGE);
+		g->args[3] = slots_new(&c->slots, compiler_place(c), g->about.ofd);
 		return;
 	}
 	/* Should it succeed here, there is a place for it. */
-	if (!c->slots.count)
-		c->slots.count = 1;
+	slots_reserve(&c->slots);
 	g->flags |= g->result >= 0 ? WL_NO_RESULT : 0;
 }
 
@@ -297,39 +209,20 @@ static void close_file(struct compiler *c)
 	struct making *g = &c->making;
 
 	if (g->result == -EBADF) {
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
 	if (!g->last_close) {
-		on_fd(c, WL_CLOSE_ONE, g->about.ofd, ACCESS_READ);
+		choose_on_fd(c, WL_CLOSE_ONE, g->about.ofd, ACCESS_READ);
 		return;
 	}
+	/* Who opens a FIFO later does not find this end. */
+	if (slots_is_pipe(&c->slots, g->about.ofd) &&
+	    slots_fifo(&c->slots, slots_of(&c->slots, g->about.ofd)))
+		use_file(c, ACCESS_WRITE);
 	/* It was the last one as others had returned, be it while this one was under way. */
-	if (on_fd(c, WL_CLOSE, g->about.ofd, ACCESS_STAGE))
+	if (choose_on_fd(c, WL_CLOSE, g->about.ofd, ACCESS_STAGE))
 		uses_on_return(&c->uses);
-}
-
-static void make_pair(struct compiler *c)
-{
-	struct making *g = &c->making;
-	const u32 *fds = tracefile_find(g->item->record, TRACEFILE_FDS, 8, NULL);
-	unsigned int i;
-
-	if (g->result < 0 || !fds || c->options.rules & RULE_ONE_THREAD) {
-		none(c, BECAUSE_KERNEL);
-		return;
-	}
-	g->op = g->call->effect == DOES_PAIR4 ? WL_PAIR : WL_PIPE;
-	for (i = 0; i < 2; i++) {
-		struct ofd *ofd = world_ofd(g->about.thread, fds[i]);
-
-		if (!ofd || ofd->id <= g->ofd_before) {
-			none(c, BECAUSE_NOT_DONE);
-			return;
-		}
-		use_ofd(c, ofd, ACCESS_STAGE);
-		g->args[i] = slots_new(&c->slots, compiler_place(c), ofd, true);
-	}
 }
 
 static void control(struct compiler *c)
@@ -339,12 +232,15 @@ static void control(struct compiler *c)
 	switch (choose_arg(c, 1)) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
-		on_fd(c, WL_DUP, g->about.ofd, ACCESS_READ);
+		choose_on_fd(c, WL_DUP, g->about.ofd, ACCESS_READ);
+		break;
+	case F_SETPIPE_SZ:
+		pipe_resize(c);
 		break;
 	case F_SETFL:
 		if (slots_is_pipe(&c->slots, g->about.ofd))
-			none(c, BECAUSE_ORDER);
-		else if (on_fd(c, WL_FLAGS, g->about.ofd, ACCESS_READ))
+			choose_none(c, BECAUSE_ORDER);
+		else if (choose_on_fd(c, WL_FLAGS, g->about.ofd, ACCESS_READ))
 			g->args[1] = choose_arg(c, 2) & (O_APPEND | O_DIRECT | O_NOATIME);
 		break;
 	case F_GETLK:
@@ -354,12 +250,12 @@ static void control(struct compiler *c)
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
 		use_file(c, ACCESS_WRITE);
-		use_ofd(c, g->about.ofd, ACCESS_READ);
-		none(c, BECAUSE_ORDER);
+		choose_use_ofd(c, g->about.ofd, ACCESS_READ);
+		choose_none(c, BECAUSE_ORDER);
 		break;
 	default:
-		use_ofd(c, g->about.ofd, ACCESS_READ);
-		none(c, BECAUSE_ORDER);
+		choose_use_ofd(c, g->about.ofd, ACCESS_READ);
+		choose_none(c, BECAUSE_ORDER);
 		break;
 	}
 }
@@ -371,7 +267,7 @@ static void on_descriptor(struct compiler *c)
 	enum use_access file = ACCESS_READ, fd = ACCESS_READ;
 	u8 op = WL_NONE;
 
-	switch (nr(c)) {
+	switch (choose_nr(c)) {
 	case SYS_fstat:
 		op = WL_FSTAT;
 		break;
@@ -408,17 +304,18 @@ static void on_descriptor(struct compiler *c)
 	}
 	use_file(c, file);
 	if (op == WL_NONE || slots_is_pipe(&c->slots, ofd)) {
-		use_ofd(c, ofd, fd);
-		none(c, slots_of(&c->slots, ofd) == NO_SLOT ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
+		choose_use_ofd(c, ofd, fd);
+		choose_none(c, slots_of(&c->slots, ofd) == NO_SLOT ? BECAUSE_KERNEL
+								   : BECAUSE_NOT_DONE);
 		return;
 	}
-	if (!on_fd(c, op, ofd, fd))
+	if (!choose_on_fd(c, op, ofd, fd))
 		return;
 	memcpy(&g->args[1], &g->item->record->args[1], 4 * sizeof(u64));
 	if (op == WL_GETDENTS)
 		g->args[1] = min_t(u64, choose_arg(c, 2), DIRENTS_MAX);
 	else if (op == WL_READAHEAD)
-		g->args[2] = length(choose_arg(c, 2));
+		g->args[2] = choose_length(choose_arg(c, 2));
 }
 
 /* Names. */
@@ -442,27 +339,27 @@ static void look_at_descriptor(struct compiler *c)
 	const struct ofd *ofd = g->about.ofd;
 
 	use_file(c, ACCESS_READ);
-	switch (nr(c)) {
+	switch (choose_nr(c)) {
 	case SYS_newfstatat:
 	case SYS_statx:
-		on_fd(c, WL_FSTAT, ofd, ACCESS_READ);
+		choose_on_fd(c, WL_FSTAT, ofd, ACCESS_READ);
 		break;
 	case SYS_utimensat:
-		on_fd(c, WL_FUTIMES, ofd, ACCESS_READ);
+		choose_on_fd(c, WL_FUTIMES, ofd, ACCESS_READ);
 		break;
 	case SYS_fchownat:
-		if (on_fd(c, WL_FCHOWN, ofd, ACCESS_READ)) {
+		if (choose_on_fd(c, WL_FCHOWN, ofd, ACCESS_READ)) {
 			g->args[1] = (s64)(s32)choose_arg(c, 2);
 			g->args[2] = (s64)(s32)choose_arg(c, 3);
 		}
 		break;
 	default:
-		use_ofd(c, ofd, ACCESS_READ);
-		none(c, BECAUSE_NOT_DONE);
+		choose_use_ofd(c, ofd, ACCESS_READ);
+		choose_none(c, BECAUSE_NOT_DONE);
 		break;
 	}
 	if (slots_is_pipe(&c->slots, ofd))
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 }
 
 static void look(struct compiler *c)
@@ -474,12 +371,12 @@ static void look(struct compiler *c)
 
 	if (!p->given) {
 		/* futimens() is utimensat() with no path at all. */
-		if (nr(c) == SYS_utimensat)
+		if (choose_nr(c) == SYS_utimensat)
 			g->about.ofd = world_ofd(g->about.thread, choose_arg(c, 0));
 		look_at_descriptor(c);
 		return;
 	}
-	switch (nr(c)) {
+	switch (choose_nr(c)) {
 	case SYS_stat:
 	case SYS_lstat:
 	case SYS_newfstatat:
@@ -526,11 +423,11 @@ static void look(struct compiler *c)
 	case SYS_llistxattr:
 		file = ACCESS_READ;
 		on_path(c, WL_LISTXATTR, p);
-		g->args[1] = nr(c) == SYS_llistxattr;
+		g->args[1] = choose_nr(c) == SYS_llistxattr;
 		break;
 	default: /* of attributes nobody has recorded the name */
 		file = ACCESS_READ;
-		none(c, p->kernel ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
+		choose_none(c, p->kernel ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
 		break;
 	}
 	use_file(c, file);
@@ -556,11 +453,11 @@ static void link_name(struct compiler *c)
 
 	use_file(c, ACCESS_WRITE);
 	if (!g->second.given || g->second.kernel) {
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
 	if (ofd) {
-		on_fd(c, WL_LINK_FD, ofd, ACCESS_READ);
+		choose_on_fd(c, WL_LINK_FD, ofd, ACCESS_READ);
 		g->args[1] = text(c, &g->second);
 		return;
 	}
@@ -574,11 +471,11 @@ static void rename_name(struct compiler *c)
 
 	use_file(c, ACCESS_READ);
 	if (!g->second.given || g->second.kernel || !on_path(c, WL_RENAME, &g->first)) {
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
 	g->args[1] = text(c, &g->second);
-	g->args[2] = nr(c) == SYS_renameat2 ? choose_arg(c, 4) & 7 : 0;
+	g->args[2] = choose_nr(c) == SYS_renameat2 ? choose_arg(c, 4) & 7 : 0;
 }
 
 static void symlink_name(struct compiler *c)
@@ -588,7 +485,7 @@ static void symlink_name(struct compiler *c)
 
 	if (!g->second.given || g->second.kernel || !g->about.path ||
 	    g->about.path_length >= sizeof(said)) {
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
 	memcpy(said, g->about.path, g->about.path_length);
@@ -606,7 +503,7 @@ static void bind_name(struct compiler *c)
 	struct making *g = &c->making;
 
 	if (!g->first.given || g->result < 0) {
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
 	use_file(c, ACCESS_STAGE);
@@ -636,7 +533,7 @@ static void choose_name(struct compiler *c)
 	case DOES_UNLINK:
 		use_file(c, ACCESS_WRITE);
 		on_path(c,
-			nr(c) == SYS_unlinkat && choose_arg(c, 2) & AT_REMOVEDIR ? WL_RMDIR :
+			choose_nr(c) == SYS_unlinkat && choose_arg(c, 2) & AT_REMOVEDIR ? WL_RMDIR :
 										   WL_UNLINK,
 			&g->first);
 		break;
@@ -679,9 +576,9 @@ static void sync_file(struct compiler *c, u8 op)
 {
 	use_file(c, ACCESS_READ);
 	if (slots_is_pipe(&c->slots, c->making.about.ofd))
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 	else
-		on_fd(c, op, c->making.about.ofd, ACCESS_READ);
+		choose_on_fd(c, op, c->making.about.ofd, ACCESS_READ);
 }
 
 static void choose_data(struct compiler *c)
@@ -690,26 +587,26 @@ static void choose_data(struct compiler *c)
 
 	switch (g->call->effect) {
 	case DOES_FSYNC:
-		sync_file(c, nr(c) == SYS_fsync ? WL_FSYNC : WL_FDATASYNC);
+		sync_file(c, choose_nr(c) == SYS_fsync ? WL_FSYNC : WL_FDATASYNC);
 		break;
 	case DOES_SYNCALL:
-		if (nr(c) == SYS_sync)
+		if (choose_nr(c) == SYS_sync)
 			g->op = WL_SYNC;
 		else
 			sync_file(c, WL_SYNCFS);
 		break;
 	case DOES_FTRUNCATE:
 		use_file(c, ACCESS_WRITE);
-		on_fd(c, WL_FTRUNCATE, g->about.ofd, ACCESS_READ);
+		choose_on_fd(c, WL_FTRUNCATE, g->about.ofd, ACCESS_READ);
 		g->args[1] = choose_arg(c, 1);
 		break;
 	case DOES_FALLOCATE:
 		use_file(c, ACCESS_WRITE);
-		if (on_fd(c, WL_FALLOCATE, g->about.ofd, ACCESS_READ))
+		if (choose_on_fd(c, WL_FALLOCATE, g->about.ofd, ACCESS_READ))
 			memcpy(&g->args[1], &g->item->record->args[1], 3 * sizeof(u64));
 		break;
 	case DOES_FCHDIR:
-		on_fd(c, WL_FSTAT, g->about.ofd, ACCESS_READ);
+		choose_on_fd(c, WL_FSTAT, g->about.ofd, ACCESS_READ);
 		break;
 	default:
 		break;
@@ -718,7 +615,7 @@ static void choose_data(struct compiler *c)
 
 static void wait_for(struct compiler *c)
 {
-	none(c, BECAUSE_ORDER);
+	choose_none(c, BECAUSE_ORDER);
 	if (c->making.result <= 0)
 		return;
 	uses_add(&c->uses, USE_PROCESS, ACCESS_READ, c->making.result);
@@ -735,7 +632,7 @@ static void choose_futex(struct compiler *c, u64 key)
 	bool wake = (choose_arg(c, 1) & 0x7f) == 1 || (choose_arg(c, 1) & 0x7f) == 10;
 	u32 waker;
 
-	none(c, BECAUSE_ORDER);
+	choose_none(c, BECAUSE_ORDER);
 	c->figures.futexes++;
 	if (!wake)
 		c->making.futex = key;
@@ -768,13 +665,13 @@ static void choose_other(struct compiler *c)
 	u64 key = choose_address(c, choose_arg(c, 0)), made;
 	const void *context;
 
-	none(c, BECAUSE_NOT_DONE);
-	switch (nr(c)) {
+	choose_none(c, BECAUSE_NOT_DONE);
+	switch (choose_nr(c)) {
 	case SYS_futex:
 		choose_futex(c, key);
 		break;
 	case SYS_io_setup:
-		none(c, BECAUSE_ORDER);
+		choose_none(c, BECAUSE_ORDER);
 		context = tracefile_find(g->item->record, TRACEFILE_CONTEXT, sizeof(made), NULL);
 		if (!context)
 			break;
@@ -782,42 +679,49 @@ static void choose_other(struct compiler *c)
 		uses_add(&c->uses, USE_AIO, ACCESS_STAGE, choose_address(c, made));
 		break;
 	case SYS_io_destroy:
-		none(c, BECAUSE_ORDER);
+		choose_none(c, BECAUSE_ORDER);
 		uses_add(&c->uses, USE_AIO, ACCESS_STAGE, key);
 		break;
 	case SYS_io_submit:
 	case SYS_io_cancel:
 	case SYS_io_getevents:
 	case SYS_io_pgetevents:
-		none(c, BECAUSE_ORDER);
+		choose_none(c, BECAUSE_ORDER);
 		/* It waits for that many. */
-		if (nr(c) != SYS_io_submit && nr(c) != SYS_io_cancel && (s64)choose_arg(c, 1) > 0)
+		if (choose_nr(c) != SYS_io_submit && choose_nr(c) != SYS_io_cancel &&
+		    (s64)choose_arg(c, 1) > 0)
 			submitted_use_seen(&c->submitted, &c->uses);
 		uses_add(&c->uses, USE_AIO, ACCESS_WRITE, key);
 		break;
 	case SYS_io_uring_enter:
-		none(c, BECAUSE_ORDER);
+		choose_none(c, BECAUSE_ORDER);
 		if (choose_arg(c, 2)) /* it waits for that many */
 			submitted_use_seen(&c->submitted, &c->uses);
 		break;
+	case SYS_tee:
+		pipe_tee(c);
+		break;
+	case SYS_shutdown:
+		pipe_shutdown(c);
+		break;
 	case SYS_umask:
-		none(c, BECAUSE_ORDER);
+		choose_none(c, BECAUSE_ORDER);
 		*map_at(&c->umasks, g->about.thread->process->id) = (choose_arg(c, 0) & 0777) + 1;
 		break;
 	case SYS_msync:
 	case SYS_madvise:
 		if (!mapped_call(c))
-			none(c, BECAUSE_ORDER);
+			choose_none(c, BECAUSE_ORDER);
 		break;
 	case SYS_flock:
-		none(c, BECAUSE_ORDER);
+		choose_none(c, BECAUSE_ORDER);
 		use_file(c, ACCESS_WRITE);
 		break;
 	default:
 		if (g->call->class != CALL_FILES)
-			none(c, BECAUSE_ORDER);
+			choose_none(c, BECAUSE_ORDER);
 		else if (g->call->args[0] == 'f' && slots_of(&c->slots, g->about.ofd) == NO_SLOT)
-			none(c, BECAUSE_KERNEL);
+			choose_none(c, BECAUSE_KERNEL);
 		break;
 	}
 }
@@ -835,13 +739,19 @@ void choose(struct compiler *c)
 	case DOES_PWRITE:
 		choose_transfer(c, true);
 		break;
+	case DOES_RECVMSG:
+		if (choose_nr(c) == SYS_recvmsg && slots_is_pipe(&c->slots, g->about.ofd))
+			pipe_transfer(c, g->about.ofd, false);
+		else
+			choose_other(c);
+		break;
 	case DOES_SEEK:
 		seek(c);
 		break;
 	case DOES_SENDFILE:
 	case DOES_COPY:
 	case DOES_SPLICE:
-		choose_move(c);
+		pipe_move(c);
 		break;
 	case DOES_MMAP:
 		map(c);
@@ -852,18 +762,18 @@ void choose(struct compiler *c)
 		open_file(c);
 		break;
 	case DOES_SOCKET:
-		none(c, BECAUSE_KERNEL);
+		choose_none(c, BECAUSE_KERNEL);
 		break;
 	case DOES_PAIR:
 	case DOES_PAIR4:
-		make_pair(c);
+		pipe_make(c);
 		break;
 	case DOES_CLOSE:
 		close_file(c);
 		break;
 	case DOES_DUP:
 	case DOES_DUP2:
-		on_fd(c, WL_DUP, g->about.ofd, ACCESS_READ);
+		choose_on_fd(c, WL_DUP, g->about.ofd, ACCESS_READ);
 		break;
 	case DOES_FCNTL:
 		control(c);
@@ -894,11 +804,11 @@ void choose(struct compiler *c)
 	case DOES_FORK ... DOES_CLONE3:
 	case DOES_EXIT:
 	case DOES_UNSHARE:
-		none(c, BECAUSE_ORDER);
+		choose_none(c, BECAUSE_ORDER);
 		break;
 	case DOES_IOCTL:
 		if (asks_no_disk(c))
-			none(c, BECAUSE_KERNEL);
+			choose_none(c, BECAUSE_KERNEL);
 		else
 			choose_other(c);
 		break;

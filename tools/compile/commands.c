@@ -70,6 +70,8 @@ void command_add(struct compiler *c, u8 op, u8 flags, u64 entry, u64 exit, s64 r
 	deps = order_add(c->order, &ordered, min(source_horizon(c->source), entry));
 	if (args)
 		memcpy(command.args, args, sizeof(command.args));
+	if (op == WL_CLOSE)
+		command.args[1] = slots_releases(&c->slots, command.args[0]);
 	if (flags & WL_WITHIN) {
 		c->making.latest = max(c->making.latest, deps.latest);
 		command.start = c->making.latest;
@@ -82,6 +84,9 @@ void command_add(struct compiler *c, u8 op, u8 flags, u64 entry, u64 exit, s64 r
 	output_add(&c->output, thread, &command, &deps, exit <= c->options.from && c->options.from);
 	if (c->making.futex && !(flags & WL_MADE_UP))
 		follow_wait(c, &command, thread, &deps);
+	if (op == WL_CLOSE_ONE || op == WL_LEAVE)
+		slots_released(&c->slots, thread, command.args[0]);
+	closes_follow(&c->closes, item->thread, order_count(c->order, thread));
 	uses_clear(&c->uses);
 }
 
@@ -90,12 +95,8 @@ void command_make_up(struct compiler *c, u8 op, s64 result, const u64 *args)
 {
 	struct use_list own = uses_set_aside(&c->uses);
 
-	if (op == WL_CLOSE) {
-		uses_add(&c->uses, USE_FD, ACCESS_STAGE, args[1]);
-		uses_on_return(&c->uses);
-	} else if (op == WL_UNMAP) {
+	if (op == WL_UNMAP)
 		uses_add(&c->uses, USE_MAPPING, ACCESS_STAGE, args[1]);
-	}
 	command_add(c, op, WL_MADE_UP | WL_NO_RESULT, c->making.item->entry, c->making.item->exit,
 		    result, args);
 	uses_take_back(&c->uses, &own);
@@ -112,20 +113,4 @@ void compiler_add_now(struct compiler *c, u8 op, u8 flags, s64 result, const u64
 
 	command_add(c, op, flags, item->entry, flags & WL_WITHIN ? item->entry : item->exit,
 		    result, args);
-}
-
-/* What the call has closed beside what it says: at exec, at an exit, by dup2. */
-void command_add_closes(struct compiler *c)
-{
-	struct slots *slots = &c->slots;
-	u32 i;
-
-	for (i = 0; i < slots->ended_count; i++) {
-		const struct ended *e = &slots->ended[i];
-		u64 args[WL_ARGS] = { e->slot, e->ofd };
-
-		command_make_up(c, WL_CLOSE, 0, args);
-		slots_give(slots, compiler_place(c), e->slot);
-	}
-	slots->ended_count = 0;
 }

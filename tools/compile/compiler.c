@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <linux/close_range.h>
 #include <linux/limits.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -152,7 +153,8 @@ static void begin(struct compiler *c, const struct source_item *item)
 		.record = r,
 		.call = g->call,
 		.offset = NO_OFFSET,
-		.thread = world_thread(&c->world, r->tid),
+		/* Who never returned may be gone. */
+		.thread = item->finished ? world_thread(&c->world, r->tid) : NULL,
 	};
 	g->first.given = false;
 	g->second.given = false;
@@ -203,6 +205,22 @@ static void follow_link(struct compiler *c, const struct source_item *item)
 		uses_add(&c->uses, USE_JOINED, ACCESS_READ, c->place[after]);
 }
 
+/* What the call closes beside what it says, or all the same though it is left out: not @use. */
+static void note_closes(struct compiler *c, bool use)
+{
+	const struct making *g = &c->making;
+	const u64 *args = g->item->record->args;
+
+	if (g->call->effect == DOES_CLOSE && !use)
+		closes_note(c, g->about.thread, args[0], args[0], false);
+	if (g->result < 0)
+		return;
+	if (g->call->effect == DOES_DUP2 && args[0] != args[1])
+		closes_note(c, g->about.thread, args[1], args[1], false);
+	else if (g->call->effect == DOES_CLOSERANGE && !(args[2] & CLOSE_RANGE_CLOEXEC))
+		closes_note(c, g->about.thread, args[0], min_t(u64, args[1], U32_MAX - 1), false);
+}
+
 static void take_call(struct compiler *c, const struct source_item *item)
 {
 	struct making *g = &c->making;
@@ -229,6 +247,7 @@ static void take_call(struct compiler *c, const struct source_item *item)
 		path_use_names(c);
 	}
 	g->ofd_before = c->world.ofd_count;
+	note_closes(c, use);
 	effect_of(&c->world, &g->about);
 	g->opened_outside = g->about.ofd && *map_at(&c->left_out, g->about.ofd->id);
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
@@ -237,7 +256,7 @@ static void take_call(struct compiler *c, const struct source_item *item)
 		choose(c);
 	mapped_follow(c);
 	follow_link(c, item);
-	if (g->last_close && slots_of(&c->slots, g->about.ofd) != NO_SLOT)
+	if (use && g->last_close && slots_of(&c->slots, g->about.ofd) != NO_SLOT)
 		slots_closed(&c->slots, g->about.ofd);
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
 		world_close(&c->world, g->about.thread, g->item->record->args[0]);
@@ -245,7 +264,7 @@ static void take_call(struct compiler *c, const struct source_item *item)
 		add_call(c);
 	else
 		leave_out(c);
-	command_add_closes(c);
+	closes_add(c);
 	mapped_add_ends(c);
 }
 
@@ -286,12 +305,27 @@ static void take_exit(struct compiler *c, const struct source_item *item)
 		uses_add(&c->uses, USE_PROCESS, ACCESS_STAGE, thread->process->pid);
 	if (thread->process->threads == 1)
 		mapped_end(&c->mapped, source_thread(c->source, item->thread)->process);
+	if (thread->fds->refs == 1)
+		closes_note(c, thread, 0, FD_MAX, false);
 	world_exit(&c->world, thread, 0, 0);
-	command_add_closes(c);
+	closes_add_all(c);
 	mapped_add_ends(c);
 	if (c->uses.next.count && at.entry < c->options.to)
 		command_add(c, WL_NONE, WL_MADE_UP | WL_NO_RESULT, at.entry, at.exit, 0, NULL);
 	c->making.item = item;
+}
+
+static void take_exec(struct compiler *c, const struct source_item *item)
+{
+	const struct source_thread *t = source_thread(c->source, item->thread);
+
+	c->world.time = item->exit;
+	mapped_add_pages(c);
+	mapped_end(&c->mapped, t->process);
+	uses_clear(&c->uses);
+	closes_note(c, world_thread(&c->world, t->tid), 0, FD_MAX, true);
+	world_exec(&c->world, t->tid, t->tid);
+	closes_add_all(c);
 }
 
 void compiler_run(struct compiler *c)
@@ -310,12 +344,7 @@ void compiler_run(struct compiler *c)
 			take_fork(c, item);
 			break;
 		case SOURCE_EXEC:
-			c->world.time = item->exit;
-			mapped_add_pages(c);
-			mapped_end(&c->mapped, source_thread(c->source, item->thread)->process);
-			world_exec(&c->world, source_thread(c->source, item->thread)->tid,
-				   source_thread(c->source, item->thread)->tid);
-			command_add_closes(c);
+			take_exec(c, item);
 			break;
 		case SOURCE_EXIT:
 			take_exit(c, item);
@@ -348,6 +377,7 @@ struct compiler *compiler_new(struct source *source, const struct compile_option
 	output_init(&c->output, threads, processes);
 	uses_init(&c->uses);
 	slots_init(&c->slots, c->order);
+	closes_init(&c->closes, source);
 	world_init(&c->world);
 	c->root = names_find(&c->world.names, c->world.names.root, options->root ?: "", false);
 	tree_init(&c->tree, c->root);
@@ -368,9 +398,11 @@ void compiler_free(struct compiler *c)
 	submitted_free(&c->submitted);
 	uses_free(&c->uses);
 	slots_free(&c->slots);
+	closes_free(&c->closes);
 	output_free(&c->output);
 	tree_free(&c->tree);
 	map_free(&c->left_out);
+	map_free(&c->fifos);
 	map_free(&c->umasks);
 	map_free(&c->threads);
 	free(c->place);

@@ -3,6 +3,7 @@
 #ifndef COMPILE_MAKING_H
 #define COMPILE_MAKING_H
 
+#include "closes.h"
 #include "compiler.h"
 #include "mapped.h"
 #include "slots.h"
@@ -35,7 +36,7 @@ struct making {
 	enum wl_reason reason; /* why there is no call in the replay */
 	u64 args[WL_ARGS];
 	s64 result;
-	/* A command of its own after it, or before: of the pipe's end of a splice. */
+	/* A command of its own after it, or before: of the other end of what moves between two. */
 	u8 other_op;
 	bool other_first;
 	u32 other_slot;
@@ -52,6 +53,7 @@ struct compiler {
 	struct waits waits;
 	struct uses uses;
 	struct slots slots;
+	struct closes closes;
 	struct submitted submitted;
 	struct mapped mapped;
 	struct output output;
@@ -59,6 +61,7 @@ struct compiler {
 	struct compile_figures figures;
 	u32 *place; /* replay threads */
 	struct map left_out; /* by open file description: its open was left out */
+	struct map fifos; /* by file: 1 + number of its pipe (slots_set_end()) */
 	struct map umasks; /* by process: 1 + umask */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
 	struct making making;
@@ -79,9 +82,6 @@ void command_add(struct compiler *c, u8 op, u8 flags, u64 entry, u64 exit, s64 r
 
 /* One that is no call of the trace, at the time of this one; it has its own uses. */
 void command_make_up(struct compiler *c, u8 op, s64 result, const u64 *args);
-
-/* What the call has closed beside what it says: at exec, at an exit, by dup2. */
-void command_add_closes(struct compiler *c);
 
 /*
  * A command at the time of the item that is being followed, with the uses that have been told;
@@ -120,5 +120,47 @@ void path_target(const struct node *root, const char *said, char *target, size_t
 
 /* What the call becomes: op, arguments and so on of c->making; its uses. */
 void choose(struct compiler *c);
+
+/* No call of the replay. */
+static inline void choose_none(struct compiler *c, enum wl_reason reason)
+{
+	c->making.op = WL_NONE;
+	c->making.reason = reason;
+}
+
+/* A command about a descriptor, if it is one that is replayed. */
+bool choose_on_fd(struct compiler *c, u8 op, const struct ofd *ofd, enum use_access access);
+void choose_use_ofd(struct compiler *c, const struct ofd *ofd, enum use_access access);
+
+static inline u64 choose_arg(const struct compiler *c, unsigned int i)
+{
+	return c->making.item->record->args[i];
+}
+
+static inline u32 choose_nr(const struct compiler *c)
+{
+	return c->making.item->record->nr;
+}
+
+static inline u64 choose_length(u64 asked)
+{
+	return min_t(u64, asked, WL_LENGTH_MAX);
+}
+
+/* pipes.c: calls about pipes, FIFOs and socketpairs, as choose() has calls about files. */
+void pipe_make(struct compiler *c);
+void pipe_transfer(struct compiler *c, const struct ofd *ofd, bool write);
+void pipe_resize(struct compiler *c);
+void pipe_tee(struct compiler *c);
+void pipe_shutdown(struct compiler *c);
+
+/* Between two descriptors: copying, splicing, sending. */
+void pipe_move(struct compiler *c);
+
+/*
+ * An open of a FIFO, or of what a descriptor is of, by its name in /proc or /dev. False: it is
+ * neither.
+ */
+bool pipe_open(struct compiler *c, u64 flags);
 
 #endif

@@ -442,13 +442,14 @@ static void join(struct order *o, const struct order_command *c, const struct us
 	const struct timeline *line = &o->line[use->key];
 	struct dep dep = {
 		.thread = use->key,
-		.count = line->count,
+		.count = use->count ?: line->count,
 		.exit = min(line->exit, c->exit),
 		.event = line->event,
 		.why = use,
 	};
+	u32 rules = use->access == ACCESS_STAGE ? RULE_CAUSAL | RULE_FD_STAGE : RULE_CAUSAL;
 
-	if (o->rules & RULE_CAUSAL && use->key != c->thread && line->count)
+	if (o->rules & rules && use->key != c->thread && line->count)
 		candidate(o, &dep);
 }
 
@@ -460,7 +461,7 @@ static void collect(struct order *o, const struct order_command *c, const struct
 
 	if (use->kind == USE_JOINED)
 		join(o, c, use);
-	if (use->kind == USE_JOINED || chain == CHAIN_NONE)
+	if (use->kind == USE_JOINED || chain == CHAIN_NONE || use->free)
 		return;
 	for (head = resource_of(o, use)->heads; head; head = head->next) {
 		if (head->thread == c->thread)
@@ -551,7 +552,7 @@ struct order_result order_add(struct order *o, const struct order_command *c, u6
 		struct head *head;
 		unsigned int chain;
 
-		if (use->kind == USE_JOINED)
+		if (use->kind == USE_JOINED || use->quiet)
 			continue;
 		head = head_of(resource_of(o, use), c->thread);
 		for (chain = 0; chain <= use->access; chain++)

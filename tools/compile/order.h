@@ -44,7 +44,7 @@ enum use_kind {
 	USE_AIO,
 	USE_PROCESS, /* its end, and who waits for it */
 	USE_WAKE, /* futex */
-	USE_JOINED, /* all that the replay thread @key has done so far */
+	USE_JOINED, /* what the replay thread @key has done so far, or its first @count commands */
 	USE_KINDS,
 };
 
@@ -60,6 +60,9 @@ struct use {
 	enum use_access access;
 	u64 key; /* one number, one resource of that kind */
 	bool on_return; /* it waited, or was the last: what counts is what returned before it did */
+	bool quiet; /* nobody waits for it */
+	bool free; /* it waits for nobody */
+	u32 count; /* USE_JOINED; 0: all */
 };
 
 struct dep {

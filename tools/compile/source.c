@@ -66,6 +66,7 @@ struct source {
 	u64 missing;
 	char *page_name;
 	u32 pending; /* whose call it is, after its exec has been given */
+	struct map living; /* by tid: the last thread that has begun */
 	struct source_item item;
 	u64 record[TRACEFILE_RECORD_MAX / 8];
 };
@@ -140,14 +141,16 @@ static void load_threads(struct source *s)
 		t->end = is_null(q, 4) ? U64_MAX : sqlite3_column_int64(q, 4);
 	}
 	sqlite3_finalize(q);
-	q = query(s, "SELECT thread, max(id), max(start + coalesce(duration, 0)) FROM event"
-		     " GROUP BY thread");
+	q = query(s, "SELECT thread, max(id), max(start + coalesce(duration, 0)),"
+		     " max(CASE WHEN duration IS NOT NULL AND result IS NOT NULL THEN id END)"
+		     " FROM event GROUP BY thread");
 	while (step(s, q)) {
 		id = sqlite3_column_int64(q, 0);
 		if (!id || id > s->threads)
 			die("the trace has a call of thread %llu", (unsigned long long)id);
 		s->thread[id].last = sqlite3_column_int64(q, 1);
 		s->thread[id].end = max_t(u64, s->thread[id].end, sqlite3_column_int64(q, 2));
+		s->thread[id].returned = sqlite3_column_int64(q, 3);
 	}
 	sqlite3_finalize(q);
 	q = query(s, "SELECT thread, max(time + duration) FROM fault GROUP BY thread");
@@ -158,6 +161,25 @@ static void load_threads(struct source *s)
 		s->thread[id].end = max_t(u64, s->thread[id].end, sqlite3_column_int64(q, 1));
 	}
 	sqlite3_finalize(q);
+}
+
+static void join_siblings(struct source *s)
+{
+	struct map first = {}; /* by process */
+	u64 *known;
+	u32 i;
+
+	for (i = 1; i <= s->threads; i++) {
+		known = map_at(&first, s->thread[i].process);
+		s->thread[i].sibling = *known;
+		*known = i;
+	}
+	/* A ring: from each to all. */
+	for (i = 1; i <= s->threads; i++) {
+		if (!s->thread[i].sibling)
+			s->thread[i].sibling = *map_at(&first, s->thread[i].process);
+	}
+	map_free(&first);
 }
 
 static u64 clone_flags(sqlite3_stmt *q)
@@ -532,6 +554,7 @@ struct source *source_open(const char *path)
 
 	need(s, sqlite3_open_v2(path, &s->sqlite, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK);
 	load_threads(s);
+	join_siblings(s);
 	load_forks(s);
 	adopt_threads(s);
 	sort_ends(s);
@@ -591,6 +614,7 @@ void source_close(struct source *s)
 	sqlite3_finalize(s->events);
 	sqlite3_finalize(s->uring);
 	map_free(&s->submitted);
+	map_free(&s->living);
 	free(s->next_submitted);
 	sqlite3_finalize(s->extras);
 	sqlite3_finalize(s->attrs);
@@ -800,6 +824,7 @@ static const struct source_item *fork_item(struct source *s, u32 thread)
 		t = &s->thread[thread];
 	}
 	t->born = true;
+	*map_at(&s->living, t->tid) = thread;
 	s->item.kind = SOURCE_FORK;
 	s->item.thread = t->parent;
 	s->item.other = thread;
@@ -841,6 +866,33 @@ static u32 next_gone(struct source *s, u64 time, u64 event)
 		return thread;
 	}
 	return 0;
+}
+
+/*
+ * Whom the call has waited for is gone, and so are its threads, though that was seen later. What
+ * they have begun since has never returned. 0: none, or all have been said to be.
+ */
+static u32 waited_for(struct source *s, u64 event)
+{
+	s64 child = is_null(s->row, 5) ? 0 : sqlite3_column_int64(s->row, 5);
+	u32 leader, thread, gone = 0;
+
+	if (sqlite3_column_int64(s->row, 2) != SYS_wait4 || child <= 0)
+		return 0;
+	leader = *map_at(&s->living, child);
+	if (!leader || s->thread[leader].parent == 0)
+		return 0;
+	thread = leader;
+	do {
+		const struct source_thread *t = &s->thread[thread];
+
+		if (t->born && t->returned >= event)
+			return 0; /* it was only stopped */
+		if (t->born && !t->gone)
+			gone = thread;
+		thread = t->sibling;
+	} while (thread != leader);
+	return gone;
 }
 
 static bool executes(struct source *s)
@@ -939,6 +991,13 @@ const struct source_item *source_next(struct source *s)
 	}
 	if (!s->thread[s->item.thread].born)
 		return fork_item(s, s->item.thread);
+	thread = s->item.submitted ? 0 : waited_for(s, s->item.event);
+	if (thread) {
+		s->thread[thread].gone = true;
+		s->item.kind = SOURCE_EXIT;
+		s->item.thread = thread;
+		return &s->item;
+	}
 	if (!s->item.submitted && makes_thread(s, s->item.event, &thread))
 		return fork_item(s, thread);
 	if (executes(s) && s->pending != s->item.event) {

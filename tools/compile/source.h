@@ -29,6 +29,8 @@ struct source_thread {
 	u64 start;
 	u64 end;
 	u64 last; /* its last call */
+	u64 returned; /* its last one that has */
+	u32 sibling; /* another thread of its process; 0: none */
 	u32 after; /* of a submission: the one that it is linked to; 0: none */
 	bool born;
 	bool gone;

@@ -34,6 +34,22 @@ void uses_on_return(struct uses *uses)
 	uses->next.use[uses->next.count - 1].on_return = true;
 }
 
+void uses_quiet(struct uses *uses)
+{
+	uses->next.use[uses->next.count - 1].quiet = true;
+}
+
+void uses_free_of_waits(struct uses *uses)
+{
+	uses->next.use[uses->next.count - 1].free = true;
+}
+
+void uses_add_joined(struct uses *uses, u32 place, u32 count)
+{
+	uses_add(uses, USE_JOINED, ACCESS_STAGE, place);
+	uses->next.use[uses->next.count - 1].count = count;
+}
+
 void uses_add_name(struct uses *uses, u64 key, const char *name)
 {
 	uses_add(uses, USE_PATH, ACCESS_READ, key);

@@ -27,6 +27,13 @@ void uses_add(struct uses *uses, enum use_kind kind, enum use_access access, u64
 /* The last one counts from the command's return on (struct use). */
 void uses_on_return(struct uses *uses);
 
+/* Nobody waits for the last one; it waits for nobody. */
+void uses_quiet(struct uses *uses);
+void uses_free_of_waits(struct uses *uses);
+
+/* What the replay thread @place has done by its @count-th command is done before: its uses end. */
+void uses_add_joined(struct uses *uses, u32 place, u32 count);
+
 /* A USE_PATH, and how people call it. */
 void uses_add_name(struct uses *uses, u64 key, const char *name);
 

@@ -17,7 +17,6 @@
 #include "beneath.h"
 #include "touch.h"
 
-#define PIPE_SECONDS 60 /* so long is waited for what never comes */
 #define VECTOR 1024
 #define PAGE 4096
 
@@ -28,17 +27,12 @@ static s64 result_of(s64 result)
 
 static int fd_of(const struct stage *s, const struct wl_command *c, unsigned int at)
 {
-	return __atomic_load_n(&s->slot[c->args[at]], __ATOMIC_ACQUIRE);
+	return descriptors_fd(s->descriptors, c->args[at]);
 }
 
 static const char *path_of(const struct stage *s, const struct wl_command *c, unsigned int at)
 {
 	return s->workload->text + c->args[at];
-}
-
-static void put_fd(const struct stage *s, u64 slot, int fd)
-{
-	__atomic_store_n(&s->slot[slot], fd, __ATOMIC_RELEASE);
 }
 
 /* Directories in which a thread asks for one name after another: they stay open. */
@@ -80,7 +74,7 @@ static s64 act_opened(const struct stage *s, const struct wl_command *c, int fd)
 		close(fd); /* the original has no descriptor, so nobody closes it */
 		return 0;
 	}
-	put_fd(s, c->args[3], fd);
+	descriptors_put(s->descriptors, c->args[3], fd);
 	return 0;
 }
 
@@ -97,34 +91,98 @@ static s64 act_open(const struct stage *s, const struct wl_command *c)
 	return act_opened(s, c, open_beneath(s, path_of(s, c, 0), flags, c->args[2] & 07777));
 }
 
-static s64 act_close(const struct stage *s, const struct wl_command *c)
-{
-	int fd = __atomic_exchange_n(&s->slot[c->args[0]], -1, __ATOMIC_ACQ_REL);
-
-	return fd < 0 ? -EBADF : result_of(close(fd));
-}
-
-/* Closes a copy: the file system is told, the description stays. */
+/* Closes a copy: the file system is told. The description stays until the last one lets go. */
 static s64 act_close_one(const struct stage *s, const struct wl_command *c)
 {
 	int copy = fcntl(fd_of(s, c, 0), F_DUPFD_CLOEXEC, 0);
+	s64 result = copy < 0 ? -errno : result_of(close(copy));
 
-	return copy < 0 ? -errno : result_of(close(copy));
+	descriptors_leave(s->descriptors, c->args[0]);
+	return result;
+}
+
+static s64 act_close(const struct stage *s, const struct wl_command *c)
+{
+	switch (c->op) {
+	case WL_CLOSE:
+		return descriptors_close(s->descriptors, c->args[0], c->args[1]);
+	case WL_CLOSE_ONE:
+		return act_close_one(s, c);
+	default: /* WL_LEAVE */
+		descriptors_leave(s->descriptors, c->args[0]);
+		return 0;
+	}
 }
 
 static s64 act_pair(const struct stage *s, const struct wl_command *c)
 {
-	int fds[2];
+	bool pair = c->op == WL_PAIR;
+	int fds[2], i;
 	int failed =
-		c->op == WL_PIPE
-			? pipe2(fds, O_CLOEXEC | O_NONBLOCK)
-			: socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds);
+		pair ? socketpair(AF_UNIX, c->args[2] | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds)
+		     : pipe2(fds, O_CLOEXEC | O_NONBLOCK);
 
 	if (failed)
 		return -errno;
-	put_fd(s, c->args[0], fds[0]);
-	put_fd(s, c->args[1], fds[1]);
+	for (i = 0; i < 2; i++)
+		descriptors_put_end(s->descriptors, c->args[i], fds[i], c->args[0],
+				    pair ? O_RDWR : i ? O_WRONLY : O_RDONLY);
 	return 0;
+}
+
+/* A new description of what another is of. */
+static s64 act_reopen(const struct stage *s, const struct wl_command *c)
+{
+	const struct descriptor *of = &s->descriptors->slot[c->args[0]];
+	u64 flags = c->args[1] & (O_ACCMODE | O_TRUNC | O_APPEND | O_DIRECT | O_NOATIME | O_SYNC);
+	char way[BENEATH_WAY];
+	int fd;
+
+	beneath_way(of->fd, way);
+	fd = open(way, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (of->pipe)
+		descriptors_put_end(s->descriptors, c->args[2], fd, of->pipe - 1, flags);
+	else
+		descriptors_put(s->descriptors, c->args[2], fd);
+	return 0;
+}
+
+/*
+ * It waits for the other side as the original's did, but not in the kernel: nobody could see that
+ * it waits. Who writes may open it to read, too: then the kernel lets it in at any time.
+ */
+static s64 act_open_fifo(const struct stage *s, const struct wl_command *c)
+{
+	bool reads = (c->args[1] & O_ACCMODE) == O_RDONLY;
+	int fd = open_beneath(s, path_of(s, c, 0), (reads ? O_RDONLY : O_RDWR) | O_NONBLOCK, 0);
+	struct wait wait = { .kind = WAIT_CHANGED, .event = c->event, .op = c->op };
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || !S_ISFIFO(st.st_mode)) {
+		close(fd);
+		return -ENXIO;
+	}
+	wait.word = descriptors_open_fifo(s->descriptors, c->args[3], fd, c->args[2], c->args[1],
+					  &wait.value);
+	return !wait.word || waiting_until(s->waiting, &wait) ? 0 : -ETIMEDOUT;
+}
+
+static s64 act_pipe_end(const struct stage *s, const struct wl_command *c)
+{
+	switch (c->op) {
+	case WL_REOPEN:
+		return act_reopen(s, c);
+	case WL_OPEN_FIFO:
+		return act_open_fifo(s, c);
+	case WL_SHUTDOWN:
+		return result_of(shutdown(fd_of(s, c, 0), SHUT_WR));
+	default: /* WL_RESIZE */
+		return result_of(fcntl(fd_of(s, c, 0), F_SETPIPE_SZ, (int)c->args[1]));
+	}
 }
 
 /* Reading and writing. */
@@ -218,24 +276,28 @@ static s64 act_write(const struct stage *s, const struct wl_command *c)
 static s64 act_pipe(const struct stage *s, const struct wl_command *c, void *scratch)
 {
 	bool write = c->op == WL_FILL;
-	struct pollfd wait = { .fd = fd_of(s, c, 0), .events = write ? POLLOUT : POLLIN };
+	struct wait wait = {
+		.kind = WAIT_PIPE,
+		.event = c->event,
+		.op = c->op,
+		.fd = fd_of(s, c, 0),
+		.events = write ? POLLOUT : POLLIN,
+	};
 	u64 left = c->args[1];
 	s64 n;
 
 	while (left) {
 		u64 bytes = min_t(u64, left, CHUNK);
 
-		n = write ? send(wait.fd, s->pattern, bytes, MSG_NOSIGNAL) : -1;
-		if (!write || (n < 0 && errno == ENOTSOCK))
-			n = write ? syscall(SYS_write, wait.fd, s->pattern, bytes)
-				  : syscall(SYS_read, wait.fd, scratch, bytes);
+		n = write ? syscall(SYS_write, wait.fd, s->pattern, bytes)
+			  : syscall(SYS_read, wait.fd, scratch, bytes);
 		if (n < 0 && errno != EAGAIN)
 			return -errno;
 		if (!n)
 			break;
 		if (n > 0)
 			left -= n;
-		else if (poll(&wait, 1, PIPE_SECONDS * 1000) <= 0)
+		else if (!waiting_until(s->waiting, &wait))
 			return -ETIMEDOUT;
 	}
 	return c->args[1] - left;
@@ -551,9 +613,9 @@ static s64 act_by_op(const struct stage *s, const struct wl_command *c, void *sc
 	case WL_OPEN:
 		return act_open(s, c);
 	case WL_CLOSE:
-		return act_close(s, c);
 	case WL_CLOSE_ONE:
-		return act_close_one(s, c);
+	case WL_LEAVE:
+		return act_close(s, c);
 	case WL_READ:
 	case WL_PREAD:
 		return act_read(s, c, scratch);
@@ -592,6 +654,11 @@ static s64 act_by_op(const struct stage *s, const struct wl_command *c, void *sc
 	case WL_PIPE:
 	case WL_PAIR:
 		return act_pair(s, c);
+	case WL_REOPEN:
+	case WL_OPEN_FIFO:
+	case WL_SHUTDOWN:
+	case WL_RESIZE:
+		return act_pipe_end(s, c);
 	case WL_DRAIN:
 	case WL_FILL:
 		return act_pipe(s, c, scratch);

@@ -3,7 +3,9 @@
 #ifndef REPLAY_ACT_H
 #define REPLAY_ACT_H
 
+#include "descriptors.h"
 #include "touch.h"
+#include "waiting.h"
 #include "../calls/workload.h"
 
 #define CHUNK 0x40000u /* bytes; longer reads and writes go round in it */
@@ -24,7 +26,8 @@ struct stage { /* where it is done */
 	const struct workload *workload;
 	int root;
 	u64 device; /* that it is on */
-	int *slot; /* descriptors; -1: none */
+	struct descriptors *descriptors;
+	struct waiting *waiting;
 	struct mapping *mapping; /* of the same numbers; each process has its own */
 	u32 directories; /* that a thread may keep open */
 	u32 *changes; /* so often names may have come to lead elsewhere: renames, permissions */

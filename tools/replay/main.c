@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -207,18 +208,17 @@ static void set_stage(struct stage *stage, const struct workload *w, const char 
 	u32 i;
 
 	stage->workload = w;
+	stage->descriptors = descriptors_new(w->slots);
+	stage->waiting = waiting_new(w->threads);
 	stage->root = open_target(target);
 	if (fstat(stage->root, &st))
 		die("%s: %s", target, strerror(errno));
 	stage->device = st.st_dev;
-	/* Of all processes, should there be some. Behind the descriptors stands `changes`. */
-	stage->slot = mmap(NULL, (w->slots + 1ull) * sizeof(*stage->slot), PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (stage->slot == MAP_FAILED || !pattern)
+	/* Of all processes, should there be some. */
+	stage->changes = mmap(NULL, sizeof(*stage->changes), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!stage->descriptors || !stage->waiting || stage->changes == MAP_FAILED || !pattern)
 		die("there is no memory");
-	stage->changes = (u32 *)&stage->slot[w->slots];
-	for (i = 0; i < w->slots; i++)
-		stage->slot[i] = -1;
 	/* Mappings are of each process: it begins with this memory, and has its own then. */
 	stage->mapping = mmap(NULL, (w->slots + 1ull) * sizeof(*stage->mapping),
 			      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -256,6 +256,7 @@ static int run_workload(struct settings *settings, const char *path, const char 
 			check_apart(settings->log, settings->stage.root);
 	}
 	umask(0);
+	signal(SIGPIPE, SIG_IGN); /* a write that nobody reads has a result, as in the original */
 	if (settings->fifo)
 		real_time_priority();
 	if (!replay_run(&settings->stage, &settings->run, log, &result))
@@ -263,6 +264,7 @@ static int run_workload(struct settings *settings, const char *path, const char 
 		    w.threads);
 	if (log && !result.stopped)
 		about.judged = log_judge(&w, log, &about.figures);
+	about.waiting = settings->stage.waiting;
 	report_write(stdout, &w, &result, &about);
 	free(about.figures.rate);
 	counted_free(&result.counted);

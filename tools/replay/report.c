@@ -134,6 +134,56 @@ static void write_rates(FILE *to, const struct log_figures *f)
 	fputs("],\n", to);
 }
 
+/* The thread's @count-th command. */
+static u32 event_of(const struct workload *w, u32 thread, u32 count)
+{
+	struct wl_cursor cursor = wl_commands(w, thread);
+	struct wl_command c = {};
+	u32 i;
+
+	for (i = 0; i < count && wl_next(&cursor, &c); i++)
+		;
+	return c.event;
+}
+
+static const char *waited_for(const struct wait *wait)
+{
+	switch (wait->kind) {
+	case WAIT_START:
+		return "all threads";
+	case WAIT_CHANGED:
+		return "the other side of a FIFO";
+	default:
+		return wait->op == WL_FILL ? "room in a pipe that nobody reads"
+					   : "what nobody writes to a pipe, or its end";
+	}
+}
+
+static void write_wait(FILE *to, const struct workload *w, const struct wait *wait)
+{
+	fprintf(to, "{\"record\": %u, \"call\": \"%s\", ", wait->event, wl_ops[wait->op].name);
+	if (wait->kind == WAIT_REACHED)
+		fprintf(to, "\"for-record\": %u}", event_of(w, wait->thread, wait->value));
+	else
+		fprintf(to, "\"for\": \"%s\"}", waited_for(wait));
+}
+
+/* When nothing could go on, and when no thread went on though one could. */
+static void write_waits(FILE *to, const struct workload *w, const struct waiting *waiting)
+{
+	u32 i;
+
+	fprintf(to, "  \"stalls\": %" PRIu64 ",\n  \"stalled\": [", waiting->stalls);
+	for (i = 0; i < waiting->stalled_count; i++) {
+		fputs(i ? ", " : "", to);
+		write_wait(to, w, &waiting->stalled[i]);
+	}
+	fputs("],\n", to);
+	if (waiting->timed)
+		fprintf(to, "  \"idle\": %" PRIu64 ",\n  \"idle-times\": %" PRIu64 ",\n",
+			waiting->idle_ns, waiting->idle_times);
+}
+
 static u64 ns_of(struct timeval t)
 {
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_usec * 1000;
@@ -160,6 +210,7 @@ void report_write(FILE *to, const struct workload *w, const struct replay_result
 		r->counted.touched, r->made, r->compared, r->counted.late,
 		r->stopped ? "true" : "false");
 	write_trace(to, header, r);
+	write_waits(to, w, about->waiting);
 	for (i = 0; i < OUTCOMES; i++)
 		fprintf(to, "  \"%s\": %" PRIu64 ",\n", outcome_names[i], r->counted.outcome[i]);
 	if (about->judged)

@@ -11,6 +11,7 @@ struct report_about {
 	const char *timing;
 	double scale;
 	bool processes;
+	const struct waiting *waiting;
 	bool judged;
 	struct log_figures figures; /* if judged */
 };

@@ -55,6 +55,7 @@ struct show {
 	struct worker *worker;
 	pthread_barrier_t ready;
 	pthread_barrier_t begun; /* all that is before --from is done */
+	u32 arrived; /* threads, there */
 	u64 start;
 	u64 step; /* of a clock that stands while nobody waits; 0: it goes by itself */
 	u64 look; /* what a look at the clock takes: a thread has to run one earlier */
@@ -177,6 +178,7 @@ static bool meet_deps(struct show *show, const struct wl_command *c)
 {
 	const struct workload *w = show->stage->workload;
 	const u8 *dep = c->dep;
+	struct wait wait = { .kind = WAIT_REACHED, .event = c->event, .op = c->op };
 	u32 i, thread, count;
 	bool waited = false;
 
@@ -185,9 +187,14 @@ static bool meet_deps(struct show *show, const struct wl_command *c)
 		if (__atomic_load_n(&show->progress[thread].done, __ATOMIC_ACQUIRE) >= count)
 			continue;
 		waited = true;
+		wait.thread = thread;
+		wait.word = &show->progress[thread].done;
+		wait.value = count;
+		waiting_begin(show->stage->waiting, &wait);
 		while (!wait_for(show, thread, count, LOOK_NS) &&
 		       !__atomic_load_n(&show->stopped, __ATOMIC_RELAXED))
 			;
+		waiting_end(show->stage->waiting);
 	}
 	return waited;
 }
@@ -313,8 +320,10 @@ static void note_difference(struct worker *worker, const struct wl_command *c, s
 		r->difference[r->differences++] =
 			(struct difference){ c->event, c->op, c->result, result };
 	pthread_mutex_unlock(&show->lock);
-	if (show->options->mismatch == MISMATCH_STOP)
-		__atomic_store_n(&show->stopped, 1, __ATOMIC_RELAXED);
+	if (show->options->mismatch != MISMATCH_STOP)
+		return;
+	__atomic_store_n(&show->stopped, 1, __ATOMIC_RELAXED);
+	waiting_stop(show->stage->waiting);
 }
 
 static void run_compare(struct worker *worker, const struct wl_command *c, s64 result)
@@ -396,8 +405,8 @@ static void do_command(struct worker *worker, const struct wl_command *c, bool m
 	worker->counted.late += measured && waits && entry > planned + SPIN_NS;
 	if (call)
 		result = make_call(worker, c);
-	else if (c->op == WL_READ)
-		act(show->stage, c, worker->scratch); /* the descriptor moves on */
+	else if (c->op == WL_READ || c->op == WL_LEAVE)
+		act(show->stage, c, worker->scratch); /* the descriptor moves on, or is let go of */
 	worker->last = call ? now(show) : entry;
 	if (call)
 		note_call(worker, c, planned, entry, result, measured);
@@ -410,9 +419,18 @@ static void do_command(struct worker *worker, const struct wl_command *c, bool m
 
 static void begin(struct show *show)
 {
+	struct wait wait = {
+		.kind = WAIT_START,
+		.word = &show->arrived,
+		.value = show->stage->workload->threads,
+	};
+
+	__atomic_add_fetch(&show->arrived, 1, __ATOMIC_SEQ_CST);
+	waiting_begin(show->stage->waiting, &wait);
 	if (pthread_barrier_wait(&show->begun) == PTHREAD_BARRIER_SERIAL_THREAD)
 		show->start = clock_look();
 	pthread_barrier_wait(&show->begun);
+	waiting_end(show->stage->waiting);
 }
 
 static void *work(void *arg)
@@ -425,6 +443,7 @@ static void *work(void *arg)
 	u32 i, before = le32_to_cpu(t->before), all = le32_to_cpu(t->commands);
 	struct wl_command command;
 
+	waiting_set_thread(worker->number);
 	prctl(PR_SET_TIMERSLACK, 1); /* ns; it is 50 us otherwise */
 	pthread_barrier_wait(&show->ready);
 	for (i = 0; i <= all; i++) {
@@ -440,6 +459,7 @@ static void *work(void *arg)
 	}
 	if (i < before)
 		begin(show);
+	waiting_leave(show->stage->waiting);
 	return NULL;
 }
 
@@ -648,6 +668,7 @@ bool replay_run(const struct stage *stage, const struct replay_options *options,
 	};
 	if (!stage->workload->threads)
 		return true;
+	stage->waiting->timed = !show->step;
 	good = set_barriers(show) && set_up(show, log) &&
 	       (options->processes ? start_processes(show) : start_threads(show, true, 0));
 	if (!good)

@@ -412,6 +412,125 @@ def a_pipe_between_processes(t: Trace) -> None:
     t.io(at(2, 3, 7), "read", 3, 100, result=10)
 
 
+def ends(*fds: int) -> list[tuple[int, bytes]]:
+    """The descriptors of a pipe or of a socketpair."""
+    return [(tracefile.FDS, struct.pack("<II", *fds))]
+
+
+@case
+def the_reader_of_a_pipe_goes_after_what_was_written(t: Trace) -> None:
+    t.call(at(1, 1, 2), "pipe", 0, 0, blobs=ends(3, 4))
+    t.thread(2)
+    t.io(at(2, 3, 4), "write", 4, 10)
+    t.call(at(1, 5, 6), "close", 0, 3)
+
+
+@case
+def the_reader_of_a_pipe_goes_while_somebody_writes(t: Trace) -> None:
+    """What was written has found a reader, though that was said later."""
+    t.call(at(1, 1, 2), "pipe", 0, 0, blobs=ends(3, 4))
+    t.thread(2, flags=0)
+    t.call(at(2, 2, 3), "close", 0, 3)
+    t.io(at(1, 4, 5), "read", 3, 10)
+    t.call(at(1, 6, 7), "close", 0, 3)
+    t.io(at(2, 3.5, 8), "write", 4, 10)
+    t.io(at(2, 9, 10), "write", 4, 10, result=-32)
+
+
+@case
+def one_end_of_a_socketpair_goes_first(t: Trace) -> None:
+    """Its writer hears nothing of that; who reads the other end does."""
+    t.call(at(1, 1, 2), "socketpair", 0, 1, 1, 0, 0, blobs=ends(3, 4))
+    t.thread(2)
+    t.io(at(2, 2, 7), "write", 4, 10)
+    t.call(at(1, 3, 4), "close", 0, 3)
+    t.io(at(2, 8, 9), "read", 4, 10, result=0)
+    t.call(at(2, 10, 11), "close", 0, 4)
+
+
+@case
+def a_socket_says_that_no_more_comes(t: Trace) -> None:
+    t.call(at(1, 1, 2), "socketpair", 0, 1, 1, 0, 0, blobs=ends(3, 4))
+    t.thread(2)
+    t.io(at(1, 3, 4), "write", 3, 10)
+    t.call(at(1, 5, 6), "shutdown", 0, 3, 1)
+    t.io(at(2, 2, 7), "read", 4, 100, result=10)
+    t.io(at(2, 8, 9), "read", 4, 100, result=0)
+    t.io(at(2, 9, 10), "write", 4, 20)
+    t.io(at(1, 7, 11), "read", 3, 100, result=20)
+
+
+@case
+def an_exec_closes_at_one_instant(t: Trace) -> None:
+    """So its maker learns that it went well: by the end of a pipe, which it closes itself then."""
+    t.call(at(1, 1, 2), "pipe2", 0, 0, os.O_CLOEXEC, blobs=ends(3, 4))
+    t.thread(2, flags=0)
+    t.call(at(1, 2, 3), "close", 0, 4)
+    t.io(at(1, 4, 6), "read", 3, 1, result=0)
+    t.call(at(1, 7, 8), "close", 0, 3)
+    t.call(at(2, 3, 10), "execve", 0, 0, 0, 0, paths=("p",), ino=9)
+    t.name(at(2, 11, 12), "unlink", 0, "p", ino=9)
+
+
+@case
+def two_copy_from_pipe_to_pipe(t: Trace) -> None:
+    """tee() leaves it where it is, splice() takes it along, vmsplice() puts memory there."""
+    t.call(at(1, 1, 2), "pipe", 0, 0, blobs=ends(3, 4))
+    t.call(at(1, 2, 3), "pipe", 0, 0, blobs=ends(5, 6))
+    t.thread(2)
+    t.call(at(1, 4, 5), "vmsplice", 100, 4, 0, 1, 0)
+    t.call(at(2, 4, 6), "tee", 100, 3, 6, 4096, 0)
+    t.call(at(2, 7, 8), "splice", 100, 3, 0, 6, 0, 4096, 0)
+    t.call(at(1, 9, 10), "close", 0, 4)
+    t.call(at(2, 9, 11), "splice", 0, 3, 0, 6, 0, 4096, 0)
+    t.call(at(2, 12, 13), "close", 0, 6)
+    t.io(at(1, 11, 14), "read", 5, 4096, result=200)
+    t.io(at(1, 15, 16), "read", 5, 4096, result=0)
+
+
+@case
+def a_descriptor_is_opened_by_its_name(t: Trace) -> None:
+    t.call(at(1, 1, 2), "pipe", 0, 0, blobs=ends(3, 4))
+    t.thread(2)
+    t.open(at(1, 2, 3), 5, "/dev/fd/4", os.O_WRONLY, ino=20, mode=stat.S_IFIFO | 0o600)
+    t.call(at(1, 3, 4), "close", 0, 4)
+    t.io(at(1, 5, 6), "write", 5, 30)
+    t.call(at(1, 6, 7), "close", 0, 5)
+    t.io(at(2, 2, 8), "read", 3, 100, result=30)
+    t.io(at(2, 9, 10), "read", 3, 100, result=0)
+
+
+FIFO = stat.S_IFIFO | 0o600
+
+
+@case
+def a_fifo_lets_in_who_has_another_side(t: Trace) -> None:
+    """The reader is there first; its second time it waits for the second writer."""
+    t.call(at(1, 1, 2), "mknod", 0, 0, FIFO, 0, paths=("q",), ino=20, mode=FIFO)
+    t.thread(2, flags=0)
+    t.name(at(2, 2, 2.5), "stat", -2, "x")
+    t.open(at(1, 4, 5), 3, "q", os.O_WRONLY, ino=20, mode=FIFO)
+    t.open(at(2, 3, 6), 3, "q", ino=20, mode=FIFO)
+    t.io(at(1, 6, 7), "write", 3, 10)
+    t.call(at(1, 7, 8), "close", 0, 3)
+    t.io(at(2, 7, 9), "read", 3, 100, result=10)
+    t.io(at(2, 9, 10), "read", 3, 100, result=0)
+    t.call(at(2, 11, 12), "close", 0, 3)
+    t.open(at(1, 13, 15), 3, "q", os.O_WRONLY, ino=20, mode=FIFO)
+    t.open(at(2, 14, 16), 3, "q", ino=20, mode=FIFO)
+    t.call(at(1, 17, 18), "close", 0, 3)
+    t.io(at(2, 17, 19), "read", 3, 100, result=0)
+
+
+@case
+def waited_for_before_its_end_was_seen(t: Trace) -> None:
+    t.thread(2, flags=0)
+    t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
+    t.call(at(1, 1, 5), "wait4", 2, -1, 0, 0, 0)
+    t.exit(2, 6)
+    t.name(at(1, 7, 8), "unlink", 0, "f", ino=9)
+
+
 @case
 def woken_by_a_futex(t: Trace) -> None:
     two(t)

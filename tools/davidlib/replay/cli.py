@@ -219,7 +219,9 @@ def _replay(args: argparse.Namespace) -> int:
         for different in figures["differences"][:5] if not run else []:
             say("record {record}: {call} gave {got}, in the original {expected}".format(**different))
         runs.append(figures)
-        status = max(status, _differing(run, figures, args.on_mismatch == "ignore"))
+        status = max(
+            status, _differing(run, figures, args.on_mismatch == "ignore"), _stalled(run, figures, workload)
+        )
     result = {
         "kind": "replay",
         "cold": args.cold,
@@ -250,6 +252,18 @@ def _differing(run: int, figures: dict[str, Any], ignored: bool = False) -> int:
     differ = figures["compared"] - figures["same"]
     found = losses.Losses({"differ": differ}, figures["compared"])
     return losses.status(f"run {run + 1}", found, "came to another result")
+
+
+def _stalled(run: int, figures: dict[str, Any], workload: Path) -> int:
+    """The exit status of a run: did some commands wait for what could not come?"""
+    if not figures["stalls"]:
+        return 0
+    say(f"run {run + 1}: {figures['stalls']} times no thread could go on; then one gave up. The first time:")
+    for wait in figures["stalled"]:
+        what = f"record {wait['for-record']}" if "for-record" in wait else wait["for"]
+        say(f"record {wait['record']}: {wait['call']} waits for {what}")
+    say(f"{workload}: david compile --explain RECORD says why a record waits for another")
+    return NOT_BELIEVABLE
 
 
 def _compare(args: argparse.Namespace) -> int:
