@@ -290,6 +290,13 @@ hunt: setup ## recorded lives classified from many beginnings and cut at many en
 	CLASSIFIER_PLANT=unheard python3 tests/system/selfid_hunt.py --program build/david-classify-planted --planted \
 		--seconds 60 build/hunt xfs-dir8k
 
+programs-hunt: setup ## random programs, recorded, replayed, compared; SECONDS=600, COUNT=10000, SEED=7, KINDS="pipe exec"
+	$(MAKE) -s -C tools/trace
+	$(MAKE) -s -C tools/compile
+	$(MAKE) -s -C tools/replay
+	python3 tests/system/programs_hunt.py --seconds $(or $(SECONDS),600) $(if $(COUNT),--count $(COUNT)) \
+		$(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS))
+
 trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs xfs-quota"
 	@mkdir -p build/trials
 	@printf '%s\n' $(FS) | xargs -P 2 -I{} sh -c 'log=build/trials/$$(echo {} | tr : -).log; \
@@ -333,7 +340,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt bench-cpus bench-content bench-files setup
+.PHONY: stock land all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands labs
 .PHONY: ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

@@ -65,19 +65,32 @@ static void use_threads(struct compiler *c)
 	}
 }
 
+/*
+ * A planted bug: what an exec closes waits for what others did with it, one after the other. Only
+ * in a program built to be found out.
+ */
+static bool waits_for_others(void)
+{
+#ifdef COMPILE_PLANT
+	return getenv("COMPILE_PLANT");
+#else
+	return false;
+#endif
+}
+
 static void add_one(struct compiler *c, u8 op, u32 slot, u32 ofd, bool all)
 {
 	struct use_list own = uses_set_aside(&c->uses);
 	const struct source_item *item = c->making.item;
 	u64 args[WL_ARGS] = { slot };
 
-	if (all) {
+	if (all && !waits_for_others()) {
 		use_threads(c);
 	} else {
 		uses_add(&c->uses, USE_FD, ACCESS_STAGE, ofd);
 		if (op == WL_LEAVE)
 			uses_quiet(&c->uses);
-		else if (c->making.call->effect != DOES_CLOSERANGE)
+		else if (all || c->making.call->effect != DOES_CLOSERANGE)
 			uses_on_return(&c->uses);
 	}
 	if (op == WL_CLOSE && slots_fifo(&c->slots, slot)) {
