@@ -180,7 +180,8 @@ def test_a_number_that_the_model_has_for_some_drives_only_is_refused_for_the_oth
 def test_the_measured_drives_can_be_imported(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run = profile("import", str(path), "-o", str(out))
-    assert (run.returncode, run.stderr) == (0, "")
+    late = f"{path.name}: the zones have 2630 cylinders, and 2629 are declared: the zones count\n"
+    assert (run.returncode, run.stderr) == (0, late if path.stem == "hp_c2490a" else "")
     assert profile("show", str(out)).stdout == profile("show", str(path)).stdout != ""
 
 

@@ -417,10 +417,14 @@ static void put_cylinders(const struct import *import)
 {
 	unsigned long long told = import->cylinders, in_zones = import->in_zones;
 
-	if (told && in_zones == told + 1)
+	if (told && in_zones == told + 1) {
+		fprintf(stderr,
+			"%s: the zones have %llu cylinders, and %llu are declared: the zones count\n",
+			import->source, in_zones, told);
 		fprintf(import->out, "cylinders = %llu  # %llu are declared\n", in_zones, told);
-	else if (told)
+	} else if (told) {
 		fprintf(import->out, "cylinders = %llu\n", told);
+	}
 }
 
 bool params_recognize(const char *text, size_t len)

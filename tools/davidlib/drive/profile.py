@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 from .. import build
 from ..command import Commands
-from . import profile_bench
+from . import disksim, profile_bench
 from .files import find, names, path_of
 
 
@@ -28,7 +31,22 @@ def cmd_show(args: argparse.Namespace) -> int:
     return call("show", *options, "--", str(find(args.profile)))
 
 
+def _import_described(path: Path, out: str | None) -> int:
+    """DiskSim's own description files. What david-sim says of the flat form is told of their lines."""
+    flat = disksim.flatten(path)
+    with tempfile.TemporaryDirectory() as directory:
+        named = Path(directory) / path.name
+        named.write_text(flat.text(), encoding="utf-8")
+        words = [*(("-o", out) if out else ()), "--", str(named)]
+        done = subprocess.run([build.ensure("david-sim"), "profile", "import", *words], check=False,
+                              stderr=subprocess.PIPE, text=True)
+    sys.stderr.write(disksim.placed(done.stderr, flat, str(path)))
+    return done.returncode
+
+
 def cmd_import(args: argparse.Namespace) -> int:
+    if disksim.is_one(Path(args.file)):
+        return _import_described(Path(args.file), args.out)
     return call("import", *(("-o", args.out) if args.out else ()), "--", args.file)
 
 
@@ -51,8 +69,11 @@ def add_parsers(sub: Commands) -> None:
     one.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
                      help="replace a value; repeatable")
     one.set_defaults(func=cmd_show)
-    one = commands.add_parser("import", help="make a profile of DiskSim's drive parameters")
-    one.add_argument("file", metavar="FILE.params")
+    one = commands.add_parser("import", help="make a profile of DiskSim's drive parameters",
+                              description="Make a profile of a disk that DiskSim 4 describes (.parv, "
+                              ".diskspecs, .model, with the files that these name), or of a flat file of its "
+                              "parameters (.params; docs/REFERENCE.md, \"DiskSim's files\").")
+    one.add_argument("file", metavar="FILE", help=".parv, .diskspecs, .model or .params")
     one.add_argument("-o", dest="out", metavar="OUT", help="write there, not to standard output")
     one.set_defaults(func=cmd_import)
     one = commands.add_parser("check", help="say what is wrong with a profile, with its line",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..sizes import SECTOR
+from . import disksim
 from .files import ProfileError, find
 
 # zone, seek, slip and remap stand in a profile many times: no single one can be meant.
@@ -99,7 +100,7 @@ def load(name: str, options: list[str]) -> Word:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise ProfileError(f"--profile {path}: {error.strerror}") from None
-    if "topology" in text and text.lstrip().startswith("disksim"):
+    if disksim.is_one(path):
         raise ProfileError(f"--profile {path}: of DiskSim; first: david profile import {path} -o OUT")
     word = parse(text, str(path))
     for option in options:
