@@ -193,6 +193,8 @@ paper-test: setup ## the same in its quick form, ten minutes; its page in Chromi
 
 calibrate-test: setup sim ## does a calibrated disk give its own profile back? all of them modelled, and through the kernel in virtual time; 7 minutes
 	tests/system/calibrated.py
+	tests/system/fiofits.py --all
+	tests/system/fiofits.py --all --more
 	DAVID_SCALE=full DAVID_CALIBRATED="$(PROFILES)" \
 		$(DAVID) lab run --kind uml --virtual-time --memory 3G --timeout 3600 -- \
 		python3 tests/system/caserun.py 'vcalibrate.*'

@@ -7,7 +7,6 @@ An option that is neither read here nor known to change nothing makes the job an
 from __future__ import annotations
 
 import json
-import random
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,8 @@ from typing import Any
 
 from ..sizes import parse_size
 from ..util import UserError, say
-from .probe import FLUSH, READ, WRITE, Request
 
-COUNT = 1500
+PART_DEPTH, PARTS = 128, 4  # of a job of david-sim bench
 RANDOM = {"randread": 0.0, "randwrite": 1.0, "randrw": 0.5}
 SEQUENTIAL = {"read": 0.0, "write": 1.0}
 SYNONYMS = {
@@ -70,26 +68,36 @@ class FioJob:
     depth: int
     span: int  # bytes; 0: the whole disk
     fsync: int  # after so many writes; 0: never
-    rate: float  # requests a second
+    rate: float  # requests a second, flushes not included
+    pace: float = 0.0  # us from an answer to the next request: the program's time and its kernel's
 
     @property
     def kind(self) -> str:
         order = "random" if self.random else "sequential"
         what = "reads" if not self.writes else "writes" if self.writes == 1 else "reads and writes"
-        return f"{order} {what} of {self.sectors // 2} KiB, depth {self.depth}"
+        size = f"{self.sectors // 2} KiB" if self.sectors > 1 else "512 B"
+        flushed = f", a flush after {self.fsync}" if self.fsync else ""
+        return f"{order} {what} of {size}, depth {self.depth}{flushed}"
 
-    def requests(self, disk_sectors: int) -> list[Request]:
-        """As many like those of the job."""
-        rnd = random.Random(self.name)
-        span = min(self.span // 512 or disk_sectors, disk_sectors) // self.sectors
-        found: list[Request] = []
-        for n in range(COUNT):
-            at = rnd.randrange(span) if self.random else n % span
-            op = WRITE if rnd.random() < self.writes else READ
-            found.append(Request(op, at * self.sectors, self.sectors))
-            if self.fsync and (n + 1) % self.fsync == 0:
-                found.append(Request(FLUSH, 0, 0))
-        return found
+    @property
+    def said(self) -> str:
+        """The job and its figure, for a profile's comment."""
+        speed = f"{self.rate:.4g} a second"
+        if not self.random:
+            speed = f"{self.rate * self.sectors * 512 / 1e6:.4g} MB/s"
+        return f"{self.kind}: {speed}"
+
+    def words(self, disk_sectors: int) -> str:
+        """As a job of david-sim bench, without how many requests are counted."""
+        span = min(self.span // 512 or disk_sectors, disk_sectors)
+        what = "read" if not self.writes else "write" if self.writes == 1 else f"writes={self.writes:.0%}"
+        words = [what.rstrip("%"), "random" if self.random else "sequential", f"size={self.sectors * 512}"]
+        words.append(f"span={span * 512}")
+        words += [f"flush={self.fsync}"] if self.fsync else []
+        words += [f"pace={self.pace:.3f}us"] if self.pace > 0 else []
+        parts = -(-self.depth // PART_DEPTH)
+        depths = (self.depth // parts + (n < self.depth % parts) for n in range(parts))
+        return " + ".join(" ".join([*words, f"depth={depth}"]) for depth in depths)
 
 
 def _size(text: str) -> int:
@@ -135,6 +143,19 @@ def _depth(options: dict[str, str], job: dict[str, Any]) -> int:
     return depth
 
 
+def _pace(job: dict[str, Any], depth: int, rate: float) -> float:
+    """What of the time between two requests is not in fio's completion latencies, us."""
+    waited = 0.0
+    for way in ("read", "write"):
+        of_way = job.get(way) or {}
+        nanoseconds = (of_way.get("clat_ns") or {}).get("mean")
+        mean = (of_way.get("clat") or {}).get("mean", 0) if nanoseconds is None else nanoseconds / 1000
+        if of_way.get("iops") and not mean:
+            return 0.0  # not told
+        waited += float(of_way.get("iops") or 0) * float(mean)
+    return max(0.0, (depth * 1e6 - waited) / rate)
+
+
 def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
     options = _options(common | job.get("job options", {}))
     order = options.get("rw", "read")
@@ -153,11 +174,44 @@ def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
     rate = sum(float(job[way]["iops"]) for way in ("read", "write"))
     if rate <= 0:
         raise ValueError("it did no requests")
-    depth = _depth(options, job) * int(options.get("numjobs", 1))
-    if order in SEQUENTIAL and int(options.get("numjobs", 1)) > 1:
+    depth, alike = _depth(options, job), int(options.get("numjobs", 1))
+    if order in SEQUENTIAL and alike > 1:
         raise ValueError("several sequential jobs at a time: their places are not told")
-    return FioJob(str(job.get("jobname", order)), order in RANDOM, writes, sectors, depth, span,
-                  int(options.get("fsync", 0)), rate)
+    if depth * alike > PART_DEPTH * (PARTS if order in RANDOM else 1):
+        raise ValueError(f"depth {depth * alike}: that many requests at a time are not tried")
+    fsync = int(options.get("fsync", 0)) if writes else 0
+    pace = 0.0 if fsync else _pace(job, depth * alike, rate)
+    return FioJob(str(job.get("jobname", order)), order in RANDOM, writes, sectors, depth * alike, span,
+                  fsync, rate, pace)
+
+
+def _same(job: Any, common: dict[str, Any]) -> str:
+    """Alike for the jobs that fio made of one by numjobs, and tells of one by one; otherwise nothing."""
+    if not isinstance(job, dict) or not isinstance(job.get("job options", {}), dict):
+        return ""
+    options = common | job.get("job options", {})
+    return str(job.get("jobname", "")) if str(options.get("numjobs", "1")) != "1" else ""
+
+
+def _whole(jobs: list[Any], common: dict[str, Any]) -> list[Any]:
+    """Without group_reporting fio tells of each of numjobs jobs alike by itself: they are one here."""
+    found: list[Any] = []
+    parts: dict[str, dict[str, Any]] = {}
+    for job in jobs:
+        name = _same(job, common)
+        if not name or name not in parts:
+            found.append(json.loads(json.dumps(job)))
+            parts[name] = found[-1]
+            continue
+        parts[name]["error"] = parts[name].get("error") or job.get("error")
+        for way in ("read", "write"):
+            before, more = parts[name][way], job[way]
+            both = before["iops"] + more["iops"]
+            for latency in {"clat_ns", "clat"} & before.keys() & more.keys():
+                mean = before["iops"] * before[latency]["mean"] + more["iops"] * more[latency]["mean"]
+                before[latency]["mean"] = mean / both if both else 0
+            before["iops"] = both
+    return found
 
 
 def load(path: str) -> list[FioJob]:
@@ -172,9 +226,13 @@ def load(path: str) -> list[FioJob]:
     except (ValueError, KeyError, TypeError):
         raise UserError(f"--from {path}: no results of fio; call it with --output-format=json") from None
     result, buffered = [], []
+    common = found.get("global options", {})
+    try:
+        jobs = _whole(jobs, common)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UserError(f"--from {path}: the jobs of a numjobs are not alike") from None
     for job in jobs:
         try:
-            common = found.get("global options", {})
             result.append(_job(job, common))
             if not {"direct", "buffered"} & (common | job.get("job options", {})).keys():
                 buffered.append(result[-1].name)

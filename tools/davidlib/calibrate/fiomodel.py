@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the model makes of fio's jobs, and the factor by which a value of a profile comes nearest to one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..util import UserError
+from .fiojobs import FioJob
+from .result import Draft
+from .simdisk import program
+
+CLOSE = 0.01  # of the rate: what two models differ by anyhow
+STEPS = 14  # of a search
+
+
+def value(draft: Draft, name: str) -> str:
+    return next((line.value for line in draft.lines if line.name == name), "")
+
+
+def is_ssd(draft: Draft) -> bool:
+    return value(draft, "kind") == "ssd"
+
+
+def _counted(draft: Draft, job: FioJob) -> str:
+    """Enough requests for a rate; of writes only those behind a write buffer that is full."""
+    count = 6000 if is_ssd(draft) else 2000
+    count = max(200, count * 8 // max(job.sectors, 8)) if job.random else count
+    return f" count={count}" + (" steady" if job.writes else f" warm={count // 10}")
+
+
+def _state(draft: Draft) -> list[str]:
+    """What is read of flash was written before; fio does not say how."""
+    written = is_ssd(draft) and value(draft, "precondition") == "fresh"
+    return ["precondition=sequential"] if written else []
+
+
+class Model:
+    """One profile file for many tries."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.NamedTemporaryFile("w", suffix=".profile")
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def parts(self, draft: Draft, words: str, *options: str) -> list[float]:
+        """Requests a second of each part of a job of david-sim bench."""
+        Path(self._file.name).write_text(draft.text())
+        line = [program(), "bench", "--profile", self._file.name, "--json", "--no-doubts", "--job", words]
+        line += [word for option in (*_state(draft), *options) for word in ("--option", option)]
+        done = subprocess.run(line, capture_output=True, text=True)
+        if done.returncode:
+            raise UserError(f"{words}: {done.stderr.strip() or 'david-sim bench failed'}")
+        found = json.loads(done.stdout)["jobs"][0]["parts"]
+        return [float(part["per_s"]) for one in found for part in one.values()]
+
+    def rate(self, draft: Draft, job: FioJob, *options: str) -> float:
+        """Requests a second."""
+        sectors = int(re.sub(r"\D.*", "", value(draft, "capacity")))
+        return sum(self.parts(draft, job.words(sectors) + _counted(draft, job), *options))
+
+
+@dataclass(frozen=True)
+class Tried:
+    factor: float
+    off: float  # logarithm of the modelled rate by the wanted one
+
+
+def solve(rate_of: Callable[[float], float], wanted: float, low: float, high: float) -> Tried:
+    """The best of the factors that were tried: a rate that rises with the factor, or falls, is met.
+
+    LOW and HIGH are above 0. Where the rate does not depend on the factor, that is 1.
+    """
+    tried: list[Tried] = []
+
+    def off(factor: float) -> float:
+        tried.append(Tried(factor, math.log(rate_of(factor) / wanted)))
+        return tried[-1].off
+
+    if abs(off(1)) > CLOSE:
+        rises = off(high) > off(low)
+        for _ in range(STEPS):
+            middle = math.sqrt(low * high)
+            now = off(middle)
+            if abs(now) < CLOSE / 10:
+                break
+            low, high = (middle, high) if (now < 0) == rises else (low, middle)
+    return min(tried, key=lambda one: abs(one.off))

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A disk's values from fio's results: track density, seeks, how it chooses, its write buffer, its flush."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+from .depth import NONE, WINDOWS, least
+from .fiojobs import FioJob
+from .fiomodel import CLOSE, Model, value
+from .knobs import NEAR, Knob, nanoseconds, one_of, picoseconds
+from .result import Draft, Line
+
+MOST_RUNS = 1 << 13
+LONGEST_SETTLE = 100_000_000  # ns
+MOST_UNSEEN = 6  # of the last commands
+FEW = 8  # outstanding
+
+
+def dense(draft: Draft, factor: float, how: str) -> Draft:
+    """With so many times the sectors on a track: fewer cylinders, and skews that take the same time."""
+    if factor == 1:
+        return draft
+    new = Draft(draft.title)
+    heads, cylinder, before = int(value(draft, "heads")), 0, int(value(draft, "cylinders"))
+    for line in draft.lines:
+        if line.name == "zone":
+            _, _, track, sectors, *skews = (int(word) for word in line.value.split(","))
+            track = max(round(track * factor), 1)
+            count = -(-sectors // (track * heads))
+            # Never less than the switch takes: a revolution would be lost.
+            skews = [(math.ceil(skew * factor) + 1) % track if skew else 0 for skew in skews[:3]]
+            words = [cylinder, cylinder + count - 1, track, sectors, *skews]
+            cylinder += count
+            new.add("zone", ",".join(map(str, words)), "fitted", how)
+        else:
+            new.lines.append(line)
+    new.set("cylinders", cylinder, "fitted", how)
+    far = 0
+    for n, line in enumerate(new.lines):
+        if line.name == "seek":
+            distance, _, time = line.value.partition(",")
+            far = max(round(int(distance) * cylinder / before), far + 1)
+            new.lines[n] = Line("seek", f"{far},{time}", line.source, line.how)
+    return new
+
+
+def slower(draft: Draft, factor: float, how: str) -> Draft:
+    """With so many times what a seek takes more than the shortest one: streams stay as they are."""
+    new = Draft(draft.title)
+    table = [line.value.partition(",")[2] for line in draft.lines if line.name == "seek"]
+    shortest = table[0] if table else value(draft, "seek_short_base")
+    for line in draft.lines:
+        name, text = line.name, line.value
+        if name == "seek":
+            distance, _, time = text.partition(",")
+            new.add(name, f"{distance},{_longer(time, shortest, factor)}", "fitted", how)
+        elif name == "seek_long_base" and not table:
+            new.add(name, _longer(text, shortest, factor), "fitted", how)
+        elif name in ("seek_short_factor", "seek_long_factor") and not table:
+            new.add(name, _longer(text, "0ns", factor), "fitted", how)
+        else:
+            new.lines.append(line)
+    return new
+
+
+def _longer(time: str, shortest: str, factor: float) -> str:
+    least_time = picoseconds(shortest)
+    found = round(least_time + (picoseconds(time) - least_time) * factor)
+    # Only the factor of a distance is told to the picosecond.
+    return f"{found}ps" if time.endswith("ps") else f"{max(found // 1000, 0)}ns"
+
+
+def _windows(draft: Draft, depth: int) -> list[int]:
+    """What can be told apart at a depth, the largest first."""
+    told = [window for window in WINDOWS if window < depth]
+    return sorted({*told, max(depth, int(value(draft, "ncq_depth")))}, reverse=True)
+
+
+def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
+    """How many commands the drive chooses from, and how much of their angle it knows.
+
+    The deepest job cannot tell the two apart: the largest window that will do, and the best one where none
+    does. A job of a middle depth tells how many of the last commands the drive leaves out.
+    """
+    deep, middle = jobs[0], jobs[1:]
+
+    @cache
+    def off(job: int, window: int, share: int, unseen: int) -> float:
+        options = f"ncq_depth={window}", f"ncq_rotation={share / 1000}", f"ncq_unseen={unseen}"
+        return abs(math.log(model.rate(draft, jobs[job], *options) / jobs[job].rate))
+
+    def worst(window: int, share: int, unseen: int) -> float:
+        return max(off(job, window, share, unseen) for job in range(len(jobs)))
+
+    before = int(value(draft, "ncq_unseen"))
+    left_out = sorted(range(MOST_UNSEEN + 1), key=lambda unseen: abs(unseen - before)) if middle else [before]
+    best = (math.inf, 0, 0, 0)
+    for window in _windows(draft, deep.depth):
+        for unseen in left_out:
+            if best[0] >= NEAR and unseen < max(window, 2):
+                share = least(0, NONE, lambda share: worst(window, share, unseen))  # noqa: B023
+                best = min(best, (worst(window, share, unseen), window, share, unseen))
+        left_out = [best[3]]  # a smaller window leaves out no more
+    _, window, share, unseen = best
+    new = Draft(draft.title, list(draft.lines))
+    new.set("ncq_depth", window, "fitted", deep.said)
+    new.set("ncq_rotation", f"{share / 1000:.3f}", "fitted", deep.said)
+    if middle:
+        new.set("ncq_unseen", unseen, "fitted", middle[0].said)
+    return new
+
+
+def fit_writes(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
+    """The runs that the buffer holds; a drive that is slower than with one of them settles for longer."""
+    job = jobs[0]
+    new = Draft(draft.title, list(draft.lines))
+
+    def off(name: str, unit: str, number: int) -> float:
+        return math.log(model.rate(new, job, f"{name}={number}{unit}") / job.rate)
+
+    def nearest(name: str, unit: str, low: int, high: int, rises: bool) -> int:
+        tried = {number: off(name, unit, number) for number in (low, high)}
+        while high - low > max(1, abs(low) // 50) and abs(tried[low]) > CLOSE:
+            middle = (low + high) // 2
+            tried[middle] = off(name, unit, middle)
+            low, high = (middle, high) if (tried[middle] < 0) == rises else (low, middle)
+        return min(tried, key=lambda number: abs(tried[number]))
+
+    runs = nearest("write_segments", "", 1, MOST_RUNS, rises=True)
+    new.set("write_segments", runs, "fitted", job.said)
+    if runs == 1:
+        settle = nanoseconds(value(new, "write_settle"))
+        settle = nearest("write_settle", "ns", settle, LONGEST_SETTLE, rises=False)
+        new.set("write_settle", f"{settle}ns", "fitted", job.said)
+    return new
+
+
+def fit_flush(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
+    """What a flush takes beside the writing: the revolution in which the next write comes counts."""
+    job = jobs[0]
+    new = Draft(draft.title, list(draft.lines))
+    tried = {number: abs(math.log(model.rate(new, job, f"flush_overhead={number}us") / job.rate))
+             for number in range(0, 60_000, 1_000)}
+    new.set("flush_overhead", f"{min(tried, key=lambda number: tried[number])}us", "fitted", job.said)
+    return new
+
+
+def _small(job: FioJob) -> tuple[float, ...]:
+    return job.depth, job.sectors
+
+
+def _reads(jobs: list[FioJob], fits: Callable[[FioJob], bool],
+           best: Callable[[FioJob], tuple[float, ...]]) -> list[FioJob]:
+    return one_of(jobs, lambda job: job.random and not job.writes and fits(job), best)
+
+
+def _single(jobs: list[FioJob]) -> list[FioJob]:
+    return _reads(jobs, lambda job: job.depth == 1, _small)
+
+
+def _choosing(jobs: list[FioJob]) -> list[FioJob]:
+    """The deepest; and one of a depth at which few of the commands are left to choose from."""
+    deepest = _reads(jobs, lambda job: job.depth > 2, lambda job: (-job.depth, job.sectors))
+    middle = _reads(jobs, lambda job: 2 < job.depth <= FEW < deepest[0].depth,
+                    lambda job: (job.sectors, -job.depth)) if deepest else []
+    return deepest + middle
+
+
+def _without_single(jobs: list[FioJob]) -> list[FioJob]:
+    return [] if _single(jobs) else _choosing(jobs)[:1]
+
+
+KNOBS = (
+    Knob("zone, cylinders", "sequential reads",
+         lambda jobs: one_of(jobs, lambda job: not job.random and not job.writes,
+                             lambda job: -job.rate * job.sectors),
+         changes=(dense,), low=0.2, high=5.0),
+    Knob("seek", "random reads at depth 1", _single, changes=(slower,), low=0.1, high=5.0),
+    Knob("ncq_depth, ncq_rotation", "random reads at a depth of more than 2", _choosing, whole=fit_choice),
+    Knob("seek", "random reads at depth 1", _without_single, changes=(slower,), low=0.1, high=5.0),
+    Knob("ncq_unseen", f"random reads at a depth of 3 to {FEW}, beside deeper ones",
+         lambda jobs: _choosing(jobs)[1:], whole=lambda model, draft, jobs: draft),
+    Knob("write_segments, write_settle", "random writes",
+         lambda jobs: one_of(jobs, lambda job: job.random and job.writes == 1 and not job.fsync, _small),
+         whole=fit_writes),
+    Knob("flush_overhead", "writes with fsync",
+         lambda jobs: one_of(jobs, lambda job: job.writes == 1 and job.fsync > 0,
+                             lambda job: (job.fsync, job.depth)),
+         whole=fit_flush),
+)
