@@ -211,7 +211,7 @@ FIO = {
     "sync.json": "random reads of 4 KiB, depth 1",
     "bytes.json": "random writes of 4 KiB, depth 1",
     "mixr.json": "random reads and writes of 4 KiB, depth 1",
-    "fsyncdata.json": "random writes of 4 KiB, depth 1",
+    "fsyncdata.json": "random writes of 4 KiB, depth 1, a flush after 1",
     "bsrange.json": UserError("bsrange=4k-64k"),
     "offset.json": UserError("offset=500G"),
 }
