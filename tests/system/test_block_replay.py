@@ -119,7 +119,7 @@ def test_what_cannot_be_replayed_is_refused(
         (read, ("--timing", "afap"), "open or closed"),
         (read, ("--cold",), "--cold is not for a block trace"),
         ("0,999999,4096,R,0.1\n", ("--depth", "1"), "no read and no write lies on the target"),
-        ("nonsense\n", (), "no block trace of"),
+        ("nonsense\n", (), "has none of the formats"),
     ):
         status, error = said(text, *words)
         assert status == 1 and why in error, (text, words, error)

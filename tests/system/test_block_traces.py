@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from davidlib.trace import blocks, from_blktrace, importing
+from davidlib.trace import blocks, formats, from_blktrace, importing
 from davidlib.trace.blocks import DISCARD, FLUSH, FUA, PREFLUSH, READ, SYNC, WRITE
 from davidlib.util import UserError
 
@@ -55,7 +55,7 @@ def complaint(kind: str, found: list[blocks.Block]) -> str:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_the_same_requests_are_the_same_in_every_format(kind: str) -> None:
-    assert importing.BLOCKS.keys() == FORMATS.keys()
+    assert formats.BLOCKS.keys() == FORMATS.keys()
     assert blocks.recognise(SAMPLES / kind) == kind
     named, found = blocks.load(SAMPLES / kind, None)
     assert named == kind and not found.account.left_out
@@ -216,10 +216,23 @@ def test_a_file_of_blktrace_that_is_cut_short_says_so(tmp_path: Path) -> None:
 def test_what_is_no_block_trace_is_refused(tmp_path: Path) -> None:
     for text in ("", "This is\nno trace.\n", "fio version 3 iolog\n", "\0" * 4096):
         (tmp_path / "log").write_text(text)
-        with pytest.raises(UserError, match="no block trace of"):
+        with pytest.raises(UserError, match="block trace: .* has none of the formats"):
             blocks.load(tmp_path / "log", None)
         with pytest.raises(UserError, match="no request of msr in it"):
             blocks.load(tmp_path / "log", "msr")
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_block_trace_of_two_formats_is_refused_as_an_imported_one_is(kind: str, tmp_path: Path) -> None:
+    kinds = list(FORMATS)
+    other = kinds[(kinds.index(kind) + 1) % len(kinds)]
+    (tmp_path / "log").write_text((SAMPLES / kind).read_text() + (SAMPLES / other).read_text())
+    said = []
+    for read in (blocks.recognise, lambda path: importing.import_lines(None, path, tmp_path / "t.db")):
+        with pytest.raises(UserError) as raised:
+            read(tmp_path / "log")
+        said.append(str(raised.value).split("has lines of ")[1])
+    assert said[0] == said[1] and kind in said[0] and other in said[0]
 
 
 def test_one_of_several_devices_must_be_chosen(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from davidlib import losses
-from davidlib.trace import importing
+from davidlib.trace import formats, importing
 from davidlib.util import UserError
 from test_status import program as david_program
 
@@ -51,7 +51,7 @@ def foreign(tmp_path: Path) -> list[Path]:
 
 
 def test_of_a_text_without_a_call_no_trace_is_made(foreign: list[Path], tmp_path: Path) -> None:
-    assert SAMPLES.keys() == importing.FORMATS.keys()
+    assert SAMPLES.keys() == formats.CALLS.keys()
     out = tmp_path / "t.db"
     for kind, text in SAMPLES.items():
         others = []

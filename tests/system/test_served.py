@@ -253,7 +253,7 @@ TIMED = "".join(f"{n * 1000},h,0,{('Read', 'Write')[n % 2]},{n * 4096},4096,500\
         ("0,4096,512\n", (), 1, "nothing is left that could be served"),
         ("0,4096,512\n", ("--depth", "1"), 0, "no open loop, and no verdict on the load"),
         ("fio version 3 iolog\n1 /dev/sda sync 0 0\n1 /dev/sda trim 0 4096\n", (), 1, "no read and no write"),
-        ("", (), 1, "no block trace of"),
+        ("", (), 1, "has none of the formats"),
         (TIMED, ("--format", "spc"), 1, "no request of spc in it"),
         (TIMED, ("--array", "7 members=2"), 1, "7"),
         (TIMED, ("--option", "nonsense=1"), 1, "nonsense"),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from davidlib.trace import from_strace, importing, program, recognise, tracefile
+from davidlib.trace import formats, from_strace, importing, program, recognise, tracefile
 from davidlib.util import UserError
 from helpers import traced
 
@@ -413,7 +413,7 @@ def test_damaged_text_is_counted_and_never_breaks_the_import(kind: str, tmp_path
         text = mutated(SAMPLES[kind], random.Random(seed))
         trace = tracefile.TraceFile(kind)
         lines = text.split("\n")
-        frames = list(tracefile.frames(trace, names, importing.FORMATS[kind](trace, calls, iter(lines))))
+        frames = list(tracefile.frames(trace, names, formats.CALLS[kind](trace, calls, iter(lines))))
         if seed % (RUNS // 1000 or 20) == 0:
             out = tmp_path / f"{seed}.db"
             assert program.finish("-", out, frames)
@@ -427,7 +427,7 @@ def test_damaged_text_is_recognised_or_refused(kind: str, tmp_path: Path) -> Non
     for seed in range(max(RUNS // 10, 20)):
         lines = mutated(SAMPLES[kind], random.Random(seed)).splitlines(keepends=True)
         try:
-            found[recognise.format_of(tmp_path / "log", lines, importing.FORMATS, calls)] += 1
+            found[recognise.format_of(tmp_path / "log", lines, importing.attempts(calls), "")] += 1
         except UserError as error:
             assert "has none of the formats" in str(error) or "has lines of" in str(error)
     assert found.keys() == {kind}

@@ -7,7 +7,7 @@ import lzma
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..util import UserError
-from . import from_blktrace, importing
+from . import formats, importing
+from . import recognise as recognition
 from .account import Account, Taken
-from .from_requests import SECTOR, Reader, each
+from .from_requests import SECTOR, Sink, Transfer, each
 
 READ, WRITE, FLUSH, DISCARD = range(4)
 FUA, SYNC, PREFLUSH = 1, 2, 8  # as david-sim has them
-RECORDING = "# david recording"
-LOOKED_AT = 1000  # lines, to recognise a format
 EVENT = re.compile(r" (dev|id|op|sector|sectors|flags|arrival|completion)=([\d:]+)")
 
 
@@ -38,7 +37,7 @@ class Block(NamedTuple):
 
 
 @dataclass
-class Blocks:
+class Blocks(Sink):
     """A Sink that keeps what it is told."""
 
     account: Account = field(default_factory=Account)
@@ -64,17 +63,8 @@ class Blocks:
         first, behind = place // SECTOR, -(-(place + size) // SECTOR)
         self._kept.extend((start, max(start, end), number, op, first, behind - first, flags))
 
-    def transfer(
-        self,
-        tid: int,
-        file: str,
-        write: bool,
-        offset: int,
-        size: int,
-        start: int,
-        end: int,
-        flags: str = "",
-    ) -> None:
+    def transfer(self, moved: Transfer) -> None:
+        _, file, write, offset, size, start, end, flags = moved
         if not size:
             self.account.leave_out("requests of no bytes")
             return
@@ -134,31 +124,24 @@ def recording(to: Blocks, lines: Iterable[str]) -> Iterator[None]:
         keep(fields, 0)
 
 
-READERS: dict[str, Reader] = importing.BLOCKS | {
-    "blkparse": partial(from_blktrace.blkparse, queued=True),
-}
+Teller = Callable[[Blocks, Iterable[str]], Iterator[None]]
+READERS: dict[str, Teller] = {**formats.BLOCKS, "recording": recording}
 
 
-def _try(reader: Reader, lines: list[str]) -> tuple[int, int]:
-    """How many of these lines are requests, and how many make no sense, with a minus."""
-    to = Blocks()
-    for _ in reader(to, to.account.each(lines)):
+def _told(name: str, account: Account, lines: Iterable[str]) -> int:
+    """How many requests a format makes of a text."""
+    to = Blocks(account)
+    for _ in READERS[name](to, account.each(lines)):
         pass
-    return len(to), -to.account.unparsed()
+    return len(to)
 
 
 def recognise(path: Path) -> str:
     """The format of a block trace."""
     with importing.lines_of(path) as lines:
-        first = list(islice(lines, LOOKED_AT))
-    if first and first[0].startswith(RECORDING):
-        return "recording"
-    found = {name: _try(reader, first) for name, reader in READERS.items()}
-    name = max(found, key=lambda name: found[name])
-    taken, senseless = found[name]
-    if not taken or -senseless > taken:
-        raise UserError(f"{path}: no block trace of {', '.join(READERS)}, and no recording of david record")
-    return name
+        first = list(islice(lines, recognition.LINES))
+    attempts = {name: partial(_told, name) for name in READERS}
+    return recognition.format_of(path, first, attempts, "block trace: ")
 
 
 def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
@@ -168,7 +151,7 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
         blocks = Blocks()
         with importing.lines_of(path) as lines:
             said = blocks.account.each(lines)
-            for _ in recording(blocks, said) if kind == "recording" else READERS[kind](blocks, said):
+            for _ in READERS[kind](blocks, said):
                 pass
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None

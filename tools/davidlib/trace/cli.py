@@ -15,7 +15,7 @@ from ..command import Commands
 from ..sizes import size_arg, time_arg
 from ..util import NOT_BELIEVABLE, UserError, say
 from .account import Taken
-from . import causal, disks, exporting, figures, importing, page, program, tracefile, switch
+from . import causal, disks, exporting, figures, formats, importing, page, program, tracefile, switch
 
 
 def _uid(user: str) -> int:
@@ -280,7 +280,7 @@ def add_parsers(sub: Commands) -> None:
         "more than 1 % of it was not understood or left out.",
     )
     imports.add_argument(
-        "format", nargs="?", choices=sorted(importing.FORMATS), help="what it is; recognised, if not given"
+        "format", nargs="?", choices=sorted(formats.CALLS), help="what it is; recognised, if not given"
     )
     imports.add_argument("file", metavar="FILE", help="a text, as it is or compressed (.xz, .gz, .bz2)")
     imports.add_argument("-o", "--out", metavar="FILE", help="the database to make")

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from .from_requests import SECOND, SECTOR, Sink, each, number
+from .from_requests import SECOND, SECTOR, Sink, Transfer, each, number
 
 _LINE = re.compile(
     r"\s*(\d+),(\d+)\s+\d+\s+\d+\s+(\d+)\.(\d{9})\s+(\d+)\s+"
@@ -225,7 +225,8 @@ class Blkparse:
         if begun.kind == "D":
             self.to.discard(pid, disk, place, size, begun.time, end)
         else:
-            self.to.transfer(pid, disk, begun.kind == "W", place, size, begun.time, end, begun.flags())
+            write = begun.kind == "W"
+            self.to.transfer(Transfer(pid, disk, write, place, size, begun.time, end, begun.flags()))
 
     def end(self) -> None:
         for disk, waiting in self.flushes.items():

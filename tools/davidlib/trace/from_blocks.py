@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from .from_requests import SECOND, SECTOR, Reader, Sink, each, fraction, number
+from .from_requests import SECOND, SECTOR, Reader, Sink, Transfer, each, fraction, number
 
 SINCE_1601 = 11_644_473_600 * SECOND  # to 1970
 MILLISECOND = 1_000_000
@@ -53,7 +53,7 @@ def _msr(to: Sink, words: list[str]) -> None:
         start -= SINCE_1601
     write = _write(kind, "read", "write")
     end = start + number(took) * 100
-    to.transfer(1, f"/{host}/{number(disk)}", write, number(offset), number(size), start, end)
+    to.transfer(Transfer(1, f"/{host}/{number(disk)}", write, number(offset), number(size), start, end))
 
 
 def _systor(to: Sink, words: list[str]) -> None:
@@ -65,7 +65,7 @@ def _systor(to: Sink, words: list[str]) -> None:
     start = fraction(time, SECOND)
     write = _write(kind, "r", "w")
     end = start + (fraction(took, SECOND) if took else 0)
-    to.transfer(1, f"/lun/{number(lun)}", write, number(offset), number(size), start, end)
+    to.transfer(Transfer(1, f"/lun/{number(lun)}", write, number(offset), number(size), start, end))
 
 
 def _fiu(to: Sink, words: list[str]) -> None:
@@ -74,7 +74,8 @@ def _fiu(to: Sink, words: list[str]) -> None:
     start = number(time)
     place, size = number(sector) * SECTOR, number(sectors) * SECTOR
     disk = f"/dev/block/{number(major)}:{number(minor)}"
-    to.transfer(number(pid) & 0x7FFFFFFF or 1, disk, _write(kind, "r", "w"), place, size, start, start)
+    write, task = _write(kind, "r", "w"), number(pid) & 0x7FFFFFFF or 1
+    to.transfer(Transfer(task, disk, write, place, size, start, start))
 
 
 def _alibaba(to: Sink, words: list[str]) -> None:
@@ -82,7 +83,7 @@ def _alibaba(to: Sink, words: list[str]) -> None:
     device, kind, offset, size, time = words
     start = number(time) * 1000
     disk = f"/device/{number(device)}"
-    to.transfer(1, disk, _write(kind, "r", "w"), number(offset), number(size), start, start)
+    to.transfer(Transfer(1, disk, _write(kind, "r", "w"), number(offset), number(size), start, start))
 
 
 def _tencent(to: Sink, words: list[str]) -> None:
@@ -93,7 +94,7 @@ def _tencent(to: Sink, words: list[str]) -> None:
     time, sector, sectors, kind, volume = words
     start = fraction(time, SECOND)
     place, size = number(sector) * SECTOR, number(sectors) * SECTOR
-    to.transfer(1, f"/volume/{number(volume)}", _write(kind, "0", "1"), place, size, start, start)
+    to.transfer(Transfer(1, f"/volume/{number(volume)}", _write(kind, "0", "1"), place, size, start, start))
 
 
 def _spc(to: Sink, words: list[str]) -> None:
@@ -104,7 +105,8 @@ def _spc(to: Sink, words: list[str]) -> None:
     unit, block, size, kind, time, *_ = words
     start = fraction(time, SECOND)
     write = _write(kind, "r", "w")
-    to.transfer(1, f"/asu/{number(unit)}", write, number(block) * SECTOR, number(size), start, start)
+    place = number(block) * SECTOR
+    to.transfer(Transfer(1, f"/asu/{number(unit)}", write, place, number(size), start, start))
 
 
 def _disksim(to: Sink, words: list[str]) -> None:
@@ -116,7 +118,7 @@ def _disksim(to: Sink, words: list[str]) -> None:
     start = fraction(time, MILLISECOND)
     write = not int(flags, 16) & 1
     place, size = number(block) * SECTOR, number(blocks) * SECTOR
-    to.transfer(1, f"/device/{number(device)}", write, place, size, start, start)
+    to.transfer(Transfer(1, f"/device/{number(device)}", write, place, size, start, start))
 
 
 msr = _reader(_commas, _msr, "timestamp,hostname")

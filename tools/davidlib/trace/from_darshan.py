@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .from_requests import MOST, SECOND, Calls, Requests, number
+from .from_requests import MOST, SECOND, Calls, Requests, Transfer, number
 from .tracefile import TraceFile
 
 SHARED = 1 << 30  # the task that has what no rank is said of
@@ -89,7 +89,15 @@ class Darshan:
         if request.tid == SHARED:
             self.account.guess(NO_RANK)
         self.to.transfer(
-            request.tid, file, request.write, request.offset, request.size, request.start, request.end
+            Transfer(
+                request.tid,
+                file,
+                request.write,
+                request.offset,
+                request.size,
+                request.start,
+                request.end,
+            )
         )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from . import tracefile
-from .from_requests import Calls, Requests, each
+from .from_requests import Calls, Requests, Transfer, each
 
 _LINE = re.compile(r"(\d+)\.(\d+) (\S+) (\S+) [TU] ([CR])([23]) ([0-9a-f]+) ([0-9a-f]+) (\w+)(?: (.*))?$")
 _QUOTED = re.compile(r'(\w+)\s+"((?:[^"\\]|\\.)*)"|(\w+)\s+(\S+)')
@@ -60,7 +60,7 @@ class Nfsdump:
             case "read" | "write" if good:
                 offset = int(fields.get("off", fields.get("offset", "0")), 16)
                 size = int(reply.get("count", fields.get("count", "0")), 16)
-                self.to.transfer(tid, path, name == "write", offset, size, start, end)
+                self.to.transfer(Transfer(tid, path, name == "write", offset, size, start, end))
             case "commit" if good:
                 self.to.sync(tid, path, start)
             case "getattr" | "access" | "setattr":

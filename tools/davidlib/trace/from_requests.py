@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import NamedTuple
 
 from . import tracefile
 from .account import NOT_UNDERSTOOD, Account
@@ -36,7 +37,18 @@ def fraction(text: str, unit: int) -> int:
     return number(whole) * unit + number((part + "0" * 9)[:9]) * unit // SECOND
 
 
-class Sink(Protocol):
+class Transfer(NamedTuple):
+    tid: int
+    file: str
+    write: bool
+    offset: int  # bytes
+    size: int
+    start: int  # ns
+    end: int  # the start, where it is not known
+    flags: str = ""  # letters: F it is flushed before, U the write is durable (FUA), A nobody waits
+
+
+class Sink(ABC):
     """Who is told of requests. Times are ns, places and sizes bytes.
 
     A request whose end is not known ends when it begins.
@@ -44,28 +56,23 @@ class Sink(Protocol):
 
     account: Account
 
+    @abstractmethod
     def untimed(self) -> None:
         """The times are made up: the text has none."""
 
+    @abstractmethod
     def open(self, tid: int, name: str, time: int) -> int: ...
 
+    @abstractmethod
     def close(self, tid: int, name: str, time: int) -> None: ...
 
-    def transfer(
-        self,
-        tid: int,
-        file: str,
-        write: bool,
-        offset: int,
-        size: int,
-        start: int,
-        end: int,
-        flags: str = "",
-    ) -> None:
-        """`flags` are letters: F it is flushed before, U the write is durable (FUA), A nobody waits."""
+    @abstractmethod
+    def transfer(self, moved: Transfer) -> None: ...
 
+    @abstractmethod
     def sync(self, tid: int, file: str, time: int, data: bool = False, end: int = 0) -> None: ...
 
+    @abstractmethod
     def discard(self, tid: int, file: str, offset: int, size: int, time: int, end: int = 0) -> None: ...
 
 
@@ -82,7 +89,7 @@ def each(to: Sink, lines: Iterable[str], take: Callable[[str], object]) -> Itera
         yield
 
 
-class Requests:
+class Requests(Sink):
     """Calls of tasks on files that are known by name: a Sink."""
 
     def __init__(self, trace: TraceFile, calls: Calls) -> None:
@@ -130,17 +137,8 @@ class Requests:
         times = start + BEGIN, max(start, end) + BEGIN
         self.trace.call(tid, self._nr[name], *times, result, args, 0, blobs)
 
-    def transfer(
-        self,
-        tid: int,
-        file: str,
-        write: bool,
-        offset: int,
-        size: int,
-        start: int,
-        end: int,
-        flags: str = "",
-    ) -> None:
+    def transfer(self, moved: Transfer) -> None:
+        tid, file, write, offset, size, start, end, _ = moved
         if offset + size > MOST:
             raise ValueError(offset)
         fd = self.open(tid, file, start)
@@ -179,7 +177,7 @@ class Iolog:
             if write not in (0, 1):
                 raise ValueError(line)
             self.to.untimed()
-            self.to.transfer(1, "iolog", bool(write), offset, size, self.now, self.now)
+            self.to.transfer(Transfer(1, "iolog", bool(write), offset, size, self.now, self.now))
         else:
             words = line.split()
             if self.version == 3:
@@ -200,7 +198,7 @@ class Iolog:
                 self.to.account.has_none("waits")
                 self.now += micros * 1000
             case (("read" | "write"), [offset, size]):
-                self.to.transfer(1, file, action == "write", offset, size, self.now, self.now)
+                self.to.transfer(Transfer(1, file, action == "write", offset, size, self.now, self.now))
             case (("sync" | "datasync"), _):
                 self.to.sync(1, file, self.now, action == "datasync")
             case "trim", [offset, size]:
@@ -239,7 +237,8 @@ class Json:
         elif name == "close":
             self.to.close(tid, file, start)
         elif name in ("pread", "pwrite"):
-            self.to.transfer(tid, file, name == "pwrite", number(args[3]), max(result, 0), start, end)
+            write, size = name == "pwrite", max(result, 0)
+            self.to.transfer(Transfer(tid, file, write, number(args[3]), size, start, end))
         elif name == "fsync":
             self.to.sync(tid, file, start)
         else:

@@ -15,45 +15,9 @@ from typing import Any, IO, cast
 
 from .. import losses
 from ..util import UserError
-from . import from_blktrace, from_blocks, from_darshan, from_ibench, from_nfs, from_requests, from_strace
-from . import program, recognise, tracefile
-from .account import Taken
-
-Calls = list[tuple[int, str, str, str]]
-Importer = Callable[[tracefile.TraceFile, Calls, Iterable[str]], Iterator[None]]
-
-
-def _strace(
-    trace: tracefile.TraceFile, calls: Calls, lines: Iterable[str], cwd: str | None = None
-) -> Iterator[None]:
-    return from_strace.StraceImport(trace, calls, cwd).steps(lines)
-
-
-def _calls_of(reader: from_requests.Reader) -> Importer:
-    """Each request is a call."""
-    return lambda trace, calls, lines: reader(from_requests.Requests(trace, calls), lines)
-
-
-# Traces of requests to disks.
-BLOCKS: dict[str, from_requests.Reader] = {
-    "fio": from_requests.iolog,
-    "blkparse": from_blktrace.blkparse,
-    "msr": from_blocks.msr,
-    "systor": from_blocks.systor,
-    "fiu": from_blocks.fiu,
-    "alibaba": from_blocks.alibaba,
-    "tencent": from_blocks.tencent,
-    "spc": from_blocks.spc,
-    "disksim": from_blocks.disksim,
-}
-FORMATS: dict[str, Importer] = {name: _calls_of(reader) for name, reader in BLOCKS.items()} | {
-    "strace": _strace,
-    "darshan": from_darshan.darshan,
-    "json": from_requests.json_calls,
-    "ibench": from_ibench.ibench,
-    "nfsdump": from_nfs.nfsdump,
-}
-
+from . import formats, from_blktrace, program, recognise, tracefile
+from .account import Account, Taken
+from .from_requests import Calls
 
 def _open_text(path: Path) -> IO[str]:
     openers: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
@@ -71,17 +35,30 @@ def lines_of(path: Path) -> Iterator[Iterable[str]]:
         yield lines
 
 
+def attempts(calls: Calls) -> dict[str, recognise.Attempt]:
+    """How many calls each format makes of a text."""
+
+    def made(name: str, account: Account, lines: Iterable[str]) -> int:
+        trace = tracefile.TraceFile("-")
+        trace.account = account
+        for _ in formats.CALLS[name](trace, calls, account.each(lines)):
+            pass
+        return trace.calls()
+
+    return {name: partial(made, name) for name in formats.CALLS}
+
+
 def _check(path: Path, kind: str, trace: tracefile.TraceFile, calls: Calls, head: list[str]) -> None:
     """Is it all of one format, and whole?"""
     account = trace.account
     if not trace.calls():
         said = "; ".join(account.as_text(str(path), Taken(0)))
         known = recognise.what_it_is(path)
-        other = recognise.other_than(kind, FORMATS, calls, list(enumerate(head, 1)))
+        other = recognise.other_than(kind, attempts(calls), list(enumerate(head, 1)))
         known = f"; it looks like {other[0]}'s" if other else f"; it is {known}" if known else ""
         raise UserError(f"trace import: there is no call of {kind} in it: {said}{known}")
-    if other := recognise.other_than(kind, FORMATS, calls, [*account.kept, *account.behind]):
-        raise recognise.mixed(path, kind, *other)
+    if other := recognise.other_than(kind, attempts(calls), [*account.kept, *account.behind]):
+        raise recognise.mixed(f"trace import: {path}", kind, *other)
     whole = trace.calls() + sum(left.count for left in account.left_out.values())
     for what, left in account.refused.items():
         if left.count > losses.LIMIT * whole:
@@ -124,9 +101,9 @@ def _import_lines(kind: str | None, path: Path, out: Path, cwd: str | None) -> t
         with lines_of(path) as lines:
             text = iter(lines)
             head = list(islice(text, recognise.LINES))
-            kind = kind or recognise.format_of(path, head, FORMATS, calls)
+            kind = kind or recognise.format_of(path, head, attempts(calls), "trace import: ")
             trace = tracefile.TraceFile(kind)
-            importer = partial(_strace, cwd=cwd) if kind == "strace" else FORMATS[kind]
+            importer = partial(formats.strace, cwd=cwd) if kind == "strace" else formats.CALLS[kind]
             if cwd and kind != "strace":
                 raise UserError(f"trace import: --cwd is for logs of strace, and {path} is one of {kind}")
             steps = importer(trace, calls, trace.account.each(chain(head, text)))

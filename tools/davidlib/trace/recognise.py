@@ -6,17 +6,16 @@ So a format is known as soon as it can be imported, and nothing is recognised th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..util import UserError
-from . import tracefile
 from .account import NOT_UNDERSTOOD, Account, Kind
 
 LINES = 2000  # that are looked at
-Calls = list[tuple[int, str, str, str]]
-Importer = Callable[[tracefile.TraceFile, Calls, Iterable[str]], Iterator[None]]
+# Has a text read by one importer, and returns how many calls or requests came of it.
+Attempt = Callable[[Account, Iterable[str]], int]
 
 # How files begin that are no texts, or texts of something else; and what is to be done with them.
 KNOWN = (
@@ -53,25 +52,19 @@ class _Marks(Account):
 
 @dataclass(frozen=True)
 class _Fit:
-    calls: int
-    taken: frozenset[int]  # lines that calls came from
+    taken: frozenset[int]  # lines that calls or requests came from
     unparsed: int
 
 
-def _fit(importer: Importer, calls: Calls, lines: list[str]) -> _Fit:
-    trace = tracefile.TraceFile("-")
-    trace.account = marks = _Marks()
-    for _ in importer(trace, calls, marks.each(lines)):
-        pass
-    return _Fit(
-        trace.calls(), frozenset(range(1, marks.lines + 1)) - marks.no_calls, trace.account.unparsed()
-    )
-
-
-def _fits(formats: Mapping[str, Importer], calls: Calls, lines: list[str]) -> dict[str, _Fit]:
-    """Of each format that makes calls of these lines."""
-    found = {name: _fit(importer, calls, lines) for name, importer in formats.items()}
-    return {name: fit for name, fit in found.items() if fit.calls}
+def _fits(attempts: Mapping[str, Attempt], lines: list[str]) -> dict[str, _Fit]:
+    """Of each format that something comes of."""
+    found = {}
+    for name, attempt in attempts.items():
+        marks = _Marks()
+        if attempt(marks, lines):
+            taken = frozenset(range(1, marks.lines + 1)) - marks.no_calls
+            found[name] = _Fit(taken, marks.unparsed())
+    return found
 
 
 def what_it_is(path: Path) -> str:
@@ -90,43 +83,42 @@ def what_it_is(path: Path) -> str:
     return "not a text" if b"\0" in head else ""
 
 
-def no_format(path: Path, formats: Iterable[str]) -> UserError:
+def no_format(path: Path, attempts: Iterable[str], command: str) -> UserError:
     what = what_it_is(path)
     said = f"; it is {what}" if what else ""
-    return UserError(f"trace import: {path} has none of the formats {', '.join(sorted(formats))}{said}")
+    return UserError(f"{command}{path} has none of the formats {', '.join(sorted(attempts))}{said}")
 
 
-def format_of(path: Path, head: list[str], formats: Mapping[str, Importer], calls: Calls) -> str:
-    """The one format whose importer understands the text's beginning."""
-    fits = _fits(formats, calls, head)
+def format_of(path: Path, head: list[str], attempts: Mapping[str, Attempt], command: str) -> str:
+    """The one format whose importer understands the text's beginning. COMMAND: what errors begin with."""
+    fits = _fits(attempts, head)
     if not fits:
-        raise no_format(path, formats)
+        raise no_format(path, attempts, command)
     least = min(fit.unparsed for fit in fits.values())
     best = [name for name, fit in fits.items() if fit.unparsed == least]
     for name, fit in fits.items():
         if name != best[0] and not fit.taken & fits[best[0]].taken:
-            raise mixed(path, best[0], name, min(fit.taken))
+            raise mixed(f"{command}{path}", best[0], name, min(fit.taken))
     if 2 * least > len(head):
-        raise no_format(path, formats)  # a line or two that look like one are none
+        raise no_format(path, attempts, command)  # a line or two that look like one are none
     if len(best) > 1:
-        raise UserError(f"trace import: {path} may be of {' or '.join(sorted(best))}: say which")
+        raise UserError(f"{command}{path} may be of {' or '.join(sorted(best))}: say which")
     return best[0]
 
 
 def other_than(
-    kind: str, formats: Mapping[str, Importer], calls: Calls, kept: list[tuple[int, str]]
+    kind: str, attempts: Mapping[str, Attempt], kept: list[tuple[int, str]]
 ) -> tuple[str, int] | None:
     """Whose lines these are, if not KIND's; and the number of the first of them."""
-    rest = {name: importer for name, importer in formats.items() if name != kind}
-    fits = _fits(rest, calls, [line for _, line in kept])
+    rest = {name: attempt for name, attempt in attempts.items() if name != kind}
+    fits = _fits(rest, [line for _, line in kept])
     if not fits:
         return None
     name = min(fits, key=lambda name: fits[name].unparsed)
     return name, kept[min(fits[name].taken, default=1) - 1][0]
 
 
-def mixed(path: Path, kind: str, other: str, line: int) -> UserError:
+def mixed(text: str, kind: str, other: str, line: int) -> UserError:
     return UserError(
-        f"trace import: {path} has lines of {kind} and of {other}, which line {line} is: "
-        "import each by itself"
+        f"{text} has lines of {kind} and of {other}, which line {line} is: import each by itself"
     )

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The one table of other tools' formats: who makes calls of a text, and who tells its requests to a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from . import from_blktrace, from_blocks, from_darshan, from_ibench, from_nfs, from_requests, from_strace
+from .from_requests import Calls, Reader
+from .tracefile import TraceFile
+
+Importer = Callable[[TraceFile, Calls, Iterable[str]], Iterator[None]]
+
+
+@dataclass(frozen=True)
+class Format:
+    calls: Importer
+    blocks: Reader | None = None  # None: it is of no disk
+
+
+def _of_blocks(reader: Reader, as_requests: Reader | None = None) -> Format:
+    """Each request is a call. AS_REQUESTS: where requests to a disk are read in another way."""
+    return Format(
+        lambda trace, calls, lines: reader(from_requests.Requests(trace, calls), lines), as_requests or reader
+    )
+
+
+def strace(trace: TraceFile, calls: Calls, lines: Iterable[str], cwd: str | None = None) -> Iterator[None]:
+    return from_strace.StraceImport(trace, calls, cwd).steps(lines)
+
+
+FORMATS: dict[str, Format] = {
+    "fio": _of_blocks(from_requests.iolog),
+    "blkparse": _of_blocks(from_blktrace.blkparse, partial(from_blktrace.blkparse, queued=True)),
+    "msr": _of_blocks(from_blocks.msr),
+    "systor": _of_blocks(from_blocks.systor),
+    "fiu": _of_blocks(from_blocks.fiu),
+    "alibaba": _of_blocks(from_blocks.alibaba),
+    "tencent": _of_blocks(from_blocks.tencent),
+    "spc": _of_blocks(from_blocks.spc),
+    "disksim": _of_blocks(from_blocks.disksim),
+    "strace": Format(strace),
+    "darshan": Format(from_darshan.darshan),
+    "json": Format(from_requests.json_calls),
+    "ibench": Format(from_ibench.ibench),
+    "nfsdump": Format(from_nfs.nfsdump),
+}
+CALLS: dict[str, Importer] = {name: one.calls for name, one in FORMATS.items()}
+BLOCKS: dict[str, Reader] = {name: one.blocks for name, one in FORMATS.items() if one.blocks}
