@@ -41,6 +41,10 @@
  *	parity_read	an array's small write does not read the old parity
  *	overlap	a member of an array is busy twice while it has two requests
  *	copies	what an array writes to a second copy counts as data
+ *	unmended	a write to a bad block leaves it bad
+ *	straight	a block that was moved has no detour
+ *	unlimited	limited recovery time does not limit it
+ *	unstalled	commands that are under way when a stall begins do not wait for its end
  *	unseen	what only a disk's cache saw is not counted
  */
 #ifndef DAVID_MODEL_PLANTED_H

@@ -103,6 +103,7 @@ typedef unsigned int gfp_t;
 #define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
 #define __printf(format, first)	__attribute__((__format__(__printf__, format, first)))
 #define check_mul_overflow(a, b, d)	__builtin_mul_overflow(a, b, d)
+#define check_add_overflow(a, b, d)	__builtin_add_overflow(a, b, d)
 
 static inline u16 get_unaligned_le16(const void *p)
 {

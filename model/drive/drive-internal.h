@@ -75,6 +75,8 @@ struct drive {
 	u64 last_write;			/* the sector after the last write */
 	u64 pressed;			/* time since when the write buffer has been pressed */
 	bool wrote;			/* the last command was a write */
+	struct faults *faults;		/* NULL: none */
+	u64 ahead;			/* of them to the drive's time */
 };
 
 struct command {
@@ -195,6 +197,7 @@ static inline void drive_stretch(struct drive *drive, struct media_pass *pass,
 	media_next(&drive->media, pass, stretch);
 	cmd->parts.seek += stretch->seek;
 	cmd->parts.rotation += stretch->wait;
+	cmd->parts.fault += stretch->detour;
 	drive->media_free = stretch->end;
 }
 

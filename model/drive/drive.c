@@ -51,6 +51,17 @@ void drive_destroy(struct drive *drive)
 	kvfree(drive);
 }
 
+void drive_set_faults(struct drive *drive, struct faults *faults, u64 ahead)
+{
+	drive->faults = faults;
+	drive->ahead = ahead;
+	if (drive->solid)
+		return;
+	drive->media.faults = faults;
+	/* Spare blocks lie behind the last sector, on its track or near it. */
+	geometry_find(drive->media.geometry, drive->profile->sectors - 1, &drive->media.spare);
+}
+
 size_t drive_bytes(const struct drive *drive)
 {
 	if (drive->solid)
@@ -130,8 +141,19 @@ static void command_split(struct command *cmd, u64 total)
 		parts->transfer += parts->rotation;
 }
 
+/* How much longer faults make a command of @ns. */
+static u64 faults_more(const struct drive *drive, const struct drive_command *command, u64 now,
+		       u64 ns)
+{
+	if (!drive->faults)
+		return 0;
+	return faults_time(drive->faults, command->sectors ? command->op : DISK_FLUSH,
+			   command->flags & DISK_BAD, command->sector, command->sectors,
+			   now + drive->ahead, ns) - ns;
+}
+
 /* One command at a time, on a drive that could have more. */
-static u64 serve_alone(struct solid *solid, const struct drive_command *command, u64 now,
+static u64 serve_alone(struct drive *drive, const struct drive_command *command, u64 now,
 		       struct drive_parts *parts)
 {
 	struct solid_command alone = {
@@ -140,13 +162,41 @@ static u64 serve_alone(struct solid *solid, const struct drive_command *command,
 		.op = command->sectors ? command->op : DISK_FLUSH,
 		.flags = command->flags,
 	};
+	struct solid *solid = drive->solid;
+	u64 more;
 
 	solid_submit(solid, &alone, now);
 	while (!solid_advance(solid, solid_next_event(solid)))
 		;
+	more = faults_more(drive, command, now, alone.end - now);
+	alone.parts.fault += more;
 	if (parts)
 		*parts = alone.parts;
-	return alone.end;
+	return alone.end + more;
+}
+
+/*
+ * What faults add to the command that was served until @end. Nothing else is done meanwhile: the
+ * arm, the electronics and the bus are taken.
+ */
+static noinline u64 drive_meets_faults(struct drive *drive, const struct drive_command *command,
+				       struct command *cmd, u64 end)
+{
+	bool bad = command->flags & DISK_BAD;
+	u64 more = faults_more(drive, command, cmd->now, end - cmd->now);
+
+	if (bad) {
+		readahead_stop(drive, end);
+		cmd->parts.hit = false;
+		cmd->parts.cached = 0;
+	}
+	if (!more)
+		return end;
+	cmd->parts.fault += more;
+	end += more;
+	drive->media_free = max(drive->media_free, end);
+	drive->bus_free = max(drive->bus_free, end);
+	return end;
 }
 
 u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 now,
@@ -162,7 +212,7 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 	u64 end;
 
 	if (drive->solid)
-		return serve_alone(drive->solid, command, now, parts);
+		return serve_alone(drive, command, now, parts);
 	drive_background(drive, cmd.begin);
 	if (command->op == DISK_FLUSH || !command->sectors) {
 		end = drive_flush(drive, &cmd);
@@ -176,6 +226,8 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 		drive->last_write = command->sector + command->sectors;
 	}
 	end = max(end, now);
+	if (unlikely(drive->faults))
+		end = drive_meets_faults(drive, command, &cmd, end);
 	drive->last_end = end;
 	command_split(&cmd, end - now);
 	if (parts)

@@ -14,6 +14,7 @@
 #ifndef DAVID_MODEL_DRIVE_H
 #define DAVID_MODEL_DRIVE_H
 
+#include "../fault/fault.h"
 #include "../flash/solid.h"
 #include "geometry.h"
 
@@ -22,7 +23,7 @@ struct drive_command {
 	u64 sector;
 	u32 sectors;		/* 0 with DISK_FLUSH */
 	u8 op;			/* enum disk_op */
-	u8 flags;
+	u8 flags;		/* DISK_FUA, DISK_BAD */
 	u64 arrived;		/* time when the drive got it */
 	bool stream;		/* a waiting command begins where this one ends */
 	struct place place;	/* drive_locate(); no slots: not asked yet */
@@ -43,6 +44,13 @@ size_t drive_bytes(const struct drive *drive);
  */
 u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 now,
 		struct drive_parts *parts);
+
+/*
+ * From now on what @faults says holds for commands that begin, and for what the media do. It must
+ * be there as long as the drive. The drive's time and @ahead are the time of @faults. Of a drive
+ * without an arm only drive_serve() goes by it.
+ */
+void drive_set_faults(struct drive *drive, struct faults *faults, u64 ahead);
 
 /* As disk_trim(). */
 void drive_trim(struct drive *drive, u64 sector, u64 sectors, u64 now);

@@ -33,6 +33,7 @@ struct drive_parts {
 	u64 die;		/* that reads it */
 	u64 channel;		/* that is waited for, and carries it */
 	u64 map;		/* before: a part of the map, which tells where it is */
+	u64 fault;		/* retries, detours, stalls; and more of all, of a slow drive */
 	bool hit;		/* a read from the cache, or a write into it */
 	/*
 	 * Sectors that only a cache saw: read from there though the media brought nothing for it,
@@ -44,7 +45,7 @@ struct drive_parts {
 static inline u64 drive_parts_total(const struct drive_parts *parts)
 {
 	return parts->overhead + parts->seek + parts->rotation + parts->transfer + parts->flush +
-	       parts->queued + parts->die + parts->channel + parts->map;
+	       parts->queued + parts->die + parts->channel + parts->map + parts->fault;
 }
 
 /* What the commands that have ended took, all in all. */
@@ -65,6 +66,7 @@ static inline void drive_parts_add(struct drive_parts *parts, const struct drive
 	parts->die += more->die;
 	parts->channel += more->channel;
 	parts->map += more->map;
+	parts->fault += more->fault;
 }
 
 static inline void drive_parts_subtract(struct drive_parts *parts, const struct drive_parts *less)
@@ -78,6 +80,7 @@ static inline void drive_parts_subtract(struct drive_parts *parts, const struct 
 	parts->die -= less->die;
 	parts->channel -= less->channel;
 	parts->map -= less->map;
+	parts->fault -= less->fault;
 }
 
 static inline void drive_sums_add(struct drive_sums *sums, const struct drive_parts *parts)
@@ -93,7 +96,7 @@ void drive_parts_cut(struct drive_parts *parts, u64 total);
 static inline void drive_parts_split(struct drive_parts *parts, u64 total)
 {
 	u64 known = parts->overhead + parts->queued + parts->flush + parts->seek + parts->rotation +
-		    parts->die + parts->channel + parts->map;
+		    parts->die + parts->channel + parts->map + parts->fault;
 
 	if (likely(known <= total))
 		parts->transfer = total - known;

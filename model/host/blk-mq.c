@@ -139,7 +139,7 @@ struct solid *blk_mq_solid(const struct blk_mq *mq)
 	return mq->window.solid;
 }
 
-const struct drive *blk_mq_drive(const struct blk_mq *mq)
+struct drive *blk_mq_drive(const struct blk_mq *mq)
 {
 	return mq->window.drive;
 }

@@ -29,7 +29,7 @@ struct blk_mq *blk_mq_create(const struct profile *profile, struct ftl *ftl, gfp
 void blk_mq_destroy(struct blk_mq *mq);
 size_t blk_mq_bytes(const struct blk_mq *mq);
 struct solid *blk_mq_solid(const struct blk_mq *mq);
-const struct drive *blk_mq_drive(const struct blk_mq *mq);
+struct drive *blk_mq_drive(const struct blk_mq *mq);
 void blk_mq_sum_into(struct blk_mq *mq, struct drive_sums *sums);
 
 bool blk_mq_merges(struct blk_mq *mq, const struct disk_request *request, u64 now);

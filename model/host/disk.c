@@ -12,6 +12,7 @@
  * to its own time, each with the clock at the event's time. So a late call changes nothing.
  */
 #include "../../dm-david/portable/portable-alloc.h"
+#include "../planted.h"
 #include "blk-mq.h"
 #include "nvme.h"
 #include "queue.h"
@@ -40,6 +41,11 @@ struct disk {
 
 	struct window window;
 	struct request_list done;
+
+	/* NULL: none, and the following are not used. */
+	struct faults *faults;
+	struct drive_sums *sums;	/* of a drive without an arm: what faults add goes there */
+	struct request_list held;	/* that the host has back at ->completion, in that order */
 };
 
 struct disk *disk_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
@@ -388,7 +394,7 @@ void disk_unplug(struct disk *disk, struct disk_plug *plug, bool sleeps, u64 now
 		blk_mq_unplug(disk->mq, plug, sleeps, now);
 }
 
-void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
+static void host_submit(struct disk *disk, struct disk_request *request, u64 now)
 {
 	unsigned int direction = direction_of(request->op);
 	struct request_list *pending = &disk->pending[direction];
@@ -428,7 +434,54 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 	disk_dispatch(disk);
 }
 
-u64 disk_next_event(const struct disk *disk)
+/* It ends at @request->completion, of those at that time as the last. */
+static void disk_hold(struct disk *disk, struct disk_request *request)
+{
+	struct disk_request **at = &disk->held.first, *before = NULL;
+
+	while (*at && (*at)->completion <= request->completion) {
+		before = *at;
+		at = &before->next;
+	}
+	request->next = *at;
+	*at = request;
+	if (disk->held.last == before)
+		disk->held.last = request;
+}
+
+/* Does @request fail without the drive? Then it is held until the host knows. */
+static noinline bool fails_at_once(struct disk *disk, struct disk_request *request, u64 now)
+{
+	struct fault_met met;
+
+	faults_meet(disk->faults, request->sectors ? request->op : DISK_FLUSH, request->sector,
+		    request->sectors, now, &met);
+	request->fault = met.kind;
+	if (met.kind == FAULT_MEDIA) {
+		request->bad = met.sector;
+		request->flags |= DISK_BAD;
+	}
+	if (met.kind != FAULT_GONE && met.kind != FAULT_TIMEOUT)
+		return false;
+	request->arrival = now;
+	request->dispatch = now;
+	request->completion = now + met.ns;
+	request->commands = 0;
+	request->parts = (struct drive_parts){ .fault = met.ns };
+	disk_hold(disk, request);
+	return true;
+}
+
+void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
+{
+	request->fault = FAULT_NONE;
+	if (unlikely(disk->faults) && (request->sectors || request->op == DISK_FLUSH) &&
+	    fails_at_once(disk, request, now))
+		return;
+	host_submit(disk, request, now);
+}
+
+static u64 host_next_event(const struct disk *disk)
 {
 	if (disk->nvme)
 		return nvme_next_event(disk->nvme);
@@ -437,7 +490,7 @@ u64 disk_next_event(const struct disk *disk)
 	return disk->done.first ? disk->done.first->completion : next_event(disk);
 }
 
-struct disk_request *disk_advance(struct disk *disk, u64 now)
+static struct disk_request *host_advance(struct disk *disk, u64 now)
 {
 	struct disk_request *done;
 
@@ -449,6 +502,64 @@ struct disk_request *disk_advance(struct disk *disk, u64 now)
 	done = disk->done.first;
 	disk->done = (struct request_list){ };
 	return done;
+}
+
+u64 disk_next_event(const struct disk *disk)
+{
+	u64 next = host_next_event(disk);
+
+	return unlikely(disk->held.first) ? min(next, disk->held.first->completion) : next;
+}
+
+/*
+ * The drive has served @request. One with an arm has what faults add in its commands; of others it
+ * is added here, to all of a request.
+ */
+static void hold_longer(struct disk *disk, struct disk_request *request)
+{
+	u64 ns = request->completion - request->dispatch, more;
+
+	if (disk->profile->kind != DRIVE_DISK && request->dispatch != NEVER) {
+		more = faults_time(disk->faults, request->sectors ? request->op : DISK_FLUSH,
+				   request->flags & DISK_BAD, request->sector, request->sectors,
+				   request->dispatch, ns) - ns;
+		request->completion += more;
+		request->parts.fault += more;
+		if (disk->sums)
+			disk->sums->parts.fault += more;
+	}
+	disk_hold(disk, request);
+}
+
+static noinline struct disk_request *advance_with_faults(struct disk *disk, u64 now)
+{
+	struct request_list over = { };
+	struct disk_request *request, *next;
+
+	for (request = host_advance(disk, now); request; request = next) {
+		next = request->next;
+		hold_longer(disk, request);
+	}
+	while (disk->held.first && disk->held.first->completion <= now)
+		request_list_append(&over, request_list_pop(&disk->held));
+	return over.first;
+}
+
+struct disk_request *disk_advance(struct disk *disk, u64 now)
+{
+	return unlikely(disk->faults) ? advance_with_faults(disk, now) : host_advance(disk, now);
+}
+
+static struct drive *drive_of(const struct disk *disk)
+{
+	return disk->mq ? blk_mq_drive(disk->mq) : disk->window.drive;
+}
+
+void disk_set_faults(struct disk *disk, struct faults *faults)
+{
+	disk->faults = faults;
+	if (drive_of(disk))
+		drive_set_faults(drive_of(disk), faults, 0);
 }
 
 static struct solid *solid_of(const struct disk *disk)
@@ -472,6 +583,7 @@ void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now)
 
 void disk_sum_into(struct disk *disk, struct drive_sums *sums)
 {
+	disk->sums = sums;
 	if (disk->nvme)
 		nvme_sum_into(disk->nvme, sums);
 	else if (disk->mq)
@@ -491,10 +603,8 @@ bool disk_solid_figures(const struct disk *disk, struct solid_figures *figures)
 
 bool disk_pending_figures(const struct disk *disk, struct pending_figures *figures)
 {
-	const struct drive *drive = disk->window.drive;
+	const struct drive *drive = drive_of(disk);
 
 	*figures = (struct pending_figures){ };
-	if (disk->mq)
-		drive = blk_mq_drive(disk->mq);
 	return drive && drive_pending_figures(drive, figures);
 }

@@ -57,6 +57,9 @@ struct disk_request {
 	u64 dispatch;			/* time when its first command went to the drive */
 	u64 completion;
 	struct drive_parts parts;	/* of its last command; hit and cached: of all */
+	/* Valid from disk_submit() on */
+	u64 bad;			/* FAULT_MEDIA: the first sector that cannot be read */
+	u8 fault;			/* enum fault_kind: why it fails */
 
 	/* Private to the disk until disk_advance() returns the request. */
 	struct disk_request *next;
@@ -138,6 +141,12 @@ void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now);
  * as long as @disk.
  */
 void disk_sum_into(struct disk *disk, struct drive_sums *sums);
+
+/*
+ * From now on what @faults says holds for requests that come. It must be there as long as @disk.
+ * Time is the disk's.
+ */
+void disk_set_faults(struct disk *disk, struct faults *faults);
 
 /* False: the drive is a disk, and has none. */
 bool disk_solid_figures(const struct disk *disk, struct solid_figures *figures);

@@ -300,6 +300,14 @@ struct profile {
 	u64 plug_time;			/* 0: no plugging */
 	u32 plug_threshold;		/* requests that unplug */
 
+	/* What is known to fail: model/fault/fault.h says when */
+	u32 read_retries;		/* until a read of a bad block is given up, */
+	u32 read_retry_time;		/* each of this */
+	u32 write_error_time;		/* until a write is given up */
+	u64 erc_read, erc_write;	/* SCT ERC: no longer than this; 0: no limit */
+	u64 host_timeout;		/* the host gives up a command that is not answered, */
+	u32 host_retries;		/* after it has sent it so often again */
+
 	u64 phase;			/* added to the kernel's clock: where the platters start */
 };
 

@@ -41,6 +41,8 @@
 #define disk_solid_figures	fake_disk_solid_figures
 #define disk_pending_figures	fake_disk_pending_figures
 #define drive_pending_figures	fake_drive_pending_figures
+#define drive_set_faults	fake_drive_set_faults
+#define disk_set_faults		fake_disk_set_faults
 
 #include "../../model/host/window.c"
 #undef NEVER
@@ -68,6 +70,10 @@ static struct {
 struct drive *drive_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
 {
 	return kvzalloc(sizeof(struct drive), gfp);
+}
+
+void drive_set_faults(struct drive *drive, struct faults *faults, u64 ahead)
+{
 }
 
 void drive_destroy(struct drive *drive)
