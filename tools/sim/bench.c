@@ -13,8 +13,8 @@
 #include "target.h"
 
 static const char usage[] =
-"Usage: david-sim bench --profile P [--job JOB]... [--jobs FILE] [--array WORDS]\n"
-"                       [--size S] [--option N=V] [--json]\n"
+"Usage: david-sim bench --profile P [--job JOB]... [--jobs FILE] [--before JOB]...\n"
+"                       [--array WORDS] [--size S] [--option N=V] [--json]\n"
 "\n"
 "Run jobs, as fio would, on the whole modelled disk: the host's queue and the drive. Each job begins\n"
 "with a disk that has just been made. The same job gives the same figures everywhere.\n"
@@ -23,6 +23,8 @@ static const char usage[] =
 "                      one in profiles/\n"
 "  --job JOB           \"NAME: words\" or just words; may be given many times\n"
 "  --jobs FILE         a job a line; \"#\" begins a comment; - is standard input\n"
+"  --before JOB        that the disk has served when each of the others begins; may be given\n"
+"                      many times; nothing of it counts\n"
 "  --array WORDS       on an array of such disks, such as '5 members=8 chunk=64K'\n"
 "  --size S            sectors of 512 bytes of each disk (default: the profile's)\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
@@ -33,12 +35,13 @@ static const char usage[] =
 "A job's words, with what holds without them; \"+\" joins parts that run at the same time:\n";
 
 enum { OPTION_PROFILE = 256, OPTION_JOB, OPTION_JOBS, OPTION_SIZE, OPTION_OPTION, OPTION_JSON,
-	OPTION_ARRAY, OPTION_NO_DOUBTS };
+	OPTION_ARRAY, OPTION_NO_DOUBTS, OPTION_BEFORE };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
 	{ "job", required_argument, NULL, OPTION_JOB },
 	{ "jobs", required_argument, NULL, OPTION_JOBS },
+	{ "before", required_argument, NULL, OPTION_BEFORE },
 	{ "array", required_argument, NULL, OPTION_ARRAY },
 	{ "size", required_argument, NULL, OPTION_SIZE },
 	{ "option", required_argument, NULL, OPTION_OPTION },
@@ -57,6 +60,8 @@ struct arguments {
 	unsigned int nr_options;
 	char *jobs[MAX_JOBS];
 	unsigned int nr_jobs;
+	char *before[MAX_JOBS];
+	unsigned int nr_before;
 	const char *array;
 	struct array_setup setup;	/* of it */
 	u64 size;
@@ -131,6 +136,11 @@ static int bench_arguments(int argc, char **argv, struct arguments *args)
 			break;
 		case OPTION_JOBS:
 			r = read_jobs(args, optarg);
+			break;
+		case OPTION_BEFORE:
+			if (args->nr_before == MAX_JOBS)
+				return bad_usage(command, "--before: too many");
+			args->before[args->nr_before++] = optarg;
 			break;
 		case OPTION_ARRAY:
 			blank_tabs(optarg);
@@ -429,7 +439,8 @@ static void print_result(const struct arguments *args, const struct profile *pro
 }
 
 static int run_job(const struct arguments *args, const struct profile *profile,
-		   const struct profile *whole, const struct named_job *named, bool first)
+		   const struct profile *whole, const struct named_job *named,
+		   const struct job *before, bool first)
 {
 	const struct array_setup *setup = args->array ? &args->setup : NULL;
 	char *text = job_print(&named->job, whole);
@@ -437,6 +448,8 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 	struct job job = named->job;
 
 	job.look_after = !args->no_doubts;
+	job.before = before;
+	job.nr_before = args->nr_before;
 	if (!text || job_run(&job, profile, setup, &result)) {
 		fprintf(stderr, "david-sim bench: %s\n", text ? result.failed : "out of memory");
 		free(text);
@@ -470,18 +483,34 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 	return 0;
 }
 
+static int parse_before(const struct arguments *args, const struct profile *profile,
+			struct job *before)
+{
+	char why[JOB_WHY];
+	unsigned int i;
+
+	for (i = 0; i < args->nr_before; i++) {
+		blank_tabs(args->before[i]);
+		if (!job_parse(&before[i], args->before[i], profile, why))
+			continue;
+		fprintf(stderr, "david-sim bench: --before \"%s\": %s\n", args->before[i], why);
+		return 1;
+	}
+	return 0;
+}
+
 static int run_jobs(struct arguments *args, const struct profile *profile)
 {
 	struct named_job *jobs = calloc(args->nr_jobs, sizeof(*jobs));
+	struct job *before = calloc(args->nr_before + 1, sizeof(*before));
 	struct profile whole = *profile;	/* of it, jobs know the size only */
 	unsigned int i;
 	int r = 1;
 
 	if (args->array)
 		whole.sectors = args->setup.layout.sectors;
-	if (jobs)
-		r = parse_jobs(args, &whole, jobs);
-
+	if (jobs && before)
+		r = parse_jobs(args, &whole, jobs) ?: parse_before(args, &whole, before);
 	if (r)
 		goto out;
 	if (args->json)
@@ -490,10 +519,11 @@ static int run_jobs(struct arguments *args, const struct profile *profile)
 		printf("%s\n\n%10s %10s %12s %12s %12s %6s  job\n", profile->name, "per s", "MB/s",
 		       "mean us", "p99 us", "max us", "hit %");
 	for (i = 0; i < args->nr_jobs && !r; i++)
-		r = run_job(args, profile, &whole, &jobs[i], !i);
+		r = run_job(args, profile, &whole, &jobs[i], before, !i);
 	if (args->json)
 		printf("\n]}\n");
 out:
+	free(before);
 	free(jobs);
 	return r;
 }

@@ -32,7 +32,7 @@ struct slot {
 
 struct part {
 	const struct job_part *job;
-	u64 *at;			/* the streams' next sectors */
+	u64 *at;			/* the streams' next sectors; random: their states */
 	u32 turn;
 	u64 sent;			/* flushes included */
 	u64 due;			/* with a rate: no request before */
@@ -71,6 +71,8 @@ struct run {
 	u64 written, writes;		/* bytes, requests, from the beginning */
 	struct drive_sums sums;		/* of a disk, up to now; */
 	struct drive_sums sums_before;	/* at that time */
+	struct solid_figures solid_before;	/* of what the job found done; */
+	struct media_mark media_before;		/* and members of an array were given */
 };
 
 static struct slot *slot_of(struct disk_request *request)
@@ -89,18 +91,29 @@ static u64 stream_end(const struct job_part *job, u32 stream)
 	return stream + 1 == job->streams ? job->start + job->span : stream_start(job, stream + 1);
 }
 
-static u64 job_random_place(struct run *run, const struct job_part *job)
+/* Whose turn it is */
+static u32 next_stream(struct part *part, u32 slot)
 {
+	const struct job_part *job = part->job;
+
+	return job->depth >= job->streams ? slot % job->streams : part->turn++ % job->streams;
+}
+
+/* Of several streams each has places of its own, which another job of the seed has, too. */
+static u64 job_random_place(struct run *run, struct part *part, u32 slot)
+{
+	const struct job_part *job = part->job;
 	u64 align = job->align ?: job->sectors;
 	u64 room = job->span - job->sectors - job->offset;
+	u64 *rnd = job->streams > 1 ? &part->at[next_stream(part, slot)] : &run->rnd;
 
-	return job->start + splitmix_next(&run->rnd) % (room / align + 1) * align;
+	return job->start + splitmix_next(rnd) % (room / align + 1) * align;
 }
 
 static u64 stream_place(struct part *part, u32 slot)
 {
 	const struct job_part *job = part->job;
-	u32 stream = job->depth >= job->streams ? slot % job->streams : part->turn++ % job->streams;
+	u32 stream = next_stream(part, slot);
 	u64 *at = &part->at[stream], place = *at;
 
 	if (job->order == JOB_BACKWARD) {
@@ -141,7 +154,7 @@ static void make_request(struct run *run, struct slot *slot)
 		request->op = DISK_WRITE;
 	if (job->fua && request->op == DISK_WRITE)
 		request->flags |= DISK_FUA;
-	request->sector = job->order == JOB_RANDOM ? job_random_place(run, job) :
+	request->sector = job->order == JOB_RANDOM ? job_random_place(run, part, slot->index) :
 						     stream_place(part, slot->index);
 	request->sector += job->offset;
 	if (request->op == DISK_WRITE) {
@@ -265,13 +278,22 @@ static void keep_time(struct job_figures *figures, const struct disk_request *re
 	figures->times[figures->nr_times++] = request->completion - request->arrival;
 }
 
+/* What flash did since the job began. */
+static bool solid_now(const struct run *run, struct solid_figures *figures)
+{
+	bool has = target_solid_figures(&run->target, figures);
+
+	solid_figures_subtract(figures, &run->solid_before);
+	return has;
+}
+
 static void mark(struct run *run)
 {
 	struct job_mark *mark = &run->result->marks[run->result->nr_marks++];
 
 	mark->ns = run->result->ns;
 	mark->requests = run->result->all.requests;
-	target_solid_figures(&run->target, &mark->solid);
+	solid_now(run, &mark->solid);
 }
 
 static void window_end(struct job_windows *windows, u64 now)
@@ -409,8 +431,8 @@ static struct media_mark media_now(const struct run *run)
 	if (!run->members)
 		return mark;
 	target_figures(&run->target, run->members, member);
-	mark.written = 0;
-	mark.writes = 0;
+	mark.written = -run->media_before.written;
+	mark.writes = -run->media_before.writes;
 	for (i = 0; i < run->members; i++) {
 		mark.written += member[i].write_sectors * 512;
 		mark.writes += member[i].writes;
@@ -525,7 +547,7 @@ static void end_counting(struct run *run)
 		drive->hits += member->drive.hits;
 	}
 	run->result->state = target_bytes(&run->target);
-	run->result->has_solid = target_solid_figures(&run->target, &run->result->solid);
+	run->result->has_solid = solid_now(run, &run->result->solid);
 }
 
 static void begin_counting(struct run *run)
@@ -534,7 +556,7 @@ static void begin_counting(struct run *run)
 	run->sums_before = run->sums;
 	run->media_begin = media_now(run);
 	run->read_pages_before = run->read_pages;
-	target_solid_figures(&run->target, &run->result->begin.solid);
+	solid_now(run, &run->result->begin.solid);
 }
 
 /* A request that is not counted. */
@@ -665,6 +687,19 @@ static int prepare_times(struct job_result *result, const struct job *job)
 	return 0;
 }
 
+/* Where a stream's first request is; a random one's state. The first has the job's own places. */
+static u64 stream_begin(const struct job *job, const struct job_part *part, u32 stream)
+{
+	switch (part->order) {
+	case JOB_RANDOM:
+		return job->seed + stream * 0xd1342543de82ef95ULL;
+	case JOB_BACKWARD:
+		return stream_end(part, stream) - part->sectors - part->offset;
+	default:
+		return stream_start(part, stream);
+	}
+}
+
 /* All slots are ready at @ready for the first requests of their parts. */
 static void begin_parts(struct run *run, u64 ready)
 {
@@ -678,8 +713,7 @@ static void begin_parts(struct run *run, u64 ready)
 
 		*part = (struct part){ .job = p, .at = part->at };
 		for (k = 0; k < p->streams; k++)
-			part->at[k] = p->order == JOB_BACKWARD ?
-				stream_end(p, k) - p->sectors - p->offset : stream_start(p, k);
+			part->at[k] = stream_begin(run->job, p, k);
 		for (k = 0; k < p->depth; k++)
 			run->slots[run->nr_slots++] = (struct slot) {
 				.part = i, .index = k, .ready = ready,
@@ -701,7 +735,7 @@ static int prepare(struct run *run, const struct job *job)
 		if (!run->parts[i].at)
 			return -ENOMEM;
 	}
-	begin_parts(run, START);
+	begin_parts(run, run->now);
 	return 0;
 }
 
@@ -727,6 +761,51 @@ static void loop(struct run *run)
 	drain(run);
 	run->result->ns = run->now - run->begin;
 	end_counting(run);
+}
+
+static void free_slots(struct run *run)
+{
+	u32 i;
+
+	for (i = 0; i < JOB_PARTS; i++)
+		free(run->parts[i].at);
+	free(run->slots);
+}
+
+/* The drive serves @job, and is idle then. */
+static int serve_before(struct run *run, const struct job *job)
+{
+	struct job_result result = { };
+	struct run before = {
+		.job = job, .target = run->target, .members = run->members, .now = run->now,
+		.begin = run->now, .result = &result, .warm = job->warm,
+	};
+	int r;
+
+	set_windows(&before);
+	r = prepare(&before, job);
+	if (!r) {
+		loop(&before);
+		if (!job->drain)
+			drain(&before);
+		run->now = before.now;
+	}
+	free_slots(&before);
+	job_release(&result);
+	return r;
+}
+
+static int serve_all_before(struct run *run)
+{
+	u32 i;
+	int r = 0;
+
+	for (i = 0; i < run->job->nr_before && !r; i++)
+		r = serve_before(run, &run->job->before[i]);
+	target_solid_figures(&run->target, &run->solid_before);
+	run->media_before = media_now(run);
+	run->result->found_pages = run->solid_before.host_pages;
+	return r;
 }
 
 /* The counted requests of a first run are forgotten; the disk is as that left it. */
@@ -809,20 +888,21 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	result->cache = cache_size(&changed, run.members);
 	set_windows(&run);
 	run.warm = job->steady ? max_t(u64, job->warm, run.warm_window) : job->warm;
-	if (!run.warm)
-		window_end(&result->windows, START);
 	result->lasting_cache = changed.kind == DRIVE_SSD && changed.power_loss_protection;
 	if (job->flash)
 		run.flash = ftl_copy(job->flash, GFP_KERNEL);
 	if ((run.flash || !job->flash) && !target_create(&run.target, &changed, setup, run.flash))
-		r = prepare(&run, job);
+		r = serve_all_before(&run) ?: prepare(&run, job);
 	if (!r && run.target.disk)
 		disk_sum_into(run.target.disk, &run.sums);
 	if (!r) {
+		run.begin = run.now;
+		if (!run.warm)
+			window_end(&result->windows, run.now);
 		if (job->trim)
 			trim(&run);
 		/* Nothing happens until then. */
-		target_advance(&run.target, START);
+		target_advance(&run.target, run.now);
 		begin_counting(&run);
 		loop(&run);
 		if (job->again && !target_failed(&run.target)) {
@@ -841,9 +921,7 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	}
 	target_destroy(&run.target);
 	ftl_destroy(run.flash);
-	for (i = 0; i < JOB_PARTS; i++)
-		free(run.parts[i].at);
-	free(run.slots);
+	free_slots(&run);
 	if (r)
 		job_release(result);
 	return r;

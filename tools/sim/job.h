@@ -26,7 +26,7 @@ struct job_part {
 	u32 sectors;		/* of a request */
 	u32 writes;		/* percent of the requests */
 	u32 depth;		/* requests outstanding */
-	u32 streams;		/* sequential: this many, evenly over the span */
+	u32 streams;		/* sequential: this many, evenly over the span; random: programs */
 	u64 gap;		/* sequential: sectors left out after each request */
 	u64 pace;		/* ns between a completion and the request that follows */
 	u64 rate;		/* bytes a second at most; 0: no limit */
@@ -54,6 +54,8 @@ struct job {
 	bool trim;		/* first, what the parts' spans have is trimmed */
 	u64 again;		/* ns from the end to a second run, which counts; 0: none */
 	const struct ftl *flash;	/* an SSD's, which begins as a copy; NULL: by its profile */
+	const struct job *before;	/* that the disk has served when it begins, one after another; */
+	u32 nr_before;			/* nothing of them counts */
 };
 
 struct job_figures {
@@ -112,6 +114,7 @@ struct job_result {
 	u64 left;		/* ns that a flush took afterwards, with what was under way */
 	u64 written;		/* bytes, from the beginning, to the disk or all members */
 	u64 cache;		/* bytes that the caches of the disk, or of all members, take */
+	u64 found_pages;	/* of 4 KiB, written to flash by jobs before */
 	double media_share;	/* of what was written: not at home on shingled disks after that */
 	u64 read_pages;		/* of 4 KiB, of all reads of drives in @ns */
 	struct drive_sums drive;	/* of commands that ended in it, of all members */
