@@ -26,7 +26,7 @@ struct job_part {
 	u32 sectors;		/* of a request */
 	u32 writes;		/* percent of the requests */
 	u32 depth;		/* requests outstanding */
-	u32 streams;		/* sequential: this many, evenly over the span; random: programs */
+	u32 streams;		/* evenly over the span; of random requests: programs */
 	u64 gap;		/* sequential: sectors left out after each request */
 	u64 pace;		/* ns between a completion and the request that follows */
 	u64 rate;		/* bytes a second at most; 0: no limit */
