@@ -342,8 +342,18 @@ static void write_to_block(struct ftl *ftl, u32 group, u32 flags)
 	stream_append(ftl, &ftl->host, group, flags);
 }
 
+/*
+ * Are more blocks free than collection keeps free? Where it has begun there is one more than it
+ * begins at, until the host takes that.
+ */
+static bool has_fresh_blocks(const struct ftl *ftl)
+{
+	return ftl->nr_free > FEW_FREE + 1;
+}
+
 static void write_one(struct ftl *ftl, u32 group, u32 flags)
 {
+	ftl->figures.fresh += has_fresh_blocks(ftl);
 	write_to_block(ftl, group, flags);
 	ftl->figures.written++;
 }
@@ -393,6 +403,7 @@ static void write_to_slc(struct ftl *ftl, u32 group, u32 flags)
 	group_point(ftl, group, IN_SLC | NO_SLOT | flags);
 	ftl->in_slc++;
 	ftl->figures.written++;
+	ftl->figures.fresh++;
 }
 
 void ftl_idle(struct ftl *ftl, u64 pages, u64 room)

@@ -35,6 +35,7 @@ struct ftl_figures {
 	u64 moved;		/* by collection */
 	u64 erased;		/* blocks */
 	u64 folded;		/* from the SLC cache to blocks */
+	u64 fresh;		/* of written: collection had not begun to keep blocks free */
 	bool stuck;		/* the policy found no room: the emptiest block is collected */
 };
 

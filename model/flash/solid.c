@@ -237,6 +237,7 @@ void solid_figures_add(struct solid_figures *sum, const struct solid_figures *fi
 {
 	sum->host_pages += figures->host_pages;
 	sum->moved_pages += figures->moved_pages;
+	sum->fresh_pages += figures->fresh_pages;
 	sum->sample = figures->sample;
 	sum->flash_reads += figures->flash_reads;
 	sum->programs += figures->programs;
@@ -256,6 +257,7 @@ void solid_figures_subtract(struct solid_figures *figures, const struct solid_fi
 {
 	figures->host_pages -= before->host_pages;
 	figures->moved_pages -= before->moved_pages;
+	figures->fresh_pages -= before->fresh_pages;
 	figures->flash_reads -= before->flash_reads;
 	figures->programs -= before->programs;
 	figures->erases -= before->erases;

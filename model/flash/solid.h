@@ -150,6 +150,7 @@ void solid_trim(struct solid *solid, u64 sector, u64 sectors, u64 now);
 struct solid_figures {
 	u64 host_pages;		/* written, of those in the map times its sample */
 	u64 moved_pages;
+	u64 fresh_pages;	/* of host_pages: nothing had to be collected for them */
 	u64 sample;
 	u64 flash_reads;
 	u64 programs;

@@ -533,6 +533,7 @@ void ssd_figures(const struct ssd *ssd, struct solid_figures *figures)
 	figures->sample = BIT(ftl_shift(ssd->ftl));
 	figures->host_pages = map->written << ftl_shift(ssd->ftl);
 	figures->moved_pages = map->moved << ftl_shift(ssd->ftl);
+	figures->fresh_pages = map->fresh << ftl_shift(ssd->ftl);
 	figures->folded_pages = map->folded << ftl_shift(ssd->ftl);
 	figures->stuck = map->stuck;
 }

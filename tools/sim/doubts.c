@@ -206,25 +206,51 @@ static void doubt_empty(struct doubts *doubts, const struct job *job,
 }
 
 /*
- * The map's sample erases whole blocks, so collection moves pages long before it erases one. Once
- * it moves some the rate goes on to fall: what is left to be collected has ever more that is still
- * valid, until all has been written anew for some times. Blocks of which nothing is valid, as
- * sequential writes leave them, are collected for the erase alone.
+ * Of the pages that were written while requests counted, those for which nothing had to be
+ * collected. If the map's sample has none of them: was anything collected at all?
  */
+static double fresh_share(const struct job_result *result, const struct solid_figures *counted)
+{
+	if (counted->host_pages)
+		return (double)counted->fresh_pages / counted->host_pages;
+	return result->solid.programs && !result->solid.erases && !result->solid.moved_pages;
+}
+
+/*
+ * Once collection moves pages the rate goes on to fall: what is left to be collected has ever more
+ * that is still valid, until all has been written anew for some times. Blocks of which nothing is
+ * valid, as sequential writes leave them, are collected for the erase alone.
+ */
+static double rewritten_times(const struct job_result *result, const struct job_limits *limits)
+{
+	double pages = result->solid.host_pages + result->found_pages;
+
+	return 4096 * pages / fmax(max(1U, result->nr_members) * limits->places, 1);
+}
+
 static void doubt_erased(struct doubts *doubts, const struct job_result *result,
 			 const struct job_limits *limits)
 {
-	const struct solid_figures *flash = &result->solid;
-	u32 members = result->nr_members ? result->nr_members : 1;
-	double times = 4096.0 * flash->host_pages / fmax(members * limits->places, 1);
+	struct solid_figures counted = result->solid;
+	double fresh, times, missing = 0;
 
-	if (!result->op[DISK_WRITE].requests || !result->has_solid || !flash->programs)
+	if (!result->op[DISK_WRITE].requests || !result->has_solid)
 		return;
-	if (!flash->erases && !flash->moved_pages)
-		doubts_add(doubts, DOUBT_ERASED_FLASH, 1,
-			   "flash blocks that were erased took all writes, and none had to be collected (--option precondition=random, and steady or a longer warm)");
-	else if (flash->moved_pages && !limits->long_run && times / REWRITES <= 1 - LEAST)
-		doubts_add(doubts, DOUBT_ERASED_FLASH, 1 - times / REWRITES,
+	solid_figures_subtract(&counted, &result->begin.solid);
+	fresh = fresh_share(result, &counted);
+	times = rewritten_times(result, limits);
+	if (result->solid.moved_pages && !limits->long_run)
+		missing = 1 - times / REWRITES;
+	if (fresh >= LEAST && fresh >= missing && 2 * counted.slc_programs > counted.fresh_pages)
+		doubts_add(doubts, DOUBT_ERASED_FLASH, fresh,
+			   "the SLC cache took %.0f %% of the writes, and nothing had to be collected for them (steady, or a longer warm)",
+			   100 * fresh);
+	else if (fresh >= LEAST && fresh >= missing)
+		doubts_add(doubts, DOUBT_ERASED_FLASH, fresh,
+			   "flash blocks that were erased took %.0f %% of the writes, and none had to be collected for them (--option precondition=random, and steady or a longer warm)",
+			   100 * fresh);
+	else if (missing >= LEAST)
+		doubts_add(doubts, DOUBT_ERASED_FLASH, missing,
 			   "collection had only begun: each place was written %.3g times, and the rate falls until it has been %d times (--option precondition=random, or a longer warm)",
 			   times, REWRITES);
 }

@@ -54,7 +54,7 @@ struct job {
 	bool trim;		/* first, what the parts' spans have is trimmed */
 	u64 again;		/* ns from the end to a second run, which counts; 0: none */
 	const struct ftl *flash;	/* an SSD's, which begins as a copy; NULL: by its profile */
-	const struct job *before;	/* that the disk has served when it begins, one after another; */
+	const struct job *before;	/* the disk has served these when it begins, in order; */
 	u32 nr_before;			/* nothing of them counts */
 };
 
