@@ -896,10 +896,12 @@ def test_a_trend_is_a_line_or_a_step_beyond_what_level_rates_have(rates: list[fl
     ],
 )
 def test_a_rate_has_settled_when_it_is_level_and_the_cache_was_full(cache: int, rate, after: int) -> None:
-    judge = steady.Judge(cache, 10, steady.Home)
+    came = steady.Home()
+    judge = steady.Judge(cache, 10, lambda: came)
     now, found = 0, 0
     for at in range(1, 1001):
         now += int(10**9 / rate(at))
+        came = steady.Home(written=8 * at)
         if judge.is_level(now, at, 4096 * at, 4096 * at):
             found = at
             break
@@ -916,9 +918,40 @@ def test_a_curve_has_nearly_all_windows_in_the_order_of_their_rates(apart: int, 
 
 def test_a_shingled_disk_settles_when_what_comes_goes_home() -> None:
     """Until its media cache is full, here after 300 writes, that takes all of it at a level rate."""
-    homes = iter([steady.Home(8 * at, at, 8 * min(at, 300), min(at, 300)) for at in range(10, 1010, 10)])
-    judge = steady.Judge(0, 10, lambda: next(homes))
+    homes = iter([steady.Home(8 * at, at, 8 * min(at, 300), min(at, 300)) for at in range(0, 1010, 10)])
+    judge = steady.Judge(0, 10, lambda: next(homes), shingled=True)
     assert [at for at in range(1, 1001) if judge.is_level(10**7 * at, at, 4096 * at, 4096 * at)][0] == 400
+
+
+def test_what_stays_in_the_machines_memory_settles_nothing() -> None:
+    """A level rate of writes of which the disk gets none, or less than its cache takes."""
+    for cache, came in ((0, 0), (4096, 3)):
+        homes = iter([steady.Home(), *([steady.Home(written=8 * came)] * 100)])
+        judge = steady.Judge(cache, 10, lambda homes=homes: next(homes))  # type: ignore[misc]
+        assert not any(judge.is_level(10**7 * at, at, 4096 * at, 4096 * at) for at in range(1, 501))
+
+
+@pytest.mark.parametrize(("came", "share"), [(0, 1.0), (50, 0.5), (95, None), (130, None)])
+def test_what_programs_wrote_and_no_disk_got_is_a_doubt(came: int, share: float | None) -> None:
+    """However level the rate was; 100 pages were written."""
+    done = record.Record()
+    done.written = 100 * 4096
+    part = {"sectors": {"read": 0, "write": 8}, "modelled": {"read": 0, "write": 1}, "cached": {"write": 0}}
+    seen = types.SimpleNamespace(
+        part=part, record=done, homes=(steady.Home(8, 1), steady.Home(8 + 8 * came, 2)),
+        warming={"level": True}, limits=None)
+    found = [doubt["share"] for doubt in doubts._cached_writes(seen)]  # type: ignore[arg-type]
+    assert found == ([] if share is None else [share])
+
+
+def test_a_page_has_what_came_before_the_first_sample() -> None:
+    """Of samples that were taken all the time the first is of the run's begin; of thinned ones it is not."""
+    for times, counts in (([10**5, 10**9, 2 * 10**9], [1, 50, 60]), ([10**9, 2 * 10**9], [50, 60])):
+        rows, columns = [[ns, count] for ns, count in zip(times, counts, strict=True)], ["t_ns", "modelled"]
+        cells, buckets = samples.heat([float(ns) for ns in times], [[0, count] for count in counts], 10)
+        assert buckets == [1] and sum(cells[0]) == 60
+        assert samples.since(columns, rows, "modelled") == [0, 50, 60]
+        assert samples.since(columns, rows, "t_ns") == [0, 10**9, 2 * 10**9]
 
 
 def test_small_writes_beside_a_stream_stay_in_a_media_cache() -> None:
@@ -947,9 +980,12 @@ def test_places_that_were_written_again_and_again_are_a_doubt(pages: int, rate: 
             "target_sectors": 10**6}
     warm = {"reach": {"pages": pages}, "sectors": {"write": 8 * 4000}}
     media = types.SimpleNamespace(media_rate=rate)
-    seen = types.SimpleNamespace(part=part, is_random=True, warm=warm, limits=media)
-    found = list(doubts._short_stroke(seen))  # type: ignore[arg-type]
-    assert [doubt["share"] for doubt in found] == ([] if share is None else [share])
+    # With steady, and without.
+    whole = part | warm | {"reach": part["reach"] | warm["reach"]}
+    for span, before in ((part, warm), (whole, None)):
+        seen = types.SimpleNamespace(part=span, is_random=True, warm=before, limits=media)
+        found = list(doubts._short_stroke(seen))  # type: ignore[arg-type]
+        assert [doubt["share"] for doubt in found] == ([] if share is None else [share])
 
 
 @pytest.mark.parametrize(
@@ -957,7 +993,8 @@ def test_places_that_were_written_again_and_again_are_a_doubt(pages: int, rate: 
 )
 def test_reads_at_random_are_asked_for_beside_a_stream(streamed: int, share: float | None) -> None:
     """A stream's requests are all hits; of 1,000 requests 980 were."""
-    part = {"cached": {"read": 0}, "sectors": {"read": 8000}, "modelled": {"read": 1000}, "read_hits": 980}
+    part = {"cached": {"read": 0}, "sectors": {"read": 8000, "write": 0}, "read_hits": 980,
+            "modelled": {"read": 1000, "write": 0}}
     done = record.Record()
     done.in_order = streamed
     disk = types.SimpleNamespace(kind="disk")
@@ -1000,7 +1037,7 @@ def flash_run(written: int, moved: int, erases: int, long_run: bool) -> list[dic
     sums = {"read": 0, "write": written}
     part = {"sectors": sums, "modelled": sums, "read_pages": 0, "flash": flash, "reach": {"pages": 1000}}
     limits = types.SimpleNamespace(long_run=long_run)
-    seen = types.SimpleNamespace(part=part, timed=part, warm=None, limits=limits)
+    seen = types.SimpleNamespace(part=part, timed=part, warm=None, limits=limits, record=record.Record())
     return list(doubts._flash(seen))  # type: ignore[arg-type]
 
 
@@ -1014,8 +1051,11 @@ def test_flash_is_in_doubt_until_all_was_written_anew_for_some_times() -> None:
 
 def test_a_file_systems_own_writes_beside_reads_are_no_doubt() -> None:
     sums = {"read": 100_000, "write": 100}
-    assert not doubts._writes({"sectors": sums, "modelled": sums})
-    assert doubts._writes({"sectors": sums, "modelled": {"read": 100, "write": 5}})
+    assert not doubts._has({"sectors": sums, "modelled": sums}, "write")
+    assert doubts._has({"sectors": sums, "modelled": {"read": 100, "write": 5}}, "write")
+    few = {"sectors": {"read": 72, "write": 480_000}, "modelled": {"read": 9, "write": 60_047}}
+    seen = types.SimpleNamespace(part=few | {"cached": {"read": 40}, "read_hits": 5}, record=record.Record())
+    assert not list(doubts._cached_reads(seen))  # type: ignore[arg-type]
 
 
 JOBS = "[stream]\nrw=read\nbs=256k\n[hot]\nrw=randread\nbs=4k\nnumjobs=2\n[writes]\nrw=write\nbs=4k\n"
@@ -1025,10 +1065,17 @@ def test_requests_in_order_are_counted_by_sections(fio_files: Path) -> None:
     """Two for each read of the stream, none for what is at random or written."""
     done = fio_run(fio_files / "top", "[global]\nsize=1M\nnumber_ios=4\ngroup_reporting\n" + JOBS, 1)
     assert done.in_order == 2 * 4 and fiojob.is_random({"job": JOBS})
+    assert done.least_read == 2 * 4 * 4096
     assert done.rest == 0
     odd = "[a]\nrw=randread\nbs=512\nsize=64k\nnumber_ios=10\n[b]\nrw=randread\nbs=5k\nsize=50k\ndirect={}\n"
     assert fio_run(fio_files / "top", odd.format(0), 1).rest == 10 * 3584 + 10 * 3072
-    assert fio_run(fio_files / "top", odd.format("1\nbs=8k"), 1).rest == 10 * 3584
+    alone = fio_run(fio_files / "top", odd.format("1\nbs=8k"), 1)
+    assert alone.rest == 10 * 3584
+    part = {"flash": {"empty_reads": 20}, "read_pages": 1000}
+    for read, share in ((0, 0.02), (50 * 4096, 0.4), (10 * 4096, 1)):
+        alone.least_read = read
+        seen = types.SimpleNamespace(part=part, record=alone)
+        assert doubts._empty_share(seen) == share  # type: ignore[arg-type]
     assert not fiojob.is_random({"job": "[a]\nrw=read\n[b]\nrw=write\n"})
 
 

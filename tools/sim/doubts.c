@@ -75,7 +75,8 @@ static double cached_share(const struct job *job, const struct job_result *resul
 /* What a cache still has when the last request has been served. */
 static void doubt_left(struct doubts *doubts, const struct job_result *result)
 {
-	double all = result->ns + result->left, share = result->left / fmax(all, 1);
+	double left = fmax(0, (double)result->left - result->left_before);
+	double all = result->ns + left, share = left / fmax(all, 1);
 
 	if (result->lasting_cache && result->written < 2 * result->cache)
 		doubts_add(doubts, DOUBT_CACHED_WRITES, 1,
@@ -84,7 +85,7 @@ static void doubt_left(struct doubts *doubts, const struct job_result *result)
 	else if (share >= LEAST)
 		doubts_add(doubts, DOUBT_CACHED_WRITES, share,
 			   "a cache took the writes: to empty it afterwards took %.4g s, beside %.4g s; with that it is %.1f requests a second (count more, or say steady or drain)",
-			   result->left / 1e9, result->ns / 1e9, result->all.requests * 1e9 / all);
+			   left / 1e9, result->ns / 1e9, result->all.requests * 1e9 / all);
 }
 
 static void doubt_writes(struct doubts *doubts, const struct job *job,
@@ -255,16 +256,34 @@ static void doubt_erased(struct doubts *doubts, const struct job_result *result,
 			   times, REWRITES);
 }
 
+/* Of the job's rate, or of that of one of several parts, if that is more. */
 static void doubt_trend(struct doubts *doubts, const struct job *job,
 			const struct job_result *result)
 {
-	double trend = job_trend(&result->windows);
+	double trend = job->count < JOB_WINDOWS * WINDOW ? 0 : job_trend(&result->windows);
+	bool of_one = false;
+	u32 i;
+
+	for (i = 0; job->nr_parts > 1 && i < job->nr_parts; i++) {
+		double part = job_part_trend(result, i, WINDOW);
+
+		if (fabs(part) <= fmax(fabs(trend), JOB_LEVEL))
+			continue;
+		trend = part;
+		of_one = true;
+	}
+	if (fabs(trend) >= JOB_LEVEL)
+		doubts_add(doubts, DOUBT_TREND, trend / 100,
+			   "the rate%s was not level: it %s by %.0f %% (a longer warm, or say steady)",
+			   of_one ? " of a part of the job" : "",
+			   trend < 0 ? "fell" : "rose", fabs(trend));
+}
+
+static void doubt_steady(struct doubts *doubts, const struct job *job,
+			 const struct job_result *result)
+{
 	double rate = job->count * 1e9 / fmax(result->ns, 1);
 
-	if (job->count >= JOB_WINDOWS * WINDOW && fabs(trend) >= JOB_LEVEL)
-		doubts_add(doubts, DOUBT_TREND, trend / 100,
-			   "the rate was not level: it %s by %.0f %% (a longer warm, or say steady)",
-			   trend < 0 ? "fell" : "rose", fabs(trend));
 	if (result->level && fabs(rate / result->before - 1) >= LEAST)
 		doubts_add(doubts, DOUBT_UNSTEADY, rate / result->before - 1,
 			   "%llu requests before those that count came at %.1f a second (count more)",
@@ -286,5 +305,6 @@ u32 job_doubts(const struct job *job, const struct job_result *result,
 	doubt_empty(&found, job, result);
 	doubt_erased(&found, result, limits);
 	doubt_trend(&found, job, result);
+	doubt_steady(&found, job, result);
 	return found.nr;
 }

@@ -394,19 +394,58 @@ static double trend_curve(const double *rate)
 	return abs(s) < most ? 0 : change(rate[0], rate[JOB_WINDOWS - 1]);
 }
 
+static double trend_of(const double *rate)
+{
+	double line, step, trend, off_line, off_step;
+
+	line = trend_line(rate, &off_line);
+	step = trend_step(rate, &off_step);
+	trend = off_step < off_line ? step : line;
+	return trend ? trend : trend_curve(rate);
+}
+
+static double window_ns(const struct job_windows *windows, u32 i)
+{
+	return max(1.0, (double)(windows->ns[i + 1] - windows->ns[i]));
+}
+
 double job_trend(const struct job_windows *windows)
 {
-	double rate[JOB_WINDOWS], line, step, trend, off_line, off_step;
+	double rate[JOB_WINDOWS];
 	u32 i;
 
 	if (windows->nr <= JOB_WINDOWS)
 		return 0;
 	for (i = 0; i < JOB_WINDOWS; i++)
-		rate[i] = 1 / max(1.0, (double)(windows->ns[i + 1] - windows->ns[i]));
-	line = trend_line(rate, &off_line);
-	step = trend_step(rate, &off_step);
-	trend = off_step < off_line ? step : line;
-	return trend ? trend : trend_curve(rate);
+		rate[i] = 1 / window_ns(windows, i);
+	return trend_of(rate);
+}
+
+double job_part_trend(const struct job_result *result, u32 part, u32 least)
+{
+	double rate[JOB_WINDOWS];
+	u64 requests;
+	u32 i;
+
+	if (result->windows.nr <= JOB_WINDOWS)
+		return 0;
+	for (i = 0; i < JOB_WINDOWS; i++) {
+		requests = result->part_requests[i + 1][part] - result->part_requests[i][part];
+		if (requests < least)
+			return 0;
+		rate[i] = requests / window_ns(&result->windows, i);
+	}
+	return trend_of(rate);
+}
+
+/* Of requests that are counted. */
+static void counted_window_end(struct job_result *result, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < JOB_PARTS; i++)
+		result->part_requests[result->windows.nr][i] = result->parts[i].requests;
+	window_end(&result->windows, now);
 }
 
 /* Requests of a window. Of one of warming, as many as the caches take: else its rate is theirs. */
@@ -571,7 +610,7 @@ static void account_warm(struct run *run, u64 now)
 		return;
 	begin_counting(run);
 	run->result->filled = filled(run, &run->media_begin);
-	window_end(&run->result->windows, now);
+	counted_window_end(run->result, now);
 }
 
 /* No flush. */
@@ -604,7 +643,7 @@ static void account(struct run *run, const struct slot *slot)
 	result->ns = request->completion - run->begin;
 	if ((run->done - run->warm) % run->window == 0 &&
 	    result->windows.nr <= JOB_WINDOWS)
-		window_end(&result->windows, request->completion);
+		counted_window_end(result, request->completion);
 	if (request->op == DISK_FLUSH) {
 		result->flushes++;
 		result->flush_ns += request->completion - request->arrival;
@@ -834,7 +873,7 @@ static void begin_again(struct run *run)
 		result->parts[i] = (struct job_figures) { .times = result->parts[i].times };
 	if (!run->warm) {
 		begin_counting(run);
-		window_end(&result->windows, run->now);
+		counted_window_end(result, run->now);
 	}
 	begin_parts(run, run->now);
 }
@@ -866,8 +905,8 @@ static u64 cache_size(const struct profile *profile, u32 members)
 	       max(1U, members);
 }
 
-int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
-	    struct job_result *result)
+static int run_once(const struct job *job, const struct profile *profile,
+		    const struct array_setup *setup, struct job_result *result)
 {
 	struct run run = { .job = job, .now = START, .begin = START,
 			   .result = result };
@@ -898,7 +937,7 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	if (!r) {
 		run.begin = run.now;
 		if (!run.warm)
-			window_end(&result->windows, run.now);
+			counted_window_end(result, run.now);
 		if (job->trim)
 			trim(&run);
 		/* Nothing happens until then. */
@@ -922,6 +961,44 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 	target_destroy(&run.target);
 	ftl_destroy(run.flash);
 	free_slots(&run);
+	if (r)
+		job_release(result);
+	return r;
+}
+
+/*
+ * What caches held when counting began is no doubt about what was counted. To ask for it changes a
+ * disk, so another one serves the requests up to then.
+ */
+static int look_before(const struct job *job, const struct profile *profile,
+		       const struct array_setup *setup, struct job_result *result)
+{
+	struct job warmed = *job;
+	struct job_result before;
+	int r;
+
+	warmed.warm = 0;
+	warmed.steady = false;
+	warmed.drain = false;
+	warmed.every = 0;
+	warmed.count = result->warmed;
+	r = run_once(&warmed, profile, setup, &before);
+	if (r)
+		return r;
+	result->left_before = before.left;
+	job_release(&before);
+	return 0;
+}
+
+int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
+	    struct job_result *result)
+{
+	int r = run_once(job, profile, setup, result);
+
+	if (r || !job->look_after || job->again || !result->warmed || result->filled ||
+	    10 * result->left < result->ns)
+		return r;
+	r = look_before(job, profile, setup, result);
 	if (r)
 		job_release(result);
 	return r;

@@ -106,12 +106,14 @@ struct job_result {
 	u64 nr_marks;
 	struct job_mark *marks;
 	struct job_windows windows;	/* of the requests that are counted, flushes included */
+	u64 part_requests[JOB_WINDOWS + 1][JOB_PARTS];	/* counted when these begin and end */
 	u64 warmed;		/* requests before those that are counted */
 	bool level;		/* "steady": the rate was, before it was counted */
 	double before;		/* "steady": requests a second of the last ten windows before */
 	bool lasting_cache;	/* a flush need not empty it */
 	bool filled;		/* caches could be full before requests were counted */
-	u64 left;		/* ns that a flush took afterwards, with what was under way */
+	u64 left;		/* ns that a flush took afterwards, with what was under way; */
+	u64 left_before;	/* and would have taken when counting began */
 	u64 written;		/* bytes, from the beginning, to the disk or all members */
 	u64 cache;		/* bytes that the caches of the disk, or of all members, take */
 	u64 found_pages;	/* of 4 KiB, written to flash by jobs before */
@@ -142,11 +144,14 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 void job_release(struct job_result *result);
 
 /*
- * The trend of @windows, in percent of the rate before: of a line from the first window to the last,
- * of a step, or of a curve. 0 if it is no more than what 99.9 % of level rates have: Student's t
- * with 8 degrees of freedom of line and step, Kendall's S of a curve.
+ * The trend of @windows, in percent of the rate before: of a line from the first window to the
+ * last, of a step, or of a curve. 0 if it is no more than what 99.9 % of level rates have:
+ * Student's t with 8 degrees of freedom of line and step, Kendall's S of a curve.
  */
 double job_trend(const struct job_windows *windows);
+
+/* The same of @part's requests in the windows; 0, too, if one of them has fewer than @least. */
+double job_part_trend(const struct job_result *result, u32 part, u32 least);
 
 /* What media and interface allow on a disk. */
 void job_limits(const struct job *job, const struct profile *profile,

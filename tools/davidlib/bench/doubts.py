@@ -16,11 +16,12 @@ from typing import Any
 from ..disk import stats
 from ..sizes import SECTOR
 from ..workload import steady
+from ..workload.fileops import PAGE
 from ..workload.record import Record
 from .limits import Limits
 
 LEAST = 0.1  # a share below that is no doubt
-LEAST_WRITES = 0.01  # of requests or bytes: fewer are those of a file system that is read
+LEAST_OF = 0.01  # of requests or bytes: fewer reads or writes are a file system's own
 REWRITES = 4  # of each place, until collection costs what it does in the long run
 AGAIN = 2  # times that requests at random went to each of their places
 WINDOW = 20  # operations: fewer in a window say nothing of a rate
@@ -69,15 +70,15 @@ def _cached_share(part: dict[str, Any], kind: str) -> float:
     return min(part["cached"][kind] / max(part["sectors"][kind], 1), 1.0)
 
 
-def _writes(part: dict[str, Any]) -> bool:
-    """Are enough of the disk's requests writes that the run's figures are of them, too?"""
+def _has(part: dict[str, Any], kind: str) -> bool:
+    """Are enough of the disk's requests of that kind that the run's figures are of them, too?"""
     both = (part["sectors"], part["modelled"])
-    return max(of["write"] / max(of["read"] + of["write"], 1) for of in both) >= LEAST_WRITES
+    return max(of[kind] / max(of["read"] + of["write"], 1) for of in both) >= LEAST_OF
 
 
 def _cached_writes(seen: Seen) -> Iterator[Doubt]:
     limits = seen.limits
-    if not (seen.record.written or _writes(seen.part)):
+    if not (seen.record.written or _has(seen.part, "write")):
         return
     if (share := steady.stayed(*seen.homes)) >= LEAST:
         yield _doubt("cached_writes", share, "a shingled disk's media cache took the writes: "
@@ -85,8 +86,18 @@ def _cached_writes(seen: Seen) -> Iterator[Doubt]:
     elif (share := _cached_share(seen.part, "write")) >= LEAST:
         yield _doubt("cached_writes", share, f"{100 * share:.0f} % of what the disk was given was "
                      "overwritten in the drive's cache, and never got to the media (a larger size)")
+    elif (share := _gone(seen)) >= LEAST:
+        yield _doubt("cached_writes", share, f"{100 * share:.0f} % of what programs wrote never came to "
+                     "the disk: it was overwritten in the machine's memory, or deleted before (direct = "
+                     "true, or a larger size)")
     elif not (seen.warming and seen.warming["level"]):
         yield from _left(seen, limits)
+
+
+def _gone(seen: Seen) -> float:
+    """Of the bytes that programs wrote, those that the disk has not when all was written out."""
+    before, after = seen.homes
+    return 1 - SECTOR * (after.written - before.written) / seen.record.written if seen.record.written else 0.0
 
 
 def _emptied_within(seen: Seen) -> int:
@@ -115,14 +126,19 @@ def _left(seen: Seen, limits: Limits) -> Iterator[Doubt]:
                  f"that it is {rate:.4g} operations a second ({WAIT})")
 
 
-def _empty_share(part: dict[str, Any]) -> float:
-    return part["flash"]["empty_reads"] / max(part["read_pages"], 1)
+def _empty_share(seen: Seen) -> float:
+    """Of the pages that were read; of fio's sections of those of the one that read the fewest, if all of them
+    were its own: nobody knows whose they were."""
+    empty, least = seen.part["flash"]["empty_reads"], seen.record.least_read // PAGE
+    return max(empty / max(seen.part["read_pages"], 1), min(empty / least, 1.0) if least else 0.0)
 
 
 def _cached_reads(seen: Seen) -> Iterator[Doubt]:
     """A stream's hits say nothing: they were read for it. So at most its requests are taken off, and what is
     left are hits of reads at random. On an SSD what nobody wrote is a hit, too."""
     part, stream = seen.part, seen.record.in_order
+    if not _has(part, "read"):
+        return
     cached, asked = _cached_share(part, "read"), seen.is_random and seen.limits.kind == "disk"
     at_random, hit = part["modelled"]["read"] - stream, part["read_hits"] - stream
     hits = max(hit, 0) / max(at_random, 1) if asked else 0.0
@@ -158,12 +174,13 @@ def _memory_reads(seen: Seen) -> Iterator[Doubt]:
 
 
 def _flash(seen: Seen) -> Iterator[Doubt]:
-    empty, flash = _empty_share(seen.part), seen.timed["flash"]
+    empty, flash = _empty_share(seen), seen.timed["flash"]
     if empty >= LEAST:
-        yield _doubt("empty_reads", empty, f"{100 * empty:.0f} % of the pages that were read had never been "
-                     "written, so flash was not asked "
+        whose = " by one of fio's sections" if seen.record.least_read else ""
+        yield _doubt("empty_reads", empty, f"{100 * empty:.0f} % of the pages that were read{whose} had "
+                     "never been written, so flash was not asked "
                      '(profile-option = ["precondition=random"], or sequential)')
-    if _writes(seen.part) and seen.part["flash"]["programs"]:
+    if _has(seen.part, "write") and seen.part["flash"]["programs"]:
         yield from _erased(seen, flash)
 
 
@@ -219,12 +236,14 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
     if seen.is_random and share <= 1 - LEAST:
         yield _doubt("short_stroke", 1 - share, f"the requests lay within {100 * share:.3g} % of the disk: "
                      "heads moved less, and maps and caches had less to hold, than on all of it")
-    elif seen.is_random and seen.warm and seen.limits.media_rate:
-        pages, written = seen.warm["reach"]["pages"], seen.warm["sectors"]["write"] * SECTOR
+    elif seen.is_random and seen.limits.media_rate:
+        span = seen.warm or seen.part
+        pages, written = span["reach"]["pages"], span["sectors"]["write"] * SECTOR
         times = written / max(pages * stats.REACH_PAGE, 1)
         if times >= AGAIN:
+            until = " until they counted" if seen.warm else ""
             yield _doubt("short_stroke", 1 - 1 / times, f"the requests at random went to the same "
-                         f"{pages * stats.REACH_PAGE / 1e6:.4g} MB, {times:.3g} times until they counted: "
+                         f"{pages * stats.REACH_PAGE / 1e6:.4g} MB, {times:.3g} times{until}: "
                          "with its cache the drive has less far to go between them than on all of the disk "
                          "(a larger size)")
 

@@ -58,6 +58,30 @@ def thinned(rows: list[Row]) -> list[Row]:
     return rows[1::2] if len(rows) % 2 == 0 else rows[0::2]
 
 
+def since(columns: list[str], rows: list[Row], name: str) -> list[float]:
+    """A counter from 0 on: what was counted before the first sample is of the run, too. A sample that was
+    taken as the run began is that 0."""
+    times, values = ([row[columns.index(one)] for row in rows] for one in ("t_ns", name))
+    begins = len(times) > 1 and 2 * times[0] < times[1]
+    return [0.0, *values[begins:]]
+
+
+def heat(
+    times: list[float], histograms: list[list[int]], stretches: int
+) -> tuple[list[list[int]], list[int]]:
+    """Requests by bucket and stretch of time, and which buckets these are. Of samples at TIMES."""
+    width = max(map(len, histograms))
+    rows = [row + [0] * (width - len(row)) for row in histograms]
+    counts = [[0] * stretches for _ in range(width)]
+    for at, before, after in zip(times, [[0] * width, *rows], rows, strict=False):
+        place = min(int(at / times[-1] * stretches), stretches - 1)
+        for bucket in range(width):
+            counts[bucket][place] += after[bucket] - before[bucket]
+    used = [bucket for bucket in range(width) if any(counts[bucket])] or [0]
+    buckets = list(range(used[0], used[-1] + 1))
+    return [counts[bucket] for bucket in buckets], buckets
+
+
 def _take(name: str, before: dict[str, Any], start_ns: int) -> list[Row]:
     """Sample until SIGTERM comes."""
     rows: list[Row] = []

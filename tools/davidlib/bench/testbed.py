@@ -191,8 +191,8 @@ class Span:
         self.sampler.rows.append(row(self.part, self.ns))
 
     def home(self) -> steady.Home:
-        """Of a shingled disk as it is now. Others are not asked: that takes time."""
-        return steady.home_of(figures()) if self.limits.media_cache else steady.Home()
+        """What came to the disk, and what a shingled one has not written home. To ask takes time."""
+        return steady.home_of(figures())
 
     def left(self, top: str) -> int:
         """How long it takes until all is on the media; ns."""
@@ -218,7 +218,7 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
     warming = None
     if params.get("steady"):
         warming = steady.Warming(params["processes"], params["operations"], params["settle"],
-                                 span.limits.cache, span.home, span.begin)
+                                 span.limits.cache, span.home, span.begin, bool(span.limits.media_cache))
         record = kind.run(work["kind"], top, params, run["seed"], warming)
         warming.close()
     else:
@@ -239,6 +239,8 @@ def outcome(seen: doubts.Seen, rows: list[Row]) -> dict[str, Any]:
     record, ns, part = seen.record, seen.ns, seen.part
     verdict, found = lateness.verdict(part), check.findings(part)
     wrong = [f"{finding.what}: {finding.text}" for finding in found if not finding.good]
+    if not sum(part["modelled"].values()):
+        wrong.append("nothing was measured: no read or write came to the disk while operations counted")
     if short := too_short(record):
         wrong.append(f"too short: {short}")
     seconds = ns / 1e9

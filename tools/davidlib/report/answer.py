@@ -93,8 +93,8 @@ def _against(best: str, other: str, about: Said) -> str:
     if found.mean == 1 and not found.ends:
         return f"{best} and {other} have the same {about.name}{same}"
     if found.ends and found.ends[0] <= 1 <= found.ends[1]:
-        return (f"no difference between {best} and {other} can be told from these {found.count} seeds: "
-                f"{digits(found.mean)} times, 95 % interval {interval(found)}")
+        return (f"no difference between {best} and {other} in the {about.name} can be told from these "
+                f"{found.count} seeds: {digits(found.mean)} times, 95 % interval {interval(found)}")
     times = apart(found.mean, 1)[0]
     between = f", the same{same}" if same else _between(found)
     return f"{best} has {times} times the {about.name} of {other}{between}"

@@ -59,14 +59,15 @@ def estimate(values: list[float]) -> Estimate:
 
 def longest_kind(runs: list[dict[str, Any]]) -> str:
     """The kind of operation that took most of the time of these runs: of those that all of them have so
-    often that they have a percentile, and whose times are known, if there is one. Only like is compared
-    with like."""
+    often that they have a percentile, and whose times are known, if there is one; else of those that are
+    there most often. Only like is compared with like."""
     found = [one["result"]["latency"] for one in runs]
     shared = [kind for kind in found[0] if all(kind in latency for latency in found)]
     if not shared:
         raise UserError("metric = 'p99': these runs have no kind of operation in common; say another one")
-    often = [kind for kind in shared if least(runs, kind) >= HUNDRED]
-    return max(often or shared, key=lambda kind: sum(
+    most = max(least(runs, kind) for kind in shared)
+    often = [kind for kind in shared if least(runs, kind) >= min(HUNDRED, most)]
+    return max(often, key=lambda kind: sum(
         latency[kind]["count"] * (latency[kind]["mean_ns"] or 0) for latency in found))
 
 

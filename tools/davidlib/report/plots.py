@@ -15,8 +15,9 @@ import matplotlib
 from matplotlib import ticker
 from matplotlib.figure import Figure
 
-from ..bench.samples import part_shares
+from ..bench import samples
 from ..bench.metrics import METRICS
+from ..bench.samples import part_shares
 from ..workload.record import QUANTILES
 from . import figures, theme
 
@@ -46,6 +47,10 @@ def column(one: dict[str, Any], name: str) -> list[float]:
     return [row[at] for row in one["result"]["samples"]]
 
 
+def _since(one: dict[str, Any], name: str) -> list[float]:
+    return samples.since(one["result"]["columns"], one["result"]["samples"], name)
+
+
 def _rates(values: list[float], times: list[float]) -> list[float]:
     """Growth a second between samples."""
     pairs = zip(values, values[1:], times, times[1:], strict=False)
@@ -54,6 +59,10 @@ def _rates(values: list[float], times: list[float]) -> list[float]:
 
 def _seconds(one: dict[str, Any]) -> list[float]:
     return [ns / 1e9 for ns in column(one, "t_ns")]
+
+
+def _ends(one: dict[str, Any]) -> list[float]:
+    return [ns / 1e9 for ns in _since(one, "t_ns")]
 
 
 def axes_of(xlabel: str, ylabel: str) -> tuple[Figure, Any]:
@@ -111,9 +120,9 @@ def comparison(runs: Runs, metric: str) -> Figure:
 def throughput(runs: Runs) -> Figure:
     figure, axes = axes_of("seconds", "MB/s, read and written")
     for one in firsts(runs):
-        moved = [a + b for a, b in zip(column(one, "read_bytes"), column(one, "written_bytes"), strict=True)]
-        rates = [rate / 1e6 for rate in _rates(moved, column(one, "t_ns"))]
-        axes.plot(_seconds(one)[1:], rates, drawstyle="steps-pre", label=one["run"]["variant"])
+        moved = [a + b for a, b in zip(_since(one, "read_bytes"), _since(one, "written_bytes"), strict=True)]
+        rates = [rate / 1e6 for rate in _rates(moved, _since(one, "t_ns"))]
+        axes.plot(_ends(one)[1:], rates, drawstyle="steps-pre", label=one["run"]["variant"])
     axes.set_ylim(bottom=0)
     legend(axes, len(axes.lines))
     return figure
@@ -122,8 +131,8 @@ def throughput(runs: Runs) -> Figure:
 def latency(runs: Runs) -> Figure:
     figure, axes = axes_of("seconds", "mean response of requests, ms")
     for one in firsts(runs):
-        count, total = column(one, "modelled"), column(one, "modelled_ns")
-        pairs = zip(_seconds(one)[1:], count, count[1:], total, total[1:], strict=False)
+        count, total = _since(one, "modelled"), _since(one, "modelled_ns")
+        pairs = zip(_ends(one)[1:], count, count[1:], total, total[1:], strict=False)
         points = [(at, (t2 - t1) / (n2 - n1) / 1e6) for at, n1, n2, t1, t2 in pairs if n2 > n1]
         axes.plot([at for at, _ in points], [ms for _, ms in points], label=one["run"]["variant"])
     axes.set_yscale("log")
@@ -154,21 +163,6 @@ def distribution(runs: Runs) -> Figure:
     return figure
 
 
-def _heat(one: dict[str, Any]) -> tuple[list[list[int]], list[int], float]:
-    """Requests by bucket and stretch of time; the buckets; how long it was."""
-    seconds, rows = _seconds(one), one["result"]["histograms"]
-    width = max(map(len, rows))
-    rows = [row + [0] * (width - len(row)) for row in rows]
-    counts = [[0] * HEAT_COLUMNS for _ in range(width)]
-    for at, before, after in zip(seconds[1:], rows, rows[1:], strict=False):
-        place = min(int(at / seconds[-1] * HEAT_COLUMNS), HEAT_COLUMNS - 1)
-        for bucket in range(width):
-            counts[bucket][place] += after[bucket] - before[bucket]
-    used = [bucket for bucket in range(width) if any(counts[bucket])] or [0]
-    buckets = list(range(used[0], used[-1] + 1))
-    return [counts[bucket] for bucket in buckets], buckets, seconds[-1]
-
-
 def _bound(bucket: int) -> str:
     us = 1 << bucket
     return f"{us} us" if us < 1000 else f"{us / 1000:.3g} ms" if us < 10**6 else f"{us / 1e6:.3g} s"
@@ -176,7 +170,8 @@ def _bound(bucket: int) -> str:
 
 def heat_map(one: dict[str, Any]) -> Figure:
     """How many requests took how long, when. Buckets are powers of two, as the kernel counts."""
-    counts, buckets, span = _heat(one)
+    span = _seconds(one)[-1]
+    counts, buckets = samples.heat(column(one, "t_ns"), one["result"]["histograms"], HEAT_COLUMNS)
     figure, axes = axes_of("seconds", "response of requests, below")
     axes.grid(False)
     cells = [[count or float("nan") for count in row] for row in counts]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..quantile import at_rank
 from ..util import UserError
 
 SECOND = 1_000_000_000
@@ -197,7 +198,7 @@ def durations(database: sqlite3.Connection) -> Iterator[Table]:
         rows.append([step / 1e6, *(_percent(_below(times, step), len(times)) for times in found)])
     for name, times in zip(("read", "write"), found, strict=True):
         if times:
-            middle = times[len(times) // 2] / 1e6
+            middle = at_rank(times, 500) / 1e6
             rows.append(
                 [
                     f"median of a {name}, ms",

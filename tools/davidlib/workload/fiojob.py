@@ -192,12 +192,13 @@ def ends(directory: Path) -> list[int]:
             for line in path.read_text().splitlines()]
 
 
-def reads_of(directory: Path, params: dict[str, Any]) -> tuple[int, int]:
+def reads_of(directory: Path, params: dict[str, Any]) -> tuple[int, int, int]:
     """Requests that a disk got for the reads of sections that go through it in order, at most; and what it
-    was asked for besides, as memory has whole pages, by reads at random. fio numbers its logs by processes,
-    in the order of sections."""
-    number, in_order, rest = 0, 0, 0
+    was asked for besides, as memory has whole pages, by reads at random; and the bytes of the section that
+    read the fewest, of several that read. fio numbers its logs by processes, in the order of sections."""
+    number, in_order, rest, read = 0, 0, 0, list[int]()
     for _, options in _sections(params["job"]):
+        section = 0
         direct = options.get("direct", "0") not in OFF or options.get("buffered", "1") in OFF
         for _ in range(int(options.get("numjobs", "1"))):
             number += 1
@@ -206,11 +207,13 @@ def reads_of(directory: Path, params: dict[str, Any]) -> tuple[int, int]:
                 _, _, direction, size, *_ = (word.strip() for word in line.split(","))
                 if DIRECTIONS[direction] != "read":
                     continue
+                section += int(size)
                 if not _is_random(options):
                     in_order += -(-int(size) // REQUEST)
                 elif not direct:
                     rest += -int(size) % PAGE
-    return in_order, rest
+        read += [section] if section else []
+    return in_order, rest, min(read) if len(read) > 1 else 0
 
 
 def _group_ms(jobs: list[dict[str, Any]]) -> list[int]:
@@ -262,7 +265,7 @@ def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     said = _call_fio()
     found = json.loads(said[said.index("{") :])
     record = record_of(found, logged(directory), params)
-    record.in_order, record.rest = reads_of(directory, params)
+    record.in_order, record.rest, record.least_read = reads_of(directory, params)
     # Groups follow each other, and need not be alike.
     if len({job["groupid"] for job in found["jobs"]}) == 1:
         record.ends = ends(directory)

@@ -23,6 +23,7 @@ class Record:
         self.read = self.written = 0
         self.rest = 0  # of the last pages of files, or of reads at random: a disk is asked for it, too
         self.in_order = 0  # requests that the disk got for reads in order, at most, beside some at random
+        self.least_read = 0  # bytes, by the one of several parts of the job that read the fewest
         self.ends: list[int] = []  # of operations, where a rate is asked for; ns
         # Of a program that says how long it was at its operations, and in which steps; 0: all the time.
         self.own_ns = self.grain_ns = 0

@@ -5,7 +5,8 @@ Rates of ten windows are level if they have no trend of LEVEL percent or more. A
 is steeper, or a step that is higher, than what level rates scatter by; or nearly all windows are in the order
 of their rates, as those of a curve are. A window is a tenth of the operations
 that are to be counted, or as many as the drive's cache takes, if these are more. And the caches must have had
-the time to be full: until then a cache that takes everything has a level rate, too. A shingled disk must have
+the time to be full, by what came to the drive: until then a cache that takes everything has a level rate,
+too. A shingled disk must have
 written home most of what came in these windows.
 
 Warming makes processes wait for that. All of them do operations that are not counted; the first one judges.
@@ -24,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..sizes import SECTOR
 from .record import Record
 
 WINDOWS = 10
@@ -120,22 +122,35 @@ class Judge:
     cache: int  # bytes that the drive's takes of writes
     window: int
     home: Callable[[], Home]
+    shingled: bool = False  # is asked at each window's end what is not at home
     points: list[Point] = field(default_factory=list)
     homes: list[Home] = field(default_factory=list)  # at these points
     due: tuple[int, int] = (0, 0)  # operations, bytes: the window's end
 
     def __post_init__(self) -> None:
         self.due = (self.window, self.cache)
+        self.first = self.home()
+
+    def _filled(self, written: int) -> bool:
+        """Could the drive's cache be full? What programs write may stay in the machine's memory, so a drive
+        is asked, if nothing else is missing: that takes time."""
+        if not written:
+            return True
+        if written < FILLINGS * self.cache:
+            return False
+        home = self.homes[-1] if self.shingled else self.home()
+        return SECTOR * (home.written - self.first.written) >= max(FILLINGS * self.cache, 1)
 
     def is_level(self, now: int, operations: int, moved: int, written: int) -> bool:
         if operations < self.due[0] or moved < self.due[1]:
             return False
         self.points = [*self.points[-WINDOWS:], (now, operations)]
-        self.homes = [*self.homes[-WINDOWS:], self.home()]
+        if self.shingled:
+            self.homes = [*self.homes[-WINDOWS:], self.home()]
         self.due = (operations + self.window, moved + self.cache)
-        filled = not written or written >= FILLINGS * self.cache
-        level = len(self.points) > WINDOWS and abs(trend(self.points)) < LEVEL
-        return level and filled and 100 * stayed(self.homes[0], self.homes[-1]) < LEVEL
+        if len(self.points) <= WINDOWS or abs(trend(self.points)) >= LEVEL or not self._filled(written):
+            return False
+        return not self.homes or 100 * stayed(self.homes[0], self.homes[-1]) < LEVEL
 
     def rate(self) -> float:
         """Operations a second of the last windows."""
@@ -154,10 +169,10 @@ class Warming:
     """Of a run with `steady`: MOST operations at most before those that count. BEGIN is called in between."""
 
     def __init__(self, processes: int, count: int, most: int, cache: int, home: Callable[[], Home],
-                 begin: Callable[[], None]) -> None:
+                 begin: Callable[[], None], shingled: bool = False) -> None:
         self.processes, self.most, self.begin = processes, most, begin
         self.shared = memoryview(mmap.mmap(-1, 8 * SLOTS * (1 + processes))).cast("Q")
-        self.judge = Judge(cache, max(count // WINDOWS, 1), home)
+        self.judge = Judge(cache, max(count // WINDOWS, 1), home, shingled)
         self.ready, self.go = os.pipe(), os.pipe()
 
     def _sums(self) -> list[int]:
